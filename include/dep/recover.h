@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Recovery: from a stored segment to executed blocks, memory references and events.
+ */
+#ifndef DEP_RECOVER_H
+#define DEP_RECOVER_H
+
+#include "store.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum dep_ref_type { DEP_READ = 1, DEP_WRITE = 2, DEP_MODIFY = 3 };
+
+/** struct dep_ref - one memory reference */
+struct dep_ref {
+	uint64_t pc, addr;
+	uint32_t size;
+	uint32_t type;		/* enum dep_ref_type */
+};
+
+/** struct dep_event - one event, with its payload (abi/descriptor.h, behind the id) */
+struct dep_event {
+	uint32_t id;		/* enum adept_event */
+	uint32_t size;
+	const void *payload;
+	uint64_t pc;		/* application pc where it happened, 0 = unknown */
+};
+
+enum dep_item_kind { DEP_ITEM_BLOCK, DEP_ITEM_REF, DEP_ITEM_EVENT };
+
+/**
+ * struct dep_item - an element of a thread's stream, in program order
+ *
+ * A basic block begins at every address that control reaches other than by falling
+ * through from a non-branch, and behind every branch, call, return and syscall.
+ */
+struct dep_item {
+	enum dep_item_kind kind;
+	union {
+		struct { uint64_t pc; uint32_t ninsns; } block;
+		struct dep_ref ref;
+		struct dep_event event;
+	};
+};
+
+#define DEP_WANT_BLOCKS	0x1
+#define DEP_WANT_REFS	0x2
+#define DEP_WANT_EVENTS	0x4
+
+/** struct dep_counts - what one segment (or several) amounted to */
+struct dep_counts {
+	uint64_t instructions, blocks, refs, reads, writes;
+	uint64_t records, events;
+	uint64_t values, values_used;	/* law 6: equal */
+	uint64_t checks, check_failures;	/* self-check mode, law 3 */
+};
+
+/**
+ * struct dep_sink - receives one segment's items in batches
+ *
+ * batch() is called from the worker that recovers the segment; returning non-zero
+ * stops that segment with this value.
+ */
+struct dep_sink {
+	unsigned int want;	/* DEP_WANT_* */
+	int (*batch)(void *arg, const struct dep_segment *seg, const struct dep_item *items,
+		     size_t n);
+	void *arg;
+};
+
+/**
+ * dep_recover_segment() - recover one segment from its own initial context
+ *
+ * Any number of threads may recover segments of one store at once.  -EBADMSG with
+ * dep_error() naming thread, segment and offset if it does not decode.
+ */
+int dep_recover_segment(struct dep_store *s, const struct dep_segment *seg,
+			const struct dep_sink *sink, struct dep_counts *counts);
+
+/**
+ * dep_recover() - recover @n segments with @jobs workers (0 = one per processor)
+ *
+ * Batches reach @sink from one thread only, in the order of @segs, whatever @jobs is.
+ * A segment that fails is reported through @failed (may be NULL) and the rest goes on.
+ */
+int dep_recover(struct dep_store *s, const struct dep_segment *segs, size_t n, unsigned int jobs,
+		const struct dep_sink *sink, struct dep_counts *counts,
+		void (*failed)(void *arg, const struct dep_segment *seg, const char *why),
+		void *arg);
+
+/** struct dep_formats - sizes in bytes that the formats of the DEP paper would have */
+struct dep_formats {
+	uint64_t bb_pc;		/* one address per block */
+	uint64_t depc;		/* H/L tags, 2 bytes each, 64-bit pcs: three high parts */
+	uint64_t cf_bit;	/* a bit per conditional, an address per indirect branch */
+	uint64_t mem_addr;	/* an address per reference */
+	uint64_t depm;		/* registers under the UPDATED/RECORDED rule */
+};
+
+/** dep_formats() - compute them from a whole store's recovered trace */
+int dep_formats(struct dep_store *s, struct dep_formats *f);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

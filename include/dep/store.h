@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The DEP store: a directory NAME.dep that holds one recorded session.  dep(5)
+ * describes the files.
+ *
+ * Functions return 0 or a negative errno; dep_error() then gives a sentence for
+ * people (thread-local, valid until the next call in that thread).
+ */
+#ifndef DEP_STORE_H
+#define DEP_STORE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct adept_chunk;
+
+#define DEP_FORMAT_VERSION 1
+
+/** dep_error() - what went wrong in the last failing call of this thread */
+const char *dep_error(void);
+
+/* ---- what a store knows ---- */
+
+/** struct dep_process - one process image; an execve begins a new one */
+struct dep_process {
+	uint32_t serial;	/* unique in the store, from 1 */
+	uint32_t pid;
+	uint32_t parent;	/* serial of the image that forked or exec'd it, 0 = none */
+	uint32_t cause;		/* enum adept_cause */
+	uint64_t start_ns, end_ns;	/* CLOCK_MONOTONIC; end 0 = unknown */
+	const char *exe;	/* may be NULL */
+};
+
+/** struct dep_thread - one thread */
+struct dep_thread {
+	uint32_t serial;	/* unique in the store, from 1 */
+	uint32_t tid;
+	uint32_t process;	/* serial */
+	uint32_t parent;	/* serial of the creating thread, 0 = first of its process */
+	uint64_t start_ns, end_ns;
+	uint64_t flushes;
+	uint64_t null_bytes;	/* counted and not kept (--null, or after --max-size) */
+};
+
+/** struct dep_module - an executable mapping */
+struct dep_module {
+	uint32_t process;
+	uint64_t start, end, offset;
+	uint64_t from_ns, to_ns;	/* to 0 = still mapped at the end */
+	const char *path;
+	const char *build_id;	/* hexadecimal, "" if none */
+};
+
+/** struct dep_segment - one stored chunk of one thread */
+struct dep_segment {
+	uint32_t thread;	/* serial */
+	uint64_t seq;		/* per thread; a gap is a loss */
+	uint32_t raw_bytes;	/* as it stood in the ring */
+	uint32_t stored_bytes;	/* header included */
+	uint32_t control_bytes;	/* ids and events, uncompressed */
+	uint32_t value_bytes;	/* values, uncompressed */
+	uint32_t file;		/* segments.NNN */
+	uint64_t offset;	/* in that file */
+};
+
+/** struct dep_loss - everything that is known not to be in the store */
+struct dep_loss {
+	uint64_t dropped_chunks, dropped_bytes;	/* --on-full=drop */
+	uint64_t discarded_bytes;	/* after --max-size or an error of the store */
+	uint64_t lost_threads, lost_processes;	/* ran unrecorded */
+	uint64_t native_images;	/* set-uid and the like, run natively */
+	uint64_t torn_segments;	/* found when reading */
+	uint64_t unclean;	/* 1: the collector did not end properly */
+};
+
+/** struct dep_meta - manifest.json */
+struct dep_meta {
+	int argc;
+	char *const *argv;	/* the recorded command */
+	const char *cwd;
+	uint32_t session_flags;	/* ADEPT_S_* */
+	uint32_t chunk_size, nchunks;
+	uint64_t max_size;	/* 0 = none */
+	int aslr;		/* address randomisation of the recorded program */
+	uint64_t start_ns, start_realtime_ns;
+};
+
+/* ---- writing; one writer per store, calls from one thread ---- */
+
+struct dep_writer;
+
+/**
+ * dep_writer_create() - make the directory @dir and begin a store in it
+ *
+ * Fails with -EEXIST if @dir exists.  With @compress_level 0 the default is used;
+ * the number is zstd's.
+ */
+int dep_writer_create(struct dep_writer **w, const char *dir, const struct dep_meta *meta,
+		      int compress_level);
+int dep_writer_process(struct dep_writer *w, const struct dep_process *p);
+int dep_writer_process_end(struct dep_writer *w, uint32_t serial, uint64_t end_ns);
+int dep_writer_thread(struct dep_writer *w, const struct dep_thread *t);
+int dep_writer_thread_end(struct dep_writer *w, const struct dep_thread *t);
+
+/**
+ * dep_writer_descriptors() - append whole descriptors of process @process
+ *
+ * Checks each (abi/descriptor.h); a bad one is -EBADMSG and nothing of @data from
+ * there on is kept.  Must be called before the segments whose ids they describe.
+ */
+int dep_writer_descriptors(struct dep_writer *w, uint32_t process, const void *data, size_t size);
+
+/**
+ * dep_writer_segment() - store one chunk of thread @thread
+ * @chunk: its published state (or, for a killed thread, one made up with fill set
+ *	to where the zeros begin)
+ * @body: chunk->fill bytes
+ *
+ * A body that does not parse is stored up to the first bad record and counted.
+ */
+int dep_writer_segment(struct dep_writer *w, uint32_t thread, const struct adept_chunk *chunk,
+		       const void *body);
+
+/**
+ * dep_writer_scan() - how far a body that was never published holds whole records
+ *
+ * Return: the offset of the first zero id, unknown id, or cut record; @size at most.
+ */
+uint32_t dep_writer_scan(struct dep_writer *w, const void *body, uint32_t size);
+uint64_t dep_writer_bytes(const struct dep_writer *w);	/* on disk so far */
+int dep_writer_note(struct dep_writer *w, const char *text);
+/** dep_writer_close() - write loss, catalog and the final manifest; frees @w in any case */
+int dep_writer_close(struct dep_writer *w, const struct dep_loss *loss, int exit_status);
+
+/* ---- reading; a store may be opened while it is being written ---- */
+
+struct dep_store;
+
+int dep_store_open(struct dep_store **s, const char *dir);
+void dep_store_close(struct dep_store *s);
+/* All pointers below are owned by the store. */
+size_t dep_store_processes(struct dep_store *s, const struct dep_process **out);
+size_t dep_store_threads(struct dep_store *s, const struct dep_thread **out);
+size_t dep_store_modules(struct dep_store *s, const struct dep_module **out);
+/* Sorted by (thread, seq). */
+size_t dep_store_segments(struct dep_store *s, const struct dep_segment **out);
+size_t dep_store_notes(struct dep_store *s, const char *const **out);
+const struct dep_loss *dep_store_loss(struct dep_store *s);
+const struct dep_meta *dep_store_meta(struct dep_store *s);
+/** dep_store_exit_status() - wait status of the command, -1 if unknown */
+int dep_store_exit_status(struct dep_store *s);
+/** dep_store_fragments() - how many fragment versions, their code and descriptor bytes */
+void dep_store_fragments(struct dep_store *s, uint64_t *count, uint64_t *code_bytes,
+			 uint64_t *desc_bytes);
+/** dep_store_rebuild() - make catalog.db anew from the other files of @dir */
+int dep_store_rebuild(const char *dir);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

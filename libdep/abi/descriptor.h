@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What travels in the streams: records and events in a thread's ring, descriptors
+ * in a process's descriptor ring.  Little endian, as the processor writes it.
+ *
+ * A record:	[exit id : 32] [value : 64]...
+ * An event:	[event id : 32] [payload, a multiple of 4 bytes, length by id]
+ *
+ * A record's number and kinds of values follow from its exit's descriptor.  Values
+ * are 64 bits but for vector stores, which take their full size.
+ */
+#ifndef ADEPT_ABI_DESCRIPTOR_H
+#define ADEPT_ABI_DESCRIPTOR_H
+
+#include "types.h"
+
+/* ---- events ---- */
+
+enum adept_event {
+	ADEPT_EV_END = 0,	/* never written: zeroed memory, end of what was recorded */
+	ADEPT_EV_CONTEXT = 1,	/* struct adept_ev_context: execution goes on at pc, registers known */
+	ADEPT_EV_PARTIAL = 2,	/* struct adept_ev_partial + values: fragment left in the middle */
+	ADEPT_EV_SIGNAL = 3,	/* struct adept_ev_signal: handler about to run; CONTEXT follows */
+	ADEPT_EV_SIGRETURN = 4,	/* no payload but pad; CONTEXT follows */
+	ADEPT_EV_SYSCALL = 5,	/* struct adept_ev_syscall */
+	ADEPT_EV_FSBASE = 6,	/* u64 */
+	ADEPT_EV_THREAD_START = 7, /* struct adept_ev_start; CONTEXT follows */
+	ADEPT_EV_THREAD_END = 8, /* struct adept_ev_end */
+	ADEPT_EV_SYNC = 9,	/* struct adept_ev_sync */
+	ADEPT_EV_FORK = 10,	/* struct adept_ev_fork: in the parent, after fork or clone */
+	ADEPT_EV_GAP = 11,	/* u64 bytes: recorded code ran unrecorded up to here */
+};
+
+/* Payloads; each follows its 32-bit event id immediately (so they are packed). */
+struct adept_ev_context {
+	u64 pc;
+	u64 fs_base;
+	u64 regs[16];
+} __attribute__((packed));
+
+/*
+ * The fragment (by its first exit id) was entered, its first ninsns instructions
+ * were done, the nvals values stored on the way follow.  With has_extra the next
+ * instruction was a string instruction interrupted after some iterations: extra is
+ * its pointer register (rdi, or rsi for lods) by then.
+ */
+struct adept_ev_partial {
+	u32 frag;
+	u16 ninsns;
+	u16 has_extra;
+	u32 val_bytes;		/* of the values that follow */
+	u64 extra;
+} __attribute__((packed));
+
+struct adept_ev_signal {
+	u32 signo;
+	s32 code;		/* si_code */
+	u64 pc;			/* interrupted application pc */
+	u64 addr;		/* si_addr or 0 */
+} __attribute__((packed));
+
+struct adept_ev_syscall {
+	u32 nr;
+	u64 result;
+} __attribute__((packed));
+
+struct adept_ev_start {
+	u32 tid;
+	u32 parent_serial;
+	u64 created_at;		/* application pc of the clone, 0 = first thread */
+} __attribute__((packed));
+
+struct adept_ev_end {
+	u32 status;
+} __attribute__((packed));
+
+struct adept_ev_sync {
+	u32 kind;
+	u64 object;
+	u64 ticket;
+} __attribute__((packed));
+
+struct adept_ev_fork {
+	u32 pid;		/* of the child */
+	u32 flags;		/* of clone */
+} __attribute__((packed));
+
+/* ---- descriptors ---- */
+
+enum adept_desc_type {
+	ADEPT_DESC_PAD = 0,	/* skip to the ring's end */
+	ADEPT_DESC_FRAGMENT = 1,
+	ADEPT_DESC_MAP = 2,	/* executable mapping seen */
+	ADEPT_DESC_UNMAP = 3,
+	ADEPT_DESC_NOTE = 4,	/* text for people: something that could not be recorded */
+};
+
+/* Every descriptor begins so; size is a multiple of 8 and counts this header. */
+struct adept_desc {
+	u32 size;
+	u32 type;
+};
+
+/* What a store puts into the record. */
+enum adept_store_kind {
+	ADEPT_ST_REG = 1,	/* register arg before the instruction: becomes known */
+	ADEPT_ST_EA = 2,	/* address (segment base not included) of mem[arg] before it */
+	ADEPT_ST_POST = 3,	/* register arg after a string instruction */
+	ADEPT_ST_VEC = 4,	/* vector register arg & 31 before it; size arg >> 5: 0 16, 1 32, 2 64 bytes */
+	ADEPT_ST_KREG = 5,	/* opmask register arg before it */
+	ADEPT_ST_CHECK = 6,	/* self-check: register arg before it, must equal the derived value */
+	ADEPT_ST_EXIT_REG = 7,	/* register arg after instruction insn (before an exit): becomes known */
+	ADEPT_ST_FSBASE = 8,	/* new fs base (wrfsbase), before it */
+};
+
+struct adept_store {
+	u16 insn;		/* index of the instruction in the fragment */
+	u8 kind;		/* enum adept_store_kind */
+	u8 arg;
+};
+
+enum adept_exit_kind {
+	ADEPT_X_DIRECT,		/* goes to target */
+	ADEPT_X_INDIRECT,	/* jmp or call through a register or memory, ret */
+	ADEPT_X_SYSCALL,	/* target: the instruction after it */
+	ADEPT_X_TRAP,		/* the instruction at target always faults or cannot be run here */
+};
+
+struct adept_exit {
+	u16 ninsns;		/* instructions done when it is taken, the branch included */
+	u16 nstores;		/* stores passed on the way */
+	u16 mask;		/* registers known behind it */
+	u8 kind;		/* enum adept_exit_kind */
+	u8 pad;
+	u64 target;
+};
+
+/* A run of instructions at consecutive addresses. */
+struct adept_run {
+	u64 pc;
+	u32 ninsns;
+	u32 pad;
+};
+
+/**
+ * struct adept_desc_frag - one fragment version
+ *
+ * Followed by, in order: adept_run[nruns], adept_exit[nexits],
+ * adept_store[nstores], code bytes of all instructions back to back (their lengths
+ * follow from decoding), zero padding to a multiple of 8.
+ */
+struct adept_desc_frag {
+	struct adept_desc h;
+	u32 first_exit;		/* exits have ids first_exit .. first_exit + nexits - 1 */
+	u16 nexits;
+	u16 nruns;
+	u16 ninsns;
+	u16 nstores;
+	u16 entry_mask;
+	u16 code_len;
+};
+
+/* Followed by the path, NUL terminated, padded. */
+struct adept_desc_map {
+	struct adept_desc h;
+	u64 start, end;
+	u64 offset;
+	u64 dev, inode;
+	u32 prot;		/* PROT_* */
+	u32 pad;
+	u64 time_ns;
+};
+
+struct adept_desc_unmap {
+	struct adept_desc h;
+	u64 start, end;
+	u64 time_ns;
+};
+
+#endif

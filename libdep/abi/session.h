@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The session file: memory shared by everything that is recorded together and by
+ * the collector that consumes it (shared-memory transport).
+ *
+ *	 0            +----------------------+
+ *	              | struct adept_session |  one page
+ *	 proc_off     | struct adept_proc[]  |  who runs, where its descriptors are
+ *	 thread_off   | struct adept_thread[]|  one ring per thread
+ *	 desc_off     | descriptor rings     |  nprocs * desc_size
+ *	 ring_off     | rings                |  nthreads * nchunks * chunk_stride
+ *	              +----------------------+
+ *
+ * It is a sparse memfd, mapped whole at one address in every recorded process
+ * (PROT_NONE but for what is in use) and inherited by fork.  A chunk takes
+ * chunk_stride = chunk_size + ADEPT_GUARD_SIZE bytes of the file, of which the
+ * guard is never made accessible.
+ *
+ * The recorded side is hostile to the collector: it copies what it reads, checks
+ * every index and length, and stops consuming a slot that does not make sense.
+ */
+#ifndef ADEPT_ABI_SESSION_H
+#define ADEPT_ABI_SESSION_H
+
+#include "types.h"
+
+#define ADEPT_SESSION_MAGIC	0x4e53545045444100ull	/* "\0ADEPTSN" */
+#define ADEPT_SESSION_VERSION	1
+
+#define ADEPT_PAGE		4096u
+#define ADEPT_GUARD_SIZE	65536u
+#define ADEPT_MAX_RECORD	3840u	/* bytes; far below the guard's size */
+#define ADEPT_MAX_CHUNKS	16u
+#define ADEPT_MAX_PROCS		1024u
+#define ADEPT_MAX_THREADS	4096u
+#define ADEPT_DESC_SIZE		(4u << 20)
+
+/* Exit ids below this are events (descriptor.h). */
+#define ADEPT_FIRST_EXIT	4096u
+/* A process takes exit ids from the session in batches of this many. */
+#define ADEPT_EXIT_BATCH	1024u
+
+/* struct adept_session.flags, set by the collector before anything runs */
+#define ADEPT_S_NO_RECORD	0x01u	/* engine alone: no stores, no descriptors */
+#define ADEPT_S_NULL		0x02u	/* record, count the bytes, keep nothing */
+#define ADEPT_S_DROP		0x04u	/* full ring: drop a chunk and count it */
+#define ADEPT_S_SELF_CHECK	0x08u	/* store all address registers as well */
+#define ADEPT_S_STRICT		0x10u	/* no native call/ret pairing */
+#define ADEPT_S_NO_FOLLOW	0x20u	/* execve'd images run natively */
+
+/**
+ * struct adept_session - first page of the session file
+ *
+ * Written by the collector before the first process is injected, except where a
+ * field says otherwise.
+ */
+struct adept_session {
+	u64 magic;
+	u32 version;
+	u32 flags;		/* ADEPT_S_* */
+	u32 chunk_size;		/* bytes, multiple of a page */
+	u32 nchunks;		/* per thread, 2..ADEPT_MAX_CHUNKS */
+	u32 nprocs;
+	u32 nthreads;
+	u32 desc_size;		/* bytes of a descriptor ring, power of two */
+	u32 collector_pid;
+	u64 proc_off;
+	u64 thread_off;
+	u64 desc_off;
+	u64 ring_off;
+	u64 file_size;
+	u64 reserved[4];
+
+	/* Below: changed while running, atomically. */
+	u32 doorbell;		/* futex: +1 whenever the collector has something to do */
+	u32 collector_waits;	/* the collector is asleep on doorbell */
+	u32 next_exit;		/* next unused exit id; +ADEPT_EXIT_BATCH by recorded processes */
+	u32 stop;		/* collector: 1 = record no more (--max-size reached, disk full) */
+	u64 ticket;		/* order of synchronisation events */
+	u32 lost_threads;	/* threads that ran unrecorded since no slot was free */
+	u32 lost_procs;
+	u32 next_serial;	/* serials of processes and threads, from 1 */
+	u32 abandoned;		/* 1: the collector is gone and will not come back: writers discard */
+};
+
+/* struct adept_proc.state; the recorded side moves FREE -> CLAIMED -> LIVE, the
+ * collector LIVE -> FREE after the process is gone and its rings are drained.
+ */
+enum adept_slot_state {
+	ADEPT_SLOT_FREE,
+	ADEPT_SLOT_CLAIMED,	/* being filled in */
+	ADEPT_SLOT_LIVE,
+	ADEPT_SLOT_ENDED,	/* threads only: its last chunk is published */
+};
+
+/* struct adept_proc.exec_state: hand-shake around execve (os/exec.c, inject/). */
+enum adept_exec_state {
+	ADEPT_EXEC_NONE,
+	ADEPT_EXEC_REQUEST,	/* process: thread exec_tid is about to call execve */
+	ADEPT_EXEC_READY,	/* collector: tracing exec_tid, go on */
+	ADEPT_EXEC_NATIVE,	/* collector: will not follow, go on */
+	ADEPT_EXEC_FAILED,	/* process: execve returned; collector must let go */
+};
+
+/** struct adept_proc - one recorded process image (an execve makes a new one) */
+struct adept_proc {
+	u32 state;		/* enum adept_slot_state */
+	u32 serial;		/* unique in the session */
+	u32 pid;
+	u32 parent_serial;	/* of the image that forked or exec'd this one, 0 = the first */
+	u32 exec_state;		/* futex; enum adept_exec_state */
+	u32 exec_tid;
+	u32 cause;		/* enum adept_cause */
+	u32 pad;
+	u64 start_ns;		/* CLOCK_MONOTONIC */
+	u64 desc_head;		/* bytes ever written to its descriptor ring; by the process */
+	u64 desc_tail;		/* bytes ever consumed; by the collector */
+	u32 desc_space;		/* futex: +1 by the collector whenever it consumed */
+	u32 desc_waits;		/* somebody sleeps on desc_space */
+	u64 reserved[8];
+};
+
+enum adept_cause { ADEPT_BY_LAUNCH, ADEPT_BY_FORK, ADEPT_BY_EXEC, ADEPT_BY_ATTACH };
+
+/* Where in the code a chunk begins or ends: inside fragment frag (its first exit id),
+ * before instruction insn, of whose stores the first nvals are already behind.
+ * frag 0: at a record boundary.
+ */
+struct adept_position {
+	u32 frag;
+	u16 insn;
+	u16 nvals;
+	u32 has_extra;		/* extra belongs to the last store behind this position */
+	u32 pad;
+	u64 extra;
+};
+
+/**
+ * struct adept_chunk - what is known of one published chunk
+ *
+ * The body is records back to back; the first begins at offset 0.  If head.frag is
+ * set, the first record began in the chunk before (its id slot and the head.nvals
+ * values already stored were copied over): recovery starts it at head.insn with
+ * regs[] all known.  The same record's instructions before that belong to the
+ * chunk before, which ends in the same position (tail), its values behind the last
+ * whole record.
+ */
+struct adept_chunk {
+	u64 seq;		/* 0, 1, 2.. per thread; a gap is a loss */
+	u32 fill;		/* bytes of body, the unfinished record included */
+	u32 tail_at;		/* offset of the unfinished record; == fill if there is none */
+	struct adept_position head;
+	struct adept_position tail;
+	u64 dropped_chunks;	/* so far, under ADEPT_S_DROP */
+	u64 dropped_bytes;
+	u64 start_ns;		/* CLOCK_MONOTONIC when it was begun */
+	u64 ticket;
+	u64 fs_base, gs_base;	/* of the application, when it was begun */
+	u64 regs[16];		/* application registers at head, hardware order */
+};
+
+/**
+ * struct adept_thread - ring of one thread
+ *
+ * head and tail count chunks for ever; chunk c lives at index c % nchunks.  The
+ * thread fills chunk head; chunks tail..head-1 belong to the collector, which
+ * zeroes a chunk's body before it returns it (tail + 1).  So after the thread was
+ * killed its last chunk can be read up to the first zero id.
+ */
+struct adept_thread {
+	u32 state;		/* enum adept_slot_state */
+	u32 serial;		/* unique in the session */
+	u32 tid;
+	u32 proc;		/* index of its struct adept_proc */
+	u32 proc_serial;
+	u32 parent_serial;	/* thread that created it, 0 = first of its process */
+	u32 head;		/* by the thread */
+	u32 tail;		/* futex, by the collector */
+	u32 tail_waits;		/* the thread sleeps on tail */
+	u32 pad;
+	u64 null_bytes;		/* ADEPT_S_NULL and after stop: bytes counted and discarded */
+	u64 flushes;
+	u64 start_ns;
+	u64 reserved[7];
+	struct adept_chunk chunk[ADEPT_MAX_CHUNKS];
+};
+
+static inline u64 adept_chunk_stride(const struct adept_session *s)
+{
+	return (u64)s->chunk_size + ADEPT_GUARD_SIZE;
+}
+
+/* Offset in the session file of chunk index @i of thread slot @slot. */
+static inline u64 adept_chunk_off(const struct adept_session *s, u32 slot, u32 i)
+{
+	return s->ring_off + ((u64)slot * s->nchunks + i) * adept_chunk_stride(s);
+}
+
+/**
+ * struct adept_boot - what the injector hands to the blob, at the blob's start
+ *
+ * The blob is a flat image: this structure's address is in rdi at its entry, the
+ * stack pointer is the application's and must not be used.
+ */
+struct adept_boot {
+	u64 session;		/* address of the session file's mapping */
+	u64 blob, blob_size;
+	u64 low, low_size;	/* memory below 2 GiB for the branch tables, RW */
+	u64 heap, heap_size;	/* reserved RW memory for the engine's data */
+	u64 arena[2], arena_size[2];	/* RWX code cache near the libraries and near the program */
+	u32 proc;		/* slot of this process, LIVE already */
+	u32 cause;		/* enum adept_cause */
+	u64 regs[16];		/* initial application registers, hardware order */
+	u64 rip, rflags, fs_base, gs_base;
+	u64 vdso, vdso_size;
+};
+
+#endif

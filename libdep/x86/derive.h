@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Derivation: which register values follow from values already known.
+ *
+ * The recorder (blob) uses the mask only, to decide which registers it must
+ * store; recovery (libdep) runs the operations.  Both get them from one function,
+ * so that what the recorder counts as known is what recovery can compute.
+ */
+#ifndef ADEPT_X86_DERIVE_H
+#define ADEPT_X86_DERIVE_H
+
+#include "decode.h"
+
+enum x86_dop_code {
+	X86_D_CONST,	/* dst = imm */
+	X86_D_MOV,	/* dst = src */
+	X86_D_ADD,	/* dst = a + b ... with b = register src2 or imm */
+	X86_D_SUB,
+	X86_D_AND,
+	X86_D_OR,
+	X86_D_XOR,
+	X86_D_SHL,
+	X86_D_SHR,
+	X86_D_SAR,
+	X86_D_ROL,
+	X86_D_ROR,
+	X86_D_IMUL,
+	X86_D_NOT,
+	X86_D_NEG,
+	X86_D_BSWAP,
+	X86_D_SEXT,	/* dst = sign extension of srcsize bytes of src */
+	X86_D_ZEXT,
+	X86_D_LEA,	/* dst = src + src2 * scale + imm, src/src2 may be X86_NONE */
+	X86_D_XCHG,
+};
+
+/**
+ * struct x86_dop - one derivation: dst is written with size bytes of the result
+ *
+ * size 4 zero-extends, sizes 1 and 2 merge into the old value of dst (which is
+ * known then), as the processor does.  high selects bits 8..15 of a size-1 operand.
+ */
+struct x86_dop {
+	u8 code;	/* enum x86_dop_code */
+	u8 size;
+	u8 dst, src, src2;	/* enum x86_reg; src2 X86_NONE = use imm */
+	u8 scale;	/* X86_D_LEA */
+	u8 srcsize;	/* X86_D_SEXT, X86_D_ZEXT */
+	u8 dst_high, src_high, src2_high;
+	s64 imm;
+};
+
+#define X86_MAX_DOPS	4
+
+/**
+ * x86_derive() - effect of one instruction on what is known
+ * @in: the instruction
+ * @pc: its address
+ * @known: mask of registers (X86_BIT) whose values are known before it
+ * @ops: X86_MAX_DOPS entries for the operations that compute the changed known
+ *	registers, in order, reading the values before and writing after; may be NULL
+ * @nops: set to their number; may be NULL with @ops
+ *
+ * String instructions: rsi and rdi count as known afterwards (the recorder stores
+ * one of them behind the instruction and recovery derives the other), rcx after
+ * rep movs/stos/lods is 0, after repe/repne unknown; no ops for rsi and rdi.
+ *
+ * Return: the mask of registers known after it.
+ */
+u16 x86_derive(const struct x86_insn *in, u64 pc, u16 known, struct x86_dop *ops,
+	       unsigned int *nops);
+
+/** x86_derive_run() - run @nops operations on @regs (16 values, hardware order) */
+void x86_derive_run(const struct x86_dop *ops, unsigned int nops, u64 *regs);
+
+#endif
