@@ -58,7 +58,7 @@ enum x86_field { X86_FLD_REG, X86_FLD_RM, X86_FLD_OPC, X86_FLD_VVVV, X86_NFLD };
 #define X86_C_K0	0x0100	/* opmask not allowed */
 #define X86_C_KN	0x0200	/* opmask required */
 #define X86_C_ZK	0x0400	/* zeroing needs an opmask */
-#define X86_C_NRV	0x0800	/* reg and vvvv must differ */
+#define X86_C_NRV	0x0800	/* reg and vvvv must differ (AMX: and rm) */
 #define X86_C_NRM	0x1000	/* reg and rm must differ */
 #define X86_C_NIX	0x2000	/* reg, vector index (and vvvv with VEX) must differ */
 #define X86_C_SIB	0x4000	/* needs a SIB byte */
