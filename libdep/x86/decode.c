@@ -247,7 +247,7 @@ static int address(struct x86_insn *in, struct cursor *c, const struct x86_row *
 		in->sib = c->code[c->pos++];
 		base = (in->sib & 7) | c->b << 3;
 		index = (in->sib >> 3 & 7) | c->x << 3;
-		if (row->attr & (X86_A_GATHER | X86_A_SCATTER))
+		if (row->fields & X86_RF_VSIB)
 			in->index = index | (in->enc == X86_EVEX ? c->vvvv & 16 : 0);
 		else if (index != 4)
 			in->index = index;
@@ -512,7 +512,7 @@ static int operands(struct x86_insn *in, struct cursor *c, const struct x86_row 
 		one_mem(in, c, row, &x86_memlists[row->mem].t[i]);
 	if (in->base < 16)
 		in->gpr_read |= X86_BIT(in->base);
-	if (in->index < 16 && !(in->attr & (X86_A_GATHER | X86_A_SCATTER)))
+	if (in->index < 16 && !(f & X86_RF_VSIB))
 		in->gpr_read |= X86_BIT(in->index);
 	in->len = c->pos;
 	return c->pos;

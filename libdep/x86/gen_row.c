@@ -452,7 +452,7 @@ static int settle(struct probe *p, struct insn *in)
 int gen_row(struct probe *p, struct x86_row *row)
 {
 	struct insn in;
-	unsigned int end;
+	unsigned int end, k;
 
 	memset(row, 0, sizeof(*row));
 	p->index = (p->reg + 3) & 7;
@@ -486,14 +486,13 @@ int gen_row(struct probe *p, struct x86_row *row)
 			end = in.i.length - (in.i.raw.imm[0].size + in.i.raw.imm[1].size) / 8;
 		row->imm_len = in.i.length - end;
 	}
-	if (!p->mod && p->enc == X86_EVEX) {
-		unsigned int k, scale = 1;
-
-		for (k = 0; k < in.i.operand_count; k++)
-			if (in.op[k].type == ZYDIS_OPERAND_TYPE_MEMORY &&
-			    in.op[k].encoding == ZYDIS_OPERAND_ENCODING_MODRM_RM)
-				scale = in.op[k].mem.disp.value;
-		while (scale >> row->cd8 > 1)
+	for (k = 0; !p->mod && k < in.i.operand_count; k++) {
+		if (in.op[k].type != ZYDIS_OPERAND_TYPE_MEMORY ||
+		    in.op[k].encoding != ZYDIS_OPERAND_ENCODING_MODRM_RM)
+			continue;
+		if (in.op[k].mem.type == ZYDIS_MEMOP_TYPE_VSIB)
+			row->fields |= X86_RF_VSIB;
+		while (in.op[k].mem.disp.value >> row->cd8 > 1)	/* disp8 is 1 */
 			row->cd8++;
 	}
 	if (!p->mod && in.i.attributes & ZYDIS_ATTRIB_ACCEPTS_LOCK)

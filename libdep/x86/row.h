@@ -45,6 +45,7 @@ enum x86_field { X86_FLD_REG, X86_FLD_RM, X86_FLD_OPC, X86_FLD_VVVV, X86_NFLD };
 #define X86_RF_POPMEM	(1u << 23)	/* ModRM address is computed with the popped rsp */
 #define X86_RF_BITOFF	(1u << 24)
 #define X86_RF_MODRM	(1u << 25)
+#define X86_RF_VSIB	(1u << 26)	/* vector index, if only to prefetch */
 
 /* Constraints whose violation makes the encoding invalid. */
 #define X86_C_VV0	0x0001	/* vvvv must be 0 (1111 as encoded) */
