@@ -366,11 +366,11 @@ u16 x86_derive(const struct x86_insn *in, u64 pc, u16 known, struct x86_dop *ops
 		break;
 	case X86_CALL:
 	case X86_CALL_IND:
-		if (in->pp != 1 || in->rex & 8)	/* AMD and Intel differ with a 66 prefix */
+		if (!(in->attr & X86_A_BRANCH16))
 			add_rsp(&s, -8);
 		break;
 	case X86_RET:
-		if (in->pp != 1 || in->rex & 8)
+		if (!(in->attr & X86_A_BRANCH16))
 			add_rsp(&s, 8 + in->imm);
 		break;
 	case X86_SYSCALL:

@@ -242,6 +242,15 @@ int expect_insn(struct x86_insn *want, const unsigned char *code, unsigned int a
 	    !strncmp(ZydisISAExtGetString(zi.meta.isa_ext), "KNC", 3))
 		return 0;
 	fix_base(code);
+	/* likewise "pause" with REX.B is an xchg with r8, as the processor shows */
+	if (is("pause") && zi.attributes & ZYDIS_ATTRIB_HAS_REX && zi.raw.rex.B) {
+		unsigned char copy[15];
+		unsigned int k;
+
+		for (k = 0; k < zi.length; k++)
+			copy[k] = code[k] == 0xf3 ? 0x3e : code[k];
+		return expect_insn(want, copy, k);
+	}
 	want->len = zi.length;
 	want->kind = kind();
 	memory(want);
