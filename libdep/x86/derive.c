@@ -374,10 +374,9 @@ u16 x86_derive(const struct x86_insn *in, u64 pc, u16 known, struct x86_dop *ops
 			add_rsp(&s, 8 + in->imm);
 		break;
 	case X86_SYSCALL:
-		s.after &= ~(RAX | R11);
 		constant(&s, 8, rcx, (s64)(pc + in->len));
 		break;
-	case X86_INT:
+	case X86_INT:	/* int 0x80 is a system call */
 	case X86_XBEGIN:
 		s.after &= ~(RAX | R11 | X86_BIT(X86_R8) | X86_BIT(X86_R9) | X86_BIT(X86_R10));
 		break;

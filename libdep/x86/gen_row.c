@@ -204,6 +204,12 @@ static void registers(const struct insn *in, struct x86_row *row)
 	case ZYDIS_MNEMONIC_XLAT:
 		impl.read |= X86_BIT(X86_RAX);
 		break;
+	case ZYDIS_MNEMONIC_SYSCALL:	/* as Linux has it: result, number and arguments */
+		impl.write |= X86_BIT(X86_RAX);
+		impl.read |= X86_BIT(X86_RAX) | X86_BIT(X86_RDI) | X86_BIT(X86_RSI) |
+			     X86_BIT(X86_RDX) | X86_BIT(X86_R10) | X86_BIT(X86_R8) |
+			     X86_BIT(X86_R9);
+		break;
 	default:
 		break;
 	}
