@@ -7,7 +7,6 @@
 #include "cursor.h"
 #include "x86tab.h"
 
-#define likely(x)	__builtin_expect(!!(x), 1)
 #define unlikely(x)	__builtin_expect(!!(x), 0)
 
 #define MAX_LEN		15

@@ -53,9 +53,10 @@ enum x86_enc { X86_LEGACY, X86_VEX, X86_EVEX, X86_XOP };
 #define X86_A_RDGSBASE	0x0400
 #define X86_A_MOVSEG	0x0800	/* writes a segment register (mov/pop/lfs/lgs) */
 #define X86_A_UNTRACED	0x1000	/* touches memory that this decoder cannot describe (AMX tiles, clzero) */
-#define X86_A_BRANCH16	0x2000	/* near branch with 66 and no REX.W: AMD truncates to 16 bits (rel16!),
-				 * Intel ignores the prefix, and so does this decoder
-				 */
+/* Near branch with 66 and no REX.W: AMD truncates to 16 bits (even the displacement),
+ * Intel ignores the prefix, and so does this decoder.
+ */
+#define X86_A_BRANCH16	0x2000
 
 /* Arithmetic flags, as in rflags. */
 #define X86_CF	0x001

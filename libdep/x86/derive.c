@@ -313,7 +313,7 @@ static void map1(struct state *s)
 	case 0xb7:
 	case 0xbe:
 	case 0xbf:
-		if (in->f_rm < 16 && in->pp < 2)	/* F3 0F B8.. are others */
+		if (in->f_rm < 16)
 			extend(s, op < 0xb8 ? X86_D_ZEXT : X86_D_SEXT, size, op_reg(in, size),
 			       op_rm(in, srcsize), srcsize);
 		break;

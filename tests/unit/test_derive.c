@@ -172,8 +172,8 @@ static void registers(struct native_regs *r, const struct x86_insn *in)
 	r->flags = (rnd() & X86_ARITH_FLAGS) | 0x202;
 }
 
-static void check_derived(const u8 *code, const struct x86_insn *in, const struct native_regs *before,
-			  const struct native_regs *after)
+static void check_derived(const u8 *code, const struct x86_insn *in,
+			  const struct native_regs *before, const struct native_regs *after)
 {
 	struct x86_dop ops[X86_MAX_DOPS];
 	u16 known = rnd() & rnd(), result;
