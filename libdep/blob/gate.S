@@ -4,7 +4,6 @@
  * the TLS block; vector and x87 state is never touched, since the blob is compiled
  * without it.
  */
-#define __ASSEMBLER__
 #include "tls.h"
 
 	.macro SAVE_REGS
@@ -202,6 +201,11 @@ sigreturn_with:
 	mov	$15, %eax
 	syscall
 	hlt
+
+	/* Stands in for an instruction that cannot be decoded: see dispatch_trap(). */
+	.globl	gate_undefined
+gate_undefined:
+	ud2
 
 	.globl	signal_restorer
 signal_restorer:

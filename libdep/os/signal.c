@@ -19,6 +19,7 @@
 
 extern char gate_resume[], gate_enter[], gate_enter_end[];
 extern char app_syscall_checked[], app_syscall_insn[], app_syscall_abort[];
+extern char gate_undefined[];
 extern char rt_copy_in_end[], rt_copy_in_fault[];
 void signal_restorer(void);
 __attribute__((noreturn)) void sigreturn_with(void *frame);
@@ -154,7 +155,7 @@ static int own_fault(struct tls *t, u32 signo, u64 addr, struct k_ucontext *uc,
 		return 1;
 	}
 	if (!pos) {
-		if (in_blob(rip))
+		if (in_blob(rip) && rip != (u64)gate_undefined)
 			fatal("signal %u at blob + %lx, address %lx", signo, rip - boot.blob, addr);
 		return 0;
 	}
@@ -197,7 +198,8 @@ static void fault(struct tls *t, u32 signo, struct k_siginfo *info, struct k_uco
 		t->regs[X86_R15] = t->app_r15;
 		t->pp = uc->regs[SC_R15];
 		t->flags = uc->regs[SC_EFLAGS];
-		t->resume_pc = rip;
+		if (rip != (u64)gate_undefined)
+			t->resume_pc = rip;
 	}
 	if (!has_address(signo) && info->addr == rip)
 		info_of(t)->addr = t->resume_pc;

@@ -4,6 +4,8 @@
 #include "../os/signal.h"
 #include "../record/record.h"
 
+extern u8 gate_undefined[];
+
 struct exit *dispatch_exit_taken(const struct tls *t)
 {
 	return (struct exit *)(boot.heap + ((t->exit & 0xffffffffu) << 3));
@@ -59,7 +61,8 @@ u8 *dispatch_miss(struct tls *t)
 
 /*
  * What is at x->target cannot be translated.  Memory that is not there or not
- * executable faults natively, with the right signal; anything else is a limit.
+ * executable faults natively, with the right signal; bytes that are no instruction
+ * give SIGILL; anything else is a limit.
  */
 u8 *dispatch_trap(struct tls *t)
 {
@@ -70,10 +73,18 @@ u8 *dispatch_trap(struct tls *t)
 
 	t->resume_pc = x->target;
 	t->resume_known = KNOWN_ALL;
-	if (x86_decode(&in, raw, (unsigned int)got) > 0 && !mangle_supported(&in))
-		fatal("instruction at %lx (opcode %x, map %u) is not supported", x->target,
-		      in.opcode, in.map);
-	return (u8 *)x->target;
+	switch (x86_decode(&in, raw, (unsigned int)got)) {
+	case -1:
+		/* Faults when the processor fetches it. */
+		return (u8 *)x->target;
+	case 0:
+		return gate_undefined;
+	default:
+		if (!mangle_supported(&in))
+			fatal("instruction at %lx (opcode %x, map %u) is not supported",
+			      x->target, in.opcode, in.map);
+		return (u8 *)x->target;
+	}
 }
 
 u8 *dispatch_resume(struct tls *t)

@@ -50,17 +50,13 @@ void frag_insert(struct frag *f)
 	nfrags++;
 }
 
-struct frag *frag_find(u64 pc, u16 known)
+static unsigned int count_bits(u32 mask)
 {
-	struct frag *best = NULL;
+	unsigned int n = 0;
 
-	if (!nbuckets)
-		return NULL;
-	for (struct frag *f = buckets[hash(pc)]; f; f = f->next)
-		if (f->pc == pc && !(f->mask & ~known) &&
-		    (!best || __builtin_popcount(f->mask) > __builtin_popcount(best->mask)))
-			best = f;
-	return best;
+	for (; mask; mask &= mask - 1)
+		n++;
+	return n;
 }
 
 /*
@@ -80,7 +76,7 @@ struct frag *frag_get(u64 pc, u16 known)
 			continue;
 		if (!((known & f->relevant) & ~f->mask))
 			return f;
-		if (!best || __builtin_popcount(f->mask) > __builtin_popcount(best->mask))
+		if (!best || count_bits(f->mask) > count_bits(best->mask))
 			best = f;
 	}
 	if (versions >= MAX_VERSIONS)

@@ -81,8 +81,6 @@ static inline u8 *frag_lens(struct frag *f)
 
 extern struct lock frag_lock;
 
-/** frag_find() - best existing version of @pc for a state in which @known is known */
-struct frag *frag_find(u64 pc, u16 known);
 /** frag_get() - version of @pc to enter with @known; translates if need be; frag_lock held */
 struct frag *frag_get(u64 pc, u16 known);
 void frag_insert(struct frag *f);

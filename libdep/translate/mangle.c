@@ -43,7 +43,7 @@ int mangle_supported(const struct x86_insn *in)
 {
 	int gs = 0;
 
-	if (in->kind == X86_FAR || in->kind == X86_XBEGIN)
+	if (in->kind == X86_FAR || in->kind == X86_XBEGIN || in->attr & X86_A_BRANCH16)
 		return 0;
 	/* mov fs/gs, pop fs/gs, lfs, lgs: they would replace our gs base */
 	if (in->attr & X86_A_MOVSEG && !(in->map == 0 && in->opcode == 0x8e &&
