@@ -6,7 +6,7 @@
  *
  * HOW is "leader", "thread" (execve in another thread), "fail" (execve a file that
  * is not there), "twice" (the same, then FILE), "pending" (with a blocked signal
- * pending), "stopped" (stop itself while the collector waits).
+ * pending), "stopped" (stop itself while the collector waits), "thread-stopped".
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,6 +23,7 @@
 
 static struct adept_session *session;
 static struct adept_proc *self;
+static int stop;
 
 static void find_session(void)
 {
@@ -80,6 +81,8 @@ static void *run(void *arg)
 	char **argv = arg;
 
 	announce();
+	if (stop)
+		raise(SIGSTOP);
 	execv(argv[0], argv);
 	exit(95);
 }
@@ -97,7 +100,8 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(how, "twice"))
 		fail_once(argv + 2);
-	if (!strcmp(how, "thread")) {
+	stop = !!strstr(how, "stopped");
+	if (strstr(how, "thread")) {
 		pthread_create(&thread, NULL, run, argv + 2);
 		pthread_join(thread, NULL);
 		return 96;
@@ -107,12 +111,6 @@ int main(int argc, char **argv)
 		sigaddset(&set, SIGUSR1);
 		sigprocmask(SIG_BLOCK, &set, NULL);
 		raise(SIGUSR1);
-	}
-	if (!strcmp(how, "stopped")) {
-		announce();
-		raise(SIGSTOP);
-		execv(argv[2], argv + 2);
-		return 97;
 	}
 	run(argv + 2);
 	return 98;

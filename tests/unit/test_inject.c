@@ -191,6 +191,14 @@ static void test_same_no_vdso(void **state)
 	target.flags = 0;
 }
 
+static void test_same_no_proc(void **state)
+{
+	(void)state;
+	target.flags = DEP_T_NO_PROC;
+	compare_all();
+	target.flags = 0;
+}
+
 static void test_same_stack_limits(void **state)
 {
 	static const rlim_t limit[] = { RLIM_INFINITY, 1ull << 30, 64u << 10 };
@@ -394,6 +402,7 @@ int main(void)
 		cmocka_unit_test(test_blob_layout),
 		cmocka_unit_test(test_same),
 		cmocka_unit_test(test_same_no_vdso),
+		cmocka_unit_test(test_same_no_proc),
 		cmocka_unit_test(test_same_stack_limits),
 		cmocka_unit_test(test_state),
 		cmocka_unit_test(test_errors),

@@ -127,16 +127,19 @@ static void test_stopped(void **state)
 
 static void test_killed(void **state)
 {
+	static const char *const how[] = { "stopped", "thread-stopped" };
 	struct dep_injected first, second;
 	struct dep_follow f;
 
 	(void)state;
-	launch("stopped", "/bin/false", NULL, &first);
-	begin(&f, first.proc);
-	kill(first.pid, SIGKILL);
-	assert_int_equal(poll_end(&f, &second), DEP_FOLLOW_DEAD);
-	assert_int_equal(end_of(first.pid), SIGKILL);
-	free_slots();
+	for (int i = 0; i < 2; i++) {
+		launch(how[i], "/bin/false", NULL, &first);
+		begin(&f, first.proc);
+		kill(first.pid, SIGKILL);
+		assert_int_equal(poll_end(&f, &second), DEP_FOLLOW_DEAD);
+		assert_int_equal(end_of(first.pid), SIGKILL);
+		free_slots();
+	}
 }
 
 static void test_pending(void **state)
