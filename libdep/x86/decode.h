@@ -135,7 +135,9 @@ struct x86_insn {
 	u16 gpr_read;	/* every general register read, address registers included */
 	u16 gpr_write;	/* every general register changed wholly, partly or under a condition */
 	u16 gpr_addr;	/* those used to compute mem[] addresses (strings: without rcx) */
+	u16 gpr_full;	/* those of gpr_write that always get a new 64-bit value */
 	u16 flags_read, flags_write;	/* X86_CF..; write includes "undefined" */
+	u16 flags_kill;	/* those of flags_write that never keep their old value */
 	struct x86_mem mem[X86_MAX_MEM];
 };
 
