@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Following execve.
+ *
+ *	process                           collector
+ *	exec_tid, REQUEST, doorbell ----> begin: PTRACE_SEIZE(exec_tid)
+ *	go on <-------------------------- READY (or NATIVE)
+ *	execve -------------------------> poll: PTRACE_EVENT_EXEC: inject, detach
+ *	  or: it failed
+ *	FAILED, doorbell ---------------> poll: PTRACE_INTERRUPT
+ *	                                  poll: stopped: detach
+ *	go on <-------------------------- NONE
+ *
+ * A thread that is not the leader takes over the leader's id when its execve succeeds:
+ * the stop is then seen at the process id.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+/* Answer; nothing happens if the process is not in state @from. */
+static bool answer(const struct dep_target *t, u32 slot, u32 from, u32 to)
+{
+	u32 *state = &dep_slot(t, slot)->exec_state;
+
+	if (!__atomic_compare_exchange_n(state, &from, to, false, __ATOMIC_ACQ_REL,
+					 __ATOMIC_RELAXED))
+		return false;
+	syscall(SYS_futex, state, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+	return true;
+}
+
+void dep_follow_exec_refuse(const struct dep_target *t, u32 slot)
+{
+	if (slot < t->nprocs)
+		answer(t, slot, ADEPT_EXEC_REQUEST, ADEPT_EXEC_NATIVE);
+}
+
+/* Is it a thread of a process of this session? Both numbers are the process's claim. */
+static int check_request(const struct dep_follow *f, const struct dep_target *t,
+			 struct dep_why *why)
+{
+	char path[64];
+
+	if (f->pid <= 0 || f->tid <= 0 || f->pid == getpid())
+		return dep_fail(why, EINVAL, "Slot %u asks for an impossible execve.", f->slot);
+	snprintf(path, sizeof(path), "/proc/%d/task/%d", f->pid, f->tid);
+	if (access(path, F_OK))
+		return dep_fail(why, ESRCH, "Process %d has no thread %d.", f->pid, f->tid);
+	if (dep_space_has_file(f->pid, t->dev, t->ino) != 1)
+		return dep_fail(why, EPERM, "Process %d does not belong to this session.", f->pid);
+	return 0;
+}
+
+int dep_follow_exec_begin(struct dep_follow *f, const struct dep_target *t, u32 slot,
+			  struct dep_why *why)
+{
+	const struct adept_proc *p;
+	int err;
+
+	memset(f, 0, sizeof(*f));
+	if (slot >= t->nprocs)
+		return dep_fail(why, EINVAL, "There is no process slot %u.", slot);
+	p = dep_slot(t, slot);
+	f->slot = slot;
+	f->pid = (pid_t)__atomic_load_n(&p->pid, __ATOMIC_RELAXED);
+	f->tid = (pid_t)__atomic_load_n(&p->exec_tid, __ATOMIC_RELAXED);
+	f->serial = __atomic_load_n(&p->serial, __ATOMIC_RELAXED);
+	err = check_request(f, t, why);
+	if (!err && ptrace(PTRACE_SEIZE, f->tid, NULL, PTRACE_O_TRACEEXEC))
+		err = dep_fail(why, errno, "Thread %d cannot be traced: %m.", f->tid);
+	if (err) {
+		answer(t, slot, ADEPT_EXEC_REQUEST, ADEPT_EXEC_NATIVE);
+		return err;
+	}
+	if (!answer(t, slot, ADEPT_EXEC_REQUEST, ADEPT_EXEC_READY)) {
+		/* It changed its mind (or is not what it seems): get out again. */
+		f->letting_go = true;
+		ptrace(PTRACE_INTERRUPT, f->tid, NULL, NULL);
+	}
+	return 0;
+}
+
+static int inject_new_image(struct dep_follow *f, const struct dep_target *t,
+			    struct dep_injected *out, struct dep_why *why)
+{
+	int err;
+
+	answer(t, f->slot, ADEPT_EXEC_READY, ADEPT_EXEC_NONE);
+	err = dep_inject(t, f->pid, ADEPT_BY_EXEC, f->serial, out, why);
+	if (!err)
+		return DEP_FOLLOW_EXECED;
+	if (err == -ESRCH) {
+		dep_trace_bury(f->pid);
+		return DEP_FOLLOW_DEAD;
+	}
+	out->native = true;
+	dep_inject_release(f->pid);
+	return DEP_FOLLOW_NATIVE;
+}
+
+/* Stopped, and to be let go. */
+static int cancel(struct dep_follow *f, const struct dep_target *t, pid_t tid, int sig)
+{
+	if (ptrace(PTRACE_DETACH, tid, NULL, (long)sig)) {
+		dep_trace_bury(tid);
+		return DEP_FOLLOW_DEAD;
+	}
+	answer(t, f->slot, ADEPT_EXEC_FAILED, ADEPT_EXEC_NONE);
+	return DEP_FOLLOW_CANCELLED;
+}
+
+static int handle_stop(struct dep_follow *f, const struct dep_target *t, pid_t tid, int stop,
+		       int sig, struct dep_injected *out, struct dep_why *why)
+{
+	switch (stop) {
+	case DEP_STOP_DEAD:
+		/* The leader of a process whose other thread is traced by nobody here. */
+		dep_trace_bury(tid);
+		return DEP_FOLLOW_DEAD;
+	case DEP_STOP_EXEC:
+		f->tid = f->pid;
+		return inject_new_image(f, t, out, why);
+	case DEP_STOP_SIGNAL:
+		if (f->letting_go)
+			return cancel(f, t, tid, sig);
+		ptrace(PTRACE_CONT, tid, NULL, (long)sig);
+		return DEP_FOLLOW_PENDING;
+	case DEP_STOP_GROUP:
+		if (f->letting_go)
+			return cancel(f, t, tid, 0);
+		ptrace(PTRACE_LISTEN, tid, NULL, NULL);
+		return DEP_FOLLOW_PENDING;
+	default:
+		if (f->letting_go)
+			return cancel(f, t, tid, 0);
+		ptrace(PTRACE_CONT, tid, NULL, NULL);
+		return DEP_FOLLOW_PENDING;
+	}
+}
+
+/* The thread that asked, or the process id that it took over. */
+static int next_report(const struct dep_follow *f, pid_t *tid, int *sig)
+{
+	int stop;
+
+	*tid = f->tid;
+	stop = dep_trace_wait(f->tid, false, sig);
+	if (stop == -ECHILD && f->tid != f->pid) {
+		*tid = f->pid;
+		stop = dep_trace_wait(f->pid, false, sig);
+	}
+	return stop;
+}
+
+int dep_follow_exec_poll(struct dep_follow *f, const struct dep_target *t,
+			 struct dep_injected *out, struct dep_why *why)
+{
+	const u32 *state = &dep_slot(t, f->slot)->exec_state;
+	int sig = 0, stop, event;
+	pid_t tid;
+
+	memset(out, 0, sizeof(*out));
+	out->pid = f->pid;
+	for (;;) {
+		stop = next_report(f, &tid, &sig);
+		if (stop == DEP_STOP_NONE)
+			break;
+		if (stop < 0) {
+			dep_fail(why, -stop, "Process %d is gone.", f->pid);
+			return DEP_FOLLOW_DEAD;
+		}
+		event = handle_stop(f, t, tid, stop, sig, out, why);
+		if (event != DEP_FOLLOW_PENDING)
+			return event;
+	}
+	if (!f->letting_go &&
+	    __atomic_load_n(state, __ATOMIC_ACQUIRE) == ADEPT_EXEC_FAILED) {
+		f->letting_go = true;
+		ptrace(PTRACE_INTERRUPT, f->tid, NULL, NULL);
+	}
+	return DEP_FOLLOW_PENDING;
+}

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Putting the engine into a process that stopped at its first instruction.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+static bool is_error(s64 ret)
+{
+	return ret < 0 && ret >= -4095;
+}
+
+/*
+ * Open the session file in the target.  The page that holds its name is also the
+ * probe that shows where the mmap area begins.
+ *
+ * Return: the target's file descriptor or a negative errno.
+ */
+static s64 open_session(struct dep_remote *r, const struct dep_target *t, u64 *probe,
+			struct dep_why *why)
+{
+	char path[64];
+	s64 page, fd;
+	int err;
+
+	page = dep_remote_call(r, SYS_mmap, 0, ADEPT_PAGE, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS, -1ull, 0);
+	if (is_error(page))
+		return dep_fail(why, (int)-page, "Process %d cannot map memory: %s.", r->pid,
+				strerror((int)-page));
+	*probe = (u64)page;
+	memset(path, 0, sizeof(path));
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", getpid(), t->fd);
+	err = dep_remote_write(r->pid, *probe, path, sizeof(path));
+	fd = err;
+	if (!err)
+		fd = dep_remote_call(r, SYS_openat, (u64)AT_FDCWD, *probe, O_RDWR | O_CLOEXEC,
+				     0, 0, 0);
+	if (is_error(fd))
+		dep_fail(why, (int)-fd, "Process %d cannot open the session file %s: %s.", r->pid,
+			 path, strerror((int)-fd));
+	dep_remote_call(r, SYS_munmap, *probe, ADEPT_PAGE, 0, 0, 0, 0);
+	return fd;
+}
+
+static void fill_boot(struct adept_boot *b, const struct user_regs_struct *u,
+		      const struct dep_space *s)
+{
+	const u64 regs[16] = {
+		u->rax, u->rcx, u->rdx, u->rbx, u->rsp, u->rbp, u->rsi, u->rdi,
+		u->r8, u->r9, u->r10, u->r11, u->r12, u->r13, u->r14, u->r15,
+	};
+
+	memcpy(b->regs, regs, sizeof(b->regs));
+	b->rip = u->rip;
+	b->rflags = u->eflags;
+	b->fs_base = u->fs_base;
+	b->gs_base = u->gs_base;
+	b->vdso = s->vdso;
+	b->vdso_size = s->vdso_size;
+}
+
+static int write_blob(pid_t pid, const struct dep_target *t, const struct adept_boot *b,
+		      struct dep_why *why)
+{
+	unsigned char *image = malloc(t->blob_len);
+	int err;
+
+	if (!image)
+		return dep_fail(why, ENOMEM, "No memory.");
+	memcpy(image, t->blob, t->blob_len);
+	memcpy(image, b, sizeof(*b));
+	err = dep_remote_write(pid, b->blob, image, t->blob_len);
+	free(image);
+	return err ? dep_fail(why, -err, "The engine cannot be written to process %d: %s.", pid,
+			      strerror(-err)) : 0;
+}
+
+/* All of the engine's memory, up to its image; undone on failure. */
+static int make_engine(struct dep_remote *r, const struct dep_target *t, struct dep_space *space,
+		       struct adept_boot *b, struct dep_why *why)
+{
+	struct dep_plan plan = { .r = r, .space = space };
+	u64 probe = 0;
+	s64 fd;
+	int err;
+
+	fd = open_session(r, t, &probe, why);
+	if (is_error(fd))
+		return (int)fd;
+	err = dep_plan_make(&plan, t, probe, b, why);
+	if (!err)
+		err = dep_plan_session(&plan, t, (int)fd, b, why);
+	dep_remote_call(r, SYS_close, (u64)fd, 0, 0, 0, 0, 0);
+	if (!err) {
+		fill_boot(b, &r->regs, space);
+		err = write_blob(r->pid, t, b, why);
+	}
+	if (err)
+		dep_plan_undo(&plan);
+	return err;
+}
+
+/* Let it go into the engine. */
+static int start_engine(struct dep_remote *r, const struct dep_target *t,
+			const struct adept_boot *b, struct dep_why *why)
+{
+	struct user_regs_struct regs = r->regs;
+	int err;
+
+	regs.rip = b->blob + t->blob_entry;
+	regs.rdi = b->blob;
+	regs.orig_rax = -1ull;
+	err = dep_remote_end(r, &regs);
+	if (!err && ptrace(PTRACE_DETACH, r->pid, NULL, NULL))
+		err = -errno;
+	return err ? dep_fail(why, -err, "Process %d cannot be let go: %s.", r->pid,
+			      strerror(-err)) : 0;
+}
+
+int dep_inject(const struct dep_target *t, pid_t pid, u32 cause, u32 parent_serial,
+	       struct dep_injected *out, struct dep_why *why)
+{
+	struct dep_space space = { 0 };
+	struct dep_remote r;
+	int err;
+
+	memset(out, 0, sizeof(*out));
+	out->pid = pid;
+	err = dep_remote_begin(&r, pid, why);
+	if (err)
+		return err;
+	err = dep_space_read(&space, pid, r.regs.rsp, why);
+	if (err)
+		goto out_end;
+	err = dep_slot_claim(t, &out->proc, why);
+	if (err)
+		goto out_space;
+	out->boot.proc = out->proc;
+	out->boot.cause = cause;
+	err = dep_remote_find_syscall(&r, &space, !(t->flags & DEP_T_NO_VDSO), why);
+	if (err)
+		goto out_slot;
+	err = make_engine(&r, t, &space, &out->boot, why);
+	if (err)
+		goto out_slot;
+	dep_slot_live(t, out->proc, pid, cause, parent_serial, &out->serial);
+	err = start_engine(&r, t, &out->boot, why);
+	if (err)
+		goto out_slot;
+	dep_space_free(&space);
+	return 0;
+
+out_slot:
+	dep_slot_drop(t, out->proc);
+out_space:
+	dep_space_free(&space);
+out_end:
+	dep_remote_end(&r, NULL);
+	return err;
+}
+
+void dep_inject_release(pid_t pid)
+{
+	if (ptrace(PTRACE_DETACH, pid, NULL, NULL))
+		dep_trace_bury(pid);
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Getting the engine into a process: launch, and following execve.
+ *
+ * A process is taken at the stop right after execve, when the new image is mapped
+ * and none of its instructions has run.  The injector makes the memory the engine
+ * needs, writes the engine's image (the blob) there, points the instruction pointer
+ * to it and lets go: ptrace is not in the way while the program runs.  Environment,
+ * auxiliary vector, file descriptors, signal state, stack and the addresses of the
+ * program's own mappings are those of a native run.
+ *
+ * Functions return 0 or a negative errno and then leave a sentence for people in
+ * *why, which may be NULL.
+ *
+ * ptrace(2) binds a traced thread to the thread that seized it, so all calls for
+ * one struct dep_follow must be made from the same thread.  dep_launch() has let go
+ * when it returns, and may be called from any thread.
+ */
+#ifndef ADEPT_INJECT_H
+#define ADEPT_INJECT_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include "../abi/session.h"
+
+#define DEP_WHY_SIZE 512
+
+/** struct dep_why - one sentence: what went wrong */
+struct dep_why {
+	char text[DEP_WHY_SIZE];
+};
+
+/* struct dep_target.flags */
+#define DEP_T_NO_VDSO	0x01u	/* do as if there were no vdso (for tests) */
+
+/**
+ * struct dep_target - what is injected, and the session it belongs to
+ * @session:	the collector's mapping of the session file, from its start to desc_off
+ *		at least; it must outlive the target
+ * @fd:		the session file in this process; the recorded process opens it through
+ *		/proc, so this process must stay dumpable
+ * @flags:	DEP_T_*, may be changed after dep_target_init()
+ *
+ * The rest is private: copies of what recorded processes could overwrite.
+ */
+struct dep_target {
+	struct adept_session *session;
+	int fd;
+	u32 flags;
+
+	const unsigned char *blob;
+	u64 blob_len, blob_mem, blob_entry;
+	u64 file_size, proc_off, desc_off, desc_size;
+	u32 nprocs;
+	u64 dev, ino;
+};
+
+/** struct dep_injected - what became of a process */
+struct dep_injected {
+	pid_t pid;
+	bool native;		/* runs without the engine; *why tells the reason */
+	u32 proc;		/* slot, if not native */
+	u32 serial;
+	struct adept_boot boot;	/* where everything was put */
+};
+
+/**
+ * dep_target_init() - prepare for injecting into processes of a session
+ * @session: as described at struct dep_target; filled in, and nothing recorded yet
+ * @fd:      the session file
+ *
+ * Takes the engine's image that is built into the library.
+ */
+int dep_target_init(struct dep_target *t, struct adept_session *session, int fd,
+		    struct dep_why *why);
+
+/**
+ * struct dep_native - process state as our caller made it, for the launched program
+ *
+ * A collector blocks and handles signals, opens files and raises limits; what it
+ * launches shall see none of that.  Save early in main(), before any of it.
+ */
+struct dep_native {
+	sigset_t mask;
+	u64 ignored;		/* bit n-1: signal n is ignored */
+	struct rlimit nofile;
+	int *fds;		/* open at that time, ascending; to be inherited */
+	size_t nfds;
+};
+
+int dep_native_save(struct dep_native *n);
+void dep_native_free(struct dep_native *n);
+
+#define DEP_LAUNCH_NO_ASLR	0x01u	/* without address space randomisation */
+
+/** struct dep_launch - what to run */
+struct dep_launch {
+	char *const *argv;		/* argv[0] is looked up as execvp(3) does */
+	char *const *envp;		/* NULL: the environment of the caller */
+	const struct dep_native *native;	/* NULL: child inherits the state as it is */
+	u32 flags;			/* DEP_LAUNCH_* */
+};
+
+/**
+ * dep_launch() - run a command under the engine
+ * @out: filled in on success
+ *
+ * The program is a child of the calling process, in its process group.  An image that
+ * execve gives privileges to (set-uid and the like) is run natively: out->native.
+ *
+ * Return: 0; -ENOENT, -EACCES, -ENOEXEC, -ENOTSUP (32-bit program), -EPERM (ptrace
+ * refused) or another negative errno, and then there is no child.
+ */
+int dep_launch(const struct dep_target *t, const struct dep_launch *l,
+	       struct dep_injected *out, struct dep_why *why);
+
+/**
+ * dep_image_privileged() - does execve of this file raise privileges?
+ *
+ * Set-uid, set-gid and file capabilities, as far as they would change something for
+ * the calling process.  For scripts ask about their interpreter.
+ *
+ * Return: 1, 0 or a negative errno.
+ */
+int dep_image_privileged(int dirfd, const char *path);
+
+/**
+ * dep_inject() - inject into a process at its PTRACE_EVENT_EXEC stop
+ * @pid:  the process; it was seized by this thread and is in that stop
+ *
+ * On success a process slot is LIVE, the process is detached and runs.  On failure
+ * it is as it was, still traced and stopped (at the end of execve), or dead: see
+ * dep_inject_release().
+ *
+ * Return: 0, -ENOTSUP (32-bit image), -EAGAIN (no free process slot), -ESRCH (it died)
+ * or another negative errno.
+ */
+int dep_inject(const struct dep_target *t, pid_t pid, u32 cause, u32 parent_serial,
+	       struct dep_injected *out, struct dep_why *why);
+
+/** dep_inject_release() - let a stopped process run without the engine */
+void dep_inject_release(pid_t pid);
+
+/**
+ * struct dep_follow - one thread that is about to call execve
+ *
+ * Owned by the caller; any number may exist at a time.  Private but for pid and tid.
+ */
+struct dep_follow {
+	pid_t pid, tid;
+	u32 slot, serial;
+	bool letting_go;	/* PTRACE_INTERRUPT is under way */
+};
+
+enum dep_follow_event {
+	DEP_FOLLOW_PENDING,	/* nothing yet, poll again */
+	DEP_FOLLOW_EXECED,	/* the new image is recorded, the old one is gone */
+	DEP_FOLLOW_NATIVE,	/* the new image runs unrecorded, the old one is gone */
+	DEP_FOLLOW_CANCELLED,	/* execve failed, the old image goes on */
+	DEP_FOLLOW_DEAD,	/* the thread is gone; as a rule with its process */
+};
+
+/**
+ * dep_follow_exec_begin() - answer ADEPT_EXEC_REQUEST of process slot @slot
+ *
+ * Traces the thread that asked and sets ADEPT_EXEC_READY, or ADEPT_EXEC_NATIVE if
+ * that is impossible.  A process that does not map the session is never traced.
+ *
+ * Return: 0 if @f must be polled from now on (by this thread), or a negative errno.
+ */
+int dep_follow_exec_begin(struct dep_follow *f, const struct dep_target *t, u32 slot,
+			  struct dep_why *why);
+
+/** dep_follow_exec_refuse() - answer ADEPT_EXEC_REQUEST with ADEPT_EXEC_NATIVE */
+void dep_follow_exec_refuse(const struct dep_target *t, u32 slot);
+
+/**
+ * dep_follow_exec_poll() - see what became of it; does not wait
+ * @out: filled in for DEP_FOLLOW_EXECED and DEP_FOLLOW_NATIVE
+ *
+ * To be called after SIGCHLD and after the doorbell rang.  With ADEPT_EXEC_FAILED
+ * the thread is stopped, let go, and the slot's exec_state set to ADEPT_EXEC_NONE.
+ * A dead child of this process is left for the caller to wait for.
+ *
+ * Return: an enum dep_follow_event; everything but DEP_FOLLOW_PENDING ends @f.
+ */
+int dep_follow_exec_poll(struct dep_follow *f, const struct dep_target *t,
+			 struct dep_injected *out, struct dep_why *why);
+
+#endif

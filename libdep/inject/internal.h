@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Between the files of inject/.
+ */
+#ifndef ADEPT_INJECT_INTERNAL_H
+#define ADEPT_INJECT_INTERNAL_H
+
+#include <sys/user.h>
+
+#include "inject.h"
+
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+
+/* error.c: set the sentence, return -err. */
+__attribute__((format(printf, 3, 4)))
+int dep_fail(struct dep_why *why, int err, const char *fmt, ...);
+
+/* ---- space.c: an address space as /proc shows it ---- */
+
+struct dep_map {
+	u64 start, end;
+	u64 dev, ino;
+};
+
+/**
+ * struct dep_space - address space of a process that has not run yet
+ *
+ * At this point all of it was made by the kernel.
+ */
+struct dep_space {
+	struct dep_map *map;	/* ascending */
+	size_t n, cap;
+	u64 entry;		/* AT_ENTRY */
+	u64 prog_lo, prog_hi;	/* extent of the main program */
+	u64 vdso, vdso_size;	/* 0: there is none */
+	u64 brk;		/* where the heap begins */
+	u64 stack_lo;
+	u64 stack_limit;	/* RLIMIT_STACK */
+};
+
+int dep_space_read(struct dep_space *s, pid_t pid, u64 rsp, struct dep_why *why);
+void dep_space_free(struct dep_space *s);
+int dep_space_add(struct dep_space *s, u64 start, u64 end);
+bool dep_space_is_free(const struct dep_space *s, u64 start, u64 end);
+const struct dep_map *dep_space_find(const struct dep_space *s, u64 addr);
+int dep_space_has_file(pid_t pid, u64 dev, u64 ino);
+
+/* ---- remote.c: system calls in a stopped process ---- */
+
+/**
+ * struct dep_remote - a process stopped at the end of execve
+ * @regs:	registers of its first instruction
+ * @insn:	address of a syscall instruction in its memory
+ * @held:	stop signal that came meanwhile, to be sent again
+ */
+struct dep_remote {
+	pid_t pid;
+	struct user_regs_struct regs;
+	u64 insn;
+	u64 sigmask;
+	bool masked;
+	bool poked;
+	long saved_text;
+	int held;
+};
+
+int dep_remote_begin(struct dep_remote *r, pid_t pid, struct dep_why *why);
+int dep_remote_find_syscall(struct dep_remote *r, const struct dep_space *s, bool use_vdso,
+			    struct dep_why *why);
+s64 dep_remote_call(struct dep_remote *r, long nr, u64 a, u64 b, u64 c, u64 d, u64 e, u64 f);
+int dep_remote_end(struct dep_remote *r, const struct user_regs_struct *regs);
+int dep_remote_read(pid_t pid, u64 addr, void *buf, size_t len);
+int dep_remote_write(pid_t pid, u64 addr, const void *buf, size_t len);
+
+/* What dep_trace_wait() saw. */
+enum dep_stop {
+	DEP_STOP_NONE,		/* nothing (only without blocking) */
+	DEP_STOP_DEAD,		/* ended; not reaped */
+	DEP_STOP_SIGNAL,	/* about to receive *sig */
+	DEP_STOP_GROUP,		/* stopped by job control, *sig */
+	DEP_STOP_INTERRUPT,	/* PTRACE_INTERRUPT, or the end of a group stop */
+	DEP_STOP_SYSCALL,
+	DEP_STOP_EXEC,
+	DEP_STOP_OTHER,
+};
+
+/* Return: an enum dep_stop or a negative errno (-ECHILD: no such tracee). */
+int dep_trace_wait(pid_t tid, bool block, int *sig);
+/* Reap a dead tracee unless it is a child of this process, whose end is its affair. */
+void dep_trace_bury(pid_t tid);
+
+/* ---- plan.c: the engine's memory ---- */
+
+/** struct dep_plan - memory made in the target, to be undone on failure */
+struct dep_plan {
+	struct dep_remote *r;
+	struct dep_space *space;
+	struct { u64 start, size; } made[8];
+	size_t nmade;
+};
+
+int dep_plan_make(struct dep_plan *p, const struct dep_target *t, u64 probe,
+		  struct adept_boot *b, struct dep_why *why);
+int dep_plan_session(struct dep_plan *p, const struct dep_target *t, int remote_fd,
+		     struct adept_boot *b, struct dep_why *why);
+void dep_plan_undo(struct dep_plan *p);
+
+/* ---- slot.c: process slots ---- */
+
+struct adept_proc *dep_slot(const struct dep_target *t, u32 i);
+int dep_slot_claim(const struct dep_target *t, u32 *slot, struct dep_why *why);
+void dep_slot_live(const struct dep_target *t, u32 slot, pid_t pid, u32 cause, u32 parent,
+		   u32 *serial);
+void dep_slot_drop(const struct dep_target *t, u32 slot);
+
+/* ---- image.c: files to be executed ---- */
+
+enum dep_image_kind {
+	DEP_IMAGE_ELF64,
+	DEP_IMAGE_ELF32,
+	DEP_IMAGE_BAD_ELF,
+	DEP_IMAGE_TEXT,		/* no #!: for /bin/sh */
+	DEP_IMAGE_OTHER,	/* maybe known to binfmt_misc */
+};
+
+/** struct dep_image - what execve of a file ends up with */
+struct dep_image {
+	enum dep_image_kind kind;
+	bool privileged;
+	char file[4096];	/* the file, or the interpreter that its #! lines lead to */
+};
+
+int dep_image_find(const char *name, char *path, size_t size, struct dep_why *why);
+int dep_image_examine(const char *path, struct dep_image *img, struct dep_why *why);
+
+#endif

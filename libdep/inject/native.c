@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * The process state that a launched program shall find.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+static int by_number(const void *a, const void *b)
+{
+	return *(const int *)a - *(const int *)b;
+}
+
+static int add_fd(struct dep_native *n, int fd)
+{
+	int *fds = realloc(n->fds, (n->nfds + 1) * sizeof(*fds));
+
+	if (!fds)
+		return -ENOMEM;
+	n->fds = fds;
+	n->fds[n->nfds++] = fd;
+	return 0;
+}
+
+static int save_fds(struct dep_native *n)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	struct dirent *e;
+	int err = 0;
+
+	if (!dir)
+		return -errno;
+	while (!err && (e = readdir(dir)))
+		if (e->d_name[0] != '.' && atoi(e->d_name) != dirfd(dir))
+			err = add_fd(n, atoi(e->d_name));
+	closedir(dir);
+	if (n->nfds)
+		qsort(n->fds, n->nfds, sizeof(*n->fds), by_number);
+	return err;
+}
+
+int dep_native_save(struct dep_native *n)
+{
+	struct sigaction sa;
+	int err;
+
+	memset(n, 0, sizeof(*n));
+	sigprocmask(SIG_SETMASK, NULL, &n->mask);
+	for (int sig = 1; sig < NSIG; sig++)
+		if (!sigaction(sig, NULL, &sa) && sa.sa_handler == SIG_IGN)
+			n->ignored |= 1ull << (sig - 1);
+	if (getrlimit(RLIMIT_NOFILE, &n->nofile))
+		return -errno;
+	err = save_fds(n);
+	if (err)
+		dep_native_free(n);
+	return err;
+}
+
+void dep_native_free(struct dep_native *n)
+{
+	free(n->fds);
+	n->fds = NULL;
+	n->nfds = 0;
+}

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * System calls in a process that has just begun a new image.
+ *
+ * PTRACE_EVENT_EXEC comes in the middle of execve, whose result would overwrite rax
+ * later; so the process first goes on to the end of the system call.  From there each
+ * remote call takes two stops, before and after it, and the process never gets as far
+ * as an instruction of its own.
+ *
+ * All signals are blocked meanwhile, which leaves them pending; what cannot be blocked
+ * (SIGSTOP) is held back and sent again at the end.
+ */
+#include <elf.h>
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+#define VDSO_MAX (64u << 10)
+#define SYSCALL_INSN 0x050fu
+/* Size of the kernel's struct user_regs_struct of 32-bit processes. */
+#define REGS32_SIZE 68u
+
+int dep_remote_read(pid_t pid, u64 addr, void *buf, size_t len)
+{
+	struct iovec local = { buf, len };
+	struct iovec remote = { (void *)(uintptr_t)addr, len };
+	ssize_t n = process_vm_readv(pid, &local, 1, &remote, 1, 0);
+
+	if (n < 0)
+		return -errno;
+	return (size_t)n == len ? 0 : -EFAULT;
+}
+
+int dep_remote_write(pid_t pid, u64 addr, const void *buf, size_t len)
+{
+	struct iovec local = { (void *)(uintptr_t)buf, len };
+	struct iovec remote = { (void *)(uintptr_t)addr, len };
+	ssize_t n = process_vm_writev(pid, &local, 1, &remote, 1, 0);
+
+	if (n < 0)
+		return -errno;
+	return (size_t)n == len ? 0 : -EFAULT;
+}
+
+/* Let it run to the next system call stop. */
+static int next_stop(struct dep_remote *r)
+{
+	int sig = 0, stop;
+
+	for (;;) {
+		if (ptrace(PTRACE_SYSCALL, r->pid, NULL, NULL))
+			return -errno;
+		stop = dep_trace_wait(r->pid, true, &sig);
+		switch (stop) {
+		case DEP_STOP_SYSCALL:
+			return 0;
+		case DEP_STOP_SIGNAL:
+			/*
+			 * Nothing but SIGSTOP is expected here; tkill() below keeps
+			 * the number of whatever comes.
+			 */
+		case DEP_STOP_GROUP:
+			r->held = sig;
+			break;
+		case DEP_STOP_INTERRUPT:
+		case DEP_STOP_EXEC:
+		case DEP_STOP_OTHER:
+			break;
+		case DEP_STOP_DEAD:
+			return -ESRCH;
+		default:
+			return stop < 0 ? stop : -EIO;
+		}
+	}
+}
+
+/* Return: 1, 0 or a negative errno. */
+static int is_32bit(pid_t pid)
+{
+	struct user_regs_struct regs;
+	struct iovec iov = { &regs, sizeof(regs) };
+
+	if (ptrace(PTRACE_GETREGSET, pid, (void *)(uintptr_t)NT_PRSTATUS, &iov))
+		return -errno;
+	return iov.iov_len == REGS32_SIZE;
+}
+
+/**
+ * dep_remote_begin() - go from PTRACE_EVENT_EXEC to the end of execve
+ *
+ * On failure the process is at one of the two stops, with its signal mask as it was.
+ */
+int dep_remote_begin(struct dep_remote *r, pid_t pid, struct dep_why *why)
+{
+	long options = PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL;
+	u64 all = ~0ull;
+	int err;
+
+	memset(r, 0, sizeof(*r));
+	r->pid = pid;
+	err = is_32bit(pid);
+	if (err > 0)
+		return dep_fail(why, ENOTSUP,
+				"Process %d runs a 32-bit program; only 64-bit ones can be recorded.",
+				pid);
+	if (err < 0)
+		goto fail;
+	/* Half-made it must not go on if this process dies: hence EXITKILL. */
+	if (ptrace(PTRACE_SETOPTIONS, pid, NULL, options) ||
+	    ptrace(PTRACE_GETSIGMASK, pid, sizeof(r->sigmask), &r->sigmask) ||
+	    ptrace(PTRACE_SETSIGMASK, pid, sizeof(all), &all)) {
+		err = -errno;
+		goto fail;
+	}
+	r->masked = true;
+	err = next_stop(r);
+	if (!err && ptrace(PTRACE_GETREGS, pid, NULL, &r->regs))
+		err = -errno;
+	if (!err)
+		return 0;
+	dep_remote_end(r, NULL);
+fail:
+	return dep_fail(why, -err, "Process %d cannot be controlled: %s.", pid, strerror(-err));
+}
+
+/* Only bytes count: whatever instruction they belong to, jumping there is a syscall. */
+static u64 find_insn(const unsigned char *text, u64 from, u64 to)
+{
+	for (u64 i = from; i + 1 < to; i++)
+		if (text[i] == 0x0f && text[i + 1] == 0x05)
+			return i;
+	return 0;
+}
+
+static u64 search_vdso(const struct dep_space *s, pid_t pid)
+{
+	unsigned char buf[VDSO_MAX];
+	u64 size = s->vdso_size;
+	Elf64_Ehdr eh;
+	Elf64_Phdr ph;
+
+	if (size < sizeof(eh) || size > sizeof(buf) || dep_remote_read(pid, s->vdso, buf, size))
+		return 0;
+	memcpy(&eh, buf, sizeof(eh));
+	if (memcmp(eh.e_ident, ELFMAG, SELFMAG) || eh.e_phentsize != sizeof(ph))
+		return 0;
+	for (u64 i = 0; i < eh.e_phnum; i++) {
+		u64 at, found;
+
+		if (eh.e_phoff > size || size - eh.e_phoff < (i + 1) * sizeof(ph))
+			return 0;
+		memcpy(&ph, buf + eh.e_phoff + i * sizeof(ph), sizeof(ph));
+		at = ph.p_offset;
+		if (ph.p_type != PT_LOAD || !(ph.p_flags & PF_X) || at > size)
+			continue;
+		found = find_insn(buf, at ? at : 1,
+				  ph.p_filesz > size - at ? size : at + ph.p_filesz);
+		if (found)
+			return s->vdso + found;
+	}
+	return 0;
+}
+
+/**
+ * dep_remote_find_syscall() - find a syscall instruction, or put one at rip
+ */
+int dep_remote_find_syscall(struct dep_remote *r, const struct dep_space *s, bool use_vdso,
+			    struct dep_why *why)
+{
+	long text;
+
+	r->insn = use_vdso && s->vdso ? search_vdso(s, r->pid) : 0;
+	if (r->insn)
+		return 0;
+	errno = 0;
+	r->saved_text = ptrace(PTRACE_PEEKTEXT, r->pid, r->regs.rip, NULL);
+	if (errno)
+		goto fail;
+	text = (long)(((unsigned long)r->saved_text & ~0xfffful) | SYSCALL_INSN);
+	if (ptrace(PTRACE_POKETEXT, r->pid, r->regs.rip, text))
+		goto fail;
+	r->poked = true;
+	r->insn = r->regs.rip;
+	return 0;
+fail:
+	return dep_fail(why, errno, "The memory of process %d cannot be accessed: %m.", r->pid);
+}
+
+/**
+ * dep_remote_call() - make the process do a system call
+ *
+ * Return: its result; -ESRCH also if the process died.
+ */
+s64 dep_remote_call(struct dep_remote *r, long nr, u64 a, u64 b, u64 c, u64 d, u64 e, u64 f)
+{
+	struct user_regs_struct regs = r->regs;
+	int err;
+
+	regs.rip = r->insn;
+	regs.rax = (u64)nr;
+	regs.orig_rax = -1ull;
+	regs.rdi = a;
+	regs.rsi = b;
+	regs.rdx = c;
+	regs.r10 = d;
+	regs.r8 = e;
+	regs.r9 = f;
+	if (ptrace(PTRACE_SETREGS, r->pid, NULL, &regs))
+		return -errno;
+	err = next_stop(r);
+	if (!err)
+		err = next_stop(r);
+	if (err)
+		return err;
+	if (ptrace(PTRACE_GETREGS, r->pid, NULL, &regs))
+		return -errno;
+	return (s64)regs.rax;
+}
+
+/**
+ * dep_remote_end() - put back what the remote calls changed
+ * @regs: registers to go on with; NULL: those the process had
+ *
+ * It may be detached afterwards.
+ */
+int dep_remote_end(struct dep_remote *r, const struct user_regs_struct *regs)
+{
+	int err = 0;
+
+	if (!regs && r->insn)
+		regs = &r->regs;
+	if (r->poked && ptrace(PTRACE_POKETEXT, r->pid, r->regs.rip, r->saved_text))
+		err = -errno;
+	r->poked = false;
+	if (regs && ptrace(PTRACE_SETREGS, r->pid, NULL, regs))
+		err = -errno;
+	if (r->held)
+		syscall(SYS_tgkill, r->pid, r->pid, r->held);
+	r->held = 0;
+	if (r->masked && ptrace(PTRACE_SETSIGMASK, r->pid, sizeof(r->sigmask), &r->sigmask))
+		err = -errno;
+	r->masked = false;
+	return err;
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Process slots of the session file, from the collector's side.
+ *
+ * Recorded processes can overwrite all of the file that is read here, so places are
+ * computed from the copies in struct dep_target.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "internal.h"
+
+extern const unsigned char adept_blob[], adept_blob_end[];
+extern const unsigned long adept_blob_memsize;
+
+#define MAX_FILE_SIZE (512ull << 30)
+
+static u64 page_up(u64 x)
+{
+	return (x + ADEPT_PAGE - 1) & ~(u64)(ADEPT_PAGE - 1);
+}
+
+static bool header_is_sane(const struct dep_target *t, const struct adept_session *s)
+{
+	u64 procs = (u64)t->nprocs * sizeof(struct adept_proc);
+	u64 threads = (u64)s->nthreads * sizeof(struct adept_thread);
+
+	if (s->magic != ADEPT_SESSION_MAGIC || s->version != ADEPT_SESSION_VERSION)
+		return false;
+	if (!t->nprocs || t->nprocs > ADEPT_MAX_PROCS || s->nthreads > ADEPT_MAX_THREADS)
+		return false;
+	if (t->file_size > MAX_FILE_SIZE || t->desc_off > t->file_size)
+		return false;
+	if (t->desc_off % ADEPT_PAGE || t->desc_size % ADEPT_PAGE || t->desc_size > 1u << 30)
+		return false;
+	if (t->proc_off < sizeof(*s) || t->proc_off > t->desc_off ||
+	    procs > t->desc_off - t->proc_off)
+		return false;
+	if (s->thread_off > t->desc_off || threads > t->desc_off - s->thread_off)
+		return false;
+	return t->nprocs * t->desc_size <= t->file_size - t->desc_off;
+}
+
+int dep_target_init(struct dep_target *t, struct adept_session *session, int fd,
+		    struct dep_why *why)
+{
+	struct stat st;
+
+	memset(t, 0, sizeof(*t));
+	t->session = session;
+	t->fd = fd;
+	t->file_size = session->file_size;
+	t->proc_off = session->proc_off;
+	t->desc_off = session->desc_off;
+	t->desc_size = session->desc_size;
+	t->nprocs = session->nprocs;
+	if (!header_is_sane(t, session))
+		return dep_fail(why, EINVAL, "The session file's header makes no sense.");
+	if (fstat(fd, &st))
+		return dep_fail(why, errno, "The session file cannot be used: %m.");
+	if ((u64)st.st_size < t->file_size)
+		return dep_fail(why, EINVAL, "The session file is shorter than its header says.");
+	t->dev = st.st_dev;
+	t->ino = st.st_ino;
+
+	t->blob = adept_blob;
+	t->blob_len = (u64)(adept_blob_end - adept_blob);
+	t->blob_mem = page_up(adept_blob_memsize);
+	if (t->blob_len < sizeof(struct adept_boot) + sizeof(u64) || t->blob_mem < t->blob_len)
+		return dep_fail(why, EINVAL, "The engine's image is damaged.");
+	memcpy(&t->blob_entry, t->blob + sizeof(struct adept_boot), sizeof(u64));
+	if (t->blob_entry >= t->blob_len)
+		return dep_fail(why, EINVAL, "The engine's image has no entry point.");
+	return 0;
+}
+
+struct adept_proc *dep_slot(const struct dep_target *t, u32 i)
+{
+	return (struct adept_proc *)((char *)t->session + t->proc_off) + i;
+}
+
+int dep_slot_claim(const struct dep_target *t, u32 *slot, struct dep_why *why)
+{
+	for (u32 i = 0; i < t->nprocs; i++) {
+		u32 expect = ADEPT_SLOT_FREE;
+
+		if (__atomic_compare_exchange_n(&dep_slot(t, i)->state, &expect,
+						ADEPT_SLOT_CLAIMED, false, __ATOMIC_ACQUIRE,
+						__ATOMIC_RELAXED)) {
+			*slot = i;
+			return 0;
+		}
+	}
+	__atomic_add_fetch(&t->session->lost_procs, 1, __ATOMIC_RELAXED);
+	return dep_fail(why, EAGAIN, "All %u process slots of the session are in use.",
+			t->nprocs);
+}
+
+void dep_slot_live(const struct dep_target *t, u32 slot, pid_t pid, u32 cause, u32 parent,
+		   u32 *serial)
+{
+	struct adept_proc *p = dep_slot(t, slot);
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	do {
+		*serial = __atomic_fetch_add(&t->session->next_serial, 1, __ATOMIC_RELAXED);
+	} while (!*serial);
+	memset(&p->serial, 0, sizeof(*p) - offsetof(struct adept_proc, serial));
+	p->serial = *serial;
+	p->pid = (u32)pid;
+	p->parent_serial = parent;
+	p->cause = cause;
+	p->start_ns = (u64)ts.tv_sec * 1000000000u + (u64)ts.tv_nsec;
+	__atomic_store_n(&p->state, ADEPT_SLOT_LIVE, __ATOMIC_RELEASE);
+}
+
+void dep_slot_drop(const struct dep_target *t, u32 slot)
+{
+	__atomic_store_n(&dep_slot(t, slot)->state, ADEPT_SLOT_FREE, __ATOMIC_RELEASE);
+}

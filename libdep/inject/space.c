@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * The address space of a process, as /proc shows it.
+ */
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+#define MAX_MAPS 65536
+
+static FILE *open_proc(pid_t pid, const char *file)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", pid, file);
+	return fopen(path, "re");
+}
+
+static int insert(struct dep_space *s, const struct dep_map *m)
+{
+	size_t i = s->n;
+
+	if (s->n == s->cap) {
+		size_t cap = s->cap ? 2 * s->cap : 64;
+		struct dep_map *map;
+
+		if (cap > MAX_MAPS)
+			return -E2BIG;
+		map = realloc(s->map, cap * sizeof(*map));
+		if (!map)
+			return -ENOMEM;
+		s->map = map;
+		s->cap = cap;
+	}
+	while (i && s->map[i - 1].start > m->start)
+		i--;
+	memmove(s->map + i + 1, s->map + i, (s->n - i) * sizeof(*s->map));
+	s->map[i] = *m;
+	s->n++;
+	return 0;
+}
+
+int dep_space_add(struct dep_space *s, u64 start, u64 end)
+{
+	struct dep_map m = { .start = start, .end = end };
+
+	return insert(s, &m);
+}
+
+static bool parse_map(const char *line, struct dep_map *m)
+{
+	unsigned long long start, end, ino;
+	unsigned int major, minor;
+
+	if (sscanf(line, "%llx-%llx %*4s %*x %x:%x %llu", &start, &end, &major, &minor,
+		   &ino) != 5 || start >= end)
+		return false;
+	m->start = start;
+	m->end = end;
+	m->dev = makedev(major, minor);
+	m->ino = ino;
+	return true;
+}
+
+static int read_maps(struct dep_space *s, pid_t pid)
+{
+	FILE *f = open_proc(pid, "maps");
+	char *line = NULL;
+	size_t size = 0;
+	struct dep_map m;
+	int err = 0;
+
+	if (!f)
+		return -errno;
+	while (!err && getline(&line, &size, f) > 0)
+		if (parse_map(line, &m))
+			err = insert(s, &m);
+	if (!err && !s->n)
+		err = -ESRCH;
+	free(line);
+	fclose(f);
+	return err;
+}
+
+/**
+ * dep_space_has_file() - does a process map this file?
+ *
+ * Return: 1, 0 or a negative errno.
+ */
+int dep_space_has_file(pid_t pid, u64 dev, u64 ino)
+{
+	struct dep_space s = { 0 };
+	int ret = read_maps(&s, pid);
+
+	for (size_t i = 0; !ret && i < s.n; i++)
+		ret = s.map[i].ino == ino && s.map[i].dev == dev;
+	dep_space_free(&s);
+	return ret;
+}
+
+static int read_auxv(struct dep_space *s, pid_t pid)
+{
+	FILE *f = open_proc(pid, "auxv");
+	u64 pair[2];
+
+	if (!f)
+		return -errno;
+	while (fread(pair, sizeof(pair), 1, f) == 1) {
+		if (pair[0] == AT_ENTRY)
+			s->entry = pair[1];
+		else if (pair[0] == AT_SYSINFO_EHDR)
+			s->vdso = pair[1];
+	}
+	fclose(f);
+	return 0;
+}
+
+/* Field 47 of /proc/PID/stat; the name in field 2 may contain anything. */
+static int read_brk(struct dep_space *s, pid_t pid)
+{
+	FILE *f = open_proc(pid, "stat");
+	char buf[2048], *p;
+	size_t n;
+
+	if (!f)
+		return -errno;
+	n = fread(buf, 1, sizeof(buf) - 1, f);
+	fclose(f);
+	buf[n] = '\0';
+	p = strrchr(buf, ')');
+	for (int field = 2; p && field < 47; field++)
+		p = strchr(p + 1, ' ');
+	s->brk = p ? strtoull(p, NULL, 10) : 0;
+	return 0;
+}
+
+const struct dep_map *dep_space_find(const struct dep_space *s, u64 addr)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (addr >= s->map[i].start && addr < s->map[i].end)
+			return &s->map[i];
+	return NULL;
+}
+
+bool dep_space_is_free(const struct dep_space *s, u64 start, u64 end)
+{
+	if (start >= end)
+		return false;
+	for (size_t i = 0; i < s->n; i++)
+		if (start < s->map[i].end && end > s->map[i].start)
+			return false;
+	return true;
+}
+
+/* The program: all mappings of the file that the entry point is in, and its bss. */
+static void find_program(struct dep_space *s)
+{
+	const struct dep_map *m = dep_space_find(s, s->entry);
+
+	if (!m)
+		return;
+	s->prog_lo = m->start;
+	s->prog_hi = m->end;
+	for (size_t i = 0; i < s->n; i++) {
+		const struct dep_map *o = &s->map[i];
+
+		if (m->ino && o->ino == m->ino && o->dev == m->dev) {
+			if (o->start < s->prog_lo)
+				s->prog_lo = o->start;
+			if (o->end > s->prog_hi)
+				s->prog_hi = o->end;
+		} else if (!o->ino && o->start == s->prog_hi) {
+			s->prog_hi = o->end;
+		}
+	}
+}
+
+/**
+ * dep_space_read() - look at a process that stopped at its first instruction
+ * @rsp: its stack pointer
+ */
+int dep_space_read(struct dep_space *s, pid_t pid, u64 rsp, struct dep_why *why)
+{
+	const struct dep_map *stack, *vdso;
+	struct rlimit lim;
+	int err;
+
+	memset(s, 0, sizeof(*s));
+	err = read_maps(s, pid);
+	if (!err)
+		err = read_auxv(s, pid);
+	if (!err)
+		err = read_brk(s, pid);
+	if (!err && prlimit(pid, RLIMIT_STACK, NULL, &lim))
+		err = -errno;
+	if (err) {
+		dep_space_free(s);
+		return dep_fail(why, -err, "The memory map of process %d cannot be read: %s.", pid,
+				strerror(-err));
+	}
+	s->stack_limit = lim.rlim_cur;
+	find_program(s);
+	stack = dep_space_find(s, rsp);
+	vdso = dep_space_find(s, s->vdso);
+	s->vdso_size = vdso ? vdso->end - s->vdso : 0;
+	if (!s->vdso_size)
+		s->vdso = 0;
+	if (!stack || !s->prog_hi) {
+		dep_space_free(s);
+		return dep_fail(why, ENOEXEC, "The memory map of process %d makes no sense.", pid);
+	}
+	s->stack_lo = stack->start;
+	return 0;
+}
+
+void dep_space_free(struct dep_space *s)
+{
+	free(s->map);
+	s->map = NULL;
+	s->n = 0;
+	s->cap = 0;
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * What a traced thread reports.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+static enum dep_stop classify(int status, int *sig)
+{
+	int event = status >> 8;
+
+	*sig = status & 0xff;
+	if (event == PTRACE_EVENT_EXEC)
+		return DEP_STOP_EXEC;
+	if (event == PTRACE_EVENT_STOP)
+		return *sig == SIGTRAP ? DEP_STOP_INTERRUPT : DEP_STOP_GROUP;
+	if (event)
+		return DEP_STOP_OTHER;
+	if (*sig == (SIGTRAP | 0x80))
+		return DEP_STOP_SYSCALL;
+	return DEP_STOP_SIGNAL;
+}
+
+int dep_trace_wait(pid_t tid, bool block, int *sig)
+{
+	int flags = __WALL | (block ? 0 : WNOHANG);
+	siginfo_t si;
+
+	for (;;) {
+		/* Look first: the death of a child must stay for its parent to see. */
+		si.si_pid = 0;
+		if (waitid(P_PID, (id_t)tid, &si, flags | WSTOPPED | WEXITED | WNOWAIT)) {
+			if (errno == EINTR)
+				continue;
+			return -errno;
+		}
+		if (!si.si_pid)
+			return DEP_STOP_NONE;
+		if (si.si_code != CLD_TRAPPED && si.si_code != CLD_STOPPED)
+			return DEP_STOP_DEAD;
+		/* Job control, seen as its parent and not as its tracer. */
+		if (si.si_code == CLD_STOPPED)
+			return DEP_STOP_NONE;
+		si.si_pid = 0;
+		if (waitid(P_PID, (id_t)tid, &si, __WALL | WNOHANG | WSTOPPED)) {
+			if (errno == EINTR)
+				continue;
+			return -errno;
+		}
+		if (si.si_pid)
+			return (int)classify(si.si_status, sig);
+		/* It was killed in between: look again. */
+	}
+}
+
+static bool is_child(pid_t pid)
+{
+	char path[64], buf[512], *p;
+	size_t n;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	f = fopen(path, "re");
+	if (!f)
+		return true;
+	n = fread(buf, 1, sizeof(buf) - 1, f);
+	fclose(f);
+	buf[n] = '\0';
+	p = strrchr(buf, ')');
+	/* ") S PPID" */
+	return !p || strlen(p) < 5 || atoi(p + 4) == getpid();
+}
+
+void dep_trace_bury(pid_t tid)
+{
+	siginfo_t si;
+
+	if (!is_child(tid))
+		waitid(P_PID, (id_t)tid, &si, WEXITED | WNOHANG | __WALL);
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Offsets in struct adept_boot for dummy_blob.S; test_inject.c checks them.
+ */
+#ifndef DUMMY_BLOB_H
+#define DUMMY_BLOB_H
+
+#define BOOT_REGS	96
+#define BOOT_RIP	224
+#define BOOT_SIZE	272
+
+#endif
