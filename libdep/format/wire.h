@@ -138,6 +138,6 @@ static inline u64 dep_seg_bytes(const struct dep_seg_header *h)
 _Static_assert(sizeof(struct dep_file_header) == 16, "wire layout");
 _Static_assert(sizeof(struct dep_frame) == 24, "wire layout");
 _Static_assert(sizeof(struct adept_position) == 24, "wire layout");
-_Static_assert(sizeof(struct dep_seg_header) == 312, "wire layout");
+_Static_assert(sizeof(struct dep_seg_header) == 304, "wire layout");
 
 #endif

@@ -97,12 +97,9 @@ static int inject_new_image(struct dep_follow *f, const struct dep_target *t,
 	err = dep_inject(t, f->pid, ADEPT_BY_EXEC, f->serial, out, why);
 	if (!err)
 		return DEP_FOLLOW_EXECED;
-	if (err == -ESRCH) {
-		dep_trace_bury(f->pid);
+	if (dep_inject_release(f->pid))
 		return DEP_FOLLOW_DEAD;
-	}
 	out->native = true;
-	dep_inject_release(f->pid);
 	return DEP_FOLLOW_NATIVE;
 }
 
@@ -110,7 +107,7 @@ static int inject_new_image(struct dep_follow *f, const struct dep_target *t,
 static int cancel(struct dep_follow *f, const struct dep_target *t, pid_t tid, int sig)
 {
 	if (ptrace(PTRACE_DETACH, tid, NULL, (long)sig)) {
-		dep_trace_bury(tid);
+		dep_trace_bury(f->pid, tid);
 		return DEP_FOLLOW_DEAD;
 	}
 	answer(t, f->slot, ADEPT_EXEC_FAILED, ADEPT_EXEC_NONE);
@@ -122,8 +119,7 @@ static int handle_stop(struct dep_follow *f, const struct dep_target *t, pid_t t
 {
 	switch (stop) {
 	case DEP_STOP_DEAD:
-		/* The leader of a process whose other thread is traced by nobody here. */
-		dep_trace_bury(tid);
+		dep_trace_bury(f->pid, tid);
 		return DEP_FOLLOW_DEAD;
 	case DEP_STOP_EXEC:
 		f->tid = f->pid;

@@ -68,7 +68,8 @@ int dep_image_find(const char *name, char *path, size_t size, struct dep_why *wh
 		err = executable(path, &st);
 		if (!err)
 			return 0;
-		if (err == -EACCES && !*denied) {
+		/* A directory that may not be searched does not count. */
+		if (err == -EACCES && st.st_mode && !*denied) {
 			snprintf(denied, sizeof(denied), "%s", path);
 			denied_st = st;
 		}

@@ -3,11 +3,8 @@
  * Putting the engine into a process that stopped at its first instruction.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -17,39 +14,6 @@
 static bool is_error(s64 ret)
 {
 	return ret < 0 && ret >= -4095;
-}
-
-/*
- * Open the session file in the target.  The page that holds its name is also the
- * probe that shows where the mmap area begins.
- *
- * Return: the target's file descriptor or a negative errno.
- */
-static s64 open_session(struct dep_remote *r, const struct dep_target *t, u64 *probe,
-			struct dep_why *why)
-{
-	char path[64];
-	s64 page, fd;
-	int err;
-
-	page = dep_remote_call(r, SYS_mmap, 0, ADEPT_PAGE, PROT_READ | PROT_WRITE,
-			       MAP_PRIVATE | MAP_ANONYMOUS, -1ull, 0);
-	if (is_error(page))
-		return dep_fail(why, (int)-page, "Process %d cannot map memory: %s.", r->pid,
-				strerror((int)-page));
-	*probe = (u64)page;
-	memset(path, 0, sizeof(path));
-	snprintf(path, sizeof(path), "/proc/%d/fd/%d", getpid(), t->fd);
-	err = dep_remote_write(r->pid, *probe, path, sizeof(path));
-	fd = err;
-	if (!err)
-		fd = dep_remote_call(r, SYS_openat, (u64)AT_FDCWD, *probe, O_RDWR | O_CLOEXEC,
-				     0, 0, 0);
-	if (is_error(fd))
-		dep_fail(why, (int)-fd, "Process %d cannot open the session file %s: %s.", r->pid,
-			 path, strerror((int)-fd));
-	dep_remote_call(r, SYS_munmap, *probe, ADEPT_PAGE, 0, 0, 0, 0);
-	return fd;
 }
 
 static void fill_boot(struct adept_boot *b, const struct user_regs_struct *u,
@@ -94,7 +58,7 @@ static int make_engine(struct dep_remote *r, const struct dep_target *t, struct 
 	s64 fd;
 	int err;
 
-	fd = open_session(r, t, &probe, why);
+	fd = dep_handover(r, t, &probe, why);
 	if (is_error(fd))
 		return (int)fd;
 	err = dep_plan_make(&plan, t, probe, b, why);
@@ -169,8 +133,10 @@ out_end:
 	return err;
 }
 
-void dep_inject_release(pid_t pid)
+int dep_inject_release(pid_t pid)
 {
-	if (ptrace(PTRACE_DETACH, pid, NULL, NULL))
-		dep_trace_bury(pid);
+	if (!ptrace(PTRACE_DETACH, pid, NULL, NULL))
+		return 0;
+	dep_trace_bury(pid, pid);
+	return -ESRCH;
 }

@@ -35,13 +35,13 @@ struct dep_why {
 
 /* struct dep_target.flags */
 #define DEP_T_NO_VDSO	0x01u	/* do as if there were no vdso (for tests) */
+#define DEP_T_NO_PROC	0x02u	/* do as if the target had no /proc (for tests) */
 
 /**
  * struct dep_target - what is injected, and the session it belongs to
  * @session:	the collector's mapping of the session file, from its start to desc_off
  *		at least; it must outlive the target
- * @fd:		the session file in this process; the recorded process opens it through
- *		/proc, so this process must stay dumpable
+ * @fd:		the session file in this process, open as long as anything is injected
  * @flags:	DEP_T_*, may be changed after dep_target_init()
  *
  * The rest is private: copies of what recorded processes could overwrite.
@@ -141,8 +141,12 @@ int dep_image_privileged(int dirfd, const char *path);
 int dep_inject(const struct dep_target *t, pid_t pid, u32 cause, u32 parent_serial,
 	       struct dep_injected *out, struct dep_why *why);
 
-/** dep_inject_release() - let a stopped process run without the engine */
-void dep_inject_release(pid_t pid);
+/**
+ * dep_inject_release() - let a stopped process run without the engine
+ *
+ * Return: 0, or -ESRCH if it is dead.
+ */
+int dep_inject_release(pid_t pid);
 
 /**
  * struct dep_follow - one thread that is about to call execve
@@ -168,6 +172,12 @@ enum dep_follow_event {
  *
  * Traces the thread that asked and sets ADEPT_EXEC_READY, or ADEPT_EXEC_NATIVE if
  * that is impossible.  A process that does not map the session is never traced.
+ *
+ * The kernel does not honour set-uid bits of a traced program (unless the tracer has
+ * CAP_SYS_PTRACE), so a process must not ask for such an image to be followed.
+ *
+ * While anything is followed the caller must not wait for "any child": it would take
+ * the reports of traced threads, and deaths that dep_follow_exec_poll() must see.
  *
  * Return: 0 if @f must be polled from now on (by this thread), or a negative errno.
  */

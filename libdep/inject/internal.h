@@ -86,8 +86,13 @@ enum dep_stop {
 
 /* Return: an enum dep_stop or a negative errno (-ECHILD: no such tracee). */
 int dep_trace_wait(pid_t tid, bool block, int *sig);
-/* Reap a dead tracee unless it is a child of this process, whose end is its affair. */
-void dep_trace_bury(pid_t tid);
+/* Reap dead thread @tid of @pid, but not a child of this process: its end is the caller's affair. */
+void dep_trace_bury(pid_t pid, pid_t tid);
+
+/* ---- handover.c ---- */
+
+s64 dep_handover(struct dep_remote *r, const struct dep_target *t, u64 *probe,
+		 struct dep_why *why);
 
 /* ---- plan.c: the engine's memory ---- */
 

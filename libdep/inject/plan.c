@@ -15,8 +15,10 @@
  * never matters; with an unlimited stack it goes upwards instead, and what lies
  * below the base does not matter.
  *
- * ENGINE_BASE is in none of the shadow areas of the sanitizers; neither is the low
- * region, which must end below 0x7fff8000.
+ * The sanitizers divide the address space among themselves.  ENGINE_BASE, below the
+ * lowest place of position-independent programs, is ordinary memory to all of them;
+ * so is the low region, which must end below 0x7fff8000.  ENGINE_SPARE is for sessions
+ * that are too large for that, and suits only ASan.
  */
 #include <errno.h>
 #include <string.h>
@@ -29,9 +31,11 @@
 #define MIB(x) ((u64)(x) << 20)
 #define GIB(x) ((u64)(x) << 30)
 
-#define ENGINE_BASE	0x210000000000ull
-#define ENGINE_STEP	0x010000000000ull
-#define ENGINE_TRIES	8
+#define ENGINE_BASE	0x550000000000ull
+#define ENGINE_END	0x555000000000ull
+#define ENGINE_SPARE	0x210000000000ull
+#define ENGINE_STEP	0x001000000000ull
+#define ENGINE_TRIES	16
 #define HEAP_SIZE	GIB(4)
 #define HEAP_MIN	MIB(256)
 
@@ -144,13 +148,15 @@ static int map_engine_at(struct dep_plan *p, const struct dep_target *t, u64 bas
 static int map_engine(struct dep_plan *p, const struct dep_target *t, struct adept_boot *b)
 {
 	u64 whole = align_up(t->blob_mem, MIB(2)) + HEAP_SIZE + t->file_size;
+	u64 base = whole <= ENGINE_END - ENGINE_BASE ? ENGINE_BASE : ENGINE_SPARE;
 	int err = -EEXIST;
 
-	for (u64 i = 0; i < ENGINE_TRIES && err == -EEXIST; i++) {
-		u64 base = ENGINE_BASE + i * ENGINE_STEP;
-
+	for (int i = 0; i < ENGINE_TRIES && err == -EEXIST; i++) {
 		if (dep_space_is_free(p->space, base, base + whole))
 			err = map_engine_at(p, t, base, b);
+		base += ENGINE_STEP;
+		if (base < ENGINE_END && base + whole > ENGINE_END)
+			base = ENGINE_SPARE;
 	}
 	return err;
 }

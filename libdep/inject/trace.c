@@ -79,10 +79,11 @@ static bool is_child(pid_t pid)
 	return !p || strlen(p) < 5 || atoi(p + 4) == getpid();
 }
 
-void dep_trace_bury(pid_t tid)
+void dep_trace_bury(pid_t pid, pid_t tid)
 {
 	siginfo_t si;
 
-	if (!is_child(tid))
+	/* A thread that is not buried would keep its whole process from ending. */
+	if (tid != pid || !is_child(pid))
 		waitid(P_PID, (id_t)tid, &si, WEXITED | WNOHANG | __WALL);
 }

@@ -247,7 +247,7 @@ static int address(struct x86_insn *in, struct cursor *c, const struct x86_row *
 		in->sib = c->code[c->pos++];
 		base = (in->sib & 7) | c->b << 3;
 		index = (in->sib >> 3 & 7) | c->x << 3;
-		if (row->attr & (X86_A_GATHER | X86_A_SCATTER))
+		if (row->fields & X86_RF_VSIB)
 			in->index = index | (in->enc == X86_EVEX ? c->vvvv & 16 : 0);
 		else if (index != 4)
 			in->index = index;
@@ -315,7 +315,7 @@ static int violates(const struct x86_insn *in, const struct cursor *c, unsigned 
 	if (in->enc == X86_LEGACY)
 		return 0;
 	reg |= c->r << 3 | c->r2 << 4;
-	rm |= c->b << 3 | c->x << 4;
+	rm |= c->b << 3 | (in->enc == X86_EVEX ? c->x << 4 : 0);
 	if ((cons & X86_C_VV0 && c->vvvv & 15) || (cons & X86_C_VV8 && c->vvvv & 8) ||
 	    (cons & X86_C_V2 && c->vvvv & 16) || (cons & X86_C_R && c->r) ||
 	    (cons & X86_C_R2 && c->r2) || (cons & X86_C_X && c->x) || (cons & X86_C_B && c->b) ||
@@ -323,6 +323,8 @@ static int violates(const struct x86_insn *in, const struct cursor *c, unsigned 
 	    (cons & X86_C_KN && !in->evex_k) || (cons & X86_C_ZK && c->z && !in->evex_k))
 		return 1;
 	if ((cons & X86_C_NRV && reg == c->vvvv) || (cons & X86_C_NRM && !is_mem && reg == rm))
+		return 1;
+	if (cons & X86_C_NRV && in->enc == X86_VEX && !is_mem && rm == c->vvvv)
 		return 1;
 	if (cons & X86_C_NIX) {
 		if (in->index == reg)
@@ -510,7 +512,7 @@ static int operands(struct x86_insn *in, struct cursor *c, const struct x86_row 
 		one_mem(in, c, row, &x86_memlists[row->mem].t[i]);
 	if (in->base < 16)
 		in->gpr_read |= X86_BIT(in->base);
-	if (in->index < 16 && !(in->attr & (X86_A_GATHER | X86_A_SCATTER)))
+	if (in->index < 16 && !(f & X86_RF_VSIB))
 		in->gpr_read |= X86_BIT(in->index);
 	in->len = c->pos;
 	return c->pos;

@@ -57,6 +57,7 @@ static int no_reference(const struct insn *in)
 	case ZYDIS_CATEGORY_CLFLUSHOPT:
 	case ZYDIS_CATEGORY_CLWB:
 	case ZYDIS_CATEGORY_IOSTRINGOP:
+	case ZYDIS_CATEGORY_MPX:	/* nops on processors without it: all that are made now */
 	case ZYDIS_CATEGORY_PADLOCK:
 	case ZYDIS_CATEGORY_AMX_TILE:
 		return in->i.mnemonic != ZYDIS_MNEMONIC_LDTILECFG &&
@@ -428,17 +429,15 @@ static unsigned int constraints(const struct probe *p, const struct x86_row *row
 /* Find register numbers with which the encoding is valid at all. */
 static int settle(struct probe *p, struct insn *in)
 {
-	unsigned int k;
+	unsigned int k, tries = p->enc == X86_LEGACY ? 1 : 6;
 
-	for (k = 0; k < 4; k++) {
+	for (k = 0; k < tries; k++) {
+		if (k & 1 && p->enc != X86_EVEX)
+			continue;
 		p->aaa = k & 1;
-		p->vvvv = k & 2 ? (p->reg + 2) & 7 : 0;
+		p->vvvv = k > 1 ? (p->reg + k / 2 + 1) & 7 : 0;
 		if (gen_decode(p, in))
 			return 1;
-		if (p->enc == X86_LEGACY || (p->enc != X86_EVEX && k))
-			k++;
-		if (p->enc == X86_LEGACY)
-			break;
 	}
 	return 0;
 }
@@ -453,7 +452,7 @@ static int settle(struct probe *p, struct insn *in)
 int gen_row(struct probe *p, struct x86_row *row)
 {
 	struct insn in;
-	unsigned int end;
+	unsigned int end, k;
 
 	memset(row, 0, sizeof(*row));
 	p->index = (p->reg + 3) & 7;
@@ -487,14 +486,13 @@ int gen_row(struct probe *p, struct x86_row *row)
 			end = in.i.length - (in.i.raw.imm[0].size + in.i.raw.imm[1].size) / 8;
 		row->imm_len = in.i.length - end;
 	}
-	if (!p->mod && p->enc == X86_EVEX) {
-		unsigned int k, scale = 1;
-
-		for (k = 0; k < in.i.operand_count; k++)
-			if (in.op[k].type == ZYDIS_OPERAND_TYPE_MEMORY &&
-			    in.op[k].encoding == ZYDIS_OPERAND_ENCODING_MODRM_RM)
-				scale = in.op[k].mem.disp.value;
-		while (scale >> row->cd8 > 1)
+	for (k = 0; !p->mod && k < in.i.operand_count; k++) {
+		if (in.op[k].type != ZYDIS_OPERAND_TYPE_MEMORY ||
+		    in.op[k].encoding != ZYDIS_OPERAND_ENCODING_MODRM_RM)
+			continue;
+		if (in.op[k].mem.type == ZYDIS_MEMOP_TYPE_VSIB)
+			row->fields |= X86_RF_VSIB;
+		while (in.op[k].mem.disp.value >> row->cd8 > 1)	/* disp8 is 1 */
 			row->cd8++;
 	}
 	if (!p->mod && in.i.attributes & ZYDIS_ATTRIB_ACCEPTS_LOCK)

@@ -45,6 +45,7 @@ enum x86_field { X86_FLD_REG, X86_FLD_RM, X86_FLD_OPC, X86_FLD_VVVV, X86_NFLD };
 #define X86_RF_POPMEM	(1u << 23)	/* ModRM address is computed with the popped rsp */
 #define X86_RF_BITOFF	(1u << 24)
 #define X86_RF_MODRM	(1u << 25)
+#define X86_RF_VSIB	(1u << 26)	/* vector index, if only to prefetch */
 
 /* Constraints whose violation makes the encoding invalid. */
 #define X86_C_VV0	0x0001	/* vvvv must be 0 (1111 as encoded) */
@@ -58,7 +59,7 @@ enum x86_field { X86_FLD_REG, X86_FLD_RM, X86_FLD_OPC, X86_FLD_VVVV, X86_NFLD };
 #define X86_C_K0	0x0100	/* opmask not allowed */
 #define X86_C_KN	0x0200	/* opmask required */
 #define X86_C_ZK	0x0400	/* zeroing needs an opmask */
-#define X86_C_NRV	0x0800	/* reg and vvvv must differ */
+#define X86_C_NRV	0x0800	/* reg and vvvv must differ (AMX: and rm) */
 #define X86_C_NRM	0x1000	/* reg and rm must differ */
 #define X86_C_NIX	0x2000	/* reg, vector index (and vvvv with VEX) must differ */
 #define X86_C_SIB	0x4000	/* needs a SIB byte */

@@ -52,7 +52,8 @@ static int silent(void)
 	};
 
 	return is_any(names) || starts("prefetch") || starts("vgatherpf") ||
-	       starts("vscatterpf") || zi.meta.category == ZYDIS_CATEGORY_PADLOCK;
+	       starts("vscatterpf") || zi.meta.category == ZYDIS_CATEGORY_MPX ||
+	       zi.meta.category == ZYDIS_CATEGORY_PADLOCK;
 }
 
 static unsigned int kind(void)

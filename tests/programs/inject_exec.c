@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * A program that asks the collector to follow its execve, as the engine would:
+ *
+ *	inject_exec HOW FILE ARGS..
+ *
+ * HOW is "leader", "thread" (execve in another thread), "fail" (execve a file that
+ * is not there), "twice" (the same, then FILE), "pending" (with a blocked signal
+ * pending), "stopped" (stop itself while the collector waits), "thread-stopped".
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "libdep/abi/session.h"
+
+static struct adept_session *session;
+static struct adept_proc *self;
+static int stop;
+
+static void find_session(void)
+{
+	unsigned long start;
+	char line[512];
+	FILE *f = fopen("/proc/self/maps", "re");
+	struct adept_proc *p;
+
+	while (fgets(line, sizeof(line), f)) {
+		if (strstr(line, "memfd:adept") && sscanf(line, "%lx-", &start) == 1) {
+			session = (struct adept_session *)start;
+			break;
+		}
+	}
+	fclose(f);
+	if (!session)
+		exit(90);
+	p = (struct adept_proc *)((char *)session + session->proc_off);
+	for (u32 i = 0; i < session->nprocs && !self; i++)
+		if (p[i].state == ADEPT_SLOT_LIVE && p[i].pid == (u32)getpid())
+			self = &p[i];
+	if (!self)
+		exit(91);
+}
+
+static void set_and_wait(u32 state)
+{
+	__atomic_store_n(&self->exec_state, state, __ATOMIC_RELEASE);
+	__atomic_add_fetch(&session->doorbell, 1, __ATOMIC_RELEASE);
+	syscall(SYS_futex, &session->doorbell, FUTEX_WAKE, 1, NULL, NULL, 0);
+	while (__atomic_load_n(&self->exec_state, __ATOMIC_ACQUIRE) == state)
+		syscall(SYS_futex, &self->exec_state, FUTEX_WAIT, state, NULL, NULL, 0);
+}
+
+static void announce(void)
+{
+	self->exec_tid = (u32)syscall(SYS_gettid);
+	set_and_wait(ADEPT_EXEC_REQUEST);
+}
+
+static void fail_once(char **argv)
+{
+	announce();
+	if (self->exec_state != ADEPT_EXEC_READY)
+		exit(92);
+	if (execv("/does/not/exist", argv) != -1 || errno != ENOENT)
+		exit(93);
+	set_and_wait(ADEPT_EXEC_FAILED);
+	if (self->exec_state != ADEPT_EXEC_NONE)
+		exit(94);
+}
+
+static void *run(void *arg)
+{
+	char **argv = arg;
+
+	announce();
+	if (stop)
+		raise(SIGSTOP);
+	execv(argv[0], argv);
+	exit(95);
+}
+
+int main(int argc, char **argv)
+{
+	const char *how = argc > 2 ? argv[1] : "";
+	pthread_t thread;
+	sigset_t set;
+
+	find_session();
+	if (!strcmp(how, "fail")) {
+		fail_once(argv + 2);
+		return 7;
+	}
+	if (!strcmp(how, "twice"))
+		fail_once(argv + 2);
+	stop = !!strstr(how, "stopped");
+	if (strstr(how, "thread")) {
+		pthread_create(&thread, NULL, run, argv + 2);
+		pthread_join(thread, NULL);
+		return 96;
+	}
+	if (!strcmp(how, "pending")) {
+		sigemptyset(&set);
+		sigaddset(&set, SIGUSR1);
+		sigprocmask(SIG_BLOCK, &set, NULL);
+		raise(SIGUSR1);
+	}
+	run(argv + 2);
+	return 98;
+}
