@@ -6,7 +6,6 @@
  * seen published before; the ends.  That order makes it true that a chunk's
  * descriptors are stored before it, and that nothing of a dead process is missed.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -134,6 +133,11 @@ bool dep_collector_busy(const struct dep_collector *c, pid_t pid)
 		    (c->procs[i].pid == (u32)pid || c->procs[i].exec_tid == (u32)pid))
 			return true;
 	return false;
+}
+
+bool dep_collector_child_ended(const struct dep_collector *c)
+{
+	return c->child && c->child_gone;
 }
 
 void dep_collector_stop(struct dep_collector *c)

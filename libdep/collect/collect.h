@@ -130,6 +130,13 @@ int dep_collector_run(struct dep_collector *c, pid_t child, int *status, int (*t
 /** dep_collector_busy() - is an execve of @pid being followed (it may be in a ptrace stop) */
 bool dep_collector_busy(const struct dep_collector *c, pid_t pid);
 
+/** dep_collector_child_ended() - has the launched child been waited for */
+bool dep_collector_child_ended(const struct dep_collector *c);
+
+/** dep_collector_note() - leave a sentence in the store, of at most 511 bytes */
+void dep_collector_note(struct dep_collector *c, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
 /** dep_collector_stop() - record no more; programs go on */
 void dep_collector_stop(struct dep_collector *c);
 

@@ -8,7 +8,6 @@
  *
  * The collector puts NONE back when it has let go.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

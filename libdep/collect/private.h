@@ -104,9 +104,6 @@ u64 dep_table_seek(struct dep_collector *c, u64 off, u64 end, int whence);
 /** dep_punch() - give back the memory of a range; it reads as zero from then on */
 void dep_punch(struct dep_collector *c, u64 off, u64 len);
 
-void dep_complain(struct dep_collector *c, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
-
 /* ---- threads.c ---- */
 
 /** dep_threads_snapshot() - find the slots in use and how far they have published */

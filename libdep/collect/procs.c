@@ -6,7 +6,6 @@
  * fragments, so a chunk may need the descriptors of any process: all rings are
  * emptied after the heads of the threads were read and before any chunk is taken.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -78,7 +77,7 @@ static void open_process(struct dep_collector *c, u32 i)
 	if (p->serial == serial && p->broken)
 		return;
 	if (!dep_serial_take(c, serial) || !pid || pid > 0x7fffffff || pid == (u32)getpid()) {
-		dep_complain(c, "process slot %u: serial %u, pid %u are not possible", i, serial,
+		dep_collector_note(c, "process slot %u: serial %u, pid %u are not possible", i, serial,
 			     pid);
 		p->serial = serial;
 		p->broken = true;
@@ -154,7 +153,7 @@ static void consumed(struct dep_collector *c, u32 i, u64 head)
 
 static void break_process(struct dep_collector *c, struct proc_slot *p)
 {
-	dep_complain(c, "process %u (%u): its descriptors make no sense; code that is new from "
+	dep_collector_note(c, "process %u (%u): its descriptors make no sense; code that is new from "
 		     "here cannot be recovered", p->serial, p->pid);
 	p->broken = true;
 }

@@ -5,7 +5,6 @@
  * The lock guards the list, the counters of what is queued and the free list; the
  * flags are atomic because the loop asks for them once per chunk.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>

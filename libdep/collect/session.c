@@ -2,7 +2,6 @@
 /*
  * The session file: its sizes, its first page, its mapping.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>

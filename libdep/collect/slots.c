@@ -2,7 +2,6 @@
 /*
  * Helpers for the tables of slots: serials, holes, complaints.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -55,9 +54,9 @@ void dep_punch(struct dep_collector *c, u64 off, u64 len)
 		memset((char *)c->s->map + off, 0, len);
 }
 
-void dep_complain(struct dep_collector *c, const char *fmt, ...)
+void dep_collector_note(struct dep_collector *c, const char *fmt, ...)
 {
-	struct dep_job *job = dep_queue_job(c->queue, DEP_JOB_NOTE, 256);
+	struct dep_job *job = dep_queue_job(c->queue, DEP_JOB_NOTE, 512);
 	va_list ap;
 
 	if (!job)

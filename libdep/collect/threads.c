@@ -6,7 +6,6 @@
  * zeroed and returned right after the copy: the recorded thread waits for a copy,
  * never for the store.
  */
-#define _GNU_SOURCE
 #include <string.h>
 
 #include "private.h"
@@ -86,7 +85,7 @@ static void open_thread(struct dep_collector *c, u32 slot)
 		return;
 	if (!dep_serial_take(c, serial)) {
 		if (!t->complained)
-			dep_complain(c, "thread slot %u: serial %u is not possible", slot, serial);
+			dep_collector_note(c, "thread slot %u: serial %u is not possible", slot, serial);
 		t->complained = true;
 		return;
 	}
@@ -125,7 +124,7 @@ static void break_ring(struct dep_collector *c, u32 slot, const char *why)
 	struct thread_slot *t = &c->threads[slot];
 
 	if (!t->broken) {
-		dep_complain(c, "thread %u (%u): %s; nothing is recorded of it from here",
+		dep_collector_note(c, "thread %u (%u): %s; nothing is recorded of it from here",
 			     t->serial, t->tid, why);
 		t->broken = true;
 	}
@@ -153,7 +152,7 @@ static bool take_chunk(struct dep_collector *c, u32 slot)
 	dirty = c->s->layout.chunk_size;
 	if (!chunk_is_sane(c, t, &k)) {
 		if (!t->complained)
-			dep_complain(c, "thread %u (%u): a chunk's state makes no sense", t->serial,
+			dep_collector_note(c, "thread %u (%u): a chunk's state makes no sense", t->serial,
 				     t->tid);
 		t->complained = true;
 		c->loss.discarded_bytes += k.fill <= dirty ? k.fill : dirty;
