@@ -85,6 +85,36 @@ struct adept_ev_fork {
 	u32 flags;		/* of clone */
 } __attribute__((packed));
 
+/* Bytes behind the 32-bit id of event @id, the values of EV_PARTIAL not counted; -1: no such event. */
+static inline int adept_event_size(u32 id)
+{
+	switch (id) {
+	case ADEPT_EV_CONTEXT:
+		return sizeof(struct adept_ev_context);
+	case ADEPT_EV_PARTIAL:
+		return sizeof(struct adept_ev_partial);
+	case ADEPT_EV_SIGNAL:
+		return sizeof(struct adept_ev_signal);
+	case ADEPT_EV_SIGRETURN:
+		return 4;
+	case ADEPT_EV_SYSCALL:
+		return sizeof(struct adept_ev_syscall);
+	case ADEPT_EV_FSBASE:
+	case ADEPT_EV_GAP:
+		return 8;
+	case ADEPT_EV_THREAD_START:
+		return sizeof(struct adept_ev_start);
+	case ADEPT_EV_THREAD_END:
+		return sizeof(struct adept_ev_end);
+	case ADEPT_EV_SYNC:
+		return sizeof(struct adept_ev_sync);
+	case ADEPT_EV_FORK:
+		return sizeof(struct adept_ev_fork);
+	default:
+		return -1;
+	}
+}
+
 /* ---- descriptors ---- */
 
 enum adept_desc_type {
@@ -118,6 +148,14 @@ struct adept_store {
 	u8 kind;		/* enum adept_store_kind */
 	u8 arg;
 };
+
+/* Bytes that the value of store @st takes in the record; 0: no such store. */
+static inline u32 adept_store_bytes(const struct adept_store *st)
+{
+	if (st->kind == ADEPT_ST_VEC)
+		return (st->arg >> 5) < 3 ? 16u << (st->arg >> 5) : 0;
+	return st->kind >= ADEPT_ST_REG && st->kind <= ADEPT_ST_FSBASE ? 8 : 0;
+}
 
 enum adept_exit_kind {
 	ADEPT_X_DIRECT,		/* goes to target */

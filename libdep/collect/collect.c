@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * The collector's loop.
+ *
+ * One pass: who is gone; what threads have published; all descriptors; the chunks
+ * seen published before; the ends.  That order makes it true that a chunk's
+ * descriptors are stored before it, and that nothing of a dead process is missed.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "private.h"
+
+#define WAIT_NS		15000000l	/* to look after processes */
+#define WAIT_EXEC_NS	1000000l	/* while an execve is under way */
+
+int dep_collector_create(struct dep_collector **out, struct dep_session *s, struct dep_writer *w,
+			 u64 max_size, const struct dep_exec_ops *ops)
+{
+	struct dep_collector *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return -ENOMEM;
+	c->s = s;
+	c->w = w;
+	if (ops)
+		c->ops = *ops;
+	c->procs = calloc(s->layout.nprocs, sizeof(*c->procs));
+	c->threads = calloc(s->layout.nthreads, sizeof(*c->threads));
+	c->used = calloc(s->layout.nthreads, sizeof(*c->used));
+	if (!c->procs || !c->threads || !c->used)
+		goto fail;
+	c->queue = dep_queue_create(w, s->map, s->layout.chunk_size, max_size);
+	if (!c->queue)
+		goto fail;
+	*out = c;
+	return 0;
+
+fail:
+	free(c->used);
+	free(c->threads);
+	free(c->procs);
+	free(c);
+	return -ENOMEM;
+}
+
+static bool pass(struct dep_collector *c)
+{
+	bool did = false;
+
+	dep_procs_poll(c);
+	dep_threads_snapshot(c);
+	if (!dep_procs_drain(c, &did))
+		return did;
+	if (dep_threads_consume(c))
+		did = true;
+	if (dep_procs_bury(c))
+		did = true;
+	return did;
+}
+
+/* Sleep until the doorbell is not @seen any more, a signal, or time is up. */
+static void wait_for_work(struct dep_collector *c, u32 seen)
+{
+	struct adept_session *s = c->s->map;
+	struct timespec t = { .tv_nsec = c->nfollowing ? WAIT_EXEC_NS : WAIT_NS };
+
+	__atomic_store_n(&s->collector_waits, 1, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&s->doorbell, __ATOMIC_SEQ_CST) == seen)
+		syscall(SYS_futex, &s->doorbell, FUTEX_WAIT, seen, &t, NULL, 0);
+	__atomic_store_n(&s->collector_waits, 0, __ATOMIC_SEQ_CST);
+}
+
+/* waitpid() only after the pidfd says it ended: a ptrace stop is not ours to take. */
+static void look_after_child(struct dep_collector *c, int pidfd, int *status)
+{
+	struct pollfd pfd = { .fd = pidfd, .events = POLLIN };
+	int st;
+
+	if (c->child_gone || (pidfd >= 0 && poll(&pfd, 1, 0) != 1))
+		return;
+	if (pidfd < 0 && dep_collector_busy(c, c->child))
+		return;
+	if (waitpid(c->child, &st, WNOHANG) != c->child || !(WIFEXITED(st) || WIFSIGNALED(st)))
+		return;
+	c->child_gone = true;
+	*status = st;
+}
+
+int dep_collector_run(struct dep_collector *c, pid_t child, int *status, int (*tick)(void *arg),
+		      void *arg)
+{
+	int pidfd = -1, ret = 0;
+	bool over;
+	u32 seen;
+
+	*status = -1;
+	c->child = child;
+	c->child_gone = !child;
+	if (child)
+		pidfd = syscall(SYS_pidfd_open, child, 0);
+
+	for (;;) {
+		seen = load(&c->s->map->doorbell);
+		over = c->child_gone;
+		if (tick) {
+			ret = tick(arg);
+			if (ret)
+				break;
+		}
+		if (pass(c))
+			continue;
+		look_after_child(c, pidfd, status);
+		if (over && !c->nopen && !c->nclaimed)
+			break;
+		if (over == c->child_gone)
+			wait_for_work(c, seen);
+	}
+	if (pidfd >= 0)
+		close(pidfd);
+	return ret;
+}
+
+bool dep_collector_busy(const struct dep_collector *c, pid_t pid)
+{
+	u32 i;
+
+	for (i = 0; c->nfollowing && i < c->s->layout.nprocs; i++)
+		if (c->procs[i].following &&
+		    (c->procs[i].pid == (u32)pid || c->procs[i].exec_tid == (u32)pid))
+			return true;
+	return false;
+}
+
+bool dep_collector_child_ended(const struct dep_collector *c)
+{
+	return c->child && c->child_gone;
+}
+
+void dep_collector_stop(struct dep_collector *c)
+{
+	dep_queue_stop(c->queue);
+}
+
+const char *dep_collector_error(const struct dep_collector *c)
+{
+	return dep_queue_error(c->queue);
+}
+
+void dep_collector_status(struct dep_collector *c, struct dep_collect_status *st)
+{
+	*st = (struct dep_collect_status){
+		.processes = c->nprocs_seen,
+		.threads = c->nthreads_seen,
+		.live_processes = c->nopen,
+		.stored_bytes = dep_queue_stored(c->queue),
+		.raw_bytes = c->raw_bytes,
+		.null_bytes = c->null_bytes,
+		.stopped = dep_queue_stopped(c->queue),
+		.failed = dep_queue_failed(c->queue),
+	};
+}
+
+/* Programs that outlive the recording: they discard from now on, and wait for nobody. */
+static void abandon(struct dep_collector *c)
+{
+	u32 i;
+
+	store(&c->s->map->abandoned, 1);
+	store(&c->s->map->stop, 1);
+	dep_threads_snapshot(c);
+	dep_threads_release(c);
+	dep_procs_release(c);
+	for (i = 0; i < c->s->layout.nprocs; i++)
+		if (c->procs[i].following && c->ops.end)
+			c->ops.end(c->ops.arg, c->s, i);
+}
+
+void dep_collector_finish(struct dep_collector *c, struct dep_loss *loss)
+{
+	u32 i, lost;
+
+	/* Take what is there, as far as the queue lets us, but never for ever. */
+	for (i = 0; c->nopen && i < 64; i++)
+		if (!pass(c))
+			break;
+	abandon(c);
+	dep_procs_close(c);
+	dep_queue_finish(c->queue);
+
+	memset(loss, 0, sizeof(*loss));
+	*loss = c->loss;
+	dep_queue_loss(c->queue, loss);
+	lost = load(&c->s->map->lost_threads);
+	loss->lost_threads += lost;
+	lost = load(&c->s->map->lost_procs);
+	loss->lost_processes += lost;
+
+	dep_queue_free(c->queue);
+	free(c->serials);
+	free(c->used);
+	free(c->threads);
+	free(c->procs);
+	free(c);
+}

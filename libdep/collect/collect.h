@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The collector: makes the session file that recorded processes write into, and
+ * consumes it into a store (abi/session.h is the contract).
+ *
+ * Two threads.  The loop, which is the caller's thread, looks after processes,
+ * copies what they published out of the shared memory and gives the memory back
+ * at once; it never waits for the store.  The storing thread owns the dep_writer
+ * and works through a bounded queue of jobs in the order they were put.  When the
+ * queue is full the loop leaves chunks where they are: the ring fills, and the
+ * recorded thread waits or drops as the session's policy says.
+ *
+ * Functions return 0 or a negative errno unless they say otherwise.
+ */
+#ifndef DEP_COLLECT_H
+#define DEP_COLLECT_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "../abi/session.h"
+
+struct dep_writer;
+struct dep_loss;
+
+/** struct dep_session - the collector's view of a session file */
+struct dep_session {
+	int fd;			/* memfd, close-on-exec */
+	size_t size;
+	struct adept_session *map;	/* the whole file */
+	struct adept_session layout;	/* as created: never read the sizes from the shared page */
+	dev_t dev;		/* of the memfd, to find it in /proc/PID/maps */
+	ino_t ino;
+};
+
+#define DEP_RING_DEFAULT	(4u << 20)
+#define DEP_RING_MIN		(64u << 10)
+#define DEP_RING_MAX		(1ull << 30)
+
+/**
+ * dep_session_create() - make a session file and map it
+ * @flags: ADEPT_S_*
+ * @ring_size: bytes of ring per thread, 0 = the default; rounded up to whole chunks
+ * @nprocs, @nthreads: slots, 0 = the most (fewer threads if their rings are large)
+ */
+int dep_session_create(struct dep_session *s, u32 flags, u64 ring_size, u32 nprocs, u32 nthreads);
+void dep_session_destroy(struct dep_session *s);
+
+static inline struct adept_proc *dep_session_proc(const struct dep_session *s, u32 i)
+{
+	return (struct adept_proc *)((char *)s->map + s->layout.proc_off) + i;
+}
+
+static inline struct adept_thread *dep_session_thread(const struct dep_session *s, u32 i)
+{
+	return (struct adept_thread *)((char *)s->map + s->layout.thread_off) + i;
+}
+
+static inline u8 *dep_session_desc(const struct dep_session *s, u32 i)
+{
+	return (u8 *)s->map + s->layout.desc_off + (u64)i * s->layout.desc_size;
+}
+
+static inline u8 *dep_session_chunk(const struct dep_session *s, u32 slot, u32 i)
+{
+	return (u8 *)s->map + adept_chunk_off(&s->layout, slot, i);
+}
+
+/* What became of an execve that is being followed. */
+enum dep_exec_outcome {
+	DEP_EXEC_PENDING,
+	DEP_EXEC_FOLLOWED,	/* the new image has a slot of its own */
+	DEP_EXEC_RUNS_NATIVE,	/* the new image runs, unrecorded */
+	DEP_EXEC_CANCELLED,	/* execve failed, the old image goes on */
+};
+
+/**
+ * struct dep_exec_ops - how the collector follows execve; NULL members = never
+ *
+ * Called from the loop, so a ptracer may keep its tracees: it is always one thread.
+ */
+struct dep_exec_ops {
+	/**
+	 * @begin: slot @proc wrote ADEPT_EXEC_REQUEST.  Answers it: ADEPT_EXEC_READY
+	 * and 0 when its exec_tid is traced, else ADEPT_EXEC_NATIVE and a negative errno.
+	 */
+	int (*begin)(void *arg, struct dep_session *s, u32 proc);
+	/** @poll: never waits */
+	enum dep_exec_outcome (*poll)(void *arg, struct dep_session *s, u32 proc);
+	/** @end: slot @proc's process is gone while it was followed */
+	void (*end)(void *arg, struct dep_session *s, u32 proc);
+	void *arg;
+};
+
+/** struct dep_collect_status - how far it is; see dep_collector_status() */
+struct dep_collect_status {
+	u32 processes, threads;	/* seen so far */
+	u32 live_processes;
+	u64 stored_bytes;
+	u64 raw_bytes;		/* consumed from rings */
+	u64 null_bytes;		/* counted by ended threads and not kept */
+	bool stopped;		/* records no more */
+	bool failed;		/* because the store failed; see dep_collector_error() */
+};
+
+struct dep_collector;
+
+/**
+ * dep_collector_create() - prepare to consume @s into @w
+ * @w: NULL to keep nothing at all (ADEPT_S_NO_RECORD)
+ * @max_size: stop recording when the store reaches this many bytes, 0 = never
+ * @ops: copied
+ *
+ * From here to dep_collector_finish() the writer belongs to the collector.
+ */
+int dep_collector_create(struct dep_collector **c, struct dep_session *s, struct dep_writer *w,
+			 u64 max_size, const struct dep_exec_ops *ops);
+
+/**
+ * dep_collector_run() - consume until @child has ended and no recorded process lives
+ * @child: launched process, a child of the caller; 0 = none
+ * @status: receives @child's wait status; -1 = unknown
+ * @tick: called in every round; non-zero ends the run, what lives is abandoned
+ *
+ * Return: 0, or what @tick returned.
+ */
+int dep_collector_run(struct dep_collector *c, pid_t child, int *status, int (*tick)(void *arg),
+		      void *arg);
+
+/** dep_collector_busy() - is an execve of @pid being followed (it may be in a ptrace stop) */
+bool dep_collector_busy(const struct dep_collector *c, pid_t pid);
+
+/** dep_collector_child_ended() - has the launched child been waited for */
+bool dep_collector_child_ended(const struct dep_collector *c);
+
+/** dep_collector_note() - leave a sentence in the store, of at most 511 bytes */
+void dep_collector_note(struct dep_collector *c, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/** dep_collector_stop() - record no more; programs go on */
+void dep_collector_stop(struct dep_collector *c);
+
+void dep_collector_status(struct dep_collector *c, struct dep_collect_status *st);
+
+/** dep_collector_error() - why the store failed, "" if it did not */
+const char *dep_collector_error(const struct dep_collector *c);
+
+/**
+ * dep_collector_finish() - abandon what still lives, store everything taken, free @c
+ * @loss: receives what is known not to be in the store, for dep_writer_close()
+ */
+void dep_collector_finish(struct dep_collector *c, struct dep_loss *loss);
+
+#endif

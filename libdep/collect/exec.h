@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Following execve with the injector, as the collector's loop wants it. */
+#ifndef DEP_COLLECT_EXEC_H
+#define DEP_COLLECT_EXEC_H
+
+#include "../inject/inject.h"
+#include "collect.h"
+
+/** struct dep_exec - the execves under way, one per process slot at most */
+struct dep_exec {
+	const struct dep_target *target;
+	struct dep_follow follow[ADEPT_MAX_PROCS];
+	/**
+	 * @native: may be NULL; an image that runs natively, and why
+	 */
+	void (*native)(void *arg, pid_t pid, const char *why);
+	void *arg;
+};
+
+/** dep_exec_ops() - the functions for dep_collector_create(); @e must outlive it */
+struct dep_exec_ops dep_exec_ops(struct dep_exec *e);
+
+#endif

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * What a process runs: is it still the recorded image, and the hand-shake around
+ * execve.
+ *
+ *	process: REQUEST  ->  collector: READY (traced) or NATIVE  ->  execve
+ *	                                                 execve failed: process: FAILED
+ *
+ * The collector puts NONE back when it has let go.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "private.h"
+
+bool dep_image_alive(struct dep_collector *c, u32 pid)
+{
+	char path[64], inode[32], *line = NULL;
+	bool found = false, any = false;
+	size_t room = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
+	f = fopen(path, "re");
+	if (!f)
+		return errno != ENOENT && errno != ESRCH;
+	snprintf(inode, sizeof(inode), " %lu ", (unsigned long)c->s->ino);
+	errno = 0;
+	while (!found && getline(&line, &room, f) > 0) {
+		any = true;
+		found = strstr(line, "/memfd:adept-session") && strstr(line, inode);
+	}
+	/* A process that may not be looked at: nothing read, and an error. */
+	if (!any && ferror(f) && errno != ESRCH)
+		found = true;
+	free(line);
+	fclose(f);
+	return found;
+}
+
+static void answer(struct adept_proc *sh, u32 state)
+{
+	__atomic_store_n(&sh->exec_state, state, __ATOMIC_SEQ_CST);
+	futex_wake(&sh->exec_state);
+}
+
+static void begin(struct dep_collector *c, u32 i)
+{
+	struct proc_slot *p = &c->procs[i];
+	bool never = c->s->layout.flags & ADEPT_S_NO_FOLLOW;
+
+	p->exec_tid = load(&dep_session_proc(c->s, i)->exec_tid);
+	if (c->ops.begin && !never && !c->ops.begin(c->ops.arg, c->s, i)) {
+		p->following = true;
+		c->nfollowing++;
+		return;
+	}
+	p->native = true;
+	if (!never)
+		c->loss.native_images++;
+	if (!c->ops.begin || never)
+		answer(dep_session_proc(c->s, i), ADEPT_EXEC_NATIVE);
+}
+
+static void follow(struct dep_collector *c, u32 i)
+{
+	struct proc_slot *p = &c->procs[i];
+	enum dep_exec_outcome out = c->ops.poll(c->ops.arg, c->s, i);
+
+	if (out == DEP_EXEC_PENDING)
+		return;
+	p->following = false;
+	c->nfollowing--;
+	if (out == DEP_EXEC_RUNS_NATIVE)
+		c->loss.native_images++;
+	if (out != DEP_EXEC_CANCELLED)
+		p->dying = true;
+}
+
+void dep_exec_step(struct dep_collector *c, u32 i)
+{
+	struct proc_slot *p = &c->procs[i];
+	struct adept_proc *sh = dep_session_proc(c->s, i);
+	u32 state;
+
+	if (p->following) {
+		follow(c, i);
+		return;
+	}
+	state = load(&sh->exec_state);
+	if (state == ADEPT_EXEC_REQUEST) {
+		begin(c, i);
+	} else if (state == ADEPT_EXEC_FAILED) {
+		if (p->native && c->loss.native_images)
+			c->loss.native_images--;
+		p->native = false;
+		answer(sh, ADEPT_EXEC_NONE);
+	}
+}

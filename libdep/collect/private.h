@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What the collector's files share: its own view of every slot, kept apart from the
+ * shared memory because nothing there can be trusted to stay what it was.
+ */
+#ifndef DEP_COLLECT_PRIVATE_H
+#define DEP_COLLECT_PRIVATE_H
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <dep/store.h>
+
+#include "collect.h"
+#include "queue.h"
+
+/** struct proc_slot - the collector's side of one struct adept_proc */
+struct proc_slot {
+	bool open;		/* registered in the store, not yet ended */
+	bool broken;		/* its descriptors made no sense: consumed and thrown away */
+	bool dying;		/* gone; its rings are being emptied */
+	bool following;		/* exec_ops.begin succeeded, outcome not known yet */
+	u32 exec_tid;
+	bool native;		/* told to execve natively; watched until its mapping is gone */
+	u32 serial;
+	u32 pid;
+	int pidfd;		/* -1: none, look at the pid itself */
+	u64 desc_tail;
+	u64 claimed_ns;		/* when it was first seen CLAIMED, 0 = it is not */
+	u64 checked_ns;		/* when its mapping was last looked for */
+};
+
+/** struct thread_slot - the collector's side of one struct adept_thread */
+struct thread_slot {
+	bool open;
+	bool broken;		/* its ring made no sense: emptied and thrown away */
+	bool complained;
+	u32 serial;
+	u32 tid;
+	u32 proc;
+	u32 tail;
+	u32 state, head;	/* snapshot of this pass */
+	u64 next_seq;
+	u64 dropped_chunks, dropped_bytes;
+	u64 start_ns;
+};
+
+/** struct dep_collector - everything; the loop's thread owns all but @queue's inside */
+struct dep_collector {
+	struct dep_session *s;
+	struct dep_writer *w;
+	struct dep_queue *queue;
+	struct dep_exec_ops ops;
+
+	struct proc_slot *procs;
+	struct thread_slot *threads;
+	u32 *used;		/* thread slots in use, of this pass */
+	u32 nused;
+	u32 nopen;		/* open process slots */
+	u32 nclaimed;		/* process slots in the making that still deserve waiting */
+	u32 nfollowing;		/* execves being followed */
+	pid_t child;
+	bool child_gone;	/* and reaped: its number may belong to somebody else */
+
+	u8 *serials;		/* bitmap of serials used */
+	size_t serials_size;
+
+	u32 nprocs_seen, nthreads_seen;
+	u64 null_bytes;
+	u64 raw_bytes;
+	struct dep_loss loss;
+};
+
+/* ---- slots.c: helpers for both tables ---- */
+
+#define load(p)		__atomic_load_n(p, __ATOMIC_ACQUIRE)
+#define store(p, v)	__atomic_store_n(p, v, __ATOMIC_RELEASE)
+
+static inline void futex_wake(u32 *word)
+{
+	syscall(SYS_futex, word, FUTEX_WAKE, 0x7fffffff, NULL, NULL, 0);
+}
+
+static inline u64 now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000ull + t.tv_nsec;
+}
+
+/**
+ * dep_serial_take() - claim @serial for a process or thread
+ *
+ * Return: false if it cannot be one: zero, absurdly large or in use already.
+ */
+bool dep_serial_take(struct dep_collector *c, u32 serial);
+
+/** dep_table_seek() - next byte at or behind @off with memory (SEEK_DATA) or without; @end if none */
+u64 dep_table_seek(struct dep_collector *c, u64 off, u64 end, int whence);
+
+/** dep_punch() - give back the memory of a range; it reads as zero from then on */
+void dep_punch(struct dep_collector *c, u64 off, u64 len);
+
+/* ---- threads.c ---- */
+
+/** dep_threads_snapshot() - find the slots in use and how far they have published */
+void dep_threads_snapshot(struct dep_collector *c);
+/** dep_threads_consume() - take what the snapshot saw; return true if anything was done */
+bool dep_threads_consume(struct dep_collector *c);
+/**
+ * dep_threads_bury() - end all threads of the dead process in slot @proc
+ *
+ * Return: false if the queue was too full to finish; call again.
+ */
+bool dep_threads_bury(struct dep_collector *c, u32 proc);
+/** dep_threads_release() - let everybody who waits for a chunk go on */
+void dep_threads_release(struct dep_collector *c);
+
+/* ---- procs.c ---- */
+
+/** dep_procs_poll() - who is gone; must come before the snapshot of the threads */
+void dep_procs_poll(struct dep_collector *c);
+/**
+ * dep_procs_drain() - register new processes, empty all descriptor rings
+ *
+ * Return: 0 if one could not be emptied for want of room: no chunk may be taken then.
+ */
+int dep_procs_drain(struct dep_collector *c, bool *did);
+/** dep_procs_bury() - end the processes that dep_procs_poll() found gone */
+bool dep_procs_bury(struct dep_collector *c);
+void dep_procs_release(struct dep_collector *c);
+void dep_procs_close(struct dep_collector *c);
+
+/* ---- image.c ---- */
+
+/** dep_image_alive() - does @pid still have the session file mapped; true if it cannot be told */
+bool dep_image_alive(struct dep_collector *c, u32 pid);
+/** dep_exec_step() - answer to and go on with execve of slot @i; may find its image gone */
+void dep_exec_step(struct dep_collector *c, u32 i);
+
+#endif

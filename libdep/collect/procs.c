@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Process slots: who lives, descriptor rings, and the end of an image.
+ *
+ * Exit ids are unique in the session and a forked child goes on with its parent's
+ * fragments, so a chunk may need the descriptors of any process: all rings are
+ * emptied after the heads of the threads were read and before any chunk is taken.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "private.h"
+
+#define CLAIM_GRACE_NS	1000000000ull	/* a fork that long in the making has failed */
+#define IMAGE_CHECK_NS	250000000ull
+
+static struct adept_proc *shared(const struct dep_collector *c, u32 i)
+{
+	return dep_session_proc(c->s, i);
+}
+
+static bool process_gone(struct dep_collector *c, struct proc_slot *p)
+{
+	struct pollfd pfd = { .fd = p->pidfd, .events = POLLIN };
+
+	if (c->child_gone && p->pid == (u32)c->child)
+		return true;
+	if (p->pidfd >= 0)
+		return poll(&pfd, 1, 0) == 1;
+	return kill(p->pid, 0) && errno == ESRCH;
+}
+
+/* An image that was replaced by one that runs natively leaves its pid behind. */
+static bool image_gone(struct dep_collector *c, struct proc_slot *p)
+{
+	u64 now;
+
+	if (!p->native && !c->child_gone && !(c->s->layout.flags & ADEPT_S_NO_FOLLOW))
+		return false;
+	now = now_ns();
+	if (now - p->checked_ns < IMAGE_CHECK_NS)
+		return false;
+	p->checked_ns = now;
+	return !dep_image_alive(c, p->pid);
+}
+
+void dep_procs_poll(struct dep_collector *c)
+{
+	u32 i;
+
+	for (i = 0; i < c->s->layout.nprocs; i++) {
+		struct proc_slot *p = &c->procs[i];
+
+		if (!p->open || p->dying)
+			continue;
+		dep_exec_step(c, i);
+		if (p->dying || p->following)
+			p->dying |= process_gone(c, p);
+		else
+			p->dying = process_gone(c, p) || image_gone(c, p);
+	}
+}
+
+static void open_process(struct dep_collector *c, u32 i)
+{
+	struct proc_slot *p = &c->procs[i];
+	struct adept_proc *sh = shared(c, i);
+	u32 serial = load(&sh->serial), pid = load(&sh->pid);
+	char link[64], exe[4096];
+	struct dep_job *job;
+	ssize_t n;
+
+	/* A slot refused once is looked at again only when it says something else. */
+	if (p->serial == serial && p->broken)
+		return;
+	if (!dep_serial_take(c, serial) || !pid || pid > 0x7fffffff || pid == (u32)getpid()) {
+		dep_collector_note(c, "process slot %u: serial %u, pid %u are not possible", i, serial,
+			     pid);
+		p->serial = serial;
+		p->broken = true;
+		return;
+	}
+	snprintf(link, sizeof(link), "/proc/%u/exe", pid);
+	n = readlink(link, exe, sizeof(exe) - 1);
+	if (n < 0)
+		n = 0;
+	exe[n] = '\0';
+	job = dep_queue_job(c->queue, DEP_JOB_PROCESS, n + 1);
+	if (!job)
+		return;
+	memcpy(job->data, exe, n + 1);
+
+	memset(p, 0, sizeof(*p));
+	p->open = true;
+	p->serial = serial;
+	p->pid = pid;
+	p->pidfd = syscall(SYS_pidfd_open, pid, 0);
+	p->dying = p->pidfd < 0 && errno == ESRCH;
+	p->checked_ns = now_ns();
+	c->nopen++;
+	c->nprocs_seen++;
+
+	job->serial = serial;
+	job->process = (struct dep_process){
+		.serial = serial,
+		.pid = pid,
+		.parent = load(&sh->parent_serial),
+		.cause = load(&sh->cause),
+		.start_ns = load(&sh->start_ns),
+		.exe = n ? (char *)job->data : NULL,
+	};
+	if (job->process.cause > ADEPT_BY_ATTACH)
+		job->process.cause = ADEPT_BY_LAUNCH;
+	dep_queue_put(c->queue, job);
+}
+
+/* Copy the whole descriptors of one straight piece of a ring; false if they make no sense. */
+static bool copy_descriptors(struct dep_job *job, const u8 *from, size_t size)
+{
+	struct adept_desc d;
+	size_t at, len;
+
+	for (at = 0; at < size; at += len) {
+		if (size - at < sizeof(d))
+			return false;
+		memcpy(&d, from + at, sizeof(d));
+		if (d.type == ADEPT_DESC_PAD)
+			return true;
+		len = d.size;
+		if (len < sizeof(d) || len % 8 || len > size - at)
+			return false;
+		memcpy(job->data + job->size, from + at, len);
+		/* The size that was checked is the one that is kept. */
+		memcpy(job->data + job->size, &d, sizeof(d));
+		job->size += len;
+	}
+	return true;
+}
+
+static void consumed(struct dep_collector *c, u32 i, u64 head)
+{
+	struct adept_proc *sh = shared(c, i);
+
+	c->procs[i].desc_tail = head;
+	__atomic_store_n(&sh->desc_tail, head, __ATOMIC_SEQ_CST);
+	__atomic_fetch_add(&sh->desc_space, 1, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&sh->desc_waits, __ATOMIC_SEQ_CST))
+		futex_wake(&sh->desc_space);
+}
+
+static void break_process(struct dep_collector *c, struct proc_slot *p)
+{
+	dep_collector_note(c, "process %u (%u): its descriptors make no sense; code that is new from "
+		     "here cannot be recovered", p->serial, p->pid);
+	p->broken = true;
+}
+
+/* 1 = took some, 0 = nothing there, -1 = no room in the queue. */
+static int drain(struct dep_collector *c, u32 i)
+{
+	struct proc_slot *p = &c->procs[i];
+	u64 size = c->s->layout.desc_size, head = load(&shared(c, i)->desc_head);
+	u64 n = head - p->desc_tail, at = p->desc_tail & (size - 1), first;
+	const u8 *ring = dep_session_desc(c->s, i);
+	struct dep_job *job;
+
+	if (!n)
+		return 0;
+	if (!p->broken && (n > size || n % 8))
+		break_process(c, p);
+	if (p->broken || !c->w) {
+		consumed(c, i, head);
+		return 1;
+	}
+	job = dep_queue_job(c->queue, DEP_JOB_DESCRIPTORS, n);
+	if (!job)
+		return -1;
+	job->serial = p->serial;
+	first = n < size - at ? n : size - at;
+	if (!copy_descriptors(job, ring + at, first) ||
+	    !copy_descriptors(job, ring, n - first))
+		break_process(c, p);
+	consumed(c, i, head);
+	if (job->size)
+		dep_queue_put(c->queue, job);
+	else
+		dep_queue_cancel(c->queue, job);
+	return 1;
+}
+
+int dep_procs_drain(struct dep_collector *c, bool *did)
+{
+	u64 now = now_ns();
+	u32 i;
+	int ret, all = 1;
+
+	c->nclaimed = 0;
+	for (i = 0; i < c->s->layout.nprocs; i++) {
+		struct proc_slot *p = &c->procs[i];
+		u32 state;
+
+		if (!p->open) {
+			state = load(&shared(c, i)->state);
+			if (state == ADEPT_SLOT_CLAIMED) {
+				if (!p->claimed_ns)
+					p->claimed_ns = now;
+				if (now - p->claimed_ns < CLAIM_GRACE_NS)
+					c->nclaimed++;
+			} else {
+				p->claimed_ns = 0;
+			}
+			if (state != ADEPT_SLOT_LIVE)
+				continue;
+			open_process(c, i);
+			if (!p->open)
+				continue;
+			*did = true;
+		}
+		ret = drain(c, i);
+		if (ret > 0)
+			*did = true;
+		if (ret < 0)
+			all = 0;
+	}
+	return all;
+}
+
+static bool bury(struct dep_collector *c, u32 i)
+{
+	const struct adept_session *l = &c->s->layout;
+	struct proc_slot *p = &c->procs[i];
+	struct adept_proc *sh = shared(c, i);
+	struct dep_job *job;
+
+	if (load(&sh->desc_head) != p->desc_tail && !p->broken)
+		return false;
+	if (!dep_threads_bury(c, i))
+		return false;
+	job = dep_queue_job(c->queue, DEP_JOB_PROCESS_END, 0);
+	if (!job)
+		return false;
+	job->serial = p->serial;
+	job->ns = now_ns();
+	dep_queue_put(c->queue, job);
+
+	if (p->following) {
+		c->nfollowing--;
+		if (c->ops.end)
+			c->ops.end(c->ops.arg, c->s, i);
+	}
+	if (p->pidfd >= 0)
+		close(p->pidfd);
+	memset(p, 0, sizeof(*p));
+	c->nopen--;
+	dep_punch(c, l->desc_off + (u64)i * l->desc_size, l->desc_size);
+	memset((char *)sh + sizeof(sh->state), 0, sizeof(*sh) - sizeof(sh->state));
+	store(&sh->state, ADEPT_SLOT_FREE);
+	return true;
+}
+
+bool dep_procs_bury(struct dep_collector *c)
+{
+	bool did = false;
+	u32 i;
+
+	for (i = 0; i < c->s->layout.nprocs; i++)
+		if (c->procs[i].open && c->procs[i].dying && bury(c, i))
+			did = true;
+	return did;
+}
+
+void dep_procs_release(struct dep_collector *c)
+{
+	u32 i;
+
+	for (i = 0; i < c->s->layout.nprocs; i++)
+		if (c->procs[i].open)
+			futex_wake(&shared(c, i)->desc_space);
+}
+
+void dep_procs_close(struct dep_collector *c)
+{
+	u32 i;
+
+	for (i = 0; i < c->s->layout.nprocs; i++)
+		if (c->procs[i].open && c->procs[i].pidfd >= 0)
+			close(c->procs[i].pidfd);
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * The session file: its sizes, its first page, its mapping.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "collect.h"
+
+#define CHUNK_WANTED	(1u << 20)	/* the size that suits an L2 cache */
+#define CHUNKS_WANTED	4u
+#define MAX_RINGS	(256ull << 30)	/* of address space, in every recorded process */
+
+static u64 page_up(u64 n)
+{
+	return (n + ADEPT_PAGE - 1) / ADEPT_PAGE * ADEPT_PAGE;
+}
+
+/* Chunks of 1 MiB as long as the ring holds 4 to 16 of them. */
+static void choose_chunks(struct adept_session *s, u64 ring_size)
+{
+	u64 n = ring_size / CHUNK_WANTED;
+
+	if (n < CHUNKS_WANTED)
+		n = CHUNKS_WANTED;
+	if (n > ADEPT_MAX_CHUNKS)
+		n = ADEPT_MAX_CHUNKS;
+	s->nchunks = n;
+	s->chunk_size = page_up((ring_size + n - 1) / n);
+}
+
+static void lay_out(struct adept_session *s)
+{
+	u64 at = ADEPT_PAGE;
+
+	s->proc_off = at;
+	at += page_up((u64)s->nprocs * sizeof(struct adept_proc));
+	s->thread_off = at;
+	at += page_up((u64)s->nthreads * sizeof(struct adept_thread));
+	s->desc_off = at;
+	at += (u64)s->nprocs * s->desc_size;
+	s->ring_off = at;
+	at += (u64)s->nthreads * s->nchunks * adept_chunk_stride(s);
+	s->file_size = at;
+}
+
+int dep_session_create(struct dep_session *s, u32 flags, u64 ring_size, u32 nprocs, u32 nthreads)
+{
+	struct adept_session *l = &s->layout;
+	struct stat st;
+	void *p;
+	int ret;
+
+	memset(s, 0, sizeof(*s));
+	s->fd = -1;
+	if (!ring_size)
+		ring_size = DEP_RING_DEFAULT;
+	if (ring_size < DEP_RING_MIN || ring_size > DEP_RING_MAX || nprocs > ADEPT_MAX_PROCS ||
+	    nthreads > ADEPT_MAX_THREADS)
+		return -EINVAL;
+
+	l->magic = ADEPT_SESSION_MAGIC;
+	l->version = ADEPT_SESSION_VERSION;
+	l->flags = flags;
+	l->nprocs = nprocs ? nprocs : ADEPT_MAX_PROCS;
+	l->nthreads = nthreads ? nthreads : ADEPT_MAX_THREADS;
+	l->desc_size = ADEPT_DESC_SIZE;
+	l->collector_pid = getpid();
+	l->next_exit = ADEPT_FIRST_EXIT;
+	l->next_serial = 1;
+	choose_chunks(l, ring_size);
+	if (!nthreads && MAX_RINGS / (l->nchunks * adept_chunk_stride(l)) < l->nthreads)
+		l->nthreads = MAX_RINGS / (l->nchunks * adept_chunk_stride(l));
+	lay_out(l);
+
+	s->fd = memfd_create("adept-session", MFD_CLOEXEC);
+	if (s->fd < 0)
+		return -errno;
+	if (ftruncate(s->fd, l->file_size) || fstat(s->fd, &st)) {
+		ret = -errno;
+		goto fail_close;
+	}
+	p = mmap(NULL, l->file_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, s->fd, 0);
+	if (p == MAP_FAILED) {
+		ret = -errno;
+		goto fail_close;
+	}
+	/* A core dump of the collector has no use for gigabytes of rings. */
+	madvise(p, l->file_size, MADV_DONTDUMP);
+	s->map = p;
+	s->size = l->file_size;
+	s->dev = st.st_dev;
+	s->ino = st.st_ino;
+	*s->map = *l;
+	return 0;
+
+fail_close:
+	close(s->fd);
+	s->fd = -1;
+	return ret;
+}
+
+void dep_session_destroy(struct dep_session *s)
+{
+	if (s->map)
+		munmap(s->map, s->size);
+	if (s->fd >= 0)
+		close(s->fd);
+	s->map = NULL;
+	s->fd = -1;
+}

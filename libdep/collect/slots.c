@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Helpers for the tables of slots: serials, holes, complaints.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "private.h"
+
+#define MAX_SERIAL	(1u << 26)	/* 8 MiB of bitmap at most */
+
+bool dep_serial_take(struct dep_collector *c, u32 serial)
+{
+	size_t byte = serial / 8, want;
+	u8 *grown;
+
+	if (!serial || serial >= MAX_SERIAL)
+		return false;
+	if (byte >= c->serials_size) {
+		want = (byte + 1) * 2 < 4096 ? 4096 : (byte + 1) * 2;
+		grown = realloc(c->serials, want);
+		if (!grown)
+			return false;
+		memset(grown + c->serials_size, 0, want - c->serials_size);
+		c->serials = grown;
+		c->serials_size = want;
+	}
+	if (c->serials[byte] & (1u << (serial % 8)))
+		return false;
+	c->serials[byte] |= 1u << (serial % 8);
+	return true;
+}
+
+u64 dep_table_seek(struct dep_collector *c, u64 off, u64 end, int whence)
+{
+	off_t at = lseek(c->s->fd, off, whence);
+
+	if (at < 0)
+		return errno == ENXIO || whence == SEEK_HOLE ? end : off;
+	return (u64)at < end ? (u64)at : end;
+}
+
+void dep_punch(struct dep_collector *c, u64 off, u64 len)
+{
+	/*
+	 * On memory this fails only if the kernel was built without it or is out of
+	 * memory for its own bookkeeping; then the range must be zeroed by hand.
+	 */
+	if (fallocate(c->s->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, off, len))
+		memset((char *)c->s->map + off, 0, len);
+}
+
+void dep_collector_note(struct dep_collector *c, const char *fmt, ...)
+{
+	struct dep_job *job = dep_queue_job(c->queue, DEP_JOB_NOTE, 512);
+	va_list ap;
+
+	if (!job)
+		return;
+	va_start(ap, fmt);
+	vsnprintf((char *)job->data, job->room, fmt, ap);
+	va_end(ap);
+	dep_queue_put(c->queue, job);
+}

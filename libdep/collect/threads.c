@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Thread slots: taking published chunks, and the last chunk of who was killed.
+ *
+ * A chunk is copied whole before anything is believed of it, and its memory is
+ * zeroed and returned right after the copy: the recorded thread waits for a copy,
+ * never for the store.
+ */
+#include <string.h>
+
+#include "private.h"
+
+static struct adept_thread *shared(const struct dep_collector *c, u32 slot)
+{
+	return dep_session_thread(c->s, slot);
+}
+
+static u32 nchunks(const struct dep_collector *c)
+{
+	return c->s->layout.nchunks;
+}
+
+/* Slots that nobody ever used have no memory behind them; looking would give them some. */
+void dep_threads_snapshot(struct dep_collector *c)
+{
+	const u64 start = c->s->layout.thread_off, size = sizeof(struct adept_thread);
+	const u64 n = c->s->layout.nthreads, end = start + n * size;
+	u64 i, data, hole = start;
+
+	c->nused = 0;
+	for (i = 0; i < n; i++) {
+		struct thread_slot *t = &c->threads[i];
+
+		if (start + i * size >= hole) {
+			data = dep_table_seek(c, start + i * size, end, SEEK_DATA);
+			if (data >= end)
+				break;
+			hole = dep_table_seek(c, data, end, SEEK_HOLE);
+			/* The next slot that begins in these pages, if one does. */
+			i = (data - start + size - 1) / size;
+			if (start + i * size >= hole) {
+				i--;
+				continue;
+			}
+			t = &c->threads[i];
+		}
+		t->state = load(&shared(c, i)->state);
+		if (t->state == ADEPT_SLOT_FREE)
+			continue;
+		t->head = load(&shared(c, i)->head);
+		c->used[c->nused++] = i;
+	}
+}
+
+static void put_thread(struct dep_collector *c, u32 slot, struct dep_job *job)
+{
+	struct thread_slot *t = &c->threads[slot];
+	struct adept_thread *sh = shared(c, slot);
+
+	job->serial = t->serial;
+	job->thread = (struct dep_thread){
+		.serial = t->serial,
+		.tid = t->tid,
+		.process = c->procs[t->proc].serial,
+		.parent = load(&sh->parent_serial),
+		.start_ns = t->start_ns,
+		.flushes = load(&sh->flushes),
+		.null_bytes = load(&sh->null_bytes),
+	};
+	if (job->kind == DEP_JOB_THREAD_END)
+		job->thread.end_ns = now_ns();
+	dep_queue_put(c->queue, job);
+}
+
+/* The process was registered by dep_procs_drain() of this pass, if it exists at all. */
+static void open_thread(struct dep_collector *c, u32 slot)
+{
+	struct thread_slot *t = &c->threads[slot];
+	struct adept_thread *sh = shared(c, slot);
+	u32 proc = load(&sh->proc), serial = load(&sh->serial);
+	struct dep_job *job;
+
+	if (proc >= c->s->layout.nprocs || !c->procs[proc].open ||
+	    c->procs[proc].serial != load(&sh->proc_serial))
+		return;
+	if (!dep_serial_take(c, serial)) {
+		if (!t->complained)
+			dep_collector_note(c, "thread slot %u: serial %u is not possible", slot, serial);
+		t->complained = true;
+		return;
+	}
+	job = dep_queue_job(c->queue, DEP_JOB_THREAD, 0);
+	if (!job)
+		return;
+	t->open = true;
+	t->broken = false;
+	t->complained = false;
+	t->serial = serial;
+	t->proc = proc;
+	t->tid = load(&sh->tid);
+	t->start_ns = load(&sh->start_ns);
+	t->tail = 0;
+	t->next_seq = 0;
+	t->dropped_chunks = 0;
+	t->dropped_bytes = 0;
+	c->nthreads_seen++;
+	put_thread(c, slot, job);
+}
+
+static void give_chunk(struct dep_collector *c, u32 slot)
+{
+	struct thread_slot *t = &c->threads[slot];
+	struct adept_thread *sh = shared(c, slot);
+
+	t->tail++;
+	__atomic_store_n(&sh->tail, t->tail, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&sh->tail_waits, __ATOMIC_SEQ_CST))
+		futex_wake(&sh->tail);
+}
+
+/* A ring that makes no sense is emptied for ever, so that its thread can go on. */
+static void break_ring(struct dep_collector *c, u32 slot, const char *why)
+{
+	struct thread_slot *t = &c->threads[slot];
+
+	if (!t->broken) {
+		dep_collector_note(c, "thread %u (%u): %s; nothing is recorded of it from here",
+			     t->serial, t->tid, why);
+		t->broken = true;
+	}
+	t->tail = t->head - 1;
+	give_chunk(c, slot);
+}
+
+static bool chunk_is_sane(struct dep_collector *c, struct thread_slot *t,
+			  const struct adept_chunk *k)
+{
+	return k->fill <= c->s->layout.chunk_size && k->tail_at <= k->fill &&
+	       k->seq >= t->next_seq && k->seq != UINT64_MAX;
+}
+
+/* False if the queue has no room. */
+static bool take_chunk(struct dep_collector *c, u32 slot)
+{
+	struct thread_slot *t = &c->threads[slot];
+	u32 index = t->tail % nchunks(c), dirty;
+	u8 *body = dep_session_chunk(c->s, slot, index);
+	struct dep_job *job = NULL;
+	struct adept_chunk k;
+
+	memcpy(&k, &shared(c, slot)->chunk[index], sizeof(k));
+	dirty = c->s->layout.chunk_size;
+	if (!chunk_is_sane(c, t, &k)) {
+		if (!t->complained)
+			dep_collector_note(c, "thread %u (%u): a chunk's state makes no sense", t->serial,
+				     t->tid);
+		t->complained = true;
+		c->loss.discarded_bytes += k.fill <= dirty ? k.fill : dirty;
+	} else {
+		t->next_seq = k.seq + 1;
+		t->dropped_chunks = k.dropped_chunks;
+		t->dropped_bytes = k.dropped_bytes;
+		if (!c->w || dep_queue_stopped(c->queue)) {
+			c->loss.discarded_bytes += c->w ? k.fill : 0;
+		} else {
+			job = dep_queue_job(c->queue, DEP_JOB_SEGMENT, 0);
+			if (!job) {
+				t->next_seq = k.seq;
+				return false;
+			}
+			job->serial = t->serial;
+			job->chunk = k;
+			job->size = k.fill;
+			memcpy(job->data, body, k.fill);
+		}
+		c->raw_bytes += k.fill;
+		/* Values of a record that was begun and left lie behind the fill. */
+		if (dirty - k.fill > ADEPT_MAX_RECORD)
+			dirty = k.fill + ADEPT_MAX_RECORD;
+	}
+	memset(body, 0, dirty);
+	give_chunk(c, slot);
+	if (job)
+		dep_queue_put(c->queue, job);
+	return true;
+}
+
+/* False if the queue had no room for all of them; *did tells of any progress. */
+static bool take_chunks(struct dep_collector *c, u32 slot, bool *did)
+{
+	struct thread_slot *t = &c->threads[slot];
+
+	if (t->broken) {
+		if (t->head != t->tail)
+			break_ring(c, slot, "");
+		return true;
+	}
+	if (t->head - t->tail > nchunks(c)) {
+		break_ring(c, slot, "its ring makes no sense");
+		return true;
+	}
+	while (t->tail != t->head) {
+		if (!take_chunk(c, slot))
+			return false;
+		*did = true;
+	}
+	return true;
+}
+
+/* The chunk that a killed thread was filling: whole records up to the first zero. */
+static bool take_unpublished(struct dep_collector *c, u32 slot)
+{
+	struct thread_slot *t = &c->threads[slot];
+	u32 index = t->tail % nchunks(c), size = c->s->layout.chunk_size;
+	struct dep_job *job;
+	struct adept_chunk k;
+
+	if (t->broken || !c->w || c->s->layout.flags & (ADEPT_S_NULL | ADEPT_S_NO_RECORD))
+		return true;
+	memcpy(&k, &shared(c, slot)->chunk[index], sizeof(k));
+	/* Killed before it began this chunk: the state still is the one before last round. */
+	if (k.seq < t->next_seq || k.seq == UINT64_MAX)
+		return true;
+	job = dep_queue_job(c->queue, DEP_JOB_SCAN, 0);
+	if (!job)
+		return false;
+	job->serial = t->serial;
+	job->chunk = k;
+	memset(&job->chunk.tail, 0, sizeof(job->chunk.tail));
+	job->size = size;
+	memcpy(job->data, dep_session_chunk(c->s, slot, index), size);
+	t->next_seq = k.seq + 1;
+	dep_queue_put(c->queue, job);
+	return true;
+}
+
+static void free_slot(struct dep_collector *c, u32 slot)
+{
+	const struct adept_session *l = &c->s->layout;
+	struct adept_thread *sh = shared(c, slot);
+
+	c->threads[slot].open = false;
+	c->threads[slot].complained = false;
+	dep_punch(c, adept_chunk_off(l, slot, 0), l->nchunks * adept_chunk_stride(l));
+	memset((char *)sh + sizeof(sh->state), 0, sizeof(*sh) - sizeof(sh->state));
+	store(&sh->state, ADEPT_SLOT_FREE);
+}
+
+static bool end_thread(struct dep_collector *c, u32 slot)
+{
+	struct thread_slot *t = &c->threads[slot];
+	struct adept_thread *sh = shared(c, slot);
+	struct dep_job *job = dep_queue_job(c->queue, DEP_JOB_THREAD_END, 0);
+	u64 null_bytes = load(&sh->null_bytes);
+
+	if (!job)
+		return false;
+	c->loss.dropped_chunks += t->dropped_chunks;
+	c->loss.dropped_bytes += t->dropped_bytes;
+	c->null_bytes += null_bytes;
+	if (!(c->s->layout.flags & ADEPT_S_NULL))
+		c->loss.discarded_bytes += null_bytes;
+	put_thread(c, slot, job);
+	free_slot(c, slot);
+	return true;
+}
+
+bool dep_threads_consume(struct dep_collector *c)
+{
+	bool did = false;
+	u32 i, slot;
+
+	for (i = 0; i < c->nused; i++) {
+		struct thread_slot *t;
+
+		slot = c->used[i];
+		t = &c->threads[slot];
+		if (!t->open && (t->state == ADEPT_SLOT_LIVE || t->state == ADEPT_SLOT_ENDED))
+			open_thread(c, slot);
+		if (!t->open)
+			continue;
+		if (!take_chunks(c, slot, &did))
+			continue;
+		if (t->state == ADEPT_SLOT_ENDED && end_thread(c, slot))
+			did = true;
+	}
+	return did;
+}
+
+bool dep_threads_bury(struct dep_collector *c, u32 proc)
+{
+	bool did, all = true;
+	u32 i, slot;
+
+	for (i = 0; i < c->nused; i++) {
+		struct thread_slot *t;
+
+		slot = c->used[i];
+		t = &c->threads[slot];
+		if (t->open ? t->proc != proc :
+			      load(&shared(c, slot)->proc) != proc ||
+			      load(&shared(c, slot)->proc_serial) != c->procs[proc].serial)
+			continue;
+		if (!t->open) {
+			/* Claimed, or refused at the door. */
+			if (load(&shared(c, slot)->state) != ADEPT_SLOT_FREE)
+				free_slot(c, slot);
+			continue;
+		}
+		if (!take_chunks(c, slot, &did) || !take_unpublished(c, slot) ||
+		    !end_thread(c, slot))
+			all = false;
+	}
+	return all;
+}
+
+void dep_threads_release(struct dep_collector *c)
+{
+	u32 i;
+
+	for (i = 0; i < c->nused; i++)
+		futex_wake(&shared(c, c->used[i])->tail);
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Checks of descriptors, and where the parts of one are. */
+#ifndef DEP_FORMAT_DESC_H
+#define DEP_FORMAT_DESC_H
+
+#include "../abi/descriptor.h"
+
+static inline const struct adept_run *dep_desc_runs(const struct adept_desc_frag *d)
+{
+	return (const struct adept_run *)(d + 1);
+}
+
+static inline const struct adept_exit *dep_desc_exits(const struct adept_desc_frag *d)
+{
+	return (const struct adept_exit *)(dep_desc_runs(d) + d->nruns);
+}
+
+static inline const struct adept_store *dep_desc_stores(const struct adept_desc_frag *d)
+{
+	return (const struct adept_store *)(dep_desc_exits(d) + d->nexits);
+}
+
+static inline const u8 *dep_desc_code(const struct adept_desc_frag *d)
+{
+	return (const u8 *)(dep_desc_stores(d) + d->nstores);
+}
+
+/* Whether the store comes behind its instruction. */
+static inline int dep_store_is_post(const struct adept_store *st)
+{
+	return st->kind == ADEPT_ST_POST || st->kind == ADEPT_ST_EXIT_REG;
+}
+
+/**
+ * dep_desc_next() - check the frame of the descriptor at @data
+ *
+ * Return: its size; 0 if it does not fit, -EBADMSG comes from dep_desc_check().
+ */
+size_t dep_desc_next(const void *data, size_t avail);
+
+/**
+ * dep_desc_check() - check all of one descriptor but its code
+ * @h: the descriptor, all h->size bytes present, aligned to 8
+ *
+ * Return: 0 or -EBADMSG.
+ */
+int dep_desc_check(const struct adept_desc *h);
+
+/**
+ * dep_desc_check_code() - decode a checked fragment's code, compare its stores with it
+ *
+ * Return: 0 or -EBADMSG.
+ */
+int dep_desc_check_code(const struct adept_desc_frag *d);
+
+#endif

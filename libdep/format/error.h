@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef DEP_FORMAT_ERROR_H
+#define DEP_FORMAT_ERROR_H
+
+/**
+ * dep_fail() - set what dep_error() says and give back @err
+ * @err: negative errno; for those of system calls its text is appended
+ */
+int dep_fail(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3), cold));
+
+#endif

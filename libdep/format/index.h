@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Exit id -> fragment and record length: a flat table of two levels, made for the
+ * loops that parse bodies.
+ */
+#ifndef DEP_FORMAT_INDEX_H
+#define DEP_FORMAT_INDEX_H
+
+#include "../abi/descriptor.h"
+#include "wire.h"
+
+#define DEP_INDEX_PAGE	1024u	/* ADEPT_EXIT_BATCH: a process's ids are dense */
+
+struct dep_exit_entry {
+	u32 frag;	/* number of the fragment */
+	u16 bytes;	/* of the record, id included; 0 = unknown id */
+	u16 first;	/* 1: first exit of its fragment */
+};
+
+struct dep_index {
+	struct dep_exit_entry **page;	/* DEP_EXIT_LIMIT / DEP_INDEX_PAGE */
+};
+
+int dep_index_init(struct dep_index *x);
+void dep_index_free(struct dep_index *x);
+
+/**
+ * dep_index_add() - enter all exits of a checked fragment as number @frag
+ *
+ * Return: 0, -EEXIST if an id is known already (nothing is entered), -ENOMEM.
+ */
+int dep_index_add(struct dep_index *x, const struct adept_desc_frag *d, u32 frag);
+
+static inline const struct dep_exit_entry *dep_index_find(const struct dep_index *x, u32 id)
+{
+	const struct dep_exit_entry *e;
+
+	if (id >= DEP_EXIT_LIMIT || !x->page[id / DEP_INDEX_PAGE])
+		return NULL;
+	e = &x->page[id / DEP_INDEX_PAGE][id % DEP_INDEX_PAGE];
+	return e->bytes ? e : NULL;
+}
+
+#endif

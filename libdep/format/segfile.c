@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <xxhash.h>
+
+#include "column.h"
+#include "error.h"
+#include "file.h"
+#include "segfile.h"
+
+#define WINDOW	65536	/* of a search for the next header behind a torn place */
+
+/* zstd's best is far from this; what claims more is forged to take our memory. */
+#define MAX_RATIO	40000u
+
+int dep_seg_header_check(const struct dep_seg_header *h)
+{
+	if (h->magic != DEP_SEG_HEAD_MAGIC || h->version != DEP_FORMAT_VERSION ||
+	    h->size != sizeof(*h))
+		return -EBADMSG;
+#ifndef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+	if (h->check != XXH3_64bits(h, offsetof(struct dep_seg_header, check)))
+		return -EBADMSG;
+#endif
+	if (h->control_codec >= DEP_C_CODECS || h->value_codec >= DEP_C_CODECS ||
+	    h->control_raw > DEP_BODY_MAX || h->value_raw > DEP_BODY_MAX ||
+	    h->control_raw % 4 || h->value_raw % 8 ||
+	    h->control_stored > h->control_raw || h->value_stored > h->value_raw ||
+	    h->control_raw / MAX_RATIO > h->control_stored ||
+	    h->value_raw / MAX_RATIO > h->value_stored ||
+	    h->tail_values > h->value_raw / 8)
+		return -EBADMSG;
+	return 0;
+}
+
+static int list_add(struct dep_seg_list *l, const struct dep_seg_header *h, u32 number, u64 off)
+{
+	struct dep_segment *s;
+	size_t room;
+
+	if (l->n == l->room) {
+		room = l->room ? l->room * 2 : 256;
+		s = realloc(l->seg, room * sizeof(*s));
+		if (!s)
+			return dep_fail(-ENOMEM, "list of segments");
+		l->seg = s;
+		l->room = room;
+	}
+	s = &l->seg[l->n++];
+	s->thread = h->thread;
+	s->seq = h->seq;
+	s->raw_bytes = h->raw_bytes;
+	s->stored_bytes = dep_seg_bytes(h);
+	s->control_bytes = h->control_raw;
+	s->value_bytes = h->value_raw;
+	s->file = number;
+	s->offset = off;
+	return 0;
+}
+
+/* The next offset >= @off that is a multiple of 8 and holds a good header, or @end. */
+static s64 find_header(int fd, u64 off, u64 end, u8 *buf)
+{
+	struct dep_seg_header h;
+	size_t i;
+	ssize_t n;
+
+	while (off < end) {
+		n = dep_read_at(fd, buf, WINDOW, off);
+		if (n < 0)
+			return n;
+		if ((size_t)n < sizeof(h))
+			return end;
+		for (i = 0; i + sizeof(h) <= (size_t)n; i += 8) {
+			memcpy(&h, buf + i, sizeof(h));
+			if (!dep_seg_header_check(&h) && dep_seg_bytes(&h) <= end - off - i)
+				return off + i;
+		}
+		off += i;
+	}
+	return end;
+}
+
+static int columns_good(int fd, const struct dep_segment *seg)
+{
+	struct dep_columns c = { 0 };
+	int err = dep_seg_read(fd, seg, &c);
+
+	dep_columns_free(&c);
+	return !err;
+}
+
+int dep_seg_scan(int fd, u32 number, int last, struct dep_seg_list *list)
+{
+	u64 off = sizeof(struct dep_file_header);
+	struct dep_file_header fh;
+	struct dep_seg_header h;
+	size_t first = list->n;
+	struct stat st;
+	u8 *buf = NULL;
+	ssize_t n;
+	s64 next;
+	u64 end;
+	int err = 0;
+
+	if (fstat(fd, &st))
+		return dep_fail(-errno, "cannot stat a file of segments");
+	end = st.st_size;
+	n = dep_read_at(fd, &fh, sizeof(fh), 0);
+	if (n != sizeof(fh) || memcmp(fh.magic, DEP_SEG_MAGIC, 8) ||
+	    fh.version != DEP_FORMAT_VERSION)
+		list->torn++;
+	while (off < end) {
+		n = dep_read_at(fd, &h, sizeof(h), off);
+		if (n < 0) {
+			err = dep_fail(n, "cannot read segments");
+			break;
+		}
+		if (n == sizeof(h) && !dep_seg_header_check(&h) &&
+		    (u64)sizeof(h) + h.control_stored + h.value_stored <= end - off) {
+			err = list_add(list, &h, number, off);
+			if (err)
+				break;
+			off += dep_seg_bytes(&h);
+			continue;
+		}
+		list->torn++;
+		if (!buf)
+			buf = malloc(WINDOW);
+		if (!buf) {
+			err = dep_fail(-ENOMEM, "scan of segments");
+			break;
+		}
+		next = find_header(fd, off + 8, end, buf);
+		if (next < 0) {
+			err = dep_fail(next, "cannot read segments");
+			break;
+		}
+		off = next;
+	}
+	free(buf);
+	if (!err && last && list->n > first && !columns_good(fd, &list->seg[list->n - 1])) {
+		list->n--;
+		list->torn++;
+	}
+	return err;
+}
+
+static int room_for(void *bufp, size_t *room, size_t size)
+{
+	void **buf = bufp;
+	void *p;
+
+	if (*room >= size)
+		return 0;
+	p = malloc(size);
+	if (!p)
+		return dep_fail(-ENOMEM, "columns of a segment");
+	free(*buf);
+	*buf = p;
+	*room = size;
+	return 0;
+}
+
+static int check_column(const void *data, u32 size, u64 check)
+{
+#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+	return 0;
+#endif
+	if (XXH3_64bits(data, size) == check)
+		return 0;
+	return dep_fail(-EBADMSG, "a column's checksum is wrong");
+}
+
+int dep_seg_read(int fd, const struct dep_segment *seg, struct dep_columns *c)
+{
+	struct dep_seg_header *h = &c->h;
+	const u8 *value;
+	u64 size;
+	ssize_t n;
+	int err;
+
+	err = room_for(&c->stored, &c->stored_room, seg->stored_bytes + 16ul);
+	if (err)
+		return err;
+	n = dep_read_at(fd, c->stored, seg->stored_bytes, seg->offset);
+	if (n < 0)
+		return dep_fail(n, "cannot read segment %llu of thread %u",
+				(unsigned long long)seg->seq, seg->thread);
+	if ((size_t)n < sizeof(*h))
+		goto changed;
+	memcpy(h, c->stored, sizeof(*h));
+	size = (u64)sizeof(*h) + h->control_stored + h->value_stored;
+	if (dep_seg_header_check(h) || (u64)n < size || h->thread != seg->thread ||
+	    h->seq != seg->seq)
+		goto changed;
+	err = room_for(&c->control, &c->control_room, h->control_raw + 8ul);
+	if (!err)
+		err = room_for(&c->value, &c->value_room, h->value_raw + 8ul);
+	if (err)
+		return err;
+	value = c->stored + sizeof(*h) + h->control_stored;
+	err = check_column(c->stored + sizeof(*h), h->control_stored, h->control_check);
+	if (!err)
+		err = check_column(value, h->value_stored, h->value_check);
+	if (!err)
+		err = dep_column_unpack(h->control_codec, c->stored + sizeof(*h),
+					h->control_stored, 4, c->control, h->control_raw);
+	if (!err)
+		err = dep_column_unpack(h->value_codec, value, h->value_stored, 8, c->value,
+					h->value_raw);
+	return err;
+changed:
+	return dep_fail(-EBADMSG, "segment %llu of thread %u is torn",
+			(unsigned long long)seg->seq, seg->thread);
+}
+
+void dep_columns_free(struct dep_columns *c)
+{
+	free(c->control);
+	free(c->value);
+	free(c->stored);
+	memset(c, 0, sizeof(*c));
+}

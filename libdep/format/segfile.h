@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Files segments.NNN: finding, checking and unpacking segments. */
+#ifndef DEP_FORMAT_SEGFILE_H
+#define DEP_FORMAT_SEGFILE_H
+
+#include "../../include/dep/store.h"
+#include "wire.h"
+
+/** struct dep_columns - one segment, unpacked; its buffers are used again by the next */
+struct dep_columns {
+	struct dep_seg_header h;
+	u32 *control;		/* h.control_raw bytes */
+	u64 *value;		/* h.value_raw bytes, 8 more that may be written */
+	u8 *stored;
+	size_t control_room, value_room, stored_room;
+};
+
+struct dep_seg_list {
+	struct dep_segment *seg;
+	size_t n, room;
+	u64 torn;		/* places that hold no good segment but something */
+};
+
+/** dep_seg_header_check() - 0 if @h is a header that makes sense */
+int dep_seg_header_check(const struct dep_seg_header *h);
+
+/**
+ * dep_seg_scan() - find the segments of file @number by their headers
+ * @last: also compare the checksums of the last one's columns
+ */
+int dep_seg_scan(int fd, u32 number, int last, struct dep_seg_list *list);
+
+/** dep_seg_read() - read, check and unpack a segment */
+int dep_seg_read(int fd, const struct dep_segment *seg, struct dep_columns *c);
+
+void dep_columns_free(struct dep_columns *c);
+
+#endif

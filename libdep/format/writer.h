@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The writer's state, shared by writer.c and append.c. */
+#ifndef DEP_FORMAT_WRITER_H
+#define DEP_FORMAT_WRITER_H
+
+#include "../../include/dep/store.h"
+#include "file.h"
+#include "index.h"
+#include "log.h"
+
+struct dep_packer;
+
+struct dep_writer {
+	char *dir;
+	int dirfd;
+	struct dep_meta meta;		/* a copy */
+	struct dep_file log, seg;
+	u32 seg_number;
+	u64 closed_bytes;		/* of segments.NNN before the present one */
+	struct dep_index index;
+	u32 nfrags;
+	struct dep_packer *packer;
+	u64 discarded_bytes;
+	/* buffers of append.c */
+	u8 *desc;
+	size_t desc_room;
+	u8 *control, *value, *packed;
+	size_t body_room;
+};
+
+int dep_writer_roll(struct dep_writer *w, u64 more);
+void dep_writer_free_buffers(struct dep_writer *w);
+
+#endif

@@ -1,0 +1,434 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* A fragment's instructions and stores -> operations. */
+#include <errno.h>
+#include <string.h>
+
+#include "../format/desc.h"
+#include "../format/error.h"
+#include "program.h"
+
+/* The instruction at work. */
+struct site {
+	const struct x86_insn *in;
+	u64 pc;
+	u32 number;
+	u8 ea;			/* bit per operand: its address came from an EA store */
+	u32 vec[2];		/* bytes of index and mask vector that were stored */
+	int kreg;
+};
+
+static struct dep_op *add_op(struct dep_builder *b, u8 code, u64 pc)
+{
+	static _Thread_local struct dep_op waste;	/* b->err is set */
+	struct dep_op *op = dep_builder_add(b, &b->op, sizeof(*op));
+
+	if (!op)
+		op = &waste;
+	op->code = code;
+	op->src = DEP_S_ZERO;
+	op->src2 = DEP_S_ZERO;
+	op->dst = DEP_S_ZERO;
+	op->pc = pc;
+	return op;
+}
+
+static int corrupt(const struct dep_builder *b, const struct site *at, const char *why)
+{
+	return dep_fail(-EBADMSG, "fragment %u: instruction %u at %llx: %s", b->d->first_exit,
+			at->number, (unsigned long long)at->pc, why);
+}
+
+static u8 seg_slot(u8 seg)
+{
+	return seg == X86_SEG_FS ? DEP_S_FS : seg == X86_SEG_GS ? DEP_S_GS : DEP_S_ZERO;
+}
+
+static u8 log2_of(u32 n)
+{
+	return n ? 31 - __builtin_clz(n) : 0;
+}
+
+static int slot_of(const struct dep_builder *b, u8 reg, u8 *slot)
+{
+	if (reg >= 16) {
+		*slot = DEP_S_ZERO;
+		return 0;
+	}
+	*slot = reg;
+	return b->known & X86_BIT(reg) ? 0 : -1;
+}
+
+static int is_branch(u8 kind)
+{
+	return kind != X86_NORMAL && kind != X86_STRING && kind != X86_INVALID;
+}
+
+static void note_vec(struct dep_builder *b, struct site *at, const struct adept_store *st)
+{
+	const struct x86_mem *m = at->in->mem;
+	u32 bytes = adept_store_bytes(st), i;
+	struct dep_op *op = add_op(b, DEP_O_SKIP, at->pc);
+
+	op->imm = bytes / 8;
+	for (i = 0; i < at->in->nmem && !(m[i].flags & X86_M_VSIB); i++)
+		;
+	if (i == at->in->nmem)
+		return;
+	if ((st->arg & 31) == m[i].index)
+		op->dst = 0;
+	else if (at->in->enc != X86_EVEX && (st->arg & 31) == at->in->vvvv)
+		op->dst = 1;
+	else
+		return;
+	op->code = DEP_O_VEC;
+	at->vec[op->dst] = bytes;
+}
+
+/* The operation of one store; those of an instruction come in order. */
+static void add_store(struct dep_builder *b, struct site *at, const struct adept_store *st)
+{
+	struct dep_store_info *info = dep_builder_add(b, &b->store, sizeof(*info));
+	struct dep_op *op;
+
+	if (!info)
+		return;
+	info->word = b->words;
+	b->words += adept_store_bytes(st) / 8;
+	switch (st->kind) {
+	case ADEPT_ST_VEC:
+		note_vec(b, at, st);
+		break;
+	case ADEPT_ST_KREG:
+		at->kreg |= at->in->evex_k == st->arg;
+		add_op(b, at->in->evex_k == st->arg ? DEP_O_KREG : DEP_O_SKIP, at->pc)->imm = 1;
+		break;
+	case ADEPT_ST_CHECK:
+		op = add_op(b, b->known & X86_BIT(st->arg) ? DEP_O_CHECK : DEP_O_SKIP, at->pc);
+		op->src = st->arg;
+		op->imm = 1;
+		break;
+	default:
+		op = add_op(b, DEP_O_LOAD, at->pc);
+		op->dst = st->arg;
+		if (st->kind == ADEPT_ST_FSBASE) {
+			op->dst = DEP_S_FS;
+		} else if (st->kind == ADEPT_ST_EA) {
+			op->dst = DEP_S_EA + st->arg;
+			at->ea |= 1u << st->arg;
+		} else {
+			b->known |= X86_BIT(st->arg);
+		}
+	}
+	info = (struct dep_store_info *)b->store.item + b->store.n - 1;
+	info->op_end = b->op.n;
+	info->known = b->known;
+}
+
+/* What is added to an address beyond base, index and displacement. */
+static int add_extra_offset(struct dep_builder *b, struct site *at, const struct x86_mem *m,
+			    struct dep_op *ref)
+{
+	u8 src, off = m->flags & X86_M_XLAT ? X86_RAX : at->in->f_reg;
+	struct dep_op *op;
+
+	if (slot_of(b, off, &src) || src == DEP_S_ZERO)
+		return corrupt(b, at, "an offset's register is unknown");
+	op = add_op(b, DEP_O_LEA, at->pc);
+	op->dst = DEP_S_TMP;
+	op->src = ref->src;
+	op->src2 = ref->src2;
+	op->shift = ref->shift;
+	op->imm = ref->imm;
+	op = add_op(b, m->flags & X86_M_XLAT ? DEP_O_LOW8 : DEP_O_BITOFF, at->pc);
+	op->dst = DEP_S_TMP2;
+	op->src = src;
+	op->size = m->size;
+	ref->src = DEP_S_TMP;
+	ref->src2 = DEP_S_TMP2;
+	ref->shift = 0;
+	ref->imm = 0;
+	return 0;
+}
+
+static int add_ref(struct dep_builder *b, struct site *at, u32 i)
+{
+	const struct x86_mem *m = &at->in->mem[i];
+	struct dep_op ref = { .pc = at->pc, .size = m->size, .type = m->rw, .dst = seg_slot(m->seg) };
+	struct dep_op *op;
+
+	ref.src = ref.src2 = DEP_S_ZERO;
+	if (at->ea & 1u << i) {
+		ref.src = DEP_S_EA + i;
+	} else {
+		if (slot_of(b, m->base, &ref.src) || slot_of(b, m->index, &ref.src2))
+			return corrupt(b, at, "an address register is unknown");
+		ref.shift = log2_of(m->scale);
+		ref.imm = m->disp;
+		if (m->base == X86_RIP)
+			ref.imm += at->pc + at->in->len;
+		ref.addr32 = !!(m->flags & X86_M_ADDR32);
+		if (m->flags & (X86_M_XLAT | X86_M_BITOFF) && add_extra_offset(b, at, m, &ref))
+			return -EBADMSG;
+	}
+	if (ref.dst != DEP_S_ZERO || ref.addr32)
+		ref.code = DEP_O_REFX;
+	else if (ref.src2 != DEP_S_ZERO)
+		ref.code = DEP_O_REF2;
+	else
+		ref.code = ref.src != DEP_S_ZERO ? DEP_O_REF1 : DEP_O_REF0;
+	op = add_op(b, ref.code, at->pc);
+	*op = ref;
+	return 0;
+}
+
+static int add_string(struct dep_builder *b, struct site *at, const struct adept_store *post)
+{
+	struct dep_string *s = dep_builder_add(b, &b->string, sizeof(*s));
+	const struct x86_insn *in = at->in;
+	struct dep_insn *insn;
+	u32 i;
+
+	if (!s)
+		return -ENOMEM;
+	if (!in->nmem || in->nmem > 2 || !in->mem[0].size)
+		return corrupt(b, at, "a string instruction of an unknown form");
+	s->ptr = post->arg;
+	s->other = DEP_S_ZERO;
+	s->nmem = in->nmem;
+	s->rep = !!(in->attr & (X86_A_REP | X86_A_REPNE));
+	s->addr32 = !!(in->mem[0].flags & X86_M_ADDR32);
+	s->size = in->mem[0].size;
+	for (i = 0; i < in->nmem; i++) {
+		s->base[i] = in->mem[i].base;
+		s->seg[i] = seg_slot(in->mem[i].seg);
+		s->type[i] = in->mem[i].rw;
+		if (s->base[i] != X86_RSI && s->base[i] != X86_RDI)
+			return corrupt(b, at, "a string instruction of an unknown form");
+		if (!(b->known & X86_BIT(s->base[i])))
+			return corrupt(b, at, "an address register is unknown");
+		if (s->base[i] != s->ptr)
+			s->other = s->base[i];
+	}
+	if (in->nmem == 1 && s->base[0] != s->ptr)
+		return corrupt(b, at, "the wrong pointer is stored behind it");
+	insn = (struct dep_insn *)b->insn.item + b->insn.n - 1;
+	insn->flags |= DEP_I_STRING;
+	insn->string = b->string.n - 1;
+	add_op(b, DEP_O_STRING, at->pc)->imm = b->string.n - 1;
+	return 0;
+}
+
+static int add_gather(struct dep_builder *b, struct site *at, const struct x86_mem *m)
+{
+	struct dep_gather *g = dep_builder_add(b, &b->gather, sizeof(*g));
+	const struct x86_insn *in = at->in;
+	u32 widest;
+
+	if (!g)
+		return -ENOMEM;
+	widest = m->size > in->vsib_elem ? m->size : in->vsib_elem;
+	if ((m->size != 4 && m->size != 8) || (in->vsib_elem != 4 && in->vsib_elem != 8))
+		return corrupt(b, at, "a gather of an unknown form");
+	if (slot_of(b, m->base, &g->base))
+		return corrupt(b, at, "an address register is unknown");
+	g->n = (16u << (in->vl & 3)) / widest;
+	g->index_size = in->vsib_elem;
+	g->mask_size = in->enc == X86_EVEX ? 0 : m->size;
+	g->shift = log2_of(m->scale);
+	g->seg = seg_slot(m->seg);
+	g->addr32 = !!(m->flags & X86_M_ADDR32);
+	g->type = m->rw;
+	g->size = m->size;
+	g->disp = m->disp;
+	if (at->vec[0] < (u32)g->n * g->index_size ||
+	    (g->mask_size ? at->vec[1] < (u32)g->n * g->mask_size : !at->kreg))
+		return corrupt(b, at, "index or mask of a gather is missing");
+	add_op(b, DEP_O_GATHER, at->pc)->imm = b->gather.n - 1;
+	return 0;
+}
+
+static int add_enter(struct dep_builder *b, struct site *at)
+{
+	struct x86_insn *copy;
+
+	if (~b->known & (X86_BIT(X86_RSP) | X86_BIT(X86_RBP)))
+		return corrupt(b, at, "an address register is unknown");
+	copy = dep_builder_add(b, &b->enter, sizeof(*copy));
+	if (!copy)
+		return -ENOMEM;
+	*copy = *at->in;
+	add_op(b, DEP_O_ENTER, at->pc)->imm = b->enter.n - 1;
+	return 0;
+}
+
+static int is_enter(const struct x86_insn *in)
+{
+	return in->enc == X86_LEGACY && !in->map && in->opcode == 0xc8 && in->imm >> 16 & 31;
+}
+
+static int add_refs(struct dep_builder *b, struct site *at, const struct adept_store *post)
+{
+	const struct x86_insn *in = at->in;
+	int err = 0;
+	u32 i;
+
+	if (in->kind == X86_STRING)
+		return add_string(b, at, post);
+	for (i = 0; i < in->nmem && !err; i++) {
+		if (in->mem[i].flags & X86_M_VSIB)
+			err = add_gather(b, at, &in->mem[i]);
+		else
+			err = add_ref(b, at, i);
+	}
+	if (!err && is_enter(in))
+		err = add_enter(b, at);
+	return err;
+}
+
+/* A derivation that is one of the operations that we have of our own. */
+static int fold(struct dep_builder *b, const struct x86_dop *d, u64 pc)
+{
+	struct dep_op *op, o = { .pc = pc, .dst = d->dst, .src = d->src, .imm = d->imm };
+
+	if (d->size == 4 && d->code == X86_D_CONST)
+		o.imm = (u32)d->imm;
+	else if (d->size != 8)
+		return 0;
+	o.src2 = DEP_S_ZERO;
+	switch (d->code) {
+	case X86_D_CONST:
+		o.code = DEP_O_CONST;
+		break;
+	case X86_D_MOV:
+		o.code = DEP_O_ADD;
+		o.imm = 0;
+		break;
+	case X86_D_ADD:
+	case X86_D_SUB:
+		if (d->src2 != X86_NONE)
+			return 0;
+		o.code = DEP_O_ADD;
+		if (d->code == X86_D_SUB)
+			o.imm = -o.imm;
+		break;
+	case X86_D_LEA:
+		o.code = DEP_O_LEA;
+		if (d->src == X86_NONE)
+			o.src = DEP_S_ZERO;
+		if (d->src2 != X86_NONE)
+			o.src2 = d->src2;
+		o.shift = log2_of(d->scale);
+		break;
+	default:
+		return 0;
+	}
+	op = add_op(b, o.code, pc);
+	*op = o;
+	return 1;
+}
+
+static int add_derivation(struct dep_builder *b, struct site *at)
+{
+	struct x86_dop dops[X86_MAX_DOPS], *copy;
+	unsigned int n = 0, i;
+	struct dep_op *op;
+
+	b->known = x86_derive(at->in, at->pc, b->known, dops, &n);
+	if (!n || (n == 1 && fold(b, dops, at->pc)))
+		return 0;
+	op = add_op(b, DEP_O_DERIVE, at->pc);
+	op->imm = b->dop.n;
+	op->size = n;
+	for (i = 0; i < n; i++) {
+		copy = dep_builder_add(b, &b->dop, sizeof(*copy));
+		if (!copy)
+			return -ENOMEM;
+		*copy = dops[i];
+	}
+	return 0;
+}
+
+static int add_insn(struct dep_builder *b, struct site *at, const struct adept_store *post)
+{
+	struct dep_insn *insn = dep_builder_add(b, &b->insn, sizeof(*insn));
+	const struct x86_insn *in = at->in;
+	struct dep_op *op;
+	int err;
+
+	if (!insn)
+		return -ENOMEM;
+	insn->pc = at->pc;
+	insn->op = b->op.n;
+	insn->gpr_addr = in->gpr_addr;
+	insn->gpr_write = in->gpr_write;
+	if (in->kind == X86_JCC || in->kind == X86_LOOP)
+		insn->flags |= DEP_I_COND;
+	if (in->kind == X86_JMP_IND || in->kind == X86_CALL_IND || in->kind == X86_RET)
+		insn->flags |= DEP_I_INDIRECT;
+	if (b->next_is_block) {
+		insn->flags |= DEP_I_BLOCK;
+		op = add_op(b, DEP_O_BLOCK, at->pc);
+		op->size = at->number;
+	}
+	b->next_is_block = is_branch(in->kind);
+	err = add_refs(b, at, post);
+	if (!err)
+		err = add_derivation(b, at);
+	if (err)
+		return err;
+	insn = (struct dep_insn *)b->insn.item + b->insn.n - 1;
+	insn->op_end = b->op.n;
+	insn->known = b->known;
+	return 0;
+}
+
+/* How long the blocks are is known only now. */
+static void close_blocks(struct dep_builder *b)
+{
+	struct dep_op *op = b->op.item;
+	u32 end = b->d->ninsns;
+	size_t i = b->op.n;
+
+	while (i--)
+		if (op[i].code == DEP_O_BLOCK) {
+			op[i].imm = end - op[i].size;
+			end = op[i].size;
+		}
+}
+
+int dep_compile(struct dep_builder *b)
+{
+	const struct adept_store *st = dep_desc_stores(b->d), *end = st + b->d->nstores;
+	const struct adept_run *run = dep_desc_runs(b->d);
+	const u8 *code = dep_desc_code(b->d);
+	u32 i, left = 0, at_code = 0;
+	struct x86_insn in;
+	struct site at;
+	u64 pc = 0;
+	int err;
+
+	b->known = b->d->entry_mask;
+	b->next_is_block = 1;
+	for (i = 0; i < b->d->ninsns; i++) {
+		if (!left) {
+			pc = run->pc;
+			left = run++->ninsns;
+		}
+		/* That it decodes was checked before. */
+		at_code += x86_decode(&in, code + at_code, b->d->code_len - at_code);
+		at = (struct site){ .in = &in, .pc = pc, .number = i };
+		for (; st < end && st->insn == i && !dep_store_is_post(st); st++)
+			add_store(b, &at, st);
+		err = add_insn(b, &at, st);
+		if (err)
+			return err;
+		for (; st < end && st->insn == i; st++)
+			add_store(b, &at, st);
+		if (b->err)
+			return b->err;
+		pc += in.len;
+		left--;
+	}
+	close_blocks(b);
+	return 0;
+}

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* The interpreter of recovery programs: the loop that all of recovery spends its time in. */
+#include <errno.h>
+#include <string.h>
+
+#include "../format/error.h"
+#include "run.h"
+
+/* No string instruction moves further; what says so is corrupt. */
+#define MAX_MOVE	(1ull << 40)
+
+static inline void put_ref(struct dep_out *o, u64 pc, u64 addr, u32 size, u32 type)
+{
+	struct dep_item *it = &o->item[o->n];
+
+	it->kind = DEP_ITEM_REF;
+	it->ref.pc = pc;
+	it->ref.addr = addr;
+	it->ref.size = size;
+	it->ref.type = type;
+	o->n += o->want_ref;
+}
+
+static inline void count_ref(struct dep_run *r, u32 type, u64 n)
+{
+	r->counts.refs += n;
+	r->counts.reads += n * (type & 1);
+	r->counts.writes += n * (type >> 1);
+}
+
+int dep_run_string(struct dep_run *r, const struct dep_string *s, u64 pc, u64 post, int rep)
+{
+	u64 at[2], delta, move, step, n, i, cut = s->addr32 ? UINT32_MAX : UINT64_MAX;
+	u32 k;
+	int err;
+
+	delta = post - r->slot[s->ptr];
+	if (s->addr32)
+		delta = (u64)(s64)(s32)delta;
+	move = (s64)delta < 0 ? -delta : delta;
+	n = move / s->size;
+	if (move % s->size || move > MAX_MOVE || (!rep && n != 1))
+		return dep_fail(-EBADMSG, "string instruction at %llx moved by %lld",
+				(unsigned long long)pc, (long long)delta);
+	step = (s64)delta < 0 ? -(u64)s->size : s->size;
+	for (k = 0; k < s->nmem; k++) {
+		at[k] = r->slot[s->base[k]];
+		count_ref(r, s->type[k], n);
+	}
+	for (i = 0; i < n && r->out.want_ref; i++) {
+		err = dep_out_room(&r->out, 2);
+		if (err)
+			return err;
+		for (k = 0; k < s->nmem; k++) {
+			put_ref(&r->out, pc, (at[k] & cut) + r->slot[s->seg[k]], s->size,
+				s->type[k]);
+			at[k] += step;
+		}
+	}
+	r->slot[s->ptr] = post;
+	if (s->other != DEP_S_ZERO && delta)
+		r->slot[s->other] = (r->slot[s->other] + delta) & cut;
+	return 0;
+}
+
+static int run_gather(struct dep_run *r, const struct dep_gather *g, u64 pc)
+{
+	const u8 *index = (const u8 *)r->vec[0], *mask = (const u8 *)r->vec[1];
+	u64 addr, wide;
+	u32 i, narrow;
+	int err;
+
+	err = dep_out_room(&r->out, g->n);
+	for (i = 0; i < g->n && !err; i++) {
+		if (g->mask_size ? !(mask[(i + 1) * g->mask_size - 1] & 0x80) : !(r->kreg >> i & 1))
+			continue;
+		if (g->index_size == 4) {
+			memcpy(&narrow, index + i * 4, 4);
+			wide = (u64)(s64)(s32)narrow;
+		} else {
+			memcpy(&wide, index + i * 8, 8);
+		}
+		addr = r->slot[g->base] + (wide << g->shift) + g->disp;
+		if (g->addr32)
+			addr = (u32)addr;
+		put_ref(&r->out, pc, addr + r->slot[g->seg], g->size, g->type);
+		count_ref(r, g->type, 1);
+	}
+	return err;
+}
+
+struct enter {
+	struct dep_run *r;
+	u64 pc;
+	int err;
+};
+
+static void enter_ref(void *arg, u64 addr, unsigned int size, int rw)
+{
+	struct enter *e = arg;
+
+	if (!e->err)
+		e->err = dep_out_room(&e->r->out, 1);
+	if (e->err)
+		return;
+	put_ref(&e->r->out, e->pc, addr, size, rw);
+	count_ref(e->r, rw, 1);
+}
+
+static int run_enter(struct dep_run *r, const struct x86_insn *in, u64 pc)
+{
+	struct enter e = { r, pc, 0 };
+
+	x86_enter_refs(in, r->slot[X86_RSP], r->slot[X86_RBP], enter_ref, &e);
+	return e.err;
+}
+
+/* Bit strings: which word of @size bytes the bit lies in. */
+static u64 bit_offset(u64 bit, u32 size)
+{
+	s64 b = size == 2 ? (s16)bit : size == 4 ? (s32)bit : (s64)bit;
+
+	return size ? (u64)(b >> (__builtin_ctz(size) + 3)) * size : 0;
+}
+
+static void put_block(struct dep_run *r, const struct dep_op *op, u32 last_insn)
+{
+	struct dep_item *it = &r->out.item[r->out.n];
+	u32 n = last_insn - op->size;
+
+	it->kind = DEP_ITEM_BLOCK;
+	it->block.pc = op->pc;
+	it->block.ninsns = op->imm < n ? op->imm : n;
+	r->out.n += r->out.want_block;
+	r->counts.blocks++;
+}
+
+/* Operations that may call the sink need room for the rest afterwards. */
+static int run_dynamic(struct dep_run *r, const struct dep_program *p, const struct dep_op *op)
+{
+	int err;
+
+	if (op->code == DEP_O_STRING)
+		err = dep_run_string(r, &p->string[op->imm], op->pc, r->value[0],
+				     p->string[op->imm].rep);
+	else if (op->code == DEP_O_GATHER)
+		err = run_gather(r, &p->gather[op->imm], op->pc);
+	else
+		err = run_enter(r, &p->enter[op->imm], op->pc);
+	return err ? err : dep_out_room(&r->out, p->max_items + 1);
+}
+
+int dep_run_ops(struct dep_run *r, const struct dep_program *p, u32 from, u32 to, u32 last_insn)
+{
+	const struct dep_op *op = p->op + from, *end = p->op + to;
+	struct dep_out *o = &r->out;
+	const u64 *v = r->value;
+	u64 *slot = r->slot;
+	u64 a;
+	int err;
+
+	for (; op < end; op++) {
+		switch ((enum dep_op_code)op->code) {
+		case DEP_O_LOAD:
+			slot[op->dst] = *v++;
+			break;
+		case DEP_O_SKIP:
+			v += op->imm;
+			break;
+		case DEP_O_CHECK:
+			r->counts.checks++;
+			r->counts.check_failures += *v++ != slot[op->src];
+			break;
+		case DEP_O_VEC:
+			r->vec[op->dst & 1] = v;
+			v += op->imm;
+			break;
+		case DEP_O_KREG:
+			r->kreg = *v++;
+			break;
+		case DEP_O_BLOCK:
+			put_block(r, op, last_insn);
+			break;
+		case DEP_O_REF0:
+			put_ref(o, op->pc, op->imm, op->size, op->type);
+			break;
+		case DEP_O_REF1:
+			put_ref(o, op->pc, slot[op->src] + op->imm, op->size, op->type);
+			break;
+		case DEP_O_REF2:
+			put_ref(o, op->pc, slot[op->src] + (slot[op->src2] << op->shift) + op->imm,
+				op->size, op->type);
+			break;
+		case DEP_O_REFX:
+			a = slot[op->src] + (slot[op->src2] << op->shift) + op->imm;
+			a = op->addr32 ? (u32)a : a;
+			put_ref(o, op->pc, a + slot[op->dst], op->size, op->type);
+			break;
+		case DEP_O_CONST:
+			slot[op->dst] = op->imm;
+			break;
+		case DEP_O_ADD:
+			slot[op->dst] = slot[op->src] + op->imm;
+			break;
+		case DEP_O_LEA:
+			slot[op->dst] = slot[op->src] + (slot[op->src2] << op->shift) + op->imm;
+			break;
+		case DEP_O_LOW8:
+			slot[op->dst] = slot[op->src] & 0xff;
+			break;
+		case DEP_O_BITOFF:
+			slot[op->dst] = bit_offset(slot[op->src], op->size);
+			break;
+		case DEP_O_DERIVE:
+			x86_derive_run(&p->dop[op->imm], op->size, slot);
+			break;
+		case DEP_O_STRING:
+		case DEP_O_GATHER:
+		case DEP_O_ENTER:
+			r->value = v;
+			err = run_dynamic(r, p, op);
+			if (err)
+				return err;
+			break;
+		}
+	}
+	r->value = v;
+	return 0;
+}

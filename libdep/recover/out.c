@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../format/error.h"
+#include "run.h"
+
+int dep_out_flush(struct dep_out *o)
+{
+	size_t n = o->n;
+
+	o->n = 0;
+	if (n && o->sink->batch)
+		o->stopped = o->sink->batch(o->sink->arg, o->seg, o->item, n);
+	return o->stopped;
+}
+
+int dep_out_grow(struct dep_out *o, size_t n)
+{
+	struct dep_item *p;
+	int err;
+
+	err = dep_out_flush(o);
+	if (err || n <= o->room)
+		return err;
+	if (n < DEP_BATCH)
+		n = DEP_BATCH;
+	p = realloc(o->item, n * sizeof(*p));
+	if (!p)
+		return dep_fail(-ENOMEM, "items");
+	o->item = p;
+	o->room = n;
+	return 0;
+}
+
+void dep_run_init(struct dep_run *r, struct dep_columns *c, const struct dep_sink *sink,
+		  const struct dep_tracer *tracer)
+{
+	memset(r, 0, sizeof(*r));
+	r->columns = c;
+	r->tracer = tracer;
+	r->out.sink = sink;
+	r->out.want_block = !!(sink->want & DEP_WANT_BLOCKS);
+	r->out.want_ref = !!(sink->want & DEP_WANT_REFS);
+	r->out.want_event = !!(sink->want & DEP_WANT_EVENTS);
+}
+
+void dep_run_free(struct dep_run *r)
+{
+	free(r->out.item);
+	r->out.item = NULL;
+	r->out.room = 0;
+}
+
+void dep_counts_add(struct dep_counts *sum, const struct dep_counts *c)
+{
+	sum->instructions += c->instructions;
+	sum->blocks += c->blocks;
+	sum->refs += c->refs;
+	sum->reads += c->reads;
+	sum->writes += c->writes;
+	sum->records += c->records;
+	sum->events += c->events;
+	sum->values += c->values;
+	sum->values_used += c->values_used;
+	sum->checks += c->checks;
+	sum->check_failures += c->check_failures;
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Recovery programs: what recovery does for one fragment, worked out once.
+ *
+ * A fragment is one fixed sequence of stores and instructions, and every way to
+ * enter or leave it is a cut of that sequence (format/desc.c).  So there is one
+ * list of operations for all exits of a fragment; an exit is a place to stop.
+ */
+#ifndef DEP_RECOVER_PROGRAM_H
+#define DEP_RECOVER_PROGRAM_H
+
+#include "../abi/descriptor.h"
+#include "../format/store.h"
+#include "../x86/derive.h"
+
+/* Indices into the values that operations work on: the registers by number, then: */
+enum dep_slot {
+	DEP_S_ZERO = 16,	/* always 0 */
+	DEP_S_EA = 17,		/* addresses from EA stores, one per operand */
+	DEP_S_TMP = DEP_S_EA + X86_MAX_MEM,
+	DEP_S_TMP2,
+	DEP_S_FS,		/* segment bases */
+	DEP_S_GS,
+	DEP_SLOTS
+};
+
+enum dep_op_code {
+	DEP_O_LOAD,	/* dst = next value */
+	DEP_O_SKIP,	/* imm values are not needed */
+	DEP_O_CHECK,	/* next value must equal src */
+	DEP_O_VEC,	/* vector dst (0 index, 1 mask) is the next imm values */
+	DEP_O_KREG,	/* opmask is the next value */
+	DEP_O_BLOCK,	/* a block of imm instructions begins; src2, dst: its first insn */
+	DEP_O_REF0,	/* reference at imm */
+	DEP_O_REF1,	/* at src + imm */
+	DEP_O_REF2,	/* at src + (src2 << shift) + imm */
+	DEP_O_REFX,	/* as REF2, cut to 32 bits where addr32, plus dst */
+	DEP_O_CONST,	/* dst = imm */
+	DEP_O_ADD,	/* dst = src + imm */
+	DEP_O_LEA,	/* dst = src + (src2 << shift) + imm */
+	DEP_O_LOW8,	/* dst = low byte of src */
+	DEP_O_BITOFF,	/* dst = offset of the word that bit src lies in; size: of the word */
+	DEP_O_DERIVE,	/* size derivations from program->dop[imm] on */
+	DEP_O_STRING,	/* program->string[imm]; the next value is its pointer afterwards */
+	DEP_O_GATHER,	/* program->gather[imm] */
+	DEP_O_ENTER,	/* references of enter behind the first; program->enter[imm] */
+};
+
+struct dep_op {
+	u8 code;		/* enum dep_op_code */
+	u8 dst, src, src2;	/* enum dep_slot */
+	u8 shift;
+	u8 addr32 : 1, type : 7;	/* enum dep_ref_type */
+	u16 size;
+	u64 imm;
+	u64 pc;
+};
+
+struct dep_string {
+	u8 ptr, other;		/* registers; other DEP_S_ZERO where there is only one */
+	u8 nmem, rep, addr32;
+	u8 base[2], seg[2], type[2];
+	u16 size;
+};
+
+struct dep_gather {
+	u8 base, seg, shift, addr32, type;
+	u8 n;			/* elements */
+	u8 index_size, mask_size;	/* bytes of an element; mask_size 0: opmask */
+	u16 size;
+	u64 disp;
+};
+
+/* What formats.c wants to know of an instruction. */
+enum { DEP_I_BLOCK = 1, DEP_I_COND = 2, DEP_I_INDIRECT = 4, DEP_I_STRING = 8 };
+
+struct dep_insn {
+	u64 pc;
+	u32 op, op_end;		/* its own operations, those of its stores not among them */
+	u16 known;		/* registers, behind it and in front of its later stores */
+	u16 gpr_addr, gpr_write;
+	u8 flags;		/* DEP_I_* */
+	u32 string;
+};
+
+struct dep_store_info {
+	u32 op_end;		/* behind its operation */
+	u16 known;		/* behind it */
+	u16 word;		/* values before it, in 64-bit words */
+};
+
+/* References that the operations before some place make whatever the values are. */
+struct dep_static {
+	u32 refs, reads, writes;
+};
+
+struct dep_exit_info {
+	u32 op_end;
+	u16 words;
+	u16 ninsns;
+	u16 known;
+	u8 kind;		/* enum adept_exit_kind */
+	struct dep_static count;
+	u64 target;
+};
+
+/* One block of memory, free() does for it. */
+struct dep_program {
+	const struct adept_desc_frag *d;
+	u32 nops;
+	u32 max_items;		/* those that dynamic operations add not counted */
+	u16 ninsns, nstores;
+	u16 entry_mask;
+	u16 words;		/* all values */
+	struct dep_exit_info *exit;
+	struct dep_op *op;
+	struct dep_insn *insn;
+	struct dep_store_info *store;
+	struct x86_dop *dop;
+	struct dep_string *string;
+	struct dep_gather *gather;
+	struct x86_insn *enter;
+};
+
+/** dep_program_make() - compile a fragment whose descriptor was checked */
+int dep_program_make(const struct adept_desc_frag *d, struct dep_program **out);
+
+/** struct dep_cut - a place in a program */
+struct dep_cut {
+	u32 op;
+	u16 word, known;
+	u16 insn;
+	u8 needs_extra;		/* a string instruction's later pointer comes behind the cut */
+};
+
+/**
+ * dep_program_cut() - the place behind @ninsns instructions and @nstores stores
+ *
+ * Return: 0, or -EBADMSG if no such place exists.
+ */
+int dep_program_cut(const struct dep_program *p, u32 ninsns, u32 nstores, struct dep_cut *cut);
+
+/** dep_program_static() - what the operations from @from up to @to refer to at least */
+struct dep_static dep_program_static(const struct dep_program *p, u32 from, u32 to);
+
+/* ---- for compile.c and program.c ---- */
+
+struct dep_vector {
+	void *item;
+	size_t n, room;
+};
+
+struct dep_builder {
+	const struct adept_desc_frag *d;
+	struct dep_vector op, insn, store, dop, string, gather, enter;
+	u16 known;
+	u16 words;
+	int next_is_block;
+	int err;
+};
+
+void *dep_builder_add(struct dep_builder *b, struct dep_vector *v, size_t size);
+
+/** dep_compile() - fill @b with all of the fragment's operations */
+int dep_compile(struct dep_builder *b);
+
+#endif

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* State of recovering one segment, and the interpreter. */
+#ifndef DEP_RECOVER_RUN_H
+#define DEP_RECOVER_RUN_H
+
+#include "../../include/dep/recover.h"
+#include "program.h"
+
+#define DEP_BATCH	4096	/* items, where one operation does not need more */
+
+/**
+ * struct dep_out - items on their way to the sink
+ *
+ * dep_out_room() before they are made; those that are not wanted are made too, and
+ * overwritten.
+ */
+struct dep_out {
+	struct dep_item *item;
+	size_t n, room;
+	int stopped;		/* what the sink said when it would have no more */
+	const struct dep_sink *sink;
+	const struct dep_segment *seg;
+	u32 want_block, want_ref, want_event;	/* 0 or 1 */
+};
+
+int dep_out_flush(struct dep_out *o);
+int dep_out_grow(struct dep_out *o, size_t n);
+
+/** dep_out_room() - make sure that @n more items fit; what the sink returned, or 0 */
+static inline int dep_out_room(struct dep_out *o, size_t n)
+{
+	return o->n + n <= o->room ? 0 : dep_out_grow(o, n);
+}
+
+/**
+ * struct dep_tracer - for what needs instructions and not items (formats.c)
+ *
+ * Called for each piece of a fragment that was executed: instructions from..to-1.
+ */
+struct dep_tracer {
+	void (*piece)(void *arg, const struct dep_program *p, u32 from, u32 to);
+	void *arg;
+};
+
+struct dep_run {
+	struct dep_store *store;
+	struct dep_columns *columns;
+	struct dep_out out;
+	struct dep_counts counts;
+	const struct dep_tracer *tracer;
+	u64 slot[DEP_SLOTS];
+	const u64 *value;	/* next one */
+	const u64 *vec[2];
+	u64 kreg;
+	u16 known;
+	u64 pc;			/* where execution is, 0 = unknown */
+	u64 last_pc;		/* last instruction done, 0 = unknown */
+	int after_syscall;
+};
+
+/**
+ * dep_run_ops() - interpret operations @from..@to-1
+ * @last_insn: where blocks end at the latest
+ *
+ * Counts the references of dynamic operations only; the caller knows the others,
+ * and has made room for p->max_items.
+ *
+ * Return: 0, what the sink returned, or -EBADMSG.
+ */
+int dep_run_ops(struct dep_run *r, const struct dep_program *p, u32 from, u32 to, u32 last_insn);
+
+/** dep_run_string() - the references of a string instruction that moved its pointer to @post */
+int dep_run_string(struct dep_run *r, const struct dep_string *s, u64 pc, u64 post, int rep);
+
+/** dep_recover_traced() - dep_recover_segment() with buffers that are used again */
+int dep_recover_traced(struct dep_store *s, const struct dep_segment *seg, struct dep_run *r,
+		       struct dep_counts *counts);
+
+void dep_run_init(struct dep_run *r, struct dep_columns *c, const struct dep_sink *sink,
+		  const struct dep_tracer *tracer);
+void dep_run_free(struct dep_run *r);
+
+void dep_counts_add(struct dep_counts *sum, const struct dep_counts *c);
+
+#endif

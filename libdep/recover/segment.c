@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* A segment's columns -> items: records through their programs, and events. */
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../format/error.h"
+#include "run.h"
+
+/* Reading position in the columns. */
+struct place {
+	const u32 *control, *control_end;
+	const u64 *value_end;		/* of whole records; the tail's come behind */
+};
+
+static int get_program(struct dep_run *r, u32 number, const struct dep_program **out)
+{
+	struct dep_fragment *f = dep_store_fragment(r->store, number);
+	struct dep_program *p = f->prog;
+	void *none = NULL;
+	int err;
+
+	if (!p) {
+		err = dep_program_make(f->d, &p);
+		if (err)
+			return err;
+		/* Two threads may make it at once; one of the two is kept. */
+		if (!atomic_compare_exchange_strong(&f->prog, &none, p)) {
+			free(p);
+			p = none;
+		}
+	}
+	*out = p;
+	return 0;
+}
+
+/* The fragment whose first exit is @id. */
+static int fragment_program(struct dep_run *r, u32 id, const struct dep_program **out)
+{
+	const struct dep_exit_entry *e = dep_index_find(&r->store->model.index, id);
+
+	if (!e || !e->first)
+		return dep_fail(-EBADMSG, "no fragment %u", id);
+	return get_program(r, e->frag, out);
+}
+
+static int check_entry(struct dep_run *r, const struct dep_program *p)
+{
+	u16 missing = p->entry_mask & ~r->known;
+
+	if (!missing)
+		return 0;
+	return dep_fail(-EBADMSG, "fragment %u entered with registers %#x unknown",
+			p->d->first_exit, missing);
+}
+
+/* Between two cuts of a program, its values at r->value. */
+static int run_piece(struct dep_run *r, const struct dep_program *p, const struct dep_cut *from,
+		     const struct dep_cut *to, u32 last_insn)
+{
+	struct dep_static n;
+	int err;
+
+	if (from->op > to->op || from->word > to->word || from->insn > to->insn)
+		return dep_fail(-EBADMSG, "fragment %u ends before it begins", p->d->first_exit);
+	err = dep_out_room(&r->out, p->max_items + 1);
+	if (err)
+		return err;
+	n = dep_program_static(p, from->op, to->op);
+	r->counts.refs += n.refs;
+	r->counts.reads += n.reads;
+	r->counts.writes += n.writes;
+	r->counts.instructions += to->insn - from->insn;
+	r->counts.values_used += to->word - from->word;
+	if (r->tracer)
+		r->tracer->piece(r->tracer->arg, p, from->insn, to->insn);
+	r->known = to->known;
+	r->pc = to->insn < p->ninsns ? p->insn[to->insn].pc : 0;
+	r->last_pc = to->insn ? p->insn[to->insn - 1].pc : 0;
+	return dep_run_ops(r, p, from->op, to->op, last_insn);
+}
+
+static void take_exit(struct dep_run *r, const struct dep_program *p,
+		      const struct dep_exit_info *x)
+{
+	r->known = x->known;
+	r->pc = x->kind == ADEPT_X_INDIRECT ? 0 : x->target;
+	r->after_syscall = x->kind == ADEPT_X_SYSCALL;
+	r->last_pc = x->ninsns ? p->insn[x->ninsns - 1].pc : 0;
+}
+
+static int run_record(struct dep_run *r, const struct place *at, const struct dep_exit_entry *e,
+		      u32 id)
+{
+	const struct dep_exit_info *x;
+	const struct dep_program *p;
+	int err;
+
+	err = get_program(r, e->frag, &p);
+	if (err)
+		return err;
+	x = &p->exit[id - p->d->first_exit];
+	if (p->entry_mask & ~r->known)
+		return check_entry(r, p);
+	if (x->words > at->value_end - r->value)
+		return dep_fail(-EBADMSG, "values end inside a record");
+	err = dep_out_room(&r->out, p->max_items + 1);
+	if (err)
+		return err;
+	r->counts.refs += x->count.refs;
+	r->counts.reads += x->count.reads;
+	r->counts.writes += x->count.writes;
+	r->counts.instructions += x->ninsns;
+	r->counts.values_used += x->words;
+	if (r->tracer)
+		r->tracer->piece(r->tracer->arg, p, 0, x->ninsns);
+	err = dep_run_ops(r, p, 0, x->op_end, x->ninsns);
+	take_exit(r, p, x);
+	return err;
+}
+
+/* The first record, which began in the segment before; @to is where it ends. */
+static int run_head(struct dep_run *r, const struct place *at, const struct dep_program *p,
+		    const struct dep_cut *to, u32 last_insn)
+{
+	const struct adept_position *head = &r->columns->h.head;
+	struct dep_cut from;
+	int err;
+
+	err = dep_program_cut(p, head->insn, head->nvals, &from);
+	if (err)
+		return err;
+	if (from.word > to->word || to->word > at->value_end - r->value)
+		return dep_fail(-EBADMSG, "values end inside a record");
+	/* Copies of what the segment before has. */
+	r->value += from.word;
+	r->counts.values_used += from.word;
+	return run_piece(r, p, &from, to, last_insn);
+}
+
+static int head_record(struct dep_run *r, const struct place *at,
+		       const struct dep_exit_entry *e, u32 id)
+{
+	const struct dep_exit_info *x;
+	const struct dep_program *p;
+	struct dep_cut to = { 0 };
+	int err;
+
+	err = fragment_program(r, r->columns->h.head.frag, &p);
+	if (err)
+		return err;
+	if (id < p->d->first_exit || id - p->d->first_exit >= p->d->nexits || !e)
+		return dep_fail(-EBADMSG, "exit %u does not belong to fragment %u", id,
+				p->d->first_exit);
+	x = &p->exit[id - p->d->first_exit];
+	to.op = x->op_end;
+	to.word = x->words;
+	to.known = x->known;
+	to.insn = x->ninsns;
+	err = run_head(r, at, p, &to, x->ninsns);
+	take_exit(r, p, x);
+	return err;
+}
+
+static int run_partial(struct dep_run *r, const struct place *at,
+		       const struct adept_ev_partial *ev, int head)
+{
+	struct dep_cut from = { 0 }, to;
+	const struct dep_program *p;
+	const struct dep_insn *in;
+	u32 n, words = ev->val_bytes / 8;
+	int err;
+
+	err = fragment_program(r, ev->frag, &p);
+	if (err)
+		return err;
+	/* How many stores the values are. */
+	for (n = 0; n < p->nstores && p->store[n].word < words; n++)
+		;
+	err = dep_program_cut(p, ev->ninsns, n, &to);
+	if (err)
+		return err;
+	if (to.word != words || to.needs_extra)
+		return dep_fail(-EBADMSG, "%u values of a fragment left in the middle", words);
+	if (head) {
+		if (ev->frag != r->columns->h.head.frag)
+			return dep_fail(-EBADMSG, "left fragment %u, began in %u", ev->frag,
+					r->columns->h.head.frag);
+		err = run_head(r, at, p, &to, ev->ninsns);
+	} else {
+		err = check_entry(r, p);
+		if (!err && words > (size_t)(at->value_end - r->value))
+			err = dep_fail(-EBADMSG, "values end inside a record");
+		from.known = p->entry_mask;
+		if (!err)
+			err = run_piece(r, p, &from, &to, ev->ninsns);
+	}
+	if (err || !ev->has_extra)
+		return err;
+	in = ev->ninsns < p->ninsns ? &p->insn[ev->ninsns] : NULL;
+	if (!in || !(in->flags & DEP_I_STRING))
+		return dep_fail(-EBADMSG, "no string instruction was interrupted");
+	return dep_run_string(r, &p->string[in->string], in->pc, ev->extra, 1);
+}
+
+/* What an event changes; where it was. */
+static int apply_event(struct dep_run *r, const struct place *at, u32 id, const void *payload,
+		       int head, u64 *pc)
+{
+	const struct adept_ev_context *ctx = payload;
+	const struct adept_ev_signal *sig = payload;
+	const struct adept_ev_partial *part = payload;
+
+	*pc = r->pc;
+	switch (id) {
+	case ADEPT_EV_CONTEXT:
+		memcpy(r->slot, ctx->regs, sizeof(ctx->regs));
+		r->slot[DEP_S_FS] = ctx->fs_base;
+		r->known = 0xffff;
+		r->pc = ctx->pc;
+		*pc = ctx->pc;
+		break;
+	case ADEPT_EV_PARTIAL:
+		return run_partial(r, at, part, head);
+	case ADEPT_EV_SIGNAL:
+		*pc = sig->pc;
+		break;
+	case ADEPT_EV_FSBASE:
+		memcpy(&r->slot[DEP_S_FS], payload, 8);
+		break;
+	case ADEPT_EV_SYSCALL:
+	case ADEPT_EV_FORK:
+		if (r->after_syscall)
+			*pc = r->last_pc;
+		break;
+	}
+	return 0;
+}
+
+static int run_event(struct dep_run *r, struct place *at, u32 id, int head)
+{
+	int size = adept_event_size(id), err;
+	const void *payload = at->control;
+	struct dep_item *it;
+	u64 pc;
+
+	if (size < 0 || size > (at->control_end - at->control) * 4)
+		return dep_fail(-EBADMSG, "%s", size < 0 ? "unknown event" : "event is cut");
+	if (head && id != ADEPT_EV_PARTIAL)
+		return dep_fail(-EBADMSG, "event %u where fragment %u goes on", id,
+				r->columns->h.head.frag);
+	at->control += size / 4;
+	err = apply_event(r, at, id, payload, head, &pc);
+	if (!err)
+		err = dep_out_room(&r->out, 1);
+	if (err)
+		return err;
+	it = &r->out.item[r->out.n];
+	it->kind = DEP_ITEM_EVENT;
+	it->event.id = id;
+	it->event.size = size;
+	it->event.payload = payload;
+	it->event.pc = pc;
+	r->out.n += r->out.want_event;
+	r->counts.events++;
+	return 0;
+}
+
+/* The unfinished record at the end; @head: it is unfinished at the front too. */
+static int run_tail(struct dep_run *r, struct place *at, int head)
+{
+	const struct dep_seg_header *h = &r->columns->h;
+	struct dep_cut from = { 0 }, to;
+	const struct dep_program *p;
+	int err;
+
+	err = fragment_program(r, h->tail.frag, &p);
+	if (!err)
+		err = dep_program_cut(p, h->tail.insn, h->tail.nvals, &to);
+	if (err)
+		return err;
+	if (to.word != h->tail_values)
+		return dep_fail(-EBADMSG, "%u values of an unfinished record, not %u",
+				h->tail_values, to.word);
+	if (to.needs_extra && !h->tail.has_extra)
+		return dep_fail(-EBADMSG, "a string instruction's end is missing");
+	at->value_end += h->tail_values;
+	/* There is room for it behind the column. */
+	r->columns->value[h->value_raw / 8] = h->tail.extra;
+	if (head) {
+		if (h->tail.frag != h->head.frag)
+			return dep_fail(-EBADMSG, "ends in fragment %u, began in %u", h->tail.frag,
+					h->head.frag);
+		return run_head(r, at, p, &to, p->ninsns);
+	}
+	err = check_entry(r, p);
+	from.known = p->entry_mask;
+	return err ? err : run_piece(r, p, &from, &to, p->ninsns);
+}
+
+static int run_all(struct dep_run *r, struct place *at)
+{
+	int head = r->columns->h.head.frag != 0, err = 0;
+	const struct dep_exit_entry *e;
+	u32 id;
+
+	for (; at->control < at->control_end && !err; head = 0) {
+		id = *at->control++;
+		if (id < ADEPT_FIRST_EXIT) {
+			err = run_event(r, at, id, head);
+			continue;
+		}
+		e = dep_index_find(&r->store->model.index, id);
+		if (!e)
+			return dep_fail(-EBADMSG, "unknown exit %u", id);
+		r->counts.records++;
+		err = head ? head_record(r, at, e, id) : run_record(r, at, e, id);
+	}
+	if (!err && r->columns->h.tail.frag)
+		err = run_tail(r, at, head);
+	if (!err && r->value != at->value_end)
+		err = dep_fail(-EBADMSG, "%zd values are left over", at->value_end - r->value);
+	return err;
+}
+
+/* Put thread, segment and place in front of what went wrong. */
+static int name_place(const struct dep_segment *seg, const struct dep_run *r,
+		      const struct place *at, int err)
+{
+	char why[256];
+
+	if (err != -EBADMSG)
+		return err;
+	strncpy(why, dep_error(), sizeof(why) - 1);
+	why[sizeof(why) - 1] = 0;
+	return dep_fail(-EBADMSG, "thread %u, segment %llu, control offset %zu, value %zu: %s",
+			seg->thread, (unsigned long long)seg->seq,
+			(size_t)(at->control - r->columns->control) * 4,
+			(size_t)(r->value - r->columns->value), why);
+}
+
+int dep_recover_traced(struct dep_store *s, const struct dep_segment *seg, struct dep_run *r,
+		       struct dep_counts *counts)
+{
+	struct dep_columns *c = r->columns;
+	struct place at;
+	int err;
+
+	err = dep_store_columns(s, seg, c);
+	if (err)
+		return err;
+	at.control = c->control;
+	at.control_end = c->control + c->h.control_raw / 4;
+	at.value_end = c->value + c->h.value_raw / 8 - c->h.tail_values;
+	memset(&r->counts, 0, sizeof(r->counts));
+	memset(r->slot, 0, sizeof(r->slot));
+	memcpy(r->slot, c->h.regs, sizeof(c->h.regs));
+	r->slot[DEP_S_FS] = c->h.fs_base;
+	r->slot[DEP_S_GS] = c->h.gs_base;
+	r->known = 0xffff;
+	r->value = c->value;
+	r->pc = r->last_pc = 0;
+	r->after_syscall = 0;
+	r->out.n = 0;
+	r->out.stopped = 0;
+	r->out.seg = seg;
+	r->store = s;
+	r->counts.values = c->h.value_raw / 8;
+	err = run_all(r, &at);
+	/* What was recovered before an error is good. */
+	if (!r->out.stopped)
+		dep_out_flush(&r->out);
+	if (counts)
+		dep_counts_add(counts, &r->counts);
+	return r->out.stopped ? r->out.stopped : name_place(seg, r, &at, err);
+}
+
+int dep_recover_segment(struct dep_store *s, const struct dep_segment *seg,
+			const struct dep_sink *sink, struct dep_counts *counts)
+{
+	static const struct dep_sink nowhere;
+	struct dep_columns c = { 0 };
+	struct dep_run r;
+	int err;
+
+	dep_run_init(&r, &c, sink ? sink : &nowhere, NULL);
+	err = dep_recover_traced(s, seg, &r, counts);
+	dep_run_free(&r);
+	dep_columns_free(&c);
+	return err;
+}

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Recovery of many segments by several workers, delivered in order.
+ *
+ * Workers take segments in order and queue their batches in the segment's lane; the
+ * caller empties one lane after the other.  At most nlanes segments are under way
+ * and a lane holds at most LANE_BATCHES batches, so memory is bounded; the segment
+ * that is being delivered always has a worker, so nothing waits for ever.
+ *
+ * lock protects all of struct crew but segs, sink and what only the caller uses.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../format/error.h"
+#include "run.h"
+
+#define LANE_BATCHES	32
+#define MAX_JOBS	256
+#define MAX_PAYLOAD	160	/* bytes of any event, rounded up */
+
+struct batch {
+	struct batch *next;
+	size_t n;
+	struct dep_item item[];	/* copies of the events' payloads behind them */
+};
+
+struct lane {
+	struct batch *first, **last;
+	unsigned int queued;
+	int done, err;
+	struct dep_counts counts;
+	char why[512];
+};
+
+struct crew {
+	pthread_mutex_t lock;
+	pthread_cond_t work;	/* a lane has room, or there is a free lane */
+	pthread_cond_t news;	/* a batch, or the end of a segment */
+	struct dep_store *store;
+	const struct dep_segment *segs;
+	size_t n, next, delivered;
+	int stop;
+	unsigned int want;
+	struct lane *lane;
+	size_t nlanes;
+};
+
+/* One worker's view of the segment that it recovers. */
+struct task {
+	struct crew *crew;
+	struct lane *lane;
+};
+
+static struct batch *copy_batch(const struct dep_item *items, size_t n)
+{
+	size_t i, bytes = 0;
+	struct batch *b;
+	u8 *p;
+
+	for (i = 0; i < n; i++)
+		if (items[i].kind == DEP_ITEM_EVENT)
+			bytes += MAX_PAYLOAD;
+	b = malloc(sizeof(*b) + n * sizeof(*items) + bytes);
+	if (!b)
+		return NULL;
+	b->next = NULL;
+	b->n = n;
+	memcpy(b->item, items, n * sizeof(*items));
+	if (!bytes)
+		return b;
+	p = (u8 *)(b->item + n);
+	for (i = 0; i < n; i++) {
+		if (items[i].kind != DEP_ITEM_EVENT)
+			continue;
+		memcpy(p, items[i].event.payload, items[i].event.size);
+		b->item[i].event.payload = p;
+		p += MAX_PAYLOAD;
+	}
+	return b;
+}
+
+static int queue_batch(void *arg, const struct dep_segment *seg, const struct dep_item *items,
+		       size_t n)
+{
+	struct task *t = arg;
+	struct crew *c = t->crew;
+	struct batch *b = copy_batch(items, n);
+	int stop;
+
+	(void)seg;
+	if (!b)
+		return dep_fail(-ENOMEM, "batch of items");
+	pthread_mutex_lock(&c->lock);
+	while (t->lane->queued >= LANE_BATCHES && !c->stop)
+		pthread_cond_wait(&c->work, &c->lock);
+	stop = c->stop;
+	if (!stop) {
+		*t->lane->last = b;
+		t->lane->last = &b->next;
+		t->lane->queued++;
+		pthread_cond_signal(&c->news);
+	}
+	pthread_mutex_unlock(&c->lock);
+	if (stop)
+		free(b);
+	return stop ? -ECANCELED : 0;
+}
+
+static void *worker(void *arg)
+{
+	struct task t = { .crew = arg };
+	struct crew *c = arg;
+	struct dep_sink sink = { c->want, queue_batch, &t };
+	struct dep_columns columns = { 0 };
+	struct dep_counts counts;
+	struct dep_run r;
+	size_t i;
+	int err;
+
+	dep_run_init(&r, &columns, &sink, NULL);
+	pthread_mutex_lock(&c->lock);
+	for (;;) {
+		while (!c->stop && c->next < c->n && c->next >= c->delivered + c->nlanes)
+			pthread_cond_wait(&c->work, &c->lock);
+		if (c->stop || c->next >= c->n)
+			break;
+		i = c->next++;
+		t.lane = &c->lane[i % c->nlanes];
+		pthread_mutex_unlock(&c->lock);
+		memset(&counts, 0, sizeof(counts));
+		err = dep_recover_traced(c->store, &c->segs[i], &r, &counts);
+		pthread_mutex_lock(&c->lock);
+		t.lane->err = err;
+		t.lane->counts = counts;
+		if (err) {
+			strncpy(t.lane->why, dep_error(), sizeof(t.lane->why) - 1);
+			t.lane->why[sizeof(t.lane->why) - 1] = 0;
+		}
+		t.lane->done = 1;
+		pthread_cond_signal(&c->news);
+	}
+	pthread_mutex_unlock(&c->lock);
+	dep_run_free(&r);
+	dep_columns_free(&columns);
+	return NULL;
+}
+
+static void lane_reset(struct lane *l)
+{
+	memset(l, 0, sizeof(*l));
+	l->last = &l->first;
+}
+
+static void free_batches(struct batch *b)
+{
+	struct batch *next;
+
+	for (; b; b = next) {
+		next = b->next;
+		free(b);
+	}
+}
+
+/* Deliver one segment's batches up to its end; what the sink returned. */
+static int deliver(struct crew *c, size_t i, const struct dep_sink *sink)
+{
+	struct lane *l = &c->lane[i % c->nlanes];
+	struct batch *b, *first;
+	int stop = 0, done;
+
+	do {
+		pthread_mutex_lock(&c->lock);
+		while (!l->first && !l->done)
+			pthread_cond_wait(&c->news, &c->lock);
+		first = l->first;
+		done = l->done;
+		l->first = NULL;
+		l->last = &l->first;
+		l->queued = 0;
+		pthread_cond_broadcast(&c->work);
+		pthread_mutex_unlock(&c->lock);
+		for (b = first; b && !stop && sink->batch; b = b->next)
+			stop = sink->batch(sink->arg, &c->segs[i], b->item, b->n);
+		free_batches(first);
+	} while (!done && !stop);
+	return stop;
+}
+
+/* All segments, in order, from the crew's lanes. */
+static int deliver_all(struct crew *c, const struct dep_sink *sink, struct dep_counts *counts,
+		       void (*failed)(void *arg, const struct dep_segment *seg, const char *why),
+		       void *arg)
+{
+	struct lane *l;
+	int stop = 0;
+	size_t i;
+
+	for (i = 0; i < c->n && !stop; i++) {
+		l = &c->lane[i % c->nlanes];
+		stop = deliver(c, i, sink);
+		if (stop)
+			break;
+		if (counts)
+			dep_counts_add(counts, &l->counts);
+		if (l->err && failed)
+			failed(arg, &c->segs[i], l->why);
+		pthread_mutex_lock(&c->lock);
+		lane_reset(l);
+		c->delivered++;
+		pthread_cond_broadcast(&c->work);
+		pthread_mutex_unlock(&c->lock);
+	}
+	return stop;
+}
+
+static int recover_serially(struct dep_store *s, const struct dep_segment *segs, size_t n,
+			    const struct dep_sink *sink, struct dep_counts *counts,
+			    void (*failed)(void *arg, const struct dep_segment *seg,
+					   const char *why),
+			    void *arg)
+{
+	struct dep_columns c = { 0 };
+	struct dep_run r;
+	int err = 0;
+	size_t i;
+
+	dep_run_init(&r, &c, sink, NULL);
+	for (i = 0; i < n && !r.out.stopped; i++) {
+		err = dep_recover_traced(s, &segs[i], &r, counts);
+		if (err && !r.out.stopped && failed)
+			failed(arg, &segs[i], dep_error());
+	}
+	err = r.out.stopped;
+	dep_run_free(&r);
+	dep_columns_free(&c);
+	return err;
+}
+
+int dep_recover(struct dep_store *s, const struct dep_segment *segs, size_t n, unsigned int jobs,
+		const struct dep_sink *sink, struct dep_counts *counts,
+		void (*failed)(void *arg, const struct dep_segment *seg, const char *why),
+		void *arg)
+{
+	static const struct dep_sink nowhere;
+	struct crew c = { .store = s, .segs = segs, .n = n };
+	pthread_t *thread;
+	unsigned int i, started;
+	int err = -ENOMEM;
+	long cpus;
+
+	if (!sink)
+		sink = &nowhere;
+	if (!jobs) {
+		cpus = sysconf(_SC_NPROCESSORS_ONLN);
+		jobs = cpus > 0 ? cpus : 1;
+	}
+	if (jobs > MAX_JOBS)
+		jobs = MAX_JOBS;
+	if (jobs > n)
+		jobs = n;
+	if (jobs <= 1)
+		return recover_serially(s, segs, n, sink, counts, failed, arg);
+	c.want = sink->want;
+	c.nlanes = 2 * jobs;
+	c.lane = calloc(c.nlanes, sizeof(*c.lane));
+	thread = calloc(jobs, sizeof(*thread));
+	if (!c.lane || !thread) {
+		dep_fail(err, "recovery");
+		goto out_free;
+	}
+	for (i = 0; i < c.nlanes; i++)
+		lane_reset(&c.lane[i]);
+	pthread_mutex_init(&c.lock, NULL);
+	pthread_cond_init(&c.work, NULL);
+	pthread_cond_init(&c.news, NULL);
+	for (started = 0; started < jobs; started++)
+		if (pthread_create(&thread[started], NULL, worker, &c))
+			break;
+	if (started)
+		err = deliver_all(&c, sink, counts, failed, arg);
+	else
+		err = recover_serially(s, segs, n, sink, counts, failed, arg);
+	pthread_mutex_lock(&c.lock);
+	c.stop = 1;
+	pthread_cond_broadcast(&c.work);
+	pthread_mutex_unlock(&c.lock);
+	for (i = 0; i < started; i++)
+		pthread_join(thread[i], NULL);
+	for (i = 0; i < c.nlanes; i++)
+		free_batches(c.lane[i].first);
+	pthread_cond_destroy(&c.news);
+	pthread_cond_destroy(&c.work);
+	pthread_mutex_destroy(&c.lock);
+out_free:
+	free(thread);
+	free(c.lane);
+	return err;
+}

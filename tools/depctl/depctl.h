@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What depctl's subcommands share. */
+#ifndef DEPCTL_H
+#define DEPCTL_H
+
+#include <argp.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <dep/recover.h>
+#include <dep/store.h>
+
+#define DEPCTL_VERSION "0.1"
+
+/* Exit status: 0 done, EXIT_FAILURE (1) something failed or is lost, EXIT_USAGE. */
+#define EXIT_USAGE 2
+
+/** struct command - one subcommand; run() returns the exit status */
+struct command {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	const char *summary;
+};
+
+int cmd_record(int argc, char **argv);
+int cmd_ls(int argc, char **argv);
+int cmd_info(int argc, char **argv);
+int cmd_dump(int argc, char **argv);
+int cmd_verify(int argc, char **argv);
+
+/* ---- util.c ---- */
+
+/** warn() - "depctl: " and a message, on stderr */
+void warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/** parse_args() - argp_parse() with depctl's exit status and without reordering @argv */
+void parse_args(const struct argp *argp, int argc, char **argv, unsigned int flags, void *input);
+
+/** parse_number() - a decimal number in min..max; argp_error() naming @what if it is not */
+uint64_t parse_number(struct argp_state *state, const char *what, const char *s, uint64_t min,
+		      uint64_t max);
+
+/** parse_size() - bytes, with K, M, G or T for powers of 1024 behind; false if it is not one */
+bool parse_size(const char *s, uint64_t *out);
+
+/** human_size() - "12.3 MiB"; a buffer of 16 bytes */
+const char *human_size(uint64_t n, char *buf);
+
+/** open_store() - open, or say why not and return NULL */
+struct dep_store *open_store(const char *dir);
+
+/** thread_of() - the row of a thread's serial, or NULL */
+const struct dep_thread *thread_of(struct dep_store *s, uint32_t serial);
+
+/** loss_total() - anything lost that nobody asked for, or all of it with @policy too */
+bool is_lossy(struct dep_store *s, bool policy);
+
+/* ---- progress.c: one line on a terminal, nothing elsewhere ---- */
+
+void progress_begin(const char *what, uint64_t total);
+void progress(uint64_t done);
+void progress_end(void);
+
+/* ---- pool.c ---- */
+
+/** struct pool_job - recover many segments, each for its counts */
+struct pool_job {
+	struct dep_store *store;
+	const struct dep_segment *segs;
+	size_t n;
+	unsigned int jobs;	/* 0 = one per processor */
+	/**
+	 * @done: called for each segment, one call at a time, in no order; @ret is
+	 * what dep_recover_segment() returned and @why its message
+	 */
+	void (*done)(void *arg, size_t i, int ret, const struct dep_counts *counts,
+		     const char *why);
+	void *arg;
+};
+
+int pool_run(const struct pool_job *job);
+
+static inline void add_counts(struct dep_counts *to, const struct dep_counts *n)
+{
+	to->instructions += n->instructions;
+	to->blocks += n->blocks;
+	to->refs += n->refs;
+	to->reads += n->reads;
+	to->writes += n->writes;
+	to->records += n->records;
+	to->events += n->events;
+	to->values += n->values;
+	to->values_used += n->values_used;
+	to->checks += n->checks;
+	to->check_failures += n->check_failures;
+}
+
+#endif

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * depctl: record programs and look at what was recorded.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "depctl.h"
+
+static const struct command commands[] = {
+	{ "record", cmd_record, "run a command and record its whole execution" },
+	{ "ls", cmd_ls, "list stores, or the processes and threads of one" },
+	{ "info", cmd_info, "what a store amounts to, per thread and in total" },
+	{ "dump", cmd_dump, "print references, blocks, events or segments" },
+	{ "verify", cmd_verify, "check a store and say what is lost" },
+};
+
+#define NCOMMANDS (sizeof(commands) / sizeof(commands[0]))
+
+static void usage(FILE *f)
+{
+	size_t i;
+
+	fprintf(f, "Usage: depctl COMMAND [OPTION...] [ARGUMENT...]\n\n"
+		   "Record the whole execution of a program, exactly, and read it back.\n\n");
+	for (i = 0; i < NCOMMANDS; i++)
+		fprintf(f, "  %-8s %s\n", commands[i].name, commands[i].summary);
+	fprintf(f, "\n`depctl COMMAND --help' tells its options; man depctl the rest.\n");
+}
+
+int main(int argc, char **argv)
+{
+	char name[64];
+	size_t i;
+
+	argp_err_exit_status = EXIT_USAGE;
+	if (argc < 2) {
+		usage(stderr);
+		return EXIT_USAGE;
+	}
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
+		usage(stdout);
+		return 0;
+	}
+	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
+		printf("depctl %s, store format %d\n", DEPCTL_VERSION, DEP_FORMAT_VERSION);
+		return 0;
+	}
+	for (i = 0; i < NCOMMANDS; i++) {
+		if (strcmp(argv[1], commands[i].name))
+			continue;
+		snprintf(name, sizeof(name), "depctl %s", commands[i].name);
+		argv[1] = name;
+		return commands[i].run(argc - 1, argv + 1);
+	}
+	warn("there is no command '%s'; `depctl --help' lists them", argv[1]);
+	return EXIT_USAGE;
+}

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Buffered output and JSON.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "depctl.h"
+#include "out.h"
+
+void out_begin(struct out *o)
+{
+	o->at = o->buf;
+	o->error = 0;
+}
+
+void out_flush(struct out *o)
+{
+	const char *p = o->buf;
+	ssize_t n;
+
+	while (p < o->at && !o->error) {
+		n = write(STDOUT_FILENO, p, o->at - p);
+		if (n >= 0)
+			p += n;
+		else if (errno != EINTR)
+			o->error = errno;
+	}
+	o->at = o->buf;
+}
+
+int out_end(struct out *o)
+{
+	out_flush(o);
+	if (!o->error)
+		return 0;
+	warn("the output could not be written: %s", strerror(o->error));
+	return 1;
+}
+
+void out_text(struct out *o, const char *s)
+{
+	size_t n = strlen(s), part;
+
+	while (n) {
+		out_reserve(o);
+		part = n < OUT_SLACK ? n : OUT_SLACK;
+		memcpy(o->at, s, part);
+		o->at += part;
+		s += part;
+		n -= part;
+	}
+}
+
+void out_printf(struct out *o, const char *fmt, ...)
+{
+	char text[1024];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	out_text(o, text);
+}
+
+void json_begin(struct json *j, struct out *o)
+{
+	memset(j, 0, sizeof(*j));
+	j->o = o;
+}
+
+/* The length of a well-formed UTF-8 sequence, or 0: paths and arguments are just bytes. */
+static unsigned int utf8_length(const unsigned char *s)
+{
+	unsigned int n, i;
+
+	n = *s >= 0xc2 && *s < 0xe0 ? 2 : *s >= 0xe0 && *s < 0xf0 ? 3 :
+	    *s >= 0xf0 && *s < 0xf5 ? 4 : 0;
+	for (i = 1; i < n; i++)
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+	if ((*s == 0xe0 && s[1] < 0xa0) || (*s == 0xed && s[1] > 0x9f) ||
+	    (*s == 0xf0 && s[1] < 0x90) || (*s == 0xf4 && s[1] > 0x8f))
+		return 0;
+	return n;
+}
+
+static void put_string(struct json *j, const char *str)
+{
+	const unsigned char *s = (const unsigned char *)str;
+	unsigned int n;
+
+	out_text(j->o, "\"");
+	while (*s) {
+		out_reserve(j->o);
+		if (*s == '"' || *s == '\\') {
+			put_char(j->o, '\\');
+			put_char(j->o, *s++);
+		} else if (*s < 0x20 || *s == 0x7f) {
+			out_printf(j->o, "\\u%04x", *s++);
+		} else if (*s < 0x80) {
+			put_char(j->o, *s++);
+		} else {
+			n = utf8_length(s);
+			if (!n) {
+				put_text(j->o, "\\ufffd");
+				s++;
+			}
+			while (n--)
+				put_char(j->o, *s++);
+		}
+	}
+	out_text(j->o, "\"");
+}
+
+static void key_of(struct json *j, const char *key)
+{
+	if (j->more[j->depth])
+		out_text(j->o, ",");
+	j->more[j->depth] = true;
+	if (key) {
+		put_string(j, key);
+		out_text(j->o, ":");
+	}
+	out_reserve(j->o);
+}
+
+static void open_bracket(struct json *j, const char *key, char bracket)
+{
+	key_of(j, key);
+	put_char(j->o, bracket);
+	j->more[++j->depth] = false;
+}
+
+void json_object(struct json *j, const char *key)
+{
+	open_bracket(j, key, '{');
+}
+
+void json_array(struct json *j, const char *key)
+{
+	open_bracket(j, key, '[');
+}
+
+void json_close(struct json *j, char bracket)
+{
+	out_reserve(j->o);
+	put_char(j->o, bracket);
+	j->depth--;
+}
+
+void json_u64(struct json *j, const char *key, uint64_t v)
+{
+	key_of(j, key);
+	put_dec(j->o, v);
+}
+
+void json_i64(struct json *j, const char *key, int64_t v)
+{
+	key_of(j, key);
+	if (v < 0)
+		put_char(j->o, '-');
+	put_dec(j->o, v < 0 ? -(uint64_t)v : (uint64_t)v);
+}
+
+void json_double(struct json *j, const char *key, double v)
+{
+	key_of(j, key);
+	if (isfinite(v))
+		out_printf(j->o, "%.6g", v);
+	else
+		out_text(j->o, "null");
+}
+
+void json_bool(struct json *j, const char *key, bool v)
+{
+	key_of(j, key);
+	put_text(j->o, v ? "true" : "false");
+}
+
+void json_hex(struct json *j, const char *key, uint64_t v)
+{
+	key_of(j, key);
+	put_char(j->o, '"');
+	put_hex(j->o, v);
+	put_char(j->o, '"');
+}
+
+void json_str(struct json *j, const char *key, const char *s)
+{
+	key_of(j, key);
+	if (s)
+		put_string(j, s);
+	else
+		put_text(j->o, "null");
+}
+
+void json_line(struct json *j)
+{
+	out_text(j->o, "\n");
+	j->more[0] = false;
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Output by the megabyte: a buffer that is formatted into by hand, and JSON on top.
+ */
+#ifndef DEPCTL_OUT_H
+#define DEPCTL_OUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#define OUT_ROOM	(1u << 20)
+#define OUT_SLACK	256u	/* that much may be put after one out_reserve() */
+
+/** struct out - buffered standard output; @error is the errno of the first failed write */
+struct out {
+	char *at;
+	int error;
+	char buf[OUT_ROOM + OUT_SLACK];
+};
+
+void out_begin(struct out *o);
+void out_flush(struct out *o);
+/** out_end() - flush; complain if anything could not be written; 0 or 1 for exit() */
+int out_end(struct out *o);
+
+/** out_reserve() - make room for OUT_SLACK bytes */
+static inline void out_reserve(struct out *o)
+{
+	if (o->at >= o->buf + OUT_ROOM)
+		out_flush(o);
+}
+
+/* These need an out_reserve() before. */
+static inline void put_char(struct out *o, char c)
+{
+	*o->at++ = c;
+}
+
+static inline void put_hex(struct out *o, uint64_t v)
+{
+	static const char digits[] = "0123456789abcdef";
+	unsigned int n = v ? (67 - __builtin_clzll(v)) / 4 : 1;
+	char *p = o->at + n;
+
+	o->at = p;
+	do {
+		*--p = digits[v & 15];
+		v >>= 4;
+	} while (--n);
+}
+
+static inline void put_dec(struct out *o, uint64_t v)
+{
+	char tmp[20], *p = tmp + sizeof(tmp);
+
+	do {
+		*--p = '0' + v % 10;
+		v /= 10;
+	} while (v);
+	memcpy(o->at, p, tmp + sizeof(tmp) - p);
+	o->at += tmp + sizeof(tmp) - p;
+}
+
+/* At most OUT_SLACK bytes, checked by the compiler's eyes only: string constants. */
+static inline void put_text(struct out *o, const char *s)
+{
+	size_t n = strlen(s);
+
+	memcpy(o->at, s, n);
+	o->at += n;
+}
+
+/* These reserve for themselves. */
+void out_text(struct out *o, const char *s);
+void out_printf(struct out *o, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/** struct json - where in a JSON text we are */
+struct json {
+	struct out *o;
+	unsigned int depth;
+	bool more[16];
+};
+
+void json_begin(struct json *j, struct out *o);
+/* @key is NULL inside of arrays and for the outermost value. */
+void json_object(struct json *j, const char *key);
+void json_array(struct json *j, const char *key);
+void json_close(struct json *j, char bracket);
+void json_u64(struct json *j, const char *key, uint64_t v);
+void json_i64(struct json *j, const char *key, int64_t v);
+void json_double(struct json *j, const char *key, double v);
+void json_bool(struct json *j, const char *key, bool v);
+void json_hex(struct json *j, const char *key, uint64_t v);	/* a string */
+void json_str(struct json *j, const char *key, const char *s);	/* NULL: null */
+/** json_line() - end of the outermost value */
+void json_line(struct json *j);
+
+#endif
