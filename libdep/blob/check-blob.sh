@@ -13,8 +13,11 @@ if readelf -rW "$elf" | grep -q R_X86_64; then
 	echo "$elf: has relocations" >&2
 	exit 1
 fi
-if readelf -rW "$@" | grep -E 'GOT|R_X86_64_(64|32|32S) ' | grep -v debug | grep -q '\.text\|GOT'; then
-	echo "$elf: addresses that do not move with the code" >&2
+bad=$(readelf -rW "$@" | awk '
+	/^Relocation section/ { section = $3 }
+	/R_X86_64_(64|32|32S) |GOT/ && section !~ /debug/')
+if [ -n "$bad" ]; then
+	echo "$elf: addresses that do not move with the code:" "$bad" >&2
 	exit 1
 fi
 if objdump -d --no-show-raw-insn "$elf" | grep -E '%(x|y|z)mm|%fs:|%st' >&2; then
