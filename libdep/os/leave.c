@@ -194,6 +194,9 @@ u64 leave_turn(struct tls *t, const struct xl8_pos *pos, const struct k_ucontext
 		tail.extra = stored_register(t, uc->regs[SC_RIP]);
 		head.nvals++;
 	}
+	/* Nothing of this record yet: between records. */
+	if (!tail.insn && !tail.nvals)
+		tail.frag = head.frag = 0;
 	ring_turn(t, &tail, &head, 4 + record_value_bytes(pos->frag, pos->nst));
 	return t->pp;
 }

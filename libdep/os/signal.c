@@ -290,7 +290,7 @@ void signal_sigreturn(struct tls *t)
 	t->app_altstack[0] = f.uc.stack.sp;
 	t->app_altstack[1] = f.uc.stack.flags & ~(u64)SS_ONSTACK;
 	t->app_altstack[2] = f.uc.stack.size;
-	ring_event(t, ADEPT_EV_SIGRETURN, NULL, 0);
+	ring_event(t, ADEPT_EV_SIGRETURN, &(u32){ 0 }, 4);
 	/* The kernel restores vector state and mask; the rest is ours to restore. */
 	f.uc.sigmask &= ~SYNC_SIGNALS;
 	f.uc.stack = (struct k_stack){ t->sig_stack, 0, 0, t->sig_stack_size };

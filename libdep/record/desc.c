@@ -98,14 +98,14 @@ void record_describe(const struct build *b)
 		.h.type = ADEPT_DESC_FRAGMENT,
 		.first_exit = b->first_exit,
 		.nexits = (u16)b->nrecorded,
-		.nruns = (u16)b->nruns,
+		.nruns = (u16)(b->n ? b->nruns : 0),
 		.ninsns = (u16)b->n,
 		.nstores = (u16)b->nstores,
 		.entry_mask = b->mask,
 	};
 	u8 *at = buf + sizeof(d);
 
-	for (u32 i = 0; i < b->nruns; i++)
+	for (u32 i = 0; i < d.nruns; i++)
 		at = put(at, &b->runs[i], sizeof(b->runs[i]));
 	for (u32 i = 0; i < b->nrecorded; i++) {
 		const struct bexit *x = &b->exits[i];

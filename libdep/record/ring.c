@@ -6,6 +6,8 @@
  */
 #include "record.h"
 
+static const struct adept_position boundary;
+
 static u64 chunk_addr(const struct tls *t, u32 index)
 {
 	return boot.session + adept_chunk_off(session(), t->slot, index);
@@ -114,19 +116,20 @@ void ring_turn(struct tls *t, const struct adept_position *tail, const struct ad
 	       u32 have)
 {
 	struct adept_thread *r = t->ring;
-	u32 n = session()->nchunks;
+	u32 n = session()->nchunks, keep;
 	u8 partial[ADEPT_MAX_RECORD + 64];
 	struct adept_chunk *c;
 
 	if (t->pp + have > t->chunk_end)
 		have = (u32)(t->chunk_end - t->pp);
+	keep = head->frag ? have : 0;
 	if (must_discard(t)) {
-		turn_in_place(t, have, 0);
+		turn_in_place(t, keep, 0);
 		return;
 	}
 	if (session()->flags & ADEPT_S_DROP &&
 	    r->head + 1 - __atomic_load_n(&r->tail, __ATOMIC_ACQUIRE) >= n) {
-		drop_chunk(t, head, have);
+		drop_chunk(t, head, keep);
 		return;
 	}
 	c = &r->chunk[r->head % n];
@@ -134,7 +137,7 @@ void ring_turn(struct tls *t, const struct adept_position *tail, const struct ad
 	c->fill = c->tail_at + (tail->frag ? have : 0);
 	c->tail = *tail;
 	/* Once published it may be zeroed at any time. */
-	memcpy(partial, (void *)t->pp, have);
+	memcpy(partial, (void *)t->pp, keep);
 	r->flushes++;
 	__atomic_store_n(&r->head, r->head + 1, __ATOMIC_RELEASE);
 	ring_doorbell();
@@ -145,11 +148,9 @@ void ring_turn(struct tls *t, const struct adept_position *tail, const struct ad
 		next->dropped_bytes = c->dropped_bytes;
 		chunk_begin(t, head, c->seq + 1);
 	}
-	memcpy((void *)t->chunk_base, partial, have);
+	memcpy((void *)t->chunk_base, partial, keep);
 	t->pp = t->chunk_base;
 }
-
-static const struct adept_position boundary;
 
 static void need(struct tls *t, u32 bytes)
 {
@@ -182,6 +183,24 @@ u32 record_value_bytes(const struct frag *f, unsigned int nst)
 	return f->store_off ? f->store_off[nst] - 4u : 8 * nst;
 }
 
+/*
+ * Room for @bytes, or else the chunk's tail position says what they would have:
+ * instructions before @insn of @f are done.
+ */
+static int room_or_tail(struct tls *t, u32 bytes, const struct frag *f, unsigned int insn,
+			unsigned int nst, const u64 *extra)
+{
+	struct adept_position tail = {
+		.frag = f->first_exit, .insn = (u16)insn, .nvals = (u16)nst,
+		.has_extra = extra != NULL, .extra = extra ? *extra : 0,
+	};
+
+	if (t->pp + bytes <= t->chunk_end)
+		return 1;
+	ring_turn(t, &tail, &boundary, 4 + record_value_bytes(f, nst));
+	return 0;
+}
+
 void ring_partial(struct tls *t, struct frag *f, unsigned int n, unsigned int nst,
 		  const u64 *post, const u64 *extra)
 {
@@ -195,14 +214,17 @@ void ring_partial(struct tls *t, struct frag *f, unsigned int n, unsigned int ns
 	u8 values[ADEPT_MAX_RECORD + 8];
 	u8 *at;
 
-	if (!recording() || (!n && !extra))
+	if (!recording() || (!n && !nst && !extra))
+		return;
+	/* In a tail, interrupted iterations look like a string instruction that ended. */
+	if (!room_or_tail(t, 4 + sizeof(p) + p.val_bytes + 8, f, n + !!extra, nst,
+			  extra ? extra : post))
 		return;
 	memcpy(values, (void *)(t->pp + 4), p.val_bytes);
 	if (post) {
 		memcpy(values + p.val_bytes, post, 8);
 		p.val_bytes += 8;
 	}
-	need(t, 4 + sizeof(p) + p.val_bytes);
 	at = (u8 *)t->pp;
 	memcpy(at + 4, &p, sizeof(p));
 	memcpy(at + 4 + sizeof(p), values, p.val_bytes);
@@ -212,18 +234,11 @@ void ring_partial(struct tls *t, struct frag *f, unsigned int n, unsigned int ns
 
 void ring_complete(struct tls *t, const struct exit *x)
 {
-	u8 values[ADEPT_MAX_RECORD];
-
 	if (!recording())
 		return;
 	/* The id's place may be where the guard begins. */
-	if (t->pp + x->reclen > t->chunk_end) {
-		u32 have = record_value_bytes(x->frag, x->nstores);
-
-		memcpy(values, (void *)(t->pp + 4), have);
-		need(t, x->reclen);
-		memcpy((void *)(t->pp + 4), values, have);
-	}
+	if (!room_or_tail(t, x->reclen, x->frag, x->ninsns, x->nstores, NULL))
+		return;
 	__atomic_store_n((u32 *)t->pp, x->frag->first_exit + x->index, __ATOMIC_RELEASE);
 	t->pp += x->reclen;
 }
