@@ -58,7 +58,7 @@ static void split(struct stream *s, const struct stream_frag *f, u32 insn, int h
 	s->cur.tail_at = s->fill;
 	s->cur.fill = s->fill;
 	s->cur.tail = pos;
-	if (s->pending_n || stream_random(s) % 2) {
+	if (s->pending_n || s->split_at % 2) {
 		memset(s->body + s->fill, 0xee, 4);
 		memcpy(s->body + s->fill + 4, s->pending, s->pending_bytes);
 		s->cur.fill += 4 + s->pending_bytes;
@@ -229,12 +229,12 @@ static void do_gather(struct stream *s, const struct stream_frag *f, u32 i, cons
 	const struct x86_insn *in = &f->insn[i];
 	const struct x86_mem *m = &in->mem[0];
 	u32 n = (16 << in->vl) / (m->size > in->vsib_elem ? m->size : in->vsib_elem), e;
-	s64 x;
+	u64 x;
 
 	for (e = 0; e < n; e++) {
 		if (in->enc == X86_EVEX ? !(v->k >> e & 1) : !(v->mask[e * m->size + m->size - 1] >> 7))
 			continue;
-		x = in->vsib_elem == 8 ? ((const s64 *)v->index)[e] : ((const s32 *)v->index)[e];
+		x = in->vsib_elem == 8 ? ((const u64 *)v->index)[e] : (u64)((const s32 *)v->index)[e];
 		expect_ref(s, f->pc[i], s->reg[m->base] + x * m->scale + m->disp + seg_base(s, m),
 			   m->size, m->rw);
 	}
