@@ -19,7 +19,7 @@
 
 static const char *const names[] = { "manifest.json", "fragments", "segments.000" };
 
-#define MAX_ITEMS 200000
+#define MAX_ITEMS 20000
 
 static char dir[128];
 static int dirfd_of_store = -1;
