@@ -328,6 +328,8 @@ static int run_all(struct dep_run *r, struct place *at)
 	}
 	if (!err && r->columns->h.tail.frag)
 		err = run_tail(r, at, head);
+	else if (!err && r->columns->h.tail_values)
+		err = dep_fail(-EBADMSG, "values of no record");
 	if (!err && r->value != at->value_end)
 		err = dep_fail(-EBADMSG, "%zd values are left over", at->value_end - r->value);
 	return err;
