@@ -231,10 +231,10 @@ int dep_writer_segment(struct dep_writer *w, uint32_t thread, const struct adept
 		goto out_lost;
 	split_body(w, c, body, &h);
 	memcpy(h.regs, c->regs, sizeof(h.regs));
-	h.control_stored = dep_column_pack(w->packer, w->control, h.control_raw, 4, w->packed,
+	h.control_stored = dep_column_pack(w->packer, w->control, h.control_raw, w->packed,
 					   &h.control_codec);
 	value = w->packed + h.control_stored;
-	h.value_stored = dep_column_pack(w->packer, w->value, h.value_raw, 8, value,
+	h.value_stored = dep_column_pack(w->packer, w->value, h.value_raw, value,
 					 &h.value_codec);
 	h.control_check = XXH3_64bits(w->packed, h.control_stored);
 	h.value_check = XXH3_64bits(value, h.value_stored);

@@ -4,8 +4,9 @@
  *
  *	[length : 32] manifest.json [length : 32] fragments [rest] segments.000
  *
- * With FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION defined libdep compares no checksums.  Called as "fuzz_store -pack DIR" it writes DIR's
- * store as such a blob to standard output, for the corpus.
+ * With FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION defined libdep compares no checksums.
+ * "fuzz_store -pack DIR" writes DIR's store as such a blob to standard output, for
+ * the corpus.
  */
 #include <stdint.h>
 #include <stdio.h>

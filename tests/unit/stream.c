@@ -232,9 +232,11 @@ static void do_gather(struct stream *s, const struct stream_frag *f, u32 i, cons
 	u64 x;
 
 	for (e = 0; e < n; e++) {
-		if (in->enc == X86_EVEX ? !(v->k >> e & 1) : !(v->mask[e * m->size + m->size - 1] >> 7))
+		if (in->enc == X86_EVEX ? !(v->k >> e & 1) :
+					  !(v->mask[e * m->size + m->size - 1] >> 7))
 			continue;
-		x = in->vsib_elem == 8 ? ((const u64 *)v->index)[e] : (u64)((const s32 *)v->index)[e];
+		x = in->vsib_elem == 8 ? ((const u64 *)v->index)[e] :
+					 (u64)((const s32 *)v->index)[e];
 		expect_ref(s, f->pc[i], s->reg[m->base] + x * m->scale + m->disp + seg_base(s, m),
 			   m->size, m->rw);
 	}

@@ -76,7 +76,7 @@ void stream_init(struct stream *s, u64 seed);
 void stream_free(struct stream *s);
 u64 stream_random(struct stream *s);
 
-/** stream_fragment() - make a fragment: stores by the recorder's rules, an exit at each jcc */
+/** stream_fragment() - a fragment: stores by the recorder's rules, an exit at each jcc */
 u32 stream_fragment(struct stream *s, const struct stream_code *code);
 
 /** stream_run() - execute fragment @n up to its exit number @x */

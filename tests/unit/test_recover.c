@@ -94,7 +94,7 @@ static void compare(const struct stream *s, const struct got *g, int longer)
 
 	for (i = 0; i < s->nitems && i < g->n; i++)
 		if (!same(&g->item[i], &s->item[i], longer)) {
-			fprintf(stderr, "item %zu, split at %ld, seed %lx\n", i, s->split_at, s->seed);
+			fprintf(stderr, "item %zu, split at %ld\n", i, s->split_at);
 			describe("got ", &g->item[i]);
 			describe("want", &s->item[i]);
 			fail();
