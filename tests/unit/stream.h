@@ -56,7 +56,7 @@ struct stream {
 	u16 known;		/* by the exit that was taken last */
 
 	/* the ring */
-	long split_at;		/* close the chunk when this many stores were done, -1 never */
+	long split_at;		/* end the chunk when so many stores were done, -1 never */
 	long stores;
 	struct stream_chunk *chunk;
 	size_t nchunks;
@@ -76,7 +76,7 @@ void stream_init(struct stream *s, u64 seed);
 void stream_free(struct stream *s);
 u64 stream_random(struct stream *s);
 
-/** stream_fragment() - a fragment: stores by the recorder's rules, an exit at each jcc */
+/** stream_fragment() - a fragment: stores by the recorder's rules, an exit per jcc */
 u32 stream_fragment(struct stream *s, const struct stream_code *code);
 
 /** stream_run() - execute fragment @n up to its exit number @x */
