@@ -156,12 +156,12 @@ int dep_writer_descriptors(struct dep_writer *w, uint32_t process, const void *d
 
 static int body_room(struct dep_writer *w, size_t size)
 {
-	if (w->body_room >= size)
+	if (w->packed && w->body_room >= size)
 		return 0;
 	free(w->control);
 	free(w->value);
 	free(w->packed);
-	w->body_room = 0;
+	w->packed = NULL;
 	w->control = malloc(size + 8);
 	w->value = malloc(size + 8);
 	w->packed = malloc(2 * dep_column_bound(size));
@@ -231,10 +231,10 @@ int dep_writer_segment(struct dep_writer *w, uint32_t thread, const struct adept
 		goto out_lost;
 	split_body(w, c, body, &h);
 	memcpy(h.regs, c->regs, sizeof(h.regs));
-	h.control_stored = dep_column_pack(w->packer, w->control, h.control_raw, 4, w->packed,
+	h.control_stored = dep_column_pack(w->packer, w->control, h.control_raw, w->packed,
 					   &h.control_codec);
 	value = w->packed + h.control_stored;
-	h.value_stored = dep_column_pack(w->packer, w->value, h.value_raw, 8, value,
+	h.value_stored = dep_column_pack(w->packer, w->value, h.value_raw, value,
 					 &h.value_codec);
 	h.control_check = XXH3_64bits(w->packed, h.control_stored);
 	h.value_check = XXH3_64bits(value, h.value_stored);

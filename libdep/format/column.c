@@ -40,32 +40,20 @@ size_t dep_column_bound(size_t size)
 	return ZSTD_compressBound(size);
 }
 
-u32 dep_column_pack(struct dep_packer *p, const void *in, u32 size, unsigned int width,
-		    u8 *out, u8 *codec)
+u32 dep_column_pack(struct dep_packer *p, const void *in, u32 size, u8 *out, u8 *codec)
 {
 	size_t n;
 
-	(void)width;
+	*codec = DEP_C_RAW;
+	if (!size)
+		return 0;
 	n = ZSTD_compressCCtx(p->cctx, out, dep_column_bound(size), in, size, p->level);
 	if (!ZSTD_isError(n) && n < size) {
 		*codec = DEP_C_ZSTD;
 		return n;
 	}
-	*codec = DEP_C_RAW;
-	if (size)
-		memcpy(out, in, size);
+	memcpy(out, in, size);
 	return size;
-}
-
-/* Byte k of word i is at k * words + i. */
-static void planes_to_words(const u8 *in, u8 *out, u32 words, unsigned int width)
-{
-	unsigned int k;
-	u32 i;
-
-	for (k = 0; k < width; k++)
-		for (i = 0; i < words; i++)
-			out[(size_t)i * width + k] = in[(size_t)k * words + i];
 }
 
 static int inflate(const void *in, u32 in_size, void *out, u32 size)
@@ -77,12 +65,8 @@ static int inflate(const void *in, u32 in_size, void *out, u32 size)
 	return 0;
 }
 
-int dep_column_unpack(u8 codec, const void *in, u32 in_size, unsigned int width, void *out,
-		      u32 size)
+int dep_column_unpack(u8 codec, const void *in, u32 in_size, void *out, u32 size)
 {
-	u8 *tmp;
-	int err;
-
 	switch (codec) {
 	case DEP_C_RAW:
 		if (in_size != size)
@@ -92,17 +76,6 @@ int dep_column_unpack(u8 codec, const void *in, u32 in_size, unsigned int width,
 		return 0;
 	case DEP_C_ZSTD:
 		return inflate(in, in_size, out, size);
-	case DEP_C_PLANES_ZSTD:
-		if (size % width)
-			return dep_fail(-EBADMSG, "a column of planes has the wrong length");
-		tmp = malloc(size + 1);
-		if (!tmp)
-			return dep_fail(-ENOMEM, "column");
-		err = inflate(in, in_size, tmp, size);
-		if (!err)
-			planes_to_words(tmp, out, size / width, width);
-		free(tmp);
-		return err;
 	}
 	return dep_fail(-EBADMSG, "unknown compression %u", codec);
 }

@@ -15,15 +15,13 @@ void dep_packer_free(struct dep_packer *p);
 size_t dep_column_bound(size_t size);
 
 /**
- * dep_column_pack() - compress @size bytes of words of @width bytes into @out
+ * dep_column_pack() - compress @size bytes into @out
  *
  * Return: bytes written; *@codec says how.
  */
-u32 dep_column_pack(struct dep_packer *p, const void *in, u32 size, unsigned int width,
-		    u8 *out, u8 *codec);
+u32 dep_column_pack(struct dep_packer *p, const void *in, u32 size, u8 *out, u8 *codec);
 
 /** dep_column_unpack() - the reverse, into exactly @size bytes; 0 or -EBADMSG */
-int dep_column_unpack(u8 codec, const void *in, u32 in_size, unsigned int width, void *out,
-		      u32 size);
+int dep_column_unpack(u8 codec, const void *in, u32 in_size, void *out, u32 size);
 
 #endif

@@ -207,9 +207,9 @@ int dep_seg_read(int fd, const struct dep_segment *seg, struct dep_columns *c)
 		err = check_column(value, h->value_stored, h->value_check);
 	if (!err)
 		err = dep_column_unpack(h->control_codec, c->stored + sizeof(*h),
-					h->control_stored, 4, c->control, h->control_raw);
+					h->control_stored, c->control, h->control_raw);
 	if (!err)
-		err = dep_column_unpack(h->value_codec, value, h->value_stored, 8, c->value,
+		err = dep_column_unpack(h->value_codec, value, h->value_stored, c->value,
 					h->value_raw);
 	return err;
 changed:

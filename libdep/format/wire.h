@@ -94,7 +94,6 @@ struct dep_wire_end {
 enum dep_codec {
 	DEP_C_RAW = 0,
 	DEP_C_ZSTD = 1,
-	DEP_C_PLANES_ZSTD = 2,	/* words transposed to byte planes, then zstd */
 	DEP_C_CODECS
 };
 

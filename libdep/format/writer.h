@@ -16,6 +16,7 @@ struct dep_writer {
 	struct dep_meta meta;		/* a copy */
 	struct dep_file log, seg;
 	u32 seg_number;
+	u64 roll;			/* DEP_SEG_ROLL, less for tests */
 	u64 closed_bytes;		/* of segments.NNN before the present one */
 	struct dep_index index;
 	u32 nfrags;

@@ -153,9 +153,10 @@ static int add_extra_offset(struct dep_builder *b, struct site *at, const struct
 static int add_ref(struct dep_builder *b, struct site *at, u32 i)
 {
 	const struct x86_mem *m = &at->in->mem[i];
-	struct dep_op ref = { .pc = at->pc, .size = m->size, .type = m->rw, .dst = seg_slot(m->seg) };
+	struct dep_op ref = { .pc = at->pc, .size = m->size, .type = m->rw };
 	struct dep_op *op;
 
+	ref.dst = seg_slot(m->seg);
 	ref.src = ref.src2 = DEP_S_ZERO;
 	if (at->ea & 1u << i) {
 		ref.src = DEP_S_EA + i;

@@ -177,7 +177,8 @@ int dep_program_cut(const struct dep_program *p, u32 ninsns, u32 nstores, struct
 		cut->op = p->insn[ninsns - 1].op_end;
 		cut->known = p->insn[ninsns - 1].known;
 	}
-	if (last && (last->insn == ninsns || (last->insn + 1u == ninsns && dep_store_is_post(last)))) {
+	if (last && (last->insn == ninsns ||
+		     (last->insn + 1u == ninsns && dep_store_is_post(last)))) {
 		cut->op = p->store[nstores - 1].op_end;
 		cut->known = p->store[nstores - 1].known;
 	}

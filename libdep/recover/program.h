@@ -130,7 +130,7 @@ struct dep_cut {
 	u32 op;
 	u16 word, known;
 	u16 insn;
-	u8 needs_extra;		/* a string instruction's later pointer comes behind the cut */
+	u8 needs_extra;		/* a string instruction's POST store is behind the cut */
 };
 
 /**
@@ -140,7 +140,7 @@ struct dep_cut {
  */
 int dep_program_cut(const struct dep_program *p, u32 ninsns, u32 nstores, struct dep_cut *cut);
 
-/** dep_program_static() - what the operations from @from up to @to refer to at least */
+/** dep_program_static() - what operations from @from up to @to refer to at least */
 struct dep_static dep_program_static(const struct dep_program *p, u32 from, u32 to);
 
 /* ---- for compile.c and program.c ---- */

@@ -24,7 +24,7 @@
 
 struct batch {
 	struct batch *next;
-	size_t n;
+	size_t n, room;		/* room in bytes, behind this header */
 	struct dep_item item[];	/* copies of the events' payloads behind them */
 };
 
@@ -47,6 +47,7 @@ struct crew {
 	unsigned int want;
 	struct lane *lane;
 	size_t nlanes;
+	struct batch *spare;	/* delivered, to be used again */
 };
 
 /* One worker's view of the segment that it recovers. */
@@ -55,23 +56,43 @@ struct task {
 	struct lane *lane;
 };
 
-static struct batch *copy_batch(const struct dep_item *items, size_t n)
+/* One with room for @bytes; fresh pages for each would cost more than filling them. */
+static struct batch *get_batch(struct crew *c, size_t bytes)
 {
-	size_t i, bytes = 0;
+	struct batch *b;
+
+	pthread_mutex_lock(&c->lock);
+	b = c->spare;
+	if (b)
+		c->spare = b->next;
+	pthread_mutex_unlock(&c->lock);
+	if (b && b->room < bytes) {
+		free(b);
+		b = NULL;
+	}
+	if (!b) {
+		b = malloc(sizeof(*b) + bytes);
+		if (b)
+			b->room = bytes;
+	}
+	return b;
+}
+
+static struct batch *copy_batch(struct crew *c, const struct dep_item *items, size_t n)
+{
+	size_t i, bytes = n * sizeof(*items);
 	struct batch *b;
 	u8 *p;
 
 	for (i = 0; i < n; i++)
 		if (items[i].kind == DEP_ITEM_EVENT)
 			bytes += MAX_PAYLOAD;
-	b = malloc(sizeof(*b) + n * sizeof(*items) + bytes);
+	b = get_batch(c, bytes);
 	if (!b)
 		return NULL;
 	b->next = NULL;
 	b->n = n;
 	memcpy(b->item, items, n * sizeof(*items));
-	if (!bytes)
-		return b;
 	p = (u8 *)(b->item + n);
 	for (i = 0; i < n; i++) {
 		if (items[i].kind != DEP_ITEM_EVENT)
@@ -88,7 +109,7 @@ static int queue_batch(void *arg, const struct dep_segment *seg, const struct de
 {
 	struct task *t = arg;
 	struct crew *c = t->crew;
-	struct batch *b = copy_batch(items, n);
+	struct batch *b = copy_batch(c, items, n);
 	int stop;
 
 	(void)seg;
@@ -165,6 +186,21 @@ static void free_batches(struct batch *b)
 	}
 }
 
+/* Put delivered batches where workers find them. */
+static void give_back(struct crew *c, struct batch *first)
+{
+	struct batch *last = first;
+
+	if (!first)
+		return;
+	while (last->next)
+		last = last->next;
+	pthread_mutex_lock(&c->lock);
+	last->next = c->spare;
+	c->spare = first;
+	pthread_mutex_unlock(&c->lock);
+}
+
 /* Deliver one segment's batches up to its end; what the sink returned. */
 static int deliver(struct crew *c, size_t i, const struct dep_sink *sink)
 {
@@ -185,7 +221,7 @@ static int deliver(struct crew *c, size_t i, const struct dep_sink *sink)
 		pthread_mutex_unlock(&c->lock);
 		for (b = first; b && !stop && sink->batch; b = b->next)
 			stop = sink->batch(sink->arg, &c->segs[i], b->item, b->n);
-		free_batches(first);
+		give_back(c, first);
 	} while (!done && !stop);
 	return stop;
 }
@@ -292,6 +328,7 @@ int dep_recover(struct dep_store *s, const struct dep_segment *segs, size_t n, u
 		pthread_join(thread[i], NULL);
 	for (i = 0; i < c.nlanes; i++)
 		free_batches(c.lane[i].first);
+	free_batches(c.spare);
 	pthread_cond_destroy(&c.news);
 	pthread_cond_destroy(&c.work);
 	pthread_mutex_destroy(&c.lock);
