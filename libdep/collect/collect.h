@@ -31,6 +31,7 @@ struct dep_session {
 	struct adept_session layout;	/* as created: never read the sizes from the shared page */
 	dev_t dev;		/* of the memfd, to find it in /proc/PID/maps */
 	ino_t ino;
+	u64 start_boot_ns;	/* CLOCK_BOOTTIME: recorded processes are younger */
 };
 
 #define DEP_RING_DEFAULT	(4u << 20)
