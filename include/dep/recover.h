@@ -35,6 +35,9 @@ enum dep_item_kind { DEP_ITEM_BLOCK, DEP_ITEM_REF, DEP_ITEM_EVENT };
  *
  * A basic block begins at every address that control reaches other than by falling
  * through from a non-branch, and behind every branch, call, return and syscall.
+ * Where the recorder cut straight-line code into fragments, each begins one too.
+ * ninsns counts up to the block's end in the code of its fragment; a block that an
+ * event interrupts has only the instructions done.
  */
 struct dep_item {
 	enum dep_item_kind kind;
@@ -53,7 +56,7 @@ struct dep_item {
 struct dep_counts {
 	uint64_t instructions, blocks, refs, reads, writes;
 	uint64_t records, events;
-	uint64_t values, values_used;	/* law 6: equal */
+	uint64_t values, values_used;	/* 64-bit words stored and consumed; law 6: equal */
 	uint64_t checks, check_failures;	/* self-check mode, law 3 */
 };
 
@@ -84,6 +87,8 @@ int dep_recover_segment(struct dep_store *s, const struct dep_segment *seg,
  *
  * Batches reach @sink from one thread only, in the order of @segs, whatever @jobs is.
  * A segment that fails is reported through @failed (may be NULL) and the rest goes on.
+ * If @sink's batch() returns non-zero, everything stops with this value.  Payloads of
+ * events are valid during batch() only.
  */
 int dep_recover(struct dep_store *s, const struct dep_segment *segs, size_t n, unsigned int jobs,
 		const struct dep_sink *sink, struct dep_counts *counts,
@@ -99,7 +104,11 @@ struct dep_formats {
 	uint64_t depm;		/* registers under the UPDATED/RECORDED rule */
 };
 
-/** dep_formats() - compute them from a whole store's recovered trace */
+/**
+ * dep_formats() - compute them from a whole store's recovered trace
+ *
+ * If a segment does not decode, *@f is of what does, and the first error is returned.
+ */
 int dep_formats(struct dep_store *s, struct dep_formats *f);
 
 #ifdef __cplusplus

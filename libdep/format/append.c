@@ -156,12 +156,12 @@ int dep_writer_descriptors(struct dep_writer *w, uint32_t process, const void *d
 
 static int body_room(struct dep_writer *w, size_t size)
 {
-	if (w->body_room >= size)
+	if (w->packed && w->body_room >= size)
 		return 0;
 	free(w->control);
 	free(w->value);
 	free(w->packed);
-	w->body_room = 0;
+	w->packed = NULL;
 	w->control = malloc(size + 8);
 	w->value = malloc(size + 8);
 	w->packed = malloc(2 * dep_column_bound(size));

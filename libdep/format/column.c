@@ -46,14 +46,15 @@ u32 dep_column_pack(struct dep_packer *p, const void *in, u32 size, unsigned int
 	size_t n;
 
 	(void)width;
+	*codec = DEP_C_RAW;
+	if (!size)
+		return 0;
 	n = ZSTD_compressCCtx(p->cctx, out, dep_column_bound(size), in, size, p->level);
 	if (!ZSTD_isError(n) && n < size) {
 		*codec = DEP_C_ZSTD;
 		return n;
 	}
-	*codec = DEP_C_RAW;
-	if (size)
-		memcpy(out, in, size);
+	memcpy(out, in, size);
 	return size;
 }
 

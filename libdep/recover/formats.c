@@ -89,21 +89,26 @@ int dep_formats(struct dep_store *s, struct dep_formats *f)
 	struct dep_columns c = { 0 };
 	struct dep_run r;
 	size_t i, n;
-	int err = 0;
+	int err, first = 0;
 
 	*f = (struct dep_formats){ 0 };
 	dep_run_init(&r, &c, &nowhere, &tracer);
 	n = dep_store_segments(s, &seg);
-	for (i = 0; i < n && !err; i++) {
+	for (i = 0; i < n; i++) {
 		if (i && seg[i].thread != seg[i - 1].thread)
 			begin_thread(&t);
 		else if (i && seg[i].seq != seg[i - 1].seq + 1)
 			t.updated = 0xffff;
 		err = dep_recover_traced(s, &seg[i], &r, &counts);
+		if (!err)
+			continue;
+		/* The rest still counts. */
+		t.updated = 0xffff;
+		first = first ? first : err;
 	}
 	begin_thread(&t);
 	f->mem_addr = 8 * counts.refs;
 	dep_run_free(&r);
 	dep_columns_free(&c);
-	return err;
+	return first;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../format/desc.h"
 #include "../format/error.h"
 #include "run.h"
 
@@ -125,10 +126,18 @@ static int run_head(struct dep_run *r, const struct place *at, const struct dep_
 		    const struct dep_cut *to, u32 last_insn)
 {
 	const struct adept_position *head = &r->columns->h.head;
+	const struct adept_store *st = dep_desc_stores(p->d);
 	struct dep_cut from;
+	u32 n = head->nvals;
 	int err;
 
-	err = dep_program_cut(p, head->insn, head->nvals, &from);
+	err = dep_program_cut(p, head->insn, n, &from);
+	if (err)
+		return err;
+	/* What the first instruction uses of its stores, vectors say, is not in registers. */
+	while (n && st[n - 1].insn == head->insn)
+		n--;
+	err = dep_program_cut(p, head->insn, n, &from);
 	if (err)
 		return err;
 	if (from.word > to->word || to->word > at->value_end - r->value)

@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "scratch.h"
+#include "stream.h"
+
+/* Items in the order in which they came. */
+struct got {
+	struct dep_item *item;
+	size_t n;
+	const struct dep_segment *last;
+	int out_of_order;
+};
+
+static int collect(void *arg, const struct dep_segment *seg, const struct dep_item *items,
+		   size_t n)
+{
+	struct got *g = arg;
+	size_t i;
+	void *copy;
+
+	if (g->last && seg < g->last)
+		g->out_of_order = 1;
+	g->last = seg;
+	g->item = realloc(g->item, (g->n + n) * sizeof(*g->item));
+	memcpy(g->item + g->n, items, n * sizeof(*items));
+	for (i = 0; i < n; i++)
+		if (items[i].kind == DEP_ITEM_EVENT) {
+			copy = malloc(items[i].event.size);
+			memcpy(copy, items[i].event.payload, items[i].event.size);
+			g->item[g->n + i].event.payload = copy;
+		}
+	g->n += n;
+	return 0;
+}
+
+static void got_free(struct got *g)
+{
+	size_t i;
+
+	for (i = 0; i < g->n; i++)
+		if (g->item[i].kind == DEP_ITEM_EVENT)
+			free((void *)g->item[i].event.payload);
+	free(g->item);
+}
+
+static void failed(void *arg, const struct dep_segment *seg, const char *why)
+{
+	(void)seg;
+	fprintf(stderr, "%s\n", why);
+	++*(int *)arg;
+}
+
+/* @longer: a block cut by the end of a chunk may say more instructions. */
+static int same(const struct dep_item *a, const struct dep_item *b, int longer)
+{
+	if (a->kind != b->kind)
+		return 0;
+	switch (a->kind) {
+	case DEP_ITEM_BLOCK:
+		return a->block.pc == b->block.pc && (a->block.ninsns == b->block.ninsns ||
+		       (longer && a->block.ninsns > b->block.ninsns));
+	case DEP_ITEM_REF:
+		return !memcmp(&a->ref, &b->ref, sizeof(a->ref));
+	default:
+		return a->event.id == b->event.id && a->event.size == b->event.size &&
+		       !memcmp(a->event.payload, b->event.payload, a->event.size);
+	}
+}
+
+static void describe(const char *who, const struct dep_item *it)
+{
+	fprintf(stderr, "%s: kind %d", who, it->kind);
+	if (it->kind == DEP_ITEM_REF)
+		fprintf(stderr, " %lx %lx %u %u", it->ref.pc, it->ref.addr, it->ref.size,
+			it->ref.type);
+	else if (it->kind == DEP_ITEM_BLOCK)
+		fprintf(stderr, " %lx %u", it->block.pc, it->block.ninsns);
+	else
+		fprintf(stderr, " event %u", it->event.id);
+	fprintf(stderr, "\n");
+}
+
+static void compare(const struct stream *s, const struct got *g, int longer)
+{
+	size_t i;
+
+	for (i = 0; i < s->nitems && i < g->n; i++)
+		if (!same(&g->item[i], &s->item[i], longer)) {
+			fprintf(stderr, "item %zu, split at %ld, seed %lx\n", i, s->split_at, s->seed);
+			describe("got ", &g->item[i]);
+			describe("want", &s->item[i]);
+			fail();
+		}
+	assert_int_equal(g->n, s->nitems);
+}
+
+static void write_stream(const char *dir, const struct stream *s)
+{
+	struct dep_meta meta = { .cwd = "/" };
+	struct dep_writer *w;
+	size_t i;
+
+	assert_int_equal(dep_writer_create(&w, dir, &meta, 0), 0);
+	if (dep_writer_descriptors(w, 1, s->desc, s->desc_size)) {
+		fprintf(stderr, "%s\n", dep_error());
+		fail();
+	}
+	for (i = 0; i < s->nchunks; i++)
+		assert_int_equal(dep_writer_segment(w, 1, &s->chunk[i].c, s->chunk[i].body), 0);
+	assert_int_equal(dep_writer_close(w, NULL, 0), 0);
+}
+
+/* Write, open, recover, compare; the counts come back. */
+static struct dep_counts check_stream(const struct stream *s, unsigned int jobs)
+{
+	struct got g = { 0 };
+	struct dep_sink sink = { DEP_WANT_BLOCKS | DEP_WANT_REFS | DEP_WANT_EVENTS, collect, &g };
+	const struct dep_segment *seg;
+	struct dep_counts counts = { 0 };
+	struct dep_store *store;
+	char dir[128];
+	int nfailed = 0;
+	size_t n;
+
+	scratch_name(dir, sizeof(dir));
+	write_stream(dir, s);
+	assert_int_equal(dep_store_open(&store, dir), 0);
+	n = dep_store_segments(store, &seg);
+	assert_int_equal(n, s->nchunks);
+	assert_int_equal(dep_recover(store, seg, n, jobs, &sink, &counts, failed, &nfailed), 0);
+	assert_int_equal(nfailed, 0);
+	assert_false(g.out_of_order);
+	compare(s, &g, s->nchunks > 1);
+	assert_int_equal(counts.values, counts.values_used);
+	assert_int_equal(counts.instructions, s->insns);
+	assert_int_equal(counts.check_failures, 0);
+	got_free(&g);
+	dep_store_close(store);
+	scratch_remove(dir);
+	return counts;
+}
+
+static void each_fragment(void **state)
+{
+	struct stream s;
+	u32 n, x;
+
+	(void)state;
+	stream_init(&s, 1);
+	stream_standard(&s);
+	for (n = 0; n < s.nfrags; n++)
+		for (x = 0; x < s.frag[n].nexits; x++) {
+			stream_context(&s, s.frag[n].pc[0]);
+			stream_run(&s, n, x);
+		}
+	stream_close(&s);
+	check_stream(&s, 1);
+	stream_free(&s);
+}
+
+static void each_partial(void **state)
+{
+	struct stream s;
+	u32 n, i, round;
+
+	(void)state;
+	stream_init(&s, 2);
+	stream_standard(&s);
+	for (round = 0; round < 4; round++)
+		for (n = 0; n < s.nfrags; n++)
+			for (i = 0; i < s.frag[n].ninsns; i++) {
+				stream_context(&s, s.frag[n].pc[0]);
+				stream_partial(&s, n, i);
+			}
+	stream_close(&s);
+	check_stream(&s, 1);
+	stream_free(&s);
+}
+
+static void random_streams(void **state)
+{
+	struct stream s;
+	u64 seed;
+
+	(void)state;
+	for (seed = 10; seed < 60; seed++) {
+		stream_init(&s, seed);
+		s.use_ea = seed & 1;
+		s.self_check = !!(seed & 2);
+		stream_standard(&s);
+		stream_random_run(&s, 2000);
+		stream_close(&s);
+		check_stream(&s, 1);
+		stream_free(&s);
+	}
+}
+
+static void self_check_counts(void **state)
+{
+	struct dep_counts c;
+	struct stream s;
+
+	(void)state;
+	stream_init(&s, 3);
+	s.self_check = 1;
+	stream_standard(&s);
+	stream_random_run(&s, 500);
+	stream_close(&s);
+	c = check_stream(&s, 1);
+	assert_true(c.checks > 100);
+	stream_free(&s);
+}
+
+/* Every store of a stream in turn meets the guard. */
+static void every_split(void **state)
+{
+	struct stream s;
+	long at, stores;
+	u64 seed;
+
+	(void)state;
+	for (seed = 100; seed < 106; seed++)
+		for (at = 0, stores = 1; at < stores; at++) {
+			stream_init(&s, seed);
+			s.use_ea = seed & 1;
+			s.self_check = !!(seed & 2);
+			stream_standard(&s);
+			s.split_at = at;
+			stream_random_run(&s, 60);
+			stores = s.stores;
+			stream_close(&s);
+			assert_int_equal(s.nchunks, 2);
+			check_stream(&s, 1);
+			stream_free(&s);
+		}
+}
+
+/* A store of a record that began in a chunk of its own: head and tail in one record. */
+static void split_everywhere(void **state)
+{
+	struct stream s;
+	long before;
+	u32 i;
+
+	(void)state;
+	stream_init(&s, 7);
+	stream_standard(&s);
+	for (i = 0; i < 400; i++) {
+		before = s.stores;
+		s.split_at = s.stores + i % 3;
+		stream_random_run(&s, 1);
+		if (s.stores == before)
+			continue;
+	}
+	stream_close(&s);
+	check_stream(&s, 2);
+	stream_free(&s);
+}
+
+static void parallel_is_serial(void **state)
+{
+	struct stream s;
+	u32 i;
+
+	(void)state;
+	stream_init(&s, 4);
+	stream_standard(&s);
+	for (i = 0; i < 40; i++) {
+		stream_random_run(&s, 1500);
+		stream_close(&s);
+		stream_context(&s, 0x401000);
+	}
+	stream_close(&s);
+	check_stream(&s, 1);
+	check_stream(&s, 2);
+	check_stream(&s, 7);
+	stream_free(&s);
+}
+
+static int stop_at_once(void *arg, const struct dep_segment *seg, const struct dep_item *items,
+			size_t n)
+{
+	(void)seg;
+	(void)items;
+	(void)n;
+	++*(int *)arg;
+	return 42;
+}
+
+static void sink_stops(void **state)
+{
+	const struct dep_segment *seg;
+	struct dep_store *store;
+	struct stream s;
+	char dir[128];
+	int calls, jobs;
+	struct dep_sink sink = { DEP_WANT_REFS, stop_at_once, &calls };
+	size_t n;
+	u32 i;
+
+	(void)state;
+	stream_init(&s, 5);
+	stream_standard(&s);
+	for (i = 0; i < 8; i++) {
+		stream_random_run(&s, 3000);
+		stream_close(&s);
+	}
+	scratch_name(dir, sizeof(dir));
+	write_stream(dir, &s);
+	assert_int_equal(dep_store_open(&store, dir), 0);
+	n = dep_store_segments(store, &seg);
+	for (jobs = 1; jobs < 4; jobs++) {
+		calls = 0;
+		assert_int_equal(dep_recover(store, seg, n, jobs, &sink, NULL, NULL, NULL), 42);
+		assert_int_equal(calls, 1);
+	}
+	calls = 0;
+	assert_int_equal(dep_recover_segment(store, seg, &sink, NULL), 42);
+	assert_int_equal(calls, 1);
+	dep_store_close(store);
+	scratch_remove(dir);
+	stream_free(&s);
+}
+
+static void formats(void **state)
+{
+	/* push rbp; push rbp; mov [rax], rcx; mov [rax+8], rcx; je +0 */
+	static const u8 code[] = { 0x55, 0x55, 0x48, 0x89, 0x08, 0x48, 0x89, 0x48, 0x08, 0x74, 0 };
+	struct stream_code c = { 0x7f0000401234, code, sizeof(code), X86_BIT(X86_RSP) };
+	struct dep_formats f;
+	struct dep_store *store;
+	struct stream s;
+	char dir[128];
+	int i;
+
+	(void)state;
+	stream_init(&s, 6);
+	stream_fragment(&s, &c);
+	for (i = 0; i < 9; i++)
+		stream_run(&s, 0, 0);
+	stream_close(&s);
+	scratch_name(dir, sizeof(dir));
+	write_stream(dir, &s);
+	assert_int_equal(dep_store_open(&store, dir), 0);
+	assert_int_equal(dep_formats(store, &f), 0);
+	assert_int_equal(f.bb_pc, 9 * 8);
+	/* The first: marker, word, two parts that differ from 0. */
+	assert_int_equal(f.depc, 9 * 2 + 8);
+	assert_int_equal(f.cf_bit, 2);
+	assert_int_equal(f.mem_addr, 9 * 4 * 8);
+	/* rsp twice each time, rax once only. */
+	assert_int_equal(f.depm, 9 * 2 * 8 + 8);
+	dep_store_close(store);
+	scratch_remove(dir);
+	stream_free(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_fragment),
+		cmocka_unit_test(each_partial),
+		cmocka_unit_test(random_streams),
+		cmocka_unit_test(self_check_counts),
+		cmocka_unit_test(every_split),
+		cmocka_unit_test(split_everywhere),
+		cmocka_unit_test(parallel_is_serial),
+		cmocka_unit_test(sink_stops),
+		cmocka_unit_test(formats),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
