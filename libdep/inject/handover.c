@@ -23,11 +23,11 @@ struct scratch {
 	int pair[2];
 	struct msghdr msg;
 	struct iovec iov;
+	char byte;
 	union {
 		struct cmsghdr head;
 		char buf[CMSG_SPACE(sizeof(int))];
 	} control;
-	char byte;
 };
 
 static bool is_error(s64 ret)

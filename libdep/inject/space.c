@@ -142,6 +142,23 @@ static int read_brk(struct dep_space *s, pid_t pid)
 	return 0;
 }
 
+/* prlimit(2) would need more privilege than ptrace if the process is of another user. */
+static int read_stack_limit(struct dep_space *s, pid_t pid)
+{
+	FILE *f = open_proc(pid, "limits");
+	unsigned long long limit;
+	char line[256];
+
+	if (!f)
+		return -errno;
+	s->stack_limit = RLIM_INFINITY;
+	while (fgets(line, sizeof(line), f))
+		if (sscanf(line, "Max stack size %llu", &limit) == 1)
+			s->stack_limit = limit;
+	fclose(f);
+	return 0;
+}
+
 const struct dep_map *dep_space_find(const struct dep_space *s, u64 addr)
 {
 	for (size_t i = 0; i < s->n; i++)
@@ -190,7 +207,6 @@ static void find_program(struct dep_space *s)
 int dep_space_read(struct dep_space *s, pid_t pid, u64 rsp, struct dep_why *why)
 {
 	const struct dep_map *stack, *vdso;
-	struct rlimit lim;
 	int err;
 
 	memset(s, 0, sizeof(*s));
@@ -199,14 +215,13 @@ int dep_space_read(struct dep_space *s, pid_t pid, u64 rsp, struct dep_why *why)
 		err = read_auxv(s, pid);
 	if (!err)
 		err = read_brk(s, pid);
-	if (!err && prlimit(pid, RLIMIT_STACK, NULL, &lim))
-		err = -errno;
+	if (!err)
+		err = read_stack_limit(s, pid);
 	if (err) {
 		dep_space_free(s);
 		return dep_fail(why, -err, "The memory map of process %d cannot be read: %s.", pid,
 				strerror(-err));
 	}
-	s->stack_limit = lim.rlim_cur;
 	find_program(s);
 	stack = dep_space_find(s, rsp);
 	vdso = dep_space_find(s, s->vdso);
