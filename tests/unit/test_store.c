@@ -1,0 +1,548 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <errno.h>
+#include <signal.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+#include "scratch.h"
+#include "stream.h"
+
+#define CHUNKS 6
+
+static char *const argv_of_test[] = { "./prog", "an \"argument\"", NULL };
+
+static const struct dep_meta meta = {
+	.argc = 2, .argv = argv_of_test, .cwd = "/tmp", .session_flags = ADEPT_S_DROP,
+	.chunk_size = 65536, .nchunks = 4, .max_size = 1ull << 60, .aslr = 1,
+	.start_ns = 12345, .start_realtime_ns = 1700000000123456789ull,
+};
+
+static void make_stream(struct stream *s)
+{
+	int i;
+
+	stream_init(s, 99);
+	stream_standard(s);
+	for (i = 0; i < CHUNKS; i++) {
+		stream_random_run(s, 12);
+		stream_close(s);
+	}
+}
+
+/* Records of every kind; @close: end it properly. */
+static void write_store(const char *dir, struct dep_writer **out, const struct stream *s)
+{
+	struct dep_process p = { .serial = 1, .pid = 100, .start_ns = 1, .exe = "/bin/prog" };
+	struct dep_process child = { .serial = 2, .pid = 101, .parent = 1,
+				     .cause = ADEPT_BY_FORK, .start_ns = 50 };
+	struct dep_thread t = { .serial = 1, .tid = 100, .process = 1, .start_ns = 2 };
+	struct dep_writer *w;
+	size_t i;
+
+	assert_int_equal(dep_writer_create(&w, dir, &meta, 0), 0);
+	assert_int_equal(dep_writer_process(w, &p), 0);
+	assert_int_equal(dep_writer_process(w, &child), 0);
+	assert_int_equal(dep_writer_thread(w, &t), 0);
+	assert_int_equal(dep_writer_descriptors(w, 1, s->desc, s->desc_size), 0);
+	assert_int_equal(dep_writer_note(w, "hello"), 0);
+	for (i = 0; i < s->nchunks; i++)
+		assert_int_equal(dep_writer_segment(w, 1, &s->chunk[i].c, s->chunk[i].body), 0);
+	t.end_ns = 77;
+	t.flushes = 3;
+	assert_int_equal(dep_writer_thread_end(w, &t), 0);
+	assert_int_equal(dep_writer_process_end(w, 1, 78), 0);
+	*out = w;
+}
+
+static u8 *slurp(const char *dir, const char *name, size_t *size)
+{
+	char path[256];
+	struct stat st;
+	FILE *f;
+	u8 *p;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	f = fopen(path, "rb");
+	assert_non_null(f);
+	fstat(fileno(f), &st);
+	p = malloc(st.st_size + 1);
+	*size = fread(p, 1, st.st_size, f);
+	fclose(f);
+	return p;
+}
+
+static void spew(const char *dir, const char *name, const u8 *p, size_t size)
+{
+	char path[256];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	f = fopen(path, "wb");
+	assert_non_null(f);
+	assert_int_equal(fwrite(p, 1, size, f), size);
+	fclose(f);
+}
+
+/* Open whatever is there and recover all of it; how many segments were good. */
+static int recover_what_is_there(const char *dir, struct dep_loss *loss)
+{
+	const struct dep_segment *seg;
+	struct dep_counts counts;
+	struct dep_store *s;
+	int good = 0;
+	size_t i, n;
+
+	if (dep_store_open(&s, dir))
+		return -1;
+	n = dep_store_segments(s, &seg);
+	for (i = 0; i < n; i++) {
+		memset(&counts, 0, sizeof(counts));
+		if (!dep_recover_segment(s, &seg[i], NULL, &counts)) {
+			assert_int_equal(counts.values, counts.values_used);
+			good++;
+		}
+	}
+	*loss = *dep_store_loss(s);
+	dep_store_close(s);
+	return good;
+}
+
+static void round_trip(void **state)
+{
+	struct dep_loss loss = { .dropped_chunks = 5, .dropped_bytes = 1ull << 62 };
+	const struct dep_process *p;
+	const struct dep_segment *g;
+	const struct dep_thread *t;
+	const struct dep_meta *m;
+	const char *const *note;
+	struct dep_writer *w;
+	struct dep_store *st;
+	struct stream s;
+	u64 count, code, desc;
+	char dir[128];
+	size_t i;
+
+	(void)state;
+	make_stream(&s);
+	scratch_name(dir, sizeof(dir));
+	write_store(dir, &w, &s);
+	assert_int_equal(dep_writer_create(&w, dir, &meta, 0), -EEXIST);
+	scratch_remove(dir);
+	write_store(dir, &w, &s);
+
+	/* Open while it is being written. */
+	assert_int_equal(dep_store_open(&st, dir), 0);
+	assert_int_equal(dep_store_segments(st, &g), CHUNKS);
+	assert_int_equal(dep_store_loss(st)->unclean, 1);
+	assert_int_equal(dep_store_loss(st)->torn_segments, 0);
+	assert_int_equal(dep_store_exit_status(st), -1);
+	dep_store_close(st);
+
+	assert_int_equal(dep_writer_close(w, &loss, 256), 0);
+	assert_int_equal(dep_store_open(&st, dir), 0);
+	assert_int_equal(dep_store_processes(st, &p), 2);
+	assert_string_equal(p[0].exe, "/bin/prog");
+	assert_int_equal(p[0].end_ns, 78);
+	assert_null(p[1].exe);
+	assert_int_equal(p[1].parent, 1);
+	assert_int_equal(dep_store_threads(st, &t), 1);
+	assert_int_equal(t->end_ns, 77);
+	assert_int_equal(t->flushes, 3);
+	assert_int_equal(dep_store_notes(st, &note), 1);
+	assert_string_equal(note[0], "hello");
+	assert_int_equal(dep_store_segments(st, &g), CHUNKS);
+	for (i = 0; i < CHUNKS; i++) {
+		assert_int_equal(g[i].seq, i);
+		assert_int_equal(g[i].raw_bytes, s.chunk[i].c.fill);
+		assert_int_equal(g[i].control_bytes + g[i].value_bytes, s.chunk[i].c.fill);
+	}
+	m = dep_store_meta(st);
+	assert_int_equal(m->argc, 2);
+	assert_string_equal(m->argv[1], argv_of_test[1]);
+	assert_string_equal(m->cwd, "/tmp");
+	assert_true(m->max_size == meta.max_size && m->aslr == 1);
+	assert_true(m->start_realtime_ns == meta.start_realtime_ns);
+	assert_int_equal(m->session_flags, ADEPT_S_DROP);
+	assert_int_equal(dep_store_exit_status(st), 256);
+	assert_int_equal(dep_store_loss(st)->unclean, 0);
+	assert_int_equal(dep_store_loss(st)->dropped_chunks, 5);
+	assert_true(dep_store_loss(st)->dropped_bytes == 1ull << 62);
+	dep_store_fragments(st, &count, &code, &desc);
+	assert_int_equal(count, s.nfrags);
+	assert_int_equal(desc, s.desc_size);
+	dep_store_close(st);
+	scratch_remove(dir);
+	stream_free(&s);
+}
+
+/* Each file cut at every byte: what is whole must still come out. */
+static void torn_at_every_byte(void **state)
+{
+	static const char *const names[] = { "segments.000", "fragments" };
+	const struct dep_segment *g;
+	struct dep_segment seg[CHUNKS];
+	struct dep_loss loss;
+	struct dep_writer *w;
+	struct dep_store *st;
+	struct stream s;
+	char dir[128];
+	size_t size, at, i, whole;
+	int good, last = CHUNKS;
+	u8 *data;
+	u32 k;
+
+	(void)state;
+	make_stream(&s);
+	scratch_name(dir, sizeof(dir));
+	write_store(dir, &w, &s);
+	assert_int_equal(dep_store_open(&st, dir), 0);
+	assert_int_equal(dep_store_segments(st, &g), CHUNKS);
+	memcpy(seg, g, sizeof(seg));
+	dep_store_close(st);
+	for (k = 0; k < 2; k++) {
+		data = slurp(dir, names[k], &size);
+		for (at = size; at-- > 0;) {
+			spew(dir, names[k], data, at);
+			good = recover_what_is_there(dir, &loss);
+			assert_true(good <= last);
+			if (k) {
+				/* Without its descriptors nothing can be recovered. */
+				assert_true(at >= 16 ? good >= 0 : good == -1);
+				last = good > 0 ? last : 0;
+				continue;
+			}
+			for (i = 0, whole = 0; i < CHUNKS; i++)
+				whole += seg[i].offset + seg[i].stored_bytes <= at + 7;
+			assert_true(good == (int)whole || good == (int)whole - 1);
+			assert_int_equal(loss.unclean, 1);
+		}
+		spew(dir, names[k], data, size);
+		assert_int_equal(recover_what_is_there(dir, &loss), CHUNKS);
+		free(data);
+	}
+	dep_writer_close(w, NULL, 0);
+	scratch_remove(dir);
+	stream_free(&s);
+}
+
+/* Any byte changed: its own segment or frame is lost at most. */
+static void corrupted_bytes(void **state)
+{
+	struct dep_loss loss;
+	struct dep_writer *w;
+	struct stream s;
+	char dir[128];
+	size_t size, at;
+	u8 *data;
+
+	(void)state;
+	make_stream(&s);
+	scratch_name(dir, sizeof(dir));
+	write_store(dir, &w, &s);
+	assert_int_equal(dep_writer_close(w, NULL, 0), 0);
+	data = slurp(dir, "segments.000", &size);
+	for (at = 16; at < size; at++) {
+		data[at] ^= 0x41;
+		spew(dir, "segments.000", data, size);
+		assert_true(recover_what_is_there(dir, &loss) >= CHUNKS - 1);
+		data[at] ^= 0x41;
+	}
+	spew(dir, "segments.000", data, size);
+	free(data);
+	data = slurp(dir, "fragments", &size);
+	for (at = 0; at < size; at += 3) {
+		data[at] ^= 0x41;
+		spew(dir, "fragments", data, size);
+		recover_what_is_there(dir, &loss);
+		data[at] ^= 0x41;
+	}
+	free(data);
+	scratch_remove(dir);
+	stream_free(&s);
+}
+
+static int count_rows(const char *dir, const char *table)
+{
+	char path[256], sql[128];
+	sqlite3_stmt *st;
+	sqlite3 *db;
+	int n = -1;
+
+	snprintf(path, sizeof(path), "%s/catalog.db", dir);
+	assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL), 0);
+	snprintf(sql, sizeof(sql), "SELECT count(*) FROM %s", table);
+	if (!sqlite3_prepare_v2(db, sql, -1, &st, NULL) && sqlite3_step(st) == SQLITE_ROW)
+		n = sqlite3_column_int(st, 0);
+	sqlite3_finalize(st);
+	sqlite3_close(db);
+	return n;
+}
+
+static void catalog(void **state)
+{
+	struct dep_loss loss;
+	struct dep_writer *w;
+	struct stream s;
+	char dir[128], path[160];
+	sqlite3 *db;
+	int i;
+
+	(void)state;
+	make_stream(&s);
+	scratch_name(dir, sizeof(dir));
+	snprintf(path, sizeof(path), "%s/catalog.db", dir);
+	write_store(dir, &w, &s);
+	assert_int_equal(dep_writer_close(w, NULL, 0), 0);
+	for (i = 0; i < 3; i++) {
+		assert_int_equal(count_rows(dir, "segments"), CHUNKS);
+		assert_int_equal(count_rows(dir, "processes"), 2);
+		assert_int_equal(count_rows(dir, "threads"), 1);
+		assert_int_equal(count_rows(dir, "notes"), 1);
+		assert_int_equal(count_rows(dir, "loss"), 1);
+		/* Without one, then over one that is no database. */
+		if (i == 0)
+			unlink(path);
+		else
+			spew(dir, "catalog.db", (const u8 *)"garbage, not SQLite at all", 26);
+		assert_int_equal(recover_what_is_there(dir, &loss), CHUNKS);
+		assert_int_equal(dep_store_rebuild(dir), 0);
+	}
+	/* An analyzer's table survives. */
+	assert_int_equal(sqlite3_open(path, &db), 0);
+	sqlite3_exec(db, "CREATE TABLE races(pc); INSERT INTO races VALUES(1)", 0, 0, 0);
+	sqlite3_close(db);
+	assert_int_equal(dep_store_rebuild(dir), 0);
+	assert_int_equal(count_rows(dir, "races"), 1);
+	scratch_remove(dir);
+	stream_free(&s);
+}
+
+static void without_manifest(void **state)
+{
+	struct dep_loss loss;
+	struct dep_writer *w;
+	struct stream s;
+	char dir[128], path[160];
+
+	(void)state;
+	make_stream(&s);
+	scratch_name(dir, sizeof(dir));
+	write_store(dir, &w, &s);
+	assert_int_equal(dep_writer_close(w, NULL, 0), 0);
+	snprintf(path, sizeof(path), "%s/manifest.json", dir);
+	unlink(path);
+	assert_int_equal(recover_what_is_there(dir, &loss), CHUNKS);
+	spew(dir, "manifest.json", (const u8 *)"{\"format\":", 10);
+	assert_int_equal(recover_what_is_there(dir, &loss), CHUNKS);
+	scratch_remove(dir);
+	stream_free(&s);
+}
+
+/* The disk is full at every size that a store goes through. */
+static void disk_full(void **state)
+{
+	struct rlimit old, lim;
+	struct dep_loss loss;
+	struct dep_writer *w;
+	struct stream s;
+	char dir[128];
+	int good, err;
+	u64 max, lost;
+	size_t i;
+
+	(void)state;
+	make_stream(&s);
+	signal(SIGXFSZ, SIG_IGN);
+	getrlimit(RLIMIT_FSIZE, &old);
+	for (max = 600; max < 6000; max += 52) {
+		scratch_name(dir, sizeof(dir));
+		assert_int_equal(dep_writer_create(&w, dir, &meta, 0), 0);
+		assert_int_equal(dep_writer_descriptors(w, 1, s.desc, s.desc_size), 0);
+		lim = (struct rlimit){ max, old.rlim_max };
+		setrlimit(RLIMIT_FSIZE, &lim);
+		for (i = 0, good = 0, lost = 0; i < s.nchunks; i++) {
+			err = dep_writer_segment(w, 1, &s.chunk[i].c, s.chunk[i].body);
+			good += !err;
+			lost += err ? s.chunk[i].c.fill : 0;
+			assert_true(!err || err == -EFBIG);
+		}
+		setrlimit(RLIMIT_FSIZE, &old);
+		assert_int_equal(recover_what_is_there(dir, &loss), good);
+		assert_int_equal(loss.torn_segments, 0);
+		assert_int_equal(dep_writer_close(w, NULL, 0), 0);
+		assert_int_equal(recover_what_is_there(dir, &loss), good);
+		assert_int_equal(loss.discarded_bytes, lost);
+		scratch_remove(dir);
+	}
+	stream_free(&s);
+}
+
+static void bad_bodies(void **state)
+{
+	struct adept_chunk c;
+	struct dep_loss loss;
+	struct dep_writer *w;
+	struct stream s;
+	char dir[128];
+	u32 fill, at, n;
+	u8 *body;
+
+	(void)state;
+	make_stream(&s);
+	scratch_name(dir, sizeof(dir));
+	assert_int_equal(dep_writer_create(&w, dir, &meta, 0), 0);
+	assert_int_equal(dep_writer_descriptors(w, 1, s.desc, s.desc_size), 0);
+	c = s.chunk[0].c;
+	fill = c.fill;
+	body = calloc(1, fill + 64);
+	memcpy(body, s.chunk[0].body, fill);
+	assert_int_equal(dep_writer_scan(w, body, fill + 64), fill);
+	for (at = 0; at <= fill; at++) {
+		n = dep_writer_scan(w, body, at);
+		assert_true(n <= at && n + ADEPT_MAX_RECORD > at);
+	}
+	/* Zeros behind, and an id that nobody knows. */
+	c.fill = c.tail_at = fill + 64;
+	assert_int_equal(dep_writer_segment(w, 1, &c, body), 0);
+	memset(body + fill, 0xff, 4);
+	c.seq++;
+	assert_int_equal(dep_writer_segment(w, 1, &c, body), 0);
+	/* A tail that makes no sense. */
+	c.seq++;
+	c.tail_at = fill;
+	c.tail.frag = 1u << 31;
+	assert_int_equal(dep_writer_segment(w, 1, &c, body), 0);
+	assert_int_equal(dep_writer_close(w, NULL, 0), 0);
+	assert_int_equal(recover_what_is_there(dir, &loss), 3);
+	assert_int_equal(loss.discarded_bytes, 3 * 64);
+	free(body);
+	scratch_remove(dir);
+	stream_free(&s);
+}
+
+/* One byte of a descriptor changed: refused, or still one that recovery can stand. */
+static void bad_descriptors(void **state)
+{
+	struct adept_desc_frag d;
+	struct dep_loss loss;
+	struct dep_writer *w;
+	struct stream s;
+	size_t at, size, i;
+	int err, refused = 0;
+	char dir[128];
+	u8 *bad;
+	u32 x;
+
+	(void)state;
+	make_stream(&s);
+	bad = malloc(s.desc_size);
+	memcpy(&d, s.desc, sizeof(d));
+	size = d.h.size;
+	for (at = 0; at < 4 * size; at++) {
+		memcpy(bad, s.desc, s.desc_size);
+		bad[at / 4] ^= 1u << (at % 4 * 2);
+		scratch_name(dir, sizeof(dir));
+		assert_int_equal(dep_writer_create(&w, dir, &meta, 0), 0);
+		err = dep_writer_descriptors(w, 1, bad, s.desc_size);
+		assert_true(!err || err == -EBADMSG);
+		refused += !!err;
+		for (i = 0; i < s.nchunks; i++)
+			dep_writer_segment(w, 1, &s.chunk[i].c, s.chunk[i].body);
+		assert_true(dep_writer_close(w, NULL, 0) == 0);
+		recover_what_is_there(dir, &loss);
+		scratch_remove(dir);
+	}
+	assert_true(refused > (int)size / 2);
+	/* The same again: ids seen before.  What is in front of a bad one stays. */
+	scratch_name(dir, sizeof(dir));
+	assert_int_equal(dep_writer_create(&w, dir, &meta, 0), 0);
+	memcpy(bad, s.desc, s.desc_size);
+	bad[size + 4] = 77;
+	assert_int_equal(dep_writer_descriptors(w, 1, bad, s.desc_size), -EBADMSG);
+	assert_int_equal(dep_writer_descriptors(w, 1, s.desc, size), -EBADMSG);
+	assert_int_equal(dep_writer_descriptors(w, 1, s.desc + size, s.desc_size - size), 0);
+	for (x = 1; x < 8; x++)
+		assert_int_equal(dep_writer_descriptors(w, 1, s.desc, x), -EBADMSG);
+	assert_int_equal(dep_writer_close(w, NULL, 0), 0);
+	scratch_remove(dir);
+	free(bad);
+	stream_free(&s);
+}
+
+static void put_map(struct dep_writer *w, u32 process, u64 start, u64 end, u64 time,
+		    const char *path)
+{
+	struct {
+		struct adept_desc_map m;
+		char path[64];
+	} d = { .m = { .h = { sizeof(d), ADEPT_DESC_MAP }, .start = start, .end = end,
+		       .offset = 0x1000, .time_ns = time } };
+	struct stat st;
+
+	snprintf(d.path, sizeof(d.path), "%s", path);
+	if (!stat(path, &st)) {
+		d.m.dev = st.st_dev;
+		d.m.inode = st.st_ino;
+	}
+	assert_int_equal(dep_writer_descriptors(w, process, &d, sizeof(d)), 0);
+}
+
+static void modules(void **state)
+{
+	struct adept_desc_unmap un = { .h = { sizeof(un), ADEPT_DESC_UNMAP },
+				       .start = 0x12000, .end = 0x13000, .time_ns = 30 };
+	struct dep_process p = { .serial = 1, .pid = 1, .start_ns = 1 };
+	struct dep_process child = { .serial = 2, .pid = 2, .parent = 1,
+				     .cause = ADEPT_BY_FORK, .start_ns = 25 };
+	const struct dep_module *m;
+	struct dep_writer *w;
+	struct dep_store *s;
+	char dir[128];
+
+	(void)state;
+	scratch_name(dir, sizeof(dir));
+	assert_int_equal(dep_writer_create(&w, dir, &meta, 0), 0);
+	dep_writer_process(w, &p);
+	put_map(w, 1, 0x10000, 0x14000, 10, "/bin/sh");
+	put_map(w, 1, 0x10000, 0x14000, 11, "/bin/sh");	/* nothing new */
+	dep_writer_process(w, &child);
+	assert_int_equal(dep_writer_descriptors(w, 1, &un, sizeof(un)), 0);
+	put_map(w, 1, 0x13000, 0x15000, 40, "/nonexistent");
+	assert_int_equal(dep_writer_close(w, NULL, 0), 0);
+	assert_int_equal(dep_store_open(&s, dir), 0);
+	assert_int_equal(dep_store_modules(s, &m), 5);
+	assert_true(m[0].start == 0x10000 && m[0].end == 0x14000 && m[0].to_ns == 30);
+	assert_int_equal(strlen(m[0].build_id), 40);
+	assert_true(m[1].process == 2 && m[1].from_ns == 25 && m[1].to_ns == 0);
+	assert_true(m[2].start == 0x10000 && m[2].end == 0x12000 && m[2].offset == 0x1000);
+	assert_true(m[3].start == 0x13000 && m[3].end == 0x14000 && m[3].offset == 0x4000);
+	assert_true(m[3].to_ns == 40 && m[4].start == 0x13000 && !m[4].build_id[0]);
+	dep_store_close(s);
+	scratch_remove(dir);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(round_trip),
+		cmocka_unit_test(torn_at_every_byte),
+		cmocka_unit_test(corrupted_bytes),
+		cmocka_unit_test(catalog),
+		cmocka_unit_test(without_manifest),
+		cmocka_unit_test(disk_full),
+		cmocka_unit_test(bad_bodies),
+		cmocka_unit_test(bad_descriptors),
+		cmocka_unit_test(modules),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
