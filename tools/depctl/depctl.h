@@ -10,7 +10,9 @@
 #include <dep/recover.h>
 #include <dep/store.h>
 
-#define DEPCTL_VERSION "0.1"
+#ifndef ADEPT_VERSION	/* the Makefile's */
+#define ADEPT_VERSION "0"
+#endif
 
 /* Exit status: 0 done, EXIT_FAILURE (1) something failed or is lost, EXIT_USAGE. */
 #define EXIT_USAGE 2
