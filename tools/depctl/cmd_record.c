@@ -251,6 +251,7 @@ static int finish(struct record *r)
 	if (r->child.native)
 		r->loss.native_images++;
 	if (r->writer) {
+		r->result.stored_bytes = dep_writer_bytes(r->writer);
 		ret = dep_writer_close(r->writer, &r->loss, r->status);
 		if (ret && !r->result.failed)
 			warn("the store %s could not be completed: %s; it can be read as far as it "
