@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -157,11 +158,12 @@ void dep_collector_status(struct dep_collector *c, struct dep_collect_status *st
 		.threads = c->nthreads_seen,
 		.live_processes = c->nopen,
 		.stored_bytes = dep_queue_stored(c->queue),
-		.raw_bytes = c->raw_bytes,
+		.raw_bytes = c->raw_bytes + dep_queue_scanned(c->queue),
 		.null_bytes = c->null_bytes,
 		.stopped = dep_queue_stopped(c->queue),
 		.failed = dep_queue_failed(c->queue),
 	};
+	snprintf(st->error, sizeof(st->error), "%s", dep_queue_error(c->queue));
 }
 
 /* Programs that outlive the recording: they discard from now on, and wait for nobody. */
@@ -179,7 +181,8 @@ static void abandon(struct dep_collector *c)
 			c->ops.end(c->ops.arg, c->s, i);
 }
 
-void dep_collector_finish(struct dep_collector *c, struct dep_loss *loss)
+void dep_collector_finish(struct dep_collector *c, struct dep_loss *loss,
+			  struct dep_collect_status *status)
 {
 	u32 i, lost;
 
@@ -199,6 +202,8 @@ void dep_collector_finish(struct dep_collector *c, struct dep_loss *loss)
 	lost = load(&c->s->map->lost_procs);
 	loss->lost_processes += lost;
 
+	if (status)
+		dep_collector_status(c, status);
 	dep_queue_free(c->queue);
 	free(c->serials);
 	free(c->used);

@@ -101,7 +101,8 @@ struct dep_collect_status {
 	u64 raw_bytes;		/* consumed from rings */
 	u64 null_bytes;		/* counted by ended threads and not kept */
 	bool stopped;		/* records no more */
-	bool failed;		/* because the store failed; see dep_collector_error() */
+	bool failed;		/* because the store failed.. */
+	char error[512];	/* ..with this message */
 };
 
 struct dep_collector;
@@ -149,7 +150,9 @@ const char *dep_collector_error(const struct dep_collector *c);
 /**
  * dep_collector_finish() - abandon what still lives, store everything taken, free @c
  * @loss: receives what is known not to be in the store, for dep_writer_close()
+ * @status: may be NULL; receives the final state
  */
-void dep_collector_finish(struct dep_collector *c, struct dep_loss *loss);
+void dep_collector_finish(struct dep_collector *c, struct dep_loss *loss,
+			  struct dep_collect_status *status);
 
 #endif

@@ -66,7 +66,7 @@ static void end(struct fixture *f)
 static void run(struct fixture *f, pid_t child)
 {
 	assert_int_equal(dep_collector_run(f->c, child, &f->status, NULL, NULL), 0);
-	dep_collector_finish(f->c, &f->loss);
+	dep_collector_finish(f->c, &f->loss, NULL);
 }
 
 static void write_records(struct fake_process *p, u64 *progress, u32 n, u32 describe_every)
@@ -257,7 +257,7 @@ static void test_stop(void **state)
 			assert_string_equal(dep_collector_error(f.c), dep_error());
 		else
 			assert_string_equal(dep_collector_error(f.c), "");
-		dep_collector_finish(f.c, &f.loss);
+		dep_collector_finish(f.c, &f.loss, NULL);
 		check(&f);
 		assert_int_equal(WEXITSTATUS(f.status), 3);
 		assert_int_equal(f.w->records * FAKE_RECORD + f.loss.discarded_bytes,
@@ -379,7 +379,7 @@ static void test_abandon(void **state)
 		_exit(9);
 	}
 	assert_int_equal(dep_collector_run(f.c, pid, &f.status, give_up, &f), 5);
-	dep_collector_finish(f.c, &f.loss);
+	dep_collector_finish(f.c, &f.loss, NULL);
 	check(&f);
 	assert_int_equal(f.s.map->abandoned, 1);
 	assert_int_equal(waitpid(pid, &f.status, 0), pid);
