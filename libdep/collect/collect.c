@@ -16,6 +16,7 @@
 #include "private.h"
 
 #define WAIT_NS		15000000l	/* to look after processes */
+#define LEAVE_NS	10000000000ull
 #define WAIT_EXEC_NS	1000000l	/* while an execve is under way */
 
 int dep_collector_create(struct dep_collector **out, struct dep_session *s, struct dep_writer *w,
@@ -166,6 +167,28 @@ void dep_collector_status(struct dep_collector *c, struct dep_collect_status *st
 	snprintf(st->error, sizeof(st->error), "%s", dep_queue_error(c->queue));
 }
 
+/*
+ * The last pass over programs that go on: what they have written up to now is taken
+ * with the chunk they are filling, for up to 10 seconds if the store is slow.  They
+ * are not told to stop before: they would begin to write over that chunk.
+ */
+static void take_leave(struct dep_collector *c)
+{
+	const struct timespec pause = { .tv_nsec = 2000000 };
+	u64 until = now_ns() + LEAVE_NS;
+	bool did;
+
+	dep_collector_note(c, "%u processes outlived the recording", c->nopen);
+	do {
+		dep_procs_poll(c);
+		dep_threads_snapshot(c);
+		if (dep_procs_drain(c, &did) && dep_threads_leave(c))
+			return;
+		nanosleep(&pause, NULL);
+	} while (now_ns() < until);
+	dep_collector_note(c, "the store was too slow to take what they had written last");
+}
+
 /* Programs that outlive the recording: they discard from now on, and wait for nobody. */
 static void abandon(struct dep_collector *c)
 {
@@ -184,12 +207,10 @@ static void abandon(struct dep_collector *c)
 void dep_collector_finish(struct dep_collector *c, struct dep_loss *loss,
 			  struct dep_collect_status *status)
 {
-	u32 i, lost;
+	u32 lost;
 
-	/* Take what is there, as far as the queue lets us, but never for ever. */
-	for (i = 0; c->nopen && i < 64; i++)
-		if (!pass(c))
-			break;
+	if (c->nopen)
+		take_leave(c);
 	abandon(c);
 	dep_procs_close(c);
 	dep_queue_finish(c->queue);

@@ -140,8 +140,11 @@ static void begin_chunk(struct fake_thread *t)
 	t->at = dep_session_chunk(s, t->slot, i);
 	t->end = t->at + s->layout.chunk_size;
 	/* The collector gives chunks back zeroed. */
-	if (*(u64 *)t->at || *(u64 *)(t->end - 8))
-		abort();
+	if (*(u64 *)t->at || *(u64 *)(t->end - 8)) {
+		if (!s->map->abandoned && !s->map->stop)
+			abort();
+		memset(t->at, 0, s->layout.chunk_size);
+	}
 }
 
 int fake_thread_begin(struct fake_thread *t, struct fake_process *p)
@@ -248,5 +251,35 @@ void fake_thread_end(struct fake_thread *t)
 		__atomic_store_n(&sh->head, sh->head + 1, __ATOMIC_RELEASE);
 	}
 	__atomic_store_n(&sh->state, ADEPT_SLOT_ENDED, __ATOMIC_RELEASE);
+	fake_ring_doorbell(s);
+}
+
+void fake_scribble(struct dep_session *s, unsigned int *r)
+{
+	u64 tables = s->layout.desc_off, at;
+	u8 *base = (u8 *)s->map;
+	u32 v;
+	int i;
+
+	for (i = 0; i < 200; i++) {
+		/* The low slots, as a rule: that is where the collector looks closely. */
+		switch (rand_r(r) % 4) {
+		case 0:
+			at = rand_r(r) % tables;
+			break;
+		case 1:
+			at = s->layout.proc_off + rand_r(r) % (4 * sizeof(struct adept_proc));
+			break;
+		case 2:
+			at = s->layout.thread_off + rand_r(r) % (4 * sizeof(struct adept_thread));
+			break;
+		default:
+			at = s->layout.desc_off + rand_r(r) % 4096;
+			break;
+		}
+		at &= ~3ull;
+		v = rand_r(r) % 3 ? (u32)rand_r(r) % 20 : (u32)rand_r(r) * 2654435761u;
+		__atomic_store_n((u32 *)(base + at), v, __ATOMIC_RELAXED);
+	}
 	fake_ring_doorbell(s);
 }

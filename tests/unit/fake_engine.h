@@ -37,6 +37,8 @@ int fake_thread_begin(struct fake_thread *t, struct fake_process *p);
 void fake_record(struct fake_thread *t);
 void fake_publish(struct fake_thread *t);
 void fake_thread_end(struct fake_thread *t);
+/** fake_scribble() - write garbage into the tables, with the random state @r */
+void fake_scribble(struct dep_session *s, unsigned int *r);
 void fake_ring_doorbell(struct dep_session *s);
 
 #endif
