@@ -99,7 +99,7 @@ static inline u64 now_ns(void)
  */
 bool dep_serial_take(struct dep_collector *c, u32 serial);
 
-/** dep_table_seek() - next byte at or behind @off with memory (SEEK_DATA) or without; @end if none */
+/** dep_table_seek() - next byte from @off on with memory (SEEK_DATA) or without; @end if none */
 u64 dep_table_seek(struct dep_collector *c, u64 off, u64 end, int whence);
 
 /** dep_punch() - give back the memory of a range; it reads as zero from then on */
