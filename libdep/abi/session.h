@@ -177,7 +177,7 @@ struct adept_thread {
 	u32 head;		/* by the thread */
 	u32 tail;		/* futex, by the collector */
 	u32 tail_waits;		/* the thread sleeps on tail */
-	u32 pad;
+	u32 discarding;		/* 1: what chunk head holds is not to be kept (null, stop) */
 	u64 null_bytes;		/* ADEPT_S_NULL and after stop: bytes counted and discarded */
 	u64 flushes;
 	u64 start_ns;

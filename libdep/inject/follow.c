@@ -50,12 +50,12 @@ static int check_request(const struct dep_follow *f, const struct dep_target *t,
 	char path[64];
 
 	if (f->pid <= 0 || f->tid <= 0 || f->pid == getpid())
-		return dep_fail(why, EINVAL, "Slot %u asks for an impossible execve.", f->slot);
+		return dep_explain(why, EINVAL, "Slot %u asks for an impossible execve.", f->slot);
 	snprintf(path, sizeof(path), "/proc/%d/task/%d", f->pid, f->tid);
 	if (access(path, F_OK))
-		return dep_fail(why, ESRCH, "Process %d has no thread %d.", f->pid, f->tid);
+		return dep_explain(why, ESRCH, "Process %d has no thread %d.", f->pid, f->tid);
 	if (dep_space_has_file(f->pid, t->dev, t->ino) != 1)
-		return dep_fail(why, EPERM, "Process %d does not belong to this session.", f->pid);
+		return dep_explain(why, EPERM, "Process %d does not belong to this session.", f->pid);
 	return 0;
 }
 
@@ -67,7 +67,7 @@ int dep_follow_exec_begin(struct dep_follow *f, const struct dep_target *t, u32 
 
 	memset(f, 0, sizeof(*f));
 	if (slot >= t->nprocs)
-		return dep_fail(why, EINVAL, "There is no process slot %u.", slot);
+		return dep_explain(why, EINVAL, "There is no process slot %u.", slot);
 	p = dep_slot(t, slot);
 	f->slot = slot;
 	f->pid = (pid_t)__atomic_load_n(&p->pid, __ATOMIC_RELAXED);
@@ -75,7 +75,7 @@ int dep_follow_exec_begin(struct dep_follow *f, const struct dep_target *t, u32 
 	f->serial = __atomic_load_n(&p->serial, __ATOMIC_RELAXED);
 	err = check_request(f, t, why);
 	if (!err && ptrace(PTRACE_SEIZE, f->tid, NULL, PTRACE_O_TRACEEXEC))
-		err = dep_fail(why, errno, "Thread %d cannot be traced: %m.", f->tid);
+		err = dep_explain(why, errno, "Thread %d cannot be traced: %m.", f->tid);
 	if (err) {
 		answer(t, slot, ADEPT_EXEC_REQUEST, ADEPT_EXEC_NATIVE);
 		return err;
@@ -170,7 +170,7 @@ int dep_follow_exec_poll(struct dep_follow *f, const struct dep_target *t,
 		if (stop == DEP_STOP_NONE)
 			break;
 		if (stop < 0) {
-			dep_fail(why, -stop, "Process %d is gone.", f->pid);
+			dep_explain(why, -stop, "Process %d is gone.", f->pid);
 			return DEP_FOLLOW_DEAD;
 		}
 		event = handle_stop(f, t, tid, stop, sig, out, why);

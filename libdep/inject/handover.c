@@ -145,13 +145,13 @@ s64 dep_handover(struct dep_remote *r, const struct dep_target *t, u64 *probe,
 	page = dep_remote_call(r, SYS_mmap, 0, ADEPT_PAGE, PROT_READ | PROT_WRITE,
 			       MAP_PRIVATE | MAP_ANONYMOUS, -1ull, 0);
 	if (is_error(page))
-		return dep_fail(why, (int)-page, "Process %d cannot map memory: %s.", r->pid,
+		return dep_explain(why, (int)-page, "Process %d cannot map memory: %s.", r->pid,
 				strerror((int)-page));
 	*probe = (u64)page;
 	err = by_name(r, t, *probe);
 	fd = is_error(err) ? by_socket(r, t, *probe) : err;
 	if (is_error(fd))
-		dep_fail(why, (int)-fd,
+		dep_explain(why, (int)-fd,
 			 "Process %d cannot get the session file: by name: %s; by socket: %s.",
 			 r->pid, strerror((int)-err), strerror((int)-fd));
 	dep_remote_call(r, SYS_munmap, *probe, ADEPT_PAGE, 0, 0, 0, 0);

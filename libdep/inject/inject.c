@@ -40,12 +40,12 @@ static int write_blob(pid_t pid, const struct dep_target *t, const struct adept_
 	int err;
 
 	if (!image)
-		return dep_fail(why, ENOMEM, "No memory.");
+		return dep_explain(why, ENOMEM, "No memory.");
 	memcpy(image, t->blob, t->blob_len);
 	memcpy(image, b, sizeof(*b));
 	err = dep_remote_write(pid, b->blob, image, t->blob_len);
 	free(image);
-	return err ? dep_fail(why, -err, "The engine cannot be written to process %d: %s.", pid,
+	return err ? dep_explain(why, -err, "The engine cannot be written to process %d: %s.", pid,
 			      strerror(-err)) : 0;
 }
 
@@ -87,7 +87,7 @@ static int start_engine(struct dep_remote *r, const struct dep_target *t,
 	err = dep_remote_end(r, &regs);
 	if (!err && ptrace(PTRACE_DETACH, r->pid, NULL, NULL))
 		err = -errno;
-	return err ? dep_fail(why, -err, "Process %d cannot be let go: %s.", r->pid,
+	return err ? dep_explain(why, -err, "Process %d cannot be let go: %s.", r->pid,
 			      strerror(-err)) : 0;
 }
 

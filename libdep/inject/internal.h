@@ -14,7 +14,7 @@
 /* error.c: set the sentence, return -err.  (format/ has a dep_fail() too.) */
 #define dep_fail dep_inject_fail
 __attribute__((format(printf, 3, 4)))
-int dep_fail(struct dep_why *why, int err, const char *fmt, ...);
+int dep_explain(struct dep_why *why, int err, const char *fmt, ...);
 
 /* ---- space.c: an address space as /proc shows it ---- */
 

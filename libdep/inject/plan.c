@@ -115,7 +115,7 @@ static int map_failed(const struct dep_plan *p, int err, const char *what, struc
 		hint = " (is there a limit on its address space, ulimit -v?)";
 	else if (err == -EACCES || err == -EPERM)
 		hint = " (a security policy may forbid writable and executable memory)";
-	return dep_fail(why, -err, "Process %d: no memory for %s: %s%s.", p->r->pid, what,
+	return dep_explain(why, -err, "Process %d: no memory for %s: %s%s.", p->r->pid, what,
 			strerror(-err), hint);
 }
 

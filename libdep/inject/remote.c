@@ -106,7 +106,7 @@ int dep_remote_begin(struct dep_remote *r, pid_t pid, struct dep_why *why)
 	r->pid = pid;
 	err = is_32bit(pid);
 	if (err > 0)
-		return dep_fail(why, ENOTSUP,
+		return dep_explain(why, ENOTSUP,
 				"Process %d runs a 32-bit program; only 64-bit ones can be recorded.",
 				pid);
 	if (err < 0)
@@ -126,7 +126,7 @@ int dep_remote_begin(struct dep_remote *r, pid_t pid, struct dep_why *why)
 		return 0;
 	dep_remote_end(r, NULL);
 fail:
-	return dep_fail(why, -err, "Process %d cannot be controlled: %s.", pid, strerror(-err));
+	return dep_explain(why, -err, "Process %d cannot be controlled: %s.", pid, strerror(-err));
 }
 
 /* Only bytes count: whatever instruction they belong to, jumping there is a syscall. */
@@ -189,7 +189,7 @@ int dep_remote_find_syscall(struct dep_remote *r, const struct dep_space *s, boo
 	r->insn = r->regs.rip;
 	return 0;
 fail:
-	return dep_fail(why, errno, "The memory of process %d cannot be accessed: %m.", r->pid);
+	return dep_explain(why, errno, "The memory of process %d cannot be accessed: %m.", r->pid);
 }
 
 /**

@@ -57,11 +57,11 @@ int dep_target_init(struct dep_target *t, struct adept_session *session, int fd,
 	t->desc_size = session->desc_size;
 	t->nprocs = session->nprocs;
 	if (!header_is_sane(t, session))
-		return dep_fail(why, EINVAL, "The session file's header makes no sense.");
+		return dep_explain(why, EINVAL, "The session file's header makes no sense.");
 	if (fstat(fd, &st))
-		return dep_fail(why, errno, "The session file cannot be used: %m.");
+		return dep_explain(why, errno, "The session file cannot be used: %m.");
 	if ((u64)st.st_size < t->file_size)
-		return dep_fail(why, EINVAL, "The session file is shorter than its header says.");
+		return dep_explain(why, EINVAL, "The session file is shorter than its header says.");
 	t->dev = st.st_dev;
 	t->ino = st.st_ino;
 
@@ -69,10 +69,10 @@ int dep_target_init(struct dep_target *t, struct adept_session *session, int fd,
 	t->blob_len = (u64)(adept_blob_end - adept_blob);
 	t->blob_mem = page_up(adept_blob_memsize);
 	if (t->blob_len < sizeof(struct adept_boot) + sizeof(u64) || t->blob_mem < t->blob_len)
-		return dep_fail(why, EINVAL, "The engine's image is damaged.");
+		return dep_explain(why, EINVAL, "The engine's image is damaged.");
 	memcpy(&t->blob_entry, t->blob + sizeof(struct adept_boot), sizeof(u64));
 	if (t->blob_entry >= t->blob_len)
-		return dep_fail(why, EINVAL, "The engine's image has no entry point.");
+		return dep_explain(why, EINVAL, "The engine's image has no entry point.");
 	return 0;
 }
 
@@ -94,7 +94,7 @@ int dep_slot_claim(const struct dep_target *t, u32 *slot, struct dep_why *why)
 		}
 	}
 	__atomic_add_fetch(&t->session->lost_procs, 1, __ATOMIC_RELAXED);
-	return dep_fail(why, EAGAIN, "All %u process slots of the session are in use.",
+	return dep_explain(why, EAGAIN, "All %u process slots of the session are in use.",
 			t->nprocs);
 }
 

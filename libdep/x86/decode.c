@@ -4,29 +4,15 @@
  *
  * Compiled into the blob, so: no libc, no vector registers, no relocations.
  */
-#include "decode.h"
-#include "row.h"
+#include "cursor.h"
 #include "x86tab.h"
 
-#define likely(x)	__builtin_expect(!!(x), 1)
 #define unlikely(x)	__builtin_expect(!!(x), 0)
 
 #define MAX_LEN		15
 
-/* What has been read so far. */
-struct cursor {
-	const u8 *code;
-	unsigned int pos, limit;
-	u8 rep;		/* 0, 1 = F3, 2 = F2: the last one */
-	u8 p66;
-	u8 r, x, b, w;	/* extension bits, not inverted */
-	u8 r2, vvvv, z, bc;
-	u8 top;		/* enum x86_top + map */
-	u8 seg;		/* enum x86_seg */
-};
-
 /* -1 = needs more bytes, 0 = longer than any instruction may be */
-static int ran_out(const struct cursor *c)
+static int ran_out(const struct x86_cursor *c)
 {
 	return c->limit >= MAX_LEN ? 0 : -1;
 }
@@ -54,7 +40,7 @@ static inline s64 fetch(const u8 *p, unsigned int len)
  *
  * Return: 1 with c->pos at the first byte of the opcode, else as x86_decode().
  */
-static int prefixes(struct x86_insn *in, struct cursor *c)
+static int prefixes(struct x86_insn *in, struct x86_cursor *c)
 {
 	for (; c->pos < c->limit; c->pos++) {
 		u8 byte = c->code[c->pos];
@@ -97,7 +83,7 @@ static int prefixes(struct x86_insn *in, struct cursor *c)
 	return ran_out(c);
 }
 
-static int vex(struct x86_insn *in, struct cursor *c, u8 first)
+static int vex(struct x86_insn *in, struct x86_cursor *c, u8 first)
 {
 	const u8 *p = c->code + c->pos;
 	unsigned int payload;
@@ -138,7 +124,7 @@ static int vex(struct x86_insn *in, struct cursor *c, u8 first)
 	return 1;
 }
 
-static int evex(struct x86_insn *in, struct cursor *c)
+static int evex(struct x86_insn *in, struct x86_cursor *c)
 {
 	const u8 *p = c->code + c->pos;
 
@@ -168,7 +154,7 @@ static int evex(struct x86_insn *in, struct cursor *c)
 }
 
 /* Read all up to and with the opcode. */
-static int opcode(struct x86_insn *in, struct cursor *c)
+static int opcode(struct x86_insn *in, struct x86_cursor *c)
 {
 	u8 byte = c->code[c->pos];
 	int ret;
@@ -210,7 +196,7 @@ static int opcode(struct x86_insn *in, struct cursor *c)
 	return 1;
 }
 
-static const struct x86_row *find_row(const struct x86_insn *in, const struct cursor *c)
+static const struct x86_row *find_row(const struct x86_insn *in, const struct x86_cursor *c)
 {
 	unsigned int e = x86_top[c->top * 256 + in->opcode];
 	u8 dim[X86_NDIM];
@@ -235,7 +221,7 @@ static const struct x86_row *find_row(const struct x86_insn *in, const struct cu
 }
 
 /* Read SIB and displacement. */
-static int address(struct x86_insn *in, struct cursor *c, const struct x86_row *row)
+static int address(struct x86_insn *in, struct x86_cursor *c, const struct x86_row *row)
 {
 	unsigned int mod = in->modrm >> 6, rm = in->modrm & 7, base, index;
 
@@ -275,7 +261,7 @@ static int address(struct x86_insn *in, struct cursor *c, const struct x86_row *
 	return 1;
 }
 
-static int immediate(struct x86_insn *in, struct cursor *c, const struct x86_row *row)
+static int immediate(struct x86_insn *in, struct x86_cursor *c, const struct x86_row *row)
 {
 	unsigned int len = row->imm_len;
 	const u8 *p = c->code + c->pos;
@@ -303,7 +289,7 @@ static int immediate(struct x86_insn *in, struct cursor *c, const struct x86_row
 	return 1;
 }
 
-static int violates(const struct x86_insn *in, const struct cursor *c, unsigned int cons)
+static int violates(const struct x86_insn *in, const struct x86_cursor *c, unsigned int cons)
 {
 	unsigned int reg = in->modrm >> 3 & 7, rm = in->modrm & 7;
 	int is_mem = in->modrm < 0xc0;
@@ -335,137 +321,16 @@ static int violates(const struct x86_insn *in, const struct cursor *c, unsigned 
 	return 0;
 }
 
-/* Note one field that names a general register. */
-static inline u8 field(struct x86_insn *in, unsigned int bits, unsigned int number)
-{
-	u16 mask;
-
-	bits &= 31;
-	if (!bits)
-		return X86_NONE;
-	if (bits & X86_FB_8 && !in->rex && number - 4 < 4 && in->enc == X86_LEGACY) {
-		number -= 4;
-		in->attr |= X86_A_HIGH8;
-	}
-	number &= 15;
-	mask = X86_BIT(number);
-	if (bits & X86_FB_R)
-		in->gpr_read |= mask;
-	if (bits & X86_FB_W)
-		in->gpr_write |= mask;
-	if (bits & X86_FB_FULL)
-		in->gpr_full |= mask;
-	return number;
-}
-
-static void registers(struct x86_insn *in, const struct cursor *c, const struct x86_row *row)
-{
-	const struct x86_implicit *impl = &x86_implicits[row->implicit];
-	u32 f = row->fields;
-
-	in->gpr_read = impl->read;
-	in->gpr_write = impl->write;
-	in->gpr_full = impl->full;
-	if (f & X86_RF_MODRM) {
-		in->f_reg = field(in, f >> X86_FB_SHIFT(X86_FLD_REG),
-				  (in->modrm >> 3 & 7) | c->r << 3);
-		in->f_rm = field(in, f >> X86_FB_SHIFT(X86_FLD_RM), (in->modrm & 7) | c->b << 3);
-		if (in->enc != X86_LEGACY)
-			in->f_vvvv = field(in, f >> X86_FB_SHIFT(X86_FLD_VVVV), c->vvvv);
-	} else {
-		in->f_opc = field(in, f >> X86_FB_SHIFT(X86_FLD_OPC),
-				  (in->opcode & 7) | c->b << 3);
-	}
-}
-
-static void one_mem(struct x86_insn *in, const struct cursor *c, const struct x86_row *row,
-		    const struct x86_mt_entry *t)
-{
-	struct x86_mem *m = &in->mem[in->nmem++];
-	u16 addr = 0;
-
-	m->rw = t->rw;
-	m->size = t->size;
-	m->base = X86_NONE;
-	m->index = X86_NONE;
-	m->scale = 1;
-	m->disp = 0;
-	m->flags = in->attr & X86_A_ADDR32 ? X86_M_ADDR32 : 0;
-	m->seg = c->seg;
-	switch (t->what) {
-	case X86_MT_VSIB:
-		m->flags |= X86_M_VSIB;
-		/* fall through */
-	case X86_MT_MODRM:
-		m->base = in->base;
-		m->index = in->index;
-		if (in->index != X86_NONE)
-			m->scale = 1 << (in->sib >> 6);
-		m->disp = in->disp;
-		if (row->fields & X86_RF_BITOFF) {
-			m->flags |= X86_M_BITOFF;
-			addr |= X86_BIT(in->f_reg);
-		}
-		if (row->fields & X86_RF_POPMEM && in->base == X86_RSP)
-			m->disp += in->opsize;
-		if (t->what == X86_MT_VSIB)
-			in->vsib_elem = in->opcode & 1 ? 8 : 4;
-		else if (m->index != X86_NONE)
-			addr |= X86_BIT(m->index);
-		if (m->base < 16)
-			addr |= X86_BIT(m->base);
-		break;
-	case X86_MT_PUSH:
-	case X86_MT_POP:
-		m->base = X86_RSP;
-		m->disp = t->what == X86_MT_PUSH ? -(s64)t->size : 0;
-		m->flags = 0;
-		m->seg = X86_SEG_NONE;
-		addr = X86_BIT(X86_RSP);
-		break;
-	case X86_MT_RBP:
-		m->base = X86_RBP;
-		m->flags = 0;
-		m->seg = X86_SEG_NONE;
-		addr = X86_BIT(X86_RBP);
-		break;
-	case X86_MT_RDI:
-		m->seg = X86_SEG_NONE;
-		m->base = X86_RDI;
-		m->flags |= X86_M_STRING;
-		addr = X86_BIT(X86_RDI);
-		break;
-	case X86_MT_RSI:
-		m->base = X86_RSI;
-		m->flags |= X86_M_STRING;
-		addr = X86_BIT(X86_RSI);
-		break;
-	case X86_MT_MASKMOV:
-		m->base = X86_RDI;
-		addr = X86_BIT(X86_RDI);
-		break;
-	case X86_MT_XLAT:
-		m->base = X86_RBX;
-		m->flags |= X86_M_XLAT;
-		addr = X86_BIT(X86_RBX) | X86_BIT(X86_RAX);
-		break;
-	case X86_MT_REGADDR:
-		m->seg = X86_SEG_NONE;
-		m->base = in->f_reg;
-		addr = X86_BIT(in->f_reg);
-		break;
-	default:	/* X86_MT_MOFFS */
-		m->disp = in->imm;
-		in->imm = 0;
-		break;
-	}
-	in->gpr_addr |= addr;
-	in->gpr_read |= addr;
-}
-
 static void clear(struct x86_insn *in)
 {
-	__builtin_memset(in, 0, offsetof(struct x86_insn, mem));
+	enum { HEAD = offsetof(struct x86_insn, mem), PART = 32 };
+	u8 *p = (u8 *)in;
+
+	/* in pieces: gcc makes a slow "rep stos" of one large memset */
+	_Static_assert(HEAD > 2 * PART && HEAD <= 3 * PART, "pieces do not fit");
+	__builtin_memset(p, 0, PART);
+	__builtin_memset(p + PART, 0, PART);
+	__builtin_memset(p + 2 * PART, 0, HEAD - 2 * PART);
 	in->f_reg = X86_NONE;
 	in->f_rm = X86_NONE;
 	in->f_opc = X86_NONE;
@@ -475,10 +340,9 @@ static void clear(struct x86_insn *in)
 }
 
 /* All that follows the opcode. */
-static int operands(struct x86_insn *in, struct cursor *c, const struct x86_row *row)
+static int rest(struct x86_insn *in, struct x86_cursor *c, const struct x86_row *row)
 {
 	u32 f = row->fields;
-	unsigned int i;
 	int ret;
 
 	in->kind = row->kind;
@@ -500,27 +364,14 @@ static int operands(struct x86_insn *in, struct cursor *c, const struct x86_row 
 	    !(x86_now_suffix[(u8)in->imm >> 3] >> (in->imm & 7) & 1))
 		return 0;
 
-	registers(in, c, row);
-	in->flags_read = x86_flagsets[row->flags].read;
-	in->flags_write = x86_flagsets[row->flags].write;
-	in->flags_kill = x86_flagsets[row->flags].kill;
-	in->vreg = (in->modrm >> 3 & 7) | c->r << 3 | c->r2 << 4;
-	in->vvvv = c->vvvv;
-	if (in->kind == X86_STRING && c->rep)
-		in->attr |= c->rep == 1 ? X86_A_REP : X86_A_REPNE;
-	for (i = 0; i < 3 && x86_memlists[row->mem].t[i].what; i++)
-		one_mem(in, c, row, &x86_memlists[row->mem].t[i]);
-	if (in->base < 16)
-		in->gpr_read |= X86_BIT(in->base);
-	if (in->index < 16 && !(f & X86_RF_VSIB))
-		in->gpr_read |= X86_BIT(in->index);
+	x86_operands(in, c, row);
 	in->len = c->pos;
 	return c->pos;
 }
 
 int x86_decode(struct x86_insn *in, const u8 *code, unsigned int avail)
 {
-	struct cursor c = { .code = code, .limit = avail < MAX_LEN ? avail : MAX_LEN };
+	struct x86_cursor c = { .code = code, .limit = avail < MAX_LEN ? avail : MAX_LEN };
 	const struct x86_row *row;
 	unsigned int i;
 	int ret;
@@ -545,30 +396,10 @@ int x86_decode(struct x86_insn *in, const u8 *code, unsigned int avail)
 	ret = 0;
 	if (!row->kind || (in->attr & X86_A_LOCK && !(row->fields & X86_RF_LOCK)))
 		goto fail;
-	ret = operands(in, &c, row);
+	ret = rest(in, &c, row);
 	if (ret > 0)
 		return ret;
 fail:
 	in->kind = X86_INVALID;
 	return ret;
-}
-
-unsigned int x86_enter_refs(const struct x86_insn *in, u64 rsp, u64 rbp,
-			    void (*emit)(void *arg, u64 addr, unsigned int size, int rw),
-			    void *arg)
-{
-	unsigned int level = in->imm >> 16 & 31, n = 0, size = in->opsize, i;
-
-	rsp -= size;	/* mem[0]: rbp */
-	for (i = 1; i < level; i++) {
-		emit(arg, rbp - i * size, size, X86_R);
-		rsp -= size;
-		emit(arg, rsp, size, X86_W);
-		n += 2;
-	}
-	if (level) {
-		emit(arg, rsp - size, size, X86_W);
-		n++;
-	}
-	return n;
 }

@@ -313,7 +313,7 @@ static void map1(struct state *s)
 	case 0xb7:
 	case 0xbe:
 	case 0xbf:
-		if (in->f_rm < 16 && in->pp < 2)	/* F3 0F B8.. are others */
+		if (in->f_rm < 16)
 			extend(s, op < 0xb8 ? X86_D_ZEXT : X86_D_SEXT, size, op_reg(in, size),
 			       op_rm(in, srcsize), srcsize);
 		break;
@@ -366,18 +366,17 @@ u16 x86_derive(const struct x86_insn *in, u64 pc, u16 known, struct x86_dop *ops
 		break;
 	case X86_CALL:
 	case X86_CALL_IND:
-		if (in->pp != 1 || in->rex & 8)	/* AMD and Intel differ with a 66 prefix */
+		if (!(in->attr & X86_A_BRANCH16))
 			add_rsp(&s, -8);
 		break;
 	case X86_RET:
-		if (in->pp != 1 || in->rex & 8)
+		if (!(in->attr & X86_A_BRANCH16))
 			add_rsp(&s, 8 + in->imm);
 		break;
 	case X86_SYSCALL:
-		s.after &= ~(RAX | R11);
 		constant(&s, 8, rcx, (s64)(pc + in->len));
 		break;
-	case X86_INT:
+	case X86_INT:	/* int 0x80 is a system call */
 	case X86_XBEGIN:
 		s.after &= ~(RAX | R11 | X86_BIT(X86_R8) | X86_BIT(X86_R9) | X86_BIT(X86_R10));
 		break;

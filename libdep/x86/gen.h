@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The table generator's halves: gen_tab.c enumerates encodings and writes the
- * tables, gen_row.c makes a row of one encoding.  Host program.
+ * The table generator's parts: gen_tab.c enumerates encodings and writes the
+ * tables, gen_row.c makes a row of one encoding, gen_cons.c finds its constraints.
+ * Host program.
  */
 #ifndef ADEPT_X86_GEN_H
 #define ADEPT_X86_GEN_H
@@ -40,5 +41,6 @@ extern struct gen_lists gen_lists;
 
 int gen_decode(const struct probe *p, struct insn *in);
 int gen_row(struct probe *p, struct x86_row *row);
+unsigned int gen_constraints(const struct probe *p, const struct x86_row *row);
 
 #endif

@@ -204,6 +204,12 @@ static void registers(const struct insn *in, struct x86_row *row)
 	case ZYDIS_MNEMONIC_XLAT:
 		impl.read |= X86_BIT(X86_RAX);
 		break;
+	case ZYDIS_MNEMONIC_SYSCALL:	/* as Linux has it: result, number and arguments */
+		impl.write |= X86_BIT(X86_RAX);
+		impl.read |= X86_BIT(X86_RAX) | X86_BIT(X86_RDI) | X86_BIT(X86_RSI) |
+			     X86_BIT(X86_RDX) | X86_BIT(X86_R10) | X86_BIT(X86_R8) |
+			     X86_BIT(X86_R9);
+		break;
 	default:
 		break;
 	}
@@ -355,77 +361,6 @@ static unsigned int attributes(const struct insn *in)
 	}
 }
 
-static int valid(const struct probe *p)
-{
-	struct insn in;
-
-	return gen_decode(p, &in);
-}
-
-static int other(const struct probe *p)
-{
-	int v = 1;
-
-	while (v == p->reg || v == p->rm || v == p->vvvv || v == p->index)
-		v++;
-	return v;
-}
-
-/* Which changes of an encoding that is valid as it stands are not. */
-#define TRY(field, value, bit)						\
-	do {								\
-		struct probe t = *p;					\
-									\
-		t.field = (value);					\
-		if (!valid(&t))						\
-			cons |= (bit);					\
-	} while (0)
-
-static unsigned int constraints(const struct probe *p, const struct x86_row *row)
-{
-	unsigned int cons = 0;
-
-	if (!p->mod && row->fields & X86_RF_MODRM && !(row->fields & X86_RF_FORCEREG)) {
-		TRY(norm, 1, X86_C_NORIP);
-		TRY(norm, 2, X86_C_SIB);
-	}
-	if (p->enc == X86_LEGACY)
-		return cons;
-	TRY(vvvv, other(p), X86_C_VV0);
-	if (!(cons & X86_C_VV0))
-		TRY(vvvv, p->vvvv + 8, X86_C_VV8);
-	TRY(r, 1, X86_C_R);
-	TRY(x, 1, X86_C_X);
-	TRY(b, 1, X86_C_B);
-	if (row->attr & (X86_A_GATHER | X86_A_SCATTER))
-		TRY(index, p->reg, X86_C_NIX);
-	if (!(cons & X86_C_VV0))
-		TRY(vvvv, p->reg, X86_C_NRV);
-	if (p->enc != X86_EVEX)
-		return cons;
-	TRY(vvvv, p->vvvv | 16, X86_C_V2);
-	TRY(r2, 1, X86_C_R2);
-	if (p->mod)
-		TRY(rm, p->reg, X86_C_NRM);
-	if (p->aaa)
-		TRY(aaa, 0, X86_C_KN);
-	else
-		TRY(aaa, 1, X86_C_K0);
-	if (!(cons & X86_C_K0)) {
-		struct probe t = *p;
-
-		t.z = t.aaa = 1;
-		if (!valid(&t))
-			cons |= X86_C_Z;
-		t.aaa = 0;
-		if (!(cons & (X86_C_Z | X86_C_KN)) && !valid(&t))
-			cons |= X86_C_ZK;
-	} else {
-		TRY(z, 1, X86_C_Z);
-	}
-	return cons;
-}
-
 /* Find register numbers with which the encoding is valid at all. */
 static int settle(struct probe *p, struct insn *in)
 {
@@ -503,6 +438,6 @@ int gen_row(struct probe *p, struct x86_row *row)
 		if (p->map == 1 && (p->opcode & 0xe7) == 0xa3 && row->mem)
 			row->fields |= X86_RF_BITOFF;
 	}
-	row->cons = constraints(p, row);
+	row->cons = gen_constraints(p, row);
 	return 1;
 }

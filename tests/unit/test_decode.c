@@ -83,7 +83,23 @@ static void check(const u8 *code)
 	COMPARE(flags_read);
 	COMPARE(flags_write);
 	COMPARE(nmem);
-	if ((got.attr ^ want.attr) & (X86_A_GATHER | X86_A_SCATTER))
+	COMPARE(f_reg);
+	COMPARE(f_rm);
+	COMPARE(f_opc);
+	COMPARE(f_vvvv);
+	COMPARE(base);
+	COMPARE(index);
+	COMPARE(off_modrm);
+	COMPARE(off_sib);
+	COMPARE(off_disp);
+	COMPARE(disp_len);
+	COMPARE(evex_k);
+	if (want.imm_len) {
+		COMPARE(off_imm);
+		COMPARE(imm_len);
+	}
+	if ((got.attr ^ want.attr) & (X86_A_GATHER | X86_A_SCATTER | X86_A_RIPREL | X86_A_HIGH8 |
+				      X86_A_LOCK | X86_A_ADDR32))
 		complain(code, "attr", got.attr, want.attr);
 	for (i = 0; i < got.nmem && i < want.nmem; i++) {
 		COMPARE(mem[i].base);

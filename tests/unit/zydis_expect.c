@@ -192,10 +192,60 @@ static void registers(struct x86_insn *want)
 		want->gpr_read &= ~X86_BIT(X86_RSP);
 	if (is("xlat"))
 		want->gpr_read |= X86_BIT(X86_RAX);
+	if (is("syscall")) {
+		want->gpr_write |= X86_BIT(X86_RAX);
+		want->gpr_read |= 0x07c5;	/* rax, rdx, rsi, rdi, r8 to r10 */
+	}
 	if (want->kind == X86_STRING) {
 		want->gpr_write |= want->gpr_read & (X86_BIT(X86_RSI) | X86_BIT(X86_RDI));
 		want->gpr_full = 0;
 	}
+}
+
+static void fields(struct x86_insn *want)
+{
+	unsigned int k;
+
+	want->f_reg = want->f_rm = want->f_opc = want->f_vvvv = X86_NONE;
+	want->base = want->index = X86_NONE;
+	for (k = 0; k < zi.operand_count; k++) {
+		if (zo[k].type == ZYDIS_OPERAND_TYPE_MEMORY &&
+		    zo[k].encoding == ZYDIS_OPERAND_ENCODING_MODRM_RM) {
+			want->base = gpr(zo[k].mem.base);
+			want->index = gpr(zo[k].mem.index);
+			if (zo[k].mem.type == ZYDIS_MEMOP_TYPE_VSIB)
+				want->index = ZydisRegisterGetId(zo[k].mem.index);
+			if (want->base == X86_RIP)
+				want->attr |= X86_A_RIPREL;
+		}
+		if (zo[k].type != ZYDIS_OPERAND_TYPE_REGISTER || gpr(zo[k].reg.value) > 15 ||
+		    zo[k].encoding == ZYDIS_OPERAND_ENCODING_NONE)
+			continue;
+		if (zo[k].reg.value >= ZYDIS_REGISTER_AH && zo[k].reg.value <= ZYDIS_REGISTER_BH)
+			want->attr |= X86_A_HIGH8;
+		if (zo[k].encoding == ZYDIS_OPERAND_ENCODING_MODRM_REG)
+			want->f_reg = gpr(zo[k].reg.value);
+		if (zo[k].encoding == ZYDIS_OPERAND_ENCODING_MODRM_RM)
+			want->f_rm = gpr(zo[k].reg.value);
+		if (zo[k].encoding == ZYDIS_OPERAND_ENCODING_OPCODE)
+			want->f_opc = gpr(zo[k].reg.value);
+		if (zo[k].encoding == ZYDIS_OPERAND_ENCODING_NDSNDD)
+			want->f_vvvv = gpr(zo[k].reg.value);
+	}
+	want->off_modrm = zi.raw.modrm.offset;
+	want->off_sib = zi.raw.sib.offset;
+	want->off_disp = zi.raw.disp.offset;
+	want->disp_len = zi.raw.disp.size / 8;
+	if (zi.encoding == ZYDIS_INSTRUCTION_ENCODING_LEGACY) {
+		want->off_imm = zi.raw.imm[0].offset;
+		want->imm_len = (zi.raw.imm[0].size + zi.raw.imm[1].size) / 8;
+	}
+	if (zi.encoding == ZYDIS_INSTRUCTION_ENCODING_EVEX)
+		want->evex_k = zi.raw.evex.aaa;
+	if (zi.attributes & ZYDIS_ATTRIB_HAS_LOCK)
+		want->attr |= X86_A_LOCK;
+	if (zi.attributes & ZYDIS_ATTRIB_HAS_ADDRESSSIZE)
+		want->attr |= X86_A_ADDR32;
 }
 
 static void flags(struct x86_insn *want)
@@ -242,10 +292,20 @@ int expect_insn(struct x86_insn *want, const unsigned char *code, unsigned int a
 	    !strncmp(ZydisISAExtGetString(zi.meta.isa_ext), "KNC", 3))
 		return 0;
 	fix_base(code);
+	/* likewise "pause" with REX.B is an xchg with r8, as the processor shows */
+	if (is("pause") && zi.attributes & ZYDIS_ATTRIB_HAS_REX && zi.raw.rex.B) {
+		unsigned char copy[15];
+		unsigned int k;
+
+		for (k = 0; k < zi.length; k++)
+			copy[k] = code[k] == 0xf3 ? 0x3e : code[k];
+		return expect_insn(want, copy, k);
+	}
 	want->len = zi.length;
 	want->kind = kind();
 	memory(want);
 	registers(want);
+	fields(want);
 	flags(want);
 	if (zi.raw.imm[0].size && !zi.raw.imm[1].size && zi.encoding == ZYDIS_INSTRUCTION_ENCODING_LEGACY)
 		want->imm = zi.raw.imm[0].value.s;

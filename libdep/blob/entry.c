@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* The blob's start: from the injector's registers to the first fragment. */
+#include "rt.h"
+#include "../os/mem.h"
+#include "../os/signal.h"
+#include "../os/thread.h"
+#include "../record/record.h"
+#include "../translate/build.h"
+#include "../translate/dispatch.h"
+
+/*
+ * The image begins with the boot parameters and, behind them, the offset of its
+ * first instruction.
+ */
+__attribute__((used)) static void image_head(void)
+{
+	__asm__ volatile(".pushsection .boot, \"aw\"\n"
+			 "	.globl boot\n"
+			 "boot:	.zero %c0\n"
+			 "	.quad blob_start - boot\n"
+			 "	.popsection"
+			 : : "i"(sizeof(struct adept_boot)));
+}
+
+u8 boot_stack[16384] __attribute__((aligned(16)));
+__asm__(".globl boot_stack_top\n	.set boot_stack_top, boot_stack + 16384");
+
+/* Runs on the boot stack; gs is not set up yet.  Return: the cache address to enter. */
+u8 *boot_main(struct adept_boot *b)
+{
+	struct adept_session *s = (struct adept_session *)b->session;
+	struct tls *t;
+
+	if (s->magic != ADEPT_SESSION_MAGIC || s->version != ADEPT_SESSION_VERSION)
+		fatal("the session file is not one");
+	heap_init(b->heap, b->heap_size);
+	arena_init();
+	landing_init();
+	t = thread_first();
+	set_gs_base(t);
+	signal_init();
+	signal_thread_init(t);
+	ring_thread_start(t, t->tid, 0, 0);
+	ring_context(t, b->rip);
+	return dispatch_to(t, b->rip, KNOWN_ALL);
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Between the code cache and the blob.  General registers and flags are saved in
+ * the TLS block; vector and x87 state is never touched, since the blob is compiled
+ * without it.
+ */
+#include "tls.h"
+
+	.macro SAVE_REGS
+	mov	%rax, %gs:TLS_REGS+0
+	mov	%rcx, %gs:TLS_REGS+8
+	mov	%rdx, %gs:TLS_REGS+16
+	mov	%rbx, %gs:TLS_REGS+24
+	mov	%rsp, %gs:TLS_REGS+32
+	mov	%rbp, %gs:TLS_REGS+40
+	mov	%rsi, %gs:TLS_REGS+48
+	mov	%rdi, %gs:TLS_REGS+56
+	mov	%r8, %gs:TLS_REGS+64
+	mov	%r9, %gs:TLS_REGS+72
+	mov	%r10, %gs:TLS_REGS+80
+	mov	%r11, %gs:TLS_REGS+88
+	mov	%r12, %gs:TLS_REGS+96
+	mov	%r13, %gs:TLS_REGS+104
+	mov	%r14, %gs:TLS_REGS+112
+	mov	%r15, %gs:TLS_PP
+	mov	%gs:TLS_R15, %rax
+	mov	%rax, %gs:TLS_REGS+120
+	mov	%gs:TLS_STACK, %rsp
+	pushfq
+	popq	%gs:TLS_FLAGS
+	/* The blob runs with DF, AC and TF clear. */
+	pushq	$0x202
+	popfq
+	mov	%gs:TLS_SELF, %rdi
+	.endm
+
+	.text
+
+/* void blob_start(struct adept_boot *): the first instruction in the process */
+	.globl	blob_start
+blob_start:
+	lea	boot_stack_top(%rip), %rsp
+	xor	%ebp, %ebp
+	call	boot_main
+	jmp	enter
+
+	.globl	gate_exit
+gate_exit:
+	SAVE_REGS
+	call	dispatch_exit
+	jmp	enter
+
+	.globl	gate_syscall
+gate_syscall:
+	SAVE_REGS
+	call	dispatch_syscall
+	jmp	enter
+
+	.globl	gate_trap
+gate_trap:
+	SAVE_REGS
+	call	dispatch_trap
+	jmp	enter
+
+	/* An indirect branch found no landing: rcx = target. */
+	.globl	gate_miss_call
+gate_miss_call:
+	lea	8(%rsp), %rsp
+	.globl	gate_miss
+gate_miss:
+	mov	%rcx, %gs:TLS_IBTARGET
+	mov	%gs:TLS_IND0, %rcx
+	mov	%gs:TLS_IND1, %rdx
+	SAVE_REGS
+	call	dispatch_miss
+	jmp	enter
+
+	/* A signal arrived, or a thread starts: TLS_REGS and resume_pc say where to go on. */
+	.globl	gate_resume
+gate_resume:
+	mov	%gs:TLS_STACK, %rsp
+	mov	%gs:TLS_SELF, %rdi
+	call	dispatch_resume
+
+	/*
+	 * Into the cache at rax.  A signal that arrives from here to the jump finds
+	 * everything still in the TLS block: its handler restarts at gate_resume.
+	 */
+	.globl	gate_enter
+	.globl	gate_enter_end
+enter:
+gate_enter:
+	cmpq	$0, %gs:TLS_PENDING
+	jne	gate_resume
+	mov	%rax, %gs:TLS_TARGET
+	mov	%gs:TLS_STACK, %rsp
+	mov	%gs:TLS_REGS+120, %rax
+	mov	%rax, %gs:TLS_R15
+	pushq	%gs:TLS_FLAGS
+	popfq
+	mov	%gs:TLS_REGS+0, %rax
+	mov	%gs:TLS_REGS+8, %rcx
+	mov	%gs:TLS_REGS+16, %rdx
+	mov	%gs:TLS_REGS+24, %rbx
+	mov	%gs:TLS_REGS+40, %rbp
+	mov	%gs:TLS_REGS+48, %rsi
+	mov	%gs:TLS_REGS+56, %rdi
+	mov	%gs:TLS_REGS+64, %r8
+	mov	%gs:TLS_REGS+72, %r9
+	mov	%gs:TLS_REGS+80, %r10
+	mov	%gs:TLS_REGS+88, %r11
+	mov	%gs:TLS_REGS+96, %r12
+	mov	%gs:TLS_REGS+104, %r13
+	mov	%gs:TLS_REGS+112, %r14
+	mov	%gs:TLS_PP, %r15
+	mov	%gs:TLS_REGS+32, %rsp
+	jmp	*%gs:TLS_TARGET
+gate_enter_end:
+
+/*
+ * s64 app_syscall(struct tls *, u64 nr, const u64 args[6])
+ *
+ * The application's own system calls.  A signal that arrives before the syscall
+ * instruction, or that makes the kernel restart it, is answered by going to
+ * app_syscall_abort: the call has not taken place.  A clone's child comes out on
+ * the stack it was given.
+ */
+	.globl	app_syscall
+	.globl	app_syscall_insn
+	.globl	app_syscall_done
+	.globl	app_syscall_abort
+app_syscall:
+	push	%rbx
+	mov	%rsi, %rax
+	mov	%rdx, %rbx
+	cmpq	$0, %gs:TLS_PENDING
+	jne	app_syscall_abort
+	.globl	app_syscall_checked
+app_syscall_checked:
+	mov	0(%rbx), %rdi
+	mov	8(%rbx), %rsi
+	mov	16(%rbx), %rdx
+	mov	24(%rbx), %r10
+	mov	32(%rbx), %r8
+	mov	40(%rbx), %r9
+app_syscall_insn:
+	syscall
+app_syscall_done:
+	pop	%rbx
+	ret
+app_syscall_abort:
+	mov	$SYS_ABORTED, %rax
+	pop	%rbx
+	ret
+
+/*
+ * s64 thread_clone(u64 nr, const u64 args[6], struct tls *child)
+ *
+ * clone or clone3 whose child shares memory: it starts on its own runtime stack, in
+ * thread_main(child).
+ */
+	.globl	thread_clone
+thread_clone:
+	push	%rbx
+	push	%r12
+	mov	%rdi, %rax
+	mov	%rsi, %rbx
+	mov	%rdx, %r12
+	mov	0(%rbx), %rdi
+	mov	8(%rbx), %rsi
+	mov	16(%rbx), %rdx
+	mov	24(%rbx), %r10
+	mov	32(%rbx), %r8
+	mov	40(%rbx), %r9
+	syscall
+	test	%rax, %rax
+	jz	1f
+	pop	%r12
+	pop	%rbx
+	ret
+1:	wrgsbase %r12
+	mov	%gs:TLS_STACK, %rsp
+	mov	%r12, %rdi
+	call	thread_main
+	jmp	enter
+
+/* void thread_vanish(u32 *gone, u64 nr, u64 status): exit without touching the stack */
+	.globl	thread_vanish
+thread_vanish:
+	mov	%rsi, %rax
+	mov	%rdi, %rcx
+	mov	%rdx, %rdi
+	movl	$1, (%rcx)
+	syscall
+	hlt
+
+/* void sigreturn_with(void *frame): rt_sigreturn with the kernel frame at frame */
+	.globl	sigreturn_with
+sigreturn_with:
+	mov	%rdi, %rsp
+	mov	$15, %eax
+	syscall
+	hlt
+
+	/* Stands in for an instruction that cannot be decoded: see dispatch_trap(). */
+	.globl	gate_undefined
+gate_undefined:
+	ud2
+
+	.globl	signal_restorer
+signal_restorer:
+	mov	$15, %eax
+	syscall
+	hlt
+
+/* size_t rt_copy_in(void *dst, const void *src, size_t n) */
+	.globl	rt_copy_in
+	.globl	rt_copy_in_end
+	.globl	rt_copy_in_fault
+rt_copy_in:
+	mov	%rdx, %rcx
+	mov	%rdx, %rax
+	rep movsb
+rt_copy_in_fault:
+	sub	%rcx, %rax
+	ret
+rt_copy_in_end:
+
+	.section .note.GNU-stack, "", @progbits

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The freestanding base of the blob: what a libc would give it.
+ */
+#ifndef ADEPT_BLOB_RT_H
+#define ADEPT_BLOB_RT_H
+
+#include "../abi/session.h"
+#include "sys.h"
+#include "tls.h"
+
+#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
+#define ALIGN_UP(x, n)	(((x) + (n) - 1) & ~((u64)(n) - 1))
+#define likely(x)	__builtin_expect(!!(x), 1)
+#define unlikely(x)	__builtin_expect(!!(x), 0)
+
+/* The blob's own image; boot parameters stand at its start. */
+extern struct adept_boot boot;
+
+/* The mapped session file. */
+static inline struct adept_session *session(void)
+{
+	return (struct adept_session *)boot.session;
+}
+
+static inline struct adept_proc *proc_slot(void)
+{
+	return (struct adept_proc *)(boot.session + session()->proc_off) + boot.proc;
+}
+
+static inline struct tls *tls_self(void)
+{
+	struct tls *t;
+
+	__asm__("mov %%gs:0, %0" : "=r"(t));
+	return t;
+}
+
+static inline void set_gs_base(void *p)
+{
+	__asm__ volatile("wrgsbase %0" : : "r"(p) : "memory");
+}
+
+static inline u64 get_gs_base(void)
+{
+	u64 v;
+
+	__asm__ volatile("rdgsbase %0" : "=r"(v));
+	return v;
+}
+
+static inline u64 get_fs_base(void)
+{
+	u64 v;
+
+	__asm__ volatile("rdfsbase %0" : "=r"(v));
+	return v;
+}
+
+void *memcpy(void *dst, const void *src, size_t n);
+void *memmove(void *dst, const void *src, size_t n);
+void *memset(void *dst, int c, size_t n);
+int memcmp(const void *a, const void *b, size_t n);
+size_t strlen(const char *s);
+
+/**
+ * rt_copy_in() - copy from memory that may be unmapped
+ *
+ * Return: how many of @n bytes could be read.
+ */
+size_t rt_copy_in(void *dst, const void *src, size_t n);
+
+/* heap.c: memory for the engine's own data; never fails, never returns to the kernel. */
+void heap_init(u64 base, u64 size);
+/** heap_alloc() - @n zeroed bytes, 16-aligned; dies with a message if the reserve is used up */
+void *heap_alloc(size_t n);
+/** heap_free() - give back @n bytes for later heap_alloc() of the same size class */
+void heap_free(void *p, size_t n);
+/** heap_lock_for_fork() - hold (1) or release (0) the heap's lock around fork */
+void heap_lock_for_fork(int hold);
+
+/* log.c */
+/**
+ * fatal() - the engine cannot go on: message to standard error, then SIGABRT
+ *
+ * Formats: %s, %d, %u, %x (64-bit all).
+ */
+__attribute__((noreturn, format(printf, 1, 2))) void fatal(const char *fmt, ...);
+/** rt_format() - write at most @size bytes, NUL terminated; returns the length */
+size_t rt_format(char *buf, size_t size, const char *fmt, ...);
+
+/* Time for ordering and display only; CLOCK_MONOTONIC, nanoseconds. */
+u64 rt_now(void);
+
+#endif

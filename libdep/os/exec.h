@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef ADEPT_OS_EXEC_H
+#define ADEPT_OS_EXEC_H
+
+#include "../blob/rt.h"
+
+/** exec_syscall() - execve and execveat; returns only if they fail */
+s64 exec_syscall(struct tls *t, u64 nr, u64 args[6]);
+/** exec_vfork_done() - the vfork child @tid is gone: what it held of exec's state is free */
+void exec_vfork_done(u32 tid);
+
+#endif

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Out of the code cache at any instruction: the application's exact state, and a
+ * stream that ends there.
+ */
+#include "sigframe.h"
+#include "../record/record.h"
+#include "../translate/dispatch.h"
+
+static void restore_spills(struct tls *t, const struct xl8_pos *pos)
+{
+	if (pos->kind == XL8_DONE_R15)
+		t->regs[X86_R15] = t->regs[pos->arg];
+	if (pos->arg != X86_NONE)
+		t->regs[pos->arg] = t->spill[0];
+	if (pos->arg2 != X86_NONE)
+		t->regs[pos->arg2] = t->spill[1];
+	if (pos->arg3 != X86_NONE)
+		t->regs[pos->arg3] = t->spill[2];
+}
+
+static void restore_indirect(struct tls *t)
+{
+	t->regs[X86_RCX] = t->ind[0];
+	t->regs[X86_RDX] = t->ind[1];
+}
+
+void leave_regs(struct tls *t, const struct xl8_pos *pos, const struct k_ucontext *uc)
+{
+	regs_from_uc(t->regs, uc);
+	t->pp = t->regs[X86_R15];
+	t->regs[X86_R15] = t->app_r15;
+	t->flags = uc->regs[SC_EFLAGS];
+	if (pos->kind == XL8_MANGLE || pos->kind == XL8_DONE || pos->kind == XL8_DONE_R15)
+		restore_spills(t, pos);
+}
+
+/* The pointer register of a rep string instruction that may be under way at @rip. */
+static int string_progress(const struct tls *t, u64 rip, u64 *value)
+{
+	struct x86_insn in;
+
+	if (x86_decode(&in, (u8 *)rip, 16) <= 0 || in.kind != X86_STRING ||
+	    !(in.attr & (X86_A_REP | X86_A_REPNE)))
+		return 0;
+	*value = t->regs[in.gpr_addr & X86_BIT(X86_RDI) ? X86_RDI : X86_RSI];
+	return 1;
+}
+
+static void before(struct tls *t, const struct xl8_pos *pos, u64 rip)
+{
+	u64 value;
+	int rep = pos->kind == XL8_RUN && string_progress(t, rip, &value);
+
+	ring_partial(t, pos->frag, pos->insn, pos->nst, NULL, rep ? &value : NULL);
+	t->resume_pc = frag_insn_pc(pos->frag, pos->insn);
+}
+
+static void after(struct tls *t, const struct xl8_pos *pos, const u64 *post)
+{
+	ring_partial(t, pos->frag, pos->insn + 1u, pos->nst, post, NULL);
+	t->resume_pc = frag_insn_pc(pos->frag, pos->insn + 1u);
+}
+
+/* The register that the store at @rip is about to write. */
+static u64 stored_register(const struct tls *t, u64 rip)
+{
+	struct x86_insn in;
+
+	if (x86_decode(&in, (u8 *)rip, 16) <= 0 || in.f_reg == X86_NONE)
+		fatal("no store at %lx", rip);
+	return t->regs[in.f_reg];
+}
+
+/* Back to before an indirect branch or call whose record is complete. */
+static void roll_back(struct tls *t, const struct xl8_pos *pos, int pushed)
+{
+	const struct exit *x = &pos->frag->exits[pos->arg];
+
+	if (recording())
+		t->pp -= x->reclen;
+	if (pushed)
+		t->regs[X86_RSP] += 8;
+	before(t, pos, 0);
+}
+
+static void at(struct tls *t, u64 pc)
+{
+	t->resume_pc = pc;
+}
+
+void leave_cache(struct tls *t, const struct xl8_pos *pos, const struct k_ucontext *uc)
+{
+	struct frag *f = pos->frag;
+	const struct exit *x = pos->arg < f->nexits ? &f->exits[pos->arg] : NULL;
+	u64 rip = uc->regs[SC_RIP], value;
+
+	leave_regs(t, pos, uc);
+	t->resume_known = KNOWN_ALL;
+	switch (pos->kind) {
+	case XL8_RUN:
+	case XL8_STORE:
+	case XL8_MANGLE:
+	case XL8_IND:
+		before(t, pos, rip);
+		break;
+	case XL8_IND_TAG:
+		before(t, pos, 0);
+		break;
+	case XL8_AFTER:
+		value = stored_register(t, rip);
+		after(t, pos, &value);
+		break;
+	case XL8_DONE:
+	case XL8_DONE_R15:
+		after(t, pos, NULL);
+		break;
+	case XL8_EXIT:
+		ring_complete(t, x);
+		at(t, x->target);
+		break;
+	case XL8_EXIT_TAG:
+		t->pp += x->reclen;
+		at(t, x->target);
+		break;
+	case XL8_CALLED:
+		t->regs[X86_RSP] += 8;
+		at(t, x->target);
+		break;
+	case XL8_EXIT_DONE:
+	case XL8_LAND_DONE:
+		at(t, x->target);
+		break;
+	case XL8_IND_DONE:
+		roll_back(t, pos, 0);
+		break;
+	case XL8_IND_PUSHED:
+		roll_back(t, pos, 1);
+		break;
+	case XL8_RET_SWAPPED:
+		*(u64 *)t->regs[X86_RSP] = t->regs[X86_RCX];
+		restore_indirect(t);
+		roll_back(t, pos, 0);
+		break;
+	case XL8_IND_RCX:
+		restore_indirect(t);
+		roll_back(t, pos, 0);
+		break;
+	case XL8_IND_RCX_PUSHED:
+		restore_indirect(t);
+		roll_back(t, pos, 1);
+		break;
+	case XL8_ENTRY_CALL:
+		t->regs[X86_RSP] += 8;
+		at(t, f->pc);
+		break;
+	case XL8_ENTRY:
+		at(t, f->pc);
+		break;
+	case XL8_LAND_CALL:
+		t->regs[X86_RSP] += 8;
+		at(t, t->regs[X86_RCX]);
+		restore_indirect(t);
+		break;
+	case XL8_LAND:
+	case XL8_RET_POPPED:
+		at(t, t->regs[X86_RCX]);
+		restore_indirect(t);
+		break;
+	case XL8_LAND_CMP:
+		at(t, t->regs[X86_RCX] + x->target);
+		restore_indirect(t);
+		break;
+	case XL8_LAND_OK:
+		at(t, x->target);
+		restore_indirect(t);
+		break;
+	case XL8_DATA:
+		fatal("execution in a fragment's data at %lx", rip);
+	}
+}
+
+u64 leave_turn(struct tls *t, const struct xl8_pos *pos, const struct k_ucontext *uc)
+{
+	struct adept_position tail = {
+		.frag = pos->frag->first_exit, .insn = pos->insn, .nvals = pos->nst,
+	}, head;
+
+	leave_regs(t, pos, uc);
+	head = tail;
+	if (pos->kind == XL8_AFTER) {
+		tail.insn = head.insn = (u16)(pos->insn + 1);
+		tail.has_extra = 1;
+		tail.extra = stored_register(t, uc->regs[SC_RIP]);
+		head.nvals++;
+	}
+	ring_turn(t, &tail, &head, 4 + record_value_bytes(pos->frag, pos->nst));
+	return t->pp;
+}

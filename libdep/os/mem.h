@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The application's memory map as far as code is concerned: which mappings are
+ * executable, which pages have been translated, and what makes them stale.
+ */
+#ifndef ADEPT_OS_MEM_H
+#define ADEPT_OS_MEM_H
+
+#include "../abi/types.h"
+
+/**
+ * code_fetch() - read code at @pc for translation; frag_lock held
+ *
+ * The pages read are watched from then on: a write to them, or a change of their
+ * mapping, kills the fragments made from them.
+ *
+ * Return: how many of @n bytes are there and executable.
+ */
+size_t code_fetch(u64 pc, u8 *buf, size_t n);
+
+/** code_write_fault() - the application wrote to a watched page; 1 if that was the reason */
+int code_write_fault(u64 addr);
+/** code_unwatch_range() - let the kernel write there (a system call met EFAULT); 1 if any was watched */
+int code_unwatch_range(u64 start, u64 end);
+int code_any_watched(void);
+/** code_changed() - [@start, @end) was unmapped, mapped or re-protected */
+void code_changed(u64 start, u64 end);
+/** mem_is_ours() - does the range touch the engine's own memory? */
+int mem_is_ours(u64 start, u64 len);
+
+#endif

@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Signals.  One handler of ours stands in for all of the application's and is
+ * always there for faults.  It never runs application code: it brings the thread
+ * out of the cache (leave.c), notes the signal in t->sig, blocks all others, and
+ * lets the thread go on at gate_resume, where signal_deliver() enters the
+ * application's handler through the cache like any other code.
+ *
+ * While the thread is in the blob, the signal only waits (t->pending); the blob
+ * looks before it enters the cache or makes a system call.
+ */
+#include "mem.h"
+#include "sigframe.h"
+#include "signal.h"
+#include "../record/record.h"
+#include "../translate/dispatch.h"
+
+#define NSIG 64
+
+extern char gate_resume[], gate_enter[], gate_enter_end[];
+extern char app_syscall_checked[], app_syscall_insn[], app_syscall_abort[];
+extern char gate_undefined[];
+extern char rt_copy_in_end[], rt_copy_in_fault[];
+void signal_restorer(void);
+__attribute__((noreturn)) void sigreturn_with(void *frame);
+
+static struct lock action_lock;
+static struct k_sigaction actions[NSIG + 1];
+
+static struct k_siginfo *info_of(struct tls *t)
+{
+	return (struct k_siginfo *)t->sig.info;
+}
+
+/* ---- arrival ---- */
+
+static void note_signal(struct tls *t, u32 signo, const struct k_siginfo *info,
+			struct k_ucontext *uc, int forced)
+{
+	struct sig_pending *p = &t->sig;
+
+	p->signo = signo;
+	p->forced = (u32)forced;
+	p->mask = uc->sigmask;
+	p->err = uc->err;
+	p->trapno = uc->trapno;
+	p->cr2 = uc->cr2;
+	memcpy(p->info, info, sizeof(p->info));
+	memcpy(&p->xfeatures, (u8 *)uc->fpstate + 472, 8);
+	memcpy(&p->xsize, (u8 *)uc->fpstate + 480, 4);
+	/* One at a time; the faults stay possible. */
+	uc->sigmask = ~SYNC_SIGNALS;
+	t->pending = 1;
+}
+
+static void go_to_gate(struct tls *t, struct k_ucontext *uc)
+{
+	uc->regs[SC_RIP] = (u64)gate_resume;
+	uc->regs[SC_RSP] = t->stack_top;
+	uc->regs[SC_EFLAGS] = 0x202;
+}
+
+static int in_blob(u64 rip)
+{
+	return rip - boot.blob < boot.blob_size;
+}
+
+/* Follow the indirect jumps between arenas and to the gates. */
+static int cache_position(struct k_ucontext *uc, struct xl8_pos *pos)
+{
+	u64 *rip = &uc->regs[SC_RIP];
+
+	while (arena_of(*rip)) {
+		const u8 *code = (const u8 *)*rip;
+		s32 rel;
+
+		if (xl8_lookup(*rip, pos))
+			return 1;
+		if (code[0] != 0xff || code[1] != 0x25)
+			return 0;
+		memcpy(&rel, code + 2, 4);
+		*rip = *(u64 *)(code + 6 + rel);
+	}
+	return 0;
+}
+
+static void asynchronous(struct tls *t, u32 signo, const struct k_siginfo *info,
+			 struct k_ucontext *uc)
+{
+	struct xl8_pos pos;
+	u64 rip;
+
+	note_signal(t, signo, info, uc, 0);
+	if (cache_position(uc, &pos)) {
+		leave_cache(t, &pos, uc);
+		go_to_gate(t, uc);
+		return;
+	}
+	rip = uc->regs[SC_RIP];
+	if (rip >= (u64)gate_enter && rip < (u64)gate_enter_end)
+		go_to_gate(t, uc);
+	else if (rip >= (u64)app_syscall_checked && rip <= (u64)app_syscall_insn)
+		uc->regs[SC_RIP] = (u64)app_syscall_abort;
+}
+
+/* ---- faults ---- */
+
+static int has_address(u32 signo)
+{
+	return signo == K_SIGSEGV || signo == K_SIGBUS;
+}
+
+/*
+ * The code that just wrote to its own page has become stale: let this store be
+ * done and leave the fragment behind it.
+ */
+static void stop_behind_store(const struct xl8_pos *pos, u64 rip)
+{
+	struct x86_insn in;
+
+	if (!pos->frag->dead || x86_decode(&in, (u8 *)rip, 16) <= 0)
+		return;
+	*(volatile u8 *)(rip + in.len) = 0xcc;
+}
+
+/* A native call's own push met the end of the stack: go to the callee without it. */
+static int finish_call(struct tls *t, const struct xl8_pos *pos, struct k_ucontext *uc)
+{
+	const struct exit *x = pos->arg < pos->frag->nexits ? &pos->frag->exits[pos->arg] : NULL;
+
+	if (pos->kind == XL8_IND_PUSHED) {
+		leave_regs(t, pos, uc);
+		t->resume_pc = x->target;
+	} else if (pos->kind == XL8_IND_RCX_PUSHED) {
+		leave_regs(t, pos, uc);
+		t->resume_pc = t->regs[X86_RCX];
+		t->regs[X86_RCX] = t->ind[0];
+		t->regs[X86_RDX] = t->ind[1];
+	} else {
+		return 0;
+	}
+	go_to_gate(t, uc);
+	return 1;
+}
+
+/* Faults that are the engine's business.  Return: 1 if that was all. */
+static int own_fault(struct tls *t, u32 signo, u64 addr, struct k_ucontext *uc,
+		     const struct xl8_pos *pos)
+{
+	u64 rip = uc->regs[SC_RIP];
+
+	if (rip >= (u64)rt_copy_in && rip < (u64)rt_copy_in_end && has_address(signo)) {
+		if (!code_write_fault(addr))
+			uc->regs[SC_RIP] = (u64)rt_copy_in_fault;
+		return 1;
+	}
+	if (!pos) {
+		if (in_blob(rip) && rip != (u64)gate_undefined)
+			fatal("signal %u at blob + %lx, address %lx", signo, rip - boot.blob, addr);
+		return 0;
+	}
+	if (signo == K_SIGSEGV && ring_guard_hit(t, addr)) {
+		uc->regs[SC_R15] = leave_turn(t, pos, uc);
+		return 1;
+	}
+	if (signo == K_SIGSEGV && uc->err & 2 && code_any_watched() && code_write_fault(addr)) {
+		stop_behind_store(pos, rip);
+		return 1;
+	}
+	if (signo == K_SIGSEGV && addr == uc->regs[SC_RSP] - 8)
+		return finish_call(t, pos, uc);
+	return 0;
+}
+
+static void fault(struct tls *t, u32 signo, struct k_siginfo *info, struct k_ucontext *uc)
+{
+	struct xl8_pos pos;
+	u64 rip = uc->regs[SC_RIP];
+	int cached;
+
+	/* int3 and int1 leave rip behind them; so does our own int3 (stop_behind_store). */
+	if (signo == K_SIGTRAP && arena_of(rip - 1) && *(u8 *)(rip - 1) == 0xcc &&
+	    xl8_lookup(rip - 1, &pos) && pos.frag->dead) {
+		uc->regs[SC_RIP] = rip - 1;
+		leave_cache(t, &pos, uc);
+		go_to_gate(t, uc);
+		return;
+	}
+	cached = cache_position(uc, &pos);
+	if (own_fault(t, signo, info->addr, uc, cached ? &pos : NULL))
+		return;
+	note_signal(t, signo, info, uc, 1);
+	if (cached) {
+		leave_cache(t, &pos, uc);
+	} else {
+		/* dispatch_trap() jumped to an address that cannot be executed. */
+		regs_from_uc(t->regs, uc);
+		t->regs[X86_R15] = t->app_r15;
+		t->pp = uc->regs[SC_R15];
+		t->flags = uc->regs[SC_EFLAGS];
+		if (rip != (u64)gate_undefined)
+			t->resume_pc = rip;
+	}
+	if (!has_address(signo) && info->addr == rip)
+		info_of(t)->addr = t->resume_pc;
+	go_to_gate(t, uc);
+}
+
+static void handler(int signo, struct k_siginfo *info, struct k_ucontext *uc)
+{
+	struct tls *t = tls_self();
+
+	if (SIGBIT(signo) & SYNC_SIGNALS && info->code > 0)
+		fault(t, (u32)signo, info, uc);
+	else
+		asynchronous(t, (u32)signo, info, uc);
+}
+
+/* ---- delivery ---- */
+
+static void set_mask(u64 mask)
+{
+	mask &= ~SYNC_SIGNALS;
+	sys4(__NR_rt_sigprocmask, 2 /* SIG_SETMASK */, (u64)&mask, 0, 8);
+}
+
+/* The default action of a signal that ends the process. */
+static void die_of(struct tls *t, u32 signo)
+{
+	struct k_sigaction dfl = { 0 };
+	u64 mask = ~SIGBIT(signo);
+
+	ring_thread_end(t, signo);
+	sys4(__NR_rt_sigaction, signo, (u64)&dfl, 0, 8);
+	sys3(__NR_tgkill, (u64)sys0(__NR_getpid), (u64)sys0(__NR_gettid), signo);
+	sys4(__NR_rt_sigprocmask, 2, (u64)&mask, 0, 8);
+	for (;;)
+		sys1(__NR_exit_group, 128 + signo);
+}
+
+void signal_deliver(struct tls *t)
+{
+	struct sig_pending *p = &t->sig;
+	struct adept_ev_signal ev;
+	struct k_sigaction sa;
+	u64 mask;
+
+	t->pending = 0;
+	lock(&action_lock);
+	sa = actions[p->signo];
+	if (sa.flags & SA_RESETHAND)
+		actions[p->signo].handler = 0;
+	unlock(&action_lock);
+	ev = (struct adept_ev_signal){ p->signo, info_of(t)->code, t->resume_pc, info_of(t)->addr };
+	ring_event(t, ADEPT_EV_SIGNAL, &ev, sizeof(ev));
+	if (p->forced && (sa.handler < 2 || t->sync_blocked & SIGBIT(p->signo)))
+		die_of(t, p->signo);
+	if (sa.handler == 1 || (sa.handler == 0 && !(SIGBIT(p->signo) & SYNC_SIGNALS))) {
+		/* Changed since it arrived. */
+		set_mask(p->mask);
+		return;
+	}
+	if (sa.handler == 0)
+		die_of(t, p->signo);
+	if (!sigframe_push(t, &sa))
+		die_of(t, K_SIGSEGV);
+	if (sa.flags & SA_RESETHAND && !(SIGBIT(p->signo) & SYNC_SIGNALS)) {
+		struct k_sigaction dfl = { 0 };
+
+		sys4(__NR_rt_sigaction, p->signo, (u64)&dfl, 0, 8);
+	}
+	mask = p->mask | sa.mask;
+	if (!(sa.flags & SA_NODEFER))
+		mask |= SIGBIT(p->signo);
+	t->sync_blocked |= mask & SYNC_SIGNALS & ~(sa.flags & SA_NODEFER ? 0 : SIGBIT(p->signo));
+	set_mask(mask);
+}
+
+void signal_sigreturn(struct tls *t)
+{
+	struct k_frame f;
+
+	memset(&f, 0, sizeof(f));
+	if (rt_copy_in(&f.uc, (void *)t->regs[X86_RSP], sizeof(f.uc)) != sizeof(f.uc))
+		die_of(t, K_SIGSEGV);
+	regs_from_uc(t->regs, &f.uc);
+	t->resume_pc = f.uc.regs[SC_RIP];
+	t->flags = f.uc.regs[SC_EFLAGS];
+	t->sync_blocked = f.uc.sigmask & SYNC_SIGNALS;
+	t->app_altstack[0] = f.uc.stack.sp;
+	t->app_altstack[1] = f.uc.stack.flags & ~(u64)SS_ONSTACK;
+	t->app_altstack[2] = f.uc.stack.size;
+	ring_event(t, ADEPT_EV_SIGRETURN, NULL, 0);
+	/* The kernel restores vector state and mask; the rest is ours to restore. */
+	f.uc.sigmask &= ~SYNC_SIGNALS;
+	f.uc.stack = (struct k_stack){ t->sig_stack, 0, 0, t->sig_stack_size };
+	f.uc.regs[SC_RIP] = (u64)gate_resume;
+	f.uc.regs[SC_RSP] = t->stack_top;
+	f.uc.regs[SC_EFLAGS] = 0x202;
+	sigreturn_with(&f.uc);
+}
+
+/* ---- system calls ---- */
+
+static s64 install(u32 signo, const struct k_sigaction *sa)
+{
+	struct k_sigaction k = *sa;
+
+	if (SIGBIT(signo) & SYNC_SIGNALS || sa->handler > 1) {
+		k.handler = (u64)handler;
+		k.flags = (sa->flags & (SA_RESTART | SA_NOCLDSTOP | SA_NOCLDWAIT)) | SA_SIGINFO |
+			  SA_ONSTACK | SA_NODEFER | SA_RESTORER;
+		k.restorer = (u64)signal_restorer;
+		k.mask = ~SYNC_SIGNALS;
+	}
+	return sys4(__NR_rt_sigaction, signo, (u64)&k, 0, 8);
+}
+
+s64 signal_sigaction(struct tls *t, const u64 a[6])
+{
+	struct k_sigaction new, old;
+	u64 signo = a[0];
+	s64 ret = 0;
+
+	(void)t;
+	if (a[3] != 8 || !signo || signo > NSIG)
+		return -E_INVAL;
+	if (a[1] && rt_copy_in(&new, (void *)a[1], sizeof(new)) != sizeof(new))
+		return -E_FAULT;
+	if (a[1] && (signo == 9 || signo == 19))
+		return -E_INVAL;
+	lock(&action_lock);
+	old = actions[signo];
+	if (a[1]) {
+		/* The kernel never reports these two as blocked by a handler. */
+		new.mask &= ~(SIGBIT(9) | SIGBIT(19));
+		actions[signo] = new;
+		ret = install((u32)signo, &new);
+		if (ret < 0)
+			actions[signo] = old;
+	}
+	unlock(&action_lock);
+	if (!ret && a[2] && rt_copy_in((void *)a[2], &old, sizeof(old)) != sizeof(old))
+		ret = -E_FAULT;
+	return ret;
+}
+
+s64 signal_sigaltstack(struct tls *t, const u64 a[6])
+{
+	u64 sp = t->regs[X86_RSP];
+	int on = !(t->app_altstack[1] & SS_DISABLE) && !(t->app_altstack[1] & SS_AUTODISARM) &&
+		 sp - t->app_altstack[0] < t->app_altstack[2];
+	struct k_stack new, old = {
+		t->app_altstack[0], (u32)t->app_altstack[1] | (on ? SS_ONSTACK : 0), 0,
+		t->app_altstack[2],
+	};
+
+	if (a[0]) {
+		u32 mode;
+
+		if (rt_copy_in(&new, (void *)a[0], sizeof(new)) != sizeof(new))
+			return -E_FAULT;
+		if (on)
+			return -E_PERM;
+		mode = new.flags & ~SS_AUTODISARM;
+		if (mode != SS_DISABLE && mode != SS_ONSTACK && mode != 0)
+			return -E_INVAL;
+		if (mode == SS_DISABLE)
+			new.sp = new.size = 0;
+		else if (new.size < 2048)
+			return -E_NOMEM;
+		t->app_altstack[0] = new.sp;
+		t->app_altstack[1] = new.flags & (SS_AUTODISARM | SS_DISABLE);
+		t->app_altstack[2] = new.size;
+	}
+	if (a[1] && rt_copy_in((void *)a[1], &old, sizeof(old)) != sizeof(old))
+		return -E_FAULT;
+	return 0;
+}
+
+const u64 *signal_filter(const u64 *set, u64 *copy)
+{
+	if (!set || rt_copy_in(copy, set, 8) != 8)
+		return set;
+	*copy &= ~SYNC_SIGNALS;
+	return copy;
+}
+
+void signal_init(void)
+{
+	for (u32 i = 1; i <= NSIG; i++) {
+		sys4(__NR_rt_sigaction, i, 0, (u64)&actions[i], 8);
+		if (SIGBIT(i) & SYNC_SIGNALS)
+			install(i, &actions[i]);
+	}
+}
+
+void signal_thread_init(struct tls *t)
+{
+	struct k_stack ss = { t->sig_stack, 0, 0, t->sig_stack_size };
+	u64 sync = SYNC_SIGNALS, old = 0;
+
+	sys2(__NR_sigaltstack, (u64)&ss, 0);
+	sys4(__NR_rt_sigprocmask, 1 /* SIG_UNBLOCK */, (u64)&sync, (u64)&old, 8);
+	t->sync_blocked |= old & SYNC_SIGNALS;
+}

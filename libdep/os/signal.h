@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The application's signals.  Our handlers stand in for its own; signal.c decides
+ * what a signal means at the point where it arrived, sigframe.c builds and takes
+ * apart the frames that the application sees.
+ */
+#ifndef ADEPT_OS_SIGNAL_H
+#define ADEPT_OS_SIGNAL_H
+
+#include "../blob/rt.h"
+
+void signal_init(void);
+void signal_thread_init(struct tls *t);
+/** signal_deliver() - hand the pending signal to the application: sets t->regs and resume_pc */
+void signal_deliver(struct tls *t);
+/* The system calls that concern signals; -errno or the result. */
+s64 signal_sigaction(struct tls *t, const u64 a[6]);
+s64 signal_sigaltstack(struct tls *t, const u64 a[6]);
+/** signal_sigreturn() - leave the handler whose frame is at t->regs[rsp]; does not return */
+__attribute__((noreturn)) void signal_sigreturn(struct tls *t);
+/** signal_filter() - a copy of the signal set at @set without the synchronous signals */
+const u64 *signal_filter(const u64 *set, u64 *copy);
+
+#endif

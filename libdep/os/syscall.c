@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * The system call gate: almost every call goes through as it is; those that concern
+ * the engine (memory map, signals, threads, images, gs) are looked at.
+ */
+#include "exec.h"
+#include "mem.h"
+#include "signal.h"
+#include "syscall.h"
+#include "thread.h"
+#include "../record/record.h"
+#include "../translate/dispatch.h"
+
+#define ARCH_SET_GS	0x1001
+#define ARCH_SET_FS	0x1002
+#define ARCH_GET_GS	0x1004
+
+#define PR_SET_SYSCALL_USER_DISPATCH	59
+
+#define MREMAP_FIXED	2
+#define SHM_REMAP	040000
+
+static u64 page_up(u64 n)
+{
+	return (n + ADEPT_PAGE - 1) & ~(u64)(ADEPT_PAGE - 1);
+}
+
+static s64 sys_memory(struct tls *t, u64 nr, u64 a[6])
+{
+	u64 len = page_up(a[1]);
+	s64 ret;
+
+	/* The engine's own memory is not the program's to change. */
+	if ((nr != __NR_mmap || a[3] & K_MAP_FIXED) && mem_is_ours(a[0], len))
+		return nr == __NR_mmap ? -E_NOMEM : -E_INVAL;
+	/* Other threads must not run code that is about to go. */
+	if (nr == __NR_munmap || nr == __NR_mprotect || nr == __NR_pkey_mprotect)
+		code_changed(a[0], a[0] + len);
+	ret = app_syscall(t, nr, a);
+	if (ret < 0 && ret > -4096)
+		return ret;
+	switch (nr) {
+	case __NR_mmap:
+		code_changed((u64)ret, (u64)ret + len);
+		break;
+	case __NR_mremap:
+		code_changed(a[0], a[0] + len);
+		code_changed((u64)ret, (u64)ret + page_up(a[2]));
+		break;
+	case __NR_madvise:
+	case __NR_munmap:
+	case __NR_mprotect:
+	case __NR_pkey_mprotect:
+		code_changed(a[0], a[0] + len);
+		break;
+	}
+	return ret;
+}
+
+static s64 sys_arch_prctl(struct tls *t, u64 a[6])
+{
+	s64 ret;
+
+	switch (a[0]) {
+	case ARCH_SET_GS:
+		if (a[1] >> 47)
+			return -E_PERM;
+		t->app_gs_base = a[1];
+		return 0;
+	case ARCH_GET_GS:
+		if (rt_copy_in(&(u64){ 0 }, (void *)a[1], 8) != 8)
+			return -E_FAULT;
+		*(u64 *)a[1] = t->app_gs_base;
+		return 0;
+	}
+	ret = app_syscall(t, __NR_arch_prctl, a);
+	if (a[0] == ARCH_SET_FS && !ret) {
+		t->fs_base = a[1];
+		ring_event(t, ADEPT_EV_FSBASE, &a[1], 8);
+	}
+	return ret;
+}
+
+/* Calls with a signal set to wait with: the synchronous signals stay ours. */
+static s64 sys_with_mask(struct tls *t, u64 nr, u64 a[6])
+{
+	struct { u64 set, size; } ps;
+	u64 copy;
+
+	switch (nr) {
+	case __NR_rt_sigprocmask:
+		a[1] = (u64)signal_filter((u64 *)a[1], &copy);
+		break;
+	case __NR_rt_sigsuspend:
+	case __NR_rt_sigtimedwait:
+		a[0] = (u64)signal_filter((u64 *)a[0], &copy);
+		break;
+	case __NR_ppoll:
+		a[3] = (u64)signal_filter((u64 *)a[3], &copy);
+		break;
+	case __NR_epoll_pwait:
+	case __NR_epoll_pwait2:
+		a[4] = (u64)signal_filter((u64 *)a[4], &copy);
+		break;
+	case __NR_pselect6:
+		if (a[5] && rt_copy_in(&ps, (void *)a[5], sizeof(ps)) == sizeof(ps)) {
+			ps.set = (u64)signal_filter((u64 *)ps.set, &copy);
+			a[5] = (u64)&ps;
+		}
+		break;
+	}
+	return app_syscall(t, nr, a);
+}
+
+/* A kernel write into a watched code page fails: let it through and try again. */
+static s64 sys_plain(struct tls *t, u64 nr, const u64 a[6])
+{
+	s64 ret = app_syscall(t, nr, a);
+
+	if (ret == -E_FAULT && code_any_watched() && code_unwatch_range(0, ~0ull))
+		ret = app_syscall(t, nr, a);
+	return ret;
+}
+
+static s64 do_syscall(struct tls *t, u64 nr, u64 a[6])
+{
+	switch (nr) {
+	case __NR_exit:
+		thread_exit(t, a[0]);
+	case __NR_exit_group:
+		thread_exit_group(t, a[0]);
+	case __NR_clone:
+	case __NR_clone3:
+	case __NR_fork:
+	case __NR_vfork:
+		return thread_sys_clone(t, nr, a);
+	case __NR_execve:
+	case __NR_execveat:
+		return exec_syscall(t, nr, a);
+	case __NR_mmap:
+	case __NR_munmap:
+	case __NR_mprotect:
+	case __NR_pkey_mprotect:
+	case __NR_mremap:
+	case __NR_madvise:
+		return sys_memory(t, nr, a);
+	case __NR_rt_sigaction:
+		return signal_sigaction(t, a);
+	case __NR_sigaltstack:
+		return signal_sigaltstack(t, a);
+	case __NR_rt_sigprocmask:
+	case __NR_rt_sigsuspend:
+	case __NR_rt_sigtimedwait:
+	case __NR_ppoll:
+	case __NR_epoll_pwait:
+	case __NR_epoll_pwait2:
+	case __NR_pselect6:
+		return sys_with_mask(t, nr, a);
+	case __NR_arch_prctl:
+		return sys_arch_prctl(t, a);
+	case __NR_rseq:
+		/* A restartable sequence cannot be restarted in the cache; glibc does without. */
+		return -E_NOSYS;
+	case __NR_prctl:
+		if (a[0] == PR_SET_SYSCALL_USER_DISPATCH)
+			return -E_INVAL;
+		break;
+	}
+	return sys_plain(t, nr, a);
+}
+
+u8 *dispatch_syscall(struct tls *t)
+{
+	struct exit *x = dispatch_exit_taken(t);
+	u64 *r = t->regs;
+	u64 nr = r[X86_RAX];
+	u64 insn = x->target - 2;
+	struct adept_ev_syscall ev;
+	u64 a[6] = { r[X86_RDI], r[X86_RSI], r[X86_RDX], r[X86_R10], r[X86_R8], r[X86_R9] };
+	s64 ret;
+
+	if (nr == __NR_rt_sigreturn)
+		signal_sigreturn(t);
+	t->resume_pc = x->target;
+	t->resume_known = x->mask;
+	ret = do_syscall(t, nr, a);
+	if (ret == SYS_ABORTED) {
+		/* A signal came first: its handler returns to the syscall instruction. */
+		t->resume_pc = insn;
+		return dispatch_resume(t);
+	}
+	r[X86_RAX] = (u64)ret;
+	r[X86_RCX] = x->target;
+	r[X86_R11] = t->flags;
+	ev = (struct adept_ev_syscall){ (u32)nr, (u64)ret };
+	ring_event(t, ADEPT_EV_SYSCALL, &ev, sizeof(ev));
+	return dispatch_to(t, x->target, x->mask);
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef ADEPT_OS_THREAD_H
+#define ADEPT_OS_THREAD_H
+
+#include "../blob/rt.h"
+
+struct tls *thread_alloc(void);
+void thread_free(struct tls *t);
+/** thread_first() - the process's first thread, from the boot parameters */
+struct tls *thread_first(void);
+/** thread_sys_clone() - clone, clone3, fork, vfork */
+s64 thread_sys_clone(struct tls *t, u64 nr, u64 a[6]);
+/** thread_exit() - SYS_exit: the thread's stream ends */
+__attribute__((noreturn)) void thread_exit(struct tls *t, u64 status);
+/** thread_exit_group() - end the process's streams, then exit_group */
+__attribute__((noreturn)) void thread_exit_group(struct tls *t, u64 status);
+
+#endif

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Descriptors: the process's side stream to the collector.  One ring per process,
+ * written under frag_lock; a full ring waits for the collector.
+ */
+#include "record.h"
+
+static u32 next_exit, exits_left;
+
+void record_forget_exits(void)
+{
+	exits_left = 0;
+}
+
+u32 record_take_exits(unsigned int n)
+{
+	u32 first;
+
+	if (exits_left < n) {
+		next_exit = __atomic_fetch_add(&session()->next_exit, ADEPT_EXIT_BATCH,
+					       __ATOMIC_RELAXED);
+		exits_left = ADEPT_EXIT_BATCH;
+	}
+	first = next_exit;
+	next_exit += n;
+	exits_left -= n;
+	return first;
+}
+
+static void wait_for_space(struct adept_proc *p, u64 head, u32 size)
+{
+	static const s64 second[2] = { 1, 0 };
+	struct adept_session *s = session();
+
+	for (;;) {
+		u32 seen = __atomic_load_n(&p->desc_space, __ATOMIC_SEQ_CST);
+
+		if (head + size - __atomic_load_n(&p->desc_tail, __ATOMIC_ACQUIRE) <= s->desc_size ||
+		    collector_gone())
+			return;
+		__atomic_store_n(&p->desc_waits, 1, __ATOMIC_SEQ_CST);
+		__atomic_add_fetch(&s->doorbell, 1, __ATOMIC_SEQ_CST);
+		futex_wake(&s->doorbell, 1);
+		futex_wait(&p->desc_space, seen, second);
+		__atomic_store_n(&p->desc_waits, 0, __ATOMIC_RELAXED);
+	}
+}
+
+/* Append @size bytes (multiple of 8) at @data; contiguous in the ring. */
+static void append(const void *data, u32 size)
+{
+	struct adept_session *s = session();
+	struct adept_proc *p = proc_slot();
+	u8 *ring = (u8 *)(boot.session + s->desc_off) + (u64)boot.proc * s->desc_size;
+	u64 head = p->desc_head;
+	u32 at = head & (s->desc_size - 1);
+
+	if (at + size > s->desc_size) {
+		struct adept_desc pad = { s->desc_size - at, ADEPT_DESC_PAD };
+
+		wait_for_space(p, head, pad.size);
+		memcpy(ring + at, &pad, sizeof(pad));
+		head += pad.size;
+		__atomic_store_n(&p->desc_head, head, __ATOMIC_RELEASE);
+		at = 0;
+	}
+	wait_for_space(p, head, size);
+	memcpy(ring + at, data, size);
+	__atomic_store_n(&p->desc_head, head + size, __ATOMIC_RELEASE);
+}
+
+#define DESC_MAX	(sizeof(struct adept_desc_frag) + MAX_RUNS * sizeof(struct adept_run) + \
+			 MAX_EXITS * sizeof(struct adept_exit) + \
+			 MAX_STORES * sizeof(struct adept_store) + MAX_INSNS * 16 + 4200)
+
+static u8 buf[DESC_MAX] __attribute__((aligned(8)));
+
+static u8 *put(u8 *at, const void *src, size_t n)
+{
+	memcpy(at, src, n);
+	return at + n;
+}
+
+static u32 finish(u8 *end)
+{
+	u32 size;
+
+	while ((u64)(end - buf) & 7)
+		*end++ = 0;
+	size = (u32)(end - buf);
+	memcpy(buf, &size, 4);
+	return size;
+}
+
+void record_describe(const struct build *b)
+{
+	struct adept_desc_frag d = {
+		.h.type = ADEPT_DESC_FRAGMENT,
+		.first_exit = b->first_exit,
+		.nexits = (u16)b->nrecorded,
+		.nruns = (u16)b->nruns,
+		.ninsns = (u16)b->n,
+		.nstores = (u16)b->nstores,
+		.entry_mask = b->mask,
+	};
+	u8 *at = buf + sizeof(d);
+
+	for (u32 i = 0; i < b->nruns; i++)
+		at = put(at, &b->runs[i], sizeof(b->runs[i]));
+	for (u32 i = 0; i < b->nrecorded; i++) {
+		const struct bexit *x = &b->exits[i];
+		struct adept_exit e = {
+			.ninsns = x->ninsns,
+			.nstores = x->nstores,
+			.mask = x->mask,
+			.kind = x->kind,
+			.target = x->target,
+		};
+
+		at = put(at, &e, sizeof(e));
+	}
+	at = put(at, b->stores, b->nstores * sizeof(b->stores[0]));
+	for (u32 i = 0; i < b->n; i++) {
+		at = put(at, b->ins[i].raw, b->ins[i].in.len);
+		d.code_len = (u16)(d.code_len + b->ins[i].in.len);
+	}
+	memcpy(buf, &d, sizeof(d));
+	append(buf, finish(at));
+}
+
+void record_note(const char *text)
+{
+	struct adept_desc h = { .type = ADEPT_DESC_NOTE };
+
+	memcpy(buf, &h, sizeof(h));
+	append(buf, finish(put(buf + sizeof(h), text, strlen(text) + 1)));
+}
+
+void record_map(u64 start, u64 end, u64 offset, u64 dev, u64 inode, u32 prot, const char *path)
+{
+	struct adept_desc_map d = {
+		.h.type = ADEPT_DESC_MAP, .start = start, .end = end, .offset = offset,
+		.dev = dev, .inode = inode, .prot = prot, .time_ns = rt_now(),
+	};
+
+	memcpy(buf, &d, sizeof(d));
+	append(buf, finish(put(buf + sizeof(d), path, strlen(path) + 1)));
+}
+
+void record_unmap(u64 start, u64 end)
+{
+	struct adept_desc_unmap d = {
+		.h = { sizeof(d), ADEPT_DESC_UNMAP },
+		.start = start, .end = end, .time_ns = rt_now(),
+	};
+
+	append(&d, sizeof(d));
+}

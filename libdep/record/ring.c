@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * A thread's ring in the session file: chunks, each followed by a guard that is
+ * never accessible.  The store that meets the guard faults; os/signal.c finds out
+ * where that was and calls ring_turn().
+ */
+#include "record.h"
+
+static u64 chunk_addr(const struct tls *t, u32 index)
+{
+	return boot.session + adept_chunk_off(session(), t->slot, index);
+}
+
+static void ring_doorbell(void)
+{
+	struct adept_session *s = session();
+
+	__atomic_add_fetch(&s->doorbell, 1, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&s->collector_waits, __ATOMIC_SEQ_CST))
+		sys3(__NR_futex, (u64)&s->doorbell, SYS_FUTEX_WAKE, 1);
+}
+
+/* Once the collector is gone for good nobody must wait for it. */
+int collector_gone(void)
+{
+	struct adept_session *s = session();
+
+	if (__atomic_load_n(&s->abandoned, __ATOMIC_RELAXED))
+		return 1;
+	if (sys2(__NR_kill, s->collector_pid, 0) != -E_SRCH)
+		return 0;
+	__atomic_store_n(&s->abandoned, 1, __ATOMIC_RELAXED);
+	return 1;
+}
+
+static int must_discard(const struct tls *t)
+{
+	struct adept_session *s = session();
+
+	return t->discard || s->flags & ADEPT_S_NULL ||
+	       __atomic_load_n(&s->stop, __ATOMIC_RELAXED) ||
+	       __atomic_load_n(&s->abandoned, __ATOMIC_RELAXED);
+}
+
+static void chunk_begin(struct tls *t, const struct adept_position *at, u64 seq)
+{
+	struct adept_thread *r = t->ring;
+	struct adept_chunk *c = &r->chunk[r->head % session()->nchunks];
+
+	c->seq = seq;
+	c->fill = 0;
+	c->tail_at = 0;
+	c->head = *at;
+	memset(&c->tail, 0, sizeof(c->tail));
+	c->start_ns = rt_now();
+	c->ticket = __atomic_load_n(&session()->ticket, __ATOMIC_RELAXED);
+	c->fs_base = t->fs_base;
+	c->gs_base = t->app_gs_base;
+	memcpy(c->regs, t->regs, sizeof(c->regs));
+	t->chunk_base = chunk_addr(t, r->head % session()->nchunks);
+	t->chunk_end = t->chunk_base + session()->chunk_size;
+}
+
+/* Wait until chunk r->head is free.  Return: 0 if it never will be. */
+static int chunk_wait(struct adept_thread *r)
+{
+	static const s64 second[2] = { 1, 0 };
+	u32 n = session()->nchunks;
+
+	for (;;) {
+		u32 tail = __atomic_load_n(&r->tail, __ATOMIC_ACQUIRE);
+
+		if (r->head - tail < n)
+			return 1;
+		if (collector_gone())
+			return 0;
+		__atomic_store_n(&r->tail_waits, 1, __ATOMIC_SEQ_CST);
+		if (__atomic_load_n(&r->tail, __ATOMIC_SEQ_CST) == tail) {
+			ring_doorbell();
+			sys4(__NR_futex, (u64)&r->tail, SYS_FUTEX_WAIT, tail, (u64)second);
+		}
+		__atomic_store_n(&r->tail_waits, 0, __ATOMIC_RELAXED);
+	}
+}
+
+/* Count what the chunk holds and begin it anew. */
+static void turn_in_place(struct tls *t, u32 have, int zero)
+{
+	u64 fill = t->pp - t->chunk_base;
+
+	memmove((void *)t->chunk_base, (void *)t->pp, have);
+	if (zero)
+		memset((void *)(t->chunk_base + have), 0, t->chunk_end - t->chunk_base - have);
+	if (t->ring && !zero) {
+		t->ring->null_bytes += fill;
+		t->ring->flushes++;
+		__atomic_store_n(&t->ring->discarding, 1, __ATOMIC_RELEASE);
+	}
+	t->pp = t->chunk_base;
+}
+
+static void drop_chunk(struct tls *t, const struct adept_position *at, u32 have)
+{
+	struct adept_chunk *c = &t->ring->chunk[t->ring->head % session()->nchunks];
+	u64 fill = t->pp - t->chunk_base;
+
+	c->dropped_chunks++;
+	c->dropped_bytes += fill;
+	turn_in_place(t, have, 1);
+	chunk_begin(t, at, c->seq + 1);
+}
+
+void ring_turn(struct tls *t, const struct adept_position *tail, const struct adept_position *head,
+	       u32 have)
+{
+	struct adept_thread *r = t->ring;
+	u32 n = session()->nchunks;
+	u8 partial[ADEPT_MAX_RECORD + 64];
+	struct adept_chunk *c;
+
+	if (t->pp + have > t->chunk_end)
+		have = (u32)(t->chunk_end - t->pp);
+	if (must_discard(t)) {
+		turn_in_place(t, have, 0);
+		return;
+	}
+	if (session()->flags & ADEPT_S_DROP &&
+	    r->head + 1 - __atomic_load_n(&r->tail, __ATOMIC_ACQUIRE) >= n) {
+		drop_chunk(t, head, have);
+		return;
+	}
+	c = &r->chunk[r->head % n];
+	c->tail_at = (u32)(t->pp - t->chunk_base);
+	c->fill = c->tail_at + (tail->frag ? have : 0);
+	c->tail = *tail;
+	/* Once published it may be zeroed at any time. */
+	memcpy(partial, (void *)t->pp, have);
+	r->flushes++;
+	__atomic_store_n(&r->head, r->head + 1, __ATOMIC_RELEASE);
+	ring_doorbell();
+	if (chunk_wait(r)) {
+		struct adept_chunk *next = &r->chunk[r->head % n];
+
+		next->dropped_chunks = c->dropped_chunks;
+		next->dropped_bytes = c->dropped_bytes;
+		chunk_begin(t, head, c->seq + 1);
+	}
+	memcpy((void *)t->chunk_base, partial, have);
+	t->pp = t->chunk_base;
+}
+
+static const struct adept_position boundary;
+
+static void need(struct tls *t, u32 bytes)
+{
+	if (t->pp + bytes > t->chunk_end)
+		ring_turn(t, &boundary, &boundary, 0);
+}
+
+void ring_event(struct tls *t, u32 id, const void *payload, u32 size)
+{
+	if (!recording())
+		return;
+	need(t, 4 + size);
+	memcpy((void *)(t->pp + 4), payload, size);
+	__atomic_store_n((u32 *)t->pp, id, __ATOMIC_RELEASE);
+	t->pp += 4 + size;
+}
+
+void ring_context(struct tls *t, u64 pc)
+{
+	struct adept_ev_context c = { .pc = pc, .fs_base = t->fs_base };
+
+	memcpy(c.regs, t->regs, sizeof(c.regs));
+	ring_event(t, ADEPT_EV_CONTEXT, &c, sizeof(c));
+}
+
+u32 record_value_bytes(const struct frag *f, unsigned int nst)
+{
+	if (!nst)
+		return 0;
+	return f->store_off ? f->store_off[nst] - 4u : 8 * nst;
+}
+
+void ring_partial(struct tls *t, struct frag *f, unsigned int n, unsigned int nst,
+		  const u64 *post, const u64 *extra)
+{
+	struct adept_ev_partial p = {
+		.frag = f->first_exit,
+		.ninsns = (u16)n,
+		.has_extra = extra != NULL,
+		.val_bytes = record_value_bytes(f, nst),
+		.extra = extra ? *extra : 0,
+	};
+	u8 values[ADEPT_MAX_RECORD + 8];
+	u8 *at;
+
+	if (!recording() || (!n && !extra))
+		return;
+	memcpy(values, (void *)(t->pp + 4), p.val_bytes);
+	if (post) {
+		memcpy(values + p.val_bytes, post, 8);
+		p.val_bytes += 8;
+	}
+	need(t, 4 + sizeof(p) + p.val_bytes);
+	at = (u8 *)t->pp;
+	memcpy(at + 4, &p, sizeof(p));
+	memcpy(at + 4 + sizeof(p), values, p.val_bytes);
+	__atomic_store_n((u32 *)at, ADEPT_EV_PARTIAL, __ATOMIC_RELEASE);
+	t->pp += 4 + sizeof(p) + p.val_bytes;
+}
+
+void ring_complete(struct tls *t, const struct exit *x)
+{
+	u8 values[ADEPT_MAX_RECORD];
+
+	if (!recording())
+		return;
+	/* The id's place may be where the guard begins. */
+	if (t->pp + x->reclen > t->chunk_end) {
+		u32 have = record_value_bytes(x->frag, x->nstores);
+
+		memcpy(values, (void *)(t->pp + 4), have);
+		need(t, x->reclen);
+		memcpy((void *)(t->pp + 4), values, have);
+	}
+	__atomic_store_n((u32 *)t->pp, x->frag->first_exit + x->index, __ATOMIC_RELEASE);
+	t->pp += x->reclen;
+}
+
+int ring_guard_hit(const struct tls *t, u64 addr)
+{
+	return t->chunk_end && addr - t->chunk_end < ADEPT_GUARD_SIZE;
+}
+
+/* ---- slots ---- */
+
+static int claim_slot(void)
+{
+	struct adept_session *s = session();
+	struct adept_thread *v = (struct adept_thread *)(boot.session + s->thread_off);
+	static u32 hint;
+	u32 from = __atomic_load_n(&hint, __ATOMIC_RELAXED);
+
+	for (u32 i = 0; i < s->nthreads; i++) {
+		u32 k = (from + i) % s->nthreads, free = ADEPT_SLOT_FREE;
+
+		if (__atomic_compare_exchange_n(&v[k].state, &free, ADEPT_SLOT_CLAIMED, 0,
+						__ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+			__atomic_store_n(&hint, k, __ATOMIC_RELAXED);
+			return (int)k;
+		}
+	}
+	return -1;
+}
+
+/* Nowhere to record to: a private chunk that is written over and over, and counted. */
+static void start_unrecorded(struct tls *t)
+{
+	u64 size = ADEPT_PAGE * 4;
+	s64 p = t->scratch_chunk ? (s64)t->scratch_chunk :
+		sys6(__NR_mmap, 0, size + ADEPT_GUARD_SIZE, K_PROT_NONE,
+		     K_MAP_PRIVATE | K_MAP_ANON | K_MAP_NORESERVE, (u64)-1, 0);
+
+	if (p < 0 || sys3(__NR_mprotect, (u64)p, size, K_PROT_READ | K_PROT_WRITE) < 0)
+		fatal("no memory for a thread's buffer");
+	__atomic_add_fetch(&session()->lost_threads, 1, __ATOMIC_RELAXED);
+	t->scratch_chunk = (u64)p;
+	t->ring = NULL;
+	t->discard = 1;
+	t->chunk_base = t->pp = (u64)p;
+	t->chunk_end = (u64)p + size;
+}
+
+void ring_thread_start(struct tls *t, u32 tid, u32 parent_serial, u64 created_at)
+{
+	struct adept_session *s = session();
+	struct adept_ev_start ev = { tid, parent_serial, created_at };
+	struct adept_thread *r;
+	int slot;
+
+	if (!recording())
+		return;
+	slot = claim_slot();
+	if (slot < 0) {
+		start_unrecorded(t);
+		return;
+	}
+	t->slot = (u32)slot;
+	t->discard = 0;
+	t->ring = r = (struct adept_thread *)(boot.session + s->thread_off) + slot;
+	for (u32 i = 0; i < s->nchunks; i++)
+		if (sys3(__NR_mprotect, chunk_addr(t, i), s->chunk_size,
+			 K_PROT_READ | K_PROT_WRITE) < 0)
+			fatal("cannot make a ring's chunk writable");
+	r->serial = __atomic_fetch_add(&s->next_serial, 1, __ATOMIC_RELAXED);
+	r->tid = tid;
+	r->proc = boot.proc;
+	r->proc_serial = proc_slot()->serial;
+	r->parent_serial = parent_serial;
+	r->head = r->tail = r->tail_waits = 0;
+	r->discarding = !!(s->flags & ADEPT_S_NULL);
+	r->null_bytes = r->flushes = 0;
+	r->start_ns = rt_now();
+	memset(r->chunk, 0, s->nchunks * sizeof(r->chunk[0]));
+	chunk_begin(t, &boundary, 0);
+	t->pp = t->chunk_base;
+	__atomic_store_n(&r->state, ADEPT_SLOT_LIVE, __ATOMIC_RELEASE);
+	ring_event(t, ADEPT_EV_THREAD_START, &ev, sizeof(ev));
+}
+
+/* Publish what there is; the slot belongs to the collector afterwards. */
+void ring_thread_end(struct tls *t, u32 status)
+{
+	struct adept_ev_end ev = { status };
+	struct adept_thread *r = t->ring;
+
+	if (!recording())
+		return;
+	ring_event(t, ADEPT_EV_THREAD_END, &ev, sizeof(ev));
+	if (!r)
+		return;
+	if (must_discard(t)) {
+		r->null_bytes += t->pp - t->chunk_base;
+		__atomic_store_n(&r->discarding, 1, __ATOMIC_RELEASE);
+	} else {
+		struct adept_chunk *c = &r->chunk[r->head % session()->nchunks];
+
+		c->fill = c->tail_at = (u32)(t->pp - t->chunk_base);
+		__atomic_store_n(&r->head, r->head + 1, __ATOMIC_RELEASE);
+	}
+	t->ring = NULL;
+	t->discard = 1;
+	__atomic_store_n(&r->state, ADEPT_SLOT_ENDED, __ATOMIC_RELEASE);
+	ring_doorbell();
+}
+
+void ring_thread_lost(struct tls *t)
+{
+	struct adept_thread *r = t->ring;
+
+	t->ring = NULL;
+	__atomic_store_n(&r->state, ADEPT_SLOT_ENDED, __ATOMIC_RELEASE);
+	ring_doorbell();
+}

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * The code that records: plain stores relative to r15, no flag changed, no branch
+ * (law 5).
+ */
+#include "record.h"
+
+/* A register that instruction @in does not use; its value goes to TLS_SPILL0. */
+static u8 scratch_for(const struct x86_insn *in)
+{
+	static const u8 choice[] = { X86_RAX, X86_RCX, X86_RDX, X86_RSI, X86_RDI, X86_RBX };
+
+	for (unsigned int i = 0; i < sizeof(choice); i++)
+		if (!((in->gpr_read | in->gpr_write) & X86_BIT(choice[i])))
+			return choice[i];
+	return X86_RBP;
+}
+
+static void store_reg(struct build *b, unsigned int n, u8 reg, s32 off, enum xl8_kind kind)
+{
+	u8 s;
+
+	if (reg != X86_R15) {
+		build_xl8(b, kind, n, X86_NONE, X86_NONE, X86_NONE);
+		emit_rm64(&b->e, 0x89, reg, X86_R15, off);
+		return;
+	}
+	/* The application's r15 lives in the TLS block. */
+	s = scratch_for(&b->ins[n].in);
+	build_xl8(b, kind, n, X86_NONE, X86_NONE, X86_NONE);
+	emit_store_gs(&b->e, s, TLS_SPILL0);
+	build_xl8(b, XL8_MANGLE, n, s, X86_NONE, X86_NONE);
+	emit_load_gs(&b->e, s, TLS_R15);
+	emit_rm64(&b->e, 0x89, s, X86_R15, off);
+	emit_load_gs(&b->e, s, TLS_SPILL0);
+}
+
+/* [r15 + disp32] as ModRM operand */
+static void emit_r15_operand(struct emit *e, u8 reg, s32 off)
+{
+	emit8(e, 0x87 | (reg & 7) << 3);
+	emit32(e, (u32)off);
+}
+
+static void store_vector(struct build *b, unsigned int n, u8 arg, s32 off)
+{
+	struct emit *e = &b->e;
+	u8 reg = arg & 31, size = arg >> 5;
+
+	build_xl8(b, XL8_STORE, n, X86_NONE, X86_NONE, X86_NONE);
+	if (size == 2) {
+		/* vmovdqu64 [r15 + off], zmm: EVEX.512.F3.0F.W1 7F; disp32 is not scaled */
+		emit8(e, 0x62);
+		emit8(e, 0x41 | (reg & 8 ? 0 : 0x80) | (reg & 16 ? 0 : 0x10));
+		emit8(e, 0xfe);
+		emit8(e, 0x48);
+	} else {
+		/* vmovdqu [r15 + off], ymm: VEX.256.F3.0F 7F */
+		emit8(e, 0xc4);
+		emit8(e, 0x41 | (reg & 8 ? 0 : 0x80));
+		emit8(e, 0x7e);
+	}
+	emit8(e, 0x7f);
+	emit_r15_operand(e, reg, off);
+}
+
+static void store_opmask(struct build *b, unsigned int n, u8 k, s32 off)
+{
+	struct emit *e = &b->e;
+
+	/* kmovq [r15 + off], k: VEX.L0.0F.W1 91 */
+	build_xl8(b, XL8_STORE, n, X86_NONE, X86_NONE, X86_NONE);
+	emit8(e, 0xc4);
+	emit8(e, 0xc1);
+	emit8(e, 0xf8);
+	emit8(e, 0x91);
+	emit_r15_operand(e, k, off);
+}
+
+static void store_fsbase(struct build *b, unsigned int n, s32 off)
+{
+	store_reg(b, n, b->ins[n].in.f_rm, off, XL8_STORE);
+	if (b->ins[n].in.opsize == 4) {
+		/* mov dword [r15 + off + 4], 0: the upper half is not written */
+		emit8(&b->e, 0x41);
+		emit8(&b->e, 0xc7);
+		emit_r15_operand(&b->e, 0, off + 4);
+		emit32(&b->e, 0);
+	}
+}
+
+static int is_after(u8 kind)
+{
+	return kind == ADEPT_ST_POST || kind == ADEPT_ST_EXIT_REG;
+}
+
+void record_emit_before(struct build *b, unsigned int n)
+{
+	for (; b->next_store < b->nstores; b->next_store++) {
+		const struct adept_store *s = &b->stores[b->next_store];
+		s32 off = b->store_off[b->next_store];
+
+		if (s->insn != n || is_after(s->kind))
+			return;
+		switch (s->kind) {
+		case ADEPT_ST_VEC:
+			store_vector(b, n, s->arg, off);
+			break;
+		case ADEPT_ST_KREG:
+			store_opmask(b, n, s->arg, off);
+			break;
+		case ADEPT_ST_FSBASE:
+			store_fsbase(b, n, off);
+			break;
+		default:
+			store_reg(b, n, s->arg, off, XL8_STORE);
+		}
+	}
+}
+
+void record_emit_after(struct build *b, unsigned int n)
+{
+	for (; b->next_store < b->nstores; b->next_store++) {
+		const struct adept_store *s = &b->stores[b->next_store];
+
+		if (s->insn != n || !is_after(s->kind))
+			return;
+		store_reg(b, n, s->arg, b->store_off[b->next_store], XL8_AFTER);
+	}
+}
+
+void record_emit_tag(struct build *b, unsigned int x, enum xl8_kind before)
+{
+	const struct bexit *bx = &b->exits[x];
+	struct emit *e = &b->e;
+	u8 n = (u8)(before == XL8_IND ? bx->insn : bx->ninsns);
+
+	build_xl8(b, before, n, (u8)x, X86_NONE, X86_NONE);
+	if (!recording())
+		return;
+	/* mov dword [r15], id */
+	emit8(e, 0x41);
+	emit8(e, 0xc7);
+	emit8(e, 0x07);
+	emit32(e, b->first_exit + x);
+	build_xl8(b, before + 1, n, (u8)x, X86_NONE, X86_NONE);
+	emit_rm64(e, 0x8d, X86_R15, X86_R15, bx->reclen);
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "build.h"
+#include "dispatch.h"
+#include "../os/signal.h"
+#include "../record/record.h"
+
+extern u8 gate_undefined[];
+
+struct exit *dispatch_exit_taken(const struct tls *t)
+{
+	return (struct exit *)(boot.heap + ((t->exit & 0xffffffffu) << 3));
+}
+
+u8 *dispatch_to(struct tls *t, u64 pc, u16 known)
+{
+	struct frag *f;
+
+	t->resume_pc = pc;
+	t->resume_known = known;
+	if (unlikely(t->pending))
+		return dispatch_resume(t);
+	lock(&frag_lock);
+	f = frag_get(pc, known);
+	unlock(&frag_lock);
+	return frag_entry(f);
+}
+
+u8 *dispatch_exit(struct tls *t)
+{
+	struct exit *x = dispatch_exit_taken(t);
+	struct frag *f;
+
+	t->resume_pc = x->target;
+	t->resume_known = x->mask;
+	if (unlikely(t->pending))
+		return dispatch_resume(t);
+	lock(&frag_lock);
+	f = frag_get(x->target, x->mask);
+	exit_link(x, f);
+	unlock(&frag_lock);
+	return frag_entry(f);
+}
+
+/* The next indirect branch to the same place finds a landing. */
+u8 *dispatch_miss(struct tls *t)
+{
+	u64 pc = t->ib_target;
+	struct frag *f;
+
+	t->resume_pc = pc;
+	t->resume_known = X86_BIT(X86_RSP);
+	if (unlikely(t->pending))
+		return dispatch_resume(t);
+	lock(&frag_lock);
+	f = frag_get(pc, X86_BIT(X86_RSP));
+	landing_get(pc, 0);
+	landing_get(pc, 1);
+	unlock(&frag_lock);
+	return frag_entry(f);
+}
+
+/*
+ * What is at x->target cannot be translated.  Memory that is not there or not
+ * executable faults natively, with the right signal; bytes that are no instruction
+ * give SIGILL; anything else is a limit.
+ */
+u8 *dispatch_trap(struct tls *t)
+{
+	struct exit *x = dispatch_exit_taken(t);
+	u8 raw[16];
+	size_t got = rt_copy_in(raw, (void *)x->target, 15);
+	struct x86_insn in;
+
+	t->resume_pc = x->target;
+	t->resume_known = KNOWN_ALL;
+	switch (x86_decode(&in, raw, (unsigned int)got)) {
+	case -1:
+		/* Faults when the processor fetches it. */
+		return (u8 *)x->target;
+	case 0:
+		return gate_undefined;
+	default:
+		if (!mangle_supported(&in))
+			fatal("instruction at %lx (opcode %x, map %u) is not supported",
+			      x->target, in.opcode, in.map);
+		return (u8 *)x->target;
+	}
+}
+
+u8 *dispatch_resume(struct tls *t)
+{
+	while (t->pending)
+		signal_deliver(t);
+	t->resume_known = KNOWN_ALL;
+	ring_context(t, t->resume_pc);
+	return dispatch_to(t, t->resume_pc, t->resume_known);
+}

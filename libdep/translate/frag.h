@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Fragments: translated code, its exits, and where it lives.
+ *
+ * All of this is shared by the threads of a process and changed under frag_lock
+ * only; cache code itself runs without it.  Fragment memory is never reused, so a
+ * thread that still runs invalidated code does no harm.
+ */
+#ifndef ADEPT_TRANSLATE_FRAG_H
+#define ADEPT_TRANSLATE_FRAG_H
+
+#include "../abi/descriptor.h"
+#include "../blob/rt.h"
+#include "../x86/decode.h"
+
+struct frag;
+
+/* Kinds of exits beyond enum adept_exit_kind: links without a record. */
+#define X_LINK		0x80	/* return landing: goes on at target */
+
+/**
+ * struct exit - a way out of a fragment
+ *
+ * patch is the rel32 field that leads to the target (0: not linkable), thunk the
+ * code that leads to the dispatcher instead; both are offsets from the fragment's
+ * cache start.
+ */
+struct exit {
+	u64 target;		/* application address, direct exits only */
+	struct frag *frag;
+	struct frag *to;	/* linked to, or where the dispatcher went last */
+	struct exit *next_in;	/* next exit linked to the same fragment */
+	u16 patch, thunk;
+	u16 mask;		/* registers known behind it */
+	u16 ninsns;
+	u16 nstores;
+	u16 reclen;
+	u8 kind;		/* enum adept_exit_kind or X_LINK */
+	u8 is_call;		/* patch belongs to a native call */
+	u16 index;		/* exit id - frag->first_exit */
+};
+
+/* What the cache bytes from some offset on are; see xl8.h. */
+struct xl8 {
+	u16 off;		/* from the fragment's cache start */
+	u8 kind;		/* enum xl8_kind */
+	u8 insn;
+	u8 nst;			/* stores of the record behind this point */
+	u8 arg;			/* exit index, or register in TLS_SPILL0 */
+	u8 arg2;		/* register in TLS_SPILL1 */
+	u8 arg3;		/* register in TLS_SPILL2 */
+};
+
+#define MAX_INSNS	64
+#define MAX_EXITS	10
+#define MAX_RUNS	8
+
+struct frag {
+	u64 pc;
+	struct frag *next;	/* same hash bucket */
+	struct exit *in;	/* exits linked here */
+	struct exit *exits;
+	struct xl8 *xl8;
+	u16 *store_off;		/* of each value in the record; NULL = 8 bytes each */
+	u8 *start;		/* cache memory */
+	u32 cache_len;
+	u32 first_exit;
+	u16 entry;		/* offset of the body; the call entry is 5 bytes before */
+	u16 mask;		/* entry mask */
+	u16 relevant;		/* registers whose being known matters here */
+	u8 nexits, nxl8, ninsns, nruns;
+	u8 dead;
+	u8 pages;		/* how many code pages it came from */
+	struct adept_run runs[];	/* nruns of them, then ninsns instruction lengths */
+};
+
+static inline u8 *frag_lens(struct frag *f)
+{
+	return (u8 *)&f->runs[f->nruns];
+}
+
+extern struct lock frag_lock;
+
+/** frag_get() - version of @pc to enter with @known; translates if need be; frag_lock held */
+struct frag *frag_get(u64 pc, u16 known);
+void frag_insert(struct frag *f);
+/** frag_kill() - make @f unreachable: no lookup, link or landing leads to it; frag_lock held */
+void frag_kill(struct frag *f);
+/** frag_kill_range() - all fragments with code in [@start, @end); returns how many */
+unsigned int frag_kill_range(u64 start, u64 end);
+/** frag_of_cache() - the fragment whose cache memory holds @addr, or NULL; lock-free */
+struct frag *frag_of_cache(u64 addr);
+
+static inline u8 *frag_entry(const struct frag *f)
+{
+	return f->start + f->entry;
+}
+
+/* build.c: translate one version; never fails (a pc that cannot be fetched becomes
+ * a fragment that faults there).
+ */
+struct frag *build_fragment(u64 pc, u16 mask);
+
+/* link.c */
+void exit_link(struct exit *x, struct frag *to);
+void exit_unlink(struct exit *x);
+
+/* arena.c */
+enum gate { GATE_EXIT, GATE_SYSCALL, GATE_MISS, GATE_MISS_CALL, GATE_TRAP, NGATES };
+
+struct arena;
+
+void arena_init(void);
+/** arena_for() - arena from which rip-relative code of @pc reaches its data, if there is one */
+struct arena *arena_for(u64 pc);
+/** arena_room() - at least @n bytes at the arena's end, or NULL */
+u8 *arena_room(struct arena *a, u32 n);
+/** arena_commit() - keep @n bytes there for @f (NULL: code of no fragment) */
+void arena_commit(struct arena *a, u32 n, struct frag *f);
+/** arena_of() - the arena that holds cache address @addr, or NULL */
+struct arena *arena_of(u64 addr);
+u8 *arena_gate(struct arena *a, enum gate g);
+struct frag *arena_frag(struct arena *a, u64 addr);
+
+#endif

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Links: a direct exit's jump or call is patched to its target fragment by one
+ * aligned store, while other threads may be running over it.
+ */
+#include "frag.h"
+#include "../x86/emit.h"
+
+static void store_rel32(u8 *field, const u8 *target)
+{
+	__atomic_store_n((u32 *)field, (u32)(target - (field + 4)), __ATOMIC_RELEASE);
+}
+
+static int near(const u8 *field, const u8 *target)
+{
+	return fits32(target - (field + 4));
+}
+
+/* jmp [rip+0]; .quad target: for targets in an arena too far for rel32 */
+static u8 *veneer(const u8 *from, const u8 *target)
+{
+	static const u8 jmp[8] = { 0xff, 0x25, 0x02, 0, 0, 0, 0x90, 0x90 };
+	struct arena *a = arena_of((u64)from);
+	u8 *v = arena_room(a, 16);
+
+	if (!v)
+		return NULL;
+	memcpy(v, jmp, 8);
+	memcpy(v + 8, &target, 8);
+	arena_commit(a, 16, NULL);
+	return v;
+}
+
+/* A native call arrives 5 bytes earlier, where its return address is dropped. */
+void exit_link(struct exit *x, struct frag *to)
+{
+	u8 *field = x->frag->start + x->patch;
+	u8 *target = frag_entry(to) - (x->is_call ? EMIT_LEA_RSP_LEN : 0);
+
+	if (x->to)
+		exit_unlink(x);
+	if (!x->patch || x->frag->dead)
+		return;
+	if (!near(field, target)) {
+		target = veneer(field, target);
+		if (!target)
+			return;
+	}
+	x->to = to;
+	x->next_in = to->in;
+	to->in = x;
+	store_rel32(field, target);
+}
+
+/* Back to the thunk; the caller takes care of the target's list if it stays. */
+void exit_unlink(struct exit *x)
+{
+	struct exit **pp;
+
+	if (!x->to)
+		return;
+	for (pp = &x->to->in; *pp; pp = &(*pp)->next_in) {
+		if (*pp == x) {
+			*pp = x->next_in;
+			break;
+		}
+	}
+	x->to = NULL;
+	if (x->patch)
+		store_rel32(x->frag->start + x->patch, x->frag->start + x->thunk);
+}

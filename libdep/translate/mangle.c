@@ -1,0 +1,460 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Instructions that cannot be copied as they are: those that name r15 (which holds
+ * the profile pointer), go through gs (which holds the TLS block), or reach data
+ * by rip from too far away.
+ */
+#include "build.h"
+
+#define SEG_GS	0x65
+
+static int has_gs(const struct binsn *bi)
+{
+	return bi->in.off_seg && bi->raw[bi->in.off_seg - 1] == SEG_GS && bi->in.nmem;
+}
+
+static int names_r15(const struct x86_insn *in)
+{
+	return in->f_reg == X86_R15 || in->f_rm == X86_R15 || in->f_opc == X86_R15 ||
+	       in->f_vvvv == X86_R15 || in->base == X86_R15 ||
+	       (in->index == X86_R15 && !(in->attr & (X86_A_GATHER | X86_A_SCATTER)));
+}
+
+static u64 rip_target(const struct binsn *bi)
+{
+	return bi->pc + bi->in.len + (u64)(s64)bi->in.disp;
+}
+
+static int out_of_reach(const struct build *b, const struct binsn *bi)
+{
+	s64 rel = (s64)(rip_target(bi) - (u64)b->e.p);
+
+	return rel > 0x7fff0000ll || rel < -0x7fff0000ll;
+}
+
+int mangle_needed(const struct build *b, const struct binsn *bi)
+{
+	(void)b;
+	return (bi->in.attr & (X86_A_RIPREL | X86_A_WRGSBASE | X86_A_RDGSBASE)) || has_gs(bi) ||
+	       names_r15(&bi->in);
+}
+
+int mangle_supported(const struct x86_insn *in)
+{
+	int gs = 0;
+
+	if (in->kind == X86_FAR || in->kind == X86_XBEGIN || in->attr & X86_A_BRANCH16)
+		return 0;
+	/* mov fs/gs, pop fs/gs, lfs, lgs: they would replace our gs base */
+	if (in->kind == X86_NORMAL && in->attr & X86_A_MOVSEG && !(in->map == 0 && in->opcode == 0x8e &&
+					 ((in->modrm >> 3) & 7) < 4))
+		return 0;
+	for (unsigned int i = 0; i < in->nmem; i++)
+		gs |= in->mem[i].seg == X86_SEG_GS;
+	/* gs with an operand that is not ModRM's, or that has a vector index */
+	if (gs && (!in->off_modrm || in->kind == X86_STRING ||
+		   in->attr & (X86_A_GATHER | X86_A_SCATTER)))
+		return 0;
+	return 1;
+}
+
+/* A register of @choice that instruction @in does not touch. */
+static u8 pick(const struct x86_insn *in, const u8 *choice, unsigned int n, u8 not)
+{
+	u16 used = in->gpr_read | in->gpr_write;
+
+	for (unsigned int i = 0; i < n; i++)
+		if (!(used & X86_BIT(choice[i])) && choice[i] != not)
+			return choice[i];
+	fatal("no scratch register for opcode %x", in->opcode);
+}
+
+/* r8..r14 without r12 and r13: only the low three bits of a field change. */
+static u8 pick_high(const struct x86_insn *in)
+{
+	static const u8 choice[] = { X86_R11, X86_R10, X86_R9, X86_R8, X86_R14 };
+
+	return pick(in, choice, sizeof(choice), X86_NONE);
+}
+
+/* Registers that can be a base without REX and without SIB. */
+static u8 pick_low(const struct x86_insn *in, u8 not)
+{
+	static const u8 choice[] = { X86_RSI, X86_RDI, X86_RDX, X86_RCX, X86_RAX, X86_RBX };
+
+	return pick(in, choice, sizeof(choice), not);
+}
+
+/* An instruction being rewritten. */
+struct edit {
+	u8 b[24];
+	u8 len;
+	u8 modrm;	/* offset, 0 = none */
+	u8 sib, opcode, vex;
+	u8 rex;		/* offset + 1, 0 = none */
+};
+
+static void edit_begin(struct edit *ed, const struct binsn *bi)
+{
+	const struct x86_insn *in = &bi->in;
+
+	memcpy(ed->b, bi->raw, in->len);
+	ed->len = in->len;
+	ed->modrm = in->off_modrm;
+	ed->sib = in->off_sib;
+	ed->opcode = in->off_opcode;
+	ed->vex = in->off_vex;
+	ed->rex = 0;
+	if (in->rex)
+		ed->rex = (u8)(in->off_opcode - (in->map == 0 ? 0 : in->map == 1 ? 1 : 2));
+}
+
+static void edit_remove(struct edit *ed, unsigned int at, unsigned int n)
+{
+	memmove(ed->b + at, ed->b + at + n, ed->len - at - n);
+	ed->len = (u8)(ed->len - n);
+}
+
+static void set3(u8 *byte, unsigned int shift, u8 reg)
+{
+	*byte = (u8)((*byte & ~(7u << shift)) | (u32)(reg & 7) << shift);
+}
+
+/* Put register @s wherever r15 is named. */
+static void edit_replace_r15(struct edit *ed, const struct x86_insn *in, u8 s)
+{
+	if (in->f_reg == X86_R15)
+		set3(&ed->b[ed->modrm], 3, s);
+	if (in->f_rm == X86_R15)
+		set3(&ed->b[ed->modrm], 0, s);
+	if (in->base == X86_R15)
+		set3(&ed->b[ed->sib ? ed->sib : ed->modrm], 0, s);
+	if (in->index == X86_R15 && !(in->attr & (X86_A_GATHER | X86_A_SCATTER)))
+		set3(&ed->b[ed->sib], 3, s);
+	if (in->f_opc == X86_R15)
+		set3(&ed->b[ed->opcode], 0, s);
+	if (in->f_vvvv == X86_R15) {
+		/* vvvv is inverted; VEX2 has it in byte 1, the others in byte 2 */
+		u8 at = (u8)(ed->vex - 1 + (ed->b[ed->vex - 1] == 0xc5 ? 1 : 2));
+
+		set3(&ed->b[at], 3, (u8)~s);
+	}
+}
+
+/* Make the ModRM operand [s], s a low register. */
+static void edit_simple_operand(struct edit *ed, const struct x86_insn *in, u8 s)
+{
+	unsigned int extra = (in->off_sib ? 1u : 0) + in->disp_len;
+
+	ed->b[ed->modrm] = (u8)((ed->b[ed->modrm] & 0x38) | s);
+	edit_remove(ed, ed->modrm + 1u, extra);
+	ed->sib = 0;
+	if (ed->rex)
+		ed->b[ed->rex - 1] &= (u8)~3;
+	if (ed->vex && ed->b[ed->vex - 1] != 0xc5)
+		ed->b[ed->vex] |= 0x60;
+}
+
+static void edit_drop_prefix(struct edit *ed, u8 prefix)
+{
+	for (unsigned int i = 0; i < ed->opcode; i++) {
+		if (ed->b[i] != prefix)
+			continue;
+		edit_remove(ed, i, 1);
+		ed->opcode--;
+		if (ed->modrm)
+			ed->modrm--;
+		if (ed->sib)
+			ed->sib--;
+		if (ed->vex)
+			ed->vex--;
+		if (ed->rex)
+			ed->rex--;
+		return;
+	}
+}
+
+/* ---- r15 as a plain operand: use its memory slot instead ---- */
+
+/* May rm = r15 become memory?  Same meaning, and nothing to zero-extend. */
+static int rm_can_be_slot(const struct x86_insn *in)
+{
+	u8 op = in->opcode;
+	int writes = 1;
+
+	if (in->enc != X86_LEGACY || in->f_rm != X86_R15 || in->f_reg == X86_R15 ||
+	    in->modrm < 0xc0 || in->attr & X86_A_HIGH8)
+		return 0;
+	if (in->map == 0) {
+		if (op < 0x40 && (op & 7) < 4)
+			writes = !(op & 2) && (op & 0x38) != 0x38;
+		else if (op == 0x81 || op == 0x83)
+			writes = (in->modrm & 0x38) != 0x38;
+		else if (op == 0x85 || op == 0x8b || op == 0x63 || op == 0x69 || op == 0x6b)
+			writes = 0;
+		else if (op != 0x89 && op != 0xc1 && op != 0xd1 && op != 0xd3 && op != 0xc7)
+			return 0;
+	} else if (in->map == 1) {
+		if (op != 0xaf && (op & 0xf0) != 0x40 && op != 0xb6 && op != 0xb7 && op != 0xbe &&
+		    op != 0xbf)
+			return 0;
+		writes = 0;
+	} else {
+		return 0;
+	}
+	return !writes || in->opsize == 8;
+}
+
+static void emit_slot_form(struct build *b, const struct binsn *bi, u8 opcode, u8 reg)
+{
+	const struct x86_insn *in = &bi->in;
+	struct emit *e = &b->e;
+
+	emit8(e, SEG_GS);
+	for (unsigned int i = 0; i < in->off_modrm; i++) {
+		u8 v = bi->raw[i];
+
+		if (in->rex && i == in->off_opcode - 1u - in->map)
+			v = (u8)((v & ~5) | (reg >> 3) << 2);
+		else if (i == in->off_opcode)
+			v = opcode;
+		emit8(e, v);
+	}
+	emit8(e, (u8)(0x04 | (reg & 7) << 3));
+	emit8(e, 0x25);
+	emit32(e, TLS_R15);
+	emit_bytes(e, bi->raw + in->len - in->imm_len, in->imm_len);
+}
+
+static void emit_push_pop_slot(struct build *b, int pop)
+{
+	struct emit *e = &b->e;
+
+	emit8(e, SEG_GS);
+	emit8(e, pop ? 0x8f : 0xff);
+	emit8(e, pop ? 0x04 : 0x34);
+	emit8(e, 0x25);
+	emit32(e, TLS_R15);
+}
+
+/* One instruction for one: no scratch register.  Return: 1 if done. */
+static int mangle_by_slot(struct build *b, unsigned int n)
+{
+	const struct binsn *bi = &b->ins[n];
+	const struct x86_insn *in = &bi->in;
+
+	if (in->map == 0 && in->f_opc == X86_R15 && in->opsize == 8 &&
+	    (in->opcode & 0xf0) == 0x50) {
+		build_xl8(b, XL8_RUN, n, X86_NONE, X86_NONE, X86_NONE);
+		emit_push_pop_slot(b, in->opcode & 8);
+		return 1;
+	}
+	if (rm_can_be_slot(in)) {
+		build_xl8(b, XL8_RUN, n, X86_NONE, X86_NONE, X86_NONE);
+		emit_slot_form(b, bi, in->opcode,
+			       (u8)(((in->modrm >> 3) & 7) | (in->rex & 4) << 1));
+		return 1;
+	}
+	/* mov with r15 in the reg field and a register as rm: the other direction */
+	if (in->enc == X86_LEGACY && in->map == 0 && (in->opcode == 0x89 || in->opcode == 0x8b) &&
+	    in->f_reg == X86_R15 && in->f_rm != X86_R15 && in->modrm >= 0xc0 && in->opsize == 8) {
+		build_xl8(b, XL8_RUN, n, X86_NONE, X86_NONE, X86_NONE);
+		emit_slot_form(b, bi, in->opcode ^ 2, in->f_rm);
+		return 1;
+	}
+	return 0;
+}
+
+/* ---- the general way ---- */
+
+static void mangle_gs_base(struct build *b, unsigned int n)
+{
+	const struct x86_insn *in = &b->ins[n].in;
+	struct emit *e = &b->e;
+	u8 reg = in->f_rm, s;
+
+	if (reg == X86_R15) {
+		/* Between two slots: through a register. */
+		s = pick_low(in, X86_NONE);
+		build_xl8(b, XL8_MANGLE, n, s, X86_NONE, X86_NONE);
+		emit_store_gs(e, s, TLS_SPILL0);
+		emit_load_gs(e, s, in->attr & X86_A_RDGSBASE ? TLS_GSBASE : TLS_R15);
+		emit_store_gs(e, s, in->attr & X86_A_RDGSBASE ? TLS_R15 : TLS_GSBASE);
+		build_xl8(b, XL8_DONE, n, s, X86_NONE, X86_NONE);
+		emit_load_gs(e, s, TLS_SPILL0);
+		return;
+	}
+	build_xl8(b, XL8_STORE, n, X86_NONE, X86_NONE, X86_NONE);
+	if (in->attr & X86_A_RDGSBASE)
+		emit_load_gs(e, reg, TLS_GSBASE);
+	else
+		emit_store_gs(e, reg, TLS_GSBASE);
+}
+
+/* sa = address of the ModRM operand without its segment; r15 has become @s15 */
+static void emit_address(struct build *b, const struct binsn *bi, u8 sa, u8 s15)
+{
+	const struct x86_insn *in = &bi->in;
+	struct emit_operand m = {
+		.base = in->base == X86_R15 ? s15 : in->base,
+		.index = in->index == X86_R15 ? s15 : in->index,
+		.scale_bits = in->off_sib ? in->sib >> 6 : 0,
+		.addr32 = !!(in->attr & X86_A_ADDR32),
+		.disp = in->disp,
+	};
+
+	if (in->attr & X86_A_RIPREL)
+		emit_mov_imm64(&b->e, sa, rip_target(bi));
+	else
+		emit_op_mem(&b->e, 0x8d, sa, &m);
+}
+
+static void mangle_with_scratch(struct build *b, unsigned int n, int r15, int gs, int far)
+{
+	const struct binsn *bi = &b->ins[n];
+	const struct x86_insn *in = &bi->in;
+	u8 s15 = X86_NONE, sa = X86_NONE, sb = X86_NONE;
+	struct emit *e = &b->e;
+	struct edit ed;
+
+	edit_begin(&ed, bi);
+	build_xl8(b, XL8_STORE, n, X86_NONE, X86_NONE, X86_NONE);
+	if (r15) {
+		s15 = pick_high(in);
+		emit_store_gs(e, s15, TLS_SPILL0);
+		build_xl8(b, XL8_MANGLE, n, s15, X86_NONE, X86_NONE);
+		emit_load_gs(e, s15, TLS_R15);
+		edit_replace_r15(&ed, in, s15);
+	}
+	if (gs || far) {
+		sa = pick_low(in, X86_NONE);
+		emit_store_gs(e, sa, TLS_SPILL1);
+		build_xl8(b, XL8_MANGLE, n, s15, sa, X86_NONE);
+		if (gs) {
+			sb = pick_low(in, sa);
+			emit_store_gs(e, sb, TLS_SPILL2);
+			build_xl8(b, XL8_MANGLE, n, s15, sa, sb);
+		}
+		emit_address(b, bi, sa, s15);
+		if (gs) {
+			struct emit_operand sum = { .base = sa, .index = sb };
+
+			emit_load_gs(e, sb, TLS_GSBASE);
+			emit_op_mem(e, 0x8d, sa, &sum);
+			edit_simple_operand(&ed, in, sa);
+			edit_drop_prefix(&ed, SEG_GS);
+			edit_drop_prefix(&ed, 0x67);
+		} else {
+			edit_simple_operand(&ed, in, sa);
+		}
+	}
+	if (!far && !gs && in->attr & X86_A_RIPREL) {
+		s32 rel = (s32)(rip_target(bi) - ((u64)e->p + ed.len));
+
+		memcpy(ed.b + in->off_disp, &rel, 4);
+	}
+	emit_bytes(e, ed.b, ed.len);
+	if (r15 && in->gpr_write & X86_BIT(X86_R15)) {
+		build_xl8(b, XL8_DONE_R15, n, s15, sa, sb);
+		emit_store_gs(e, s15, TLS_R15);
+	} else {
+		build_xl8(b, XL8_DONE, n, s15, sa, sb);
+	}
+	if (sb != X86_NONE)
+		emit_load_gs(e, sb, TLS_SPILL2);
+	if (sa != X86_NONE)
+		emit_load_gs(e, sa, TLS_SPILL1);
+	if (r15)
+		emit_load_gs(e, s15, TLS_SPILL0);
+}
+
+static void mangle_rip(struct build *b, unsigned int n)
+{
+	const struct binsn *bi = &b->ins[n];
+	s32 rel;
+
+	build_xl8(b, XL8_RUN, n, X86_NONE, X86_NONE, X86_NONE);
+	rel = (s32)(rip_target(bi) - ((u64)b->e.p + bi->in.len));
+	emit_bytes(&b->e, bi->raw, bi->in.len);
+	if (!b->e.overflow)
+		memcpy(b->e.p - bi->in.len + bi->in.off_disp, &rel, 4);
+}
+
+void mangle_insn(struct build *b, unsigned int n)
+{
+	const struct binsn *bi = &b->ins[n];
+	const struct x86_insn *in = &bi->in;
+	int r15 = names_r15(in), gs = has_gs(bi);
+	int far = in->attr & X86_A_RIPREL && out_of_reach(b, bi);
+
+	if (in->attr & (X86_A_RDGSBASE | X86_A_WRGSBASE)) {
+		mangle_gs_base(b, n);
+		return;
+	}
+	if (!r15 && !gs && !far) {
+		mangle_rip(b, n);
+		return;
+	}
+	if (r15 && !gs && !(in->attr & X86_A_RIPREL) && mangle_by_slot(b, n))
+		return;
+	mangle_with_scratch(b, n, r15, gs, far);
+}
+
+static void load_target_operand(struct build *b, const struct binsn *bi)
+{
+	const struct x86_insn *in = &bi->in;
+	struct emit *e = &b->e;
+	struct emit_operand m = {
+		.base = in->base,
+		.index = in->index,
+		.scale_bits = in->off_sib ? in->sib >> 6 : 0,
+		.seg = in->off_seg && bi->raw[in->off_seg - 1] == 0x64 ? 0x64 : 0,
+		.addr32 = !!(in->attr & X86_A_ADDR32),
+		.disp = in->disp,
+	};
+
+	if (in->attr & X86_A_RIPREL) {
+		emit_mov_imm64(e, X86_RCX, rip_target(bi));
+		m = (struct emit_operand){ .base = X86_RCX, .index = X86_NONE, .seg = m.seg };
+	} else if (m.base == X86_R15 || m.index == X86_R15) {
+		u8 s = m.base == X86_RCX || m.index == X86_RCX ? X86_RDX : X86_RCX;
+
+		emit_load_gs(e, s, TLS_R15);
+		if (m.base == X86_R15)
+			m.base = s;
+		if (m.index == X86_R15)
+			m.index = s;
+	}
+	if (has_gs(bi)) {
+		emit_op_mem(e, 0x8d, X86_RCX, &m);
+		emit_load_gs(e, X86_RDX, TLS_GSBASE);
+		m = (struct emit_operand){ .base = X86_RCX, .index = X86_RDX };
+	}
+	emit_op_mem(e, 0x8b, X86_RCX, &m);
+}
+
+void mangle_load_target(struct build *b, unsigned int n)
+{
+	const struct binsn *bi = &b->ins[n];
+	const struct x86_insn *in = &bi->in;
+	struct emit *e = &b->e;
+
+	if (in->kind == X86_RET) {
+		struct emit_operand top = { .base = X86_RSP, .index = X86_NONE };
+
+		emit_op_mem(e, 0x8b, X86_RCX, &top);
+		return;
+	}
+	if (in->modrm < 0xc0) {
+		load_target_operand(b, bi);
+		return;
+	}
+	if (in->f_rm == X86_R15) {
+		emit_load_gs(e, X86_RCX, TLS_R15);
+	} else if (in->f_rm != X86_RCX) {
+		/* mov rcx, reg */
+		emit8(e, (u8)(0x48 | (in->f_rm >> 3)));
+		emit8(e, 0x8b);
+		emit8(e, (u8)(0xc8 | (in->f_rm & 7)));
+	}
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Choosing a fragment's instructions: straight on from its pc, past conditional
+ * branches and through direct jumps, up to the first call, return, indirect jump
+ * or system call.
+ */
+#include "build.h"
+#include "../os/mem.h"
+#include "../record/record.h"
+
+/* Conditional branches in one fragment; one more exit is needed at its end. */
+#define MAX_BRANCHES	(MAX_EXITS - 2)
+
+static void add_exit(struct build *b, u8 kind, unsigned int ninsns, u64 target, int is_call)
+{
+	b->exits[b->nexits++] = (struct bexit){
+		.kind = kind,
+		.insn = (u16)(ninsns - 1),
+		.ninsns = (u16)ninsns,
+		.target = target,
+		.is_call = (u8)is_call,
+	};
+}
+
+static int seen(const struct build *b, u64 pc)
+{
+	for (u32 i = 0; i < b->n; i++)
+		if (b->ins[i].pc == pc)
+			return 1;
+	return 0;
+}
+
+/* Return: 1 to go on at *pc, 0 at the fragment's end. */
+static int scan_insn(struct build *b, struct binsn *bi, u64 *pc)
+{
+	const struct x86_insn *in = &bi->in;
+	u64 next = *pc + in->len;
+
+	if (!mangle_supported(in)) {
+		add_exit(b, ADEPT_X_TRAP, b->n, *pc, 0);
+		return 0;
+	}
+	b->n++;
+	b->runs[b->nruns - 1].ninsns++;
+	*pc = next;
+	switch (in->kind) {
+	case X86_JCC:
+	case X86_LOOP:
+		add_exit(b, ADEPT_X_DIRECT, b->n, x86_branch_target(in, bi->pc), 0);
+		if (b->nexits < MAX_BRANCHES)
+			return 1;
+		add_exit(b, ADEPT_X_DIRECT, b->n, next, 0);
+		return 0;
+	case X86_JMP:
+		next = x86_branch_target(in, bi->pc);
+		if (b->n < b->limit && b->nruns < MAX_RUNS && !seen(b, next)) {
+			b->runs[b->nruns++] = (struct adept_run){ .pc = next };
+			*pc = next;
+			return 1;
+		}
+		add_exit(b, ADEPT_X_DIRECT, b->n, next, 0);
+		return 0;
+	case X86_CALL:
+		add_exit(b, ADEPT_X_DIRECT, b->n, x86_branch_target(in, bi->pc), 1);
+		return 0;
+	case X86_CALL_IND:
+	case X86_JMP_IND:
+	case X86_RET:
+		add_exit(b, ADEPT_X_INDIRECT, b->n, 0, 0);
+		return 0;
+	case X86_SYSCALL:
+		add_exit(b, ADEPT_X_SYSCALL, b->n, next, 0);
+		return 0;
+	default:
+		return 1;
+	}
+}
+
+void build_scan(struct build *b)
+{
+	u64 pc = b->pc;
+	int more = 1;
+
+	b->n = b->nexits = 0;
+	b->nruns = 1;
+	b->runs[0] = (struct adept_run){ .pc = pc };
+	while (more && b->n < b->limit) {
+		struct binsn *bi = &b->ins[b->n];
+		size_t got = code_fetch(pc, bi->raw, 15);
+
+		bi->pc = pc;
+		if (x86_decode(&bi->in, bi->raw, (unsigned int)got) <= 0) {
+			/* Whatever is wrong shows when it is reached. */
+			add_exit(b, b->n ? ADEPT_X_DIRECT : ADEPT_X_TRAP, b->n, pc, 0);
+			more = 0;
+			break;
+		}
+		more = scan_insn(b, bi, &pc);
+	}
+	if (more)
+		add_exit(b, ADEPT_X_DIRECT, b->n, pc, 0);
+	if (b->nruns > 1 && !b->runs[b->nruns - 1].ninsns)
+		b->nruns--;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * From a cache address to the application's state: every address in the cache at
+ * which a thread may be interrupted or may fault maps to an exact application pc
+ * and register state, by rolling the current sequence back or forward.
+ */
+#ifndef ADEPT_TRANSLATE_XL8_H
+#define ADEPT_TRANSLATE_XL8_H
+
+#include "frag.h"
+
+/*
+ * Kinds.  "P" is the profile pointer, "before n" means the application state before
+ * instruction n of the fragment.
+ */
+enum xl8_kind {
+	XL8_RUN,	/* instructions from n on copied as they are: walk their lengths */
+	XL8_STORE,	/* value store, before n */
+	XL8_AFTER,	/* store behind instruction n, which is done but for it */
+	XL8_MANGLE,	/* before n; arg.. spilled registers to restore */
+	XL8_DONE,	/* n done; arg.. spilled registers to restore */
+	XL8_DONE_R15,	/* the same; the application's r15 is in register arg */
+	XL8_EXIT,	/* exit arg: tag not yet stored; application at its target */
+	XL8_EXIT_TAG,	/* tag stored, P not advanced */
+	XL8_EXIT_DONE,	/* P advanced; at its target, between records */
+	XL8_IND,	/* indirect exit arg: before n, tag not stored */
+	XL8_IND_TAG,	/* before n, tag stored, P not advanced */
+	XL8_IND_DONE,	/* before n, P advanced */
+	XL8_IND_PUSHED,	/* the same, and the return address is pushed */
+	XL8_IND_RCX,	/* the same as IND_DONE, rcx and rdx are in TLS_IND* */
+	XL8_IND_RCX_PUSHED,
+	XL8_RET_SWAPPED, /* ret: [rsp] holds a cache address, rcx the application's */
+	XL8_RET_POPPED,	/* strict ret: rsp moved, rcx = target */
+	XL8_CALLED,	/* thunk behind a native call: rsp 8 too low; at exit arg's target */
+	XL8_ENTRY_CALL,	/* callee entered by native call: rsp is 8 too low; at pc, between records */
+	XL8_ENTRY,	/* at the fragment's pc, between records */
+	XL8_LAND_CALL,	/* landing: rsp 8 too low, rcx = target, rcx/rdx in TLS_IND* */
+	XL8_LAND,	/* landing: rcx = target */
+	XL8_LAND_CMP,	/* landing: rcx = target - pc of the landing */
+	XL8_LAND_OK,	/* landing matched; rcx/rdx in TLS_IND*; at landing's pc */
+	XL8_LAND_DONE,	/* behind a landing: at exit arg's target, registers restored */
+	XL8_DATA,	/* literals: never executed */
+};
+
+/**
+ * struct xl8_pos - what xl8_lookup() found
+ * @kind: one of enum xl8_kind; XL8_RUN has been resolved to its instruction
+ * @insn: n
+ * @nst: how many stores of the current record have been done
+ * @regs: application registers spilled to TLS_SPILL0.., X86_NONE = none
+ */
+struct xl8_pos {
+	struct frag *frag;
+	enum xl8_kind kind;
+	u8 insn;
+	u8 nst;
+	u8 arg, arg2, arg3;
+};
+
+/** xl8_lookup() - find out what @addr is; 0 if it is in no fragment.  Lock-free. */
+int xl8_lookup(u64 addr, struct xl8_pos *pos);
+
+/** frag_insn_pc() - application address of instruction @n of @f (n == ninsns: the end) */
+u64 frag_insn_pc(struct frag *f, unsigned int n);
+
+#endif

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Emitting machine code: the few instructions that the engine adds, none of which
+ * changes a flag (law 5).
+ */
+#ifndef ADEPT_X86_EMIT_H
+#define ADEPT_X86_EMIT_H
+
+#include "decode.h"
+
+struct emit {
+	u8 *p;
+	u8 *end;
+	int overflow;	/* something did not fit: the result must be thrown away */
+};
+
+static inline void emit8(struct emit *e, u8 v)
+{
+	if (e->p < e->end)
+		*e->p++ = v;
+	else
+		e->overflow = 1;
+}
+
+static inline void emit32(struct emit *e, u32 v)
+{
+	if (e->p + 4 <= e->end) {
+		__builtin_memcpy(e->p, &v, 4);
+		e->p += 4;
+	} else {
+		e->overflow = 1;
+	}
+}
+
+static inline void emit64(struct emit *e, u64 v)
+{
+	emit32(e, (u32)v);
+	emit32(e, (u32)(v >> 32));
+}
+
+static inline void emit_bytes(struct emit *e, const u8 *b, unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++)
+		emit8(e, b[i]);
+}
+
+static inline int fits32(s64 v)
+{
+	return v == (s32)v;
+}
+
+/* mov reg, gs:[off] (opcode 8b) and mov gs:[off], reg (89); off is a TLS_* offset */
+static inline void emit_gs_op(struct emit *e, u8 opcode, u8 reg, u32 off)
+{
+	emit8(e, 0x65);
+	emit8(e, 0x48 | (reg >> 3) << 2);
+	emit8(e, opcode);
+	emit8(e, 0x04 | (reg & 7) << 3);
+	emit8(e, 0x25);
+	emit32(e, off);
+}
+
+static inline void emit_load_gs(struct emit *e, u8 reg, u32 off)
+{
+	emit_gs_op(e, 0x8b, reg, off);
+}
+
+static inline void emit_store_gs(struct emit *e, u8 reg, u32 off)
+{
+	emit_gs_op(e, 0x89, reg, off);
+}
+
+/* mov dword gs:[off], imm32 */
+static inline void emit_store_gs_imm(struct emit *e, u32 off, u32 imm)
+{
+	emit8(e, 0x65);
+	emit8(e, 0xc7);
+	emit8(e, 0x04);
+	emit8(e, 0x25);
+	emit32(e, off);
+	emit32(e, imm);
+}
+
+static inline void emit_mov_imm64(struct emit *e, u8 reg, u64 imm)
+{
+	if (imm <= 0xffffffffu) {
+		if (reg >= 8)
+			emit8(e, 0x41);
+		emit8(e, 0xb8 | (reg & 7));
+		emit32(e, (u32)imm);
+		return;
+	}
+	emit8(e, 0x48 | reg >> 3);
+	emit8(e, 0xb8 | (reg & 7));
+	emit64(e, imm);
+}
+
+/* op reg, [base + disp] with REX.W; base must not be rsp or r12 */
+static inline void emit_rm64(struct emit *e, u8 opcode, u8 reg, u8 base, s32 disp)
+{
+	int small = disp == (s8)disp;
+
+	emit8(e, 0x48 | (reg >> 3) << 2 | base >> 3);
+	emit8(e, opcode);
+	emit8(e, (small ? 0x40 : 0x80) | (reg & 7) << 3 | (base & 7));
+	if (small)
+		emit8(e, (u8)disp);
+	else
+		emit32(e, (u32)disp);
+}
+
+/* lea rsp, [rsp + disp8] */
+static inline void emit_lea_rsp(struct emit *e, s8 disp)
+{
+	emit8(e, 0x48);
+	emit8(e, 0x8d);
+	emit8(e, 0x64);
+	emit8(e, 0x24);
+	emit8(e, (u8)disp);
+}
+
+#define EMIT_LEA_RSP_LEN	5
+
+static inline void put_rel32(u8 *field, const u8 *target)
+{
+	u32 rel = (u32)(target - (field + 4));
+
+	__builtin_memcpy(field, &rel, 4);
+}
+
+/* jmp/call rel32 to a fixed place */
+static inline void emit_branch(struct emit *e, u8 opcode, const u8 *target)
+{
+	emit8(e, opcode);
+	emit32(e, 0);
+	if (!e->overflow)
+		put_rel32(e->p - 4, target);
+}
+
+/*
+ * Pad so that the four bytes at p + ahead do not cross a cache line: such a field
+ * can be rewritten by one store under running threads.
+ */
+static inline void emit_align_field(struct emit *e, unsigned int ahead)
+{
+	while ((((u64)e->p + ahead) & 63) > 60)
+		emit8(e, 0x90);
+}
+
+/* A memory operand as x86 encodes it: any base and index, always disp32. */
+struct emit_operand {
+	u8 base, index;		/* enum x86_reg or X86_NONE; not rip */
+	u8 scale_bits;		/* log2 of the scale */
+	u8 seg;			/* prefix byte or 0 */
+	u8 addr32;
+	s32 disp;
+};
+
+/* op reg, [operand] with REX.W and a one-byte opcode */
+static inline void emit_op_mem(struct emit *e, u8 opcode, u8 reg, const struct emit_operand *m)
+{
+	u8 base = m->base == X86_NONE ? 5 : m->base;
+	u8 index = m->index == X86_NONE ? 4 : m->index;
+
+	if (m->seg)
+		emit8(e, m->seg);
+	if (m->addr32)
+		emit8(e, 0x67);
+	emit8(e, 0x48 | (reg >> 3) << 2 | (m->index == X86_NONE ? 0 : (index >> 3) << 1) |
+		 (m->base == X86_NONE ? 0 : base >> 3));
+	emit8(e, opcode);
+	emit8(e, (m->base == X86_NONE ? 0x04 : 0x84) | (reg & 7) << 3);
+	emit8(e, (u8)(m->scale_bits << 6 | (index & 7) << 3 | (base & 7)));
+	emit32(e, (u32)m->disp);
+}
+
+#endif
