@@ -225,8 +225,8 @@ static void copy_upwards(u8 *to, const u8 *from, size_t size)
 }
 
 /*
- * The chunk that a thread was filling when it was killed, or is filling still
- * (@living): whole records up to the first zero.
+ * The chunk that a thread was filling when it was killed or left its image by
+ * execve, or is filling still (@living): whole records up to the first zero.
  */
 static bool take_unpublished(struct dep_collector *c, u32 slot, bool living)
 {
@@ -239,8 +239,8 @@ static bool take_unpublished(struct dep_collector *c, u32 slot, bool living)
 	if (t->broken || !c->w || c->s->layout.flags & (ADEPT_S_NULL | ADEPT_S_NO_RECORD))
 		return true;
 	memcpy(&k, &shared(c, slot)->chunk[index], sizeof(k));
-	/* Killed before it began this chunk: the state still is the one before last round. */
-	if (k.seq < t->next_seq || k.seq == UINT64_MAX)
+	/* Not begun: the state still is the one of a round ago. */
+	if (k.seq < t->next_seq || k.seq == UINT64_MAX || load(&shared(c, slot)->discarding))
 		return true;
 	job = dep_queue_job(c->queue, DEP_JOB_SCAN, 0);
 	if (!job)
@@ -314,7 +314,8 @@ bool dep_threads_consume(struct dep_collector *c)
 			continue;
 		if (!take_chunks(c, slot, &did))
 			continue;
-		if (t->state == ADEPT_SLOT_ENDED && end_thread(c, slot))
+		if (t->state == ADEPT_SLOT_ENDED && take_unpublished(c, slot, false) &&
+		    end_thread(c, slot))
 			did = true;
 	}
 	return did;
