@@ -188,6 +188,7 @@ static bool drop(struct fake_thread *t, u32 fill)
 
 	if (lost) {
 		sh->null_bytes += fill;
+		__atomic_store_n(&sh->discarding, 1, __ATOMIC_RELEASE);
 	} else if (s->layout.flags & ADEPT_S_DROP &&
 		   sh->head + 1 - __atomic_load_n(&sh->tail, __ATOMIC_SEQ_CST) >=
 		   s->layout.nchunks) {
@@ -245,6 +246,7 @@ void fake_thread_end(struct fake_thread *t)
 
 	if (s->map->stop || s->layout.flags & ADEPT_S_NULL) {
 		sh->null_bytes += fill;
+		__atomic_store_n(&sh->discarding, 1, __ATOMIC_RELEASE);
 	} else {
 		k->fill = fill;
 		k->tail_at = fill;
