@@ -83,6 +83,15 @@ int dep_recover_segment(struct dep_store *s, const struct dep_segment *seg,
 			const struct dep_sink *sink, struct dep_counts *counts);
 
 /**
+ * dep_recover_seam() - recover one segment, and compare its end with the next one's beginning
+ * @next: the segment that follows in the same thread; NULL = nothing to compare
+ *
+ * Return: as dep_recover_segment(), and -EUCLEAN if the two contradict each other.
+ */
+int dep_recover_seam(struct dep_store *s, const struct dep_segment *seg,
+		     const struct dep_segment *next, struct dep_counts *counts);
+
+/**
  * dep_recover() - recover @n segments with @jobs workers (0 = one per processor)
  *
  * Batches reach @sink from one thread only, in the order of @segs, whatever @jobs is.

@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -15,6 +16,7 @@
 #include "private.h"
 
 #define WAIT_NS		15000000l	/* to look after processes */
+#define LEAVE_NS	10000000000ull
 #define WAIT_EXEC_NS	1000000l	/* while an execve is under way */
 
 int dep_collector_create(struct dep_collector **out, struct dep_session *s, struct dep_writer *w,
@@ -157,11 +159,34 @@ void dep_collector_status(struct dep_collector *c, struct dep_collect_status *st
 		.threads = c->nthreads_seen,
 		.live_processes = c->nopen,
 		.stored_bytes = dep_queue_stored(c->queue),
-		.raw_bytes = c->raw_bytes,
+		.raw_bytes = c->raw_bytes + dep_queue_scanned(c->queue),
 		.null_bytes = c->null_bytes,
 		.stopped = dep_queue_stopped(c->queue),
 		.failed = dep_queue_failed(c->queue),
 	};
+	snprintf(st->error, sizeof(st->error), "%s", dep_queue_error(c->queue));
+}
+
+/*
+ * The last pass over programs that go on: what they have written up to now is taken
+ * with the chunk they are filling, for up to 10 seconds if the store is slow.  They
+ * are not told to stop before: they would begin to write over that chunk.
+ */
+static void take_leave(struct dep_collector *c)
+{
+	const struct timespec pause = { .tv_nsec = 2000000 };
+	u64 until = now_ns() + LEAVE_NS;
+	bool did;
+
+	dep_collector_note(c, "%u processes outlived the recording", c->nopen);
+	do {
+		dep_procs_poll(c);
+		dep_threads_snapshot(c);
+		if (dep_procs_drain(c, &did) && dep_threads_leave(c))
+			return;
+		nanosleep(&pause, NULL);
+	} while (now_ns() < until);
+	dep_collector_note(c, "the store was too slow to take what they had written last");
 }
 
 /* Programs that outlive the recording: they discard from now on, and wait for nobody. */
@@ -179,14 +204,13 @@ static void abandon(struct dep_collector *c)
 			c->ops.end(c->ops.arg, c->s, i);
 }
 
-void dep_collector_finish(struct dep_collector *c, struct dep_loss *loss)
+void dep_collector_finish(struct dep_collector *c, struct dep_loss *loss,
+			  struct dep_collect_status *status)
 {
-	u32 i, lost;
+	u32 lost;
 
-	/* Take what is there, as far as the queue lets us, but never for ever. */
-	for (i = 0; c->nopen && i < 64; i++)
-		if (!pass(c))
-			break;
+	if (c->nopen)
+		take_leave(c);
 	abandon(c);
 	dep_procs_close(c);
 	dep_queue_finish(c->queue);
@@ -199,6 +223,8 @@ void dep_collector_finish(struct dep_collector *c, struct dep_loss *loss)
 	lost = load(&c->s->map->lost_procs);
 	loss->lost_processes += lost;
 
+	if (status)
+		dep_collector_status(c, status);
 	dep_queue_free(c->queue);
 	free(c->serials);
 	free(c->used);

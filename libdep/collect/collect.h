@@ -31,6 +31,7 @@ struct dep_session {
 	struct adept_session layout;	/* as created: never read the sizes from the shared page */
 	dev_t dev;		/* of the memfd, to find it in /proc/PID/maps */
 	ino_t ino;
+	u64 start_boot_ns;	/* CLOCK_BOOTTIME: recorded processes are younger */
 };
 
 #define DEP_RING_DEFAULT	(4u << 20)
@@ -100,7 +101,8 @@ struct dep_collect_status {
 	u64 raw_bytes;		/* consumed from rings */
 	u64 null_bytes;		/* counted by ended threads and not kept */
 	bool stopped;		/* records no more */
-	bool failed;		/* because the store failed; see dep_collector_error() */
+	bool failed;		/* because the store failed.. */
+	char error[512];	/* ..with this message */
 };
 
 struct dep_collector;
@@ -148,7 +150,9 @@ const char *dep_collector_error(const struct dep_collector *c);
 /**
  * dep_collector_finish() - abandon what still lives, store everything taken, free @c
  * @loss: receives what is known not to be in the store, for dep_writer_close()
+ * @status: may be NULL; receives the final state
  */
-void dep_collector_finish(struct dep_collector *c, struct dep_loss *loss);
+void dep_collector_finish(struct dep_collector *c, struct dep_loss *loss,
+			  struct dep_collect_status *status);
 
 #endif

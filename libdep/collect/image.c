@@ -15,6 +15,35 @@
 
 #include "private.h"
 
+/*
+ * Of a process that may not be looked at (not dumpable) only its age is known: one
+ * that is older than the session was never part of it, whatever its slot says.
+ */
+static bool is_younger(struct dep_collector *c, u32 pid)
+{
+	unsigned long long start = 0;
+	char path[64], text[1024];
+	const char *p;
+	size_t n;
+	FILE *f;
+	int i;
+
+	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
+	f = fopen(path, "re");
+	if (!f)
+		return false;
+	n = fread(text, 1, sizeof(text) - 1, f);
+	fclose(f);
+	text[n] = '\0';
+	/* The name, in brackets, may hold anything; starttime is the 20th field behind it. */
+	p = strrchr(text, ')');
+	for (i = 0; p && i < 20; i++)
+		p = strchr(p + 1, ' ');
+	if (!p || sscanf(p, "%llu", &start) != 1)
+		return false;
+	return start + 1 >= c->s->start_boot_ns / (1000000000ull / sysconf(_SC_CLK_TCK));
+}
+
 bool dep_image_alive(struct dep_collector *c, u32 pid)
 {
 	char path[64], inode[32], *line = NULL;
@@ -25,7 +54,7 @@ bool dep_image_alive(struct dep_collector *c, u32 pid)
 	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
 	f = fopen(path, "re");
 	if (!f)
-		return errno != ENOENT && errno != ESRCH;
+		return errno != ENOENT && errno != ESRCH && is_younger(c, pid);
 	snprintf(inode, sizeof(inode), " %lu ", (unsigned long)c->s->ino);
 	errno = 0;
 	while (!found && getline(&line, &room, f) > 0) {
@@ -34,7 +63,7 @@ bool dep_image_alive(struct dep_collector *c, u32 pid)
 	}
 	/* A process that may not be looked at: nothing read, and an error. */
 	if (!any && ferror(f) && errno != ESRCH)
-		found = true;
+		found = is_younger(c, pid);
 	free(line);
 	fclose(f);
 	return found;

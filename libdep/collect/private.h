@@ -60,6 +60,7 @@ struct dep_collector {
 	u32 nused;
 	u32 nopen;		/* open process slots */
 	u32 nclaimed;		/* process slots in the making that still deserve waiting */
+	u64 polled_ns;		/* when dep_procs_poll() last asked who is gone */
 	u32 nfollowing;		/* execves being followed */
 	pid_t child;
 	bool child_gone;	/* and reaped: its number may belong to somebody else */
@@ -98,7 +99,7 @@ static inline u64 now_ns(void)
  */
 bool dep_serial_take(struct dep_collector *c, u32 serial);
 
-/** dep_table_seek() - next byte at or behind @off with memory (SEEK_DATA) or without; @end if none */
+/** dep_table_seek() - next byte from @off on with memory (SEEK_DATA) or without; @end if none */
 u64 dep_table_seek(struct dep_collector *c, u64 off, u64 end, int whence);
 
 /** dep_punch() - give back the memory of a range; it reads as zero from then on */
@@ -116,6 +117,12 @@ bool dep_threads_consume(struct dep_collector *c);
  * Return: false if the queue was too full to finish; call again.
  */
 bool dep_threads_bury(struct dep_collector *c, u32 proc);
+/**
+ * dep_threads_leave() - take what living threads have written so far, for the last time
+ *
+ * Their slots stay theirs.  Return: false if the queue was too full; call again.
+ */
+bool dep_threads_leave(struct dep_collector *c);
 /** dep_threads_release() - let everybody who waits for a chunk go on */
 void dep_threads_release(struct dep_collector *c);
 

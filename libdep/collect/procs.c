@@ -15,6 +15,7 @@
 #include "private.h"
 
 #define CLAIM_GRACE_NS	1000000000ull	/* a fork that long in the making has failed */
+#define POLL_NS		1000000ull	/* a system call per process, so not in every pass */
 #define IMAGE_CHECK_NS	250000000ull
 
 static struct adept_proc *shared(const struct dep_collector *c, u32 i)
@@ -49,14 +50,20 @@ static bool image_gone(struct dep_collector *c, struct proc_slot *p)
 
 void dep_procs_poll(struct dep_collector *c)
 {
+	u64 now = now_ns();
+	bool ask = now - c->polled_ns >= POLL_NS;
 	u32 i;
 
+	if (ask)
+		c->polled_ns = now;
 	for (i = 0; i < c->s->layout.nprocs; i++) {
 		struct proc_slot *p = &c->procs[i];
 
 		if (!p->open || p->dying)
 			continue;
 		dep_exec_step(c, i);
+		if (!ask)
+			continue;
 		if (p->dying || p->following)
 			p->dying |= process_gone(c, p);
 		else

@@ -36,6 +36,7 @@ struct dep_queue {
 
 	bool stopped, failed;
 	u64 stored;
+	u64 scanned;		/* bytes found in chunks that were never published */
 	char error[512];
 
 	/* Only the storing thread writes these. */
@@ -144,6 +145,11 @@ u64 dep_queue_stored(struct dep_queue *q)
 	return load(&q->stored);
 }
 
+u64 dep_queue_scanned(struct dep_queue *q)
+{
+	return load(&q->scanned);
+}
+
 const char *dep_queue_error(struct dep_queue *q)
 {
 	return dep_queue_failed(q) ? q->error : "";
@@ -190,6 +196,7 @@ static int do_chunk(struct dep_queue *q, struct dep_job *job)
 			return 0;
 		job->chunk.fill = fill;
 		job->chunk.tail_at = fill;
+		__atomic_fetch_add(&q->scanned, fill, __ATOMIC_RELAXED);
 	}
 	if (dep_queue_stopped(q)) {
 		q->discarded += job->chunk.fill;

@@ -65,6 +65,7 @@ bool dep_queue_stopped(struct dep_queue *q);
 void dep_queue_stop(struct dep_queue *q);
 bool dep_queue_failed(struct dep_queue *q);
 u64 dep_queue_stored(struct dep_queue *q);
+u64 dep_queue_scanned(struct dep_queue *q);
 const char *dep_queue_error(struct dep_queue *q);
 /** dep_queue_finish() - do what is left and end the thread; the queue stays readable */
 void dep_queue_finish(struct dep_queue *q);

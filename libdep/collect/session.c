@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "collect.h"
@@ -50,6 +51,7 @@ static void lay_out(struct adept_session *s)
 int dep_session_create(struct dep_session *s, u32 flags, u64 ring_size, u32 nprocs, u32 nthreads)
 {
 	struct adept_session *l = &s->layout;
+	struct timespec t;
 	struct stat st;
 	void *p;
 	int ret;
@@ -94,6 +96,8 @@ int dep_session_create(struct dep_session *s, u32 flags, u64 ring_size, u32 npro
 	s->size = l->file_size;
 	s->dev = st.st_dev;
 	s->ino = st.st_ino;
+	clock_gettime(CLOCK_BOOTTIME, &t);
+	s->start_boot_ns = t.tv_sec * 1000000000ull + t.tv_nsec;
 	*s->map = *l;
 	return 0;
 

@@ -207,19 +207,40 @@ static bool take_chunks(struct dep_collector *c, u32 slot, bool *did)
 	return true;
 }
 
-/* The chunk that a killed thread was filling: whole records up to the first zero. */
-static bool take_unpublished(struct dep_collector *c, u32 slot)
+/*
+ * A record's id is stored after its values and lies before them, so whoever reads
+ * upwards in whole words and finds the id finds the values too, even while the
+ * thread goes on writing.  memcpy() promises no direction.
+ */
+static void copy_upwards(u8 *to, const u8 *from, size_t size)
+{
+	const u64 *src = (const u64 *)from;
+	size_t i;
+	u64 word;
+
+	for (i = 0; i < size / 8; i++) {
+		word = __atomic_load_n(&src[i], __ATOMIC_ACQUIRE);
+		memcpy(to + i * 8, &word, 8);
+	}
+}
+
+/*
+ * The chunk that a thread was filling when it was killed or left its image by
+ * execve, or is filling still (@living): whole records up to the first zero.
+ */
+static bool take_unpublished(struct dep_collector *c, u32 slot, bool living)
 {
 	struct thread_slot *t = &c->threads[slot];
 	u32 index = t->tail % nchunks(c), size = c->s->layout.chunk_size;
 	struct dep_job *job;
 	struct adept_chunk k;
+	bool did;
 
 	if (t->broken || !c->w || c->s->layout.flags & (ADEPT_S_NULL | ADEPT_S_NO_RECORD))
 		return true;
 	memcpy(&k, &shared(c, slot)->chunk[index], sizeof(k));
-	/* Killed before it began this chunk: the state still is the one before last round. */
-	if (k.seq < t->next_seq || k.seq == UINT64_MAX)
+	/* Not begun: the state still is the one of a round ago. */
+	if (k.seq < t->next_seq || k.seq == UINT64_MAX || load(&shared(c, slot)->discarding))
 		return true;
 	job = dep_queue_job(c->queue, DEP_JOB_SCAN, 0);
 	if (!job)
@@ -228,7 +249,12 @@ static bool take_unpublished(struct dep_collector *c, u32 slot)
 	job->chunk = k;
 	memset(&job->chunk.tail, 0, sizeof(job->chunk.tail));
 	job->size = size;
-	memcpy(job->data, dep_session_chunk(c->s, slot, index), size);
+	copy_upwards(job->data, dep_session_chunk(c->s, slot, index), size);
+	/* A living thread may have used code that was described a moment ago. */
+	if (living && !dep_procs_drain(c, &did)) {
+		dep_queue_cancel(c->queue, job);
+		return false;
+	}
 	t->next_seq = k.seq + 1;
 	dep_queue_put(c->queue, job);
 	return true;
@@ -239,19 +265,18 @@ static void free_slot(struct dep_collector *c, u32 slot)
 	const struct adept_session *l = &c->s->layout;
 	struct adept_thread *sh = shared(c, slot);
 
-	c->threads[slot].open = false;
 	c->threads[slot].complained = false;
 	dep_punch(c, adept_chunk_off(l, slot, 0), l->nchunks * adept_chunk_stride(l));
 	memset((char *)sh + sizeof(sh->state), 0, sizeof(*sh) - sizeof(sh->state));
 	store(&sh->state, ADEPT_SLOT_FREE);
 }
 
-static bool end_thread(struct dep_collector *c, u32 slot)
+/* The store hears of the end; the slot is left as it is. */
+static bool close_thread(struct dep_collector *c, u32 slot)
 {
 	struct thread_slot *t = &c->threads[slot];
-	struct adept_thread *sh = shared(c, slot);
 	struct dep_job *job = dep_queue_job(c->queue, DEP_JOB_THREAD_END, 0);
-	u64 null_bytes = load(&sh->null_bytes);
+	u64 null_bytes = load(&shared(c, slot)->null_bytes);
 
 	if (!job)
 		return false;
@@ -261,6 +286,14 @@ static bool end_thread(struct dep_collector *c, u32 slot)
 	if (!(c->s->layout.flags & ADEPT_S_NULL))
 		c->loss.discarded_bytes += null_bytes;
 	put_thread(c, slot, job);
+	t->open = false;
+	return true;
+}
+
+static bool end_thread(struct dep_collector *c, u32 slot)
+{
+	if (!close_thread(c, slot))
+		return false;
 	free_slot(c, slot);
 	return true;
 }
@@ -281,7 +314,8 @@ bool dep_threads_consume(struct dep_collector *c)
 			continue;
 		if (!take_chunks(c, slot, &did))
 			continue;
-		if (t->state == ADEPT_SLOT_ENDED && end_thread(c, slot))
+		if (t->state == ADEPT_SLOT_ENDED && take_unpublished(c, slot, false) &&
+		    end_thread(c, slot))
 			did = true;
 	}
 	return did;
@@ -307,8 +341,23 @@ bool dep_threads_bury(struct dep_collector *c, u32 proc)
 				free_slot(c, slot);
 			continue;
 		}
-		if (!take_chunks(c, slot, &did) || !take_unpublished(c, slot) ||
+		if (!take_chunks(c, slot, &did) || !take_unpublished(c, slot, false) ||
 		    !end_thread(c, slot))
+			all = false;
+	}
+	return all;
+}
+
+bool dep_threads_leave(struct dep_collector *c)
+{
+	bool did, all = true;
+	u32 i, slot;
+
+	for (i = 0; i < c->nused; i++) {
+		slot = c->used[i];
+		if (c->threads[slot].open &&
+		    (!take_chunks(c, slot, &did) || !take_unpublished(c, slot, true) ||
+		     !close_thread(c, slot)))
 			all = false;
 	}
 	return all;

@@ -16,16 +16,14 @@ const char *dep_error(void)
 
 int dep_fail(int err, const char *fmt, ...)
 {
-	char text[128];
 	va_list ap;
 	int n;
 
 	va_start(ap, fmt);
 	n = vsnprintf(message, sizeof(message), fmt, ap);
 	va_end(ap);
-	/* -EBADMSG is our own verdict on data, its text would say nothing. */
-	if (err != -EBADMSG && n >= 0 && (size_t)n < sizeof(message))
-		snprintf(message + n, sizeof(message) - n, ": %s",
-			 strerror_r(-err, text, sizeof(text)) == 0 ? text : "unknown error");
+	/* These are our own verdict on data, its text would say nothing. */
+	if (err != -EBADMSG && err != -EUCLEAN && n >= 0 && (size_t)n < sizeof(message))
+		snprintf(message + n, sizeof(message) - n, ": %s", strerror(-err));
 	return err;
 }

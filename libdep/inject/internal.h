@@ -11,7 +11,8 @@
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
-/* error.c: set the sentence, return -err. */
+/* error.c: set the sentence, return -err.  (format/ has a dep_fail() too.) */
+#define dep_fail dep_inject_fail
 __attribute__((format(printf, 3, 4)))
 int dep_explain(struct dep_why *why, int err, const char *fmt, ...);
 

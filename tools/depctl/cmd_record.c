@@ -245,12 +245,14 @@ static int finish(struct record *r)
 {
 	int ret = 0;
 
-	dep_collector_status(r->collector, &r->result);
-	dep_collector_finish(r->collector, &r->loss);
+	dep_collector_finish(r->collector, &r->loss, &r->result);
+	if (r->result.failed && !r->told_failed)
+		warn("recording has failed: %s", r->result.error);
 	r->collector = NULL;
 	if (r->child.native)
 		r->loss.native_images++;
 	if (r->writer) {
+		r->result.stored_bytes = dep_writer_bytes(r->writer);
 		ret = dep_writer_close(r->writer, &r->loss, r->status);
 		if (ret && !r->result.failed)
 			warn("the store %s could not be completed: %s; it can be read as far as it "
@@ -294,7 +296,7 @@ int cmd_record(int argc, char **argv)
 
 out:
 	if (r->collector)
-		dep_collector_finish(r->collector, &r->loss);
+		dep_collector_finish(r->collector, &r->loss, NULL);
 	if (r->writer) {
 		dep_writer_close(r->writer, &r->loss, -1);
 		remove_store(r);

@@ -10,7 +10,9 @@
 #include <dep/recover.h>
 #include <dep/store.h>
 
-#define DEPCTL_VERSION "0.1"
+#ifndef ADEPT_VERSION	/* the Makefile's */
+#define ADEPT_VERSION "0"
+#endif
 
 /* Exit status: 0 done, EXIT_FAILURE (1) something failed or is lost, EXIT_USAGE. */
 #define EXIT_USAGE 2
@@ -69,9 +71,10 @@ struct pool_job {
 	const struct dep_segment *segs;
 	size_t n;
 	unsigned int jobs;	/* 0 = one per processor */
+	bool seams;		/* also compare each with the segment behind it */
 	/**
 	 * @done: called for each segment, one call at a time, in no order; @ret is
-	 * what dep_recover_segment() returned and @why its message
+	 * what dep_recover_seam() returned and @why its message
 	 */
 	void (*done)(void *arg, size_t i, int ret, const struct dep_counts *counts,
 		     const char *why);

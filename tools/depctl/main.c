@@ -44,7 +44,7 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
-		printf("depctl %s, store format %d\n", DEPCTL_VERSION, DEP_FORMAT_VERSION);
+		printf("depctl %s, store format %d\n", ADEPT_VERSION, DEP_FORMAT_VERSION);
 		return 0;
 	}
 	for (i = 0; i < NCOMMANDS; i++) {

@@ -16,18 +16,18 @@ struct pool {
 	size_t finished;
 };
 
-static int nothing(void *arg, const struct dep_segment *seg, const struct dep_item *items, size_t n)
+/* The one that follows without a gap, if it is there. */
+static const struct dep_segment *next_of(const struct pool_job *job, size_t i)
 {
-	(void)arg;
-	(void)seg;
-	(void)items;
-	(void)n;
-	return 0;
+	const struct dep_segment *s = &job->segs[i];
+
+	if (i + 1 >= job->n || s[1].thread != s->thread || s[1].seq != s->seq + 1)
+		return NULL;
+	return s + 1;
 }
 
 static void *worker(void *arg)
 {
-	static const struct dep_sink sink = { .batch = nothing };
 	struct pool *p = arg;
 	const struct pool_job *job = p->job;
 	struct dep_counts counts;
@@ -39,7 +39,8 @@ static void *worker(void *arg)
 		if (i >= job->n)
 			return NULL;
 		counts = (struct dep_counts){ 0 };
-		ret = dep_recover_segment(job->store, &job->segs[i], &sink, &counts);
+		ret = dep_recover_seam(job->store, &job->segs[i],
+				       job->seams ? next_of(job, i) : NULL, &counts);
 		pthread_mutex_lock(&p->lock);
 		job->done(job->arg, i, ret, &counts, ret ? dep_error() : "");
 		progress(++p->finished);

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The checking dep_writer.
+ */
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../../libdep/abi/descriptor.h"
+#include "fake_engine.h"
+#include "fake_writer.h"
+
+const char *dep_error(void)
+{
+	return "the fake writer says no";
+}
+
+static void wrong(struct dep_writer *w, const char *why)
+{
+	if (w->hostile)
+		return;
+	if (!w->errors++)
+		w->error = why;
+}
+
+int dep_writer_process(struct dep_writer *w, const struct dep_process *p)
+{
+	if (p->serial >= FAKE_MAX_THREADS)
+		return -EINVAL;
+	w->processes++;
+	return 0;
+}
+
+int dep_writer_process_end(struct dep_writer *w, uint32_t serial, uint64_t end_ns)
+{
+	(void)serial;
+	(void)end_ns;
+	w->processes_ended++;
+	return 0;
+}
+
+int dep_writer_thread(struct dep_writer *w, const struct dep_thread *t)
+{
+	if (t->serial >= FAKE_MAX_THREADS)
+		return -EINVAL;
+	if (w->begun[t->serial])
+		wrong(w, "a thread begins twice");
+	w->begun[t->serial] = 1;
+	w->threads++;
+	return 0;
+}
+
+int dep_writer_thread_end(struct dep_writer *w, const struct dep_thread *t)
+{
+	if (t->serial >= FAKE_MAX_THREADS)
+		return -EINVAL;
+	if (!w->begun[t->serial] || w->ended[t->serial])
+		wrong(w, "a thread ends twice or never began");
+	w->ended[t->serial] = 1;
+	w->threads_ended++;
+	w->null_bytes += t->null_bytes;
+	w->flushes += t->flushes;
+	return 0;
+}
+
+int dep_writer_descriptors(struct dep_writer *w, uint32_t process, const void *data, size_t size)
+{
+	const u8 *p = data, *end = p + size;
+	struct adept_desc_frag d;
+
+	(void)process;
+	while (p < end) {
+		memcpy(&d, p, sizeof(struct adept_desc));
+		if (d.h.size < sizeof(struct adept_desc) || d.h.size > (size_t)(end - p) ||
+		    d.h.type == ADEPT_DESC_PAD) {
+			/* Even garbage must arrive well framed. */
+			w->hostile = false;
+			wrong(w, "descriptors are cut");
+			return -EBADMSG;
+		}
+		if (d.h.type != ADEPT_DESC_FRAGMENT || d.h.size < sizeof(d)) {
+			wrong(w, "a descriptor that nobody wrote");
+			return -EBADMSG;
+		}
+		memcpy(&d, p, sizeof(d));
+		if (d.first_exit < sizeof(w->known_id))
+			w->known_id[d.first_exit] = 1;
+		w->descriptors++;
+		p += d.h.size;
+	}
+	return 0;
+}
+
+int dep_writer_segment(struct dep_writer *w, uint32_t thread, const struct adept_chunk *chunk,
+		       const void *body)
+{
+	const u8 *p = body, *end = p + chunk->fill;
+	u64 value;
+	u32 id;
+
+	if (w->fail_with && w->segments >= w->fail_after)
+		return -w->fail_with;
+	if (w->delay_us)
+		usleep(w->delay_us);
+	w->segments++;
+	w->bytes += chunk->fill;
+	if (thread >= FAKE_MAX_THREADS || w->hostile)
+		return 0;
+	if (!w->begun[thread] || w->ended[thread])
+		wrong(w, "a segment of a thread that is not there");
+	for (; p + FAKE_RECORD <= end; p += FAKE_RECORD) {
+		memcpy(&id, p, 4);
+		memcpy(&value, p + 4, 8);
+		if (id >= sizeof(w->known_id) || !w->known_id[id])
+			wrong(w, "an id that was not described before");
+		if (value < w->next[thread] || (w->strict && value != w->next[thread]))
+			wrong(w, "a record is lost, doubled or displaced");
+		if (value != w->next[thread])
+			w->gaps++;
+		w->next[thread] = value + 1;
+		w->records++;
+	}
+	if (p != end)
+		wrong(w, "a cut record");
+	return 0;
+}
+
+uint32_t dep_writer_scan(struct dep_writer *w, const void *body, uint32_t size)
+{
+	const u8 *p = body;
+	u32 at, id;
+
+	(void)w;
+	for (at = 0; at + FAKE_RECORD <= size; at += FAKE_RECORD) {
+		memcpy(&id, p + at, 4);
+		if (!id)
+			break;
+	}
+	return at;
+}
+
+uint64_t dep_writer_bytes(const struct dep_writer *w)
+{
+	return w->bytes;
+}
+
+int dep_writer_note(struct dep_writer *w, const char *text)
+{
+	(void)text;
+	w->notes++;
+	return 0;
+}

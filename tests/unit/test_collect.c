@@ -1,0 +1,482 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The collector against a fake engine and a fake writer: nothing lost, nothing
+ * doubled, descriptors first; kills, full disks and garbage.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "fake_engine.h"
+#include "fake_writer.h"
+
+struct fixture {
+	struct dep_session s;
+	struct dep_collector *c;
+	struct dep_writer *w;
+	struct dep_loss loss;
+	u64 *shared;		/* 64 counters */
+	int status;
+};
+
+static unsigned int seed;
+
+static void begin(struct fixture *f, u32 flags, u64 ring, u64 max_size)
+{
+	memset(f, 0, sizeof(*f));
+	f->w = calloc(1, sizeof(*f->w));
+	assert_non_null(f->w);
+	f->w->strict = true;
+	f->shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	assert_true(f->shared != MAP_FAILED);
+	assert_int_equal(dep_session_create(&f->s, flags, ring, 64, 256), 0);
+	assert_int_equal(dep_collector_create(&f->c, &f->s, f->w, max_size, NULL), 0);
+	alarm(60);
+}
+
+static void check(struct fixture *f)
+{
+	if (f->w->errors)
+		print_error("%llu errors, the first: %s\n", (unsigned long long)f->w->errors,
+			    f->w->error);
+	assert_int_equal(f->w->errors, 0);
+}
+
+static void end(struct fixture *f)
+{
+	alarm(0);
+	dep_session_destroy(&f->s);
+	munmap(f->shared, 4096);
+	free(f->w);
+}
+
+static void run(struct fixture *f, pid_t child)
+{
+	assert_int_equal(dep_collector_run(f->c, child, &f->status, NULL, NULL), 0);
+	dep_collector_finish(f->c, &f->loss, NULL);
+}
+
+static void write_records(struct fake_process *p, u64 *progress, u32 n, u32 describe_every)
+{
+	struct fake_thread t = { .progress = progress };
+	u32 i;
+
+	if (fake_thread_begin(&t, p))
+		abort();
+	for (i = 0; i < n; i++) {
+		if (i % describe_every == 0)
+			fake_describe(p, 32 + 8 * (i % 40));
+		fake_record(&t);
+	}
+	fake_thread_end(&t);
+}
+
+struct worker {
+	struct fake_process *p;
+	u32 n;
+};
+
+static void *worker(void *arg)
+{
+	struct worker *w = arg;
+
+	write_records(w->p, NULL, w->n, 5000);
+	return NULL;
+}
+
+static void test_threads(void **state)
+{
+	struct fake_process p;
+	struct worker w = { &p, 200000 };
+	pthread_t t[4];
+	struct fixture f;
+	pid_t pid;
+	int i;
+
+	(void)state;
+	begin(&f, 0, 256 << 10, 0);
+	pid = fork();
+	if (!pid) {
+		if (fake_process_begin(&p, &f.s, 0))
+			abort();
+		for (i = 0; i < 4; i++)
+			pthread_create(&t[i], NULL, worker, &w);
+		for (i = 0; i < 4; i++)
+			pthread_join(t[i], NULL);
+		_exit(7);
+	}
+	run(&f, pid);
+	check(&f);
+	assert_true(WIFEXITED(f.status) && WEXITSTATUS(f.status) == 7);
+	assert_int_equal(f.w->records, 4 * 200000);
+	assert_int_equal(f.w->threads, 4);
+	assert_int_equal(f.w->threads_ended, 4);
+	assert_int_equal(f.w->processes_ended, 1);
+	assert_int_equal(f.loss.discarded_bytes, 0);
+	end(&f);
+}
+
+/* Children go on with the ids of their parent, and outlive the first process. */
+static void test_forks(void **state)
+{
+	struct fake_process p, q;
+	struct fixture f;
+	pid_t pid;
+	int i;
+
+	(void)state;
+	begin(&f, 0, 256 << 10, 0);
+	pid = fork();
+	if (!pid) {
+		if (fake_process_begin(&p, &f.s, 0))
+			abort();
+		for (i = 0; i < 8; i++) {
+			fake_describe(&p, 64);
+			if (fork())
+				continue;
+			if (fake_process_begin(&q, &f.s, 1))
+				abort();
+			q.id = p.id;
+			usleep(i * 3000);
+			write_records(&q, NULL, 60000, 1000);
+			_exit(0);
+		}
+		write_records(&p, NULL, 10, 1);
+		_exit(0);
+	}
+	run(&f, pid);
+	check(&f);
+	assert_int_equal(f.w->records, 8 * 60000 + 10);
+	assert_int_equal(f.w->processes_ended, 9);
+	end(&f);
+}
+
+static void test_kill(void **state)
+{
+	struct fake_process p;
+	struct fixture f;
+	pid_t pid, killer;
+	u64 n;
+	int i;
+
+	(void)state;
+	for (i = 0; i < 40; i++) {
+		begin(&f, 0, 128 << 10, 0);
+		pid = fork();
+		if (!pid) {
+			if (fake_process_begin(&p, &f.s, 0))
+				abort();
+			write_records(&p, f.shared, 2000000000, 3000);
+			_exit(0);
+		}
+		n = rand_r(&seed) % 20000;
+		killer = fork();
+		if (!killer) {
+			usleep(n);
+			kill(pid, SIGKILL);
+			_exit(0);
+		}
+		run(&f, pid);
+		waitpid(killer, NULL, 0);
+		check(&f);
+		assert_true(WIFSIGNALED(f.status) && WTERMSIG(f.status) == SIGKILL);
+		/* The record that was complete and not counted yet may be there too. */
+		if (f.w->records != *f.shared)
+			assert_int_equal(f.w->records, *f.shared + 1);
+		assert_int_equal(f.w->threads_ended, f.w->threads);
+		end(&f);
+	}
+}
+
+static void test_slow_store(void **state)
+{
+	struct fake_process p;
+	struct fixture f;
+	pid_t pid;
+	int drop;
+
+	(void)state;
+	for (drop = 0; drop < 2; drop++) {
+		begin(&f, drop ? ADEPT_S_DROP : 0, 64 << 10, 0);
+		f.w->delay_us = 500;
+		f.w->strict = !drop;
+		pid = fork();
+		if (!pid) {
+			if (fake_process_begin(&p, &f.s, 0))
+				abort();
+			write_records(&p, NULL, 500000, 100000);
+			_exit(0);
+		}
+		run(&f, pid);
+		check(&f);
+		assert_int_equal(f.w->records * FAKE_RECORD + f.loss.dropped_bytes,
+				 500000 * FAKE_RECORD);
+		if (drop) {
+			assert_true(f.loss.dropped_chunks > 0);
+			assert_true(f.w->gaps > 0);
+		}
+		end(&f);
+	}
+}
+
+/* The disk is full, or the store large enough: the program goes on, all is counted. */
+static void test_stop(void **state)
+{
+	struct fake_process p;
+	struct fixture f;
+	pid_t pid;
+	int full;
+
+	(void)state;
+	for (full = 0; full < 2; full++) {
+		begin(&f, 0, 128 << 10, full ? 0 : 1 << 20);
+		f.w->fail_with = full ? ENOSPC : 0;
+		f.w->fail_after = 10;
+		pid = fork();
+		if (!pid) {
+			if (fake_process_begin(&p, &f.s, 0))
+				abort();
+			write_records(&p, NULL, 1000000, 1000);
+			_exit(3);
+		}
+		assert_int_equal(dep_collector_run(f.c, pid, &f.status, NULL, NULL), 0);
+		if (full)
+			assert_string_equal(dep_collector_error(f.c), dep_error());
+		else
+			assert_string_equal(dep_collector_error(f.c), "");
+		dep_collector_finish(f.c, &f.loss, NULL);
+		check(&f);
+		assert_int_equal(WEXITSTATUS(f.status), 3);
+		assert_int_equal(f.w->records * FAKE_RECORD + f.loss.discarded_bytes,
+				 1000000 * FAKE_RECORD);
+		assert_true(f.loss.discarded_bytes > 0);
+		if (!full)
+			assert_in_range(f.w->bytes, 1 << 20, (1 << 20) + f.s.layout.chunk_size);
+		end(&f);
+	}
+}
+
+static void test_null(void **state)
+{
+	struct fake_process p;
+	struct fixture f;
+	pid_t pid;
+
+	(void)state;
+	begin(&f, ADEPT_S_NULL, 128 << 10, 0);
+	pid = fork();
+	if (!pid) {
+		if (fake_process_begin(&p, &f.s, 0))
+			abort();
+		write_records(&p, NULL, 100000, 1000);
+		_exit(0);
+	}
+	run(&f, pid);
+	check(&f);
+	assert_int_equal(f.w->segments, 0);
+	assert_int_equal(f.w->null_bytes, 100000 * FAKE_RECORD);
+	assert_int_equal(f.loss.discarded_bytes, 0);
+	assert_int_equal(f.w->descriptors, 100);
+	end(&f);
+}
+
+/* Slots come back, and their memory with them. */
+static void test_short_threads(void **state)
+{
+	struct fake_process p;
+	struct fixture f;
+	struct stat st;
+	pid_t pid;
+	int i;
+
+	(void)state;
+	begin(&f, 0, 1 << 20, 0);
+	pid = fork();
+	if (!pid) {
+		if (fake_process_begin(&p, &f.s, 0))
+			abort();
+		for (i = 0; i < 4000; i++) {
+			while (dep_session_thread(&f.s, 0)->state != ADEPT_SLOT_FREE &&
+			       dep_session_thread(&f.s, 100)->state != ADEPT_SLOT_FREE)
+				usleep(100);
+			write_records(&p, NULL, 10 + i % 5, 5);
+		}
+		_exit(0);
+	}
+	run(&f, pid);
+	check(&f);
+	assert_int_equal(f.w->threads_ended, 4000);
+	assert_int_equal(f.w->records, 4000 * 12);
+	assert_int_equal(fstat(f.s.fd, &st), 0);
+	/* Tables only: no ring has kept a page. */
+	assert_true((u64)st.st_blocks * 512 < 4u << 20);
+	end(&f);
+}
+
+/* A descriptor ring that goes round many times, with pads of all sizes. */
+static void test_descriptors(void **state)
+{
+	struct fake_process p;
+	struct fake_thread t = { 0 };
+	struct fixture f;
+	pid_t pid;
+	int i;
+
+	(void)state;
+	begin(&f, 0, 128 << 10, 0);
+	pid = fork();
+	if (!pid) {
+		if (fake_process_begin(&p, &f.s, 0) || fake_thread_begin(&t, &p))
+			abort();
+		for (i = 0; i < 40000; i++) {
+			fake_describe(&p, 32 + 8 * (rand_r(&seed) % 300));
+			fake_record(&t);
+		}
+		fake_thread_end(&t);
+		_exit(0);
+	}
+	run(&f, pid);
+	check(&f);
+	assert_int_equal(f.w->descriptors, 40000);
+	assert_int_equal(f.w->records, 40000);
+	end(&f);
+}
+
+static int give_up(void *arg)
+{
+	struct fixture *f = arg;
+
+	return *f->shared > 100000 ? 5 : 0;
+}
+
+/* Abandoned programs go on by themselves. */
+static void test_abandon(void **state)
+{
+	struct fake_process p;
+	struct fixture f;
+	pid_t pid;
+
+	(void)state;
+	begin(&f, 0, 128 << 10, 0);
+	pid = fork();
+	if (!pid) {
+		if (fake_process_begin(&p, &f.s, 0))
+			abort();
+		write_records(&p, f.shared, 3000000, 1000000);
+		_exit(9);
+	}
+	assert_int_equal(dep_collector_run(f.c, pid, &f.status, give_up, &f), 5);
+	dep_collector_finish(f.c, &f.loss, NULL);
+	check(&f);
+	assert_int_equal(f.s.map->abandoned, 1);
+	assert_int_equal(waitpid(pid, &f.status, 0), pid);
+	assert_int_equal(WEXITSTATUS(f.status), 9);
+	assert_true(f.w->records > 100000 - 1);
+	assert_int_equal(f.w->threads_ended, 1);
+	end(&f);
+}
+
+static void test_garbage(void **state)
+{
+	struct fake_process p;
+	struct fake_thread t = { 0 };
+	struct timespec a, b;
+	struct fixture f;
+	unsigned int r;
+	pid_t pid;
+	int i, round;
+
+	(void)state;
+	for (round = 0; round < 30; round++) {
+		begin(&f, round % 3 == 2 ? ADEPT_S_DROP : 0, 64 << 10, 0);
+		f.w->hostile = true;
+		r = rand_r(&seed);
+		pid = fork();
+		if (!pid) {
+			if (fake_process_begin(&p, &f.s, 0) || fake_thread_begin(&t, &p))
+				abort();
+			for (i = 0; i < 1000; i++)
+				fake_record(&t);
+			for (i = 0; i < 100; i++) {
+				fake_scribble(&f.s, &r);
+				if (i % 10 == 0)
+					usleep(500);
+			}
+			_exit(0);
+		}
+		clock_gettime(CLOCK_MONOTONIC, &a);
+		run(&f, pid);
+		clock_gettime(CLOCK_MONOTONIC, &b);
+		check(&f);
+		assert_true(b.tv_sec - a.tv_sec < 10);
+		end(&f);
+	}
+}
+
+/* A ring whose head makes no sense must not hold up its program. */
+static void test_broken_ring(void **state)
+{
+	struct fake_process p;
+	struct fake_thread t = { 0 };
+	struct fixture f;
+	pid_t pid;
+	int i;
+
+	(void)state;
+	begin(&f, 0, 64 << 10, 0);
+	f.w->hostile = true;
+	pid = fork();
+	if (!pid) {
+		if (fake_process_begin(&p, &f.s, 0) || fake_thread_begin(&t, &p))
+			abort();
+		dep_session_thread(&f.s, t.slot)->head += 1000;
+		fake_ring_doorbell(&f.s);
+		for (i = 0; i < 100; i++) {
+			struct adept_thread *sh = dep_session_thread(&f.s, t.slot);
+
+			while (sh->head != __atomic_load_n(&sh->tail, __ATOMIC_SEQ_CST))
+				usleep(100);
+			sh->head++;
+			fake_ring_doorbell(&f.s);
+		}
+		_exit(4);
+	}
+	run(&f, pid);
+	assert_int_equal(WEXITSTATUS(f.status), 4);
+	assert_true(f.w->notes > 0);
+	end(&f);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_forks),
+		cmocka_unit_test(test_kill),
+		cmocka_unit_test(test_slow_store),
+		cmocka_unit_test(test_stop),
+		cmocka_unit_test(test_null),
+		cmocka_unit_test(test_short_threads),
+		cmocka_unit_test(test_descriptors),
+		cmocka_unit_test(test_abandon),
+		cmocka_unit_test(test_garbage),
+		cmocka_unit_test(test_broken_ring),
+	};
+
+	seed = argc > 1 ? (unsigned int)atoi(argv[1]) : (unsigned int)time(NULL);
+	print_message("seed %u\n", seed);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * depctl verify: is everything there, does it decode, does it agree with itself?
+ *
+ * Each segment is read (checksums), recovered alone (all its values must be used
+ * up), and its end compared with the beginning of the next: that is the same as
+ * recovering the whole sequence.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "../../libdep/abi/session.h"
+#include "depctl.h"
+#include "out.h"
+
+#define MAX_SHOWN 20u	/* problems of one kind */
+
+enum problem { CORRUPT, SEAM, VALUES, CHECK, GAP, LOSS, NKINDS };
+
+static const char *const kinds[] = {
+	[CORRUPT] = "corrupt", [SEAM] = "seam", [VALUES] = "values", [CHECK] = "check",
+	[GAP] = "gap", [LOSS] = "loss",
+};
+
+struct verify {
+	const char *path;
+	bool json, quiet;
+	unsigned int jobs;
+	struct dep_store *store;
+	const struct dep_segment *segs;
+	size_t nsegs;
+	struct dep_counts counts;
+	uint64_t problems[NKINDS];
+	uint64_t gap_segments;
+	struct out out;
+	struct json j;
+};
+
+enum { OPT_JSON = 256 };
+
+static const struct argp_option options[] = {
+	{ "quiet", 'q', NULL, 0, "Only problems, no summary", 1 },
+	{ "json", OPT_JSON, NULL, 0, "Print JSON", 1 },
+	{ "jobs", 'j', "N", 0, "Recover with N threads (default: one per processor)", 1 },
+	{ 0 }
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct verify *v = state->input;
+
+	switch (key) {
+	case 'q':
+		v->quiet = true;
+		break;
+	case OPT_JSON:
+		v->json = true;
+		break;
+	case 'j':
+		v->jobs = parse_number(state, "--jobs", arg, 1, 1024);
+		break;
+	case ARGP_KEY_ARG:
+		if (v->path)
+			argp_error(state, "one store at a time");
+		v->path = arg;
+		break;
+	case ARGP_KEY_END:
+		if (!v->path)
+			argp_error(state, "which store?");
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+static const struct argp argp = {
+	options, parse, "STORE",
+	"Check a store: checksums, sequence, recovery; say what is lost.\v"
+	"Exit status 0: complete, but for what was dropped or not kept on request; 1: something "
+	"is wrong or lost.", NULL, NULL, NULL
+};
+
+static void problem(struct verify *v, enum problem kind, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static void problem(struct verify *v, enum problem kind, const char *fmt, ...)
+{
+	char text[640];
+	va_list ap;
+
+	if (v->problems[kind]++ >= MAX_SHOWN)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (v->json) {
+		json_object(&v->j, NULL);
+		json_str(&v->j, "kind", kinds[kind]);
+		json_str(&v->j, "text", text);
+		json_close(&v->j, '}');
+		return;
+	}
+	progress_end();
+	out_printf(&v->out, "%s: ", kinds[kind]);
+	out_text(&v->out, text);
+	out_text(&v->out, "\n");
+}
+
+static void checked(void *arg, size_t i, int ret, const struct dep_counts *c, const char *why)
+{
+	struct verify *v = arg;
+	const struct dep_segment *s = &v->segs[i];
+	unsigned long long seq = s->seq;
+
+	add_counts(&v->counts, c);
+	if (ret == -EUCLEAN)
+		problem(v, SEAM, "%s", why);
+	else if (ret)
+		problem(v, CORRUPT, "%s", *why ? why : strerror(-ret));
+	else if (c->values != c->values_used)
+		problem(v, VALUES, "thread %u, segment %llu: %llu values stored, %llu used",
+			s->thread, seq, (unsigned long long)c->values,
+			(unsigned long long)c->values_used);
+	if (c->check_failures)
+		problem(v, CHECK, "thread %u, segment %llu: %llu of %llu registers differ from what "
+			"was derived", s->thread, seq, (unsigned long long)c->check_failures,
+			(unsigned long long)c->checks);
+}
+
+static void check_sequence(struct verify *v)
+{
+	bool drop = dep_store_meta(v->store)->session_flags & ADEPT_S_DROP;
+	const struct dep_segment *s;
+	uint64_t expect, missing;
+	size_t i;
+
+	for (i = 0; i < v->nsegs; i++) {
+		s = &v->segs[i];
+		expect = i && s[-1].thread == s->thread ? s[-1].seq + 1 : 0;
+		if (s->seq <= expect) {
+			if (s->seq < expect)
+				problem(v, GAP, "thread %u: segment %llu is there twice", s->thread,
+					(unsigned long long)s->seq);
+			continue;
+		}
+		missing = s->seq - expect;
+		v->gap_segments += missing;
+		if (!drop)
+			problem(v, GAP, "thread %u: %llu segments are missing before segment %llu",
+				s->thread, (unsigned long long)missing,
+				(unsigned long long)s->seq);
+	}
+	if (drop && v->gap_segments > dep_store_loss(v->store)->dropped_chunks)
+		problem(v, GAP, "%llu segments are missing, but only %llu were dropped",
+			(unsigned long long)v->gap_segments,
+			(unsigned long long)dep_store_loss(v->store)->dropped_chunks);
+}
+
+static void check_loss(struct verify *v)
+{
+	const struct dep_loss *l = dep_store_loss(v->store);
+
+	if (l->unclean)
+		problem(v, LOSS, "the recording did not end properly: what the last moments of each "
+			"thread held is missing");
+	if (l->torn_segments)
+		problem(v, LOSS, "%llu segments are torn and cannot be read",
+			(unsigned long long)l->torn_segments);
+	if (l->lost_threads || l->lost_processes)
+		problem(v, LOSS, "%llu threads and %llu processes ran unrecorded for want of a slot",
+			(unsigned long long)l->lost_threads,
+			(unsigned long long)l->lost_processes);
+	if (l->discarded_bytes && !dep_store_meta(v->store)->max_size)
+		problem(v, LOSS, "%llu bytes were not kept", (unsigned long long)l->discarded_bytes);
+	if (l->dropped_bytes && !(dep_store_meta(v->store)->session_flags & ADEPT_S_DROP))
+		problem(v, LOSS, "%llu bytes were dropped", (unsigned long long)l->dropped_bytes);
+}
+
+/* What was lost because somebody asked for it. */
+static void say_policy(struct verify *v)
+{
+	const struct dep_loss *l = dep_store_loss(v->store);
+	char size[16];
+
+	if (l->dropped_bytes && dep_store_meta(v->store)->session_flags & ADEPT_S_DROP)
+		out_printf(&v->out, "dropped on request (--on-full=drop): %s in %llu pieces\n",
+			   human_size(l->dropped_bytes, size),
+			   (unsigned long long)l->dropped_chunks);
+	if (l->discarded_bytes && dep_store_meta(v->store)->max_size)
+		out_printf(&v->out, "not kept on request (--max-size): %s\n",
+			   human_size(l->discarded_bytes, size));
+	if (l->native_images)
+		out_printf(&v->out, "ran unrecorded: %llu programs (set-uid and the like)\n",
+			   (unsigned long long)l->native_images);
+}
+
+static uint64_t total(const struct verify *v)
+{
+	uint64_t n = 0;
+	int i;
+
+	for (i = 0; i < NKINDS; i++)
+		n += v->problems[i];
+	return n;
+}
+
+static void summary(struct verify *v)
+{
+	int i;
+
+	for (i = 0; i < NKINDS; i++)
+		if (v->problems[i] > MAX_SHOWN)
+			out_printf(&v->out, "%s: and %llu more\n", kinds[i],
+				   (unsigned long long)v->problems[i] - MAX_SHOWN);
+	say_policy(v);
+	out_printf(&v->out, "%zu segments, %llu instructions, %llu references", v->nsegs,
+		   (unsigned long long)v->counts.instructions, (unsigned long long)v->counts.refs);
+	if (v->counts.checks)
+		out_printf(&v->out, ", %llu registers checked",
+			   (unsigned long long)v->counts.checks);
+	out_printf(&v->out, ": %s\n", total(v) ? "NOT COMPLETE" : "good");
+}
+
+static void json_summary(struct verify *v)
+{
+	int i;
+
+	json_close(&v->j, ']');
+	for (i = 0; i < NKINDS; i++)
+		json_u64(&v->j, kinds[i], v->problems[i]);
+	json_u64(&v->j, "segments", v->nsegs);
+	json_u64(&v->j, "missing_segments", v->gap_segments);
+	json_u64(&v->j, "instructions", v->counts.instructions);
+	json_u64(&v->j, "references", v->counts.refs);
+	json_u64(&v->j, "values", v->counts.values);
+	json_u64(&v->j, "values_used", v->counts.values_used);
+	json_u64(&v->j, "checks", v->counts.checks);
+	json_u64(&v->j, "check_failures", v->counts.check_failures);
+	json_u64(&v->j, "dropped_bytes", dep_store_loss(v->store)->dropped_bytes);
+	json_u64(&v->j, "discarded_bytes", dep_store_loss(v->store)->discarded_bytes);
+	json_u64(&v->j, "native_images", dep_store_loss(v->store)->native_images);
+	json_bool(&v->j, "good", !total(v));
+	json_close(&v->j, '}');
+	json_line(&v->j);
+}
+
+int cmd_verify(int argc, char **argv)
+{
+	struct verify *v = calloc(1, sizeof(*v));
+	struct pool_job job = { .seams = true, .done = checked };
+	int status = EXIT_FAILURE;
+
+	if (!v) {
+		warn("out of memory");
+		return EXIT_FAILURE;
+	}
+	parse_args(&argp, argc, argv, 0, v);
+	out_begin(&v->out);
+	json_begin(&v->j, &v->out);
+	v->store = open_store(v->path);
+	if (!v->store)
+		goto out_free;
+	v->nsegs = dep_store_segments(v->store, &v->segs);
+	if (v->json) {
+		json_object(&v->j, NULL);
+		json_str(&v->j, "store", v->path);
+		json_array(&v->j, "problems");
+	}
+	check_loss(v);
+	check_sequence(v);
+	job.store = v->store;
+	job.segs = v->segs;
+	job.n = v->nsegs;
+	job.jobs = v->jobs;
+	job.arg = v;
+	progress_begin("verifying", v->nsegs);
+	if (pool_run(&job))
+		problem(v, CORRUPT, "out of memory");
+	progress_end();
+	if (v->json)
+		json_summary(v);
+	else if (!v->quiet)
+		summary(v);
+	status = out_end(&v->out) || total(v) ? EXIT_FAILURE : 0;
+	dep_store_close(v->store);
+
+out_free:
+	free(v);
+	return status;
+}

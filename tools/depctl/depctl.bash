@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# bash completion for depctl(1)
+
+# Stores and directories that may hold some.
+_depctl_store()
+{
+	local IFS=$'\n'
+
+	compopt -o filenames
+	mapfile -t COMPREPLY < <(compgen -d -- "$1")
+}
+
+_depctl_threads()
+{
+	local word
+	for word in "${COMP_WORDS[@]:2}"; do
+		[ -f "$word/manifest.json" ] || continue
+		depctl ls --json "$word" 2>/dev/null | grep -o '"tid":[0-9]*' | cut -d: -f2
+	done
+}
+
+_depctl_record()
+{
+	local cur=$1 prev=$2 i w
+
+	case $prev in
+	-o | --output)
+		_depctl_store "$cur"
+		return
+		;;
+	--on-full)
+		mapfile -t COMPREPLY < <(compgen -W "block drop" -- "$cur")
+		return
+		;;
+	--ring-size | --max-size)
+		mapfile -t COMPREPLY < <(compgen -W "1M 4M 16M 64M 1G" -- "$cur")
+		return
+		;;
+	--level)
+		mapfile -t COMPREPLY < <(compgen -W "1 3 6 9 19" -- "$cur")
+		return
+		;;
+	esac
+	# Behind the first word that is no option the command's own completion goes on.
+	for ((i = 2; i < COMP_CWORD; i++)); do
+		w=${COMP_WORDS[i]}
+		case $w in
+		--) i=$((i + 1)) ;;
+		-o | --output | --on-full | --ring-size | --max-size | --level)
+			i=$((i + 1))
+			continue
+			;;
+		=) i=$((i + 1)) && continue ;;
+		-*) continue ;;
+		esac
+		if declare -F _command_offset >/dev/null; then
+			_command_offset "$i"
+		else
+			compopt -o default
+		fi
+		return
+	done
+	if [[ $cur == -* ]]; then
+		mapfile -t COMPREPLY < <(compgen -W "--output= --ring-size= --max-size= --on-full=
+			--level= --null --no-record --self-check --strict --no-follow --no-aslr
+			--quiet --help" -- "$cur")
+		[[ ${COMPREPLY[0]} == *= ]] && compopt -o nospace
+	else
+		mapfile -t COMPREPLY < <(compgen -c -- "$cur")
+	fi
+}
+
+_depctl()
+{
+	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} options
+
+	COMPREPLY=()
+	if [ "$COMP_CWORD" = 1 ]; then
+		mapfile -t COMPREPLY < <(compgen -W "record ls info dump verify help --help --version" \
+			-- "$cur")
+		return
+	fi
+	# --option=value comes as three words.
+	if [ "$cur" = = ]; then
+		cur=
+	elif [ "$prev" = = ]; then
+		prev=${COMP_WORDS[COMP_CWORD - 2]}
+	fi
+	case ${COMP_WORDS[1]} in
+	record)
+		_depctl_record "$cur" "$prev"
+		return
+		;;
+	ls) options="--modules --json --help" ;;
+	info) options="--formats --quick --json --jobs --help" ;;
+	dump) options="--refs --blocks --events --segments --thread --segment --json --jobs --help" ;;
+	verify) options="--quiet --json --jobs --help" ;;
+	*) return ;;
+	esac
+	case $prev in
+	-t | --thread)
+		mapfile -t COMPREPLY < <(compgen -W "$(_depctl_threads)" -- "$cur")
+		return
+		;;
+	-j | --jobs | --segment) return ;;
+	esac
+	if [[ $cur == -* ]]; then
+		mapfile -t COMPREPLY < <(compgen -W "$options" -- "$cur")
+	else
+		_depctl_store "$cur"
+	fi
+}
+
+complete -F _depctl depctl
