@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,12 +78,29 @@ static void __attribute__((noreturn)) become(char **argv, int wait_fd)
 	_exit(errno == ENOENT ? 127 : 126);
 }
 
+/*
+ * On one processor a step needs no wake-up across processors and takes a third of
+ * the time.  The program is not told (step.c).
+ */
+static void pin(struct tracee *t)
+{
+	cpu_set_t one;
+	int cpu = sched_getcpu();
+
+	if (cpu < 0 || sched_getaffinity(0, sizeof(t->affinity), &t->affinity))
+		return;
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	t->pinned = !sched_setaffinity(0, sizeof(one), &one);
+}
+
 /* Start the program; on return it stands in its exec, or has ended for lack of one. */
 static int launch(struct tracee *t, char **argv)
 {
 	const long opts = PTRACE_O_EXITKILL | PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC;
 	int fds[2], err = 0;
 
+	pin(t);
 	if (pipe2(fds, O_CLOEXEC))
 		return -errno;
 	t->pid = fork();

@@ -9,6 +9,7 @@
 #ifndef STEP_ORACLE_H
 #define STEP_ORACLE_H
 
+#include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -86,6 +87,8 @@ struct tracee {
 	int sig;		/* of the last signal stop */
 	int status;		/* of its end, as from waitpid */
 	bool want_blocks, new_block;
+	bool pinned;		/* to one processor; affinity is what the program is told */
+	cpu_set_t affinity;
 	bool restart;		/* a system call will be restarted or interrupted */
 };
 

@@ -194,6 +194,15 @@ static int syscall_entry(struct tracee *t)
 	return 0;
 }
 
+/* Tell the program the processors that it would have without the oracle. */
+static void restore_affinity(struct tracee *t)
+{
+	size_t i;
+
+	for (i = 0; i + 8 <= t->regs.rax && i < sizeof(t->affinity); i += 8)
+		mem_poke(t, t->regs.rdx + i, (const char *)&t->affinity + i, 8);
+}
+
 static void syscall_exit(struct tracee *t, uint64_t nr)
 {
 	int64_t result = t->regs.rax;
@@ -202,6 +211,9 @@ static void syscall_exit(struct tracee *t, uint64_t nr)
 		     (result == -512 || result == -513 || result == -514 || result == -516);
 	t->new_block = true;
 	code_flush(changes_maps(nr));
+	if (nr == SYS_sched_getaffinity && result > 0 && t->pinned &&
+	    (!t->regs.rdi || t->regs.rdi == (uint64_t)t->pid))
+		restore_affinity(t);
 	if (nr == SYS_rt_sigprocmask || nr == SYS_rt_sigreturn || nr == SYS_execve ||
 	    nr == SYS_execveat)
 		unblock_trap(t);
