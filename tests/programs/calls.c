@@ -91,13 +91,30 @@ static void big_stack(void)
 		mix(big[i]);
 }
 
-int main(void)
+static void pointers(void)
 {
 	static uint64_t (*const fns[])(uint64_t) = { f0, f1, f2 };
 	static uint32_t table[300];
 	static uint8_t code[3000];
 	uint64_t x = 1;
-	int i, got;
+	int i;
+
+	for (i = 0; i < 500; i++)
+		x = fns[rnd() % 3](x);
+	mix(x);
+	for (i = 0; i < 300; i++)
+		table[i] = rnd();
+	qsort(table, 300, sizeof(*table), compare);
+	mix_bytes(table, sizeof(table));
+	for (i = 0; i < 3000; i++)
+		code[i] = rnd();
+	mix(interpret(code, sizeof(code)));
+}
+
+int main(void)
+{
+	volatile int i;
+	int got;
 
 	mix(deep(3000, -1));
 	for (i = 0; i < 40; i++) {
@@ -114,16 +131,7 @@ int main(void)
 		makecontext(&co[i], (void (*)(void))coroutine, 1, i);
 	}
 	swapcontext(&main_ctx, &co[0]);
-	for (i = 0; i < 500; i++)
-		x = fns[rnd() % 3](x);
-	mix(x);
-	for (i = 0; i < 300; i++)
-		table[i] = rnd();
-	qsort(table, 300, sizeof(*table), compare);
-	mix_bytes(table, sizeof(table));
-	for (i = 0; i < 3000; i++)
-		code[i] = rnd();
-	mix(interpret(code, sizeof(code)));
+	pointers();
 	big_stack();
 	return finish("calls");
 }
