@@ -28,11 +28,11 @@ for src in "$here"/*.c "$here"/*.S "$here"/*.cpp; do
 	*/snip_*.S)
 		gcc $common -no-pie -o "$exe" "$src" "$here/snip_run.S" "$here/snip_main.c" ;;
 	*.S)
-		gcc -nostdlib -static $flags -o "$exe" "$src" ;;
+		gcc -nostdlib -static $flags -o "$exe" "$src" $flags ;;
 	*.cpp)
-		g++ -O2 -g -Wall -Wextra -Werror $flags -o "$exe" "$src" ;;
+		g++ -O2 -g -Wall -Wextra -Werror $flags -o "$exe" "$src" $flags ;;
 	*)
-		gcc $common $flags -o "$exe" "$src" ;;
+		gcc $common $flags -o "$exe" "$src" $flags ;;
 	esac || failed=1
 done
 exit $failed

@@ -21,7 +21,7 @@ void snippet_setup(void *arena) __attribute__((weak));
 void snippet_run(void *code);
 
 #define STACK_ABOVE	256
-static uint8_t arena[8192] __attribute__((aligned(4096)));
+static uint8_t arena[4096] __attribute__((aligned(4096)));
 static uint8_t stack[8192] __attribute__((aligned(4096)));
 
 static int supported(void)
@@ -46,7 +46,7 @@ static void prepare(void)
 	}
 	memset(stack, 0x5a, sizeof(stack));
 	for (i = 0; i < 16; i++)
-		cpu.r[i] = (uint64_t)(uintptr_t)arena + 1024 + rnd() % 768 * 8;
+		cpu.r[i] = (uint64_t)(uintptr_t)arena + 1024 + rnd() % 256 * 8;
 	cpu.r[RAX] = rnd();
 	cpu.r[RDX] = rnd();
 	cpu.r[R9] = rnd();
