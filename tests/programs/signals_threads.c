@@ -6,8 +6,8 @@
 
 #include "common.h"
 
-#define THREADS	8
-#define ROUNDS	200
+#define THREADS	4
+#define ROUNDS	40
 
 static __thread volatile int mine;
 static volatile int done, shared;
@@ -32,7 +32,9 @@ static void *worker(void *arg)
 	int seen = 0;
 
 	while (!done || mine < sent[count - counted]) {
-		x = x * 3 + 1;
+		x++;
+		if (!(x & 0x3ff))
+			sched_yield();
 		if (mine != seen) {
 			seen = mine;
 			__atomic_store_n(count, seen, __ATOMIC_SEQ_CST);

@@ -15,9 +15,9 @@ static int fds[2];
 
 static void *spin(void *arg)
 {
-	(void)arg;
-	for (;;)
+	while (spun + 1)
 		spun++;
+	return arg;
 }
 
 static void *block(void *arg)
@@ -29,15 +29,19 @@ static void *block(void *arg)
 	return NULL;
 }
 
+static void *nothing(void *arg)
+{
+	return arg;
+}
+
 static void *create(void *arg)
 {
 	pthread_t t;
 
-	(void)arg;
-	for (;;)
-		if (!pthread_create(&t, NULL, (void *(*)(void *))getppid, NULL))
+	while (spun + 1)
+		if (!pthread_create(&t, NULL, nothing, NULL))
 			pthread_join(t, NULL);
-	return NULL;
+	return arg;
 }
 
 static void *leave(void *arg)

@@ -53,7 +53,7 @@ int main()
 {
 	int v[] = { 3, 1, 7, 2, 9, 4 };
 
-	for (int i = 0; i < 40; i++) {
+	for (int i = 0; i < 8; i++) {
 		try {
 			sum += rethrow(i % 7, i % 4);
 		} catch (int n) {
