@@ -1,0 +1,155 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Whatever dies, the store opens, `verify` says what is lost, and all before it is
+# exact: the program killed at random moments, the collector killed, the disk full,
+# the last segment torn.  LONG=1: 100 kills instead of 10.
+. "$(dirname "$0")/lib.sh"
+need_depctl
+limit=${LIMIT:-120}
+seed=${SEED:-1}
+kills=10
+[ "$LONG" = 1 ] && kills=100
+echo "seed $seed"
+
+text 3000000 >"$tmp/text"
+
+# the next of a sequence of pseudo-random numbers below $1
+random() {
+	seed=$(((seed * 1103515245 + 12345) % 2147483648))
+	echo $((seed / 65536 % $1))
+}
+
+# opens NAME: the store can be read, without a crash; verify may report losses (1)
+opens() {
+	timeout "$limit" "$DEPCTL" info "$tmp/dep" >"$tmp/info" 2>&1
+	s=$?
+	if [ $s -ne 0 ]; then
+		fail "$1: info ends with $s: $(tail -n 1 "$tmp/info")"
+		return 1
+	fi
+	timeout "$limit" "$DEPCTL" verify "$tmp/dep" >"$tmp/verify" 2>&1
+	s=$?
+	if [ $s -gt 1 ]; then
+		fail "$1: verify ends with $s: $(tail -n 1 "$tmp/verify")"
+		return 1
+	fi
+	timeout "$limit" "$DEPCTL" dump "$tmp/dep" --refs >"$tmp/refs" 2>"$tmp/err"
+	s=$?
+	if [ $s -gt 1 ]; then
+		fail "$1: dump ends with $s: $(tail -n 1 "$tmp/err")"
+		return 1
+	fi
+}
+
+# prefix NAME: the references are the beginning of the whole run's
+prefix() {
+	n=$(wc -l <"$tmp/refs")
+	cut -d' ' -f2- "$tmp/refs" >"$tmp/part"
+	head -n "$n" "$tmp/whole" | cmp -s - "$tmp/part" || {
+		fail "$1: the $n references are not the beginning of the whole run's"
+		return 1
+	}
+}
+
+record() {
+	rm -rf "$tmp/dep"
+	(cd "$tmp" && exec timeout "$limit" "$DEPCTL" record -q -o dep "$@") \
+		>/dev/null 2>"$tmp/err"
+}
+
+# The program is killed: by its own hand, after a random number of lines.
+killed() {
+	i=0
+	while [ $i -lt "$kills" ]; do
+		i=$((i + 1))
+		n=$(random 3000)
+		record --no-aslr -- mawk -v n="$n" 'NR > n { exit_ = system("kill -9 $PPID") } { w[$1]++ }' text
+		s=$?
+		if [ $s -ne 137 ] && [ $s -ne 265 ]; then
+			fail "kill $i: exit status $s instead of 137"
+			continue
+		fi
+		opens "kill $i" && pass "killed by itself at line $n: $(wc -l <"$tmp/refs") references kept"
+	done
+}
+
+# Killed from outside while it computes; deterministic otherwise, so that the whole
+# run's references are known.
+killed_outside() {
+	text 2000 >"$tmp/short"
+	if ! (cd "$tmp" && clean timeout "$limit" "$DEPCTL" record --no-aslr -q -o whole.dep -- \
+		/bin/gzip -9 -c short >/dev/null 2>"$tmp/err"); then
+		fail "whole run: $(tail -n 1 "$tmp/err")"
+		return
+	fi
+	"$DEPCTL" dump "$tmp/whole.dep" --refs | cut -d' ' -f2- >"$tmp/whole"
+	i=0
+	while [ $i -lt "$kills" ]; do
+		i=$((i + 1))
+		rm -rf "$tmp/dep"
+		(cd "$tmp" && clean timeout -s KILL "0.0$((10 + $(random 60)))" "$DEPCTL" record \
+			--no-aslr -q -o dep -- /bin/gzip -9 -c short >/dev/null 2>&1)
+		# nothing at all was begun: nothing to check
+		[ -e "$tmp/dep/manifest.json" ] || continue
+		sleep 0.2
+		opens "collector killed $i" && prefix "collector killed $i" &&
+			pass "collector killed: the first $n of $(wc -l <"$tmp/whole") references kept"
+	done
+}
+
+disk_full() {
+	if [ "$(id -u)" -ne 0 ] || ! mkdir "$tmp/small" || ! mount -t tmpfs -o size=2m none "$tmp/small" 2>/dev/null; then
+		skip "disk full: mounting a tmpfs needs root"
+		return
+	fi
+	rm -rf "$tmp/dep"
+	(cd "$tmp" && timeout "$limit" "$DEPCTL" record -q -o small/dep -- gzip -9 -c text) \
+		>"$tmp/out" 2>"$tmp/err"
+	s=$?
+	gzip -9 -c "$tmp/text" >"$tmp/out1"
+	if [ $s -ne 0 ] && [ $s -ne 1 ]; then
+		fail "disk full: exit status $s: $(tail -n 1 "$tmp/err")"
+	elif ! gzip -dc <"$tmp/out" | cmp -s - "$tmp/text"; then
+		fail "disk full: the program's output is not whole"
+	elif ! [ -s "$tmp/err" ]; then
+		fail "disk full: nobody said so"
+	else
+		cp -r "$tmp/small/dep" "$tmp/dep"
+		opens "disk full" && pass "disk full: $(tail -n 1 "$tmp/err")"
+	fi
+	umount "$tmp/small"
+}
+
+# Cut the last segment file at many lengths: never more than its end is lost.
+torn() {
+	record --no-aslr -- gzip -9 -c text || {
+		fail "torn: recording: $(tail -n 1 "$tmp/err")"
+		return
+	}
+	mv "$tmp/dep" "$tmp/good"
+	last=$(ls "$tmp"/good/segments.* 2>/dev/null | sort | tail -n 1)
+	if [ -z "$last" ]; then
+		fail "torn: the store has no segments file"
+		return
+	fi
+	size=$(stat -c %s "$last")
+	"$DEPCTL" dump "$tmp/good" --refs 2>/dev/null | cut -d' ' -f2- >"$tmp/whole"
+	for cut in 1 7 64 4096 $((1 + $(random $((size - 1))))); do
+		[ "$cut" -lt "$size" ] || continue
+		rm -rf "$tmp/dep"
+		cp -r "$tmp/good" "$tmp/dep"
+		truncate -s "-$cut" "$tmp/dep/$(basename "$last")"
+		opens "torn by $cut" || continue
+		if "$DEPCTL" verify "$tmp/dep" >/dev/null 2>&1; then
+			fail "torn by $cut: verify does not notice"
+		else
+			prefix "torn by $cut" && pass "torn by $cut: the first $n references kept"
+		fi
+	done
+}
+
+killed
+killed_outside
+disk_full
+torn
+finish

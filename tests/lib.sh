@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Helpers of the test scripts; source it.  Sets $tests (this folder), $top, $build,
+# $tmp (a scratch folder, removed at the end).  $DEPCTL names depctl, $BUILD the
+# build folder, LONG=1 asks for what takes long.
+tests=$(cd "$(dirname "$0")" && pwd)
+while [ ! -e "$tests/lib.sh" ]; do
+	tests=$(dirname "$tests")
+done
+top=$(dirname "$tests")
+build=${BUILD:-$top/build}
+DEPCTL=${DEPCTL:-$build/depctl}
+LONG=${LONG:-0}
+oracle=$build/step_oracle
+passed=0
+failed=0
+skipped=0
+tmp=$(mktemp -d "${TMPDIR:-/tmp}/adept-test.XXXXXX") || exit 1
+trap 'rm -rf "$tmp"' EXIT
+trap 'exit 1' INT TERM
+export LC_ALL=C
+
+pass() {
+	passed=$((passed + 1))
+	[ -n "${QUIET:-}" ] || echo "ok   $*"
+}
+
+fail() {
+	failed=$((failed + 1))
+	echo "FAIL $*"
+}
+
+skip() {
+	skipped=$((skipped + 1))
+	echo "SKIP $*"
+}
+
+finish() {
+	echo "$passed passed, $failed failed, $skipped skipped"
+	[ "$failed" -eq 0 ]
+	exit
+}
+
+# need_depctl: end here, with a reason, where there is no depctl yet.
+need_depctl() {
+	if [ ! -x "$DEPCTL" ]; then
+		skip "$(basename "$0"): no depctl at $DEPCTL (set DEPCTL)"
+		finish
+	fi
+}
+
+# have COMMAND: is it there?  If not, a skip is counted.
+have() {
+	command -v "$1" >/dev/null 2>&1 && return 0
+	skip "$1 is not installed"
+	return 1
+}
+
+# clean COMMAND...: run with a small, fixed environment, so that stacks are equal.
+clean() {
+	env -i PATH=/usr/local/bin:/usr/bin:/bin LC_ALL=C HOME=/nonexistent \
+		PYTHONHASHSEED=0 PERL_HASH_SEED=0 PERL_PERTURB_KEYS=0 "$@"
+}
+
+# programs SUITE: sources of test programs whose "Suite:" matches, without ending.
+programs() {
+	grep -l "Suite: *$1" "$tests"/programs/*.c "$tests"/programs/*.S \
+		"$tests"/programs/*.cpp 2>/dev/null | sed 's,\.[^./]*$,,'
+}
+
+# text BYTES: a deterministic text of words of unequal frequency.
+text() {
+	awk -v n="$1" 'BEGIN {
+		s = 12345
+		while (out < n) {
+			s = (s * 1103515245 + 12345) % 2147483648
+			w = int(s / 65536) % 400
+			line = line sprintf("w%d%s ", int(w * w / 400), substr("abcdefgh", w % 8))
+			if (length(line) > 70) {
+				print line
+				out += length(line) + 1
+				line = ""
+			}
+		}
+	}' | head -c "$1"
+}
+
+# numbers COUNT: as many pseudo-random numbers, one per line.
+numbers() {
+	awk -v n="$1" 'BEGIN {
+		s = 4711
+		while (n-- > 0) {
+			s = (s * 1103515245 + 12345) % 2147483648
+			print int(s / 256)
+		}
+	}'
+}

@@ -1,0 +1,95 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Law 3 at full scale: `record --self-check` stores every address register, and
+# recovery compares each with what it derives.  Then `verify` (laws 2 and 6).
+# LONG=1 adds the large programs.  Arguments name the cases to run (default: all).
+. "$(dirname "$0")/lib.sh"
+need_depctl
+"$tests/programs/build.sh" "$build/programs" || exit 1
+wanted=" $* "
+limit=${LIMIT:-1200}
+
+# checked NAME COMMAND...
+checked() {
+	name=$1
+	shift
+	[ "$wanted" = "  " ] || case $wanted in *" $name "*) ;; *) return ;; esac
+	have "$1" || return
+	rm -rf "$tmp/dep"
+	(cd "$tmp" && timeout "$limit" "$DEPCTL" record -q --self-check -o dep -- "$@") \
+		<"${input:-/dev/null}" >"$tmp/out" 2>"$tmp/err"
+	status=$?
+	if [ $status -ne "${expect:-0}" ]; then
+		fail "$name: exit status $status: $(tail -n 2 "$tmp/err")"
+	elif ! timeout "$limit" "$DEPCTL" verify "$tmp/dep" >"$tmp/verify" 2>&1; then
+		fail "$name: verify: $(tail -n 3 "$tmp/verify")"
+	else
+		pass "$name"
+	fi
+}
+
+size=100000
+lines=20000
+[ "$LONG" = 1 ] && size=5000000 lines=500000
+text $size >"$tmp/text"
+numbers $lines >"$tmp/numbers"
+
+for src in $(programs .); do
+	name=$(basename "$src")
+	checked "$name" "$build/programs/$name"
+done
+checked churn "$build/programs/thread_churn" "$([ "$LONG" = 1 ] && echo 10000 || echo 1000)"
+checked gzip gzip -9 -c text
+checked bzip2 bzip2 -c text
+checked xz xz -6 -c text
+checked perl perl -ne '$h{$_}++ for split; END { print "$_ $h{$_}\n" for sort keys %h }' text
+checked awk mawk '{ for (i = 1; i <= NF; i++) w[$i]++ } END { for (k in w) print k, w[k] }' text
+checked sort sort -n numbers
+checked pigz pigz -p2 -c text
+checked zstd zstd -T2 -q -c text
+checked sqlite3 sqlite3 :memory: "create table t(a, b); with recursive c(n) as (select 1 union all select n + 1 from c where n < $lines) insert into t select n, n * 7919 % 10007 from c; create index i on t(b); select sum(a), b from t group by b % 10"
+checked luajit luajit -e 'local t = {} for i = 1, 2e6 do t[i % 1000] = (t[i % 1000] or 0) + i end print(t[7])'
+checked python3 python3 -S -c 'import json, re; d = json.dumps({str(i): [i] * 5 for i in range(3000)}); print(len(re.findall("[0-9]+", d)))'
+
+c_file() {
+	awk 'BEGIN {
+		print "#include <stdio.h>"
+		for (i = 0; i < 300; i++)
+			printf "int f%d(int x) { switch (x %% 7) { case 0: return x * %d; case 1: return x + f%d(x / 2); default: return printf(\"%%d\", x); } }\n", i, i, i ? i - 1 : 0
+		print "int main(void) { return f299(12); }"
+	}'
+}
+
+# redis: a server, a client, and the server asked to leave
+redis() {
+	# shellcheck disable=SC2016
+	checked redis sh -c 'redis-server --port 0 --unixsocket s --save "" --daemonize no >log &
+		i=0; while [ ! -S s ] && [ $i -lt 200 ]; do sleep 0.1; i=$((i + 1)); done
+		redis-benchmark -s s -n 2000 -q >bench
+		redis-cli -s s shutdown nosave; wait'
+}
+
+scene() {
+	cat <<-'END'
+	camera { location <0, 2, -5> look_at 0 }
+	light_source { <5, 8, -6> 1 }
+	sphere { 0, 1 pigment { rgb <1, 0.4, 0.2> } finish { reflection 0.3 } }
+	plane { y, -1 pigment { checker rgb 1 rgb 0.2 } }
+	END
+}
+
+if [ "$LONG" = 1 ]; then
+	for t in test_json test_re test_threading test_subprocess test_signal; do
+		if python3 -c "import test.$t" 2>/dev/null; then
+			checked "python3-$t" python3 -m test "$t"
+		else
+			skip "python3-$t: libpython3-testsuite is not installed"
+		fi
+	done
+	c_file >"$tmp/large.c"
+	checked gcc gcc -O2 -c -o large.o large.c
+	have redis-server && redis
+	scene >"$tmp/scene.pov"
+	checked povray povray -D +W80 +H60 +Iscene.pov +Oscene.png
+fi
+finish
