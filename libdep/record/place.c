@@ -168,7 +168,8 @@ u16 record_relevant(const struct build *b)
 		relevant |= in->gpr_read & (u16)~seen;
 		if (in->kind == X86_JCC || in->kind == X86_LOOP)
 			relevant |= (u16)~seen;
-		seen |= in->gpr_write;
+		/* A part written keeps the rest: it matters whether that is known. */
+		seen |= in->gpr_full;
 	}
 	return relevant | (u16)~seen | X86_BIT(X86_RSP);
 }
