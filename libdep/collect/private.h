@@ -24,11 +24,13 @@ struct proc_slot {
 	bool following;		/* exec_ops.begin succeeded, outcome not known yet */
 	u32 exec_tid;
 	bool native;		/* told to execve natively; watched until its mapping is gone */
+	bool counted;		/* ..and that is in loss.native_images */
 	u32 serial;
 	u32 pid;
 	int pidfd;		/* -1: none, look at the pid itself */
 	u64 desc_tail;
 	u64 claimed_ns;		/* when it was first seen CLAIMED, 0 = it is not */
+	u64 native_ns;		/* when it was told so */
 	u64 checked_ns;		/* when its mapping was last looked for */
 };
 

@@ -16,7 +16,7 @@
 
 #define CLAIM_GRACE_NS	1000000000ull	/* a fork that long in the making has failed */
 #define POLL_NS		1000000ull	/* a system call per process, so not in every pass */
-#define IMAGE_CHECK_NS	250000000ull
+#define IMAGE_CHECK_NS	250000000ull	/* it costs the reading of /proc/PID/maps */
 
 static struct adept_proc *shared(const struct dep_collector *c, u32 i)
 {
@@ -37,12 +37,15 @@ static bool process_gone(struct dep_collector *c, struct proc_slot *p)
 /* An image that was replaced by one that runs natively leaves its pid behind. */
 static bool image_gone(struct dep_collector *c, struct proc_slot *p)
 {
-	u64 now;
+	u64 now, every = IMAGE_CHECK_NS;
 
-	if (!p->native && !c->child_gone && !(c->s->layout.flags & ADEPT_S_NO_FOLLOW))
+	if (!p->native && !c->child_gone)
 		return false;
 	now = now_ns();
-	if (now - p->checked_ns < IMAGE_CHECK_NS)
+	/* Most such execves come at once. */
+	if (p->native && (now - p->native_ns) / 4 < every)
+		every = (now - p->native_ns) / 4;
+	if (now - p->checked_ns < every)
 		return false;
 	p->checked_ns = now;
 	return !dep_image_alive(c, p->pid);
@@ -59,15 +62,12 @@ void dep_procs_poll(struct dep_collector *c)
 	for (i = 0; i < c->s->layout.nprocs; i++) {
 		struct proc_slot *p = &c->procs[i];
 
-		if (!p->open || p->dying)
+		/* A vfork child may ask, or be followed, when its parent was killed. */
+		if (p->open)
+			dep_exec_step(c, i);
+		if (!p->open || p->dying || !ask)
 			continue;
-		dep_exec_step(c, i);
-		if (!ask)
-			continue;
-		if (p->dying || p->following)
-			p->dying |= process_gone(c, p);
-		else
-			p->dying = process_gone(c, p) || image_gone(c, p);
+		p->dying = process_gone(c, p) || (!p->following && image_gone(c, p));
 	}
 }
 
@@ -242,6 +242,9 @@ static bool bury(struct dep_collector *c, u32 i)
 	struct adept_proc *sh = shared(c, i);
 	struct dep_job *job;
 
+	/* What is traced must be let go first; the process being gone, that is soon. */
+	if (p->following)
+		return false;
 	if (load(&sh->desc_head) != p->desc_tail && !p->broken)
 		return false;
 	if (!dep_threads_bury(c, i))
@@ -253,11 +256,6 @@ static bool bury(struct dep_collector *c, u32 i)
 	job->ns = now_ns();
 	dep_queue_put(c->queue, job);
 
-	if (p->following) {
-		c->nfollowing--;
-		if (c->ops.end)
-			c->ops.end(c->ops.arg, c->s, i);
-	}
 	if (p->pidfd >= 0)
 		close(p->pidfd);
 	memset(p, 0, sizeof(*p));
