@@ -19,6 +19,13 @@ static void restore_spills(struct tls *t, const struct xl8_pos *pos)
 		t->regs[pos->arg3] = t->spill[2];
 }
 
+/* A string instruction's base register without the gs base that it carries. */
+static void restore_gs(struct tls *t, const struct xl8_pos *pos)
+{
+	t->regs[pos->arg2] -= t->app_gs_base;
+	t->regs[pos->arg] = t->spill[0];
+}
+
 static void restore_indirect(struct tls *t)
 {
 	t->regs[X86_RCX] = t->ind[0];
@@ -33,6 +40,8 @@ void leave_regs(struct tls *t, const struct xl8_pos *pos, const struct k_ucontex
 	t->flags = uc->regs[SC_EFLAGS];
 	if (pos->kind == XL8_MANGLE || pos->kind == XL8_DONE || pos->kind == XL8_DONE_R15)
 		restore_spills(t, pos);
+	if (pos->kind == XL8_GS || pos->kind == XL8_GS_DONE)
+		restore_gs(t, pos);
 }
 
 /* The pointer register of a rep string instruction that may be under way at @rip. */
@@ -50,7 +59,7 @@ static int string_progress(const struct tls *t, u64 rip, u64 *value)
 static void before(struct tls *t, const struct xl8_pos *pos, u64 rip)
 {
 	u64 value;
-	int rep = pos->kind == XL8_RUN && string_progress(t, rip, &value);
+	int rep = (pos->kind == XL8_RUN || pos->kind == XL8_GS) && string_progress(t, rip, &value);
 
 	ring_partial(t, pos->frag, pos->insn, pos->nst, NULL, rep ? &value : NULL);
 	t->resume_pc = frag_insn_pc(pos->frag, pos->insn);
@@ -101,6 +110,7 @@ void leave_cache(struct tls *t, const struct xl8_pos *pos, const struct k_uconte
 	case XL8_RUN:
 	case XL8_STORE:
 	case XL8_MANGLE:
+	case XL8_GS:
 	case XL8_IND:
 		before(t, pos, rip);
 		break;
@@ -113,6 +123,7 @@ void leave_cache(struct tls *t, const struct xl8_pos *pos, const struct k_uconte
 		break;
 	case XL8_DONE:
 	case XL8_DONE_R15:
+	case XL8_GS_DONE:
 		after(t, pos, NULL);
 		break;
 	case XL8_EXIT:

@@ -91,12 +91,12 @@ static void push_return_address(struct build *b, u64 ret)
 	build_literal(b, ret);
 }
 
-static void emit_landing_link(struct build *b, u64 ret)
+static void emit_landing_link(struct build *b, u64 ret, int is_return)
 {
 	struct bexit *x = &b->exits[b->nexits];
 
 	b->land = b->e.p;
-	landing_emit(b, ret);
+	landing_emit(b, ret, is_return);
 	*x = (struct bexit){ .kind = X_LINK, .target = ret, .mask = X86_BIT(X86_RSP) };
 	x->patch = emit_linkable(b, 0xe9);
 	b->nexits++;
@@ -125,7 +125,7 @@ static void emit_direct(struct build *b, u32 i)
 		return;
 	}
 	x->patch = emit_linkable(b, 0xe8);
-	emit_landing_link(b, ret);
+	emit_landing_link(b, ret, 1);
 }
 
 /* movzx edx, cx; then op [table + rdx * 8] */
@@ -147,7 +147,8 @@ static void emit_ret(struct build *b, u32 i, const struct x86_insn *in)
 	static const u8 swap[] = { 0x48, 0x89, 0x14, 0x24 };	/* mov [rsp], rdx */
 	struct bexit *x = &b->exits[i];
 
-	if (session()->flags & ADEPT_S_STRICT) {
+	/* ret n leaves its slot where no landing would find it. */
+	if (session()->flags & ADEPT_S_STRICT || in->imm_len) {
 		/* rsp moves last, and only once nothing can fault any more. */
 		static const u8 movzx[] = { 0x0f, 0xb7, 0xd1 };
 		s32 pop = 8 + (s32)(in->imm_len ? in->imm & 0xffff : 0);
@@ -160,7 +161,7 @@ static void emit_ret(struct build *b, u32 i, const struct x86_insn *in)
 		emit32(&b->e, (u32)pop);
 		build_xl8(b, XL8_RET_POPPED, x->insn, (u8)i, X86_NONE, X86_NONE);
 		emit_bytes(&b->e, jmp_table, 3);
-		emit32(&b->e, landing_table_return());
+		emit32(&b->e, landing_table_jump());
 		return;
 	}
 	emit_table_op(b, load_table, 4, landing_table_return());
@@ -196,7 +197,7 @@ static void emit_indirect(struct build *b, u32 i)
 			break;
 		}
 		emit_table_op(b, call_table, 3, landing_table_call());
-		emit_landing_link(b, ret);
+		emit_landing_link(b, ret, 1);
 	}
 }
 
@@ -405,6 +406,17 @@ static void keep_store_offsets(struct frag *f, const struct build *b)
 	f->store_off[b->nstores] = record_length(b, b->nstores);
 }
 
+static void keep_source(struct frag *f, const struct build *b)
+{
+	u8 *at;
+
+	at = f->source = heap_alloc(b->n * 15 + 1);
+	for (u32 i = 0; i < b->n; i++) {
+		memcpy(at, b->ins[i].raw, b->ins[i].in.len);
+		at += b->ins[i].in.len;
+	}
+}
+
 static struct frag *commit(struct build *b)
 {
 	u32 nexits = b->nexits + 1;
@@ -425,6 +437,8 @@ static struct frag *commit(struct build *b)
 	link_exits(f, b);
 	keep_xl8(f, b);
 	keep_store_offsets(f, b);
+	if (b->unwatchable)
+		keep_source(f, b);
 	arena_commit(b->arena, f->cache_len, f);
 	return f;
 }
@@ -503,13 +517,14 @@ void build_landing(u64 pc, int is_return)
 
 	b->pc = pc;
 	b->mask = X86_BIT(X86_RSP);
+	b->unwatchable = 0;
 	b->n = b->nexits = b->nstores = 0;
 	b->nruns = 1;
 	b->runs[0] = (struct adept_run){ .pc = pc };
 	begin(b, pc);
 	build_xl8(b, XL8_LAND_CALL, 0, X86_NONE, X86_NONE, X86_NONE);
 	emit_lea_rsp(&b->e, 8);
-	emit_landing_link(b, pc);
+	emit_landing_link(b, pc, is_return);
 	if (!commit(b))
 		fatal("cannot build a landing for %lx", pc);
 	if (is_return)

@@ -54,6 +54,7 @@ struct build {
 	u32 next_store;		/* first store not yet emitted */
 	u8 *land;		/* return landing in this fragment */
 	u8 *land_lit;		/* its chain literal's disp32 field */
+	u8 unwatchable;		/* its source may change behind our back */
 	u8 run_open;		/* the last xl8 entry is an XL8_RUN that may go on */
 };
 
@@ -70,8 +71,11 @@ void mangle_load_target(struct build *b, unsigned int n);
 
 /* landing.c */
 void landing_init(void);
-/** landing_emit() - verify that rcx is @pc, restore rcx and rdx; falls through if so */
-void landing_emit(struct build *b, u64 pc);
+/**
+ * landing_emit() - verify that rcx is @pc, restore rcx and rdx; falls through if so
+ * @is_return: reached by native returns
+ */
+void landing_emit(struct build *b, u64 pc, int is_return);
 /** landing_get() - make sure that an indirect branch to @pc finds its way */
 void landing_get(u64 pc, int is_return);
 /** landing_add_return() - a call's return landing at @addr, its chain literal at @lit */

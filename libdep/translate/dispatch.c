@@ -59,6 +59,17 @@ u8 *dispatch_miss(struct tls *t)
 	return frag_entry(f);
 }
 
+/* Recovery learns the gs base at the beginning of a chunk. */
+static u8 *write_gs_base(struct tls *t, const struct x86_insn *in, u64 next)
+{
+	u64 v = t->regs[in->f_rm];
+
+	t->app_gs_base = in->opsize == 4 ? (u32)v : v;
+	ring_new_chunk(t);
+	ring_context(t, next);
+	return dispatch_to(t, next, KNOWN_ALL);
+}
+
 /*
  * What is at x->target cannot be translated.  Memory that is not there or not
  * executable faults natively, with the right signal; bytes that are no instruction
@@ -80,6 +91,8 @@ u8 *dispatch_trap(struct tls *t)
 	case 0:
 		return gate_undefined;
 	default:
+		if (in.attr & X86_A_WRGSBASE)
+			return write_gs_base(t, &in, x->target + in.len);
 		if (!mangle_supported(&in))
 			fatal("instruction at %lx (opcode %x, map %u) is not supported",
 			      x->target, in.opcode, in.map);

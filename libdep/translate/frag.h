@@ -70,7 +70,7 @@ struct frag {
 	u16 relevant;		/* registers whose being known matters here */
 	u8 nexits, nxl8, ninsns, nruns;
 	u8 dead;
-	u8 pages;		/* how many code pages it came from */
+	u8 *source;		/* copy of the code it came from, compared at each entry; or NULL */
 	struct adept_run runs[];	/* nruns of them, then ninsns instruction lengths */
 };
 

@@ -66,7 +66,7 @@ void landing_init(void)
 }
 
 /* The address as a positive literal or, if it fits, a displacement. */
-void landing_emit(struct build *b, u64 pc)
+void landing_emit(struct build *b, u64 pc, int is_return)
 {
 	struct emit *e = &b->e;
 	u8 x = (u8)b->nexits;
@@ -74,6 +74,15 @@ void landing_emit(struct build *b, u64 pc)
 	u8 *jrcxz;
 
 	build_xl8(b, XL8_LAND, b->n, x, X86_NONE, X86_NONE);
+	if (is_return) {
+		/*
+		 * mov [rsp-8], rcx: the return address again, where the native return
+		 * found a cache address.  Dead by the ABI, but not to every program.
+		 */
+		struct emit_operand slot = { .base = X86_RSP, .index = X86_NONE, .disp = -8 };
+
+		emit_op_mem(e, 0x89, X86_RCX, &slot);
+	}
 	if (small) {
 		emit_rm64(e, 0x8d, X86_RCX, X86_RCX, (s32)-(s64)pc);
 	} else {

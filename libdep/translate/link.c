@@ -39,7 +39,8 @@ void exit_link(struct exit *x, struct frag *to)
 
 	if (x->to)
 		exit_unlink(x);
-	if (!x->patch || x->frag->dead)
+	/* A fragment whose source must be compared is entered by the dispatcher only. */
+	if (!x->patch || x->frag->dead || to->source)
 		return;
 	if (!near(field, target)) {
 		target = veneer(field, target);

@@ -20,6 +20,8 @@ enum xl8_kind {
 	XL8_MANGLE,	/* before n; arg.. spilled registers to restore */
 	XL8_DONE,	/* n done; arg.. spilled registers to restore */
 	XL8_DONE_R15,	/* the same; the application's r15 is in register arg */
+	XL8_GS,		/* before n; register arg2 carries the gs base, arg in TLS_SPILL0 */
+	XL8_GS_DONE,	/* the same, n done */
 	XL8_EXIT,	/* exit arg: tag not yet stored; application at its target */
 	XL8_EXIT_TAG,	/* tag stored, P not advanced */
 	XL8_EXIT_DONE,	/* P advanced; at its target, between records */
