@@ -8,6 +8,7 @@
 #include "../record/record.h"
 
 #define AT_FDCWD	(-100)
+#define KCMP_VM		1
 
 static struct lock exec_lock;
 static u32 exec_owner;
@@ -43,9 +44,45 @@ static void announce(struct adept_proc *p, u64 nr, const u64 args[6])
 
 static void release(struct adept_proc *p)
 {
-	exec_owner = 0;
+	__atomic_store_n(&exec_owner, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&p->exec_state, ADEPT_EXEC_NONE, __ATOMIC_RELEASE);
 	unlock(&exec_lock);
+}
+
+/* Thread @tid will not come back to release() what it holds, if it holds it. */
+static void owner_gone(struct adept_proc *p, u32 tid)
+{
+	if (!__atomic_compare_exchange_n(&exec_owner, &tid, 0, 0, __ATOMIC_ACQUIRE,
+					 __ATOMIC_RELAXED))
+		return;
+	/* Killed before it was answered: that answer must not meet the next request. */
+	answer_wait(p, ADEPT_EXEC_REQUEST);
+	answer_wait(p, ADEPT_EXEC_FAILED);
+	release(p);
+}
+
+/*
+ * One at a time: the slot has room for one request.  A child that shares memory and
+ * is not a vfork child leaves nobody behind who knows that its execve succeeded.
+ */
+static void take_turn(struct adept_proc *p)
+{
+	static const s64 tick[2] = { 0, 20000000 };
+	u32 zero = 0, owner;
+	s64 ret;
+
+	if (__atomic_compare_exchange_n(&exec_lock.word, &zero, 1, 0, __ATOMIC_ACQUIRE,
+					__ATOMIC_RELAXED))
+		return;
+	while (__atomic_exchange_n(&exec_lock.word, 2, __ATOMIC_ACQUIRE)) {
+		sys4(__NR_futex, (u64)&exec_lock.word, SYS_FUTEX_WAIT, 2, (u64)tick);
+		owner = __atomic_load_n(&exec_owner, __ATOMIC_ACQUIRE);
+		if (!owner)
+			continue;
+		ret = sys6(__NR_kcmp, (u64)sys0(__NR_gettid), owner, KCMP_VM, 0, 0, 0);
+		if (ret > 0 || ret == -E_SRCH)
+			owner_gone(p, owner);
+	}
 }
 
 s64 exec_syscall(struct tls *t, u64 nr, u64 args[6])
@@ -54,8 +91,7 @@ s64 exec_syscall(struct tls *t, u64 nr, u64 args[6])
 	s64 ret;
 	u32 state;
 
-	/* One at a time: the slot has room for one request. */
-	lock(&exec_lock);
+	take_turn(p);
 	announce(p, nr, args);
 	answer_wait(p, ADEPT_EXEC_REQUEST);
 	ret = app_syscall(t, nr, args);
@@ -71,14 +107,8 @@ s64 exec_syscall(struct tls *t, u64 nr, u64 args[6])
 
 void exec_vfork_done(u32 tid)
 {
-	struct adept_proc *p = proc_slot();
-
-	if (!tid || __atomic_load_n(&exec_owner, __ATOMIC_ACQUIRE) != tid)
-		return;
-	/* Killed before it was answered: that answer must not meet the next request. */
-	answer_wait(p, ADEPT_EXEC_REQUEST);
-	answer_wait(p, ADEPT_EXEC_FAILED);
-	release(p);
+	if (tid)
+		owner_gone(proc_slot(), tid);
 }
 
 void exec_forget(void)
