@@ -36,7 +36,7 @@ u8 *dispatch_exit(struct tls *t)
 		return dispatch_resume(t);
 	lock(&frag_lock);
 	f = frag_get(x->target, x->mask);
-	exit_link(x, f);
+	exit_link(x, x->call == CALL_BY_STUB ? callsite_direct(x) : f);
 	unlock(&frag_lock);
 	return frag_entry(f);
 }

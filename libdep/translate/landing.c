@@ -11,7 +11,7 @@
  * address, not a translation, it is never stale and never freed.
  *
  * Returns have a table of their own: a call's return landing stands right behind
- * the native call, where the processor's return predictor expects it.
+ * the native call, where the processor's return predictor expects it (callsite.c).
  */
 #include "build.h"
 
@@ -154,15 +154,24 @@ void landing_add_jump(u64 pc, u8 *addr, u64 *lit)
 	__atomic_store_n(&table(T_CALL)[i], (u64)addr - EMIT_LEA_RSP_LEN, __ATOMIC_RELEASE);
 }
 
-void landing_add_return(u64 pc, u8 *addr, u64 *lit)
+void landing_set_return(u64 pc, u8 *addr, u64 *lit)
 {
 	u32 i = pc & (BUCKETS - 1);
+	u64 *from = &table(T_RETURN)[i];
+	struct landing *l;
 
-	/* Another translation of the same call: the first one keeps the returns. */
-	if (find(lists[1][i], pc))
+	for (l = lists[1][i]; l && l->pc != pc; l = l->next)
+		from = l->lit;
+	if (!l) {
+		add(1, pc, addr, lit);
+		__atomic_store_n(&table(T_RETURN)[i], (u64)addr, __ATOMIC_RELEASE);
 		return;
-	add(1, pc, addr, lit);
-	__atomic_store_n(&table(T_RETURN)[i], (u64)addr, __ATOMIC_RELEASE);
+	}
+	if (l->next)
+		__atomic_store_n(lit, (u64)l->next->addr, __ATOMIC_RELEASE);
+	l->addr = addr;
+	l->lit = lit;
+	__atomic_store_n(from, (u64)addr, __ATOMIC_RELEASE);
 }
 
 /*

@@ -18,7 +18,7 @@ static void add_exit(struct build *b, u8 kind, unsigned int ninsns, u64 target, 
 		.insn = (u16)(ninsns - 1),
 		.ninsns = (u16)ninsns,
 		.target = target,
-		.is_call = (u8)is_call,
+		.call = is_call ? CALL_BY_STUB : CALL_NONE,
 	};
 }
 
