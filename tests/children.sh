@@ -109,6 +109,7 @@ child processes '' "$build/programs/processes"
 child execs "1 launch execs
 3 exec execs" "$build/programs/execs"
 child children '' "$build/programs/children"
+child killed '' "$build/programs/children" killed
 child many '' sh -c 'i=0; while [ $i -lt 40 ]; do (:) & (:) & (:) & (:) & /bin/true & wait
 	i=$((i + 1)); done; echo $i'
 

@@ -70,6 +70,22 @@ bool dep_image_alive(struct dep_collector *c, u32 pid)
 	return found;
 }
 
+bool dep_image_of_other(struct dep_collector *c, u32 tid, u32 pid, u32 *tgid)
+{
+	char path[64], line[256];
+	FILE *f;
+
+	*tgid = 0;
+	snprintf(path, sizeof(path), "/proc/%u/status", tid);
+	f = fopen(path, "re");
+	if (!f)
+		return false;
+	while (!*tgid && fgets(line, sizeof(line), f))
+		sscanf(line, "Tgid: %u", tgid);
+	fclose(f);
+	return *tgid && *tgid != pid && dep_image_alive(c, *tgid);
+}
+
 /* Nothing happens if the process is not in state @from: the parent of a vfork child went on. */
 static void answer(struct adept_proc *sh, u32 from, u32 to)
 {

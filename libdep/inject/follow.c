@@ -55,6 +55,8 @@ static int check_request(struct dep_follow *f, const struct dep_target *t, struc
 			 struct dep_why *why)
 {
 	pid_t slot_pid = f->pid;
+	bool other;
+	int ret;
 
 	if (f->pid <= 0 || f->tid <= 0 || f->pid == getpid())
 		return dep_explain(why, EINVAL, "Slot %u asks for an impossible execve.", f->slot);
@@ -62,7 +64,10 @@ static int check_request(struct dep_follow *f, const struct dep_target *t, struc
 		return dep_explain(why, ESRCH, "There is no thread %d.", f->tid);
 	f->child = task->pid != slot_pid;
 	f->pid = task->pid;
-	if (f->child && (f->pid == getpid() || !dep_task_shares(task, f->tid, slot_pid)))
+	other = f->child && !dep_task_shares(task, f->tid, slot_pid);
+	/* A vfork child whose parent was killed meanwhile is all that is left of it. */
+	ret = other ? dep_space_has_file(slot_pid, t->dev, t->ino) : 0;
+	if (f->pid == getpid() || (other && ret != -ESRCH && ret != -ENOENT))
 		return dep_explain(why, ESRCH, "Process %d has no thread %d.", slot_pid, f->tid);
 	if (dep_space_has_file(f->pid, t->dev, t->ino) != 1)
 		return dep_explain(why, EPERM, "Process %d does not belong to this session.", f->pid);

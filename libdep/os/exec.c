@@ -12,12 +12,20 @@
 
 static struct lock exec_lock;
 static u32 exec_owner;
+static u32 serial;		/* of our slot */
+
+/* A child that shares memory and has outlived its parent: the slot went with that. */
+static int slot_lost(const struct adept_proc *p)
+{
+	return __atomic_load_n(&p->serial, __ATOMIC_RELAXED) != serial;
+}
 
 static void answer_wait(struct adept_proc *p, u32 state)
 {
 	static const s64 second[2] = { 1, 0 };
 
-	while (__atomic_load_n(&p->exec_state, __ATOMIC_ACQUIRE) == state && !collector_gone())
+	while (__atomic_load_n(&p->exec_state, __ATOMIC_ACQUIRE) == state && !slot_lost(p) &&
+	       !collector_gone())
 		sys4(__NR_futex, (u64)&p->exec_state, SYS_FUTEX_WAIT, state, (u64)second);
 }
 
@@ -45,7 +53,8 @@ static void announce(struct adept_proc *p, u64 nr, const u64 args[6])
 static void release(struct adept_proc *p)
 {
 	__atomic_store_n(&exec_owner, 0, __ATOMIC_RELAXED);
-	__atomic_store_n(&p->exec_state, ADEPT_EXEC_NONE, __ATOMIC_RELEASE);
+	if (!slot_lost(p))
+		__atomic_store_n(&p->exec_state, ADEPT_EXEC_NONE, __ATOMIC_RELEASE);
 	unlock(&exec_lock);
 }
 
@@ -91,13 +100,17 @@ s64 exec_syscall(struct tls *t, u64 nr, u64 args[6])
 	s64 ret;
 	u32 state;
 
+	if (slot_lost(p)) {
+		__atomic_add_fetch(&session()->lost_procs, 1, __ATOMIC_RELAXED);
+		return app_syscall(t, nr, args);
+	}
 	take_turn(p);
 	announce(p, nr, args);
 	answer_wait(p, ADEPT_EXEC_REQUEST);
 	ret = app_syscall(t, nr, args);
 	state = __atomic_load_n(&p->exec_state, __ATOMIC_ACQUIRE);
 	/* Who was told to go natively says so as well: the image is watched for, and counted. */
-	if (state == ADEPT_EXEC_READY || state == ADEPT_EXEC_NATIVE) {
+	if (!slot_lost(p) && (state == ADEPT_EXEC_READY || state == ADEPT_EXEC_NATIVE)) {
 		tell(p, ADEPT_EXEC_FAILED);
 		answer_wait(p, ADEPT_EXEC_FAILED);
 	}
@@ -111,8 +124,9 @@ void exec_vfork_done(u32 tid)
 		owner_gone(proc_slot(), tid);
 }
 
-void exec_forget(void)
+void exec_process_init(void)
 {
+	serial = proc_slot()->serial;
 	exec_owner = 0;
 	exec_lock.word = 0;
 }

@@ -5,6 +5,7 @@
  * executes, CLONE_VM without CLONE_VFORK.
  *
  *	children		run them all
+ *	children killed		parents that are killed while they spawn
  *	children at FILE ARGS..	execveat(folder of FILE, its name)
  */
 #include <errno.h>
@@ -157,7 +158,7 @@ static void shared(void)
 /* Killed at any moment around its execve. */
 static void killed(void)
 {
-	for (int i = 0; i < 20; i++) {
+	for (int i = 0; i < 30; i++) {
 		pid_t pid = fork();
 
 		if (!pid) {
@@ -184,10 +185,13 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	setvbuf(stdout, NULL, _IONBF, 0);
+	if (argc > 1) {
+		killed();
+		return 0;
+	}
 	at();
 	from_threads();
 	together();
 	shared();
-	killed();
 	return 0;
 }
