@@ -43,7 +43,8 @@ good() {
 		fail "$1: the output differs"
 	elif ! cmp -s "$tmp/err1" "$tmp/err2"; then
 		fail "$1: standard error differs: $(tail -n 1 "$tmp/err2")"
-	elif ! "$DEPCTL" verify "$tmp/dep" >"$tmp/verify" 2>&1; then
+	elif ! "$DEPCTL" verify "$tmp/dep" >"$tmp/verify" 2>&1 &&
+	     [ -z "${tolerate:-}" -o "$(grep -vc "${tolerate:-}" "$tmp/verify")" -ne 1 ]; then
 		fail "$1: verify: $(tail -n 1 "$tmp/verify")"
 	else
 		return 0
@@ -51,9 +52,19 @@ good() {
 	return 1
 }
 
+# $tolerate is what verify may complain of, before its last line.
+#
 # child NAME ROWS COMMAND..: ROWS are lines "COUNT CAUSE PROGRAM", all that there must
 # be; "" = any.  None may have run natively, unless natives=N says how many.
+# $prepare is run before each of both; these three hold for one case.
 child() {
+	child_case "$@"
+	natives=0
+	tolerate=
+	prepare=
+}
+
+child_case() {
 	name=$1
 	expect=$2
 	shift 2
@@ -109,7 +120,8 @@ child processes '' "$build/programs/processes"
 child execs "1 launch execs
 3 exec execs" "$build/programs/execs"
 child children '' "$build/programs/children"
-child killed '' "$build/programs/children" killed
+# A child whose parent is killed in the instant before it has a ring is counted as lost.
+tolerate='processes ran unrecorded for want of a slot' child killed '' "$build/programs/children" killed
 child many '' sh -c 'i=0; while [ $i -lt 40 ]; do (:) & (:) & (:) & (:) & /bin/true & wait
 	i=$((i + 1)); done; echo $i'
 
