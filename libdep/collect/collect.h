@@ -72,6 +72,8 @@ enum dep_exec_outcome {
 	DEP_EXEC_PENDING,
 	DEP_EXEC_FOLLOWED,	/* the new image has a slot of its own */
 	DEP_EXEC_RUNS_NATIVE,	/* the new image runs, unrecorded */
+	DEP_EXEC_CHILD_FOLLOWED, /* it was a vfork child: the same, and the old image goes on */
+	DEP_EXEC_CHILD_RUNS_NATIVE,
 	DEP_EXEC_CANCELLED,	/* execve failed, the old image goes on */
 };
 
@@ -88,7 +90,7 @@ struct dep_exec_ops {
 	int (*begin)(void *arg, struct dep_session *s, u32 proc);
 	/** @poll: never waits */
 	enum dep_exec_outcome (*poll)(void *arg, struct dep_session *s, u32 proc);
-	/** @end: slot @proc's process is gone while it was followed */
+	/** @end: follow it no longer, the collector ends */
 	void (*end)(void *arg, struct dep_session *s, u32 proc);
 	void *arg;
 };
