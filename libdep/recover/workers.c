@@ -135,7 +135,8 @@ static int queue_batch(void *arg, const struct dep_segment *seg, const struct de
 		*t->lane->last = b;
 		t->lane->last = &b->next;
 		t->lane->queued++;
-		pthread_cond_signal(&c->news);
+		if (t->lane == &c->lane[c->delivered % c->nlanes])
+			pthread_cond_signal(&c->news);
 	}
 	pthread_mutex_unlock(&c->lock);
 	if (stop)
@@ -236,8 +237,9 @@ static int deliver(struct crew *c, size_t i, const struct dep_sink *sink)
 		done = l->done;
 		l->first = NULL;
 		l->last = &l->first;
+		if (l->queued >= LANE_BATCHES)
+			pthread_cond_broadcast(&c->work);
 		l->queued = 0;
-		pthread_cond_broadcast(&c->work);
 		pthread_mutex_unlock(&c->lock);
 		for (b = first; b && !stop; b = b->next)
 			stop = deliver_batch(sink, &c->segs[i], b);
