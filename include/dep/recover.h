@@ -71,6 +71,16 @@ struct dep_sink {
 	int (*batch)(void *arg, const struct dep_segment *seg, const struct dep_item *items,
 		     size_t n);
 	void *arg;
+	/*
+	 * dep_recover() only, both or neither: with several workers, these turn items
+	 * into format()'s bytes, item_bytes per item at most, and what is delivered, to
+	 * bytes() instead of batch(), are those.  format() is called by several threads
+	 * at once and returns how many there are.
+	 */
+	size_t (*format)(void *arg, const struct dep_segment *seg, const struct dep_item *items,
+			 size_t n, char *to);
+	int (*bytes)(void *arg, const struct dep_segment *seg, const char *data, size_t size);
+	size_t item_bytes;
 };
 
 /**

@@ -3,10 +3,10 @@
  * The collector: makes the session file that recorded processes write into, and
  * consumes it into a store (abi/session.h is the contract).
  *
- * Two threads.  The loop, which is the caller's thread, looks after processes,
+ * Several threads.  The loop, which is the caller's thread, looks after processes,
  * copies what they published out of the shared memory and gives the memory back
- * at once; it never waits for the store.  The storing thread owns the dep_writer
- * and works through a bounded queue of jobs in the order they were put.  When the
+ * at once; it never waits for the store.  The storing threads have the dep_writer
+ * and work through a bounded queue of jobs (queue.h).  When the
  * queue is full the loop leaves chunks where they are: the ring fills, and the
  * recorded thread waits or drops as the session's policy says.
  *
