@@ -186,10 +186,10 @@ static void forked_child(struct tls *t)
 	threads = retired = NULL;
 	enlist(t);
 	t->tid = (u32)sys0(__NR_gettid);
-	if (recording()) {
+	/* Without recording, too: execve needs a slot of its own. */
+	if (recording())
 		record_forget_exits();
-		take_process_slot(ADEPT_BY_FORK);
-	}
+	take_process_slot(ADEPT_BY_FORK);
 	ring_thread_start(t, t->tid, parent, t->resume_pc - 2);
 	ring_context(t, t->resume_pc);
 }
