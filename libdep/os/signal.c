@@ -126,19 +126,9 @@ static void stop_behind_store(const struct xl8_pos *pos, u64 rip)
 /* A native call's own push met the end of the stack: go to the callee without it. */
 static int finish_call(struct tls *t, const struct xl8_pos *pos, struct k_ucontext *uc)
 {
-	const struct exit *x = pos->arg < pos->frag->nexits ? &pos->frag->exits[pos->arg] : NULL;
-
-	if (pos->kind == XL8_IND_PUSHED) {
-		leave_regs(t, pos, uc);
-		t->resume_pc = x->target;
-	} else if (pos->kind == XL8_IND_RCX_PUSHED) {
-		leave_regs(t, pos, uc);
-		t->resume_pc = t->regs[X86_RCX];
-		t->regs[X86_RCX] = t->ind[0];
-		t->regs[X86_RDX] = t->ind[1];
-	} else {
+	if (pos->kind != XL8_EXIT_DONE && pos->kind != XL8_AT_RCX)
 		return 0;
-	}
+	leave_cache(t, pos, uc);
 	go_to_gate(t, uc);
 	return 1;
 }

@@ -34,6 +34,9 @@ static void add(struct build *b, unsigned int insn, u8 kind, u8 arg)
 /* Registers that must be known before an instruction beyond its addresses. */
 static u16 extra_needs(const struct x86_insn *in)
 {
+	/* enter copies frame pointers from where rbp points to. */
+	if (in->map == 0 && in->opcode == 0xc8 && in->enc == X86_LEGACY)
+		return X86_BIT(X86_RSP) | X86_BIT(X86_RBP);
 	switch (in->kind) {
 	case X86_JCC:
 	case X86_LOOP:
@@ -98,8 +101,11 @@ void record_plan(struct build *b)
 	u32 check = session()->flags & ADEPT_S_SELF_CHECK;
 
 	b->nstores = 0;
-	if (!recording())
+	if (!recording()) {
+		for (; x < b->nexits; x++)
+			b->exits[x].mask = X86_BIT(X86_RSP);
 		return;
+	}
 	for (unsigned int i = 0; i < b->n; i++) {
 		const struct x86_insn *in = &b->ins[i].in;
 		u16 needs = in->gpr_addr | extra_needs(in);

@@ -11,7 +11,7 @@
  * address, not a translation, it is never stale and never freed.
  *
  * Returns have a table of their own: a call's return landing stands right behind
- * the native call, where the processor's return predictor expects it.
+ * the native call, where the processor's return predictor expects it (callsite.c).
  */
 #include "build.h"
 
@@ -66,7 +66,7 @@ void landing_init(void)
 }
 
 /* The address as a positive literal or, if it fits, a displacement. */
-void landing_emit(struct build *b, u64 pc)
+void landing_emit(struct build *b, u64 pc, int is_return)
 {
 	struct emit *e = &b->e;
 	u8 x = (u8)b->nexits;
@@ -74,6 +74,15 @@ void landing_emit(struct build *b, u64 pc)
 	u8 *jrcxz;
 
 	build_xl8(b, XL8_LAND, b->n, x, X86_NONE, X86_NONE);
+	if (is_return) {
+		/*
+		 * mov [rsp-8], rcx: the return address again, where the native return
+		 * found a cache address.  Dead by the ABI, but not to every program.
+		 */
+		struct emit_operand slot = { .base = X86_RSP, .index = X86_NONE, .disp = -8 };
+
+		emit_op_mem(e, 0x89, X86_RCX, &slot);
+	}
 	if (small) {
 		emit_rm64(e, 0x8d, X86_RCX, X86_RCX, (s32)-(s64)pc);
 	} else {
@@ -145,15 +154,24 @@ void landing_add_jump(u64 pc, u8 *addr, u64 *lit)
 	__atomic_store_n(&table(T_CALL)[i], (u64)addr - EMIT_LEA_RSP_LEN, __ATOMIC_RELEASE);
 }
 
-void landing_add_return(u64 pc, u8 *addr, u64 *lit)
+void landing_set_return(u64 pc, u8 *addr, u64 *lit)
 {
 	u32 i = pc & (BUCKETS - 1);
+	u64 *from = &table(T_RETURN)[i];
+	struct landing *l;
 
-	/* Another translation of the same call: the first one keeps the returns. */
-	if (find(lists[1][i], pc))
+	for (l = lists[1][i]; l && l->pc != pc; l = l->next)
+		from = l->lit;
+	if (!l) {
+		add(1, pc, addr, lit);
+		__atomic_store_n(&table(T_RETURN)[i], (u64)addr, __ATOMIC_RELEASE);
 		return;
-	add(1, pc, addr, lit);
-	__atomic_store_n(&table(T_RETURN)[i], (u64)addr, __ATOMIC_RELEASE);
+	}
+	if (l->next)
+		__atomic_store_n(lit, (u64)l->next->addr, __ATOMIC_RELEASE);
+	l->addr = addr;
+	l->lit = lit;
+	__atomic_store_n(from, (u64)addr, __ATOMIC_RELEASE);
 }
 
 /*

@@ -18,7 +18,7 @@ static void add_exit(struct build *b, u8 kind, unsigned int ninsns, u64 target, 
 		.insn = (u16)(ninsns - 1),
 		.ninsns = (u16)ninsns,
 		.target = target,
-		.is_call = (u8)is_call,
+		.call = is_call ? CALL_BY_STUB : CALL_NONE,
 	};
 }
 
@@ -82,11 +82,12 @@ void build_scan(struct build *b)
 	int more = 1;
 
 	b->n = b->nexits = 0;
+	b->unwatchable = 0;
 	b->nruns = 1;
 	b->runs[0] = (struct adept_run){ .pc = pc };
 	while (more && b->n < b->limit) {
 		struct binsn *bi = &b->ins[b->n];
-		size_t got = code_fetch(pc, bi->raw, 15);
+		size_t got = code_fetch(pc, bi->raw, 15, &b->unwatchable);
 
 		bi->pc = pc;
 		if (x86_decode(&bi->in, bi->raw, (unsigned int)got) <= 0) {
