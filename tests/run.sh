@@ -125,7 +125,7 @@ suite transparency 240 sh tests/transparency.sh
 suite selfcheck 300 sh tests/selfcheck.sh
 [ ! -e tests/children.sh ] || suite children 240 bash tests/children.sh
 suite terminal 120 /usr/bin/python3 tests/terminal.py "$DEPCTL"
-suite crash 240 sh tests/crash.sh
+suite crash 400 sh tests/crash.sh
 suite badinput 180 sh tests/badinput.sh
 suite install 60 sh tests/install.sh
 end exactness

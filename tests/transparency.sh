@@ -66,7 +66,7 @@ reads_stdin() {
 calls() {
 	trace=$1
 	shift
-	rm -f "$tmp/fifo" "$tmp/pid" "$tmp/strace"
+	rm -f "$tmp/fifo" "$tmp/pid" "$tmp/strace" "$tmp/base.db"
 	mkfifo "$tmp/fifo"
 	(cd "$tmp" && clean timeout "$limit" "$@") <"$tmp/fifo" >"$tmp/o" 2>"$tmp/e" &
 	job=$!
@@ -115,12 +115,18 @@ traced() {
 text 300000 >"$tmp/text"
 numbers 20000 >"$tmp/numbers"
 # Patterns of the engine's own calls, one a line; OWN_CALLS names a file with more.  A
-# full chunk is a fault at its guard, the time, and a futex (which norm takes out).
+# full chunk is a fault at its guard, the time, a futex (which norm takes out) and, while
+# it waits, kill(collector, 0).  Questions for a signal's action are answered by the
+# engine.  How a pipe's data is cut into reads is a matter of timing.
 cat >"$tmp/own" <<'END'
 adept
 ^--- SIGSEGV {si_signo=SIGSEGV, si_code=SEGV_ACCERR
 ^rt_sigreturn(
 ^clock_gettime(CLOCK_MONOTONIC
+^rt_sigprocmask(SIG_SETMASK, ~\[\]
+^rt_sigaction([A-Z0-9_]*, NULL,
+^kill$
+^read(0,
 /proc/self/maps
 END
 [ -z "${OWN_CALLS:-}" ] || cat "$OWN_CALLS" >>"$tmp/own"
