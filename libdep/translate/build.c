@@ -118,20 +118,6 @@ static void emit_direct(struct build *b, u32 i)
 	x->patch = emit_linkable(b, 0xe9);
 }
 
-/* movzx edx, cx; then op [table + rdx * 8] */
-static void emit_table_op(struct build *b, const u8 *op, unsigned int n, u32 table)
-{
-	static const u8 movzx[] = { 0x0f, 0xb7, 0xd1 };
-
-	emit_bytes(&b->e, movzx, 3);
-	emit_bytes(&b->e, op, n);
-	emit32(&b->e, table);
-}
-
-static const u8 jmp_table[] = { 0xff, 0x24, 0xd5 };
-static const u8 call_table[] = { 0xff, 0x14, 0xd5 };
-static const u8 load_table[] = { 0x48, 0x8b, 0x14, 0xd5 };	/* mov rdx, [..] */
-
 static void emit_ret(struct build *b, u32 i, const struct x86_insn *in)
 {
 	static const u8 swap[] = { 0x48, 0x89, 0x14, 0x24 };	/* mov [rsp], rdx */
@@ -147,10 +133,10 @@ static void emit_ret(struct build *b, u32 i, const struct x86_insn *in)
 
 		emit_op_mem(&b->e, 0x8d, X86_RSP, &above);
 		build_xl8(b, XL8_AT_RCX, x->insn, (u8)i, X86_NONE, X86_NONE);
-		emit_table_op(b, jmp_table, 3, landing_table_jump());
+		landing_emit_jump(b);
 		return;
 	}
-	emit_table_op(b, load_table, 4, landing_table_return());
+	landing_emit_load_return(b);
 	emit_bytes(&b->e, swap, 4);
 	build_xl8(b, XL8_RET_SWAPPED, x->insn, (u8)i, 0, 0);
 	emit_bytes(&b->e, b->ins[x->insn].raw, in->len);
@@ -180,7 +166,7 @@ static void emit_indirect(struct build *b, u32 i)
 	if (bi->in.kind == X86_CALL_IND && !(session()->flags & ADEPT_S_STRICT))
 		x->patch = emit_linkable(b, 0xe9);
 	else
-		emit_table_op(b, jmp_table, 3, landing_table_jump());
+		landing_emit_jump(b);
 }
 
 static void emit_gate(struct build *b, enum gate g)
@@ -536,7 +522,7 @@ struct frag *build_call_stub(u64 ret, u64 target, u16 mask)
 		b->exits[0].patch = emit_linkable(b, 0xe8);
 	} else {
 		build_xl8(b, XL8_AT_RCX, 0, 0, X86_NONE, X86_NONE);
-		emit_table_op(b, call_table, 3, landing_table_call());
+		landing_emit_call(b);
 	}
 	emit_landing_link(b, ret, 1);
 	f = commit(b);

@@ -87,10 +87,10 @@ void landing_get(u64 pc, int is_return);
 /** landing_set_return() - returns to @pc go to the landing at @addr; @lit is its chain literal */
 void landing_set_return(u64 pc, u8 *addr, u64 *lit);
 void landing_add_jump(u64 pc, u8 *addr, u64 *lit);
-/* Tables of cache addresses by the low 16 bits of the application's; below 2 GiB. */
-u32 landing_table_jump(void);
-u32 landing_table_call(void);
-u32 landing_table_return(void);
+/* Through the tables, with the target in rcx: jump, call, or mov rdx, the landing. */
+void landing_emit_jump(struct build *b);
+void landing_emit_call(struct build *b);
+void landing_emit_load_return(struct build *b);
 
 /* build.c, for the others */
 void build_xl8(struct build *b, enum xl8_kind kind, unsigned int insn, u8 arg, u8 arg2, u8 arg3);

@@ -128,13 +128,13 @@ def prepare(where, scale):
     def n(count):
         return max(1, int(count * scale))
 
-    sizes = {"gzip": 16000000, "bzip2": 20000000, "xz": 4000000, "perl": 8000000,
-             "awk": 24000000, "pigz": 24000000}
+    sizes = {"gzip": 20000000, "bzip2": 20000000, "xz": 4000000, "perl": 10000000,
+             "awk": 40000000, "pigz": 24000000}
     for name, size in sizes.items():
         write(path(name + ".txt"), lambda: text(n(size)))
-    write(path("sort.txt"), lambda: numbers(n(1500000)))
-    write(path("cc1.i"), lambda: c_source(n(700)))
-    write(path("sqlite3.sql"), lambda: sql(n(350000)))
+    write(path("sort.txt"), lambda: numbers(n(1800000)))
+    write(path("cc1.i"), lambda: c_source(n(800)))
+    write(path("sqlite3.sql"), lambda: sql(n(500000)))
     write(path("perl.pl"), lambda: SCRIPT_PERL)
     write(path("python3.py"), lambda: SCRIPT_PYTHON)
     try:
