@@ -11,6 +11,8 @@
 extern "C" {
 #endif
 
+#pragma GCC visibility push(default)
+
 enum dep_ref_type { DEP_READ = 1, DEP_WRITE = 2, DEP_MODIFY = 3 };
 
 /** struct dep_ref - one memory reference */
@@ -129,6 +131,8 @@ struct dep_formats {
  * If a segment does not decode, *@f is of what does, and the first error is returned.
  */
 int dep_formats(struct dep_store *s, struct dep_formats *f);
+
+#pragma GCC visibility pop
 
 #ifdef __cplusplus
 }

@@ -136,6 +136,10 @@ struct dep_image {
 	char file[4096];	/* the file, or the interpreter that its #! lines lead to */
 };
 
+/* native.c: what the kernel says of any signal, those that libc uses itself included. */
+bool dep_signal_ignored(int sig);
+void dep_signal_set(int sig, bool ignored);
+
 int dep_image_find(const char *name, char *path, size_t size, struct dep_why *why);
 bool dep_image_interpreter(char *line, char *path, size_t size);
 

@@ -158,17 +158,14 @@ void record_plan(struct build *b)
 
 u16 record_relevant(const struct build *b)
 {
-	u16 relevant = 0, seen = 0, merged;
+	u16 relevant = 0, seen = 0;
 
 	if (!recording())
 		return X86_BIT(X86_RSP);
 	for (unsigned int i = 0; i < b->n; i++) {
 		const struct x86_insn *in = &b->ins[i].in;
 
-		/* Written in part (mov $1, %cx): known behind it only if it was before. */
-		merged = x86_derive(in, b->ins[i].pc, 0xffff, NULL, NULL) &
-			 (u16)~x86_derive(in, b->ins[i].pc, (u16)~in->gpr_write, NULL, NULL);
-		relevant |= (in->gpr_read | merged) & (u16)~seen;
+		relevant |= in->gpr_read & (u16)~seen;
 		if (in->kind == X86_JCC || in->kind == X86_LOOP)
 			relevant |= (u16)~seen;
 		/* A part written keeps the rest: it matters whether that is known. */
