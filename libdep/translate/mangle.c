@@ -6,11 +6,14 @@
  */
 #include "build.h"
 
+#define SEG_FS	0x64
 #define SEG_GS	0x65
 
+/* Only a ModRM operand: gs means nothing to push, pop, stos or a register operand. */
 static int has_gs(const struct binsn *bi)
 {
-	return bi->in.off_seg && bi->raw[bi->in.off_seg - 1] == SEG_GS && bi->in.nmem;
+	return bi->in.off_seg && bi->raw[bi->in.off_seg - 1] == SEG_GS && bi->in.nmem &&
+	       bi->in.off_modrm && bi->in.modrm < 0xc0;
 }
 
 static int names_r15(const struct x86_insn *in)
@@ -22,7 +25,9 @@ static int names_r15(const struct x86_insn *in)
 
 static u64 rip_target(const struct binsn *bi)
 {
-	return bi->pc + bi->in.len + (u64)(s64)bi->in.disp;
+	u64 at = bi->pc + bi->in.len + (u64)(s64)bi->in.disp;
+
+	return bi->in.attr & X86_A_ADDR32 ? (u32)at : at;
 }
 
 static int out_of_reach(const struct build *b, const struct binsn *bi)
@@ -52,7 +57,7 @@ int mangle_supported(const struct x86_insn *in)
 	for (unsigned int i = 0; i < in->nmem; i++)
 		gs |= in->mem[i].seg == X86_SEG_GS;
 	/* gs with an operand that is not ModRM's, or that has a vector index */
-	if (gs && (!in->off_modrm || in->kind == X86_STRING ||
+	if (gs && (!in->off_modrm || in->modrm >= 0xc0 || in->kind == X86_STRING ||
 		   in->attr & (X86_A_GATHER | X86_A_SCATTER)))
 		return 0;
 	return 1;
@@ -155,11 +160,16 @@ static void edit_simple_operand(struct edit *ed, const struct x86_insn *in, u8 s
 		ed->b[ed->vex] |= 0x60;
 }
 
+/* Prefixes may be repeated; REX, VEX and the opcode have bytes of the same values. */
 static void edit_drop_prefix(struct edit *ed, u8 prefix)
 {
-	for (unsigned int i = 0; i < ed->opcode; i++) {
-		if (ed->b[i] != prefix)
+	unsigned int i = 0;
+
+	while (i < (ed->vex ? ed->vex - 1u : ed->rex ? ed->rex - 1u : ed->opcode)) {
+		if (ed->b[i] != prefix) {
+			i++;
 			continue;
+		}
 		edit_remove(ed, i, 1);
 		ed->opcode--;
 		if (ed->modrm)
@@ -170,7 +180,6 @@ static void edit_drop_prefix(struct edit *ed, u8 prefix)
 			ed->vex--;
 		if (ed->rex)
 			ed->rex--;
-		return;
 	}
 }
 
@@ -205,6 +214,12 @@ static int rm_can_be_slot(const struct x86_insn *in)
 	return !writes || in->opsize == 8;
 }
 
+/* A segment prefix that means nothing to a register operand would to the slot. */
+static int is_segment(u8 prefix)
+{
+	return (prefix & 0xe7) == 0x26 || prefix == SEG_FS || prefix == SEG_GS;
+}
+
 static void emit_slot_form(struct build *b, const struct binsn *bi, u8 opcode, u8 reg)
 {
 	const struct x86_insn *in = &bi->in;
@@ -214,8 +229,10 @@ static void emit_slot_form(struct build *b, const struct binsn *bi, u8 opcode, u
 	for (unsigned int i = 0; i < in->off_modrm; i++) {
 		u8 v = bi->raw[i];
 
+		if (i < in->off_opcode && is_segment(v))
+			continue;
 		if (in->rex && i == in->off_opcode - 1u - in->map)
-			v = (u8)((v & ~5) | (reg >> 3) << 2);
+			v = (u8)((v & ~7) | (reg >> 3) << 2);
 		else if (i == in->off_opcode)
 			v = opcode;
 		emit8(e, v);
@@ -267,28 +284,38 @@ static int mangle_by_slot(struct build *b, unsigned int n)
 
 /* ---- the general way ---- */
 
+/* The 32-bit forms clear bits 63:32 of their destination. */
 static void mangle_gs_base(struct build *b, unsigned int n)
 {
 	const struct x86_insn *in = &b->ins[n].in;
+	int read = in->attr & X86_A_RDGSBASE, wide = in->rex & 8;
+	void (*load)(struct emit *e, u8 reg, u32 off) = wide ? emit_load_gs : emit_load_gs32;
 	struct emit *e = &b->e;
 	u8 reg = in->f_rm, s;
 
-	if (reg == X86_R15) {
-		/* Between two slots: through a register. */
-		s = pick_low(in, X86_NONE);
-		build_xl8(b, XL8_MANGLE, n, s, X86_NONE, X86_NONE);
-		emit_store_gs(e, s, TLS_SPILL0);
-		emit_load_gs(e, s, in->attr & X86_A_RDGSBASE ? TLS_GSBASE : TLS_R15);
-		emit_store_gs(e, s, in->attr & X86_A_RDGSBASE ? TLS_R15 : TLS_GSBASE);
-		build_xl8(b, XL8_DONE, n, s, X86_NONE, X86_NONE);
-		emit_load_gs(e, s, TLS_SPILL0);
+	build_xl8(b, XL8_STORE, n, X86_NONE, X86_NONE, X86_NONE);
+	if (reg != X86_R15 && (read || wide)) {
+		if (read)
+			load(e, reg, TLS_GSBASE);
+		else
+			emit_store_gs(e, reg, TLS_GSBASE);
 		return;
 	}
-	build_xl8(b, XL8_STORE, n, X86_NONE, X86_NONE, X86_NONE);
-	if (in->attr & X86_A_RDGSBASE)
-		emit_load_gs(e, reg, TLS_GSBASE);
-	else
-		emit_store_gs(e, reg, TLS_GSBASE);
+	s = pick_low(in, X86_NONE);
+	emit_store_gs(e, s, TLS_SPILL0);
+	build_xl8(b, XL8_MANGLE, n, s, X86_NONE, X86_NONE);
+	if (reg == X86_R15) {
+		load(e, s, read ? TLS_GSBASE : TLS_R15);
+	} else {
+		/* mov s, reg (32 bits) */
+		if (reg >= 8)
+			emit8(e, 0x44);
+		emit8(e, 0x89);
+		emit8(e, (u8)(0xc0 | (reg & 7) << 3 | s));
+	}
+	emit_store_gs(e, s, read ? TLS_R15 : TLS_GSBASE);
+	build_xl8(b, XL8_DONE, n, s, X86_NONE, X86_NONE);
+	emit_load_gs(e, s, TLS_SPILL0);
 }
 
 /* sa = address of the ModRM operand without its segment; r15 has become @s15 */
@@ -343,6 +370,7 @@ static void mangle_with_scratch(struct build *b, unsigned int n, int r15, int gs
 			emit_op_mem(e, 0x8d, sa, &sum);
 			edit_simple_operand(&ed, in, sa);
 			edit_drop_prefix(&ed, SEG_GS);
+			edit_drop_prefix(&ed, SEG_FS);
 			edit_drop_prefix(&ed, 0x67);
 		} else {
 			edit_simple_operand(&ed, in, sa);

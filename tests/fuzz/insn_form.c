@@ -48,8 +48,9 @@ static void displacement(struct gen *g, struct form *f, int mod)
 
 	if (percent(g, 25))
 		d = (int32_t)below(g, 256) - 128;
+	/* Not further: there the engine has tables below 2 GiB. */
 	if (mod == 2 && percent(g, 3))
-		d = (int32_t)fuzz_random(&g->s);
+		d = (int32_t)below(g, 0x1e000000) - 0xf000000;
 	memcpy(f->tail + f->ntail, &d, 4);
 	f->ntail = (uint8_t)(f->ntail + (mod == 1 ? 1 : 4));
 }

@@ -240,7 +240,8 @@ static unsigned int base_register(struct gen *g, uint8_t *b)
 {
 	unsigned int r = percent(g, 40) ? 15 : below(g, 16), op = below(g, 4);
 
-	if (op >= 2 && !(g->small >> r & 1) && !percent(g, 10))
+	/* Not one that is no address: the engine does not fault for it in gs. */
+	if (op >= 2 && !((g->small | g->pointer) >> r & 1))
 		op &= 1;
 	b[0] = 0xf3;
 	b[1] = (uint8_t)(0x48 | r >> 3);
