@@ -9,11 +9,16 @@
 #define SEG_FS	0x64
 #define SEG_GS	0x65
 
-/* Only a ModRM operand: gs means nothing to push, pop, stos or a register operand. */
+/*
+ * Only a ModRM operand: gs means nothing to push, pop, stos, lea or a register operand.
+ * Not by nmem: clflush references nothing, but can fault.
+ */
 static int has_gs(const struct binsn *bi)
 {
-	return bi->in.off_seg && bi->raw[bi->in.off_seg - 1] == SEG_GS && bi->in.nmem &&
-	       bi->in.off_modrm && bi->in.modrm < 0xc0;
+	const struct x86_insn *in = &bi->in;
+
+	return in->off_seg && bi->raw[in->off_seg - 1] == SEG_GS && in->off_modrm &&
+	       in->modrm < 0xc0 && !(in->enc == X86_LEGACY && !in->map && in->opcode == 0x8d);
 }
 
 static int names_r15(const struct x86_insn *in)
@@ -75,19 +80,21 @@ static u8 pick(const struct x86_insn *in, const u8 *choice, unsigned int n, u8 n
 }
 
 /* r8..r14 without r12 and r13: only the low three bits of a field change. */
-static u8 pick_high(const struct x86_insn *in)
+static u8 pick_high(const struct x86_insn *in, u8 not)
 {
 	static const u8 choice[] = { X86_R11, X86_R10, X86_R9, X86_R8, X86_R14 };
 
-	return pick(in, choice, sizeof(choice), X86_NONE);
+	return pick(in, choice, sizeof(choice), not);
 }
 
-/* Registers that can be a base without REX and without SIB. */
-static u8 pick_low(const struct x86_insn *in, u8 not)
+/* Registers that can be a base without REX and without SIB; rbp for cmpxchg16b. */
+static u8 pick_low(const struct x86_insn *in)
 {
-	static const u8 choice[] = { X86_RSI, X86_RDI, X86_RDX, X86_RCX, X86_RAX, X86_RBX };
+	static const u8 choice[] = {
+		X86_RSI, X86_RDI, X86_RDX, X86_RCX, X86_RAX, X86_RBX, X86_RBP,
+	};
 
-	return pick(in, choice, sizeof(choice), not);
+	return pick(in, choice, sizeof(choice), X86_NONE);
 }
 
 /* An instruction being rewritten. */
@@ -149,10 +156,16 @@ static void edit_replace_r15(struct edit *ed, const struct x86_insn *in, u8 s)
 /* Make the ModRM operand [s], s a low register. */
 static void edit_simple_operand(struct edit *ed, const struct x86_insn *in, u8 s)
 {
-	unsigned int extra = (in->off_sib ? 1u : 0) + in->disp_len;
+	unsigned int extra = (in->off_sib ? 1u : 0) + in->disp_len, at = ed->modrm + 1u;
 
 	ed->b[ed->modrm] = (u8)((ed->b[ed->modrm] & 0x38) | s);
-	edit_remove(ed, ed->modrm + 1u, extra);
+	if (s == X86_RBP) {
+		/* With a displacement of 0; there is room, for it is no lone base. */
+		ed->b[ed->modrm] |= 0x40;
+		ed->b[at++] = 0;
+		extra--;
+	}
+	edit_remove(ed, at, extra);
 	ed->sib = 0;
 	if (ed->rex)
 		ed->b[ed->rex - 1] &= (u8)~3;
@@ -160,13 +173,22 @@ static void edit_simple_operand(struct edit *ed, const struct x86_insn *in, u8 s
 		ed->b[ed->vex] |= 0x60;
 }
 
-/* Prefixes may be repeated; REX, VEX and the opcode have bytes of the same values. */
+/* Bytes that are legacy prefixes; REX, VEX and the opcode have bytes of the same values. */
+static unsigned int prefix_bytes(const struct edit *ed)
+{
+	return ed->vex ? ed->vex - 1u : ed->rex ? ed->rex - 1u : ed->opcode;
+}
+
+/*
+ * Prefixes may be repeated.  A REX before another prefix means nothing, but would if
+ * that went: those go always.
+ */
 static void edit_drop_prefix(struct edit *ed, u8 prefix)
 {
 	unsigned int i = 0;
 
-	while (i < (ed->vex ? ed->vex - 1u : ed->rex ? ed->rex - 1u : ed->opcode)) {
-		if (ed->b[i] != prefix) {
+	while (i < prefix_bytes(ed)) {
+		if (ed->b[i] != prefix && (ed->vex || (ed->b[i] & 0xf0) != 0x40)) {
 			i++;
 			continue;
 		}
@@ -229,10 +251,10 @@ static void emit_slot_form(struct build *b, const struct binsn *bi, u8 opcode, u
 	for (unsigned int i = 0; i < in->off_modrm; i++) {
 		u8 v = bi->raw[i];
 
-		if (i < in->off_opcode && is_segment(v))
-			continue;
 		if (in->rex && i == in->off_opcode - 1u - in->map)
 			v = (u8)((v & ~7) | (reg >> 3) << 2);
+		else if (i < in->off_opcode && (is_segment(v) || (v & 0xf0) == 0x40))
+			continue;
 		else if (i == in->off_opcode)
 			v = opcode;
 		emit8(e, v);
@@ -301,7 +323,7 @@ static void mangle_gs_base(struct build *b, unsigned int n)
 			emit_store_gs(e, reg, TLS_GSBASE);
 		return;
 	}
-	s = pick_low(in, X86_NONE);
+	s = pick_low(in);
 	emit_store_gs(e, s, TLS_SPILL0);
 	build_xl8(b, XL8_MANGLE, n, s, X86_NONE, X86_NONE);
 	if (reg == X86_R15) {
@@ -347,18 +369,18 @@ static void mangle_with_scratch(struct build *b, unsigned int n, int r15, int gs
 	edit_begin(&ed, bi);
 	build_xl8(b, XL8_STORE, n, X86_NONE, X86_NONE, X86_NONE);
 	if (r15) {
-		s15 = pick_high(in);
+		s15 = pick_high(in, X86_NONE);
 		emit_store_gs(e, s15, TLS_SPILL0);
 		build_xl8(b, XL8_MANGLE, n, s15, X86_NONE, X86_NONE);
 		emit_load_gs(e, s15, TLS_R15);
 		edit_replace_r15(&ed, in, s15);
 	}
 	if (gs || far) {
-		sa = pick_low(in, X86_NONE);
+		sa = pick_low(in);
 		emit_store_gs(e, sa, TLS_SPILL1);
 		build_xl8(b, XL8_MANGLE, n, s15, sa, X86_NONE);
 		if (gs) {
-			sb = pick_low(in, sa);
+			sb = pick_high(in, s15);
 			emit_store_gs(e, sb, TLS_SPILL2);
 			build_xl8(b, XL8_MANGLE, n, s15, sa, sb);
 		}

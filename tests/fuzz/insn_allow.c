@@ -91,6 +91,8 @@ static int excluded_category(const ZydisDecodedInstruction *in)
 /* Documented limits of the engine: gs with an operand that is not ModRM's. */
 static int limited(const ZydisDecodedInstruction *in, const ZydisDecodedOperand *op)
 {
+	if (in->mnemonic == ZYDIS_MNEMONIC_CLZERO && in->attributes & ZYDIS_ATTRIB_HAS_SEGMENT_GS)
+		return 1;
 	for (int i = 0; i < in->operand_count; i++) {
 		const ZydisDecodedOperand *o = &op[i];
 
