@@ -352,6 +352,9 @@ static void emit_address(struct build *b, const struct binsn *bi, u8 sa, u8 s15)
 		.disp = in->disp,
 	};
 
+	/* pop's address is formed after rsp has moved */
+	if (in->enc == X86_LEGACY && in->map == 0 && in->opcode == 0x8f && in->base == X86_RSP)
+		m.disp += in->mem[0].size;
 	if (in->attr & X86_A_RIPREL)
 		emit_mov_imm64(&b->e, sa, rip_target(bi));
 	else

@@ -97,8 +97,9 @@ static void forget(struct gen *g, unsigned int r)
 static void forget_written(struct gen *g, const ZydisDecodedInstruction *in,
 			   const ZydisDecodedOperand *op)
 {
-	if (in->mnemonic == ZYDIS_MNEMONIC_INC || in->mnemonic == ZYDIS_MNEMONIC_DEC ||
-	    in->meta.category == ZYDIS_CATEGORY_STRINGOP)
+	int string = in->meta.category == ZYDIS_CATEGORY_STRINGOP;
+
+	if (in->mnemonic == ZYDIS_MNEMONIC_INC || in->mnemonic == ZYDIS_MNEMONIC_DEC)
 		return;
 	for (int i = 0; i < in->operand_count; i++) {
 		ZydisRegister r;
@@ -108,6 +109,7 @@ static void forget_written(struct gen *g, const ZydisDecodedInstruction *in,
 			continue;
 		r = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, op[i].reg.value);
 		if (r < ZYDIS_REGISTER_RAX || r > ZYDIS_REGISTER_R15 ||
+		    (string && r != ZYDIS_REGISTER_RAX) ||
 		    (r == ZYDIS_REGISTER_RSP && op[i].visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN))
 			continue;
 		forget(g, (unsigned int)ZydisRegisterGetId(r));
@@ -238,21 +240,24 @@ static unsigned int branch(struct gen *g, uint8_t *b)
 
 static unsigned int base_register(struct gen *g, uint8_t *b)
 {
-	unsigned int r = percent(g, 40) ? 15 : below(g, 16), op = below(g, 4);
+	unsigned int r = percent(g, 40) ? 15 : below(g, 16), op = below(g, 4), n = 0;
 
-	/* Not one that is no address: the engine does not fault for it in gs. */
-	if (op >= 2 && !((g->small | g->pointer) >> r & 1))
-		op &= 1;
-	b[0] = 0xf3;
-	b[1] = (uint8_t)(0x48 | r >> 3);
-	if (percent(g, 20))
-		b[1] &= 0xf7;
-	b[2] = 0x0f;
-	b[3] = 0xae;
-	b[4] = (uint8_t)(0xc0 | op << 3 | (r & 7));
-	if (op < 2)
-		forget(g, r);
-	return 5;
+	/* Of an address: the engine does not fault for another in gs. */
+	if (op >= 2) {
+		uint64_t at = percent(g, 80) ? below(g, 8) * 64 : in_window(g, WIN_MID);
+
+		b[n++] = (uint8_t)(0x48 | r >> 3);
+		b[n++] = (uint8_t)(0xb8 | (r & 7));
+		memcpy(b + n, &at, 8);
+		n += 8;
+	}
+	forget(g, r);
+	b[n++] = 0xf3;
+	b[n++] = (uint8_t)((percent(g, 20) ? 0x40 : 0x48) | r >> 3);
+	b[n++] = 0x0f;
+	b[n++] = 0xae;
+	b[n++] = (uint8_t)(0xc0 | op << 3 | (r & 7));
+	return n;
 }
 
 static unsigned int next_insn(struct gen *g, uint8_t *b, int *is_branch)

@@ -109,7 +109,9 @@ static const struct fuzz_result *load(const char *path, uint64_t *n)
 /* A random address may be where the engine has memory of its own. */
 static int in_engine(const struct fuzz_result *r)
 {
-	return r->trap == 14 && r->address >= 0x40000000 && r->address < 0x80000000;
+	return r->trap == 14 &&
+	       ((r->address >= 0x40000000 && r->address < 0x80000000) ||
+		(r->address >= 0x7ffff0000000 && r->address < 0x7ffffffff000));
 }
 
 int compare_results(const struct fuzz_file *f, const char *pa, const char *pb, unsigned int show)
