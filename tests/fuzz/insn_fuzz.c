@@ -2,7 +2,8 @@
 /*
  * insn_fuzz --gen SEED COUNT CASES	make cases
  * insn_fuzz --run CASES RESULTS [FIRST [COUNT [IMAGE]]]	run them; IMAGE gets the
- *					last one's xsave area
+ *					last one's xsave area; "-": memory and vectors
+ *					are only made once, for the oracle
  * insn_fuzz --compare CASES RESULTS RESULTS [SHOW]
  * insn_fuzz --show CASES NUMBER
  *

@@ -25,7 +25,7 @@ mode() {
 	name=$1
 	shift
 	rm -rf "$tmp/dep" "$tmp/got"
-	timeout 600 "$DEPCTL" record --no-aslr -q -o "$tmp/dep" "$@" -- \
+	timeout 600 "$DEPCTL" record --no-aslr -q "$@" -- \
 		"$fuzz" --run "$tmp/cases" "$tmp/got" 2>"$tmp/err"
 	status=$?
 	if [ $status -ne 0 ]; then
@@ -50,9 +50,9 @@ exact() {
 	"$fuzz" --gen "$seed" "$1" "$tmp/cases" || exit 1
 	rm -rf "$tmp/dep"
 	(cd "$tmp" && clean timeout 600 "$oracle" -i info -o want.refs -- \
-		"$fuzz" --run cases out >/dev/null 2>err) &&
+		"$fuzz" --run cases out 0 "$1" - >/dev/null 2>err) &&
 	(cd "$tmp" && clean timeout 600 "$DEPCTL" record --no-aslr -q -o dep -- \
-		"$fuzz" --run cases out >/dev/null 2>err) &&
+		"$fuzz" --run cases out 0 "$1" - >/dev/null 2>err) &&
 	"$DEPCTL" dump "$tmp/dep" --refs >"$tmp/got.refs" 2>"$tmp/err"
 	status=$?
 	if [ $status -ne 0 ]; then
@@ -81,9 +81,9 @@ while [ "$seed" -lt "$last" ]; do
 		finish
 	fi
 	mode no-record --no-record
-	mode record
-	mode strict --strict
-	mode self-check --self-check
+	mode record -o "$tmp/dep"
+	mode strict -o "$tmp/dep" --strict
+	mode self-check -o "$tmp/dep" --self-check
 	[ "$LONG" = 1 ] || exact 300
 	seed=$((seed + 1))
 done

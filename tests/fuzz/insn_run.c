@@ -53,6 +53,8 @@ static uint8_t store_image[IMAGE_SIZE] __attribute__((aligned(64)));
 static uint8_t clean_image[IMAGE_SIZE] __attribute__((aligned(64)));
 static uint8_t pool[POOL_SIZE + 4096] __attribute__((aligned(64)));
 static uint8_t small_pool[4096] __attribute__((aligned(64)));
+/* To be single-stepped, which counts each byte of a rep: memory is made only once. */
+static int light;
 static uint32_t at_ymm, at_k, at_zmm_high, at_zmm16;
 static struct fuzz_result now;
 static uint8_t handler_stack[65536] __attribute__((aligned(64)));
@@ -176,7 +178,7 @@ static void setup_state(void)
 	at_k = component(5);
 	at_zmm_high = component(6);
 	at_zmm16 = component(7);
-	for (size_t i = 0; i < sizeof(pool); i += 8) {
+	for (size_t i = 0; i < (light ? 4096 : sizeof(pool)); i += 8) {
 		uint64_t v = fuzz_random(&s);
 
 		switch (v % 8) {
@@ -211,10 +213,15 @@ static void setup_state(void)
 	memcpy(clean_image + 512, &transit.mask, 8);
 }
 
+static const void *from_pool(uint64_t *s, uint32_t size)
+{
+	return pool + (fuzz_random(s) % (light ? 4096 - size + 1 : POOL_SIZE) & ~7ul);
+}
+
 static void fill(uint32_t at, uint32_t size, uint64_t *s)
 {
 	if (at)
-		copy(load_image + at, pool + (fuzz_random(s) % POOL_SIZE & ~7ul), size);
+		copy(load_image + at, from_pool(s, size), size);
 }
 
 static void make_state(const struct fuzz_case *c)
@@ -260,8 +267,7 @@ static void make_state(const struct fuzz_case *c)
 			copy(m + at_zmm16 + 64 * i, from + 64, 64);
 	}
 	for (int w = 0; w < NWINDOWS; w++)
-		copy((void *)window_at[w], pool + (fuzz_random(&s) % POOL_SIZE & ~7ul),
-		     WINDOW_SIZE);
+		copy((void *)window_at[w], from_pool(&s, WINDOW_SIZE), WINDOW_SIZE);
 }
 
 static uint64_t state_hash(void)
@@ -284,7 +290,8 @@ static uint64_t state_hash(void)
 static void run_case(const struct fuzz_case *c, uint64_t i)
 {
 	memset(&now, 0, sizeof(now));
-	make_state(c);
+	if (!light || !transit.target)
+		make_state(c);
 	memcpy(transit.gpr, c->gpr, sizeof(transit.gpr));
 	transit.flags = c->flags;
 	transit.fsbase = c->fsbase;
@@ -295,6 +302,8 @@ static void run_case(const struct fuzz_case *c, uint64_t i)
 	now.flags = transit.flags & FLAGS_SEEN;
 	now.fsbase = transit.fsbase;
 	now.gsbase = transit.gsbase;
+	if (light)
+		return;
 	now.xstate = state_hash();
 	for (int w = 0; w < NWINDOWS; w++)
 		now.memory[w] = hash((void *)window_at[w], WINDOW_SIZE, 2);
@@ -350,6 +359,7 @@ int run_cases(const struct fuzz_file *f, const char *out, uint64_t first, uint64
 
 	if (!r)
 		die("calloc");
+	light = full && !strcmp(full, "-");
 	setup_state();
 	setup_memory();
 	setup_signals();
@@ -364,7 +374,7 @@ int run_cases(const struct fuzz_file *f, const char *out, uint64_t first, uint64
 		}
 	}
 	write_all(out, r, count * sizeof(*r));
-	if (full)
+	if (full && !light)
 		write_all(full, store_image, sizeof(store_image));
 	free(r);
 	return 0;
