@@ -34,9 +34,9 @@ static void add(struct build *b, unsigned int insn, u8 kind, u8 arg)
 /* Registers that must be known before an instruction beyond its addresses. */
 static u16 extra_needs(const struct x86_insn *in)
 {
-	/* enter copies frame pointers from where rbp points to. */
-	if (in->map == 0 && in->opcode == 0xc8 && in->enc == X86_LEGACY)
-		return X86_BIT(X86_RSP) | X86_BIT(X86_RBP);
+	/* enter with levels: x86_enter_refs() starts from rbp */
+	if (in->enc == X86_LEGACY && !in->map && in->opcode == 0xc8 && in->imm >> 16 & 31)
+		return X86_BIT(X86_RBP);
 	switch (in->kind) {
 	case X86_JCC:
 	case X86_LOOP:

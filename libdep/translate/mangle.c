@@ -6,11 +6,19 @@
  */
 #include "build.h"
 
+#define SEG_FS	0x64
 #define SEG_GS	0x65
 
+/*
+ * Only a ModRM operand: gs means nothing to push, pop, stos, lea or a register operand.
+ * Not by nmem: clflush references nothing, but can fault.
+ */
 static int has_gs(const struct binsn *bi)
 {
-	return bi->in.off_seg && bi->raw[bi->in.off_seg - 1] == SEG_GS && bi->in.nmem;
+	const struct x86_insn *in = &bi->in;
+
+	return in->off_seg && bi->raw[in->off_seg - 1] == SEG_GS && in->off_modrm &&
+	       in->modrm < 0xc0 && !(in->enc == X86_LEGACY && !in->map && in->opcode == 0x8d);
 }
 
 static int names_r15(const struct x86_insn *in)
@@ -22,7 +30,9 @@ static int names_r15(const struct x86_insn *in)
 
 static u64 rip_target(const struct binsn *bi)
 {
-	return bi->pc + bi->in.len + (u64)(s64)bi->in.disp;
+	u64 at = bi->pc + bi->in.len + (u64)(s64)bi->in.disp;
+
+	return bi->in.attr & X86_A_ADDR32 ? (u32)at : at;
 }
 
 static int out_of_reach(const struct build *b, const struct binsn *bi)
@@ -83,19 +93,21 @@ static u8 pick(const struct x86_insn *in, const u8 *choice, unsigned int n, u8 n
 }
 
 /* r8..r14 without r12 and r13: only the low three bits of a field change. */
-static u8 pick_high(const struct x86_insn *in)
+static u8 pick_high(const struct x86_insn *in, u8 not)
 {
 	static const u8 choice[] = { X86_R11, X86_R10, X86_R9, X86_R8, X86_R14 };
 
-	return pick(in, choice, sizeof(choice), X86_NONE);
+	return pick(in, choice, sizeof(choice), not);
 }
 
-/* Registers that can be a base without REX and without SIB. */
-static u8 pick_low(const struct x86_insn *in, u8 not)
+/* Registers that can be a base without REX and without SIB; rbp for cmpxchg16b. */
+static u8 pick_low(const struct x86_insn *in)
 {
-	static const u8 choice[] = { X86_RSI, X86_RDI, X86_RDX, X86_RCX, X86_RAX, X86_RBX };
+	static const u8 choice[] = {
+		X86_RSI, X86_RDI, X86_RDX, X86_RCX, X86_RAX, X86_RBX, X86_RBP,
+	};
 
-	return pick(in, choice, sizeof(choice), not);
+	return pick(in, choice, sizeof(choice), X86_NONE);
 }
 
 /* An instruction being rewritten. */
@@ -157,10 +169,16 @@ static void edit_replace_r15(struct edit *ed, const struct x86_insn *in, u8 s)
 /* Make the ModRM operand [s], s a low register. */
 static void edit_simple_operand(struct edit *ed, const struct x86_insn *in, u8 s)
 {
-	unsigned int extra = (in->off_sib ? 1u : 0) + in->disp_len;
+	unsigned int extra = (in->off_sib ? 1u : 0) + in->disp_len, at = ed->modrm + 1u;
 
 	ed->b[ed->modrm] = (u8)((ed->b[ed->modrm] & 0x38) | s);
-	edit_remove(ed, ed->modrm + 1u, extra);
+	if (s == X86_RBP) {
+		/* With a displacement of 0; there is room, for it is no lone base. */
+		ed->b[ed->modrm] |= 0x40;
+		ed->b[at++] = 0;
+		extra--;
+	}
+	edit_remove(ed, at, extra);
 	ed->sib = 0;
 	if (ed->rex)
 		ed->b[ed->rex - 1] &= (u8)~3;
@@ -168,11 +186,25 @@ static void edit_simple_operand(struct edit *ed, const struct x86_insn *in, u8 s
 		ed->b[ed->vex] |= 0x60;
 }
 
+/* Bytes that are legacy prefixes; REX, VEX and the opcode have bytes of the same values. */
+static unsigned int prefix_bytes(const struct edit *ed)
+{
+	return ed->vex ? ed->vex - 1u : ed->rex ? ed->rex - 1u : ed->opcode;
+}
+
+/*
+ * Prefixes may be repeated.  A REX before another prefix means nothing, but would if
+ * that went: those go always.
+ */
 static void edit_drop_prefix(struct edit *ed, u8 prefix)
 {
-	for (unsigned int i = 0; i < ed->opcode; i++) {
-		if (ed->b[i] != prefix)
+	unsigned int i = 0;
+
+	while (i < prefix_bytes(ed)) {
+		if (ed->b[i] != prefix && (ed->vex || (ed->b[i] & 0xf0) != 0x40)) {
+			i++;
 			continue;
+		}
 		edit_remove(ed, i, 1);
 		ed->opcode--;
 		if (ed->modrm)
@@ -183,7 +215,6 @@ static void edit_drop_prefix(struct edit *ed, u8 prefix)
 			ed->vex--;
 		if (ed->rex)
 			ed->rex--;
-		return;
 	}
 }
 
@@ -218,6 +249,12 @@ static int rm_can_be_slot(const struct x86_insn *in)
 	return !writes || in->opsize == 8;
 }
 
+/* A segment prefix that means nothing to a register operand would to the slot. */
+static int is_segment(u8 prefix)
+{
+	return (prefix & 0xe7) == 0x26 || prefix == SEG_FS || prefix == SEG_GS;
+}
+
 static void emit_slot_form(struct build *b, const struct binsn *bi, u8 opcode, u8 reg)
 {
 	const struct x86_insn *in = &bi->in;
@@ -228,7 +265,9 @@ static void emit_slot_form(struct build *b, const struct binsn *bi, u8 opcode, u
 		u8 v = bi->raw[i];
 
 		if (in->rex && i == in->off_opcode - 1u - in->map)
-			v = (u8)((v & ~5) | (reg >> 3) << 2);
+			v = (u8)((v & ~7) | (reg >> 3) << 2);
+		else if (i < in->off_opcode && (is_segment(v) || (v & 0xf0) == 0x40))
+			continue;
 		else if (i == in->off_opcode)
 			v = opcode;
 		emit8(e, v);
@@ -286,7 +325,7 @@ static void mangle_rdgsbase(struct build *b, unsigned int n)
 	struct emit *e = &b->e;
 
 	build_xl8(b, XL8_STORE, n, X86_NONE, X86_NONE, X86_NONE);
-	if (reg != X86_R15 && b->ins[n].in.opsize == 8) {
+	if (reg != X86_R15 && b->ins[n].in.rex & 8) {
 		emit_load_gs(e, reg, TLS_GSBASE);
 		return;
 	}
@@ -296,7 +335,7 @@ static void mangle_rdgsbase(struct build *b, unsigned int n)
 		build_xl8(b, XL8_MANGLE, n, s, X86_NONE, X86_NONE);
 	}
 	emit_load_gs(e, s, TLS_GSBASE);
-	if (b->ins[n].in.opsize == 4) {
+	if (!(b->ins[n].in.rex & 8)) {
 		/* mov s32, s32 */
 		if (s >= 8)
 			emit8(e, 0x45);
@@ -341,7 +380,7 @@ static void mangle_gs_moffs(struct build *b, unsigned int n)
 static void mangle_gs_implicit(struct build *b, unsigned int n, u8 base)
 {
 	const struct binsn *bi = &b->ins[n];
-	u8 s = pick_low(&bi->in, X86_NONE);
+	u8 s = pick_low(&bi->in);
 	struct emit_operand sum = { .base = base, .index = s };
 	struct emit *e = &b->e;
 	struct edit ed;
@@ -378,6 +417,9 @@ static void emit_address(struct build *b, const struct binsn *bi, u8 sa, u8 s15)
 		.disp = in->disp,
 	};
 
+	/* pop's address is formed after rsp has moved */
+	if (in->enc == X86_LEGACY && in->map == 0 && in->opcode == 0x8f && in->base == X86_RSP)
+		m.disp += in->mem[0].size;
 	if (in->attr & X86_A_RIPREL)
 		emit_mov_imm64(&b->e, sa, rip_target(bi));
 	else
@@ -395,18 +437,18 @@ static void mangle_with_scratch(struct build *b, unsigned int n, int r15, int gs
 	edit_begin(&ed, bi);
 	build_xl8(b, XL8_STORE, n, X86_NONE, X86_NONE, X86_NONE);
 	if (r15) {
-		s15 = pick_high(in);
+		s15 = pick_high(in, X86_NONE);
 		emit_store_gs(e, s15, TLS_SPILL0);
 		build_xl8(b, XL8_MANGLE, n, s15, X86_NONE, X86_NONE);
 		emit_load_gs(e, s15, TLS_R15);
 		edit_replace_r15(&ed, in, s15);
 	}
 	if (gs || far) {
-		sa = pick_low(in, X86_NONE);
+		sa = pick_low(in);
 		emit_store_gs(e, sa, TLS_SPILL1);
 		build_xl8(b, XL8_MANGLE, n, s15, sa, X86_NONE);
 		if (gs) {
-			sb = pick_low(in, sa);
+			sb = pick_high(in, s15);
 			emit_store_gs(e, sb, TLS_SPILL2);
 			build_xl8(b, XL8_MANGLE, n, s15, sa, sb);
 		}
@@ -418,6 +460,7 @@ static void mangle_with_scratch(struct build *b, unsigned int n, int r15, int gs
 			emit_op_mem(e, 0x8d, sa, &sum);
 			edit_simple_operand(&ed, in, sa);
 			edit_drop_prefix(&ed, SEG_GS);
+			edit_drop_prefix(&ed, SEG_FS);
 			edit_drop_prefix(&ed, 0x67);
 		} else {
 			edit_simple_operand(&ed, in, sa);

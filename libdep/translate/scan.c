@@ -71,6 +71,10 @@ static int scan_insn(struct build *b, struct binsn *bi, u64 *pc)
 	case X86_SYSCALL:
 		add_exit(b, ADEPT_X_SYSCALL, b->n, next, 0);
 		return 0;
+	case X86_INT:
+		/* int3 leaves rip behind it: there must be a place with just that pc. */
+		add_exit(b, ADEPT_X_DIRECT, b->n, next, 0);
+		return 0;
 	default:
 		return 1;
 	}

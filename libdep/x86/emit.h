@@ -65,6 +65,18 @@ static inline void emit_load_gs(struct emit *e, u8 reg, u32 off)
 	emit_gs_op(e, 0x8b, reg, off);
 }
 
+/* mov reg32, gs:[off]: bits 63:32 become 0 */
+static inline void emit_load_gs32(struct emit *e, u8 reg, u32 off)
+{
+	emit8(e, 0x65);
+	if (reg >= 8)
+		emit8(e, 0x44);
+	emit8(e, 0x8b);
+	emit8(e, (u8)(0x04 | (reg & 7) << 3));
+	emit8(e, 0x25);
+	emit32(e, off);
+}
+
 static inline void emit_store_gs(struct emit *e, u8 reg, u32 off)
 {
 	emit_gs_op(e, 0x89, reg, off);
