@@ -42,11 +42,20 @@ static int out_of_reach(const struct build *b, const struct binsn *bi)
 	return rel > 0x7fff0000ll || rel < -0x7fff0000ll;
 }
 
+/* A gs-relative operand without ModRM: an absolute address or an implicit base. */
+static int implicit_gs(const struct x86_insn *in)
+{
+	for (unsigned int i = 0; i < in->nmem; i++)
+		if (in->mem[i].seg == X86_SEG_GS && (!in->off_modrm || in->modrm >= 0xc0))
+			return 1;
+	return 0;
+}
+
 int mangle_needed(const struct build *b, const struct binsn *bi)
 {
 	(void)b;
 	return (bi->in.attr & (X86_A_RIPREL | X86_A_RDGSBASE)) || has_gs(bi) ||
-	       names_r15(&bi->in);
+	       implicit_gs(&bi->in) || names_r15(&bi->in);
 }
 
 /* The base register of a gs-relative operand that is not a ModRM operand. */
@@ -319,34 +328,25 @@ static int mangle_by_slot(struct build *b, unsigned int n)
 
 /* ---- the general way ---- */
 
+/* The 32-bit form clears bits 63:32 of its destination. */
 static void mangle_rdgsbase(struct build *b, unsigned int n)
 {
-	u8 reg = b->ins[n].in.f_rm, s;
+	void (*load)(struct emit *e, u8 reg, u32 off) =
+		b->ins[n].in.rex & 8 ? emit_load_gs : emit_load_gs32;
+	u8 reg = b->ins[n].in.f_rm;
 	struct emit *e = &b->e;
 
 	build_xl8(b, XL8_STORE, n, X86_NONE, X86_NONE, X86_NONE);
-	if (reg != X86_R15 && b->ins[n].in.rex & 8) {
-		emit_load_gs(e, reg, TLS_GSBASE);
+	if (reg != X86_R15) {
+		load(e, reg, TLS_GSBASE);
 		return;
 	}
-	s = reg == X86_R15 ? (u8)X86_RAX : reg;
-	if (reg == X86_R15) {
-		emit_store_gs(e, s, TLS_SPILL0);
-		build_xl8(b, XL8_MANGLE, n, s, X86_NONE, X86_NONE);
-	}
-	emit_load_gs(e, s, TLS_GSBASE);
-	if (!(b->ins[n].in.rex & 8)) {
-		/* mov s32, s32 */
-		if (s >= 8)
-			emit8(e, 0x45);
-		emit8(e, 0x89);
-		emit8(e, (u8)(0xc0 | (s & 7) << 3 | (s & 7)));
-	}
-	if (reg == X86_R15) {
-		emit_store_gs(e, s, TLS_R15);
-		build_xl8(b, XL8_DONE, n, s, X86_NONE, X86_NONE);
-		emit_load_gs(e, s, TLS_SPILL0);
-	}
+	emit_store_gs(e, X86_RAX, TLS_SPILL0);
+	build_xl8(b, XL8_MANGLE, n, X86_RAX, X86_NONE, X86_NONE);
+	load(e, X86_RAX, TLS_GSBASE);
+	emit_store_gs(e, X86_RAX, TLS_R15);
+	build_xl8(b, XL8_DONE, n, X86_RAX, X86_NONE, X86_NONE);
+	emit_load_gs(e, X86_RAX, TLS_SPILL0);
 }
 
 /* mov between rax and an absolute address behind gs: through [sa] */
@@ -509,12 +509,11 @@ void mangle_insn(struct build *b, unsigned int n)
 		mangle_rdgsbase(b, n);
 		return;
 	}
-	if (gs && implicit_base(in) != X86_NONE) {
-		mangle_gs_implicit(b, n, implicit_base(in));
-		return;
-	}
-	if (gs && !in->off_modrm) {
-		mangle_gs_moffs(b, n);
+	if (implicit_gs(in)) {
+		if (implicit_base(in) != X86_NONE)
+			mangle_gs_implicit(b, n, implicit_base(in));
+		else
+			mangle_gs_moffs(b, n);
 		return;
 	}
 	if (!r15 && !gs && !far) {
