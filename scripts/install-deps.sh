@@ -10,7 +10,7 @@ packages="gcc make binutils libc6-dev libzydis-dev libzstd-dev libxxhash-dev lib
 	libcjson-dev libelf-dev libdw-dev"
 tests="g++ libcmocka-dev clang libclang-rt-14-dev python3 strace pkg-config procps util-linux
 	gawk mawk perl gzip bzip2 xz-utils zstd pigz sqlite3 luajit povray redis-server redis-tools
-	libpython3-testsuite bc cppcheck"
+	libpython3.11-testsuite bc cppcheck"
 
 case ${1:-} in
 "") ;;
