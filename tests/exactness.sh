@@ -34,6 +34,9 @@ exact() {
 		fail "$name: exit status $status2 instead of $status1: $(tail -n 1 "$tmp/err2")"
 		return
 	fi
+	# The output must be the native one: what a system call leaves in r11 and the
+	# like is not the same under the stepping oracle.
+	(cd "$tmp" && clean setarch -R timeout "$limit" "$@") <"$in" >"$tmp/out1" 2>/dev/null
 	if ! cmp -s "$tmp/out1" "$tmp/out2"; then
 		fail "$name: the output differs"
 		return

@@ -43,6 +43,7 @@ norm() {
 		-e 's/^\(getpid\|gettid\|getppid\|set_tid_address\|fork\|vfork\|clone\|clone3\|wait4\|waitid\|tgkill\|kill\)(.*/\1/' \
 		-e 's/^\(futex\|sched_yield\)(.*//' -e '/^$/d' \
 		-e 's/^getrandom(.*/getrandom/' -e 's/ = ADDR/ = X/' \
+		-e '/^rt_sigprocmask/s/~\[ILL TRAP BUS FPE SEGV\]/~[]/' \
 		-e '/^read(0/d' -e '/^poll(\[{fd=0/d' \
 		-e 's/^\(read([0-9]*, \)".*"[.]*,/\1DATA,/' "$1"
 }
