@@ -27,11 +27,12 @@ static int read_header(struct dep_store *s, const struct dep_segment *seg,
 	return 0;
 }
 
+/* The value that a tail brings itself is one that the next segment begins behind. */
 static int same_position(const struct adept_position *a, const struct adept_position *b)
 {
 	if (!a->frag && !b->frag)
 		return 1;
-	return a->frag == b->frag && a->insn == b->insn && a->nvals == b->nvals;
+	return a->frag == b->frag && a->insn == b->insn && a->nvals + !!a->has_extra == b->nvals;
 }
 
 static int compare(const struct dep_run *r, const struct dep_segment *seg,
