@@ -177,8 +177,12 @@ u8 *dispatch_syscall(struct tls *t)
 	u64 insn = x->target - 2;
 	struct adept_ev_syscall ev;
 	u64 a[6] = { r[X86_RDI], r[X86_RSI], r[X86_RDX], r[X86_R10], r[X86_R8], r[X86_R9] };
+	u64 rcx = r[X86_RCX], r11 = r[X86_R11];
 	s64 ret;
 
+	/* Already now: an event may begin a chunk, whose header says what is known. */
+	r[X86_RCX] = x->target;
+	r[X86_R11] = t->flags;
 	if (nr == __NR_rt_sigreturn)
 		signal_sigreturn(t);
 	t->resume_pc = x->target;
@@ -187,11 +191,11 @@ u8 *dispatch_syscall(struct tls *t)
 	if (ret == SYS_ABORTED) {
 		/* A signal came first: its handler returns to the syscall instruction. */
 		t->resume_pc = insn;
+		r[X86_RCX] = rcx;
+		r[X86_R11] = r11;
 		return dispatch_resume(t);
 	}
 	r[X86_RAX] = (u64)ret;
-	r[X86_RCX] = x->target;
-	r[X86_R11] = t->flags;
 	ev = (struct adept_ev_syscall){ (u32)nr, (u64)ret };
 	ring_event(t, ADEPT_EV_SYSCALL, &ev, sizeof(ev));
 	return dispatch_to(t, x->target, x->mask);

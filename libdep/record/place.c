@@ -163,6 +163,9 @@ u16 record_relevant(const struct build *b)
 		const struct x86_insn *in = &b->ins[i].in;
 
 		relevant |= in->gpr_read & (u16)~seen;
+		/* What 8 and 16 bits are put into stays known if it was. */
+		if (in->opsize < 4)
+			relevant |= in->gpr_write & (u16)~seen;
 		if (in->kind == X86_JCC || in->kind == X86_LOOP)
 			relevant |= (u16)~seen;
 		seen |= in->gpr_write;

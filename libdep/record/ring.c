@@ -168,9 +168,14 @@ static void need(struct tls *t, u32 bytes)
 
 void ring_event(struct tls *t, u32 id, const void *payload, u32 size)
 {
+	u32 room = 4 + size;
+
 	if (!recording())
 		return;
-	need(t, 4 + size);
+	/* A context follows, with other registers: in the same chunk, or headers disagree. */
+	if (id == ADEPT_EV_SIGNAL || id == ADEPT_EV_SIGRETURN)
+		room += 4 + sizeof(struct adept_ev_context);
+	need(t, room);
 	memcpy((void *)(t->pp + 4), payload, size);
 	__atomic_store_n((u32 *)t->pp, id, __ATOMIC_RELEASE);
 	t->pp += 4 + size;
