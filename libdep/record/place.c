@@ -124,6 +124,8 @@ void record_plan(struct build *b)
 		plan_vectors(b, i, in);
 		if (in->attr & X86_A_WRFSBASE)
 			add(b, i, ADEPT_ST_FSBASE, in->f_rm);
+		if (in->attr & X86_A_WRGSBASE)
+			add(b, i, ADEPT_ST_GSBASE, in->f_rm);
 		known = x86_derive(in, b->ins[i].pc, known, NULL, NULL);
 		if (in->kind == X86_STRING)
 			add(b, i, ADEPT_ST_POST, string_pointer(in));

@@ -30,7 +30,8 @@ static int read_header(struct dep_store *s, const struct dep_segment *seg,
 /* The value that a tail brings itself is one that the next segment begins behind. */
 static int same_position(const struct adept_position *a, const struct adept_position *b)
 {
-	if (!a->frag && !b->frag)
+	/* A fragment that was left there, with no room for a partial record to say so. */
+	if (!b->frag)
 		return 1;
 	return a->frag == b->frag && a->insn == b->insn && a->nvals + !!a->has_extra == b->nvals;
 }
@@ -55,6 +56,9 @@ static int compare(const struct dep_run *r, const struct dep_segment *seg,
 					(unsigned long long)next->regs[i]);
 	if (r->slot[DEP_S_FS] != next->fs_base)
 		return dep_fail(-EUCLEAN, "thread %u: the fs base changes between segment %llu and "
+				"the next", seg->thread, seq);
+	if (r->slot[DEP_S_GS] != next->gs_base)
+		return dep_fail(-EUCLEAN, "thread %u: the gs base changes between segment %llu and "
 				"the next", seg->thread, seq);
 	return 0;
 }
