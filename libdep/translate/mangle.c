@@ -188,7 +188,7 @@ static void edit_drop_prefix(struct edit *ed, u8 prefix)
 	unsigned int i = 0;
 
 	while (i < prefix_bytes(ed)) {
-		if (ed->b[i] != prefix && (ed->vex || (ed->b[i] & 0xf0) != 0x40)) {
+		if (ed->b[i] != prefix && (ed->b[i] & 0xf0) != 0x40) {
 			i++;
 			continue;
 		}
