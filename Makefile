@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # make			everything, into build/
-# make check		the tests; make check-long: with larger inputs
-# make bench		what recording costs, beside native runs
-# make install		DESTDIR= PREFIX=
+# make check		the tests (SUITES="cli crash" for some); make check-long: all of
+#			them with larger inputs
+# make bench		what recording costs, beside native runs (BENCH="gzip xz",
+#			ROUNDS=, QUICK=1)
+# make lint		licence lines, line lengths, cppcheck where it is installed
+# make install		DESTDIR= PREFIX=; make uninstall takes the same
 # V=1 shows the commands; SAN=1 builds the host side with ASan and UBSan, in
 # build-san/.
 
@@ -108,8 +111,124 @@ $(B)/depctl: $(DEPCTL_OBJ) $(B)/libdep.a
 	$(call msg,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) -o $@ $^ $(LIBS)
 
+# ---- tests ----
+
+UNIT := decode derive inject store writer recover collect
+TESTS := $(patsubst %,$(B)/tests/test_%,$(UNIT))
+SHOW := $(patsubst %,$(B)/tests/inject_%,show_pie show_nopie show_static show_staticpie exec)
+TESTFLAGS := $(CFLAGS) $(HOSTFLAGS) -I.
+
+$(B)/tests/%.o: tests/unit/%.c $(B)/x86tab.h Makefile
+	@mkdir -p $(@D)
+	$(call msg,CC,$<)
+	$(Q)$(CC) $(TESTFLAGS) -MMD -MP -c $< -o $@
+
+# test_NAME: its own objects, then what it tests
+x86_obj := $(patsubst %.c,$(B)/host/%.o,$(X86_HOST))
+part_obj = $(patsubst %.c,$(B)/host/%.o,$(wildcard libdep/$(1)/*.c))
+unit_obj = $(patsubst %,$(B)/tests/%.o,$(1))
+$(B)/tests/test_decode: $(call unit_obj,test_decode zydis_expect) $(x86_obj)
+$(B)/tests/test_derive: $(call unit_obj,test_derive native) $(x86_obj) $(B)/host/libdep/x86/live.o
+$(B)/tests/test_inject: $(call unit_obj,test_inject test_inject_follow) \
+			$(B)/tests/dummy_embed.o $(call part_obj,inject)
+$(B)/tests/test_store: $(call unit_obj,test_store stream stream_frag) $(B)/libdep.a
+$(B)/tests/test_writer: $(call unit_obj,test_writer stream stream_frag) $(B)/libdep.a
+$(B)/tests/test_recover: $(call unit_obj,test_recover stream stream_frag) $(B)/libdep.a
+$(B)/tests/test_collect: $(call unit_obj,test_collect fake_engine fake_writer) \
+			 $(call part_obj,collect) $(call part_obj,inject) \
+			 $(B)/host/libdep/format/buildid.o $(B)/blob_image.o
+
+$(TESTS):
+	$(call msg,LD,$@)
+	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) -o $@ $^ -lcmocka $(HOSTLIBS) $(LIBS)
+
+# The engine that test_inject launches programs under.
+$(B)/tests/dummy_blob.bin: tests/programs/dummy_blob.S tests/programs/dummy_blob.h
+	@mkdir -p $(@D)
+	$(call msg,AS,$@)
+	$(Q)$(CC) -nostdlib -static -Wl,-Ttext=0,--build-id=none,--no-warn-rwx-segments \
+		-o $(B)/tests/dummy_blob.elf $<
+	$(Q)objcopy -O binary -j .text $(B)/tests/dummy_blob.elf $@
+
+$(B)/tests/dummy_embed.o: tests/programs/dummy_embed.S $(B)/tests/dummy_blob.bin
+	$(Q)$(CC) -Wa,-I$(B)/tests -c $< -o $@
+
+# Programs that it launches: the sanitizers would change what they show.
+SHOWFLAGS := $(filter-out $(SANFLAGS),$(HOSTFLAGS)) -O2 -g -I. -pthread
+$(B)/tests/inject_show_pie: FORM := -fPIE -pie
+$(B)/tests/inject_show_nopie: FORM := -fno-PIC -no-pie
+$(B)/tests/inject_show_static: FORM := -fno-PIC -static
+$(B)/tests/inject_show_staticpie: FORM := -fPIE -static-pie
+$(B)/tests/inject_show_%: tests/programs/inject_show.c Makefile
+	@mkdir -p $(@D)
+	$(call msg,CC,$@)
+	$(Q)$(CC) $(SHOWFLAGS) $(FORM) -o $@ $<
+
+$(B)/tests/inject_exec: tests/programs/inject_exec.c Makefile
+	@mkdir -p $(@D)
+	$(call msg,CC,$@)
+	$(Q)$(CC) $(SHOWFLAGS) -MMD -MP -o $@ $<
+
+$(B)/tests/make_store: tests/programs/make_store.c $(B)/libdep.a
+	@mkdir -p $(@D)
+	$(call msg,CC,$@)
+	$(Q)$(CC) $(TESTFLAGS) -o $@ $^ $(LIBS)
+
+tests: all $(TESTS) $(SHOW) $(B)/tests/make_store
+
+check: tests
+	$(Q)BUILD=$(abspath $(B)) LONG=$(or $(LONG),0) bash tests/run.sh $(SUITES)
+
+check-long:
+	$(Q)$(MAKE) check LONG=1
+
+bench: all
+	$(Q)BUILD=$(abspath $(B)) bash tests/bench/bench.sh $(BENCH)
+
+lint:
+	$(Q)sh scripts/lint.sh
+
+# ---- installation ----
+
+BINDIR := $(PREFIX)/bin
+LIBDIR := $(PREFIX)/lib
+INCDIR := $(PREFIX)/include/dep
+MANDIR := $(PREFIX)/share/man
+COMPDIR := $(PREFIX)/share/bash-completion/completions
+PCDIR := $(LIBDIR)/pkgconfig
+MAN1 := $(notdir $(wildcard Documentation/man/*.1))
+MAN5 := $(notdir $(wildcard Documentation/man/*.5))
+HEADERS := $(notdir $(wildcard include/dep/*.h))
+
+$(B)/libdep.pc: libdep/libdep.pc.in Makefile
+	$(call msg,GEN,$@)
+	$(Q)sed -e 's,@PREFIX@,$(PREFIX),' -e 's,@VERSION@,$(VERSION),' $< > $@
+
+install: all
+	$(Q)rm -f $(B)/libdep.pc && $(MAKE) --no-print-directory -s $(B)/libdep.pc
+	$(call msg,INSTALL,$(DESTDIR)$(PREFIX))
+	$(Q)install -d $(addprefix $(DESTDIR),$(BINDIR) $(LIBDIR) $(INCDIR) $(MANDIR)/man1 \
+		$(MANDIR)/man5 $(COMPDIR) $(PCDIR))
+	$(Q)install -m 755 $(B)/depctl $(DESTDIR)$(BINDIR)/depctl
+	$(Q)install -m 755 $(B)/libdep.so $(DESTDIR)$(LIBDIR)/libdep.so.$(VERSION)
+	$(Q)ln -sf libdep.so.$(VERSION) $(DESTDIR)$(LIBDIR)/libdep.so.0
+	$(Q)ln -sf libdep.so.0 $(DESTDIR)$(LIBDIR)/libdep.so
+	$(Q)install -m 644 $(addprefix include/dep/,$(HEADERS)) $(DESTDIR)$(INCDIR)
+	$(Q)install -m 644 $(addprefix Documentation/man/,$(MAN1)) $(DESTDIR)$(MANDIR)/man1
+	$(Q)install -m 644 $(addprefix Documentation/man/,$(MAN5)) $(DESTDIR)$(MANDIR)/man5
+	$(Q)install -m 644 tools/depctl/depctl.bash $(DESTDIR)$(COMPDIR)/depctl
+	$(Q)install -m 644 $(B)/libdep.pc $(DESTDIR)$(PCDIR)/libdep.pc
+
+uninstall:
+	$(call msg,REMOVE,$(DESTDIR)$(PREFIX))
+	$(Q)rm -f $(addprefix $(DESTDIR),$(BINDIR)/depctl $(LIBDIR)/libdep.so \
+		$(LIBDIR)/libdep.so.0 $(LIBDIR)/libdep.so.$(VERSION) $(COMPDIR)/depctl \
+		$(PCDIR)/libdep.pc $(addprefix $(INCDIR)/,$(HEADERS)) \
+		$(addprefix $(MANDIR)/man1/,$(MAN1)) $(addprefix $(MANDIR)/man5/,$(MAN5)))
+	$(Q)! test -d $(DESTDIR)$(INCDIR) || rmdir --ignore-fail-on-non-empty $(DESTDIR)$(INCDIR)
+
 clean:
 	rm -rf build build-san
 
-.PHONY: all clean
--include $(BLOB_OBJ:.o=.d) $(LIB_OBJ:.o=.d) $(DEPCTL_OBJ:.o=.d)
+.PHONY: all tests check check-long bench lint install uninstall clean
+-include $(BLOB_OBJ:.o=.d) $(LIB_OBJ:.o=.d) $(DEPCTL_OBJ:.o=.d) $(wildcard $(B)/tests/*.d)

@@ -57,7 +57,7 @@ mkdir "$tmp/readonly"
 chmod a-w "$tmp/readonly"
 
 refuses 'no command' 2 'usage' "$DEPCTL"
-refuses 'unknown command' 2 'usage|unknown' "$DEPCTL" frobnicate
+refuses 'unknown command' 2 'no command' "$DEPCTL" frobnicate
 refuses 'unknown option' 2 'usage|option' "$DEPCTL" record --frobnicate -- /bin/true
 refuses 'record nothing' 2 'usage|command' "$DEPCTL" record
 refuses 'ring of no size' 2 'ring|size' "$DEPCTL" record --ring-size=0 -- /bin/true
@@ -67,9 +67,10 @@ refuses 'missing program' 1,127 'no such file|not found' "$DEPCTL" record -o a.d
 refuses 'missing in PATH' 1,127 'no such file|not found' "$DEPCTL" record -o a2.dep -- nonexistent-program
 refuses 'not executable' 1,126 'permission|executable' "$DEPCTL" record -o b.dep -- ./not-executable
 refuses 'a directory' 1,126 'permission|directory' "$DEPCTL" record -o c.dep -- /
-refuses 'a text file' 1,126 'exec format|executable' "$DEPCTL" record -o d.dep -- ./data
+# run by the shell, as execvp(3) and every shell do
+refuses 'a text file' 127 'just: not found' "$DEPCTL" record -o d.dep -- ./data
 refuses 'a 32-bit program' 1,126 '32|64|exec format|executable' "$DEPCTL" record -o e.dep -- ./elf32
-refuses 'a truncated program' 1,126 'exec format|executable|killed|truncated' "$DEPCTL" record -o f.dep -- ./short-elf
+refuses 'a truncated program' 1,126 'not an ELF|executable|truncated' "$DEPCTL" record -o f.dep -- ./short-elf
 refuses 'missing interpreter' 1,126,127 'no such file|interpreter' "$DEPCTL" record -o g.dep -- ./script
 survives 'a script' "$DEPCTL" record -q -o g2.dep -- ./good-script && [ $s -eq 3 ] && pass 'a script: exit status 3'
 mkdir "$tmp/exists"
@@ -82,7 +83,7 @@ if [ "$(id -u)" -ne 0 ]; then
 else
 	refuses 'read-only folder' 1 'permission|read-only|denied|permitted|such' "$DEPCTL" record -o /proc/x.dep -- /bin/true
 fi
-refuses 'no store' 1 'no such|not a' "$DEPCTL" info nothing.dep
+refuses 'no store' 1 'there is no store' "$DEPCTL" info nothing.dep
 refuses 'a folder that is none' 1 'store|manifest' "$DEPCTL" info readonly
 refuses 'a file that is none' 1 'store|directory' "$DEPCTL" info data
 

@@ -83,7 +83,7 @@ if [ "$LONG" = 1 ]; then
 		if python3 -c "import test.$t" 2>/dev/null; then
 			checked "python3-$t" python3 -m test "$t"
 		else
-			skip "python3-$t: libpython3-testsuite is not installed"
+			skip "python3-$t: libpython3.11-testsuite is not installed"
 		fi
 	done
 	c_file >"$tmp/large.c"

@@ -11,6 +11,8 @@
 extern "C" {
 #endif
 
+#pragma GCC visibility push(default)
+
 enum dep_ref_type { DEP_READ = 1, DEP_WRITE = 2, DEP_MODIFY = 3 };
 
 /** struct dep_ref - one memory reference */
@@ -71,6 +73,16 @@ struct dep_sink {
 	int (*batch)(void *arg, const struct dep_segment *seg, const struct dep_item *items,
 		     size_t n);
 	void *arg;
+	/*
+	 * dep_recover() only, both or neither: with several workers, these turn items
+	 * into format()'s bytes, item_bytes per item at most, and what is delivered, to
+	 * bytes() instead of batch(), are those.  format() is called by several threads
+	 * at once and returns how many there are.
+	 */
+	size_t (*format)(void *arg, const struct dep_segment *seg, const struct dep_item *items,
+			 size_t n, char *to);
+	int (*bytes)(void *arg, const struct dep_segment *seg, const char *data, size_t size);
+	size_t item_bytes;
 };
 
 /**
@@ -119,6 +131,8 @@ struct dep_formats {
  * If a segment does not decode, *@f is of what does, and the first error is returned.
  */
 int dep_formats(struct dep_store *s, struct dep_formats *f);
+
+#pragma GCC visibility pop
 
 #ifdef __cplusplus
 }

@@ -16,6 +16,8 @@
 extern "C" {
 #endif
 
+#pragma GCC visibility push(default)
+
 struct adept_chunk;
 
 #define DEP_FORMAT_VERSION 1
@@ -158,6 +160,8 @@ void dep_store_fragments(struct dep_store *s, uint64_t *count, uint64_t *code_by
 			 uint64_t *desc_bytes);
 /** dep_store_rebuild() - make catalog.db anew from the other files of @dir */
 int dep_store_rebuild(const char *dir);
+
+#pragma GCC visibility pop
 
 #ifdef __cplusplus
 }

@@ -93,13 +93,19 @@ enum adept_slot_state {
 	ADEPT_SLOT_ENDED,	/* threads only: its last chunk is published */
 };
 
-/* struct adept_proc.exec_state: hand-shake around execve (os/exec.c, inject/). */
+/*
+ * struct adept_proc.exec_state: hand-shake around execve (os/exec.c, inject/).
+ *
+ * Only the process leaves NONE, and only the collector leaves REQUEST and FAILED.  READY
+ * is ended by who comes first: the collector, at the stop behind execve, or the process:
+ * the parent of a vfork child runs on as soon as that child has left its memory.
+ */
 enum adept_exec_state {
 	ADEPT_EXEC_NONE,
 	ADEPT_EXEC_REQUEST,	/* process: thread exec_tid is about to call execve */
 	ADEPT_EXEC_READY,	/* collector: tracing exec_tid, go on */
 	ADEPT_EXEC_NATIVE,	/* collector: will not follow, go on */
-	ADEPT_EXEC_FAILED,	/* process: execve returned; collector must let go */
+	ADEPT_EXEC_FAILED,	/* process: execve returned; collector must let go, then NONE */
 };
 
 /** struct adept_proc - one recorded process image (an execve makes a new one) */
@@ -117,9 +123,18 @@ struct adept_proc {
 	u64 desc_tail;		/* bytes ever consumed; by the collector */
 	u32 desc_space;		/* futex: +1 by the collector whenever it consumed */
 	u32 desc_waits;		/* somebody sleeps on desc_space */
-	u64 reserved[8];
+	u64 exec_path;		/* with REQUEST: what is to be executed, as execveat has it */
+	s32 exec_dirfd;
+	u32 exec_flags;
+	u64 reserved[6];
 };
 
+/*
+ * A child that shares memory with its parent (vfork, posix_spawn) has no slot: it is a
+ * thread of its parent's, and exec_tid is then not one of process pid.  The image that
+ * it executes gets a slot like any other, by ADEPT_BY_EXEC, with another pid than its
+ * parent's, whose slot lives on.
+ */
 enum adept_cause { ADEPT_BY_LAUNCH, ADEPT_BY_FORK, ADEPT_BY_EXEC, ADEPT_BY_ATTACH };
 
 /* Where in the code a chunk begins or ends: inside fragment frag (its first exit id),

@@ -35,7 +35,7 @@ int dep_collector_create(struct dep_collector **out, struct dep_session *s, stru
 	c->used = calloc(s->layout.nthreads, sizeof(*c->used));
 	if (!c->procs || !c->threads || !c->used)
 		goto fail;
-	c->queue = dep_queue_create(w, s->map, s->layout.chunk_size, max_size);
+	c->queue = dep_queue_create(w, s->map, s->layout.chunk_size, max_size, 0);
 	if (!c->queue)
 		goto fail;
 	*out = c;

@@ -3,10 +3,10 @@
  * The collector: makes the session file that recorded processes write into, and
  * consumes it into a store (abi/session.h is the contract).
  *
- * Two threads.  The loop, which is the caller's thread, looks after processes,
+ * Several threads.  The loop, which is the caller's thread, looks after processes,
  * copies what they published out of the shared memory and gives the memory back
- * at once; it never waits for the store.  The storing thread owns the dep_writer
- * and works through a bounded queue of jobs in the order they were put.  When the
+ * at once; it never waits for the store.  The storing threads have the dep_writer
+ * and work through a bounded queue of jobs (queue.h).  When the
  * queue is full the loop leaves chunks where they are: the ring fills, and the
  * recorded thread waits or drops as the session's policy says.
  *
@@ -72,6 +72,8 @@ enum dep_exec_outcome {
 	DEP_EXEC_PENDING,
 	DEP_EXEC_FOLLOWED,	/* the new image has a slot of its own */
 	DEP_EXEC_RUNS_NATIVE,	/* the new image runs, unrecorded */
+	DEP_EXEC_CHILD_FOLLOWED, /* it was a vfork child: the same, and the old image goes on */
+	DEP_EXEC_CHILD_RUNS_NATIVE,
 	DEP_EXEC_CANCELLED,	/* execve failed, the old image goes on */
 };
 
@@ -88,7 +90,7 @@ struct dep_exec_ops {
 	int (*begin)(void *arg, struct dep_session *s, u32 proc);
 	/** @poll: never waits */
 	enum dep_exec_outcome (*poll)(void *arg, struct dep_session *s, u32 proc);
-	/** @end: slot @proc's process is gone while it was followed */
+	/** @end: follow it no longer, the collector ends */
 	void (*end)(void *arg, struct dep_session *s, u32 proc);
 	void *arg;
 };

@@ -22,17 +22,19 @@ static enum dep_exec_outcome exec_poll(void *arg, struct dep_session *s, u32 pro
 	struct dep_exec *e = arg;
 	struct dep_injected out;
 	struct dep_why why = { "" };
+	bool child;
 
 	(void)s;
+	child = e->follow[proc].child;
 	switch (dep_follow_exec_poll(&e->follow[proc], e->target, &out, &why)) {
 	case DEP_FOLLOW_PENDING:
 		return DEP_EXEC_PENDING;
 	case DEP_FOLLOW_EXECED:
-		return DEP_EXEC_FOLLOWED;
+		return child ? DEP_EXEC_CHILD_FOLLOWED : DEP_EXEC_FOLLOWED;
 	case DEP_FOLLOW_NATIVE:
 		if (e->native)
 			e->native(e->arg, out.pid, why.text);
-		return DEP_EXEC_RUNS_NATIVE;
+		return child ? DEP_EXEC_CHILD_RUNS_NATIVE : DEP_EXEC_RUNS_NATIVE;
 	default:
 		/* Dead is not for us to conclude: the process's pidfd tells. */
 		return DEP_EXEC_CANCELLED;

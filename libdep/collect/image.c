@@ -6,7 +6,8 @@
  *	process: REQUEST  ->  collector: READY (traced) or NATIVE  ->  execve
  *	                                                 execve failed: process: FAILED
  *
- * The collector puts NONE back when it has let go.
+ * The collector puts NONE back when it has let go.  If it is a vfork child's execve
+ * the parent does that too, and goes on.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -69,28 +70,50 @@ bool dep_image_alive(struct dep_collector *c, u32 pid)
 	return found;
 }
 
-static void answer(struct adept_proc *sh, u32 state)
+bool dep_image_of_other(struct dep_collector *c, u32 tid, u32 pid, u32 *tgid)
 {
-	__atomic_store_n(&sh->exec_state, state, __ATOMIC_SEQ_CST);
-	futex_wake(&sh->exec_state);
+	char path[64], line[256];
+	FILE *f;
+
+	*tgid = 0;
+	snprintf(path, sizeof(path), "/proc/%u/status", tid);
+	f = fopen(path, "re");
+	if (!f)
+		return false;
+	while (!*tgid && fgets(line, sizeof(line), f))
+		sscanf(line, "Tgid: %u", tgid);
+	fclose(f);
+	return *tgid && *tgid != pid && dep_image_alive(c, *tgid);
+}
+
+/* Nothing happens if the process is not in state @from: the parent of a vfork child went on. */
+static void answer(struct adept_proc *sh, u32 from, u32 to)
+{
+	if (__atomic_compare_exchange_n(&sh->exec_state, &from, to, false, __ATOMIC_SEQ_CST,
+					__ATOMIC_RELAXED))
+		futex_wake(&sh->exec_state);
 }
 
 static void begin(struct dep_collector *c, u32 i)
 {
 	struct proc_slot *p = &c->procs[i];
+	struct adept_proc *sh = dep_session_proc(c->s, i);
 	bool never = c->s->layout.flags & ADEPT_S_NO_FOLLOW;
 
-	p->exec_tid = load(&dep_session_proc(c->s, i)->exec_tid);
+	p->exec_tid = load(&sh->exec_tid);
+	p->native = p->counted = false;
 	if (c->ops.begin && !never && !c->ops.begin(c->ops.arg, c->s, i)) {
 		p->following = true;
 		c->nfollowing++;
 		return;
 	}
 	p->native = true;
-	if (!never)
+	p->native_ns = now_ns();
+	p->counted = !never;
+	if (p->counted)
 		c->loss.native_images++;
 	if (!c->ops.begin || never)
-		answer(dep_session_proc(c->s, i), ADEPT_EXEC_NATIVE);
+		answer(sh, ADEPT_EXEC_REQUEST, ADEPT_EXEC_NATIVE);
 }
 
 static void follow(struct dep_collector *c, u32 i)
@@ -102,9 +125,9 @@ static void follow(struct dep_collector *c, u32 i)
 		return;
 	p->following = false;
 	c->nfollowing--;
-	if (out == DEP_EXEC_RUNS_NATIVE)
+	if (out == DEP_EXEC_RUNS_NATIVE || out == DEP_EXEC_CHILD_RUNS_NATIVE)
 		c->loss.native_images++;
-	if (out != DEP_EXEC_CANCELLED)
+	if (out == DEP_EXEC_FOLLOWED || out == DEP_EXEC_RUNS_NATIVE)
 		p->dying = true;
 }
 
@@ -112,19 +135,24 @@ void dep_exec_step(struct dep_collector *c, u32 i)
 {
 	struct proc_slot *p = &c->procs[i];
 	struct adept_proc *sh = dep_session_proc(c->s, i);
-	u32 state;
 
 	if (p->following) {
 		follow(c, i);
 		return;
 	}
-	state = load(&sh->exec_state);
-	if (state == ADEPT_EXEC_REQUEST) {
+	switch (load(&sh->exec_state)) {
+	case ADEPT_EXEC_REQUEST:
 		begin(c, i);
-	} else if (state == ADEPT_EXEC_FAILED) {
-		if (p->native && c->loss.native_images)
+		break;
+	case ADEPT_EXEC_FAILED:
+		if (p->counted)
 			c->loss.native_images--;
-		p->native = false;
-		answer(sh, ADEPT_EXEC_NONE);
+		p->native = p->counted = false;
+		answer(sh, ADEPT_EXEC_FAILED, ADEPT_EXEC_NONE);
+		break;
+	case ADEPT_EXEC_NONE:
+		/* It was a vfork child that went its own way. */
+		p->native = p->counted = false;
+		break;
 	}
 }

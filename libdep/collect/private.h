@@ -24,11 +24,14 @@ struct proc_slot {
 	bool following;		/* exec_ops.begin succeeded, outcome not known yet */
 	u32 exec_tid;
 	bool native;		/* told to execve natively; watched until its mapping is gone */
+	bool counted;		/* ..and that is in loss.native_images */
 	u32 serial;
 	u32 pid;
+	char *exe;		/* allocated */
 	int pidfd;		/* -1: none, look at the pid itself */
 	u64 desc_tail;
 	u64 claimed_ns;		/* when it was first seen CLAIMED, 0 = it is not */
+	u64 native_ns;		/* when it was told so */
 	u64 checked_ns;		/* when its mapping was last looked for */
 };
 
@@ -118,6 +121,12 @@ bool dep_threads_consume(struct dep_collector *c);
  */
 bool dep_threads_bury(struct dep_collector *c, u32 proc);
 /**
+ * dep_threads_left_alive() - does a vfork child live on in slot @proc, its process being gone
+ *
+ * It goes on writing to its ring until it has executed something or ended.
+ */
+bool dep_threads_left_alive(struct dep_collector *c, u32 proc);
+/**
  * dep_threads_leave() - take what living threads have written so far, for the last time
  *
  * Their slots stay theirs.  Return: false if the queue was too full; call again.
@@ -145,6 +154,8 @@ void dep_procs_close(struct dep_collector *c);
 
 /** dep_image_alive() - does @pid still have the session file mapped; true if it cannot be told */
 bool dep_image_alive(struct dep_collector *c, u32 pid);
+/** dep_image_of_other() - is thread @tid one of a process that is not @pid and has the session mapped */
+bool dep_image_of_other(struct dep_collector *c, u32 tid, u32 pid, u32 *tgid);
 /** dep_exec_step() - answer to and go on with execve of slot @i; may find its image gone */
 void dep_exec_step(struct dep_collector *c, u32 i);
 

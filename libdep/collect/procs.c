@@ -10,13 +10,14 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "private.h"
 
 #define CLAIM_GRACE_NS	1000000000ull	/* a fork that long in the making has failed */
 #define POLL_NS		1000000ull	/* a system call per process, so not in every pass */
-#define IMAGE_CHECK_NS	250000000ull
+#define IMAGE_CHECK_NS	250000000ull	/* it costs the reading of /proc/PID/maps */
 
 static struct adept_proc *shared(const struct dep_collector *c, u32 i)
 {
@@ -37,12 +38,15 @@ static bool process_gone(struct dep_collector *c, struct proc_slot *p)
 /* An image that was replaced by one that runs natively leaves its pid behind. */
 static bool image_gone(struct dep_collector *c, struct proc_slot *p)
 {
-	u64 now;
+	u64 now, every = IMAGE_CHECK_NS;
 
-	if (!p->native && !c->child_gone && !(c->s->layout.flags & ADEPT_S_NO_FOLLOW))
+	if (!p->native && !c->child_gone)
 		return false;
 	now = now_ns();
-	if (now - p->checked_ns < IMAGE_CHECK_NS)
+	/* Most such execves come at once. */
+	if (p->native && (now - p->native_ns) / 4 < every)
+		every = (now - p->native_ns) / 4;
+	if (now - p->checked_ns < every)
 		return false;
 	p->checked_ns = now;
 	return !dep_image_alive(c, p->pid);
@@ -59,16 +63,30 @@ void dep_procs_poll(struct dep_collector *c)
 	for (i = 0; i < c->s->layout.nprocs; i++) {
 		struct proc_slot *p = &c->procs[i];
 
-		if (!p->open || p->dying)
+		/* A vfork child may ask, or be followed, when its parent was killed. */
+		if (p->open)
+			dep_exec_step(c, i);
+		if (!p->open || p->dying || !ask)
 			continue;
-		dep_exec_step(c, i);
-		if (!ask)
-			continue;
-		if (p->dying || p->following)
-			p->dying |= process_gone(c, p);
-		else
-			p->dying = process_gone(c, p) || image_gone(c, p);
+		p->dying = process_gone(c, p) || (!p->following && image_gone(c, p));
 	}
+}
+
+/* What @pid executes, allocated; "" if that is unknown. */
+static char *find_exe(struct dep_collector *c, u32 pid, u32 cause, u32 parent)
+{
+	char link[64], exe[4096];
+	ssize_t n;
+	u32 i;
+
+	snprintf(link, sizeof(link), "/proc/%u/exe", pid);
+	n = readlink(link, exe, sizeof(exe) - 1);
+	exe[n > 0 ? n : 0] = '\0';
+	/* Ended already.  A forked child has asked for no other image before it was seen. */
+	for (i = 0; !*exe && cause == ADEPT_BY_FORK && i < c->s->layout.nprocs; i++)
+		if (c->procs[i].open && c->procs[i].serial == parent)
+			return strdup(c->procs[i].exe);
+	return strdup(exe);
 }
 
 static void open_process(struct dep_collector *c, u32 i)
@@ -76,32 +94,34 @@ static void open_process(struct dep_collector *c, u32 i)
 	struct proc_slot *p = &c->procs[i];
 	struct adept_proc *sh = shared(c, i);
 	u32 serial = load(&sh->serial), pid = load(&sh->pid);
-	char link[64], exe[4096];
+	u32 parent = load(&sh->parent_serial), cause = load(&sh->cause);
 	struct dep_job *job;
-	ssize_t n;
+	char *exe;
+	size_t n;
 
 	/* A slot refused once is looked at again only when it says something else. */
 	if (p->serial == serial && p->broken)
 		return;
+	exe = find_exe(c, pid, cause, parent);
+	if (!exe)
+		return;
+	n = strlen(exe);
+	job = dep_queue_job(c->queue, DEP_JOB_PROCESS, n + 1);
+	if (!job)
+		goto out_free;
 	if (!dep_serial_take(c, serial) || !pid || pid > 0x7fffffff || pid == (u32)getpid()) {
+		dep_queue_cancel(c->queue, job);
 		dep_collector_note(c, "process slot %u: serial %u, pid %u are not possible", i, serial,
 			     pid);
 		p->serial = serial;
 		p->broken = true;
-		return;
+		goto out_free;
 	}
-	snprintf(link, sizeof(link), "/proc/%u/exe", pid);
-	n = readlink(link, exe, sizeof(exe) - 1);
-	if (n < 0)
-		n = 0;
-	exe[n] = '\0';
-	job = dep_queue_job(c->queue, DEP_JOB_PROCESS, n + 1);
-	if (!job)
-		return;
 	memcpy(job->data, exe, n + 1);
 
 	memset(p, 0, sizeof(*p));
 	p->open = true;
+	p->exe = exe;
 	p->serial = serial;
 	p->pid = pid;
 	p->pidfd = syscall(SYS_pidfd_open, pid, 0);
@@ -114,14 +134,18 @@ static void open_process(struct dep_collector *c, u32 i)
 	job->process = (struct dep_process){
 		.serial = serial,
 		.pid = pid,
-		.parent = load(&sh->parent_serial),
-		.cause = load(&sh->cause),
+		.parent = parent,
+		.cause = cause,
 		.start_ns = load(&sh->start_ns),
 		.exe = n ? (char *)job->data : NULL,
 	};
 	if (job->process.cause > ADEPT_BY_ATTACH)
 		job->process.cause = ADEPT_BY_LAUNCH;
 	dep_queue_put(c->queue, job);
+	return;
+
+out_free:
+	free(exe);
 }
 
 /* Copy the whole descriptors of one straight piece of a ring; false if they make no sense. */
@@ -242,6 +266,9 @@ static bool bury(struct dep_collector *c, u32 i)
 	struct adept_proc *sh = shared(c, i);
 	struct dep_job *job;
 
+	/* What is traced must be let go first; the process being gone, that is soon. */
+	if (p->following || dep_threads_left_alive(c, i))
+		return false;
 	if (load(&sh->desc_head) != p->desc_tail && !p->broken)
 		return false;
 	if (!dep_threads_bury(c, i))
@@ -253,13 +280,9 @@ static bool bury(struct dep_collector *c, u32 i)
 	job->ns = now_ns();
 	dep_queue_put(c->queue, job);
 
-	if (p->following) {
-		c->nfollowing--;
-		if (c->ops.end)
-			c->ops.end(c->ops.arg, c->s, i);
-	}
 	if (p->pidfd >= 0)
 		close(p->pidfd);
+	free(p->exe);
 	memset(p, 0, sizeof(*p));
 	c->nopen--;
 	dep_punch(c, l->desc_off + (u64)i * l->desc_size, l->desc_size);
@@ -292,7 +315,11 @@ void dep_procs_close(struct dep_collector *c)
 {
 	u32 i;
 
-	for (i = 0; i < c->s->layout.nprocs; i++)
-		if (c->procs[i].open && c->procs[i].pidfd >= 0)
+	for (i = 0; i < c->s->layout.nprocs; i++) {
+		if (!c->procs[i].open)
+			continue;
+		if (c->procs[i].pidfd >= 0)
 			close(c->procs[i].pidfd);
+		free(c->procs[i].exe);
+	}
 }

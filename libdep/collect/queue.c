@@ -1,9 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * The storing thread and its queue.
+ * The storing threads and their queue.
  *
- * The lock guards the list, the counters of what is queued and the free list; the
- * flags are atomic because the loop asks for them once per chunk.
+ * All of them do the same: put what is ready at the queue's front into the store, one
+ * of them at a time; else prepare the next job that nobody has prepared.  Preparing
+ * is packing a chunk, which any number may do at once, or admitting descriptors, one
+ * at a time and before chunks behind them are begun.  What the store gets, and in
+ * which order, is decided where jobs are put: it does not depend on how many threads
+ * there are.
+ *
+ * The lock guards the list, the states of its jobs, the counters of what is queued
+ * and the free list; the flags are atomic because the loop asks for them once per
+ * chunk.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -12,22 +20,30 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../format/pack.h"
 #include "private.h"
 
 #define QUEUE_BYTES	(64u << 20)	/* of chunks waiting to be stored.. */
 #define QUEUE_CHUNKS	8u		/* ..but no more than so many */
 #define QUEUE_DESC	(16u << 20)	/* of descriptors */
+#define MAX_WORKERS	4u
+
+enum { JOB_WAITS, JOB_BUSY, JOB_READY };
 
 struct dep_queue {
 	struct dep_writer *w;
 	struct adept_session *s;
 	u32 chunk_size;
 	u64 max_size;
-	pthread_t thread;
+	pthread_t thread[MAX_WORKERS];
+	u32 nthreads;
 
 	pthread_mutex_t lock;
 	pthread_cond_t more;
 	struct dep_job *first, **last;
+	struct dep_job *next;	/* the first that nobody prepares */
+	bool admitting, putting;
+	u32 idle;		/* threads that wait for more */
 	struct dep_job *spare;	/* chunk-sized */
 	u32 chunks, max_chunks;	/* chunk-sized jobs that exist outside the free list */
 	u64 desc_bytes;
@@ -39,7 +55,7 @@ struct dep_queue {
 	u64 scanned;		/* bytes found in chunks that were never published */
 	char error[512];
 
-	/* Only the storing thread writes these. */
+	/* Only who is putting writes these. */
 	u64 discarded;
 	u64 bad;
 };
@@ -120,6 +136,8 @@ void dep_queue_put(struct dep_queue *q, struct dep_job *job)
 	pthread_mutex_lock(&q->lock);
 	*q->last = job;
 	q->last = &job->next;
+	if (!q->next)
+		q->next = job;
 	pthread_cond_signal(&q->more);
 	pthread_mutex_unlock(&q->lock);
 }
@@ -161,6 +179,12 @@ static bool is_bad_input(int ret)
 	return ret == -EBADMSG || ret == -EINVAL || ret == -EEXIST || ret == -ENOENT;
 }
 
+/* The message of what went wrong in another thread, or else just now. */
+static const char *why_of(const struct dep_job *job)
+{
+	return job->why[0] ? job->why : dep_error();
+}
+
 static void note_bad(struct dep_queue *q, const struct dep_job *job)
 {
 	char text[640];
@@ -170,13 +194,13 @@ static void note_bad(struct dep_queue *q, const struct dep_job *job)
 	snprintf(text, sizeof(text), "rejected: %s of %u: %s",
 		 job->kind == DEP_JOB_DESCRIPTORS ? "descriptors" :
 		 is_chunk(job->kind) ? "a chunk" : "an entry",
-		 job->serial, dep_error());
+		 job->serial, why_of(job));
 	dep_writer_note(q->w, text);
 }
 
-static void fail(struct dep_queue *q, int ret)
+static void fail(struct dep_queue *q, const struct dep_job *job, int ret)
 {
-	const char *why = dep_error();
+	const char *why = why_of(job);
 
 	if (load(&q->failed))
 		return;
@@ -185,30 +209,39 @@ static void fail(struct dep_queue *q, int ret)
 	dep_queue_stop(q);
 }
 
-static int do_chunk(struct dep_queue *q, struct dep_job *job)
+static int put_chunk(struct dep_queue *q, struct dep_job *job)
 {
-	int ret;
+	struct dep_packed *packed = job->packed;
+	int ret = job->ret;
 
-	if (job->kind == DEP_JOB_SCAN) {
-		u32 fill = dep_writer_scan(q->w, job->data, job->size);
-
-		if (!fill)
-			return 0;
-		job->chunk.fill = fill;
-		job->chunk.tail_at = fill;
-		__atomic_fetch_add(&q->scanned, fill, __ATOMIC_RELAXED);
-	}
-	if (dep_queue_stopped(q)) {
-		q->discarded += job->chunk.fill;
+	job->packed = NULL;
+	if (job->kind == DEP_JOB_SCAN && !job->chunk.fill)
 		return 0;
-	}
-	ret = dep_writer_segment(q->w, job->serial, &job->chunk, job->data);
-	if (ret)
+	if (job->kind == DEP_JOB_SCAN)
+		__atomic_fetch_add(&q->scanned, job->chunk.fill, __ATOMIC_RELAXED);
+	if (!ret && !dep_queue_stopped(q))
+		ret = dep_writer_put(q->w, packed);
+	else if (packed)
+		dep_packed_free(packed);
+	if (ret || dep_queue_stopped(q))
 		q->discarded += job->chunk.fill;
 	return ret;
 }
 
-static void do_job(struct dep_queue *q, struct dep_job *job)
+static int put_descriptors(struct dep_queue *q, struct dep_job *job)
+{
+	int ret;
+
+	if (dep_queue_stopped(q))
+		return 0;
+	ret = dep_writer_log(q->w, job->serial, job->data, job->size);
+	if (ret)
+		job->why[0] = 0;
+	return ret ? ret : job->ret;
+}
+
+/* Put one job into the store. */
+static void put_job(struct dep_queue *q, struct dep_job *job)
 {
 	int ret = 0;
 
@@ -226,12 +259,11 @@ static void do_job(struct dep_queue *q, struct dep_job *job)
 		ret = dep_writer_thread_end(q->w, &job->thread);
 		break;
 	case DEP_JOB_DESCRIPTORS:
-		if (!dep_queue_stopped(q))
-			ret = dep_writer_descriptors(q->w, job->serial, job->data, job->size);
+		ret = put_descriptors(q, job);
 		break;
 	case DEP_JOB_SEGMENT:
 	case DEP_JOB_SCAN:
-		ret = do_chunk(q, job);
+		ret = put_chunk(q, job);
 		break;
 	case DEP_JOB_NOTE:
 		ret = dep_writer_note(q->w, (const char *)job->data);
@@ -241,52 +273,148 @@ static void do_job(struct dep_queue *q, struct dep_job *job)
 	if (is_bad_input(ret))
 		note_bad(q, job);
 	else if (ret)
-		fail(q, ret);
+		fail(q, job, ret);
 	store(&q->stored, dep_writer_bytes(q->w));
 	if (q->max_size && q->stored >= q->max_size && !dep_queue_stopped(q))
 		dep_queue_stop(q);
 }
 
+/* Pack a chunk with what was @known when it was its turn. */
+static int pack_chunk(struct dep_queue *q, struct dep_job *job, struct dep_press *press, u32 known)
+{
+	if (job->kind == DEP_JOB_SCAN) {
+		job->chunk.fill = dep_writer_scan_known(q->w, known, job->data, job->size);
+		job->chunk.tail_at = job->chunk.fill;
+		if (!job->chunk.fill)
+			return 0;
+	}
+	/* It would be thrown away. */
+	if (dep_queue_stopped(q))
+		return 0;
+	if (!press)
+		return -ENOMEM;
+	return dep_writer_pack(q->w, press, known, job->serial, &job->chunk, job->data,
+			       &job->packed);
+}
+
+/* Whoever begins something long wakes another for what comes next. */
+static void wake_another(struct dep_queue *q)
+{
+	if (q->idle && q->next && !q->admitting)
+		pthread_cond_signal(&q->more);
+}
+
+/* Prepare job @job, which nobody else does; with the lock held but not throughout. */
+static void prepare(struct dep_queue *q, struct dep_job *job, struct dep_press *press)
+{
+	const char *why = "";
+	u32 known;
+
+	q->next = job->next;
+	job->state = JOB_READY;
+	if (!q->w)
+		return;
+	if (is_chunk(job->kind)) {
+		job->state = JOB_BUSY;
+		known = dep_writer_known(q->w);
+		wake_another(q);
+		pthread_mutex_unlock(&q->lock);
+		job->ret = pack_chunk(q, job, press, known);
+		why = dep_error();
+		pthread_mutex_lock(&q->lock);
+	} else if (job->kind == DEP_JOB_DESCRIPTORS) {
+		job->state = JOB_BUSY;
+		q->admitting = true;
+		pthread_mutex_unlock(&q->lock);
+		job->ret = dep_writer_admit(q->w, job->data, job->size, &job->size);
+		why = dep_error();
+		pthread_mutex_lock(&q->lock);
+		q->admitting = false;
+		wake_another(q);
+	}
+	if (job->ret)
+		snprintf(job->why, sizeof(job->why), "%s", why);
+	job->state = JOB_READY;
+}
+
+/* Take the first job off and put it; with the lock held but not meanwhile. */
+static void put_first(struct dep_queue *q)
+{
+	struct dep_job *job = q->first;
+	bool ring;
+
+	q->first = job->next;
+	if (!q->first)
+		q->last = &q->first;
+	if (q->w) {
+		q->putting = true;
+		wake_another(q);
+		pthread_mutex_unlock(&q->lock);
+		put_job(q, job);
+		pthread_mutex_lock(&q->lock);
+		q->putting = false;
+	}
+	give_back(q, job);
+	ring = q->wanted;
+	q->wanted = false;
+	if (ring) {
+		__atomic_fetch_add(&q->s->doorbell, 1, __ATOMIC_SEQ_CST);
+		futex_wake(&q->s->doorbell);
+	}
+}
+
+static bool can_put(const struct dep_queue *q)
+{
+	return !q->putting && q->first && q->first->state == JOB_READY;
+}
+
+static bool can_prepare(const struct dep_queue *q)
+{
+	return !q->admitting && q->next;
+}
+
 static void *storing_thread(void *arg)
 {
 	struct dep_queue *q = arg;
-	struct dep_job *job;
-	bool ring;
+	struct dep_press *press = q->w ? dep_press_new(q->w) : NULL;
 
 	pthread_mutex_lock(&q->lock);
 	for (;;) {
-		while (!q->first && !q->ended)
-			pthread_cond_wait(&q->more, &q->lock);
-		job = q->first;
-		if (!job)
+		if (can_put(q)) {
+			put_first(q);
+		} else if (can_prepare(q)) {
+			prepare(q, q->next, press);
+		} else if (q->ended && !q->next) {
+			/* What is left is somebody's who is at it. */
 			break;
-		q->first = job->next;
-		if (!q->first)
-			q->last = &q->first;
-		pthread_mutex_unlock(&q->lock);
-
-		if (q->w)
-			do_job(q, job);
-
-		pthread_mutex_lock(&q->lock);
-		give_back(q, job);
-		ring = q->wanted;
-		q->wanted = false;
-		if (ring) {
-			__atomic_fetch_add(&q->s->doorbell, 1, __ATOMIC_SEQ_CST);
-			futex_wake(&q->s->doorbell);
+		} else {
+			q->idle++;
+			pthread_cond_wait(&q->more, &q->lock);
+			q->idle--;
 		}
 	}
+	pthread_cond_broadcast(&q->more);
 	pthread_mutex_unlock(&q->lock);
+	dep_press_free(press);
 	return NULL;
 }
 
+static u32 count_workers(const struct dep_writer *w, u32 wish)
+{
+	long n = wish ? wish : sysconf(_SC_NPROCESSORS_ONLN);
+
+	if (!w || n < 1)
+		return 1;
+	return n < MAX_WORKERS ? n : MAX_WORKERS;
+}
+
 struct dep_queue *dep_queue_create(struct dep_writer *w, struct adept_session *s, u32 chunk_size,
-				   u64 max_size)
+				   u64 max_size, u32 workers)
 {
 	struct dep_queue *q = calloc(1, sizeof(*q));
+	u32 want = count_workers(w, workers);
 	sigset_t all, old;
-	int err;
+	int err = 0;
 
 	if (!q)
 		return NULL;
@@ -306,9 +434,10 @@ struct dep_queue *dep_queue_create(struct dep_writer *w, struct adept_session *s
 	/* Signals are the loop's affair: they interrupt its sleep. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	err = pthread_create(&q->thread, NULL, storing_thread, q);
+	for (; q->nthreads < want && !err; q->nthreads += !err)
+		err = pthread_create(&q->thread[q->nthreads], NULL, storing_thread, q);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (err) {
+	if (!q->nthreads) {
 		free(q);
 		errno = err;
 		return NULL;
@@ -318,11 +447,14 @@ struct dep_queue *dep_queue_create(struct dep_writer *w, struct adept_session *s
 
 void dep_queue_finish(struct dep_queue *q)
 {
+	u32 i;
+
 	pthread_mutex_lock(&q->lock);
 	q->ended = true;
-	pthread_cond_signal(&q->more);
+	pthread_cond_broadcast(&q->more);
 	pthread_mutex_unlock(&q->lock);
-	pthread_join(q->thread, NULL);
+	for (i = 0; i < q->nthreads; i++)
+		pthread_join(q->thread[i], NULL);
 }
 
 void dep_queue_loss(struct dep_queue *q, struct dep_loss *loss)

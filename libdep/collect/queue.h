@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The queue between the loop and the storing thread, which alone calls the
- * dep_writer.  Jobs are done in the order they are put.
+ * The queue between the loop and the storing threads, which alone call the
+ * dep_writer.  The store gets the jobs in the order they are put.
  */
 #ifndef DEP_COLLECT_QUEUE_H
 #define DEP_COLLECT_QUEUE_H
@@ -12,6 +12,8 @@
 
 #include "../abi/descriptor.h"
 #include "../abi/session.h"
+
+struct dep_packed;
 
 enum dep_job_kind {
 	DEP_JOB_PROCESS,
@@ -32,6 +34,11 @@ struct dep_job {
 	size_t size;		/* bytes of data */
 	size_t room;		/* bytes that data has room for */
 	u64 ns;
+	/* of the queue */
+	int state;
+	int ret;		/* of packing or admitting */
+	struct dep_packed *packed;
+	char why[160];
 	union {
 		struct dep_process process;	/* exe is in data, or none */
 		struct dep_thread thread;
@@ -43,12 +50,13 @@ struct dep_job {
 struct dep_queue;
 
 /**
- * dep_queue_create() - begin the storing thread
+ * dep_queue_create() - begin the storing threads
  * @s: shared page: stop is set when the store fails or is full, doorbell rung when
  *	the queue has room again
+ * @workers: threads, 4 at most; 0 = one per processor.  The store does not depend on it.
  */
 struct dep_queue *dep_queue_create(struct dep_writer *w, struct adept_session *s, u32 chunk_size,
-				   u64 max_size);
+				   u64 max_size, u32 workers);
 
 /**
  * dep_queue_job() - a job with room for @room bytes

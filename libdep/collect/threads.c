@@ -348,6 +348,33 @@ bool dep_threads_bury(struct dep_collector *c, u32 proc)
 	return all;
 }
 
+/* With a slot of its own it has gone on to another image. */
+static bool has_slot(const struct dep_collector *c, u32 pid)
+{
+	u32 i;
+
+	for (i = 0; i < c->s->layout.nprocs; i++)
+		if (c->procs[i].open && c->procs[i].pid == pid)
+			return true;
+	return false;
+}
+
+bool dep_threads_left_alive(struct dep_collector *c, u32 proc)
+{
+	u32 i, tgid;
+
+	for (i = 0; i < c->nused; i++) {
+		struct adept_thread *sh = shared(c, c->used[i]);
+
+		if (load(&sh->state) == ADEPT_SLOT_LIVE && load(&sh->proc) == proc &&
+		    load(&sh->proc_serial) == c->procs[proc].serial &&
+		    dep_image_of_other(c, load(&sh->tid), c->procs[proc].pid, &tgid) &&
+		    !has_slot(c, tgid))
+			return true;
+	}
+	return false;
+}
+
 bool dep_threads_leave(struct dep_collector *c)
 {
 	bool did, all = true;

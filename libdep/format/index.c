@@ -29,7 +29,7 @@ int dep_index_add(struct dep_index *x, const struct adept_desc_frag *d, u32 frag
 {
 	const struct adept_exit *exits = dep_desc_exits(d);
 	const struct adept_store *stores = dep_desc_stores(d);
-	struct dep_exit_entry *e;
+	struct dep_exit_entry *page, e;
 	u32 i, j, id, bytes;
 
 	for (i = 0; i < d->nexits; i++) {
@@ -38,19 +38,19 @@ int dep_index_add(struct dep_index *x, const struct adept_desc_frag *d, u32 frag
 			return -EEXIST;
 		if (x->page[id / DEP_INDEX_PAGE])
 			continue;
-		e = calloc(DEP_INDEX_PAGE, sizeof(*e));
-		if (!e)
+		page = calloc(DEP_INDEX_PAGE, sizeof(*page));
+		if (!page)
 			return -ENOMEM;
-		x->page[id / DEP_INDEX_PAGE] = e;
+		__atomic_store_n(&x->page[id / DEP_INDEX_PAGE], page, __ATOMIC_RELEASE);
 	}
 	for (i = 0; i < d->nexits; i++) {
 		id = d->first_exit + i;
 		for (j = 0, bytes = 4; j < exits[i].nstores; j++)
 			bytes += adept_store_bytes(&stores[j]);
-		e = &x->page[id / DEP_INDEX_PAGE][id % DEP_INDEX_PAGE];
-		e->frag = frag;
-		e->bytes = bytes;
-		e->first = !i;
+		e.frag = frag;
+		e.bytes = bytes;
+		e.first = !i;
+		dep_index_set(x, id, e);
 	}
 	return 0;
 }

@@ -21,6 +21,32 @@ struct dep_index {
 	struct dep_exit_entry **page;	/* DEP_EXIT_LIMIT / DEP_INDEX_PAGE */
 };
 
+/* Entered whole and never changed, so threads may look while one adds. */
+typedef u64 __attribute__((may_alias)) dep_index_word;
+
+static inline struct dep_exit_entry dep_index_get(const struct dep_index *x, u32 id)
+{
+	union { u64 word; struct dep_exit_entry e; } u = { 0 };
+	struct dep_exit_entry *page;
+
+	if (id >= DEP_EXIT_LIMIT)
+		return u.e;
+	page = __atomic_load_n(&x->page[id / DEP_INDEX_PAGE], __ATOMIC_ACQUIRE);
+	if (page)
+		u.word = __atomic_load_n((dep_index_word *)&page[id % DEP_INDEX_PAGE],
+					 __ATOMIC_RELAXED);
+	return u.e;
+}
+
+/** dep_index_set() - put @e where @id, whose page exists, belongs */
+static inline void dep_index_set(struct dep_index *x, u32 id, struct dep_exit_entry e)
+{
+	union { struct dep_exit_entry e; u64 word; } u = { e };
+
+	__atomic_store_n((dep_index_word *)&x->page[id / DEP_INDEX_PAGE][id % DEP_INDEX_PAGE],
+			 u.word, __ATOMIC_RELAXED);
+}
+
 int dep_index_init(struct dep_index *x);
 void dep_index_free(struct dep_index *x);
 

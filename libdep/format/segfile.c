@@ -6,6 +6,7 @@
 #include <xxhash.h>
 
 #include "column.h"
+#include "delta.h"
 #include "error.h"
 #include "file.h"
 #include "segfile.h"
@@ -14,6 +15,7 @@
 
 /* zstd's best is far from this; what claims more is forged to take our memory. */
 #define MAX_RATIO	40000u
+#define DELTA_RATIO	(16 * MAX_RATIO)	/* half a byte for a value */
 
 int dep_seg_header_check(const struct dep_seg_header *h)
 {
@@ -24,12 +26,13 @@ int dep_seg_header_check(const struct dep_seg_header *h)
 	if (h->check != XXH3_64bits(h, offsetof(struct dep_seg_header, check)))
 		return -EBADMSG;
 #endif
-	if (h->control_codec >= DEP_C_CODECS || h->value_codec >= DEP_C_CODECS ||
+	if (h->control_codec >= DEP_C_DELTA || h->value_codec >= DEP_C_CODECS ||
 	    h->control_raw > DEP_BODY_MAX || h->value_raw > DEP_BODY_MAX ||
 	    h->control_raw % 4 || h->value_raw % 8 ||
 	    h->control_stored > h->control_raw || h->value_stored > h->value_raw ||
 	    h->control_raw / MAX_RATIO > h->control_stored ||
-	    h->value_raw / MAX_RATIO > h->value_stored ||
+	    h->value_raw / (h->value_codec == DEP_C_DELTA ? DELTA_RATIO : MAX_RATIO) >
+		    h->value_stored ||
 	    h->tail_values > h->value_raw / 8)
 		return -EBADMSG;
 	return 0;
@@ -86,7 +89,7 @@ static s64 find_header(int fd, u64 off, u64 end, u8 *buf)
 static int columns_good(int fd, const struct dep_segment *seg)
 {
 	struct dep_columns c = { 0 };
-	int err = dep_seg_read(fd, seg, &c);
+	int err = dep_seg_read(fd, seg, NULL, &c);
 
 	dep_columns_free(&c);
 	return !err;
@@ -174,7 +177,44 @@ static int check_column(const void *data, u32 size, u64 check)
 	return dep_fail(-EBADMSG, "a column's checksum is wrong");
 }
 
-int dep_seg_read(int fd, const struct dep_segment *seg, struct dep_columns *c)
+/* The value column from its two streams. */
+static int unpack_delta(const struct dep_index *x, struct dep_columns *c, const u8 *in, u32 size)
+{
+	u32 lens_raw = (c->h.value_raw / 8 + 1) / 2;
+	struct dep_delta_in streams;
+	struct dep_delta d;
+	int err;
+
+	if (size < sizeof(d))
+		goto bad;
+	memcpy(&d, in, sizeof(d));
+	in += sizeof(d);
+	size -= sizeof(d);
+	if (d.lens_stored > size || d.bytes_raw > c->h.value_raw ||
+	    d.lens_codec == DEP_C_DELTA || d.bytes_codec == DEP_C_DELTA)
+		goto bad;
+	err = room_for(&c->lens, &c->lens_room, lens_raw + 8ul);
+	if (!err)
+		err = room_for(&c->bytes, &c->bytes_room, d.bytes_raw + 8ul);
+	if (!err)
+		err = room_for(&c->slot, &c->slot_room, DEP_DELTA_SLOTS * sizeof(u64));
+	if (!err)
+		err = dep_column_unpack(d.lens_codec, in, d.lens_stored, c->lens, lens_raw);
+	if (!err)
+		err = dep_column_unpack(d.bytes_codec, in + d.lens_stored, size - d.lens_stored,
+					c->bytes, d.bytes_raw);
+	if (err)
+		return err;
+	memset(c->bytes + d.bytes_raw, 0, 8);
+	streams = (struct dep_delta_in){ c->lens, c->bytes, d.bytes_raw, c->slot };
+	return dep_delta_values(x, &streams, c->control, c->h.control_raw, c->value,
+				c->h.value_raw);
+bad:
+	return dep_fail(-EBADMSG, "the value column's streams do not fit");
+}
+
+int dep_seg_read(int fd, const struct dep_segment *seg, const struct dep_index *x,
+		 struct dep_columns *c)
 {
 	struct dep_seg_header *h = &c->h;
 	const u8 *value;
@@ -205,13 +245,15 @@ int dep_seg_read(int fd, const struct dep_segment *seg, struct dep_columns *c)
 	err = check_column(c->stored + sizeof(*h), h->control_stored, h->control_check);
 	if (!err)
 		err = check_column(value, h->value_stored, h->value_check);
-	if (!err)
-		err = dep_column_unpack(h->control_codec, c->stored + sizeof(*h),
-					h->control_stored, c->control, h->control_raw);
-	if (!err)
-		err = dep_column_unpack(h->value_codec, value, h->value_stored, c->value,
-					h->value_raw);
-	return err;
+	if (err || !x)
+		return err;
+	err = dep_column_unpack(h->control_codec, c->stored + sizeof(*h), h->control_stored,
+				c->control, h->control_raw);
+	if (err)
+		return err;
+	if (h->value_codec == DEP_C_DELTA)
+		return unpack_delta(x, c, value, h->value_stored);
+	return dep_column_unpack(h->value_codec, value, h->value_stored, c->value, h->value_raw);
 changed:
 	return dep_fail(-EBADMSG, "segment %llu of thread %u is torn",
 			(unsigned long long)seg->seq, seg->thread);
@@ -222,5 +264,8 @@ void dep_columns_free(struct dep_columns *c)
 	free(c->control);
 	free(c->value);
 	free(c->stored);
+	free(c->lens);
+	free(c->bytes);
+	free(c->slot);
 	memset(c, 0, sizeof(*c));
 }

@@ -4,6 +4,7 @@
 #define DEP_FORMAT_SEGFILE_H
 
 #include "../../include/dep/store.h"
+#include "index.h"
 #include "wire.h"
 
 /** struct dep_columns - one segment, unpacked; its buffers are used again by the next */
@@ -12,7 +13,9 @@ struct dep_columns {
 	u32 *control;		/* h.control_raw bytes */
 	u64 *value;		/* h.value_raw bytes, 8 more that may be written */
 	u8 *stored;
-	size_t control_room, value_room, stored_room;
+	u8 *lens, *bytes;	/* the value column's streams (delta.h) */
+	u64 *slot;
+	size_t control_room, value_room, stored_room, lens_room, bytes_room, slot_room;
 };
 
 struct dep_seg_list {
@@ -30,8 +33,12 @@ int dep_seg_header_check(const struct dep_seg_header *h);
  */
 int dep_seg_scan(int fd, u32 number, int last, struct dep_seg_list *list);
 
-/** dep_seg_read() - read, check and unpack a segment */
-int dep_seg_read(int fd, const struct dep_segment *seg, struct dep_columns *c);
+/**
+ * dep_seg_read() - read, check and unpack a segment
+ * @x: NULL to read and check only
+ */
+int dep_seg_read(int fd, const struct dep_segment *seg, const struct dep_index *x,
+		 struct dep_columns *c);
 
 void dep_columns_free(struct dep_columns *c);
 

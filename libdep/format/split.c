@@ -26,51 +26,78 @@ static s64 event_bytes(u32 id, const u8 *p, u32 avail, u32 *values)
 	return (s64)size + *values;
 }
 
-static inline void copy_words(u8 *to, const u8 *from, u32 bytes)
-{
-	u64 w;
-	u32 i;
+/* The streams' ends while they are written. */
+struct ends {
+	u8 *len, *bytes;
+};
 
-	for (i = 0; i < bytes; i += 8) {
-		memcpy(&w, from + i, 8);
-		memcpy(to + i, &w, 8);
+static inline struct ends put_values(struct ends to, u64 *at, const u8 *from, u32 words)
+{
+	u64 value;
+	u32 i, len;
+
+	for (i = 0; i < words; i++) {
+		memcpy(&value, from + i * 8, 8);
+		len = dep_delta_put(&at[i], value, to.bytes);
+		to.bytes += len;
+		*to.len++ = len;
 	}
+	return to;
 }
 
-struct dep_split dep_split(const struct dep_index *x, const u8 *body, u32 size, u8 *control,
-			   u8 *value)
+static inline void parse(struct dep_split *s, const u8 *body, u32 size, int keep)
 {
-	const struct dep_exit_entry *e;
-	struct dep_split n = { 0 };
-	u32 at = 0, c = 0, v = 0, id, len, values;
+	struct ends to = { s->lens, s->bytes };
+	u8 *control = s->control;
+	struct dep_exit_entry e;
+	u32 at = 0, id, len, values;
 	s64 bytes;
 
 	while (size - at >= 4) {
 		memcpy(&id, body + at, 4);
+		len = 4;
 		if (id >= ADEPT_FIRST_EXIT) {
-			e = dep_index_find(x, id);
-			if (!e || e->bytes > size - at)
+			e = dep_index_get(s->x, id);
+			if (!e.bytes || e.frag >= s->limit || e.bytes > size - at)
 				break;
-			len = 4;
-			values = e->bytes - 4;
+			values = e.bytes - 4u;
 		} else {
 			bytes = event_bytes(id, body + at, size - at, &values);
 			if (bytes < 0)
 				break;
-			len = 4 + bytes - values;
+			len += bytes - values;
 		}
-		if (control) {
-			memcpy(control + c, &id, 4);
+		if (keep) {
+			memcpy(control, &id, 4);
 			if (len > 4)
-				memcpy(control + c + 4, body + at + 4, len - 4);
-			copy_words(value + v, body + at + len, values);
+				memcpy(control + 4, body + at + 4, len - 4);
+			control += len;
+			to = put_values(to, s->slot + dep_delta_slot(id), body + at + len,
+					values / 8);
 		}
-		c += len;
-		v += values;
 		at += len + values;
 	}
-	n.control = c;
-	n.value = v;
-	n.parsed = at;
-	return n;
+	s->parsed = at;
+	s->control_size = control - s->control;
+	s->values = to.len - s->lens;
+	s->bytes_size = to.bytes - s->bytes;
+}
+
+void dep_split(struct dep_split *s, const u8 *body, u32 size)
+{
+	if (!s->control) {
+		parse(s, body, size, 0);
+		return;
+	}
+	memset(s->slot, 0, DEP_DELTA_SLOTS * sizeof(*s->slot));
+	parse(s, body, size, 1);
+}
+
+void dep_split_tail(struct dep_split *s, const u8 *from, u32 words)
+{
+	struct ends to = { s->lens + s->values, s->bytes + s->bytes_size };
+
+	to = put_values(to, s->slot + dep_delta_slot(0), from, words);
+	s->values = to.len - s->lens;
+	s->bytes_size = to.bytes - s->bytes;
 }

@@ -94,6 +94,7 @@ struct dep_wire_end {
 enum dep_codec {
 	DEP_C_RAW = 0,
 	DEP_C_ZSTD = 1,
+	DEP_C_DELTA = 2,	/* values only: struct dep_delta (delta.h) and two streams */
 	DEP_C_CODECS
 };
 

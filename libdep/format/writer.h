@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The writer's state, shared by writer.c and append.c. */
+/* The writer's state, shared by writer.c, append.c and pack.c. */
 #ifndef DEP_FORMAT_WRITER_H
 #define DEP_FORMAT_WRITER_H
 
@@ -8,7 +8,7 @@
 #include "index.h"
 #include "log.h"
 
-struct dep_packer;
+struct dep_press;
 
 struct dep_writer {
 	char *dir;
@@ -20,16 +20,13 @@ struct dep_writer {
 	u64 closed_bytes;		/* of segments.NNN before the present one */
 	struct dep_index index;
 	u32 nfrags;
-	struct dep_packer *packer;
+	int level;			/* zstd's */
 	u64 discarded_bytes;
-	/* buffers of append.c */
-	u8 *desc;
+	struct dep_press *press;	/* of dep_writer_segment() */
+	u8 *desc;			/* buffer of append.c */
 	size_t desc_room;
-	u8 *control, *value, *packed;
-	size_t body_room;
 };
 
 int dep_writer_roll(struct dep_writer *w, u64 more);
-void dep_writer_free_buffers(struct dep_writer *w);
 
 #endif

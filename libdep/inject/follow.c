@@ -13,6 +13,10 @@
  *
  * A thread that is not the leader takes over the leader's id when its execve succeeds:
  * the stop is then seen at the process id.
+ *
+ * A vfork child uses the slot of its parent, in whose memory it is.  The parent goes on
+ * when the child has left, which is before the collector sees the stop, and sets NONE; so
+ * the collector leaves a state alone that is not the one that it answers to.
  */
 #include <errno.h>
 #include <limits.h>
@@ -43,26 +47,55 @@ void dep_follow_exec_refuse(const struct dep_target *t, u32 slot)
 		answer(t, slot, ADEPT_EXEC_REQUEST, ADEPT_EXEC_NATIVE);
 }
 
-/* Is it a thread of a process of this session? Both numbers are the process's claim. */
-static int check_request(const struct dep_follow *f, const struct dep_target *t,
+/*
+ * Is it a thread of this session, in the memory that the slot belongs to?  All numbers
+ * are the process's claim.
+ */
+static int check_request(struct dep_follow *f, const struct dep_target *t, struct dep_task *task,
 			 struct dep_why *why)
 {
-	char path[64];
+	pid_t slot_pid = f->pid;
+	bool other;
+	int ret;
 
 	if (f->pid <= 0 || f->tid <= 0 || f->pid == getpid())
 		return dep_explain(why, EINVAL, "Slot %u asks for an impossible execve.", f->slot);
-	snprintf(path, sizeof(path), "/proc/%d/task/%d", f->pid, f->tid);
-	if (access(path, F_OK))
-		return dep_explain(why, ESRCH, "Process %d has no thread %d.", f->pid, f->tid);
+	if (dep_task_read(task, f->tid))
+		return dep_explain(why, ESRCH, "There is no thread %d.", f->tid);
+	f->child = task->pid != slot_pid;
+	f->pid = task->pid;
+	other = f->child && !dep_task_shares(task, f->tid, slot_pid);
+	/* A vfork child whose parent was killed meanwhile is all that is left of it. */
+	ret = other ? dep_space_has_file(slot_pid, t->dev, t->ino) : 0;
+	if (f->pid == getpid() || (other && ret != -ESRCH && ret != -ENOENT))
+		return dep_explain(why, ESRCH, "Process %d has no thread %d.", slot_pid, f->tid);
 	if (dep_space_has_file(f->pid, t->dev, t->ino) != 1)
 		return dep_explain(why, EPERM, "Process %d does not belong to this session.", f->pid);
 	return 0;
+}
+
+static int check_image(const struct dep_follow *f, const struct adept_proc *p,
+		       const struct dep_task *task, struct dep_why *why)
+{
+	const struct dep_exec_args args = {
+		.path = __atomic_load_n(&p->exec_path, __ATOMIC_RELAXED),
+		.dirfd = __atomic_load_n(&p->exec_dirfd, __ATOMIC_RELAXED),
+		.flags = __atomic_load_n(&p->exec_flags, __ATOMIC_RELAXED),
+	};
+	char file[PATH_MAX];
+
+	if (!args.path || !dep_request_privileged(task, f->tid, &args, file, sizeof(file)))
+		return 0;
+	return dep_explain(why, EPERM,
+			"%s raises its privileges (set-uid, set-gid or file capabilities).",
+			*file ? file : "The file");
 }
 
 int dep_follow_exec_begin(struct dep_follow *f, const struct dep_target *t, u32 slot,
 			  struct dep_why *why)
 {
 	const struct adept_proc *p;
+	struct dep_task task;
 	int err;
 
 	memset(f, 0, sizeof(*f));
@@ -73,7 +106,9 @@ int dep_follow_exec_begin(struct dep_follow *f, const struct dep_target *t, u32 
 	f->pid = (pid_t)__atomic_load_n(&p->pid, __ATOMIC_RELAXED);
 	f->tid = (pid_t)__atomic_load_n(&p->exec_tid, __ATOMIC_RELAXED);
 	f->serial = __atomic_load_n(&p->serial, __ATOMIC_RELAXED);
-	err = check_request(f, t, why);
+	err = check_request(f, t, &task, why);
+	if (!err)
+		err = check_image(f, p, &task, why);
 	if (!err && ptrace(PTRACE_SEIZE, f->tid, NULL, PTRACE_O_TRACEEXEC))
 		err = dep_explain(why, errno, "Thread %d cannot be traced: %m.", f->tid);
 	if (err) {
@@ -103,13 +138,19 @@ static int inject_new_image(struct dep_follow *f, const struct dep_target *t,
 	return DEP_FOLLOW_NATIVE;
 }
 
+/* It told of a failure and died; who shares its memory waits for the answer. */
+static int dead(struct dep_follow *f, const struct dep_target *t, pid_t tid)
+{
+	dep_trace_bury(f->pid, tid);
+	answer(t, f->slot, ADEPT_EXEC_FAILED, ADEPT_EXEC_NONE);
+	return DEP_FOLLOW_DEAD;
+}
+
 /* Stopped, and to be let go. */
 static int cancel(struct dep_follow *f, const struct dep_target *t, pid_t tid, int sig)
 {
-	if (ptrace(PTRACE_DETACH, tid, NULL, (long)sig)) {
-		dep_trace_bury(f->pid, tid);
-		return DEP_FOLLOW_DEAD;
-	}
+	if (ptrace(PTRACE_DETACH, tid, NULL, (long)sig))
+		return dead(f, t, tid);
 	answer(t, f->slot, ADEPT_EXEC_FAILED, ADEPT_EXEC_NONE);
 	return DEP_FOLLOW_CANCELLED;
 }
@@ -119,8 +160,7 @@ static int handle_stop(struct dep_follow *f, const struct dep_target *t, pid_t t
 {
 	switch (stop) {
 	case DEP_STOP_DEAD:
-		dep_trace_bury(f->pid, tid);
-		return DEP_FOLLOW_DEAD;
+		return dead(f, t, tid);
 	case DEP_STOP_EXEC:
 		f->tid = f->pid;
 		return inject_new_image(f, t, out, why);
@@ -171,6 +211,7 @@ int dep_follow_exec_poll(struct dep_follow *f, const struct dep_target *t,
 			break;
 		if (stop < 0) {
 			dep_explain(why, -stop, "Process %d is gone.", f->pid);
+			answer(t, f->slot, ADEPT_EXEC_FAILED, ADEPT_EXEC_NONE);
 			return DEP_FOLLOW_DEAD;
 		}
 		event = handle_stop(f, t, tid, stop, sig, out, why);

@@ -79,27 +79,42 @@ int dep_image_find(const char *name, char *path, size_t size, struct dep_why *wh
 	return dep_explain(why, ENOENT, "%s: command not found.", name);
 }
 
-static int fd_privileged(int fd)
+/**
+ * dep_image_raises() - does execve of this file raise the privileges of @who?
+ *
+ * Return: 1, 0 or a negative errno.
+ */
+int dep_image_raises(int fd, const struct dep_cred *who)
 {
 	struct statvfs fs;
 	char path[64];
 	struct stat st;
 
-	if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1)
+	if (who->no_new_privs)
 		return 0;
 	if (fstat(fd, &st) || fstatvfs(fd, &fs))
 		return -errno;
 	if (fs.f_flag & ST_NOSUID)
 		return 0;
-	if ((st.st_mode & S_ISUID) && (st.st_uid != geteuid() || st.st_uid != getuid()))
+	if ((st.st_mode & S_ISUID) && (st.st_uid != who->euid || st.st_uid != who->uid))
 		return 1;
 	if ((st.st_mode & S_ISGID) && (st.st_mode & S_IXGRP) &&
-	    (st.st_gid != getegid() || st.st_gid != getgid()))
+	    (st.st_gid != who->egid || st.st_gid != who->gid))
 		return 1;
-	if (geteuid() == 0)
+	if (who->euid == 0)
 		return 0;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	return getxattr(path, "security.capability", NULL, 0) > 0;
+}
+
+static int fd_privileged(int fd)
+{
+	const struct dep_cred own = {
+		.uid = getuid(), .euid = geteuid(), .gid = getgid(), .egid = getegid(),
+		.no_new_privs = prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1,
+	};
+
+	return dep_image_raises(fd, &own);
 }
 
 int dep_image_privileged(int dirfd, const char *path)
@@ -143,7 +158,7 @@ static enum dep_image_kind classify(const unsigned char *buf, size_t n)
 }
 
 /* The interpreter in a #! line; false if there is none. */
-static bool interpreter(char *line, char *path, size_t size)
+bool dep_image_interpreter(char *line, char *path, size_t size)
 {
 	char *p = line + 2;
 
@@ -184,7 +199,7 @@ int dep_image_examine(const char *path, struct dep_image *img, struct dep_why *w
 			img->kind = classify(buf, (size_t)n);
 			return 0;
 		}
-		if (!interpreter((char *)buf, img->file, sizeof(img->file)))
+		if (!dep_image_interpreter((char *)buf, img->file, sizeof(img->file)))
 			return dep_explain(why, ENOEXEC, "%s names no interpreter in its #! line.",
 					path);
 		err = executable(img->file, &st);

@@ -156,13 +156,15 @@ int dep_inject_release(pid_t pid);
 struct dep_follow {
 	pid_t pid, tid;
 	u32 slot, serial;
+	bool child;		/* pid is a vfork child of the slot's process, in its memory */
 	bool letting_go;	/* PTRACE_INTERRUPT is under way */
 };
 
 enum dep_follow_event {
 	DEP_FOLLOW_PENDING,	/* nothing yet, poll again */
-	DEP_FOLLOW_EXECED,	/* the new image is recorded, the old one is gone */
-	DEP_FOLLOW_NATIVE,	/* the new image runs unrecorded, the old one is gone */
+	DEP_FOLLOW_EXECED,	/* the new image is recorded, the old one is gone.. */
+	DEP_FOLLOW_NATIVE,	/* the new image runs unrecorded, the old one is gone.. */
+				/* ..but for that of a vfork child: its parent lives in it */
 	DEP_FOLLOW_CANCELLED,	/* execve failed, the old image goes on */
 	DEP_FOLLOW_DEAD,	/* the thread is gone; as a rule with its process */
 };
@@ -171,10 +173,11 @@ enum dep_follow_event {
  * dep_follow_exec_begin() - answer ADEPT_EXEC_REQUEST of process slot @slot
  *
  * Traces the thread that asked and sets ADEPT_EXEC_READY, or ADEPT_EXEC_NATIVE if
- * that is impossible.  A process that does not map the session is never traced.
+ * that is impossible.  A thread is only traced if it is one of the slot's process, or
+ * of a child that shares that process's memory, and if it maps the session.
  *
  * The kernel does not honour set-uid bits of a traced program (unless the tracer has
- * CAP_SYS_PTRACE), so a process must not ask for such an image to be followed.
+ * CAP_SYS_PTRACE), so an image that would get privileges is not followed.
  *
  * While anything is followed the caller must not wait for "any child": it would take
  * the reports of traced threads, and deaths that dep_follow_exec_poll() must see.

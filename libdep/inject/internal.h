@@ -136,7 +136,48 @@ struct dep_image {
 	char file[4096];	/* the file, or the interpreter that its #! lines lead to */
 };
 
+/* native.c: what the kernel says of any signal, those that libc uses itself included. */
+bool dep_signal_ignored(int sig);
+void dep_signal_set(int sig, bool ignored);
+
 int dep_image_find(const char *name, char *path, size_t size, struct dep_why *why);
+bool dep_image_interpreter(char *line, char *path, size_t size);
+
+/** struct dep_cred - whose execve it is */
+struct dep_cred {
+	uid_t uid, euid;
+	gid_t gid, egid;
+	int no_new_privs;
+};
+
+int dep_image_raises(int fd, const struct dep_cred *who);
 int dep_image_examine(const char *path, struct dep_image *img, struct dep_why *why);
+
+/* ---- request.c: another process's execve ---- */
+
+/** struct dep_task - a thread as /proc/TID/status shows it */
+struct dep_task {
+	pid_t pid, parent;
+	struct dep_cred cred;
+};
+
+/** struct dep_exec_args - its execveat; path is an address in its memory */
+struct dep_exec_args {
+	u64 path;
+	s32 dirfd;
+	u32 flags;
+};
+
+int dep_task_read(struct dep_task *t, pid_t tid);
+/** dep_task_shares() - does thread @tid, read into @t, run in the memory of process @pid? */
+bool dep_task_shares(const struct dep_task *t, pid_t tid, pid_t pid);
+/**
+ * dep_request_privileged() - would this execve raise the thread's privileges?
+ * @file: receives the name of the file that would
+ *
+ * What cannot be found out does not: execve will fail as well, as a rule.
+ */
+bool dep_request_privileged(const struct dep_task *t, pid_t tid, const struct dep_exec_args *args,
+			    char *file, size_t size);
 
 #endif

@@ -59,18 +59,8 @@ static void set_cloexec(int from, int to)
 
 static void reset_signals(const struct dep_native *n)
 {
-	struct sigaction sa;
-
-	for (int sig = 1; sig < NSIG; sig++) {
-		if (sigaction(sig, NULL, &sa))
-			continue;
-		if (n)
-			sa.sa_handler = n->ignored & (1ull << (sig - 1)) ? SIG_IGN : SIG_DFL;
-		else if (sa.sa_handler != SIG_IGN)
-			sa.sa_handler = SIG_DFL;
-		sa.sa_flags = 0;
-		sigaction(sig, &sa, NULL);
-	}
+	for (int sig = 1; sig < NSIG; sig++)
+		dep_signal_set(sig, n ? n->ignored >> (sig - 1) & 1 : dep_signal_ignored(sig));
 }
 
 static void reset_fds(const struct dep_native *n)

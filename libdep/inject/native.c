@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "internal.h"
@@ -44,15 +45,36 @@ static int save_fds(struct dep_native *n)
 	return err;
 }
 
+/* The kernel's own: libc hides the signals that it uses itself. */
+struct kernel_sigaction {
+	u64 handler, flags, restorer, mask;
+};
+
+bool dep_signal_ignored(int sig)
+{
+	struct kernel_sigaction sa;
+
+	return !syscall(SYS_rt_sigaction, sig, NULL, &sa, sizeof(sa.mask)) &&
+	       sa.handler == (u64)(uintptr_t)SIG_IGN;
+}
+
+void dep_signal_set(int sig, bool ignored)
+{
+	const struct kernel_sigaction sa = {
+		.handler = (u64)(uintptr_t)(ignored ? SIG_IGN : SIG_DFL),
+	};
+
+	syscall(SYS_rt_sigaction, sig, &sa, NULL, sizeof(sa.mask));
+}
+
 int dep_native_save(struct dep_native *n)
 {
-	struct sigaction sa;
 	int err;
 
 	memset(n, 0, sizeof(*n));
 	sigprocmask(SIG_SETMASK, NULL, &n->mask);
 	for (int sig = 1; sig < NSIG; sig++)
-		if (!sigaction(sig, NULL, &sa) && sa.sa_handler == SIG_IGN)
+		if (dep_signal_ignored(sig))
 			n->ignored |= 1ull << (sig - 1);
 	if (getrlimit(RLIMIT_NOFILE, &n->nofile))
 		return -errno;

@@ -7,14 +7,25 @@
 #include "syscall.h"
 #include "../record/record.h"
 
+#define AT_FDCWD	(-100)
+#define KCMP_VM		1
+
 static struct lock exec_lock;
 static u32 exec_owner;
+static u32 serial;		/* of our slot */
+
+/* A child that shares memory and has outlived its parent: the slot went with that. */
+static int slot_lost(const struct adept_proc *p)
+{
+	return __atomic_load_n(&p->serial, __ATOMIC_RELAXED) != serial;
+}
 
 static void answer_wait(struct adept_proc *p, u32 state)
 {
 	static const s64 second[2] = { 1, 0 };
 
-	while (__atomic_load_n(&p->exec_state, __ATOMIC_ACQUIRE) == state && !collector_gone())
+	while (__atomic_load_n(&p->exec_state, __ATOMIC_ACQUIRE) == state && !slot_lost(p) &&
+	       !collector_gone())
 		sys4(__NR_futex, (u64)&p->exec_state, SYS_FUTEX_WAIT, state, (u64)second);
 }
 
@@ -27,28 +38,79 @@ static void tell(struct adept_proc *p, u32 state)
 	futex_wake(&s->doorbell, 1);
 }
 
+/* What execve is about to get: the collector looks whether it could be followed. */
+static void announce(struct adept_proc *p, u64 nr, const u64 args[6])
+{
+	int at = nr == __NR_execveat;
+
+	p->exec_path = args[at];
+	p->exec_dirfd = at ? (s32)args[0] : AT_FDCWD;
+	p->exec_flags = at ? (u32)args[4] : 0;
+	p->exec_tid = exec_owner = (u32)sys0(__NR_gettid);
+	tell(p, ADEPT_EXEC_REQUEST);
+}
+
 static void release(struct adept_proc *p)
 {
-	exec_owner = 0;
-	__atomic_store_n(&p->exec_state, ADEPT_EXEC_NONE, __ATOMIC_RELEASE);
+	__atomic_store_n(&exec_owner, 0, __ATOMIC_RELAXED);
+	if (!slot_lost(p))
+		__atomic_store_n(&p->exec_state, ADEPT_EXEC_NONE, __ATOMIC_RELEASE);
 	unlock(&exec_lock);
+}
+
+/* Thread @tid will not come back to release() what it holds, if it holds it. */
+static void owner_gone(struct adept_proc *p, u32 tid)
+{
+	if (!__atomic_compare_exchange_n(&exec_owner, &tid, 0, 0, __ATOMIC_ACQUIRE,
+					 __ATOMIC_RELAXED))
+		return;
+	/* Killed before it was answered: that answer must not meet the next request. */
+	answer_wait(p, ADEPT_EXEC_REQUEST);
+	answer_wait(p, ADEPT_EXEC_FAILED);
+	release(p);
+}
+
+/*
+ * One at a time: the slot has room for one request.  A child that shares memory and
+ * is not a vfork child leaves nobody behind who knows that its execve succeeded.
+ */
+static void take_turn(struct adept_proc *p)
+{
+	static const s64 tick[2] = { 0, 20000000 };
+	u32 zero = 0, owner;
+	s64 ret;
+
+	if (__atomic_compare_exchange_n(&exec_lock.word, &zero, 1, 0, __ATOMIC_ACQUIRE,
+					__ATOMIC_RELAXED))
+		return;
+	while (__atomic_exchange_n(&exec_lock.word, 2, __ATOMIC_ACQUIRE)) {
+		sys4(__NR_futex, (u64)&exec_lock.word, SYS_FUTEX_WAIT, 2, (u64)tick);
+		owner = __atomic_load_n(&exec_owner, __ATOMIC_ACQUIRE);
+		if (!owner)
+			continue;
+		ret = sys6(__NR_kcmp, (u64)sys0(__NR_gettid), owner, KCMP_VM, 0, 0, 0);
+		if (ret > 0 || ret == -E_SRCH)
+			owner_gone(p, owner);
+	}
 }
 
 s64 exec_syscall(struct tls *t, u64 nr, u64 args[6])
 {
-	struct adept_session *s = session();
 	struct adept_proc *p = proc_slot();
 	s64 ret;
+	u32 state;
 
-	if (s->flags & ADEPT_S_NO_FOLLOW)
+	if (slot_lost(p)) {
+		__atomic_add_fetch(&session()->lost_procs, 1, __ATOMIC_RELAXED);
 		return app_syscall(t, nr, args);
-	/* One at a time: the slot has room for one request. */
-	lock(&exec_lock);
-	p->exec_tid = exec_owner = (u32)sys0(__NR_gettid);
-	tell(p, ADEPT_EXEC_REQUEST);
+	}
+	take_turn(p);
+	announce(p, nr, args);
 	answer_wait(p, ADEPT_EXEC_REQUEST);
 	ret = app_syscall(t, nr, args);
-	if (__atomic_load_n(&p->exec_state, __ATOMIC_ACQUIRE) == ADEPT_EXEC_READY) {
+	state = __atomic_load_n(&p->exec_state, __ATOMIC_ACQUIRE);
+	/* Who was told to go natively says so as well: the image is watched for, and counted. */
+	if (!slot_lost(p) && (state == ADEPT_EXEC_READY || state == ADEPT_EXEC_NATIVE)) {
 		tell(p, ADEPT_EXEC_FAILED);
 		answer_wait(p, ADEPT_EXEC_FAILED);
 	}
@@ -58,6 +120,13 @@ s64 exec_syscall(struct tls *t, u64 nr, u64 args[6])
 
 void exec_vfork_done(u32 tid)
 {
-	if (tid && __atomic_load_n(&exec_owner, __ATOMIC_ACQUIRE) == tid)
-		release(proc_slot());
+	if (tid)
+		owner_gone(proc_slot(), tid);
+}
+
+void exec_process_init(void)
+{
+	serial = proc_slot()->serial;
+	exec_owner = 0;
+	exec_lock.word = 0;
 }

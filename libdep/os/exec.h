@@ -8,5 +8,11 @@
 s64 exec_syscall(struct tls *t, u64 nr, u64 args[6]);
 /** exec_vfork_done() - the vfork child @tid is gone: what it held of exec's state is free */
 void exec_vfork_done(u32 tid);
+/**
+ * exec_process_init() - a process has its slot
+ *
+ * In a forked child: what its parent's other threads were doing is not its own.
+ */
+void exec_process_init(void);
 
 #endif

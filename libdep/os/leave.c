@@ -19,6 +19,13 @@ static void restore_spills(struct tls *t, const struct xl8_pos *pos)
 		t->regs[pos->arg3] = t->spill[2];
 }
 
+/* A string instruction's base register without the gs base that it carries. */
+static void restore_gs(struct tls *t, const struct xl8_pos *pos)
+{
+	t->regs[pos->arg2] -= t->app_gs_base;
+	t->regs[pos->arg] = t->spill[0];
+}
+
 static void restore_indirect(struct tls *t)
 {
 	t->regs[X86_RCX] = t->ind[0];
@@ -33,6 +40,14 @@ void leave_regs(struct tls *t, const struct xl8_pos *pos, const struct k_ucontex
 	t->flags = uc->regs[SC_EFLAGS];
 	if (pos->kind == XL8_MANGLE || pos->kind == XL8_DONE || pos->kind == XL8_DONE_R15)
 		restore_spills(t, pos);
+	if (pos->kind == XL8_GS || pos->kind == XL8_GS_DONE)
+		restore_gs(t, pos);
+	if (pos->kind >= XL8_IND && pos->kind <= XL8_IND_CALL_TAG)
+		restore_indirect(t);
+	/* Back to before a call that has pushed its return address. */
+	if (pos->kind == XL8_CALL || pos->kind == XL8_CALL_TAG || pos->kind == XL8_IND_CALL ||
+	    pos->kind == XL8_IND_CALL_TAG)
+		t->regs[X86_RSP] += 8;
 }
 
 /* The pointer register of a rep string instruction that may be under way at @rip. */
@@ -50,7 +65,7 @@ static int string_progress(const struct tls *t, u64 rip, u64 *value)
 static void before(struct tls *t, const struct xl8_pos *pos, u64 rip)
 {
 	u64 value;
-	int rep = pos->kind == XL8_RUN && string_progress(t, rip, &value);
+	int rep = (pos->kind == XL8_RUN || pos->kind == XL8_GS) && string_progress(t, rip, &value);
 
 	ring_partial(t, pos->frag, pos->insn, pos->nst, NULL, rep ? &value : NULL);
 	t->resume_pc = frag_insn_pc(pos->frag, pos->insn);
@@ -72,18 +87,6 @@ static u64 stored_register(const struct tls *t, u64 rip)
 	return t->regs[in.f_reg];
 }
 
-/* Back to before an indirect branch or call whose record is complete. */
-static void roll_back(struct tls *t, const struct xl8_pos *pos, int pushed)
-{
-	const struct exit *x = &pos->frag->exits[pos->arg];
-
-	if (recording())
-		t->pp -= x->reclen;
-	if (pushed)
-		t->regs[X86_RSP] += 8;
-	before(t, pos, 0);
-}
-
 static void at(struct tls *t, u64 pc)
 {
 	t->resume_pc = pc;
@@ -101,11 +104,14 @@ void leave_cache(struct tls *t, const struct xl8_pos *pos, const struct k_uconte
 	case XL8_RUN:
 	case XL8_STORE:
 	case XL8_MANGLE:
+	case XL8_GS:
+	case XL8_CALL:
+	case XL8_CALL_TAG:
 	case XL8_IND:
-		before(t, pos, rip);
-		break;
 	case XL8_IND_TAG:
-		before(t, pos, 0);
+	case XL8_IND_CALL:
+	case XL8_IND_CALL_TAG:
+		before(t, pos, rip);
 		break;
 	case XL8_AFTER:
 		value = stored_register(t, rip);
@@ -113,6 +119,7 @@ void leave_cache(struct tls *t, const struct xl8_pos *pos, const struct k_uconte
 		break;
 	case XL8_DONE:
 	case XL8_DONE_R15:
+	case XL8_GS_DONE:
 		after(t, pos, NULL);
 		break;
 	case XL8_EXIT:
@@ -131,24 +138,13 @@ void leave_cache(struct tls *t, const struct xl8_pos *pos, const struct k_uconte
 	case XL8_LAND_DONE:
 		at(t, x->target);
 		break;
-	case XL8_IND_DONE:
-		roll_back(t, pos, 0);
-		break;
-	case XL8_IND_PUSHED:
-		roll_back(t, pos, 1);
-		break;
 	case XL8_RET_SWAPPED:
 		*(u64 *)t->regs[X86_RSP] = t->regs[X86_RCX];
+		/* fall through */
+	case XL8_RET:
+		t->regs[X86_RSP] += 8u + pos->arg2 + 256u * pos->arg3;
+		at(t, t->regs[X86_RCX]);
 		restore_indirect(t);
-		roll_back(t, pos, 0);
-		break;
-	case XL8_IND_RCX:
-		restore_indirect(t);
-		roll_back(t, pos, 0);
-		break;
-	case XL8_IND_RCX_PUSHED:
-		restore_indirect(t);
-		roll_back(t, pos, 1);
 		break;
 	case XL8_ENTRY_CALL:
 		t->regs[X86_RSP] += 8;
@@ -163,7 +159,7 @@ void leave_cache(struct tls *t, const struct xl8_pos *pos, const struct k_uconte
 		restore_indirect(t);
 		break;
 	case XL8_LAND:
-	case XL8_RET_POPPED:
+	case XL8_AT_RCX:
 		at(t, t->regs[X86_RCX]);
 		restore_indirect(t);
 		break;

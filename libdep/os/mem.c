@@ -13,6 +13,7 @@
 struct region {
 	u64 start, end;
 	u32 prot;
+	u32 shared;
 };
 
 struct watched {
@@ -87,7 +88,7 @@ static u64 parse_number(const char **p, unsigned int base)
 
 struct map_line {
 	u64 start, end, offset, dev, inode;
-	u32 prot;
+	u32 prot, shared;
 	const char *path;
 };
 
@@ -100,6 +101,7 @@ static void parse_line(const char *p, struct map_line *l)
 	p++;
 	l->prot = (p[0] == 'r' ? K_PROT_READ : 0) | (p[1] == 'w' ? K_PROT_WRITE : 0) |
 		  (p[2] == 'x' ? K_PROT_EXEC : 0);
+	l->shared = p[3] == 's';
 	p += 5;
 	l->offset = parse_number(&p, 16);
 	p++;
@@ -146,6 +148,7 @@ static int lookup_region(u64 pc, struct region *r)
 		r->start = l.start;
 		r->end = l.end;
 		r->prot = l.prot;
+		r->shared = l.shared;
 		if (found && recording())
 			record_map(l.start, l.end, l.offset, l.dev, l.inode, l.prot, l.path);
 		break;
@@ -255,7 +258,7 @@ static size_t fetch_vsyscall(u64 pc, u8 *buf, size_t n)
 	return n;
 }
 
-size_t code_fetch(u64 pc, u8 *buf, size_t n)
+size_t code_fetch(u64 pc, u8 *buf, size_t n, u8 *unwatchable)
 {
 	size_t got = 0;
 
@@ -270,6 +273,7 @@ size_t code_fetch(u64 pc, u8 *buf, size_t n)
 		part = n - got;
 		if (part > r->end - (pc + got))
 			part = r->end - (pc + got);
+		*unwatchable |= (u8)r->shared;
 		if (r->prot & K_PROT_WRITE) {
 			u64 last = (pc + got + part - 1) & ~(u64)(ADEPT_PAGE - 1);
 

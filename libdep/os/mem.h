@@ -14,9 +14,12 @@
  * The pages read are watched from then on: a write to them, or a change of their
  * mapping, kills the fragments made from them.
  *
+ * @unwatchable: set to 1 if that is impossible: a shared mapping, which can be
+ *	written through another one
+ *
  * Return: how many of @n bytes are there and executable.
  */
-size_t code_fetch(u64 pc, u8 *buf, size_t n);
+size_t code_fetch(u64 pc, u8 *buf, size_t n, u8 *unwatchable);
 
 /** code_write_fault() - the application wrote to a watched page; 1 if that was the reason */
 int code_write_fault(u64 addr);

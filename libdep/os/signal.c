@@ -16,6 +16,7 @@
 #include "../translate/dispatch.h"
 
 #define NSIG 64
+#define FLAG_AC 0x40000
 
 extern char gate_resume[], gate_enter[], gate_enter_end[];
 extern char app_syscall_checked[], app_syscall_insn[], app_syscall_abort[];
@@ -126,20 +127,31 @@ static void stop_behind_store(const struct xl8_pos *pos, u64 rip)
 /* A native call's own push met the end of the stack: go to the callee without it. */
 static int finish_call(struct tls *t, const struct xl8_pos *pos, struct k_ucontext *uc)
 {
-	const struct exit *x = pos->arg < pos->frag->nexits ? &pos->frag->exits[pos->arg] : NULL;
-
-	if (pos->kind == XL8_IND_PUSHED) {
-		leave_regs(t, pos, uc);
-		t->resume_pc = x->target;
-	} else if (pos->kind == XL8_IND_RCX_PUSHED) {
-		leave_regs(t, pos, uc);
-		t->resume_pc = t->regs[X86_RCX];
-		t->regs[X86_RCX] = t->ind[0];
-		t->regs[X86_RDX] = t->ind[1];
-	} else {
+	if (pos->kind != XL8_EXIT_DONE && pos->kind != XL8_AT_RCX)
 		return 0;
-	}
+	leave_cache(t, pos, uc);
 	go_to_gate(t, uc);
+	return 1;
+}
+
+/*
+ * Values stand at multiples of 4: under the AC flag their stores fault where the
+ * application's own accesses would not.  Do the store here.
+ */
+static int misaligned_store(struct tls *t, const struct xl8_pos *pos, struct k_ucontext *uc)
+{
+	u64 rip = uc->regs[SC_RIP], p = uc->regs[SC_R15];
+	u64 regs[16];
+	struct x86_insn in;
+
+	if (x86_decode(&in, (u8 *)rip, 16) <= 0 || in.base != X86_R15 || in.f_reg == X86_NONE ||
+	    in.opcode != 0x89)
+		return 0;
+	if (p + (u64)in.disp + 8 > t->chunk_end)
+		p = uc->regs[SC_R15] = leave_turn(t, pos, uc);
+	regs_from_uc(regs, uc);
+	memcpy((void *)(p + (u64)in.disp), &regs[in.f_reg], 8);
+	uc->regs[SC_RIP] += in.len;
 	return 1;
 }
 
@@ -159,6 +171,8 @@ static int own_fault(struct tls *t, u32 signo, u64 addr, struct k_ucontext *uc,
 			fatal("signal %u at blob + %lx, address %lx", signo, rip - boot.blob, addr);
 		return 0;
 	}
+	if (signo == K_SIGBUS && uc->regs[SC_EFLAGS] & FLAG_AC && misaligned_store(t, pos, uc))
+		return 1;
 	if (signo == K_SIGSEGV && ring_guard_hit(t, addr)) {
 		uc->regs[SC_R15] = leave_turn(t, pos, uc);
 		return 1;
@@ -210,6 +224,8 @@ static void handler(int signo, struct k_siginfo *info, struct k_ucontext *uc)
 {
 	struct tls *t = tls_self();
 
+	/* The kernel leaves AC as the application had it. */
+	__asm__ volatile("pushfq; andl %0, (%%rsp); popfq" : : "i"(~FLAG_AC) : "cc", "memory");
 	if (SIGBIT(signo) & SYNC_SIGNALS && info->code > 0)
 		fault(t, (u32)signo, info, uc);
 	else

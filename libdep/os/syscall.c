@@ -66,7 +66,7 @@ static s64 sys_arch_prctl(struct tls *t, u64 a[6])
 		if (a[1] >> 47)
 			return -E_PERM;
 		t->app_gs_base = a[1];
-		ring_event(t, ADEPT_EV_GSBASE, &a[1], 8);
+		ring_new_chunk(t);
 		return 0;
 	case ARCH_GET_GS:
 		if (rt_copy_in(&(u64){ 0 }, (void *)a[1], 8) != 8)
@@ -175,7 +175,7 @@ u8 *dispatch_syscall(struct tls *t)
 	struct exit *x = dispatch_exit_taken(t);
 	u64 *r = t->regs;
 	u64 nr = r[X86_RAX];
-	u64 insn = x->target - 2;
+	u64 insn = x->target - 2, rcx = r[X86_RCX], r11 = r[X86_R11];
 	struct adept_ev_syscall ev;
 	u64 a[6] = { r[X86_RDI], r[X86_RSI], r[X86_RDX], r[X86_R10], r[X86_R8], r[X86_R9] };
 	u64 rcx = r[X86_RCX], r11 = r[X86_R11];
@@ -188,9 +188,14 @@ u8 *dispatch_syscall(struct tls *t)
 		signal_sigreturn(t);
 	t->resume_pc = x->target;
 	t->resume_known = x->mask;
+	/* The instruction changes these two whatever the call does. */
+	r[X86_RCX] = x->target;
+	r[X86_R11] = t->flags;
 	ret = do_syscall(t, nr, a);
 	if (ret == SYS_ABORTED) {
 		/* A signal came first: its handler returns to the syscall instruction. */
+		r[X86_RCX] = rcx;
+		r[X86_R11] = r11;
 		t->resume_pc = insn;
 		r[X86_RCX] = rcx;
 		r[X86_R11] = r11;

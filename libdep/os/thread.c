@@ -102,6 +102,7 @@ struct tls *thread_first(void)
 {
 	struct tls *t = thread_alloc();
 
+	exec_process_init();
 	memcpy(t->regs, boot.regs, sizeof(t->regs));
 	t->flags = boot.rflags;
 	t->fs_base = boot.fs_base;
@@ -186,10 +187,11 @@ static void forked_child(struct tls *t)
 	threads = retired = NULL;
 	enlist(t);
 	t->tid = (u32)sys0(__NR_gettid);
-	if (recording()) {
+	/* Without recording, too: execve needs a slot of its own. */
+	if (recording())
 		record_forget_exits();
-		take_process_slot(ADEPT_BY_FORK);
-	}
+	take_process_slot(ADEPT_BY_FORK);
+	exec_process_init();
 	ring_thread_start(t, t->tid, parent, t->resume_pc - 2);
 	ring_context(t, t->resume_pc);
 }

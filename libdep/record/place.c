@@ -101,8 +101,11 @@ void record_plan(struct build *b)
 	u32 check = session()->flags & ADEPT_S_SELF_CHECK;
 
 	b->nstores = 0;
-	if (!recording())
+	if (!recording()) {
+		for (; x < b->nexits; x++)
+			b->exits[x].mask = X86_BIT(X86_RSP);
 		return;
+	}
 	for (unsigned int i = 0; i < b->n; i++) {
 		const struct x86_insn *in = &b->ins[i].in;
 		u16 needs = in->gpr_addr | extra_needs(in);
@@ -170,7 +173,8 @@ u16 record_relevant(const struct build *b)
 			relevant |= in->gpr_write & (u16)~seen;
 		if (in->kind == X86_JCC || in->kind == X86_LOOP)
 			relevant |= (u16)~seen;
-		seen |= in->gpr_write;
+		/* A part written keeps the rest: it matters whether that is known. */
+		seen |= in->gpr_full;
 	}
 	return relevant | (u16)~seen | X86_BIT(X86_RSP);
 }

@@ -134,7 +134,7 @@ void record_emit_tag(struct build *b, unsigned int x, enum xl8_kind before)
 {
 	const struct bexit *bx = &b->exits[x];
 	struct emit *e = &b->e;
-	u8 n = (u8)(before == XL8_IND ? bx->insn : bx->ninsns);
+	u8 n = (u8)(before == XL8_EXIT ? bx->ninsns : bx->insn);
 
 	build_xl8(b, before, n, (u8)x, X86_NONE, X86_NONE);
 	if (!recording())

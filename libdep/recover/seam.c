@@ -27,13 +27,16 @@ static int read_header(struct dep_store *s, const struct dep_segment *seg,
 	return 0;
 }
 
-/* The value that a tail brings itself is one that the next segment begins behind. */
-static int same_position(const struct adept_position *a, const struct adept_position *b)
+/*
+ * A segment may begin between records though the one before ended inside of one: the
+ * thread left that fragment there.  A tail's extra value is the next one's first.
+ */
+static int same_position(const struct adept_position *tail, const struct adept_position *head)
 {
-	/* A fragment that was left there, with no room for a partial record to say so. */
-	if (!b->frag)
+	if (!head->frag)
 		return 1;
-	return a->frag == b->frag && a->insn == b->insn && a->nvals + !!a->has_extra == b->nvals;
+	return tail->frag == head->frag && tail->insn == head->insn &&
+	       tail->nvals + !!tail->has_extra == head->nvals;
 }
 
 static int compare(const struct dep_run *r, const struct dep_segment *seg,

@@ -24,8 +24,8 @@
 
 struct batch {
 	struct batch *next;
-	size_t n, room;		/* room in bytes, behind this header */
-	struct dep_item item[];	/* copies of the events' payloads behind them */
+	size_t n, room;		/* items or bytes; room in bytes, behind this header */
+	struct dep_item item[];	/* copies of the events' payloads behind them; or text */
 };
 
 struct lane {
@@ -44,7 +44,7 @@ struct crew {
 	const struct dep_segment *segs;
 	size_t n, next, delivered;
 	int stop;
-	unsigned int want;
+	const struct dep_sink *sink;
 	struct lane *lane;
 	size_t nlanes;
 	struct batch *spare;	/* delivered, to be used again */
@@ -75,6 +75,18 @@ static struct batch *get_batch(struct crew *c, size_t bytes)
 		if (b)
 			b->room = bytes;
 	}
+	return b;
+}
+
+static struct batch *format_batch(struct crew *c, const struct dep_segment *seg,
+				  const struct dep_item *items, size_t n)
+{
+	struct batch *b = get_batch(c, n * c->sink->item_bytes);
+
+	if (!b)
+		return NULL;
+	b->next = NULL;
+	b->n = c->sink->format(c->sink->arg, seg, items, n, (char *)b->item);
 	return b;
 }
 
@@ -109,10 +121,10 @@ static int queue_batch(void *arg, const struct dep_segment *seg, const struct de
 {
 	struct task *t = arg;
 	struct crew *c = t->crew;
-	struct batch *b = copy_batch(c, items, n);
+	struct batch *b = c->sink->format ? format_batch(c, seg, items, n) :
+					    copy_batch(c, items, n);
 	int stop;
 
-	(void)seg;
 	if (!b)
 		return dep_fail(-ENOMEM, "batch of items");
 	pthread_mutex_lock(&c->lock);
@@ -123,7 +135,8 @@ static int queue_batch(void *arg, const struct dep_segment *seg, const struct de
 		*t->lane->last = b;
 		t->lane->last = &b->next;
 		t->lane->queued++;
-		pthread_cond_signal(&c->news);
+		if (t->lane == &c->lane[c->delivered % c->nlanes])
+			pthread_cond_signal(&c->news);
 	}
 	pthread_mutex_unlock(&c->lock);
 	if (stop)
@@ -135,7 +148,7 @@ static void *worker(void *arg)
 {
 	struct task t = { .crew = arg };
 	struct crew *c = arg;
-	struct dep_sink sink = { c->want, queue_batch, &t };
+	struct dep_sink sink = { .want = c->sink->want, .batch = queue_batch, .arg = &t };
 	struct dep_columns columns = { 0 };
 	struct dep_counts counts;
 	struct dep_run r;
@@ -201,6 +214,14 @@ static void give_back(struct crew *c, struct batch *first)
 	pthread_mutex_unlock(&c->lock);
 }
 
+static int deliver_batch(const struct dep_sink *sink, const struct dep_segment *seg,
+			 const struct batch *b)
+{
+	if (sink->format)
+		return sink->bytes(sink->arg, seg, (const char *)b->item, b->n);
+	return sink->batch ? sink->batch(sink->arg, seg, b->item, b->n) : 0;
+}
+
 /* Deliver one segment's batches up to its end; what the sink returned. */
 static int deliver(struct crew *c, size_t i, const struct dep_sink *sink)
 {
@@ -216,11 +237,12 @@ static int deliver(struct crew *c, size_t i, const struct dep_sink *sink)
 		done = l->done;
 		l->first = NULL;
 		l->last = &l->first;
+		if (l->queued >= LANE_BATCHES)
+			pthread_cond_broadcast(&c->work);
 		l->queued = 0;
-		pthread_cond_broadcast(&c->work);
 		pthread_mutex_unlock(&c->lock);
-		for (b = first; b && !stop && sink->batch; b = b->next)
-			stop = sink->batch(sink->arg, &c->segs[i], b->item, b->n);
+		for (b = first; b && !stop; b = b->next)
+			stop = deliver_batch(sink, &c->segs[i], b);
 		give_back(c, first);
 	} while (!done && !stop);
 	return stop;
@@ -300,7 +322,7 @@ int dep_recover(struct dep_store *s, const struct dep_segment *segs, size_t n, u
 		jobs = n;
 	if (jobs <= 1)
 		return recover_serially(s, segs, n, sink, counts, failed, arg);
-	c.want = sink->want;
+	c.sink = sink;
 	c.nlanes = 2 * jobs;
 	c.lane = calloc(c.nlanes, sizeof(*c.lane));
 	thread = calloc(jobs, sizeof(*thread));

@@ -91,12 +91,12 @@ static void push_return_address(struct build *b, u64 ret)
 	build_literal(b, ret);
 }
 
-static void emit_landing_link(struct build *b, u64 ret)
+static void emit_landing_link(struct build *b, u64 ret, int is_return)
 {
 	struct bexit *x = &b->exits[b->nexits];
 
 	b->land = b->e.p;
-	landing_emit(b, ret);
+	landing_emit(b, ret, is_return);
 	*x = (struct bexit){ .kind = X_LINK, .target = ret, .mask = X86_BIT(X86_RSP) };
 	x->patch = emit_linkable(b, 0xe9);
 	b->nexits++;
@@ -105,67 +105,40 @@ static void emit_landing_link(struct build *b, u64 ret)
 static void emit_direct(struct build *b, u32 i)
 {
 	struct bexit *x = &b->exits[i];
-	int strict = session()->flags & ADEPT_S_STRICT;
-	u64 ret;
 
-	if (!x->is_call) {
+	if (x->call == CALL_BY_STUB) {
+		push_return_address(b, b->ins[x->insn].pc + b->ins[x->insn].in.len);
+		record_emit_tag(b, i, XL8_CALL);
+		if (session()->flags & ADEPT_S_STRICT)
+			x->call = CALL_NONE;
+	} else {
 		record_emit_tag(b, i, XL8_EXIT);
-		build_xl8(b, XL8_EXIT_DONE, x->ninsns, (u8)i, X86_NONE, X86_NONE);
-		x->patch = emit_linkable(b, 0xe9);
-		return;
 	}
-	ret = b->ins[x->insn].pc + b->ins[x->insn].in.len;
-	record_emit_tag(b, i, XL8_IND);
-	build_xl8(b, XL8_IND_DONE, x->insn, (u8)i, X86_NONE, X86_NONE);
-	push_return_address(b, ret);
-	build_xl8(b, XL8_IND_PUSHED, x->insn, (u8)i, X86_NONE, X86_NONE);
-	if (strict) {
-		x->is_call = 0;
-		x->patch = emit_linkable(b, 0xe9);
-		return;
-	}
-	x->patch = emit_linkable(b, 0xe8);
-	emit_landing_link(b, ret);
+	build_xl8(b, XL8_EXIT_DONE, x->ninsns, (u8)i, X86_NONE, X86_NONE);
+	x->patch = emit_linkable(b, 0xe9);
 }
-
-/* movzx edx, cx; then op [table + rdx * 8] */
-static void emit_table_op(struct build *b, const u8 *op, unsigned int n, u32 table)
-{
-	static const u8 movzx[] = { 0x0f, 0xb7, 0xd1 };
-
-	emit_bytes(&b->e, movzx, 3);
-	emit_bytes(&b->e, op, n);
-	emit32(&b->e, table);
-}
-
-static const u8 jmp_table[] = { 0xff, 0x24, 0xd5 };
-static const u8 call_table[] = { 0xff, 0x14, 0xd5 };
-static const u8 load_table[] = { 0x48, 0x8b, 0x14, 0xd5 };	/* mov rdx, [..] */
 
 static void emit_ret(struct build *b, u32 i, const struct x86_insn *in)
 {
 	static const u8 swap[] = { 0x48, 0x89, 0x14, 0x24 };	/* mov [rsp], rdx */
 	struct bexit *x = &b->exits[i];
+	u16 more = (u16)(in->imm_len ? in->imm : 0);
 
-	if (session()->flags & ADEPT_S_STRICT) {
-		/* rsp moves last, and only once nothing can fault any more. */
-		static const u8 movzx[] = { 0x0f, 0xb7, 0xd1 };
-		s32 pop = 8 + (s32)(in->imm_len ? in->imm & 0xffff : 0);
+	build_xl8(b, XL8_RET, x->insn, (u8)i, (u8)more, (u8)(more >> 8));
+	/* ret n leaves its slot where no landing would find it. */
+	if (session()->flags & ADEPT_S_STRICT || more) {
+		struct emit_operand above = {
+			.base = X86_RSP, .index = X86_NONE, .disp = 8 + more,
+		};
 
-		emit_bytes(&b->e, movzx, 3);
-		emit8(&b->e, 0x48);
-		emit8(&b->e, 0x8d);
-		emit8(&b->e, 0xa4);
-		emit8(&b->e, 0x24);
-		emit32(&b->e, (u32)pop);
-		build_xl8(b, XL8_RET_POPPED, x->insn, (u8)i, X86_NONE, X86_NONE);
-		emit_bytes(&b->e, jmp_table, 3);
-		emit32(&b->e, landing_table_return());
+		emit_op_mem(&b->e, 0x8d, X86_RSP, &above);
+		build_xl8(b, XL8_AT_RCX, x->insn, (u8)i, X86_NONE, X86_NONE);
+		landing_emit_jump(b);
 		return;
 	}
-	emit_table_op(b, load_table, 4, landing_table_return());
+	landing_emit_load_return(b);
 	emit_bytes(&b->e, swap, 4);
-	build_xl8(b, XL8_RET_SWAPPED, x->insn, (u8)i, X86_NONE, X86_NONE);
+	build_xl8(b, XL8_RET_SWAPPED, x->insn, (u8)i, 0, 0);
 	emit_bytes(&b->e, b->ins[x->insn].raw, in->len);
 }
 
@@ -173,31 +146,27 @@ static void emit_indirect(struct build *b, u32 i)
 {
 	struct bexit *x = &b->exits[i];
 	const struct binsn *bi = &b->ins[x->insn];
-	u64 ret = bi->pc + bi->in.len;
 
-	record_emit_tag(b, i, XL8_IND);
-	build_xl8(b, XL8_IND_DONE, x->insn, (u8)i, X86_NONE, X86_NONE);
+	build_xl8(b, XL8_STORE, x->insn, X86_NONE, X86_NONE, X86_NONE);
 	emit_store_gs(&b->e, X86_RCX, TLS_IND0);
 	emit_store_gs(&b->e, X86_RDX, TLS_IND1);
-	build_xl8(b, XL8_IND_RCX, x->insn, (u8)i, X86_NONE, X86_NONE);
+	build_xl8(b, XL8_IND, x->insn, (u8)i, X86_NONE, X86_NONE);
 	mangle_load_target(b, x->insn);
-	switch (bi->in.kind) {
-	case X86_RET:
-		emit_ret(b, i, &bi->in);
-		break;
-	case X86_JMP_IND:
-		emit_table_op(b, jmp_table, 3, landing_table_jump());
-		break;
-	default:
-		push_return_address(b, ret);
-		build_xl8(b, XL8_IND_RCX_PUSHED, x->insn, (u8)i, X86_NONE, X86_NONE);
-		if (session()->flags & ADEPT_S_STRICT) {
-			emit_table_op(b, jmp_table, 3, landing_table_jump());
-			break;
-		}
-		emit_table_op(b, call_table, 3, landing_table_call());
-		emit_landing_link(b, ret);
+	if (bi->in.kind == X86_CALL_IND) {
+		push_return_address(b, bi->pc + bi->in.len);
+		record_emit_tag(b, i, XL8_IND_CALL);
+	} else {
+		record_emit_tag(b, i, XL8_IND);
 	}
+	if (bi->in.kind == X86_RET) {
+		emit_ret(b, i, &bi->in);
+		return;
+	}
+	build_xl8(b, XL8_AT_RCX, x->insn, (u8)i, X86_NONE, X86_NONE);
+	if (bi->in.kind == X86_CALL_IND && !(session()->flags & ADEPT_S_STRICT))
+		x->patch = emit_linkable(b, 0xe9);
+	else
+		landing_emit_jump(b);
 }
 
 static void emit_gate(struct build *b, enum gate g)
@@ -218,9 +187,9 @@ static void emit_thunk(struct build *b, u32 i, const struct exit *x)
 	if (bx->kind == ADEPT_X_INDIRECT)
 		return;
 	bx->thunk = b->e.p;
-	if (bx->kind == X_LINK) {
+	if (bx->kind == X_LINK && bx->call == CALL_NONE) {
 		build_xl8(b, XL8_LAND_DONE, (u8)b->n, (u8)i, X86_NONE, X86_NONE);
-	} else if (bx->is_call) {
+	} else if (bx->call == CALL_NATIVE) {
 		build_xl8(b, XL8_CALLED, bx->insn, (u8)i, X86_NONE, X86_NONE);
 		emit_lea_rsp(&b->e, 8);
 		build_xl8(b, XL8_EXIT_DONE, bx->ninsns, (u8)i, X86_NONE, X86_NONE);
@@ -358,7 +327,7 @@ static void link_exits(struct frag *f, const struct build *b)
 		x->nstores = bx->nstores;
 		x->reclen = bx->reclen;
 		x->kind = bx->kind;
-		x->is_call = bx->is_call;
+		x->call = bx->call;
 		x->index = (u16)i;
 	}
 }
@@ -405,6 +374,17 @@ static void keep_store_offsets(struct frag *f, const struct build *b)
 	f->store_off[b->nstores] = record_length(b, b->nstores);
 }
 
+static void keep_source(struct frag *f, const struct build *b)
+{
+	u8 *at;
+
+	at = f->source = heap_alloc(b->n * 15 + 1);
+	for (u32 i = 0; i < b->n; i++) {
+		memcpy(at, b->ins[i].raw, b->ins[i].in.len);
+		at += b->ins[i].in.len;
+	}
+}
+
 static struct frag *commit(struct build *b)
 {
 	u32 nexits = b->nexits + 1;
@@ -425,6 +405,8 @@ static struct frag *commit(struct build *b)
 	link_exits(f, b);
 	keep_xl8(f, b);
 	keep_store_offsets(f, b);
+	if (b->unwatchable)
+		keep_source(f, b);
 	arena_commit(b->arena, f->cache_len, f);
 	return f;
 }
@@ -451,7 +433,6 @@ static u64 *landing_literal(const struct build *b)
 /* Emit what scan and plan left in @b; NULL if a table overflowed. */
 static struct frag *emit_fragment(struct build *b)
 {
-	u32 exits = b->nexits;
 	struct frag *f;
 
 	begin(b, b->pc);
@@ -463,8 +444,12 @@ static struct frag *emit_fragment(struct build *b)
 	emit_final(b);
 	emit_stubs(b);
 	f = commit(b);
-	if (f && b->land)
-		landing_add_return(b->exits[exits].target, b->land, landing_literal(b));
+	if (f && recording())
+		record_describe(b);
+	/* The stub is built in the same place: nothing of @b is needed any more. */
+	for (u32 i = 0; f && i < f->nexits; i++)
+		if (f->exits[i].kind == ADEPT_X_INDIRECT && f->exits[i].patch)
+			exit_link(&f->exits[i], callsite_indirect(frag_insn_pc(f, f->ninsns)));
 	return f;
 }
 
@@ -491,8 +476,6 @@ struct frag *build_fragment(u64 pc, u16 mask)
 			fatal("cannot translate the instruction at %lx", pc);
 		limit /= 2;
 	}
-	if (recording())
-		record_describe(b);
 	frag_insert(f);
 	return f;
 }
@@ -503,17 +486,49 @@ void build_landing(u64 pc, int is_return)
 
 	b->pc = pc;
 	b->mask = X86_BIT(X86_RSP);
+	b->unwatchable = 0;
 	b->n = b->nexits = b->nstores = 0;
 	b->nruns = 1;
 	b->runs[0] = (struct adept_run){ .pc = pc };
 	begin(b, pc);
 	build_xl8(b, XL8_LAND_CALL, 0, X86_NONE, X86_NONE, X86_NONE);
 	emit_lea_rsp(&b->e, 8);
-	emit_landing_link(b, pc);
+	emit_landing_link(b, pc, is_return);
 	if (!commit(b))
 		fatal("cannot build a landing for %lx", pc);
 	if (is_return)
-		landing_add_return(pc, b->land, landing_literal(b));
+		landing_set_return(pc, b->land, landing_literal(b));
 	else
 		landing_add_jump(pc, b->land, landing_literal(b));
+}
+
+struct frag *build_call_stub(u64 ret, u64 target, u16 mask)
+{
+	struct build *b = &build;
+	struct frag *f;
+
+	b->pc = ret;
+	b->mask = mask;
+	b->unwatchable = 0;
+	b->n = b->nexits = b->nstores = 0;
+	b->nruns = 1;
+	b->runs[0] = (struct adept_run){ .pc = ret };
+	begin(b, ret);
+	if (target) {
+		b->exits[b->nexits++] = (struct bexit){
+			.kind = X_LINK, .call = CALL_NATIVE, .target = target, .mask = mask,
+		};
+		build_xl8(b, XL8_EXIT_DONE, 0, 0, X86_NONE, X86_NONE);
+		b->exits[0].patch = emit_linkable(b, 0xe8);
+	} else {
+		build_xl8(b, XL8_AT_RCX, 0, 0, X86_NONE, X86_NONE);
+		landing_emit_call(b);
+	}
+	emit_landing_link(b, ret, 1);
+	f = commit(b);
+	if (!f)
+		fatal("cannot build a call stub for %lx", ret);
+	f->entry = 0;
+	landing_set_return(ret, b->land, landing_literal(b));
+	return f;
 }

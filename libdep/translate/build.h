@@ -27,7 +27,7 @@ struct bexit {
 	u16 mask;
 	u16 reclen;
 	u8 kind;
-	u8 is_call;
+	u8 call;		/* enum exit_call */
 	u8 *jcc;		/* rel32 field that must lead to the stub */
 	u8 *patch;		/* linkable rel32 field */
 	u8 *thunk;
@@ -54,6 +54,7 @@ struct build {
 	u32 next_store;		/* first store not yet emitted */
 	u8 *land;		/* return landing in this fragment */
 	u8 *land_lit;		/* its chain literal's disp32 field */
+	u8 unwatchable;		/* its source may change behind our back */
 	u8 run_open;		/* the last xl8 entry is an XL8_RUN that may go on */
 };
 
@@ -68,24 +69,40 @@ int mangle_supported(const struct x86_insn *in);
 /** mangle_load_target() - rcx = target of indirect branch @n; rcx and rdx are saved already */
 void mangle_load_target(struct build *b, unsigned int n);
 
+/* callsite.c */
+/** callsite_direct() - the call stub for exit @x, a direct call; NULL if there is no room */
+struct frag *callsite_direct(const struct exit *x);
+/** callsite_indirect() - the stub for an indirect call that returns to @ret */
+struct frag *callsite_indirect(u64 ret);
+
 /* landing.c */
 void landing_init(void);
-/** landing_emit() - verify that rcx is @pc, restore rcx and rdx; falls through if so */
-void landing_emit(struct build *b, u64 pc);
+/**
+ * landing_emit() - verify that rcx is @pc, restore rcx and rdx; falls through if so
+ * @is_return: reached by native returns
+ */
+void landing_emit(struct build *b, u64 pc, int is_return);
 /** landing_get() - make sure that an indirect branch to @pc finds its way */
 void landing_get(u64 pc, int is_return);
-/** landing_add_return() - a call's return landing at @addr, its chain literal at @lit */
-void landing_add_return(u64 pc, u8 *addr, u64 *lit);
+/** landing_set_return() - returns to @pc go to the landing at @addr; @lit is its chain literal */
+void landing_set_return(u64 pc, u8 *addr, u64 *lit);
 void landing_add_jump(u64 pc, u8 *addr, u64 *lit);
-/* Tables of cache addresses by the low 16 bits of the application's; below 2 GiB. */
-u32 landing_table_jump(void);
-u32 landing_table_call(void);
-u32 landing_table_return(void);
+/* Through the tables, with the target in rcx: jump, call, or mov rdx, the landing. */
+void landing_emit_jump(struct build *b);
+void landing_emit_call(struct build *b);
+void landing_emit_load_return(struct build *b);
 
 /* build.c, for the others */
 void build_xl8(struct build *b, enum xl8_kind kind, unsigned int insn, u8 arg, u8 arg2, u8 arg3);
 void build_literal(struct build *b, u64 value);
 /** build_landing() - a landing outside of any fragment, for jumps and calls (or returns) to @pc */
 void build_landing(u64 pc, int is_return);
+/**
+ * build_call_stub() - a native call and the landing of its return
+ * @ret: return address
+ * @target: of a direct call; 0 for one through the table, rcx = target
+ * @mask: registers known at the call
+ */
+struct frag *build_call_stub(u64 ret, u64 target, u16 mask);
 
 #endif

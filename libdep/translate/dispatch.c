@@ -36,7 +36,7 @@ u8 *dispatch_exit(struct tls *t)
 		return dispatch_resume(t);
 	lock(&frag_lock);
 	f = frag_get(x->target, x->mask);
-	exit_link(x, f);
+	exit_link(x, x->call == CALL_BY_STUB ? callsite_direct(x) : f);
 	unlock(&frag_lock);
 	return frag_entry(f);
 }
@@ -57,6 +57,17 @@ u8 *dispatch_miss(struct tls *t)
 	landing_get(pc, 1);
 	unlock(&frag_lock);
 	return frag_entry(f);
+}
+
+/* Recovery learns the gs base at the beginning of a chunk. */
+static u8 *write_gs_base(struct tls *t, const struct x86_insn *in, u64 next)
+{
+	u64 v = t->regs[in->f_rm];
+
+	t->app_gs_base = in->opsize == 4 ? (u32)v : v;
+	ring_new_chunk(t);
+	ring_context(t, next);
+	return dispatch_to(t, next, KNOWN_ALL);
 }
 
 /*
@@ -80,6 +91,8 @@ u8 *dispatch_trap(struct tls *t)
 	case 0:
 		return gate_undefined;
 	default:
+		if (in.attr & X86_A_WRGSBASE)
+			return write_gs_base(t, &in, x->target + in.len);
 		if (!mangle_supported(&in))
 			fatal("instruction at %lx (opcode %x, map %u) is not supported",
 			      x->target, in.opcode, in.map);

@@ -59,18 +59,42 @@ static unsigned int count_bits(u32 mask)
 	return n;
 }
 
+/* Is the code still what @f was made from?  Only for sources that cannot be watched. */
+static int source_matches(struct frag *f)
+{
+	const u8 *len = frag_lens(f), *want = f->source;
+	u8 now[16];
+
+	for (u32 r = 0; r < f->nruns; r++) {
+		u64 pc = f->runs[r].pc;
+
+		for (u32 i = 0; i < f->runs[r].ninsns; i++, len++) {
+			if (rt_copy_in(now, (void *)pc, *len) != *len || memcmp(now, want, *len))
+				return 0;
+			pc += *len;
+			want += *len;
+		}
+	}
+	return 1;
+}
+
 /*
  * Lazy versions: build one for the state at hand unless an existing one knows all
  * that matters of it, or there are enough.
  */
 struct frag *frag_get(u64 pc, u16 known)
 {
-	struct frag *best = NULL;
+	struct frag *best = NULL, *next;
 	u32 versions = 0;
 
-	for (struct frag *f = nbuckets ? buckets[hash(pc)] : NULL; f; f = f->next) {
+	for (struct frag *f = nbuckets ? buckets[hash(pc)] : NULL; f; f = next) {
+		next = f->next;
 		if (f->pc != pc)
 			continue;
+		if (f->source && !source_matches(f)) {
+			frag_kill(f);
+			continue;
+		}
 		versions++;
 		if (f->mask & ~known)
 			continue;

@@ -16,7 +16,13 @@
 struct frag;
 
 /* Kinds of exits beyond enum adept_exit_kind: links without a record. */
-#define X_LINK		0x80	/* return landing: goes on at target */
+#define X_LINK		0x80	/* call stub, landing: goes on at target */
+
+enum exit_call {
+	CALL_NONE,
+	CALL_BY_STUB,		/* a direct call: goes on in its call stub */
+	CALL_NATIVE,		/* in the stub: patch belongs to the native call */
+};
 
 /**
  * struct exit - a way out of a fragment
@@ -36,7 +42,7 @@ struct exit {
 	u16 nstores;
 	u16 reclen;
 	u8 kind;		/* enum adept_exit_kind or X_LINK */
-	u8 is_call;		/* patch belongs to a native call */
+	u8 call;		/* enum exit_call */
 	u16 index;		/* exit id - frag->first_exit */
 };
 
@@ -70,7 +76,7 @@ struct frag {
 	u16 relevant;		/* registers whose being known matters here */
 	u8 nexits, nxl8, ninsns, nruns;
 	u8 dead;
-	u8 pages;		/* how many code pages it came from */
+	u8 *source;		/* copy of the code it came from, compared at each entry; or NULL */
 	struct adept_run runs[];	/* nruns of them, then ninsns instruction lengths */
 };
 

@@ -3,7 +3,7 @@
  * Indirect branches.
  *
  * A site loads its target into rcx and goes through a table, indexed by the
- * target's low 16 bits, to a landing.  The landing knows its own application
+ * target's low bits, to a landing.  The landing knows its own application
  * address and verifies it against rcx, without touching a flag (lea, jrcxz); if it
  * is not the right one it goes on to the next landing of the same bucket, the last
  * one to the dispatcher.  Since a landing verifies itself, table entries and chains
@@ -11,12 +11,14 @@
  * address, not a translation, it is never stale and never freed.
  *
  * Returns have a table of their own: a call's return landing stands right behind
- * the native call, where the processor's return predictor expects it.
+ * the native call, where the processor's return predictor expects it (callsite.c).
  */
 #include "build.h"
 
-#define BUCKETS		65536u
-#define TABLE_SIZE	(BUCKETS * 8)
+/* Entries are chosen by the target's low bits; with BMI2 by more than the low 16. */
+#define JUMP_BITS	17
+#define RETURN_BITS	18
+#define PLAIN_BITS	16
 
 struct landing {
 	u64 pc;
@@ -25,48 +27,111 @@ struct landing {
 	struct landing *next;
 };
 
-enum table { T_JUMP, T_CALL, T_RETURN, NTABLES };
+/* Jumps and calls share landings; a call's begins 5 bytes earlier. */
+enum list { L_JUMP, L_RETURN };
 
-static struct landing **lists[2];	/* jumps and calls; returns */
+static struct landing **lists[2];
+static u8 index_bits[2];
 
-static u64 *table(enum table t)
+static u64 *jump_table(void)
 {
-	return (u64 *)(boot.low + t * TABLE_SIZE);
+	return (u64 *)boot.low;
 }
 
-u32 landing_table_jump(void)
+static u64 *call_table(void)
 {
-	return (u32)(u64)table(T_JUMP);
+	return jump_table() + (1u << JUMP_BITS);
 }
 
-u32 landing_table_call(void)
+static u64 *return_table(void)
 {
-	return (u32)(u64)table(T_CALL);
+	return call_table() + (1u << JUMP_BITS);
 }
 
-u32 landing_table_return(void)
+static u32 bucket(enum list l, u64 pc)
 {
-	return (u32)(u64)table(T_RETURN);
+	return (u32)pc & ((1u << index_bits[l]) - 1);
+}
+
+static void emit_index(struct build *b, u8 bits)
+{
+	struct emit *e = &b->e;
+
+	if (bits == PLAIN_BITS) {
+		static const u8 movzx[] = { 0x0f, 0xb7, 0xd1 };		/* movzx edx, cx */
+		static const u8 lea[] = { 0x48, 0x8d, 0x14, 0xd5, 0, 0, 0, 0 };	/* lea rdx, [rdx*8] */
+
+		emit_bytes(e, movzx, sizeof(movzx));
+		emit_bytes(e, lea, sizeof(lea));
+	} else {
+		/* mov edx, 64 - bits; shlx rdx, rcx, rdx; rorx rdx, rdx, 61 - bits */
+		const u8 code[] = {
+			0xba, (u8)(64 - bits), 0, 0, 0,
+			0xc4, 0xe2, 0xe9, 0xf7, 0xd1,
+			0xc4, 0xe3, 0xfb, 0xf0, 0xd2, (u8)(61 - bits),
+		};
+
+		emit_bytes(e, code, sizeof(code));
+	}
+}
+
+/* op [rdx + table] */
+static void emit_table_op(struct build *b, enum list l, u8 rex, u8 opcode, u8 reg, u64 *table)
+{
+	emit_index(b, index_bits[l]);
+	if (rex)
+		emit8(&b->e, rex);
+	emit8(&b->e, opcode);
+	emit8(&b->e, (u8)(0x82 | reg << 3));
+	emit32(&b->e, (u32)(u64)table);
+}
+
+void landing_emit_jump(struct build *b)
+{
+	emit_table_op(b, L_JUMP, 0, 0xff, 4, jump_table());
+}
+
+void landing_emit_call(struct build *b)
+{
+	emit_table_op(b, L_JUMP, 0, 0xff, 2, call_table());
+}
+
+void landing_emit_load_return(struct build *b)
+{
+	emit_table_op(b, L_RETURN, 0x48, 0x8b, X86_RDX, return_table());
 }
 
 extern void gate_miss(void);
 extern void gate_miss_call(void);
 
+static int has_bmi2(void)
+{
+	u32 a = 7, b, c = 0, d;
+
+	__asm__("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d));
+	return b >> 8 & 1;
+}
+
 void landing_init(void)
 {
-	if (boot.low_size < NTABLES * TABLE_SIZE || boot.low + boot.low_size > 0x80000000u)
+	u64 bytes = (2ull << JUMP_BITS << 3) + (1ull << RETURN_BITS << 3);
+
+	if (boot.low_size < bytes || boot.low + boot.low_size > 0x80000000u)
 		fatal("no memory below 2 GiB");
-	for (u32 i = 0; i < BUCKETS; i++) {
-		table(T_JUMP)[i] = (u64)gate_miss;
-		table(T_CALL)[i] = (u64)gate_miss_call;
-		table(T_RETURN)[i] = (u64)gate_miss;
+	index_bits[L_JUMP] = has_bmi2() ? JUMP_BITS : PLAIN_BITS;
+	index_bits[L_RETURN] = has_bmi2() ? RETURN_BITS : PLAIN_BITS;
+	for (u32 i = 0; i < 1u << JUMP_BITS; i++) {
+		jump_table()[i] = (u64)gate_miss;
+		call_table()[i] = (u64)gate_miss_call;
 	}
+	for (u32 i = 0; i < 1u << RETURN_BITS; i++)
+		return_table()[i] = (u64)gate_miss;
 	for (int i = 0; i < 2; i++)
-		lists[i] = heap_alloc(BUCKETS * sizeof(struct landing *));
+		lists[i] = heap_alloc(sizeof(struct landing *) << index_bits[i]);
 }
 
 /* The address as a positive literal or, if it fits, a displacement. */
-void landing_emit(struct build *b, u64 pc)
+void landing_emit(struct build *b, u64 pc, int is_return)
 {
 	struct emit *e = &b->e;
 	u8 x = (u8)b->nexits;
@@ -74,6 +139,15 @@ void landing_emit(struct build *b, u64 pc)
 	u8 *jrcxz;
 
 	build_xl8(b, XL8_LAND, b->n, x, X86_NONE, X86_NONE);
+	if (is_return) {
+		/*
+		 * mov [rsp-8], rcx: the return address again, where the native return
+		 * found a cache address.  Dead by the ABI, but not to every program.
+		 */
+		struct emit_operand slot = { .base = X86_RSP, .index = X86_NONE, .disp = -8 };
+
+		emit_op_mem(e, 0x89, X86_RCX, &slot);
+	}
 	if (small) {
 		emit_rm64(e, 0x8d, X86_RCX, X86_RCX, (s32)-(s64)pc);
 	} else {
@@ -122,9 +196,9 @@ static struct landing *find(struct landing *l, u64 pc)
 	return l;
 }
 
-static void add(int list, u64 pc, u8 *addr, u64 *lit)
+static void add(enum list list, u64 pc, u8 *addr, u64 *lit)
 {
-	struct landing **head = &lists[list][pc & (BUCKETS - 1)];
+	struct landing **head = &lists[list][bucket(list, pc)];
 	struct landing *l = heap_alloc(sizeof(*l));
 
 	l->pc = pc;
@@ -138,39 +212,37 @@ static void add(int list, u64 pc, u8 *addr, u64 *lit)
 
 void landing_add_jump(u64 pc, u8 *addr, u64 *lit)
 {
-	u32 i = pc & (BUCKETS - 1);
+	u32 i = bucket(L_JUMP, pc);
 
-	add(0, pc, addr, lit);
-	__atomic_store_n(&table(T_JUMP)[i], (u64)addr, __ATOMIC_RELEASE);
-	__atomic_store_n(&table(T_CALL)[i], (u64)addr - EMIT_LEA_RSP_LEN, __ATOMIC_RELEASE);
+	add(L_JUMP, pc, addr, lit);
+	__atomic_store_n(&jump_table()[i], (u64)addr, __ATOMIC_RELEASE);
+	__atomic_store_n(&call_table()[i], (u64)addr - EMIT_LEA_RSP_LEN, __ATOMIC_RELEASE);
 }
 
-void landing_add_return(u64 pc, u8 *addr, u64 *lit)
+void landing_set_return(u64 pc, u8 *addr, u64 *lit)
 {
-	u32 i = pc & (BUCKETS - 1);
+	u32 i = bucket(L_RETURN, pc);
+	u64 *from = &return_table()[i];
+	struct landing *l;
 
-	/* Another translation of the same call: the first one keeps the returns. */
-	if (find(lists[1][i], pc))
+	for (l = lists[L_RETURN][i]; l && l->pc != pc; l = l->next)
+		from = l->lit;
+	if (!l) {
+		add(L_RETURN, pc, addr, lit);
+		__atomic_store_n(&return_table()[i], (u64)addr, __ATOMIC_RELEASE);
 		return;
-	add(1, pc, addr, lit);
-	__atomic_store_n(&table(T_RETURN)[i], (u64)addr, __ATOMIC_RELEASE);
+	}
+	if (l->next)
+		__atomic_store_n(lit, (u64)l->next->addr, __ATOMIC_RELEASE);
+	l->addr = addr;
+	l->lit = lit;
+	__atomic_store_n(from, (u64)addr, __ATOMIC_RELEASE);
 }
 
-/*
- * A return to an address that no translated call leaves behind goes through the
- * same landing as a jump there, at the head of the bucket's returns.
- */
 void landing_get(u64 pc, int is_return)
 {
-	u32 i = pc & (BUCKETS - 1);
+	enum list l = is_return ? L_RETURN : L_JUMP;
 
-	if (is_return) {
-		if (find(lists[1][i], pc))
-			return;
-		build_landing(pc, 1);
-	} else {
-		if (find(lists[0][i], pc))
-			return;
-		build_landing(pc, 0);
-	}
+	if (!find(lists[l][bucket(l, pc)], pc))
+		build_landing(pc, is_return);
 }

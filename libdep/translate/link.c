@@ -35,11 +35,12 @@ static u8 *veneer(const u8 *from, const u8 *target)
 void exit_link(struct exit *x, struct frag *to)
 {
 	u8 *field = x->frag->start + x->patch;
-	u8 *target = frag_entry(to) - (x->is_call ? EMIT_LEA_RSP_LEN : 0);
+	u8 *target = frag_entry(to) - (x->call == CALL_NATIVE ? EMIT_LEA_RSP_LEN : 0);
 
 	if (x->to)
 		exit_unlink(x);
-	if (!x->patch || x->frag->dead)
+	/* A fragment whose source must be compared is entered by the dispatcher only. */
+	if (!x->patch || x->frag->dead || to->source)
 		return;
 	if (!near(field, target)) {
 		target = veneer(field, target);

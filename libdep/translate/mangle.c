@@ -42,17 +42,39 @@ static int out_of_reach(const struct build *b, const struct binsn *bi)
 	return rel > 0x7fff0000ll || rel < -0x7fff0000ll;
 }
 
+/* A gs-relative operand without ModRM: an absolute address or an implicit base. */
+static int implicit_gs(const struct x86_insn *in)
+{
+	for (unsigned int i = 0; i < in->nmem; i++)
+		if (in->mem[i].seg == X86_SEG_GS && (!in->off_modrm || in->modrm >= 0xc0))
+			return 1;
+	return 0;
+}
+
 int mangle_needed(const struct build *b, const struct binsn *bi)
 {
 	(void)b;
-	return (bi->in.attr & (X86_A_RIPREL | X86_A_WRGSBASE | X86_A_RDGSBASE)) || has_gs(bi) ||
-	       names_r15(&bi->in);
+	return (bi->in.attr & (X86_A_RIPREL | X86_A_RDGSBASE)) || has_gs(bi) ||
+	       implicit_gs(&bi->in) || names_r15(&bi->in);
+}
+
+/* The base register of a gs-relative operand that is not a ModRM operand. */
+static u8 implicit_base(const struct x86_insn *in)
+{
+	for (unsigned int i = 0; i < in->nmem; i++)
+		if (in->mem[i].seg == X86_SEG_GS &&
+		    (!in->off_modrm || in->modrm >= 0xc0))
+			return in->mem[i].base;
+	return X86_NONE;
 }
 
 int mangle_supported(const struct x86_insn *in)
 {
 	int gs = 0;
 
+	/* wrgsbase: dispatch_trap() does it, since recovery must be told */
+	if (in->attr & X86_A_WRGSBASE)
+		return 0;
 	if (in->kind == X86_FAR || in->kind == X86_XBEGIN || in->attr & X86_A_BRANCH16)
 		return 0;
 	/* mov fs/gs, pop fs/gs, lfs, lgs: they would replace our gs base */
@@ -61,9 +83,9 @@ int mangle_supported(const struct x86_insn *in)
 		return 0;
 	for (unsigned int i = 0; i < in->nmem; i++)
 		gs |= in->mem[i].seg == X86_SEG_GS;
-	/* gs with an operand that is not ModRM's, or that has a vector index */
-	if (gs && (!in->off_modrm || in->modrm >= 0xc0 || in->kind == X86_STRING ||
-		   in->attr & (X86_A_GATHER | X86_A_SCATTER)))
+	/* gs with a vector index, or with a truncated implicit operand */
+	if (gs && (in->attr & (X86_A_GATHER | X86_A_SCATTER) ||
+		   ((!in->off_modrm || implicit_base(in) != X86_NONE) && in->attr & X86_A_ADDR32)))
 		return 0;
 	return 1;
 }
@@ -313,36 +335,79 @@ static int mangle_by_slot(struct build *b, unsigned int n)
 
 /* ---- the general way ---- */
 
-/* The 32-bit forms clear bits 63:32 of their destination. */
-static void mangle_gs_base(struct build *b, unsigned int n)
+/* The 32-bit form clears bits 63:32 of its destination. */
+static void mangle_rdgsbase(struct build *b, unsigned int n)
 {
-	const struct x86_insn *in = &b->ins[n].in;
-	int read = in->attr & X86_A_RDGSBASE, wide = in->rex & 8;
-	void (*load)(struct emit *e, u8 reg, u32 off) = wide ? emit_load_gs : emit_load_gs32;
+	void (*load)(struct emit *e, u8 reg, u32 off) =
+		b->ins[n].in.rex & 8 ? emit_load_gs : emit_load_gs32;
+	u8 reg = b->ins[n].in.f_rm;
 	struct emit *e = &b->e;
-	u8 reg = in->f_rm, s;
 
 	build_xl8(b, XL8_STORE, n, X86_NONE, X86_NONE, X86_NONE);
-	if (reg != X86_R15 && (read || wide)) {
-		if (read)
-			load(e, reg, TLS_GSBASE);
-		else
-			emit_store_gs(e, reg, TLS_GSBASE);
+	if (reg != X86_R15) {
+		load(e, reg, TLS_GSBASE);
 		return;
 	}
-	s = pick_low(in);
+	emit_store_gs(e, X86_RAX, TLS_SPILL0);
+	build_xl8(b, XL8_MANGLE, n, X86_RAX, X86_NONE, X86_NONE);
+	load(e, X86_RAX, TLS_GSBASE);
+	emit_store_gs(e, X86_RAX, TLS_R15);
+	build_xl8(b, XL8_DONE, n, X86_RAX, X86_NONE, X86_NONE);
+	emit_load_gs(e, X86_RAX, TLS_SPILL0);
+}
+
+/* mov between rax and an absolute address behind gs: through [sa] */
+static void mangle_gs_moffs(struct build *b, unsigned int n)
+{
+	const struct binsn *bi = &b->ins[n];
+	const struct x86_insn *in = &bi->in;
+	struct emit_operand sum = { .base = X86_RCX, .index = X86_RDX };
+	struct emit *e = &b->e;
+
+	build_xl8(b, XL8_STORE, n, X86_NONE, X86_NONE, X86_NONE);
+	emit_store_gs(e, X86_RCX, TLS_SPILL0);
+	emit_store_gs(e, X86_RDX, TLS_SPILL1);
+	build_xl8(b, XL8_MANGLE, n, X86_RCX, X86_RDX, X86_NONE);
+	emit_mov_imm64(e, X86_RCX, (u64)in->mem[0].disp);
+	emit_load_gs(e, X86_RDX, TLS_GSBASE);
+	emit_op_mem(e, 0x8d, X86_RCX, &sum);
+	if (in->opsize == 2)
+		emit8(e, 0x66);
+	if (in->opsize == 8)
+		emit8(e, 0x48);
+	/* a0..a3: load or store of al or rAX; 8a, 8b, 88, 89 with [rcx] */
+	emit8(e, (u8)(0x88 | (in->opcode & 1) | (in->opcode & 2 ? 0 : 2)));
+	emit8(e, 0x01);
+	build_xl8(b, XL8_DONE, n, X86_RCX, X86_RDX, X86_NONE);
+	emit_load_gs(e, X86_RCX, TLS_SPILL0);
+	emit_load_gs(e, X86_RDX, TLS_SPILL1);
+}
+
+/* Strings, xlat, maskmov: the base register carries the gs base while it runs. */
+static void mangle_gs_implicit(struct build *b, unsigned int n, u8 base)
+{
+	const struct binsn *bi = &b->ins[n];
+	u8 s = pick_low(&bi->in);
+	struct emit_operand sum = { .base = base, .index = s };
+	struct emit *e = &b->e;
+	struct edit ed;
+
+	edit_begin(&ed, bi);
+	edit_drop_prefix(&ed, SEG_GS);
+	build_xl8(b, XL8_STORE, n, X86_NONE, X86_NONE, X86_NONE);
 	emit_store_gs(e, s, TLS_SPILL0);
 	build_xl8(b, XL8_MANGLE, n, s, X86_NONE, X86_NONE);
-	if (reg == X86_R15) {
-		load(e, s, read ? TLS_GSBASE : TLS_R15);
-	} else {
-		/* mov s, reg (32 bits) */
-		if (reg >= 8)
-			emit8(e, 0x44);
-		emit8(e, 0x89);
-		emit8(e, (u8)(0xc0 | (reg & 7) << 3 | s));
-	}
-	emit_store_gs(e, s, read ? TLS_R15 : TLS_GSBASE);
+	emit_load_gs(e, s, TLS_GSBASE);
+	emit_op_mem(e, 0x8d, base, &sum);
+	build_xl8(b, XL8_GS, n, s, base, X86_NONE);
+	emit_bytes(e, ed.b, ed.len);
+	build_xl8(b, XL8_GS_DONE, n, s, base, X86_NONE);
+	/* not s; lea base, [base + s + 1] */
+	emit8(e, 0x48);
+	emit8(e, 0xf7);
+	emit8(e, (u8)(0xd0 | s));
+	sum.disp = 1;
+	emit_op_mem(e, 0x8d, base, &sum);
 	build_xl8(b, XL8_DONE, n, s, X86_NONE, X86_NONE);
 	emit_load_gs(e, s, TLS_SPILL0);
 }
@@ -447,8 +512,15 @@ void mangle_insn(struct build *b, unsigned int n)
 	int r15 = names_r15(in), gs = has_gs(bi);
 	int far = in->attr & X86_A_RIPREL && out_of_reach(b, bi);
 
-	if (in->attr & (X86_A_RDGSBASE | X86_A_WRGSBASE)) {
-		mangle_gs_base(b, n);
+	if (in->attr & X86_A_RDGSBASE) {
+		mangle_rdgsbase(b, n);
+		return;
+	}
+	if (implicit_gs(in)) {
+		if (implicit_base(in) != X86_NONE)
+			mangle_gs_implicit(b, n, implicit_base(in));
+		else
+			mangle_gs_moffs(b, n);
 		return;
 	}
 	if (!r15 && !gs && !far) {

@@ -18,8 +18,40 @@ static void add_exit(struct build *b, u8 kind, unsigned int ninsns, u64 target, 
 		.insn = (u16)(ninsns - 1),
 		.ninsns = (u16)ninsns,
 		.target = target,
-		.is_call = (u8)is_call,
+		.call = is_call ? CALL_BY_STUB : CALL_NONE,
 	};
+}
+
+/*
+ * A look ahead in the code, so that not every instruction is fetched by itself.  It
+ * ends with a page: what is fetched is watched, and the next page may hold data.
+ */
+static struct {
+	u64 pc;
+	size_t len;
+	u8 unwatchable;
+	u8 bytes[256];
+} ahead;
+
+static size_t fetch(struct build *b, u64 pc, u8 *raw)
+{
+	size_t n = ADEPT_PAGE - (pc & (ADEPT_PAGE - 1));
+
+	if (pc - ahead.pc < ahead.len && ahead.len - (pc - ahead.pc) >= 15) {
+		memcpy(raw, ahead.bytes + (pc - ahead.pc), 15);
+		b->unwatchable |= ahead.unwatchable;
+		return 15;
+	}
+	if (n < 15)
+		return code_fetch(pc, raw, 15, &b->unwatchable);
+	ahead.pc = pc;
+	ahead.unwatchable = 0;
+	ahead.len = code_fetch(pc, ahead.bytes, n < sizeof(ahead.bytes) ? n : sizeof(ahead.bytes),
+			       &ahead.unwatchable);
+	b->unwatchable |= ahead.unwatchable;
+	n = ahead.len < 15 ? ahead.len : 15;
+	memcpy(raw, ahead.bytes, n);
+	return n;
 }
 
 static int seen(const struct build *b, u64 pc)
@@ -86,11 +118,13 @@ void build_scan(struct build *b)
 	int more = 1;
 
 	b->n = b->nexits = 0;
+	b->unwatchable = 0;
+	ahead.len = 0;
 	b->nruns = 1;
 	b->runs[0] = (struct adept_run){ .pc = pc };
 	while (more && b->n < b->limit) {
 		struct binsn *bi = &b->ins[b->n];
-		size_t got = code_fetch(pc, bi->raw, 15);
+		size_t got = fetch(b, pc, bi->raw);
 
 		bi->pc = pc;
 		if (x86_decode(&bi->in, bi->raw, (unsigned int)got) <= 0) {

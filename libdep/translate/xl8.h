@@ -20,17 +20,20 @@ enum xl8_kind {
 	XL8_MANGLE,	/* before n; arg.. spilled registers to restore */
 	XL8_DONE,	/* n done; arg.. spilled registers to restore */
 	XL8_DONE_R15,	/* the same; the application's r15 is in register arg */
+	XL8_GS,		/* before n; register arg2 carries the gs base, arg in TLS_SPILL0 */
+	XL8_GS_DONE,	/* the same, n done */
 	XL8_EXIT,	/* exit arg: tag not yet stored; application at its target */
 	XL8_EXIT_TAG,	/* tag stored, P not advanced */
 	XL8_EXIT_DONE,	/* P advanced; at its target, between records */
-	XL8_IND,	/* indirect exit arg: before n, tag not stored */
-	XL8_IND_TAG,	/* before n, tag stored, P not advanced */
-	XL8_IND_DONE,	/* before n, P advanced */
-	XL8_IND_PUSHED,	/* the same, and the return address is pushed */
-	XL8_IND_RCX,	/* the same as IND_DONE, rcx and rdx are in TLS_IND* */
-	XL8_IND_RCX_PUSHED,
-	XL8_RET_SWAPPED, /* ret: [rsp] holds a cache address, rcx the application's */
-	XL8_RET_POPPED,	/* strict ret: rsp moved, rcx = target */
+	XL8_CALL,	/* direct call exit arg: before n, address pushed, tag not stored */
+	XL8_CALL_TAG,	/* the same, tag stored, P not advanced */
+	XL8_IND,	/* indirect exit arg: before n, rcx and rdx in TLS_IND*, tag not stored */
+	XL8_IND_TAG,
+	XL8_IND_CALL,	/* the same, and the return address is pushed */
+	XL8_IND_CALL_TAG,
+	XL8_AT_RCX,	/* between records, at rcx; rcx and rdx in TLS_IND* */
+	XL8_RET,	/* the same, and 8 + arg2 + 256 * arg3 bytes still to be popped */
+	XL8_RET_SWAPPED, /* the same, and [rsp] holds a cache address */
 	XL8_CALLED,	/* thunk behind a native call: rsp 8 too low; at exit arg's target */
 	XL8_ENTRY_CALL,	/* callee entered by native call: rsp is 8 too low; at pc, between records */
 	XL8_ENTRY,	/* at the fragment's pc, between records */

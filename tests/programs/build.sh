@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Build the test programs: build.sh OUTPUT-DIR.  A source's "Flags:" line adds to the
-# compiler's; the programs' names are their sources' without the ending.
+# Build the test programs, the sources with a "Suite:" line: build.sh OUTPUT-DIR.  A
+# source's "Flags:" line adds to the compiler's; the programs' names are their sources'
+# without the ending.
 set -u
 here=$(dirname "$0")
 out=$1
@@ -19,9 +20,7 @@ failed=0
 for src in "$here"/*.c "$here"/*.S "$here"/*.cpp; do
 	name=$(basename "${src%.*}")
 	exe=$out/$name
-	case $name in
-	snip_main | snip_run) continue ;;
-	esac
+	grep -q 'Suite: ' "$src" || continue
 	[ -e "$exe" ] && ! newer "$exe" "$src" && continue
 	flags=$(sed -n 's,.*Flags: *\([-a-z_ ]*\).*,\1,p' "$src" | head -n 1)
 	case $src in

@@ -6,7 +6,9 @@
  *
  * HOW is "leader", "thread" (execve in another thread), "fail" (execve a file that
  * is not there), "twice" (the same, then FILE), "pending" (with a blocked signal
- * pending), "stopped" (stop itself while the collector waits), "thread-stopped".
+ * pending), "stopped" (stop itself while the collector waits), "thread-stopped",
+ * "vfork" (in a vfork child, whose status it returns), "vfork-killed" (the child waits
+ * for its answer when it is killed, then the same).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "libdep/abi/session.h"
@@ -58,15 +61,17 @@ static void set_and_wait(u32 state)
 		syscall(SYS_futex, &self->exec_state, FUTEX_WAIT, state, NULL, NULL, 0);
 }
 
-static void announce(void)
+static void announce(const char *path)
 {
+	self->exec_path = (u64)path;
+	self->exec_dirfd = AT_FDCWD;
 	self->exec_tid = (u32)syscall(SYS_gettid);
 	set_and_wait(ADEPT_EXEC_REQUEST);
 }
 
 static void fail_once(char **argv)
 {
-	announce();
+	announce(NULL);
 	if (self->exec_state != ADEPT_EXEC_READY)
 		exit(92);
 	if (execv("/does/not/exist", argv) != -1 || errno != ENOENT)
@@ -80,11 +85,31 @@ static void *run(void *arg)
 {
 	char **argv = arg;
 
-	announce();
+	announce(argv[0]);
 	if (stop)
 		raise(SIGSTOP);
 	execv(argv[0], argv);
 	exit(95);
+}
+
+/* The parent goes on when the child is gone, in whichever way, and ends its request. */
+static int in_vfork(char **argv, int killed)
+{
+	pid_t pid;
+	int status;
+
+	pid = vfork();
+	if (!pid) {
+		announce(argv[0]);
+		if (killed)
+			raise(SIGKILL);
+		execv(argv[0], argv);
+		_exit(95);
+	}
+	__atomic_store_n(&self->exec_state, ADEPT_EXEC_NONE, __ATOMIC_RELEASE);
+	if (waitpid(pid, &status, 0) != pid)
+		exit(97);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
 int main(int argc, char **argv)
@@ -100,6 +125,10 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(how, "twice"))
 		fail_once(argv + 2);
+	if (!strcmp(how, "vfork-killed") && in_vfork(argv + 2, 1) != 128 + SIGKILL)
+		return 99;
+	if (strstr(how, "vfork"))
+		return in_vfork(argv + 2, 0);
 	stop = !!strstr(how, "stopped");
 	if (strstr(how, "thread")) {
 		pthread_create(&thread, NULL, run, argv + 2);

@@ -3,11 +3,14 @@
  * Following execve, and signals around the exec stop.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/personality.h>
 #include <sys/ptrace.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -27,12 +30,17 @@ static void free_slots(void)
 		slot(i)->state = ADEPT_SLOT_FREE;
 }
 
-static void begin(struct dep_follow *f, u32 i)
+static void wait_request(u32 i)
 {
 	for (int n = 0; n < 5000; n++, nap())
 		if (__atomic_load_n(&slot(i)->exec_state, __ATOMIC_ACQUIRE) ==
 		    ADEPT_EXEC_REQUEST)
 			break;
+}
+
+static void begin(struct dep_follow *f, u32 i)
+{
+	wait_request(i);
 	assert_int_equal(dep_follow_exec_begin(f, &target, i, &why), 0);
 }
 
@@ -83,6 +91,73 @@ static void test_thread(void **state)
 {
 	(void)state;
 	follow("thread", "/bin/false", NULL, 1 << 8);
+}
+
+/* It uses its parent's slot, which lives on. */
+static void test_vfork(void **state)
+{
+	struct dep_injected first, second;
+	struct dep_follow f;
+
+	(void)state;
+	launch("vfork", "/bin/false", NULL, &first);
+	begin(&f, first.proc);
+	assert_true(f.child);
+	assert_int_not_equal(f.pid, first.pid);
+	assert_int_equal(poll_end(&f, &second), DEP_FOLLOW_EXECED);
+	assert_int_equal(second.pid, f.pid);
+	assert_int_equal(slot(second.proc)->parent_serial, first.serial);
+	assert_int_equal(slot(second.proc)->cause, ADEPT_BY_EXEC);
+	assert_int_equal(slot(first.proc)->state, ADEPT_SLOT_LIVE);
+	assert_int_equal(slot(first.proc)->exec_state, ADEPT_EXEC_NONE);
+	assert_int_equal(end_of(first.pid), 1 << 8);
+
+	launch("vfork-killed", "/bin/false", NULL, &first);
+	begin(&f, first.proc);
+	assert_int_equal(poll_end(&f, &second), DEP_FOLLOW_DEAD);
+	begin(&f, first.proc);
+	assert_int_equal(poll_end(&f, &second), DEP_FOLLOW_EXECED);
+	assert_int_equal(end_of(first.pid), 1 << 8);
+	free_slots();
+}
+
+static void refused(const char *how, const char *file, int status)
+{
+	struct dep_injected first;
+	struct dep_follow f;
+
+	launch(how, file, NULL, &first);
+	wait_request(first.proc);
+	assert_int_equal(dep_follow_exec_begin(&f, &target, first.proc, &why), -EPERM);
+	assert_non_null(strstr(why.text, "privileges"));
+	assert_int_equal(end_of(first.pid), status);
+	free_slots();
+}
+
+/* Images that would not get their privileges if they were traced. */
+static void test_privileged(void **state)
+{
+	char dir[] = "/tmp/test_follow.XXXXXX", file[64], text[64], command[512];
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	snprintf(file, sizeof(file), "%s/file", dir);
+	snprintf(text, sizeof(text), "%s/text", dir);
+	snprintf(command, sizeof(command),
+		 "cd %s && cp /bin/false file && printf '#! %s' >text && chmod 755 file text && "
+		 "chown 65534 file && chmod u+s file", dir, file);
+	if (!geteuid() && !system(command) && dep_image_privileged(AT_FDCWD, file) == 1) {
+		refused("leader", file, 1 << 8);
+		refused("vfork", file, 1 << 8);
+		refused("thread", text, 1 << 8);
+		/* Set-uid to who it is already. */
+		assert_int_equal(chown(file, 0, (gid_t)-1), 0);
+		assert_int_equal(chmod(file, 04755), 0);
+		follow("leader", file, NULL, 1 << 8);
+	}
+	unlink(file);
+	unlink(text);
+	rmdir(dir);
 }
 
 static void test_fail(void **state)
@@ -276,6 +351,8 @@ int test_inject_follow(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_leader),
 		cmocka_unit_test(test_thread),
+		cmocka_unit_test(test_vfork),
+		cmocka_unit_test(test_privileged),
 		cmocka_unit_test(test_fail),
 		cmocka_unit_test(test_stopped),
 		cmocka_unit_test(test_killed),

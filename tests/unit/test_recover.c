@@ -122,7 +122,9 @@ static void write_stream(const char *dir, const struct stream *s)
 static struct dep_counts check_stream(const struct stream *s, unsigned int jobs)
 {
 	struct got g = { 0 };
-	struct dep_sink sink = { DEP_WANT_BLOCKS | DEP_WANT_REFS | DEP_WANT_EVENTS, collect, &g };
+	struct dep_sink sink = {
+		.want = DEP_WANT_BLOCKS | DEP_WANT_REFS | DEP_WANT_EVENTS, .batch = collect, .arg = &g,
+	};
 	const struct dep_segment *seg;
 	struct dep_counts counts = { 0 };
 	struct dep_store *store;
@@ -302,7 +304,7 @@ static void sink_stops(void **state)
 	struct stream s;
 	char dir[128];
 	int calls, jobs;
-	struct dep_sink sink = { DEP_WANT_REFS, stop_at_once, &calls };
+	struct dep_sink sink = { .want = DEP_WANT_REFS, .batch = stop_at_once, .arg = &calls };
 	size_t n;
 	u32 i;
 

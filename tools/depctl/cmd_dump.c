@@ -261,6 +261,38 @@ static int batch(void *arg, const struct dep_segment *seg, const struct dep_item
 	return o->error ? -o->error : 0;
 }
 
+#define LINE_MAX_BYTES	160u	/* of a reference or block, JSON too */
+
+/* In the workers, at once: touches nothing that changes. */
+static size_t format(void *arg, const struct dep_segment *seg, const struct dep_item *items,
+		     size_t n, char *to)
+{
+	struct dump *d = arg;
+	struct out o = { .at = to };
+	uint32_t tid = tid_of(d, seg);
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		if (items[i].kind == DEP_ITEM_BLOCK)
+			put_block(&o, tid, &items[i], d->json);
+		else if (d->json)
+			json_ref(&o, tid, &items[i].ref);
+		else
+			text_ref(&o, tid, &items[i].ref);
+	}
+	return o.at - to;
+}
+
+static int bytes(void *arg, const struct dep_segment *seg, const char *data, size_t size)
+{
+	struct dump *d = arg;
+
+	if (seg >= d->segs && seg < d->segs + d->nsegs)
+		progress(seg - d->segs);
+	out_block(&d->out, data, size);
+	return d->out.error ? -d->out.error : 0;
+}
+
 static void failed(void *arg, const struct dep_segment *seg, const char *why)
 {
 	struct dump *d = arg;
@@ -312,6 +344,12 @@ static int recover(struct dump *d)
 
 	sink.want = d->what == REFS ? DEP_WANT_REFS :
 		    d->what == BLOCKS ? DEP_WANT_BLOCKS : DEP_WANT_EVENTS;
+	/* Events have no longest line. */
+	if (d->what != EVENTS) {
+		sink.format = format;
+		sink.bytes = bytes;
+		sink.item_bytes = LINE_MAX_BYTES;
+	}
 	progress_begin("recovering", d->nsegs);
 	ret = dep_recover(d->store, d->segs, d->nsegs, d->jobs, &sink, &counts, failed, d);
 	progress_end();

@@ -13,23 +13,36 @@
 
 void out_begin(struct out *o)
 {
+	static char room[OUT_ROOM + OUT_SLACK];	/* there is one standard output */
+
+	o->buf = room;
 	o->at = o->buf;
 	o->error = 0;
 }
 
-void out_flush(struct out *o)
+static void write_out(struct out *o, const char *p, const char *end)
 {
-	const char *p = o->buf;
 	ssize_t n;
 
-	while (p < o->at && !o->error) {
-		n = write(STDOUT_FILENO, p, o->at - p);
+	while (p < end && !o->error) {
+		n = write(STDOUT_FILENO, p, end - p);
 		if (n >= 0)
 			p += n;
 		else if (errno != EINTR)
 			o->error = errno;
 	}
+}
+
+void out_flush(struct out *o)
+{
+	write_out(o, o->buf, o->at);
 	o->at = o->buf;
+}
+
+void out_block(struct out *o, const char *data, size_t size)
+{
+	out_flush(o);
+	write_out(o, data, data + size);
 }
 
 int out_end(struct out *o)

@@ -16,12 +16,14 @@
 /** struct out - buffered standard output; @error is the errno of the first failed write */
 struct out {
 	char *at;
+	char *buf;		/* OUT_ROOM + OUT_SLACK bytes */
 	int error;
-	char buf[OUT_ROOM + OUT_SLACK];
 };
 
 void out_begin(struct out *o);
 void out_flush(struct out *o);
+/** out_block() - put many bytes, in one write of their own */
+void out_block(struct out *o, const char *data, size_t size);
 /** out_end() - flush; complain if anything could not be written; 0 or 1 for exit() */
 int out_end(struct out *o);
 

@@ -1,0 +1,53 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# `make lint`: licence lines, line lengths, white space, shell syntax; cppcheck where it
+# is installed.
+cd "$(dirname "$0")/.." || exit 1
+bad=0
+
+say() {
+	echo "$*"
+	bad=1
+}
+
+sources() {
+	git ls-files '*.c' '*.h' '*.S' '*.cpp' '*.sh' '*.py' '*.lds' '*.in' Makefile .ci/run
+}
+
+for f in $(sources); do
+	head -n 3 "$f" | grep -q 'SPDX-License-Identifier: ' ||
+		say "$f: no SPDX-License-Identifier in the first lines"
+	# a tab is eight columns wide
+	expand "$f" | awk -v f="$f" 'length > 100 {
+		print f ":" NR ": " length " columns"
+		n++
+	} END { exit n > 0 }' || bad=1
+	grep -n '[ 	]$' "$f" | sed "s,^,$f: white space at the end of line ," | grep . && bad=1
+done
+for licence in $(sources | xargs head -q -n 3 | sed -n 's/.*SPDX-License-Identifier: //p' |
+	sed 's, \*/.*,,' | sort -u | tr ' ' '_'); do
+	case $licence in
+	GPL-2.0-or-later | GPL-2.0-only | LGPL-2.1-or-later) ;;
+	GPL-2.0-or-later_WITH_Linux-syscall-note | GPL-2.0-only_WITH_Linux-syscall-note) ;;
+	*) say "a file has the licence $licence, which LICENSES does not" ;;
+	esac
+done
+for f in $(git ls-files '*.sh'); do
+	if head -n 1 "$f" | grep -q bash; then
+		bash -n "$f" || bad=1
+	else
+		sh -n "$f" || bad=1
+	fi
+done
+if command -v cppcheck >/dev/null; then
+	# Addresses of the stack go to system calls; linker symbols are subtracted; rotations
+	# are of 1 to 8 bytes.
+	cppcheck -q -j 2 --std=c11 --enable=warning,portability --suppress=unknownMacro \
+		--suppress=nullPointerArithmetic --suppress=autoVariables \
+		--suppress=subtractPointers --suppress=comparePointers --suppress=zerodivcond \
+		--error-exitcode=1 -Iinclude -Ilibdep libdep tools || bad=1
+else
+	echo "cppcheck is not installed: left out"
+fi
+[ $bad = 0 ] && echo "nothing found"
+exit $bad

@@ -1,0 +1,142 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# Run the test suites and add up: run.sh [SUITE...]
+#
+# One line for each suite, with the failures below it; the last line is
+# "N passed, M failed, K skipped".  $BUILD is the build folder (`make tests` fills it),
+# whole outputs go to $BUILD/log.  A suite that dies, hangs or prints no totals counts
+# as one failure.  LONG=1 asks for larger inputs; V=1 shows all output.
+
+top=$(cd "$(dirname "$0")/.." && pwd)
+cd "$top" || exit 1
+export BUILD=${BUILD:-$top/build} LONG=${LONG:-0} LC_ALL=C
+export DEPCTL=$BUILD/depctl
+export ADEPT_TEST_SEED=${ADEPT_TEST_SEED:-$(date +%s)}
+export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
+unset MAKEFLAGS MFLAGS MAKELEVEL
+log=$BUILD/log
+mkdir -p "$log"
+passed=0 failed=0 skipped=0
+wanted=" $* "
+known=" "
+declare -A running
+
+# totals FILE: passed, failed and skipped, from a suite's last line
+totals() {
+	tail -n 1 "$1" | sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed, \([0-9]*\) skipped$/\1 \2 \3/p'
+}
+
+# the same from cmocka's output
+cmocka_totals() {
+	awk '/^\[  PASSED  \] [0-9]+ test/ { p += $4; seen = 1 }
+		/^\[  FAILED  \] [0-9]+ test/ { f += $4; seen = 1 }
+		/^\[  SKIPPED \] [0-9]+ test/ { s += $4 }
+		END { if (seen) print p + 0, f + 0, s + 0 }' "$1"
+}
+
+# the same from the lines of a suite that did not come to its end
+counted() {
+	awk '/^ok / { p++ } /^FAIL/ { f++ } /^SKIP/ { s++ } END { print p + 0, f + 0, s + 0 }' "$1"
+}
+
+# run NAME SECONDS COMMAND...: output to NAME.log, totals to NAME.sum, what to print to
+# NAME.report
+run() {
+	local name=$1 limit=$2 file=$log/$1.log p f s status sum begun=$SECONDS why=
+	shift 2
+	timeout -k 10 "$limit" "$@" </dev/null >"$file" 2>&1
+	status=$?
+	case $name in
+	unit-*) sum=$(cmocka_totals "$file") ;;
+	*) sum=$(totals "$file") ;;
+	esac
+	if [ "$status" = 124 ] || [ "$status" = 137 ]; then
+		why="did not end within $limit seconds"
+	elif [ -z "$sum" ]; then
+		why="died with status $status and printed no totals"
+	fi
+	read -r p f s <<<"${sum:-$(counted "$file")}"
+	if [ -z "$why" ] && [ "$status" != 0 ] && [ "$f" = 0 ]; then
+		why="exit status $status"
+	fi
+	[ -z "$why" ] || f=$((f + 1))
+	echo "$p $f $s" >"$log/$name.sum"
+	{
+		printf '%-16s %s passed, %s failed, %s skipped (%s s)\n' "$name" "$p" "$f" "$s" \
+			$((SECONDS - begun))
+		grep -E '^SKIP' "$file" | sed 's/^/    /' | cut -c 1-200
+		if [ "$f" != 0 ]; then
+			grep -E '^(FAIL|\[  FAILED  \] [^0-9])' "$file" | sort -u | head -n 20 |
+				sed 's/^/    /' | cut -c 1-200
+			if [ -n "$why" ]; then
+				echo "    FAIL $name: $why"
+				tail -n 3 "$file" | sed 's/^/    | /' | cut -c 1-200
+			fi
+			echo "    all of it: $file"
+		fi
+	} >"$log/$name.report"
+}
+
+# begin NAME SECONDS COMMAND...: run it in the background; end NAME waits for it
+begin() {
+	local name=$1 limit=$2
+	shift 2
+	known="$known$name "
+	[ "$wanted" = "  " ] || [[ $wanted = *" $name "* ]] || return
+	[ "$LONG" = 1 ] && limit=$((limit * 10))
+	rm -f "$log/$name".*
+	run "$name" "$limit" "$@" &
+	running[$name]=$!
+}
+
+end() {
+	local name=$1 p f s
+	[ -n "${running[$name]:-}" ] || return
+	wait "${running[$name]}"
+	[ "${V:-}" != 1 ] || cat "$log/$name.log"
+	cat "$log/$name.report"
+	read -r p f s <"$log/$name.sum"
+	passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+}
+
+suite() {
+	begin "$@"
+	end "$1"
+}
+
+# cases SHORT LONG: how many random cases a unit test tries
+cases() {
+	[ "$LONG" = 1 ] && echo "$2" || echo "$1"
+}
+
+echo "seed $ADEPT_TEST_SEED"
+suite unit-decode 120 env ADEPT_TEST_COUNT="$(cases 1000000 20000000)" "$BUILD/tests/test_decode"
+suite unit-derive 120 env ADEPT_TEST_COUNT="$(cases 200000 5000000)" "$BUILD/tests/test_derive"
+for t in inject store writer recover collect; do
+	suite unit-$t 120 "$BUILD/tests/test_$t"
+done
+suite oracle 60 sh tests/oracle/check.sh "$BUILD"
+suite programs 180 sh tests/programs/run_native.sh "$BUILD/programs"
+# The single-step oracle is slow and keeps one processor busy, the others take the rest.
+begin exactness 600 sh tests/exactness.sh
+suite cli 120 bash tests/cli.sh "$DEPCTL" "$BUILD/tests/make_store"
+suite transparency 240 sh tests/transparency.sh
+suite selfcheck 300 sh tests/selfcheck.sh
+[ ! -e tests/children.sh ] || suite children 240 bash tests/children.sh
+suite terminal 120 /usr/bin/python3 tests/terminal.py "$DEPCTL"
+suite crash 400 sh tests/crash.sh
+suite badinput 180 sh tests/badinput.sh
+suite install 60 sh tests/install.sh
+end exactness
+[ ! -e tests/fuzz/insn_fuzz.sh ] || suite fuzz-insn 240 bash tests/fuzz/insn_fuzz.sh
+suite fuzz-store 120 bash tests/fuzz/fuzz_store.sh
+for s in $wanted; do
+	if [[ $known != *" $s "* ]]; then
+		echo "there is no suite $s, but:$known" >&2
+		failed=$((failed + 1))
+	fi
+done
+
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" = 0 ]
