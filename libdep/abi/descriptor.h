@@ -29,7 +29,6 @@ enum adept_event {
 	ADEPT_EV_SYNC = 9,	/* struct adept_ev_sync */
 	ADEPT_EV_FORK = 10,	/* struct adept_ev_fork: in the parent, after fork or clone */
 	ADEPT_EV_GAP = 11,	/* u64 bytes: recorded code ran unrecorded up to here */
-	ADEPT_EV_GSBASE = 12,	/* u64 */
 };
 
 /* Payloads; each follows its 32-bit event id immediately (so they are packed). */
@@ -101,7 +100,6 @@ static inline int adept_event_size(u32 id)
 	case ADEPT_EV_SYSCALL:
 		return sizeof(struct adept_ev_syscall);
 	case ADEPT_EV_FSBASE:
-	case ADEPT_EV_GSBASE:
 	case ADEPT_EV_GAP:
 		return 8;
 	case ADEPT_EV_THREAD_START:
@@ -143,7 +141,6 @@ enum adept_store_kind {
 	ADEPT_ST_CHECK = 6,	/* self-check: register arg before it, must equal the derived value */
 	ADEPT_ST_EXIT_REG = 7,	/* register arg after instruction insn (before an exit): becomes known */
 	ADEPT_ST_FSBASE = 8,	/* new fs base (wrfsbase), before it */
-	ADEPT_ST_GSBASE = 9,	/* new gs base (wrgsbase), before it */
 };
 
 struct adept_store {
@@ -157,7 +154,7 @@ static inline u32 adept_store_bytes(const struct adept_store *st)
 {
 	if (st->kind == ADEPT_ST_VEC)
 		return (st->arg >> 5) < 3 ? 16u << (st->arg >> 5) : 0;
-	return st->kind >= ADEPT_ST_REG && st->kind <= ADEPT_ST_GSBASE ? 8 : 0;
+	return st->kind >= ADEPT_ST_REG && st->kind <= ADEPT_ST_FSBASE ? 8 : 0;
 }
 
 enum adept_exit_kind {

@@ -178,12 +178,8 @@ u8 *dispatch_syscall(struct tls *t)
 	u64 insn = x->target - 2, rcx = r[X86_RCX], r11 = r[X86_R11];
 	struct adept_ev_syscall ev;
 	u64 a[6] = { r[X86_RDI], r[X86_RSI], r[X86_RDX], r[X86_R10], r[X86_R8], r[X86_R9] };
-	u64 rcx = r[X86_RCX], r11 = r[X86_R11];
 	s64 ret;
 
-	/* Already now: an event may begin a chunk, whose header says what is known. */
-	r[X86_RCX] = x->target;
-	r[X86_R11] = t->flags;
 	if (nr == __NR_rt_sigreturn)
 		signal_sigreturn(t);
 	t->resume_pc = x->target;
@@ -197,8 +193,6 @@ u8 *dispatch_syscall(struct tls *t)
 		r[X86_RCX] = rcx;
 		r[X86_R11] = r11;
 		t->resume_pc = insn;
-		r[X86_RCX] = rcx;
-		r[X86_R11] = r11;
 		return dispatch_resume(t);
 	}
 	r[X86_RAX] = (u64)ret;

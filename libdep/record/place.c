@@ -127,8 +127,6 @@ void record_plan(struct build *b)
 		plan_vectors(b, i, in);
 		if (in->attr & X86_A_WRFSBASE)
 			add(b, i, ADEPT_ST_FSBASE, in->f_rm);
-		if (in->attr & X86_A_WRGSBASE)
-			add(b, i, ADEPT_ST_GSBASE, in->f_rm);
 		known = x86_derive(in, b->ins[i].pc, known, NULL, NULL);
 		if (in->kind == X86_STRING)
 			add(b, i, ADEPT_ST_POST, string_pointer(in));
@@ -168,9 +166,6 @@ u16 record_relevant(const struct build *b)
 		const struct x86_insn *in = &b->ins[i].in;
 
 		relevant |= in->gpr_read & (u16)~seen;
-		/* What 8 and 16 bits are put into stays known if it was. */
-		if (in->opsize < 4)
-			relevant |= in->gpr_write & (u16)~seen;
 		if (in->kind == X86_JCC || in->kind == X86_LOOP)
 			relevant |= (u16)~seen;
 		/* A part written keeps the rest: it matters whether that is known. */

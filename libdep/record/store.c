@@ -77,10 +77,10 @@ static void store_opmask(struct build *b, unsigned int n, u8 k, s32 off)
 	emit_r15_operand(e, k, off);
 }
 
-static void store_base(struct build *b, unsigned int n, s32 off)
+static void store_fsbase(struct build *b, unsigned int n, s32 off)
 {
 	store_reg(b, n, b->ins[n].in.f_rm, off, XL8_STORE);
-	if (!(b->ins[n].in.rex & 8)) {
+	if (b->ins[n].in.opsize == 4) {
 		/* mov dword [r15 + off + 4], 0: the upper half is not written */
 		emit8(&b->e, 0x41);
 		emit8(&b->e, 0xc7);
@@ -110,8 +110,7 @@ void record_emit_before(struct build *b, unsigned int n)
 			store_opmask(b, n, s->arg, off);
 			break;
 		case ADEPT_ST_FSBASE:
-		case ADEPT_ST_GSBASE:
-			store_base(b, n, off);
+			store_fsbase(b, n, off);
 			break;
 		default:
 			store_reg(b, n, s->arg, off, XL8_STORE);

@@ -112,8 +112,6 @@ static void add_store(struct dep_builder *b, struct site *at, const struct adept
 		op->dst = st->arg;
 		if (st->kind == ADEPT_ST_FSBASE) {
 			op->dst = DEP_S_FS;
-		} else if (st->kind == ADEPT_ST_GSBASE) {
-			op->dst = DEP_S_GS;
 		} else if (st->kind == ADEPT_ST_EA) {
 			op->dst = DEP_S_EA + st->arg;
 			at->ea |= 1u << st->arg;

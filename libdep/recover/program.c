@@ -95,9 +95,8 @@ static int fill_exit(struct dep_program *p, const struct adept_exit *x, struct d
 		return dep_fail(-EBADMSG, "fragment %u: an exit cuts a store off",
 				p->d->first_exit);
 	if (x->mask & ~cut.known)
-		return dep_fail(-EBADMSG, "fragment %u at %llx: an exit's mask %#x, known are %#x",
-				p->d->first_exit, (unsigned long long)dep_desc_runs(p->d)->pc,
-				x->mask, cut.known);
+		return dep_fail(-EBADMSG, "fragment %u: an exit's mask %#x, known are %#x",
+				p->d->first_exit, x->mask, cut.known);
 	out->op_end = cut.op;
 	out->words = cut.word;
 	out->ninsns = x->ninsns;
