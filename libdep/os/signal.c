@@ -299,6 +299,7 @@ void signal_sigreturn(struct tls *t)
 	memset(&f, 0, sizeof(f));
 	if (rt_copy_in(&f.uc, (void *)t->regs[X86_RSP], sizeof(f.uc)) != sizeof(f.uc))
 		die_of(t, K_SIGSEGV);
+	ring_event(t, ADEPT_EV_SIGRETURN, &(u32){ 0 }, 4);
 	regs_from_uc(t->regs, &f.uc);
 	t->resume_pc = f.uc.regs[SC_RIP];
 	t->flags = f.uc.regs[SC_EFLAGS];
@@ -306,7 +307,6 @@ void signal_sigreturn(struct tls *t)
 	t->app_altstack[0] = f.uc.stack.sp;
 	t->app_altstack[1] = f.uc.stack.flags & ~(u64)SS_ONSTACK;
 	t->app_altstack[2] = f.uc.stack.size;
-	ring_event(t, ADEPT_EV_SIGRETURN, &(u32){ 0 }, 4);
 	/* The kernel restores vector state and mask; the rest is ours to restore. */
 	f.uc.sigmask &= ~SYNC_SIGNALS;
 	f.uc.stack = (struct k_stack){ t->sig_stack, 0, 0, t->sig_stack_size };

@@ -112,6 +112,13 @@ static void drop_chunk(struct tls *t, const struct adept_position *at, u32 have)
 	chunk_begin(t, at, c->seq + 1);
 }
 
+/* wrfsbase goes past us. */
+static void note_fs_base(struct tls *t)
+{
+	if (t == tls_self())
+		t->fs_base = get_fs_base();
+}
+
 void ring_turn(struct tls *t, const struct adept_position *tail, const struct adept_position *head,
 	       u32 have)
 {
@@ -120,6 +127,7 @@ void ring_turn(struct tls *t, const struct adept_position *tail, const struct ad
 	u8 partial[ADEPT_MAX_RECORD + 64];
 	struct adept_chunk *c;
 
+	note_fs_base(t);
 	if (t->pp + have > t->chunk_end)
 		have = (u32)(t->chunk_end - t->pp);
 	keep = head->frag ? have : 0;
@@ -166,9 +174,14 @@ static void need(struct tls *t, u32 bytes)
 
 void ring_event(struct tls *t, u32 id, const void *payload, u32 size)
 {
+	u32 room = 4 + size;
+
 	if (!recording())
 		return;
-	need(t, 4 + size);
+	/* A context follows, with other registers: in the same chunk, or headers disagree. */
+	if (id == ADEPT_EV_SIGNAL || id == ADEPT_EV_SIGRETURN)
+		room += 4 + sizeof(struct adept_ev_context);
+	need(t, room);
 	memcpy((void *)(t->pp + 4), payload, size);
 	__atomic_store_n((u32 *)t->pp, id, __ATOMIC_RELEASE);
 	t->pp += 4 + size;
@@ -176,8 +189,10 @@ void ring_event(struct tls *t, u32 id, const void *payload, u32 size)
 
 void ring_context(struct tls *t, u64 pc)
 {
-	struct adept_ev_context c = { .pc = pc, .fs_base = t->fs_base };
+	struct adept_ev_context c = { .pc = pc };
 
+	note_fs_base(t);
+	c.fs_base = t->fs_base;
 	memcpy(c.regs, t->regs, sizeof(c.regs));
 	ring_event(t, ADEPT_EV_CONTEXT, &c, sizeof(c));
 }

@@ -210,7 +210,7 @@ static void edit_drop_prefix(struct edit *ed, u8 prefix)
 	unsigned int i = 0;
 
 	while (i < prefix_bytes(ed)) {
-		if (ed->b[i] != prefix && (ed->vex || (ed->b[i] & 0xf0) != 0x40)) {
+		if (ed->b[i] != prefix && (ed->b[i] & 0xf0) != 0x40) {
 			i++;
 			continue;
 		}
@@ -258,16 +258,23 @@ static int rm_can_be_slot(const struct x86_insn *in)
 	return !writes || in->opsize == 8;
 }
 
-/* A segment prefix that means nothing to a register operand would to the slot. */
-static int is_segment(u8 prefix)
+/*
+ * A segment prefix that means nothing to a register operand would to the slot, and
+ * with every idle prefix the instruction could become longer than 15 bytes.
+ */
+static int is_idle(const struct x86_insn *in, u8 prefix, int *have66)
 {
-	return (prefix & 0xe7) == 0x26 || prefix == SEG_FS || prefix == SEG_GS;
+	if (prefix == 0x66)
+		return in->rex & 8 || (*have66)++;
+	return (prefix & 0xe7) == 0x26 || prefix == SEG_FS || prefix == SEG_GS ||
+	       prefix == 0x67 || prefix == 0xf2 || prefix == 0xf3 || (prefix & 0xf0) == 0x40;
 }
 
 static void emit_slot_form(struct build *b, const struct binsn *bi, u8 opcode, u8 reg)
 {
 	const struct x86_insn *in = &bi->in;
 	struct emit *e = &b->e;
+	int have66 = 0;
 
 	emit8(e, SEG_GS);
 	for (unsigned int i = 0; i < in->off_modrm; i++) {
@@ -275,7 +282,7 @@ static void emit_slot_form(struct build *b, const struct binsn *bi, u8 opcode, u
 
 		if (in->rex && i == in->off_opcode - 1u - in->map)
 			v = (u8)((v & ~7) | (reg >> 3) << 2);
-		else if (i < in->off_opcode && (is_segment(v) || (v & 0xf0) == 0x40))
+		else if (i + in->map < in->off_opcode && is_idle(in, v, &have66))
 			continue;
 		else if (i == in->off_opcode)
 			v = opcode;

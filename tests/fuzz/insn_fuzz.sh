@@ -84,10 +84,10 @@ while [ "$seed" -lt "$last" ]; do
 	mode record -o "$tmp/dep"
 	mode strict -o "$tmp/dep" --strict
 	mode self-check -o "$tmp/dep" --self-check
-	[ "$LONG" = 1 ] || exact 300
+	[ "$LONG" = 1 ] || exact 200
 	seed=$((seed + 1))
 done
 if [ "$LONG" = 1 ]; then
-	exact 300
+	exact 200
 fi
 finish

@@ -109,9 +109,14 @@ static const struct fuzz_result *load(const char *path, uint64_t *n)
 /* A random address may be where the engine has memory of its own. */
 static int in_engine(const struct fuzz_result *r)
 {
-	return r->trap == 14 &&
-	       ((r->address >= 0x40000000 && r->address < 0x80000000) ||
-		(r->address >= 0x7ffff0000000 && r->address < 0x7ffffffff000));
+	uint64_t a = r->address;
+
+	for (int i = 0; i < NWINDOWS; i++)
+		if (a - window_at[i] + 0x10000 < 0x20000)
+			return 0;
+	return r->trap == 14 && ((a >= 0x40000000 && a < 0x80000000) ||
+				 (a >= 0x1fff00000000 && a < 0x200100000000) ||
+				 (a >= 0x7fff00000000 && a < 0x7ffffffff000));
 }
 
 int compare_results(const struct fuzz_file *f, const char *pa, const char *pb, unsigned int show)
