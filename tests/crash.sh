@@ -11,7 +11,7 @@ kills=10
 [ "$LONG" = 1 ] && kills=100
 echo "seed $seed"
 
-text 3000000 >"$tmp/text"
+text 300000 >"$tmp/text"
 
 # the next of a sequence of pseudo-random numbers below $1
 random() {
