@@ -46,8 +46,6 @@ static struct arena *arena_add(u64 base, u64 size)
 	a = &arenas[narenas];
 	a->base = base;
 	a->size = size;
-	/* Large programs' code does not fit the instruction TLB otherwise. */
-	sys3(__NR_madvise, base, size, 14 /* MADV_HUGEPAGE */);
 	write_gate((u8 *)base + GATE_EXIT * GATE_LEN, gate_exit);
 	write_gate((u8 *)base + GATE_SYSCALL * GATE_LEN, gate_syscall);
 	write_gate((u8 *)base + GATE_MISS * GATE_LEN, gate_miss);
