@@ -34,7 +34,7 @@ static uint64_t a_bad_address(struct gen *g)
 {
 	static const uint64_t bad[] = {
 		BAD_UNMAPPED, BAD_READONLY, BAD_BUS, 0, 0x8000000000000000ull,
-		0xffffffff81000000ull, 0x00007fffffffefc0ull,
+		0xffffffff81000000ull, 0x00007ffffffff000ull,
 	};
 
 	return bad[below(g, sizeof(bad) / sizeof(bad[0]))] + below(g, 64) * 8;
