@@ -182,7 +182,8 @@ static unsigned int random_insn(struct gen *g, uint8_t *b)
 		if (!decode(b, &in, op))
 			return 0;
 	}
-	if (!promising(g, &in, op) && !percent(g, 5))
+	/* A wild 32-bit address could be one of the engine's tables below 2 GiB. */
+	if (!promising(g, &in, op) && (in.address_width == 32 || !percent(g, 5)))
 		return 0;
 	aim(g, b, &in, op);
 	forget_written(g, &in, op);
