@@ -37,7 +37,7 @@ norm() {
 	sed -e 's/^[0-9]* *//' \
 		-e '/^rseq(/d' -e '/ resumed>/d' -e 's/ <unfinished \.\.\.>//' \
 		-e '/^+++/d' -e '/^restart_syscall/d' \
-		-e 's/0x[0-9a-f]\{5,\}/ADDR/g' \
+		-e 's/0x[0-9a-f]\{5,\}/ADDR/g' -e 's/  */ /g' \
 		-e 's/tv_sec=-\{0,1\}[0-9]*, tv_u\{0,1\}n\{0,1\}sec=[0-9]*/TIME/g' \
 		-e 's/si_pid=[0-9]*/si_pid=PID/g' \
 		-e 's/^\(getpid\|gettid\|getppid\|set_tid_address\|fork\|vfork\|clone\|clone3\|wait4\|waitid\|tgkill\|kill\)(.*/\1/' \
@@ -126,6 +126,7 @@ adept
 ^rt_sigreturn(
 ^clock_gettime(CLOCK_MONOTONIC
 ^rt_sigprocmask(SIG_SETMASK, ~\[\]
+^rt_sigprocmask(SIG_SETMASK, ~\[ILL TRAP BUS FPE KILL SEGV STOP\], NULL
 ^rt_sigaction([A-Z0-9_]*,
 ^kill$
 ^read(0,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Rare ways to make children and to execute: execveat, fexecve, execve from threads
+ * Suite: children.  Rare ways to make children and to execute: execveat, fexecve, execve from threads
  * (and at once from several), vfork in several threads, a fork while another thread
  * executes, CLONE_VM without CLONE_VFORK.
  *
