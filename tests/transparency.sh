@@ -39,7 +39,7 @@ norm() {
 		-e '/^+++/d' -e '/^restart_syscall/d' \
 		-e 's/0x[0-9a-f]\{5,\}/ADDR/g' -e 's/  */ /g' \
 		-e 's/tv_sec=-\{0,1\}[0-9]*, tv_u\{0,1\}n\{0,1\}sec=[0-9]*/TIME/g' \
-		-e 's/si_pid=[0-9]*/si_pid=PID/g' -e 's/si_[us]time=[0-9]*/si_time=N/g' \
+		-e 's/si_pid=[0-9]*/si_pid=PID/g' -e '/^--- SIGCHLD/d' \
 		-e 's/^\(getpid\|gettid\|getppid\|set_tid_address\|fork\|vfork\|clone\|clone3\|wait4\|waitid\|tgkill\|kill\)(.*/\1/' \
 		-e 's/^\(futex\|sched_yield\)(.*//' -e '/^$/d' \
 		-e 's/^getrandom(.*/getrandom/' -e 's/ = ADDR/ = X/' \
