@@ -24,6 +24,7 @@ struct watched {
 /* All under frag_lock. */
 static struct region regions[MAX_REGIONS];
 static u32 nregions;
+static int forgotten;	/* there were more regions than that */
 static struct watched watched[MAX_WATCHED];
 static u32 nwatched;
 
@@ -42,7 +43,8 @@ int mem_is_ours(u64 start, u64 len)
 	for (unsigned int i = 0; i < ARRAY_SIZE(own); i++)
 		if (own[i][1] && start < own[i][0] + own[i][1] && end > own[i][0])
 			return 1;
-	return 0;
+	/* Arenas made later. */
+	return arena_of(start) != NULL;
 }
 
 /* ---- /proc/self/maps ---- */
@@ -172,8 +174,10 @@ static struct region *region_of(u64 pc)
 			return &regions[0];
 		}
 	}
-	if (nregions == MAX_REGIONS)
+	if (nregions == MAX_REGIONS) {
 		nregions--;
+		forgotten = 1;
+	}
 	r = &regions[nregions];
 	if (mem_is_ours(pc, 1) || !lookup_region(pc, r))
 		return NULL;
@@ -307,7 +311,7 @@ void code_changed(u64 start, u64 end)
 		else
 			i++;
 	}
-	if (hit) {
+	if (hit || forgotten) {
 		frag_kill_range(start, end);
 		if (recording())
 			record_unmap(start, end);

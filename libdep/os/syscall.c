@@ -33,9 +33,14 @@ static s64 sys_memory(struct tls *t, u64 nr, u64 a[6])
 	/* The engine's own memory is not the program's to change. */
 	if ((nr != __NR_mmap || a[3] & K_MAP_FIXED) && mem_is_ours(a[0], len))
 		return nr == __NR_mmap ? -E_NOMEM : -E_INVAL;
-	/* Other threads must not run code that is about to go. */
-	if (nr == __NR_munmap || nr == __NR_mprotect || nr == __NR_pkey_mprotect)
+	/*
+	 * Other threads must not run code that is about to go; and the pages get their
+	 * own protection back, which the call may keep, move along, or fail on.
+	 */
+	if (nr != __NR_mmap || a[3] & K_MAP_FIXED) {
+		code_unwatch_range(a[0], a[0] + len);
 		code_changed(a[0], a[0] + len);
+	}
 	ret = app_syscall(t, nr, a);
 	if (ret < 0 && ret > -4096)
 		return ret;
@@ -47,7 +52,6 @@ static s64 sys_memory(struct tls *t, u64 nr, u64 a[6])
 		code_changed(a[0], a[0] + len);
 		code_changed((u64)ret, (u64)ret + page_up(a[2]));
 		break;
-	case __NR_madvise:
 	case __NR_munmap:
 	case __NR_mprotect:
 	case __NR_pkey_mprotect:

@@ -57,6 +57,25 @@ static void rwx(void)
 	munmap(p, 8192);
 }
 
+/* Calls that leave the mapping writable, by success or by failure. */
+static void still_writable(void)
+{
+	uint8_t *p = get(NULL, PROT_READ | PROT_WRITE | PROT_EXEC);
+	uint32_t i;
+
+	for (i = 0; i < 10; i++) {
+		emit(p, i);
+		run(p, i);
+		CHECK(!madvise(p, 4096, MADV_NORMAL));
+		emit(p, i + 1);
+		run(p, i + 1);
+		CHECK(mprotect(p, 4096, 0x40000000) == -1);
+		emit(p, i + 2);
+		run(p, i + 2);
+	}
+	munmap(p, 8192);
+}
+
 static void toggled(void)
 {
 	uint8_t *p = get(NULL, PROT_READ | PROT_WRITE);
@@ -159,6 +178,7 @@ static void itself(void)
 int main(void)
 {
 	rwx();
+	still_writable();
 	toggled();
 	remapped();
 	by_read();
