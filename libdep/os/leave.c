@@ -44,6 +44,8 @@ void leave_regs(struct tls *t, const struct xl8_pos *pos, const struct k_ucontex
 		restore_gs(t, pos);
 	if (pos->kind >= XL8_IND && pos->kind <= XL8_IND_CALL_TAG)
 		restore_indirect(t);
+	if (pos->kind >= XL8_RET_IND && pos->kind <= XL8_RET_RCX)
+		t->regs[X86_RCX] = t->ind[0];
 	/* Back to before a call that has pushed its return address. */
 	if (pos->kind == XL8_CALL || pos->kind == XL8_CALL_TAG || pos->kind == XL8_IND_CALL ||
 	    pos->kind == XL8_IND_CALL_TAG)
@@ -111,6 +113,8 @@ void leave_cache(struct tls *t, const struct xl8_pos *pos, const struct k_uconte
 	case XL8_IND_TAG:
 	case XL8_IND_CALL:
 	case XL8_IND_CALL_TAG:
+	case XL8_RET_IND:
+	case XL8_RET_IND_TAG:
 		before(t, pos, rip);
 		break;
 	case XL8_AFTER:
@@ -137,6 +141,10 @@ void leave_cache(struct tls *t, const struct xl8_pos *pos, const struct k_uconte
 	case XL8_EXIT_DONE:
 	case XL8_LAND_DONE:
 		at(t, x->target);
+		break;
+	case XL8_RET_RCX:
+		t->regs[X86_RSP] += 8;
+		at(t, uc->regs[SC_RCX]);
 		break;
 	case XL8_RET_SWAPPED:
 		*(u64 *)t->regs[X86_RSP] = t->regs[X86_RCX];

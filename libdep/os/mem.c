@@ -201,16 +201,16 @@ static void unwatch(struct watched *w)
 	*w = watched[--nwatched];
 }
 
-static void watch(u64 page, u32 prot)
+/* Return: 0 if no more pages can be watched. */
+static int watch(u64 page, u32 prot)
 {
 	if (find_watched(page))
-		return;
-	if (nwatched == MAX_WATCHED) {
-		frag_kill_range(watched[0].page, watched[0].page + ADEPT_PAGE);
-		unwatch(&watched[0]);
-	}
+		return 1;
+	if (nwatched == MAX_WATCHED)
+		return 0;
 	sys3(__NR_mprotect, page, ADEPT_PAGE, prot & ~K_PROT_WRITE);
 	watched[nwatched++] = (struct watched){ page, prot };
+	return 1;
 }
 
 int code_any_watched(void)
@@ -282,7 +282,7 @@ size_t code_fetch(u64 pc, u8 *buf, size_t n, u8 *unwatchable)
 			u64 last = (pc + got + part - 1) & ~(u64)(ADEPT_PAGE - 1);
 
 			for (u64 p = (pc + got) & ~(u64)(ADEPT_PAGE - 1); p <= last; p += ADEPT_PAGE)
-				watch(p, r->prot);
+				*unwatchable |= (u8)!watch(p, r->prot);
 		}
 		in = rt_copy_in(buf + got, (void *)(pc + got), part);
 		got += in;

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
  * Code cache arenas.  One near the libraries and one near the program come from
- * the injector; further ones are made near code that neither reaches.  An arena is
- * filled from below and begins with jumps to the blob's gates.
+ * the injector; further ones are made near code that neither reaches.
+ *
+ * An arena has two parts, both filled from below: the hot one for what runs, so
+ * that it lies close together, and the cold one for what seldom or never does
+ * (ways to the dispatcher, literals), which begins with jumps to the blob's gates.
  */
 #include "frag.h"
 
@@ -12,7 +15,8 @@
 
 struct arena {
 	u64 base, size;
-	u32 used;
+	u64 hot, cold;		/* where the two parts are free */
+	u8 *ret_path;		/* returns.c */
 	u32 nfrags, frags_cap;
 	struct frag **frags;	/* in address order; NULL entries for veneers are not kept */
 };
@@ -27,6 +31,11 @@ extern void gate_miss_call(void);
 extern void gate_trap(void);
 
 #define GATE_LEN	16
+
+static u64 cold_base(const struct arena *a)
+{
+	return a->base + a->size / 8 * 5;
+}
 
 static void write_gate(u8 *at, void (*gate)(void))
 {
@@ -46,12 +55,11 @@ static struct arena *arena_add(u64 base, u64 size)
 	a = &arenas[narenas];
 	a->base = base;
 	a->size = size;
-	write_gate((u8 *)base + GATE_EXIT * GATE_LEN, gate_exit);
-	write_gate((u8 *)base + GATE_SYSCALL * GATE_LEN, gate_syscall);
-	write_gate((u8 *)base + GATE_MISS * GATE_LEN, gate_miss);
-	write_gate((u8 *)base + GATE_MISS_CALL * GATE_LEN, gate_miss_call);
-	write_gate((u8 *)base + GATE_TRAP * GATE_LEN, gate_trap);
-	a->used = NGATES * GATE_LEN;
+	write_gate(arena_gate(a, GATE_EXIT), gate_exit);
+	write_gate(arena_gate(a, GATE_SYSCALL), gate_syscall);
+	write_gate(arena_gate(a, GATE_TRAP), gate_trap);
+	a->hot = base;
+	a->cold = cold_base(a) + NGATES * GATE_LEN;
 	__atomic_store_n(&narenas, narenas + 1, __ATOMIC_RELEASE);
 	return a;
 }
@@ -92,7 +100,10 @@ static struct arena *arena_map_near(u64 pc)
 	return NULL;
 }
 
-#define ROOM	(64u << 10)	/* no fragment is larger */
+static int has_room(const struct arena *a)
+{
+	return cold_base(a) - a->hot >= ARENA_ROOM && a->base + a->size - a->cold >= ARENA_ROOM;
+}
 
 struct arena *arena_for(u64 pc)
 {
@@ -100,7 +111,7 @@ struct arena *arena_for(u64 pc)
 
 	for (u32 i = 0; i < narenas; i++) {
 		a = &arenas[i];
-		if (a->size - a->used < ROOM)
+		if (!has_room(a))
 			continue;
 		if (reaches(a, pc))
 			return a;
@@ -114,30 +125,42 @@ struct arena *arena_for(u64 pc)
 	return a;
 }
 
-u8 *arena_room(struct arena *a, u32 n)
+u8 *arena_hot(const struct arena *a)
 {
-	if (a->size - a->used < n)
-		return NULL;
-	return (u8 *)a->base + a->used;
+	return (u8 *)a->hot;
 }
 
-void arena_commit(struct arena *a, u32 n, struct frag *f)
+u8 *arena_cold(const struct arena *a)
 {
-	if (f) {
-		if (a->nfrags == a->frags_cap) {
-			u32 cap = a->frags_cap ? a->frags_cap * 2 : 1024;
-			struct frag **bigger = heap_alloc(cap * sizeof(*bigger));
+	return (u8 *)a->cold;
+}
 
-			/* The old array stays for readers in signal handlers. */
-			if (a->nfrags)
-				memcpy(bigger, a->frags, a->nfrags * sizeof(*bigger));
-			__atomic_store_n(&a->frags, bigger, __ATOMIC_RELEASE);
-			a->frags_cap = cap;
-		}
-		a->frags[a->nfrags] = f;
-		__atomic_store_n(&a->nfrags, a->nfrags + 1, __ATOMIC_RELEASE);
+u8 *arena_take_cold(struct arena *a, u32 n)
+{
+	u8 *p = (u8 *)a->cold;
+
+	if (a->base + a->size - a->cold < n)
+		return NULL;
+	a->cold += n;
+	return p;
+}
+
+void arena_commit(struct arena *a, struct frag *f)
+{
+	if (a->nfrags == a->frags_cap) {
+		u32 cap = a->frags_cap ? a->frags_cap * 2 : 1024;
+		struct frag **bigger = heap_alloc(cap * sizeof(*bigger));
+
+		/* The old array stays for readers in signal handlers. */
+		if (a->nfrags)
+			memcpy(bigger, a->frags, a->nfrags * sizeof(*bigger));
+		__atomic_store_n(&a->frags, bigger, __ATOMIC_RELEASE);
+		a->frags_cap = cap;
 	}
-	a->used += (u32)ALIGN_UP(n, 16);
+	a->frags[a->nfrags] = f;
+	__atomic_store_n(&a->nfrags, a->nfrags + 1, __ATOMIC_RELEASE);
+	a->hot = (u64)f->start + f->hot_len;
+	a->cold = ALIGN_UP((u64)f->cold + f->cold_len, 8);
 }
 
 struct arena *arena_of(u64 addr)
@@ -150,25 +173,36 @@ struct arena *arena_of(u64 addr)
 	return NULL;
 }
 
-u8 *arena_gate(struct arena *a, enum gate g)
+u8 *arena_gate(const struct arena *a, enum gate g)
 {
-	return (u8 *)a->base + g * GATE_LEN;
+	return (u8 *)cold_base(a) + g * GATE_LEN;
 }
 
+u8 **arena_ret_path(struct arena *a)
+{
+	return &a->ret_path;
+}
+
+/* Both parts are in the order of the commits. */
 struct frag *arena_frag(struct arena *a, u64 addr)
 {
 	u32 lo = 0, hi = __atomic_load_n(&a->nfrags, __ATOMIC_ACQUIRE);
 	struct frag **v = __atomic_load_n(&a->frags, __ATOMIC_ACQUIRE);
+	int cold = addr >= cold_base(a);
+	const struct frag *f;
 
 	while (lo < hi) {
 		u32 mid = (lo + hi) / 2;
 
-		if ((u64)v[mid]->start <= addr)
+		if ((u64)(cold ? v[mid]->cold : v[mid]->start) <= addr)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	if (!lo || addr >= (u64)v[lo - 1]->start + v[lo - 1]->cache_len)
+	if (!lo)
+		return NULL;
+	f = v[lo - 1];
+	if (cold ? addr >= (u64)f->cold + f->cold_len : addr >= (u64)f->start + f->hot_len)
 		return NULL;
 	return v[lo - 1];
 }

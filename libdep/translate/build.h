@@ -13,6 +13,9 @@
 #define MAX_XL8		250
 #define MAX_LITS	4
 
+/* Each part of a fragment is smaller; see COLD_OFFSET. */
+#define FRAG_MAX	(COLD_OFFSET - 1)
+
 struct binsn {
 	u64 pc;
 	u8 raw[16];
@@ -38,7 +41,8 @@ struct build {
 	u16 mask;
 	u16 relevant;
 	struct arena *arena;
-	u8 *start;		/* cache memory */
+	u8 *start, *cold;	/* cache memory of the two parts */
+	u8 *hot_end;		/* NULL until the cold part is emitted */
 	struct emit e;
 	u32 first_exit;
 	u32 limit;		/* instructions at most */
@@ -52,8 +56,12 @@ struct build {
 	struct xl8 xl8[MAX_XL8];
 	struct { u8 *field; u64 value; } lits[MAX_LITS];	/* rip-relative disp32 fields */
 	u32 next_store;		/* first store not yet emitted */
-	u8 *land;		/* return landing in this fragment */
+	u8 *land;		/* the landing in this fragment */
+	u8 *land_miss;		/* its rel32 field that leads to where a mismatch goes */
 	u8 *land_lit;		/* its chain literal's disp32 field */
+	u8 land_exit;		/* the exit that names its application address */
+	u8 land_is_return;
+	u8 after_call;		/* see struct frag */
 	u8 unwatchable;		/* its source may change behind our back */
 	u8 run_open;		/* the last xl8 entry is an XL8_RUN that may go on */
 };
@@ -69,40 +77,73 @@ int mangle_supported(const struct x86_insn *in);
 /** mangle_load_target() - rcx = target of indirect branch @n; rcx and rdx are saved already */
 void mangle_load_target(struct build *b, unsigned int n);
 
+/* commit.c */
+/** build_begin() - start to emit @b->pc's code; @behind: in that arena, close to what is there */
+void build_begin(struct build *b, struct arena *behind);
+/** build_xl8() - what the code from here on is; see xl8.h */
+void build_xl8(struct build *b, enum xl8_kind kind, unsigned int insn, u8 arg, u8 arg2, u8 arg3);
+/** build_literal() - the disp32 just emitted shall address a literal with this value */
+void build_literal(struct build *b, u64 value);
+/** build_commit() - add the cold part and keep it all; NULL if a table overflowed */
+struct frag *build_commit(struct build *b);
+
+/* build.c */
+/** build_bare() - begin code that is no translation of instructions; known there: {rsp} */
+struct build *build_bare(u64 pc, struct arena *behind);
+
+/* exits.c */
+/** exits_emit_linkable() - jmp or call; returns its rel32 field, which can be linked */
+u8 *exits_emit_linkable(struct build *b, u8 opcode);
+void exits_emit_branch(struct build *b, unsigned int n, struct bexit *x);
+/** exits_emit_final() - what follows the last instruction */
+void exits_emit_final(struct build *b);
+/** exits_emit_stubs() - the records of side exits */
+void exits_emit_stubs(struct build *b);
+/** exits_emit_thunk() - way to the dispatcher for exit @i, which will be @x */
+void exits_emit_thunk(struct build *b, u32 i, const struct exit *x);
+
+/* returns.c */
+/** returns_prepare() - make sure that @pc's arena has its shared return path */
+void returns_prepare(u64 pc);
+/** returns_emit() - leave by return @i, by native return */
+void returns_emit(struct build *b, u32 i);
+/** returns_emit_by_jump() - the same for ret n and strict mode: rcx = target already */
+void returns_emit_by_jump(struct build *b, u32 i);
+
 /* callsite.c */
-/** callsite_direct() - the call stub for exit @x, a direct call; NULL if there is no room */
+/** callsite_direct() - the call stub for exit @x, a direct call */
 struct frag *callsite_direct(const struct exit *x);
-/** callsite_indirect() - the stub for an indirect call that returns to @ret */
-struct frag *callsite_indirect(u64 ret);
+/**
+ * callsite_indirect() - the stub for an indirect call that returns to @ret
+ * @inlined: the code there may be translated along with it
+ */
+struct frag *callsite_indirect(u64 ret, int inlined);
+/** callsite_renew() - the fragment into which the landing of @ret fell is dead */
+void callsite_renew(u64 ret);
 
 /* landing.c */
+struct landing_place {
+	u8 *addr;
+	u64 *lit;		/* where a mismatch goes */
+};
+
 void landing_init(void);
 /**
  * landing_emit() - verify that rcx is @pc, restore rcx and rdx; falls through if so
  * @is_return: reached by native returns
  */
 void landing_emit(struct build *b, u64 pc, int is_return);
+/** landing_emit_mismatch() - its part for the cold part */
+void landing_emit_mismatch(struct build *b);
+/** landing_place() - of the landing in @b, which has just been committed */
+struct landing_place landing_place(const struct build *b);
 /** landing_get() - make sure that an indirect branch to @pc finds its way */
 void landing_get(u64 pc, int is_return);
-/** landing_set_return() - returns to @pc go to the landing at @addr; @lit is its chain literal */
-void landing_set_return(u64 pc, u8 *addr, u64 *lit);
-void landing_add_jump(u64 pc, u8 *addr, u64 *lit);
+/** landing_set_return() - returns to @pc go to the landing @at from now on */
+void landing_set_return(u64 pc, const struct landing_place *at);
 /* Through the tables, with the target in rcx: jump, call, or mov rdx, the landing. */
 void landing_emit_jump(struct build *b);
 void landing_emit_call(struct build *b);
 void landing_emit_load_return(struct build *b);
-
-/* build.c, for the others */
-void build_xl8(struct build *b, enum xl8_kind kind, unsigned int insn, u8 arg, u8 arg2, u8 arg3);
-void build_literal(struct build *b, u64 value);
-/** build_landing() - a landing outside of any fragment, for jumps and calls (or returns) to @pc */
-void build_landing(u64 pc, int is_return);
-/**
- * build_call_stub() - a native call and the landing of its return
- * @ret: return address
- * @target: of a direct call; 0 for one through the table, rcx = target
- * @mask: registers known at the call
- */
-struct frag *build_call_stub(u64 ret, u64 target, u16 mask);
 
 #endif

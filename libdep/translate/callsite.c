@@ -9,6 +9,10 @@
  *
  * A stub for a direct call enters the callee with a mask that all its users have;
  * when one comes that knows less, a new stub takes over the old one's users.
+ *
+ * The landing falls into the fragment behind the call, translated along with the
+ * stub.  If that dies, threads must not land there any more: a new stub, whose
+ * landing jumps, takes over.
  */
 #include "build.h"
 
@@ -45,30 +49,104 @@ static struct callsite *add_site(u64 ret, u64 target)
 	return c;
 }
 
+/* Behind a landing for @pc: jump to wherever its fragment is. */
+static void build_link(u64 pc, struct arena *behind)
+{
+	struct build *b = build_bare(pc, behind);
+
+	b->exits[b->nexits++] = (struct bexit){
+		.kind = X_LINK, .target = pc, .mask = X86_BIT(X86_RSP),
+	};
+	build_xl8(b, XL8_LAND_DONE, 0, 0, X86_NONE, X86_NONE);
+	b->exits[0].patch = exits_emit_linkable(b, 0xe9);
+	if (!build_commit(b))
+		fatal("cannot build a link to %lx", pc);
+}
+
+/*
+ * What the landing falls into.  The call and the code behind it may be on different
+ * pages, of which the second may not be code at all if the call never returns.
+ */
+static void build_rest(u64 ret, struct arena *behind, int inlined)
+{
+	if (!inlined || !(ret & (ADEPT_PAGE - 1)) || frag_exists(ret, X86_BIT(X86_RSP)) ||
+	    !build_behind(ret, behind))
+		build_link(ret, behind);
+}
+
+static struct frag *build_call(const struct callsite *c, u16 mask, struct landing_place *at)
+{
+	struct build *b = build_bare(c->ret, NULL);
+	struct frag *f;
+
+	b->mask = mask;
+	b->after_call = 1;
+	if (c->target) {
+		b->exits[b->nexits++] = (struct bexit){
+			.kind = X_LINK, .call = CALL_NATIVE, .target = c->target, .mask = mask,
+		};
+		build_xl8(b, XL8_EXIT_DONE, 0, 0, X86_NONE, X86_NONE);
+		b->exits[0].patch = exits_emit_linkable(b, 0xe8);
+	} else {
+		build_xl8(b, XL8_AT_RCX, 0, 0, X86_NONE, X86_NONE);
+		landing_emit_call(b);
+	}
+	landing_emit(b, c->ret, 1);
+	f = build_commit(b);
+	if (!f)
+		fatal("cannot build a call stub for %lx", c->ret);
+	*at = landing_place(b);
+	return f;
+}
+
+/*
+ * A new stub for @c takes over from the old one.
+ * @inlined: its landing may fall into a fragment
+ */
+static void renew(struct callsite *c, u16 mask, int inlined)
+{
+	struct frag *old = c->stub;
+	struct landing_place at;
+
+	/* The fragment behind it may contain this call: c->stub must be there. */
+	c->stub = build_call(c, mask, &at);
+	build_rest(c->ret, arena_of((u64)c->stub->start), inlined);
+	/* Only now can a thread get there. */
+	landing_set_return(c->ret, &at);
+	while (old && old->in)
+		exit_link(old->in, c->stub);
+}
+
 struct frag *callsite_direct(const struct exit *x)
 {
 	u64 ret = frag_insn_pc(x->frag, x->ninsns);
 	struct callsite *c = find_site(ret, x->target);
-	struct frag *old;
 
-	if (c && !(c->stub->mask & ~x->mask))
-		return c->stub;
 	if (!c)
 		c = add_site(ret, x->target);
-	old = c->stub;
-	c->stub = build_call_stub(ret, x->target, old ? old->mask & x->mask : x->mask);
-	while (old && old->in)
-		exit_link(old->in, c->stub);
+	if (!c->stub)
+		renew(c, x->mask, 1);
+	else if (c->stub->mask & ~x->mask)
+		renew(c, c->stub->mask & x->mask, 1);
 	return c->stub;
 }
 
-struct frag *callsite_indirect(u64 ret)
+struct frag *callsite_indirect(u64 ret, int inlined)
 {
 	struct callsite *c = find_site(ret, 0);
 
 	if (!c) {
 		c = add_site(ret, 0);
-		c->stub = build_call_stub(ret, 0, X86_BIT(X86_RSP));
+		renew(c, X86_BIT(X86_RSP), inlined);
 	}
 	return c->stub;
+}
+
+void callsite_renew(u64 ret)
+{
+	struct callsite *c;
+
+	for (c = sites[(ret ^ ret >> 14) & (SITES - 1)]; c; c = c->next)
+		if (c->ret == ret)
+			renew(c, c->stub->mask, 0);
 }

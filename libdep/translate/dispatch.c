@@ -20,7 +20,7 @@ u8 *dispatch_to(struct tls *t, u64 pc, u16 known)
 	if (unlikely(t->pending))
 		return dispatch_resume(t);
 	lock(&frag_lock);
-	f = frag_get(pc, known);
+	f = frag_get(pc, known, 0);
 	unlock(&frag_lock);
 	return frag_entry(f);
 }
@@ -35,7 +35,7 @@ u8 *dispatch_exit(struct tls *t)
 	if (unlikely(t->pending))
 		return dispatch_resume(t);
 	lock(&frag_lock);
-	f = frag_get(x->target, x->mask);
+	f = frag_get(x->target, x->mask, x->call != CALL_NONE);
 	exit_link(x, x->call == CALL_BY_STUB ? callsite_direct(x) : f);
 	unlock(&frag_lock);
 	return frag_entry(f);
@@ -52,7 +52,7 @@ u8 *dispatch_miss(struct tls *t)
 	if (unlikely(t->pending))
 		return dispatch_resume(t);
 	lock(&frag_lock);
-	f = frag_get(pc, X86_BIT(X86_RSP));
+	f = frag_get(pc, X86_BIT(X86_RSP), 0);
 	landing_get(pc, 0);
 	landing_get(pc, 1);
 	unlock(&frag_lock);

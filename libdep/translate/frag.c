@@ -2,7 +2,7 @@
 /*
  * Fragments by application pc, their versions, and which of them come from a page.
  */
-#include "frag.h"
+#include "build.h"
 
 struct lock frag_lock;
 
@@ -82,7 +82,7 @@ static int source_matches(struct frag *f)
  * Lazy versions: build one for the state at hand unless an existing one knows all
  * that matters of it, or there are enough.
  */
-struct frag *frag_get(u64 pc, u16 known)
+struct frag *frag_get(u64 pc, u16 known, int call)
 {
 	struct frag *best = NULL, *next;
 	u32 versions = 0;
@@ -96,7 +96,7 @@ struct frag *frag_get(u64 pc, u16 known)
 			continue;
 		}
 		versions++;
-		if (f->mask & ~known)
+		if (f->mask & ~known || (call && f->after_call))
 			continue;
 		if (!((known & f->relevant) & ~f->mask))
 			return f;
@@ -106,6 +106,14 @@ struct frag *frag_get(u64 pc, u16 known)
 	if (versions >= MAX_VERSIONS)
 		return best ? best : build_fragment(pc, X86_BIT(X86_RSP));
 	return build_fragment(pc, known);
+}
+
+int frag_exists(u64 pc, u16 known)
+{
+	for (struct frag *f = nbuckets ? buckets[hash(pc)] : NULL; f; f = f->next)
+		if (f->pc == pc && !(f->mask & ~known))
+			return 1;
+	return 0;
 }
 
 void frag_kill(struct frag *f)
@@ -126,6 +134,8 @@ void frag_kill(struct frag *f)
 		exit_unlink(f->in);
 	for (u32 i = 0; i < f->nexits; i++)
 		exit_unlink(&f->exits[i]);
+	if (f->after_call)
+		callsite_renew(f->pc);
 }
 
 static int overlaps(struct frag *f, u64 start, u64 end)

@@ -14,6 +14,7 @@
 #include "../x86/decode.h"
 
 struct frag;
+struct arena;
 
 /* Kinds of exits beyond enum adept_exit_kind: links without a record. */
 #define X_LINK		0x80	/* call stub, landing: goes on at target */
@@ -28,15 +29,14 @@ enum exit_call {
  * struct exit - a way out of a fragment
  *
  * patch is the rel32 field that leads to the target (0: not linkable), thunk the
- * code that leads to the dispatcher instead; both are offsets from the fragment's
- * cache start.
+ * code that leads to the dispatcher instead.
  */
 struct exit {
 	u64 target;		/* application address, direct exits only */
 	struct frag *frag;
 	struct frag *to;	/* linked to, or where the dispatcher went last */
 	struct exit *next_in;	/* next exit linked to the same fragment */
-	u16 patch, thunk;
+	u16 patch, thunk;	/* see frag_code() */
 	u16 mask;		/* registers known behind it */
 	u16 ninsns;
 	u16 nstores;
@@ -48,7 +48,7 @@ struct exit {
 
 /* What the cache bytes from some offset on are; see xl8.h. */
 struct xl8 {
-	u16 off;		/* from the fragment's cache start */
+	u16 off;		/* see frag_code() */
 	u8 kind;		/* enum xl8_kind */
 	u8 insn;
 	u8 nst;			/* stores of the record behind this point */
@@ -68,17 +68,26 @@ struct frag {
 	struct exit *exits;
 	struct xl8 *xl8;
 	u16 *store_off;		/* of each value in the record; NULL = 8 bytes each */
-	u8 *start;		/* cache memory */
-	u32 cache_len;
+	u8 *start, *cold;	/* cache memory: what runs, and what seldom does */
+	u16 hot_len, cold_len;
 	u32 first_exit;
-	u16 entry;		/* offset of the body; the call entry is 5 bytes before */
+	u16 entry;		/* offset of the body; the call entry is 5 bytes before, or absent */
 	u16 mask;		/* entry mask */
 	u16 relevant;		/* registers whose being known matters here */
 	u8 nexits, nxl8, ninsns, nruns;
 	u8 dead;
+	u8 after_call;		/* stands behind a landing, which falls into it: no call entry */
 	u8 *source;		/* copy of the code it came from, compared at each entry; or NULL */
 	struct adept_run runs[];	/* nruns of them, then ninsns instruction lengths */
 };
+
+/* Offsets in a fragment: in its hot part, or from here on in its cold one. */
+#define COLD_OFFSET	0x8000u
+
+static inline u8 *frag_code(const struct frag *f, u16 off)
+{
+	return off < COLD_OFFSET ? f->start + off : f->cold + (off - COLD_OFFSET);
+}
 
 static inline u8 *frag_lens(struct frag *f)
 {
@@ -87,8 +96,13 @@ static inline u8 *frag_lens(struct frag *f)
 
 extern struct lock frag_lock;
 
-/** frag_get() - version of @pc to enter with @known; translates if need be; frag_lock held */
-struct frag *frag_get(u64 pc, u16 known);
+/**
+ * frag_get() - version of @pc to enter with @known; translates if need be; frag_lock held
+ * @call: it must have a call entry
+ */
+struct frag *frag_get(u64 pc, u16 known, int call);
+/** frag_exists() - is there a version that can be entered with @known? */
+int frag_exists(u64 pc, u16 known);
 void frag_insert(struct frag *f);
 /** frag_kill() - make @f unreachable: no lookup, link or landing leads to it; frag_lock held */
 void frag_kill(struct frag *f);
@@ -106,26 +120,33 @@ static inline u8 *frag_entry(const struct frag *f)
  * a fragment that faults there).
  */
 struct frag *build_fragment(u64 pc, u16 mask);
+/** build_behind() - the {rsp} version, right behind what was built last in @a; NULL if it cannot be */
+struct frag *build_behind(u64 pc, struct arena *a);
 
 /* link.c */
 void exit_link(struct exit *x, struct frag *to);
 void exit_unlink(struct exit *x);
 
 /* arena.c */
-enum gate { GATE_EXIT, GATE_SYSCALL, GATE_MISS, GATE_MISS_CALL, GATE_TRAP, NGATES };
+enum gate { GATE_EXIT, GATE_SYSCALL, GATE_TRAP, NGATES };
 
-struct arena;
+#define ARENA_ROOM	(128u << 10)	/* several fragments fit */
 
 void arena_init(void);
 /** arena_for() - arena from which rip-relative code of @pc reaches its data, if there is one */
 struct arena *arena_for(u64 pc);
-/** arena_room() - at least @n bytes at the arena's end, or NULL */
-u8 *arena_room(struct arena *a, u32 n);
-/** arena_commit() - keep @n bytes there for @f (NULL: code of no fragment) */
-void arena_commit(struct arena *a, u32 n, struct frag *f);
+/* Where the next fragment's parts begin; each has ARENA_ROOM after arena_for(). */
+u8 *arena_hot(const struct arena *a);
+u8 *arena_cold(const struct arena *a);
+/** arena_take_cold() - @n bytes of the cold part for code of no fragment, or NULL */
+u8 *arena_take_cold(struct arena *a, u32 n);
+/** arena_commit() - the next fragment of @a is complete */
+void arena_commit(struct arena *a, struct frag *f);
 /** arena_of() - the arena that holds cache address @addr, or NULL */
 struct arena *arena_of(u64 addr);
-u8 *arena_gate(struct arena *a, enum gate g);
+u8 *arena_gate(const struct arena *a, enum gate g);
+/** arena_ret_path() - where @a keeps the address of its shared return path */
+u8 **arena_ret_path(struct arena *a);
 struct frag *arena_frag(struct arena *a, u64 addr);
 
 #endif

@@ -22,8 +22,7 @@
 
 struct landing {
 	u64 pc;
-	u8 *addr;
-	u64 *lit;		/* where a mismatch goes */
+	struct landing_place at;
 	struct landing *next;
 };
 
@@ -46,6 +45,12 @@ static u64 *call_table(void)
 static u64 *return_table(void)
 {
 	return call_table() + (1u << JUMP_BITS);
+}
+
+/* Can @pc and its negative be displacements? */
+static int small(u64 pc)
+{
+	return fits32((s64)pc) && fits32(-(s64)pc);
 }
 
 static u32 bucket(enum list l, u64 pc)
@@ -118,6 +123,8 @@ void landing_init(void)
 
 	if (boot.low_size < bytes || boot.low + boot.low_size > 0x80000000u)
 		fatal("no memory below 2 GiB");
+	/* Every return loads from a place of its own: spare the data TLB, if there is memory. */
+	sys3(__NR_madvise, boot.low, boot.low_size, K_MADV_HUGEPAGE);
 	index_bits[L_JUMP] = has_bmi2() ? JUMP_BITS : PLAIN_BITS;
 	index_bits[L_RETURN] = has_bmi2() ? RETURN_BITS : PLAIN_BITS;
 	for (u32 i = 0; i < 1u << JUMP_BITS; i++) {
@@ -130,14 +137,40 @@ void landing_init(void)
 		lists[i] = heap_alloc(sizeof(struct landing *) << index_bits[i]);
 }
 
-/* The address as a positive literal or, if it fits, a displacement. */
+/*
+ * rcx -= pc, by a displacement, by rdx or by a literal.  A return comes with its
+ * landing's cache address in rdx, and that is near the application's.
+ */
+static void emit_compare(struct build *b, u64 pc, int is_return)
+{
+	struct emit_operand sum = { .base = X86_RCX, .index = X86_RDX };
+	static const u8 not_rdx[] = { 0x48, 0xf7, 0xd2 };
+	s64 near = (s64)((u64)b->land + 1 - pc);
+
+	if (small(pc)) {
+		emit_rm64(&b->e, 0x8d, X86_RCX, X86_RCX, (s32)-(s64)pc);
+		return;
+	}
+	if (is_return && fits32(near)) {
+		emit_bytes(&b->e, not_rdx, sizeof(not_rdx));
+		sum.disp = (s32)near;
+	} else {
+		emit_mov_imm64(&b->e, X86_RDX, -pc);
+	}
+	emit_op_mem(&b->e, 0x8d, X86_RCX, &sum);
+}
+
 void landing_emit(struct build *b, u64 pc, int is_return)
 {
 	struct emit *e = &b->e;
 	u8 x = (u8)b->nexits;
-	int small = fits32((s64)pc) && fits32(-(s64)pc);
-	u8 *jrcxz;
 
+	b->exits[b->nexits++] = (struct bexit){
+		.kind = X_LINK, .target = pc, .mask = X86_BIT(X86_RSP),
+	};
+	b->land = e->p;
+	b->land_exit = x;
+	b->land_is_return = (u8)is_return;
 	build_xl8(b, XL8_LAND, b->n, x, X86_NONE, X86_NONE);
 	if (is_return) {
 		/*
@@ -148,45 +181,60 @@ void landing_emit(struct build *b, u64 pc, int is_return)
 
 		emit_op_mem(e, 0x89, X86_RCX, &slot);
 	}
-	if (small) {
-		emit_rm64(e, 0x8d, X86_RCX, X86_RCX, (s32)-(s64)pc);
-	} else {
-		emit_mov_imm64(e, X86_RDX, -pc);
-		/* lea rcx, [rcx + rdx] */
-		emit8(e, 0x48);
-		emit8(e, 0x8d);
-		emit8(e, 0x0c);
-		emit8(e, 0x11);
-	}
+	emit_compare(b, pc, is_return);
 	build_xl8(b, XL8_LAND_CMP, b->n, x, X86_NONE, X86_NONE);
+	/* jrcxz over the jump */
 	emit8(e, 0xe3);
-	emit8(e, 0);
-	jrcxz = e->p;
-	if (small) {
-		emit_rm64(e, 0x8d, X86_RCX, X86_RCX, (s32)pc);
-	} else {
-		/* not rdx; lea rcx, [rcx + rdx + 1] */
-		emit8(e, 0x48);
-		emit8(e, 0xf7);
-		emit8(e, 0xd2);
-		emit8(e, 0x48);
-		emit8(e, 0x8d);
-		emit8(e, 0x4c);
-		emit8(e, 0x11);
-		emit8(e, 0x01);
-	}
-	build_xl8(b, XL8_LAND, b->n, x, X86_NONE, X86_NONE);
-	emit8(e, 0xff);
-	emit8(e, 0x25);
+	emit8(e, 5);
+	emit8(e, 0xe9);
 	emit32(e, 0);
-	b->land_lit = e->p - 4;
-	build_literal(b, (u64)gate_miss);
-	if (!e->overflow)
-		jrcxz[-1] = (u8)(e->p - jrcxz);
+	b->land_miss = e->p - 4;
 	build_xl8(b, XL8_LAND_OK, b->n, x, X86_NONE, X86_NONE);
 	emit_load_gs(e, X86_RCX, TLS_IND0);
 	emit_load_gs(e, X86_RDX, TLS_IND1);
-	build_xl8(b, XL8_LAND_DONE, b->n, x, X86_NONE, X86_NONE);
+}
+
+void landing_emit_mismatch(struct build *b)
+{
+	struct emit_operand sum = { .base = X86_RCX, .index = X86_RDX };
+	u64 pc = b->exits[b->land_exit].target;
+	struct emit *e = &b->e;
+
+	if (!e->overflow)
+		put_rel32(b->land_miss, e->p);
+	build_xl8(b, XL8_LAND_CMP, b->n, b->land_exit, X86_NONE, X86_NONE);
+	if (small(pc)) {
+		emit_rm64(e, 0x8d, X86_RCX, X86_RCX, (s32)pc);
+	} else {
+		emit_mov_imm64(e, X86_RDX, pc);
+		emit_op_mem(e, 0x8d, X86_RCX, &sum);
+	}
+	build_xl8(b, XL8_LAND, b->n, b->land_exit, X86_NONE, X86_NONE);
+	if (b->land_is_return) {
+		/* mov rdx, [literal]; jmp rdx */
+		emit8(e, 0x48);
+		emit8(e, 0x8b);
+		emit8(e, 0x15);
+	} else {
+		/* jmp [literal] */
+		emit8(e, 0xff);
+		emit8(e, 0x25);
+	}
+	emit32(e, 0);
+	b->land_lit = e->p - 4;
+	build_literal(b, (u64)gate_miss);
+	if (b->land_is_return) {
+		emit8(e, 0xff);
+		emit8(e, 0xe2);
+	}
+}
+
+struct landing_place landing_place(const struct build *b)
+{
+	s32 rel;
+
+	memcpy(&rel, b->land_lit, 4);
+	return (struct landing_place){ b->land, (u64 *)(b->land_lit + 4 + rel) };
 }
 
 static struct landing *find(struct landing *l, u64 pc)
@@ -196,47 +244,64 @@ static struct landing *find(struct landing *l, u64 pc)
 	return l;
 }
 
-static void add(enum list list, u64 pc, u8 *addr, u64 *lit)
+static void add(enum list list, u64 pc, const struct landing_place *at)
 {
 	struct landing **head = &lists[list][bucket(list, pc)];
 	struct landing *l = heap_alloc(sizeof(*l));
 
 	l->pc = pc;
-	l->addr = addr;
-	l->lit = lit;
+	l->at = *at;
 	l->next = *head;
 	if (*head)
-		__atomic_store_n(lit, (u64)(*head)->addr, __ATOMIC_RELEASE);
+		__atomic_store_n(at->lit, (u64)(*head)->at.addr, __ATOMIC_RELEASE);
 	*head = l;
 }
 
-void landing_add_jump(u64 pc, u8 *addr, u64 *lit)
+static void add_jump(u64 pc, const struct landing_place *at)
 {
 	u32 i = bucket(L_JUMP, pc);
 
-	add(L_JUMP, pc, addr, lit);
-	__atomic_store_n(&jump_table()[i], (u64)addr, __ATOMIC_RELEASE);
-	__atomic_store_n(&call_table()[i], (u64)addr - EMIT_LEA_RSP_LEN, __ATOMIC_RELEASE);
+	add(L_JUMP, pc, at);
+	__atomic_store_n(&jump_table()[i], (u64)at->addr, __ATOMIC_RELEASE);
+	__atomic_store_n(&call_table()[i], (u64)at->addr - EMIT_LEA_RSP_LEN, __ATOMIC_RELEASE);
 }
 
-void landing_set_return(u64 pc, u8 *addr, u64 *lit)
+void landing_set_return(u64 pc, const struct landing_place *at)
 {
 	u32 i = bucket(L_RETURN, pc);
 	u64 *from = &return_table()[i];
 	struct landing *l;
 
 	for (l = lists[L_RETURN][i]; l && l->pc != pc; l = l->next)
-		from = l->lit;
+		from = l->at.lit;
 	if (!l) {
-		add(L_RETURN, pc, addr, lit);
-		__atomic_store_n(&return_table()[i], (u64)addr, __ATOMIC_RELEASE);
+		add(L_RETURN, pc, at);
+		__atomic_store_n(&return_table()[i], (u64)at->addr, __ATOMIC_RELEASE);
 		return;
 	}
 	if (l->next)
-		__atomic_store_n(lit, (u64)l->next->addr, __ATOMIC_RELEASE);
-	l->addr = addr;
-	l->lit = lit;
-	__atomic_store_n(from, (u64)addr, __ATOMIC_RELEASE);
+		__atomic_store_n(at->lit, (u64)l->next->at.addr, __ATOMIC_RELEASE);
+	l->at = *at;
+	__atomic_store_n(from, (u64)at->addr, __ATOMIC_RELEASE);
+}
+
+static void build_landing(u64 pc, int is_return)
+{
+	struct build *b = build_bare(pc, NULL);
+	struct landing_place at;
+
+	build_xl8(b, XL8_LAND_CALL, 0, X86_NONE, X86_NONE, X86_NONE);
+	emit_lea_rsp(&b->e, 8);
+	landing_emit(b, pc, is_return);
+	build_xl8(b, XL8_LAND_DONE, 0, b->land_exit, X86_NONE, X86_NONE);
+	b->exits[b->land_exit].patch = exits_emit_linkable(b, 0xe9);
+	if (!build_commit(b))
+		fatal("cannot build a landing for %lx", pc);
+	at = landing_place(b);
+	if (is_return)
+		landing_set_return(pc, &at);
+	else
+		add_jump(pc, &at);
 }
 
 void landing_get(u64 pc, int is_return)

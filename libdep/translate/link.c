@@ -21,40 +21,16 @@ static u8 *veneer(const u8 *from, const u8 *target)
 {
 	static const u8 jmp[8] = { 0xff, 0x25, 0x02, 0, 0, 0, 0x90, 0x90 };
 	struct arena *a = arena_of((u64)from);
-	u8 *v = arena_room(a, 16);
+	u8 *v = arena_take_cold(a, 16);
 
 	if (!v)
 		return NULL;
 	memcpy(v, jmp, 8);
 	memcpy(v + 8, &target, 8);
-	arena_commit(a, 16, NULL);
 	return v;
 }
 
-/* A native call arrives 5 bytes earlier, where its return address is dropped. */
-void exit_link(struct exit *x, struct frag *to)
-{
-	u8 *field = x->frag->start + x->patch;
-	u8 *target = frag_entry(to) - (x->call == CALL_NATIVE ? EMIT_LEA_RSP_LEN : 0);
-
-	if (x->to)
-		exit_unlink(x);
-	/* A fragment whose source must be compared is entered by the dispatcher only. */
-	if (!x->patch || x->frag->dead || to->source)
-		return;
-	if (!near(field, target)) {
-		target = veneer(field, target);
-		if (!target)
-			return;
-	}
-	x->to = to;
-	x->next_in = to->in;
-	to->in = x;
-	store_rel32(field, target);
-}
-
-/* Back to the thunk; the caller takes care of the target's list if it stays. */
-void exit_unlink(struct exit *x)
+static void take_out(struct exit *x)
 {
 	struct exit **pp;
 
@@ -67,6 +43,40 @@ void exit_unlink(struct exit *x)
 		}
 	}
 	x->to = NULL;
-	if (x->patch)
-		store_rel32(x->frag->start + x->patch, x->frag->start + x->thunk);
+}
+
+/* A native call arrives 5 bytes earlier, where its return address is dropped. */
+void exit_link(struct exit *x, struct frag *to)
+{
+	u8 *target = frag_entry(to) - (x->call == CALL_NATIVE ? EMIT_LEA_RSP_LEN : 0);
+	u8 *field = frag_code(x->frag, x->patch);
+
+	/* A fragment whose source must be compared is entered by the dispatcher only. */
+	if (!x->patch || (x->thunk && x->frag->dead) || to->source) {
+		exit_unlink(x);
+		return;
+	}
+	if (!near(field, target)) {
+		target = veneer(field, target);
+		if (!target) {
+			if (!x->thunk)
+				fatal("no room for a jump to another arena");
+			exit_unlink(x);
+			return;
+		}
+	}
+	take_out(x);
+	x->to = to;
+	x->next_in = to->in;
+	to->in = x;
+	store_rel32(field, target);
+}
+
+/* Back to the thunk; an exit without one stays where it is. */
+void exit_unlink(struct exit *x)
+{
+	if (!x->to || !x->thunk)
+		return;
+	take_out(x);
+	store_rel32(frag_code(x->frag, x->patch), frag_code(x->frag, x->thunk));
 }

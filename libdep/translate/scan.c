@@ -5,6 +5,7 @@
  * or system call.
  */
 #include "build.h"
+#include "dispatch.h"
 #include "../os/mem.h"
 #include "../record/record.h"
 
@@ -54,6 +55,15 @@ static size_t fetch(struct build *b, u64 pc, u8 *raw)
 	return n;
 }
 
+/*
+ * The more a record covers the better, whoever else has translated what comes next;
+ * without records it would only be there twice.
+ */
+static int worth_going_on(u64 pc)
+{
+	return recording() || !frag_exists(pc, KNOWN_ALL);
+}
+
 static int seen(const struct build *b, u64 pc)
 {
 	for (u32 i = 0; i < b->n; i++)
@@ -79,13 +89,14 @@ static int scan_insn(struct build *b, struct binsn *bi, u64 *pc)
 	case X86_JCC:
 	case X86_LOOP:
 		add_exit(b, ADEPT_X_DIRECT, b->n, x86_branch_target(in, bi->pc), 0);
-		if (b->nexits < MAX_BRANCHES)
+		if (b->nexits < MAX_BRANCHES && worth_going_on(next))
 			return 1;
 		add_exit(b, ADEPT_X_DIRECT, b->n, next, 0);
 		return 0;
 	case X86_JMP:
 		next = x86_branch_target(in, bi->pc);
-		if (b->n < b->limit && b->nruns < MAX_RUNS && !seen(b, next)) {
+		if (b->n < b->limit && b->nruns < MAX_RUNS && !seen(b, next) &&
+		    worth_going_on(next)) {
 			b->runs[b->nruns++] = (struct adept_run){ .pc = next };
 			*pc = next;
 			return 1;

@@ -11,6 +11,8 @@ int xl8_lookup(u64 addr, struct xl8_pos *pos)
 	if (!f)
 		return 0;
 	off = (u32)(addr - (u64)f->start);
+	if (off >= f->hot_len)
+		off = (u32)(addr - (u64)f->cold) + COLD_OFFSET;
 	for (i = 0; i < f->nxl8 && f->xl8[i].off <= off; i++)
 		;
 	if (!i)
@@ -28,7 +30,7 @@ int xl8_lookup(u64 addr, struct xl8_pos *pos)
 		struct x86_insn in;
 
 		while (at < off) {
-			int len = x86_decode(&in, f->start + at, 16);
+			int len = x86_decode(&in, frag_code(f, (u16)at), 16);
 
 			if (len <= 0)
 				return 0;

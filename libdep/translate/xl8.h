@@ -31,8 +31,11 @@ enum xl8_kind {
 	XL8_IND_TAG,
 	XL8_IND_CALL,	/* the same, and the return address is pushed */
 	XL8_IND_CALL_TAG,
+	XL8_RET_IND,	/* return by the shared path: before n, rcx in TLS_IND0, tag not stored */
+	XL8_RET_IND_TAG,
+	XL8_RET_RCX,	/* between records, at rcx; rcx in TLS_IND0, 8 bytes still to be popped */
 	XL8_AT_RCX,	/* between records, at rcx; rcx and rdx in TLS_IND* */
-	XL8_RET,	/* the same, and 8 + arg2 + 256 * arg3 bytes still to be popped */
+	XL8_RET,	/* at rcx; rcx and rdx in TLS_IND*; 8 + arg2 + 256 * arg3 bytes still to be popped */
 	XL8_RET_SWAPPED, /* the same, and [rsp] holds a cache address */
 	XL8_CALLED,	/* thunk behind a native call: rsp 8 too low; at exit arg's target */
 	XL8_ENTRY_CALL,	/* callee entered by native call: rsp is 8 too low; at pc, between records */
