@@ -25,7 +25,12 @@ static void store_reg(struct build *b, unsigned int n, u8 reg, s32 off, enum xl8
 		emit_rm64(&b->e, 0x89, reg, X86_R15, off);
 		return;
 	}
-	/* The application's r15 lives in the TLS block. */
+	/* The application's r15 lives in the TLS block, and at times in a register too. */
+	if (b->held != X86_NONE) {
+		build_xl8(b, kind, n, X86_NONE, X86_NONE, X86_NONE);
+		emit_rm64(&b->e, 0x89, b->held, X86_R15, off);
+		return;
+	}
 	s = scratch_for(&b->ins[n].in);
 	build_xl8(b, kind, n, X86_NONE, X86_NONE, X86_NONE);
 	emit_store_gs(&b->e, s, TLS_SPILL0);

@@ -19,6 +19,7 @@ static void emit_body(struct build *b)
 	for (unsigned int n = 0; n < b->n; n++) {
 		const struct binsn *bi = &b->ins[n];
 
+		r15_begin(b, n);
 		record_emit_before(b, n);
 		switch (bi->in.kind) {
 		case X86_JCC:
@@ -45,6 +46,7 @@ static void emit_body(struct build *b)
 				emit_bytes(&b->e, bi->raw, bi->in.len);
 			}
 		}
+		r15_end(b, n);
 		record_emit_after(b, n);
 	}
 }
@@ -97,6 +99,7 @@ static struct frag *build(u64 pc, u16 mask, struct arena *behind)
 		if (behind && b->unwatchable)
 			return NULL;
 		record_plan(b);
+		r15_plan(b);
 		b->relevant = record_relevant(b);
 		b->mask &= b->relevant;
 		b->first_exit = recording() ? record_take_exits(b->nexits) : 0;

@@ -56,6 +56,8 @@ struct build {
 	struct xl8 xl8[MAX_XL8];
 	struct { u8 *field; u64 value; } lits[MAX_LITS];	/* rip-relative disp32 fields */
 	u32 next_store;		/* first store not yet emitted */
+	u8 hold[MAX_INSNS + 1];	/* register that holds r15 during each instruction, or X86_NONE */
+	u8 held;		/* the one that does now; its own value is in TLS_SPILL0 */
 	u8 *land;		/* the landing in this fragment */
 	u8 *land_miss;		/* its rel32 field that leads to where a mismatch goes */
 	u8 *land_lit;		/* its chain literal's disp32 field */
@@ -76,6 +78,22 @@ void mangle_insn(struct build *b, unsigned int n);
 int mangle_supported(const struct x86_insn *in);
 /** mangle_load_target() - rcx = target of indirect branch @n; rcx and rdx are saved already */
 void mangle_load_target(struct build *b, unsigned int n);
+
+/** mangle_gs() - has it a ModRM operand behind gs? */
+int mangle_gs(const struct binsn *bi);
+/** mangle_implicit_gs() - a gs-relative operand that is none */
+int mangle_implicit_gs(const struct x86_insn *in);
+
+/* r15.c */
+/** r15_named() - does a field of it name r15? */
+int r15_named(const struct x86_insn *in);
+/** r15_plan() - decide which registers hold r15, and where */
+void r15_plan(struct build *b);
+/* Around instruction @n and its stores: let a register hold r15, or no longer. */
+void r15_begin(struct build *b, unsigned int n);
+void r15_end(struct build *b, unsigned int n);
+/** r15_emit_slot_form() - @n with r15's slot in memory for r15 */
+void r15_emit_slot_form(struct build *b, unsigned int n);
 
 /* commit.c */
 /** build_begin() - start to emit @b->pc's code; @behind: in that arena, close to what is there */

@@ -18,6 +18,7 @@ void build_begin(struct build *b, struct arena *behind)
 	b->nxl8 = b->nlits = b->next_store = 0;
 	b->land = b->land_lit = NULL;
 	b->run_open = 0;
+	b->held = X86_NONE;
 	b->after_call = behind != NULL;
 }
 
@@ -27,6 +28,11 @@ void build_xl8(struct build *b, enum xl8_kind kind, unsigned int insn, u8 arg, u
 	u32 nst = b->next_store;
 	u16 off = (u16)(b->hot_end ? COLD_OFFSET + (b->e.p - b->cold) : b->e.p - b->start);
 
+	/* A register that holds r15 has to be restored anywhere. */
+	if (b->held != X86_NONE && (kind == XL8_RUN || kind == XL8_STORE)) {
+		kind = XL8_MANGLE;
+		arg = b->held;
+	}
 	if (kind == XL8_RUN) {
 		if (b->run_open)
 			return;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
  * Instructions that cannot be copied as they are: those that name r15 (which holds
- * the profile pointer), go through gs (which holds the TLS block), or reach data
- * by rip from too far away.
+ * the profile pointer; see also r15.c), go through gs (which holds the TLS block), or
+ * reach data by rip from too far away.
  */
 #include "build.h"
 
@@ -13,19 +13,12 @@
  * Only a ModRM operand: gs means nothing to push, pop, stos, lea or a register operand.
  * Not by nmem: clflush references nothing, but can fault.
  */
-static int has_gs(const struct binsn *bi)
+int mangle_gs(const struct binsn *bi)
 {
 	const struct x86_insn *in = &bi->in;
 
 	return in->off_seg && bi->raw[in->off_seg - 1] == SEG_GS && in->off_modrm &&
 	       in->modrm < 0xc0 && !(in->enc == X86_LEGACY && !in->map && in->opcode == 0x8d);
-}
-
-static int names_r15(const struct x86_insn *in)
-{
-	return in->f_reg == X86_R15 || in->f_rm == X86_R15 || in->f_opc == X86_R15 ||
-	       in->f_vvvv == X86_R15 || in->base == X86_R15 ||
-	       (in->index == X86_R15 && !(in->attr & (X86_A_GATHER | X86_A_SCATTER)));
 }
 
 static u64 rip_target(const struct binsn *bi)
@@ -43,7 +36,7 @@ static int out_of_reach(const struct build *b, const struct binsn *bi)
 }
 
 /* A gs-relative operand without ModRM: an absolute address or an implicit base. */
-static int implicit_gs(const struct x86_insn *in)
+int mangle_implicit_gs(const struct x86_insn *in)
 {
 	for (unsigned int i = 0; i < in->nmem; i++)
 		if (in->mem[i].seg == X86_SEG_GS && (!in->off_modrm || in->modrm >= 0xc0))
@@ -54,8 +47,11 @@ static int implicit_gs(const struct x86_insn *in)
 int mangle_needed(const struct build *b, const struct binsn *bi)
 {
 	(void)b;
-	return (bi->in.attr & (X86_A_RIPREL | X86_A_RDGSBASE)) || has_gs(bi) ||
-	       implicit_gs(&bi->in) || names_r15(&bi->in);
+	/* What always faults does so before it looks at an operand. */
+	if (bi->in.kind == X86_INT)
+		return 0;
+	return (bi->in.attr & (X86_A_RIPREL | X86_A_RDGSBASE)) || mangle_gs(bi) ||
+	       mangle_implicit_gs(&bi->in) || r15_named(&bi->in);
 }
 
 /* The base register of a gs-relative operand that is not a ModRM operand. */
@@ -101,7 +97,6 @@ static u8 pick(const struct x86_insn *in, const u8 *choice, unsigned int n, u8 n
 	fatal("no scratch register for opcode %x", in->opcode);
 }
 
-/* r8..r14 without r12 and r13: only the low three bits of a field change. */
 static u8 pick_high(const struct x86_insn *in, u8 not)
 {
 	static const u8 choice[] = { X86_R11, X86_R10, X86_R9, X86_R8, X86_R14 };
@@ -227,114 +222,6 @@ static void edit_drop_prefix(struct edit *ed, u8 prefix)
 	}
 }
 
-/* ---- r15 as a plain operand: use its memory slot instead ---- */
-
-/* May rm = r15 become memory?  Same meaning, and nothing to zero-extend. */
-static int rm_can_be_slot(const struct x86_insn *in)
-{
-	u8 op = in->opcode;
-	int writes = 1;
-
-	if (in->enc != X86_LEGACY || in->f_rm != X86_R15 || in->f_reg == X86_R15 ||
-	    in->modrm < 0xc0 || in->attr & X86_A_HIGH8)
-		return 0;
-	if (in->map == 0) {
-		if (op < 0x40 && (op & 7) < 4)
-			writes = !(op & 2) && (op & 0x38) != 0x38;
-		else if (op == 0x81 || op == 0x83)
-			writes = (in->modrm & 0x38) != 0x38;
-		else if (op == 0x85 || op == 0x8b || op == 0x63 || op == 0x69 || op == 0x6b)
-			writes = 0;
-		else if (op != 0x89 && op != 0xc1 && op != 0xd1 && op != 0xd3 && op != 0xc7)
-			return 0;
-	} else if (in->map == 1) {
-		if (op != 0xaf && (op & 0xf0) != 0x40 && op != 0xb6 && op != 0xb7 && op != 0xbe &&
-		    op != 0xbf)
-			return 0;
-		writes = 0;
-	} else {
-		return 0;
-	}
-	return !writes || in->opsize == 8;
-}
-
-/*
- * A segment prefix that means nothing to a register operand would to the slot, and
- * with every idle prefix the instruction could become longer than 15 bytes.
- */
-static int is_idle(const struct x86_insn *in, u8 prefix, int *have66)
-{
-	if (prefix == 0x66)
-		return in->rex & 8 || (*have66)++;
-	return (prefix & 0xe7) == 0x26 || prefix == SEG_FS || prefix == SEG_GS ||
-	       prefix == 0x67 || prefix == 0xf2 || prefix == 0xf3 || (prefix & 0xf0) == 0x40;
-}
-
-static void emit_slot_form(struct build *b, const struct binsn *bi, u8 opcode, u8 reg)
-{
-	const struct x86_insn *in = &bi->in;
-	struct emit *e = &b->e;
-	int have66 = 0;
-
-	emit8(e, SEG_GS);
-	for (unsigned int i = 0; i < in->off_modrm; i++) {
-		u8 v = bi->raw[i];
-
-		if (in->rex && i == in->off_opcode - 1u - in->map)
-			v = (u8)((v & ~7) | (reg >> 3) << 2);
-		else if (i + in->map < in->off_opcode && is_idle(in, v, &have66))
-			continue;
-		else if (i == in->off_opcode)
-			v = opcode;
-		emit8(e, v);
-	}
-	emit8(e, (u8)(0x04 | (reg & 7) << 3));
-	emit8(e, 0x25);
-	emit32(e, TLS_R15);
-	emit_bytes(e, bi->raw + in->len - in->imm_len, in->imm_len);
-}
-
-static void emit_push_pop_slot(struct build *b, int pop)
-{
-	struct emit *e = &b->e;
-
-	emit8(e, SEG_GS);
-	emit8(e, pop ? 0x8f : 0xff);
-	emit8(e, pop ? 0x04 : 0x34);
-	emit8(e, 0x25);
-	emit32(e, TLS_R15);
-}
-
-/* One instruction for one: no scratch register.  Return: 1 if done. */
-static int mangle_by_slot(struct build *b, unsigned int n)
-{
-	const struct binsn *bi = &b->ins[n];
-	const struct x86_insn *in = &bi->in;
-
-	if (in->map == 0 && in->f_opc == X86_R15 && in->opsize == 8 &&
-	    (in->opcode & 0xf0) == 0x50) {
-		build_xl8(b, XL8_RUN, n, X86_NONE, X86_NONE, X86_NONE);
-		emit_push_pop_slot(b, in->opcode & 8);
-		return 1;
-	}
-	if (rm_can_be_slot(in)) {
-		build_xl8(b, XL8_RUN, n, X86_NONE, X86_NONE, X86_NONE);
-		emit_slot_form(b, bi, in->opcode,
-			       (u8)(((in->modrm >> 3) & 7) | (in->rex & 4) << 1));
-		return 1;
-	}
-	/* mov with r15 in the reg field and a register as rm: the other direction */
-	if (in->enc == X86_LEGACY && in->map == 0 && (in->opcode == 0x89 || in->opcode == 0x8b) &&
-	    in->f_reg == X86_R15 && in->f_rm != X86_R15 && in->modrm >= 0xc0 && in->opsize == 8) {
-		build_xl8(b, XL8_RUN, n, X86_NONE, X86_NONE, X86_NONE);
-		emit_slot_form(b, bi, in->opcode ^ 2, in->f_rm);
-		return 1;
-	}
-	return 0;
-}
-
-/* ---- the general way ---- */
-
 /* The 32-bit form clears bits 63:32 of its destination. */
 static void mangle_rdgsbase(struct build *b, unsigned int n)
 {
@@ -437,19 +324,14 @@ static void mangle_with_scratch(struct build *b, unsigned int n, int r15, int gs
 {
 	const struct binsn *bi = &b->ins[n];
 	const struct x86_insn *in = &bi->in;
-	u8 s15 = X86_NONE, sa = X86_NONE, sb = X86_NONE;
+	u8 s15 = b->held, sa = X86_NONE, sb = X86_NONE;
 	struct emit *e = &b->e;
 	struct edit ed;
 
 	edit_begin(&ed, bi);
 	build_xl8(b, XL8_STORE, n, X86_NONE, X86_NONE, X86_NONE);
-	if (r15) {
-		s15 = pick_high(in, X86_NONE);
-		emit_store_gs(e, s15, TLS_SPILL0);
-		build_xl8(b, XL8_MANGLE, n, s15, X86_NONE, X86_NONE);
-		emit_load_gs(e, s15, TLS_R15);
+	if (r15)
 		edit_replace_r15(&ed, in, s15);
-	}
 	if (gs || far) {
 		sa = pick_low(in);
 		emit_store_gs(e, sa, TLS_SPILL1);
@@ -489,8 +371,6 @@ static void mangle_with_scratch(struct build *b, unsigned int n, int r15, int gs
 		emit_load_gs(e, sb, TLS_SPILL2);
 	if (sa != X86_NONE)
 		emit_load_gs(e, sa, TLS_SPILL1);
-	if (r15)
-		emit_load_gs(e, s15, TLS_SPILL0);
 }
 
 static void mangle_rip(struct build *b, unsigned int n)
@@ -509,14 +389,14 @@ void mangle_insn(struct build *b, unsigned int n)
 {
 	const struct binsn *bi = &b->ins[n];
 	const struct x86_insn *in = &bi->in;
-	int r15 = names_r15(in), gs = has_gs(bi);
+	int r15 = r15_named(in), gs = mangle_gs(bi);
 	int far = in->attr & X86_A_RIPREL && out_of_reach(b, bi);
 
 	if (in->attr & X86_A_RDGSBASE) {
 		mangle_rdgsbase(b, n);
 		return;
 	}
-	if (implicit_gs(in)) {
+	if (mangle_implicit_gs(in)) {
 		if (implicit_base(in) != X86_NONE)
 			mangle_gs_implicit(b, n, implicit_base(in));
 		else
@@ -527,8 +407,10 @@ void mangle_insn(struct build *b, unsigned int n)
 		mangle_rip(b, n);
 		return;
 	}
-	if (r15 && !gs && !(in->attr & X86_A_RIPREL) && mangle_by_slot(b, n))
+	if (r15 && b->held == X86_NONE) {
+		r15_emit_slot_form(b, n);
 		return;
+	}
 	mangle_with_scratch(b, n, r15, gs, far);
 }
 
@@ -557,7 +439,7 @@ static void load_target_operand(struct build *b, const struct binsn *bi)
 		if (m.index == X86_R15)
 			m.index = s;
 	}
-	if (has_gs(bi)) {
+	if (mangle_gs(bi)) {
 		emit_op_mem(e, 0x8d, X86_RCX, &m);
 		emit_load_gs(e, X86_RDX, TLS_GSBASE);
 		m = (struct emit_operand){ .base = X86_RCX, .index = X86_RDX };
