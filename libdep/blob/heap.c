@@ -14,7 +14,7 @@ static void *free_list[NCLASSES];
 
 void heap_init(u64 base, u64 size)
 {
-	next = base;
+	next = base + 16;
 	limit = base + size;
 }
 

@@ -76,6 +76,17 @@ void heap_init(u64 base, u64 size);
 void *heap_alloc(size_t n);
 /** heap_free() - give back @n bytes for later heap_alloc() of the same size class */
 void heap_free(void *p, size_t n);
+/* Heap addresses in 32 bits; the least is 2. */
+static inline u32 heap_ref(const void *p)
+{
+	return (u32)(((u64)p - boot.heap) >> 3);
+}
+
+static inline void *heap_at(u32 ref)
+{
+	return (void *)(boot.heap + ((u64)ref << 3));
+}
+
 /** heap_lock_for_fork() - hold (1) or release (0) the heap's lock around fork */
 void heap_lock_for_fork(int hold);
 

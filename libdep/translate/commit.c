@@ -182,13 +182,14 @@ static void keep_source(struct frag *f, const struct build *b)
 
 struct frag *build_commit(struct build *b)
 {
-	u32 nexits = b->nexits + 1;
-	struct exit *exits = heap_alloc(nexits * sizeof(struct exit));
+	size_t size = b->nexits * sizeof(struct exit);
+	struct exit *exits = size ? heap_alloc(size) : NULL;
 	struct frag *f;
 
 	emit_cold(b, exits);
 	if (b->e.overflow) {
-		heap_free(exits, nexits * sizeof(struct exit));
+		if (exits)
+			heap_free(exits, size);
 		return NULL;
 	}
 	f = make_frag(b);

@@ -8,7 +8,7 @@ extern u8 gate_undefined[];
 
 struct exit *dispatch_exit_taken(const struct tls *t)
 {
-	return (struct exit *)(boot.heap + ((t->exit & 0xffffffffu) << 3));
+	return heap_at((u32)t->exit);
 }
 
 u8 *dispatch_to(struct tls *t, u64 pc, u16 known)

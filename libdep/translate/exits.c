@@ -80,12 +80,6 @@ static void emit_gate(struct build *b, enum gate g)
 	emit_branch(&b->e, 0xe9, arena_gate(b->arena, g));
 }
 
-/* Exits of a fragment are an array; the thunk names one by its address / 8. */
-static u32 exit_ref(const struct exit *x)
-{
-	return (u32)(((u64)x - boot.heap) >> 3);
-}
-
 void exits_emit_thunk(struct build *b, u32 i, const struct exit *x)
 {
 	struct bexit *bx = &b->exits[i];
@@ -102,7 +96,7 @@ void exits_emit_thunk(struct build *b, u32 i, const struct exit *x)
 	} else {
 		build_xl8(b, XL8_EXIT_DONE, bx->ninsns, (u8)i, X86_NONE, X86_NONE);
 	}
-	emit_store_gs_imm(&b->e, TLS_EXIT, exit_ref(x));
+	emit_store_gs_imm(&b->e, TLS_EXIT, heap_ref(x));
 	emit_gate(b, bx->kind == ADEPT_X_SYSCALL ? GATE_SYSCALL :
 		  bx->kind == ADEPT_X_TRAP ? GATE_TRAP : GATE_EXIT);
 	if (!b->e.overflow)

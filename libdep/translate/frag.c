@@ -9,45 +9,91 @@ struct lock frag_lock;
 /* Versions per pc, the {rsp} one not counted. */
 #define MAX_VERSIONS	6
 
-static struct frag **buckets;
-static u32 nbuckets, nfrags;
+/*
+ * Open addressing: most lookups are for what is not there, and should not have to
+ * touch a fragment to find that out.
+ */
+struct slot {
+	u32 tag;		/* of the pc */
+	u32 frag;		/* heap_ref(), 0: free, GONE: was killed */
+};
 
-static u32 hash(u64 pc)
+#define GONE	1u
+
+static struct slot *slots;
+static u32 nslots, used;	/* used: not free */
+
+static u64 hash(u64 pc)
 {
-	return (u32)((pc * 0x9e3779b97f4a7c15ull) >> 32) & (nbuckets - 1);
+	return pc * 0x9e3779b97f4a7c15ull;
+}
+
+static u32 first_slot(u64 pc)
+{
+	return (u32)(hash(pc) >> 16) & (nslots - 1);
+}
+
+static u32 tag_of(u64 pc)
+{
+	return (u32)(hash(pc) >> 32);
+}
+
+static void put(struct frag *f)
+{
+	u32 i = first_slot(f->pc);
+
+	while (slots[i].frag)
+		i = (i + 1) & (nslots - 1);
+	slots[i] = (struct slot){ tag_of(f->pc), heap_ref(f) };
+	used++;
 }
 
 static void grow(void)
 {
-	struct frag **old = buckets;
-	u32 n = nbuckets;
+	struct slot *old = slots;
+	u32 n = nslots, live = 0;
 
-	nbuckets = n ? n * 4 : 4096;
-	buckets = heap_alloc(nbuckets * sizeof(*buckets));
-	for (u32 i = 0; i < n; i++) {
-		while (old[i]) {
-			struct frag *f = old[i];
-			u32 h = hash(f->pc);
-
-			old[i] = f->next;
-			f->next = buckets[h];
-			buckets[h] = f;
-		}
-	}
+	for (u32 i = 0; i < n; i++)
+		live += slots[i].frag > GONE;
+	nslots = live * 4 < n ? n : n ? n * 4 : 8192;
+	slots = heap_alloc(nslots * sizeof(*slots));
+	used = 0;
+	for (u32 i = 0; i < n; i++)
+		if (old[i].frag > GONE)
+			put(heap_at(old[i].frag));
 	if (n)
 		heap_free(old, n * sizeof(*old));
 }
 
 void frag_insert(struct frag *f)
 {
-	u32 h;
-
-	if (nfrags >= nbuckets)
+	if (used >= nslots / 2)
 		grow();
-	h = hash(f->pc);
-	f->next = buckets[h];
-	buckets[h] = f;
-	nfrags++;
+	put(f);
+}
+
+/*
+ * The versions of @pc, one after the other: *@at is where to go on, and to begin with
+ * first_slot(pc).
+ */
+static struct frag *next_version(u64 pc, u32 *at)
+{
+	u32 tag = tag_of(pc);
+
+	if (!nslots)
+		return NULL;
+	for (u32 i = *at; slots[i].frag; i = (i + 1) & (nslots - 1)) {
+		struct frag *f;
+
+		if (slots[i].frag == GONE || slots[i].tag != tag)
+			continue;
+		f = heap_at(slots[i].frag);
+		if (f->pc != pc)
+			continue;
+		*at = (i + 1) & (nslots - 1);
+		return f;
+	}
+	return NULL;
 }
 
 static unsigned int count_bits(u32 mask)
@@ -84,13 +130,10 @@ static int source_matches(struct frag *f)
  */
 struct frag *frag_get(u64 pc, u16 known, int call)
 {
-	struct frag *best = NULL, *next;
-	u32 versions = 0;
+	u32 versions = 0, at = first_slot(pc);
+	struct frag *best = NULL, *f;
 
-	for (struct frag *f = nbuckets ? buckets[hash(pc)] : NULL; f; f = next) {
-		next = f->next;
-		if (f->pc != pc)
-			continue;
+	while ((f = next_version(pc, &at))) {
 		if (f->source && !source_matches(f)) {
 			frag_kill(f);
 			continue;
@@ -110,26 +153,25 @@ struct frag *frag_get(u64 pc, u16 known, int call)
 
 int frag_exists(u64 pc, u16 known)
 {
-	for (struct frag *f = nbuckets ? buckets[hash(pc)] : NULL; f; f = f->next)
-		if (f->pc == pc && !(f->mask & ~known))
+	u32 at = first_slot(pc);
+	struct frag *f;
+
+	while ((f = next_version(pc, &at)))
+		if (!(f->mask & ~known))
 			return 1;
 	return 0;
 }
 
 void frag_kill(struct frag *f)
 {
-	struct frag **pp = &buckets[hash(f->pc)];
+	u32 i = first_slot(f->pc);
 
 	if (f->dead)
 		return;
 	f->dead = 1;
-	for (; *pp; pp = &(*pp)->next) {
-		if (*pp == f) {
-			*pp = f->next;
-			nfrags--;
-			break;
-		}
-	}
+	while (slots[i].frag != heap_ref(f))
+		i = (i + 1) & (nslots - 1);
+	slots[i].frag = GONE;
 	while (f->in)
 		exit_unlink(f->in);
 	for (u32 i = 0; i < f->nexits; i++)
@@ -159,15 +201,12 @@ unsigned int frag_kill_range(u64 start, u64 end)
 {
 	unsigned int n = 0;
 
-	for (u32 i = 0; i < nbuckets; i++) {
-		struct frag *next;
+	for (u32 i = 0; i < nslots; i++) {
+		struct frag *f = slots[i].frag > GONE ? heap_at(slots[i].frag) : NULL;
 
-		for (struct frag *f = buckets[i]; f; f = next) {
-			next = f->next;
-			if (overlaps(f, start, end)) {
-				frag_kill(f);
-				n++;
-			}
+		if (f && overlaps(f, start, end)) {
+			frag_kill(f);
+			n++;
 		}
 	}
 	return n;

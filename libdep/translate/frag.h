@@ -63,7 +63,6 @@ struct xl8 {
 
 struct frag {
 	u64 pc;
-	struct frag *next;	/* same hash bucket */
 	struct exit *in;	/* exits linked here */
 	struct exit *exits;
 	struct xl8 *xl8;

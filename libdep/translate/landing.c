@@ -29,7 +29,10 @@ struct landing {
 /* Jumps and calls share landings; a call's begins 5 bytes earlier. */
 enum list { L_JUMP, L_RETURN };
 
-static struct landing **lists[2];
+/* The landings of each table, by a part of their index, the first of a bucket first. */
+#define LISTS		4096
+
+static struct landing *lists[2][LISTS];
 static u8 index_bits[2];
 
 static u64 *jump_table(void)
@@ -133,8 +136,6 @@ void landing_init(void)
 	}
 	for (u32 i = 0; i < 1u << RETURN_BITS; i++)
 		return_table()[i] = (u64)gate_miss;
-	for (int i = 0; i < 2; i++)
-		lists[i] = heap_alloc(sizeof(struct landing *) << index_bits[i]);
 }
 
 /*
@@ -237,24 +238,35 @@ struct landing_place landing_place(const struct build *b)
 	return (struct landing_place){ b->land, (u64 *)(b->land_lit + 4 + rel) };
 }
 
-static struct landing *find(struct landing *l, u64 pc)
+static struct landing *find(enum list l, u64 pc)
 {
-	while (l && l->pc != pc)
-		l = l->next;
-	return l;
+	struct landing *at = lists[l][bucket(l, pc) % LISTS];
+
+	while (at && at->pc != pc)
+		at = at->next;
+	return at;
 }
 
-static void add(enum list list, u64 pc, const struct landing_place *at)
+/* The landing from @at on that is of the same bucket as @pc. */
+static struct landing *of_bucket(enum list l, struct landing *at, u64 pc)
 {
-	struct landing **head = &lists[list][bucket(list, pc)];
-	struct landing *l = heap_alloc(sizeof(*l));
+	while (at && bucket(l, at->pc) != bucket(l, pc))
+		at = at->next;
+	return at;
+}
 
-	l->pc = pc;
-	l->at = *at;
-	l->next = *head;
-	if (*head)
-		__atomic_store_n(at->lit, (u64)(*head)->at.addr, __ATOMIC_RELEASE);
-	*head = l;
+/* Put a landing before the others of its bucket. */
+static void add(enum list l, u64 pc, const struct landing_place *at)
+{
+	struct landing **head = &lists[l][bucket(l, pc) % LISTS];
+	struct landing *first = of_bucket(l, *head, pc), *new = heap_alloc(sizeof(*new));
+
+	new->pc = pc;
+	new->at = *at;
+	new->next = *head;
+	if (first)
+		__atomic_store_n(at->lit, (u64)first->at.addr, __ATOMIC_RELEASE);
+	*head = new;
 }
 
 static void add_jump(u64 pc, const struct landing_place *at)
@@ -268,19 +280,20 @@ static void add_jump(u64 pc, const struct landing_place *at)
 
 void landing_set_return(u64 pc, const struct landing_place *at)
 {
-	u32 i = bucket(L_RETURN, pc);
-	u64 *from = &return_table()[i];
-	struct landing *l;
+	u64 *from = &return_table()[bucket(L_RETURN, pc)];
+	struct landing *l, *next;
 
-	for (l = lists[L_RETURN][i]; l && l->pc != pc; l = l->next)
-		from = l->at.lit;
-	if (!l) {
+	if (!find(L_RETURN, pc)) {
 		add(L_RETURN, pc, at);
-		__atomic_store_n(&return_table()[i], (u64)at->addr, __ATOMIC_RELEASE);
+		__atomic_store_n(from, (u64)at->addr, __ATOMIC_RELEASE);
 		return;
 	}
-	if (l->next)
-		__atomic_store_n(at->lit, (u64)l->next->at.addr, __ATOMIC_RELEASE);
+	l = of_bucket(L_RETURN, lists[L_RETURN][bucket(L_RETURN, pc) % LISTS], pc);
+	for (; l->pc != pc; l = of_bucket(L_RETURN, l->next, pc))
+		from = l->at.lit;
+	next = of_bucket(L_RETURN, l->next, pc);
+	if (next)
+		__atomic_store_n(at->lit, (u64)next->at.addr, __ATOMIC_RELEASE);
 	l->at = *at;
 	__atomic_store_n(from, (u64)at->addr, __ATOMIC_RELEASE);
 }
@@ -308,6 +321,6 @@ void landing_get(u64 pc, int is_return)
 {
 	enum list l = is_return ? L_RETURN : L_JUMP;
 
-	if (!find(lists[l][bucket(l, pc)], pc))
+	if (!find(l, pc))
 		build_landing(pc, is_return);
 }
