@@ -151,15 +151,17 @@ static inline void emit_branch(struct emit *e, u8 opcode, const u8 *target)
 
 /*
  * Pad so that the four bytes at p + ahead do not cross a cache line: such a field
- * can be rewritten by one store under running threads.
+ * can be rewritten by one store under running threads.  With prefixes that mean nothing
+ * to the branch that comes: a nop would come between it and the comparison that the
+ * processor would fuse it with.
  */
 static inline void emit_align_field(struct emit *e, unsigned int ahead)
 {
 	while ((((u64)e->p + ahead) & 63) > 60)
-		emit8(e, 0x90);
+		emit8(e, 0x2e);
 }
 
-/* A memory operand as x86 encodes it: any base and index, always disp32. */
+/* A memory operand: any base and index. */
 struct emit_operand {
 	u8 base, index;		/* enum x86_reg or X86_NONE; not rip */
 	u8 scale_bits;		/* log2 of the scale */
@@ -173,6 +175,8 @@ static inline void emit_op_mem(struct emit *e, u8 opcode, u8 reg, const struct e
 {
 	u8 base = m->base == X86_NONE ? 5 : m->base;
 	u8 index = m->index == X86_NONE ? 4 : m->index;
+	u8 mod = m->base == X86_NONE || (!m->disp && (base & 7) != 5) ? 0 :
+		 m->disp == (s8)m->disp ? 0x40 : 0x80;
 
 	if (m->seg)
 		emit8(e, m->seg);
@@ -181,9 +185,12 @@ static inline void emit_op_mem(struct emit *e, u8 opcode, u8 reg, const struct e
 	emit8(e, 0x48 | (reg >> 3) << 2 | (m->index == X86_NONE ? 0 : (index >> 3) << 1) |
 		 (m->base == X86_NONE ? 0 : base >> 3));
 	emit8(e, opcode);
-	emit8(e, (m->base == X86_NONE ? 0x04 : 0x84) | (reg & 7) << 3);
+	emit8(e, (u8)(mod | 0x04 | (reg & 7) << 3));
 	emit8(e, (u8)(m->scale_bits << 6 | (index & 7) << 3 | (base & 7)));
-	emit32(e, (u32)m->disp);
+	if (mod == 0x40)
+		emit8(e, (u8)m->disp);
+	else if (mod || m->base == X86_NONE)
+		emit32(e, (u32)m->disp);
 }
 
 #endif
