@@ -75,6 +75,15 @@ gate_miss:
 	call	dispatch_miss
 	jmp	enter
 
+	.globl	gate_miss_return
+gate_miss_return:
+	mov	%rcx, %gs:TLS_IBTARGET
+	mov	%gs:TLS_IND0, %rcx
+	mov	%gs:TLS_IND1, %rdx
+	SAVE_REGS
+	call	dispatch_miss_return
+	jmp	enter
+
 	/* A signal arrived, or a thread starts: TLS_REGS and resume_pc say where to go on. */
 	.globl	gate_resume
 gate_resume:

@@ -52,14 +52,15 @@ static void emit_body(struct build *b)
 }
 
 /* Emit what scan and plan left in @b; NULL if a table overflowed. */
-static struct frag *emit_fragment(struct build *b, struct arena *behind)
+static struct frag *emit_fragment(struct build *b, struct arena *a)
 {
 	struct frag *f;
 
-	build_begin(b, behind);
-	if (!behind) {
+	build_begin(b, a);
+	if (!a) {
 		build_xl8(b, XL8_ENTRY_CALL, 0, X86_NONE, X86_NONE, X86_NONE);
 		emit_lea_rsp(&b->e, 8);
+		b->entry = EMIT_LEA_RSP_LEN;
 	}
 	if (!b->n)
 		build_xl8(b, XL8_ENTRY, 0, X86_NONE, X86_NONE, X86_NONE);
@@ -78,17 +79,17 @@ static void link_indirect_call(struct frag *f)
 	for (u32 i = 0; i < f->nexits; i++)
 		if (f->exits[i].kind == ADEPT_X_INDIRECT && f->exits[i].patch)
 			exit_link(&f->exits[i],
-				  callsite_indirect(frag_insn_pc(f, f->ninsns), !f->after_call));
+				  callsite_indirect(frag_insn_pc(f, f->ninsns), !f->behind));
 }
 
-static struct frag *build(u64 pc, u16 mask, struct arena *behind)
+static struct frag *build(u64 pc, u16 mask, struct arena *a, enum behind behind)
 {
 	static struct build build;
 	struct build *b = &build;
 	u32 limit = MAX_INSNS;
 	struct frag *f;
 
-	if (!behind)
+	if (!a)
 		returns_prepare(pc);
 	for (;;) {
 		b->pc = pc;
@@ -96,7 +97,7 @@ static struct frag *build(u64 pc, u16 mask, struct arena *behind)
 		b->limit = limit;
 		build_scan(b);
 		/* The dispatcher would have to look at its source at each entry. */
-		if (behind && b->unwatchable)
+		if (a && b->unwatchable)
 			return NULL;
 		record_plan(b);
 		r15_plan(b);
@@ -104,13 +105,14 @@ static struct frag *build(u64 pc, u16 mask, struct arena *behind)
 		b->mask &= b->relevant;
 		b->first_exit = recording() ? record_take_exits(b->nexits) : 0;
 		b->nrecorded = b->nexits;
-		f = emit_fragment(b, behind);
+		f = emit_fragment(b, a);
 		if (f)
 			break;
 		if (limit == 1)
 			fatal("cannot translate the instruction at %lx", pc);
 		limit /= 2;
 	}
+	f->behind = behind;
 	frag_insert(f);
 	link_indirect_call(f);
 	return f;
@@ -118,15 +120,15 @@ static struct frag *build(u64 pc, u16 mask, struct arena *behind)
 
 struct frag *build_fragment(u64 pc, u16 mask)
 {
-	return build(pc, mask, NULL);
+	return build(pc, mask, NULL, BEHIND_NOTHING);
 }
 
-struct frag *build_behind(u64 pc, struct arena *a)
+struct frag *build_behind(u64 pc, struct arena *a, enum behind behind)
 {
-	return build(pc, X86_BIT(X86_RSP), a);
+	return build(pc, X86_BIT(X86_RSP), a, behind);
 }
 
-struct build *build_bare(u64 pc, struct arena *behind)
+struct build *build_bare(u64 pc, struct arena *a)
 {
 	static struct build bare;
 	struct build *b = &bare;
@@ -139,6 +141,6 @@ struct build *build_bare(u64 pc, struct arena *behind)
 	b->n = b->nexits = b->nstores = 0;
 	b->nruns = 1;
 	b->runs[0] = (struct adept_run){ .pc = pc };
-	build_begin(b, behind);
+	build_begin(b, a);
 	return b;
 }

@@ -63,7 +63,7 @@ struct build {
 	u8 *land_lit;		/* its chain literal's disp32 field */
 	u8 land_exit;		/* the exit that names its application address */
 	u8 land_is_return;
-	u8 after_call;		/* see struct frag */
+	u16 entry;		/* see struct frag */
 	u8 unwatchable;		/* its source may change behind our back */
 	u8 run_open;		/* the last xl8 entry is an XL8_RUN that may go on */
 };
@@ -96,8 +96,8 @@ void r15_end(struct build *b, unsigned int n);
 void r15_emit_slot_form(struct build *b, unsigned int n);
 
 /* commit.c */
-/** build_begin() - start to emit @b->pc's code; @behind: in that arena, close to what is there */
-void build_begin(struct build *b, struct arena *behind);
+/** build_begin() - start to emit @b->pc's code; @a: in that arena, right behind what is there */
+void build_begin(struct build *b, struct arena *a);
 /** build_xl8() - what the code from here on is; see xl8.h */
 void build_xl8(struct build *b, enum xl8_kind kind, unsigned int insn, u8 arg, u8 arg2, u8 arg3);
 /** build_literal() - the disp32 just emitted shall address a literal with this value */
@@ -107,7 +107,7 @@ struct frag *build_commit(struct build *b);
 
 /* build.c */
 /** build_bare() - begin code that is no translation of instructions; known there: {rsp} */
-struct build *build_bare(u64 pc, struct arena *behind);
+struct build *build_bare(u64 pc, struct arena *a);
 
 /* exits.c */
 /** exits_emit_linkable() - jmp or call; returns its rel32 field, which can be linked */
@@ -155,6 +155,10 @@ void landing_emit(struct build *b, u64 pc, int is_return);
 void landing_emit_mismatch(struct build *b);
 /** landing_place() - of the landing in @b, which has just been committed */
 struct landing_place landing_place(const struct build *b);
+/** landing_build_rest() - what a landing for @pc, the last code in @a, falls into */
+void landing_build_rest(u64 pc, struct arena *a, enum behind behind);
+/** landing_renew() - the fragment into which the landing of jumps to @pc fell is dead */
+void landing_renew(u64 pc);
 /** landing_get() - make sure that an indirect branch to @pc finds its way */
 void landing_get(u64 pc, int is_return);
 /** landing_set_return() - returns to @pc go to the landing @at from now on */

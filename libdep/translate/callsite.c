@@ -49,38 +49,12 @@ static struct callsite *add_site(u64 ret, u64 target)
 	return c;
 }
 
-/* Behind a landing for @pc: jump to wherever its fragment is. */
-static void build_link(u64 pc, struct arena *behind)
-{
-	struct build *b = build_bare(pc, behind);
-
-	b->exits[b->nexits++] = (struct bexit){
-		.kind = X_LINK, .target = pc, .mask = X86_BIT(X86_RSP),
-	};
-	build_xl8(b, XL8_LAND_DONE, 0, 0, X86_NONE, X86_NONE);
-	b->exits[0].patch = exits_emit_linkable(b, 0xe9);
-	if (!build_commit(b))
-		fatal("cannot build a link to %lx", pc);
-}
-
-/*
- * What the landing falls into.  The call and the code behind it may be on different
- * pages, of which the second may not be code at all if the call never returns.
- */
-static void build_rest(u64 ret, struct arena *behind, int inlined)
-{
-	if (!inlined || !(ret & (ADEPT_PAGE - 1)) || frag_exists(ret, X86_BIT(X86_RSP)) ||
-	    !build_behind(ret, behind))
-		build_link(ret, behind);
-}
-
 static struct frag *build_call(const struct callsite *c, u16 mask, struct landing_place *at)
 {
 	struct build *b = build_bare(c->ret, NULL);
 	struct frag *f;
 
 	b->mask = mask;
-	b->after_call = 1;
 	if (c->target) {
 		b->exits[b->nexits++] = (struct bexit){
 			.kind = X_LINK, .call = CALL_NATIVE, .target = c->target, .mask = mask,
@@ -105,12 +79,15 @@ static struct frag *build_call(const struct callsite *c, u16 mask, struct landin
  */
 static void renew(struct callsite *c, u16 mask, int inlined)
 {
+	/* If the call never returns, there may be no code on the next page. */
+	int same_page = (c->ret & (ADEPT_PAGE - 1)) != 0;
 	struct frag *old = c->stub;
 	struct landing_place at;
 
 	/* The fragment behind it may contain this call: c->stub must be there. */
 	c->stub = build_call(c, mask, &at);
-	build_rest(c->ret, arena_of((u64)c->stub->start), inlined);
+	landing_build_rest(c->ret, arena_of((u64)c->stub->start),
+			   inlined && same_page ? BEHIND_RETURN : BEHIND_NOTHING);
 	/* Only now can a thread get there. */
 	landing_set_return(c->ret, &at);
 	while (old && old->in)

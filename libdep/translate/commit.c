@@ -6,11 +6,11 @@
 #include "build.h"
 #include "../record/record.h"
 
-void build_begin(struct build *b, struct arena *behind)
+void build_begin(struct build *b, struct arena *a)
 {
-	b->arena = behind ? behind : arena_for(b->pc);
+	b->arena = a ? a : arena_for(b->pc);
 	b->start = arena_hot(b->arena);
-	if (!behind)
+	if (!a)
 		b->start = (u8 *)ALIGN_UP((u64)b->start, 16);
 	b->cold = arena_cold(b->arena);
 	b->hot_end = NULL;
@@ -19,7 +19,7 @@ void build_begin(struct build *b, struct arena *behind)
 	b->land = b->land_lit = NULL;
 	b->run_open = 0;
 	b->held = X86_NONE;
-	b->after_call = behind != NULL;
+	b->entry = 0;
 }
 
 void build_xl8(struct build *b, enum xl8_kind kind, unsigned int insn, u8 arg, u8 arg2, u8 arg3)
@@ -133,8 +133,7 @@ static struct frag *make_frag(struct build *b)
 	f->cold = b->cold;
 	f->hot_len = (u16)(b->hot_end - b->start);
 	f->cold_len = (u16)(b->e.p - b->cold);
-	f->after_call = b->after_call;
-	f->entry = b->after_call ? 0 : EMIT_LEA_RSP_LEN;
+	f->entry = b->entry;
 	f->first_exit = b->first_exit;
 	f->mask = b->mask;
 	f->relevant = b->relevant;

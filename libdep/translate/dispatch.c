@@ -42,7 +42,7 @@ u8 *dispatch_exit(struct tls *t)
 }
 
 /* The next indirect branch to the same place finds a landing. */
-u8 *dispatch_miss(struct tls *t)
+static u8 *miss(struct tls *t, int is_return)
 {
 	u64 pc = t->ib_target;
 	struct frag *f;
@@ -52,11 +52,20 @@ u8 *dispatch_miss(struct tls *t)
 	if (unlikely(t->pending))
 		return dispatch_resume(t);
 	lock(&frag_lock);
+	landing_get(pc, is_return);
 	f = frag_get(pc, X86_BIT(X86_RSP), 0);
-	landing_get(pc, 0);
-	landing_get(pc, 1);
 	unlock(&frag_lock);
 	return frag_entry(f);
+}
+
+u8 *dispatch_miss(struct tls *t)
+{
+	return miss(t, 0);
+}
+
+u8 *dispatch_miss_return(struct tls *t)
+{
+	return miss(t, 1);
 }
 
 /* Recovery learns the gs base at the beginning of a chunk. */

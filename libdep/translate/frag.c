@@ -139,7 +139,7 @@ struct frag *frag_get(u64 pc, u16 known, int call)
 			continue;
 		}
 		versions++;
-		if (f->mask & ~known || (call && f->after_call))
+		if (f->mask & ~known || (call && !f->entry))
 			continue;
 		if (!((known & f->relevant) & ~f->mask))
 			return f;
@@ -176,8 +176,10 @@ void frag_kill(struct frag *f)
 		exit_unlink(f->in);
 	for (u32 i = 0; i < f->nexits; i++)
 		exit_unlink(&f->exits[i]);
-	if (f->after_call)
+	if (f->behind == BEHIND_RETURN)
 		callsite_renew(f->pc);
+	else if (f->behind == BEHIND_JUMP)
+		landing_renew(f->pc);
 }
 
 static int overlaps(struct frag *f, u64 start, u64 end)

@@ -46,6 +46,9 @@ struct exit {
 	u16 index;		/* exit id - frag->first_exit */
 };
 
+/* Which landing falls into a fragment. */
+enum behind { BEHIND_NOTHING, BEHIND_RETURN, BEHIND_JUMP };
+
 /* What the cache bytes from some offset on are; see xl8.h. */
 struct xl8 {
 	u16 off;		/* see frag_code() */
@@ -70,12 +73,12 @@ struct frag {
 	u8 *start, *cold;	/* cache memory: what runs, and what seldom does */
 	u16 hot_len, cold_len;
 	u32 first_exit;
-	u16 entry;		/* offset of the body; the call entry is 5 bytes before, or absent */
+	u16 entry;		/* offset of the body; the call entry is before it: none if 0 */
 	u16 mask;		/* entry mask */
 	u16 relevant;		/* registers whose being known matters here */
 	u8 nexits, nxl8, ninsns, nruns;
 	u8 dead;
-	u8 after_call;		/* stands behind a landing, which falls into it: no call entry */
+	u8 behind;		/* enum behind: such a fragment has no call entry */
 	u8 *source;		/* copy of the code it came from, compared at each entry; or NULL */
 	struct adept_run runs[];	/* nruns of them, then ninsns instruction lengths */
 };
@@ -120,7 +123,7 @@ static inline u8 *frag_entry(const struct frag *f)
  */
 struct frag *build_fragment(u64 pc, u16 mask);
 /** build_behind() - the {rsp} version, right behind what was built last in @a; NULL if it cannot be */
-struct frag *build_behind(u64 pc, struct arena *a);
+struct frag *build_behind(u64 pc, struct arena *a, enum behind behind);
 
 /* link.c */
 void exit_link(struct exit *x, struct frag *to);

@@ -111,6 +111,7 @@ void landing_emit_load_return(struct build *b)
 
 extern void gate_miss(void);
 extern void gate_miss_call(void);
+extern void gate_miss_return(void);
 
 static int has_bmi2(void)
 {
@@ -135,7 +136,7 @@ void landing_init(void)
 		call_table()[i] = (u64)gate_miss_call;
 	}
 	for (u32 i = 0; i < 1u << RETURN_BITS; i++)
-		return_table()[i] = (u64)gate_miss;
+		return_table()[i] = (u64)gate_miss_return;
 }
 
 /*
@@ -223,7 +224,7 @@ void landing_emit_mismatch(struct build *b)
 	}
 	emit32(e, 0);
 	b->land_lit = e->p - 4;
-	build_literal(b, (u64)gate_miss);
+	build_literal(b, (u64)(b->land_is_return ? gate_miss_return : gate_miss));
 	if (b->land_is_return) {
 		emit8(e, 0xff);
 		emit8(e, 0xe2);
@@ -269,36 +270,47 @@ static void add(enum list l, u64 pc, const struct landing_place *at)
 	*head = new;
 }
 
-static void add_jump(u64 pc, const struct landing_place *at)
+/* The first of a bucket is what the tables lead to. */
+static void set_first(enum list l, u64 pc, const u8 *addr)
 {
-	u32 i = bucket(L_JUMP, pc);
+	u32 i = bucket(l, pc);
 
-	add(L_JUMP, pc, at);
-	__atomic_store_n(&jump_table()[i], (u64)at->addr, __ATOMIC_RELEASE);
-	__atomic_store_n(&call_table()[i], (u64)at->addr - EMIT_LEA_RSP_LEN, __ATOMIC_RELEASE);
+	if (l == L_RETURN) {
+		__atomic_store_n(&return_table()[i], (u64)addr, __ATOMIC_RELEASE);
+		return;
+	}
+	__atomic_store_n(&jump_table()[i], (u64)addr, __ATOMIC_RELEASE);
+	__atomic_store_n(&call_table()[i], (u64)addr - EMIT_LEA_RSP_LEN, __ATOMIC_RELEASE);
+}
+
+static void set(enum list list, u64 pc, const struct landing_place *at)
+{
+	struct landing *l, *next, *before = NULL;
+
+	if (!find(list, pc)) {
+		add(list, pc, at);
+		set_first(list, pc, at->addr);
+		return;
+	}
+	l = of_bucket(list, lists[list][bucket(list, pc) % LISTS], pc);
+	for (; l->pc != pc; l = of_bucket(list, l->next, pc))
+		before = l;
+	next = of_bucket(list, l->next, pc);
+	if (next)
+		__atomic_store_n(at->lit, (u64)next->at.addr, __ATOMIC_RELEASE);
+	l->at = *at;
+	if (before)
+		__atomic_store_n(before->at.lit, (u64)at->addr, __ATOMIC_RELEASE);
+	else
+		set_first(list, pc, at->addr);
 }
 
 void landing_set_return(u64 pc, const struct landing_place *at)
 {
-	u64 *from = &return_table()[bucket(L_RETURN, pc)];
-	struct landing *l, *next;
-
-	if (!find(L_RETURN, pc)) {
-		add(L_RETURN, pc, at);
-		__atomic_store_n(from, (u64)at->addr, __ATOMIC_RELEASE);
-		return;
-	}
-	l = of_bucket(L_RETURN, lists[L_RETURN][bucket(L_RETURN, pc) % LISTS], pc);
-	for (; l->pc != pc; l = of_bucket(L_RETURN, l->next, pc))
-		from = l->at.lit;
-	next = of_bucket(L_RETURN, l->next, pc);
-	if (next)
-		__atomic_store_n(at->lit, (u64)next->at.addr, __ATOMIC_RELEASE);
-	l->at = *at;
-	__atomic_store_n(from, (u64)at->addr, __ATOMIC_RELEASE);
+	set(L_RETURN, pc, at);
 }
 
-static void build_landing(u64 pc, int is_return)
+static void build_landing(u64 pc, int is_return, int inlined)
 {
 	struct build *b = build_bare(pc, NULL);
 	struct landing_place at;
@@ -306,21 +318,42 @@ static void build_landing(u64 pc, int is_return)
 	build_xl8(b, XL8_LAND_CALL, 0, X86_NONE, X86_NONE, X86_NONE);
 	emit_lea_rsp(&b->e, 8);
 	landing_emit(b, pc, is_return);
-	build_xl8(b, XL8_LAND_DONE, 0, b->land_exit, X86_NONE, X86_NONE);
-	b->exits[b->land_exit].patch = exits_emit_linkable(b, 0xe9);
 	if (!build_commit(b))
 		fatal("cannot build a landing for %lx", pc);
 	at = landing_place(b);
-	if (is_return)
-		landing_set_return(pc, &at);
-	else
-		add_jump(pc, &at);
+	landing_build_rest(pc, b->arena, inlined ? BEHIND_JUMP : BEHIND_NOTHING);
+	/* Only now can a thread get there. */
+	set(is_return ? L_RETURN : L_JUMP, pc, &at);
+}
+
+/* Behind a landing for @pc: jump to wherever its fragment is. */
+static void build_link(u64 pc, struct arena *a)
+{
+	struct build *b = build_bare(pc, a);
+
+	b->exits[b->nexits++] = (struct bexit){
+		.kind = X_LINK, .target = pc, .mask = X86_BIT(X86_RSP),
+	};
+	build_xl8(b, XL8_LAND_DONE, 0, 0, X86_NONE, X86_NONE);
+	b->exits[0].patch = exits_emit_linkable(b, 0xe9);
+	if (!build_commit(b))
+		fatal("cannot build a link to %lx", pc);
+}
+
+void landing_build_rest(u64 pc, struct arena *a, enum behind behind)
+{
+	if (behind == BEHIND_NOTHING || frag_exists(pc, X86_BIT(X86_RSP)) ||
+	    !build_behind(pc, a, behind))
+		build_link(pc, a);
 }
 
 void landing_get(u64 pc, int is_return)
 {
-	enum list l = is_return ? L_RETURN : L_JUMP;
+	if (!find(is_return ? L_RETURN : L_JUMP, pc))
+		build_landing(pc, is_return, !is_return);
+}
 
-	if (!find(l, pc))
-		build_landing(pc, is_return);
+void landing_renew(u64 pc)
+{
+	build_landing(pc, 0, 0);
 }
