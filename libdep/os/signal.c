@@ -10,6 +10,7 @@
  * looks before it enters the cache or makes a system call.
  */
 #include "mem.h"
+#include "rest.h"
 #include "sigframe.h"
 #include "signal.h"
 #include "../record/record.h"
@@ -51,7 +52,7 @@ static void note_signal(struct tls *t, u32 signo, const struct k_siginfo *info,
 	memcpy(&p->xsize, (u8 *)uc->fpstate + 480, 4);
 	/* One at a time; the faults stay possible. */
 	uc->sigmask = ~SYNC_SIGNALS;
-	t->pending = 1;
+	t->pending |= PENDING_SIGNAL;
 }
 
 static void go_to_gate(struct tls *t, struct k_ucontext *uc)
@@ -102,6 +103,26 @@ static void asynchronous(struct tls *t, u32 signo, const struct k_siginfo *info,
 		go_to_gate(t, uc);
 	else if (rip >= (u64)app_syscall_checked && rip <= (u64)app_syscall_insn)
 		uc->regs[SC_RIP] = (u64)app_syscall_abort;
+}
+
+/* Somebody wants this thread at rest.  In the blob it finds out by itself, soon. */
+static void kicked(struct tls *t, struct k_ucontext *uc)
+{
+	struct xl8_pos pos;
+	u64 rip;
+
+	if (!rest_wanted(t))
+		return;
+	if (cache_position(uc, &pos)) {
+		leave_cache(t, &pos, uc);
+		go_to_gate(t, uc);
+		return;
+	}
+	rip = uc->regs[SC_RIP];
+	if (rip >= (u64)gate_enter && rip < (u64)gate_enter_end)
+		go_to_gate(t, uc);
+	else
+		t->pending |= PENDING_REST;
 }
 
 /* ---- faults ---- */
@@ -226,7 +247,9 @@ static void handler(int signo, struct k_siginfo *info, struct k_ucontext *uc)
 
 	/* The kernel leaves AC as the application had it. */
 	__asm__ volatile("pushfq; andl %0, (%%rsp); popfq" : : "i"(~FLAG_AC) : "cc", "memory");
-	if (SIGBIT(signo) & SYNC_SIGNALS && info->code > 0)
+	if (rest_is_kick(t, (u32)signo, info))
+		kicked(t, uc);
+	else if (SIGBIT(signo) & SYNC_SIGNALS && info->code > 0)
 		fault(t, (u32)signo, info, uc);
 	else
 		asynchronous(t, (u32)signo, info, uc);
@@ -246,6 +269,7 @@ static void die_of(struct tls *t, u32 signo)
 	struct k_sigaction dfl = { 0 };
 	u64 mask = ~SIGBIT(signo);
 
+	rest_stop_others(t, signo);
 	ring_thread_end(t, signo);
 	sys4(__NR_rt_sigaction, signo, (u64)&dfl, 0, 8);
 	sys3(__NR_tgkill, (u64)sys0(__NR_getpid), (u64)sys0(__NR_gettid), signo);
@@ -261,7 +285,7 @@ void signal_deliver(struct tls *t)
 	struct k_sigaction sa;
 	u64 mask;
 
-	t->pending = 0;
+	t->pending &= ~(u64)PENDING_SIGNAL;
 	lock(&action_lock);
 	sa = actions[p->signo];
 	if (sa.flags & SA_RESETHAND)

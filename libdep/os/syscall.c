@@ -5,6 +5,7 @@
  */
 #include "exec.h"
 #include "mem.h"
+#include "rest.h"
 #include "signal.h"
 #include "syscall.h"
 #include "thread.h"
@@ -19,6 +20,19 @@
 
 #define MREMAP_FIXED	2
 #define SHM_REMAP	040000
+
+s64 app_syscall_raw(struct tls *t, u64 nr, const u64 args[6]);	/* gate.S */
+
+s64 app_syscall(struct tls *t, u64 nr, const u64 args[6])
+{
+	s64 ret;
+
+	ring_room(t);
+	rest_begin(t);
+	ret = app_syscall_raw(t, nr, args);
+	rest_end(t);
+	return ret;
+}
 
 static u64 page_up(u64 n)
 {

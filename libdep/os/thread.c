@@ -8,6 +8,7 @@
  */
 #include "exec.h"
 #include "mem.h"
+#include "rest.h"
 #include "signal.h"
 #include "syscall.h"
 #include "thread.h"
@@ -47,6 +48,7 @@ static struct tls *reuse(void)
 
 static void enlist(struct tls *t)
 {
+	t->group->nthreads++;
 	t->next = threads;
 	t->pprev = &threads;
 	if (threads)
@@ -56,12 +58,14 @@ static void enlist(struct tls *t)
 
 static void delist(struct tls *t)
 {
+	if (!--t->group->nthreads)
+		heap_free(t->group, sizeof(*t->group));
 	*t->pprev = t->next;
 	if (t->next)
 		t->next->pprev = t->pprev;
 }
 
-struct tls *thread_alloc(void)
+struct tls *thread_alloc(struct group *g)
 {
 	struct tls *t;
 	u64 scratch = 0;
@@ -82,6 +86,8 @@ struct tls *thread_alloc(void)
 	t->sig_stack_size = SIGSTACK_SIZE;
 	t->app_altstack[1] = 2;		/* SS_DISABLE */
 	t->flags = 0x202;
+	t->group = g ? g : heap_alloc(sizeof(*g));
+	t->rest = REST_RESTS;
 	lock(&threads_lock);
 	enlist(t);
 	unlock(&threads_lock);
@@ -98,9 +104,21 @@ void thread_free(struct tls *t)
 	unlock(&threads_lock);
 }
 
+u32 thread_each_other(const struct tls *t, u32 (*f)(struct tls *o, u32 arg), u32 arg)
+{
+	u32 sum = 0;
+
+	lock(&threads_lock);
+	for (struct tls *o = threads; o; o = o->next)
+		if (o != t && o->group == t->group)
+			sum += f(o, arg);
+	unlock(&threads_lock);
+	return sum;
+}
+
 struct tls *thread_first(void)
 {
-	struct tls *t = thread_alloc();
+	struct tls *t = thread_alloc(NULL);
 
 	exec_process_init();
 	memcpy(t->regs, boot.regs, sizeof(t->regs));
@@ -109,6 +127,7 @@ struct tls *thread_first(void)
 	t->app_gs_base = boot.gs_base;
 	t->tid = (u32)sys0(__NR_gettid);
 	t->resume_pc = boot.rip;
+	t->rest = REST_RUNS;
 	return t;
 }
 
@@ -141,6 +160,7 @@ void thread_exit_group(struct tls *t, u64 status)
 	u64 old;
 
 	block_signals(&old);
+	rest_stop_others(t, (u32)status);
 	ring_thread_end(t, (u32)status);
 	for (;;)
 		sys1(__NR_exit_group, status);
@@ -185,6 +205,7 @@ static void forked_child(struct tls *t)
 	u32 parent = t->ring ? t->ring->serial : 0;
 
 	threads = retired = NULL;
+	t->group = heap_alloc(sizeof(*t->group));
 	enlist(t);
 	t->tid = (u32)sys0(__NR_gettid);
 	/* Without recording, too: execve needs a slot of its own. */
@@ -231,6 +252,7 @@ u8 *thread_main(struct tls *t)
 	u64 mask = t->blocked_mask;
 
 	t->tid = (u32)sys0(__NR_gettid);
+	rest_end(t);
 	signal_thread_init(t);
 	ring_thread_start(t, t->tid, t->parent_serial, t->created_at);
 	ring_context(t, t->resume_pc);
@@ -254,7 +276,7 @@ static void vfork_done(struct tls *child)
 
 static s64 clone_thread(struct tls *t, u64 nr, u64 a[6], u64 flags, u64 stack, u64 tls)
 {
-	struct tls *child = thread_alloc();
+	struct tls *child = thread_alloc(flags & CLONE_THREAD ? t->group : NULL);
 	u64 old;
 	s64 ret;
 
@@ -275,7 +297,10 @@ static s64 clone_thread(struct tls *t, u64 nr, u64 a[6], u64 flags, u64 stack, u
 		memcpy(child->app_altstack, t->app_altstack, sizeof(t->app_altstack));
 	block_signals(&old);
 	child->blocked_mask = old;
+	ring_room(t);
+	rest_begin(t);
 	ret = thread_clone(nr, a, child);
+	rest_end(t);
 	restore_signals(&old);
 	if (ret < 0) {
 		thread_free(child);
