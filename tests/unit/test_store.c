@@ -15,7 +15,8 @@
 
 static void round_trip(void **state)
 {
-	struct dep_loss loss = { .dropped_chunks = 5, .dropped_bytes = 1ull << 62 };
+	struct dep_loss loss = { .dropped_chunks = 5, .dropped_bytes = 1ull << 62,
+				 .unfinished_threads = 6 };
 	const struct dep_process *p;
 	const struct dep_segment *g;
 	const struct dep_thread *t;
@@ -48,11 +49,14 @@ static void round_trip(void **state)
 	assert_int_equal(dep_store_processes(st, &p), 2);
 	assert_string_equal(p[0].exe, "/bin/prog");
 	assert_int_equal(p[0].end_ns, 78);
+	assert_int_equal(p[0].built, 12);
+	assert_true(p[0].translate_ns == 1ull << 40);
 	assert_null(p[1].exe);
 	assert_int_equal(p[1].parent, 1);
 	assert_int_equal(dep_store_threads(st, &t), 1);
 	assert_int_equal(t->end_ns, 77);
 	assert_int_equal(t->flushes, 3);
+	assert_int_equal(t->end, DEP_END_UNFINISHED);
 	assert_int_equal(dep_store_notes(st, &note), 1);
 	assert_string_equal(note[0], "hello");
 	assert_int_equal(dep_store_segments(st, &g), CHUNKS);
@@ -71,6 +75,7 @@ static void round_trip(void **state)
 	assert_int_equal(dep_store_exit_status(st), 256);
 	assert_int_equal(dep_store_loss(st)->unclean, 0);
 	assert_int_equal(dep_store_loss(st)->dropped_chunks, 5);
+	assert_int_equal(dep_store_loss(st)->unfinished_threads, 6);
 	assert_true(dep_store_loss(st)->dropped_bytes == 1ull << 62);
 	dep_store_fragments(st, &count, &code, &desc);
 	assert_int_equal(count, s.nfrags);
