@@ -37,6 +37,7 @@
 
 struct frag;
 struct group;
+struct handlers;
 
 /* What the kernel's signal frame holds of an interrupted moment; see os/signal.c. */
 struct sig_pending {
@@ -76,6 +77,7 @@ struct tls {
 	int discard;		/* count bytes, keep nothing */
 
 	/* signals (os/signal.c) */
+	struct handlers *handlers;
 	struct sig_pending sig;
 	u64 sync_blocked;	/* synchronous signals that the application thinks it blocks */
 	u64 app_altstack[3];	/* stack_t of the application */
@@ -88,6 +90,7 @@ struct tls {
 	u32 parent_serial;
 	u64 created_at;
 	u64 blocked_mask;	/* of a new thread: mask to set when it runs */
+	u32 clear_handlers;	/* of a new process: CLONE_CLEAR_SIGHAND */
 	struct group *group;	/* its process (os/rest.h) */
 	u32 rest;		/* enum rest_state */
 	u32 marked;		/* its stream's end stands at pp, which has not moved */

@@ -26,8 +26,13 @@ extern char rt_copy_in_end[], rt_copy_in_fault[];
 void signal_restorer(void);
 __attribute__((noreturn)) void sigreturn_with(void *frame);
 
+/* Shared by the threads of a process; a child that only shares memory has its own. */
+struct handlers {
+	u32 users;
+	struct k_sigaction action[NSIG + 1];
+};
+
 static struct lock action_lock;
-static struct k_sigaction actions[NSIG + 1];
 
 static struct k_siginfo *info_of(struct tls *t)
 {
@@ -287,9 +292,9 @@ void signal_deliver(struct tls *t)
 
 	t->pending &= ~(u64)PENDING_SIGNAL;
 	lock(&action_lock);
-	sa = actions[p->signo];
+	sa = t->handlers->action[p->signo];
 	if (sa.flags & SA_RESETHAND)
-		actions[p->signo].handler = 0;
+		t->handlers->action[p->signo].handler = 0;
 	unlock(&action_lock);
 	ev = (struct adept_ev_signal){ p->signo, info_of(t)->code, t->resume_pc, info_of(t)->addr };
 	ring_event(t, ADEPT_EV_SIGNAL, &ev, sizeof(ev));
@@ -358,26 +363,26 @@ static s64 install(u32 signo, const struct k_sigaction *sa)
 
 s64 signal_sigaction(struct tls *t, const u64 a[6])
 {
-	struct k_sigaction new, old;
+	struct k_sigaction new, old, *action;
 	u64 signo = a[0];
 	s64 ret = 0;
 
-	(void)t;
 	if (a[3] != 8 || !signo || signo > NSIG)
 		return -E_INVAL;
 	if (a[1] && rt_copy_in(&new, (void *)a[1], sizeof(new)) != sizeof(new))
 		return -E_FAULT;
 	if (a[1] && (signo == 9 || signo == 19))
 		return -E_INVAL;
+	action = &t->handlers->action[signo];
 	lock(&action_lock);
-	old = actions[signo];
+	old = *action;
 	if (a[1]) {
 		/* The kernel never reports these two as blocked by a handler. */
 		new.mask &= ~(SIGBIT(9) | SIGBIT(19));
-		actions[signo] = new;
+		*action = new;
 		ret = install((u32)signo, &new);
 		if (ret < 0)
-			actions[signo] = old;
+			*action = old;
 	}
 	unlock(&action_lock);
 	if (!ret && a[2] && rt_copy_in((void *)a[2], &old, sizeof(old)) != sizeof(old))
@@ -426,12 +431,56 @@ const u64 *signal_filter(const u64 *set, u64 *copy)
 	return copy;
 }
 
-void signal_init(void)
+void signal_init(struct tls *t)
 {
+	struct handlers *h = heap_alloc(sizeof(*h));
+
+	h->users = 1;
+	t->handlers = h;
 	for (u32 i = 1; i <= NSIG; i++) {
-		sys4(__NR_rt_sigaction, i, 0, (u64)&actions[i], 8);
+		sys4(__NR_rt_sigaction, i, 0, (u64)&h->action[i], 8);
 		if (SIGBIT(i) & SYNC_SIGNALS)
-			install(i, &actions[i]);
+			install(i, &h->action[i]);
+	}
+}
+
+void signal_inherit(struct tls *child, const struct tls *t, int share)
+{
+	struct handlers *copy = share ? NULL : heap_alloc(sizeof(*copy));
+
+	lock(&action_lock);
+	if (share) {
+		t->handlers->users++;
+		child->handlers = t->handlers;
+	} else {
+		*copy = *t->handlers;
+		copy->users = 1;
+		child->handlers = copy;
+	}
+	unlock(&action_lock);
+}
+
+void signal_disinherit(struct tls *t)
+{
+	struct handlers *h = t->handlers;
+	u32 left;
+
+	lock(&action_lock);
+	left = --h->users;
+	unlock(&action_lock);
+	if (!left)
+		heap_free(h, sizeof(*h));
+}
+
+void signal_clear(struct tls *t)
+{
+	struct k_sigaction dfl = { 0 };
+
+	for (u32 i = 1; i <= NSIG; i++) {
+		if (t->handlers->action[i].handler < 2)
+			continue;
+		t->handlers->action[i] = dfl;
+		install(i, &dfl);
 	}
 }
 

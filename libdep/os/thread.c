@@ -17,7 +17,9 @@
 
 #define CLONE_VM		0x00000100
 #define CLONE_VFORK		0x00004000
+#define CLONE_SIGHAND		0x00000800
 #define CLONE_SETTLS		0x00080000
+#define CLONE_CLEAR_SIGHAND	0x100000000ull
 #define CLONE_THREAD		0x00010000
 #define K_SIGCHLD		17
 
@@ -97,6 +99,7 @@ struct tls *thread_alloc(struct group *g)
 /* The block may be reused once t->gone is set. */
 void thread_free(struct tls *t)
 {
+	signal_disinherit(t);
 	lock(&threads_lock);
 	delist(t);
 	t->next = retired;
@@ -239,6 +242,8 @@ static s64 fork_process(struct tls *t, u64 nr, u64 a[6], u64 flags, u64 stack, u
 			t->regs[X86_RSP] = stack;
 		if (flags & CLONE_SETTLS)
 			t->fs_base = tls;
+		if (flags & CLONE_CLEAR_SIGHAND)
+			signal_clear(t);
 		forked_child(t);
 	}
 	restore_signals(&old);
@@ -253,6 +258,8 @@ u8 *thread_main(struct tls *t)
 
 	t->tid = (u32)sys0(__NR_gettid);
 	rest_end(t);
+	if (t->clear_handlers)
+		signal_clear(t);
 	signal_thread_init(t);
 	ring_thread_start(t, t->tid, t->parent_serial, t->created_at);
 	ring_context(t, t->resume_pc);
@@ -293,6 +300,8 @@ static s64 clone_thread(struct tls *t, u64 nr, u64 a[6], u64 flags, u64 stack, u
 	child->created_at = t->resume_pc - 2;
 	child->parent_serial = t->ring ? t->ring->serial : 0;
 	child->sync_blocked = t->sync_blocked;
+	child->clear_handlers = !!(flags & CLONE_CLEAR_SIGHAND);
+	signal_inherit(child, t, !!(flags & CLONE_SIGHAND));
 	if (!(flags & CLONE_THREAD))
 		memcpy(child->app_altstack, t->app_altstack, sizeof(t->app_altstack));
 	block_signals(&old);
@@ -345,6 +354,9 @@ s64 thread_sys_clone(struct tls *t, u64 nr, u64 a[6])
 		if (!!c.stack != !!c.stack_size)
 			return -E_INVAL;
 		tls = c.tls;
+		/* With both the kernel must refuse; else the engine's own must stay. */
+		if (!(flags & CLONE_SIGHAND))
+			c.flags &= ~CLONE_CLEAR_SIGHAND;
 		c.stack = c.stack_size = 0;
 		a[0] = (u64)&c;
 		break;
