@@ -19,6 +19,10 @@
 #define NSIG 64
 #define FLAG_AC 0x40000
 
+/* Whose default action is not to end the process: KILL CHLD CONT STOP TSTP TTIN TTOU URG WINCH. */
+#define SPARING	(SIGBIT(9) | SIGBIT(17) | SIGBIT(18) | SIGBIT(19) | SIGBIT(20) | SIGBIT(21) | \
+		 SIGBIT(22) | SIGBIT(23) | SIGBIT(28))
+
 extern char gate_resume[], gate_enter[], gate_enter_end[];
 extern char app_syscall_checked[], app_syscall_insn[], app_syscall_abort[];
 extern char gate_undefined[];
@@ -268,6 +272,31 @@ static void set_mask(u64 mask)
 	sys4(__NR_rt_sigprocmask, 2 /* SIG_SETMASK */, (u64)&mask, 0, 8);
 }
 
+static int ends_process(u32 signo, const struct k_sigaction *sa)
+{
+	return !sa->handler && !(SIGBIT(signo) & SPARING);
+}
+
+/*
+ * What the kernel is told.  Default actions that end the process are ours to carry out,
+ * so that its streams come to an end first; a call that such a signal interrupts is made
+ * again if it is ignored by then.
+ */
+static s64 install(u32 signo, const struct k_sigaction *sa)
+{
+	struct k_sigaction k = *sa;
+
+	if (SIGBIT(signo) & SYNC_SIGNALS || sa->handler > 1 || ends_process(signo, sa)) {
+		k.handler = (u64)handler;
+		k.flags = (sa->handler ? 0 : SA_RESTART) |
+			  (sa->flags & (SA_RESTART | SA_NOCLDSTOP | SA_NOCLDWAIT)) |
+			  SA_SIGINFO | SA_ONSTACK | SA_NODEFER | SA_RESTORER;
+		k.restorer = (u64)signal_restorer;
+		k.mask = ~SYNC_SIGNALS;
+	}
+	return sys4(__NR_rt_sigaction, signo, (u64)&k, 0, 8);
+}
+
 /* The default action of a signal that ends the process. */
 static void die_of(struct tls *t, u32 signo)
 {
@@ -300,19 +329,20 @@ void signal_deliver(struct tls *t)
 	ring_event(t, ADEPT_EV_SIGNAL, &ev, sizeof(ev));
 	if (p->forced && (sa.handler < 2 || t->sync_blocked & SIGBIT(p->signo)))
 		die_of(t, p->signo);
-	if (sa.handler == 1 || (sa.handler == 0 && !(SIGBIT(p->signo) & SYNC_SIGNALS))) {
+	/* The first process of a pid namespace is spared default actions. */
+	if (ends_process(p->signo, &sa) && sys0(__NR_getpid) != 1)
+		die_of(t, p->signo);
+	if (sa.handler < 2) {
 		/* Changed since it arrived. */
 		set_mask(p->mask);
 		return;
 	}
-	if (sa.handler == 0)
-		die_of(t, p->signo);
 	if (!sigframe_push(t, &sa))
 		die_of(t, K_SIGSEGV);
 	if (sa.flags & SA_RESETHAND && !(SIGBIT(p->signo) & SYNC_SIGNALS)) {
 		struct k_sigaction dfl = { 0 };
 
-		sys4(__NR_rt_sigaction, p->signo, (u64)&dfl, 0, 8);
+		install(p->signo, &dfl);
 	}
 	mask = p->mask | sa.mask;
 	if (!(sa.flags & SA_NODEFER))
@@ -346,20 +376,6 @@ void signal_sigreturn(struct tls *t)
 }
 
 /* ---- system calls ---- */
-
-static s64 install(u32 signo, const struct k_sigaction *sa)
-{
-	struct k_sigaction k = *sa;
-
-	if (SIGBIT(signo) & SYNC_SIGNALS || sa->handler > 1) {
-		k.handler = (u64)handler;
-		k.flags = (sa->flags & (SA_RESTART | SA_NOCLDSTOP | SA_NOCLDWAIT)) | SA_SIGINFO |
-			  SA_ONSTACK | SA_NODEFER | SA_RESTORER;
-		k.restorer = (u64)signal_restorer;
-		k.mask = ~SYNC_SIGNALS;
-	}
-	return sys4(__NR_rt_sigaction, signo, (u64)&k, 0, 8);
-}
 
 s64 signal_sigaction(struct tls *t, const u64 a[6])
 {
@@ -439,7 +455,7 @@ void signal_init(struct tls *t)
 	t->handlers = h;
 	for (u32 i = 1; i <= NSIG; i++) {
 		sys4(__NR_rt_sigaction, i, 0, (u64)&h->action[i], 8);
-		if (SIGBIT(i) & SYNC_SIGNALS)
+		if (SIGBIT(i) & SYNC_SIGNALS || ends_process(i, &h->action[i]))
 			install(i, &h->action[i]);
 	}
 }
