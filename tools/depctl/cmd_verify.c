@@ -174,8 +174,10 @@ static void check_loss(struct verify *v)
 			(unsigned long long)l->lost_threads,
 			(unsigned long long)l->lost_processes);
 	if (l->unfinished_threads)
-		problem(v, LOSS, "%llu threads were killed: up to one unfinished record of each is "
-			"missing", (unsigned long long)l->unfinished_threads);
+		problem(v, LOSS, "%llu thread%s killed: up to one unfinished record %sis missing",
+			(unsigned long long)l->unfinished_threads,
+			l->unfinished_threads == 1 ? " was" : "s were",
+			l->unfinished_threads == 1 ? "" : "of each ");
 	if (l->discarded_bytes && !dep_store_meta(v->store)->max_size)
 		problem(v, LOSS, "%llu bytes were not kept", (unsigned long long)l->discarded_bytes);
 	if (l->dropped_bytes && !(dep_store_meta(v->store)->session_flags & ADEPT_S_DROP))
