@@ -17,7 +17,7 @@ whole() {
 	}
 	n=$(grep -o '"end":"[a-z]*"' "$tmp/json" | wc -l)
 	w=$(grep -o '"end":"whole"' "$tmp/json" | wc -l)
-	if [ "$n" -lt 7 ] || [ "$n" -ne "$w" ] || ! grep -q '"unfinished_threads":0' "$tmp/json"; then
+	if [ "$n" -lt 8 ] || [ "$n" -ne "$w" ] || ! grep -q '"unfinished_threads":0' "$tmp/json"; then
 		fail "$1: $w of $n streams are whole"
 		return 1
 	fi
