@@ -66,6 +66,7 @@ ends exec 0 done
 ends segv 139 segv
 ends trap 133 trap
 ends abort 134 abort
+ends kill 137 kill
 rounds=1
 ends fails 0 fails
 finish

@@ -111,16 +111,7 @@ s64 exec_syscall(struct tls *t, u64 nr, u64 args[6])
 	announce(p, nr, args);
 	answer_wait(p, ADEPT_EXEC_REQUEST);
 	rest_end(t);
-	/*
-	 * A successful execve kills the others without a word, so they must be stopped
-	 * while it can still fail; and they can be let go again.
-	 */
-	rest_stop_others(t, 0);
-	ring_room(t);
-	ring_mark_end(t, 0);
-	ret = app_syscall(t, nr, args);
-	ring_unmark_end(t);
-	rest_let_go(t);
+	ret = app_last_syscall(t, nr, args, 0);
 	state = __atomic_load_n(&p->exec_state, __ATOMIC_ACQUIRE);
 	/* Who was told to go natively says so as well: the image is watched for, and counted. */
 	if (!slot_lost(p) && (state == ADEPT_EXEC_READY || state == ADEPT_EXEC_NATIVE)) {

@@ -25,7 +25,7 @@ struct group {
 	u32 nthreads;	/* under the lock of thread.c */
 };
 
-/** rest_begin() - the thread is at rest from here on, between records or with its chunk published */
+/** rest_begin() - at rest from here on, between records or with its chunk published */
 void rest_begin(struct tls *t);
 /** rest_end() - it goes on; waits while it is held */
 void rest_end(struct tls *t);

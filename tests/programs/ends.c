@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Suite: output.  A process that ends while its threads run: ends [HOW].  exit (the
- * default), exec, segv, trap, abort, both (two threads exit at once), thread (one that
+ * default), exec, segv, trap, abort, kill, both (two threads exit at once), thread (one that
  * is not the first exits), vfork (a child goes first), fails (an execve that fails, many
  * times: nobody must notice), wait (for somebody to kill it).
  */
@@ -174,6 +174,8 @@ int main(int argc, char **argv)
 			_exit(0);
 		CHECK(waitpid(pid, NULL, 0) == pid);
 		_exit(0);
+	} else if (!strcmp(how, "kill")) {
+		raise(SIGKILL);
 	} else if (!strcmp(how, "fails")) {
 		fail_many_times();
 		over = 1;

@@ -24,7 +24,9 @@ static const struct {
 #define NFLAGS (sizeof(flag_names) / sizeof(flag_names[0]))
 
 static const char *const ends[] = {
-	[DEP_END_UNKNOWN] = "unknown", [DEP_END_WHOLE] = "whole", [DEP_END_UNFINISHED] = "unfinished",
+	[DEP_END_UNKNOWN] = "unknown",
+	[DEP_END_WHOLE] = "whole",
+	[DEP_END_UNFINISHED] = "unfinished",
 };
 
 #define NENDS (sizeof(ends) / sizeof(ends[0]))
