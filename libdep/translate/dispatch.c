@@ -7,6 +7,9 @@
 
 extern u8 gate_undefined[];
 
+/* Ticks, about a millisecond: who needs more was not running, but waited or was preempted. */
+#define TOO_LONG	(1u << 21)
+
 /* The tables' lock, and the time that is spent with it. */
 static u64 begin(void)
 {
@@ -16,7 +19,10 @@ static u64 begin(void)
 
 static void end(u64 since)
 {
-	proc_slot()->translate_tsc += __builtin_ia32_rdtsc() - since;
+	u64 took = __builtin_ia32_rdtsc() - since;
+
+	if (took < TOO_LONG)
+		proc_slot()->translate_tsc += took;
 	unlock(&frag_lock);
 }
 
