@@ -366,6 +366,8 @@ void signal_sigreturn(struct tls *t)
 	t->app_altstack[0] = f.uc.stack.sp;
 	t->app_altstack[1] = f.uc.stack.flags & ~(u64)SS_ONSTACK;
 	t->app_altstack[2] = f.uc.stack.size;
+	/* Before another signal comes, whose event might begin a new chunk. */
+	ring_context(t, t->resume_pc);
 	/* The kernel restores vector state and mask; the rest is ours to restore. */
 	f.uc.sigmask &= ~SYNC_SIGNALS;
 	f.uc.stack = (struct k_stack){ t->sig_stack, 0, 0, t->sig_stack_size };

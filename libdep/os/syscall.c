@@ -239,19 +239,21 @@ u8 *dispatch_syscall(struct tls *t)
 	u64 a[6] = { r[X86_RDI], r[X86_RSI], r[X86_RDX], r[X86_R10], r[X86_R8], r[X86_R9] };
 	s64 ret;
 
-	if (nr == __NR_rt_sigreturn)
-		signal_sigreturn(t);
 	t->resume_pc = x->target;
 	t->resume_known = x->mask;
 	/* The instruction changes these two whatever the call does. */
 	r[X86_RCX] = x->target;
 	r[X86_R11] = t->flags;
+	if (nr == __NR_rt_sigreturn)
+		signal_sigreturn(t);
 	ret = do_syscall(t, nr, a);
 	if (ret == SYS_ABORTED) {
 		/* A signal came first: its handler returns to the syscall instruction. */
 		r[X86_RCX] = rcx;
 		r[X86_R11] = r11;
 		t->resume_pc = insn;
+		/* ring_room() was asked before: in the chunk that ends behind the instruction. */
+		ring_context(t, insn);
 		return dispatch_resume(t);
 	}
 	r[X86_RAX] = (u64)ret;

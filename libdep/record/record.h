@@ -68,7 +68,7 @@ void ring_complete(struct tls *t, const struct exit *x);
 int ring_guard_hit(const struct tls *t, u64 addr);
 /** record_value_bytes() - bytes of a record's first @nst values */
 u32 record_value_bytes(const struct frag *f, unsigned int nst);
-/** ring_room() - so that the thread's end can be marked without a new chunk */
+/** ring_room() - so that a context and the thread's end can be told without a new chunk */
 void ring_room(struct tls *t);
 /**
  * ring_mark_end() - put the end of @t's stream at its profile pointer, which stays

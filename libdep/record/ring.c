@@ -200,7 +200,7 @@ static void need(struct tls *t, u32 bytes)
 void ring_room(struct tls *t)
 {
 	if (recording())
-		need(t, END_ROOM);
+		need(t, 4 + sizeof(struct adept_ev_context) + END_ROOM);
 }
 
 void ring_mark_end(struct tls *t, u32 status)

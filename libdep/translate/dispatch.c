@@ -129,6 +129,9 @@ u8 *dispatch_resume(struct tls *t)
 		t->pending &= ~(u64)PENDING_REST;
 		if (t->pending)
 			signal_deliver(t);
+		/* Its registers must be known before another event begins a new chunk. */
+		if (t->pending)
+			ring_context(t, t->resume_pc);
 	}
 	rest_if_asked(t);
 	t->resume_known = KNOWN_ALL;
