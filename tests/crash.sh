@@ -97,6 +97,63 @@ killed_outside() {
 	done
 }
 
+# A child killed in the middle: what it had done and what is recorded of it differ by one
+# record at most, and that is said.
+killed_child() {
+	if ! gcc -O1 -o "$tmp/killed" "$tests/programs/killed.c" 2>"$tmp/err"; then
+		fail "killed.c: $(tail -n 1 "$tmp/err")"
+		return
+	fi
+	i=0
+	while [ $i -lt "$kills" ]; do
+		i=$((i + 1))
+		record --ring-size=64M -- sh -c 'exec ./killed file >base'
+		s=$?
+		if [ $s -ne 0 ]; then
+			fail "killed child $i: exit status $s: $(tail -n 1 "$tmp/err")"
+			continue
+		fi
+		mv "$tmp/err" "$tmp/said"
+		opens "killed child $i" || continue
+		done=$(tr -d '\000' <"$tmp/file" | wc -c)
+		last=$(grep ' 1 W$' "$tmp/refs" | tail -n 1 | cut -d' ' -f3)
+		kept=$((0x$last - 0x$(cat "$tmp/base") + 1))
+		n=$("$DEPCTL" info --quick --json "$tmp/dep" |
+			sed -n 's/.*"unfinished_threads":\([0-9]*\).*/\1/p')
+		if [ $((done - kept)) -lt 0 ] || [ $((done - kept)) -gt "$n" ]; then
+			fail "killed child $i: $kept of $done bytes kept, $n threads unfinished"
+		elif [ "$n" = 1 ] && ! grep -q killed "$tmp/said"; then
+			fail "killed child $i: nobody said so"
+		elif [ "$n" = 1 ] && ! grep -q '^loss: 1 thread was killed' "$tmp/verify"; then
+			fail "killed child $i: verify does not say so"
+		else
+			pass "killed child: $kept of $done bytes kept, $n threads unfinished"
+		fi
+	done
+}
+
+# So that at least some of several threads are in the middle of a record.
+killed_threads() {
+	"$tests/programs/build.sh" "$build/programs" || return
+	i=0
+	while [ $i -lt $((kills / 3)) ]; do
+		i=$((i + 1))
+		record --ring-size=64M -- sh -c "\"$build/programs/ends\" wait & sleep 0.1; kill -9 \$!; wait"
+		"$DEPCTL" info --quick --json "$tmp/dep" >"$tmp/json" 2>&1
+		n=$(sed -n 's/.*"unfinished_threads":\([0-9]*\).*/\1/p' "$tmp/json")
+		e=$(grep -o '"end":"unfinished"' "$tmp/json" | wc -l)
+		"$DEPCTL" verify "$tmp/dep" >"$tmp/verify" 2>&1
+		s=$?
+		if grep -v '^loss: .*killed\|segments' "$tmp/verify"; then
+			fail "killed threads $i: verify: $(head -n 1 "$tmp/verify")"
+		elif [ "$n" != "$e" ] || [ $s -ne $((n > 0)) ] || [ "$n" -gt 8 ]; then
+			fail "killed threads $i: $n counted, $e unfinished, verify ends with $s"
+		else
+			pass "killed threads: $n in the middle of a record"
+		fi
+	done
+}
+
 disk_full() {
 	if [ "$(id -u)" -ne 0 ] || ! mkdir "$tmp/small" || ! mount -t tmpfs -o size=2m none "$tmp/small" 2>/dev/null; then
 		skip "disk full: mounting a tmpfs needs root"
@@ -155,6 +212,8 @@ torn() {
 
 killed
 killed_outside
+killed_child
+killed_threads
 disk_full
 torn
 finish

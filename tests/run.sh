@@ -126,6 +126,7 @@ suite selfcheck 300 sh tests/selfcheck.sh
 [ ! -e tests/children.sh ] || suite children 240 bash tests/children.sh
 suite terminal 120 /usr/bin/python3 tests/terminal.py "$DEPCTL"
 suite crash 400 sh tests/crash.sh
+suite ends 240 sh tests/ends.sh
 suite badinput 180 sh tests/badinput.sh
 suite install 60 sh tests/install.sh
 end exactness

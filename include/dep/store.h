@@ -35,6 +35,15 @@ struct dep_process {
 	uint32_t cause;		/* enum adept_cause */
 	uint64_t start_ns, end_ns;	/* CLOCK_MONOTONIC; end 0 = unknown */
 	const char *exe;	/* may be NULL */
+	uint64_t built;		/* fragments translated, and the time.. */
+	uint64_t translate_ns;	/* ..in the dispatcher; known at its end */
+};
+
+/* How a thread's stream ended. */
+enum dep_thread_end {
+	DEP_END_UNKNOWN,	/* it has not, or nothing of the end was kept */
+	DEP_END_WHOLE,
+	DEP_END_UNFINISHED,	/* killed in the middle of a record, which is missing */
 };
 
 /** struct dep_thread - one thread */
@@ -46,6 +55,7 @@ struct dep_thread {
 	uint64_t start_ns, end_ns;
 	uint64_t flushes;
 	uint64_t null_bytes;	/* counted and not kept (--null, or after --max-size) */
+	uint32_t end;		/* enum dep_thread_end */
 };
 
 /** struct dep_module - an executable mapping */
@@ -75,6 +85,7 @@ struct dep_loss {
 	uint64_t discarded_bytes;	/* after --max-size or an error of the store */
 	uint64_t lost_threads, lost_processes;	/* ran unrecorded */
 	uint64_t native_images;	/* set-uid and the like, run natively */
+	uint64_t unfinished_threads;	/* killed: up to one unfinished record of each */
 	uint64_t torn_segments;	/* found when reading */
 	uint64_t unclean;	/* 1: the collector did not end properly */
 };
@@ -104,7 +115,8 @@ struct dep_writer;
 int dep_writer_create(struct dep_writer **w, const char *dir, const struct dep_meta *meta,
 		      int compress_level);
 int dep_writer_process(struct dep_writer *w, const struct dep_process *p);
-int dep_writer_process_end(struct dep_writer *w, uint32_t serial, uint64_t end_ns);
+/** dep_writer_process_end() - of @p: serial, end_ns, built, translate_ns */
+int dep_writer_process_end(struct dep_writer *w, const struct dep_process *p);
 int dep_writer_thread(struct dep_writer *w, const struct dep_thread *t);
 int dep_writer_thread_end(struct dep_writer *w, const struct dep_thread *t);
 

@@ -126,7 +126,9 @@ struct adept_proc {
 	u64 exec_path;		/* with REQUEST: what is to be executed, as execveat has it */
 	s32 exec_dirfd;
 	u32 exec_flags;
-	u64 reserved[6];
+	u64 built;		/* fragments */
+	u64 translate_tsc;	/* ticks that the dispatcher took, both by the process */
+	u64 reserved[4];
 };
 
 /*
@@ -180,7 +182,8 @@ struct adept_chunk {
  * head and tail count chunks for ever; chunk c lives at index c % nchunks.  The
  * thread fills chunk head; chunks tail..head-1 belong to the collector, which
  * zeroes a chunk's body before it returns it (tail + 1).  So after the thread was
- * killed its last chunk can be read up to the first zero id.
+ * killed its last chunk can be read up to the first zero id.  If it was at_rest then,
+ * that is all of it; else up to one record is missing.
  */
 struct adept_thread {
 	u32 state;		/* enum adept_slot_state */
@@ -196,7 +199,9 @@ struct adept_thread {
 	u64 null_bytes;		/* ADEPT_S_NULL and after stop: bytes counted and discarded */
 	u64 flushes;
 	u64 start_ns;
-	u64 reserved[7];
+	u32 at_rest;		/* 1: no record is unfinished, whatever becomes of the thread now */
+	u32 pad;
+	u64 reserved[6];
 	struct adept_chunk chunk[ADEPT_MAX_CHUNKS];
 };
 

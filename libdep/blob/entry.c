@@ -38,7 +38,7 @@ u8 *boot_main(struct adept_boot *b)
 	landing_init();
 	t = thread_first();
 	set_gs_base(t);
-	signal_init();
+	signal_init(t);
 	signal_thread_init(t);
 	ring_thread_start(t, t->tid, 0, 0);
 	ring_context(t, b->rip);

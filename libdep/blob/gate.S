@@ -127,18 +127,18 @@ gate_enter:
 gate_enter_end:
 
 /*
- * s64 app_syscall(struct tls *, u64 nr, const u64 args[6])
+ * s64 app_syscall_raw(struct tls *, u64 nr, const u64 args[6])
  *
  * The application's own system calls.  A signal that arrives before the syscall
  * instruction, or that makes the kernel restart it, is answered by going to
  * app_syscall_abort: the call has not taken place.  A clone's child comes out on
  * the stack it was given.
  */
-	.globl	app_syscall
+	.globl	app_syscall_raw
 	.globl	app_syscall_insn
 	.globl	app_syscall_done
 	.globl	app_syscall_abort
-app_syscall:
+app_syscall_raw:
 	push	%rbx
 	mov	%rsi, %rax
 	mov	%rdx, %rbx

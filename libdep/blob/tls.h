@@ -18,11 +18,15 @@
 #define TLS_TARGET	0x40	/* cache address to enter */
 #define TLS_STACK	0x48	/* top of the runtime stack */
 #define TLS_GSBASE	0x50	/* the application's gs base */
-#define TLS_PENDING	0x58	/* a signal waits to be delivered */
+#define TLS_PENDING	0x58	/* PENDING_*: not into the cache, and no system call */
 #define TLS_REGS	0x60	/* application registers, hardware order; [15] is TLS_R15's copy */
 #define TLS_FLAGS	0xe0
 #define TLS_PP		0xe8	/* profile pointer while in the blob */
 #define TLS_IBTARGET	0xf0
+
+/* struct tls.pending */
+#define PENDING_SIGNAL	1	/* a signal waits to be delivered */
+#define PENDING_REST	2	/* somebody may want this thread at rest */
 
 /* What app_syscall() returns when a signal kept the call from taking place. */
 #define SYS_ABORTED	-4095
@@ -32,6 +36,8 @@
 #include "lock.h"
 
 struct frag;
+struct group;
+struct handlers;
 
 /* What the kernel's signal frame holds of an interrupted moment; see os/signal.c. */
 struct sig_pending {
@@ -71,6 +77,7 @@ struct tls {
 	int discard;		/* count bytes, keep nothing */
 
 	/* signals (os/signal.c) */
+	struct handlers *handlers;
 	struct sig_pending sig;
 	u64 sync_blocked;	/* synchronous signals that the application thinks it blocks */
 	u64 app_altstack[3];	/* stack_t of the application */
@@ -83,6 +90,10 @@ struct tls {
 	u32 parent_serial;
 	u64 created_at;
 	u64 blocked_mask;	/* of a new thread: mask to set when it runs */
+	u32 clear_handlers;	/* of a new process: CLONE_CLEAR_SIGHAND */
+	struct group *group;	/* its process (os/rest.h) */
+	u32 rest;		/* enum rest_state */
+	u32 marked;		/* its stream's end stands at pp, which has not moved */
 };
 
 _Static_assert(offsetof(struct tls, app_r15) == TLS_R15, "TLS_R15");

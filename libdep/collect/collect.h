@@ -32,6 +32,7 @@ struct dep_session {
 	dev_t dev;		/* of the memfd, to find it in /proc/PID/maps */
 	ino_t ino;
 	u64 start_boot_ns;	/* CLOCK_BOOTTIME: recorded processes are younger */
+	u64 start_ns, start_tsc;	/* CLOCK_MONOTONIC and the processor's at one time */
 };
 
 #define DEP_RING_DEFAULT	(4u << 20)
@@ -46,6 +47,8 @@ struct dep_session {
  */
 int dep_session_create(struct dep_session *s, u32 flags, u64 ring_size, u32 nprocs, u32 nthreads);
 void dep_session_destroy(struct dep_session *s);
+/** dep_session_tsc_ns() - how long @ticks of the processor's clock are */
+u64 dep_session_tsc_ns(const struct dep_session *s, u64 ticks);
 
 static inline struct adept_proc *dep_session_proc(const struct dep_session *s, u32 i)
 {

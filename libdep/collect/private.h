@@ -48,6 +48,7 @@ struct thread_slot {
 	u64 next_seq;
 	u64 dropped_chunks, dropped_bytes;
 	u64 start_ns;
+	u32 end;		/* enum dep_thread_end */
 };
 
 /** struct dep_collector - everything; the loop's thread owns all but @queue's inside */

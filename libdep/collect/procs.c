@@ -277,7 +277,12 @@ static bool bury(struct dep_collector *c, u32 i)
 	if (!job)
 		return false;
 	job->serial = p->serial;
-	job->ns = now_ns();
+	job->process = (struct dep_process){
+		.serial = p->serial,
+		.end_ns = now_ns(),
+		.built = load(&sh->built),
+		.translate_ns = dep_session_tsc_ns(c->s, load(&sh->translate_tsc)),
+	};
 	dep_queue_put(c->queue, job);
 
 	if (p->pidfd >= 0)

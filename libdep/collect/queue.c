@@ -250,7 +250,7 @@ static void put_job(struct dep_queue *q, struct dep_job *job)
 		ret = dep_writer_process(q->w, &job->process);
 		break;
 	case DEP_JOB_PROCESS_END:
-		ret = dep_writer_process_end(q->w, job->serial, job->ns);
+		ret = dep_writer_process_end(q->w, &job->process);
 		break;
 	case DEP_JOB_THREAD:
 		ret = dep_writer_thread(q->w, &job->thread);

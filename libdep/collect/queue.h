@@ -33,7 +33,6 @@ struct dep_job {
 	u32 serial;		/* of the process or thread */
 	size_t size;		/* bytes of data */
 	size_t room;		/* bytes that data has room for */
-	u64 ns;
 	/* of the queue */
 	int state;
 	int ret;		/* of packing or admitting */

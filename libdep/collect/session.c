@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collect.h"
+#include "private.h"
 
 #define CHUNK_WANTED	(1u << 20)	/* the size that suits an L2 cache */
 #define CHUNKS_WANTED	4u
@@ -98,6 +98,8 @@ int dep_session_create(struct dep_session *s, u32 flags, u64 ring_size, u32 npro
 	s->ino = st.st_ino;
 	clock_gettime(CLOCK_BOOTTIME, &t);
 	s->start_boot_ns = t.tv_sec * 1000000000ull + t.tv_nsec;
+	s->start_ns = now_ns();
+	s->start_tsc = __builtin_ia32_rdtsc();
 	*s->map = *l;
 	return 0;
 
@@ -105,6 +107,13 @@ fail_close:
 	close(s->fd);
 	s->fd = -1;
 	return ret;
+}
+
+u64 dep_session_tsc_ns(const struct dep_session *s, u64 ticks)
+{
+	u64 passed = __builtin_ia32_rdtsc() - s->start_tsc;
+
+	return passed ? (u64)((double)ticks * (double)(now_ns() - s->start_ns) / (double)passed) : 0;
 }
 
 void dep_session_destroy(struct dep_session *s)

@@ -52,6 +52,18 @@ void dep_threads_snapshot(struct dep_collector *c)
 	}
 }
 
+/* Nobody who has ended rests in the middle of a record; @living ones have not ended. */
+static u32 how_ended(struct dep_collector *c, u32 slot, bool living)
+{
+	struct thread_slot *t = &c->threads[slot];
+	bool kept = c->w && !t->broken && !(c->s->layout.flags & ADEPT_S_NULL) &&
+		    !load(&shared(c, slot)->discarding) && !dep_queue_stopped(c->queue);
+
+	if (living || !kept)
+		return DEP_END_UNKNOWN;
+	return load(&shared(c, slot)->at_rest) ? DEP_END_WHOLE : DEP_END_UNFINISHED;
+}
+
 static void put_thread(struct dep_collector *c, u32 slot, struct dep_job *job)
 {
 	struct thread_slot *t = &c->threads[slot];
@@ -66,6 +78,7 @@ static void put_thread(struct dep_collector *c, u32 slot, struct dep_job *job)
 		.start_ns = t->start_ns,
 		.flushes = load(&sh->flushes),
 		.null_bytes = load(&sh->null_bytes),
+		.end = t->end,
 	};
 	if (job->kind == DEP_JOB_THREAD_END)
 		job->thread.end_ns = now_ns();
@@ -99,6 +112,7 @@ static void open_thread(struct dep_collector *c, u32 slot)
 	t->proc = proc;
 	t->tid = load(&sh->tid);
 	t->start_ns = load(&sh->start_ns);
+	t->end = DEP_END_UNKNOWN;
 	t->tail = 0;
 	t->next_seq = 0;
 	t->dropped_chunks = 0;
@@ -272,7 +286,7 @@ static void free_slot(struct dep_collector *c, u32 slot)
 }
 
 /* The store hears of the end; the slot is left as it is. */
-static bool close_thread(struct dep_collector *c, u32 slot)
+static bool close_thread(struct dep_collector *c, u32 slot, bool living)
 {
 	struct thread_slot *t = &c->threads[slot];
 	struct dep_job *job = dep_queue_job(c->queue, DEP_JOB_THREAD_END, 0);
@@ -285,6 +299,8 @@ static bool close_thread(struct dep_collector *c, u32 slot)
 	c->null_bytes += null_bytes;
 	if (!(c->s->layout.flags & ADEPT_S_NULL))
 		c->loss.discarded_bytes += null_bytes;
+	t->end = how_ended(c, slot, living);
+	c->loss.unfinished_threads += t->end == DEP_END_UNFINISHED;
 	put_thread(c, slot, job);
 	t->open = false;
 	return true;
@@ -292,7 +308,7 @@ static bool close_thread(struct dep_collector *c, u32 slot)
 
 static bool end_thread(struct dep_collector *c, u32 slot)
 {
-	if (!close_thread(c, slot))
+	if (!close_thread(c, slot, false))
 		return false;
 	free_slot(c, slot);
 	return true;
@@ -384,7 +400,7 @@ bool dep_threads_leave(struct dep_collector *c)
 		slot = c->used[i];
 		if (c->threads[slot].open &&
 		    (!take_chunks(c, slot, &did) || !take_unpublished(c, slot, true) ||
-		     !close_thread(c, slot)))
+		     !close_thread(c, slot, true)))
 			all = false;
 	}
 	return all;

@@ -19,9 +19,10 @@ static const char schema[] =
 	"DROP TABLE IF EXISTS modules; DROP TABLE IF EXISTS segments;"
 	"DROP TABLE IF EXISTS notes; DROP TABLE IF EXISTS loss;"
 	"CREATE TABLE processes(serial INTEGER, pid INTEGER, parent INTEGER, cause INTEGER,"
-	" start_ns INTEGER, end_ns INTEGER, exe TEXT);"
+	" start_ns INTEGER, end_ns INTEGER, exe TEXT, built INTEGER, translate_ns INTEGER);"
 	"CREATE TABLE threads(serial INTEGER, tid INTEGER, process INTEGER, parent INTEGER,"
-	" start_ns INTEGER, end_ns INTEGER, flushes INTEGER, null_bytes INTEGER);"
+	" start_ns INTEGER, end_ns INTEGER, flushes INTEGER, null_bytes INTEGER,"
+	" ended INTEGER);"
 	"CREATE TABLE modules(process INTEGER, start INTEGER, \"end\" INTEGER, offset INTEGER,"
 	" from_ns INTEGER, to_ns INTEGER, path TEXT, build_id TEXT);"
 	"CREATE TABLE segments(thread INTEGER, seq INTEGER, raw_bytes INTEGER,"
@@ -30,7 +31,8 @@ static const char schema[] =
 	"CREATE TABLE notes(text TEXT);"
 	"CREATE TABLE loss(dropped_chunks INTEGER, dropped_bytes INTEGER,"
 	" discarded_bytes INTEGER, lost_threads INTEGER, lost_processes INTEGER,"
-	" native_images INTEGER, torn_segments INTEGER, unclean INTEGER);";
+	" native_images INTEGER, torn_segments INTEGER, unclean INTEGER,"
+	" unfinished_threads INTEGER);";
 
 /* A statement whose columns are being bound from the left; the first error stays. */
 struct insert {
@@ -71,6 +73,8 @@ static void put_processes(struct insert *in, struct dep_store *s)
 		number(in, p->start_ns);
 		number(in, p->end_ns);
 		text(in, p->exe);
+		number(in, p->built);
+		number(in, p->translate_ns);
 		row_done(in);
 	}
 }
@@ -89,6 +93,7 @@ static void put_threads(struct insert *in, struct dep_store *s)
 		number(in, t->end_ns);
 		number(in, t->flushes);
 		number(in, t->null_bytes);
+		number(in, t->end);
 		row_done(in);
 	}
 }
@@ -152,6 +157,7 @@ static void put_loss(struct insert *in, struct dep_store *s)
 	number(in, l->native_images);
 	number(in, l->torn_segments);
 	number(in, l->unclean);
+	number(in, l->unfinished_threads);
 	row_done(in);
 }
 
@@ -159,12 +165,12 @@ static const struct {
 	const char *sql;
 	void (*put)(struct insert *in, struct dep_store *s);
 } tables[] = {
-	{ "INSERT INTO processes VALUES(?,?,?,?,?,?,?)", put_processes },
-	{ "INSERT INTO threads VALUES(?,?,?,?,?,?,?,?)", put_threads },
+	{ "INSERT INTO processes VALUES(?,?,?,?,?,?,?,?,?)", put_processes },
+	{ "INSERT INTO threads VALUES(?,?,?,?,?,?,?,?,?)", put_threads },
 	{ "INSERT INTO modules VALUES(?,?,?,?,?,?,?,?)", put_modules },
 	{ "INSERT INTO segments VALUES(?,?,?,?,?,?,?,?)", put_segments },
 	{ "INSERT INTO notes VALUES(?)", put_notes },
-	{ "INSERT INTO loss VALUES(?,?,?,?,?,?,?,?)", put_loss },
+	{ "INSERT INTO loss VALUES(?,?,?,?,?,?,?,?,?)", put_loss },
 };
 
 static int fill(sqlite3 *db, struct dep_store *s)

@@ -28,6 +28,7 @@ static const struct {
 	{ "lost_threads", offsetof(struct dep_loss, lost_threads) },
 	{ "lost_processes", offsetof(struct dep_loss, lost_processes) },
 	{ "native_images", offsetof(struct dep_loss, native_images) },
+	{ "unfinished_threads", offsetof(struct dep_loss, unfinished_threads) },
 };
 
 #define NLOSS (sizeof(loss_member) / sizeof(loss_member[0]))

@@ -30,6 +30,16 @@ static const void *payload(const struct dep_frame *fr)
 	return fr + 1;
 }
 
+/* A structure that has grown: @least bytes must be there, what is missing is zero. */
+static int payload_of(const struct dep_frame *fr, void *to, size_t size, size_t least)
+{
+	if (fr->size < least)
+		return 0;
+	memset(to, 0, size);
+	memcpy(to, payload(fr), fr->size < size ? fr->size : size);
+	return 1;
+}
+
 /* The text at @off of the payload, NULL if there is none or it has no end. */
 static const char *text_at(const struct dep_frame *fr, size_t off)
 {
@@ -141,46 +151,50 @@ static int add_process(struct dep_model *m, const struct dep_frame *fr)
 
 static void end_process(struct dep_model *m, const struct dep_frame *fr)
 {
-	const struct dep_wire_process_end *w = payload(fr);
 	struct dep_process *p = m->processes.row;
+	struct dep_wire_process_end w;
 	size_t i = m->processes.n;
 
-	if (fr->size < sizeof(*w))
+	if (!payload_of(fr, &w, sizeof(w), offsetof(struct dep_wire_process_end, built)))
 		return;
 	/* From the last: what ends has mostly begun lately. */
 	while (i--)
-		if (p[i].serial == w->serial) {
-			p[i].end_ns = w->end_ns;
+		if (p[i].serial == w.serial) {
+			p[i].end_ns = w.end_ns;
+			p[i].built = w.built;
+			p[i].translate_ns = w.translate_ns;
 			return;
 		}
 }
 
 static int add_thread(struct dep_model *m, const struct dep_frame *fr)
 {
-	const struct dep_wire_thread *w = payload(fr);
 	struct dep_thread *t = m->threads.row;
+	struct dep_wire_thread w;
 	size_t i = m->threads.n;
 
-	if (fr->size < sizeof(*w))
+	if (!payload_of(fr, &w, sizeof(w), offsetof(struct dep_wire_thread, end)))
 		return 0;
 	while (fr->type == DEP_F_THREAD_END && i--)
-		if (t[i].serial == w->serial) {
-			t[i].end_ns = w->end_ns;
-			t[i].flushes = w->flushes;
-			t[i].null_bytes = w->null_bytes;
+		if (t[i].serial == w.serial) {
+			t[i].end_ns = w.end_ns;
+			t[i].flushes = w.flushes;
+			t[i].null_bytes = w.null_bytes;
+			t[i].end = w.end;
 			return 0;
 		}
 	t = dep_table_add(&m->threads, sizeof(*t));
 	if (!t)
 		return -ENOMEM;
-	t->serial = w->serial;
-	t->tid = w->tid;
-	t->process = w->process;
-	t->parent = w->parent;
-	t->start_ns = w->start_ns;
-	t->end_ns = w->end_ns;
-	t->flushes = w->flushes;
-	t->null_bytes = w->null_bytes;
+	t->serial = w.serial;
+	t->tid = w.tid;
+	t->process = w.process;
+	t->parent = w.parent;
+	t->start_ns = w.start_ns;
+	t->end_ns = w.end_ns;
+	t->flushes = w.flushes;
+	t->null_bytes = w.null_bytes;
+	t->end = w.end;
 	return 0;
 }
 
@@ -230,10 +244,9 @@ static int add_frame(struct dep_model *m, const struct dep_frame *fr)
 		*note = payload(fr);
 		return 0;
 	case DEP_F_END:
-		if (fr->size >= sizeof(m->end)) {
-			memcpy(&m->end, payload(fr), sizeof(m->end));
+		if (payload_of(fr, &m->end, sizeof(m->end),
+			       offsetof(struct dep_wire_end, unfinished_threads)))
 			m->ended = 1;
-		}
 		return 0;
 	}
 	return 0;

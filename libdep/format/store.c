@@ -70,6 +70,7 @@ static void sum_loss(struct dep_store *s)
 		s->loss.lost_threads = end->lost_threads;
 		s->loss.lost_processes = end->lost_processes;
 		s->loss.native_images = end->native_images;
+		s->loss.unfinished_threads = end->unfinished_threads;
 		s->manifest.exit_status = (int)end->exit_status;
 	}
 	s->loss.torn_segments = s->segs.torn;

@@ -70,11 +70,13 @@ struct dep_wire_process {
 struct dep_wire_process_end {
 	u32 serial, pad;
 	u64 end_ns;
+	u64 built, translate_ns;	/* not in older stores */
 };
 
 struct dep_wire_thread {
 	u32 serial, tid, process, parent;
 	u64 start_ns, end_ns, flushes, null_bytes;
+	u32 end, pad;		/* enum dep_thread_end; not in older stores */
 };
 
 struct dep_wire_build_id {
@@ -85,6 +87,7 @@ struct dep_wire_end {
 	u32 exit_status, pad;
 	u64 dropped_chunks, dropped_bytes, discarded_bytes;
 	u64 lost_threads, lost_processes, native_images;
+	u64 unfinished_threads;	/* not in older stores */
 };
 
 /* ---- segments ---- */

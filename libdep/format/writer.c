@@ -148,11 +148,14 @@ int dep_writer_process(struct dep_writer *w, const struct dep_process *p)
 			      p->exe ? strlen(p->exe) + 1 : 0);
 }
 
-int dep_writer_process_end(struct dep_writer *w, uint32_t serial, uint64_t end_ns)
+int dep_writer_process_end(struct dep_writer *w, const struct dep_process *p)
 {
-	struct dep_wire_process_end r = { .serial = serial, .end_ns = end_ns };
+	struct dep_wire_process_end r = {
+		.serial = p->serial, .end_ns = p->end_ns, .built = p->built,
+		.translate_ns = p->translate_ns,
+	};
 
-	return dep_log_append(&w->log, DEP_F_PROCESS_END, serial, &r, sizeof(r), NULL, 0);
+	return dep_log_append(&w->log, DEP_F_PROCESS_END, p->serial, &r, sizeof(r), NULL, 0);
 }
 
 static int thread_frame(struct dep_writer *w, const struct dep_thread *t, u32 type)
@@ -160,7 +163,7 @@ static int thread_frame(struct dep_writer *w, const struct dep_thread *t, u32 ty
 	struct dep_wire_thread r = {
 		.serial = t->serial, .tid = t->tid, .process = t->process,
 		.parent = t->parent, .start_ns = t->start_ns, .end_ns = t->end_ns,
-		.flushes = t->flushes, .null_bytes = t->null_bytes,
+		.flushes = t->flushes, .null_bytes = t->null_bytes, .end = t->end,
 	};
 
 	return dep_log_append(&w->log, type, t->process, &r, sizeof(r), NULL, 0);
@@ -208,6 +211,7 @@ int dep_writer_close(struct dep_writer *w, const struct dep_loss *loss, int exit
 		.dropped_chunks = sum.dropped_chunks, .dropped_bytes = sum.dropped_bytes,
 		.discarded_bytes = sum.discarded_bytes, .lost_threads = sum.lost_threads,
 		.lost_processes = sum.lost_processes, .native_images = sum.native_images,
+		.unfinished_threads = sum.unfinished_threads,
 	};
 	err = dep_log_append(&w->log, DEP_F_END, 0, &end, sizeof(end), NULL, 0);
 	if (fsync(w->seg.fd) && !err)

@@ -4,6 +4,7 @@
  * call and put the engine into the new image.
  */
 #include "exec.h"
+#include "rest.h"
 #include "syscall.h"
 #include "../record/record.h"
 
@@ -104,10 +105,13 @@ s64 exec_syscall(struct tls *t, u64 nr, u64 args[6])
 		__atomic_add_fetch(&session()->lost_procs, 1, __ATOMIC_RELAXED);
 		return app_syscall(t, nr, args);
 	}
+	ring_room(t);
+	rest_begin(t);
 	take_turn(p);
 	announce(p, nr, args);
 	answer_wait(p, ADEPT_EXEC_REQUEST);
-	ret = app_syscall(t, nr, args);
+	rest_end(t);
+	ret = app_last_syscall(t, nr, args, 0);
 	state = __atomic_load_n(&p->exec_state, __ATOMIC_ACQUIRE);
 	/* Who was told to go natively says so as well: the image is watched for, and counted. */
 	if (!slot_lost(p) && (state == ADEPT_EXEC_READY || state == ADEPT_EXEC_NATIVE)) {

@@ -67,6 +67,7 @@ _Static_assert(sizeof(struct k_siginfo) == 128, "siginfo");
 #define K_SIGTRAP	5
 #define K_SIGBUS	7
 #define K_SIGFPE	8
+#define K_SIGKILL	9
 #define K_SIGSEGV	11
 
 #define SIGBIT(n)	(1ull << ((n) - 1))

@@ -10,6 +10,7 @@
  * looks before it enters the cache or makes a system call.
  */
 #include "mem.h"
+#include "rest.h"
 #include "sigframe.h"
 #include "signal.h"
 #include "../record/record.h"
@@ -18,6 +19,10 @@
 #define NSIG 64
 #define FLAG_AC 0x40000
 
+/* Whose default action is not to end the process: KILL CHLD CONT STOP TSTP TTIN TTOU URG WINCH. */
+#define SPARING	(SIGBIT(9) | SIGBIT(17) | SIGBIT(18) | SIGBIT(19) | SIGBIT(20) | SIGBIT(21) | \
+		 SIGBIT(22) | SIGBIT(23) | SIGBIT(28))
+
 extern char gate_resume[], gate_enter[], gate_enter_end[];
 extern char app_syscall_checked[], app_syscall_insn[], app_syscall_abort[];
 extern char gate_undefined[];
@@ -25,8 +30,13 @@ extern char rt_copy_in_end[], rt_copy_in_fault[];
 void signal_restorer(void);
 __attribute__((noreturn)) void sigreturn_with(void *frame);
 
+/* Shared by the threads of a process; a child that only shares memory has its own. */
+struct handlers {
+	u32 users;
+	struct k_sigaction action[NSIG + 1];
+};
+
 static struct lock action_lock;
-static struct k_sigaction actions[NSIG + 1];
 
 static struct k_siginfo *info_of(struct tls *t)
 {
@@ -51,7 +61,7 @@ static void note_signal(struct tls *t, u32 signo, const struct k_siginfo *info,
 	memcpy(&p->xsize, (u8 *)uc->fpstate + 480, 4);
 	/* One at a time; the faults stay possible. */
 	uc->sigmask = ~SYNC_SIGNALS;
-	t->pending = 1;
+	t->pending |= PENDING_SIGNAL;
 }
 
 static void go_to_gate(struct tls *t, struct k_ucontext *uc)
@@ -102,6 +112,26 @@ static void asynchronous(struct tls *t, u32 signo, const struct k_siginfo *info,
 		go_to_gate(t, uc);
 	else if (rip >= (u64)app_syscall_checked && rip <= (u64)app_syscall_insn)
 		uc->regs[SC_RIP] = (u64)app_syscall_abort;
+}
+
+/* Somebody wants this thread at rest.  In the blob it finds out by itself, soon. */
+static void kicked(struct tls *t, struct k_ucontext *uc)
+{
+	struct xl8_pos pos;
+	u64 rip;
+
+	if (!rest_wanted(t))
+		return;
+	if (cache_position(uc, &pos)) {
+		leave_cache(t, &pos, uc);
+		go_to_gate(t, uc);
+		return;
+	}
+	rip = uc->regs[SC_RIP];
+	if (rip >= (u64)gate_enter && rip < (u64)gate_enter_end)
+		go_to_gate(t, uc);
+	else
+		t->pending |= PENDING_REST;
 }
 
 /* ---- faults ---- */
@@ -226,7 +256,9 @@ static void handler(int signo, struct k_siginfo *info, struct k_ucontext *uc)
 
 	/* The kernel leaves AC as the application had it. */
 	__asm__ volatile("pushfq; andl %0, (%%rsp); popfq" : : "i"(~FLAG_AC) : "cc", "memory");
-	if (SIGBIT(signo) & SYNC_SIGNALS && info->code > 0)
+	if (rest_is_kick(t, (u32)signo, info))
+		kicked(t, uc);
+	else if (SIGBIT(signo) & SYNC_SIGNALS && info->code > 0)
 		fault(t, (u32)signo, info, uc);
 	else
 		asynchronous(t, (u32)signo, info, uc);
@@ -240,12 +272,38 @@ static void set_mask(u64 mask)
 	sys4(__NR_rt_sigprocmask, 2 /* SIG_SETMASK */, (u64)&mask, 0, 8);
 }
 
+static int ends_process(u32 signo, const struct k_sigaction *sa)
+{
+	return !sa->handler && !(SIGBIT(signo) & SPARING);
+}
+
+/*
+ * What the kernel is told.  Default actions that end the process are ours to carry out,
+ * so that its streams come to an end first; a call that such a signal interrupts is made
+ * again if it is ignored by then.
+ */
+static s64 install(u32 signo, const struct k_sigaction *sa)
+{
+	struct k_sigaction k = *sa;
+
+	if (SIGBIT(signo) & SYNC_SIGNALS || sa->handler > 1 || ends_process(signo, sa)) {
+		k.handler = (u64)handler;
+		k.flags = (sa->handler ? 0 : SA_RESTART) |
+			  (sa->flags & (SA_RESTART | SA_NOCLDSTOP | SA_NOCLDWAIT)) |
+			  SA_SIGINFO | SA_ONSTACK | SA_NODEFER | SA_RESTORER;
+		k.restorer = (u64)signal_restorer;
+		k.mask = ~SYNC_SIGNALS;
+	}
+	return sys4(__NR_rt_sigaction, signo, (u64)&k, 0, 8);
+}
+
 /* The default action of a signal that ends the process. */
 static void die_of(struct tls *t, u32 signo)
 {
 	struct k_sigaction dfl = { 0 };
 	u64 mask = ~SIGBIT(signo);
 
+	rest_stop_others(t, signo);
 	ring_thread_end(t, signo);
 	sys4(__NR_rt_sigaction, signo, (u64)&dfl, 0, 8);
 	sys3(__NR_tgkill, (u64)sys0(__NR_getpid), (u64)sys0(__NR_gettid), signo);
@@ -261,29 +319,30 @@ void signal_deliver(struct tls *t)
 	struct k_sigaction sa;
 	u64 mask;
 
-	t->pending = 0;
+	t->pending &= ~(u64)PENDING_SIGNAL;
 	lock(&action_lock);
-	sa = actions[p->signo];
+	sa = t->handlers->action[p->signo];
 	if (sa.flags & SA_RESETHAND)
-		actions[p->signo].handler = 0;
+		t->handlers->action[p->signo].handler = 0;
 	unlock(&action_lock);
 	ev = (struct adept_ev_signal){ p->signo, info_of(t)->code, t->resume_pc, info_of(t)->addr };
 	ring_event(t, ADEPT_EV_SIGNAL, &ev, sizeof(ev));
 	if (p->forced && (sa.handler < 2 || t->sync_blocked & SIGBIT(p->signo)))
 		die_of(t, p->signo);
-	if (sa.handler == 1 || (sa.handler == 0 && !(SIGBIT(p->signo) & SYNC_SIGNALS))) {
+	/* The first process of a pid namespace is spared default actions. */
+	if (ends_process(p->signo, &sa) && sys0(__NR_getpid) != 1)
+		die_of(t, p->signo);
+	if (sa.handler < 2) {
 		/* Changed since it arrived. */
 		set_mask(p->mask);
 		return;
 	}
-	if (sa.handler == 0)
-		die_of(t, p->signo);
 	if (!sigframe_push(t, &sa))
 		die_of(t, K_SIGSEGV);
 	if (sa.flags & SA_RESETHAND && !(SIGBIT(p->signo) & SYNC_SIGNALS)) {
 		struct k_sigaction dfl = { 0 };
 
-		sys4(__NR_rt_sigaction, p->signo, (u64)&dfl, 0, 8);
+		install(p->signo, &dfl);
 	}
 	mask = p->mask | sa.mask;
 	if (!(sa.flags & SA_NODEFER))
@@ -307,6 +366,8 @@ void signal_sigreturn(struct tls *t)
 	t->app_altstack[0] = f.uc.stack.sp;
 	t->app_altstack[1] = f.uc.stack.flags & ~(u64)SS_ONSTACK;
 	t->app_altstack[2] = f.uc.stack.size;
+	/* Before another signal comes, whose event might begin a new chunk. */
+	ring_context(t, t->resume_pc);
 	/* The kernel restores vector state and mask; the rest is ours to restore. */
 	f.uc.sigmask &= ~SYNC_SIGNALS;
 	f.uc.stack = (struct k_stack){ t->sig_stack, 0, 0, t->sig_stack_size };
@@ -318,42 +379,28 @@ void signal_sigreturn(struct tls *t)
 
 /* ---- system calls ---- */
 
-static s64 install(u32 signo, const struct k_sigaction *sa)
-{
-	struct k_sigaction k = *sa;
-
-	if (SIGBIT(signo) & SYNC_SIGNALS || sa->handler > 1) {
-		k.handler = (u64)handler;
-		k.flags = (sa->flags & (SA_RESTART | SA_NOCLDSTOP | SA_NOCLDWAIT)) | SA_SIGINFO |
-			  SA_ONSTACK | SA_NODEFER | SA_RESTORER;
-		k.restorer = (u64)signal_restorer;
-		k.mask = ~SYNC_SIGNALS;
-	}
-	return sys4(__NR_rt_sigaction, signo, (u64)&k, 0, 8);
-}
-
 s64 signal_sigaction(struct tls *t, const u64 a[6])
 {
-	struct k_sigaction new, old;
+	struct k_sigaction new, old, *action;
 	u64 signo = a[0];
 	s64 ret = 0;
 
-	(void)t;
 	if (a[3] != 8 || !signo || signo > NSIG)
 		return -E_INVAL;
 	if (a[1] && rt_copy_in(&new, (void *)a[1], sizeof(new)) != sizeof(new))
 		return -E_FAULT;
 	if (a[1] && (signo == 9 || signo == 19))
 		return -E_INVAL;
+	action = &t->handlers->action[signo];
 	lock(&action_lock);
-	old = actions[signo];
+	old = *action;
 	if (a[1]) {
 		/* The kernel never reports these two as blocked by a handler. */
 		new.mask &= ~(SIGBIT(9) | SIGBIT(19));
-		actions[signo] = new;
+		*action = new;
 		ret = install((u32)signo, &new);
 		if (ret < 0)
-			actions[signo] = old;
+			*action = old;
 	}
 	unlock(&action_lock);
 	if (!ret && a[2] && rt_copy_in((void *)a[2], &old, sizeof(old)) != sizeof(old))
@@ -402,12 +449,56 @@ const u64 *signal_filter(const u64 *set, u64 *copy)
 	return copy;
 }
 
-void signal_init(void)
+void signal_init(struct tls *t)
 {
+	struct handlers *h = heap_alloc(sizeof(*h));
+
+	h->users = 1;
+	t->handlers = h;
 	for (u32 i = 1; i <= NSIG; i++) {
-		sys4(__NR_rt_sigaction, i, 0, (u64)&actions[i], 8);
-		if (SIGBIT(i) & SYNC_SIGNALS)
-			install(i, &actions[i]);
+		sys4(__NR_rt_sigaction, i, 0, (u64)&h->action[i], 8);
+		if (SIGBIT(i) & SYNC_SIGNALS || ends_process(i, &h->action[i]))
+			install(i, &h->action[i]);
+	}
+}
+
+void signal_inherit(struct tls *child, const struct tls *t, int share)
+{
+	struct handlers *copy = share ? NULL : heap_alloc(sizeof(*copy));
+
+	lock(&action_lock);
+	if (share) {
+		t->handlers->users++;
+		child->handlers = t->handlers;
+	} else {
+		*copy = *t->handlers;
+		copy->users = 1;
+		child->handlers = copy;
+	}
+	unlock(&action_lock);
+}
+
+void signal_disinherit(struct tls *t)
+{
+	struct handlers *h = t->handlers;
+	u32 left;
+
+	lock(&action_lock);
+	left = --h->users;
+	unlock(&action_lock);
+	if (!left)
+		heap_free(h, sizeof(*h));
+}
+
+void signal_clear(struct tls *t)
+{
+	struct k_sigaction dfl = { 0 };
+
+	for (u32 i = 1; i <= NSIG; i++) {
+		if (t->handlers->action[i].handler < 2)
+			continue;
+		t->handlers->action[i] = dfl;
+		install(i, &dfl);
 	}
 }
 

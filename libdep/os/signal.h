@@ -9,8 +9,17 @@
 
 #include "../blob/rt.h"
 
-void signal_init(void);
+void signal_init(struct tls *t);
 void signal_thread_init(struct tls *t);
+/**
+ * signal_inherit() - the handlers of a thread in the making
+ * @share: it has those of @t, else a copy that goes its own way
+ */
+void signal_inherit(struct tls *child, const struct tls *t, int share);
+/** signal_disinherit() - @t needs its handlers no more */
+void signal_disinherit(struct tls *t);
+/** signal_clear() - no handlers: what CLONE_CLEAR_SIGHAND wants, in the child */
+void signal_clear(struct tls *t);
 /** signal_deliver() - hand the pending signal to the application: sets t->regs and resume_pc */
 void signal_deliver(struct tls *t);
 /* The system calls that concern signals; -errno or the result. */

@@ -5,6 +5,8 @@
  */
 #include "exec.h"
 #include "mem.h"
+#include "rest.h"
+#include "sigframe.h"
 #include "signal.h"
 #include "syscall.h"
 #include "thread.h"
@@ -19,6 +21,36 @@
 
 #define MREMAP_FIXED	2
 #define SHM_REMAP	040000
+
+s64 app_syscall_raw(struct tls *t, u64 nr, const u64 args[6]);	/* gate.S */
+
+s64 app_syscall(struct tls *t, u64 nr, const u64 args[6])
+{
+	s64 ret;
+
+	ring_room(t);
+	rest_begin(t);
+	ret = app_syscall_raw(t, nr, args);
+	rest_end(t);
+	return ret;
+}
+
+/*
+ * Such a call kills the others without a word, so they must be stopped while it can
+ * still fail; and they can be let go again.
+ */
+s64 app_last_syscall(struct tls *t, u64 nr, const u64 args[6], u32 status)
+{
+	s64 ret;
+
+	rest_stop_others(t, status);
+	ring_room(t);
+	ring_mark_end(t, status);
+	ret = app_syscall(t, nr, args);
+	ring_unmark_end(t);
+	rest_let_go(t);
+	return ret;
+}
 
 static u64 page_up(u64 n)
 {
@@ -127,6 +159,21 @@ static s64 sys_plain(struct tls *t, u64 nr, const u64 a[6])
 	return ret;
 }
 
+/* The process kills itself: of all signals this is the one that no handler sees. */
+static int kills_us(u64 nr, const u64 a[6])
+{
+	s32 target = (s32)a[0];
+	u64 sig = nr == __NR_tgkill || nr == __NR_rt_tgsigqueueinfo ? a[2] : a[1];
+
+	if ((u32)sig != K_SIGKILL)
+		return 0;
+	if (nr == __NR_tkill)
+		return !sys3(__NR_tgkill, (u64)sys0(__NR_getpid), (u64)target, 0);
+	if (nr == __NR_kill && (!target || target == -sys0(__NR_getpgrp)))
+		return 1;
+	return target == sys0(__NR_getpid);
+}
+
 static s64 do_syscall(struct tls *t, u64 nr, u64 a[6])
 {
 	switch (nr) {
@@ -142,6 +189,14 @@ static s64 do_syscall(struct tls *t, u64 nr, u64 a[6])
 	case __NR_execve:
 	case __NR_execveat:
 		return exec_syscall(t, nr, a);
+	case __NR_kill:
+	case __NR_tkill:
+	case __NR_tgkill:
+	case __NR_rt_sigqueueinfo:
+	case __NR_rt_tgsigqueueinfo:
+		if (kills_us(nr, a))
+			return app_last_syscall(t, nr, a, K_SIGKILL);
+		break;
 	case __NR_mmap:
 	case __NR_munmap:
 	case __NR_mprotect:
@@ -184,19 +239,21 @@ u8 *dispatch_syscall(struct tls *t)
 	u64 a[6] = { r[X86_RDI], r[X86_RSI], r[X86_RDX], r[X86_R10], r[X86_R8], r[X86_R9] };
 	s64 ret;
 
-	if (nr == __NR_rt_sigreturn)
-		signal_sigreturn(t);
 	t->resume_pc = x->target;
 	t->resume_known = x->mask;
 	/* The instruction changes these two whatever the call does. */
 	r[X86_RCX] = x->target;
 	r[X86_R11] = t->flags;
+	if (nr == __NR_rt_sigreturn)
+		signal_sigreturn(t);
 	ret = do_syscall(t, nr, a);
 	if (ret == SYS_ABORTED) {
 		/* A signal came first: its handler returns to the syscall instruction. */
 		r[X86_RCX] = rcx;
 		r[X86_R11] = r11;
 		t->resume_pc = insn;
+		/* ring_room() was asked before: in the chunk that ends behind the instruction. */
+		ring_context(t, insn);
 		return dispatch_resume(t);
 	}
 	r[X86_RAX] = (u64)ret;

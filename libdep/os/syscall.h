@@ -4,7 +4,12 @@
 
 #include "../blob/rt.h"
 
-/* gate.S */
+/** app_syscall() - a system call of the application's; SYS_ABORTED if a signal came first */
 s64 app_syscall(struct tls *t, u64 nr, const u64 args[6]);
+/**
+ * app_last_syscall() - one that ends all threads if it succeeds
+ * @status: of their streams' ends
+ */
+s64 app_last_syscall(struct tls *t, u64 nr, const u64 args[6], u32 status);
 
 #endif

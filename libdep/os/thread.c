@@ -8,6 +8,7 @@
  */
 #include "exec.h"
 #include "mem.h"
+#include "rest.h"
 #include "signal.h"
 #include "syscall.h"
 #include "thread.h"
@@ -16,7 +17,9 @@
 
 #define CLONE_VM		0x00000100
 #define CLONE_VFORK		0x00004000
+#define CLONE_SIGHAND		0x00000800
 #define CLONE_SETTLS		0x00080000
+#define CLONE_CLEAR_SIGHAND	0x100000000ull
 #define CLONE_THREAD		0x00010000
 #define K_SIGCHLD		17
 
@@ -47,6 +50,7 @@ static struct tls *reuse(void)
 
 static void enlist(struct tls *t)
 {
+	t->group->nthreads++;
 	t->next = threads;
 	t->pprev = &threads;
 	if (threads)
@@ -56,12 +60,14 @@ static void enlist(struct tls *t)
 
 static void delist(struct tls *t)
 {
+	if (!--t->group->nthreads)
+		heap_free(t->group, sizeof(*t->group));
 	*t->pprev = t->next;
 	if (t->next)
 		t->next->pprev = t->pprev;
 }
 
-struct tls *thread_alloc(void)
+struct tls *thread_alloc(struct group *g)
 {
 	struct tls *t;
 	u64 scratch = 0;
@@ -82,6 +88,8 @@ struct tls *thread_alloc(void)
 	t->sig_stack_size = SIGSTACK_SIZE;
 	t->app_altstack[1] = 2;		/* SS_DISABLE */
 	t->flags = 0x202;
+	t->group = g ? g : heap_alloc(sizeof(*g));
+	t->rest = REST_RESTS;
 	lock(&threads_lock);
 	enlist(t);
 	unlock(&threads_lock);
@@ -91,6 +99,7 @@ struct tls *thread_alloc(void)
 /* The block may be reused once t->gone is set. */
 void thread_free(struct tls *t)
 {
+	signal_disinherit(t);
 	lock(&threads_lock);
 	delist(t);
 	t->next = retired;
@@ -98,9 +107,21 @@ void thread_free(struct tls *t)
 	unlock(&threads_lock);
 }
 
+u32 thread_each_other(const struct tls *t, u32 (*f)(struct tls *o, u32 arg), u32 arg)
+{
+	u32 sum = 0;
+
+	lock(&threads_lock);
+	for (struct tls *o = threads; o; o = o->next)
+		if (o != t && o->group == t->group)
+			sum += f(o, arg);
+	unlock(&threads_lock);
+	return sum;
+}
+
 struct tls *thread_first(void)
 {
-	struct tls *t = thread_alloc();
+	struct tls *t = thread_alloc(NULL);
 
 	exec_process_init();
 	memcpy(t->regs, boot.regs, sizeof(t->regs));
@@ -109,6 +130,7 @@ struct tls *thread_first(void)
 	t->app_gs_base = boot.gs_base;
 	t->tid = (u32)sys0(__NR_gettid);
 	t->resume_pc = boot.rip;
+	t->rest = REST_RUNS;
 	return t;
 }
 
@@ -141,6 +163,7 @@ void thread_exit_group(struct tls *t, u64 status)
 	u64 old;
 
 	block_signals(&old);
+	rest_stop_others(t, (u32)status);
 	ring_thread_end(t, (u32)status);
 	for (;;)
 		sys1(__NR_exit_group, status);
@@ -185,6 +208,7 @@ static void forked_child(struct tls *t)
 	u32 parent = t->ring ? t->ring->serial : 0;
 
 	threads = retired = NULL;
+	t->group = heap_alloc(sizeof(*t->group));
 	enlist(t);
 	t->tid = (u32)sys0(__NR_gettid);
 	/* Without recording, too: execve needs a slot of its own. */
@@ -218,6 +242,8 @@ static s64 fork_process(struct tls *t, u64 nr, u64 a[6], u64 flags, u64 stack, u
 			t->regs[X86_RSP] = stack;
 		if (flags & CLONE_SETTLS)
 			t->fs_base = tls;
+		if (flags & CLONE_CLEAR_SIGHAND)
+			signal_clear(t);
 		forked_child(t);
 	}
 	restore_signals(&old);
@@ -231,6 +257,9 @@ u8 *thread_main(struct tls *t)
 	u64 mask = t->blocked_mask;
 
 	t->tid = (u32)sys0(__NR_gettid);
+	rest_end(t);
+	if (t->clear_handlers)
+		signal_clear(t);
 	signal_thread_init(t);
 	ring_thread_start(t, t->tid, t->parent_serial, t->created_at);
 	ring_context(t, t->resume_pc);
@@ -254,7 +283,7 @@ static void vfork_done(struct tls *child)
 
 static s64 clone_thread(struct tls *t, u64 nr, u64 a[6], u64 flags, u64 stack, u64 tls)
 {
-	struct tls *child = thread_alloc();
+	struct tls *child = thread_alloc(flags & CLONE_THREAD ? t->group : NULL);
 	u64 old;
 	s64 ret;
 
@@ -271,11 +300,16 @@ static s64 clone_thread(struct tls *t, u64 nr, u64 a[6], u64 flags, u64 stack, u
 	child->created_at = t->resume_pc - 2;
 	child->parent_serial = t->ring ? t->ring->serial : 0;
 	child->sync_blocked = t->sync_blocked;
+	child->clear_handlers = !!(flags & CLONE_CLEAR_SIGHAND);
+	signal_inherit(child, t, !!(flags & CLONE_SIGHAND));
 	if (!(flags & CLONE_THREAD))
 		memcpy(child->app_altstack, t->app_altstack, sizeof(t->app_altstack));
 	block_signals(&old);
 	child->blocked_mask = old;
+	ring_room(t);
+	rest_begin(t);
 	ret = thread_clone(nr, a, child);
+	rest_end(t);
 	restore_signals(&old);
 	if (ret < 0) {
 		thread_free(child);
@@ -320,6 +354,9 @@ s64 thread_sys_clone(struct tls *t, u64 nr, u64 a[6])
 		if (!!c.stack != !!c.stack_size)
 			return -E_INVAL;
 		tls = c.tls;
+		/* With both the kernel must refuse; else the engine's own must stay. */
+		if (!(flags & CLONE_SIGHAND))
+			c.flags &= ~CLONE_CLEAR_SIGHAND;
 		c.stack = c.stack_size = 0;
 		a[0] = (u64)&c;
 		break;

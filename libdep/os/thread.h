@@ -4,8 +4,13 @@
 
 #include "../blob/rt.h"
 
-struct tls *thread_alloc(void);
+struct group;
+
+/** thread_alloc() - a thread in the making, at rest; @g NULL: the first of its process */
+struct tls *thread_alloc(struct group *g);
 void thread_free(struct tls *t);
+/** thread_each_other() - the sum of @f over the other threads of @t's process */
+u32 thread_each_other(const struct tls *t, u32 (*f)(struct tls *o, u32 arg), u32 arg);
 /** thread_first() - the process's first thread, from the boot parameters */
 struct tls *thread_first(void);
 /** thread_sys_clone() - clone, clone3, fork, vfork */

@@ -68,6 +68,16 @@ void ring_complete(struct tls *t, const struct exit *x);
 int ring_guard_hit(const struct tls *t, u64 addr);
 /** record_value_bytes() - bytes of a record's first @nst values */
 u32 record_value_bytes(const struct frag *f, unsigned int nst);
+/** ring_room() - so that a context and the thread's end can be told without a new chunk */
+void ring_room(struct tls *t);
+/**
+ * ring_mark_end() - put the end of @t's stream at its profile pointer, which stays
+ *
+ * @t is at rest and may be another thread.  It stays so if nothing follows.
+ */
+void ring_mark_end(struct tls *t, u32 status);
+/** ring_unmark_end() - take it away again */
+void ring_unmark_end(struct tls *t);
 int collector_gone(void);
 /** ring_thread_lost() - the thread of @t, another one, is gone without having said so */
 void ring_thread_lost(struct tls *t);

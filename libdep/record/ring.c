@@ -5,6 +5,10 @@
  * where that was and calls ring_turn().
  */
 #include "record.h"
+#include "../os/rest.h"
+
+/* A THREAD_END, and the zero behind it */
+#define END_ROOM	16u
 
 static const struct adept_position boundary;
 
@@ -63,6 +67,11 @@ static void chunk_begin(struct tls *t, const struct adept_position *at, u64 seq)
 	t->chunk_end = t->chunk_base + session()->chunk_size;
 }
 
+static int chunk_free(const struct adept_thread *r)
+{
+	return r->head - __atomic_load_n(&r->tail, __ATOMIC_ACQUIRE) < session()->nchunks;
+}
+
 /* Wait until chunk r->head is free.  Return: 0 if it never will be. */
 static int chunk_wait(struct adept_thread *r)
 {
@@ -83,6 +92,22 @@ static int chunk_wait(struct adept_thread *r)
 		}
 		__atomic_store_n(&r->tail_waits, 0, __ATOMIC_RELAXED);
 	}
+}
+
+/* All that the thread has is published, and its chunk is no longer its own. */
+static int wait_at_rest(struct tls *t)
+{
+	u64 end = t->chunk_end;
+	int ret;
+
+	if (chunk_free(t->ring))
+		return 1;
+	t->chunk_end = 0;
+	rest_begin(t);
+	ret = chunk_wait(t->ring);
+	rest_end(t);
+	t->chunk_end = end;
+	return ret;
 }
 
 /* Count what the chunk holds and begin it anew. */
@@ -149,7 +174,7 @@ void ring_turn(struct tls *t, const struct adept_position *tail, const struct ad
 	r->flushes++;
 	__atomic_store_n(&r->head, r->head + 1, __ATOMIC_RELEASE);
 	ring_doorbell();
-	if (chunk_wait(r)) {
+	if (wait_at_rest(t)) {
 		struct adept_chunk *next = &r->chunk[r->head % n];
 
 		next->dropped_chunks = c->dropped_chunks;
@@ -170,6 +195,33 @@ static void need(struct tls *t, u32 bytes)
 {
 	if (t->pp + bytes > t->chunk_end)
 		ring_turn(t, &boundary, &boundary, 0);
+}
+
+void ring_room(struct tls *t)
+{
+	if (recording())
+		need(t, 4 + sizeof(struct adept_ev_context) + END_ROOM);
+}
+
+void ring_mark_end(struct tls *t, u32 status)
+{
+	struct adept_ev_end ev = { status };
+	u32 id = ADEPT_EV_THREAD_END;
+
+	if (!t->ring || must_discard(t) || t->pp + END_ROOM > t->chunk_end)
+		return;
+	/* What a record that was given up left behind is not to be read as one. */
+	memset((void *)t->pp, 0, END_ROOM);
+	memcpy((void *)(t->pp + 4), &ev, sizeof(ev));
+	memcpy((void *)t->pp, &id, 4);
+	t->marked = 1;
+}
+
+void ring_unmark_end(struct tls *t)
+{
+	if (t->marked)
+		memset((void *)t->pp, 0, END_ROOM);
+	t->marked = 0;
 }
 
 void ring_event(struct tls *t, u32 id, const void *payload, u32 size)
@@ -336,6 +388,7 @@ void ring_thread_start(struct tls *t, u32 tid, u32 parent_serial, u64 created_at
 	r->parent_serial = parent_serial;
 	r->head = r->tail = r->tail_waits = 0;
 	r->discarding = !!(s->flags & ADEPT_S_NULL);
+	r->at_rest = 0;
 	r->null_bytes = r->flushes = 0;
 	r->start_ns = rt_now();
 	memset(r->chunk, 0, s->nchunks * sizeof(r->chunk[0]));
@@ -367,6 +420,7 @@ void ring_thread_end(struct tls *t, u32 status)
 	}
 	t->ring = NULL;
 	t->discard = 1;
+	r->at_rest = 1;
 	__atomic_store_n(&r->state, ADEPT_SLOT_ENDED, __ATOMIC_RELEASE);
 	ring_doorbell();
 }

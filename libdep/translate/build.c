@@ -113,6 +113,7 @@ static struct frag *build(u64 pc, u16 mask, struct arena *a, enum behind behind)
 		limit /= 2;
 	}
 	f->behind = behind;
+	proc_slot()->built++;
 	frag_insert(f);
 	link_indirect_call(f);
 	return f;

@@ -1,10 +1,30 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "build.h"
 #include "dispatch.h"
+#include "../os/rest.h"
 #include "../os/signal.h"
 #include "../record/record.h"
 
 extern u8 gate_undefined[];
+
+/* Ticks, about a millisecond: who needs more was not running, but waited or was preempted. */
+#define TOO_LONG	(1u << 21)
+
+/* The tables' lock, and the time that is spent with it. */
+static u64 begin(void)
+{
+	lock(&frag_lock);
+	return __builtin_ia32_rdtsc();
+}
+
+static void end(u64 since)
+{
+	u64 took = __builtin_ia32_rdtsc() - since;
+
+	if (took < TOO_LONG)
+		proc_slot()->translate_tsc += took;
+	unlock(&frag_lock);
+}
 
 struct exit *dispatch_exit_taken(const struct tls *t)
 {
@@ -14,14 +34,15 @@ struct exit *dispatch_exit_taken(const struct tls *t)
 u8 *dispatch_to(struct tls *t, u64 pc, u16 known)
 {
 	struct frag *f;
+	u64 since;
 
 	t->resume_pc = pc;
 	t->resume_known = known;
 	if (unlikely(t->pending))
 		return dispatch_resume(t);
-	lock(&frag_lock);
+	since = begin();
 	f = frag_get(pc, known, 0);
-	unlock(&frag_lock);
+	end(since);
 	return frag_entry(f);
 }
 
@@ -29,15 +50,16 @@ u8 *dispatch_exit(struct tls *t)
 {
 	struct exit *x = dispatch_exit_taken(t);
 	struct frag *f;
+	u64 since;
 
 	t->resume_pc = x->target;
 	t->resume_known = x->mask;
 	if (unlikely(t->pending))
 		return dispatch_resume(t);
-	lock(&frag_lock);
+	since = begin();
 	f = frag_get(x->target, x->mask, x->call != CALL_NONE);
 	exit_link(x, x->call == CALL_BY_STUB ? callsite_direct(x) : f);
-	unlock(&frag_lock);
+	end(since);
 	return frag_entry(f);
 }
 
@@ -46,15 +68,16 @@ static u8 *miss(struct tls *t, int is_return)
 {
 	u64 pc = t->ib_target;
 	struct frag *f;
+	u64 since;
 
 	t->resume_pc = pc;
 	t->resume_known = X86_BIT(X86_RSP);
 	if (unlikely(t->pending))
 		return dispatch_resume(t);
-	lock(&frag_lock);
+	since = begin();
 	landing_get(pc, is_return);
 	f = frag_get(pc, X86_BIT(X86_RSP), 0);
-	unlock(&frag_lock);
+	end(since);
 	return frag_entry(f);
 }
 
@@ -111,8 +134,15 @@ u8 *dispatch_trap(struct tls *t)
 
 u8 *dispatch_resume(struct tls *t)
 {
-	while (t->pending)
-		signal_deliver(t);
+	while (t->pending) {
+		t->pending &= ~(u64)PENDING_REST;
+		if (t->pending)
+			signal_deliver(t);
+		/* Its registers must be known before another event begins a new chunk. */
+		if (t->pending)
+			ring_context(t, t->resume_pc);
+	}
+	rest_if_asked(t);
 	t->resume_known = KNOWN_ALL;
 	ring_context(t, t->resume_pc);
 	return dispatch_to(t, t->resume_pc, t->resume_known);

@@ -146,9 +146,9 @@ struct frag *frag_get(u64 pc, u16 known, int call)
 		if (!best || count_bits(f->mask) > count_bits(best->mask))
 			best = f;
 	}
-	if (versions >= MAX_VERSIONS)
-		return best ? best : build_fragment(pc, X86_BIT(X86_RSP));
-	return build_fragment(pc, known);
+	if (versions >= MAX_VERSIONS && best)
+		return best;
+	return build_fragment(pc, versions >= MAX_VERSIONS ? X86_BIT(X86_RSP) : known);
 }
 
 int frag_exists(u64 pc, u16 known)

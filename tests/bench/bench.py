@@ -59,14 +59,16 @@ def run(build, tmp, mode, command):
 
 
 def density(build, tmp):
-    """Bytes per instruction (control, values, stored) and what was lost."""
+    """Instructions, bytes of each (control, values, stored), seconds of translation."""
     p = subprocess.run([os.path.join(build, "depctl"), "info", "--json", os.path.join(tmp, "dep")],
                        capture_output=True, text=True, timeout=LIMIT)
     if p.returncode:
         raise Failed("info: %s" % p.stderr.strip())
-    t = json.loads(p.stdout)["total"]
+    info = json.loads(p.stdout)
+    t = info["total"]
     n = t["instructions"] or 1
-    return n, t["control_bytes"] / n, t["value_bytes"] / n, t["stored_bytes"] / n
+    return (n, t["control_bytes"] / n, t["value_bytes"] / n, t["stored_bytes"] / n,
+            info["translation"]["ns"] / 1e9)
 
 
 def same_output(tmp, name, known):
@@ -104,11 +106,11 @@ def measure(build, tmp, commands, rounds):
 
 
 def table(seconds, dense, failed):
-    head = ("program", "native", "engine", "null", "full", "engine", "null", "full", "collect",
-            "wall", "wall", "Minstr", "control", "values", "stored")
-    units = ("", "s", "s", "s", "s", "x", "x", "x", "s", "native", "full", "", "B/ins", "B/ins",
-             "B/ins")
-    form = "%-9s" + " %7s" * 14
+    head = ("program", "native", "engine", "null", "full", "engine", "null", "full", "transl",
+            "collect", "wall", "wall", "Minstr", "control", "values", "stored")
+    units = ("", "s", "s", "s", "s", "x", "x", "x", "%", "s", "native", "full", "", "B/ins",
+             "B/ins", "B/ins")
+    form = "%-9s" + " %7s" * 15
     print(form % head)
     print(form % units)
     ratios = {mode: [] for mode in MODES}
@@ -123,15 +125,16 @@ def table(seconds, dense, failed):
             ratios[mode].append(cpu[mode] / cpu["native"])
         row = [name] + ["%.2f" % cpu[mode] for mode in MODES]
         row += ["%.2f" % ratios[mode][-1] for mode in ("engine", "null", "full")]
+        row += ["%.1f" % (100 * dense[name][4] / modes["full"][0][0])]
         row += ["%.2f" % collector, "%.2f" % wall["native"], "%.2f" % wall["full"]]
-        row += ["%.0f" % (dense[name][0] / 1e6)] + ["%.3f" % d for d in dense[name][1:]]
+        row += ["%.0f" % (dense[name][0] / 1e6)] + ["%.3f" % d for d in dense[name][1:4]]
         print(form % tuple(row))
     if ratios["full"]:
         mean = ["%.2f" % math.exp(statistics.fmean(map(math.log, ratios[mode])))
                 for mode in ("engine", "null", "full")]
         b = [statistics.fmean(d[i] for n, d in dense.items() if n not in failed)
              for i in (1, 2, 3)]
-        print(form % tuple(["mean"] + [""] * 4 + mean + [""] * 4 + ["%.3f" % x for x in b]))
+        print(form % tuple(["mean"] + [""] * 4 + mean + [""] * 5 + ["%.3f" % x for x in b]))
         print("\nmean: geometric of the ratios, arithmetic of the bytes per instruction")
 
 

@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Inputs of the benchmarks: made once, always the same."""
+import functools
+import itertools
 import os
 import random
 import subprocess
+
+LINES = 80000  # of text before it repeats itself: 6 MB
 
 SCRIPT_PERL = """
 while (<>) {
@@ -57,15 +61,23 @@ def write(path, make):
 
 
 def text(size):
+    """Words of a vocabulary, frequent and rare ones.
+
+    Choosing them takes long, so beyond some megabytes the same lines come again in
+    another order: far more than the compressors look back, but for xz, whose input
+    is smaller.
+    """
     rng = random.Random(1)
     vocabulary = words(rng, 20000)
-    weights = [1 / (i + 10) for i in range(len(vocabulary))]
+    weights = list(itertools.accumulate(1 / (i + 10) for i in range(len(vocabulary))))
+    chosen = rng.choices(vocabulary, cum_weights=weights, k=12 * LINES)
+    lines = [" ".join(chosen[i:i + 12]) for i in range(0, len(chosen), 12)]
     out, length = [], 0
     while length < size:
-        line = " ".join(rng.choices(vocabulary, weights, k=12))
-        out.append(line)
-        length += len(line) + 1
-    return "\n".join(out) + "\n"
+        out.append("\n".join(lines) + "\n")
+        length += len(out[-1])
+        rng.shuffle(lines)
+    return "".join(out)
 
 
 def numbers(count):
@@ -130,8 +142,13 @@ def prepare(where, scale):
 
     sizes = {"gzip": 20000000, "bzip2": 20000000, "xz": 4000000, "perl": 10000000,
              "awk": 40000000, "pigz": 24000000}
+    longest = functools.cache(lambda: text(n(max(sizes.values()))))
+
+    def beginning(size):
+        return longest()[:longest().rindex("\n", 0, size) + 1]
+
     for name, size in sizes.items():
-        write(path(name + ".txt"), lambda: text(n(size)))
+        write(path(name + ".txt"), lambda: beginning(n(size)))
     write(path("sort.txt"), lambda: numbers(n(1800000)))
     write(path("cc1.i"), lambda: c_source(n(800)))
     write(path("sqlite3.sql"), lambda: sql(n(500000)))

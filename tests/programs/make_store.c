@@ -72,8 +72,9 @@ int main(int argc, char **argv)
 	t.flushes = 2;
 	if (!err)
 		err = dep_writer_thread_end(w, &t);
+	p.end_ns = 2500000000;
 	if (!err)
-		err = dep_writer_process_end(w, 1, 2500000000);
+		err = dep_writer_process_end(w, &p);
 	if (!err)
 		err = dep_writer_note(w, "a note");
 	if (!strcmp(how, "drop")) {

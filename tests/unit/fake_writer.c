@@ -34,10 +34,9 @@ int dep_writer_process(struct dep_writer *w, const struct dep_process *p)
 	return 0;
 }
 
-int dep_writer_process_end(struct dep_writer *w, uint32_t serial, uint64_t end_ns)
+int dep_writer_process_end(struct dep_writer *w, const struct dep_process *p)
 {
-	(void)serial;
-	(void)end_ns;
+	(void)p;
 	w->processes_ended++;
 	return 0;
 }

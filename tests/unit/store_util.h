@@ -50,8 +50,12 @@ static inline void write_store(const char *dir, struct dep_writer **out, const s
 		assert_int_equal(dep_writer_segment(w, 1, &s->chunk[i].c, s->chunk[i].body), 0);
 	t.end_ns = 77;
 	t.flushes = 3;
+	t.end = DEP_END_UNFINISHED;
 	assert_int_equal(dep_writer_thread_end(w, &t), 0);
-	assert_int_equal(dep_writer_process_end(w, 1, 78), 0);
+	p.end_ns = 78;
+	p.built = 12;
+	p.translate_ns = 1ull << 40;
+	assert_int_equal(dep_writer_process_end(w, &p), 0);
 	*out = w;
 }
 

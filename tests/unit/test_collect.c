@@ -126,6 +126,7 @@ static void test_threads(void **state)
 	assert_int_equal(f.w->threads_ended, 4);
 	assert_int_equal(f.w->processes_ended, 1);
 	assert_int_equal(f.loss.discarded_bytes, 0);
+	assert_int_equal(f.loss.unfinished_threads, 0);
 	end(&f);
 }
 
@@ -197,6 +198,8 @@ static void test_kill(void **state)
 		if (f.w->records != *f.shared)
 			assert_int_equal(f.w->records, *f.shared + 1);
 		assert_int_equal(f.w->threads_ended, f.w->threads);
+		/* The fake engine's threads are never at rest before their end. */
+		assert_int_equal(f.loss.unfinished_threads, f.w->threads);
 		end(&f);
 	}
 }

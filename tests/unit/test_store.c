@@ -11,11 +11,15 @@
 
 #include <cmocka.h>
 
+#include <xxhash.h>
+
+#include "../../libdep/format/wire.h"
 #include "store_util.h"
 
 static void round_trip(void **state)
 {
-	struct dep_loss loss = { .dropped_chunks = 5, .dropped_bytes = 1ull << 62 };
+	struct dep_loss loss = { .dropped_chunks = 5, .dropped_bytes = 1ull << 62,
+				 .unfinished_threads = 6 };
 	const struct dep_process *p;
 	const struct dep_segment *g;
 	const struct dep_thread *t;
@@ -48,11 +52,14 @@ static void round_trip(void **state)
 	assert_int_equal(dep_store_processes(st, &p), 2);
 	assert_string_equal(p[0].exe, "/bin/prog");
 	assert_int_equal(p[0].end_ns, 78);
+	assert_int_equal(p[0].built, 12);
+	assert_true(p[0].translate_ns == 1ull << 40);
 	assert_null(p[1].exe);
 	assert_int_equal(p[1].parent, 1);
 	assert_int_equal(dep_store_threads(st, &t), 1);
 	assert_int_equal(t->end_ns, 77);
 	assert_int_equal(t->flushes, 3);
+	assert_int_equal(t->end, DEP_END_UNFINISHED);
 	assert_int_equal(dep_store_notes(st, &note), 1);
 	assert_string_equal(note[0], "hello");
 	assert_int_equal(dep_store_segments(st, &g), CHUNKS);
@@ -71,10 +78,67 @@ static void round_trip(void **state)
 	assert_int_equal(dep_store_exit_status(st), 256);
 	assert_int_equal(dep_store_loss(st)->unclean, 0);
 	assert_int_equal(dep_store_loss(st)->dropped_chunks, 5);
+	assert_int_equal(dep_store_loss(st)->unfinished_threads, 6);
 	assert_true(dep_store_loss(st)->dropped_bytes == 1ull << 62);
 	dep_store_fragments(st, &count, &code, &desc);
 	assert_int_equal(count, s.nfrags);
 	assert_int_equal(desc, s.desc_size);
+	dep_store_close(st);
+	scratch_remove(dir);
+	stream_free(&s);
+}
+
+/* Frames as they were before they grew. */
+static void older_frames(void **state)
+{
+	static const u32 sizes[DEP_F_END + 1] = {
+		[DEP_F_PROCESS_END] = 16, [DEP_F_THREAD] = 48, [DEP_F_THREAD_END] = 48,
+		[DEP_F_END] = 56,
+	};
+	struct dep_loss loss = { .native_images = 5, .unfinished_threads = 6 };
+	const struct dep_process *p;
+	const struct dep_thread *t;
+	size_t size, at, to, next;
+	struct dep_writer *w;
+	struct dep_store *st;
+	struct dep_frame *fr;
+	struct stream s;
+	char dir[128], path[256];
+	u8 *data;
+
+	(void)state;
+	make_stream(&s);
+	scratch_name(dir, sizeof(dir));
+	write_store(dir, &w, &s);
+	assert_int_equal(dep_writer_close(w, &loss, 0), 0);
+	data = slurp(dir, "fragments", &size);
+	for (at = to = sizeof(struct dep_file_header); at < size; at = next) {
+		memmove(data + to, data + at, sizeof(*fr));
+		fr = (void *)(data + to);
+		next = at + dep_align8(sizeof(*fr) + fr->size);
+		memmove(fr + 1, data + at + sizeof(*fr), fr->size);
+		if (sizes[fr->type])
+			fr->size = sizes[fr->type];
+		fr->check = XXH3_64bits_withSeed(fr + 1, fr->size,
+				XXH3_64bits(fr, offsetof(struct dep_frame, check)));
+		to += dep_align8(sizeof(*fr) + fr->size);
+	}
+	assert_true(to < size);
+	spew(dir, "fragments", data, to);
+	free(data);
+	snprintf(path, sizeof(path), "%s/manifest.json", dir);
+	assert_int_equal(unlink(path), 0);
+
+	assert_int_equal(dep_store_open(&st, dir), 0);
+	assert_int_equal(dep_store_processes(st, &p), 2);
+	assert_int_equal(p[0].end_ns, 78);
+	assert_int_equal(p[0].built, 0);
+	assert_int_equal(dep_store_threads(st, &t), 1);
+	assert_int_equal(t->flushes, 3);
+	assert_int_equal(t->end, DEP_END_UNKNOWN);
+	assert_int_equal(dep_store_loss(st)->native_images, 5);
+	assert_int_equal(dep_store_loss(st)->unfinished_threads, 0);
+	assert_int_equal(dep_store_loss(st)->unclean, 0);
 	dep_store_close(st);
 	scratch_remove(dir);
 	stream_free(&s);
@@ -299,6 +363,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(round_trip),
+		cmocka_unit_test(older_frames),
 		cmocka_unit_test(torn_at_every_byte),
 		cmocka_unit_test(corrupted_bytes),
 		cmocka_unit_test(catalog),

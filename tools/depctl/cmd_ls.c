@@ -127,6 +127,8 @@ static void ls_process(struct ls *l, const struct dep_process *p)
 		json_str(&l->j, "exe", p->exe);
 		json_u64(&l->j, "start_ns", p->start_ns);
 		json_u64(&l->j, "end_ns", p->end_ns);
+		json_u64(&l->j, "built", p->built);
+		json_u64(&l->j, "translate_ns", p->translate_ns);
 		json_close(&l->j, '}');
 		return;
 	}

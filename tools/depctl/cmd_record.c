@@ -217,6 +217,11 @@ static void say_losses(struct record *r)
 	if (l->lost_threads || l->lost_processes)
 		warn("unrecorded for want of room: %llu threads, %llu processes",
 		     (unsigned long long)l->lost_threads, (unsigned long long)l->lost_processes);
+	if (l->unfinished_threads)
+		warn("%llu thread%s killed: up to one unfinished record %sis missing",
+		     (unsigned long long)l->unfinished_threads,
+		     l->unfinished_threads == 1 ? " was" : "s were",
+		     l->unfinished_threads == 1 ? "" : "of each ");
 }
 
 static void say_summary(struct record *r)

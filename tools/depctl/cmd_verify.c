@@ -173,6 +173,11 @@ static void check_loss(struct verify *v)
 		problem(v, LOSS, "%llu threads and %llu processes ran unrecorded for want of a slot",
 			(unsigned long long)l->lost_threads,
 			(unsigned long long)l->lost_processes);
+	if (l->unfinished_threads)
+		problem(v, LOSS, "%llu thread%s killed: up to one unfinished record %sis missing",
+			(unsigned long long)l->unfinished_threads,
+			l->unfinished_threads == 1 ? " was" : "s were",
+			l->unfinished_threads == 1 ? "" : "of each ");
 	if (l->discarded_bytes && !dep_store_meta(v->store)->max_size)
 		problem(v, LOSS, "%llu bytes were not kept", (unsigned long long)l->discarded_bytes);
 	if (l->dropped_bytes && !(dep_store_meta(v->store)->session_flags & ADEPT_S_DROP))
@@ -241,6 +246,8 @@ static void json_summary(struct verify *v)
 	json_u64(&v->j, "check_failures", v->counts.check_failures);
 	json_u64(&v->j, "dropped_bytes", dep_store_loss(v->store)->dropped_bytes);
 	json_u64(&v->j, "discarded_bytes", dep_store_loss(v->store)->discarded_bytes);
+	json_u64(&v->j, "unfinished_threads",
+		 dep_store_loss(v->store)->unfinished_threads);
 	json_u64(&v->j, "native_images", dep_store_loss(v->store)->native_images);
 	json_bool(&v->j, "good", !total(v));
 	json_close(&v->j, '}');

@@ -23,6 +23,14 @@ static const struct {
 
 #define NFLAGS (sizeof(flag_names) / sizeof(flag_names[0]))
 
+static const char *const ends[] = {
+	[DEP_END_UNKNOWN] = "unknown",
+	[DEP_END_WHOLE] = "whole",
+	[DEP_END_UNFINISHED] = "unfinished",
+};
+
+#define NENDS (sizeof(ends) / sizeof(ends[0]))
+
 static double bits(uint64_t bytes, const struct info_row *r)
 {
 	return r->counts.instructions ? bytes * 8.0 / r->counts.instructions : NAN;
@@ -44,6 +52,7 @@ static void row_json(struct json *j, const struct info *f, const struct info_row
 		json_u64(j, "tid", r->thread->tid);
 		json_u64(j, "serial", r->thread->serial);
 		json_u64(j, "process", r->thread->process);
+		json_str(j, "end", r->thread->end < NENDS ? ends[r->thread->end] : NULL);
 	}
 	if (!f->quick) {
 		json_u64(j, "instructions", r->counts.instructions);
@@ -76,6 +85,7 @@ static void loss_json(struct json *j, const struct dep_loss *l)
 	json_u64(j, "lost_threads", l->lost_threads);
 	json_u64(j, "lost_processes", l->lost_processes);
 	json_u64(j, "native_images", l->native_images);
+	json_u64(j, "unfinished_threads", l->unfinished_threads);
 	json_u64(j, "torn_segments", l->torn_segments);
 	json_bool(j, "unclean", l->unclean);
 	json_close(j, '}');
@@ -111,9 +121,21 @@ static void meta_json(struct json *j, struct info *f)
 		json_u64(j, "exit_status", WEXITSTATUS(st));
 }
 
+static void sum_translation(struct dep_store *s, uint64_t *built, uint64_t *ns)
+{
+	const struct dep_process *p;
+	size_t n = dep_store_processes(s, &p);
+
+	*built = *ns = 0;
+	for (; n--; p++) {
+		*built += p->built;
+		*ns += p->translate_ns;
+	}
+}
+
 static void print_json(struct info *f)
 {
-	uint64_t frags, code, desc;
+	uint64_t frags, code, desc, built, ns;
 	const char *const *notes;
 	size_t i, n;
 	struct json j;
@@ -136,6 +158,11 @@ static void print_json(struct info *f)
 	json_u64(&j, "count", frags);
 	json_u64(&j, "code_bytes", code);
 	json_u64(&j, "descriptor_bytes", desc);
+	json_close(&j, '}');
+	sum_translation(f->store, &built, &ns);
+	json_object(&j, "translation");
+	json_u64(&j, "fragments", built);
+	json_u64(&j, "ns", ns);
 	json_close(&j, '}');
 	loss_json(&j, dep_store_loss(f->store));
 	json_array(&j, "notes");
@@ -226,6 +253,7 @@ static void print_loss(struct info *f)
 		{ "threads unrecorded for want of a slot", l->lost_threads },
 		{ "processes unrecorded for want of a slot", l->lost_processes },
 		{ "programs that ran unrecorded (set-uid and the like)", l->native_images },
+		{ "threads killed: up to one unfinished record of each", l->unfinished_threads },
 		{ "segments torn", l->torn_segments },
 		{ "the collector did not end properly", l->unclean },
 	};
@@ -276,7 +304,7 @@ static void print_formats(struct info *f)
 
 void info_print(struct info *f)
 {
-	uint64_t frags, code, desc;
+	uint64_t frags, code, desc, built, ns;
 	char a[16], b[16];
 	size_t i;
 
@@ -299,6 +327,10 @@ void info_print(struct info *f)
 	dep_store_fragments(f->store, &frags, &code, &desc);
 	out_printf(&f->out, "\nfragments: %llu, %s of code, %s of descriptors\n",
 		   (unsigned long long)frags, human_size(code, a), human_size(desc, b));
+	sum_translation(f->store, &built, &ns);
+	if (built)
+		out_printf(&f->out, "translate: %llu fragments built, %.3f s in the dispatcher\n",
+			   (unsigned long long)built, ns / 1e9);
 	if (f->total.null_bytes)
 		out_printf(&f->out, "counted:   %llu bytes that were not kept\n",
 			   (unsigned long long)f->total.null_bytes);

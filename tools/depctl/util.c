@@ -144,7 +144,8 @@ const struct dep_thread *thread_of(struct dep_store *s, uint32_t serial)
 bool is_lossy(struct dep_store *s, bool policy)
 {
 	const struct dep_loss *l = dep_store_loss(s);
-	bool lost = l->lost_threads || l->lost_processes || l->torn_segments || l->unclean;
+	bool lost = l->lost_threads || l->lost_processes || l->torn_segments || l->unclean ||
+		    l->unfinished_threads;
 
 	/* What was dropped or discarded on request is counted, and no fault. */
 	if (policy || !(dep_store_meta(s)->session_flags & ADEPT_S_DROP))
