@@ -17,6 +17,7 @@
 
 static struct { uint64_t line, bytes; } seen[LINES];
 static uint64_t pages[LINES], nbytes, npages;
+static uint8_t done[1u << 24];	/* by a fragment's first exit: so many instructions are in */
 
 static void page(uint64_t n)
 {
@@ -50,6 +51,12 @@ static void piece(void *arg, const struct dep_program *p, u32 from, u32 to)
 	u32 n;
 
 	(void)arg;
+	if (p->d->first_exit < sizeof(done)) {
+		if (done[p->d->first_exit] >= to)
+			return;
+		if (!from)
+			done[p->d->first_exit] = (uint8_t)to;
+	}
 	for (n = 0; n < to; n++, at += len) {
 		len = x86_decode(&in, code + at, (unsigned int)(p->d->code_len - at));
 		for (k = 0; n >= from && k < len; k++)
