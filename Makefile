@@ -174,7 +174,12 @@ $(B)/tests/make_store: tests/programs/make_store.c $(B)/libdep.a
 	$(call msg,CC,$@)
 	$(Q)$(CC) $(TESTFLAGS) -o $@ $^ $(LIBS)
 
-tests: all $(TESTS) $(SHOW) $(B)/tests/make_store
+$(B)/tests/touched: tests/programs/touched.c $(B)/libdep.a
+	@mkdir -p $(@D)
+	$(call msg,CC,$@)
+	$(Q)$(CC) $(TESTFLAGS) -o $@ $^ $(LIBS)
+
+tests: all $(TESTS) $(SHOW) $(B)/tests/make_store $(B)/tests/touched
 
 check: tests
 	$(Q)BUILD=$(abspath $(B)) LONG=$(or $(LONG),0) bash tests/run.sh $(SUITES)

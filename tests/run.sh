@@ -123,6 +123,7 @@ begin exactness 600 sh tests/exactness.sh
 suite cli 120 bash tests/cli.sh "$DEPCTL" "$BUILD/tests/make_store"
 suite transparency 240 sh tests/transparency.sh
 suite selfcheck 300 sh tests/selfcheck.sh
+suite memory 180 sh tests/memory.sh
 [ ! -e tests/children.sh ] || suite children 240 bash tests/children.sh
 suite terminal 120 /usr/bin/python3 tests/terminal.py "$DEPCTL"
 suite crash 400 sh tests/crash.sh

@@ -234,6 +234,10 @@ static int apply_event(struct dep_run *r, const struct place *at, u32 id, const 
 		return run_partial(r, at, part, head);
 	case ADEPT_EV_SIGNAL:
 		*pc = sig->pc;
+		/* fall through */
+	case ADEPT_EV_SIGRETURN:
+		/* A context follows, maybe in the next chunk. */
+		r->known = 0;
 		break;
 	case ADEPT_EV_FSBASE:
 		memcpy(&r->slot[DEP_S_FS], payload, 8);

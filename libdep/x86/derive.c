@@ -374,7 +374,8 @@ u16 x86_derive(const struct x86_insn *in, u64 pc, u16 known, struct x86_dop *ops
 			add_rsp(&s, 8 + in->imm);
 		break;
 	case X86_SYSCALL:
-		constant(&s, 8, rcx, (s64)(pc + in->len));
+		/* rcx is set, unless a signal comes first or the call is sigreturn. */
+		s.after &= ~(RAX | RCX | R11);
 		break;
 	case X86_INT:	/* int 0x80 is a system call */
 	case X86_XBEGIN:

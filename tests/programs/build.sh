@@ -29,6 +29,9 @@ for src in "$here"/*.c "$here"/*.S "$here"/*.cpp; do
 	*.S)
 		gcc -nostdlib -static $flags -o "$exe" "$src" $flags ;;
 	*.cpp)
+		if grep -q 'ifdef LIBRARY' "$src"; then
+			g++ -O2 -g -Wall -Wextra -Werror -DLIBRARY -shared -fPIC -o "$exe.so" "$src"
+		fi &&
 		g++ -O2 -g -Wall -Wextra -Werror $flags -o "$exe" "$src" $flags ;;
 	*)
 		gcc $common $flags -o "$exe" "$src" $flags ;;
