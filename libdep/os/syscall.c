@@ -184,8 +184,11 @@ u8 *dispatch_syscall(struct tls *t)
 	u64 a[6] = { r[X86_RDI], r[X86_RSI], r[X86_RDX], r[X86_R10], r[X86_R8], r[X86_R9] };
 	s64 ret;
 
-	if (nr == __NR_rt_sigreturn)
+	if (nr == __NR_rt_sigreturn) {
 		signal_sigreturn(t);
+		t->resume_pc = insn;
+		return dispatch_resume(t);
+	}
 	t->resume_pc = x->target;
 	t->resume_known = x->mask;
 	/* The instruction changes these two whatever the call does. */
