@@ -7,6 +7,8 @@
 #include "../record/record.h"
 #include "../translate/dispatch.h"
 
+#define SYSCALL_LEN	2
+
 static void restore_spills(struct tls *t, const struct xl8_pos *pos)
 {
 	if (pos->kind == XL8_DONE_R15)
@@ -94,6 +96,12 @@ static void at(struct tls *t, u64 pc)
 	t->resume_pc = pc;
 }
 
+/* A system call has been recorded at its exit, and has yet to be made. */
+static void at_target(struct tls *t, const struct exit *x)
+{
+	at(t, x->target - (x->kind == ADEPT_X_SYSCALL ? SYSCALL_LEN : 0));
+}
+
 void leave_cache(struct tls *t, const struct xl8_pos *pos, const struct k_ucontext *uc)
 {
 	struct frag *f = pos->frag;
@@ -128,11 +136,11 @@ void leave_cache(struct tls *t, const struct xl8_pos *pos, const struct k_uconte
 		break;
 	case XL8_EXIT:
 		ring_complete(t, x);
-		at(t, x->target);
+		at_target(t, x);
 		break;
 	case XL8_EXIT_TAG:
 		t->pp += x->reclen;
-		at(t, x->target);
+		at_target(t, x);
 		break;
 	case XL8_CALLED:
 		t->regs[X86_RSP] += 8;
@@ -140,7 +148,7 @@ void leave_cache(struct tls *t, const struct xl8_pos *pos, const struct k_uconte
 		break;
 	case XL8_EXIT_DONE:
 	case XL8_LAND_DONE:
-		at(t, x->target);
+		at_target(t, x);
 		break;
 	case XL8_RET_RCX:
 		t->regs[X86_RSP] += 8;

@@ -355,6 +355,10 @@ void signal_sigreturn(struct tls *t)
 {
 	struct k_frame f;
 
+	/* What has arrived was noted with the handler's mask, so it comes before the return. */
+	set_mask(~0ull);
+	if (t->pending)
+		return;
 	memset(&f, 0, sizeof(f));
 	if (rt_copy_in(&f.uc, (void *)t->regs[X86_RSP], sizeof(f.uc)) != sizeof(f.uc))
 		die_of(t, K_SIGSEGV);

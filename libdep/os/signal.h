@@ -25,8 +25,12 @@ void signal_deliver(struct tls *t);
 /* The system calls that concern signals; -errno or the result. */
 s64 signal_sigaction(struct tls *t, const u64 a[6]);
 s64 signal_sigaltstack(struct tls *t, const u64 a[6]);
-/** signal_sigreturn() - leave the handler whose frame is at t->regs[rsp]; does not return */
-__attribute__((noreturn)) void signal_sigreturn(struct tls *t);
+/**
+ * signal_sigreturn() - leave the handler whose frame is at t->regs[rsp]
+ *
+ * Returns only if a signal waits to be delivered first.
+ */
+void signal_sigreturn(struct tls *t);
 /** signal_filter() - a copy of the signal set at @set without the synchronous signals */
 const u64 *signal_filter(const u64 *set, u64 *copy);
 

@@ -244,9 +244,12 @@ u8 *dispatch_syscall(struct tls *t)
 	/* The instruction changes these two whatever the call does. */
 	r[X86_RCX] = x->target;
 	r[X86_R11] = t->flags;
-	if (nr == __NR_rt_sigreturn)
+	if (nr == __NR_rt_sigreturn) {
 		signal_sigreturn(t);
-	ret = do_syscall(t, nr, a);
+		ret = SYS_ABORTED;
+	} else {
+		ret = do_syscall(t, nr, a);
+	}
 	if (ret == SYS_ABORTED) {
 		/* A signal came first: its handler returns to the syscall instruction. */
 		r[X86_RCX] = rcx;
