@@ -105,7 +105,7 @@ static void at_target(struct tls *t, const struct exit *x)
 void leave_cache(struct tls *t, const struct xl8_pos *pos, const struct k_ucontext *uc)
 {
 	struct frag *f = pos->frag;
-	const struct exit *x = pos->arg < f->nexits ? &f->exits[pos->arg] : NULL;
+	const struct exit *x = pos->arg < f->nexits ? &frag_exits(f)[pos->arg] : NULL;
 	u64 rip = uc->regs[SC_RIP], value;
 
 	leave_regs(t, pos, uc);

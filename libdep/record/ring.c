@@ -253,7 +253,9 @@ u32 record_value_bytes(const struct frag *f, unsigned int nst)
 {
 	if (!nst)
 		return 0;
-	return f->store_off ? f->store_off[nst] - 4u : 8 * nst;
+	const u16 *off = heap_at(f->store_off);
+
+	return f->store_off ? off[nst] - 4u : 8 * nst;
 }
 
 /*
@@ -310,9 +312,9 @@ void ring_complete(struct tls *t, const struct exit *x)
 	if (!recording())
 		return;
 	/* The id's place may be where the guard begins. */
-	if (!room_or_tail(t, x->reclen, x->frag, x->ninsns, x->nstores, NULL))
+	if (!room_or_tail(t, x->reclen, exit_frag(x), x->ninsns, x->nstores, NULL))
 		return;
-	__atomic_store_n((u32 *)t->pp, x->frag->first_exit + x->index, __ATOMIC_RELEASE);
+	__atomic_store_n((u32 *)t->pp, exit_frag(x)->first_exit + exit_index(x), __ATOMIC_RELEASE);
 	t->pp += x->reclen;
 }
 

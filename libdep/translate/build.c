@@ -76,9 +76,11 @@ static struct frag *emit_fragment(struct build *b, struct arena *a)
 /* Indirect calls have no way to the dispatcher: their stub must be there. */
 static void link_indirect_call(struct frag *f)
 {
+	struct exit *x = frag_exits(f);
+
 	for (u32 i = 0; i < f->nexits; i++)
-		if (f->exits[i].kind == ADEPT_X_INDIRECT && f->exits[i].patch)
-			exit_link(&f->exits[i],
+		if (x[i].kind == ADEPT_X_INDIRECT && x[i].patch)
+			exit_link(&x[i],
 				  callsite_indirect(frag_insn_pc(f, f->ninsns), !f->behind));
 }
 
@@ -139,9 +141,7 @@ struct build *build_bare(u64 pc, struct arena *a)
 	b->unwatchable = 0;
 	b->first_exit = 0;
 	b->relevant = 0;
-	b->n = b->nexits = b->nstores = 0;
-	b->nruns = 1;
-	b->runs[0] = (struct adept_run){ .pc = pc };
+	b->n = b->nexits = b->nstores = b->nruns = 0;
 	build_begin(b, a);
 	return b;
 }

@@ -91,12 +91,12 @@ static void renew(struct callsite *c, u16 mask, int inlined)
 	/* Only now can a thread get there. */
 	landing_set_return(c->ret, &at);
 	while (old && old->in)
-		exit_link(old->in, c->stub);
+		exit_link(heap_at(old->in), c->stub);
 }
 
 struct frag *callsite_direct(const struct exit *x)
 {
-	u64 ret = frag_insn_pc(x->frag, x->ninsns);
+	u64 ret = frag_insn_pc(exit_frag(x), x->ninsns);
 	struct callsite *c = find_site(ret, x->target);
 
 	if (!c)

@@ -108,25 +108,26 @@ static void link_exits(struct frag *f, const struct build *b)
 {
 	for (u32 i = 0; i < b->nexits; i++) {
 		const struct bexit *bx = &b->exits[i];
-		struct exit *x = &f->exits[i];
+		struct exit *x = &frag_exits(f)[i];
 
 		x->target = bx->target;
-		x->frag = f;
+		x->frag = heap_ref(f);
 		x->patch = code_offset(b, bx->patch);
 		x->thunk = code_offset(b, bx->thunk);
 		x->mask = bx->mask;
-		x->ninsns = bx->ninsns;
-		x->nstores = bx->nstores;
+		x->ninsns = (u8)bx->ninsns;
+		x->nstores = (u8)bx->nstores;
 		x->reclen = bx->reclen;
 		x->kind = bx->kind;
 		x->call = bx->call;
-		x->index = (u16)i;
 	}
 }
 
 static struct frag *make_frag(struct build *b)
 {
-	struct frag *f = heap_alloc(sizeof(*f) + b->nruns * sizeof(f->runs[0]) + b->n);
+	u8 xl8[MAX_XL8 * XL8_PACKED];
+	u32 xl8_len = xl8_pack(xl8, b->xl8, b->nxl8);
+	struct frag *f = heap_alloc(sizeof(*f) + b->nruns * sizeof(f->runs[0]) + b->n + xl8_len);
 
 	f->pc = b->pc;
 	f->start = b->start;
@@ -140,22 +141,18 @@ static struct frag *make_frag(struct build *b)
 	f->nexits = (u8)b->nexits;
 	f->nruns = (u8)b->nruns;
 	f->ninsns = (u8)b->n;
+	f->xl8_len = (u16)xl8_len;
 	memcpy(f->runs, b->runs, b->nruns * sizeof(f->runs[0]));
 	for (u32 i = 0; i < b->n; i++)
 		frag_lens(f)[i] = b->ins[i].in.len;
+	memcpy(frag_xl8(f), xl8, xl8_len);
 	return f;
-}
-
-static void keep_xl8(struct frag *f, const struct build *b)
-{
-	f->nxl8 = (u8)b->nxl8;
-	f->xl8 = heap_alloc(b->nxl8 * sizeof(struct xl8));
-	memcpy(f->xl8, b->xl8, b->nxl8 * sizeof(struct xl8));
 }
 
 /* Only vector stores make the offsets irregular. */
 static void keep_store_offsets(struct frag *f, const struct build *b)
 {
+	u16 *offs;
 	u32 i;
 
 	for (i = 0; i < b->nstores; i++)
@@ -163,16 +160,17 @@ static void keep_store_offsets(struct frag *f, const struct build *b)
 			break;
 	if (i == b->nstores)
 		return;
-	f->store_off = heap_alloc((b->nstores + 1) * sizeof(u16));
-	memcpy(f->store_off, b->store_off, b->nstores * sizeof(u16));
-	f->store_off[b->nstores] = record_length(b, b->nstores);
+	offs = heap_alloc((b->nstores + 1) * sizeof(u16));
+	memcpy(offs, b->store_off, b->nstores * sizeof(u16));
+	offs[b->nstores] = record_length(b, b->nstores);
+	f->store_off = heap_ref(offs);
 }
 
 static void keep_source(struct frag *f, const struct build *b)
 {
-	u8 *at;
+	u8 *at = heap_alloc(b->n * 15 + 1);
 
-	at = f->source = heap_alloc(b->n * 15 + 1);
+	f->source = heap_ref(at);
 	for (u32 i = 0; i < b->n; i++) {
 		memcpy(at, b->ins[i].raw, b->ins[i].in.len);
 		at += b->ins[i].in.len;
@@ -192,9 +190,8 @@ struct frag *build_commit(struct build *b)
 		return NULL;
 	}
 	f = make_frag(b);
-	f->exits = exits;
+	f->exits = exits ? heap_ref(exits) : 0;
 	link_exits(f, b);
-	keep_xl8(f, b);
 	keep_store_offsets(f, b);
 	if (b->unwatchable)
 		keep_source(f, b);

@@ -108,7 +108,7 @@ static unsigned int count_bits(u32 mask)
 /* Is the code still what @f was made from?  Only for sources that cannot be watched. */
 static int source_matches(struct frag *f)
 {
-	const u8 *len = frag_lens(f), *want = f->source;
+	const u8 *len = frag_lens(f), *want = heap_at(f->source);
 	u8 now[16];
 
 	for (u32 r = 0; r < f->nruns; r++) {
@@ -173,9 +173,9 @@ void frag_kill(struct frag *f)
 		i = (i + 1) & (nslots - 1);
 	slots[i].frag = GONE;
 	while (f->in)
-		exit_unlink(f->in);
+		exit_unlink(heap_at(f->in));
 	for (u32 i = 0; i < f->nexits; i++)
-		exit_unlink(&f->exits[i]);
+		exit_unlink(&frag_exits(f)[i]);
 	if (f->behind == BEHIND_RETURN)
 		callsite_renew(f->pc);
 	else if (f->behind == BEHIND_JUMP)

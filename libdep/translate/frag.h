@@ -33,23 +33,28 @@ enum exit_call {
  */
 struct exit {
 	u64 target;		/* application address, direct exits only */
-	struct frag *frag;
-	struct frag *to;	/* linked to, or where the dispatcher went last */
-	struct exit *next_in;	/* next exit linked to the same fragment */
+	/* heap references, 0 for none: there are hundreds of thousands of these */
+	u32 frag;
+	u32 to;			/* fragment that it is linked to */
+	u32 next_in;		/* next exit linked to the same fragment */
 	u16 patch, thunk;	/* see frag_code() */
 	u16 mask;		/* registers known behind it */
-	u16 ninsns;
-	u16 nstores;
 	u16 reclen;
+	u8 ninsns;
+	u8 nstores;
 	u8 kind;		/* enum adept_exit_kind or X_LINK */
 	u8 call;		/* enum exit_call */
-	u16 index;		/* exit id - frag->first_exit */
 };
+
+static inline struct frag *exit_frag(const struct exit *x)
+{
+	return heap_at(x->frag);
+}
 
 /* Which landing falls into a fragment. */
 enum behind { BEHIND_NOTHING, BEHIND_RETURN, BEHIND_JUMP };
 
-/* What the cache bytes from some offset on are; see xl8.h. */
+/* What the cache bytes from some offset on are, while they are built; see xl8.h. */
 struct xl8 {
 	u16 off;		/* see frag_code() */
 	u8 kind;		/* enum xl8_kind */
@@ -66,22 +71,34 @@ struct xl8 {
 
 struct frag {
 	u64 pc;
-	struct exit *in;	/* exits linked here */
-	struct exit *exits;
-	struct xl8 *xl8;
-	u16 *store_off;		/* of each value in the record; NULL = 8 bytes each */
 	u8 *start, *cold;	/* cache memory: what runs, and what seldom does */
-	u16 hot_len, cold_len;
 	u32 first_exit;
+	/* heap references, 0 for none */
+	u32 in;			/* exits linked here */
+	u32 exits;
+	u32 store_off;		/* u16: of each value in the record; none: 8 bytes each */
+	u32 source;		/* copy of the code it came from, compared at each entry */
+	u16 hot_len, cold_len;
+	u16 xl8_len;		/* bytes */
 	u16 entry;		/* offset of the body; the call entry is before it: none if 0 */
 	u16 mask;		/* entry mask */
 	u16 relevant;		/* registers whose being known matters here */
-	u8 nexits, nxl8, ninsns, nruns;
+	u8 nexits, ninsns, nruns;
 	u8 dead;
 	u8 behind;		/* enum behind: such a fragment has no call entry */
-	u8 *source;		/* copy of the code it came from, compared at each entry; or NULL */
-	struct adept_run runs[];	/* nruns of them, then ninsns instruction lengths */
+	struct adept_run runs[];	/* nruns of them, then ninsns instruction lengths, then xl8 */
 };
+
+static inline struct exit *frag_exits(const struct frag *f)
+{
+	return heap_at(f->exits);
+}
+
+/* Its exit id is the fragment's first one and this. */
+static inline u32 exit_index(const struct exit *x)
+{
+	return (u32)(x - frag_exits(exit_frag(x)));
+}
 
 /* Offsets in a fragment: in its hot part, or from here on in its cold one. */
 #define COLD_OFFSET	0x8000u
@@ -94,6 +111,12 @@ static inline u8 *frag_code(const struct frag *f, u16 off)
 static inline u8 *frag_lens(struct frag *f)
 {
 	return (u8 *)&f->runs[f->nruns];
+}
+
+/* What xl8_pack() made. */
+static inline u8 *frag_xl8(struct frag *f)
+{
+	return frag_lens(f) + f->ninsns;
 }
 
 extern struct lock frag_lock;

@@ -32,27 +32,23 @@ static u8 *veneer(const u8 *from, const u8 *target)
 
 static void take_out(struct exit *x)
 {
-	struct exit **pp;
+	struct frag *to = heap_at(x->to);
+	u32 *ref = &to->in;
 
-	if (!x->to)
-		return;
-	for (pp = &x->to->in; *pp; pp = &(*pp)->next_in) {
-		if (*pp == x) {
-			*pp = x->next_in;
-			break;
-		}
-	}
-	x->to = NULL;
+	while (heap_at(*ref) != x)
+		ref = &((struct exit *)heap_at(*ref))->next_in;
+	*ref = x->next_in;
+	x->to = 0;
 }
 
 /* A native call arrives 5 bytes earlier, where its return address is dropped. */
 void exit_link(struct exit *x, struct frag *to)
 {
 	u8 *target = frag_entry(to) - (x->call == CALL_NATIVE ? EMIT_LEA_RSP_LEN : 0);
-	u8 *field = frag_code(x->frag, x->patch);
+	u8 *field = frag_code(exit_frag(x), x->patch);
 
 	/* A fragment whose source must be compared is entered by the dispatcher only. */
-	if (!x->patch || (x->thunk && x->frag->dead) || to->source) {
+	if (!x->patch || (x->thunk && exit_frag(x)->dead) || to->source) {
 		exit_unlink(x);
 		return;
 	}
@@ -65,10 +61,11 @@ void exit_link(struct exit *x, struct frag *to)
 			return;
 		}
 	}
-	take_out(x);
-	x->to = to;
+	if (x->to)
+		take_out(x);
+	x->to = heap_ref(to);
 	x->next_in = to->in;
-	to->in = x;
+	to->in = heap_ref(x);
 	store_rel32(field, target);
 }
 
@@ -78,5 +75,5 @@ void exit_unlink(struct exit *x)
 	if (!x->to || !x->thunk)
 		return;
 	take_out(x);
-	store_rel32(frag_code(x->frag, x->patch), frag_code(x->frag, x->thunk));
+	store_rel32(frag_code(exit_frag(x), x->patch), frag_code(exit_frag(x), x->thunk));
 }

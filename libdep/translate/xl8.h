@@ -63,6 +63,11 @@ struct xl8_pos {
 	u8 arg, arg2, arg3;
 };
 
+/* Bytes that a packed entry takes at most. */
+#define XL8_PACKED	9
+
+/** xl8_pack() - make @n entries small; returns the number of bytes */
+u32 xl8_pack(u8 *out, const struct xl8 *v, u32 n);
 /** xl8_lookup() - find out what @addr is; 0 if it is in no fragment.  Lock-free. */
 int xl8_lookup(u64 addr, struct xl8_pos *pos);
 
