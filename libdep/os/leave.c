@@ -180,11 +180,11 @@ void leave_cache(struct tls *t, const struct xl8_pos *pos, const struct k_uconte
 		restore_indirect(t);
 		break;
 	case XL8_LAND_CMP:
-		at(t, t->regs[X86_RCX] + x->target);
+		at(t, t->regs[X86_RCX] + f->pc);
 		restore_indirect(t);
 		break;
 	case XL8_LAND_OK:
-		at(t, x->target);
+		at(t, f->pc);
 		restore_indirect(t);
 		break;
 	case XL8_DATA:

@@ -12,13 +12,16 @@
 #define ARENA_SIZE	(64u << 20)
 #define MAX_ARENAS	32
 #define REACH		0x7f000000ll
+#define BLOCK		16384u
+#define MAX_BLOCKS	128u
+#define SPARE_FRAGS	1024u
 
 struct arena {
 	u64 base, size;
 	u64 hot, cold;		/* where the two parts are free */
 	u8 *ret_path;		/* returns.c */
-	u32 nfrags, frags_cap;
-	struct frag **frags;	/* in address order; NULL entries for veneers are not kept */
+	u32 nfrags;
+	u32 *frags[MAX_BLOCKS];	/* heap references in address order, BLOCK of them each */
 };
 
 static struct arena arenas[MAX_ARENAS];
@@ -104,7 +107,8 @@ static struct arena *arena_map_near(u64 pc)
 
 static int has_room(const struct arena *a)
 {
-	return cold_base(a) - a->hot >= ARENA_ROOM && a->base + a->size - a->cold >= ARENA_ROOM;
+	return cold_base(a) - a->hot >= ARENA_ROOM && a->base + a->size - a->cold >= ARENA_ROOM &&
+	       a->nfrags < BLOCK * MAX_BLOCKS - SPARE_FRAGS;
 }
 
 struct arena *arena_for(u64 pc)
@@ -149,17 +153,12 @@ u8 *arena_take_cold(struct arena *a, u32 n)
 
 void arena_commit(struct arena *a, struct frag *f)
 {
-	if (a->nfrags == a->frags_cap) {
-		u32 cap = a->frags_cap ? a->frags_cap * 2 : 1024;
-		struct frag **bigger = heap_alloc(cap * sizeof(*bigger));
+	u32 **block = &a->frags[a->nfrags / BLOCK];
 
-		/* The old array stays for readers in signal handlers. */
-		if (a->nfrags)
-			memcpy(bigger, a->frags, a->nfrags * sizeof(*bigger));
-		__atomic_store_n(&a->frags, bigger, __ATOMIC_RELEASE);
-		a->frags_cap = cap;
-	}
-	a->frags[a->nfrags] = f;
+	/* Nothing moves: there are readers in signal handlers. */
+	if (!*block)
+		*block = heap_alloc(BLOCK * sizeof(**block));
+	(*block)[a->nfrags % BLOCK] = heap_ref(f);
 	__atomic_store_n(&a->nfrags, a->nfrags + 1, __ATOMIC_RELEASE);
 	a->hot = (u64)f->start + f->hot_len;
 	a->cold = ALIGN_UP((u64)f->cold + f->cold_len, 8);
@@ -185,26 +184,31 @@ u8 **arena_ret_path(struct arena *a)
 	return &a->ret_path;
 }
 
+static struct frag *nth(const struct arena *a, u32 i)
+{
+	return heap_at(a->frags[i / BLOCK][i % BLOCK]);
+}
+
 /* Both parts are in the order of the commits. */
 struct frag *arena_frag(struct arena *a, u64 addr)
 {
 	u32 lo = 0, hi = __atomic_load_n(&a->nfrags, __ATOMIC_ACQUIRE);
-	struct frag **v = __atomic_load_n(&a->frags, __ATOMIC_ACQUIRE);
 	int cold = addr >= cold_base(a);
-	const struct frag *f;
+	struct frag *f;
 
 	while (lo < hi) {
 		u32 mid = (lo + hi) / 2;
 
-		if ((u64)(cold ? v[mid]->cold : v[mid]->start) <= addr)
+		f = nth(a, mid);
+		if ((u64)(cold ? f->cold : f->start) <= addr)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
 	if (!lo)
 		return NULL;
-	f = v[lo - 1];
+	f = nth(a, lo - 1);
 	if (cold ? addr >= (u64)f->cold + f->cold_len : addr >= (u64)f->start + f->hot_len)
 		return NULL;
-	return v[lo - 1];
+	return f;
 }

@@ -61,7 +61,6 @@ struct build {
 	u8 *land;		/* the landing in this fragment */
 	u8 *land_miss;		/* its rel32 field that leads to where a mismatch goes */
 	u8 *land_lit;		/* its chain literal's disp32 field */
-	u8 land_exit;		/* the exit that names its application address */
 	u8 land_is_return;
 	u16 entry;		/* see struct frag */
 	u8 unwatchable;		/* its source may change behind our back */
@@ -147,10 +146,10 @@ struct landing_place {
 
 void landing_init(void);
 /**
- * landing_emit() - verify that rcx is @pc, restore rcx and rdx; falls through if so
+ * landing_emit() - verify that rcx is @b->pc, restore rcx and rdx; falls through if so
  * @is_return: reached by native returns
  */
-void landing_emit(struct build *b, u64 pc, int is_return);
+void landing_emit(struct build *b, int is_return);
 /** landing_emit_mismatch() - its part for the cold part */
 void landing_emit_mismatch(struct build *b);
 /** landing_place() - of the landing in @b, which has just been committed */

@@ -65,7 +65,7 @@ static struct frag *build_call(const struct callsite *c, u16 mask, struct landin
 		build_xl8(b, XL8_AT_RCX, 0, 0, X86_NONE, X86_NONE);
 		landing_emit_call(b);
 	}
-	landing_emit(b, c->ret, 1);
+	landing_emit(b, 1);
 	f = build_commit(b);
 	if (!f)
 		fatal("cannot build a call stub for %lx", c->ret);

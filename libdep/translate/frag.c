@@ -55,7 +55,7 @@ static void grow(void)
 
 	for (u32 i = 0; i < n; i++)
 		live += slots[i].frag > GONE;
-	nslots = live * 4 < n ? n : n ? n * 4 : 8192;
+	nslots = live * 4 < n ? n : n ? n * 2 : 8192;
 	slots = heap_alloc(nslots * sizeof(*slots));
 	used = 0;
 	for (u32 i = 0; i < n; i++)

@@ -143,11 +143,12 @@ void landing_init(void)
  * rcx -= pc, by a displacement, by rdx or by a literal.  A return comes with its
  * landing's cache address in rdx, and that is near the application's.
  */
-static void emit_compare(struct build *b, u64 pc, int is_return)
+static void emit_compare(struct build *b, int is_return)
 {
 	struct emit_operand sum = { .base = X86_RCX, .index = X86_RDX };
 	static const u8 not_rdx[] = { 0x48, 0xf7, 0xd2 };
-	s64 near = (s64)((u64)b->land + 1 - pc);
+	s64 near = (s64)((u64)b->land + 1 - b->pc);
+	u64 pc = b->pc;
 
 	if (small(pc)) {
 		emit_rm64(&b->e, 0x8d, X86_RCX, X86_RCX, (s32)-(s64)pc);
@@ -162,18 +163,13 @@ static void emit_compare(struct build *b, u64 pc, int is_return)
 	emit_op_mem(&b->e, 0x8d, X86_RCX, &sum);
 }
 
-void landing_emit(struct build *b, u64 pc, int is_return)
+void landing_emit(struct build *b, int is_return)
 {
 	struct emit *e = &b->e;
-	u8 x = (u8)b->nexits;
 
-	b->exits[b->nexits++] = (struct bexit){
-		.kind = X_LINK, .target = pc, .mask = X86_BIT(X86_RSP),
-	};
 	b->land = e->p;
-	b->land_exit = x;
 	b->land_is_return = (u8)is_return;
-	build_xl8(b, XL8_LAND, b->n, x, X86_NONE, X86_NONE);
+	build_xl8(b, XL8_LAND, b->n, X86_NONE, X86_NONE, X86_NONE);
 	if (is_return) {
 		/*
 		 * mov [rsp-8], rcx: the return address again, where the native return
@@ -183,15 +179,15 @@ void landing_emit(struct build *b, u64 pc, int is_return)
 
 		emit_op_mem(e, 0x89, X86_RCX, &slot);
 	}
-	emit_compare(b, pc, is_return);
-	build_xl8(b, XL8_LAND_CMP, b->n, x, X86_NONE, X86_NONE);
+	emit_compare(b, is_return);
+	build_xl8(b, XL8_LAND_CMP, b->n, X86_NONE, X86_NONE, X86_NONE);
 	/* jrcxz over the jump */
 	emit8(e, 0xe3);
 	emit8(e, 5);
 	emit8(e, 0xe9);
 	emit32(e, 0);
 	b->land_miss = e->p - 4;
-	build_xl8(b, XL8_LAND_OK, b->n, x, X86_NONE, X86_NONE);
+	build_xl8(b, XL8_LAND_OK, b->n, X86_NONE, X86_NONE, X86_NONE);
 	emit_load_gs(e, X86_RCX, TLS_IND0);
 	emit_load_gs(e, X86_RDX, TLS_IND1);
 }
@@ -199,19 +195,18 @@ void landing_emit(struct build *b, u64 pc, int is_return)
 void landing_emit_mismatch(struct build *b)
 {
 	struct emit_operand sum = { .base = X86_RCX, .index = X86_RDX };
-	u64 pc = b->exits[b->land_exit].target;
 	struct emit *e = &b->e;
 
 	if (!e->overflow)
 		put_rel32(b->land_miss, e->p);
-	build_xl8(b, XL8_LAND_CMP, b->n, b->land_exit, X86_NONE, X86_NONE);
-	if (small(pc)) {
-		emit_rm64(e, 0x8d, X86_RCX, X86_RCX, (s32)pc);
+	build_xl8(b, XL8_LAND_CMP, b->n, X86_NONE, X86_NONE, X86_NONE);
+	if (small(b->pc)) {
+		emit_rm64(e, 0x8d, X86_RCX, X86_RCX, (s32)b->pc);
 	} else {
-		emit_mov_imm64(e, X86_RDX, pc);
+		emit_mov_imm64(e, X86_RDX, b->pc);
 		emit_op_mem(e, 0x8d, X86_RCX, &sum);
 	}
-	build_xl8(b, XL8_LAND, b->n, b->land_exit, X86_NONE, X86_NONE);
+	build_xl8(b, XL8_LAND, b->n, X86_NONE, X86_NONE, X86_NONE);
 	if (b->land_is_return) {
 		/* mov rdx, [literal]; jmp rdx */
 		emit8(e, 0x48);
@@ -317,7 +312,7 @@ static void build_landing(u64 pc, int is_return, int inlined)
 
 	build_xl8(b, XL8_LAND_CALL, 0, X86_NONE, X86_NONE, X86_NONE);
 	emit_lea_rsp(&b->e, 8);
-	landing_emit(b, pc, is_return);
+	landing_emit(b, is_return);
 	if (!build_commit(b))
 		fatal("cannot build a landing for %lx", pc);
 	at = landing_place(b);
