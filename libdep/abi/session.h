@@ -33,7 +33,7 @@
 #define ADEPT_MAX_CHUNKS	16u
 #define ADEPT_MAX_PROCS		1024u
 #define ADEPT_MAX_THREADS	4096u
-#define ADEPT_DESC_SIZE		(4u << 20)
+#define ADEPT_DESC_SIZE		(1u << 20)
 
 /* Exit ids below this are events (descriptor.h). */
 #define ADEPT_FIRST_EXIT	4096u

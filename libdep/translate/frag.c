@@ -67,7 +67,7 @@ static void grow(void)
 
 void frag_insert(struct frag *f)
 {
-	if (used >= nslots / 2)
+	if (used >= nslots / 4 * 3)
 		grow();
 	put(f);
 }
