@@ -9,14 +9,14 @@ need_depctl
 wanted=" $* "
 limit=${LIMIT:-1200}
 
-# checked NAME COMMAND...
+# checked NAME COMMAND..., with $options of record
 checked() {
 	name=$1
 	shift
 	[ "$wanted" = "  " ] || case $wanted in *" $name "*) ;; *) return ;; esac
 	have "$1" || return
 	rm -rf "$tmp/dep"
-	(cd "$tmp" && timeout "$limit" "$DEPCTL" record -q --self-check -o dep -- "$@") \
+	(cd "$tmp" && timeout "$limit" "$DEPCTL" record -q --self-check $options -o dep -- "$@") \
 		<"${input:-/dev/null}" >"$tmp/out" 2>"$tmp/err"
 	status=$?
 	if [ $status -ne "${expect:-0}" ]; then
@@ -35,10 +35,17 @@ rows=20000
 text $size >"$tmp/text"
 numbers $lines >"$tmp/numbers"
 
+options=
 for src in $(programs .); do
 	name=$(basename "$src")
 	checked "$name" "$build/programs/$name"
 done
+# Chunks that are turned often meet everything that a signal can be in the middle of.
+options=--ring-size=64K
+for name in signals_timer signals_race signals_threads; do
+	checked "$name-small" "$build/programs/$name"
+done
+options=
 checked churn "$build/programs/thread_churn" "$([ "$LONG" = 1 ] && echo 10000 || echo 1000)"
 checked gzip gzip -9 -c text
 checked bzip2 bzip2 -c text

@@ -210,7 +210,10 @@ static int run_partial(struct dep_run *r, const struct place *at,
 	in = ev->ninsns < p->ninsns ? &p->insn[ev->ninsns] : NULL;
 	if (!in || !(in->flags & DEP_I_STRING))
 		return dep_fail(-EBADMSG, "no string instruction was interrupted");
-	return dep_run_string(r, &p->string[in->string], in->pc, ev->extra, 1);
+	err = dep_run_string(r, &p->string[in->string], in->pc, ev->extra, 1);
+	/* The count has gone down, too; a context follows. */
+	r->known &= (u16)~X86_BIT(X86_RCX);
+	return err;
 }
 
 /* What an event changes; where it was. */
