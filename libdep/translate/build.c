@@ -39,7 +39,7 @@ static void emit_body(struct build *b)
 		case X86_SYSCALL:
 			break;
 		default:
-			if (mangle_needed(b, bi)) {
+			if (mangle_needed(bi)) {
 				mangle_insn(b, n);
 			} else {
 				build_xl8(b, XL8_RUN, n, X86_NONE, X86_NONE, X86_NONE);

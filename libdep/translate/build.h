@@ -71,7 +71,7 @@ struct build {
 void build_scan(struct build *b);
 
 /* What of gs, r15 and rip an instruction needs rewritten; mangle.c. */
-int mangle_needed(const struct build *b, const struct binsn *bi);
+int mangle_needed(const struct binsn *bi);
 void mangle_insn(struct build *b, unsigned int n);
 /** mangle_supported() - 0: this instruction cannot be run from the cache */
 int mangle_supported(const struct x86_insn *in);

@@ -44,9 +44,8 @@ int mangle_implicit_gs(const struct x86_insn *in)
 	return 0;
 }
 
-int mangle_needed(const struct build *b, const struct binsn *bi)
+int mangle_needed(const struct binsn *bi)
 {
-	(void)b;
 	/* What always faults does so before it looks at an operand. */
 	if (bi->in.kind == X86_INT)
 		return 0;

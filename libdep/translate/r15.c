@@ -180,6 +180,10 @@ void r15_emit_slot_form(struct build *b, unsigned int n)
 
 /* ---- in a scratch register ---- */
 
+/*
+ * r8 to r14, so that only the low three bits of a field change; r12 and r13 would need
+ * other bytes behind it.
+ */
 static const u8 scratch[] = { X86_R11, X86_R10, X86_R9, X86_R8, X86_R14 };
 
 /* Only what the general way of mangle.c handles, and what falls through. */
