@@ -47,8 +47,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (!f->path)
 			argp_error(state, "which store?");
 		if (f->quick && f->formats)
-			argp_error(state, "--formats needs the recovered trace, so --quick does not "
-				   "go with it");
+			argp_error(state, "--formats needs the recovered trace, so --quick does "
+				   "not go with it");
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -175,9 +175,9 @@ int cmd_info(int argc, char **argv)
 	info_print(f);
 	status = out_end(&f->out);
 	if (f->unreadable) {
-		warn("%llu of %zu segments could not be recovered: %s; `depctl verify %s' says more",
-		     (unsigned long long)f->unreadable, f->nsegs, f->first_error ? f->first_error :
-		     "?", f->path);
+		warn("%llu of %zu segments could not be recovered: %s; `depctl verify %s' says "
+		     "more", (unsigned long long)f->unreadable, f->nsegs,
+		     f->first_error ? f->first_error : "?", f->path);
 		status = EXIT_FAILURE;
 	}
 
