@@ -24,8 +24,6 @@ struct ls {
 	struct json j;
 };
 
-enum { OPT_JSON = 256 };
-
 static const struct argp_option options[] = {
 	{ "modules", 'm', NULL, 0, "Also list the programs and libraries mapped", 1 },
 	{ "json", OPT_JSON, NULL, 0, "Print JSON", 1 },

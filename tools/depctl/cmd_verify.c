@@ -38,8 +38,6 @@ struct verify {
 	struct json j;
 };
 
-enum { OPT_JSON = 256 };
-
 static const struct argp_option options[] = {
 	{ "quiet", 'q', NULL, 0, "Only problems, no summary", 1 },
 	{ "json", OPT_JSON, NULL, 0, "Print JSON", 1 },
@@ -50,29 +48,11 @@ static const struct argp_option options[] = {
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct verify *v = state->input;
+	error_t err = parse_store(key, arg, state, &v->path, &v->json, &v->jobs);
 
-	switch (key) {
-	case 'q':
-		v->quiet = true;
-		break;
-	case OPT_JSON:
-		v->json = true;
-		break;
-	case 'j':
-		v->jobs = parse_number(state, "--jobs", arg, 1, 1024);
-		break;
-	case ARGP_KEY_ARG:
-		if (v->path)
-			argp_error(state, "one store at a time");
-		v->path = arg;
-		break;
-	case ARGP_KEY_END:
-		if (!v->path)
-			argp_error(state, "which store?");
-		break;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
+	if (key != 'q')
+		return err;
+	v->quiet = true;
 	return 0;
 }
 
