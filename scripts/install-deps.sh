@@ -26,7 +26,8 @@ if ! command -v apt-get >/dev/null; then
 fi
 missing=
 for p in $packages; do
-	dpkg-query -W -f '${Status}' "$p" 2>/dev/null | grep -q 'ok installed' || missing="$missing $p"
+	dpkg-query -W -f '${Status}' "$p" 2>/dev/null | grep -q 'ok installed' ||
+		missing="$missing $p"
 done
 [ -n "$missing" ] || exit 0
 if [ "$(id -u)" != 0 ]; then

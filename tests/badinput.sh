@@ -63,25 +63,32 @@ refuses 'record nothing' 2 'usage|command' "$DEPCTL" record
 refuses 'ring of no size' 2 'ring|size' "$DEPCTL" record --ring-size=0 -- /bin/true
 refuses 'ring of nonsense' 2 'ring|size' "$DEPCTL" record --ring-size=x -- /bin/true
 refuses 'dump without store' 2 'usage|store' "$DEPCTL" dump
-refuses 'missing program' 1,127 'no such file|not found' "$DEPCTL" record -o a.dep -- /nonexistent/program
-refuses 'missing in PATH' 1,127 'no such file|not found' "$DEPCTL" record -o a2.dep -- nonexistent-program
+refuses 'missing program' 1,127 'no such file|not found' \
+	"$DEPCTL" record -o a.dep -- /nonexistent/program
+refuses 'missing in PATH' 1,127 'no such file|not found' \
+	"$DEPCTL" record -o a2.dep -- nonexistent-program
 refuses 'not executable' 1,126 'permission|executable' "$DEPCTL" record -o b.dep -- ./not-executable
 refuses 'a directory' 1,126 'permission|directory' "$DEPCTL" record -o c.dep -- /
 # run by the shell, as execvp(3) and every shell do
 refuses 'a text file' 127 'just: not found' "$DEPCTL" record -o d.dep -- ./data
 refuses 'a 32-bit program' 1,126 '32|64|exec format|executable' "$DEPCTL" record -o e.dep -- ./elf32
-refuses 'a truncated program' 1,126 'not an ELF|executable|truncated' "$DEPCTL" record -o f.dep -- ./short-elf
-refuses 'missing interpreter' 1,126,127 'no such file|interpreter' "$DEPCTL" record -o g.dep -- ./script
-survives 'a script' "$DEPCTL" record -q -o g2.dep -- ./good-script && [ $s -eq 3 ] && pass 'a script: exit status 3'
+refuses 'a truncated program' 1,126 'not an ELF|executable|truncated' \
+	"$DEPCTL" record -o f.dep -- ./short-elf
+refuses 'missing interpreter' 1,126,127 'no such file|interpreter' \
+	"$DEPCTL" record -o g.dep -- ./script
+survives 'a script' "$DEPCTL" record -q -o g2.dep -- ./good-script && [ $s -eq 3 ] &&
+	pass 'a script: exit status 3'
 mkdir "$tmp/exists"
 touch "$tmp/exists/file"
 refuses 'existing folder' 1 'exist' "$DEPCTL" record -o exists -- /bin/true
 refuses 'output below a file' 1 'directory|exist' "$DEPCTL" record -o data/x.dep -- /bin/true
 refuses 'output below nothing' 1 'no such|directory' "$DEPCTL" record -o no/such/x.dep -- /bin/true
 if [ "$(id -u)" -ne 0 ]; then
-	refuses 'read-only folder' 1 'permission|read-only' "$DEPCTL" record -o readonly/x.dep -- /bin/true
+	refuses 'read-only folder' 1 'permission|read-only' \
+		"$DEPCTL" record -o readonly/x.dep -- /bin/true
 else
-	refuses 'read-only folder' 1 'permission|read-only|denied|permitted|such' "$DEPCTL" record -o /proc/x.dep -- /bin/true
+	refuses 'read-only folder' 1 'permission|read-only|denied|permitted|such' \
+		"$DEPCTL" record -o /proc/x.dep -- /bin/true
 fi
 refuses 'no store' 1 'there is no store' "$DEPCTL" info nothing.dep
 refuses 'a folder that is none' 1 'store|manifest' "$DEPCTL" info readonly
@@ -89,7 +96,8 @@ refuses 'a file that is none' 1 'store|directory' "$DEPCTL" info data
 
 # A store with a byte changed, or a file cut or gone: any answer but a crash or a hang.
 corrupt() {
-	if ! (cd "$tmp" && timeout "$limit" "$DEPCTL" record -q -o good.dep -- /bin/true) 2>"$tmp/err"; then
+	if ! (cd "$tmp" && timeout "$limit" "$DEPCTL" record -q -o good.dep -- /bin/true) \
+		2>"$tmp/err"; then
 		fail "recording a store to damage: $(tail -n 1 "$tmp/err")"
 		return
 	fi
@@ -113,8 +121,8 @@ corrupt() {
 			for what in info verify 'dump --refs'; do
 				tried=$((tried + 1))
 				# shellcheck disable=SC2086
-				survives "$file with byte $at changed: $what" "$DEPCTL" \
-					${what%% *} bad.dep $([ "$what" = "${what#* }" ] || echo "${what#* }") || bad=1
+				survives "$file with byte $at changed: $what" \
+					"$DEPCTL" $what bad.dep || bad=1
 			done
 			i=$((i + 1))
 		done

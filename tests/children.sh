@@ -14,7 +14,8 @@ cd "$work" || exit 1
 # recorded OPTIONS.. -- COMMAND: into $tmp/dep; out, err and $status.
 recorded() {
 	rm -rf "$tmp/dep"
-	clean timeout 30 "$DEPCTL" record -q -o "$tmp/dep" "$@" >"$tmp/out2" 2>"$tmp/err2" </dev/null
+	clean timeout 30 "$DEPCTL" record -q -o "$tmp/dep" "$@" \
+		>"$tmp/out2" 2>"$tmp/err2" </dev/null
 	status=$?
 }
 
@@ -26,7 +27,8 @@ native() {
 
 # rows: "CAUSE BASENAME" of every process of the store, sorted.
 rows() {
-	"$DEPCTL" ls "$tmp/dep" | sed -n 's,^process  *[0-9]*  *\([a-z]*\)  *[0-9.]* s  *\(.*/\)*,\1 ,p' |
+	"$DEPCTL" ls "$tmp/dep" |
+		sed -n 's,^process  *[0-9]*  *\([a-z]*\)  *[0-9.]* s  *\(.*/\)*,\1 ,p' |
 		sort | uniq -c | sed 's/^ *//'
 }
 
@@ -107,7 +109,8 @@ child wrappers '' sh -c 'env -i /usr/bin/env; timeout 5 echo a; timeout 0.2 slee
 child find '' find / -maxdepth 1 -path /b\* -prune -exec echo '{}' ';'
 child xargs '' sh -c 'seq 12 | xargs -P4 -n1 sh -c "exit \$((\$0 == 7))"; echo $?'
 child perl '' perl -e 'print system("exit 3") >> 8, `echo a; /bin/echo b`; open F, "|-", "cat";
-	print F "c\n"; close F; system("/bin/false"); print $? >> 8, "\n"; exec "sh", "-c", "exit 5"'
+	print F "c\n"; close F; system("/bin/false"); print $? >> 8, "\n";
+	exec "sh", "-c", "exit 5"'
 python=$(python3 -c 'import sys; print(sys.executable)' 2>/dev/null || echo python3)
 child python '' "$python" -Sc 'import subprocess, os
 print(subprocess.run(["ls", "/"], capture_output=True, close_fds=False).stdout)
@@ -126,7 +129,8 @@ child execs "1 launch execs
 child children '' "$build/programs/children"
 # A child whose parent is killed in the instant before it has a ring is counted as lost,
 # and who is killed in the middle of a record as unfinished.
-tolerate='processes ran unrecorded for want of a slot\|killed: up to one' child killed '' "$build/programs/children" killed
+tolerate='processes ran unrecorded for want of a slot\|killed: up to one' \
+	child killed '' "$build/programs/children" killed
 child many '' sh -c 'i=0; while [ $i -lt 40 ]; do (:) & (:) & (:) & (:) & /bin/true & wait
 	i=$((i + 1)); done; echo $i'
 
@@ -228,7 +232,8 @@ if wants no-record; then
 	native sh -c 'ls / | wc; /bin/echo a; exit 4'
 	clean "$DEPCTL" record --no-record -- sh -c 'ls / | wc; /bin/echo a; exit 4' >"$tmp/out2" \
 		2>"$tmp/err2" </dev/null
-	if [ $? -eq 4 ] && cmp -s "$tmp/out1" "$tmp/out2" && grep -q 'ran 6 processes' "$tmp/err2"; then
+	if [ $? -eq 4 ] && cmp -s "$tmp/out1" "$tmp/out2" &&
+	   grep -q 'ran 6 processes' "$tmp/err2"; then
 		pass no-record
 	else
 		fail "no-record: $(tail -n 1 "$tmp/err2")"
@@ -241,13 +246,16 @@ if wants make && have make && have gcc; then
 	for i in 1 2 3; do
 		echo "int f$i(void) { return $i; }" >f$i.c
 	done
-	echo 'int f1(void), f2(void), f3(void); int main(void) { return f1() + f2() * f3(); }' >main.c
-	printf 'p: f1.o f2.o f3.o main.o\n\tgcc -o $@ $^\n%%.o: %%.c\n\tgcc -O2 -c -o $@ $<\n' >Makefile
+	echo 'int f1(void), f2(void), f3(void);
+	int main(void) { return f1() + f2() * f3(); }' >main.c
+	printf '%s\n' 'p: f1.o f2.o f3.o main.o' '	gcc -o $@ $^' \
+		'%.o: %.c' '	gcc -O2 -c -o $@ $<' >Makefile
 	prepare='rm -f *.o p' child make '' make -s -j2
 	if ./p; [ $? -eq 7 ]; then
 		n=$(rows | awk '/exec .*(gcc|cc1|as|ld|collect2)/ { n += $1 } END { print n }')
 		# 4 times gcc, cc1, as; gcc, collect2, ld.
-		[ "$n" -eq 15 ] && pass make-rows || fail "make: $n compilers: $(rows | tr '\n' ',')"
+		[ "$n" -eq 15 ] && pass make-rows ||
+			fail "make: $n compilers: $(rows | tr '\n' ',')"
 	else
 		fail "make: the program is wrong"
 	fi

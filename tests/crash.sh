@@ -63,13 +63,15 @@ killed() {
 	while [ $i -lt "$kills" ]; do
 		i=$((i + 1))
 		n=$(random 3000)
-		record --no-aslr -- mawk -v n="$n" 'NR > n { exit_ = system("kill -9 $PPID") } { w[$1]++ }' text
+		record --no-aslr -- mawk -v n="$n" \
+			'NR > n { exit_ = system("kill -9 $PPID") } { w[$1]++ }' text
 		s=$?
 		if [ $s -ne 137 ] && [ $s -ne 265 ]; then
 			fail "kill $i: exit status $s instead of 137"
 			continue
 		fi
-		opens "kill $i" && pass "killed by itself at line $n: $(wc -l <"$tmp/refs") references kept"
+		opens "kill $i" &&
+			pass "killed by itself at line $n: $(wc -l <"$tmp/refs") references kept"
 	done
 }
 
@@ -83,6 +85,7 @@ killed_outside() {
 		return
 	fi
 	"$DEPCTL" dump "$tmp/whole.dep" --refs | cut -d' ' -f2- >"$tmp/whole"
+	whole=$(wc -l <"$tmp/whole")
 	i=0
 	while [ $i -lt "$kills" ]; do
 		i=$((i + 1))
@@ -93,7 +96,7 @@ killed_outside() {
 		[ -e "$tmp/dep/manifest.json" ] || continue
 		sleep 0.2
 		opens "collector killed $i" && prefix "collector killed $i" &&
-			pass "collector killed: the first $n of $(wc -l <"$tmp/whole") references kept"
+			pass "collector killed: the first $n of $whole references kept"
 	done
 }
 
@@ -138,7 +141,8 @@ killed_threads() {
 	i=0
 	while [ $i -lt $((kills / 3)) ]; do
 		i=$((i + 1))
-		record --ring-size=64M -- sh -c "\"$build/programs/ends\" wait & sleep 0.1; kill -9 \$!; wait"
+		record --ring-size=64M -- \
+			sh -c "\"$build/programs/ends\" wait & sleep 0.1; kill -9 \$!; wait"
 		"$DEPCTL" info --quick --json "$tmp/dep" >"$tmp/json" 2>&1
 		n=$(sed -n 's/.*"unfinished_threads":\([0-9]*\).*/\1/p' "$tmp/json")
 		e=$(grep -o '"end":"unfinished"' "$tmp/json" | wc -l)
@@ -155,7 +159,8 @@ killed_threads() {
 }
 
 disk_full() {
-	if [ "$(id -u)" -ne 0 ] || ! mkdir "$tmp/small" || ! mount -t tmpfs -o size=2m none "$tmp/small" 2>/dev/null; then
+	if [ "$(id -u)" -ne 0 ] || ! mkdir "$tmp/small" ||
+	   ! mount -t tmpfs -o size=2m none "$tmp/small" 2>/dev/null; then
 		skip "disk full: mounting a tmpfs needs root"
 		return
 	fi

@@ -17,7 +17,8 @@ whole() {
 	}
 	n=$(grep -o '"end":"[a-z]*"' "$tmp/json" | wc -l)
 	w=$(grep -o '"end":"whole"' "$tmp/json" | wc -l)
-	if [ "$n" -lt 8 ] || [ "$n" -ne "$w" ] || ! grep -q '"unfinished_threads":0' "$tmp/json"; then
+	if [ "$n" -lt 8 ] || [ "$n" -ne "$w" ] ||
+	   ! grep -q '"unfinished_threads":0' "$tmp/json"; then
 		fail "$1: $w of $n streams are whole"
 		return 1
 	fi
@@ -29,8 +30,9 @@ marks() {
 		fail "$1: dump: $(tail -n 1 "$tmp/err")"
 		return 1
 	}
-	[ "$(grep -c 'thread.end' "$tmp/events")" -eq "$n" ] || {
-		fail "$1: $(grep -c 'thread.end' "$tmp/events") of $n streams have an event at their end"
+	w=$(grep -c 'thread.end' "$tmp/events")
+	[ "$w" -eq "$n" ] || {
+		fail "$1: $w of $n streams have an event at their end"
 		return 1
 	}
 }
@@ -41,8 +43,9 @@ ends() {
 	while [ $i -lt "$rounds" ]; do
 		i=$((i + 1))
 		rm -rf "$tmp/dep"
-		(cd "$tmp" && ulimit -c 0 && exec timeout "$limit" "$DEPCTL" record -q --self-check \
-			--ring-size=128M -o dep -- "$build/programs/ends" "$1") >"$tmp/out" 2>"$tmp/err"
+		(cd "$tmp" && ulimit -c 0 &&
+			exec timeout "$limit" "$DEPCTL" record -q --self-check --ring-size=128M \
+				-o dep -- "$build/programs/ends" "$1") >"$tmp/out" 2>"$tmp/err"
 		s=$?
 		if [ $s -ne "$2" ]; then
 			fail "$1: exit status $s instead of $2: $(tail -n 1 "$tmp/err")"

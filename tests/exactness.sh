@@ -70,13 +70,21 @@ exact true /bin/true
 exact gzip /bin/gzip -9 -c text
 exact bzip2 /bin/bzip2 -c text
 exact xz /usr/bin/xz -0 -c text
-exact awk /usr/bin/mawk '{ n += length($0); w[$1]++ } END { for (k in w) s += w[k]; print n, s }' text
-exact perl /usr/bin/perl -e '$h{$_ % 7} .= $_ for 1..40; print join(",", map { "$_$h{$_}" } sort keys %h), "\n"; print "ok\n" if "abcabd" =~ /(ab.)+d?$/'
-exact sqlite3 /usr/bin/sqlite3 :memory: 'create table t(a integer primary key, b); insert into t values (3, "x"), (1, "y"), (2, "z"); select group_concat(b) from (select b from t order by a); select count(*), sum(a) from t'
+exact awk /usr/bin/mawk '{ n += length($0); w[$1]++ }
+	END { for (k in w) s += w[k]; print n, s }' text
+exact perl /usr/bin/perl -e '$h{$_ % 7} .= $_ for 1..40;
+	print join(",", map { "$_$h{$_}" } sort keys %h), "\n";
+	print "ok\n" if "abcabd" =~ /(ab.)+d?$/'
+exact sqlite3 /usr/bin/sqlite3 :memory: 'create table t(a integer primary key, b);
+	insert into t values (3, "x"), (1, "y"), (2, "z");
+	select group_concat(b) from (select b from t order by a);
+	select count(*), sum(a) from t'
 if [ "$LONG" = 1 ]; then
-	exact python3 /usr/bin/python3 -S -I -c 'import sys; print(sorted({str(i): i * i for i in range(20)}.items())[3])'
+	exact python3 /usr/bin/python3 -S -I -c 'import sys; print(sorted(
+		{str(i): i * i for i in range(20)}.items())[3])'
 	exact sort /usr/bin/sort -n numbers
 	exact gawk /usr/bin/gawk '{ s += $1 } END { print s }' numbers
-	exact bash /bin/bash --norc -c 'x=1; for i in 1 2 3; do x=$((x * i + 1)); done; echo $x; (exit 3); echo $?'
+	exact bash /bin/bash --norc -c 'x=1; for i in 1 2 3; do x=$((x * i + 1)); done; echo $x
+		(exit 3); echo $?'
 fi
 finish

@@ -21,7 +21,8 @@ within() {
 	rm -rf "$tmp/dep"
 	cd "$tmp" || exit 1
 	if ! "$build/peak" native "$@" >out1 2>err </dev/null ||
-	   ! timeout 600 "$DEPCTL" record -q -o dep -- "$build/peak" recorded "$@" >out2 2>err </dev/null ||
+	   ! timeout 600 "$DEPCTL" record -q -o dep -- "$build/peak" recorded "$@" \
+		>out2 2>err </dev/null ||
 	   ! "$build/tests/touched" dep >touched 2>err; then
 		fail "$name: $(tail -n 1 err)"
 		return
@@ -31,8 +32,9 @@ within() {
 		-v pages="$pages" 'BEGIN {
 		code = bytes / 1024
 		limit = native + 4 * pages + 32768
-		printf "%d KiB natively, %d KiB recorded, %d KiB of code touched on %d KiB of pages; limit %d KiB\n",
-			native, recorded, code, pages, limit
+		printf "%d KiB natively, %d KiB recorded, ", native, recorded
+		printf "%d KiB of code touched on %d KiB of pages; limit %d KiB\n",
+			code, pages, limit
 		exit recorded > limit
 	}') && pass "$name: $result" || fail "$name: $result"
 }
@@ -42,11 +44,17 @@ text 300000 >"$tmp/text"
 within true /bin/true
 within gzip gzip -9 -c text
 within perl perl -ne '$h{$_}++ for split; END { print "$_ $h{$_}\n" for sort keys %h }' text
-within sqlite3 sqlite3 :memory: "create table t(a, b); with recursive c(n) as (select 1 union all select n + 1 from c where n < $lines) insert into t select n, n * 7919 % 10007 from c; create index i on t(b); select sum(a), b from t group by b % 10"
-within python3 /usr/bin/python3 -S -c 'import json, re; print(len(re.findall("[0-9]+", json.dumps([[i] * 5 for i in range(3000)]))))'
+within sqlite3 sqlite3 :memory: "create table t(a, b);
+	with recursive c(n) as (select 1 union all select n + 1 from c where n < $lines)
+	insert into t select n, n * 7919 % 10007 from c;
+	create index i on t(b); select sum(a), b from t group by b % 10"
+within python3 /usr/bin/python3 -S -c 'import json, re
+print(len(re.findall("[0-9]+", json.dumps([[i] * 5 for i in range(3000)]))))'
 if [ "$LONG" = 1 ]; then
-	awk 'BEGIN { for (i = 0; i < 30; i++)
-		printf "int f%d(int x) { int y = %d; while (x-- > y) y += x %% 7 ? x / 3 : f%d(x / 2); return y; }\n", i, i, i }' >"$tmp/some.c"
+	awk 'BEGIN { for (i = 0; i < 30; i++) {
+		printf "int f%d(int x) { int y = %d; ", i, i
+		printf "while (x-- > y) y += x %% 7 ? x / 3 : f%d(x / 2); return y; }\n", i
+	} }' >"$tmp/some.c"
 	within gcc "$(gcc -print-prog-name=cc1)" -quiet -O2 some.c -o some.s
 fi
 finish

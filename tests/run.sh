@@ -24,7 +24,8 @@ declare -A running
 
 # totals FILE: passed, failed and skipped, from a suite's last line
 totals() {
-	tail -n 1 "$1" | sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed, \([0-9]*\) skipped$/\1 \2 \3/p'
+	tail -n 1 "$1" |
+		sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed, \([0-9]*\) skipped$/\1 \2 \3/p'
 }
 
 # the same from cmocka's output

@@ -55,16 +55,25 @@ checked awk mawk '{ for (i = 1; i <= NF; i++) w[$i]++ } END { for (k in w) print
 checked sort sort -n numbers
 checked pigz pigz -p2 -c text
 checked zstd zstd -T2 -q -c text
-checked sqlite3 sqlite3 :memory: "create table t(a, b); with recursive c(n) as (select 1 union all select n + 1 from c where n < $rows) insert into t select n, n * 7919 % 10007 from c; create index i on t(b); select sum(a), b from t group by b % 10"
-checked luajit luajit -e 'local t = {} for i = 1, 2e6 do t[i % 1000] = (t[i % 1000] or 0) + i end print(t[7])'
-checked python3 /usr/bin/python3 -S -c 'import json, re; d = json.dumps({str(i): [i] * 5 for i in range(3000)}); print(len(re.findall("[0-9]+", d)))'
+checked sqlite3 sqlite3 :memory: "create table t(a, b);
+	with recursive c(n) as (select 1 union all select n + 1 from c where n < $rows)
+	insert into t select n, n * 7919 % 10007 from c;
+	create index i on t(b); select sum(a), b from t group by b % 10"
+checked luajit luajit -e 'local t = {}
+	for i = 1, 2e6 do t[i % 1000] = (t[i % 1000] or 0) + i end print(t[7])'
+checked python3 /usr/bin/python3 -S -c 'import json, re
+d = json.dumps({str(i): [i] * 5 for i in range(3000)})
+print(len(re.findall("[0-9]+", d)))'
 
 # c_file FUNCTIONS
 c_file() {
 	awk -v n="$1" 'BEGIN {
 		print "#include <stdio.h>"
-		for (i = 0; i < n; i++)
-			printf "int f%d(int x) { switch (x %% 7) { case 0: return x * %d; case 1: return x + f%d(x / 2); default: return printf(\"%%d\", x); } }\n", i, i, i ? i - 1 : 0
+		for (i = 0; i < n; i++) {
+			printf "int f%d(int x) { switch (x %% 7) { case 0: return x * %d; ", i, i
+			printf "case 1: return x + f%d(x / 2); ", i ? i - 1 : 0
+			print "default: return printf(\"%d\", x); } }"
+		}
 		print "int main(void) { return f" n - 1 "(12); }"
 	}'
 }

@@ -40,7 +40,8 @@ norm() {
 		-e 's/0x[0-9a-f]\{5,\}/ADDR/g' -e 's/  */ /g' \
 		-e 's/tv_sec=-\{0,1\}[0-9]*, tv_u\{0,1\}n\{0,1\}sec=[0-9]*/TIME/g' \
 		-e 's/si_pid=[0-9]*/si_pid=PID/g' -e '/^--- SIGCHLD/d' \
-		-e 's/^\(getpid\|gettid\|getppid\|set_tid_address\|fork\|vfork\|clone\|clone3\|wait4\|waitid\|tgkill\|kill\)(.*/\1/' \
+		-e 's/^\(getpid\|gettid\|getppid\|set_tid_address\)(.*/\1/' \
+		-e 's/^\(fork\|vfork\|clone\|clone3\|wait4\|waitid\|tgkill\|kill\)(.*/\1/' \
 		-e 's/^\(futex\|sched_yield\)(.*//' -e '/^$/d' \
 		-e 's/^getrandom(.*/getrandom/' -e 's/ = ADDR/ = X/' \
 		-e '/^rt_sigprocmask/s/~\[ILL TRAP BUS FPE SEGV\]/~[]/' \
@@ -101,7 +102,8 @@ traced() {
 	# shellcheck disable=SC2016
 	set -- /bin/dash -c 'echo $$ >pid; exec "$@"' sh "$@"
 	if ! calls "$tmp/t1" "$@"; then
-		skip "$name: strace cannot trace here: $(tail -n 1 "$tmp/strace" "$tmp/e" 2>/dev/null)"
+		skip "$name: strace cannot trace here:" \
+			"$(tail -n 1 "$tmp/strace" "$tmp/e" 2>/dev/null)"
 		return
 	fi
 	if ! calls "$tmp/t2" "$DEPCTL" record -q -o dep -- "$@"; then
@@ -152,9 +154,12 @@ same sort /usr/bin/sort -n numbers
 same awk /usr/bin/mawk '{ w[$1]++ } END { for (k in w) n++; print n }' text
 same perl /usr/bin/perl -ne '$h{$_}++ for split; END { print scalar(keys %h), "\n" }' text
 same python3 /usr/bin/python3 -S -c 'import json; print(len(json.dumps(list(range(5000)))))'
-same sqlite3 /usr/bin/sqlite3 :memory: 'with recursive c(n) as (select 1 union all select n + 1 from c where n < 20000) select sum(n * n) from c'
-same bash-pipes /bin/bash -c 'for i in 1 2 3; do seq 100 | sort -r | head -n $i; done; trap "echo bye" EXIT; exit 7'
-same luajit /usr/bin/luajit -e 'local s = 0 for i = 1, 3e6 do s = (s * 31 + i) % 1000003 end print(s)'
+same sqlite3 /usr/bin/sqlite3 :memory: 'with recursive c(n) as (
+	select 1 union all select n + 1 from c where n < 20000) select sum(n * n) from c'
+same bash-pipes /bin/bash -c 'for i in 1 2 3; do seq 100 | sort -r | head -n $i; done
+	trap "echo bye" EXIT; exit 7'
+same luajit /usr/bin/luajit -e 'local s = 0
+	for i = 1, 3e6 do s = (s * 31 + i) % 1000003 end print(s)'
 input=$tmp/text
 same cat /bin/cat
 same wc /usr/bin/wc
@@ -164,8 +169,11 @@ if have strace; then
 	traced 'calls of xz' /usr/bin/xz -0 -c
 	traced 'calls of sort' /usr/bin/sort --parallel=1
 	traced 'calls of awk' /usr/bin/mawk '{ n++ } END { system("true"); print n }'
-	traced 'calls of perl' /usr/bin/perl -e 'while (<STDIN>) { $n++ } open F, ">", "out"; print F $n; print -s "text"'
-	traced 'calls of python3' /usr/bin/python3 -S -c 'import sys, os; n = len(sys.stdin.read()); print(n, os.stat("text").st_size)'
+	traced 'calls of perl' /usr/bin/perl -e 'while (<STDIN>) { $n++ }
+		open F, ">", "out"; print F $n; print -s "text"'
+	traced 'calls of python3' /usr/bin/python3 -S -c 'import sys, os
+n = len(sys.stdin.read())
+print(n, os.stat("text").st_size)'
 	printf 'select 1;\ncreate table t(a);\ninsert into t values (1);\n.tables\n' >"$tmp/sql"
 	input=$tmp/sql traced 'calls of sqlite3' /usr/bin/sqlite3 :memory:
 fi

@@ -18,7 +18,7 @@
 
 enum adept_event {
 	ADEPT_EV_END = 0,	/* never written: zeroed memory, end of what was recorded */
-	ADEPT_EV_CONTEXT = 1,	/* struct adept_ev_context: execution goes on at pc, registers known */
+	ADEPT_EV_CONTEXT = 1,	/* struct adept_ev_context: goes on at pc, registers known */
 	ADEPT_EV_PARTIAL = 2,	/* struct adept_ev_partial + values: fragment left in the middle */
 	ADEPT_EV_SIGNAL = 3,	/* struct adept_ev_signal: handler about to run; CONTEXT follows */
 	ADEPT_EV_SIGRETURN = 4,	/* no payload but pad; CONTEXT follows */
@@ -85,7 +85,10 @@ struct adept_ev_fork {
 	u32 flags;		/* of clone */
 } __attribute__((packed));
 
-/* Bytes behind the 32-bit id of event @id, the values of EV_PARTIAL not counted; -1: no such event. */
+/*
+ * Bytes behind the 32-bit id of event @id, the values of EV_PARTIAL not counted;
+ * -1: no such event.
+ */
 static inline int adept_event_size(u32 id)
 {
 	switch (id) {
@@ -136,10 +139,13 @@ enum adept_store_kind {
 	ADEPT_ST_REG = 1,	/* register arg before the instruction: becomes known */
 	ADEPT_ST_EA = 2,	/* address (segment base not included) of mem[arg] before it */
 	ADEPT_ST_POST = 3,	/* register arg after a string instruction */
-	ADEPT_ST_VEC = 4,	/* vector register arg & 31 before it; size arg >> 5: 0 16, 1 32, 2 64 bytes */
+	/* vector register arg & 31 before it; size arg >> 5: 0 16, 1 32, 2 64 bytes */
+	ADEPT_ST_VEC = 4,
 	ADEPT_ST_KREG = 5,	/* opmask register arg before it */
-	ADEPT_ST_CHECK = 6,	/* self-check: register arg before it, must equal the derived value */
-	ADEPT_ST_EXIT_REG = 7,	/* register arg after instruction insn (before an exit): becomes known */
+	/* self-check: register arg before it, must equal the derived value */
+	ADEPT_ST_CHECK = 6,
+	/* register arg after instruction insn (before an exit): becomes known */
+	ADEPT_ST_EXIT_REG = 7,
 	ADEPT_ST_FSBASE = 8,	/* new fs base (wrfsbase), before it */
 };
 

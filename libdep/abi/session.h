@@ -80,7 +80,7 @@ struct adept_session {
 	u32 lost_threads;	/* threads that ran unrecorded since no slot was free */
 	u32 lost_procs;
 	u32 next_serial;	/* serials of processes and threads, from 1 */
-	u32 abandoned;		/* 1: the collector is gone and will not come back: writers discard */
+	u32 abandoned;		/* 1: the collector is gone for good: writers discard */
 };
 
 /* struct adept_proc.state; the recorded side moves FREE -> CLAIMED -> LIVE, the

@@ -45,7 +45,8 @@ void *heap_alloc(size_t n)
 	}
 	if (next + n + 16 > limit) {
 		unlock(&heap_lock);
-		fatal("the engine's %u MiB of memory are used up", (unsigned int)(boot.heap_size >> 20));
+		fatal("the engine's %u MiB of memory are used up",
+		      (unsigned int)(boot.heap_size >> 20));
 	}
 	p = (void *)next;
 	next = ALIGN_UP(next + n, 16);

@@ -9,16 +9,17 @@ typedef u64 __attribute__((may_alias, aligned(1))) word;
 
 void *memcpy(void *dst, const void *src, size_t n)
 {
-	void *d = dst;
+	u8 *d = dst;
+	const u8 *s = src;
 
 	if (n < SMALL) {
-		for (; n >= 8; n -= 8, d += 8, src += 8)
-			*(word *)d = *(const word *)src;
-		for (; n; n--, d++, src++)
-			*(volatile u8 *)d = *(const u8 *)src;
+		for (; n >= 8; n -= 8, d += 8, s += 8)
+			*(word *)d = *(const word *)s;
+		for (; n; n--, d++, s++)
+			*(volatile u8 *)d = *s;
 		return dst;
 	}
-	__asm__ volatile("rep movsb" : "+D"(d), "+S"(src), "+c"(n) : : "memory");
+	__asm__ volatile("rep movsb" : "+D"(d), "+S"(s), "+c"(n) : : "memory");
 	return dst;
 }
 
@@ -38,7 +39,7 @@ void *memmove(void *dst, const void *src, size_t n)
 
 void *memset(void *dst, int c, size_t n)
 {
-	void *d = dst;
+	u8 *d = dst;
 
 	if (n < SMALL) {
 		word v = (u8)c * 0x0101010101010101ull;

@@ -155,7 +155,10 @@ void dep_procs_close(struct dep_collector *c);
 
 /** dep_image_alive() - does @pid still have the session file mapped; true if it cannot be told */
 bool dep_image_alive(struct dep_collector *c, u32 pid);
-/** dep_image_of_other() - is thread @tid one of a process that is not @pid and has the session mapped */
+/**
+ * dep_image_of_other() - is thread @tid one of a process that is not @pid and has the
+ * session mapped
+ */
 bool dep_image_of_other(struct dep_collector *c, u32 tid, u32 pid, u32 *tgid);
 /** dep_exec_step() - answer to and go on with execve of slot @i; may find its image gone */
 void dep_exec_step(struct dep_collector *c, u32 i);

@@ -111,8 +111,8 @@ static void open_process(struct dep_collector *c, u32 i)
 		goto out_free;
 	if (!dep_serial_take(c, serial) || !pid || pid > 0x7fffffff || pid == (u32)getpid()) {
 		dep_queue_cancel(c->queue, job);
-		dep_collector_note(c, "process slot %u: serial %u, pid %u are not possible", i, serial,
-			     pid);
+		dep_collector_note(c, "process slot %u: serial %u, pid %u are not possible", i,
+				   serial, pid);
 		p->serial = serial;
 		p->broken = true;
 		goto out_free;
@@ -184,8 +184,8 @@ static void consumed(struct dep_collector *c, u32 i, u64 head)
 
 static void break_process(struct dep_collector *c, struct proc_slot *p)
 {
-	dep_collector_note(c, "process %u (%u): its descriptors make no sense; code that is new from "
-		     "here cannot be recovered", p->serial, p->pid);
+	dep_collector_note(c, "process %u (%u): its descriptors make no sense; code that is new "
+			   "from here cannot be recovered", p->serial, p->pid);
 	p->broken = true;
 }
 

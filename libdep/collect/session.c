@@ -113,7 +113,9 @@ u64 dep_session_tsc_ns(const struct dep_session *s, u64 ticks)
 {
 	u64 passed = __builtin_ia32_rdtsc() - s->start_tsc;
 
-	return passed ? (u64)((double)ticks * (double)(now_ns() - s->start_ns) / (double)passed) : 0;
+	if (!passed)
+		return 0;
+	return (u64)((double)ticks * (double)(now_ns() - s->start_ns) / (double)passed);
 }
 
 void dep_session_destroy(struct dep_session *s)

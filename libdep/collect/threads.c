@@ -98,7 +98,8 @@ static void open_thread(struct dep_collector *c, u32 slot)
 		return;
 	if (!dep_serial_take(c, serial)) {
 		if (!t->complained)
-			dep_collector_note(c, "thread slot %u: serial %u is not possible", slot, serial);
+			dep_collector_note(c, "thread slot %u: serial %u is not possible", slot,
+					   serial);
 		t->complained = true;
 		return;
 	}
@@ -166,8 +167,8 @@ static bool take_chunk(struct dep_collector *c, u32 slot)
 	dirty = c->s->layout.chunk_size;
 	if (!chunk_is_sane(c, t, &k)) {
 		if (!t->complained)
-			dep_collector_note(c, "thread %u (%u): a chunk's state makes no sense", t->serial,
-				     t->tid);
+			dep_collector_note(c, "thread %u (%u): a chunk's state makes no sense",
+					   t->serial, t->tid);
 		t->complained = true;
 		c->loss.discarded_bytes += k.fill <= dirty ? k.fill : dirty;
 	} else {

@@ -140,7 +140,7 @@ static int put_batch(struct dep_writer *w, u32 process, const u8 *data, size_t s
 int dep_writer_descriptors(struct dep_writer *w, uint32_t process, const void *data, size_t size)
 {
 	const u8 *p = data;
-	size_t n, at;
+	size_t n = 0, at;
 	int err = 0;
 
 	while (size && !err) {

@@ -40,7 +40,7 @@ static inline u32 dep_delta_put(u64 *at, u64 value, u8 *bytes)
 	u64 d = value - *at;
 
 	*at = value;
-	d = d << 1 ^ (u64)((s64)d >> 63);
+	d = d << 1 ^ -(d >> 63);
 	memcpy(bytes, &d, 8);
 	return ((63 ^ __builtin_clzll(d | 1)) >> 3) + !!d;
 }

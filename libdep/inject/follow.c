@@ -70,7 +70,8 @@ static int check_request(struct dep_follow *f, const struct dep_target *t, struc
 	if (f->pid == getpid() || (other && ret != -ESRCH && ret != -ENOENT))
 		return dep_explain(why, ESRCH, "Process %d has no thread %d.", slot_pid, f->tid);
 	if (dep_space_has_file(f->pid, t->dev, t->ino) != 1)
-		return dep_explain(why, EPERM, "Process %d does not belong to this session.", f->pid);
+		return dep_explain(why, EPERM, "Process %d does not belong to this session.",
+				f->pid);
 	return 0;
 }
 

@@ -87,7 +87,10 @@ enum dep_stop {
 
 /* Return: an enum dep_stop or a negative errno (-ECHILD: no such tracee). */
 int dep_trace_wait(pid_t tid, bool block, int *sig);
-/* Reap dead thread @tid of @pid, but not a child of this process: its end is the caller's affair. */
+/*
+ * Reap dead thread @tid of @pid, but not a child of this process: its end is the
+ * caller's affair.
+ */
 void dep_trace_bury(pid_t pid, pid_t tid);
 
 /* ---- handover.c ---- */

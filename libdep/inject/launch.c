@@ -182,8 +182,8 @@ static int exec_failed(const struct child *c, int err, struct dep_why *why)
 	case 0:
 		return dep_explain(why, ESRCH, "%s was killed before it began.", file);
 	case ENOENT:
-		return dep_explain(why, err, "%s: its interpreter or dynamic linker does not exist.",
-				file);
+		return dep_explain(why, err,
+				"%s: its interpreter or dynamic linker does not exist.", file);
 	case ENOEXEC:
 		return dep_explain(why, err, "%s is not an ELF program, nor a script.", file);
 	default:
@@ -220,8 +220,8 @@ static int seize_failed(pid_t pid, int err, struct dep_why *why)
 	tracer = proc_number(file, "TracerPid:");
 	if (tracer)
 		return dep_explain(why, err,
-				"Process %d is already traced by process %ld (a debugger or strace?).",
-				pid, tracer);
+				"Process %d is already traced by process %ld "
+				"(a debugger or strace?).", pid, tracer);
 	if (err == EPERM && scope >= 2)
 		return dep_explain(why, err,
 				"The system forbids ptrace (kernel.yama.ptrace_scope is %ld).",

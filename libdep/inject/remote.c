@@ -107,8 +107,8 @@ int dep_remote_begin(struct dep_remote *r, pid_t pid, struct dep_why *why)
 	err = is_32bit(pid);
 	if (err > 0)
 		return dep_explain(why, ENOTSUP,
-				"Process %d runs a 32-bit program; only 64-bit ones can be recorded.",
-				pid);
+				"Process %d runs a 32-bit program; "
+				"only 64-bit ones can be recorded.", pid);
 	if (err < 0)
 		goto fail;
 	/* Half-made it must not go on if this process dies: hence EXITKILL. */

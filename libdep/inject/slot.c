@@ -61,7 +61,8 @@ int dep_target_init(struct dep_target *t, struct adept_session *session, int fd,
 	if (fstat(fd, &st))
 		return dep_explain(why, errno, "The session file cannot be used: %m.");
 	if ((u64)st.st_size < t->file_size)
-		return dep_explain(why, EINVAL, "The session file is shorter than its header says.");
+		return dep_explain(why, EINVAL,
+				"The session file is shorter than its header says.");
 	t->dev = st.st_dev;
 	t->ino = st.st_ino;
 

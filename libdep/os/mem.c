@@ -279,10 +279,11 @@ size_t code_fetch(u64 pc, u8 *buf, size_t n, u8 *unwatchable)
 			part = r->end - (pc + got);
 		*unwatchable |= (u8)r->shared;
 		if (r->prot & K_PROT_WRITE) {
+			u64 page = (pc + got) & ~(u64)(ADEPT_PAGE - 1);
 			u64 last = (pc + got + part - 1) & ~(u64)(ADEPT_PAGE - 1);
 
-			for (u64 p = (pc + got) & ~(u64)(ADEPT_PAGE - 1); p <= last; p += ADEPT_PAGE)
-				*unwatchable |= (u8)!watch(p, r->prot);
+			for (; page <= last; page += ADEPT_PAGE)
+				*unwatchable |= (u8)!watch(page, r->prot);
 		}
 		in = rt_copy_in(buf + got, (void *)(pc + got), part);
 		got += in;

@@ -23,7 +23,10 @@ size_t code_fetch(u64 pc, u8 *buf, size_t n, u8 *unwatchable);
 
 /** code_write_fault() - the application wrote to a watched page; 1 if that was the reason */
 int code_write_fault(u64 addr);
-/** code_unwatch_range() - let the kernel write there (a system call met EFAULT); 1 if any was watched */
+/**
+ * code_unwatch_range() - let the kernel write there (a system call met EFAULT);
+ * 1 if any was watched
+ */
 int code_unwatch_range(u64 start, u64 end);
 int code_any_watched(void);
 /** code_changed() - [@start, @end) was unmapped, mapped or re-protected */

@@ -74,7 +74,9 @@ int sigframe_push(struct tls *t, const struct k_sigaction *sa)
 	f.restorer = sa->restorer;
 	f.uc.flags = 7;		/* UC_FP_XSTATE, UC_SIGCONTEXT_SS, UC_STRICT_RESTORE_SS */
 	f.uc.stack.sp = t->app_altstack[0];
-	f.uc.stack.flags = (u32)t->app_altstack[1] | (on_altstack(t, t->regs[X86_RSP]) ? SS_ONSTACK : 0);
+	f.uc.stack.flags = (u32)t->app_altstack[1];
+	if (on_altstack(t, t->regs[X86_RSP]))
+		f.uc.stack.flags |= SS_ONSTACK;
 	f.uc.stack.size = t->app_altstack[2];
 	regs_to_uc(&f.uc, t->regs);
 	f.uc.regs[SC_RIP] = t->resume_pc;

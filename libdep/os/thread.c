@@ -192,8 +192,8 @@ static void take_process_slot(u32 cause)
 		p->start_ns = rt_now();
 		p->desc_head = p->desc_tail = 0;
 		boot.proc = k;
-		sys3(__NR_mprotect, boot.session + s->desc_off + (u64)k * s->desc_size, s->desc_size,
-		     K_PROT_READ | K_PROT_WRITE);
+		sys3(__NR_mprotect, boot.session + s->desc_off + (u64)k * s->desc_size,
+		     s->desc_size, K_PROT_READ | K_PROT_WRITE);
 		__atomic_store_n(&p->state, ADEPT_SLOT_LIVE, __ATOMIC_RELEASE);
 		__atomic_add_fetch(&s->doorbell, 1, __ATOMIC_SEQ_CST);
 		futex_wake(&s->doorbell, 1);

@@ -34,9 +34,9 @@ static void wait_for_space(struct adept_proc *p, u64 head, u32 size)
 
 	for (;;) {
 		u32 seen = __atomic_load_n(&p->desc_space, __ATOMIC_SEQ_CST);
+		u64 tail = __atomic_load_n(&p->desc_tail, __ATOMIC_ACQUIRE);
 
-		if (head + size - __atomic_load_n(&p->desc_tail, __ATOMIC_ACQUIRE) <= s->desc_size ||
-		    collector_gone())
+		if (head + size - tail <= s->desc_size || collector_gone())
 			return;
 		__atomic_store_n(&p->desc_waits, 1, __ATOMIC_SEQ_CST);
 		__atomic_add_fetch(&s->doorbell, 1, __ATOMIC_SEQ_CST);

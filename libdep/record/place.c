@@ -28,7 +28,9 @@ u16 record_length(const struct build *b, unsigned int nst)
 static void add(struct build *b, unsigned int insn, u8 kind, u8 arg)
 {
 	b->store_off[b->nstores] = record_length(b, b->nstores);
-	b->stores[b->nstores++] = (struct adept_store){ .insn = (u16)insn, .kind = kind, .arg = arg };
+	b->stores[b->nstores++] = (struct adept_store){
+		.insn = (u16)insn, .kind = kind, .arg = arg,
+	};
 }
 
 /* Registers that must be known before an instruction beyond its addresses. */
@@ -90,8 +92,9 @@ static void cut(struct build *b, unsigned int n)
 		left -= b->runs[r].ninsns;
 	}
 	b->n = n;
-	b->exits[b->nexits++] = (struct bexit){ .target = pc, .insn = (u16)(n - 1), .ninsns = (u16)n,
-						.kind = ADEPT_X_DIRECT };
+	b->exits[b->nexits++] = (struct bexit){
+		.target = pc, .insn = (u16)(n - 1), .ninsns = (u16)n, .kind = ADEPT_X_DIRECT,
+	};
 }
 
 void record_plan(struct build *b)

@@ -47,10 +47,10 @@ static int compare(const struct dep_run *r, const struct dep_segment *seg,
 	int i;
 
 	if (!same_position(tail, &next->head))
-		return dep_fail(-EUCLEAN, "thread %u: segment %llu ends in fragment %u, instruction "
-				"%u, value %u, and the next begins in %u, %u, %u", seg->thread, seq,
-				tail->frag, tail->insn, tail->nvals, next->head.frag,
-				next->head.insn, next->head.nvals);
+		return dep_fail(-EUCLEAN, "thread %u: segment %llu ends in fragment %u, "
+				"instruction %u, value %u, and the next begins in %u, %u, %u",
+				seg->thread, seq, tail->frag, tail->insn, tail->nvals,
+				next->head.frag, next->head.insn, next->head.nvals);
 	for (i = 0; i < 16; i++)
 		if (r->known & (1u << i) && r->slot[i] != next->regs[i])
 			return dep_fail(-EUCLEAN, "thread %u: %s is %#llx at the end of segment "

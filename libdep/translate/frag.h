@@ -86,7 +86,8 @@ struct frag {
 	u8 nexits, ninsns, nruns;
 	u8 dead;
 	u8 behind;		/* enum behind: such a fragment has no call entry */
-	struct adept_run runs[];	/* nruns of them, then ninsns instruction lengths, then xl8 */
+	/* nruns of them, then ninsns instruction lengths, then xl8 */
+	struct adept_run runs[];
 };
 
 static inline struct exit *frag_exits(const struct frag *f)
@@ -145,7 +146,10 @@ static inline u8 *frag_entry(const struct frag *f)
  * a fragment that faults there).
  */
 struct frag *build_fragment(u64 pc, u16 mask);
-/** build_behind() - the {rsp} version, right behind what was built last in @a; NULL if it cannot be */
+/**
+ * build_behind() - the {rsp} version, right behind what was built last in @a; NULL if it
+ * cannot be
+ */
 struct frag *build_behind(u64 pc, struct arena *a, enum behind behind);
 
 /* link.c */

@@ -66,8 +66,10 @@ static void emit_index(struct build *b, u8 bits)
 	struct emit *e = &b->e;
 
 	if (bits == PLAIN_BITS) {
-		static const u8 movzx[] = { 0x0f, 0xb7, 0xd1 };		/* movzx edx, cx */
-		static const u8 lea[] = { 0x48, 0x8d, 0x14, 0xd5, 0, 0, 0, 0 };	/* lea rdx, [rdx*8] */
+		/* movzx edx, cx */
+		static const u8 movzx[] = { 0x0f, 0xb7, 0xd1 };
+		/* lea rdx, [rdx*8] */
+		static const u8 lea[] = { 0x48, 0x8d, 0x14, 0xd5, 0, 0, 0, 0 };
 
 		emit_bytes(e, movzx, sizeof(movzx));
 		emit_bytes(e, lea, sizeof(lea));

@@ -73,8 +73,8 @@ int mangle_supported(const struct x86_insn *in)
 	if (in->kind == X86_FAR || in->kind == X86_XBEGIN || in->attr & X86_A_BRANCH16)
 		return 0;
 	/* mov fs/gs, pop fs/gs, lfs, lgs: they would replace our gs base */
-	if (in->kind == X86_NORMAL && in->attr & X86_A_MOVSEG && !(in->map == 0 && in->opcode == 0x8e &&
-					 ((in->modrm >> 3) & 7) < 4))
+	if (in->kind == X86_NORMAL && in->attr & X86_A_MOVSEG &&
+	    !(in->map == 0 && in->opcode == 0x8e && ((in->modrm >> 3) & 7) < 4))
 		return 0;
 	for (unsigned int i = 0; i < in->nmem; i++)
 		gs |= in->mem[i].seg == X86_SEG_GS;

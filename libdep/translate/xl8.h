@@ -35,10 +35,11 @@ enum xl8_kind {
 	XL8_RET_IND_TAG,
 	XL8_RET_RCX,	/* between records, at rcx; rcx in TLS_IND0, 8 bytes still to be popped */
 	XL8_AT_RCX,	/* between records, at rcx; rcx and rdx in TLS_IND* */
-	XL8_RET,	/* at rcx; rcx and rdx in TLS_IND*; 8 + arg2 + 256 * arg3 bytes still to be popped */
+	/* at rcx; rcx and rdx in TLS_IND*; 8 + arg2 + 256 * arg3 bytes still to be popped */
+	XL8_RET,
 	XL8_RET_SWAPPED, /* the same, and [rsp] holds a cache address */
 	XL8_CALLED,	/* thunk behind a native call: rsp 8 too low; at exit arg's target */
-	XL8_ENTRY_CALL,	/* callee entered by native call: rsp is 8 too low; at pc, between records */
+	XL8_ENTRY_CALL,	/* callee entered by native call: rsp 8 too low; at pc, between records */
 	XL8_ENTRY,	/* at the fragment's pc, between records */
 	XL8_LAND_CALL,	/* landing: rsp 8 too low, rcx = target, rcx/rdx in TLS_IND* */
 	XL8_LAND,	/* landing: rcx = target */

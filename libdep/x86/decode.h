@@ -32,7 +32,7 @@ enum x86_kind {
 	X86_CALL_IND,
 	X86_RET,	/* near, imm = bytes popped beyond the address */
 	X86_SYSCALL,
-	X86_INT,	/* int n, int3, int1, hlt, in/out, and all that always faults in user mode */
+	X86_INT,	/* int n, int3, int1, hlt, in/out, all that always faults in user mode */
 	X86_FAR,	/* far call, jmp, ret, iret, sysenter, sysexit, sysret */
 	X86_XBEGIN,
 };
@@ -52,7 +52,8 @@ enum x86_enc { X86_LEGACY, X86_VEX, X86_EVEX, X86_XOP };
 #define X86_A_WRGSBASE	0x0200
 #define X86_A_RDGSBASE	0x0400
 #define X86_A_MOVSEG	0x0800	/* writes a segment register (mov/pop/lfs/lgs) */
-#define X86_A_UNTRACED	0x1000	/* touches memory that this decoder cannot describe (AMX tiles, clzero) */
+/* Touches memory that this decoder cannot describe (AMX tiles, clzero). */
+#define X86_A_UNTRACED	0x1000
 /* Near branch with 66 and no REX.W: AMD truncates to 16 bits (even the displacement),
  * Intel ignores the prefix, and so does this decoder.
  */
@@ -72,8 +73,10 @@ enum x86_seg { X86_SEG_NONE, X86_SEG_FS, X86_SEG_GS };
 enum x86_rw { X86_R = 1, X86_W = 2, X86_M = 3 };
 
 /* struct x86_mem.flags */
-#define X86_M_ADDR32	0x01	/* offset is truncated to 32 bits before the segment base is added */
-#define X86_M_BITOFF	0x02	/* bt/bts/btr/btc with register offset: + (bitreg >> log2(8*size)) * size */
+/* The offset is truncated to 32 bits before the segment base is added. */
+#define X86_M_ADDR32	0x01
+/* bt/bts/btr/btc with register offset: + (bitreg >> log2(8*size)) * size */
+#define X86_M_BITOFF	0x02
 #define X86_M_XLAT	0x04	/* + al */
 #define X86_M_STRING	0x08	/* moves by its size on each iteration */
 #define X86_M_VSIB	0x10	/* index is a vector register */
@@ -131,12 +134,13 @@ struct x86_insn {
 	 * High bytes give the containing register.
 	 */
 	u8 f_reg, f_rm, f_opc, f_vvvv;
-	u8 base, index;	/* ModRM memory (or lea) operand: base/index as in x86_mem, X86_NONE if none */
+	/* ModRM memory (or lea) operand: base/index as in x86_mem, X86_NONE if none */
+	u8 base, index;
 	u8 evex_k;	/* EVEX opmask register, 0 = none */
 	u8 vreg;	/* ModRM.reg as a vector register number (with EVEX bits), for gathers */
 	u8 vvvv;	/* raw vvvv with EVEX V', as a vector register number */
 	u8 vsib_elem;	/* gathers/scatters: index element size in bytes, 4 or 8 */
-	s64 imm;	/* sign-extended; for branches the displacement; enter: size | level << 16 */
+	s64 imm;	/* sign-extended; branches: the displacement; enter: size | level << 16 */
 	s32 disp;
 	u16 gpr_read;	/* every general register read, address registers included */
 	u16 gpr_write;	/* every general register changed wholly, partly or under a condition */

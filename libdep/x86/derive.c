@@ -109,7 +109,9 @@ static void lea(struct state *s, u64 pc)
 static void alu(struct state *s, unsigned int op, u8 size, struct operand dst, struct operand src2,
 		s64 imm)
 {
-	static const u8 codes[8] = { X86_D_ADD, X86_D_OR, 0, 0, X86_D_AND, X86_D_SUB, X86_D_XOR, 0 };
+	static const u8 codes[8] = {
+		X86_D_ADD, X86_D_OR, 0, 0, X86_D_AND, X86_D_SUB, X86_D_XOR, 0,
+	};
 
 	if (op == 2 || op == 3 || op == 7)	/* adc, sbb; cmp writes nothing */
 		return;

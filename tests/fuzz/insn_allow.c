@@ -171,12 +171,13 @@ int promising(const struct gen *g, const ZydisDecodedInstruction *in,
 {
 	int bits = in->mnemonic == ZYDIS_MNEMONIC_BT || in->mnemonic == ZYDIS_MNEMONIC_BTS ||
 		   in->mnemonic == ZYDIS_MNEMONIC_BTR || in->mnemonic == ZYDIS_MNEMONIC_BTC;
+	ZydisInstructionCategory c = in->meta.category;
 
 	if (in->attributes & ZYDIS_ATTRIB_IS_PRIVILEGED ||
-	    in->meta.category == ZYDIS_CATEGORY_IO || in->meta.category == ZYDIS_CATEGORY_IOSTRINGOP ||
-	    in->meta.category == ZYDIS_CATEGORY_INTERRUPT || in->meta.category == ZYDIS_CATEGORY_MPX ||
-	    in->meta.category == ZYDIS_CATEGORY_CET || in->meta.category == ZYDIS_CATEGORY_FP16 ||
-	    in->meta.category == ZYDIS_CATEGORY_AMD3DNOW || in->meta.category == ZYDIS_CATEGORY_FMA4)
+	    c == ZYDIS_CATEGORY_IO || c == ZYDIS_CATEGORY_IOSTRINGOP ||
+	    c == ZYDIS_CATEGORY_INTERRUPT || c == ZYDIS_CATEGORY_MPX ||
+	    c == ZYDIS_CATEGORY_CET || c == ZYDIS_CATEGORY_FP16 ||
+	    c == ZYDIS_CATEGORY_AMD3DNOW || c == ZYDIS_CATEGORY_FMA4)
 		return 0;
 	for (int i = 0; i < in->operand_count; i++) {
 		const ZydisDecodedOperand *o = &op[i];
@@ -189,7 +190,8 @@ int promising(const struct gen *g, const ZydisDecodedInstruction *in,
 		    !(g->small >> ZydisRegisterGetId(op[1].reg.value) & 1))
 			return 0;
 	}
-	if (in->attributes & (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE))
+	if (in->attributes & (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE |
+			      ZYDIS_ATTRIB_HAS_REPNE))
 		return g->small >> 1 & 1;
 	return 1;
 }

@@ -110,7 +110,8 @@ static void forget_written(struct gen *g, const ZydisDecodedInstruction *in,
 		r = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, op[i].reg.value);
 		if (r < ZYDIS_REGISTER_RAX || r > ZYDIS_REGISTER_R15 ||
 		    (string && r != ZYDIS_REGISTER_RAX) ||
-		    (r == ZYDIS_REGISTER_RSP && op[i].visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN))
+		    (r == ZYDIS_REGISTER_RSP &&
+		     op[i].visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN))
 			continue;
 		forget(g, (unsigned int)ZydisRegisterGetId(r));
 	}

@@ -176,7 +176,8 @@ static int refuse_threads(struct tracee *t)
 		mem_read(t, t->regs.rdi, &flags, sizeof(flags));
 	if (!(flags & CLONE_THREAD))
 		return 0;
-	fprintf(stderr, "step_oracle: the program creates a thread; only single-threaded programs can be stepped\n");
+	fprintf(stderr, "step_oracle: the program creates a thread; "
+		"only single-threaded programs can be stepped\n");
 	return -ENOTSUP;
 }
 

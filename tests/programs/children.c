@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Suite: children.  Rare ways to make children and to execute: execveat, fexecve, execve from threads
- * (and at once from several), vfork in several threads, a fork while another thread
- * executes, CLONE_VM without CLONE_VFORK.
+ * Suite: children.  Rare ways to make children and to execute: execveat, fexecve,
+ * execve from threads (and at once from several), vfork in several threads, a fork
+ * while another thread executes, CLONE_VM without CLONE_VFORK.
  *
  *	children		run them all
  *	children killed		parents that are killed while they spawn
@@ -98,7 +98,8 @@ static void *spawner(void *arg)
 		pid_t pid = 0;
 
 		if (i % 4 == 3) {
-			CHECK(posix_spawn(&pid, "/nonexistent", NULL, NULL, argv, environ) == ENOENT);
+			CHECK(posix_spawn(&pid, "/nonexistent", NULL, NULL, argv,
+					  environ) == ENOENT);
 			continue;
 		}
 		CHECK(!posix_spawn(&pid, "/bin/sh", NULL, NULL, argv, environ));
@@ -180,8 +181,8 @@ int main(int argc, char **argv)
 		slash = strrchr(argv[2], '/');
 		CHECK(slash);
 		*slash = 0;
-		syscall(SYS_execveat, open(argv[2], O_PATH | O_DIRECTORY), slash + 1, argv + 2, environ,
-			0);
+		syscall(SYS_execveat, open(argv[2], O_PATH | O_DIRECTORY), slash + 1, argv + 2,
+			environ, 0);
 		return 1;
 	}
 	setvbuf(stdout, NULL, _IONBF, 0);

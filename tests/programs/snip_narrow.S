@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Suite: exact.  8- and 16-bit registers, high bytes and 32-bit addresses as sources of addresses. */
+/* Suite: exact.  8- and 16-bit registers, high bytes, 32-bit addresses as sources of addresses. */
 #include "snip.h"
 
 snippet low_byte

@@ -84,6 +84,29 @@ static void write_records(struct fake_process *p, u64 *progress, u32 n, u32 desc
 	fake_thread_end(&t);
 }
 
+/* fork(); the child is a recorded process, with a thread if @t is not NULL. */
+static pid_t start(struct fixture *f, struct fake_process *p, struct fake_thread *t)
+{
+	pid_t pid = fork();
+
+	if (!pid && (fake_process_begin(p, &f->s, 0) || (t && fake_thread_begin(t, p))))
+		abort();
+	return pid;
+}
+
+/* One that does no more than write_records(). */
+static pid_t start_writer(struct fixture *f, u64 *progress, u32 n, u32 describe_every, int status)
+{
+	struct fake_process p;
+	pid_t pid = start(f, &p, NULL);
+
+	if (!pid) {
+		write_records(&p, progress, n, describe_every);
+		_exit(status);
+	}
+	return pid;
+}
+
 struct worker {
 	struct fake_process *p;
 	u32 n;
@@ -108,10 +131,8 @@ static void test_threads(void **state)
 
 	(void)state;
 	begin(&f, 0, 256 << 10, 0);
-	pid = fork();
+	pid = start(&f, &p, NULL);
 	if (!pid) {
-		if (fake_process_begin(&p, &f.s, 0))
-			abort();
 		for (i = 0; i < 4; i++)
 			pthread_create(&t[i], NULL, worker, &w);
 		for (i = 0; i < 4; i++)
@@ -140,10 +161,8 @@ static void test_forks(void **state)
 
 	(void)state;
 	begin(&f, 0, 256 << 10, 0);
-	pid = fork();
+	pid = start(&f, &p, NULL);
 	if (!pid) {
-		if (fake_process_begin(&p, &f.s, 0))
-			abort();
 		for (i = 0; i < 8; i++) {
 			fake_describe(&p, 64);
 			if (fork())
@@ -167,7 +186,6 @@ static void test_forks(void **state)
 
 static void test_kill(void **state)
 {
-	struct fake_process p;
 	struct fixture f;
 	pid_t pid, killer;
 	u64 n;
@@ -176,13 +194,7 @@ static void test_kill(void **state)
 	(void)state;
 	for (i = 0; i < 40; i++) {
 		begin(&f, 0, 128 << 10, 0);
-		pid = fork();
-		if (!pid) {
-			if (fake_process_begin(&p, &f.s, 0))
-				abort();
-			write_records(&p, f.shared, 2000000000, 3000);
-			_exit(0);
-		}
+		pid = start_writer(&f, f.shared, 2000000000, 3000, 0);
 		n = rand_r(&seed) % 20000;
 		killer = fork();
 		if (!killer) {
@@ -206,7 +218,6 @@ static void test_kill(void **state)
 
 static void test_slow_store(void **state)
 {
-	struct fake_process p;
 	struct fixture f;
 	pid_t pid;
 	int drop;
@@ -216,13 +227,7 @@ static void test_slow_store(void **state)
 		begin(&f, drop ? ADEPT_S_DROP : 0, 64 << 10, 0);
 		f.w->delay_us = 500;
 		f.w->strict = !drop;
-		pid = fork();
-		if (!pid) {
-			if (fake_process_begin(&p, &f.s, 0))
-				abort();
-			write_records(&p, NULL, 500000, 100000);
-			_exit(0);
-		}
+		pid = start_writer(&f, NULL, 500000, 100000, 0);
 		run(&f, pid);
 		check(&f);
 		assert_int_equal(f.w->records * FAKE_RECORD + f.loss.dropped_bytes,
@@ -238,7 +243,6 @@ static void test_slow_store(void **state)
 /* The disk is full, or the store large enough: the program goes on, all is counted. */
 static void test_stop(void **state)
 {
-	struct fake_process p;
 	struct fixture f;
 	pid_t pid;
 	int full;
@@ -248,13 +252,7 @@ static void test_stop(void **state)
 		begin(&f, 0, 128 << 10, full ? 0 : 1 << 20);
 		f.w->fail_with = full ? ENOSPC : 0;
 		f.w->fail_after = 10;
-		pid = fork();
-		if (!pid) {
-			if (fake_process_begin(&p, &f.s, 0))
-				abort();
-			write_records(&p, NULL, 1000000, 1000);
-			_exit(3);
-		}
+		pid = start_writer(&f, NULL, 1000000, 1000, 3);
 		assert_int_equal(dep_collector_run(f.c, pid, &f.status, NULL, NULL), 0);
 		if (full)
 			assert_string_equal(dep_collector_error(f.c), dep_error());
@@ -274,19 +272,12 @@ static void test_stop(void **state)
 
 static void test_null(void **state)
 {
-	struct fake_process p;
 	struct fixture f;
 	pid_t pid;
 
 	(void)state;
 	begin(&f, ADEPT_S_NULL, 128 << 10, 0);
-	pid = fork();
-	if (!pid) {
-		if (fake_process_begin(&p, &f.s, 0))
-			abort();
-		write_records(&p, NULL, 100000, 1000);
-		_exit(0);
-	}
+	pid = start_writer(&f, NULL, 100000, 1000, 0);
 	run(&f, pid);
 	check(&f);
 	assert_int_equal(f.w->segments, 0);
@@ -307,10 +298,8 @@ static void test_short_threads(void **state)
 
 	(void)state;
 	begin(&f, 0, 1 << 20, 0);
-	pid = fork();
+	pid = start(&f, &p, NULL);
 	if (!pid) {
-		if (fake_process_begin(&p, &f.s, 0))
-			abort();
 		for (i = 0; i < 4000; i++) {
 			while (dep_session_thread(&f.s, 0)->state != ADEPT_SLOT_FREE &&
 			       dep_session_thread(&f.s, 100)->state != ADEPT_SLOT_FREE)
@@ -340,10 +329,8 @@ static void test_descriptors(void **state)
 
 	(void)state;
 	begin(&f, 0, 128 << 10, 0);
-	pid = fork();
+	pid = start(&f, &p, &t);
 	if (!pid) {
-		if (fake_process_begin(&p, &f.s, 0) || fake_thread_begin(&t, &p))
-			abort();
 		for (i = 0; i < 40000; i++) {
 			fake_describe(&p, 32 + 8 * (rand_r(&seed) % 300));
 			fake_record(&t);
@@ -368,19 +355,12 @@ static int give_up(void *arg)
 /* Abandoned programs go on by themselves. */
 static void test_abandon(void **state)
 {
-	struct fake_process p;
 	struct fixture f;
 	pid_t pid;
 
 	(void)state;
 	begin(&f, 0, 128 << 10, 0);
-	pid = fork();
-	if (!pid) {
-		if (fake_process_begin(&p, &f.s, 0))
-			abort();
-		write_records(&p, f.shared, 3000000, 1000000);
-		_exit(9);
-	}
+	pid = start_writer(&f, f.shared, 3000000, 1000000, 9);
 	assert_int_equal(dep_collector_run(f.c, pid, &f.status, give_up, &f), 5);
 	dep_collector_finish(f.c, &f.loss, NULL);
 	check(&f);
@@ -407,10 +387,8 @@ static void test_garbage(void **state)
 		begin(&f, round % 3 == 2 ? ADEPT_S_DROP : 0, 64 << 10, 0);
 		f.w->hostile = true;
 		r = rand_r(&seed);
-		pid = fork();
+		pid = start(&f, &p, &t);
 		if (!pid) {
-			if (fake_process_begin(&p, &f.s, 0) || fake_thread_begin(&t, &p))
-				abort();
 			for (i = 0; i < 1000; i++)
 				fake_record(&t);
 			for (i = 0; i < 100; i++) {
@@ -441,10 +419,8 @@ static void test_broken_ring(void **state)
 	(void)state;
 	begin(&f, 0, 64 << 10, 0);
 	f.w->hostile = true;
-	pid = fork();
+	pid = start(&f, &p, &t);
 	if (!pid) {
-		if (fake_process_begin(&p, &f.s, 0) || fake_thread_begin(&t, &p))
-			abort();
 		dep_session_thread(&f.s, t.slot)->head += 1000;
 		fake_ring_doorbell(&f.s);
 		for (i = 0; i < 100; i++) {

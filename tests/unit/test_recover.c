@@ -123,7 +123,8 @@ static struct dep_counts check_stream(const struct stream *s, unsigned int jobs)
 {
 	struct got g = { 0 };
 	struct dep_sink sink = {
-		.want = DEP_WANT_BLOCKS | DEP_WANT_REFS | DEP_WANT_EVENTS, .batch = collect, .arg = &g,
+		.want = DEP_WANT_BLOCKS | DEP_WANT_REFS | DEP_WANT_EVENTS,
+		.batch = collect, .arg = &g,
 	};
 	const struct dep_segment *seg;
 	struct dep_counts counts = { 0 };

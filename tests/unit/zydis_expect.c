@@ -307,7 +307,8 @@ int expect_insn(struct x86_insn *want, const unsigned char *code, unsigned int a
 	registers(want);
 	fields(want);
 	flags(want);
-	if (zi.raw.imm[0].size && !zi.raw.imm[1].size && zi.encoding == ZYDIS_INSTRUCTION_ENCODING_LEGACY)
+	if (zi.raw.imm[0].size && !zi.raw.imm[1].size &&
+	    zi.encoding == ZYDIS_INSTRUCTION_ENCODING_LEGACY)
 		want->imm = zi.raw.imm[0].value.s;
 	want->disp = zi.raw.disp.value;
 	want->opcode = zi.opcode;

@@ -30,7 +30,7 @@ struct dump {
 	struct out out;
 };
 
-enum { OPT_JSON = 256, OPT_SEGMENT, OPT_JOBS, OPT_REFS, OPT_BLOCKS, OPT_EVENTS, OPT_SEGMENTS };
+enum { OPT_SEGMENT = OPT_JSON + 1, OPT_REFS, OPT_BLOCKS, OPT_EVENTS, OPT_SEGMENTS };
 
 static const struct argp_option options[] = {
 	{ "refs", OPT_REFS, NULL, 0, "Memory references: TID PC ADDR SIZE TYPE", 1 },
@@ -56,6 +56,7 @@ static void choose(struct argp_state *state, struct dump *d, enum what what)
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct dump *d = state->input;
+	error_t err = parse_store(key, arg, state, &d->path, &d->json, &d->jobs);
 
 	switch (key) {
 	case OPT_REFS:
@@ -78,26 +79,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		d->segment = parse_number(state, "--segment", arg, 0, UINT64_MAX - 1);
 		d->by_segment = true;
 		break;
-	case OPT_JSON:
-		d->json = true;
-		break;
-	case 'j':
-		d->jobs = parse_number(state, "--jobs", arg, 1, 1024);
-		break;
-	case ARGP_KEY_ARG:
-		if (d->path)
-			argp_error(state, "one store at a time");
-		d->path = arg;
-		break;
 	case ARGP_KEY_END:
-		if (!d->path)
-			argp_error(state, "which store?");
 		if (!d->what)
 			argp_error(state, "say what to print: --refs, --blocks, --events or "
 				   "--segments");
 		break;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return err;
 	}
 	return 0;
 }

@@ -11,7 +11,7 @@
 #include "depctl.h"
 #include "info.h"
 
-enum { OPT_JSON = 256, OPT_FORMATS, OPT_QUICK };
+enum { OPT_FORMATS = OPT_JSON + 1, OPT_QUICK };
 
 static const struct argp_option options[] = {
 	{ "formats", OPT_FORMATS, NULL, 0, "Also the sizes that other formats would have", 1 },
@@ -24,6 +24,7 @@ static const struct argp_option options[] = {
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct info *f = state->input;
+	error_t err = parse_store(key, arg, state, &f->path, &f->json, &f->jobs);
 
 	switch (key) {
 	case OPT_FORMATS:
@@ -32,26 +33,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_QUICK:
 		f->quick = true;
 		break;
-	case OPT_JSON:
-		f->json = true;
-		break;
-	case 'j':
-		f->jobs = parse_number(state, "--jobs", arg, 1, 1024);
-		break;
-	case ARGP_KEY_ARG:
-		if (f->path)
-			argp_error(state, "one store at a time");
-		f->path = arg;
-		break;
 	case ARGP_KEY_END:
-		if (!f->path)
-			argp_error(state, "which store?");
 		if (f->quick && f->formats)
-			argp_error(state, "--formats needs the recovered trace, so --quick does not "
-				   "go with it");
+			argp_error(state, "--formats needs the recovered trace, so --quick does "
+				   "not go with it");
 		break;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return err;
 	}
 	return 0;
 }
@@ -175,9 +163,9 @@ int cmd_info(int argc, char **argv)
 	info_print(f);
 	status = out_end(&f->out);
 	if (f->unreadable) {
-		warn("%llu of %zu segments could not be recovered: %s; `depctl verify %s' says more",
-		     (unsigned long long)f->unreadable, f->nsegs, f->first_error ? f->first_error :
-		     "?", f->path);
+		warn("%llu of %zu segments could not be recovered: %s; `depctl verify %s' says "
+		     "more", (unsigned long long)f->unreadable, f->nsegs,
+		     f->first_error ? f->first_error : "?", f->path);
 		status = EXIT_FAILURE;
 	}
 

@@ -24,8 +24,6 @@ struct ls {
 	struct json j;
 };
 
-enum { OPT_JSON = 256 };
-
 static const struct argp_option options[] = {
 	{ "modules", 'm', NULL, 0, "Also list the programs and libraries mapped", 1 },
 	{ "json", OPT_JSON, NULL, 0, "Print JSON", 1 },
@@ -112,8 +110,8 @@ static void ls_thread(struct ls *l, struct dep_store *s, const struct dep_thread
 		json_close(&l->j, '}');
 		return;
 	}
-	out_printf(&l->out, "    thread %-8u %6zu segments  %10s recorded  %10s stored\n", t->tid, n,
-		   human_size(raw, a), human_size(stored, b));
+	out_printf(&l->out, "    thread %-8u %6zu segments  %10s recorded  %10s stored\n",
+		   t->tid, n, human_size(raw, a), human_size(stored, b));
 }
 
 static void ls_process(struct ls *l, const struct dep_process *p)

@@ -38,8 +38,6 @@ struct verify {
 	struct json j;
 };
 
-enum { OPT_JSON = 256 };
-
 static const struct argp_option options[] = {
 	{ "quiet", 'q', NULL, 0, "Only problems, no summary", 1 },
 	{ "json", OPT_JSON, NULL, 0, "Print JSON", 1 },
@@ -50,29 +48,11 @@ static const struct argp_option options[] = {
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct verify *v = state->input;
+	error_t err = parse_store(key, arg, state, &v->path, &v->json, &v->jobs);
 
-	switch (key) {
-	case 'q':
-		v->quiet = true;
-		break;
-	case OPT_JSON:
-		v->json = true;
-		break;
-	case 'j':
-		v->jobs = parse_number(state, "--jobs", arg, 1, 1024);
-		break;
-	case ARGP_KEY_ARG:
-		if (v->path)
-			argp_error(state, "one store at a time");
-		v->path = arg;
-		break;
-	case ARGP_KEY_END:
-		if (!v->path)
-			argp_error(state, "which store?");
-		break;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
+	if (key != 'q')
+		return err;
+	v->quiet = true;
 	return 0;
 }
 
@@ -125,9 +105,9 @@ static void checked(void *arg, size_t i, int ret, const struct dep_counts *c, co
 			s->thread, seq, (unsigned long long)c->values,
 			(unsigned long long)c->values_used);
 	if (c->check_failures)
-		problem(v, CHECK, "thread %u, segment %llu: %llu of %llu registers differ from what "
-			"was derived", s->thread, seq, (unsigned long long)c->check_failures,
-			(unsigned long long)c->checks);
+		problem(v, CHECK, "thread %u, segment %llu: %llu of %llu registers differ from "
+			"what was derived", s->thread, seq,
+			(unsigned long long)c->check_failures, (unsigned long long)c->checks);
 }
 
 static void check_sequence(struct verify *v)
@@ -164,14 +144,14 @@ static void check_loss(struct verify *v)
 	const struct dep_loss *l = dep_store_loss(v->store);
 
 	if (l->unclean)
-		problem(v, LOSS, "the recording did not end properly: what the last moments of each "
-			"thread held is missing");
+		problem(v, LOSS, "the recording did not end properly: what the last moments of "
+			"each thread held is missing");
 	if (l->torn_segments)
 		problem(v, LOSS, "%llu segments are torn and cannot be read",
 			(unsigned long long)l->torn_segments);
 	if (l->lost_threads || l->lost_processes)
-		problem(v, LOSS, "%llu threads and %llu processes ran unrecorded for want of a slot",
-			(unsigned long long)l->lost_threads,
+		problem(v, LOSS, "%llu threads and %llu processes ran unrecorded for want of "
+			"a slot", (unsigned long long)l->lost_threads,
 			(unsigned long long)l->lost_processes);
 	if (l->unfinished_threads)
 		problem(v, LOSS, "%llu thread%s killed: up to one unfinished record %sis missing",
@@ -179,7 +159,8 @@ static void check_loss(struct verify *v)
 			l->unfinished_threads == 1 ? " was" : "s were",
 			l->unfinished_threads == 1 ? "" : "of each ");
 	if (l->discarded_bytes && !dep_store_meta(v->store)->max_size)
-		problem(v, LOSS, "%llu bytes were not kept", (unsigned long long)l->discarded_bytes);
+		problem(v, LOSS, "%llu bytes were not kept",
+			(unsigned long long)l->discarded_bytes);
 	if (l->dropped_bytes && !(dep_store_meta(v->store)->session_flags & ADEPT_S_DROP))
 		problem(v, LOSS, "%llu bytes were dropped", (unsigned long long)l->dropped_bytes);
 }

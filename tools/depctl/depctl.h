@@ -42,6 +42,16 @@ void parse_args(const struct argp *argp, int argc, char **argv, unsigned int fla
 uint64_t parse_number(struct argp_state *state, const char *what, const char *s, uint64_t min,
 		      uint64_t max);
 
+enum { OPT_JSON = 256 };
+
+/**
+ * parse_store() - for every key of a subcommand that reads one store: --json, --jobs, STORE
+ *
+ * Return: ARGP_ERR_UNKNOWN if @key is none of them.
+ */
+error_t parse_store(int key, char *arg, struct argp_state *state, const char **path, bool *json,
+		    unsigned int *jobs);
+
 /** parse_size() - bytes, with K, M, G or T for powers of 1024 behind; false if it is not one */
 bool parse_size(const char *s, uint64_t *out);
 

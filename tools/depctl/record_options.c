@@ -107,8 +107,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			argp_error(state, "which command shall be recorded?");
 		if (o->flags & ADEPT_S_NO_RECORD && (o->dir || o->max_size ||
 						     o->flags & ADEPT_S_NULL))
-			argp_error(state, "--no-record makes no store, so -o, --max-size and --null "
-				   "do not go with it");
+			argp_error(state, "--no-record makes no store, so -o, --max-size and "
+				   "--null do not go with it");
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;

@@ -51,6 +51,30 @@ uint64_t parse_number(struct argp_state *state, const char *what, const char *s,
 	return n;
 }
 
+error_t parse_store(int key, char *arg, struct argp_state *state, const char **path, bool *json,
+		    unsigned int *jobs)
+{
+	switch (key) {
+	case OPT_JSON:
+		*json = true;
+		return 0;
+	case 'j':
+		*jobs = parse_number(state, "--jobs", arg, 1, 1024);
+		return 0;
+	case ARGP_KEY_ARG:
+		if (*path)
+			argp_error(state, "one store at a time");
+		*path = arg;
+		return 0;
+	case ARGP_KEY_END:
+		if (!*path)
+			argp_error(state, "which store?");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
 bool parse_size(const char *s, uint64_t *out)
 {
 	static const char units[] = "KMGT";

@@ -40,7 +40,7 @@ d4:	leave					#= s-8 8 R
 d5:	enter $16, $1				#= s-8 8 W; s-16 8 W
 	mov $s, %rsp
 	mov $d+64, %rbp
-d6:	enter $16, $3				#= s-8 8 W; d+56 8 R; s-16 8 W; d+48 8 R; s-24 8 W; s-32 8 W
+d6:	enter $16, $3			#= s-8 8 W; d+56 8 R; s-16 8 W; d+48 8 R; s-24 8 W; s-32 8 W
 	mov $s, %rsp
 d7:	push %fs				#= s-8 8 W
 d8:	pop %fs					#= s-8 8 R

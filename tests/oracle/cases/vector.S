@@ -7,7 +7,8 @@ _start:	mov $d, %rbx
 	vpxor %xmm0, %xmm0, %xmm0
 	vpcmpeqd %ymm1, %ymm1, %ymm1
 a1:	vmovdqu i32(%rip), %ymm2		#= i32 32 R
-a2:	vgatherdps %ymm1, (%rbx,%ymm2,4), %ymm3	#= d 4 R; d+12 4 R; d+4 4 R; d-4 4 R; d+8 4 R; d+8 4 R; d+20 4 R; d+16 4 R
+a2:	vgatherdps %ymm1, (%rbx,%ymm2,4), %ymm3	#= d 4 R; d+12 4 R; d+4 4 R; d-4 4 R
+#@a2 d+8 4 R; d+8 4 R; d+20 4 R; d+16 4 R
 	mov $0xa5, %eax
 	kmovw %eax, %k1
 a3:	vpgatherdd 4(%rbx,%ymm2,4), %ymm3{%k1}	#= d+4 4 R; d+8 4 R; d+12 4 R; d+20 4 R
