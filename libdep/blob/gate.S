@@ -63,26 +63,25 @@ gate_trap:
 	jmp	enter
 
 	/* An indirect branch found no landing: rcx = target. */
+	.macro MISS dispatch
+	mov	%rcx, %gs:TLS_IBTARGET
+	mov	%gs:TLS_IND0, %rcx
+	mov	%gs:TLS_IND1, %rdx
+	SAVE_REGS
+	call	\dispatch
+	jmp	enter
+	.endm
+
 	.globl	gate_miss_call
 gate_miss_call:
 	lea	8(%rsp), %rsp
 	.globl	gate_miss
 gate_miss:
-	mov	%rcx, %gs:TLS_IBTARGET
-	mov	%gs:TLS_IND0, %rcx
-	mov	%gs:TLS_IND1, %rdx
-	SAVE_REGS
-	call	dispatch_miss
-	jmp	enter
+	MISS	dispatch_miss
 
 	.globl	gate_miss_return
 gate_miss_return:
-	mov	%rcx, %gs:TLS_IBTARGET
-	mov	%gs:TLS_IND0, %rcx
-	mov	%gs:TLS_IND1, %rdx
-	SAVE_REGS
-	call	dispatch_miss_return
-	jmp	enter
+	MISS	dispatch_miss_return
 
 	/* A signal arrived, or a thread starts: TLS_REGS and resume_pc say where to go on. */
 	.globl	gate_resume

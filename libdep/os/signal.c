@@ -95,42 +95,40 @@ static int cache_position(struct k_ucontext *uc, struct xl8_pos *pos)
 	return 0;
 }
 
-static void asynchronous(struct tls *t, u32 signo, const struct k_siginfo *info,
-			 struct k_ucontext *uc)
+/* Out of the cache, or not into it.  Return: 0 if the thread is elsewhere. */
+static int stop(struct tls *t, struct k_ucontext *uc)
 {
 	struct xl8_pos pos;
 	u64 rip;
 
-	note_signal(t, signo, info, uc, 0);
 	if (cache_position(uc, &pos)) {
 		leave_cache(t, &pos, uc);
-		go_to_gate(t, uc);
-		return;
+	} else {
+		rip = uc->regs[SC_RIP];
+		if (rip < (u64)gate_enter || rip >= (u64)gate_enter_end)
+			return 0;
 	}
+	go_to_gate(t, uc);
+	return 1;
+}
+
+static void asynchronous(struct tls *t, u32 signo, const struct k_siginfo *info,
+			 struct k_ucontext *uc)
+{
+	u64 rip;
+
+	note_signal(t, signo, info, uc, 0);
+	if (stop(t, uc))
+		return;
 	rip = uc->regs[SC_RIP];
-	if (rip >= (u64)gate_enter && rip < (u64)gate_enter_end)
-		go_to_gate(t, uc);
-	else if (rip >= (u64)app_syscall_checked && rip <= (u64)app_syscall_insn)
+	if (rip >= (u64)app_syscall_checked && rip <= (u64)app_syscall_insn)
 		uc->regs[SC_RIP] = (u64)app_syscall_abort;
 }
 
 /* Somebody wants this thread at rest.  In the blob it finds out by itself, soon. */
 static void kicked(struct tls *t, struct k_ucontext *uc)
 {
-	struct xl8_pos pos;
-	u64 rip;
-
-	if (!rest_wanted(t))
-		return;
-	if (cache_position(uc, &pos)) {
-		leave_cache(t, &pos, uc);
-		go_to_gate(t, uc);
-		return;
-	}
-	rip = uc->regs[SC_RIP];
-	if (rip >= (u64)gate_enter && rip < (u64)gate_enter_end)
-		go_to_gate(t, uc);
-	else
+	if (rest_wanted(t) && !stop(t, uc))
 		t->pending |= PENDING_REST;
 }
 
