@@ -45,6 +45,9 @@ options=--ring-size=64K
 for name in signals_timer signals_race signals_threads; do
 	checked "$name-small" "$build/programs/$name"
 done
+# Threads wait for the slots of those that have ended.
+options=--ring-size=1G
+checked churn-few-slots "$build/programs/thread_churn" 2000
 options=
 checked churn "$build/programs/thread_churn" "$([ "$LONG" = 1 ] && echo 10000 || echo 1000)"
 checked gzip gzip -9 -c text

@@ -344,6 +344,34 @@ static int claim_slot(void)
 	return -1;
 }
 
+static int any_ended(void)
+{
+	struct adept_session *s = session();
+	const struct adept_thread *v = (struct adept_thread *)(boot.session + s->thread_off);
+
+	for (u32 i = 0; i < s->nthreads; i++)
+		if (__atomic_load_n(&v[i].state, __ATOMIC_RELAXED) == ADEPT_SLOT_ENDED)
+			return 1;
+	return 0;
+}
+
+/* The slot of a thread that has ended comes back when the collector has read its ring. */
+static int wait_for_slot(void)
+{
+	static const s64 millisecond[2] = { 0, 1000000 };
+	struct adept_session *s = session();
+
+	for (;;) {
+		int ended = any_ended(), slot = claim_slot();
+
+		if (slot >= 0 || !ended || s->flags & ADEPT_S_DROP || collector_gone())
+			return slot;
+		__atomic_add_fetch(&s->doorbell, 1, __ATOMIC_SEQ_CST);
+		futex_wake(&s->doorbell, 1);
+		futex_wait(&(u32){ 0 }, 0, millisecond);
+	}
+}
+
 /* Nowhere to record to: a private chunk that is written over and over, and counted. */
 static void start_unrecorded(struct tls *t)
 {
@@ -371,7 +399,7 @@ void ring_thread_start(struct tls *t, u32 tid, u32 parent_serial, u64 created_at
 
 	if (!recording())
 		return;
-	slot = claim_slot();
+	slot = wait_for_slot();
 	if (slot < 0) {
 		start_unrecorded(t);
 		return;
