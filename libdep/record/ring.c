@@ -355,21 +355,27 @@ static int any_ended(void)
 	return 0;
 }
 
-/* The slot of a thread that has ended comes back when the collector has read its ring. */
-static int wait_for_slot(void)
+/*
+ * The slot of a thread that has ended comes back when the collector has read its ring.
+ * Only who finds no slot looks at all of them: they are many pages.
+ */
+static int get_slot(void)
 {
 	static const s64 millisecond[2] = { 0, 1000000 };
 	struct adept_session *s = session();
+	int slot = claim_slot();
 
-	for (;;) {
-		int ended = any_ended(), slot = claim_slot();
+	while (slot < 0 && !(s->flags & ADEPT_S_DROP) && !collector_gone()) {
+		int ended = any_ended();
 
-		if (slot >= 0 || !ended || s->flags & ADEPT_S_DROP || collector_gone())
-			return slot;
+		slot = claim_slot();
+		if (slot >= 0 || !ended)
+			break;
 		__atomic_add_fetch(&s->doorbell, 1, __ATOMIC_SEQ_CST);
 		futex_wake(&s->doorbell, 1);
 		futex_wait(&(u32){ 0 }, 0, millisecond);
 	}
+	return slot;
 }
 
 /* Nowhere to record to: a private chunk that is written over and over, and counted. */
@@ -399,7 +405,7 @@ void ring_thread_start(struct tls *t, u32 tid, u32 parent_serial, u64 created_at
 
 	if (!recording())
 		return;
-	slot = wait_for_slot();
+	slot = get_slot();
 	if (slot < 0) {
 		start_unrecorded(t);
 		return;
