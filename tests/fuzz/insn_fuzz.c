@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * insn_fuzz --gen SEED COUNT CASES	make cases
- * insn_fuzz --run CASES RESULTS [FIRST [COUNT [IMAGE]]]	run them; IMAGE gets the
- *					last one's xsave area; "-": memory and vectors
- *					are only made once, for the oracle
+ * insn_fuzz --run [-l] [-n NATIVE] [-i IMAGE] CASES RESULTS [FIRST [COUNT]]
+ *		run them; -l: light, for the oracle; -n: avoid what NATIVE, a native run's
+ *		results, shows to fault natively only; IMAGE gets the last xsave area
  * insn_fuzz --compare CASES RESULTS RESULTS [SHOW]
  * insn_fuzz --show CASES NUMBER
  *
@@ -24,7 +24,8 @@
 static int usage(void)
 {
 	fputs("usage: insn_fuzz --gen SEED COUNT CASES\n"
-	      "       insn_fuzz --run CASES RESULTS [FIRST [COUNT [IMAGE]]]\n"
+	      "       insn_fuzz --run [-l] [-n NATIVE] [-i IMAGE] CASES RESULTS "
+	      "[FIRST [COUNT]]\n"
 	      "       insn_fuzz --compare CASES RESULTS RESULTS [SHOW]\n"
 	      "       insn_fuzz --show CASES NUMBER\n", stderr);
 	return 2;
@@ -72,25 +73,53 @@ static const struct fuzz_file *open_cases(const char *path)
 	return f;
 }
 
+static int run(int argc, char **argv)
+{
+	const struct fuzz_file *f;
+	struct fuzz_run run = { 0 };
+	int c;
+
+	while ((c = getopt(argc, argv, "ln:i:")) != -1) {
+		switch (c) {
+		case 'l':
+			run.light = 1;
+			break;
+		case 'n':
+			run.native = optarg;
+			break;
+		case 'i':
+			run.image = optarg;
+			break;
+		default:
+			return usage();
+		}
+	}
+	argv += optind;
+	argc -= optind;
+	if (argc < 2 || argc > 4)
+		return usage();
+	f = open_cases(argv[0]);
+	run.out = argv[1];
+	run.first = argc > 2 ? number(argv[2]) : 0;
+	if (run.first > f->count)
+		run.first = f->count;
+	run.count = argc > 3 ? number(argv[3]) : f->count;
+	if (run.count > f->count - run.first)
+		run.count = f->count - run.first;
+	return run_cases(f, &run);
+}
+
 int main(int argc, char **argv)
 {
 	const struct fuzz_file *f;
-	uint64_t first, count;
 
 	if (argc == 5 && !strcmp(argv[1], "--gen"))
 		return generate(number(argv[2]), number(argv[3]), argv[4]);
+	if (argc > 1 && !strcmp(argv[1], "--run"))
+		return run(argc - 1, argv + 1);
 	if (argc < 4)
 		return usage();
 	f = open_cases(argv[2]);
-	if (!strcmp(argv[1], "--run")) {
-		first = argc > 4 ? number(argv[4]) : 0;
-		if (first > f->count)
-			first = f->count;
-		count = argc > 5 ? number(argv[5]) : f->count;
-		if (count > f->count - first)
-			count = f->count - first;
-		return run_cases(f, argv[3], first, count, argc > 6 ? argv[6] : NULL);
-	}
 	if (!strcmp(argv[1], "--compare") && argc >= 5)
 		return compare_results(f, argv[3], argv[4],
 				       argc > 5 ? (unsigned int)number(argv[5]) : 1);

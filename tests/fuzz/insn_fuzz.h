@@ -68,6 +68,7 @@ struct fuzz_file {
  * struct fuzz_result - the state after a case
  * @fault:	offset of the faulting instruction's address from the sequence's start
  * @frame:	hash of the registers in the signal's frame
+ * @avoided:	not run, and nothing else is set: see avoid() in insn_run.c
  */
 struct fuzz_result {
 	uint64_t gpr[16];
@@ -77,7 +78,10 @@ struct fuzz_result {
 	uint64_t memory[NWINDOWS];
 	uint64_t fault, address, frame;
 	uint32_t signo, code, trap, error;
+	uint32_t avoided, reserved;
 };
+
+#define TRAP_PAGE	14u
 
 /** case_pc() - where case number @i has its code */
 static inline uint64_t case_pc(const struct fuzz_case *c, uint64_t i)
@@ -95,8 +99,22 @@ static inline uint64_t fuzz_random(uint64_t *s)
 }
 
 void generate_case(struct fuzz_case *c, uint64_t seed, uint64_t number);
-int run_cases(const struct fuzz_file *f, const char *out, uint64_t first, uint64_t count,
-	      const char *full);
+/**
+ * struct fuzz_run - what to run
+ * @out:	file of the results
+ * @native:	results of a native run of the same cases, or NULL
+ * @image:	file that gets the last case's xsave area, or NULL
+ * @light:	to be single-stepped, which counts each byte of a rep: memory and vectors
+ *		are made only once
+ */
+struct fuzz_run {
+	uint64_t first, count;
+	const char *out, *native, *image;
+	int light;
+};
+
+int run_cases(const struct fuzz_file *f, const struct fuzz_run *run);
+const struct fuzz_result *load_results(const char *path, uint64_t *n);
 int compare_results(const struct fuzz_file *f, const char *a, const char *b, unsigned int show);
 void show_case(const struct fuzz_file *f, uint64_t i);
 

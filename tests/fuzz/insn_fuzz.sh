@@ -26,7 +26,7 @@ mode() {
 	shift
 	rm -rf "$tmp/dep" "$tmp/got"
 	timeout 600 "$DEPCTL" record --no-aslr -q "$@" -- \
-		"$fuzz" --run "$tmp/cases" "$tmp/got" 2>"$tmp/err"
+		"$fuzz" --run -n "$tmp/want" "$tmp/cases" "$tmp/got" 2>"$tmp/err"
 	status=$?
 	if [ $status -ne 0 ]; then
 		fail "$name, seed $seed: exit status $status: $(tail -n 1 "$tmp/err")"
@@ -47,12 +47,13 @@ mode() {
 
 # exact COUNT: dump --refs equals the oracle
 exact() {
-	"$fuzz" --gen "$seed" "$1" "$tmp/cases" || exit 1
+	"$fuzz" --gen "$seed" "$1" "$tmp/cases" &&
+		setarch -R "$fuzz" --run -l "$tmp/cases" "$tmp/native" || exit 1
 	rm -rf "$tmp/dep"
 	(cd "$tmp" && clean timeout 600 "$oracle" -i info -o want.refs -- \
-		"$fuzz" --run cases out 0 "$1" - >/dev/null 2>err) &&
+		"$fuzz" --run -l -n native cases out >/dev/null 2>err) &&
 	(cd "$tmp" && clean timeout 600 "$DEPCTL" record --no-aslr -q -o dep -- \
-		"$fuzz" --run cases out 0 "$1" - >/dev/null 2>err) &&
+		"$fuzz" --run -l -n native cases out >/dev/null 2>err) &&
 	"$DEPCTL" dump "$tmp/dep" --refs >"$tmp/got.refs" 2>"$tmp/err"
 	status=$?
 	if [ $status -ne 0 ]; then

@@ -53,7 +53,6 @@ static uint8_t store_image[IMAGE_SIZE] __attribute__((aligned(64)));
 static uint8_t clean_image[IMAGE_SIZE] __attribute__((aligned(64)));
 static uint8_t pool[POOL_SIZE + 4096] __attribute__((aligned(64)));
 static uint8_t small_pool[4096] __attribute__((aligned(64)));
-/* To be single-stepped, which counts each byte of a rep: memory is made only once. */
 static int light;
 static uint32_t at_ymm, at_k, at_zmm_high, at_zmm16;
 static struct fuzz_result now;
@@ -351,31 +350,59 @@ static void write_all(const char *path, const void *p, size_t n)
 	close(fd);
 }
 
-int run_cases(const struct fuzz_file *f, const char *out, uint64_t first, uint64_t count,
-	      const char *full)
+/*
+ * A random address may lie where the engine has memory of its own.  The native run
+ * tells: an access to a page that is not mapped there and is mapped here would not fault,
+ * and a store would change the engine.  To be single-stepped, all such cases are left
+ * out, for both runs to do the same.
+ */
+static int avoid(const struct fuzz_result *native)
 {
-	struct fuzz_result *r = calloc(count + 1, sizeof(*r));
-	uint64_t end = first + count, next;
+	uint64_t a = native->address;
+	unsigned char there;
+
+	if (native->trap != TRAP_PAGE || (native->error & 1) || a - BAD_UNMAPPED < 4096)
+		return 0;
+	return light || !mincore((void *)(a & ~4095ul), 4096, &there);
+}
+
+int run_cases(const struct fuzz_file *f, const struct fuzz_run *run)
+{
+	struct fuzz_result *r = calloc(run->count + 1, sizeof(*r));
+	uint64_t end = run->first + run->count, next, n = 0;
+	const struct fuzz_result *native = NULL;
 
 	if (!r)
 		die("calloc");
-	light = full && !strcmp(full, "-");
+	if (run->native) {
+		native = load_results(run->native, &n);
+		if (n != run->count) {
+			fprintf(stderr, "insn_fuzz: %s: %lu results, not %lu\n", run->native, n,
+				run->count);
+			exit(2);
+		}
+	}
+	light = run->light;
 	setup_state();
 	setup_memory();
 	setup_signals();
-	for (uint64_t i = first; i < end; i = next) {
+	for (uint64_t i = run->first; i < end; i = next) {
 		next = (i / SLOTS + 1) * SLOTS;
 		if (next > end)
 			next = end;
 		place_code(f, i, next);
 		for (uint64_t k = i; k < next; k++) {
+			if (native && avoid(&native[k - run->first])) {
+				r[k - run->first].avoided = 1;
+				continue;
+			}
 			run_case(&f->c[k], k);
-			r[k - first] = now;
+			r[k - run->first] = now;
 		}
 	}
-	write_all(out, r, count * sizeof(*r));
-	if (full && !light)
-		write_all(full, store_image, sizeof(store_image));
+	write_all(run->out, r, run->count * sizeof(*r));
+	if (run->image)
+		write_all(run->image, store_image, sizeof(store_image));
 	free(r);
 	return 0;
 }

@@ -86,7 +86,7 @@ static void show_difference(const struct fuzz_result *a, const struct fuzz_resul
 	differ("frame", a->frame, b->frame);
 }
 
-static const struct fuzz_result *load(const char *path, uint64_t *n)
+const struct fuzz_result *load_results(const char *path, uint64_t *n)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	struct stat st;
@@ -106,23 +106,10 @@ static const struct fuzz_result *load(const char *path, uint64_t *n)
 	return p;
 }
 
-/* A random address may be where the engine has memory of its own. */
-static int in_engine(const struct fuzz_result *r)
-{
-	uint64_t a = r->address;
-
-	for (int i = 0; i < NWINDOWS; i++)
-		if (a - window_at[i] + 0x10000 < 0x20000)
-			return 0;
-	return r->trap == 14 && ((a >= 0x40000000 && a < 0x80000000) ||
-				 (a >= 0x1fff00000000 && a < 0x200100000000) ||
-				 (a >= 0x7fff00000000 && a < 0x7ffffffff000));
-}
-
 int compare_results(const struct fuzz_file *f, const char *pa, const char *pb, unsigned int show)
 {
-	uint64_t na, nb, bad = 0, faults = 0, illegal = 0, insns = 0;
-	const struct fuzz_result *a = load(pa, &na), *b = load(pb, &nb);
+	uint64_t na, nb, bad = 0, faults = 0, illegal = 0, insns = 0, avoided = 0;
+	const struct fuzz_result *a = load_results(pa, &na), *b = load_results(pb, &nb);
 
 	if (na != nb || na > f->count) {
 		printf("%lu results instead of %lu\n", nb, na);
@@ -132,14 +119,16 @@ int compare_results(const struct fuzz_file *f, const char *pa, const char *pb, u
 		faults += a[i].signo != 0;
 		illegal += a[i].signo == 4;
 		insns += f->c[i].ninsns;
-		if (!memcmp(&a[i], &b[i], sizeof(*a)) || in_engine(&a[i]))
+		avoided += b[i].avoided;
+		if (b[i].avoided || !memcmp(&a[i], &b[i], sizeof(*a)))
 			continue;
 		if (bad++ >= show)
 			continue;
 		show_case(f, i);
 		show_difference(&a[i], &b[i]);
 	}
-	printf("%lu cases of seed %lu, %lu instructions, %lu faults (%lu illegal): %lu differ\n",
-	       na, f->seed, insns, faults, illegal, bad);
+	printf("%lu cases of seed %lu, %lu instructions, %lu faults (%lu illegal), "
+	       "%lu avoided: %lu differ\n",
+	       na, f->seed, insns, faults, illegal, avoided, bad);
 	return bad != 0;
 }
