@@ -37,14 +37,12 @@ int mem_is_ours(u64 start, u64 len)
 	const u64 own[][2] = {
 		{ boot.blob, boot.blob_size }, { boot.low, boot.low_size },
 		{ boot.heap, boot.heap_size }, { boot.session, s->file_size },
-		{ boot.arena[0], boot.arena_size[0] }, { boot.arena[1], boot.arena_size[1] },
 	};
 
 	for (unsigned int i = 0; i < ARRAY_SIZE(own); i++)
 		if (own[i][1] && start < own[i][0] + own[i][1] && end > own[i][0])
 			return 1;
-	/* Arenas made later. */
-	return arena_of(start) != NULL;
+	return arena_overlaps(start, end);
 }
 
 /* ---- /proc/self/maps ---- */

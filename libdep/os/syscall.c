@@ -20,7 +20,9 @@
 #define PR_SET_SYSCALL_USER_DISPATCH	59
 
 #define MREMAP_FIXED	2
+#define SHM_RND		020000
 #define SHM_REMAP	040000
+#define K_IPC_STAT	2
 
 s64 app_syscall_raw(struct tls *t, u64 nr, const u64 args[6]);	/* gate.S */
 
@@ -57,22 +59,34 @@ static u64 page_up(u64 n)
 	return (n + ADEPT_PAGE - 1) & ~(u64)(ADEPT_PAGE - 1);
 }
 
+/*
+ * A range that a call is about to replace.  Other threads must not run code that is
+ * about to go; and the pages get their own protection back, which the call may keep, move
+ * along, or fail on.
+ */
+static int take_back(u64 start, u64 len)
+{
+	if (mem_is_ours(start, len))
+		return 0;
+	code_unwatch_range(start, start + len);
+	code_changed(start, start + len);
+	return 1;
+}
+
 static s64 sys_memory(struct tls *t, u64 nr, u64 a[6])
 {
 	u64 len = page_up(a[1]);
 	s64 ret;
 
 	/* The engine's own memory is not the program's to change. */
-	if ((nr != __NR_mmap || a[3] & K_MAP_FIXED) && mem_is_ours(a[0], len))
-		return nr == __NR_mmap ? -E_NOMEM : -E_INVAL;
-	/*
-	 * Other threads must not run code that is about to go; and the pages get their
-	 * own protection back, which the call may keep, move along, or fail on.
-	 */
-	if (nr != __NR_mmap || a[3] & K_MAP_FIXED) {
-		code_unwatch_range(a[0], a[0] + len);
-		code_changed(a[0], a[0] + len);
+	if (nr == __NR_mmap) {
+		if (a[3] & K_MAP_FIXED && !take_back(a[0], len))
+			return -E_NOMEM;
+	} else if (!take_back(a[0], len)) {
+		return -E_INVAL;
 	}
+	if (nr == __NR_mremap && a[3] & MREMAP_FIXED && !take_back(a[4], page_up(a[2])))
+		return -E_INVAL;
 	ret = app_syscall(t, nr, a);
 	if (ret < 0 && ret > -4096)
 		return ret;
@@ -90,6 +104,22 @@ static s64 sys_memory(struct tls *t, u64 nr, u64 a[6])
 		code_changed(a[0], a[0] + len);
 		break;
 	}
+	return ret;
+}
+
+/* Of all ways to attach a segment only this one replaces what is there. */
+static s64 sys_shm_remap(struct tls *t, u64 a[6])
+{
+	struct { u64 perm[6], size, other[8]; } ds;
+	u64 start = a[2] & SHM_RND ? a[1] & ~(u64)(ADEPT_PAGE - 1) : a[1];
+	s64 ret = sys3(__NR_shmctl, a[0], K_IPC_STAT, (u64)&ds);
+
+	if (ret < 0)
+		return ret;
+	if (!take_back(start, page_up(ds.size)))
+		return -E_INVAL;
+	ret = app_syscall(t, __NR_shmat, a);
+	code_changed(start, start + page_up(ds.size));
 	return ret;
 }
 
@@ -204,6 +234,10 @@ static s64 do_syscall(struct tls *t, u64 nr, u64 a[6])
 	case __NR_mremap:
 	case __NR_madvise:
 		return sys_memory(t, nr, a);
+	case __NR_shmat:
+		if (a[2] & SHM_REMAP)
+			return sys_shm_remap(t, a);
+		break;
 	case __NR_rt_sigaction:
 		return signal_sigaction(t, a);
 	case __NR_sigaltstack:

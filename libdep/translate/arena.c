@@ -29,8 +29,6 @@ static u32 narenas;
 
 extern void gate_exit(void);
 extern void gate_syscall(void);
-extern void gate_miss(void);
-extern void gate_miss_call(void);
 extern void gate_trap(void);
 
 #define GATE_LEN	16
@@ -172,6 +170,16 @@ struct arena *arena_of(u64 addr)
 		if (addr - arenas[i].base < arenas[i].size)
 			return &arenas[i];
 	return NULL;
+}
+
+int arena_overlaps(u64 start, u64 end)
+{
+	u32 n = __atomic_load_n(&narenas, __ATOMIC_ACQUIRE);
+
+	for (u32 i = 0; i < n; i++)
+		if (start < arenas[i].base + arenas[i].size && end > arenas[i].base)
+			return 1;
+	return 0;
 }
 
 u8 *arena_gate(const struct arena *a, enum gate g)

@@ -164,14 +164,14 @@ int frag_exists(u64 pc, u16 known)
 
 void frag_kill(struct frag *f)
 {
-	u32 i = first_slot(f->pc);
+	u32 at = first_slot(f->pc);
 
 	if (f->dead)
 		return;
 	f->dead = 1;
-	while (slots[i].frag != heap_ref(f))
-		i = (i + 1) & (nslots - 1);
-	slots[i].frag = GONE;
+	while (slots[at].frag != heap_ref(f))
+		at = (at + 1) & (nslots - 1);
+	slots[at].frag = GONE;
 	while (f->in)
 		exit_unlink(heap_at(f->in));
 	for (u32 i = 0; i < f->nexits; i++)

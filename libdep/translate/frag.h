@@ -173,6 +173,8 @@ u8 *arena_take_cold(struct arena *a, u32 n);
 void arena_commit(struct arena *a, struct frag *f);
 /** arena_of() - the arena that holds cache address @addr, or NULL */
 struct arena *arena_of(u64 addr);
+/** arena_overlaps() - is there an arena with memory in [@start, @end)? */
+int arena_overlaps(u64 start, u64 end);
 u8 *arena_gate(const struct arena *a, enum gate g);
 /** arena_ret_path() - where @a keeps the address of its shared return path */
 u8 **arena_ret_path(struct arena *a);

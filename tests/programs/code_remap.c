@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Suite: exact.  Code replaced by other code at the same place, by mremap and by
+ * attaching a segment; and what has no other purpose than to hit a profiler's memory.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/ipc.h>
+#include <sys/mman.h>
+#include <sys/shm.h>
+
+#include "common.h"
+
+#define ALL	(PROT_READ | PROT_WRITE | PROT_EXEC)
+
+/* mov $value, %eax; ret */
+static void emit(uint8_t *to, uint32_t value)
+{
+	to[0] = 0xb8;
+	memcpy(to + 1, &value, 4);
+	to[5] = 0xc3;
+}
+
+static uint32_t call(void *code)
+{
+	return ((uint32_t (*)(void))code)();
+}
+
+static void by_mremap(void)
+{
+	uint8_t *p = mmap(NULL, 8192, ALL, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	CHECK(p != MAP_FAILED);
+	emit(p, 11);
+	emit(p + 4096, 12);
+	CHECK(call(p) == 11 && call(p + 4096) == 12);
+	CHECK(mremap(p + 4096, 4096, 4096, MREMAP_MAYMOVE | MREMAP_FIXED, p) == p);
+	mix(call(p));
+	CHECK(call(p) == 12);
+	munmap(p, 4096);
+}
+
+static void by_segment(void)
+{
+	uint8_t *p = mmap(NULL, 4096, ALL, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *q;
+	int id = shmget(IPC_PRIVATE, 4096, IPC_CREAT | 0700);
+
+	CHECK(p != MAP_FAILED && id >= 0);
+	q = shmat(id, NULL, 0);
+	CHECK(q != (void *)-1);
+	emit(q, 22);
+	emit(p, 21);
+	CHECK(call(p) == 21);
+	CHECK(shmat(id, p, SHM_REMAP | SHM_EXEC) == p);
+	mix(call(p));
+	CHECK(call(p) == 22);
+	CHECK(!shmdt(q) && !shmdt(p));
+	/* shmget's pages end with the last process */
+	CHECK(!shmctl(id, IPC_RMID, NULL));
+}
+
+/* A mapping that natively is not there: none of this may succeed. */
+static unsigned int attack(uintptr_t start, uintptr_t end, int id)
+{
+	uintptr_t last = end - 4096;
+	void *p = mmap(NULL, 4096, ALL, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unsigned int n = 0;
+
+	n += !munmap((void *)(start - 4096), 8192);
+	n += !munmap((void *)last, 8192);
+	n += !mprotect((void *)start, 4096, PROT_NONE);
+	n += !madvise((void *)last, 4096, MADV_DONTNEED);
+	n += mmap((void *)last, 4096, ALL, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) !=
+	     MAP_FAILED;
+	n += mremap((void *)start, 4096, 4096, MREMAP_MAYMOVE) != MAP_FAILED;
+	n += mremap(p, 4096, 4096, MREMAP_MAYMOVE | MREMAP_FIXED, (void *)last) != MAP_FAILED;
+	n += shmat(id, (void *)last, SHM_REMAP) != (void *)-1;
+	munmap(p, 4096);
+	return n;
+}
+
+/* Code far from all other code, for which a profiler may need memory close to it. */
+static uint8_t *far_code(void)
+{
+	uint8_t *p = mmap((void *)0x300000000000, 4096, ALL,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+
+	CHECK(p == (void *)0x300000000000);
+	emit(p, 33);
+	CHECK(call(p) == 33);
+	return p;
+}
+
+int main(void)
+{
+	int id = shmget(IPC_PRIVATE, 4096, IPC_CREAT | 0700);
+	uint8_t *far = far_code();
+	unsigned int n = 0;
+	uintptr_t a, b;
+	char line[512];
+	FILE *maps = fopen("/proc/self/maps", "r");
+
+	CHECK(maps && id >= 0);
+	by_mremap();
+	by_segment();
+	while (fgets(line, sizeof(line), maps)) {
+		CHECK(sscanf(line, "%lx-%lx", &a, &b) == 2);
+		/* memory at such places only ever comes from a profiler */
+		if (strstr(line, "adept") || a >> 28 == 0x550000000000 >> 28 ||
+		    (a >> 32 == (uintptr_t)far >> 32 && a != (uintptr_t)far))
+			n += attack(a, b, id);
+	}
+	fclose(maps);
+	CHECK(!n);
+	CHECK(call(far) == 33);
+	shmctl(id, IPC_RMID, NULL);
+	return finish("code_remap");
+}
