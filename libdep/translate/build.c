@@ -136,6 +136,8 @@ struct build *build_bare(u64 pc, struct arena *a)
 	static struct build bare;
 	struct build *b = &bare;
 
+	if (!a)
+		returns_prepare(pc);
 	b->pc = pc;
 	b->mask = X86_BIT(X86_RSP);
 	b->unwatchable = 0;

@@ -120,7 +120,12 @@ void exits_emit_stubs(struct build *b);
 void exits_emit_thunk(struct build *b, u32 i, const struct exit *x);
 
 /* returns.c */
-/** returns_prepare() - make sure that @pc's arena has its shared return path */
+/**
+ * returns_prepare() - make sure that @pc's arena has its shared return path
+ *
+ * Before anything else is built there, for what is built behind a landing must not be
+ * parted from it.
+ */
 void returns_prepare(u64 pc);
 /** returns_emit() - leave by return @i, by native return */
 void returns_emit(struct build *b, u32 i);

@@ -140,11 +140,13 @@ static inline void put_rel32(u8 *field, const u8 *target)
 	__builtin_memcpy(field, &rel, 4);
 }
 
-/* jmp/call rel32 to a fixed place */
+/* jmp/call rel32 to a fixed place in reach */
 static inline void emit_branch(struct emit *e, u8 opcode, const u8 *target)
 {
 	emit8(e, opcode);
 	emit32(e, 0);
+	if (!fits32(target - e->p))
+		e->overflow = 1;
 	if (!e->overflow)
 		put_rel32(e->p - 4, target);
 }
