@@ -147,7 +147,6 @@ void leave_cache(struct tls *t, const struct xl8_pos *pos, const struct k_uconte
 		at(t, x->target);
 		break;
 	case XL8_EXIT_DONE:
-	case XL8_LAND_DONE:
 		at_target(t, x);
 		break;
 	case XL8_RET_RCX:
@@ -177,6 +176,10 @@ void leave_cache(struct tls *t, const struct xl8_pos *pos, const struct k_uconte
 	case XL8_LAND:
 	case XL8_AT_RCX:
 		at(t, t->regs[X86_RCX]);
+		restore_indirect(t);
+		break;
+	case XL8_LAND_LOOP:
+		at(t, t->regs[X86_RCX] - 1 + f->pc);
 		restore_indirect(t);
 		break;
 	case XL8_LAND_CMP:

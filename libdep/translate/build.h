@@ -150,6 +150,8 @@ struct landing_place {
 };
 
 void landing_init(void);
+/** landing_emit_way_out() - a landing's first code, before what leads to it: for a mismatch */
+void landing_emit_way_out(struct build *b);
 /**
  * landing_emit() - verify that rcx is @b->pc, restore rcx and rdx; falls through if so
  * @is_return: reached by native returns

@@ -55,6 +55,7 @@ static struct frag *build_call(const struct callsite *c, u16 mask, struct landin
 	struct frag *f;
 
 	b->mask = mask;
+	landing_emit_way_out(b);
 	if (c->target) {
 		b->exits[b->nexits++] = (struct bexit){
 			.kind = X_LINK, .call = CALL_NATIVE, .target = c->target, .mask = mask,

@@ -87,15 +87,11 @@ void exits_emit_thunk(struct build *b, u32 i, const struct exit *x)
 	if (!bx->patch || bx->kind == ADEPT_X_INDIRECT)
 		return;
 	bx->thunk = b->e.p;
-	if (bx->kind == X_LINK && bx->call == CALL_NONE) {
-		build_xl8(b, XL8_LAND_DONE, (u8)b->n, (u8)i, X86_NONE, X86_NONE);
-	} else if (bx->call == CALL_NATIVE) {
+	if (bx->call == CALL_NATIVE) {
 		build_xl8(b, XL8_CALLED, bx->insn, (u8)i, X86_NONE, X86_NONE);
 		emit_lea_rsp(&b->e, 8);
-		build_xl8(b, XL8_EXIT_DONE, bx->ninsns, (u8)i, X86_NONE, X86_NONE);
-	} else {
-		build_xl8(b, XL8_EXIT_DONE, bx->ninsns, (u8)i, X86_NONE, X86_NONE);
 	}
+	build_xl8(b, XL8_EXIT_DONE, bx->ninsns, (u8)i, X86_NONE, X86_NONE);
 	emit_store_gs_imm(&b->e, TLS_EXIT, heap_ref(x));
 	emit_gate(b, bx->kind == ADEPT_X_SYSCALL ? GATE_SYSCALL :
 		  bx->kind == ADEPT_X_TRAP ? GATE_TRAP : GATE_EXIT);

@@ -4,8 +4,8 @@
  *
  * A site loads its target into rcx and goes through a table, indexed by the
  * target's low bits, to a landing.  The landing knows its own application
- * address and verifies it against rcx, without touching a flag (lea, jrcxz); if it
- * is not the right one it goes on to the next landing of the same bucket, the last
+ * address and verifies it against rcx, without touching a flag (lea, then jrcxz or
+ * loop); if it is not the right one it goes on to the next landing of the same bucket, the last
  * one to the dispatcher.  Since a landing verifies itself, table entries and chains
  * change by single stores under running threads, and since it only names an
  * address, not a translation, it is never stale and never freed.
@@ -34,6 +34,7 @@ enum list { L_JUMP, L_RETURN };
 
 static struct landing *lists[2][LISTS];
 static u8 index_bits[2];
+static u8 by_loop;
 
 static u64 *jump_table(void)
 {
@@ -123,6 +124,19 @@ static int has_bmi2(void)
 	return b >> 8 & 1;
 }
 
+/*
+ * On AMD's processors loop is one operation, on Intel's about ten (Agner Fog's instruction
+ * tables); jrcxz is two on both, and branches if the landing is the right one.
+ */
+static int has_fast_loop(void)
+{
+	u32 a = 0, b, c = 0, d;
+
+	__asm__("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d));
+	return (b == 0x68747541 && d == 0x69746e65 && c == 0x444d4163) ||	/* AuthenticAMD */
+	       (b == 0x6f677948 && d == 0x6e65476e && c == 0x656e6975);		/* HygonGenuine */
+}
+
 void landing_init(void)
 {
 	u64 bytes = (2ull << JUMP_BITS << 3) + (1ull << RETURN_BITS << 3);
@@ -133,6 +147,8 @@ void landing_init(void)
 	sys3(__NR_madvise, boot.low, boot.low_size, K_MADV_HUGEPAGE);
 	index_bits[L_JUMP] = has_bmi2() ? JUMP_BITS : PLAIN_BITS;
 	index_bits[L_RETURN] = has_bmi2() ? RETURN_BITS : PLAIN_BITS;
+	/* Where nothing is tuned, the other way: so both are tested. */
+	by_loop = has_fast_loop() && !(session()->flags & ADEPT_S_STRICT);
 	for (u32 i = 0; i < 1u << JUMP_BITS; i++) {
 		jump_table()[i] = (u64)gate_miss;
 		call_table()[i] = (u64)gate_miss_call;
@@ -141,16 +157,27 @@ void landing_init(void)
 		return_table()[i] = (u64)gate_miss_return;
 }
 
+void landing_emit_way_out(struct build *b)
+{
+	if (!by_loop)
+		return;
+	build_xl8(b, XL8_LAND_CMP, 0, X86_NONE, X86_NONE, X86_NONE);
+	emit8(&b->e, 0xe9);
+	emit32(&b->e, 0);
+	b->land_miss = b->e.p - 4;
+	b->entry = (u16)(b->e.p - b->start);
+}
+
 /*
- * rcx -= pc, by a displacement, by rdx or by a literal.  A return comes with its
- * landing's cache address in rdx, and that is near the application's.
+ * rcx -= pc, and one less for loop; by a displacement, by rdx or by a literal.  A return
+ * comes with its landing's cache address in rdx, and that is near the application's.
  */
-static void emit_compare(struct build *b, int is_return)
+static void emit_subtract(struct build *b, int is_return)
 {
 	struct emit_operand sum = { .base = X86_RCX, .index = X86_RDX };
 	static const u8 not_rdx[] = { 0x48, 0xf7, 0xd2 };
-	s64 near = (s64)((u64)b->land + 1 - b->pc);
-	u64 pc = b->pc;
+	u64 pc = b->pc - by_loop;
+	s64 near = (s64)((u64)b->land + 1 - pc);
 
 	if (small(pc)) {
 		emit_rm64(&b->e, 0x8d, X86_RCX, X86_RCX, (s32)-(s64)pc);
@@ -181,14 +208,21 @@ void landing_emit(struct build *b, int is_return)
 
 		emit_op_mem(e, 0x89, X86_RCX, &slot);
 	}
-	emit_compare(b, is_return);
-	build_xl8(b, XL8_LAND_CMP, b->n, X86_NONE, X86_NONE, X86_NONE);
-	/* jrcxz over the jump */
-	emit8(e, 0xe3);
-	emit8(e, 5);
-	emit8(e, 0xe9);
-	emit32(e, 0);
-	b->land_miss = e->p - 4;
+	emit_subtract(b, is_return);
+	if (by_loop) {
+		/* loop back to the way out */
+		build_xl8(b, XL8_LAND_LOOP, b->n, X86_NONE, X86_NONE, X86_NONE);
+		emit8(e, 0xe2);
+		emit8(e, (u8)(b->start - (e->p + 1)));
+	} else {
+		/* jrcxz over the jump */
+		build_xl8(b, XL8_LAND_CMP, b->n, X86_NONE, X86_NONE, X86_NONE);
+		emit8(e, 0xe3);
+		emit8(e, 5);
+		emit8(e, 0xe9);
+		emit32(e, 0);
+		b->land_miss = e->p - 4;
+	}
 	build_xl8(b, XL8_LAND_OK, b->n, X86_NONE, X86_NONE, X86_NONE);
 	emit_load_gs(e, X86_RCX, TLS_IND0);
 	emit_load_gs(e, X86_RDX, TLS_IND1);
@@ -312,6 +346,7 @@ static void build_landing(u64 pc, int is_return, int inlined)
 	struct build *b = build_bare(pc, NULL);
 	struct landing_place at;
 
+	landing_emit_way_out(b);
 	build_xl8(b, XL8_LAND_CALL, 0, X86_NONE, X86_NONE, X86_NONE);
 	emit_lea_rsp(&b->e, 8);
 	landing_emit(b, is_return);
@@ -331,7 +366,7 @@ static void build_link(u64 pc, struct arena *a)
 	b->exits[b->nexits++] = (struct bexit){
 		.kind = X_LINK, .target = pc, .mask = X86_BIT(X86_RSP),
 	};
-	build_xl8(b, XL8_LAND_DONE, 0, 0, X86_NONE, X86_NONE);
+	build_xl8(b, XL8_EXIT_DONE, 0, 0, X86_NONE, X86_NONE);
 	b->exits[0].patch = exits_emit_linkable(b, 0xe9);
 	if (!build_commit(b))
 		fatal("cannot build a link to %lx", pc);

@@ -43,9 +43,9 @@ enum xl8_kind {
 	XL8_ENTRY,	/* at the fragment's pc, between records */
 	XL8_LAND_CALL,	/* landing: rsp 8 too low, rcx = target, rcx/rdx in TLS_IND* */
 	XL8_LAND,	/* landing: rcx = target */
+	XL8_LAND_LOOP,	/* landing: rcx = target - pc of the landing + 1 */
 	XL8_LAND_CMP,	/* landing: rcx = target - pc of the landing */
 	XL8_LAND_OK,	/* landing matched; rcx/rdx in TLS_IND*; at landing's pc */
-	XL8_LAND_DONE,	/* behind a landing: at exit arg's target, registers restored */
 	XL8_DATA,	/* literals: never executed */
 };
 
