@@ -25,6 +25,7 @@
 #define TF		0x100
 #define VSYSCALL	0xffffffffff600000
 #define RSEQ		334
+#define VSYSCALL_RET	9	/* the ret's offset in each of its entries */
 
 enum event {
 	EV_STEP,	/* a SIGTRAP, which may be the step's */
@@ -221,6 +222,18 @@ static void syscall_exit(struct tracee *t, uint64_t nr)
 }
 
 /*
+ * After a stepped popf the kernel takes the trap flag for the program's own, and leaves it
+ * set when it is no longer needed.
+ */
+static int drop_trap_flag(struct tracee *t)
+{
+	if (!(t->regs.eflags & TF))
+		return 0;
+	t->regs.eflags &= ~(unsigned long long)TF;
+	return ptrace(PTRACE_SETREGS, t->pid, 0, &t->regs) ? -errno : 0;
+}
+
+/*
  * Run one system call, from its instruction or, when it is restarted, from where
  * the kernel takes it up again.  Return EV_STEP when it is over.
  */
@@ -230,6 +243,8 @@ static enum event step_syscall(struct tracee *t)
 	uint64_t nr = t->regs.rax;
 	enum event ev;
 
+	if (drop_trap_flag(t))
+		return EV_ERROR;
 	for (;;) {
 		ev = resume(t, PTRACE_SYSCALL, 0);
 		if (ev == EV_EXEC) {
@@ -252,11 +267,15 @@ static enum event step_syscall(struct tracee *t)
 	}
 }
 
-/* The kernel carries out the call and the return from it. */
+/*
+ * The kernel carries out the call and the return from it, in place of mov, syscall and
+ * ret, of which only the last one makes a reference.
+ */
 static enum event step_vsyscall(struct tracee *t)
 {
+	const struct ref popped = { t->regs.rsp, 8, REF_READ };
 	const uint8_t int3 = 0xcc;
-	uint64_t ret;
+	uint64_t entry = t->regs.rip, ret;
 	uint8_t old;
 	enum event ev;
 
@@ -274,6 +293,10 @@ static enum event step_vsyscall(struct tracee *t)
 		return EV_ERROR;
 	t->regs.rip = ret;
 	t->new_block = true;
+	t->steps += 3;
+	t->refs++;
+	if (!t->want_blocks)
+		print_refs(t, entry + VSYSCALL_RET, &popped, 1);
 	return ptrace(PTRACE_SETREGS, t->pid, 0, &t->regs) ? EV_ERROR : EV_STEP;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Suite: output.  Branches, calls and returns of all forms, paired and not. */
+/* Suite: exact.  Branches, calls and returns of all forms, paired and not. */
 #include "snip.h"
 
 snippet loops

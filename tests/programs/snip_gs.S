@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Suite: output.  gs and fs overrides in every role, with an own gs base. */
+/* Suite: exact.  gs and fs overrides in every role, with an own gs base. */
 #include "snip.h"
 	.globl snippet_setup
 snippet_setup:

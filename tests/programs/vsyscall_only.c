@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Suite: output.  Flags: -static.  A call into the vsyscall page between ordinary code. */
+/* Suite: exact.  Flags: -static.  A call into the vsyscall page between ordinary code. */
 #include <string.h>
 #include <time.h>
 
