@@ -2,6 +2,7 @@
 /* The blob's start: from the injector's registers to the first fragment. */
 #include "rt.h"
 #include "../os/mem.h"
+#include "../os/sigframe.h"
 #include "../os/signal.h"
 #include "../os/thread.h"
 #include "../record/record.h"
@@ -30,6 +31,7 @@ u8 *boot_main(struct adept_boot *b)
 {
 	struct adept_session *s = (struct adept_session *)b->session;
 	struct tls *t;
+	u64 mask = 0;
 
 	if (s->magic != ADEPT_SESSION_MAGIC || s->version != ADEPT_SESSION_VERSION)
 		fatal("the session file is not one");
@@ -39,7 +41,8 @@ u8 *boot_main(struct adept_boot *b)
 	t = thread_first();
 	set_gs_base(t);
 	signal_init(t);
-	signal_thread_init(t);
+	signal_thread_init(t, &mask);
+	t->sync_blocked = mask & SYNC_SIGNALS;
 	ring_thread_start(t, t->tid, 0, 0);
 	ring_context(t, b->rip);
 	return dispatch_to(t, b->rip, KNOWN_ALL);

@@ -28,6 +28,9 @@
 #define PENDING_SIGNAL	1	/* a signal waits to be delivered */
 #define PENDING_REST	2	/* somebody may want this thread at rest */
 
+/* SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV: from the processor, if nobody sends them */
+#define ADEPT_SYNC_SIGNALS 5
+
 /* What app_syscall() returns when a signal kept the call from taking place. */
 #define SYS_ABORTED	-4095
 
@@ -80,6 +83,8 @@ struct tls {
 	struct handlers *handlers;
 	struct sig_pending sig;
 	u64 sync_blocked;	/* synchronous signals that the application thinks it blocks */
+	u64 held;		/* those that were sent and wait; see os/sigmask.h */
+	u8 held_info[ADEPT_SYNC_SIGNALS][128];	/* struct k_siginfo of each */
 	u64 app_altstack[3];	/* stack_t of the application */
 	u64 sig_stack, sig_stack_size;	/* our own alternate stack */
 

@@ -12,12 +12,16 @@
 #include "mem.h"
 #include "rest.h"
 #include "sigframe.h"
+#include "sigmask.h"
 #include "signal.h"
 #include "../record/record.h"
 #include "../translate/dispatch.h"
 
 #define NSIG 64
 #define FLAG_AC 0x40000
+
+#define PF_WRITE	2	/* in a page fault's error code */
+#define SEGV_ACCERR	2	/* the mapping's protection */
 
 /* Whose default action is not to end the process: KILL CHLD CONT STOP TSTP TTIN TTOU URG WINCH. */
 #define SPARING	(SIGBIT(9) | SIGBIT(17) | SIGBIT(18) | SIGBIT(19) | SIGBIT(20) | SIGBIT(21) | \
@@ -117,6 +121,10 @@ static void asynchronous(struct tls *t, u32 signo, const struct k_siginfo *info,
 {
 	u64 rip;
 
+	if (sigmask_must_hold(t, signo)) {
+		sigmask_hold(t, signo, info);
+		return;
+	}
 	note_signal(t, signo, info, uc, 0);
 	if (stop(t, uc))
 		return;
@@ -137,6 +145,12 @@ static void kicked(struct tls *t, struct k_ucontext *uc)
 static int has_address(u32 signo)
 {
 	return signo == K_SIGSEGV || signo == K_SIGBUS;
+}
+
+/* A write to memory that is mapped for other uses. */
+static int forbidden_write(u32 signo, const struct k_siginfo *info, const struct k_ucontext *uc)
+{
+	return signo == K_SIGSEGV && info->code == SEGV_ACCERR && uc->err & PF_WRITE;
 }
 
 /*
@@ -184,13 +198,14 @@ static int misaligned_store(struct tls *t, const struct xl8_pos *pos, struct k_u
 }
 
 /* Faults that are the engine's business.  Return: 1 if that was all. */
-static int own_fault(struct tls *t, u32 signo, u64 addr, struct k_ucontext *uc,
-		     const struct xl8_pos *pos)
+static int own_fault(struct tls *t, u32 signo, const struct k_siginfo *info,
+		     struct k_ucontext *uc, const struct xl8_pos *pos)
 {
-	u64 rip = uc->regs[SC_RIP];
+	u64 rip = uc->regs[SC_RIP], addr = info->addr;
 
 	if (rip >= (u64)rt_copy_in && rip < (u64)rt_copy_in_end && has_address(signo)) {
-		if (!code_write_fault(addr))
+		/* Who reads may hold the lock that this takes. */
+		if (!forbidden_write(signo, info, uc) || !code_write_fault(addr))
 			uc->regs[SC_RIP] = (u64)rt_copy_in_fault;
 		return 1;
 	}
@@ -205,7 +220,7 @@ static int own_fault(struct tls *t, u32 signo, u64 addr, struct k_ucontext *uc,
 		uc->regs[SC_R15] = leave_turn(t, pos, uc);
 		return 1;
 	}
-	if (signo == K_SIGSEGV && uc->err & 2 && code_any_watched() && code_write_fault(addr)) {
+	if (forbidden_write(signo, info, uc) && code_write_fault(addr)) {
 		stop_behind_store(pos, rip);
 		return 1;
 	}
@@ -229,7 +244,7 @@ static void fault(struct tls *t, u32 signo, struct k_siginfo *info, struct k_uco
 		return;
 	}
 	cached = cache_position(uc, &pos);
-	if (own_fault(t, signo, info->addr, uc, cached ? &pos : NULL))
+	if (own_fault(t, signo, info, uc, cached ? &pos : NULL))
 		return;
 	note_signal(t, signo, info, uc, 1);
 	if (cached) {
@@ -345,7 +360,7 @@ void signal_deliver(struct tls *t)
 	mask = p->mask | sa.mask;
 	if (!(sa.flags & SA_NODEFER))
 		mask |= SIGBIT(p->signo);
-	t->sync_blocked |= mask & SYNC_SIGNALS & ~(sa.flags & SA_NODEFER ? 0 : SIGBIT(p->signo));
+	t->sync_blocked |= mask & SYNC_SIGNALS;
 	set_mask(mask);
 }
 
@@ -443,14 +458,6 @@ s64 signal_sigaltstack(struct tls *t, const u64 a[6])
 	return 0;
 }
 
-const u64 *signal_filter(const u64 *set, u64 *copy)
-{
-	if (!set || rt_copy_in(copy, set, 8) != 8)
-		return set;
-	*copy &= ~SYNC_SIGNALS;
-	return copy;
-}
-
 void signal_init(struct tls *t)
 {
 	struct handlers *h = heap_alloc(sizeof(*h));
@@ -504,12 +511,11 @@ void signal_clear(struct tls *t)
 	}
 }
 
-void signal_thread_init(struct tls *t)
+void signal_thread_init(struct tls *t, u64 *old)
 {
 	struct k_stack ss = { t->sig_stack, 0, 0, t->sig_stack_size };
-	u64 sync = SYNC_SIGNALS, old = 0;
+	u64 sync = SYNC_SIGNALS;
 
 	sys2(__NR_sigaltstack, (u64)&ss, 0);
-	sys4(__NR_rt_sigprocmask, 1 /* SIG_UNBLOCK */, (u64)&sync, (u64)&old, 8);
-	t->sync_blocked |= old & SYNC_SIGNALS;
+	sys4(__NR_rt_sigprocmask, 1 /* SIG_UNBLOCK */, (u64)&sync, (u64)old, 8);
 }

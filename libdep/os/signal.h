@@ -10,7 +10,8 @@
 #include "../blob/rt.h"
 
 void signal_init(struct tls *t);
-void signal_thread_init(struct tls *t);
+/** signal_thread_init() - what each thread needs by itself; @old: its mask before, or NULL */
+void signal_thread_init(struct tls *t, u64 *old);
 /**
  * signal_inherit() - the handlers of a thread in the making
  * @share: it has those of @t, else a copy that goes its own way
@@ -31,7 +32,5 @@ s64 signal_sigaltstack(struct tls *t, const u64 a[6]);
  * Returns only if a signal waits to be delivered first.
  */
 void signal_sigreturn(struct tls *t);
-/** signal_filter() - a copy of the signal set at @set without the synchronous signals */
-const u64 *signal_filter(const u64 *set, u64 *copy);
 
 #endif

@@ -7,6 +7,7 @@
 #include "mem.h"
 #include "rest.h"
 #include "sigframe.h"
+#include "sigmask.h"
 #include "signal.h"
 #include "syscall.h"
 #include "thread.h"
@@ -20,6 +21,7 @@
 #define PR_SET_SYSCALL_USER_DISPATCH	59
 
 #define MREMAP_FIXED	2
+#define MAX_TRIES	1000
 #define SHM_RND		020000
 #define SHM_REMAP	040000
 #define K_IPC_STAT	2
@@ -155,23 +157,20 @@ static s64 sys_with_mask(struct tls *t, u64 nr, u64 a[6])
 	u64 copy;
 
 	switch (nr) {
-	case __NR_rt_sigprocmask:
-		a[1] = (u64)signal_filter((u64 *)a[1], &copy);
-		break;
 	case __NR_rt_sigsuspend:
 	case __NR_rt_sigtimedwait:
-		a[0] = (u64)signal_filter((u64 *)a[0], &copy);
+		a[0] = (u64)sigmask_filter((u64 *)a[0], &copy);
 		break;
 	case __NR_ppoll:
-		a[3] = (u64)signal_filter((u64 *)a[3], &copy);
+		a[3] = (u64)sigmask_filter((u64 *)a[3], &copy);
 		break;
 	case __NR_epoll_pwait:
 	case __NR_epoll_pwait2:
-		a[4] = (u64)signal_filter((u64 *)a[4], &copy);
+		a[4] = (u64)sigmask_filter((u64 *)a[4], &copy);
 		break;
 	case __NR_pselect6:
 		if (a[5] && rt_copy_in(&ps, (void *)a[5], sizeof(ps)) == sizeof(ps)) {
-			ps.set = (u64)signal_filter((u64 *)ps.set, &copy);
+			ps.set = (u64)sigmask_filter((u64 *)ps.set, &copy);
 			a[5] = (u64)&ps;
 		}
 		break;
@@ -179,13 +178,20 @@ static s64 sys_with_mask(struct tls *t, u64 nr, u64 a[6])
 	return app_syscall(t, nr, a);
 }
 
-/* A kernel write into a watched code page fails: let it through and try again. */
+/*
+ * A kernel write into a watched code page fails: let it through and try again.  What it
+ * met may be gone by then, or be there again, if others run that code meanwhile.
+ */
 static s64 sys_plain(struct tls *t, u64 nr, const u64 a[6])
 {
-	s64 ret = app_syscall(t, nr, a);
+	u32 before, tries = 0;
+	s64 ret;
 
-	if (ret == -E_FAULT && code_any_watched() && code_unwatch_range(0, ~0ull))
+	do {
+		before = code_unwatched();
 		ret = app_syscall(t, nr, a);
+	} while (ret == -E_FAULT && ++tries < MAX_TRIES &&
+		 (code_unwatch_range(0, ~0ull) || code_unwatched() != before));
 	return ret;
 }
 
@@ -243,6 +249,9 @@ static s64 do_syscall(struct tls *t, u64 nr, u64 a[6])
 	case __NR_sigaltstack:
 		return signal_sigaltstack(t, a);
 	case __NR_rt_sigprocmask:
+		return sigmask_procmask(t, a);
+	case __NR_rt_sigpending:
+		return sigmask_pending(t, a);
 	case __NR_rt_sigsuspend:
 	case __NR_rt_sigtimedwait:
 	case __NR_ppoll:

@@ -208,6 +208,7 @@ static void forked_child(struct tls *t)
 	u32 parent = t->ring ? t->ring->serial : 0;
 
 	threads = retired = NULL;
+	t->held = 0;
 	t->group = heap_alloc(sizeof(*t->group));
 	enlist(t);
 	t->tid = (u32)sys0(__NR_gettid);
@@ -260,7 +261,7 @@ u8 *thread_main(struct tls *t)
 	rest_end(t);
 	if (t->clear_handlers)
 		signal_clear(t);
-	signal_thread_init(t);
+	signal_thread_init(t, NULL);
 	ring_thread_start(t, t->tid, t->parent_serial, t->created_at);
 	ring_context(t, t->resume_pc);
 	restore_signals(&mask);

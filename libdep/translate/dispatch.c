@@ -2,6 +2,7 @@
 #include "build.h"
 #include "dispatch.h"
 #include "../os/rest.h"
+#include "../os/sigmask.h"
 #include "../os/signal.h"
 #include "../record/record.h"
 
@@ -134,7 +135,10 @@ u8 *dispatch_trap(struct tls *t)
 
 u8 *dispatch_resume(struct tls *t)
 {
-	while (t->pending) {
+	for (;;) {
+		sigmask_release(t);
+		if (!t->pending)
+			break;
 		t->pending &= ~(u64)PENDING_REST;
 		if (t->pending)
 			signal_deliver(t);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Suite: exact.  Code replaced by other code at the same place, by mremap and by
+ * Suite: output.  Code replaced by other code at the same place, by mremap and by
  * attaching a segment; and what has no other purpose than to hit a profiler's memory.
  */
 #include <errno.h>
