@@ -27,6 +27,7 @@ static u32 nregions;
 static int forgotten;	/* there were more regions than that */
 static struct watched watched[MAX_WATCHED];
 static u32 nwatched;
+static u32 unwatched;	/* how many there have been */
 
 #define VSYSCALL	0xffffffffff600000ull
 
@@ -127,12 +128,11 @@ static int read_line(struct maps *m, char *line, u32 size)
 	return n || c >= 0;
 }
 
-/* Find the executable mapping around @pc; 0 if there is none. */
-static int lookup_region(u64 pc, struct region *r)
+/* Find the mapping around @addr; 0 if there is none.  @l->path stays until the next call. */
+static int find_mapping(u64 addr, struct map_line *l)
 {
 	static char line[4200];
 	static struct maps m;
-	struct map_line l;
 	s64 fd = sys3(__NR_open, (u64)"/proc/self/maps", 02000000 /* O_CLOEXEC */, 0);
 	int found = 0;
 
@@ -140,21 +140,25 @@ static int lookup_region(u64 pc, struct region *r)
 		fatal("cannot read /proc/self/maps: error %ld", -fd);
 	m.fd = (int)fd;
 	m.at = m.len = 0;
-	while (read_line(&m, line, sizeof(line))) {
-		parse_line(line, &l);
-		if (pc < l.start || pc >= l.end)
-			continue;
-		found = !!(l.prot & K_PROT_EXEC);
-		r->start = l.start;
-		r->end = l.end;
-		r->prot = l.prot;
-		r->shared = l.shared;
-		if (found && recording())
-			record_map(l.start, l.end, l.offset, l.dev, l.inode, l.prot, l.path);
-		break;
+	while (!found && read_line(&m, line, sizeof(line))) {
+		parse_line(line, l);
+		found = addr >= l->start && addr < l->end;
 	}
 	sys1(__NR_close, (u64)fd);
 	return found;
+}
+
+/* Find the executable mapping around @pc; 0 if there is none. */
+static int lookup_region(u64 pc, struct region *r)
+{
+	struct map_line l;
+
+	if (!find_mapping(pc, &l) || !(l.prot & K_PROT_EXEC))
+		return 0;
+	*r = (struct region){ l.start, l.end, l.prot, l.shared };
+	if (recording())
+		record_map(l.start, l.end, l.offset, l.dev, l.inode, l.prot, l.path);
+	return 1;
 }
 
 static struct region *region_of(u64 pc)
@@ -197,6 +201,7 @@ static void unwatch(struct watched *w)
 {
 	sys3(__NR_mprotect, w->page, ADEPT_PAGE, w->prot);
 	*w = watched[--nwatched];
+	__atomic_store_n(&unwatched, unwatched + 1, __ATOMIC_RELEASE);
 }
 
 /* Return: 0 if no more pages can be watched. */
@@ -211,16 +216,15 @@ static int watch(u64 page, u32 prot)
 	return 1;
 }
 
-int code_any_watched(void)
+u32 code_unwatched(void)
 {
-	return __atomic_load_n(&nwatched, __ATOMIC_RELAXED) != 0;
+	return __atomic_load_n(&unwatched, __ATOMIC_ACQUIRE);
 }
 
-int code_unwatch_range(u64 start, u64 end)
+static int unwatch_range(u64 start, u64 end)
 {
 	int n = 0;
 
-	lock(&frag_lock);
 	for (u32 i = 0; i < nwatched;) {
 		u64 page = watched[i].page;
 
@@ -232,15 +236,38 @@ int code_unwatch_range(u64 start, u64 end)
 			i++;
 		}
 	}
-	unlock(&frag_lock);
 	return n != 0;
+}
+
+int code_unwatch_range(u64 start, u64 end)
+{
+	int any;
+
+	lock(&frag_lock);
+	any = unwatch_range(start, end);
+	unlock(&frag_lock);
+	return any;
+}
+
+/* Another thread has come first: the page is no longer watched, and writable. */
+static int came_late(u64 page)
+{
+	struct map_line l;
+
+	return unwatched && find_mapping(page, &l) && l.prot & K_PROT_WRITE;
 }
 
 int code_write_fault(u64 addr)
 {
 	u64 page = addr & ~(u64)(ADEPT_PAGE - 1);
+	int ours;
 
-	return code_unwatch_range(page, page + ADEPT_PAGE);
+	if (!__atomic_load_n(&nwatched, __ATOMIC_RELAXED) && !code_unwatched())
+		return 0;
+	lock(&frag_lock);
+	ours = unwatch_range(page, page + ADEPT_PAGE) || came_late(page);
+	unlock(&frag_lock);
+	return ours;
 }
 
 /* The three calls of the vsyscall page, whose bytes may not be readable. */
@@ -305,10 +332,12 @@ void code_changed(u64 start, u64 end)
 		}
 	}
 	for (u32 i = 0; i < nwatched;) {
-		if (watched[i].page < end && watched[i].page >= start)
+		if (watched[i].page < end && watched[i].page >= start) {
 			watched[i] = watched[--nwatched];
-		else
+			unwatched++;
+		} else {
 			i++;
+		}
 	}
 	if (hit || forgotten) {
 		frag_kill_range(start, end);

@@ -21,14 +21,18 @@
  */
 size_t code_fetch(u64 pc, u8 *buf, size_t n, u8 *unwatchable);
 
-/** code_write_fault() - the application wrote to a watched page; 1 if that was the reason */
+/**
+ * code_write_fault() - a write met a page that is there and cannot be written; 1 if that
+ * is because it is watched, or was until a moment ago: the write shall be repeated
+ */
 int code_write_fault(u64 addr);
 /**
  * code_unwatch_range() - let the kernel write there (a system call met EFAULT);
  * 1 if any was watched
  */
 int code_unwatch_range(u64 start, u64 end);
-int code_any_watched(void);
+/** code_unwatched() - a number that grows when a page is no longer watched */
+u32 code_unwatched(void);
 /** code_changed() - [@start, @end) was unmapped, mapped or re-protected */
 void code_changed(u64 start, u64 end);
 /** mem_is_ours() - does the range touch the engine's own memory? */
