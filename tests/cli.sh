@@ -186,6 +186,8 @@ expect 1 "did not end properly" "" "$depctl" verify unclean.dep
 expect 0 "how it ended is not known" "" "$depctl" info unclean.dep
 "$make_store" signal.dep signal
 expect 0 "killed by signal 11" "" "$depctl" info signal.dep
+"$make_store" unseen.dep unseen
+expect 1 "from some point on it ran unrecorded" "" "$depctl" verify unseen.dep
 expect 0 "lossy" "" "$depctl" ls
 
 # ---- a byte wrong in the second segment ----

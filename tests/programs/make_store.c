@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * make_store DIR [gap|unclean|drop|signal]: a small store with one thread and nothing
+ * make_store DIR [gap|unclean|drop|signal|unseen]: a small store with one thread and nothing
  * but events in it, for tests of the command line that need no engine.
  */
 #include <stdio.h>
@@ -70,6 +70,7 @@ int main(int argc, char **argv)
 	}
 	t.end_ns = 2000000000;
 	t.flushes = 2;
+	t.end = strcmp(how, "unseen") ? DEP_END_WHOLE : DEP_END_UNFINISHED;
 	if (!err)
 		err = dep_writer_thread_end(w, &t);
 	p.end_ns = 2500000000;

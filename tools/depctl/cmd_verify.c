@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 
 #include "../../libdep/abi/session.h"
 #include "depctl.h"
@@ -139,6 +140,26 @@ static void check_sequence(struct verify *v)
 			(unsigned long long)dep_store_loss(v->store)->dropped_chunks);
 }
 
+/* The command came to an end of its own, but the stream of its last image did not. */
+static bool ended_unseen(struct verify *v)
+{
+	int status = dep_store_exit_status(v->store);
+	const struct dep_process *p, *last;
+	const struct dep_thread *t;
+	size_t i, n = dep_store_processes(v->store, &p);
+
+	if (!n || status == -1 || !WIFEXITED(status))
+		return false;
+	for (i = 0, last = p; i < n; i++)
+		if (p[i].pid == p->pid)
+			last = &p[i];
+	n = dep_store_threads(v->store, &t);
+	for (i = 0; i < n; i++)
+		if (t[i].process == last->serial && t[i].tid == last->pid)
+			return t[i].end == DEP_END_UNFINISHED;
+	return false;
+}
+
 static void check_loss(struct verify *v)
 {
 	const struct dep_loss *l = dep_store_loss(v->store);
@@ -158,6 +179,9 @@ static void check_loss(struct verify *v)
 			(unsigned long long)l->unfinished_threads,
 			l->unfinished_threads == 1 ? " was" : "s were",
 			l->unfinished_threads == 1 ? "" : "of each ");
+	if (ended_unseen(v))
+		problem(v, LOSS, "the command ended by itself and its stream did not: from some "
+			"point on it ran unrecorded, which is a defect of depctl");
 	if (l->discarded_bytes && !dep_store_meta(v->store)->max_size)
 		problem(v, LOSS, "%llu bytes were not kept",
 			(unsigned long long)l->discarded_bytes);
