@@ -29,6 +29,7 @@ enum adept_event {
 	ADEPT_EV_SYNC = 9,	/* struct adept_ev_sync */
 	ADEPT_EV_FORK = 10,	/* struct adept_ev_fork: in the parent, after fork or clone */
 	ADEPT_EV_GAP = 11,	/* u64 bytes: recorded code ran unrecorded up to here */
+	ADEPT_EV_GSBASE = 12,	/* u64 */
 };
 
 /* Payloads; each follows its 32-bit event id immediately (so they are packed). */
@@ -103,6 +104,7 @@ static inline int adept_event_size(u32 id)
 	case ADEPT_EV_SYSCALL:
 		return sizeof(struct adept_ev_syscall);
 	case ADEPT_EV_FSBASE:
+	case ADEPT_EV_GSBASE:
 	case ADEPT_EV_GAP:
 		return 8;
 	case ADEPT_EV_THREAD_START:

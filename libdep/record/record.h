@@ -52,8 +52,6 @@ void ring_turn(struct tls *t, const struct adept_position *tail, const struct ad
 	       u32 have);
 /** ring_event() - append an event at a record boundary */
 void ring_event(struct tls *t, u32 id, const void *payload, u32 size);
-/** ring_new_chunk() - at a record boundary: what the chunk's header says has changed */
-void ring_new_chunk(struct tls *t);
 /** ring_context() - ADEPT_EV_CONTEXT: go on at @pc with t->regs */
 void ring_context(struct tls *t, u64 pc);
 /**

@@ -185,12 +185,6 @@ void ring_turn(struct tls *t, const struct adept_position *tail, const struct ad
 	t->pp = t->chunk_base;
 }
 
-void ring_new_chunk(struct tls *t)
-{
-	if (recording())
-		ring_turn(t, &boundary, &boundary, 0);
-}
-
 static void need(struct tls *t, u32 bytes)
 {
 	if (t->pp + bytes > t->chunk_end)

@@ -57,9 +57,10 @@ static int compare(const struct dep_run *r, const struct dep_segment *seg,
 					"%llu, and %#llx where the next begins", seg->thread,
 					reg_names[i], (unsigned long long)r->slot[i], seq,
 					(unsigned long long)next->regs[i]);
-	if (r->slot[DEP_S_FS] != next->fs_base)
-		return dep_fail(-EUCLEAN, "thread %u: the fs base changes between segment %llu and "
-				"the next", seg->thread, seq);
+	if (r->slot[DEP_S_FS] != next->fs_base || r->slot[DEP_S_GS] != next->gs_base)
+		return dep_fail(-EUCLEAN, "thread %u: the %s base changes between segment %llu and "
+				"the next", seg->thread,
+				r->slot[DEP_S_FS] != next->fs_base ? "fs" : "gs", seq);
 	return 0;
 }
 

@@ -245,6 +245,9 @@ static int apply_event(struct dep_run *r, const struct place *at, u32 id, const 
 	case ADEPT_EV_FSBASE:
 		memcpy(&r->slot[DEP_S_FS], payload, 8);
 		break;
+	case ADEPT_EV_GSBASE:
+		memcpy(&r->slot[DEP_S_GS], payload, 8);
+		break;
 	case ADEPT_EV_SYSCALL:
 	case ADEPT_EV_FORK:
 		if (r->after_syscall)

@@ -92,13 +92,12 @@ u8 *dispatch_miss_return(struct tls *t)
 	return miss(t, 1);
 }
 
-/* Recovery learns the gs base at the beginning of a chunk. */
 static u8 *write_gs_base(struct tls *t, const struct x86_insn *in, u64 next)
 {
 	u64 v = t->regs[in->f_rm];
 
 	t->app_gs_base = in->opsize == 4 ? (u32)v : v;
-	ring_new_chunk(t);
+	ring_event(t, ADEPT_EV_GSBASE, &t->app_gs_base, 8);
 	ring_context(t, next);
 	return dispatch_to(t, next, KNOWN_ALL);
 }

@@ -101,6 +101,7 @@ static const struct {
 	[ADEPT_EV_SIGRETURN] = { "sigreturn", NULL },
 	[ADEPT_EV_SYSCALL] = { "syscall", syscall_fields },
 	[ADEPT_EV_FSBASE] = { "fsbase", base },
+	[ADEPT_EV_GSBASE] = { "gsbase", base },
 	[ADEPT_EV_THREAD_START] = { "thread-start", start },
 	[ADEPT_EV_THREAD_END] = { "thread-end", end },
 	[ADEPT_EV_SYNC] = { "sync", sync_fields },
