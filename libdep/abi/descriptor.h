@@ -152,7 +152,8 @@ enum adept_store_kind {
 };
 
 struct adept_store {
-	u16 insn;		/* index of the instruction in the fragment */
+	u8 insn;		/* index of the instruction in the fragment */
+	u8 held;		/* register whose value is in ADEPT_GS_SPILL meanwhile, + 1; or 0 */
 	u8 kind;		/* enum adept_store_kind */
 	u8 arg;
 };
@@ -172,14 +173,31 @@ enum adept_exit_kind {
 	ADEPT_X_TRAP,		/* the instruction at target always faults or cannot be run here */
 };
 
+/* Where the application is when an exit's id is stored. */
+#define ADEPT_XT_BEFORE	0x1u	/* before its last instruction, else behind it */
+#define ADEPT_XT_PUSHED	0x2u	/* that has pushed its return address, though */
+#define ADEPT_XT_RCX	0x4u	/* rcx is in ADEPT_GS_RCX */
+#define ADEPT_XT_RDX	0x8u	/* rdx is in ADEPT_GS_RDX */
+#define ADEPT_XT_ALL	0xfu
+
 struct adept_exit {
 	u16 ninsns;		/* instructions done when it is taken, the branch included */
 	u16 nstores;		/* stores passed on the way */
 	u16 mask;		/* registers known behind it */
 	u8 kind;		/* enum adept_exit_kind */
-	u8 pad;
+	u8 at_id;		/* ADEPT_XT_* */
 	u64 target;
 };
+
+/*
+ * The words at the thread's gs base that have application registers while it is in the
+ * code cache.
+ */
+#define ADEPT_GS_R15	1u
+#define ADEPT_GS_RCX	2u
+#define ADEPT_GS_RDX	3u
+#define ADEPT_GS_SPILL	4u
+#define ADEPT_GS_GSBASE	7u	/* its gs base */
 
 /* A run of instructions at consecutive addresses. */
 struct adept_run {

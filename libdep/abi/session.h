@@ -16,6 +16,12 @@
  * chunk_stride = chunk_size + ADEPT_GUARD_SIZE bytes of the file, of which the
  * guard is never made accessible.
  *
+ * With ADEPT_S_MODULE the rings are memory of adept.ko, mapped in their place, with the
+ * same strides.  The module ends a chunk when a store meets the guard, and carries what
+ * there is of the record begun to the next one; of struct adept_chunk only tail, tail_at
+ * and fill are used then, and only for a chunk that was ended by a store at
+ * ADEPT_CROSS_AT: by the engine itself, at that position.
+ *
  * The recorded side is hostile to the collector: it copies what it reads, checks
  * every index and length, and stops consuming a slot that does not make sense.
  */
@@ -29,11 +35,15 @@
 
 #define ADEPT_PAGE		4096u
 #define ADEPT_GUARD_SIZE	65536u
-#define ADEPT_MAX_RECORD	3840u	/* bytes; far below the guard's size */
+/* Bytes; so far below what the kernel module moves that nothing else comes so far. */
+#define ADEPT_MAX_RECORD	3584u
 #define ADEPT_MAX_CHUNKS	16u
 #define ADEPT_MAX_PROCS		1024u
 #define ADEPT_MAX_THREADS	4096u
 #define ADEPT_DESC_SIZE		(1u << 20)
+
+/* Offset from the profile pointer at which the engine stores to end a chunk. */
+#define ADEPT_CROSS_AT		3800u
 
 /* Exit ids below this are events (descriptor.h). */
 #define ADEPT_FIRST_EXIT	4096u
@@ -47,6 +57,7 @@
 #define ADEPT_S_SELF_CHECK	0x08u	/* store all address registers as well */
 #define ADEPT_S_STRICT		0x10u	/* no native call/ret pairing */
 #define ADEPT_S_NO_FOLLOW	0x20u	/* execve'd images run natively */
+#define ADEPT_S_MODULE		0x40u	/* the rings are adept.ko's, see below */
 
 /**
  * struct adept_session - first page of the session file

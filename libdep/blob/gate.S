@@ -210,6 +210,46 @@ sigreturn_with:
 	syscall
 	hlt
 
+/*
+ * u64 ring_cross(struct tls *t): end the chunk of t->pp by a store to the guard behind it,
+ * at which the kernel module sees the application's registers; returns the new t->pp.
+ */
+	.globl	ring_cross
+ring_cross:
+	push	%rbx
+	push	%rbp
+	push	%r12
+	push	%r13
+	push	%r14
+	push	%r15
+	mov	%rsp, %gs:TLS_TARGET
+	mov	%gs:TLS_REGS+0, %rax
+	mov	%gs:TLS_REGS+8, %rcx
+	mov	%gs:TLS_REGS+16, %rdx
+	mov	%gs:TLS_REGS+24, %rbx
+	mov	%gs:TLS_REGS+32, %rsp
+	mov	%gs:TLS_REGS+40, %rbp
+	mov	%gs:TLS_REGS+48, %rsi
+	mov	%gs:TLS_REGS+56, %rdi
+	mov	%gs:TLS_REGS+64, %r8
+	mov	%gs:TLS_REGS+72, %r9
+	mov	%gs:TLS_REGS+80, %r10
+	mov	%gs:TLS_REGS+88, %r11
+	mov	%gs:TLS_REGS+96, %r12
+	mov	%gs:TLS_REGS+104, %r13
+	mov	%gs:TLS_REGS+112, %r14
+	mov	%gs:TLS_PP, %r15
+	movb	$0, CROSS_AT(%r15)
+	mov	%r15, %rax
+	mov	%gs:TLS_TARGET, %rsp
+	pop	%r15
+	pop	%r14
+	pop	%r13
+	pop	%r12
+	pop	%rbp
+	pop	%rbx
+	ret
+
 	/* Stands in for an instruction that cannot be decoded: see dispatch_trap(). */
 	.globl	gate_undefined
 gate_undefined:

@@ -14,15 +14,17 @@
 #define TLS_SPILL0	0x20	/* scratch registers of mangled instructions */
 #define TLS_SPILL1	0x28
 #define TLS_SPILL2	0x30
-#define TLS_EXIT	0x38	/* index of the exit that left the cache */
+#define TLS_GSBASE	0x38	/* the application's gs base */
 #define TLS_TARGET	0x40	/* cache address to enter */
 #define TLS_STACK	0x48	/* top of the runtime stack */
-#define TLS_GSBASE	0x50	/* the application's gs base */
+#define TLS_EXIT	0x50	/* index of the exit that left the cache */
 #define TLS_PENDING	0x58	/* PENDING_*: not into the cache, and no system call */
 #define TLS_REGS	0x60	/* application registers, hardware order; [15] is TLS_R15's copy */
 #define TLS_FLAGS	0xe0
 #define TLS_PP		0xe8	/* profile pointer while in the blob */
 #define TLS_IBTARGET	0xf0
+
+#define CROSS_AT	3800	/* ADEPT_CROSS_AT */
 
 /* struct tls.pending */
 #define PENDING_SIGNAL	1	/* a signal waits to be delivered */
@@ -35,6 +37,7 @@
 #define SYS_ABORTED	-4095
 
 #ifndef __ASSEMBLER__
+#include "../abi/descriptor.h"
 #include "../abi/session.h"
 #include "lock.h"
 
@@ -58,10 +61,10 @@ struct tls {
 	u64 app_r15;
 	u64 ind[2];
 	u64 spill[3];
-	u64 exit;
+	u64 app_gs_base;
 	u64 target;
 	u64 stack_top;
-	u64 app_gs_base;
+	u64 exit;
 	u64 pending;
 	u64 regs[16];
 	u64 flags;
@@ -101,6 +104,11 @@ struct tls {
 	u32 marked;		/* its stream's end stands at pp, which has not moved */
 };
 
+/* What the kernel module tells of a thread in the code cache. */
+_Static_assert(TLS_R15 == 8 * ADEPT_GS_R15 && TLS_IND0 == 8 * ADEPT_GS_RCX &&
+	       TLS_IND1 == 8 * ADEPT_GS_RDX && TLS_SPILL0 == 8 * ADEPT_GS_SPILL &&
+	       TLS_GSBASE == 8 * ADEPT_GS_GSBASE, "ADEPT_GS_*");
+_Static_assert(CROSS_AT == ADEPT_CROSS_AT, "CROSS_AT");
 _Static_assert(offsetof(struct tls, app_r15) == TLS_R15, "TLS_R15");
 _Static_assert(offsetof(struct tls, ind) == TLS_IND0, "TLS_IND0");
 _Static_assert(offsetof(struct tls, spill) == TLS_SPILL0, "TLS_SPILL0");

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "cross.h"
 #include "private.h"
 
 #define WAIT_NS		15000000l	/* to look after processes */
@@ -33,7 +34,9 @@ int dep_collector_create(struct dep_collector **out, struct dep_session *s, stru
 	c->procs = calloc(s->layout.nprocs, sizeof(*c->procs));
 	c->threads = calloc(s->layout.nthreads, sizeof(*c->threads));
 	c->used = calloc(s->layout.nthreads, sizeof(*c->used));
-	if (!c->procs || !c->threads || !c->used)
+	if (s->module)
+		c->cuts = dep_cuts_new();
+	if (!c->procs || !c->threads || !c->used || (s->module && !c->cuts))
 		goto fail;
 	c->queue = dep_queue_create(w, s->map, s->layout.chunk_size, max_size, 0);
 	if (!c->queue)
@@ -42,6 +45,7 @@ int dep_collector_create(struct dep_collector **out, struct dep_session *s, stru
 	return 0;
 
 fail:
+	dep_cuts_free(c->cuts);
 	free(c->used);
 	free(c->threads);
 	free(c->procs);
@@ -70,6 +74,8 @@ static void wait_for_work(struct dep_collector *c, u32 seen)
 	struct adept_session *s = c->s->map;
 	struct timespec t = { .tv_nsec = c->nfollowing ? WAIT_EXEC_NS : WAIT_NS };
 
+	if (c->s->module)
+		dep_module_wake_on(c->s->module, &s->doorbell);
 	__atomic_store_n(&s->collector_waits, 1, __ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&s->doorbell, __ATOMIC_SEQ_CST) == seen)
 		syscall(SYS_futex, &s->doorbell, FUTEX_WAIT, seen, &t, NULL, 0);
@@ -196,6 +202,8 @@ static void abandon(struct dep_collector *c)
 
 	store(&c->s->map->abandoned, 1);
 	store(&c->s->map->stop, 1);
+	if (c->s->module)
+		dep_module_discard(c->s->module);
 	dep_threads_snapshot(c);
 	dep_threads_release(c);
 	dep_procs_release(c);
@@ -226,6 +234,7 @@ void dep_collector_finish(struct dep_collector *c, struct dep_loss *loss,
 	if (status)
 		dep_collector_status(c, status);
 	dep_queue_free(c->queue);
+	dep_cuts_free(c->cuts);
 	free(c->serials);
 	free(c->used);
 	free(c->threads);

@@ -20,8 +20,9 @@
 
 #include "../abi/session.h"
 
-struct dep_writer;
 struct dep_loss;
+struct dep_module;
+struct dep_writer;
 
 /** struct dep_session - the collector's view of a session file */
 struct dep_session {
@@ -33,6 +34,7 @@ struct dep_session {
 	ino_t ino;
 	u64 start_boot_ns;	/* CLOCK_BOOTTIME: recorded processes are younger */
 	u64 start_ns, start_tsc;	/* CLOCK_MONOTONIC and the processor's at one time */
+	struct dep_module *module;	/* the rings of ADEPT_S_MODULE, else NULL */
 };
 
 #define DEP_RING_DEFAULT	(4u << 20)
@@ -41,7 +43,7 @@ struct dep_session {
 
 /**
  * dep_session_create() - make a session file and map it
- * @flags: ADEPT_S_*
+ * @flags: ADEPT_S_*; ADEPT_S_MODULE: with rings of the kernel module
  * @ring_size: bytes of ring per thread, 0 = the default; rounded up to whole chunks
  * @nprocs, @nthreads: slots, 0 = the most (fewer threads if their rings are large)
  */

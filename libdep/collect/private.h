@@ -49,6 +49,10 @@ struct thread_slot {
 	u64 dropped_chunks, dropped_bytes;
 	u64 start_ns;
 	u32 end;		/* enum dep_thread_end */
+	/* of the kernel module's ring: filled.c */
+	struct dep_filled *filled;	/* taken and not yet given back, in order */
+	u32 nfilled;
+	bool last_taken;
 };
 
 /** struct dep_collector - everything; the loop's thread owns all but @queue's inside */
@@ -68,6 +72,8 @@ struct dep_collector {
 	u32 nfollowing;		/* execves being followed */
 	pid_t child;
 	bool child_gone;	/* and reaped: its number may belong to somebody else */
+
+	struct dep_cuts *cuts;	/* with ADEPT_S_MODULE: what crossings mean */
 
 	u8 *serials;		/* bitmap of serials used */
 	size_t serials_size;
@@ -135,6 +141,26 @@ bool dep_threads_left_alive(struct dep_collector *c, u32 proc);
 bool dep_threads_leave(struct dep_collector *c);
 /** dep_threads_release() - let everybody who waits for a chunk go on */
 void dep_threads_release(struct dep_collector *c);
+
+/* A record's id is stored after its values and lies before them: read upwards. */
+void dep_copy_upwards(u8 *to, const u8 *from, size_t size);
+
+/* ---- filled.c: rings of the kernel module ---- */
+
+/** dep_filled_collect() - see what has been filled; before dep_procs_drain() */
+void dep_filled_collect(struct dep_collector *c);
+/** dep_filled_take() - take what can be taken of a slot; false if the queue has no room */
+bool dep_filled_take(struct dep_collector *c, u32 slot, bool *did);
+/**
+ * dep_filled_finish() - take the rest of a thread that has ended, or that is left alone
+ *
+ * Return: false if that is not possible yet; call again.
+ */
+bool dep_filled_finish(struct dep_collector *c, u32 slot);
+/** dep_filled_loss() - what the ring has lost on the whole, to the thread's account */
+void dep_filled_loss(struct dep_collector *c, u32 slot);
+/** dep_filled_free() - the slot is free for another thread */
+void dep_filled_free(struct dep_collector *c, u32 slot);
 
 /* ---- procs.c ---- */
 

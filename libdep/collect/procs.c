@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cross.h"
 #include "private.h"
 
 #define CLAIM_GRACE_NS	1000000000ull	/* a fork that long in the making has failed */
@@ -215,6 +216,8 @@ static int drain(struct dep_collector *c, u32 i)
 	    !copy_descriptors(job, ring, n - first))
 		break_process(c, p);
 	consumed(c, i, head);
+	if (c->cuts && dep_cuts_add(c->cuts, job->data, job->size))
+		dep_queue_stop(c->queue);
 	if (job->size)
 		dep_queue_put(c->queue, job);
 	else

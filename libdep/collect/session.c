@@ -9,10 +9,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "module.h"
 #include "private.h"
 
 #define CHUNK_WANTED	(1u << 20)	/* the size that suits an L2 cache */
 #define CHUNKS_WANTED	4u
+#define MODULE_CHUNK_MIN 65536u
 #define MAX_RINGS	(256ull << 30)	/* of address space, in every recorded process */
 
 static u64 page_up(u64 n)
@@ -20,7 +22,7 @@ static u64 page_up(u64 n)
 	return (n + ADEPT_PAGE - 1) / ADEPT_PAGE * ADEPT_PAGE;
 }
 
-/* Chunks of 1 MiB as long as the ring holds 4 to 16 of them. */
+/* Chunks of 1 MiB as long as the ring holds 4 to 16 of them; the module's are not tiny. */
 static void choose_chunks(struct adept_session *s, u64 ring_size)
 {
 	u64 n = ring_size / CHUNK_WANTED;
@@ -29,8 +31,12 @@ static void choose_chunks(struct adept_session *s, u64 ring_size)
 		n = CHUNKS_WANTED;
 	if (n > ADEPT_MAX_CHUNKS)
 		n = ADEPT_MAX_CHUNKS;
+	if (s->flags & ADEPT_S_MODULE && ring_size < n * MODULE_CHUNK_MIN)
+		n = ring_size < 2 * MODULE_CHUNK_MIN ? 2 : ring_size / MODULE_CHUNK_MIN;
 	s->nchunks = n;
 	s->chunk_size = page_up((ring_size + n - 1) / n);
+	if (s->flags & ADEPT_S_MODULE && s->chunk_size < MODULE_CHUNK_MIN)
+		s->chunk_size = MODULE_CHUNK_MIN;
 }
 
 static void lay_out(struct adept_session *s)
@@ -101,8 +107,13 @@ int dep_session_create(struct dep_session *s, u32 flags, u64 ring_size, u32 npro
 	s->start_ns = now_ns();
 	s->start_tsc = __builtin_ia32_rdtsc();
 	*s->map = *l;
-	return 0;
-
+	if (!(flags & ADEPT_S_MODULE))
+		return 0;
+	ret = dep_module_open(&s->module, l);
+	if (!ret)
+		return 0;
+	munmap(s->map, s->size);
+	s->map = NULL;
 fail_close:
 	close(s->fd);
 	s->fd = -1;
@@ -120,6 +131,9 @@ u64 dep_session_tsc_ns(const struct dep_session *s, u64 ticks)
 
 void dep_session_destroy(struct dep_session *s)
 {
+	if (s->module)
+		dep_module_close(s->module);
+	s->module = NULL;
 	if (s->map)
 		munmap(s->map, s->size);
 	if (s->fd >= 0)

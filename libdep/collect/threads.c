@@ -27,6 +27,8 @@ void dep_threads_snapshot(struct dep_collector *c)
 	const u64 n = c->s->layout.nthreads, end = start + n * size;
 	u64 i, data, hole = start;
 
+	if (c->s->module)
+		dep_filled_collect(c);
 	c->nused = 0;
 	for (i = 0; i < n; i++) {
 		struct thread_slot *t = &c->threads[i];
@@ -118,6 +120,7 @@ static void open_thread(struct dep_collector *c, u32 slot)
 	t->next_seq = 0;
 	t->dropped_chunks = 0;
 	t->dropped_bytes = 0;
+	t->last_taken = false;
 	c->nthreads_seen++;
 	put_thread(c, slot, job);
 }
@@ -205,6 +208,8 @@ static bool take_chunks(struct dep_collector *c, u32 slot, bool *did)
 {
 	struct thread_slot *t = &c->threads[slot];
 
+	if (c->s->module)
+		return dep_filled_take(c, slot, did);
 	if (t->broken) {
 		if (t->head != t->tail)
 			break_ring(c, slot, "");
@@ -223,11 +228,10 @@ static bool take_chunks(struct dep_collector *c, u32 slot, bool *did)
 }
 
 /*
- * A record's id is stored after its values and lies before them, so whoever reads
- * upwards in whole words and finds the id finds the values too, even while the
- * thread goes on writing.  memcpy() promises no direction.
+ * Whoever reads upwards in whole words and finds the id finds the values too, even while
+ * the thread goes on writing.  memcpy() promises no direction.
  */
-static void copy_upwards(u8 *to, const u8 *from, size_t size)
+void dep_copy_upwards(u8 *to, const u8 *from, size_t size)
 {
 	const u64 *src = (const u64 *)from;
 	size_t i;
@@ -251,6 +255,8 @@ static bool take_unpublished(struct dep_collector *c, u32 slot, bool living)
 	struct adept_chunk k;
 	bool did;
 
+	if (c->s->module)
+		return dep_filled_finish(c, slot);
 	if (t->broken || !c->w || c->s->layout.flags & (ADEPT_S_NULL | ADEPT_S_NO_RECORD))
 		return true;
 	memcpy(&k, &shared(c, slot)->chunk[index], sizeof(k));
@@ -264,7 +270,7 @@ static bool take_unpublished(struct dep_collector *c, u32 slot, bool living)
 	job->chunk = k;
 	memset(&job->chunk.tail, 0, sizeof(job->chunk.tail));
 	job->size = size;
-	copy_upwards(job->data, dep_session_chunk(c->s, slot, index), size);
+	dep_copy_upwards(job->data, dep_session_chunk(c->s, slot, index), size);
 	/* A living thread may have used code that was described a moment ago. */
 	if (living && !dep_procs_drain(c, &did)) {
 		dep_queue_cancel(c->queue, job);
@@ -281,7 +287,10 @@ static void free_slot(struct dep_collector *c, u32 slot)
 	struct adept_thread *sh = shared(c, slot);
 
 	c->threads[slot].complained = false;
-	dep_punch(c, adept_chunk_off(l, slot, 0), l->nchunks * adept_chunk_stride(l));
+	if (c->s->module)
+		dep_filled_free(c, slot);
+	else
+		dep_punch(c, adept_chunk_off(l, slot, 0), l->nchunks * adept_chunk_stride(l));
 	memset((char *)sh + sizeof(sh->state), 0, sizeof(*sh) - sizeof(sh->state));
 	store(&sh->state, ADEPT_SLOT_FREE);
 }
@@ -295,6 +304,8 @@ static bool close_thread(struct dep_collector *c, u32 slot, bool living)
 
 	if (!job)
 		return false;
+	if (c->s->module)
+		dep_filled_loss(c, slot);
 	c->loss.dropped_chunks += t->dropped_chunks;
 	c->loss.dropped_bytes += t->dropped_bytes;
 	c->null_bytes += null_bytes;

@@ -32,7 +32,7 @@ static int check_stores(const struct adept_desc_frag *d)
 	u32 i, bytes = 4;
 
 	for (i = 0; i < d->nstores; i++, prev = st++) {
-		if (st->insn >= d->ninsns || !adept_store_bytes(st))
+		if (st->insn >= d->ninsns || st->held > 16 || !adept_store_bytes(st))
 			return dep_fail(-EBADMSG, "fragment %u: store %u is malformed",
 					d->first_exit, i);
 		if (prev && (prev->insn > st->insn ||
@@ -75,7 +75,8 @@ static int check_exit(const struct adept_desc_frag *d, const struct adept_exit *
 {
 	const struct adept_store *st = dep_desc_stores(d);
 
-	if (x->ninsns > d->ninsns || x->nstores > d->nstores || x->kind > ADEPT_X_TRAP)
+	if (x->ninsns > d->ninsns || x->nstores > d->nstores || x->kind > ADEPT_X_TRAP ||
+	    x->at_id & ~ADEPT_XT_ALL || (x->at_id & ADEPT_XT_BEFORE && !x->ninsns))
 		return -EBADMSG;
 	/* The stores are sorted: to look at both sides of the cut is enough. */
 	if (x->nstores) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * The session file's descriptor, for a process that has just begun a new image.
+ * A descriptor of the session file, or of the rings in the kernel module, for a process
+ * that has just begun a new image.
  *
  * As a rule it opens the file through this process's /proc entry.  That fails if it
  * is of another user, in another pid namespace or without /proc: then it makes a pair
@@ -93,7 +94,7 @@ static s64 receive(struct dep_remote *r, u64 page, int sock)
 	return fd;
 }
 
-static s64 by_socket(struct dep_remote *r, const struct dep_target *t, u64 page)
+static s64 by_socket(struct dep_remote *r, int ours, u64 page)
 {
 	int pair[2], local;
 	s64 ret = dep_remote_call(r, SYS_socketpair, AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0,
@@ -107,7 +108,7 @@ static s64 by_socket(struct dep_remote *r, const struct dep_target *t, u64 page)
 	local = fetch(r->pid, pair[0]);
 	ret = local;
 	if (local >= 0) {
-		ret = send_fd(local, t->fd);
+		ret = send_fd(local, ours);
 		close(local);
 	}
 	if (!ret)
@@ -117,14 +118,14 @@ static s64 by_socket(struct dep_remote *r, const struct dep_target *t, u64 page)
 	return ret;
 }
 
-static s64 by_name(struct dep_remote *r, const struct dep_target *t, u64 page)
+static s64 by_name(struct dep_remote *r, const struct dep_target *t, int ours, u64 page)
 {
 	struct scratch s = { 0 };
 	int err;
 
 	if (t->flags & DEP_T_NO_PROC)
 		return -ENOENT;
-	snprintf(s.path, sizeof(s.path), "/proc/%d/fd/%d", getpid(), t->fd);
+	snprintf(s.path, sizeof(s.path), "/proc/%d/fd/%d", getpid(), ours);
 	err = dep_remote_write(r->pid, page, s.path, sizeof(s.path));
 	if (err)
 		return err;
@@ -132,12 +133,12 @@ static s64 by_name(struct dep_remote *r, const struct dep_target *t, u64 page)
 }
 
 /**
- * dep_handover() - give the target the session file
+ * dep_handover() - give the target the file that is @ours here
  * @probe: set to the address that mmap(NULL) gives to a page
  *
  * Return: the target's file descriptor or a negative errno.
  */
-s64 dep_handover(struct dep_remote *r, const struct dep_target *t, u64 *probe,
+s64 dep_handover(struct dep_remote *r, const struct dep_target *t, int ours, u64 *probe,
 		 struct dep_why *why)
 {
 	s64 page, fd, err;
@@ -148,12 +149,12 @@ s64 dep_handover(struct dep_remote *r, const struct dep_target *t, u64 *probe,
 		return dep_explain(why, (int)-page, "Process %d cannot map memory: %s.", r->pid,
 				strerror((int)-page));
 	*probe = (u64)page;
-	err = by_name(r, t, *probe);
-	fd = is_error(err) ? by_socket(r, t, *probe) : err;
+	err = by_name(r, t, ours, *probe);
+	fd = is_error(err) ? by_socket(r, ours, *probe) : err;
 	if (is_error(fd))
 		dep_explain(why, (int)-fd,
-			 "Process %d cannot get the session file: by name: %s; by socket: %s.",
-			 r->pid, strerror((int)-err), strerror((int)-fd));
+			 "Process %d cannot get the session's %s: by name: %s; by socket: %s.",
+			 r->pid, ours == t->fd ? "file" : "rings", strerror((int)-err), strerror((int)-fd));
 	dep_remote_call(r, SYS_munmap, *probe, ADEPT_PAGE, 0, 0, 0, 0);
 	return fd;
 }

@@ -54,17 +54,26 @@ static int make_engine(struct dep_remote *r, const struct dep_target *t, struct 
 		       struct adept_boot *b, struct dep_why *why)
 {
 	struct dep_plan plan = { .r = r, .space = space };
-	u64 probe = 0;
-	s64 fd;
-	int err;
+	u64 probe = 0, again;
+	s64 fd, rings = -1;
+	int err = 0;
 
-	fd = dep_handover(r, t, &probe, why);
+	fd = dep_handover(r, t, t->fd, &probe, why);
 	if (is_error(fd))
 		return (int)fd;
-	err = dep_plan_make(&plan, t, probe, b, why);
+	if (t->ring_fd >= 0) {
+		rings = dep_handover(r, t, t->ring_fd, &again, why);
+		err = is_error(rings) ? (int)rings : 0;
+	}
+	if (!err)
+		err = dep_plan_make(&plan, t, probe, b, why);
 	if (!err)
 		err = dep_plan_session(&plan, t, (int)fd, b, why);
+	if (!err && t->ring_fd >= 0)
+		err = dep_plan_rings(&plan, t, (int)rings, b, why);
 	dep_remote_call(r, SYS_close, (u64)fd, 0, 0, 0, 0, 0);
+	if (!is_error(rings))
+		dep_remote_call(r, SYS_close, (u64)rings, 0, 0, 0, 0, 0);
 	if (!err) {
 		fill_boot(b, &r->regs, space);
 		err = write_blob(r->pid, t, b, why);

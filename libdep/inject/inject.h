@@ -42,18 +42,20 @@ struct dep_why {
  * @session:	the collector's mapping of the session file, from its start to desc_off
  *		at least; it must outlive the target
  * @fd:		the session file in this process, open as long as anything is injected
+ * @ring_fd:	the kernel module's rings in this process, -1: there are none; to be set
+ *		after dep_target_init()
  * @flags:	DEP_T_*, may be changed after dep_target_init()
  *
  * The rest is private: copies of what recorded processes could overwrite.
  */
 struct dep_target {
 	struct adept_session *session;
-	int fd;
+	int fd, ring_fd;
 	u32 flags;
 
 	const unsigned char *blob;
 	u64 blob_len, blob_mem, blob_entry;
-	u64 file_size, proc_off, desc_off, desc_size;
+	u64 file_size, proc_off, desc_off, desc_size, ring_off;
 	u32 nprocs;
 	u64 dev, ino;
 };

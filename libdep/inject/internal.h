@@ -95,7 +95,7 @@ void dep_trace_bury(pid_t pid, pid_t tid);
 
 /* ---- handover.c ---- */
 
-s64 dep_handover(struct dep_remote *r, const struct dep_target *t, u64 *probe,
+s64 dep_handover(struct dep_remote *r, const struct dep_target *t, int ours, u64 *probe,
 		 struct dep_why *why);
 
 /* ---- plan.c: the engine's memory ---- */
@@ -112,6 +112,8 @@ int dep_plan_make(struct dep_plan *p, const struct dep_target *t, u64 probe,
 		  struct adept_boot *b, struct dep_why *why);
 int dep_plan_session(struct dep_plan *p, const struct dep_target *t, int remote_fd,
 		     struct adept_boot *b, struct dep_why *why);
+int dep_plan_rings(struct dep_plan *p, const struct dep_target *t, int remote_fd,
+		   const struct adept_boot *b, struct dep_why *why);
 void dep_plan_undo(struct dep_plan *p);
 
 /* ---- slot.c: process slots ---- */

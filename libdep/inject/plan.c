@@ -314,3 +314,18 @@ int dep_plan_session(struct dep_plan *p, const struct dep_target *t, int remote_
 					   PROT_READ | PROT_WRITE, 0, 0, 0);
 	return err ? map_failed(p, err, "the session", why) : 0;
 }
+
+/**
+ * dep_plan_rings() - put the kernel module's rings in the place of the session's
+ * @remote_fd: their file in the target
+ */
+int dep_plan_rings(struct dep_plan *p, const struct dep_target *t, int remote_fd,
+		   const struct adept_boot *b, struct dep_why *why)
+{
+	u64 at = b->session + t->ring_off;
+	s64 ret = dep_remote_call(p->r, SYS_mmap, at, t->file_size - t->ring_off,
+				  PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+				  (u64)(s64)remote_fd, 0);
+
+	return is_error(ret) ? map_failed(p, (int)ret, "the kernel module's rings", why) : 0;
+}

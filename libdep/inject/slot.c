@@ -40,6 +40,8 @@ static bool header_is_sane(const struct dep_target *t, const struct adept_sessio
 		return false;
 	if (s->thread_off > t->desc_off || threads > t->desc_off - s->thread_off)
 		return false;
+	if (t->ring_off < t->desc_off || t->ring_off > t->file_size)
+		return false;
 	return t->nprocs * t->desc_size <= t->file_size - t->desc_off;
 }
 
@@ -51,10 +53,12 @@ int dep_target_init(struct dep_target *t, struct adept_session *session, int fd,
 	memset(t, 0, sizeof(*t));
 	t->session = session;
 	t->fd = fd;
+	t->ring_fd = -1;
 	t->file_size = session->file_size;
 	t->proc_off = session->proc_off;
 	t->desc_off = session->desc_off;
 	t->desc_size = session->desc_size;
+	t->ring_off = session->ring_off;
 	t->nprocs = session->nprocs;
 	if (!header_is_sane(t, session))
 		return dep_explain(why, EINVAL, "The session file's header makes no sense.");

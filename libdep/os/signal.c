@@ -189,6 +189,15 @@ static int misaligned_store(struct tls *t, const struct xl8_pos *pos, struct k_u
 	if (x86_decode(&in, (u8 *)rip, 16) <= 0 || in.base != X86_R15 || in.f_reg == X86_NONE ||
 	    in.opcode != 0x89)
 		return 0;
+	t->pp = p;
+	if (module_ring(t))
+		module_find(t);
+	if (p + (u64)in.disp + 8 > t->chunk_end && module_ring(t)) {
+		/* Its turn is made by what comes next, from where that is easy. */
+		leave_cache(t, pos, uc);
+		go_to_gate(t, uc);
+		return 1;
+	}
 	if (p + (u64)in.disp + 8 > t->chunk_end)
 		p = uc->regs[SC_R15] = leave_turn(t, pos, uc);
 	regs_from_uc(regs, uc);
@@ -216,6 +225,8 @@ static int own_fault(struct tls *t, u32 signo, const struct k_siginfo *info,
 	}
 	if (signo == K_SIGBUS && uc->regs[SC_EFLAGS] & FLAG_AC && misaligned_store(t, pos, uc))
 		return 1;
+	if (signo == K_SIGBUS && addr - boot.session < session()->file_size)
+		fatal("adept.ko refuses a store to the ring at %lx", addr);
 	if (signo == K_SIGSEGV && ring_guard_hit(t, addr)) {
 		uc->regs[SC_R15] = leave_turn(t, pos, uc);
 		return 1;

@@ -114,6 +114,7 @@ void record_describe(const struct build *b)
 			.nstores = x->nstores,
 			.mask = x->mask,
 			.kind = x->kind,
+			.at_id = x->at_id,
 			.target = x->target,
 		};
 

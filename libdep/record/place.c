@@ -29,7 +29,7 @@ static void add(struct build *b, unsigned int insn, u8 kind, u8 arg)
 {
 	b->store_off[b->nstores] = record_length(b, b->nstores);
 	b->stores[b->nstores++] = (struct adept_store){
-		.insn = (u16)insn, .kind = kind, .arg = arg,
+		.insn = (u8)insn, .kind = kind, .arg = arg,
 	};
 }
 

@@ -77,6 +77,14 @@ void ring_mark_end(struct tls *t, u32 status);
 /** ring_unmark_end() - take it away again */
 void ring_unmark_end(struct tls *t);
 int collector_gone(void);
+/* module.c: with ADEPT_S_MODULE.  module_ring() - is @t's ring the module's? */
+int module_ring(const struct tls *t);
+/** module_find() - t->chunk_base and chunk_end for where t->pp is now */
+void module_find(struct tls *t);
+/** module_turn() - as ring_turn(); the next chunk begins at a record boundary */
+void module_turn(struct tls *t, const struct adept_position *tail, u32 have);
+/** module_begin() - make the ring of t->slot; 0 if that is refused */
+int module_begin(struct tls *t);
 /** ring_thread_lost() - the thread of @t, another one, is gone without having said so */
 void ring_thread_lost(struct tls *t);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * A thread's ring in the session file: chunks, each followed by a guard that is
- * never accessible.  The store that meets the guard faults; os/signal.c finds out
- * where that was and calls ring_turn().
+ * A thread's ring: chunks, each followed by a guard that is never accessible.  The
+ * store that meets the guard faults.  In the session file os/signal.c finds out where
+ * that was and calls ring_turn(); see module.c for rings of the kernel module.
  */
 #include "record.h"
 #include "../os/rest.h"
@@ -43,6 +43,9 @@ static int must_discard(const struct tls *t)
 {
 	struct adept_session *s = session();
 
+	/* The module does as the collector tells it. */
+	if (module_ring(t))
+		return 0;
 	return t->discard || s->flags & ADEPT_S_NULL ||
 	       __atomic_load_n(&s->stop, __ATOMIC_RELAXED) ||
 	       __atomic_load_n(&s->abandoned, __ATOMIC_RELAXED);
@@ -155,6 +158,10 @@ void ring_turn(struct tls *t, const struct adept_position *tail, const struct ad
 	note_fs_base(t);
 	if (t->pp + have > t->chunk_end)
 		have = (u32)(t->chunk_end - t->pp);
+	if (module_ring(t)) {
+		module_turn(t, tail, have);
+		return;
+	}
 	keep = head->frag ? have : 0;
 	if (must_discard(t)) {
 		turn_in_place(t, keep, 0);
@@ -185,9 +192,16 @@ void ring_turn(struct tls *t, const struct adept_position *tail, const struct ad
 	t->pp = t->chunk_base;
 }
 
+static int has_room(struct tls *t, u32 bytes)
+{
+	if (module_ring(t))
+		module_find(t);
+	return t->pp + bytes <= t->chunk_end;
+}
+
 static void need(struct tls *t, u32 bytes)
 {
-	if (t->pp + bytes > t->chunk_end)
+	if (!has_room(t, bytes))
 		ring_turn(t, &boundary, &boundary, 0);
 }
 
@@ -202,7 +216,7 @@ void ring_mark_end(struct tls *t, u32 status)
 	struct adept_ev_end ev = { status };
 	u32 id = ADEPT_EV_THREAD_END;
 
-	if (!t->ring || must_discard(t) || t->pp + END_ROOM > t->chunk_end)
+	if (!t->ring || must_discard(t) || !has_room(t, END_ROOM))
 		return;
 	/* What a record that was given up left behind is not to be read as one. */
 	memset((void *)t->pp, 0, END_ROOM);
@@ -264,7 +278,7 @@ static int room_or_tail(struct tls *t, u32 bytes, const struct frag *f, unsigned
 		.has_extra = extra != NULL, .extra = extra ? *extra : 0,
 	};
 
-	if (t->pp + bytes <= t->chunk_end)
+	if (has_room(t, bytes))
 		return 1;
 	ring_turn(t, &tail, &boundary, 4 + record_value_bytes(f, nst));
 	return 0;
@@ -314,7 +328,7 @@ void ring_complete(struct tls *t, const struct exit *x)
 
 int ring_guard_hit(const struct tls *t, u64 addr)
 {
-	return t->chunk_end && addr - t->chunk_end < ADEPT_GUARD_SIZE;
+	return t->chunk_end && !module_ring(t) && addr - t->chunk_end < ADEPT_GUARD_SIZE;
 }
 
 /* ---- slots ---- */
@@ -390,6 +404,20 @@ static void start_unrecorded(struct tls *t)
 	t->chunk_end = (u64)p + size;
 }
 
+/* Return: 0 if the kernel module refuses. */
+static int open_chunks(struct tls *t)
+{
+	struct adept_session *s = session();
+
+	if (module_ring(t))
+		return module_begin(t);
+	for (u32 i = 0; i < s->nchunks; i++)
+		if (sys3(__NR_mprotect, chunk_addr(t, i), s->chunk_size,
+			 K_PROT_READ | K_PROT_WRITE) < 0)
+			fatal("cannot make a ring's chunk writable");
+	return 1;
+}
+
 void ring_thread_start(struct tls *t, u32 tid, u32 parent_serial, u64 created_at)
 {
 	struct adept_session *s = session();
@@ -407,10 +435,11 @@ void ring_thread_start(struct tls *t, u32 tid, u32 parent_serial, u64 created_at
 	t->slot = (u32)slot;
 	t->discard = 0;
 	t->ring = r = (struct adept_thread *)(boot.session + s->thread_off) + slot;
-	for (u32 i = 0; i < s->nchunks; i++)
-		if (sys3(__NR_mprotect, chunk_addr(t, i), s->chunk_size,
-			 K_PROT_READ | K_PROT_WRITE) < 0)
-			fatal("cannot make a ring's chunk writable");
+	if (!open_chunks(t)) {
+		__atomic_store_n(&r->state, ADEPT_SLOT_FREE, __ATOMIC_RELEASE);
+		start_unrecorded(t);
+		return;
+	}
 	r->serial = __atomic_fetch_add(&s->next_serial, 1, __ATOMIC_RELAXED);
 	r->tid = tid;
 	r->proc = boot.proc;
@@ -422,8 +451,10 @@ void ring_thread_start(struct tls *t, u32 tid, u32 parent_serial, u64 created_at
 	r->null_bytes = r->flushes = 0;
 	r->start_ns = rt_now();
 	memset(r->chunk, 0, s->nchunks * sizeof(r->chunk[0]));
-	chunk_begin(t, &boundary, 0);
-	t->pp = t->chunk_base;
+	if (!module_ring(t)) {
+		chunk_begin(t, &boundary, 0);
+		t->pp = t->chunk_base;
+	}
 	__atomic_store_n(&r->state, ADEPT_SLOT_LIVE, __ATOMIC_RELEASE);
 	ring_event(t, ADEPT_EV_THREAD_START, &ev, sizeof(ev));
 }
@@ -442,7 +473,7 @@ void ring_thread_end(struct tls *t, u32 status)
 	if (must_discard(t)) {
 		r->null_bytes += t->pp - t->chunk_base;
 		__atomic_store_n(&r->discarding, 1, __ATOMIC_RELEASE);
-	} else {
+	} else if (!module_ring(t)) {
 		struct adept_chunk *c = &r->chunk[r->head % session()->nchunks];
 
 		c->fill = c->tail_at = (u32)(t->pp - t->chunk_base);

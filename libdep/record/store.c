@@ -18,8 +18,11 @@ static u8 scratch_for(const struct x86_insn *in)
 
 static void store_reg(struct build *b, unsigned int n, u8 reg, s32 off, enum xl8_kind kind)
 {
+	struct adept_store *st = &b->stores[b->next_store];
 	u8 s;
 
+	if (b->held != X86_NONE)
+		st->held = (u8)(b->held + 1);
 	if (reg != X86_R15) {
 		build_xl8(b, kind, n, X86_NONE, X86_NONE, X86_NONE);
 		emit_rm64(&b->e, 0x89, reg, X86_R15, off);
@@ -32,6 +35,7 @@ static void store_reg(struct build *b, unsigned int n, u8 reg, s32 off, enum xl8
 		return;
 	}
 	s = scratch_for(&b->ins[n].in);
+	st->held = (u8)(s + 1);
 	build_xl8(b, kind, n, X86_NONE, X86_NONE, X86_NONE);
 	emit_store_gs(&b->e, s, TLS_SPILL0);
 	build_xl8(b, XL8_MANGLE, n, s, X86_NONE, X86_NONE);
@@ -134,12 +138,30 @@ void record_emit_after(struct build *b, unsigned int n)
 	}
 }
 
+/* ADEPT_XT_* of the states in which an id is stored. */
+static u8 state_at_id(enum xl8_kind before)
+{
+	switch (before) {
+	case XL8_CALL:
+		return ADEPT_XT_BEFORE | ADEPT_XT_PUSHED;
+	case XL8_IND:
+		return ADEPT_XT_BEFORE | ADEPT_XT_RCX | ADEPT_XT_RDX;
+	case XL8_IND_CALL:
+		return ADEPT_XT_BEFORE | ADEPT_XT_PUSHED | ADEPT_XT_RCX | ADEPT_XT_RDX;
+	case XL8_RET_IND:
+		return ADEPT_XT_BEFORE | ADEPT_XT_RCX;
+	default:
+		return 0;
+	}
+}
+
 void record_emit_tag(struct build *b, unsigned int x, enum xl8_kind before)
 {
-	const struct bexit *bx = &b->exits[x];
+	struct bexit *bx = &b->exits[x];
 	struct emit *e = &b->e;
 	u8 n = (u8)(before == XL8_EXIT ? bx->ninsns : bx->insn);
 
+	bx->at_id = state_at_id(before);
 	build_xl8(b, before, n, (u8)x, X86_NONE, X86_NONE);
 	if (!recording())
 		return;

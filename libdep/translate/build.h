@@ -31,6 +31,7 @@ struct bexit {
 	u16 reclen;
 	u8 kind;
 	u8 call;		/* enum exit_call */
+	u8 at_id;		/* ADEPT_XT_* */
 	u8 *jcc;		/* rel32 field that must lead to the stub */
 	u8 *patch;		/* linkable rel32 field */
 	u8 *thunk;

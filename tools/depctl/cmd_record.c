@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "../../libdep/collect/exec.h"
+#include "../../libdep/collect/module.h"
 #include "depctl.h"
 #include "record.h"
 
@@ -32,6 +33,7 @@ struct record {
 	struct dep_collector *collector;
 	struct dep_injected child;
 	struct dep_collect_status result;
+	const char *no_module;	/* why --transport=auto does without it, NULL: there is none */
 	struct dep_loss loss;
 	bool child_ended, told_waiting, told_failed;
 	uint64_t start_ns, ended_ns;
@@ -166,6 +168,50 @@ static int launch(struct record *r)
 	return 0;
 }
 
+/* Why the module cannot be used, and what to do. */
+static const char *module_trouble(int err)
+{
+	switch (err) {
+	case -ENOENT:
+	case -ENODEV:
+	case -ENXIO:
+		return "the kernel module is not loaded; see `modprobe adept'";
+	case -EACCES:
+	case -EPERM:
+		return "no permission; the group adept has it, or use --transport=shm";
+	case -EPROTONOSUPPORT:
+	case -EPROTO:
+	case -ENOTTY:
+		return "the module loaded is of another version than depctl";
+	default:
+		return strerror(-err);
+	}
+}
+
+static int make_session(struct record *r)
+{
+	bool module = r->o.transport != TRANSPORT_SHM && !(r->o.flags & ADEPT_S_NO_RECORD);
+	int ret = -ENOENT;
+
+	if (module) {
+		ret = dep_session_create(&r->session, r->o.flags | ADEPT_S_MODULE,
+					 r->o.ring_size, 0, 0);
+		if (!ret)
+			r->o.flags |= ADEPT_S_MODULE;
+		else if (r->o.transport == TRANSPORT_KMOD)
+			warn("/dev/adept cannot be used: %s", module_trouble(ret));
+		else if (ret != -ENOENT)
+			r->no_module = module_trouble(ret);
+		if (!ret || r->o.transport == TRANSPORT_KMOD)
+			return ret;
+	}
+	ret = dep_session_create(&r->session, r->o.flags, r->o.ring_size, 0, 0);
+	if (ret)
+		warn("no memory can be shared with the command: %s%s", strerror(-ret),
+		     ret == -ENOMEM ? "; see `ulimit -v', or use a smaller --ring-size" : "");
+	return ret;
+}
+
 static int prepare(struct record *r)
 {
 	struct dep_exec_ops ops;
@@ -178,17 +224,16 @@ static int prepare(struct record *r)
 		files.rlim_cur = files.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &files);
 	}
-	ret = dep_session_create(&r->session, r->o.flags, r->o.ring_size, 0, 0);
-	if (ret) {
-		warn("no memory can be shared with the command: %s%s", strerror(-ret),
-		     ret == -ENOMEM ? "; see `ulimit -v', or use a smaller --ring-size" : "");
+	ret = make_session(r);
+	if (ret)
 		return ret;
-	}
 	ret = dep_target_init(&r->target, r->session.map, r->session.fd, &why);
 	if (ret) {
 		warn("%s", why.text);
 		return ret;
 	}
+	if (r->session.module)
+		r->target.ring_fd = dep_module_writer(r->session.module);
 	ret = make_store(r);
 	if (ret)
 		return ret;
@@ -199,6 +244,9 @@ static int prepare(struct record *r)
 	ret = dep_collector_create(&r->collector, &r->session, r->writer, r->o.max_size, &ops);
 	if (ret)
 		warn("the collector cannot be started: %s", strerror(-ret));
+	else if (r->no_module)
+		dep_collector_note(r->collector, "the kernel module is not used: %s",
+				   r->no_module);
 	return ret;
 }
 

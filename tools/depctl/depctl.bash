@@ -32,6 +32,10 @@ _depctl_record()
 		mapfile -t COMPREPLY < <(compgen -W "block drop" -- "$cur")
 		return
 		;;
+	--transport)
+		mapfile -t COMPREPLY < <(compgen -W "auto kmod shm" -- "$cur")
+		return
+		;;
 	--ring-size | --max-size)
 		mapfile -t COMPREPLY < <(compgen -W "1M 4M 16M 64M 1G" -- "$cur")
 		return
@@ -46,7 +50,7 @@ _depctl_record()
 		w=${COMP_WORDS[i]}
 		case $w in
 		--) i=$((i + 1)) ;;
-		-o | --output | --on-full | --ring-size | --max-size | --level)
+		-o | --output | --on-full | --ring-size | --max-size | --level | --transport)
 			i=$((i + 1))
 			continue
 			;;
@@ -62,7 +66,7 @@ _depctl_record()
 	done
 	if [[ $cur == -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -W "--output= --ring-size= --max-size= --on-full=
-			--level= --null --no-record --self-check --strict --no-follow --no-aslr
+			--level= --transport= --null --no-record --self-check --strict --no-follow --no-aslr
 			--quiet --help" -- "$cur")
 		[[ ${COMPREPLY[0]} == *= ]] && compopt -o nospace
 	else

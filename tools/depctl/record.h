@@ -15,6 +15,7 @@ struct record_options {
 	uint64_t ring_size, max_size;
 	uint32_t flags;		/* ADEPT_S_* */
 	int level;
+	enum transport { TRANSPORT_AUTO, TRANSPORT_KMOD, TRANSPORT_SHM } transport;
 	bool no_aslr, quiet;
 	char **argv;		/* the command */
 	int argc;

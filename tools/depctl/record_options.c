@@ -10,7 +10,7 @@
 
 enum {
 	OPT_RING_SIZE = 256, OPT_MAX_SIZE, OPT_NULL, OPT_NO_RECORD, OPT_ON_FULL, OPT_SELF_CHECK,
-	OPT_STRICT, OPT_NO_FOLLOW, OPT_NO_ASLR, OPT_LEVEL,
+	OPT_STRICT, OPT_NO_FOLLOW, OPT_NO_ASLR, OPT_LEVEL, OPT_TRANSPORT,
 };
 
 static const struct argp_option options[] = {
@@ -23,6 +23,8 @@ static const struct argp_option options[] = {
 	  "(default 4M)", 2 },
 	{ "on-full", OPT_ON_FULL, "POLICY", 0, "When the ring is full: block (default; nothing is "
 	  "lost) or drop (losses are counted)", 2 },
+	{ "transport", OPT_TRANSPORT, "HOW", 0, "Rings of the kernel module: kmod; in shared "
+	  "memory: shm; or auto (default): kmod if /dev/adept can be used", 2 },
 	{ "no-follow", OPT_NO_FOLLOW, NULL, 0, "Programs started by execve run unrecorded", 3 },
 	{ "no-aslr", OPT_NO_ASLR, NULL, 0, "Run the command without address space randomisation",
 	  3 },
@@ -76,6 +78,16 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			o->flags &= ~ADEPT_S_DROP;
 		else
 			argp_error(state, "--on-full must be block or drop, not '%s'", arg);
+		break;
+	case OPT_TRANSPORT:
+		if (!strcmp(arg, "auto"))
+			o->transport = TRANSPORT_AUTO;
+		else if (!strcmp(arg, "kmod"))
+			o->transport = TRANSPORT_KMOD;
+		else if (!strcmp(arg, "shm"))
+			o->transport = TRANSPORT_SHM;
+		else
+			argp_error(state, "--transport must be auto, kmod or shm, not '%s'", arg);
 		break;
 	case OPT_NULL:
 		o->flags |= ADEPT_S_NULL;

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Chunks of the kernel module's rings.
+ *
+ * Where in the code a chunk ends is known as soon as the record that was begun there
+ * has its id, at the beginning of the next chunk; a chunk waits for that.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cross.h"
+#include "private.h"
+
+#define TAKE	64u
+
+/* ids of no record */
+#define ID_NONE		0u	/* it has none and never will */
+#define ID_LATER	1u	/* not yet */
+
+void dep_filled_collect(struct dep_collector *c)
+{
+	struct dep_filled f[TAKE];
+	u32 i, n;
+
+	if (dep_queue_stopped(c->queue))
+		dep_module_discard(c->s->module);
+	do {
+		n = dep_module_take(c->s->module, f, TAKE);
+		for (i = 0; i < n; i++) {
+			struct thread_slot *t = &c->threads[f[i].slot];
+
+			if (!t->filled)
+				t->filled = calloc(c->s->layout.nchunks, sizeof(*t->filled));
+			if (t->filled && t->nfilled < c->s->layout.nchunks) {
+				t->filled[t->nfilled++] = f[i];
+				continue;
+			}
+			c->loss.discarded_bytes += f[i].end;
+			dep_module_give(c->s->module, &f[i]);
+		}
+	} while (n == TAKE);
+}
+
+static u32 first_id(const struct dep_filled *f)
+{
+	return __atomic_load_n((const u32 *)f->body, __ATOMIC_ACQUIRE);
+}
+
+/* The id of the record that was begun at the end of the slot's first filled chunk. */
+static u32 next_id(struct dep_collector *c, u32 slot)
+{
+	const struct thread_slot *t = &c->threads[slot];
+	const struct dep_filled *f = &t->filled[0], *next = t->nfilled > 1 ? f + 1 : NULL;
+	u32 index = (f->index + 1) % c->s->layout.nchunks, id;
+	struct dep_ring_state before, after;
+
+	if (next)
+		return next->seq == f->seq + 1 ? first_id(next) : ID_NONE;
+	dep_module_state(c->s->module, slot, &before);
+	if (!before.there || before.ring != f->ring)
+		return ID_NONE;
+	if (before.seq == f->seq + 1) {
+		id = dep_module_peek(c->s->module, slot, index);
+		dep_module_state(c->s->module, slot, &after);
+		/* Begun anew meanwhile: it may be another record's. */
+		if (after.seq != before.seq)
+			return ID_LATER;
+		return id ? id : before.ended ? ID_NONE : ID_LATER;
+	}
+	/* More has been filled, and comes with the next exchange; or was lost. */
+	return ID_LATER;
+}
+
+/* What the engine said of the end of a chunk that it ended itself. */
+static void engines_tail(struct dep_collector *c, const struct dep_filled *f, struct adept_chunk *k)
+{
+	struct adept_chunk e;
+
+	memcpy(&e, &dep_session_thread(c->s, f->slot)->chunk[f->index], sizeof(e));
+	if (e.tail_at != f->end || e.fill < e.tail_at || e.fill - e.tail_at > ADEPT_MAX_RECORD ||
+	    e.fill > c->s->layout.chunk_size)
+		return;
+	k->tail = e.tail;
+	k->fill = e.fill;
+}
+
+/* Return: false if the record that it ended in the middle of is not known yet. */
+static bool describe(struct dep_collector *c, u32 slot, const struct dep_filled *f,
+		     struct adept_chunk *k)
+{
+	struct dep_cross x;
+	u32 id;
+
+	memset(k, 0, sizeof(*k));
+	k->seq = f->seq;
+	k->start_ns = f->head.clock_ns;
+	k->fs_base = f->head.fs_base;
+	/* The first one begins with events, and its first store is not one of a record. */
+	if (f->seq && dep_cross(c->cuts, &f->head, first_id(f), &x)) {
+		k->head = x.head;
+		k->gs_base = x.gs_base;
+		memcpy(k->regs, x.regs, sizeof(k->regs));
+	}
+	k->fill = k->tail_at = f->end;
+	if (f->unfinished)
+		return true;
+	if (dep_cross_by_engine(&f->tail)) {
+		engines_tail(c, f, k);
+		return true;
+	}
+	id = next_id(c, slot);
+	if (id == ID_LATER)
+		return false;
+	if (id == ID_NONE)
+		return true;
+	if (!dep_cross(c->cuts, &f->tail, id, &x)) {
+		struct dep_ring_state s;
+
+		/* Its descriptor may be on its way, if the ring goes on. */
+		dep_module_state(c->s->module, slot, &s);
+		return !s.there || s.ended;
+	}
+	k->tail = x.tail;
+	if (x.tail.frag && f->end + x.have <= c->s->layout.chunk_size)
+		k->fill = f->end + x.have;
+	return true;
+}
+
+/* False if it cannot be taken now; *full tells whether for want of room. */
+static bool take_first(struct dep_collector *c, u32 slot, bool *full)
+{
+	struct thread_slot *t = &c->threads[slot];
+	struct dep_filled *f = &t->filled[0];
+	enum dep_job_kind kind = f->unfinished ? DEP_JOB_SCAN : DEP_JOB_SEGMENT;
+	bool keep = c->w && !t->broken && !dep_queue_stopped(c->queue) &&
+		    !(c->s->layout.flags & (ADEPT_S_NULL | ADEPT_S_NO_RECORD));
+	struct dep_job *job = NULL;
+	struct adept_chunk k;
+
+	if (keep && !describe(c, slot, f, &k))
+		return false;
+	if (keep) {
+		job = dep_queue_job(c->queue, kind, 0);
+		if (!job) {
+			*full = true;
+			return false;
+		}
+		t->dropped_chunks += f->lost_chunks;
+		t->dropped_bytes += f->lost_bytes;
+		k.dropped_chunks = t->dropped_chunks;
+		k.dropped_bytes = t->dropped_bytes;
+		job->serial = t->serial;
+		job->chunk = k;
+		job->size = f->unfinished ? c->s->layout.chunk_size : k.fill;
+		dep_copy_upwards(job->data, f->body, (job->size + 7) & ~7ul);
+		if (!f->unfinished)
+			c->raw_bytes += k.fill;
+		dep_queue_put(c->queue, job);
+	} else if (c->w) {
+		c->loss.discarded_bytes += f->unfinished ? 0 : f->end;
+	}
+	t->last_taken |= f->unfinished;
+	t->next_seq = f->seq + 1;
+	dep_module_give(c->s->module, f);
+	memmove(f, f + 1, --t->nfilled * sizeof(*f));
+	return true;
+}
+
+bool dep_filled_take(struct dep_collector *c, u32 slot, bool *did)
+{
+	struct thread_slot *t = &c->threads[slot];
+	bool full = false;
+
+	while (t->nfilled && take_first(c, slot, &full))
+		*did = true;
+	return !full;
+}
+
+bool dep_filled_finish(struct dep_collector *c, u32 slot)
+{
+	struct thread_slot *t = &c->threads[slot];
+	struct dep_ring_state s;
+	bool did;
+
+	dep_module_state(c->s->module, slot, &s);
+	if (!s.there)
+		return true;
+	if (!s.ended)
+		dep_module_flush(c->s->module, slot, s.ring);
+	dep_filled_collect(c);
+	/* What it ran last may have been described a moment ago. */
+	return dep_procs_drain(c, &did) && dep_filled_take(c, slot, &did) && !t->nfilled &&
+	       t->last_taken;
+}
+
+void dep_filled_loss(struct dep_collector *c, u32 slot)
+{
+	struct thread_slot *t = &c->threads[slot];
+	struct dep_ring_state s;
+
+	dep_module_state(c->s->module, slot, &s);
+	if (!s.there)
+		return;
+	if (c->s->layout.flags & ADEPT_S_NULL) {
+		c->null_bytes += s.lost_bytes;
+	} else if (dep_queue_stopped(c->queue)) {
+		c->loss.discarded_bytes += s.lost_bytes - t->dropped_bytes;
+	} else {
+		t->dropped_chunks = s.lost_chunks;
+		t->dropped_bytes = s.lost_bytes;
+	}
+}
+
+void dep_filled_free(struct dep_collector *c, u32 slot)
+{
+	struct thread_slot *t = &c->threads[slot];
+	struct dep_ring_state s;
+
+	dep_module_state(c->s->module, slot, &s);
+	if (s.there)
+		dep_module_reset(c->s->module, slot, s.ring);
+	free(t->filled);
+	t->filled = NULL;
+	t->nfilled = 0;
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Rings of adept.ko (ADEPT_S_MODULE): the module ends a chunk at the fault that a store
+ * behind it causes, and moves the profile pointer.  So nothing here knows how far a ring
+ * is but by where the profile pointer lies.
+ */
+#include "record.h"
+
+/* Store a zero at ADEPT_CROSS_AT from t->pp, with the application's registers. */
+u64 ring_cross(struct tls *t);	/* gate.S */
+
+static u64 chunk_addr(const struct tls *t, u32 index)
+{
+	return boot.session + adept_chunk_off(session(), t->slot, index);
+}
+
+int module_ring(const struct tls *t)
+{
+	return t->ring && session()->flags & ADEPT_S_MODULE;
+}
+
+void module_find(struct tls *t)
+{
+	u64 first = chunk_addr(t, 0), stride = adept_chunk_stride(session());
+
+	if (t->pp - t->chunk_base <= session()->chunk_size)
+		return;
+	t->chunk_base = first + (t->pp - first) / stride * stride;
+	t->chunk_end = t->chunk_base + session()->chunk_size;
+}
+
+void module_turn(struct tls *t, const struct adept_position *tail, u32 have)
+{
+	u32 index = (u32)((t->chunk_base - chunk_addr(t, 0)) / adept_chunk_stride(session()));
+	struct adept_chunk *c = &t->ring->chunk[index];
+	u32 carried = (u32)(t->chunk_end - t->pp);
+
+	c->tail = *tail;
+	c->tail_at = (u32)(t->pp - t->chunk_base);
+	c->fill = c->tail_at + (tail->frag ? have : 0);
+	t->app_r15 = t->regs[X86_R15];
+	t->pp = ring_cross(t);
+	module_find(t);
+	/* What is behind the last record has been told by the tail. */
+	memset((void *)t->pp, 0, carried);
+}
+
+int module_begin(struct tls *t)
+{
+	u64 at = chunk_addr(t, 0);
+
+	t->chunk_base = t->pp = at;
+	t->chunk_end = at + session()->chunk_size;
+	/* There may be no memory for it, or a limit. */
+	return rt_copy_in((void *)at, &(u8){ 0 }, 1) == 1;
+}
