@@ -197,6 +197,7 @@ struct adept_exit {
 #define ADEPT_GS_RCX	2u
 #define ADEPT_GS_RDX	3u
 #define ADEPT_GS_SPILL	4u
+#define ADEPT_GS_RSP	5u	/* when the engine itself ends a chunk, ADEPT_CROSS_AT */
 #define ADEPT_GS_GSBASE	7u	/* its gs base */
 
 /* A run of instructions at consecutive addresses. */

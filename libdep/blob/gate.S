@@ -213,6 +213,7 @@ sigreturn_with:
 /*
  * u64 ring_cross(struct tls *t): end the chunk of t->pp by a store to the guard behind it,
  * at which the kernel module sees the application's registers; returns the new t->pp.
+ * rsp stays: this may be the signal stack, and a signal may come.
  */
 	.globl	ring_cross
 ring_cross:
@@ -222,12 +223,10 @@ ring_cross:
 	push	%r13
 	push	%r14
 	push	%r15
-	mov	%rsp, %gs:TLS_TARGET
 	mov	%gs:TLS_REGS+0, %rax
 	mov	%gs:TLS_REGS+8, %rcx
 	mov	%gs:TLS_REGS+16, %rdx
 	mov	%gs:TLS_REGS+24, %rbx
-	mov	%gs:TLS_REGS+32, %rsp
 	mov	%gs:TLS_REGS+40, %rbp
 	mov	%gs:TLS_REGS+48, %rsi
 	mov	%gs:TLS_REGS+56, %rdi
@@ -241,7 +240,6 @@ ring_cross:
 	mov	%gs:TLS_PP, %r15
 	movb	$0, CROSS_AT(%r15)
 	mov	%r15, %rax
-	mov	%gs:TLS_TARGET, %rsp
 	pop	%r15
 	pop	%r14
 	pop	%r13

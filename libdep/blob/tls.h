@@ -107,6 +107,7 @@ struct tls {
 /* What the kernel module tells of a thread in the code cache. */
 _Static_assert(TLS_R15 == 8 * ADEPT_GS_R15 && TLS_IND0 == 8 * ADEPT_GS_RCX &&
 	       TLS_IND1 == 8 * ADEPT_GS_RDX && TLS_SPILL0 == 8 * ADEPT_GS_SPILL &&
+	       TLS_SPILL1 == 8 * ADEPT_GS_RSP &&
 	       TLS_GSBASE == 8 * ADEPT_GS_GSBASE, "ADEPT_GS_*");
 _Static_assert(CROSS_AT == ADEPT_CROSS_AT, "CROSS_AT");
 _Static_assert(offsetof(struct tls, app_r15) == TLS_R15, "TLS_R15");

@@ -162,8 +162,10 @@ bool dep_cross(const struct dep_cuts *c, const struct dep_crossing *x, u32 id,
 	out->gs_base = x->words[ADEPT_GS_GSBASE];
 	if (!x->valid)
 		return false;
-	if (dep_cross_by_engine(x))
+	if (dep_cross_by_engine(x)) {
+		out->regs[X86_RSP] = x->words[ADEPT_GS_RSP];
 		return true;
+	}
 	k = find(c, id);
 	if (!k)
 		return false;

@@ -39,6 +39,7 @@ void module_turn(struct tls *t, const struct adept_position *tail, u32 have)
 	c->tail_at = (u32)(t->pp - t->chunk_base);
 	c->fill = c->tail_at + (tail->frag ? have : 0);
 	t->app_r15 = t->regs[X86_R15];
+	t->spill[1] = t->regs[X86_RSP];
 	t->pp = ring_cross(t);
 	module_find(t);
 	/* What is behind the last record has been told by the tail. */
