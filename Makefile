@@ -28,7 +28,7 @@ LIBS := -lzstd -lxxhash -lsqlite3 -lcjson -lelf -ldw -lpthread
 
 WARN := -Wall -Wextra -Werror
 CFLAGS ?= -O2 -g
-HOSTFLAGS := -std=gnu11 -D_GNU_SOURCE $(WARN) -fPIC -fvisibility=hidden -I$(B) -Iinclude -Ilibdep \
+HOSTFLAGS := -std=gnu11 -D_GNU_SOURCE $(WARN) -fPIC -fvisibility=hidden -I$(B) -Iinclude -Iinclude/uapi -Ilibdep \
 	     -DADEPT_VERSION='"$(VERSION)"' $(SANFLAGS)
 # The blob: no libc, general registers only, no relocations.
 BLOBFLAGS := -std=gnu11 -O2 -g $(WARN) -ffreestanding -mgeneral-regs-only -mfsgsbase -fPIE \
@@ -113,7 +113,7 @@ $(B)/depctl: $(DEPCTL_OBJ) $(B)/libdep.a
 
 # ---- tests ----
 
-UNIT := decode derive inject store writer recover collect
+UNIT := decode derive inject store writer recover collect ring_core
 TESTS := $(patsubst %,$(B)/tests/test_%,$(UNIT))
 SHOW := $(patsubst %,$(B)/tests/inject_%,show_pie show_nopie show_static show_staticpie exec)
 TESTFLAGS := $(CFLAGS) $(HOSTFLAGS) -I.
@@ -137,6 +137,7 @@ $(B)/tests/test_recover: $(call unit_obj,test_recover stream stream_frag) $(B)/l
 $(B)/tests/test_collect: $(call unit_obj,test_collect fake_engine fake_writer) \
 			 $(call part_obj,collect) $(call part_obj,inject) \
 			 $(B)/host/libdep/format/buildid.o $(B)/blob_image.o
+$(B)/tests/test_ring_core: $(call unit_obj,test_ring_core) $(B)/host/kmod/ring_core.o
 
 $(TESTS):
 	$(call msg,LD,$@)
