@@ -6,6 +6,7 @@
 # make bench		what recording costs, beside native runs (BENCH="gzip xz",
 #			ROUNDS=, QUICK=1)
 # make lint		licence lines, line lengths, cppcheck where it is installed
+# make modules, check-vm, bench-vm: the kernel module, see kmod/rules.mk
 # make install		DESTDIR= PREFIX=; make uninstall takes the same
 # V=1 shows the commands; SAN=1 builds the host side with ASan and UBSan, in
 # build-san/.
@@ -28,8 +29,8 @@ LIBS := -lzstd -lxxhash -lsqlite3 -lcjson -lelf -ldw -lpthread
 
 WARN := -Wall -Wextra -Werror
 CFLAGS ?= -O2 -g
-HOSTFLAGS := -std=gnu11 -D_GNU_SOURCE $(WARN) -fPIC -fvisibility=hidden -I$(B) -Iinclude -Iinclude/uapi -Ilibdep \
-	     -DADEPT_VERSION='"$(VERSION)"' $(SANFLAGS)
+HOSTFLAGS := -std=gnu11 -D_GNU_SOURCE $(WARN) -fPIC -fvisibility=hidden -I$(B) -Iinclude \
+	     -Iinclude/uapi -Ilibdep -DADEPT_VERSION='"$(VERSION)"' $(SANFLAGS)
 # The blob: no libc, general registers only, no relocations.
 BLOBFLAGS := -std=gnu11 -O2 -g $(WARN) -ffreestanding -mgeneral-regs-only -mfsgsbase -fPIE \
 	     -fvisibility=hidden -fno-stack-protector -mno-red-zone -fcf-protection=none \
@@ -193,6 +194,10 @@ bench: all
 
 lint:
 	$(Q)sh scripts/lint.sh
+
+# ---- the kernel module ----
+
+include kmod/rules.mk
 
 # ---- installation ----
 

@@ -81,9 +81,13 @@ struct adept_hit {
 };
 
 /**
- * adept_geo_hit() - may a store move on from chunk @cur of @slot
+ * adept_geo_hit() - may a store move on
+ * @g: where things are
+ * @slot: the writer's
+ * @cur: chunk that it is filling
  * @fault: its offset in the area
  * @r15: what r15 points to, as an offset in the area; anything
+ * @h: what it is
  *
  * Return: false if this is no store of a record that begins in that chunk.
  */
@@ -179,7 +183,9 @@ __u32 adept_core_advance(struct adept_core *c);
 void adept_core_anew(struct adept_core *c, __u64 bytes);
 
 /**
- * adept_core_end() - the ring goes to @state, ENDED or DEAD
+ * adept_core_end() - nothing more is written
+ * @c: the ring
+ * @state: its new state, ENDED or DEAD
  *
  * Return: whether there is one more chunk FILLED, @c->cur.
  */

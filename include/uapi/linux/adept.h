@@ -71,7 +71,8 @@ enum adept_policy {
  * @ADEPT_LOSS_FULL: ADEPT_POLICY_DROP, and the next chunk was not free
  * @ADEPT_LOSS_NO_CONSUMER: nobody adopted the session in time
  * @ADEPT_LOSS_DISCARD: ADEPT_POLICY_DISCARD
- * @ADEPT_LOSS_RESET: unread when ADEPT_IOC_RESET was forced; in statistics only
+ * @ADEPT_LOSS_RESET: unread when ADEPT_IOC_RESET was forced or the session given up; in
+ *	statistics only
  */
 enum adept_loss_cause {
 	ADEPT_LOSS_FULL		= 1,
@@ -129,13 +130,18 @@ struct adept_session_create {
 /**
  * struct adept_session_info - ADEPT_IOC_SESSION_INFO, ADEPT_IOC_SESSION_LIST
  * @id: number of the session, never used again while the module is loaded
- * @version: as created, like those without a comment
+ * @version: ADEPT_ABI_VERSION
  * @uid: of the owner, as the caller's user namespace has it
+ * @chunk_size: as created
+ * @nchunks: as created
+ * @nslots: as created
  * @state: ADEPT_SESSION_*
  * @writers: mappings of the writer area
  * @rings: slots that have a ring
  * @unread: chunks that were filled and not given back yet
  * @policy: enum adept_policy, now
+ * @orphan_wait_ms: as created, but within the module's limit
+ * @orphan_keep_ms: as created, but within the module's limit
  * @chunk_stride: from one chunk of a slot to the next
  * @slot_stride: from one slot to the next
  * @area_size: bytes of the writer area, and of the data area
@@ -144,6 +150,8 @@ struct adept_session_create {
  * @info_size: bytes of it
  * @info_stride: from the first struct adept_chunk_info of one slot to that of the next
  * @orphan_ns: how long there is no consumer, 0: there is one
+ * @label: as created
+ * @reserved: zero
  */
 struct adept_session_info {
 	__u64 id;
