@@ -18,8 +18,13 @@ if [ -z "$image" ]; then
 	exit 1
 fi
 set -e
-make -s modules B="$build" KVER="$kver" M="$build/modules-$kver" ${VM_KDIR:+KDIR=$VM_KDIR} \
-	>"$build/vm.make" 2>&1 || { cat "$build/vm.make" >&2; exit 1; }
+ko=$build/modules-$kver/adept.ko
+# Asking kbuild whether there is anything to do takes longer than booting.
+if [ ! -e "$ko" ] || [ -n "$(find Kbuild kmod include/uapi -newer "$ko" -type f)" ]; then
+	make -s modules B="$build" KVER="$kver" M="$build/modules-$kver" \
+		${VM_KDIR:+KDIR=$VM_KDIR} >"$build/vm/make.log" 2>&1 ||
+		{ cat "$build/vm/make.log" >&2; exit 1; }
+fi
 sh tests/vm/build.sh "$build/vm/t"
 root=$(mktemp -d "${TMPDIR:-/tmp}/adept-vm.XXXXXX")
 trap 'rm -rf "$root"' EXIT
@@ -28,7 +33,7 @@ cp /bin/busybox "$root/bin/busybox"
 ln -s busybox "$root/bin/sh"
 cp tests/vm/guest.sh "$root/init"
 chmod +x "$root/init"
-cp "$build/modules-$kver/adept.ko" "$root/"
+cp "$ko" "$root/"
 IFS=, read -ra jobs <<<"$run"
 for j in "${jobs[@]}"; do
 	cp "$build/vm/t/${j%:*}" "$root/t/"

@@ -98,9 +98,9 @@ u8 *session_enrol(const struct session *s);	/* as a writer: map the area */
 
 /* One word per slot that writer and tests share; in memory that fork shares. */
 struct progress {
-	u64 done;			/* whole records */
-	u32 ended;
-	u32 go;				/* 1: end */
+	volatile u64 done;		/* whole records */
+	volatile u32 ended;
+	volatile u32 go;		/* 1: end */
 	u32 pad[4];
 };
 struct progress *progress_make(void);	/* MAX_SLOTS of them */
