@@ -28,6 +28,7 @@ fi
 sh tests/vm/build.sh "$build/vm/t"
 root=$(mktemp -d "${TMPDIR:-/tmp}/adept-vm.XXXXXX")
 trap 'rm -rf "$root"' EXIT
+chmod 755 "$root"
 mkdir -p "$root"/{bin,dev,proc,sys,tmp,t,etc}
 cp /bin/busybox "$root/bin/busybox"
 ln -s busybox "$root/bin/sh"

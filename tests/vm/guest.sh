@@ -18,7 +18,7 @@ word() {
 	tr -s ' \t' '\n' </proc/cmdline | sed -n "s/^adept\.$1=//p"
 }
 export LONG="$(word long)" SEED="$(word seed)" HOME=/tmp
-complaints='WARNING|BUG|Oops|general protection|lockdep|possible|stall|hung_task|blocked for|leak|Call Trace|Bad page|bad:|UBSAN|KASAN'
+complaints='WARNING|BUG|Oops|general protection|lockdep|possible|stall|hung_task|blocked for|leak|Bad page|bad:|UBSAN|KASAN'
 dmesg -n 1
 if ! insmod /adept.ko; then
 	echo "VM insmod failed"
@@ -32,7 +32,7 @@ for job in $(word run | tr , ' '); do
 	status=$?
 	if dmesg | grep -qE "$complaints"; then
 		echo "VM dmesg $name"
-		dmesg | grep -vE 'oom|Out of memory|Killed process' | tail -n 60
+		dmesg | tail -n 60
 		dmesg -c >/dev/null
 	fi
 	echo "VM end $name $status"
