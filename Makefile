@@ -208,6 +208,7 @@ MANDIR := $(PREFIX)/share/man
 COMPDIR := $(PREFIX)/share/bash-completion/completions
 PCDIR := $(LIBDIR)/pkgconfig
 MAN1 := $(notdir $(wildcard Documentation/man/*.1))
+MAN4 := $(notdir $(wildcard Documentation/man/*.4))
 MAN5 := $(notdir $(wildcard Documentation/man/*.5))
 HEADERS := $(notdir $(wildcard include/dep/*.h))
 
@@ -219,13 +220,14 @@ install: all
 	$(Q)rm -f $(B)/libdep.pc && $(MAKE) --no-print-directory -s $(B)/libdep.pc
 	$(call msg,INSTALL,$(DESTDIR)$(PREFIX))
 	$(Q)install -d $(addprefix $(DESTDIR),$(BINDIR) $(LIBDIR) $(INCDIR) $(MANDIR)/man1 \
-		$(MANDIR)/man5 $(COMPDIR) $(PCDIR))
+		$(MANDIR)/man4 $(MANDIR)/man5 $(COMPDIR) $(PCDIR))
 	$(Q)install -m 755 $(B)/depctl $(DESTDIR)$(BINDIR)/depctl
 	$(Q)install -m 755 $(B)/libdep.so $(DESTDIR)$(LIBDIR)/libdep.so.$(VERSION)
 	$(Q)ln -sf libdep.so.$(VERSION) $(DESTDIR)$(LIBDIR)/libdep.so.0
 	$(Q)ln -sf libdep.so.0 $(DESTDIR)$(LIBDIR)/libdep.so
 	$(Q)install -m 644 $(addprefix include/dep/,$(HEADERS)) $(DESTDIR)$(INCDIR)
 	$(Q)install -m 644 $(addprefix Documentation/man/,$(MAN1)) $(DESTDIR)$(MANDIR)/man1
+	$(Q)install -m 644 $(addprefix Documentation/man/,$(MAN4)) $(DESTDIR)$(MANDIR)/man4
 	$(Q)install -m 644 $(addprefix Documentation/man/,$(MAN5)) $(DESTDIR)$(MANDIR)/man5
 	$(Q)install -m 644 tools/depctl/depctl.bash $(DESTDIR)$(COMPDIR)/depctl
 	$(Q)install -m 644 $(B)/libdep.pc $(DESTDIR)$(PCDIR)/libdep.pc
@@ -235,7 +237,8 @@ uninstall:
 	$(Q)rm -f $(addprefix $(DESTDIR),$(BINDIR)/depctl $(LIBDIR)/libdep.so \
 		$(LIBDIR)/libdep.so.0 $(LIBDIR)/libdep.so.$(VERSION) $(COMPDIR)/depctl \
 		$(PCDIR)/libdep.pc $(addprefix $(INCDIR)/,$(HEADERS)) \
-		$(addprefix $(MANDIR)/man1/,$(MAN1)) $(addprefix $(MANDIR)/man5/,$(MAN5)))
+		$(addprefix $(MANDIR)/man1/,$(MAN1)) $(addprefix $(MANDIR)/man4/,$(MAN4)) \
+		$(addprefix $(MANDIR)/man5/,$(MAN5)))
 	$(Q)! test -d $(DESTDIR)$(INCDIR) || rmdir --ignore-fail-on-non-empty $(DESTDIR)$(INCDIR)
 
 clean:

@@ -27,4 +27,10 @@ modules_install:
 	$(Q)install -d $(DESTDIR)$(UDEVDIR)
 	$(Q)install -m 644 kmod/60-adept.rules $(DESTDIR)$(UDEVDIR)
 
-.PHONY: modules modules_install
+check-vm:
+	$(Q)BUILD=$(abspath $(B)) LONG=$(or $(LONG),0) bash tests/vm/run.sh $(SUITES)
+
+bench-vm:
+	$(Q)BUILD=$(abspath $(B)) bash tests/vm/bench.sh
+
+.PHONY: modules modules_install check-vm bench-vm

@@ -2,8 +2,8 @@
 /*
  * What handing full chunks over costs the writer, side by side: by the module; by a
  * SIGSEGV handler and a futex, as the shared-memory transport does it (without what the
- * engine's handler has to find out); and not at all, a loop that begins its chunk over.
- * Consumers zero the chunks and give them back.  The ways take turns; medians.
+ * engine's handler has to find out); and not at all, a loop that goes from chunk to chunk
+ * by itself.  Consumers zero the chunks and give them back.  The ways take turns; medians.
  *
  * An emulated processor runs at an arbitrary speed: only ratios mean anything there.
  */
@@ -42,20 +42,22 @@ static u64 cpu_ns(void)
 static void measure(u8 *window, bool bare)
 {
 	u64 saved, n = amount / RECORD, lap = (CHUNKS + 1) * (u64)chunk_size / RECORD;
-	u64 per = chunk_size / RECORD, k, wall, cpu;
+	u64 per = chunk_size / RECORD, stride = chunk_size + GAP, k, wall, cpu;
 
 	asm volatile("mov %%r15, %0" : "=r"(saved));
 	asm volatile("mov %0, %%r15" : : "r"(window));
 	if (!bare)
 		records(lap);
-	else
+	for (lap = 0; bare && lap < CHUNKS; lap++) {
+		asm volatile("mov %0, %%r15" : : "r"(window + lap * stride));
 		records(per);
+	}
 	wall = now_ns();
 	cpu = cpu_ns();
 	if (!bare)
 		records(n);
 	for (; bare && n; n -= k) {
-		asm volatile("mov %0, %%r15" : : "r"(window));
+		asm volatile("mov %0, %%r15" : : "r"(window + lap++ % CHUNKS * stride));
 		k = n < per ? n : per;
 		records(k);
 	}
@@ -66,7 +68,8 @@ static void measure(u8 *window, bool bare)
 
 static int bare(void *arg)
 {
-	u8 *p = mmap(NULL, chunk_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	u8 *p = mmap(NULL, CHUNKS * (u64)(chunk_size + GAP), PROT_READ | PROT_WRITE,
+		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	(void)arg;
 	must(p != MAP_FAILED);

@@ -222,7 +222,8 @@ static bool check_info(struct consumer *c, const struct adept_desc *d, struct st
 	if (st->chunks && !ci->lost_chunks && memcmp(&st->tail, &ci->head, sizeof(st->tail)))
 		return wrong(c, d, "head is not the tail of the chunk before");
 	if (unfinished)
-		return ci->end == c->s->info.chunk_size || wrong(c, d, "unfinished, end %u", ci->end);
+		return ci->end == c->s->info.chunk_size ||
+		       wrong(c, d, "unfinished, end %u", ci->end);
 	if (ci->tail.record_at != ci->end || ci->tail.fault_at < c->s->info.chunk_size ||
 	    ci->tail.regs[15] % 4096 != ci->end % 4096)
 		return wrong(c, d, "tail: record at %u, fault at %u, r15 %#llx", ci->tail.record_at,

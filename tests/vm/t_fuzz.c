@@ -82,7 +82,8 @@ static void fill(unsigned long cmd, void *at)
 		*c = (struct adept_session_create){
 			.version = 1, .chunk_size = 65536 << rnd() % 3, .nchunks = 2 + rnd() % 3,
 			.nslots = 1 + rnd() % 8, .policy = rnd() % 3,
-			.orphan_wait_ms = rnd() % 300, .orphan_keep_ms = rnd() % 2 ? rnd() % 500 : 0 };
+			.orphan_wait_ms = rnd() % 300,
+			.orphan_keep_ms = rnd() % 2 ? rnd() % 500 : 0 };
 		break;
 	}
 	case ADEPT_IOC_EXCHANGE: {
@@ -102,7 +103,7 @@ static void fill(unsigned long cmd, void *at)
 	}
 	for (i = rnd() % 8 ? 0 : 1 + rnd() % 3; i; i--)
 		words[rnd() % 16] = number();
-	if ((u8 *)at >= arena && (u8 *)at + sizeof(words) <= arena + ARENA)
+	if ((u64)at - (u64)arena <= ARENA - sizeof(words))
 		memcpy(at, words, sizeof(words));
 }
 
@@ -193,10 +194,11 @@ static void do_memory(void)
 				      MADV_COLD, MADV_HUGEPAGE, MADV_MERGEABLE };
 	u32 k = rnd() % MAPS;
 	u8 *p = maps[k].p;
-	size_t size = maps[k].size, part = rnd() % 2 ? size : number() % size & ~4095ull;
+	size_t size = maps[k].size, part;
 
 	if (!p)
 		return;
+	part = rnd() % 2 ? size : number() % size & ~4095ull;
 	switch (rnd() % 6) {
 	case 0:
 		mprotect(p, part, rnd() % 4);
@@ -309,7 +311,8 @@ static int fuzz(void *arg)
 	seed ^= (u64)arg;
 	fds[0] = open("/dev/adept", O_RDWR | O_CLOEXEC);
 	must(fds[0] >= 0);
-	arena = mmap(NULL, ARENA + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	arena = mmap(NULL, ARENA + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		     0);
 	must(arena != MAP_FAILED && !mprotect(arena + ARENA, 4096, PROT_NONE));
 	must(!io_uring_queue_init(16, &ring, 0));
 	for (n = 0; now_ns() - began < span; n++) {
@@ -369,6 +372,7 @@ int main(void)
 	struct consumer c;
 	pid_t root, nobody, writer;
 	bool ok = true;
+	int status;
 
 	seed = given && *given ? (u32)atoi(given) : (u32)time(NULL);
 	printf("seed %u\n", seed);
@@ -398,8 +402,10 @@ int main(void)
 	if (!ok)
 		kill(writer, SIGKILL);
 	wait_for(writer);
-	check(!wait_for(nobody), "fuzzing as nobody");
-	check(!wait_for(root), "fuzzing as root");
+	status = wait_for(nobody);
+	check(!status, "fuzzing as nobody (%d)", status);
+	status = wait_for(root);
+	check(!status, "fuzzing as root (%d)", status);
 	check(ok && !c.st[0].lost_chunks, "beside it %lu chunks of another session are exact %s",
 	      c.chunks, c.error);
 	session_close(&s);

@@ -68,8 +68,9 @@ static void run(const struct shape *h)
 	pid_t pid[8];
 	bool ok;
 
-	snprintf(name, sizeof(name), "%u chunks of %u KiB, %u x %u threads, %lu KiB each%s", h->nchunks,
-		 h->chunk_size / KIB, h->procs, h->threads, h->kib, h->delay_us ? ", slow" : "");
+	snprintf(name, sizeof(name), "%u chunks of %u KiB, %u x %u threads, %lu KiB each%s",
+		 h->nchunks, h->chunk_size / KIB, h->procs, h->threads, h->kib,
+		 h->delay_us ? ", slow" : "");
 	session_make(&s, h->chunk_size, h->nchunks, n, ADEPT_POLICY_WAIT);
 	consumer_init(&c, &s);
 	c.delay_us = h->delay_us;
@@ -95,8 +96,9 @@ static void run(const struct shape *h)
 	}
 	st = session_stats(&s);
 	if (ok && (bad || lost || st.lost_chunks || st.refused || (h->waits && !st.waits))) {
-		snprintf(c.error, sizeof(c.error), "%u bad, lost %lu/%llu, refused %llu, waits %llu",
-			 bad, lost, st.lost_chunks, st.refused, st.waits);
+		snprintf(c.error, sizeof(c.error),
+			 "%u bad, lost %lu/%llu, refused %llu, waits %llu", bad, lost,
+			 st.lost_chunks, st.refused, st.waits);
 		ok = false;
 	}
 	/* Given back, chunks are zero. */

@@ -128,7 +128,8 @@ static void ends(void)
 		bad = !consumer_until_last(&c, 0, jobs[i].n, 20000);
 		bad += wait_for(pid) != jobs[i].status;
 		for (k = 0; k < jobs[i].n; k++)
-			bad += c.st[k].next < progress[k].done || c.st[k].next > progress[k].done + 1 ||
+			bad += c.st[k].next < progress[k].done ||
+			       c.st[k].next > progress[k].done + 1 ||
 			       !(c.st[k].last_flags & ADEPT_CHUNK_DEAD);
 		check(!bad, "%s %s", jobs[i].what, bad ? c.error : "");
 		session_close(&s);
@@ -210,7 +211,8 @@ static void flush_of_living(void)
 		sleep_ms(1);
 	must(!slot_cmd(&s, ADEPT_IOC_FLUSH, 0, ring_info(&s, 0).ring, 0));
 	check(!wait_for(pid) && session_stats(&s).after_end > 0,
-	      "a ring flushed under its waiting writer: %llu gaps met", session_stats(&s).after_end);
+	      "a ring flushed under its waiting writer: %llu gaps met",
+	      session_stats(&s).after_end);
 	session_close(&s);
 }
 
@@ -248,9 +250,11 @@ static void mapping(void)
 	check(mmap(NULL, size - 4096, 3, MAP_SHARED, fd, 0) == MAP_FAILED && errno == EINVAL,
 	      "it cannot be mapped in part");
 	check(mmap(NULL, size, 3, MAP_SHARED, fd, 4096) == MAP_FAILED, "or displaced");
-	check(mmap(NULL, size, 3, MAP_PRIVATE, fd, 0) == MAP_FAILED && errno == EINVAL, "or private");
+	check(mmap(NULL, size, 3, MAP_PRIVATE, fd, 0) == MAP_FAILED && errno == EINVAL,
+	      "or private");
 	check(mmap(NULL, size, 7, MAP_SHARED, fd, 0) == MAP_FAILED, "or executable");
-	check(ftruncate(fd, 0) && fchmod(fd, 0666) && fchown(fd, 1, 1) && open(path, O_RDWR | O_TRUNC) < 0,
+	check(ftruncate(fd, 0) && fchmod(fd, 0666) && fchown(fd, 1, 1) &&
+	      open(path, O_RDWR | O_TRUNC) < 0,
 	      "truncate, chmod, chown are refused");
 	close(fd);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -301,7 +305,8 @@ static int misbehave(void *arg)
 		return *(volatile u8 *)gap;
 	case PLAIN:
 		/* r15 would be right, but is not what the store goes through */
-		asm volatile("mov %%r15, %%rbx\n\tmov %0, %%r15\n\tmovq $1, (%1)\n\tmov %%rbx, %%r15"
+		asm volatile("mov %%r15, %%rbx\n\tmov %0, %%r15\n\t"
+			     "movq $1, (%1)\n\tmov %%rbx, %%r15"
 			     : : "r"(gap - 8), "r"(gap) : "rbx", "memory");
 		return 0;
 	case PARENT:
@@ -355,7 +360,8 @@ static void by_the_kernel(void)
 	r15 = store_r15((u64)area + s.info.chunk_size - 8, 4, 0x1122334455667788);
 	check(r15 == (u64)area + s.info.chunk_stride && *(u64 *)(r15 + 4) == 0x1122334455667788,
 	      "a store that straddles the end is whole behind it");
-	check(ring_info(&s, 0).filled == 1 && ring_info(&s, 0).chunk == 1, "one chunk is published");
+	check(ring_info(&s, 0).filled == 1 && ring_info(&s, 0).chunk == 1,
+	      "one chunk is published");
 	munmap(area, s.info.area_size);
 	session_close(&s);
 	close(fd);

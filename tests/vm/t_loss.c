@@ -116,7 +116,8 @@ static void policy(void)
 		sleep_ms(1);
 	st = session_stats(&s);
 	check(st.lost_discard > 0 && st.lost_full > 0 && st.published == 1,
-	      "discard publishes nothing: %llu discarded, %llu full", st.lost_discard, st.lost_full);
+	      "discard publishes nothing: %llu discarded, %llu full", st.lost_discard,
+	      st.lost_full);
 	p.policy = ADEPT_POLICY_WAIT;
 	must(!ioctl(s.fd, ADEPT_IOC_SET_POLICY, &p));
 	while (!ring_info(&s, 0).waiting)

@@ -264,14 +264,16 @@ static void kill_consumers(u32 kills, bool writers_too)
 		for (k = 0, i = 0; k < SLOTS; k++) {
 			while (t.next[k] < progress[k].done && i++ < 2000)
 				sleep_ms(1);
-			short_of += t.next[k] < progress[k].done || t.next[k] > progress[k].done + 1;
+			short_of += t.next[k] < progress[k].done ||
+				    t.next[k] > progress[k].done + 1;
 			sum += t.next[k];
 		}
 		kill(consumer, SIGKILL);
 		wait_for(consumer);
 		end_session(t.id);
 	}
-	check(!*t.bad && !short_of, "%u %s killed, %lu records in order, none missing (%u, %u)", rounds,
+	check(!*t.bad && !short_of,
+	      "%u %s killed, %lu records in order, none missing (%u, %u)", rounds,
 	      writers_too ? "consumers and writers" : "consumers", sum, *t.bad, short_of);
 }
 
@@ -298,8 +300,10 @@ static u64 free_kib(void)
 
 	must(f);
 	while (fgets(line, sizeof(line), f))
-		if (sscanf(line, "MemFree: %lu", &kib) == 1 || sscanf(line, "Cached: %lu", &kib) == 1 ||
-		    sscanf(line, "Buffers: %lu", &kib) == 1 || sscanf(line, "Slab: %lu", &kib) == 1)
+		if (sscanf(line, "MemFree: %lu", &kib) == 1 ||
+		    sscanf(line, "Cached: %lu", &kib) == 1 ||
+		    sscanf(line, "Buffers: %lu", &kib) == 1 ||
+		    sscanf(line, "Slab: %lu", &kib) == 1)
 			sum += kib;
 	fclose(f);
 	return sum;

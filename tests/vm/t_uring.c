@@ -89,7 +89,8 @@ static void run(const char *what, unsigned int flags, bool fixed)
 	ok = consumer_until_last(&c, 0, 2, 30000);
 	for (i = 0; i < 2; i++)
 		ok = ok && !wait_for(pid[i]) && c.st[i].next == 10000;
-	check(ok, "exchange by uring command, %s: %lu chunks %s", what, c.chunks, ok ? "" : c.error);
+	check(ok, "exchange by uring command, %s: %lu chunks %s", what, c.chunks,
+	      ok ? "" : c.error);
 	io_uring_queue_exit(&ring);
 	session_close(&s);
 }
