@@ -377,31 +377,38 @@ void adept_session_info(struct adept_session *s, struct adept_session_info *i)
 	spin_unlock(&s->lock);
 }
 
+/* Asking for the capability of each session would flood the audit log. */
+static bool may_see(const struct adept_session *s)
+{
+	return uid_eq(current_euid(), adept_user_uid(s->user)) ||
+	       ns_capable_noaudit(&init_user_ns, CAP_SYS_ADMIN);
+}
+
+/* Memory of the caller's may take as long as it likes: not under the lock of all. */
 int adept_session_list(struct adept_session_list *l)
 {
-	struct adept_session_info __user *to = u64_to_user_ptr(l->sessions);
-	struct adept_session_info info;
+	struct adept_session_info *i;
 	struct adept_session *s;
 	int err = 0;
 
 	if (l->room > ADEPT_LIST_MAX || memchr_inv(l->reserved, 0, sizeof(l->reserved)))
 		return -EINVAL;
+	i = kvcalloc(l->room + 1, sizeof(*i), GFP_KERNEL_ACCOUNT);
+	if (!i)
+		return -ENOMEM;
 	l->count = 0;
 	mutex_lock(&adept_sessions_lock);
 	list_for_each_entry(s, &sessions, node) {
-		/* Asking for the capability of each would flood the audit log. */
-		if (!uid_eq(current_euid(), adept_user_uid(s->user)) &&
-		    !ns_capable_noaudit(&init_user_ns, CAP_SYS_ADMIN))
+		if (!may_see(s))
 			continue;
-		if (l->count < l->room) {
-			adept_session_info(s, &info);
-			err = copy_to_user(to + l->count, &info, sizeof(info)) ? -EFAULT : 0;
-			if (err)
-				break;
-		}
+		if (l->count < l->room)
+			adept_session_info(s, &i[l->count]);
 		l->count++;
 	}
 	mutex_unlock(&adept_sessions_lock);
+	if (copy_to_user(u64_to_user_ptr(l->sessions), i, min(l->count, l->room) * sizeof(*i)))
+		err = -EFAULT;
+	kvfree(i);
 	return err;
 }
 

@@ -5,14 +5,13 @@
 # Each suite is a program t_SUITE.  All run in one guest; the last line is "N passed, M
 # failed, K skipped".  What the kernel complains about, a suite that dies or does not
 # end, a guest that hangs, and a module that cannot be removed afterwards count as
-# failures.  Which kernels: VM_KERNELS, or the newest 6.1 that has headers and an image.
-# Another kernel that is there gets the suites that are quick.  LONG=1: longer fuzzing
-# and storms.
+# failures.  Which kernels: VM_KERNELS, or all that have headers and an image; the first
+# one runs all suites, the others those that are quick.  LONG=1: longer fuzzing and storms.
 cd "$(dirname "$0")/../.." || exit 1
 export BUILD=${BUILD:-$PWD/build} LONG=${LONG:-0} LC_ALL=C
 unset MAKEFLAGS MFLAGS MAKELEVEL
-suites="integrity:120 loss:60 life:60 adopt:60 uring:60 memcg:30 storm:150 fuzz:100"
-quick="integrity:120 loss:60 life:60 adopt:60 uring:60"
+suites="integrity:120 trace:30 loss:60 life:60 adopt:60 uring:60 memcg:30 storm:150 fuzz:100"
+quick="integrity:120 trace:30 loss:60 life:60 adopt:60 uring:60"
 log=$BUILD/log
 mkdir -p "$log" "$BUILD/vm"
 passed=0 failed=0 skipped=0
