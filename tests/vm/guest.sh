@@ -18,7 +18,7 @@ word() {
 	tr -s ' \t' '\n' </proc/cmdline | sed -n "s/^adept\.$1=//p"
 }
 export LONG="$(word long)" SEED="$(word seed)" HOME=/tmp
-complaints='WARNING|BUG|Oops|general protection|lockdep|possible|stall|hung_task'
+complaints='WARNING|BUG|Oops|general protection|INFO: |possible|stall|hung_task'
 complaints="$complaints|blocked for|leak|Bad page|bad:|UBSAN|KASAN|Redzone|Poison|corrupt"
 dmesg -n 1
 # behind what the firmware left on the line
