@@ -81,8 +81,10 @@ int main(void)
 	check(ok && c.st[0].next == 8000, "a stream with losses while traced %s", c.error);
 	check(events("adept_publish") == st.published && st.published == c.chunks,
 	      "adept_publish: %llu", st.published);
-	check(events("adept_take") == st.taken && st.taken == c.chunks, "adept_take: %llu", st.taken);
-	check(events("adept_give") == st.given && st.given == c.chunks, "adept_give: %llu", st.given);
+	check(events("adept_take") == st.taken && st.taken == c.chunks, "adept_take: %llu",
+	      st.taken);
+	check(events("adept_give") == st.given && st.given == c.chunks, "adept_give: %llu",
+	      st.given);
 	check(events("adept_drop") == st.lost_chunks && st.lost_chunks, "adept_drop: %llu",
 	      st.lost_chunks);
 	check(events("adept_wait") == st.waits && st.waits, "adept_wait: %llu", st.waits);
