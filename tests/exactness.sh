@@ -79,12 +79,10 @@ exact sqlite3 /usr/bin/sqlite3 :memory: 'create table t(a integer primary key, b
 	insert into t values (3, "x"), (1, "y"), (2, "z");
 	select group_concat(b) from (select b from t order by a);
 	select count(*), sum(a) from t'
+# No program that reads /proc/self/maps (gawk by libsigsegv) or waits for children (bash).
 if [ "$LONG" = 1 ]; then
-	exact python3 /usr/bin/python3 -S -I -c 'import sys; print(sorted(
+	exact python3 /usr/bin/python3 -S -c 'import sys; print(sorted(
 		{str(i): i * i for i in range(20)}.items())[3])'
 	exact sort /usr/bin/sort -n numbers
-	exact gawk /usr/bin/gawk '{ s += $1 } END { print s }' numbers
-	exact bash /bin/bash --norc -c 'x=1; for i in 1 2 3; do x=$((x * i + 1)); done; echo $x
-		(exit 3); echo $?'
 fi
 finish

@@ -21,6 +21,7 @@ struct proc_slot {
 	bool open;		/* registered in the store, not yet ended */
 	bool broken;		/* its descriptors made no sense: consumed and thrown away */
 	bool dying;		/* gone; its rings are being emptied */
+	bool gone;		/* when it was opened: after this pass looked at its threads */
 	bool following;		/* exec_ops.begin succeeded, outcome not known yet */
 	u32 exec_tid;
 	bool native;		/* told to execve natively; watched until its mapping is gone */

@@ -67,9 +67,10 @@ void dep_procs_poll(struct dep_collector *c)
 		/* A vfork child may ask, or be followed, when its parent was killed. */
 		if (p->open)
 			dep_exec_step(c, i);
-		if (!p->open || p->dying || !ask)
+		if (!p->open || p->dying || !(ask || p->gone))
 			continue;
-		p->dying = process_gone(c, p) || (!p->following && image_gone(c, p));
+		p->dying = p->gone || process_gone(c, p) ||
+			   (!p->following && image_gone(c, p));
 	}
 }
 
@@ -126,7 +127,7 @@ static void open_process(struct dep_collector *c, u32 i)
 	p->serial = serial;
 	p->pid = pid;
 	p->pidfd = syscall(SYS_pidfd_open, pid, 0);
-	p->dying = p->pidfd < 0 && errno == ESRCH;
+	p->gone = p->pidfd < 0 && errno == ESRCH;
 	p->checked_ns = now_ns();
 	c->nopen++;
 	c->nprocs_seen++;

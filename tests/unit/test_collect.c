@@ -3,6 +3,7 @@
  * The collector against a fake engine and a fake writer: nothing lost, nothing
  * doubled, descriptors first; kills, full disks and garbage.
  */
+#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -14,6 +15,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -287,6 +289,76 @@ static void test_null(void **state)
 	end(&f);
 }
 
+/* What shall happen when a pidfd is asked for, once. */
+static void (*before_pidfd)(pid_t pid);
+
+/* In the place of libc's, which the collector would call. */
+long syscall(long nr, ...)
+{
+	static long (*real)(long nr, ...);
+	void (*hook)(pid_t pid) = before_pidfd;
+	long a[6];
+	va_list ap;
+
+	va_start(ap, nr);
+	for (int i = 0; i < 6; i++)
+		a[i] = va_arg(ap, long);
+	va_end(ap);
+	if (!real)
+		*(void **)&real = dlsym(RTLD_NEXT, "syscall");
+	if (nr == SYS_pidfd_open && hook) {
+		before_pidfd = NULL;
+		hook((pid_t)a[0]);
+	}
+	return real(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
+static u64 *go_on;
+
+static void let_it_end(pid_t pid)
+{
+	__atomic_store_n(go_on, 1, __ATOMIC_SEQ_CST);
+	waitpid(pid, NULL, 0);
+}
+
+/*
+ * A process that writes on and ends between the look at the threads and the opening of
+ * its slot.
+ */
+static void test_gone_at_once(void **state)
+{
+	struct fake_process p;
+	struct fake_thread t = { 0 };
+	struct fixture f;
+	pid_t pid;
+
+	(void)state;
+	begin(&f, 0, 1 << 20, 0);
+	pid = start(&f, &p, &t);
+	if (!pid) {
+		fake_describe(&p, 32);
+		fake_record(&t);
+		__atomic_store_n(&f.shared[0], 1, __ATOMIC_SEQ_CST);
+		while (!__atomic_load_n(&f.shared[1], __ATOMIC_SEQ_CST))
+			;
+		while (t.count < 60000)
+			fake_record(&t);
+		fake_thread_end(&t);
+		_exit(0);
+	}
+	while (!__atomic_load_n(&f.shared[0], __ATOMIC_SEQ_CST))
+		;
+	go_on = &f.shared[1];
+	before_pidfd = let_it_end;
+	run(&f, 0);
+	check(&f);
+	assert_null(before_pidfd);
+	assert_int_equal(f.w->records, 60000);
+	assert_int_equal(f.w->threads_ended, 1);
+	assert_int_equal(f.loss.unfinished_threads, 0);
+	end(&f);
+}
+
 /* Slots come back, and their memory with them. */
 static void test_short_threads(void **state)
 {
@@ -448,6 +520,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_slow_store),
 		cmocka_unit_test(test_stop),
 		cmocka_unit_test(test_null),
+		cmocka_unit_test(test_gone_at_once),
 		cmocka_unit_test(test_short_threads),
 		cmocka_unit_test(test_descriptors),
 		cmocka_unit_test(test_abandon),
