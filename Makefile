@@ -136,7 +136,8 @@ $(B)/tests/test_store: $(call unit_obj,test_store stream stream_frag) $(B)/libde
 $(B)/tests/test_writer: $(call unit_obj,test_writer stream stream_frag) $(B)/libdep.a
 $(B)/tests/test_recover: $(call unit_obj,test_recover stream stream_frag) $(B)/libdep.a
 $(B)/tests/test_collect: $(call unit_obj,test_collect fake_engine fake_writer) \
-			 $(call part_obj,collect) $(call part_obj,inject) \
+			 $(call part_obj,collect) $(call part_obj,inject) $(x86_obj) \
+			 $(B)/host/libdep/format/desc.o \
 			 $(B)/host/libdep/format/buildid.o $(B)/blob_image.o
 $(B)/tests/test_ring_core: $(call unit_obj,test_ring_core) $(B)/host/kmod/ring_core.o
 

@@ -18,6 +18,12 @@ const char *dep_error(void)
 	return "the fake writer says no";
 }
 
+int dep_fail(int err, const char *fmt, ...)
+{
+	(void)fmt;
+	return err;
+}
+
 static void wrong(struct dep_writer *w, const char *why)
 {
 	if (w->hostile)

@@ -7,11 +7,16 @@
 
 /* ---- the recorder's rules ---- */
 
+static struct adept_store store(u32 insn, u32 kind, u32 arg)
+{
+	return (struct adept_store){ .insn = insn, .kind = kind, .arg = arg };
+}
+
 static void need(struct stream_frag *f, u32 insn, u16 *known, u8 reg)
 {
 	if (reg >= 16 || *known & X86_BIT(reg))
 		return;
-	f->store[f->nstores++] = (struct adept_store){ insn, ADEPT_ST_REG, reg };
+	f->store[f->nstores++] = store(insn, ADEPT_ST_REG, reg);
 	*known |= X86_BIT(reg);
 }
 
@@ -28,24 +33,23 @@ static void place_stores(struct stream *s, struct stream_frag *f, u32 i, u16 *kn
 
 	for (r = 0; s->self_check && r < 16; r++)
 		if (in->gpr_addr & *known & X86_BIT(r))
-			f->store[f->nstores++] = (struct adept_store){ i, ADEPT_ST_CHECK, r };
+			f->store[f->nstores++] = store(i, ADEPT_ST_CHECK, r);
 	if (in->attr & X86_A_WRFSBASE)
-		f->store[f->nstores++] = (struct adept_store){ i, ADEPT_ST_FSBASE, 0 };
+		f->store[f->nstores++] = store(i, ADEPT_ST_FSBASE, 0);
 	for (k = 0; k < in->nmem; k++) {
 		m = &in->mem[k];
 		if (m->flags & X86_M_VSIB) {
 			need(f, i, known, m->base);
-			f->store[f->nstores++] = (struct adept_store){
-				i, ADEPT_ST_VEC, in->vl << 5 | m->index };
+			f->store[f->nstores++] = store(i, ADEPT_ST_VEC, in->vl << 5 | m->index);
 			f->store[f->nstores++] = in->enc == X86_EVEX ?
-				(struct adept_store){ i, ADEPT_ST_KREG, in->evex_k } :
-				(struct adept_store){ i, ADEPT_ST_VEC, in->vl << 5 | in->vvvv };
+				store(i, ADEPT_ST_KREG, in->evex_k) :
+				store(i, ADEPT_ST_VEC, in->vl << 5 | in->vvvv);
 			continue;
 		}
 		if (s->use_ea && unknown(m->base, *known) &&
 		    (unknown(m->index, *known) || m->index == X86_NONE) &&
 		    !(m->flags & X86_M_STRING)) {
-			f->store[f->nstores++] = (struct adept_store){ i, ADEPT_ST_EA, k };
+			f->store[f->nstores++] = store(i, ADEPT_ST_EA, k);
 			continue;
 		}
 		need(f, i, known, m->base);
@@ -114,14 +118,13 @@ u32 stream_fragment(struct stream *s, const struct stream_code *code)
 		place_stores(s, f, i, &known);
 		known = x86_derive(in, pc, known, NULL, NULL);
 		if (in->kind == X86_STRING)
-			f->store[f->nstores++] = (struct adept_store){ i, ADEPT_ST_POST,
-				in->gpr_addr & X86_BIT(X86_RDI) ? X86_RDI : X86_RSI };
+			f->store[f->nstores++] = store(i, ADEPT_ST_POST, in->gpr_addr & X86_BIT(X86_RDI) ? X86_RDI : X86_RSI);
 		if (in->kind == X86_JCC)
 			add_exit(f, i + 1, known, ADEPT_X_DIRECT, x86_branch_target(in, pc));
 	}
 	f->ninsns = i;
 	if (unknown(X86_RSP, known)) {
-		f->store[f->nstores++] = (struct adept_store){ i - 1, ADEPT_ST_EXIT_REG, X86_RSP };
+		f->store[f->nstores++] = store(i - 1, ADEPT_ST_EXIT_REG, X86_RSP);
 		known |= X86_BIT(X86_RSP);
 	}
 	kind = f->insn[i - 1].kind;

@@ -37,8 +37,26 @@ chmod +x "$root/init"
 cp "$ko" "$root/"
 IFS=, read -ra jobs <<<"$run"
 for j in "${jobs[@]}"; do
-	cp "$build/vm/t/${j%:*}" "$root/t/"
+	if [ -e "tests/vm/${j%:*}" ]; then
+		recording=1
+		cp "tests/vm/${j%:*}" "$root/t/"
+	else
+		cp "$build/vm/t/${j%:*}" "$root/t/"
+	fi
 done
+# Scripts record programs: these, with the libraries that they need.
+if [ -n "${recording:-}" ]; then
+	sh tests/programs/build.sh "$build/programs"
+	mkdir -p "$root"/{usr/bin,w}
+	find "$build/programs" -type f -perm -1 -exec cp {} "$root/w" \;
+	cp "$build/depctl" "$(command -v gzip)" "$(command -v pigz)" "$root/usr/bin"
+	for f in "$root"/usr/bin/* "$root"/w/*; do
+		ldd "$f" 2>/dev/null | grep -o '/[^ ]*'
+	done | sort -u | while read -r f; do
+		mkdir -p "$root${f%/*}"
+		cp -L "$f" "$root$f"
+	done
+fi
 printf 'root:x:0:0::/:/bin/sh\nnobody:x:65534:65534::/:/bin/sh\n' >"$root/etc/passwd"
 (cd "$root" && find . | cpio -o -H newc --quiet | gzip -1) >"$root.cpio.gz"
 trap 'rm -rf "$root" "$root.cpio.gz"' EXIT
