@@ -6,6 +6,7 @@
 # make bench		what recording costs, beside native runs (BENCH="gzip xz",
 #			ROUNDS=, QUICK=1)
 # make lint		licence lines, line lengths, cppcheck where it is installed
+# make modules, check-vm, bench-vm: the kernel module, see kmod/rules.mk
 # make install		DESTDIR= PREFIX=; make uninstall takes the same
 # V=1 shows the commands; SAN=1 builds the host side with ASan and UBSan, in
 # build-san/.
@@ -28,8 +29,8 @@ LIBS := -lzstd -lxxhash -lsqlite3 -lcjson -lelf -ldw -lpthread
 
 WARN := -Wall -Wextra -Werror
 CFLAGS ?= -O2 -g
-HOSTFLAGS := -std=gnu11 -D_GNU_SOURCE $(WARN) -fPIC -fvisibility=hidden -I$(B) -Iinclude -Ilibdep \
-	     -DADEPT_VERSION='"$(VERSION)"' $(SANFLAGS)
+HOSTFLAGS := -std=gnu11 -D_GNU_SOURCE $(WARN) -fPIC -fvisibility=hidden -I$(B) -Iinclude \
+	     -Iinclude/uapi -Ilibdep -DADEPT_VERSION='"$(VERSION)"' $(SANFLAGS)
 # The blob: no libc, general registers only, no relocations.
 BLOBFLAGS := -std=gnu11 -O2 -g $(WARN) -ffreestanding -mgeneral-regs-only -mfsgsbase -fPIE \
 	     -fvisibility=hidden -fno-stack-protector -mno-red-zone -fcf-protection=none \
@@ -113,7 +114,7 @@ $(B)/depctl: $(DEPCTL_OBJ) $(B)/libdep.a
 
 # ---- tests ----
 
-UNIT := decode derive inject store writer recover collect
+UNIT := decode derive inject store writer recover collect ring_core
 TESTS := $(patsubst %,$(B)/tests/test_%,$(UNIT))
 SHOW := $(patsubst %,$(B)/tests/inject_%,show_pie show_nopie show_static show_staticpie exec)
 TESTFLAGS := $(CFLAGS) $(HOSTFLAGS) -I.
@@ -137,6 +138,7 @@ $(B)/tests/test_recover: $(call unit_obj,test_recover stream stream_frag) $(B)/l
 $(B)/tests/test_collect: $(call unit_obj,test_collect fake_engine fake_writer) \
 			 $(call part_obj,collect) $(call part_obj,inject) \
 			 $(B)/host/libdep/format/buildid.o $(B)/blob_image.o
+$(B)/tests/test_ring_core: $(call unit_obj,test_ring_core) $(B)/host/kmod/ring_core.o
 
 $(TESTS):
 	$(call msg,LD,$@)
@@ -193,6 +195,10 @@ bench: all
 lint:
 	$(Q)sh scripts/lint.sh
 
+# ---- the kernel module ----
+
+include kmod/rules.mk
+
 # ---- installation ----
 
 BINDIR := $(PREFIX)/bin
@@ -202,6 +208,7 @@ MANDIR := $(PREFIX)/share/man
 COMPDIR := $(PREFIX)/share/bash-completion/completions
 PCDIR := $(LIBDIR)/pkgconfig
 MAN1 := $(notdir $(wildcard Documentation/man/*.1))
+MAN4 := $(notdir $(wildcard Documentation/man/*.4))
 MAN5 := $(notdir $(wildcard Documentation/man/*.5))
 HEADERS := $(notdir $(wildcard include/dep/*.h))
 
@@ -213,13 +220,14 @@ install: all
 	$(Q)rm -f $(B)/libdep.pc && $(MAKE) --no-print-directory -s $(B)/libdep.pc
 	$(call msg,INSTALL,$(DESTDIR)$(PREFIX))
 	$(Q)install -d $(addprefix $(DESTDIR),$(BINDIR) $(LIBDIR) $(INCDIR) $(MANDIR)/man1 \
-		$(MANDIR)/man5 $(COMPDIR) $(PCDIR))
+		$(MANDIR)/man4 $(MANDIR)/man5 $(COMPDIR) $(PCDIR))
 	$(Q)install -m 755 $(B)/depctl $(DESTDIR)$(BINDIR)/depctl
 	$(Q)install -m 755 $(B)/libdep.so $(DESTDIR)$(LIBDIR)/libdep.so.$(VERSION)
 	$(Q)ln -sf libdep.so.$(VERSION) $(DESTDIR)$(LIBDIR)/libdep.so.0
 	$(Q)ln -sf libdep.so.0 $(DESTDIR)$(LIBDIR)/libdep.so
 	$(Q)install -m 644 $(addprefix include/dep/,$(HEADERS)) $(DESTDIR)$(INCDIR)
 	$(Q)install -m 644 $(addprefix Documentation/man/,$(MAN1)) $(DESTDIR)$(MANDIR)/man1
+	$(Q)install -m 644 $(addprefix Documentation/man/,$(MAN4)) $(DESTDIR)$(MANDIR)/man4
 	$(Q)install -m 644 $(addprefix Documentation/man/,$(MAN5)) $(DESTDIR)$(MANDIR)/man5
 	$(Q)install -m 644 tools/depctl/depctl.bash $(DESTDIR)$(COMPDIR)/depctl
 	$(Q)install -m 644 $(B)/libdep.pc $(DESTDIR)$(PCDIR)/libdep.pc
@@ -229,7 +237,8 @@ uninstall:
 	$(Q)rm -f $(addprefix $(DESTDIR),$(BINDIR)/depctl $(LIBDIR)/libdep.so \
 		$(LIBDIR)/libdep.so.0 $(LIBDIR)/libdep.so.$(VERSION) $(COMPDIR)/depctl \
 		$(PCDIR)/libdep.pc $(addprefix $(INCDIR)/,$(HEADERS)) \
-		$(addprefix $(MANDIR)/man1/,$(MAN1)) $(addprefix $(MANDIR)/man5/,$(MAN5)))
+		$(addprefix $(MANDIR)/man1/,$(MAN1)) $(addprefix $(MANDIR)/man4/,$(MAN4)) \
+		$(addprefix $(MANDIR)/man5/,$(MAN5)))
 	$(Q)! test -d $(DESTDIR)$(INCDIR) || rmdir --ignore-fail-on-non-empty $(DESTDIR)$(INCDIR)
 
 clean:

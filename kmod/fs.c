@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A file system without names, for the inodes of sessions.  Each session has one of its
+ * own, so that unmapping a ring looks at this session's mappings only.
+ */
+#include <linux/file.h>
+#include <linux/module.h>
+#include <linux/mount.h>
+#include <linux/pseudo_fs.h>
+
+#include "adept.h"
+
+#define ADEPT_FS_MAGIC	0x61647074	/* "adpt" */
+
+static struct vfsmount *mount;
+static int mount_count;
+
+static void evict_inode(struct inode *inode)
+{
+	truncate_inode_pages_final(&inode->i_data);
+	clear_inode(inode);
+	if (inode->i_private)
+		adept_session_destroy(inode->i_private);
+}
+
+static const struct super_operations super_ops = {
+	.statfs = simple_statfs,
+	.evict_inode = evict_inode,
+};
+
+static int init_fs_context(struct fs_context *fc)
+{
+	struct pseudo_fs_context *ctx = init_pseudo(fc, ADEPT_FS_MAGIC);
+
+	if (!ctx)
+		return -ENOMEM;
+	ctx->ops = &super_ops;
+	return 0;
+}
+
+static struct file_system_type fs_type = {
+	.name = "adept",
+	.owner = THIS_MODULE,
+	.init_fs_context = init_fs_context,
+	.kill_sb = kill_anon_super,
+};
+
+/* Owner, mode and size are what they are. */
+static int refuse_setattr(struct adept_idmap *idmap, struct dentry *dentry, struct iattr *attr)
+{
+	return -EPERM;
+}
+
+static const struct inode_operations inode_ops = {
+	.setattr = refuse_setattr,
+};
+
+struct file *adept_fs_file(struct adept_session *s)
+{
+	struct inode *inode;
+	struct file *file;
+	int err = simple_pin_fs(&fs_type, &mount, &mount_count);
+
+	if (err)
+		return ERR_PTR(err);
+	inode = alloc_anon_inode(mount->mnt_sb);
+	if (IS_ERR(inode)) {
+		file = ERR_CAST(inode);
+		goto out;
+	}
+	inode->i_mode |= S_IFREG;
+	inode->i_uid = current_euid();
+	inode->i_gid = current_egid();
+	inode->i_op = &inode_ops;
+	inode->i_fop = &adept_session_fops;
+	/* A file made this way does not count, but puts the module when it is closed. */
+	__module_get(THIS_MODULE);
+	file = alloc_file_pseudo(inode, mount, "adept", O_RDWR | O_CLOEXEC, &adept_session_fops);
+	if (IS_ERR(file)) {
+		module_put(THIS_MODULE);
+		iput(inode);
+		goto out;
+	}
+	s->inode = inode;
+	inode->i_private = s;
+out:
+	/* The file holds the mount from here on. */
+	simple_release_fs(&mount, &mount_count);
+	return file;
+}
+
+int adept_fs_init(void)
+{
+	return register_filesystem(&fs_type);
+}
+
+void adept_fs_exit(void)
+{
+	unregister_filesystem(&fs_type);
+}

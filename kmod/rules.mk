@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# make modules		adept.ko, into build/modules; KVER= or KDIR= for another kernel than
+#			the running one
+# make modules_install	DESTDIR=; with the rule that gives /dev/adept to the group adept
+# make check-vm		the module's tests, in QEMU
+# make bench-vm		what handing chunks over costs there
+
+KVER ?= $(shell uname -r)
+KDIR ?= /lib/modules/$(KVER)/build
+M := $(B)/modules
+KMOD_SRC := Kbuild $(wildcard kmod/*.c kmod/*.h) include/uapi/linux/adept.h
+UDEVDIR ?= /usr/lib/udev/rules.d
+
+modules:
+	$(Q)test -e $(KDIR)/Makefile || { echo "There are no headers of the kernel $(KVER) at" \
+		"$(KDIR): install linux-headers-$(KVER), or set KVER or KDIR." >&2; exit 1; }
+	@mkdir -p $(addprefix $(M)/,$(sort $(dir $(KMOD_SRC))))
+	$(Q)for f in $(KMOD_SRC); do ln -sf $(CURDIR)/$$f $(M)/$$f; done
+	$(call msg,KBUILD,$(M)/adept.ko)
+	$(Q)$(MAKE) --no-print-directory $(if $(V),,-s) -C $(KDIR) M=$(abspath $(M)) $(KFLAGS) modules
+
+modules_install:
+	$(Q)test -e $(M)/adept.ko || { echo "Run make modules first." >&2; exit 1; }
+	$(Q)$(MAKE) --no-print-directory -C $(KDIR) M=$(abspath $(M)) \
+		$(if $(DESTDIR),INSTALL_MOD_PATH=$(DESTDIR)) modules_install
+	$(Q)install -d $(DESTDIR)$(UDEVDIR)
+	$(Q)install -m 644 kmod/60-adept.rules $(DESTDIR)$(UDEVDIR)
+
+check-vm:
+	$(Q)BUILD=$(abspath $(B)) LONG=$(or $(LONG),0) bash tests/vm/run.sh $(SUITES)
+
+bench-vm:
+	$(Q)BUILD=$(abspath $(B)) bash tests/vm/bench.sh
+
+.PHONY: modules modules_install check-vm bench-vm

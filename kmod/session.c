@@ -1,0 +1,474 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Sessions: made, left by their consumer, adopted, given up.
+ *
+ * An orphan is a session that holds itself, by its path, since nobody else may.  The
+ * reaper lets go of it when its time is over or nothing of it is left, and frees dead
+ * rings of sessions that were given up while writers still hold them.
+ */
+#include <linux/capability.h>
+#include <linux/cred.h>
+#include <linux/file.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+#include <linux/user_namespace.h>
+#include <linux/workqueue.h>
+
+#include "adept.h"
+#include "trace.h"
+
+static LIST_HEAD(sessions);
+static u64 last_id;
+static DEFINE_MUTEX(adept_sessions_lock);
+
+static void reap(struct work_struct *work);
+static DECLARE_DELAYED_WORK(reaper, reap);
+
+enum adept_consumer adept_session_who(const struct adept_session *s)
+{
+	if (s->consumer)
+		return ADEPT_CONSUMER_THERE;
+	return adept_consumer_state(false, s->given_up, ktime_get_ns(), s->orphan_ns,
+				    s->create.orphan_wait_ms);
+}
+
+static void free_session(struct adept_session *s)
+{
+	kvfree(s->slots);
+	adept_user_put(s->user);
+	kfree(s);
+}
+
+static struct adept_session *new_session(const struct adept_session_create *c)
+{
+	struct adept_session *s = kzalloc(sizeof(*s), GFP_KERNEL_ACCOUNT);
+	int err;
+	u32 i;
+
+	if (!s)
+		return ERR_PTR(-ENOMEM);
+	err = adept_geo_init(&s->geo, c->chunk_size, c->nchunks, c->nslots);
+	if (err)
+		goto free;
+	s->user = adept_user_get();
+	err = PTR_ERR_OR_ZERO(s->user);
+	if (err)
+		goto free;
+	s->slots = kvcalloc(c->nslots, sizeof(*s->slots), GFP_KERNEL_ACCOUNT);
+	if (!s->slots) {
+		err = -ENOMEM;
+		goto put_user;
+	}
+	for (i = 0; i < c->nslots; i++) {
+		mutex_init(&s->slots[i].lock);
+		init_waitqueue_head(&s->slots[i].wq);
+	}
+	s->create = *c;
+	s->create.orphan_wait_ms = adept_limit_orphan_ms(c->orphan_wait_ms);
+	s->create.orphan_keep_ms = adept_limit_orphan_ms(c->orphan_keep_ms);
+	s->policy = c->policy;
+	mutex_init(&s->consumer_lock);
+	spin_lock_init(&s->lock);
+	INIT_LIST_HEAD(&s->node);
+	INIT_LIST_HEAD(&s->rings);
+	INIT_LIST_HEAD(&s->ready);
+	init_waitqueue_head(&s->wq);
+	return s;
+put_user:
+	adept_user_put(s->user);
+free:
+	kfree(s);
+	return ERR_PTR(err);
+}
+
+int adept_session_create(const struct adept_session_create *c)
+{
+	struct adept_session *s;
+	struct file *file;
+	int fd;
+
+	if (c->version != ADEPT_ABI_VERSION)
+		return -EPROTONOSUPPORT;
+	if (c->flags || memchr_inv(c->reserved, 0, sizeof(c->reserved)) ||
+	    c->policy > ADEPT_POLICY_DISCARD)
+		return -EINVAL;
+	s = new_session(c);
+	if (IS_ERR(s))
+		return PTR_ERR(s);
+	fd = get_unused_fd_flags(O_CLOEXEC);
+	if (fd < 0) {
+		free_session(s);
+		return fd;
+	}
+	file = adept_fs_file(s);
+	if (IS_ERR(file)) {
+		put_unused_fd(fd);
+		free_session(s);
+		return PTR_ERR(file);
+	}
+	mutex_lock(&adept_sessions_lock);
+	s->id = ++last_id;
+	s->consumer = file;
+	list_add_tail(&s->node, &sessions);
+	mutex_unlock(&adept_sessions_lock);
+	adept_count(ADEPT_N_SESSIONS, 1);
+	trace_adept_session(s, "create");
+	fd_install(fd, file);
+	return fd;
+}
+
+void adept_session_destroy(struct adept_session *s)
+{
+	u32 i;
+
+	trace_adept_session(s, "destroy");
+	mutex_lock(&adept_sessions_lock);
+	list_del(&s->node);
+	mutex_unlock(&adept_sessions_lock);
+	for (i = 0; i < s->geo.nslots; i++) {
+		mutex_lock(&s->slots[i].lock);
+		if (s->slots[i].ring)
+			adept_ring_free(s, i);
+		mutex_unlock(&s->slots[i].lock);
+	}
+	free_session(s);
+	adept_count(ADEPT_N_SESSIONS, -1);
+}
+
+/* ---- orphans ---- */
+
+static void unorphan(struct adept_session *s)
+{
+	s->orphan = false;
+	adept_user_unorphan(s->user);
+	adept_count(ADEPT_N_ORPHANS, -1);
+}
+
+static int session_release(struct inode *inode, struct file *file)
+{
+	struct adept_session *s = inode->i_private;
+	bool keep;
+
+	if (file != READ_ONCE(s->consumer))
+		return 0;
+	mutex_lock(&adept_sessions_lock);
+	keep = s->create.orphan_keep_ms && adept_user_orphan(s->user);
+	spin_lock(&s->lock);
+	s->orphan_ns = ktime_get_ns();
+	s->given_up = !keep;
+	s->consumer = NULL;
+	spin_unlock(&s->lock);
+	if (keep) {
+		s->orphan = true;
+		s->path = file->f_path;
+		path_get(&s->path);
+		adept_count(ADEPT_N_ORPHANS, 1);
+	}
+	trace_adept_session(s, keep ? "orphan" : "close");
+	mutex_unlock(&adept_sessions_lock);
+	adept_wake_writers(s);
+	adept_session_reap();
+	return 0;
+}
+
+/* Free what nobody can write to and nobody will read. */
+static void free_dead(struct adept_session *s)
+{
+	struct adept_ring *r;
+	bool found;
+	u32 slot = 0;
+
+	do {
+		found = false;
+		spin_lock(&s->lock);
+		list_for_each_entry(r, &s->rings, all) {
+			found = r->core.state == ADEPT_RING_DEAD;
+			slot = r->slot;
+			if (found)
+				break;
+		}
+		spin_unlock(&s->lock);
+		if (!found)
+			break;
+		mutex_lock(&s->slots[slot].lock);
+		/* It may be another ring by now. */
+		if (s->slots[slot].ring && s->slots[slot].ring->core.state == ADEPT_RING_DEAD)
+			adept_ring_free(s, slot);
+		mutex_unlock(&s->slots[slot].lock);
+	} while (found);
+}
+
+/* Is it time?  Else *left is how long it may still take, in ns. */
+static bool is_over(struct adept_session *s, u64 *left)
+{
+	u64 keep = s->create.orphan_keep_ms * (u64)NSEC_PER_MSEC, age;
+	bool idle;
+
+	spin_lock(&s->lock);
+	age = ktime_get_ns() - s->orphan_ns;
+	idle = !s->writers && !s->unread;
+	spin_unlock(&s->lock);
+	if (idle || age >= keep)
+		return true;
+	*left = min(*left, keep - age);
+	return false;
+}
+
+static void reap(struct work_struct *work)
+{
+	struct adept_session *s, *next;
+	u64 left = U64_MAX;
+	LIST_HEAD(over);
+
+	mutex_lock(&adept_sessions_lock);
+	list_for_each_entry_safe(s, next, &sessions, node) {
+		if (s->orphan && is_over(s, &left)) {
+			spin_lock(&s->lock);
+			s->given_up = true;
+			spin_unlock(&s->lock);
+			unorphan(s);
+			trace_adept_session(s, "given up");
+			list_move(&s->node, &over);
+		}
+		if (READ_ONCE(s->given_up))
+			free_dead(s);
+	}
+	/* Back into the list, where its end looks for it; then let go. */
+	while (!list_empty(&over)) {
+		struct path path;
+
+		s = list_first_entry(&over, struct adept_session, node);
+		list_move(&s->node, &sessions);
+		path = s->path;
+		mutex_unlock(&adept_sessions_lock);
+		adept_wake_writers(s);
+		path_put(&path);
+		mutex_lock(&adept_sessions_lock);
+	}
+	mutex_unlock(&adept_sessions_lock);
+	if (left != U64_MAX)
+		queue_delayed_work(system_unbound_wq, &reaper, nsecs_to_jiffies(left) + 1);
+}
+
+void adept_session_reap(void)
+{
+	mod_delayed_work(system_unbound_wq, &reaper, 0);
+}
+
+static bool may_adopt(const struct adept_session *s)
+{
+	return uid_eq(current_euid(), adept_user_uid(s->user)) || capable(CAP_SYS_ADMIN);
+}
+
+static struct adept_session *find(u64 id)
+{
+	struct adept_session *s;
+
+	list_for_each_entry(s, &sessions, node)
+		if (s->id == id)
+			return s;
+	return NULL;
+}
+
+static struct file *open_again(const struct path *path)
+{
+	return dentry_open(path, O_RDWR | O_CLOEXEC | O_LARGEFILE, current_cred());
+}
+
+/* All that was taken and not given back comes once more. */
+static void change_consumer(struct adept_session *s, struct file *file)
+{
+	struct adept_ring *r;
+	u32 i;
+
+	spin_lock(&s->lock);
+	s->consumer = file;
+	list_for_each_entry(r, &s->rings, all) {
+		if (adept_core_redeliver(&r->core) && list_empty(&r->ready))
+			list_add_tail(&r->ready, &s->ready);
+		for (i = 0; i < r->core.nchunks; i++)
+			if (r->core.chunk[i] == ADEPT_C_FILLED)
+				r->info[i].flags = r->core.flags[i];
+	}
+	spin_unlock(&s->lock);
+}
+
+/* Under adept_sessions_lock; @path is what the caller has to put. */
+static struct file *adopt(u64 id, struct path *path)
+{
+	struct adept_session *s = find(id);
+	struct file *file;
+
+	if (!s)
+		return ERR_PTR(-ENOENT);
+	if (!may_adopt(s))
+		return ERR_PTR(-EPERM);
+	if (!s->orphan)
+		return ERR_PTR(s->consumer ? -EBUSY : -ENOENT);
+	file = open_again(&s->path);
+	if (IS_ERR(file))
+		return file;
+	*path = s->path;
+	unorphan(s);
+	change_consumer(s, file);
+	trace_adept_session(s, "adopt");
+	return file;
+}
+
+int adept_session_adopt(const struct adept_session_adopt *a)
+{
+	struct path path;
+	struct file *file;
+	int fd;
+
+	if (a->flags || a->reserved)
+		return -EINVAL;
+	fd = get_unused_fd_flags(O_CLOEXEC);
+	if (fd < 0)
+		return fd;
+	mutex_lock(&adept_sessions_lock);
+	file = adopt(a->id, &path);
+	mutex_unlock(&adept_sessions_lock);
+	if (IS_ERR(file)) {
+		put_unused_fd(fd);
+		return PTR_ERR(file);
+	}
+	path_put(&path);
+	/* There is somebody to wait for now. */
+	adept_wake_writers(adept_session_of(file));
+	fd_install(fd, file);
+	return fd;
+}
+
+/* ---- what there is ---- */
+
+void adept_session_info(struct adept_session *s, struct adept_session_info *i)
+{
+	*i = (struct adept_session_info){
+		.id = s->id,
+		.version = ADEPT_ABI_VERSION,
+		.uid = from_kuid_munged(current_user_ns(), adept_user_uid(s->user)),
+		.chunk_size = s->geo.chunk_size,
+		.nchunks = s->geo.nchunks,
+		.nslots = s->geo.nslots,
+		.orphan_wait_ms = s->create.orphan_wait_ms,
+		.orphan_keep_ms = s->create.orphan_keep_ms,
+		.chunk_stride = s->geo.chunk_stride,
+		.slot_stride = s->geo.slot_stride,
+		.area_size = s->geo.area_size,
+		.data_off = ADEPT_DATA_OFF,
+		.info_off = ADEPT_INFO_OFF,
+		.info_size = s->geo.info_size,
+		.info_stride = s->geo.info_stride,
+	};
+	memcpy(i->label, s->create.label, sizeof(i->label));
+	spin_lock(&s->lock);
+	i->policy = s->policy;
+	i->writers = s->writers;
+	i->rings = s->stats.rings;
+	i->unread = s->unread;
+	if (s->consumer) {
+		i->state = ADEPT_SESSION_CONSUMED;
+	} else {
+		i->state = s->given_up ? 0 : ADEPT_SESSION_ORPHAN;
+		i->orphan_ns = ktime_get_ns() - s->orphan_ns;
+	}
+	spin_unlock(&s->lock);
+}
+
+/* Asking for the capability of each session would flood the audit log. */
+static bool may_see(const struct adept_session *s)
+{
+	return uid_eq(current_euid(), adept_user_uid(s->user)) ||
+	       ns_capable_noaudit(&init_user_ns, CAP_SYS_ADMIN);
+}
+
+/* Memory of the caller's may take as long as it likes: not under the lock of all. */
+int adept_session_list(struct adept_session_list *l)
+{
+	struct adept_session_info *i;
+	struct adept_session *s;
+	int err = 0;
+
+	if (l->room > ADEPT_LIST_MAX || memchr_inv(l->reserved, 0, sizeof(l->reserved)))
+		return -EINVAL;
+	i = kvcalloc(l->room + 1, sizeof(*i), GFP_KERNEL_ACCOUNT);
+	if (!i)
+		return -ENOMEM;
+	l->count = 0;
+	mutex_lock(&adept_sessions_lock);
+	list_for_each_entry(s, &sessions, node) {
+		if (!may_see(s))
+			continue;
+		if (l->count < l->room)
+			adept_session_info(s, &i[l->count]);
+		l->count++;
+	}
+	mutex_unlock(&adept_sessions_lock);
+	if (copy_to_user(u64_to_user_ptr(l->sessions), i, min(l->count, l->room) * sizeof(*i)))
+		err = -EFAULT;
+	kvfree(i);
+	return err;
+}
+
+/* ---- the session's file ---- */
+
+static int writer_fd(struct file *file)
+{
+	int fd = get_unused_fd_flags(O_CLOEXEC);
+	struct file *writer;
+
+	if (fd < 0)
+		return fd;
+	writer = open_again(&file->f_path);
+	if (IS_ERR(writer)) {
+		put_unused_fd(fd);
+		return PTR_ERR(writer);
+	}
+	fd_install(fd, writer);
+	return fd;
+}
+
+static long session_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+{
+	struct adept_session *s = adept_session_of(file);
+	struct adept_session_info info;
+
+	if (cmd == ADEPT_IOC_SESSION_INFO) {
+		adept_session_info(s, &info);
+		return copy_to_user((void __user *)arg, &info, sizeof(info)) ? -EFAULT : 0;
+	}
+	if (file != READ_ONCE(s->consumer))
+		return -EACCES;
+	if (cmd == ADEPT_IOC_WRITER_FD)
+		return arg ? -EINVAL : writer_fd(file);
+	return adept_consumer_ioctl(file, cmd, arg);
+}
+
+/* A writer's mapping must not keep the consumer's file, nor see what others write. */
+static int session_mmap(struct file *file, struct vm_area_struct *vma)
+{
+	struct adept_session *s = adept_session_of(file);
+	bool consumer = file == READ_ONCE(s->consumer);
+	bool view = vma->vm_pgoff >= ADEPT_DATA_OFF >> PAGE_SHIFT;
+
+	if (view != consumer)
+		return -EACCES;
+	return view ? adept_view_mmap(s, vma) : adept_writer_mmap(s, vma);
+}
+
+const struct file_operations adept_session_fops = {
+	.owner = THIS_MODULE,
+	.release = session_release,
+	.unlocked_ioctl = session_ioctl,
+	.compat_ioctl = compat_ptr_ioctl,
+	.mmap = session_mmap,
+	.poll = adept_consumer_poll,
+	.uring_cmd = adept_consumer_uring,
+};
+
+void adept_session_exit(void)
+{
+	cancel_delayed_work_sync(&reaper);
+}

@@ -1,0 +1,51 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Boot a guest: boot.sh KVER SECONDS NAME:SECONDS,... [KERNEL-ARGUMENT...]
+#
+# KVER names a kernel with headers installed and an image in /boot or $BUILD/vm; the
+# module is built for it if it is not there.  The guest's output goes to stdout.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+kver=$1 limit=$2 run=$3
+shift 3
+build=${BUILD:-build}
+image=${VM_IMAGE:-}
+for f in "/boot/vmlinuz-$kver" "$build/vm/vmlinuz-$kver"; do
+	[ -n "$image" ] || [ ! -r "$f" ] || image=$f
+done
+if [ -z "$image" ]; then
+	echo "There is no image of the kernel $kver: sh scripts/install-deps.sh --vm" >&2
+	exit 1
+fi
+set -e
+ko=$build/modules-$kver/adept.ko
+# Asking kbuild whether there is anything to do takes longer than booting.
+if [ ! -e "$ko" ] || [ -n "$(find Kbuild kmod include/uapi -newer "$ko" -type f)" ]; then
+	make -s modules B="$build" KVER="$kver" M="$build/modules-$kver" \
+		${VM_KDIR:+KDIR=$VM_KDIR} >"$build/vm/make.log" 2>&1 ||
+		{ cat "$build/vm/make.log" >&2; exit 1; }
+fi
+sh tests/vm/build.sh "$build/vm/t"
+root=$(mktemp -d "${TMPDIR:-/tmp}/adept-vm.XXXXXX")
+trap 'rm -rf "$root"' EXIT
+chmod 755 "$root"
+mkdir -p "$root"/{bin,dev,proc,sys,tmp,t,etc}
+cp /bin/busybox "$root/bin/busybox"
+ln -s busybox "$root/bin/sh"
+cp tests/vm/guest.sh "$root/init"
+chmod +x "$root/init"
+cp "$ko" "$root/"
+IFS=, read -ra jobs <<<"$run"
+for j in "${jobs[@]}"; do
+	cp "$build/vm/t/${j%:*}" "$root/t/"
+done
+printf 'root:x:0:0::/:/bin/sh\nnobody:x:65534:65534::/:/bin/sh\n' >"$root/etc/passwd"
+(cd "$root" && find . | cpio -o -H newc --quiet | gzip -1) >"$root.cpio.gz"
+trap 'rm -rf "$root" "$root.cpio.gz"' EXIT
+set +e
+timeout -k 5 "$limit" qemu-system-x86_64 -accel "${VM_ACCEL:-tcg,thread=multi}" -cpu max \
+	-smp "${VM_SMP:-2}" -m "${VM_MEM:-2G}" -nographic -no-reboot -nic none \
+	-kernel "$image" -initrd "$root.cpio.gz" \
+	-append "console=ttyS0 quiet panic=-1 oops=panic softlockup_panic=1 random.trust_cpu=on \
+		adept.run=$run $*" </dev/null | tr -d '\r'
+exit "${PIPESTATUS[0]}"

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Synthetic writers and consumers for the tests of adept.ko.
+ *
+ * A record is [id : 32] [value : 64] * n, n from 1 to 479, written like the engine
+ * does: values upwards, the id last, all through r15.  Record k of a stream is known
+ * from (stream, k): its length, and each value; the first value is k.  So a consumer
+ * checks every byte, and knows what a loss must amount to.
+ *
+ * Everything here is compiled with -ffixed-r15.
+ */
+#ifndef ADEPT_TEST_VM_H
+#define ADEPT_TEST_VM_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <linux/adept.h>
+
+typedef uint8_t u8;
+typedef uint32_t u32;
+typedef uint64_t u64;
+
+#define KIB	1024u
+#define MIB	(1024u * KIB)
+#define MAX_SLOTS 64
+
+/* ---- reporting, as tests/lib.sh does ---- */
+
+extern int passed, failed, skipped;
+void pass(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void skip(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* A check that ends the program: what follows would make no sense. */
+#define must(cond) do { if (!(cond)) die(__FILE__, __LINE__, #cond); } while (0)
+void die(const char *file, int line, const char *what) __attribute__((noreturn));
+/* check(cond, ...): one test */
+#define check(cond, ...) ((cond) ? pass(__VA_ARGS__) : fail(__VA_ARGS__))
+int finish(void);
+u64 now_ns(void);
+void sleep_ms(unsigned int ms);
+/* a number of /sys/class/misc/adept, or of a parameter of the module */
+long counter(const char *name);
+void set_param(const char *name, long value);
+long param(const char *name);
+/* for some seconds, until counter @name is @value */
+bool counter_becomes(const char *name, long value);
+
+/* ---- streams ---- */
+
+u32 rec_values(u64 stream, u64 k);
+u64 rec_value(u64 stream, u64 k, u32 i);
+static inline u32 rec_bytes(u64 stream, u64 k)
+{
+	return 4 + 8 * rec_values(stream, k);
+}
+static inline u32 rec_id(u64 k, u32 n)
+{
+	return 0x80000000u | n << 16 | (k & 0xffff);
+}
+
+/* ---- sessions ---- */
+
+struct session {
+	int fd;				/* the consumer's */
+	struct adept_session_info info;
+	u8 *data;			/* views, NULL until session_view() */
+	u8 *chunk_info;
+};
+
+/* @c may be NULL */
+void session_make(struct session *s, u32 chunk_size, u32 nchunks, u32 nslots, u32 policy);
+int session_try(struct session *s, const struct adept_session_create *c);
+void session_fd(struct session *s, int fd);
+void session_view(struct session *s);
+void session_close(struct session *s);
+struct adept_stats session_stats(const struct session *s);
+struct adept_ring_info ring_info(const struct session *s, u32 slot);
+int slot_cmd(const struct session *s, unsigned long cmd, u32 slot, u32 ring, u32 flags);
+u8 *session_enrol(const struct session *s);	/* as a writer: map the area */
+
+/* ---- writers ---- */
+
+/* One word per slot that writer and tests share; in memory that fork shares. */
+struct progress {
+	volatile u64 done;		/* whole records */
+	volatile u32 ended;
+	volatile u32 go;		/* 1: end */
+	u32 pad[4];
+};
+struct progress *progress_make(void);	/* MAX_SLOTS of them */
+
+struct writer {
+	u8 *window;			/* start of the slot */
+	u64 stream;
+	u64 records;			/* how many; 0: until told to end */
+	struct progress *progress;
+	u64 gs[8];			/* what gs points to */
+};
+
+/* In the calling thread; returns r15 at the end. */
+u64 writer_run(struct writer *w);
+/* Single stores through r15, for tests of single faults; returns r15 afterwards. */
+u64 store_r15(u64 r15, u64 off, u64 value);
+/* A store that has another base register. */
+void store_plain(u64 addr, u64 value);
+
+/* ---- the checking consumer ---- */
+
+struct stream_state {
+	u64 stream;			/* number that slot k's records have */
+	u32 ring;
+	bool open;
+	u64 next;			/* record expected */
+	u64 seq;			/* chunk expected */
+	u64 lost_records, lost_bytes, lost_chunks;
+	u64 bytes;
+	u64 chunks;
+	u32 last_flags;			/* of the chunk with LAST, 0: not yet */
+	struct adept_context tail;
+};
+
+struct consumer {
+	struct session *s;
+	struct stream_state st[MAX_SLOTS];
+	u64 chunks, again;
+	unsigned int delay_us;		/* per chunk: a slow one */
+	bool (*exchange)(struct consumer *c, struct adept_exchange *x);
+	void *arg;
+	char error[256];
+};
+
+void consumer_init(struct consumer *c, struct session *s);
+/* One exchange: give back what is pending, take, check.  Number of chunks or -1: error. */
+int consumer_step(struct consumer *c);
+/* Take all there is now. */
+bool consumer_drain(struct consumer *c);
+/* Until @slots have delivered their last chunks, or @ms are over. */
+bool consumer_until_last(struct consumer *c, u32 first, u32 n, unsigned int ms);
+int do_exchange(const struct session *s, struct adept_exchange *x);
+
+/* ---- processes ---- */
+
+/* Fork; the child runs @fn and exits with what it returns. */
+pid_t spawn(int (*fn)(void *), void *arg);
+int wait_for(pid_t pid);		/* exit status, or 128 + signal */
+/* Run @fn in a child and say by which signal it dies, 0 if it does not. */
+int dies_by(int (*fn)(void *), void *arg);
+
+#endif
