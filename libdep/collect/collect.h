@@ -90,7 +90,8 @@ enum dep_exec_outcome {
 struct dep_exec_ops {
 	/**
 	 * @begin: slot @proc wrote ADEPT_EXEC_REQUEST.  Answers it: ADEPT_EXEC_READY
-	 * and 0 when its exec_tid is traced, else ADEPT_EXEC_NATIVE and a negative errno.
+	 * and 0 when its exec_tid is traced, else ADEPT_EXEC_NATIVE and a negative errno:
+	 * -ESRCH if it is dead, so that nothing will run natively.
 	 */
 	int (*begin)(void *arg, struct dep_session *s, u32 proc);
 	/** @poll: never waits */

@@ -2,6 +2,8 @@
 /*
  * Following execve: the injector's functions behind the collector's interface.
  */
+#include <errno.h>
+
 #include "exec.h"
 
 static int exec_begin(void *arg, struct dep_session *s, u32 proc)
@@ -12,7 +14,7 @@ static int exec_begin(void *arg, struct dep_session *s, u32 proc)
 
 	(void)s;
 	ret = dep_follow_exec_begin(&e->follow[proc], e->target, proc, &why);
-	if (ret && e->native)
+	if (ret && ret != -ESRCH && e->native)
 		e->native(e->arg, e->follow[proc].pid, why.text);
 	return ret;
 }

@@ -99,17 +99,20 @@ static void begin(struct dep_collector *c, u32 i)
 	struct proc_slot *p = &c->procs[i];
 	struct adept_proc *sh = dep_session_proc(c->s, i);
 	bool never = c->s->layout.flags & ADEPT_S_NO_FOLLOW;
+	int err = -EPERM;
 
 	p->exec_tid = load(&sh->exec_tid);
 	p->native = p->counted = false;
-	if (c->ops.begin && !never && !c->ops.begin(c->ops.arg, c->s, i)) {
+	if (c->ops.begin && !never)
+		err = c->ops.begin(c->ops.arg, c->s, i);
+	if (!err) {
 		p->following = true;
 		c->nfollowing++;
 		return;
 	}
 	p->native = true;
 	p->native_ns = now_ns();
-	p->counted = !never;
+	p->counted = !never && err != -ESRCH;
 	if (p->counted)
 		c->loss.native_images++;
 	if (!c->ops.begin || never)

@@ -68,7 +68,7 @@ static int check_request(struct dep_follow *f, const struct dep_target *t, struc
 	/* A vfork child whose parent was killed meanwhile is all that is left of it. */
 	ret = other ? dep_space_has_file(slot_pid, t->dev, t->ino) : 0;
 	if (f->pid == getpid() || (other && ret != -ESRCH && ret != -ENOENT))
-		return dep_explain(why, ESRCH, "Process %d has no thread %d.", slot_pid, f->tid);
+		return dep_explain(why, EPERM, "Process %d has no thread %d.", slot_pid, f->tid);
 	if (dep_space_has_file(f->pid, t->dev, t->ino) != 1)
 		return dep_explain(why, EPERM, "Process %d does not belong to this session.",
 				f->pid);
@@ -90,6 +90,13 @@ static int check_image(const struct dep_follow *f, const struct adept_proc *p,
 	return dep_explain(why, EPERM,
 			"%s raises its privileges (set-uid, set-gid or file capabilities).",
 			*file ? file : "The file");
+}
+
+static bool is_dead(pid_t tid)
+{
+	struct dep_task task;
+
+	return dep_task_read(&task, tid) || task.dead;
 }
 
 int dep_follow_exec_begin(struct dep_follow *f, const struct dep_target *t, u32 slot,
@@ -114,7 +121,7 @@ int dep_follow_exec_begin(struct dep_follow *f, const struct dep_target *t, u32 
 		err = dep_explain(why, errno, "Thread %d cannot be traced: %m.", f->tid);
 	if (err) {
 		answer(t, slot, ADEPT_EXEC_REQUEST, ADEPT_EXEC_NATIVE);
-		return err;
+		return is_dead(f->tid) ? -ESRCH : err;
 	}
 	if (!answer(t, slot, ADEPT_EXEC_REQUEST, ADEPT_EXEC_READY)) {
 		/* It changed its mind (or is not what it seems): get out again. */
@@ -122,6 +129,16 @@ int dep_follow_exec_begin(struct dep_follow *f, const struct dep_target *t, u32 
 		ptrace(PTRACE_INTERRUPT, f->tid, NULL, NULL);
 	}
 	return 0;
+}
+
+/*
+ * What was stopped is no longer: it was killed.  Its parent sees that only when we have,
+ * and there may be nothing to see yet.
+ */
+static int dying(struct dep_follow *f)
+{
+	f->letting_go = true;
+	return DEP_FOLLOW_PENDING;
 }
 
 static int inject_new_image(struct dep_follow *f, const struct dep_target *t,
@@ -134,7 +151,7 @@ static int inject_new_image(struct dep_follow *f, const struct dep_target *t,
 	if (!err)
 		return DEP_FOLLOW_EXECED;
 	if (dep_inject_release(f->pid))
-		return DEP_FOLLOW_DEAD;
+		return dying(f);
 	out->native = true;
 	return DEP_FOLLOW_NATIVE;
 }
@@ -151,7 +168,7 @@ static int dead(struct dep_follow *f, const struct dep_target *t, pid_t tid)
 static int cancel(struct dep_follow *f, const struct dep_target *t, pid_t tid, int sig)
 {
 	if (ptrace(PTRACE_DETACH, tid, NULL, (long)sig))
-		return dead(f, t, tid);
+		return dying(f);
 	answer(t, f->slot, ADEPT_EXEC_FAILED, ADEPT_EXEC_NONE);
 	return DEP_FOLLOW_CANCELLED;
 }

@@ -144,8 +144,5 @@ out_end:
 
 int dep_inject_release(pid_t pid)
 {
-	if (!ptrace(PTRACE_DETACH, pid, NULL, NULL))
-		return 0;
-	dep_trace_bury(pid, pid);
-	return -ESRCH;
+	return ptrace(PTRACE_DETACH, pid, NULL, NULL) ? -errno : 0;
 }

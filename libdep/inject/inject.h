@@ -146,7 +146,7 @@ int dep_inject(const struct dep_target *t, pid_t pid, u32 cause, u32 parent_seri
 /**
  * dep_inject_release() - let a stopped process run without the engine
  *
- * Return: 0, or -ESRCH if it is dead.
+ * Return: 0, or -ESRCH if it was killed; it must still be waited for, then.
  */
 int dep_inject_release(pid_t pid);
 
@@ -184,7 +184,8 @@ enum dep_follow_event {
  * While anything is followed the caller must not wait for "any child": it would take
  * the reports of traced threads, and deaths that dep_follow_exec_poll() must see.
  *
- * Return: 0 if @f must be polled from now on (by this thread), or a negative errno.
+ * Return: 0 if @f must be polled from now on (by this thread), -ESRCH if the thread is
+ * dead and executes nothing any more, or another negative errno.
  */
 int dep_follow_exec_begin(struct dep_follow *f, const struct dep_target *t, u32 slot,
 			  struct dep_why *why);

@@ -163,6 +163,7 @@ int dep_image_examine(const char *path, struct dep_image *img, struct dep_why *w
 /** struct dep_task - a thread as /proc/TID/status shows it */
 struct dep_task {
 	pid_t pid, parent;
+	bool dead;		/* or about to be: it has no memory any more */
 	struct dep_cred cred;
 };
 

@@ -29,12 +29,15 @@ int dep_task_read(struct dep_task *t, pid_t tid)
 	FILE *f;
 
 	memset(t, 0, sizeof(*t));
+	t->dead = true;
 	snprintf(path, sizeof(path), "/proc/%d/status", tid);
 	f = fopen(path, "re");
 	if (!f)
 		return -errno;
 	while (fgets(line, sizeof(line), f)) {
 		/* A name cannot begin a line: newlines in it are escaped. */
+		if (!strncmp(line, "VmSize:", 7))
+			t->dead = false;
 		sscanf(line, "Tgid: %d", &t->pid);
 		sscanf(line, "PPid: %d", &t->parent);
 		sscanf(line, "Uid: %u %u", &t->cred.uid, &t->cred.euid);

@@ -128,8 +128,11 @@ static int read_line(struct maps *m, char *line, u32 size)
 	return n || c >= 0;
 }
 
-/* Find the mapping around @addr; 0 if there is none.  @l->path stays until the next call. */
-static int find_mapping(u64 addr, struct map_line *l)
+/*
+ * Find the mapping around @addr; 0 if there is none, -errno if that cannot be known.
+ * @l->path stays until the next call.
+ */
+static s64 find_mapping(u64 addr, struct map_line *l)
 {
 	static char line[4200];
 	static struct maps m;
@@ -137,7 +140,7 @@ static int find_mapping(u64 addr, struct map_line *l)
 	int found = 0;
 
 	if (fd < 0)
-		fatal("cannot read /proc/self/maps: error %ld", -fd);
+		return fd;
 	m.fd = (int)fd;
 	m.at = m.len = 0;
 	while (!found && read_line(&m, line, sizeof(line))) {
@@ -152,8 +155,11 @@ static int find_mapping(u64 addr, struct map_line *l)
 static int lookup_region(u64 pc, struct region *r)
 {
 	struct map_line l;
+	s64 found = find_mapping(pc, &l);
 
-	if (!find_mapping(pc, &l) || !(l.prot & K_PROT_EXEC))
+	if (found < 0)
+		fatal("cannot read /proc/self/maps: error %ld", -found);
+	if (!found || !(l.prot & K_PROT_EXEC))
 		return 0;
 	*r = (struct region){ l.start, l.end, l.prot, l.shared };
 	if (recording())
@@ -254,7 +260,7 @@ static int came_late(u64 page)
 {
 	struct map_line l;
 
-	return unwatched && find_mapping(page, &l) && l.prot & K_PROT_WRITE;
+	return unwatched && find_mapping(page, &l) > 0 && l.prot & K_PROT_WRITE;
 }
 
 int code_write_fault(u64 addr)

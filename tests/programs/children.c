@@ -5,7 +5,7 @@
  * while another thread executes, CLONE_VM without CLONE_VFORK.
  *
  *	children		run them all
- *	children killed		parents that are killed while they spawn
+ *	children killed		parents and children that are killed while they spawn
  *	children at FILE ARGS..	execveat(folder of FILE, its name)
  */
 #include <errno.h>
@@ -156,9 +156,11 @@ static void shared(void)
 	puts("shared");
 }
 
-/* Killed at any moment around its execve. */
+/* Killed at any moment around its execve, or its child's. */
 static void killed(void)
 {
+	char *argv[] = { "true", NULL };
+
 	for (int i = 0; i < 30; i++) {
 		pid_t pid = fork();
 
@@ -167,6 +169,17 @@ static void killed(void)
 			_exit(0);
 		}
 		usleep((unsigned int)i * 500);
+		kill(pid, SIGKILL);
+		CHECK(status_of(pid) % 128 % 9 == 0);
+	}
+	for (int i = 0; i < 400; i++) {
+		pid_t pid = fork();
+
+		if (!pid) {
+			execv("/bin/true", argv);
+			_exit(100);
+		}
+		usleep((unsigned int)i * 20);
 		kill(pid, SIGKILL);
 		CHECK(status_of(pid) % 128 % 9 == 0);
 	}

@@ -276,6 +276,7 @@ static void test_no_slot(void **state)
 static void test_hostile(void **state)
 {
 	struct dep_follow f;
+	siginfo_t si;
 	pid_t pid = fork();
 
 	(void)state;
@@ -292,14 +293,19 @@ static void test_hostile(void **state)
 	assert_int_equal(dep_follow_exec_begin(&f, &target, 0, &why), -EPERM);
 	assert_int_equal(slot(0)->exec_state, ADEPT_EXEC_NATIVE);
 	slot(0)->exec_tid = 1;
-	assert_int_equal(dep_follow_exec_begin(&f, &target, 0, &why), -ESRCH);
+	assert_int_equal(dep_follow_exec_begin(&f, &target, 0, &why), -EPERM);
 	slot(0)->pid = (u32)-1;
 	assert_int_equal(dep_follow_exec_begin(&f, &target, 0, &why), -EINVAL);
 	slot(0)->pid = (u32)getpid();
 	assert_int_equal(dep_follow_exec_begin(&f, &target, 0, &why), -EINVAL);
 	assert_int_equal(dep_follow_exec_begin(&f, &target, ~0u, &why), -EINVAL);
 	kill(pid, SIGKILL);
+	assert_int_equal(waitid(P_PID, (id_t)pid, &si, WEXITED | WNOWAIT), 0);
+	slot(0)->pid = (u32)pid;
+	slot(0)->exec_tid = (u32)pid;
+	assert_int_equal(dep_follow_exec_begin(&f, &target, 0, &why), -ESRCH);
 	assert_int_equal(end_of(pid), SIGKILL);
+	assert_int_equal(dep_follow_exec_begin(&f, &target, 0, &why), -ESRCH);
 	free_slots();
 }
 
