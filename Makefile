@@ -114,7 +114,7 @@ $(B)/depctl: $(DEPCTL_OBJ) $(B)/libdep.a
 
 # ---- tests ----
 
-UNIT := decode derive inject store writer recover collect ring_core
+UNIT := decode derive inject store writer recover collect cross ring_core
 TESTS := $(patsubst %,$(B)/tests/test_%,$(UNIT))
 SHOW := $(patsubst %,$(B)/tests/inject_%,show_pie show_nopie show_static show_staticpie exec)
 TESTFLAGS := $(CFLAGS) $(HOSTFLAGS) -I.
@@ -139,6 +139,8 @@ $(B)/tests/test_collect: $(call unit_obj,test_collect fake_engine fake_writer) \
 			 $(call part_obj,collect) $(call part_obj,inject) $(x86_obj) \
 			 $(B)/host/libdep/format/desc.o \
 			 $(B)/host/libdep/format/buildid.o $(B)/blob_image.o
+$(B)/tests/test_cross: $(call unit_obj,test_cross stream stream_frag) \
+		       $(B)/host/libdep/collect/cross.o $(B)/libdep.a
 $(B)/tests/test_ring_core: $(call unit_obj,test_ring_core) $(B)/host/kmod/ring_core.o
 
 $(TESTS):

@@ -114,7 +114,7 @@ cases() {
 echo "seed $ADEPT_TEST_SEED"
 suite unit-decode 120 env ADEPT_TEST_COUNT="$(cases 1000000 20000000)" "$BUILD/tests/test_decode"
 suite unit-derive 120 env ADEPT_TEST_COUNT="$(cases 200000 5000000)" "$BUILD/tests/test_derive"
-for t in inject store writer recover collect ring_core; do
+for t in inject store writer recover collect cross ring_core; do
 	suite unit-$t 120 "$BUILD/tests/test_$t"
 done
 suite oracle 60 sh tests/oracle/check.sh "$BUILD"
