@@ -193,7 +193,7 @@ bool dep_filled_finish(struct dep_collector *c, u32 slot)
 	       t->last_taken;
 }
 
-void dep_filled_loss(struct dep_collector *c, u32 slot)
+void dep_filled_tally(struct dep_collector *c, u32 slot)
 {
 	struct thread_slot *t = &c->threads[slot];
 	struct dep_ring_state s;
@@ -201,10 +201,9 @@ void dep_filled_loss(struct dep_collector *c, u32 slot)
 	dep_module_state(c->s->module, slot, &s);
 	if (!s.there)
 		return;
-	if (c->s->layout.flags & ADEPT_S_NULL) {
-		c->null_bytes += s.lost_bytes;
-	} else if (dep_queue_stopped(c->queue)) {
-		c->loss.discarded_bytes += s.lost_bytes - t->dropped_bytes;
+	t->flushes = s.seq;
+	if (c->s->layout.flags & ADEPT_S_NULL || dep_queue_stopped(c->queue)) {
+		t->null_bytes = s.lost_bytes - t->dropped_bytes;
 	} else {
 		t->dropped_chunks = s.lost_chunks;
 		t->dropped_bytes = s.lost_bytes;

@@ -48,6 +48,7 @@ struct thread_slot {
 	u32 state, head;	/* snapshot of this pass */
 	u64 next_seq;
 	u64 dropped_chunks, dropped_bytes;
+	u64 flushes, null_bytes;	/* when it has ended */
 	u64 start_ns;
 	u32 end;		/* enum dep_thread_end */
 	/* of the kernel module's ring: filled.c */
@@ -158,8 +159,8 @@ bool dep_filled_take(struct dep_collector *c, u32 slot, bool *did);
  * Return: false if that is not possible yet; call again.
  */
 bool dep_filled_finish(struct dep_collector *c, u32 slot);
-/** dep_filled_loss() - what the ring has lost on the whole, to the thread's account */
-void dep_filled_loss(struct dep_collector *c, u32 slot);
+/** dep_filled_tally() - chunks ended and lost on the whole, to the thread's account */
+void dep_filled_tally(struct dep_collector *c, u32 slot);
 /** dep_filled_free() - the slot is free for another thread */
 void dep_filled_free(struct dep_collector *c, u32 slot);
 

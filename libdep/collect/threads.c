@@ -78,8 +78,8 @@ static void put_thread(struct dep_collector *c, u32 slot, struct dep_job *job)
 		.process = c->procs[t->proc].serial,
 		.parent = load(&sh->parent_serial),
 		.start_ns = t->start_ns,
-		.flushes = load(&sh->flushes),
-		.null_bytes = load(&sh->null_bytes),
+		.flushes = t->flushes,
+		.null_bytes = t->null_bytes,
 		.end = t->end,
 	};
 	if (job->kind == DEP_JOB_THREAD_END)
@@ -120,6 +120,8 @@ static void open_thread(struct dep_collector *c, u32 slot)
 	t->next_seq = 0;
 	t->dropped_chunks = 0;
 	t->dropped_bytes = 0;
+	t->flushes = 0;
+	t->null_bytes = 0;
 	t->last_taken = false;
 	c->nthreads_seen++;
 	put_thread(c, slot, job);
@@ -295,22 +297,33 @@ static void free_slot(struct dep_collector *c, u32 slot)
 	store(&sh->state, ADEPT_SLOT_FREE);
 }
 
+/* What its ring has to say in the end. */
+static void tally(struct dep_collector *c, u32 slot)
+{
+	struct thread_slot *t = &c->threads[slot];
+
+	if (c->s->module) {
+		dep_filled_tally(c, slot);
+		return;
+	}
+	t->flushes = load(&shared(c, slot)->flushes);
+	t->null_bytes = load(&shared(c, slot)->null_bytes);
+}
+
 /* The store hears of the end; the slot is left as it is. */
 static bool close_thread(struct dep_collector *c, u32 slot, bool living)
 {
 	struct thread_slot *t = &c->threads[slot];
 	struct dep_job *job = dep_queue_job(c->queue, DEP_JOB_THREAD_END, 0);
-	u64 null_bytes = load(&shared(c, slot)->null_bytes);
 
 	if (!job)
 		return false;
-	if (c->s->module)
-		dep_filled_loss(c, slot);
+	tally(c, slot);
 	c->loss.dropped_chunks += t->dropped_chunks;
 	c->loss.dropped_bytes += t->dropped_bytes;
-	c->null_bytes += null_bytes;
+	c->null_bytes += t->null_bytes;
 	if (!(c->s->layout.flags & ADEPT_S_NULL))
-		c->loss.discarded_bytes += null_bytes;
+		c->loss.discarded_bytes += t->null_bytes;
 	t->end = how_ended(c, slot, living);
 	c->loss.unfinished_threads += t->end == DEP_END_UNFINISHED;
 	put_thread(c, slot, job);
