@@ -25,7 +25,7 @@ VERSION := 0.1.0
 
 CC ?= gcc
 HOSTLIBS := -lZydis
-LIBS := -lzstd -lxxhash -lsqlite3 -lcjson -lelf -ldw -lpthread
+LIBS := -lzstd -lxxhash -lsqlite3 -lcjson -lelf -ldw -luring -lpthread
 
 WARN := -Wall -Wextra -Werror
 CFLAGS ?= -O2 -g

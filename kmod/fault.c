@@ -10,6 +10,7 @@
 #include <linux/mm.h>
 #include <linux/ptrace.h>
 #include <linux/sched/signal.h>
+#include <linux/sched/task.h>
 #include <linux/sched/task_stack.h>
 
 #include "adept.h"
@@ -161,6 +162,22 @@ static long patience(const struct adept_session *s)
 	return end > now ? nsecs_to_jiffies(end - now) + 1 : 1;
 }
 
+/*
+ * Off the queue first: who wakes up and is still on it spins for the queue's lock, which is
+ * held while the interrupt that wakes it is sent.
+ */
+static int wake_writer(struct wait_queue_entry *wait, unsigned int mode, int flags, void *key)
+{
+	struct task_struct *writer = wait->private;
+	int woken;
+
+	get_task_struct(writer);
+	list_del_init_careful(&wait->entry);
+	woken = wake_up_process(writer);
+	put_task_struct(writer);
+	return woken;
+}
+
 /* Sleep outside of all locks until the next chunk may be free, then fault again. */
 static vm_fault_t wait_for_chunk(struct turn *t)
 {
@@ -170,7 +187,7 @@ static vm_fault_t wait_for_chunk(struct turn *t)
 	struct file *file = get_file(t->vmf->vma->vm_file);
 	u32 id = t->r->id;
 	u64 began = ktime_get_ns();
-	DEFINE_WAIT(wait);
+	DEFINE_WAIT_FUNC(wait, wake_writer);
 
 	trace_adept_wait(s, t->r, t->r->core.cur, t->r->core.seq[t->r->core.cur]);
 	mutex_unlock(&slot->lock);

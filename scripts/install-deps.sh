@@ -8,12 +8,12 @@
 set -eu
 
 packages="gcc make binutils libc6-dev libzydis-dev libzstd-dev libxxhash-dev libsqlite3-dev
-	libcjson-dev libelf-dev libdw-dev"
+	libcjson-dev libelf-dev libdw-dev liburing-dev"
 tests="g++ libcmocka-dev clang libclang-rt-14-dev python3 strace pkg-config procps util-linux
 	gawk mawk perl gzip bzip2 xz-utils zstd pigz sqlite3 luajit povray redis-server redis-tools
 	libpython3.11-testsuite bc cppcheck"
 
-vm="linux-headers-amd64 qemu-system-x86 busybox-static cpio kmod sparse liburing-dev"
+vm="linux-headers-amd64 qemu-system-x86 busybox-static cpio kmod sparse"
 
 # The image that belongs to the headers, unpacked: installing it would change what boots.
 fetch_image() {

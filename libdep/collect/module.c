@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <liburing.h>
 #include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>
@@ -30,6 +31,8 @@ _Static_assert(ADEPT_CROSS_AT < ADEPT_RING_RECORD_MAX && ADEPT_CROSS_AT > ADEPT_
 
 struct dep_module {
 	int fd, writer;
+	struct io_uring uring;	/* for the exchange, if has_uring: it may be denied */
+	bool has_uring;
 	u32 chunk_size, nchunks;
 	u64 chunk_stride, slot_stride, area_size, info_stride, info_size;
 	const u8 *data;
@@ -46,6 +49,23 @@ struct dep_module {
 	int stop[2];		/* pipe: closing the second end wakes it from poll() */
 };
 
+int dep_module_device(void)
+{
+	struct adept_version v = { 0 };
+	int dev = open(DEVICE, O_RDWR | O_CLOEXEC), err = 0;
+
+	if (dev < 0)
+		return -errno;
+	if (ioctl(dev, ADEPT_IOC_VERSION, &v))
+		err = -errno;
+	else if (v.version != ADEPT_ABI_VERSION)
+		err = -EPROTONOSUPPORT;
+	if (!err)
+		return dev;
+	close(dev);
+	return err;
+}
+
 static int create(struct dep_module *m, const struct adept_session *l)
 {
 	struct adept_session_create sc = {
@@ -56,17 +76,12 @@ static int create(struct dep_module *m, const struct adept_session *l)
 		.orphan_wait_ms = ORPHAN_WAIT_MS,
 		.label = "depctl record",
 	};
-	struct adept_version v = { 0 };
-	int dev = open(DEVICE, O_RDWR | O_CLOEXEC), err = 0;
+	int dev = dep_module_device(), err = 0;
 
 	if (dev < 0)
-		return -errno;
-	if (ioctl(dev, ADEPT_IOC_VERSION, &v))
-		err = -errno;
-	else if (v.version != ADEPT_ABI_VERSION)
-		err = -EPROTONOSUPPORT;
-	m->fd = err ? -1 : ioctl(dev, ADEPT_IOC_SESSION_CREATE, &sc);
-	if (!err && m->fd < 0)
+		return dev;
+	m->fd = ioctl(dev, ADEPT_IOC_SESSION_CREATE, &sc);
+	if (m->fd < 0)
 		err = -errno;
 	close(dev);
 	return err;
@@ -104,6 +119,43 @@ static int map_all(struct dep_module *m, const struct adept_session *l)
 	return m->writer < 0 ? -errno : 0;
 }
 
+static int exchange(struct dep_module *m, struct adept_exchange *x)
+{
+	struct io_uring_sqe *sqe = m->has_uring ? io_uring_get_sqe(&m->uring) : NULL;
+	struct adept_uring_cmd *cmd;
+	struct io_uring_cqe *cqe;
+	int ret;
+
+	if (!sqe)
+		return ioctl(m->fd, ADEPT_IOC_EXCHANGE, x) ? -errno : 0;
+	io_uring_prep_rw(IORING_OP_URING_CMD, sqe, m->fd, NULL, 0, 0);
+	sqe->cmd_op = ADEPT_IOC_EXCHANGE;
+	cmd = (struct adept_uring_cmd *)sqe->cmd;
+	*cmd = (struct adept_uring_cmd){ .arg = (uintptr_t)x };
+	do
+		ret = io_uring_submit_and_wait(&m->uring, 1);
+	while (ret == -EINTR || ret == -EAGAIN);
+	if (ret >= 0)
+		ret = io_uring_wait_cqe(&m->uring, &cqe);
+	if (!ret) {
+		ret = cqe->res;
+		io_uring_cqe_seen(&m->uring, cqe);
+	}
+	return ret;
+}
+
+/* io_uring may be denied, or the kernel (before 5.19) have no such commands. */
+static void try_uring(struct dep_module *m)
+{
+	struct adept_exchange nothing = { 0 };
+
+	m->has_uring = !io_uring_queue_init(2, &m->uring, 0);
+	if (!m->has_uring || !exchange(m, &nothing))
+		return;
+	io_uring_queue_exit(&m->uring);
+	m->has_uring = false;
+}
+
 int dep_module_open(struct dep_module **out, const struct adept_session *l)
 {
 	struct dep_module *m = calloc(1, sizeof(*m));
@@ -115,6 +167,8 @@ int dep_module_open(struct dep_module **out, const struct adept_session *l)
 	err = create(m, l);
 	if (!err)
 		err = map_all(m, l);
+	if (!err)
+		try_uring(m);
 	if (err) {
 		dep_module_close(m);
 		return err;
@@ -139,6 +193,8 @@ void dep_module_close(struct dep_module *m)
 	}
 	if (m->fd >= 0)
 		dep_module_discard(m);
+	if (m->has_uring)
+		io_uring_queue_exit(&m->uring);
 	if (m->data)
 		munmap((void *)m->data, m->area_size);
 	if (m->info)
@@ -195,7 +251,7 @@ u32 dep_module_take(struct dep_module *m, struct dep_filled *out, u32 n)
 	};
 	u32 i;
 
-	if (ioctl(m->fd, ADEPT_IOC_EXCHANGE, &x))
+	if (exchange(m, &x))
 		return 0;
 	/* What is refused belongs to a ring that was reset. */
 	if (x.given < m->ngive)

@@ -46,6 +46,8 @@ struct dep_ring_state {
 	u64 lost_chunks, lost_bytes;
 };
 
+/** dep_module_device() - open /dev/adept and compare versions: a descriptor, or what follows */
+int dep_module_device(void);
 /**
  * dep_module_open() - make a session of @layout's geometry
  *

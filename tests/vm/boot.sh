@@ -65,5 +65,5 @@ timeout -k 5 "$limit" qemu-system-x86_64 -accel "${VM_ACCEL:-tcg,thread=multi}" 
 	-smp "${VM_SMP:-2}" -m "${VM_MEM:-2G}" -nographic -no-reboot -nic none \
 	-kernel "$image" -initrd "$root.cpio.gz" \
 	-append "console=ttyS0 quiet panic=-1 oops=panic softlockup_panic=1 random.trust_cpu=on \
-		adept.run=$run $*" </dev/null | tr -d '\r'
+		adept.run=$run $*" </dev/null | sed -u 's/\r//g'
 exit "${PIPESTATUS[0]}"

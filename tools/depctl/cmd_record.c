@@ -168,26 +168,6 @@ static int launch(struct record *r)
 	return 0;
 }
 
-/* Why the module cannot be used, and what to do. */
-static const char *module_trouble(int err)
-{
-	switch (err) {
-	case -ENOENT:
-	case -ENODEV:
-	case -ENXIO:
-		return "the kernel module is not loaded; see `modprobe adept'";
-	case -EACCES:
-	case -EPERM:
-		return "no permission; the group adept has it, or use --transport=shm";
-	case -EPROTONOSUPPORT:
-	case -EPROTO:
-	case -ENOTTY:
-		return "the module loaded is of another version than depctl";
-	default:
-		return strerror(-err);
-	}
-}
-
 static int make_session(struct record *r)
 {
 	bool module = r->o.transport != TRANSPORT_SHM && !(r->o.flags & ADEPT_S_NO_RECORD);
@@ -199,7 +179,8 @@ static int make_session(struct record *r)
 		if (!ret)
 			r->o.flags |= ADEPT_S_MODULE;
 		else if (r->o.transport == TRANSPORT_KMOD)
-			warn("/dev/adept cannot be used: %s", module_trouble(ret));
+			warn("/dev/adept cannot be used: %s; --transport=shm needs no module",
+			     module_trouble(ret));
 		else if (ret != -ENOENT)
 			r->no_module = module_trouble(ret);
 		if (!ret || r->o.transport == TRANSPORT_KMOD)

@@ -80,8 +80,8 @@ _depctl()
 
 	COMPREPLY=()
 	if [ "$COMP_CWORD" = 1 ]; then
-		mapfile -t COMPREPLY < <(compgen -W "record ls info dump verify help --help --version" \
-			-- "$cur")
+		mapfile -t COMPREPLY < <(compgen -W "record ls info dump verify module help --help
+			--version" -- "$cur")
 		return
 	fi
 	# --option=value comes as three words.
@@ -99,6 +99,7 @@ _depctl()
 	info) options="--formats --quick --json --jobs --help" ;;
 	dump) options="--refs --blocks --events --segments --thread --segment --json --jobs --help" ;;
 	verify) options="--quiet --json --jobs --help" ;;
+	module) options="--json --help" ;;
 	*) return ;;
 	esac
 	case $prev in

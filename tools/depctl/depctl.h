@@ -29,6 +29,10 @@ int cmd_ls(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_dump(int argc, char **argv);
 int cmd_verify(int argc, char **argv);
+int cmd_module(int argc, char **argv);
+
+/** module_trouble() - what a negative errno of the kernel module means, and what to do */
+const char *module_trouble(int err);
 
 /* ---- util.c ---- */
 

@@ -14,6 +14,7 @@ static const struct command commands[] = {
 	{ "info", cmd_info, "what a store amounts to, per thread and in total" },
 	{ "dump", cmd_dump, "print references, blocks, events or segments" },
 	{ "verify", cmd_verify, "check a store and say what is lost" },
+	{ "module", cmd_module, "show the kernel module and its sessions" },
 };
 
 #define NCOMMANDS (sizeof(commands) / sizeof(commands[0]))
