@@ -13,7 +13,8 @@ tests="g++ libcmocka-dev clang libclang-rt-14-dev python3 strace pkg-config proc
 	gawk mawk perl gzip bzip2 xz-utils zstd pigz sqlite3 luajit povray redis-server redis-tools
 	libpython3.11-testsuite bc cppcheck"
 
-vm="linux-headers-amd64 qemu-system-x86 busybox-static cpio kmod sparse"
+vm="linux-headers-amd64 qemu-system-x86 busybox-static cpio kmod sparse bzip2 xz-utils pigz perl
+	mawk sqlite3 python3"
 
 # The image that belongs to the headers, unpacked: installing it would change what boots.
 fetch_image() {

@@ -49,10 +49,22 @@ if [ -n "${recording:-}" ]; then
 	sh tests/programs/build.sh "$build/programs"
 	mkdir -p "$root"/{usr/bin,w}
 	find "$build/programs" -type f -perm -1 -exec cp {} "$root/w" \;
-	cp "$build/depctl" "$(command -v gzip)" "$(command -v pigz)" "$root/usr/bin"
-	for f in "$root"/usr/bin/* "$root"/w/*; do
-		ldd "$f" 2>/dev/null | grep -o '/[^ ]*'
-	done | sort -u | while read -r f; do
+	cp "$build/depctl" "$root/usr/bin"
+	for f in gzip bzip2 xz pigz perl mawk sqlite3; do
+		cp -L "$(command -v $f)" "$root/usr/bin"
+	done
+	cp -L /usr/bin/python3 "$root/usr/bin"
+	lib=$(/usr/bin/python3 -S -c 'import encodings; print(encodings.__path__[0])')
+	mkdir -p "$root$lib"
+	cp -r "$lib/." "$root$lib"
+	cp "${lib%/*}/os.py" "$root${lib%/*}"
+	{
+		# for pthread_exit()
+		/sbin/ldconfig -p | sed -n 's/.*libgcc_s.so.1 (.*x86-64.* => //p'
+		for f in "$root"/usr/bin/* "$root"/w/*; do
+			ldd "$f" 2>/dev/null | grep -o '/[^ ]*'
+		done
+	} | sort -u | while read -r f; do
 		mkdir -p "$root${f%/*}"
 		cp -L "$f" "$root$f"
 	done
