@@ -202,8 +202,11 @@ void dep_filled_tally(struct dep_collector *c, u32 slot)
 	if (!s.there)
 		return;
 	t->flushes = s.seq;
+	/* The thread itself counts the chunk that it did not fill. */
+	t->null_bytes = __atomic_load_n(&dep_session_thread(c->s, slot)->null_bytes,
+					__ATOMIC_RELAXED);
 	if (c->s->layout.flags & ADEPT_S_NULL || dep_queue_stopped(c->queue)) {
-		t->null_bytes = s.lost_bytes - t->dropped_bytes;
+		t->null_bytes += s.lost_bytes - t->dropped_bytes;
 	} else {
 		t->dropped_chunks = s.lost_chunks;
 		t->dropped_bytes = s.lost_bytes;

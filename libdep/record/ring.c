@@ -470,10 +470,14 @@ void ring_thread_end(struct tls *t, u32 status)
 	ring_event(t, ADEPT_EV_THREAD_END, &ev, sizeof(ev));
 	if (!r)
 		return;
-	if (must_discard(t)) {
+	if (module_ring(t)) {
+		module_find(t);
+		if (session()->flags & ADEPT_S_NULL)
+			r->null_bytes += t->pp - t->chunk_base;
+	} else if (must_discard(t)) {
 		r->null_bytes += t->pp - t->chunk_base;
 		__atomic_store_n(&r->discarding, 1, __ATOMIC_RELEASE);
-	} else if (!module_ring(t)) {
+	} else {
 		struct adept_chunk *c = &r->chunk[r->head % session()->nchunks];
 
 		c->fill = c->tail_at = (u32)(t->pp - t->chunk_base);
