@@ -17,12 +17,14 @@ static struct adept_ring *ring_of(struct adept_session *s, u32 slot, u32 id)
 	return r && r->id == id ? r : NULL;
 }
 
-/* The ring stays: freeing it takes the consumer's lock, which is held. */
+/*
+ * The ring stays: freeing it takes the consumer's lock, which is held.  Return: 1 if its
+ * writer is to be woken, 0 or a negative errno.
+ */
 static int give_one(struct adept_session *s, const struct adept_give *g)
 {
 	struct adept_ring *r;
-	bool wake;
-	int i = -ENOENT;
+	int i = -ENOENT, wake;
 
 	spin_lock(&s->lock);
 	r = ring_of(s, g->slot, g->ring);
@@ -39,26 +41,44 @@ static int give_one(struct adept_session *s, const struct adept_give *g)
 	s->stats.given++;
 	wake = r->waiting;
 	spin_unlock(&s->lock);
-	adept_count(ADEPT_N_GIVEN, 1);
-	if (wake)
-		wake_up(&s->slots[g->slot].wq);
-	return 0;
+	return wake;
+}
+
+/*
+ * A writer that waits is woken when all of its chunks are given: if it ran after the first
+ * one it would wait again before it had the second.
+ */
+static int give_batch(struct adept_session *s, const struct adept_give *g, u32 n, u32 *given)
+{
+	DECLARE_BITMAP(wake, BATCH) = { 0 };
+	int ret = 0;
+	u32 i, k;
+
+	for (i = 0; i < n && ret >= 0; i++) {
+		ret = give_one(s, &g[i]);
+		if (ret < 0)
+			break;
+		__assign_bit(i, wake, ret);
+	}
+	adept_count(ADEPT_N_GIVEN, i);
+	*given += i;
+	for_each_set_bit(k, wake, i)
+		if (k + 1 == i || g[k + 1].slot != g[k].slot)
+			wake_up(&s->slots[g[k].slot].wq);
+	return ret < 0 ? ret : 0;
 }
 
 static void give(struct adept_session *s, struct adept_exchange *x)
 {
 	const struct adept_give __user *from = u64_to_user_ptr(x->give);
 	struct adept_give batch[BATCH];
-	u32 i, n;
+	u32 n;
 	int err;
 
 	while (x->given < x->ngive) {
 		n = min_t(u32, BATCH, x->ngive - x->given);
-		err = copy_from_user(batch, from + x->given, n * sizeof(*batch)) ? -EFAULT : 0;
-		for (i = 0; !err && i < n; i++) {
-			err = give_one(s, &batch[i]);
-			x->given += !err;
-		}
+		err = copy_from_user(batch, from + x->given, n * sizeof(*batch)) ? -EFAULT :
+		      give_batch(s, batch, n, &x->given);
 		if (err) {
 			x->give_error = -err;
 			break;

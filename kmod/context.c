@@ -29,15 +29,28 @@ void adept_context_take(struct adept_context *ctx)
 {
 	const struct pt_regs *r = current_pt_regs();
 
-	*ctx = (struct adept_context){
-		.clock_ns = ktime_get_ns(),
-		.regs = { r->ax, r->cx, r->dx, r->bx, r->sp, r->bp, r->si, r->di, r->r8, r->r9,
-			  r->r10, r->r11, r->r12, r->r13, r->r14, r->r15 },
-		.rip = r->ip,
-		.rflags = r->flags,
-		.fs_base = x86_fsbase_read_cpu(),
-		.flags = ADEPT_CTX_VALID,
-	};
+	memset(ctx, 0, sizeof(*ctx));
+	ctx->clock_ns = ktime_get_ns();
+	ctx->regs[0] = r->ax;
+	ctx->regs[1] = r->cx;
+	ctx->regs[2] = r->dx;
+	ctx->regs[3] = r->bx;
+	ctx->regs[4] = r->sp;
+	ctx->regs[5] = r->bp;
+	ctx->regs[6] = r->si;
+	ctx->regs[7] = r->di;
+	ctx->regs[8] = r->r8;
+	ctx->regs[9] = r->r9;
+	ctx->regs[10] = r->r10;
+	ctx->regs[11] = r->r11;
+	ctx->regs[12] = r->r12;
+	ctx->regs[13] = r->r13;
+	ctx->regs[14] = r->r14;
+	ctx->regs[15] = r->r15;
+	ctx->rip = r->ip;
+	ctx->rflags = r->flags;
+	ctx->fs_base = x86_fsbase_read_cpu();
+	ctx->flags = ADEPT_CTX_VALID;
 	/* The kernel runs on its own gs base; the user's waits in this register. */
 	rdmsrl(MSR_KERNEL_GS_BASE, ctx->gs_base);
 	if (read_gs_words(ctx->gs_base, ctx->gs_words))

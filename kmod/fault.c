@@ -100,7 +100,10 @@ static bool advance(struct turn *t, const struct adept_hit *hit, struct adept_co
 	old->flags = 0;
 	old->end = hit->record_at;
 	old->tail = *ctx;
-	*new = (struct adept_chunk_info){ .ring = t->r->id, .carried = carried, .head = *ctx };
+	memset(new, 0, sizeof(*new));
+	new->ring = t->r->id;
+	new->carried = carried;
+	new->head = *ctx;
 	adept_core_advance(c);
 	t->s->stats.bytes += hit->record_at;
 	trace_adept_publish(t->s, t->r, cur, old->seq);
@@ -217,16 +220,13 @@ static vm_fault_t move_on(struct turn *t, struct pt_regs *regs)
 	struct adept_context ctx;
 	struct adept_hit hit;
 	enum adept_step step;
-	bool wake = false, fresh = false;
+	bool wake = false, fresh = false, seen = false;
 	u32 cause, next;
 
 	if (!own_store(t->vmf) || !own_ring(t) || t->at.chunk != c->cur ||
 	    !adept_geo_hit(&s->geo, t->at.slot, c->cur, t->vmf->real_address - vma->vm_start,
 			   regs->r15 - vma->vm_start, &hit))
 		return refuse(s);
-	adept_context_take(&ctx);
-	ctx.record_at = hit.record_at;
-	ctx.fault_at = hit.fault_at;
 	next = adept_core_next(c);
 again:
 	spin_lock(&s->lock);
@@ -236,6 +236,14 @@ again:
 		if (adept_ring_chunk(s, t->r, next))
 			return VM_FAULT_OOM;
 		fresh = true;
+		goto again;
+	}
+	if (step != ADEPT_STEP_WAIT && !seen) {
+		spin_unlock(&s->lock);
+		adept_context_take(&ctx);
+		ctx.record_at = hit.record_at;
+		ctx.fault_at = hit.fault_at;
+		seen = true;
 		goto again;
 	}
 	if (step == ADEPT_STEP_ADVANCE)
@@ -255,7 +263,7 @@ again:
 		return VM_FAULT_NOPAGE;
 	case ADEPT_STEP_ADVANCE:
 		adept_count(ADEPT_N_PUBLISHED, 1);
-		if (wake)
+		if (wake && wq_has_sleeper(&s->wq))
 			wake_up_interruptible_poll(&s->wq, EPOLLIN | EPOLLRDNORM);
 		if (fresh)
 			adept_ring_map(s, t->r, next, vma, chunk_addr(t, next));
@@ -280,7 +288,8 @@ static vm_fault_t writer_fault(struct vm_fault *vmf)
 
 	if (!adept_geo_place(&t.s->geo, vmf->real_address - vmf->vma->vm_start, &t.at))
 		return refuse(t.s);
-	trace_adept_fault(t.s, &t.at, own_store(vmf) ? regs->r15 : 0, vmf->flags);
+	if (trace_adept_fault_enabled())
+		trace_adept_fault(t.s, &t.at, own_store(vmf) ? regs->r15 : 0, vmf->flags);
 	t.slot = &t.s->slots[t.at.slot];
 	mutex_lock(&t.slot->lock);
 	t.r = t.slot->ring;
