@@ -75,7 +75,7 @@ expect 2 "" "Usage: depctl" "$depctl"
 expect 0 "Usage: depctl" "" "$depctl" --help
 expect 0 "^depctl .*store format" "" "$depctl" --version
 expect 2 "" "no command 'frobnicate'" "$depctl" frobnicate
-for c in record ls info dump verify; do
+for c in record ls info dump verify module; do
 	expect 0 "Usage: depctl $c" "" "$depctl" $c --help
 	expect 2 "" "unrecognized option" "$depctl" $c --frobnicate
 done
@@ -87,11 +87,17 @@ expect 2 "" "must be from" "$depctl" record --ring-size=100G true
 expect 2 "" "must be a size" "$depctl" record --max-size=-1 true
 expect 2 "" "block or drop" "$depctl" record --on-full=wait true
 expect 2 "" "number from 1 to 19" "$depctl" record --level 20 true
+expect 2 "" "auto, kmod or shm" "$depctl" record --transport=pigeon true
 expect 2 "" "makes no store" "$depctl" record --no-record -o x true
 for c in info dump verify; do
 	expect 2 "" "which store" "$depctl" $c
 	expect 2 "" "one store at a time" "$depctl" $c a b
 done
+expect 2 "" "Too many arguments" "$depctl" module a
+if [ ! -e /dev/adept ]; then
+	expect 1 "" "not loaded: .modprobe adept" "$depctl" module
+	expect 1 "" "not loaded.*transport=shm" "$depctl" record -o x --transport=kmod true
+fi
 expect 2 "" "say what to print" "$depctl" dump a
 expect 2 "" "only one of" "$depctl" dump a --refs --blocks
 expect 2 "" "must be a number" "$depctl" dump a --refs --thread x
