@@ -187,7 +187,7 @@ void adept_ring_map(struct adept_session *s, struct adept_ring *r, u32 chunk,
 
 /* ---- context.c ---- */
 
-/** adept_context_take() - the registers of current, which faulted in user mode */
+/** adept_context_take() - the registers of current, which faulted in user mode; never sleeps */
 void adept_context_take(struct adept_context *ctx);
 
 /* ---- fault.c: the writers' mappings ---- */

@@ -220,7 +220,7 @@ static vm_fault_t move_on(struct turn *t, struct pt_regs *regs)
 	struct adept_context ctx;
 	struct adept_hit hit;
 	enum adept_step step;
-	bool wake = false, fresh = false, seen = false;
+	bool wake = false, fresh = false;
 	u32 cause, next;
 
 	if (!own_store(t->vmf) || !own_ring(t) || t->at.chunk != c->cur ||
@@ -238,13 +238,10 @@ again:
 		fresh = true;
 		goto again;
 	}
-	if (step != ADEPT_STEP_WAIT && !seen) {
-		spin_unlock(&s->lock);
+	if (step != ADEPT_STEP_WAIT) {
 		adept_context_take(&ctx);
 		ctx.record_at = hit.record_at;
 		ctx.fault_at = hit.fault_at;
-		seen = true;
-		goto again;
 	}
 	if (step == ADEPT_STEP_ADVANCE)
 		wake = advance(t, &hit, &ctx);
