@@ -29,6 +29,18 @@ void session_fd(struct session *s, int fd)
 	must(!ioctl(fd, ADEPT_IOC_SESSION_INFO, &s->info));
 }
 
+int device_call(unsigned long cmd, void *arg)
+{
+	int dev = open("/dev/adept", O_RDWR | O_CLOEXEC), ret;
+
+	must(dev >= 0);
+	ret = ioctl(dev, cmd, arg);
+	if (ret < 0)
+		ret = -errno;
+	close(dev);
+	return ret;
+}
+
 void session_make(struct session *s, u32 chunk_size, u32 nchunks, u32 nslots, u32 policy)
 {
 	struct adept_session_create c = {

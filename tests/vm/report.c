@@ -98,7 +98,7 @@ bool counter_becomes(const char *name, long value)
 {
 	int i;
 
-	for (i = 0; i < 500 && counter(name) != value; i++)
+	for (i = 0; i < 2000 && counter(name) != value; i++)
 		sleep_ms(10);
 	return counter(name) == value;
 }

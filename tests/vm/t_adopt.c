@@ -19,63 +19,30 @@ static void make(struct session *s)
 	session_view(s);
 }
 
-struct job {
-	struct session *s;
-	u32 slot;
-	u64 records;
-};
-
-static int write_records(void *arg)
-{
-	struct job *j = arg;
-	struct writer w = {
-		.window = session_enrol(j->s) + j->slot * j->s->info.slot_stride,
-		.stream = j->slot, .records = j->records, .progress = &progress[j->slot],
-	};
-
-	/* The views are not inherited. */
-	close(j->s->fd);
-	progress[j->slot].ended = 1;
-	writer_run(&w);
-	return 0;
-}
-
 static pid_t start(struct session *s, u32 slot, u64 records)
 {
 	static struct job j;
 	pid_t pid;
 
-	j = (struct job){ s, slot, records };
-	pid = spawn(write_records, &j);
-	while (!progress[slot].ended)
+	j = (struct job){ s, progress, slot, records };
+	pid = spawn(job_run, &j);
+	while (!progress[slot].started)
 		sleep_ms(1);
 	return pid;
-}
-
-static int control(unsigned long cmd, void *arg)
-{
-	int dev = open("/dev/adept", O_RDWR | O_CLOEXEC), ret;
-
-	must(dev >= 0);
-	ret = ioctl(dev, cmd, arg);
-	if (ret < 0)
-		ret = -errno;
-	close(dev);
-	return ret;
 }
 
 static int adopt(u64 id)
 {
 	struct adept_session_adopt a = { .id = id };
 
-	return control(ADEPT_IOC_SESSION_ADOPT, &a);
+	return device_call(ADEPT_IOC_SESSION_ADOPT, &a);
 }
 
 static int list(struct adept_session_info *i, u32 room)
 {
 	struct adept_session_list l = { .sessions = (u64)i, .room = room };
 
-	must(!control(ADEPT_IOC_SESSION_LIST, &l));
+	must(!device_call(ADEPT_IOC_SESSION_LIST, &l));
 	return l.count;
 }
 

@@ -2,26 +2,6 @@
 /* What is dropped is counted exactly, and what follows can be decoded. */
 #include "vm.h"
 
-struct job {
-	struct session *s;
-	struct progress *progress;
-	u32 slot;
-	u64 records;
-};
-
-static int write_records(void *arg)
-{
-	struct job *j = arg;
-	struct writer w = {
-		.window = session_enrol(j->s) + j->slot * j->s->info.slot_stride,
-		.stream = j->slot, .records = j->records, .progress = &j->progress[j->slot],
-	};
-
-	close(j->s->fd);
-	writer_run(&w);
-	return 0;
-}
-
 static u64 stream_bytes(u64 stream, u64 records)
 {
 	u64 k, sum = 0;
@@ -66,7 +46,7 @@ static void drop(u32 chunk_size, u32 nchunks, unsigned int delay_us)
 	c.delay_us = delay_us;
 	for (i = 0; i < 3; i++) {
 		j[i] = (struct job){ &s, progress, i, 20000 + i };
-		pid[i] = spawn(write_records, &j[i]);
+		pid[i] = spawn(job_run, &j[i]);
 	}
 	ok = consumer_until_last(&c, 0, 3, 60000);
 	for (i = 0; i < 3; i++) {
@@ -99,7 +79,7 @@ static void policy(void)
 
 	session_make(&s, 64 * KIB, 2, 1, ADEPT_POLICY_WAIT);
 	consumer_init(&c, &s);
-	pid = spawn(write_records, &j);
+	pid = spawn(job_run, &j);
 	while (!ring_info(&s, 0).waiting)
 		sleep_ms(1);
 	done = progress[0].done;
@@ -144,7 +124,7 @@ static void forced_reset(void)
 	u32 ring;
 
 	session_make(&s, 64 * KIB, 16, 1, ADEPT_POLICY_WAIT);
-	must(!wait_for(spawn(write_records, &j)));
+	must(!wait_for(spawn(job_run, &j)));
 	ring = ring_info(&s, 0).ring;
 	st = session_stats(&s);
 	check(slot_cmd(&s, ADEPT_IOC_RESET, 0, ring, 0) == -EBUSY, "unread chunks are kept");

@@ -7,27 +7,6 @@
 
 #include "vm.h"
 
-static struct progress *progress;
-
-struct job {
-	struct session *s;
-	u32 slot;
-	u64 records;
-};
-
-static int write_records(void *arg)
-{
-	struct job *j = arg;
-	struct writer w = {
-		.window = session_enrol(j->s) + j->slot * j->s->info.slot_stride,
-		.stream = j->slot, .records = j->records, .progress = &progress[j->slot],
-	};
-
-	close(j->s->fd);
-	writer_run(&w);
-	return 0;
-}
-
 static void prep_exchange(struct io_uring_sqe *sqe, int fd, struct adept_exchange *x)
 {
 	struct adept_uring_cmd *u = (void *)sqe->cmd;
@@ -65,17 +44,17 @@ static void run(const char *what, unsigned int flags, bool fixed)
 	struct io_uring ring;
 	struct consumer c;
 	struct session s;
+	struct progress *progress = progress_make();
 	struct job j[2];
 	pid_t pid[2];
 	bool ok;
 	u32 i;
 	int err;
 
-	progress = progress_make();
 	session_make(&s, 64 * KIB, 3, 2, ADEPT_POLICY_WAIT);
 	for (i = 0; i < 2; i++) {
-		j[i] = (struct job){ &s, i, 10000 };
-		pid[i] = spawn(write_records, &j[i]);
+		j[i] = (struct job){ &s, progress, i, 10000 };
+		pid[i] = spawn(job_run, &j[i]);
 	}
 	err = io_uring_queue_init_params(16, &ring, &p);
 	if (err) {
@@ -105,15 +84,15 @@ static void multishot(void)
 	struct __kernel_timespec limit = { .tv_sec = 20 };
 	struct consumer c;
 	struct session s;
-	struct job j = { &s, 0, 15000 };
+	struct progress *progress = progress_make();
+	struct job j = { &s, progress, 0, 15000 };
 	u32 polls = 0, rearmed = 0;
 	bool ok = true;
 	pid_t pid;
 
-	progress = progress_make();
 	session_make(&s, 64 * KIB, 4, 1, ADEPT_POLICY_WAIT);
 	must(!io_uring_queue_init(16, &ring, 0));
-	pid = spawn(write_records, &j);
+	pid = spawn(job_run, &j);
 	consumer_init(&c, &s);
 	sqe = io_uring_get_sqe(&ring);
 	io_uring_prep_poll_multishot(sqe, s.fd, POLLIN);
@@ -190,15 +169,15 @@ static void teardown(void)
 {
 	struct session s;
 	struct consumer c;
-	struct job w = { &s, 0, 0 };
+	struct progress *progress = progress_make();
+	struct job w = { &s, progress, 0, 0 };
 	u32 how, bad = 0;
 	pid_t pid;
 
-	progress = progress_make();
 	session_make(&s, 64 * KIB, 16, 1, ADEPT_POLICY_DROP);
-	pid = spawn(write_records, &w);
+	pid = spawn(job_run, &w);
 	for (how = 0; how < 32; how++) {
-		struct job j = { &s, how, 0 };
+		struct job j = { &s, progress, how, 0 };
 		int status = wait_for(spawn(tear_down, &j));
 
 		bad += status != (how >> 3 == 3 ? 128 + SIGKILL : 0);
@@ -257,7 +236,8 @@ static int without_uring(void *arg)
 	struct io_uring ring;
 	struct consumer c;
 	struct session s;
-	struct job j = { &s, 0, 5000 };
+	struct progress *progress = progress_make();
+	struct job j = { &s, progress, 0, 5000 };
 	pid_t pid;
 
 	(void)arg;
@@ -265,7 +245,7 @@ static int without_uring(void *arg)
 	must(!prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog));
 	must(io_uring_queue_init(8, &ring, 0) == -EPERM);
 	session_make(&s, 64 * KIB, 2, 1, ADEPT_POLICY_WAIT);
-	pid = spawn(write_records, &j);
+	pid = spawn(job_run, &j);
 	consumer_init(&c, &s);
 	return !(consumer_until_last(&c, 0, 1, 20000) && !wait_for(pid) && c.st[0].next == 5000);
 }

@@ -83,6 +83,8 @@ struct session {
 	u8 *chunk_info;
 };
 
+/* an ioctl of /dev/adept: what it returns, or -errno */
+int device_call(unsigned long cmd, void *arg);
 /* @c may be NULL */
 void session_make(struct session *s, u32 chunk_size, u32 nchunks, u32 nslots, u32 policy);
 int session_try(struct session *s, const struct adept_session_create *c);
@@ -101,7 +103,8 @@ struct progress {
 	volatile u64 done;		/* whole records */
 	volatile u32 ended;
 	volatile u32 go;		/* 1: end */
-	u32 pad[4];
+	volatile u32 started;
+	u32 pad[3];
 };
 struct progress *progress_make(void);	/* MAX_SLOTS of them */
 
@@ -115,6 +118,14 @@ struct writer {
 
 /* In the calling thread; returns r15 at the end. */
 u64 writer_run(struct writer *w);
+/* A writer for a process of its own. */
+struct job {
+	struct session *s;
+	struct progress *progress;	/* of all slots */
+	u32 slot;
+	u64 records;			/* of the stream of the slot's number */
+};
+int job_run(void *arg);			/* a struct job; for spawn() */
 /* Single stores through r15, for tests of single faults; returns r15 afterwards. */
 u64 store_r15(u64 r15, u64 off, u64 value);
 /* A store that has another base register. */

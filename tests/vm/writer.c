@@ -93,6 +93,21 @@ u64 writer_run(struct writer *w)
 	return end;
 }
 
+int job_run(void *arg)
+{
+	struct job *j = arg;
+	struct writer w = {
+		.window = session_enrol(j->s) + j->slot * j->s->info.slot_stride,
+		.stream = j->slot, .records = j->records, .progress = &j->progress[j->slot],
+	};
+
+	/* The views are not inherited. */
+	close(j->s->fd);
+	w.progress->started = 1;
+	writer_run(&w);
+	return 0;
+}
+
 u64 store_r15(u64 r15, u64 off, u64 value)
 {
 	u64 saved = get_r15();
