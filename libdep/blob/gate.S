@@ -83,6 +83,25 @@ gate_miss:
 gate_miss_return:
 	MISS	dispatch_miss_return
 
+	/* The application's registers, but for rsp, and the profile pointer. */
+	.macro LOAD_REGS
+	mov	%gs:TLS_REGS+0, %rax
+	mov	%gs:TLS_REGS+8, %rcx
+	mov	%gs:TLS_REGS+16, %rdx
+	mov	%gs:TLS_REGS+24, %rbx
+	mov	%gs:TLS_REGS+40, %rbp
+	mov	%gs:TLS_REGS+48, %rsi
+	mov	%gs:TLS_REGS+56, %rdi
+	mov	%gs:TLS_REGS+64, %r8
+	mov	%gs:TLS_REGS+72, %r9
+	mov	%gs:TLS_REGS+80, %r10
+	mov	%gs:TLS_REGS+88, %r11
+	mov	%gs:TLS_REGS+96, %r12
+	mov	%gs:TLS_REGS+104, %r13
+	mov	%gs:TLS_REGS+112, %r14
+	mov	%gs:TLS_PP, %r15
+	.endm
+
 	/* A signal arrived, or a thread starts: TLS_REGS and resume_pc say where to go on. */
 	.globl	gate_resume
 gate_resume:
@@ -106,21 +125,7 @@ gate_enter:
 	mov	%rax, %gs:TLS_R15
 	pushq	%gs:TLS_FLAGS
 	popfq
-	mov	%gs:TLS_REGS+0, %rax
-	mov	%gs:TLS_REGS+8, %rcx
-	mov	%gs:TLS_REGS+16, %rdx
-	mov	%gs:TLS_REGS+24, %rbx
-	mov	%gs:TLS_REGS+40, %rbp
-	mov	%gs:TLS_REGS+48, %rsi
-	mov	%gs:TLS_REGS+56, %rdi
-	mov	%gs:TLS_REGS+64, %r8
-	mov	%gs:TLS_REGS+72, %r9
-	mov	%gs:TLS_REGS+80, %r10
-	mov	%gs:TLS_REGS+88, %r11
-	mov	%gs:TLS_REGS+96, %r12
-	mov	%gs:TLS_REGS+104, %r13
-	mov	%gs:TLS_REGS+112, %r14
-	mov	%gs:TLS_PP, %r15
+	LOAD_REGS
 	mov	%gs:TLS_REGS+32, %rsp
 	jmp	*%gs:TLS_TARGET
 gate_enter_end:
@@ -223,21 +228,7 @@ ring_cross:
 	push	%r13
 	push	%r14
 	push	%r15
-	mov	%gs:TLS_REGS+0, %rax
-	mov	%gs:TLS_REGS+8, %rcx
-	mov	%gs:TLS_REGS+16, %rdx
-	mov	%gs:TLS_REGS+24, %rbx
-	mov	%gs:TLS_REGS+40, %rbp
-	mov	%gs:TLS_REGS+48, %rsi
-	mov	%gs:TLS_REGS+56, %rdi
-	mov	%gs:TLS_REGS+64, %r8
-	mov	%gs:TLS_REGS+72, %r9
-	mov	%gs:TLS_REGS+80, %r10
-	mov	%gs:TLS_REGS+88, %r11
-	mov	%gs:TLS_REGS+96, %r12
-	mov	%gs:TLS_REGS+104, %r13
-	mov	%gs:TLS_REGS+112, %r14
-	mov	%gs:TLS_PP, %r15
+	LOAD_REGS
 	movb	$0, CROSS_AT(%r15)
 	mov	%r15, %rax
 	pop	%r15
