@@ -96,7 +96,7 @@ static bool is_dead(pid_t tid)
 {
 	struct dep_task task;
 
-	return dep_task_read(&task, tid) || task.dead;
+	return tid > 0 && (dep_task_read(&task, tid) || task.dead);
 }
 
 int dep_follow_exec_begin(struct dep_follow *f, const struct dep_target *t, u32 slot,
@@ -120,8 +120,10 @@ int dep_follow_exec_begin(struct dep_follow *f, const struct dep_target *t, u32 
 	if (!err && ptrace(PTRACE_SEIZE, f->tid, NULL, PTRACE_O_TRACEEXEC))
 		err = dep_explain(why, errno, "Thread %d cannot be traced: %m.", f->tid);
 	if (err) {
+		/* Before it may go on: what it executes natively may end at once. */
+		err = is_dead(f->tid) ? -ESRCH : err;
 		answer(t, slot, ADEPT_EXEC_REQUEST, ADEPT_EXEC_NATIVE);
-		return is_dead(f->tid) ? -ESRCH : err;
+		return err;
 	}
 	if (!answer(t, slot, ADEPT_EXEC_REQUEST, ADEPT_EXEC_READY)) {
 		/* It changed its mind (or is not what it seems): get out again. */
