@@ -154,7 +154,8 @@ s64 dep_handover(struct dep_remote *r, const struct dep_target *t, int ours, u64
 	if (is_error(fd))
 		dep_explain(why, (int)-fd,
 			 "Process %d cannot get the session's %s: by name: %s; by socket: %s.",
-			 r->pid, ours == t->fd ? "file" : "rings", strerror((int)-err), strerror((int)-fd));
+			 r->pid, ours == t->fd ? "file" : "rings", strerror((int)-err),
+			 strerror((int)-fd));
 	dep_remote_call(r, SYS_munmap, *probe, ADEPT_PAGE, 0, 0, 0, 0);
 	return fd;
 }

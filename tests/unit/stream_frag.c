@@ -118,7 +118,8 @@ u32 stream_fragment(struct stream *s, const struct stream_code *code)
 		place_stores(s, f, i, &known);
 		known = x86_derive(in, pc, known, NULL, NULL);
 		if (in->kind == X86_STRING)
-			f->store[f->nstores++] = store(i, ADEPT_ST_POST, in->gpr_addr & X86_BIT(X86_RDI) ? X86_RDI : X86_RSI);
+			f->store[f->nstores++] = store(i, ADEPT_ST_POST,
+				in->gpr_addr & X86_BIT(X86_RDI) ? X86_RDI : X86_RSI);
 		if (in->kind == X86_JCC)
 			add_exit(f, i + 1, known, ADEPT_X_DIRECT, x86_branch_target(in, pc));
 	}

@@ -73,7 +73,9 @@ printf 'root:x:0:0::/:/bin/sh\nnobody:x:65534:65534::/:/bin/sh\n' >"$root/etc/pa
 (cd "$root" && find . | cpio -o -H newc --quiet | gzip -1) >"$root.cpio.gz"
 trap 'rm -rf "$root" "$root.cpio.gz"' EXIT
 set +e
-timeout -k 5 "$limit" qemu-system-x86_64 -accel "${VM_ACCEL:-tcg,thread=multi}" -cpu max ${VM_QEMU:-} \
+# shellcheck disable=SC2086
+timeout -k 5 "$limit" qemu-system-x86_64 -accel "${VM_ACCEL:-tcg,thread=multi}" ${VM_QEMU:-} \
+	-cpu max \
 	-smp "${VM_SMP:-2}" -m "${VM_MEM:-2G}" -nographic -no-reboot -nic none \
 	-kernel "$image" -initrd "$root.cpio.gz" \
 	-append "console=ttyS0 quiet panic=-1 oops=panic softlockup_panic=1 random.trust_cpu=on \
