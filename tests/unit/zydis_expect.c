@@ -269,6 +269,7 @@ static void flags(struct x86_insn *want)
 static void fix_base(const unsigned char *code)
 {
 	unsigned int k;
+	int disp;
 
 	if (zi.address_width != 32 || !(zi.attributes & ZYDIS_ATTRIB_HAS_SIB) ||
 	    zi.raw.modrm.mod != 0 || zi.raw.sib.base != 5)
@@ -278,7 +279,8 @@ static void fix_base(const unsigned char *code)
 		    zo[k].encoding != ZYDIS_OPERAND_ENCODING_MODRM_RM)
 			continue;
 		zo[k].mem.base = ZYDIS_REGISTER_NONE;
-		zo[k].mem.disp.value = *(const int *)(code + zi.raw.disp.offset);
+		memcpy(&disp, code + zi.raw.disp.offset, sizeof(disp));
+		zo[k].mem.disp.value = disp;
 	}
 }
 

@@ -10,8 +10,8 @@
 cd "$(dirname "$0")/../.." || exit 1
 export BUILD=${BUILD:-$PWD/build} LONG=${LONG:-0} LC_ALL=C
 unset MAKEFLAGS MFLAGS MAKELEVEL
-suites="integrity:120 trace:30 loss:60 life:60 adopt:60 uring:60 memcg:30 storm:150 fuzz:100
-	record:300"
+suites="integrity:120 trace:30 loss:60 life:60 adopt:60 uring:60 memcg:30 storm:150 fuzz:100"
+suites="$suites record:300"
 quick="integrity:120 trace:30 loss:60 life:60 adopt:60 uring:60"
 log=$BUILD/log
 mkdir -p "$log" "$BUILD/vm"
