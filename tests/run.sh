@@ -86,6 +86,8 @@ begin() {
 	known="$known$name "
 	[ "$wanted" = "  " ] || [[ $wanted = *" $name "* ]] || return
 	[ "$LONG" = 1 ] && limit=$((limit * 10))
+	# make SAN=1
+	[ -z "${SAN:-}" ] || limit=$((limit * 4))
 	rm -f "$log/$name".*
 	run "$name" "$limit" "$@" &
 	running[$name]=$!
