@@ -49,7 +49,8 @@ if [ -n "${recording:-}" ]; then
 	sh tests/programs/build.sh "$build/programs"
 	mkdir -p "$root"/{usr/bin,w}
 	find "$build/programs" -type f -perm -1 -exec cp {} "$root/w" \;
-	cp "$build/depctl" "$root/usr/bin"
+	sh tests/oracle/build.sh "$build"
+	cp "$build"/{depctl,step_oracle,refcmp} "$root/usr/bin"
 	for f in gzip bzip2 xz pigz perl mawk sqlite3; do
 		cp -L "$(command -v $f)" "$root/usr/bin"
 	done

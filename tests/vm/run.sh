@@ -84,7 +84,7 @@ guest() {
 		limit=$((limit + ${j#*:}))
 	done
 	# The whole is to take ten minutes, whatever single suites may.
-	[ "$LONG" = 1 ] || [ "$limit" -lt 420 ] || limit=420
+	[ "$LONG" = 1 ] || [ "$limit" -lt 500 ] || limit=500
 	timeout -k 10 $((limit + 180)) bash tests/vm/boot.sh "$kver" "$limit" "${run%,}" \
 		adept.rmmod=1 adept.long="$LONG" adept.seed="${ADEPT_TEST_SEED:-}" "$@" \
 		>"$file" 2>&1
