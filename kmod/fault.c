@@ -32,13 +32,14 @@ struct turn {
 	struct adept_place at;
 };
 
-static vm_fault_t refuse(struct adept_session *s)
+/* A wild access ends as it would with no mapping there. */
+static vm_fault_t refuse(struct adept_session *s, vm_fault_t how)
 {
 	spin_lock(&s->lock);
 	s->stats.refused++;
 	spin_unlock(&s->lock);
 	adept_count(ADEPT_N_REFUSED, 1);
-	return VM_FAULT_SIGBUS;
+	return how;
 }
 
 /* Was it a store of this task in 64-bit code, whose registers are on its stack? */
@@ -70,15 +71,16 @@ static vm_fault_t map_page(struct turn *t)
 
 	if (!t->r) {
 		if (t->at.chunk || t->at.off >= PAGE_SIZE || !own_store(vmf))
-			return refuse(t->s);
+			return refuse(t->s, VM_FAULT_SIGSEGV);
 		adept_context_take(&ctx);
 		t->r = adept_ring_make(t->s, t->at.slot, vmf->vma, &ctx);
 		if (IS_ERR(t->r))
-			return PTR_ERR(t->r) == -ENOMEM ? VM_FAULT_OOM : refuse(t->s);
+			return PTR_ERR(t->r) == -ENOMEM ? VM_FAULT_OOM :
+			       refuse(t->s, VM_FAULT_SIGBUS);
 		adept_ring_map(t->s, t->r, 0, vmf->vma, chunk_addr(t, 0));
 	}
 	if (!own_ring(t) || !t->r->pages[t->at.chunk])
-		return refuse(t->s);
+		return refuse(t->s, VM_FAULT_SIGSEGV);
 	err = vm_insert_page(vmf->vma, vmf->address,
 			     t->r->pages[t->at.chunk][t->at.off >> PAGE_SHIFT]);
 	if (err && err != -EBUSY)
@@ -226,7 +228,7 @@ static vm_fault_t move_on(struct turn *t, struct pt_regs *regs)
 	if (!own_store(t->vmf) || !own_ring(t) || t->at.chunk != c->cur ||
 	    !adept_geo_hit(&s->geo, t->at.slot, c->cur, t->vmf->real_address - vma->vm_start,
 			   regs->r15 - vma->vm_start, &hit))
-		return refuse(s);
+		return refuse(s, VM_FAULT_SIGSEGV);
 	next = adept_core_next(c);
 again:
 	spin_lock(&s->lock);
@@ -284,7 +286,7 @@ static vm_fault_t writer_fault(struct vm_fault *vmf)
 	vm_fault_t ret;
 
 	if (!adept_geo_place(&t.s->geo, vmf->real_address - vmf->vma->vm_start, &t.at))
-		return refuse(t.s);
+		return refuse(t.s, VM_FAULT_SIGSEGV);
 	if (trace_adept_fault_enabled())
 		trace_adept_fault(t.s, &t.at, own_store(vmf) ? regs->r15 : 0, vmf->flags);
 	t.slot = &t.s->slots[t.at.slot];
@@ -295,7 +297,7 @@ static vm_fault_t writer_fault(struct vm_fault *vmf)
 	else if (t.r)
 		ret = move_on(&t, regs);
 	else
-		ret = refuse(t.s);
+		ret = refuse(t.s, VM_FAULT_SIGSEGV);
 	/* Who waited has let go of it. */
 	if (!(ret & VM_FAULT_RETRY))
 		mutex_unlock(&t.slot->lock);

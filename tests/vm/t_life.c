@@ -310,8 +310,8 @@ static int misbehave(void *arg)
 			     : : "r"(gap - 8), "r"(gap) : "rbx", "memory");
 		return 0;
 	case PARENT:
-		must(dies_by(child_store, area) == SIGBUS);
-		kill(getpid(), SIGBUS);
+		must(dies_by(child_store, area) == SIGSEGV);
+		kill(getpid(), SIGSEGV);
 		return 0;
 	case SECOND_MAP:
 		store_r15((u64)session_enrol(&s), 4, 1);
@@ -324,14 +324,14 @@ static void refusals(void)
 {
 	static const struct { long what; int sig; const char *name; } t[] = {
 		{ OWN_START, 0, "the first store" },
-		{ BODY_EARLY, SIGBUS, "first store elsewhere" },
-		{ GAP_EARLY, SIGBUS, "first store across the gap" },
-		{ WRONG_BASE, SIGBUS, "a gap far from r15" },
-		{ FAR, SIGBUS, "3840 bytes behind r15" },
-		{ READ_GAP, SIGBUS, "a read of the gap" },
-		{ PLAIN, SIGBUS, "a store by another register" },
-		{ PARENT, SIGBUS, "a child in its parent's ring" },
-		{ SECOND_MAP, SIGBUS, "another mapping's ring" },
+		{ BODY_EARLY, SIGSEGV, "first store elsewhere" },
+		{ GAP_EARLY, SIGSEGV, "first store across the gap" },
+		{ WRONG_BASE, SIGSEGV, "a gap far from r15" },
+		{ FAR, SIGSEGV, "3840 bytes behind r15" },
+		{ READ_GAP, SIGSEGV, "a read of the gap" },
+		{ PLAIN, SIGSEGV, "a store by another register" },
+		{ PARENT, SIGSEGV, "a child in its parent's ring" },
+		{ SECOND_MAP, SIGSEGV, "another mapping's ring" },
 	};
 	u32 i;
 	int sig;

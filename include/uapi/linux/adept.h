@@ -439,7 +439,7 @@ struct adept_set_policy {
  * @lost_reset: see @lost_full
  * @waits: how often a writer had to wait
  * @wait_ns: how long all of them together
- * @refused: faults answered with SIGBUS
+ * @refused: faults answered with SIGSEGV or SIGBUS
  * @after_end: gaps met by writers of rings that had been flushed
  * @reserved: zero
  */
