@@ -133,8 +133,8 @@ static s64 sys_arch_prctl(struct tls *t, u64 a[6])
 	case ARCH_SET_GS:
 		if (a[1] >> 47)
 			return -E_PERM;
-		t->app_gs_base = a[1];
 		ring_event(t, ADEPT_EV_GSBASE, &a[1], 8);
+		t->app_gs_base = a[1];
 		return 0;
 	case ARCH_GET_GS:
 		if (rt_copy_in(&(u64){ 0 }, (void *)a[1], 8) != 8)

@@ -96,8 +96,11 @@ static u8 *write_gs_base(struct tls *t, const struct x86_insn *in, u64 next)
 {
 	u64 v = t->regs[in->f_rm];
 
-	t->app_gs_base = in->opsize == 4 ? (u32)v : v;
-	ring_event(t, ADEPT_EV_GSBASE, &t->app_gs_base, 8);
+	if (in->opsize == 4)
+		v = (u32)v;
+	/* A chunk that begins with the event begins with the old base. */
+	ring_event(t, ADEPT_EV_GSBASE, &v, 8);
+	t->app_gs_base = v;
 	ring_context(t, next);
 	return dispatch_to(t, next, KNOWN_ALL);
 }
