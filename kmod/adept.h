@@ -189,6 +189,8 @@ void adept_ring_map(struct adept_session *s, struct adept_ring *r, u32 chunk,
 
 /** adept_context_take() - the registers of current, which faulted in user mode; never sleeps */
 void adept_context_take(struct adept_context *ctx);
+/** adept_context_fault_in() - have the words at its gs base there; sleeps */
+void adept_context_fault_in(void);
 
 /* ---- fault.c: the writers' mappings ---- */
 

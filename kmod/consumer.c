@@ -54,7 +54,7 @@ static int give_batch(struct adept_session *s, const struct adept_give *g, u32 n
 	int ret = 0;
 	u32 i, k;
 
-	for (i = 0; i < n && ret >= 0; i++) {
+	for (i = 0; i < n; i++) {
 		ret = give_one(s, &g[i]);
 		if (ret < 0)
 			break;

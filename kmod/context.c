@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A writer's registers at the store that faulted. */
 #include <linux/ktime.h>
+#include <linux/pagemap.h>
 #include <linux/ptrace.h>
 #include <linux/sched/task_stack.h>
 #include <linux/uaccess.h>
@@ -9,20 +10,36 @@
 
 #include "adept.h"
 
+#define GS_WORDS_SIZE	sizeof_field(struct adept_context, gs_words)
+
 /* Faults are taken with the mapping's lock held, so this one must not take another. */
 static bool read_gs_words(u64 base, u64 *words)
 {
 	const void __user *from = u64_to_user_ptr(base);
 	unsigned long left;
 
-	if (!access_ok(from, sizeof(u64) * 8))
+	if (!access_ok(from, GS_WORDS_SIZE))
 		return false;
 	pagefault_disable();
-	left = __copy_from_user_inatomic(words, from, sizeof(u64) * 8);
+	left = __copy_from_user_inatomic(words, from, GS_WORDS_SIZE);
 	pagefault_enable();
 	if (left)
-		memset(words, 0, sizeof(u64) * 8);
+		memset(words, 0, GS_WORDS_SIZE);
 	return !left;
+}
+
+static u64 gs_base(void)
+{
+	u64 base;
+
+	/* The kernel runs on its own gs base; the user's waits in this register. */
+	rdmsrl(MSR_KERNEL_GS_BASE, base);
+	return base;
+}
+
+void adept_context_fault_in(void)
+{
+	fault_in_readable(u64_to_user_ptr(gs_base()), GS_WORDS_SIZE);
 }
 
 void adept_context_take(struct adept_context *ctx)
@@ -51,8 +68,7 @@ void adept_context_take(struct adept_context *ctx)
 	ctx->rflags = r->flags;
 	ctx->fs_base = x86_fsbase_read_cpu();
 	ctx->flags = ADEPT_CTX_VALID;
-	/* The kernel runs on its own gs base; the user's waits in this register. */
-	rdmsrl(MSR_KERNEL_GS_BASE, ctx->gs_base);
+	ctx->gs_base = gs_base();
 	if (read_gs_words(ctx->gs_base, ctx->gs_words))
 		ctx->flags |= ADEPT_CTX_GS_WORDS;
 }

@@ -210,7 +210,24 @@ static vm_fault_t wait_for_chunk(struct turn *t)
 		slot->ring->waiting = false;
 	spin_unlock(&s->lock);
 	fput(file);
+	adept_context_fault_in();
 	return VM_FAULT_RETRY;
+}
+
+/* The words that tell where registers are were not in memory: get them, then fault again. */
+static vm_fault_t fetch_words(struct turn *t)
+{
+	mutex_unlock(&t->slot->lock);
+	adept_fault_unlock(t->vmf);
+	adept_context_fault_in();
+	return VM_FAULT_RETRY;
+}
+
+static bool may_fetch(const struct turn *t)
+{
+	const unsigned int how = FAULT_FLAG_ALLOW_RETRY | FAULT_FLAG_TRIED;
+
+	return (t->vmf->flags & how) == FAULT_FLAG_ALLOW_RETRY;
 }
 
 /* The store met the gap behind its chunk. */
@@ -244,6 +261,10 @@ again:
 		adept_context_take(&ctx);
 		ctx.record_at = hit.record_at;
 		ctx.fault_at = hit.fault_at;
+		if (!(ctx.flags & ADEPT_CTX_GS_WORDS) && may_fetch(t)) {
+			spin_unlock(&s->lock);
+			return fetch_words(t);
+		}
 	}
 	if (step == ADEPT_STEP_ADVANCE)
 		wake = advance(t, &hit, &ctx);

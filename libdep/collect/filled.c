@@ -84,9 +84,18 @@ static void engines_tail(struct dep_collector *c, const struct dep_filled *f, st
 	k->fill = e.fill;
 }
 
-/* Return: false if the record that it ended in the middle of is not known yet. */
-static bool describe(struct dep_collector *c, u32 slot, const struct dep_filled *f,
-		     struct adept_chunk *k)
+enum outlook {
+	CLEAR,
+	LATER,		/* what it takes to know is on its way */
+	BLIND,		/* the registers that it begins with will never be known */
+};
+
+/*
+ * @settled: all that the ring's thread has described is known, so what is missing does not
+ * come any more.
+ */
+static enum outlook describe(struct dep_collector *c, u32 slot, const struct dep_filled *f,
+			     bool settled, struct adept_chunk *k)
 {
 	struct dep_cross x;
 	u32 id;
@@ -95,67 +104,110 @@ static bool describe(struct dep_collector *c, u32 slot, const struct dep_filled 
 	k->seq = f->seq;
 	k->start_ns = f->head.clock_ns;
 	k->fs_base = f->head.fs_base;
+	k->fill = k->tail_at = f->end;
+	id = first_id(f);
 	/* The first one begins with events, and its first store is not one of a record. */
-	if (f->seq && dep_cross(c->cuts, &f->head, first_id(f), &x)) {
+	if (f->seq && dep_cross(c->cuts, &f->head, id, &x)) {
 		k->head = x.head;
 		k->gs_base = x.gs_base;
 		memcpy(k->regs, x.regs, sizeof(k->regs));
+	} else if (f->seq && id) {
+		return f->head.valid && !settled ? LATER : BLIND;
 	}
-	k->fill = k->tail_at = f->end;
 	if (f->unfinished)
-		return true;
+		return CLEAR;
 	if (dep_cross_by_engine(&f->tail)) {
 		engines_tail(c, f, k);
-		return true;
+		return CLEAR;
 	}
 	id = next_id(c, slot);
 	if (id == ID_LATER)
-		return false;
+		return LATER;
 	if (id == ID_NONE)
-		return true;
-	if (!dep_cross(c->cuts, &f->tail, id, &x)) {
-		struct dep_ring_state s;
-
-		/* Its descriptor may be on its way, if the ring goes on. */
-		dep_module_state(c->s->module, slot, &s);
-		return !s.there || s.ended;
-	}
+		return CLEAR;
+	/* If its end is blind, the next one begins so, and is left out. */
+	if (!dep_cross(c->cuts, &f->tail, id, &x))
+		return f->tail.valid && !settled ? LATER : CLEAR;
 	k->tail = x.tail;
 	if (x.tail.frag && f->end + x.have <= c->s->layout.chunk_size)
 		k->fill = f->end + x.have;
+	return CLEAR;
+}
+
+/* What is not recorded of this chunk, beside what was lost before it. */
+static void leave_out(struct dep_collector *c, struct thread_slot *t, const struct dep_filled *f)
+{
+	if (!t->blind_chunks)
+		dep_collector_note(c, "thread %u: the registers at the beginning of a chunk are not "
+				   "known; it is left out", t->serial);
+	t->blind_chunks++;
+	t->blind_bytes += f->unfinished ? 0 : f->end;
+}
+
+static bool wanted(struct dep_collector *c, const struct thread_slot *t)
+{
+	return c->w && !t->broken && !dep_queue_stopped(c->queue) &&
+	       !(c->s->layout.flags & (ADEPT_S_NULL | ADEPT_S_NO_RECORD));
+}
+
+/*
+ * A living thread may have begun the chunk anew while it was copied, or used code that was
+ * described a moment ago.
+ */
+static bool was_still(struct dep_collector *c, u32 slot, const struct dep_filled *f)
+{
+	struct dep_ring_state s;
+	bool did;
+
+	dep_module_state(c->s->module, slot, &s);
+	return s.there && s.seq == f->seq && dep_procs_drain(c, &did);
+}
+
+/* Put @f, which nobody writes to any more or, @living, somebody may write the end of. */
+static bool put(struct dep_collector *c, u32 slot, const struct dep_filled *f,
+		struct adept_chunk *k, bool living)
+{
+	struct thread_slot *t = &c->threads[slot];
+	struct dep_job *job = dep_queue_job(c->queue, f->unfinished ? DEP_JOB_SCAN :
+					    DEP_JOB_SEGMENT, 0);
+	if (!job)
+		return false;
+	job->size = f->unfinished ? c->s->layout.chunk_size : k->fill;
+	dep_copy_upwards(job->data, f->body, (job->size + 7) & ~7ul);
+	if (living && !was_still(c, slot, f)) {
+		dep_queue_cancel(c->queue, job);
+		return false;
+	}
+	t->dropped_chunks += f->lost_chunks;
+	t->dropped_bytes += f->lost_bytes;
+	k->dropped_chunks = t->dropped_chunks + t->blind_chunks;
+	k->dropped_bytes = t->dropped_bytes + t->blind_bytes;
+	job->serial = t->serial;
+	job->chunk = *k;
+	if (!f->unfinished)
+		c->raw_bytes += k->fill;
+	dep_queue_put(c->queue, job);
 	return true;
 }
 
 /* False if it cannot be taken now; *full tells whether for want of room. */
-static bool take_first(struct dep_collector *c, u32 slot, bool *full)
+static bool take_first(struct dep_collector *c, u32 slot, bool settled, bool *full)
 {
 	struct thread_slot *t = &c->threads[slot];
 	struct dep_filled *f = &t->filled[0];
-	enum dep_job_kind kind = f->unfinished ? DEP_JOB_SCAN : DEP_JOB_SEGMENT;
-	bool keep = c->w && !t->broken && !dep_queue_stopped(c->queue) &&
-		    !(c->s->layout.flags & (ADEPT_S_NULL | ADEPT_S_NO_RECORD));
-	struct dep_job *job = NULL;
+	enum outlook look = CLEAR;
 	struct adept_chunk k;
 
-	if (keep && !describe(c, slot, f, &k))
-		return false;
-	if (keep) {
-		job = dep_queue_job(c->queue, kind, 0);
-		if (!job) {
+	if (wanted(c, t)) {
+		look = describe(c, slot, f, settled || c->procs[t->proc].broken, &k);
+		if (look == LATER)
+			return false;
+		if (look == BLIND) {
+			leave_out(c, t, f);
+		} else if (!put(c, slot, f, &k, false)) {
 			*full = true;
 			return false;
 		}
-		t->dropped_chunks += f->lost_chunks;
-		t->dropped_bytes += f->lost_bytes;
-		k.dropped_chunks = t->dropped_chunks;
-		k.dropped_bytes = t->dropped_bytes;
-		job->serial = t->serial;
-		job->chunk = k;
-		job->size = f->unfinished ? c->s->layout.chunk_size : k.fill;
-		dep_copy_upwards(job->data, f->body, (job->size + 7) & ~7ul);
-		if (!f->unfinished)
-			c->raw_bytes += k.fill;
-		dep_queue_put(c->queue, job);
 	} else if (c->w) {
 		c->loss.discarded_bytes += f->unfinished ? 0 : f->end;
 	}
@@ -166,17 +218,44 @@ static bool take_first(struct dep_collector *c, u32 slot, bool *full)
 	return true;
 }
 
-bool dep_filled_take(struct dep_collector *c, u32 slot, bool *did)
+static bool take(struct dep_collector *c, u32 slot, bool settled, bool *did)
 {
 	struct thread_slot *t = &c->threads[slot];
 	bool full = false;
 
-	while (t->nfilled && take_first(c, slot, &full))
+	while (t->nfilled && take_first(c, slot, settled, &full))
 		*did = true;
 	return !full;
 }
 
-bool dep_filled_finish(struct dep_collector *c, u32 slot)
+bool dep_filled_take(struct dep_collector *c, u32 slot, bool *did)
+{
+	return take(c, slot, false, did);
+}
+
+/*
+ * The chunk that a living thread is writing, without ending its ring: it would write over
+ * what is being read.
+ */
+static bool take_current(struct dep_collector *c, u32 slot)
+{
+	struct thread_slot *t = &c->threads[slot];
+	struct dep_ring_state s;
+	struct dep_filled f;
+	struct adept_chunk k;
+	enum outlook look;
+
+	dep_module_state(c->s->module, slot, &s);
+	if (s.filled)
+		return false;
+	dep_module_current(c->s->module, slot, &s, &f);
+	look = describe(c, slot, &f, true, &k);
+	if (look == BLIND)
+		leave_out(c, t, &f);
+	return look == BLIND || (look == CLEAR && put(c, slot, &f, &k, true));
+}
+
+bool dep_filled_finish(struct dep_collector *c, u32 slot, bool living)
 {
 	struct thread_slot *t = &c->threads[slot];
 	struct dep_ring_state s;
@@ -185,12 +264,16 @@ bool dep_filled_finish(struct dep_collector *c, u32 slot)
 	dep_module_state(c->s->module, slot, &s);
 	if (!s.there)
 		return true;
-	if (!s.ended)
+	living = living && !s.ended;
+	if (!living && !s.ended)
 		dep_module_flush(c->s->module, slot, s.ring);
 	dep_filled_collect(c);
 	/* What it ran last may have been described a moment ago. */
-	return dep_procs_drain(c, &did) && dep_filled_take(c, slot, &did) && !t->nfilled &&
-	       t->last_taken;
+	if (!dep_procs_drain(c, &did) || !take(c, slot, true, &did) || t->nfilled)
+		return false;
+	if (living)
+		return !wanted(c, t) || take_current(c, slot);
+	return t->last_taken;
 }
 
 void dep_filled_tally(struct dep_collector *c, u32 slot)
@@ -208,8 +291,8 @@ void dep_filled_tally(struct dep_collector *c, u32 slot)
 	if (c->s->layout.flags & ADEPT_S_NULL || dep_queue_stopped(c->queue)) {
 		t->null_bytes += s.lost_bytes - t->dropped_bytes;
 	} else {
-		t->dropped_chunks = s.lost_chunks;
-		t->dropped_bytes = s.lost_bytes;
+		t->dropped_chunks = s.lost_chunks + t->blind_chunks;
+		t->dropped_bytes = s.lost_bytes + t->blind_bytes;
 	}
 }
 

@@ -279,9 +279,20 @@ void dep_module_state(struct dep_module *m, u32 slot, struct dep_ring_state *out
 		return;
 	*out = (struct dep_ring_state){
 		.there = true, .ended = i.state != ADEPT_RING_LIVE, .ring = i.ring,
-		.seq = i.seq, .index = i.chunk,
+		.seq = i.seq, .index = i.chunk, .filled = i.filled,
 		.lost_chunks = i.lost_chunks, .lost_bytes = i.lost_bytes,
 	};
+}
+
+void dep_module_current(const struct dep_module *m, u32 slot, const struct dep_ring_state *s,
+			struct dep_filled *out)
+{
+	const struct adept_desc d = {
+		.slot = slot, .ring = s->ring, .chunk = s->index, .seq = s->seq,
+		.flags = ADEPT_CHUNK_UNFINISHED,
+	};
+
+	fill_in(m, out, &d);
 }
 
 u32 dep_module_peek(const struct dep_module *m, u32 slot, u32 index)

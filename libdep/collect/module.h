@@ -43,6 +43,7 @@ struct dep_ring_state {
 	u32 ring;
 	u64 seq;		/* of the chunk being written, or of the last one */
 	u32 index;
+	u32 filled;		/* chunks to be taken */
 	u64 lost_chunks, lost_bytes;
 };
 
@@ -64,6 +65,9 @@ u32 dep_module_take(struct dep_module *m, struct dep_filled *out, u32 n);
 void dep_module_give(struct dep_module *m, const struct dep_filled *f);
 /** dep_module_state() - of the ring in @slot, as it is now */
 void dep_module_state(struct dep_module *m, u32 slot, struct dep_ring_state *out);
+/** dep_module_current() - the chunk that @s says is being written, as an unfinished one */
+void dep_module_current(const struct dep_module *m, u32 slot, const struct dep_ring_state *s,
+			struct dep_filled *out);
 /** dep_module_peek() - the id of the first record of a chunk that may be being written */
 u32 dep_module_peek(const struct dep_module *m, u32 slot, u32 index);
 /** dep_module_flush() - its thread has ended: the chunk being written comes as the last */

@@ -55,6 +55,7 @@ struct thread_slot {
 	struct dep_filled *filled;	/* taken and not yet given back, in order */
 	u32 nfilled;
 	bool last_taken;
+	u64 blind_chunks, blind_bytes;	/* left out: nobody knows where they begin */
 };
 
 /** struct dep_collector - everything; the loop's thread owns all but @queue's inside */
@@ -154,11 +155,12 @@ void dep_filled_collect(struct dep_collector *c);
 /** dep_filled_take() - take what can be taken of a slot; false if the queue has no room */
 bool dep_filled_take(struct dep_collector *c, u32 slot, bool *did);
 /**
- * dep_filled_finish() - take the rest of a thread that has ended, or that is left alone
+ * dep_filled_finish() - take the rest of a thread
+ * @living: it goes on; else it has ended, or its process has
  *
  * Return: false if that is not possible yet; call again.
  */
-bool dep_filled_finish(struct dep_collector *c, u32 slot);
+bool dep_filled_finish(struct dep_collector *c, u32 slot, bool living);
 /** dep_filled_tally() - chunks ended and lost on the whole, to the thread's account */
 void dep_filled_tally(struct dep_collector *c, u32 slot);
 /** dep_filled_free() - the slot is free for another thread */

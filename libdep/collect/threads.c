@@ -123,6 +123,8 @@ static void open_thread(struct dep_collector *c, u32 slot)
 	t->flushes = 0;
 	t->null_bytes = 0;
 	t->last_taken = false;
+	t->blind_chunks = 0;
+	t->blind_bytes = 0;
 	c->nthreads_seen++;
 	put_thread(c, slot, job);
 }
@@ -258,7 +260,7 @@ static bool take_unpublished(struct dep_collector *c, u32 slot, bool living)
 	bool did;
 
 	if (c->s->module)
-		return dep_filled_finish(c, slot);
+		return dep_filled_finish(c, slot, living);
 	if (t->broken || !c->w || c->s->layout.flags & (ADEPT_S_NULL | ADEPT_S_NO_RECORD))
 		return true;
 	memcpy(&k, &shared(c, slot)->chunk[index], sizeof(k));
