@@ -138,8 +138,8 @@ static enum outlook describe(struct dep_collector *c, u32 slot, const struct dep
 static void leave_out(struct dep_collector *c, struct thread_slot *t, const struct dep_filled *f)
 {
 	if (!t->blind_chunks)
-		dep_collector_note(c, "thread %u: registers at the beginning of a chunk are not known; "
-				   "it is left out", t->serial);
+		dep_collector_note(c, "thread %u: a chunk begins with registers that are not "
+				   "known; it is left out", t->serial);
 	t->blind_chunks++;
 	t->blind_bytes += f->unfinished ? 0 : f->end;
 }
