@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What differs between the kernels that the module is built for: Linux 6.1 to 6.12.
+ * ADEPT_LINUX is 601 to 612, see Kbuild.
  */
 #ifndef ADEPT_COMPAT_H
 #define ADEPT_COMPAT_H
 
 #include <linux/fs.h>
 #include <linux/mm.h>
-#include <linux/version.h>
 
 /* 6.7: the header is another one. */
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 7, 0)
+#if ADEPT_LINUX < 607
 #include <linux/io_uring.h>
 #else
 #include <linux/io_uring/cmd.h>
 #endif
 
 /* 6.3: flags of a mapping are changed by functions. */
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
+#if ADEPT_LINUX < 603
 static inline void vm_flags_set(struct vm_area_struct *vma, vm_flags_t flags)
 {
 	vma->vm_flags |= flags;
@@ -30,7 +30,7 @@ static inline void vm_flags_clear(struct vm_area_struct *vma, vm_flags_t flags)
 #endif
 
 /* 6.3: struct mnt_idmap in inode operations. */
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
+#if ADEPT_LINUX < 603
 #define adept_idmap user_namespace
 #else
 #define adept_idmap mnt_idmap
@@ -39,7 +39,7 @@ static inline void vm_flags_clear(struct vm_area_struct *vma, vm_flags_t flags)
 /* 6.6: faults may hold the mapping's lock instead of the address space's. */
 static inline void adept_fault_unlock(struct vm_fault *vmf)
 {
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 6, 0)
+#if ADEPT_LINUX < 606
 	mmap_read_unlock(vmf->vma->vm_mm);
 #else
 	release_fault_lock(vmf);
@@ -49,7 +49,7 @@ static inline void adept_fault_unlock(struct vm_fault *vmf)
 /* 6.6: a command's payload is in its submission entry. */
 static inline const void *adept_uring_payload(const struct io_uring_cmd *cmd)
 {
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 6, 0)
+#if ADEPT_LINUX < 606
 	return cmd->cmd;
 #else
 	return io_uring_sqe_cmd(cmd->sqe);

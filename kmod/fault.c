@@ -94,7 +94,7 @@ static bool advance(struct turn *t, const struct adept_hit *hit, struct adept_co
 	struct adept_core *c = &t->r->core;
 	struct adept_chunk_info *old = &t->r->info[c->cur], *new;
 	u32 carried = t->s->geo.chunk_size - hit->record_at;
-	u32 next = adept_core_next(c), cur = c->cur;
+	u32 next = adept_core_free(c), cur = c->cur;
 
 	new = &t->r->info[next];
 	adept_ring_move(t->r, cur, hit->record_at, carried, next);
@@ -112,13 +112,11 @@ static bool advance(struct turn *t, const struct adept_hit *hit, struct adept_co
 	return adept_ring_filled(t->s, t->r);
 }
 
-/* Count what is in this chunk.  Under the session's lock; its content follows. */
-static void count_loss(struct turn *t, u64 bytes, u32 cause)
+/* Count a chunk lost directly before that of @i.  Under the session's lock. */
+static void count_loss(struct turn *t, struct adept_chunk_info *i, u64 bytes, u32 cause)
 {
-	struct adept_chunk_info *i = &t->r->info[t->r->core.cur];
 	struct adept_stats *st = &t->s->stats;
 
-	adept_core_anew(&t->r->core, bytes);
 	i->loss_causes |= cause;
 	i->lost_chunks++;
 	i->lost_bytes += bytes;
@@ -128,6 +126,48 @@ static void count_loss(struct turn *t, u64 bytes, u32 cause)
 	st->lost_no_consumer += cause == ADEPT_LOSS_NO_CONSUMER;
 	st->lost_discard += cause == ADEPT_LOSS_DISCARD;
 	trace_adept_drop(t->s, t->r, bytes, cause);
+}
+
+/*
+ * Give up the oldest chunk that nobody took, with what was lost before it.  Under the
+ * session's lock, but while zeroing: nobody else touches what is CLEANING.
+ */
+static void make_room(struct turn *t, u32 cause)
+	__must_hold(&t->s->lock)
+{
+	struct adept_session *s = t->s;
+	struct adept_core *c = &t->r->core;
+	u32 i = adept_core_oldest(c);
+	struct adept_chunk_info *old = &t->r->info[i], *behind;
+	int next;
+
+	adept_core_oust(c, i, old->end);
+	next = adept_core_oldest(c);
+	behind = &t->r->info[next < 0 ? c->cur : next];
+	behind->loss_causes |= old->loss_causes;
+	behind->lost_chunks += old->lost_chunks;
+	behind->lost_bytes += old->lost_bytes;
+	count_loss(t, behind, old->end, cause);
+	s->stats.lost_published++;
+	s->stats.bytes -= old->end;
+	if (next < 0)
+		list_del_init(&t->r->ready);
+	spin_unlock(&s->lock);
+	adept_count(ADEPT_N_LOST_CHUNKS, 1);
+	adept_count(ADEPT_N_LOST_BYTES, old->end);
+	adept_ring_zero(s, t->r, i, 0);
+	spin_lock(&s->lock);
+	adept_core_cleaned(c, i);
+	s->unread--;
+}
+
+/* Under the session's lock; the chunk's content follows. */
+static void lose_own(struct turn *t, const struct adept_hit *hit, u32 cause)
+{
+	struct adept_core *c = &t->r->core;
+
+	adept_core_anew(c, hit->record_at);
+	count_loss(t, &t->r->info[c->cur], hit->record_at, cause);
 }
 
 /* The chunk is FILLING, so nobody else looks at it; only its end may come meanwhile. */
@@ -240,16 +280,20 @@ static vm_fault_t move_on(struct turn *t, struct pt_regs *regs)
 	struct adept_hit hit;
 	enum adept_step step;
 	bool wake = false, fresh = false;
-	u32 cause, next;
+	int next = 0;
+	u32 cause;
 
 	if (!own_store(t->vmf) || !own_ring(t) || t->at.chunk != c->cur ||
 	    !adept_geo_hit(&s->geo, t->at.slot, c->cur, t->vmf->real_address - vma->vm_start,
 			   regs->r15 - vma->vm_start, &hit))
 		return refuse(s, VM_FAULT_SIGSEGV);
-	next = adept_core_next(c);
 again:
 	spin_lock(&s->lock);
-	step = adept_core_step(c, s->policy, adept_session_who(s), &cause);
+	while ((step = adept_core_step(c, s->policy, adept_session_who(s), &cause)) ==
+	       ADEPT_STEP_OUST)
+		make_room(t, cause);
+	if (step == ADEPT_STEP_ADVANCE)
+		next = adept_core_free(c);
 	if (step == ADEPT_STEP_ADVANCE && !t->r->pages[next]) {
 		spin_unlock(&s->lock);
 		if (adept_ring_chunk(s, t->r, next))
@@ -269,7 +313,7 @@ again:
 	if (step == ADEPT_STEP_ADVANCE)
 		wake = advance(t, &hit, &ctx);
 	else if (step == ADEPT_STEP_ANEW)
-		count_loss(t, hit.record_at, cause);
+		lose_own(t, &hit, cause);
 	else if (step == ADEPT_STEP_WAIT)
 		t->r->waiting = true;
 	else
@@ -293,6 +337,7 @@ again:
 		adept_count(ADEPT_N_LOST_BYTES, hit.record_at);
 		begin_anew(t, &hit, &ctx);
 		break;
+	case ADEPT_STEP_OUST:
 	case ADEPT_STEP_ENDED:
 		break;
 	}

@@ -15,11 +15,11 @@ static unsigned int user_mb;
 module_param(user_mb, uint, 0644);
 MODULE_PARM_DESC(user_mb, "Memory of one user's rings in MiB (a quarter of the machine's)");
 
-static unsigned int user_sessions = 64;
+static unsigned int user_sessions = 1024;
 module_param(user_sessions, uint, 0644);
 MODULE_PARM_DESC(user_sessions, "Sessions of one user");
 
-static unsigned int user_orphans = 16;
+static unsigned int user_orphans = 1024;
 module_param(user_orphans, uint, 0644);
 MODULE_PARM_DESC(user_orphans, "Sessions of one user that wait for adoption");
 

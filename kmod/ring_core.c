@@ -71,6 +71,18 @@ void adept_core_start(struct adept_core *c, __u32 nchunks)
 	begin(c, 0);
 }
 
+int adept_core_free(const struct adept_core *c)
+{
+	__u32 n, i = c->cur;
+
+	for (n = 1; n < c->nchunks; n++) {
+		i = i + 1 == c->nchunks ? 0 : i + 1;
+		if (c->chunk[i] == ADEPT_C_FREE)
+			return i;
+	}
+	return -ENOENT;
+}
+
 enum adept_step adept_core_step(const struct adept_core *c, __u32 policy,
 				enum adept_consumer consumer, __u32 *cause)
 {
@@ -79,13 +91,16 @@ enum adept_step adept_core_step(const struct adept_core *c, __u32 policy,
 	*cause = ADEPT_LOSS_DISCARD;
 	if (policy == ADEPT_POLICY_DISCARD)
 		return ADEPT_STEP_ANEW;
-	if (c->chunk[adept_core_next(c)] == ADEPT_C_FREE)
+	if (adept_core_free(c) >= 0)
 		return ADEPT_STEP_ADVANCE;
-	*cause = ADEPT_LOSS_FULL;
 	if (policy == ADEPT_POLICY_DROP)
-		return ADEPT_STEP_ANEW;
-	*cause = ADEPT_LOSS_NO_CONSUMER;
-	return consumer == ADEPT_CONSUMER_GONE ? ADEPT_STEP_ANEW : ADEPT_STEP_WAIT;
+		*cause = ADEPT_LOSS_FULL;
+	else if (consumer == ADEPT_CONSUMER_GONE)
+		*cause = ADEPT_LOSS_NO_CONSUMER;
+	else
+		return ADEPT_STEP_WAIT;
+	/* All others are being read: the oldest one that nobody took is the writer's own. */
+	return c->filled ? ADEPT_STEP_OUST : ADEPT_STEP_ANEW;
 }
 
 __u32 adept_core_advance(struct adept_core *c)
@@ -94,8 +109,17 @@ __u32 adept_core_advance(struct adept_core *c)
 
 	c->chunk[i] = ADEPT_C_FILLED;
 	c->filled++;
-	begin(c, adept_core_next(c));
+	begin(c, adept_core_free(c));
 	return i;
+}
+
+void adept_core_oust(struct adept_core *c, __u32 i, __u64 bytes)
+{
+	c->lost_chunks++;
+	c->lost_bytes += bytes;
+	c->chunk[i] = ADEPT_C_CLEANING;
+	c->filled--;
+	c->taken++;
 }
 
 void adept_core_anew(struct adept_core *c, __u64 bytes)

@@ -100,7 +100,7 @@ bool adept_geo_hit(const struct adept_geo *g, __u32 slot, __u32 cur, __u64 fault
  * @ADEPT_C_FILLING: the writer's
  * @ADEPT_C_FILLED: published
  * @ADEPT_C_TAKEN: the consumer's
- * @ADEPT_C_CLEANING: given back, being zeroed
+ * @ADEPT_C_CLEANING: given back or ousted, being zeroed
  */
 enum adept_chunk_state {
 	ADEPT_C_FREE,
@@ -118,7 +118,7 @@ enum adept_chunk_state {
  * @filled: number of chunks FILLED
  * @taken: number of chunks TAKEN or CLEANING
  * @next_seq: of the next chunk begun
- * @lost_chunks: begun anew so far
+ * @lost_chunks: begun anew or ousted so far
  * @lost_bytes: whole records in them
  * @seq: of each chunk
  * @chunk: enum adept_chunk_state of each
@@ -151,13 +151,15 @@ enum adept_consumer adept_consumer_state(bool there, bool given_up, __u64 now, _
 
 /**
  * enum adept_step - what to do at the end of a chunk
- * @ADEPT_STEP_ADVANCE: publish it, begin the next: adept_core_advance()
+ * @ADEPT_STEP_ADVANCE: publish it, begin one that is FREE: adept_core_advance()
+ * @ADEPT_STEP_OUST: make room, then ask again: adept_core_oust()
  * @ADEPT_STEP_ANEW: begin it anew: adept_core_anew()
  * @ADEPT_STEP_WAIT: until the answer is another one
  * @ADEPT_STEP_ENDED: nothing, the ring is not LIVE
  */
 enum adept_step {
 	ADEPT_STEP_ADVANCE,
+	ADEPT_STEP_OUST,
 	ADEPT_STEP_ANEW,
 	ADEPT_STEP_WAIT,
 	ADEPT_STEP_ENDED,
@@ -166,18 +168,18 @@ enum adept_step {
 /** adept_core_start() - a new ring, LIVE, chunk 0 FILLING */
 void adept_core_start(struct adept_core *c, __u32 nchunks);
 
-/** adept_core_next() - index of the chunk behind the one being filled */
-static inline __u32 adept_core_next(const struct adept_core *c)
-{
-	return c->cur + 1 == c->nchunks ? 0 : c->cur + 1;
-}
+/** adept_core_free() - the first FREE chunk behind the one being filled, or -ENOENT */
+int adept_core_free(const struct adept_core *c);
 
-/** adept_core_step() - @cause is set for ADEPT_STEP_ANEW to an enum adept_loss_cause */
+/** adept_core_step() - @cause is set for _OUST and _ANEW to an enum adept_loss_cause */
 enum adept_step adept_core_step(const struct adept_core *c, __u32 policy,
 				enum adept_consumer consumer, __u32 *cause);
 
 /** adept_core_advance() - after ADEPT_STEP_ADVANCE; return the chunk that is FILLED now */
 __u32 adept_core_advance(struct adept_core *c);
+
+/** adept_core_oust() - after ADEPT_STEP_OUST: adept_core_oldest(), @i: FILLED -> CLEANING */
+void adept_core_oust(struct adept_core *c, __u32 i, __u64 bytes);
 
 /** adept_core_anew() - after ADEPT_STEP_ANEW; @bytes of whole records are lost */
 void adept_core_anew(struct adept_core *c, __u64 bytes);

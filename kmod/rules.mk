@@ -10,7 +10,7 @@ KVER ?= $(shell uname -r)
 KDIR ?= /lib/modules/$(KVER)/build
 M := $(B)/modules
 KMOD_SRC := Kbuild $(wildcard kmod/*.c kmod/*.h) include/uapi/linux/adept.h
-UDEVDIR ?= /usr/lib/udev/rules.d
+UDEVDIR ?= $(PREFIX)/lib/udev/rules.d
 
 modules:
 	$(Q)test -e $(KDIR)/Makefile || { echo "There are no headers of the kernel $(KVER) at" \

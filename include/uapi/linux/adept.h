@@ -54,11 +54,12 @@
 #define ADEPT_LIST_MAX		4096
 
 /**
- * enum adept_policy - what a writer does whose next chunk is not free
- * @ADEPT_POLICY_WAIT: sleep, killably, until it is
- * @ADEPT_POLICY_DROP: begin its own chunk anew and count what was in it
- * @ADEPT_POLICY_DISCARD: the same at the end of every chunk, free or not: nothing is
- *	published any more
+ * enum adept_policy - what a writer does when none of its chunks is free
+ * @ADEPT_POLICY_WAIT: sleep, killably, until one is
+ * @ADEPT_POLICY_DROP: give up the oldest chunk that has not been taken, and count what was
+ *	in it; if all others are taken that is its own, which it begins anew
+ * @ADEPT_POLICY_DISCARD: begin its own anew at the end of every chunk, whether another one
+ *	is free or not: nothing is published any more
  */
 enum adept_policy {
 	ADEPT_POLICY_WAIT,
@@ -67,8 +68,8 @@ enum adept_policy {
 };
 
 /**
- * enum adept_loss_cause - why a writer began its chunk anew; bits of loss_causes
- * @ADEPT_LOSS_FULL: ADEPT_POLICY_DROP, and the next chunk was not free
+ * enum adept_loss_cause - why a chunk was given up; bits of loss_causes
+ * @ADEPT_LOSS_FULL: ADEPT_POLICY_DROP, and no chunk was free
  * @ADEPT_LOSS_NO_CONSUMER: nobody adopted the session in time
  * @ADEPT_LOSS_DISCARD: ADEPT_POLICY_DISCARD
  * @ADEPT_LOSS_RESET: unread when ADEPT_IOC_RESET was forced or the session given up; in
@@ -244,7 +245,7 @@ struct adept_context {
 
 /**
  * struct adept_chunk_info - what is known of a chunk, in the info area
- * @seq: 0, 1, 2.. in a ring; each chunk begun anew takes a number, so a gap is a loss
+ * @seq: 0, 1, 2.. in a ring; each chunk given up has had a number, so a gap is a loss
  * @ring: struct adept_desc.ring
  * @flags: ADEPT_CHUNK_*
  * @end: bytes of whole records
@@ -260,7 +261,7 @@ struct adept_context {
  * @reserved2: zero
  *
  * It is at info_off + slot * info_stride + chunk * sizeof(struct adept_chunk_info), and
- * stays as it is from publication until the chunk is given back.
+ * stays as it is from when the chunk is taken until it is given back.
  */
 struct adept_chunk_info {
 	__u64 seq;
@@ -427,10 +428,10 @@ struct adept_set_policy {
  * @rings_made: rings made
  * @rings: rings that exist
  * @pages: pages that they have
- * @published: chunks published, the unfinished ones included
+ * @published: chunks published, with unfinished ones and those given up later
  * @taken: chunks taken, each delivery counts
  * @given: chunks given back
- * @bytes: whole records in chunks that were published finished
+ * @bytes: whole records in chunks that were published finished and not given up
  * @lost_chunks: chunks lost
  * @lost_bytes: whole records in them; all bytes for ADEPT_LOSS_RESET
  * @lost_full: of @lost_chunks, because of ADEPT_LOSS_FULL, and so on
@@ -441,6 +442,7 @@ struct adept_set_policy {
  * @wait_ns: how long all of them together
  * @refused: faults answered with SIGSEGV or SIGBUS
  * @after_end: gaps met by writers of rings that had been flushed
+ * @lost_published: of @lost_chunks, those that had been published
  * @reserved: zero
  */
 struct adept_stats {
@@ -461,7 +463,8 @@ struct adept_stats {
 	__u64 wait_ns;
 	__u64 refused;
 	__u64 after_end;
-	__u64 reserved[7];
+	__u64 lost_published;
+	__u64 reserved[6];
 };
 
 #define ADEPT_IOC_MAGIC			0xde
