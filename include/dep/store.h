@@ -9,6 +9,7 @@
 #ifndef DEP_STORE_H
 #define DEP_STORE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -85,10 +86,14 @@ struct dep_loss {
 	uint64_t discarded_bytes;	/* after --max-size or an error of the store */
 	uint64_t lost_threads, lost_processes;	/* ran unrecorded */
 	uint64_t native_images;	/* set-uid and the like, run natively */
+	uint64_t absent_chunks, absent_bytes;	/* while nobody collected; see give-up */
 	uint64_t unfinished_threads;	/* killed: up to one unfinished record of each */
 	uint64_t torn_segments;	/* found when reading */
 	uint64_t unclean;	/* 1: the collector did not end properly */
 };
+
+/** dep_loss_add() - *to += *from */
+void dep_loss_add(struct dep_loss *to, const struct dep_loss *from);
 
 /** struct dep_meta - manifest.json */
 struct dep_meta {
@@ -110,7 +115,8 @@ struct dep_writer;
  * dep_writer_create() - make the directory @dir and begin a store in it
  *
  * Fails with -EEXIST if @dir exists.  With @compress_level 0 the default is used;
- * the number is zstd's.
+ * the number is zstd's.  Until it is closed the store is in use: no other writer can
+ * go on with it.
  */
 int dep_writer_create(struct dep_writer **w, const char *dir, const struct dep_meta *meta,
 		      int compress_level);
@@ -147,6 +153,8 @@ int dep_writer_segment(struct dep_writer *w, uint32_t thread, const struct adept
 uint32_t dep_writer_scan(struct dep_writer *w, const void *body, uint32_t size);
 uint64_t dep_writer_bytes(const struct dep_writer *w);	/* on disk so far */
 int dep_writer_note(struct dep_writer *w, const char *text);
+/** dep_store_remove() - a store that nobody uses, and what else is in its directory */
+int dep_store_remove(const char *dir);
 /** dep_writer_close() - write loss, catalog and the final manifest; frees @w in any case */
 int dep_writer_close(struct dep_writer *w, const struct dep_loss *loss, int exit_status);
 
@@ -172,6 +180,8 @@ void dep_store_fragments(struct dep_store *s, uint64_t *count, uint64_t *code_by
 			 uint64_t *desc_bytes);
 /** dep_store_rebuild() - make catalog.db anew from the other files of @dir */
 int dep_store_rebuild(const char *dir);
+/** dep_store_in_use() - whether a writer has it open, as far as its file system has locks */
+bool dep_store_in_use(const char *dir);
 
 #pragma GCC visibility pop
 

@@ -47,34 +47,39 @@ static void forget(struct dep_writer *w, const u8 *data, size_t size)
 	}
 }
 
+int dep_writer_build_id(struct dep_writer *w, u32 process, const struct adept_desc_map *map)
+{
+	struct dep_wire_build_id r = { .dev = map->dev, .inode = map->inode };
+	const char *path = (const char *)(map + 1);
+	char hex[256], *text;
+	size_t n;
+	int err;
+
+	dep_build_id(path, map->dev, map->inode, hex, sizeof(hex));
+	if (!hex[0])
+		return 0;
+	n = strlen(hex) + 1;
+	text = malloc(n + strlen(path) + 1);
+	if (!text)
+		return dep_fail(-ENOMEM, "build-id");
+	memcpy(text, hex, n);
+	strcpy(text + n, path);
+	err = dep_log_append(&w->log, DEP_F_BUILD_ID, process, &r, sizeof(r), text,
+			     n + strlen(path) + 1);
+	free(text);
+	return err;
+}
+
 static int put_build_ids(struct dep_writer *w, u32 process, const u8 *data, size_t size)
 {
-	const struct adept_desc_map *map;
-	struct dep_wire_build_id r;
-	const char *path;
-	char hex[256], *text;
-	size_t at, n;
+	const struct adept_desc *h;
+	size_t at;
 	int err = 0;
 
-	for (at = 0; at < size && !err; at += map->h.size) {
-		map = (const void *)(data + at);
-		if (map->h.type != ADEPT_DESC_MAP)
-			continue;
-		path = (const char *)(map + 1);
-		dep_build_id(path, map->dev, map->inode, hex, sizeof(hex));
-		if (!hex[0])
-			continue;
-		n = strlen(hex) + 1;
-		text = malloc(n + strlen(path) + 1);
-		if (!text)
-			return dep_fail(-ENOMEM, "build-id");
-		memcpy(text, hex, n);
-		strcpy(text + n, path);
-		r.dev = map->dev;
-		r.inode = map->inode;
-		err = dep_log_append(&w->log, DEP_F_BUILD_ID, process, &r, sizeof(r), text,
-				     n + strlen(path) + 1);
-		free(text);
+	for (at = 0; at < size && !err; at += h->size) {
+		h = (const void *)(data + at);
+		if (h->type == ADEPT_DESC_MAP)
+			err = dep_writer_build_id(w, process, (const void *)h);
 	}
 	return err;
 }

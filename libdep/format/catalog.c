@@ -32,7 +32,7 @@ static const char schema[] =
 	"CREATE TABLE loss(dropped_chunks INTEGER, dropped_bytes INTEGER,"
 	" discarded_bytes INTEGER, lost_threads INTEGER, lost_processes INTEGER,"
 	" native_images INTEGER, torn_segments INTEGER, unclean INTEGER,"
-	" unfinished_threads INTEGER);";
+	" unfinished_threads INTEGER, absent_chunks INTEGER, absent_bytes INTEGER);";
 
 /* A statement whose columns are being bound from the left; the first error stays. */
 struct insert {
@@ -158,6 +158,8 @@ static void put_loss(struct insert *in, struct dep_store *s)
 	number(in, l->torn_segments);
 	number(in, l->unclean);
 	number(in, l->unfinished_threads);
+	number(in, l->absent_chunks);
+	number(in, l->absent_bytes);
 	row_done(in);
 }
 
@@ -170,7 +172,7 @@ static const struct {
 	{ "INSERT INTO modules VALUES(?,?,?,?,?,?,?,?)", put_modules },
 	{ "INSERT INTO segments VALUES(?,?,?,?,?,?,?,?)", put_segments },
 	{ "INSERT INTO notes VALUES(?)", put_notes },
-	{ "INSERT INTO loss VALUES(?,?,?,?,?,?,?,?,?)", put_loss },
+	{ "INSERT INTO loss VALUES(?,?,?,?,?,?,?,?,?,?,?)", put_loss },
 };
 
 static int fill(sqlite3 *db, struct dep_store *s)

@@ -12,13 +12,12 @@ struct dep_packer {
 	int level;
 };
 
-struct dep_packer *dep_packer_new(int level)
+struct dep_packer *dep_packer_new(void)
 {
 	struct dep_packer *p = calloc(1, sizeof(*p));
 
 	if (!p)
 		return NULL;
-	p->level = level;
 	p->cctx = ZSTD_createCCtx();
 	if (!p->cctx) {
 		free(p);
@@ -33,6 +32,11 @@ void dep_packer_free(struct dep_packer *p)
 		return;
 	ZSTD_freeCCtx(p->cctx);
 	free(p);
+}
+
+void dep_packer_level(struct dep_packer *p, int level)
+{
+	p->level = level;
 }
 
 size_t dep_column_bound(size_t size)

@@ -7,8 +7,10 @@
 
 struct dep_packer;
 
-/** dep_packer_new() - contexts and buffers for packing at zstd level @level, or NULL */
-struct dep_packer *dep_packer_new(int level);
+/** dep_packer_new() - contexts and buffers for packing, or NULL */
+struct dep_packer *dep_packer_new(void);
+/** dep_packer_level() - zstd's level for what is packed from now on */
+void dep_packer_level(struct dep_packer *p, int level);
 void dep_packer_free(struct dep_packer *p);
 
 /** dep_column_bound() - room that dep_column_pack() needs for @size bytes */

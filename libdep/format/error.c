@@ -22,8 +22,9 @@ int dep_fail(int err, const char *fmt, ...)
 	va_start(ap, fmt);
 	n = vsnprintf(message, sizeof(message), fmt, ap);
 	va_end(ap);
-	/* These are our own verdict on data, its text would say nothing. */
-	if (err != -EBADMSG && err != -EUCLEAN && n >= 0 && (size_t)n < sizeof(message))
+	/* These are our own verdict on a store, their texts would say nothing. */
+	if (err != -EBADMSG && err != -EUCLEAN && err != -EBUSY && err != -EALREADY && n >= 0 &&
+	    (size_t)n < sizeof(message))
 		snprintf(message + n, sizeof(message) - n, ": %s", strerror(-err));
 	return err;
 }

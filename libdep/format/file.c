@@ -32,6 +32,30 @@ int dep_file_create(struct dep_file *f, int dirfd, const char *name, const char 
 	return err;
 }
 
+int dep_file_open(struct dep_file *f, int dirfd, const char *name)
+{
+	struct stat st;
+
+	f->fd = openat(dirfd, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (f->fd < 0)
+		return dep_fail(-errno, "cannot open %s", name);
+	if (fstat(f->fd, &st) || !S_ISREG(st.st_mode)) {
+		close(f->fd);
+		f->fd = -1;
+		return dep_fail(-EBADMSG, "%s is no file", name);
+	}
+	f->size = st.st_size;
+	return 0;
+}
+
+int dep_file_end(struct dep_file *f, u64 size)
+{
+	if (f->size != size && ftruncate(f->fd, size))
+		return dep_fail(-errno, "cannot cut off what is unfinished");
+	f->size = size;
+	return 0;
+}
+
 static int write_all(int fd, struct iovec *iov, int n, u64 off)
 {
 	ssize_t done;
@@ -102,36 +126,36 @@ ssize_t dep_read_at(int fd, void *buf, size_t size, u64 off)
 	return done;
 }
 
-int dep_read_all(int dirfd, const char *name, void **data, size_t *size)
+int dep_read_fd(int fd, const char *name, void **data, size_t *size)
 {
 	struct stat st;
 	ssize_t n;
 	char *buf;
+
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
+		return dep_fail(-EBADMSG, "%s is no file", name);
+	buf = malloc(st.st_size + 16);
+	if (!buf)
+		return dep_fail(-ENOMEM, "%s", name);
+	n = dep_read_at(fd, buf, st.st_size, 0);
+	if (n < 0) {
+		free(buf);
+		return dep_fail(n, "cannot read %s", name);
+	}
+	memset(buf + n, 0, 16);
+	*data = buf;
+	*size = n;
+	return 0;
+}
+
+int dep_read_all(int dirfd, const char *name, void **data, size_t *size)
+{
 	int fd, err;
 
 	fd = openat(dirfd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return dep_fail(-errno, "cannot open %s", name);
-	err = -EBADMSG;
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
-		dep_fail(err, "%s is no file", name);
-		goto out_close;
-	}
-	err = -ENOMEM;
-	buf = malloc(st.st_size + 16);
-	if (!buf)
-		goto out_close;
-	n = dep_read_at(fd, buf, st.st_size, 0);
-	if (n < 0) {
-		err = dep_fail(n, "cannot read %s", name);
-		free(buf);
-		goto out_close;
-	}
-	memset(buf + n, 0, 16);
-	*data = buf;
-	*size = n;
-	err = 0;
-out_close:
+	err = dep_read_fd(fd, name, data, size);
 	close(fd);
 	return err;
 }
@@ -143,7 +167,7 @@ int dep_write_whole(int dirfd, const char *name, const char *text, size_t size)
 	int fd, err;
 
 	snprintf(tmp, sizeof(tmp), "%s.tmp", name);
-	fd = openat(dirfd, tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	fd = openat(dirfd, tmp, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
 	if (fd < 0)
 		return dep_fail(-errno, "cannot create %s", tmp);
 	err = write_all(fd, &iov, 1, 0);

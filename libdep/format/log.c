@@ -86,10 +86,21 @@ const struct dep_frame *dep_log_next(struct dep_log_scan *s)
 				s->at = s->size;
 			return fr;
 		}
-		if (++s->tries > MAX_TRIES)
+		if (++s->tries > MAX_TRIES) {
+			s->gave_up = 1;
 			break;
+		}
 	}
 	s->bad_bytes += s->size - s->at;
 	s->at = s->size;
 	return NULL;
+}
+
+int dep_frame_payload(const struct dep_frame *fr, void *to, size_t size, size_t least)
+{
+	if (fr->size < least)
+		return 0;
+	memset(to, 0, size);
+	memcpy(to, fr + 1, fr->size < size ? fr->size : size);
+	return 1;
 }

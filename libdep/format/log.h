@@ -14,6 +14,7 @@ struct dep_log_scan {
 	size_t size, at;
 	u64 bad_bytes;		/* not part of any good frame */
 	u32 tries;
+	int gave_up;		/* 1: too many broken frames to look further */
 };
 
 /** dep_log_open() - check the file header of a log of @size bytes, aligned to 8 */
@@ -21,5 +22,13 @@ int dep_log_open(struct dep_log_scan *s, const void *data, size_t size);
 
 /** dep_log_next() - the next good frame, or NULL; its payload follows it */
 const struct dep_frame *dep_log_next(struct dep_log_scan *s);
+
+/**
+ * dep_frame_payload() - copy a payload's structure, which may have grown since
+ * @least: bytes that must be there; what is missing of @size is zero
+ *
+ * Return: 1, or 0 if it is too short.
+ */
+int dep_frame_payload(const struct dep_frame *fr, void *to, size_t size, size_t least);
 
 #endif

@@ -29,6 +29,8 @@ static const struct {
 	{ "lost_processes", offsetof(struct dep_loss, lost_processes) },
 	{ "native_images", offsetof(struct dep_loss, native_images) },
 	{ "unfinished_threads", offsetof(struct dep_loss, unfinished_threads) },
+	{ "absent_chunks", offsetof(struct dep_loss, absent_chunks) },
+	{ "absent_bytes", offsetof(struct dep_loss, absent_bytes) },
 };
 
 #define NLOSS (sizeof(loss_member) / sizeof(loss_member[0]))

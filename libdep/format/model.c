@@ -30,16 +30,6 @@ static const void *payload(const struct dep_frame *fr)
 	return fr + 1;
 }
 
-/* A structure that has grown: @least bytes must be there, what is missing is zero. */
-static int payload_of(const struct dep_frame *fr, void *to, size_t size, size_t least)
-{
-	if (fr->size < least)
-		return 0;
-	memset(to, 0, size);
-	memcpy(to, payload(fr), fr->size < size ? fr->size : size);
-	return 1;
-}
-
 /* The text at @off of the payload, NULL if there is none or it has no end. */
 static const char *text_at(const struct dep_frame *fr, size_t off)
 {
@@ -155,7 +145,8 @@ static void end_process(struct dep_model *m, const struct dep_frame *fr)
 	struct dep_wire_process_end w;
 	size_t i = m->processes.n;
 
-	if (!payload_of(fr, &w, sizeof(w), offsetof(struct dep_wire_process_end, built)))
+	if (!dep_frame_payload(fr, &w, sizeof(w),
+			       offsetof(struct dep_wire_process_end, built)))
 		return;
 	/* From the last: what ends has mostly begun lately. */
 	while (i--)
@@ -173,7 +164,7 @@ static int add_thread(struct dep_model *m, const struct dep_frame *fr)
 	struct dep_wire_thread w;
 	size_t i = m->threads.n;
 
-	if (!payload_of(fr, &w, sizeof(w), offsetof(struct dep_wire_thread, end)))
+	if (!dep_frame_payload(fr, &w, sizeof(w), offsetof(struct dep_wire_thread, end)))
 		return 0;
 	while (fr->type == DEP_F_THREAD_END && i--)
 		if (t[i].serial == w.serial) {
@@ -222,6 +213,8 @@ static int add_frame(struct dep_model *m, const struct dep_frame *fr)
 {
 	const char **note;
 
+	/* It is the last where a store was closed; else another writer went on. */
+	m->ended = 0;
 	switch (fr->type) {
 	case DEP_F_DESCRIPTORS:
 		return add_descriptors(m, fr);
@@ -244,9 +237,9 @@ static int add_frame(struct dep_model *m, const struct dep_frame *fr)
 		*note = payload(fr);
 		return 0;
 	case DEP_F_END:
-		if (payload_of(fr, &m->end, sizeof(m->end),
-			       offsetof(struct dep_wire_end, unfinished_threads)))
-			m->ended = 1;
+		m->ended = dep_frame_payload(fr, &m->end, sizeof(m->end),
+					     offsetof(struct dep_wire_end,
+						      unfinished_threads));
 		return 0;
 	}
 	return 0;

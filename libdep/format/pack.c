@@ -24,13 +24,13 @@ struct dep_packed {
 	u8 data[];		/* the columns as they are stored */
 };
 
-struct dep_press *dep_press_new(const struct dep_writer *w)
+struct dep_press *dep_press_new(void)
 {
 	struct dep_press *p = calloc(1, sizeof(*p));
 
 	if (!p)
 		return NULL;
-	p->packer = dep_packer_new(w->level);
+	p->packer = dep_packer_new();
 	if (!p->packer) {
 		free(p);
 		return NULL;
@@ -160,6 +160,7 @@ int dep_writer_pack(const struct dep_writer *w, struct dep_press *p, uint32_t kn
 		return dep_fail(-EMSGSIZE, "chunk of %u bytes", c->fill);
 	if (make_room(p, c->fill))
 		return -ENOMEM;
+	dep_packer_level(p->packer, w->level);
 	s.control = p->control;
 	s.lens = p->lens;
 	s.bytes = p->bytes;
@@ -209,7 +210,7 @@ int dep_writer_segment(struct dep_writer *w, uint32_t thread, const struct adept
 	int err;
 
 	if (!w->press)
-		w->press = dep_press_new(w);
+		w->press = dep_press_new();
 	if (!w->press)
 		err = dep_fail(-ENOMEM, "segment");
 	else

@@ -23,8 +23,8 @@ struct dep_press;
 /** struct dep_packed - a segment on its way to the file */
 struct dep_packed;
 
-/** dep_press_new() - @w: for its compression level; NULL without memory */
-struct dep_press *dep_press_new(const struct dep_writer *w);
+/** dep_press_new() - for any number of writers; NULL without memory */
+struct dep_press *dep_press_new(void);
 void dep_press_free(struct dep_press *p);
 
 /**

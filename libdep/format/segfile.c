@@ -60,7 +60,14 @@ static int list_add(struct dep_seg_list *l, const struct dep_seg_header *h, u32 
 	s->value_bytes = h->value_raw;
 	s->file = number;
 	s->offset = off;
+	l->lost_bytes += h->lost_bytes;
 	return 0;
+}
+
+/* Without the padding, which may be what is missing of the last. */
+static u64 bytes_used(const struct dep_seg_header *h)
+{
+	return (u64)sizeof(*h) + h->control_stored + h->value_stored;
 }
 
 /* The next offset >= @off that is a multiple of 8 and holds a good header, or @end. */
@@ -78,7 +85,7 @@ static s64 find_header(int fd, u64 off, u64 end, u8 *buf)
 			return end;
 		for (i = 0; i + sizeof(h) <= (size_t)n; i += 8) {
 			memcpy(&h, buf + i, sizeof(h));
-			if (!dep_seg_header_check(&h) && dep_seg_bytes(&h) <= end - off - i)
+			if (!dep_seg_header_check(&h) && bytes_used(&h) <= end - off - i)
 				return off + i;
 		}
 		off += i;
@@ -95,10 +102,22 @@ static int columns_good(int fd, const struct dep_segment *seg)
 	return !err;
 }
 
+int dep_seg_file_check(int fd)
+{
+	struct dep_file_header fh;
+	ssize_t n = dep_read_at(fd, &fh, sizeof(fh), 0);
+
+	if (n < 0)
+		return dep_fail(n, "cannot read segments");
+	if (n != sizeof(fh) || memcmp(fh.magic, DEP_SEG_MAGIC, 8) ||
+	    fh.version != DEP_FORMAT_VERSION)
+		return dep_fail(-EBADMSG, "this is no file of segments");
+	return 0;
+}
+
 int dep_seg_scan(int fd, u32 number, int last, struct dep_seg_list *list)
 {
 	u64 off = sizeof(struct dep_file_header);
-	struct dep_file_header fh;
 	struct dep_seg_header h;
 	size_t first = list->n;
 	struct stat st;
@@ -111,9 +130,7 @@ int dep_seg_scan(int fd, u32 number, int last, struct dep_seg_list *list)
 	if (fstat(fd, &st))
 		return dep_fail(-errno, "cannot stat a file of segments");
 	end = st.st_size;
-	n = dep_read_at(fd, &fh, sizeof(fh), 0);
-	if (n != sizeof(fh) || memcmp(fh.magic, DEP_SEG_MAGIC, 8) ||
-	    fh.version != DEP_FORMAT_VERSION)
+	if (dep_seg_file_check(fd))
 		list->torn++;
 	while (off < end) {
 		n = dep_read_at(fd, &h, sizeof(h), off);
@@ -122,7 +139,7 @@ int dep_seg_scan(int fd, u32 number, int last, struct dep_seg_list *list)
 			break;
 		}
 		if (n == sizeof(h) && !dep_seg_header_check(&h) &&
-		    (u64)sizeof(h) + h.control_stored + h.value_stored <= end - off) {
+		    bytes_used(&h) <= end - off) {
 			err = list_add(list, &h, number, off);
 			if (err)
 				break;
@@ -232,7 +249,7 @@ int dep_seg_read(int fd, const struct dep_segment *seg, const struct dep_index *
 	if ((size_t)n < sizeof(*h))
 		goto changed;
 	memcpy(h, c->stored, sizeof(*h));
-	size = (u64)sizeof(*h) + h->control_stored + h->value_stored;
+	size = bytes_used(h);
 	if (dep_seg_header_check(h) || (u64)n < size || h->thread != seg->thread ||
 	    h->seq != seg->seq)
 		goto changed;

@@ -22,10 +22,14 @@ struct dep_seg_list {
 	struct dep_segment *seg;
 	size_t n, room;
 	u64 torn;		/* places that hold no good segment but something */
+	u64 lost_bytes;		/* of the segments' headers */
 };
 
 /** dep_seg_header_check() - 0 if @h is a header that makes sense */
 int dep_seg_header_check(const struct dep_seg_header *h);
+
+/** dep_seg_file_check() - whether @fd begins as a file of segments; 0, -EBADMSG, -errno */
+int dep_seg_file_check(int fd);
 
 /**
  * dep_seg_scan() - find the segments of file @number by their headers

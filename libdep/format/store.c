@@ -58,6 +58,21 @@ static int open_segments(struct dep_store *s)
 	return 0;
 }
 
+void dep_loss_add(struct dep_loss *to, const struct dep_loss *from)
+{
+	to->dropped_chunks += from->dropped_chunks;
+	to->dropped_bytes += from->dropped_bytes;
+	to->discarded_bytes += from->discarded_bytes;
+	to->lost_threads += from->lost_threads;
+	to->lost_processes += from->lost_processes;
+	to->native_images += from->native_images;
+	to->absent_chunks += from->absent_chunks;
+	to->absent_bytes += from->absent_bytes;
+	to->unfinished_threads += from->unfinished_threads;
+	to->torn_segments += from->torn_segments;
+	to->unclean += from->unclean;
+}
+
 static void sum_loss(struct dep_store *s)
 {
 	const struct dep_wire_end *end = &s->model.end;
@@ -71,6 +86,8 @@ static void sum_loss(struct dep_store *s)
 		s->loss.lost_processes = end->lost_processes;
 		s->loss.native_images = end->native_images;
 		s->loss.unfinished_threads = end->unfinished_threads;
+		s->loss.absent_chunks = end->absent_chunks;
+		s->loss.absent_bytes = end->absent_bytes;
 		s->manifest.exit_status = (int)end->exit_status;
 	}
 	s->loss.torn_segments = s->segs.torn;

@@ -87,7 +87,8 @@ struct dep_wire_end {
 	u32 exit_status, pad;
 	u64 dropped_chunks, dropped_bytes, discarded_bytes;
 	u64 lost_threads, lost_processes, native_images;
-	u64 unfinished_threads;	/* not in older stores */
+	u64 unfinished_threads;	/* not in older stores.. */
+	u64 absent_chunks, absent_bytes;	/* ..and these neither */
 };
 
 /* ---- segments ---- */

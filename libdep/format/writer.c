@@ -15,6 +15,7 @@
 #include "error.h"
 #include "file.h"
 #include "index.h"
+#include "lock.h"
 #include "manifest.h"
 #include "pack.h"
 #include "writer.h"
@@ -46,10 +47,12 @@ static int copy_meta(struct dep_writer *w, const struct dep_meta *meta)
 	return w->meta.cwd ? 0 : -ENOMEM;
 }
 
-static void free_writer(struct dep_writer *w)
+void dep_writer_free(struct dep_writer *w)
 {
 	int i;
 
+	if (!w)
+		return;
 	for (i = 0; i < w->meta.argc; i++)
 		free(w->meta.argv[i]);
 	free((void *)w->meta.argv);
@@ -67,7 +70,7 @@ static void free_writer(struct dep_writer *w)
 	free(w);
 }
 
-static int segment_file(struct dep_writer *w, u32 number)
+int dep_writer_segment_file(struct dep_writer *w, u32 number)
 {
 	struct dep_file f;
 	char name[32];
@@ -86,25 +89,38 @@ static int segment_file(struct dep_writer *w, u32 number)
 	return 0;
 }
 
-int dep_writer_create(struct dep_writer **out, const char *dir, const struct dep_meta *meta,
-		      int compress_level)
+struct dep_writer *dep_writer_new(const char *dir, const struct dep_meta *meta, int level)
 {
 	struct dep_writer *w = calloc(1, sizeof(*w));
-	int err = -ENOMEM;
 
-	*out = NULL;
-	if (!w)
-		return dep_fail(-ENOMEM, "writer");
+	if (!w) {
+		dep_fail(-ENOMEM, "writer");
+		return NULL;
+	}
 	w->log.fd = -1;
 	w->seg.fd = -1;
 	w->dirfd = -1;
 	w->roll = DEP_SEG_ROLL;
-	w->level = compress_level ? compress_level : DEFAULT_LEVEL;
+	w->level = level ? level : DEFAULT_LEVEL;
 	w->dir = strdup(dir);
 	if (!w->dir || dep_index_init(&w->index) || copy_meta(w, meta)) {
-		dep_fail(err, "writer");
-		goto out_free;
+		dep_fail(-ENOMEM, "writer");
+		dep_writer_free(w);
+		return NULL;
 	}
+	return w;
+}
+
+int dep_writer_create(struct dep_writer **out, const char *dir, const struct dep_meta *meta,
+		      int compress_level)
+{
+	struct dep_writer *w;
+	int err;
+
+	*out = NULL;
+	w = dep_writer_new(dir, meta, compress_level);
+	if (!w)
+		return -ENOMEM;
 	if (mkdir(dir, 0777)) {
 		err = dep_fail(-errno, "cannot make %s", dir);
 		goto out_free;
@@ -117,7 +133,10 @@ int dep_writer_create(struct dep_writer **out, const char *dir, const struct dep
 	err = dep_file_create(&w->log, w->dirfd, DEP_LOG_NAME, DEP_LOG_MAGIC, 0);
 	if (err)
 		goto out_rmdir;
-	err = segment_file(w, 0);
+	err = dep_lock_writer(w->log.fd, dir);
+	if (err)
+		goto out_unlink_log;
+	err = dep_writer_segment_file(w, 0);
 	if (err)
 		goto out_unlink_log;
 	err = dep_manifest_write(w->dirfd, meta, NULL, -1);
@@ -133,7 +152,7 @@ out_unlink_log:
 out_rmdir:
 	rmdir(dir);
 out_free:
-	free_writer(w);
+	dep_writer_free(w);
 	return err;
 }
 
@@ -189,7 +208,7 @@ int dep_writer_roll(struct dep_writer *w, u64 more)
 {
 	if (w->seg.size + more <= w->roll || w->seg.size <= sizeof(struct dep_file_header))
 		return 0;
-	return segment_file(w, w->seg_number + 1);
+	return dep_writer_segment_file(w, w->seg_number + 1);
 }
 
 uint64_t dep_writer_bytes(const struct dep_writer *w)
@@ -212,6 +231,7 @@ int dep_writer_close(struct dep_writer *w, const struct dep_loss *loss, int exit
 		.discarded_bytes = sum.discarded_bytes, .lost_threads = sum.lost_threads,
 		.lost_processes = sum.lost_processes, .native_images = sum.native_images,
 		.unfinished_threads = sum.unfinished_threads,
+		.absent_chunks = sum.absent_chunks, .absent_bytes = sum.absent_bytes,
 	};
 	err = dep_log_append(&w->log, DEP_F_END, 0, &end, sizeof(end), NULL, 0);
 	if (fsync(w->seg.fd) && !err)
@@ -225,6 +245,6 @@ int dep_writer_close(struct dep_writer *w, const struct dep_loss *loss, int exit
 	e = dep_store_rebuild(w->dir);
 	if (!err)
 		err = e;
-	free_writer(w);
+	dep_writer_free(w);
 	return err;
 }

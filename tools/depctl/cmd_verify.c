@@ -27,7 +27,7 @@ static const char *const kinds[] = {
 
 struct verify {
 	const char *path;
-	bool json, quiet;
+	bool json, quiet, rebuild;
 	unsigned int jobs;
 	struct dep_store *store;
 	const struct dep_segment *segs;
@@ -39,22 +39,30 @@ struct verify {
 	struct json j;
 };
 
+enum { OPT_REBUILD = 0x200 };
+
 static const struct argp_option options[] = {
 	{ "quiet", 'q', NULL, 0, "Only problems, no summary", 1 },
 	{ "json", OPT_JSON, NULL, 0, "Print JSON", 1 },
 	{ "jobs", 'j', "N", 0, "Recover with N threads (default: one per processor)", 1 },
+	{ "rebuild", OPT_REBUILD, NULL, 0, "Also make catalog.db anew", 1 },
 	{ 0 }
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct verify *v = state->input;
-	error_t err = parse_store(key, arg, state, &v->path, &v->json, &v->jobs);
 
-	if (key != 'q')
-		return err;
-	v->quiet = true;
-	return 0;
+	switch (key) {
+	case 'q':
+		v->quiet = true;
+		return 0;
+	case OPT_REBUILD:
+		v->rebuild = true;
+		return 0;
+	default:
+		return parse_store(key, arg, state, &v->path, &v->json, &v->jobs);
+	}
 }
 
 static const struct argp argp = {
@@ -179,6 +187,10 @@ static void check_loss(struct verify *v)
 			(unsigned long long)l->unfinished_threads,
 			l->unfinished_threads == 1 ? " was" : "s were",
 			l->unfinished_threads == 1 ? "" : "of each ");
+	if (l->absent_chunks)
+		problem(v, LOSS, "%llu bytes in %llu pieces are missing: they were written while "
+			"nobody collected", (unsigned long long)l->absent_bytes,
+			(unsigned long long)l->absent_chunks);
 	if (ended_unseen(v))
 		problem(v, LOSS, "the command ended by itself and its stream did not: from some "
 			"point on it ran unrecorded, which is a defect of depctl");
@@ -253,17 +265,31 @@ static void json_summary(struct verify *v)
 	json_u64(&v->j, "discarded_bytes", dep_store_loss(v->store)->discarded_bytes);
 	json_u64(&v->j, "unfinished_threads",
 		 dep_store_loss(v->store)->unfinished_threads);
+	json_u64(&v->j, "absent_bytes", dep_store_loss(v->store)->absent_bytes);
 	json_u64(&v->j, "native_images", dep_store_loss(v->store)->native_images);
 	json_bool(&v->j, "good", !total(v));
 	json_close(&v->j, '}');
 	json_line(&v->j);
 }
 
+/* A store that is being written gets its catalog when it is closed. */
+static int rebuild(const char *path)
+{
+	if (dep_store_in_use(path)) {
+		warn("%s is being recorded; its catalog is made when that ends", path);
+		return EXIT_FAILURE;
+	}
+	if (!dep_store_rebuild(path))
+		return 0;
+	warn("the catalog of %s could not be made: %s", path, dep_error());
+	return EXIT_FAILURE;
+}
+
 int cmd_verify(int argc, char **argv)
 {
 	struct verify *v = calloc(1, sizeof(*v));
 	struct pool_job job = { .seams = true, .done = checked };
-	int status = EXIT_FAILURE;
+	int status = EXIT_FAILURE, rebuilt = 0;
 
 	if (!v) {
 		warn("out of memory");
@@ -275,6 +301,8 @@ int cmd_verify(int argc, char **argv)
 	v->store = open_store(v->path);
 	if (!v->store)
 		goto out_free;
+	if (v->rebuild)
+		rebuilt = rebuild(v->path);
 	v->nsegs = dep_store_segments(v->store, &v->segs);
 	if (v->json) {
 		json_object(&v->j, NULL);
@@ -296,7 +324,7 @@ int cmd_verify(int argc, char **argv)
 		json_summary(v);
 	else if (!v->quiet)
 		summary(v);
-	status = out_end(&v->out) || total(v) ? EXIT_FAILURE : 0;
+	status = out_end(&v->out) || total(v) || rebuilt ? EXIT_FAILURE : 0;
 	dep_store_close(v->store);
 
 out_free:
