@@ -43,8 +43,23 @@ static bool answer(const struct dep_target *t, u32 slot, u32 from, u32 to)
 
 void dep_follow_exec_refuse(const struct dep_target *t, u32 slot)
 {
-	if (slot < t->nprocs)
-		answer(t, slot, ADEPT_EXEC_REQUEST, ADEPT_EXEC_NATIVE);
+	if (slot < t->nprocs && answer(t, slot, ADEPT_EXEC_REQUEST, ADEPT_EXEC_NATIVE))
+		adept_native_add(t->session);
+}
+
+u32 dep_follow_exec_lost(const struct dep_target *t, u32 slot)
+{
+	u32 *state = &dep_slot(t, slot)->exec_state, ready = ADEPT_EXEC_READY;
+
+	if (!__atomic_compare_exchange_n(state, &ready, ADEPT_EXEC_NATIVE, false, __ATOMIC_ACQ_REL,
+					 __ATOMIC_RELAXED))
+		return ready;
+	return ADEPT_EXEC_READY;
+}
+
+static bool is_ours(const struct dep_target *t, pid_t pid)
+{
+	return pid == getpid() || (t->collector && pid == t->collector);
 }
 
 /*
@@ -58,7 +73,7 @@ static int check_request(struct dep_follow *f, const struct dep_target *t, struc
 	bool other;
 	int ret;
 
-	if (f->pid <= 0 || f->tid <= 0 || f->pid == getpid())
+	if (f->pid <= 0 || f->tid <= 0 || is_ours(t, f->pid))
 		return dep_explain(why, EINVAL, "Slot %u asks for an impossible execve.", f->slot);
 	if (dep_task_read(task, f->tid))
 		return dep_explain(why, ESRCH, "There is no thread %d.", f->tid);
@@ -67,7 +82,7 @@ static int check_request(struct dep_follow *f, const struct dep_target *t, struc
 	other = f->child && !dep_task_shares(task, f->tid, slot_pid);
 	/* A vfork child whose parent was killed meanwhile is all that is left of it. */
 	ret = other ? dep_space_has_file(slot_pid, t->dev, t->ino) : 0;
-	if (f->pid == getpid() || (other && ret != -ESRCH && ret != -ENOENT))
+	if (is_ours(t, f->pid) || (other && ret != -ESRCH && ret != -ENOENT))
 		return dep_explain(why, EPERM, "Process %d has no thread %d.", slot_pid, f->tid);
 	if (dep_space_has_file(f->pid, t->dev, t->ino) != 1)
 		return dep_explain(why, EPERM, "Process %d does not belong to this session.",
@@ -122,9 +137,12 @@ int dep_follow_exec_begin(struct dep_follow *f, const struct dep_target *t, u32 
 	if (err) {
 		/* Before it may go on: what it executes natively may end at once. */
 		err = is_dead(f->tid) ? -ESRCH : err;
-		answer(t, slot, ADEPT_EXEC_REQUEST, ADEPT_EXEC_NATIVE);
+		if (answer(t, slot, ADEPT_EXEC_REQUEST, ADEPT_EXEC_NATIVE) && err != -ESRCH)
+			adept_native_add(t->session);
 		return err;
 	}
+	f->counted = true;
+	__atomic_fetch_add(&t->session->following, 1, __ATOMIC_RELAXED);
 	if (!answer(t, slot, ADEPT_EXEC_REQUEST, ADEPT_EXEC_READY)) {
 		/* It changed its mind (or is not what it seems): get out again. */
 		f->letting_go = true;
@@ -148,21 +166,23 @@ static int inject_new_image(struct dep_follow *f, const struct dep_target *t,
 {
 	int err;
 
-	answer(t, f->slot, ADEPT_EXEC_READY, ADEPT_EXEC_NONE);
 	err = dep_inject(t, f->pid, ADEPT_BY_EXEC, f->serial, out, why);
-	if (!err)
-		return DEP_FOLLOW_EXECED;
-	if (dep_inject_release(f->pid))
+	if (err && dep_inject_release(f->pid))
 		return dying(f);
-	out->native = true;
-	return DEP_FOLLOW_NATIVE;
+	out->native = err;
+	if (err)
+		adept_native_add(t->session);
+	/* Last: whoever finds READY knows that we did not come so far. */
+	answer(t, f->slot, ADEPT_EXEC_READY, ADEPT_EXEC_NONE);
+	return err ? DEP_FOLLOW_NATIVE : DEP_FOLLOW_EXECED;
 }
 
 /* It told of a failure and died; who shares its memory waits for the answer. */
 static int dead(struct dep_follow *f, const struct dep_target *t, pid_t tid)
 {
 	dep_trace_bury(f->pid, tid);
-	answer(t, f->slot, ADEPT_EXEC_FAILED, ADEPT_EXEC_NONE);
+	if (!answer(t, f->slot, ADEPT_EXEC_FAILED, ADEPT_EXEC_NONE))
+		answer(t, f->slot, ADEPT_EXEC_READY, ADEPT_EXEC_NONE);
 	return DEP_FOLLOW_DEAD;
 }
 
@@ -216,8 +236,8 @@ static int next_report(const struct dep_follow *f, pid_t *tid, int *sig)
 	return stop;
 }
 
-int dep_follow_exec_poll(struct dep_follow *f, const struct dep_target *t,
-			 struct dep_injected *out, struct dep_why *why)
+static int poll_once(struct dep_follow *f, const struct dep_target *t, struct dep_injected *out,
+		     struct dep_why *why)
 {
 	const u32 *state = &dep_slot(t, f->slot)->exec_state;
 	int sig = 0, stop, event;
@@ -231,7 +251,8 @@ int dep_follow_exec_poll(struct dep_follow *f, const struct dep_target *t,
 			break;
 		if (stop < 0) {
 			dep_explain(why, -stop, "Process %d is gone.", f->pid);
-			answer(t, f->slot, ADEPT_EXEC_FAILED, ADEPT_EXEC_NONE);
+			if (!answer(t, f->slot, ADEPT_EXEC_FAILED, ADEPT_EXEC_NONE))
+				answer(t, f->slot, ADEPT_EXEC_READY, ADEPT_EXEC_NONE);
 			return DEP_FOLLOW_DEAD;
 		}
 		event = handle_stop(f, t, tid, stop, sig, out, why);
@@ -244,4 +265,16 @@ int dep_follow_exec_poll(struct dep_follow *f, const struct dep_target *t,
 		ptrace(PTRACE_INTERRUPT, f->tid, NULL, NULL);
 	}
 	return DEP_FOLLOW_PENDING;
+}
+
+int dep_follow_exec_poll(struct dep_follow *f, const struct dep_target *t,
+			 struct dep_injected *out, struct dep_why *why)
+{
+	int event = poll_once(f, t, out, why);
+
+	if (event != DEP_FOLLOW_PENDING && f->counted) {
+		adept_count_down(&t->session->following);
+		f->counted = false;
+	}
+	return event;
 }

@@ -100,19 +100,13 @@ static int start_engine(struct dep_remote *r, const struct dep_target *t,
 			      strerror(-err)) : 0;
 }
 
-int dep_inject(const struct dep_target *t, pid_t pid, u32 cause, u32 parent_serial,
-	       struct dep_injected *out, struct dep_why *why)
+int dep_inject_remote(struct dep_remote *r, const struct dep_target *t, bool held, u32 cause,
+		      u32 parent_serial, struct dep_injected *out, struct dep_why *why)
 {
 	struct dep_space space = { 0 };
-	struct dep_remote r;
 	int err;
 
-	memset(out, 0, sizeof(*out));
-	out->pid = pid;
-	err = dep_remote_begin(&r, pid, why);
-	if (err)
-		return err;
-	err = dep_space_read(&space, pid, r.regs.rsp, why);
+	err = dep_space_read(&space, r->pid, r->regs.rsp, why);
 	if (err)
 		goto out_end;
 	err = dep_slot_claim(t, &out->proc, why);
@@ -120,14 +114,16 @@ int dep_inject(const struct dep_target *t, pid_t pid, u32 cause, u32 parent_seri
 		goto out_space;
 	out->boot.proc = out->proc;
 	out->boot.cause = cause;
-	err = dep_remote_find_syscall(&r, &space, !(t->flags & DEP_T_NO_VDSO), why);
+	err = dep_remote_find_syscall(r, &space, !(t->flags & DEP_T_NO_VDSO), why);
+	if (!err && held)
+		err = dep_remote_continue(r, why);
 	if (err)
 		goto out_slot;
-	err = make_engine(&r, t, &space, &out->boot, why);
+	err = make_engine(r, t, &space, &out->boot, why);
 	if (err)
 		goto out_slot;
-	dep_slot_live(t, out->proc, pid, cause, parent_serial, &out->serial);
-	err = start_engine(&r, t, &out->boot, why);
+	dep_slot_live(t, out->proc, r->pid, cause, parent_serial, &out->serial);
+	err = start_engine(r, t, &out->boot, why);
 	if (err)
 		goto out_slot;
 	dep_space_free(&space);
@@ -138,8 +134,20 @@ out_slot:
 out_space:
 	dep_space_free(&space);
 out_end:
-	dep_remote_end(&r, NULL);
+	dep_remote_end(r, NULL);
 	return err;
+}
+
+int dep_inject(const struct dep_target *t, pid_t pid, u32 cause, u32 parent_serial,
+	       struct dep_injected *out, struct dep_why *why)
+{
+	struct dep_remote r;
+	int err;
+
+	memset(out, 0, sizeof(*out));
+	out->pid = pid;
+	err = dep_remote_begin(&r, pid, why);
+	return err ? err : dep_inject_remote(&r, t, false, cause, parent_serial, out, why);
 }
 
 int dep_inject_release(pid_t pid)

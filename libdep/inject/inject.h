@@ -13,8 +13,8 @@
  * *why, which may be NULL.
  *
  * ptrace(2) binds a traced thread to the thread that seized it, so all calls for
- * one struct dep_follow must be made from the same thread.  dep_launch() has let go
- * when it returns, and may be called from any thread.
+ * one struct dep_follow must be made from the same thread.  dep_launch() and dep_take()
+ * have let go when they return, and may be called from any thread.
  */
 #ifndef ADEPT_INJECT_H
 #define ADEPT_INJECT_H
@@ -44,6 +44,8 @@ struct dep_why {
  * @fd:		the session file in this process, open as long as anything is injected
  * @ring_fd:	the kernel module's rings in this process, -1: there are none; to be set
  *		after dep_target_init()
+ * @collector:	a process besides the caller that is never traced, whatever a slot says: it has
+ *		the session mapped, too; 0: none; to be set after dep_target_init()
  * @flags:	DEP_T_*, may be changed after dep_target_init()
  *
  * The rest is private: copies of what recorded processes could overwrite.
@@ -51,6 +53,7 @@ struct dep_why {
 struct dep_target {
 	struct adept_session *session;
 	int fd, ring_fd;
+	pid_t collector;
 	u32 flags;
 
 	const unsigned char *blob;
@@ -78,6 +81,13 @@ struct dep_injected {
  */
 int dep_target_init(struct dep_target *t, struct adept_session *session, int fd,
 		    struct dep_why *why);
+
+/**
+ * dep_target_adopt() - prepare for injecting into a session that is recorded already
+ * @layout: the session file's first page as it was made; the shared one may be anything
+ */
+int dep_target_adopt(struct dep_target *t, struct adept_session *session,
+		     const struct adept_session *layout, int fd, struct dep_why *why);
 
 /**
  * struct dep_native - process state as our caller made it, for the launched program
@@ -151,6 +161,28 @@ int dep_inject(const struct dep_target *t, pid_t pid, u32 cause, u32 parent_seri
 int dep_inject_release(pid_t pid);
 
 /**
+ * dep_take() - inject into a process that is held at its first instruction
+ * @pid: stopped by SIGSTOP that was sent to it during execve (or about to stop); need not be
+ *	a child
+ *
+ * On success it runs, recorded, and is stopped no longer; nor is it after a failure, when it
+ * runs natively, unless it may not be traced (-EPERM) or was not at its first instruction
+ * (-EINVAL): such a process is left as it was.
+ *
+ * The program sees neither the stop nor what ends it; its parent is told of both, unless it
+ * has set SA_NOCLDSTOP.  A SIGSTOP that somebody else sends before this begins cannot be told
+ * from the one that holds it, and ends as well; one that comes later stops the program as
+ * always.
+ *
+ * If the caller dies in the middle the process dies, too, since half of the engine is in it.
+ *
+ * Return: 0, -EINVAL, -ESRCH (there is no such process, or it has died), -EPERM (it may not be
+ * traced), -ENOTSUP, -EAGAIN (no free process slot) or another negative errno.
+ */
+int dep_take(const struct dep_target *t, pid_t pid, u32 cause, struct dep_injected *out,
+	     struct dep_why *why);
+
+/**
  * struct dep_follow - one thread that is about to call execve
  *
  * Owned by the caller; any number may exist at a time.  Private but for pid and tid.
@@ -160,6 +192,7 @@ struct dep_follow {
 	u32 slot, serial;
 	bool child;		/* pid is a vfork child of the slot's process, in its memory */
 	bool letting_go;	/* PTRACE_INTERRUPT is under way */
+	bool counted;		/* in the session's following */
 };
 
 enum dep_follow_event {
@@ -192,6 +225,14 @@ int dep_follow_exec_begin(struct dep_follow *f, const struct dep_target *t, u32 
 
 /** dep_follow_exec_refuse() - answer ADEPT_EXEC_REQUEST with ADEPT_EXEC_NATIVE */
 void dep_follow_exec_refuse(const struct dep_target *t, u32 slot);
+
+/**
+ * dep_follow_exec_lost() - what a tracer that is gone has left of what it followed in @slot
+ *
+ * Return: the enum adept_exec_state that there was.  READY has become NATIVE: nobody will be at
+ * the stop.  For all slots together there is adept_following_lost().
+ */
+u32 dep_follow_exec_lost(const struct dep_target *t, u32 slot);
 
 /**
  * dep_follow_exec_poll() - see what became of it; does not wait

@@ -32,6 +32,7 @@ struct dep_space {
 	struct dep_map *map;	/* ascending */
 	size_t n, cap;
 	u64 entry;		/* AT_ENTRY */
+	u64 base;		/* AT_BASE: the interpreter; 0: there is none */
 	u64 prog_lo, prog_hi;	/* extent of the main program */
 	u64 vdso, vdso_size;	/* 0: there is none */
 	u64 brk;		/* where the heap begins */
@@ -66,6 +67,8 @@ struct dep_remote {
 };
 
 int dep_remote_begin(struct dep_remote *r, pid_t pid, struct dep_why *why);
+int dep_remote_begin_held(struct dep_remote *r, pid_t pid, struct dep_why *why);
+int dep_remote_continue(struct dep_remote *r, struct dep_why *why);
 int dep_remote_find_syscall(struct dep_remote *r, const struct dep_space *s, bool use_vdso,
 			    struct dep_why *why);
 s64 dep_remote_call(struct dep_remote *r, long nr, u64 a, u64 b, u64 c, u64 d, u64 e, u64 f);
@@ -92,6 +95,15 @@ int dep_trace_wait(pid_t tid, bool block, int *sig);
  * caller's affair.
  */
 void dep_trace_bury(pid_t pid, pid_t tid);
+
+/* ---- inject.c ---- */
+
+/*
+ * dep_inject() from what dep_remote_begin() or _begin_held() has made of @r; ends it if it
+ * fails.
+ */
+int dep_inject_remote(struct dep_remote *r, const struct dep_target *t, bool held, u32 cause,
+		      u32 parent_serial, struct dep_injected *out, struct dep_why *why);
 
 /* ---- handover.c ---- */
 

@@ -2,13 +2,16 @@
 /*
  * System calls in a process that has just begun a new image.
  *
+ * It is at PTRACE_EVENT_EXEC, or held: stopped by SIGSTOP on its way out of execve.
+ *
  * PTRACE_EVENT_EXEC comes in the middle of execve, whose result would overwrite rax
  * later; so the process first goes on to the end of the system call.  From there each
  * remote call takes two stops, before and after it, and the process never gets as far
  * as an instruction of its own.
  *
  * All signals are blocked meanwhile, which leaves them pending; what cannot be blocked
- * (SIGSTOP) is held back and sent again at the end.
+ * (SIGSTOP) is held back and sent again at the end.  SIGCONT is not blocked in a process
+ * that was held, for it must be seen to be gone before the process goes on.
  */
 #include <elf.h>
 #include <errno.h>
@@ -62,11 +65,11 @@ static int next_stop(struct dep_remote *r)
 			return 0;
 		case DEP_STOP_SIGNAL:
 			/*
-			 * Nothing but SIGSTOP is expected here; tkill() below keeps
-			 * the number of whatever comes.
+			 * Nothing but SIGSTOP and SIGCONT is expected here; tkill()
+			 * below keeps the number of whatever comes.
 			 */
 		case DEP_STOP_GROUP:
-			r->held = sig;
+			r->held = sig == SIGCONT ? 0 : sig;
 			break;
 		case DEP_STOP_INTERRUPT:
 		case DEP_STOP_EXEC:
@@ -91,6 +94,33 @@ static int is_32bit(pid_t pid)
 	return iov.iov_len == REGS32_SIZE;
 }
 
+static int no_control(pid_t pid, int err, struct dep_why *why)
+{
+	return dep_explain(why, -err, "Process %d cannot be controlled: %s.", pid, strerror(-err));
+}
+
+/* Control over it, with all signals blocked but those in @open. */
+static int take_control(struct dep_remote *r, u64 open, struct dep_why *why)
+{
+	long options = PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL;
+	u64 mask = ~open;
+	int err = is_32bit(r->pid);
+
+	if (err > 0)
+		return dep_explain(why, ENOTSUP,
+				"Process %d runs a 32-bit program; "
+				"only 64-bit ones can be recorded.", r->pid);
+	/* Half-made it must not go on if this process dies: hence EXITKILL. */
+	if (!err && (ptrace(PTRACE_SETOPTIONS, r->pid, NULL, options) ||
+		     ptrace(PTRACE_GETSIGMASK, r->pid, sizeof(r->sigmask), &r->sigmask) ||
+		     ptrace(PTRACE_SETSIGMASK, r->pid, sizeof(mask), &mask)))
+		err = -errno;
+	if (err)
+		return no_control(r->pid, err, why);
+	r->masked = true;
+	return 0;
+}
+
 /**
  * dep_remote_begin() - go from PTRACE_EVENT_EXEC to the end of execve
  *
@@ -98,35 +128,50 @@ static int is_32bit(pid_t pid)
  */
 int dep_remote_begin(struct dep_remote *r, pid_t pid, struct dep_why *why)
 {
-	long options = PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL;
-	u64 all = ~0ull;
 	int err;
 
 	memset(r, 0, sizeof(*r));
 	r->pid = pid;
-	err = is_32bit(pid);
-	if (err > 0)
-		return dep_explain(why, ENOTSUP,
-				"Process %d runs a 32-bit program; "
-				"only 64-bit ones can be recorded.", pid);
-	if (err < 0)
-		goto fail;
-	/* Half-made it must not go on if this process dies: hence EXITKILL. */
-	if (ptrace(PTRACE_SETOPTIONS, pid, NULL, options) ||
-	    ptrace(PTRACE_GETSIGMASK, pid, sizeof(r->sigmask), &r->sigmask) ||
-	    ptrace(PTRACE_SETSIGMASK, pid, sizeof(all), &all)) {
-		err = -errno;
-		goto fail;
-	}
-	r->masked = true;
+	err = take_control(r, 0, why);
+	if (err)
+		return err;
 	err = next_stop(r);
 	if (!err && ptrace(PTRACE_GETREGS, pid, NULL, &r->regs))
 		err = -errno;
 	if (!err)
 		return 0;
 	dep_remote_end(r, NULL);
-fail:
-	return dep_explain(why, -err, "Process %d cannot be controlled: %s.", pid, strerror(-err));
+	return no_control(pid, err, why);
+}
+
+/**
+ * dep_remote_begin_held() - the same for a process that is stopped behind execve
+ *
+ * It is so still for everybody else; see dep_remote_continue().
+ */
+int dep_remote_begin_held(struct dep_remote *r, pid_t pid, struct dep_why *why)
+{
+	memset(r, 0, sizeof(*r));
+	r->pid = pid;
+	if (ptrace(PTRACE_GETREGS, pid, NULL, &r->regs))
+		return no_control(pid, -errno, why);
+	return take_control(r, 1ull << (SIGCONT - 1), why);
+}
+
+/**
+ * dep_remote_continue() - end the stop of a process that was held
+ *
+ * SIGCONT is taken out of its queue on the way through a system call that does nothing, at
+ * whose end the process is in our hands even if somebody else's SIGTSTP took it away first.
+ */
+int dep_remote_continue(struct dep_remote *r, struct dep_why *why)
+{
+	s64 ret;
+
+	if (kill(r->pid, SIGCONT))
+		return dep_explain(why, errno, "Process %d cannot be continued: %m.", r->pid);
+	ret = dep_remote_call(r, SYS_getpid, 0, 0, 0, 0, 0, 0);
+	return ret < 0 ? no_control(r->pid, (int)ret, why) : 0;
 }
 
 /* Only bytes count: whatever instruction they belong to, jumping there is a syscall. */

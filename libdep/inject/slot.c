@@ -45,8 +45,8 @@ static bool header_is_sane(const struct dep_target *t, const struct adept_sessio
 	return t->nprocs * t->desc_size <= t->file_size - t->desc_off;
 }
 
-int dep_target_init(struct dep_target *t, struct adept_session *session, int fd,
-		    struct dep_why *why)
+int dep_target_adopt(struct dep_target *t, struct adept_session *session,
+		     const struct adept_session *layout, int fd, struct dep_why *why)
 {
 	struct stat st;
 
@@ -54,13 +54,13 @@ int dep_target_init(struct dep_target *t, struct adept_session *session, int fd,
 	t->session = session;
 	t->fd = fd;
 	t->ring_fd = -1;
-	t->file_size = session->file_size;
-	t->proc_off = session->proc_off;
-	t->desc_off = session->desc_off;
-	t->desc_size = session->desc_size;
-	t->ring_off = session->ring_off;
-	t->nprocs = session->nprocs;
-	if (!header_is_sane(t, session))
+	t->file_size = layout->file_size;
+	t->proc_off = layout->proc_off;
+	t->desc_off = layout->desc_off;
+	t->desc_size = layout->desc_size;
+	t->ring_off = layout->ring_off;
+	t->nprocs = layout->nprocs;
+	if (!header_is_sane(t, layout))
 		return dep_explain(why, EINVAL, "The session file's header makes no sense.");
 	if (fstat(fd, &st))
 		return dep_explain(why, errno, "The session file cannot be used: %m.");
@@ -79,6 +79,12 @@ int dep_target_init(struct dep_target *t, struct adept_session *session, int fd,
 	if (t->blob_entry >= t->blob_len)
 		return dep_explain(why, EINVAL, "The engine's image has no entry point.");
 	return 0;
+}
+
+int dep_target_init(struct dep_target *t, struct adept_session *session, int fd,
+		    struct dep_why *why)
+{
+	return dep_target_adopt(t, session, session, fd, why);
 }
 
 struct adept_proc *dep_slot(const struct dep_target *t, u32 i)

@@ -116,6 +116,8 @@ static int read_auxv(struct dep_space *s, pid_t pid)
 	while (fread(pair, sizeof(pair), 1, f) == 1) {
 		if (pair[0] == AT_ENTRY)
 			s->entry = pair[1];
+		else if (pair[0] == AT_BASE)
+			s->base = pair[1];
 		else if (pair[0] == AT_SYSINFO_EHDR)
 			s->vdso = pair[1];
 	}

@@ -418,6 +418,7 @@ int main(void)
 	make_session();
 	failed = cmocka_run_group_tests_name("launch", tests, NULL, NULL);
 	failed += test_inject_follow();
+	failed += test_inject_take();
 	snprintf(command, sizeof(command), "rm -r %s", dir);
 	if (system(command))
 		return 1;

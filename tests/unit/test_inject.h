@@ -29,5 +29,6 @@ struct adept_proc *slot(u32 i);
 void remove_engine(char *out, const struct adept_boot *b);
 
 int test_inject_follow(void);
+int test_inject_take(void);
 
 #endif

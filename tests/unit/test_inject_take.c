@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Taking processes that are held at their first instruction: programs must not see that
+ * they were.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/personality.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "test_inject.h"
+
+static char *environment[] = { (char *)"PATH=/bin:/usr/bin", (char *)"A=b", NULL };
+
+static void nap(void)
+{
+	const struct timespec ms = { 0, 1000000 };
+
+	nanosleep(&ms, NULL);
+}
+
+static void free_slots(void)
+{
+	for (u32 i = 0; i < target.nprocs; i++)
+		slot(i)->state = ADEPT_SLOT_FREE;
+}
+
+static void block(const sigset_t *set)
+{
+	sigprocmask(SIG_SETMASK, set, NULL);
+}
+
+/* As the BPF program does it: SIGSTOP in the middle of execve. */
+static pid_t held(char *const *argv, const sigset_t *blocked)
+{
+	int fd[2], status;
+	pid_t pid;
+	char c;
+
+	assert_int_equal(pipe2(fd, O_CLOEXEC), 0);
+	pid = fork();
+	if (!pid) {
+		personality(ADDR_NO_RANDOMIZE);
+		if (blocked)
+			block(blocked);
+		if (read(fd[0], &c, 1) == 1)
+			execve(argv[0], argv, environment);
+		_exit(99);
+	}
+	assert_int_equal(ptrace(PTRACE_SEIZE, pid, NULL, PTRACE_O_TRACEEXEC), 0);
+	assert_int_equal(write(fd[1], "", 1), 1);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status >> 8, SIGTRAP | (PTRACE_EVENT_EXEC << 8));
+	assert_int_equal(kill(pid, SIGSTOP), 0);
+	assert_int_equal(ptrace(PTRACE_DETACH, pid, NULL, NULL), 0);
+	close(fd[0]);
+	close(fd[1]);
+	return pid;
+}
+
+static int natively(char *const *argv, char *out)
+{
+	int status;
+	pid_t pid;
+
+	capture_begin();
+	pid = fork();
+	if (!pid) {
+		personality(ADDR_NO_RANDOMIZE);
+		execve(argv[0], argv, environment);
+		_exit(99);
+	}
+	status = end_of(pid);
+	capture_end(out);
+	return status;
+}
+
+/* Take @pid; the status it ends with. */
+static int take(pid_t pid, struct dep_injected *done)
+{
+	int err = dep_take(&target, pid, ADEPT_BY_LAUNCH, done, &why);
+
+	if (err) {
+		kill(pid, SIGKILL);
+		end_of(pid);
+		fail_msg("%s", why.text);
+	}
+	assert_int_equal(done->pid, pid);
+	assert_int_equal(slot(done->proc)->pid, pid);
+	return end_of(pid);
+}
+
+static void compare(const char *file, const char *arg)
+{
+	static char expect[OUTPUT_MAX], got[OUTPUT_MAX];
+	char *argv[] = { (char *)(uintptr_t)file, (char *)(uintptr_t)arg, NULL };
+	int status = natively(argv, expect);
+	struct dep_injected done;
+
+	assert_int_equal(WEXITSTATUS(status), 42);
+	capture_begin();
+	assert_int_equal(take(held(argv, NULL), &done), status);
+	capture_end(got);
+	remove_engine(got, &done.boot);
+	assert_string_equal(got, expect);
+	free_slots();
+}
+
+static void compare_all(void)
+{
+	compare(built("inject_show_pie"), "arg");
+	compare(built("inject_show_nopie"), "arg");
+	compare(built("inject_show_static"), "arg");
+	compare(built("inject_show_staticpie"), "arg");
+	compare("/lib64/ld-linux-x86-64.so.2", built("inject_show_pie"));
+}
+
+static void test_same(void **state)
+{
+	(void)state;
+	compare_all();
+}
+
+static void test_same_otherwise(void **state)
+{
+	(void)state;
+	target.flags = DEP_T_NO_VDSO | DEP_T_NO_PROC;
+	compare_all();
+	target.flags = 0;
+}
+
+/* Nobody's right to trace it is needed but that of the same user. */
+static void test_same_user(void **state)
+{
+	int status;
+	pid_t pid;
+
+	(void)state;
+	if (getuid())
+		skip();
+	fflush(stdout);
+	pid = fork();
+	if (!pid) {
+		char *argv[] = { (char *)"/bin/false", NULL };
+		struct dep_injected done;
+
+		/* A failure must not go on with the other tests here. */
+		signal(SIGALRM, SIG_DFL);
+		alarm(20);
+		if (setgid(65534) || setuid(65534) || prctl(PR_SET_DUMPABLE, 1))
+			_exit(2);
+		pid = held(argv, NULL);
+		if (dep_take(&target, pid, ADEPT_BY_LAUNCH, &done, &why)) {
+			fprintf(stderr, "%s\n", why.text);
+			kill(pid, SIGKILL);
+			_exit(3);
+		}
+		_exit(waitpid(pid, &status, 0) == pid && status == 1 << 8 ? 0 : 4);
+	}
+	assert_int_equal(end_of(pid), 0);
+	free_slots();
+}
+
+/* A blocked SIGCONT must not stay pending. */
+static void test_blocked(void **state)
+{
+	char *argv[] = { (char *)"/bin/grep", (char *)"-E", (char *)"^(SigPnd|ShdPnd|SigBlk)",
+			 (char *)"/proc/self/status", NULL };
+	char got[OUTPUT_MAX];
+	struct dep_injected done;
+	sigset_t all;
+
+	(void)state;
+	sigfillset(&all);
+	sigdelset(&all, SIGCHLD);
+	capture_begin();
+	assert_int_equal(take(held(argv, &all), &done), 0);
+	capture_end(got);
+	assert_non_null(strstr(got, "SigPnd:\t0000000000000000"));
+	assert_non_null(strstr(got, "ShdPnd:\t0000000000000000"));
+	if (!strstr(got, "SigBlk:\tfffffffe7ffafeff"))
+		fail_msg("%s", got);
+	free_slots();
+}
+
+static pid_t held_command(const char *file)
+{
+	char *argv[] = { (char *)(uintptr_t)file, NULL };
+
+	return held(argv, NULL);
+}
+
+static char state_of(pid_t pid)
+{
+	char path[64], buf[512] = "";
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	f = fopen(path, "re");
+	assert_non_null(f);
+	assert_true(fread(buf, 1, sizeof(buf) - 1, f) > 0);
+	fclose(f);
+	return strrchr(buf, ')')[2];
+}
+
+static void becomes(pid_t pid, char state)
+{
+	for (int n = 0; n < 2000 && state_of(pid) != state; n++)
+		nap();
+	assert_int_equal(state_of(pid), state);
+}
+
+static void test_signals(void **state)
+{
+	struct dep_injected done;
+	pid_t pid;
+
+	(void)state;
+	/* What was pending acts as ever. */
+	pid = held_command("/bin/false");
+	becomes(pid, 'T');
+	kill(pid, SIGTERM);
+	assert_int_equal(take(pid, &done), SIGTERM);
+	pid = held_command("/bin/false");
+	becomes(pid, 'T');
+	kill(pid, SIGUSR1);
+	assert_int_equal(take(pid, &done), SIGUSR1);
+	/* Several stops are one. */
+	pid = held_command("/bin/false");
+	kill(pid, SIGSTOP);
+	kill(pid, SIGTSTP);
+	assert_int_equal(take(pid, &done), 1 << 8);
+	free_slots();
+}
+
+static void refused(pid_t pid, int err, const char *text)
+{
+	struct dep_injected done;
+
+	memset(&why, 0, sizeof(why));
+	assert_int_equal(dep_take(&target, pid, ADEPT_BY_LAUNCH, &done, &why), -err);
+	if (!strstr(why.text, text))
+		fail_msg("\"%s\" does not say \"%s\"", why.text, text);
+	for (u32 i = 0; i < target.nprocs; i++)
+		assert_int_equal(slot(i)->state, ADEPT_SLOT_FREE);
+}
+
+static void test_wrong(void **state)
+{
+	pid_t pid = fork();
+	siginfo_t si;
+
+	(void)state;
+	if (!pid) {
+		execlp("sleep", "sleep", "100", NULL);
+		_exit(1);
+	}
+	becomes(pid, 'S');
+	refused(pid, EINVAL, "not stopped");
+	/* Stopped, but not at its beginning: it stays so. */
+	kill(pid, SIGSTOP);
+	refused(pid, EINVAL, "begun to run");
+	nap();
+	assert_int_equal(state_of(pid), 'T');
+	kill(pid, SIGCONT);
+	becomes(pid, 'S');
+	kill(pid, SIGKILL);
+	assert_int_equal(waitid(P_PID, (id_t)pid, &si, WEXITED | WNOWAIT), 0);
+	refused(pid, ESRCH, "no process");
+	end_of(pid);
+	refused(pid, ESRCH, "no process");
+	refused(0, EINVAL, "no process");
+	refused(-1, EINVAL, "no process");
+	refused(getpid(), EINVAL, "no process");
+	/* Let go by somebody else in time. */
+	pid = held_command("/bin/cat");
+	kill(pid, SIGCONT);
+	for (int n = 0; n < 100; n++)
+		nap();
+	if (waitpid(pid, NULL, WNOHANG) != pid) {
+		refused(pid, EINVAL, "not stopped");
+		kill(pid, SIGKILL);
+		end_of(pid);
+	}
+}
+
+static void test_traced(void **state)
+{
+	pid_t pid = held_command("/bin/true"), tracer;
+	int fd[2];
+	char c;
+
+	(void)state;
+	assert_int_equal(pipe2(fd, O_CLOEXEC), 0);
+	tracer = fork();
+	if (!tracer) {
+		becomes(pid, 'T');
+		ptrace(PTRACE_SEIZE, pid, NULL, 0L);
+		ptrace(PTRACE_INTERRUPT, pid, NULL, NULL);
+		if (write(fd[1], "", 1) == 1)
+			pause();
+		_exit(0);
+	}
+	assert_int_equal(read(fd[0], &c, 1), 1);
+	refused(pid, EPERM, "trace");
+	kill(tracer, SIGKILL);
+	end_of(tracer);
+	kill(pid, SIGKILL);
+	end_of(pid);
+	close(fd[0]);
+	close(fd[1]);
+}
+
+/* What cannot be recorded runs natively, and is not stopped. */
+static void test_no_slot(void **state)
+{
+	struct dep_injected done;
+	pid_t pid = held_command("/bin/false");
+
+	(void)state;
+	for (u32 i = 0; i < target.nprocs; i++)
+		slot(i)->state = ADEPT_SLOT_LIVE;
+	assert_int_equal(dep_take(&target, pid, ADEPT_BY_LAUNCH, &done, &why), -EAGAIN);
+	assert_int_equal(end_of(pid), 1 << 8);
+	free_slots();
+}
+
+static void test_killed(void **state)
+{
+	char *argv[] = { (char *)"/bin/sleep", (char *)"100", NULL };
+	struct dep_injected done;
+
+	(void)state;
+	for (int i = 0; i < 30; i++) {
+		const struct timespec later = { 0, i * 60000 };
+		pid_t pid = held(argv, NULL), killer;
+
+		becomes(pid, 'T');
+		killer = fork();
+		if (!killer) {
+			nanosleep(&later, NULL);
+			kill(pid, SIGKILL);
+			_exit(0);
+		}
+		dep_take(&target, pid, ADEPT_BY_LAUNCH, &done, &why);
+		end_of(killer);
+		assert_int_equal(end_of(pid), SIGKILL);
+		free_slots();
+	}
+}
+
+int test_inject_take(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_same),
+		cmocka_unit_test(test_same_otherwise),
+		cmocka_unit_test(test_same_user),
+		cmocka_unit_test(test_blocked),
+		cmocka_unit_test(test_signals),
+		cmocka_unit_test(test_wrong),
+		cmocka_unit_test(test_traced),
+		cmocka_unit_test(test_no_slot),
+		cmocka_unit_test(test_killed),
+	};
+
+	return cmocka_run_group_tests_name("take", tests, NULL, NULL);
+}
