@@ -80,7 +80,9 @@ struct adept_session {
 	u64 desc_off;
 	u64 ring_off;
 	u64 file_size;
-	u64 reserved[4];
+	u64 give_up_ns;		/* 0: the collector is there as long as its pid; else.. */
+	u64 beat_ns;		/* ..until this, CLOCK_MONOTONIC, by the collector, is so old */
+	u64 reserved[2];
 
 	/* Below: changed while running, atomically. */
 	u32 doorbell;		/* futex: +1 whenever the collector has something to do */
@@ -92,6 +94,8 @@ struct adept_session {
 	u32 lost_procs;
 	u32 next_serial;	/* serials of processes and threads, from 1 */
 	u32 abandoned;		/* 1: the collector is gone for good: writers discard */
+	u32 native_images;	/* executed and not followed; by who let them go, see below */
+	u32 following;		/* execves that a tracer has in hand: if it dies they are native */
 };
 
 /* struct adept_proc.state; the recorded side moves FREE -> CLAIMED -> LIVE, the
@@ -128,7 +132,7 @@ struct adept_proc {
 	u32 exec_state;		/* futex; enum adept_exec_state */
 	u32 exec_tid;
 	u32 cause;		/* enum adept_cause */
-	u32 pad;
+	u32 undescribed;	/* descriptors lost since its collector had gone */
 	u64 start_ns;		/* CLOCK_MONOTONIC */
 	u64 desc_head;		/* bytes ever written to its descriptor ring; by the process */
 	u64 desc_tail;		/* bytes ever consumed; by the collector */
@@ -139,7 +143,14 @@ struct adept_proc {
 	u32 exec_flags;
 	u64 built;		/* fragments */
 	u64 translate_tsc;	/* ticks that the dispatcher took, both by the process */
-	u64 reserved[4];
+	/*
+	 * By the collector, for the next one: that the store had @stored bytes of the
+	 * process's descriptors at desc_tail @tail.  The entry with the present desc_tail
+	 * counts; the other one is written before desc_tail is.
+	 */
+	struct adept_desc_mark {
+		u64 tail, stored;
+	} mark[2];
 };
 
 /*
@@ -212,9 +223,44 @@ struct adept_thread {
 	u64 start_ns;
 	u32 at_rest;		/* 1: no record is unfinished, whatever becomes of the thread now */
 	u32 pad;
-	u64 reserved[6];
+	u64 absent_chunks;	/* lost since its collector had gone, and did not come back.. */
+	u64 absent_bytes;	/* ..within give_up_ns */
+	u64 reserved[4];
 	struct adept_chunk chunk[ADEPT_MAX_CHUNKS];
 };
+
+/*
+ * Images that run natively are counted here, whoever lets them go: a collector that counts for
+ * itself may be killed before it has told anybody.
+ */
+static inline void adept_native_add(struct adept_session *s)
+{
+	__atomic_fetch_add(&s->native_images, 1, __ATOMIC_RELAXED);
+}
+
+/* Not below zero, whatever recorded processes have written there. */
+static inline void adept_count_down(u32 *count)
+{
+	u32 n = __atomic_load_n(count, __ATOMIC_RELAXED);
+
+	while (n && !__atomic_compare_exchange_n(count, &n, n - 1, 0, __ATOMIC_RELAXED,
+						 __ATOMIC_RELAXED))
+		;
+}
+
+/* Its execve failed. */
+static inline void adept_native_sub(struct adept_session *s)
+{
+	adept_count_down(&s->native_images);
+}
+
+/* Their tracer has died. */
+static inline void adept_following_lost(struct adept_session *s)
+{
+	u32 n = __atomic_exchange_n(&s->following, 0, __ATOMIC_RELAXED);
+
+	__atomic_fetch_add(&s->native_images, n, __ATOMIC_RELAXED);
+}
 
 static inline u64 adept_chunk_stride(const struct adept_session *s)
 {

@@ -81,6 +81,8 @@ struct tls {
 	u64 chunk_end;
 	u64 scratch_chunk;	/* private ring of an unrecorded thread */
 	int discard;		/* count bytes, keep nothing */
+	int absent;		/* its collector is: the scratch chunk is written over, and.. */
+	u64 absent_chunks;	/* ..so often has been since */
 
 	/* signals (os/signal.c) */
 	struct handlers *handlers;

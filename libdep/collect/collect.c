@@ -16,35 +16,42 @@
 #include "cross.h"
 #include "private.h"
 
-#define WAIT_NS		15000000l	/* to look after processes */
 #define LEAVE_NS	10000000000ull
 #define WAIT_EXEC_NS	1000000l	/* while an execve is under way */
 
-int dep_collector_create(struct dep_collector **out, struct dep_session *s, struct dep_writer *w,
-			 u64 max_size, const struct dep_exec_ops *ops)
+int dep_collector_create(struct dep_collector **out, struct dep_session *s,
+			 const struct dep_collect_setup *setup)
 {
 	struct dep_collector *c = calloc(1, sizeof(*c));
+	struct dep_pool *pool = setup->pool;
+	const struct dep_queue_setup queue = {
+		.w = setup->w, .s = s->map, .chunk_size = s->layout.chunk_size,
+		.max_size = setup->max_size, .become = setup->become, .owner = setup->owner,
+	};
 
 	if (!c)
 		return -ENOMEM;
 	c->s = s;
-	c->w = w;
-	if (ops)
-		c->ops = *ops;
+	c->w = setup->w;
+	if (setup->ops)
+		c->ops = *setup->ops;
 	c->procs = calloc(s->layout.nprocs, sizeof(*c->procs));
 	c->threads = calloc(s->layout.nthreads, sizeof(*c->threads));
 	c->used = calloc(s->layout.nthreads, sizeof(*c->used));
 	if (s->module)
 		c->cuts = dep_cuts_new();
-	if (!c->procs || !c->threads || !c->used || (s->module && !c->cuts))
+	if (!pool)
+		pool = c->pool = dep_pool_create(0);
+	if (!c->procs || !c->threads || !c->used || (s->module && !c->cuts) || !pool)
 		goto fail;
-	c->queue = dep_queue_create(w, s->map, s->layout.chunk_size, max_size, 0);
+	c->queue = dep_queue_create(pool, &queue);
 	if (!c->queue)
 		goto fail;
 	*out = c;
 	return 0;
 
 fail:
+	dep_pool_free(c->pool);
 	dep_cuts_free(c->cuts);
 	free(c->used);
 	free(c->threads);
@@ -53,10 +60,11 @@ fail:
 	return -ENOMEM;
 }
 
-static bool pass(struct dep_collector *c)
+bool dep_collector_step(struct dep_collector *c)
 {
 	bool did = false;
 
+	store(&c->s->map->beat_ns, now_ns());
 	dep_procs_poll(c);
 	dep_threads_snapshot(c);
 	if (!dep_procs_drain(c, &did))
@@ -68,11 +76,21 @@ static bool pass(struct dep_collector *c)
 	return did;
 }
 
+bool dep_collector_following(const struct dep_collector *c)
+{
+	return c->nfollowing;
+}
+
+bool dep_collector_idle(const struct dep_collector *c)
+{
+	return !c->nopen && !c->nclaimed && !c->nclosing;
+}
+
 /* Sleep until the doorbell is not @seen any more, a signal, or time is up. */
 static void wait_for_work(struct dep_collector *c, u32 seen)
 {
 	struct adept_session *s = c->s->map;
-	struct timespec t = { .tv_nsec = c->nfollowing ? WAIT_EXEC_NS : WAIT_NS };
+	struct timespec t = { .tv_nsec = c->nfollowing ? WAIT_EXEC_NS : DEP_STEP_NS };
 
 	if (c->s->module)
 		dep_module_wake_on(c->s->module, &s->doorbell);
@@ -119,10 +137,10 @@ int dep_collector_run(struct dep_collector *c, pid_t child, int *status, int (*t
 			if (ret)
 				break;
 		}
-		if (pass(c))
+		if (dep_collector_step(c))
 			continue;
 		look_after_child(c, pidfd, status);
-		if (over && !c->nopen && !c->nclaimed)
+		if (over && dep_collector_idle(c))
 			break;
 		if (over == c->child_gone)
 			wait_for_work(c, seen);
@@ -164,7 +182,9 @@ void dep_collector_status(struct dep_collector *c, struct dep_collect_status *st
 		.processes = c->nprocs_seen,
 		.threads = c->nthreads_seen,
 		.live_processes = c->nopen,
+		.broken = c->broken,
 		.stored_bytes = dep_queue_stored(c->queue),
+		.chunks = c->nchunks,
 		.raw_bytes = c->raw_bytes + dep_queue_scanned(c->queue),
 		.null_bytes = c->null_bytes,
 		.stopped = dep_queue_stopped(c->queue),
@@ -173,30 +193,42 @@ void dep_collector_status(struct dep_collector *c, struct dep_collect_status *st
 	snprintf(st->error, sizeof(st->error), "%s", dep_queue_error(c->queue));
 }
 
+void dep_collector_unfollow(struct dep_collector *c)
+{
+	c->unfollow = true;
+}
+
+bool dep_collector_leave(struct dep_collector *c)
+{
+	bool did;
+
+	if (!c->nopen)
+		return true;
+	dep_procs_poll(c);
+	dep_threads_snapshot(c);
+	return dep_procs_drain(c, &did) && dep_threads_leave(c);
+}
+
 /*
  * The last pass over programs that go on: what they have written up to now is taken
- * with the chunk they are filling, for up to 10 seconds if the store is slow.  They
+ * with the chunk they are filling, for up to 10 seconds if memory is short.  They
  * are not told to stop before: they would begin to write over that chunk.
  */
 static void take_leave(struct dep_collector *c)
 {
 	const struct timespec pause = { .tv_nsec = 2000000 };
 	u64 until = now_ns() + LEAVE_NS;
-	bool did;
 
 	dep_collector_note(c, "%u processes outlived the recording", c->nopen);
 	do {
-		dep_procs_poll(c);
-		dep_threads_snapshot(c);
-		if (dep_procs_drain(c, &did) && dep_threads_leave(c))
+		if (dep_collector_leave(c))
 			return;
 		nanosleep(&pause, NULL);
 	} while (now_ns() < until);
-	dep_collector_note(c, "the store was too slow to take what they had written last");
+	dep_collector_note(c, "what they had written last could not be taken");
 }
 
-/* Programs that outlive the recording: they discard from now on, and wait for nobody. */
-static void abandon(struct dep_collector *c)
+void dep_collector_abandon(struct dep_collector *c)
 {
 	u32 i;
 
@@ -212,32 +244,63 @@ static void abandon(struct dep_collector *c)
 			c->ops.end(c->ops.arg, c->s, i);
 }
 
-void dep_collector_finish(struct dep_collector *c, struct dep_loss *loss,
-			  struct dep_collect_status *status)
+bool dep_collector_drained(struct dep_collector *c)
 {
-	u32 lost;
+	return dep_queue_drained(c->queue);
+}
 
-	if (c->nopen)
-		take_leave(c);
-	abandon(c);
-	dep_procs_close(c);
-	dep_queue_finish(c->queue);
-
-	memset(loss, 0, sizeof(*loss));
+void dep_collector_own_loss(struct dep_collector *c, struct dep_loss *loss)
+{
 	*loss = c->loss;
 	dep_queue_loss(c->queue, loss);
-	lost = load(&c->s->map->lost_threads);
-	loss->lost_threads += lost;
-	lost = load(&c->s->map->lost_procs);
-	loss->lost_processes += lost;
+}
 
-	if (status)
-		dep_collector_status(c, status);
+void dep_collector_loss(struct dep_collector *c, struct dep_loss *loss)
+{
+	dep_collector_own_loss(c, loss);
+	dep_session_loss(c->s, loss);
+}
+
+int dep_collector_close(struct dep_collector *c, const struct dep_loss *loss, int status)
+{
+	struct dep_job *job = dep_queue_job(c->queue, DEP_JOB_CLOSE, 0);
+
+	if (!job)
+		return -ENOMEM;
+	job->close.loss = *loss;
+	job->close.status = status;
+	dep_queue_put(c->queue, job);
+	return 0;
+}
+
+bool dep_collector_closed(struct dep_collector *c, int *ret)
+{
+	return dep_queue_closed(c->queue, ret);
+}
+
+void dep_collector_free(struct dep_collector *c)
+{
+	dep_procs_close(c);
+	dep_queue_drain(c->queue);
 	dep_queue_free(c->queue);
+	dep_pool_free(c->pool);
 	dep_cuts_free(c->cuts);
 	free(c->serials);
 	free(c->used);
 	free(c->threads);
 	free(c->procs);
 	free(c);
+}
+
+void dep_collector_finish(struct dep_collector *c, struct dep_loss *loss,
+			  struct dep_collect_status *status)
+{
+	if (c->nopen)
+		take_leave(c);
+	dep_collector_abandon(c);
+	dep_queue_drain(c->queue);
+	dep_collector_loss(c, loss);
+	if (status)
+		dep_collector_status(c, status);
+	dep_collector_free(c);
 }

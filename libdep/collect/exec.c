@@ -19,28 +19,36 @@ static int exec_begin(void *arg, struct dep_session *s, u32 proc)
 	return ret;
 }
 
-static enum dep_exec_outcome exec_poll(void *arg, struct dep_session *s, u32 proc)
+enum dep_exec_outcome dep_exec_poll(struct dep_follow *f, const struct dep_target *t,
+				    struct dep_injected *out, struct dep_why *why)
 {
-	struct dep_exec *e = arg;
-	struct dep_injected out;
-	struct dep_why why = { "" };
-	bool child;
+	bool child = f->child;
 
-	(void)s;
-	child = e->follow[proc].child;
-	switch (dep_follow_exec_poll(&e->follow[proc], e->target, &out, &why)) {
+	switch (dep_follow_exec_poll(f, t, out, why)) {
 	case DEP_FOLLOW_PENDING:
 		return DEP_EXEC_PENDING;
 	case DEP_FOLLOW_EXECED:
 		return child ? DEP_EXEC_CHILD_FOLLOWED : DEP_EXEC_FOLLOWED;
 	case DEP_FOLLOW_NATIVE:
-		if (e->native)
-			e->native(e->arg, out.pid, why.text);
 		return child ? DEP_EXEC_CHILD_RUNS_NATIVE : DEP_EXEC_RUNS_NATIVE;
 	default:
 		/* Dead is not for us to conclude: the process's pidfd tells. */
 		return DEP_EXEC_CANCELLED;
 	}
+}
+
+static enum dep_exec_outcome exec_poll(void *arg, struct dep_session *s, u32 proc)
+{
+	struct dep_exec *e = arg;
+	struct dep_injected out;
+	struct dep_why why = { "" };
+	enum dep_exec_outcome o;
+
+	(void)s;
+	o = dep_exec_poll(&e->follow[proc], e->target, &out, &why);
+	if (e->native && (o == DEP_EXEC_RUNS_NATIVE || o == DEP_EXEC_CHILD_RUNS_NATIVE))
+		e->native(e->arg, out.pid, why.text);
+	return o;
 }
 
 struct dep_exec_ops dep_exec_ops(struct dep_exec *e)

@@ -17,6 +17,10 @@ struct dep_exec {
 	void *arg;
 };
 
+/** dep_exec_poll() - dep_follow_exec_poll() as the collector wants to hear it */
+enum dep_exec_outcome dep_exec_poll(struct dep_follow *f, const struct dep_target *t,
+				    struct dep_injected *out, struct dep_why *why);
+
 /** dep_exec_ops() - the functions for dep_collector_create(); @e must outlive it */
 struct dep_exec_ops dep_exec_ops(struct dep_exec *e);
 

@@ -3,7 +3,8 @@
  * Chunks of the kernel module's rings.
  *
  * Where in the code a chunk ends is known as soon as the record that was begun there
- * has its id, at the beginning of the next chunk; a chunk waits for that.
+ * has its id, at the beginning of the next chunk; a chunk waits for that.  It is read
+ * where it is, and given back when the store has it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,43 @@
 /* ids of no record */
 #define ID_NONE		0u	/* it has none and never will */
 #define ID_LATER	1u	/* not yet */
+
+/* Of a storing thread: all before @job->upto are stored. */
+static void filled_stored(struct dep_job *job)
+{
+	struct dep_collector *c = job->owner;
+
+	store(&c->threads[job->slot].given, (u32)job->upto);
+	dep_queue_ring(job->queue);
+}
+
+/* Queue @job, which is about the slot's first chunk that is not queued. */
+static void put_filled(struct dep_collector *c, u32 slot, struct dep_job *job)
+{
+	struct thread_slot *t = &c->threads[slot];
+
+	job->done = filled_stored;
+	job->owner = c;
+	job->slot = slot;
+	job->upto = ++t->taken;
+	t->nqueued++;
+	dep_queue_put(c->queue, job);
+}
+
+/* Give back what the store has; it goes with the next exchange. */
+static bool give_stored(struct dep_collector *c, u32 slot)
+{
+	struct thread_slot *t = &c->threads[slot];
+	u32 i, n = load(&t->given) - t->returned;
+
+	for (i = 0; i < n; i++)
+		dep_module_give(c->s->module, &t->filled[i]);
+	t->returned += n;
+	t->nfilled -= n;
+	t->nqueued -= n;
+	memmove(t->filled, t->filled + n, t->nfilled * sizeof(*t->filled));
+	return n;
+}
 
 void dep_filled_collect(struct dep_collector *c)
 {
@@ -46,12 +84,13 @@ static u32 first_id(const struct dep_filled *f)
 	return __atomic_load_n((const u32 *)f->body, __ATOMIC_ACQUIRE);
 }
 
-/* The id of the record that was begun at the end of the slot's first filled chunk. */
+/* The id of the record that was begun at the end of the slot's first chunk not queued. */
 static u32 next_id(struct dep_collector *c, u32 slot)
 {
 	const struct thread_slot *t = &c->threads[slot];
-	const struct dep_filled *f = &t->filled[0], *next = t->nfilled > 1 ? f + 1 : NULL;
-	u32 index = (f->index + 1) % c->s->layout.nchunks, id;
+	const struct dep_filled *f = &t->filled[t->nqueued];
+	const struct dep_filled *next = t->nfilled > t->nqueued + 1 ? f + 1 : NULL;
+	u32 id;
 	struct dep_ring_state before, after;
 
 	if (next)
@@ -60,7 +99,7 @@ static u32 next_id(struct dep_collector *c, u32 slot)
 	if (!before.there || before.ring != f->ring)
 		return ID_NONE;
 	if (before.seq == f->seq + 1) {
-		id = dep_module_peek(c->s->module, slot, index);
+		id = dep_module_peek(c->s->module, slot, before.index);
 		dep_module_state(c->s->module, slot, &after);
 		/* Begun anew meanwhile: it may be another record's. */
 		if (after.seq != before.seq)
@@ -68,7 +107,7 @@ static u32 next_id(struct dep_collector *c, u32 slot)
 		return id ? id : before.ended ? ID_NONE : ID_LATER;
 	}
 	/* More has been filled, and comes with the next exchange; or was lost. */
-	return ID_LATER;
+	return before.filled ? ID_LATER : ID_NONE;
 }
 
 /* What the engine said of the end of a chunk that it ended itself. */
@@ -134,9 +173,21 @@ static enum outlook describe(struct dep_collector *c, u32 slot, const struct dep
 	return CLEAR;
 }
 
+static void count_losses(struct thread_slot *t, const struct dep_filled *f)
+{
+	if (f->absent) {
+		t->absent_chunks += f->lost_chunks;
+		t->absent_bytes += f->lost_bytes;
+	} else {
+		t->dropped_chunks += f->lost_chunks;
+		t->dropped_bytes += f->lost_bytes;
+	}
+}
+
 /* What is not recorded of this chunk, beside what was lost before it. */
 static void leave_out(struct dep_collector *c, struct thread_slot *t, const struct dep_filled *f)
 {
+	count_losses(t, f);
 	if (!t->blind_chunks)
 		dep_collector_note(c, "thread %u: a chunk begins with registers that are not "
 				   "known; it is left out", t->serial);
@@ -163,74 +214,84 @@ static bool was_still(struct dep_collector *c, u32 slot, const struct dep_filled
 	return s.there && s.seq == f->seq && dep_procs_drain(c, &did);
 }
 
-/* Put @f, which nobody writes to any more or, @living, somebody may write the end of. */
-static bool put(struct dep_collector *c, u32 slot, const struct dep_filled *f,
-		struct adept_chunk *k, bool living)
+/* The job for @f, which nobody writes to any more or, @living, somebody may write the end of. */
+static struct dep_job *chunk_job(struct dep_collector *c, u32 slot, const struct dep_filled *f,
+				 struct adept_chunk *k, bool living)
 {
 	struct thread_slot *t = &c->threads[slot];
+	size_t size = f->unfinished ? c->s->layout.chunk_size : k->fill;
 	struct dep_job *job = dep_queue_job(c->queue, f->unfinished ? DEP_JOB_SCAN :
-					    DEP_JOB_SEGMENT, 0);
+					    DEP_JOB_SEGMENT, living ? size : 0);
+
 	if (!job)
-		return false;
-	job->size = f->unfinished ? c->s->layout.chunk_size : k->fill;
-	dep_copy_upwards(job->data, f->body, (job->size + 7) & ~7ul);
-	if (living && !was_still(c, slot, f)) {
-		dep_queue_cancel(c->queue, job);
-		return false;
+		return NULL;
+	job->size = size;
+	job->body = f->body;
+	if (living) {
+		dep_copy_upwards(job->data, f->body, size);
+		job->body = NULL;
+		if (!was_still(c, slot, f)) {
+			dep_queue_cancel(c->queue, job);
+			return NULL;
+		}
 	}
-	t->dropped_chunks += f->lost_chunks;
-	t->dropped_bytes += f->lost_bytes;
+	count_losses(t, f);
 	k->dropped_chunks = t->dropped_chunks + t->blind_chunks;
 	k->dropped_bytes = t->dropped_bytes + t->blind_bytes;
 	job->serial = t->serial;
 	job->chunk = *k;
 	if (!f->unfinished)
 		c->raw_bytes += k->fill;
-	dep_queue_put(c->queue, job);
-	return true;
+	c->nchunks++;
+	return job;
 }
 
-/* False if it cannot be taken now; *full tells whether for want of room. */
-static bool take_first(struct dep_collector *c, u32 slot, bool settled, bool *full)
+/* The next chunk that is not queued; false if that is not possible now. */
+static bool take_next(struct dep_collector *c, u32 slot, bool settled)
 {
 	struct thread_slot *t = &c->threads[slot];
-	struct dep_filled *f = &t->filled[0];
+	struct dep_filled *f = &t->filled[t->nqueued];
+	bool again = f->seq < t->next_seq;	/* a collector before this one has stored it */
+	bool want = wanted(c, t) && !again;
 	enum outlook look = CLEAR;
+	struct dep_job *job;
 	struct adept_chunk k;
 
-	if (wanted(c, t)) {
+	if (want)
 		look = describe(c, slot, f, settled || c->procs[t->proc].broken, &k);
-		if (look == LATER)
-			return false;
-		if (look == BLIND) {
-			leave_out(c, t, f);
-		} else if (!put(c, slot, f, &k, false)) {
-			*full = true;
-			return false;
-		}
-	} else if (c->w) {
+	if (look == LATER)
+		return false;
+	if (want && look == CLEAR)
+		job = chunk_job(c, slot, f, &k, false);
+	else
+		job = dep_queue_job(c->queue, DEP_JOB_NOTHING, 0);
+	if (!job)
+		return false;
+	if (look == BLIND)
+		leave_out(c, t, f);
+	else if (!want && !again && c->w)
 		c->loss.discarded_bytes += f->unfinished ? 0 : f->end;
-	}
+	if (!again)
+		t->next_seq = f->seq + 1;
 	t->last_taken |= f->unfinished;
-	t->next_seq = f->seq + 1;
-	dep_module_give(c->s->module, f);
-	memmove(f, f + 1, --t->nfilled * sizeof(*f));
+	put_filled(c, slot, job);
 	return true;
 }
 
-static bool take(struct dep_collector *c, u32 slot, bool settled, bool *did)
+/* What can be taken; *did tells of any progress. */
+static void take(struct dep_collector *c, u32 slot, bool settled, bool *did)
 {
 	struct thread_slot *t = &c->threads[slot];
-	bool full = false;
 
-	while (t->nfilled && take_first(c, slot, settled, &full))
+	if (give_stored(c, slot))
 		*did = true;
-	return !full;
+	while (t->nqueued < t->nfilled && take_next(c, slot, settled))
+		*did = true;
 }
 
-bool dep_filled_take(struct dep_collector *c, u32 slot, bool *did)
+void dep_filled_take(struct dep_collector *c, u32 slot, bool *did)
 {
-	return take(c, slot, false, did);
+	take(c, slot, false, did);
 }
 
 /*
@@ -244,6 +305,7 @@ static bool take_current(struct dep_collector *c, u32 slot)
 	struct dep_filled f;
 	struct adept_chunk k;
 	enum outlook look;
+	struct dep_job *job;
 
 	dep_module_state(c->s->module, slot, &s);
 	if (s.filled)
@@ -252,7 +314,12 @@ static bool take_current(struct dep_collector *c, u32 slot)
 	look = describe(c, slot, &f, true, &k);
 	if (look == BLIND)
 		leave_out(c, t, &f);
-	return look == BLIND || (look == CLEAR && put(c, slot, &f, &k, true));
+	if (look != CLEAR)
+		return look == BLIND;
+	job = chunk_job(c, slot, &f, &k, true);
+	if (job)
+		dep_queue_put(c->queue, job);
+	return job;
 }
 
 bool dep_filled_finish(struct dep_collector *c, u32 slot, bool living)
@@ -269,7 +336,10 @@ bool dep_filled_finish(struct dep_collector *c, u32 slot, bool living)
 		dep_module_flush(c->s->module, slot, s.ring);
 	dep_filled_collect(c);
 	/* What it ran last may have been described a moment ago. */
-	if (!dep_procs_drain(c, &did) || !take(c, slot, true, &did) || t->nfilled)
+	if (!dep_procs_drain(c, &did))
+		return false;
+	take(c, slot, true, &did);
+	if (t->nqueued != t->nfilled)
 		return false;
 	if (living)
 		return !wanted(c, t) || take_current(c, slot);
@@ -289,10 +359,10 @@ void dep_filled_tally(struct dep_collector *c, u32 slot)
 	t->null_bytes = __atomic_load_n(&dep_session_thread(c->s, slot)->null_bytes,
 					__ATOMIC_RELAXED);
 	if (c->s->layout.flags & ADEPT_S_NULL || dep_queue_stopped(c->queue)) {
-		t->null_bytes += s.lost_bytes - t->dropped_bytes;
+		t->null_bytes += s.lost_bytes - t->dropped_bytes - t->absent_bytes;
 	} else {
-		t->dropped_chunks = s.lost_chunks + t->blind_chunks;
-		t->dropped_bytes = s.lost_bytes + t->blind_bytes;
+		t->dropped_chunks = s.lost_chunks - t->absent_chunks + t->blind_chunks;
+		t->dropped_bytes = s.lost_bytes - t->absent_bytes + t->blind_bytes;
 	}
 }
 
@@ -306,5 +376,5 @@ void dep_filled_free(struct dep_collector *c, u32 slot)
 		dep_module_reset(c->s->module, slot, s.ring);
 	free(t->filled);
 	t->filled = NULL;
-	t->nfilled = 0;
+	t->nfilled = t->nqueued = 0;
 }

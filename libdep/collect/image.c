@@ -87,18 +87,28 @@ bool dep_image_of_other(struct dep_collector *c, u32 tid, u32 pid, u32 *tgid)
 }
 
 /* Nothing happens if the process is not in state @from: the parent of a vfork child went on. */
-static void answer(struct adept_proc *sh, u32 from, u32 to)
+static bool answer(struct adept_proc *sh, u32 from, u32 to)
 {
-	if (__atomic_compare_exchange_n(&sh->exec_state, &from, to, false, __ATOMIC_SEQ_CST,
-					__ATOMIC_RELAXED))
-		futex_wake(&sh->exec_state);
+	if (!__atomic_compare_exchange_n(&sh->exec_state, &from, to, false, __ATOMIC_SEQ_CST,
+					 __ATOMIC_RELAXED))
+		return false;
+	futex_wake(&sh->exec_state);
+	return true;
+}
+
+/* It was told to go on natively; nobody followed it. */
+static void refused(struct proc_slot *p, bool counted)
+{
+	p->native = true;
+	p->native_ns = now_ns();
+	p->counted = counted;
 }
 
 static void begin(struct dep_collector *c, u32 i)
 {
 	struct proc_slot *p = &c->procs[i];
 	struct adept_proc *sh = dep_session_proc(c->s, i);
-	bool never = c->s->layout.flags & ADEPT_S_NO_FOLLOW;
+	bool never = c->s->layout.flags & ADEPT_S_NO_FOLLOW || c->unfollow;
 	int err = -EPERM;
 
 	p->exec_tid = load(&sh->exec_tid);
@@ -110,13 +120,9 @@ static void begin(struct dep_collector *c, u32 i)
 		c->nfollowing++;
 		return;
 	}
-	p->native = true;
-	p->native_ns = now_ns();
-	p->counted = !never && err != -ESRCH;
-	if (p->counted)
-		c->loss.native_images++;
-	if (!c->ops.begin || never)
-		answer(sh, ADEPT_EXEC_REQUEST, ADEPT_EXEC_NATIVE);
+	refused(p, !never && err != -ESRCH);
+	if ((!c->ops.begin || never) && answer(sh, ADEPT_EXEC_REQUEST, ADEPT_EXEC_NATIVE) && !never)
+		adept_native_add(c->s->map);
 }
 
 static void follow(struct dep_collector *c, u32 i)
@@ -128,9 +134,12 @@ static void follow(struct dep_collector *c, u32 i)
 		return;
 	p->following = false;
 	c->nfollowing--;
-	if (out == DEP_EXEC_RUNS_NATIVE || out == DEP_EXEC_CHILD_RUNS_NATIVE)
-		c->loss.native_images++;
+	if (out == DEP_EXEC_REFUSED || out == DEP_EXEC_DEAD)
+		refused(p, out == DEP_EXEC_REFUSED);
 	if (out == DEP_EXEC_FOLLOWED || out == DEP_EXEC_RUNS_NATIVE)
+		p->dying = true;
+	/* Who followed it may have ended just before it could tell. */
+	if (out == DEP_EXEC_CANCELLED && dep_proc_replaced(c, i))
 		p->dying = true;
 }
 
@@ -149,7 +158,7 @@ void dep_exec_step(struct dep_collector *c, u32 i)
 		break;
 	case ADEPT_EXEC_FAILED:
 		if (p->counted)
-			c->loss.native_images--;
+			adept_native_sub(c->s->map);
 		p->native = p->counted = false;
 		answer(sh, ADEPT_EXEC_FAILED, ADEPT_EXEC_NONE);
 		break;

@@ -31,6 +31,7 @@ _Static_assert(ADEPT_CROSS_AT < ADEPT_RING_RECORD_MAX && ADEPT_CROSS_AT > ADEPT_
 
 struct dep_module {
 	int fd, writer;
+	u64 id;
 	struct io_uring uring;	/* for the exchange, if has_uring: it may be denied */
 	bool has_uring;
 	u32 chunk_size, nchunks;
@@ -66,25 +67,34 @@ int dep_module_device(void)
 	return err;
 }
 
-static int create(struct dep_module *m, const struct adept_session *l)
+/* One that can be adopted is kept much longer than its writers wait. */
+static int create(struct dep_module *m, int dev, const struct adept_session *l)
 {
+	u64 give_up_ms = l->give_up_ns / 1000000;
 	struct adept_session_create sc = {
 		.version = ADEPT_ABI_VERSION,
 		.chunk_size = l->chunk_size, .nchunks = l->nchunks, .nslots = l->nthreads,
 		.policy = l->flags & ADEPT_S_NULL ? ADEPT_POLICY_DISCARD :
 			  l->flags & ADEPT_S_DROP ? ADEPT_POLICY_DROP : ADEPT_POLICY_WAIT,
-		.orphan_wait_ms = ORPHAN_WAIT_MS,
+		.orphan_wait_ms = l->give_up_ns ? give_up_ms : ORPHAN_WAIT_MS,
+		.orphan_keep_ms = l->give_up_ns ? UINT32_MAX : 0,
 		.label = "depctl record",
 	};
-	int dev = dep_module_device(), err = 0;
 
-	if (dev < 0)
-		return dev;
+	if (l->give_up_ns)
+		strcpy((char *)sc.label, "depd");
+	if (give_up_ms > UINT32_MAX)
+		sc.orphan_wait_ms = UINT32_MAX;
 	m->fd = ioctl(dev, ADEPT_IOC_SESSION_CREATE, &sc);
-	if (m->fd < 0)
-		err = -errno;
-	close(dev);
-	return err;
+	return m->fd < 0 ? -errno : 0;
+}
+
+static int adopt(struct dep_module *m, int dev, u64 id)
+{
+	struct adept_session_adopt sa = { .id = id };
+
+	m->fd = ioctl(dev, ADEPT_IOC_SESSION_ADOPT, &sa);
+	return m->fd < 0 ? -errno : 0;
 }
 
 static const u8 *map(struct dep_module *m, u64 size, u64 off)
@@ -100,6 +110,7 @@ static int map_all(struct dep_module *m, const struct adept_session *l)
 
 	if (ioctl(m->fd, ADEPT_IOC_SESSION_INFO, &si))
 		return -errno;
+	m->id = si.id;
 	if (si.chunk_stride != adept_chunk_stride(l) ||
 	    si.slot_stride != l->nchunks * adept_chunk_stride(l) ||
 	    si.area_size != l->nthreads * si.slot_stride)
@@ -156,15 +167,20 @@ static void try_uring(struct dep_module *m)
 	m->has_uring = false;
 }
 
-int dep_module_open(struct dep_module **out, const struct adept_session *l)
+/* @id: of the session to adopt, NULL: a new one */
+static int open_module(struct dep_module **out, const struct adept_session *l, const u64 *id)
 {
 	struct dep_module *m = calloc(1, sizeof(*m));
-	int err;
+	int dev, err;
 
 	if (!m)
 		return -ENOMEM;
 	m->fd = m->writer = m->stop[0] = m->stop[1] = -1;
-	err = create(m, l);
+	dev = err = dep_module_device();
+	if (dev >= 0) {
+		err = id ? adopt(m, dev, *id) : create(m, dev, l);
+		close(dev);
+	}
 	if (!err)
 		err = map_all(m, l);
 	if (!err)
@@ -175,6 +191,26 @@ int dep_module_open(struct dep_module **out, const struct adept_session *l)
 	}
 	*out = m;
 	return 0;
+}
+
+int dep_module_open(struct dep_module **out, const struct adept_session *l)
+{
+	return open_module(out, l, NULL);
+}
+
+int dep_module_adopt(struct dep_module **out, const struct adept_session *l, u64 id)
+{
+	return open_module(out, l, &id);
+}
+
+u64 dep_module_id(const struct dep_module *m)
+{
+	return m->id;
+}
+
+int dep_module_fd(const struct dep_module *m)
+{
+	return m->fd;
 }
 
 static void futex(u32 *word, int op, u32 value)
@@ -236,6 +272,7 @@ static void fill_in(const struct dep_module *m, struct dep_filled *f, const stru
 		.slot = d->slot, .ring = d->ring, .index = d->chunk, .seq = d->seq, .end = d->end,
 		.unfinished = !!(d->flags & ADEPT_CHUNK_UNFINISHED),
 		.lost_chunks = i->lost_chunks, .lost_bytes = i->lost_bytes,
+		.absent = i->loss_causes == ADEPT_LOSS_NO_CONSUMER,
 		.body = body(m, d->slot, d->chunk),
 	};
 	crossing(&f->head, &i->head);
@@ -280,6 +317,7 @@ void dep_module_state(struct dep_module *m, u32 slot, struct dep_ring_state *out
 	*out = (struct dep_ring_state){
 		.there = true, .ended = i.state != ADEPT_RING_LIVE, .ring = i.ring,
 		.seq = i.seq, .index = i.chunk, .filled = i.filled,
+		.taken = i.taken, .waiting = i.waiting,
 		.lost_chunks = i.lost_chunks, .lost_bytes = i.lost_bytes,
 	};
 }

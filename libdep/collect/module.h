@@ -31,7 +31,8 @@ struct dep_filled {
 	u64 seq;
 	u32 end;		/* bytes of whole records */
 	bool unfinished;	/* the ring's last one: up to the first zero id */
-	u64 lost_chunks, lost_bytes;	/* directly before it */
+	u64 lost_chunks, lost_bytes;	/* directly before it.. */
+	bool absent;			/* ..for want of a consumer, and nothing else */
 	struct dep_crossing head, tail;
 	const u8 *body;		/* of chunk_size bytes; what is not unfinished does not change */
 };
@@ -43,7 +44,8 @@ struct dep_ring_state {
 	u32 ring;
 	u64 seq;		/* of the chunk being written, or of the last one */
 	u32 index;
-	u32 filled;		/* chunks to be taken */
+	u32 filled, taken;	/* chunks to be taken, and those not given back */
+	bool waiting;		/* its writer waits for one */
 	u64 lost_chunks, lost_bytes;
 };
 
@@ -55,6 +57,15 @@ int dep_module_device(void);
  * -ENOENT, -EACCES, ENODEV..: as /dev/adept says; -EPROTONOSUPPORT: another version.
  */
 int dep_module_open(struct dep_module **m, const struct adept_session *layout);
+/**
+ * dep_module_adopt() - take session @id over, which its consumer left
+ *
+ * What that one had taken and not given back is there to be taken once more.
+ * -ENOENT: it is gone; -EBUSY: it has a consumer; -EPERM: it is another user's.
+ */
+int dep_module_adopt(struct dep_module **m, const struct adept_session *layout, u64 id);
+/** dep_module_id() - for dep_module_adopt() */
+u64 dep_module_id(const struct dep_module *m);
 /** dep_module_close() - programs that still run discard from now on */
 void dep_module_close(struct dep_module *m);
 /** dep_module_writer() - the descriptor that recorded processes open once more */
@@ -76,6 +87,8 @@ void dep_module_flush(struct dep_module *m, u32 slot, u32 ring);
 void dep_module_reset(struct dep_module *m, u32 slot, u32 ring);
 /** dep_module_discard() - writers keep nothing any more */
 void dep_module_discard(struct dep_module *m);
+/** dep_module_fd() - readable when there are filled chunks */
+int dep_module_fd(const struct dep_module *m);
 /** dep_module_wake_on() - ring @doorbell, a futex, once when there are filled chunks */
 void dep_module_wake_on(struct dep_module *m, u32 *doorbell);
 

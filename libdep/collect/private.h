@@ -21,16 +21,20 @@ struct proc_slot {
 	bool open;		/* registered in the store, not yet ended */
 	bool broken;		/* its descriptors made no sense: consumed and thrown away */
 	bool dying;		/* gone; its rings are being emptied */
+	bool closing;		/* everything of it is queued; its slot is free when.. */
+	bool stored;		/* ..the store has it: set by a storing thread */
 	bool gone;		/* when it was opened: after this pass looked at its threads */
 	bool following;		/* exec_ops.begin succeeded, outcome not known yet */
 	u32 exec_tid;
 	bool native;		/* told to execve natively; watched until its mapping is gone */
-	bool counted;		/* ..and that is in loss.native_images */
+	bool counted;		/* ..and that is in the session's native_images */
 	u32 serial;
 	u32 pid;
 	char *exe;		/* allocated */
 	int pidfd;		/* -1: none, look at the pid itself */
-	u64 desc_tail;
+	u64 desc_taken;		/* the shared desc_tail follows when the store has them.. */
+	u64 desc_stored;	/* ..and this, of storing threads: bytes in the store */
+	u64 skip;		/* bytes of descriptors ahead that an earlier collector stored */
 	u64 claimed_ns;		/* when it was first seen CLAIMED, 0 = it is not */
 	u64 native_ns;		/* when it was told so */
 	u64 checked_ns;		/* when its mapping was last looked for */
@@ -41,19 +45,24 @@ struct thread_slot {
 	bool open;
 	bool broken;		/* its ring made no sense: emptied and thrown away */
 	bool complained;
+	bool closing, stored;	/* as of a process */
 	u32 serial;
 	u32 tid;
 	u32 proc;
-	u32 tail;
+	u32 taken;		/* chunks queued; given back are.. */
+	u32 given;		/* ..so many, written by storing threads */
 	u32 state, head;	/* snapshot of this pass */
 	u64 next_seq;
+	bool adopted;		/* chunks before next_seq are stored, and may not be given back */
 	u64 dropped_chunks, dropped_bytes;
+	u64 absent_chunks, absent_bytes;
 	u64 flushes, null_bytes;	/* when it has ended */
 	u64 start_ns;
 	u32 end;		/* enum dep_thread_end */
 	/* of the kernel module's ring: filled.c */
-	struct dep_filled *filled;	/* taken and not yet given back, in order */
-	u32 nfilled;
+	struct dep_filled *filled;	/* taken and not yet given back, in order.. */
+	u32 nfilled, nqueued;	/* ..of which the first are queued */
+	u32 returned;		/* of given, those that the module was told of */
 	bool last_taken;
 	u64 blind_chunks, blind_bytes;	/* left out: nobody knows where they begin */
 };
@@ -62,6 +71,7 @@ struct thread_slot {
 struct dep_collector {
 	struct dep_session *s;
 	struct dep_writer *w;
+	struct dep_pool *pool;	/* of its own; NULL: the caller's */
 	struct dep_queue *queue;
 	struct dep_exec_ops ops;
 
@@ -70,9 +80,11 @@ struct dep_collector {
 	u32 *used;		/* thread slots in use, of this pass */
 	u32 nused;
 	u32 nopen;		/* open process slots */
+	u32 nclosing;		/* slots that wait for the store */
 	u32 nclaimed;		/* process slots in the making that still deserve waiting */
 	u64 polled_ns;		/* when dep_procs_poll() last asked who is gone */
 	u32 nfollowing;		/* execves being followed */
+	bool unfollow;		/* no others are to be */
 	pid_t child;
 	bool child_gone;	/* and reaped: its number may belong to somebody else */
 
@@ -83,7 +95,8 @@ struct dep_collector {
 
 	u32 nprocs_seen, nthreads_seen;
 	u64 null_bytes;
-	u64 raw_bytes;
+	u64 raw_bytes, nchunks;
+	u32 broken;		/* rings and descriptors that made no sense */
 	struct dep_loss loss;
 };
 
@@ -127,7 +140,7 @@ bool dep_threads_consume(struct dep_collector *c);
 /**
  * dep_threads_bury() - end all threads of the dead process in slot @proc
  *
- * Return: false if the queue was too full to finish; call again.
+ * Return: false if that is not possible yet; call again.
  */
 bool dep_threads_bury(struct dep_collector *c, u32 proc);
 /**
@@ -139,7 +152,7 @@ bool dep_threads_left_alive(struct dep_collector *c, u32 proc);
 /**
  * dep_threads_leave() - take what living threads have written so far, for the last time
  *
- * Their slots stay theirs.  Return: false if the queue was too full; call again.
+ * Their slots stay theirs.  Return: false if that was not possible for all; call again.
  */
 bool dep_threads_leave(struct dep_collector *c);
 /** dep_threads_release() - let everybody who waits for a chunk go on */
@@ -152,8 +165,8 @@ void dep_copy_upwards(u8 *to, const u8 *from, size_t size);
 
 /** dep_filled_collect() - see what has been filled; before dep_procs_drain() */
 void dep_filled_collect(struct dep_collector *c);
-/** dep_filled_take() - take what can be taken of a slot; false if the queue has no room */
-bool dep_filled_take(struct dep_collector *c, u32 slot, bool *did);
+/** dep_filled_take() - take what can be taken of a slot, and give back what is stored */
+void dep_filled_take(struct dep_collector *c, u32 slot, bool *did);
 /**
  * dep_filled_finish() - take the rest of a thread
  * @living: it goes on; else it has ended, or its process has
@@ -178,8 +191,21 @@ void dep_procs_poll(struct dep_collector *c);
 int dep_procs_drain(struct dep_collector *c, bool *did);
 /** dep_procs_bury() - end the processes that dep_procs_poll() found gone */
 bool dep_procs_bury(struct dep_collector *c);
+/**
+ * dep_find_exe() - what @pid executes, allocated; "" if that is unknown
+ * @cause: what made the process, as it says itself
+ * @parent: serial of its parent
+ */
+char *dep_find_exe(struct dep_collector *c, u32 pid, u32 cause, u32 parent);
+/** dep_proc_replaced() - is there a slot whose image was executed by that in slot @i */
+bool dep_proc_replaced(struct dep_collector *c, u32 i);
 void dep_procs_release(struct dep_collector *c);
 void dep_procs_close(struct dep_collector *c);
+
+/* ---- adopt.c ---- */
+
+/** dep_adopt_skip() - how much of @size bytes of descriptors at @data is in the store already */
+size_t dep_adopt_skip(struct proc_slot *p, const u8 *data, size_t size);
 
 /* ---- image.c ---- */
 

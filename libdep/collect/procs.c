@@ -74,8 +74,7 @@ void dep_procs_poll(struct dep_collector *c)
 	}
 }
 
-/* What @pid executes, allocated; "" if that is unknown. */
-static char *find_exe(struct dep_collector *c, u32 pid, u32 cause, u32 parent)
+char *dep_find_exe(struct dep_collector *c, u32 pid, u32 cause, u32 parent)
 {
 	char link[64], exe[4096];
 	ssize_t n;
@@ -91,6 +90,22 @@ static char *find_exe(struct dep_collector *c, u32 pid, u32 cause, u32 parent)
 	return strdup(exe);
 }
 
+bool dep_proc_replaced(struct dep_collector *c, u32 i)
+{
+	const struct proc_slot *p = &c->procs[i];
+	struct adept_proc *sh;
+	u32 k;
+
+	for (k = 0; k < c->s->layout.nprocs; k++) {
+		sh = shared(c, k);
+		if (k != i && load(&sh->state) == ADEPT_SLOT_LIVE &&
+		    load(&sh->cause) == ADEPT_BY_EXEC && load(&sh->pid) == p->pid &&
+		    load(&sh->parent_serial) == p->serial)
+			return true;
+	}
+	return false;
+}
+
 static void open_process(struct dep_collector *c, u32 i)
 {
 	struct proc_slot *p = &c->procs[i];
@@ -104,7 +119,7 @@ static void open_process(struct dep_collector *c, u32 i)
 	/* A slot refused once is looked at again only when it says something else. */
 	if (p->serial == serial && p->broken)
 		return;
-	exe = find_exe(c, pid, cause, parent);
+	exe = dep_find_exe(c, pid, cause, parent);
 	if (!exe)
 		return;
 	n = strlen(exe);
@@ -127,7 +142,7 @@ static void open_process(struct dep_collector *c, u32 i)
 	p->serial = serial;
 	p->pid = pid;
 	p->pidfd = syscall(SYS_pidfd_open, pid, 0);
-	p->gone = p->pidfd < 0 && errno == ESRCH;
+	p->gone = (p->pidfd < 0 && errno == ESRCH) || dep_proc_replaced(c, i);
 	p->checked_ns = now_ns();
 	c->nopen++;
 	c->nprocs_seen++;
@@ -173,15 +188,30 @@ static bool copy_descriptors(struct dep_job *job, const u8 *from, size_t size)
 	return true;
 }
 
+/* Of a storing thread, or of the loop if nothing of the process is queued. */
 static void consumed(struct dep_collector *c, u32 i, u64 head)
 {
 	struct adept_proc *sh = shared(c, i);
 
-	c->procs[i].desc_tail = head;
 	__atomic_store_n(&sh->desc_tail, head, __ATOMIC_SEQ_CST);
 	__atomic_fetch_add(&sh->desc_space, 1, __ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&sh->desc_waits, __ATOMIC_SEQ_CST))
 		futex_wake(&sh->desc_space);
+}
+
+static void descriptors_stored(struct dep_job *job)
+{
+	struct dep_collector *c = job->owner;
+	struct proc_slot *p = &c->procs[job->slot];
+	struct adept_desc_mark *mark = shared(c, job->slot)->mark;
+	u64 tail = load(&shared(c, job->slot)->desc_tail);
+
+	if (job->kind == DEP_JOB_DESCRIPTORS)
+		p->desc_stored += job->size;
+	mark += mark[0].tail == tail;
+	store(&mark->stored, p->desc_stored);
+	store(&mark->tail, job->upto);
+	consumed(c, job->slot, job->upto);
 }
 
 static void break_process(struct dep_collector *c, struct proc_slot *p)
@@ -189,6 +219,7 @@ static void break_process(struct dep_collector *c, struct proc_slot *p)
 	dep_collector_note(c, "process %u (%u): its descriptors make no sense; code that is new "
 			   "from here cannot be recovered", p->serial, p->pid);
 	p->broken = true;
+	c->broken++;
 }
 
 /* 1 = took some, 0 = nothing there, -1 = no room in the queue. */
@@ -196,33 +227,44 @@ static int drain(struct dep_collector *c, u32 i)
 {
 	struct proc_slot *p = &c->procs[i];
 	u64 size = c->s->layout.desc_size, head = load(&shared(c, i)->desc_head);
-	u64 n = head - p->desc_tail, at = p->desc_tail & (size - 1), first;
+	u64 n = head - p->desc_taken, at = p->desc_taken & (size - 1), first;
 	const u8 *ring = dep_session_desc(c->s, i);
 	struct dep_job *job;
 
 	if (!n)
 		return 0;
-	if (!p->broken && (n > size || n % 8))
-		break_process(c, p);
-	if (p->broken || !c->w) {
+	if (!c->w) {
+		p->desc_taken = head;
 		consumed(c, i, head);
 		return 1;
 	}
-	job = dep_queue_job(c->queue, DEP_JOB_DESCRIPTORS, n);
+	if (!p->broken && (n > size || n % 8))
+		break_process(c, p);
+	if (p->broken)
+		job = dep_queue_job(c->queue, DEP_JOB_NOTHING, 0);
+	else
+		job = dep_queue_job(c->queue, DEP_JOB_DESCRIPTORS, n);
 	if (!job)
 		return -1;
-	job->serial = p->serial;
-	first = n < size - at ? n : size - at;
-	if (!copy_descriptors(job, ring + at, first) ||
-	    !copy_descriptors(job, ring, n - first))
-		break_process(c, p);
-	consumed(c, i, head);
-	if (c->cuts && dep_cuts_add(c->cuts, job->data, job->size))
-		dep_queue_stop(c->queue);
-	if (job->size)
-		dep_queue_put(c->queue, job);
-	else
-		dep_queue_cancel(c->queue, job);
+	if (!p->broken) {
+		job->serial = p->serial;
+		first = n < size - at ? n : size - at;
+		if (!copy_descriptors(job, ring + at, first) ||
+		    !copy_descriptors(job, ring, n - first))
+			break_process(c, p);
+		if (p->skip) {
+			n = dep_adopt_skip(p, job->data, job->size);
+			job->size -= n;
+			memmove(job->data, job->data + n, job->size);
+		}
+		if (c->cuts && dep_cuts_add(c->cuts, job->data, job->size))
+			dep_queue_stop(c->queue);
+	}
+	job->done = descriptors_stored;
+	job->owner = c;
+	job->slot = i;
+	job->upto = p->desc_taken = head;
+	dep_queue_put(c->queue, job);
 	return 1;
 }
 
@@ -237,6 +279,8 @@ int dep_procs_drain(struct dep_collector *c, bool *did)
 		struct proc_slot *p = &c->procs[i];
 		u32 state;
 
+		if (p->closing)
+			continue;
 		if (!p->open) {
 			state = load(&shared(c, i)->state);
 			if (state == ADEPT_SLOT_CLAIMED) {
@@ -263,9 +307,17 @@ int dep_procs_drain(struct dep_collector *c, bool *did)
 	return all;
 }
 
+/* Of a storing thread: the loop may free the slot. */
+static void process_stored(struct dep_job *job)
+{
+	struct dep_collector *c = job->owner;
+
+	store(&c->procs[job->slot].stored, true);
+	dep_queue_ring(job->queue);
+}
+
 static bool bury(struct dep_collector *c, u32 i)
 {
-	const struct adept_session *l = &c->s->layout;
 	struct proc_slot *p = &c->procs[i];
 	struct adept_proc *sh = shared(c, i);
 	struct dep_job *job;
@@ -273,7 +325,7 @@ static bool bury(struct dep_collector *c, u32 i)
 	/* What is traced must be let go first; the process being gone, that is soon. */
 	if (p->following || dep_threads_left_alive(c, i))
 		return false;
-	if (load(&sh->desc_head) != p->desc_tail && !p->broken)
+	if (load(&sh->desc_head) != p->desc_taken && !p->broken)
 		return false;
 	if (!dep_threads_bury(c, i))
 		return false;
@@ -287,13 +339,30 @@ static bool bury(struct dep_collector *c, u32 i)
 		.built = load(&sh->built),
 		.translate_ns = dep_session_tsc_ns(c->s, load(&sh->translate_tsc)),
 	};
-	dep_queue_put(c->queue, job);
-
+	job->done = process_stored;
+	job->owner = c;
+	job->slot = i;
 	if (p->pidfd >= 0)
 		close(p->pidfd);
 	free(p->exe);
 	memset(p, 0, sizeof(*p));
+	p->closing = true;
 	c->nopen--;
+	c->nclosing++;
+	dep_queue_put(c->queue, job);
+	return true;
+}
+
+static bool free_if_stored(struct dep_collector *c, u32 i)
+{
+	const struct adept_session *l = &c->s->layout;
+	struct proc_slot *p = &c->procs[i];
+	struct adept_proc *sh = shared(c, i);
+
+	if (!load(&p->stored))
+		return false;
+	memset(p, 0, sizeof(*p));
+	c->nclosing--;
 	dep_punch(c, l->desc_off + (u64)i * l->desc_size, l->desc_size);
 	memset((char *)sh + sizeof(sh->state), 0, sizeof(*sh) - sizeof(sh->state));
 	store(&sh->state, ADEPT_SLOT_FREE);
@@ -305,9 +374,12 @@ bool dep_procs_bury(struct dep_collector *c)
 	bool did = false;
 	u32 i;
 
-	for (i = 0; i < c->s->layout.nprocs; i++)
-		if (c->procs[i].open && c->procs[i].dying && bury(c, i))
+	for (i = 0; i < c->s->layout.nprocs; i++) {
+		struct proc_slot *p = &c->procs[i];
+
+		if (p->closing ? free_if_stored(c, i) : p->open && p->dying && bury(c, i))
 			did = true;
+	}
 	return did;
 }
 

@@ -1,64 +1,26 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * The storing threads and their queue.
+ * What storing threads do for a queue.
  *
  * All of them do the same: put what is ready at the queue's front into the store, one
  * of them at a time; else prepare the next job that nobody has prepared.  Preparing
- * is packing a chunk, which any number may do at once, or admitting descriptors, one
- * at a time and before chunks behind them are begun.  What the store gets, and in
- * which order, is decided where jobs are put: it does not depend on how many threads
- * there are.
- *
- * The lock guards the list, the states of its jobs, the counters of what is queued
- * and the free list; the flags are atomic because the loop asks for them once per
- * chunk.
+ * is copying and packing a chunk, which any number may do at once, or admitting
+ * descriptors, one at a time and before chunks behind them are begun.  What the store
+ * gets, and in which order, is decided where jobs are put: it does not depend on how
+ * many threads there are.
  */
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../format/pack.h"
+#include "pool.h"
 #include "private.h"
 
-#define QUEUE_BYTES	(64u << 20)	/* of chunks waiting to be stored.. */
-#define QUEUE_CHUNKS	8u		/* ..but no more than so many */
-#define QUEUE_DESC	(16u << 20)	/* of descriptors */
-#define MAX_WORKERS	4u
-
-enum { JOB_WAITS, JOB_BUSY, JOB_READY };
-
-struct dep_queue {
-	struct dep_writer *w;
-	struct adept_session *s;
-	u32 chunk_size;
-	u64 max_size;
-	pthread_t thread[MAX_WORKERS];
-	u32 nthreads;
-
-	pthread_mutex_t lock;
-	pthread_cond_t more;
-	struct dep_job *first, **last;
-	struct dep_job *next;	/* the first that nobody prepares */
-	bool admitting, putting;
-	u32 idle;		/* threads that wait for more */
-	struct dep_job *spare;	/* chunk-sized */
-	u32 chunks, max_chunks;	/* chunk-sized jobs that exist outside the free list */
-	u64 desc_bytes;
-	bool ended;
-	bool wanted;		/* the loop was refused room */
-
-	bool stopped, failed;
-	u64 stored;
-	u64 scanned;		/* bytes found in chunks that were never published */
-	char error[512];
-
-	/* Only who is putting writes these. */
-	u64 discarded;
-	u64 bad;
-};
+#define QUEUE_DESC	(16u << 20)	/* bytes of descriptors that wait */
+#define MAX_PREPARED	8u		/* packed chunks that wait for their turn */
 
 static bool is_chunk(enum dep_job_kind kind)
 {
@@ -67,57 +29,35 @@ static bool is_chunk(enum dep_job_kind kind)
 
 struct dep_job *dep_queue_job(struct dep_queue *q, enum dep_job_kind kind, size_t room)
 {
-	struct dep_job *job = NULL;
+	struct dep_job *job;
 
-	if (is_chunk(kind))
-		room = q->chunk_size;
-
-	pthread_mutex_lock(&q->lock);
-	if (is_chunk(kind)) {
-		if (q->chunks >= q->max_chunks)
-			goto full;
-		q->chunks++;
-		job = q->spare;
-		if (job)
-			q->spare = job->next;
-	} else if (kind == DEP_JOB_DESCRIPTORS) {
-		if (q->desc_bytes && q->desc_bytes + room > QUEUE_DESC)
-			goto full;
-		q->desc_bytes += room;
-	}
-	pthread_mutex_unlock(&q->lock);
-
-	if (!job) {
-		job = malloc(sizeof(*job) + room);
-		if (!job) {
-			pthread_mutex_lock(&q->lock);
-			if (is_chunk(kind))
-				q->chunks--;
-			else if (kind == DEP_JOB_DESCRIPTORS)
-				q->desc_bytes -= room;
-			goto full;
+	if (kind == DEP_JOB_DESCRIPTORS) {
+		pthread_mutex_lock(&q->pool->lock);
+		if (q->desc_bytes && q->desc_bytes + room > QUEUE_DESC) {
+			q->wanted = true;
+			pthread_mutex_unlock(&q->pool->lock);
+			return NULL;
 		}
+		q->desc_bytes += room;
+		pthread_mutex_unlock(&q->pool->lock);
 	}
-	memset(job, 0, sizeof(*job));
-	job->kind = kind;
-	job->room = room;
+	job = malloc(sizeof(*job) + room);
+	if (job) {
+		memset(job, 0, sizeof(*job));
+		job->kind = kind;
+		job->room = room;
+		job->queue = q;
+	} else if (kind == DEP_JOB_DESCRIPTORS) {
+		pthread_mutex_lock(&q->pool->lock);
+		q->desc_bytes -= room;
+		pthread_mutex_unlock(&q->pool->lock);
+	}
 	return job;
-
-full:
-	q->wanted = true;
-	pthread_mutex_unlock(&q->lock);
-	return NULL;
 }
 
 /* With the lock held. */
 static void give_back(struct dep_queue *q, struct dep_job *job)
 {
-	if (is_chunk(job->kind)) {
-		q->chunks--;
-		job->next = q->spare;
-		q->spare = job;
-		return;
-	}
 	if (job->kind == DEP_JOB_DESCRIPTORS)
 		q->desc_bytes -= job->room;
 	free(job);
@@ -125,21 +65,36 @@ static void give_back(struct dep_queue *q, struct dep_job *job)
 
 void dep_queue_cancel(struct dep_queue *q, struct dep_job *job)
 {
-	pthread_mutex_lock(&q->lock);
+	pthread_mutex_lock(&q->pool->lock);
 	give_back(q, job);
-	pthread_mutex_unlock(&q->lock);
+	pthread_mutex_unlock(&q->pool->lock);
 }
 
 void dep_queue_put(struct dep_queue *q, struct dep_job *job)
 {
+	struct dep_pool *p = q->pool;
+
 	job->next = NULL;
-	pthread_mutex_lock(&q->lock);
+	pthread_mutex_lock(&p->lock);
 	*q->last = job;
 	q->last = &job->next;
 	if (!q->next)
 		q->next = job;
-	pthread_cond_signal(&q->more);
-	pthread_mutex_unlock(&q->lock);
+	p->jobs++;
+	pthread_cond_signal(&p->more);
+	pthread_mutex_unlock(&p->lock);
+}
+
+void dep_queue_write_to(struct dep_queue *q, struct dep_writer *w)
+{
+	q->set.w = w;
+}
+
+void dep_queue_ring(struct dep_queue *q)
+{
+	__atomic_fetch_add(&q->set.s->doorbell, 1, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&q->set.s->collector_waits, __ATOMIC_SEQ_CST))
+		futex_wake(&q->set.s->doorbell);
 }
 
 bool dep_queue_stopped(struct dep_queue *q)
@@ -150,7 +105,7 @@ bool dep_queue_stopped(struct dep_queue *q)
 void dep_queue_stop(struct dep_queue *q)
 {
 	store(&q->stopped, true);
-	store(&q->s->stop, 1);
+	store(&q->set.s->stop, 1);
 }
 
 bool dep_queue_failed(struct dep_queue *q)
@@ -166,6 +121,24 @@ u64 dep_queue_stored(struct dep_queue *q)
 u64 dep_queue_scanned(struct dep_queue *q)
 {
 	return load(&q->scanned);
+}
+
+bool dep_queue_drained(struct dep_queue *q)
+{
+	bool drained;
+
+	pthread_mutex_lock(&q->pool->lock);
+	drained = !q->first && !q->putting;
+	pthread_mutex_unlock(&q->pool->lock);
+	return drained;
+}
+
+bool dep_queue_closed(struct dep_queue *q, int *ret)
+{
+	if (!load(&q->closed))
+		return false;
+	*ret = q->closed_ret;
+	return true;
 }
 
 const char *dep_queue_error(struct dep_queue *q)
@@ -195,7 +168,7 @@ static void note_bad(struct dep_queue *q, const struct dep_job *job)
 		 job->kind == DEP_JOB_DESCRIPTORS ? "descriptors" :
 		 is_chunk(job->kind) ? "a chunk" : "an entry",
 		 job->serial, why_of(job));
-	dep_writer_note(q->w, text);
+	dep_writer_note(q->set.w, text);
 }
 
 static void fail(struct dep_queue *q, const struct dep_job *job, int ret)
@@ -220,7 +193,7 @@ static int put_chunk(struct dep_queue *q, struct dep_job *job)
 	if (job->kind == DEP_JOB_SCAN)
 		__atomic_fetch_add(&q->scanned, job->chunk.fill, __ATOMIC_RELAXED);
 	if (!ret && !dep_queue_stopped(q))
-		ret = dep_writer_put(q->w, packed);
+		ret = dep_writer_put(q->set.w, packed);
 	else if (packed)
 		dep_packed_free(packed);
 	if (ret || dep_queue_stopped(q))
@@ -234,7 +207,7 @@ static int put_descriptors(struct dep_queue *q, struct dep_job *job)
 
 	if (dep_queue_stopped(q))
 		return 0;
-	ret = dep_writer_log(q->w, job->serial, job->data, job->size);
+	ret = dep_writer_log(q->set.w, job->serial, job->data, job->size);
 	if (ret)
 		job->why[0] = 0;
 	return ret ? ret : job->ret;
@@ -247,16 +220,16 @@ static void put_job(struct dep_queue *q, struct dep_job *job)
 
 	switch (job->kind) {
 	case DEP_JOB_PROCESS:
-		ret = dep_writer_process(q->w, &job->process);
+		ret = dep_writer_process(q->set.w, &job->process);
 		break;
 	case DEP_JOB_PROCESS_END:
-		ret = dep_writer_process_end(q->w, &job->process);
+		ret = dep_writer_process_end(q->set.w, &job->process);
 		break;
 	case DEP_JOB_THREAD:
-		ret = dep_writer_thread(q->w, &job->thread);
+		ret = dep_writer_thread(q->set.w, &job->thread);
 		break;
 	case DEP_JOB_THREAD_END:
-		ret = dep_writer_thread_end(q->w, &job->thread);
+		ret = dep_writer_thread_end(q->set.w, &job->thread);
 		break;
 	case DEP_JOB_DESCRIPTORS:
 		ret = put_descriptors(q, job);
@@ -266,24 +239,70 @@ static void put_job(struct dep_queue *q, struct dep_job *job)
 		ret = put_chunk(q, job);
 		break;
 	case DEP_JOB_NOTE:
-		ret = dep_writer_note(q->w, (const char *)job->data);
+		ret = dep_writer_note(q->set.w, (const char *)job->data);
 		break;
+	case DEP_JOB_NOTHING:
+		return;
+	case DEP_JOB_CLOSE:
+		q->closed_ret = dep_writer_close(q->set.w, &job->close.loss, job->close.status);
+		if (q->closed_ret)
+			fail(q, job, q->closed_ret);
+		q->set.w = NULL;
+		return;
 	}
 
 	if (is_bad_input(ret))
 		note_bad(q, job);
 	else if (ret)
 		fail(q, job, ret);
-	store(&q->stored, dep_writer_bytes(q->w));
-	if (q->max_size && q->stored >= q->max_size && !dep_queue_stopped(q))
+	store(&q->stored, dep_writer_bytes(q->set.w));
+	if (q->set.max_size && q->stored >= q->set.max_size && !dep_queue_stopped(q))
 		dep_queue_stop(q);
 }
 
-/* Pack a chunk with what was @known when it was its turn. */
-static int pack_chunk(struct dep_queue *q, struct dep_job *job, struct dep_press *press, u32 known)
+static void count_stage(struct dep_pool *p, enum dep_stage stage, u64 since)
 {
+	__atomic_fetch_add(&p->stage_ns[stage], now_ns() - since, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&p->stage_chunks[stage], 1, __ATOMIC_RELAXED);
+}
+
+/*
+ * Nothing of a chunk is believed before it has been copied.  Who may still be writing to
+ * it, or was killed at it, is read upwards: see dep_copy_upwards().
+ */
+static const u8 *copy_chunk(struct dep_worker *me, const struct dep_job *job)
+{
+	size_t size = (job->size + 7) & ~7ul;
+	u64 since = now_ns();
+
+	if (!job->body)
+		return job->data;
+	if (me->room < size) {
+		free(me->copy);
+		me->copy = malloc(size);
+		me->room = me->copy ? size : 0;
+	}
+	if (!me->copy)
+		return NULL;
+	if (job->kind == DEP_JOB_SCAN)
+		dep_copy_upwards(me->copy, job->body, size);
+	else
+		memcpy(me->copy, job->body, job->size);
+	count_stage(me->pool, DEP_STAGE_COPY, since);
+	return me->copy;
+}
+
+/* Pack a chunk with what was @known when it was its turn. */
+static int pack_chunk(struct dep_queue *q, struct dep_job *job, struct dep_worker *me, u32 known)
+{
+	const u8 *body = copy_chunk(me, job);
+	u64 since = now_ns();
+	int ret;
+
+	if (!body)
+		return -ENOMEM;
 	if (job->kind == DEP_JOB_SCAN) {
-		job->chunk.fill = dep_writer_scan_known(q->w, known, job->data, job->size);
+		job->chunk.fill = dep_writer_scan_known(q->set.w, known, body, job->size);
 		job->chunk.tail_at = job->chunk.fill;
 		if (!job->chunk.fill)
 			return 0;
@@ -291,44 +310,46 @@ static int pack_chunk(struct dep_queue *q, struct dep_job *job, struct dep_press
 	/* It would be thrown away. */
 	if (dep_queue_stopped(q))
 		return 0;
-	if (!press)
-		return -ENOMEM;
-	return dep_writer_pack(q->w, press, known, job->serial, &job->chunk, job->data,
-			       &job->packed);
+	ret = dep_writer_pack(q->set.w, me->press, known, job->serial, &job->chunk, body,
+			      &job->packed);
+	count_stage(me->pool, DEP_STAGE_PACK, since);
+	return ret;
 }
 
 /* Whoever begins something long wakes another for what comes next. */
 static void wake_another(struct dep_queue *q)
 {
-	if (q->idle && q->next && !q->admitting)
-		pthread_cond_signal(&q->more);
+	if (q->pool->idle)
+		pthread_cond_signal(&q->pool->more);
 }
 
 /* Prepare job @job, which nobody else does; with the lock held but not throughout. */
-static void prepare(struct dep_queue *q, struct dep_job *job, struct dep_press *press)
+static void prepare(struct dep_queue *q, struct dep_job *job, struct dep_worker *me)
 {
+	pthread_mutex_t *lock = &q->pool->lock;
 	const char *why = "";
 	u32 known;
 
 	q->next = job->next;
+	q->prepared++;
 	job->state = JOB_READY;
-	if (!q->w)
+	if (!q->set.w)
 		return;
 	if (is_chunk(job->kind)) {
 		job->state = JOB_BUSY;
-		known = dep_writer_known(q->w);
+		known = dep_writer_known(q->set.w);
 		wake_another(q);
-		pthread_mutex_unlock(&q->lock);
-		job->ret = pack_chunk(q, job, press, known);
+		pthread_mutex_unlock(lock);
+		job->ret = pack_chunk(q, job, me, known);
 		why = dep_error();
-		pthread_mutex_lock(&q->lock);
+		pthread_mutex_lock(lock);
 	} else if (job->kind == DEP_JOB_DESCRIPTORS) {
 		job->state = JOB_BUSY;
 		q->admitting = true;
-		pthread_mutex_unlock(&q->lock);
-		job->ret = dep_writer_admit(q->w, job->data, job->size, &job->size);
+		pthread_mutex_unlock(lock);
+		job->ret = dep_writer_admit(q->set.w, job->data, job->size, &job->size);
 		why = dep_error();
-		pthread_mutex_lock(&q->lock);
+		pthread_mutex_lock(lock);
 		q->admitting = false;
 		wake_another(q);
 	}
@@ -337,124 +358,87 @@ static void prepare(struct dep_queue *q, struct dep_job *job, struct dep_press *
 	job->state = JOB_READY;
 }
 
-/* Take the first job off and put it; with the lock held but not meanwhile. */
-static void put_first(struct dep_queue *q)
+static void become_owner(struct dep_queue *q, struct dep_worker *me)
 {
+	if (!q->set.become || me->owner == q->set.owner)
+		return;
+	me->owner = q->set.owner;
+	q->set.become(q->set.owner);
+}
+
+/* Take the first job off, put it, and tell; with the lock held but not meanwhile. */
+static void put_first(struct dep_queue *q, struct dep_worker *me)
+{
+	pthread_mutex_t *lock = &q->pool->lock;
 	struct dep_job *job = q->first;
-	bool ring;
+	bool chunk = is_chunk(job->kind), closing = job->kind == DEP_JOB_CLOSE, ring;
+	u64 since;
 
 	q->first = job->next;
 	if (!q->first)
 		q->last = &q->first;
-	if (q->w) {
-		q->putting = true;
-		wake_another(q);
-		pthread_mutex_unlock(&q->lock);
+	q->prepared--;
+	q->putting = true;
+	wake_another(q);
+	pthread_mutex_unlock(lock);
+	since = now_ns();
+	if (q->set.w) {
+		become_owner(q, me);
 		put_job(q, job);
-		pthread_mutex_lock(&q->lock);
-		q->putting = false;
+		if (chunk)
+			count_stage(q->pool, DEP_STAGE_WRITE, since);
 	}
+	if (job->done)
+		job->done(job);
+	pthread_mutex_lock(lock);
+	q->putting = false;
+	q->pool->jobs--;
 	give_back(q, job);
-	ring = q->wanted;
+	ring = q->wanted || closing;
 	q->wanted = false;
-	if (ring) {
-		__atomic_fetch_add(&q->s->doorbell, 1, __ATOMIC_SEQ_CST);
-		futex_wake(&q->s->doorbell);
-	}
+	if (closing)
+		store(&q->closed, true);
+	if (ring)
+		dep_queue_ring(q);
+	if (!q->first)
+		pthread_cond_broadcast(&q->pool->drained);
 }
 
-static bool can_put(const struct dep_queue *q)
+bool dep_queue_work(struct dep_queue *q, struct dep_worker *me)
 {
-	return !q->putting && q->first && q->first->state == JOB_READY;
+	if (!q->putting && q->first && q->first->state == JOB_READY)
+		put_first(q, me);
+	else if (!q->admitting && q->next && q->prepared < MAX_PREPARED)
+		prepare(q, q->next, me);
+	else
+		return false;
+	return true;
 }
 
-static bool can_prepare(const struct dep_queue *q)
-{
-	return !q->admitting && q->next;
-}
-
-static void *storing_thread(void *arg)
-{
-	struct dep_queue *q = arg;
-	struct dep_press *press = q->w ? dep_press_new(q->w) : NULL;
-
-	pthread_mutex_lock(&q->lock);
-	for (;;) {
-		if (can_put(q)) {
-			put_first(q);
-		} else if (can_prepare(q)) {
-			prepare(q, q->next, press);
-		} else if (q->ended && !q->next) {
-			/* What is left is somebody's who is at it. */
-			break;
-		} else {
-			q->idle++;
-			pthread_cond_wait(&q->more, &q->lock);
-			q->idle--;
-		}
-	}
-	pthread_cond_broadcast(&q->more);
-	pthread_mutex_unlock(&q->lock);
-	dep_press_free(press);
-	return NULL;
-}
-
-static u32 count_workers(const struct dep_writer *w, u32 wish)
-{
-	long n = wish ? wish : sysconf(_SC_NPROCESSORS_ONLN);
-
-	if (!w || n < 1)
-		return 1;
-	return n < MAX_WORKERS ? n : MAX_WORKERS;
-}
-
-struct dep_queue *dep_queue_create(struct dep_writer *w, struct adept_session *s, u32 chunk_size,
-				   u64 max_size, u32 workers)
+struct dep_queue *dep_queue_create(struct dep_pool *pool, const struct dep_queue_setup *setup)
 {
 	struct dep_queue *q = calloc(1, sizeof(*q));
-	u32 want = count_workers(w, workers);
-	sigset_t all, old;
-	int err = 0;
 
 	if (!q)
 		return NULL;
-	q->w = w;
-	q->s = s;
-	q->chunk_size = chunk_size;
-	q->max_size = max_size;
-	q->max_chunks = QUEUE_BYTES / chunk_size;
-	if (q->max_chunks > QUEUE_CHUNKS)
-		q->max_chunks = QUEUE_CHUNKS;
-	if (q->max_chunks < 2)
-		q->max_chunks = 2;
+	q->set = *setup;
+	q->pool = pool;
 	q->last = &q->first;
-	pthread_mutex_init(&q->lock, NULL);
-	pthread_cond_init(&q->more, NULL);
-
-	/* Signals are the loop's affair: they interrupt its sleep. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	for (; q->nthreads < want && !err; q->nthreads += !err)
-		err = pthread_create(&q->thread[q->nthreads], NULL, storing_thread, q);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (!q->nthreads) {
-		free(q);
-		errno = err;
-		return NULL;
-	}
+	pthread_mutex_lock(&pool->lock);
+	q->after = pool->turn ? pool->turn->after : q;
+	if (pool->turn)
+		pool->turn->after = q;
+	pool->turn = q;
+	pthread_mutex_unlock(&pool->lock);
 	return q;
 }
 
-void dep_queue_finish(struct dep_queue *q)
+void dep_queue_drain(struct dep_queue *q)
 {
-	u32 i;
-
-	pthread_mutex_lock(&q->lock);
-	q->ended = true;
-	pthread_cond_broadcast(&q->more);
-	pthread_mutex_unlock(&q->lock);
-	for (i = 0; i < q->nthreads; i++)
-		pthread_join(q->thread[i], NULL);
+	pthread_mutex_lock(&q->pool->lock);
+	while (q->first || q->putting)
+		pthread_cond_wait(&q->pool->drained, &q->pool->lock);
+	pthread_mutex_unlock(&q->pool->lock);
 }
 
 void dep_queue_loss(struct dep_queue *q, struct dep_loss *loss)
@@ -464,13 +448,20 @@ void dep_queue_loss(struct dep_queue *q, struct dep_loss *loss)
 
 void dep_queue_free(struct dep_queue *q)
 {
-	struct dep_job *job;
+	struct dep_pool *p = q->pool;
+	struct dep_queue *before = q;
+	u32 i;
 
-	while ((job = q->spare)) {
-		q->spare = job->next;
-		free(job);
-	}
-	pthread_cond_destroy(&q->more);
-	pthread_mutex_destroy(&q->lock);
+	pthread_mutex_lock(&p->lock);
+	while (before->after != q)
+		before = before->after;
+	before->after = q->after;
+	if (p->turn == q)
+		p->turn = before == q ? NULL : before;
+	/* Another queue may get an owner at the same address. */
+	for (i = 0; i < p->nworkers; i++)
+		if (p->worker[i].owner == q->set.owner)
+			p->worker[i].owner = NULL;
+	pthread_mutex_unlock(&p->lock);
 	free(q);
 }

@@ -3,6 +3,8 @@
  * The session file: its sizes, its first page, its mapping.
  */
 #include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -54,12 +56,43 @@ static void lay_out(struct adept_session *s)
 	s->file_size = at;
 }
 
-int dep_session_create(struct dep_session *s, u32 flags, u64 ring_size, u32 nprocs, u32 nthreads)
+static int map_file(struct dep_session *s)
+{
+	struct stat st;
+	void *p;
+
+	if (fstat(s->fd, &st))
+		return -errno;
+	if (st.st_size < 0 || (u64)st.st_size < s->layout.file_size)
+		return -EBADMSG;
+	p = mmap(NULL, s->layout.file_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+		 s->fd, 0);
+	if (p == MAP_FAILED)
+		return -errno;
+	/* A core dump of the collector has no use for gigabytes of rings. */
+	madvise(p, s->layout.file_size, MADV_DONTDUMP);
+	s->map = p;
+	s->size = s->layout.file_size;
+	s->dev = st.st_dev;
+	s->ino = st.st_ino;
+	return 0;
+}
+
+static void let_go(struct dep_session *s)
+{
+	if (s->map)
+		munmap(s->map, s->size);
+	if (s->fd >= 0)
+		close(s->fd);
+	s->map = NULL;
+	s->fd = -1;
+}
+
+int dep_session_create(struct dep_session *s, u32 flags, u64 ring_size, u32 nprocs, u32 nthreads,
+		       u64 give_up_ns)
 {
 	struct adept_session *l = &s->layout;
 	struct timespec t;
-	struct stat st;
-	void *p;
 	int ret;
 
 	memset(s, 0, sizeof(*s));
@@ -77,6 +110,7 @@ int dep_session_create(struct dep_session *s, u32 flags, u64 ring_size, u32 npro
 	l->nthreads = nthreads ? nthreads : ADEPT_MAX_THREADS;
 	l->desc_size = ADEPT_DESC_SIZE;
 	l->collector_pid = getpid();
+	l->give_up_ns = give_up_ns;
 	l->next_exit = ADEPT_FIRST_EXIT;
 	l->next_serial = 1;
 	choose_chunks(l, ring_size);
@@ -84,39 +118,76 @@ int dep_session_create(struct dep_session *s, u32 flags, u64 ring_size, u32 npro
 		l->nthreads = MAX_RINGS / (l->nchunks * adept_chunk_stride(l));
 	lay_out(l);
 
-	s->fd = memfd_create("adept-session", MFD_CLOEXEC);
+	s->fd = memfd_create("adept-session", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (s->fd < 0)
 		return -errno;
-	if (ftruncate(s->fd, l->file_size) || fstat(s->fd, &st)) {
+	/* Who gets the descriptor must not take memory away that we look at. */
+	if (ftruncate(s->fd, l->file_size) ||
+	    fcntl(s->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
 		ret = -errno;
-		goto fail_close;
-	}
-	p = mmap(NULL, l->file_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, s->fd, 0);
-	if (p == MAP_FAILED) {
-		ret = -errno;
-		goto fail_close;
-	}
-	/* A core dump of the collector has no use for gigabytes of rings. */
-	madvise(p, l->file_size, MADV_DONTDUMP);
-	s->map = p;
-	s->size = l->file_size;
-	s->dev = st.st_dev;
-	s->ino = st.st_ino;
+	else
+		ret = map_file(s);
+	if (ret)
+		goto fail;
 	clock_gettime(CLOCK_BOOTTIME, &t);
 	s->start_boot_ns = t.tv_sec * 1000000000ull + t.tv_nsec;
 	s->start_ns = now_ns();
 	s->start_tsc = __builtin_ia32_rdtsc();
 	*s->map = *l;
-	if (!(flags & ADEPT_S_MODULE))
-		return 0;
-	ret = dep_module_open(&s->module, l);
+	s->map->beat_ns = s->start_ns;
+	if (flags & ADEPT_S_MODULE)
+		ret = dep_module_open(&s->module, l);
 	if (!ret)
 		return 0;
-	munmap(s->map, s->size);
-	s->map = NULL;
-fail_close:
-	close(s->fd);
-	s->fd = -1;
+fail:
+	let_go(s);
+	return ret;
+}
+
+void dep_session_save(const struct dep_session *s, struct dep_session_saved *to)
+{
+	*to = (struct dep_session_saved){
+		.layout = s->layout,
+		.start_boot_ns = s->start_boot_ns,
+		.start_ns = s->start_ns,
+		.start_tsc = s->start_tsc,
+		.module_id = s->module ? dep_module_id(s->module) : 0,
+	};
+}
+
+int dep_session_adopt(struct dep_session *s, int fd, const struct dep_session_saved *saved)
+{
+	const struct adept_session *l = &saved->layout;
+	int ret;
+
+	memset(s, 0, sizeof(*s));
+	s->fd = fd;
+	s->layout = *l;
+	s->start_boot_ns = saved->start_boot_ns;
+	s->start_ns = saved->start_ns;
+	s->start_tsc = saved->start_tsc;
+	ret = map_file(s);
+	if (ret)
+		goto fail;
+	/* All that does not change while it is used. */
+	if (s->map->magic != ADEPT_SESSION_MAGIC ||
+	    memcmp(s->map, l, offsetof(struct adept_session, collector_pid)) ||
+	    memcmp(&s->map->proc_off, &l->proc_off, offsetof(struct adept_session, beat_ns) -
+		   offsetof(struct adept_session, proc_off))) {
+		ret = -EBADMSG;
+		goto fail;
+	}
+	if (l->flags & ADEPT_S_MODULE)
+		ret = dep_module_adopt(&s->module, l, saved->module_id);
+	if (ret)
+		goto fail;
+	s->map->collector_pid = getpid();
+	adept_following_lost(s->map);
+	store(&s->map->beat_ns, now_ns());
+	return 0;
+
+fail:
+	let_go(s);
 	return ret;
 }
 
@@ -129,15 +200,17 @@ u64 dep_session_tsc_ns(const struct dep_session *s, u64 ticks)
 	return (u64)((double)ticks * (double)(now_ns() - s->start_ns) / (double)passed);
 }
 
+void dep_session_loss(const struct dep_session *s, struct dep_loss *loss)
+{
+	loss->lost_threads += load(&s->map->lost_threads);
+	loss->lost_processes += load(&s->map->lost_procs);
+	loss->native_images += load(&s->map->native_images);
+}
+
 void dep_session_destroy(struct dep_session *s)
 {
 	if (s->module)
 		dep_module_close(s->module);
 	s->module = NULL;
-	if (s->map)
-		munmap(s->map, s->size);
-	if (s->fd >= 0)
-		close(s->fd);
-	s->map = NULL;
-	s->fd = -1;
+	let_go(s);
 }

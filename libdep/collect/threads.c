@@ -2,9 +2,9 @@
 /*
  * Thread slots: taking published chunks, and the last chunk of who was killed.
  *
- * A chunk is copied whole before anything is believed of it, and its memory is
- * zeroed and returned right after the copy: the recorded thread waits for a copy,
- * never for the store.
+ * A chunk's state is copied before anything is believed of it.  Its body is copied by a
+ * storing thread, and zeroed and returned when the store has it: what a collector that
+ * is killed had not stored yet is still there for the next one.
  */
 #include <string.h>
 
@@ -116,10 +116,12 @@ static void open_thread(struct dep_collector *c, u32 slot)
 	t->tid = load(&sh->tid);
 	t->start_ns = load(&sh->start_ns);
 	t->end = DEP_END_UNKNOWN;
-	t->tail = 0;
+	t->taken = t->given = t->returned = 0;
+	t->stored = t->adopted = false;
 	t->next_seq = 0;
 	t->dropped_chunks = 0;
 	t->dropped_bytes = 0;
+	t->absent_chunks = t->absent_bytes = 0;
 	t->flushes = 0;
 	t->null_bytes = 0;
 	t->last_taken = false;
@@ -129,101 +131,120 @@ static void open_thread(struct dep_collector *c, u32 slot)
 	put_thread(c, slot, job);
 }
 
-static void give_chunk(struct dep_collector *c, u32 slot)
+/* Of a storing thread: the store has all chunks before @job->upto. */
+static void give_chunks(struct dep_job *job)
 {
-	struct thread_slot *t = &c->threads[slot];
-	struct adept_thread *sh = shared(c, slot);
+	struct dep_collector *c = job->owner;
+	struct thread_slot *t = &c->threads[job->slot];
+	struct adept_thread *sh = shared(c, job->slot);
 
-	t->tail++;
-	__atomic_store_n(&sh->tail, t->tail, __ATOMIC_SEQ_CST);
+	if (job->dirty)
+		memset((u8 *)job->body, 0, job->dirty);
+	store(&t->given, (u32)job->upto);
+	__atomic_store_n(&sh->tail, (u32)job->upto, __ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&sh->tail_waits, __ATOMIC_SEQ_CST))
 		futex_wake(&sh->tail);
 }
 
+/* Queue @job, which is about the chunks before @upto. */
+static void put_chunks(struct dep_collector *c, u32 slot, struct dep_job *job, u32 upto)
+{
+	job->done = give_chunks;
+	job->owner = c;
+	job->slot = slot;
+	job->upto = upto;
+	c->threads[slot].taken = upto;
+	dep_queue_put(c->queue, job);
+}
+
 /* A ring that makes no sense is emptied for ever, so that its thread can go on. */
-static void break_ring(struct dep_collector *c, u32 slot, const char *why)
+static bool break_ring(struct dep_collector *c, u32 slot, const char *why)
 {
 	struct thread_slot *t = &c->threads[slot];
+	struct dep_job *job = dep_queue_job(c->queue, DEP_JOB_NOTHING, 0);
 
+	if (!job)
+		return false;
 	if (!t->broken) {
 		dep_collector_note(c, "thread %u (%u): %s; nothing is recorded of it from here",
 			     t->serial, t->tid, why);
 		t->broken = true;
+		c->broken++;
 	}
-	t->tail = t->head - 1;
-	give_chunk(c, slot);
+	put_chunks(c, slot, job, t->head);
+	return true;
 }
 
 static bool chunk_is_sane(struct dep_collector *c, struct thread_slot *t,
 			  const struct adept_chunk *k)
 {
 	return k->fill <= c->s->layout.chunk_size && k->tail_at <= k->fill &&
-	       k->seq >= t->next_seq && k->seq != UINT64_MAX;
+	       (k->seq >= t->next_seq || t->adopted) && k->seq != UINT64_MAX;
 }
 
-/* False if the queue has no room. */
+static bool is_kept(struct dep_collector *c)
+{
+	return c->w && !dep_queue_stopped(c->queue);
+}
+
+/* False without memory. */
 static bool take_chunk(struct dep_collector *c, u32 slot)
 {
 	struct thread_slot *t = &c->threads[slot];
-	u32 index = t->tail % nchunks(c), dirty;
-	u8 *body = dep_session_chunk(c->s, slot, index);
-	struct dep_job *job = NULL;
+	u32 index = t->taken % nchunks(c), size = c->s->layout.chunk_size;
+	bool kept = is_kept(c), sane, again;
+	struct dep_job *job;
 	struct adept_chunk k;
 
 	memcpy(&k, &shared(c, slot)->chunk[index], sizeof(k));
-	dirty = c->s->layout.chunk_size;
-	if (!chunk_is_sane(c, t, &k)) {
+	sane = chunk_is_sane(c, t, &k);
+	again = sane && k.seq < t->next_seq;
+	job = dep_queue_job(c->queue, sane && kept && !again ? DEP_JOB_SEGMENT : DEP_JOB_NOTHING,
+			    0);
+	if (!job)
+		return false;
+	job->body = dep_session_chunk(c->s, slot, index);
+	job->dirty = size;
+	if (!sane) {
 		if (!t->complained)
 			dep_collector_note(c, "thread %u (%u): a chunk's state makes no sense",
 					   t->serial, t->tid);
 		t->complained = true;
-		c->loss.discarded_bytes += k.fill <= dirty ? k.fill : dirty;
-	} else {
+		c->loss.discarded_bytes += k.fill <= size ? k.fill : size;
+	} else if (!again) {
+		t->adopted = false;
 		t->next_seq = k.seq + 1;
 		t->dropped_chunks = k.dropped_chunks;
 		t->dropped_bytes = k.dropped_bytes;
-		if (!c->w || dep_queue_stopped(c->queue)) {
-			c->loss.discarded_bytes += c->w ? k.fill : 0;
-		} else {
-			job = dep_queue_job(c->queue, DEP_JOB_SEGMENT, 0);
-			if (!job) {
-				t->next_seq = k.seq;
-				return false;
-			}
-			job->serial = t->serial;
-			job->chunk = k;
-			job->size = k.fill;
-			memcpy(job->data, body, k.fill);
-		}
+		if (c->w && !kept)
+			c->loss.discarded_bytes += k.fill;
 		c->raw_bytes += k.fill;
+		c->nchunks++;
+		job->serial = t->serial;
+		job->chunk = k;
+		job->size = k.fill;
 		/* Values of a record that was begun and left lie behind the fill. */
-		if (dirty - k.fill > ADEPT_MAX_RECORD)
-			dirty = k.fill + ADEPT_MAX_RECORD;
+		if (size - k.fill > ADEPT_MAX_RECORD)
+			job->dirty = k.fill + ADEPT_MAX_RECORD;
 	}
-	memset(body, 0, dirty);
-	give_chunk(c, slot);
-	if (job)
-		dep_queue_put(c->queue, job);
+	put_chunks(c, slot, job, t->taken + 1);
 	return true;
 }
 
-/* False if the queue had no room for all of them; *did tells of any progress. */
+/* False if not all of them could be taken; *did tells of any progress. */
 static bool take_chunks(struct dep_collector *c, u32 slot, bool *did)
 {
 	struct thread_slot *t = &c->threads[slot];
 
-	if (c->s->module)
-		return dep_filled_take(c, slot, did);
-	if (t->broken) {
-		if (t->head != t->tail)
-			break_ring(c, slot, "");
+	if (c->s->module) {
+		dep_filled_take(c, slot, did);
 		return true;
 	}
-	if (t->head - t->tail > nchunks(c)) {
-		break_ring(c, slot, "its ring makes no sense");
-		return true;
-	}
-	while (t->tail != t->head) {
+	if (t->broken)
+		return t->head == t->taken || break_ring(c, slot, "");
+	if (t->head - load(&t->given) > nchunks(c) || t->head - t->taken > nchunks(c))
+		return break_ring(c, slot, "its ring makes no sense");
+	while (t->taken != t->head) {
 		if (!take_chunk(c, slot))
 			return false;
 		*did = true;
@@ -254,7 +275,7 @@ void dep_copy_upwards(u8 *to, const u8 *from, size_t size)
 static bool take_unpublished(struct dep_collector *c, u32 slot, bool living)
 {
 	struct thread_slot *t = &c->threads[slot];
-	u32 index = t->tail % nchunks(c), size = c->s->layout.chunk_size;
+	u32 index = t->taken % nchunks(c), size = c->s->layout.chunk_size;
 	struct dep_job *job;
 	struct adept_chunk k;
 	bool did;
@@ -267,18 +288,22 @@ static bool take_unpublished(struct dep_collector *c, u32 slot, bool living)
 	/* Not begun: the state still is the one of a round ago. */
 	if (k.seq < t->next_seq || k.seq == UINT64_MAX || load(&shared(c, slot)->discarding))
 		return true;
-	job = dep_queue_job(c->queue, DEP_JOB_SCAN, 0);
+	job = dep_queue_job(c->queue, DEP_JOB_SCAN, living ? size : 0);
 	if (!job)
 		return false;
 	job->serial = t->serial;
 	job->chunk = k;
 	memset(&job->chunk.tail, 0, sizeof(job->chunk.tail));
 	job->size = size;
-	dep_copy_upwards(job->data, dep_session_chunk(c->s, slot, index), size);
-	/* A living thread may have used code that was described a moment ago. */
-	if (living && !dep_procs_drain(c, &did)) {
-		dep_queue_cancel(c->queue, job);
-		return false;
+	job->body = dep_session_chunk(c->s, slot, index);
+	/* A living thread goes on writing, and may have used code described a moment ago. */
+	if (living) {
+		dep_copy_upwards(job->data, job->body, size);
+		job->body = NULL;
+		if (!dep_procs_drain(c, &did)) {
+			dep_queue_cancel(c->queue, job);
+			return false;
+		}
 	}
 	t->next_seq = k.seq + 1;
 	dep_queue_put(c->queue, job);
@@ -291,6 +316,7 @@ static void free_slot(struct dep_collector *c, u32 slot)
 	struct adept_thread *sh = shared(c, slot);
 
 	c->threads[slot].complained = false;
+	c->threads[slot].closing = false;
 	if (c->s->module)
 		dep_filled_free(c, slot);
 	else
@@ -308,11 +334,22 @@ static void tally(struct dep_collector *c, u32 slot)
 		dep_filled_tally(c, slot);
 		return;
 	}
+	t->absent_chunks = load(&shared(c, slot)->absent_chunks);
+	t->absent_bytes = load(&shared(c, slot)->absent_bytes);
 	t->flushes = load(&shared(c, slot)->flushes);
 	t->null_bytes = load(&shared(c, slot)->null_bytes);
 }
 
-/* The store hears of the end; the slot is left as it is. */
+/* Of a storing thread: the loop may free the slot. */
+static void thread_stored(struct dep_job *job)
+{
+	struct dep_collector *c = job->owner;
+
+	store(&c->threads[job->slot].stored, true);
+	dep_queue_ring(job->queue);
+}
+
+/* The store hears of the end; a slot that is not @living's is free when it has. */
 static bool close_thread(struct dep_collector *c, u32 slot, bool living)
 {
 	struct thread_slot *t = &c->threads[slot];
@@ -323,21 +360,31 @@ static bool close_thread(struct dep_collector *c, u32 slot, bool living)
 	tally(c, slot);
 	c->loss.dropped_chunks += t->dropped_chunks;
 	c->loss.dropped_bytes += t->dropped_bytes;
+	c->loss.absent_chunks += t->absent_chunks;
+	c->loss.absent_bytes += t->absent_bytes;
 	c->null_bytes += t->null_bytes;
 	if (!(c->s->layout.flags & ADEPT_S_NULL))
 		c->loss.discarded_bytes += t->null_bytes;
 	t->end = how_ended(c, slot, living);
 	c->loss.unfinished_threads += t->end == DEP_END_UNFINISHED;
-	put_thread(c, slot, job);
 	t->open = false;
+	if (!living) {
+		t->closing = true;
+		c->nclosing++;
+		job->done = thread_stored;
+		job->owner = c;
+		job->slot = slot;
+	}
+	put_thread(c, slot, job);
 	return true;
 }
 
-static bool end_thread(struct dep_collector *c, u32 slot)
+static bool free_if_stored(struct dep_collector *c, u32 slot)
 {
-	if (!close_thread(c, slot, false))
+	if (!load(&c->threads[slot].stored))
 		return false;
 	free_slot(c, slot);
+	c->nclosing--;
 	return true;
 }
 
@@ -351,14 +398,17 @@ bool dep_threads_consume(struct dep_collector *c)
 
 		slot = c->used[i];
 		t = &c->threads[slot];
+		if (t->closing) {
+			if (free_if_stored(c, slot))
+				did = true;
+			continue;
+		}
 		if (!t->open && (t->state == ADEPT_SLOT_LIVE || t->state == ADEPT_SLOT_ENDED))
 			open_thread(c, slot);
-		if (!t->open)
-			continue;
-		if (!take_chunks(c, slot, &did))
+		if (!t->open || !take_chunks(c, slot, &did))
 			continue;
 		if (t->state == ADEPT_SLOT_ENDED && take_unpublished(c, slot, false) &&
-		    end_thread(c, slot))
+		    close_thread(c, slot, false))
 			did = true;
 	}
 	return did;
@@ -374,6 +424,8 @@ bool dep_threads_bury(struct dep_collector *c, u32 proc)
 
 		slot = c->used[i];
 		t = &c->threads[slot];
+		if (t->closing)
+			continue;
 		if (t->open ? t->proc != proc :
 			      load(&shared(c, slot)->proc) != proc ||
 			      load(&shared(c, slot)->proc_serial) != c->procs[proc].serial)
@@ -385,7 +437,7 @@ bool dep_threads_bury(struct dep_collector *c, u32 proc)
 			continue;
 		}
 		if (!take_chunks(c, slot, &did) || !take_unpublished(c, slot, false) ||
-		    !end_thread(c, slot))
+		    !close_thread(c, slot, false))
 			all = false;
 	}
 	return all;

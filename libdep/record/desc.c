@@ -27,7 +27,8 @@ u32 record_take_exits(unsigned int n)
 	return first;
 }
 
-static void wait_for_space(struct adept_proc *p, u64 head, u32 size)
+/* Return: 0 if the collector has gone, and left no space. */
+static int wait_for_space(struct adept_proc *p, u64 head, u32 size)
 {
 	static const s64 second[2] = { 1, 0 };
 	struct adept_session *s = session();
@@ -36,8 +37,10 @@ static void wait_for_space(struct adept_proc *p, u64 head, u32 size)
 		u32 seen = __atomic_load_n(&p->desc_space, __ATOMIC_SEQ_CST);
 		u64 tail = __atomic_load_n(&p->desc_tail, __ATOMIC_ACQUIRE);
 
-		if (head + size - tail <= s->desc_size || collector_gone())
-			return;
+		if (head + size - tail <= s->desc_size)
+			return 1;
+		if (collector_gone())
+			return 0;
 		__atomic_store_n(&p->desc_waits, 1, __ATOMIC_SEQ_CST);
 		__atomic_add_fetch(&s->doorbell, 1, __ATOMIC_SEQ_CST);
 		futex_wake(&s->doorbell, 1);
@@ -46,7 +49,10 @@ static void wait_for_space(struct adept_proc *p, u64 head, u32 size)
 	}
 }
 
-/* Append @size bytes (multiple of 8) at @data; contiguous in the ring. */
+/*
+ * Append @size bytes (multiple of 8) at @data; contiguous in the ring.  What is executed of
+ * a fragment that nobody could describe is lost: its records' ids mean nothing.
+ */
 static void append(const void *data, u32 size)
 {
 	struct adept_session *s = session();
@@ -58,15 +64,21 @@ static void append(const void *data, u32 size)
 	if (at + size > s->desc_size) {
 		struct adept_desc pad = { s->desc_size - at, ADEPT_DESC_PAD };
 
-		wait_for_space(p, head, pad.size);
+		if (!wait_for_space(p, head, pad.size))
+			goto lost;
 		memcpy(ring + at, &pad, sizeof(pad));
 		head += pad.size;
 		__atomic_store_n(&p->desc_head, head, __ATOMIC_RELEASE);
 		at = 0;
 	}
-	wait_for_space(p, head, size);
+	if (!wait_for_space(p, head, size))
+		goto lost;
 	memcpy(ring + at, data, size);
 	__atomic_store_n(&p->desc_head, head + size, __ATOMIC_RELEASE);
+	return;
+
+lost:
+	__atomic_add_fetch(&p->undescribed, 1, __ATOMIC_RELAXED);
 }
 
 #define DESC_MAX	(sizeof(struct adept_desc_frag) + MAX_RUNS * sizeof(struct adept_run) + \

@@ -9,6 +9,8 @@
 
 /* A THREAD_END, and the zero behind it */
 #define END_ROOM	16u
+/* Bytes of a chunk for what is not kept */
+#define SCRATCH_SIZE	65536u
 
 static const struct adept_position boundary;
 
@@ -26,13 +28,19 @@ static void ring_doorbell(void)
 		sys3(__NR_futex, (u64)&s->doorbell, SYS_FUTEX_WAKE, 1);
 }
 
-/* Once the collector is gone for good nobody must wait for it. */
+/*
+ * Once the collector is gone nobody must wait for it.  One that others can take the place
+ * of may come back; it is waited for as long as the session says.
+ */
 int collector_gone(void)
 {
 	struct adept_session *s = session();
 
 	if (__atomic_load_n(&s->abandoned, __ATOMIC_RELAXED))
 		return 1;
+	if (s->give_up_ns)
+		return (s64)(rt_now() - __atomic_load_n(&s->beat_ns, __ATOMIC_RELAXED)) >
+		       (s64)s->give_up_ns;
 	if (sys2(__NR_kill, s->collector_pid, 0) != -E_SRCH)
 		return 0;
 	__atomic_store_n(&s->abandoned, 1, __ATOMIC_RELAXED);
@@ -129,6 +137,49 @@ static void turn_in_place(struct tls *t, u32 have, int zero)
 	t->pp = t->chunk_base;
 }
 
+/* Begin chunk r->head, which is free, behind the one published last. */
+static void chunk_next(struct tls *t, const struct adept_position *at)
+{
+	struct adept_thread *r = t->ring;
+	u32 n = session()->nchunks;
+	const struct adept_chunk *c = &r->chunk[(r->head - 1) % n];
+	struct adept_chunk *next = &r->chunk[r->head % n];
+
+	next->dropped_chunks = c->dropped_chunks;
+	next->dropped_bytes = c->dropped_bytes;
+	chunk_begin(t, at, c->seq + 1 + t->absent_chunks);
+	t->absent = 0;
+	t->absent_chunks = 0;
+}
+
+/* A private chunk that is written over and over. */
+static void take_scratch(struct tls *t)
+{
+	s64 p = t->scratch_chunk ? (s64)t->scratch_chunk :
+		sys6(__NR_mmap, 0, SCRATCH_SIZE + ADEPT_GUARD_SIZE, K_PROT_NONE,
+		     K_MAP_PRIVATE | K_MAP_ANON | K_MAP_NORESERVE, (u64)-1, 0);
+
+	if (p < 0 || sys3(__NR_mprotect, (u64)p, SCRATCH_SIZE, K_PROT_READ | K_PROT_WRITE) < 0)
+		fatal("no memory for a thread's buffer");
+	t->scratch_chunk = (u64)p;
+	t->chunk_base = t->pp = (u64)p;
+	t->chunk_end = (u64)p + SCRATCH_SIZE;
+}
+
+/* The collector is gone, and all chunks are full: nothing is kept until one is free. */
+static void turn_absent(struct tls *t, const struct adept_position *at, u32 have)
+{
+	u64 from = t->pp, fill = t->pp - t->chunk_base;
+
+	t->ring->absent_chunks++;
+	t->ring->absent_bytes += fill;
+	t->absent_chunks++;
+	if (chunk_free(t->ring))
+		chunk_next(t, at);
+	memmove((void *)t->chunk_base, (void *)from, have);
+	t->pp = t->chunk_base;
+}
+
 static void drop_chunk(struct tls *t, const struct adept_position *at, u32 have)
 {
 	struct adept_chunk *c = &t->ring->chunk[t->ring->head % session()->nchunks];
@@ -167,6 +218,10 @@ void ring_turn(struct tls *t, const struct adept_position *tail, const struct ad
 		turn_in_place(t, keep, 0);
 		return;
 	}
+	if (t->absent) {
+		turn_absent(t, head, keep);
+		return;
+	}
 	if (session()->flags & ADEPT_S_DROP &&
 	    r->head + 1 - __atomic_load_n(&r->tail, __ATOMIC_ACQUIRE) >= n) {
 		drop_chunk(t, head, keep);
@@ -182,11 +237,10 @@ void ring_turn(struct tls *t, const struct adept_position *tail, const struct ad
 	__atomic_store_n(&r->head, r->head + 1, __ATOMIC_RELEASE);
 	ring_doorbell();
 	if (wait_at_rest(t)) {
-		struct adept_chunk *next = &r->chunk[r->head % n];
-
-		next->dropped_chunks = c->dropped_chunks;
-		next->dropped_bytes = c->dropped_bytes;
-		chunk_begin(t, head, c->seq + 1);
+		chunk_next(t, head);
+	} else if (session()->give_up_ns) {
+		t->absent = 1;
+		take_scratch(t);
 	}
 	memcpy((void *)t->chunk_base, partial, keep);
 	t->pp = t->chunk_base;
@@ -216,7 +270,7 @@ void ring_mark_end(struct tls *t, u32 status)
 	struct adept_ev_end ev = { status };
 	u32 id = ADEPT_EV_THREAD_END;
 
-	if (!t->ring || must_discard(t) || !has_room(t, END_ROOM))
+	if (!t->ring || t->absent || must_discard(t) || !has_room(t, END_ROOM))
 		return;
 	/* What a record that was given up left behind is not to be read as one. */
 	memset((void *)t->pp, 0, END_ROOM);
@@ -386,22 +440,13 @@ static int get_slot(void)
 	return slot;
 }
 
-/* Nowhere to record to: a private chunk that is written over and over, and counted. */
+/* Nowhere to record to. */
 static void start_unrecorded(struct tls *t)
 {
-	u64 size = ADEPT_PAGE * 4;
-	s64 p = t->scratch_chunk ? (s64)t->scratch_chunk :
-		sys6(__NR_mmap, 0, size + ADEPT_GUARD_SIZE, K_PROT_NONE,
-		     K_MAP_PRIVATE | K_MAP_ANON | K_MAP_NORESERVE, (u64)-1, 0);
-
-	if (p < 0 || sys3(__NR_mprotect, (u64)p, size, K_PROT_READ | K_PROT_WRITE) < 0)
-		fatal("no memory for a thread's buffer");
 	__atomic_add_fetch(&session()->lost_threads, 1, __ATOMIC_RELAXED);
-	t->scratch_chunk = (u64)p;
 	t->ring = NULL;
 	t->discard = 1;
-	t->chunk_base = t->pp = (u64)p;
-	t->chunk_end = (u64)p + size;
+	take_scratch(t);
 }
 
 /* Return: 0 if the kernel module refuses. */
@@ -433,7 +478,8 @@ void ring_thread_start(struct tls *t, u32 tid, u32 parent_serial, u64 created_at
 		return;
 	}
 	t->slot = (u32)slot;
-	t->discard = 0;
+	t->discard = t->absent = 0;
+	t->absent_chunks = 0;
 	t->ring = r = (struct adept_thread *)(boot.session + s->thread_off) + slot;
 	if (!open_chunks(t)) {
 		__atomic_store_n(&r->state, ADEPT_SLOT_FREE, __ATOMIC_RELEASE);
@@ -449,6 +495,7 @@ void ring_thread_start(struct tls *t, u32 tid, u32 parent_serial, u64 created_at
 	r->discarding = !!(s->flags & ADEPT_S_NULL);
 	r->at_rest = 0;
 	r->null_bytes = r->flushes = 0;
+	r->absent_chunks = r->absent_bytes = 0;
 	r->start_ns = rt_now();
 	memset(r->chunk, 0, s->nchunks * sizeof(r->chunk[0]));
 	if (!module_ring(t)) {
@@ -477,6 +524,9 @@ void ring_thread_end(struct tls *t, u32 status)
 	} else if (must_discard(t)) {
 		r->null_bytes += t->pp - t->chunk_base;
 		__atomic_store_n(&r->discarding, 1, __ATOMIC_RELEASE);
+	} else if (t->absent) {
+		r->absent_chunks++;
+		r->absent_bytes += t->pp - t->chunk_base;
 	} else {
 		struct adept_chunk *c = &r->chunk[r->head % session()->nchunks];
 

@@ -18,7 +18,7 @@ struct dep_writer {
 	u8 begun[FAKE_MAX_THREADS], ended[FAKE_MAX_THREADS];
 	u8 known_id[1u << 20];
 	u64 segments, bytes, records, descriptors, notes, gaps, null_bytes, flushes;
-	u32 threads, processes, threads_ended, processes_ended;
+	u32 threads, processes, threads_ended, processes_ended, closed;
 	u64 errors;
 	const char *error;	/* the first one */
 	/* what it shall do */

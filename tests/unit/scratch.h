@@ -18,7 +18,10 @@ static inline void scratch_name(char *dir, size_t size)
 
 	if (!base)
 		base = access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm";
-	snprintf(dir, size, "%s/adept-test-%d-%u.dep", base, (int)getpid(), n++);
+	/* Each source file counts for itself. */
+	do
+		snprintf(dir, size, "%s/adept-test-%d-%u.dep", base, (int)getpid(), n++);
+	while (!access(dir, F_OK));
 }
 
 static inline void scratch_remove(const char *dir)

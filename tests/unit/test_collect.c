@@ -38,14 +38,17 @@ static unsigned int seed;
 
 static void begin(struct fixture *f, u32 flags, u64 ring, u64 max_size)
 {
+	struct dep_collect_setup setup = { .max_size = max_size };
+
 	memset(f, 0, sizeof(*f));
 	f->w = calloc(1, sizeof(*f->w));
 	assert_non_null(f->w);
 	f->w->strict = true;
 	f->shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	assert_true(f->shared != MAP_FAILED);
-	assert_int_equal(dep_session_create(&f->s, flags, ring, 64, 256), 0);
-	assert_int_equal(dep_collector_create(&f->c, &f->s, f->w, max_size, NULL), 0);
+	assert_int_equal(dep_session_create(&f->s, flags, ring, 64, 256, 0), 0);
+	setup.w = f->w;
+	assert_int_equal(dep_collector_create(&f->c, &f->s, &setup), 0);
 	alarm(60);
 }
 

@@ -65,6 +65,15 @@ static void put_data(struct dep_queue *q, enum dep_job_kind kind, u32 serial, co
 	dep_queue_put(q, job);
 }
 
+static u64 put_order, done_order;
+
+static void chunk_done(struct dep_job *job)
+{
+	assert_int_equal(job->upto, ++done_order);
+	memset((u8 *)job->body, 0, job->size);
+	free((u8 *)job->body);
+}
+
 static void put_chunk(struct dep_queue *q, u32 serial, const struct stream_chunk *k, bool scan)
 {
 	struct dep_job *job = get_job(q, scan ? DEP_JOB_SCAN : DEP_JOB_SEGMENT, 0);
@@ -72,7 +81,12 @@ static void put_chunk(struct dep_queue *q, u32 serial, const struct stream_chunk
 	job->serial = serial;
 	job->chunk = k->c;
 	job->size = k->c.fill;
-	memcpy(job->data, k->body, k->c.fill);
+	/* Whoever looks at it after done() would find zeros. */
+	job->body = malloc(k->c.fill + 8);
+	assert_non_null(job->body);
+	memcpy((u8 *)job->body, k->body, k->c.fill);
+	job->done = chunk_done;
+	job->upto = ++put_order;
 	dep_queue_put(q, job);
 }
 
@@ -88,6 +102,8 @@ static void run(struct outcome *o, u32 workers, bool hurt, u64 max_size, u64 dis
 	struct dep_thread t = { .process = 1 };
 	struct dep_process p = { .serial = 1000, .pid = 100 };
 	struct adept_session s = { 0 };
+	struct dep_queue_setup setup = { .s = &s, .chunk_size = 1 << 20, .max_size = max_size };
+	struct dep_pool *pool = dep_pool_create(workers);
 	struct rlimit old, lim;
 	struct dep_writer *w;
 	struct dep_queue *q;
@@ -102,7 +118,10 @@ static void run(struct outcome *o, u32 workers, bool hurt, u64 max_size, u64 dis
 	getrlimit(RLIMIT_FSIZE, &old);
 	lim = (struct rlimit){ disk ? disk : old.rlim_cur, old.rlim_max };
 	setrlimit(RLIMIT_FSIZE, &lim);
-	q = dep_queue_create(w, &s, 1 << 20, max_size, workers);
+	put_order = done_order = 0;
+	setup.w = w;
+	assert_non_null(pool);
+	q = dep_queue_create(pool, &setup);
 	assert_non_null(q);
 	job = get_job(q, DEP_JOB_PROCESS, 0);
 	job->process = p;
@@ -128,13 +147,16 @@ static void run(struct outcome *o, u32 workers, bool hurt, u64 max_size, u64 dis
 		job->thread = t;
 		dep_queue_put(q, job);
 	}
-	dep_queue_finish(q);
+	dep_queue_drain(q);
+	assert_true(dep_queue_drained(q));
+	assert_int_equal(done_order, put_order);
 	setrlimit(RLIMIT_FSIZE, &old);
 	dep_queue_loss(q, &o->loss);
 	o->failed = dep_queue_failed(q);
 	if (o->failed)
 		assert_non_null(strstr(dep_queue_error(q), "cannot write"));
 	dep_queue_free(q);
+	dep_pool_free(pool);
 	assert_int_equal(dep_writer_close(w, &o->loss, 0), 0);
 }
 
