@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <argp.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "options.h"
+
+#define CONFIG_PATH "/etc/adept/depd.conf"
+
+enum { OPT_CONFIG = 'c', OPT_KEYS = 256, OPT_RUNDIR = 300, OPT_SOCKET, OPT_METRICS };
+
+const char *argp_program_version = "depd " ADEPT_VERSION;
+
+/* Names of the keys, in the order of enum option_key. */
+static const char *const key_name[OPTION_KEYS] = {
+	"store", "max-store", "max-age", "workers", "give-up",
+};
+
+static const struct argp_option options[] = {
+	{ "config", OPT_CONFIG, "FILE", 0, "Read FILE instead of " CONFIG_PATH, 0 },
+	{ "rundir", OPT_RUNDIR, "DIR", 0,
+	  "Where sockets and the state of sessions are (/run/adept for root, else "
+	  "$XDG_RUNTIME_DIR/adept)", 0 },
+	{ "socket", OPT_SOCKET, "PATH", 0, "The control socket (depd.sock in the run directory)",
+	  0 },
+	{ "metrics", OPT_METRICS, "PATH", 0, "The metrics socket (metrics.sock there)", 0 },
+	{ "store", OPT_KEYS + OPTION_STORE, "DIR", 0, "Where the stores of rules are made", 1 },
+	{ "max-store", OPT_KEYS + OPTION_MAX_STORE, "SIZE", 0,
+	  "Remove the oldest of them when they take more", 1 },
+	{ "max-age", OPT_KEYS + OPTION_MAX_AGE, "TIME", 0, "Remove those that are older", 1 },
+	{ "workers", OPT_KEYS + OPTION_WORKERS, "N", 0, "Storing threads", 1 },
+	{ "give-up", OPT_KEYS + OPTION_GIVE_UP, "TIME", 0,
+	  "How long programs wait for a depd that is gone", 1 },
+	{ 0 },
+};
+
+/* One key, by way of a configuration with nothing else. */
+static int read_key(struct depd_config *c, enum option_key key, const char *value,
+		    struct policy_error *e)
+{
+	char *text;
+	FILE *f;
+	int n, ret;
+
+	n = asprintf(&text, "[depd]\n%s = %s\n", key_name[key], value);
+	if (n < 0)
+		return -ENOMEM;
+	f = fmemopen(text, (size_t)n, "r");
+	ret = f ? policy_read(c, f, e) : -ENOMEM;
+	if (f)
+		fclose(f);
+	free(text);
+	return ret;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct options *o = state->input;
+	struct depd_config c = { 0 };
+	struct policy_error e = { 0 };
+
+	switch (key) {
+	case OPT_CONFIG:
+		o->config_path = arg;
+		return 0;
+	case OPT_RUNDIR:
+		o->rundir = arg;
+		return 0;
+	case OPT_SOCKET:
+		o->socket = arg;
+		return 0;
+	case OPT_METRICS:
+		o->metrics = arg;
+		return 0;
+	case ARGP_KEY_ARG:
+		argp_error(state, "there is no argument '%s'", arg);
+		return 0;
+	}
+	if (key < OPT_KEYS || key >= OPT_KEYS + OPTION_KEYS)
+		return ARGP_ERR_UNKNOWN;
+	key -= OPT_KEYS;
+	if (read_key(&c, key, arg, &e))
+		argp_error(state, "--%s: %s", key_name[key], *e.text ? e.text : "no memory");
+	policy_free(&c);
+	o->value[key] = arg;
+	return 0;
+}
+
+void options_parse(struct options *o, int argc, char **argv)
+{
+	static const struct argp argp = {
+		.options = options, .parser = parse,
+		.doc = "Record many programs at once, on request or by rules, and look after "
+		       "their stores.\vdepd(8) has the rest.",
+	};
+
+	argp_err_exit_status = 2;
+	*o = (struct options){ .config_path = CONFIG_PATH };
+	argp_parse(&argp, argc, argv, 0, NULL, o);
+}
+
+int options_override(struct depd_config *c, const struct options *o)
+{
+	struct policy_error e;
+	struct depd_config k;
+	int i, ret = 0;
+
+	for (i = 0; i < OPTION_KEYS && !ret; i++) {
+		if (!o->value[i])
+			continue;
+		memset(&k, 0, sizeof(k));
+		ret = read_key(&k, i, o->value[i], &e);
+		if (ret)
+			break;
+		switch ((enum option_key)i) {
+		case OPTION_STORE:
+			free(c->store);
+			c->store = k.store;
+			k.store = NULL;
+			break;
+		case OPTION_MAX_STORE:
+			c->max_store = k.max_store;
+			break;
+		case OPTION_MAX_AGE:
+			c->max_age_s = k.max_age_s;
+			break;
+		case OPTION_WORKERS:
+			c->workers = k.workers;
+			break;
+		case OPTION_GIVE_UP:
+			c->give_up_ms = k.give_up_ms;
+			break;
+		case OPTION_KEYS:
+			break;
+		}
+		policy_free(&k);
+	}
+	return ret;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Between rules.c, which takes depd.conf apart, and keys.c, which knows what may stand in it.
+ */
+#ifndef DEPD_POLICY_CONF_H
+#define DEPD_POLICY_CONF_H
+
+#include "../policy.h"
+
+#define CONF_BYTES_MAX	(1u << 20)
+#define CONF_LINE_MAX	4096u
+#define CONF_NAME_MAX	64u	/* of a rule */
+
+enum conf_section { CONF_NONE, CONF_DEPD, CONF_RULE };
+
+/** struct conf - how far reading is */
+struct conf {
+	struct depd_config *c;
+	struct policy_error *e;
+	unsigned int line;
+	enum conf_section section;
+	uint64_t given;			/* keys of this section, a bit each */
+	bool had_depd;
+	unsigned int rule_line[POLICY_RULES_MAX];
+};
+
+/** conf_error() - fill in the error; returns -EINVAL */
+int conf_error(struct conf *p, size_t column, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/** conf_rule() - the rule whose section this is */
+static inline struct policy_rule *conf_rule(struct conf *p)
+{
+	return &p->c->rule[p->c->nrules - 1];
+}
+
+/**
+ * conf_key() - set key @name of the current section to @value
+ * @key_at, @value_at: their columns
+ */
+int conf_key(struct conf *p, const char *name, size_t key_at, const char *value, size_t value_at);
+
+/** conf_has_condition() - is there anything that a process must fit? */
+bool conf_has_condition(const struct policy_rule *r);
+
+#endif

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# depd, the daemon: $(B)/depd
+# make install		also units, the group adept, the rule for /dev/adept; UNITDIR,
+#			USERUNITDIR, SYSUSERSDIR, TMPFILESDIR, UDEVDIR, SBINDIR
+
+DEPD_LIBS := -lbpf -lsystemd
+DEPD_SRC := $(wildcard daemon/*.c) $(filter-out %.bpf.c,$(wildcard daemon/policy/*.c))
+DEPD_OBJ := $(patsubst %.c,$(B)/host/%.o,$(DEPD_SRC))
+DEPD := $(B)/depd
+
+SBINDIR ?= $(PREFIX)/sbin
+UNITDIR ?= $(PREFIX)/lib/systemd/system
+USERUNITDIR ?= $(PREFIX)/lib/systemd/user
+SYSUSERSDIR ?= $(PREFIX)/lib/sysusers.d
+TMPFILESDIR ?= $(PREFIX)/lib/tmpfiles.d
+
+all: $(DEPD)
+
+$(B)/depd: $(DEPD_OBJ) $(B)/libdep.a
+	$(call msg,LD,$@)
+	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) -o $@ $^ $(DEPD_LIBS) $(LIBS)
+
+# ---- the BPF programs: $(B)/bpf/exec.skel.h has them for watch.c ----
+
+CLANG ?= clang
+BPFTOOL ?= $(firstword $(wildcard /usr/sbin/bpftool /sbin/bpftool) bpftool)
+# BPF_PROG() names a parameter that programs do not use.
+BPFFLAGS := -target bpf -D__TARGET_ARCH_x86 -O2 -g $(WARN) -Wno-unused-parameter \
+	    $(addprefix -I/usr/include/,$(shell $(CC) -print-multiarch))
+
+$(B)/bpf/%.o: daemon/policy/%.bpf.c daemon/rules.mk
+	@mkdir -p $(@D)
+	$(call msg,CLANG,$<)
+	$(Q)$(CLANG) $(BPFFLAGS) -MMD -MP -c $< -o $@
+
+$(B)/bpf/%.skel.h: $(B)/bpf/%.o
+	$(call msg,GEN,$@)
+	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf > $@.tmp && mv $@.tmp $@
+
+$(B)/host/daemon/policy/watch.o: $(B)/bpf/exec.skel.h
+.SECONDARY: $(B)/bpf/exec.o
+
+-include $(DEPD_OBJ:.o=.d) $(B)/bpf/exec.d
+
+# ---- tests ----
+
+# What needs no BPF: depctl has it, too.
+$(B)/tests/test_policy: $(call unit_obj,test_policy) $(POLICY_OBJ) \
+			$(B)/host/daemon/policy/compile.o
+
+# The guest's: tests/vm/t_policy.
+WATCH_OBJ := $(patsubst %,$(B)/host/daemon/policy/%.o,watch held guard compile)
+$(B)/tests/policy_vm: $(B)/host/tests/vm/policy.o $(B)/host/tests/vm/policy_record.o \
+		      $(POLICY_OBJ) $(WATCH_OBJ) $(B)/libdep.a
+	@mkdir -p $(@D)
+	$(call msg,LD,$@)
+	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) -o $@ $^ $(DEPD_LIBS) $(LIBS)
+
+# ---- installation ----
+
+DEPD_UNITS := $(notdir $(wildcard daemon/systemd/*.socket))
+DEPD_USER_UNITS := $(notdir $(wildcard daemon/systemd/user/*.socket))
+
+install: install-depd
+install-depd: all
+	$(Q)install -d $(addprefix $(DESTDIR),$(SBINDIR) $(UNITDIR) $(USERUNITDIR) \
+		$(SYSUSERSDIR) $(TMPFILESDIR) $(UDEVDIR))
+	$(Q)install -m 755 $(DEPD) $(DESTDIR)$(SBINDIR)/depd
+	$(Q)for u in depd user/depd; do sed 's,@SBINDIR@,$(SBINDIR),' \
+		daemon/systemd/$$u.service.in >$(B)/unit && \
+		case $$u in user/*) d=$(USERUNITDIR) ;; *) d=$(UNITDIR) ;; esac && \
+		install -m 644 $(B)/unit $(DESTDIR)$$d/depd.service || exit 1; done
+	$(Q)install -m 644 $(addprefix daemon/systemd/,$(DEPD_UNITS)) $(DESTDIR)$(UNITDIR)
+	$(Q)install -m 644 $(addprefix daemon/systemd/user/,$(DEPD_USER_UNITS)) \
+		$(DESTDIR)$(USERUNITDIR)
+	$(Q)install -m 644 daemon/systemd/adept.sysusers $(DESTDIR)$(SYSUSERSDIR)/adept.conf
+	$(Q)install -m 644 daemon/systemd/adept.tmpfiles $(DESTDIR)$(TMPFILESDIR)/adept.conf
+	$(Q)install -m 644 kmod/60-adept.rules $(DESTDIR)$(UDEVDIR)
+
+uninstall: uninstall-depd
+uninstall-depd:
+	$(Q)rm -f $(addprefix $(DESTDIR),$(SBINDIR)/depd $(SYSUSERSDIR)/adept.conf \
+		$(TMPFILESDIR)/adept.conf $(UDEVDIR)/60-adept.rules \
+		$(addprefix $(UNITDIR)/,depd.service $(DEPD_UNITS)) \
+		$(addprefix $(USERUNITDIR)/,depd.service $(DEPD_USER_UNITS)))
+
+.PHONY: install-depd uninstall-depd
+
+# ---- tests ----
+
+depd_obj = $(patsubst %,$(B)/host/daemon/%.o,$(1))
+RUNDIR_OBJ := $(call depd_obj,rundir rundir_socket)
+NOTIFY_OBJ := $(call depd_obj,notify say)
+KEEP_OBJ := $(call depd_obj,keep keep_list keep_systemd keep_keeper keeper keeper_msg \
+	      keeper_serve notify) $(RUNDIR_OBJ)
+
+$(B)/tests/test_keep: $(call unit_obj,test_keep) $(KEEP_OBJ)
+$(B)/tests/test_rundir: $(call unit_obj,test_rundir) $(RUNDIR_OBJ)
+$(B)/tests/test_notify: $(call unit_obj,test_notify) $(NOTIFY_OBJ)
+$(B)/tests/test_tracer: $(call unit_obj,test_tracer) $(call depd_obj,tracer_msg tracer_serve) \
+			$(B)/libdep.a
+$(addprefix $(B)/tests/test_,keep notify): private HOSTLIBS := -lsystemd
+
+# What depd does with systemd, without the rest of depd.
+$(B)/tests/keep_driver: tests/vm/keep_driver.c $(KEEP_OBJ) $(B)/host/daemon/say.o
+	@mkdir -p $(@D)
+	$(call msg,CC,$@)
+	$(Q)$(CC) $(TESTFLAGS) -o $@ $^ -lsystemd
+

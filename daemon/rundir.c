@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The directory and its lock. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "rundir.h"
+
+static int choose(char *path, size_t size, const char *wish, char *why, size_t why_size)
+{
+	const char *base = "/run";
+	int n;
+
+	if (!wish && geteuid()) {
+		base = getenv("XDG_RUNTIME_DIR");
+		if (!base || base[0] != '/') {
+			snprintf(why, why_size, "XDG_RUNTIME_DIR is not set.");
+			return -ENOENT;
+		}
+	}
+	n = wish ? snprintf(path, size, "%s", wish) : snprintf(path, size, "%s/adept", base);
+	if (n > 0 && (size_t)n < size)
+		return 0;
+	snprintf(why, why_size, "The directory's name is too long.");
+	return -ENAMETOOLONG;
+}
+
+/* Nobody else may put sockets there. */
+static int check(int dir, const char *path, mode_t mode, char *why, size_t why_size)
+{
+	struct stat st;
+
+	if (fstat(dir, &st)) {
+		snprintf(why, why_size, "%s: %s.", path, strerror(errno));
+		return -errno;
+	}
+	if (st.st_uid != geteuid()) {
+		snprintf(why, why_size, "%s belongs to the user %u.", path, st.st_uid);
+		return -EPERM;
+	}
+	if ((st.st_mode & 07777) != mode && fchmod(dir, mode)) {
+		snprintf(why, why_size, "%s: cannot set its mode: %s.", path, strerror(errno));
+		return -errno;
+	}
+	return 0;
+}
+
+static int open_dir(const char *path, char *why, size_t why_size)
+{
+	mode_t mode = geteuid() ? 0700 : 0755;
+	int dir, ret;
+
+	if (mkdir(path, mode) && errno != EEXIST) {
+		snprintf(why, why_size, "Cannot make %s: %s.", path, strerror(errno));
+		return -errno;
+	}
+	dir = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (dir < 0) {
+		ret = -errno;
+		snprintf(why, why_size, "%s is not a directory that depd can use: %s.", path,
+			 strerror(errno));
+		return ret;
+	}
+	ret = check(dir, path, mode, why, why_size);
+	if (!ret)
+		return dir;
+	close(dir);
+	return ret;
+}
+
+static int lock(int dir, const char *path, char *why, size_t why_size)
+{
+	char pid[24] = "";
+	int fd, ret;
+
+	fd = openat(dir, "lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0) {
+		ret = -errno;
+		snprintf(why, why_size, "%s/lock: %s.", path, strerror(errno));
+		return ret;
+	}
+	if (flock(fd, LOCK_EX | LOCK_NB)) {
+		ret = errno == EWOULDBLOCK ? -EBUSY : -errno;
+		if (read(fd, pid, sizeof(pid) - 1) < 0)
+			pid[0] = 0;
+		snprintf(why, why_size, "Another depd runs in %s, process %ld.", path, atol(pid));
+		close(fd);
+		return ret;
+	}
+	/* who it is, for the message above */
+	if (!ftruncate(fd, 0))
+		dprintf(fd, "%d\n", getpid());
+	return fd;
+}
+
+int rundir_open(char *path, size_t size, const char *wish, char *why, size_t why_size)
+{
+	int dir, ret;
+
+	ret = choose(path, size, wish, why, why_size);
+	if (ret)
+		return ret;
+	dir = open_dir(path, why, why_size);
+	if (dir < 0)
+		return dir;
+	ret = lock(dir, path, why, why_size);
+	close(dir);
+	return ret;
+}

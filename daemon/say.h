@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What depd logs: to the journal with fields where stderr goes there, else to stderr.
+ */
+#ifndef DEPD_SAY_H
+#define DEPD_SAY_H
+
+#include <stdint.h>
+#include <syslog.h>
+
+/**
+ * say_open() - find out where to
+ * @store: the directory of a session's store, for the field ADEPT_STORE; NULL: it has none.
+ *	   Called by say(), in its thread.  NULL: no such field.
+ */
+void say_open(const char *(*store)(uint32_t session));
+
+/**
+ * say() - log a line
+ * @priority: LOG_ERR..
+ * @session: what it is about, field ADEPT_SESSION; 0: none
+ */
+void say(int priority, uint32_t session, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+#endif

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What the tracer does.  One thread, since ptrace(2) binds who is traced to one; it is held up
+ * only by processes that it controls, for milliseconds.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tracer.h"
+#include "tracer_msg.h"
+
+#define ROUND		16	/* messages at a time */
+#define TICK_MS		1	/* a failed execve is seen by looking, all else by SIGCHLD */
+#define SLOW_TICK_MS	20
+#define SLOW_NS		1000000000ull	/* one under way for so long may take much longer */
+
+/** struct served - a session, as far as the injector has to know it */
+struct served {
+	struct served *next;
+	uint32_t id;
+	struct dep_target target;
+	size_t mapped;
+	unsigned int follows;
+	bool removed;		/* freed when nothing is under way in it */
+};
+
+/** struct following - an execve under way */
+struct following {
+	struct following *next;
+	struct served *s;
+	struct dep_follow f;
+};
+
+static struct tracer_line line;
+static struct served *sessions;
+static struct following *follows;
+static uint64_t followed_ns;	/* when the youngest began */
+static pid_t depd_pid;
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000ull + t.tv_nsec;
+}
+
+/* ---- sessions ---- */
+
+static struct served *find(uint32_t id)
+{
+	struct served *s;
+
+	for (s = sessions; s && (s->id != id || s->removed); s = s->next)
+		;
+	return s;
+}
+
+static void free_session(struct served *s)
+{
+	struct served **at = &sessions;
+
+	while (*at != s)
+		at = &(*at)->next;
+	*at = s->next;
+	munmap(s->target.session, s->mapped);
+	close(s->target.fd);
+	if (s->target.ring_fd >= 0)
+		close(s->target.ring_fd);
+	free(s);
+}
+
+/* If that fails depd hears of it when it asks for something in that session. */
+static void add(const struct tracer_msg *m, int fd, int ring_fd)
+{
+	struct served *s = calloc(1, sizeof(*s));
+	size_t size = m->layout.desc_off;
+	void *map = MAP_FAILED;
+
+	if (s && fd >= 0 && size >= sizeof(m->layout))
+		map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (map == MAP_FAILED)
+		goto fail;
+	if (dep_target_adopt(&s->target, map, &m->layout, fd, NULL)) {
+		munmap(map, size);
+		goto fail;
+	}
+	s->target.ring_fd = ring_fd;
+	s->target.collector = depd_pid;
+	s->mapped = size;
+	s->id = m->session;
+	s->next = sessions;
+	sessions = s;
+	return;
+fail:
+	free(s);
+	if (fd >= 0)
+		close(fd);
+	if (ring_fd >= 0)
+		close(ring_fd);
+}
+
+static void remove_session(uint32_t id)
+{
+	struct served *s = find(id);
+
+	if (!s)
+		return;
+	s->removed = true;
+	if (!s->follows)
+		free_session(s);
+}
+
+/* ---- following execve ---- */
+
+static void tell(uint32_t session, uint32_t slot, enum dep_exec_outcome o, pid_t pid,
+		 const struct dep_why *why)
+{
+	struct tracer_msg m = {
+		.op = TRACER_OUTCOME, .session = session, .slot = slot, .outcome = o, .pid = pid,
+	};
+
+	if (why)
+		m.why = *why;
+	/* If depd is gone: all that the next one has to know is in the session file. */
+	tracer_line_send(&line, &m, NULL, 0);
+}
+
+static void begin(const struct tracer_msg *m)
+{
+	struct dep_why why = { "The tracer has no memory." };
+	struct served *s = find(m->session);
+	struct following *f = s ? calloc(1, sizeof(*f)) : NULL;
+	int ret;
+
+	if (!f) {
+		if (s)
+			dep_follow_exec_refuse(&s->target, m->slot);
+		tell(m->session, m->slot, DEP_EXEC_REFUSED, 0, &why);
+		return;
+	}
+	*why.text = '\0';
+	ret = dep_follow_exec_begin(&f->f, &s->target, m->slot, &why);
+	if (ret) {
+		tell(m->session, m->slot, ret == -ESRCH ? DEP_EXEC_DEAD : DEP_EXEC_REFUSED,
+		     f->f.pid, &why);
+		free(f);
+		return;
+	}
+	f->s = s;
+	s->follows++;
+	f->next = follows;
+	follows = f;
+	followed_ns = now_ns();
+}
+
+/* Whether it has come to its end. */
+static bool go_on(struct following *f)
+{
+	struct dep_why why = { "" };
+	struct dep_injected out;
+	enum dep_exec_outcome o = dep_exec_poll(&f->f, &f->s->target, &out, &why);
+
+	if (o == DEP_EXEC_PENDING)
+		return false;
+	tell(f->s->id, f->f.slot, o, out.pid, &why);
+	return true;
+}
+
+static void go_on_all(void)
+{
+	struct following **at = &follows, *f;
+
+	while ((f = *at)) {
+		if (!go_on(f)) {
+			at = &f->next;
+			continue;
+		}
+		*at = f->next;
+		if (!--f->s->follows && f->s->removed)
+			free_session(f->s);
+		free(f);
+	}
+}
+
+/* ---- taking ---- */
+
+static void take(const struct tracer_msg *m)
+{
+	struct tracer_msg answer = {
+		.op = TRACER_TAKEN, .session = m->session, .pid = m->pid, .result = -ENOENT,
+	};
+	struct served *s = find(m->session);
+	struct dep_injected out = { 0 };
+
+	if (s) {
+		answer.result = dep_take(&s->target, m->pid, m->cause, &out, &answer.why);
+		answer.slot = out.proc;
+		answer.serial = out.serial;
+	}
+	tracer_line_send(&line, &answer, NULL, 0);
+}
+
+/* ---- the loop ---- */
+
+static void handle(const struct tracer_msg *m, const int *fds)
+{
+	switch (m->op) {
+	case TRACER_ADD:
+		add(m, fds[0], fds[1]);
+		break;
+	case TRACER_REMOVE:
+		remove_session(m->session);
+		break;
+	case TRACER_BEGIN:
+		begin(m);
+		break;
+	case TRACER_TAKE:
+		take(m);
+		break;
+	}
+}
+
+/* -EPIPE: depd is gone */
+static int receive(void)
+{
+	int fds[TRACER_FDS], i, ret = 0;
+	struct tracer_msg m;
+
+	for (i = 0; i < ROUND && !ret; i++) {
+		ret = tracer_line_receive(&line, &m, fds);
+		if (!ret)
+			handle(&m, fds);
+	}
+	return ret;
+}
+
+static int wait_ms(void)
+{
+	if (!follows)
+		return -1;
+	return now_ns() - followed_ns < SLOW_NS ? TICK_MS : SLOW_TICK_MS;
+}
+
+static void serve(int signals)
+{
+	struct pollfd p[] = { { .fd = line.sock }, { .fd = signals, .events = POLLIN } };
+	struct signalfd_siginfo si;
+
+	for (;;) {
+		p[0].events = POLLIN | (tracer_line_waits(&line) ? POLLOUT : 0);
+		poll(p, 2, wait_ms());
+		if (p[1].revents)
+			while (read(signals, &si, sizeof(si)) > 0)
+				;
+		if (p[0].revents & POLLOUT)
+			tracer_line_flush(&line);
+		if (p[0].revents && receive() == -EPIPE)
+			return;
+		go_on_all();
+	}
+}
+
+static void finish(int signals)
+{
+	struct pollfd p = { .fd = signals, .events = POLLIN };
+	uint64_t until = now_ns() + TRACER_FINISH_MS * 1000000ull;
+	struct signalfd_siginfo si;
+
+	for (go_on_all(); follows && now_ns() < until; go_on_all()) {
+		poll(&p, 1, TICK_MS);
+		while (read(signals, &si, sizeof(si)) > 0)
+			;
+	}
+}
+
+void tracer_serve(int sock)
+{
+	struct tracer_msg hello = { .op = TRACER_HELLO };
+	struct ucred peer = { 0 };
+	socklen_t size = sizeof(peer);
+	sigset_t set;
+	int signals;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	signals = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+	if (signals < 0 || getsockopt(sock, SOL_SOCKET, SO_PEERCRED, &peer, &size))
+		return;
+	depd_pid = peer.pid;
+	line.sock = sock;
+	if (tracer_line_send(&line, &hello, NULL, 0))
+		return;
+	serve(signals);
+	finish(signals);
+}
