@@ -46,6 +46,9 @@ static const struct argp argp = {
 	NULL, NULL, NULL,
 };
 
+#define REPLACE "`make modules modules_install' where depctl was built, `rmmod adept' and " \
+		"`modprobe adept' replace it"
+
 const char *module_trouble(int err)
 {
 	switch (err) {
@@ -56,12 +59,14 @@ const char *module_trouble(int err)
 		       "modules_install' builds it";
 	case -EACCES:
 	case -EPERM:
-		return "no permission: the members of the group adept have it";
+		return "no permission: the members of the group adept have it, which root adds by "
+		       "`adduser USER adept'";
 	case -EPROTONOSUPPORT:
 	case -ENOTTY:
-		return "the module that is loaded is of another version than depctl";
+		return "the module that is loaded is of another version than depctl: " REPLACE;
 	case -EPROTO:
-		return "the module that is loaded lays rings out in another way than depctl";
+		return "the module that is loaded lays rings out in another way than depctl: "
+		       REPLACE;
 	case -EDQUOT:
 		return "you have as many sessions as the module allows: see its parameter "
 		       "user_sessions";

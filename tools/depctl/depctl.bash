@@ -19,6 +19,12 @@ _depctl_threads()
 	done
 }
 
+# Numbers of depd's sessions that have not ended.
+_depctl_sessions()
+{
+	depctl sessions 2>/dev/null | awk '$2 != "ended" && $1 ~ /^[0-9]+$/ { print $1 }'
+}
+
 _depctl_record()
 {
 	local cur=$1 prev=$2 i w
@@ -66,8 +72,8 @@ _depctl_record()
 	done
 	if [[ $cur == -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -W "--output= --ring-size= --max-size= --on-full=
-			--level= --transport= --null --no-record --self-check --strict --no-follow --no-aslr
-			--quiet --help" -- "$cur")
+			--level= --transport= --alone --socket= --null --no-record --self-check
+			--strict --no-follow --no-aslr --quiet --help" -- "$cur")
 		[[ ${COMPREPLY[0]} == *= ]] && compopt -o nospace
 	else
 		mapfile -t COMPREPLY < <(compgen -c -- "$cur")
@@ -80,8 +86,8 @@ _depctl()
 
 	COMPREPLY=()
 	if [ "$COMP_CWORD" = 1 ]; then
-		mapfile -t COMPREPLY < <(compgen -W "record ls info dump verify module help --help
-			--version" -- "$cur")
+		mapfile -t COMPREPLY < <(compgen -W "record ls info dump verify module status
+			sessions stop metrics policy help --help --version" -- "$cur")
 		return
 	fi
 	# --option=value comes as three words.
@@ -98,11 +104,29 @@ _depctl()
 	ls) options="--modules --json --help" ;;
 	info) options="--formats --quick --json --jobs --help" ;;
 	dump) options="--refs --blocks --events --segments --thread --segment --json --jobs --help" ;;
-	verify) options="--quiet --json --jobs --help" ;;
+	verify) options="--quiet --json --jobs --rebuild --help" ;;
 	module) options="--json --help" ;;
+	status | sessions) options="--json --socket= --help" ;;
+	stop) options="--all --socket= --help" ;;
+	metrics) options="--socket= --help" ;;
+	policy)
+		if [[ $cur == -* ]]; then
+			mapfile -t COMPREPLY < <(compgen -W "--json --help" -- "$cur")
+		elif [[ " ${COMP_WORDS[*]:2:COMP_CWORD-2} " == *" check "* ]]; then
+			compopt -o default
+		else
+			mapfile -t COMPREPLY < <(compgen -W "check" -- "$cur")
+		fi
+		return
+		;;
 	*) return ;;
 	esac
 	case $prev in
+	--socket)
+		compopt -o filenames
+		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+		return
+		;;
 	-t | --thread)
 		mapfile -t COMPREPLY < <(compgen -W "$(_depctl_threads)" -- "$cur")
 		return
@@ -111,9 +135,14 @@ _depctl()
 	esac
 	if [[ $cur == -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -W "$options" -- "$cur")
-	else
-		_depctl_store "$cur"
+		[[ ${COMPREPLY[0]} == *= ]] && compopt -o nospace
+		return
 	fi
+	case ${COMP_WORDS[1]} in
+	stop) mapfile -t COMPREPLY < <(compgen -W "$(_depctl_sessions)" -- "$cur") ;;
+	status | sessions | metrics | module) ;;
+	*) _depctl_store "$cur" ;;
+	esac
 }
 
 complete -F _depctl depctl

@@ -30,6 +30,11 @@ int cmd_info(int argc, char **argv);
 int cmd_dump(int argc, char **argv);
 int cmd_verify(int argc, char **argv);
 int cmd_module(int argc, char **argv);
+int cmd_status(int argc, char **argv);
+int cmd_sessions(int argc, char **argv);
+int cmd_stop(int argc, char **argv);
+int cmd_metrics(int argc, char **argv);
+int cmd_policy(int argc, char **argv);
 
 /** module_trouble() - what a negative errno of the kernel module means, and what to do */
 const char *module_trouble(int err);

@@ -87,6 +87,8 @@ static void loss_json(struct json *j, const struct dep_loss *l)
 	json_u64(j, "lost_processes", l->lost_processes);
 	json_u64(j, "native_images", l->native_images);
 	json_u64(j, "unfinished_threads", l->unfinished_threads);
+	json_u64(j, "absent_chunks", l->absent_chunks);
+	json_u64(j, "absent_bytes", l->absent_bytes);
 	json_u64(j, "torn_segments", l->torn_segments);
 	json_bool(j, "unclean", l->unclean);
 	json_close(j, '}');
@@ -255,6 +257,8 @@ static void print_loss(struct info *f)
 		{ "processes unrecorded for want of a slot", l->lost_processes },
 		{ "programs that ran unrecorded (set-uid and the like)", l->native_images },
 		{ "threads killed: up to one unfinished record of each", l->unfinished_threads },
+		{ "chunks lost while nobody collected", l->absent_chunks },
+		{ "bytes lost while nobody collected", l->absent_bytes },
 		{ "segments torn", l->torn_segments },
 		{ "the collector did not end properly", l->unclean },
 	};

@@ -15,6 +15,11 @@ static const struct command commands[] = {
 	{ "dump", cmd_dump, "print references, blocks, events or segments" },
 	{ "verify", cmd_verify, "check a store and say what is lost" },
 	{ "module", cmd_module, "show the kernel module and its sessions" },
+	{ "status", cmd_status, "show depd, what it records, its lag and its losses" },
+	{ "sessions", cmd_sessions, "list the sessions of depd" },
+	{ "stop", cmd_stop, "stop recording sessions of depd" },
+	{ "metrics", cmd_metrics, "print the metrics of depd" },
+	{ "policy", cmd_policy, "check the rules by which depd records" },
 };
 
 #define NCOMMANDS (sizeof(commands) / sizeof(commands[0]))

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-struct dep_collector;
+#include <dep/store.h>
 
 /** struct record_options - the command line of depctl record */
 struct record_options {
@@ -17,11 +17,42 @@ struct record_options {
 	int level;
 	enum transport { TRANSPORT_AUTO, TRANSPORT_KMOD, TRANSPORT_SHM } transport;
 	bool no_aslr, quiet;
+	bool alone;		/* without depd */
+	const char *socket;	/* of depd, NULL: where it usually is */
 	char **argv;		/* the command */
 	int argc;
 };
 
 void record_options_parse(struct record_options *o, int argc, char **argv);
+
+struct client;
+struct dep_loss;
+struct dep_native;
+
+/** struct recorded - what a recording amounts to */
+struct recorded {
+	uint32_t processes, threads;
+	uint64_t raw_bytes, stored_bytes, null_bytes;
+	struct dep_loss loss;
+	bool failed, stopped;	/* the store; or at its --max-size */
+	int status;		/* of the command, as wait() gives it */
+};
+
+/**
+ * record_here() - collect in this process
+ *
+ * Return: 0, 1: it could not be started, -1: the store is not complete.
+ */
+int record_here(const struct record_options *o, const struct dep_native *native,
+		struct recorded *out);
+/** record_by_depd() - let depd, to which @c is a connection, collect */
+int record_by_depd(const struct record_options *o, const struct dep_native *native,
+		   struct client *c, struct recorded *out);
+
+/** record_dir() - the store's name: -o, or one made of the command's */
+void record_dir(const struct record_options *o, char *dir, size_t size);
+/** record_summary() - losses, and unless --quiet what there is */
+void record_summary(const struct record_options *o, const char *dir, const struct recorded *r);
 
 /* ---- signals.c ---- */
 
@@ -30,11 +61,12 @@ void signals_catch(void);
 
 /**
  * signals_pass() - hand on what arrived; stop and continue together with the command
+ * @busy: this process traces the command: its stops are not for the shell
  * @child: 0 when it has ended
  *
  * Return: 1 if the user wants depctl itself to end, since the command already has.
  */
-int signals_pass(struct dep_collector *c, pid_t child);
+int signals_pass(bool busy, pid_t child);
 
 /** signals_die() - end by the signal that the command ended by; returns if it cannot */
 void signals_die(int sig);

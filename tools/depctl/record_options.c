@@ -10,7 +10,7 @@
 
 enum {
 	OPT_RING_SIZE = 256, OPT_MAX_SIZE, OPT_NULL, OPT_NO_RECORD, OPT_ON_FULL, OPT_SELF_CHECK,
-	OPT_STRICT, OPT_NO_FOLLOW, OPT_NO_ASLR, OPT_LEVEL, OPT_TRANSPORT,
+	OPT_STRICT, OPT_NO_FOLLOW, OPT_NO_ASLR, OPT_LEVEL, OPT_TRANSPORT, OPT_ALONE, OPT_DEPD,
 };
 
 static const struct argp_option options[] = {
@@ -34,6 +34,8 @@ static const struct argp_option options[] = {
 	  4 },
 	{ "null", OPT_NULL, NULL, 0, "Count what would be recorded and keep nothing", 4 },
 	{ "no-record", OPT_NO_RECORD, NULL, 0, "Run under the engine alone; makes no store", 4 },
+	{ "alone", OPT_ALONE, NULL, 0, "Do not use depd, even if it runs", 5 },
+	{ "socket", OPT_DEPD, "PATH", 0, "Where depd listens", 5 },
 	{ "quiet", 'q', NULL, 0, "No summary at the end", 5 },
 	{ 0 }
 };
@@ -106,6 +108,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case OPT_NO_ASLR:
 		o->no_aslr = true;
+		break;
+	case OPT_ALONE:
+		o->alone = true;
+		break;
+	case OPT_DEPD:
+		o->socket = arg;
 		break;
 	case 'q':
 		o->quiet = true;

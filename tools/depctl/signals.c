@@ -15,7 +15,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../../libdep/collect/collect.h"
 #include "record.h"
 
 static const int caught[] = {
@@ -65,7 +64,7 @@ static void stop_with(int sig, pid_t child)
 	kill(child, SIGCONT);
 }
 
-int signals_pass(struct dep_collector *c, pid_t child)
+int signals_pass(bool busy, pid_t child)
 {
 	uint32_t set = __atomic_exchange_n(&hand_on, 0, __ATOMIC_RELAXED);
 	siginfo_t si = { .si_pid = 0 };
@@ -79,7 +78,7 @@ int signals_pass(struct dep_collector *c, pid_t child)
 			kill(child, sig);
 
 	/* While an execve is followed its stops are the injector's. */
-	if (dep_collector_busy(c, child))
+	if (busy)
 		return 0;
 	if (waitid(P_PID, child, &si, WSTOPPED | WNOHANG) || si.si_pid != child)
 		return 0;

@@ -169,7 +169,7 @@ bool is_lossy(struct dep_store *s, bool policy)
 {
 	const struct dep_loss *l = dep_store_loss(s);
 	bool lost = l->lost_threads || l->lost_processes || l->torn_segments || l->unclean ||
-		    l->unfinished_threads;
+		    l->unfinished_threads || l->absent_chunks;
 
 	/* What was dropped or discarded on request is counted, and no fault. */
 	if (policy || !(dep_store_meta(s)->session_flags & ADEPT_S_DROP))

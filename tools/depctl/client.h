@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * depctl's side of depd's control socket; depd(8) has the protocol.
+ *
+ * Functions return 0 or a negative errno, with a sentence for people in the client's why.
+ */
+#ifndef DEPCTL_CLIENT_H
+#define DEPCTL_CLIENT_H
+
+#include <cjson/cJSON.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <sys/un.h>
+
+#include "out.h"
+
+#define CLIENT_TIMEOUT_MS	5000	/* for an answer */
+#define CLIENT_LINE_MAX		(8u << 20)
+#define CLIENT_FDS_MAX		2
+
+/** struct client - a connection to depd; begin with { .fd = -1 } */
+struct client {
+	int fd;
+	char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
+	char why[1024];
+	char *line;		/* the last answer or event as it came, without a newline */
+	cJSON *answer;		/* of the last client_ask() */
+	cJSON *event;		/* of the last client_event() */
+	int fds[CLIENT_FDS_MAX];	/* that came with the answer: nfds; yours if you take */
+	int nfds;		/* ..them and set this to 0 */
+	/* Inside */
+	char *in;
+	size_t in_len, in_room;
+	struct client_event *events, **events_tail;
+};
+
+/**
+ * client_open() - connect
+ * @socket: NULL: $ADEPT_SOCKET, else the user's own depd, else the system's
+ *
+ * -ENOENT: there is no depd.  -EACCES: there is, but not for this user.
+ */
+int client_open(struct client *c, const char *socket);
+/**
+ * client_ask() - send a request, wait for its answer
+ * @request: with all fields but v; deleted
+ *
+ * Return: 0 and answer; an error that depd answered, by its name; -ETIMEDOUT;
+ * -EPROTONOSUPPORT, -EPROTO: it is of another version, or no depd.
+ */
+int client_ask(struct client *c, cJSON *request);
+/** client_event() - wait for an event: 1, 0: none within @timeout_ms; -EPIPE: depd is gone */
+int client_event(struct client *c, int timeout_ms);
+void client_close(struct client *c);
+
+/** client_request() - an object with this op, and a number as session unless it is 0 */
+cJSON *client_request(const char *op, uint32_t session);
+
+/** client_number(), client_string() - a member of @o; 0 or "" if it is none */
+double client_number(const cJSON *o, const char *name);
+const char *client_string(const cJSON *o, const char *name);
+
+/* ---- client_socket.c: what the above and depctl metrics use ---- */
+
+/** client_fail() - write @c->why; returns @err */
+int client_fail(struct client *c, int err, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+uint64_t client_now_ms(void);
+/**
+ * client_find() - connect to the socket @name in depd's directory, or say why not
+ * @socket: NULL, or the one that it must be
+ * @is_control: $ADEPT_SOCKET names this one, else one beside it
+ */
+int client_find(struct client *c, const char *socket, const char *name, bool is_control);
+/** client_wait() - until @until for @events: 0, -ETIMEDOUT or another error */
+int client_wait(struct client *c, short events, uint64_t until);
+int client_send_all(struct client *c, const char *data, size_t size, uint64_t until);
+/** client_receive() - more into @c->in: how many bytes, 0 at the end of the stream */
+ssize_t client_receive(struct client *c);
+/** client_read_line() - into @c->line; -EPIPE at the end of the stream, -EPROTO: too long */
+int client_read_line(struct client *c, uint64_t until);
+void client_drop_fds(struct client *c);
+
+/* ---- commands ---- */
+
+/** struct client_args - options of the commands that ask depd */
+struct client_args {
+	const char *socket;
+	bool json;
+};
+
+enum { OPT_SOCKET = 257 };
+#define CLIENT_OPTION_SOCKET \
+	{ "socket", OPT_SOCKET, "PATH", 0, "Where depd listens", 9 }
+
+/** ask_depd() - client_open() unless it is, and client_ask(); says what went wrong */
+int ask_depd(struct client *c, const struct client_args *a, cJSON *request);
+
+/* ---- session_list.c ---- */
+
+/** put_plain() - a text from outside: what would move a terminal's cursor is a ? */
+void put_plain(struct out *o, const char *s);
+/** put_sessions() - a table of sessions, an array of depd's */
+void put_sessions(struct out *o, const cJSON *sessions);
+/** put_loss() - what is lost, or "none" */
+void put_loss(struct out *o, const cJSON *loss);
+/** is_loss() - is there any? */
+bool is_loss(const cJSON *loss);
+
+#endif

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * depctl status: depd on one screen.
+ */
+#include <stdlib.h>
+
+#include "client.h"
+#include "depctl.h"
+
+static const struct argp_option options[] = {
+	{ "json", OPT_JSON, NULL, 0, "Print depd's answer, a line of JSON", 1 },
+	CLIENT_OPTION_SOCKET,
+	{ 0 }
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct client_args *a = state->input;
+
+	if (key == OPT_JSON)
+		a->json = true;
+	else if (key == OPT_SOCKET)
+		a->socket = arg;
+	else
+		return ARGP_ERR_UNKNOWN;
+	return 0;
+}
+
+static const struct argp argp = {
+	options, parse, NULL,
+	"Show the state of depd, its sessions, what lags behind and what was lost.\v"
+	"Sessions of other users are counted, and shown to root only.",
+	NULL, NULL, NULL,
+};
+
+static const cJSON *member(const cJSON *o, const char *name)
+{
+	return cJSON_GetObjectItemCaseSensitive(o, name);
+}
+
+static const char *size_of(const cJSON *o, const char *name, char *buf)
+{
+	return human_size(client_number(o, name), buf);
+}
+
+static void put_head(struct out *o, const cJSON *d, const char *path)
+{
+	unsigned long long s = client_number(d, "uptime_ns") / 1e9;
+	char size[16];
+
+	out_text(o, "depd ");
+	put_plain(o, client_string(d, "version"));
+	out_printf(o, ", pid %.0f, up ", client_number(d, "pid"));
+	if (s >= 86400)
+		out_printf(o, "%llu d ", s / 86400);
+	out_printf(o, "%02llu:%02llu:%02llu, at ", s / 3600 % 24, s / 60 % 60, s % 60);
+	put_plain(o, path);
+	out_printf(o, "\n  itself    %.2f s of processor time, %s of memory\n",
+		   client_number(d, "cpu_ns") / 1e9, size_of(d, "memory_bytes", size));
+	out_printf(o, "  clients   %.0f; %.0f requests, %.0f refused\n",
+		   client_number(d, "clients"), client_number(d, "requests"),
+		   client_number(d, "requests_refused"));
+}
+
+static void put_counts(struct out *o, const cJSON *d)
+{
+	const cJSON *s = member(d, "sessions"), *cause;
+	const char *sep = "; ended: ";
+
+	out_printf(o, "  sessions  %.0f open, %.0f begun, %.0f adopted", client_number(s, "open"),
+		   client_number(s, "begun"), client_number(s, "adopted"));
+	cJSON_ArrayForEach(cause, member(s, "ended")) {
+		if (cause->valuedouble <= 0)
+			continue;
+		out_printf(o, "%s%.0f ", sep, cause->valuedouble);
+		put_plain(o, cause->string);
+		sep = ", ";
+	}
+	out_text(o, "\n");
+}
+
+static void put_flow(struct out *o, const cJSON *d)
+{
+	const cJSON *lag = member(d, "lag"), *stage;
+	const char *sep = "";
+	char a[16], b[16];
+
+	out_printf(o, "  recorded  %s in %.0f chunks, %s stored\n", size_of(d, "raw_bytes", a),
+		   client_number(d, "chunks"), size_of(d, "stored_bytes", b));
+	out_printf(o, "  lag       %s in %.0f chunks; %.0f jobs, %.0f of %.0f workers are "
+		   "busy\n", size_of(lag, "bytes", a), client_number(lag, "chunks"),
+		   client_number(d, "queue_jobs"),
+		   client_number(d, "workers_busy"), client_number(d, "workers"));
+	out_text(o, "  time      ");
+	cJSON_ArrayForEach(stage, member(d, "stages")) {
+		out_text(o, sep);
+		put_plain(o, stage->string);
+		out_printf(o, " %.3f s", client_number(stage, "ns") / 1e9);
+		sep = ", ";
+	}
+	out_text(o, "\n  lost      ");
+	put_loss(o, member(d, "loss"));
+	out_text(o, "\n");
+}
+
+static void put_policy(struct out *o, const cJSON *d)
+{
+	const cJSON *p = member(d, "policy");
+
+	out_printf(o, "  rules     %.0f, %s; %.0f processes recorded, %.0f missed\n",
+		   client_number(p, "rules"), cJSON_IsTrue(member(p, "active")) ? "active" :
+		   "not active", client_number(p, "matches"), client_number(p, "missed"));
+	if (*client_string(p, "trouble")) {
+		out_text(o, "            ");
+		put_plain(o, client_string(p, "trouble"));
+		out_text(o, "\n");
+	}
+	if (client_number(d, "stores_removed") > 0)
+		out_printf(o, "  removed   %.0f stores\n", client_number(d, "stores_removed"));
+}
+
+static int show(struct client *c, const struct client_args *a, struct out *o)
+{
+	const cJSON *d = member(c->answer, "depd"), *sessions;
+
+	put_head(o, d, c->path);
+	put_counts(o, d);
+	put_flow(o, d);
+	put_policy(o, d);
+	if (ask_depd(c, a, client_request("sessions", 0)))
+		return EXIT_FAILURE;
+	sessions = member(c->answer, "sessions");
+	if (cJSON_GetArraySize(sessions)) {
+		out_text(o, "\n");
+		put_sessions(o, sessions);
+	}
+	return 0;
+}
+
+int cmd_status(int argc, char **argv)
+{
+	struct client c = { .fd = -1 };
+	struct client_args a = { 0 };
+	struct out out;
+	int status = 0;
+
+	parse_args(&argp, argc, argv, 0, &a);
+	if (ask_depd(&c, &a, client_request("status", 0))) {
+		client_close(&c);
+		return EXIT_FAILURE;
+	}
+	out_begin(&out);
+	if (a.json) {
+		out_text(&out, c.line);
+		out_text(&out, "\n");
+	} else {
+		status = show(&c, &a, &out);
+	}
+	client_close(&c);
+	return out_end(&out) | status;
+}
