@@ -5,6 +5,7 @@
 #			them with larger inputs
 # make bench		what recording costs, beside native runs (BENCH="gzip xz",
 #			ROUNDS=, QUICK=1)
+# make bench-depd	how fast depd is, beside `depctl record --alone`; takes the same
 # make lint		licence lines, line lengths, cppcheck where it is installed
 # make modules, check-vm, bench-vm: the kernel module, see kmod/rules.mk
 # make install		DESTDIR= PREFIX=; make uninstall takes the same
@@ -53,7 +54,9 @@ X86_HOST := libdep/x86/decode.c libdep/x86/operand.c libdep/x86/derive.c libdep/
 LIB_SRC := $(wildcard libdep/inject/*.c libdep/format/*.c libdep/recover/*.c libdep/collect/*.c) \
 	   $(X86_HOST)
 LIB_OBJ := $(patsubst %.c,$(B)/host/%.o,$(LIB_SRC))
-DEPCTL_OBJ := $(patsubst %.c,$(B)/host/%.o,$(wildcard tools/depctl/*.c))
+# depd's rules, without BPF.
+POLICY_OBJ := $(patsubst %,$(B)/host/daemon/policy/%.o,rules keys match describe)
+DEPCTL_OBJ := $(patsubst %.c,$(B)/host/%.o,$(wildcard tools/depctl/*.c)) $(POLICY_OBJ)
 
 all: $(B)/libdep.so $(B)/depctl
 
@@ -114,7 +117,8 @@ $(B)/depctl: $(DEPCTL_OBJ) $(B)/libdep.a
 
 # ---- tests ----
 
-UNIT := decode derive inject store writer recover collect cross ring_core
+UNIT := decode derive inject store writer resume upkeep queue recover collect cross filled \
+	ring_core loop request control metrics client keep rundir notify policy tracer
 TESTS := $(patsubst %,$(B)/tests/test_%,$(UNIT))
 SHOW := $(patsubst %,$(B)/tests/inject_%,show_pie show_nopie show_static show_staticpie exec)
 TESTFLAGS := $(CFLAGS) $(HOSTFLAGS) -I.
@@ -130,18 +134,37 @@ part_obj = $(patsubst %.c,$(B)/host/%.o,$(wildcard libdep/$(1)/*.c))
 unit_obj = $(patsubst %,$(B)/tests/%.o,$(1))
 $(B)/tests/test_decode: $(call unit_obj,test_decode zydis_expect) $(x86_obj)
 $(B)/tests/test_derive: $(call unit_obj,test_derive native) $(x86_obj) $(B)/host/libdep/x86/live.o
-$(B)/tests/test_inject: $(call unit_obj,test_inject test_inject_follow) \
+$(B)/tests/test_inject: $(call unit_obj,test_inject test_inject_follow test_inject_take) \
 			$(B)/tests/dummy_embed.o $(call part_obj,inject)
 $(B)/tests/test_store: $(call unit_obj,test_store stream stream_frag) $(B)/libdep.a
 $(B)/tests/test_writer: $(call unit_obj,test_writer stream stream_frag) $(B)/libdep.a
+$(B)/tests/test_resume: $(call unit_obj,test_resume test_resume_bad session stream stream_frag) \
+			$(B)/libdep.a
+$(B)/tests/test_upkeep: $(call unit_obj,test_upkeep) $(B)/host/daemon/upkeep.o $(B)/libdep.a
 $(B)/tests/test_recover: $(call unit_obj,test_recover stream stream_frag) $(B)/libdep.a
+$(B)/tests/test_queue: $(call unit_obj,test_queue stream stream_frag) $(B)/libdep.a
 $(B)/tests/test_collect: $(call unit_obj,test_collect fake_engine fake_writer) \
 			 $(call part_obj,collect) $(call part_obj,inject) $(x86_obj) \
 			 $(B)/host/libdep/format/desc.o \
 			 $(B)/host/libdep/format/buildid.o $(B)/blob_image.o
 $(B)/tests/test_cross: $(call unit_obj,test_cross stream stream_frag) \
 		       $(B)/host/libdep/collect/cross.o $(B)/libdep.a
+$(B)/tests/test_filled: $(call unit_obj,test_filled stream stream_frag) \
+			$(B)/host/libdep/collect/filled.o $(B)/host/libdep/collect/cross.o \
+			$(B)/libdep.a
 $(B)/tests/test_ring_core: $(call unit_obj,test_ring_core) $(B)/host/kmod/ring_core.o
+
+# The parts of depd that need no program to record.
+daemon_obj = $(patsubst %,$(B)/host/daemon/%.o,$(1))
+control_obj := $(call daemon_obj,loop text json_scan request info client serve answer control \
+	       metrics metrics_text)
+$(B)/tests/test_loop: $(call unit_obj,test_loop) $(call daemon_obj,loop)
+$(B)/tests/test_request: $(call unit_obj,test_request) $(call daemon_obj,request json_scan)
+$(B)/tests/test_control: $(call unit_obj,test_control fake_core fake_client) $(control_obj)
+$(B)/tests/test_metrics: $(call unit_obj,test_metrics fake_core fake_client) $(control_obj)
+$(B)/tests/test_client: $(call unit_obj,test_client fake_core fake_client) $(control_obj) \
+			$(patsubst %,$(B)/host/tools/depctl/%.o,client client_socket util) \
+			$(B)/libdep.a
 
 $(TESTS):
 	$(call msg,LD,$@)
@@ -184,10 +207,14 @@ $(B)/tests/touched: tests/programs/touched.c $(B)/libdep.a
 	$(call msg,CC,$@)
 	$(Q)$(CC) $(TESTFLAGS) -o $@ $^ $(LIBS)
 
-tests: all $(TESTS) $(SHOW) $(B)/tests/make_store $(B)/tests/touched
+$(B)/tests/fake_depd: $(call unit_obj,fake_core) $(control_obj) tests/programs/fake_depd.c
+	$(call msg,CC,$@)
+	$(Q)$(CC) $(TESTFLAGS) -o $@ $^ $(LIBS)
+
+tests: all $(TESTS) $(SHOW) $(addprefix $(B)/tests/,make_store touched fake_depd)
 
 check: tests
-	$(Q)BUILD=$(abspath $(B)) LONG=$(or $(LONG),0) bash tests/run.sh $(SUITES)
+	$(Q)BUILD=$(abspath $(B)) LONG=$(or $(LONG),0) UNIT="$(UNIT)" bash tests/run.sh $(SUITES)
 
 check-long:
 	$(Q)$(MAKE) check LONG=1
@@ -195,12 +222,19 @@ check-long:
 bench: all
 	$(Q)BUILD=$(abspath $(B)) bash tests/bench/bench.sh $(BENCH)
 
+bench-depd: all
+	$(Q)BUILD=$(abspath $(B)) sh tests/bench/daemon.sh $(BENCH)
+
 lint:
 	$(Q)sh scripts/lint.sh
 
 # ---- the kernel module ----
 
 include kmod/rules.mk
+
+# ---- the daemon ----
+
+include daemon/rules.mk
 
 # ---- installation ----
 
@@ -213,6 +247,7 @@ PCDIR := $(LIBDIR)/pkgconfig
 MAN1 := $(notdir $(wildcard Documentation/man/*.1))
 MAN4 := $(notdir $(wildcard Documentation/man/*.4))
 MAN5 := $(notdir $(wildcard Documentation/man/*.5))
+MAN8 := $(notdir $(wildcard Documentation/man/*.8))
 HEADERS := $(notdir $(wildcard include/dep/*.h))
 
 $(B)/libdep.pc: libdep/libdep.pc.in Makefile
@@ -223,7 +258,7 @@ install: all
 	$(Q)rm -f $(B)/libdep.pc && $(MAKE) --no-print-directory -s $(B)/libdep.pc
 	$(call msg,INSTALL,$(DESTDIR)$(PREFIX))
 	$(Q)install -d $(addprefix $(DESTDIR),$(BINDIR) $(LIBDIR) $(INCDIR) $(MANDIR)/man1 \
-		$(MANDIR)/man4 $(MANDIR)/man5 $(COMPDIR) $(PCDIR))
+		$(MANDIR)/man4 $(MANDIR)/man5 $(MANDIR)/man8 $(COMPDIR) $(PCDIR))
 	$(Q)install -m 755 $(B)/depctl $(DESTDIR)$(BINDIR)/depctl
 	$(Q)install -m 755 $(B)/libdep.so $(DESTDIR)$(LIBDIR)/libdep.so.$(VERSION)
 	$(Q)ln -sf libdep.so.$(VERSION) $(DESTDIR)$(LIBDIR)/libdep.so.0
@@ -232,6 +267,7 @@ install: all
 	$(Q)install -m 644 $(addprefix Documentation/man/,$(MAN1)) $(DESTDIR)$(MANDIR)/man1
 	$(Q)install -m 644 $(addprefix Documentation/man/,$(MAN4)) $(DESTDIR)$(MANDIR)/man4
 	$(Q)install -m 644 $(addprefix Documentation/man/,$(MAN5)) $(DESTDIR)$(MANDIR)/man5
+	$(Q)install -m 644 $(addprefix Documentation/man/,$(MAN8)) $(DESTDIR)$(MANDIR)/man8
 	$(Q)install -m 644 tools/depctl/depctl.bash $(DESTDIR)$(COMPDIR)/depctl
 	$(Q)install -m 644 $(B)/libdep.pc $(DESTDIR)$(PCDIR)/libdep.pc
 
@@ -241,11 +277,11 @@ uninstall:
 		$(LIBDIR)/libdep.so.0 $(LIBDIR)/libdep.so.$(VERSION) $(COMPDIR)/depctl \
 		$(PCDIR)/libdep.pc $(addprefix $(INCDIR)/,$(HEADERS)) \
 		$(addprefix $(MANDIR)/man1/,$(MAN1)) $(addprefix $(MANDIR)/man4/,$(MAN4)) \
-		$(addprefix $(MANDIR)/man5/,$(MAN5)))
+		$(addprefix $(MANDIR)/man5/,$(MAN5)) $(addprefix $(MANDIR)/man8/,$(MAN8)))
 	$(Q)! test -d $(DESTDIR)$(INCDIR) || rmdir --ignore-fail-on-non-empty $(DESTDIR)$(INCDIR)
 
 clean:
 	rm -rf build build-san
 
-.PHONY: all tests check check-long bench lint install uninstall clean
+.PHONY: all tests check check-long bench bench-depd lint install uninstall clean
 -include $(BLOB_OBJ:.o=.d) $(LIB_OBJ:.o=.d) $(DEPCTL_OBJ:.o=.d) $(wildcard $(B)/tests/*.d)

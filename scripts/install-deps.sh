@@ -8,32 +8,62 @@
 set -eu
 
 packages="gcc make binutils libc6-dev libzydis-dev libzstd-dev libxxhash-dev libsqlite3-dev
-	libcjson-dev libelf-dev libdw-dev liburing-dev"
-tests="g++ libcmocka-dev clang libclang-rt-14-dev python3 strace pkg-config procps util-linux
+	libcjson-dev libelf-dev libdw-dev liburing-dev libbpf-dev libsystemd-dev bpftool clang
+	llvm"
+tests="g++ libcmocka-dev libclang-rt-14-dev python3 strace pkg-config procps util-linux
 	gawk mawk perl gzip bzip2 xz-utils zstd pigz sqlite3 luajit povray redis-server redis-tools
-	libpython3.11-testsuite bc cppcheck"
+	libpython3.11-testsuite bc cppcheck python3-prometheus-client"
 
 vm="linux-headers-amd64 qemu-system-x86 busybox-static cpio kmod sparse bzip2 xz-utils pigz perl
 	mawk sqlite3 python3"
 
 # The image that belongs to the headers, unpacked: installing it would change what boots.
+# Of its modules those that a root file system by 9p takes.
 fetch_image() {
 	kver=$(dpkg-query -W -f '${Depends}' linux-headers-amd64 |
 		sed -n 's/.*linux-headers-\([^ ,]*-amd64\).*/\1/p')
 	out=$(dirname "$0")/../build/vm
-	[ ! -e "/boot/vmlinuz-$kver" ] && [ ! -e "$out/vmlinuz-$kver" ] || return 0
+	[ ! -e "/boot/vmlinuz-$kver" ] || return 0
+	[ ! -e "$out/vmlinuz-$kver" ] || [ ! -e "$out/lib/modules/$kver/modules.dep" ] || return 0
 	dir=$(mktemp -d)
 	chmod 755 "$dir"
 	(cd "$dir" && apt-get download -q "linux-image-$kver" && dpkg -x ./*.deb .)
 	mkdir -p "$out"
 	cp "$dir/boot/vmlinuz-$kver" "$out"
+	(cd "$dir" && for m in modules.builtin modules.builtin.modinfo modules.order \
+		kernel/fs/9p kernel/net/9p kernel/fs/netfs kernel/fs/fscache kernel/fs/overlayfs \
+		kernel/drivers/virtio; do
+		[ ! -e "lib/modules/$kver/$m" ] || echo "lib/modules/$kver/$m"
+	done | xargs tar -c) | tar -x -C "$out"
+	PATH=$PATH:/sbin depmod -b "$out" "$kver"
+	rm -r "$dir"
+}
+
+# promtool out of its package, whose installation would start a server.
+fetch_promtool() {
+	out=$(dirname "$0")/../build/promtool
+	! command -v promtool >/dev/null && [ ! -e "$out/promtool" ] || return 0
+	dir=$(mktemp -d)
+	chmod 755 "$dir"
+	if (cd "$dir" && apt-get download -q prometheus && dpkg -x ./*.deb .); then
+		mkdir -p "$out"
+		cp "$dir/usr/bin/promtool" "$out"
+		# make runs as whom the sources belong to.
+		chown --reference="$out/../.." "$out/.." "$out"
+	else
+		echo "install-deps.sh: there is no promtool; the test of metrics does without" >&2
+	fi
 	rm -r "$dir"
 }
 
 with_vm=
+with_promtool=
 for arg; do
 	case $arg in
-	--test) packages="$packages $tests" ;;
+	--test)
+		packages="$packages $tests"
+		with_promtool=1
+		;;
 	--vm)
 		packages="$packages $vm"
 		with_vm=1
@@ -55,6 +85,7 @@ for p in $packages; do
 done
 if [ -z "$missing" ]; then
 	[ -z "$with_vm" ] || fetch_image
+	[ -z "$with_promtool" ] || fetch_promtool
 	exit 0
 fi
 if [ "$(id -u)" != 0 ]; then
@@ -66,3 +97,4 @@ apt-get update -q
 # Not recommended ones: redis would not need them, povray would fetch a desktop.
 apt-get install -q -y --no-install-recommends $missing
 [ -z "$with_vm" ] || fetch_image
+[ -z "$with_promtool" ] || fetch_promtool

@@ -10,6 +10,7 @@
 
 depctl=$(realpath "${1:?path of depctl}")
 make_store=$(realpath "${2:?path of make_store}")
+fake_depd=$(dirname "$make_store")/fake_depd
 passed=0 failed=0 skipped=0
 
 dir=$(mktemp -d) || exit 1
@@ -75,7 +76,7 @@ expect 2 "" "Usage: depctl" "$depctl"
 expect 0 "Usage: depctl" "" "$depctl" --help
 expect 0 "^depctl .*store format" "" "$depctl" --version
 expect 2 "" "no command 'frobnicate'" "$depctl" frobnicate
-for c in record ls info dump verify module; do
+for c in record ls info dump verify module status sessions stop metrics policy; do
 	expect 0 "Usage: depctl $c" "" "$depctl" $c --help
 	expect 2 "" "unrecognized option" "$depctl" $c --frobnicate
 done
@@ -93,7 +94,13 @@ for c in info dump verify; do
 	expect 2 "" "which store" "$depctl" $c
 	expect 2 "" "one store at a time" "$depctl" $c a b
 done
-expect 2 "" "Too many arguments" "$depctl" module a
+for c in module status sessions metrics; do
+	expect 2 "" "Too many arguments" "$depctl" $c a
+done
+expect 2 "" "which session" "$depctl" stop
+expect 2 "" "must be a number from 1" "$depctl" stop 0
+expect 2 "" "must be a number" "$depctl" stop 1 all
+expect 2 "" "does not go with" "$depctl" stop --all 1
 if [ ! -e /dev/adept ]; then
 	expect 1 "" "not loaded: .modprobe adept" "$depctl" module
 	expect 1 "" "not loaded.*transport=shm" "$depctl" record -o x --transport=kmod true
@@ -123,6 +130,110 @@ if [ "$(id -u)" = 0 ]; then
 else
 	mkdir ro && chmod a-w ro
 	expect 1 "" "cannot be made.*another place" "$depctl" record -o ro/x true
+fi
+
+# ---- no depd ----
+unset ADEPT_SOCKET XDG_RUNTIME_DIR
+for c in status sessions "stop 1" "stop --all" metrics; do
+	# shellcheck disable=SC2086
+	expect 1 "" "^depctl: no depd listens at /nowhere/x$" "$depctl" $c --socket=/nowhere/x
+	# shellcheck disable=SC2086
+	ADEPT_SOCKET=text expect 1 "" "no depd listens at|Connection refused" "$depctl" $c
+	[ ! -e /run/adept ] || continue
+	# shellcheck disable=SC2086
+	expect 1 "" "no depd is running; start it with .systemctl start depd. or .depd." \
+		"$depctl" $c
+done
+expect 1 "" "File name too long" "$depctl" status --socket="$(printf '%0200d' 0)"
+
+# ---- depd's answers, without a depd ----
+if [ -x "$fake_depd" ]; then
+	coproc FAKE { "$fake_depd" "$dir/depd.sock" "$dir/metrics.sock" 4; }
+	read -r _ <&"${FAKE[0]}"
+	export ADEPT_SOCKET=$dir/depd.sock
+	expect 0 "^  sessions  4 open" "" "$depctl" status
+	expect 0 "^  lag       4.00 MiB in 4 chunks" "" "$depctl" status
+	expect 0 "^  lost      4.00 KiB dropped" "" "$depctl" status
+	expect 0 "^ +2 recording .* 3.00 MiB +293 KiB .* -> /tmp/fake.dep" "" "$depctl" sessions
+	ADEPT_SOCKET= expect 0 "4 open" "" "$depctl" status --socket="$dir/depd.sock"
+	expect 0 '^{"v":1,"ok":true,"depd":{' "" "$depctl" status --json
+	json "$depctl" status --json
+	json "$depctl" sessions --json
+	expect 0 "" "" "$depctl" stop 1
+	expect 1 "" "session 1: session 1 has ended already" "$depctl" stop 1
+	expect 1 "" "session 99: there is no session 99" "$depctl" stop 99 2
+	expect 0 "^ +2 ended " "" "$depctl" sessions
+	expect 0 "" "" "$depctl" stop --all
+	expect 0 "0 open.*ended: 4 stopped" "" "$depctl" status
+	expect 0 "^# EOF" "" "$depctl" metrics
+	expect 1 "-" "no depd|closed" "$depctl" status --socket="$dir/metrics.sock"
+	expect 1 "-" "no end, or are none" "$depctl" metrics --socket="$dir/depd.sock"
+	if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+		mkdir -p run/adept && chmod 755 . run run/adept && cp "$depctl" nobody-depctl
+		as_nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+		expect 0 "0 open.*ended: 4" "" "${as_nobody[@]}" ./nobody-depctl status
+		expect 1 "" "no session 2 of yours" "${as_nobody[@]}" ./nobody-depctl stop 2
+		chmod 700 depd.sock
+		expect 1 "" "no permission to use this depd" "${as_nobody[@]}" ./nobody-depctl \
+			status
+		chmod 666 depd.sock
+		ln -s ../../depd.sock run/adept/depd.sock
+		unset ADEPT_SOCKET
+		XDG_RUNTIME_DIR=$dir/run expect 0 "run/adept/depd.sock" "" "${as_nobody[@]}" \
+			./nobody-depctl status
+	fi
+	unset ADEPT_SOCKET
+	pid=$FAKE_PID
+	eval "exec ${FAKE[1]}>&-"
+	wait "$pid"
+	check "fake_depd ends well" test $? = 0
+else
+	skipped=$((skipped + 1))
+fi
+
+# ---- something else at depd's socket ----
+# answer TEXT: a server that says this, once, to whoever sends something
+answer() {
+	rm -f other.sock
+	timeout 30 python3 - "$1" <<-'END' &
+	import socket, sys
+	s = socket.socket(socket.AF_UNIX)
+	s.bind("other.sock")
+	s.listen()
+	c = s.accept()[0]
+	c.recv(100)
+	c.sendall(sys.argv[1].encode().decode("unicode_escape").encode("latin1"))
+	c.settimeout(10)
+	c.recv(1)
+	END
+	for _ in $(seq 100); do
+		[ ! -S other.sock ] || break
+		sleep 0.05
+	done
+	sleep 0.05
+}
+
+if command -v python3 >/dev/null; then
+	answer 'HTTP/1.1 400 Bad Request\n'
+	expect 1 "" "what answers there is no depd" "$depctl" status --socket=other.sock
+	answer '{"v":2,"ok":true}\n'
+	expect 1 "" "speaks version 2 of the protocol.*one release" "$depctl" status \
+		--socket=other.sock
+	answer '{"v":1}\n'
+	expect 1 "" "what answers there is no depd" "$depctl" status --socket=other.sock
+	answer '{"v":1,"ok":false,"error":"EUSERS","message":"too \x1b[1mmany"}\n'
+	expect 1 "" "too .\[1mmany" "$depctl" status --socket=other.sock
+	answer '{"v":1,"ok":false,"error":"EUSERS","message":"too \\u001b[1mmany"}\n'
+	expect 1 "" "too \?\[1mmany" "$depctl" status --socket=other.sock
+	answer '{"v":1,"event":"state"}\n{"v":1,"ok":true,"sessions":[]}\n'
+	expect 0 "id state" "" "$depctl" sessions --socket=other.sock
+	answer '{"v":1,"ok":true}\n'
+	expect 0 "id state" "" "$depctl" sessions --socket=other.sock
+	answer ''
+	expect 1 "" "depd does not answer" "$depctl" status --socket=other.sock
+	wait
+else
+	skipped=$((skipped + 1))
 fi
 
 # ---- stores that are none ----
@@ -172,6 +283,36 @@ else
 	skipped=$((skipped + 1))
 fi
 
+# ---- rules of depd ----
+cat >depd.conf <<'END'
+[depd]
+store = /var/lib/x
+[rule gz]
+comm = gzip
+path = /usr/bin/*
+uid = root
+every = 10
+at-once = 2
+ring-size = 16M
+on-full = drop
+[rule all]
+path = *
+END
+expect 0 "gz: one of every 10 processes of root whose name fits gzip and file fits /usr/bin/\*" "" \
+	"$depctl" policy check depd.conf
+expect 0 "at most 2 at a time" "" "$depctl" policy check depd.conf
+expect 0 "rings of 16.0 MiB, dropping" "" "$depctl" policy check depd.conf
+expect 0 '"name":"all","path":"\*"' "" "$depctl" policy check --json depd.conf
+json "$depctl" policy check --json depd.conf
+printf '[rule a]\n  com = x\n' >bad.conf
+expect 1 "" "^bad.conf:2:3: .*did you mean .comm" "$depctl" policy check bad.conf
+head -c 2000000 /dev/zero >bad.conf
+expect 1 "" "^bad.conf: It is larger" "$depctl" policy check bad.conf
+expect 1 "" "cannot be opened" "$depctl" policy check none.conf
+expect 2 "" "there is: check" "$depctl" policy
+expect 2 "" "there is: check" "$depctl" policy chock bad.conf
+expect 2 "" "one file" "$depctl" policy check a b
+
 json "$depctl" ls --json
 json "$depctl" ls --json --modules s.dep
 json "$depctl" info --json s.dep
@@ -195,6 +336,26 @@ expect 0 "killed by signal 11" "" "$depctl" info signal.dep
 "$make_store" unseen.dep unseen
 expect 1 "from some point on it ran unrecorded" "" "$depctl" verify unseen.dep
 expect 0 "lossy" "" "$depctl" ls
+
+# ---- catalogs ----
+check "a killed writer left a catalog" test ! -e unclean.dep/catalog.db
+expect 1 "did not end properly" "" "$depctl" verify --rebuild unclean.dep
+check "no catalog was made" test -s unclean.dep/catalog.db
+echo 'no database' >s.dep/catalog.db
+expect 0 ": good" "" "$depctl" verify --rebuild s.dep
+check "no catalog in the place of a broken one" grep -q "SQLite format 3" s.dep/catalog.db
+rm s.dep/catalog.db
+mkdir s.dep/catalog.db
+expect 1 ": good" "catalog of s.dep could not be made" "$depctl" verify --rebuild s.dep
+rmdir s.dep/catalog.db
+json "$depctl" verify --rebuild --json s.dep
+exec 9<s.dep/fragments
+if command -v flock >/dev/null && flock -x -n 9; then
+	expect 1 ": good" "s.dep is being recorded" "$depctl" verify --rebuild s.dep
+else
+	skipped=$((skipped + 1))
+fi
+exec 9<&-
 
 # ---- a byte wrong in the second segment ----
 cp -r s.dep broken.dep

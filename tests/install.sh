@@ -44,6 +44,26 @@ for f in lib/libdep.so lib/libdep.so.0 include/dep/store.h include/dep/recover.h
 	share/bash-completion/completions/depctl; do
 	if [ -s "$dest/usr/$f" ]; then pass "$f"; else fail "$f is missing"; fi
 done
+unit=$dest/usr/lib/systemd/system/depd.service
+for f in systemd/system/depd.service systemd/user/depd.service; do
+	got=$(grep '^ExecStart=\|@[A-Z]*@' "$dest/usr/lib/$f" 2>&1)
+	if [ "$got" = ExecStart=/usr/sbin/depd ]; then pass "$f"; else fail "$f: $got"; fi
+done
+for f in systemd/system/depd.socket systemd/system/depd-metrics.socket systemd/user/depd.socket \
+	sysusers.d/adept.conf tmpfiles.d/adept.conf udev/rules.d/60-adept.rules; do
+	if [ -s "$dest/usr/lib/$f" ]; then pass "$f"; else fail "$f is missing"; fi
+done
+if [ -e "$top/daemon/main.c" ]; then
+	if [ -x "$dest/usr/sbin/depd" ]; then pass depd; else fail "depd is missing"; fi
+fi
+if ! have systemd-analyze; then
+	:
+elif systemd-analyze security --no-pager --offline=true --threshold=30 "$unit" \
+	>"$tmp/out" 2>&1; then
+	pass "depd.service: $(tail -n 1 "$tmp/out" | tr -cd '0-9A-Za-z. ')"
+else
+	fail "depd.service: $(tail -n 1 "$tmp/out")"
+fi
 if [ "$(basename "$build")" = build-san ]; then
 	skip "a program against the library: the sanitizers must come first in it"
 elif ! have pkg-config; then
@@ -63,4 +83,20 @@ elif left=$(find "$dest" ! -type d) && [ -n "$left" ]; then
 else
 	pass "make uninstall"
 fi
+
+# says PATTERN NAME TARGET...: it fails, and says what to do
+says() {
+	want=$1 name=$2
+	shift 2
+	if run_make "$@"; then
+		fail "$name: it does not fail"
+	elif grep -q "$want" "$tmp/log"; then
+		pass "$name: $(grep "$want" "$tmp/log")"
+	else
+		fail "$name: $(head -n 1 "$tmp/log")"
+	fi
+}
+says 'install linux-headers-1.2.3, or set KVER or KDIR' "no headers" modules KVER=1.2.3
+says 'install linux-headers.*, or set' "no headers at KDIR" modules KDIR="$tmp/none"
+says 'Run make modules first' "no module" modules_install KVER=1.2.3 M="$tmp/none"
 finish

@@ -18,6 +18,7 @@ word() {
 	tr -s ' \t' '\n' </proc/cmdline | sed -n "s/^adept\.$1=//p"
 }
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin LONG="$(word long)" SEED="$(word seed)" HOME=/tmp
+export SLOW="$(word slow)"
 complaints='WARNING|BUG|Oops|general protection|INFO: |possible|stall|hung_task'
 complaints="$complaints|blocked for|leak|Bad page|bad:|UBSAN|KASAN|Redzone|Poison|corrupt"
 dmesg -n 1

@@ -7,11 +7,12 @@
 # end, a guest that hangs, and a module that cannot be removed afterwards count as
 # failures.  Which kernels: VM_KERNELS, or all that have headers and an image; the first
 # one runs all suites, the others those that are quick.  LONG=1: longer fuzzing and storms.
+# The suite systemd has a guest of its own, see systemd.sh; it runs when named, or with LONG=1.
 cd "$(dirname "$0")/../.." || exit 1
 export BUILD=${BUILD:-$PWD/build} LONG=${LONG:-0} LC_ALL=C
 unset MAKEFLAGS MFLAGS MAKELEVEL
 suites="integrity:120 trace:30 loss:60 life:60 adopt:60 uring:60 memcg:30 storm:150 fuzz:100"
-suites="$suites record:300"
+suites="$suites policy:200 record:300 trouble:60"
 quick="integrity:120 trace:30 loss:60 life:60 adopt:60 uring:60"
 log=$BUILD/log
 mkdir -p "$log" "$BUILD/vm"
@@ -92,9 +93,20 @@ guest() {
 	echo "$kver: $((SECONDS - begun)) s"
 }
 
+# with_systemd KVER
+with_systemd() {
+	local file=$log/vm-systemd.log begun=$SECONDS
+	# Only when asked for, or with LONG=1: its time limits are real, and emulation slow.
+	[ "$LONG" = 1 ] || [[ " $wanted " = *" systemd "* ]] || return
+	timeout -k 10 500 bash tests/vm/systemd.sh "$1" 400 >"$file" 2>&1
+	evaluate "$file"
+	echo "$1 with systemd: $((SECONDS - begun)) s"
+}
+
 wanted=$*
 for name in $wanted; do
-	[[ " $suites" = *" $name:"* ]] || bad "there is no suite $name, but: ${suites//:*([0-9])/}"
+	[[ " $suites systemd:" = *" $name:"* ]] ||
+		bad "there is no suite $name, but: ${suites//:*([0-9])/} systemd"
 done
 if ! command -v qemu-system-x86_64 >/dev/null || [ ! -x /bin/busybox ]; then
 	bad "qemu or busybox is not installed: sh scripts/install-deps.sh --vm"
@@ -109,6 +121,7 @@ else
 		list=$quick
 		[ "$i" != 0 ] || list=$suites
 		guest "${found[$i]}" "$list" slub_debug=FZP page_poison=1
+		[ "$i" != 0 ] || with_systemd "${found[$i]}"
 	done
 fi
 echo "$passed passed, $failed failed, $skipped skipped"

@@ -1,0 +1,412 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# depd for real: recordings through it are those without it; it is killed and goes on;
+# programs that corrupt their session, disks that are full, users that may not.
+. "$(dirname "$0")/lib.sh"
+need_depctl
+DEPD=${DEPD:-$build/depd}
+[ -x "$DEPD" ] || {
+	skip "no depd at $DEPD"
+	finish
+}
+run=$tmp/run
+export ADEPT_SOCKET=$run/depd.sock
+depd_pid=
+
+# start ARGUMENT...: a depd of our own
+start() {
+	"$DEPD" --config="$tmp/conf" --rundir="$run" --store="$tmp/stores" "$@" 2>>"$tmp/log" &
+	depd_pid=$!
+	ready
+}
+
+ready() {
+	for _ in $(seq 200); do
+		"$DEPCTL" status >/dev/null 2>&1 && return 0
+		sleep 0.05
+	done
+	fail "depd does not answer: $(tail -n 1 "$tmp/log")"
+}
+
+kill_depd() {
+	kill -9 "$depd_pid"
+	wait "$depd_pid" 2>/dev/null
+}
+
+end() {
+	kill "$depd_pid" 2>/dev/null
+	wait "$depd_pid" 2>/dev/null
+}
+clean_up() {
+	kill -9 "$depd_pid" 2>/dev/null
+	pkill -9 -f "$run" 2>/dev/null
+	rm -rf "$tmp"
+}
+trap clean_up EXIT
+
+refs() {
+	"$DEPCTL" dump --refs "$1" 2>&1 | cut -d' ' -f2- | md5sum
+}
+
+# by_depd OPTION... -- COMMAND...: depctl record in an environment that is always the same
+by_depd() {
+	clean ADEPT_SOCKET="$ADEPT_SOCKET" "$DEPCTL" record -q --no-aslr "$@"
+}
+
+# images STORE: what each of the programs did that a shell executed, in no order; when a shell
+# hears of their ends, and in which order they begin, is not the same each time
+images() {
+	rm -rf threads
+	mkdir threads
+	"$DEPCTL" dump --refs "$1" 2>&1 |
+		awk -v shell="$("$DEPCTL" ls "$1" |
+			sed -n 's/^process \([0-9]*\) *launch.*/\1/p')" \
+			'$1 != shell { f = "threads/" $1; $1 = ""; print > f }'
+	md5sum threads/* | cut -d' ' -f1 | sort | md5sum
+}
+
+# good NAME STORE
+good() {
+	timeout 120 "$DEPCTL" verify -q "$2" >"$tmp/verify" 2>&1 && return 0
+	fail "$1: $(head -n 1 "$tmp/verify")"
+	return 1
+}
+
+# check NAME [WHY]: after a command that tells
+check() {
+	if [ $? = 0 ]; then
+		pass "$1"
+	else
+		fail "$1: ${2:-}"
+	fi
+}
+
+# field NAME FILE: a number of depctl's JSON
+field() {
+	sed -n "s/.*\"$1\":\([-0-9]*\).*/\1/p" "$2" | head -n 1
+}
+
+touch "$tmp/conf"
+text 1000000 >"$tmp/text"
+head -c 20000 "$tmp/text" >"$tmp/small"
+head -c 20000 "$tmp/text" >"$tmp/tiny"
+cd "$tmp" || exit 1
+start
+
+# What depd records is what depctl records.
+for size in 64K 4M; do
+	by_depd --alone -o a.dep -- gzip -c small >a.out 2>a.err
+	by_depd --ring-size=$size \
+		-o b.dep -- gzip -c small >b.out 2>b.err
+	s=$?
+	if [ $s != 0 ] || ! cmp -s a.out b.out; then
+		fail "gzip by depd, $size: status $s, $(cat b.err)"
+	elif [ "$(refs a.dep)" != "$(refs b.dep)" ]; then
+		fail "gzip by depd, $size: the references differ"
+	else
+		good "gzip, $size" b.dep && pass "gzip by depd, ring of $size"
+	fi
+	rm -rf a.dep b.dep
+done
+
+# Status and output are the command's.
+"$DEPCTL" record -q -o x.dep -- sh -c 'exit 7'
+[ $? = 7 ]
+check "exit status"
+"$DEPCTL" record -q -o y.dep -- sh -c 'kill -TERM $$' 2>/dev/null
+[ $? = 143 ]
+check "ended by a signal"
+"$DEPCTL" record -q -o z.dep -- /no/such/command 2>err
+[ $? = 1 ] && [ ! -e z.dep ]
+check "no such command, no store" "$(cat err)"
+"$DEPCTL" record -q -o x.dep -- true 2>err
+[ $? = 1 ] && grep -q "exists" err
+check "a store that exists" "$(cat err)"
+good "exit" x.dep && good "signal" y.dep && pass "both stores"
+rm -rf x.dep y.dep
+
+# Many at a time.
+for i in $(seq 20); do
+	"$DEPCTL" record -q -o "m$i.dep" -- gzip -c small >/dev/null 2>"m$i.err" &
+	jobs[i]=$!
+done
+bad=0
+for i in $(seq 20); do
+	wait "${jobs[i]}" || bad=$((bad + 1))
+	"$DEPCTL" verify -q "m$i.dep" >/dev/null 2>&1 || bad=$((bad + 1))
+done
+[ $bad = 0 ]
+check "20 at a time" "$bad went wrong"
+rm -rf m*.dep
+
+# recording: wait until k.dep is; a client that has nothing yet does not outlive its depd
+recording() {
+	for _ in $(seq 400); do
+		"$DEPCTL" sessions --json 2>&1 | grep -q '"state":"recording"' && return
+		sleep 0.02
+	done
+}
+
+# killed NAME KILLS HOW COMMAND..: depd is killed while that runs, and goes on; HOW: refs, images
+killed() {
+	name=$1 kills=$2 how=$3
+	shift 3
+	rm -rf k.dep
+	by_depd -o k.dep -- "$@" \
+		>k.out 2>k.err &
+	job=$!
+	recording
+	for _ in $(seq "$kills"); do
+		sleep "0.$((RANDOM % 40 + 10))"
+		kill_depd
+		sleep "0.0$((RANDOM % 9 + 1))"
+		start
+	done
+	wait $job
+	s=$?
+	by_depd --alone -o w.dep -- "$@" >w.out 2>/dev/null
+	if [ $s != 0 ] || ! cmp -s k.out w.out; then
+		fail "$name: status $s, $(tail -n 1 k.err)"
+	elif ! good "$name" k.dep; then
+		:
+	elif [ "$($how k.dep)" != "$($how w.dep)" ]; then
+		fail "$name: the references differ"
+	else
+		pass "$name: whole after $kills kills of depd"
+	fi
+	rm -rf w.dep
+}
+killed "gzip" 3 refs gzip -c text
+killed "perl" 4 refs perl -e 'my %h; for (1..400000) { $h{$_ % 1000} += $_ } print $h{7}, "\n"'
+# The sizes of what is read from a pipe depend on time: there is none.
+children='for i in 1 2 3 4 5 6 7 8; do gzip -c tiny; wc -c tiny; done'
+killed "children" 4 images sh -c "$children"
+[ "$LONG" = 1 ] && for i in $(seq 20); do
+	killed "gzip $i" 6 refs gzip -c text
+	killed "children $i" 4 images sh -c "$children"
+done
+
+# A depd that is dying still has the store's lock when the next one starts.
+rm -rf k.dep
+by_depd -o k.dep -- gzip -c text >k.out 2>k.err &
+job=$!
+recording
+! flock -n k.dep/fragments true
+check "a store in use is locked"
+kill_depd
+flock k.dep/fragments sleep 2 &
+sleep 0.1
+start
+wait $job
+s=$?
+gzip -c text >w.out
+[ $s = 0 ] && cmp -s k.out w.out && ! grep -q 'cannot be adopted' "$tmp/log"
+check "a lock that outlasts depd" "status $s, $(tail -n 1 k.err) $(tail -n 1 "$tmp/log")"
+good "a lock that outlasts depd" k.dep
+
+tracer() {
+	pgrep -xf "depd-tracer $run"
+}
+
+# Who is killed in a storm of execs; a new depd finds the old tracer's work done.
+kill_tracer() {
+	for p in $(tracer); do
+		kill -9 "$p"
+	done
+}
+
+kill_both() {
+	kill_tracer
+	kill_depd
+	start
+}
+
+kill_and_start() {
+	kill_depd
+	start
+}
+
+# storm EXECS KILLS HOW: sets $s, $images (recorded), $native
+storm() {
+	rm -rf k.dep
+	"$DEPCTL" record -q -o k.dep -- sh -c 'i=0; while [ $i -lt '"$1"' ]; do
+		/bin/true || echo "true: $?"; i=$((i + 1)); done; exec echo end' >k.out 2>k.err &
+	job=$!
+	recording
+	for _ in $(seq "$2"); do
+		sleep "0.$((RANDOM % 40 + 10))"
+		"$3"
+	done
+	wait $job
+	s=$?
+	images=$("$DEPCTL" ls k.dep | grep -c ^process)
+	"$DEPCTL" info --json k.dep >k.json
+	native=$(field native_images k.json)
+}
+rounds=1
+[ "$LONG" = 1 ] && rounds=10
+for i in $(seq $rounds); do
+	storm 300 10 kill_and_start
+	if [ $s != 0 ] || [ "$(cat k.out)" != end ] || [ -s k.err ]; then
+		fail "storm of execs: status $s, $(tail -n 1 k.out) $(tail -n 1 k.err)"
+	elif [ "$images" != 302 ] || [ "$native" != 0 ]; then
+		fail "storm of execs: $images of 302 images, $native native"
+	else
+		good "storm" k.dep && pass "storm of execs: all recorded after 10 kills of depd"
+	fi
+done
+
+# The tracer itself is killed: whom it has in hand may die with it, nobody else suffers.
+for how in kill_tracer kill_both; do
+	storm 100 3 $how
+	died=$(grep -c "^true" k.out)
+	if [ $s != 0 ] || [ "$(tail -n 1 k.out)" != end ] || [ "$died" -gt 3 ]; then
+		fail "$how: status $s, $died died, $(tail -n 1 k.out)"
+	elif [ $((images + native + died)) -lt 102 ]; then
+		fail "$how: $images of 102 images, $native native, $died died"
+	elif [ "$(tracer | wc -l)" != 1 ]; then
+		fail "$how: $(tracer | wc -l) tracers"
+	else
+		good "$how" k.dep &&
+			pass "$how: $images images recorded, $native native, $died died"
+	fi
+done
+grep -q "has ended: what it followed" "$tmp/log" || fail "the tracer's end is not told of"
+rm -rf k.dep
+
+# Programs go on without depd, and what was not recorded is said.
+end
+start --give-up=1s
+"$DEPCTL" record -q --ring-size=64K -o gap.dep -- perl -e \
+	'my $e = time + 6; my $n; while (time < $e) { $n++ } print "done\n"' >gap.out 2>gap.err &
+job=$!
+sleep 1.5
+kill_depd
+sleep 3
+start --give-up=1s
+wait $job
+# Thousands of small segments: the store is closed when no session is left.
+for _ in $(seq 300); do
+	"$DEPCTL" sessions --json 2>&1 | grep -q '"state"' || break
+	sleep 0.1
+done
+if [ "$(cat gap.out)" != done ]; then
+	fail "without depd: $(cat gap.err)"
+else
+	"$DEPCTL" verify gap.dep >gap.verify 2>&1
+	"$DEPCTL" info --json gap.dep >gap.json
+	if [ "$(field absent_chunks gap.json)" -gt 0 ] && grep -q "nobody collected" gap.verify &&
+	   ! grep -qE "seam|corrupt|value" gap.verify; then
+		pass "a gap is stated: $(field absent_bytes gap.json) bytes"
+	else
+		fail "a gap is not stated: $(head -n 3 gap.verify | tr '\n' ' ')"
+	fi
+fi
+rm -rf gap.dep
+
+# Programs that corrupt what they share with depd: they lose their session, nobody else's.
+for how in head tail page table desc; do
+	"$DEPCTL" record -q -o other.dep -- gzip -c small >/dev/null 2>other.err &
+	job=$!
+	timeout 60 "$DEPCTL" record -q -o bad.dep -- "$build/programs/corrupt_ring" $how \
+		>bad.out 2>bad.err
+	s=$?
+	wait $job
+	t=$?
+	if [ $s = 124 ] || [ $s = 137 ]; then
+		fail "corrupted $how: it hangs"
+	elif ! kill -0 "$depd_pid" 2>/dev/null; then
+		fail "corrupted $how: depd died: $(tail -n 1 "$tmp/log")"
+		start
+	elif [ $t != 0 ] || ! good "beside $how" other.dep; then
+		fail "corrupted $how: another session suffered: $(cat other.err)"
+	elif "$DEPCTL" info bad.dep >/dev/null 2>&1; then
+		pass "corrupted $how: $(head -n 1 bad.err | cut -c 1-60)"
+	else
+		fail "corrupted $how: its store cannot be read"
+	fi
+	rm -rf bad.dep other.dep
+done
+"$DEPCTL" record -q -o stop.dep -- "$build/programs/corrupt_ring" stop >/dev/null 2>&1 &
+job=$!
+sleep 0.7
+"$DEPCTL" record -q -o other.dep -- true && good "beside a stopped one" other.dep &&
+	pass "beside a program that has stopped"
+pkill -CONT -f 'corrupt_ring stop'
+wait $job
+good "stopped" stop.dep && pass "a program that was stopped"
+rm -rf other.dep stop.dep
+
+# The store's disk is full.
+mkdir -p full
+if mount -t tmpfs -o size=600k none full 2>/dev/null; then
+	"$DEPCTL" record -q -o full/f.dep -- \
+		perl -e 'my $n; for (1..9000000) { $n += $_ % 7 } print $n' >f.out 2>f.err
+	s=$?
+	"$DEPCTL" record -q -o free.dep -- gzip -c small >/dev/null 2>free.err
+	t=$?
+	if [ $s != 1 ] || [ ! -s f.out ] || ! grep -q "stopped" f.err; then
+		fail "disk full: status $s, $(cat f.err)"
+	elif [ $t != 0 ] || ! good "beside a full disk" free.dep; then
+		fail "disk full: another session suffered"
+	else
+		"$DEPCTL" info full/f.dep >/dev/null 2>f.info
+		check "disk full: $(head -n 1 f.err)" "$(cat f.info)"
+	fi
+	umount full
+else
+	skip "disk full: no file system can be mounted here"
+fi
+rm -rf free.dep
+
+# What there is to see and to stop.
+"$DEPCTL" record -q -o s.dep -- sleep 30 2>s.err &
+job=$!
+for _ in $(seq 100); do
+	"$DEPCTL" sessions --json >s.json 2>&1
+	grep -q '"state":"recording"' s.json && break
+	sleep 0.05
+done
+id=$(field id s.json)
+if "$DEPCTL" sessions | grep -q sleep && "$DEPCTL" status | grep -q . &&
+   "$DEPCTL" metrics | grep -q '^# EOF'; then
+	pass "status, sessions, metrics"
+else
+	fail "status, sessions or metrics: $(cat s.json)"
+fi
+if [ "$(id -u)" = 0 ]; then
+	chmod 755 "$tmp" "$run"
+	nobody="setpriv --reuid=65534 --regid=65534 --clear-groups"
+	$nobody "$DEPCTL" sessions >other 2>&1
+	! grep -q sleep other
+	check "another user does not see the session"
+	! $nobody "$DEPCTL" stop "$id" >other 2>&1
+	check "another user cannot stop the session"
+fi
+"$DEPCTL" stop "$id" >stop.out 2>&1 || fail "stop: $(cat stop.out)"
+for _ in $(seq 100); do
+	[ "$(field id <("$DEPCTL" sessions --json))" = "$id" ] || break
+	sleep 0.05
+done
+pgrep -f 'sleep 30' >/dev/null
+check "stopped, and the program goes on"
+pkill -f 'sleep 30'
+wait $job
+good "stopped session" s.dep && pass "the store of a stopped session"
+rm -rf s.dep
+
+# depd is told to end: stores are closed, programs go on.
+"$DEPCTL" record -q -o e.dep -- sh -c 'sleep 2; echo went on' >e.out 2>e.err &
+job=$!
+sleep 0.7
+end
+"$DEPCTL" verify e.dep >e.verify 2>&1
+s=$?
+grep -q unclean e.verify && fail "depd ended and left a store open"
+wait $job
+grep -q "went on" e.out && [ $s -le 1 ]
+check "depd ends: the program goes on, the store is closed" "$(cat e.out e.verify | head -n 2)"
+rm -rf e.dep
+! ls "$run" | grep -q session-
+check "nothing is left" "$(ls "$run")"
+finish

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# A depd of the suite's own; source it behind lib.sh.  $depd_pid is the one that runs, also in
+# $tmp/depd.pid for what runs beside; $tmp/conf and $tmp/log are its configuration and messages.
+DEPD=${DEPD:-$build/depd}
+[ -x "$DEPD" ] || {
+	skip "no depd at $DEPD"
+	finish
+}
+run=$tmp/run
+export ADEPT_SOCKET=$run/depd.sock
+depd_pid=
+touch "$tmp/conf"
+
+# start ARGUMENT...
+start() {
+	"$DEPD" --config="$tmp/conf" --rundir="$run" --store="$tmp/stores" "$@" 2>>"$tmp/log" &
+	depd_pid=$!
+	echo "$depd_pid" >"$tmp/depd.pid"
+	for _ in $(seq 400); do
+		"$DEPCTL" status >/dev/null 2>&1 && return 0
+		sleep 0.05
+	done
+	fail "depd does not answer: $(tail -n 1 "$tmp/log")"
+	return 1
+}
+
+kill_depd() {
+	kill -9 "$depd_pid"
+	wait "$depd_pid" 2>/dev/null
+}
+
+# term_depd: as systemd ends it; its exit status
+term_depd() {
+	kill "$depd_pid"
+	wait "$depd_pid"
+}
+
+# resident PID NAME: KiB, of VmRSS, RssAnon, RssShmem..
+resident() {
+	sed -n "s/^$2:[ 	]*\([0-9]*\) kB/\1/p" "/proc/$1/status" 2>/dev/null
+}
+
+# no_loss STORE: nothing is missing, as `info --json` has it
+no_loss() {
+	loss=$("$DEPCTL" info --json "$1" | sed -n 's/.*"loss":{\([^}]*\)}.*/\1/p')
+	[ -n "$loss" ] && ! echo "$loss" | grep -q ':[1-9]'
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * libFuzzer target: depd.conf.  What is accepted must be within its limits, describe itself
+ * and compile.
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../daemon/policy/compile.h"
+
+static void check(const struct depd_config *c)
+{
+	const struct policy_process p = {
+		.comm = "comm", .path = "/bin/comm", .exe = "/usr/bin/comm", .cgroup = "/a/b",
+		.argv = "comm -a",
+	};
+	struct exec_rule k;
+	char *text = policy_describe(c);
+
+	if (!text || !c->store || c->nrules > POLICY_RULES_MAX || c->workers > 1024)
+		abort();
+	free(text);
+	policy_match(c, &p);
+	for (uint32_t i = 0; i < c->nrules; i++) {
+		const struct policy_rule *r = &c->rule[i];
+
+		if (!r->every || r->level > 19 || r->transport > REQUEST_SHM || !*r->name ||
+		    !(r->comm || r->path || r->cgroup || r->argv || r->has_uid))
+			abort();
+		policy_compile(&k, r);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	FILE *f = size ? fmemopen((void *)(uintptr_t)data, size, "r") : NULL;
+	struct depd_config c;
+	struct policy_error e;
+
+	if (!f)
+		return 0;
+	if (!policy_read(&c, f, &e))
+		check(&c);
+	else if (!*e.text || e.line > size + 1 || e.column > 4097)
+		abort();
+	policy_free(&c);
+	fclose(f);
+	return 0;
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * libFuzzer target: a line of the control socket.
+ *
+ * What is taken must be within the limits that the rest of depd relies on.
+ */
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../daemon/request.h"
+
+#define REQUIRE(what) do { if (!(what)) abort(); } while (0)
+
+static void check_record(const struct request *r)
+{
+	int i;
+
+	REQUIRE(r->argc > 0 && r->argc <= REQUEST_ARGC_MAX && r->argv[0][0]);
+	for (i = 0; i < r->argc; i++)
+		REQUIRE(strlen(r->argv[i]) < DEPD_LINE_MAX);
+	REQUIRE(!r->argv[r->argc]);
+	REQUIRE(r->cwd && r->cwd[0] == '/' && strlen(r->cwd) < 4096);
+	REQUIRE(!r->store || (r->store[0] == '/' && strlen(r->store) < 4096));
+	REQUIRE(r->level >= 0 && r->level <= 19);
+	REQUIRE(!r->ring_size || (r->ring_size >= 65536 && r->ring_size <= 1ull << 30));
+	REQUIRE(r->max_size < 1ull << 53);
+	REQUIRE(r->transport <= REQUEST_SHM);
+	REQUIRE(!(r->flags & ~0x3fu));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct request r;
+	char why[512] = "";
+	int ret = request_parse(&r, (const char *)data, size, why, sizeof(why));
+
+	if (ret) {
+		REQUIRE(*why && strlen(why) < sizeof(why));
+		REQUIRE(ret == -EPROTO || ret == -EINVAL || ret == -EMSGSIZE || ret == -ENOMEM);
+		return 0;
+	}
+	REQUIRE(r.op < REQUEST_OPS && r.status >= 0 && r.status <= 0xffff);
+	if (r.op == REQUEST_RECORD)
+		check_record(&r);
+	if (r.op == REQUEST_LAUNCHED)
+		REQUIRE(r.pid > 0 && (!r.why || r.native));
+	request_free(&r);
+	return 0;
+}
