@@ -61,6 +61,7 @@ struct depd {
 	struct loop_watch bells_ready, keep_ready;
 	struct loop_timer upkeep, alive;
 	uint64_t removed, removed_bytes;
+	uint64_t trimmed;		/* sessions there had been when memory was given back */
 	bool shutting_down;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <argp.h>
 #include <errno.h>
+#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -102,6 +103,17 @@ static void upkeep_due(struct loop_timer *t)
 
 /* ---- signals and the end ---- */
 
+/* What busy times took and malloc() keeps would be a service's for good. */
+static void give_back_memory(struct depd *d, uint32_t open)
+{
+	uint64_t had = d->begun + d->adopted;
+
+	if (open || d->trimmed == had)
+		return;
+	malloc_trim(0);
+	d->trimmed = had;
+}
+
 static void alive_due(struct loop_timer *t)
 {
 	struct depd *d = (struct depd *)((char *)t - offsetof(struct depd, alive));
@@ -110,6 +122,7 @@ static void alive_due(struct loop_timer *t)
 
 	for (s = d->sessions; s; s = s->next)
 		open += s->state != SESSION_ENDED;
+	give_back_memory(d, open);
 	notify_alive();
 	if (!d->shutting_down) {
 		notify_status("%u sessions", open);

@@ -20,7 +20,7 @@ else
 	warm=$((seconds / 5)) each_bytes=1024
 fi
 [ "$warm" -le 600 ] || warm=600
-# What malloc() has free in between comes and goes.
+# When nothing is open depd gives back what malloc() has free, but for its pages' odds and ends.
 slack_kib=2048 slack_maps=32
 # ASan keeps what was freed; there LSan looks for leaks, when depd ends.
 [ -z "${SAN:-}" ] || slack_kib=$((256 << 10)) slack_maps=1000
