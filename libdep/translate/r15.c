@@ -20,6 +20,15 @@ int r15_named(const struct x86_insn *in)
 
 /* ---- its slot as an operand ---- */
 
+/*
+ * rol and ror by a constant.  Where that is not 1 the overflow flag is undefined, and there
+ * are processors that leave another one behind them for memory than for a register.
+ */
+static int is_rotate(const struct x86_insn *in)
+{
+	return in->opcode == 0xc1 && (in->modrm & 0x38) < 0x10;
+}
+
 /* May rm = r15 become memory?  Same meaning, and nothing to zero-extend. */
 static int rm_can_be_slot(const struct x86_insn *in)
 {
@@ -36,6 +45,8 @@ static int rm_can_be_slot(const struct x86_insn *in)
 			writes = (in->modrm & 0x38) != 0x38;
 		else if (op == 0x85 || op == 0x8b || op == 0x63 || op == 0x69 || op == 0x6b)
 			writes = 0;
+		else if (is_rotate(in))
+			return 0;
 		else if (op != 0x89 && op != 0xc1 && op != 0xd1 && op != 0xd3 && op != 0xc7)
 			return 0;
 	} else if (in->map == 1) {
