@@ -157,7 +157,9 @@ static void map0_high(struct state *s, unsigned int op)
 
 	switch (op) {
 	case 0x90 ... 0x97:
-		xchg(s, size, rax, op_opc(in, size));
+		/* F3 41 90: processors differ on whether that is pause */
+		if (op != 0x90 || in->pp != 2)
+			xchg(s, size, rax, op_opc(in, size));
 		break;
 	case 0x98:
 		extend(s, X86_D_SEXT, size, rax, rax, size / 2);

@@ -197,7 +197,7 @@ static void opcode(unsigned int t, unsigned int enc, unsigned int map, unsigned 
 		p.rm = at[X86_DIM_RM];
 		p.r = at[X86_DIM_R];
 		p.b = at[X86_DIM_B];
-		/* F3 41 90 is xchg r8, rax; Zydis says pause */
+		/* F3 41 90 is xchg r8, rax, or pause as Zydis says: assume what writes more */
 		if (enc == X86_LEGACY && !map && op == 0x90 && p.b)
 			p.pp = 0;
 		if (with && !p.mod && p.rm) {
