@@ -30,7 +30,32 @@ struct dep_event {
 	uint64_t pc;		/* application pc where it happened, 0 = unknown */
 };
 
-enum dep_item_kind { DEP_ITEM_BLOCK, DEP_ITEM_REF, DEP_ITEM_EVENT };
+/**
+ * struct dep_ticket - a moment, see abi/descriptor.h; of a locked instruction
+ *
+ * One is taken before it and one behind it, its references between them; a signal or a
+ * fault can come behind the first, which is then taken again.  lock cmpxchg may have found
+ * another value than it expected: it was a read then.
+ */
+struct dep_ticket {
+	uint64_t pc, ticket;
+	uint32_t behind;	/* the second one */
+	uint32_t wrote;		/* of the second: it was no lock cmpxchg that failed */
+};
+
+/** struct dep_call - a call or a return, done */
+struct dep_call {
+	uint64_t pc, sp;	/* the stack pointer behind it */
+	uint32_t is_return, pad;
+};
+
+enum dep_item_kind {
+	DEP_ITEM_BLOCK,
+	DEP_ITEM_REF,
+	DEP_ITEM_EVENT,
+	DEP_ITEM_TICKET,
+	DEP_ITEM_CALL,
+};
 
 /**
  * struct dep_item - an element of a thread's stream, in program order
@@ -47,12 +72,16 @@ struct dep_item {
 		struct { uint64_t pc; uint32_t ninsns; } block;
 		struct dep_ref ref;
 		struct dep_event event;
+		struct dep_ticket ticket;
+		struct dep_call call;
 	};
 };
 
 #define DEP_WANT_BLOCKS	0x1
 #define DEP_WANT_REFS	0x2
 #define DEP_WANT_EVENTS	0x4
+#define DEP_WANT_TICKETS	0x8
+#define DEP_WANT_CALLS	0x10
 
 /** struct dep_counts - what one segment (or several) amounted to */
 struct dep_counts {

@@ -26,11 +26,16 @@ enum adept_event {
 	ADEPT_EV_FSBASE = 6,	/* u64 */
 	ADEPT_EV_THREAD_START = 7, /* struct adept_ev_start; CONTEXT follows */
 	ADEPT_EV_THREAD_END = 8, /* struct adept_ev_end */
-	ADEPT_EV_SYNC = 9,	/* struct adept_ev_sync */
 	ADEPT_EV_FORK = 10,	/* struct adept_ev_fork: in the parent, after fork or clone */
 	ADEPT_EV_GAP = 11,	/* u64 bytes: recorded code ran unrecorded up to here */
 	ADEPT_EV_GSBASE = 12,	/* u64 */
 };
+
+/*
+ * A ticket says when: the processor's time stamp counter.  One is taken before what lets
+ * other threads go on (a release) and one behind what was let go on (an acquire), so of two
+ * that belong together the release has the smaller one.
+ */
 
 /* Payloads; each follows its 32-bit event id immediately (so they are packed). */
 struct adept_ev_context {
@@ -58,32 +63,34 @@ struct adept_ev_signal {
 	s32 code;		/* si_code */
 	u64 pc;			/* interrupted application pc */
 	u64 addr;		/* si_addr or 0 */
+	u64 ticket;
 } __attribute__((packed));
 
+/* One that returned; behind its instruction. */
 struct adept_ev_syscall {
 	u32 nr;
 	u64 result;
+	u64 before, behind;	/* tickets */
+	u64 args[6];		/* as the application gave them */
 } __attribute__((packed));
 
 struct adept_ev_start {
 	u32 tid;
 	u32 parent_serial;
 	u64 created_at;		/* application pc of the clone, 0 = first thread */
+	u64 ticket;
 } __attribute__((packed));
 
 struct adept_ev_end {
 	u32 status;
-} __attribute__((packed));
-
-struct adept_ev_sync {
-	u32 kind;
-	u64 object;
 	u64 ticket;
 } __attribute__((packed));
 
+/* In front of the EV_SYSCALL of the same call. */
 struct adept_ev_fork {
 	u32 pid;		/* of the child */
 	u32 flags;		/* of clone */
+	u64 before;		/* ticket */
 } __attribute__((packed));
 
 /*
@@ -111,8 +118,6 @@ static inline int adept_event_size(u32 id)
 		return sizeof(struct adept_ev_start);
 	case ADEPT_EV_THREAD_END:
 		return sizeof(struct adept_ev_end);
-	case ADEPT_EV_SYNC:
-		return sizeof(struct adept_ev_sync);
 	case ADEPT_EV_FORK:
 		return sizeof(struct adept_ev_fork);
 	default:
@@ -149,11 +154,22 @@ enum adept_store_kind {
 	/* register arg after instruction insn (before an exit): becomes known */
 	ADEPT_ST_EXIT_REG = 7,
 	ADEPT_ST_FSBASE = 8,	/* new fs base (wrfsbase), before it */
+	/* of a locked instruction: a ticket before it.. */
+	ADEPT_ST_BEFORE = 9,
+	/* ..and one behind it; the highest byte of lock cmpxchg's is 1 if it exchanged */
+	ADEPT_ST_BEHIND = 10,
 };
+
+#define ADEPT_TICKET_MASK	0x00ffffffffffffffull
+#define ADEPT_TICKET_DONE	0x0100000000000000ull
 
 struct adept_store {
 	u8 insn;		/* index of the instruction in the fragment */
-	u8 held;		/* register whose value is in ADEPT_GS_SPILL meanwhile, + 1; or 0 */
+	/*
+	 * Register whose value is in ADEPT_GS_SPILL meanwhile, + 1; or 0.  Of a ticket's
+	 * store rax and rdx are in the two words behind that one.
+	 */
+	u8 held;
 	u8 kind;		/* enum adept_store_kind */
 	u8 arg;
 };
@@ -163,7 +179,12 @@ static inline u32 adept_store_bytes(const struct adept_store *st)
 {
 	if (st->kind == ADEPT_ST_VEC)
 		return (st->arg >> 5) < 3 ? 16u << (st->arg >> 5) : 0;
-	return st->kind >= ADEPT_ST_REG && st->kind <= ADEPT_ST_FSBASE ? 8 : 0;
+	return st->kind >= ADEPT_ST_REG && st->kind <= ADEPT_ST_BEHIND ? 8 : 0;
+}
+
+static inline int adept_store_is_ticket(const struct adept_store *st)
+{
+	return st->kind == ADEPT_ST_BEFORE || st->kind == ADEPT_ST_BEHIND;
 }
 
 enum adept_exit_kind {

@@ -31,7 +31,7 @@
 #include "types.h"
 
 #define ADEPT_SESSION_MAGIC	0x4e53545045444100ull	/* "\0ADEPTSN" */
-#define ADEPT_SESSION_VERSION	1
+#define ADEPT_SESSION_VERSION	2
 
 #define ADEPT_PAGE		4096u
 #define ADEPT_GUARD_SIZE	65536u
@@ -89,7 +89,7 @@ struct adept_session {
 	u32 collector_waits;	/* the collector is asleep on doorbell */
 	u32 next_exit;		/* next unused exit id; +ADEPT_EXIT_BATCH by recorded processes */
 	u32 stop;		/* collector: 1 = record no more (--max-size reached, disk full) */
-	u64 ticket;		/* order of synchronisation events */
+	u64 unused;
 	u32 lost_threads;	/* threads that ran unrecorded since no slot was free */
 	u32 lost_procs;
 	u32 next_serial;	/* serials of processes and threads, from 1 */
@@ -193,7 +193,7 @@ struct adept_chunk {
 	u64 dropped_chunks;	/* so far, under ADEPT_S_DROP */
 	u64 dropped_bytes;
 	u64 start_ns;		/* CLOCK_MONOTONIC when it was begun */
-	u64 ticket;
+	u64 ticket;		/* the same moment; see descriptor.h */
 	u64 fs_base, gs_base;	/* of the application, when it was begun */
 	u64 regs[16];		/* application registers at head, hardware order */
 };

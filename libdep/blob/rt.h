@@ -57,6 +57,15 @@ static inline u64 get_fs_base(void)
 	return v;
 }
 
+/* A ticket, see abi/descriptor.h: not before what was done before has been seen by all. */
+static inline u64 rt_ticket(void)
+{
+	u32 low, high;
+
+	__asm__ volatile("mfence\n\tlfence\n\trdtsc" : "=a"(low), "=d"(high) : : "memory");
+	return (u64)high << 32 | low;
+}
+
 void *memcpy(void *dst, const void *src, size_t n);
 void *memmove(void *dst, const void *src, size_t n);
 void *memset(void *dst, int c, size_t n);

@@ -71,6 +71,7 @@ struct tls {
 	u64 pp;
 	u64 ib_target;
 
+	u64 before;		/* ticket in front of the system call at hand */
 	u64 resume_pc;		/* application pc that is about to run */
 	u16 resume_known;	/* registers that the recovery knows there */
 	u64 fs_base;

@@ -131,8 +131,17 @@ static void at_store(const struct cut *k, u32 n, u32 have, const struct dep_cros
 {
 	const struct adept_store *st = &k->store[n];
 
+	u64 stored;
+
 	if (st->held)
 		out->regs[st->held - 1] = x->words[ADEPT_GS_SPILL];
+	if (adept_store_is_ticket(st)) {
+		stored = out->regs[X86_RDX] << 32 | (u32)out->regs[X86_RAX];
+		out->regs[X86_RAX] = x->words[ADEPT_GS_SPILL + 1];
+		out->regs[X86_RDX] = x->words[ADEPT_GS_SPILL + 2];
+	} else {
+		stored = out->regs[st->arg & 15];
+	}
 	out->have = have;
 	out->tail = (struct adept_position){
 		.frag = k->first_exit, .insn = st->insn, .nvals = (u16)n,
@@ -141,7 +150,7 @@ static void at_store(const struct cut *k, u32 n, u32 have, const struct dep_cros
 	if (dep_store_is_post(st)) {
 		out->tail.insn = out->head.insn = (u16)(st->insn + 1);
 		out->tail.has_extra = 1;
-		out->tail.extra = out->regs[st->arg & 15];
+		out->tail.extra = stored;
 		out->head.nvals++;
 	}
 	/* Nothing of the record yet. */

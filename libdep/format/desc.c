@@ -157,10 +157,12 @@ int dep_desc_check(const struct adept_desc *h)
 /* The stores of one instruction, and whether it has those that it must have. */
 static int check_insn_stores(const struct x86_insn *in, const struct adept_store *st, u32 n)
 {
-	int post = 0;
+	int post = 0, before = 0, behind = 0;
 	u32 i;
 
 	for (i = 0; i < n; i++) {
+		before += st[i].kind == ADEPT_ST_BEFORE;
+		behind += st[i].kind == ADEPT_ST_BEHIND;
 		if (st[i].kind == ADEPT_ST_EA &&
 		    (st[i].arg >= in->nmem ||
 		     (in->mem[st[i].arg].flags & (X86_M_STRING | X86_M_VSIB))))
@@ -171,6 +173,8 @@ static int check_insn_stores(const struct x86_insn *in, const struct adept_store
 		if (post++ || in->kind != X86_STRING || (i && dep_store_is_post(&st[i - 1])))
 			return -EBADMSG;
 	}
+	if (before > 1 || behind > 1 || ((before || behind) && in->kind != X86_NORMAL))
+		return -EBADMSG;
 	return post == (in->kind == X86_STRING) ? 0 : -EBADMSG;
 }
 

@@ -28,7 +28,8 @@ static inline const u8 *dep_desc_code(const struct adept_desc_frag *d)
 /* Whether the store comes behind its instruction. */
 static inline int dep_store_is_post(const struct adept_store *st)
 {
-	return st->kind == ADEPT_ST_POST || st->kind == ADEPT_ST_EXIT_REG;
+	return st->kind == ADEPT_ST_POST || st->kind == ADEPT_ST_EXIT_REG ||
+	       st->kind == ADEPT_ST_BEHIND;
 }
 
 /**

@@ -6,6 +6,7 @@
 #include "sigframe.h"
 #include "../record/record.h"
 #include "../translate/dispatch.h"
+#include "../x86/decode.h"
 
 #define SYSCALL_LEN	2
 
@@ -17,8 +18,8 @@ static void restore_spills(struct tls *t, const struct xl8_pos *pos)
 		t->regs[pos->arg] = t->spill[0];
 	if (pos->arg2 != X86_NONE)
 		t->regs[pos->arg2] = t->spill[1];
-	if (pos->arg3 != X86_NONE)
-		t->regs[pos->arg3] = t->spill[2];
+	if (pos->arg3 != X86_NONE && pos->arg3 != XL8_TICKET)
+		t->regs[pos->arg3 & 15] = t->spill[2];
 }
 
 /* A string instruction's base register without the gs base that it carries. */
@@ -34,13 +35,19 @@ static void restore_indirect(struct tls *t)
 	t->regs[X86_RDX] = t->ind[1];
 }
 
+static int is_ticket(const struct xl8_pos *pos)
+{
+	return pos->kind == XL8_AFTER && pos->arg3 != X86_NONE;
+}
+
 void leave_regs(struct tls *t, const struct xl8_pos *pos, const struct k_ucontext *uc)
 {
 	regs_from_uc(t->regs, uc);
 	t->pp = t->regs[X86_R15];
 	t->regs[X86_R15] = t->app_r15;
 	t->flags = uc->regs[SC_EFLAGS];
-	if (pos->kind == XL8_MANGLE || pos->kind == XL8_DONE || pos->kind == XL8_DONE_R15)
+	if (pos->kind == XL8_MANGLE || pos->kind == XL8_DONE || pos->kind == XL8_DONE_R15 ||
+	    is_ticket(pos))
 		restore_spills(t, pos);
 	if (pos->kind == XL8_GS || pos->kind == XL8_GS_DONE)
 		restore_gs(t, pos);
@@ -81,12 +88,24 @@ static void after(struct tls *t, const struct xl8_pos *pos, const u64 *post)
 	t->resume_pc = frag_insn_pc(pos->frag, pos->insn + 1u);
 }
 
-/* The register that the store at @rip is about to write. */
-static u64 stored_register(const struct tls *t, u64 rip)
+/*
+ * What the store at @pos is about to write.  Of a ticket, what the processor has of it: it
+ * is that of the upper half at the guard, and any later one is as good elsewhere.
+ */
+static u64 stored_value(const struct tls *t, const struct xl8_pos *pos,
+			const struct k_ucontext *uc)
 {
+	u64 rip = uc->regs[SC_RIP];
 	struct x86_insn in;
 
-	if (x86_decode(&in, (u8 *)rip, 16) <= 0 || in.f_reg == X86_NONE)
+	if (x86_decode(&in, (u8 *)rip, 16) <= 0)
+		fatal("no store at %lx", rip);
+	if (is_ticket(pos)) {
+		if (in.opcode == 0x89 && in.base == X86_R15)
+			return uc->regs[SC_RDX] << 32 | (u32)uc->regs[SC_RAX];
+		return rt_ticket() | (t->flags & X86_ZF ? ADEPT_TICKET_DONE : 0);
+	}
+	if (in.f_reg == X86_NONE)
 		fatal("no store at %lx", rip);
 	return t->regs[in.f_reg];
 }
@@ -126,7 +145,7 @@ void leave_cache(struct tls *t, const struct xl8_pos *pos, const struct k_uconte
 		before(t, pos, rip);
 		break;
 	case XL8_AFTER:
-		value = stored_register(t, rip);
+		value = stored_value(t, pos, uc);
 		after(t, pos, &value);
 		break;
 	case XL8_DONE:
@@ -206,7 +225,7 @@ u64 leave_turn(struct tls *t, const struct xl8_pos *pos, const struct k_ucontext
 	if (pos->kind == XL8_AFTER) {
 		tail.insn = head.insn = (u16)(pos->insn + 1);
 		tail.has_extra = 1;
-		tail.extra = stored_register(t, uc->regs[SC_RIP]);
+		tail.extra = stored_value(t, pos, uc);
 		head.nvals++;
 	}
 	/* Nothing of this record yet: between records. */

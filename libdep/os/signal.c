@@ -349,7 +349,9 @@ void signal_deliver(struct tls *t)
 	if (sa.flags & SA_RESETHAND)
 		t->handlers->action[p->signo].handler = 0;
 	unlock(&action_lock);
-	ev = (struct adept_ev_signal){ p->signo, info_of(t)->code, t->resume_pc, info_of(t)->addr };
+	ev = (struct adept_ev_signal){
+		p->signo, info_of(t)->code, t->resume_pc, info_of(t)->addr, rt_ticket(),
+	};
 	ring_event(t, ADEPT_EV_SIGNAL, &ev, sizeof(ev));
 	if (p->forced && (sa.handler < 2 || t->sync_blocked & SIGBIT(p->signo)))
 		die_of(t, p->signo);

@@ -282,6 +282,7 @@ u8 *dispatch_syscall(struct tls *t)
 	u64 a[6] = { r[X86_RDI], r[X86_RSI], r[X86_RDX], r[X86_R10], r[X86_R8], r[X86_R9] };
 	s64 ret;
 
+	t->before = rt_ticket();
 	t->resume_pc = x->target;
 	t->resume_known = x->mask;
 	/* The instruction changes these two whatever the call does. */
@@ -303,7 +304,10 @@ u8 *dispatch_syscall(struct tls *t)
 		return dispatch_resume(t);
 	}
 	r[X86_RAX] = (u64)ret;
-	ev = (struct adept_ev_syscall){ (u32)nr, (u64)ret };
+	ev = (struct adept_ev_syscall){
+		.nr = (u32)nr, .result = (u64)ret, .before = t->before, .behind = rt_ticket(),
+		.args = { r[X86_RDI], r[X86_RSI], r[X86_RDX], r[X86_R10], r[X86_R8], r[X86_R9] },
+	};
 	ring_event(t, ADEPT_EV_SYSCALL, &ev, sizeof(ev));
 	return dispatch_to(t, x->target, x->mask);
 }

@@ -365,7 +365,7 @@ s64 thread_sys_clone(struct tls *t, u64 nr, u64 a[6])
 	ret = flags & CLONE_VM ? clone_thread(t, nr, a, flags, stack, tls) :
 				 fork_process(t, nr, a, flags, stack, tls);
 	if (ret > 0) {
-		ev = (struct adept_ev_fork){ (u32)ret, (u32)flags };
+		ev = (struct adept_ev_fork){ (u32)ret, (u32)flags, t->before };
 		ring_event(t, ADEPT_EV_FORK, &ev, sizeof(ev));
 	}
 	return ret;

@@ -10,7 +10,7 @@
 #include "../x86/derive.h"
 
 /* Room that the stores of one instruction and its exit can take at most. */
-#define INSN_ROOM	(3 * 64 + 4 * 8 + 4 * 8)
+#define INSN_ROOM	(3 * 64 + 4 * 8 + 4 * 8 + 2 * 8)
 
 u16 record_length(const struct build *b, unsigned int nst)
 {
@@ -76,6 +76,14 @@ static u8 string_pointer(const struct x86_insn *in)
 	return in->gpr_addr & X86_BIT(X86_RDI) ? X86_RDI : X86_RSI;
 }
 
+/* Its effect on memory is one, and all threads see those of all in one order. */
+static int is_locked(const struct x86_insn *in)
+{
+	int xchg = in->enc == X86_LEGACY && !in->map && (in->opcode & 0xfe) == 0x86;
+
+	return in->nmem && (in->attr & X86_A_LOCK || xchg);
+}
+
 static void cut(struct build *b, unsigned int n)
 {
 	u64 pc = b->ins[n].pc;
@@ -130,9 +138,13 @@ void record_plan(struct build *b)
 		plan_vectors(b, i, in);
 		if (in->attr & X86_A_WRFSBASE)
 			add(b, i, ADEPT_ST_FSBASE, in->f_rm);
+		if (is_locked(in))
+			add(b, i, ADEPT_ST_BEFORE, 0);
 		known = x86_derive(in, b->ins[i].pc, known, NULL, NULL);
 		if (in->kind == X86_STRING)
 			add(b, i, ADEPT_ST_POST, string_pointer(in));
+		if (is_locked(in))
+			add(b, i, ADEPT_ST_BEHIND, 0);
 		for (; x < b->nexits && b->exits[x].insn == i; x++) {
 			struct bexit *e = &b->exits[x];
 

@@ -70,7 +70,7 @@ static void chunk_begin(struct tls *t, const struct adept_position *at, u64 seq)
 	c->head = *at;
 	memset(&c->tail, 0, sizeof(c->tail));
 	c->start_ns = rt_now();
-	c->ticket = __atomic_load_n(&session()->ticket, __ATOMIC_RELAXED);
+	c->ticket = rt_ticket();
 	c->fs_base = t->fs_base;
 	c->gs_base = t->app_gs_base;
 	memcpy(c->regs, t->regs, sizeof(c->regs));
@@ -267,7 +267,7 @@ void ring_room(struct tls *t)
 
 void ring_mark_end(struct tls *t, u32 status)
 {
-	struct adept_ev_end ev = { status };
+	struct adept_ev_end ev = { status, rt_ticket() };
 	u32 id = ADEPT_EV_THREAD_END;
 
 	if (!t->ring || t->absent || must_discard(t) || !has_room(t, END_ROOM))
@@ -466,7 +466,7 @@ static int open_chunks(struct tls *t)
 void ring_thread_start(struct tls *t, u32 tid, u32 parent_serial, u64 created_at)
 {
 	struct adept_session *s = session();
-	struct adept_ev_start ev = { tid, parent_serial, created_at };
+	struct adept_ev_start ev = { tid, parent_serial, created_at, 0 };
 	struct adept_thread *r;
 	int slot;
 
@@ -503,13 +503,14 @@ void ring_thread_start(struct tls *t, u32 tid, u32 parent_serial, u64 created_at
 		t->pp = t->chunk_base;
 	}
 	__atomic_store_n(&r->state, ADEPT_SLOT_LIVE, __ATOMIC_RELEASE);
+	ev.ticket = rt_ticket();
 	ring_event(t, ADEPT_EV_THREAD_START, &ev, sizeof(ev));
 }
 
 /* Publish what there is; the slot belongs to the collector afterwards. */
 void ring_thread_end(struct tls *t, u32 status)
 {
-	struct adept_ev_end ev = { status };
+	struct adept_ev_end ev = { status, rt_ticket() };
 	struct adept_thread *r = t->ring;
 
 	if (!recording())

@@ -98,9 +98,66 @@ static void store_fsbase(struct build *b, unsigned int n, s32 off)
 	}
 }
 
+/* lock cmpxchg, cmpxchg8b, cmpxchg16b: whether it exchanged is in the zero flag. */
+static int is_cmpxchg(const struct x86_insn *in)
+{
+	return in->enc == X86_LEGACY && in->map == 1 &&
+	       ((in->opcode & 0xfe) == 0xb0 || in->opcode == 0xc7);
+}
+
+/* mov [r15 + off], eax or edx */
+static void emit_half(struct emit *e, u8 reg, s32 off)
+{
+	emit8(e, 0x41);
+	emit8(e, 0x89);
+	emit_r15_operand(e, reg, off);
+}
+
+/*
+ * The upper half first: it alone can meet the guard, and is stored again then.  Meanwhile
+ * rax and rdx are spilled, which @kind tells in its own way; no flag is changed.
+ */
+static void store_ticket(struct build *b, unsigned int n, s32 off, enum xl8_kind kind)
+{
+	struct adept_store *st = &b->stores[b->next_store];
+	u8 held = b->held, mark = kind == XL8_AFTER ? XL8_TICKET : 0;
+	struct emit *e = &b->e;
+
+	if (held != X86_NONE)
+		st->held = (u8)(held + 1);
+	build_xl8(b, kind, n, held, X86_NONE, mark ? mark : X86_NONE);
+	emit_store_gs(e, X86_RAX, TLS_SPILL1);
+	build_xl8(b, kind, n, held, X86_RAX, mark ? mark : X86_NONE);
+	emit_store_gs(e, X86_RDX, TLS_SPILL2);
+	build_xl8(b, kind, n, held, X86_RAX, X86_RDX | mark);
+	if (kind == XL8_AFTER) {
+		/* lfence */
+		emit8(e, 0x0f);
+		emit8(e, 0xae);
+		emit8(e, 0xe8);
+	}
+	/* rdtsc */
+	emit8(e, 0x0f);
+	emit8(e, 0x31);
+	if (kind == XL8_AFTER && is_cmpxchg(&b->ins[n].in)) {
+		/* bswap edx; setz dl; bswap edx */
+		emit8(e, 0x0f);
+		emit8(e, 0xca);
+		emit8(e, 0x0f);
+		emit8(e, 0x94);
+		emit8(e, 0xc2);
+		emit8(e, 0x0f);
+		emit8(e, 0xca);
+	}
+	emit_half(e, X86_RDX, off + 4);
+	emit_half(e, X86_RAX, off);
+	emit_load_gs(e, X86_RAX, TLS_SPILL1);
+	emit_load_gs(e, X86_RDX, TLS_SPILL2);
+}
+
 static int is_after(u8 kind)
 {
-	return kind == ADEPT_ST_POST || kind == ADEPT_ST_EXIT_REG;
+	return kind == ADEPT_ST_POST || kind == ADEPT_ST_EXIT_REG || kind == ADEPT_ST_BEHIND;
 }
 
 void record_emit_before(struct build *b, unsigned int n)
@@ -121,6 +178,9 @@ void record_emit_before(struct build *b, unsigned int n)
 		case ADEPT_ST_FSBASE:
 			store_fsbase(b, n, off);
 			break;
+		case ADEPT_ST_BEFORE:
+			store_ticket(b, n, off, XL8_MANGLE);
+			break;
 		default:
 			store_reg(b, n, s->arg, off, XL8_STORE);
 		}
@@ -134,7 +194,10 @@ void record_emit_after(struct build *b, unsigned int n)
 
 		if (s->insn != n || !is_after(s->kind))
 			return;
-		store_reg(b, n, s->arg, b->store_off[b->next_store], XL8_AFTER);
+		if (s->kind == ADEPT_ST_BEHIND)
+			store_ticket(b, n, b->store_off[b->next_store], XL8_AFTER);
+		else
+			store_reg(b, n, s->arg, b->store_off[b->next_store], XL8_AFTER);
 	}
 }
 

@@ -84,6 +84,12 @@ static void note_vec(struct dep_builder *b, struct site *at, const struct adept_
 	at->vec[op->dst] = bytes;
 }
 
+static int is_cmpxchg(const struct x86_insn *in)
+{
+	return in->enc == X86_LEGACY && in->map == 1 &&
+	       ((in->opcode & 0xfe) == 0xb0 || in->opcode == 0xc7);
+}
+
 /* The operation of one store; those of an instruction come in order. */
 static void add_store(struct dep_builder *b, struct site *at, const struct adept_store *st)
 {
@@ -106,6 +112,12 @@ static void add_store(struct dep_builder *b, struct site *at, const struct adept
 		op = add_op(b, b->known & X86_BIT(st->arg) ? DEP_O_CHECK : DEP_O_SKIP, at->pc);
 		op->src = st->arg;
 		op->imm = 1;
+		break;
+	case ADEPT_ST_BEFORE:
+	case ADEPT_ST_BEHIND:
+		op = add_op(b, DEP_O_TICKET, at->pc);
+		op->size = st->kind == ADEPT_ST_BEHIND;
+		op->type = is_cmpxchg(at->in);
 		break;
 	default:
 		op = add_op(b, DEP_O_LOAD, at->pc);
@@ -349,6 +361,20 @@ static int add_derivation(struct dep_builder *b, struct site *at)
 	return 0;
 }
 
+/* In front of what it does to rsp, which an exit's mask may not have. */
+static void add_call(struct dep_builder *b, const struct site *at)
+{
+	const struct x86_insn *in = at->in;
+	struct dep_op *op;
+
+	if (in->kind != X86_CALL && in->kind != X86_CALL_IND && in->kind != X86_RET)
+		return;
+	op = add_op(b, DEP_O_CALL, at->pc);
+	op->size = in->kind == X86_RET;
+	op->src = X86_RSP;
+	op->imm = in->kind == X86_RET ? 8 + (u64)in->imm : (u64)-8;
+}
+
 static int add_insn(struct dep_builder *b, struct site *at, const struct adept_store *post)
 {
 	struct dep_insn *insn = dep_builder_add(b, &b->insn, sizeof(*insn));
@@ -373,6 +399,8 @@ static int add_insn(struct dep_builder *b, struct site *at, const struct adept_s
 	}
 	b->next_is_block = is_branch(in->kind);
 	err = add_refs(b, at, post);
+	if (!err)
+		add_call(b, at);
 	if (!err)
 		err = add_derivation(b, at);
 	if (err)

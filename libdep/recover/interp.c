@@ -135,6 +135,30 @@ static void put_block(struct dep_run *r, const struct dep_op *op, u32 last_insn)
 	r->counts.blocks++;
 }
 
+static void put_ticket(struct dep_out *o, const struct dep_op *op, u64 value)
+{
+	struct dep_item *it = &o->item[o->n];
+
+	it->kind = DEP_ITEM_TICKET;
+	it->ticket.pc = op->pc;
+	it->ticket.ticket = value & ADEPT_TICKET_MASK;
+	it->ticket.behind = op->size;
+	it->ticket.wrote = op->size && (!op->type || value & ADEPT_TICKET_DONE);
+	o->n += o->want_ticket;
+}
+
+static void put_call(struct dep_out *o, const struct dep_op *op, u64 sp)
+{
+	struct dep_item *it = &o->item[o->n];
+
+	it->kind = DEP_ITEM_CALL;
+	it->call.pc = op->pc;
+	it->call.sp = sp;
+	it->call.is_return = op->size;
+	it->call.pad = 0;
+	o->n += o->want_call;
+}
+
 /* Operations that may call the sink need room for the rest afterwards. */
 static int run_dynamic(struct dep_run *r, const struct dep_program *p, const struct dep_op *op)
 {
@@ -213,6 +237,12 @@ int dep_run_ops(struct dep_run *r, const struct dep_program *p, u32 from, u32 to
 			break;
 		case DEP_O_DERIVE:
 			x86_derive_run(&p->dop[op->imm], op->size, slot);
+			break;
+		case DEP_O_TICKET:
+			put_ticket(o, op, *v++);
+			break;
+		case DEP_O_CALL:
+			put_call(o, op, slot[op->src] + op->imm);
 			break;
 		case DEP_O_STRING:
 		case DEP_O_GATHER:

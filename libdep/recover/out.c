@@ -44,6 +44,8 @@ void dep_run_init(struct dep_run *r, struct dep_columns *c, const struct dep_sin
 	r->out.want_block = !!(sink->want & DEP_WANT_BLOCKS);
 	r->out.want_ref = !!(sink->want & DEP_WANT_REFS);
 	r->out.want_event = !!(sink->want & DEP_WANT_EVENTS);
+	r->out.want_ticket = !!(sink->want & DEP_WANT_TICKETS);
+	r->out.want_call = !!(sink->want & DEP_WANT_CALLS);
 }
 
 void dep_run_free(struct dep_run *r)

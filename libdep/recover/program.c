@@ -134,7 +134,8 @@ int dep_program_make(const struct adept_desc_frag *d, struct dep_program **out)
 	p->entry_mask = d->entry_mask;
 	p->words = b.words;
 	for (i = 0; i < p->nops; i++)
-		p->max_items += is_ref(p->op[i].code) || p->op[i].code == DEP_O_BLOCK;
+		p->max_items += is_ref(p->op[i].code) || p->op[i].code == DEP_O_BLOCK ||
+				p->op[i].code == DEP_O_TICKET || p->op[i].code == DEP_O_CALL;
 	for (i = 0, err = 0; i < d->nexits && !err; i++)
 		err = fill_exit(p, dep_desc_exits(d) + i, &p->exit[i]);
 	if (!err) {
@@ -183,6 +184,6 @@ int dep_program_cut(const struct dep_program *p, u32 ninsns, u32 nstores, struct
 		cut->known = p->store[nstores - 1].known;
 	}
 	cut->word = next ? p->store[nstores].word : p->words;
-	cut->needs_extra = next && next->insn < ninsns && next->kind == ADEPT_ST_POST;
+	cut->needs_extra = next && next->insn < ninsns && next->kind != ADEPT_ST_EXIT_REG;
 	return 0;
 }

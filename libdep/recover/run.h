@@ -20,7 +20,7 @@ struct dep_out {
 	int stopped;		/* what the sink said when it would have no more */
 	const struct dep_sink *sink;
 	const struct dep_segment *seg;
-	u32 want_block, want_ref, want_event;	/* 0 or 1 */
+	u32 want_block, want_ref, want_event, want_ticket, want_call;	/* 0 or 1 */
 };
 
 int dep_out_flush(struct dep_out *o);

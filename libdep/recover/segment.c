@@ -307,6 +307,14 @@ static int run_tail(struct dep_run *r, struct place *at, int head)
 	at->value_end += h->tail_values;
 	/* There is room for it behind the column. */
 	r->columns->value[h->value_raw / 8] = h->tail.extra;
+	/* That of a string instruction is looked at by it, a ticket is an operation of its own. */
+	if (to.needs_extra && dep_desc_stores(p->d)[h->tail.nvals].kind == ADEPT_ST_BEHIND) {
+		err = dep_program_cut(p, h->tail.insn, h->tail.nvals + 1, &to);
+		if (err)
+			return err;
+		at->value_end++;
+		r->counts.values++;
+	}
 	if (head) {
 		if (h->tail.frag != h->head.frag)
 			return dep_fail(-EBADMSG, "ends in fragment %u, began in %u", h->tail.frag,

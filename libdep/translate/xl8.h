@@ -16,7 +16,11 @@
 enum xl8_kind {
 	XL8_RUN,	/* instructions from n on copied as they are: walk their lengths */
 	XL8_STORE,	/* value store, before n */
-	XL8_AFTER,	/* store behind instruction n, which is done but for it */
+	/*
+	 * Store behind instruction n, which is done but for it; with XL8_TICKET in arg3 that of
+	 * a ticket, then as XL8_DONE
+	 */
+	XL8_AFTER,
 	XL8_MANGLE,	/* before n; arg.. spilled registers to restore */
 	XL8_DONE,	/* n done; arg.. spilled registers to restore */
 	XL8_DONE_R15,	/* the same; the application's r15 is in register arg */
@@ -48,6 +52,8 @@ enum xl8_kind {
 	XL8_LAND_OK,	/* landing matched; rcx/rdx in TLS_IND*; at landing's pc */
 	XL8_DATA,	/* literals: never executed */
 };
+
+#define XL8_TICKET	0x20
 
 /**
  * struct xl8_pos - what xl8_lookup() found

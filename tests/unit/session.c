@@ -268,6 +268,12 @@ static int hash_items(void *arg, const struct dep_segment *seg, const struct dep
 			hash(arg, &it->event.id, 4);
 			hash(arg, it->event.payload, it->event.size);
 			break;
+		case DEP_ITEM_TICKET:
+			hash(arg, &it->ticket, sizeof(it->ticket));
+			break;
+		case DEP_ITEM_CALL:
+			hash(arg, &it->call, sizeof(it->call));
+			break;
 		}
 	}
 	return 0;
@@ -276,7 +282,8 @@ static int hash_items(void *arg, const struct dep_segment *seg, const struct dep
 static u64 items_of(struct dep_store *st, const struct dep_segment *g)
 {
 	u64 h = 0xcbf29ce484222325ull;
-	struct dep_sink sink = { .want = DEP_WANT_BLOCKS | DEP_WANT_REFS | DEP_WANT_EVENTS,
+	struct dep_sink sink = { .want = DEP_WANT_BLOCKS | DEP_WANT_REFS | DEP_WANT_EVENTS |
+					 DEP_WANT_TICKETS | DEP_WANT_CALLS,
 				 .batch = hash_items, .arg = &h };
 	struct dep_counts counts = { 0 };
 

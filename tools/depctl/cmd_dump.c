@@ -12,7 +12,7 @@
 #include "events.h"
 #include "out.h"
 
-enum what { NOTHING, REFS = 'r', BLOCKS = 'b', EVENTS = 'e', SEGMENTS = 's' };
+enum what { NOTHING, REFS = 'r', BLOCKS = 'b', EVENTS = 'e', TICKETS = 't', SEGMENTS = 's' };
 
 struct dump {
 	const char *path;
@@ -30,12 +30,15 @@ struct dump {
 	struct out out;
 };
 
-enum { OPT_SEGMENT = OPT_JSON + 1, OPT_REFS, OPT_BLOCKS, OPT_EVENTS, OPT_SEGMENTS };
+enum { OPT_SEGMENT = OPT_JSON + 1, OPT_REFS, OPT_BLOCKS, OPT_EVENTS, OPT_TICKETS,
+       OPT_SEGMENTS };
 
 static const struct argp_option options[] = {
 	{ "refs", OPT_REFS, NULL, 0, "Memory references: TID PC ADDR SIZE TYPE", 1 },
 	{ "blocks", OPT_BLOCKS, NULL, 0, "Executed basic blocks: TID PC", 1 },
 	{ "events", OPT_EVENTS, NULL, 0, "Signals, system calls, forks..: TID PC EVENT ...", 1 },
+	{ "tickets", OPT_TICKETS, NULL, 0,
+	  "When locked instructions were executed: TID PC TICKET PLACE", 1 },
 	{ "segments", OPT_SEGMENTS, NULL, 0, "Stored pieces: TID SEQ FILE OFFSET RAW STORED "
 	  "CONTROL VALUES", 1 },
 	{ "thread", 't', "TID", 0, "Only threads with this id", 2 },
@@ -68,6 +71,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_EVENTS:
 		choose(state, d, EVENTS);
 		break;
+	case OPT_TICKETS:
+		choose(state, d, TICKETS);
+		break;
 	case OPT_SEGMENTS:
 		choose(state, d, SEGMENTS);
 		break;
@@ -81,8 +87,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case ARGP_KEY_END:
 		if (!d->what)
-			argp_error(state, "say what to print: --refs, --blocks, --events or "
-				   "--segments");
+			argp_error(state, "say what to print: --refs, --blocks, --events, "
+				   "--tickets or --segments");
 		break;
 	default:
 		return err;
@@ -190,6 +196,43 @@ static void put_block(struct out *o, uint32_t tid, const struct dep_item *it, bo
 	put_char(o, '\n');
 }
 
+static void put_ticket(struct out *o, uint32_t tid, const struct dep_ticket *t, bool json)
+{
+	const char *place = !t->behind ? "before" : t->wrote ? "behind" : "behind-read";
+
+	put_text(o, json ? "{\"tid\":" : "");
+	put_dec(o, tid);
+	put_text(o, json ? ",\"pc\":\"" : " ");
+	put_hex(o, t->pc);
+	put_text(o, json ? "\",\"ticket\":" : " ");
+	put_dec(o, t->ticket);
+	put_text(o, json ? ",\"place\":\"" : " ");
+	put_text(o, place);
+	put_text(o, json ? "\"}\n" : "\n");
+}
+
+/* All but events, which have no longest line. */
+static void put_item(struct out *o, uint32_t tid, const struct dep_item *it, bool json)
+{
+	switch (it->kind) {
+	case DEP_ITEM_REF:
+		if (json)
+			json_ref(o, tid, &it->ref);
+		else
+			text_ref(o, tid, &it->ref);
+		break;
+	case DEP_ITEM_BLOCK:
+		put_block(o, tid, it, json);
+		break;
+	case DEP_ITEM_TICKET:
+		put_ticket(o, tid, &it->ticket, json);
+		break;
+	case DEP_ITEM_EVENT:
+	case DEP_ITEM_CALL:
+		break;
+	}
+}
+
 static void put_event(struct out *o, uint32_t tid, const struct dep_event *e, bool json)
 {
 	struct json j;
@@ -226,24 +269,10 @@ static int batch(void *arg, const struct dep_segment *seg, const struct dep_item
 	}
 	for (i = 0; i < n; i++) {
 		out_reserve(o);
-		switch (items[i].kind) {
-		case DEP_ITEM_REF:
-			if (d->what != REFS)
-				break;
-			if (d->json)
-				json_ref(o, d->tid, &items[i].ref);
-			else
-				text_ref(o, d->tid, &items[i].ref);
-			break;
-		case DEP_ITEM_BLOCK:
-			if (d->what == BLOCKS)
-				put_block(o, d->tid, &items[i], d->json);
-			break;
-		case DEP_ITEM_EVENT:
-			if (d->what == EVENTS)
-				put_event(o, d->tid, &items[i].event, d->json);
-			break;
-		}
+		if (items[i].kind == DEP_ITEM_EVENT)
+			put_event(o, d->tid, &items[i].event, d->json);
+		else
+			put_item(o, d->tid, &items[i], d->json);
 	}
 	/* Nobody reads any more, or the disk is full: no use in going on. */
 	return o->error ? -o->error : 0;
@@ -260,14 +289,8 @@ static size_t format(void *arg, const struct dep_segment *seg, const struct dep_
 	uint32_t tid = tid_of(d, seg);
 	size_t i;
 
-	for (i = 0; i < n; i++) {
-		if (items[i].kind == DEP_ITEM_BLOCK)
-			put_block(&o, tid, &items[i], d->json);
-		else if (d->json)
-			json_ref(&o, tid, &items[i].ref);
-		else
-			text_ref(&o, tid, &items[i].ref);
-	}
+	for (i = 0; i < n; i++)
+		put_item(&o, tid, &items[i], d->json);
 	return o.at - to;
 }
 
@@ -331,7 +354,8 @@ static int recover(struct dump *d)
 	int ret;
 
 	sink.want = d->what == REFS ? DEP_WANT_REFS :
-		    d->what == BLOCKS ? DEP_WANT_BLOCKS : DEP_WANT_EVENTS;
+		    d->what == BLOCKS ? DEP_WANT_BLOCKS :
+		    d->what == TICKETS ? DEP_WANT_TICKETS : DEP_WANT_EVENTS;
 	/* Events have no longest line. */
 	if (d->what != EVENTS) {
 		sink.format = format;

@@ -103,7 +103,7 @@ _depctl()
 		;;
 	ls) options="--modules --json --help" ;;
 	info) options="--formats --quick --json --jobs --help" ;;
-	dump) options="--refs --blocks --events --segments --thread --segment --json --jobs --help" ;;
+	dump) options="--refs --blocks --events --tickets --segments --thread --segment --json --jobs --help" ;;
 	verify) options="--quiet --json --jobs --rebuild --help" ;;
 	module) options="--json --help" ;;
 	status | sessions) options="--json --socket= --help" ;;

@@ -48,12 +48,21 @@ static const struct field signal_fields[] = {
 	FIELD(adept_ev_signal, signo, 'u'),
 	FIELD(adept_ev_signal, code, 'd'),
 	FIELD(adept_ev_signal, addr, 'x'),
+	FIELD(adept_ev_signal, ticket, 'u'),
 	{ 0 }
 };
 
 static const struct field syscall_fields[] = {
 	FIELD(adept_ev_syscall, nr, 'u'),
 	FIELD(adept_ev_syscall, result, 'd'),
+	FIELD(adept_ev_syscall, before, 'u'),
+	FIELD(adept_ev_syscall, behind, 'u'),
+	{ "arg0", offsetof(struct adept_ev_syscall, args), 8, 'x' },
+	{ "arg1", offsetof(struct adept_ev_syscall, args) + 8, 8, 'x' },
+	{ "arg2", offsetof(struct adept_ev_syscall, args) + 16, 8, 'x' },
+	{ "arg3", offsetof(struct adept_ev_syscall, args) + 24, 8, 'x' },
+	{ "arg4", offsetof(struct adept_ev_syscall, args) + 32, 8, 'x' },
+	{ "arg5", offsetof(struct adept_ev_syscall, args) + 40, 8, 'x' },
 	{ 0 }
 };
 
@@ -65,24 +74,20 @@ static const struct field base[] = {
 static const struct field start[] = {
 	FIELD(adept_ev_start, parent_serial, 'u'),
 	FIELD(adept_ev_start, created_at, 'x'),
+	FIELD(adept_ev_start, ticket, 'u'),
 	{ 0 }
 };
 
 static const struct field end[] = {
 	FIELD(adept_ev_end, status, 'u'),
-	{ 0 }
-};
-
-static const struct field sync_fields[] = {
-	FIELD(adept_ev_sync, kind, 'u'),
-	FIELD(adept_ev_sync, object, 'x'),
-	FIELD(adept_ev_sync, ticket, 'u'),
+	FIELD(adept_ev_end, ticket, 'u'),
 	{ 0 }
 };
 
 static const struct field fork_fields[] = {
 	FIELD(adept_ev_fork, pid, 'u'),
 	FIELD(adept_ev_fork, flags, 'x'),
+	FIELD(adept_ev_fork, before, 'u'),
 	{ 0 }
 };
 
@@ -104,7 +109,6 @@ static const struct {
 	[ADEPT_EV_GSBASE] = { "gsbase", base },
 	[ADEPT_EV_THREAD_START] = { "thread-start", start },
 	[ADEPT_EV_THREAD_END] = { "thread-end", end },
-	[ADEPT_EV_SYNC] = { "sync", sync_fields },
 	[ADEPT_EV_FORK] = { "fork", fork_fields },
 	[ADEPT_EV_GAP] = { "gap", gap },
 };

@@ -1,0 +1,56 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Tickets tell the order of locked instructions.  Each fetch-and-add of tests/programs/locked.c
+# got a number; of two, the one with the smaller number must have begun before the other was
+# over: its first ticket is below the other's second one.
+. "$(dirname "$0")/lib.sh"
+need_depctl
+"$tests/programs/build.sh" "$build/programs" || exit 1
+locked=$build/programs/locked
+at=$(nm "$locked" | awk '$3 == "locked_add" { sub(/^0*/, "", $1); print $1 }')
+
+# ordered NAME ADDS OPTION...
+ordered() {
+	name=$1 adds=$2
+	shift 2
+	rm -rf "$tmp/dep"
+	if ! timeout 120 "$DEPCTL" record --alone --no-aslr -q "$@" -o "$tmp/dep" -- \
+		"$locked" "$adds" >"$tmp/numbers" 2>"$tmp/err"; then
+		fail "$name: $(tail -n 2 "$tmp/err")"
+		return
+	fi
+	if ! "$DEPCTL" verify "$tmp/dep" >"$tmp/verify" 2>&1; then
+		fail "$name: verify: $(tail -n 2 "$tmp/verify")"
+		return
+	fi
+	# A position independent program: its pcs end as the symbol does.
+	"$DEPCTL" dump --tickets "$tmp/dep" | grep -E "^[0-9]+ [0-9a-f]+${at: -3} " >"$tmp/tickets"
+	awk '
+	FNR == NR { number[$1, n[$1]++] = $2; total++; next }
+	$4 == "before" { before = $3; next }
+	{
+		# One that a signal came behind was taken again.
+		k = number[$1, i[$1]++]
+		from[k] = before
+		to[k] = $3
+		if (before >= $3) { print "a ticket behind is not above the one before"; bad = 1 }
+	}
+	END {
+		for (t in i) seen += i[t]
+		if (seen != total) { print seen " locked additions, not " total; bad = 1 }
+		for (k = 0; k < total; k++) {
+			if (most >= to[k]) { print "number " k " was over before one below began"; bad = 1; break }
+			if (from[k] > most) most = from[k]
+		}
+		exit bad
+	}' "$tmp/numbers" "$tmp/tickets" >"$tmp/why" &&
+		pass "$name: $(wc -l <"$tmp/numbers") in order, $(tail -n 1 "$tmp/verify")" ||
+		fail "$name: $(head -n 2 "$tmp/why")"
+}
+
+ordered "one megabyte" 20000
+# Many chunks end in the middle of what stores a ticket.
+ordered "small chunks" 20000 --ring-size=64K
+ordered "self-check" 20000 --self-check --ring-size=64K
+ordered "strict" 20000 --strict
+finish
