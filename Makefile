@@ -51,7 +51,8 @@ BLOB_SRC := $(wildcard libdep/blob/*.c libdep/blob/*.S libdep/translate/*.c libd
 BLOB_OBJ := $(patsubst libdep/%,$(B)/blob/%.o,$(BLOB_SRC))
 
 X86_HOST := libdep/x86/decode.c libdep/x86/operand.c libdep/x86/derive.c libdep/x86/derive_run.c
-LIB_SRC := $(wildcard libdep/inject/*.c libdep/format/*.c libdep/recover/*.c libdep/collect/*.c) \
+LIB_SRC := $(wildcard libdep/inject/*.c libdep/format/*.c libdep/recover/*.c libdep/collect/*.c \
+		      libdep/analyze/*.c) \
 	   $(X86_HOST)
 LIB_OBJ := $(patsubst %.c,$(B)/host/%.o,$(LIB_SRC))
 # depd's rules, without BPF.

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Analyzers: what the threads of a session did, recovered and merged into one order.
+ *
+ * A thread's items come in program order, in runs.  A run begins with an item that has a
+ * ticket (abi/descriptor.h), or where a segment begins, and goes on to the next such item;
+ * runs of all threads come in the order of these tickets.  So what lets another thread go on
+ * comes before what that one does then.  What stands between two tickets comes at the first
+ * of them, as early as it can have been; an analyzer that wants the rest of a run as late
+ * as it can have been says so, and gets it at the thread's next ticket.
+ */
+#ifndef DEP_ANALYZE_H
+#define DEP_ANALYZE_H
+
+#include "recover.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#pragma GCC visibility push(default)
+
+/*
+ * A system call comes twice, at both of its tickets: the first time with this in event.id.
+ * The payload is the same.
+ */
+#define DEP_EV_ENTER	0x80000000u
+
+/** struct dep_analyzer - what is called, by one thread, with @self as it was given */
+struct dep_analyzer {
+	const char *name;
+	/* Items that are wanted, DEP_WANT_*; those with tickets come always. */
+	unsigned int want;
+	/*
+	 * Returns how many of the @n items it took, or a negative errno.  If not all, it gets
+	 * the rest at the thread's next ticket, with @late, and has to take all then.
+	 */
+	ssize_t (*items)(void *self, const struct dep_thread *t, const struct dep_item *items,
+			 size_t n, bool late);
+	/* May be NULL: something of the thread is missing here, between two of its runs. */
+	int (*gap)(void *self, const struct dep_thread *t);
+	/* May be NULL: its stream is over. */
+	int (*end)(void *self, const struct dep_thread *t);
+};
+
+/** struct dep_analysis - how an analysis went */
+struct dep_analysis {
+	struct dep_counts counts;
+	uint64_t gaps;		/* lost or unreadable segments, and threads without an end */
+	uint64_t disorder;	/* tickets below the ones before them, which were taken as equal */
+};
+
+/**
+ * dep_analyze() - show @store to @a, from the beginning to the end
+ * @jobs: workers that recover, 0 = one per processor
+ * @progress: may be NULL; called now and then with how many of all segments are done
+ *
+ * A segment that does not decode is a gap.  Memory: two segments' items per living thread.
+ *
+ * Return: 0, or a negative errno with dep_error().
+ */
+int dep_analyze(struct dep_store *store, const struct dep_analyzer *a, void *self,
+		unsigned int jobs, void (*progress)(size_t done, size_t all),
+		struct dep_analysis *out);
+
+#pragma GCC visibility pop
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../format/error.h"
+#include "../recover/run.h"
+#include "load.h"
+
+#define PAYLOAD_BYTES	(64u << 10)
+
+/* Copies of events' payloads, which do not move. */
+struct dep_payload {
+	struct dep_payload *next;
+	size_t used;
+	char byte[PAYLOAD_BYTES];
+};
+
+static int grow(void **p, size_t *room, size_t n, size_t size)
+{
+	size_t want = *room ? *room : 1024;
+	void *more;
+
+	if (n <= *room)
+		return 0;
+	while (want < n)
+		want *= 2;
+	more = realloc(*p, want * size);
+	if (!more)
+		return dep_fail(-ENOMEM, "items");
+	*p = more;
+	*room = want;
+	return 0;
+}
+
+static int add_mark(struct dep_loaded *l, uint64_t ticket, size_t item)
+{
+	if (grow((void **)&l->mark, &l->marks_room, l->nmarks + 1, sizeof(*l->mark)))
+		return -ENOMEM;
+	l->mark[l->nmarks++] = (struct dep_mark){ ticket, item };
+	return 0;
+}
+
+static const void *keep(struct dep_loaded *l, const void *payload, size_t size)
+{
+	struct dep_payload *p = l->payloads;
+
+	if (!p || p->used + size > PAYLOAD_BYTES) {
+		p = malloc(sizeof(*p));
+		if (!p)
+			return NULL;
+		p->next = l->payloads;
+		p->used = 0;
+		l->payloads = p;
+	}
+	memcpy(p->byte + p->used, payload, size);
+	p->used += size;
+	return p->byte + p->used - size;
+}
+
+/* Its ticket, of a system call the second one; 0: it has none. */
+static uint64_t event_ticket(const struct dep_event *e)
+{
+	const union {
+		struct adept_ev_syscall call;
+		struct adept_ev_start start;
+		struct adept_ev_end end;
+		struct adept_ev_fork fork;
+		struct adept_ev_signal sig;
+	} *p = e->payload;
+
+	switch (e->id) {
+	case ADEPT_EV_SYSCALL:
+		return p->call.behind;
+	case ADEPT_EV_SYSCALL | DEP_EV_ENTER:
+		return p->call.before;
+	case ADEPT_EV_THREAD_START:
+		return p->start.ticket;
+	case ADEPT_EV_THREAD_END:
+		return p->end.ticket;
+	case ADEPT_EV_FORK:
+		return p->fork.before;
+	case ADEPT_EV_SIGNAL:
+		return p->sig.ticket;
+	}
+	return 0;
+}
+
+static int add_event(struct dep_loaded *l, const struct dep_event *from)
+{
+	struct dep_item it = { .kind = DEP_ITEM_EVENT, .event = *from };
+	uint64_t ticket;
+	int err;
+
+	it.event.payload = keep(l, from->payload, from->size);
+	if (!it.event.payload)
+		return dep_fail(-ENOMEM, "events");
+	if (from->id == ADEPT_EV_SYSCALL)
+		it.event.id |= DEP_EV_ENTER;
+	for (;;) {
+		ticket = event_ticket(&it.event);
+		err = ticket ? add_mark(l, ticket, l->nitems) : 0;
+		if (err)
+			return err;
+		l->item[l->nitems++] = it;
+		if (!(it.event.id & DEP_EV_ENTER))
+			return 0;
+		it.event.id &= ~DEP_EV_ENTER;
+	}
+}
+
+static int batch(void *arg, const struct dep_segment *seg, const struct dep_item *items, size_t n)
+{
+	struct dep_loaded *l = arg;
+	int err;
+
+	(void)seg;
+	err = grow((void **)&l->item, &l->room, l->nitems + 2 * n, sizeof(*l->item));
+	for (; n-- && !err; items++) {
+		if (items->kind == DEP_ITEM_EVENT) {
+			err = add_event(l, &items->event);
+			continue;
+		}
+		if (items->kind == DEP_ITEM_TICKET)
+			err = add_mark(l, items->ticket.ticket, l->nitems);
+		l->item[l->nitems++] = *items;
+	}
+	return err;
+}
+
+/* Whether it wrote is known behind an instruction, and wanted before it. */
+static void tell_before(struct dep_loaded *l)
+{
+	struct dep_ticket *before = NULL, *t;
+	size_t i;
+
+	for (i = 1; i < l->nmarks; i++) {
+		if (l->item[l->mark[i].item].kind != DEP_ITEM_TICKET)
+			continue;
+		t = &l->item[l->mark[i].item].ticket;
+		if (!t->behind) {
+			before = t;
+			before->wrote = 1;
+		} else if (before && before->pc == t->pc) {
+			before->wrote = t->wrote;
+		}
+	}
+}
+
+struct dep_loaded *dep_load(struct dep_store *s, const struct dep_segment *seg, unsigned int want)
+{
+	struct dep_loaded *l = calloc(1, sizeof(*l));
+	const struct dep_sink sink = {
+		.want = want | DEP_WANT_EVENTS | DEP_WANT_TICKETS, .batch = batch, .arg = l,
+	};
+	struct dep_columns c = { 0 };
+	struct dep_run r;
+
+	if (!l || add_mark(l, 0, 0)) {
+		free(l);
+		return NULL;
+	}
+	dep_run_init(&r, &c, &sink, NULL);
+	l->err = dep_recover_traced(s, seg, &r, &l->counts);
+	if (l->err) {
+		strncpy(l->why, dep_error(), sizeof(l->why) - 1);
+	} else {
+		l->mark[0].ticket = c.h.ticket;
+		l->lost_bytes = c.h.lost_bytes;
+	}
+	dep_run_free(&r);
+	dep_columns_free(&c);
+	tell_before(l);
+	return l;
+}
+
+void dep_loaded_free(struct dep_loaded *l)
+{
+	struct dep_payload *p;
+
+	if (!l)
+		return;
+	while ((p = l->payloads)) {
+		l->payloads = p->next;
+		free(p);
+	}
+	free(l->item);
+	free(l->mark);
+	free(l);
+}
+
+uint64_t dep_segment_ticket(struct dep_store *s, const struct dep_segment *seg)
+{
+	struct dep_seg_header h;
+
+	if (seg->file >= s->nfds || s->fds[seg->file] < 0 ||
+	    pread(s->fds[seg->file], &h, sizeof(h), (off_t)seg->offset) != sizeof(h) ||
+	    dep_seg_header_check(&h))
+		return 0;
+	return h.ticket;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Recovered segments in memory, for those who need more than one pass over them or more
+ * than one of them at a time.
+ */
+#ifndef DEP_ANALYZE_LOAD_H
+#define DEP_ANALYZE_LOAD_H
+
+#include "../../include/dep/analyze.h"
+
+/** struct dep_mark - an item with a ticket; the first one is the segment's beginning */
+struct dep_mark {
+	uint64_t ticket;
+	size_t item;
+};
+
+/** struct dep_loaded - a segment's items; those of system calls stand there twice */
+struct dep_loaded {
+	struct dep_item *item;
+	size_t nitems, room;
+	struct dep_mark *mark;
+	size_t nmarks, marks_room;
+	struct dep_payload *payloads;
+	struct dep_counts counts;
+	uint64_t lost_bytes;	/* of its end, which did not parse */
+	int err;		/* what is there is good even so */
+	char why[256];
+};
+
+/**
+ * dep_load() - recover @seg
+ * @want: DEP_WANT_*; events and tickets come always
+ *
+ * Always returns something, or NULL if there is no memory.  Any number of threads at once.
+ */
+struct dep_loaded *dep_load(struct dep_store *s, const struct dep_segment *seg, unsigned int want);
+void dep_loaded_free(struct dep_loaded *l);
+
+/** dep_segment_ticket() - when @seg began; 0 if that cannot be read */
+uint64_t dep_segment_ticket(struct dep_store *s, const struct dep_segment *seg);
+
+/* ---- ahead of time, by threads ---- */
+
+struct dep_loader;
+
+/** dep_loader_start() - with @jobs threads; 0: everything is loaded when it is taken */
+struct dep_loader *dep_loader_start(struct dep_store *s, unsigned int want, unsigned int jobs);
+void dep_loader_stop(struct dep_loader *l);
+/** dep_loader_ask() - begin to load @seg; the answer has to be taken; NULL: no memory */
+void *dep_loader_ask(struct dep_loader *l, const struct dep_segment *seg);
+/** dep_loader_take() - wait for what @asked comes to and free it; NULL: no memory */
+struct dep_loaded *dep_loader_take(struct dep_loader *l, void *asked);
+
+#endif
