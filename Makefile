@@ -52,7 +52,7 @@ BLOB_OBJ := $(patsubst libdep/%,$(B)/blob/%.o,$(BLOB_SRC))
 
 X86_HOST := libdep/x86/decode.c libdep/x86/operand.c libdep/x86/derive.c libdep/x86/derive_run.c
 LIB_SRC := $(wildcard libdep/inject/*.c libdep/format/*.c libdep/recover/*.c libdep/collect/*.c \
-		      libdep/analyze/*.c) \
+		      libdep/analyze/*.c libdep/analyze/races/*.c) \
 	   $(X86_HOST)
 LIB_OBJ := $(patsubst %.c,$(B)/host/%.o,$(LIB_SRC))
 # depd's rules, without BPF.
@@ -119,7 +119,7 @@ $(B)/depctl: $(DEPCTL_OBJ) $(B)/libdep.a
 # ---- tests ----
 
 UNIT := decode derive inject store writer resume upkeep queue recover collect cross filled \
-	ring_core loop request control metrics client keep rundir notify policy tracer
+	ring_core loop request control metrics client keep rundir notify policy tracer detect races
 TESTS := $(patsubst %,$(B)/tests/test_%,$(UNIT))
 SHOW := $(patsubst %,$(B)/tests/inject_%,show_pie show_nopie show_static show_staticpie exec)
 TESTFLAGS := $(CFLAGS) $(HOSTFLAGS) -I.
@@ -154,6 +154,8 @@ $(B)/tests/test_filled: $(call unit_obj,test_filled stream stream_frag) \
 			$(B)/host/libdep/collect/filled.o $(B)/host/libdep/collect/cross.o \
 			$(B)/libdep.a
 $(B)/tests/test_ring_core: $(call unit_obj,test_ring_core) $(B)/host/kmod/ring_core.o
+$(B)/tests/test_detect: $(call unit_obj,test_detect) $(call part_obj,analyze/races)
+$(B)/tests/test_races: $(call unit_obj,test_races race_oracle) $(call part_obj,analyze/races)
 
 # The parts of depd that need no program to record.
 daemon_obj = $(patsubst %,$(B)/host/daemon/%.o,$(1))

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* Accesses: from bytes to granules, and from granules to states. */
+#include <errno.h>
+
+#include "private.h"
+
+int race_fail(struct race_detector *d, int ret)
+{
+	if (ret >= 0)
+		return ret;
+	d->error = ret;
+	d->skip = true;
+	return ret;
+}
+
+/* The place's number, and its stamp. */
+static int find_site(struct race_detector *d, struct race_now *now)
+{
+	u32 version = race_when_version(now->t->clock.epoch);
+	struct race_stamp *s;
+
+	if (race_sites_find(&d->mem, &d->sites, now->pc, now->flags, &now->site))
+		return -ENOMEM;
+	if (!now->t->stamp)
+		now->t->stamp = race_alloc(&d->mem, RACE_MEM_OTHER, RACE_STAMPS * sizeof(*s));
+	if (!now->t->stamp)
+		return -ENOMEM;
+	s = &now->t->stamp[(now->site >> 2) % RACE_STAMPS];
+	if (s->site != now->site || s->version != version) {
+		if ((now->t->clock.epoch & RACE_STAMP) < RACE_STAMP)
+			now->t->clock.epoch++;
+		s->site = now->site;
+		s->version = version;
+		s->stamp = now->t->clock.epoch & RACE_STAMP;
+	}
+	now->when = race_when(now->thread, (u64)version << 16 | s->stamp);
+	return 0;
+}
+
+/* What access_granule() does where nothing is remembered. */
+static int access_slowly(struct race_detector *d, struct race_now *now, struct race_page *page,
+			 u32 i, u32 mask, u64 address, struct race_memo *memo)
+{
+	u32 id = page->cell[i], part[8], b, e, first = __builtin_ctz(mask), out;
+	struct race_state *s = id ? race_states_get(&d->states, id) : NULL;
+	bool keep = true, split = s && s->info & RACE_STATE_SPLIT;
+	int ret = 0;
+
+	d->slow++;
+	if (!now->when && find_site(d, now))
+		return -ENOMEM;
+	if (mask == 0xff && !split) {
+		ret = race_step(d, now, id, page->wrote[i], address, 8, &out, &keep);
+	} else {
+		for (b = 0; b < 8; b++)
+			part[b] = split ? race_state_part(s)[b] : id;
+		for (b = first; !ret && b < 8 && mask >> b & 1; b = e) {
+			for (e = b + 1; e < 8 && mask >> e & 1 && part[e] == part[b]; e++)
+				;
+			ret = race_step(d, now, part[b], page->wrote[i], address + b, e - b, &out,
+					&keep);
+			while (!ret && b < e)
+				part[b++] = out;
+		}
+		if (!ret)
+			ret = race_states_find_split(&d->mem, &d->states, part, &out);
+	}
+	if (ret)
+		return ret;
+	if (keep)
+		*memo = (struct race_memo){ now->pc, (u64)now->t->context << 32 | id,
+					    now->flags << 8 | mask, out };
+	page->cell[i] = out;
+	if (now->flags & RACE_WRITE)
+		page->wrote[i] = race_when(now->thread, now->t->clock.epoch);
+	return 0;
+}
+
+/* What is remembered of the access to bytes @mask of a granule with state @id, or what else. */
+static inline struct race_memo *memo_of(struct race_detector *d, const struct race_now *now,
+					u32 id, u32 mask, bool *found)
+{
+	u32 how = now->flags << 8 | mask;
+	u64 key = (u64)now->t->context << 32 | id;
+	u64 h = (now->pc + how * 0x9e3779b1ull) ^ (u64)(id + now->t->context * 0x85ebca6bu) << 8;
+	struct race_memo *memo = &d->memo[(h * 0x9e3779b97f4a7c15u) >> 52];
+
+	*found = memo->pc == now->pc && memo->key == key && memo->how == how;
+	return memo;
+}
+
+/* Access the bytes @mask of the granule @i of @page, which is at @address. */
+static inline int access_granule(struct race_detector *d, struct race_now *now,
+				 struct race_page *page, u32 i, u32 mask, u64 address)
+{
+	u32 id = page->cell[i];
+	bool found;
+	struct race_memo *memo = memo_of(d, now, id, mask, &found);
+
+	if (__builtin_expect(!found, 0))
+		return access_slowly(d, now, page, i, mask, address, memo);
+	if (memo->id != id)
+		page->cell[i] = memo->id;
+	if (now->flags & RACE_WRITE)
+		page->wrote[i] = race_when(now->thread, now->t->clock.epoch);
+	return 0;
+}
+
+/* Granules @i to @end - 1 of a page, all of each; those with the same state at one go. */
+static int access_granules(struct race_detector *d, struct race_now *now, struct race_page *page,
+			   u32 i, u32 end, u64 address)
+{
+	u32 id, out, from = i;
+	u64 when;
+	bool found;
+	int ret;
+
+	while (i < end) {
+		id = page->cell[i];
+		ret = access_granule(d, now, page, i, 0xff, address + (i - from) * 8ul);
+		if (ret)
+			return ret;
+		if (++i == end || page->cell[i] != id)
+			continue;
+		out = memo_of(d, now, id, 0xff, &found)->id;
+		if (!found)
+			continue;
+		when = race_when(now->thread, now->t->clock.epoch);
+		for (; i < end && page->cell[i] == id; i++) {
+			page->cell[i] = out;
+			if (now->flags & RACE_WRITE)
+				page->wrote[i] = when;
+		}
+	}
+	return 0;
+}
+
+/* Bytes of a page, @address to @last. */
+static int access_page(struct race_detector *d, struct race_now *now, struct race_page *page,
+		       u64 address, u64 last)
+{
+	u32 i = address % RACE_PAGE / 8, end = last % RACE_PAGE / 8;
+	u32 head = 0xffu << (address & 7) & 0xff, tail = 0xffu >> (7 - (last & 7));
+	int ret = 0;
+
+	if (i == end)
+		return access_granule(d, now, page, i, head & tail, address & ~7ull);
+	if (head != 0xff) {
+		ret = access_granule(d, now, page, i++, head, address & ~7ull);
+		address = (address & ~7ull) + 8;
+	}
+	if (!ret)
+		ret = access_granules(d, now, page, i, end + (tail == 0xff), address);
+	if (!ret && tail != 0xff)
+		ret = access_granule(d, now, page, end, tail, last & ~7ull);
+	return ret;
+}
+
+/* *@page: the shadow of @address, or NULL if nothing there is watched. */
+static inline int find_page(struct race_detector *d, u64 address, struct race_page **page)
+{
+	if (__builtin_expect(d->options.mode & RACE_ONLY_WATCHED, 0)) {
+		*page = race_shadow_find(&d->shadow, address >> RACE_PAGE_SHIFT);
+		return 0;
+	}
+	*page = race_shadow_page(&d->mem, &d->shadow, address);
+	return *page ? 0 : -ENOMEM;
+}
+
+static int access_range(struct race_detector *d, struct race_now *now, u64 address, u64 last)
+{
+	struct race_page *page;
+	u64 stop;
+	int ret;
+
+	for (;;) {
+		stop = address | (RACE_PAGE - 1);
+		if (stop > last)
+			stop = last;
+		ret = find_page(d, address, &page);
+		if (!ret && page)
+			ret = access_page(d, now, page, address, stop);
+		if (ret || stop == last)
+			return ret;
+		address = stop + 1;
+	}
+}
+
+void race_report_pending(struct race_detector *d, const struct race_now *now)
+{
+	const struct race_site *s;
+	struct race_found f;
+	u32 i;
+
+	f.current = (struct race_access){ now->thread, now->flags, now->t->clock.epoch, now->pc };
+	for (i = 0; i < d->npending; i++) {
+		const struct race_pending *p = &d->pending[i];
+
+		s = race_sites_get(&d->sites, p->site);
+		f.prior = (struct race_access){ race_when_thread(p->when), s->flags,
+						p->when & RACE_EPOCH, s->pc };
+		f.address = p->address;
+		f.size = p->size;
+		d->ops.report(d->ops.arg, &f);
+	}
+	d->npending = 0;
+}
+
+/* The thread is ordered behind what @w's thread did up to @when. */
+static int follow(struct race_detector *d, const struct race_now *now, u64 when)
+{
+	u32 writer = race_when_thread(when), at = race_when_version(now->t->clock.epoch) + 1;
+	struct race_thread *t = now->t, *w = &d->thread[writer];
+	int ret;
+
+	ret = race_history_join(&d->mem, &w->history, race_when_version(when), &t->clock,
+				&t->history, at);
+	if (ret >= 0)
+		ret = race_clock_raise(&d->mem, &t->clock, writer, when & RACE_EPOCH, &t->history,
+				       at);
+	d->edges++;
+	return ret < 0 ? ret : 0;
+}
+
+int race_conclude(struct race_detector *d, const struct race_now *now)
+{
+	struct race_thread *w;
+	int ret = 0;
+	u32 i;
+
+	race_report_pending(d, now);
+	for (i = 0; !ret && i < d->nedges; i++)
+		ret = follow(d, now, d->edge[i]);
+	if (!ret && d->nedges)
+		ret = race_interval(d, now->t, false);
+	/* What a writer does from now on must differ from what became known of it. */
+	for (i = 0; !ret && i < d->nedges; i++) {
+		w = &d->thread[race_when_thread(d->edge[i])];
+		if (w->life == RACE_LIVES &&
+		    race_when_version(w->clock.epoch) == race_when_version(d->edge[i]))
+			ret = race_interval(d, w, true);
+	}
+	d->nedges = 0;
+	return ret;
+}
+
+static int access_memory(struct race_detector *d, u32 thread, u64 pc, u64 address, u32 size,
+			 u32 flags)
+{
+	struct race_now now = { .thread = thread, .flags = flags, .pc = pc };
+	u32 offset = address & 7, mask;
+	struct race_page *page;
+	u64 slow = d->slow;
+	int ret = 0;
+
+	now.t = &d->thread[thread];
+	if (size - 1 < 8 - offset) {
+		ret = find_page(d, address, &page);
+		mask = (0xffu >> (8 - size)) << offset;
+		if (!ret && page)
+			ret = access_granule(d, &now, page, address % RACE_PAGE / 8, mask,
+					     address & ~7ull);
+	} else if (size) {
+		ret = access_range(d, &now, address,
+				   address + (size - 1) < address ? ~0ull : address + (size - 1));
+	}
+	if (__builtin_expect(!ret && d->slow == slow, 1))
+		return 0;
+	if (!ret && d->npending + d->nedges)
+		ret = race_conclude(d, &now);
+	if (!ret && race_collect_due(d))
+		ret = race_collect(d, false);
+	return ret ? race_fail(d, ret) : 0;
+}
+
+static inline bool is_good(const struct race_detector *d, u32 thread, u32 flags)
+{
+	return thread < d->nthreads && d->thread[thread].life == RACE_LIVES && flags < 0x100 &&
+	       flags & (RACE_READ | RACE_WRITE);
+}
+
+int race_access(struct race_detector *d, u32 thread, u64 pc, u64 address, u32 size, u32 flags)
+{
+	if (flags & RACE_FREE)
+		flags |= RACE_WRITE;
+	if (!is_good(d, thread, flags))
+		return -EINVAL;
+	if (d->skip)
+		return d->error;
+	return access_memory(d, thread, pc, address, size, flags);
+}
+
+int race_accesses(struct race_detector *d, u32 thread, const struct race_ref *ref, size_t n)
+{
+	int ret = 0;
+	size_t i;
+
+	for (i = 0; i < n && !ret; i++)
+		ret = race_access(d, thread, ref[i].pc, ref[i].address, ref[i].size, ref[i].flags);
+	return ret;
+}
