@@ -5,7 +5,7 @@
 
 SYM_CC := $(CC) -std=gnu11 -O2 -g -D_GNU_SOURCE
 SYM_CXX := g++ -std=gnu++17 -O2 -g
-SYM_C := pie nopie static dwarf4 split split4 gz types lto clang clang4
+SYM_C := pie nopie static dwarf4 split split4 gz types lto noid clang clang4
 SYM := $(addprefix $(B)/tests/sym_,$(SYM_C) link stripped cpp cpp_types cpp_clang liba.so libb.so)
 sym_hdr := tests/programs/sym_print.h tests/sym.mk
 
@@ -19,6 +19,7 @@ sym_split4 := -gdwarf-4 -gsplit-dwarf
 sym_gz := -gz
 sym_types := -fdebug-types-section
 sym_lto := -flto
+sym_noid := -Wl,--build-id=none
 sym_clang :=
 sym_clang4 := -gdwarf-4
 sym_cpp_types := -fdebug-types-section

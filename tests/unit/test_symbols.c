@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "sym_run.h"
+#include "test_symbols_files.h"
 
 struct fixture {
 	struct sym_run r;
@@ -286,6 +287,15 @@ int main(void)
 		cmocka_unit_test(stripped),
 		cmocka_unit_test(cpp_forms),
 		cmocka_unit_test(find),
+		cmocka_unit_test(files_replaced),
+		cmocka_unit_test(files_missing),
+		cmocka_unit_test(files_modified),
+		cmocka_unit_test(files_deleted),
+		cmocka_unit_test(no_files),
+		cmocka_unit_test(over_time),
+		cmocka_unit_test(loaded_libraries),
+		cmocka_unit_test(processes),
+		cmocka_unit_test(damaged_files),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
