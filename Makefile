@@ -51,9 +51,8 @@ BLOB_SRC := $(wildcard libdep/blob/*.c libdep/blob/*.S libdep/translate/*.c libd
 BLOB_OBJ := $(patsubst libdep/%,$(B)/blob/%.o,$(BLOB_SRC))
 
 X86_HOST := libdep/x86/decode.c libdep/x86/operand.c libdep/x86/derive.c libdep/x86/derive_run.c
-LIB_SRC := $(wildcard libdep/inject/*.c libdep/format/*.c libdep/recover/*.c libdep/collect/*.c \
-		      libdep/analyze/*.c libdep/analyze/races/*.c) \
-	   $(X86_HOST)
+LIB_DIRS := inject format recover symbols collect analyze analyze/races
+LIB_SRC := $(foreach d,$(LIB_DIRS),$(wildcard libdep/$(d)/*.c)) $(X86_HOST)
 LIB_OBJ := $(patsubst %.c,$(B)/host/%.o,$(LIB_SRC))
 # depd's rules, without BPF.
 POLICY_OBJ := $(patsubst %,$(B)/host/daemon/policy/%.o,rules keys match describe)
@@ -119,7 +118,8 @@ $(B)/depctl: $(DEPCTL_OBJ) $(B)/libdep.a
 # ---- tests ----
 
 UNIT := decode derive inject store writer resume upkeep queue recover collect cross filled \
-	ring_core loop request control metrics client keep rundir notify policy tracer detect races
+	symbols detect races ring_core loop request control metrics client keep rundir notify \
+	policy tracer
 TESTS := $(patsubst %,$(B)/tests/test_%,$(UNIT))
 SHOW := $(patsubst %,$(B)/tests/inject_%,show_pie show_nopie show_static show_staticpie exec)
 TESTFLAGS := $(CFLAGS) $(HOSTFLAGS) -I.
@@ -143,6 +143,7 @@ $(B)/tests/test_resume: $(call unit_obj,test_resume test_resume_bad session stre
 			$(B)/libdep.a
 $(B)/tests/test_upkeep: $(call unit_obj,test_upkeep) $(B)/host/daemon/upkeep.o $(B)/libdep.a
 $(B)/tests/test_recover: $(call unit_obj,test_recover stream stream_frag) $(B)/libdep.a
+$(B)/tests/test_symbols: $(call unit_obj,test_symbols test_symbols_files sym_run) $(B)/libdep.a
 $(B)/tests/test_queue: $(call unit_obj,test_queue stream stream_frag) $(B)/libdep.a
 $(B)/tests/test_collect: $(call unit_obj,test_collect fake_engine fake_writer) \
 			 $(call part_obj,collect) $(call part_obj,inject) $(x86_obj) \
@@ -214,7 +215,9 @@ $(B)/tests/fake_depd: $(call unit_obj,fake_core) $(control_obj) tests/programs/f
 	$(call msg,CC,$@)
 	$(Q)$(CC) $(TESTFLAGS) -o $@ $^ $(LIBS)
 
-tests: all $(TESTS) $(SHOW) $(addprefix $(B)/tests/,make_store touched fake_depd)
+include tests/sym.mk
+
+tests: all $(TESTS) $(SHOW) $(SYM) $(addprefix $(B)/tests/,make_store touched fake_depd)
 
 check: tests
 	$(Q)BUILD=$(abspath $(B)) LONG=$(or $(LONG),0) UNIT="$(UNIT)" bash tests/run.sh $(SUITES)

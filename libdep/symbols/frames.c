@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * What is at a code address: the function, what was inlined there, and the lines.
+ */
+#include "die.h"
+#include "private.h"
+
+struct line {
+	const char *file;
+	u32 line, column;
+};
+
+static struct line line_at(struct dep_image *im, struct dep_unit *u, u64 vaddr)
+{
+	Dwarf_Line *l = dwarf_getsrc_die(&u->skeleton, vaddr);
+	struct line at = { 0 };
+	int n;
+
+	if (!l || dwarf_lineno(l, &n) || n <= 0)
+		return at;
+	at.line = (u32)n;
+	if (!dwarf_linecol(l, &n) && n > 0)
+		at.column = (u32)n;
+	at.file = dep_string(&im->s->strings, dwarf_linesrc(l, NULL, NULL));
+	return at;
+}
+
+static struct line call_of(struct dep_image *im, struct dep_unit *u, const struct dep_func *f)
+{
+	return (struct line){ dep_string(&im->s->strings, dep_die_file(&u->die, f->call_file)),
+			      f->call_line, f->call_column };
+}
+
+static void put(struct dep_place *out, size_t n, size_t max, const struct line *l,
+		const char *name, const char *symbol, bool inlined)
+{
+	if (n < max)
+		out[n] = (struct dep_place){ .function = name, .symbol = symbol, .file = l->file,
+					     .line = l->line, .column = l->column,
+					     .inlined = inlined };
+}
+
+/* A file without a unit there, or a unit without a function: what the linker knows. */
+static size_t put_symbol(struct dep_image *im, u64 vaddr, const struct line *l,
+			 struct dep_place *out, size_t max)
+{
+	const struct dep_elf_symbol *sym = dep_image_function(im, vaddr);
+	const char *mangled = NULL, *name = sym ? dep_symbol_name(im, sym, &mangled) : NULL;
+
+	put(out, 0, max, l, name, mangled, false);
+	return 1;
+}
+
+size_t dep_image_frames(struct dep_image *im, u64 vaddr, struct dep_place *out, size_t max)
+{
+	struct dep_unit *u = dep_image_unit(im, vaddr);
+	struct line at = { 0 };
+	struct dep_func *f;
+	size_t n = 0;
+	u32 i;
+
+	if (u)
+		at = line_at(im, u, vaddr);
+	i = u ? dep_spans_find(&u->code, vaddr) : DEP_SPAN_NONE;
+	if (i == DEP_SPAN_NONE)
+		return put_symbol(im, vaddr, &at, out, max);
+	/* A function comes behind the one that it was inlined into, so this ends. */
+	for (; i != DEP_NO_INDEX; i = f->parent) {
+		f = &u->func[i];
+		dep_func_name(im, u, f);
+		put(out, n++, max, &at, f->name, f->symbol, f->inlined);
+		if (!f->inlined)
+			break;
+		at = call_of(im, u, f);
+	}
+	return n;
+}

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * The public side: from a process's address to a file and an address as linked, and what
+ * is the same for all of that file.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../format/error.h"
+#include "private.h"
+
+void *dep_grow(void *p, size_t n, size_t *room, size_t size)
+{
+	size_t want = *room ? 2 * *room : 16;
+
+	if (n < *room)
+		return p;
+	p = reallocarray(p, want, size);
+	if (p)
+		*room = want;
+	return p;
+}
+
+int dep_symbols_open(struct dep_symbols **out, struct dep_store *store)
+{
+	struct dep_symbols *s = calloc(1, sizeof(*s));
+
+	*out = NULL;
+	if (!s)
+		return dep_fail(-ENOMEM, "symbols");
+	s->store = store;
+	if (dep_rows_build(s)) {
+		free(s);
+		return dep_fail(-ENOMEM, "symbols");
+	}
+	*out = s;
+	return 0;
+}
+
+void dep_symbols_close(struct dep_symbols *s)
+{
+	size_t i;
+
+	if (!s)
+		return;
+	for (i = 0; i < s->nimages; i++)
+		dep_image_free(s->image[i]);
+	free(s->image);
+	free(s->row);
+	free(s->inst);
+	free(s->note);
+	dep_strings_free(&s->strings);
+	free(s);
+}
+
+void dep_symbols_note(struct dep_symbols *s, const char *fmt, ...)
+{
+	const char **p, *kept;
+	char text[8192];
+	va_list ap;
+	size_t i;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	kept = dep_string(&s->strings, text);
+	for (i = 0; i < s->nnotes; i++)
+		if (s->note[i] == kept)
+			return;
+	p = dep_grow(s->note, s->nnotes, &s->notes_room, sizeof(*p));
+	if (!p || !kept)
+		return;
+	s->note = p;
+	p[s->nnotes++] = kept;
+}
+
+size_t dep_symbols_notes(struct dep_symbols *s, const char *const **out)
+{
+	*out = s->note;
+	return s->nnotes;
+}
+
+/* A row that is no file: an area of the kernel's, or memory that code was put into. */
+static void name_module(struct dep_symbols *s, const struct dep_row *row, u64 pc,
+			struct dep_place *p)
+{
+	p->build_id = "";
+	p->offset = pc;
+	if (!row) {
+		p->module = "[unknown]";
+		return;
+	}
+	if (!row->m->path[0]) {
+		p->module = "[anonymous]";
+		return;
+	}
+	p->module = dep_string(&s->strings, row->m->path);
+	p->offset = pc - row->m->start + row->m->offset;
+	if (!p->module)
+		p->module = "[unknown]";
+}
+
+size_t dep_symbols_frames(struct dep_symbols *s, uint32_t process, uint64_t pc,
+			  uint64_t time_ns, struct dep_place *out, size_t max)
+{
+	struct dep_place where = { 0 };
+	struct dep_image *im;
+	struct dep_row *row;
+	size_t i, n = 0;
+
+	row = dep_row_at(s, process, pc, time_ns, &where.ambiguous);
+	name_module(s, row, pc, &where);
+	im = row ? dep_row_image(s, row) : NULL;
+	if (row && row->image) {
+		where.module = row->image->path;
+		where.build_id = row->image->build_id;
+	}
+	if (im && dep_image_linked(im, where.offset, &where.linked))
+		n = dep_image_frames(im, where.linked, out, max);
+	if (!n) {
+		n = 1;
+		if (max)
+			out[0] = (struct dep_place){ 0 };
+	}
+	for (i = 0; i < n && i < max; i++) {
+		out[i].module = where.module;
+		out[i].build_id = where.build_id;
+		out[i].offset = where.offset;
+		out[i].linked = where.linked;
+		out[i].ambiguous = where.ambiguous;
+	}
+	return n;
+}
+
+/* The instance at a data address: one of its segments has it. */
+static struct dep_instance *instance_at(struct dep_symbols *s, u32 process, u64 addr, u64 time_ns,
+					bool *ambiguous)
+{
+	struct dep_instance *in, *best = NULL;
+	size_t i, n = dep_instances(s, process, &in);
+	bool was_then, best_then = false;
+
+	*ambiguous = false;
+	for (i = 0; i < n; i++, in++) {
+		if (addr < in->lo || addr >= in->hi ||
+		    !dep_image_is_data(in->image, addr - in->bias, addr - in->bias + 1))
+			continue;
+		was_then = time_ns && in->from_ns <= time_ns &&
+			   (!in->to_ns || time_ns < in->to_ns);
+		if (best && best_then && !was_then)
+			continue;
+		*ambiguous = best && was_then == best_then;
+		if (!*ambiguous || in->from_ns >= best->from_ns)
+			best = in;
+		best_then = was_then;
+	}
+	return best;
+}
+
+int dep_symbols_object(struct dep_symbols *s, uint32_t process, uint64_t addr, uint32_t size,
+		       uint64_t time_ns, struct dep_object *out)
+{
+	struct dep_instance *in;
+	bool ambiguous;
+
+	*out = (struct dep_object){ 0 };
+	in = instance_at(s, process, addr, time_ns, &ambiguous);
+	if (!in || !dep_image_object(in->image, addr - in->bias, size, out))
+		return 0;
+	out->start += in->bias;
+	out->linked = addr - in->bias;
+	out->ambiguous = ambiguous;
+	out->module = in->image->path;
+	out->build_id = in->image->build_id;
+	return 1;
+}
+
+/* The first of a file's functions that is not before @name. */
+static u32 first_named(const struct dep_elf_symbols *t, const char *name)
+{
+	u32 lo = 0, hi = t->nby_name, mid;
+
+	while (lo < hi) {
+		mid = lo + (hi - lo) / 2;
+		if (dep_symbol_order(t->sym[t->by_name[mid]].name, name) < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+size_t dep_symbols_find(struct dep_symbols *s, uint32_t process, const char *name,
+			uint64_t *pcs, size_t max)
+{
+	const struct dep_elf_symbol *sym, *last;
+	struct dep_elf_symbols *t;
+	struct dep_instance *in;
+	size_t i, n = dep_instances(s, process, &in), found = 0;
+	u32 k;
+
+	for (i = 0; i < n; i++) {
+		t = dep_image_symbols(in[i].image);
+		last = NULL;
+		for (k = first_named(t, name); k < t->nby_name; k++, last = sym) {
+			sym = &t->sym[t->by_name[k]];
+			if (dep_symbol_order(sym->name, name))
+				break;
+			if (last && last->value == sym->value)
+				continue;
+			if (found < max)
+				pcs[found] = sym->value + in[i].bias;
+			found++;
+		}
+	}
+	return found;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Tests of test_symbols that are about files, not about names. */
+#ifndef TEST_SYMBOLS_FILES_H
+#define TEST_SYMBOLS_FILES_H
+
+void files_replaced(void **state);
+void files_missing(void **state);
+void files_modified(void **state);
+void files_deleted(void **state);
+void no_files(void **state);
+void over_time(void **state);
+void loaded_libraries(void **state);
+void processes(void **state);
+void damaged_files(void **state);
+
+#endif
