@@ -152,14 +152,15 @@ static inline void emit_branch(struct emit *e, u8 opcode, const u8 *target)
 }
 
 /*
- * Pad so that the four bytes at p + ahead do not cross a cache line: such a field
- * can be rewritten by one store under running threads.  With prefixes that mean nothing
- * to the branch that comes: a nop would come between it and the comparison that the
+ * Pad so that the four bytes at p + ahead are aligned: such a field can be rewritten by one
+ * store under running threads.  (Processors do with less, as long as it is in one cache line,
+ * but emulators store byte by byte to code what is not aligned.)  With prefixes that mean
+ * nothing to the branch that comes: a nop would come between it and the comparison that the
  * processor would fuse it with.
  */
 static inline void emit_align_field(struct emit *e, unsigned int ahead)
 {
-	while ((((u64)e->p + ahead) & 63) > 60)
+	while (((u64)e->p + ahead) & 3)
 		emit8(e, 0x2e);
 }
 
