@@ -105,5 +105,6 @@ int main(int argc, char **argv)
 	for (i = 0; i < THREADS; i++)
 		for (k = 0; argc > 1 && k < adds; k++)
 			printf("%u %u\n", tid[i], number[i][k]);
-	return 0;
+	mix(order);
+	return argc > 1 ? 0 : finish("locked");
 }
