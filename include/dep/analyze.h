@@ -12,6 +12,8 @@
 #ifndef DEP_ANALYZE_H
 #define DEP_ANALYZE_H
 
+#include <sys/types.h>
+
 #include "recover.h"
 
 #ifdef __cplusplus

@@ -72,6 +72,7 @@ struct adept_ev_syscall {
 	u64 result;
 	u64 before, behind;	/* tickets */
 	u64 args[6];		/* as the application gave them */
+	u64 out;		/* of pipe, pipe2 and socketpair: the two descriptors; else 0 */
 } __attribute__((packed));
 
 struct adept_ev_start {
@@ -91,6 +92,7 @@ struct adept_ev_fork {
 	u32 pid;		/* of the child */
 	u32 flags;		/* of clone */
 	u64 before;		/* ticket */
+	u64 child_tid;		/* where the kernel stores 0 when the child has ended, or 0 */
 } __attribute__((packed));
 
 /*

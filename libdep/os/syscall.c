@@ -272,6 +272,25 @@ static s64 do_syscall(struct tls *t, u64 nr, u64 a[6])
 	return sys_plain(t, nr, a);
 }
 
+/* Descriptors that a call has stored to memory. */
+static u64 descriptors_made(u64 nr, const u64 a[6])
+{
+	u64 fds = 0, at;
+
+	switch (nr) {
+	case __NR_pipe:
+	case __NR_pipe2:
+		at = a[0];
+		break;
+	case __NR_socketpair:
+		at = a[3];
+		break;
+	default:
+		return 0;
+	}
+	return rt_copy_in(&fds, (void *)at, 8) == 8 ? fds : 0;
+}
+
 u8 *dispatch_syscall(struct tls *t)
 {
 	struct exit *x = dispatch_exit_taken(t);
@@ -306,6 +325,7 @@ u8 *dispatch_syscall(struct tls *t)
 	r[X86_RAX] = (u64)ret;
 	ev = (struct adept_ev_syscall){
 		.nr = (u32)nr, .result = (u64)ret, .before = t->before, .behind = rt_ticket(),
+		.out = ret ? 0 : descriptors_made(nr, a),
 		.args = { r[X86_RDI], r[X86_RSI], r[X86_RDX], r[X86_R10], r[X86_R8], r[X86_R9] },
 	};
 	ring_event(t, ADEPT_EV_SYSCALL, &ev, sizeof(ev));

@@ -21,6 +21,7 @@
 #define CLONE_SETTLS		0x00080000
 #define CLONE_CLEAR_SIGHAND	0x100000000ull
 #define CLONE_THREAD		0x00010000
+#define CLONE_CHILD_CLEARTID	0x00200000
 #define K_SIGCHLD		17
 
 #define STACK_SIZE		(64u << 10)
@@ -329,7 +330,7 @@ struct clone_args {
 
 s64 thread_sys_clone(struct tls *t, u64 nr, u64 a[6])
 {
-	u64 flags = K_SIGCHLD, stack = 0, tls = 0;
+	u64 flags = K_SIGCHLD, stack = 0, tls = 0, child_tid = 0;
 	struct adept_ev_fork ev;
 	struct clone_args c;
 	s64 ret;
@@ -342,6 +343,7 @@ s64 thread_sys_clone(struct tls *t, u64 nr, u64 a[6])
 	case __NR_clone:
 		flags = a[0];
 		stack = a[1];
+		child_tid = a[3];
 		tls = a[4];
 		a[1] = 0;
 		break;
@@ -354,6 +356,7 @@ s64 thread_sys_clone(struct tls *t, u64 nr, u64 a[6])
 		stack = c.stack + c.stack_size;
 		if (!!c.stack != !!c.stack_size)
 			return -E_INVAL;
+		child_tid = c.child_tid;
 		tls = c.tls;
 		/* With both the kernel must refuse; else the engine's own must stay. */
 		if (!(flags & CLONE_SIGHAND))
@@ -365,7 +368,10 @@ s64 thread_sys_clone(struct tls *t, u64 nr, u64 a[6])
 	ret = flags & CLONE_VM ? clone_thread(t, nr, a, flags, stack, tls) :
 				 fork_process(t, nr, a, flags, stack, tls);
 	if (ret > 0) {
-		ev = (struct adept_ev_fork){ (u32)ret, (u32)flags, t->before };
+		ev = (struct adept_ev_fork){
+			(u32)ret, (u32)flags, t->before,
+			flags & CLONE_CHILD_CLEARTID ? child_tid : 0,
+		};
 		ring_event(t, ADEPT_EV_FORK, &ev, sizeof(ev));
 	}
 	return ret;

@@ -63,6 +63,7 @@ static const struct field syscall_fields[] = {
 	{ "arg3", offsetof(struct adept_ev_syscall, args) + 24, 8, 'x' },
 	{ "arg4", offsetof(struct adept_ev_syscall, args) + 32, 8, 'x' },
 	{ "arg5", offsetof(struct adept_ev_syscall, args) + 40, 8, 'x' },
+	FIELD(adept_ev_syscall, out, 'x'),
 	{ 0 }
 };
 
@@ -88,6 +89,7 @@ static const struct field fork_fields[] = {
 	FIELD(adept_ev_fork, pid, 'u'),
 	FIELD(adept_ev_fork, flags, 'x'),
 	FIELD(adept_ev_fork, before, 'u'),
+	FIELD(adept_ev_fork, child_tid, 'x'),
 	{ 0 }
 };
 

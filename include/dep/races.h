@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Data races: pairs of accesses of two threads to the same memory, one of them a write,
+ * that nothing orders.
+ */
+#ifndef DEP_RACES_H
+#define DEP_RACES_H
+
+#include "analyze.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#pragma GCC visibility push(default)
+
+#define DEP_ACCESS_READ		0x1u
+#define DEP_ACCESS_WRITE	0x2u
+#define DEP_ACCESS_ATOMIC	0x4u	/* by a locked instruction */
+#define DEP_ACCESS_SYSCALL	0x8u	/* by the kernel, for a system call */
+
+/** struct dep_race_access - one of the two */
+struct dep_race_access {
+	uint32_t thread, tid;	/* serial */
+	uint32_t flags;		/* DEP_ACCESS_* */
+	uint64_t pc;
+	/* Where that was called from: addresses of the calls, the innermost first. */
+	const uint64_t *call;
+	size_t ncalls;
+};
+
+/**
+ * struct dep_race - all races of one pair of places
+ *
+ * What is said of accesses is of their first occurrence.  access[0] came first, but the
+ * program does not make it so.
+ */
+struct dep_race {
+	uint32_t process;		/* serial */
+	/*
+	 * One of the two is a plain access to a word that may be atomic, since compilers make
+	 * atomic loads and stores of those: others access it by locked instructions, or a thread
+	 * waited in a loop for it to change, or the program's debug information says so.
+	 */
+	bool maybe_atomic;
+	uint64_t address, size;		/* what both accessed */
+	uint64_t count;			/* at least */
+	struct dep_race_access access[2];
+};
+
+/** struct dep_races - what was found, in the order in which it happened */
+struct dep_races {
+	struct dep_race *race;
+	size_t n;
+	uint64_t gaps;		/* windows of which nothing is known */
+	uint64_t references;
+	void *own;
+};
+
+/** struct dep_races_options - all may be zero */
+struct dep_races_options {
+	unsigned int jobs;		/* as of dep_analyze().. */
+	void (*progress)(size_t done, size_t all);
+	/*
+	 * Is the plain access at @pc one of those that compilers make of atomic ones, or what
+	 * is at @address an atomic variable?  Asked for races between passes.
+	 */
+	bool (*is_atomic)(void *arg, uint32_t process, uint64_t pc, uint64_t address,
+			  uint64_t size);
+	void *arg;
+};
+
+/**
+ * dep_races_find() - find the races that are in @store
+ *
+ * Goes over the store twice if there are any, and again when it learns too late that a
+ * word is atomic.  Return: 0, or a negative errno with dep_error().
+ */
+int dep_races_find(struct dep_store *store, const struct dep_races_options *options,
+		   struct dep_races *out);
+void dep_races_free(struct dep_races *r);
+
+#pragma GCC visibility pop
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * System calls: what is ordered by them, and which memory the kernel accesses for them.
+ *
+ * A call that can let another thread go on releases before it, one that can have waited
+ * acquires behind it, if it succeeded.
+ */
+#include <sys/syscall.h>
+
+#include "feed.h"
+
+#define FUTEX_WAIT		0
+#define FUTEX_WAKE		1
+#define FUTEX_LOCK_PI		6
+#define FUTEX_UNLOCK_PI		7
+#define FUTEX_WAIT_BITSET	9
+#define FUTEX_CMD_MASK		127
+
+#define F_DUPFD			0
+#define F_DUPFD_CLOEXEC		1030
+
+static bool failed(const struct adept_ev_syscall *c)
+{
+	return (s64)c->result < 0 && (s64)c->result > -4096;
+}
+
+static int futex(struct race_thread *t, const struct adept_ev_syscall *c, bool enter)
+{
+	u32 op = c->args[1] & FUTEX_CMD_MASK;
+
+	if (op != FUTEX_WAIT && op != FUTEX_WAIT_BITSET && op != FUTEX_LOCK_PI)
+		return enter ? race_feed_release(t, RACE_O_FUTEX, c->args[0]) : 0;
+	if (enter)
+		return 0;
+	/* The kernel takes such a lock by itself, and gives it on by itself. */
+	if (op == FUTEX_LOCK_PI && !failed(c))
+		return race_feed_acquire(t, RACE_O_WORD, c->args[0] / 4);
+	return failed(c) ? 0 : race_feed_acquire(t, RACE_O_FUTEX, c->args[0]);
+}
+
+/* 1: it writes to descriptor @*fd, 2: it reads from it, 3: both. */
+static int moves_data(const struct adept_ev_syscall *c, s64 *fd)
+{
+	*fd = (s32)c->args[0];
+	switch (c->nr) {
+	case SYS_write:
+	case SYS_writev:
+	case SYS_pwrite64:
+	case SYS_pwritev:
+	case SYS_pwritev2:
+	case SYS_sendto:
+	case SYS_sendmsg:
+	case SYS_sendmmsg:
+	case SYS_shutdown:
+	case SYS_close:
+	case SYS_timerfd_settime:
+	case SYS_epoll_ctl:
+	case SYS_connect:
+		return 1;
+	case SYS_read:
+	case SYS_readv:
+	case SYS_pread64:
+	case SYS_preadv:
+	case SYS_preadv2:
+	case SYS_recvfrom:
+	case SYS_recvmsg:
+	case SYS_recvmmsg:
+	case SYS_accept:
+	case SYS_accept4:
+	case SYS_epoll_wait:
+	case SYS_epoll_pwait:
+	case SYS_epoll_pwait2:
+		return 2;
+	case SYS_flock:
+		return 3;
+	case SYS_sendfile:
+		return 1;
+	}
+	return 0;
+}
+
+/* Signals that a call sends, or may send later. */
+static bool sends_signal(const struct adept_ev_syscall *c, u64 *signo)
+{
+	switch (c->nr) {
+	case SYS_kill:
+	case SYS_tkill:
+	case SYS_rt_sigqueueinfo:
+		*signo = c->args[1];
+		return true;
+	case SYS_tgkill:
+	case SYS_rt_tgsigqueueinfo:
+		*signo = c->args[2];
+		return true;
+	case SYS_alarm:
+	case SYS_setitimer:
+	case SYS_timer_settime:
+		*signo = 0;
+		return true;
+	}
+	return false;
+}
+
+/* Which memory a call reads (enter) or writes, of what it was given. */
+static int memory(struct race_thread *t, const struct adept_ev_syscall *c, u64 pc, bool enter)
+{
+	switch (c->nr) {
+	case SYS_write:
+	case SYS_pwrite64:
+	case SYS_sendto:
+		/* At its beginning it is not known how much, at its end it is too late. */
+		return enter && !failed(c) ? race_feed_access(t, pc, c->args[1], c->result,
+							      RACE_READ | RACE_SYSCALL) : 0;
+	case SYS_read:
+	case SYS_pread64:
+	case SYS_recvfrom:
+		return !enter && !failed(c) ? race_feed_access(t, pc, c->args[1], c->result,
+							       RACE_WRITE | RACE_SYSCALL) : 0;
+	}
+	return 0;
+}
+
+static void file_made(struct race_thread *t, const struct adept_ev_syscall *c)
+{
+	struct race_files *f = &t->process->files;
+	s64 fd = (s64)c->result;
+
+	switch (c->nr) {
+	case SYS_pipe:
+	case SYS_pipe2:
+	case SYS_socketpair:
+		race_file_new(f, (s32)c->out, (s32)(c->out >> 32));
+		break;
+	case SYS_dup:
+		race_file_same(f, fd, (s32)c->args[0]);
+		break;
+	case SYS_dup2:
+	case SYS_dup3:
+		race_file_same(f, (s32)c->args[1], (s32)c->args[0]);
+		break;
+	case SYS_fcntl:
+		if (c->args[1] == F_DUPFD || c->args[1] == F_DUPFD_CLOEXEC)
+			race_file_same(f, fd, (s32)c->args[0]);
+		break;
+	case SYS_open:
+	case SYS_openat:
+	case SYS_creat:
+	case SYS_eventfd:
+	case SYS_eventfd2:
+	case SYS_epoll_create:
+	case SYS_epoll_create1:
+	case SYS_timerfd_create:
+	case SYS_memfd_create:
+		race_file_new(f, fd, -1);
+		break;
+	case SYS_socket:
+	case SYS_accept:
+	case SYS_accept4:
+		race_file_socket(f, fd);
+		break;
+	}
+}
+
+/* Memory that is new to the program, or not its own any more. */
+static int forget(struct race_thread *t, u64 address, u64 size)
+{
+	int err = race_feed_flush(t);
+
+	return err ? err : race_forget(t->process->detector, address, size);
+}
+
+int race_call_enter(struct race_thread *t, const struct adept_ev_syscall *c, u64 pc)
+{
+	int err = 0, moves;
+	u64 signo;
+	s64 fd;
+
+	if (c->nr == SYS_futex)
+		return futex(t, c, true);
+	err = memory(t, c, pc, true);
+	moves = moves_data(c, &fd);
+	if (!err && moves & 1 && !failed(c))
+		err = race_feed_release(t, RACE_O_FILE, race_file(&t->process->files, fd));
+	/* What is waited for in an epoll set may come from any of its files. */
+	if (!err && c->nr == SYS_epoll_ctl)
+		race_file_same(&t->process->files, (s32)c->args[0], (s32)c->args[2]);
+	if (!err && sends_signal(c, &signo))
+		err = race_feed_release(t, RACE_O_SIGNAL, signo);
+	if (!err && (c->nr == SYS_munmap || c->nr == SYS_mremap))
+		err = race_feed_release(t, RACE_O_MEMORY, 0);
+	if (!err && (c->nr == SYS_munmap || c->nr == SYS_mremap) && !failed(c))
+		err = forget(t, c->args[0], c->args[1]);
+	return err;
+}
+
+int race_call_leave(struct race_thread *t, const struct adept_ev_syscall *c, u64 pc)
+{
+	int err = 0;
+	s64 fd;
+
+	if (c->nr == SYS_futex)
+		return futex(t, c, false);
+	if (failed(c))
+		return 0;
+	file_made(t, c);
+	if (moves_data(c, &fd) & 2)
+		err = race_feed_acquire(t, RACE_O_FILE, race_file(&t->process->files, fd));
+	if (c->nr == SYS_rt_sigtimedwait) {
+		err = race_feed_acquire(t, RACE_O_SIGNAL, c->result);
+		if (!err)
+			err = race_feed_acquire(t, RACE_O_SIGNAL, 0);
+	}
+	if (!err && c->nr == SYS_mmap)
+		err = race_feed_acquire(t, RACE_O_MEMORY, 0);
+	if (!err)
+		err = memory(t, c, pc, false);
+	if (!err && c->nr == SYS_mmap)
+		err = forget(t, c->result, c->args[1]);
+	return err;
+}

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * The passes.  A word turns out to be atomic when somebody accesses it by a locked
+ * instruction; plain accesses before that were taken for plain ones.  If one of those was
+ * in a race with a locked one, all is done again with what is known now.  The last pass
+ * has the stacks of what was found: the same events give the same intervals.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../../include/dep/races.h"
+#include "../../format/error.h"
+#include "feed.h"
+
+#define MAX_PASSES	4
+
+static int run(struct dep_store *store, const struct dep_races_options *o, struct race_feed *f,
+	       struct dep_analysis *how)
+{
+	struct dep_analyzer a = {
+		.name = "races", .want = DEP_WANT_REFS,
+		.items = race_feed_items, .gap = race_feed_gap, .end = race_feed_end,
+	};
+
+	if (f->nwant)
+		a.want |= DEP_WANT_CALLS;
+	f->nknown = f->words->n;
+	return dep_analyze(store, &a, f, o->jobs, o->progress, how);
+}
+
+/* ---- words ---- */
+
+static bool is_known(const struct race_words *w, u32 process, u64 word)
+{
+	size_t i;
+
+	for (i = 0; i < w->n; i++)
+		if (w->v[i].process == process && w->v[i].word == word)
+			return true;
+	return false;
+}
+
+static int learn(struct race_words *w, u32 process, u64 word)
+{
+	size_t room;
+	void *more;
+
+	if (is_known(w, process, word))
+		return 0;
+	if (w->n == w->room) {
+		room = w->room ? w->room * 2 : 64;
+		more = realloc(w->v, room * sizeof(*w->v));
+		if (!more)
+			return dep_fail(-ENOMEM, "races");
+		w->v = more;
+		w->room = room;
+	}
+	w->v[w->n].process = process;
+	w->v[w->n++].word = word;
+	return 0;
+}
+
+static bool asked(const struct dep_races_options *o, const struct race_process *p,
+		  const struct race_found *f, const struct race_access *a)
+{
+	return !(a->flags & RACE_ATOMIC) && o->is_atomic &&
+	       o->is_atomic(o->arg, p->serial, a->pc, f->address, f->size);
+}
+
+/* Of two plain accesses, or a plain one and a locked one: words that are atomic, then. */
+static int learn_from(struct race_words *w, const struct race_process *p,
+		      const struct dep_races_options *o)
+{
+	const struct race_row *row;
+	const struct race_found *f;
+	u32 i, flags;
+	u64 word;
+	int err = 0;
+
+	for (i = 0; i < race_rows_count(p->rows) && !err; i++) {
+		row = race_rows_get(p->rows, i);
+		f = &row->first;
+		flags = f->prior.flags | f->current.flags;
+		if (flags & RACE_MAYBE_ATOMIC || row->high - row->low > 64)
+			continue;
+		for (word = row->low / 4; word <= row->high / 4 && !err; word++)
+			if (race_object_find(&p->objects, RACE_O_WORD, word) ||
+			    race_object_find(&p->objects, RACE_O_SPUN, word))
+				err = learn(w, p->serial, word);
+		if (err || (!asked(o, p, f, &f->prior) && !asked(o, p, f, &f->current)))
+			continue;
+		for (word = f->address / 4; word <= (f->address + f->size - 1) / 4 && !err; word++)
+			err = learn(w, p->serial, word);
+	}
+	return err;
+}
+
+/* ---- results ---- */
+
+static size_t count_rows(const struct race_feed *f)
+{
+	const struct race_process *p;
+	size_t n = 0;
+
+	for (p = f->processes; p; p = p->next)
+		n += race_rows_count(p->rows);
+	return n;
+}
+
+static u32 public_flags(u32 flags)
+{
+	return (flags & RACE_READ ? DEP_ACCESS_READ : 0) |
+	       (flags & RACE_WRITE ? DEP_ACCESS_WRITE : 0) |
+	       (flags & RACE_ATOMIC ? DEP_ACCESS_ATOMIC : 0) |
+	       (flags & RACE_SYSCALL ? DEP_ACCESS_SYSCALL : 0);
+}
+
+static void want_stack(struct race_stack *w, const struct race_process *p,
+		       const struct race_found *found, const struct race_access *a)
+{
+	*w = (struct race_stack){
+		.process_serial = p->serial, .index = a->thread, .epoch = a->epoch, .pc = a->pc,
+		.address = found->address, .size = found->size,
+	};
+}
+
+static int take_rows(struct race_feed *f, struct dep_races *out, struct race_stack **want)
+{
+	const struct race_process *p;
+	const struct race_row *row;
+	struct race_stack *w;
+	struct dep_race *r;
+	u32 i;
+
+	out->n = count_rows(f);
+	r = out->race = calloc(out->n + 1, sizeof(*out->race));
+	w = *want = calloc(2 * out->n + 1, sizeof(**want));
+	if (!out->race || !*want)
+		return dep_fail(-ENOMEM, "races");
+	for (p = f->processes; p; p = p->next) {
+		for (i = 0; i < race_rows_count(p->rows); i++, r++, w += 2) {
+			row = race_rows_get(p->rows, i);
+			r->process = p->serial;
+			r->address = row->first.address;
+			r->size = row->first.size;
+			r->count = row->count;
+			r->maybe_atomic = (row->first.prior.flags | row->first.current.flags) &
+					  RACE_MAYBE_ATOMIC;
+			r->access[0].pc = row->first.prior.pc;
+			r->access[1].pc = row->first.current.pc;
+			r->access[0].flags = public_flags(row->first.prior.flags);
+			r->access[1].flags = public_flags(row->first.current.flags);
+			want_stack(w, p, &row->first, &row->first.prior);
+			want_stack(w + 1, p, &row->first, &row->first.current);
+		}
+	}
+	return 0;
+}
+
+static void give_stacks(struct dep_races *out, struct race_stack *want)
+{
+	struct dep_race_access *a;
+	size_t i;
+
+	for (i = 0; i < 2 * out->n; i++) {
+		a = &out->race[i / 2].access[i % 2];
+		a->thread = want[i].thread;
+		a->tid = want[i].tid;
+		a->call = want[i].frame;
+		a->ncalls = want[i].nframes;
+	}
+}
+
+int dep_races_find(struct dep_store *store, const struct dep_races_options *options,
+		   struct dep_races *out)
+{
+	struct race_words words = { 0 };
+	struct race_feed f = { .words = &words };
+	struct race_stack *want = NULL;
+	struct dep_analysis how;
+	struct race_process *p;
+	int pass, err;
+
+	memset(out, 0, sizeof(*out));
+	for (pass = 0;; pass++) {
+		err = run(store, options, &f, &how);
+		for (p = f.processes; p && !err; p = p->next)
+			err = learn_from(&words, p, options);
+		if (err || words.n == f.nknown || pass == MAX_PASSES)
+			break;
+		race_feed_free(&f);
+	}
+	out->gaps = how.gaps;
+	out->references = how.counts.refs;
+	if (!err && count_rows(&f)) {
+		err = take_rows(&f, out, &want);
+		race_feed_free(&f);
+		f.want = want;
+		f.nwant = 2 * out->n;
+		if (!err)
+			err = run(store, options, &f, &how);
+		if (!err)
+			give_stacks(out, want);
+	}
+	race_feed_free(&f);
+	free(words.v);
+	out->own = want;
+	if (err)
+		dep_races_free(out);
+	return err;
+}
+
+void dep_races_free(struct dep_races *r)
+{
+	struct race_stack *want = r->own;
+	size_t i;
+
+	for (i = 0; want && i < 2 * r->n; i++)
+		free(want[i].frame);
+	free(want);
+	free(r->race);
+	memset(r, 0, sizeof(*r));
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <string.h>
+
+#include "query.h"
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static bool begins(const char *s, const char *with)
+{
+	return !strncmp(s, with, strlen(with));
+}
+
+static bool is_libc(const char *module)
+{
+	const char *name = base_name(module);
+
+	return begins(name, "libc.so") || begins(name, "libc-2") || begins(name, "ld-linux") ||
+	       begins(name, "ld-2") || begins(name, "libpthread");
+}
+
+/* What accesses its caller's data, and not the library's. */
+static bool is_for_caller(const char *function)
+{
+	static const char *const names[] = {
+		"mem", "str", "wmem", "wcs", "stp", "rawmem", "bcopy", "bzero", "msort", "qsort",
+	};
+	size_t i;
+
+	while (*function == '_')
+		function++;
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (begins(function, names[i]))
+			return true;
+	return false;
+}
+
+static bool is_internal(struct dep_symbols *symbols, const struct dep_race *r, int side)
+{
+	struct dep_place p[DEP_PLACES];
+	size_t n = dep_symbols_frames(symbols, r->process, r->access[side].pc, 0, p, DEP_PLACES);
+	const struct dep_place *last = &p[(n < DEP_PLACES ? n : DEP_PLACES) - 1];
+
+	if (r->access[side].flags & DEP_ACCESS_SYSCALL)
+		return false;
+	return is_libc(last->module) && !(last->function && is_for_caller(last->function));
+}
+
+/* Inlined, or called: a member of the library's atomic types. */
+static bool is_atomic_code(const struct dep_place *p)
+{
+	static const char *const names[] = { "std::atomic", "std::__atomic", "__atomic_" };
+	size_t i;
+
+	for (i = 0; p->function && i < sizeof(names) / sizeof(names[0]); i++)
+		if (begins(p->function, names[i]))
+			return true;
+	return false;
+}
+
+bool race_is_atomic(void *arg, uint32_t process, uint64_t pc, uint64_t address, uint64_t size)
+{
+	struct dep_place p[DEP_PLACES];
+	struct dep_object o;
+	size_t i, n = dep_symbols_frames(arg, process, pc, 0, p, DEP_PLACES);
+
+	for (i = 0; i < n && i < DEP_PLACES; i++)
+		if (is_atomic_code(&p[i]))
+			return true;
+	return dep_symbols_object(arg, process, address, (uint32_t)size, 0, &o) && o.atomic;
+}
+
+enum race_rank race_rank(struct dep_symbols *symbols, const struct dep_race *r)
+{
+	if (is_internal(symbols, r, 0) && is_internal(symbols, r, 1))
+		return RANK_LIBRARY;
+	return r->maybe_atomic ? RANK_UNLESS_ATOMIC : RANK_RACE;
+}
+
+const char *race_rank_name(enum race_rank rank)
+{
+	return rank == RANK_RACE ? "race" :
+	       rank == RANK_UNLESS_ATOMIC ? "race unless atomic" : "inside of the library";
+}
