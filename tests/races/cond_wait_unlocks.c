@@ -4,7 +4,8 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
-static int ready, value;
+static int ready;
+int value;
 
 static void *waiter(void *arg)
 {

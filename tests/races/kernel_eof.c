@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The end of a pipe, which a reader sees because another thread closed it.
- * tsan: no, because for it a close hands nothing over */
-#include <fcntl.h>
-
+/*
+ * The end of a pipe, which a reader sees because another thread closed it.
+ * tsan: no, because for it a close hands nothing over
+ */
 #include "races.h"
 
 static int ends[2], value;

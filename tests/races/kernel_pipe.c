@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Who reads from a pipe comes after what was done before it was written. */
-#include <fcntl.h>
-
 #include "races.h"
 
 static int ends[2], value;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* poll tells that a pipe can be read, without reading it.
- * tsan: no, because for it a poll takes nothing over */
+/*
+ * poll tells that a pipe can be read, without reading it.
+ * tsan: no, because for it a poll takes nothing over
+ */
 #include <poll.h>
 
 #include "races.h"

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A signal to the process that is read from a signalfd. */
+/*
+ * A signal to the process that is read from a signalfd.
+ * tsan: racy only, because for it a signal hands nothing over
+ */
 #include <signal.h>
 #include <sys/signalfd.h>
 

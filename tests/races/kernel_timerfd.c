@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A timer that was set by one thread expires for another one.
- * tsan: no, because it does not know that setting a timer hands anything over */
+/*
+ * A timer that was set by one thread expires for another one.
+ * tsan: no, because it does not know that setting a timer hands anything over
+ */
 #include <sys/timerfd.h>
 
 #include "races.h"

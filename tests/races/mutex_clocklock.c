@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A clocklock that times out orders nothing, one that succeeds does. */
+/*
+ * A clocklock that times out orders nothing, one that succeeds does.
+ * tsan: racy only, because it does not know this function
+ */
 #include "races.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

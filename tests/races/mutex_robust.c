@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A robust mutex whose owner died orders its heir after it; who does not lock is no heir. */
+/*
+ * A robust mutex whose owner died orders its heir after it; who does not lock is no heir.
+ * tsan: racy only, because for it a thread that dies hands nothing over
+ */
 #include "races.h"
 
 static pthread_mutex_t lock;

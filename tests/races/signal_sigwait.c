@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* sigwait takes a signal that another thread sent, and comes after it. */
+/*
+ * sigwait takes a signal that another thread sent, and comes after it.
+ * tsan: racy only, because for it a signal that is waited for hands nothing over
+ */
 #include <signal.h>
 
 #include "races.h"
