@@ -26,7 +26,7 @@ compile() {
 
 # options SOURCE
 options() {
-	echo "exitcode=0 atexit_sleep_ms=0"
+	echo "exitcode=0 atexit_sleep_ms=0 history_size=7 suppress_equal_addresses=0"
 	! grep -q '^ \* tsan: archer' "$1" || echo "ignore_noninstrumented_modules=1"
 }
 
@@ -58,7 +58,7 @@ cases() {
 	for src in $(chosen "$@"); do
 		! grep -q '^ \* tsan: no, because ' "$src" || continue
 		for level in $LEVELS; do
-			grep -q '^ \* tsan: right only, because ' "$src" || echo "$src racy $level"
+			grep -q '^ \* tsan: .*right only, because ' "$src" || echo "$src racy $level"
 			grep -q '^ \* tsan: racy only, because ' "$src" || echo "$src right $level"
 		done
 	done

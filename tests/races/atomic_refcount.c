@@ -4,7 +4,7 @@
 
 struct thing {
 	int users;
-	int value;
+	long value;
 };
 
 static struct thing *thing;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The kernel fills a structure that another thread reads. */
+/*
+ * The kernel fills a structure that another thread reads.
+ * tsan: right only, because it does not know that fstat writes
+ */
 #include <sys/stat.h>
 
 #include "races.h"

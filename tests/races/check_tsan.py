@@ -8,6 +8,8 @@ import sys
 import expect
 
 WARNING = re.compile(r"^WARNING: ThreadSanitizer: (.*?) \(pid=")
+# what it does itself when a thread begins
+OWN = re.compile(r"^    #0 __tsan_(stack|tls)_initialization ")
 ACCESS = re.compile(r"^  (?:Previous |Atomic |atomic |[Rr]ead|[Ww]rite).* of size \d+ at ")
 FRAME = re.compile(r"^    #\d+ .*?(\S+?):(\d+)(?::\d+)?(?: \(|$)")
 RACES = ("data race", "heap-use-after-free")
@@ -30,6 +32,8 @@ def reports_of(text, source):
             report.accesses.append(lines)
         elif not line.strip():
             lines = None
+        elif OWN.match(line):
+            report.accesses.append(None)
         else:
             frame = FRAME.match(line)
             if frame and lines is not None and expect.same_file(frame.group(1), source):
@@ -41,6 +45,7 @@ def main():
     source, variant, name = sys.argv[1:]
     with open(name, encoding="utf-8", errors="replace") as text:
         reports = reports_of(text, source)
+    reports = [r for r in reports if None not in r.accesses]
     wrong = ["a report of %d accesses" % len(r.accesses)
              for r in reports if len(r.accesses) != 2]
     reports = [r for r in reports if len(r.accesses) == 2]

@@ -4,7 +4,7 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
-static int ready, value;
+static int ready, one, two;
 
 static void wait_for_it(void)
 {
@@ -17,14 +17,14 @@ static void wait_for_it(void)
 static void *left(void *arg)
 {
 	wait_for_it();
-	USE(value); /* RACE: left */
+	USE(one); /* RACE: left */
 	return arg;
 }
 
 static void *right(void *arg)
 {
 	wait_for_it();
-	USE(value); /* RACE: right */
+	USE(two); /* RACE: right */
 	return arg;
 }
 
@@ -33,13 +33,15 @@ int main(void)
 	pthread_t a = start(left), b = start(right);
 
 	nap();
-	RIGHT_ONLY(value = 1);
+	RIGHT_ONLY(one = 1);
+	RIGHT_ONLY(two = 1);
 	pthread_mutex_lock(&lock);
 	ready = 1;
 	pthread_cond_broadcast(&cond);
 	pthread_mutex_unlock(&lock);
 	nap();
-	RACY_ONLY(value = 1); /* RACE: left, right variable=value */
+	RACY_ONLY(one = 1); /* RACE: left variable=one */
+	RACY_ONLY(two = 1); /* RACE: right variable=two */
 	pthread_join(a, NULL);
 	pthread_join(b, NULL);
 	return 0;

@@ -10,18 +10,21 @@
 static std::mutex lock;
 static std::condition_variable condition;
 static bool ready;
-static int value;
+static int one, two;
 
 static void giver()
 {
 	nap();
-	RIGHT_ONLY(value = 1);
+	RIGHT_ONLY(one = 1);
+	RIGHT_ONLY(two = 1);
 	{
 		std::lock_guard<std::mutex> guard(lock);
 		ready = true;
 	}
 	condition.notify_all();
-	RACY_ONLY(value = 1); /* RACE: plain, timed variable=value */
+	RACY_ONLY(nap());
+	RACY_ONLY(one = 1); /* RACE: plain variable=one */
+	RACY_ONLY(two = 1); /* RACE: timed variable=two */
 }
 
 static void plain()
@@ -29,7 +32,7 @@ static void plain()
 	std::unique_lock<std::mutex> guard(lock);
 	condition.wait(guard, [] { return ready; });
 	guard.unlock();
-	USE(value); /* RACE: plain */
+	USE(one); /* RACE: plain */
 }
 
 static void timed()
@@ -38,7 +41,7 @@ static void timed()
 	while (!condition.wait_for(guard, std::chrono::seconds(60), [] { return ready; }))
 		;
 	guard.unlock();
-	USE(value); /* RACE: timed */
+	USE(two); /* RACE: timed */
 }
 
 int main()

@@ -10,10 +10,6 @@
 
 struct thing {
 	int value = 1;
-	~thing()
-	{
-		value = 0; /* RACE: value */
-	}
 };
 
 static std::shared_ptr<thing> ours, theirs;
@@ -31,7 +27,7 @@ static void first()
 static void second()
 {
 	await(1);
-	theirs.reset();
+	theirs.reset(); /* RACE: value */
 }
 
 int main()

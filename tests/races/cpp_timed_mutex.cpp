@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* try_lock_for that gives up orders nothing. */
+/*
+ * try_lock_for that gives up orders nothing.
+ * tsan: racy only, because it does not know pthread_mutex_clocklock
+ */
 #include <chrono>
 #include <mutex>
 #include <thread>

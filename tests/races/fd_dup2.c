@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A descriptor is replaced that another thread has just written to. */
+/*
+ * A descriptor is replaced that another thread has just written to.
+ * tsan: right only, because for it dup2 only uses a descriptor
+ */
 #include <semaphore.h>
 
 #include "races.h"

@@ -23,7 +23,7 @@ int main(void)
 		} else {
 			nap();
 			RIGHT_ONLY(omp_set_lock(&lock));
-			counter++; /* RACE: counter */
+			counter += 2; /* RACE: counter */
 			RIGHT_ONLY(omp_unset_lock(&lock));
 		}
 	}

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A handler that another thread's pthread_kill brought about comes after it. */
+/*
+ * A handler that another thread's pthread_kill brought about comes after it.
+ * tsan: racy only, because for it a signal hands nothing over
+ */
 #include <signal.h>
 
 #include "races.h"

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A signal to the process, which the only thread that does not block it handles. */
+/*
+ * A signal to the process, which the only thread that does not block it handles.
+ * tsan: racy only, because for it a signal hands nothing over
+ */
 #include <signal.h>
 
 #include "races.h"
