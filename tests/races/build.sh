@@ -1,4 +1,4 @@
-#!/bin/sh
+#!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Build one of this folder's programs: build.sh SOURCE racy|right LEVEL PROGRAM [FLAG...]
 #

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What the suites of this folder share; source it after lib.sh.  A kind is a program's name or
 # how it begins, up to a "_".  JOBS is how many programs run at once.
-races=$tests/races
+races=${tests:?}/races
 JOBS=${JOBS:-2}
 LEVELS=${LEVELS:-O0 O2}
 
@@ -34,20 +34,25 @@ unfit() {
 	[ -n "$flag" ] && ! grep -qw "$flag" /proc/cpuinfo && echo "$flag"
 }
 
-# spread FUNCTION: call it for each line of standard input, with its words as arguments, in
-# JOBS shells.  Its lines are what it would tell pass, fail and skip, after "ok", "FAIL", "SKIP";
-# others are shown as they are.
-spread() {
-	local function=$1 w n word rest workers=()
-	cat >"$tmp/cases"
+# workers FUNCTION: call it for each line of standard input, with its words as arguments, in
+# JOBS shells; what they print stands in $tmp/lines.N
+workers() {
+	local function=$1 w n words
+	cat >"${tmp:?}/cases"
 	for ((w = 0; w < JOBS; w++)); do
 		n=0
 		while read -r -a words; do
 			((n++ % JOBS != w)) || "$function" "${words[@]}" </dev/null
 		done <"$tmp/cases" >"$tmp/lines.$w" 2>&1 &
-		workers+=($!)
 	done
-	wait "${workers[@]}"
+	wait
+}
+
+# spread FUNCTION: the same for one that prints "ok", "FAIL" or "SKIP" and what it would tell
+# pass, fail or skip; other lines are shown as they are
+spread() {
+	local word rest
+	workers "$1"
 	while read -r word rest; do
 		case $word in
 		ok) pass "$rest" ;;
