@@ -1,0 +1,55 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# depctl query races finds the races of the programs in tests/races, all of them and nothing
+# else: races.sh [KIND...], as in "races.sh mutex rwlock"
+#
+# Each program is built plainly, racy and right, with -O0 and -O2 (LEVELS), recorded, and asked;
+# the comments in its source say what must be found (tests/races/expect.py).
+. "$(dirname "$0")/lib.sh"
+. "$tests/races/cases.sh"
+need_depctl
+have python3 || finish
+limit=${LIMIT:-120}
+out=$build/races
+mkdir -p "$out"
+
+# asked SOURCE VARIANT LEVEL
+asked() {
+	local name=${1##*/} what program dir need
+	what="$name, $2, -$3"
+	program=$out/${name%.*}.$2.$3
+	dir=$tmp/${name%.*}.$2.$3
+	if need=$(unfit "$1"); then
+		echo "SKIP $what: the processor has no $need"
+		return
+	fi
+	if ! "$races/build.sh" "$1" "$2" "$3" "$program" 2>"$dir.err"; then
+		echo "FAIL $what: does not compile: $(worst "$dir.err")"
+	elif ! timeout -k 5 "$limit" "$DEPCTL" record -q -o "$dir" -- "$program" \
+		>"$dir.out" 2>"$dir.err"; then
+		echo "FAIL $what: the recording ended badly: $(worst "$dir.err")"
+	elif ! timeout -k 5 "$limit" "$DEPCTL" query races "$dir" --json >"$dir.json" 2>"$dir.err"
+	then
+		echo "FAIL $what: query races: $(worst "$dir.err")"
+	elif ! python3 "$races/check_json.py" "$1" "$2" "$dir.json" >"$dir.wrong" 2>&1; then
+		echo "FAIL $what: $(worst "$dir.wrong")"
+	else
+		echo "ok $what"
+	fi
+	rm -rf "$dir" "$dir".*
+}
+
+cases() {
+	local src level
+	for src in $(chosen "$@"); do
+		for level in $LEVELS; do
+			echo "$src racy $level"
+			echo "$src right $level"
+		done
+	done
+}
+
+known "$@"
+spread asked < <(cases "$@")
+finish

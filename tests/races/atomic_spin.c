@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* A flag of a plain type that is stored and awaited by moves: only the loop tells. */
+#include "races.h"
+
+static int flag, value;
+
+static void *giver(void *arg)
+{
+	nap();
+	RIGHT_ONLY(value = 1);
+	__atomic_store_n(&flag, 1, __ATOMIC_RELEASE);
+	nap();
+	RACY_ONLY(value = 1); /* RACE: value variable=value */
+	return arg;
+}
+
+static void *taker(void *arg)
+{
+	while (!__atomic_load_n(&flag, __ATOMIC_ACQUIRE))
+		;
+	USE(value); /* RACE: value */
+	return arg;
+}
+
+int main(void)
+{
+	return both(giver, taker);
+}

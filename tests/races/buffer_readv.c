@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The kernel writes to the second of two buffers. */
+#include <sys/uio.h>
+
+#include "races.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int ends[2];
+static char before[8], buffer[8];
+static struct iovec parts[] = { { before, 8 }, { buffer, 8 } };
+
+static void *caller(void *arg)
+{
+	pthread_mutex_lock(&lock);
+	CHECK(readv(ends[0], parts, 2) == 16); /* RACE: buffer variable=buffer */
+	pthread_mutex_unlock(&lock);
+	tell(1);
+	return arg;
+}
+
+static void *user(void *arg)
+{
+	await(1);
+	RIGHT_ONLY(pthread_mutex_lock(&lock));
+	USE(buffer[7]); /* RACE: buffer */
+	RIGHT_ONLY(pthread_mutex_unlock(&lock));
+	return arg;
+}
+
+int main(void)
+{
+	CHECK(!pipe(ends));
+	CHECK(write(ends[1], "0123456789abcdef", 16) == 16);
+	return both(caller, user);
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What a cancelled thread does to clean up is ordered by its join. */
+#include "races.h"
+
+static int value;
+
+static void cleanup(void *arg)
+{
+	USE(arg);
+	value = 1; /* RACE: value variable=value */
+	tell(1);
+}
+
+static void *thread(void *arg)
+{
+	pthread_cleanup_push(cleanup, NULL);
+	for (;;)
+		nap();
+	pthread_cleanup_pop(0);
+	return arg;
+}
+
+int main(void)
+{
+	pthread_t t = start(thread);
+
+	nap();
+	pthread_cancel(t);
+	RACY_ONLY(await(1));
+	RACY_ONLY(USE(value)); /* RACE: value */
+	pthread_join(t, NULL);
+	RIGHT_ONLY(USE(value));
+	return 0;
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The block is freed that a mutex in use is in. */
+#include "races.h"
+
+static pthread_mutex_t *lock;
+
+static void *user(void *arg)
+{
+	CHECK(!pthread_mutex_lock(lock) && !pthread_mutex_unlock(lock)); /* RACE: object */
+	tell(1);
+	return arg;
+}
+
+int main(void)
+{
+	pthread_t t;
+
+	lock = malloc(sizeof(*lock));
+	pthread_mutex_init(lock, NULL);
+	t = start(user);
+	RIGHT_ONLY(pthread_join(t, NULL));
+	await(1);
+	free(lock); /* RACE: object */
+	RACY_ONLY(pthread_join(t, NULL));
+	return 0;
+}

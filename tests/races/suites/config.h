@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* In the place of what valgrind's configure would find out for its tests on x86-64. */
+#define HAVE_ASM_UNISTD_H 1
+#define HAVE_BUILTIN_ATOMIC 1
+#define HAVE_PTHREAD_CONDATTR_SETCLOCK 1
+#define HAVE_PTHREAD_MUTEX_ERRORCHECK_NP 1
+#define HAVE_PTHREAD_MUTEX_RECURSIVE_NP 1
+#define HAVE_PTHREAD_MUTEX_TIMEDLOCK 1
+#define HAVE_PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP 1
+#define HAVE_PTHREAD_RWLOCK_TIMEDRDLOCK 1
+#define HAVE_PTHREAD_RWLOCK_TIMEDWRLOCK 1
+#define HAVE_TLS 1

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * In the place of the header of the same name that ThreadSanitizer's tests include, whose
+ * barrier is a function of its runtime: what they need in a program that nobody instrumented.
+ */
+#ifndef RACES_SUITES_TEST_H
+#define RACES_SUITES_TEST_H
+
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <dlfcn.h>
+#include <emmintrin.h>
+#include <pthread.h>
+#include <sched.h>
+#include <smmintrin.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+/*
+ * A barrier that orders nothing for any detector: each comer moves the position of a file
+ * that nobody reads or writes on by one, which the kernel does for one after the other.
+ */
+typedef struct {
+	int fd;
+	unsigned int count;
+} invisible_barrier_t;
+
+static inline void barrier_init(invisible_barrier_t *b, unsigned int count)
+{
+	b->fd = memfd_create("barrier", 0);
+	b->count = count;
+}
+
+static inline void barrier_wait(invisible_barrier_t *b)
+{
+	off_t mine = lseek(b->fd, 1, SEEK_CUR);
+	off_t all = (mine - 1) / b->count * b->count + b->count;
+
+	while (lseek(b->fd, 0, SEEK_CUR) < all)
+		usleep(200);
+}
+
+invisible_barrier_t barrier;
+
+static inline unsigned long long monotonic_clock_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000ull + t.tv_nsec;
+}
+
+/* "text0x..., 0x...", as the tests' checks expect it */
+static inline void print_address(const char *text, int n, ...)
+{
+	va_list args;
+
+	fprintf(stderr, "%s", text);
+	va_start(args, n);
+	while (n--)
+		fprintf(stderr, "0x%012lx ", (unsigned long)(uintptr_t)va_arg(args, void *));
+	va_end(args);
+	fprintf(stderr, "\n");
+}
+
+#define ASM_SYMBOL(symbol)	#symbol
+
+#endif

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* A thread that joins another one hands on what that one did to who joins it. */
+#include "races.h"
+
+static int value;
+
+static void *inner(void *arg)
+{
+	value = 1; /* RACE: value variable=value */
+	tell(1);
+	return arg;
+}
+
+static void *outer(void *arg)
+{
+	pthread_t t = start(inner);
+
+	RACY_ONLY(pthread_detach(t));
+	RIGHT_ONLY(pthread_join(t, NULL));
+	await(1);
+	return arg;
+}
+
+int main(void)
+{
+	pthread_t t = start(outer);
+
+	pthread_join(t, NULL);
+	USE(value); /* RACE: value */
+	return 0;
+}
