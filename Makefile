@@ -213,6 +213,11 @@ $(B)/tests/fake_depd: $(call unit_obj,fake_core) $(control_obj) tests/programs/f
 	$(call msg,CC,$@)
 	$(Q)$(CC) $(TESTFLAGS) -o $@ $^ $(LIBS)
 
+# By hand.
+$(B)/tests/bench_races: tests/bench/races.c $(call part_obj,analyze/races)
+	$(call msg,CC,$@)
+	$(Q)$(CC) $(TESTFLAGS) -o $@ $^
+
 tests: all $(TESTS) $(SHOW) $(addprefix $(B)/tests/,make_store touched fake_depd)
 
 check: tests
