@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What an access costs the race detector, by hand: make build/tests/bench_races, run it.
+ * What an access costs the race detector, by hand: make build/tests/bench_races, run it;
+ * an argument chooses patterns that have it in their names.
  *
  * Nanoseconds and bytes of shadow memory and states for patterns that are common; each is
  * measured five times and the best is taken, for other things run on the machine as well.
@@ -247,7 +248,7 @@ static const struct {
 	{ "every access races", racing, 2 },
 };
 
-int main(void)
+int main(int argc, char **argv)
 {
 	struct race_stats s;
 	double best, t;
@@ -257,6 +258,8 @@ int main(void)
 	printf("%-30s %8s %8s %10s %10s %10s %8s\n", "pattern", "ns", "slow", "shadow K", "states K",
 	       "clocks K", "collect");
 	for (i = 0; i < sizeof(patterns) / sizeof(*patterns); i++) {
+		if (argc > 1 && !strstr(patterns[i].name, argv[1]))
+			continue;
 		for (j = 0, best = 1e9; j < ROUNDS; j++) {
 			setup(patterns[i].threads);
 			t = now();

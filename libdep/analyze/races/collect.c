@@ -4,7 +4,7 @@
 
 #include "private.h"
 
-#define STATES_MIN	(4ull << 20)	/* bytes of new states before they are looked through */
+#define STATES_MIN	(512ull << 10)	/* bytes of new states before they are looked through: a cache has them */
 #define CLOCKS_MIN	(8ull << 20)
 
 static bool clocks_due(const struct race_detector *d)
