@@ -118,8 +118,8 @@ $(B)/depctl: $(DEPCTL_OBJ) $(B)/libdep.a
 # ---- tests ----
 
 UNIT := decode derive inject store writer resume upkeep queue recover collect cross filled \
-	ring_core loop request control metrics client keep rundir notify policy tracer detect races \
-	clock
+	ring_core loop request control metrics client keep rundir notify policy tracer \
+	detect races clock
 TESTS := $(patsubst %,$(B)/tests/test_%,$(UNIT))
 SHOW := $(patsubst %,$(B)/tests/inject_%,show_pie show_nopie show_static show_staticpie exec)
 TESTFLAGS := $(CFLAGS) $(HOSTFLAGS) -I.

@@ -255,8 +255,8 @@ int main(int argc, char **argv)
 	u32 i, j;
 	u64 n;
 
-	printf("%-30s %8s %8s %10s %10s %10s %8s\n", "pattern", "ns", "slow", "shadow K", "states K",
-	       "clocks K", "collect");
+	printf("%-30s %8s %8s %10s %10s %10s %8s\n", "pattern", "ns", "slow", "shadow K",
+	       "states K", "clocks K", "collect");
 	for (i = 0; i < sizeof(patterns) / sizeof(*patterns); i++) {
 		if (argc > 1 && !strstr(patterns[i].name, argv[1]))
 			continue;

@@ -4,7 +4,8 @@
 
 #include "private.h"
 
-#define STATES_MIN	(512ull << 10)	/* bytes of new states before they are looked through: a cache has them */
+/* Bytes that may come before they are looked through.  A processor's cache holds the states. */
+#define STATES_MIN	(512ull << 10)
 #define CLOCKS_MIN	(8ull << 20)
 
 static bool clocks_due(const struct race_detector *d)

@@ -51,6 +51,7 @@ int race_history_add(struct race_mem *m, struct race_history *h, u32 version, u3
 bool race_history_rewind(struct race_mem *m, struct race_history *h)
 {
 	bool dropped = false;
+	size_t i;
 
 	while (h->npoints && h->point[h->npoints - 1].version > h->written) {
 		race_vec_put(m, h->point[--h->npoints].vec);
@@ -60,6 +61,9 @@ bool race_history_rewind(struct race_mem *m, struct race_history *h)
 		h->n--;
 		dropped = true;
 	}
+	/* Changes that a vector has may have been merged into later versions. */
+	for (i = h->npoints; i-- && h->point[i].at > h->n; )
+		h->point[i].at = h->n;
 	return dropped;
 }
 
