@@ -51,7 +51,7 @@ BLOB_SRC := $(wildcard libdep/blob/*.c libdep/blob/*.S libdep/translate/*.c libd
 BLOB_OBJ := $(patsubst libdep/%,$(B)/blob/%.o,$(BLOB_SRC))
 
 X86_HOST := libdep/x86/decode.c libdep/x86/operand.c libdep/x86/derive.c libdep/x86/derive_run.c
-LIB_DIRS := inject format recover symbols collect analyze analyze/races
+LIB_DIRS := inject format recover symbols collect analyze analyze/order analyze/races
 LIB_SRC := $(foreach d,$(LIB_DIRS),$(wildcard libdep/$(d)/*.c)) $(X86_HOST)
 LIB_OBJ := $(patsubst %.c,$(B)/host/%.o,$(LIB_SRC))
 # depd's rules, without BPF.
@@ -118,8 +118,8 @@ $(B)/depctl: $(DEPCTL_OBJ) $(B)/libdep.a
 # ---- tests ----
 
 UNIT := decode derive inject store writer resume upkeep queue recover collect cross filled \
-	symbols detect races ring_core loop request control metrics client keep rundir notify \
-	policy tracer
+	symbols detect races clock ring_core loop request control metrics client keep rundir \
+	notify policy tracer
 TESTS := $(patsubst %,$(B)/tests/test_%,$(UNIT))
 SHOW := $(patsubst %,$(B)/tests/inject_%,show_pie show_nopie show_static show_staticpie exec)
 TESTFLAGS := $(CFLAGS) $(HOSTFLAGS) -I.
@@ -156,6 +156,7 @@ $(B)/tests/test_filled: $(call unit_obj,test_filled stream stream_frag) \
 			$(B)/libdep.a
 $(B)/tests/test_ring_core: $(call unit_obj,test_ring_core) $(B)/host/kmod/ring_core.o
 $(B)/tests/test_detect: $(call unit_obj,test_detect) $(call part_obj,analyze/races)
+$(B)/tests/test_clock: $(call unit_obj,test_clock) $(call part_obj,analyze/races)
 $(B)/tests/test_races: $(call unit_obj,test_races race_oracle) $(call part_obj,analyze/races)
 
 # The parts of depd that need no program to record.
@@ -216,6 +217,11 @@ $(B)/tests/fake_depd: $(call unit_obj,fake_core) $(control_obj) tests/programs/f
 	$(Q)$(CC) $(TESTFLAGS) -o $@ $^ $(LIBS)
 
 include tests/sym.mk
+
+# By hand.
+$(B)/tests/bench_races: tests/bench/races.c $(call part_obj,analyze/races)
+	$(call msg,CC,$@)
+	$(Q)$(CC) $(TESTFLAGS) -o $@ $^
 
 tests: all $(TESTS) $(SHOW) $(SYM) $(addprefix $(B)/tests/,make_store touched fake_depd)
 

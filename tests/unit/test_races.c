@@ -281,7 +281,7 @@ static void run(struct pair *p)
 static void run_many(u32 mode, bool disciplined, const char *what)
 {
 	static const u32 bytes[] = { 8, 16, 24, 100, 300, ORACLE_BYTES };
-	u64 n = from_env("ADEPT_TEST_COUNT", from_env("LONG", 0) ? 50000 : 3000), i;
+	u64 n = from_env("ADEPT_TEST_COUNT", from_env("LONG", 0) ? 50000 : 2000), i;
 	static struct pair p;
 
 	memset(&p, 0, sizeof(p));

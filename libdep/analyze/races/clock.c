@@ -180,6 +180,11 @@ int race_clock_join(struct race_mem *m, struct race_clock *c, const struct race_
 			return ret;
 		changed |= ret;
 	}
+	/* Others may know more of an owner than it left here, unless it is a thread's clock. */
+	if (race_vec_get(v, c->owner) > c->epoch) {
+		c->epoch = race_vec_get(v, c->owner);
+		changed = 1;
+	}
 	ret = race_clock_raise(m, c, other->owner, other->epoch, log, version);
 	return ret < 0 ? ret : changed | ret;
 }

@@ -4,15 +4,22 @@
 
 #include "private.h"
 
-#define STATES_MIN	(4ull << 20)	/* bytes of new states before they are looked through */
+/* Bytes that may come before they are looked through.  A processor's cache holds the states. */
+#define STATES_MIN	(512ull << 10)
 #define CLOCKS_MIN	(8ull << 20)
+
+static bool clocks_due(const struct race_detector *d)
+{
+	return d->mem.used[RACE_MEM_CLOCKS] > 2 * d->clocks_kept + CLOCKS_MIN +
+					      d->mem.used[RACE_MEM_SHADOW] / 8;
+}
 
 bool race_collect_due(const struct race_detector *d)
 {
 	u64 enough = d->states.live / 2 + d->mem.used[RACE_MEM_SHADOW] / 16;
 
 	return d->states.fresh > (enough > STATES_MIN ? enough : STATES_MIN) ||
-	       d->mem.used[RACE_MEM_CLOCKS] > 2 * d->clocks_kept + CLOCKS_MIN;
+	       clocks_due(d);
 }
 
 static int mark_page(void *arg, u64 number, struct race_page *page)
@@ -116,7 +123,7 @@ int race_collect(struct race_detector *d, bool all)
 	race_states_mark(&d->states, d->watched);
 	race_states_sweep(&d->mem, &d->states);
 	memset(d->memo, 0, sizeof(d->memo));
-	if (all || d->mem.used[RACE_MEM_CLOCKS] > 2 * d->clocks_kept + CLOCKS_MIN)
+	if (all || clocks_due(d))
 		return prune_histories(d);
 	return 0;
 }
@@ -158,7 +165,7 @@ void race_detector_free(struct race_detector *d)
 
 		race_clock_free(&d->mem, &t->clock);
 		race_history_free(&d->mem, &t->history);
-		race_free(&d->mem, RACE_MEM_OTHER, t->stamp, RACE_STAMPS * sizeof(*t->stamp));
+		race_free(&d->mem, RACE_MEM_OTHER, t->stamp, t->stamps * sizeof(*t->stamp));
 	}
 	race_shadow_free(&d->mem, &d->shadow);
 	race_states_free(&d->mem, &d->states);

@@ -13,6 +13,25 @@ int race_fail(struct race_detector *d, int ret)
 	return ret;
 }
 
+/* Make the table larger in which @t finds the stamps of its interval, if it is small. */
+static int more_stamps(struct race_detector *d, struct race_thread *t)
+{
+	u32 n = t->stamps ? t->stamps * 2 : 32, i;
+	struct race_stamp *s;
+
+	if (n > RACE_STAMPS)
+		return 0;
+	s = race_alloc(&d->mem, RACE_MEM_OTHER, n * sizeof(*s));
+	if (!s)
+		return -ENOMEM;
+	for (i = 0; i < t->stamps; i++)
+		s[(t->stamp[i].site >> RACE_CLASS_BITS) & (n - 1)] = t->stamp[i];
+	race_free(&d->mem, RACE_MEM_OTHER, t->stamp, t->stamps * sizeof(*s));
+	t->stamp = s;
+	t->stamps = n;
+	return 0;
+}
+
 /* The place's number, and its stamp. */
 static int find_site(struct race_detector *d, struct race_now *now)
 {
@@ -21,11 +40,14 @@ static int find_site(struct race_detector *d, struct race_now *now)
 
 	if (race_sites_find(&d->mem, &d->sites, now->pc, now->flags, &now->site))
 		return -ENOMEM;
-	if (!now->t->stamp)
-		now->t->stamp = race_alloc(&d->mem, RACE_MEM_OTHER, RACE_STAMPS * sizeof(*s));
-	if (!now->t->stamp)
+	if (now->flags & RACE_WRITE)
+		now->t->history.written = version;
+	now->when = race_when(now->thread, (u64)version << 16);
+	if (d->options.mode & RACE_HB_ONLY)
+		return 0;
+	if ((now->t->clock.epoch & RACE_STAMP) >= now->t->stamps / 2 && more_stamps(d, now->t))
 		return -ENOMEM;
-	s = &now->t->stamp[(now->site >> 2) % RACE_STAMPS];
+	s = &now->t->stamp[(now->site >> RACE_CLASS_BITS) & (now->t->stamps - 1)];
 	if (s->site != now->site || s->version != version) {
 		if ((now->t->clock.epoch & RACE_STAMP) < RACE_STAMP)
 			now->t->clock.epoch++;
@@ -33,7 +55,7 @@ static int find_site(struct race_detector *d, struct race_now *now)
 		s->version = version;
 		s->stamp = now->t->clock.epoch & RACE_STAMP;
 	}
-	now->when = race_when(now->thread, (u64)version << 16 | s->stamp);
+	now->when |= s->stamp;
 	return 0;
 }
 
@@ -211,6 +233,7 @@ static int follow(struct race_detector *d, const struct race_now *now, u64 when)
 {
 	u32 writer = race_when_thread(when), at = race_when_version(now->t->clock.epoch) + 1;
 	struct race_thread *t = now->t, *w = &d->thread[writer];
+	size_t before = t->history.n;
 	int ret;
 
 	ret = race_history_join(&d->mem, &w->history, race_when_version(when), &t->clock,
@@ -219,7 +242,8 @@ static int follow(struct race_detector *d, const struct race_now *now, u64 when)
 		ret = race_clock_raise(&d->mem, &t->clock, writer, when & RACE_EPOCH, &t->history,
 				       at);
 	d->edges++;
-	return ret < 0 ? ret : 0;
+	return ret < 0 ? ret : race_history_settle(&d->mem, &t->history, at, t->clock.vec, before,
+						   false);
 }
 
 int race_conclude(struct race_detector *d, const struct race_now *now)

@@ -48,6 +48,7 @@
 #define RACE_READ	0x01u
 #define RACE_WRITE	0x02u	/* with RACE_READ: read-modify-write */
 #define RACE_ATOMIC	0x04u
+#define RACE_INSIDE	0x100u	/* two of these never race, like two atomic ones */
 /* These only say what it was.  RACE_FREE is a write. */
 #define RACE_FREE	0x08u
 #define RACE_SYSCALL	0x10u

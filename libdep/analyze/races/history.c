@@ -4,6 +4,7 @@
 #include "history.h"
 
 #define POINT_EVERY	1024u	/* changes between two points */
+#define MANY		64u	/* changes at once that a vector is better for */
 
 static int grow(struct race_mem *m, void **p, size_t *room, size_t n, size_t size)
 {
@@ -47,12 +48,35 @@ int race_history_add(struct race_mem *m, struct race_history *h, u32 version, u3
 	return 0;
 }
 
-int race_history_point(struct race_mem *m, struct race_history *h, u32 version,
-		       struct race_vec *vec)
+bool race_history_rewind(struct race_mem *m, struct race_history *h)
+{
+	bool dropped = false;
+	size_t i;
+
+	while (h->npoints && h->point[h->npoints - 1].version > h->written) {
+		race_vec_put(m, h->point[--h->npoints].vec);
+		dropped = true;
+	}
+	while (h->n && h->change[h->n - 1].version > h->written) {
+		h->n--;
+		dropped = true;
+	}
+	/* Changes that a vector has may have been merged into later versions. */
+	for (i = h->npoints; i-- && h->point[i].at > h->n; )
+		h->point[i].at = h->n;
+	return dropped;
+}
+
+int race_history_settle(struct race_mem *m, struct race_history *h, u32 version,
+			struct race_vec *vec, size_t before, bool whole)
 {
 	u32 every = vec && vec->n * RACE_CHUNK > POINT_EVERY ? vec->n * RACE_CHUNK : POINT_EVERY;
 
-	if (h->npoints && h->n - h->point[h->npoints - 1].at < every)
+	if (h->n - before > MANY) {
+		h->n = before;
+		whole = true;
+	}
+	if (!whole && h->npoints && h->n - h->point[h->npoints - 1].at < every)
 		return 0;
 	return add_point(m, h, version, vec);
 }

@@ -4,12 +4,13 @@
  *
  * Needed where a read saw a write that it is not ordered behind: the reader gets the
  * writer's clock as it was then (detect.h, SHB).  That is rare, so there is a log of
- * changes, 16 bytes for each component that changed, with a vector every so often
- * that the search begins at.
+ * changes, 16 bytes for each component that changed, with a vector every so often, or
+ * where very much changed, that the search begins at.
  *
- * Only versions that shadow memory still names can be asked for.  race_history_prune()
- * merges the changes between two of them, so that after it a thread's log has at most
- * (versions named + 1) * (components that changed) entries.
+ * Only versions can be asked for in which the thread wrote and which shadow memory still
+ * names.  race_history_rewind() takes away what is of no such version before more comes;
+ * race_history_prune() merges the changes between two of them, so that after it a thread's
+ * log has at most (versions named + 1) * (components that changed) entries.
  */
 #ifndef DEP_RACES_HISTORY_H
 #define DEP_RACES_HISTORY_H
@@ -28,8 +29,9 @@ struct race_point {
 	u32 version;
 };
 
-/** struct race_history - one thread's; all zero is an empty one */
+/** struct race_history - one thread's; @written: the last version in which it wrote */
 struct race_history {
+	u32 written;
 	struct race_change *change;
 	size_t n, room;
 	struct race_point *point;
@@ -41,9 +43,14 @@ int race_history_begin(struct race_mem *m, struct race_history *h, struct race_v
 /** race_history_add() - from @version on, which is not less than before, a component is @value */
 int race_history_add(struct race_mem *m, struct race_history *h, u32 version, u32 thread,
 		     u64 value);
-/** race_history_point() - @vec is what the clock is at @version: where a search may begin */
-int race_history_point(struct race_mem *m, struct race_history *h, u32 version,
-		       struct race_vec *vec);
+/** race_history_rewind() - forget what came after the last write; was there anything? */
+bool race_history_rewind(struct race_mem *m, struct race_history *h);
+/**
+ * race_history_settle() - from @version on the clock is @vec
+ * @before: changes there were before; if many came, or @whole, the vector stands for them
+ */
+int race_history_settle(struct race_mem *m, struct race_history *h, u32 version,
+			struct race_vec *vec, size_t before, bool whole);
 
 /**
  * race_history_join() - @c learns what the thread's vector was at @version

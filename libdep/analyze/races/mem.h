@@ -8,7 +8,13 @@
 
 #include "../../abi/types.h"
 
-enum race_mem_use { RACE_MEM_SHADOW, RACE_MEM_STATES, RACE_MEM_CLOCKS, RACE_MEM_OTHER, RACE_MEM_USES };
+enum race_mem_use {
+	RACE_MEM_SHADOW,
+	RACE_MEM_STATES,
+	RACE_MEM_CLOCKS,
+	RACE_MEM_OTHER,
+	RACE_MEM_USES
+};
 
 /** struct race_mem - bytes; @limit 0 = none */
 struct race_mem {

@@ -27,8 +27,6 @@ int race_interval(struct race_detector *d, struct race_thread *t, bool release)
 	t->clock.epoch = (version + 1ull) << 16;
 	if (release)
 		t->since = t->clock.epoch;
-	else if (race_history_point(&d->mem, &t->history, version + 1, t->clock.vec))
-		return -ENOMEM;
 	new_context(d, t);
 	return 0;
 }
@@ -70,10 +68,25 @@ static int grow(struct race_detector *d)
 /* @t learns @from; if that was new, an interval ends. */
 static int learn(struct race_detector *d, struct race_thread *t, const struct race_clock *from)
 {
-	int ret = race_clock_join(&d->mem, &t->clock, from, &t->history,
-				  race_when_version(t->clock.epoch) + 1);
+	u32 version = race_when_version(t->clock.epoch);
+	struct race_history *h = &t->history;
+	bool rewound;
+	size_t before;
+	int ret;
 
-	return ret > 0 ? race_interval(d, t, false) : ret;
+	if (!from->epoch || (from->whole && race_clock_get(&t->clock, from->owner) >= from->epoch))
+		return 0;
+	rewound = race_history_rewind(&d->mem, h);
+	before = h->n;
+	ret = race_clock_join(&d->mem, &t->clock, from, rewound ? NULL : h, version + 1);
+	if (ret < 0 || (!ret && !rewound))
+		return ret;
+	version += ret;
+	if (ret)
+		ret = race_interval(d, t, false);
+	if (!ret)
+		ret = race_history_settle(&d->mem, h, version, t->clock.vec, before, rewound);
+	return !ret && race_collect_due(d) ? race_collect(d, false) : ret;
 }
 
 static int begin(struct race_detector *d, struct race_thread *t, u32 parent)
@@ -125,8 +138,9 @@ void race_thread_end(struct race_detector *d, u32 thread)
 		return;
 	t = &d->thread[thread];
 	t->life = RACE_ENDED;
-	race_free(&d->mem, RACE_MEM_OTHER, t->stamp, RACE_STAMPS * sizeof(*t->stamp));
+	race_free(&d->mem, RACE_MEM_OTHER, t->stamp, t->stamps * sizeof(*t->stamp));
 	t->stamp = NULL;
+	t->stamps = 0;
 }
 
 int race_thread_join(struct race_detector *d, u32 joiner, u32 joined)

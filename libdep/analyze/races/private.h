@@ -23,7 +23,7 @@
 #define RACE_STAMP	0xffffull
 
 #define RACE_MEMOS	4096u
-#define RACE_STAMPS	64u
+#define RACE_STAMPS	4096u	/* of a thread, at most */
 #define RACE_PENDING	64u
 
 /** struct race_stamp - a place's stamp in the interval @version */
@@ -39,7 +39,8 @@ struct race_thread {
 	u64 since;		/* the first epoch that others cannot know of by a release */
 	u32 context;		/* number of thread and interval, never used for others */
 	enum race_life life;
-	struct race_stamp *stamp;	/* RACE_STAMPS, or NULL */
+	struct race_stamp *stamp;	/* by the low bits of the site's number.. */
+	u32 stamps;			/* ..a power of two, or 0 */
 };
 
 /**

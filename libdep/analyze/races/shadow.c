@@ -58,8 +58,9 @@ static struct race_region *make_region(struct race_mem *m, struct race_shadow *s
 	if (2 * s->nregions >= s->room && grow(m, s))
 		return NULL;
 	at = slot_of(s, number);
-	if (*at)
-		return *at;
+	r = *at;
+	if (r)
+		return r;
 	r = race_alloc(m, RACE_MEM_SHADOW, sizeof(*r));
 	if (!r)
 		return NULL;

@@ -12,7 +12,8 @@ static u32 hash(u64 pc, u32 flags)
 static u32 class_of(u32 flags)
 {
 	return (flags & RACE_WRITE ? RACE_CLASS_WRITE : 0) |
-	       (flags & RACE_ATOMIC ? RACE_CLASS_ATOMIC : 0);
+	       (flags & RACE_ATOMIC ? RACE_CLASS_ATOMIC : 0) |
+	       (flags & RACE_INSIDE ? RACE_CLASS_INSIDE : 0);
 }
 
 static int grow(struct race_mem *m, struct race_sites *s)
@@ -61,7 +62,7 @@ int race_sites_find(struct race_mem *m, struct race_sites *s, u64 pc, u32 flags,
 		*site = (struct race_site){ pc, flags, s->head[h & (s->heads - 1)] };
 		s->head[h & (s->heads - 1)] = i;
 	}
-	*out = (i - 1) << 2 | class_of(flags);
+	*out = (i - 1) << RACE_CLASS_BITS | class_of(flags);
 	return 0;
 }
 

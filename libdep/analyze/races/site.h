@@ -12,8 +12,10 @@
 
 #define RACE_CLASS_WRITE	1u	/* else it only reads */
 #define RACE_CLASS_ATOMIC	2u
-#define RACE_CLASS		3u
-#define RACE_SITES		(1u << 30)
+#define RACE_CLASS_INSIDE	4u
+#define RACE_CLASS		7u
+#define RACE_CLASS_BITS		3
+#define RACE_SITES		(1u << 29)
 
 struct race_site {
 	u64 pc;
@@ -37,7 +39,7 @@ int race_sites_find(struct race_mem *m, struct race_sites *s, u64 pc, u32 flags,
 
 static inline const struct race_site *race_sites_get(const struct race_sites *s, u32 site)
 {
-	return &s->site[site >> 2];
+	return &s->site[site >> RACE_CLASS_BITS];
 }
 
 void race_sites_free(struct race_mem *m, struct race_sites *s);

@@ -13,18 +13,20 @@
 
 #define FULL_MAX	256u	/* accesses in a state that raced */
 
-/* By class: the classes whose conflicts it has as well. */
-static const u8 covers[4] = {
-	[0] = 1 << 0 | 1 << RACE_CLASS_ATOMIC,
-	[RACE_CLASS_WRITE] = 15,
-	[RACE_CLASS_ATOMIC] = 1 << RACE_CLASS_ATOMIC,
-	[RACE_CLASS_ATOMIC | RACE_CLASS_WRITE] =
-		1 << RACE_CLASS_ATOMIC | 1 << (RACE_CLASS_ATOMIC | RACE_CLASS_WRITE),
-};
-
 static bool conflict(u32 a, u32 b)
 {
-	return ((a | b) & RACE_CLASS_WRITE) && !(a & b & RACE_CLASS_ATOMIC);
+	return ((a | b) & RACE_CLASS_WRITE) &&
+	       !(a & b & (RACE_CLASS_ATOMIC | RACE_CLASS_INSIDE));
+}
+
+/* Has class @a the conflicts of @b as well?  It writes if @b does, and is spared no more. */
+static bool covers(u32 a, u32 b)
+{
+	u32 spared = RACE_CLASS_ATOMIC | RACE_CLASS_INSIDE;
+
+	a &= RACE_CLASS;
+	b &= RACE_CLASS;
+	return !(b & ~a & RACE_CLASS_WRITE) && !(a & ~b & spared);
 }
 
 /* Is @when, of another access to the same bytes, before what @t does now? */
@@ -153,7 +155,7 @@ static u32 find_like(const struct race_detector *d, const struct race_now *now,
 			return i;
 		c = o->site[i] & RACE_CLASS;
 		/* The last write must be found again as one. */
-		if (class & RACE_CLASS_WRITE ? c == class : covers[c] >> class & 1) {
+		if (class & RACE_CLASS_WRITE ? c == class : covers(c, class)) {
 			if (at == o->n)
 				at = i;
 			like++;
@@ -170,7 +172,7 @@ static bool is_stale(const struct race_detector *d, const struct race_now *now,
 		return false;
 	if (o->site[i] == now->site)
 		return true;
-	if (full || !(covers[now->site & RACE_CLASS] >> (o->site[i] & RACE_CLASS) & 1))
+	if (full || !covers(now->site, o->site[i]))
 		return false;
 	return d->options.places == 1 || !together(now, o->when[i]);
 }

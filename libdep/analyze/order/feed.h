@@ -15,7 +15,7 @@
 #include "../../abi/descriptor.h"
 #include "files.h"
 #include "objects.h"
-#include "rows.h"
+#include "../races/rows.h"
 
 /* Flags of accesses, beside the detector's. */
 #define RACE_MAYBE_ATOMIC	RACE_USER1	/* plain, of a word that others access locked */

@@ -6,7 +6,7 @@
 #ifndef DEP_RACES_OBJECTS_H
 #define DEP_RACES_OBJECTS_H
 
-#include "detect.h"
+#include "../races/detect.h"
 
 enum race_kind {
 	RACE_O_WORD,		/* aligned 4 bytes, by address / 4 */

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../../include/dep/races.h"
-#include "../../format/error.h"
-#include "feed.h"
+#include "../../include/dep/races.h"
+#include "../format/error.h"
+#include "order/feed.h"
 
 #define MAX_PASSES	4
 
