@@ -57,6 +57,15 @@ struct dep_races {
 	void *own;
 };
 
+/* Whose code it is. */
+enum dep_code {
+	DEP_CODE_PROGRAM,
+	/* The C library's own: its data are its own business, if it accesses them on both sides. */
+	DEP_CODE_LIBRARY,
+	/* The loader's, which changes what others read, and knows when: left out. */
+	DEP_CODE_LOADER,
+};
+
 /** struct dep_races_options - all may be zero */
 struct dep_races_options {
 	unsigned int jobs;		/* as of dep_analyze().. */
@@ -67,6 +76,8 @@ struct dep_races_options {
 	 */
 	bool (*is_atomic)(void *arg, uint32_t process, uint64_t pc, uint64_t address,
 			  uint64_t size);
+	/* Asked once for each pc, or a few times. */
+	enum dep_code (*code)(void *arg, uint32_t process, uint64_t pc);
 	void *arg;
 };
 

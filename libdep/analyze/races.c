@@ -176,7 +176,7 @@ int dep_races_find(struct dep_store *store, const struct dep_races_options *opti
 		   struct dep_races *out)
 {
 	struct race_words words = { 0 };
-	struct race_feed f = { .words = &words };
+	struct race_feed f = { .options = options, .words = &words };
 	struct race_stack *want = NULL;
 	struct dep_analysis how;
 	struct race_process *p;

@@ -22,6 +22,8 @@ enum race_rank {
 enum race_rank race_rank(struct dep_symbols *symbols, const struct dep_race *r);
 const char *race_rank_name(enum race_rank rank);
 /** race_is_atomic() - dep_races_options.is_atomic; @arg is the struct dep_symbols */
+/** race_code() - dep_races_options.code */
+enum dep_code race_code(void *arg, uint32_t process, uint64_t pc);
 bool race_is_atomic(void *arg, uint32_t process, uint64_t pc, uint64_t address, uint64_t size);
 
 /* ---- races_print.c ---- */

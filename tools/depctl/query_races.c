@@ -135,6 +135,7 @@ static int find(struct query *q)
 	const struct dep_segment *segs;
 	struct dep_races_options o = {
 		.jobs = q->jobs, .progress = show_progress, .is_atomic = race_is_atomic,
+		.code = race_code,
 		.arg = q->symbols,
 	};
 	int err;

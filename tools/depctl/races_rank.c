@@ -19,8 +19,14 @@ static bool is_libc(const char *module)
 {
 	const char *name = base_name(module);
 
-	return begins(name, "libc.so") || begins(name, "libc-2") || begins(name, "ld-linux") ||
-	       begins(name, "ld-2") || begins(name, "libpthread");
+	return begins(name, "libc.so") || begins(name, "libc-2") || begins(name, "libpthread");
+}
+
+static bool is_loader(const char *module)
+{
+	const char *name = base_name(module);
+
+	return begins(name, "ld-linux") || begins(name, "ld-2") || begins(name, "ld.so");
 }
 
 /* What accesses its caller's data, and not the library's. */
@@ -39,15 +45,23 @@ static bool is_for_caller(const char *function)
 	return false;
 }
 
-static bool is_internal(struct dep_symbols *symbols, const struct dep_race *r, int side)
+enum dep_code race_code(void *arg, uint32_t process, uint64_t pc)
 {
 	struct dep_place p[DEP_PLACES];
-	size_t n = dep_symbols_frames(symbols, r->process, r->access[side].pc, 0, p, DEP_PLACES);
+	size_t n = dep_symbols_frames(arg, process, pc, 0, p, DEP_PLACES);
 	const struct dep_place *last = &p[(n < DEP_PLACES ? n : DEP_PLACES) - 1];
 
-	if (r->access[side].flags & DEP_ACCESS_SYSCALL)
-		return false;
-	return is_libc(last->module) && !(last->function && is_for_caller(last->function));
+	if (is_loader(last->module))
+		return DEP_CODE_LOADER;
+	if (is_libc(last->module) && !(last->function && is_for_caller(last->function)))
+		return DEP_CODE_LIBRARY;
+	return DEP_CODE_PROGRAM;
+}
+
+static bool is_internal(struct dep_symbols *symbols, const struct dep_race *r, int side)
+{
+	return !(r->access[side].flags & DEP_ACCESS_SYSCALL) &&
+	       race_code(symbols, r->process, r->access[side].pc) != DEP_CODE_PROGRAM;
 }
 
 /* Inlined, or called: a member of the library's atomic types. */

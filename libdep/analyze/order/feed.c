@@ -279,15 +279,30 @@ static int note_spin(struct race_thread *t, const struct dep_ref *r)
 	return 0;
 }
 
+static u32 code_at(const struct race_feed *f, struct race_process *p, u64 pc)
+{
+	u32 i = (u32)(pc * 0x9e3779b97f4a7c15ull >> 52);
+
+	if (p->code[i].pc != pc) {
+		p->code[i].code = f->options->code ?
+				  f->options->code(f->options->arg, p->serial, pc) :
+				  DEP_CODE_PROGRAM;
+		p->code[i].pc = pc;
+	}
+	return p->code[i].code;
+}
+
 /* Return: 0, -EAGAIN: it is to come late; or an error. */
-static int reference(struct race_thread *t, const struct dep_ref *r, bool late)
+static int reference(struct race_feed *f, struct race_thread *t, const struct dep_ref *r, bool late)
 {
 	const struct race_objects *o = &t->process->objects;
-	u32 flags = r->type & 3;
+	u32 flags = r->type & 3, code = code_at(f, t->process, r->pc);
 	int err = 0;
 
 	if (t->locked && t->locked_pc == r->pc)
 		return locked_access(t, r);
+	if (code == DEP_CODE_LIBRARY)
+		flags |= RACE_INSIDE;
 	if (is_atomic(o, r->addr, r->size)) {
 		flags |= RACE_MAYBE_ATOMIC;
 		if (flags & RACE_READ && !late)
@@ -299,6 +314,8 @@ static int reference(struct race_thread *t, const struct dep_ref *r, bool late)
 	}
 	if (!err)
 		err = note_spin(t, r);
+	if (code == DEP_CODE_LOADER)
+		return err;
 	return err ? err : race_feed_access(t, r->pc, r->addr, r->size, flags);
 }
 
@@ -384,7 +401,6 @@ static int look_for(struct race_feed *f, struct race_thread *t, u64 pc, u64 addr
 			err = race_feed_flush(t);
 			epoch = race_epoch(t->process->detector, t->index);
 		}
-		/* The detector knows the interval; what it learned by reading is not in it. */
 		if (!err && epoch >> 16 == w->epoch >> 16)
 			err = keep_stack(t, w);
 	}
@@ -400,9 +416,10 @@ static int one_item(struct race_feed *f, struct race_thread *t, const struct dep
 
 	switch (it->kind) {
 	case DEP_ITEM_REF:
-		err = reference(t, &it->ref, late);
-		if (!err && f->nwant)
+		if (f->nwant)
 			err = look_for(f, t, it->ref.pc, it->ref.addr, it->ref.size);
+		if (!err)
+			err = reference(f, t, &it->ref, late);
 		break;
 	case DEP_ITEM_TICKET:
 		err = ticket(t, &it->ticket);

@@ -11,7 +11,7 @@
 #ifndef DEP_RACES_FEED_H
 #define DEP_RACES_FEED_H
 
-#include "../../../include/dep/analyze.h"
+#include "../../../include/dep/races.h"
 #include "../../abi/descriptor.h"
 #include "files.h"
 #include "objects.h"
@@ -21,6 +21,7 @@
 #define RACE_MAYBE_ATOMIC	RACE_USER1	/* plain, of a word that others access locked */
 
 #define RACE_BATCH	256u
+#define RACE_CODES	4096u	/* places of which it is remembered whose code they are */
 
 /** struct race_words - words that are known to be atomic, from one pass to the next */
 struct race_words {
@@ -53,6 +54,7 @@ struct race_thread {
 struct race_process {
 	struct race_process *next;
 	u32 serial;
+	struct { u64 pc; u32 code; } code[RACE_CODES];	/* enum dep_code; by a hash of pc */
 	struct race_detector *detector;
 	struct race_objects objects;
 	struct race_files files;
@@ -74,6 +76,7 @@ struct race_stack {
 };
 
 struct race_feed {
+	const struct dep_races_options *options;
 	struct race_process *processes;
 	struct race_thread **thread;	/* by serial */
 	size_t nthreads;

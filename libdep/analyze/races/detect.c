@@ -299,7 +299,7 @@ static int access_memory(struct race_detector *d, u32 thread, u64 pc, u64 addres
 
 static inline bool is_good(const struct race_detector *d, u32 thread, u32 flags)
 {
-	return thread < d->nthreads && d->thread[thread].life == RACE_LIVES && flags < 0x100 &&
+	return thread < d->nthreads && d->thread[thread].life == RACE_LIVES && flags < 0x200 &&
 	       flags & (RACE_READ | RACE_WRITE);
 }
 
