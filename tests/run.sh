@@ -134,7 +134,7 @@ suite selfcheck 300 sh tests/selfcheck.sh
 suite memory 180 sh tests/memory.sh
 [ ! -e tests/children.sh ] || suite children 240 bash tests/children.sh
 suite terminal 120 /usr/bin/python3 tests/terminal.py "$DEPCTL"
-suite daemon 400 bash tests/daemon.sh
+suite daemon 600 bash tests/daemon.sh
 suite crash 400 sh tests/crash.sh
 suite ends 240 sh tests/ends.sh
 suite daemon-redis 240 bash tests/daemon_redis.sh
