@@ -137,6 +137,7 @@ suite terminal 120 /usr/bin/python3 tests/terminal.py "$DEPCTL"
 suite daemon 600 bash tests/daemon.sh
 suite crash 400 sh tests/crash.sh
 suite ends 240 sh tests/ends.sh
+suite daemon-rules 240 bash tests/daemon_rules.sh
 suite daemon-redis 240 bash tests/daemon_redis.sh
 # SOAK_SECONDS and what it takes to begin and to end; LONG=1 makes it ten times as much
 suite daemon-soak "$(cases 240 1080)" bash tests/daemon_soak.sh
