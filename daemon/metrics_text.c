@@ -9,6 +9,7 @@
 
 #include "metrics_text.h"
 #include "text.h"
+#include "utf8.h"
 
 enum type { GAUGE, COUNTER, INFO };
 

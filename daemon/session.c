@@ -322,6 +322,9 @@ fail:
 
 void session_launched(struct session *s, pid_t pid, bool native, const char *reason)
 {
+	/* A client that has had no answer tells it again. */
+	if (s->launched)
+		return;
 	s->launched = true;
 	s->pid = pid;
 	if (native) {

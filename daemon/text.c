@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "text.h"
+#include "utf8.h"
 
 static bool reserve(struct text *t, size_t size)
 {
@@ -73,45 +74,17 @@ char *text_take(struct text *t)
 	return s;
 }
 
-unsigned int utf8_length(const char *str)
-{
-	const unsigned char *s = (const unsigned char *)str;
-	unsigned int n, i;
-
-	n = *s >= 0xc2 && *s < 0xe0 ? 2 : *s >= 0xe0 && *s < 0xf0 ? 3 :
-	    *s >= 0xf0 && *s < 0xf5 ? 4 : 0;
-	for (i = 1; i < n; i++)
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-	if ((*s == 0xe0 && s[1] < 0xa0) || (*s == 0xed && s[1] > 0x9f) ||
-	    (*s == 0xf0 && s[1] < 0x90) || (*s == 0xf4 && s[1] > 0x8f))
-		return 0;
-	return n;
-}
-
 /* ---- JSON ---- */
 
 static void quoted(struct text *t, const char *s)
 {
-	unsigned int n;
+	char one[JSON_CHAR_MAX];
+	unsigned int size;
 
 	text_put(t, "\"", 1);
 	while (*s) {
-		if (*s == '"' || *s == '\\') {
-			text_put(t, "\\", 1);
-			text_put(t, s++, 1);
-		} else if ((unsigned char)*s < 0x20 || *s == 0x7f) {
-			text_printf(t, "\\u%04x", *s++);
-		} else if ((unsigned char)*s < 0x80) {
-			text_put(t, s++, 1);
-		} else {
-			n = utf8_length(s);
-			if (n)
-				text_put(t, s, n);
-			else
-				text_str(t, "\\ufffd");
-			s += n ? n : 1;
-		}
+		s += json_char(s, one, &size);
+		text_put(t, one, size);
 	}
 	text_put(t, "\"", 1);
 }

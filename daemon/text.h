@@ -25,9 +25,6 @@ void text_printf(struct text *t, const char *fmt, ...) __attribute__((format(pri
 /** text_take() - the text, the caller's from now on; NULL without memory */
 char *text_take(struct text *t);
 
-/** utf8_length() - of the well-formed sequence of more than one byte at @s, or 0 */
-unsigned int utf8_length(const char *s);
-
 /* Compact JSON.  @key is NULL inside of arrays and for the outermost value. */
 void text_open(struct text *t, const char *key, char bracket);
 void text_close(struct text *t, char bracket);

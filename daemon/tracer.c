@@ -24,7 +24,8 @@ struct tracer {
 	struct depd *d;
 	struct tracer_line line;
 	struct loop_watch ready;
-	struct loop_timer again;
+	struct loop_timer again, beat;
+	unsigned int beats;	/* not answered */
 	pid_t pid;		/* 0: there is none, not even a dead one */
 	uint64_t start_ns;
 	bool works;		/* it has said hello.. */
@@ -148,6 +149,7 @@ static void handle(struct tracer *t, struct tracer_msg *m)
 {
 	struct session *s = session_find(t->d, m->session);
 
+	t->beats = 0;
 	m->why.text[DEP_WHY_SIZE - 1] = '\0';
 	if (m->op == TRACER_HELLO) {
 		t->works = true;
@@ -247,6 +249,33 @@ static void ready(struct loop_watch *w, short revents)
 		has_ended(t);
 }
 
+/*
+ * Beats are counted, and what has come is read before: if depd itself did not run for a while
+ * that is not the tracer's fault.  Until it has said hello it waits for an earlier one.
+ */
+static void beat_due(struct loop_timer *timer)
+{
+	struct tracer *t = (struct tracer *)((char *)timer - offsetof(struct tracer, beat));
+	struct tracer_msg m = { .op = TRACER_BEAT };
+
+	if (t->line.sock < 0)
+		return;
+	if (receive(t) == -EPIPE) {
+		has_ended(t);
+		return;
+	}
+	if (!t->works)
+		return;
+	if (t->beats < TRACER_BEATS)
+		tell(t, &m, NULL, 0);
+	if (t->beats++ != TRACER_BEATS)
+		return;
+	say(LOG_ERR, 0, "the tracer, process %d, has not answered for %d seconds: it is killed",
+	    t->pid, TRACER_BEATS * TRACER_BEAT_MS / 1000);
+	/* That it has ended is seen as ever. */
+	kill(t->pid, SIGKILL);
+}
+
 static int start(struct tracer *t)
 {
 	pid_t pid = tracer_start(t->d->rundir, &t->line.sock);
@@ -257,6 +286,7 @@ static int start(struct tracer *t)
 	t->pid = pid;
 	t->start_ns = loop_now();
 	t->works = false;
+	t->beats = 0;
 	ret = loop_watch_add(t->d->loop, &t->ready, t->line.sock, POLLIN);
 	if (ret)
 		tracer_line_close(&t->line);
@@ -329,7 +359,10 @@ int tracer_open(struct depd *d)
 	t->line.sock = -1;
 	t->ready.ready = ready;
 	t->again.due = again_due;
+	t->beat.due = beat_due;
 	d->tracer = t;
+	loop_timer_set(d->loop, &t->beat, TRACER_BEAT_MS * 1000000ull,
+		       TRACER_BEAT_MS * 1000000ull);
 	ret = start(t);
 	return ret ? ret : wait_for_hello(t);
 }
@@ -341,6 +374,7 @@ void tracer_close(struct depd *d)
 	if (!t)
 		return;
 	loop_timer_cancel(d->loop, &t->again);
+	loop_timer_cancel(d->loop, &t->beat);
 	loop_unwatch(d->loop, &t->ready);
 	tracer_line_close(&t->line);
 	d->tracer = NULL;

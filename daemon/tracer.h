@@ -9,6 +9,7 @@
  * own.
  *
  * It is asked and answers over a socket (tracer_msg.h); depd never waits for it but at the start.
+ * One that does not answer any more is killed, and another one is made.
  */
 #ifndef DEPD_TRACER_H
 #define DEPD_TRACER_H
@@ -20,6 +21,8 @@ struct tracer;
 #define TRACER_NAME	"depd-tracer"
 #define TRACER_LOCK	"tracer"	/* in the directory */
 #define TRACER_FINISH_MS 5000		/* without depd; what is left then runs natively */
+#define TRACER_BEAT_MS	5000		/* it is asked whether it goes round.. */
+#define TRACER_BEATS	4		/* ..and is killed if it has not answered so often */
 
 /* ---- tracer.c: as depd sees it ---- */
 

@@ -17,6 +17,7 @@ enum tracer_op {
 	TRACER_REMOVE,	/* @session; what is under way in it is finished */
 	TRACER_BEGIN,	/* @session, @slot: follow its execve */
 	TRACER_TAKE,	/* @session, @pid, @cause: dep_take() */
+	TRACER_BEAT,	/* to be answered by the same */
 	/* the tracer's */
 	TRACER_HELLO,	/* no other tracer is left */
 	TRACER_OUTCOME,	/* @session, @slot, @outcome, @pid, @why: of TRACER_BEGIN */

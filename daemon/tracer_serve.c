@@ -226,6 +226,9 @@ static void handle(const struct tracer_msg *m, const int *fds)
 	case TRACER_TAKE:
 		take(m);
 		break;
+	case TRACER_BEAT:
+		tracer_line_send(&line, m, NULL, 0);
+		break;
 	}
 }
 

@@ -139,7 +139,33 @@ done
 check "20 at a time" "$bad went wrong"
 rm -rf m*.dep
 
-# recording: wait until k.dep is; a client that has nothing yet does not outlive its depd
+# A request that depd has not answered when it is killed is the next one's.
+# asked_again NAME COMMAND...: which kills depd, and depctl's recording goes on
+asked_again() {
+	name=$1
+	shift
+	rm -rf q.dep
+	"$DEPCTL" record -q -o q.dep -- echo text >q.out 2>q.err &
+	job=$!
+	"$@"
+	kill_depd
+	start
+	wait $job
+	s=$?
+	if [ $s != 0 ] || [ "$(cat q.out)" != text ] || [ -s q.err ]; then
+		fail "$name: status $s, $(tail -n 1 q.err)"
+	else
+		good "$name" q.dep && pass "$name"
+	fi
+}
+kill -STOP "$depd_pid"
+asked_again "killed before it has read a request" sleep 0.5
+for i in $(seq $([ "$LONG" = 1 ] && echo 50 || echo 3)); do
+	asked_again "killed at some time of a request, $i" sleep "0.0$((RANDOM % 10))$((RANDOM % 10))"
+done
+rm -rf q.dep
+
+# recording: wait until k.dep is
 recording() {
 	for _ in $(seq 400); do
 		"$DEPCTL" sessions --json 2>&1 | grep -q '"state":"recording"' && return
@@ -272,6 +298,25 @@ for how in kill_tracer kill_both; do
 	fi
 done
 grep -q "has ended: what it followed" "$tmp/log" || fail "the tracer's end is not told of"
+
+# One that hangs is noticed, and killed.
+stop_tracer() {
+	kill -STOP "$(tracer)"
+}
+hung=$(tracer)
+storm 100 1 stop_tracer
+died=$(grep -c "^true" k.out)
+if [ $s != 0 ] || [ "$(tail -n 1 k.out)" != end ] || [ "$died" -gt 1 ]; then
+	fail "a tracer that hangs: status $s, $died died, $(tail -n 1 k.out)"
+elif [ $((images + native + died)) -lt 102 ]; then
+	fail "a tracer that hangs: $images of 102 images, $native native, $died died"
+elif [ "$(tracer | wc -l)" != 1 ] || [ "$(tracer)" = "$hung" ]; then
+	fail "a tracer that hangs is not replaced"
+else
+	good "a tracer that hangs" k.dep &&
+		pass "a tracer that hangs: $images images recorded, $native native, $died died"
+fi
+grep -q "has not answered for" "$tmp/log" || fail "a tracer that hangs is not told of"
 rm -rf k.dep
 
 # Programs go on without depd, and what was not recorded is said.

@@ -135,9 +135,10 @@ suite order 120 bash tests/order.sh
 suite memory 180 sh tests/memory.sh
 [ ! -e tests/children.sh ] || suite children 240 bash tests/children.sh
 suite terminal 120 /usr/bin/python3 tests/terminal.py "$DEPCTL"
-suite daemon 400 bash tests/daemon.sh
+suite daemon 600 bash tests/daemon.sh
 suite crash 400 sh tests/crash.sh
 suite ends 240 sh tests/ends.sh
+suite daemon-rules 240 bash tests/daemon_rules.sh
 suite daemon-redis 240 bash tests/daemon_redis.sh
 # SOAK_SECONDS and what it takes to begin and to end; LONG=1 makes it ten times as much
 suite daemon-soak "$(cases 240 1080)" bash tests/daemon_soak.sh

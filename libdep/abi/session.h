@@ -164,12 +164,16 @@ enum adept_cause { ADEPT_BY_LAUNCH, ADEPT_BY_FORK, ADEPT_BY_EXEC, ADEPT_BY_ATTAC
 /* Where in the code a chunk begins or ends: inside fragment frag (its first exit id),
  * before instruction insn, of whose stores the first nvals are already behind.
  * frag 0: at a record boundary.
+ *
+ * The store of extra stands behind instruction insn - 1, which is done; or behind insn,
+ * which is a string instruction of which some iterations are done (the thread then left
+ * the fragment, and the next chunk begins at a record boundary).
  */
 struct adept_position {
 	u32 frag;
 	u16 insn;
 	u16 nvals;
-	u32 has_extra;		/* extra belongs to the last store behind this position */
+	u32 has_extra;		/* extra is the value of store number nvals (see below) */
 	u32 pad;
 	u64 extra;
 };

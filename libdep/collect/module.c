@@ -146,8 +146,10 @@ static int exchange(struct dep_module *m, struct adept_exchange *x)
 	do
 		ret = io_uring_submit_and_wait(&m->uring, 1);
 	while (ret == -EINTR || ret == -EAGAIN);
-	if (ret >= 0)
+	/* A signal ends that wait, too; as long as it is under way the command writes to @x. */
+	do
 		ret = io_uring_wait_cqe(&m->uring, &cqe);
+	while (ret == -EINTR || ret == -EAGAIN);
 	if (!ret) {
 		ret = cqe->res;
 		io_uring_cqe_seen(&m->uring, cqe);

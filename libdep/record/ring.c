@@ -322,7 +322,7 @@ u32 record_value_bytes(const struct frag *f, unsigned int nst)
 
 /*
  * Room for @bytes, or else the chunk's tail position says what they would have:
- * instructions before @insn of @f are done.
+ * instructions before @insn of @f are done; @extra is as in struct adept_position.
  */
 static int room_or_tail(struct tls *t, u32 bytes, const struct frag *f, unsigned int insn,
 			unsigned int nst, const u64 *extra)
@@ -353,9 +353,7 @@ void ring_partial(struct tls *t, struct frag *f, unsigned int n, unsigned int ns
 
 	if (!recording() || (!n && !nst && !extra))
 		return;
-	/* In a tail, interrupted iterations look like a string instruction that ended. */
-	if (!room_or_tail(t, 4 + sizeof(p) + p.val_bytes + 8, f, n + !!extra, nst,
-			  extra ? extra : post))
+	if (!room_or_tail(t, 4 + sizeof(p) + p.val_bytes + 8, f, n, nst, extra ? extra : post))
 		return;
 	memcpy(values, (void *)(t->pp + 4), p.val_bytes);
 	if (post) {

@@ -185,5 +185,6 @@ int dep_program_cut(const struct dep_program *p, u32 ninsns, u32 nstores, struct
 	}
 	cut->word = next ? p->store[nstores].word : p->words;
 	cut->needs_extra = next && next->insn < ninsns && next->kind != ADEPT_ST_EXIT_REG;
+	cut->in_string = next && next->insn == ninsns && next->kind == ADEPT_ST_POST;
 	return 0;
 }

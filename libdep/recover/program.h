@@ -133,6 +133,7 @@ struct dep_cut {
 	u16 word, known;
 	u16 insn;
 	u8 needs_extra;		/* a string instruction's POST store is behind the cut */
+	u8 in_string;		/* the next store is the POST store of the next instruction */
 };
 
 /**

@@ -172,12 +172,25 @@ static int head_record(struct dep_run *r, const struct place *at,
 	return err;
 }
 
+/* Some iterations of instruction @insn were done; @post is its pointer register by then. */
+static int run_interrupted(struct dep_run *r, const struct dep_program *p, u32 insn, u64 post)
+{
+	const struct dep_insn *in = insn < p->ninsns ? &p->insn[insn] : NULL;
+	int err;
+
+	if (!in || !(in->flags & DEP_I_STRING))
+		return dep_fail(-EBADMSG, "no string instruction was interrupted");
+	err = dep_run_string(r, &p->string[in->string], in->pc, post, 1);
+	/* The count has gone down, too; a context follows. */
+	r->known &= (u16)~X86_BIT(X86_RCX);
+	return err;
+}
+
 static int run_partial(struct dep_run *r, const struct place *at,
 		       const struct adept_ev_partial *ev, int head)
 {
 	struct dep_cut from = { 0 }, to;
 	const struct dep_program *p;
-	const struct dep_insn *in;
 	u32 n, words = ev->val_bytes / 8;
 	int err;
 
@@ -205,15 +218,7 @@ static int run_partial(struct dep_run *r, const struct place *at,
 		if (!err)
 			err = run_piece(r, p, &from, &to, ev->ninsns);
 	}
-	if (err || !ev->has_extra)
-		return err;
-	in = ev->ninsns < p->ninsns ? &p->insn[ev->ninsns] : NULL;
-	if (!in || !(in->flags & DEP_I_STRING))
-		return dep_fail(-EBADMSG, "no string instruction was interrupted");
-	err = dep_run_string(r, &p->string[in->string], in->pc, ev->extra, 1);
-	/* The count has gone down, too; a context follows. */
-	r->known &= (u16)~X86_BIT(X86_RCX);
-	return err;
+	return err || !ev->has_extra ? err : run_interrupted(r, p, ev->ninsns, ev->extra);
 }
 
 /* What an event changes; where it was. */
@@ -292,6 +297,7 @@ static int run_tail(struct dep_run *r, struct place *at, int head)
 	const struct dep_seg_header *h = &r->columns->h;
 	struct dep_cut from = { 0 }, to;
 	const struct dep_program *p;
+	u32 last_insn;
 	int err;
 
 	err = fragment_program(r, h->tail.frag, &p);
@@ -315,15 +321,22 @@ static int run_tail(struct dep_run *r, struct place *at, int head)
 		at->value_end++;
 		r->counts.values++;
 	}
+	/* The next segment goes on there, or else the thread has left the fragment. */
+	last_insn = h->tail.has_extra && to.in_string ? to.insn : p->ninsns;
 	if (head) {
 		if (h->tail.frag != h->head.frag)
 			return dep_fail(-EBADMSG, "ends in fragment %u, began in %u", h->tail.frag,
 					h->head.frag);
-		return run_head(r, at, p, &to, p->ninsns);
+		err = run_head(r, at, p, &to, last_insn);
+	} else {
+		err = check_entry(r, p);
+		from.known = p->entry_mask;
+		if (!err)
+			err = run_piece(r, p, &from, &to, last_insn);
 	}
-	err = check_entry(r, p);
-	from.known = p->entry_mask;
-	return err ? err : run_piece(r, p, &from, &to, p->ninsns);
+	if (err || !h->tail.has_extra || !to.in_string)
+		return err;
+	return run_interrupted(r, p, to.insn, h->tail.extra);
 }
 
 static int run_all(struct dep_run *r, struct place *at)

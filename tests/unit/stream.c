@@ -65,6 +65,7 @@ static void split(struct stream *s, const struct stream_frag *f, u32 insn, int h
 	}
 	publish(s);
 	begin_chunk(s, s->cur.seq + 1);
+	pos.nvals += has_extra;
 	pos.has_extra = 0;
 	pos.extra = 0;
 	s->cur.head = pos;
@@ -371,10 +372,8 @@ void stream_partial(struct stream *s, u32 number, u32 ninsns)
 	const struct stream_frag *f = &s->frag[number];
 	struct adept_ev_partial ev = { .frag = f->id, .ninsns = ninsns };
 	const struct x86_insn *in = &f->insn[ninsns];
-	u32 n, id = ADEPT_EV_PARTIAL;
 	struct vectors v = { 0 };
-	struct dep_item *it;
-	u8 *copy;
+	u32 n;
 
 	for (n = 0; n < f->nstores && f->store[n].insn < ninsns; n++)
 		;
@@ -389,15 +388,13 @@ void stream_partial(struct stream *s, u32 number, u32 ninsns)
 		ev.extra = s->reg[in->gpr_addr & X86_BIT(X86_RDI) ? X86_RDI : X86_RSI];
 	}
 	ev.val_bytes = s->pending_bytes;
-	it = expect(s, DEP_ITEM_EVENT);
-	it->event.id = id;
-	it->event.size = sizeof(ev);
-	copy = malloc(sizeof(ev));
-	memcpy(copy, &ev, sizeof(ev));
-	it->event.payload = copy;
-	append(s, &id, 4);
-	append(s, &ev, sizeof(ev));
-	append(s, s->pending, s->pending_bytes);
+	if (s->no_room) {
+		split(s, f, ninsns, ev.has_extra, ev.extra);
+		memset(&s->cur.head, 0, sizeof(s->cur.head));
+	} else {
+		stream_event(s, ADEPT_EV_PARTIAL, &ev);
+		append(s, s->pending, s->pending_bytes);
+	}
 	s->pending_bytes = s->pending_n = 0;
 	sig.pc = f->pc[ninsns];
 	stream_event(s, ADEPT_EV_SIGNAL, &sig);

@@ -45,6 +45,7 @@ struct stream {
 	u64 seed;
 	int self_check;
 	int use_ea;
+	int no_room;
 	struct stream_frag *frag;
 	u32 nfrags;
 	u32 next_id;
@@ -82,7 +83,11 @@ u32 stream_fragment(struct stream *s, const struct stream_code *code);
 /** stream_run() - execute fragment @n up to its exit number @x */
 void stream_run(struct stream *s, u32 n, u32 x);
 
-/** stream_partial() - execute @ninsns of it; then a signal, and a new context */
+/**
+ * stream_partial() - execute @ninsns of it; then a signal, and a new context
+ *
+ * With s->no_room the chunk ends there and its tail says what the event would have.
+ */
 void stream_partial(struct stream *s, u32 n, u32 ninsns);
 
 void stream_context(struct stream *s, u64 pc);

@@ -118,6 +118,18 @@ static void write_stream(const char *dir, const struct stream *s)
 	assert_int_equal(dep_writer_close(w, NULL, 0), 0);
 }
 
+/* What is known at the end of each segment is what the next one begins with. */
+static void check_seams(struct dep_store *store, const struct dep_segment *seg, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i + 1 < n; i++)
+		if (dep_recover_seam(store, &seg[i], &seg[i + 1], NULL)) {
+			fprintf(stderr, "%s\n", dep_error());
+			fail();
+		}
+}
+
 /* Write, open, recover, compare; the counts come back. */
 static struct dep_counts check_stream(const struct stream *s, unsigned int jobs)
 {
@@ -141,6 +153,7 @@ static struct dep_counts check_stream(const struct stream *s, unsigned int jobs)
 	assert_int_equal(dep_recover(store, seg, n, jobs, &sink, &counts, failed, &nfailed), 0);
 	assert_int_equal(nfailed, 0);
 	assert_false(g.out_of_order);
+	check_seams(store, seg, n);
 	compare(s, &g, s->nchunks > 1);
 	assert_int_equal(counts.values, counts.values_used);
 	assert_int_equal(counts.instructions, s->insns);
@@ -177,6 +190,27 @@ static void each_partial(void **state)
 	(void)state;
 	stream_init(&s, 2);
 	stream_standard(&s);
+	for (round = 0; round < 4; round++)
+		for (n = 0; n < s.nfrags; n++)
+			for (i = 0; i < s.frag[n].ninsns; i++) {
+				stream_context(&s, s.frag[n].pc[0]);
+				stream_partial(&s, n, i);
+			}
+	stream_close(&s);
+	check_stream(&s, 1);
+	stream_free(&s);
+}
+
+/* The same where each of them is the last of its chunk. */
+static void each_partial_in_a_tail(void **state)
+{
+	struct stream s;
+	u32 n, i, round;
+
+	(void)state;
+	stream_init(&s, 8);
+	stream_standard(&s);
+	s.no_room = 1;
 	for (round = 0; round < 4; round++)
 		for (n = 0; n < s.nfrags; n++)
 			for (i = 0; i < s.frag[n].ninsns; i++) {
@@ -371,6 +405,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_fragment),
 		cmocka_unit_test(each_partial),
+		cmocka_unit_test(each_partial_in_a_tail),
 		cmocka_unit_test(random_streams),
 		cmocka_unit_test(self_check_counts),
 		cmocka_unit_test(every_split),

@@ -160,6 +160,18 @@ static void knows_no_session(void **state)
 	ends(pid);
 }
 
+static void answers_a_beat(void **state)
+{
+	pid_t pid = serve();
+	struct tracer_msg m;
+
+	(void)state;
+	answer(&m, TRACER_HELLO);
+	request(TRACER_BEAT, 0, 0, 0);
+	answer(&m, TRACER_BEAT);
+	ends(pid);
+}
+
 /* Its own depd has the session mapped, too, and a slot may say anything. */
 static void never_traces_depd(void **state)
 {
@@ -196,6 +208,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(waits_in_line, pair, unpair),
 		cmocka_unit_test_setup_teardown(ends_behind_all, pair, unpair),
 		cmocka_unit_test_setup_teardown(knows_no_session, pair, unpair),
+		cmocka_unit_test_setup_teardown(answers_a_beat, pair, unpair),
 		cmocka_unit_test_setup_teardown(never_traces_depd, pair, unpair),
 	};
 

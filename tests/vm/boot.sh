@@ -18,16 +18,8 @@ if [ -z "$image" ]; then
 	exit 1
 fi
 set -e
-ko=$build/modules-$kver/adept.ko
-# Asking kbuild whether there is anything to do takes longer than booting.
-outdated() {
-	[ ! -e "$1" ] || [ -n "$(find Kbuild kmod include/uapi -newer "$1" -type f)" ]
-}
-if outdated "$ko"; then
-	make -s modules B="$build" KVER="$kver" M="$build/modules-$kver" \
-		${VM_KDIR:+KDIR=$VM_KDIR} >"$build/vm/make.log" 2>&1 ||
-		{ cat "$build/vm/make.log" >&2; exit 1; }
-fi
+. tests/vm/module.sh
+vm_module "$kver"
 # For t_trouble: the same, but for its version.
 other=$build/modules-$kver-other
 if [[ ,$run = *,t_trouble:* ]] && outdated "$other/adept.ko"; then
@@ -47,6 +39,7 @@ mkdir -p "$root"/{bin,dev,proc,sys,tmp,t,etc}
 cp /bin/busybox "$root/bin/busybox"
 ln -s busybox "$root/bin/sh"
 cp tests/vm/guest.sh "$root/init"
+cp tests/vm/guest_jobs.sh "$root/jobs"
 chmod +x "$root/init"
 cp "$ko" "$root/"
 [[ ,$run != *,t_trouble:* ]] || cp "$other/adept.ko" "$root/adept-other.ko"

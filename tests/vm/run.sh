@@ -7,12 +7,15 @@
 # end, a guest that hangs, and a module that cannot be removed afterwards count as
 # failures.  Which kernels: VM_KERNELS, or all that have headers and an image; the first
 # one runs all suites, the others those that are quick.  LONG=1: longer fuzzing and storms.
-# The suite systemd has a guest of its own, see systemd.sh; it runs when named, or with LONG=1.
 cd "$(dirname "$0")/../.." || exit 1
 export BUILD=${BUILD:-$PWD/build} LONG=${LONG:-0} LC_ALL=C
 unset MAKEFLAGS MFLAGS MAKELEVEL
 suites="integrity:120 trace:30 loss:60 life:60 adopt:60 uring:60 memcg:30 storm:150 fuzz:100"
 suites="$suites policy:200 record:300 trouble:60"
+# Only those that are named, or with LONG=1: threads takes minutes, the others have guests of their
+# own, see host.sh and systemd.sh.
+named="threads:400"
+of_host="redis:600 rules:2000"
 quick="integrity:120 trace:30 loss:60 life:60 adopt:60 uring:60"
 log=$BUILD/log
 mkdir -p "$log" "$BUILD/vm"
@@ -93,6 +96,20 @@ guest() {
 	echo "$kver: $((SECONDS - begun)) s"
 }
 
+# of_host KVER: those that are the host's
+of_host() {
+	local file=$log/vm-host.log begun=$SECONDS run limit=120 j
+	run=$([ "$LONG" = 1 ] || [ -n "$wanted" ] && LONG=0 plan "$of_host")
+	[ -n "$run" ] || return
+	for j in ${run//,/ }; do
+		limit=$((limit + ${j#*:}))
+	done
+	timeout -k 10 $((limit + 180)) bash tests/vm/host.sh "$1" "$limit" "${run%,}" \
+		adept.rmmod=1 adept.slow=4 slub_debug=FZP page_poison=1 >"$file" 2>&1
+	evaluate "$file"
+	echo "$1 with the host's programs: $((SECONDS - begun)) s"
+}
+
 # with_systemd KVER
 with_systemd() {
 	local file=$log/vm-systemd.log begun=$SECONDS
@@ -105,8 +122,9 @@ with_systemd() {
 
 wanted=$*
 for name in $wanted; do
-	[[ " $suites systemd:" = *" $name:"* ]] ||
-		bad "there is no suite $name, but: ${suites//:*([0-9])/} systemd"
+	[[ " $suites $named $of_host systemd:" = *" $name:"* ]] ||
+		bad "there is no suite $name, but: $(sed 's/:[0-9]*//g' \
+			<<<"$suites $named $of_host systemd")"
 done
 if ! command -v qemu-system-x86_64 >/dev/null || [ ! -x /bin/busybox ]; then
 	bad "qemu or busybox is not installed: sh scripts/install-deps.sh --vm"
@@ -119,8 +137,12 @@ else
 	# The kernel's own checks, as far as Debian's has any.
 	for i in "${!found[@]}"; do
 		list=$quick
-		[ "$i" != 0 ] || list=$suites
+		if [ "$i" = 0 ]; then
+			list=$suites
+			[ "$LONG$wanted" = 0 ] || list="$list $named"
+		fi
 		guest "${found[$i]}" "$list" slub_debug=FZP page_poison=1
+		[ "$i" != 0 ] || of_host "${found[$i]}"
 		[ "$i" != 0 ] || with_systemd "${found[$i]}"
 	done
 fi

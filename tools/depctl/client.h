@@ -7,6 +7,7 @@
 #ifndef DEPCTL_CLIENT_H
 #define DEPCTL_CLIENT_H
 
+#include <argp.h>
 #include <cjson/cJSON.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -97,6 +98,17 @@ enum { OPT_SOCKET = 257 };
 
 /** ask_depd() - client_open() unless it is, and client_ask(); says what went wrong */
 int ask_depd(struct client *c, const struct client_args *a, cJSON *request);
+
+/* ---- client_cmd.c ---- */
+
+/** client_options, client_parse() - --json and --socket, into a struct client_args */
+extern const struct argp_option client_options[];
+int client_parse(int key, char *arg, struct argp_state *state);
+/** client_show_fn - print @c->answer for people; 0 or EXIT_FAILURE */
+typedef int client_show_fn(struct client *c, const struct client_args *a, struct out *o);
+/** client_command() - a command that asks for @op, and prints what it hears */
+int client_command(int argc, char **argv, const struct argp *argp, const char *op,
+		   client_show_fn *show);
 
 /* ---- session_list.c ---- */
 

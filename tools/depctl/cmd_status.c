@@ -7,27 +7,8 @@
 #include "client.h"
 #include "depctl.h"
 
-static const struct argp_option options[] = {
-	{ "json", OPT_JSON, NULL, 0, "Print depd's answer, a line of JSON", 1 },
-	CLIENT_OPTION_SOCKET,
-	{ 0 }
-};
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	struct client_args *a = state->input;
-
-	if (key == OPT_JSON)
-		a->json = true;
-	else if (key == OPT_SOCKET)
-		a->socket = arg;
-	else
-		return ARGP_ERR_UNKNOWN;
-	return 0;
-}
-
 static const struct argp argp = {
-	options, parse, NULL,
+	client_options, client_parse, NULL,
 	"Show the state of depd, its sessions, what lags behind and what was lost.\v"
 	"Sessions of other users are counted, and shown to root only.",
 	NULL, NULL, NULL,
@@ -139,23 +120,5 @@ static int show(struct client *c, const struct client_args *a, struct out *o)
 
 int cmd_status(int argc, char **argv)
 {
-	struct client c = { .fd = -1 };
-	struct client_args a = { 0 };
-	struct out out;
-	int status = 0;
-
-	parse_args(&argp, argc, argv, 0, &a);
-	if (ask_depd(&c, &a, client_request("status", 0))) {
-		client_close(&c);
-		return EXIT_FAILURE;
-	}
-	out_begin(&out);
-	if (a.json) {
-		out_text(&out, c.line);
-		out_text(&out, "\n");
-	} else {
-		status = show(&c, &a, &out);
-	}
-	client_close(&c);
-	return out_end(&out) | status;
+	return client_command(argc, argv, &argp, "status", show);
 }

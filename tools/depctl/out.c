@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "../../daemon/utf8.h"
 #include "depctl.h"
 #include "out.h"
 
@@ -85,46 +86,15 @@ void json_begin(struct json *j, struct out *o)
 	j->o = o;
 }
 
-/* The length of a well-formed UTF-8 sequence, or 0: paths and arguments are just bytes. */
-static unsigned int utf8_length(const unsigned char *s)
+static void put_string(struct json *j, const char *s)
 {
-	unsigned int n, i;
-
-	n = *s >= 0xc2 && *s < 0xe0 ? 2 : *s >= 0xe0 && *s < 0xf0 ? 3 :
-	    *s >= 0xf0 && *s < 0xf5 ? 4 : 0;
-	for (i = 1; i < n; i++)
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-	if ((*s == 0xe0 && s[1] < 0xa0) || (*s == 0xed && s[1] > 0x9f) ||
-	    (*s == 0xf0 && s[1] < 0x90) || (*s == 0xf4 && s[1] > 0x8f))
-		return 0;
-	return n;
-}
-
-static void put_string(struct json *j, const char *str)
-{
-	const unsigned char *s = (const unsigned char *)str;
-	unsigned int n;
+	unsigned int size;
 
 	out_text(j->o, "\"");
 	while (*s) {
 		out_reserve(j->o);
-		if (*s == '"' || *s == '\\') {
-			put_char(j->o, '\\');
-			put_char(j->o, *s++);
-		} else if (*s < 0x20 || *s == 0x7f) {
-			out_printf(j->o, "\\u%04x", *s++);
-		} else if (*s < 0x80) {
-			put_char(j->o, *s++);
-		} else {
-			n = utf8_length(s);
-			if (!n) {
-				put_text(j->o, "\\ufffd");
-				s++;
-			}
-			while (n--)
-				put_char(j->o, *s++);
-		}
+		s += json_char(s, j->o->at, &size);
+		j->o->at += size;
 	}
 	out_text(j->o, "\"");
 }

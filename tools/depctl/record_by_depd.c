@@ -22,7 +22,8 @@
 #include "record.h"
 
 #define ROUND_MS	50	/* to look after the command and signals */
-#define COME_BACK_MS	15000	/* for a depd that was killed, when the command has ended */
+#define COME_BACK_MS	15000	/* for a depd that was killed, when the command does not run */
+#define AGAIN_MS	50
 
 struct remote {
 	const struct record_options *o;
@@ -33,8 +34,9 @@ struct remote {
 	size_t size;
 	struct dep_target target;
 	struct dep_injected child;
+	struct dep_why native;	/* why the child is, if it is */
 	int fd, ring_fd;
-	bool connected, child_ended, ended, told_error;
+	bool connected, told_launched, child_ended, ended, told_error;
 	int status;
 	uint64_t child_ended_ms;
 	struct recorded *out;
@@ -71,25 +73,63 @@ static cJSON *options_json(const struct record_options *o)
 	return j;
 }
 
-static int make_session(struct remote *r)
+static cJSON *record_request(const struct remote *r, const char *cwd)
 {
-	char cwd[PATH_MAX], store[2 * PATH_MAX];
 	cJSON *q = client_request("record", 0);
-	struct client_args a = { .socket = r->o->socket };
+	char store[2 * PATH_MAX];
 
-	if (!getcwd(cwd, sizeof(cwd)))
-		snprintf(cwd, sizeof(cwd), "/");
 	cJSON_AddItemToObject(q, "argv", cJSON_CreateStringArray((const char *const *)r->o->argv,
 								  r->o->argc));
 	cJSON_AddStringToObject(q, "cwd", cwd);
-	if (!(r->o->flags & ADEPT_S_NO_RECORD)) {
-		record_dir(r->o, r->dir, sizeof(r->dir));
+	if (*r->dir) {
 		snprintf(store, sizeof(store), "%s%s%s", *r->dir == '/' ? "" : cwd,
 			 *r->dir == '/' ? "" : "/", r->dir);
 		cJSON_AddStringToObject(q, "store", store);
 	}
 	cJSON_AddItemToObject(q, "options", options_json(r->o));
-	if (ask_depd(r->c, &a, q))
+	return q;
+}
+
+/*
+ * If depd is killed before it answers the next one is asked: no program has been started yet.
+ * The session that the first one may have begun is given up by the next, and its store is
+ * removed, since no client comes back to it; until then that store is in the way.
+ */
+static int ask_for_session(struct remote *r, const char *cwd)
+{
+	const struct timespec pause = { .tv_nsec = AGAIN_MS * 1000000l };
+	uint64_t until = client_now_ms() + COME_BACK_MS;
+	bool killed = false, temporary;
+	struct stat st;
+	int exists = *r->dir && !lstat(r->dir, &st), ret;
+
+	for (;;) {
+		ret = r->c->fd < 0 ? client_open(r->c, r->o->socket) : 0;
+		temporary = ret == -ENOENT;
+		if (!ret) {
+			ret = client_ask(r->c, record_request(r, cwd));
+			killed |= ret == -EPIPE;
+			temporary = ret == -EPIPE || (ret == -EEXIST && !exists);
+		}
+		if (!ret || !killed || !temporary || client_now_ms() >= until)
+			break;
+		client_close(r->c);
+		nanosleep(&pause, NULL);
+	}
+	if (ret)
+		warn("%s", r->c->why);
+	return ret;
+}
+
+static int make_session(struct remote *r)
+{
+	char cwd[PATH_MAX];
+
+	if (!getcwd(cwd, sizeof(cwd)))
+		snprintf(cwd, sizeof(cwd), "/");
+	if (!(r->o->flags & ADEPT_S_NO_RECORD))
+		record_dir(r->o, r->dir, sizeof(r->dir));
+	if (ask_for_session(r, cwd))
 		return -1;
 	r->session = (uint32_t)client_number(cJSON_GetObjectItemCaseSensitive(r->c->answer,
 									     "session"), "id");
@@ -132,28 +172,15 @@ static int launch(struct remote *r, const struct dep_native *native)
 		.argv = r->o->argv, .native = native,
 		.flags = r->o->no_aslr ? DEP_LAUNCH_NO_ASLR : 0,
 	};
-	struct client_args a = { .socket = r->o->socket };
-	struct dep_why why = { "" };
-	cJSON *q;
 	int ret;
 
-	ret = dep_launch(&r->target, &l, &r->child, &why);
-	if (ret) {
+	ret = dep_launch(&r->target, &l, &r->child, &r->native);
+	if (ret)
 		warn("%s cannot be recorded: %s", r->o->argv[0],
-		     *why.text ? why.text : strerror(-ret));
-		return ret;
-	}
-	if (r->child.native)
-		warn("%s runs unrecorded: %s", r->o->argv[0], why.text);
-	q = client_request("launched", r->session);
-	cJSON_AddNumberToObject(q, "pid", r->child.pid);
-	if (r->child.native) {
-		cJSON_AddTrueToObject(q, "native");
-		cJSON_AddStringToObject(q, "why", why.text);
-	}
-	/* Whoever adopts the session sees the process. */
-	ask_depd(r->c, &a, q);
-	return 0;
+		     *r->native.text ? r->native.text : strerror(-ret));
+	else if (r->child.native)
+		warn("%s runs unrecorded: %s", r->o->argv[0], r->native.text);
+	return ret;
 }
 
 /* ---- while it runs ---- */
@@ -195,6 +222,22 @@ static void take_session(struct remote *r, const cJSON *s)
 	}
 }
 
+static int tell_launched(struct remote *r)
+{
+	cJSON *q = client_request("launched", r->session);
+	int ret;
+
+	cJSON_AddNumberToObject(q, "pid", r->child.pid);
+	if (r->child.native) {
+		cJSON_AddTrueToObject(q, "native");
+		cJSON_AddStringToObject(q, "why", r->native.text);
+	}
+	ret = client_ask(r->c, q);
+	r->told_launched = ret != -EPIPE && ret != -ETIMEDOUT;
+	/* If there is no such session any more, watching it says so. */
+	return r->told_launched ? 0 : ret;
+}
+
 static int tell_ended(struct remote *r)
 {
 	cJSON *q = client_request("ended", r->session);
@@ -206,8 +249,10 @@ static int tell_ended(struct remote *r)
 /* What becomes of the session is told from now on. */
 static int watch(struct remote *r)
 {
-	int ret = client_ask(r->c, client_request("watch", r->session));
+	int ret = r->told_launched ? 0 : tell_launched(r);
 
+	if (!ret)
+		ret = client_ask(r->c, client_request("watch", r->session));
 	return !ret && r->child_ended ? tell_ended(r) : ret;
 }
 
@@ -244,7 +289,6 @@ static void come_back(struct remote *r)
 	int ret;
 
 	client_close(r->c);
-	r->c->fd = -1;
 	if (client_open(r->c, r->o->socket))
 		return;
 	ret = watch(r);
@@ -252,7 +296,6 @@ static void come_back(struct remote *r)
 	if (!ret)
 		return;
 	client_close(r->c);
-	r->c->fd = -1;
 	/* It ended under a depd that has gone since, or none could go on with it. */
 	if (ret == -ENOENT && r->child_ended)
 		read_store(r);

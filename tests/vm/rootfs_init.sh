@@ -1,18 +1,19 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The first init of the guest that runs systemd: the host's root file system, which
-# cannot be written, below a tmpfs; what /stage has above it; nothing started but the
-# journal and the tests.
+# The first init of a guest that has the host's root file system, which cannot be written, below
+# a tmpfs; what /stage has is above it.  Then adept.init=PROGRAM, or systemd with nothing to start
+# but the journal and the tests.
 /bin/busybox --install -s /bin
 mount -t proc proc /proc
 mount -t devtmpfs dev /dev
+init=$(tr -s ' \t' '\n' </proc/cmdline | sed -n 's/^adept\.init=//p')
 for m in $(cat /modules/order); do
 	insmod "/modules/$m"
 done
 [ ! -e /adept.ko ] || insmod /adept.ko
 mkdir -p /host /up /new
 mount -t 9p -o ro,trans=virtio,version=9p2000.L,msize=1048576,cache=loose host /host &&
-	mount -t tmpfs up /up && mkdir /up/upper /up/work &&
+	mount -t tmpfs -o size=75% up /up && mkdir /up/upper /up/work &&
 	mount -t overlay -o lowerdir=/host,upperdir=/up/upper,workdir=/up/work root /new || {
 	echo "There is no root file system."
 	poweroff -f
@@ -24,4 +25,4 @@ cp -a /stage/. /new/
 mkdir -p /new/run /new/tmp
 mount --move /proc /new/proc
 mount --move /dev /new/dev
-exec switch_root /new /lib/systemd/systemd
+exec switch_root /new "${init:-/lib/systemd/systemd}"

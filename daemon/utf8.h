@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* UTF-8, and strings of JSON: paths and arguments are just bytes. */
+#ifndef DEPD_UTF8_H
+#define DEPD_UTF8_H
+
+#include <stdio.h>
+#include <string.h>
+
+/** utf8_length() - of the well-formed sequence of more than one byte at @s, or 0 */
+static inline unsigned int utf8_length(const char *str)
+{
+	const unsigned char *s = (const unsigned char *)str;
+	unsigned int n, i;
+
+	n = *s >= 0xc2 && *s < 0xe0 ? 2 : *s >= 0xe0 && *s < 0xf0 ? 3 :
+	    *s >= 0xf0 && *s < 0xf5 ? 4 : 0;
+	for (i = 1; i < n; i++)
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+	if ((*s == 0xe0 && s[1] < 0xa0) || (*s == 0xed && s[1] > 0x9f) ||
+	    (*s == 0xf0 && s[1] < 0x90) || (*s == 0xf4 && s[1] > 0x8f))
+		return 0;
+	return n;
+}
+
+#define JSON_CHAR_MAX 8
+
+/**
+ * json_char() - the character at @s as it stands in a string of JSON
+ * @out: receives it, of *@size bytes
+ *
+ * What is no UTF-8 becomes U+FFFD.  Return: how many bytes of @s it is.
+ */
+static inline unsigned int json_char(const char *s, char out[JSON_CHAR_MAX], unsigned int *size)
+{
+	unsigned char c = (unsigned char)*s;
+	unsigned int n = 1;
+
+	*size = 6;
+	if (c < 0x20 || c == 0x7f) {
+		snprintf(out, JSON_CHAR_MAX, "\\u%04x", c);
+	} else if (c == '"' || c == '\\') {
+		*size = 2;
+		out[0] = '\\';
+		out[1] = *s;
+	} else {
+		n = c < 0x80 ? 1 : utf8_length(s);
+		memcpy(out, n ? s : "\\ufffd", n ? n : 6);
+		*size = n ? n : 6;
+	}
+	return n ? n : 1;
+}
+
+#endif

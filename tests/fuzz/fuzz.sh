@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What the bounded runs of libFuzzer have in common; source it behind lib.sh.  SECONDS of fuzzing:
+# $FUZZ_SECONDS, 15 unless LONG=1.  Inputs to begin with go to $tmp/corpus, those that fail are left
+# in $out.
+have clang || finish
+seconds=${FUZZ_SECONDS:-$([ "$LONG" = 1 ] && echo 600 || echo 15)}
+out=$build/fuzz
+mkdir -p "$out" "$tmp/corpus"
+cd "$top" || exit 1
+
+# fuzz_build NAME SOURCE-OR-FLAG...: $out/NAME from tests/fuzz/NAME.c; ends where it cannot
+fuzz_build() {
+	fuzzer=$1
+	shift
+	clang -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
+		-std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Iinclude -Ilibdep -o "$out/$fuzzer" \
+		"tests/fuzz/$fuzzer.c" "$@" >"$tmp/err" 2>&1 && return
+	if grep -q 'cannot find.*clang_rt\|no such file.*libclang_rt' "$tmp/err"; then
+		skip "$fuzzer: clang has no libFuzzer here"
+	else
+		fail "$fuzzer does not build: $(grep -m 1 error "$tmp/err")"
+		cat "$tmp/err"
+	fi
+	finish
+}
+
+# fuzz_run FLAG...: each of the corpus, then new ones
+fuzz_run() {
+	for seed in "$tmp"/corpus/*; do
+		if "$out/$fuzzer" "$seed" >"$tmp/err" 2>&1; then
+			pass "corpus $(basename "$seed"): $(stat -c %s "$seed") bytes"
+		else
+			fail "corpus $(basename "$seed")"
+			tail -n 40 "$tmp/err"
+		fi
+	done
+	if timeout $((seconds + 60)) "$out/$fuzzer" -max_total_time="$seconds" -timeout=20 \
+		-rss_limit_mb=4096 -seed="${ADEPT_TEST_SEED:-1}" -artifact_prefix="$out/" "$@" \
+		"$tmp/corpus" >"$tmp/log" 2>&1; then
+		pass "fuzzing: $(grep -o 'Done.*' "$tmp/log")"
+	else
+		fail "fuzzing: $(grep -m 1 -E 'ERROR|runtime error' "$tmp/log")"
+		tail -n 60 "$tmp/log"
+	fi
+	finish
+}
