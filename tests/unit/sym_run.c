@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -102,7 +103,7 @@ void sym_store_map(struct sym_store *t, u32 process, const struct sym_map *m, u6
 
 	strcpy(d.path, m->path);
 	if (m->path[0] == '/' && !stat(m->path, &st)) {
-		d.m.dev = st.st_dev;
+		d.m.dev = (u64)major(st.st_dev) << 32 | minor(st.st_dev);
 		d.m.inode = st.st_ino;
 	}
 	assert_int_equal(dep_writer_descriptors(t->w, process, &d, sizeof(d)), 0);

@@ -13,6 +13,7 @@ static const struct command commands[] = {
 	{ "ls", cmd_ls, "list stores, or the processes and threads of one" },
 	{ "info", cmd_info, "what a store amounts to, per thread and in total" },
 	{ "dump", cmd_dump, "print references, blocks, events or segments" },
+	{ "where", cmd_where, "what is at an address: function and line, or variable" },
 	{ "verify", cmd_verify, "check a store and say what is lost" },
 	{ "module", cmd_module, "show the kernel module and its sessions" },
 	{ "status", cmd_status, "show depd, what it records, its lag and its losses" },
