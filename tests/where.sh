@@ -23,7 +23,7 @@ says() {
 	shift 2
 	for p; do
 		if ! grep -Eq -- "$p" "$tmp/where"; then
-			fail "$name: no line $p: $(tr '\n' '|' <"$tmp/where")$(head -n 1 "$tmp/err")"
+			fail "$name: no $p: $(tr '\n' '|' <"$tmp/where")$(head -n 1 "$tmp/err")"
 			return
 		fi
 	done

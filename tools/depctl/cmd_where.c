@@ -50,7 +50,8 @@ struct where {
 enum { OPT_TIME = OPT_JSON + 1 };
 
 static const struct argp_option options[] = {
-	{ "process", 'p', "SERIAL", 0, "Only in this process (its serial in `depctl ls --json')", 1 },
+	{ "process", 'p', "SERIAL", 0, "Only in this process (its serial in `depctl ls --json')",
+	  1 },
 	{ "time", OPT_TIME, "NS", 0, "When it was that (CLOCK_MONOTONIC), where something else "
 	  "was mapped there at another time", 1 },
 	{ "json", OPT_JSON, NULL, 0, "One JSON object per line", 1 },
