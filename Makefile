@@ -143,7 +143,8 @@ $(B)/tests/test_resume: $(call unit_obj,test_resume test_resume_bad session stre
 			$(B)/libdep.a
 $(B)/tests/test_upkeep: $(call unit_obj,test_upkeep) $(B)/host/daemon/upkeep.o $(B)/libdep.a
 $(B)/tests/test_recover: $(call unit_obj,test_recover stream stream_frag) $(B)/libdep.a
-$(B)/tests/test_symbols: $(call unit_obj,test_symbols test_symbols_files sym_run) $(B)/libdep.a
+$(B)/tests/test_symbols: $(call unit_obj,test_symbols test_symbols_files \
+				test_symbols_odd sym_run) $(B)/libdep.a
 $(B)/tests/test_queue: $(call unit_obj,test_queue stream stream_frag) $(B)/libdep.a
 $(B)/tests/test_collect: $(call unit_obj,test_collect fake_engine fake_writer) \
 			 $(call part_obj,collect) $(call part_obj,inject) $(x86_obj) \

@@ -76,7 +76,7 @@ expect 2 "" "Usage: depctl" "$depctl"
 expect 0 "Usage: depctl" "" "$depctl" --help
 expect 0 "^depctl .*store format" "" "$depctl" --version
 expect 2 "" "no command 'frobnicate'" "$depctl" frobnicate
-for c in record ls info dump verify module status sessions stop metrics policy; do
+for c in record ls info dump where verify module status sessions stop metrics policy; do
 	expect 0 "Usage: depctl $c" "" "$depctl" $c --help
 	expect 2 "" "unrecognized option" "$depctl" $c --frobnicate
 done
@@ -110,6 +110,13 @@ expect 2 "" "only one of" "$depctl" dump a --refs --blocks
 expect 2 "" "must be a number" "$depctl" dump a --refs --thread x
 expect 2 "" "must be a number" "$depctl" dump a --refs --jobs 0
 expect 2 "" "does not go with" "$depctl" info --quick --formats a
+expect 2 "" "which store" "$depctl" where
+expect 2 "" "which address" "$depctl" where a
+expect 2 "" "must be hexadecimal, not 'x'" "$depctl" where a x
+expect 2 "" "must be hexadecimal" "$depctl" where a 0x
+expect 2 "" "must be hexadecimal" "$depctl" where a 11223344556677889
+expect 2 "" "must be a number" "$depctl" where a 1 --process x
+expect 2 "" "must be a number" "$depctl" where a 1 --time 0
 
 # ---- refusals ----
 mkdir there
@@ -270,6 +277,9 @@ expect 1 "" "has no thread 7" "$depctl" dump --events --thread 7 s.dep
 expect 1 "" "has no segment 9" "$depctl" dump --events --segment 9 s.dep
 expect 0 "2 segments, .*: good" "" "$depctl" verify s.dep
 expect 0 "" "" "$depctl" verify -q s.dep
+expect 1 "^401000: nothing is known of it$" "" "$depctl" where s.dep 401000
+expect 1 '"address":"402000","known":false' "" "$depctl" where --json s.dep 0x401000 402000
+expect 1 "" "has no process 9" "$depctl" where --process=9 s.dep 1
 for j in 1 2 7; do
 	"$depctl" dump --events -j $j s.dep >events.$j
 done
@@ -320,6 +330,7 @@ json "$depctl" info --json --formats s.dep
 json "$depctl" verify --json s.dep
 json "$depctl" dump --json --events s.dep
 json "$depctl" dump --json --segments s.dep
+json "$depctl" where --json s.dep 1 2
 
 # ---- stores with losses ----
 "$make_store" gap.dep gap

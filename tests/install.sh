@@ -40,7 +40,7 @@ else
 	fail "the installed depctl does not run: $(head -n 1 "$tmp/out")"
 fi
 for f in lib/libdep.so lib/libdep.so.0 include/dep/store.h include/dep/recover.h \
-	lib/pkgconfig/libdep.pc share/man/man1/depctl.1 share/man/man5/dep.5 \
+	include/dep/symbols.h lib/pkgconfig/libdep.pc share/man/man1/depctl.1 share/man/man5/dep.5 \
 	share/bash-completion/completions/depctl; do
 	if [ -s "$dest/usr/$f" ]; then pass "$f"; else fail "$f is missing"; fi
 done

@@ -128,6 +128,7 @@ suite programs 180 sh tests/programs/run_native.sh "$BUILD/programs"
 # The single-step oracle is slow and keeps one processor busy, the others take the rest.
 begin exactness 600 sh tests/exactness.sh
 suite cli 120 bash tests/cli.sh "$DEPCTL" "$BUILD/tests/make_store"
+suite where 120 sh tests/where.sh
 suite metrics 60 bash tests/metrics.sh
 suite transparency 240 sh tests/transparency.sh
 suite selfcheck 300 sh tests/selfcheck.sh

@@ -6,7 +6,8 @@
 SYM_CC := $(CC) -std=gnu11 -O2 -g -D_GNU_SOURCE
 SYM_CXX := g++ -std=gnu++17 -O2 -g
 SYM_C := pie nopie static dwarf4 split split4 gz types lto noid clang clang4
-SYM := $(addprefix $(B)/tests/sym_,$(SYM_C) link stripped cpp cpp_types cpp_clang liba.so libb.so)
+SYM := $(addprefix $(B)/tests/sym_,$(SYM_C) link stripped odd cpp cpp_types \
+	 cpp_clang liba.so libb.so)
 sym_hdr := tests/programs/sym_print.h tests/sym.mk
 
 # sym_FORM: how it is compiled, and linked
@@ -38,6 +39,12 @@ $(B)/tests/sym_cpp $(B)/tests/sym_cpp_types $(B)/tests/sym_cpp_clang: \
 	$(call msg,CXX,$@)
 	$(Q)cc="$(if $(findstring clang,$*),clang++ $(wordlist 2,9,$(SYM_CXX)),$(SYM_CXX))"; \
 	! command -v $${cc%% *} >/dev/null || $$cc $(sym_$*) -o $@ $<
+
+$(B)/tests/sym_odd: tests/programs/sym_odd.S tests/sym.mk
+	@mkdir -p $(@D)
+	$(call msg,AS,$@)
+	$(Q)$(CC) -nostdlib -static -Wl,-Ttext=0x401000,-Tdata=0x403000,-z,max-page-size=4096 \
+		-Wl,--build-id=sha1 -o $@ $<
 
 $(B)/tests/sym_stripped: $(B)/tests/sym_pie
 	$(Q)objcopy --strip-all $< $@

@@ -45,7 +45,7 @@ void dep_symbols_close(struct dep_symbols *s);
 struct dep_place {
 	const char *function;	/* demangled; NULL: not known */
 	const char *symbol;	/* the same as the linker has it, if that differs; or NULL */
-	const char *file;	/* as the compiler had it, mostly absolute; NULL: not known */
+	const char *file;	/* absolute where the compiler said; NULL: not known */
 	uint32_t line, column;	/* 0: not known */
 	bool inlined;		/* into the function of the next place */
 	bool ambiguous;		/* another file was mapped there at another time */

@@ -253,7 +253,7 @@ struct adept_desc_map {
 	struct adept_desc h;
 	u64 start, end;
 	u64 offset;
-	u64 dev, inode;
+	u64 dev, inode;		/* dev: major << 32 | minor */
 	u32 prot;		/* PROT_* */
 	u32 pad;
 	u64 time_ns;

@@ -2,11 +2,21 @@
 #include <elfutils/libdwelf.h>
 #include <fcntl.h>
 #include <libelf.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "buildid.h"
+
+static bool is_file(const struct stat *st, u64 dev, u64 inode)
+{
+	/* As /proc/PID/maps has it, which is not how dev_t is put together. */
+	u64 have = (u64)major(st->st_dev) << 32 | minor(st->st_dev);
+
+	return S_ISREG(st->st_mode) && (!inode || st->st_ino == inode) && (!dev || dev == have);
+}
 
 void dep_build_id(const char *path, u64 dev, u64 inode, char *hex, size_t size)
 {
@@ -26,8 +36,7 @@ void dep_build_id(const char *path, u64 dev, u64 inode, char *hex, size_t size)
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return;
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || (inode && st.st_ino != inode) ||
-	    (dev && st.st_dev != dev))
+	if (fstat(fd, &st) || !is_file(&st, dev, inode))
 		goto out_close;
 	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
 	if (!elf)

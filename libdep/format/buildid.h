@@ -6,6 +6,7 @@
 
 /**
  * dep_build_id() - build-id of the ELF file at @path, if that is still file @dev, @inode
+ * @dev: major << 32 | minor; 0 = any, and so for @inode
  * @hex: receives lower-case hexadecimal, "" if there is none
  *
  * The path comes from the recorded process: nothing but a regular file is touched.

@@ -297,6 +297,7 @@ static int run_tail(struct dep_run *r, struct place *at, int head)
 	const struct dep_seg_header *h = &r->columns->h;
 	struct dep_cut from = { 0 }, to;
 	const struct dep_program *p;
+	bool interrupted;
 	u32 last_insn;
 	int err;
 
@@ -313,6 +314,7 @@ static int run_tail(struct dep_run *r, struct place *at, int head)
 	at->value_end += h->tail_values;
 	/* There is room for it behind the column. */
 	r->columns->value[h->value_raw / 8] = h->tail.extra;
+	interrupted = h->tail.has_extra && to.in_string;
 	/* That of a string instruction is looked at by it, a ticket is an operation of its own. */
 	if (to.needs_extra && dep_desc_stores(p->d)[h->tail.nvals].kind == ADEPT_ST_BEHIND) {
 		err = dep_program_cut(p, h->tail.insn, h->tail.nvals + 1, &to);
@@ -322,7 +324,7 @@ static int run_tail(struct dep_run *r, struct place *at, int head)
 		r->counts.values++;
 	}
 	/* The next segment goes on there, or else the thread has left the fragment. */
-	last_insn = h->tail.has_extra && to.in_string ? to.insn : p->ninsns;
+	last_insn = interrupted ? to.insn : p->ninsns;
 	if (head) {
 		if (h->tail.frag != h->head.frag)
 			return dep_fail(-EBADMSG, "ends in fragment %u, began in %u", h->tail.frag,
@@ -334,7 +336,7 @@ static int run_tail(struct dep_run *r, struct place *at, int head)
 		if (!err)
 			err = run_piece(r, p, &from, &to, last_insn);
 	}
-	if (err || !h->tail.has_extra || !to.in_string)
+	if (err || !interrupted)
 		return err;
 	return run_interrupted(r, p, to.insn, h->tail.extra);
 }

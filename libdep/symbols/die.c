@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include <limits.h>
+#include <stdio.h>
+
 #include "die.h"
 
 #define MAX_CHAIN	16	/* of instances of instances */
@@ -105,12 +108,24 @@ bool dep_walk_next(struct dep_walk *w, Dwarf_Die *die)
 	return true;
 }
 
-const char *dep_die_file(Dwarf_Die *unit, u64 file)
+const char *dep_die_path(struct dep_strings *strings, Dwarf_Die *unit, const char *path)
+{
+	const char *dir = path && path[0] != '/' ? dep_die_string(unit, DW_AT_comp_dir) : NULL;
+	char whole[PATH_MAX];
+	int n;
+
+	if (!dir)
+		return dep_string(strings, path);
+	n = snprintf(whole, sizeof(whole), "%s/%s", dir, path);
+	return dep_string(strings, n > 0 && (size_t)n < sizeof(whole) ? whole : path);
+}
+
+const char *dep_die_file(struct dep_strings *strings, Dwarf_Die *unit, u64 file)
 {
 	Dwarf_Files *files;
 	size_t n;
 
 	if (dwarf_getsrcfiles(unit, &files, &n) || file >= n)
 		return NULL;
-	return dwarf_filesrc(files, file, NULL, NULL);
+	return dep_die_path(strings, unit, dwarf_filesrc(files, file, NULL, NULL));
 }

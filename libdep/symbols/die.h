@@ -10,7 +10,7 @@
 #include <elfutils/libdw.h>
 #include <stdbool.h>
 
-#include "../abi/types.h"
+#include "strings.h"
 
 /** dep_die_attr() - attribute @name of @die or of what it is an instance of */
 bool dep_die_attr(Dwarf_Die *die, unsigned int name, Dwarf_Attribute *out);
@@ -39,7 +39,9 @@ bool dep_walk_next(struct dep_walk *w, Dwarf_Die *die);
 
 #define DEP_WALK_DEPTH 128	/* of entries in entries */
 
+/** dep_die_path() - @path as @unit means it: behind its directory, unless absolute */
+const char *dep_die_path(struct dep_strings *strings, Dwarf_Die *unit, const char *path);
 /** dep_die_file() - path of file number @file in @unit's table, or NULL */
-const char *dep_die_file(Dwarf_Die *unit, u64 file);
+const char *dep_die_file(struct dep_strings *strings, Dwarf_Die *unit, u64 file);
 
 #endif

@@ -28,18 +28,21 @@ int dep_symbol_order(const char *a, const char *b)
 	return na < nb ? -1 : na > nb;
 }
 
-const char *dep_symbol_name(struct dep_image *im, const struct dep_elf_symbol *sym,
+const char *dep_symbol_name(struct dep_image *im, struct dep_elf_symbol *sym,
 			    const char **mangled)
 {
-	char *bare = strndup(sym->name, bare_length(sym->name));
-	char *text = bare ? dep_demangle(bare) : NULL;
-	const char *name;
+	char *bare, *text;
 
-	*mangled = text ? dep_string(&im->s->strings, bare) : NULL;
-	name = dep_string(&im->s->strings, text ? text : bare);
-	free(text);
-	free(bare);
-	return name;
+	if (!sym->shown) {
+		bare = strndup(sym->name, bare_length(sym->name));
+		text = bare ? dep_demangle(bare) : NULL;
+		sym->shown = dep_string(&im->s->strings, text ? text : bare);
+		sym->mangled = text ? dep_string(&im->s->strings, bare) : NULL;
+		free(text);
+		free(bare);
+	}
+	*mangled = sym->mangled;
+	return sym->shown;
 }
 
 static int add_symbol(struct dep_elf_symbols *t, const GElf_Sym *es, const char *name)
@@ -222,7 +225,7 @@ out_free:
 	free(value);
 }
 
-const struct dep_elf_symbol *dep_image_function(struct dep_image *im, u64 vaddr)
+struct dep_elf_symbol *dep_image_function(struct dep_image *im, u64 vaddr)
 {
 	struct dep_elf_symbols *t = dep_image_symbols(im);
 	u32 i = dep_spans_find(&t->code, vaddr);

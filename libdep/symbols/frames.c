@@ -14,6 +14,7 @@ static struct line line_at(struct dep_image *im, struct dep_unit *u, u64 vaddr)
 {
 	Dwarf_Line *l = dwarf_getsrc_die(&u->skeleton, vaddr);
 	struct line at = { 0 };
+	const char *raw;
 	int n;
 
 	if (!l || dwarf_lineno(l, &n) || n <= 0)
@@ -21,13 +22,18 @@ static struct line line_at(struct dep_image *im, struct dep_unit *u, u64 vaddr)
 	at.line = (u32)n;
 	if (!dwarf_linecol(l, &n) && n > 0)
 		at.column = (u32)n;
-	at.file = dep_string(&im->s->strings, dwarf_linesrc(l, NULL, NULL));
+	raw = dwarf_linesrc(l, NULL, NULL);
+	if (raw != u->raw_file) {
+		u->raw_file = raw;
+		u->file = dep_die_path(&im->s->strings, &u->skeleton, raw);
+	}
+	at.file = u->file;
 	return at;
 }
 
 static struct line call_of(struct dep_image *im, struct dep_unit *u, const struct dep_func *f)
 {
-	return (struct line){ dep_string(&im->s->strings, dep_die_file(&u->die, f->call_file)),
+	return (struct line){ dep_die_file(&im->s->strings, &u->die, f->call_file),
 			      f->call_line, f->call_column };
 }
 
@@ -44,7 +50,7 @@ static void put(struct dep_place *out, size_t n, size_t max, const struct line *
 static size_t put_symbol(struct dep_image *im, u64 vaddr, const struct line *l,
 			 struct dep_place *out, size_t max)
 {
-	const struct dep_elf_symbol *sym = dep_image_function(im, vaddr);
+	struct dep_elf_symbol *sym = dep_image_function(im, vaddr);
 	const char *mangled = NULL, *name = sym ? dep_symbol_name(im, sym, &mangled) : NULL;
 
 	put(out, 0, max, l, name, mangled, false);

@@ -42,7 +42,7 @@ static void name_declaration(struct dep_image *im, struct dep_var *v, struct dep
 	    !dwarf_cu_die(a.cu, &unit, NULL, NULL, NULL, NULL, NULL, NULL))
 		return;
 	/* The number is one of the unit that has it, which need not be the variable's. */
-	out->file = dep_string(&im->s->strings, dep_die_file(&unit, file));
+	out->file = dep_die_file(&im->s->strings, &unit, file);
 	out->line = (uint32_t)line;
 }
 

@@ -29,6 +29,7 @@ struct dep_load {		/* PT_LOAD */
 struct dep_elf_symbol {
 	u64 value, size;
 	const char *name;	/* the file's: may have a version and any characters */
+	const char *shown, *mangled;	/* once asked for, see dep_symbol_name() */
 	bool is_func, is_object, is_ifunc, is_local, is_weak;
 };
 
@@ -60,6 +61,7 @@ struct dep_unit {
 	u32 nfuncs, room;
 	struct dep_spans code;	/* values: indexes of functions */
 	struct dep_scopes scopes;
+	const char *raw_file, *file;	/* the path asked for last: libdw's, and whole */
 };
 
 struct dep_var {
@@ -111,11 +113,11 @@ bool dep_image_is_data(const struct dep_image *im, u64 lo, u64 hi);
 /** dep_image_symbols() - its ELF symbols, perhaps none */
 struct dep_elf_symbols *dep_image_symbols(struct dep_image *im);
 /** dep_image_function() - the symbol of the code at @vaddr or NULL */
-const struct dep_elf_symbol *dep_image_function(struct dep_image *im, u64 vaddr);
+struct dep_elf_symbol *dep_image_function(struct dep_image *im, u64 vaddr);
 /** dep_symbol_order() - strcmp() of names without their versions */
 int dep_symbol_order(const char *a, const char *b);
 /** dep_symbol_name() - without version and demangled; then *@mangled is what it was, else NULL */
-const char *dep_symbol_name(struct dep_image *im, const struct dep_elf_symbol *sym,
+const char *dep_symbol_name(struct dep_image *im, struct dep_elf_symbol *sym,
 			    const char **mangled);
 
 /** dep_image_unit() - the unit at @vaddr, its functions read, or NULL */

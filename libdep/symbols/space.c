@@ -106,7 +106,8 @@ struct dep_row *dep_row_at(struct dep_symbols *s, u32 process, u64 pc, u64 time_
 
 static struct dep_image *image_of(struct dep_symbols *s, const struct dep_module *m)
 {
-	const char *path = dep_string(&s->strings, m->path), *id = dep_string(&s->strings, m->build_id);
+	const char *path = dep_string(&s->strings, m->path);
+	const char *id = dep_string(&s->strings, m->build_id);
 	struct dep_image **p;
 	size_t i;
 

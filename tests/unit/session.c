@@ -2,6 +2,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <sys/sysmacros.h>
 
 #include <cmocka.h>
 
@@ -30,7 +31,7 @@ static void add_map(struct session *s, u32 k, const char *path, u64 time)
 
 	snprintf(d.path, sizeof(d.path), "%s", path);
 	assert_int_equal(stat(path, &st), 0);
-	d.m.dev = st.st_dev;
+	d.m.dev = (u64)major(st.st_dev) << 32 | minor(st.st_dev);
 	d.m.inode = st.st_ino;
 	add_desc(s, k, &d, sizeof(d));
 }

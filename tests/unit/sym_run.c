@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -102,7 +103,7 @@ void sym_store_map(struct sym_store *t, u32 process, const struct sym_map *m, u6
 
 	strcpy(d.path, m->path);
 	if (m->path[0] == '/' && !stat(m->path, &st)) {
-		d.m.dev = st.st_dev;
+		d.m.dev = (u64)major(st.st_dev) << 32 | minor(st.st_dev);
 		d.m.inode = st.st_ino;
 	}
 	assert_int_equal(dep_writer_descriptors(t->w, process, &d, sizeof(d)), 0);
@@ -139,6 +140,50 @@ void sym_store_of(struct sym_store *t, const struct sym_run *r)
 	for (i = 0; i < r->nmaps; i++)
 		sym_store_map(t, 1, &r->map[i], 0);
 	sym_store_read(t);
+}
+
+struct sym_bytes sym_load(const char *path)
+{
+	struct sym_bytes b;
+	struct stat st;
+	FILE *f = fopen(path, "rb");
+
+	assert_non_null(f);
+	assert_int_equal(fstat(fileno(f), &st), 0);
+	b.data = malloc((size_t)st.st_size);
+	b.size = fread(b.data, 1, (size_t)st.st_size, f);
+	fclose(f);
+	return b;
+}
+
+void sym_save(const char *path, const struct sym_bytes *b)
+{
+	FILE *f;
+
+	unlink(path);
+	f = fopen(path, "wb");
+	assert_non_null(f);
+	assert_int_equal(fwrite(b->data, 1, b->size, f), b->size);
+	fclose(f);
+	chmod(path, 0700);
+}
+
+void sym_copy(const char *name, const char *to)
+{
+	struct sym_bytes b = sym_load(sym_program(name));
+
+	sym_save(to, &b);
+	free(b.data);
+}
+
+void sym_begin(struct sym_run *r, struct sym_store *t, char path[128], const char *program)
+{
+	scratch_name(path, 128);
+	sym_copy(program, path);
+	assert_true(sym_run(r, path));
+	sym_store_begin(t);
+	sym_store_process(t, 1);
+	sym_store_map(t, 1, &r->map[0], 0);
 }
 
 u32 sym_line(const char *source, const char *mark)

@@ -49,6 +49,20 @@ void sym_store_end(struct sym_store *t);
 /** sym_store_of() - all of these for one program, process 1 */
 void sym_store_of(struct sym_store *t, const struct sym_run *r);
 
+/** struct sym_bytes - a file in memory; data is malloc()ed */
+struct sym_bytes {
+	u8 *data;
+	size_t size;
+};
+
+struct sym_bytes sym_load(const char *path);
+void sym_save(const char *path, const struct sym_bytes *b);
+/** sym_copy() - program @name to the file @to */
+void sym_copy(const char *name, const char *to);
+
+/** sym_begin() - copy a program to @path, run it, begin a store of it with its own map */
+void sym_begin(struct sym_run *r, struct sym_store *t, char path[128], const char *program);
+
 /** sym_line() - the line of @source (in tests/programs) that has "MARK @mark" */
 u32 sym_line(const char *source, const char *mark);
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include <cmocka.h>
 
@@ -319,7 +320,7 @@ static void put_map(struct dep_writer *w, u32 process, u64 start, u64 end, u64 t
 
 	snprintf(d.path, sizeof(d.path), "%s", path);
 	if (!stat(path, &st)) {
-		d.m.dev = st.st_dev;
+		d.m.dev = (u64)major(st.st_dev) << 32 | minor(st.st_dev);
 		d.m.inode = st.st_ino;
 	}
 	assert_int_equal(dep_writer_descriptors(w, process, &d, sizeof(d)), 0);

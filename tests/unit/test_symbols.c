@@ -295,6 +295,7 @@ int main(void)
 		cmocka_unit_test(over_time),
 		cmocka_unit_test(loaded_libraries),
 		cmocka_unit_test(processes),
+		cmocka_unit_test(odd_dwarf),
 		cmocka_unit_test(damaged_files),
 	};
 

@@ -19,56 +19,6 @@
 #include "sym_run.h"
 #include "test_symbols_files.h"
 
-struct bytes {
-	u8 *data;
-	size_t size;
-};
-
-static struct bytes load(const char *path)
-{
-	struct bytes b;
-	struct stat st;
-	FILE *f = fopen(path, "rb");
-
-	assert_non_null(f);
-	assert_int_equal(fstat(fileno(f), &st), 0);
-	b.data = malloc((size_t)st.st_size);
-	b.size = fread(b.data, 1, (size_t)st.st_size, f);
-	fclose(f);
-	return b;
-}
-
-static void save(const char *path, const struct bytes *b)
-{
-	FILE *f;
-
-	unlink(path);
-	f = fopen(path, "wb");
-	assert_non_null(f);
-	assert_int_equal(fwrite(b->data, 1, b->size, f), b->size);
-	fclose(f);
-	chmod(path, 0700);
-}
-
-static void copy_program(const char *name, const char *to)
-{
-	struct bytes b = load(sym_program(name));
-
-	save(to, &b);
-	free(b.data);
-}
-
-/* A program of its own: run, and in a store. */
-static void begin(struct sym_run *r, struct sym_store *t, char path[128], const char *program)
-{
-	scratch_name(path, 128);
-	copy_program(program, path);
-	assert_true(sym_run(r, path));
-	sym_store_begin(t);
-	sym_store_process(t, 1);
-	sym_store_map(t, 1, &r->map[0], 0);
-}
-
 /* Nothing but where it is; one note with @why. */
 static void expect_nameless(struct sym_store *t, const struct sym_run *r, const char *path,
 			    const char *why)
@@ -101,8 +51,8 @@ void files_replaced(void **state)
 	char path[128];
 
 	(void)state;
-	begin(&r, &t, path, "sym_pie");
-	copy_program("sym_gz", path);
+	sym_begin(&r, &t, path, "sym_pie");
+	sym_copy("sym_gz", path);
 	sym_store_read(&t);
 	expect_nameless(&t, &r, path, "is not the file that was recorded: its build-id is ");
 	sym_store_end(&t);
@@ -111,18 +61,18 @@ void files_replaced(void **state)
 
 void files_missing(void **state)
 {
-	static const struct bytes text = { (u8 *)"just text", 9 };
+	static const struct sym_bytes text = { (u8 *)"just text", 9 };
 	struct sym_store t;
 	struct sym_run r;
 	char path[128];
 
 	(void)state;
-	begin(&r, &t, path, "sym_pie");
+	sym_begin(&r, &t, path, "sym_pie");
 	sym_store_read(&t);
 	unlink(path);
 	expect_nameless(&t, &r, path, "No such file");
 	dep_symbols_close(t.s);
-	save(path, &text);
+	sym_save(path, &text);
 	assert_int_equal(dep_symbols_open(&t.s, t.store), 0);
 	expect_nameless(&t, &r, path, "is no ELF file");
 	dep_symbols_close(t.s);
@@ -150,7 +100,7 @@ void files_modified(void **state)
 	(void)state;
 	for (old = 0; old < 2; old++) {
 		scratch_name(path, sizeof(path));
-		copy_program("sym_noid", path);
+		sym_copy("sym_noid", path);
 		assert_true(sym_run(&r, path));
 		scratch_name(t.dir, sizeof(t.dir));
 		assert_int_equal(dep_writer_create(&t.w, t.dir, &meta, 0), 0);
@@ -183,11 +133,11 @@ void files_deleted(void **state)
 
 	(void)state;
 	scratch_name(path, sizeof(path));
-	copy_program("sym_pie", path);
+	sym_copy("sym_pie", path);
 	assert_true(sym_run(&r, path));
 	/* The writer must find its build-id, so make a file with this very name first. */
 	snprintf(gone, sizeof(gone), "%s (deleted)", path);
-	copy_program("sym_pie", gone);
+	sym_copy("sym_pie", gone);
 	m = r.map[0];
 	strcpy(m.path, gone);
 	sym_store_begin(&t);
@@ -199,7 +149,7 @@ void files_deleted(void **state)
 	assert_string_equal(p->function, "innermost");
 	assert_string_equal(p->module, gone);
 	dep_symbols_close(t.s);
-	copy_program("sym_gz", path);
+	sym_copy("sym_gz", path);
 	assert_int_equal(dep_symbols_open(&t.s, t.store), 0);
 	expect_nameless(&t, &r, gone, "No such file");
 	/* Files that were tried are not kept open. */
@@ -374,75 +324,4 @@ void processes(void **state)
 	assert_memory_equal(&p[0][0], &p[1][0], sizeof(p[0][0]));
 	assert_string_equal(p[2]->module, sym_program("sym_nopie"));
 	sym_store_end(&t);
-}
-
-static u64 random_state;
-
-static u64 random_number(void)
-{
-	random_state ^= random_state << 13;
-	random_state ^= random_state >> 7;
-	random_state ^= random_state << 17;
-	return random_state;
-}
-
-/* Some bytes wrong: of all, or of one short stretch. */
-static void damage(struct bytes *b)
-{
-	u64 n = 1 + random_number() % 40, from = 0, size = b->size;
-
-	if (random_number() % 2) {
-		from = random_number() % b->size;
-		size = b->size - from < 600 ? b->size - from : 600;
-	}
-	while (n--)
-		b->data[from + random_number() % size] = (u8)random_number();
-}
-
-static void ask_everything(struct sym_store *t, const struct sym_run *r)
-{
-	struct dep_place p[DEP_PLACES];
-	struct dep_object o;
-	u64 at;
-	u32 i;
-
-	for (at = r->map[0].start; at < r->map[0].end; at += 13)
-		assert_true(dep_symbols_frames(t->s, 1, at, 0, p, DEP_PLACES) >= 1);
-	for (i = 0; i < r->nat; i++)
-		for (at = 0; at < 64; at += 4)
-			dep_symbols_object(t->s, 1, r->at[i].addr + at, 1u << at % 5, 0, &o);
-	dep_symbols_find(t->s, 1, "outer", NULL, 0);
-}
-
-/* Whatever is in a file: an answer, and in a short time. */
-void damaged_files(void **state)
-{
-	static const char *const programs[] = { "sym_pie", "sym_cpp", "sym_types", "sym_gz",
-						"sym_cpp_types", "sym_dwarf4", "sym_split" };
-	const char *seed = getenv("ADEPT_TEST_SEED"), *count = getenv("ADEPT_TEST_COUNT");
-	u64 i, n = count ? strtoull(count, NULL, 10) : 70;
-	struct bytes whole, b;
-	struct sym_store t;
-	struct sym_run r;
-	char path[128];
-
-	(void)state;
-	random_state = (seed ? strtoull(seed, NULL, 10) : 1) * 0x9e3779b97f4a7c15 + 1;
-	for (i = 0; i < n; i++) {
-		begin(&r, &t, path, programs[i % 7]);
-		sym_store_read(&t);
-		whole = load(path);
-		b = whole;
-		b.data = malloc(b.size);
-		memcpy(b.data, whole.data, b.size);
-		damage(&b);
-		if (random_number() % 8 == 0)
-			b.size = random_number() % b.size;
-		save(path, &b);
-		ask_everything(&t, &r);
-		free(b.data);
-		free(whole.data);
-		sym_store_end(&t);
-		unlink(path);
-	}
 }

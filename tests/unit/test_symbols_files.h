@@ -11,6 +11,7 @@ void no_files(void **state);
 void over_time(void **state);
 void loaded_libraries(void **state);
 void processes(void **state);
+void odd_dwarf(void **state);
 void damaged_files(void **state);
 
 #endif

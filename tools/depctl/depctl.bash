@@ -86,8 +86,8 @@ _depctl()
 
 	COMPREPLY=()
 	if [ "$COMP_CWORD" = 1 ]; then
-		mapfile -t COMPREPLY < <(compgen -W "record ls info dump verify module status
-			sessions stop metrics policy help --help --version" -- "$cur")
+		mapfile -t COMPREPLY < <(compgen -W "record ls info dump where verify module
+			status sessions stop metrics policy help --help --version" -- "$cur")
 		return
 	fi
 	# --option=value comes as three words.
@@ -104,6 +104,7 @@ _depctl()
 	ls) options="--modules --json --help" ;;
 	info) options="--formats --quick --json --jobs --help" ;;
 	dump) options="--refs --blocks --events --tickets --segments --thread --segment --json --jobs --help" ;;
+	where) options="--process= --time= --json --help" ;;
 	verify) options="--quiet --json --jobs --rebuild --help" ;;
 	module) options="--json --help" ;;
 	status | sessions) options="--json --socket= --help" ;;
@@ -131,7 +132,7 @@ _depctl()
 		mapfile -t COMPREPLY < <(compgen -W "$(_depctl_threads)" -- "$cur")
 		return
 		;;
-	-j | --jobs | --segment) return ;;
+	-j | --jobs | --segment | -p | --process | --time) return ;;
 	esac
 	if [[ $cur == -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -W "$options" -- "$cur")

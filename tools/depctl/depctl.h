@@ -29,6 +29,7 @@ int cmd_ls(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_dump(int argc, char **argv);
 int cmd_query(int argc, char **argv);
+int cmd_where(int argc, char **argv);
 int cmd_verify(int argc, char **argv);
 int cmd_module(int argc, char **argv);
 int cmd_status(int argc, char **argv);

@@ -14,6 +14,7 @@ static const struct command commands[] = {
 	{ "info", cmd_info, "what a store amounts to, per thread and in total" },
 	{ "dump", cmd_dump, "print references, blocks, events or segments" },
 	{ "query", cmd_query, "find data races in a store" },
+	{ "where", cmd_where, "what is at an address: function and line, or variable" },
 	{ "verify", cmd_verify, "check a store and say what is lost" },
 	{ "module", cmd_module, "show the kernel module and its sessions" },
 	{ "status", cmd_status, "show depd, what it records, its lag and its losses" },
