@@ -12,7 +12,7 @@ packages="gcc make binutils libc6-dev libzydis-dev libzstd-dev libxxhash-dev lib
 	llvm"
 tests="g++ libcmocka-dev libclang-rt-14-dev python3 strace pkg-config procps util-linux
 	gawk mawk perl gzip bzip2 xz-utils zstd pigz sqlite3 luajit povray redis-server redis-tools
-	libpython3.11-testsuite bc cppcheck python3-prometheus-client"
+	libpython3.11-testsuite bc cppcheck python3-prometheus-client valgrind libomp-dev"
 
 vm="linux-headers-amd64 qemu-system-x86 busybox-static cpio kmod sparse bzip2 xz-utils pigz perl
 	mawk sqlite3 python3"

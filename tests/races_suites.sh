@@ -44,30 +44,32 @@ compile() {
 	[ $cc = clang ] || plus=${plus:+x}
 	[ "$plus" != x ] || { cc=g++ plus=; }
 	[ "$suite" != archer ] && ! grep -q '#pragma omp' "$source" || set -- "$@" -fopenmp
-	timeout 120 $cc$plus -O1 -g -w -pthread -D_GNU_SOURCE -I"$src" -I"$src/archer" "$@" -o "$program" \
-		"$source" -lm -ldl -lrt >"$program.err" 2>&1
+	timeout 120 $cc$plus -O1 -g -w -pthread -D_GNU_SOURCE -I"$src" -I"$src/archer" "$@" \
+		-o "$program" "$source" -lm -ldl -lrt >"$program.err" 2>&1
 }
 
-# ask TOOL SOURCE ARGS: run it; what it says is in $dir/TOOL.out.  Its status is the end's.
+# ask TOOL ARGS OMP: run it; what it says is in $dir/TOOL.out.  Its status is the program's.
 ask() {
-	local tool=$1 status
+	local tool=$1 args=$2 status options=--history-level=full
 	case $tool in
 	adept)
-		limited "$DEPCTL" record -q -o store -- ./plain $3 >"$dir/run" 2>&1
+		# shellcheck disable=SC2086
+		limited "$DEPCTL" record -q -o store -- ./plain $args >"$dir/run" 2>&1
 		status=$?
 		timeout 120 "$DEPCTL" query races "$dir/store" --json >"$dir/adept.out" \
 			2>"$dir/adept.err" || rm -f "$dir/adept.out"
 		;;
 	tsan)
-		TSAN_OPTIONS="exitcode=0 history_size=7 ignore_noninstrumented_modules=$4" \
-			OMP_TOOL_LIBRARIES=$archer limited ./tsan $3 >"$dir/tsan.out" 2>&1
+		# shellcheck disable=SC2086
+		TSAN_OPTIONS="exitcode=0 history_size=7 ignore_noninstrumented_modules=$3" \
+			OMP_TOOL_LIBRARIES=$archer limited ./tsan $args >"$dir/tsan.out" 2>&1
 		status=$?
 		! grep -q 'FATAL: ThreadSanitizer' "$dir/tsan.out" || rm "$dir/tsan.out"
 		;;
 	*)
-		set -- "$@" --history-level=full
-		[ $tool = helgrind ] || set -- "$1" "$2" "$3" "$4" --check-stack-var=yes
-		limited valgrind --tool=$tool "$5" --fair-sched=try ./plain $3 \
+		[ "$tool" = helgrind ] || options=--check-stack-var=yes
+		# shellcheck disable=SC2086
+		limited valgrind --tool="$tool" $options --fair-sched=try ./plain $args \
 			>"$dir/$tool.out" 2>&1
 		status=$?
 		;;
@@ -92,7 +94,7 @@ tried() {
 		if [ $tool = tsan ]; then
 			compile "$dir/tsan" "$source" "$suite" clang -fsanitize=thread || continue
 		fi
-		ask $tool "$source" "$args" $omp
+		ask "$tool" "$args" $omp
 		status=$?
 		ended=ended
 		case $status in
@@ -104,7 +106,7 @@ tried() {
 	rm -rf "$dir"
 }
 
-# share GOOD BAD: does the share reach $1, in thousandths?
+# gate WHAT LEAST GOOD BAD: is GOOD of both together LEAST thousandths?
 gate() {
 	local what=$1 least=$2 good=$3 bad=$4
 	if [ $((good + bad)) = 0 ]; then

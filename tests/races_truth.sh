@@ -15,9 +15,14 @@ out=$build/races-tsan
 mkdir -p "$out"
 archer=$(clang -print-resource-dir 2>/dev/null)/../../libarcher.so
 
+# says SOURCE PATTERN: of ThreadSanitizer
+says() {
+	grep -q "^ \* tsan: $2" "$1"
+}
+
 # compile SOURCE VARIANT LEVEL PROGRAM
 compile() {
-	if grep -q '^ \* tsan: archer' "$1"; then
+	if says "$1" archer; then
 		CLANG=1 "$races/build.sh" "$@" -fsanitize=thread
 	else
 		"$races/build.sh" "$@" -fsanitize=thread -Wno-tsan
@@ -27,7 +32,7 @@ compile() {
 # options SOURCE
 options() {
 	echo "exitcode=0 atexit_sleep_ms=0 history_size=7 suppress_equal_addresses=0"
-	! grep -q '^ \* tsan: archer' "$1" || echo "ignore_noninstrumented_modules=1"
+	! says "$1" archer || echo "ignore_noninstrumented_modules=1"
 }
 
 # judged SOURCE VARIANT LEVEL
@@ -38,7 +43,7 @@ judged() {
 	log=$tmp/${name%.*}.$2.$3
 	if need=$(unfit "$1"); then
 		echo "SKIP $what: the processor has no $need"
-	elif grep -q '^ \* tsan: archer' "$1" && [ ! -e "$archer" ]; then
+	elif says "$1" archer && [ ! -e "$archer" ]; then
 		echo "SKIP $what: clang has no libarcher.so (libomp-dev)"
 	elif ! compile "$1" "$2" "$3" "$program" 2>"$log"; then
 		echo "FAIL $what: does not compile: $(worst "$log")"
@@ -56,10 +61,10 @@ judged() {
 cases() {
 	local src level
 	for src in $(chosen "$@"); do
-		! grep -q '^ \* tsan: no, because ' "$src" || continue
+		! says "$src" 'no, because ' || continue
 		for level in $LEVELS; do
-			grep -q '^ \* tsan: .*right only, because ' "$src" || echo "$src racy $level"
-			grep -q '^ \* tsan: racy only, because ' "$src" || echo "$src right $level"
+			says "$src" '.*right only, because ' || echo "$src racy $level"
+			says "$src" 'racy only, because ' || echo "$src right $level"
 		done
 	done
 }

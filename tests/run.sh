@@ -143,6 +143,12 @@ suite daemon-rules 240 bash tests/daemon_rules.sh
 suite daemon-redis 240 bash tests/daemon_redis.sh
 # SOAK_SECONDS and what it takes to begin and to end; LONG=1 makes it ten times as much
 suite daemon-soak "$(cases 240 1080)" bash tests/daemon_soak.sh
+# races_truth tests the programs that races uses, races_suites takes those of other detectors
+suite races 1800 bash tests/races.sh
+if [ "$LONG" = 1 ]; then
+	suite races-truth 200 bash tests/races_truth.sh
+	suite races-suites 1000 bash tests/races_suites.sh
+fi
 suite badinput 180 sh tests/badinput.sh
 suite install 60 sh tests/install.sh
 end exactness
