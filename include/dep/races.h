@@ -60,8 +60,15 @@ struct dep_races {
 /* Whose code it is. */
 enum dep_code {
 	DEP_CODE_PROGRAM,
+	/* The C library's, but what it accesses is its caller's: memcpy() and the like. */
+	DEP_CODE_CALLER,
 	/* The C library's own: its data are its own business, if it accesses them on both sides. */
 	DEP_CODE_LIBRARY,
+	/*
+	 * Where the C library makes and ends threads.  It locks what is its own there, which
+	 * orders its threads but is no reason why the program's should be.
+	 */
+	DEP_CODE_THREADS,
 	/* The loader's, which changes what others read, and knows when: left out. */
 	DEP_CODE_LOADER,
 };

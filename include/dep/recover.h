@@ -39,8 +39,10 @@ struct dep_event {
  */
 struct dep_ticket {
 	uint64_t pc, ticket;
-	uint32_t behind;	/* the second one */
-	uint32_t wrote;		/* of the second: it was no lock cmpxchg that failed */
+	bool behind;		/* the second one */
+	bool wrote;		/* of the second: it was no lock cmpxchg that failed */
+	/* Of the second: it tells nothing of what was there, by a register or a flag. */
+	bool blind;
 };
 
 /** struct dep_call - a call or a return, done */

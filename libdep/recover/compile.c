@@ -14,6 +14,7 @@ struct site {
 	u32 number;
 	u8 ea;			/* bit per operand: its address came from an EA store */
 	u32 vec[2];		/* bytes of index and mask vector that were stored */
+	int blind;		/* locked, and nobody looks at what it found */
 	int kreg;
 };
 
@@ -116,8 +117,9 @@ static void add_store(struct dep_builder *b, struct site *at, const struct adept
 	case ADEPT_ST_BEFORE:
 	case ADEPT_ST_BEHIND:
 		op = add_op(b, DEP_O_TICKET, at->pc);
-		op->size = st->kind == ADEPT_ST_BEHIND;
-		op->type = is_cmpxchg(at->in);
+		op->size = (st->kind == ADEPT_ST_BEHIND ? DEP_TK_BEHIND : 0) |
+			   (is_cmpxchg(at->in) ? DEP_TK_CMPXCHG : 0) |
+			   (at->blind ? DEP_TK_BLIND : 0);
 		break;
 	default:
 		op = add_op(b, DEP_O_LOAD, at->pc);
@@ -425,6 +427,33 @@ static void close_blocks(struct dep_builder *b)
 		}
 }
 
+/*
+ * Is no flag of @in read, nor one of its registers written?  The @size bytes at @code follow
+ * it.  Flags are not handed on by calls and returns.
+ */
+static int is_blind(const struct x86_insn *in, const u8 *code, u32 size)
+{
+	u16 left = in->flags_write;
+	struct x86_insn next;
+	int len;
+
+	if (in->gpr_write)
+		return 0;
+	while (left) {
+		len = x86_decode(&next, code, size);
+		if (len <= 0)
+			return 0;
+		if (next.kind == X86_CALL || next.kind == X86_CALL_IND || next.kind == X86_RET)
+			return 1;
+		if (next.kind != X86_NORMAL || next.flags_read & left)
+			return 0;
+		left &= ~next.flags_kill;
+		code += len;
+		size -= (u32)len;
+	}
+	return 1;
+}
+
 int dep_compile(struct dep_builder *b)
 {
 	const struct adept_store *st = dep_desc_stores(b->d), *end = st + b->d->nstores;
@@ -446,6 +475,8 @@ int dep_compile(struct dep_builder *b)
 		/* That it decodes was checked before. */
 		at_code += x86_decode(&in, code + at_code, b->d->code_len - at_code);
 		at = (struct site){ .in = &in, .pc = pc, .number = i };
+		if (in.attr & X86_A_LOCK)
+			at.blind = is_blind(&in, code + at_code, b->d->code_len - at_code);
 		for (; st < end && st->insn == i && !dep_store_is_post(st); st++)
 			add_store(b, &at, st);
 		err = add_insn(b, &at, st);

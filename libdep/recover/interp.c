@@ -142,8 +142,10 @@ static void put_ticket(struct dep_out *o, const struct dep_op *op, u64 value)
 	it->kind = DEP_ITEM_TICKET;
 	it->ticket.pc = op->pc;
 	it->ticket.ticket = value & ADEPT_TICKET_MASK;
-	it->ticket.behind = op->size;
-	it->ticket.wrote = op->size && (!op->type || value & ADEPT_TICKET_DONE);
+	it->ticket.behind = op->size & DEP_TK_BEHIND;
+	it->ticket.wrote = op->size & DEP_TK_BEHIND &&
+			   (!(op->size & DEP_TK_CMPXCHG) || value & ADEPT_TICKET_DONE);
+	it->ticket.blind = op->size & DEP_TK_BLIND;
 	o->n += o->want_ticket;
 }
 

@@ -43,10 +43,12 @@ enum dep_op_code {
 	DEP_O_DERIVE,	/* size derivations from program->dop[imm] on */
 	DEP_O_STRING,	/* program->string[imm]; the next value is its pointer afterwards */
 	DEP_O_GATHER,	/* program->gather[imm] */
-	DEP_O_TICKET,	/* the next value is one, size: behind the instruction, type: cmpxchg */
+	DEP_O_TICKET,	/* the next value is one, size: DEP_TK_* */
 	DEP_O_CALL,	/* a call (size 0) or a return (1), src: where rsp is, which imm changes */
 	DEP_O_ENTER,	/* references of enter behind the first; program->enter[imm] */
 };
+
+enum { DEP_TK_BEHIND = 1, DEP_TK_CMPXCHG = 2, DEP_TK_BLIND = 4 };
 
 struct dep_op {
 	u8 code;		/* enum dep_op_code */

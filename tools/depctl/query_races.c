@@ -107,7 +107,8 @@ static void print_text(struct query *q)
 		if (is_shown(q, rank))
 			race_print_text(&q->out, q->symbols, r, rank);
 	}
-	out_printf(&q->out, "%zu races in %llu references", q->count[RANK_RACE],
+	out_printf(&q->out, "%zu race%s in %llu references", q->count[RANK_RACE],
+		   q->count[RANK_RACE] == 1 ? "" : "s",
 		   (unsigned long long)q->races.references);
 	if (q->count[RANK_UNLESS_ATOMIC])
 		out_printf(&q->out, "; %zu more unless a word is atomic",

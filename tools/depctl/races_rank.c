@@ -45,6 +45,15 @@ static bool is_for_caller(const char *function)
 	return false;
 }
 
+static bool makes_threads(const char *function)
+{
+	while (*function == '_')
+		function++;
+	return begins(function, "pthread_create") || begins(function, "nptl_") ||
+	       !strcmp(function, "start_thread") || !strcmp(function, "allocate_stack") ||
+	       !strcmp(function, "deallocate_stack");
+}
+
 enum dep_code race_code(void *arg, uint32_t process, uint64_t pc)
 {
 	struct dep_place p[DEP_PLACES];
@@ -53,15 +62,20 @@ enum dep_code race_code(void *arg, uint32_t process, uint64_t pc)
 
 	if (is_loader(last->module))
 		return DEP_CODE_LOADER;
-	if (is_libc(last->module) && !(last->function && is_for_caller(last->function)))
-		return DEP_CODE_LIBRARY;
-	return DEP_CODE_PROGRAM;
+	if (is_libc(last->module) && last->function && makes_threads(last->function))
+		return DEP_CODE_THREADS;
+	if (!is_libc(last->module))
+		return DEP_CODE_PROGRAM;
+	return last->function && is_for_caller(last->function) ? DEP_CODE_CALLER :
+								   DEP_CODE_LIBRARY;
 }
 
 static bool is_internal(struct dep_symbols *symbols, const struct dep_race *r, int side)
 {
-	return !(r->access[side].flags & DEP_ACCESS_SYSCALL) &&
-	       race_code(symbols, r->process, r->access[side].pc) != DEP_CODE_PROGRAM;
+	enum dep_code code = race_code(symbols, r->process, r->access[side].pc);
+
+	return !(r->access[side].flags & DEP_ACCESS_SYSCALL) && code != DEP_CODE_PROGRAM &&
+	       code != DEP_CODE_CALLER;
 }
 
 /* Inlined, or called: a member of the library's atomic types. */

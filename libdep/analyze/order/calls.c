@@ -5,6 +5,7 @@
  * A call that can let another thread go on releases before it, one that can have waited
  * acquires behind it, if it succeeded.
  */
+#include <sys/mman.h>
 #include <sys/syscall.h>
 
 #include "feed.h"
@@ -56,6 +57,7 @@ static int moves_data(const struct adept_ev_syscall *c, s64 *fd)
 	case SYS_timerfd_settime:
 	case SYS_epoll_ctl:
 	case SYS_connect:
+	case SYS_mq_timedsend:
 		return 1;
 	case SYS_read:
 	case SYS_readv:
@@ -70,6 +72,7 @@ static int moves_data(const struct adept_ev_syscall *c, s64 *fd)
 	case SYS_epoll_wait:
 	case SYS_epoll_pwait:
 	case SYS_epoll_pwait2:
+	case SYS_mq_timedreceive:
 		return 2;
 	case SYS_flock:
 		return 3;
@@ -153,6 +156,15 @@ static void file_made(struct race_thread *t, const struct adept_ev_syscall *c)
 	case SYS_memfd_create:
 		race_file_new(f, fd, -1);
 		break;
+	case SYS_signalfd:
+	case SYS_signalfd4:
+		/* All of them are taken for one. */
+		if (!t->process->signal_file) {
+			race_file_new(f, fd, -1);
+			t->process->signal_file = race_file(f, fd);
+		}
+		race_file_set(f, fd, t->process->signal_file);
+		break;
 	case SYS_socket:
 	case SYS_accept:
 	case SYS_accept4:
@@ -186,11 +198,30 @@ int race_call_enter(struct race_thread *t, const struct adept_ev_syscall *c, u64
 		race_file_same(&t->process->files, (s32)c->args[0], (s32)c->args[2]);
 	if (!err && sends_signal(c, &signo))
 		err = race_feed_release(t, RACE_O_SIGNAL, signo);
-	if (!err && (c->nr == SYS_munmap || c->nr == SYS_mremap))
-		err = race_feed_release(t, RACE_O_MEMORY, 0);
 	if (!err && (c->nr == SYS_munmap || c->nr == SYS_mremap) && !failed(c))
 		err = forget(t, c->args[0], c->args[1]);
 	return err;
+}
+
+/* Which of those it waited for is in memory, and not in the profile. */
+static int waited(struct race_thread *t, const struct adept_ev_syscall *c)
+{
+	switch (c->nr) {
+	case SYS_poll:
+	case SYS_ppoll:
+	case SYS_select:
+	case SYS_pselect6:
+		return c->result ? race_feed_acquire_all(t, RACE_O_FILE) : 0;
+	case SYS_rt_sigtimedwait:
+	case SYS_signalfd:
+	case SYS_signalfd4:
+		return race_feed_acquire_all(t, RACE_O_SIGNAL);
+	case SYS_read:
+		if (race_file(&t->process->files, (s32)c->args[0]) == t->process->signal_file)
+			return race_feed_acquire_all(t, RACE_O_SIGNAL);
+		break;
+	}
+	return 0;
 }
 
 int race_call_leave(struct race_thread *t, const struct adept_ev_syscall *c, u64 pc)
@@ -205,16 +236,13 @@ int race_call_leave(struct race_thread *t, const struct adept_ev_syscall *c, u64
 	file_made(t, c);
 	if (moves_data(c, &fd) & 2)
 		err = race_feed_acquire(t, RACE_O_FILE, race_file(&t->process->files, fd));
-	if (c->nr == SYS_rt_sigtimedwait) {
-		err = race_feed_acquire(t, RACE_O_SIGNAL, c->result);
-		if (!err)
-			err = race_feed_acquire(t, RACE_O_SIGNAL, 0);
-	}
-	if (!err && c->nr == SYS_mmap)
-		err = race_feed_acquire(t, RACE_O_MEMORY, 0);
+	if (!err)
+		err = waited(t, c);
 	if (!err)
 		err = memory(t, c, pc, false);
 	if (!err && c->nr == SYS_mmap)
 		err = forget(t, c->result, c->args[1]);
+	if (!err && c->nr == SYS_mmap && c->args[3] & MAP_STACK)
+		err = race_feed_stack(t->process, c->result, c->args[1]);
 	return err;
 }

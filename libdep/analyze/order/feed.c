@@ -74,6 +74,7 @@ static struct race_thread *thread_of(struct race_feed *f, const struct dep_threa
 	r->serial = t->serial;
 	r->tid = t->tid;
 	r->index = RACE_NO_THREAD;
+	r->feed = f;
 	r->process = process_of(f, t->process);
 	if (!r->process) {
 		free(r);
@@ -81,6 +82,38 @@ static struct race_thread *thread_of(struct race_feed *f, const struct dep_threa
 	}
 	f->thread[t->serial] = r;
 	return r;
+}
+
+int race_feed_stack(struct race_process *p, u64 start, u64 size)
+{
+	u32 i, room;
+	void *more;
+
+	for (i = 0; i < p->nstacks && p->stack[i].start != start; i++)
+		;
+	if (i == p->stacks_room) {
+		room = i ? i * 2 : 16;
+		more = realloc(p->stack, room * sizeof(*p->stack));
+		if (!more)
+			return no_memory();
+		p->stack = more;
+		p->stacks_room = room;
+	}
+	p->stack[i].start = start;
+	p->stack[i].size = size;
+	p->nstacks += i == p->nstacks;
+	return 0;
+}
+
+/* A stack may have been another thread's, which has ended; its last word is in it. */
+static int forget_stack(struct race_process *p, u64 child_tid)
+{
+	u32 i;
+
+	for (i = 0; i < p->nstacks; i++)
+		if (child_tid - p->stack[i].start < p->stack[i].size)
+			return race_forget(p->detector, p->stack[i].start, p->stack[i].size);
+	return 0;
 }
 
 /* The child of a clone, from where on it is ordered behind its parent. */
@@ -94,6 +127,8 @@ static int created(struct race_thread *t, const struct adept_ev_fork *ev)
 	if (!(ev->flags & CLONE_VM))
 		return 0;
 	err = race_feed_flush(t);
+	if (!err)
+		err = forget_stack(p, ev->child_tid);
 	if (!err)
 		err = race_thread_begin(p->detector, t->index, &index);
 	if (err)
@@ -126,6 +161,7 @@ static int begin(struct race_thread *t)
 	if (i == ~0u)
 		return race_thread_begin(p->detector, RACE_NO_THREAD, &t->index);
 	t->index = p->child[i].index;
+	t->in_library = true;
 	return 0;
 }
 
@@ -163,10 +199,18 @@ int race_feed_flush(struct race_thread *t)
 	return n ? race_accesses(t->process->detector, t->index, t->ref, n) : 0;
 }
 
+static int look_for(struct race_feed *f, struct race_thread *t, u64 pc, u64 address, u64 size);
+
 int race_feed_access(struct race_thread *t, u64 pc, u64 address, u64 size, u32 flags)
 {
+	int err = 0;
+
 	if (!size)
 		return 0;
+	if (t->feed->nwant)
+		err = look_for(t->feed, t, pc, address, size);
+	if (err)
+		return err;
 	t->ref[t->nrefs++] = (struct race_ref){
 		.pc = pc, .address = address, .flags = flags,
 		.size = size < UINT32_MAX ? (u32)size : UINT32_MAX,
@@ -190,6 +234,20 @@ int race_feed_release(struct race_thread *t, enum race_kind kind, u64 id)
 	if (!o)
 		return no_memory();
 	return err ? err : race_release(t->process->detector, t->index, &o->sync);
+}
+
+int race_feed_acquire_all(struct race_thread *t, enum race_kind kind)
+{
+	const struct race_objects *o = &t->process->objects;
+	const struct race_object *at;
+	int err = race_feed_flush(t);
+	u32 i;
+
+	for (i = 0; i < o->nbuckets; i++)
+		for (at = o->bucket[i]; at && !err; at = at->next)
+			if (at->kind == kind)
+				err = race_acquire(t->process->detector, t->index, &at->sync);
+	return err;
 }
 
 /* Does a word that is known to be atomic have a byte of it? */
@@ -242,7 +300,8 @@ static int ticket(struct race_thread *t, const struct dep_ticket *k)
 		t->locked_size = 0;
 		return 0;
 	}
-	if (t->locked && t->locked_pc == k->pc && t->locked_size)
+	/* What it cannot have seen the result of it need not have waited for. */
+	if (t->locked && t->locked_pc == k->pc && t->locked_size && !k->blind && !t->in_library)
 		err = each_word(t, t->locked_at, t->locked_size, race_feed_acquire);
 	t->locked = false;
 	return err;
@@ -299,17 +358,21 @@ static int reference(struct race_feed *f, struct race_thread *t, const struct de
 	u32 flags = r->type & 3, code = code_at(f, t->process, r->pc);
 	int err = 0;
 
+	if (code == DEP_CODE_THREADS)
+		t->in_library = true;
+	else if (code == DEP_CODE_PROGRAM)
+		t->in_library = false;
 	if (t->locked && t->locked_pc == r->pc)
 		return locked_access(t, r);
-	if (code == DEP_CODE_LIBRARY)
+	if (code != DEP_CODE_PROGRAM && code != DEP_CODE_CALLER)
 		flags |= RACE_INSIDE;
 	if (is_atomic(o, r->addr, r->size)) {
 		flags |= RACE_MAYBE_ATOMIC;
 		if (flags & RACE_READ && !late)
 			return -EAGAIN;
-		if (flags & RACE_READ)
+		if (flags & RACE_READ && !t->in_library)
 			err = each_word(t, r->addr, r->size, race_feed_acquire);
-		else
+		else if (!(flags & RACE_READ))
 			err = each_word(t, r->addr, r->size, race_feed_release);
 	}
 	if (!err)
@@ -416,10 +479,7 @@ static int one_item(struct race_feed *f, struct race_thread *t, const struct dep
 
 	switch (it->kind) {
 	case DEP_ITEM_REF:
-		if (f->nwant)
-			err = look_for(f, t, it->ref.pc, it->ref.addr, it->ref.size);
-		if (!err)
-			err = reference(f, t, &it->ref, late);
+		err = reference(f, t, &it->ref, late);
 		break;
 	case DEP_ITEM_TICKET:
 		err = ticket(t, &it->ticket);
@@ -517,6 +577,7 @@ void race_feed_free(struct race_feed *f)
 		race_detector_free(p->detector);
 		race_rows_free(p->rows);
 		free(p->child);
+		free(p->stack);
 		free(p);
 	}
 }

@@ -35,7 +35,9 @@ struct race_process;
 struct race_thread {
 	struct race_process *process;
 	u32 serial, tid, index;		/* the detector's */
+	struct race_feed *feed;
 	bool begun, ended;
+	bool in_library;	/* making or ending a thread; see DEP_CODE_THREADS */
 	/* The locked instruction at hand. */
 	bool locked, wrote;
 	u64 locked_pc, locked_at;
@@ -58,9 +60,12 @@ struct race_process {
 	struct race_detector *detector;
 	struct race_objects objects;
 	struct race_files files;
+	u32 signal_file;	/* that which signalfd() makes; 0: none yet */
 	struct race_rows *rows;
 	struct { u32 tid, index; u64 child_tid; } *child;	/* created and not yet begun */
 	u32 nchildren, children_room;
+	struct { u64 start, size; } *stack;	/* mapped for stacks */
+	u32 nstacks, stacks_room;
 };
 
 /** struct race_stack - a wanted stack: of the access of @pc in this interval of a thread */
@@ -102,6 +107,11 @@ int race_feed_flush(struct race_thread *t);
 int race_feed_access(struct race_thread *t, u64 pc, u64 address, u64 size, u32 flags);
 int race_feed_acquire(struct race_thread *t, enum race_kind kind, u64 id);
 int race_feed_release(struct race_thread *t, enum race_kind kind, u64 id);
+
+/** race_feed_acquire_all() - of all objects of a kind */
+int race_feed_acquire_all(struct race_thread *t, enum race_kind kind);
+/** race_feed_stack() - memory has been mapped for the stack of a thread to be */
+int race_feed_stack(struct race_process *p, u64 start, u64 size);
 
 /** race_call_enter() - what a system call lets others see, at its first ticket */
 int race_call_enter(struct race_thread *t, const struct adept_ev_syscall *c, u64 pc);

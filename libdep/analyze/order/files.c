@@ -30,7 +30,7 @@ static u32 next_file(struct race_files *f)
 	return ++f->last;
 }
 
-static void set(struct race_files *f, s64 fd, u32 file)
+void race_file_set(struct race_files *f, s64 fd, u32 file)
 {
 	u32 *at = place(f, fd);
 
@@ -53,19 +53,19 @@ void race_file_new(struct race_files *f, s64 fd, s64 other)
 {
 	u32 file = next_file(f);
 
-	set(f, fd, file);
+	race_file_set(f, fd, file);
 	if (other >= 0)
-		set(f, other, file);
+		race_file_set(f, other, file);
 }
 
 void race_file_same(struct race_files *f, s64 fd, s64 like)
 {
-	set(f, fd, race_file(f, like));
+	race_file_set(f, fd, race_file(f, like));
 }
 
 void race_file_socket(struct race_files *f, s64 fd)
 {
-	set(f, fd, RACE_SOCKETS);
+	race_file_set(f, fd, RACE_SOCKETS);
 }
 
 void race_files_free(struct race_files *f)

@@ -22,6 +22,8 @@ struct race_files {
 u32 race_file(struct race_files *f, s64 fd);
 /** race_file_new() - @fd is a new file; @other, if not negative, is the same */
 void race_file_new(struct race_files *f, s64 fd, s64 other);
+/** race_file_set() - @fd is @file */
+void race_file_set(struct race_files *f, s64 fd, u32 file);
 /** race_file_same() - @fd is what @like is */
 void race_file_same(struct race_files *f, s64 fd, s64 like);
 /** race_file_socket() - @fd is a socket, connected to who knows what */

@@ -14,8 +14,6 @@ enum race_kind {
 	RACE_O_FUTEX,		/* the kernel's queue, by address */
 	RACE_O_FILE,		/* open file, by its number in struct race_files */
 	RACE_O_SIGNAL,		/* by number; 0: whatever any signal may tell */
-	RACE_O_MEMORY,		/* the address space */
-	RACE_O_PROCESS,		/* the end of a child, by pid */
 };
 
 struct race_object {
