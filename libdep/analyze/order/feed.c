@@ -276,9 +276,9 @@ static int each_word(struct race_thread *t, u64 address, u32 size,
 }
 
 /* Of a locked instruction: what it releases, before it; what it acquires, behind it. */
-static int locked_access(struct race_thread *t, const struct dep_ref *r)
+static int locked_access(struct race_thread *t, const struct dep_ref *r, u32 inside)
 {
-	u32 flags = (t->wrote ? RACE_READ | RACE_WRITE : RACE_READ) | RACE_ATOMIC;
+	u32 flags = (t->wrote ? RACE_READ | RACE_WRITE : RACE_READ) | RACE_ATOMIC | inside;
 	int err = 0;
 
 	t->locked_at = r->addr;
@@ -355,17 +355,19 @@ static u32 code_at(const struct race_feed *f, struct race_process *p, u64 pc)
 static int reference(struct race_feed *f, struct race_thread *t, const struct dep_ref *r, bool late)
 {
 	const struct race_objects *o = &t->process->objects;
-	u32 flags = r->type & 3, code = code_at(f, t->process, r->pc);
+	u32 flags = r->type & 3, code = code_at(f, t->process, r->pc), inside = 0;
 	int err = 0;
+
+	if (code != DEP_CODE_PROGRAM && code != DEP_CODE_CALLER)
+		inside = RACE_INSIDE;
 
 	if (code == DEP_CODE_THREADS)
 		t->in_library = true;
 	else if (code == DEP_CODE_PROGRAM)
 		t->in_library = false;
 	if (t->locked && t->locked_pc == r->pc)
-		return locked_access(t, r);
-	if (code != DEP_CODE_PROGRAM && code != DEP_CODE_CALLER)
-		flags |= RACE_INSIDE;
+		return locked_access(t, r, inside);
+	flags |= inside;
 	if (is_atomic(o, r->addr, r->size)) {
 		flags |= RACE_MAYBE_ATOMIC;
 		if (flags & RACE_READ && !late)
