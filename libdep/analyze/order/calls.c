@@ -5,6 +5,7 @@
  * A call that can let another thread go on releases before it, one that can have waited
  * acquires behind it, if it succeeded.
  */
+#include <errno.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
@@ -29,6 +30,11 @@ static int futex(struct race_thread *t, const struct adept_ev_syscall *c, bool e
 {
 	u32 op = c->args[1] & FUTEX_CMD_MASK;
 
+	/* Whoever changes it, and however: threads wait for that. */
+	if (enter && !race_object_get(&t->process->objects, RACE_O_WORD, c->args[0] / 4))
+		return -ENOMEM;
+	if (enter && op == FUTEX_UNLOCK_PI)
+		return race_feed_release(t, RACE_O_WORD, c->args[0] / 4);
 	if (op != FUTEX_WAIT && op != FUTEX_WAIT_BITSET && op != FUTEX_LOCK_PI)
 		return enter ? race_feed_release(t, RACE_O_FUTEX, c->args[0]) : 0;
 	if (enter)
