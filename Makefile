@@ -166,7 +166,8 @@ control_obj := $(call daemon_obj,loop text json_scan request info client serve a
 	       metrics metrics_text)
 $(B)/tests/test_loop: $(call unit_obj,test_loop) $(call daemon_obj,loop)
 $(B)/tests/test_request: $(call unit_obj,test_request) $(call daemon_obj,request json_scan)
-$(B)/tests/test_control: $(call unit_obj,test_control fake_core fake_client) $(control_obj)
+$(B)/tests/test_control: $(call unit_obj,test_control test_control_sessions fake_core \
+			fake_client) $(control_obj)
 $(B)/tests/test_metrics: $(call unit_obj,test_metrics fake_core fake_client) $(control_obj)
 $(B)/tests/test_client: $(call unit_obj,test_client fake_core fake_client) $(control_obj) \
 			$(patsubst %,$(B)/host/tools/depctl/%.o,client client_socket util) \

@@ -161,7 +161,8 @@ asked_again() {
 kill -STOP "$depd_pid"
 asked_again "killed before it has read a request" sleep 0.5
 for i in $(seq $([ "$LONG" = 1 ] && echo 50 || echo 3)); do
-	asked_again "killed at some time of a request, $i" sleep "0.0$((RANDOM % 10))$((RANDOM % 10))"
+	asked_again "killed at some time of a request, $i" \
+		sleep "0.0$((RANDOM % 10))$((RANDOM % 10))"
 done
 rm -rf q.dep
 

@@ -47,8 +47,8 @@ project() {
 			print "#include \"common.h\"\nstatic int t" n "[64];"
 			for (k = 0; k < 6; k++)
 				printf "static int g%d(int x)\n{\n\tint s = %d, i;\n\n\t" \
-					"for (i = 0; i < x; i++)\n\t\ts += t%d[i & 63] ^ (s << %d);" \
-					"\n\treturn s;\n}\n\n", k, n * k, n, k + 1
+					"for (i = 0; i < x; i++)\n\t\ts += t%d[i & 63] ^ " \
+					"(s << %d);\n\treturn s;\n}\n\n", k, n * k, n, k + 1
 			printf "int f%d(int x)\n{\n\tswitch (x %% 5) {\n", n
 			for (k = 0; k < 5; k++)
 				printf "\tcase %d: return g%d(x) + use(x);\n", k, k

@@ -51,7 +51,8 @@ options=--ring-size=64K
 for name in signals_timer signals_race signals_threads gs_base; do
 	checked "$name-small" "$build/programs/$name"
 done
-checked signals_rep-small "$build/programs/signals_rep" "$([ "$LONG" = 1 ] && echo 200000 || echo 10000)"
+checked signals_rep-small "$build/programs/signals_rep" \
+	"$([ "$LONG" = 1 ] && echo 200000 || echo 10000)"
 # Threads wait for the slots of those that have ended.
 options=--ring-size=1G
 checked churn-few-slots "$build/programs/thread_churn" 2000

@@ -115,7 +115,7 @@ with_systemd() {
 	local file=$log/vm-systemd.log begun=$SECONDS
 	# Only when asked for, or with LONG=1: its time limits are real, and emulation slow.
 	[ "$LONG" = 1 ] || [[ " $wanted " = *" systemd "* ]] || return
-	timeout -k 10 500 bash tests/vm/systemd.sh "$1" 400 >"$file" 2>&1
+	timeout -k 10 700 bash tests/vm/systemd.sh "$1" 600 >"$file" 2>&1
 	evaluate "$file"
 	echo "$1 with systemd: $((SECONDS - begun)) s"
 }
