@@ -269,8 +269,10 @@ expect 0 "BB_pc \+ Mem_addr" "" "$depctl" info --formats s.dep
 expect 0 "" "" "$depctl" dump --refs s.dep
 expect 0 "" "" "$depctl" dump --blocks s.dep
 expect 0 "^100 401000 context fs_base=7000 rax=0 " "" "$depctl" dump --events s.dep
-expect 0 "^100 [0-9a-f]+ syscall nr=39 result=1234 before=0 behind=0( arg[0-5]=0){6} out=0$" "" "$depctl" dump --events s.dep
-expect 0 "^100 [0-9a-f]+ fork pid=101 flags=11 before=0 child_tid=0$" "" "$depctl" dump --events s.dep
+call="syscall nr=39 result=1234 before=0 behind=0( arg[0-5]=0){6} out=0"
+expect 0 "^100 [0-9a-f]+ $call$" "" "$depctl" dump --events s.dep
+call="fork pid=101 flags=11 before=0 child_tid=0"
+expect 0 "^100 [0-9a-f]+ $call$" "" "$depctl" dump --events s.dep
 expect 0 "^100 1 0 [0-9]+ [0-9]+ " "" "$depctl" dump --segments s.dep
 expect 0 "^100 401001 context" "" "$depctl" dump --events --thread 100 --segment 1 s.dep
 expect 1 "" "has no thread 7" "$depctl" dump --events --thread 7 s.dep

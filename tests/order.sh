@@ -39,7 +39,10 @@ ordered() {
 		for (t in i) seen += i[t]
 		if (seen != total) { print seen " locked additions, not " total; bad = 1 }
 		for (k = 0; k < total; k++) {
-			if (most >= to[k]) { print "number " k " was over before one below began"; bad = 1; break }
+			if (most >= to[k]) {
+				print "number " k " was over before one below began"
+				exit 1
+			}
 			if (from[k] > most) most = from[k]
 		}
 		exit bad
