@@ -25,6 +25,7 @@ static NOINLINE int get()
 	return number; /* RACE: number */
 }
 #else
+
 static NOINLINE int get()
 {
 	static int number = compute();
