@@ -25,7 +25,6 @@ static NOINLINE int get()
 	return number; /* RACE: number */
 }
 #else
-
 static NOINLINE int get()
 {
 	static int number = compute();
