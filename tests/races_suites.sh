@@ -144,15 +144,17 @@ cat "$tmp"/lines.* >"$tmp/results"
 # what does not compile as a plain program has no verdict
 awk -F '\t' -v OFS='\t' 'NR == FNR { if ($3 == "out") out[$1, $2] = 1; next }
 	($1, $2) in out { $3 = "out"; $4 = "does not compile here" } { print }' \
-	"$tmp/results" "$tmp/list" >"$tmp/cases.all"
-awk -F '\t' 'NF == 6' "$tmp/results" >"$tmp/results.all"
-python3 "$suites/table.py" "$tmp/cases.all" "$tmp/results.all" >"$tmp/table"
+	"$tmp/results" "$tmp/list" >"$tmp/races-suites.cases"
+awk -F '\t' 'NF == 6' "$tmp/results" >"$tmp/races-suites.results"
+python3 "$suites/table.py" "$tmp/races-suites.cases" "$tmp/races-suites.results" >"$tmp/table"
+mkdir -p "$build/log"
+cp "$tmp/races-suites.cases" "$tmp/races-suites.results" "$build/log"
 grep -v '^count ' "$tmp/table"
 grep -vE '^(tsan|valgrind|archer)	' "$tmp/results" | head -n 20
 
 echo
 for suite in $wanted; do
-	n=$(grep -c "^$suite	.*	\(race\|free\)	" "$tmp/cases.all")
+	n=$(grep -c "^$suite	.*	\(race\|free\)	" "$tmp/races-suites.cases")
 	[ "$n" -ge 25 ] && pass "$suite: $n cases" || fail "$suite: only $n cases"
 done
 if [[ " $TOOLS" = *" adept "* ]]; then

@@ -14,6 +14,7 @@ static void cleanup(void *arg)
 static void *thread(void *arg)
 {
 	pthread_cleanup_push(cleanup, NULL);
+	tell(2);
 	for (;;)
 		nap();
 	pthread_cleanup_pop(0);
@@ -24,7 +25,7 @@ int main(void)
 {
 	pthread_t t = start(thread);
 
-	nap();
+	await(2);
 	pthread_cancel(t);
 	RACY_ONLY(await(1));
 	RACY_ONLY(USE(value)); /* RACE: value */

@@ -6,6 +6,7 @@
 #include "races.h"
 
 char data[64], source[64];
+
 static inline __attribute__((always_inline)) void copy(void *to, void *from, size_t n)
 {
 	__asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(n) : : "memory");

@@ -6,6 +6,7 @@
 #include "races.h"
 
 char data[64] __attribute__((aligned(64)));
+
 static inline __attribute__((always_inline)) void fill(void *to, size_t n)
 {
 	__asm__ volatile("std; rep stosq; cld" : "+D"(to), "+c"(n) : "a"(0) : "memory");

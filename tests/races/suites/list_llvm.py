@@ -40,8 +40,15 @@ def commands_of(text):
 def checked_lines(name, text):
     """The lines of frames that the checks name, those of accesses only."""
     lines = set()
+    access = False
     for number, line in enumerate(text.split("\n"), 1):
-        if "CHECK" not in line or not re.search(r"#(0|1|\{\{\[0-9\]\+\}\})", line):
+        if "CHECK" not in line:
+            continue
+        if re.search(r"of size|[Pp]revious ", line):
+            access = True
+        elif not re.search(r"#(\d|\{\{)", line):
+            access = False
+        if not access or not re.search(r"#(0|1|\{\{\[0-9\]\+\}\})", line):
             continue
         for match in re.finditer(re.escape(name) + r":(?:\[\[@LINE([-+]\d+)?\]\]|(\d+))", line):
             lines.add(int(match.group(2) or number + int(match.group(1) or 0)))

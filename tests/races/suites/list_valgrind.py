@@ -69,9 +69,7 @@ def judge(test, values, source):
             return "out", reason, set()
     if RACE.search(text):
         return "race", "", lines_of(text, os.path.basename(source))
-    if re.search(r"lock order|LockOrder|dubious|[Mm]utex (not|still|reinit)", text):
-        return "out", "a report of another kind", set()
-    if re.search(r"ERROR SUMMARY: [1-9]", text) or "<error>" in text:
+    if re.search(r"^ *at 0x|ERROR SUMMARY: [1-9]|<error>", text, re.MULTILINE):
         return "out", "a report of another kind", set()
     return "free", "", set()
 
