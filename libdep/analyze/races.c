@@ -15,12 +15,12 @@
 
 #define MAX_PASSES	4
 
-static int run(struct dep_store *store, const struct dep_races_options *o, struct race_feed *f,
+static int run(struct dep_store *store, const struct dep_races_options *o, struct order_feed *f,
 	       struct dep_analysis *how)
 {
 	struct dep_analyzer a = {
 		.name = "races", .want = DEP_WANT_REFS,
-		.items = race_feed_items, .gap = race_feed_gap, .end = race_feed_end,
+		.items = order_items, .gap = order_gap, .end = order_end,
 	};
 
 	if (f->nwant)
@@ -31,7 +31,7 @@ static int run(struct dep_store *store, const struct dep_races_options *o, struc
 
 /* ---- words ---- */
 
-static bool is_known(const struct race_words *w, u32 process, u64 word)
+static bool is_known(const struct order_words *w, u32 process, u64 word)
 {
 	size_t i;
 
@@ -41,7 +41,7 @@ static bool is_known(const struct race_words *w, u32 process, u64 word)
 	return false;
 }
 
-static int learn(struct race_words *w, u32 process, u64 word)
+static int learn(struct order_words *w, u32 process, u64 word)
 {
 	size_t room;
 	void *more;
@@ -61,7 +61,7 @@ static int learn(struct race_words *w, u32 process, u64 word)
 	return 0;
 }
 
-static bool asked(const struct dep_races_options *o, const struct race_process *p,
+static bool asked(const struct dep_races_options *o, const struct order_process *p,
 		  const struct race_found *f, const struct race_access *a)
 {
 	return !(a->flags & RACE_ATOMIC) && o->is_atomic &&
@@ -69,7 +69,7 @@ static bool asked(const struct dep_races_options *o, const struct race_process *
 }
 
 /* Of two plain accesses, or a plain one and a locked one: words that are atomic, then. */
-static int learn_from(struct race_words *w, const struct race_process *p,
+static int learn_from(struct order_words *w, const struct order_process *p,
 		      const struct dep_races_options *o)
 {
 	const struct race_row *row;
@@ -82,11 +82,11 @@ static int learn_from(struct race_words *w, const struct race_process *p,
 		row = race_rows_get(p->rows, i);
 		f = &row->first;
 		flags = f->prior.flags | f->current.flags;
-		if (flags & RACE_MAYBE_ATOMIC || row->high - row->low > 64)
+		if (flags & ORDER_MAYBE_ATOMIC || row->high - row->low > 64)
 			continue;
 		for (word = row->low / 4; word <= row->high / 4 && !err; word++)
-			if (race_object_find(&p->objects, RACE_O_WORD, word) ||
-			    race_object_find(&p->objects, RACE_O_SPUN, word))
+			if (order_object_find(&p->objects, ORDER_WORD, word) ||
+			    order_object_find(&p->objects, ORDER_SPUN, word))
 				err = learn(w, p->serial, word);
 		if (err || (!asked(o, p, f, &f->prior) && !asked(o, p, f, &f->current)))
 			continue;
@@ -98,9 +98,9 @@ static int learn_from(struct race_words *w, const struct race_process *p,
 
 /* ---- results ---- */
 
-static size_t count_rows(const struct race_feed *f)
+static size_t count_rows(const struct order_feed *f)
 {
-	const struct race_process *p;
+	const struct order_process *p;
 	size_t n = 0;
 
 	for (p = f->processes; p; p = p->next)
@@ -116,20 +116,20 @@ static u32 public_flags(u32 flags)
 	       (flags & RACE_SYSCALL ? DEP_ACCESS_SYSCALL : 0);
 }
 
-static void want_stack(struct race_stack *w, const struct race_process *p,
+static void want_stack(struct order_stack *w, const struct order_process *p,
 		       const struct race_found *found, const struct race_access *a)
 {
-	*w = (struct race_stack){
+	*w = (struct order_stack){
 		.process_serial = p->serial, .index = a->thread, .epoch = a->epoch, .pc = a->pc,
 		.address = found->address, .size = found->size,
 	};
 }
 
-static int take_rows(struct race_feed *f, struct dep_races *out, struct race_stack **want)
+static int take_rows(struct order_feed *f, struct dep_races *out, struct order_stack **want)
 {
-	const struct race_process *p;
+	const struct order_process *p;
 	const struct race_row *row;
-	struct race_stack *w;
+	struct order_stack *w;
 	struct dep_race *r;
 	u32 i;
 
@@ -146,7 +146,7 @@ static int take_rows(struct race_feed *f, struct dep_races *out, struct race_sta
 			r->size = row->first.size;
 			r->count = row->count;
 			r->maybe_atomic = (row->first.prior.flags | row->first.current.flags) &
-					  RACE_MAYBE_ATOMIC;
+					  ORDER_MAYBE_ATOMIC;
 			r->access[0].pc = row->first.prior.pc;
 			r->access[1].pc = row->first.current.pc;
 			r->access[0].flags = public_flags(row->first.prior.flags);
@@ -158,7 +158,7 @@ static int take_rows(struct race_feed *f, struct dep_races *out, struct race_sta
 	return 0;
 }
 
-static void give_stacks(struct dep_races *out, struct race_stack *want)
+static void give_stacks(struct dep_races *out, struct order_stack *want)
 {
 	struct dep_race_access *a;
 	size_t i;
@@ -175,11 +175,11 @@ static void give_stacks(struct dep_races *out, struct race_stack *want)
 int dep_races_find(struct dep_store *store, const struct dep_races_options *options,
 		   struct dep_races *out)
 {
-	struct race_words words = { 0 };
-	struct race_feed f = { .options = options, .words = &words };
-	struct race_stack *want = NULL;
+	struct order_words words = { 0 };
+	struct order_feed f = { .options = options, .words = &words };
+	struct order_stack *want = NULL;
 	struct dep_analysis how;
-	struct race_process *p;
+	struct order_process *p;
 	int pass, err;
 
 	memset(out, 0, sizeof(*out));
@@ -189,13 +189,13 @@ int dep_races_find(struct dep_store *store, const struct dep_races_options *opti
 			err = learn_from(&words, p, options);
 		if (err || words.n == f.nknown || pass == MAX_PASSES)
 			break;
-		race_feed_free(&f);
+		order_free(&f);
 	}
 	out->gaps = how.gaps;
 	out->references = how.counts.refs;
 	if (!err && count_rows(&f)) {
 		err = take_rows(&f, out, &want);
-		race_feed_free(&f);
+		order_free(&f);
 		f.want = want;
 		f.nwant = 2 * out->n;
 		if (!err)
@@ -203,7 +203,7 @@ int dep_races_find(struct dep_store *store, const struct dep_races_options *opti
 		if (!err)
 			give_stacks(out, want);
 	}
-	race_feed_free(&f);
+	order_free(&f);
 	free(words.v);
 	out->own = want;
 	if (err)
@@ -213,7 +213,7 @@ int dep_races_find(struct dep_store *store, const struct dep_races_options *opti
 
 void dep_races_free(struct dep_races *r)
 {
-	struct race_stack *want = r->own;
+	struct order_stack *want = r->own;
 	size_t i;
 
 	for (i = 0; want && i < 2 * r->n; i++)

@@ -26,23 +26,23 @@ static bool failed(const struct adept_ev_syscall *c)
 	return (s64)c->result < 0 && (s64)c->result > -4096;
 }
 
-static int futex(struct race_thread *t, const struct adept_ev_syscall *c, bool enter)
+static int futex(struct order_thread *t, const struct adept_ev_syscall *c, bool enter)
 {
 	u32 op = c->args[1] & FUTEX_CMD_MASK;
 
 	/* Whoever changes it, and however: threads wait for that. */
-	if (enter && !race_object_get(&t->process->objects, RACE_O_WORD, c->args[0] / 4))
+	if (enter && !order_object_get(&t->process->objects, ORDER_WORD, c->args[0] / 4))
 		return -ENOMEM;
 	if (enter && op == FUTEX_UNLOCK_PI)
-		return race_feed_release(t, RACE_O_WORD, c->args[0] / 4);
+		return order_release(t, ORDER_WORD, c->args[0] / 4);
 	if (op != FUTEX_WAIT && op != FUTEX_WAIT_BITSET && op != FUTEX_LOCK_PI)
-		return enter ? race_feed_release(t, RACE_O_FUTEX, c->args[0]) : 0;
+		return enter ? order_release(t, ORDER_FUTEX, c->args[0]) : 0;
 	if (enter)
 		return 0;
 	/* The kernel takes such a lock by itself, and gives it on by itself. */
 	if (op == FUTEX_LOCK_PI && !failed(c))
-		return race_feed_acquire(t, RACE_O_WORD, c->args[0] / 4);
-	return failed(c) ? 0 : race_feed_acquire(t, RACE_O_FUTEX, c->args[0]);
+		return order_acquire(t, ORDER_WORD, c->args[0] / 4);
+	return failed(c) ? 0 : order_acquire(t, ORDER_FUTEX, c->args[0]);
 }
 
 /* 1: it writes to descriptor @*fd, 2: it reads from it, 3: both. */
@@ -111,45 +111,45 @@ static bool sends_signal(const struct adept_ev_syscall *c, u64 *signo)
 }
 
 /* Which memory a call reads (enter) or writes, of what it was given. */
-static int memory(struct race_thread *t, const struct adept_ev_syscall *c, u64 pc, bool enter)
+static int memory(struct order_thread *t, const struct adept_ev_syscall *c, u64 pc, bool enter)
 {
 	switch (c->nr) {
 	case SYS_write:
 	case SYS_pwrite64:
 	case SYS_sendto:
 		/* At its beginning it is not known how much, at its end it is too late. */
-		return enter && !failed(c) ? race_feed_access(t, pc, c->args[1], c->result,
+		return enter && !failed(c) ? order_access(t, pc, c->args[1], c->result,
 							      RACE_READ | RACE_SYSCALL) : 0;
 	case SYS_read:
 	case SYS_pread64:
 	case SYS_recvfrom:
-		return !enter && !failed(c) ? race_feed_access(t, pc, c->args[1], c->result,
+		return !enter && !failed(c) ? order_access(t, pc, c->args[1], c->result,
 							       RACE_WRITE | RACE_SYSCALL) : 0;
 	}
 	return 0;
 }
 
-static void file_made(struct race_thread *t, const struct adept_ev_syscall *c)
+static void file_made(struct order_thread *t, const struct adept_ev_syscall *c)
 {
-	struct race_files *f = &t->process->files;
+	struct order_files *f = &t->process->files;
 	s64 fd = (s64)c->result;
 
 	switch (c->nr) {
 	case SYS_pipe:
 	case SYS_pipe2:
 	case SYS_socketpair:
-		race_file_new(f, (s32)c->out, (s32)(c->out >> 32));
+		order_file_new(f, (s32)c->out, (s32)(c->out >> 32));
 		break;
 	case SYS_dup:
-		race_file_same(f, fd, (s32)c->args[0]);
+		order_file_same(f, fd, (s32)c->args[0]);
 		break;
 	case SYS_dup2:
 	case SYS_dup3:
-		race_file_same(f, (s32)c->args[1], (s32)c->args[0]);
+		order_file_same(f, (s32)c->args[1], (s32)c->args[0]);
 		break;
 	case SYS_fcntl:
 		if (c->args[1] == F_DUPFD || c->args[1] == F_DUPFD_CLOEXEC)
-			race_file_same(f, fd, (s32)c->args[0]);
+			order_file_same(f, fd, (s32)c->args[0]);
 		break;
 	case SYS_open:
 	case SYS_openat:
@@ -160,34 +160,34 @@ static void file_made(struct race_thread *t, const struct adept_ev_syscall *c)
 	case SYS_epoll_create1:
 	case SYS_timerfd_create:
 	case SYS_memfd_create:
-		race_file_new(f, fd, -1);
+		order_file_new(f, fd, -1);
 		break;
 	case SYS_signalfd:
 	case SYS_signalfd4:
 		/* All of them are taken for one. */
 		if (!t->process->signal_file) {
-			race_file_new(f, fd, -1);
-			t->process->signal_file = race_file(f, fd);
+			order_file_new(f, fd, -1);
+			t->process->signal_file = order_file(f, fd);
 		}
-		race_file_set(f, fd, t->process->signal_file);
+		order_file_set(f, fd, t->process->signal_file);
 		break;
 	case SYS_socket:
 	case SYS_accept:
 	case SYS_accept4:
-		race_file_socket(f, fd);
+		order_file_socket(f, fd);
 		break;
 	}
 }
 
 /* Memory that is new to the program, or not its own any more. */
-static int forget(struct race_thread *t, u64 address, u64 size)
+static int forget(struct order_thread *t, u64 address, u64 size)
 {
-	int err = race_feed_flush(t);
+	int err = order_flush(t);
 
 	return err ? err : race_forget(t->process->detector, address, size);
 }
 
-int race_call_enter(struct race_thread *t, const struct adept_ev_syscall *c, u64 pc)
+int order_call_enter(struct order_thread *t, const struct adept_ev_syscall *c, u64 pc)
 {
 	int err = 0, moves;
 	u64 signo;
@@ -198,39 +198,39 @@ int race_call_enter(struct race_thread *t, const struct adept_ev_syscall *c, u64
 	err = memory(t, c, pc, true);
 	moves = moves_data(c, &fd);
 	if (!err && moves & 1 && !failed(c))
-		err = race_feed_release(t, RACE_O_FILE, race_file(&t->process->files, fd));
+		err = order_release(t, ORDER_FILE, order_file(&t->process->files, fd));
 	/* What is waited for in an epoll set may come from any of its files. */
 	if (!err && c->nr == SYS_epoll_ctl)
-		race_file_same(&t->process->files, (s32)c->args[0], (s32)c->args[2]);
+		order_file_same(&t->process->files, (s32)c->args[0], (s32)c->args[2]);
 	if (!err && sends_signal(c, &signo))
-		err = race_feed_release(t, RACE_O_SIGNAL, signo);
+		err = order_release(t, ORDER_SIGNAL, signo);
 	if (!err && (c->nr == SYS_munmap || c->nr == SYS_mremap) && !failed(c))
 		err = forget(t, c->args[0], c->args[1]);
 	return err;
 }
 
 /* Which of those it waited for is in memory, and not in the profile. */
-static int waited(struct race_thread *t, const struct adept_ev_syscall *c)
+static int waited(struct order_thread *t, const struct adept_ev_syscall *c)
 {
 	switch (c->nr) {
 	case SYS_poll:
 	case SYS_ppoll:
 	case SYS_select:
 	case SYS_pselect6:
-		return c->result ? race_feed_acquire_all(t, RACE_O_FILE) : 0;
+		return c->result ? order_acquire_all(t, ORDER_FILE) : 0;
 	case SYS_rt_sigtimedwait:
 	case SYS_signalfd:
 	case SYS_signalfd4:
-		return race_feed_acquire_all(t, RACE_O_SIGNAL);
+		return order_acquire_all(t, ORDER_SIGNAL);
 	case SYS_read:
-		if (race_file(&t->process->files, (s32)c->args[0]) == t->process->signal_file)
-			return race_feed_acquire_all(t, RACE_O_SIGNAL);
+		if (order_file(&t->process->files, (s32)c->args[0]) == t->process->signal_file)
+			return order_acquire_all(t, ORDER_SIGNAL);
 		break;
 	}
 	return 0;
 }
 
-int race_call_leave(struct race_thread *t, const struct adept_ev_syscall *c, u64 pc)
+int order_call_leave(struct order_thread *t, const struct adept_ev_syscall *c, u64 pc)
 {
 	int err = 0;
 	s64 fd;
@@ -241,7 +241,7 @@ int race_call_leave(struct race_thread *t, const struct adept_ev_syscall *c, u64
 		return 0;
 	file_made(t, c);
 	if (moves_data(c, &fd) & 2)
-		err = race_feed_acquire(t, RACE_O_FILE, race_file(&t->process->files, fd));
+		err = order_acquire(t, ORDER_FILE, order_file(&t->process->files, fd));
 	if (!err)
 		err = waited(t, c);
 	if (!err)
@@ -249,6 +249,6 @@ int race_call_leave(struct race_thread *t, const struct adept_ev_syscall *c, u64
 	if (!err && c->nr == SYS_mmap)
 		err = forget(t, c->result, c->args[1]);
 	if (!err && c->nr == SYS_mmap && c->args[3] & MAP_STACK)
-		err = race_feed_stack(t->process, c->result, c->args[1]);
+		err = order_stack(t->process, c->result, c->args[1]);
 	return err;
 }

@@ -8,8 +8,8 @@
  * creation and the end of threads, and the word that the kernel clears then.  So locks,
  * conditions, barriers and the rest need not be known by name: they are made of these.
  */
-#ifndef DEP_RACES_FEED_H
-#define DEP_RACES_FEED_H
+#ifndef DEP_ORDER_FEED_H
+#define DEP_ORDER_FEED_H
 
 #include "../../../include/dep/races.h"
 #include "../../abi/descriptor.h"
@@ -18,24 +18,24 @@
 #include "../races/rows.h"
 
 /* Flags of accesses, beside the detector's. */
-#define RACE_MAYBE_ATOMIC	RACE_USER1	/* plain, of a word that others access locked */
+#define ORDER_MAYBE_ATOMIC	RACE_USER1	/* plain, of a word that others access locked */
 
-#define RACE_BATCH	256u
-#define RACE_CODES	4096u	/* places of which it is remembered whose code they are */
+#define ORDER_BATCH	256u
+#define ORDER_CODES	4096u	/* places of which it is remembered whose code they are */
 
-/** struct race_words - words that are known to be atomic, from one pass to the next */
-struct race_words {
+/** struct order_words - words that are known to be atomic, from one pass to the next */
+struct order_words {
 	struct { u32 process; u64 word; } *v;
 	size_t n, room;
 };
 
-struct race_process;
+struct order_process;
 
-/** struct race_thread - a recorded thread */
-struct race_thread {
-	struct race_process *process;
+/** struct order_thread - a recorded thread */
+struct order_thread {
+	struct order_process *process;
 	u32 serial, tid, index;		/* the detector's */
-	struct race_feed *feed;
+	struct order_feed *feed;
 	bool begun, ended;
 	bool in_library;	/* making or ending a thread; see DEP_CODE_THREADS */
 	/* The locked instruction at hand. */
@@ -48,18 +48,18 @@ struct race_thread {
 	/* The read that it repeats, without a store in between, and how often. */
 	u64 spin_pc, spin_at;
 	u32 spins;
-	struct race_ref ref[RACE_BATCH];
+	struct race_ref ref[ORDER_BATCH];
 	u32 nrefs;
 };
 
-/** struct race_process - a process image, in which addresses mean one thing */
-struct race_process {
-	struct race_process *next;
+/** struct order_process - a process image, in which addresses mean one thing */
+struct order_process {
+	struct order_process *next;
 	u32 serial;
-	struct { u64 pc; u32 code; } code[RACE_CODES];	/* enum dep_code; by a hash of pc */
+	struct { u64 pc; u32 code; } code[ORDER_CODES];	/* enum dep_code; by a hash of pc */
 	struct race_detector *detector;
-	struct race_objects objects;
-	struct race_files files;
+	struct order_objects objects;
+	struct order_files files;
 	u32 signal_file;	/* that which signalfd() makes; 0: none yet */
 	struct race_rows *rows;
 	struct { u32 tid, index; u64 child_tid; } *child;	/* created and not yet begun */
@@ -68,9 +68,9 @@ struct race_process {
 	u32 nstacks, stacks_room;
 };
 
-/** struct race_stack - a wanted stack: of the access of @pc in this interval of a thread */
-struct race_stack {
-	struct race_process *process;	/* of the pass at hand */
+/** struct order_stack - a wanted stack: of the access of @pc in this interval of a thread */
+struct order_stack {
+	struct order_process *process;	/* of the pass at hand */
 	u32 process_serial, index;
 	u64 epoch, pc, address;
 	u32 size;
@@ -80,42 +80,65 @@ struct race_stack {
 	bool found;
 };
 
-struct race_feed {
+struct order_feed {
 	const struct dep_races_options *options;
-	struct race_process *processes;
-	struct race_thread **thread;	/* by serial */
+	struct order_process *processes;
+	struct order_thread **thread;	/* by serial */
 	size_t nthreads;
-	struct race_words *words;	/* of earlier passes; what this one learns is added */
+	struct order_words *words;	/* of earlier passes; what this one learns is added */
 	size_t nknown;			/* of @words: known from the beginning */
-	struct race_stack *want;
+	struct order_stack *want;
 	size_t nwant;
 	int err;
 };
 
-/** race_feed_items() - struct dep_analyzer.items of a struct race_feed */
-ssize_t race_feed_items(void *self, const struct dep_thread *t, const struct dep_item *items,
-			size_t n, bool late);
-int race_feed_gap(void *self, const struct dep_thread *t);
-int race_feed_end(void *self, const struct dep_thread *t);
-void race_feed_free(struct race_feed *f);
+/** order_items() - struct dep_analyzer.items of a struct order_feed */
+ssize_t order_items(void *self, const struct dep_thread *t, const struct dep_item *items,
+		    size_t n, bool late);
+int order_gap(void *self, const struct dep_thread *t);
+int order_end(void *self, const struct dep_thread *t);
+void order_free(struct order_feed *f);
 
-/* ---- for calls.c ---- */
+/* ---- threads.c ---- */
 
-/** race_feed_flush() - tell the detector of the accesses that are waiting */
-int race_feed_flush(struct race_thread *t);
-/** race_feed_access() - one more access */
-int race_feed_access(struct race_thread *t, u64 pc, u64 address, u64 size, u32 flags);
-int race_feed_acquire(struct race_thread *t, enum race_kind kind, u64 id);
-int race_feed_release(struct race_thread *t, enum race_kind kind, u64 id);
+int order_no_memory(void);	/* -ENOMEM, with a message */
+/** order_thread_of() - made if it is new; NULL: no memory */
+struct order_thread *order_thread_of(struct order_feed *f, const struct dep_thread *t);
+/** order_thread_begin() - @t does something for the first time */
+int order_thread_begin(struct order_thread *t);
+/** order_thread_created() - the child of a clone is ordered behind its parent from there on */
+int order_thread_created(struct order_thread *t, const struct adept_ev_fork *ev);
+/**
+ * order_thread_ended() - @t does nothing more
+ *
+ * The kernel clears a word then; who sees that goes on behind all that the thread did.
+ */
+int order_thread_ended(struct order_thread *t);
 
-/** race_feed_acquire_all() - of all objects of a kind */
-int race_feed_acquire_all(struct race_thread *t, enum race_kind kind);
-/** race_feed_stack() - memory has been mapped for the stack of a thread to be */
-int race_feed_stack(struct race_process *p, u64 start, u64 size);
+/* ---- stacks.c ---- */
 
-/** race_call_enter() - what a system call lets others see, at its first ticket */
-int race_call_enter(struct race_thread *t, const struct adept_ev_syscall *c, u64 pc);
-/** race_call_leave() - what it may have waited for, and what it did, at its second one */
-int race_call_leave(struct race_thread *t, const struct adept_ev_syscall *c, u64 pc);
+/** order_note_call() - a call or a return of @t */
+int order_note_call(struct order_thread *t, const struct dep_call *c);
+/** order_look_for() - keep the stack if this access is one of those that are wanted */
+int order_look_for(struct order_feed *f, struct order_thread *t, u64 pc, u64 address, u64 size);
+
+/* ---- feed.c, for calls.c ---- */
+
+/** order_flush() - tell the detector of the accesses that are waiting */
+int order_flush(struct order_thread *t);
+/** order_access() - one more access */
+int order_access(struct order_thread *t, u64 pc, u64 address, u64 size, u32 flags);
+int order_acquire(struct order_thread *t, enum order_kind kind, u64 id);
+int order_release(struct order_thread *t, enum order_kind kind, u64 id);
+
+/** order_acquire_all() - of all objects of a kind */
+int order_acquire_all(struct order_thread *t, enum order_kind kind);
+/** order_stack() - memory has been mapped for the stack of a thread to be */
+int order_stack(struct order_process *p, u64 start, u64 size);
+
+/** order_call_enter() - what a system call lets others see, at its first ticket */
+int order_call_enter(struct order_thread *t, const struct adept_ev_syscall *c, u64 pc);
+/** order_call_leave() - what it may have waited for, and what it did, at its second one */
+int order_call_leave(struct order_thread *t, const struct adept_ev_syscall *c, u64 pc);
 
 #endif

@@ -5,9 +5,9 @@
 #include "files.h"
 
 /* Where it stands what @fd is; NULL: no memory. */
-static u32 *place(struct race_files *f, s64 fd)
+static u32 *place(struct order_files *f, s64 fd)
 {
-	u32 n = fd < 0 || fd >= RACE_FILES_MAX ? RACE_FILES_MAX - 1 : (u32)fd, room = f->room;
+	u32 n = fd < 0 || fd >= ORDER_FILES_MAX ? ORDER_FILES_MAX - 1 : (u32)fd, room = f->room;
 	u32 *more;
 
 	if (n < f->room)
@@ -23,14 +23,14 @@ static u32 *place(struct race_files *f, s64 fd)
 	return &f->file[n];
 }
 
-static u32 next_file(struct race_files *f)
+static u32 next_file(struct order_files *f)
 {
 	if (!f->last)
-		f->last = RACE_SOCKETS;
+		f->last = ORDER_SOCKETS;
 	return ++f->last;
 }
 
-void race_file_set(struct race_files *f, s64 fd, u32 file)
+void order_file_set(struct order_files *f, s64 fd, u32 file)
 {
 	u32 *at = place(f, fd);
 
@@ -38,7 +38,7 @@ void race_file_set(struct race_files *f, s64 fd, u32 file)
 		*at = file;
 }
 
-u32 race_file(struct race_files *f, s64 fd)
+u32 order_file(struct order_files *f, s64 fd)
 {
 	u32 *at = place(f, fd);
 
@@ -49,26 +49,26 @@ u32 race_file(struct race_files *f, s64 fd)
 	return *at;
 }
 
-void race_file_new(struct race_files *f, s64 fd, s64 other)
+void order_file_new(struct order_files *f, s64 fd, s64 other)
 {
 	u32 file = next_file(f);
 
-	race_file_set(f, fd, file);
+	order_file_set(f, fd, file);
 	if (other >= 0)
-		race_file_set(f, other, file);
+		order_file_set(f, other, file);
 }
 
-void race_file_same(struct race_files *f, s64 fd, s64 like)
+void order_file_same(struct order_files *f, s64 fd, s64 like)
 {
-	race_file_set(f, fd, race_file(f, like));
+	order_file_set(f, fd, order_file(f, like));
 }
 
-void race_file_socket(struct race_files *f, s64 fd)
+void order_file_socket(struct order_files *f, s64 fd)
 {
-	race_file_set(f, fd, RACE_SOCKETS);
+	order_file_set(f, fd, ORDER_SOCKETS);
 }
 
-void race_files_free(struct race_files *f)
+void order_files_free(struct order_files *f)
 {
 	free(f->file);
 	memset(f, 0, sizeof(*f));

@@ -3,14 +3,14 @@
 
 #include "objects.h"
 
-static u32 hash(enum race_kind kind, u64 id)
+static u32 hash(enum order_kind kind, u64 id)
 {
 	return (u32)((id + ((u64)kind << 60)) * 0x9e3779b97f4a7c15ull >> 32);
 }
 
-struct race_object *race_object_find(const struct race_objects *o, enum race_kind kind, u64 id)
+struct order_object *order_object_find(const struct order_objects *o, enum order_kind kind, u64 id)
 {
-	struct race_object *at;
+	struct order_object *at;
 
 	if (!o->nbuckets)
 		return NULL;
@@ -20,10 +20,10 @@ struct race_object *race_object_find(const struct race_objects *o, enum race_kin
 	return at;
 }
 
-static int grow(struct race_objects *o)
+static int grow(struct order_objects *o)
 {
 	u32 i, n = o->nbuckets ? o->nbuckets * 2 : 256;
-	struct race_object **bucket = calloc(n, sizeof(struct race_object *)), **to, *at;
+	struct order_object **bucket = calloc(n, sizeof(struct order_object *)), **to, *at;
 
 	if (!bucket)
 		return -1;
@@ -41,9 +41,9 @@ static int grow(struct race_objects *o)
 	return 0;
 }
 
-struct race_object *race_object_get(struct race_objects *o, enum race_kind kind, u64 id)
+struct order_object *order_object_get(struct order_objects *o, enum order_kind kind, u64 id)
 {
-	struct race_object *at = race_object_find(o, kind, id), **to;
+	struct order_object *at = order_object_find(o, kind, id), **to;
 	u32 line;
 
 	if (at || (o->n == o->nbuckets && grow(o)))
@@ -57,16 +57,16 @@ struct race_object *race_object_get(struct race_objects *o, enum race_kind kind,
 	at->next = *to;
 	*to = at;
 	o->n++;
-	if (kind == RACE_O_WORD) {
-		line = race_line_hash(id * 4);
+	if (kind == ORDER_WORD) {
+		line = order_line_hash(id * 4);
 		o->lines[line >> 6] |= 1ull << (line & 63);
 	}
 	return at;
 }
 
-void race_objects_free(struct race_objects *o, struct race_detector *d)
+void order_objects_free(struct order_objects *o, struct race_detector *d)
 {
-	struct race_object *at;
+	struct order_object *at;
 	u32 i;
 
 	for (i = 0; i < o->nbuckets; i++) {
