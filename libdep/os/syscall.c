@@ -18,6 +18,8 @@
 #define ARCH_SET_FS	0x1002
 #define ARCH_GET_GS	0x1004
 
+#define PR_SET_TSC			26
+#define PR_TSC_SIGSEGV			2
 #define PR_SET_SYSCALL_USER_DISPATCH	59
 
 #define MREMAP_FIXED	2
@@ -265,7 +267,9 @@ static s64 do_syscall(struct tls *t, u64 nr, u64 a[6])
 		/* A restartable sequence cannot be restarted in the cache; glibc does without. */
 		return -E_NOSYS;
 	case __NR_prctl:
-		if (a[0] == PR_SET_SYSCALL_USER_DISPATCH)
+		/* Tickets are taken from the time stamp counter. */
+		if (a[0] == PR_SET_SYSCALL_USER_DISPATCH ||
+		    (a[0] == PR_SET_TSC && a[1] == PR_TSC_SIGSEGV))
 			return -E_INVAL;
 		break;
 	}
