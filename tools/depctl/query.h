@@ -8,13 +8,16 @@
 
 #include "out.h"
 
+#define RACE_RANKS	4
+
 int query_races(int argc, char **argv);
 
 /* ---- races_rank.c: which of them matter ---- */
 
 enum race_rank {
 	RANK_RACE,
-	RANK_UNLESS_ATOMIC,	/* a race unless the word is an atomic one */
+	RANK_UNLESS_ATOMIC,	/* a race unless the word is an atomic one.. */
+	RANK_UNLESS_BEHIND,	/* ..unless it is behind the end that a string function looks for */
 	RANK_LIBRARY,		/* both inside of the C library or the loader, which know why */
 };
 

@@ -18,14 +18,14 @@ struct query {
 	struct dep_store *store;
 	struct dep_symbols *symbols;
 	struct dep_races races;
-	size_t count[3];	/* by rank */
+	size_t count[RACE_RANKS];
 };
 
 enum { OPT_ALL = OPT_JSON + 1, OPT_ERROR };
 
 static const struct argp_option options[] = {
 	{ "all", OPT_ALL, NULL, 0,
-	  "Also what is a race unless a word is atomic, and what is inside of the C library", 1 },
+	  "Also what is a race only under a condition, and what is inside of the C library", 1 },
 	{ "error-exitcode", OPT_ERROR, "N", 0, "Exit with N if there are races", 1 },
 	{ "jobs", 'j', "N", 0, "Threads that recover (default: one per processor)", 1 },
 	{ "json", OPT_JSON, NULL, 0, "Print JSON", 1 },
@@ -90,6 +90,7 @@ static void print_json(struct query *q)
 	}
 	json_close(&j, ']');
 	json_u64(&j, "unless_atomic", q->count[RANK_UNLESS_ATOMIC]);
+	json_u64(&j, "unless_behind", q->count[RANK_UNLESS_BEHIND]);
 	json_u64(&j, "in_library", q->count[RANK_LIBRARY]);
 	json_close(&j, '}');
 	json_line(&j);
@@ -113,6 +114,9 @@ static void print_text(struct query *q)
 	if (q->count[RANK_UNLESS_ATOMIC])
 		out_printf(&q->out, "; %zu more unless a word is atomic",
 			   q->count[RANK_UNLESS_ATOMIC]);
+	if (q->count[RANK_UNLESS_BEHIND])
+		out_printf(&q->out, "; %zu unless behind the end of a string",
+			   q->count[RANK_UNLESS_BEHIND]);
 	if (q->count[RANK_LIBRARY])
 		out_printf(&q->out, "; %zu inside of the C library", q->count[RANK_LIBRARY]);
 	out_printf(&q->out, "\ncomplete: ");

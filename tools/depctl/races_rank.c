@@ -54,6 +54,27 @@ static bool makes_threads(const char *function)
 	       !strcmp(function, "deallocate_stack");
 }
 
+/* It reads as much at a time as a vector has, up to what it looks for. */
+static bool reads_too_much(struct dep_symbols *symbols, const struct dep_race *r, int side)
+{
+	static const char *const names[] = { "str", "wcs", "rawmem", "memchr", "memrchr" };
+	struct dep_place p[DEP_PLACES];
+	const char *function;
+	size_t i;
+
+	if (r->access[side].flags & (DEP_ACCESS_WRITE | DEP_ACCESS_SYSCALL) ||
+	    race_code(symbols, r->process, r->access[side].pc) != DEP_CODE_CALLER)
+		return false;
+	i = dep_symbols_frames(symbols, r->process, r->access[side].pc, 0, p, DEP_PLACES);
+	function = p[(i < DEP_PLACES ? i : DEP_PLACES) - 1].function;
+	while (*function == '_')
+		function++;
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (begins(function, names[i]))
+			return true;
+	return false;
+}
+
 enum dep_code race_code(void *arg, uint32_t process, uint64_t pc)
 {
 	struct dep_place p[DEP_PLACES];
@@ -106,11 +127,14 @@ enum race_rank race_rank(struct dep_symbols *symbols, const struct dep_race *r)
 {
 	if (is_internal(symbols, r, 0) && is_internal(symbols, r, 1))
 		return RANK_LIBRARY;
+	if (reads_too_much(symbols, r, 0) || reads_too_much(symbols, r, 1))
+		return RANK_UNLESS_BEHIND;
 	return r->maybe_atomic ? RANK_UNLESS_ATOMIC : RANK_RACE;
 }
 
 const char *race_rank_name(enum race_rank rank)
 {
 	return rank == RANK_RACE ? "race" :
-	       rank == RANK_UNLESS_ATOMIC ? "race unless atomic" : "inside of the library";
+	       rank == RANK_UNLESS_ATOMIC ? "race unless atomic" :
+	       rank == RANK_UNLESS_BEHIND ? "race unless behind the end" : "inside of the library";
 }
