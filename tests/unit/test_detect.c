@@ -403,7 +403,7 @@ static void nonsense(void **state)
 	assert_int_equal(race_access(d, 4, 1, X, 8, RACE_READ), -EINVAL);
 	assert_int_equal(race_access(d, 1, 1, X, 8, 0), -EINVAL);
 	assert_int_equal(race_access(d, 1, 1, X, 8, RACE_ATOMIC), -EINVAL);
-	assert_int_equal(race_access(d, 1, 1, X, 8, 0x100 | RACE_READ), -EINVAL);
+	assert_int_equal(race_access(d, 1, 1, X, 8, 0x200 | RACE_READ), -EINVAL);
 	assert_int_equal(race_thread_join(d, 1, 1), -EINVAL);
 	assert_int_equal(race_thread_join(d, 1, 9), -EINVAL);
 	assert_int_equal(race_access(d, 1, 1, X, 0, RACE_READ), 0);

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* The processes and threads of a session, and what they are to the detector. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../format/error.h"
+#include "feed.h"
+
+#define CLONE_VM	0x00000100u
+
+int order_no_memory(void)
+{
+	return dep_fail(-ENOMEM, "the race detector");
+}
+
+static int add_known(struct order_feed *f, struct order_process *p)
+{
+	size_t i;
+
+	for (i = 0; i < f->nknown; i++)
+		if (f->words->v[i].process == p->serial &&
+		    !order_object_get(&p->objects, ORDER_WORD, f->words->v[i].word))
+			return order_no_memory();
+	return 0;
+}
+
+static struct order_process *process_of(struct order_feed *f, u32 serial)
+{
+	struct order_process *p;
+	struct race_ops ops = { .report = race_rows_report };
+
+	for (p = f->processes; p; p = p->next)
+		if (p->serial == serial)
+			return p;
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return NULL;
+	p->serial = serial;
+	p->rows = ops.arg = race_rows_create();
+	if (!p->rows || race_detector_create(&p->detector, &ops, NULL)) {
+		race_rows_free(p->rows);
+		free(p);
+		return NULL;
+	}
+	p->next = f->processes;
+	f->processes = p;
+	return add_known(f, p) ? NULL : p;
+}
+
+struct order_thread *order_thread_of(struct order_feed *f, const struct dep_thread *t)
+{
+	struct order_thread *r;
+	struct order_thread **more;
+	size_t n = f->nthreads ? f->nthreads : 64;
+
+	if (t->serial < f->nthreads && f->thread[t->serial])
+		return f->thread[t->serial];
+	while (n <= t->serial)
+		n *= 2;
+	if (n > f->nthreads) {
+		more = realloc(f->thread, n * sizeof(struct order_thread *));
+		if (!more)
+			return NULL;
+		memset(more + f->nthreads, 0, (n - f->nthreads) * sizeof(struct order_thread *));
+		f->thread = more;
+		f->nthreads = n;
+	}
+	r = calloc(1, sizeof(*r));
+	if (!r)
+		return NULL;
+	r->serial = t->serial;
+	r->tid = t->tid;
+	r->index = RACE_NO_THREAD;
+	r->feed = f;
+	r->process = process_of(f, t->process);
+	if (!r->process) {
+		free(r);
+		return NULL;
+	}
+	f->thread[t->serial] = r;
+	return r;
+}
+
+int order_stack(struct order_process *p, u64 start, u64 size)
+{
+	u32 i, room;
+	void *more;
+
+	for (i = 0; i < p->nstacks && p->stack[i].start != start; i++)
+		;
+	if (i == p->stacks_room) {
+		room = i ? i * 2 : 16;
+		more = realloc(p->stack, room * sizeof(*p->stack));
+		if (!more)
+			return order_no_memory();
+		p->stack = more;
+		p->stacks_room = room;
+	}
+	p->stack[i].start = start;
+	p->stack[i].size = size;
+	p->nstacks += i == p->nstacks;
+	return 0;
+}
+
+/* A stack may have been another thread's, which has ended; its last word is in it. */
+static int forget_stack(struct order_process *p, u64 child_tid)
+{
+	u32 i;
+
+	for (i = 0; i < p->nstacks; i++)
+		if (child_tid - p->stack[i].start < p->stack[i].size)
+			return race_forget(p->detector, p->stack[i].start, p->stack[i].size);
+	return 0;
+}
+
+int order_thread_created(struct order_thread *t, const struct adept_ev_fork *ev)
+{
+	struct order_process *p = t->process;
+	u32 index, room;
+	void *more;
+	int err;
+
+	if (!(ev->flags & CLONE_VM))
+		return 0;
+	err = order_flush(t);
+	if (!err)
+		err = forget_stack(p, ev->child_tid);
+	if (!err)
+		err = race_thread_begin(p->detector, t->index, &index);
+	if (err)
+		return err;
+	if (p->nchildren == p->children_room) {
+		room = p->children_room ? p->children_room * 2 : 16;
+		more = realloc(p->child, room * sizeof(*p->child));
+		if (!more)
+			return order_no_memory();
+		p->child = more;
+		p->children_room = room;
+	}
+	p->child[p->nchildren].tid = ev->pid;
+	p->child[p->nchildren].index = index;
+	p->child[p->nchildren++].child_tid = ev->child_tid;
+	/* Who waits for its end looks at this word. */
+	if (ev->child_tid && !order_object_get(&p->objects, ORDER_WORD, ev->child_tid / 4))
+		return order_no_memory();
+	return 0;
+}
+
+int order_thread_begin(struct order_thread *t)
+{
+	struct order_process *p = t->process;
+	u32 i = p->nchildren;
+
+	t->begun = true;
+	while (i-- && p->child[i].tid != t->tid)
+		;
+	if (i == ~0u)
+		return race_thread_begin(p->detector, RACE_NO_THREAD, &t->index);
+	t->index = p->child[i].index;
+	t->in_library = true;
+	return 0;
+}
+
+int order_thread_ended(struct order_thread *t)
+{
+	struct order_process *p = t->process;
+	int err = 0;
+	u32 i;
+
+	if (t->ended)
+		return 0;
+	t->ended = true;
+	for (i = 0; i < p->nchildren && !err; i++) {
+		if (p->child[i].index != t->index)
+			continue;
+		if (p->child[i].child_tid)
+			err = order_release(t, ORDER_WORD, p->child[i].child_tid / 4);
+		p->child[i] = p->child[--p->nchildren];
+		break;
+	}
+	if (!err)
+		err = order_flush(t);
+	race_thread_end(p->detector, t->index);
+	return err;
+}
+
+void order_free(struct order_feed *f)
+{
+	struct order_process *p;
+	size_t i;
+
+	for (i = 0; i < f->nthreads; i++) {
+		if (f->thread[i])
+			free(f->thread[i]->stack);
+		free(f->thread[i]);
+	}
+	free(f->thread);
+	f->thread = NULL;
+	f->nthreads = 0;
+	while ((p = f->processes)) {
+		f->processes = p->next;
+		order_objects_free(&p->objects, p->detector);
+		order_files_free(&p->files);
+		race_detector_free(p->detector);
+		race_rows_free(p->rows);
+		free(p->child);
+		free(p->stack);
+		free(p);
+	}
+}
