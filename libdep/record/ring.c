@@ -238,8 +238,9 @@ void ring_turn(struct tls *t, const struct adept_position *tail, const struct ad
 	ring_doorbell();
 	if (wait_at_rest(t)) {
 		chunk_next(t, head);
-	} else if (session()->give_up_ns) {
-		t->absent = 1;
+	} else {
+		/* Nobody takes more; but what was taken may not have been read yet. */
+		t->absent = session()->give_up_ns != 0;
 		take_scratch(t);
 	}
 	memcpy((void *)t->chunk_base, partial, keep);

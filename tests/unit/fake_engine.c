@@ -116,6 +116,15 @@ void fake_describe(struct fake_process *p, u32 size)
 	__atomic_store_n(&p->lock, 0, __ATOMIC_RELEASE);
 }
 
+/* What was published may still be read. */
+static void begin_scratch(struct fake_thread *t)
+{
+	t->base = t->at = calloc(1, t->p->s->layout.chunk_size);
+	if (!t->base)
+		abort();
+	t->end = t->base + t->p->s->layout.chunk_size;
+}
+
 static void begin_chunk(struct fake_thread *t)
 {
 	struct dep_session *s = t->p->s;
@@ -125,8 +134,12 @@ static void begin_chunk(struct fake_thread *t)
 
 	for (;;) {
 		tail = __atomic_load_n(&sh->tail, __ATOMIC_SEQ_CST);
-		if (sh->head - tail < s->layout.nchunks || s->map->abandoned || s->map->stop)
+		if (sh->head - tail < s->layout.nchunks)
 			break;
+		if (s->map->abandoned || s->map->stop) {
+			begin_scratch(t);
+			return;
+		}
 		__atomic_store_n(&sh->tail_waits, 1, __ATOMIC_SEQ_CST);
 		futex(&sh->tail, FUTEX_WAIT, tail);
 		__atomic_store_n(&sh->tail_waits, 0, __ATOMIC_SEQ_CST);
@@ -137,7 +150,7 @@ static void begin_chunk(struct fake_thread *t)
 	k->dropped_chunks = t->dropped_chunks;
 	k->dropped_bytes = t->dropped_bytes;
 	k->start_ns = now();
-	t->at = dep_session_chunk(s, t->slot, i);
+	t->base = t->at = dep_session_chunk(s, t->slot, i);
 	t->end = t->at + s->layout.chunk_size;
 	/* The collector gives chunks back zeroed. */
 	if (*(u64 *)t->at || *(u64 *)(t->end - 8)) {
@@ -199,7 +212,7 @@ static bool drop(struct fake_thread *t, u32 fill)
 	} else {
 		return false;
 	}
-	t->at = dep_session_chunk(s, t->slot, sh->head % s->layout.nchunks);
+	t->at = t->base;
 	memset(t->at, 0, fill);
 	k->seq = t->seq++;
 	return true;
@@ -211,7 +224,7 @@ void fake_publish(struct fake_thread *t)
 	struct adept_thread *sh = dep_session_thread(s, t->slot);
 	u32 i = sh->head % s->layout.nchunks;
 	struct adept_chunk *k = &sh->chunk[i];
-	u32 fill = t->at - dep_session_chunk(s, t->slot, i);
+	u32 fill = t->at - t->base;
 
 	sh->flushes++;
 	if (drop(t, fill))
@@ -242,7 +255,7 @@ void fake_thread_end(struct fake_thread *t)
 	struct adept_thread *sh = dep_session_thread(s, t->slot);
 	u32 i = sh->head % s->layout.nchunks;
 	struct adept_chunk *k = &sh->chunk[i];
-	u32 fill = t->at - dep_session_chunk(s, t->slot, i);
+	u32 fill = t->at - t->base;
 
 	if (s->map->stop || s->layout.flags & ADEPT_S_NULL) {
 		sh->null_bytes += fill;

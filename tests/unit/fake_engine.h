@@ -24,7 +24,7 @@ struct fake_process {
 struct fake_thread {
 	struct fake_process *p;
 	u32 slot;
-	u8 *at, *end;
+	u8 *base, *at, *end;	/* of the chunk, or of memory of its own when nobody takes more */
 	u64 seq, count;
 	u64 dropped_chunks, dropped_bytes;
 	u64 *progress;		/* shared with the test: records surely written */
