@@ -22,11 +22,8 @@ static void *first(void *arg)
 
 static void *second(void *arg)
 {
-	int seen;
-
 	nap();
-	seen = GET(); /* RACE: number */
-	USE(seen);
+	USE(GET()); /* RACE: number */
 	return arg;
 }
 

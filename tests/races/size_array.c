@@ -8,8 +8,11 @@ static void *even(void *arg)
 {
 	int i;
 
-	for (i = 0; i < 8; i += 2)
+	/* one by one: what is between them may be read where vectors are */
+	for (i = 0; i < 8; i += 2) {
 		elements[i]++; /* RACE: element variable=elements */
+		USE(elements);
+	}
 	return arg;
 }
 
@@ -18,8 +21,10 @@ static void *odd(void *arg)
 	int i;
 
 	nap();
-	for (i = RACY_ONLY(4) RIGHT_ONLY(1); i < 8; i += RACY_ONLY(3) RIGHT_ONLY(2))
+	for (i = RACY_ONLY(4) RIGHT_ONLY(1); i < 8; i += RACY_ONLY(3) RIGHT_ONLY(2)) {
 		elements[i]++; /* RACE: element */
+		USE(elements);
+	}
 	return arg;
 }
 
