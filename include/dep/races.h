@@ -53,6 +53,7 @@ struct dep_races {
 	struct dep_race *race;
 	size_t n;
 	uint64_t gaps;		/* windows of which nothing is known */
+	uint64_t disorder;	/* as of struct dep_analysis: the processors' clocks differ */
 	uint64_t references;
 	void *own;
 };

@@ -89,7 +89,6 @@ struct adept_session {
 	u32 collector_waits;	/* the collector is asleep on doorbell */
 	u32 next_exit;		/* next unused exit id; +ADEPT_EXIT_BATCH by recorded processes */
 	u32 stop;		/* collector: 1 = record no more (--max-size reached, disk full) */
-	u64 unused;
 	u32 lost_threads;	/* threads that ran unrecorded since no slot was free */
 	u32 lost_procs;
 	u32 next_serial;	/* serials of processes and threads, from 1 */

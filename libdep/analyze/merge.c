@@ -23,7 +23,8 @@ struct lane {
 	const struct dep_thread *thread;
 	const struct dep_segment *seg, *end;	/* the one at hand or to come; behind the last */
 	struct dep_loaded *now;			/* NULL: @seg has not been begun */
-	void *asked;				/* the loading of @seg, or of @seg + 1 if @now */
+	void *asked;				/* the loading of @seg, or of @seg + 1 if @now.. */
+	struct dep_loaded *next;		/* ..which may have come to this already */
 	size_t mark;				/* of @now: the run at hand.. */
 	size_t item;				/* ..and how far it has been shown */
 	bool late;				/* its rest was put off to @key */
@@ -90,31 +91,42 @@ static int gap(struct merge *m, const struct lane *l)
 	return m->a->gap ? m->a->gap(m->self, l->thread) : 0;
 }
 
-/* Never back: what follows from damage stays where it can be understood. */
+/* Never back: what follows from damage stays where it can be understood.  0: not known. */
 static void set_key(struct merge *m, struct lane *l, uint64_t ticket)
 {
+	if (!ticket)
+		return;
 	if (ticket < l->key)
 		m->out->disorder++;
 	else
 		l->key = ticket;
 }
 
+/* Wait for the segment that is being loaded, @seg if that is not yet. */
+static struct dep_loaded *take_next(struct merge *m, struct lane *l, const struct dep_segment *seg)
+{
+	if (l->next)
+		return l->next;
+	if (!l->asked)
+		l->asked = dep_loader_ask(m->loader, seg);
+	if (l->asked)
+		l->next = dep_loader_take(m->loader, l->asked);
+	l->asked = NULL;
+	if (!l->next)
+		dep_fail(-ENOMEM, "segments");
+	return l->next;
+}
+
 static int begin_segment(struct merge *m, struct lane *l)
 {
-	struct dep_loaded *now;
 	int err = 0;
 
-	if (!l->asked)
-		l->asked = dep_loader_ask(m->loader, l->seg);
-	if (!l->asked)
-		return dep_fail(-ENOMEM, "segments");
-	now = dep_loader_take(m->loader, l->asked);
-	l->asked = NULL;
-	if (!now)
-		return dep_fail(-ENOMEM, "segments");
-	l->now = now;
+	l->now = take_next(m, l, l->seg);
+	if (!l->now)
+		return -ENOMEM;
+	l->next = NULL;
 	l->mark = l->item = 0;
-	dep_counts_add(&m->out->counts, &now->counts);
+	dep_counts_add(&m->out->counts, &l->now->counts);
 	if (l->seg + 1 < l->end)
 		l->asked = dep_loader_ask(m->loader, l->seg + 1);
 	if (l->seg->seq != l->next_seq)
@@ -170,6 +182,28 @@ static int show(struct merge *m, struct lane *l)
 	return 0;
 }
 
+/*
+ * Late is when the next segment begins, or at once if there is none.  The kernel module
+ * does not know when that was: then it is its first ticket.
+ */
+static int wait_for_next(struct merge *m, struct lane *l)
+{
+	const struct dep_loaded *next;
+	uint64_t ticket;
+
+	if (l->seg + 1 == l->end)
+		return 0;
+	ticket = dep_segment_ticket(m->store, l->seg + 1);
+	if (!ticket) {
+		next = take_next(m, l, l->seg + 1);
+		if (!next)
+			return -ENOMEM;
+		ticket = next->nmarks > 1 ? next->mark[1].ticket : 0;
+	}
+	set_key(m, l, ticket);
+	return 0;
+}
+
 /* One run of the thread, or what was put off.  Return: 1 if it was its last. */
 static int step(struct merge *m, struct lane *l)
 {
@@ -188,10 +222,7 @@ static int step(struct merge *m, struct lane *l)
 	}
 	if (!l->late)
 		return end_segment(m, l);
-	/* Late is when the next segment begins, or at once if there is none. */
-	if (l->seg + 1 < l->end)
-		set_key(m, l, dep_segment_ticket(m->store, l->seg + 1));
-	return 0;
+	return wait_for_next(m, l);
 }
 
 /* ---- all of it ---- */
@@ -251,6 +282,7 @@ static void free_all(struct merge *m)
 		if (m->lane[i].asked)
 			dep_loaded_free(dep_loader_take(m->loader, m->lane[i].asked));
 		dep_loaded_free(m->lane[i].now);
+		dep_loaded_free(m->lane[i].next);
 	}
 	if (m->loader)
 		dep_loader_stop(m->loader);

@@ -192,6 +192,7 @@ int dep_races_find(struct dep_store *store, const struct dep_races_options *opti
 		order_free(&f);
 	}
 	out->gaps = how.gaps;
+	out->disorder = how.disorder;
 	out->references = how.counts.refs;
 	if (!err && count_rows(&f)) {
 		err = take_rows(&f, out, &want);

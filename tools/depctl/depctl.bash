@@ -104,6 +104,13 @@ _depctl()
 	ls) options="--modules --json --help" ;;
 	info) options="--formats --quick --json --jobs --help" ;;
 	dump) options="--refs --blocks --events --tickets --segments --thread --segment --json --jobs --help" ;;
+	query)
+		if [[ " ${COMP_WORDS[*]:2:COMP_CWORD-2} " != *" races "* ]]; then
+			mapfile -t COMPREPLY < <(compgen -W "races" -- "$cur")
+			return
+		fi
+		options="--all --error-exitcode= --jobs= --json --help"
+		;;
 	where) options="--process= --time= --json --help" ;;
 	verify) options="--quiet --json --jobs --rebuild --help" ;;
 	module) options="--json --help" ;;

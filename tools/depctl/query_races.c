@@ -76,8 +76,9 @@ static void print_json(struct query *q)
 
 	json_begin(&j, &q->out);
 	json_object(&j, NULL);
-	json_bool(&j, "complete", !q->races.gaps);
+	json_bool(&j, "complete", !q->races.gaps && !q->races.disorder);
 	json_u64(&j, "lost_windows", q->races.gaps);
+	json_u64(&j, "disorder", q->races.disorder);
 	json_u64(&j, "references", q->races.references);
 	json_array(&j, "races");
 	for (i = 0; i < q->races.n; i++) {
@@ -122,6 +123,9 @@ static void print_text(struct query *q)
 	out_printf(&q->out, "\ncomplete: ");
 	if (q->races.gaps)
 		out_printf(&q->out, "no, %llu windows lost\n", (unsigned long long)q->races.gaps);
+	else if (q->races.disorder)
+		out_printf(&q->out, "no, %llu times a clock ran backwards\n",
+			   (unsigned long long)q->races.disorder);
 	else
 		out_printf(&q->out, "yes\n");
 }
