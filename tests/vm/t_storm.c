@@ -95,8 +95,8 @@ static void kill_writers(u32 kills, u32 policy)
 			sleep_ms(1);
 		until = now_ns() + chance(15) * 1000000ull;
 		while (!bad && now_ns() < until) {
-			bad += policy == ADEPT_POLICY_DROP ? consumer_step(&c) < 0 :
-							     !consumer_drain(&c);
+			/* No draining: that does not end while writers are as fast as this. */
+			bad += consumer_step(&c) < 0;
 			/* Who is slow finds chunks given up. */
 			if (policy == ADEPT_POLICY_DROP)
 				usleep(1000);
