@@ -27,6 +27,10 @@ struct dep_race_access {
 	/* Where that was called from: addresses of the calls, the innermost first. */
 	const uint64_t *call;
 	size_t ncalls;
+	/* Who created the thread (serial; 0: not known), and where: as above. */
+	uint32_t creator, creator_tid;
+	const uint64_t *created;
+	size_t ncreated;
 };
 
 /**

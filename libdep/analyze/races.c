@@ -169,6 +169,10 @@ static void give_stacks(struct dep_races *out, struct order_stack *want)
 		a->tid = want[i].tid;
 		a->call = want[i].frame;
 		a->ncalls = want[i].nframes;
+		a->creator = want[i].creator;
+		a->creator_tid = want[i].creator_tid;
+		a->created = want[i].birth;
+		a->ncreated = want[i].nbirth;
 	}
 }
 
@@ -217,8 +221,10 @@ void dep_races_free(struct dep_races *r)
 	struct order_stack *want = r->own;
 	size_t i;
 
-	for (i = 0; want && i < 2 * r->n; i++)
+	for (i = 0; want && i < 2 * r->n; i++) {
 		free(want[i].frame);
+		free(want[i].birth);
+	}
 	free(want);
 	free(r->race);
 	memset(r, 0, sizeof(*r));

@@ -77,6 +77,9 @@ struct order_stack {
 	u32 thread, tid;		/* found: serial and tid */
 	u64 *frame;			/* return addresses, innermost first */
 	u32 nframes;
+	u32 creator, creator_tid;	/* of that thread, and where it did: births.c */
+	u64 *birth;
+	u32 nbirth;
 	bool found;
 };
 
@@ -121,6 +124,9 @@ int order_thread_ended(struct order_thread *t);
 int order_note_call(struct order_thread *t, const struct dep_call *c);
 /** order_look_for() - keep the stack if this access is one of those that are wanted */
 int order_look_for(struct order_feed *f, struct order_thread *t, u64 pc, u64 address, u64 size);
+
+/** order_note_birth() - @t creates the thread @index; keeps its stack if that one is wanted */
+int order_note_birth(struct order_thread *t, u32 index);
 
 /* ---- feed.c, for calls.c ---- */
 

@@ -128,6 +128,8 @@ int order_thread_created(struct order_thread *t, const struct adept_ev_fork *ev)
 		err = forget_stack(p, ev->child_tid);
 	if (!err)
 		err = race_thread_begin(p->detector, t->index, &index);
+	if (!err)
+		err = order_note_birth(t, index);
 	if (err)
 		return err;
 	if (p->nchildren == p->children_room) {
