@@ -29,6 +29,11 @@ static bool is_loader(const char *module)
 	return begins(name, "ld-linux") || begins(name, "ld-2") || begins(name, "ld.so");
 }
 
+bool race_in_system(const char *module)
+{
+	return is_libc(module) || is_loader(module);
+}
+
 /* What accesses its caller's data, and not the library's. */
 static bool is_for_caller(const char *function)
 {
