@@ -28,6 +28,14 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+/* Others know its parameters, which DWARF does not tell of what is static and inlined. */
+static bool is_cut(const struct dep_place *p)
+{
+	const char *dot = p->file ? strrchr(p->file, '.') : NULL;
+
+	return p->inlined && !p->symbol && !strchr(p->function, '(') && dot && strcmp(dot, ".c");
+}
+
 /*
  * It has no pairs of accesses: everything that the function does without a lock goes with it,
  * so it is the function of the program, and not one of the C library.
@@ -44,18 +52,22 @@ static void for_tsan(char *text, size_t size, const struct race_view *v)
 	/* There is no way to write its own signs. */
 	for (i = n; *name && i + 3 < size; name++)
 		text[i++] = *name == '$' ? '*' : *name;
-	if (p->function)
+	if (p->function && !is_cut(p))
 		text[i++] = '$';
 	text[i++] = '\n';
 	text[i] = '\0';
 }
 
-/* From the access to where the C library called the program. */
-static void for_valgrind(char *text, size_t size, const struct race_view *v)
+/*
+ * From the access to where the C library called the program.  Helgrind has its own functions in
+ * the place of the C library's, and names what was inlined otherwise or not at all.
+ */
+static void for_valgrind(char *text, size_t size, const struct race_view *v, int side)
 {
-	const struct race_stack *s = &v->stack[1];
+	const struct race_stack *s = &v->stack[side];
 	const char *name = v->named ? v->object.name : "";
 	const struct dep_place *p;
+	bool any = false;
 	size_t n, i;
 
 	n = (size_t)snprintf(text, size, "{\n   race%s%s\n   Helgrind:Race\n", *name ? " on " : "",
@@ -64,10 +76,13 @@ static void for_valgrind(char *text, size_t size, const struct race_view *v)
 		p = &s->place[i];
 		if (i > s->main && race_in_system(p->module))
 			break;
-		/* Helgrind puts its own functions in the place of these. */
-		if (i < s->main)
-			n += (size_t)snprintf(text + n, size - n, "%s", i ? "" : "   ...\n");
-		else if (p->function)
+		if (i < s->main || p->inlined) {
+			n += (size_t)snprintf(text + n, size - n, "%s", any ? "" : "   ...\n");
+			any = true;
+			continue;
+		}
+		any = false;
+		if (p->function)
 			n += (size_t)snprintf(text + n, size - n, "   fun:%.2000s\n",
 					      p->symbol ? p->symbol : p->function);
 		else
@@ -80,11 +95,15 @@ void race_print_entry(struct out *o, const struct race_view *v, enum races_form 
 		      struct races_known *printed)
 {
 	char text[SUPPRESSION_FRAMES * 2048 + 1024];
+	int side;
 
-	if (form == RACES_FOR_TSAN)
-		for_tsan(text, sizeof(text), v);
-	else
-		for_valgrind(text, sizeof(text), v);
-	if (is_new(printed, text))
-		out_text(o, text);
+	/* ThreadSanitizer looks at both accesses, Helgrind at the one that comes second there. */
+	for (side = 1; side >= (form == RACES_FOR_TSAN); side--) {
+		if (form == RACES_FOR_TSAN)
+			for_tsan(text, sizeof(text), v);
+		else
+			for_valgrind(text, sizeof(text), v, side);
+		if (is_new(printed, text))
+			out_text(o, text);
+	}
 }
