@@ -146,6 +146,7 @@ suite daemon-soak "$(cases 240 1080)" bash tests/daemon_soak.sh
 # races_truth tests the programs that races uses, races_suites takes those of other detectors
 suite races "$(cases 400 3000)" env LEVELS="$(cases O2 "O0 O2")" bash tests/races.sh \
 	$(cases "$(cat tests/races/understood)" "")
+suite races-report 180 bash tests/races_report.sh
 if [ "$LONG" = 1 ]; then
 	suite races-truth 200 bash tests/races_truth.sh
 	suite races-suites 1000 bash tests/races_suites.sh
@@ -157,6 +158,7 @@ end exactness
 suite fuzz-store 120 bash tests/fuzz/fuzz_store.sh
 suite fuzz-request 120 bash tests/fuzz/fuzz_request.sh
 suite fuzz-policy 120 bash tests/fuzz/fuzz_policy.sh
+suite fuzz-suppressions 120 bash tests/fuzz/fuzz_suppressions.sh
 for s in $wanted; do
 	if [[ $known != *" $s "* ]]; then
 		echo "there is no suite $s, but:$known" >&2

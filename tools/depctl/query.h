@@ -46,7 +46,7 @@ struct race_view {
 	struct dep_object object;
 	struct race_stack stack[2];	/* of the accesses.. */
 	struct race_stack birth[2];	/* ..and of where their threads were created; may be empty */
-	bool is_main[2];		/* the process began with that thread */
+	uint32_t main_tid;		/* of the thread that the process began with */
 	char fingerprint[RACE_FINGERPRINT];
 };
 

@@ -37,11 +37,9 @@ static void text_stack(struct out *o, const struct race_stack *s)
 	}
 }
 
-static void text_thread(struct out *o, const struct race_view *v, int side)
+static void text_thread(struct out *o, const struct race_view *v, uint32_t tid)
 {
-	out_printf(o, "thread %u", v->race->access[side].tid);
-	if (v->is_main[side])
-		out_text(o, " (main)");
+	out_printf(o, "thread %u%s", tid, tid == v->main_tid ? " (main)" : "");
 }
 
 static void text_birth(struct out *o, const struct race_view *v, int side)
@@ -51,8 +49,10 @@ static void text_birth(struct out *o, const struct race_view *v, int side)
 	if (!a->creator)
 		return;
 	out_text(o, "  ");
-	text_thread(o, v, side);
-	out_printf(o, " was created by thread %u:\n", a->creator_tid);
+	text_thread(o, v, a->tid);
+	out_text(o, " was created by ");
+	text_thread(o, v, a->creator_tid);
+	out_text(o, ":\n");
 	text_stack(o, &v->birth[side]);
 }
 
@@ -75,7 +75,7 @@ void race_print_text(struct out *o, const struct race_view *v)
 	out_printf(o, ", %llu time%s\n", (unsigned long long)r->count, r->count == 1 ? "" : "s");
 	for (i = 1; i >= 0; i--) {
 		out_printf(o, "  %s%s by ", i ? "" : "earlier ", race_access_name(&r->access[i]));
-		text_thread(o, v, i);
+		text_thread(o, v, r->access[i].tid);
 		out_text(o, ":\n");
 		text_stack(o, &v->stack[i]);
 	}
@@ -185,7 +185,7 @@ static void json_access(struct json *j, const struct race_view *v, int side)
 	json_bool(j, "syscall", a->flags & DEP_ACCESS_SYSCALL);
 	json_u64(j, "thread", a->thread);
 	json_u64(j, "tid", a->tid);
-	json_bool(j, "main", v->is_main[side]);
+	json_bool(j, "main", a->tid == v->main_tid);
 	json_hex(j, "pc", a->pc);
 	json_stack(j, &v->stack[side]);
 	if (a->creator) {

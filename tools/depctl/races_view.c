@@ -77,15 +77,15 @@ const char *race_access_name(const struct dep_race_access *a)
 	return names[how][a->flags & DEP_ACCESS_READ ? 2 : 1];
 }
 
-static bool is_main(struct dep_store *store, const struct dep_race *r, int side)
+static uint32_t pid_of(struct dep_store *store, uint32_t process)
 {
 	const struct dep_process *p;
 	size_t i, n = dep_store_processes(store, &p);
 
 	for (i = 0; i < n; i++)
-		if (p[i].serial == r->process)
-			return p[i].pid == r->access[side].tid;
-	return false;
+		if (p[i].serial == process)
+			return p[i].pid;
+	return 0;
 }
 
 /* ---- fingerprints ---- */
@@ -181,10 +181,9 @@ int race_view_make(struct race_view *v, struct dep_store *store, struct dep_symb
 	v->rank = race_rank(symbols, r);
 	v->named = dep_symbols_object(symbols, r->process, r->address, (uint32_t)r->size, 0,
 				      &v->object);
-	for (side = 0; side < 2 && !err; side++) {
+	v->main_tid = pid_of(store, r->process);
+	for (side = 0; side < 2 && !err; side++)
 		err = name_access(v, symbols, side);
-		v->is_main[side] = is_main(store, r, side);
-	}
 	return err ? err : make_fingerprint(v);
 }
 
