@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What a report cannot know of: that nothing is reported must not look as if all were well. */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "depctl.h"
 #include "query.h"
@@ -11,16 +10,12 @@ static uint64_t count_empty(struct dep_store *store)
 {
 	const struct dep_segment *seg;
 	const struct dep_thread *t;
-	size_t i, s = 0, n = dep_store_threads(store, &t), nsegs = dep_store_segments(store, &seg);
-	uint64_t empty = n;
-	uint32_t last = 0;
+	size_t i, n = dep_store_segments(store, &seg);
+	uint64_t threads = dep_store_threads(store, &t), present = 0;
 
-	for (; s < nsegs; s++) {
-		for (i = 0; seg[s].thread != last && i < n; i++)
-			empty -= t[i].serial == seg[s].thread;
-		last = seg[s].thread;
-	}
-	return empty;
+	for (i = 0; i < n; i++)
+		present += !i || seg[i].thread != seg[i - 1].thread;
+	return threads > present ? threads - present : 0;
 }
 
 void races_sums_init(struct races_sums *s, struct dep_store *store, const struct dep_races *found)

@@ -95,10 +95,10 @@ void race_print_entry(struct out *o, const struct race_view *v, enum races_form 
 		      struct races_known *printed)
 {
 	char text[SUPPRESSION_FRAMES * 2048 + 1024];
-	int side;
+	int side, last = form == RACES_FOR_TSAN ? 1 : 0;
 
 	/* ThreadSanitizer looks at both accesses, Helgrind at the one that comes second there. */
-	for (side = 1; side >= (form == RACES_FOR_TSAN); side--) {
+	for (side = 1; side >= last; side--) {
 		if (form == RACES_FOR_TSAN)
 			for_tsan(text, sizeof(text), v);
 		else

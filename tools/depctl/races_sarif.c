@@ -14,27 +14,27 @@ static const struct rule {
 } rules[RACE_RANKS] = {
 	[RANK_RACE] = {
 		"data-race", "DataRace", "error", "Data race",
-		"Two threads access the same memory, at least one of them writes, and nothing orders "
-		"the two accesses.",
+		"Two threads access the same memory, at least one of them writes, and nothing "
+		"orders the two accesses.",
 		"Let both threads hold the same lock, make the variable atomic, or let one thread "
 		"wait for the other between the two accesses.",
 	},
 	[RANK_UNLESS_ATOMIC] = {
 		"data-race-unless-atomic", "DataRaceUnlessAtomic", "warning",
 		"Data race, unless the variable is atomic",
-		"One of the accesses is a plain load or store of a word that other code accesses by "
-		"locked instructions, or that a thread waited for in a loop. Compilers make such loads "
-		"and stores of atomic ones.",
-		"If the variable is no atomic one in the source, make it one; else there is nothing to "
-		"do.",
+		"One of the accesses is a plain load or store of a word that other code accesses "
+		"by locked instructions, or that a thread waited for in a loop. Compilers make "
+		"such loads and stores of atomic ones.",
+		"If the variable is no atomic one in the source, make it one; else there is "
+		"nothing to do.",
 	},
 	[RANK_UNLESS_BEHIND] = {
 		"data-race-unless-behind-end", "DataRaceUnlessBehindEnd", "note",
 		"Data race, unless behind the end of a string",
-		"One of the accesses is a read by a function like strlen, which reads more than it "
-		"looks at.",
-		"If what the other thread writes is behind the end of the string, there is nothing to "
-		"do.",
+		"One of the accesses is a read by a function like strlen, which reads more than "
+		"it looks at.",
+		"If what the other thread writes is behind the end of the string, there is "
+		"nothing to do.",
 	},
 	[RANK_LIBRARY] = {
 		"data-race-in-library", "DataRaceInLibrary", "note",
@@ -170,8 +170,8 @@ void race_print_sarif(struct json *j, const struct race_view *v)
 
 	say_access(access[0], sizeof(access[0]), v, 0);
 	say_access(access[1], sizeof(access[1]), v, 1);
-	snprintf(text, sizeof(text), "%s: %s%s%llu bytes, %s, and %s, with nothing that orders them. "
-		 "It happened %llu time%s.", rule->brief, v->named ? v->object.name : "",
+	snprintf(text, sizeof(text), "%s: %s%s%llu bytes, %s, and %s, with nothing that orders "
+		 "them. It happened %llu time%s.", rule->brief, v->named ? v->object.name : "",
 		 v->named ? ", " : "", (unsigned long long)v->race->size, access[0], access[1],
 		 (unsigned long long)v->race->count, v->race->count == 1 ? "" : "s");
 	json_object(j, NULL);

@@ -38,8 +38,8 @@ static const struct argp_option options[] = {
 	{ "alone", OPT_ALONE, NULL, 0, "Do not use depd, even if it runs", 5 },
 	{ "socket", OPT_DEPD, "PATH", 0, "Where depd listens", 5 },
 	{ "quiet", 'q', NULL, 0, "No summary at the end", 5 },
-	{ "races", OPT_RACES, NULL, 0, "Report data races on standard error when COMMAND has ended; "
-	  "without -o the store is temporary", 6 },
+	{ "races", OPT_RACES, NULL, 0, "Report data races on standard error when COMMAND has "
+	  "ended; without -o the store is temporary", 6 },
 	{ 0 }
 };
 

@@ -33,7 +33,7 @@ struct race_stack {
 	struct dep_place *place;
 	size_t n, room;
 	size_t main;	/* the first that is not in the C library; 0 if all are */
-	size_t own;	/* the first from there that is not in a system's header, or else the same */
+	size_t own;	/* the first from there that is in no header of the system, or @main */
 };
 
 enum suppression_kind {
