@@ -68,7 +68,8 @@ line() {
 }
 
 # ---- text and JSON ----
-asked "text" 0 "^race: .*, counter.value \(.*race_report.cpp:$(line 'app::counter counter')\), 1 time$" \
+asked "text" 0 \
+	"^race: .*, counter.value \(.*race_report.cpp:$(line 'app::counter counter')\), 1 time$" \
 	"" races one.dep
 for text in "^  (earlier )?write by thread [0-9]+:$" "^    #0 __memset" \
 	"#[0-9]+ app::counter::add\(int\) .*:$(line 'value += n'):[0-9]+ \(inlined\)$" \
@@ -79,7 +80,8 @@ for text in "^  (earlier )?write by thread [0-9]+:$" "^    #0 __memset" \
 	prints out "$text" && pass "text has $text" || fail "text has no $text"
 done
 is "one row for all of a line" "$(grep -c '^race: ' out)" 3
-asked "no symbols" 0 "#0 \?\? \($tmp/stripped\+0x[0-9a-f]+, build-id [0-9a-f]{40}\)" "" races bare.dep
+asked "no symbols" 0 "#0 \?\? \($tmp/stripped\+0x[0-9a-f]+, build-id [0-9a-f]{40}\)" "" \
+	races bare.dep
 asked "JSON" 0 "^\{" "" races --json one.dep
 is "JSON: complete" "$(json 'a["complete"], a["missing"], a["suppressed"]')" "(True, [], 0)"
 is "JSON: variables" "$(json 'sorted(r["variable"].split("[")[0] for r in a["races"])')" \
@@ -155,7 +157,7 @@ suppressed "race_top: no other" 1 'race_top:touch'
 suppressed "race_top: inlined" 1 'race_top:counter::add'
 suppressed "called_from_lib: through the C library" 3 "called_from_lib:prog"
 suppressed "called_from_lib: not the C library" 0 "called_from_lib:libc.so"
-suppressed "two entries, the first counts" 2 "$(printf 'race:^table$\nrace:^counter$\nrace:^table$')"
+suppressed "the first one counts" 2 "$(printf 'race:^table$\nrace:^counter$\nrace:^table$')"
 suppressed "Helgrind" 1 "$(block Helgrind:Race 'fun:__memset*' 'fun:_ZL5touchi' \
 	'fun:_ZL5firstPv')"
 suppressed "drd, demangled" 1 "$(block drd:ConflictingAccess 'fun:touch*' 'fun:second*')"
@@ -181,8 +183,8 @@ suppressed "an empty file" 0 ""
 	echo "race:^table\$"
 	block Memcheck:Param "write(buf)" "obj:*"
 } >supp
-asked "of no use here" 0 "^  1 by race:\^table\\\$ \(supp:3\)$" "^depctl: supp: of no use .*2 of 4" \
-	races --suppressions=supp one.dep
+asked "of no use here" 0 "^  1 by race:\^table\\\$ \(supp:3\)$" \
+	"^depctl: supp: of no use .*2 of 4" races --suppressions=supp one.dep
 prints out nowhere && fail "unused ones are told" || pass "unused ones are not told"
 asked "-v" 0 "^  0 by race:nowhere \(supp:2\)$" - races -v --suppressions=supp one.dep
 echo "race:^counter" >supp2
@@ -304,7 +306,8 @@ asked "killed, with --error-exitcode" 66 "" "^3 races" "$DEPCTL" record --races 
 	--error-exitcode=66 ./prog kill
 asked "with a base line" 0 "" "^not new: 2" "$DEPCTL" record --races --new-since=part.dep ./prog
 asked "--report" 0 "" "" "$DEPCTL" record --races --sarif --report=sarif ./prog
-python3 "$tests/races/check_sarif.py" sarif 3 >why && pass "SARIF of it" || fail "SARIF of it: $(cat why)"
+python3 "$tests/races/check_sarif.py" sarif 3 >why && pass "SARIF of it" ||
+	fail "SARIF of it: $(cat why)"
 asked "no such command" 1 "" "command not found" "$DEPCTL" record --races no-such-command
 asked "wrong suppressions are told before" 1 "" "nowhere: No such file" "$DEPCTL" record --races \
 	--suppressions=nowhere ./prog
@@ -325,6 +328,7 @@ wait $pid
 status=$?
 set +m
 is "Ctrl-C ends the program" "$status" 130
-prints err "^3 races in" && pass "and races are reported" || fail "and nothing is reported: $(cat err)"
+prints err "^3 races in" && pass "and races are reported" ||
+	fail "and nothing is reported: $(cat err)"
 is "nothing is left behind" "$(ls tmp)" ""
 finish

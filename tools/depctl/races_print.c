@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Races for people, and as JSON. */
+#include "client.h"
 #include "depctl.h"
 #include "query.h"
 
@@ -94,7 +95,7 @@ static void text_suppressions(struct out *o, const struct suppressions *s, bool 
 		if (e->kind == SUPPRESS_USELESS || (!e->races && !unused))
 			continue;
 		out_printf(o, "  %llu by ", (unsigned long long)e->races);
-		out_text(o, e->text);
+		put_plain(o, e->text);
 		out_text(o, " (");
 		out_text(o, e->file);
 		out_printf(o, ":%u)\n", e->line);
