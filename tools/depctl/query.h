@@ -73,18 +73,17 @@ int races_merge(struct dep_store *store, struct dep_symbols *symbols, struct dep
 
 /* ---- races_known.c: those that are no news ---- */
 
-/** struct races_known - fingerprints; zeroed: none */
+/** struct races_known - a set of fingerprints; zeroed: none */
 struct races_known {
-	char (*print)[RACE_FINGERPRINT];
+	char (*print)[RACE_FINGERPRINT];	/* a hash table, half of it "" at least */
 	size_t n, room;
-	bool sorted;
 };
 
 /** races_known_add() - 0 or -ENOMEM */
 int races_known_add(struct races_known *k, const char *fingerprint);
 /** races_known_read() - those of a saved `--json'; says what is wrong with it and returns -1 */
 int races_known_read(struct races_known *k, const char *file);
-bool races_known_has(struct races_known *k, const char *fingerprint);
+bool races_known_has(const struct races_known *k, const char *fingerprint);
 void races_known_free(struct races_known *k);
 
 /* ---- races_options.c ---- */

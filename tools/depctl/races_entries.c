@@ -33,7 +33,7 @@ static bool is_cut(const struct dep_place *p)
 {
 	const char *dot = p->file ? strrchr(p->file, '.') : NULL;
 
-	return p->inlined && !p->symbol && !strchr(p->function, '(') && dot && strcmp(dot, ".c");
+	return p->inlined && !p->symbol && dot && strcmp(dot, ".c");
 }
 
 /*
@@ -67,22 +67,24 @@ static void for_valgrind(char *text, size_t size, const struct race_view *v, int
 	const struct race_stack *s = &v->stack[side];
 	const char *name = v->named ? v->object.name : "";
 	const struct dep_place *p;
-	bool any = false;
+	unsigned int lines = 0;
+	bool any = false, left_out;
 	size_t n, i;
 
 	n = (size_t)snprintf(text, size, "{\n   race%s%s\n   Helgrind:Race\n", *name ? " on " : "",
 			     name);
-	for (i = 0; i < s->n && i < SUPPRESSION_FRAMES; i++) {
+	for (i = 0; i < s->n && lines < SUPPRESSION_FRAMES; i++) {
 		p = &s->place[i];
 		if (i > s->main && race_in_system(p->module))
 			break;
-		if (i < s->main || p->inlined) {
-			n += (size_t)snprintf(text + n, size - n, "%s", any ? "" : "   ...\n");
-			any = true;
+		left_out = i < s->main || p->inlined;
+		if (left_out && any)
 			continue;
-		}
-		any = false;
-		if (p->function)
+		any = left_out;
+		lines++;
+		if (left_out)
+			n += (size_t)snprintf(text + n, size - n, "   ...\n");
+		else if (p->function)
 			n += (size_t)snprintf(text + n, size - n, "   fun:%.2000s\n",
 					      p->symbol ? p->symbol : p->function);
 		else

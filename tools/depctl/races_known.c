@@ -9,36 +9,51 @@
 
 #define BASELINE_BYTES	(256u << 20)
 
-int races_known_add(struct races_known *k, const char *fingerprint)
+/* Where it is, or would be. */
+static char *slot_of(const struct races_known *k, const char *fingerprint)
 {
-	size_t room = k->room ? k->room * 2 : 64;
-	void *more;
+	char digits[16] = "";
+	size_t i;
 
-	if (k->n == k->room) {
-		more = realloc(k->print, room * sizeof(*k->print));
-		if (!more)
-			return -ENOMEM;
-		k->print = more;
-		k->room = room;
-	}
-	memcpy(k->print[k->n++], fingerprint, RACE_FINGERPRINT);
-	k->sorted = false;
+	memcpy(digits, fingerprint, sizeof(digits) - 1);
+	for (i = strtoull(digits, NULL, 16); *k->print[i & (k->room - 1)]; i++)
+		if (!memcmp(k->print[i & (k->room - 1)], fingerprint, RACE_FINGERPRINT))
+			break;
+	return k->print[i & (k->room - 1)];
+}
+
+static int grow(struct races_known *k)
+{
+	struct races_known more = { .room = k->room ? k->room * 2 : 64 };
+	size_t i;
+
+	more.print = calloc(more.room, sizeof(*more.print));
+	if (!more.print)
+		return -ENOMEM;
+	for (i = 0; i < k->room; i++)
+		if (*k->print[i])
+			memcpy(slot_of(&more, k->print[i]), k->print[i], RACE_FINGERPRINT);
+	more.n = k->n;
+	free(k->print);
+	*k = more;
 	return 0;
 }
 
-static int compare(const void *a, const void *b)
+int races_known_add(struct races_known *k, const char *fingerprint)
 {
-	return memcmp(a, b, RACE_FINGERPRINT);
+	char *slot;
+
+	if (2 * k->n >= k->room && grow(k))
+		return -ENOMEM;
+	slot = slot_of(k, fingerprint);
+	k->n += !*slot;
+	memcpy(slot, fingerprint, RACE_FINGERPRINT);
+	return 0;
 }
 
-bool races_known_has(struct races_known *k, const char *fingerprint)
+bool races_known_has(const struct races_known *k, const char *fingerprint)
 {
-	if (!k->n)
-		return false;
-	if (!k->sorted)
-		qsort(k->print, k->n, sizeof(*k->print), compare);
-	k->sorted = true;
-	return bsearch(fingerprint, k->print, k->n, sizeof(*k->print), compare);
+	return k->n && *slot_of(k, fingerprint);
 }
 
 static bool is_fingerprint(const char *s)
