@@ -283,6 +283,10 @@ asked "in JSON" 0 '"complete":false,"missing":\["1 window lost or unreadable"\]'
 asked "in SARIF" 0 '"toolExecutionNotifications":\[\{"level":"warning"' - races --sarif gap.dep
 asked "in suppressions" 0 "" "there may be more races" races --print-suppressions=tsan gap.dep
 asked "in a base line" 0 - "gap.dep is not complete" races --new-since=gap.dep one.dep
+cp -r one.dep clocks.dep
+sed -i 's/"tsc_trusted":[ \t]*[a-z]*/"tsc_trusted":false/' clocks.dep/manifest.json
+asked "clocks that are not one" 0 "^clocks: the order is that of" "" races clocks.dep
+asked "in SARIF" 0 '"text":"the order is that of' "" races --sarif clocks.dep
 cp -r one.dep cut.dep && : >cut.dep/segments.000
 asked "no segments at all" 0 "^complete: no, .*threads? without a segment" - races cut.dep
 cp -r one.dep torn.dep

@@ -137,7 +137,11 @@ struct races_sums {
 	uint64_t empty;			/* threads of which there is nothing */
 	struct dep_loss loss;
 	bool complete;
+	bool one_clock;			/* the kernel took what orders threads for one */
 };
+
+#define RACES_CLOCKS \
+	"the order is that of time stamp counters that the kernel is not known to trust"
 
 /** races_sums_init() - of @store and what was found in it, without the counts of races */
 void races_sums_init(struct races_sums *s, struct dep_store *store, const struct dep_races *found);

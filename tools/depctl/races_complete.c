@@ -25,7 +25,7 @@ void races_sums_init(struct races_sums *s, struct dep_store *store, const struct
 	*s = (struct races_sums){
 		.references = found->references, .gaps = found->gaps,
 		.disorder = found->disorder, .loss = *dep_store_loss(store),
-		.empty = count_empty(store),
+		.empty = count_empty(store), .one_clock = dep_store_meta(store)->tsc_trusted,
 	};
 	races_reasons(&why, s);
 	s->complete = !why.n;

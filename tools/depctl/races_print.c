@@ -143,6 +143,8 @@ void races_end_text(struct out *o, const struct races_sums *s, const struct race
 		out_text(o, "\n");
 	}
 	text_complete(o, s);
+	if (!s->one_clock)
+		out_text(o, "clocks: " RACES_CLOCKS "\n");
 }
 
 /* ---- JSON ---- */
@@ -260,6 +262,7 @@ void races_end_json(struct json *j, const struct races_sums *s,
 	json_u64(j, "references", s->references);
 	json_u64(j, "lost_windows", s->gaps);
 	json_u64(j, "disorder", s->disorder);
+	json_bool(j, "one_clock", s->one_clock);
 	json_bool(j, "complete", s->complete);
 	json_array(j, "missing");
 	for (i = 0; i < why.n; i++)

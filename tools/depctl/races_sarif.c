@@ -249,6 +249,14 @@ void races_begin_sarif(struct json *j)
 	json_array(j, "results");
 }
 
+static void notify(struct json *j, const char *text)
+{
+	json_object(j, NULL);
+	json_str(j, "level", "warning");
+	message(j, "message", text);
+	json_close(j, '}');
+}
+
 void races_end_sarif(struct json *j, const struct races_sums *s)
 {
 	struct races_reasons why;
@@ -260,12 +268,10 @@ void races_end_sarif(struct json *j, const struct races_sums *s)
 	json_object(j, NULL);
 	json_bool(j, "executionSuccessful", true);
 	json_array(j, "toolExecutionNotifications");
-	for (i = 0; i < why.n; i++) {
-		json_object(j, NULL);
-		json_str(j, "level", "warning");
-		message(j, "message", why.text[i]);
-		json_close(j, '}');
-	}
+	for (i = 0; i < why.n; i++)
+		notify(j, why.text[i]);
+	if (!s->one_clock)
+		notify(j, RACES_CLOCKS);
 	json_close(j, ']');
 	json_close(j, '}');
 	json_close(j, ']');
