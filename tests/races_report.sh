@@ -35,7 +35,7 @@ prints() {
 	esac
 }
 
-# is NAME WHAT: is the output of the last one, asked by jq or so, that?
+# is NAME THIS THAT: are they the same?
 is() {
 	if [ "$2" = "$3" ]; then
 		pass "$1"
