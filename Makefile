@@ -47,7 +47,7 @@ msg = @printf '  %-8s %s\n' "$(1)" "$(2)";
 endif
 
 BLOB_SRC := $(wildcard libdep/blob/*.c libdep/blob/*.S libdep/translate/*.c libdep/record/*.c \
-	      libdep/os/*.c) libdep/x86/decode.c libdep/x86/operand.c libdep/x86/derive.c
+	      libdep/watch/*.c libdep/os/*.c) libdep/x86/decode.c libdep/x86/operand.c libdep/x86/derive.c
 BLOB_OBJ := $(patsubst libdep/%,$(B)/blob/%.o,$(BLOB_SRC))
 
 X86_HOST := libdep/x86/decode.c libdep/x86/operand.c libdep/x86/derive.c libdep/x86/derive_run.c
