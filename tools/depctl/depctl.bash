@@ -73,7 +73,7 @@ _depctl_record()
 	if [[ $cur == -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -W "--output= --ring-size= --max-size= --on-full=
 			--level= --transport= --alone --socket= --null --no-record --self-check
-			--strict --no-follow --no-aslr --quiet --help" -- "$cur")
+			--strict --no-follow --no-functions --no-aslr --quiet --help" -- "$cur")
 		[[ ${COMPREPLY[0]} == *= ]] && compopt -o nospace
 	else
 		mapfile -t COMPREPLY < <(compgen -c -- "$cur")
@@ -103,7 +103,7 @@ _depctl()
 		;;
 	ls) options="--modules --json --help" ;;
 	info) options="--formats --quick --json --jobs --help" ;;
-	dump) options="--refs --blocks --events --tickets --segments --thread --segment --json --jobs --help" ;;
+	dump) options="--refs --blocks --events --tickets --functions --segments --thread --segment --json --jobs --help" ;;
 	query)
 		if [[ " ${COMP_WORDS[*]:2:COMP_CWORD-2} " != *" races "* ]]; then
 			mapfile -t COMPREPLY < <(compgen -W "races" -- "$cur")
