@@ -117,7 +117,7 @@ $(B)/depctl: $(DEPCTL_OBJ) $(B)/libdep.a
 
 # ---- tests ----
 
-UNIT := decode derive inject store writer resume upkeep queue recover collect cross filled \
+UNIT := decode derive watch_elf inject store writer resume upkeep queue recover collect cross filled \
 	symbols detect races clock ring_core loop request control metrics client keep rundir \
 	notify policy tracer
 TESTS := $(patsubst %,$(B)/tests/test_%,$(UNIT))
@@ -135,6 +135,7 @@ part_obj = $(patsubst %.c,$(B)/host/%.o,$(wildcard libdep/$(1)/*.c))
 unit_obj = $(patsubst %,$(B)/tests/%.o,$(1))
 $(B)/tests/test_decode: $(call unit_obj,test_decode zydis_expect) $(x86_obj)
 $(B)/tests/test_derive: $(call unit_obj,test_derive native) $(x86_obj) $(B)/host/libdep/x86/live.o
+$(B)/tests/test_watch_elf: $(call unit_obj,test_watch_elf) $(B)/host/libdep/watch/elf.o
 $(B)/tests/test_inject: $(call unit_obj,test_inject test_inject_follow test_inject_take) \
 			$(B)/tests/dummy_embed.o $(call part_obj,inject)
 $(B)/tests/test_store: $(call unit_obj,test_store stream stream_frag) $(B)/libdep.a

@@ -14,7 +14,7 @@ extern "C" {
 
 /*
  * X(identifier, symbol, arguments, has it a result).  Stores have their numbers: add at the
- * end only.
+ * end only.  Of several names that a function has the first one counts.
  */
 #define DEP_FUNCTIONS(X)						\
 	X(MALLOC, "malloc", 1, 1)					\
