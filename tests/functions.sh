@@ -12,7 +12,7 @@ paired() {
 	awk '
 	# a number of 64 bits as text that sorts by value
 	function wide(hex) { return substr("0000000000000000" hex, length(hex) + 1) }
-	function text(i,    s, k) {
+	function text(    s, k) {
 		s = $1 " " $4
 		for (k = 5; k <= NF; k++) s = s " " $k
 		return s
@@ -73,7 +73,8 @@ paired() {
 # by_thread: each thread's calls, and what its signal handlers called by itself.  Two names
 # of one function are the same; which it is depends on the C library.
 by_thread() {
-	sed 's/ aligned_alloc / memalign /' | awk '{ print ($2 == "sem_post") " " $0 }' | sort -s -k 1,1 -k 2,2n
+	sed 's/ aligned_alloc / memalign /' | awk '{ print ($2 == "sem_post") " " $0 }' |
+		sort -s -k 1,1 -k 2,2n
 }
 
 # told NAME PROGRAM ROUNDS OPTION...
@@ -102,8 +103,8 @@ told() {
 	fi
 }
 
-# build NAME FLAG...: functions.c, bound or linked in other ways
-build() {
+# compile NAME FLAG...: functions.c, bound or linked in other ways
+compile() {
 	name=$1
 	shift
 	gcc -O2 -std=gnu11 -D_GNU_SOURCE -pthread -fno-builtin -rdynamic "$@" \
@@ -117,11 +118,11 @@ told "small chunks" "$functions" 200 --transport=shm --ring-size=64K
 told "default transport" "$functions" 100
 told "self-check" "$functions" 100 --self-check --ring-size=64K
 told "strict" "$functions" 100 --strict --ring-size=64K
-build lazy -Wl,-z,lazy && told "bound when called" "$tmp/lazy" 50
-build now -Wl,-z,now && told "bound at once" "$tmp/now" 50
-build no_plt -fno-plt && told "without a procedure linkage table" "$tmp/no_plt" 50
-build no_pie -no-pie && told "not position independent" "$tmp/no_pie" 50
-build ibt -fcf-protection=full -Wl,-z,ibtplt && told "with endbr64" "$tmp/ibt" 50
+compile lazy -Wl,-z,lazy && told "bound when called" "$tmp/lazy" 50
+compile now -Wl,-z,now && told "bound at once" "$tmp/now" 50
+compile no_plt -fno-plt && told "without a procedure linkage table" "$tmp/no_plt" 50
+compile no_pie -no-pie && told "not position independent" "$tmp/no_pie" 50
+compile ibt -fcf-protection=full -Wl,-z,ibtplt && told "with endbr64" "$tmp/ibt" 50
 
 rm -rf "$tmp/dep"
 "$DEPCTL" record --alone -q --no-functions -o "$tmp/dep" -- "$functions" 2 >"$tmp/made" 2>&1 &&

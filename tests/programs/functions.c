@@ -180,7 +180,8 @@ static void locks(unsigned long i)
 	INT(pthread_mutex_lock, &m);
 	INT(pthread_mutex_trylock, &m);
 	AS(pthread_cond_init, pthread_cond_init(&c, NULL), 4, U(&c), 0);
-	AS(pthread_cond_timedwait, pthread_cond_timedwait(&c, &m, &past), 4, U(&c), U(&m), U(&past));
+	AS(pthread_cond_timedwait, pthread_cond_timedwait(&c, &m, &past), 4, U(&c), U(&m),
+	   U(&past));
 	INT(pthread_cond_signal, &c);
 	INT(pthread_cond_broadcast, &c);
 	INT(pthread_cond_destroy, &c);

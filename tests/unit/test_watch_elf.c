@@ -167,7 +167,8 @@ static void make(u64 base, u64 vaddr, u64 bias, int sysv)
 		  .p_memsz = 6 * sizeof(Elf64_Dyn) },
 	};
 	Elf64_Dyn dyn[6] = {
-		{ DT_STRTAB, { vaddr + STRINGS + bias } }, { DT_SYMTAB, { vaddr + SYMBOLS + bias } },
+		{ DT_STRTAB, { vaddr + STRINGS + bias } },
+		{ DT_SYMTAB, { vaddr + SYMBOLS + bias } },
 		{ DT_STRSZ, { 0x200 } },
 		{ sysv ? DT_HASH : DT_GNU_HASH, { vaddr + HASH + bias } },
 	};
