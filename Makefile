@@ -47,7 +47,8 @@ msg = @printf '  %-8s %s\n' "$(1)" "$(2)";
 endif
 
 BLOB_SRC := $(wildcard libdep/blob/*.c libdep/blob/*.S libdep/translate/*.c libdep/record/*.c \
-	      libdep/watch/*.c libdep/os/*.c) libdep/x86/decode.c libdep/x86/operand.c libdep/x86/derive.c
+	      libdep/watch/*.c libdep/os/*.c) libdep/x86/decode.c libdep/x86/operand.c \
+	    libdep/x86/derive.c
 BLOB_OBJ := $(patsubst libdep/%,$(B)/blob/%.o,$(BLOB_SRC))
 
 X86_HOST := libdep/x86/decode.c libdep/x86/operand.c libdep/x86/derive.c libdep/x86/derive_run.c
@@ -117,9 +118,9 @@ $(B)/depctl: $(DEPCTL_OBJ) $(B)/libdep.a
 
 # ---- tests ----
 
-UNIT := decode derive watch_elf inject store writer resume upkeep queue recover collect cross filled \
-	symbols detect races clock ring_core loop request control metrics client keep rundir \
-	notify policy tracer
+UNIT := decode derive watch_elf inject store writer resume upkeep queue recover collect cross \
+	filled symbols detect races clock ring_core loop request control metrics client keep \
+	rundir notify policy tracer
 TESTS := $(patsubst %,$(B)/tests/test_%,$(UNIT))
 SHOW := $(patsubst %,$(B)/tests/inject_%,show_pie show_nopie show_static show_staticpie exec)
 TESTFLAGS := $(CFLAGS) $(HOSTFLAGS) -I.

@@ -87,7 +87,7 @@ struct frag {
 	u8 nexits, ninsns, nruns;
 	u8 dead;
 	u8 behind;		/* enum behind: such a fragment has no call entry */
-	u8 check;		/* bytes at the entry that come before the body, see watch/sites.c */
+	u8 check;		/* bytes of sites_emit_check() at the entry */
 	/* nruns of them, then ninsns instruction lengths, then xl8 */
 	struct adept_run runs[];
 };
