@@ -133,6 +133,7 @@ suite metrics 60 bash tests/metrics.sh
 suite transparency 240 sh tests/transparency.sh
 suite selfcheck 300 sh tests/selfcheck.sh
 suite order 120 bash tests/order.sh
+suite functions 180 bash tests/functions.sh
 suite memory 180 sh tests/memory.sh
 [ ! -e tests/children.sh ] || suite children 240 bash tests/children.sh
 suite terminal 120 /usr/bin/python3 tests/terminal.py "$DEPCTL"

@@ -71,7 +71,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct dep_sink sink = {
-		.want = DEP_WANT_BLOCKS | DEP_WANT_REFS | DEP_WANT_EVENTS, .batch = take,
+		.want = DEP_WANT_BLOCKS | DEP_WANT_REFS | DEP_WANT_EVENTS | DEP_WANT_FUNCTIONS,
+		.batch = take,
 	};
 	const struct dep_segment *seg;
 	const struct dep_module *mod;

@@ -95,7 +95,8 @@ _depctl_record()
 		[[ " ${COMP_WORDS[*]} " != *" --races "* ]] || races=$_depctl_races_options
 		mapfile -t COMPREPLY < <(compgen -W "--output= --ring-size= --max-size= --on-full=
 			--level= --transport= --alone --socket= --null --no-record --self-check
-			--strict --no-follow --no-aslr --quiet --races --help $races" -- "$cur")
+			--strict --no-follow --no-functions --no-aslr --quiet --races
+			--help $races" -- "$cur")
 		[[ ${COMPREPLY[0]} == *= ]] && compopt -o nospace
 	else
 		mapfile -t COMPREPLY < <(compgen -c -- "$cur")
@@ -125,7 +126,7 @@ _depctl()
 		;;
 	ls) options="--modules --json --help" ;;
 	info) options="--formats --quick --json --jobs --help" ;;
-	dump) options="--refs --blocks --events --tickets --segments --thread --segment --json --jobs --help" ;;
+	dump) options="--refs --blocks --events --tickets --functions --segments --thread --segment --json --jobs --help" ;;
 	query)
 		if [[ " ${COMP_WORDS[*]:2:COMP_CWORD-2} " != *" races "* ]]; then
 			mapfile -t COMPREPLY < <(compgen -W "races" -- "$cur")

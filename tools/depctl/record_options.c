@@ -11,7 +11,7 @@
 enum {
 	OPT_RING_SIZE = 256, OPT_MAX_SIZE, OPT_NULL, OPT_NO_RECORD, OPT_ON_FULL, OPT_SELF_CHECK,
 	OPT_STRICT, OPT_NO_FOLLOW, OPT_NO_ASLR, OPT_LEVEL, OPT_TRANSPORT, OPT_ALONE, OPT_DEPD,
-	OPT_RACES,
+	OPT_NO_FUNCTIONS, OPT_RACES,
 };
 
 static const struct argp_option options[] = {
@@ -29,6 +29,8 @@ static const struct argp_option options[] = {
 	{ "no-follow", OPT_NO_FOLLOW, NULL, 0, "Programs started by execve run unrecorded", 3 },
 	{ "no-aslr", OPT_NO_ASLR, NULL, 0, "Run the command without address space randomisation",
 	  3 },
+	{ "no-functions", OPT_NO_FUNCTIONS, NULL, 0, "Tell no arguments and results of malloc, "
+	  "pthread_mutex_lock and the like", 3 },
 	{ "self-check", OPT_SELF_CHECK, NULL, 0, "Also store every address register, for depctl "
 	  "verify to compare", 4 },
 	{ "strict", OPT_STRICT, NULL, 0, "Leave no trace below the stack pointer (slower calls)",
@@ -108,6 +110,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case OPT_NO_FOLLOW:
 		o->flags |= ADEPT_S_NO_FOLLOW;
+		break;
+	case OPT_NO_FUNCTIONS:
+		o->flags |= ADEPT_S_NO_FUNCTIONS;
 		break;
 	case OPT_NO_ASLR:
 		o->no_aslr = true;

@@ -247,6 +247,7 @@ static int one_item(struct order_feed *f, struct order_thread *t, const struct d
 			err = order_note_call(t, &it->call);
 		break;
 	case DEP_ITEM_BLOCK:
+	case DEP_ITEM_FUNCTION:
 		break;
 	}
 	return err;

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "program.h"
+
+#define NAME(id, symbol, args, result)	symbol,
+#define ARGS(id, symbol, args, result)	args,
+
+static const char *const names[DEP_NFUNCTIONS] = { "?", DEP_FUNCTIONS(NAME) };
+static const u8 arguments[DEP_NFUNCTIONS] = { 0, DEP_FUNCTIONS(ARGS) };
+
+const char *dep_function_name(unsigned int function)
+{
+	return names[function < DEP_NFUNCTIONS ? function : DEP_F_NONE];
+}
+
+u32 dep_function_args(u32 function)
+{
+	return function < DEP_NFUNCTIONS ? arguments[function] : 0;
+}
