@@ -102,9 +102,11 @@ static size_t count_rows(const struct order_feed *f)
 {
 	const struct order_process *p;
 	size_t n = 0;
+	u32 i;
 
 	for (p = f->processes; p; p = p->next)
-		n += race_rows_count(p->rows);
+		for (i = 0; i < race_rows_count(p->rows); i++)
+			n += !order_is_runtimes(f, p, &race_rows_get(p->rows, i)->first);
 	return n;
 }
 
@@ -121,14 +123,24 @@ static void want_stack(struct order_stack *w, const struct order_process *p,
 {
 	*w = (struct order_stack){
 		.process_serial = p->serial, .index = a->thread, .epoch = a->epoch, .pc = a->pc,
-		.address = found->address, .size = found->size,
+		.address = found->address, .size = found->size, .flags = a->flags,
 	};
+}
+
+/* Some compilers make an "add" to memory of an atomic load and an atomic store. */
+static bool is_fused(const struct dep_races_options *o, const struct order_process *p,
+		     const struct race_found *f)
+{
+	u32 both = RACE_READ | RACE_WRITE;
+
+	return ((f->prior.flags & both) == both && asked(o, p, f, &f->prior)) ||
+	       ((f->current.flags & both) == both && asked(o, p, f, &f->current));
 }
 
 static int take_rows(struct order_feed *f, struct dep_races *out, struct order_stack **want)
 {
-	const struct order_process *p;
 	const struct race_row *row;
+	struct order_process *p;
 	struct order_stack *w;
 	struct dep_race *r;
 	u32 i;
@@ -139,30 +151,55 @@ static int take_rows(struct order_feed *f, struct dep_races *out, struct order_s
 	if (!out->race || !*want)
 		return dep_fail(-ENOMEM, "races");
 	for (p = f->processes; p; p = p->next) {
-		for (i = 0; i < race_rows_count(p->rows); i++, r++, w += 2) {
+		for (i = 0; i < race_rows_count(p->rows); i++) {
 			row = race_rows_get(p->rows, i);
+			if (order_is_runtimes(f, p, &row->first))
+				continue;
 			r->process = p->serial;
 			r->address = row->first.address;
 			r->size = row->first.size;
 			r->count = row->count;
-			r->maybe_atomic = (row->first.prior.flags | row->first.current.flags) &
-					  ORDER_MAYBE_ATOMIC;
+			r->maybe_atomic = order_maybe_atomic(f, p, &row->first) ||
+					  is_fused(f->options, p, &row->first);
 			r->access[0].pc = row->first.prior.pc;
 			r->access[1].pc = row->first.current.pc;
 			r->access[0].flags = public_flags(row->first.prior.flags);
 			r->access[1].flags = public_flags(row->first.current.flags);
-			want_stack(w, p, &row->first, &row->first.prior);
-			want_stack(w + 1, p, &row->first, &row->first.current);
+			want_stack(w++, p, &row->first, &row->first.prior);
+			want_stack(w++, p, &row->first, &row->first.current);
+			r++;
 		}
 	}
 	return 0;
 }
 
-static void give_stacks(struct dep_races *out, struct order_stack *want)
+/* Those that were not the program's after all, as can be seen by where they were called from. */
+static void drop_librarys(const struct order_feed *f, struct dep_races *out,
+			  struct order_stack *want)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < out->n; i++) {
+		if (order_is_librarys(f, &want[2 * i], &want[2 * i + 1])) {
+			free(want[2 * i].frame);
+			free(want[2 * i + 1].frame);
+			continue;
+		}
+		out->race[n] = out->race[i];
+		want[2 * n] = want[2 * i];
+		want[2 * n + 1] = want[2 * i + 1];
+		n++;
+	}
+	out->n = n;
+}
+
+static void give_stacks(const struct order_feed *f, struct dep_races *out,
+			struct order_stack *want)
 {
 	struct dep_race_access *a;
 	size_t i;
 
+	drop_librarys(f, out, want);
 	for (i = 0; i < 2 * out->n; i++) {
 		a = &out->race[i / 2].access[i % 2];
 		a->thread = want[i].thread;
@@ -176,7 +213,7 @@ int dep_races_find(struct dep_store *store, const struct dep_races_options *opti
 		   struct dep_races *out)
 {
 	struct order_words words = { 0 };
-	struct order_feed f = { .options = options, .words = &words };
+	struct order_feed f = { .store = store, .options = options, .words = &words };
 	struct order_stack *want = NULL;
 	struct dep_analysis how;
 	struct order_process *p;
@@ -202,7 +239,7 @@ int dep_races_find(struct dep_store *store, const struct dep_races_options *opti
 		if (!err)
 			err = run(store, options, &f, &how);
 		if (!err)
-			give_stacks(out, want);
+			give_stacks(&f, out, want);
 	}
 	order_free(&f);
 	free(words.v);
