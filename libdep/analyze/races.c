@@ -2,8 +2,10 @@
 /*
  * The passes.  A word turns out to be atomic when somebody accesses it by a locked
  * instruction; plain accesses before that were taken for plain ones.  If one of those was
- * in a race with a locked one, all is done again with what is known now.  The last pass
- * has the stacks of what was found: the same events give the same intervals.
+ * in a race with a locked one, all is done again with what is known now.  Where there are
+ * races all places that access the same bytes are wanted, so these are watched in one more
+ * pass.  The last pass has the stacks of what was found: the same events give the same
+ * intervals.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,6 +16,7 @@
 #include "order/feed.h"
 
 #define MAX_PASSES	4
+#define MAX_WATCHED	4096u	/* bytes of a race; of more the first ones that were found */
 
 static int run(struct dep_store *store, const struct dep_races_options *o, struct order_feed *f,
 	       struct dep_analysis *how)
@@ -94,6 +97,38 @@ static int learn_from(struct order_words *w, const struct order_process *p,
 			err = learn(w, p->serial, word);
 	}
 	return err;
+}
+
+/* ---- places ---- */
+
+static void watch_row(struct order_feed *f, u32 process, const struct race_row *row)
+{
+	struct order_range *r = &f->watch[f->nwatch++];
+	u64 size = row->high - row->low + 1;
+
+	*r = (struct order_range){ process, row->first.address, row->first.size };
+	if (size && size <= MAX_WATCHED) {
+		r->address = row->low;
+		r->size = size;
+	}
+}
+
+static int watch_rows(struct order_feed *f)
+{
+	const struct order_process *p;
+	size_t n = 0;
+	u32 i;
+
+	for (p = f->processes; p; p = p->next)
+		n += race_rows_count(p->rows);
+	f->watch = calloc(n + 1, sizeof(*f->watch));
+	if (!f->watch)
+		return dep_fail(-ENOMEM, "races");
+	for (p = f->processes; p; p = p->next)
+		for (i = 0; i < race_rows_count(p->rows); i++)
+			if (!order_is_runtimes(f, p, &race_rows_get(p->rows, i)->first))
+				watch_row(f, p->serial, race_rows_get(p->rows, i));
+	return 0;
 }
 
 /* ---- results ---- */
@@ -224,9 +259,14 @@ int dep_races_find(struct dep_store *store, const struct dep_races_options *opti
 		err = run(store, options, &f, &how);
 		for (p = f.processes; p && !err; p = p->next)
 			err = learn_from(&words, p, options);
-		if (err || words.n == f.nknown || pass == MAX_PASSES)
+		if (err || ((words.n == f.nknown || pass >= MAX_PASSES) &&
+			    (f.watch || !count_rows(&f))))
 			break;
+		if (!f.watch && (words.n == f.nknown || pass >= MAX_PASSES))
+			err = watch_rows(&f);
 		order_free(&f);
+		if (err)
+			break;
 	}
 	out->gaps = how.gaps;
 	out->disorder = how.disorder;
@@ -242,6 +282,7 @@ int dep_races_find(struct dep_store *store, const struct dep_races_options *opti
 			give_stacks(&f, out, want);
 	}
 	order_free(&f);
+	free(f.watch);
 	free(words.v);
 	out->own = want;
 	if (err)

@@ -113,6 +113,12 @@ struct order_stack {
 	bool found;
 };
 
+/** struct order_range - memory of a process */
+struct order_range {
+	u32 process;
+	u64 address, size;
+};
+
 struct order_feed {
 	struct dep_store *store;
 	const struct dep_races_options *options;
@@ -121,6 +127,8 @@ struct order_feed {
 	size_t nthreads;
 	struct order_words *words;	/* of earlier passes; what this one learns is added */
 	size_t nknown;			/* of @words: known from the beginning */
+	struct order_range *watch;	/* what all places that access it are wanted of */
+	size_t nwatch;
 	struct order_stack *want;
 	size_t nwant;
 	int err;

@@ -15,6 +15,18 @@ int order_no_memory(void)
 	return dep_fail(-ENOMEM, "the race detector");
 }
 
+static int add_watched(const struct order_feed *f, struct order_process *p)
+{
+	const struct order_range *r = f->watch;
+	size_t n = r ? f->nwatch : 0;
+	int err = 0;
+
+	for (; n-- && !err; r++)
+		if (r->process == p->serial)
+			err = race_watch(p->detector, r->address, r->size);
+	return err;
+}
+
 static int add_known(struct order_feed *f, struct order_process *p)
 {
 	size_t i;
@@ -62,7 +74,7 @@ static struct order_process *process_of(struct order_feed *f, u32 serial)
 	take_files(f, p);
 	p->next = f->processes;
 	f->processes = p;
-	return add_known(f, p) ? NULL : p;
+	return add_known(f, p) || add_watched(f, p) ? NULL : p;
 }
 
 struct order_thread *order_thread_of(struct order_feed *f, const struct dep_thread *t)
