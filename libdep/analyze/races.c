@@ -113,9 +113,16 @@ static void watch_row(struct order_feed *f, u32 process, const struct race_row *
 	}
 }
 
+/* All pairs of what may be none is not worth a pass. */
+static bool is_certain(const struct order_feed *f, struct order_process *p,
+		       const struct race_found *found)
+{
+	return !order_is_runtimes(f, p, found) && !order_maybe_atomic(f, p, found);
+}
+
 static int watch_rows(struct order_feed *f)
 {
-	const struct order_process *p;
+	struct order_process *p;
 	size_t n = 0;
 	u32 i;
 
@@ -126,7 +133,7 @@ static int watch_rows(struct order_feed *f)
 		return dep_fail(-ENOMEM, "races");
 	for (p = f->processes; p; p = p->next)
 		for (i = 0; i < race_rows_count(p->rows); i++)
-			if (!order_is_runtimes(f, p, &race_rows_get(p->rows, i)->first))
+			if (is_certain(f, p, &race_rows_get(p->rows, i)->first))
 				watch_row(f, p->serial, race_rows_get(p->rows, i));
 	return 0;
 }
@@ -252,6 +259,7 @@ int dep_races_find(struct dep_store *store, const struct dep_races_options *opti
 	struct order_stack *want = NULL;
 	struct dep_analysis how;
 	struct order_process *p;
+	bool known;
 	int pass, err;
 
 	memset(out, 0, sizeof(*out));
@@ -259,14 +267,14 @@ int dep_races_find(struct dep_store *store, const struct dep_races_options *opti
 		err = run(store, options, &f, &how);
 		for (p = f.processes; p && !err; p = p->next)
 			err = learn_from(&words, p, options);
-		if (err || ((words.n == f.nknown || pass >= MAX_PASSES) &&
-			    (f.watch || !count_rows(&f))))
-			break;
-		if (!f.watch && (words.n == f.nknown || pass >= MAX_PASSES))
+		known = words.n == f.nknown || pass >= MAX_PASSES;
+		if (!err && known && !f.watch)
 			err = watch_rows(&f);
-		order_free(&f);
-		if (err)
+		else if (known)
 			break;
+		if (err || (known && !f.nwatch))
+			break;
+		order_free(&f);
 	}
 	out->gaps = how.gaps;
 	out->disorder = how.disorder;

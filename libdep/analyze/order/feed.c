@@ -90,7 +90,7 @@ static int each_word(struct order_thread *t, u64 address, u32 size,
 	return err;
 }
 
-/* Of a locked instruction: what it releases, before it; what it acquires, behind it. */
+/* Of a locked instruction: what it releases, at its beginning; what it acquires, behind it. */
 static int locked_access(struct order_thread *t, const struct dep_ref *r, u32 inside)
 {
 	u32 flags = (t->wrote ? RACE_READ | RACE_WRITE : RACE_READ) | RACE_ATOMIC | inside;
@@ -98,12 +98,14 @@ static int locked_access(struct order_thread *t, const struct dep_ref *r, u32 in
 
 	t->locked_at = r->addr;
 	t->locked_size = r->size <= 16 ? r->size : 16;
+	/* Who acquires it comes behind this access, too. */
+	err = order_access(t, r->pc, r->addr, r->size, flags);
 	/* From here on it is an object, also to those that only acquire it. */
-	if (t->wrote) {
+	if (!err && t->wrote) {
 		order_robust_locked(t, r->addr / 4);
 		err = each_word(t, r->addr, t->locked_size, order_release);
 	}
-	return err ? err : order_access(t, r->pc, r->addr, r->size, flags);
+	return err;
 }
 
 static int ticket(struct order_thread *t, const struct dep_ticket *k)
@@ -144,7 +146,8 @@ static int reference(struct order_feed *f, struct order_thread *t, const struct 
 	const struct order_objects *o = &t->process->objects;
 	enum dep_code code = order_code(f, t->process, r->pc);
 	u32 flags = r->type & 3, inside = 0;
-	int err = 0;
+	int (*then)(struct order_thread *t, enum order_kind kind, u64 id) = NULL;
+	int err;
 
 	if (code != DEP_CODE_PROGRAM && code != DEP_CODE_CALLER)
 		inside = RACE_INSIDE;
@@ -164,17 +167,17 @@ static int reference(struct order_feed *f, struct order_thread *t, const struct 
 			flags |= ORDER_MAYBE_ATOMIC;
 		if (flags & RACE_READ && !late)
 			return -EAGAIN;
-		if (flags & RACE_READ && !t->in_library)
-			err = each_word(t, r->addr, r->size, order_acquire);
-		else if (!(flags & RACE_READ))
-			err = each_word(t, r->addr, r->size, order_release);
+		if (!(flags & RACE_READ))
+			then = order_release;
+		else if (!t->in_library)
+			then = order_acquire;
 	}
-	if (!err)
-		err = order_wait_access(t, r, code);
+	err = order_wait_access(t, r, code);
 	/* What is allocated for a thread comes in an order that is left out; see locked_access(). */
-	if (code == DEP_CODE_LOADER || (t->in_library && code != DEP_CODE_THREADS))
-		return err;
-	return err ? err : order_access(t, r->pc, r->addr, r->size, flags);
+	if (!err && code != DEP_CODE_LOADER && (!t->in_library || code == DEP_CODE_THREADS))
+		err = order_access(t, r->pc, r->addr, r->size, flags);
+	/* Not before: what orders others does not order itself. */
+	return !err && then ? each_word(t, r->addr, r->size, then) : err;
 }
 
 /* ---- events ---- */
