@@ -135,6 +135,23 @@ static int begin_segment(struct merge *m, struct lane *l)
 	return err;
 }
 
+/*
+ * When @seg began, which is to come.  The kernel module does not know; and a system call that
+ * was under way then has the ticket from before it.
+ */
+static int go_on_with(struct merge *m, struct lane *l, const struct dep_segment *seg)
+{
+	const struct dep_loaded *next = take_next(m, l, seg);
+	uint64_t ticket, first;
+
+	if (!next)
+		return -ENOMEM;
+	ticket = next->mark[0].ticket;
+	first = next->nmarks > 1 ? next->mark[1].ticket : 0;
+	set_key(m, l, !ticket || (first && first < ticket) ? first : ticket);
+	return 0;
+}
+
 /* Return: 1 if that was the thread's last. */
 static int end_segment(struct merge *m, struct lane *l)
 {
@@ -147,10 +164,8 @@ static int end_segment(struct merge *m, struct lane *l)
 	l->seg++;
 	if (err)
 		return err;
-	if (l->seg < l->end) {
-		set_key(m, l, dep_segment_ticket(m->store, l->seg));
-		return 0;
-	}
+	if (l->seg < l->end)
+		return go_on_with(m, l, l->seg);
 	if (l->thread->end != DEP_END_WHOLE || l->thread->null_bytes)
 		err = gap(m, l);
 	if (!err && m->a->end)
@@ -182,26 +197,16 @@ static int show(struct merge *m, struct lane *l)
 	return 0;
 }
 
-/*
- * Late is when the next segment begins, or at once if there is none.  The kernel module
- * does not know when that was: then it is its first ticket.
- */
-static int wait_for_next(struct merge *m, struct lane *l)
+/* The call that made a process is in its own stream as well, behind its beginning. */
+static bool is_copied(const struct lane *l)
 {
-	const struct dep_loaded *next;
-	uint64_t ticket;
+	const struct dep_mark *k = &l->now->mark[l->mark];
+	const struct dep_item *it = l->now->item;
 
-	if (l->seg + 1 == l->end)
-		return 0;
-	ticket = dep_segment_ticket(m->store, l->seg + 1);
-	if (!ticket) {
-		next = take_next(m, l, l->seg + 1);
-		if (!next)
-			return -ENOMEM;
-		ticket = next->nmarks > 1 ? next->mark[1].ticket : 0;
-	}
-	set_key(m, l, ticket);
-	return 0;
+	return l->mark && it[k[0].item].kind == DEP_ITEM_EVENT &&
+	       it[k[0].item].event.id == ADEPT_EV_THREAD_START &&
+	       it[k[1].item].kind == DEP_ITEM_EVENT &&
+	       it[k[1].item].event.id == (ADEPT_EV_SYSCALL | DEP_EV_ENTER);
 }
 
 /* One run of the thread, or what was put off.  Return: 1 if it was its last. */
@@ -216,13 +221,15 @@ static int step(struct merge *m, struct lane *l)
 	if (err)
 		return err;
 	if (l->mark + 1 < l->now->nmarks) {
-		set_key(m, l, l->now->mark[l->mark + 1].ticket);
+		if (!is_copied(l))
+			set_key(m, l, l->now->mark[l->mark + 1].ticket);
 		l->mark += !l->late;
 		return 0;
 	}
 	if (!l->late)
 		return end_segment(m, l);
-	return wait_for_next(m, l);
+	/* Late is when the next segment begins, or at once if there is none. */
+	return l->seg + 1 < l->end ? go_on_with(m, l, l->seg + 1) : 0;
 }
 
 /* ---- all of it ---- */

@@ -2,8 +2,10 @@
 /*
  * The passes.  A word turns out to be atomic when somebody accesses it by a locked
  * instruction; plain accesses before that were taken for plain ones.  If one of those was
- * in a race with a locked one, all is done again with what is known now.  The last pass
- * has the stacks of what was found: the same events give the same intervals.
+ * in a race with a locked one, all is done again with what is known now.  Where there are
+ * races all places that access the same bytes are wanted, so these are watched in one more
+ * pass.  The last pass has the stacks of what was found: the same events give the same
+ * intervals.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,6 +16,7 @@
 #include "order/feed.h"
 
 #define MAX_PASSES	4
+#define MAX_WATCHED	4096u	/* bytes of a race; of more the first ones that were found */
 
 static int run(struct dep_store *store, const struct dep_races_options *o, struct order_feed *f,
 	       struct dep_analysis *how)
@@ -96,15 +99,56 @@ static int learn_from(struct order_words *w, const struct order_process *p,
 	return err;
 }
 
+/* ---- places ---- */
+
+static void watch_row(struct order_feed *f, u32 process, const struct race_row *row)
+{
+	struct order_range *r = &f->watch[f->nwatch++];
+	u64 size = row->high - row->low + 1;
+
+	*r = (struct order_range){ process, row->first.address, row->first.size };
+	if (size && size <= MAX_WATCHED) {
+		r->address = row->low;
+		r->size = size;
+	}
+}
+
+/* All pairs of what may be none is not worth a pass. */
+static bool is_certain(const struct order_feed *f, struct order_process *p,
+		       const struct race_found *found)
+{
+	return !order_is_runtimes(f, p, found) && !order_maybe_atomic(f, p, found);
+}
+
+static int watch_rows(struct order_feed *f)
+{
+	struct order_process *p;
+	size_t n = 0;
+	u32 i;
+
+	for (p = f->processes; p; p = p->next)
+		n += race_rows_count(p->rows);
+	f->watch = calloc(n + 1, sizeof(*f->watch));
+	if (!f->watch)
+		return dep_fail(-ENOMEM, "races");
+	for (p = f->processes; p; p = p->next)
+		for (i = 0; i < race_rows_count(p->rows); i++)
+			if (is_certain(f, p, &race_rows_get(p->rows, i)->first))
+				watch_row(f, p->serial, race_rows_get(p->rows, i));
+	return 0;
+}
+
 /* ---- results ---- */
 
 static size_t count_rows(const struct order_feed *f)
 {
 	const struct order_process *p;
 	size_t n = 0;
+	u32 i;
 
 	for (p = f->processes; p; p = p->next)
-		n += race_rows_count(p->rows);
+		for (i = 0; i < race_rows_count(p->rows); i++)
+			n += !order_is_runtimes(f, p, &race_rows_get(p->rows, i)->first);
 	return n;
 }
 
@@ -121,14 +165,24 @@ static void want_stack(struct order_stack *w, const struct order_process *p,
 {
 	*w = (struct order_stack){
 		.process_serial = p->serial, .index = a->thread, .epoch = a->epoch, .pc = a->pc,
-		.address = found->address, .size = found->size,
+		.address = found->address, .size = found->size, .flags = a->flags,
 	};
+}
+
+/* Some compilers make an "add" to memory of an atomic load and an atomic store. */
+static bool is_fused(const struct dep_races_options *o, const struct order_process *p,
+		     const struct race_found *f)
+{
+	u32 both = RACE_READ | RACE_WRITE;
+
+	return ((f->prior.flags & both) == both && asked(o, p, f, &f->prior)) ||
+	       ((f->current.flags & both) == both && asked(o, p, f, &f->current));
 }
 
 static int take_rows(struct order_feed *f, struct dep_races *out, struct order_stack **want)
 {
-	const struct order_process *p;
 	const struct race_row *row;
+	struct order_process *p;
 	struct order_stack *w;
 	struct dep_race *r;
 	u32 i;
@@ -139,30 +193,55 @@ static int take_rows(struct order_feed *f, struct dep_races *out, struct order_s
 	if (!out->race || !*want)
 		return dep_fail(-ENOMEM, "races");
 	for (p = f->processes; p; p = p->next) {
-		for (i = 0; i < race_rows_count(p->rows); i++, r++, w += 2) {
+		for (i = 0; i < race_rows_count(p->rows); i++) {
 			row = race_rows_get(p->rows, i);
+			if (order_is_runtimes(f, p, &row->first))
+				continue;
 			r->process = p->serial;
 			r->address = row->first.address;
 			r->size = row->first.size;
 			r->count = row->count;
-			r->maybe_atomic = (row->first.prior.flags | row->first.current.flags) &
-					  ORDER_MAYBE_ATOMIC;
+			r->maybe_atomic = order_maybe_atomic(f, p, &row->first) ||
+					  is_fused(f->options, p, &row->first);
 			r->access[0].pc = row->first.prior.pc;
 			r->access[1].pc = row->first.current.pc;
 			r->access[0].flags = public_flags(row->first.prior.flags);
 			r->access[1].flags = public_flags(row->first.current.flags);
-			want_stack(w, p, &row->first, &row->first.prior);
-			want_stack(w + 1, p, &row->first, &row->first.current);
+			want_stack(w++, p, &row->first, &row->first.prior);
+			want_stack(w++, p, &row->first, &row->first.current);
+			r++;
 		}
 	}
 	return 0;
 }
 
-static void give_stacks(struct dep_races *out, struct order_stack *want)
+/* Those that were not the program's after all, as can be seen by where they were called from. */
+static void drop_librarys(const struct order_feed *f, struct dep_races *out,
+			  struct order_stack *want)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < out->n; i++) {
+		if (order_is_librarys(f, &want[2 * i], &want[2 * i + 1])) {
+			free(want[2 * i].frame);
+			free(want[2 * i + 1].frame);
+			continue;
+		}
+		out->race[n] = out->race[i];
+		want[2 * n] = want[2 * i];
+		want[2 * n + 1] = want[2 * i + 1];
+		n++;
+	}
+	out->n = n;
+}
+
+static void give_stacks(const struct order_feed *f, struct dep_races *out,
+			struct order_stack *want)
 {
 	struct dep_race_access *a;
 	size_t i;
 
+	drop_librarys(f, out, want);
 	for (i = 0; i < 2 * out->n; i++) {
 		a = &out->race[i / 2].access[i % 2];
 		a->thread = want[i].thread;
@@ -180,10 +259,11 @@ int dep_races_find(struct dep_store *store, const struct dep_races_options *opti
 		   struct dep_races *out)
 {
 	struct order_words words = { 0 };
-	struct order_feed f = { .options = options, .words = &words };
+	struct order_feed f = { .store = store, .options = options, .words = &words };
 	struct order_stack *want = NULL;
 	struct dep_analysis how;
 	struct order_process *p;
+	bool known;
 	int pass, err;
 
 	memset(out, 0, sizeof(*out));
@@ -191,7 +271,12 @@ int dep_races_find(struct dep_store *store, const struct dep_races_options *opti
 		err = run(store, options, &f, &how);
 		for (p = f.processes; p && !err; p = p->next)
 			err = learn_from(&words, p, options);
-		if (err || words.n == f.nknown || pass == MAX_PASSES)
+		known = words.n == f.nknown || pass >= MAX_PASSES;
+		if (!err && known && !f.watch)
+			err = watch_rows(&f);
+		else if (known)
+			break;
+		if (err || (known && !f.nwatch))
 			break;
 		order_free(&f);
 	}
@@ -206,9 +291,10 @@ int dep_races_find(struct dep_store *store, const struct dep_races_options *opti
 		if (!err)
 			err = run(store, options, &f, &how);
 		if (!err)
-			give_stacks(out, want);
+			give_stacks(&f, out, want);
 	}
 	order_free(&f);
+	free(f.watch);
 	free(words.v);
 	out->own = want;
 	if (err)

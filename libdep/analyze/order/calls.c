@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * System calls: what is ordered by them, and which memory the kernel accesses for them.
+ * System calls: what is ordered by them.
  *
  * A call that can let another thread go on releases before it, one that can have waited
  * acquires behind it, if it succeeded.
@@ -110,25 +110,6 @@ static bool sends_signal(const struct adept_ev_syscall *c, u64 *signo)
 	return false;
 }
 
-/* Which memory a call reads (enter) or writes, of what it was given. */
-static int memory(struct order_thread *t, const struct adept_ev_syscall *c, u64 pc, bool enter)
-{
-	switch (c->nr) {
-	case SYS_write:
-	case SYS_pwrite64:
-	case SYS_sendto:
-		/* At its beginning it is not known how much, at its end it is too late. */
-		return enter && !failed(c) ? order_access(t, pc, c->args[1], c->result,
-							      RACE_READ | RACE_SYSCALL) : 0;
-	case SYS_read:
-	case SYS_pread64:
-	case SYS_recvfrom:
-		return !enter && !failed(c) ? order_access(t, pc, c->args[1], c->result,
-							       RACE_WRITE | RACE_SYSCALL) : 0;
-	}
-	return 0;
-}
-
 static void file_made(struct order_thread *t, const struct adept_ev_syscall *c)
 {
 	struct order_files *f = &t->process->files;
@@ -187,15 +168,45 @@ static int forget(struct order_thread *t, u64 address, u64 size)
 	return err ? err : race_forget(t->process->detector, address, size);
 }
 
+/* Who unmaps memory must be ordered behind all that was done to it, like one who writes. */
+static int unmap(struct order_thread *t, const struct adept_ev_syscall *c, u64 pc)
+{
+	u64 address = c->args[0], size = c->args[1];
+	int err;
+
+	if (c->nr == SYS_mremap && c->result == address) {
+		address += c->args[2];
+		size = size > c->args[2] ? size - c->args[2] : 0;
+	} else if (c->nr == SYS_mmap && c->args[3] & MAP_FIXED) {
+		size = c->args[1];
+	} else if (c->nr != SYS_munmap && c->nr != SYS_mremap) {
+		return 0;
+	}
+	err = t->feed->nwant ? order_look_for(t->feed, t, pc, address, size) : order_flush(t);
+	if (!err)
+		err = order_flush(t);
+	/* Stacks are unmapped where the C library makes threads, in an order of its own. */
+	if (!err && !t->in_library && order_code(t->feed, t->process, pc) != DEP_CODE_LOADER)
+		err = race_access_known(t->process->detector, t->index, pc, address, size,
+					RACE_WRITE | RACE_FREE | RACE_SYSCALL);
+	return err ? err : forget(t, address, size);
+}
+
 int order_call_enter(struct order_thread *t, const struct adept_ev_syscall *c, u64 pc)
 {
-	int err = 0, moves;
+	int err, moves;
 	u64 signo;
 	s64 fd;
 
 	if (c->nr == SYS_futex)
 		return futex(t, c, true);
-	err = memory(t, c, pc, true);
+	if (c->nr == SYS_set_robust_list && !failed(c))
+		order_robust_list(t, c->args[0]);
+	err = order_wait_call(t, c);
+	if (!err && !failed(c))
+		err = order_buffers(t, c, pc, true);
+	if (!err && !failed(c))
+		err = order_descriptors(t, c, pc, true);
 	moves = moves_data(c, &fd);
 	if (!err && moves & 1 && !failed(c))
 		err = order_release(t, ORDER_FILE, order_file(&t->process->files, fd));
@@ -204,8 +215,8 @@ int order_call_enter(struct order_thread *t, const struct adept_ev_syscall *c, u
 		order_file_same(&t->process->files, (s32)c->args[0], (s32)c->args[2]);
 	if (!err && sends_signal(c, &signo))
 		err = order_release(t, ORDER_SIGNAL, signo);
-	if (!err && (c->nr == SYS_munmap || c->nr == SYS_mremap) && !failed(c))
-		err = forget(t, c->args[0], c->args[1]);
+	if (!err && !failed(c))
+		err = unmap(t, c, pc);
 	return err;
 }
 
@@ -226,6 +237,10 @@ static int waited(struct order_thread *t, const struct adept_ev_syscall *c)
 		if (order_file(&t->process->files, (s32)c->args[0]) == t->process->signal_file)
 			return order_acquire_all(t, ORDER_SIGNAL);
 		break;
+	case SYS_vfork:
+	case SYS_clone:
+	case SYS_clone3:
+		return order_acquire(t, ORDER_CHILD, c->result);
 	}
 	return 0;
 }
@@ -245,7 +260,9 @@ int order_call_leave(struct order_thread *t, const struct adept_ev_syscall *c, u
 	if (!err)
 		err = waited(t, c);
 	if (!err)
-		err = memory(t, c, pc, false);
+		err = order_buffers(t, c, pc, false);
+	if (!err)
+		err = order_descriptors(t, c, pc, false);
 	if (!err && c->nr == SYS_mmap)
 		err = forget(t, c->result, c->args[1]);
 	if (!err && c->nr == SYS_mmap && c->args[3] & MAP_STACK)

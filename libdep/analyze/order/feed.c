@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <errno.h>
+#include <linux/futex.h>
 #include <string.h>
 
 #include "../../format/error.h"
 #include "feed.h"
-
-#define SPINS		8	/* who reads the same so often in vain, waits */
 
 /* ---- accesses and order ---- */
 
@@ -91,7 +90,7 @@ static int each_word(struct order_thread *t, u64 address, u32 size,
 	return err;
 }
 
-/* Of a locked instruction: what it releases, before it; what it acquires, behind it. */
+/* Of a locked instruction: what it releases, at its beginning; what it acquires, behind it. */
 static int locked_access(struct order_thread *t, const struct dep_ref *r, u32 inside)
 {
 	u32 flags = (t->wrote ? RACE_READ | RACE_WRITE : RACE_READ) | RACE_ATOMIC | inside;
@@ -99,10 +98,14 @@ static int locked_access(struct order_thread *t, const struct dep_ref *r, u32 in
 
 	t->locked_at = r->addr;
 	t->locked_size = r->size <= 16 ? r->size : 16;
+	/* Who acquires it comes behind this access, too. */
+	err = order_access(t, r->pc, r->addr, r->size, flags);
 	/* From here on it is an object, also to those that only acquire it. */
-	if (t->wrote)
+	if (!err && t->wrote) {
+		order_robust_locked(t, r->addr / 4);
 		err = each_word(t, r->addr, t->locked_size, order_release);
-	return err ? err : order_access(t, r->pc, r->addr, r->size, flags);
+	}
+	return err;
 }
 
 static int ticket(struct order_thread *t, const struct dep_ticket *k)
@@ -123,38 +126,7 @@ static int ticket(struct order_thread *t, const struct dep_ticket *k)
 	return err;
 }
 
-/*
- * A loop that does nothing but read waits for another thread; whatever its variable is by
- * name, it is one that threads synchronise by.
- */
-static int note_spin(struct order_thread *t, const struct dep_ref *r)
-{
-	u64 word = r->addr / 4;
-
-	if (r->type != DEP_READ) {
-		t->spins = 0;
-		return 0;
-	}
-	if (t->spin_pc != r->pc || t->spin_at != r->addr) {
-		/* Others may be read in the same loop. */
-		if (!t->spins || t->spin_pc == r->pc) {
-			t->spin_pc = r->pc;
-			t->spin_at = r->addr;
-			t->spins = 1;
-		} else if (++t->spins > 4 * SPINS) {
-			t->spins = 0;
-		}
-		return 0;
-	}
-	if (++t->spins != SPINS || r->size > 8)
-		return 0;
-	for (; word <= (r->addr + r->size - 1) / 4; word++)
-		if (!order_object_get(&t->process->objects, ORDER_SPUN, word))
-			return order_no_memory();
-	return 0;
-}
-
-static u32 code_at(const struct order_feed *f, struct order_process *p, u64 pc)
+enum dep_code order_code(const struct order_feed *f, struct order_process *p, u64 pc)
 {
 	u32 i = (u32)(pc * 0x9e3779b97f4a7c15ull >> 52);
 
@@ -172,8 +144,10 @@ static int reference(struct order_feed *f, struct order_thread *t, const struct 
 		     bool late)
 {
 	const struct order_objects *o = &t->process->objects;
-	u32 flags = r->type & 3, code = code_at(f, t->process, r->pc), inside = 0;
-	int err = 0;
+	enum dep_code code = order_code(f, t->process, r->pc);
+	u32 flags = r->type & 3, inside = 0;
+	int (*then)(struct order_thread *t, enum order_kind kind, u64 id) = NULL;
+	int err;
 
 	if (code != DEP_CODE_PROGRAM && code != DEP_CODE_CALLER)
 		inside = RACE_INSIDE;
@@ -185,20 +159,25 @@ static int reference(struct order_feed *f, struct order_thread *t, const struct 
 	if (t->locked && t->locked_pc == r->pc)
 		return locked_access(t, r, inside);
 	flags |= inside;
+	if (r->addr - t->robust.head < sizeof(struct robust_list_head) && r->type == DEP_WRITE)
+		order_robust_write(t, r->addr);
 	if (is_atomic(o, r->addr, r->size)) {
-		flags |= ORDER_MAYBE_ATOMIC;
+		/* Compilers make neither calls of memcpy() of atomic accesses nor "add" to memory. */
+		if (code != DEP_CODE_CALLER && r->type != DEP_MODIFY)
+			flags |= ORDER_MAYBE_ATOMIC;
 		if (flags & RACE_READ && !late)
 			return -EAGAIN;
-		if (flags & RACE_READ && !t->in_library)
-			err = each_word(t, r->addr, r->size, order_acquire);
-		else if (!(flags & RACE_READ))
-			err = each_word(t, r->addr, r->size, order_release);
+		if (!(flags & RACE_READ))
+			then = order_release;
+		else if (!t->in_library)
+			then = order_acquire;
 	}
-	if (!err)
-		err = note_spin(t, r);
-	if (code == DEP_CODE_LOADER)
-		return err;
-	return err ? err : order_access(t, r->pc, r->addr, r->size, flags);
+	err = order_wait_access(t, r, code);
+	/* What is allocated for a thread comes in an order that is left out; see locked_access(). */
+	if (!err && code != DEP_CODE_LOADER && (!t->in_library || code == DEP_CODE_THREADS))
+		err = order_access(t, r->pc, r->addr, r->size, flags);
+	/* Not before: what orders others does not order itself. */
+	return !err && then ? each_word(t, r->addr, r->size, then) : err;
 }
 
 /* ---- events ---- */

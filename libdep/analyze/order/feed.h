@@ -19,6 +19,10 @@
 
 /* Flags of accesses, beside the detector's. */
 #define ORDER_MAYBE_ATOMIC	RACE_USER1	/* plain, of a word that others access locked */
+#define ORDER_DESCRIPTOR	RACE_USER2	/* of a descriptor, and not of memory */
+
+/* Where the detector has the descriptors; no memory of a program is there. */
+#define ORDER_DESCRIPTORS	(1ull << 62)
 
 #define ORDER_BATCH	256u
 #define ORDER_CODES	4096u	/* places of which it is remembered whose code they are */
@@ -27,6 +31,34 @@
 struct order_words {
 	struct { u32 process; u64 word; } *v;
 	size_t n, room;
+};
+
+/** struct order_spin - the read that a thread repeats, without a store in between, how often */
+struct order_spin {
+	u64 pc, at;
+	u32 n;
+};
+
+#define ORDER_ROUND	16u
+
+/** struct order_round - what the program's code did since the thread slept last */
+struct order_round {
+	u64 hash, before[2];	/* of its accesses; of those before the last two times */
+	u32 same;		/* so often it was one of these */
+	u32 n;
+	u64 at[ORDER_ROUND];	/* what it read first */
+	u32 size[ORDER_ROUND];
+};
+
+#define ORDER_HELD	32u
+
+/** struct order_robust - robust mutexes that a thread holds */
+struct order_robust {
+	u64 head;		/* of its list; 0: it has none */
+	bool pending;		/* it is about to lock or unlock one */
+	u64 locked;		/* the word that it locked then, not yet in the list; 0: none */
+	u32 nheld;
+	u64 held[ORDER_HELD];
 };
 
 struct order_process;
@@ -38,6 +70,7 @@ struct order_thread {
 	struct order_feed *feed;
 	bool begun, ended;
 	bool in_library;	/* making or ending a thread; see DEP_CODE_THREADS */
+	bool vforked;		/* in its parent's memory, but with descriptors of its own */
 	/* The locked instruction at hand. */
 	bool locked, wrote;
 	u64 locked_pc, locked_at;
@@ -45,9 +78,9 @@ struct order_thread {
 	/* Where it was called from; kept in a pass with wanted stacks only. */
 	struct { u64 pc, sp; } *stack;
 	u32 depth, stack_room;
-	/* The read that it repeats, without a store in between, and how often. */
-	u64 spin_pc, spin_at;
-	u32 spins;
+	struct order_spin spin;
+	struct order_round round;
+	struct order_robust robust;
 	struct race_ref ref[ORDER_BATCH];
 	u32 nrefs;
 };
@@ -62,7 +95,7 @@ struct order_process {
 	struct order_files files;
 	u32 signal_file;	/* that which signalfd() makes; 0: none yet */
 	struct race_rows *rows;
-	struct { u32 tid, index; u64 child_tid; } *child;	/* created and not yet begun */
+	struct { u32 tid, index, flags; u64 child_tid; } *child; /* created and not yet ended */
 	u32 nchildren, children_room;
 	struct { u64 start, size; } *stack;	/* mapped for stacks */
 	u32 nstacks, stacks_room;
@@ -73,7 +106,7 @@ struct order_stack {
 	struct order_process *process;	/* of the pass at hand */
 	u32 process_serial, index;
 	u64 epoch, pc, address;
-	u32 size;
+	u32 size, flags;
 	u32 thread, tid;		/* found: serial and tid */
 	u64 *frame;			/* return addresses, innermost first */
 	u32 nframes;
@@ -83,13 +116,22 @@ struct order_stack {
 	bool found;
 };
 
+/** struct order_range - memory of a process */
+struct order_range {
+	u32 process;
+	u64 address, size;
+};
+
 struct order_feed {
+	struct dep_store *store;
 	const struct dep_races_options *options;
 	struct order_process *processes;
 	struct order_thread **thread;	/* by serial */
 	size_t nthreads;
 	struct order_words *words;	/* of earlier passes; what this one learns is added */
 	size_t nknown;			/* of @words: known from the beginning */
+	struct order_range *watch;	/* what all places that access it are wanted of */
+	size_t nwatch;
 	struct order_stack *want;
 	size_t nwant;
 	int err;
@@ -100,6 +142,8 @@ ssize_t order_items(void *self, const struct dep_thread *t, const struct dep_ite
 		    size_t n, bool late);
 int order_gap(void *self, const struct dep_thread *t);
 int order_end(void *self, const struct dep_thread *t);
+/** order_code() - whose code is at @pc? */
+enum dep_code order_code(const struct order_feed *f, struct order_process *p, u64 pc);
 void order_free(struct order_feed *f);
 
 /* ---- threads.c ---- */
@@ -146,5 +190,45 @@ int order_stack(struct order_process *p, u64 start, u64 size);
 int order_call_enter(struct order_thread *t, const struct adept_ev_syscall *c, u64 pc);
 /** order_call_leave() - what it may have waited for, and what it did, at its second one */
 int order_call_leave(struct order_thread *t, const struct adept_ev_syscall *c, u64 pc);
+
+/* ---- wait.c ---- */
+
+/** order_wait_access() - a plain access */
+int order_wait_access(struct order_thread *t, const struct dep_ref *r, enum dep_code code);
+/** order_wait_call() - a system call begins */
+int order_wait_call(struct order_thread *t, const struct adept_ev_syscall *c);
+
+/* ---- robust.c ---- */
+
+/** order_robust_list() - set_robust_list() */
+void order_robust_list(struct order_thread *t, u64 head);
+/** order_robust_write() - a plain write to the list's head */
+void order_robust_write(struct order_thread *t, u64 address);
+/** order_robust_locked() - a locked instruction changed @word */
+void order_robust_locked(struct order_thread *t, u64 word);
+/** order_robust_end() - the thread ends, and what it holds is unlocked */
+int order_robust_end(struct order_thread *t);
+
+/* ---- own.c ---- */
+
+/** order_is_runtimes() - is that between two accesses of a runtime library, and no race? */
+bool order_is_runtimes(const struct order_feed *f, const struct order_process *p,
+		       const struct race_found *found);
+/** order_is_librarys() - the same of the C library's own, by where it was called from */
+bool order_is_librarys(const struct order_feed *f, const struct order_stack *prior,
+		       const struct order_stack *current);
+/** order_maybe_atomic() - can its plain access be what a compiler made of an atomic one? */
+bool order_maybe_atomic(const struct order_feed *f, struct order_process *p,
+			const struct race_found *found);
+
+/* ---- buffers.c ---- */
+
+/** order_buffers() - the memory that a call reads (@enter) or writes, of what it was given */
+int order_buffers(struct order_thread *t, const struct adept_ev_syscall *c, u64 pc, bool enter);
+
+/* ---- descriptors.c ---- */
+
+/** order_descriptors() - the descriptors that a call uses or closes (@enter), or makes */
+int order_descriptors(struct order_thread *t, const struct adept_ev_syscall *c, u64 pc, bool enter);
 
 #endif

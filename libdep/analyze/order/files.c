@@ -68,6 +68,19 @@ void order_file_socket(struct order_files *f, s64 fd)
 	order_file_set(f, fd, ORDER_SOCKETS);
 }
 
+void order_files_copy(struct order_files *to, const struct order_files *from)
+{
+	u32 *file = from->room ? malloc(from->room * sizeof(*file)) : NULL;
+
+	/* Without memory each is a file of its own, as those are that nobody knows of. */
+	if (!file)
+		return;
+	memcpy(file, from->file, from->room * sizeof(*file));
+	free(to->file);
+	*to = *from;
+	to->file = file;
+}
+
 void order_files_free(struct order_files *f)
 {
 	free(f->file);

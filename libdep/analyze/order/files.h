@@ -28,6 +28,8 @@ void order_file_set(struct order_files *f, s64 fd, u32 file);
 void order_file_same(struct order_files *f, s64 fd, s64 like);
 /** order_file_socket() - @fd is a socket, connected to who knows what */
 void order_file_socket(struct order_files *f, s64 fd);
+/** order_files_copy() - a child begins with what its parent has */
+void order_files_copy(struct order_files *to, const struct order_files *from);
 void order_files_free(struct order_files *f);
 
 #endif

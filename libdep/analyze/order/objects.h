@@ -14,6 +14,7 @@ enum order_kind {
 	ORDER_FUTEX,		/* the kernel's queue, by address */
 	ORDER_FILE,		/* open file, by its number in struct order_files */
 	ORDER_SIGNAL,		/* by number; 0: whatever any signal may tell */
+	ORDER_CHILD,		/* of vfork, by tid: its parent waits until it has left */
 };
 
 struct order_object {

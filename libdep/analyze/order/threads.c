@@ -8,10 +8,23 @@
 #include "feed.h"
 
 #define CLONE_VM	0x00000100u
+#define CLONE_VFORK	0x00004000u
 
 int order_no_memory(void)
 {
 	return dep_fail(-ENOMEM, "the race detector");
+}
+
+static int add_watched(const struct order_feed *f, struct order_process *p)
+{
+	const struct order_range *r = f->watch;
+	size_t n = r ? f->nwatch : 0;
+	int err = 0;
+
+	for (; n-- && !err; r++)
+		if (r->process == p->serial)
+			err = race_watch(p->detector, r->address, r->size);
+	return err;
 }
 
 static int add_known(struct order_feed *f, struct order_process *p)
@@ -23,6 +36,21 @@ static int add_known(struct order_feed *f, struct order_process *p)
 		    !order_object_get(&p->objects, ORDER_WORD, f->words->v[i].word))
 			return order_no_memory();
 	return 0;
+}
+
+/* It begins with the files of the one that made it. */
+static void take_files(const struct order_feed *f, struct order_process *p)
+{
+	const struct order_process *parent = f->processes;
+	const struct dep_process *all;
+	size_t i, n = f->store ? dep_store_processes(f->store, &all) : 0;
+
+	for (i = 0; i < n && all[i].serial != p->serial; i++)
+		;
+	while (i < n && parent && parent->serial != all[i].parent)
+		parent = parent->next;
+	if (i < n && parent)
+		order_files_copy(&p->files, &parent->files);
 }
 
 static struct order_process *process_of(struct order_feed *f, u32 serial)
@@ -43,9 +71,10 @@ static struct order_process *process_of(struct order_feed *f, u32 serial)
 		free(p);
 		return NULL;
 	}
+	take_files(f, p);
 	p->next = f->processes;
 	f->processes = p;
-	return add_known(f, p) ? NULL : p;
+	return add_known(f, p) || add_watched(f, p) ? NULL : p;
 }
 
 struct order_thread *order_thread_of(struct order_feed *f, const struct dep_thread *t)
@@ -142,6 +171,7 @@ int order_thread_created(struct order_thread *t, const struct adept_ev_fork *ev)
 	}
 	p->child[p->nchildren].tid = ev->pid;
 	p->child[p->nchildren].index = index;
+	p->child[p->nchildren].flags = ev->flags;
 	p->child[p->nchildren++].child_tid = ev->child_tid;
 	/* Who waits for its end looks at this word. */
 	if (ev->child_tid && !order_object_get(&p->objects, ORDER_WORD, ev->child_tid / 4))
@@ -160,7 +190,8 @@ int order_thread_begin(struct order_thread *t)
 	if (i == ~0u)
 		return race_thread_begin(p->detector, RACE_NO_THREAD, &t->index);
 	t->index = p->child[i].index;
-	t->in_library = true;
+	t->vforked = p->child[i].flags & CLONE_VFORK;
+	t->in_library = !t->vforked;
 	return 0;
 }
 
@@ -173,10 +204,14 @@ int order_thread_ended(struct order_thread *t)
 	if (t->ended)
 		return 0;
 	t->ended = true;
+	err = order_robust_end(t);
 	for (i = 0; i < p->nchildren && !err; i++) {
 		if (p->child[i].index != t->index)
 			continue;
-		if (p->child[i].child_tid)
+		/* Its parent has been waiting for that. */
+		if (t->vforked)
+			err = order_release(t, ORDER_CHILD, t->tid);
+		if (!err && p->child[i].child_tid)
 			err = order_release(t, ORDER_WORD, p->child[i].child_tid / 4);
 		p->child[i] = p->child[--p->nchildren];
 		break;

@@ -268,6 +268,30 @@ int race_conclude(struct race_detector *d, const struct race_now *now)
 	return ret;
 }
 
+struct known {
+	struct race_detector *d;
+	struct race_now *now;
+	u64 first, last;
+};
+
+static int access_known(void *arg, u64 number, struct race_page *page)
+{
+	u64 base = number << RACE_PAGE_SHIFT, end = base | (RACE_PAGE - 1);
+	const struct known *k = arg;
+
+	return access_page(k->d, k->now, page, k->first > base ? k->first : base,
+			   k->last < end ? k->last : end);
+}
+
+static int conclude(struct race_detector *d, struct race_now *now, int ret)
+{
+	if (!ret && d->npending + d->nedges)
+		ret = race_conclude(d, now);
+	if (!ret && race_collect_due(d))
+		ret = race_collect(d, false);
+	return ret ? race_fail(d, ret) : 0;
+}
+
 static int access_memory(struct race_detector *d, u32 thread, u64 pc, u64 address, u32 size,
 			 u32 flags)
 {
@@ -290,11 +314,7 @@ static int access_memory(struct race_detector *d, u32 thread, u64 pc, u64 addres
 	}
 	if (__builtin_expect(!ret && d->slow == slow, 1))
 		return 0;
-	if (!ret && d->npending + d->nedges)
-		ret = race_conclude(d, &now);
-	if (!ret && race_collect_due(d))
-		ret = race_collect(d, false);
-	return ret ? race_fail(d, ret) : 0;
+	return conclude(d, &now, ret);
 }
 
 static inline bool is_good(const struct race_detector *d, u32 thread, u32 flags)
@@ -312,6 +332,23 @@ int race_access(struct race_detector *d, u32 thread, u64 pc, u64 address, u32 si
 	if (d->skip)
 		return d->error;
 	return access_memory(d, thread, pc, address, size, flags);
+}
+
+int race_access_known(struct race_detector *d, u32 thread, u64 pc, u64 address, u64 size,
+		      u32 flags)
+{
+	struct race_now now = { .thread = thread, .flags = flags, .pc = pc };
+	struct known k = { d, &now, address, address + (size - 1) };
+
+	if (!is_good(d, thread, flags))
+		return -EINVAL;
+	if (d->skip || !size)
+		return d->error;
+	if (k.last < address)
+		k.last = ~0ull;
+	now.t = &d->thread[thread];
+	return conclude(d, &now, race_shadow_each(&d->shadow, address >> RACE_PAGE_SHIFT,
+						  k.last >> RACE_PAGE_SHIFT, access_known, &k));
 }
 
 int race_accesses(struct race_detector *d, u32 thread, const struct race_ref *ref, size_t n)

@@ -158,6 +158,13 @@ void race_sync_free(struct race_detector *d, struct race_sync *s);
 
 /** race_access() - @size bytes at @address, which wrap nowhere: what does is cut off */
 int race_access(struct race_detector *d, u32 thread, u64 pc, u64 address, u32 size, u32 flags);
+/**
+ * race_access_known() - the same of as much memory as one likes, where it was accessed before
+ *
+ * What was not accessed remains so: this is for memory that goes away.
+ */
+int race_access_known(struct race_detector *d, u32 thread, u64 pc, u64 address, u64 size,
+		      u32 flags);
 /** race_accesses() - many of one thread, in their order */
 int race_accesses(struct race_detector *d, u32 thread, const struct race_ref *ref, size_t n);
 

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Which memory the kernel accesses for system calls.  What it finds in memory that it is given,
+ * as the vectors of readv() and the messages of recvmsg(), is not in the profile.
+ */
+#include <sys/syscall.h>
+
+#include "feed.h"
+
+/* More than this no call is taken to have moved, whatever a damaged store says. */
+#define MOST	(16u << 20)
+
+enum { READS = 1, WRITES };
+
+/*
+ * @arg has the address.  Bytes: @size for each of what argument @count says, or if that is
+ * RESULT or nothing of what was returned, or of one.
+ */
+struct buffer {
+	u16 nr;
+	u8 how, arg, count;
+	u16 size;
+};
+
+#define RESULT	6u
+#define ONE	7u
+
+static const struct buffer buffers[] = {
+	/* At its beginning it is not known how much a write writes, at its end it is too late. */
+	{ SYS_write, READS, 1, RESULT, 1 },
+	{ SYS_pwrite64, READS, 1, RESULT, 1 },
+	{ SYS_sendto, READS, 1, RESULT, 1 },
+	{ SYS_writev, READS, 1, 2, 16 },
+	{ SYS_readv, READS, 1, 2, 16 },
+	{ SYS_mq_timedsend, READS, 1, 2, 1 },
+	{ SYS_connect, READS, 1, 2, 1 },
+	{ SYS_bind, READS, 1, 2, 1 },
+	{ SYS_nanosleep, READS, 0, ONE, 16 },
+	{ SYS_clock_nanosleep, READS, 2, ONE, 16 },
+	{ SYS_timerfd_settime, READS, 2, ONE, 32 },
+	{ SYS_timer_settime, READS, 2, ONE, 32 },
+	{ SYS_setitimer, READS, 1, ONE, 32 },
+	{ SYS_setrlimit, READS, 1, ONE, 16 },
+	{ SYS_prlimit64, READS, 2, ONE, 16 },
+	{ SYS_read, WRITES, 1, RESULT, 1 },
+	{ SYS_pread64, WRITES, 1, RESULT, 1 },
+	{ SYS_recvfrom, WRITES, 1, RESULT, 1 },
+	{ SYS_getrandom, WRITES, 0, RESULT, 1 },
+	{ SYS_getcwd, WRITES, 0, RESULT, 1 },
+	{ SYS_readlink, WRITES, 1, RESULT, 1 },
+	{ SYS_readlinkat, WRITES, 2, RESULT, 1 },
+	{ SYS_getdents64, WRITES, 1, RESULT, 1 },
+	{ SYS_mq_timedreceive, WRITES, 1, RESULT, 1 },
+	{ SYS_epoll_wait, WRITES, 1, RESULT, 12 },
+	{ SYS_epoll_pwait, WRITES, 1, RESULT, 12 },
+	{ SYS_epoll_pwait2, WRITES, 1, RESULT, 12 },
+	{ SYS_stat, WRITES, 1, ONE, 144 },
+	{ SYS_fstat, WRITES, 1, ONE, 144 },
+	{ SYS_lstat, WRITES, 1, ONE, 144 },
+	{ SYS_newfstatat, WRITES, 2, ONE, 144 },
+	{ SYS_statx, WRITES, 4, ONE, 256 },
+	{ SYS_statfs, WRITES, 1, ONE, 120 },
+	{ SYS_fstatfs, WRITES, 1, ONE, 120 },
+	{ SYS_pipe, WRITES, 0, ONE, 8 },
+	{ SYS_pipe2, WRITES, 0, ONE, 8 },
+	{ SYS_socketpair, WRITES, 3, ONE, 8 },
+	{ SYS_uname, WRITES, 0, ONE, 390 },
+	{ SYS_sysinfo, WRITES, 0, ONE, 112 },
+	{ SYS_times, WRITES, 0, ONE, 32 },
+	{ SYS_getrusage, WRITES, 1, ONE, 144 },
+	{ SYS_getrlimit, WRITES, 1, ONE, 16 },
+	{ SYS_prlimit64, WRITES, 3, ONE, 16 },
+	{ SYS_clock_gettime, WRITES, 1, ONE, 16 },
+	{ SYS_clock_getres, WRITES, 1, ONE, 16 },
+	{ SYS_getitimer, WRITES, 1, ONE, 32 },
+	{ SYS_timerfd_gettime, WRITES, 1, ONE, 32 },
+	{ SYS_timer_gettime, WRITES, 1, ONE, 32 },
+	{ SYS_wait4, WRITES, 1, ONE, 4 },
+};
+
+static int one(struct order_thread *t, const struct adept_ev_syscall *c, u64 pc,
+	       const struct buffer *b)
+{
+	u64 n = b->count == RESULT ? c->result : b->count == ONE ? 1 : c->args[b->count];
+	u64 address = c->args[b->arg];
+
+	/* An address that it was not given, or that there cannot be. */
+	if (!address || address >> 47)
+		return 0;
+	n = n < MOST / b->size ? n * b->size : MOST;
+	return order_access(t, pc, address, n,
+			    (b->how == READS ? RACE_READ : RACE_WRITE) | RACE_SYSCALL);
+}
+
+int order_buffers(struct order_thread *t, const struct adept_ev_syscall *c, u64 pc, bool enter)
+{
+	size_t i;
+	int err = 0;
+
+	for (i = 0; i < sizeof(buffers) / sizeof(buffers[0]) && !err; i++)
+		if (buffers[i].nr == c->nr && (buffers[i].how == READS) == enter)
+			err = one(t, c, pc, &buffers[i]);
+	return err;
+}

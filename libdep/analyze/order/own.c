@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Races that are none of the program's business: both accesses are of a runtime library to its
+ * own data.  The C library's are known one by one, when they happen (feed.c).
+ */
+#include <string.h>
+
+#include "feed.h"
+
+/* OpenMP's, which synchronise by plain accesses too: these must order, and are no races. */
+static bool is_runtime(const char *path)
+{
+	static const char *const names[] = { "libgomp.so", "libomp.so", "libiomp5.so" };
+	const char *slash = path ? strrchr(path, '/') : NULL;
+	size_t i;
+
+	for (i = 0; slash && i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strncmp(slash + 1, names[i], strlen(names[i])))
+			return true;
+	return false;
+}
+
+static bool in_runtime(struct dep_store *store, const struct order_process *p, u64 pc)
+{
+	const struct dep_module *m;
+	size_t n = store ? dep_store_modules(store, &m) : 0;
+
+	for (; n--; m++)
+		if (m->process == p->serial && pc - m->start < m->end - m->start &&
+		    is_runtime(m->path))
+			return true;
+	return false;
+}
+
+bool order_is_runtimes(const struct order_feed *f, const struct order_process *p,
+		       const struct race_found *found)
+{
+	return in_runtime(f->store, p, found->prior.pc) &&
+	       in_runtime(f->store, p, found->current.pc);
+}
+
+static bool is_inside(enum dep_code code)
+{
+	return code == DEP_CODE_LIBRARY || code == DEP_CODE_THREADS;
+}
+
+/*
+ * A compiler may have made a plain access of an atomic one, but not where the C library
+ * accesses what the program has, as when it writes into what was freed.
+ */
+bool order_maybe_atomic(const struct order_feed *f, struct order_process *p,
+			const struct race_found *found)
+{
+	enum dep_code a = order_code(f, p, found->prior.pc);
+	enum dep_code b = order_code(f, p, found->current.pc);
+
+	if (is_inside(a) != is_inside(b))
+		return false;
+	return (found->prior.flags | found->current.flags) & ORDER_MAYBE_ATOMIC;
+}
+
+/* Who did it is the caller, if what the program calls is not more than an access. */
+static bool is_librarys(const struct order_feed *f, struct order_process *p, const u64 *call,
+			size_t ncalls, u32 flags, u64 pc)
+{
+	enum dep_code code = order_code(f, p, pc);
+
+	if (flags & RACE_SYSCALL || code == DEP_CODE_CALLER)
+		return ncalls && is_inside(order_code(f, p, call[0]));
+	return is_inside(code);
+}
+
+bool order_is_librarys(const struct order_feed *f, const struct order_stack *prior,
+		       const struct order_stack *current)
+{
+	struct order_process *p = f->processes;
+
+	while (p && p->serial != prior->process_serial)
+		p = p->next;
+	/* What two of them copy may be the program's; what they have the kernel write is not. */
+	return p && (prior->flags | current->flags) & RACE_SYSCALL &&
+	       is_librarys(f, p, prior->frame, prior->nframes, prior->flags, prior->pc) &&
+	       is_librarys(f, p, current->frame, current->nframes, current->flags, current->pc);
+}

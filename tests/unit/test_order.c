@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What orders threads: files, objects, and what the kernel says that it accessed. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include <cmocka.h>
+
+#include "../../libdep/analyze/order/feed.h"
+
+static void files(void **state)
+{
+	struct order_files f = { 0 }, copy = { 0 };
+	u32 three;
+
+	(void)state;
+	three = order_file(&f, 3);
+	assert_true(three != 0);
+	assert_int_equal(order_file(&f, 3), three);
+	assert_int_not_equal(order_file(&f, 4), three);
+	/* a pipe is one file, and so is a duplicate */
+	order_file_new(&f, 5, 6);
+	assert_int_equal(order_file(&f, 5), order_file(&f, 6));
+	order_file_same(&f, 100, 5);
+	assert_int_equal(order_file(&f, 100), order_file(&f, 6));
+	/* a number that is given again */
+	order_file_new(&f, 3, -1);
+	assert_int_not_equal(order_file(&f, 3), three);
+	order_file_socket(&f, 7);
+	order_file_socket(&f, 8);
+	assert_int_equal(order_file(&f, 7), order_file(&f, 8));
+	order_files_copy(&copy, &f);
+	assert_int_equal(order_file(&copy, 100), order_file(&f, 5));
+	order_file_new(&copy, 100, -1);
+	assert_int_not_equal(order_file(&copy, 100), order_file(&f, 100));
+	order_files_free(&f);
+	order_files_free(&copy);
+}
+
+static void files_of_any_number(void **state)
+{
+	static const s64 odd[] = { -1, ORDER_FILES_MAX, 1ll << 40, INT64_MIN, INT64_MAX };
+	struct order_files f = { 0 };
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(odd) / sizeof(odd[0]); i++)
+		assert_int_equal(order_file(&f, odd[i]), order_file(&f, ORDER_FILES_MAX - 1));
+	assert_true(f.room <= ORDER_FILES_MAX);
+	order_files_free(&f);
+}
+
+static void objects(void **state)
+{
+	struct order_object *all[1000], *o;
+	struct order_objects objects = { 0 };
+	struct race_detector *d;
+	u64 i;
+
+	(void)state;
+	assert_int_equal(race_detector_create(&d, &(struct race_ops){ 0 }, NULL), 0);
+	assert_null(order_object_find(&objects, ORDER_WORD, 1));
+	assert_false(order_line_marked(&objects, 4));
+	for (i = 0; i < 1000; i++) {
+		all[i] = order_object_get(&objects, ORDER_WORD, i * 1000);
+		assert_non_null(all[i]);
+	}
+	for (i = 0; i < 1000; i++) {
+		assert_ptr_equal(order_object_find(&objects, ORDER_WORD, i * 1000), all[i]);
+		assert_ptr_equal(order_object_get(&objects, ORDER_WORD, i * 1000), all[i]);
+		assert_true(order_line_marked(&objects, i * 4000));
+		assert_null(order_object_find(&objects, ORDER_WORD, i * 1000 + 1));
+		assert_null(order_object_find(&objects, ORDER_FUTEX, i * 1000));
+	}
+	o = order_object_get(&objects, ORDER_FUTEX, 0);
+	assert_ptr_not_equal(o, all[0]);
+	order_objects_free(&objects, d);
+	assert_null(order_object_find(&objects, ORDER_WORD, 0));
+	race_detector_free(d);
+}
+
+/* ---- system calls ---- */
+
+struct two {
+	struct dep_races_options options;
+	struct order_words words;
+	struct order_feed feed;
+	struct order_thread *first, *second;
+};
+
+static void begin(struct two *t)
+{
+	memset(t, 0, sizeof(*t));
+	t->feed.options = &t->options;
+	t->feed.words = &t->words;
+	t->first = order_thread_of(&t->feed, &(struct dep_thread){ .serial = 1, .tid = 10,
+								  .process = 1 });
+	t->second = order_thread_of(&t->feed, &(struct dep_thread){ .serial = 2, .tid = 11,
+								   .process = 1 });
+	assert_int_equal(order_thread_begin(t->first), 0);
+	assert_int_equal(order_thread_begin(t->second), 0);
+}
+
+static void call(struct order_thread *t, const struct adept_ev_syscall *c)
+{
+	assert_int_equal(order_call_enter(t, c, 0x1000), 0);
+	assert_int_equal(order_call_leave(t, c, 0x1000), 0);
+	assert_int_equal(order_flush(t), 0);
+}
+
+static u32 races(const struct two *t)
+{
+	return race_rows_count(t->feed.processes->rows);
+}
+
+/* Whatever a damaged store says of sizes, it does not cost as much shadow memory. */
+static void huge_calls(void **state)
+{
+	static const u64 huge[] = { 1ull << 31, 1ull << 40, 1ull << 62, ~0ull - 4096 };
+	struct race_stats stats;
+	struct two t;
+	size_t i;
+
+	(void)state;
+	begin(&t);
+	for (i = 0; i < sizeof(huge) / sizeof(huge[0]); i++) {
+		call(t.first, &(struct adept_ev_syscall){ .nr = SYS_read, .result = huge[i],
+							 .args = { 0, 0x10000, 1 } });
+		call(t.first, &(struct adept_ev_syscall){ .nr = SYS_write, .result = huge[i],
+							 .args = { 0, 0x20000, 1 } });
+		call(t.first, &(struct adept_ev_syscall){ .nr = SYS_epoll_wait, .result = huge[i],
+							 .args = { 0, 0x30000, 1 } });
+		call(t.first, &(struct adept_ev_syscall){ .nr = SYS_read, .result = 100,
+							 .args = { 0, ~0ull - 50, 1 } });
+		call(t.second, &(struct adept_ev_syscall){ .nr = SYS_munmap,
+							  .args = { 0x10000, huge[i] } });
+		call(t.second, &(struct adept_ev_syscall){ .nr = SYS_mremap, .result = 0x5000,
+							  .args = { 0x5000, huge[i], 1 } });
+		call(t.second, &(struct adept_ev_syscall){ .nr = SYS_mmap, .result = 0x7000,
+							  .args = { 0x7000, huge[i], 0,
+								    MAP_FIXED | MAP_STACK } });
+	}
+	race_get_stats(t.feed.processes->detector, &stats);
+	assert_true(stats.bytes < 64u << 20);
+	order_free(&t.feed);
+}
+
+static void unmapped(void **state)
+{
+	struct two t;
+
+	(void)state;
+	begin(&t);
+	assert_int_equal(order_access(t.first, 0x2000, 0x50008, 4, RACE_WRITE), 0);
+	assert_int_equal(order_flush(t.first), 0);
+	call(t.second, &(struct adept_ev_syscall){ .nr = SYS_munmap, .args = { 0x60000, 4096 } });
+	assert_int_equal(races(&t), 0);
+	call(t.second, &(struct adept_ev_syscall){ .nr = SYS_munmap, .args = { 0x50000, 4096 } });
+	assert_int_equal(races(&t), 1);
+	/* it is another one's now */
+	assert_int_equal(order_access(t.first, 0x2001, 0x50008, 4, RACE_WRITE), 0);
+	assert_int_equal(order_flush(t.first), 0);
+	assert_int_equal(races(&t), 1);
+	order_free(&t.feed);
+}
+
+static void closed(void **state)
+{
+	const struct adept_ev_syscall use = { .nr = SYS_fsync, .args = { 5 } };
+	const struct adept_ev_syscall replace = { .nr = SYS_dup2, .result = 5, .args = { 6, 5 } };
+	const struct adept_ev_syscall close = { .nr = SYS_close, .args = { 5 } };
+	struct two t;
+
+	(void)state;
+	begin(&t);
+	call(t.first, &use);
+	call(t.second, &replace);
+	assert_int_equal(races(&t), 0);
+	call(t.second, &close);
+	assert_int_equal(races(&t), 1);
+	order_free(&t.feed);
+	/* The child of vfork closes its own. */
+	begin(&t);
+	t.second->vforked = true;
+	call(t.first, &use);
+	call(t.second, &close);
+	assert_int_equal(races(&t), 0);
+	order_free(&t.feed);
+}
+
+static void piped(void **state)
+{
+	struct two t;
+
+	(void)state;
+	begin(&t);
+	call(t.first, &(struct adept_ev_syscall){ .nr = SYS_pipe, .args = { 0x1000 },
+						 .out = 8ull << 32 | 7 });
+	assert_int_equal(order_access(t.first, 0x2000, 0x50008, 4, RACE_WRITE), 0);
+	call(t.first, &(struct adept_ev_syscall){ .nr = SYS_write, .result = 1,
+						 .args = { 8, 0x3000, 1 } });
+	call(t.second, &(struct adept_ev_syscall){ .nr = SYS_read, .result = 1,
+						  .args = { 7, 0x4000, 1 } });
+	assert_int_equal(order_access(t.second, 0x2001, 0x50008, 4, RACE_READ), 0);
+	assert_int_equal(order_flush(t.second), 0);
+	/* only that it reads the descriptor, of which nobody told it */
+	assert_int_equal(races(&t), 1);
+	order_free(&t.feed);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(files),
+		cmocka_unit_test(files_of_any_number),
+		cmocka_unit_test(objects),
+		cmocka_unit_test(huge_calls),
+		cmocka_unit_test(unmapped),
+		cmocka_unit_test(closed),
+		cmocka_unit_test(piped),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
