@@ -13,8 +13,9 @@ extern "C" {
 #pragma GCC visibility push(default)
 
 /*
- * X(identifier, symbol, arguments, has it a result).  Stores have their numbers: add at the
- * end only.  Of several names that a function has the first one counts.
+ * X(identifier, symbol, arguments, is its return told).  Stores have their numbers: add at the
+ * end only.  Of several names that a function has the first one counts: glibc's spin locks are
+ * initialised by what unlocks them.
  */
 #define DEP_FUNCTIONS(X)						\
 	X(MALLOC, "malloc", 1, 1)					\
@@ -26,8 +27,8 @@ extern "C" {
 	X(POSIX_MEMALIGN, "posix_memalign", 3, 1)			\
 	X(VALLOC, "valloc", 1, 1)					\
 	X(PVALLOC, "pvalloc", 1, 1)					\
-	X(FREE, "free", 1, 0)						\
-	X(CFREE, "cfree", 1, 0)						\
+	X(FREE, "free", 1, 1)						\
+	X(CFREE, "cfree", 1, 1)						\
 	X(NEW, "_Znwm", 1, 1)						\
 	X(NEW_NOTHROW, "_ZnwmRKSt9nothrow_t", 1, 1)			\
 	X(NEW_ALIGNED, "_ZnwmSt11align_val_t", 2, 1)			\
@@ -36,18 +37,18 @@ extern "C" {
 	X(NEW_ARRAY_NOTHROW, "_ZnamRKSt9nothrow_t", 1, 1)		\
 	X(NEW_ARRAY_ALIGNED, "_ZnamSt11align_val_t", 2, 1)		\
 	X(NEW_ARRAY_ALIGNED_NOTHROW, "_ZnamSt11align_val_tRKSt9nothrow_t", 2, 1) \
-	X(DELETE, "_ZdlPv", 1, 0)					\
-	X(DELETE_NOTHROW, "_ZdlPvRKSt9nothrow_t", 1, 0)			\
-	X(DELETE_SIZED, "_ZdlPvm", 2, 0)				\
-	X(DELETE_ALIGNED, "_ZdlPvSt11align_val_t", 2, 0)		\
-	X(DELETE_ALIGNED_NOTHROW, "_ZdlPvSt11align_val_tRKSt9nothrow_t", 2, 0) \
-	X(DELETE_SIZED_ALIGNED, "_ZdlPvmSt11align_val_t", 3, 0)		\
-	X(DELETE_ARRAY, "_ZdaPv", 1, 0)					\
-	X(DELETE_ARRAY_NOTHROW, "_ZdaPvRKSt9nothrow_t", 1, 0)		\
-	X(DELETE_ARRAY_SIZED, "_ZdaPvm", 2, 0)				\
-	X(DELETE_ARRAY_ALIGNED, "_ZdaPvSt11align_val_t", 2, 0)		\
-	X(DELETE_ARRAY_ALIGNED_NOTHROW, "_ZdaPvSt11align_val_tRKSt9nothrow_t", 2, 0) \
-	X(DELETE_ARRAY_SIZED_ALIGNED, "_ZdaPvmSt11align_val_t", 3, 0)	\
+	X(DELETE, "_ZdlPv", 1, 1)					\
+	X(DELETE_NOTHROW, "_ZdlPvRKSt9nothrow_t", 1, 1)			\
+	X(DELETE_SIZED, "_ZdlPvm", 2, 1)				\
+	X(DELETE_ALIGNED, "_ZdlPvSt11align_val_t", 2, 1)		\
+	X(DELETE_ALIGNED_NOTHROW, "_ZdlPvSt11align_val_tRKSt9nothrow_t", 2, 1) \
+	X(DELETE_SIZED_ALIGNED, "_ZdlPvmSt11align_val_t", 3, 1)		\
+	X(DELETE_ARRAY, "_ZdaPv", 1, 1)					\
+	X(DELETE_ARRAY_NOTHROW, "_ZdaPvRKSt9nothrow_t", 1, 1)		\
+	X(DELETE_ARRAY_SIZED, "_ZdaPvm", 2, 1)				\
+	X(DELETE_ARRAY_ALIGNED, "_ZdaPvSt11align_val_t", 2, 1)		\
+	X(DELETE_ARRAY_ALIGNED_NOTHROW, "_ZdaPvSt11align_val_tRKSt9nothrow_t", 2, 1) \
+	X(DELETE_ARRAY_SIZED_ALIGNED, "_ZdaPvmSt11align_val_t", 3, 1)	\
 	X(MUTEX_INIT, "pthread_mutex_init", 2, 1)			\
 	X(MUTEX_DESTROY, "pthread_mutex_destroy", 1, 1)			\
 	X(MUTEX_LOCK, "pthread_mutex_lock", 1, 1)			\
@@ -77,11 +78,11 @@ extern "C" {
 	X(BARRIER_INIT, "pthread_barrier_init", 3, 1)			\
 	X(BARRIER_DESTROY, "pthread_barrier_destroy", 1, 1)		\
 	X(BARRIER_WAIT, "pthread_barrier_wait", 1, 1)			\
+	X(SPIN_UNLOCK, "pthread_spin_unlock", 1, 1)			\
 	X(SPIN_INIT, "pthread_spin_init", 2, 1)				\
 	X(SPIN_DESTROY, "pthread_spin_destroy", 1, 1)			\
 	X(SPIN_LOCK, "pthread_spin_lock", 1, 1)				\
 	X(SPIN_TRYLOCK, "pthread_spin_trylock", 1, 1)			\
-	X(SPIN_UNLOCK, "pthread_spin_unlock", 1, 1)			\
 	X(SEM_INIT, "sem_init", 3, 1)					\
 	X(SEM_DESTROY, "sem_destroy", 1, 1)				\
 	X(SEM_WAIT, "sem_wait", 1, 1)					\

@@ -22,7 +22,7 @@ static int run(struct dep_store *store, const struct dep_races_options *o, struc
 	       struct dep_analysis *how)
 {
 	struct dep_analyzer a = {
-		.name = "races", .want = DEP_WANT_REFS,
+		.name = "races", .want = DEP_WANT_REFS | DEP_WANT_FUNCTIONS,
 		.items = order_items, .gap = order_gap, .end = order_end,
 	};
 
@@ -157,7 +157,21 @@ static u32 public_flags(u32 flags)
 	return (flags & RACE_READ ? DEP_ACCESS_READ : 0) |
 	       (flags & RACE_WRITE ? DEP_ACCESS_WRITE : 0) |
 	       (flags & RACE_ATOMIC ? DEP_ACCESS_ATOMIC : 0) |
-	       (flags & RACE_SYSCALL ? DEP_ACCESS_SYSCALL : 0);
+	       (flags & RACE_SYSCALL ? DEP_ACCESS_SYSCALL : 0) |
+	       (flags & RACE_FREE ? DEP_ACCESS_FREE : 0) |
+	       (flags & ORDER_OBJECT ? DEP_ACCESS_OBJECT : 0) |
+	       (flags & ORDER_DESCRIPTOR ? DEP_ACCESS_DESCRIPTOR : 0);
+}
+
+/* Descriptors and objects are kept where no memory is. */
+static void set_place(struct dep_race *r, const struct race_found *f)
+{
+	r->address = f->address & ~(ORDER_DESCRIPTORS | ORDER_OBJECTS);
+	r->size = f->size;
+	if (f->current.flags & ORDER_DESCRIPTOR) {
+		r->address /= 8;
+		r->size = 1;
+	}
 }
 
 static void want_stack(struct order_stack *w, const struct order_process *p,
@@ -198,8 +212,7 @@ static int take_rows(struct order_feed *f, struct dep_races *out, struct order_s
 			if (order_is_runtimes(f, p, &row->first))
 				continue;
 			r->process = p->serial;
-			r->address = row->first.address;
-			r->size = row->first.size;
+			set_place(r, &row->first);
 			r->count = row->count;
 			r->maybe_atomic = order_maybe_atomic(f, p, &row->first) ||
 					  is_fused(f->options, p, &row->first);

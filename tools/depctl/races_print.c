@@ -62,8 +62,14 @@ void race_print_text(struct out *o, const struct race_view *v)
 	const struct dep_race *r = v->race;
 	int i;
 
-	out_printf(o, "%s: %llu bytes at 0x%llx", race_rank_name(v->rank),
-		   (unsigned long long)r->size, (unsigned long long)r->address);
+	out_printf(o, "%s: ", race_rank_name(v->rank));
+	if (r->access[0].flags & DEP_ACCESS_DESCRIPTOR)
+		out_printf(o, "descriptor %llu", (unsigned long long)r->address);
+	else if (r->access[0].flags & DEP_ACCESS_OBJECT)
+		out_printf(o, "object at 0x%llx", (unsigned long long)r->address);
+	else
+		out_printf(o, "%llu bytes at 0x%llx", (unsigned long long)r->size,
+			   (unsigned long long)r->address);
 	if (v->named) {
 		out_text(o, ", ");
 		out_text(o, v->object.name);
@@ -186,6 +192,9 @@ static void json_access(struct json *j, const struct race_view *v, int side)
 	json_str(j, "type", access_type(a));
 	json_bool(j, "atomic", a->flags & DEP_ACCESS_ATOMIC);
 	json_bool(j, "syscall", a->flags & DEP_ACCESS_SYSCALL);
+	json_bool(j, "free", a->flags & DEP_ACCESS_FREE);
+	json_bool(j, "object", a->flags & DEP_ACCESS_OBJECT);
+	json_bool(j, "descriptor", a->flags & DEP_ACCESS_DESCRIPTOR);
 	json_u64(j, "thread", a->thread);
 	json_u64(j, "tid", a->tid);
 	json_bool(j, "main", a->tid == v->main_tid);

@@ -72,6 +72,12 @@ const char *race_access_name(const struct dep_race_access *a)
 	};
 	unsigned int how = a->flags & DEP_ACCESS_ATOMIC ? 1 : a->flags & DEP_ACCESS_SYSCALL ? 2 : 0;
 
+	if (a->flags & DEP_ACCESS_FREE)
+		return a->flags & DEP_ACCESS_SYSCALL ? "unmapping" : "free";
+	if (a->flags & DEP_ACCESS_OBJECT)
+		return a->flags & DEP_ACCESS_WRITE ? "making or destruction" : "use";
+	if (a->flags & DEP_ACCESS_DESCRIPTOR)
+		return a->flags & DEP_ACCESS_WRITE ? "close" : "use";
 	if (!(a->flags & DEP_ACCESS_WRITE))
 		return names[how][0];
 	return names[how][a->flags & DEP_ACCESS_READ ? 2 : 1];
@@ -172,6 +178,15 @@ static int make_fingerprint(struct race_view *v)
 	return 0;
 }
 
+/* Of an object all is meant, and what its first byte is called tells nothing. */
+static void name_object(struct race_view *v)
+{
+	char *member = strstr(v->object.name, ".__");
+
+	if (member)
+		*member = '\0';
+}
+
 int race_view_make(struct race_view *v, struct dep_store *store, struct dep_symbols *symbols,
 		   const struct dep_race *r)
 {
@@ -179,8 +194,11 @@ int race_view_make(struct race_view *v, struct dep_store *store, struct dep_symb
 
 	v->race = r;
 	v->rank = race_rank(symbols, r);
-	v->named = dep_symbols_object(symbols, r->process, r->address, (uint32_t)r->size, 0,
+	v->named = !(r->access[0].flags & DEP_ACCESS_DESCRIPTOR) &&
+		   dep_symbols_object(symbols, r->process, r->address, (uint32_t)r->size, 0,
 				      &v->object);
+	if (v->named && r->access[0].flags & DEP_ACCESS_OBJECT)
+		name_object(v);
 	v->main_tid = pid_of(store, r->process);
 	for (side = 0; side < 2 && !err; side++)
 		err = name_access(v, symbols, side);
