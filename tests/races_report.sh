@@ -335,4 +335,25 @@ is "Ctrl-C ends the program" "$status" 130
 prints err "^3 races in" && pass "and races are reported" ||
 	fail "and nothing is reported: $(cat err)"
 is "nothing is left behind" "$(ls tmp)" ""
+# ---- what is no variable ----
+for kind in heap_free_early object_mutex_destroy fd_close_write; do
+	gcc -O2 -g -pthread -DRACY -o $kind "$tests/races/$kind.c" || exit 1
+	timeout 60 "$DEPCTL" record -q -o $kind.dep -- ./$kind || fail "recording $kind"
+done
+asked "a block" 0 "^  byte 4 of a block of 16, allocated by thread [0-9]+ \(main\):$" "" \
+	races heap_free_early.dep
+prints out "^  (earlier )?free by thread [0-9]+:$" && pass "free" || fail "free: $(head -n 2 out)"
+grep -A1 'allocated by' out >block
+prints block "#0 main .*heap_free_early.c:[0-9]+" && pass "where it was allocated" ||
+	fail "where it was allocated: $(tail -n 1 block)"
+asked "a block, --json" 0 - "" races --json heap_free_early.dep
+is "block in JSON" "$(json 'a["races"][0]["block"]["size"],
+	a["races"][0]["block"]["stack"][0]["function"],
+	sorted(x["free"] for x in a["races"][0]["accesses"])')" "(16, 'main', [False, True])"
+asked "an object" 0 "^race: object at 0x[0-9a-f]+, lock \(" "" races object_mutex_destroy.dep
+prints out "^  (earlier )?making or destruction by thread" && pass "its end" ||
+	fail "its end: $(head -n 2 out)"
+asked "a descriptor" 0 "^race: descriptor [0-9]+, " "" races fd_close_write.dep
+prints out "^  (earlier )?close by thread" && pass "its close" || fail "its close: $(head -n 2 out)"
+
 finish

@@ -53,6 +53,11 @@ struct dep_race {
 	uint64_t address, size;		/* what both accessed */
 	uint64_t count;			/* at least */
 	struct dep_race_access access[2];
+	/* The allocated block that it is in, who asked for it, and where; size 0: in none. */
+	uint64_t block, block_size;
+	uint32_t owner, owner_tid;
+	const uint64_t *allocated;
+	size_t nallocated;
 };
 
 /** struct dep_races - what was found, in the order in which it happened */

@@ -248,6 +248,16 @@ static void drop_librarys(const struct order_feed *f, struct dep_races *out,
 	out->n = n;
 }
 
+static void give_block(struct dep_race *r, const struct order_stack *w)
+{
+	r->block = w->block;
+	r->block_size = w->block_size;
+	r->owner = w->origin->serial;
+	r->owner_tid = w->origin->tid;
+	r->allocated = w->origin->frame;
+	r->nallocated = w->origin->n;
+}
+
 static void give_stacks(const struct order_feed *f, struct dep_races *out,
 			struct order_stack *want)
 {
@@ -265,6 +275,9 @@ static void give_stacks(const struct order_feed *f, struct dep_races *out,
 		a->creator_tid = want[i].creator_tid;
 		a->created = want[i].birth;
 		a->ncreated = want[i].nbirth;
+		/* Both are in one block, or the first one's was freed. */
+		if (want[i].origin)
+			give_block(&out->race[i / 2], &want[i]);
 	}
 }
 
@@ -323,6 +336,7 @@ void dep_races_free(struct dep_races *r)
 	for (i = 0; want && i < 2 * r->n; i++) {
 		free(want[i].frame);
 		free(want[i].birth);
+		free(want[i].origin);
 	}
 	free(want);
 	free(r->race);

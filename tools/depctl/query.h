@@ -45,6 +45,7 @@ struct race_view {
 	bool named;			/* @object is known */
 	struct dep_object object;
 	struct race_stack stack[2];	/* of the accesses.. */
+	struct race_stack block;	/* ..of the allocation of what was accessed, if known.. */
 	struct race_stack birth[2];	/* ..and of where their threads were created, if known */
 	uint32_t main_tid;		/* of the thread that the process began with */
 	char fingerprint[RACE_FINGERPRINT];

@@ -57,6 +57,19 @@ static void text_birth(struct out *o, const struct race_view *v, int side)
 	text_stack(o, &v->birth[side]);
 }
 
+static void text_block(struct out *o, const struct race_view *v)
+{
+	const struct dep_race *r = v->race;
+
+	if (!r->block_size)
+		return;
+	out_printf(o, "  byte %llu of a block of %llu, allocated by ",
+		   (unsigned long long)(r->address - r->block), (unsigned long long)r->block_size);
+	text_thread(o, v, r->owner_tid);
+	out_text(o, ":\n");
+	text_stack(o, &v->block);
+}
+
 void race_print_text(struct out *o, const struct race_view *v)
 {
 	const struct dep_race *r = v->race;
@@ -86,6 +99,7 @@ void race_print_text(struct out *o, const struct race_view *v)
 		out_text(o, ":\n");
 		text_stack(o, &v->stack[i]);
 	}
+	text_block(o, v);
 	for (i = 1; i >= 0; i--)
 		text_birth(o, v, i);
 	out_text(o, "\n");
@@ -228,6 +242,15 @@ void race_print_json(struct json *j, const struct race_view *v)
 	json_hex(j, "addr", r->address);
 	json_u64(j, "size", r->size);
 	json_u64(j, "count", r->count);
+	if (r->block_size) {
+		json_object(j, "block");
+		json_hex(j, "addr", r->block);
+		json_u64(j, "size", r->block_size);
+		json_u64(j, "thread", r->owner);
+		json_u64(j, "tid", r->owner_tid);
+		json_stack(j, &v->block);
+		json_close(j, '}');
+	}
 	json_array(j, "accesses");
 	json_access(j, v, 0);
 	json_access(j, v, 1);

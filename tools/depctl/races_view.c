@@ -191,6 +191,7 @@ int race_view_make(struct race_view *v, struct dep_store *store, struct dep_symb
 		   const struct dep_race *r)
 {
 	int side, err = 0;
+	size_t i;
 
 	v->race = r;
 	v->rank = race_rank(symbols, r);
@@ -202,6 +203,10 @@ int race_view_make(struct race_view *v, struct dep_store *store, struct dep_symb
 	v->main_tid = pid_of(store, r->process);
 	for (side = 0; side < 2 && !err; side++)
 		err = name_access(v, symbols, side);
+	v->block.n = 0;
+	for (i = 0; i < r->nallocated && !err; i++)
+		err = add_places(&v->block, symbols, r->process, r->allocated[i]);
+	find_main(&v->block);
 	return err ? err : make_fingerprint(v);
 }
 
@@ -213,4 +218,5 @@ void race_view_free(struct race_view *v)
 		free(v->stack[side].place);
 		free(v->birth[side].place);
 	}
+	free(v->block.place);
 }

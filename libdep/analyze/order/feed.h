@@ -71,6 +71,7 @@ struct order_frame {
 	u16 function;		/* enum dep_function */
 	u8 known;		/* a bit for each argument that is known */
 	u32 level;		/* so many handlers were running */
+	u32 depth;		/* of struct order_thread.stack, with the call of it */
 	u64 arg[DEP_FUNCTION_ARGS];
 };
 
@@ -82,9 +83,18 @@ struct order_calls {
 	u64 read[ORDER_HELD];
 };
 
+/** struct order_origin - where a block was allocated; kept in a pass with wanted stacks only */
+struct order_origin {
+	u32 serial, tid, n;
+	u64 frame[];		/* innermost first */
+};
+
 /** struct order_heap - blocks that are allocated, by a hash of their address */
 struct order_heap {
-	struct order_block { u64 address, size; } *block;
+	struct order_block {
+		u64 address, size;
+		struct order_origin *origin;
+	} *block;
 	u32 n, used, room;
 	bool blind;		/* some are allocated of which the address is not known */
 };
@@ -144,6 +154,8 @@ struct order_stack {
 	u32 creator, creator_tid;	/* of that thread, and where it did: births.c */
 	u64 *birth;
 	u32 nbirth;
+	u64 block, block_size;		/* that it is in, then */
+	struct order_origin *origin;
 	bool found;
 };
 

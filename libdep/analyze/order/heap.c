@@ -7,6 +7,7 @@
  * Of posix_memalign() the address is not in the profile; from the first such call on who
  * allocates like that is ordered behind all who freed memory.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,41 +48,65 @@ static int grow(struct order_heap *h)
 	return 0;
 }
 
-static int add(struct order_heap *h, u64 address, u64 size)
+/* The call of @f is what was popped last. */
+static struct order_origin *origin_of(const struct order_thread *t, const struct order_frame *f)
 {
+	struct order_origin *o = malloc(sizeof(*o) + f->depth * sizeof(o->frame[0]));
+	u32 i = f->depth;
+
+	if (!o)
+		return NULL;
+	*o = (struct order_origin){ .serial = t->serial, .tid = t->tid };
+	while (i--)
+		o->frame[o->n++] = t->stack[i].pc;
+	return o;
+}
+
+static int add(struct order_thread *t, const struct order_frame *f, u64 address, u64 size)
+{
+	struct order_heap *h = &t->process->heap;
 	struct order_block *b;
 
 	if (h->used >= h->room / 2 && grow(h))
-		return -1;
+		return -ENOMEM;
 	b = slot_of(h, address, true);
 	h->used += !b->address;
 	h->n += b->address != address;
+	free(b->origin);
 	*b = (struct order_block){ .address = address, .size = size };
-	return 0;
+	if (!t->feed->nwant)
+		return 0;
+	b->origin = origin_of(t, f);
+	return b->origin ? 0 : order_no_memory();
 }
 
-/* Take a block out; its size, 0: there is none. */
-static u64 take(struct order_heap *h, u64 address)
+static struct order_block *find(const struct order_heap *h, u64 address)
 {
 	struct order_block *b = h->room && address > GONE ? slot_of(h, address, false) : NULL;
-	u64 size = b && b->address == address ? b->size : 0;
 
-	if (size) {
-		b->address = GONE;
-		h->n--;
-	}
-	return size;
+	return b && b->address == address ? b : NULL;
+}
+
+static void take(struct order_heap *h, struct order_block *b)
+{
+	free(b->origin);
+	*b = (struct order_block){ .address = GONE };
+	h->n--;
 }
 
 static int freed(struct order_thread *t, u64 pc, u64 address)
 {
 	struct order_heap *h = &t->process->heap;
-	u64 size = take(h, address);
-	int err;
+	struct order_block *b = find(h, address);
+	int err = 0;
+	u64 size;
 
-	if (!size)
+	if (!b)
 		return h->blind ? order_release(t, ORDER_HEAP, 0) : 0;
-	err = t->feed->nwant ? order_look_for(t->feed, t, pc, address, size) : 0;
+	size = b->size;
+	if (t->feed->nwant)
+		err = order_look_for(t->feed, t, pc, address, size);
+	take(h, b);
 	if (!err)
 		err = order_flush(t);
 	if (!err && size <= ALL_OF_IT)
@@ -104,13 +129,13 @@ static int allocated_blindly(struct order_thread *t)
 	return order_everything(t);
 }
 
-static int allocated(struct order_thread *t, u64 address, u64 size)
+static int allocated(struct order_thread *t, const struct order_frame *f, u64 address, u64 size)
 {
 	int err = order_flush(t);
 
 	if (!err)
 		err = order_forget(t, address, size);
-	return err || !size ? err : add(&t->process->heap, address, size);
+	return err || !size ? err : add(t, f, address, size);
 }
 
 /* The memory that a function is asked for; false: that is not known, or it allocates none. */
@@ -157,14 +182,13 @@ static bool reallocates(const struct order_frame *f)
 
 int order_heap_enter(struct order_thread *t, const struct order_frame *f)
 {
-	const struct order_heap *h = &t->process->heap;
 	const struct order_block *b;
 	u64 size;
 
 	/* What it was called from is not known any more when it returns. */
-	if (t->feed->nwant && reallocates(f) && h->room && f->known & 1 && f->arg[0] > GONE) {
-		b = slot_of(h, f->arg[0], false);
-		return b->size ? order_look_for(t->feed, t, f->pc, b->address, b->size) : 0;
+	if (t->feed->nwant && reallocates(f) && f->known & 1) {
+		b = find(&t->process->heap, f->arg[0]);
+		return b ? order_look_for(t->feed, t, f->pc, b->address, b->size) : 0;
 	}
 	if (asked(f, &size) || reallocates(f) || !(f->known & 1) ||
 	    f->function == DEP_F_POSIX_MEMALIGN)
@@ -174,7 +198,8 @@ int order_heap_enter(struct order_thread *t, const struct order_frame *f)
 
 int order_heap_leave(struct order_thread *t, const struct order_frame *f, bool known, u64 result)
 {
-	u64 size, old;
+	struct order_block *b;
+	u64 size, old = 0;
 	int err = 0;
 
 	if (f->function == DEP_F_POSIX_MEMALIGN)
@@ -186,19 +211,49 @@ int order_heap_leave(struct order_thread *t, const struct order_frame *f, bool k
 	if (!result && size)
 		return 0;
 	if (!reallocates(f) || !(f->known & 1) || !f->arg[0])
-		return result ? allocated(t, result, size) : 0;
+		return result ? allocated(t, f, result, size) : 0;
 	if (result != f->arg[0]) {
 		err = freed(t, f->pc, f->arg[0]);
-		return err || !result ? err : allocated(t, result, size);
+		return err || !result ? err : allocated(t, f, result, size);
 	}
-	old = take(&t->process->heap, result);
+	b = find(&t->process->heap, result);
+	if (b) {
+		old = b->size;
+		take(&t->process->heap, b);
+	}
 	if (size > old)
 		err = order_forget(t, result + old, size - old);
-	return err || !size ? err : add(&t->process->heap, result, size);
+	return err || !size ? err : add(t, f, result, size);
+}
+
+int order_heap_note(const struct order_heap *h, struct order_stack *w)
+{
+	const struct order_block *b;
+	size_t bytes;
+	u32 i;
+
+	for (i = 0; i < h->room; i++) {
+		b = &h->block[i];
+		if (b->address <= GONE || w->address - b->address >= b->size)
+			continue;
+		bytes = sizeof(*b->origin) + b->origin->n * sizeof(b->origin->frame[0]);
+		w->origin = malloc(bytes);
+		if (!w->origin)
+			return order_no_memory();
+		memcpy(w->origin, b->origin, bytes);
+		w->block = b->address;
+		w->block_size = b->size;
+		break;
+	}
+	return 0;
 }
 
 void order_heap_free(struct order_heap *h)
 {
+	u32 i;
+
+	for (i = 0; i < h->room; i++)
+		free(h->block[i].origin);
 	free(h->block);
 	memset(h, 0, sizeof(*h));
 }
