@@ -124,6 +124,36 @@ compile no_plt -fno-plt && told "without a procedure linkage table" "$tmp/no_plt
 compile no_pie -no-pie && told "not position independent" "$tmp/no_pie" 50
 compile ibt -fcf-protection=full -Wl,-z,ibtplt && told "with endbr64" "$tmp/ibt" 50
 
+# Modules that come to the same place one after the other; only in the first and the last there
+# is a function that is watched.
+cat >"$tmp/module.c" <<-'END'
+	void NAME(void *p) { __asm__ volatile("" : : "r"(p)); }
+END
+cat >"$tmp/modules.c" <<-'END'
+	#include <dlfcn.h>
+	int main(int argc, char **argv)
+	{
+		for (long i = 1; i + 1 < argc; i += 2) {
+			void *module = dlopen(argv[i], RTLD_NOW);
+			void (*function)(void *) = dlsym(module, argv[i + 1]);
+
+			function((void *)(0x1000 + i));
+			dlclose(module);
+		}
+		return 0;
+	}
+END
+module="gcc -O2 -fno-builtin -shared -fPIC $tmp/module.c"
+$module -DNAME=cfree -o "$tmp/gnu.so" && $module -DNAME=cfrex -o "$tmp/other.so" &&
+	$module -DNAME=cfree -Wl,--hash-style=sysv -o "$tmp/sysv.so" &&
+	gcc -O2 -o "$tmp/modules" "$tmp/modules.c" || fail "modules: do not build"
+rm -rf "$tmp/dep"
+"$DEPCTL" record --alone -q -o "$tmp/dep" -- "$tmp/modules" "$tmp/gnu.so" cfree \
+	"$tmp/other.so" cfrex "$tmp/sysv.so" cfree
+"$DEPCTL" dump --functions "$tmp/dep" | awk '$4 == "cfree" { print $5 }' >"$tmp/got"
+[ "$(tr '\n' ' ' <"$tmp/got")" = "1001 1005 " ] && pass "modules come and go" ||
+	fail "modules: $(head -n 3 "$tmp/got")"
+
 rm -rf "$tmp/dep"
 "$DEPCTL" record --alone -q --no-functions -o "$tmp/dep" -- "$functions" 2 >"$tmp/made" 2>&1 &&
 	[ -s "$tmp/made" ] && ! "$DEPCTL" dump --functions "$tmp/dep" | grep -q . &&

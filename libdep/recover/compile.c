@@ -381,7 +381,6 @@ static void add_call(struct dep_builder *b, const struct site *at)
 /* What is known of the address that a run begins at; a call that returned comes first. */
 static void add_functions(struct dep_builder *b, const struct site *at)
 {
-	static const u8 regs[DEP_FUNCTION_ARGS] = { X86_RDI, X86_RSI, X86_RDX, X86_RCX };
 	const struct adept_run *run = at->begins;
 	struct dep_op *op;
 	u32 i;
@@ -395,7 +394,8 @@ static void add_functions(struct dep_builder *b, const struct site *at)
 		op = add_op(b, DEP_O_FUNCTION, at->pc);
 		op->imm = run->function;
 		for (i = 0; i < dep_function_args(run->function); i++)
-			op->imm |= b->known & X86_BIT(regs[i]) ? 1u << (16 + i) : 0;
+			if (b->known & X86_BIT(dep_function_regs[i]))
+				op->imm |= 1u << (16 + i);
 	}
 }
 

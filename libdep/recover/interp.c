@@ -163,7 +163,6 @@ static void put_call(struct dep_out *o, const struct dep_op *op, u64 sp)
 
 static void put_function(struct dep_out *o, const struct dep_op *op, const u64 *slot)
 {
-	static const u8 args[DEP_FUNCTION_ARGS] = { X86_RDI, X86_RSI, X86_RDX, X86_RCX };
 	struct dep_item *it = &o->item[o->n];
 	struct dep_passed *p;
 	u32 i;
@@ -173,7 +172,8 @@ static void put_function(struct dep_out *o, const struct dep_op *op, const u64 *
 	p = &o->passed[o->n++];
 	p->sp = slot[X86_RSP];
 	for (i = 0; i < DEP_FUNCTION_ARGS; i++)
-		p->value[i] = op->imm >> 16 >> i & 1 ? slot[op->size ? X86_RAX : args[i]] : 0;
+		p->value[i] = op->imm >> (16 + i) & 1 ?
+			      slot[op->size ? X86_RAX : dep_function_regs[i]] : 0;
 	it->kind = DEP_ITEM_FUNCTION;
 	it->function = (struct dep_function_call){
 		.pc = op->pc, .function = op->imm & 0xffff, .is_return = op->size,

@@ -151,6 +151,8 @@ int dep_program_cut(const struct dep_program *p, u32 ninsns, u32 nstores, struct
 /** dep_program_static() - what operations from @from up to @to refer to at least */
 struct dep_static dep_program_static(const struct dep_program *p, u32 from, u32 to);
 
+/* Registers of arguments. */
+extern const u8 dep_function_regs[DEP_FUNCTION_ARGS];
 /** dep_function_args() - how many arguments are told of it; 0 if it is not known here */
 u32 dep_function_args(u32 function);
 
