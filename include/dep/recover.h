@@ -61,9 +61,9 @@ struct dep_passed {
 /**
  * struct dep_function_call - a watched function was entered, or one may have returned
  *
- * Returns are seen where calls of watched functions with a result return to, whoever comes
- * there: a return belongs to the last entry that has its sp - 8, if there is one, and to those
- * with the same sp that jumped on to it.  Entries below a later sp have been left otherwise, by
+ * Returns are seen where calls of watched functions return to, whoever comes there: a return
+ * belongs to the last entry that has its sp - 8, if there is one, and to those with the same sp
+ * that jumped on to it.  Entries below a later sp have been left otherwise, by
  * longjmp, say.  A function that jumps to its beginning is entered again.  Results that are an
  * int are in the lower half.
  */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "program.h"
 
-#define NAME(id, symbol, args, result)	symbol,
-#define ARGS(id, symbol, args, result)	args,
+#define NAME(id, symbol, args)	symbol,
+#define ARGS(id, symbol, args)	args,
 
 static const char *const names[DEP_NFUNCTIONS] = { "?", DEP_FUNCTIONS(NAME) };
 static const u8 arguments[DEP_NFUNCTIONS] = { 0, DEP_FUNCTIONS(ARGS) };

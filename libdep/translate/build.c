@@ -66,7 +66,7 @@ static struct frag *emit_fragment(struct build *b, struct arena *a)
 	}
 	if (!b->n)
 		build_xl8(b, XL8_ENTRY, 0, X86_NONE, X86_NONE, X86_NONE);
-	else if (watch_has_result((u8)b->runs[0].function))
+	else if (b->runs[0].function)
 		sites_emit_check(b);
 	emit_body(b);
 	exits_emit_final(b);

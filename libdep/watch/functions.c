@@ -19,13 +19,11 @@ struct mark {
 static struct mark *marks;
 static u32 nmarks, used;
 
-#define NAME(id, symbol, args, result)	symbol "\0"
-#define ARGS(id, symbol, args, result)	args,
-#define RESULT(id, symbol, args, result) result,
+#define NAME(id, symbol, args)	symbol "\0"
+#define ARGS(id, symbol, args)	args,
 
 static const char names[] = DEP_FUNCTIONS(NAME);
 static const u8 arguments[DEP_NFUNCTIONS] = { 0, DEP_FUNCTIONS(ARGS) };
-static const u8 results[DEP_NFUNCTIONS] = { 0, DEP_FUNCTIONS(RESULT) };
 
 static struct mark *slot_of(u64 pc)
 {
@@ -147,9 +145,4 @@ u16 watch_needs(u8 function)
 	for (u32 i = 0; i < arguments[function]; i++)
 		needs |= X86_BIT(regs[i]);
 	return needs;
-}
-
-int watch_has_result(u8 function)
-{
-	return results[function];
 }

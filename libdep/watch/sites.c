@@ -112,7 +112,7 @@ static u8 called(u64 target)
 
 void sites_call(u64 ret, u64 target)
 {
-	if (watch_has_result(called(target)))
+	if (called(target))
 		add(ret);
 }
 

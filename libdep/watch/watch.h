@@ -28,16 +28,15 @@ void watch_module(u64 base, u64 start, u64 end);
 void watch_forget(u64 start, u64 end);
 /** watch_function() - enum dep_function of what begins at @pc */
 u8 watch_function(u64 pc);
-/** watch_returns() - do calls of functions with a result return to @pc? */
+/** watch_returns() - do calls of watched functions return to @pc? */
 int watch_returns(u64 pc);
 /** watch_add_return() - from now on they do; 0 if that cannot be kept */
 int watch_add_return(u64 pc);
 /** watch_needs() - registers that have what is told of @function's arguments */
 u16 watch_needs(u8 function);
-int watch_has_result(u8 function);
 
 /* sites.c */
-/** sites_emit_check() - in front of a function with a result: is it known where it returns to? */
+/** sites_emit_check() - in front of a function: is it known where it returns to? */
 void sites_emit_check(struct build *b);
 /** sites_emit_miss() - of exit X_SITE, in front of its thunk */
 void sites_emit_miss(struct build *b);

@@ -9,6 +9,8 @@ static void cleanup(void *arg)
 	USE(arg);
 	value = 1; /* RACE: value variable=value */
 	tell(1);
+	/* pthread_cancel() and the end of its target lock the same */
+	RACY_ONLY(await(3));
 }
 
 static void *thread(void *arg)
@@ -29,6 +31,7 @@ int main(void)
 	pthread_cancel(t);
 	RACY_ONLY(await(1));
 	RACY_ONLY(USE(value)); /* RACE: value */
+	RACY_ONLY(tell(3));
 	pthread_join(t, NULL);
 	RIGHT_ONLY(USE(value));
 	return 0;

@@ -24,6 +24,8 @@ static void *taker(void *arg)
 	tell(1);
 	while (!handled)
 		nap();
+	/* pthread_kill() and the end of its target lock the same */
+	await(2);
 	return arg;
 }
 
@@ -34,6 +36,7 @@ static void *giver(void *arg)
 	pthread_kill(target, SIGUSR1);
 	RACY_ONLY(nap());
 	RACY_ONLY(value = 1); /* RACE: value */
+	tell(2);
 	return arg;
 }
 

@@ -9,6 +9,7 @@ static int value;
 
 static void *first(void *arg)
 {
+	await(1);
 	value = 1; /* RACE: value variable=value */
 	tell(gettid());
 	return arg;
@@ -24,9 +25,11 @@ int main(void)
 {
 	pthread_t t = start(first);
 
+	/* while it lives: pthread_detach() looks at what the end of a thread changes */
 	RACY_ONLY(pthread_detach(t));
+	tell(1);
 	RIGHT_ONLY(pthread_join(t, NULL));
-	await_end(hear(NOTHING));
+	await_end(hear(1));
 	pthread_join(start(second), NULL);
 	return 0;
 }

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * A flag that nothing but loads and stores access, and a thread that looks at it again and
+ * again, and sleeps in between.
+ */
+#include "races.h"
+
+static int flag, value;
+
+static void *giver(void *arg)
+{
+	int i;
+
+	for (i = 0; i < 20; i++)
+		nap();
+	RIGHT_ONLY(value = 1);
+	__atomic_store_n(&flag, 1, __ATOMIC_RELEASE);
+	RACY_ONLY(value = 1); /* RACE: value variable=value */
+	tell(1);
+	return arg;
+}
+
+static void *taker(void *arg)
+{
+	while (!__atomic_load_n(&flag, __ATOMIC_ACQUIRE))
+		usleep(1000);
+	await(1);
+	USE(value); /* RACE: value */
+	return arg;
+}
+
+int main(void)
+{
+	return both(giver, taker);
+}
