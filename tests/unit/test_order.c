@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "../../libdep/analyze/order/feed.h"
+#include "../../libdep/analyze/order/functions.h"
 
 static void files(void **state)
 {
@@ -211,6 +211,199 @@ static void piped(void **state)
 	order_free(&t.feed);
 }
 
+/* ---- functions ---- */
+
+#define BLOCK	0x10000u
+#define LOCK	0x20000u
+
+static void item(struct order_thread *t, const struct dep_item *it)
+{
+	const struct dep_thread *of = &(struct dep_thread){
+		.serial = t->serial, .tid = t->tid, .process = 1,
+	};
+
+	assert_int_equal(order_items(t->feed, of, it, 1, false), 1);
+}
+
+static void enter(struct order_thread *t, enum dep_function function, u64 sp, u64 a, u64 b)
+{
+	const struct dep_passed p = { .sp = sp, .value = { a, b } };
+
+	item(t, &(struct dep_item){
+		.kind = DEP_ITEM_FUNCTION,
+		.function = { .pc = 0x100 + function, .function = function, .known = 15, .passed = &p },
+	});
+}
+
+static void leave(struct order_thread *t, u64 sp, u64 result)
+{
+	const struct dep_passed p = { .sp = sp + 8, .value = { result } };
+
+	item(t, &(struct dep_item){
+		.kind = DEP_ITEM_FUNCTION,
+		.function = { .pc = 0x50, .is_return = 1, .known = 1, .passed = &p },
+	});
+}
+
+static void run(struct order_thread *t, enum dep_function function, u64 a, u64 b, u64 result)
+{
+	enter(t, function, 0x8000, a, b);
+	leave(t, 0x8000, result);
+}
+
+static void access_it(struct order_thread *t, u64 address, u32 type)
+{
+	item(t, &(struct dep_item){
+		.kind = DEP_ITEM_REF,
+		.ref = {
+			.pc = 0x1000 + (address & 0xf0) + t->serial, .addr = address, .size = 4,
+			.type = type,
+		},
+	});
+}
+
+static void event(struct order_thread *t, u32 id)
+{
+	const struct adept_ev_signal sig = { .signo = 10 };
+
+	item(t, &(struct dep_item){
+		.kind = DEP_ITEM_EVENT, .event = { .id = id, .size = sizeof(sig), .payload = &sig },
+	});
+}
+
+static void end(struct two *t, u32 want)
+{
+	assert_int_equal(races(t), want);
+	order_free(&t->feed);
+}
+
+static void heap(void **state)
+{
+	struct two t;
+
+	(void)state;
+	/* freed while it is used, and not used at all before */
+	begin(&t);
+	run(t.first, DEP_F_MALLOC, 16, 0, BLOCK);
+	run(t.first, DEP_F_FREE, BLOCK, 0, 0);
+	access_it(t.second, BLOCK + 12, DEP_READ);
+	end(&t, 1);
+	/* behind its end */
+	begin(&t);
+	run(t.first, DEP_F_CALLOC, 4, 4, BLOCK);
+	run(t.first, DEP_F_FREE, BLOCK, 0, 0);
+	access_it(t.second, BLOCK + 16, DEP_READ);
+	end(&t, 0);
+	/* used again */
+	begin(&t);
+	run(t.first, DEP_F_MALLOC, 16, 0, BLOCK);
+	access_it(t.first, BLOCK, DEP_WRITE);
+	run(t.first, DEP_F_FREE, BLOCK, 0, 0);
+	run(t.second, DEP_F_NEW, 16, 0, BLOCK);
+	access_it(t.second, BLOCK, DEP_WRITE);
+	run(t.second, DEP_F_DELETE, BLOCK, 0, 0);
+	/* by one whose address is not known */
+	run(t.first, DEP_F_POSIX_MEMALIGN, 0x9000, 16, 0);
+	access_it(t.first, BLOCK, DEP_WRITE);
+	end(&t, 0);
+	/* an allocation that failed gives nothing back */
+	begin(&t);
+	run(t.first, DEP_F_MALLOC, 16, 0, BLOCK);
+	run(t.first, DEP_F_REALLOC, BLOCK, 1u << 30, 0);
+	access_it(t.second, BLOCK, DEP_WRITE);
+	end(&t, 0);
+	/* one that moved does, one that stayed does not */
+	begin(&t);
+	run(t.first, DEP_F_MALLOC, 16, 0, BLOCK);
+	run(t.first, DEP_F_REALLOC, BLOCK, 32, BLOCK);
+	access_it(t.second, BLOCK, DEP_WRITE);
+	assert_int_equal(races(&t), 0);
+	run(t.first, DEP_F_REALLOC, BLOCK, 64, 2 * BLOCK);
+	end(&t, 1);
+}
+
+/* What is done inside is nobody's business; what interrupts it is. */
+static void inside(void **state)
+{
+	struct two t;
+
+	(void)state;
+	begin(&t);
+	enter(t.first, DEP_F_MALLOC, 0x8000, 16, 0);
+	access_it(t.first, LOCK, DEP_WRITE);
+	access_it(t.second, LOCK, DEP_WRITE);
+	assert_int_equal(races(&t), 0);
+	event(t.first, ADEPT_EV_SIGNAL);
+	access_it(t.first, LOCK, DEP_WRITE);
+	assert_int_equal(races(&t), 1);
+	/* on another stack */
+	run(t.first, DEP_F_FREE, 0, 0, 0);
+	event(t.first, ADEPT_EV_SIGRETURN);
+	assert_true(t.first->muted);
+	access_it(t.first, LOCK + 64, DEP_WRITE);
+	access_it(t.second, LOCK + 64, DEP_WRITE);
+	assert_int_equal(races(&t), 1);
+	leave(t.first, 0x8000, BLOCK);
+	access_it(t.first, LOCK + 64, DEP_WRITE);
+	end(&t, 2);
+	/* left by longjmp */
+	begin(&t);
+	enter(t.first, DEP_F_MALLOC, 0x8000, 16, 0);
+	enter(t.first, DEP_F_MUTEX_INIT, 0x8100, LOCK, 0);
+	assert_false(t.first->muted);
+	/* what comes there without having been called */
+	leave(t.first, 0x8200, BLOCK);
+	leave(t.first, 0x8100, 0);
+	end(&t, 0);
+	/* nobody knows what a thread did in a gap */
+	begin(&t);
+	enter(t.first, DEP_F_MALLOC, 0x8000, 16, 0);
+	assert_int_equal(order_gap(&t.feed, &(struct dep_thread){ .serial = 1, .process = 1 }), 0);
+	assert_false(t.first->muted);
+	end(&t, 0);
+}
+
+static void locks(void **state)
+{
+	static const struct { enum dep_function first, second; u32 races; } how[] = {
+		{ DEP_F_RWLOCK_RDLOCK, DEP_F_RWLOCK_RDLOCK, 1 },
+		{ DEP_F_RWLOCK_RDLOCK, DEP_F_RWLOCK_WRLOCK, 0 },
+		{ DEP_F_RWLOCK_WRLOCK, DEP_F_RWLOCK_RDLOCK, 0 },
+		{ DEP_F_RWLOCK_WRLOCK, DEP_F_RWLOCK_TRYWRLOCK, 0 },
+	};
+	struct two t;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(how) / sizeof(how[0]); i++) {
+		begin(&t);
+		run(t.first, how[i].first, LOCK, 0, 0);
+		access_it(t.first, BLOCK, DEP_WRITE);
+		run(t.first, DEP_F_RWLOCK_UNLOCK, LOCK, 0, 0);
+		run(t.second, how[i].second, LOCK, 0, 0);
+		access_it(t.second, BLOCK, DEP_WRITE);
+		run(t.second, DEP_F_RWLOCK_UNLOCK, LOCK, 0, 0);
+		end(&t, how[i].races);
+	}
+	/* one that could not be had orders nothing */
+	begin(&t);
+	run(t.first, DEP_F_RWLOCK_WRLOCK, LOCK, 0, 0);
+	access_it(t.first, BLOCK, DEP_WRITE);
+	run(t.first, DEP_F_RWLOCK_UNLOCK, LOCK, 0, 0);
+	run(t.second, DEP_F_RWLOCK_TRYRDLOCK, LOCK, 0, 16);
+	access_it(t.second, BLOCK, DEP_WRITE);
+	end(&t, 1);
+	/* an object whose memory is a new one's */
+	begin(&t);
+	run(t.first, DEP_F_MALLOC, 64, 0, BLOCK);
+	run(t.first, DEP_F_MUTEX_LOCK, BLOCK, 0, 0);
+	run(t.second, DEP_F_MALLOC, 64, 0, BLOCK);
+	run(t.second, DEP_F_MUTEX_INIT, BLOCK, 0, 0);
+	assert_int_equal(races(&t), 0);
+	run(t.first, DEP_F_MUTEX_LOCK, BLOCK, 0, 0);
+	end(&t, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -221,6 +414,9 @@ int main(void)
 		cmocka_unit_test(unmapped),
 		cmocka_unit_test(closed),
 		cmocka_unit_test(piped),
+		cmocka_unit_test(heap),
+		cmocka_unit_test(inside),
+		cmocka_unit_test(locks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
