@@ -66,6 +66,8 @@ struct dep_races {
 	size_t n;
 	uint64_t gaps;		/* windows of which nothing is known */
 	uint64_t disorder;	/* as of struct dep_analysis: the processors' clocks differ */
+	/* Words that turned out to be atomic too late: what is said of them may be wrong. */
+	uint64_t unsettled;
 	uint64_t references;
 	void *own;
 };

@@ -306,8 +306,12 @@ int dep_races_find(struct dep_store *store, const struct dep_races_options *opti
 			break;
 		order_free(&f);
 	}
+	for (p = f.processes; p && !err; p = p->next)
+		if (race_rows_lost(p->rows))
+			err = dep_fail(-ENOMEM, "races");
 	out->gaps = how.gaps;
 	out->disorder = how.disorder;
+	out->unsettled = words.n - f.nknown;
 	out->references = how.counts.refs;
 	if (!err && count_rows(&f)) {
 		err = take_rows(&f, out, &want);

@@ -134,7 +134,7 @@ void races_report_end(struct races_report *r);
 struct races_sums {
 	size_t count[RACE_RANKS];	/* neither suppressed nor known */
 	size_t suppressed, known;	/* of those that would have been shown */
-	uint64_t references, gaps, disorder;
+	uint64_t references, gaps, disorder, unsettled;
 	uint64_t empty;			/* threads of which there is nothing */
 	struct dep_loss loss;
 	bool complete;
