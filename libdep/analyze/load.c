@@ -45,6 +45,7 @@ static int add_mark(struct dep_loaded *l, uint64_t ticket, size_t item)
 static const void *keep(struct dep_loaded *l, const void *payload, size_t size)
 {
 	struct dep_payload *p = l->payloads;
+	void *to;
 
 	if (!p || p->used + size > PAYLOAD_BYTES) {
 		p = malloc(sizeof(*p));
@@ -54,9 +55,10 @@ static const void *keep(struct dep_loaded *l, const void *payload, size_t size)
 		p->used = 0;
 		l->payloads = p;
 	}
-	memcpy(p->byte + p->used, payload, size);
-	p->used += size;
-	return p->byte + p->used - size;
+	to = memcpy(p->byte + p->used, payload, size);
+	/* The next one is aligned, too. */
+	p->used += (size + 7) & ~(size_t)7;
+	return to;
 }
 
 /* Its ticket, of a system call the second one; 0: it has none. */
