@@ -47,7 +47,8 @@ msg = @printf '  %-8s %s\n' "$(1)" "$(2)";
 endif
 
 BLOB_SRC := $(wildcard libdep/blob/*.c libdep/blob/*.S libdep/translate/*.c libdep/record/*.c \
-	      libdep/os/*.c) libdep/x86/decode.c libdep/x86/operand.c libdep/x86/derive.c
+	      libdep/watch/*.c libdep/os/*.c) libdep/x86/decode.c libdep/x86/operand.c \
+	    libdep/x86/derive.c
 BLOB_OBJ := $(patsubst libdep/%,$(B)/blob/%.o,$(BLOB_SRC))
 
 X86_HOST := libdep/x86/decode.c libdep/x86/operand.c libdep/x86/derive.c libdep/x86/derive_run.c
@@ -117,9 +118,9 @@ $(B)/depctl: $(DEPCTL_OBJ) $(B)/libdep.a
 
 # ---- tests ----
 
-UNIT := decode derive inject store writer resume upkeep queue recover collect cross filled \
-	symbols analyze order detect races clock ring_core loop request control metrics client keep rundir \
-	notify policy tracer
+UNIT := decode derive watch_elf inject store writer resume upkeep queue recover collect cross \
+	filled symbols analyze order detect races clock ring_core loop request control metrics \
+	client keep rundir notify policy tracer
 TESTS := $(patsubst %,$(B)/tests/test_%,$(UNIT))
 SHOW := $(patsubst %,$(B)/tests/inject_%,show_pie show_nopie show_static show_staticpie exec)
 TESTFLAGS := $(CFLAGS) $(HOSTFLAGS) -I.
@@ -135,6 +136,7 @@ part_obj = $(patsubst %.c,$(B)/host/%.o,$(wildcard libdep/$(1)/*.c))
 unit_obj = $(patsubst %,$(B)/tests/%.o,$(1))
 $(B)/tests/test_decode: $(call unit_obj,test_decode zydis_expect) $(x86_obj)
 $(B)/tests/test_derive: $(call unit_obj,test_derive native) $(x86_obj) $(B)/host/libdep/x86/live.o
+$(B)/tests/test_watch_elf: $(call unit_obj,test_watch_elf) $(B)/host/libdep/watch/elf.o
 $(B)/tests/test_inject: $(call unit_obj,test_inject test_inject_follow test_inject_take) \
 			$(B)/tests/dummy_embed.o $(call part_obj,inject)
 $(B)/tests/test_store: $(call unit_obj,test_store stream stream_frag) $(B)/libdep.a

@@ -68,6 +68,7 @@ static const struct field options[] = {
 	{ "self_check", KIND_FLAG, 0, 0, ADEPT_S_SELF_CHECK, ALL, 0 },
 	{ "strict", KIND_FLAG, 0, 0, ADEPT_S_STRICT, ALL, 0 },
 	{ "no_follow", KIND_FLAG, 0, 0, ADEPT_S_NO_FOLLOW, ALL, 0 },
+	{ "no_functions", KIND_FLAG, 0, 0, ADEPT_S_NO_FUNCTIONS, ALL, 0 },
 	{ "ring_size", KIND_U64, AT(ring_size), DEP_RING_MIN, DEP_RING_MAX, ALL, 0 },
 	{ "max_size", KIND_U64, AT(max_size), 1, WHOLE_MAX, ALL, 0 },
 	{ "level", KIND_INT, AT(level), 1, 19, ALL, 0 },

@@ -133,6 +133,7 @@ suite metrics 60 bash tests/metrics.sh
 suite transparency 240 sh tests/transparency.sh
 suite selfcheck 300 sh tests/selfcheck.sh
 suite order 120 bash tests/order.sh
+suite functions 180 bash tests/functions.sh
 suite memory 180 sh tests/memory.sh
 [ ! -e tests/children.sh ] || suite children 240 bash tests/children.sh
 suite terminal 120 /usr/bin/python3 tests/terminal.py "$DEPCTL"
@@ -146,6 +147,7 @@ suite daemon-soak "$(cases 240 1080)" bash tests/daemon_soak.sh
 # races_truth tests the programs that races uses, races_suites takes those of other detectors
 suite races "$(cases 400 3000)" env LEVELS="$(cases O2 "O0 O2")" bash tests/races.sh \
 	$(cases "$(cat tests/races/understood)" "")
+suite races-report 180 bash tests/races_report.sh
 if [ "$LONG" = 1 ]; then
 	suite races-truth 200 bash tests/races_truth.sh
 	suite races-suites 1000 bash tests/races_suites.sh
@@ -157,6 +159,7 @@ end exactness
 suite fuzz-store 120 bash tests/fuzz/fuzz_store.sh
 suite fuzz-request 120 bash tests/fuzz/fuzz_request.sh
 suite fuzz-policy 120 bash tests/fuzz/fuzz_policy.sh
+suite fuzz-suppressions 120 bash tests/fuzz/fuzz_suppressions.sh
 for s in $wanted; do
 	if [[ $known != *" $s "* ]]; then
 		echo "there is no suite $s, but:$known" >&2

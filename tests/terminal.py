@@ -29,7 +29,7 @@ def check(name, good, more=""):
 class Job:
     """A command under depctl, in the foreground of a new terminal."""
 
-    def __init__(self, *command):
+    def __init__(self, *command, options=()):
         self.seen = b""
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
@@ -40,7 +40,7 @@ class Job:
                 signal.signal(signal.SIGTTOU, signal.SIG_IGN)
                 os.tcsetpgrp(0, os.getpid())
                 signal.signal(signal.SIGTTOU, signal.SIG_DFL)
-                os.execv(depctl, [depctl, "record", "-q", "--", *command])
+                os.execv(depctl, [depctl, "record", "-q", *options, "--", *command])
             self.shell(job)
 
     @staticmethod
@@ -93,6 +93,13 @@ def terminal_tests():
     job.expect(b"ready")
     job.type(b"\x03")
     check("ends by the signal of the command", job.expect(b"<signal 2>"), job.seen)
+    job.end()
+
+    job = Job("sh", "-c", "echo ready; exec sleep 100", options=["--races"])
+    job.expect(b"ready")
+    job.type(b"\x03")
+    check("races are reported behind Ctrl-C", job.expect(b"0 races in"), job.seen)
+    check("and it ends by the signal", job.expect(b"<signal 2>"), job.seen)
     job.end()
 
     job = Job("sh", "-c", "echo ready; sleep 1; echo after; exit 4")

@@ -18,6 +18,9 @@ extern "C" {
 #define DEP_ACCESS_WRITE	0x2u
 #define DEP_ACCESS_ATOMIC	0x4u	/* by a locked instruction */
 #define DEP_ACCESS_SYSCALL	0x8u	/* by the kernel, for a system call */
+#define DEP_ACCESS_FREE		0x10u	/* the memory was given back */
+#define DEP_ACCESS_OBJECT	0x20u	/* the use of an object of pthreads; a write: its making or end */
+#define DEP_ACCESS_DESCRIPTOR	0x40u	/* of a descriptor; address is its number */
 
 /** struct dep_race_access - one of the two */
 struct dep_race_access {
@@ -27,6 +30,10 @@ struct dep_race_access {
 	/* Where that was called from: addresses of the calls, the innermost first. */
 	const uint64_t *call;
 	size_t ncalls;
+	/* Who created the thread (serial; 0: not known), and where: as above. */
+	uint32_t creator, creator_tid;
+	const uint64_t *created;
+	size_t ncreated;
 };
 
 /**
@@ -46,6 +53,11 @@ struct dep_race {
 	uint64_t address, size;		/* what both accessed */
 	uint64_t count;			/* at least */
 	struct dep_race_access access[2];
+	/* The allocated block that it is in, who asked for it, and where; size 0: in none. */
+	uint64_t block, block_size;
+	uint32_t owner, owner_tid;
+	const uint64_t *allocated;
+	size_t nallocated;
 };
 
 /** struct dep_races - what was found, in the order in which it happened */

@@ -5,6 +5,7 @@
 #ifndef DEP_RECOVER_H
 #define DEP_RECOVER_H
 
+#include "functions.h"
 #include "store.h"
 
 #ifdef __cplusplus
@@ -51,12 +52,36 @@ struct dep_call {
 	uint32_t is_return, pad;
 };
 
+/** struct dep_passed - what a function got or returned */
+struct dep_passed {
+	uint64_t sp;		/* where the return address is; of a return: 8 above that */
+	uint64_t value[DEP_FUNCTION_ARGS];	/* the arguments; of a return: its result */
+};
+
+/**
+ * struct dep_function_call - a watched function was entered, or one may have returned
+ *
+ * Returns are seen where calls of watched functions return to, whoever comes there: a return
+ * belongs to the last entry that has its sp - 8, if there is one, and to those with the same sp
+ * that jumped on to it.  Entries below a later sp have been left otherwise, by
+ * longjmp, say.  A function that jumps to its beginning is entered again.  Results that are an
+ * int are in the lower half.
+ */
+struct dep_function_call {
+	uint64_t pc;		/* the function, or the instruction behind the call */
+	uint16_t function;	/* enum dep_function; of a return: DEP_F_NONE */
+	uint8_t is_return;
+	uint8_t known;		/* a bit for each value that is known */
+	const struct dep_passed *passed;
+};
+
 enum dep_item_kind {
 	DEP_ITEM_BLOCK,
 	DEP_ITEM_REF,
 	DEP_ITEM_EVENT,
 	DEP_ITEM_TICKET,
 	DEP_ITEM_CALL,
+	DEP_ITEM_FUNCTION,
 };
 
 /**
@@ -76,6 +101,7 @@ struct dep_item {
 		struct dep_event event;
 		struct dep_ticket ticket;
 		struct dep_call call;
+		struct dep_function_call function;
 	};
 };
 
@@ -84,6 +110,7 @@ struct dep_item {
 #define DEP_WANT_EVENTS	0x4
 #define DEP_WANT_TICKETS	0x8
 #define DEP_WANT_CALLS	0x10
+#define DEP_WANT_FUNCTIONS	0x20
 
 /** struct dep_counts - what one segment (or several) amounted to */
 struct dep_counts {
@@ -140,7 +167,7 @@ int dep_recover_seam(struct dep_store *s, const struct dep_segment *seg,
  * Batches reach @sink from one thread only, in the order of @segs, whatever @jobs is.
  * A segment that fails is reported through @failed (may be NULL) and the rest goes on.
  * If @sink's batch() returns non-zero, everything stops with this value.  Payloads of
- * events are valid during batch() only.
+ * events, and what functions were passed, are valid during batch() only.
  */
 int dep_recover(struct dep_store *s, const struct dep_segment *segs, size_t n, unsigned int jobs,
 		const struct dep_sink *sink, struct dep_counts *counts,

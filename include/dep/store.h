@@ -105,6 +105,8 @@ struct dep_meta {
 	uint64_t max_size;	/* 0 = none */
 	int aslr;		/* address randomisation of the recorded program */
 	uint64_t start_ns, start_realtime_ns;
+	/* Reading only: there the kernel took the processors' time stamp counters for one clock. */
+	int tsc_trusted;
 };
 
 /* ---- writing; one writer per store, calls from one thread ---- */

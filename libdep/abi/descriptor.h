@@ -227,7 +227,8 @@ struct adept_exit {
 struct adept_run {
 	u64 pc;
 	u32 ninsns;
-	u32 pad;
+	u16 function;		/* enum dep_function (dep/functions.h) that begins at pc, or 0 */
+	u16 returns;		/* 1: calls of such functions return to pc */
 };
 
 /**

@@ -58,6 +58,7 @@
 #define ADEPT_S_STRICT		0x10u	/* no native call/ret pairing */
 #define ADEPT_S_NO_FOLLOW	0x20u	/* execve'd images run natively */
 #define ADEPT_S_MODULE		0x40u	/* the rings are adept.ko's, see below */
+#define ADEPT_S_NO_FUNCTIONS	0x80u	/* calls of dep/functions.h's are not told */
 
 /**
  * struct adept_session - first page of the session file

@@ -10,7 +10,7 @@
 
 #define PAYLOAD_BYTES	(64u << 10)
 
-/* Copies of events' payloads, which do not move. */
+/* Copies of events' payloads and of what functions were passed, which do not move. */
 struct dep_payload {
 	struct dep_payload *next;
 	size_t used;
@@ -110,6 +110,12 @@ static int add_event(struct dep_loaded *l, const struct dep_event *from)
 	}
 }
 
+static int add_function(struct dep_loaded *l, struct dep_function_call *f)
+{
+	f->passed = keep(l, f->passed, sizeof(*f->passed));
+	return f->passed ? 0 : dep_fail(-ENOMEM, "functions");
+}
+
 static int batch(void *arg, const struct dep_segment *seg, const struct dep_item *items, size_t n)
 {
 	struct dep_loaded *l = arg;
@@ -124,7 +130,10 @@ static int batch(void *arg, const struct dep_segment *seg, const struct dep_item
 		}
 		if (items->kind == DEP_ITEM_TICKET)
 			err = add_mark(l, items->ticket.ticket, l->nitems);
-		l->item[l->nitems++] = *items;
+		l->item[l->nitems] = *items;
+		if (items->kind == DEP_ITEM_FUNCTION)
+			err = add_function(l, &l->item[l->nitems].function);
+		l->nitems += !err;
 	}
 	return err;
 }

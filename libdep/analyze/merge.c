@@ -259,7 +259,7 @@ static int make_lanes(struct merge *m)
 	size_t i, nsegs, n = dep_store_threads(m->store, &threads);
 
 	nsegs = dep_store_segments(m->store, &segs);
-	end = segs + nsegs;
+	end = nsegs ? segs + nsegs : segs;
 	m->lane = calloc(n + 1, sizeof(*m->lane));
 	m->heap = calloc(n + 1, sizeof(*m->heap));
 	if (!m->lane || !m->heap)

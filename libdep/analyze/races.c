@@ -22,7 +22,7 @@ static int run(struct dep_store *store, const struct dep_races_options *o, struc
 	       struct dep_analysis *how)
 {
 	struct dep_analyzer a = {
-		.name = "races", .want = DEP_WANT_REFS,
+		.name = "races", .want = DEP_WANT_REFS | DEP_WANT_FUNCTIONS,
 		.items = order_items, .gap = order_gap, .end = order_end,
 	};
 
@@ -157,7 +157,21 @@ static u32 public_flags(u32 flags)
 	return (flags & RACE_READ ? DEP_ACCESS_READ : 0) |
 	       (flags & RACE_WRITE ? DEP_ACCESS_WRITE : 0) |
 	       (flags & RACE_ATOMIC ? DEP_ACCESS_ATOMIC : 0) |
-	       (flags & RACE_SYSCALL ? DEP_ACCESS_SYSCALL : 0);
+	       (flags & RACE_SYSCALL ? DEP_ACCESS_SYSCALL : 0) |
+	       (flags & RACE_FREE ? DEP_ACCESS_FREE : 0) |
+	       (flags & ORDER_OBJECT ? DEP_ACCESS_OBJECT : 0) |
+	       (flags & ORDER_DESCRIPTOR ? DEP_ACCESS_DESCRIPTOR : 0);
+}
+
+/* Descriptors and objects are kept where no memory is. */
+static void set_place(struct dep_race *r, const struct race_found *f)
+{
+	r->address = f->address & ~(ORDER_DESCRIPTORS | ORDER_OBJECTS);
+	r->size = f->size;
+	if (f->current.flags & ORDER_DESCRIPTOR) {
+		r->address /= 8;
+		r->size = 1;
+	}
 }
 
 static void want_stack(struct order_stack *w, const struct order_process *p,
@@ -198,8 +212,7 @@ static int take_rows(struct order_feed *f, struct dep_races *out, struct order_s
 			if (order_is_runtimes(f, p, &row->first))
 				continue;
 			r->process = p->serial;
-			r->address = row->first.address;
-			r->size = row->first.size;
+			set_place(r, &row->first);
 			r->count = row->count;
 			r->maybe_atomic = order_maybe_atomic(f, p, &row->first) ||
 					  is_fused(f->options, p, &row->first);
@@ -235,6 +248,16 @@ static void drop_librarys(const struct order_feed *f, struct dep_races *out,
 	out->n = n;
 }
 
+static void give_block(struct dep_race *r, const struct order_stack *w)
+{
+	r->block = w->block;
+	r->block_size = w->block_size;
+	r->owner = w->origin->serial;
+	r->owner_tid = w->origin->tid;
+	r->allocated = w->origin->frame;
+	r->nallocated = w->origin->n;
+}
+
 static void give_stacks(const struct order_feed *f, struct dep_races *out,
 			struct order_stack *want)
 {
@@ -248,6 +271,13 @@ static void give_stacks(const struct order_feed *f, struct dep_races *out,
 		a->tid = want[i].tid;
 		a->call = want[i].frame;
 		a->ncalls = want[i].nframes;
+		a->creator = want[i].creator;
+		a->creator_tid = want[i].creator_tid;
+		a->created = want[i].birth;
+		a->ncreated = want[i].nbirth;
+		/* Both are in one block, or the first one's was freed. */
+		if (want[i].origin)
+			give_block(&out->race[i / 2], &want[i]);
 	}
 }
 
@@ -303,8 +333,11 @@ void dep_races_free(struct dep_races *r)
 	struct order_stack *want = r->own;
 	size_t i;
 
-	for (i = 0; want && i < 2 * r->n; i++)
+	for (i = 0; want && i < 2 * r->n; i++) {
 		free(want[i].frame);
+		free(want[i].birth);
+		free(want[i].origin);
+	}
 	free(want);
 	free(r->race);
 	memset(r, 0, sizeof(*r));

@@ -158,10 +158,36 @@ static void at_store(const struct cut *k, u32 n, u32 have, const struct dep_cros
 		out->tail.frag = out->head.frag = 0;
 }
 
-bool dep_cross(const struct dep_cuts *c, const struct dep_crossing *x, u32 id,
+struct dep_begun dep_begun(const u8 *body)
+{
+	struct dep_begun b = { .id = __atomic_load_n((const u32 *)body, __ATOMIC_ACQUIRE) };
+	struct adept_ev_partial p;
+
+	if (b.id == ADEPT_EV_PARTIAL) {
+		memcpy(&p, body + 4, sizeof(p));
+		b.frag = p.frag;
+		b.ninsns = p.ninsns;
+	}
+	return b;
+}
+
+/* The exit by which a record is left, or would have been if the thread had gone on. */
+static const struct adept_exit *exit_of(const struct cut *k, const struct dep_begun *b)
+{
+	u32 i;
+
+	if (b->id != ADEPT_EV_PARTIAL)
+		return &k->exit[b->id - k->first_exit];
+	for (i = 0; i < k->nexits; i++)
+		if (k->exit[i].at_id & ADEPT_XT_BEFORE && k->exit[i].ninsns == b->ninsns + 1u)
+			return &k->exit[i];
+	return NULL;
+}
+
+bool dep_cross(const struct dep_cuts *c, const struct dep_crossing *x, const struct dep_begun *b,
 	       struct dep_cross *out)
 {
-	u32 off = x->fault_at - x->record_at, at = 4, n, bytes;
+	u32 off = x->fault_at - x->record_at, at = 4, n, nstores, bytes;
 	const struct adept_exit *e;
 	const struct cut *k;
 
@@ -175,15 +201,17 @@ bool dep_cross(const struct dep_cuts *c, const struct dep_crossing *x, u32 id,
 		out->regs[X86_RSP] = x->words[ADEPT_GS_RSP];
 		return true;
 	}
-	k = find(c, id);
+	k = find(c, b->id == ADEPT_EV_PARTIAL ? b->frag : b->id);
 	if (!k)
 		return false;
-	e = &k->exit[id - k->first_exit];
+	e = exit_of(k, b);
 	if (off < 4) {
-		at_id(k, e, x, out);
-		return true;
+		if (e)
+			at_id(k, e, x, out);
+		return e;
 	}
-	for (n = 0; n < e->nstores; n++, at += bytes) {
+	nstores = b->id == ADEPT_EV_PARTIAL ? k->nstores : e->nstores;
+	for (n = 0; n < nstores; n++, at += bytes) {
 		bytes = adept_store_bytes(&k->store[n]);
 		if (off < at + bytes) {
 			at_store(k, n, at, x, out);

@@ -21,6 +21,21 @@ void dep_cuts_free(struct dep_cuts *c);
 /** dep_cuts_add() - the descriptors at @data; what is malformed is left out */
 int dep_cuts_add(struct dep_cuts *c, const void *data, size_t size);
 
+/**
+ * struct dep_begun - what stands first in a chunk
+ *
+ * The record that was begun at the end of the chunk before, by its id; or, if the thread
+ * left that fragment in its middle, ADEPT_EV_PARTIAL with where that was.
+ */
+struct dep_begun {
+	u32 id;
+	u32 frag;
+	u16 ninsns;
+};
+
+/** dep_begun() - @body may be being written */
+struct dep_begun dep_begun(const u8 *body);
+
 /** struct dep_cross - what a crossing means */
 struct dep_cross {
 	struct adept_position tail, head;
@@ -30,11 +45,11 @@ struct dep_cross {
 };
 
 /**
- * dep_cross() - interpret @x, with @id of the record that was begun then
+ * dep_cross() - interpret @x, with @b, which was begun then
  *
- * Return: false if @id is none or does not fit.
+ * Return: false if @b is nothing, or does not fit, or is of a fragment that is not known.
  */
-bool dep_cross(const struct dep_cuts *c, const struct dep_crossing *x, u32 id,
+bool dep_cross(const struct dep_cuts *c, const struct dep_crossing *x, const struct dep_begun *b,
 	       struct dep_cross *out);
 /** dep_cross_by_engine() - did the engine itself end the chunk, between records? */
 bool dep_cross_by_engine(const struct dep_crossing *x);

@@ -14,10 +14,6 @@
 
 #define TAKE	64u
 
-/* ids of no record */
-#define ID_NONE		0u	/* it has none and never will */
-#define ID_LATER	1u	/* not yet */
-
 /* Of a storing thread: all before @job->upto are stored. */
 static void filled_stored(struct dep_job *job)
 {
@@ -79,35 +75,35 @@ void dep_filled_collect(struct dep_collector *c)
 	} while (n == TAKE);
 }
 
-static u32 first_id(const struct dep_filled *f)
-{
-	return __atomic_load_n((const u32 *)f->body, __ATOMIC_ACQUIRE);
-}
-
-/* The id of the record that was begun at the end of the slot's first chunk not queued. */
-static u32 next_id(struct dep_collector *c, u32 slot)
+/*
+ * What was begun at the end of the slot's first chunk that is not queued; id 0: nothing.
+ * Return: false if that is not known yet.
+ */
+static bool begun_behind(struct dep_collector *c, u32 slot, struct dep_begun *out)
 {
 	const struct thread_slot *t = &c->threads[slot];
 	const struct dep_filled *f = &t->filled[t->nqueued];
 	const struct dep_filled *next = t->nfilled > t->nqueued + 1 ? f + 1 : NULL;
-	u32 id;
 	struct dep_ring_state before, after;
+	struct dep_filled current;
 
-	if (next)
-		return next->seq == f->seq + 1 ? first_id(next) : ID_NONE;
+	*out = (struct dep_begun){ 0 };
+	if (next) {
+		if (next->seq == f->seq + 1)
+			*out = dep_begun(next->body);
+		return true;
+	}
 	dep_module_state(c->s->module, slot, &before);
 	if (!before.there || before.ring != f->ring)
-		return ID_NONE;
-	if (before.seq == f->seq + 1) {
-		id = dep_module_peek(c->s->module, slot, before.index);
-		dep_module_state(c->s->module, slot, &after);
-		/* Begun anew meanwhile: it may be another record's. */
-		if (after.seq != before.seq)
-			return ID_LATER;
-		return id ? id : before.ended ? ID_NONE : ID_LATER;
-	}
+		return true;
 	/* More has been filled, and comes with the next exchange; or was lost. */
-	return before.filled ? ID_LATER : ID_NONE;
+	if (before.seq != f->seq + 1)
+		return !before.filled;
+	dep_module_current(c->s->module, slot, &before, &current);
+	*out = dep_begun(current.body);
+	dep_module_state(c->s->module, slot, &after);
+	/* Begun anew meanwhile: it may be another record's. */
+	return after.seq == before.seq && (out->id || before.ended);
 }
 
 /* What the engine said of the end of a chunk that it ended itself. */
@@ -130,28 +126,32 @@ enum outlook {
 };
 
 /*
- * @settled: all that the ring's thread has described is known, so what is missing does not
- * come any more.
+ * Can what it takes to understand @b come still?  @settled: all that the ring's thread has
+ * described is known.
  */
+static bool may_come(const struct dep_begun *b, bool settled)
+{
+	return !settled && (b->id >= ADEPT_FIRST_EXIT || b->id == ADEPT_EV_PARTIAL);
+}
+
 static enum outlook describe(struct dep_collector *c, u32 slot, const struct dep_filled *f,
 			     bool settled, struct adept_chunk *k)
 {
+	struct dep_begun b = dep_begun(f->body);
 	struct dep_cross x;
-	u32 id;
 
 	memset(k, 0, sizeof(*k));
 	k->seq = f->seq;
 	k->start_ns = f->head.clock_ns;
 	k->fs_base = f->head.fs_base;
 	k->fill = k->tail_at = f->end;
-	id = first_id(f);
 	/* The first one begins with events, and its first store is not one of a record. */
-	if (f->seq && dep_cross(c->cuts, &f->head, id, &x)) {
+	if (f->seq && dep_cross(c->cuts, &f->head, &b, &x)) {
 		k->head = x.head;
 		k->gs_base = x.gs_base;
 		memcpy(k->regs, x.regs, sizeof(k->regs));
-	} else if (f->seq && id) {
-		return f->head.valid && !settled ? LATER : BLIND;
+	} else if (f->seq && b.id) {
+		return f->head.valid && may_come(&b, settled) ? LATER : BLIND;
 	}
 	if (f->unfinished)
 		return CLEAR;
@@ -159,14 +159,13 @@ static enum outlook describe(struct dep_collector *c, u32 slot, const struct dep
 		engines_tail(c, f, k);
 		return CLEAR;
 	}
-	id = next_id(c, slot);
-	if (id == ID_LATER)
+	if (!begun_behind(c, slot, &b))
 		return LATER;
-	if (id == ID_NONE)
+	if (!b.id)
 		return CLEAR;
 	/* If its end is blind, the next one begins so, and is left out. */
-	if (!dep_cross(c->cuts, &f->tail, id, &x))
-		return f->tail.valid && !settled ? LATER : CLEAR;
+	if (!dep_cross(c->cuts, &f->tail, &b, &x))
+		return f->tail.valid && may_come(&b, settled) ? LATER : CLEAR;
 	k->tail = x.tail;
 	if (x.tail.frag && f->end + x.have <= c->s->layout.chunk_size)
 		k->fill = f->end + x.have;

@@ -335,11 +335,6 @@ void dep_module_current(const struct dep_module *m, u32 slot, const struct dep_r
 	fill_in(m, out, &d);
 }
 
-u32 dep_module_peek(const struct dep_module *m, u32 slot, u32 index)
-{
-	return __atomic_load_n((const u32 *)body(m, slot, index), __ATOMIC_ACQUIRE);
-}
-
 void dep_module_flush(struct dep_module *m, u32 slot, u32 ring)
 {
 	struct adept_slot_cmd c = { .slot = slot, .ring = ring };

@@ -79,8 +79,6 @@ void dep_module_state(struct dep_module *m, u32 slot, struct dep_ring_state *out
 /** dep_module_current() - the chunk that @s says is being written, as an unfinished one */
 void dep_module_current(const struct dep_module *m, u32 slot, const struct dep_ring_state *s,
 			struct dep_filled *out);
-/** dep_module_peek() - the id of the first record of a chunk that may be being written */
-u32 dep_module_peek(const struct dep_module *m, u32 slot, u32 index);
 /** dep_module_flush() - its thread has ended: the chunk being written comes as the last */
 void dep_module_flush(struct dep_module *m, u32 slot, u32 ring);
 /** dep_module_reset() - free the ring; what is unread is lost */

@@ -109,8 +109,9 @@ static int check_fragment(const struct adept_desc_frag *d)
 	    (u64)d->first_exit + d->nexits > DEP_EXIT_LIMIT)
 		return dep_fail(-EBADMSG, "fragment %u: %u exits", d->first_exit, d->nexits);
 	for (i = 0, r = dep_desc_runs(d); i < d->nruns; i++, r++) {
-		if (!r->ninsns)
-			return dep_fail(-EBADMSG, "fragment %u: empty run", d->first_exit);
+		if (!r->ninsns || r->returns > 1)
+			return dep_fail(-EBADMSG, "fragment %u: run %u is malformed",
+					d->first_exit, i);
 		sum += r->ninsns;
 	}
 	if (sum != d->ninsns)

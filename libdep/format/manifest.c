@@ -88,6 +88,23 @@ static void cpu_name(char *name, size_t size)
 	fclose(f);
 }
 
+/* Does the kernel take the processors' time stamp counters, which tickets are, for one clock? */
+static bool tsc_trusted(void)
+{
+	char line[256] = "", *at = line, *word;
+	FILE *f = fopen("/sys/devices/system/clocksource/clocksource0/available_clocksource", "re");
+
+	if (!f)
+		return false;
+	if (!fgets(line, sizeof(line), f))
+		line[0] = 0;
+	fclose(f);
+	while ((word = strsep(&at, " \n")))
+		if (!strcmp(word, "tsc"))
+			return true;
+	return false;
+}
+
 static void put_host(cJSON *o)
 {
 	struct utsname u;
@@ -100,6 +117,7 @@ static void put_host(cJSON *o)
 	cpu_name(cpu, sizeof(cpu));
 	cJSON_AddStringToObject(o, "cpu", cpu);
 	cJSON_AddStringToObject(o, "clock", "CLOCK_MONOTONIC");
+	cJSON_AddBoolToObject(o, "tsc_trusted", tsc_trusted());
 }
 
 static cJSON *build(const struct dep_meta *meta, const struct dep_loss *loss, int exit_status)
@@ -210,6 +228,7 @@ int dep_manifest_read(int dirfd, struct dep_manifest *m)
 	m->meta.aslr = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(o, "aslr"));
 	m->meta.start_ns = get_u64(o, "start_ns");
 	m->meta.start_realtime_ns = get_u64(o, "start_realtime_ns");
+	m->meta.tsc_trusted = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(o, "tsc_trusted"));
 	m->exit_status = get_int(o, "exit_status", -1);
 	v = cJSON_GetObjectItemCaseSensitive(o, "state");
 	m->closed = cJSON_IsString(v) && !strcmp(v->valuestring, "complete");

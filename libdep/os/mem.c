@@ -6,6 +6,7 @@
  */
 #include "mem.h"
 #include "../record/record.h"
+#include "../watch/watch.h"
 
 #define MAX_REGIONS	1024
 #define MAX_WATCHED	4096
@@ -91,6 +92,7 @@ struct map_line {
 	u64 start, end, offset, dev, inode;
 	u32 prot, shared;
 	const char *path;
+	u64 base;		/* where the file's first byte is, or 0 */
 };
 
 /* start-end rwxp offset major:minor inode   path */
@@ -136,6 +138,7 @@ static s64 find_mapping(u64 addr, struct map_line *l)
 {
 	static char line[4200];
 	static struct maps m;
+	struct map_line first = { 0 };
 	s64 fd = sys3(__NR_open, (u64)"/proc/self/maps", 02000000 /* O_CLOEXEC */, 0);
 	int found = 0;
 
@@ -145,9 +148,12 @@ static s64 find_mapping(u64 addr, struct map_line *l)
 	m.at = m.len = 0;
 	while (!found && read_line(&m, line, sizeof(line))) {
 		parse_line(line, l);
+		if (l->inode && !l->offset)
+			first = *l;
 		found = addr >= l->start && addr < l->end;
 	}
 	sys1(__NR_close, (u64)fd);
+	l->base = l->inode && l->inode == first.inode && l->dev == first.dev ? first.start : 0;
 	return found;
 }
 
@@ -164,6 +170,8 @@ static int lookup_region(u64 pc, struct region *r)
 	*r = (struct region){ l.start, l.end, l.prot, l.shared };
 	if (recording())
 		record_map(l.start, l.end, l.offset, l.dev, l.inode, l.prot, l.path);
+	if (l.base)
+		watch_module(l.base, l.start, l.end);
 	return 1;
 }
 
@@ -347,6 +355,7 @@ void code_changed(u64 start, u64 end)
 	}
 	if (hit || forgotten) {
 		frag_kill_range(start, end);
+		watch_forget(start, end);
 		if (recording())
 			record_unmap(start, end);
 	}

@@ -7,6 +7,7 @@
  * every fragment has a version for {rsp} that any exit may enter.
  */
 #include "record.h"
+#include "../watch/watch.h"
 #include "../x86/derive.h"
 
 /* Room that the stores of one instruction and its exit can take at most. */
@@ -31,6 +32,15 @@ static void add(struct build *b, unsigned int insn, u8 kind, u8 arg)
 	b->stores[b->nstores++] = (struct adept_store){
 		.insn = (u8)insn, .kind = kind, .arg = arg,
 	};
+}
+
+/* Registers that tell a function's arguments, and what one has returned. */
+static u16 entry_needs(const struct build *b)
+{
+	const struct adept_run *r = &b->runs[0];
+
+	return (r->function ? watch_needs((u8)r->function) : 0) |
+	       (r->returns ? X86_BIT(X86_RAX) | X86_BIT(X86_RSP) : 0);
 }
 
 /* Registers that must be known before an instruction beyond its addresses. */
@@ -119,7 +129,7 @@ void record_plan(struct build *b)
 	}
 	for (unsigned int i = 0; i < b->n; i++) {
 		const struct x86_insn *in = &b->ins[i].in;
-		u16 needs = in->gpr_addr | extra_needs(in);
+		u16 needs = in->gpr_addr | extra_needs(in) | (i ? 0 : entry_needs(b));
 
 		if ((u32)record_length(b, b->nstores) + INSN_ROOM > ADEPT_MAX_RECORD ||
 		    b->nstores + 12 > MAX_STORES) {
@@ -173,10 +183,11 @@ void record_plan(struct build *b)
 
 u16 record_relevant(const struct build *b)
 {
-	u16 relevant = 0, seen = 0;
+	u16 relevant, seen = 0;
 
 	if (!recording())
 		return X86_BIT(X86_RSP);
+	relevant = entry_needs(b);
 	for (unsigned int i = 0; i < b->n; i++) {
 		const struct x86_insn *in = &b->ins[i].in;
 

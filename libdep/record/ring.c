@@ -339,6 +339,18 @@ static int room_or_tail(struct tls *t, u32 bytes, const struct frag *f, unsigned
 	return 0;
 }
 
+/*
+ * Has the kernel module moved the record begun to a new chunk, which has nothing else yet?
+ * What comes there then has to say which fragment's record that was (collect/cross.h).
+ */
+static int just_moved(struct tls *t)
+{
+	if (!module_ring(t))
+		return 0;
+	module_find(t);
+	return t->pp == t->chunk_base;
+}
+
 void ring_partial(struct tls *t, struct frag *f, unsigned int n, unsigned int nst,
 		  const u64 *post, const u64 *extra)
 {
@@ -352,7 +364,7 @@ void ring_partial(struct tls *t, struct frag *f, unsigned int n, unsigned int ns
 	u8 values[ADEPT_MAX_RECORD + 8];
 	u8 *at;
 
-	if (!recording() || (!n && !nst && !extra))
+	if (!recording() || (!n && !nst && !extra && !just_moved(t)))
 		return;
 	if (!room_or_tail(t, 4 + sizeof(p) + p.val_bytes + 8, f, n, nst, extra ? extra : post))
 		return;

@@ -16,6 +16,7 @@ struct site {
 	u32 vec[2];		/* bytes of index and mask vector that were stored */
 	int blind;		/* locked, and nobody looks at what it found */
 	int kreg;
+	const struct adept_run *begins;	/* that it is the first instruction of, or NULL */
 };
 
 static struct dep_op *add_op(struct dep_builder *b, u8 code, u64 pc)
@@ -377,6 +378,27 @@ static void add_call(struct dep_builder *b, const struct site *at)
 	op->imm = in->kind == X86_RET ? 8 + (u64)in->imm : (u64)-8;
 }
 
+/* What is known of the address that a run begins at; a call that returned comes first. */
+static void add_functions(struct dep_builder *b, const struct site *at)
+{
+	const struct adept_run *run = at->begins;
+	struct dep_op *op;
+	u32 i;
+
+	if (run->returns && b->known & X86_BIT(X86_RSP)) {
+		op = add_op(b, DEP_O_FUNCTION, at->pc);
+		op->size = 1;
+		op->imm = b->known & X86_BIT(X86_RAX) ? 1u << 16 : 0;
+	}
+	if (run->function && b->known & X86_BIT(X86_RSP)) {
+		op = add_op(b, DEP_O_FUNCTION, at->pc);
+		op->imm = run->function;
+		for (i = 0; i < dep_function_args(run->function); i++)
+			if (b->known & X86_BIT(dep_function_regs[i]))
+				op->imm |= 1u << (16 + i);
+	}
+}
+
 static int add_insn(struct dep_builder *b, struct site *at, const struct adept_store *post)
 {
 	struct dep_insn *insn = dep_builder_add(b, &b->insn, sizeof(*insn));
@@ -400,6 +422,8 @@ static int add_insn(struct dep_builder *b, struct site *at, const struct adept_s
 		op->size = at->number;
 	}
 	b->next_is_block = is_branch(in->kind);
+	if (at->begins)
+		add_functions(b, at);
 	err = add_refs(b, at, post);
 	if (!err)
 		add_call(b, at);
@@ -468,13 +492,15 @@ int dep_compile(struct dep_builder *b)
 	b->known = b->d->entry_mask;
 	b->next_is_block = 1;
 	for (i = 0; i < b->d->ninsns; i++) {
+		at.begins = NULL;
 		if (!left) {
+			at.begins = run;
 			pc = run->pc;
 			left = run++->ninsns;
 		}
 		/* That it decodes was checked before. */
 		at_code += x86_decode(&in, code + at_code, b->d->code_len - at_code);
-		at = (struct site){ .in = &in, .pc = pc, .number = i };
+		at = (struct site){ .in = &in, .pc = pc, .number = i, .begins = at.begins };
 		if (in.attr & X86_A_LOCK)
 			at.blind = is_blind(&in, code + at_code, b->d->code_len - at_code);
 		for (; st < end && st->insn == i && !dep_store_is_post(st); st++)

@@ -161,6 +161,26 @@ static void put_call(struct dep_out *o, const struct dep_op *op, u64 sp)
 	o->n += o->want_call;
 }
 
+static void put_function(struct dep_out *o, const struct dep_op *op, const u64 *slot)
+{
+	struct dep_item *it = &o->item[o->n];
+	struct dep_passed *p;
+	u32 i;
+
+	if (!o->want_function)
+		return;
+	p = &o->passed[o->n++];
+	p->sp = slot[X86_RSP];
+	for (i = 0; i < DEP_FUNCTION_ARGS; i++)
+		p->value[i] = op->imm >> (16 + i) & 1 ?
+			      slot[op->size ? X86_RAX : dep_function_regs[i]] : 0;
+	it->kind = DEP_ITEM_FUNCTION;
+	it->function = (struct dep_function_call){
+		.pc = op->pc, .function = op->imm & 0xffff, .is_return = op->size,
+		.known = op->imm >> 16, .passed = p,
+	};
+}
+
 /* Operations that may call the sink need room for the rest afterwards. */
 static int run_dynamic(struct dep_run *r, const struct dep_program *p, const struct dep_op *op)
 {
@@ -245,6 +265,9 @@ int dep_run_ops(struct dep_run *r, const struct dep_program *p, u32 from, u32 to
 			break;
 		case DEP_O_CALL:
 			put_call(o, op, slot[op->src] + op->imm);
+			break;
+		case DEP_O_FUNCTION:
+			put_function(o, op, slot);
 			break;
 		case DEP_O_STRING:
 		case DEP_O_GATHER:

@@ -18,6 +18,7 @@ int dep_out_flush(struct dep_out *o)
 
 int dep_out_grow(struct dep_out *o, size_t n)
 {
+	struct dep_passed *passed;
 	struct dep_item *p;
 	int err;
 
@@ -30,6 +31,12 @@ int dep_out_grow(struct dep_out *o, size_t n)
 	if (!p)
 		return dep_fail(-ENOMEM, "items");
 	o->item = p;
+	if (o->want_function) {
+		passed = realloc(o->passed, n * sizeof(*passed));
+		if (!passed)
+			return dep_fail(-ENOMEM, "items");
+		o->passed = passed;
+	}
 	o->room = n;
 	return 0;
 }
@@ -46,12 +53,15 @@ void dep_run_init(struct dep_run *r, struct dep_columns *c, const struct dep_sin
 	r->out.want_event = !!(sink->want & DEP_WANT_EVENTS);
 	r->out.want_ticket = !!(sink->want & DEP_WANT_TICKETS);
 	r->out.want_call = !!(sink->want & DEP_WANT_CALLS);
+	r->out.want_function = !!(sink->want & DEP_WANT_FUNCTIONS);
 }
 
 void dep_run_free(struct dep_run *r)
 {
 	free(r->out.item);
+	free(r->out.passed);
 	r->out.item = NULL;
+	r->out.passed = NULL;
 	r->out.room = 0;
 }
 

@@ -135,7 +135,8 @@ int dep_program_make(const struct adept_desc_frag *d, struct dep_program **out)
 	p->words = b.words;
 	for (i = 0; i < p->nops; i++)
 		p->max_items += is_ref(p->op[i].code) || p->op[i].code == DEP_O_BLOCK ||
-				p->op[i].code == DEP_O_TICKET || p->op[i].code == DEP_O_CALL;
+				p->op[i].code == DEP_O_TICKET || p->op[i].code == DEP_O_CALL ||
+				p->op[i].code == DEP_O_FUNCTION;
 	for (i = 0, err = 0; i < d->nexits && !err; i++)
 		err = fill_exit(p, dep_desc_exits(d) + i, &p->exit[i]);
 	if (!err) {

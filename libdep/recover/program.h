@@ -9,6 +9,7 @@
 #ifndef DEP_RECOVER_PROGRAM_H
 #define DEP_RECOVER_PROGRAM_H
 
+#include "../../include/dep/functions.h"
 #include "../abi/descriptor.h"
 #include "../format/store.h"
 #include "../x86/derive.h"
@@ -45,6 +46,8 @@ enum dep_op_code {
 	DEP_O_GATHER,	/* program->gather[imm] */
 	DEP_O_TICKET,	/* the next value is one, size: DEP_TK_* */
 	DEP_O_CALL,	/* a call (size 0) or a return (1), src: where rsp is, which imm changes */
+	/* a function imm & 0xffff begins (size 0), or returned (1); imm >> 16: known values */
+	DEP_O_FUNCTION,
 	DEP_O_ENTER,	/* references of enter behind the first; program->enter[imm] */
 };
 
@@ -147,6 +150,11 @@ int dep_program_cut(const struct dep_program *p, u32 ninsns, u32 nstores, struct
 
 /** dep_program_static() - what operations from @from up to @to refer to at least */
 struct dep_static dep_program_static(const struct dep_program *p, u32 from, u32 to);
+
+/* Registers of arguments. */
+extern const u8 dep_function_regs[DEP_FUNCTION_ARGS];
+/** dep_function_args() - how many arguments are told of it; 0 if it is not known here */
+u32 dep_function_args(u32 function);
 
 /* ---- for compile.c and program.c ---- */
 

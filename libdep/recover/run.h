@@ -16,11 +16,13 @@
  */
 struct dep_out {
 	struct dep_item *item;
+	struct dep_passed *passed;	/* of the function that item of the same number is */
 	size_t n, room;
 	int stopped;		/* what the sink said when it would have no more */
 	const struct dep_sink *sink;
 	const struct dep_segment *seg;
-	u32 want_block, want_ref, want_event, want_ticket, want_call;	/* 0 or 1 */
+	/* 0 or 1 */
+	u32 want_block, want_ref, want_event, want_ticket, want_call, want_function;
 };
 
 int dep_out_flush(struct dep_out *o);

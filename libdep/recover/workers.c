@@ -22,10 +22,12 @@
 #define MAX_JOBS	256
 #define MAX_PAYLOAD	160	/* bytes of any event, rounded up */
 
+_Static_assert(sizeof(struct dep_passed) <= MAX_PAYLOAD, "MAX_PAYLOAD");
+
 struct batch {
 	struct batch *next;
 	size_t n, room;		/* items or bytes; room in bytes, behind this header */
-	struct dep_item item[];	/* copies of the events' payloads behind them; or text */
+	struct dep_item item[];	/* copies of what they point to behind them; or text */
 };
 
 struct lane {
@@ -90,14 +92,30 @@ static struct batch *format_batch(struct crew *c, const struct dep_segment *seg,
 	return b;
 }
 
+/* What an item points to, a field of it; NULL: nothing. */
+static const void **payload_of(struct dep_item *it, size_t *size)
+{
+	switch (it->kind) {
+	case DEP_ITEM_EVENT:
+		*size = it->event.size;
+		return &it->event.payload;
+	case DEP_ITEM_FUNCTION:
+		*size = sizeof(*it->function.passed);
+		return (const void **)&it->function.passed;
+	default:
+		return NULL;
+	}
+}
+
 static struct batch *copy_batch(struct crew *c, const struct dep_item *items, size_t n)
 {
-	size_t i, bytes = n * sizeof(*items);
+	size_t i, size, bytes = n * sizeof(*items);
+	const void **payload;
 	struct batch *b;
 	u8 *p;
 
 	for (i = 0; i < n; i++)
-		if (items[i].kind == DEP_ITEM_EVENT)
+		if (items[i].kind == DEP_ITEM_EVENT || items[i].kind == DEP_ITEM_FUNCTION)
 			bytes += MAX_PAYLOAD;
 	b = get_batch(c, bytes);
 	if (!b)
@@ -107,10 +125,10 @@ static struct batch *copy_batch(struct crew *c, const struct dep_item *items, si
 	memcpy(b->item, items, n * sizeof(*items));
 	p = (u8 *)(b->item + n);
 	for (i = 0; i < n; i++) {
-		if (items[i].kind != DEP_ITEM_EVENT)
+		payload = payload_of(&b->item[i], &size);
+		if (!payload)
 			continue;
-		memcpy(p, items[i].event.payload, items[i].event.size);
-		b->item[i].event.payload = p;
+		*payload = memcpy(p, *payload, size);
 		p += MAX_PAYLOAD;
 	}
 	return b;

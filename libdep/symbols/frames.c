@@ -2,6 +2,8 @@
 /*
  * What is at a code address: the function, what was inlined there, and the lines.
  */
+#include <string.h>
+
 #include "die.h"
 #include "private.h"
 
@@ -57,6 +59,19 @@ static size_t put_symbol(struct dep_image *im, u64 vaddr, const struct line *l,
 	return 1;
 }
 
+/* Of a static function of C++ gcc tells neither the linker's name nor, in its own, parameters. */
+static void name_static(struct dep_image *im, u64 vaddr, struct dep_func *f)
+{
+	struct dep_elf_symbol *sym = f->name ? dep_image_function(im, vaddr) : NULL;
+	const char *mangled = NULL, *name = sym ? dep_symbol_name(im, sym, &mangled) : NULL;
+	size_t n = f->name ? strlen(f->name) : 0;
+
+	if (!mangled || !name || strncmp(name, f->name, n) || name[n] != '(')
+		return;
+	f->name = name;
+	f->symbol = mangled;
+}
+
 size_t dep_image_frames(struct dep_image *im, u64 vaddr, struct dep_place *out, size_t max)
 {
 	struct dep_unit *u = dep_image_unit(im, vaddr);
@@ -74,6 +89,8 @@ size_t dep_image_frames(struct dep_image *im, u64 vaddr, struct dep_place *out, 
 	for (; i != DEP_NO_INDEX; i = f->parent) {
 		f = &u->func[i];
 		dep_func_name(im, u, f);
+		if (!f->inlined && !f->symbol)
+			name_static(im, vaddr, f);
 		put(out, n++, max, &at, f->name, f->symbol, f->inlined);
 		if (!f->inlined)
 			break;

@@ -3,7 +3,8 @@
  * Building a fragment version: scan, plan what is recorded, emit.
  *
  *	call entry:	lea rsp, [rsp+8]	drops a native call's return address
- *	entry:		instructions, value stores
+ *	entry:		of a watched function: is it known where it returns to?
+ *			instructions, value stores
  *			last exit inline
  *			stubs of side exits
  *
@@ -11,6 +12,7 @@
  */
 #include "build.h"
 #include "../record/record.h"
+#include "../watch/watch.h"
 
 static void emit_body(struct build *b)
 {
@@ -64,6 +66,8 @@ static struct frag *emit_fragment(struct build *b, struct arena *a)
 	}
 	if (!b->n)
 		build_xl8(b, XL8_ENTRY, 0, X86_NONE, X86_NONE, X86_NONE);
+	else if (b->runs[0].function)
+		sites_emit_check(b);
 	emit_body(b);
 	exits_emit_final(b);
 	exits_emit_stubs(b);

@@ -59,6 +59,7 @@ struct build {
 	u32 next_store;		/* first store not yet emitted */
 	u8 hold[MAX_INSNS + 1];	/* register that holds r15 during each instruction, or X86_NONE */
 	u8 held;		/* the one that does now; its own value is in TLS_SPILL0 */
+	u8 check;		/* bytes of sites_emit_check() at the entry */
 	u8 *land;		/* the landing in this fragment */
 	u8 *land_miss;		/* its rel32 field that leads to where a mismatch goes */
 	u8 *land_lit;		/* its chain literal's disp32 field */

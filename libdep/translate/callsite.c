@@ -15,6 +15,7 @@
  * landing jumps, takes over.
  */
 #include "build.h"
+#include "../watch/watch.h"
 
 #define SITES	16384u
 
@@ -100,8 +101,10 @@ struct frag *callsite_direct(const struct exit *x)
 	u64 ret = frag_insn_pc(exit_frag(x), x->ninsns);
 	struct callsite *c = find_site(ret, x->target);
 
-	if (!c)
+	if (!c) {
+		sites_call(ret, x->target);
 		c = add_site(ret, x->target);
+	}
 	if (!c->stub)
 		renew(c, x->mask, 1);
 	else if (c->stub->mask & ~x->mask)

@@ -20,6 +20,7 @@ void build_begin(struct build *b, struct arena *a)
 	b->run_open = 0;
 	b->held = X86_NONE;
 	b->entry = 0;
+	b->check = 0;
 }
 
 void build_xl8(struct build *b, enum xl8_kind kind, unsigned int insn, u8 arg, u8 arg2, u8 arg3)
@@ -141,6 +142,7 @@ static struct frag *make_frag(struct build *b)
 	f->nexits = (u8)b->nexits;
 	f->nruns = (u8)b->nruns;
 	f->ninsns = (u8)b->n;
+	f->check = b->check;
 	f->xl8_len = (u16)xl8_len;
 	memcpy(f->runs, b->runs, b->nruns * sizeof(f->runs[0]));
 	for (u32 i = 0; i < b->n; i++)

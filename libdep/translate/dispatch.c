@@ -5,6 +5,7 @@
 #include "../os/sigmask.h"
 #include "../os/signal.h"
 #include "../record/record.h"
+#include "../watch/watch.h"
 
 extern u8 gate_undefined[];
 
@@ -58,10 +59,13 @@ u8 *dispatch_exit(struct tls *t)
 	if (unlikely(t->pending))
 		return dispatch_resume(t);
 	since = begin();
+	if (x->kind == X_SITE)
+		sites_learn(t->regs[X86_RSP]);
 	f = frag_get(x->target, x->mask, x->call != CALL_NONE);
-	exit_link(x, x->call == CALL_BY_STUB ? callsite_direct(x) : f);
+	if (x->kind != X_SITE)
+		exit_link(x, x->call == CALL_BY_STUB ? callsite_direct(x) : f);
 	end(since);
-	return frag_entry(f);
+	return frag_entry(f) + (x->kind == X_SITE ? f->check : 0);
 }
 
 /* The next indirect branch to the same place finds a landing. */

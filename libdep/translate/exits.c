@@ -5,6 +5,7 @@
  */
 #include "build.h"
 #include "../record/record.h"
+#include "../watch/watch.h"
 
 u8 *exits_emit_linkable(struct build *b, u8 opcode)
 {
@@ -87,6 +88,8 @@ void exits_emit_thunk(struct build *b, u32 i, const struct exit *x)
 	if (!bx->patch || bx->kind == ADEPT_X_INDIRECT)
 		return;
 	bx->thunk = b->e.p;
+	if (bx->kind == X_SITE)
+		sites_emit_miss(b);
 	if (bx->call == CALL_NATIVE) {
 		build_xl8(b, XL8_CALLED, bx->insn, (u8)i, X86_NONE, X86_NONE);
 		emit_lea_rsp(&b->e, 8);
@@ -134,7 +137,7 @@ void exits_emit_branch(struct build *b, unsigned int n, struct bexit *x)
 
 void exits_emit_final(struct build *b)
 {
-	for (u32 i = 0, n = b->nexits; i < n; i++) {
+	for (u32 i = 0; i < b->nrecorded; i++) {
 		struct bexit *x = &b->exits[i];
 
 		if (x->jcc)

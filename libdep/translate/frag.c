@@ -182,6 +182,16 @@ void frag_kill(struct frag *f)
 		landing_renew(f->pc);
 }
 
+void frag_kill_at(u64 pc)
+{
+	u32 at = first_slot(pc);
+	struct frag *f;
+
+	while ((f = next_version(pc, &at)))
+		if (!f->runs[0].returns)
+			frag_kill(f);
+}
+
 static int overlaps(struct frag *f, u64 start, u64 end)
 {
 	const u8 *len = frag_lens(f);

@@ -18,6 +18,7 @@ struct arena;
 
 /* Kinds of exits beyond enum adept_exit_kind: links without a record. */
 #define X_LINK		0x80	/* call stub, landing: goes on at target */
+#define X_SITE		0x81	/* a watched function that does not know where it returns to */
 
 enum exit_call {
 	CALL_NONE,
@@ -86,6 +87,7 @@ struct frag {
 	u8 nexits, ninsns, nruns;
 	u8 dead;
 	u8 behind;		/* enum behind: such a fragment has no call entry */
+	u8 check;		/* bytes of sites_emit_check() at the entry */
 	/* nruns of them, then ninsns instruction lengths, then xl8 */
 	struct adept_run runs[];
 };
@@ -132,6 +134,8 @@ int frag_exists(u64 pc, u16 known);
 void frag_insert(struct frag *f);
 /** frag_kill() - make @f unreachable: no lookup, link or landing leads to it; frag_lock held */
 void frag_kill(struct frag *f);
+/** frag_kill_at() - all versions of @pc that do not tell what calls return there */
+void frag_kill_at(u64 pc);
 /** frag_kill_range() - all fragments with code in [@start, @end); returns how many */
 unsigned int frag_kill_range(u64 start, u64 end);
 /** frag_of_cache() - the fragment whose cache memory holds @addr, or NULL; lock-free */

@@ -8,6 +8,7 @@
 #include "dispatch.h"
 #include "../os/mem.h"
 #include "../record/record.h"
+#include "../watch/watch.h"
 
 /* Conditional branches in one fragment; one more exit is needed at its end. */
 #define MAX_BRANCHES	(MAX_EXITS - 2)
@@ -137,6 +138,9 @@ void build_scan(struct build *b)
 		struct binsn *bi = &b->ins[b->n];
 		size_t got = fetch(b, pc, bi->raw);
 
+		/* Functions begin fragments.  What is in a module is known when it was fetched. */
+		if (b->n && watch_function(pc))
+			break;
 		bi->pc = pc;
 		if (x86_decode(&bi->in, bi->raw, (unsigned int)got) <= 0) {
 			/* Whatever is wrong shows when it is reached. */
@@ -150,4 +154,6 @@ void build_scan(struct build *b)
 		add_exit(b, ADEPT_X_DIRECT, b->n, pc, 0);
 	if (b->nruns > 1 && !b->runs[b->nruns - 1].ninsns)
 		b->nruns--;
+	b->runs[0].function = watch_function(b->pc);
+	b->runs[0].returns = (u16)watch_returns(b->pc);
 }

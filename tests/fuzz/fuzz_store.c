@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * libFuzzer target: a store in one blob, opened, listed and recovered.
+ * libFuzzer target: a store in one blob, opened, listed, recovered and searched for races.
  *
  *	[length : 32] manifest.json [length : 32] fragments [rest] segments.000
  *
@@ -15,7 +15,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "../../include/dep/recover.h"
+#include "../../include/dep/races.h"
 #include "../unit/scratch.h"
 
 static const char *const names[] = { "manifest.json", "fragments", "segments.000" };
@@ -71,11 +71,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct dep_sink sink = {
-		.want = DEP_WANT_BLOCKS | DEP_WANT_REFS | DEP_WANT_EVENTS, .batch = take,
+		.want = DEP_WANT_BLOCKS | DEP_WANT_REFS | DEP_WANT_EVENTS | DEP_WANT_FUNCTIONS,
+		.batch = take,
 	};
 	const struct dep_segment *seg;
 	const struct dep_module *mod;
+	const struct dep_races_options options = { .jobs = 1 };
 	struct dep_counts counts;
+	struct dep_races races;
 	struct dep_formats f;
 	struct dep_store *s;
 	uint32_t len;
@@ -111,6 +114,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	items = 0;
 	if (n > 1)
 		dep_recover(s, seg, n, 2, &sink, NULL, NULL, NULL);
+	if (!dep_races_find(s, &options, &races))
+		dep_races_free(&races);
 	dep_store_close(s);
 	return 0;
 }

@@ -8,6 +8,7 @@ need_depctl
 fuzz_build fuzz_store -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION -fvisibility=hidden -I"$build" \
 	-DADEPT_VERSION='"fuzz"' libdep/format/*.c libdep/recover/*.c libdep/x86/decode.c \
 	libdep/x86/operand.c libdep/x86/derive.c libdep/x86/derive_run.c \
+	libdep/analyze/*.c libdep/analyze/*/*.c \
 	-lzstd -lxxhash -lsqlite3 -lcjson -lelf -ldw -lpthread
 
 corpus() {
@@ -15,9 +16,9 @@ corpus() {
 		"$build/tests/make_store" "$tmp/$how.dep" $how &&
 			"$out/fuzz_store" -pack "$tmp/$how.dep" >"$tmp/corpus/$how"
 	done
-	for prog in hello_static snip_implicit; do
+	for prog in hello_static snip_implicit locked; do
 		[ -x "$build/programs/$prog" ] || continue
-		timeout 60 "$DEPCTL" record -q -o "$tmp/$prog.dep" -- "$build/programs/$prog" &&
+		timeout 60 "$DEPCTL" record -q -o "$tmp/$prog.dep" -- "$build/programs/$prog" 1 &&
 			"$out/fuzz_store" -pack "$tmp/$prog.dep" >"$tmp/corpus/$prog"
 	done >/dev/null
 }

@@ -275,6 +275,10 @@ static int hash_items(void *arg, const struct dep_segment *seg, const struct dep
 		case DEP_ITEM_CALL:
 			hash(arg, &it->call, sizeof(it->call));
 			break;
+		case DEP_ITEM_FUNCTION:
+			hash(arg, &it->function.pc, 8);
+			hash(arg, it->function.passed, sizeof(*it->function.passed));
+			break;
 		}
 	}
 	return 0;
@@ -284,7 +288,7 @@ static u64 items_of(struct dep_store *st, const struct dep_segment *g)
 {
 	u64 h = 0xcbf29ce484222325ull;
 	struct dep_sink sink = { .want = DEP_WANT_BLOCKS | DEP_WANT_REFS | DEP_WANT_EVENTS |
-					 DEP_WANT_TICKETS | DEP_WANT_CALLS,
+					 DEP_WANT_TICKETS | DEP_WANT_CALLS | DEP_WANT_FUNCTIONS,
 				 .batch = hash_items, .arg = &h };
 	struct dep_counts counts = { 0 };
 

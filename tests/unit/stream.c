@@ -173,6 +173,8 @@ void stream_free(struct stream *s)
 	for (i = 0; i < s->nitems; i++)
 		if (s->item[i].kind == DEP_ITEM_EVENT)
 			free((void *)s->item[i].event.payload);
+		else if (s->item[i].kind == DEP_ITEM_FUNCTION)
+			free((void *)s->item[i].function.passed);
 	for (i = 0; i < s->nchunks; i++)
 		free(s->chunk[i].body);
 	free(s->chunk);
@@ -180,6 +182,21 @@ void stream_free(struct stream *s)
 	free(s->frag);
 	free(s->desc);
 	free(s->body);
+}
+
+static void expect_function(struct stream *s, const struct stream_frag *f, u32 function)
+{
+	struct dep_item *it = expect(s, DEP_ITEM_FUNCTION);
+	struct dep_passed *p = calloc(1, sizeof(*p));
+
+	it->function.pc = f->pc[0];
+	it->function.function = function;
+	it->function.is_return = !function;
+	it->function.known = function ? 3 : 1;
+	it->function.passed = p;
+	p->sp = s->reg[X86_RSP];
+	p->value[0] = s->reg[function ? X86_RDI : X86_RAX];
+	p->value[1] = function ? s->reg[X86_RSI] : 0;
 }
 
 /* ---- the machine ---- */
@@ -348,6 +365,10 @@ static void execute(struct stream *s, u32 number, u32 ninsns, u32 nstores)
 			it->block.ninsns = len;
 		}
 		block = f->insn[i].kind > X86_STRING;
+		if (!i && f->returns)
+			expect_function(s, f, DEP_F_NONE);
+		if (!i && f->function)
+			expect_function(s, f, f->function);
 		do_insn(s, f, i, &v);
 		for (; n < nstores && f->store[n].insn == i; n++)
 			do_store(s, f, n, i + 1, &v, i);

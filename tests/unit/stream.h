@@ -23,11 +23,13 @@ struct stream_code {
 	const u8 *bytes;
 	u32 len;
 	u16 entry_mask;
+	u16 function, returns;
 };
 
 struct stream_frag {
 	u32 id;			/* first exit */
 	u16 entry_mask;
+	u16 function, returns;
 	u32 ninsns, nexits, nstores;
 	struct x86_insn insn[STREAM_INSNS];
 	u64 pc[STREAM_INSNS];

@@ -31,6 +31,12 @@ static void place_stores(struct stream *s, struct stream_frag *f, u32 i, u16 *kn
 	const struct x86_mem *m;
 	u32 k, r;
 
+	if (!i && f->function) {
+		need(f, i, known, X86_RDI);
+		need(f, i, known, X86_RSI);
+	}
+	if (!i && f->returns)
+		need(f, i, known, X86_RAX);
 	for (r = 0; s->self_check && r < 16; r++)
 		if (in->gpr_addr & *known & X86_BIT(r))
 			f->store[f->nstores++] = store(i, ADEPT_ST_CHECK, r);
@@ -72,7 +78,8 @@ static void add_exit(struct stream_frag *f, u32 ninsns, u16 mask, u8 kind, u64 t
 
 static void describe(struct stream *s, const struct stream_frag *f, const struct stream_code *code)
 {
-	struct adept_run run = { .pc = code->pc, .ninsns = f->ninsns };
+	struct adept_run run = { .pc = code->pc, .ninsns = f->ninsns, .function = f->function,
+				 .returns = f->returns };
 	struct adept_desc_frag d = {
 		.h.type = ADEPT_DESC_FRAGMENT, .first_exit = f->id, .nexits = f->nexits,
 		.nruns = 1, .ninsns = f->ninsns, .nstores = f->nstores,
@@ -110,6 +117,8 @@ u32 stream_fragment(struct stream *s, const struct stream_code *code)
 	memset(f, 0, sizeof(*f));
 	f->id = s->next_id;
 	f->entry_mask = code->entry_mask;
+	f->function = code->function;
+	f->returns = code->returns;
 	for (i = 0; at < code->len; i++, at += in->len, pc += in->len) {
 		in = &f->insn[i];
 		f->pc[i] = pc;
@@ -189,6 +198,8 @@ void stream_standard(struct stream *s)
 		for (k = 0; k < sizeof(masks) / sizeof(masks[0]); k++) {
 			code = standard[i];
 			code.entry_mask = masks[k];
+			code.function = i & 1 ? DEP_F_CALLOC : DEP_F_NONE;
+			code.returns = i >> 1 & 1;
 			stream_fragment(s, &code);
 		}
 }

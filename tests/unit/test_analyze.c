@@ -72,7 +72,9 @@ static const u8 load[] = { 0x48, 0x8b, 0x07, 0xeb, 0x00 };	/* mov (%rdi),%rax; j
 /* A thread whose first segment begins at @ticket. */
 static void begin(struct stream *s, u64 ticket)
 {
-	const struct stream_code code = { 0x401000, load, sizeof(load), 0xffff };
+	const struct stream_code code = {
+		.pc = 0x401000, .bytes = load, .len = sizeof(load), .entry_mask = 0xffff,
+	};
 
 	stream_init(s, 1);
 	s->cur.ticket = ticket;

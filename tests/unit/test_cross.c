@@ -61,6 +61,11 @@ static u32 store_at(const struct stream_frag *f, const struct adept_exit *exit, 
 	return NONE;
 }
 
+static bool by_id(const struct dep_crossing *x, u32 id, struct dep_cross *out)
+{
+	return dep_cross(cuts, x, &(struct dep_begun){ .id = id }, out);
+}
+
 static void check_at(const struct stream_frag *f, u32 e, u32 off)
 {
 	const struct dep_crossing x = crossing(off);
@@ -71,10 +76,10 @@ static void check_at(const struct stream_frag *f, u32 e, u32 off)
 	struct dep_cross out;
 
 	if (off >= 4 && !st) {
-		assert_false(dep_cross(cuts, &x, f->id + e, &out));
+		assert_false(by_id(&x, f->id + e, &out));
 		return;
 	}
-	assert_true(dep_cross(cuts, &x, f->id + e, &out));
+	assert_true(by_id(&x, f->id + e, &out));
 	assert_int_equal(out.have, begin);
 	assert_int_equal(out.regs[X86_RAX], 100);
 	assert_int_equal(out.regs[X86_R15], 200 + ADEPT_GS_R15);
@@ -139,7 +144,7 @@ static void test_saved(void **state)
 	d = copy(i);
 	((struct adept_store *)dep_desc_stores(d))->held = X86_RSI + 1;
 	assert_int_equal(dep_cuts_add(cuts, d, d->h.size), 0);
-	assert_true(dep_cross(cuts, &x, d->first_exit, &out));
+	assert_true(by_id(&x, d->first_exit, &out));
 	assert_int_equal(out.regs[X86_RSI], 200 + ADEPT_GS_SPILL);
 	assert_int_equal(out.regs[X86_RDI], 100 + X86_RDI);
 	free(d);
@@ -150,7 +155,7 @@ static void test_saved(void **state)
 		d->first_exit += (1 + flags) << 16;
 		((struct adept_exit *)dep_desc_exits(d))->at_id = (u8)flags;
 		assert_int_equal(dep_cuts_add(cuts, d, d->h.size), 0);
-		assert_true(dep_cross(cuts, &x, d->first_exit, &out));
+		assert_true(by_id(&x, d->first_exit, &out));
 		assert_int_equal(out.head.insn, s.frag[i].exit[0].ninsns -
 				 !!(flags & ADEPT_XT_BEFORE));
 		assert_int_equal(out.regs[X86_RSP],
@@ -163,6 +168,58 @@ static void test_saved(void **state)
 	}
 }
 
+static void check_same(const struct dep_cross *a, const struct dep_cross *b)
+{
+	assert_memory_equal(&a->tail, &b->tail, sizeof(a->tail));
+	assert_memory_equal(&a->head, &b->head, sizeof(a->head));
+	assert_memory_equal(a->regs, b->regs, sizeof(a->regs));
+	assert_int_equal(a->have, b->have);
+}
+
+/* The thread has left the fragment since, and says which one that was. */
+static void test_left(void **state)
+{
+	struct dep_begun left = { .id = ADEPT_EV_PARTIAL };
+	struct dep_crossing x;
+	struct dep_cross out, want;
+	const struct stream_frag *f;
+	struct adept_desc_frag *d;
+	u32 i, off, places = 0;
+
+	(void)state;
+	for (i = 0; i < s.nfrags; i++) {
+		f = &s.frag[i];
+		left.frag = f->id;
+		for (off = 4; off < 2000; off++) {
+			x = crossing(off);
+			if (!by_id(&x, f->id + f->nexits - 1, &want))
+				break;
+			assert_true(dep_cross(cuts, &x, &left, &out));
+			check_same(&out, &want);
+			places++;
+		}
+	}
+	assert_true(places > 100);
+	/* Before the id only where that is stored before the last instruction. */
+	x = crossing(0);
+	left.frag = s.frag[0].id;
+	left.ninsns = (u16)(s.frag[0].exit[0].ninsns - 1);
+	assert_false(dep_cross(cuts, &x, &left, &out));
+	d = copy(0);
+	d->first_exit += 1u << 25;
+	((struct adept_exit *)dep_desc_exits(d))->at_id = ADEPT_XT_BEFORE | ADEPT_XT_PUSHED;
+	assert_int_equal(dep_cuts_add(cuts, d, d->h.size), 0);
+	left.frag = d->first_exit;
+	assert_true(dep_cross(cuts, &x, &left, &out));
+	assert_int_equal(out.head.insn, left.ninsns);
+	assert_int_equal(out.regs[X86_RSP], 100 + X86_RSP + 8);
+	free(d);
+	left.frag = 0;
+	assert_false(dep_cross(cuts, &x, &left, &out));
+	left.frag = ~0u;
+	assert_false(dep_cross(cuts, &x, &left, &out));
+}
+
 static void test_engine(void **state)
 {
 	struct dep_crossing x = crossing(ADEPT_CROSS_AT);
@@ -171,7 +228,7 @@ static void test_engine(void **state)
 	(void)state;
 	assert_true(dep_cross_by_engine(&x));
 	/* Whatever the next record is. */
-	assert_true(dep_cross(cuts, &x, 0, &out));
+	assert_true(by_id(&x, 0, &out));
 	assert_int_equal(out.tail.frag, 0);
 	assert_int_equal(out.regs[X86_RSP], 200 + ADEPT_GS_RSP);
 	x = crossing(ADEPT_MAX_RECORD);
@@ -187,12 +244,12 @@ static void test_impossible(void **state)
 
 	(void)state;
 	for (i = 0; i < sizeof(ids) / sizeof(ids[0]); i++)
-		assert_false(dep_cross(cuts, &x, ids[i], &out));
+		assert_false(by_id(&x, ids[i], &out));
 	x.fault_at = x.record_at - 1;
-	assert_false(dep_cross(cuts, &x, s.frag[0].id, &out));
+	assert_false(by_id(&x, s.frag[0].id, &out));
 	x = crossing(0);
 	x.valid = false;
-	assert_false(dep_cross(cuts, &x, s.frag[0].id, &out));
+	assert_false(by_id(&x, s.frag[0].id, &out));
 }
 
 /* Descriptors come from the recorded process: anything may stand there. */
@@ -215,7 +272,10 @@ static void test_hostile(void **state)
 			     stream_random(&s) % s.desc_size);
 		for (id = s.frag[0].id; id < s.next_id; id++) {
 			x = crossing((u32)stream_random(&s) % 200);
-			dep_cross(c, &x, id, &out);
+			dep_cross(c, &x, &(struct dep_begun){ .id = id }, &out);
+			dep_cross(c, &x, &(struct dep_begun){
+				.id = ADEPT_EV_PARTIAL, .frag = id, .ninsns = (u16)(i % 8),
+			}, &out);
 		}
 		dep_cuts_free(c);
 	}
@@ -227,6 +287,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_everywhere),
 		cmocka_unit_test(test_saved),
+		cmocka_unit_test(test_left),
 		cmocka_unit_test(test_engine),
 		cmocka_unit_test(test_impossible),
 		cmocka_unit_test(test_hostile),

@@ -71,16 +71,6 @@ void dep_module_current(const struct dep_module *m, u32 slot, const struct dep_r
 	};
 }
 
-u32 dep_module_peek(const struct dep_module *m, u32 slot, u32 index)
-{
-	u32 id;
-
-	(void)m;
-	(void)slot;
-	memcpy(&id, body[index], 4);
-	return id;
-}
-
 void dep_module_flush(struct dep_module *m, u32 slot, u32 number)
 {
 	(void)m;
@@ -324,6 +314,40 @@ static void test_later(void **state)
 	assert_int_equal(ngiven, 2);
 }
 
+/* A signal came between the first store of a record and its id. */
+static void test_left(void **state)
+{
+	const struct adept_ev_partial p = { .frag = known_id };
+	const struct adept_ev_partial unknown = { .frag = UNKNOWN_ID };
+
+	(void)state;
+	fill(1, known_id, true);
+	fill(2, ADEPT_EV_PARTIAL, true);
+	memcpy(body[2 % NCHUNKS] + 4, &unknown, sizeof(unknown));
+	ready[0].tail.fault_at = ready[1].head.fault_at += 4;
+	writes(3, known_id);
+	assert_false(take());
+	memcpy(body[2 % NCHUNKS] + 4, &p, sizeof(p));
+	assert_true(take());
+	assert_int_equal(nput, 2);
+	assert_int_equal(ngiven, 2);
+	assert_int_equal(nnotes, 0);
+}
+
+/* What tells nothing of the record does so for ever: nobody waits for that. */
+static void test_not_told(void **state)
+{
+	(void)state;
+	fill(1, known_id, true);
+	fill(2, ADEPT_EV_SIGNAL, true);
+	writes(3, known_id);
+	assert_true(take());
+	assert_int_equal(nput, 1);
+	assert_int_equal(put[0].tail.frag, 0);
+	assert_int_equal(thread.blind_chunks, 1);
+	assert_int_equal(ngiven, 2);
+}
+
 /* Its successor was given up: the chunk ends with its last whole record, at once. */
 static void test_gap(void **state)
 {
@@ -383,6 +407,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_known, begin, end),
 		cmocka_unit_test_setup_teardown(test_blind, begin, end),
 		cmocka_unit_test_setup_teardown(test_later, begin, end),
+		cmocka_unit_test_setup_teardown(test_left, begin, end),
+		cmocka_unit_test_setup_teardown(test_not_told, begin, end),
 		cmocka_unit_test_setup_teardown(test_gap, begin, end),
 		cmocka_unit_test_setup_teardown(test_blind_end, begin, end),
 		cmocka_unit_test_setup_teardown(test_blind_living, begin, end),

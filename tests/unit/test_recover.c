@@ -36,6 +36,10 @@ static int collect(void *arg, const struct dep_segment *seg, const struct dep_it
 			copy = malloc(items[i].event.size);
 			memcpy(copy, items[i].event.payload, items[i].event.size);
 			g->item[g->n + i].event.payload = copy;
+		} else if (items[i].kind == DEP_ITEM_FUNCTION) {
+			copy = malloc(sizeof(struct dep_passed));
+			memcpy(copy, items[i].function.passed, sizeof(struct dep_passed));
+			g->item[g->n + i].function.passed = copy;
 		}
 	g->n += n;
 	return 0;
@@ -48,6 +52,8 @@ static void got_free(struct got *g)
 	for (i = 0; i < g->n; i++)
 		if (g->item[i].kind == DEP_ITEM_EVENT)
 			free((void *)g->item[i].event.payload);
+		else if (g->item[i].kind == DEP_ITEM_FUNCTION)
+			free((void *)g->item[i].function.passed);
 	free(g->item);
 }
 
@@ -69,6 +75,12 @@ static int same(const struct dep_item *a, const struct dep_item *b, int longer)
 		       (longer && a->block.ninsns > b->block.ninsns));
 	case DEP_ITEM_REF:
 		return !memcmp(&a->ref, &b->ref, sizeof(a->ref));
+	case DEP_ITEM_FUNCTION:
+		return a->function.pc == b->function.pc &&
+		       a->function.function == b->function.function &&
+		       a->function.is_return == b->function.is_return &&
+		       a->function.known == b->function.known &&
+		       !memcmp(a->function.passed, b->function.passed, sizeof(struct dep_passed));
 	default:
 		return a->event.id == b->event.id && a->event.size == b->event.size &&
 		       !memcmp(a->event.payload, b->event.payload, a->event.size);
@@ -83,6 +95,9 @@ static void describe(const char *who, const struct dep_item *it)
 			it->ref.type);
 	else if (it->kind == DEP_ITEM_BLOCK)
 		fprintf(stderr, " %lx %u", it->block.pc, it->block.ninsns);
+	else if (it->kind == DEP_ITEM_FUNCTION)
+		fprintf(stderr, " %lx function %u, %lx %lx", it->function.pc, it->function.function,
+			it->function.passed->value[0], it->function.passed->value[1]);
 	else
 		fprintf(stderr, " event %u", it->event.id);
 	fprintf(stderr, "\n");
@@ -135,7 +150,7 @@ static struct dep_counts check_stream(const struct stream *s, unsigned int jobs)
 {
 	struct got g = { 0 };
 	struct dep_sink sink = {
-		.want = DEP_WANT_BLOCKS | DEP_WANT_REFS | DEP_WANT_EVENTS,
+		.want = DEP_WANT_BLOCKS | DEP_WANT_REFS | DEP_WANT_EVENTS | DEP_WANT_FUNCTIONS,
 		.batch = collect, .arg = &g,
 	};
 	const struct dep_segment *seg;
@@ -371,7 +386,9 @@ static void formats(void **state)
 {
 	/* push rbp; push rbp; mov [rax], rcx; mov [rax+8], rcx; je +0 */
 	static const u8 code[] = { 0x55, 0x55, 0x48, 0x89, 0x08, 0x48, 0x89, 0x48, 0x08, 0x74, 0 };
-	struct stream_code c = { 0x7f0000401234, code, sizeof(code), X86_BIT(X86_RSP) };
+	struct stream_code c = {
+		.pc = 0x7f0000401234, .bytes = code, .len = sizeof(code),
+		.entry_mask = X86_BIT(X86_RSP) };
 	struct dep_formats f;
 	struct dep_store *store;
 	struct stream s;

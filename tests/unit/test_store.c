@@ -76,6 +76,8 @@ static void round_trip(void **state)
 	assert_true(m->max_size == meta.max_size && m->aslr == 1);
 	assert_true(m->start_realtime_ns == meta.start_realtime_ns);
 	assert_int_equal(m->session_flags, ADEPT_S_DROP);
+	assert_int_equal(m->tsc_trusted, !system("grep -qw tsc /sys/devices/system/clocksource/"
+						 "clocksource0/available_clocksource"));
 	assert_int_equal(dep_store_exit_status(st), 256);
 	assert_int_equal(dep_store_loss(st)->unclean, 0);
 	assert_int_equal(dep_store_loss(st)->dropped_chunks, 5);

@@ -11,10 +11,10 @@ cd "$(dirname "$0")/../.." || exit 1
 export BUILD=${BUILD:-$PWD/build} LONG=${LONG:-0} LC_ALL=C
 unset MAKEFLAGS MFLAGS MAKELEVEL
 suites="integrity:120 trace:30 loss:60 life:60 adopt:60 uring:60 memcg:30 storm:150 fuzz:100"
-suites="$suites policy:200 record:300 trouble:60"
+suites="$suites policy:200 record:400 trouble:60"
 # Only those that are named, or with LONG=1: threads takes minutes, the others have guests of their
 # own, see host.sh and systemd.sh.
-named="threads:400"
+named="threads:500"
 of_host="redis:600 rules:2000"
 quick="integrity:120 trace:30 loss:60 life:60 adopt:60 uring:60"
 log=$BUILD/log

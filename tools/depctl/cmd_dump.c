@@ -12,7 +12,8 @@
 #include "events.h"
 #include "out.h"
 
-enum what { NOTHING, REFS = 'r', BLOCKS = 'b', EVENTS = 'e', TICKETS = 't', SEGMENTS = 's' };
+enum what { NOTHING, REFS = 'r', BLOCKS = 'b', EVENTS = 'e', TICKETS = 't', FUNCTIONS = 'f',
+	    SEGMENTS = 's' };
 
 struct dump {
 	const char *path;
@@ -31,7 +32,7 @@ struct dump {
 };
 
 enum { OPT_SEGMENT = OPT_JSON + 1, OPT_REFS, OPT_BLOCKS, OPT_EVENTS, OPT_TICKETS,
-       OPT_SEGMENTS };
+       OPT_FUNCTIONS, OPT_SEGMENTS };
 
 static const struct argp_option options[] = {
 	{ "refs", OPT_REFS, NULL, 0, "Memory references: TID PC ADDR SIZE TYPE", 1 },
@@ -39,6 +40,9 @@ static const struct argp_option options[] = {
 	{ "events", OPT_EVENTS, NULL, 0, "Signals, system calls, forks..: TID PC EVENT ...", 1 },
 	{ "tickets", OPT_TICKETS, NULL, 0,
 	  "When locked instructions were executed: TID PC TICKET PLACE", 1 },
+	{ "functions", OPT_FUNCTIONS, NULL, 0,
+	  "Calls of malloc, pthread_mutex_lock..: TID PC SP NAME ARGUMENT..., and TID PC SP "
+	  "return RESULT", 1 },
 	{ "segments", OPT_SEGMENTS, NULL, 0, "Stored pieces: TID SEQ FILE OFFSET RAW STORED "
 	  "CONTROL VALUES", 1 },
 	{ "thread", 't', "TID", 0, "Only threads with this id", 2 },
@@ -51,8 +55,8 @@ static const struct argp_option options[] = {
 static void choose(struct argp_state *state, struct dump *d, enum what what)
 {
 	if (d->what && d->what != what)
-		argp_error(state, "only one of --refs, --blocks, --events and --segments can be "
-			   "printed at a time");
+		argp_error(state, "only one of --refs, --blocks, --events, --tickets, "
+			   "--functions and --segments can be printed at a time");
 	d->what = what;
 }
 
@@ -74,6 +78,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_TICKETS:
 		choose(state, d, TICKETS);
 		break;
+	case OPT_FUNCTIONS:
+		choose(state, d, FUNCTIONS);
+		break;
 	case OPT_SEGMENTS:
 		choose(state, d, SEGMENTS);
 		break;
@@ -88,7 +95,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (!d->what)
 			argp_error(state, "say what to print: --refs, --blocks, --events, "
-				   "--tickets or --segments");
+				   "--tickets, --functions or --segments");
 		break;
 	default:
 		return err;
@@ -211,6 +218,52 @@ static void put_ticket(struct out *o, uint32_t tid, const struct dep_ticket *t, 
 	put_text(o, json ? "\"}\n" : "\n");
 }
 
+static unsigned int nvalues(const struct dep_function_call *f)
+{
+	unsigned int n = 0;
+
+	while (f->known >> n)
+		n++;
+	return n;
+}
+
+static void put_value(struct out *o, const struct dep_function_call *f, unsigned int i, bool json)
+{
+	if (!(f->known >> i & 1)) {
+		put_text(o, json ? "null" : "?");
+		return;
+	}
+	put_text(o, json ? "\"" : "");
+	put_hex(o, f->passed->value[i]);
+	put_text(o, json ? "\"" : "");
+}
+
+static void put_function(struct out *o, uint32_t tid, const struct dep_function_call *f, bool json)
+{
+	unsigned int i, n = f->is_return ? 1 : nvalues(f);
+
+	put_text(o, json ? "{\"tid\":" : "");
+	put_dec(o, tid);
+	put_text(o, json ? ",\"pc\":\"" : " ");
+	put_hex(o, f->pc);
+	put_text(o, json ? "\",\"sp\":\"" : " ");
+	put_hex(o, f->passed->sp);
+	if (f->is_return) {
+		put_text(o, json ? "\",\"result\":" : " return ");
+		put_value(o, f, 0, json);
+		put_text(o, json ? "}\n" : "\n");
+		return;
+	}
+	put_text(o, json ? "\",\"function\":\"" : " ");
+	put_text(o, dep_function_name(f->function));
+	put_text(o, json ? "\",\"arguments\":[" : "");
+	for (i = 0; i < n; i++) {
+		put_text(o, !json ? " " : i ? "," : "");
+		put_value(o, f, i, json);
+	}
+	put_text(o, json ? "]}\n" : "\n");
+}
+
 /* All but events, which have no longest line. */
 static void put_item(struct out *o, uint32_t tid, const struct dep_item *it, bool json)
 {
@@ -226,6 +279,9 @@ static void put_item(struct out *o, uint32_t tid, const struct dep_item *it, boo
 		break;
 	case DEP_ITEM_TICKET:
 		put_ticket(o, tid, &it->ticket, json);
+		break;
+	case DEP_ITEM_FUNCTION:
+		put_function(o, tid, &it->function, json);
 		break;
 	case DEP_ITEM_EVENT:
 	case DEP_ITEM_CALL:
@@ -278,7 +334,7 @@ static int batch(void *arg, const struct dep_segment *seg, const struct dep_item
 	return o->error ? -o->error : 0;
 }
 
-#define LINE_MAX_BYTES	160u	/* of a reference or block, JSON too */
+#define LINE_MAX_BYTES	256u	/* of all but events, JSON too */
 
 /* In the workers, at once: touches nothing that changes. */
 static size_t format(void *arg, const struct dep_segment *seg, const struct dep_item *items,
@@ -355,7 +411,8 @@ static int recover(struct dump *d)
 
 	sink.want = d->what == REFS ? DEP_WANT_REFS :
 		    d->what == BLOCKS ? DEP_WANT_BLOCKS :
-		    d->what == TICKETS ? DEP_WANT_TICKETS : DEP_WANT_EVENTS;
+		    d->what == TICKETS ? DEP_WANT_TICKETS :
+		    d->what == FUNCTIONS ? DEP_WANT_FUNCTIONS : DEP_WANT_EVENTS;
 	/* Events have no longest line. */
 	if (d->what != EVENTS) {
 		sink.format = format;

@@ -106,30 +106,45 @@ static int record(const struct record_options *o, const struct dep_native *nativ
 	return record_here(o, native, out);
 }
 
+/* As the shell has it. */
+static int exit_status(int ret, const struct recorded *r)
+{
+	if (ret > 0)
+		return EXIT_FAILURE;
+	if (WIFSIGNALED(r->status))
+		return 128 + WTERMSIG(r->status);
+	if (!WIFEXITED(r->status))
+		return EXIT_FAILURE;
+	/* A recording that failed is no success, even if the command was one. */
+	if (!WEXITSTATUS(r->status) && (ret || r->failed))
+		return EXIT_FAILURE;
+	return WEXITSTATUS(r->status);
+}
+
 int cmd_record(int argc, char **argv)
 {
 	struct record_options o = { 0 };
+	struct record_races races = { 0 };
 	struct dep_native native;
 	struct recorded r = { 0 };
-	int ret;
+	int ret, status, own;
 
 	if (dep_native_save(&native)) {
 		warn("out of memory");
 		return EXIT_FAILURE;
 	}
 	record_options_parse(&o, argc, argv);
-	ret = record(&o, &native, &r);
+	ret = o.races ? record_races_begin(&races, &o) : 0;
+	ret = ret ? 1 : record(&o, &native, &r);
 	dep_native_free(&native);
-	if (ret > 0)
-		return EXIT_FAILURE;
-	if (WIFSIGNALED(r.status)) {
-		signals_die(WTERMSIG(r.status));
-		return 128 + WTERMSIG(r.status);
+	status = own = exit_status(ret, &r);
+	if (o.races) {
+		if (ret <= 0)
+			status = record_races_report(&races, own);
+		record_races_end(&races);
 	}
-	if (!WIFEXITED(r.status))
-		return EXIT_FAILURE;
-	/* A recording that failed is no success, even if the command was one. */
-	if (!WEXITSTATUS(r.status) && (ret || r.failed))
-		return EXIT_FAILURE;
-	return WEXITSTATUS(r.status);
+	/* Killed by a signal as it was, unless something else is to be told. */
+	if (ret <= 0 && status == own && WIFSIGNALED(r.status))
+		signals_die(WTERMSIG(r.status));
+	return status;
 }

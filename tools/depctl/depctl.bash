@@ -19,15 +19,33 @@ _depctl_threads()
 	done
 }
 
+_depctl_races_options="--all --error-exitcode= --suppressions= --new-since= --baseline= --json
+	--sarif --print-suppressions= --report= --verbose"
+
 # Numbers of depd's sessions that have not ended.
 _depctl_sessions()
 {
 	depctl sessions 2>/dev/null | awk '$2 != "ended" && $1 ~ /^[0-9]+$/ { print $1 }'
 }
 
+# _depctl_races CURRENT PREVIOUS: arguments of the query's options, which record --races has, too
+_depctl_races()
+{
+	case $2 in
+	--new-since) _depctl_store "$1" ;;
+	--print-suppressions) mapfile -t COMPREPLY < <(compgen -W "tsan valgrind" -- "$1") ;;
+	--suppressions | --baseline | --report)
+		compopt -o filenames
+		mapfile -t COMPREPLY < <(compgen -f -- "$1")
+		;;
+	--error-exitcode | -j | --jobs) ;;
+	*) return 1 ;;
+	esac
+}
+
 _depctl_record()
 {
-	local cur=$1 prev=$2 i w
+	local cur=$1 prev=$2 races= i w
 
 	case $prev in
 	-o | --output)
@@ -51,12 +69,15 @@ _depctl_record()
 		return
 		;;
 	esac
+	_depctl_races "$cur" "$prev" && return
 	# Behind the first word that is no option the command's own completion goes on.
 	for ((i = 2; i < COMP_CWORD; i++)); do
 		w=${COMP_WORDS[i]}
 		case $w in
 		--) i=$((i + 1)) ;;
-		-o | --output | --on-full | --ring-size | --max-size | --level | --transport)
+		-o | --output | --on-full | --ring-size | --max-size | --level | --transport | \
+			--socket | --new-since | --print-suppressions | --suppressions | \
+			--baseline | --report | --error-exitcode | -j | --jobs)
 			i=$((i + 1))
 			continue
 			;;
@@ -71,9 +92,11 @@ _depctl_record()
 		return
 	done
 	if [[ $cur == -* ]]; then
+		[[ " ${COMP_WORDS[*]} " != *" --races "* ]] || races=$_depctl_races_options
 		mapfile -t COMPREPLY < <(compgen -W "--output= --ring-size= --max-size= --on-full=
 			--level= --transport= --alone --socket= --null --no-record --self-check
-			--strict --no-follow --no-aslr --quiet --help" -- "$cur")
+			--strict --no-follow --no-functions --no-aslr --quiet --races
+			--help $races" -- "$cur")
 		[[ ${COMPREPLY[0]} == *= ]] && compopt -o nospace
 	else
 		mapfile -t COMPREPLY < <(compgen -c -- "$cur")
@@ -86,7 +109,7 @@ _depctl()
 
 	COMPREPLY=()
 	if [ "$COMP_CWORD" = 1 ]; then
-		mapfile -t COMPREPLY < <(compgen -W "record ls info dump where verify module
+		mapfile -t COMPREPLY < <(compgen -W "record ls info dump query where verify module
 			status sessions stop metrics policy help --help --version" -- "$cur")
 		return
 	fi
@@ -103,13 +126,14 @@ _depctl()
 		;;
 	ls) options="--modules --json --help" ;;
 	info) options="--formats --quick --json --jobs --help" ;;
-	dump) options="--refs --blocks --events --tickets --segments --thread --segment --json --jobs --help" ;;
+	dump) options="--refs --blocks --events --tickets --functions --segments --thread --segment --json --jobs --help" ;;
 	query)
 		if [[ " ${COMP_WORDS[*]:2:COMP_CWORD-2} " != *" races "* ]]; then
 			mapfile -t COMPREPLY < <(compgen -W "races" -- "$cur")
 			return
 		fi
-		options="--all --error-exitcode= --jobs= --json --help"
+		_depctl_races "$cur" "$prev" && return
+		options="$_depctl_races_options --jobs= --help"
 		;;
 	where) options="--process= --time= --json --help" ;;
 	verify) options="--quiet --json --jobs --rebuild --help" ;;

@@ -78,6 +78,11 @@ const struct dep_thread *thread_of(struct dep_store *s, uint32_t serial);
 /** loss_total() - anything lost that nobody asked for, or all of it with @policy too */
 bool is_lossy(struct dep_store *s, bool policy);
 
+/* ---- input.c ---- */
+
+/** read_input() - a file of at most @max bytes, with a 0 behind; or NULL, and it is said why */
+char *read_input(const char *path, size_t max, size_t *size);
+
 /* ---- progress.c: one line on a terminal, nothing elsewhere ---- */
 
 void progress_begin(const char *what, uint64_t total);

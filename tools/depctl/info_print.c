@@ -19,6 +19,7 @@ static const struct {
 	{ "self-check", ADEPT_S_SELF_CHECK },
 	{ "strict", ADEPT_S_STRICT },
 	{ "no-follow", ADEPT_S_NO_FOLLOW },
+	{ "no-functions", ADEPT_S_NO_FUNCTIONS },
 	{ "transport=kmod", ADEPT_S_MODULE },
 };
 

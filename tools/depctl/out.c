@@ -14,8 +14,9 @@
 
 void out_begin(struct out *o)
 {
-	static char room[OUT_ROOM + OUT_SLACK];	/* there is one standard output */
+	static char room[OUT_ROOM + OUT_SLACK];	/* there is one output at a time */
 
+	o->fd = STDOUT_FILENO;
 	o->buf = room;
 	o->at = o->buf;
 	o->error = 0;
@@ -26,7 +27,7 @@ static void write_out(struct out *o, const char *p, const char *end)
 	ssize_t n;
 
 	while (p < end && !o->error) {
-		n = write(STDOUT_FILENO, p, end - p);
+		n = write(o->fd, p, end - p);
 		if (n >= 0)
 			p += n;
 		else if (errno != EINTR)

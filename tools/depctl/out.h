@@ -13,8 +13,9 @@
 #define OUT_ROOM	(1u << 20)
 #define OUT_SLACK	256u	/* that much may be put after one out_reserve() */
 
-/** struct out - buffered standard output; @error is the errno of the first failed write */
+/** struct out - buffered output; @error is the errno of the first failed write */
 struct out {
+	int fd;			/* standard output, unless set behind out_begin() */
 	char *at;
 	char *buf;		/* OUT_ROOM + OUT_SLACK bytes */
 	int error;

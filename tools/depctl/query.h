@@ -3,10 +3,13 @@
 #ifndef DEPCTL_QUERY_H
 #define DEPCTL_QUERY_H
 
+#include <argp.h>
+
 #include <dep/races.h>
 #include <dep/symbols.h>
 
 #include "out.h"
+#include "suppressions.h"
 
 #define RACE_RANKS	4
 
@@ -24,16 +27,150 @@ enum race_rank {
 /** race_rank() - how sure it is that somebody wants to know of @r */
 enum race_rank race_rank(struct dep_symbols *symbols, const struct dep_race *r);
 const char *race_rank_name(enum race_rank rank);
-/** race_is_atomic() - dep_races_options.is_atomic; @arg is the struct dep_symbols */
 /** race_code() - dep_races_options.code */
 enum dep_code race_code(void *arg, uint32_t process, uint64_t pc);
+/** race_is_atomic() - dep_races_options.is_atomic; @arg is the struct dep_symbols */
 bool race_is_atomic(void *arg, uint32_t process, uint64_t pc, uint64_t address, uint64_t size);
+/** race_in_system() - is that file the C library or the loader? */
+bool race_in_system(const char *module);
 
-/* ---- races_print.c ---- */
+/* ---- races_view.c: all that is said of a race, and by what it is known again ---- */
 
-void race_print_text(struct out *o, struct dep_symbols *symbols, const struct dep_race *r,
-		     enum race_rank rank);
-void race_print_json(struct json *j, struct dep_symbols *symbols, const struct dep_race *r,
-		     enum race_rank rank);
+#define RACE_FINGERPRINT	33	/* hexadecimal, and a NUL */
+
+/** struct race_view - a race with names; zeroed: none yet */
+struct race_view {
+	const struct dep_race *race;
+	enum race_rank rank;
+	bool named;			/* @object is known */
+	struct dep_object object;
+	struct race_stack stack[2];	/* of the accesses.. */
+	struct race_stack block;	/* ..of the allocation of what was accessed, if known.. */
+	struct race_stack birth[2];	/* ..and of where their threads were created, if known */
+	uint32_t main_tid;		/* of the thread that the process began with */
+	char fingerprint[RACE_FINGERPRINT];
+};
+
+/**
+ * race_view_make() - look at @r, with the memory of the last one
+ *
+ * The fingerprint is the same in every run of a program, wherever its code is mapped; several
+ * races can have the same.  Return: 0 or -ENOMEM.
+ */
+int race_view_make(struct race_view *v, struct dep_store *store, struct dep_symbols *symbols,
+		   const struct dep_race *r);
+void race_view_free(struct race_view *v);
+const char *race_access_name(const struct dep_race_access *a);
+
+/* ---- races_merge.c ---- */
+
+/**
+ * races_merge() - make one of those that are between the same two lines of the program
+ *
+ * Whichever came first; and a function of the C library is where it was called.  The first one
+ * counts them all, and the others have a count of 0.  Return: 0 or -ENOMEM.
+ */
+int races_merge(struct dep_store *store, struct dep_symbols *symbols, struct dep_races *races);
+
+/* ---- races_known.c: those that are no news ---- */
+
+/** struct races_known - a set of fingerprints; zeroed: none */
+struct races_known {
+	char (*print)[RACE_FINGERPRINT];	/* a hash table, half of it "" at least */
+	size_t n, room;
+};
+
+/** races_known_add() - 0 or -ENOMEM */
+int races_known_add(struct races_known *k, const char *fingerprint);
+/** races_known_read() - those of a saved `--json'; says what is wrong with it and returns -1 */
+int races_known_read(struct races_known *k, const char *file);
+bool races_known_has(const struct races_known *k, const char *fingerprint);
+void races_known_free(struct races_known *k);
+
+/* ---- races_options.c ---- */
+
+enum races_form { RACES_TEXT, RACES_JSON, RACES_SARIF, RACES_FOR_TSAN, RACES_FOR_VALGRIND };
+
+/** struct races_options - what depctl query races and depctl record --races have in common */
+struct races_options {
+	bool all, verbose;
+	enum races_form form;
+	int exit_code;
+	unsigned int jobs;
+	const char *report;		/* file to write to */
+	const char *new_since;		/* a store.. */
+	const char *baseline;		/* ..or a file whose races are no news */
+	const char **suppressions;
+	size_t nsuppressions;
+	const char *first;		/* option that was given; NULL: none was */
+};
+
+extern const struct argp races_argp;	/* its input is a struct races_options */
+
+/* ---- races_report.c ---- */
+
+struct races_report;
+
+/**
+ * races_report_begin() - read what the options name
+ *
+ * Return: NULL if that fails; it has been said why.
+ */
+struct races_report *races_report_begin(const struct races_options *o);
+/**
+ * races_report() - find the races of @store and print them
+ * @fd: where to, unless the options name a file
+ * @found: receives how many there are that are surely races, and news
+ *
+ * Return: 0 or EXIT_FAILURE.
+ */
+int races_report(struct races_report *r, struct dep_store *store, const char *path, int fd,
+		 size_t *found);
+void races_report_end(struct races_report *r);
+
+/* ---- what it prints ---- */
+
+/** struct races_sums - beside the races themselves */
+struct races_sums {
+	size_t count[RACE_RANKS];	/* neither suppressed nor known */
+	size_t suppressed, known;	/* of those that would have been shown */
+	uint64_t references, gaps, disorder;
+	uint64_t empty;			/* threads of which there is nothing */
+	struct dep_loss loss;
+	bool complete;
+	bool one_clock;			/* the kernel took what orders threads for one */
+};
+
+#define RACES_CLOCKS \
+	"the order is that of time stamp counters that the kernel is not known to trust"
+
+/** races_sums_init() - of @store and what was found in it, without the counts of races */
+void races_sums_init(struct races_sums *s, struct dep_store *store, const struct dep_races *found);
+
+/* races_print.c */
+void race_print_text(struct out *o, const struct race_view *v);
+void races_end_text(struct out *o, const struct races_sums *s, const struct races_options *how,
+		    const struct suppressions *suppressions);
+void races_begin_json(struct json *j);
+void race_print_json(struct json *j, const struct race_view *v);
+void races_end_json(struct json *j, const struct races_sums *s,
+		    const struct suppressions *suppressions);
+
+/* races_sarif.c */
+void races_begin_sarif(struct json *j);
+void race_print_sarif(struct json *j, const struct race_view *v);
+void races_end_sarif(struct json *j, const struct races_sums *s);
+
+/* races_complete.c: one sentence for each reason why there may be more races */
+#define RACES_REASONS	12
+struct races_reasons {
+	char text[RACES_REASONS][96];
+	size_t n;
+};
+void races_reasons(struct races_reasons *r, const struct races_sums *s);
+
+/* races_entries.c: suppressions for them.  An entry that was printed is not printed again. */
+void race_print_entry(struct out *o, const struct race_view *v, enum races_form form,
+		      struct races_known *printed);
 
 #endif

@@ -29,6 +29,11 @@ static bool is_loader(const char *module)
 	return begins(name, "ld-linux") || begins(name, "ld-2") || begins(name, "ld.so");
 }
 
+bool race_in_system(const char *module)
+{
+	return is_libc(module) || is_loader(module);
+}
+
 /* What accesses its caller's data, and not the library's. */
 static bool is_for_caller(const char *function)
 {
@@ -93,9 +98,10 @@ enum dep_code race_code(void *arg, uint32_t process, uint64_t pc)
 
 static bool is_internal(struct dep_symbols *symbols, const struct dep_race *r, int side)
 {
+	const uint32_t callers = DEP_ACCESS_SYSCALL | DEP_ACCESS_FREE | DEP_ACCESS_OBJECT;
 	enum dep_code code = race_code(symbols, r->process, r->access[side].pc);
 
-	return !(r->access[side].flags & DEP_ACCESS_SYSCALL) && code != DEP_CODE_PROGRAM &&
+	return !(r->access[side].flags & callers) && code != DEP_CODE_PROGRAM &&
 	       code != DEP_CODE_CALLER;
 }
 

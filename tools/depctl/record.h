@@ -3,11 +3,14 @@
 #ifndef DEPCTL_RECORD_H
 #define DEPCTL_RECORD_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #include <dep/store.h>
+
+#include "query.h"
 
 /** struct record_options - the command line of depctl record */
 struct record_options {
@@ -19,6 +22,8 @@ struct record_options {
 	bool no_aslr, quiet;
 	bool alone;		/* without depd */
 	const char *socket;	/* of depd, NULL: where it usually is */
+	bool races;		/* look for them at the end.. */
+	struct races_options how;	/* ..like that */
 	char **argv;		/* the command */
 	int argc;
 };
@@ -54,10 +59,31 @@ void record_dir(const struct record_options *o, char *dir, size_t size);
 /** record_summary() - losses, and unless --quiet what there is */
 void record_summary(const struct record_options *o, const char *dir, const struct recorded *r);
 
+/* ---- record_races.c ---- */
+
+/** struct record_races - depctl record --races */
+struct record_races {
+	struct races_options *how;
+	struct races_report *report;
+	char tmp[PATH_MAX], store[PATH_MAX + 16];	/* "": the store is to be kept */
+};
+
+/**
+ * record_races_begin() - before the command runs
+ *
+ * Names a store in @o if that does not.  Return: 0, or -1 and it has been said why.
+ */
+int record_races_begin(struct record_races *r, struct record_options *o);
+/** record_races_report() - the exit status, which is @status unless races change it */
+int record_races_report(struct record_races *r, int status);
+void record_races_end(struct record_races *r);
+
 /* ---- signals.c ---- */
 
-/** signals_catch() - from here on signals to depctl are the recorded command's */
+/** signals_catch() - from here on signals to depctl are the recorded command's.. */
 void signals_catch(void);
+/** signals_default() - ..and from here on its own again */
+void signals_default(void);
 
 /**
  * signals_pass() - hand on what arrived; stop and continue together with the command

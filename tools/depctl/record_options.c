@@ -11,6 +11,7 @@
 enum {
 	OPT_RING_SIZE = 256, OPT_MAX_SIZE, OPT_NULL, OPT_NO_RECORD, OPT_ON_FULL, OPT_SELF_CHECK,
 	OPT_STRICT, OPT_NO_FOLLOW, OPT_NO_ASLR, OPT_LEVEL, OPT_TRANSPORT, OPT_ALONE, OPT_DEPD,
+	OPT_NO_FUNCTIONS, OPT_RACES,
 };
 
 static const struct argp_option options[] = {
@@ -28,6 +29,8 @@ static const struct argp_option options[] = {
 	{ "no-follow", OPT_NO_FOLLOW, NULL, 0, "Programs started by execve run unrecorded", 3 },
 	{ "no-aslr", OPT_NO_ASLR, NULL, 0, "Run the command without address space randomisation",
 	  3 },
+	{ "no-functions", OPT_NO_FUNCTIONS, NULL, 0, "Tell no arguments and results of malloc, "
+	  "pthread_mutex_lock and the like", 3 },
 	{ "self-check", OPT_SELF_CHECK, NULL, 0, "Also store every address register, for depctl "
 	  "verify to compare", 4 },
 	{ "strict", OPT_STRICT, NULL, 0, "Leave no trace below the stack pointer (slower calls)",
@@ -37,6 +40,8 @@ static const struct argp_option options[] = {
 	{ "alone", OPT_ALONE, NULL, 0, "Do not use depd, even if it runs", 5 },
 	{ "socket", OPT_DEPD, "PATH", 0, "Where depd listens", 5 },
 	{ "quiet", 'q', NULL, 0, "No summary at the end", 5 },
+	{ "races", OPT_RACES, NULL, 0, "Report data races on standard error when COMMAND has "
+	  "ended; without -o the store is temporary", 6 },
 	{ 0 }
 };
 
@@ -106,6 +111,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_NO_FOLLOW:
 		o->flags |= ADEPT_S_NO_FOLLOW;
 		break;
+	case OPT_NO_FUNCTIONS:
+		o->flags |= ADEPT_S_NO_FUNCTIONS;
+		break;
 	case OPT_NO_ASLR:
 		o->no_aslr = true;
 		break;
@@ -118,6 +126,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'q':
 		o->quiet = true;
 		break;
+	case OPT_RACES:
+		o->races = true;
+		break;
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &o->how;
+		break;
 	case ARGP_KEY_ARGS:
 		o->argv = state->argv + state->next;
 		o->argc = state->argc - state->next;
@@ -129,6 +143,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 						     o->flags & ADEPT_S_NULL))
 			argp_error(state, "--no-record makes no store, so -o, --max-size and "
 				   "--null do not go with it");
+		if (o->races && o->flags & (ADEPT_S_NO_RECORD | ADEPT_S_NULL))
+			argp_error(state, "--races needs what --null and --no-record do not keep");
+		if (!o->races && o->how.first)
+			argp_error(state, "--%s is for --races", o->how.first);
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -136,11 +154,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
+static const struct argp_child children[] = {
+	{ &races_argp, 0, "With --races, as of depctl query races:", 7 }, { 0 }
+};
+
 static const struct argp argp = {
 	options, parse, "[--] COMMAND [ARGUMENT...]",
 	"Run COMMAND and record its whole execution and that of its children.\v"
 	"The exit status is that of COMMAND; 1 if it could not be run, 2 for wrong usage.",
-	NULL, NULL, NULL
+	children, NULL, NULL
 };
 
 void record_options_parse(struct record_options *o, int argc, char **argv)

@@ -52,6 +52,17 @@ void signals_catch(void)
 	}
 }
 
+void signals_default(void)
+{
+	struct sigaction dfl = { .sa_handler = SIG_DFL }, old;
+	size_t i;
+
+	sigemptyset(&dfl.sa_mask);
+	for (i = 0; i < sizeof(caught) / sizeof(caught[0]); i++)
+		if (!sigaction(caught[i], NULL, &old) && old.sa_sigaction == handler)
+			sigaction(caught[i], &dfl, NULL);
+}
+
 /* The command was stopped by the terminal: let the shell see depctl stop as well. */
 static void stop_with(int sig, pid_t child)
 {

@@ -30,6 +30,8 @@ static int futex(struct order_thread *t, const struct adept_ev_syscall *c, bool 
 {
 	u32 op = c->args[1] & FUTEX_CMD_MASK;
 
+	if (t->muted)
+		return 0;
 	/* Whoever changes it, and however: threads wait for that. */
 	if (enter && !order_object_get(&t->process->objects, ORDER_WORD, c->args[0] / 4))
 		return -ENOMEM;
@@ -160,14 +162,6 @@ static void file_made(struct order_thread *t, const struct adept_ev_syscall *c)
 	}
 }
 
-/* Memory that is new to the program, or not its own any more. */
-static int forget(struct order_thread *t, u64 address, u64 size)
-{
-	int err = order_flush(t);
-
-	return err ? err : race_forget(t->process->detector, address, size);
-}
-
 /* Who unmaps memory must be ordered behind all that was done to it, like one who writes. */
 static int unmap(struct order_thread *t, const struct adept_ev_syscall *c, u64 pc)
 {
@@ -185,10 +179,10 @@ static int unmap(struct order_thread *t, const struct adept_ev_syscall *c, u64 p
 	if (!err)
 		err = order_flush(t);
 	/* Stacks are unmapped where the C library makes threads, in an order of its own. */
-	if (!err && !t->in_library && order_code(t->feed, t->process, pc) != DEP_CODE_LOADER)
+	if (!err && !t->muted && !t->in_library && order_code(t->feed, t->process, pc) != DEP_CODE_LOADER)
 		err = race_access_known(t->process->detector, t->index, pc, address, size,
 					RACE_WRITE | RACE_FREE | RACE_SYSCALL);
-	return err ? err : forget(t, address, size);
+	return err ? err : order_forget(t, address, size);
 }
 
 int order_call_enter(struct order_thread *t, const struct adept_ev_syscall *c, u64 pc)
@@ -263,7 +257,7 @@ int order_call_leave(struct order_thread *t, const struct adept_ev_syscall *c, u
 	if (!err)
 		err = order_descriptors(t, c, pc, false);
 	if (!err && c->nr == SYS_mmap)
-		err = forget(t, c->result, c->args[1]);
+		err = order_forget(t, c->result, c->args[1]);
 	if (!err && c->nr == SYS_mmap && c->args[3] & MAP_STACK)
 		err = order_stack(t->process, c->result, c->args[1]);
 	return err;

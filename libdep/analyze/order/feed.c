@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "../../format/error.h"
-#include "feed.h"
+#include "functions.h"
 
 /* ---- accesses and order ---- */
 
@@ -62,6 +62,36 @@ int order_acquire_all(struct order_thread *t, enum order_kind kind)
 		for (at = o->bucket[i]; at && !err; at = at->next)
 			if (at->kind == kind)
 				err = race_acquire(t->process->detector, t->index, &at->sync);
+	return err;
+}
+
+int order_forget(struct order_thread *t, u64 address, u64 size)
+{
+	int err = order_flush(t);
+
+	if (!err)
+		err = race_forget(t->process->detector, address, size);
+	return err ? err : race_forget(t->process->detector, address | ORDER_OBJECTS, size);
+}
+
+int order_everything(struct order_thread *t)
+{
+	struct order_feed *f = t->feed;
+	struct race_sync all = { 0 };
+	int err = order_flush(t);
+	struct order_thread *o;
+	size_t i;
+
+	for (i = 0; i < 2 * f->nthreads && !err; i++) {
+		o = f->thread[i % f->nthreads];
+		if (!o || !o->begun || o->ended || o->process != t->process)
+			continue;
+		if (i < f->nthreads)
+			err = race_release(t->process->detector, o->index, &all);
+		else
+			err = race_acquire(t->process->detector, o->index, &all);
+	}
+	race_sync_free(t->process->detector, &all);
 	return err;
 }
 
@@ -196,8 +226,12 @@ static int event(struct order_thread *t, const struct dep_event *e)
 		return order_thread_created(t, e->payload);
 	case ADEPT_EV_THREAD_END:
 		return order_thread_ended(t);
+	case ADEPT_EV_SIGRETURN:
+		order_functions_sigreturn(t);
+		break;
 	case ADEPT_EV_SIGNAL:
 		t->locked = false;
+		order_functions_signal(t);
 		err = order_acquire(t, ORDER_SIGNAL, sig->signo);
 		return err ? err : order_acquire(t, ORDER_SIGNAL, 0);
 	}
@@ -213,10 +247,12 @@ static int one_item(struct order_feed *f, struct order_thread *t, const struct d
 
 	switch (it->kind) {
 	case DEP_ITEM_REF:
-		err = reference(f, t, &it->ref, late);
+		if (!t->muted)
+			err = reference(f, t, &it->ref, late);
 		break;
 	case DEP_ITEM_TICKET:
-		err = ticket(t, &it->ticket);
+		if (!t->muted)
+			err = ticket(t, &it->ticket);
 		break;
 	case DEP_ITEM_EVENT:
 		err = event(t, &it->event);
@@ -224,6 +260,9 @@ static int one_item(struct order_feed *f, struct order_thread *t, const struct d
 	case DEP_ITEM_CALL:
 		if (f->nwant)
 			err = order_note_call(t, &it->call);
+		break;
+	case DEP_ITEM_FUNCTION:
+		err = order_function(t, &it->function);
 		break;
 	case DEP_ITEM_BLOCK:
 		break;
@@ -265,26 +304,15 @@ ssize_t order_items(void *self, const struct dep_thread *thread, const struct de
 int order_gap(void *self, const struct dep_thread *thread)
 {
 	struct order_feed *f = self;
-	struct order_thread *t = order_thread_of(f, thread), *o;
-	struct race_sync all = { 0 };
+	struct order_thread *t = order_thread_of(f, thread);
 	int err = 0;
-	size_t i;
 
 	if (!t)
 		return order_no_memory();
 	if (!t->begun)
 		err = order_thread_begin(t);
-	for (i = 0; i < 2 * f->nthreads && !err; i++) {
-		o = f->thread[i % f->nthreads];
-		if (!o || !o->begun || o->ended || o->process != t->process)
-			continue;
-		if (i < f->nthreads)
-			err = race_release(t->process->detector, o->index, &all);
-		else
-			err = race_acquire(t->process->detector, o->index, &all);
-	}
-	race_sync_free(t->process->detector, &all);
-	return err;
+	order_functions_lost(t);
+	return err ? err : order_everything(t);
 }
 
 int order_end(void *self, const struct dep_thread *thread)

@@ -11,6 +11,7 @@
 #ifndef DEP_ORDER_FEED_H
 #define DEP_ORDER_FEED_H
 
+#include "../../../include/dep/functions.h"
 #include "../../../include/dep/races.h"
 #include "../../abi/descriptor.h"
 #include "files.h"
@@ -21,8 +22,11 @@
 #define ORDER_MAYBE_ATOMIC	RACE_USER1	/* plain, of a word that others access locked */
 #define ORDER_DESCRIPTOR	RACE_USER2	/* of a descriptor, and not of memory */
 
-/* Where the detector has the descriptors; no memory of a program is there. */
+#define ORDER_OBJECT		RACE_USER3	/* of an object of pthreads, as a whole */
+
+/* Where the detector has descriptors, and these objects; no memory of a program is there. */
 #define ORDER_DESCRIPTORS	(1ull << 62)
+#define ORDER_OBJECTS		(1ull << 61)
 
 #define ORDER_BATCH	256u
 #define ORDER_CODES	4096u	/* places of which it is remembered whose code they are */
@@ -61,6 +65,40 @@ struct order_robust {
 	u64 held[ORDER_HELD];
 };
 
+/** struct order_frame - a watched function that a thread is in */
+struct order_frame {
+	u64 sp, pc;
+	u16 function;		/* enum dep_function */
+	u8 known;		/* a bit for each argument that is known */
+	u32 level;		/* so many handlers were running */
+	u32 depth;		/* of struct order_thread.stack, with the call of it */
+	u64 arg[DEP_FUNCTION_ARGS];
+};
+
+/** struct order_calls - those that a thread is in, the outermost first */
+struct order_calls {
+	struct order_frame *frame;
+	u32 n, room, level;
+	u32 nread;		/* read-write locks that it holds for reading */
+	u64 read[ORDER_HELD];
+};
+
+/** struct order_origin - where a block was allocated; kept in a pass with wanted stacks only */
+struct order_origin {
+	u32 serial, tid, n;
+	u64 frame[];		/* innermost first */
+};
+
+/** struct order_heap - blocks that are allocated, by a hash of their address */
+struct order_heap {
+	struct order_block {
+		u64 address, size;
+		struct order_origin *origin;
+	} *block;
+	u32 n, used, room;
+	bool blind;		/* some are allocated of which the address is not known */
+};
+
 struct order_process;
 
 /** struct order_thread - a recorded thread */
@@ -81,6 +119,8 @@ struct order_thread {
 	struct order_spin spin;
 	struct order_round round;
 	struct order_robust robust;
+	struct order_calls calls;
+	bool muted;		/* in a function that is understood as a whole: see functions.c */
 	struct race_ref ref[ORDER_BATCH];
 	u32 nrefs;
 };
@@ -93,6 +133,7 @@ struct order_process {
 	struct race_detector *detector;
 	struct order_objects objects;
 	struct order_files files;
+	struct order_heap heap;
 	u32 signal_file;	/* that which signalfd() makes; 0: none yet */
 	struct race_rows *rows;
 	struct { u32 tid, index, flags; u64 child_tid; } *child; /* created and not yet ended */
@@ -110,6 +151,11 @@ struct order_stack {
 	u32 thread, tid;		/* found: serial and tid */
 	u64 *frame;			/* return addresses, innermost first */
 	u32 nframes;
+	u32 creator, creator_tid;	/* of that thread, and where it did: births.c */
+	u64 *birth;
+	u32 nbirth;
+	u64 block, block_size;		/* that it is in, then */
+	struct order_origin *origin;
 	bool found;
 };
 
@@ -166,6 +212,9 @@ int order_note_call(struct order_thread *t, const struct dep_call *c);
 /** order_look_for() - keep the stack if this access is one of those that are wanted */
 int order_look_for(struct order_feed *f, struct order_thread *t, u64 pc, u64 address, u64 size);
 
+/** order_note_birth() - @t creates the thread @index; keeps its stack if that one is wanted */
+int order_note_birth(struct order_thread *t, u32 index);
+
 /* ---- feed.c, for calls.c ---- */
 
 /** order_flush() - tell the detector of the accesses that are waiting */
@@ -175,6 +224,10 @@ int order_access(struct order_thread *t, u64 pc, u64 address, u64 size, u32 flag
 int order_acquire(struct order_thread *t, enum order_kind kind, u64 id);
 int order_release(struct order_thread *t, enum order_kind kind, u64 id);
 
+/** order_forget() - memory that is new to the program, or not its own any more */
+int order_forget(struct order_thread *t, u64 address, u64 size);
+/** order_everything() - order all threads of @t's process, both ways, here */
+int order_everything(struct order_thread *t);
 /** order_acquire_all() - of all objects of a kind */
 int order_acquire_all(struct order_thread *t, enum order_kind kind);
 /** order_stack() - memory has been mapped for the stack of a thread to be */

@@ -14,6 +14,9 @@ enum order_kind {
 	ORDER_FUTEX,		/* the kernel's queue, by address */
 	ORDER_FILE,		/* open file, by its number in struct order_files */
 	ORDER_SIGNAL,		/* by number; 0: whatever any signal may tell */
+	ORDER_WRITER,		/* of a read-write lock, by address: who held it alone last.. */
+	ORDER_READERS,		/* ..and those who read since */
+	ORDER_HEAP,		/* 0: who freed memory */
 	ORDER_CHILD,		/* of vfork, by tid: its parent waits until it has left */
 };
 

@@ -2,7 +2,7 @@
 /* Where wanted accesses were called from. */
 #include <stdlib.h>
 
-#include "feed.h"
+#include "functions.h"
 
 int order_note_call(struct order_thread *t, const struct dep_call *c)
 {
@@ -39,7 +39,7 @@ static int keep_stack(struct order_thread *t, struct order_stack *w)
 		return order_no_memory();
 	for (i = t->depth; i--;)
 		w->frame[w->nframes++] = t->stack[i].pc;
-	return 0;
+	return order_heap_note(&t->process->heap, w);
 }
 
 int order_look_for(struct order_feed *f, struct order_thread *t, u64 pc, u64 address, u64 size)

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "../../format/error.h"
-#include "feed.h"
+#include "functions.h"
 
 #define CLONE_VM	0x00000100u
 #define CLONE_VFORK	0x00004000u
@@ -157,6 +157,8 @@ int order_thread_created(struct order_thread *t, const struct adept_ev_fork *ev)
 		err = forget_stack(p, ev->child_tid);
 	if (!err)
 		err = race_thread_begin(p->detector, t->index, &index);
+	if (!err)
+		err = order_note_birth(t, index);
 	if (err)
 		return err;
 	if (p->nchildren == p->children_room) {
@@ -226,8 +228,10 @@ void order_free(struct order_feed *f)
 	size_t i;
 
 	for (i = 0; i < f->nthreads; i++) {
-		if (f->thread[i])
-			free(f->thread[i]->stack);
+		if (!f->thread[i])
+			continue;
+		free(f->thread[i]->stack);
+		order_functions_free(f->thread[i]);
 		free(f->thread[i]);
 	}
 	free(f->thread);
@@ -237,6 +241,7 @@ void order_free(struct order_feed *f)
 		f->processes = p->next;
 		order_objects_free(&p->objects, p->detector);
 		order_files_free(&p->files);
+		order_heap_free(&p->heap);
 		race_detector_free(p->detector);
 		race_rows_free(p->rows);
 		free(p->child);

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Watched functions that a thread is in, and what is done in them.
+ *
+ * What an allocator or a read-write lock does inside is left out: how it orders threads is
+ * no order that a program may count on, and its data are its own business.  What the
+ * function means is told instead.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "functions.h"
+
+static bool is_heap(u32 f)
+{
+	return f >= DEP_F_MALLOC && f <= DEP_F_DELETE_ARRAY_SIZED_ALIGNED;
+}
+
+static bool is_rwlock(u32 f)
+{
+	return f > DEP_F_RWLOCK_DESTROY && f <= DEP_F_RWLOCK_UNLOCK;
+}
+
+/* Frames of an interrupted level are above those of the handler, and stay. */
+static bool at_hand(const struct order_thread *t)
+{
+	const struct order_calls *c = &t->calls;
+
+	return c->n && c->frame[c->n - 1].level == c->level;
+}
+
+static void set_muted(struct order_thread *t)
+{
+	struct order_calls *c = &t->calls;
+	u32 i = c->n;
+
+	t->muted = false;
+	while (i-- && c->frame[i].level == c->level)
+		t->muted |= is_heap(c->frame[i].function) || is_rwlock(c->frame[i].function);
+}
+
+static int push(struct order_thread *t, const struct dep_function_call *f)
+{
+	struct order_calls *c = &t->calls;
+	struct order_frame *more;
+	u32 room;
+
+	if (c->n == c->room) {
+		room = c->room ? 2 * c->room : 16;
+		more = realloc(c->frame, room * sizeof(*more));
+		if (!more)
+			return order_no_memory();
+		c->frame = more;
+		c->room = room;
+	}
+	c->frame[c->n] = (struct order_frame){
+		.sp = f->passed->sp, .pc = f->pc, .function = f->function, .known = f->known,
+		.level = c->level, .depth = t->depth,
+	};
+	memcpy(c->frame[c->n++].arg, f->passed->value, sizeof(f->passed->value));
+	set_muted(t);
+	return 0;
+}
+
+static int entered(struct order_thread *t, const struct dep_function_call *f)
+{
+	struct order_calls *c = &t->calls;
+	bool outside = !t->muted;
+	int err;
+
+	/* Left by longjmp() or an exception, or by a jump to this one. */
+	while (at_hand(t) && c->frame[c->n - 1].sp <= f->passed->sp)
+		c->n--;
+	err = push(t, f);
+	if (!err && outside)
+		err = is_heap(f->function) ? order_heap_enter(t, &c->frame[c->n - 1]) :
+					     order_lock_enter(t, &c->frame[c->n - 1]);
+	return err;
+}
+
+static int returned(struct order_thread *t, const struct dep_function_call *f)
+{
+	struct order_calls *c = &t->calls;
+	struct order_frame last = { 0 };
+
+	while (at_hand(t) && c->frame[c->n - 1].sp < f->passed->sp)
+		last = c->frame[--c->n];
+	set_muted(t);
+	if (last.sp != f->passed->sp - 8 || t->muted)
+		return 0;
+	return is_heap(last.function) ?
+	       order_heap_leave(t, &last, f->known & 1, f->passed->value[0]) :
+	       order_lock_leave(t, &last, f->known & 1, f->passed->value[0]);
+}
+
+int order_function(struct order_thread *t, const struct dep_function_call *f)
+{
+	return f->is_return ? returned(t, f) : entered(t, f);
+}
+
+void order_functions_signal(struct order_thread *t)
+{
+	t->calls.level++;
+	set_muted(t);
+}
+
+void order_functions_sigreturn(struct order_thread *t)
+{
+	struct order_calls *c = &t->calls;
+
+	if (c->level)
+		c->level--;
+	while (c->n && c->frame[c->n - 1].level > c->level)
+		c->n--;
+	set_muted(t);
+}
+
+void order_functions_lost(struct order_thread *t)
+{
+	t->calls.n = t->calls.level = t->calls.nread = 0;
+	t->muted = false;
+}
+
+void order_functions_free(struct order_thread *t)
+{
+	free(t->calls.frame);
+}

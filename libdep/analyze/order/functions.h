@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What calls of watched functions (dep/functions.h) mean for the order of threads and for
+ * memory.
+ */
+#ifndef DEP_ORDER_FUNCTIONS_H
+#define DEP_ORDER_FUNCTIONS_H
+
+#include "feed.h"
+
+/* ---- functions.c ---- */
+
+/** order_function() - @t enters one, or comes to where one may have returned */
+int order_function(struct order_thread *t, const struct dep_function_call *f);
+/** order_functions_signal() - a handler runs: what it does is not done by what it interrupts */
+void order_functions_signal(struct order_thread *t);
+void order_functions_sigreturn(struct order_thread *t);
+/** order_functions_lost() - what @t did is not known: it may be in none of them any more */
+void order_functions_lost(struct order_thread *t);
+void order_functions_free(struct order_thread *t);
+
+/* ---- heap.c ---- */
+
+int order_heap_enter(struct order_thread *t, const struct order_frame *f);
+/** order_heap_leave() - with @result, if it is @known */
+int order_heap_leave(struct order_thread *t, const struct order_frame *f, bool known, u64 result);
+/** order_heap_note() - keep in which block @w is, if in any */
+int order_heap_note(const struct order_heap *h, struct order_stack *w);
+void order_heap_free(struct order_heap *h);
+
+/* ---- locks.c ---- */
+
+int order_lock_enter(struct order_thread *t, const struct order_frame *f);
+int order_lock_leave(struct order_thread *t, const struct order_frame *f, bool known, u64 result);
+
+#endif

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Memory that is allocated and freed.
+ *
+ * Whoever frees a block must be ordered behind all that was done to it, like one who
+ * writes.  What is allocated is new: what was done to it before has nothing to do with it.
+ * Of posix_memalign() the address is not in the profile; from the first such call on who
+ * allocates like that is ordered behind all who freed memory.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "functions.h"
+
+/* Of more than this only what was accessed counts as freed, or there may be no memory for it. */
+#define ALL_OF_IT	(1u << 20)
+
+#define GONE	1u	/* address of a place that was used; 0: never was */
+
+static struct order_block *slot_of(const struct order_heap *h, u64 address, bool free_too)
+{
+	struct order_block *free_one = NULL;
+	u32 i = (u32)(address * 0x9e3779b97f4a7c15ull >> 32) & (h->room - 1);
+
+	for (; h->block[i].address && h->block[i].address != address; i = (i + 1) & (h->room - 1))
+		if (free_too && !free_one && h->block[i].address == GONE)
+			free_one = &h->block[i];
+	return h->block[i].address != address && free_one ? free_one : &h->block[i];
+}
+
+static int grow(struct order_heap *h)
+{
+	struct order_heap old = *h;
+	u32 i;
+
+	h->room = !old.room ? 1024 : old.n > old.room / 4 ? 2 * old.room : old.room;
+	h->block = calloc(h->room, sizeof(*h->block));
+	if (!h->block) {
+		*h = old;
+		return order_no_memory();
+	}
+	h->used = h->n;
+	for (i = 0; i < old.room; i++)
+		if (old.block[i].address > GONE)
+			*slot_of(h, old.block[i].address, false) = old.block[i];
+	free(old.block);
+	return 0;
+}
+
+/* The call of @f is what was popped last. */
+static struct order_origin *origin_of(const struct order_thread *t, const struct order_frame *f)
+{
+	struct order_origin *o = malloc(sizeof(*o) + f->depth * sizeof(o->frame[0]));
+	u32 i = f->depth;
+
+	if (!o)
+		return NULL;
+	*o = (struct order_origin){ .serial = t->serial, .tid = t->tid };
+	while (i--)
+		o->frame[o->n++] = t->stack[i].pc;
+	return o;
+}
+
+static int add(struct order_thread *t, const struct order_frame *f, u64 address, u64 size)
+{
+	struct order_heap *h = &t->process->heap;
+	struct order_block *b;
+
+	if (h->used >= h->room / 2 && grow(h))
+		return -ENOMEM;
+	b = slot_of(h, address, true);
+	h->used += !b->address;
+	h->n += b->address != address;
+	free(b->origin);
+	*b = (struct order_block){ .address = address, .size = size };
+	if (!t->feed->nwant)
+		return 0;
+	b->origin = origin_of(t, f);
+	return b->origin ? 0 : order_no_memory();
+}
+
+static struct order_block *find(const struct order_heap *h, u64 address)
+{
+	struct order_block *b = h->room && address > GONE ? slot_of(h, address, false) : NULL;
+
+	return b && b->address == address ? b : NULL;
+}
+
+static void take(struct order_heap *h, struct order_block *b)
+{
+	free(b->origin);
+	*b = (struct order_block){ .address = GONE };
+	h->n--;
+}
+
+static int freed(struct order_thread *t, u64 pc, u64 address)
+{
+	struct order_heap *h = &t->process->heap;
+	struct order_block *b = find(h, address);
+	int err = 0;
+	u64 size;
+
+	if (!b)
+		return h->blind ? order_release(t, ORDER_HEAP, 0) : 0;
+	size = b->size;
+	if (t->feed->nwant)
+		err = order_look_for(t->feed, t, pc, address, size);
+	take(h, b);
+	if (!err)
+		err = order_flush(t);
+	if (!err && size <= ALL_OF_IT)
+		err = race_access(t->process->detector, t->index, pc, address, (u32)size,
+				  RACE_WRITE | RACE_FREE);
+	else if (!err)
+		err = race_access_known(t->process->detector, t->index, pc, address, size,
+					RACE_WRITE | RACE_FREE);
+	return err || !h->blind ? err : order_release(t, ORDER_HEAP, 0);
+}
+
+/* Some block is its own now. */
+static int allocated_blindly(struct order_thread *t)
+{
+	struct order_heap *h = &t->process->heap;
+
+	if (h->blind)
+		return order_acquire(t, ORDER_HEAP, 0);
+	h->blind = true;
+	return order_everything(t);
+}
+
+static int allocated(struct order_thread *t, const struct order_frame *f, u64 address, u64 size)
+{
+	int err = order_flush(t);
+
+	if (!err)
+		err = order_forget(t, address, size);
+	return err || !size ? err : add(t, f, address, size);
+}
+
+/* The memory that a function is asked for; false: that is not known, or it allocates none. */
+static bool asked(const struct order_frame *f, u64 *size)
+{
+	u32 i;
+
+	switch (f->function) {
+	case DEP_F_CALLOC:
+		*size = f->arg[0] * f->arg[1];
+		return (f->known & 3) == 3;
+	case DEP_F_REALLOCARRAY:
+		*size = f->arg[1] * f->arg[2];
+		return (f->known & 6) == 6;
+	case DEP_F_REALLOC:
+	case DEP_F_MEMALIGN:
+	case DEP_F_ALIGNED_ALLOC:
+		i = 1;
+		break;
+	case DEP_F_MALLOC:
+	case DEP_F_VALLOC:
+	case DEP_F_PVALLOC:
+	case DEP_F_NEW:
+	case DEP_F_NEW_NOTHROW:
+	case DEP_F_NEW_ALIGNED:
+	case DEP_F_NEW_ALIGNED_NOTHROW:
+	case DEP_F_NEW_ARRAY:
+	case DEP_F_NEW_ARRAY_NOTHROW:
+	case DEP_F_NEW_ARRAY_ALIGNED:
+	case DEP_F_NEW_ARRAY_ALIGNED_NOTHROW:
+		i = 0;
+		break;
+	default:
+		return false;
+	}
+	*size = f->arg[i];
+	return f->known >> i & 1;
+}
+
+static bool reallocates(const struct order_frame *f)
+{
+	return f->function == DEP_F_REALLOC || f->function == DEP_F_REALLOCARRAY;
+}
+
+int order_heap_enter(struct order_thread *t, const struct order_frame *f)
+{
+	const struct order_block *b;
+	u64 size;
+
+	/* What it was called from is not known any more when it returns. */
+	if (t->feed->nwant && reallocates(f) && f->known & 1) {
+		b = find(&t->process->heap, f->arg[0]);
+		return b ? order_look_for(t->feed, t, f->pc, b->address, b->size) : 0;
+	}
+	if (asked(f, &size) || reallocates(f) || !(f->known & 1) ||
+	    f->function == DEP_F_POSIX_MEMALIGN)
+		return 0;
+	return freed(t, f->pc, f->arg[0]);
+}
+
+int order_heap_leave(struct order_thread *t, const struct order_frame *f, bool known, u64 result)
+{
+	struct order_block *b;
+	u64 size, old = 0;
+	int err = 0;
+
+	if (f->function == DEP_F_POSIX_MEMALIGN)
+		return known && (u32)result ? 0 : allocated_blindly(t);
+	if (!asked(f, &size))
+		return 0;
+	if (!known)
+		return allocated_blindly(t);
+	if (!result && size)
+		return 0;
+	if (!reallocates(f) || !(f->known & 1) || !f->arg[0])
+		return result ? allocated(t, f, result, size) : 0;
+	if (result != f->arg[0]) {
+		err = freed(t, f->pc, f->arg[0]);
+		return err || !result ? err : allocated(t, f, result, size);
+	}
+	b = find(&t->process->heap, result);
+	if (b) {
+		old = b->size;
+		take(&t->process->heap, b);
+	}
+	if (size > old)
+		err = order_forget(t, result + old, size - old);
+	return err || !size ? err : add(t, f, result, size);
+}
+
+int order_heap_note(const struct order_heap *h, struct order_stack *w)
+{
+	const struct order_block *b;
+	size_t bytes;
+	u32 i;
+
+	for (i = 0; i < h->room; i++) {
+		b = &h->block[i];
+		if (b->address <= GONE || w->address - b->address >= b->size)
+			continue;
+		bytes = sizeof(*b->origin) + b->origin->n * sizeof(b->origin->frame[0]);
+		w->origin = malloc(bytes);
+		if (!w->origin)
+			return order_no_memory();
+		memcpy(w->origin, b->origin, bytes);
+		w->block = b->address;
+		w->block_size = b->size;
+		break;
+	}
+	return 0;
+}
+
+void order_heap_free(struct order_heap *h)
+{
+	u32 i;
+
+	for (i = 0; i < h->room; i++)
+		free(h->block[i].origin);
+	free(h->block);
+	memset(h, 0, sizeof(*h));
+}
