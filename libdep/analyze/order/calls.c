@@ -179,7 +179,8 @@ static int unmap(struct order_thread *t, const struct adept_ev_syscall *c, u64 p
 	if (!err)
 		err = order_flush(t);
 	/* Stacks are unmapped where the C library makes threads, in an order of its own. */
-	if (!err && !t->muted && !t->in_library && order_code(t->feed, t->process, pc) != DEP_CODE_LOADER)
+	if (!err && !t->muted && !t->in_library &&
+	    order_code(t->feed, t->process, pc) != DEP_CODE_LOADER)
 		err = race_access_known(t->process->detector, t->index, pc, address, size,
 					RACE_WRITE | RACE_FREE | RACE_SYSCALL);
 	return err ? err : order_forget(t, address, size);
