@@ -19,7 +19,7 @@ extern "C" {
 #define DEP_ACCESS_ATOMIC	0x4u	/* by a locked instruction */
 #define DEP_ACCESS_SYSCALL	0x8u	/* by the kernel, for a system call */
 #define DEP_ACCESS_FREE		0x10u	/* the memory was given back */
-#define DEP_ACCESS_OBJECT	0x20u	/* the use of an object of pthreads; a write: its making or end */
+#define DEP_ACCESS_OBJECT	0x20u	/* use of an object of pthreads; writes make or end it */
 #define DEP_ACCESS_DESCRIPTOR	0x40u	/* of a descriptor; address is its number */
 
 /** struct dep_race_access - one of the two */

@@ -11,20 +11,22 @@ static void *giver(void *arg)
 {
 	int i;
 
+	await(1);
 	for (i = 0; i < 20; i++)
 		nap();
 	RIGHT_ONLY(value = 1);
 	__atomic_store_n(&flag, 1, __ATOMIC_RELEASE);
 	RACY_ONLY(value = 1); /* RACE: value variable=value */
-	tell(1);
+	tell(2);
 	return arg;
 }
 
 static void *taker(void *arg)
 {
+	tell(1);
 	while (!__atomic_load_n(&flag, __ATOMIC_ACQUIRE))
 		usleep(1000);
-	await(1);
+	await(2);
 	USE(value); /* RACE: value */
 	return arg;
 }

@@ -6,7 +6,7 @@ static int flag, value;
 
 static void *giver(void *arg)
 {
-	nap();
+	await(1);
 	RIGHT_ONLY(value = 1);
 	__atomic_store_n(&flag, 1, __ATOMIC_RELEASE);
 	nap();
@@ -16,6 +16,7 @@ static void *giver(void *arg)
 
 static void *taker(void *arg)
 {
+	tell(1);
 	while (!__atomic_load_n(&flag, __ATOMIC_ACQUIRE))
 		;
 	USE(value); /* RACE: value */

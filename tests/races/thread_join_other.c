@@ -6,6 +6,7 @@ static int value;
 
 static void *inner(void *arg)
 {
+	RACY_ONLY(await(2));
 	value = 1; /* RACE: value variable=value */
 	tell(1);
 	return arg;
@@ -15,7 +16,9 @@ static void *outer(void *arg)
 {
 	pthread_t t = start(inner);
 
+	/* while it lives: pthread_detach() looks at what the end of a thread changes */
 	RACY_ONLY(pthread_detach(t));
+	RACY_ONLY(tell(2));
 	RIGHT_ONLY(pthread_join(t, NULL));
 	await(1);
 	return arg;

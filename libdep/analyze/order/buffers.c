@@ -13,8 +13,8 @@
 enum { READS = 1, WRITES };
 
 /*
- * @arg has the address.  Bytes: @size for each of what argument @count says, or if that is
- * RESULT or nothing of what was returned, or of one.
+ * @arg is the argument that has the address.  Bytes: @size for each of what argument @count
+ * says; RESULT: of what was returned; ONE: of one.
  */
 struct buffer {
 	u16 nr;
@@ -75,7 +75,6 @@ static const struct buffer buffers[] = {
 	{ SYS_getitimer, WRITES, 1, ONE, 32 },
 	{ SYS_timerfd_gettime, WRITES, 1, ONE, 32 },
 	{ SYS_timer_gettime, WRITES, 1, ONE, 32 },
-	{ SYS_wait4, WRITES, 1, ONE, 4 },
 };
 
 static int one(struct order_thread *t, const struct adept_ev_syscall *c, u64 pc,

@@ -171,16 +171,16 @@ static int unmap(struct order_thread *t, const struct adept_ev_syscall *c, u64 p
 	if (c->nr == SYS_mremap && c->result == address) {
 		address += c->args[2];
 		size = size > c->args[2] ? size - c->args[2] : 0;
-	} else if (c->nr == SYS_mmap && c->args[3] & MAP_FIXED) {
-		size = c->args[1];
-	} else if (c->nr != SYS_munmap && c->nr != SYS_mremap) {
+	} else if (c->nr != SYS_munmap && c->nr != SYS_mremap &&
+		   !(c->nr == SYS_mmap && c->args[3] & MAP_FIXED)) {
 		return 0;
 	}
-	err = t->feed->nwant ? order_look_for(t->feed, t, pc, address, size) : order_flush(t);
+	err = t->feed->nwant ? order_look_for(t->feed, t, pc, address, size) : 0;
 	if (!err)
 		err = order_flush(t);
 	/* Stacks are unmapped where the C library makes threads, in an order of its own. */
-	if (!err && !t->muted && !t->in_library && order_code(t->feed, t->process, pc) != DEP_CODE_LOADER)
+	if (!err && !t->muted && !t->in_library &&
+	    order_code(t->feed, t->process, pc) != DEP_CODE_LOADER)
 		err = race_access_known(t->process->detector, t->index, pc, address, size,
 					RACE_WRITE | RACE_FREE | RACE_SYSCALL);
 	return err ? err : order_forget(t, address, size);

@@ -192,7 +192,7 @@ static int reference(struct order_feed *f, struct order_thread *t, const struct 
 	if (r->addr - t->robust.head < sizeof(struct robust_list_head) && r->type == DEP_WRITE)
 		order_robust_write(t, r->addr);
 	if (is_atomic(o, r->addr, r->size)) {
-		/* Compilers make neither calls of memcpy() of atomic accesses nor "add" to memory. */
+		/* Compilers make neither memcpy() of atomic accesses nor "add" to memory. */
 		if (code != DEP_CODE_CALLER && r->type != DEP_MODIFY)
 			flags |= ORDER_MAYBE_ATOMIC;
 		if (flags & RACE_READ && !late)
@@ -203,7 +203,7 @@ static int reference(struct order_feed *f, struct order_thread *t, const struct 
 			then = order_acquire;
 	}
 	err = order_wait_access(t, r, code);
-	/* What is allocated for a thread comes in an order that is left out; see locked_access(). */
+	/* What is allocated for a thread comes in an order that is left out; see ticket(). */
 	if (!err && code != DEP_CODE_LOADER && (!t->in_library || code == DEP_CODE_THREADS))
 		err = order_access(t, r->pc, r->addr, r->size, flags);
 	/* Not before: what orders others does not order itself. */

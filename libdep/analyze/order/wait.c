@@ -6,7 +6,6 @@
  * it is one that threads synchronise by.  One that sleeps in between does other things as well,
  * but the same ones each time.
  */
-#include <string.h>
 #include <sys/syscall.h>
 
 #include "feed.h"
