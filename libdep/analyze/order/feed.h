@@ -261,7 +261,7 @@ int order_robust_end(struct order_thread *t);
 /** order_is_runtimes() - is that between two accesses of a runtime library, and no race? */
 bool order_is_runtimes(const struct order_feed *f, const struct order_process *p,
 		       const struct race_found *found);
-/** order_is_librarys() - the same of the C library's own, by where it was called from */
+/** order_is_librarys() - the same of any library's own, by where the accesses were called from */
 bool order_is_librarys(const struct order_feed *f, const struct order_stack *prior,
 		       const struct order_stack *current);
 /** order_maybe_atomic() - can its plain access be what a compiler made of an atomic one? */

@@ -59,26 +59,36 @@ bool order_maybe_atomic(const struct order_feed *f, struct order_process *p,
 	return (found->prior.flags | found->current.flags) & ORDER_MAYBE_ATOMIC;
 }
 
-/* Who did it is the caller, if what the program calls is not more than an access. */
-static bool is_librarys(const struct order_feed *f, struct order_process *p, const u64 *call,
-			size_t ncalls, u32 flags, u64 pc)
+/* Whose it is: its caller's, if what the program calls is not more than an access. */
+static u64 place_of(const struct order_feed *f, struct order_process *p,
+		    const struct order_stack *w)
 {
-	enum dep_code code = order_code(f, p, pc);
+	bool for_caller = w->flags & (RACE_SYSCALL | RACE_FREE) ||
+			  order_code(f, p, w->pc) == DEP_CODE_CALLER;
 
-	if (flags & RACE_SYSCALL || code == DEP_CODE_CALLER)
-		return ncalls && is_inside(order_code(f, p, call[0]));
-	return is_inside(code);
+	return !for_caller ? w->pc : w->nframes ? w->frame[0] : 0;
+}
+
+static bool is_librarys(const struct order_feed *f, struct order_process *p, u64 place)
+{
+	enum dep_code code = place ? order_code(f, p, place) : DEP_CODE_PROGRAM;
+
+	return is_inside(code) || code == DEP_CODE_LOADER;
 }
 
 bool order_is_librarys(const struct order_feed *f, const struct order_stack *prior,
 		       const struct order_stack *current)
 {
 	struct order_process *p = f->processes;
+	u64 a, b;
 
 	while (p && p->serial != prior->process_serial)
 		p = p->next;
-	/* What two of them copy may be the program's; what they have the kernel write is not. */
-	return p && (prior->flags | current->flags) & RACE_SYSCALL &&
-	       is_librarys(f, p, prior->frame, prior->nframes, prior->flags, prior->pc) &&
-	       is_librarys(f, p, current->frame, current->nframes, current->flags, current->pc);
+	/* What two of them copy may be the program's; what they free, or have written, is not. */
+	if (!p || !((prior->flags | current->flags) & (RACE_SYSCALL | RACE_FREE)))
+		return false;
+	a = place_of(f, p, prior);
+	b = place_of(f, p, current);
+	return (is_librarys(f, p, a) && is_librarys(f, p, b)) ||
+	       (in_runtime(f->store, p, a) && in_runtime(f->store, p, b));
 }
