@@ -231,7 +231,9 @@ static void enter(struct order_thread *t, enum dep_function function, u64 sp, u6
 
 	item(t, &(struct dep_item){
 		.kind = DEP_ITEM_FUNCTION,
-		.function = { .pc = 0x100 + function, .function = function, .known = 15, .passed = &p },
+		.function = {
+			.pc = 0x100 + function, .function = function, .known = 15, .passed = &p,
+		},
 	});
 }
 
