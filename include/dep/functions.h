@@ -29,6 +29,19 @@ extern "C" {
 	X(PVALLOC, "pvalloc", 1)					\
 	X(FREE, "free", 1)						\
 	X(CFREE, "cfree", 1)						\
+	X(MALLOCX, "mallocx", 2)					\
+	X(RALLOCX, "rallocx", 3)					\
+	X(DALLOCX, "dallocx", 2)					\
+	X(SDALLOCX, "sdallocx", 3)					\
+	X(XALLOCX, "xallocx", 4)					\
+	X(SALLOCX, "sallocx", 2)					\
+	X(NALLOCX, "nallocx", 2)					\
+	X(MALLCTL, "mallctl", 4)					\
+	X(MALLOC_USABLE_SIZE, "malloc_usable_size", 1)			\
+	X(MALLOC_TRIM, "malloc_trim", 1)				\
+	X(MALLOPT, "mallopt", 2)					\
+	X(MALLINFO, "mallinfo", 0)					\
+	X(MALLINFO2, "mallinfo2", 0)					\
 	X(NEW, "_Znwm", 1)						\
 	X(NEW_NOTHROW, "_ZnwmRKSt9nothrow_t", 1)			\
 	X(NEW_ALIGNED, "_ZnwmSt11align_val_t", 2)			\

@@ -11,6 +11,7 @@
 
 #include "functions.h"
 
+/* Also what only asks an allocator something, which looks at its data. */
 static bool is_heap(u32 f)
 {
 	return f >= DEP_F_MALLOC && f <= DEP_F_DELETE_ARRAY_SIZED_ALIGNED;

@@ -151,11 +151,13 @@ static bool asked(const struct order_frame *f, u64 *size)
 		*size = f->arg[1] * f->arg[2];
 		return (f->known & 6) == 6;
 	case DEP_F_REALLOC:
+	case DEP_F_RALLOCX:
 	case DEP_F_MEMALIGN:
 	case DEP_F_ALIGNED_ALLOC:
 		i = 1;
 		break;
 	case DEP_F_MALLOC:
+	case DEP_F_MALLOCX:
 	case DEP_F_VALLOC:
 	case DEP_F_PVALLOC:
 	case DEP_F_NEW:
@@ -177,23 +179,28 @@ static bool asked(const struct order_frame *f, u64 *size)
 
 static bool reallocates(const struct order_frame *f)
 {
-	return f->function == DEP_F_REALLOC || f->function == DEP_F_REALLOCARRAY;
+	return f->function == DEP_F_REALLOC || f->function == DEP_F_REALLOCARRAY ||
+	       f->function == DEP_F_RALLOCX;
+}
+
+static bool frees(const struct order_frame *f)
+{
+	return f->function == DEP_F_FREE || f->function == DEP_F_CFREE ||
+	       f->function == DEP_F_DALLOCX || f->function == DEP_F_SDALLOCX ||
+	       (f->function >= DEP_F_DELETE &&
+		f->function <= DEP_F_DELETE_ARRAY_SIZED_ALIGNED);
 }
 
 int order_heap_enter(struct order_thread *t, const struct order_frame *f)
 {
 	const struct order_block *b;
-	u64 size;
 
 	/* What it was called from is not known any more when it returns. */
 	if (t->feed->nwant && reallocates(f) && f->known & 1) {
 		b = find(&t->process->heap, f->arg[0]);
 		return b ? order_look_for(t->feed, t, f->pc, b->address, b->size) : 0;
 	}
-	if (asked(f, &size) || reallocates(f) || !(f->known & 1) ||
-	    f->function == DEP_F_POSIX_MEMALIGN)
-		return 0;
-	return freed(t, f->pc, f->arg[0]);
+	return frees(f) && f->known & 1 ? freed(t, f->pc, f->arg[0]) : 0;
 }
 
 int order_heap_leave(struct order_thread *t, const struct order_frame *f, bool known, u64 result)
