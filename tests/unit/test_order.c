@@ -365,6 +365,48 @@ static void inside(void **state)
 	end(&t, 0);
 }
 
+static void locked(struct order_thread *t, u64 pc, bool behind)
+{
+	item(t, &(struct dep_item){
+		.kind = DEP_ITEM_TICKET, .ticket = { .pc = pc, .behind = behind, .wrote = true },
+	});
+}
+
+/* A locked instruction that a function returns to: its ticket comes first. */
+static void returned_to(void **state)
+{
+	struct two t;
+	size_t i;
+
+	(void)state;
+	begin(&t);
+	for (i = 0; i < 2; i++) {
+		struct order_thread *thread = i ? t.second : t.first;
+		u64 pc = 0x1000 + thread->serial;
+
+		enter(thread, DEP_F_MALLOC_USABLE_SIZE, 0x8000, BLOCK, 0);
+		locked(thread, pc, false);
+		leave(thread, 0x8000, 16);
+		access_it(thread, LOCK, DEP_MODIFY);
+		locked(thread, pc, true);
+	}
+	end(&t, 0);
+	/* one inside orders nobody */
+	begin(&t);
+	for (i = 0; i < 2; i++) {
+		struct order_thread *thread = i ? t.second : t.first;
+
+		access_it(thread, BLOCK, DEP_WRITE);
+		enter(thread, DEP_F_MALLOC, 0x8000, 16, 0);
+		locked(thread, 0x1000 + thread->serial, false);
+		access_it(thread, LOCK, DEP_MODIFY);
+		locked(thread, 0x1000 + thread->serial, true);
+		leave(thread, 0x8000, 2 * BLOCK);
+		access_it(thread, BLOCK, DEP_WRITE);
+	}
+	end(&t, 1);
+}
+
 static void locks(void **state)
 {
 	static const struct { enum dep_function first, second; u32 races; } how[] = {
@@ -418,6 +460,7 @@ int main(void)
 		cmocka_unit_test(piped),
 		cmocka_unit_test(heap),
 		cmocka_unit_test(inside),
+		cmocka_unit_test(returned_to),
 		cmocka_unit_test(locks),
 	};
 

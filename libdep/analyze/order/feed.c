@@ -251,8 +251,8 @@ static int one_item(struct order_feed *f, struct order_thread *t, const struct d
 			err = reference(f, t, &it->ref, late);
 		break;
 	case DEP_ITEM_TICKET:
-		if (!t->muted)
-			err = ticket(t, &it->ticket);
+		/* Also in a function that is left out: its return may be told behind the ticket. */
+		err = ticket(t, &it->ticket);
 		break;
 	case DEP_ITEM_EVENT:
 		err = event(t, &it->event);
