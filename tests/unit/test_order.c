@@ -308,6 +308,16 @@ static void heap(void **state)
 	run(t.first, DEP_F_POSIX_MEMALIGN, 0x9000, 16, 0);
 	access_it(t.first, BLOCK, DEP_WRITE);
 	end(&t, 0);
+	/* more than it was asked for */
+	begin(&t);
+	run(t.first, DEP_F_MALLOC, 16, 0, BLOCK);
+	run(t.first, DEP_F_MALLOC_USABLE_SIZE, BLOCK, 0, 32);
+	access_it(t.first, BLOCK + 16, DEP_WRITE);
+	run(t.first, DEP_F_FREE, BLOCK, 0, 0);
+	run(t.second, DEP_F_MALLOC, 16, 0, BLOCK);
+	run(t.second, DEP_F_MALLOC_USABLE_SIZE, BLOCK, 0, 32);
+	access_it(t.second, BLOCK + 16, DEP_WRITE);
+	end(&t, 0);
 	/* an allocation that failed gives nothing back */
 	begin(&t);
 	run(t.first, DEP_F_MALLOC, 16, 0, BLOCK);
@@ -322,6 +332,14 @@ static void heap(void **state)
 	assert_int_equal(races(&t), 0);
 	run(t.first, DEP_F_REALLOC, BLOCK, 64, 2 * BLOCK);
 	end(&t, 1);
+}
+
+/* Functions are the library's. */
+static enum dep_code whose(void *arg, uint32_t process, uint64_t pc)
+{
+	(void)arg;
+	(void)process;
+	return pc < 0x1000 ? DEP_CODE_LIBRARY : DEP_CODE_PROGRAM;
 }
 
 /* What is done inside is nobody's business; what interrupts it is. */
@@ -353,10 +371,22 @@ static void inside(void **state)
 	enter(t.first, DEP_F_MALLOC, 0x8000, 16, 0);
 	enter(t.first, DEP_F_MUTEX_INIT, 0x8100, LOCK, 0);
 	assert_false(t.first->muted);
+	run(t.first, DEP_F_MALLOC, 16, 0, BLOCK);
+	enter(t.first, DEP_F_MALLOC, 0x8000, 16, 0);
+	run(t.first, DEP_F_FREE, BLOCK, 0, 0);
+	access_it(t.second, BLOCK, DEP_WRITE);
+	assert_int_equal(races(&t), 1);
 	/* what comes there without having been called */
 	leave(t.first, 0x8200, BLOCK);
 	leave(t.first, 0x8100, 0);
-	end(&t, 0);
+	end(&t, 1);
+	/* the program's code shows that, too */
+	begin(&t);
+	t.options.code = whose;
+	enter(t.first, DEP_F_MALLOC, 0x8000, 16, 0);
+	access_it(t.first, LOCK, DEP_WRITE);
+	access_it(t.second, LOCK, DEP_WRITE);
+	end(&t, 1);
 	/* nobody knows what a thread did in a gap */
 	begin(&t);
 	enter(t.first, DEP_F_MALLOC, 0x8000, 16, 0);

@@ -247,6 +247,8 @@ static int one_item(struct order_feed *f, struct order_thread *t, const struct d
 
 	switch (it->kind) {
 	case DEP_ITEM_REF:
+		if (t->muted)
+			order_functions_left(t, it->ref.pc);
 		if (!t->muted)
 			err = reference(f, t, &it->ref, late);
 		break;

@@ -66,12 +66,14 @@ static int push(struct order_thread *t, const struct dep_function_call *f)
 static int entered(struct order_thread *t, const struct dep_function_call *f)
 {
 	struct order_calls *c = &t->calls;
-	bool outside = !t->muted;
+	bool outside;
 	int err;
 
 	/* Left by longjmp() or an exception, or by a jump to this one. */
 	while (at_hand(t) && c->frame[c->n - 1].sp <= f->passed->sp)
 		c->n--;
+	set_muted(t);
+	outside = !t->muted;
 	err = push(t, f);
 	if (!err && outside)
 		err = is_heap(f->function) ? order_heap_enter(t, &c->frame[c->n - 1]) :
@@ -97,6 +99,20 @@ static int returned(struct order_thread *t, const struct dep_function_call *f)
 int order_function(struct order_thread *t, const struct dep_function_call *f)
 {
 	return f->is_return ? returned(t, f) : entered(t, f);
+}
+
+void order_functions_left(struct order_thread *t, u64 pc)
+{
+	struct order_calls *c = &t->calls;
+	u64 inner = c->frame[c->n - 1].pc;
+
+	/* An allocator may be the program's own. */
+	if (order_code(t->feed, t->process, inner) == DEP_CODE_PROGRAM ||
+	    order_code(t->feed, t->process, pc) != DEP_CODE_PROGRAM)
+		return;
+	while (at_hand(t))
+		c->n--;
+	set_muted(t);
 }
 
 void order_functions_signal(struct order_thread *t)

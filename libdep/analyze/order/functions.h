@@ -12,6 +12,12 @@
 
 /** order_function() - @t enters one, or comes to where one may have returned */
 int order_function(struct order_thread *t, const struct dep_function_call *f);
+/**
+ * order_functions_left() - while muted: the code at @pc accesses memory
+ *
+ * The C library's functions do not call the program's: by a jump the thread has left them.
+ */
+void order_functions_left(struct order_thread *t, u64 pc);
 /** order_functions_signal() - a handler runs: what it does is not done by what it interrupts */
 void order_functions_signal(struct order_thread *t);
 void order_functions_sigreturn(struct order_thread *t);

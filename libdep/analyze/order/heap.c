@@ -203,6 +203,18 @@ int order_heap_enter(struct order_thread *t, const struct order_frame *f)
 	return frees(f) && f->known & 1 ? freed(t, f->pc, f->arg[0]) : 0;
 }
 
+/* A program may use all that it is told a block has. */
+static int grown(struct order_thread *t, u64 address, u64 size)
+{
+	struct order_block *b = find(&t->process->heap, address);
+	u64 old = b ? b->size : size;
+
+	if (size <= old)
+		return 0;
+	b->size = size;
+	return order_forget(t, address + old, size - old);
+}
+
 int order_heap_leave(struct order_thread *t, const struct order_frame *f, bool known, u64 result)
 {
 	struct order_block *b;
@@ -211,6 +223,9 @@ int order_heap_leave(struct order_thread *t, const struct order_frame *f, bool k
 
 	if (f->function == DEP_F_POSIX_MEMALIGN)
 		return known && (u32)result ? 0 : allocated_blindly(t);
+	if (f->function == DEP_F_MALLOC_USABLE_SIZE || f->function == DEP_F_XALLOCX ||
+	    f->function == DEP_F_SALLOCX)
+		return known && f->known & 1 ? grown(t, f->arg[0], result) : 0;
 	if (!asked(f, &size))
 		return 0;
 	if (!known)
