@@ -21,7 +21,8 @@ paired() {
 		s = wide($3)
 		while (n[$1] && open[$1, n[$1]] < s) {
 			k = line[$1, n[$1]]
-			if (ret[$1, n[$1]] == s) result[k] = $5
+			# what free leaves in rax is no result, but that it returned is told
+			if (ret[$1, n[$1]] == s) result[k] = name[k] == "free" ? "-" : $5
 			n[$1]--
 		}
 		next
@@ -41,7 +42,6 @@ paired() {
 		k = ++lines
 		said[k] = text()
 		name[k] = $4
-		if ($4 == "free") { result[k] = "-"; next }
 		n[$1]++
 		open[$1, n[$1]] = s
 		ret[$1, n[$1]] = wide(above($3))
@@ -61,7 +61,7 @@ paired() {
 		for (k = 1; k <= lines; k++) {
 			r = k in result ? result[k] : "left"
 			# an int is in the lower half
-			if (name[k] !~ /alloc|align$/ || name[k] == "posix_memalign") {
+			if (r != "-" && name[k] !~ /alloc|align$/ || name[k] == "posix_memalign") {
 				if (length(r) > 8) r = substr(r, length(r) - 7)
 				while (r ~ /^0./) r = substr(r, 2)
 			}

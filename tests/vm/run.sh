@@ -68,6 +68,7 @@ evaluate() {
 				"${f:-?}" "${s:-?}"
 			[ -n "$p" ] && [ "${line##* }" -le 1 ] ||
 				bad "$name: died or did not end (${line##* })"
+			[ "${p:-1}${f:-1}" != 00 ] || bad "$name: it tested nothing"
 			passed=$((passed + ${p:-0})) failed=$((failed + ${f:-0}))
 			skipped=$((skipped + ${s:-0}))
 			name=
