@@ -34,20 +34,25 @@ bool race_in_system(const char *module)
 	return is_libc(module) || is_loader(module);
 }
 
+/* Apart from underscores. */
+static bool begins_with_any(const char *function, const char *const *names, size_t n)
+{
+	while (*function == '_')
+		function++;
+	while (n--)
+		if (begins(function, *names++))
+			return true;
+	return false;
+}
+
 /* What accesses its caller's data, and not the library's. */
 static bool is_for_caller(const char *function)
 {
 	static const char *const names[] = {
 		"mem", "str", "wmem", "wcs", "stp", "rawmem", "bcopy", "bzero", "msort", "qsort",
 	};
-	size_t i;
 
-	while (*function == '_')
-		function++;
-	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (begins(function, names[i]))
-			return true;
-	return false;
+	return begins_with_any(function, names, sizeof(names) / sizeof(names[0]));
 }
 
 static bool makes_threads(const char *function)
@@ -72,12 +77,7 @@ static bool reads_too_much(struct dep_symbols *symbols, const struct dep_race *r
 		return false;
 	i = dep_symbols_frames(symbols, r->process, r->access[side].pc, 0, p, DEP_PLACES);
 	function = p[(i < DEP_PLACES ? i : DEP_PLACES) - 1].function;
-	while (*function == '_')
-		function++;
-	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (begins(function, names[i]))
-			return true;
-	return false;
+	return begins_with_any(function, names, sizeof(names) / sizeof(names[0]));
 }
 
 enum dep_code race_code(void *arg, uint32_t process, uint64_t pc)
