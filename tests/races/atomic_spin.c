@@ -7,6 +7,7 @@ static int flag, value;
 static void *giver(void *arg)
 {
 	await(1);
+	nap();
 	RIGHT_ONLY(value = 1);
 	__atomic_store_n(&flag, 1, __ATOMIC_RELEASE);
 	nap();
