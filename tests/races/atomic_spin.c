@@ -7,7 +7,8 @@ static int flag, value;
 static void *giver(void *arg)
 {
 	await(1);
-	nap();
+	/* that it loops, on a busy machine too */
+	usleep(50000);
 	RIGHT_ONLY(value = 1);
 	__atomic_store_n(&flag, 1, __ATOMIC_RELEASE);
 	nap();
