@@ -28,11 +28,18 @@ extern "C" {
  */
 #define DEP_EV_ENTER	0x80000000u
 
+struct dep_scope;
+
 /** struct dep_analyzer - what is called, by one thread, with @self as it was given */
 struct dep_analyzer {
 	const char *name;
 	/* Items that are wanted, DEP_WANT_*; those with tickets come always. */
 	unsigned int want;
+	/*
+	 * May be NULL: which references of the thread have to be shown (libdep/recover/sieve.h);
+	 * NULL from it: all.
+	 */
+	const struct dep_scope *(*scope)(void *self, const struct dep_thread *t);
 	/*
 	 * Returns how many of the @n items it took, or a negative errno.  If not all, it gets
 	 * the rest at the thread's next ticket, with @late, and has to take all then.

@@ -159,7 +159,8 @@ static void tell_before(struct dep_loaded *l)
 	}
 }
 
-struct dep_loaded *dep_load(struct dep_store *s, const struct dep_segment *seg, unsigned int want)
+struct dep_loaded *dep_load(struct dep_store *s, const struct dep_segment *seg, unsigned int want,
+			    struct dep_sieve *sieve)
 {
 	struct dep_loaded *l = calloc(1, sizeof(*l));
 	const struct dep_sink sink = {
@@ -173,6 +174,11 @@ struct dep_loaded *dep_load(struct dep_store *s, const struct dep_segment *seg, 
 		return NULL;
 	}
 	dep_run_init(&r, &c, &sink, NULL);
+	r.sieve = sieve;
+	if (sieve && seg->seq != sieve->next_seq)
+		dep_sieve_turn(sieve);
+	if (sieve)
+		sieve->next_seq = seg->seq + 1;
 	l->err = dep_recover_traced(s, seg, &r, &l->counts);
 	if (l->err) {
 		strncpy(l->why, dep_error(), sizeof(l->why) - 1);

@@ -8,6 +8,8 @@
 
 #include "../../include/dep/analyze.h"
 
+struct dep_sieve;
+
 /** struct dep_mark - an item with a ticket; the first one is the segment's beginning */
 struct dep_mark {
 	uint64_t ticket;
@@ -30,10 +32,13 @@ struct dep_loaded {
 /**
  * dep_load() - recover @seg
  * @want: DEP_WANT_*; events and tickets come always
+ * @sieve: of the thread, through which its segments go one behind the other; NULL: all of its
+ *	references are loaded
  *
  * Always returns something, or NULL if there is no memory.  Any number of threads at once.
  */
-struct dep_loaded *dep_load(struct dep_store *s, const struct dep_segment *seg, unsigned int want);
+struct dep_loaded *dep_load(struct dep_store *s, const struct dep_segment *seg, unsigned int want,
+			    struct dep_sieve *sieve);
 void dep_loaded_free(struct dep_loaded *l);
 
 /** dep_segment_ticket() - when @seg began; 0 if that cannot be read */
@@ -47,7 +52,7 @@ struct dep_loader;
 struct dep_loader *dep_loader_start(struct dep_store *s, unsigned int want, unsigned int jobs);
 void dep_loader_stop(struct dep_loader *l);
 /** dep_loader_ask() - begin to load @seg; the answer has to be taken; NULL: no memory */
-void *dep_loader_ask(struct dep_loader *l, const struct dep_segment *seg);
+void *dep_loader_ask(struct dep_loader *l, const struct dep_segment *seg, struct dep_sieve *sieve);
 /** dep_loader_take() - wait for what @asked comes to and free it; NULL: no memory */
 struct dep_loaded *dep_loader_take(struct dep_loader *l, void *asked);
 

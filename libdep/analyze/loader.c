@@ -13,6 +13,7 @@
 struct request {
 	struct request *next;
 	const struct dep_segment *seg;
+	struct dep_sieve *sieve;
 	struct dep_loaded *loaded;
 	enum { WAITING, AT_WORK, DONE } state;
 };
@@ -51,7 +52,7 @@ static void *job(void *arg)
 	pthread_mutex_lock(&l->lock);
 	while ((r = next_request(l))) {
 		pthread_mutex_unlock(&l->lock);
-		r->loaded = dep_load(l->store, r->seg, l->want);
+		r->loaded = dep_load(l->store, r->seg, l->want, r->sieve);
 		pthread_mutex_lock(&l->lock);
 		r->state = DONE;
 		pthread_cond_broadcast(&l->done);
@@ -93,13 +94,14 @@ void dep_loader_stop(struct dep_loader *l)
 	free(l);
 }
 
-void *dep_loader_ask(struct dep_loader *l, const struct dep_segment *seg)
+void *dep_loader_ask(struct dep_loader *l, const struct dep_segment *seg, struct dep_sieve *sieve)
 {
 	struct request *r = calloc(1, sizeof(*r));
 
 	if (!r)
 		return NULL;
 	r->seg = seg;
+	r->sieve = sieve;
 	if (!l->njobs)
 		return r;
 	pthread_mutex_lock(&l->lock);
@@ -133,7 +135,7 @@ struct dep_loaded *dep_loader_take(struct dep_loader *l, void *asked)
 	pthread_mutex_lock(&l->lock);
 	if (r->state == WAITING && (!l->njobs || take_back(l, r))) {
 		pthread_mutex_unlock(&l->lock);
-		loaded = dep_load(l->store, r->seg, l->want);
+		loaded = dep_load(l->store, r->seg, l->want, r->sieve);
 	} else {
 		while (r->state != DONE)
 			pthread_cond_wait(&l->done, &l->lock);

@@ -22,11 +22,13 @@
 struct lane {
 	const struct dep_thread *thread;
 	const struct dep_segment *seg, *end;	/* the one at hand or to come; behind the last */
+	struct dep_sieve *sieve;		/* NULL: all references are shown */
 	struct dep_loaded *now;			/* NULL: @seg has not been begun */
 	void *asked;				/* the loading of @seg, or of @seg + 1 if @now.. */
 	struct dep_loaded *next;		/* ..which may have come to this already */
 	size_t mark;				/* of @now: the run at hand.. */
 	size_t item;				/* ..and how far it has been shown */
+	bool begun;
 	bool late;				/* its rest was put off to @key */
 	uint64_t key;
 	uint64_t next_seq;
@@ -108,7 +110,7 @@ static struct dep_loaded *take_next(struct merge *m, struct lane *l, const struc
 	if (l->next)
 		return l->next;
 	if (!l->asked)
-		l->asked = dep_loader_ask(m->loader, seg);
+		l->asked = dep_loader_ask(m->loader, seg, l->sieve);
 	if (l->asked)
 		l->next = dep_loader_take(m->loader, l->asked);
 	l->asked = NULL;
@@ -117,10 +119,32 @@ static struct dep_loaded *take_next(struct merge *m, struct lane *l, const struc
 	return l->next;
 }
 
+/* What of the thread's references is wanted, before its first segment. */
+static int begin_lane(struct merge *m, struct lane *l)
+{
+	const struct dep_scope *scope = m->a->scope ? m->a->scope(m->self, l->thread) : NULL;
+
+	l->begun = true;
+	if (!scope)
+		return 0;
+	l->sieve = malloc(sizeof(*l->sieve));
+	return l->sieve ? dep_sieve_init(l->sieve, scope) : dep_fail(-ENOMEM, "threads");
+}
+
+static void end_lane(struct lane *l)
+{
+	if (l->sieve)
+		dep_sieve_free(l->sieve);
+	free(l->sieve);
+	l->sieve = NULL;
+}
+
 static int begin_segment(struct merge *m, struct lane *l)
 {
-	int err = 0;
+	int err = l->begun ? 0 : begin_lane(m, l);
 
+	if (err)
+		return err;
 	l->now = take_next(m, l, l->seg);
 	if (!l->now)
 		return -ENOMEM;
@@ -128,7 +152,7 @@ static int begin_segment(struct merge *m, struct lane *l)
 	l->mark = l->item = 0;
 	dep_counts_add(&m->out->counts, &l->now->counts);
 	if (l->seg + 1 < l->end)
-		l->asked = dep_loader_ask(m->loader, l->seg + 1);
+		l->asked = dep_loader_ask(m->loader, l->seg + 1, l->sieve);
 	if (l->seg->seq != l->next_seq)
 		err = gap(m, l);
 	l->next_seq = l->seg->seq + 1;
@@ -166,6 +190,7 @@ static int end_segment(struct merge *m, struct lane *l)
 		return err;
 	if (l->seg < l->end)
 		return go_on_with(m, l, l->seg);
+	end_lane(l);
 	if (l->thread->end != DEP_END_WHOLE || l->thread->null_bytes)
 		err = gap(m, l);
 	if (!err && m->a->end)
@@ -290,6 +315,7 @@ static void free_all(struct merge *m)
 			dep_loaded_free(dep_loader_take(m->loader, m->lane[i].asked));
 		dep_loaded_free(m->lane[i].now);
 		dep_loaded_free(m->lane[i].next);
+		end_lane(&m->lane[i]);
 	}
 	if (m->loader)
 		dep_loader_stop(m->loader);

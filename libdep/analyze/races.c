@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * The passes.  A word turns out to be atomic when somebody accesses it by a locked
- * instruction; plain accesses before that were taken for plain ones.  If one of those was
- * in a race with a locked one, all is done again with what is known now.  Where there are
- * races all places that access the same bytes are wanted, so these are watched in one more
- * pass.  The last pass has the stacks of what was found: the same events give the same
- * intervals.
+ * The passes.  The first one finds the bytes that may race: it is shown little (recover/sieve.h)
+ * and keeps to "happens before", so it finds all that do, and some that do not.  Most programs
+ * have none, and all is done.  The others look at these bytes only, and exactly.
+ *
+ * A word turns out to be atomic when somebody accesses it by a locked instruction; plain accesses
+ * before that were taken for plain ones.  If one of those was in a race with a locked one, all is
+ * done again with what is known now: there is more order then, and no more races.  The last pass
+ * has the stacks of what was found: the same events give the same intervals.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,14 +18,20 @@
 #include "order/feed.h"
 
 #define MAX_PASSES	4
-#define MAX_WATCHED	4096u	/* bytes of a race; of more the first ones that were found */
+
+static const struct dep_scope *scope(void *self, const struct dep_thread *t)
+{
+	struct order_scope *s = order_scope_of(self, t->process);
+
+	return s ? &s->seen : NULL;
+}
 
 static int run(struct dep_store *store, const struct dep_races_options *o, struct order_feed *f,
 	       struct dep_analysis *how)
 {
 	struct dep_analyzer a = {
 		.name = "races", .want = DEP_WANT_REFS | DEP_WANT_FUNCTIONS,
-		.items = order_items, .gap = order_gap, .end = order_end,
+		.scope = scope, .items = order_items, .gap = order_gap, .end = order_end,
 	};
 
 	if (f->nwant)
@@ -89,7 +97,7 @@ static int learn_from(struct order_words *w, const struct order_process *p,
 			continue;
 		for (word = row->low / 4; word <= row->high / 4 && !err; word++)
 			if (order_object_find(&p->objects, ORDER_WORD, word) ||
-			    order_object_find(&p->objects, ORDER_SPUN, word))
+			    dep_places_has(&p->scope->spun, word * 4, 4))
 				err = learn(w, p->serial, word);
 		if (err || (!asked(o, p, f, &f->prior) && !asked(o, p, f, &f->current)))
 			continue;
@@ -97,45 +105,6 @@ static int learn_from(struct order_words *w, const struct order_process *p,
 			err = learn(w, p->serial, word);
 	}
 	return err;
-}
-
-/* ---- places ---- */
-
-static void watch_row(struct order_feed *f, u32 process, const struct race_row *row)
-{
-	struct order_range *r = &f->watch[f->nwatch++];
-	u64 size = row->high - row->low + 1;
-
-	*r = (struct order_range){ process, row->first.address, row->first.size };
-	if (size && size <= MAX_WATCHED) {
-		r->address = row->low;
-		r->size = size;
-	}
-}
-
-/* All pairs of what may be none is not worth a pass. */
-static bool is_certain(const struct order_feed *f, struct order_process *p,
-		       const struct race_found *found)
-{
-	return !order_is_runtimes(f, p, found) && !order_maybe_atomic(f, p, found);
-}
-
-static int watch_rows(struct order_feed *f)
-{
-	struct order_process *p;
-	size_t n = 0;
-	u32 i;
-
-	for (p = f->processes; p; p = p->next)
-		n += race_rows_count(p->rows);
-	f->watch = calloc(n + 1, sizeof(*f->watch));
-	if (!f->watch)
-		return dep_fail(-ENOMEM, "races");
-	for (p = f->processes; p; p = p->next)
-		for (i = 0; i < race_rows_count(p->rows); i++)
-			if (is_certain(f, p, &race_rows_get(p->rows, i)->first))
-				watch_row(f, p->serial, race_rows_get(p->rows, i));
-	return 0;
 }
 
 /* ---- results ---- */
@@ -229,7 +198,7 @@ static int take_rows(struct order_feed *f, struct dep_races *out, struct order_s
 }
 
 /* Those that were not the program's after all, as can be seen by where they were called from. */
-static void drop_librarys(const struct order_feed *f, struct dep_races *out,
+static void drop_librarys(struct order_feed *f, struct dep_races *out,
 			  struct order_stack *want)
 {
 	size_t i, n = 0;
@@ -258,7 +227,7 @@ static void give_block(struct dep_race *r, const struct order_stack *w)
 	r->nallocated = w->origin->n;
 }
 
-static void give_stacks(const struct order_feed *f, struct dep_races *out,
+static void give_stacks(struct order_feed *f, struct dep_races *out,
 			struct order_stack *want)
 {
 	struct dep_race_access *a;
@@ -281,6 +250,29 @@ static void give_stacks(const struct order_feed *f, struct dep_races *out,
 	}
 }
 
+/* All but the first, and the last one. */
+static int find_exactly(struct dep_store *store, const struct dep_races_options *o,
+			struct order_feed *f, struct dep_analysis *how)
+{
+	struct order_process *p;
+	int pass, err = 0;
+
+	for (pass = 0; !err; pass++) {
+		order_free(f);
+		err = order_scopes_want(f);
+		if (!err)
+			err = run(store, o, f, how);
+		for (p = f->processes; p && !err; p = p->next)
+			err = learn_from(f->words, p, o);
+		if (f->words->n == f->nknown || pass == MAX_PASSES)
+			break;
+	}
+	for (p = f->processes; p && !err; p = p->next)
+		if (race_rows_lost(p->rows))
+			err = dep_fail(-ENOMEM, "races");
+	return err;
+}
+
 int dep_races_find(struct dep_store *store, const struct dep_races_options *options,
 		   struct dep_races *out)
 {
@@ -288,31 +280,23 @@ int dep_races_find(struct dep_store *store, const struct dep_races_options *opti
 	struct order_feed f = { .store = store, .options = options, .words = &words };
 	struct order_stack *want = NULL;
 	struct dep_analysis how;
-	struct order_process *p;
-	bool known;
-	int pass, err;
+	int err;
 
 	memset(out, 0, sizeof(*out));
-	for (pass = 0;; pass++) {
-		err = run(store, options, &f, &how);
-		for (p = f.processes; p && !err; p = p->next)
-			err = learn_from(&words, p, options);
-		known = words.n == f.nknown || pass >= MAX_PASSES;
-		if (!err && known && !f.watch)
-			err = watch_rows(&f);
-		else if (known)
-			break;
-		if (err || (known && !f.nwatch))
-			break;
-		order_free(&f);
-	}
-	for (p = f.processes; p && !err; p = p->next)
-		if (race_rows_lost(p->rows))
-			err = dep_fail(-ENOMEM, "races");
+	pthread_mutex_init(&f.asking, NULL);
+	f.pass = ORDER_FIRST;
+	err = run(store, options, &f, &how);
+	if (!err)
+		err = order_scopes_learn(&f);
+	f.pass = ORDER_EXACT;
 	out->gaps = how.gaps;
 	out->disorder = how.disorder;
-	out->unsettled = words.n - f.nknown;
 	out->references = how.counts.refs;
+	if (!err)
+		err = order_scopes_want(&f);
+	if (!err)
+		err = find_exactly(store, options, &f, &how);
+	out->unsettled = words.n - f.nknown;
 	if (!err && count_rows(&f)) {
 		err = take_rows(&f, out, &want);
 		order_free(&f);
@@ -324,12 +308,14 @@ int dep_races_find(struct dep_store *store, const struct dep_races_options *opti
 			give_stacks(&f, out, want);
 	}
 	order_free(&f);
-	free(f.watch);
+	order_scopes_free(&f);
+	pthread_mutex_destroy(&f.asking);
 	free(words.v);
 	out->own = want;
-	if (err)
+	/* 1: nothing may race. */
+	if (err < 0)
 		dep_races_free(out);
-	return err;
+	return err < 0 ? err : 0;
 }
 
 void dep_races_free(struct dep_races *r)

@@ -9,16 +9,40 @@
 /* No string instruction moves further; what says so is corrupt. */
 #define MAX_MOVE	(1ull << 40)
 
-static inline void put_ref(struct dep_out *o, u64 pc, u64 addr, u32 size, u32 type)
-{
-	struct dep_item *it = &o->item[o->n];
+#define STRING_PART	4096u	/* bytes of a long one that are shown as one reference */
 
+/* Which references are shown: see sieve.h. */
+enum shown { SHOW_ALL, SHOW_FIRST, SHOW_WANTED };
+
+static inline enum shown shown(const struct dep_run *r)
+{
+	if (!r->sieve)
+		return SHOW_ALL;
+	return r->sieve->scope->wanted ? SHOW_WANTED : SHOW_FIRST;
+}
+
+static inline __attribute__((always_inline)) void put_ref(struct dep_run *r, enum shown show,
+							   u8 code, u64 pc, u64 addr, u32 size,
+							   u32 type)
+{
+	struct dep_item *it = &r->out.item[r->out.n];
+
+	if (show == SHOW_FIRST && !dep_sieve_first(r->sieve, code, pc, addr, size, &type))
+		return;
+	if (show == SHOW_WANTED && !dep_sieve_wants(r->sieve, code, addr, size, type))
+		return;
 	it->kind = DEP_ITEM_REF;
 	it->ref.pc = pc;
 	it->ref.addr = addr;
 	it->ref.size = size;
 	it->ref.type = type;
-	o->n += o->want_ref;
+	r->out.n += r->out.want_ref;
+}
+
+static inline __attribute__((always_inline)) void put_op(struct dep_run *r, enum shown show,
+							  const struct dep_op *op, u64 addr)
+{
+	put_ref(r, show, op->whose, op->pc, addr, op->size, op->type);
 }
 
 static inline void count_ref(struct dep_run *r, u32 type, u64 n)
@@ -28,9 +52,54 @@ static inline void count_ref(struct dep_run *r, u32 type, u64 n)
 	r->counts.writes += n * (type >> 1);
 }
 
-int dep_run_string(struct dep_run *r, const struct dep_string *s, u64 pc, u64 post, int rep)
+/* All of it at a time, which is the same where only the first accesses are shown. */
+static int put_range(struct dep_run *r, u8 code, u64 pc, u64 addr, u64 size, u32 type)
 {
-	u64 at[2], delta, move, step, n, i, cut = s->addr32 ? UINT32_MAX : UINT64_MAX;
+	u64 part;
+	int err = 0;
+
+	for (; size && !err; addr += part, size -= part) {
+		part = size < STRING_PART ? size : STRING_PART;
+		err = dep_out_room(&r->out, 1);
+		if (!err)
+			put_ref(r, SHOW_FIRST, code, pc, addr, (u32)part, type);
+	}
+	return err;
+}
+
+static int put_string(struct dep_run *r, const struct dep_string *s, u8 code, u64 pc, u64 n,
+		      bool down)
+{
+	u64 at[2], i, cut = s->addr32 ? UINT32_MAX : UINT64_MAX, all = n * s->size;
+	u64 step = down ? -(u64)s->size : s->size;
+	enum shown show = shown(r);
+	int err = 0;
+	u32 k;
+
+	for (k = 0; k < s->nmem; k++)
+		at[k] = r->slot[s->base[k]];
+	if (show == SHOW_FIRST && all > 64 && !s->addr32) {
+		for (k = 0; k < s->nmem && !err; k++)
+			err = put_range(r, code, pc, at[k] + r->slot[s->seg[k]] -
+					(down ? all - s->size : 0), all, s->type[k]);
+		return err;
+	}
+	for (i = 0; i < n; i++) {
+		err = dep_out_room(&r->out, 2);
+		if (err)
+			return err;
+		for (k = 0; k < s->nmem; k++) {
+			put_ref(r, show, code, pc, (at[k] & cut) + r->slot[s->seg[k]], s->size,
+				s->type[k]);
+			at[k] += step;
+		}
+	}
+	return 0;
+}
+
+int dep_run_string(struct dep_run *r, const struct dep_string *s, u8 code, u64 pc, u64 post, int rep)
+{
+	u64 delta, move, n, cut = s->addr32 ? UINT32_MAX : UINT64_MAX;
 	u32 k;
 	int err;
 
@@ -42,28 +111,18 @@ int dep_run_string(struct dep_run *r, const struct dep_string *s, u64 pc, u64 po
 	if (move % s->size || move > MAX_MOVE || (!rep && n != 1))
 		return dep_fail(-EBADMSG, "string instruction at %llx moved by %lld",
 				(unsigned long long)pc, (long long)delta);
-	step = (s64)delta < 0 ? -(u64)s->size : s->size;
-	for (k = 0; k < s->nmem; k++) {
-		at[k] = r->slot[s->base[k]];
+	for (k = 0; k < s->nmem; k++)
 		count_ref(r, s->type[k], n);
-	}
-	for (i = 0; i < n && r->out.want_ref; i++) {
-		err = dep_out_room(&r->out, 2);
-		if (err)
-			return err;
-		for (k = 0; k < s->nmem; k++) {
-			put_ref(&r->out, pc, (at[k] & cut) + r->slot[s->seg[k]], s->size,
-				s->type[k]);
-			at[k] += step;
-		}
-	}
+	err = r->out.want_ref ? put_string(r, s, code, pc, n, (s64)delta < 0) : 0;
+	if (err)
+		return err;
 	r->slot[s->ptr] = post;
 	if (s->other != DEP_S_ZERO && delta)
 		r->slot[s->other] = (r->slot[s->other] + delta) & cut;
 	return 0;
 }
 
-static int run_gather(struct dep_run *r, const struct dep_gather *g, u64 pc)
+static int run_gather(struct dep_run *r, const struct dep_gather *g, u8 code, u64 pc)
 {
 	const u8 *index = (const u8 *)r->vec[0], *mask = (const u8 *)r->vec[1];
 	u64 addr, wide;
@@ -83,7 +142,7 @@ static int run_gather(struct dep_run *r, const struct dep_gather *g, u64 pc)
 		addr = r->slot[g->base] + (wide << g->shift) + g->disp;
 		if (g->addr32)
 			addr = (u32)addr;
-		put_ref(&r->out, pc, addr + r->slot[g->seg], g->size, g->type);
+		put_ref(r, shown(r), code, pc, addr + r->slot[g->seg], g->size, g->type);
 		count_ref(r, g->type, 1);
 	}
 	return err;
@@ -91,6 +150,7 @@ static int run_gather(struct dep_run *r, const struct dep_gather *g, u64 pc)
 
 struct enter {
 	struct dep_run *r;
+	u8 code;
 	u64 pc;
 	int err;
 };
@@ -103,13 +163,13 @@ static void enter_ref(void *arg, u64 addr, unsigned int size, int rw)
 		e->err = dep_out_room(&e->r->out, 1);
 	if (e->err)
 		return;
-	put_ref(&e->r->out, e->pc, addr, size, rw);
+	put_ref(e->r, shown(e->r), e->code, e->pc, addr, size, rw);
 	count_ref(e->r, rw, 1);
 }
 
-static int run_enter(struct dep_run *r, const struct x86_insn *in, u64 pc)
+static int run_enter(struct dep_run *r, const struct x86_insn *in, u8 code, u64 pc)
 {
-	struct enter e = { r, pc, 0 };
+	struct enter e = { r, code, pc, 0 };
 
 	x86_enter_refs(in, r->slot[X86_RSP], r->slot[X86_RBP], enter_ref, &e);
 	return e.err;
@@ -135,10 +195,15 @@ static void put_block(struct dep_run *r, const struct dep_op *op, u32 last_insn)
 	r->counts.blocks++;
 }
 
-static void put_ticket(struct dep_out *o, const struct dep_op *op, u64 value)
+static void put_ticket(struct dep_run *r, const struct dep_op *op, u64 value)
 {
+	struct dep_out *o = &r->out;
 	struct dep_item *it = &o->item[o->n];
 
+	if (r->sieve) {
+		dep_sieve_turn(r->sieve);
+		r->sieve->all = !(op->size & DEP_TK_BEHIND);
+	}
 	it->kind = DEP_ITEM_TICKET;
 	it->ticket.pc = op->pc;
 	it->ticket.ticket = value & ADEPT_TICKET_MASK;
@@ -161,14 +226,17 @@ static void put_call(struct dep_out *o, const struct dep_op *op, u64 sp)
 	o->n += o->want_call;
 }
 
-static void put_function(struct dep_out *o, const struct dep_op *op, const u64 *slot)
+static void put_function(struct dep_run *r, const struct dep_op *op, const u64 *slot)
 {
+	struct dep_out *o = &r->out;
 	struct dep_item *it = &o->item[o->n];
 	struct dep_passed *p;
 	u32 i;
 
 	if (!o->want_function)
 		return;
+	if (r->sieve)
+		dep_sieve_turn(r->sieve);
 	p = &o->passed[o->n++];
 	p->sp = slot[X86_RSP];
 	for (i = 0; i < DEP_FUNCTION_ARGS; i++)
@@ -184,22 +252,24 @@ static void put_function(struct dep_out *o, const struct dep_op *op, const u64 *
 /* Operations that may call the sink need room for the rest afterwards. */
 static int run_dynamic(struct dep_run *r, const struct dep_program *p, const struct dep_op *op)
 {
+	u8 code = op->whose;
 	int err;
 
 	if (op->code == DEP_O_STRING)
-		err = dep_run_string(r, &p->string[op->imm], op->pc, r->value[0],
+		err = dep_run_string(r, &p->string[op->imm], code, op->pc, r->value[0],
 				     p->string[op->imm].rep);
 	else if (op->code == DEP_O_GATHER)
-		err = run_gather(r, &p->gather[op->imm], op->pc);
+		err = run_gather(r, &p->gather[op->imm], code, op->pc);
 	else
-		err = run_enter(r, &p->enter[op->imm], op->pc);
+		err = run_enter(r, &p->enter[op->imm], code, op->pc);
 	return err ? err : dep_out_room(&r->out, p->max_items + 1);
 }
 
-int dep_run_ops(struct dep_run *r, const struct dep_program *p, u32 from, u32 to, u32 last_insn)
+static inline __attribute__((always_inline)) int run_ops(struct dep_run *r,
+							  const struct dep_program *p, u32 from,
+							  u32 to, u32 last_insn, enum shown show)
 {
 	const struct dep_op *op = p->op + from, *end = p->op + to;
-	struct dep_out *o = &r->out;
 	const u64 *v = r->value;
 	u64 *slot = r->slot;
 	u64 a;
@@ -228,19 +298,19 @@ int dep_run_ops(struct dep_run *r, const struct dep_program *p, u32 from, u32 to
 			put_block(r, op, last_insn);
 			break;
 		case DEP_O_REF0:
-			put_ref(o, op->pc, op->imm, op->size, op->type);
+			put_op(r, show, op, op->imm);
 			break;
 		case DEP_O_REF1:
-			put_ref(o, op->pc, slot[op->src] + op->imm, op->size, op->type);
+			put_op(r, show, op, slot[op->src] + op->imm);
 			break;
 		case DEP_O_REF2:
-			put_ref(o, op->pc, slot[op->src] + (slot[op->src2] << op->shift) + op->imm,
-				op->size, op->type);
+			put_op(r, show, op,
+			       slot[op->src] + (slot[op->src2] << op->shift) + op->imm);
 			break;
 		case DEP_O_REFX:
 			a = slot[op->src] + (slot[op->src2] << op->shift) + op->imm;
 			a = op->addr32 ? (u32)a : a;
-			put_ref(o, op->pc, a + slot[op->dst], op->size, op->type);
+			put_op(r, show, op, a + slot[op->dst]);
 			break;
 		case DEP_O_CONST:
 			slot[op->dst] = op->imm;
@@ -261,13 +331,13 @@ int dep_run_ops(struct dep_run *r, const struct dep_program *p, u32 from, u32 to
 			x86_derive_run(&p->dop[op->imm], op->size, slot);
 			break;
 		case DEP_O_TICKET:
-			put_ticket(o, op, *v++);
+			put_ticket(r, op, *v++);
 			break;
 		case DEP_O_CALL:
-			put_call(o, op, slot[op->src] + op->imm);
+			put_call(&r->out, op, slot[op->src] + op->imm);
 			break;
 		case DEP_O_FUNCTION:
-			put_function(o, op, slot);
+			put_function(r, op, slot);
 			break;
 		case DEP_O_STRING:
 		case DEP_O_GATHER:
@@ -281,4 +351,17 @@ int dep_run_ops(struct dep_run *r, const struct dep_program *p, u32 from, u32 to
 	}
 	r->value = v;
 	return 0;
+}
+
+int dep_run_ops(struct dep_run *r, const struct dep_program *p, u32 from, u32 to, u32 last_insn)
+{
+	switch (shown(r)) {
+	case SHOW_FIRST:
+		return run_ops(r, p, from, to, last_insn, SHOW_FIRST);
+	case SHOW_WANTED:
+		return run_ops(r, p, from, to, last_insn, SHOW_WANTED);
+	case SHOW_ALL:
+		break;
+	}
+	return run_ops(r, p, from, to, last_insn, SHOW_ALL);
 }

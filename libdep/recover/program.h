@@ -57,7 +57,8 @@ struct dep_op {
 	u8 code;		/* enum dep_op_code */
 	u8 dst, src, src2;	/* enum dep_slot */
 	u8 shift;
-	u8 addr32 : 1, type : 7;	/* enum dep_ref_type */
+	/* type: enum dep_ref_type; whose: enum dep_code, once the program is coded (sieve.c) */
+	u8 addr32 : 1, type : 2, whose : 5;
 	u16 size;
 	u64 imm;
 	u64 pc;
@@ -127,6 +128,7 @@ struct dep_program {
 	struct dep_string *string;
 	struct dep_gather *gather;
 	struct x86_insn *enter;
+	u8 coded;
 };
 
 /** dep_program_make() - compile a fragment whose descriptor was checked */

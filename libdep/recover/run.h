@@ -5,6 +5,7 @@
 
 #include "../../include/dep/recover.h"
 #include "program.h"
+#include "sieve.h"
 
 #define DEP_BATCH	4096	/* items, where one operation does not need more */
 
@@ -50,6 +51,7 @@ struct dep_run {
 	struct dep_out out;
 	struct dep_counts counts;
 	const struct dep_tracer *tracer;
+	struct dep_sieve *sieve;	/* NULL: all references are shown */
 	u64 slot[DEP_SLOTS];
 	const u64 *value;	/* next one */
 	const u64 *vec[2];
@@ -71,8 +73,12 @@ struct dep_run {
  */
 int dep_run_ops(struct dep_run *r, const struct dep_program *p, u32 from, u32 to, u32 last_insn);
 
-/** dep_run_string() - the references of a string instruction that moved its pointer to @post */
-int dep_run_string(struct dep_run *r, const struct dep_string *s, u64 pc, u64 post, int rep);
+/**
+ * dep_run_string() - the references of a string instruction that moved its pointer to @post
+ * @code: enum dep_code, for r->sieve
+ */
+int dep_run_string(struct dep_run *r, const struct dep_string *s, u8 code, u64 pc, u64 post,
+		   int rep);
 
 /** dep_recover_traced() - dep_recover_segment() with buffers that are used again */
 int dep_recover_traced(struct dep_store *s, const struct dep_segment *seg, struct dep_run *r,

@@ -32,6 +32,8 @@ static int get_program(struct dep_run *r, u32 number, const struct dep_program *
 			p = none;
 		}
 	}
+	if (r->sieve && !__atomic_load_n(&p->coded, __ATOMIC_ACQUIRE))
+		dep_sieve_learn(r->sieve, p);
 	*out = p;
 	return 0;
 }
@@ -176,11 +178,13 @@ static int head_record(struct dep_run *r, const struct place *at,
 static int run_interrupted(struct dep_run *r, const struct dep_program *p, u32 insn, u64 post)
 {
 	const struct dep_insn *in = insn < p->ninsns ? &p->insn[insn] : NULL;
+	u8 code;
 	int err;
 
 	if (!in || !(in->flags & DEP_I_STRING))
 		return dep_fail(-EBADMSG, "no string instruction was interrupted");
-	err = dep_run_string(r, &p->string[in->string], in->pc, post, 1);
+	code = r->sieve ? dep_sieve_code(r->sieve, in->pc) : 0;
+	err = dep_run_string(r, &p->string[in->string], code, in->pc, post, 1);
 	/* The count has gone down, too; a context follows. */
 	r->known &= (u16)~X86_BIT(X86_RCX);
 	return err;
@@ -276,6 +280,10 @@ static int run_event(struct dep_run *r, struct place *at, u32 id, int head)
 				r->columns->h.head.frag);
 	at->control += size / 4;
 	err = apply_event(r, at, id, payload, head, &pc);
+	if (r->sieve) {
+		dep_sieve_turn(r->sieve);
+		r->sieve->fs = r->slot[DEP_S_FS];
+	}
 	if (!err)
 		err = dep_out_room(&r->out, 1);
 	if (err)
@@ -411,6 +419,8 @@ int dep_recover_traced(struct dep_store *s, const struct dep_segment *seg, struc
 	r->out.seg = seg;
 	r->store = s;
 	r->counts.values = c->h.value_raw / 8;
+	if (r->sieve)
+		r->sieve->fs = c->h.fs_base;
 	err = run_all(r, &at);
 	/* What was recovered before an error is good. */
 	if (!r->out.stopped)

@@ -156,14 +156,25 @@ static int ticket(struct order_thread *t, const struct dep_ticket *k)
 	return err;
 }
 
-enum dep_code order_code(const struct order_feed *f, struct order_process *p, u64 pc)
+enum dep_code order_ask_code(struct order_feed *f, u32 process, u64 pc)
+{
+	const struct dep_races_options *o = f->options;
+	enum dep_code code;
+
+	if (!o->code)
+		return DEP_CODE_PROGRAM;
+	pthread_mutex_lock(&f->asking);
+	code = o->code(o->arg, process, pc);
+	pthread_mutex_unlock(&f->asking);
+	return code;
+}
+
+enum dep_code order_code(struct order_feed *f, struct order_process *p, u64 pc)
 {
 	u32 i = (u32)(pc * 0x9e3779b97f4a7c15ull >> 52);
 
 	if (p->code[i].pc != pc) {
-		p->code[i].code = f->options->code ?
-				  f->options->code(f->options->arg, p->serial, pc) :
-				  DEP_CODE_PROGRAM;
+		p->code[i].code = order_ask_code(f, p->serial, pc);
 		p->code[i].pc = pc;
 	}
 	return p->code[i].code;
@@ -175,9 +186,9 @@ static int reference(struct order_feed *f, struct order_thread *t, const struct 
 {
 	const struct order_objects *o = &t->process->objects;
 	enum dep_code code = order_code(f, t->process, r->pc);
-	u32 flags = r->type & 3, inside = 0;
+	u32 type = r->type & DEP_MODIFY, flags = type, inside = 0;
 	int (*then)(struct order_thread *t, enum order_kind kind, u64 id) = NULL;
-	int err;
+	int err = 0;
 
 	if (code != DEP_CODE_PROGRAM && code != DEP_CODE_CALLER)
 		inside = RACE_INSIDE;
@@ -189,22 +200,25 @@ static int reference(struct order_feed *f, struct order_thread *t, const struct 
 	if (t->locked && t->locked_pc == r->pc)
 		return locked_access(t, r, inside);
 	flags |= inside;
-	if (r->addr - t->robust.head < sizeof(struct robust_list_head) && r->type == DEP_WRITE)
+	if (r->addr - t->robust.head < sizeof(struct robust_list_head) && type == DEP_WRITE)
 		order_robust_write(t, r->addr);
 	if (is_atomic(o, r->addr, r->size)) {
 		/* Compilers make neither memcpy() of atomic accesses nor "add" to memory. */
-		if (code != DEP_CODE_CALLER && r->type != DEP_MODIFY)
+		if (code != DEP_CODE_CALLER && type != DEP_MODIFY)
 			flags |= ORDER_MAYBE_ATOMIC;
 		if (flags & RACE_READ && !late)
 			return -EAGAIN;
+		/* What the first pass was not shown may have come behind it. */
 		if (!(flags & RACE_READ))
-			then = order_release;
+			then = f->pass != ORDER_FIRST || r->type & DEP_REF_RELEASES ?
+				       order_release : NULL;
 		else if (!t->in_library)
 			then = order_acquire;
 	}
-	err = order_wait_access(t, r, code);
+	if (f->pass == ORDER_FIRST && code == DEP_CODE_PROGRAM)
+		order_wait_access(t, r);
 	/* What is allocated for a thread comes in an order that is left out; see ticket(). */
-	if (!err && code != DEP_CODE_LOADER && (!t->in_library || code == DEP_CODE_THREADS))
+	if (code != DEP_CODE_LOADER && (!t->in_library || code == DEP_CODE_THREADS))
 		err = order_access(t, r->pc, r->addr, r->size, flags);
 	/* Not before: what orders others does not order itself. */
 	return !err && then ? each_word(t, r->addr, r->size, then) : err;

@@ -16,6 +16,7 @@
 #include "../../abi/descriptor.h"
 #include "files.h"
 #include "objects.h"
+#include "scope.h"
 #include "../races/rows.h"
 
 /* Flags of accesses, beside the detector's. */
@@ -35,12 +36,6 @@
 struct order_words {
 	struct { u32 process; u64 word; } *v;
 	size_t n, room;
-};
-
-/** struct order_spin - the read that a thread repeats, without a store in between, how often */
-struct order_spin {
-	u64 pc, at;
-	u32 n;
 };
 
 #define ORDER_ROUND	16u
@@ -116,7 +111,6 @@ struct order_thread {
 	/* Where it was called from; kept in a pass with wanted stacks only. */
 	struct { u64 pc, sp; } *stack;
 	u32 depth, stack_room;
-	struct order_spin spin;
 	struct order_round round;
 	struct order_robust robust;
 	struct order_calls calls;
@@ -131,6 +125,7 @@ struct order_process {
 	u32 serial;
 	struct { u64 pc; u32 code; } code[ORDER_CODES];	/* enum dep_code; by a hash of pc */
 	struct race_detector *detector;
+	struct order_scope *scope;
 	struct order_objects objects;
 	struct order_files files;
 	struct order_heap heap;
@@ -159,10 +154,14 @@ struct order_stack {
 	bool found;
 };
 
-/** struct order_range - memory of a process */
-struct order_range {
-	u32 process;
-	u64 address, size;
+/*
+ * The first pass is shown the first one of repeated accesses, and finds what may race, and more
+ * than that.  Exact ones are shown what it found.
+ */
+enum order_pass {
+	ORDER_ALL,		/* everything at once */
+	ORDER_FIRST,
+	ORDER_EXACT,
 };
 
 struct order_feed {
@@ -173,8 +172,9 @@ struct order_feed {
 	size_t nthreads;
 	struct order_words *words;	/* of earlier passes; what this one learns is added */
 	size_t nknown;			/* of @words: known from the beginning */
-	struct order_range *watch;	/* what all places that access it are wanted of */
-	size_t nwatch;
+	enum order_pass pass;
+	struct order_scope *scopes;	/* kept from one pass to the next */
+	pthread_mutex_t asking;		/* options->code() */
 	struct order_stack *want;
 	size_t nwant;
 	int err;
@@ -186,7 +186,9 @@ ssize_t order_items(void *self, const struct dep_thread *t, const struct dep_ite
 int order_gap(void *self, const struct dep_thread *t);
 int order_end(void *self, const struct dep_thread *t);
 /** order_code() - whose code is at @pc? */
-enum dep_code order_code(const struct order_feed *f, struct order_process *p, u64 pc);
+enum dep_code order_code(struct order_feed *f, struct order_process *p, u64 pc);
+/** order_ask_code() - the same without a memory; any thread */
+enum dep_code order_ask_code(struct order_feed *f, u32 process, u64 pc);
 void order_free(struct order_feed *f);
 
 /* ---- threads.c ---- */
@@ -240,8 +242,8 @@ int order_call_leave(struct order_thread *t, const struct adept_ev_syscall *c, u
 
 /* ---- wait.c ---- */
 
-/** order_wait_access() - a plain access */
-int order_wait_access(struct order_thread *t, const struct dep_ref *r, enum dep_code code);
+/** order_wait_access() - a plain access of the program's code */
+void order_wait_access(struct order_thread *t, const struct dep_ref *r);
 /** order_wait_call() - a system call begins */
 int order_wait_call(struct order_thread *t, const struct adept_ev_syscall *c);
 
@@ -262,10 +264,10 @@ int order_robust_end(struct order_thread *t);
 bool order_is_runtimes(const struct order_feed *f, const struct order_process *p,
 		       const struct race_found *found);
 /** order_is_librarys() - the same of any library's own, by where the accesses were called from */
-bool order_is_librarys(const struct order_feed *f, const struct order_stack *prior,
+bool order_is_librarys(struct order_feed *f, const struct order_stack *prior,
 		       const struct order_stack *current);
 /** order_maybe_atomic() - can its plain access be what a compiler made of an atomic one? */
-bool order_maybe_atomic(const struct order_feed *f, struct order_process *p,
+bool order_maybe_atomic(struct order_feed *f, struct order_process *p,
 			const struct race_found *found);
 
 /* ---- buffers.c ---- */

@@ -10,7 +10,6 @@
 
 enum order_kind {
 	ORDER_WORD,		/* aligned 4 bytes, by address / 4 */
-	ORDER_SPUN,		/* a word that a thread waited for in a loop */
 	ORDER_FUTEX,		/* the kernel's queue, by address */
 	ORDER_FILE,		/* open file, by its number in struct order_files */
 	ORDER_SIGNAL,		/* by number; 0: whatever any signal may tell */

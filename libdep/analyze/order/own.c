@@ -48,7 +48,7 @@ static bool is_inside(enum dep_code code)
  * A compiler may have made a plain access of an atomic one, but not where the C library
  * accesses what the program has, as when it writes into what was freed.
  */
-bool order_maybe_atomic(const struct order_feed *f, struct order_process *p,
+bool order_maybe_atomic(struct order_feed *f, struct order_process *p,
 			const struct race_found *found)
 {
 	enum dep_code a = order_code(f, p, found->prior.pc);
@@ -60,7 +60,7 @@ bool order_maybe_atomic(const struct order_feed *f, struct order_process *p,
 }
 
 /* Whose it is: its caller's, if what the program calls is not more than an access. */
-static u64 place_of(const struct order_feed *f, struct order_process *p,
+static u64 place_of(struct order_feed *f, struct order_process *p,
 		    const struct order_stack *w)
 {
 	bool for_caller = w->flags & (RACE_SYSCALL | RACE_FREE) ||
@@ -69,14 +69,14 @@ static u64 place_of(const struct order_feed *f, struct order_process *p,
 	return !for_caller ? w->pc : w->nframes ? w->frame[0] : 0;
 }
 
-static bool is_librarys(const struct order_feed *f, struct order_process *p, u64 place)
+static bool is_librarys(struct order_feed *f, struct order_process *p, u64 place)
 {
 	enum dep_code code = place ? order_code(f, p, place) : DEP_CODE_PROGRAM;
 
 	return is_inside(code) || code == DEP_CODE_LOADER;
 }
 
-bool order_is_librarys(const struct order_feed *f, const struct order_stack *prior,
+bool order_is_librarys(struct order_feed *f, const struct order_stack *prior,
 		       const struct order_stack *current)
 {
 	struct order_process *p = f->processes;

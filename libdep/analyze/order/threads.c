@@ -1,30 +1,44 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* The processes and threads of a session, and what they are to the detector. */
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../../format/error.h"
 #include "functions.h"
 
-#define CLONE_VM	0x00000100u
-#define CLONE_VFORK	0x00004000u
-
 int order_no_memory(void)
 {
 	return dep_fail(-ENOMEM, "the race detector");
 }
 
-static int add_watched(const struct order_feed *f, struct order_process *p)
+static int watch(void *arg, u64 address, u64 size)
 {
-	const struct order_range *r = f->watch;
-	size_t n = r ? f->nwatch : 0;
-	int err = 0;
+	return race_watch(arg, address, size);
+}
 
-	for (; n-- && !err; r++)
-		if (r->process == p->serial)
-			err = race_watch(p->detector, r->address, r->size);
-	return err;
+/* In the first pass: bytes that the others are to look at. */
+static void note_raced(void *arg, const struct race_found *found)
+{
+	struct order_process *p = arg;
+
+	dep_places_add(&p->scope->raced, found->address, found->size);
+}
+
+static int make_detector(const struct order_feed *f, struct order_process *p)
+{
+	const struct race_options first = { .mode = RACE_HB_ONLY };
+	const struct race_options watched = { .mode = RACE_ONLY_WATCHED };
+	const struct race_ops find = { .report = note_raced, .arg = p };
+	const struct race_ops tell = { .report = race_rows_report, .arg = p->rows };
+	int err;
+
+	if (f->pass == ORDER_FIRST)
+		return race_detector_create(&p->detector, &find, &first);
+	err = race_detector_create(&p->detector, &tell,
+				   f->pass == ORDER_EXACT ? &watched : NULL);
+	return err || f->pass == ORDER_ALL ? err : dep_places_each(&p->scope->raced, watch, p->detector);
 }
 
 static int add_known(struct order_feed *f, struct order_process *p)
@@ -56,7 +70,6 @@ static void take_files(const struct order_feed *f, struct order_process *p)
 static struct order_process *process_of(struct order_feed *f, u32 serial)
 {
 	struct order_process *p;
-	struct race_ops ops = { .report = race_rows_report };
 
 	for (p = f->processes; p; p = p->next)
 		if (p->serial == serial)
@@ -65,8 +78,10 @@ static struct order_process *process_of(struct order_feed *f, u32 serial)
 	if (!p)
 		return NULL;
 	p->serial = serial;
-	p->rows = ops.arg = race_rows_create();
-	if (!p->rows || race_detector_create(&p->detector, &ops, NULL)) {
+	p->scope = order_scope_of(f, serial);
+	p->rows = race_rows_create();
+	if (!p->scope || !p->rows || make_detector(f, p)) {
+		race_detector_free(p->detector);
 		race_rows_free(p->rows);
 		free(p);
 		return NULL;
@@ -74,7 +89,7 @@ static struct order_process *process_of(struct order_feed *f, u32 serial)
 	take_files(f, p);
 	p->next = f->processes;
 	f->processes = p;
-	return add_known(f, p) || add_watched(f, p) ? NULL : p;
+	return add_known(f, p) ? NULL : p;
 }
 
 struct order_thread *order_thread_of(struct order_feed *f, const struct dep_thread *t)

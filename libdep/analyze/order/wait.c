@@ -3,42 +3,19 @@
  * Threads that wait for another one by looking again and again.
  *
  * A loop that does nothing but read waits for what it reads; whatever its variable is by name,
- * it is one that threads synchronise by.  One that sleeps in between does other things as well,
- * but the same ones each time.
+ * it is one that threads synchronise by.  Such loops are seen where all accesses are
+ * (libdep/recover/sieve.c).  One that sleeps in between does other things as well, but the same
+ * ones each time.
  */
 #include <sys/syscall.h>
 
 #include "feed.h"
 
-#define SPINS	8	/* who reads the same so often in vain, waits */
+#define SPINS	8	/* who does the same so often in vain, waits */
 
 static int spun(struct order_thread *t, u64 address, u32 size)
 {
-	u64 word = address / 4;
-
-	for (; size <= 8 && word <= (address + size - 1) / 4; word++)
-		if (!order_object_get(&t->process->objects, ORDER_SPUN, word))
-			return order_no_memory();
-	return 0;
-}
-
-static int note_spin(struct order_spin *s, struct order_thread *t, const struct dep_ref *r)
-{
-	if (r->type != DEP_READ) {
-		s->n = 0;
-		return 0;
-	}
-	if (s->pc == r->pc && s->at == r->addr)
-		return ++s->n == SPINS ? spun(t, r->addr, r->size) : 0;
-	/* Others may be read in the same loop. */
-	if (!s->n || s->pc == r->pc) {
-		s->pc = r->pc;
-		s->at = r->addr;
-		s->n = 1;
-	} else if (++s->n > 4 * SPINS) {
-		s->n = 0;
-	}
-	return 0;
+	return size <= 8 ? dep_places_add(&t->process->scope->spun, address, size) : 0;
 }
 
 static void note_round(struct order_round *o, const struct dep_ref *r)
@@ -53,11 +30,9 @@ static void note_round(struct order_round *o, const struct dep_ref *r)
 	}
 }
 
-int order_wait_access(struct order_thread *t, const struct dep_ref *r, enum dep_code code)
+void order_wait_access(struct order_thread *t, const struct dep_ref *r)
 {
-	if (code == DEP_CODE_PROGRAM)
-		note_round(&t->round, r);
-	return note_spin(&t->spin, t, r);
+	note_round(&t->round, r);
 }
 
 /* Two rounds may take turns, as in a loop that sleeps twice. */

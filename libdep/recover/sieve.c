@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../include/dep/races.h"
+#include "../format/error.h"
+#include "sieve.h"
+
+#define TURNS		(1u << 14)
+#define CONTROL_BLOCK	4096u	/* bytes of a thread's; what is behind it is the program's */
+#define WORD_MAX	16u	/* more bytes are no operation on a lock, but a copy */
+
+int dep_sieve_init(struct dep_sieve *s, const struct dep_scope *scope)
+{
+	memset(s, 0, sizeof(*s));
+	s->scope = scope;
+	s->room = DEP_SIEVE_ROOM;
+	s->entry = scope->wanted ? NULL : calloc(s->room, sizeof(*s->entry));
+	dep_sieve_turn(s);
+	return s->entry || scope->wanted ? 0 : dep_fail(-ENOMEM, "references");
+}
+
+void dep_sieve_free(struct dep_sieve *s)
+{
+	free(s->entry);
+	s->entry = NULL;
+}
+
+void dep_sieve_turn(struct dep_sieve *s)
+{
+	if (++s->turn == TURNS) {
+		s->turn = 1;
+		if (s->entry)
+			memset(s->entry, 0, s->room * sizeof(*s->entry));
+	}
+	s->used = 0;
+	s->all = false;
+	/* Who is at work is not known, nor what the analyzer takes it for. */
+	memset(s->who, DEP_SIEVE_THREADS, sizeof(s->who));
+	s->who[DEP_CODE_PROGRAM] = DEP_SIEVE_PROGRAM | DEP_SIEVE_LOOK;
+	s->who[DEP_CODE_THREADS] = DEP_SIEVE_THREADS | DEP_SIEVE_LOOK;
+}
+
+/* What others do for the code that makes threads is left out by who analyzes. */
+static void settle(struct dep_sieve *s, u8 code)
+{
+	if (code == DEP_CODE_THREADS) {
+		memset(s->who, DEP_SIEVE_THREADS, sizeof(s->who));
+		s->who[DEP_CODE_PROGRAM] = DEP_SIEVE_PROGRAM | DEP_SIEVE_LOOK;
+		return;
+	}
+	memset(s->who, DEP_SIEVE_LIBRARY, sizeof(s->who));
+	s->who[DEP_CODE_PROGRAM] = s->who[DEP_CODE_CALLER] = DEP_SIEVE_PROGRAM;
+	s->who[DEP_CODE_THREADS] = DEP_SIEVE_THREADS | DEP_SIEVE_LOOK;
+}
+
+u8 dep_sieve_code(const struct dep_sieve *s, u64 pc)
+{
+	return s->scope->code(s->scope->arg, s->scope->process, pc) % DEP_SIEVE_CODES;
+}
+
+void dep_sieve_learn(struct dep_sieve *s, struct dep_program *p)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	u64 pc = 0;
+	u32 i;
+	u8 code = 0;
+
+	pthread_mutex_lock(&lock);
+	for (i = 0; i < p->nops && !p->coded; i++) {
+		if (p->op[i].pc != pc) {
+			pc = p->op[i].pc;
+			code = dep_sieve_code(s, pc);
+		}
+		p->op[i].whose = code;
+	}
+	__atomic_store_n(&p->coded, 1, __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&lock);
+}
+
+static void grow(struct dep_sieve *s)
+{
+	u64 *more = calloc(4ul * s->room, sizeof(*more));
+
+	if (!more)
+		return;
+	free(s->entry);
+	s->entry = more;
+	s->room *= 4;
+	s->used = 0;
+}
+
+/* Remember an access to @bytes of a granule: was it new? */
+static bool note(struct dep_sieve *s, u64 granule, u8 who, u32 bytes)
+{
+	u64 *e = dep_sieve_slot(s, granule), tag = dep_sieve_tag(s, granule, who);
+
+	if ((*e ^ tag) >> 16) {
+		*e = tag | bytes;
+		s->used++;
+		return true;
+	}
+	if (!(bytes & ~*e))
+		return false;
+	*e |= bytes;
+	return true;
+}
+
+static bool note_all(struct dep_sieve *s, u8 who, u64 addr, u32 size, bool write)
+{
+	u64 last = addr + (size - 1), granule;
+	bool new = false;
+	u32 bytes;
+
+	if (!size || last < addr || last >> DEP_SIEVE_BITS)
+		return true;
+	for (granule = addr >> 3; granule <= last >> 3; granule++) {
+		bytes = 0xff;
+		if (granule == addr >> 3)
+			bytes &= 0xffu << (addr & 7);
+		if (granule == last >> 3)
+			bytes &= 0xffu >> (7 - (last & 7));
+		new |= note(s, granule, who, write ? bytes | bytes << 8 : bytes);
+	}
+	if (s->used > s->room / 2 && s->room < DEP_SIEVE_MAX)
+		grow(s);
+	return new;
+}
+
+static bool is_locked(const struct dep_places *p, u64 addr, u32 size)
+{
+	return size <= WORD_MAX &&
+	       (dep_places_maybe(p, addr) || dep_places_maybe(p, addr + size - 1)) &&
+	       dep_places_has(p, addr, size);
+}
+
+/* Robust mutexes that it holds are in a list there. */
+static bool in_control_block(const struct dep_sieve *s, u64 addr)
+{
+	return addr - s->fs < CONTROL_BLOCK;
+}
+
+bool dep_sieve_slowly(struct dep_sieve *s, u8 code, u64 addr, u32 size, u32 *type)
+{
+	bool look = s->who[code] & DEP_SIEVE_LOOK, write = *type & DEP_WRITE;
+
+	if (s->all) {
+		dep_places_add(s->scope->locked, addr, size <= WORD_MAX ? size : WORD_MAX);
+		return true;
+	}
+	if (look)
+		settle(s, code);
+	if (is_locked(s->scope->locked, addr, size)) {
+		if (*type != DEP_WRITE)
+			return true;
+		*type |= DEP_REF_RELEASES;
+		dep_sieve_turn(s);
+		return true;
+	}
+	if (write && s->who[code] != DEP_SIEVE_PROGRAM && in_control_block(s, addr))
+		return true;
+	return note_all(s, s->who[code], addr, size, write) || look;
+}
+
+bool dep_sieve_wanted(struct dep_sieve *s, u8 code, u64 addr, u32 size, u32 type)
+{
+	if (s->all)
+		return true;
+	if (s->who[code] & DEP_SIEVE_LOOK) {
+		settle(s, code);
+		return true;
+	}
+	if (type & DEP_WRITE && s->who[code] != DEP_SIEVE_PROGRAM && in_control_block(s, addr))
+		return true;
+	return dep_places_has(s->scope->wanted, addr, size);
+}
+
+void dep_sieve_spin(struct dep_sieve *s, u64 pc, u64 addr, u32 size)
+{
+	if (s->reads == DEP_SIEVE_SPINS + 1)
+		s->spin.n = 0;
+	if (s->spin.n && s->spin.pc == pc && s->spin.at == addr) {
+		if (++s->spin.n == DEP_SIEVE_SPINS && size <= 8)
+			dep_places_add(s->scope->spun, addr, size);
+		return;
+	}
+	/* Others may be read in the same loop. */
+	if (!s->spin.n || s->spin.pc == pc) {
+		s->spin.pc = pc;
+		s->spin.at = addr;
+		s->spin.n = 1;
+	} else if (++s->spin.n > 4 * DEP_SIEVE_SPINS) {
+		s->spin.n = 0;
+	}
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Which references of a thread need not be shown.
+ *
+ * Between two places where a thread can have synchronised, an access is needless behind one of
+ * the same bytes that conflicts with all that it conflicts with: whoever races with it races
+ * with that one.  Nearly all accesses are, so they are left out where they come up, and not
+ * carried to the detector.  Or only places are wanted that are known to matter.
+ *
+ * Always shown is what may order threads: what locked instructions access, the words that they
+ * have been seen to access, the list of robust mutexes, and the first access behind a change
+ * between code that makes threads and the program's.
+ */
+#ifndef DEP_RECOVER_SIEVE_H
+#define DEP_RECOVER_SIEVE_H
+
+#include "../../include/dep/recover.h"
+#include "places.h"
+#include "program.h"
+
+/* dep_ref.type: a plain write to a word of locked instructions; what follows is shown again. */
+#define DEP_REF_RELEASES	0x100u
+
+/**
+ * struct dep_scope - what the threads of a process have in common
+ * @code: whose code it is, enum dep_code; any number of threads at once, and the answer must
+ *	be the same for as long as the store is open
+ * @locked: words that locked instructions access; added to
+ * @spun: words that somebody waited for in a loop of reads; added to
+ * @wanted: NULL: of repeated accesses the first; else only those of these words
+ */
+struct dep_scope {
+	u32 process;
+	u8 (*code)(void *arg, u32 process, u64 pc);
+	void *arg;
+	struct dep_places *locked, *spun;
+	const struct dep_places *wanted;
+};
+
+/* What is remembered of an access beside its place: who made it. */
+enum { DEP_SIEVE_PROGRAM, DEP_SIEVE_LIBRARY, DEP_SIEVE_THREADS, DEP_SIEVE_LOOK = 4 };
+
+#define DEP_SIEVE_CODES	8u
+#define DEP_SIEVE_ROOM	(1u << 12)	/* entries, to begin with; no fewer, see dep_sieve_tag() */
+#define DEP_SIEVE_MAX	(1u << 16)
+#define DEP_SIEVE_BITS	47u		/* of addresses that are remembered */
+#define DEP_SIEVE_SPINS	8u		/* who reads the same so often in vain, waits */
+
+/**
+ * struct dep_sieve - a thread's; its segments go through it one behind the other
+ *
+ * An entry is the upper part of a granule's address, 32 bits, the turn, 14, who, 2, and a bit
+ * for each byte of it that was written, and read.  The lower part is said by where it stands.
+ */
+struct dep_sieve {
+	const struct dep_scope *scope;
+	u64 *entry;
+	u32 room, used;		/* used: in this turn */
+	u32 turn;		/* not 0 */
+	u32 reads;		/* since the last write */
+	bool all;		/* in a locked instruction */
+	u64 fs;			/* the thread's control block */
+	u8 who[DEP_SIEVE_CODES];	/* by whose code it is; with DEP_SIEVE_LOOK it is shown */
+	struct { u64 pc, at; u32 n; } spin;
+	u64 next_seq;		/* of the segment that is expected */
+};
+
+/** dep_sieve_init() - 0 or -ENOMEM; dep_sieve_free() in any case */
+int dep_sieve_init(struct dep_sieve *s, const struct dep_scope *scope);
+void dep_sieve_free(struct dep_sieve *s);
+
+/** dep_sieve_turn() - the thread may have synchronised, or something is missing */
+void dep_sieve_turn(struct dep_sieve *s);
+/** dep_sieve_code() - enum dep_code of what is at @pc */
+u8 dep_sieve_code(const struct dep_sieve *s, u64 pc);
+/** dep_sieve_learn() - set dep_op.whose of all operations of @p */
+void dep_sieve_learn(struct dep_sieve *s, struct dep_program *p);
+/** dep_sieve_slowly() - dep_sieve_first() for all that is not simple; may add to *@type */
+bool dep_sieve_slowly(struct dep_sieve *s, u8 code, u64 addr, u32 size, u32 *type);
+/** dep_sieve_wanted() - dep_sieve_wants() where that cannot be said at once */
+bool dep_sieve_wanted(struct dep_sieve *s, u8 code, u64 addr, u32 size, u32 type);
+/** dep_sieve_spin() - one of many reads without a write between them */
+void dep_sieve_spin(struct dep_sieve *s, u64 pc, u64 addr, u32 size);
+
+static inline u64 *dep_sieve_slot(const struct dep_sieve *s, u64 granule)
+{
+	return &s->entry[(granule ^ granule >> 17) & (s->room - 1)];
+}
+
+static inline u64 dep_sieve_tag(const struct dep_sieve *s, u64 granule, u8 who)
+{
+	return granule >> 12 << 32 | (u64)s->turn << 18 | (u64)who << 16;
+}
+
+/** dep_sieve_first() - is this reference to be shown, where the first ones are? */
+static inline bool dep_sieve_first(struct dep_sieve *s, u8 code, u64 pc, u64 addr, u32 size,
+				   u32 *type)
+{
+	u32 offset = addr & 7, bytes = (0xffu >> ((8 - size) & 31)) << offset;
+	u8 who = s->who[code];
+	u64 e;
+
+	if (*type & DEP_WRITE) {
+		s->reads = 0;
+		bytes |= bytes << 8;
+	} else if (__builtin_expect(++s->reads > DEP_SIEVE_SPINS, 0)) {
+		dep_sieve_spin(s, pc, addr, size);
+	}
+	if (__builtin_expect(s->all || who & DEP_SIEVE_LOOK || size - 1 > 7 - offset ||
+			     addr >> DEP_SIEVE_BITS, 0))
+		return dep_sieve_slowly(s, code, addr, size, type);
+	e = *dep_sieve_slot(s, addr >> 3);
+	if ((e ^ dep_sieve_tag(s, addr >> 3, who)) >> 16 || bytes & ~(u32)e)
+		return dep_sieve_slowly(s, code, addr, size, type);
+	return false;
+}
+
+/** dep_sieve_wants() - is this reference to be shown, where some places are wanted? */
+static inline bool dep_sieve_wants(struct dep_sieve *s, u8 code, u64 addr, u32 size, u32 type)
+{
+	const struct dep_places *w = s->scope->wanted;
+
+	if (__builtin_expect(!s->all && !s->who[code] && size <= 64 &&
+			     !dep_places_maybe(w, addr) && !dep_places_maybe(w, addr + size - 1), 1))
+		return false;
+	return dep_sieve_wanted(s, code, addr, size, type);
+}
+
+#endif
