@@ -53,6 +53,8 @@ struct dep_loader *dep_loader_start(struct dep_store *s, unsigned int want, unsi
 void dep_loader_stop(struct dep_loader *l);
 /** dep_loader_ask() - begin to load @seg; the answer has to be taken; NULL: no memory */
 void *dep_loader_ask(struct dep_loader *l, const struct dep_segment *seg, struct dep_sieve *sieve);
+/** dep_loader_forget() - no more will be asked for of what goes through @sieve */
+void dep_loader_forget(struct dep_loader *l, struct dep_sieve *sieve);
 /** dep_loader_take() - wait for what @asked comes to and free it; NULL: no memory */
 struct dep_loaded *dep_loader_take(struct dep_loader *l, void *asked);
 

@@ -2,20 +2,37 @@
 /*
  * Threads that load segments before they are needed.  The lock protects all but what
  * dep_loader_start() sets; a request belongs to who asked until it is taken.
+ *
+ * What goes through a sieve is little, and comes in order: of such a thread of the program the
+ * segments behind those that were asked for are loaded as well, one by one, as long as there is
+ * room for what they come to.  So all are at work when one thread's turn is a long one.
  */
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "../recover/sieve.h"
 #include "load.h"
 
 #define MAX_JOBS	64u
+#define MAX_AHEAD	64u		/* segments of a thread */
+#define MAX_ITEMS	(1u << 19)	/* of all of them */
 
 struct request {
-	struct request *next;
+	struct request *next;		/* that wait */
+	struct request *behind;		/* of the same queue */
 	const struct dep_segment *seg;
 	struct dep_sieve *sieve;
 	struct dep_loaded *loaded;
 	enum { WAITING, AT_WORK, DONE } state;
+};
+
+/** struct dep_ahead - of a sieve: requests that were not taken, the first one first */
+struct dep_ahead {
+	struct dep_ahead *next;
+	struct dep_sieve *sieve;
+	struct request *first, *last;
+	unsigned int n;
+	bool busy;
 };
 
 struct dep_loader {
@@ -24,42 +41,114 @@ struct dep_loader {
 	pthread_mutex_t lock;
 	pthread_cond_t work, done;
 	struct request *first, **last;	/* those that wait */
+	struct dep_ahead *ahead;
+	size_t items;			/* in requests of @ahead that are done */
 	bool stop;
 	pthread_t job[MAX_JOBS];
 };
 
-static struct request *next_request(struct dep_loader *l)
+/* ---- what is next, with the lock held ---- */
+
+static void add_behind(struct dep_ahead *a, struct request *r)
 {
+	if (a->first)
+		a->last->behind = r;
+	else
+		a->first = r;
+	a->last = r;
+	a->n++;
+}
+
+static struct request *take_waiting(struct dep_loader *l)
+{
+	struct request **pp = &l->first, *r = l->first;
+
+	if (!r)
+		return NULL;
+	*pp = r->next;
+	if (l->last == &r->next)
+		l->last = pp;
+	return r;
+}
+
+/* The segment behind @seg, of the same thread. */
+static const struct dep_segment *behind(struct dep_loader *l, const struct dep_segment *seg)
+{
+	const struct dep_segment *all;
+	size_t n = dep_store_segments(l->store, &all);
+
+	return seg + 1 < all + n && seg[1].thread == seg->thread ? seg + 1 : NULL;
+}
+
+/* One that nobody asked for yet, where least is ready. */
+static struct request *make_ahead(struct dep_loader *l)
+{
+	struct dep_ahead *a, *least = NULL;
 	struct request *r;
 
-	while (!l->first && !l->stop)
-		pthread_cond_wait(&l->work, &l->lock);
-	r = l->stop ? NULL : l->first;
-	if (r) {
-		l->first = r->next;
-		if (!l->first)
-			l->last = &l->first;
-		r->state = AT_WORK;
-	}
+	if (l->items > MAX_ITEMS)
+		return NULL;
+	for (a = l->ahead; a; a = a->next)
+		if (!a->busy && a->first && a->n < MAX_AHEAD && (!least || a->n < least->n) &&
+		    behind(l, a->last->seg))
+			least = a;
+	r = least ? calloc(1, sizeof(*r)) : NULL;
+	if (!r)
+		return NULL;
+	r->seg = behind(l, least->last->seg);
+	r->sieve = least->sieve;
+	add_behind(least, r);
+	return r;
+}
+
+static void set_busy(struct request *r, bool busy)
+{
+	if (r->sieve)
+		r->sieve->ahead->busy = busy;
+}
+
+/* Do @r; the lock is given up meanwhile. */
+static void load(struct dep_loader *l, struct request *r)
+{
+	r->state = AT_WORK;
+	set_busy(r, true);
+	pthread_mutex_unlock(&l->lock);
+	r->loaded = dep_load(l->store, r->seg, l->want, r->sieve);
+	pthread_mutex_lock(&l->lock);
+	r->state = DONE;
+	set_busy(r, false);
+	if (r->sieve && r->loaded)
+		l->items += r->loaded->nitems;
+	pthread_cond_broadcast(&l->done);
+	if (r->sieve)
+		pthread_cond_signal(&l->work);
+}
+
+/* Return: was there anything to do? */
+static bool load_any(struct dep_loader *l)
+{
+	struct request *r = take_waiting(l);
+
+	if (!r)
+		r = make_ahead(l);
+	if (r)
+		load(l, r);
 	return r;
 }
 
 static void *job(void *arg)
 {
 	struct dep_loader *l = arg;
-	struct request *r;
 
 	pthread_mutex_lock(&l->lock);
-	while ((r = next_request(l))) {
-		pthread_mutex_unlock(&l->lock);
-		r->loaded = dep_load(l->store, r->seg, l->want, r->sieve);
-		pthread_mutex_lock(&l->lock);
-		r->state = DONE;
-		pthread_cond_broadcast(&l->done);
-	}
+	while (!l->stop)
+		if (!load_any(l))
+			pthread_cond_wait(&l->work, &l->lock);
 	pthread_mutex_unlock(&l->lock);
 	return NULL;
 }
+
+/* ---- for the thread that asks ---- */
 
 struct dep_loader *dep_loader_start(struct dep_store *s, unsigned int want, unsigned int jobs)
 {
@@ -94,20 +183,52 @@ void dep_loader_stop(struct dep_loader *l)
 	free(l);
 }
 
-void *dep_loader_ask(struct dep_loader *l, const struct dep_segment *seg, struct dep_sieve *sieve)
+/* What is loaded of @sieve's thread; NULL: no memory. */
+static struct dep_ahead *ahead_of(struct dep_loader *l, struct dep_sieve *sieve)
 {
-	struct request *r = calloc(1, sizeof(*r));
+	struct dep_ahead *a = sieve->ahead;
 
+	if (a)
+		return a;
+	a = calloc(1, sizeof(*a));
+	if (!a)
+		return NULL;
+	a->sieve = sieve;
+	a->next = l->ahead;
+	l->ahead = a;
+	return sieve->ahead = a;
+}
+
+static struct request *ask(struct dep_loader *l, const struct dep_segment *seg,
+			   struct dep_sieve *sieve)
+{
+	struct dep_ahead *a = sieve ? ahead_of(l, sieve) : NULL;
+	struct request *r;
+
+	if (sieve && !a)
+		return NULL;
+	/* They are asked for in order. */
+	if (a && a->first)
+		return a->first;
+	r = calloc(1, sizeof(*r));
 	if (!r)
 		return NULL;
 	r->seg = seg;
 	r->sieve = sieve;
-	if (!l->njobs)
-		return r;
-	pthread_mutex_lock(&l->lock);
+	if (a)
+		add_behind(a, r);
 	*l->last = r;
 	l->last = &r->next;
 	pthread_cond_signal(&l->work);
+	return r;
+}
+
+void *dep_loader_ask(struct dep_loader *l, const struct dep_segment *seg, struct dep_sieve *sieve)
+{
+	struct request *r;
+
+	pthread_mutex_lock(&l->lock);
+	r = ask(l, seg, sieve);
 	pthread_mutex_unlock(&l->lock);
 	return r;
 }
@@ -127,21 +248,59 @@ static bool take_back(struct dep_loader *l, struct request *r)
 	return true;
 }
 
+/* It is the first one of its queue. */
+static void leave_queue(struct dep_loader *l, struct request *r)
+{
+	struct dep_ahead *a = r->sieve ? r->sieve->ahead : NULL;
+
+	if (!a)
+		return;
+	a->first = r->behind;
+	a->n--;
+	if (r->loaded)
+		l->items -= r->loaded->nitems;
+	pthread_cond_signal(&l->work);
+}
+
 struct dep_loaded *dep_loader_take(struct dep_loader *l, void *asked)
 {
 	struct request *r = asked;
 	struct dep_loaded *loaded;
 
 	pthread_mutex_lock(&l->lock);
-	if (r->state == WAITING && (!l->njobs || take_back(l, r))) {
-		pthread_mutex_unlock(&l->lock);
-		loaded = dep_load(l->store, r->seg, l->want, r->sieve);
-	} else {
-		while (r->state != DONE)
+	if (r->state == WAITING && take_back(l, r))
+		load(l, r);
+	/* Rather than to wait this thread loads others, if there are any threads that do. */
+	while (r->state != DONE)
+		if (!l->njobs || !load_any(l))
 			pthread_cond_wait(&l->done, &l->lock);
-		pthread_mutex_unlock(&l->lock);
-		loaded = r->loaded;
-	}
+	leave_queue(l, r);
+	loaded = r->loaded;
+	pthread_mutex_unlock(&l->lock);
 	free(r);
 	return loaded;
+}
+
+void dep_loader_forget(struct dep_loader *l, struct dep_sieve *sieve)
+{
+	struct dep_ahead *a = sieve->ahead, **pp = &l->ahead;
+	struct request *r;
+
+	if (!a)
+		return;
+	pthread_mutex_lock(&l->lock);
+	while (a->busy)
+		pthread_cond_wait(&l->done, &l->lock);
+	while ((r = a->first)) {
+		take_back(l, r);
+		leave_queue(l, r);
+		dep_loaded_free(r->loaded);
+		free(r);
+	}
+	while (*pp != a)
+		pp = &(*pp)->next;
+	*pp = a->next;
+	pthread_mutex_unlock(&l->lock);
+	sieve->ahead = NULL;
+	free(a);
 }

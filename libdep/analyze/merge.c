@@ -131,10 +131,12 @@ static int begin_lane(struct merge *m, struct lane *l)
 	return l->sieve ? dep_sieve_init(l->sieve, scope) : dep_fail(-ENOMEM, "threads");
 }
 
-static void end_lane(struct lane *l)
+static void end_lane(struct merge *m, struct lane *l)
 {
-	if (l->sieve)
+	if (l->sieve) {
+		dep_loader_forget(m->loader, l->sieve);
 		dep_sieve_free(l->sieve);
+	}
 	free(l->sieve);
 	l->sieve = NULL;
 }
@@ -190,7 +192,7 @@ static int end_segment(struct merge *m, struct lane *l)
 		return err;
 	if (l->seg < l->end)
 		return go_on_with(m, l, l->seg);
-	end_lane(l);
+	end_lane(m, l);
 	if (l->thread->end != DEP_END_WHOLE || l->thread->null_bytes)
 		err = gap(m, l);
 	if (!err && m->a->end)
@@ -315,7 +317,7 @@ static void free_all(struct merge *m)
 			dep_loaded_free(dep_loader_take(m->loader, m->lane[i].asked));
 		dep_loaded_free(m->lane[i].now);
 		dep_loaded_free(m->lane[i].next);
-		end_lane(&m->lane[i]);
+		end_lane(m, &m->lane[i]);
 	}
 	if (m->loader)
 		dep_loader_stop(m->loader);

@@ -46,6 +46,8 @@ enum { DEP_SIEVE_PROGRAM, DEP_SIEVE_LIBRARY, DEP_SIEVE_THREADS, DEP_SIEVE_LOOK =
 #define DEP_SIEVE_BITS	47u		/* of addresses that are remembered */
 #define DEP_SIEVE_SPINS	8u		/* who reads the same so often in vain, waits */
 
+struct dep_ahead;
+
 /**
  * struct dep_sieve - a thread's; its segments go through it one behind the other
  *
@@ -63,6 +65,7 @@ struct dep_sieve {
 	u8 who[DEP_SIEVE_CODES];	/* by whose code it is; with DEP_SIEVE_LOOK it is shown */
 	struct { u64 pc, at; u32 n; } spin;
 	u64 next_seq;		/* of the segment that is expected */
+	struct dep_ahead *ahead;	/* its loader's */
 };
 
 /** dep_sieve_init() - 0 or -ENOMEM; dep_sieve_free() in any case */
