@@ -175,6 +175,7 @@ struct dep_loaded *dep_load(struct dep_store *s, const struct dep_segment *seg, 
 	}
 	dep_run_init(&r, &c, &sink, NULL);
 	r.sieve = sieve;
+	r.lean = sieve && !sieve->scope->wanted && !(want & (DEP_WANT_BLOCKS | DEP_WANT_CALLS));
 	if (sieve && seg->seq != sieve->next_seq)
 		dep_sieve_turn(sieve);
 	if (sieve)

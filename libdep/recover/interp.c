@@ -21,28 +21,30 @@ static inline enum shown shown(const struct dep_run *r)
 	return r->sieve->scope->wanted ? SHOW_WANTED : SHOW_FIRST;
 }
 
-static inline __attribute__((always_inline)) void put_ref(struct dep_run *r, enum shown show,
-							   u8 code, u64 pc, u64 addr, u32 size,
-							   u32 type)
+/* Return: has it ordered threads? */
+static inline __attribute__((always_inline)) bool put_ref(struct dep_run *r, enum shown show,
+							  u8 code, u64 pc, u64 addr, u32 size,
+							  u32 type)
 {
 	struct dep_item *it = &r->out.item[r->out.n];
 
 	if (show == SHOW_FIRST && !dep_sieve_first(r->sieve, code, pc, addr, size, &type))
-		return;
+		return false;
 	if (show == SHOW_WANTED && !dep_sieve_wants(r->sieve, code, addr, size, type))
-		return;
+		return false;
 	it->kind = DEP_ITEM_REF;
 	it->ref.pc = pc;
 	it->ref.addr = addr;
 	it->ref.size = size;
 	it->ref.type = type;
 	r->out.n += r->out.want_ref;
+	return type & DEP_REF_RELEASES;
 }
 
-static inline __attribute__((always_inline)) void put_op(struct dep_run *r, enum shown show,
-							  const struct dep_op *op, u64 addr)
+static inline __attribute__((always_inline)) bool put_op(struct dep_run *r, enum shown show,
+							 const struct dep_op *op, u64 addr)
 {
-	put_ref(r, show, op->whose, op->pc, addr, op->size, op->type);
+	return put_ref(r, show, op->whose, op->pc, addr, op->size, op->type);
 }
 
 static inline void count_ref(struct dep_run *r, u32 type, u64 n)
@@ -97,7 +99,8 @@ static int put_string(struct dep_run *r, const struct dep_string *s, u8 code, u6
 	return 0;
 }
 
-int dep_run_string(struct dep_run *r, const struct dep_string *s, u8 code, u64 pc, u64 post, int rep)
+int dep_run_string(struct dep_run *r, const struct dep_string *s, u8 code, u64 pc, u64 post,
+		   int rep)
 {
 	u64 delta, move, n, cut = s->addr32 ? UINT32_MAX : UINT64_MAX;
 	u32 k;
@@ -192,7 +195,6 @@ static void put_block(struct dep_run *r, const struct dep_op *op, u32 last_insn)
 	it->block.pc = op->pc;
 	it->block.ninsns = op->imm < n ? op->imm : n;
 	r->out.n += r->out.want_block;
-	r->counts.blocks++;
 }
 
 static void put_ticket(struct dep_run *r, const struct dep_op *op, u64 value)
@@ -266,8 +268,9 @@ static int run_dynamic(struct dep_run *r, const struct dep_program *p, const str
 }
 
 static inline __attribute__((always_inline)) int run_ops(struct dep_run *r,
-							  const struct dep_program *p, u32 from,
-							  u32 to, u32 last_insn, enum shown show)
+							 const struct dep_program *p,
+							 u32 from, u32 to, u32 last_insn,
+							 enum shown show)
 {
 	const struct dep_op *op = p->op + from, *end = p->op + to;
 	const u64 *v = r->value;
@@ -364,4 +367,85 @@ int dep_run_ops(struct dep_run *r, const struct dep_program *p, u32 from, u32 to
 		break;
 	}
 	return run_ops(r, p, from, to, last_insn, SHOW_ALL);
+}
+
+/* A simple reference of a lean program; returns whether it has ordered threads. */
+static inline bool put_lean(struct dep_run *r, const struct dep_lean_op *op, u64 addr)
+{
+	if (__builtin_expect((addr & 7) <= op->room &&
+			     dep_sieve_again(r->sieve, op->whose, addr, op->bits << (addr & 7)), 1))
+		return false;
+	return put_ref(r, SHOW_FIRST, op->whose, op->pc, addr, op->size, op->type);
+}
+
+/* Any other one. */
+static bool put_odd(struct dep_run *r, const struct dep_op *op)
+{
+	const u64 *slot = r->slot;
+	u64 a = slot[op->src] + (slot[op->src2] << op->shift) + op->imm;
+
+	a = op->addr32 ? (u32)a : a;
+	a += op->code == DEP_O_REFX ? slot[op->dst] : 0;
+	return put_ref(r, SHOW_FIRST, op->whose, op->pc, a, op->size, op->type);
+}
+
+/* What is behind @op in a record that ends at @x, all of it. */
+static int go_on(struct dep_run *r, const struct dep_program *p, const struct dep_exit_info *x,
+		 const struct dep_lean_op *op, const u64 *v)
+{
+	r->value = v;
+	return dep_run_ops(r, p, op->of + 1, x->op_end, x->ninsns);
+}
+
+int dep_run_lean(struct dep_run *r, const struct dep_program *p, const struct dep_exit_info *x)
+{
+	const struct dep_lean_op *op = p->lean, *end = p->lean + x->lean_end;
+	const u64 *v = r->value;
+	u64 *slot = r->slot;
+	int err;
+
+	for (; op < end; op++) {
+		switch (op->code) {
+		case DEP_O_LOAD:
+			slot[op->dst] = *v++;
+			break;
+		case DEP_O_CONST:
+			slot[op->dst] = op->imm;
+			break;
+		case DEP_O_ADD:
+			slot[op->dst] = slot[op->src] + op->imm;
+			break;
+		case DEP_O_LEA:
+			slot[op->dst] = slot[op->src] + (slot[op->src2] << op->shift) + op->imm;
+			break;
+		case DEP_O_DERIVE:
+			x86_derive_run(&p->dop[op->imm], op->size, slot);
+			break;
+		case DEP_O_REF0:
+			if (put_lean(r, op, op->imm))
+				return go_on(r, p, x, op, v);
+			break;
+		case DEP_O_REF1:
+			if (put_lean(r, op, slot[op->src] + op->imm))
+				return go_on(r, p, x, op, v);
+			break;
+		case DEP_O_REF2:
+			if (put_lean(r, op,
+				     slot[op->src] + (slot[op->src2] << op->shift) + op->imm))
+				return go_on(r, p, x, op, v);
+			break;
+		case DEP_O_REFX:
+			if (put_odd(r, &p->op[op->of]))
+				return go_on(r, p, x, op, v);
+			break;
+		default:
+			r->value = v;
+			err = dep_run_ops(r, p, op->of, op->of + 1, 0);
+			if (err)
+				return err;
+			v = r->value;
+		}
+	}
+	r->value = v;
+	return 0;
 }

@@ -54,6 +54,8 @@ static size_t lay_out(struct dep_program *p, char *base, const struct dep_builde
 	q.string = place(base, &at, b->string.item, b->string.n * sizeof(*q.string));
 	q.gather = place(base, &at, b->gather.item, b->gather.n * sizeof(*q.gather));
 	q.enter = place(base, &at, b->enter.item, b->enter.n * sizeof(*q.enter));
+	q.lean = place(base, &at, NULL, 0);
+	at += round16(b->op.n * sizeof(*q.lean));
 	if (p) {
 		p->exit = q.exit;
 		p->op = q.op;
@@ -63,6 +65,7 @@ static size_t lay_out(struct dep_program *p, char *base, const struct dep_builde
 		p->string = q.string;
 		p->gather = q.gather;
 		p->enter = q.enter;
+		p->lean = q.lean;
 	}
 	return at;
 }
@@ -78,6 +81,7 @@ struct dep_static dep_program_static(const struct dep_program *p, u32 from, u32 
 	u32 i;
 
 	for (i = from; i < to; i++) {
+		n.blocks += p->op[i].code == DEP_O_BLOCK;
 		if (!is_ref(p->op[i].code))
 			continue;
 		n.refs++;
@@ -97,6 +101,7 @@ static int fill_exit(struct dep_program *p, const struct adept_exit *x, struct d
 	if (x->mask & ~cut.known)
 		return dep_fail(-EBADMSG, "fragment %u: an exit's mask %#x, known are %#x",
 				p->d->first_exit, x->mask, cut.known);
+	out->program = p;
 	out->op_end = cut.op;
 	out->words = cut.word;
 	out->ninsns = x->ninsns;

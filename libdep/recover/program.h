@@ -64,6 +64,20 @@ struct dep_op {
 	u64 pc;
 };
 
+/**
+ * struct dep_lean_op - see lean.h
+ * @bits: of its bytes where it begins at a multiple of 8, as in an entry of a sieve
+ * @room: how many bytes behind a multiple of 8 it may begin and end before the next one
+ */
+struct dep_lean_op {
+	u8 code;		/* DEP_O_REFX: any reference that is not simple */
+	u8 dst, src, src2;
+	u8 shift, whose, room, type;
+	u16 size, bits;
+	u32 of;			/* its number in dep_program.op */
+	u64 imm, pc;
+};
+
 struct dep_string {
 	u8 ptr, other;		/* registers; other DEP_S_ZERO where there is only one */
 	u8 nmem, rep, addr32;
@@ -97,13 +111,14 @@ struct dep_store_info {
 	u16 word;		/* values before it, in 64-bit words */
 };
 
-/* References that the operations before some place make whatever the values are. */
+/* What the operations before some place make whatever the values are. */
 struct dep_static {
-	u32 refs, reads, writes;
+	u32 refs, reads, writes, blocks;
 };
 
 struct dep_exit_info {
-	u32 op_end;
+	const struct dep_program *program;
+	u32 op_end, lean_end;
 	u16 words;
 	u16 ninsns;
 	u16 known;
@@ -128,7 +143,8 @@ struct dep_program {
 	struct dep_string *string;
 	struct dep_gather *gather;
 	struct x86_insn *enter;
-	u8 coded;
+	struct dep_lean_op *lean;
+	u8 coded;		/* dep_op.whose and @lean are there: sieve.c */
 };
 
 /** dep_program_make() - compile a fragment whose descriptor was checked */
@@ -150,7 +166,7 @@ struct dep_cut {
  */
 int dep_program_cut(const struct dep_program *p, u32 ninsns, u32 nstores, struct dep_cut *cut);
 
-/** dep_program_static() - what operations from @from up to @to refer to at least */
+/** dep_program_static() - what operations from @from up to @to make at least */
 struct dep_static dep_program_static(const struct dep_program *p, u32 from, u32 to);
 
 /* Registers of arguments. */

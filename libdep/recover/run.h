@@ -45,6 +45,14 @@ struct dep_tracer {
 	void *arg;
 };
 
+#define DEP_RECENT	256u
+
+/** struct dep_recent - an exit that was looked up lately; 0 is none's id */
+struct dep_recent {
+	u32 id;
+	const struct dep_exit_info *exit;
+};
+
 struct dep_run {
 	struct dep_store *store;
 	struct dep_columns *columns;
@@ -52,6 +60,7 @@ struct dep_run {
 	struct dep_counts counts;
 	const struct dep_tracer *tracer;
 	struct dep_sieve *sieve;	/* NULL: all references are shown */
+	bool lean;			/* whole records by lean programs */
 	u64 slot[DEP_SLOTS];
 	const u64 *value;	/* next one */
 	const u64 *vec[2];
@@ -60,6 +69,7 @@ struct dep_run {
 	u64 pc;			/* where execution is, 0 = unknown */
 	u64 last_pc;		/* last instruction done, 0 = unknown */
 	int after_syscall;
+	struct dep_recent recent[DEP_RECENT];	/* by the lower bits of the id */
 };
 
 /**
@@ -72,6 +82,9 @@ struct dep_run {
  * Return: 0, what the sink returned, or -EBADMSG.
  */
 int dep_run_ops(struct dep_run *r, const struct dep_program *p, u32 from, u32 to, u32 last_insn);
+
+/** dep_run_lean() - the same of a record that ends at @x, by its lean program */
+int dep_run_lean(struct dep_run *r, const struct dep_program *p, const struct dep_exit_info *x);
 
 /**
  * dep_run_string() - the references of a string instruction that moved its pointer to @post

@@ -9,6 +9,9 @@
 #include "../format/error.h"
 #include "run.h"
 
+#define QUIET_ALL	256u	/* of so many records without a write these are read wholly */
+#define QUIET_READ	64u
+
 /* Reading position in the columns. */
 struct place {
 	const u32 *control, *control_end;
@@ -74,6 +77,7 @@ static int run_piece(struct dep_run *r, const struct dep_program *p, const struc
 	r->counts.refs += n.refs;
 	r->counts.reads += n.reads;
 	r->counts.writes += n.writes;
+	r->counts.blocks += n.blocks;
 	r->counts.instructions += to->insn - from->insn;
 	r->counts.values_used += to->word - from->word;
 	if (r->tracer)
@@ -93,17 +97,27 @@ static void take_exit(struct dep_run *r, const struct dep_program *p,
 	r->last_pc = x->ninsns ? p->insn[x->ninsns - 1].pc : 0;
 }
 
-static int run_record(struct dep_run *r, const struct place *at, const struct dep_exit_entry *e,
-		      u32 id)
+/*
+ * Of many records without a write between them each read counts, now and then: somebody may be
+ * waiting.
+ */
+static bool is_lean(struct dep_run *r, const struct dep_exit_info *x)
 {
-	const struct dep_exit_info *x;
-	const struct dep_program *p;
+	u32 quiet;
+
+	if (!r->lean)
+		return false;
+	if (x->count.writes)
+		r->sieve->quiet = r->sieve->reads = 0;
+	quiet = r->sieve->quiet++;
+	return quiet < DEP_SIEVE_SPINS || quiet % QUIET_ALL >= QUIET_READ;
+}
+
+static int run_record(struct dep_run *r, const struct place *at, const struct dep_exit_info *x)
+{
+	const struct dep_program *p = x->program;
 	int err;
 
-	err = get_program(r, e->frag, &p);
-	if (err)
-		return err;
-	x = &p->exit[id - p->d->first_exit];
 	if (p->entry_mask & ~r->known)
 		return check_entry(r, p);
 	if (x->words > at->value_end - r->value)
@@ -114,12 +128,31 @@ static int run_record(struct dep_run *r, const struct place *at, const struct de
 	r->counts.refs += x->count.refs;
 	r->counts.reads += x->count.reads;
 	r->counts.writes += x->count.writes;
+	r->counts.blocks += x->count.blocks;
 	r->counts.instructions += x->ninsns;
 	r->counts.values_used += x->words;
 	if (r->tracer)
 		r->tracer->piece(r->tracer->arg, p, 0, x->ninsns);
-	err = dep_run_ops(r, p, 0, x->op_end, x->ninsns);
+	if (is_lean(r, x))
+		err = dep_run_lean(r, p, x);
+	else
+		err = dep_run_ops(r, p, 0, x->op_end, x->ninsns);
 	take_exit(r, p, x);
+	return err;
+}
+
+/* An exit, which must be of a known fragment. */
+static int get_exit(struct dep_run *r, u32 id, const struct dep_exit_info **out)
+{
+	const struct dep_exit_entry *e = dep_index_find(&r->store->model.index, id);
+	const struct dep_program *p;
+	int err;
+
+	if (!e)
+		return dep_fail(-EBADMSG, "unknown exit %u", id);
+	err = get_program(r, e->frag, &p);
+	if (!err)
+		*out = &p->exit[id - p->d->first_exit];
 	return err;
 }
 
@@ -150,10 +183,9 @@ static int run_head(struct dep_run *r, const struct place *at, const struct dep_
 	return run_piece(r, p, &from, to, last_insn);
 }
 
-static int head_record(struct dep_run *r, const struct place *at,
-		       const struct dep_exit_entry *e, u32 id)
+static int head_record(struct dep_run *r, const struct place *at, const struct dep_exit_info *x,
+		       u32 id)
 {
-	const struct dep_exit_info *x;
 	const struct dep_program *p;
 	struct dep_cut to = { 0 };
 	int err;
@@ -161,10 +193,9 @@ static int head_record(struct dep_run *r, const struct place *at,
 	err = fragment_program(r, r->columns->h.head.frag, &p);
 	if (err)
 		return err;
-	if (id < p->d->first_exit || id - p->d->first_exit >= p->d->nexits || !e)
+	if (x->program != p)
 		return dep_fail(-EBADMSG, "exit %u does not belong to fragment %u", id,
 				p->d->first_exit);
-	x = &p->exit[id - p->d->first_exit];
 	to.op = x->op_end;
 	to.word = x->words;
 	to.known = x->known;
@@ -352,7 +383,8 @@ static int run_tail(struct dep_run *r, struct place *at, int head)
 static int run_all(struct dep_run *r, struct place *at)
 {
 	int head = r->columns->h.head.frag != 0, err = 0;
-	const struct dep_exit_entry *e;
+	const struct dep_exit_info *x;
+	struct dep_recent *recent;
 	u32 id;
 
 	for (; at->control < at->control_end && !err; head = 0) {
@@ -361,11 +393,16 @@ static int run_all(struct dep_run *r, struct place *at)
 			err = run_event(r, at, id, head);
 			continue;
 		}
-		e = dep_index_find(&r->store->model.index, id);
-		if (!e)
-			return dep_fail(-EBADMSG, "unknown exit %u", id);
+		recent = &r->recent[id % DEP_RECENT];
+		if (recent->id != id) {
+			err = get_exit(r, id, &recent->exit);
+			if (err)
+				return err;
+			recent->id = id;
+		}
+		x = recent->exit;
 		r->counts.records++;
-		err = head ? head_record(r, at, e, id) : run_record(r, at, e, id);
+		err = head ? head_record(r, at, x, id) : run_record(r, at, x);
 	}
 	if (!err && r->columns->h.tail.frag)
 		err = run_tail(r, at, head);

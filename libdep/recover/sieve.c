@@ -5,6 +5,7 @@
 
 #include "../../include/dep/races.h"
 #include "../format/error.h"
+#include "lean.h"
 #include "sieve.h"
 
 #define TURNS		(1u << 14)
@@ -15,8 +16,8 @@ int dep_sieve_init(struct dep_sieve *s, const struct dep_scope *scope)
 {
 	memset(s, 0, sizeof(*s));
 	s->scope = scope;
-	s->room = DEP_SIEVE_ROOM;
-	s->entry = scope->wanted ? NULL : calloc(s->room, sizeof(*s->entry));
+	s->mask = DEP_SIEVE_ROOM - 1;
+	s->entry = scope->wanted ? NULL : calloc(DEP_SIEVE_ROOM, sizeof(*s->entry));
 	dep_sieve_turn(s);
 	return s->entry || scope->wanted ? 0 : dep_fail(-ENOMEM, "references");
 }
@@ -27,32 +28,43 @@ void dep_sieve_free(struct dep_sieve *s)
 	s->entry = NULL;
 }
 
+/* Set who is meant by all codes but two. */
+static void set_who(struct dep_sieve *s, u8 others, u8 program, u8 threads)
+{
+	u32 i;
+
+	memset(s->who, others, sizeof(s->who));
+	s->who[DEP_CODE_PROGRAM] = program;
+	s->who[DEP_CODE_THREADS] = threads;
+	for (i = 0; i < DEP_SIEVE_CODES; i++)
+		s->tag[i] = s->who[i] & DEP_SIEVE_LOOK ? 0 : (u16)(s->turn << 2 | s->who[i]);
+}
+
 void dep_sieve_turn(struct dep_sieve *s)
 {
 	if (++s->turn == TURNS) {
 		s->turn = 1;
 		if (s->entry)
-			memset(s->entry, 0, s->room * sizeof(*s->entry));
+			memset(s->entry, 0, (s->mask + 1ul) * sizeof(*s->entry));
 	}
 	s->used = 0;
 	s->all = false;
 	/* Who is at work is not known, nor what the analyzer takes it for. */
-	memset(s->who, DEP_SIEVE_THREADS, sizeof(s->who));
-	s->who[DEP_CODE_PROGRAM] = DEP_SIEVE_PROGRAM | DEP_SIEVE_LOOK;
-	s->who[DEP_CODE_THREADS] = DEP_SIEVE_THREADS | DEP_SIEVE_LOOK;
+	set_who(s, DEP_SIEVE_THREADS, DEP_SIEVE_PROGRAM | DEP_SIEVE_LOOK,
+		DEP_SIEVE_THREADS | DEP_SIEVE_LOOK);
 }
 
 /* What others do for the code that makes threads is left out by who analyzes. */
 static void settle(struct dep_sieve *s, u8 code)
 {
 	if (code == DEP_CODE_THREADS) {
-		memset(s->who, DEP_SIEVE_THREADS, sizeof(s->who));
-		s->who[DEP_CODE_PROGRAM] = DEP_SIEVE_PROGRAM | DEP_SIEVE_LOOK;
+		set_who(s, DEP_SIEVE_THREADS, DEP_SIEVE_PROGRAM | DEP_SIEVE_LOOK,
+			DEP_SIEVE_THREADS);
 		return;
 	}
-	memset(s->who, DEP_SIEVE_LIBRARY, sizeof(s->who));
-	s->who[DEP_CODE_PROGRAM] = s->who[DEP_CODE_CALLER] = DEP_SIEVE_PROGRAM;
-	s->who[DEP_CODE_THREADS] = DEP_SIEVE_THREADS | DEP_SIEVE_LOOK;
+	set_who(s, DEP_SIEVE_LIBRARY, DEP_SIEVE_PROGRAM, DEP_SIEVE_THREADS | DEP_SIEVE_LOOK);
+	s->who[DEP_CODE_CALLER] = DEP_SIEVE_PROGRAM;
+	s->tag[DEP_CODE_CALLER] = s->tag[DEP_CODE_PROGRAM];
 }
 
 u8 dep_sieve_code(const struct dep_sieve *s, u64 pc)
@@ -75,29 +87,31 @@ void dep_sieve_learn(struct dep_sieve *s, struct dep_program *p)
 		}
 		p->op[i].whose = code;
 	}
+	if (!p->coded)
+		dep_lean_make(p);
 	__atomic_store_n(&p->coded, 1, __ATOMIC_RELEASE);
 	pthread_mutex_unlock(&lock);
 }
 
 static void grow(struct dep_sieve *s)
 {
-	u64 *more = calloc(4ul * s->room, sizeof(*more));
+	u64 *more = calloc(4 * (s->mask + 1ul), sizeof(*more));
 
 	if (!more)
 		return;
 	free(s->entry);
 	s->entry = more;
-	s->room *= 4;
+	s->mask = 4 * s->mask + 3;
 	s->used = 0;
 }
 
 /* Remember an access to @bytes of a granule: was it new? */
 static bool note(struct dep_sieve *s, u64 granule, u8 who, u32 bytes)
 {
-	u64 *e = dep_sieve_slot(s, granule), tag = dep_sieve_tag(s, granule, who);
+	u64 *e = dep_sieve_slot(s, granule), tag = granule >> 12 << 16 | s->turn << 2 | who;
 
-	if ((*e ^ tag) >> 16) {
-		*e = tag | bytes;
+	if (*e >> 16 != tag) {
+		*e = tag << 16 | bytes;
 		s->used++;
 		return true;
 	}
@@ -123,7 +137,7 @@ static bool note_all(struct dep_sieve *s, u8 who, u64 addr, u32 size, bool write
 			bytes &= 0xffu >> (7 - (last & 7));
 		new |= note(s, granule, who, write ? bytes | bytes << 8 : bytes);
 	}
-	if (s->used > s->room / 2 && s->room < DEP_SIEVE_MAX)
+	if (s->used > s->mask / 2 && s->mask < DEP_SIEVE_MAX - 1)
 		grow(s);
 	return new;
 }

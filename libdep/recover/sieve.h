@@ -57,12 +57,15 @@ struct dep_ahead;
 struct dep_sieve {
 	const struct dep_scope *scope;
 	u64 *entry;
-	u32 room, used;		/* used: in this turn */
+	u32 mask;		/* of the number of entries */
+	u32 used;		/* in this turn */
 	u32 turn;		/* not 0 */
 	u32 reads;		/* since the last write */
+	u32 quiet;		/* records without a write, up to now */
 	bool all;		/* in a locked instruction */
 	u64 fs;			/* the thread's control block */
 	u8 who[DEP_SIEVE_CODES];	/* by whose code it is; with DEP_SIEVE_LOOK it is shown */
+	u16 tag[DEP_SIEVE_CODES];	/* turn and who; 0: it is shown */
 	struct { u64 pc, at; u32 n; } spin;
 	u64 next_seq;		/* of the segment that is expected */
 	struct dep_ahead *ahead;	/* its loader's */
@@ -76,7 +79,7 @@ void dep_sieve_free(struct dep_sieve *s);
 void dep_sieve_turn(struct dep_sieve *s);
 /** dep_sieve_code() - enum dep_code of what is at @pc */
 u8 dep_sieve_code(const struct dep_sieve *s, u64 pc);
-/** dep_sieve_learn() - set dep_op.whose of all operations of @p */
+/** dep_sieve_learn() - set dep_op.whose of all operations of @p, and make it lean */
 void dep_sieve_learn(struct dep_sieve *s, struct dep_program *p);
 /** dep_sieve_slowly() - dep_sieve_first() for all that is not simple; may add to *@type */
 bool dep_sieve_slowly(struct dep_sieve *s, u8 code, u64 addr, u32 size, u32 *type);
@@ -87,12 +90,19 @@ void dep_sieve_spin(struct dep_sieve *s, u64 pc, u64 addr, u32 size);
 
 static inline u64 *dep_sieve_slot(const struct dep_sieve *s, u64 granule)
 {
-	return &s->entry[(granule ^ granule >> 17) & (s->room - 1)];
+	return &s->entry[(granule ^ granule >> 17) & s->mask];
 }
 
-static inline u64 dep_sieve_tag(const struct dep_sieve *s, u64 granule, u8 who)
+/**
+ * dep_sieve_again() - has it been seen, by an entry that has all of it?
+ * @bits: of its bytes in the granule
+ */
+static inline bool dep_sieve_again(const struct dep_sieve *s, u8 code, u64 addr, u32 bits)
 {
-	return granule >> 12 << 32 | (u64)s->turn << 18 | (u64)who << 16;
+	u64 e = *dep_sieve_slot(s, addr >> 3);
+
+	/* An address of more bits than there are in an entry is like none. */
+	return e >> 16 == (addr >> 15 << 16 | s->tag[code]) && !(bits & ~(u32)e);
 }
 
 /** dep_sieve_first() - is this reference to be shown, where the first ones are? */
@@ -100,20 +110,13 @@ static inline bool dep_sieve_first(struct dep_sieve *s, u8 code, u64 pc, u64 add
 				   u32 *type)
 {
 	u32 offset = addr & 7, bytes = (0xffu >> ((8 - size) & 31)) << offset;
-	u8 who = s->who[code];
-	u64 e;
 
-	if (*type & DEP_WRITE) {
+	if (*type & DEP_WRITE)
 		s->reads = 0;
-		bytes |= bytes << 8;
-	} else if (__builtin_expect(++s->reads > DEP_SIEVE_SPINS, 0)) {
+	else if (++s->reads > DEP_SIEVE_SPINS)
 		dep_sieve_spin(s, pc, addr, size);
-	}
-	if (__builtin_expect(s->all || who & DEP_SIEVE_LOOK || size - 1 > 7 - offset ||
-			     addr >> DEP_SIEVE_BITS, 0))
-		return dep_sieve_slowly(s, code, addr, size, type);
-	e = *dep_sieve_slot(s, addr >> 3);
-	if ((e ^ dep_sieve_tag(s, addr >> 3, who)) >> 16 || bytes & ~(u32)e)
+	if (s->all || size - 1 > 7 - offset ||
+	    !dep_sieve_again(s, code, addr, *type & DEP_WRITE ? bytes | bytes << 8 : bytes))
 		return dep_sieve_slowly(s, code, addr, size, type);
 	return false;
 }
@@ -123,8 +126,8 @@ static inline bool dep_sieve_wants(struct dep_sieve *s, u8 code, u64 addr, u32 s
 {
 	const struct dep_places *w = s->scope->wanted;
 
-	if (__builtin_expect(!s->all && !s->who[code] && size <= 64 &&
-			     !dep_places_maybe(w, addr) && !dep_places_maybe(w, addr + size - 1), 1))
+	if (!s->all && !s->who[code] && size <= 64 && !dep_places_maybe(w, addr) &&
+	    !dep_places_maybe(w, addr + size - 1))
 		return false;
 	return dep_sieve_wanted(s, code, addr, size, type);
 }

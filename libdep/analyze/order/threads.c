@@ -38,7 +38,9 @@ static int make_detector(const struct order_feed *f, struct order_process *p)
 		return race_detector_create(&p->detector, &find, &first);
 	err = race_detector_create(&p->detector, &tell,
 				   f->pass == ORDER_EXACT ? &watched : NULL);
-	return err || f->pass == ORDER_ALL ? err : dep_places_each(&p->scope->raced, watch, p->detector);
+	if (!err && f->pass == ORDER_EXACT)
+		err = dep_places_each(&p->scope->raced, watch, p->detector);
+	return err;
 }
 
 static int add_known(struct order_feed *f, struct order_process *p)

@@ -1,0 +1,549 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Sets of places, and what a sieve leaves out: on random executions a detector that is shown only
+ * what is left finds the same bytes in races as one that is shown everything.
+ * ADEPT_TEST_SEED and ADEPT_TEST_COUNT set seed and number.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "../../include/dep/races.h"
+#include "../../libdep/analyze/load.h"
+#include "../../libdep/analyze/races/detect.h"
+#include "../../libdep/recover/sieve.h"
+#include "scratch.h"
+#include "stream.h"
+
+#define THREADS		4u
+#define LOCKS		3u
+#define BYTES		96u
+#define BASE		0x7f0000001000ull
+#define WORD		0x7f0000005000ull	/* of plain accesses that order threads */
+
+static u64 state;
+
+static u64 rnd(void)
+{
+	u64 z = state += 0x9e3779b97f4a7c15u;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+	return z ^ z >> 31;
+}
+
+/* ---- places ---- */
+
+static int count_words(void *arg, u64 address, u64 size)
+{
+	(void)address;
+	*(u64 *)arg += size / 4;
+	return 0;
+}
+
+static void places(void **unused)
+{
+	struct dep_places p;
+	u64 i, at, n = 0;
+
+	(void)unused;
+	dep_places_init(&p);
+	assert_false(dep_places_has(&p, 0, 8));
+	/* many pages, so that the table grows */
+	for (i = 0; i < 5000; i++)
+		assert_int_equal(dep_places_add(&p, i * 40000, 4), 0);
+	for (i = 0; i < 5000; i++) {
+		at = i * 40000;
+		assert_true(dep_places_has(&p, at, 1));
+		assert_true(dep_places_has(&p, at + 3, 1));
+		assert_true(dep_places_has(&p, i ? at - 5 : 0, 100));
+		assert_true(dep_places_maybe(&p, at));
+		assert_false(dep_places_has(&p, at + 4, 8));
+		assert_false(dep_places_has(&p, at - 8, 8));
+	}
+	/* twice is once */
+	assert_int_equal(dep_places_add(&p, 0, 4), 0);
+	assert_int_equal(dep_places_each(&p, count_words, &n), 0);
+	assert_int_equal(n, 5000);
+	assert_int_equal(p.words, 5000);
+	/* over pages, and parts of words */
+	assert_int_equal(dep_places_add(&p, 0xfffffffffffff002, 4), 0);
+	assert_true(dep_places_has(&p, 0xfffffffffffff000, 1));
+	assert_true(dep_places_has(&p, 0xfffffffffffff004, 1));
+	assert_false(dep_places_has(&p, 0xfffffffffffff008, 100000));
+	assert_int_equal(dep_places_add(&p, 0x10000ffe, 0x1004), 0);
+	assert_true(dep_places_has(&p, 0x10002000, 1));
+	assert_false(dep_places_has(&p, 0x10002004, 1));
+	dep_places_free(&p);
+}
+
+/* ---- one thread ---- */
+
+static u8 code_by_pc(void *arg, u32 process, u64 pc)
+{
+	(void)arg;
+	(void)process;
+	return pc >> 60;
+}
+
+struct one {
+	struct dep_places locked, spun, wanted;
+	struct dep_scope scope;
+	struct dep_sieve s;
+};
+
+static void begin_one(struct one *o, bool wanted)
+{
+	dep_places_init(&o->locked);
+	dep_places_init(&o->spun);
+	dep_places_init(&o->wanted);
+	o->scope = (struct dep_scope){
+		.code = code_by_pc, .locked = &o->locked, .spun = &o->spun,
+		.wanted = wanted ? &o->wanted : NULL,
+	};
+	assert_int_equal(dep_sieve_init(&o->s, &o->scope), 0);
+}
+
+static void end_one(struct one *o)
+{
+	dep_sieve_free(&o->s);
+	dep_places_free(&o->locked);
+	dep_places_free(&o->spun);
+	dep_places_free(&o->wanted);
+}
+
+static bool shows(struct one *o, u8 code, u64 addr, u32 size, u32 type)
+{
+	return dep_sieve_first(&o->s, code, 1, addr, size, &type);
+}
+
+static void first_ones(void **unused)
+{
+	const u8 me = DEP_CODE_PROGRAM;
+	struct one o;
+	u64 i;
+
+	(void)unused;
+	begin_one(&o, false);
+	assert_true(shows(&o, me, BASE, 4, DEP_READ));
+	assert_false(shows(&o, me, BASE, 4, DEP_READ));
+	assert_false(shows(&o, me, BASE + 1, 2, DEP_READ));
+	assert_true(shows(&o, me, BASE, 8, DEP_READ));
+	/* a read says nothing of a write, and a write all of a read */
+	assert_true(shows(&o, me, BASE, 4, DEP_WRITE));
+	assert_false(shows(&o, me, BASE, 4, DEP_WRITE));
+	assert_false(shows(&o, me, BASE, 4, DEP_MODIFY));
+	assert_true(shows(&o, me, BASE + 16, 1, DEP_MODIFY));
+	assert_false(shows(&o, me, BASE + 16, 1, DEP_READ));
+	/* over the ends of granules, and many of them */
+	assert_true(shows(&o, me, BASE + 6, 4, DEP_READ));
+	assert_false(shows(&o, me, BASE + 6, 4, DEP_READ));
+	assert_true(shows(&o, me, BASE + 64, 32, DEP_WRITE));
+	assert_false(shows(&o, me, BASE + 65, 30, DEP_READ));
+	assert_true(shows(&o, me, BASE + 65, 32, DEP_READ));
+	/* others do the same for themselves */
+	assert_true(shows(&o, DEP_CODE_LIBRARY, BASE, 4, DEP_READ));
+	assert_false(shows(&o, DEP_CODE_LOADER, BASE, 4, DEP_READ));
+	assert_true(shows(&o, me, BASE + 24, 4, DEP_READ));
+	assert_false(shows(&o, DEP_CODE_CALLER, BASE + 24, 4, DEP_READ));
+	/* more than there is room for to begin with */
+	for (i = 0; i < 20000; i++)
+		assert_true(shows(&o, me, BASE + 0x100000 + i * 8, 8, DEP_WRITE));
+	for (i = 19000; i < 20000; i++)
+		assert_false(shows(&o, me, BASE + 0x100000 + i * 8, 8, DEP_WRITE));
+	/* addresses that do not fit are always shown */
+	assert_true(shows(&o, me, 1ull << 47, 8, DEP_READ));
+	assert_true(shows(&o, me, 1ull << 47, 8, DEP_READ));
+	assert_true(shows(&o, me, ~0ull, 4, DEP_READ));
+	for (i = 0; i < 40000; i++) {
+		dep_sieve_turn(&o.s);
+		assert_true(shows(&o, me, BASE, 4, DEP_READ));
+		assert_false(shows(&o, me, BASE, 4, DEP_READ));
+	}
+	end_one(&o);
+}
+
+static void who_it_was(void **unused)
+{
+	const u8 me = DEP_CODE_PROGRAM, it = DEP_CODE_THREADS;
+	struct one o;
+
+	(void)unused;
+	begin_one(&o, false);
+	assert_true(shows(&o, me, BASE, 4, DEP_READ));
+	/* the first one behind a change is shown, whatever it is */
+	assert_true(shows(&o, it, BASE + 8, 4, DEP_READ));
+	assert_true(shows(&o, me, BASE, 4, DEP_READ));
+	assert_false(shows(&o, me, BASE, 4, DEP_READ));
+	assert_true(shows(&o, it, BASE + 8, 4, DEP_READ));
+	assert_false(shows(&o, it, BASE + 8, 4, DEP_READ));
+	/* what is done for one says nothing of what is done for the other */
+	assert_true(shows(&o, DEP_CODE_CALLER, BASE, 4, DEP_READ));
+	assert_false(shows(&o, DEP_CODE_LIBRARY, BASE, 4, DEP_READ));
+	assert_true(shows(&o, me, BASE + 80, 4, DEP_READ));
+	assert_true(shows(&o, DEP_CODE_LIBRARY, BASE, 4, DEP_READ));
+	/* a list of mutexes that a library writes */
+	o.s.fs = BASE + 0x10000;
+	assert_true(shows(&o, DEP_CODE_LIBRARY, BASE + 0x10020, 8, DEP_WRITE));
+	assert_true(shows(&o, DEP_CODE_LIBRARY, BASE + 0x10020, 8, DEP_WRITE));
+	end_one(&o);
+}
+
+static void what_orders(void **unused)
+{
+	const u8 me = DEP_CODE_PROGRAM;
+	u32 type = DEP_WRITE;
+	struct one o;
+
+	(void)unused;
+	begin_one(&o, false);
+	assert_true(shows(&o, me, BASE, 4, DEP_READ));
+	assert_true(shows(&o, me, WORD, 4, DEP_WRITE));
+	o.s.all = true;
+	assert_true(shows(&o, me, WORD, 4, DEP_MODIFY));
+	assert_true(shows(&o, me, WORD, 4, DEP_MODIFY));
+	dep_sieve_turn(&o.s);
+	assert_true(dep_places_has(&o.locked, WORD, 4));
+	assert_true(shows(&o, me, WORD, 4, DEP_READ));
+	assert_true(shows(&o, me, WORD, 4, DEP_READ));
+	assert_true(shows(&o, me, BASE, 4, DEP_READ));
+	assert_false(shows(&o, me, BASE, 4, DEP_READ));
+	/* what comes behind a write of it is new */
+	assert_true(dep_sieve_first(&o.s, me, 1, WORD, 4, &type));
+	assert_int_equal(type, DEP_WRITE | DEP_REF_RELEASES);
+	assert_true(shows(&o, me, BASE, 4, DEP_READ));
+	/* its neighbour is any word */
+	assert_true(shows(&o, me, WORD + 4, 4, DEP_WRITE));
+	assert_false(shows(&o, me, WORD + 4, 4, DEP_WRITE));
+	end_one(&o);
+}
+
+static void waiting(void **unused)
+{
+	const u8 me = DEP_CODE_PROGRAM;
+	struct one o;
+	u32 i;
+
+	(void)unused;
+	begin_one(&o, false);
+	for (i = 0; i < 40; i++) {
+		shows(&o, me, WORD, 4, DEP_READ);
+		shows(&o, me, BASE + i * 8, 4, DEP_WRITE);
+	}
+	assert_int_equal(o.spun.words, 0);
+	for (i = 0; i < 40; i++)
+		shows(&o, me, WORD, 4, DEP_READ);
+	assert_int_equal(o.spun.words, 1);
+	assert_true(dep_places_has(&o.spun, WORD, 4));
+	end_one(&o);
+}
+
+static void wanted_ones(void **unused)
+{
+	const u8 me = DEP_CODE_PROGRAM;
+	struct one o;
+	u32 i;
+
+	(void)unused;
+	begin_one(&o, true);
+	assert_int_equal(dep_places_add(&o.wanted, BASE, 4), 0);
+	assert_true(dep_sieve_wants(&o.s, me, BASE + 64, 4, DEP_READ));
+	for (i = 0; i < 3; i++) {
+		assert_false(dep_sieve_wants(&o.s, me, BASE + 64, 4, DEP_READ));
+		assert_false(dep_sieve_wants(&o.s, me, BASE + 4, 4, DEP_READ));
+		assert_true(dep_sieve_wants(&o.s, me, BASE, 1, DEP_READ));
+		assert_true(dep_sieve_wants(&o.s, me, BASE - 60, 64, DEP_READ));
+		assert_true(dep_sieve_wants(&o.s, me, BASE - 4096, 8192, DEP_READ));
+	}
+	assert_true(dep_sieve_wants(&o.s, DEP_CODE_THREADS, BASE + 64, 4, DEP_READ));
+	assert_true(dep_sieve_wants(&o.s, me, BASE + 64, 4, DEP_READ));
+	o.s.all = true;
+	assert_true(dep_sieve_wants(&o.s, me, BASE + 64, 4, DEP_READ));
+	end_one(&o);
+}
+
+/* ---- executions ---- */
+
+struct bytes {
+	u8 raced[BYTES];
+};
+
+static void note(void *arg, const struct race_found *f)
+{
+	struct bytes *b = arg;
+	u32 i;
+
+	for (i = 0; i < f->size; i++)
+		b->raced[f->address + i - BASE] = 1;
+}
+
+/** struct execution - one detector sees all of it, the other what is left */
+struct execution {
+	struct bytes all, left;
+	struct race_detector *d[2];
+	struct race_sync lock[2][LOCKS];
+	u32 index[2][THREADS];
+	struct one place;		/* its sieve is not used */
+	struct dep_sieve sieve[THREADS];
+	u64 shown, seen;
+};
+
+static void begin_execution(struct execution *x)
+{
+	const struct race_options o = { .mode = RACE_HB_ONLY };
+	u32 i, k;
+
+	memset(x, 0, sizeof(*x));
+	begin_one(&x->place, false);
+	for (k = 0; k < 2; k++) {
+		const struct race_ops ops = { note, k ? &x->left : &x->all };
+
+		assert_int_equal(race_detector_create(&x->d[k], &ops, &o), 0);
+		for (i = 0; i < THREADS; i++)
+			assert_int_equal(race_thread_begin(x->d[k], i ? x->index[k][0] :
+							   RACE_NO_THREAD, &x->index[k][i]), 0);
+	}
+	for (i = 0; i < THREADS; i++)
+		assert_int_equal(dep_sieve_init(&x->sieve[i], &x->place.scope), 0);
+}
+
+static void end_execution(struct execution *x)
+{
+	u32 i, k;
+
+	for (k = 0; k < 2; k++) {
+		for (i = 0; i < LOCKS; i++)
+			race_sync_free(x->d[k], &x->lock[k][i]);
+		race_detector_free(x->d[k]);
+	}
+	for (i = 0; i < THREADS; i++)
+		dep_sieve_free(&x->sieve[i]);
+	end_one(&x->place);
+}
+
+static void access_byte(struct execution *x, u32 t)
+{
+	static const u32 types[] = { DEP_READ, DEP_READ, DEP_WRITE, DEP_MODIFY };
+	u32 type = types[rnd() % 4], size = 1u << rnd() % 4;
+	u64 address = BASE + rnd() % (BYTES - 16);
+	u32 flags = type, pc = rnd() % 50;
+
+	if (rnd() % 16 == 0)
+		size = 1 + rnd() % 16;
+	race_access(x->d[0], x->index[0][t], pc, address, size, flags);
+	x->seen++;
+	if (!dep_sieve_first(&x->sieve[t], DEP_CODE_PROGRAM, pc, address, size, &type))
+		return;
+	x->shown++;
+	race_access(x->d[1], x->index[1][t], pc, address, size, flags);
+}
+
+/* By a locked instruction, or by plain ones of a word that is known. */
+static void synchronise(struct execution *x, u32 t)
+{
+	u32 l = rnd() % LOCKS, k, type = DEP_WRITE;
+	bool plain = rnd() % 2;
+
+	if (!plain) {
+		dep_sieve_turn(&x->sieve[t]);
+		x->sieve[t].all = true;
+		type = DEP_MODIFY;
+		assert_true(dep_sieve_first(&x->sieve[t], DEP_CODE_PROGRAM, 1, WORD + 4 * l, 4,
+					    &type));
+	} else {
+		dep_sieve_first(&x->sieve[t], DEP_CODE_PROGRAM, 1, WORD + 4 * l, 4, &type);
+	}
+	/* What it was not known to do is not done. */
+	for (k = 0; k < 2; k++) {
+		if (k && plain && !(type & DEP_REF_RELEASES))
+			continue;
+		if (!plain)
+			race_acquire(x->d[k], x->index[k][t], &x->lock[k][l]);
+		race_release(x->d[k], x->index[k][t], &x->lock[k][l]);
+	}
+	if (!plain)
+		dep_sieve_turn(&x->sieve[t]);
+}
+
+static void executions(void **unused)
+{
+	const char *seed = getenv("ADEPT_TEST_SEED"), *count = getenv("ADEPT_TEST_COUNT");
+	u64 n = count ? strtoull(count, NULL, 0) : 3000, raced = 0, shown = 0, seen = 0;
+	struct execution x;
+	u32 i, rate;
+
+	(void)unused;
+	state = seed ? strtoull(seed, NULL, 0) : (u64)time(NULL);
+	printf("seed %llu\n", (unsigned long long)state);
+	while (n--) {
+		begin_execution(&x);
+		rate = 2 + rnd() % 30;
+		for (i = 0; i < 400; i++) {
+			if (rnd() % rate == 0)
+				synchronise(&x, rnd() % THREADS);
+			else
+				access_byte(&x, rnd() % THREADS);
+		}
+		for (i = 0; i < BYTES; i++) {
+			raced += x.all.raced[i];
+			/* never less; more where a word was not known in time */
+			assert_true(!x.all.raced[i] || x.left.raced[i]);
+		}
+		shown += x.shown;
+		seen += x.seen;
+		end_execution(&x);
+	}
+	assert_true(raced > 0);
+	assert_true(shown < seen);
+}
+
+/* ---- recovered segments ---- */
+
+/* Accesses of the threads' turn, a bit for each byte and kind. */
+struct turn {
+	u64 key[8192];
+	u8 bits[8192];
+	u32 n;
+};
+
+static void add_byte(struct turn *t, u64 address, u32 type)
+{
+	u32 i = (u32)(address * 0x9e3779b97f4a7c15ull >> 51);
+
+	while (t->bits[i] && t->key[i] != address)
+		i = (i + 1) % 8192;
+	assert_true(t->bits[i] || ++t->n < 8000);
+	t->key[i] = address;
+	/* A write says all that a read does. */
+	t->bits[i] |= type & DEP_WRITE ? 3 : 1;
+}
+
+static bool same_turn(const struct turn *a, const struct turn *b)
+{
+	u32 i, k;
+
+	if (a->n != b->n)
+		return false;
+	for (i = 0; i < 8192; i++) {
+		k = (u32)(a->key[i] * 0x9e3779b97f4a7c15ull >> 51);
+		while (a->bits[i] && b->bits[k] && b->key[k] != a->key[i])
+			k = (k + 1) % 8192;
+		if (a->bits[i] && a->bits[i] != b->bits[k])
+			return false;
+	}
+	return true;
+}
+
+/* The turn that begins with item *@i of @l; returns whether there is another one. */
+static bool next_turn(const struct dep_loaded *l, size_t *i, struct turn *t, u64 *refs)
+{
+	const struct dep_ref *r;
+	u32 b;
+
+	memset(t, 0, sizeof(*t));
+	for (; *i < l->nitems && l->item[*i].kind == DEP_ITEM_REF; (*i)++) {
+		r = &l->item[*i].ref;
+		for (b = 0; b < r->size; b++)
+			add_byte(t, r->addr + b, r->type);
+		++*refs;
+	}
+	return (*i)++ < l->nitems;
+}
+
+static void compare_loaded(const struct dep_loaded *all, const struct dep_loaded *left, u64 *refs)
+{
+	static struct turn a, b;
+	size_t i = 0, k = 0;
+	bool more;
+
+	assert_int_equal(all->err, 0);
+	assert_int_equal(left->err, 0);
+	assert_memory_equal(&all->counts, &left->counts, sizeof(all->counts));
+	do {
+		more = next_turn(all, &i, &a, &refs[0]);
+		assert_int_equal(next_turn(left, &k, &b, &refs[1]), more);
+		assert_true(same_turn(&a, &b));
+	} while (more);
+}
+
+static u8 any_code(void *arg, u32 process, u64 pc)
+{
+	(void)arg;
+	(void)process;
+	(void)pc;
+	return DEP_CODE_PROGRAM;
+}
+
+/* In the same turns the same bytes, with whole programs and with lean ones. */
+static void recovered(void **unused)
+{
+	const u32 want = DEP_WANT_REFS | DEP_WANT_FUNCTIONS;
+	struct dep_loaded *all, *left;
+	const struct dep_segment *seg;
+	struct dep_meta meta = { .cwd = "/" };
+	struct dep_writer *w;
+	struct dep_store *store;
+	u64 refs[2] = { 0 };
+	struct stream s;
+	struct one o;
+	char dir[128];
+	size_t i, n;
+	u64 seed;
+
+	(void)unused;
+	for (seed = 100; seed < 140; seed++) {
+		stream_init(&s, seed);
+		s.use_ea = seed & 1;
+		stream_standard(&s);
+		stream_random_run(&s, 1500);
+		stream_close(&s);
+		scratch_name(dir, sizeof(dir));
+		assert_int_equal(dep_writer_create(&w, dir, &meta, 0), 0);
+		assert_int_equal(dep_writer_descriptors(w, 1, s.desc, s.desc_size), 0);
+		for (i = 0; i < s.nchunks; i++)
+			assert_int_equal(dep_writer_segment(w, 1, &s.chunk[i].c, s.chunk[i].body),
+					 0);
+		assert_int_equal(dep_writer_close(w, NULL, 0), 0);
+		assert_int_equal(dep_store_open(&store, dir), 0);
+		n = dep_store_segments(store, &seg);
+		begin_one(&o, false);
+		o.scope.code = any_code;
+		for (i = 0; i < n; i++) {
+			all = dep_load(store, &seg[i], want, NULL);
+			dep_sieve_turn(&o.s);
+			left = dep_load(store, &seg[i], want, &o.s);
+			assert_non_null(all);
+			assert_non_null(left);
+			compare_loaded(all, left, refs);
+			dep_loaded_free(all);
+			dep_loaded_free(left);
+		}
+		end_one(&o);
+		dep_store_close(store);
+		scratch_remove(dir);
+		stream_free(&s);
+	}
+	assert_true(refs[1] < refs[0]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(places),
+		cmocka_unit_test(first_ones),
+		cmocka_unit_test(who_it_was),
+		cmocka_unit_test(what_orders),
+		cmocka_unit_test(waiting),
+		cmocka_unit_test(wanted_ones),
+		cmocka_unit_test(executions),
+		cmocka_unit_test(recovered),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
