@@ -68,6 +68,12 @@ static void plan_vectors(struct build *b, unsigned int n, const struct x86_insn 
 	for (unsigned int i = 0; i < in->nmem; i++)
 		if (in->mem[i].flags & X86_M_VSIB)
 			m = &in->mem[i];
+	if (!m && x86_mask_elem(in)) {
+		if (in->enc == X86_EVEX)
+			add(b, n, ADEPT_ST_KREG, in->evex_k);
+		else
+			add(b, n, ADEPT_ST_VEC, (u8)((in->vvvv & 31) | 1 << 5));
+	}
 	if (!m)
 		return;
 	/* The index vector may be wider or narrower than vl: store the full register. */

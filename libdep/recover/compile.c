@@ -67,18 +67,18 @@ static int is_branch(u8 kind)
 
 static void note_vec(struct dep_builder *b, struct site *at, const struct adept_store *st)
 {
-	const struct x86_mem *m = at->in->mem;
+	const struct x86_insn *in = at->in;
 	u32 bytes = adept_store_bytes(st), i;
 	struct dep_op *op = add_op(b, DEP_O_SKIP, at->pc);
 
 	op->imm = bytes / 8;
-	for (i = 0; i < at->in->nmem && !(m[i].flags & X86_M_VSIB); i++)
+	for (i = 0; i < in->nmem && !(in->mem[i].flags & X86_M_VSIB); i++)
 		;
-	if (i == at->in->nmem)
+	if (i == in->nmem && !x86_mask_elem(in))
 		return;
-	if ((st->arg & 31) == m[i].index)
+	if (i < in->nmem && (st->arg & 31) == in->mem[i].index)
 		op->dst = 0;
-	else if (at->in->enc != X86_EVEX && (st->arg & 31) == at->in->vvvv)
+	else if (in->enc != X86_EVEX && (st->arg & 31) == in->vvvv)
 		op->dst = 1;
 	else
 		return;
@@ -165,11 +165,20 @@ static int add_extra_offset(struct dep_builder *b, struct site *at, const struct
 	return 0;
 }
 
+/* Is it a move by a mask that was stored?  Older stores have none: all of it counts. */
+static bool has_mask(const struct site *at)
+{
+	if (!x86_mask_elem(at->in))
+		return false;
+	return at->in->enc == X86_EVEX ? at->kreg : at->vec[1] >= at->in->mem[0].size;
+}
+
 static int add_ref(struct dep_builder *b, struct site *at, u32 i)
 {
 	const struct x86_mem *m = &at->in->mem[i];
 	struct dep_op ref = { .pc = at->pc, .size = m->size, .type = m->rw };
 	struct dep_op *op;
+	u32 elem;
 
 	ref.dst = seg_slot(m->seg);
 	ref.src = ref.src2 = DEP_S_ZERO;
@@ -192,6 +201,12 @@ static int add_ref(struct dep_builder *b, struct site *at, u32 i)
 		ref.code = DEP_O_REF2;
 	else
 		ref.code = ref.src != DEP_S_ZERO ? DEP_O_REF1 : DEP_O_REF0;
+	if (has_mask(at)) {
+		elem = x86_mask_elem(at->in);
+		ref.code = DEP_O_MASKED;
+		ref.size = m->size / elem | elem << 8 |
+			   (at->in->enc == X86_EVEX ? 0 : DEP_MK_VECTOR);
+	}
 	op = add_op(b, ref.code, at->pc);
 	*op = ref;
 	return 0;

@@ -151,6 +151,32 @@ static int run_gather(struct dep_run *r, const struct dep_gather *g, u8 code, u6
 	return err;
 }
 
+/* A reference for each run of elements that the mask lets through. */
+static int run_masked(struct dep_run *r, const struct dep_op *op)
+{
+	u32 n = op->size & 0xff, elem = op->size >> 8 & 15, i, from = n;
+	const u8 *mask = (const u8 *)r->vec[1];
+	u64 a = r->slot[op->src] + (r->slot[op->src2] << op->shift) + op->imm;
+	bool on;
+	int err;
+
+	a = (op->addr32 ? (u32)a : a) + r->slot[op->dst];
+	err = dep_out_room(&r->out, n / 2 + 1);
+	for (i = 0; i <= n && !err; i++) {
+		on = i < n && (op->size & DEP_MK_VECTOR ? mask[(i + 1) * elem - 1] & 0x80 :
+							  r->kreg >> i & 1);
+		if (on && from == n)
+			from = i;
+		if (on || from == n)
+			continue;
+		put_ref(r, shown(r), op->whose, op->pc, a + (u64)from * elem, (i - from) * elem,
+			op->type);
+		count_ref(r, op->type, 1);
+		from = n;
+	}
+	return err;
+}
+
 struct enter {
 	struct dep_run *r;
 	u8 code;
@@ -262,6 +288,8 @@ static int run_dynamic(struct dep_run *r, const struct dep_program *p, const str
 				     p->string[op->imm].rep);
 	else if (op->code == DEP_O_GATHER)
 		err = run_gather(r, &p->gather[op->imm], code, op->pc);
+	else if (op->code == DEP_O_MASKED)
+		err = run_masked(r, op);
 	else
 		err = run_enter(r, &p->enter[op->imm], code, op->pc);
 	return err ? err : dep_out_room(&r->out, p->max_items + 1);
@@ -344,6 +372,7 @@ static inline __attribute__((always_inline)) int run_ops(struct dep_run *r,
 			break;
 		case DEP_O_STRING:
 		case DEP_O_GATHER:
+		case DEP_O_MASKED:
 		case DEP_O_ENTER:
 			r->value = v;
 			err = run_dynamic(r, p, op);

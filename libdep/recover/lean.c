@@ -96,7 +96,7 @@ static bool is_ref(const struct dep_op *op)
 static bool is_turn(const struct dep_op *op)
 {
 	return op->code == DEP_O_TICKET || op->code == DEP_O_FUNCTION || op->code == DEP_O_STRING ||
-	       op->code == DEP_O_GATHER || op->code == DEP_O_ENTER;
+	       op->code == DEP_O_GATHER || op->code == DEP_O_MASKED || op->code == DEP_O_ENTER;
 }
 
 static struct seen place_of(const struct lean *l, const struct dep_op *op)

@@ -48,8 +48,15 @@ enum dep_op_code {
 	DEP_O_CALL,	/* a call (size 0) or a return (1), src: where rsp is, which imm changes */
 	/* a function imm & 0xffff begins (size 0), or returned (1); imm >> 16: known values */
 	DEP_O_FUNCTION,
+	/*
+	 * a masked move at the address of DEP_O_REFX; size: its elements, the bytes of one << 8,
+	 * and DEP_MK_VECTOR where the mask is one
+	 */
+	DEP_O_MASKED,
 	DEP_O_ENTER,	/* references of enter behind the first; program->enter[imm] */
 };
+
+#define DEP_MK_VECTOR	0x8000u
 
 enum { DEP_TK_BEHIND = 1, DEP_TK_CMPXCHG = 2, DEP_TK_BLIND = 4 };
 

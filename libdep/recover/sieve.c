@@ -144,8 +144,7 @@ static bool note_all(struct dep_sieve *s, u8 who, u64 addr, u32 size, bool write
 
 static bool is_locked(const struct dep_places *p, u64 addr, u32 size)
 {
-	return size <= WORD_MAX &&
-	       (dep_places_maybe(p, addr) || dep_places_maybe(p, addr + size - 1)) &&
+	return (size > 64 || dep_places_maybe(p, addr) || dep_places_maybe(p, addr + size - 1)) &&
 	       dep_places_has(p, addr, size);
 }
 
@@ -166,7 +165,7 @@ bool dep_sieve_slowly(struct dep_sieve *s, u8 code, u64 addr, u32 size, u32 *typ
 	if (look)
 		settle(s, code);
 	if (is_locked(s->scope->locked, addr, size)) {
-		if (*type != DEP_WRITE)
+		if (*type != DEP_WRITE || size > WORD_MAX)
 			return true;
 		*type |= DEP_REF_RELEASES;
 		dep_sieve_turn(s);

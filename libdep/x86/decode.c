@@ -107,6 +107,7 @@ static int vex(struct x86_insn *in, struct x86_cursor *c, u8 first)
 		c->b = !(p[1] & 0x20);
 		payload = p[2];
 		c->w = payload >> 7;
+		in->w = c->w;
 		c->pos += 3;
 	}
 	c->vvvv = ~(payload >> 3) & 15;
@@ -142,6 +143,7 @@ static int evex(struct x86_insn *in, struct x86_cursor *c)
 	c->b = !(p[1] & 0x20);
 	c->r2 = !(p[1] & 0x10);
 	c->w = p[2] >> 7;
+	in->w = c->w;
 	c->vvvv = (~(p[2] >> 3) & 15) | (p[3] & 8 ? 0 : 16);
 	in->pp = p[2] & 3;
 	c->z = p[3] >> 7;

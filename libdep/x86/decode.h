@@ -139,6 +139,7 @@ struct x86_insn {
 	u8 evex_k;	/* EVEX opmask register, 0 = none */
 	u8 vreg;	/* ModRM.reg as a vector register number (with EVEX bits), for gathers */
 	u8 vvvv;	/* raw vvvv with EVEX V', as a vector register number */
+	u8 w;		/* VEX/EVEX/XOP: W */
 	u8 vsib_elem;	/* gathers/scatters: index element size in bytes, 4 or 8 */
 	s64 imm;	/* sign-extended; branches: the displacement; enter: size | level << 16 */
 	s32 disp;
@@ -167,6 +168,17 @@ static inline u64 x86_branch_target(const struct x86_insn *in, u64 pc)
 {
 	return pc + in->len + (u64)in->imm;
 }
+
+/**
+ * x86_mask_elem() - bytes of an element of a move of which a mask says what it moves
+ *
+ * The mask is opmask register evex_k, or the elements' highest bits in vector register vvvv.
+ * Only moves between memory and a vector register: what else may have a mask (comparisons,
+ * arithmetic, compression..) counts with all of its operand.
+ *
+ * Return: 1, 2, 4, 8; 0: it is none.
+ */
+unsigned int x86_mask_elem(const struct x86_insn *in);
 
 /**
  * x86_enter_refs() - the references of "enter" beyond mem[0], in order of execution

@@ -157,6 +157,52 @@ void x86_operands(struct x86_insn *in, const struct x86_cursor *c, const struct 
 		in->gpr_read |= X86_BIT(in->index);
 }
 
+/* Moves between memory and a vector register, by the tables of Intel's manual, volume 2. */
+static unsigned int evex_move_elem(const struct x86_insn *in)
+{
+	static const u8 floats[4] = { 4, 8, 4, 8 };	/* ps, pd, ss, sd */
+
+	switch (in->opcode) {
+	case 0x10:
+	case 0x11:
+		return floats[in->pp];
+	case 0x28:
+	case 0x29:
+		return in->pp < 2 ? floats[in->pp] : 0;
+	case 0x6f:
+	case 0x7f:
+		if (in->pp == 3)
+			return in->w ? 2 : 1;
+		return !in->pp ? 0 : in->w ? 8 : 4;
+	}
+	return 0;
+}
+
+static unsigned int vex_maskmov_elem(const struct x86_insn *in)
+{
+	switch (in->opcode) {
+	case 0x2c:
+	case 0x2e:
+		return 4;
+	case 0x2d:
+	case 0x2f:
+		return 8;
+	case 0x8c:
+	case 0x8e:
+		return in->w ? 8 : 4;
+	}
+	return 0;
+}
+
+unsigned int x86_mask_elem(const struct x86_insn *in)
+{
+	if (in->nmem != 1 || in->mem[0].flags & X86_M_VSIB)
+		return 0;
+	if (in->enc == X86_EVEX)
+		return in->evex_k && in->map == 1 ? evex_move_elem(in) : 0;
+	return in->enc == X86_VEX && in->map == 2 && in->pp == 1 ? vex_maskmov_elem(in) : 0;
+}
+
 unsigned int x86_enter_refs(const struct x86_insn *in, u64 rsp, u64 rbp,
 			    void (*emit)(void *arg, u64 addr, unsigned int size, int rw),
 			    void *arg)

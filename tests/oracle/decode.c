@@ -118,6 +118,63 @@ static void decode_vsib(struct insn *in, const ZydisDecodedInstruction *zi,
 	in->op[0].index = ZydisRegisterGetId(mem->mem.index);
 }
 
+/* Bytes of an element that a vector move with a mask moves or not; 0: it is none. */
+static unsigned int masked_element(const ZydisDecodedInstruction *zi)
+{
+	switch (zi->mnemonic) {
+	case ZYDIS_MNEMONIC_VMOVDQU8:
+		return 1;
+	case ZYDIS_MNEMONIC_VMOVDQU16:
+		return 2;
+	case ZYDIS_MNEMONIC_VMOVDQA32:
+	case ZYDIS_MNEMONIC_VMOVDQU32:
+	case ZYDIS_MNEMONIC_VMOVAPS:
+	case ZYDIS_MNEMONIC_VMOVUPS:
+	case ZYDIS_MNEMONIC_VMOVSS:
+	case ZYDIS_MNEMONIC_VMASKMOVPS:
+	case ZYDIS_MNEMONIC_VPMASKMOVD:
+		return 4;
+	case ZYDIS_MNEMONIC_VMOVDQA64:
+	case ZYDIS_MNEMONIC_VMOVDQU64:
+	case ZYDIS_MNEMONIC_VMOVAPD:
+	case ZYDIS_MNEMONIC_VMOVUPD:
+	case ZYDIS_MNEMONIC_VMOVSD:
+	case ZYDIS_MNEMONIC_VMASKMOVPD:
+	case ZYDIS_MNEMONIC_VPMASKMOVQ:
+		return 8;
+	default:
+		return 0;
+	}
+}
+
+static bool is_maskmov(ZydisMnemonic m)
+{
+	return m == ZYDIS_MNEMONIC_VMASKMOVPS || m == ZYDIS_MNEMONIC_VMASKMOVPD ||
+	       m == ZYDIS_MNEMONIC_VPMASKMOVD || m == ZYDIS_MNEMONIC_VPMASKMOVQ;
+}
+
+static void decode_masked(struct insn *in, const ZydisDecodedInstruction *zi,
+			  const ZydisDecodedOperand *zo)
+{
+	unsigned int elem = masked_element(zi);
+	int i;
+
+	in->evex = zi->encoding == ZYDIS_INSTRUCTION_ENCODING_EVEX;
+	if (!elem || in->nops != 1 || !(in->evex || is_maskmov(zi->mnemonic)))
+		return;
+	/* Without a mask it is k0. */
+	for (i = 0; i < zi->operand_count; i++)
+		if (zo[i].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+		    zo[i].encoding == (in->evex ? ZYDIS_OPERAND_ENCODING_MASK :
+						  ZYDIS_OPERAND_ENCODING_NDSNDD))
+			in->mask = ZydisRegisterGetId(zo[i].reg.value);
+	if (in->evex && !in->mask)
+		return;
+	in->kind = KIND_MASKED;
+	in->index_size = elem;
+	in->nelem = in->op[0].size / elem;
+}
+
 /* bt, bts, btr, btc with the offset in a register reach beyond their operand. */
 static bool is_bit_string(const ZydisDecodedInstruction *zi, const ZydisDecodedOperand *zo)
 {
@@ -188,6 +245,8 @@ static void decode_operands(struct insn *in, const ZydisDecodedInstruction *zi,
 	}
 	if (vsib)
 		decode_vsib(in, zi, zo, vsib);
+	else
+		decode_masked(in, zi, zo);
 }
 
 static void classify(struct insn *in, const ZydisDecodedInstruction *zi,

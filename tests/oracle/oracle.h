@@ -41,6 +41,7 @@ enum insn_kind {
 	KIND_ENTER,
 	KIND_XLAT,
 	KIND_VSIB,
+	KIND_MASKED,		/* a vector move of some elements */
 	KIND_UNKNOWN,		/* not decodable, or not fetchable: must fault */
 };
 
@@ -62,7 +63,7 @@ struct insn {
 	bool verify;		/* the bytes may change: compare them before each use */
 	uint8_t bytes[MAX_BYTES];
 	struct operand op[MAX_OPERANDS];
-	/* enter: operand size and level.  VSIB: the elements. */
+	/* enter: operand size and level.  VSIB, masked: the elements. */
 	uint8_t level, opsize;
 	uint8_t index_size, nelem;
 	bool evex;

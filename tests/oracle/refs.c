@@ -134,6 +134,25 @@ static unsigned int vsib_refs(struct tracee *t, const struct insn *in,
 	return n;
 }
 
+/* One reference for each run of elements. */
+static unsigned int masked_refs(struct tracee *t, const struct insn *in,
+				const struct user_regs_struct *regs, struct ref *refs)
+{
+	uint64_t a = address(in, &in->op[0], regs), k[8];
+	unsigned int i, from, n = 0, size = in->index_size;
+	uint8_t vec[32][64];
+
+	if (vector_state(t, vec, k) < 0)
+		return 0;
+	for (i = 0; i < in->nelem; i++) {
+		for (from = i; i < in->nelem && element_on(in, vec, k, i, size); i++)
+			;
+		if (i > from)
+			put(&refs[n++], a + from * size, (i - from) * size, in->op[0].type);
+	}
+	return n;
+}
+
 /**
  * refs_of() - the references that @in makes if it completes from @regs
  * @refs: room for MAX_REFS
@@ -151,6 +170,8 @@ unsigned int refs_of(struct tracee *t, const struct insn *in,
 		return enter_refs(in, regs, refs);
 	if (in->kind == KIND_VSIB)
 		return vsib_refs(t, in, regs, refs);
+	if (in->kind == KIND_MASKED)
+		return masked_refs(t, in, regs, refs);
 	if (in->flags & INSN_REP) {
 		uint64_t left = regs->rcx;
 

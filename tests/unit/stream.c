@@ -260,6 +260,26 @@ static void do_gather(struct stream *s, const struct stream_frag *f, u32 i, cons
 	}
 }
 
+static void do_masked(struct stream *s, const struct stream_frag *f, u32 i, const struct vectors *v)
+{
+	const struct x86_insn *in = &f->insn[i];
+	const struct x86_mem *m = &in->mem[0];
+	u32 elem = x86_mask_elem(in), n = m->size / elem, e, first;
+	u64 k = v->k;
+
+	for (e = 0; in->enc != X86_EVEX && e < n; e++) {
+		k &= ~(1ull << e);
+		k |= (u64)(v->mask[e * elem + elem - 1] >> 7) << e;
+	}
+	for (e = 0; e < n; e++) {
+		for (first = e; e < n && k >> e & 1; e++)
+			;
+		if (e > first)
+			expect_ref(s, f->pc[i], address(s, f, i, 0) + first * elem +
+				   seg_base(s, m), (e - first) * elem, m->rw);
+	}
+}
+
 /* @max: iterations at most, for one that is interrupted; how far the pointers moved. */
 static void do_string(struct stream *s, const struct stream_frag *f, u32 i, u32 max)
 {
@@ -292,6 +312,8 @@ static void do_insn(struct stream *s, const struct stream_frag *f, u32 i, const 
 
 	if (in->kind == X86_STRING) {
 		do_string(s, f, i, ~0u);
+	} else if (x86_mask_elem(in)) {
+		do_masked(s, f, i, v);
 	} else if (in->nmem && in->mem[0].flags & X86_M_VSIB) {
 		do_gather(s, f, i, v);
 	} else {
@@ -327,7 +349,7 @@ static void do_store(struct stream *s, const struct stream_frag *f, u32 n, u32 i
 		s->fs = value;
 		return;
 	case ADEPT_ST_KREG:
-		value = v->k = stream_random(s) & 0xffff;
+		value = v->k = stream_random(s);
 		break;
 	case ADEPT_ST_VEC:
 		vec = (st->arg & 31) == f->insn[i].vvvv && f->insn[i].enc != X86_EVEX ?

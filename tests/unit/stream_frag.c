@@ -52,6 +52,10 @@ static void place_stores(struct stream *s, struct stream_frag *f, u32 i, u16 *kn
 				store(i, ADEPT_ST_VEC, in->vl << 5 | in->vvvv);
 			continue;
 		}
+		if (x86_mask_elem(in))
+			f->store[f->nstores++] = in->enc == X86_EVEX ?
+				store(i, ADEPT_ST_KREG, in->evex_k) :
+				store(i, ADEPT_ST_VEC, in->vl << 5 | in->vvvv);
 		if (s->use_ea && unknown(m->base, *known) &&
 		    (unknown(m->index, *known) || m->index == X86_NONE) &&
 		    !(m->flags & X86_M_STRING)) {
@@ -187,6 +191,12 @@ static const struct stream_code standard[] = {
 	     0x48, 0x8b, 0x54, 0x24, 0xf8, 0x89, 0x03, 0xeb, 0x00),
 	/* mov eax, [rbx]; mov [rbx], eax; mov edx, [rbx]; jmp */
 	CODE(0x40a000, 0x8b, 0x03, 0x89, 0x03, 0x8b, 0x13, 0xeb, 0x00),
+	/* vmovdqu8 [rax]{k1}, zmm16; vmovups xmm1{k2}, [rbx+16]; vmovdqu32 ymm2{k1}{z}, [rbx];
+	 * vpmaskmovq [rdi], ymm3, ymm2; vmaskmovps xmm4, xmm5, [rcx+8]; jmp
+	 */
+	CODE(0x40b000, 0x62, 0xe1, 0x7f, 0x49, 0x7f, 0x00, 0x62, 0xf1, 0x7c, 0x0a, 0x10, 0x4b, 0x01,
+	     0x62, 0xf1, 0x7e, 0xa9, 0x6f, 0x13, 0xc4, 0xe2, 0xe5, 0x8e, 0x17, 0xc4, 0xe2, 0x51,
+	     0x2c, 0x61, 0x08, 0xeb, 0x00),
 	/* mov rsp, [rax]: rsp becomes unknown and is stored behind; jmp */
 	CODE(0x408000, 0x48, 0x8b, 0x20, 0xeb, 0x00),
 };

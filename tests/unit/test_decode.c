@@ -94,6 +94,7 @@ static void check(const u8 *code)
 	COMPARE(off_disp);
 	COMPARE(disp_len);
 	COMPARE(evex_k);
+	COMPARE(w);
 	if (want.imm_len) {
 		COMPARE(off_imm);
 		COMPARE(imm_len);

@@ -245,6 +245,12 @@ static void fields(struct x86_insn *want)
 	}
 	if (zi.encoding == ZYDIS_INSTRUCTION_ENCODING_EVEX)
 		want->evex_k = zi.raw.evex.aaa;
+	if (zi.encoding == ZYDIS_INSTRUCTION_ENCODING_EVEX)
+		want->w = zi.raw.evex.W;
+	else if (zi.encoding == ZYDIS_INSTRUCTION_ENCODING_VEX)
+		want->w = zi.raw.vex.W;
+	else if (zi.encoding == ZYDIS_INSTRUCTION_ENCODING_XOP)
+		want->w = zi.raw.xop.W;
 	if (zi.attributes & ZYDIS_ATTRIB_HAS_LOCK)
 		want->attr |= X86_A_LOCK;
 	if (zi.attributes & ZYDIS_ATTRIB_HAS_ADDRESSSIZE)

@@ -20,10 +20,16 @@ a6:	vmovdqu64 i64(%rip), %ymm20		#= i64 32 R
 a7:	vpscatterqd %xmm3, (%rbx,%ymm20){%k2}	#= d+8 4 W; d+64 4 W
 	kxorw %k3, %k3, %k3
 	vpscatterqd %xmm3, (%rbx,%ymm20){%k3}
-b1:	vmovups %zmm0, (%rbx){%k2}		#= d 64 W
-b2:	vmovups (%rbx), %zmm0{%k3}		#= d 64 R
+	kmovw %eax, %k2
+	mov $0xa5, %eax
+	kmovw %eax, %k1
+b1:	vmovups %zmm0, (%rbx){%k2}		#= d+4 8 W
+	vmovups (%rbx), %zmm0{%k3}
+b2:	vmovupd (%rbx), %zmm0{%k1}		#= d 8 R; d+16 8 R; d+40 8 R; d+56 8 R
 b3:	vaddps 4(%rbx){1to16}, %zmm0, %zmm0	#= d+4 4 R
-b4:	vpmaskmovd %ymm0, %ymm0, (%rbx)		#= d 32 W
+b8:	vmovdqu m64(%rip), %ymm6		#= m64 32 R
+b4:	vpmaskmovd %ymm0, %ymm6, (%rbx)		#= d 12 W; d+28 4 W
+b9:	vpmaskmovq (%rbx), %ymm6, %ymm7		#= d 8 R; d+24 8 R
 b5:	vpcompressd %zmm0, (%rbx){%k2}		#= d 64 W
 b6:	vaddps 64(%rbx), %zmm0, %zmm0		#= d+64 64 R
 b7:	vmovss (%rbx), %xmm0{%k1}{z}		#= d 4 R
