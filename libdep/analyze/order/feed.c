@@ -109,6 +109,19 @@ static bool is_atomic(const struct order_objects *o, u64 address, u32 size)
 	return false;
 }
 
+/*
+ * Code that is no program's knows what it reads to synchronise: a word that is locked some time
+ * is one from the beginning, as for who looks whether another thread has called pthread_once().
+ */
+static bool will_be_atomic(const struct order_thread *t, u64 address, u32 size)
+{
+	const struct dep_places *locked = &t->process->scope->locked;
+
+	return size <= 16 &&
+	       (dep_places_maybe(locked, address) || dep_places_maybe(locked, address + size - 1)) &&
+	       dep_places_has(locked, address, size);
+}
+
 static int each_word(struct order_thread *t, u64 address, u32 size,
 		     int (*f)(struct order_thread *t, enum order_kind kind, u64 id))
 {
@@ -202,7 +215,8 @@ static int reference(struct order_feed *f, struct order_thread *t, const struct 
 	flags |= inside;
 	if (r->addr - t->robust.head < sizeof(struct robust_list_head) && type == DEP_WRITE)
 		order_robust_write(t, r->addr);
-	if (is_atomic(o, r->addr, r->size)) {
+	if (is_atomic(o, r->addr, r->size) ||
+	    (inside && type == DEP_READ && will_be_atomic(t, r->addr, r->size))) {
 		/* Compilers make neither memcpy() of atomic accesses nor "add" to memory. */
 		if (code != DEP_CODE_CALLER && type != DEP_MODIFY)
 			flags |= ORDER_MAYBE_ATOMIC;

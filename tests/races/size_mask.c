@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * memset of few bytes, which the C library does by one masked store where the processor has
+ * AVX-512, and bytes within it or behind it: only what the mask lets through is accessed.
+ */
+#include <string.h>
+
+#include "races.h"
+
+char data[64] __attribute__((aligned(64)));
+size_t length = 24;
+
+static void *first(void *arg)
+{
+	memset(data, 1, length); /* RACE: bytes variable=data */
+	return arg;
+}
+
+static void *second(void *arg)
+{
+	nap();
+	data[RACY_ONLY(23) RIGHT_ONLY(24)] = 1; /* RACE: bytes */
+	return arg;
+}
+
+int main(void)
+{
+	return both(first, second);
+}
