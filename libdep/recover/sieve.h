@@ -42,7 +42,7 @@ enum { DEP_SIEVE_PROGRAM, DEP_SIEVE_LIBRARY, DEP_SIEVE_THREADS, DEP_SIEVE_LOOK =
 
 #define DEP_SIEVE_CODES	8u
 #define DEP_SIEVE_ROOM	(1u << 12)	/* entries, to begin with; no fewer, see dep_sieve_tag() */
-#define DEP_SIEVE_MAX	(1u << 16)
+#define DEP_SIEVE_MAX	(1u << 18)
 #define DEP_SIEVE_BITS	47u		/* of addresses that are remembered */
 #define DEP_SIEVE_SPINS	8u		/* who reads the same so often in vain, waits */
 
