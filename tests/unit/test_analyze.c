@@ -8,10 +8,12 @@
 #include <cmocka.h>
 
 #include "../../include/dep/analyze.h"
+#include "../../include/dep/races.h"
+#include "../../libdep/recover/sieve.h"
 #include "scratch.h"
 #include "stream.h"
 
-#define MAX_SEEN	64u
+#define MAX_SEEN	1024u
 #define LOAD		1000u	/* what is seen of it */
 #define ENTER		2000u	/* and of a call besides its number when it comes first */
 #define GAP		5000u
@@ -23,7 +25,14 @@ struct seen {
 	bool late[MAX_SEEN];
 	u32 n;
 	u32 putting_off;	/* the thread whose load is put off; 0: none */
+	const struct dep_scope *scope;
 };
+
+static const struct dep_scope *scope(void *self, const struct dep_thread *t)
+{
+	(void)t;
+	return ((struct seen *)self)->scope;
+}
 
 static void see(struct seen *s, const struct dep_thread *t, u32 what, bool late)
 {
@@ -69,17 +78,22 @@ static int end(void *self, const struct dep_thread *t)
 
 static const u8 load[] = { 0x48, 0x8b, 0x07, 0xeb, 0x00 };	/* mov (%rdi),%rax; jmp */
 
-/* A thread whose first segment begins at @ticket. */
-static void begin(struct stream *s, u64 ticket)
+/* A thread whose first segment begins at @ticket, and whose load needs the registers @mask. */
+static void begin_with(struct stream *s, u64 ticket, u16 mask)
 {
 	const struct stream_code code = {
-		.pc = 0x401000, .bytes = load, .len = sizeof(load), .entry_mask = 0xffff,
+		.pc = 0x401000, .bytes = load, .len = sizeof(load), .entry_mask = mask,
 	};
 
 	stream_init(s, 1);
 	s->cur.ticket = ticket;
 	stream_fragment(s, &code);
 	stream_context(s, 0x401000);
+}
+
+static void begin(struct stream *s, u64 ticket)
+{
+	begin_with(s, ticket, 0xffff);
 }
 
 static void call(struct stream *s, u32 nr, u64 before, u64 behind)
@@ -103,7 +117,8 @@ static struct dep_analysis show(struct stream *s, u32 n, u64 missing, unsigned i
 {
 	struct dep_process p = { .serial = 1, .pid = 100, .start_ns = 1 };
 	const struct dep_analyzer a = {
-		.name = "test", .want = DEP_WANT_REFS, .items = items, .gap = gap, .end = end,
+		.name = "test", .want = DEP_WANT_REFS, .scope = scope, .items = items, .gap = gap,
+		.end = end,
 	};
 	struct dep_meta meta = { .cwd = "/" };
 	struct dep_analysis how;
@@ -297,6 +312,64 @@ static void forked(void **state)
 	CHECK(&seen, 12057, 10057, 10000 + END);
 }
 
+static u8 code(void *arg, u32 process, u64 pc)
+{
+	(void)arg;
+	(void)process;
+	(void)pc;
+	return DEP_CODE_PROGRAM;
+}
+
+/* Threads of many segments, which go through a sieve one behind the other. */
+static void many_segments(unsigned int jobs, struct seen *seen)
+{
+	struct dep_places locked, spun;
+	const struct dep_scope once = { .code = code, .locked = &locked, .spun = &spun };
+	struct dep_analysis how;
+	struct stream s[3];
+	u32 i, k, n;
+
+	dep_places_init(&locked);
+	dep_places_init(&spun);
+	seen->scope = &once;
+	for (i = 0; i < 3; i++) {
+		/* it loads again and again without a context in between */
+		begin_with(&s[i], 1 + i, X86_BIT(X86_RDI));
+		for (k = 1; k < 40; k++) {
+			for (n = 0; n < 5; n++)
+				stream_run(&s[i], 0, 0);
+			/* the first one synchronises seldom */
+			if (i || k % 20 == 0)
+				call(&s[i], 1, k * 10 + i, k * 10 + i + 4);
+			next_segment(&s[i], 0);
+		}
+	}
+	how = show(s, 3, ~0ull, jobs, seen);
+	assert_int_equal(how.gaps, 0);
+	assert_int_equal(how.counts.refs, 3 * 39 * 5);
+	dep_places_free(&locked);
+	dep_places_free(&spun);
+	seen->scope = NULL;
+}
+
+static void through_a_sieve(void **state)
+{
+	static struct seen one, other;
+	u32 jobs, i, loads = 0;
+
+	(void)state;
+	many_segments(1, &one);
+	for (i = 0; i < one.n; i++)
+		loads += one.what[i] % 10000 == LOAD;
+	/* of each turn the first one: the registers are the same behind each call */
+	assert_int_equal(loads, 2 * 39 + 2);
+	for (jobs = 2; jobs <= 4; jobs++) {
+		memset(&other, 0, sizeof(other));
+		many_segments(jobs, &other);
+		assert_memory_equal(&one, &other, sizeof(one));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -306,6 +379,7 @@ int main(void)
 		cmocka_unit_test(missing_segment),
 		cmocka_unit_test(disorder),
 		cmocka_unit_test(forked),
+		cmocka_unit_test(through_a_sieve),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
