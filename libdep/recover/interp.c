@@ -399,12 +399,16 @@ int dep_run_ops(struct dep_run *r, const struct dep_program *p, u32 from, u32 to
 }
 
 /* A simple reference of a lean program; returns whether it has ordered threads. */
-static inline bool put_lean(struct dep_run *r, const struct dep_lean_op *op, u64 addr)
+static inline bool put_lean(struct dep_run *r, const struct dep_program *p,
+			    const struct dep_lean_op *op, u64 addr)
 {
+	const struct dep_op *whole;
+
 	if (__builtin_expect((addr & 7) <= op->room &&
 			     dep_sieve_again(r->sieve, op->whose, addr, op->bits << (addr & 7)), 1))
 		return false;
-	return put_ref(r, SHOW_FIRST, op->whose, op->pc, addr, op->size, op->type);
+	whole = &p->op[op->of];
+	return put_ref(r, SHOW_FIRST, op->whose, whole->pc, addr, whole->size, whole->type);
 }
 
 /* Any other one. */
@@ -439,28 +443,29 @@ int dep_run_lean(struct dep_run *r, const struct dep_program *p, const struct de
 			slot[op->dst] = *v++;
 			break;
 		case DEP_O_CONST:
-			slot[op->dst] = op->imm;
+			slot[op->dst] = p->op[op->of].imm;
 			break;
 		case DEP_O_ADD:
-			slot[op->dst] = slot[op->src] + op->imm;
+			slot[op->dst] = slot[op->src] + (s64)op->imm;
 			break;
 		case DEP_O_LEA:
-			slot[op->dst] = slot[op->src] + (slot[op->src2] << op->shift) + op->imm;
+			slot[op->dst] = slot[op->src] + (slot[op->src2] << op->shift) +
+					(s64)op->imm;
 			break;
 		case DEP_O_DERIVE:
-			x86_derive_run(&p->dop[op->imm], op->size, slot);
+			x86_derive_run(&p->dop[op->imm], p->op[op->of].size, slot);
 			break;
 		case DEP_O_REF0:
-			if (put_lean(r, op, op->imm))
+			if (put_lean(r, p, op, p->op[op->of].imm))
 				return go_on(r, p, x, op, v);
 			break;
 		case DEP_O_REF1:
-			if (put_lean(r, op, slot[op->src] + op->imm))
+			if (put_lean(r, p, op, slot[op->src] + (s64)op->imm))
 				return go_on(r, p, x, op, v);
 			break;
 		case DEP_O_REF2:
-			if (put_lean(r, op,
-				     slot[op->src] + (slot[op->src2] << op->shift) + op->imm))
+			if (put_lean(r, p, op, slot[op->src] + (slot[op->src2] << op->shift) +
+					       (s64)op->imm))
 				return go_on(r, p, x, op, v);
 			break;
 		case DEP_O_REFX:

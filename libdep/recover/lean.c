@@ -149,14 +149,19 @@ static struct dep_lean_op lean_of(const struct dep_program *p, u32 i, bool locke
 	const struct dep_op *op = &p->op[i];
 	struct dep_lean_op out = {
 		.code = op->code, .dst = op->dst, .src = op->src, .src2 = op->src2,
-		.shift = op->shift, .whose = op->whose, .type = op->type, .size = op->size,
-		.of = i, .imm = op->imm, .pc = op->pc,
+		.shift = op->shift, .whose = op->whose, .of = (u16)i, .imm = (s32)op->imm,
 	};
+	bool fits = (s64)op->imm == (s32)op->imm;
 	u32 bytes;
 
-	if (!is_ref(op))
+	if (!is_ref(op)) {
+		/* It is done by the whole program's operation. */
+		if (!fits && (op->code == DEP_O_ADD || op->code == DEP_O_LEA))
+			out.code = DEP_O_LOW8;
 		return out;
-	if (locked || op->addr32 || op->code == DEP_O_REFX || op->size - 1u > 7) {
+	}
+	if (locked || op->addr32 || op->code == DEP_O_REFX || op->size - 1u > 7 ||
+	    (!fits && op->code != DEP_O_REF0)) {
 		out.code = DEP_O_REFX;
 		return out;
 	}

@@ -108,6 +108,7 @@ static int fill_exit(struct dep_program *p, const struct adept_exit *x, struct d
 	out->known = cut.known;
 	out->kind = x->kind;
 	out->target = x->target;
+	out->last_pc = x->ninsns ? p->insn[x->ninsns - 1].pc : 0;
 	out->count = dep_program_static(p, 0, cut.op);
 	return 0;
 }
@@ -123,6 +124,8 @@ int dep_program_make(const struct adept_desc_frag *d, struct dep_program **out)
 	err = dep_desc_check_code(d);
 	if (!err)
 		err = dep_compile(&b);
+	if (!err && b.op.n > UINT16_MAX)
+		err = dep_fail(-EBADMSG, "fragment %u: %zu operations", d->first_exit, b.op.n);
 	if (err)
 		goto out_free;
 	err = -ENOMEM;

@@ -72,17 +72,17 @@ struct dep_op {
 };
 
 /**
- * struct dep_lean_op - see lean.h
+ * struct dep_lean_op - see lean.h; short, since there are many and they are all over the place
  * @bits: of its bytes where it begins at a multiple of 8, as in an entry of a sieve
  * @room: how many bytes behind a multiple of 8 it may begin and end before the next one
+ * @imm: of dep_program.op[@of], where that fits; else the code is DEP_O_REFX or none of its own
  */
 struct dep_lean_op {
 	u8 code;		/* DEP_O_REFX: any reference that is not simple */
 	u8 dst, src, src2;
-	u8 shift, whose, room, type;
-	u16 size, bits;
-	u32 of;			/* its number in dep_program.op */
-	u64 imm, pc;
+	u8 shift, whose, room, pad;
+	u16 bits, of;
+	s32 imm;
 };
 
 struct dep_string {
@@ -132,6 +132,7 @@ struct dep_exit_info {
 	u8 kind;		/* enum adept_exit_kind */
 	struct dep_static count;
 	u64 target;
+	u64 last_pc;		/* of the last instruction; 0: there is none */
 };
 
 /* One block of memory, free() does for it. */

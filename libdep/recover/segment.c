@@ -88,13 +88,12 @@ static int run_piece(struct dep_run *r, const struct dep_program *p, const struc
 	return dep_run_ops(r, p, from->op, to->op, last_insn);
 }
 
-static void take_exit(struct dep_run *r, const struct dep_program *p,
-		      const struct dep_exit_info *x)
+static void take_exit(struct dep_run *r, const struct dep_exit_info *x)
 {
 	r->known = x->known;
 	r->pc = x->kind == ADEPT_X_INDIRECT ? 0 : x->target;
 	r->after_syscall = x->kind == ADEPT_X_SYSCALL;
-	r->last_pc = x->ninsns ? p->insn[x->ninsns - 1].pc : 0;
+	r->last_pc = x->last_pc;
 }
 
 /*
@@ -137,7 +136,7 @@ static int run_record(struct dep_run *r, const struct place *at, const struct de
 		err = dep_run_lean(r, p, x);
 	else
 		err = dep_run_ops(r, p, 0, x->op_end, x->ninsns);
-	take_exit(r, p, x);
+	take_exit(r, x);
 	return err;
 }
 
@@ -201,7 +200,7 @@ static int head_record(struct dep_run *r, const struct place *at, const struct d
 	to.known = x->known;
 	to.insn = x->ninsns;
 	err = run_head(r, at, p, &to, x->ninsns);
-	take_exit(r, p, x);
+	take_exit(r, x);
 	return err;
 }
 
