@@ -31,7 +31,7 @@
 #include "types.h"
 
 #define ADEPT_SESSION_MAGIC	0x4e53545045444100ull	/* "\0ADEPTSN" */
-#define ADEPT_SESSION_VERSION	2
+#define ADEPT_SESSION_VERSION	3
 
 #define ADEPT_PAGE		4096u
 #define ADEPT_GUARD_SIZE	65536u
@@ -203,6 +203,18 @@ struct adept_chunk {
 };
 
 /**
+ * struct adept_call - the system call that a thread is in
+ *
+ * Set when all that comes before the call is in the ring, cleared before anything else is
+ * written there: who reads the same @before twice, and the chunk in between, has all of it.
+ */
+struct adept_call {
+	u64 before;		/* its ticket; 0: in none, or it is not told */
+	u64 nr;
+	u64 args[6];
+};
+
+/**
  * struct adept_thread - ring of one thread
  *
  * head and tail count chunks for ever; chunk c lives at index c % nchunks.  The
@@ -229,6 +241,7 @@ struct adept_thread {
 	u32 pad;
 	u64 absent_chunks;	/* lost since its collector had gone, and did not come back.. */
 	u64 absent_bytes;	/* ..within give_up_ns */
+	struct adept_call call;
 	u64 reserved[4];
 	struct adept_chunk chunk[ADEPT_MAX_CHUNKS];
 };

@@ -35,9 +35,11 @@ s64 app_syscall(struct tls *t, u64 nr, const u64 args[6])
 	s64 ret;
 
 	ring_room(t);
+	ring_call_begin(t, nr);
 	rest_begin(t);
 	ret = app_syscall_raw(t, nr, args);
 	rest_end(t);
+	ring_call_end(t);
 	return ret;
 }
 

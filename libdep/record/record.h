@@ -66,6 +66,12 @@ void ring_complete(struct tls *t, const struct exit *x);
 int ring_guard_hit(const struct tls *t, u64 addr);
 /** record_value_bytes() - bytes of a record's first @nst values */
 u32 record_value_bytes(const struct frag *f, unsigned int nst);
+/**
+ * ring_call_begin() - tell which system call the thread makes now, and that nothing more
+ * is written to its ring before ring_call_end()
+ */
+void ring_call_begin(struct tls *t, u64 nr);
+void ring_call_end(struct tls *t);
 /** ring_room() - so that a context and the thread's end can be told without a new chunk */
 void ring_room(struct tls *t);
 /**

@@ -266,6 +266,34 @@ void ring_room(struct tls *t)
 		need(t, 4 + sizeof(struct adept_ev_context) + END_ROOM);
 }
 
+/*
+ * The arguments are those that the program gave: the ones that the kernel gets may be the
+ * engine's copies.
+ */
+void ring_call_begin(struct tls *t, u64 nr)
+{
+	const u64 *r = t->regs;
+	struct adept_call *c;
+
+	if (!t->ring || t->absent || t->marked || module_ring(t))
+		return;
+	c = &t->ring->call;
+	c->nr = nr;
+	c->args[0] = r[X86_RDI];
+	c->args[1] = r[X86_RSI];
+	c->args[2] = r[X86_RDX];
+	c->args[3] = r[X86_R10];
+	c->args[4] = r[X86_R8];
+	c->args[5] = r[X86_R9];
+	__atomic_store_n(&c->before, t->before, __ATOMIC_RELEASE);
+}
+
+void ring_call_end(struct tls *t)
+{
+	if (t->ring)
+		__atomic_store_n(&t->ring->call.before, 0, __ATOMIC_RELEASE);
+}
+
 void ring_mark_end(struct tls *t, u32 status)
 {
 	struct adept_ev_end ev = { status, rt_ticket() };
@@ -273,6 +301,7 @@ void ring_mark_end(struct tls *t, u32 status)
 
 	if (!t->ring || t->absent || must_discard(t) || !has_room(t, END_ROOM))
 		return;
+	ring_call_end(t);
 	/* What a record that was given up left behind is not to be read as one. */
 	memset((void *)t->pp, 0, END_ROOM);
 	memcpy((void *)(t->pp + 4), &ev, sizeof(ev));
@@ -507,6 +536,7 @@ void ring_thread_start(struct tls *t, u32 tid, u32 parent_serial, u64 created_at
 	r->at_rest = 0;
 	r->null_bytes = r->flushes = 0;
 	r->absent_chunks = r->absent_bytes = 0;
+	r->call.before = 0;
 	r->start_ns = rt_now();
 	memset(r->chunk, 0, s->nchunks * sizeof(r->chunk[0]));
 	if (!module_ring(t)) {
