@@ -166,6 +166,12 @@ struct dep_store;
 
 int dep_store_open(struct dep_store **s, const char *dir);
 void dep_store_close(struct dep_store *s);
+/**
+ * dep_store_open_growing() - open a store that is being written, for dep_analyze_beside()
+ *
+ * Nothing is in it until that has read it.
+ */
+int dep_store_open_growing(struct dep_store **s, const char *dir);
 /* All pointers below are owned by the store. */
 size_t dep_store_processes(struct dep_store *s, const struct dep_process **out);
 size_t dep_store_threads(struct dep_store *s, const struct dep_thread **out);

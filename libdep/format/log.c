@@ -96,6 +96,18 @@ const struct dep_frame *dep_log_next(struct dep_log_scan *s)
 	return NULL;
 }
 
+const struct dep_frame *dep_log_whole(struct dep_log_scan *s)
+{
+	const struct dep_frame *fr = (const struct dep_frame *)(s->data + s->at);
+
+	if (s->size - s->at < sizeof(*fr) || fr->magic != DEP_FRAME_MAGIC ||
+	    dep_align8(sizeof(*fr) + (u64)fr->size) > s->size - s->at ||
+	    !frame_good(fr, s->size - s->at))
+		return NULL;
+	s->at += dep_align8(sizeof(*fr) + fr->size);
+	return fr;
+}
+
 int dep_frame_payload(const struct dep_frame *fr, void *to, size_t size, size_t least)
 {
 	if (fr->size < least)

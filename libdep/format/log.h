@@ -23,6 +23,9 @@ int dep_log_open(struct dep_log_scan *s, const void *data, size_t size);
 /** dep_log_next() - the next good frame, or NULL; its payload follows it */
 const struct dep_frame *dep_log_next(struct dep_log_scan *s);
 
+/** dep_log_whole() - as dep_log_next(), but NULL if there is no good frame just here */
+const struct dep_frame *dep_log_whole(struct dep_log_scan *s);
+
 /**
  * dep_frame_payload() - copy a payload's structure, which may have grown since
  * @least: bytes that must be there; what is missing of @size is zero

@@ -209,7 +209,7 @@ static int add_build_id(struct dep_model *m, const struct dep_frame *fr)
 	return 0;
 }
 
-static int add_frame(struct dep_model *m, const struct dep_frame *fr)
+int dep_model_add(struct dep_model *m, const struct dep_frame *fr)
 {
 	const char **note;
 
@@ -245,21 +245,28 @@ static int add_frame(struct dep_model *m, const struct dep_frame *fr)
 	return 0;
 }
 
+int dep_model_init(struct dep_model *m)
+{
+	int err;
+
+	memset(m, 0, sizeof(*m));
+	err = dep_index_init(&m->index);
+	return err ? dep_fail(err, "index of fragments") : 0;
+}
+
 int dep_model_build(struct dep_model *m, const void *log, size_t size)
 {
 	const struct dep_frame *fr;
 	struct dep_log_scan scan;
 	int err;
 
-	memset(m, 0, sizeof(*m));
 	err = dep_log_open(&scan, log, size);
+	if (!err)
+		err = dep_model_init(m);
 	if (err)
 		return err;
-	err = dep_index_init(&m->index);
-	if (err)
-		return dep_fail(err, "index of fragments");
 	while (!err && (fr = dep_log_next(&scan)))
-		err = add_frame(m, fr);
+		err = dep_model_add(m, fr);
 	m->bad_bytes = scan.bad_bytes;
 	if (!err)
 		err = dep_modules_build(m);

@@ -48,9 +48,12 @@ struct dep_model {
 void *dep_table_add(struct dep_table *t, size_t row_size);
 
 int dep_model_build(struct dep_model *m, const void *log, size_t size);
+/* The same one frame after the other; dep_modules_build() is the caller's. */
+int dep_model_init(struct dep_model *m);
+int dep_model_add(struct dep_model *m, const struct dep_frame *fr);
 void dep_model_free(struct dep_model *m);
 
-/** dep_modules_build() - m->map_events -> m->modules (modules.c) */
+/** dep_modules_build() - m->map_events -> m->modules, which are empty (modules.c) */
 int dep_modules_build(struct dep_model *m);
 
 #endif

@@ -115,11 +115,9 @@ int dep_seg_file_check(int fd)
 	return 0;
 }
 
-int dep_seg_scan(int fd, u32 number, int last, struct dep_seg_list *list)
+int dep_seg_scan_from(int fd, u32 number, bool whole, u64 *at, struct dep_seg_list *list)
 {
-	u64 off = sizeof(struct dep_file_header);
 	struct dep_seg_header h;
-	size_t first = list->n;
 	struct stat st;
 	u8 *buf = NULL;
 	ssize_t n;
@@ -130,22 +128,22 @@ int dep_seg_scan(int fd, u32 number, int last, struct dep_seg_list *list)
 	if (fstat(fd, &st))
 		return dep_fail(-errno, "cannot stat a file of segments");
 	end = st.st_size;
-	if (dep_seg_file_check(fd))
-		list->torn++;
-	while (off < end) {
-		n = dep_read_at(fd, &h, sizeof(h), off);
+	while (*at < end) {
+		n = dep_read_at(fd, &h, sizeof(h), *at);
 		if (n < 0) {
 			err = dep_fail(n, "cannot read segments");
 			break;
 		}
 		if (n == sizeof(h) && !dep_seg_header_check(&h) &&
-		    bytes_used(&h) <= end - off) {
-			err = list_add(list, &h, number, off);
+		    (whole ? dep_seg_bytes(&h) : bytes_used(&h)) <= end - *at) {
+			err = list_add(list, &h, number, *at);
 			if (err)
 				break;
-			off += dep_seg_bytes(&h);
+			*at += dep_seg_bytes(&h);
 			continue;
 		}
+		if (whole)
+			break;
 		list->torn++;
 		if (!buf)
 			buf = malloc(WINDOW);
@@ -153,18 +151,36 @@ int dep_seg_scan(int fd, u32 number, int last, struct dep_seg_list *list)
 			err = dep_fail(-ENOMEM, "scan of segments");
 			break;
 		}
-		next = find_header(fd, off + 8, end, buf);
+		next = find_header(fd, *at + 8, end, buf);
 		if (next < 0) {
 			err = dep_fail(next, "cannot read segments");
 			break;
 		}
-		off = next;
+		*at = next;
 	}
 	free(buf);
-	if (!err && last && list->n > first && !columns_good(fd, &list->seg[list->n - 1])) {
-		list->n--;
+	return err;
+}
+
+void dep_seg_check_last(int fd, struct dep_seg_list *list)
+{
+	if (columns_good(fd, &list->seg[list->n - 1]))
+		return;
+	list->n--;
+	list->torn++;
+}
+
+int dep_seg_scan(int fd, u32 number, int last, struct dep_seg_list *list)
+{
+	u64 off = sizeof(struct dep_file_header);
+	size_t first = list->n;
+	int err;
+
+	if (dep_seg_file_check(fd))
 		list->torn++;
-	}
+	err = dep_seg_scan_from(fd, number, false, &off, list);
+	if (!err && last && list->n > first)
+		dep_seg_check_last(fd, list);
 	return err;
 }
 

@@ -38,6 +38,14 @@ int dep_seg_file_check(int fd);
 int dep_seg_scan(int fd, u32 number, int last, struct dep_seg_list *list);
 
 /**
+ * dep_seg_scan_from() - the same from @*at on, which receives how far it came
+ * @whole: stop at what is no whole segment: it is being written
+ */
+int dep_seg_scan_from(int fd, u32 number, bool whole, u64 *at, struct dep_seg_list *list);
+/** dep_seg_check_last() - take the last one of @list, in @fd, off if its columns are bad */
+void dep_seg_check_last(int fd, struct dep_seg_list *list);
+
+/**
  * dep_seg_read() - read, check and unpack a segment
  * @x: NULL to read and check only
  */

@@ -26,36 +26,40 @@ static int by_thread_seq(const void *pa, const void *pb)
 	return a->offset < b->offset ? -1 : a->offset > b->offset;
 }
 
-static int open_segments(struct dep_store *s)
+int dep_store_add_file(struct dep_store *s)
 {
 	char name[32];
-	int *fds, fd, err;
+	int *fds, fd;
+
+	if (s->nfds == DEP_SEG_FILES)
+		return 0;
+	snprintf(name, sizeof(name), DEP_SEG_NAME, s->nfds);
+	fd = openat(s->dirfd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return 0;
+	fds = realloc(s->fds, (s->nfds + 1) * sizeof(*fds));
+	if (!fds) {
+		close(fd);
+		return dep_fail(-ENOMEM, "files of segments");
+	}
+	s->fds = fds;
+	s->fds[s->nfds++] = fd;
+	return 1;
+}
+
+static int open_segments(struct dep_store *s)
+{
+	int err;
 	u32 n;
 
 	/* All files first: whether one is the last decides what is checked. */
-	for (n = 0; n < DEP_SEG_FILES; n++) {
-		snprintf(name, sizeof(name), DEP_SEG_NAME, n);
-		fd = openat(s->dirfd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-		if (fd < 0)
-			break;
-		fds = realloc(s->fds, (n + 1) * sizeof(*fds));
-		if (!fds) {
-			close(fd);
-			return dep_fail(-ENOMEM, "files of segments");
-		}
-		s->fds = fds;
-		s->fds[n] = fd;
-		s->nfds = n + 1;
-	}
-	for (n = 0; n < s->nfds; n++) {
+	do {
+		err = dep_store_add_file(s);
+	} while (err > 0);
+	for (n = 0; n < s->nfds && !err; n++)
 		err = dep_seg_scan(s->fds[n], n, n + 1 == s->nfds && !s->manifest.closed,
 				   &s->segs);
-		if (err)
-			return err;
-	}
-	if (s->segs.n)
-		qsort(s->segs.seg, s->segs.n, sizeof(*s->segs.seg), by_thread_seq);
-	return 0;
+	return err;
 }
 
 void dep_loss_add(struct dep_loss *to, const struct dep_loss *from)
@@ -94,6 +98,13 @@ static void sum_loss(struct dep_store *s)
 	s->loss.unclean = !s->manifest.closed && !s->model.ended;
 }
 
+void dep_store_complete(struct dep_store *s)
+{
+	if (s->segs.n)
+		qsort(s->segs.seg, s->segs.n, sizeof(*s->segs.seg), by_thread_seq);
+	sum_loss(s);
+}
+
 int dep_store_open(struct dep_store **out, const char *dir)
 {
 	struct dep_store *s = calloc(1, sizeof(*s));
@@ -121,7 +132,7 @@ int dep_store_open(struct dep_store **out, const char *dir)
 		dep_store_close(s);
 		return err;
 	}
-	sum_loss(s);
+	dep_store_complete(s);
 	*out = s;
 	return 0;
 
@@ -150,6 +161,7 @@ void dep_store_close(struct dep_store *s)
 	free(s->segs.seg);
 	dep_model_free(&s->model);
 	dep_manifest_free(&s->manifest);
+	dep_growth_free(s);
 	free(s->log);
 	close(s->dirfd);
 	free(s);

@@ -17,6 +17,8 @@ struct dep_store {
 	struct dep_seg_list segs;
 	int *fds;		/* of segments.NNN, -1 = missing */
 	u32 nfds;
+	struct dep_growth *growth;	/* it is being followed; grow.c */
+	u64 modules_version;	/* +1 whenever the modules, and rows of them, are others */
 };
 
 static inline struct dep_fragment *dep_store_fragment(struct dep_store *s, u32 n)
@@ -27,6 +29,22 @@ static inline struct dep_fragment *dep_store_fragment(struct dep_store *s, u32 n
 /** dep_store_columns() - read one segment; any number of threads at once */
 int dep_store_columns(struct dep_store *s, const struct dep_segment *seg,
 		      struct dep_columns *c);
+
+/** dep_store_add_file() - open the next segments.NNN; 1, or 0 if there is none */
+int dep_store_add_file(struct dep_store *s);
+/** dep_store_complete() - all segments are known: put them in order, sum up the losses */
+void dep_store_complete(struct dep_store *s);
+
+/**
+ * dep_store_grow() - read what has been added to a store of dep_store_open_growing()
+ *
+ * Rows of all tables may move, but none of segments goes elsewhere in the order in which
+ * they are appended.  Nobody else may be using the store.
+ */
+int dep_store_grow(struct dep_store *s);
+/** dep_store_settle() - its writer is gone: from here on it is as if it had been opened now */
+int dep_store_settle(struct dep_store *s);
+void dep_growth_free(struct dep_store *s);
 
 /** dep_catalog_write() - write the tables of @s into catalog.db of its directory */
 int dep_catalog_write(struct dep_store *s, const char *dir);

@@ -165,6 +165,7 @@ struct dep_symbols {
 	size_t nimages, images_room;
 	struct dep_row *row;	/* sorted by process and start */
 	size_t nrows;
+	u64 rows_version;	/* of the store's modules that they are of */
 	struct dep_instance *inst;	/* of the process asked last */
 	size_t ninst, inst_room;
 	u32 inst_process;

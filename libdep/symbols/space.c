@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../format/store.h"
 #include "private.h"
 
 static int by_place(const void *pa, const void *pb)
@@ -30,6 +31,11 @@ int dep_rows_build(struct dep_symbols *s)
 	size_t i, n = dep_store_modules(s->store, &m);
 	struct dep_row *r;
 
+	free(s->row);
+	s->row = NULL;
+	s->nrows = 0;
+	s->have_inst = false;
+	s->rows_version = s->store->modules_version;
 	if (!n)
 		return 0;
 	s->row = calloc(n, sizeof(*s->row));
@@ -46,6 +52,13 @@ int dep_rows_build(struct dep_symbols *s)
 	}
 	s->nrows = n;
 	return 0;
+}
+
+/* The store may be growing.  Without memory there are no names. */
+static void renew(struct dep_symbols *s)
+{
+	if (s->rows_version != s->store->modules_version)
+		dep_rows_build(s);
 }
 
 /* How many rows begin at or before @pc of @process, those of smaller processes included. */
@@ -84,10 +97,12 @@ static bool same_file(const struct dep_module *a, const struct dep_module *b)
 struct dep_row *dep_row_at(struct dep_symbols *s, u32 process, u64 pc, u64 time_ns,
 			   bool *ambiguous)
 {
-	size_t i = rows_up_to(s, process, pc);
 	struct dep_row *r, *best = NULL;
 	bool other = false;
+	size_t i;
 
+	renew(s);
+	i = rows_up_to(s, process, pc);
 	while (i-- > 0) {
 		r = &s->row[i];
 		if (r->m->process != process || r->reach <= pc)
@@ -175,6 +190,7 @@ size_t dep_instances(struct dep_symbols *s, u32 process, struct dep_instance **o
 	size_t i;
 	u64 vaddr;
 
+	renew(s);
 	if (!s->have_inst || s->inst_process != process) {
 		s->ninst = 0;
 		s->inst_process = process;
