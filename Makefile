@@ -119,8 +119,8 @@ $(B)/depctl: $(DEPCTL_OBJ) $(B)/libdep.a
 # ---- tests ----
 
 UNIT := decode derive watch_elf inject store writer resume upkeep queue recover collect cross \
-	filled symbols analyze order detect races clock ring_core loop request control metrics \
-	client keep rundir notify policy tracer sieve
+	filled symbols analyze beside order detect races clock ring_core loop request control \
+	metrics client keep rundir notify policy tracer sieve
 TESTS := $(patsubst %,$(B)/tests/test_%,$(UNIT))
 SHOW := $(patsubst %,$(B)/tests/inject_%,show_pie show_nopie show_static show_staticpie exec)
 TESTFLAGS := $(CFLAGS) $(HOSTFLAGS) -I.
@@ -160,6 +160,7 @@ $(B)/tests/test_filled: $(call unit_obj,test_filled stream stream_frag) \
 			$(B)/libdep.a
 $(B)/tests/test_ring_core: $(call unit_obj,test_ring_core) $(B)/host/kmod/ring_core.o
 $(B)/tests/test_analyze: $(call unit_obj,test_analyze stream stream_frag) $(B)/libdep.a
+$(B)/tests/test_beside: $(call unit_obj,test_beside stream stream_frag) $(B)/libdep.a
 $(B)/tests/test_order: $(call unit_obj,test_order) $(B)/libdep.a
 $(B)/tests/test_detect: $(call unit_obj,test_detect) $(call part_obj,analyze/races)
 $(B)/tests/test_clock: $(call unit_obj,test_clock) $(call part_obj,analyze/races)

@@ -50,6 +50,11 @@ struct dep_analyzer {
 	int (*gap)(void *self, const struct dep_thread *t);
 	/* May be NULL: its stream is over. */
 	int (*end)(void *self, const struct dep_thread *t);
+	/*
+	 * May be NULL, for none: may the beginning of system call @nr be shown before it has
+	 * ended, without a result?  See dep_analyze_beside().
+	 */
+	bool (*foreseen)(void *self, uint32_t nr);
 };
 
 /** struct dep_analysis - how an analysis went */
@@ -71,6 +76,37 @@ struct dep_analysis {
 int dep_analyze(struct dep_store *store, const struct dep_analyzer *a, void *self,
 		unsigned int jobs, void (*progress)(size_t done, size_t all),
 		struct dep_analysis *out);
+
+/** struct dep_beside - how a store is followed that is being written */
+struct dep_beside {
+	/**
+	 * @wait: for @ms milliseconds, or less
+	 *
+	 * Return: 1 when the store is complete, as far as it will ever be; 0, or a negative
+	 * errno to give up.
+	 */
+	int (*wait)(void *arg, unsigned int ms);
+	/* May be NULL: called when it is, and all its files are open. */
+	void (*complete)(void *arg);
+	void *arg;
+	int session;		/* descriptor of the session file that is recorded into */
+};
+
+/**
+ * dep_analyze_beside() - dep_analyze() while @store is being written
+ * @store: of dep_store_open_growing(); when this returns 0 or -ESTALE it is complete
+ *
+ * Shows the same in the same order as dep_analyze() does when the recording has ended, as
+ * soon as that is known: when no thread can come with a smaller ticket any more.  What threads
+ * that wait have written last is read where it stands in their rings.
+ *
+ * Return: as dep_analyze(); -EOPNOTSUPP for rings of the kernel module, of which nothing was
+ * shown and nothing waited for; -ESTALE: what was shown is not how it was after all (memory
+ * was given up, a call was interrupted and made again..), begin anew with dep_analyze().
+ */
+int dep_analyze_beside(struct dep_store *store, const struct dep_analyzer *a, void *self,
+		       unsigned int jobs, void (*progress)(size_t done, size_t all),
+		       const struct dep_beside *beside, struct dep_analysis *out);
 
 #pragma GCC visibility pop
 

@@ -159,38 +159,53 @@ static void tell_before(struct dep_loaded *l)
 	}
 }
 
-struct dep_loaded *dep_load(struct dep_store *s, const struct dep_segment *seg, unsigned int want,
-			    struct dep_sieve *sieve)
+/* @c: of @seg; NULL: they are in the store. */
+static struct dep_loaded *load(struct dep_store *s, const struct dep_segment *seg,
+			       struct dep_columns *c, unsigned int want, struct dep_sieve *sieve)
 {
 	struct dep_loaded *l = calloc(1, sizeof(*l));
 	const struct dep_sink sink = {
 		.want = want | DEP_WANT_EVENTS | DEP_WANT_TICKETS, .batch = batch, .arg = l,
 	};
-	struct dep_columns c = { 0 };
+	struct dep_columns own = { 0 };
 	struct dep_run r;
 
 	if (!l || add_mark(l, 0, 0)) {
 		free(l);
 		return NULL;
 	}
-	dep_run_init(&r, &c, &sink, NULL);
+	dep_run_init(&r, c ? c : &own, &sink, NULL);
 	r.sieve = sieve;
 	r.lean = sieve && !sieve->scope->wanted && !(want & (DEP_WANT_BLOCKS | DEP_WANT_CALLS));
 	if (sieve && seg->seq != sieve->next_seq)
 		dep_sieve_turn(sieve);
 	if (sieve)
 		sieve->next_seq = seg->seq + 1;
-	l->err = dep_recover_traced(s, seg, &r, &l->counts);
+	l->err = c ? dep_recover_columns(s, seg, &r, &l->counts) :
+		     dep_recover_traced(s, seg, &r, &l->counts);
 	if (l->err) {
 		strncpy(l->why, dep_error(), sizeof(l->why) - 1);
 	} else {
-		l->mark[0].ticket = c.h.ticket;
-		l->lost_bytes = c.h.lost_bytes;
+		l->mark[0].ticket = r.columns->h.ticket;
+		l->lost_bytes = r.columns->h.lost_bytes;
 	}
 	dep_run_free(&r);
-	dep_columns_free(&c);
+	dep_columns_free(&own);
 	tell_before(l);
 	return l;
+}
+
+struct dep_loaded *dep_load(struct dep_store *s, const struct dep_segment *seg, unsigned int want,
+			    struct dep_sieve *sieve)
+{
+	return load(s, seg, NULL, want, sieve);
+}
+
+struct dep_loaded *dep_load_columns(struct dep_store *s, const struct dep_segment *seg,
+				    struct dep_columns *c, unsigned int want,
+				    struct dep_sieve *sieve)
+{
+	return load(s, seg, c, want, sieve);
 }
 
 void dep_loaded_free(struct dep_loaded *l)

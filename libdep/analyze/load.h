@@ -7,6 +7,9 @@
 #define DEP_ANALYZE_LOAD_H
 
 #include "../../include/dep/analyze.h"
+#include "../abi/session.h"
+
+struct dep_columns;
 
 struct dep_sieve;
 
@@ -25,6 +28,9 @@ struct dep_loaded {
 	struct dep_payload *payloads;
 	struct dep_counts counts;
 	uint64_t lost_bytes;	/* of its end, which did not parse */
+	bool prefix;		/* there is more of segment @seq, which is not stored yet.. */
+	uint64_t seq;
+	struct adept_call call;	/* ..before: 0, or its last item is the beginning of this call */
 	int err;		/* what is there is good even so */
 	char why[256];
 };
@@ -39,6 +45,10 @@ struct dep_loaded {
  */
 struct dep_loaded *dep_load(struct dep_store *s, const struct dep_segment *seg, unsigned int want,
 			    struct dep_sieve *sieve);
+/** dep_load_columns() - the same with columns that are in no store */
+struct dep_loaded *dep_load_columns(struct dep_store *s, const struct dep_segment *seg,
+				    struct dep_columns *c, unsigned int want,
+				    struct dep_sieve *sieve);
 void dep_loaded_free(struct dep_loaded *l);
 
 /** dep_segment_ticket() - when @seg began; 0 if that cannot be read */
@@ -57,5 +67,10 @@ void *dep_loader_ask(struct dep_loader *l, const struct dep_segment *seg, struct
 void dep_loader_forget(struct dep_loader *l, struct dep_sieve *sieve);
 /** dep_loader_take() - wait for what @asked comes to and free it; NULL: no memory */
 struct dep_loaded *dep_loader_take(struct dep_loader *l, void *asked);
+/** dep_loader_growing() - what is asked for may go elsewhere, and what is behind it is not known */
+void dep_loader_growing(struct dep_loader *l, bool growing);
+/** dep_loader_hold() - nobody looks at the store until dep_loader_go_on() */
+void dep_loader_hold(struct dep_loader *l);
+void dep_loader_go_on(struct dep_loader *l);
 
 #endif

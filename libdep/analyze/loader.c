@@ -21,6 +21,7 @@ struct request {
 	struct request *next;		/* that wait */
 	struct request *behind;		/* of the same queue */
 	const struct dep_segment *seg;
+	struct dep_segment copy;	/* what @seg is in a store that grows */
 	struct dep_sieve *sieve;
 	struct dep_loaded *loaded;
 	enum { WAITING, AT_WORK, DONE } state;
@@ -40,9 +41,11 @@ struct dep_loader {
 	unsigned int want, njobs;
 	pthread_mutex_t lock;
 	pthread_cond_t work, done;
+	pthread_rwlock_t grows;		/* to be written: the store's tables are changed */
 	struct request *first, **last;	/* those that wait */
 	struct dep_ahead *ahead;
 	size_t items;			/* in requests of @ahead that are done */
+	bool growing;			/* segments do not stay where they are: none ahead */
 	bool stop;
 	pthread_t job[MAX_JOBS];
 };
@@ -77,7 +80,8 @@ static const struct dep_segment *behind(struct dep_loader *l, const struct dep_s
 	const struct dep_segment *all;
 	size_t n = dep_store_segments(l->store, &all);
 
-	return seg + 1 < all + n && seg[1].thread == seg->thread ? seg + 1 : NULL;
+	/* It may have been asked for when it was elsewhere. */
+	return !l->growing && seg >= all && seg + 1 < all + n && seg[1].thread == seg->thread ? seg + 1 : NULL;
 }
 
 /* One that nobody asked for yet, where least is ready. */
@@ -113,7 +117,9 @@ static void load(struct dep_loader *l, struct request *r)
 	r->state = AT_WORK;
 	set_busy(r, true);
 	pthread_mutex_unlock(&l->lock);
+	pthread_rwlock_rdlock(&l->grows);
 	r->loaded = dep_load(l->store, r->seg, l->want, r->sieve);
+	pthread_rwlock_unlock(&l->grows);
 	pthread_mutex_lock(&l->lock);
 	r->state = DONE;
 	set_busy(r, false);
@@ -153,6 +159,7 @@ static void *job(void *arg)
 struct dep_loader *dep_loader_start(struct dep_store *s, unsigned int want, unsigned int jobs)
 {
 	struct dep_loader *l = calloc(1, sizeof(*l));
+	pthread_rwlockattr_t first;
 
 	if (!l)
 		return NULL;
@@ -162,6 +169,11 @@ struct dep_loader *dep_loader_start(struct dep_store *s, unsigned int want, unsi
 	pthread_mutex_init(&l->lock, NULL);
 	pthread_cond_init(&l->work, NULL);
 	pthread_cond_init(&l->done, NULL);
+	/* There is always one more to be loaded. */
+	pthread_rwlockattr_init(&first);
+	pthread_rwlockattr_setkind_np(&first, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+	pthread_rwlock_init(&l->grows, &first);
+	pthread_rwlockattr_destroy(&first);
 	/* With fewer than asked for it goes on all the same. */
 	while (l->njobs < jobs && l->njobs < MAX_JOBS &&
 	       !pthread_create(&l->job[l->njobs], NULL, job, l))
@@ -180,6 +192,7 @@ void dep_loader_stop(struct dep_loader *l)
 	pthread_mutex_destroy(&l->lock);
 	pthread_cond_destroy(&l->work);
 	pthread_cond_destroy(&l->done);
+	pthread_rwlock_destroy(&l->grows);
 	free(l);
 }
 
@@ -213,7 +226,8 @@ static struct request *ask(struct dep_loader *l, const struct dep_segment *seg,
 	r = calloc(1, sizeof(*r));
 	if (!r)
 		return NULL;
-	r->seg = seg;
+	r->copy = *seg;
+	r->seg = l->growing ? &r->copy : seg;
 	r->sieve = sieve;
 	if (a)
 		add_behind(a, r);
@@ -303,4 +317,21 @@ void dep_loader_forget(struct dep_loader *l, struct dep_sieve *sieve)
 	pthread_mutex_unlock(&l->lock);
 	sieve->ahead = NULL;
 	free(a);
+}
+
+void dep_loader_growing(struct dep_loader *l, bool growing)
+{
+	pthread_mutex_lock(&l->lock);
+	l->growing = growing;
+	pthread_mutex_unlock(&l->lock);
+}
+
+void dep_loader_hold(struct dep_loader *l)
+{
+	pthread_rwlock_wrlock(&l->grows);
+}
+
+void dep_loader_go_on(struct dep_loader *l)
+{
+	pthread_rwlock_unlock(&l->grows);
 }

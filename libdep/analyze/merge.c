@@ -5,7 +5,8 @@
  *
  * A heap has the threads by the ticket at which they go on.  Of a thread that has not been
  * reached only its first segment's header is read; of one that is under way a segment is in
- * memory, and the next one is loaded meanwhile.
+ * memory, and the next one is loaded meanwhile.  follow.c is how that is done while the
+ * store grows.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,43 +16,16 @@
 #include "../format/error.h"
 #include "../format/store.h"
 #include "../recover/run.h"
-#include "load.h"
+#include "merge.h"
 
 #define MAX_JOBS	64u
-
-struct lane {
-	const struct dep_thread *thread;
-	const struct dep_segment *seg, *end;	/* the one at hand or to come; behind the last */
-	struct dep_sieve *sieve;		/* NULL: all references are shown */
-	struct dep_loaded *now;			/* NULL: @seg has not been begun */
-	void *asked;				/* the loading of @seg, or of @seg + 1 if @now.. */
-	struct dep_loaded *next;		/* ..which may have come to this already */
-	size_t mark;				/* of @now: the run at hand.. */
-	size_t item;				/* ..and how far it has been shown */
-	bool begun;
-	bool late;				/* its rest was put off to @key */
-	uint64_t key;
-	uint64_t next_seq;
-};
-
-struct merge {
-	struct dep_store *store;
-	const struct dep_analyzer *a;
-	void *self;
-	struct dep_loader *loader;
-	struct dep_analysis *out;
-	struct lane *lane;
-	size_t nlanes;
-	struct lane **heap;
-	size_t nheap;
-};
 
 /* ---- the heap ---- */
 
 static bool before(const struct lane *a, const struct lane *b)
 {
-	if (a->key != b->key)
-		return a->key < b->key;
+	if (lane_when(a) != lane_when(b))
+		return lane_when(a) < lane_when(b);
 	return a->thread->serial < b->thread->serial;
 }
 
@@ -70,7 +44,7 @@ static void sift_down(struct merge *m, size_t i)
 	m->heap[i] = l;
 }
 
-static void make_heap(struct merge *m)
+void merge_heap(struct merge *m)
 {
 	size_t i = m->nheap / 2;
 
@@ -78,7 +52,7 @@ static void make_heap(struct merge *m)
 		sift_down(m, i);
 }
 
-static void pop(struct merge *m)
+void merge_pop(struct merge *m)
 {
 	m->heap[0] = m->heap[--m->nheap];
 	if (m->nheap)
@@ -93,8 +67,8 @@ static int gap(struct merge *m, const struct lane *l)
 	return m->a->gap ? m->a->gap(m->self, l->thread) : 0;
 }
 
-/* Never back: what follows from damage stays where it can be understood.  0: not known. */
-static void set_key(struct merge *m, struct lane *l, uint64_t ticket)
+/* Never back: what follows from damage stays where it can be understood. */
+void merge_key(struct merge *m, struct lane *l, uint64_t ticket)
 {
 	if (!ticket)
 		return;
@@ -120,7 +94,7 @@ static struct dep_loaded *take_next(struct merge *m, struct lane *l, const struc
 }
 
 /* What of the thread's references is wanted, before its first segment. */
-static int begin_lane(struct merge *m, struct lane *l)
+int merge_begin_lane(struct merge *m, struct lane *l)
 {
 	const struct dep_scope *scope = m->a->scope ? m->a->scope(m->self, l->thread) : NULL;
 
@@ -141,9 +115,17 @@ static void end_lane(struct merge *m, struct lane *l)
 	l->sieve = NULL;
 }
 
+const struct dep_segment *merge_ahead(const struct lane *l)
+{
+	const struct dep_segment *seg = l->seg + (l->now && !l->now->prefix);
+
+	return l->seg < l->end && seg < l->end ? seg : NULL;
+}
+
 static int begin_segment(struct merge *m, struct lane *l)
 {
-	int err = l->begun ? 0 : begin_lane(m, l);
+	int err = l->begun ? 0 : merge_begin_lane(m, l);
+	uint64_t seq;
 
 	if (err)
 		return err;
@@ -152,12 +134,15 @@ static int begin_segment(struct merge *m, struct lane *l)
 		return -ENOMEM;
 	l->next = NULL;
 	l->mark = l->item = 0;
-	dep_counts_add(&m->out->counts, &l->now->counts);
-	if (l->seg + 1 < l->end)
-		l->asked = dep_loader_ask(m->loader, l->seg + 1, l->sieve);
-	if (l->seg->seq != l->next_seq)
+	/* Of what is only there in part the rest is counted, too, when it comes. */
+	if (!l->now->prefix)
+		dep_counts_add(&m->out->counts, &l->now->counts);
+	if (merge_ahead(l))
+		l->asked = dep_loader_ask(m->loader, merge_ahead(l), l->sieve);
+	seq = l->now->prefix ? l->now->seq : l->seg->seq;
+	if (seq != l->next_seq)
 		err = gap(m, l);
-	l->next_seq = l->seg->seq + 1;
+	l->next_seq = seq + 1;
 	return err;
 }
 
@@ -174,7 +159,7 @@ static int go_on_with(struct merge *m, struct lane *l, const struct dep_segment 
 		return -ENOMEM;
 	ticket = next->mark[0].ticket;
 	first = next->nmarks > 1 ? next->mark[1].ticket : 0;
-	set_key(m, l, !ticket || (first && first < ticket) ? first : ticket);
+	merge_key(m, l, !ticket || (first && first < ticket) ? first : ticket);
 	return 0;
 }
 
@@ -190,7 +175,7 @@ static int end_segment(struct merge *m, struct lane *l)
 	l->seg++;
 	if (err)
 		return err;
-	if (l->seg < l->end)
+	if (l->seg < l->end || l->next)
 		return go_on_with(m, l, l->seg);
 	end_lane(m, l);
 	if (l->thread->end != DEP_END_WHOLE || l->thread->null_bytes)
@@ -241,22 +226,31 @@ static int step(struct merge *m, struct lane *l)
 {
 	int err = 0;
 
-	if (!l->now)
+	if (!l->now) {
 		err = begin_segment(m, l);
+		/* What this needs to go on may not be there yet. */
+		if (m->follower)
+			return err;
+	}
 	if (!err)
 		err = show(m, l);
 	if (err)
 		return err;
 	if (l->mark + 1 < l->now->nmarks) {
 		if (!is_copied(l))
-			set_key(m, l, l->now->mark[l->mark + 1].ticket);
+			merge_key(m, l, l->now->mark[l->mark + 1].ticket);
 		l->mark += !l->late;
+		return 0;
+	}
+	/* It has begun; when it ended is told by what comes in place of this. */
+	if (l->now->prefix) {
+		l->entered = true;
 		return 0;
 	}
 	if (!l->late)
 		return end_segment(m, l);
 	/* Late is when the next segment begins, or at once if there is none. */
-	return l->seg + 1 < l->end ? go_on_with(m, l, l->seg + 1) : 0;
+	return l->seg + 1 < l->end || l->next ? go_on_with(m, l, l->seg + 1) : 0;
 }
 
 /* ---- all of it ---- */
@@ -304,30 +298,57 @@ static int make_lanes(struct merge *m)
 		m->heap[m->nheap++] = l;
 		m->nlanes++;
 	}
-	make_heap(m);
+	merge_heap(m);
 	return 0;
+}
+
+void merge_lane_free(struct merge *m, struct lane *l)
+{
+	if (l->asked)
+		dep_loaded_free(dep_loader_take(m->loader, l->asked));
+	dep_loaded_free(l->now);
+	dep_loaded_free(l->next);
+	l->asked = NULL;
+	l->now = l->next = NULL;
+	end_lane(m, l);
 }
 
 static void free_all(struct merge *m)
 {
 	size_t i;
 
-	for (i = 0; i < m->nlanes; i++) {
-		if (m->lane[i].asked)
-			dep_loaded_free(dep_loader_take(m->loader, m->lane[i].asked));
-		dep_loaded_free(m->lane[i].now);
-		dep_loaded_free(m->lane[i].next);
-		end_lane(m, &m->lane[i]);
+	for (i = 0; i < m->nlanes; i++)
+		merge_lane_free(m, &m->lane[i]);
+	for (i = 0; i < m->ngrown; i++) {
+		merge_lane_free(m, m->grown[i]);
+		free(m->grown[i]->own);
+		free(m->grown[i]);
 	}
+	free(m->grown);
+	merge_unfollow(m);
 	if (m->loader)
 		dep_loader_stop(m->loader);
 	free(m->lane);
 	free(m->heap);
 }
 
+static int begin(struct merge *m, const struct dep_beside *beside)
+{
+	if (!m->loader)
+		return dep_fail(-ENOMEM, "threads");
+	return beside ? merge_follow(m, beside) : make_lanes(m);
+}
+
 int dep_analyze(struct dep_store *store, const struct dep_analyzer *a, void *self,
 		unsigned int jobs, void (*progress)(size_t done, size_t all),
 		struct dep_analysis *out)
+{
+	return dep_analyze_beside(store, a, self, jobs, progress, NULL, out);
+}
+
+int dep_analyze_beside(struct dep_store *store, const struct dep_analyzer *a, void *self,
+		       unsigned int jobs, void (*progress)(size_t done, size_t all),
+		       const struct dep_beside *beside, struct dep_analysis *out)
 {
 	struct merge m = { .store = store, .a = a, .self = self, .out = out };
 	const struct dep_segment *segs;
@@ -342,21 +363,37 @@ int dep_analyze(struct dep_store *store, const struct dep_analyzer *a, void *sel
 		jobs = MAX_JOBS;
 	/* This thread is one of them. */
 	m.loader = dep_loader_start(store, a->want, jobs - 1);
-	ret = m.loader ? make_lanes(&m) : dep_fail(-ENOMEM, "threads");
-	while (!ret && m.nheap) {
-		struct lane *l = m.heap[0];
-		const struct dep_segment *at = l->seg;
+	ret = begin(&m, beside);
+	while (!ret && (m.nheap || m.follower)) {
+		const struct dep_segment *at;
+		struct lane *l;
 
-		ret = step(&m, l);
+		if (m.follower && !merge_may_step(&m)) {
+			ret = merge_wait(&m);
+			continue;
+		}
+		l = m.heap[0];
+		at = l->seg;
+		if (merge_lacks_rest(l)) {
+			ret = merge_install(&m, l);
+			sift_down(&m, 0);
+			continue;
+		}
+		ret = m.follower ? merge_step_is_next(&m, l) : 0;
+		if (!ret)
+			ret = step(&m, l);
 		if (ret == 1) {
 			ret = 0;
-			pop(&m);
+			l->done = true;
+			merge_pop(&m);
 		} else {
 			sift_down(&m, 0);
 		}
 		if (l->seg != at && progress)
 			progress(++done, all);
 	}
+	if (ret == -ESTALE && m.follower)
+		ret = merge_wait_out(&m);
 	free_all(&m);
 	return ret;
 }

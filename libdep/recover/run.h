@@ -97,6 +97,10 @@ int dep_run_string(struct dep_run *r, const struct dep_string *s, u8 code, u64 p
 int dep_recover_traced(struct dep_store *s, const struct dep_segment *seg, struct dep_run *r,
 		       struct dep_counts *counts);
 
+/** dep_recover_columns() - the same with columns that are there already */
+int dep_recover_columns(struct dep_store *s, const struct dep_segment *seg, struct dep_run *r,
+			struct dep_counts *counts);
+
 void dep_run_init(struct dep_run *r, struct dep_columns *c, const struct dep_sink *sink,
 		  const struct dep_tracer *tracer);
 void dep_run_free(struct dep_run *r);

@@ -431,13 +431,18 @@ static int name_place(const struct dep_segment *seg, const struct dep_run *r,
 int dep_recover_traced(struct dep_store *s, const struct dep_segment *seg, struct dep_run *r,
 		       struct dep_counts *counts)
 {
+	int err = dep_store_columns(s, seg, r->columns);
+
+	return err ? err : dep_recover_columns(s, seg, r, counts);
+}
+
+int dep_recover_columns(struct dep_store *s, const struct dep_segment *seg, struct dep_run *r,
+			struct dep_counts *counts)
+{
 	struct dep_columns *c = r->columns;
 	struct place at;
 	int err;
 
-	err = dep_store_columns(s, seg, c);
-	if (err)
-		return err;
 	at.control = c->control;
 	at.control_end = c->control + c->h.control_raw / 4;
 	at.value_end = c->value + c->h.value_raw / 8 - c->h.tail_values;

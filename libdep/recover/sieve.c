@@ -22,6 +22,19 @@ int dep_sieve_init(struct dep_sieve *s, const struct dep_scope *scope)
 	return s->entry || scope->wanted ? 0 : dep_fail(-ENOMEM, "references");
 }
 
+int dep_sieve_copy(struct dep_sieve *to, const struct dep_sieve *from)
+{
+	*to = *from;
+	to->ahead = NULL;
+	if (!from->entry)
+		return 0;
+	to->entry = malloc((from->mask + 1ul) * sizeof(*to->entry));
+	if (!to->entry)
+		return dep_fail(-ENOMEM, "references");
+	memcpy(to->entry, from->entry, (from->mask + 1ul) * sizeof(*to->entry));
+	return 0;
+}
+
 void dep_sieve_free(struct dep_sieve *s)
 {
 	free(s->entry);

@@ -74,6 +74,8 @@ struct dep_sieve {
 /** dep_sieve_init() - 0 or -ENOMEM; dep_sieve_free() in any case */
 int dep_sieve_init(struct dep_sieve *s, const struct dep_scope *scope);
 void dep_sieve_free(struct dep_sieve *s);
+/** dep_sieve_copy() - for what comes once more; 0 or -ENOMEM */
+int dep_sieve_copy(struct dep_sieve *to, const struct dep_sieve *from);
 
 /** dep_sieve_turn() - the thread may have synchronised, or something is missing */
 void dep_sieve_turn(struct dep_sieve *s);
