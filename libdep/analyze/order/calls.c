@@ -186,8 +186,39 @@ static int unmap(struct order_thread *t, const struct adept_ev_syscall *c, u64 p
 	return err ? err : order_forget(t, address, size);
 }
 
+/* Of what can take for ever; a descriptor is used, and a time read, even if it fails then. */
+bool order_call_foreseen(void *self, uint32_t nr)
+{
+	(void)self;
+	switch (nr) {
+	case SYS_futex:
+	case SYS_nanosleep:
+	case SYS_clock_nanosleep:
+	case SYS_poll:
+	case SYS_ppoll:
+	case SYS_select:
+	case SYS_pselect6:
+	case SYS_epoll_wait:
+	case SYS_epoll_pwait:
+	case SYS_epoll_pwait2:
+	case SYS_read:
+	case SYS_recvfrom:
+	case SYS_recvmsg:
+	case SYS_accept:
+	case SYS_accept4:
+	case SYS_wait4:
+	case SYS_waitid:
+	case SYS_pause:
+	case SYS_rt_sigsuspend:
+	case SYS_rt_sigtimedwait:
+		return true;
+	}
+	return false;
+}
+
 int order_call_enter(struct order_thread *t, const struct adept_ev_syscall *c, u64 pc)
 {
+	bool counts = !failed(c) || order_call_foreseen(NULL, c->nr);
 	int err, moves;
 	u64 signo;
 	s64 fd;
@@ -197,9 +228,9 @@ int order_call_enter(struct order_thread *t, const struct adept_ev_syscall *c, u
 	if (c->nr == SYS_set_robust_list && !failed(c))
 		order_robust_list(t, c->args[0]);
 	err = order_wait_call(t, c);
-	if (!err && !failed(c))
+	if (!err && counts)
 		err = order_buffers(t, c, pc, true);
-	if (!err && !failed(c))
+	if (!err && counts)
 		err = order_descriptors(t, c, pc, true);
 	moves = moves_data(c, &fd);
 	if (!err && moves & 1 && !failed(c))

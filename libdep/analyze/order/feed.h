@@ -131,6 +131,7 @@ struct order_process {
 	struct order_heap heap;
 	u32 signal_file;	/* that which signalfd() makes; 0: none yet */
 	struct race_rows *rows;
+	u32 told;		/* of them, to who wants to hear of each at once */
 	struct { u32 tid, index, flags; u64 child_tid; } *child; /* created and not yet ended */
 	u32 nchildren, children_room;
 	struct { u64 start, size; } *stack;	/* mapped for stacks */
@@ -235,6 +236,8 @@ int order_acquire_all(struct order_thread *t, enum order_kind kind);
 /** order_stack() - memory has been mapped for the stack of a thread to be */
 int order_stack(struct order_process *p, u64 start, u64 size);
 
+/** order_call_foreseen() - foreseen() of struct dep_analyzer: its beginning is always the same */
+bool order_call_foreseen(void *self, uint32_t nr);
 /** order_call_enter() - what a system call lets others see, at its first ticket */
 int order_call_enter(struct order_thread *t, const struct adept_ev_syscall *c, u64 pc);
 /** order_call_leave() - what it may have waited for, and what it did, at its second one */
