@@ -69,6 +69,7 @@ struct dep_races {
 	/* Words that turned out to be atomic too late: what is said of them may be wrong. */
 	uint64_t unsettled;
 	uint64_t references;
+	bool again;		/* the pass beside the recording had to be made again behind it */
 	void *own;
 };
 
@@ -100,14 +101,23 @@ struct dep_races_options {
 			  uint64_t size);
 	/* Asked once for each pc, or a few times. */
 	enum dep_code (*code)(void *arg, uint32_t process, uint64_t pc);
+	/*
+	 * Called for each race as soon as the first pass has met it; the ones that follow may show
+	 * that it is none.  It has no counts, threads or stacks yet.
+	 */
+	void (*found)(void *arg, const struct dep_race *race);
 	void *arg;
+	/* The store is being written (dep_analyze_beside()); NULL: it is complete. */
+	const struct dep_beside *beside;
 };
 
 /**
  * dep_races_find() - find the races that are in @store
  *
  * Goes over the store twice if there are any, and again when it learns too late that a
- * word is atomic.  Return: 0, or a negative errno with dep_error().
+ * word is atomic; if it is being written the first time is beside the recording.
+ *
+ * Return: 0, or a negative errno with dep_error(); -EOPNOTSUPP: it cannot be followed.
  */
 int dep_races_find(struct dep_store *store, const struct dep_races_options *options,
 		   struct dep_races *out);

@@ -40,6 +40,81 @@ static int run(struct dep_store *store, const struct dep_races_options *o, struc
 	return dep_analyze(store, &a, f, o->jobs, o->progress, how);
 }
 
+/* ---- the first pass, while the program runs ---- */
+
+static u32 public_flags(u32 flags)
+{
+	return (flags & RACE_READ ? DEP_ACCESS_READ : 0) |
+	       (flags & RACE_WRITE ? DEP_ACCESS_WRITE : 0) |
+	       (flags & RACE_ATOMIC ? DEP_ACCESS_ATOMIC : 0) |
+	       (flags & RACE_SYSCALL ? DEP_ACCESS_SYSCALL : 0) |
+	       (flags & RACE_FREE ? DEP_ACCESS_FREE : 0) |
+	       (flags & ORDER_OBJECT ? DEP_ACCESS_OBJECT : 0) |
+	       (flags & ORDER_DESCRIPTOR ? DEP_ACCESS_DESCRIPTOR : 0);
+}
+
+/* Descriptors and objects are kept where no memory is. */
+static void set_place(struct dep_race *r, const struct race_found *f)
+{
+	r->address = f->address & ~(ORDER_DESCRIPTORS | ORDER_OBJECTS);
+	r->size = f->size;
+	if (f->current.flags & ORDER_DESCRIPTOR) {
+		r->address /= 8;
+		r->size = 1;
+	}
+}
+
+static void tell(struct order_feed *f, struct order_process *p, const struct race_found *first)
+{
+	struct dep_race r = { .process = p->serial };
+
+	if (order_is_runtimes(f, p, first))
+		return;
+	set_place(&r, first);
+	r.maybe_atomic = order_maybe_atomic(f, p, first);
+	r.access[0].pc = first->prior.pc;
+	r.access[1].pc = first->current.pc;
+	r.access[0].flags = public_flags(first->prior.flags);
+	r.access[1].flags = public_flags(first->current.flags);
+	pthread_mutex_lock(&f->asking);
+	f->options->found(f->options->arg, &r);
+	pthread_mutex_unlock(&f->asking);
+}
+
+static ssize_t tell_items(void *self, const struct dep_thread *thread,
+			  const struct dep_item *items, size_t n, bool late)
+{
+	ssize_t ret = order_items(self, thread, items, n, late);
+	struct order_feed *f = self;
+	struct order_process *p;
+
+	for (p = f->processes; p; p = p->next)
+		while (p->told < race_rows_count(p->rows))
+			tell(f, p, &race_rows_get(p->rows, p->told++)->first);
+	return ret;
+}
+
+/* Beside the recording; if it had guessed wrong it is made again. */
+static int run_first(struct dep_store *store, const struct dep_races_options *o,
+		     struct order_feed *f, struct dep_analysis *how, bool *again)
+{
+	struct dep_analyzer a = {
+		.name = "races", .want = DEP_WANT_REFS | DEP_WANT_FUNCTIONS, .scope = scope,
+		.items = o->found ? tell_items : order_items, .gap = order_gap, .end = order_end,
+		.foreseen = order_call_foreseen,
+	};
+	int err;
+
+	if (!o->beside)
+		return run(store, o, f, how);
+	err = dep_analyze_beside(store, &a, f, o->jobs, o->progress, o->beside, how);
+	if (err != -ESTALE)
+		return err;
+	*again = true;
+	order_free(f);
+	return run(store, o, f, how);
+}
+
 /* ---- words ---- */
 
 static bool is_known(const struct order_words *w, u32 process, u64 word)
@@ -119,28 +194,6 @@ static size_t count_rows(const struct order_feed *f)
 		for (i = 0; i < race_rows_count(p->rows); i++)
 			n += !order_is_runtimes(f, p, &race_rows_get(p->rows, i)->first);
 	return n;
-}
-
-static u32 public_flags(u32 flags)
-{
-	return (flags & RACE_READ ? DEP_ACCESS_READ : 0) |
-	       (flags & RACE_WRITE ? DEP_ACCESS_WRITE : 0) |
-	       (flags & RACE_ATOMIC ? DEP_ACCESS_ATOMIC : 0) |
-	       (flags & RACE_SYSCALL ? DEP_ACCESS_SYSCALL : 0) |
-	       (flags & RACE_FREE ? DEP_ACCESS_FREE : 0) |
-	       (flags & ORDER_OBJECT ? DEP_ACCESS_OBJECT : 0) |
-	       (flags & ORDER_DESCRIPTOR ? DEP_ACCESS_DESCRIPTOR : 0);
-}
-
-/* Descriptors and objects are kept where no memory is. */
-static void set_place(struct dep_race *r, const struct race_found *f)
-{
-	r->address = f->address & ~(ORDER_DESCRIPTORS | ORDER_OBJECTS);
-	r->size = f->size;
-	if (f->current.flags & ORDER_DESCRIPTOR) {
-		r->address /= 8;
-		r->size = 1;
-	}
 }
 
 static void want_stack(struct order_stack *w, const struct order_process *p,
@@ -285,7 +338,7 @@ int dep_races_find(struct dep_store *store, const struct dep_races_options *opti
 	memset(out, 0, sizeof(*out));
 	pthread_mutex_init(&f.asking, NULL);
 	f.pass = ORDER_FIRST;
-	err = run(store, options, &f, &how);
+	err = run_first(store, options, &f, &how, &out->again);
 	if (!err)
 		err = order_scopes_learn(&f);
 	f.pass = ORDER_EXACT;

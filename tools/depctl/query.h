@@ -118,11 +118,18 @@ struct races_report;
  */
 struct races_report *races_report_begin(const struct races_options *o);
 /**
+ * races_report_beside() - races_report() is about a store that is being written
+ * @live: say at once what seems to be one
+ */
+void races_report_beside(struct races_report *r, const struct dep_beside *beside, bool live);
+/** races_report_fd() - where it is written to if not to the caller's, or -1 */
+int races_report_fd(const struct races_report *r);
+/**
  * races_report() - find the races of @store and print them
  * @fd: where to, unless the options name a file
  * @found: receives how many there are that are surely races, and news
  *
- * Return: 0 or EXIT_FAILURE.
+ * Return: 0, EXIT_FAILURE, or -EOPNOTSUPP: such a store cannot be followed.
  */
 int races_report(struct races_report *r, struct dep_store *store, const char *path, int fd,
 		 size_t *found);
@@ -155,6 +162,9 @@ void races_begin_json(struct json *j);
 void race_print_json(struct json *j, const struct race_view *v);
 void races_end_json(struct json *j, const struct races_sums *s,
 		    const struct suppressions *suppressions);
+
+/** race_print_suspect() - one line on what has no stacks yet, and may turn out to be none */
+void race_print_suspect(struct out *o, const struct race_view *v);
 
 /* races_sarif.c */
 void races_begin_sarif(struct json *j);

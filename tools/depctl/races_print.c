@@ -105,6 +105,42 @@ void race_print_text(struct out *o, const struct race_view *v)
 	out_text(o, "\n");
 }
 
+static void text_where(struct out *o, const struct race_stack *s)
+{
+	const struct dep_place *p = &s->place[s->main];
+
+	if (p->function) {
+		out_text(o, " in ");
+		out_text(o, p->function);
+	}
+	if (p->file) {
+		out_text(o, " ");
+		out_text(o, p->file);
+		out_printf(o, ":%u", p->line);
+	} else {
+		out_text(o, " (");
+		out_text(o, p->module);
+		out_printf(o, "+0x%llx)", (unsigned long long)p->offset);
+	}
+}
+
+void race_print_suspect(struct out *o, const struct race_view *v)
+{
+	const struct dep_race *r = v->race;
+
+	out_text(o, "depctl: seems to be a race: ");
+	out_text(o, race_access_name(&r->access[1]));
+	text_where(o, &v->stack[1]);
+	out_text(o, ", earlier ");
+	out_text(o, race_access_name(&r->access[0]));
+	text_where(o, &v->stack[0]);
+	if (v->named) {
+		out_text(o, ", of ");
+		out_text(o, v->object.name);
+	}
+	out_text(o, "\n");
+}
+
 static void text_suppressions(struct out *o, const struct suppressions *s, bool unused)
 {
 	const struct suppression *e;

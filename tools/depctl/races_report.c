@@ -17,7 +17,10 @@ struct races_report {
 	struct suppressions suppressions;
 	struct races_known known;	/* no news */
 	struct races_known printed;	/* suppressions */
+	struct races_known told;	/* while it was recorded */
 	int fd;				/* of --report, or -1 */
+	const struct dep_beside *beside;	/* NULL: the store is complete */
+	bool live;
 };
 
 /* What a store is asked, and what it answers. */
@@ -26,6 +29,7 @@ struct asked {
 	struct dep_symbols *symbols;
 	struct dep_races races;
 	struct race_view view;
+	struct races_report *report;	/* NULL: nobody wants to hear of them before the end */
 };
 
 /* ---- asking a store ---- */
@@ -36,26 +40,65 @@ static void show_progress(size_t done, size_t all)
 	progress(done);
 }
 
-static int ask(struct asked *a, struct dep_store *store, const char *path, unsigned int jobs)
+static bool is_wanted(struct races_report *r, const struct race_view *v)
+{
+	return (v->rank == RANK_RACE || r->how->all) &&
+	       !suppressions_match(&r->suppressions, v->stack,
+				   v->named ? v->object.name : NULL) &&
+	       !races_known_has(&r->known, v->fingerprint);
+}
+
+/* The command writes to the terminal as well: a line at a time, and each once. */
+static void tell_suspect(void *arg, const struct dep_race *race)
+{
+	struct asked *a = arg;
+	struct races_report *r = a->report;
+	struct out o;
+
+	if (race_view_make(&a->view, a->store, a->symbols, race) || !is_wanted(r, &a->view) ||
+	    races_known_has(&r->told, a->view.fingerprint) ||
+	    races_known_add(&r->told, a->view.fingerprint))
+		return;
+	out_begin(&o);
+	o.fd = STDERR_FILENO;
+	race_print_suspect(&o, &a->view);
+	out_end(&o);
+}
+
+static bool is_atomic(void *arg, uint32_t process, uint64_t pc, uint64_t address, uint64_t size)
+{
+	return race_is_atomic(((struct asked *)arg)->symbols, process, pc, address, size);
+}
+
+static enum dep_code code(void *arg, uint32_t process, uint64_t pc)
+{
+	return race_code(((struct asked *)arg)->symbols, process, pc);
+}
+
+static int ask(struct asked *a, struct dep_store *store, const char *path,
+	       const struct races_options *how)
 {
 	struct dep_races_options o = {
-		.jobs = jobs, .progress = show_progress, .is_atomic = race_is_atomic,
-		.code = race_code,
+		.jobs = how->jobs, .progress = show_progress, .is_atomic = is_atomic,
+		.code = code, .arg = a,
 	};
 	const struct dep_segment *segs;
 	int err;
 
-	*a = (struct asked){ .store = store };
 	err = dep_symbols_open(&a->symbols, store);
 	if (err) {
 		warn("out of memory");
 		return err;
 	}
-	o.arg = a->symbols;
+	if (a->report) {
+		o.beside = a->report->beside;
+		if (a->report->live)
+			o.found = tell_suspect;
+	}
 	progress_begin("looking for races", dep_store_segments(store, &segs));
 	err = dep_races_find(store, &o, &a->races);
 	progress_end();
-	if (err)
+	if (err && err != -EOPNOTSUPP)
 		warn("%s: %s", path, *dep_error() ? dep_error() : strerror(-err));
 	return err;
 }
@@ -99,13 +142,13 @@ static int read_suppressions(struct races_report *r, const char *file)
 static int read_known(struct races_report *r, const char *path)
 {
 	struct dep_store *store = open_store(path);
-	struct asked a = { 0 };
+	struct asked a = { .store = store };
 	size_t i;
 	int err = -1;
 
 	if (!store)
 		return -1;
-	if (ask(&a, store, path, r->how->jobs))
+	if (ask(&a, store, path, r->how))
 		goto out;
 	if (a.races.gaps || a.races.disorder)
 		warn("%s is not complete: what is missing there is taken for new", path);
@@ -164,7 +207,19 @@ void races_report_end(struct races_report *r)
 	suppressions_free(&r->suppressions);
 	races_known_free(&r->known);
 	races_known_free(&r->printed);
+	races_known_free(&r->told);
 	free(r);
+}
+
+void races_report_beside(struct races_report *r, const struct dep_beside *beside, bool live)
+{
+	r->beside = beside;
+	r->live = live;
+}
+
+int races_report_fd(const struct races_report *r)
+{
+	return r->fd;
 }
 
 /* ---- the races ---- */
@@ -237,17 +292,21 @@ static void print_notes(struct dep_symbols *symbols)
 int races_report(struct races_report *r, struct dep_store *store, const char *path, int fd,
 		 size_t *found)
 {
+	struct asked a = { .store = store, .report = r };
 	struct races_sums sums;
-	struct asked a;
 	struct out out;
 	struct json j;
 	int err, status = EXIT_FAILURE;
 	size_t i;
 
 	*found = 0;
-	err = ask(&a, store, path, r->how->jobs);
+	err = ask(&a, store, path, r->how);
+	if (err == -EOPNOTSUPP)
+		status = err;
 	if (err)
 		goto out;
+	if (a.races.again && r->live)
+		warn("looked at it again from the beginning: it went on otherwise than was seen");
 	err = races_merge(store, a.symbols, &a.races);
 	if (err) {
 		warn("out of memory");

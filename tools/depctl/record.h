@@ -22,8 +22,10 @@ struct record_options {
 	bool no_aslr, quiet;
 	bool alone;		/* without depd */
 	const char *socket;	/* of depd, NULL: where it usually is */
-	bool races;		/* look for them at the end.. */
+	bool races;		/* look for them.. */
+	bool live;		/* ..and tell each at once.. */
 	struct races_options how;	/* ..like that */
+	struct record_races *beside;	/* to be told when there is a store and a session */
 	char **argv;		/* the command */
 	int argc;
 };
@@ -65,6 +67,9 @@ void record_summary(const struct record_options *o, const char *dir, const struc
 struct record_races {
 	struct races_options *how;
 	struct races_report *report;
+	bool live;
+	pid_t child;		/* looks for races beside the recording, or 0.. */
+	int over;		/* ..until this is closed */
 	char tmp[PATH_MAX], store[PATH_MAX + 16];	/* "": the store is to be kept */
 };
 
@@ -74,6 +79,13 @@ struct record_races {
  * Names a store in @o if that does not.  Return: 0, or -1 and it has been said why.
  */
 int record_races_begin(struct record_races *r, struct record_options *o);
+/**
+ * record_races_beside() - there is a store, and a session that is recorded into
+ *
+ * Another process looks for races from here on, and prints them.  To be called before this
+ * one has threads or a command; what it cannot do is done at the end.
+ */
+void record_races_beside(struct record_races *r, int session);
 /** record_races_report() - the exit status, which is @status unless races change it */
 int record_races_report(struct record_races *r, int status);
 void record_races_end(struct record_races *r);

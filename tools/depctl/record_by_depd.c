@@ -398,6 +398,7 @@ int record_by_depd(const struct record_options *o, const struct dep_native *nati
 	*r = (struct remote){ .o = o, .c = c, .fd = -1, .ring_fd = -1, .status = -1, .out = out };
 	if (make_session(r) || map_session(r))
 		goto out;
+	record_races_beside(o->beside, r->fd);
 	signals_catch();
 	if (launch(r, native)) {
 		drop_session(r);

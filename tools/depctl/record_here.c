@@ -186,6 +186,7 @@ static int prepare(struct record *r)
 	ret = make_store(r);
 	if (ret)
 		return ret;
+	record_races_beside(r->o.beside, r->session.fd);
 	r->exec.target = &r->target;
 	r->exec.native = runs_native;
 	r->exec.arg = r;

@@ -11,7 +11,7 @@
 enum {
 	OPT_RING_SIZE = 256, OPT_MAX_SIZE, OPT_NULL, OPT_NO_RECORD, OPT_ON_FULL, OPT_SELF_CHECK,
 	OPT_STRICT, OPT_NO_FOLLOW, OPT_NO_ASLR, OPT_LEVEL, OPT_TRANSPORT, OPT_ALONE, OPT_DEPD,
-	OPT_NO_FUNCTIONS, OPT_RACES,
+	OPT_NO_FUNCTIONS, OPT_RACES, OPT_LIVE,
 };
 
 static const struct argp_option options[] = {
@@ -42,6 +42,8 @@ static const struct argp_option options[] = {
 	{ "quiet", 'q', NULL, 0, "No summary at the end", 5 },
 	{ "races", OPT_RACES, NULL, 0, "Report data races on standard error when COMMAND has "
 	  "ended; without -o the store is temporary", 6 },
+	{ "live", OPT_LIVE, NULL, 0, "With --races, also tell of each that is suspected as soon as "
+	  "it is", 6 },
 	{ 0 }
 };
 
@@ -129,6 +131,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_RACES:
 		o->races = true;
 		break;
+	case OPT_LIVE:
+		o->live = true;
+		break;
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &o->how;
 		break;
@@ -145,6 +150,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 				   "--null do not go with it");
 		if (o->races && o->flags & (ADEPT_S_NO_RECORD | ADEPT_S_NULL))
 			argp_error(state, "--races needs what --null and --no-record do not keep");
+		if (o->live && !o->races)
+			argp_error(state, "--live is for --races");
 		if (!o->races && o->how.first)
 			argp_error(state, "--%s is for --races", o->how.first);
 		break;

@@ -26,11 +26,22 @@ static void note_raced(void *arg, const struct race_found *found)
 	dep_places_add(&p->scope->raced, found->address, found->size);
 }
 
+/* Somebody wants to hear of each pair, too. */
+static void tell_raced(void *arg, const struct race_found *found)
+{
+	struct order_process *p = arg;
+
+	note_raced(p, found);
+	race_rows_report(p->rows, found);
+}
+
 static int make_detector(const struct order_feed *f, struct order_process *p)
 {
 	const struct race_options first = { .mode = RACE_HB_ONLY };
 	const struct race_options watched = { .mode = RACE_ONLY_WATCHED };
-	const struct race_ops find = { .report = note_raced, .arg = p };
+	const struct race_ops find = {
+		.report = f->options->found ? tell_raced : note_raced, .arg = p,
+	};
 	const struct race_ops tell = { .report = race_rows_report, .arg = p->rows };
 	int err;
 

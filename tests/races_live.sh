@@ -1,0 +1,170 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Races that are looked for while the program runs: the answer is that of a query afterwards, it
+# comes at once, and the recording goes on whatever becomes of the search:
+# races_live.sh [KIND...]
+. "$(dirname "$0")/lib.sh"
+. "$tests/races/cases.sh"
+need_depctl
+have gcc && have g++ || finish
+unset ADEPT_SOCKET TMPDIR
+out=$build/races
+again="looked at it again"
+mkdir -p "$out"
+
+# beside PROGRAM DIR OPTION...: recorded into DIR, the answer in DIR.live, of a query DIR.later
+beside() {
+	local program=$1 dir=$2
+	shift 2
+	timeout -k 5 60 "$DEPCTL" record -q --alone --transport=shm -o "$dir" --races --live \
+		--json --report "$dir.live" "$@" -- $program >"$dir.out" 2>"$dir.err"
+}
+
+# same SOURCE VARIANT RING JOBS
+same() {
+	local name=${1##*/} what program dir need
+	what="$name, $2, rings of $3, $4 jobs"
+	program=$out/${name%.*}.$2.O2
+	dir=$tmp/${name%.*}.$2.$3.$4
+	if need=$(unfit "$1"); then
+		echo "SKIP $what: the processor has no $need"
+	elif ! "$races/build.sh" "$1" "$2" O2 "$program" 2>"$dir.err"; then
+		echo "FAIL $what: does not compile: $(worst "$dir.err")"
+	elif ! beside "$program" "$dir" --ring-size="$3" -j "$4"; then
+		echo "FAIL $what: the recording ended badly: $(worst "$dir.err")"
+	elif ! timeout -k 5 60 "$DEPCTL" query races --json -j "$4" "$dir" \
+		>"$dir.later" 2>"$dir.err2"; then
+		echo "FAIL $what: query races: $(worst "$dir.err2")"
+	elif ! cmp -s "$dir.live" "$dir.later"; then
+		echo "FAIL $what: the answers differ"
+	elif grep -q "$again" "$dir.err"; then
+		echo "FAIL $what: it was not followed to the end"
+	elif grep -q '"kind":"race"' "$dir.later" && ! grep -q "seems to be a race" "$dir.err"; then
+		echo "FAIL $what: nothing was told at once"
+	else
+		echo "ok $what"
+	fi
+	rm -rf "$dir" "$dir".*
+}
+
+cases() {
+	local src ring jobs
+	for src in $(chosen "$@"); do
+		for ring in 64K 4M; do
+			for jobs in 1 2; do
+				echo "$src racy $ring $jobs"
+				echo "$src right $ring $jobs"
+			done
+		done
+	done
+}
+
+[ $# != 0 ] || set -- mutex_plain mutex_robust rwlock_write cond_signal sem_unnamed barrier_wait \
+	tls_own c11_once atomic_exchange spin_lock heap_free_early kernel_pipe kernel_futex \
+	kernel_epoll cpp_mutex process_fork
+known "$@"
+spread same < <(cases "$@")
+
+cd "$tmp" || exit 1
+gcc -O1 -g -pthread -o prog "$tests/programs/race_live.c" || exit 1
+
+# ---- at once, though everybody sleeps ----
+"$DEPCTL" record --alone --transport=shm -o early.dep --races --live -- ./prog 4 \
+	>early.out 2>early.err &
+recorder=$!
+told=
+for ((i = 0; i < 60 && ! ${told:-0}; i++)); do
+	sleep 0.1
+	grep -q "seems to be a race.*counter" early.err && told=1
+done
+if [ -n "$told" ] && ! grep -q over early.out; then
+	pass "a race is told while all threads wait"
+else
+	fail "a race is told while all threads wait: $(worst early.err)"
+fi
+wait $recorder
+if grep -q "^race: .*counter" early.err && ! grep -q "$again" early.err; then
+	pass "the report comes at the end"
+else
+	fail "the report comes at the end: $(worst early.err)"
+fi
+timeout 60 "$DEPCTL" query races early.dep >early.later 2>&1
+if [ -s early.later ] && sed '1,/^over/d' early.err | grep -Fvx -f early.later |
+	grep -q "^race"; then
+	fail "text is that of a query"
+else
+	pass "text is that of a query"
+fi
+
+# ---- what can go wrong ----
+# child: of the recorder, the one that looks for races: it is depctl, too
+child() {
+	local pid
+	for pid in $(cat "/proc/$1/task/$1/children"); do
+		[ "$(readlink "/proc/$pid/exe")" = "$(readlink -f "$DEPCTL")" ] && echo "$pid"
+	done
+}
+
+"$DEPCTL" record --alone --transport=shm -o killed.dep --races -- ./prog 2 \
+	>killed.out 2>killed.err &
+recorder=$!
+sleep 0.7
+searcher=$(child $recorder)
+kill -KILL "$searcher"
+wait $recorder
+if grep -q over killed.out && grep -q "was killed by signal 9" killed.err &&
+	grep -q "^race: .*counter" killed.err; then
+	pass "the search is killed: the recording goes on, and is searched at its end"
+else
+	fail "the search is killed: $(worst killed.err)"
+fi
+
+{ beside "./prog 0 killed" dead.dep; } 2>/dev/null
+"$DEPCTL" query races --json dead.dep >dead.later
+if cmp -s dead.dep.live dead.later && grep -q counter dead.later; then
+	pass "a program that is killed"
+else
+	fail "a program that is killed: $(worst dead.dep.err)"
+fi
+
+beside "./prog 1" small.dep --max-size=20K
+"$DEPCTL" query races --json small.dep >small.later
+if cmp -s small.dep.live small.later && grep -q '"complete":false' small.later; then
+	pass "a store of bounded size: the same, and not complete"
+else
+	fail "a store of bounded size: $(worst small.dep.err)"
+fi
+
+# on_small_disk DIR COMMAND...: where there is a file system of 100 KB
+on_small_disk() {
+	# shellcheck disable=SC2016
+	unshare -Urm bash -c 'mount -t tmpfs -o size=100k small "$0" && exec "$@"' "$@"
+}
+
+# fill: record onto it, and ask there
+fill() {
+	timeout -k 5 60 "$DEPCTL" record -q --alone --transport=shm -o full/s.dep --races --json \
+		--report full.live -- ./prog 1 >full.out 2>full.err
+	"$DEPCTL" query races --json full/s.dep >full.later
+}
+export -f fill
+export DEPCTL
+
+mkdir full
+if ! on_small_disk full true 2>full.err; then
+	skip "a full disk: $(worst full.err)"
+elif on_small_disk full bash -c fill
+	grep -q over full.out && grep -q "recording has stopped, the command goes on" full.err &&
+	cmp -s full.live full.later && grep -q '"complete":false' full.later; then
+	pass "a full disk: the command goes on, and what is missing is said"
+else
+	fail "a full disk: $(worst full.err)"
+fi
+
+if timeout 60 "$DEPCTL" record --alone --transport=shm --races -- ./prog 0 >tmp.out 2>tmp.err &&
+	[ -z "$(ls -d "${TMPDIR:-/tmp}"/adept-??????/races.dep 2>/dev/null)" ]; then
+	pass "a temporary store goes"
+else
+	fail "a temporary store goes: $(worst tmp.err)"
+fi
+finish
