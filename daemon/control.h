@@ -51,6 +51,9 @@ struct control_ops {
 	 * and duplicated before anything else is called */
 	int (*record)(void *arg, const struct peer *peer, const struct request *r, uint32_t *id,
 		      int fds[2], int *nfds, char *why);
+	/** @follow: *fd receives the session file, to be read only; it is the caller's */
+	int (*follow)(void *arg, const struct peer *peer, const struct request *r, int *fd,
+		      char *why);
 	int (*launched)(void *arg, const struct peer *peer, const struct request *r, char *why);
 	int (*ended)(void *arg, const struct peer *peer, const struct request *r, char *why);
 	int (*stop)(void *arg, const struct peer *peer, const struct request *r, char *why);

@@ -3,6 +3,7 @@
  * What the control socket may ask for.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -154,6 +155,24 @@ static int record(void *arg, const struct peer *peer, const struct request *r, u
 	return 0;
 }
 
+/* What a thread has not published yet is in its ring only. */
+static int follow(void *arg, const struct peer *peer, const struct request *r, int *fd, char *why)
+{
+	struct session *s = own_session(arg, peer, r->session, why);
+	char path[64];
+
+	if (!s)
+		return -ENOENT;
+	if (s->state == SESSION_ENDED) {
+		snprintf(why, CONTROL_WHY, "session %u has ended; its store has it all", s->id);
+		return -EALREADY;
+	}
+	/* Of its own: who looks has no right to write there. */
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", s->ring.fd);
+	*fd = open(path, O_RDONLY | O_CLOEXEC);
+	return *fd < 0 ? -errno : 0;
+}
+
 static int launched(void *arg, const struct peer *peer, const struct request *r, char *why)
 {
 	struct session *s = own_session(arg, peer, r->session, why);
@@ -214,7 +233,7 @@ static void gone(void *arg, uint32_t id)
 struct control_ops ops_of(struct depd *d)
 {
 	return (struct control_ops){
-		.info = info, .session = nth_session, .find = find, .record = record,
+		.info = info, .session = nth_session, .find = find, .record = record, .follow = follow,
 		.launched = launched, .ended = ended, .stop = stop, .reload = reload,
 		.policy_text = policy_text, .gone = gone, .arg = d,
 	};

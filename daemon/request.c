@@ -43,7 +43,7 @@ struct parse {
 
 #define AT(member)	offsetof(struct request, member)
 #define OP(name)	(1u << REQUEST_##name)
-#define WITH_SESSION	(OP(LAUNCHED) | OP(ENDED) | OP(WATCH) | OP(STOP))
+#define WITH_SESSION	(OP(LAUNCHED) | OP(ENDED) | OP(WATCH) | OP(FOLLOW) | OP(STOP))
 #define ALL		((1u << REQUEST_OPS) - 1)
 
 static const struct field fields[] = {
@@ -81,6 +81,7 @@ static const char *const op_names[REQUEST_OPS] = {
 	[REQUEST_STATUS] = "status", [REQUEST_SESSIONS] = "sessions",
 	[REQUEST_RECORD] = "record", [REQUEST_LAUNCHED] = "launched",
 	[REQUEST_ENDED] = "ended", [REQUEST_WATCH] = "watch", [REQUEST_STOP] = "stop",
+	[REQUEST_FOLLOW] = "follow",
 	[REQUEST_POLICY] = "policy", [REQUEST_RELOAD] = "reload",
 };
 

@@ -23,6 +23,7 @@ enum request_op {
 	REQUEST_LAUNCHED,	/* the client has put the first process into it */
 	REQUEST_ENDED,		/* ..and waited for it */
 	REQUEST_WATCH,		/* tell what becomes of it: events until it has ended */
+	REQUEST_FOLLOW,		/* the same, and a descriptor to look at it by */
 	REQUEST_STOP,		/* end recording; programs go on */
 	REQUEST_POLICY,		/* rules and what they did */
 	REQUEST_RELOAD,		/* read the configuration again */
@@ -34,7 +35,7 @@ enum request_transport { REQUEST_AUTO, REQUEST_KMOD, REQUEST_SHM };
 /** struct request - one, checked for form; texts belong to it */
 struct request {
 	enum request_op op;
-	uint32_t session;	/* LAUNCHED, ENDED, WATCH, STOP */
+	uint32_t session;	/* LAUNCHED, ENDED, WATCH, FOLLOW, STOP */
 	/* RECORD */
 	char **argv;
 	int argc;

@@ -184,6 +184,35 @@ static void serve_watch(struct client *cl, uint32_t id)
 		serve_event(cl, id);
 }
 
+static void serve_follow(struct client *cl, const struct request *r)
+{
+	const struct control_ops *ops = &cl->control->ops;
+	struct session_info s = { 0 };
+	char why[CONTROL_WHY] = "";
+	struct text t = { 0 };
+	int fd = -1, ret;
+
+	ret = ops->follow(ops->arg, &cl->peer, r, &fd, why);
+	if (!ret)
+		ret = add_watch(cl, r->session);
+	if (!ret && !ops->find(ops->arg, r->session, &s))
+		ret = -ENOENT;
+	if (ret)
+		goto out;
+	answer_begin(&t);
+	text_u64(&t, "descriptors", 1);
+	answer_session(&t, "session", &s);
+	answer_end(&t);
+	ret = client_send_fds(cl, &t, &fd, 1);
+	if (ret)
+		free(text_take(&t));
+out:
+	if (fd >= 0)
+		close(fd);
+	if (ret)
+		serve_refuse(cl, ret, *why ? why : NULL);
+}
+
 /* ---- recording ---- */
 
 /* Room for one more in @made. */
@@ -285,6 +314,9 @@ static void serve_request(struct client *cl, const struct request *r)
 		break;
 	case REQUEST_WATCH:
 		serve_watch(cl, r->session);
+		break;
+	case REQUEST_FOLLOW:
+		serve_follow(cl, r);
 		break;
 	case REQUEST_RECORD:
 		serve_record(cl, r);

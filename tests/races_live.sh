@@ -73,7 +73,7 @@ gcc -O1 -g -pthread -o prog "$tests/programs/race_live.c" || exit 1
 	>early.out 2>early.err &
 recorder=$!
 told=
-for ((i = 0; i < 60 && ! ${told:-0}; i++)); do
+for ((i = 0; i < 60 && ${told:-0} == 0; i++)); do
 	sleep 0.1
 	grep -q "seems to be a race.*counter" early.err && told=1
 done
@@ -167,4 +167,86 @@ if timeout 60 "$DEPCTL" record --alone --transport=shm --races -- ./prog 0 >tmp.
 else
 	fail "a temporary store goes: $(worst tmp.err)"
 fi
+# ---- depd's ----
+DEPD=${DEPD:-$build/depd}
+if [ ! -x "$DEPD" ]; then
+	skip "no depd at $DEPD"
+	finish
+fi
+export ADEPT_SOCKET=$tmp/run/depd.sock
+touch conf
+"$DEPD" --config=conf --rundir="$tmp/run" --store="$tmp/stores" 2>depd.log &
+depd=$!
+for ((i = 0; i < 100; i++)); do
+	"$DEPCTL" status >/dev/null 2>&1 && break
+	sleep 0.05
+done
+
+if timeout 60 "$DEPCTL" record -q --transport=shm -o by_depd.dep --races --live --json \
+	--report by_depd.live -- ./prog 0 >by_depd.out 2>by_depd.err &&
+	"$DEPCTL" query races --json by_depd.dep >by_depd.later &&
+	cmp -s by_depd.live by_depd.later && grep -q counter by_depd.later &&
+	! grep -q "$again" by_depd.err; then
+	pass "through depd"
+else
+	fail "through depd: $(worst by_depd.err)"
+fi
+
+"$DEPCTL" record -q --transport=shm -o session.dep -- ./prog 3 >session.out 2>session.err &
+recorder=$!
+sleep 0.7
+id=$("$DEPCTL" sessions --json | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+timeout 60 "$DEPCTL" query races --json --live "$id" >session.live 2>session.told &
+query=$!
+told=
+for ((i = 0; i < 20 && ${told:-0} == 0; i++)); do
+	sleep 0.1
+	grep -q "seems to be a race.*counter" session.told && told=1
+done
+if [ -n "$told" ] && ! grep -q over session.out; then
+	pass "a session that is under way"
+else
+	fail "a session that is under way: $(worst session.told)"
+fi
+wait $query
+status=$?
+wait $recorder
+"$DEPCTL" query races --json session.dep >session.later
+if [ $status = 0 ] && cmp -s session.live session.later && ! grep -q "$again" session.told; then
+	pass "its report when it has ended"
+else
+	fail "its report when it has ended: $(worst session.told)"
+fi
+timeout 60 "$DEPCTL" query races --live "${id:-1}" >none.out 2>none.err
+if [ $? = 1 ] && grep -q "session" none.err; then
+	pass "a session that has ended"
+else
+	fail "a session that has ended: $(worst none.err)"
+fi
+
+"$DEPCTL" record -q --transport=shm -o gone.dep -- ./prog 2 >gone.out 2>gone.err &
+recorder=$!
+sleep 0.7
+id=$("$DEPCTL" sessions --json | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+timeout 60 "$DEPCTL" query races --json --live "$id" >gone.live 2>gone.told &
+query=$!
+sleep 0.5
+kill -9 $depd
+wait $query
+if [ $? = 0 ] && grep -q "what is stored up to now" gone.told &&
+	grep -q '"complete":false' gone.live; then
+	pass "depd is killed: what is there is looked at, and not said to be all"
+else
+	fail "depd is killed: $(worst gone.told)"
+fi
+"$DEPD" --config=conf --rundir="$tmp/run" --store="$tmp/stores" 2>depd.log &
+depd=$!
+wait $recorder
+if grep -q over gone.out; then
+	pass "and recorded on"
+else
+	fail "and recorded on: $(worst gone.err)"
+fi
+kill $depd
+wait $depd 2>/dev/null
 finish

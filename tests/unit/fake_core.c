@@ -130,6 +130,17 @@ static int record(void *arg, const struct peer *peer, const struct request *r, u
 	return 0;
 }
 
+static int follow(void *arg, const struct peer *peer, const struct request *r, int *fd, char *why)
+{
+	struct session_info *s = own_session(arg, peer, r->session, why);
+	struct fake_core *f = arg;
+
+	if (!s)
+		return -ENOENT;
+	*fd = dup(f->descriptor[0]);
+	return *fd < 0 ? -errno : 0;
+}
+
 static int launched(void *arg, const struct peer *peer, const struct request *r, char *why)
 {
 	struct session_info *s = own_session(arg, peer, r->session, why);
@@ -201,6 +212,7 @@ struct control_ops fake_core_ops(struct fake_core *f)
 {
 	return (struct control_ops){
 		.info = info, .session = session, .find = find, .record = record,
+		.follow = follow,
 		.launched = launched, .ended = ended, .stop = stop, .reload = reload,
 		.policy_text = policy_text, .gone = gone, .arg = f,
 	};

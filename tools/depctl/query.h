@@ -15,6 +15,18 @@
 
 int query_races(int argc, char **argv);
 
+/* ---- races_live.c ---- */
+
+struct races_report;
+/**
+ * races_live() - the races of session @id of depd, while it is recorded
+ * @socket: of depd, NULL: where it usually is
+ * @found: as of races_report()
+ *
+ * Return: 0 or EXIT_FAILURE.
+ */
+int races_live(struct races_report *r, uint32_t id, const char *socket, size_t *found);
+
 /* ---- races_rank.c: which of them matter ---- */
 
 enum race_rank {
@@ -108,8 +120,6 @@ struct races_options {
 extern const struct argp races_argp;	/* its input is a struct races_options */
 
 /* ---- races_report.c ---- */
-
-struct races_report;
 
 /**
  * races_report_begin() - read what the options name

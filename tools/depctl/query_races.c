@@ -8,28 +8,63 @@
 #include "depctl.h"
 #include "query.h"
 
+enum { OPT_LIVE = 600, OPT_DEPD };
+
 struct query {
 	const char *path;
+	bool live;
+	uint32_t session;		/* with live, instead of a path */
+	const char *socket;
 	struct races_options how;
 };
+
+static error_t take_session(struct query *q, const char *arg, struct argp_state *state)
+{
+	if (q->session)
+		argp_error(state, "one session at a time");
+	q->session = (uint32_t)parse_number(state, "SESSION", arg, 1, UINT32_MAX);
+	return 0;
+}
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct query *q = state->input;
 
 	switch (key) {
+	case OPT_LIVE:
+		q->live = true;
+		return 0;
+	case OPT_DEPD:
+		q->socket = arg;
+		return 0;
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &q->how;
 		return 0;
-	default:
-		return parse_store(key, arg, state, &q->path, NULL, NULL);
+	case ARGP_KEY_ARG:
+		if (q->live)
+			return take_session(q, arg, state);
+		break;
+	case ARGP_KEY_END:
+		if (q->live && !q->session)
+			argp_error(state, "which session? `depctl sessions' lists them");
+		if (q->live)
+			return 0;
+		break;
 	}
+	return parse_store(key, arg, state, &q->path, NULL, NULL);
 }
+
+static const struct argp_option options[] = {
+	{ "live", OPT_LIVE, NULL, 0, "Of SESSION, which depd records: tell at once of each race "
+	  "that is suspected, and report when it has ended; in front of SESSION", 1 },
+	{ "socket", OPT_DEPD, "PATH", 0, "Where depd listens", 9 },
+	{ 0 }
+};
 
 static const struct argp_child children[] = { { &races_argp, 0, NULL, 0 }, { 0 } };
 
 static const struct argp argp = {
-	NULL, parse, "STORE",
+	options, parse, "STORE\n--live SESSION",
 	"Find pairs of accesses to the same memory by different threads, one of them a write, "
 	"that nothing orders.", children, NULL, NULL
 };
@@ -38,14 +73,17 @@ int query_races(int argc, char **argv)
 {
 	struct query q = { 0 };
 	struct races_report *report;
-	struct dep_store *store;
+	struct dep_store *store = NULL;
 	int status = EXIT_FAILURE;
 	size_t found = 0;
 
 	parse_args(&argp, argc, argv, 0, &q);
-	store = open_store(q.path);
-	report = store ? races_report_begin(&q.how) : NULL;
-	if (report)
+	if (!q.live)
+		store = open_store(q.path);
+	report = store || q.live ? races_report_begin(&q.how) : NULL;
+	if (report && q.live)
+		status = races_live(report, q.session, q.socket, &found);
+	else if (report)
 		status = races_report(report, store, q.path, STDOUT_FILENO, &found);
 	if (!status && found)
 		status = q.how.exit_code;
