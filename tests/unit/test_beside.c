@@ -391,7 +391,7 @@ static void hostile(void **state)
 		for (k = 0; k < 4; k++) {
 			seed = seed * 6364136223846793005ull + 1442695040888963407ull;
 			if (i % 2)
-				((u32 *)dep_session_chunk(&c.s, 0, 0))[seed >> 33 & 63] = seed >> 20;
+				dep_session_chunk(&c.s, 0, 0)[seed >> 33 & 255] = seed >> 20;
 			else
 				((u32 *)sh)[seed >> 33 & 127] = (u32)(seed >> 20);
 		}
