@@ -233,7 +233,8 @@ static void gone(void *arg, uint32_t id)
 struct control_ops ops_of(struct depd *d)
 {
 	return (struct control_ops){
-		.info = info, .session = nth_session, .find = find, .record = record, .follow = follow,
+		.info = info, .session = nth_session, .find = find, .record = record,
+		.follow = follow,
 		.launched = launched, .ended = ended, .stop = stop, .reload = reload,
 		.policy_text = policy_text, .gone = gone, .arg = d,
 	};

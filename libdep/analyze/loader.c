@@ -81,7 +81,9 @@ static const struct dep_segment *behind(struct dep_loader *l, const struct dep_s
 	size_t n = dep_store_segments(l->store, &all);
 
 	/* It may have been asked for when it was elsewhere. */
-	return !l->growing && seg >= all && seg + 1 < all + n && seg[1].thread == seg->thread ? seg + 1 : NULL;
+	if (l->growing || seg < all || seg + 1 >= all + n)
+		return NULL;
+	return seg[1].thread == seg->thread ? seg + 1 : NULL;
 }
 
 /* One that nobody asked for yet, where least is ready. */

@@ -433,7 +433,8 @@ int main(void)
 		TEST(test_malformed), TEST(test_huge), TEST(test_half_closed),
 		TEST(test_vanishing), TEST(test_not_reading), TEST(test_reads_late),
 		TEST(test_record), TEST(test_follow), TEST(test_record_fails),
-		TEST(test_gone), TEST(test_events), TEST(test_other_user), TEST(test_limits), TEST(test_no_descriptors),
+		TEST(test_gone), TEST(test_events), TEST(test_other_user),
+		TEST(test_limits), TEST(test_no_descriptors),
 		TEST(test_storm),
 	};
 	struct rlimit l;
