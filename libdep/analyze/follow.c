@@ -27,6 +27,7 @@
 
 #define MS		1000000ull
 #define LONGEST_MS	16u
+#define MAX_UNKNOWN	(2 * ADEPT_MAX_THREADS)	/* threads that are in no store */
 
 struct follower {
 	struct dep_beside how;
@@ -228,6 +229,9 @@ static int look(struct merge *m)
 	if (!making)
 		f->now = now;
 	merge_heap(m);
+	/* Who changes its number again and again is no thread. */
+	if (!err && m->ngrown > f->nrows + MAX_UNKNOWN)
+		err = dep_fail(-ESTALE, "there are threads without end");
 	return err;
 }
 

@@ -403,6 +403,41 @@ static void hostile(void **state)
 	}
 }
 
+static int wait_renamed(void *arg, unsigned int ms)
+{
+	struct scene *c = arg;
+	int i;
+
+	(void)ms;
+	/* As if it had been done between any two looks. */
+	for (i = 1; i < 4; i++) {
+		dep_session_thread(&c->s, (u32)i)->serial = 1000 + 4 * c->looked + (u32)i;
+		dep_session_thread(&c->s, (u32)i)->state = ADEPT_SLOT_LIVE;
+	}
+	if (++c->looked < 6000)
+		return 0;
+	return wait_more(arg, ms);
+}
+
+/* New threads at each look: memory is bounded, and the answer is asked for anew. */
+static void without_end(void **state)
+{
+	struct dep_analysis how;
+	struct dep_store *store;
+	struct scene c;
+	struct dep_beside beside = { .wait = wait_renamed, .arg = &c };
+
+	(void)state;
+	set_scene(&c);
+	c.seen.foreseen = 9;
+	beside.session = c.s.fd;
+	assert_int_equal(dep_store_open_growing(&store, c.dir), 0);
+	assert_int_equal(dep_analyze_beside(store, &analyzer, &c.seen, 1, NULL, &beside, &how),
+			 -ESTALE);
+	dep_store_close(store);
+	strike(&c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -413,6 +448,7 @@ int main(void)
 		cmocka_unit_test(woken_otherwise),
 		cmocka_unit_test(being_made),
 		cmocka_unit_test(hostile),
+		cmocka_unit_test(without_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
