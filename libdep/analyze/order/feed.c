@@ -27,8 +27,10 @@ int order_access(struct order_thread *t, u64 pc, u64 address, u64 size, u32 flag
 	if (err)
 		return err;
 	/* All places are as one where only bytes are looked for: there are fewer states then. */
+	if (t->feed->pass == ORDER_FIRST && !t->feed->options->found)
+		pc = 0;
 	t->ref[t->nrefs++] = (struct race_ref){
-		.pc = t->feed->pass == ORDER_FIRST ? 0 : pc, .address = address, .flags = flags,
+		.pc = pc, .address = address, .flags = flags,
 		.size = size < UINT32_MAX ? (u32)size : UINT32_MAX,
 	};
 	return t->nrefs == ORDER_BATCH ? order_flush(t) : 0;
@@ -116,11 +118,11 @@ static bool is_atomic(const struct order_objects *o, u64 address, u32 size)
  */
 static bool will_be_atomic(const struct order_thread *t, u64 address, u32 size)
 {
-	const struct dep_places *locked = &t->process->scope->locked;
+	const struct dep_places *p = &t->process->scope->locked;
 
 	return size <= 16 &&
-	       (dep_places_maybe(locked, address) || dep_places_maybe(locked, address + size - 1)) &&
-	       dep_places_has(locked, address, size);
+	       (dep_places_maybe(p, address) || dep_places_maybe(p, address + size - 1)) &&
+	       dep_places_has(p, address, size);
 }
 
 static int each_word(struct order_thread *t, u64 address, u32 size,
