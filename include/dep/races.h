@@ -22,6 +22,23 @@ extern "C" {
 #define DEP_ACCESS_OBJECT	0x20u	/* use of an object of pthreads; writes make or end it */
 #define DEP_ACCESS_DESCRIPTOR	0x40u	/* of a descriptor; address is its number */
 
+enum dep_lock_kind { DEP_LOCK_MUTEX, DEP_LOCK_SPIN, DEP_LOCK_RW };
+
+/** struct dep_held - a lock of pthreads that a thread held */
+struct dep_held {
+	enum dep_lock_kind kind;
+	bool reading;		/* a read-write lock, for reading */
+	uint64_t address;
+	/* Where it was taken, or a wait for a condition took it again; innermost first. */
+	const uint64_t *call;
+	size_t ncalls;
+	uint64_t block, block_size;	/* the allocated block that it is in; size 0: in none */
+};
+
+/* What is not known of the locks. */
+#define DEP_HELD_LOST	0x1u	/* part of what the thread did */
+#define DEP_HELD_UNSEEN	0x2u	/* calls of functions: the program is linked statically, say */
+
 /** struct dep_race_access - one of the two */
 struct dep_race_access {
 	uint32_t thread, tid;	/* serial */
@@ -34,6 +51,15 @@ struct dep_race_access {
 	uint32_t creator, creator_tid;
 	const uint64_t *created;
 	size_t ncreated;
+	/*
+	 * Locks that the thread held, the first taken first.  Others than those of pthreads are not
+	 * known as such: what may have been one is the word at @own_address, which the last locked
+	 * instruction of the thread's own (at @own_pc, 0: none) changed.
+	 */
+	const struct dep_held *held;
+	size_t nheld;
+	uint32_t held_missing;	/* DEP_HELD_* */
+	uint64_t own_pc, own_address;
 };
 
 /**
@@ -70,6 +96,7 @@ struct dep_races {
 	uint64_t unsettled;
 	uint64_t references;
 	bool again;		/* the pass beside the recording had to be made again behind it */
+	struct dep_held *held;	/* of all accesses */
 	void *own;
 };
 

@@ -15,7 +15,7 @@
 
 #include "../../include/dep/races.h"
 #include "../format/error.h"
-#include "order/feed.h"
+#include "order/functions.h"
 
 #define MAX_PASSES	4
 
@@ -250,6 +250,14 @@ static int take_rows(struct order_feed *f, struct dep_races *out, struct order_s
 	return 0;
 }
 
+static void free_stack(struct order_stack *w)
+{
+	free(w->frame);
+	free(w->birth);
+	free(w->origin);
+	order_held_give_up(w->held, w->nheld);
+}
+
 /* Those that were not the program's after all, as can be seen by where they were called from. */
 static void drop_librarys(struct order_feed *f, struct dep_races *out,
 			  struct order_stack *want)
@@ -258,8 +266,8 @@ static void drop_librarys(struct order_feed *f, struct dep_races *out,
 
 	for (i = 0; i < out->n; i++) {
 		if (order_is_librarys(f, &want[2 * i], &want[2 * i + 1])) {
-			free(want[2 * i].frame);
-			free(want[2 * i + 1].frame);
+			free_stack(&want[2 * i]);
+			free_stack(&want[2 * i + 1]);
 			continue;
 		}
 		out->race[n] = out->race[i];
@@ -280,13 +288,39 @@ static void give_block(struct dep_race *r, const struct order_stack *w)
 	r->nallocated = w->origin->n;
 }
 
-static void give_stacks(struct order_feed *f, struct dep_races *out,
-			struct order_stack *want)
+static void give_held(struct dep_race_access *a, const struct order_stack *w, struct dep_held *to)
+{
+	const struct order_lock *l = w->held;
+	u32 i;
+
+	a->held = to;
+	a->nheld = w->nheld;
+	a->held_missing = (w->held_lost ? DEP_HELD_LOST : 0) |
+			  (w->held_unseen ? DEP_HELD_UNSEEN : 0);
+	a->own_pc = w->own_pc;
+	a->own_address = w->own_address;
+	for (i = 0; i < w->nheld; i++, l++)
+		to[i] = (struct dep_held){
+			.kind = l->how == ORDER_TAKES_MUTEX ? DEP_LOCK_MUTEX :
+				l->how == ORDER_TAKES_SPIN ? DEP_LOCK_SPIN : DEP_LOCK_RW,
+			.reading = l->how == ORDER_TAKES_READ, .address = l->address,
+			.call = l->frame, .ncalls = l->nframes,
+			.block = l->block, .block_size = l->block_size,
+		};
+}
+
+static int give_stacks(struct order_feed *f, struct dep_races *out, struct order_stack *want)
 {
 	struct dep_race_access *a;
-	size_t i;
+	struct dep_held *held;
+	size_t i, n = 0;
 
 	drop_librarys(f, out, want);
+	for (i = 0; i < 2 * out->n; i++)
+		n += want[i].nheld;
+	held = out->held = calloc(n + 1, sizeof(*held));
+	if (!held)
+		return dep_fail(-ENOMEM, "races");
 	for (i = 0; i < 2 * out->n; i++) {
 		a = &out->race[i / 2].access[i % 2];
 		a->thread = want[i].thread;
@@ -297,10 +331,13 @@ static void give_stacks(struct order_feed *f, struct dep_races *out,
 		a->creator_tid = want[i].creator_tid;
 		a->created = want[i].birth;
 		a->ncreated = want[i].nbirth;
+		give_held(a, &want[i], held);
+		held += want[i].nheld;
 		/* Both are in one block, or the first one's was freed. */
 		if (want[i].origin)
 			give_block(&out->race[i / 2], &want[i]);
 	}
+	return 0;
 }
 
 /* All but the first, and the last one. */
@@ -358,7 +395,7 @@ int dep_races_find(struct dep_store *store, const struct dep_races_options *opti
 		if (!err)
 			err = run(store, options, &f, &how);
 		if (!err)
-			give_stacks(&f, out, want);
+			err = give_stacks(&f, out, want);
 	}
 	order_free(&f);
 	order_scopes_free(&f);
@@ -376,12 +413,10 @@ void dep_races_free(struct dep_races *r)
 	struct order_stack *want = r->own;
 	size_t i;
 
-	for (i = 0; want && i < 2 * r->n; i++) {
-		free(want[i].frame);
-		free(want[i].birth);
-		free(want[i].origin);
-	}
+	for (i = 0; want && i < 2 * r->n; i++)
+		free_stack(&want[i]);
 	free(want);
+	free(r->held);
 	free(r->race);
 	memset(r, 0, sizeof(*r));
 }

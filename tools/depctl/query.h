@@ -50,6 +50,19 @@ bool race_in_system(const char *module);
 
 #define RACE_FINGERPRINT	33	/* hexadecimal, and a NUL */
 
+/** struct race_lock - names of a lock, and of where it was taken */
+struct race_lock {
+	bool named;			/* @object is known */
+	struct dep_object object;
+	struct race_stack stack;
+};
+
+/** struct race_held - names of the locks that an access was made with, and one more; see below */
+struct race_held {
+	struct race_lock *lock;
+	size_t room;
+};
+
 /** struct race_view - a race with names; zeroed: none yet */
 struct race_view {
 	const struct dep_race *race;
@@ -59,6 +72,7 @@ struct race_view {
 	struct race_stack stack[2];	/* of the accesses.. */
 	struct race_stack block;	/* ..of the allocation of what was accessed, if known.. */
 	struct race_stack birth[2];	/* ..and of where their threads were created, if known */
+	struct race_held held[2];
 	uint32_t main_tid;		/* of the thread that the process began with */
 	char fingerprint[RACE_FINGERPRINT];
 };
@@ -73,6 +87,26 @@ int race_view_make(struct race_view *v, struct dep_store *store, struct dep_symb
 		   const struct dep_race *r);
 void race_view_free(struct race_view *v);
 const char *race_access_name(const struct dep_race_access *a);
+/** race_add_places() - one more address of a stack; 0 or -ENOMEM */
+int race_add_places(struct race_stack *s, struct dep_symbols *symbols, uint32_t process,
+		    uint64_t pc);
+/** race_find_main() - all of them are there */
+void race_find_main(struct race_stack *s);
+/** race_name_whole() - of an object of pthreads, and not of its member */
+void race_name_whole(struct dep_object *o);
+
+/* ---- races_held.c ---- */
+
+/** race_held_name() - the locks of one side, behind them what may have been one; 0 or -ENOMEM */
+int race_held_name(struct race_view *v, struct dep_symbols *symbols, int side);
+void race_held_free(struct race_held *h);
+void race_text_held(struct out *o, const struct race_view *v, int side);
+void race_text_place(struct out *o, const struct dep_place *p);
+void race_json_held(struct json *j, const struct race_view *v, int side);
+/** race_say_lock() - lock @i, in a few words */
+void race_say_lock(char *text, size_t size, const struct race_view *v, int side, size_t i);
+/** race_say_held() - all of them, in a few words, as much of it as fits */
+void race_say_held(char *text, size_t size, const struct race_view *v, int side);
 
 /* ---- races_merge.c ---- */
 
@@ -166,6 +200,7 @@ void races_sums_init(struct races_sums *s, struct dep_store *store, const struct
 
 /* races_print.c */
 void race_print_text(struct out *o, const struct race_view *v);
+void race_json_stack(struct json *j, const struct race_stack *s);
 void races_end_text(struct out *o, const struct races_sums *s, const struct races_options *how,
 		    const struct suppressions *suppressions);
 void races_begin_json(struct json *j);

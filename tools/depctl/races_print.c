@@ -98,6 +98,7 @@ void race_print_text(struct out *o, const struct race_view *v)
 		text_thread(o, v, r->access[i].tid);
 		out_text(o, ":\n");
 		text_stack(o, &v->stack[i]);
+		race_text_held(o, v, i);
 	}
 	text_block(o, v);
 	for (i = 1; i >= 0; i--)
@@ -205,7 +206,7 @@ void races_end_text(struct out *o, const struct races_sums *s, const struct race
 
 /* ---- JSON ---- */
 
-static void json_stack(struct json *j, const struct race_stack *s)
+void race_json_stack(struct json *j, const struct race_stack *s)
 {
 	const struct dep_place *p;
 	size_t i;
@@ -249,12 +250,13 @@ static void json_access(struct json *j, const struct race_view *v, int side)
 	json_u64(j, "tid", a->tid);
 	json_bool(j, "main", a->tid == v->main_tid);
 	json_hex(j, "pc", a->pc);
-	json_stack(j, &v->stack[side]);
+	race_json_stack(j, &v->stack[side]);
+	race_json_held(j, v, side);
 	if (a->creator) {
 		json_object(j, "created_by");
 		json_u64(j, "thread", a->creator);
 		json_u64(j, "tid", a->creator_tid);
-		json_stack(j, &v->birth[side]);
+		race_json_stack(j, &v->birth[side]);
 		json_close(j, '}');
 	}
 	json_close(j, '}');
@@ -284,7 +286,7 @@ void race_print_json(struct json *j, const struct race_view *v)
 		json_u64(j, "size", r->block_size);
 		json_u64(j, "thread", r->owner);
 		json_u64(j, "tid", r->owner_tid);
-		json_stack(j, &v->block);
+		race_json_stack(j, &v->block);
 		json_close(j, '}');
 	}
 	json_array(j, "accesses");

@@ -126,6 +126,23 @@ static void related(struct json *j, unsigned int id, const struct dep_place *p, 
 	json_close(j, '}');
 }
 
+static void held(struct json *j, const struct race_view *v, int side, unsigned int *id)
+{
+	const struct dep_race_access *a = &v->race->access[side];
+	char text[384], what[320];
+	size_t i;
+
+	for (i = 0; i < a->nheld; i++) {
+		const struct race_stack *s = &v->held[side].lock[i].stack;
+
+		if (!s->n)
+			continue;
+		race_say_lock(what, sizeof(what), v, side, i);
+		snprintf(text, sizeof(text), "thread %u takes %s", a->tid, what);
+		related(j, (*id)++, &s->place[s->own], text);
+	}
+}
+
 /* From where the thread began to the access. */
 static void flow(struct json *j, const struct race_view *v, int side, const char *text)
 {
@@ -155,17 +172,20 @@ static void flow(struct json *j, const struct race_view *v, int side, const char
 static void say_access(char *text, size_t size, const struct race_view *v, int side)
 {
 	const struct dep_place *p = &v->stack[side].place[v->stack[side].own];
+	char held[512];
 
-	snprintf(text, size, "%s by thread %u in %.200s",
+	race_say_held(held, sizeof(held), v, side);
+	snprintf(text, size, "%s by thread %u in %.200s, %s",
 		 race_access_name(&v->race->access[side]), v->race->access[side].tid,
-		 p->function ? p->function : p->module);
+		 p->function ? p->function : p->module, held);
 }
 
 void race_print_sarif(struct json *j, const struct race_view *v)
 {
 	const struct rule *rule = &rules[v->rank];
-	char text[1536], access[2][384], created[96];
+	char text[2560], access[2][896], created[96];
 	const struct race_stack *s = v->stack;
+	unsigned int id = 2;
 	int i;
 
 	say_access(access[0], sizeof(access[0]), v, 0);
@@ -191,8 +211,10 @@ void race_print_sarif(struct json *j, const struct race_view *v)
 			continue;
 		snprintf(created, sizeof(created), "thread %u is created by thread %u",
 			 v->race->access[i].tid, v->race->access[i].creator_tid);
-		related(j, 2 + (unsigned int)i, &v->birth[i].place[v->birth[i].own], created);
+		related(j, id++, &v->birth[i].place[v->birth[i].own], created);
 	}
+	held(j, v, 0, &id);
+	held(j, v, 1, &id);
 	json_close(j, ']');
 	json_array(j, "codeFlows");
 	json_object(j, NULL);

@@ -9,8 +9,8 @@
 
 /* ---- names ---- */
 
-static int add_places(struct race_stack *s, struct dep_symbols *symbols, uint32_t process,
-		      uint64_t pc)
+int race_add_places(struct race_stack *s, struct dep_symbols *symbols, uint32_t process,
+		    uint64_t pc)
 {
 	size_t n, room = s->room ? s->room * 2 : 2 * DEP_PLACES;
 	void *more;
@@ -32,7 +32,7 @@ static bool is_own(const struct dep_place *p)
 	return p->file && strncmp(p->file, "/usr/", 5) && !race_in_system(p->module);
 }
 
-static void find_main(struct race_stack *s)
+void race_find_main(struct race_stack *s)
 {
 	for (s->main = 0; s->main < s->n; s->main++)
 		if (!race_in_system(s->place[s->main].module))
@@ -53,14 +53,14 @@ static int name_access(struct race_view *v, struct dep_symbols *symbols, int sid
 	size_t i;
 
 	s->n = b->n = 0;
-	err = add_places(s, symbols, v->race->process, a->pc);
+	err = race_add_places(s, symbols, v->race->process, a->pc);
 	for (i = 0; i < a->ncalls && !err; i++)
-		err = add_places(s, symbols, v->race->process, a->call[i]);
+		err = race_add_places(s, symbols, v->race->process, a->call[i]);
 	for (i = 0; i < a->ncreated && !err; i++)
-		err = add_places(b, symbols, v->race->process, a->created[i]);
-	find_main(s);
-	find_main(b);
-	return err;
+		err = race_add_places(b, symbols, v->race->process, a->created[i]);
+	race_find_main(s);
+	race_find_main(b);
+	return err ? err : race_held_name(v, symbols, side);
 }
 
 const char *race_access_name(const struct dep_race_access *a)
@@ -179,9 +179,9 @@ static int make_fingerprint(struct race_view *v)
 }
 
 /* Of an object all is meant, and what its first byte is called tells nothing. */
-static void name_object(struct race_view *v)
+void race_name_whole(struct dep_object *o)
 {
-	char *member = strstr(v->object.name, ".__");
+	char *member = strstr(o->name, ".__");
 
 	if (member)
 		*member = '\0';
@@ -199,14 +199,14 @@ int race_view_make(struct race_view *v, struct dep_store *store, struct dep_symb
 		   dep_symbols_object(symbols, r->process, r->address, (uint32_t)r->size, 0,
 				      &v->object);
 	if (v->named && r->access[0].flags & DEP_ACCESS_OBJECT)
-		name_object(v);
+		race_name_whole(&v->object);
 	v->main_tid = pid_of(store, r->process);
 	for (side = 0; side < 2 && !err; side++)
 		err = name_access(v, symbols, side);
 	v->block.n = 0;
 	for (i = 0; i < r->nallocated && !err; i++)
-		err = add_places(&v->block, symbols, r->process, r->allocated[i]);
-	find_main(&v->block);
+		err = race_add_places(&v->block, symbols, r->process, r->allocated[i]);
+	race_find_main(&v->block);
 	return err ? err : make_fingerprint(v);
 }
 
@@ -217,6 +217,7 @@ void race_view_free(struct race_view *v)
 	for (side = 0; side < 2; side++) {
 		free(v->stack[side].place);
 		free(v->birth[side].place);
+		race_held_free(&v->held[side]);
 	}
 	free(v->block.place);
 }

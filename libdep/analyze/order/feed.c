@@ -144,6 +144,8 @@ static int locked_access(struct order_thread *t, const struct dep_ref *r, u32 in
 
 	t->locked_at = r->addr;
 	t->locked_size = r->size <= 16 ? r->size : 16;
+	if (t->feed->nwant && t->wrote && !inside)
+		order_held_own(t, r->pc, r->addr);
 	/* Who acquires it comes behind this access, too. */
 	err = order_access(t, r->pc, r->addr, r->size, flags);
 	/* From here on it is an object, also to those that only acquire it. */

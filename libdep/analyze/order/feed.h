@@ -60,6 +60,33 @@ struct order_robust {
 	u64 held[ORDER_HELD];
 };
 
+enum order_take {
+	ORDER_TAKES_NOTHING,
+	ORDER_TAKES_MUTEX,
+	ORDER_TAKES_SPIN,
+	ORDER_TAKES_READ,	/* a read-write lock, for reading.. */
+	ORDER_TAKES_WRITE,	/* ..or for writing */
+};
+
+/** struct order_lock - a lock that a thread holds */
+struct order_lock {
+	u64 address;
+	u64 *frame;		/* where it was taken: return addresses, innermost first */
+	u32 nframes;
+	u32 times;		/* more than one: it is recursive */
+	u32 waiting;		/* for a condition, without it; so many handlers ran, and one */
+	enum order_take how;
+	u64 block, block_size;	/* allocated, that it is in; of a wanted stack only */
+};
+
+/** struct order_held - those that it holds, the first taken first; see held.c */
+struct order_held {
+	struct order_lock *lock;
+	u32 n, room;
+	bool lost;		/* it may hold others: part of what it did is not known */
+	u64 own_pc, own_address; /* the last locked instruction that was not in such a function */
+};
+
 /** struct order_frame - a watched function that a thread is in */
 struct order_frame {
 	u64 sp, pc;
@@ -114,6 +141,7 @@ struct order_thread {
 	struct order_round round;
 	struct order_robust robust;
 	struct order_calls calls;
+	struct order_held held;
 	bool muted;		/* in a function that is understood as a whole: see functions.c */
 	struct race_ref ref[ORDER_BATCH];
 	u32 nrefs;
@@ -129,6 +157,7 @@ struct order_process {
 	struct order_objects objects;
 	struct order_files files;
 	struct order_heap heap;
+	bool functions;		/* calls of watched functions are seen */
 	u32 signal_file;	/* that which signalfd() makes; 0: none yet */
 	struct race_rows *rows;
 	u32 told;		/* of them, to who wants to hear of each at once */
@@ -152,6 +181,10 @@ struct order_stack {
 	u32 nbirth;
 	u64 block, block_size;		/* that it is in, then */
 	struct order_origin *origin;
+	struct order_lock *held;	/* then */
+	u32 nheld;
+	bool held_lost, held_unseen;	/* and maybe others, since functions were not seen */
+	u64 own_pc, own_address;	/* as of struct order_held */
 	bool found;
 };
 

@@ -75,25 +75,30 @@ static int entered(struct order_thread *t, const struct dep_function_call *f)
 	set_muted(t);
 	outside = !t->muted;
 	err = push(t, f);
-	if (!err && outside)
-		err = is_heap(f->function) ? order_heap_enter(t, &c->frame[c->n - 1]) :
-					     order_lock_enter(t, &c->frame[c->n - 1]);
-	return err;
+	t->process->functions = true;
+	if (err || !outside)
+		return err;
+	if (is_heap(f->function))
+		return order_heap_enter(t, &c->frame[c->n - 1]);
+	order_held_enter(t, &c->frame[c->n - 1]);
+	return order_lock_enter(t, &c->frame[c->n - 1]);
 }
 
 static int returned(struct order_thread *t, const struct dep_function_call *f)
 {
 	struct order_calls *c = &t->calls;
 	struct order_frame last = { 0 };
+	int err;
 
 	while (at_hand(t) && c->frame[c->n - 1].sp < f->passed->sp)
 		last = c->frame[--c->n];
 	set_muted(t);
 	if (last.sp != f->passed->sp - 8 || t->muted)
 		return 0;
-	return is_heap(last.function) ?
-	       order_heap_leave(t, &last, f->known & 1, f->passed->value[0]) :
-	       order_lock_leave(t, &last, f->known & 1, f->passed->value[0]);
+	if (is_heap(last.function))
+		return order_heap_leave(t, &last, f->known & 1, f->passed->value[0]);
+	err = order_held_leave(t, &last, f->known & 1, f->passed->value[0]);
+	return err ? err : order_lock_leave(t, &last, f->known & 1, f->passed->value[0]);
 }
 
 int order_function(struct order_thread *t, const struct dep_function_call *f)
@@ -135,10 +140,12 @@ void order_functions_sigreturn(struct order_thread *t)
 void order_functions_lost(struct order_thread *t)
 {
 	t->calls.n = t->calls.level = t->calls.nread = 0;
+	order_held_lost(t);
 	t->muted = false;
 }
 
 void order_functions_free(struct order_thread *t)
 {
 	free(t->calls.frame);
+	order_held_free(&t->held);
 }

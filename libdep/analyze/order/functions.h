@@ -39,4 +39,22 @@ void order_heap_free(struct order_heap *h);
 int order_lock_enter(struct order_thread *t, const struct order_frame *f);
 int order_lock_leave(struct order_thread *t, const struct order_frame *f, bool known, u64 result);
 
+/* ---- held.c ---- */
+
+/** order_takes() - the kind of lock that the function takes, if it succeeds */
+enum order_take order_takes(u32 function);
+/** order_leaves() - does it leave one? */
+bool order_leaves(u32 function);
+void order_held_enter(struct order_thread *t, const struct order_frame *f);
+int order_held_leave(struct order_thread *t, const struct order_frame *f, bool known, u64 result);
+/** order_held_own() - the program's own code executed a locked instruction */
+void order_held_own(struct order_thread *t, u64 pc, u64 address);
+/** order_held_note() - keep which locks @t holds */
+int order_held_note(struct order_thread *t, struct order_stack *w);
+/** order_held_lost() - what @t did is not known */
+void order_held_lost(struct order_thread *t);
+void order_held_free(struct order_held *h);
+/** order_held_give_up() - free what order_held_note() kept */
+void order_held_give_up(struct order_lock *held, u32 n);
+
 #endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* Where wanted accesses were called from. */
+#include <errno.h>
 #include <stdlib.h>
 
 #include "functions.h"
@@ -39,7 +40,7 @@ static int keep_stack(struct order_thread *t, struct order_stack *w)
 		return order_no_memory();
 	for (i = t->depth; i--;)
 		w->frame[w->nframes++] = t->stack[i].pc;
-	return order_heap_note(&t->process->heap, w);
+	return order_heap_note(&t->process->heap, w) ? -ENOMEM : order_held_note(t, w);
 }
 
 int order_look_for(struct order_feed *f, struct order_thread *t, u64 pc, u64 address, u64 size)
