@@ -52,7 +52,8 @@ BLOB_SRC := $(wildcard libdep/blob/*.c libdep/blob/*.S libdep/translate/*.c libd
 BLOB_OBJ := $(patsubst libdep/%,$(B)/blob/%.o,$(BLOB_SRC))
 
 X86_HOST := libdep/x86/decode.c libdep/x86/operand.c libdep/x86/derive.c libdep/x86/derive_run.c
-LIB_DIRS := inject format recover symbols collect analyze analyze/order analyze/races
+LIB_DIRS := inject format recover symbols collect analyze analyze/order analyze/races \
+	    analyze/predict
 LIB_SRC := $(foreach d,$(LIB_DIRS),$(wildcard libdep/$(d)/*.c)) $(X86_HOST)
 LIB_OBJ := $(patsubst %.c,$(B)/host/%.o,$(LIB_SRC))
 # depd's rules, without BPF.
@@ -119,7 +120,7 @@ $(B)/depctl: $(DEPCTL_OBJ) $(B)/libdep.a
 # ---- tests ----
 
 UNIT := decode derive watch_elf inject store writer resume upkeep queue recover collect cross \
-	filled symbols analyze beside order detect races clock ring_core loop request control \
+	filled symbols analyze beside order detect races clock predict ring_core loop request control \
 	metrics client keep rundir notify policy tracer sieve
 TESTS := $(patsubst %,$(B)/tests/test_%,$(UNIT))
 SHOW := $(patsubst %,$(B)/tests/inject_%,show_pie show_nopie show_static show_staticpie exec)
@@ -163,6 +164,7 @@ $(B)/tests/test_analyze: $(call unit_obj,test_analyze stream stream_frag) $(B)/l
 $(B)/tests/test_beside: $(call unit_obj,test_beside stream stream_frag) $(B)/libdep.a
 $(B)/tests/test_order: $(call unit_obj,test_order) $(B)/libdep.a
 $(B)/tests/test_detect: $(call unit_obj,test_detect) $(call part_obj,analyze/races)
+$(B)/tests/test_predict: $(call unit_obj,test_predict) $(call part_obj,analyze/predict)
 $(B)/tests/test_clock: $(call unit_obj,test_clock) $(call part_obj,analyze/races)
 $(B)/tests/test_races: $(call unit_obj,test_races race_oracle) $(call part_obj,analyze/races)
 

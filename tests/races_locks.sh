@@ -45,16 +45,19 @@ is "none where there is none" "$(asked locks.O2 '{held(a[1]) for a in by.values(
 	{x["locks_known"] for a in by.values() for x in a}')" "({'none'}, {True})"
 line=$(grep -n "the wait" "$source" | cut -d : -f 1)
 is "a wait takes the lock again" "$(asked locks.O0 '[f["line"]
-	for f in by["v_wait"][0]["locks"][0]["stack"] if f["function"] == "wait_for_it"]')" "[$line]"
+	for f in by["v_wait"][0]["locks"][0]["stack"]
+	if f["function"] == "wait_for_it"]')" "[$line]"
 "$DEPCTL" query races locks.O2.dep >text
-for what in "    holding mutex outer \($source:[0-9]+\) at 0x[0-9a-f]+, locked in nested $source:[0-9]+:[0-9]+" \
+place="$source:[0-9]+"
+for what in "    holding mutex outer \($place\) at 0x[0-9a-f]+, locked in nested $place:[0-9]+" \
 	"    holding read-write lock table .*, for reading, locked in others" \
 	"    holding mutex 0x[0-9a-f]+, byte 8 of a block of 48, locked" \
 	"    holding no lock of pthreads" "    it may be a lock of its own .* by own \("; do
 	grep -Eq "^$what" text && pass "text: $what" || fail "text: no $what"
 done
 "$DEPCTL" query races --sarif locks.O2.dep >sarif
-python3 "$tests/races/check_sarif.py" sarif 16 >why && pass "SARIF" || fail "SARIF: $(head -n 3 why)"
+python3 "$tests/races/check_sarif.py" sarif 16 >why && pass "SARIF" ||
+	fail "SARIF: $(head -n 3 why)"
 grep -q 'holding mutex outer, mutex plain' sarif && grep -q 'takes read-write lock table' sarif &&
 	pass "SARIF has locks" || fail "SARIF has no locks"
 # Functions of a static program are not seen.

@@ -1,0 +1,596 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * What happens: threads, locks and other synchronisation.
+ *
+ * The first time a thread's number grows with what it releases, and clocks are vector clocks of
+ * all order but that of locks and of what reads saw; it is less order than there is, so more is
+ * marked.  The second time each event has a number, and what it needs is kept one by one.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "private.h"
+
+static int reach(struct predict *p, u32 thread)
+{
+	struct predict_thread *t;
+	int err = 0;
+
+	while (p->nthreads <= thread && !err) {
+		predict_more(p, p->thread, p->nthreads, &p->threads_room, &err);
+		if (err)
+			break;
+		t = &p->thread[p->nthreads++];
+		memset(t, 0, sizeof(*t));
+		err = predict_set(p, t, &t->set);
+	}
+	return err;
+}
+
+static int raise_clock(struct predict *p, struct predict_thread *t, u32 other, u64 need)
+{
+	u64 *more;
+	u32 n = other + 16;
+
+	if (other >= t->nclock) {
+		if (p->limit && n * sizeof(*more) > p->limit - p->bytes)
+			return -ENOSPC;
+		more = realloc(t->clock, n * sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		memset(more + t->nclock, 0, (n - t->nclock) * sizeof(*more));
+		p->bytes += (n - t->nclock) * sizeof(*more);
+		t->clock = more;
+		t->nclock = n;
+	}
+	if (t->clock[other] < need)
+		t->clock[other] = need;
+	return 0;
+}
+
+/* Return: 1 if it is new, 0 if not, or an error. */
+static int edge(struct predict *p, struct predict_order *o, u64 at, u32 other, u64 need,
+		u32 place)
+{
+	struct predict_edges *e, *more;
+	u32 n = other + 8;
+	int err;
+
+	if (predict_need_of(o, other) >= need)
+		return 0;
+	if (other >= o->n) {
+		if (p->limit && n * sizeof(*more) > p->limit - p->bytes)
+			return -ENOSPC;
+		more = realloc(o->by, n * sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		memset(more + o->n, 0, (n - o->n) * sizeof(*more));
+		p->bytes += (n - o->n) * sizeof(*more);
+		o->by = more;
+		o->n = n;
+	}
+	e = &o->by[other];
+	if (e->n && e->v[e->n - 1].at == at) {
+		e->v[e->n - 1].need = need;
+		e->v[e->n - 1].place = place;
+		return 1;
+	}
+	predict_more(p, e->v, e->n, &e->room, &err);
+	if (err)
+		return err;
+	e->v[e->n++] = (struct predict_edge){ at, need, place };
+	p->edges++;
+	return 1;
+}
+
+int predict_hard(struct predict *p, u32 thread, u64 at, u32 other, u64 need, u32 place)
+{
+	struct predict_thread *t = &p->thread[thread];
+	int ret = edge(p, &t->hard, at, other, need, place);
+
+	if (ret > 0)
+		t->slot++;
+	return ret;
+}
+
+int predict_soft(struct predict *p, u32 thread, u64 at, u32 other, u64 need, u32 place)
+{
+	int ret = edge(p, &p->thread[thread].soft, at, other, need, place);
+
+	return ret < 0 ? ret : 0;
+}
+
+/* An event that needs what @other did so far. */
+static int behind(struct predict *p, u32 thread, u32 other, u64 need, u32 from, u32 place)
+{
+	struct predict_thread *t = &p->thread[thread];
+	u64 at = t->now;
+	int err;
+
+	if (!need || other == thread)
+		return 0;
+	if (!p->again)
+		return raise_clock(p, t, other, need);
+	err = predict_hard(p, thread, at, other, need, from);
+	return err < 0 ? err : predict_soft(p, thread, at, other, need, place);
+}
+
+static int release(struct predict *p, struct predict_sync *s, u32 other, u64 need, u32 place)
+{
+	void *more;
+	u32 n = other + 8;
+
+	if (other >= s->n) {
+		if (p->limit && n * sizeof(*s->v) > p->limit - p->bytes)
+			return -ENOSPC;
+		more = realloc(s->v, n * sizeof(*s->v));
+		if (!more)
+			return -ENOMEM;
+		s->v = more;
+		memset(s->v + s->n, 0, (n - s->n) * sizeof(*s->v));
+		p->bytes += (n - s->n) * sizeof(*s->v);
+		s->n = n;
+	}
+	if (s->v[other].need < need)
+		s->v[other] = (struct predict_need){ need, place };
+	return 0;
+}
+
+static int do_release(struct predict *p, u32 thread, struct predict_sync *s, u32 place)
+{
+	struct predict_thread *t = &p->thread[thread];
+	u32 i;
+	int err = 0;
+
+	if (p->again)
+		return t->now ? release(p, s, thread, t->now, place) : 0;
+	t->now++;
+	for (i = 0; i < t->nclock && !err; i++)
+		if (t->clock[i])
+			err = release(p, s, i, t->clock[i], 0);
+	return err ? err : release(p, s, thread, t->now, 0);
+}
+
+static int do_acquire(struct predict *p, u32 thread, const struct predict_sync *s, u32 place)
+{
+	u64 edges = p->edges;
+	u32 i;
+	int err = 0;
+
+	for (i = 0; i < s->n && !err; i++)
+		err = behind(p, thread, i, s->v[i].need, s->v[i].place, place);
+	if (p->again && p->edges != edges)
+		p->thread[thread].now++;
+	return err;
+}
+
+int predict_release(struct predict *p, u32 thread, struct predict_sync *s, u32 place)
+{
+	int err;
+
+	if (!predict_told(p))
+		return 0;
+	err = reach(p, thread);
+	return predict_result(p, err ? err : do_release(p, thread, s, place));
+}
+
+int predict_acquire(struct predict *p, u32 thread, const struct predict_sync *s, u32 place)
+{
+	int err;
+
+	if (!predict_told(p))
+		return 0;
+	err = reach(p, thread);
+	return predict_result(p, err ? err : do_acquire(p, thread, s, place));
+}
+
+void predict_sync_free(struct predict_sync *s)
+{
+	free(s->v);
+	*s = (struct predict_sync){ 0 };
+}
+
+int predict_behind(struct predict *p, u32 thread, u32 other, u32 place)
+{
+	struct predict_sync s = { 0 };
+	int err;
+
+	if (!predict_told(p))
+		return 0;
+	err = reach(p, thread > other ? thread : other);
+	if (!err)
+		err = do_release(p, other, &s, place);
+	if (!err)
+		err = do_acquire(p, thread, &s, place);
+	p->bytes -= s.n * sizeof(*s.v);
+	predict_sync_free(&s);
+	return predict_result(p, err);
+}
+
+int predict_thread(struct predict *p, u32 thread, u32 parent, u32 place)
+{
+	if (parent != RACE_NO_THREAD)
+		return predict_behind(p, thread, parent, place);
+	return predict_told(p) ? predict_result(p, reach(p, thread)) : 0;
+}
+
+int predict_needs(struct predict *p, u32 thread, u64 since, u32 other)
+{
+	struct predict_thread *t;
+	struct predict_retro *r;
+	int err;
+
+	if (!predict_told(p))
+		return 0;
+	err = reach(p, thread > other ? thread : other);
+	if (err || !p->again || thread == other)
+		return predict_result(p, err);
+	t = &p->thread[thread];
+	r = t->nretro ? &t->retro[t->nretro - 1] : NULL;
+	if (!r || r->at != since || r->other != other) {
+		predict_more(p, t->retro, t->nretro, &t->retro_room, &err);
+		if (err)
+			return predict_result(p, err);
+		r = &t->retro[t->nretro++];
+		*r = (struct predict_retro){ .at = since, .other = other };
+	}
+	r->need = p->thread[other].now;
+	return 0;
+}
+
+u64 predict_now(const struct predict *p, u32 thread)
+{
+	return thread < p->nthreads ? p->thread[thread].now : 0;
+}
+
+int predict_interval(struct predict *p, u32 thread, u64 epoch)
+{
+	struct predict_thread *t;
+	int err;
+
+	if (!predict_told(p))
+		return 0;
+	err = reach(p, thread);
+	if (err || !p->again)
+		return predict_result(p, err);
+	t = &p->thread[thread];
+	if (t->nintervals && t->interval[t->nintervals - 1].epoch == epoch)
+		return 0;
+	t->slot++;
+	if (!t->nintervals || t->interval[t->nintervals - 1].at != t->now) {
+		predict_more(p, t->interval, t->nintervals, &t->intervals_room, &err);
+		if (err)
+			return predict_result(p, err);
+		t->nintervals++;
+	}
+	t->interval[t->nintervals - 1].at = t->now;
+	t->interval[t->nintervals - 1].epoch = epoch;
+	return 0;
+}
+
+u64 predict_since(const struct predict *p, u32 thread, u64 epoch)
+{
+	const struct predict_thread *t = thread < p->nthreads ? &p->thread[thread] : NULL;
+	u32 low = 0, high = t ? t->nintervals : 0, mid;
+
+	/* The last one that did not begin later. */
+	while (low < high) {
+		mid = low + (high - low) / 2;
+		if (t->interval[mid].epoch <= epoch)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low ? t->interval[low - 1].at : 0;
+}
+
+/* ---- locks ---- */
+
+/* Sections of others that have ended came before this one. */
+static int behind_sections(struct predict *p, u32 thread, const struct predict_lock *l, u32 place)
+{
+	int err = 0;
+	u32 i;
+
+	for (i = 0; i < l->ended.n && !err; i++)
+		if (i != thread)
+			err = predict_soft(p, thread, p->thread[thread].now, i,
+					   l->ended.v[i].need, place);
+	return err;
+}
+
+static int do_lock(struct predict *p, u32 thread, u64 address, bool reading, u32 place)
+{
+	struct predict_thread *t = &p->thread[thread];
+	struct predict_lock *l;
+	u32 i, lock;
+	int err = predict_lock_of(p, address, &lock);
+
+	for (i = 0; !err && i < t->nheld; i++)
+		if (t->held[i].lock == lock)
+			return 0;
+	if (!err)
+		predict_more(p, t->held, t->nheld, &t->held_room, &err);
+	if (!err && p->again) {
+		l = &p->lock[lock];
+		predict_more(p, l->section, l->n, &l->room, &err);
+		if (!err)
+			predict_more(p, t->taken, t->ntaken, &t->taken_room, &err);
+		if (!err)
+			err = behind_sections(p, thread, l, place);
+		if (err)
+			return err;
+		t->taken[t->ntaken++] = (struct predict_taken){ t->now, lock, l->n };
+		l->section[l->n++] = (struct predict_locked){
+			.from = t->now, .to = PREDICT_OPEN, .thread = thread, .place = place,
+			.reading = reading,
+		};
+		p->sections++;
+		t->now++;
+		t->slot++;
+	}
+	if (err)
+		return err;
+	t->held[t->nheld].lock = lock;
+	t->held[t->nheld].section = p->lock[lock].n - 1;
+	t->held[t->nheld++].reading = reading;
+	return predict_set(p, t, &t->set);
+}
+
+static int do_unlock(struct predict *p, u32 thread, u64 address, u32 place)
+{
+	struct predict_thread *t = &p->thread[thread];
+	struct predict_locked *s;
+	u32 i, lock;
+	int err = predict_lock_of(p, address, &lock);
+
+	for (i = 0; !err && i < t->nheld && t->held[i].lock != lock; i++)
+		;
+	if (err || i == t->nheld)
+		return err;
+	if (p->again) {
+		err = release(p, &p->lock[lock].ended, thread, t->now + 1, 0);
+		if (err)
+			return err;
+		s = &p->lock[lock].section[t->held[i].section];
+		s->to = t->now++;
+		s->left = place;
+		t->slot++;
+	}
+	t->held[i] = t->held[--t->nheld];
+	return predict_set(p, t, &t->set);
+}
+
+int predict_lock(struct predict *p, u32 thread, u64 lock, bool reading, u32 place)
+{
+	int err;
+
+	if (!predict_told(p))
+		return 0;
+	err = reach(p, thread);
+	return predict_result(p, err ? err : do_lock(p, thread, lock, reading, place));
+}
+
+int predict_unlock(struct predict *p, u32 thread, u64 lock, u32 place)
+{
+	int err;
+
+	if (!predict_told(p))
+		return 0;
+	err = reach(p, thread);
+	return predict_result(p, err ? err : do_unlock(p, thread, lock, place));
+}
+
+/* ---- accesses, the second time ---- */
+
+static bool same_event(const struct predict_event *a, const struct predict_event *b)
+{
+	return a->thread == b->thread && a->slot == b->slot && a->pc == b->pc &&
+	       a->flags == b->flags && a->mask == b->mask && a->age == b->age;
+}
+
+static int add_event(struct predict *p, struct predict_cell *c, const struct predict_event *e)
+{
+	u32 i = c->nevents, tries = 16;
+	int err;
+
+	while (i-- && tries--)
+		if (same_event(&c->event[i], e))
+			return 0;
+	predict_more(p, c->event, c->nevents, &c->events_room, &err);
+	if (!err)
+		c->event[c->nevents++] = *e;
+	p->accesses++;
+	return err;
+}
+
+/* What it needs, and what it came behind. */
+static int add_edges(struct predict *p, const struct predict_cell *c, u32 thread, u8 mask,
+		     u32 flags, u32 place)
+{
+	u64 at = p->thread[thread].now;
+	int err = 0;
+	u32 i;
+
+	for (i = 0; flags & RACE_READ && i < c->nwrites && err >= 0; i++)
+		if (c->write[i].mask & mask && c->write[i].thread != thread)
+			err = predict_hard(p, thread, at, c->write[i].thread, c->write[i].at + 1,
+					   c->write[i].place);
+	for (i = 0; i < c->nlast && err >= 0; i++)
+		if (c->last[i].mask & mask && c->last[i].thread != thread &&
+		    (flags & RACE_WRITE || c->last[i].write))
+			err = predict_soft(p, thread, at, c->last[i].thread, c->last[i].at + 1,
+					   place);
+	return err < 0 ? err : 0;
+}
+
+static int set_last(struct predict *p, struct predict_cell *c, u32 thread, u64 at, u8 mask,
+		    bool write)
+{
+	u32 i = 0;
+	int err;
+
+	while (i < c->nlast && (c->last[i].thread != thread || c->last[i].write != write))
+		i++;
+	if (i == c->nlast) {
+		predict_more(p, c->last, c->nlast, &c->last_room, &err);
+		if (err)
+			return err;
+		c->last[c->nlast++] = (struct predict_last){ .thread = thread, .write = write };
+	}
+	c->last[i].at = at;
+	c->last[i].mask |= mask;
+	return 0;
+}
+
+static int set_writer(struct predict *p, struct predict_cell *c, u32 thread, u64 at, u8 mask,
+		      u32 place)
+{
+	u32 i, n = 0;
+	int err;
+
+	for (i = 0; i < c->nwrites; i++) {
+		c->write[i].mask &= ~mask;
+		if (c->write[i].mask)
+			c->write[n++] = c->write[i];
+	}
+	c->nwrites = n;
+	predict_more(p, c->write, n, &c->writes_room, &err);
+	if (!err)
+		c->write[c->nwrites++] = (struct predict_write){ at, thread, place, mask };
+	return err;
+}
+
+static int access_cell(struct predict *p, u32 thread, u64 pc, struct predict_page *page, u32 i,
+		       u8 mask, u32 flags, u32 place)
+{
+	struct predict_thread *t = &p->thread[thread];
+	struct predict_cell *c;
+	u64 at = t->now;
+	int err;
+
+	if (!page->cell)
+		page->cell = predict_alloc(p, PREDICT_CELLS * sizeof(*page->cell));
+	if (page->cell && !page->cell[i])
+		page->cell[i] = predict_alloc(p, sizeof(**page->cell));
+	if (!page->cell || !page->cell[i])
+		return -errno;
+	c = page->cell[i];
+	err = add_edges(p, c, thread, mask, flags, place);
+	if (!err && page->mark[i] & PREDICT_CANDIDATE)
+		err = add_event(p, c, &(struct predict_event){
+			.at = at, .slot = t->slot, .pc = pc, .thread = thread, .flags = flags,
+			.set = t->set, .age = c->age, .mask = mask,
+		});
+	if (!err && flags & RACE_READ)
+		err = set_last(p, c, thread, at, mask, false);
+	if (!err && flags & RACE_WRITE)
+		err = set_last(p, c, thread, at, mask, true);
+	if (!err && flags & RACE_WRITE)
+		err = set_writer(p, c, thread, at, mask, place);
+	return err;
+}
+
+static u8 mask_of(u64 granule, u64 address, u64 last)
+{
+	u64 begin = granule * PREDICT_GRANULE, end = begin + PREDICT_GRANULE - 1;
+	u8 mask = 0xff;
+
+	if (address > begin)
+		mask &= (u8)(0xff << (address - begin));
+	if (last < end)
+		mask &= 0xff >> (end - last);
+	return mask;
+}
+
+int predict_access(struct predict *p, u32 thread, u64 pc, u64 address, u64 size, u32 flags,
+		   u32 place, bool known)
+{
+	u64 last = address + size - 1, g;
+	struct predict_page *page = NULL;
+	bool shared = false;
+	int err;
+
+	if (!size || last < address || !predict_told(p))
+		return 0;
+	err = reach(p, thread);
+	for (g = address / PREDICT_GRANULE; !err && g <= last / PREDICT_GRANULE; g++) {
+		u32 cell = g % PREDICT_CELLS;
+		u8 mask = mask_of(g, address, last);
+
+		if (!page || !cell)
+			page = predict_page(p, g / PREDICT_CELLS, !p->again && !known);
+		if (!page && errno) {
+			err = -errno;
+		} else if (!page || (p->again && !page->marked) || (known && !p->again &&
+								    !page->entry)) {
+			g |= PREDICT_CELLS - 1;
+			page = NULL;
+		} else if (!p->again) {
+			err = predict_mark(p, thread, page, cell, mask, flags);
+		} else if (page->mark[cell] & PREDICT_SHARED) {
+			err = access_cell(p, thread, pc, page, cell, mask, flags, place);
+			shared = true;
+		}
+	}
+	if (shared)
+		p->thread[thread].now++;
+	return predict_result(p, err);
+}
+
+static void forget_cell(struct predict_cell *c, u8 mask)
+{
+	u32 i, n = 0;
+
+	c->age++;
+	for (i = 0; i < c->nwrites; i++) {
+		c->write[i].mask &= ~mask;
+		if (c->write[i].mask)
+			c->write[n++] = c->write[i];
+	}
+	c->nwrites = n;
+	for (i = 0; i < c->nlast; i++)
+		c->last[i].mask &= ~mask;
+}
+
+static void forget_entry(struct predict *p, struct predict_entry *e, u8 mask)
+{
+	struct predict_entries *l = e->more ? &p->entries[e->set] : NULL;
+	u32 i, n = 0;
+
+	if (!l) {
+		e->mask &= ~mask;
+		return;
+	}
+	for (i = 0; i < l->n; i++) {
+		l->v[i].mask &= ~mask;
+		if (l->v[i].mask)
+			l->v[n++] = l->v[i];
+	}
+	l->n = n;
+}
+
+void predict_forget(struct predict *p, u64 address, u64 size)
+{
+	u64 last = address + size - 1, g;
+	struct predict_page *page = NULL;
+
+	if (!size || last < address || !predict_told(p))
+		return;
+	for (g = address / PREDICT_GRANULE; g <= last / PREDICT_GRANULE; g++) {
+		u32 cell = g % PREDICT_CELLS;
+		u8 mask = mask_of(g, address, last);
+
+		if (!page || !cell)
+			page = predict_page(p, g / PREDICT_CELLS, false);
+		if (!page) {
+			g |= PREDICT_CELLS - 1;
+			continue;
+		}
+		if (page->entry)
+			forget_entry(p, &page->entry[cell], mask);
+		if (page->cell && page->cell[cell])
+			forget_cell(page->cell[cell], mask);
+	}
+}

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * An order of an ideal's events in which one thread runs for as long as it can.
+ *
+ * What came behind what in the recording does so here: accesses to the same byte, sections of
+ * the same lock, other synchronisation.  So each read sees what it saw.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "private.h"
+
+struct run {
+	const struct predict_ideal *i;
+	u64 *at;		/* so far each has run */
+	struct predict_race *r;
+	struct predict_step *step;
+};
+
+/* The first event that has to wait for one of @other's that has not run. */
+static u64 blocked_by(const struct run *w, const struct predict_edges *e, u32 thread, u32 other,
+		      u64 until, u32 *place)
+{
+	u64 have = w->at[other];
+	u32 low = 0, high = e->n, mid;
+
+	if (have >= w->i->cut[other])
+		return until;
+	while (low < high) {
+		mid = low + (high - low) / 2;
+		if (e->v[mid].need <= have)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	/* It grows with the event, so events that came before need no more than this one. */
+	while (low < e->n && e->v[low].at < w->at[thread])
+		low++;
+	if (low == e->n || e->v[low].at >= until)
+		return until;
+	*place = e->v[low].place;
+	return e->v[low].at;
+}
+
+static void count_sections(const struct run *w, struct predict_step *s, u32 thread, u64 from,
+			   u64 to)
+{
+	const struct predict_thread *t = &w->i->p->thread[thread];
+	u32 low = 0, high = t->ntaken, mid, last;
+
+	while (low < high) {
+		mid = low + (high - low) / 2;
+		if (t->taken[mid].at < to)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	for (last = low; low && t->taken[low - 1].at >= from; low--)
+		s->nsections++;
+	if (last - low > PREDICT_SECTIONS)
+		low = last - PREDICT_SECTIONS;
+	for (mid = 0; low < last; low++, mid++) {
+		const struct predict_lock *l = &w->i->p->lock[t->taken[low].lock];
+		const struct predict_locked *x = &l->section[t->taken[low].section];
+
+		s->section[mid] = (struct predict_section){ l->address, x->place, x->reading };
+	}
+}
+
+static bool races(const struct run *w, u32 thread)
+{
+	return thread == w->r->found.prior.thread || thread == w->r->found.current.thread;
+}
+
+static void add_step(struct run *w, u32 thread, u64 from, u32 place)
+{
+	struct predict_step *s = &w->step[w->r->nsteps];
+	u64 to = w->at[thread];
+	bool done = to == w->i->cut[thread];
+
+	if (w->r->nsteps == PREDICT_STEPS) {
+		w->r->more_steps++;
+		return;
+	}
+	w->r->nsteps++;
+	*s = (struct predict_step){
+		.thread = thread, .to = to, .place = done ? w->i->why[thread] : place,
+		.end = !done ? PREDICT_BEFORE : races(w, thread) ? PREDICT_ACCESS :
+		       PREDICT_BEHIND,
+	};
+	count_sections(w, s, thread, from, to);
+}
+
+static bool go_on(struct run *w, u32 thread)
+{
+	const struct predict_order *o = &w->i->p->thread[thread].soft;
+	u64 from = w->at[thread], to = w->i->cut[thread];
+	u32 c, place = 0;
+
+	if (from == to)
+		return false;
+	for (c = 0; c < o->n; c++)
+		if (c != thread)
+			to = blocked_by(w, &o->by[c], thread, c, to, &place);
+	if (to <= from)
+		return false;
+	w->at[thread] = to;
+	add_step(w, thread, from, place);
+	return true;
+}
+
+static bool all_done(const struct run *w)
+{
+	u32 t, n = w->i->p->nthreads;
+
+	for (t = 0; t < n; t++)
+		if (w->at[t] < w->i->cut[t])
+			return false;
+	return true;
+}
+
+/* One that needs no event to come to its access. */
+static void add_idle(struct run *w, u32 thread)
+{
+	if (!w->i->cut[thread])
+		add_step(w, thread, 0, 0);
+}
+
+int predict_witness(const struct predict_ideal *i, struct predict_race *r,
+		    struct predict_step *step)
+{
+	struct run w = { .i = i, .r = r, .step = step };
+	u32 t, turn, n = i->p->nthreads;
+	bool moved = true;
+
+	w.at = calloc(n + 1, sizeof(*w.at));
+	if (!w.at)
+		return -ENOMEM;
+	r->step = step;
+	r->nsteps = 0;
+	r->more_steps = 0;
+	while (moved && !all_done(&w)) {
+		moved = false;
+		/* The two that race last, so that they come to it at the end. */
+		for (turn = 0; turn < 2; turn++)
+			for (t = 0; t < n; t++)
+				if (races(&w, t) == (turn == 1))
+					moved |= go_on(&w, t);
+	}
+	add_idle(&w, r->found.prior.thread);
+	add_idle(&w, r->found.current.thread);
+	moved = all_done(&w);
+	free(w.at);
+	return moved ? 0 : 1;
+}
