@@ -62,6 +62,28 @@ struct dep_race_access {
 	uint64_t own_pc, own_address;
 };
 
+enum dep_step_end {
+	DEP_STEP_ACCESS,	/* it ends in front of the thread's access.. */
+	DEP_STEP_BEFORE,	/* ..in front of @call, which has to wait for another thread.. */
+	DEP_STEP_BEHIND,	/* ..behind @call; more is not needed */
+};
+
+#define DEP_STEP_CALLS		4	/* addresses, the innermost first; 0: no more */
+#define DEP_STEP_SECTIONS	4
+
+/** struct dep_step - a thread goes on, alone, up to where */
+struct dep_step {
+	uint32_t thread, tid;
+	enum dep_step_end end;
+	uint64_t call[DEP_STEP_CALLS];
+	uint64_t nsections;		/* critical sections that it begins, and the last of them */
+	struct dep_section {
+		uint64_t lock;
+		bool reading;
+		uint64_t call[DEP_STEP_CALLS];	/* where the lock is taken */
+	} section[DEP_STEP_SECTIONS];
+};
+
 /**
  * struct dep_race - all races of one pair of places
  *
@@ -76,6 +98,14 @@ struct dep_race {
 	 * waited in a loop for it to change, or the program's debug information says so.
 	 */
 	bool maybe_atomic;
+	/*
+	 * It did not happen in the order of the recording, but can in that of these steps, in which
+	 * each thread does what it did, up to the two accesses.
+	 */
+	bool predicted;
+	struct dep_step *step;
+	size_t nsteps;
+	uint64_t more_steps;		/* that are left out, at the end but for the accesses */
 	uint64_t address, size;		/* what both accessed */
 	uint64_t count;			/* at least */
 	struct dep_race_access access[2];
@@ -96,6 +126,7 @@ struct dep_races {
 	uint64_t unsettled;
 	uint64_t references;
 	bool again;		/* the pass beside the recording had to be made again behind it */
+	uint64_t unpredicted;	/* processes of which prediction did not look at all */
 	struct dep_held *held;	/* of all accesses */
 	void *own;
 };
@@ -118,6 +149,7 @@ enum dep_code {
 
 /** struct dep_races_options - all may be zero */
 struct dep_races_options {
+	bool predict;			/* also races that did not happen, but can */
 	unsigned int jobs;		/* as of dep_analyze().. */
 	void (*progress)(size_t done, size_t all);
 	/*

@@ -15,7 +15,8 @@
 
 #include "../../include/dep/races.h"
 #include "../format/error.h"
-#include "order/functions.h"
+#include "order/predict.h"
+#include "races.h"
 
 #define MAX_PASSES	4
 
@@ -31,10 +32,10 @@ static int run(struct dep_store *store, const struct dep_races_options *o, struc
 {
 	struct dep_analyzer a = {
 		.name = "races", .want = DEP_WANT_REFS | DEP_WANT_FUNCTIONS,
-		.scope = scope, .items = order_items, .gap = order_gap, .end = order_end,
+		.scope = f->pass == ORDER_ALL ? NULL : scope, .items = order_items, .gap = order_gap, .end = order_end,
 	};
 
-	if (f->nwant)
+	if (f->nwant || f->predict)
 		a.want |= DEP_WANT_CALLS;
 	f->nknown = f->words->n;
 	return dep_analyze(store, &a, f, o->jobs, o->progress, how);
@@ -215,6 +216,20 @@ static bool is_fused(const struct dep_races_options *o, const struct order_proce
 	       ((f->current.flags & both) == both && asked(o, p, f, &f->current));
 }
 
+void races_take(struct order_feed *f, struct order_process *p,
+		const struct race_found *found, struct dep_race *r, struct order_stack *w)
+{
+	r->process = p->serial;
+	set_place(r, found);
+	r->maybe_atomic = order_maybe_atomic(f, p, found) || is_fused(f->options, p, found);
+	r->access[0].pc = found->prior.pc;
+	r->access[1].pc = found->current.pc;
+	r->access[0].flags = public_flags(found->prior.flags);
+	r->access[1].flags = public_flags(found->current.flags);
+	want_stack(w, p, found, &found->prior);
+	want_stack(w + 1, p, found, &found->current);
+}
+
 static int take_rows(struct order_feed *f, struct dep_races *out, struct order_stack **want)
 {
 	const struct race_row *row;
@@ -233,18 +248,9 @@ static int take_rows(struct order_feed *f, struct dep_races *out, struct order_s
 			row = race_rows_get(p->rows, i);
 			if (order_is_runtimes(f, p, &row->first))
 				continue;
-			r->process = p->serial;
-			set_place(r, &row->first);
-			r->count = row->count;
-			r->maybe_atomic = order_maybe_atomic(f, p, &row->first) ||
-					  is_fused(f->options, p, &row->first);
-			r->access[0].pc = row->first.prior.pc;
-			r->access[1].pc = row->first.current.pc;
-			r->access[0].flags = public_flags(row->first.prior.flags);
-			r->access[1].flags = public_flags(row->first.current.flags);
-			want_stack(w++, p, &row->first, &row->first.prior);
-			want_stack(w++, p, &row->first, &row->first.current);
-			r++;
+			races_take(f, p, &row->first, r, w);
+			r++->count = row->count;
+			w += 2;
 		}
 	}
 	return 0;
@@ -268,6 +274,7 @@ static void drop_librarys(struct order_feed *f, struct dep_races *out,
 		if (order_is_librarys(f, &want[2 * i], &want[2 * i + 1])) {
 			free_stack(&want[2 * i]);
 			free_stack(&want[2 * i + 1]);
+			free(out->race[i].step);
 			continue;
 		}
 		out->race[n] = out->race[i];
@@ -363,6 +370,31 @@ static int find_exactly(struct dep_store *store, const struct dep_races_options 
 	return err;
 }
 
+/* Everything once more, twice: see predict/predict.h.  The second time has all races, too. */
+static int predict(struct dep_store *store, struct order_feed *f, struct dep_races *out,
+		   struct order_stack **want)
+{
+	struct dep_analysis how;
+	int err;
+
+	order_free(f);
+	f->pass = ORDER_ALL;
+	f->predict = true;
+	err = run(store, f->options, f, &how);
+	order_free(f);
+	order_futures_again(f);
+	if (!err)
+		err = run(store, f->options, f, &how);
+	if (!err)
+		err = take_rows(f, out, want);
+	if (!err)
+		err = races_predict(f, out, want);
+	order_free(f);
+	order_futures_free(f);
+	f->predict = false;
+	return err;
+}
+
 int dep_races_find(struct dep_store *store, const struct dep_races_options *options,
 		   struct dep_races *out)
 {
@@ -387,13 +419,15 @@ int dep_races_find(struct dep_store *store, const struct dep_races_options *opti
 	if (!err)
 		err = find_exactly(store, options, &f, &how);
 	out->unsettled = words.n - f.nknown;
-	if (!err && count_rows(&f)) {
+	if (err >= 0 && options->predict)
+		err = predict(store, &f, out, &want);
+	else if (!err)
 		err = take_rows(&f, out, &want);
-		order_free(&f);
+	order_free(&f);
+	if (!err && out->n) {
 		f.want = want;
 		f.nwant = 2 * out->n;
-		if (!err)
-			err = run(store, options, &f, &how);
+		err = run(store, options, &f, &how);
 		if (!err)
 			err = give_stacks(&f, out, want);
 	}
@@ -415,6 +449,8 @@ void dep_races_free(struct dep_races *r)
 
 	for (i = 0; want && i < 2 * r->n; i++)
 		free_stack(&want[i]);
+	for (i = 0; r->race && i < r->n; i++)
+		free(r->race[i].step);
 	free(want);
 	free(r->held);
 	free(r->race);

@@ -63,6 +63,12 @@ struct race_held {
 	size_t room;
 };
 
+/** struct race_step - names of what a step of a witness ends at, and of its critical sections */
+struct race_step {
+	struct race_stack end;
+	struct race_lock section[DEP_STEP_SECTIONS];
+};
+
 /** struct race_view - a race with names; zeroed: none yet */
 struct race_view {
 	const struct dep_race *race;
@@ -73,6 +79,8 @@ struct race_view {
 	struct race_stack block;	/* ..of the allocation of what was accessed, if known.. */
 	struct race_stack birth[2];	/* ..and of where their threads were created, if known */
 	struct race_held held[2];
+	struct race_step *step;		/* of how it can happen, if it is predicted */
+	size_t steps_room;
 	uint32_t main_tid;		/* of the thread that the process began with */
 	char fingerprint[RACE_FINGERPRINT];
 };
@@ -103,10 +111,23 @@ void race_held_free(struct race_held *h);
 void race_text_held(struct out *o, const struct race_view *v, int side);
 void race_text_place(struct out *o, const struct dep_place *p);
 void race_json_held(struct json *j, const struct race_view *v, int side);
+/** race_name_lock() - the lock at @address, and the @n calls that took it; 0 or -ENOMEM */
+int race_name_lock(struct race_lock *l, struct dep_symbols *symbols, uint32_t process,
+		   uint64_t address, const uint64_t *call, size_t n);
+void race_text_lock(struct out *o, const struct race_lock *l, uint64_t address);
 /** race_say_lock() - lock @i, in a few words */
 void race_say_lock(char *text, size_t size, const struct race_view *v, int side, size_t i);
 /** race_say_held() - all of them, in a few words, as much of it as fits */
 void race_say_held(char *text, size_t size, const struct race_view *v, int side);
+
+/* ---- races_steps.c: how a predicted race can happen; nothing of others ---- */
+
+int race_steps_name(struct race_view *v, struct dep_symbols *symbols);
+void race_steps_free(struct race_view *v);
+void race_text_steps(struct out *o, const struct race_view *v);
+void race_json_steps(struct json *j, const struct race_view *v);
+/** race_say_steps() - in a sentence, as much of it as fits */
+void race_say_steps(char *text, size_t size, const struct race_view *v);
 
 /* ---- races_merge.c ---- */
 
@@ -139,7 +160,7 @@ enum races_form { RACES_TEXT, RACES_JSON, RACES_SARIF, RACES_FOR_TSAN, RACES_FOR
 
 /** struct races_options - what depctl query races and depctl record --races have in common */
 struct races_options {
-	bool all, verbose;
+	bool all, predict, verbose;
 	enum races_form form;
 	int exit_code;
 	unsigned int jobs;
@@ -185,7 +206,7 @@ void races_report_end(struct races_report *r);
 struct races_sums {
 	size_t count[RACE_RANKS];	/* neither suppressed nor known */
 	size_t suppressed, known;	/* of those that would have been shown */
-	uint64_t references, gaps, disorder, unsettled;
+	uint64_t references, gaps, disorder, unsettled, unpredicted;
 	uint64_t empty;			/* threads of which there is nothing */
 	struct dep_loss loss;
 	bool complete;
@@ -217,7 +238,7 @@ void race_print_sarif(struct json *j, const struct race_view *v);
 void races_end_sarif(struct json *j, const struct races_sums *s);
 
 /* races_complete.c: one sentence for each reason why there may be more races */
-#define RACES_REASONS	12
+#define RACES_REASONS	13
 struct races_reasons {
 	char text[RACES_REASONS][96];
 	size_t n;

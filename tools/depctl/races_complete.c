@@ -25,6 +25,7 @@ void races_sums_init(struct races_sums *s, struct dep_store *store, const struct
 	*s = (struct races_sums){
 		.references = found->references, .gaps = found->gaps,
 		.disorder = found->disorder, .unsettled = found->unsettled,
+		.unpredicted = found->unpredicted,
 		.loss = *dep_store_loss(store),
 		.empty = count_empty(store), .one_clock = dep_store_meta(store)->tsc_trusted,
 	};
@@ -48,6 +49,8 @@ void races_reasons(struct races_reasons *r, const struct races_sums *s)
 	add(r, s->disorder, "time a clock ran backwards", "times a clock ran backwards");
 	add(r, s->unsettled, "word was known to be atomic too late",
 	    "words were known to be atomic too late");
+	add(r, s->unpredicted, "process was predicted in part only",
+	    "processes were predicted in part only");
 	add(r, s->empty, "thread without a segment", "threads without a segment");
 	add(r, l->lost_threads, "thread ran unrecorded", "threads ran unrecorded");
 	add(r, l->lost_processes, "process ran unrecorded", "processes ran unrecorded");

@@ -7,8 +7,8 @@
 
 #include "query.h"
 
-static int name_address(struct race_lock *l, struct dep_symbols *symbols, uint32_t process,
-			uint64_t address, const uint64_t *call, size_t n)
+int race_name_lock(struct race_lock *l, struct dep_symbols *symbols, uint32_t process,
+		   uint64_t address, const uint64_t *call, size_t n)
 {
 	int err = 0;
 
@@ -41,12 +41,12 @@ int race_held_name(struct race_view *v, struct dep_symbols *symbols, int side)
 		h->room = n;
 	}
 	for (i = 0; i < a->nheld && !err; i++, l++)
-		err = name_address(&h->lock[i], symbols, v->race->process, l->address, l->call,
-				   l->ncalls);
+		err = race_name_lock(&h->lock[i], symbols, v->race->process, l->address, l->call,
+				     l->ncalls);
 	/* The last one is none, but may be. */
 	if (!err && a->own_pc)
-		err = name_address(&h->lock[i], symbols, v->race->process, a->own_address,
-				   &a->own_pc, 1);
+		err = race_name_lock(&h->lock[i], symbols, v->race->process, a->own_address,
+				     &a->own_pc, 1);
 	return err;
 }
 
@@ -73,7 +73,7 @@ static const char *unknown(const struct dep_race_access *a)
 
 /* ---- text ---- */
 
-static void text_object(struct out *o, const struct race_lock *l, uint64_t address)
+void race_text_lock(struct out *o, const struct race_lock *l, uint64_t address)
 {
 	if (!l->named) {
 		out_printf(o, "0x%llx", (unsigned long long)address);
@@ -106,7 +106,7 @@ void race_text_place(struct out *o, const struct dep_place *p)
 static void text_lock(struct out *o, const struct dep_held *l, const struct race_lock *name)
 {
 	out_printf(o, "    holding %s ", kind_name(l));
-	text_object(o, name, l->address);
+	race_text_lock(o, name, l->address);
 	if (l->block_size)
 		out_printf(o, ", byte %llu of a block of %llu",
 			   (unsigned long long)(l->address - l->block),
@@ -136,7 +136,7 @@ void race_text_held(struct out *o, const struct race_view *v, int side)
 	if (a->nheld || !a->own_pc)
 		return;
 	out_text(o, "    it may be a lock of its own that it last took or left by ");
-	text_object(o, &name[a->nheld], a->own_address);
+	race_text_lock(o, &name[a->nheld], a->own_address);
 	out_text(o, " in ");
 	race_text_place(o, &name[a->nheld].stack.place[name[a->nheld].stack.own]);
 	out_text(o, "\n");

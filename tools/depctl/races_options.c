@@ -7,12 +7,14 @@
 
 enum {
 	OPT_ALL = OPT_JSON + 1, OPT_ERROR, OPT_SARIF, OPT_SUPPRESSIONS, OPT_PRINT, OPT_NEW_SINCE,
-	OPT_BASELINE, OPT_REPORT,
+	OPT_BASELINE, OPT_REPORT, OPT_PREDICT,
 };
 
 static const struct argp_option options[] = {
 	{ "all", OPT_ALL, NULL, 0,
 	  "Also what is a race only under a condition, and what is inside of the C library", 1 },
+	{ "predict", OPT_PREDICT, NULL, 0,
+	  "Also races that did not happen, but can if threads take their locks at other times", 1 },
 	{ "error-exitcode", OPT_ERROR, "N", 0, "Exit with N if there are races", 1 },
 	{ "jobs", 'j', "N", 0, "Threads that recover (default: one per processor)", 1 },
 	{ "suppressions", OPT_SUPPRESSIONS, "FILE", 0,
@@ -64,6 +66,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case OPT_ALL:
 		o->all = true;
+		break;
+	case OPT_PREDICT:
+		o->predict = true;
 		break;
 	case OPT_ERROR:
 		o->exit_code = (int)parse_number(state, "--error-exitcode", arg, 0, 255);

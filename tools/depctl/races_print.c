@@ -75,7 +75,7 @@ void race_print_text(struct out *o, const struct race_view *v)
 	const struct dep_race *r = v->race;
 	int i;
 
-	out_printf(o, "%s: ", race_rank_name(v->rank));
+	out_printf(o, "%s%s: ", r->predicted ? "predicted " : "", race_rank_name(v->rank));
 	if (r->access[0].flags & DEP_ACCESS_DESCRIPTOR)
 		out_printf(o, "descriptor %llu", (unsigned long long)r->address);
 	else if (r->access[0].flags & DEP_ACCESS_OBJECT)
@@ -92,14 +92,18 @@ void race_print_text(struct out *o, const struct race_view *v)
 			out_printf(o, ":%u)", v->object.line);
 		}
 	}
-	out_printf(o, ", %llu time%s\n", (unsigned long long)r->count, r->count == 1 ? "" : "s");
+	if (!r->predicted)
+		out_printf(o, ", %llu time%s", (unsigned long long)r->count,
+			   r->count == 1 ? "" : "s");
+	out_text(o, "\n");
 	for (i = 1; i >= 0; i--) {
-		out_printf(o, "  %s%s by ", i ? "" : "earlier ", race_access_name(&r->access[i]));
+		out_printf(o, "  %s%s by ", i || r->predicted ? "" : "earlier ", race_access_name(&r->access[i]));
 		text_thread(o, v, r->access[i].tid);
 		out_text(o, ":\n");
 		text_stack(o, &v->stack[i]);
 		race_text_held(o, v, i);
 	}
+	race_text_steps(o, v);
 	text_block(o, v);
 	for (i = 1; i >= 0; i--)
 		text_birth(o, v, i);
@@ -279,7 +283,8 @@ void race_print_json(struct json *j, const struct race_view *v)
 	json_str(j, "variable", v->named ? v->object.name : "");
 	json_hex(j, "addr", r->address);
 	json_u64(j, "size", r->size);
-	json_u64(j, "count", r->count);
+	json_u64(j, "count", r->predicted ? 0 : r->count);
+	race_json_steps(j, v);
 	if (r->block_size) {
 		json_object(j, "block");
 		json_hex(j, "addr", r->block);

@@ -79,8 +79,8 @@ static int ask(struct asked *a, struct dep_store *store, const char *path,
 	       const struct races_options *how)
 {
 	struct dep_races_options o = {
-		.jobs = how->jobs, .progress = show_progress, .is_atomic = is_atomic,
-		.code = code, .arg = a,
+		.predict = how->predict, .jobs = how->jobs, .progress = show_progress,
+		.is_atomic = is_atomic, .code = code, .arg = a,
 	};
 	const struct dep_segment *segs;
 	int err;

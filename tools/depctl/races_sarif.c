@@ -183,17 +183,21 @@ static void say_access(char *text, size_t size, const struct race_view *v, int s
 void race_print_sarif(struct json *j, const struct race_view *v)
 {
 	const struct rule *rule = &rules[v->rank];
-	char text[2560], access[2][896], created[96];
+	char text[4096], access[2][896], created[96], how[1024], times[64];
 	const struct race_stack *s = v->stack;
 	unsigned int id = 2;
 	int i;
 
 	say_access(access[0], sizeof(access[0]), v, 0);
 	say_access(access[1], sizeof(access[1]), v, 1);
-	snprintf(text, sizeof(text), "%s: %s%s%llu bytes, %s, and %s, with nothing that orders "
-		 "them. It happened %llu time%s.", rule->brief, v->named ? v->object.name : "",
-		 v->named ? ", " : "", (unsigned long long)v->race->size, access[0], access[1],
+	race_say_steps(how, sizeof(how), v);
+	snprintf(times, sizeof(times), " It happened %llu time%s.",
 		 (unsigned long long)v->race->count, v->race->count == 1 ? "" : "s");
+	snprintf(text, sizeof(text), "%s%s: %s%s%llu bytes, %s, and %s, with nothing that orders "
+		 "them.%s", v->race->predicted ? "Predicted: " : "", rule->brief,
+		 v->named ? v->object.name : "", v->named ? ", " : "",
+		 (unsigned long long)v->race->size, access[0], access[1],
+		 v->race->predicted ? how : times);
 	json_object(j, NULL);
 	json_str(j, "ruleId", rule->id);
 	json_u64(j, "ruleIndex", v->rank);

@@ -207,6 +207,8 @@ int race_view_make(struct race_view *v, struct dep_store *store, struct dep_symb
 	for (i = 0; i < r->nallocated && !err; i++)
 		err = race_add_places(&v->block, symbols, r->process, r->allocated[i]);
 	race_find_main(&v->block);
+	if (!err)
+		err = race_steps_name(v, symbols);
 	return err ? err : make_fingerprint(v);
 }
 
@@ -220,4 +222,5 @@ void race_view_free(struct race_view *v)
 		race_held_free(&v->held[side]);
 	}
 	free(v->block.place);
+	race_steps_free(v);
 }

@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-#include "feed.h"
+#include "predict.h"
 
 #define FUTEX_WAIT		0
 #define FUTEX_WAKE		1
@@ -183,6 +183,10 @@ static int unmap(struct order_thread *t, const struct adept_ev_syscall *c, u64 p
 	    order_code(t->feed, t->process, pc) != DEP_CODE_LOADER)
 		err = race_access_known(t->process->detector, t->index, pc, address, size,
 					RACE_WRITE | RACE_FREE | RACE_SYSCALL);
+	if (!err && !t->muted && !t->in_library &&
+	    order_code(t->feed, t->process, pc) != DEP_CODE_LOADER)
+		err = order_predict_access(t, pc, address, size,
+					   RACE_WRITE | RACE_FREE | RACE_SYSCALL, true);
 	return err ? err : order_forget(t, address, size);
 }
 
@@ -228,6 +232,8 @@ int order_call_enter(struct order_thread *t, const struct adept_ev_syscall *c, u
 	if (c->nr == SYS_set_robust_list && !failed(c))
 		order_robust_list(t, c->args[0]);
 	err = order_wait_call(t, c);
+	if (!err)
+		err = order_predict_call(t, c);
 	if (!err && counts)
 		err = order_buffers(t, c, pc, true);
 	if (!err && counts)
@@ -277,8 +283,9 @@ int order_call_leave(struct order_thread *t, const struct adept_ev_syscall *c, u
 
 	if (c->nr == SYS_futex)
 		return futex(t, c, false);
-	if (failed(c))
-		return 0;
+	err = order_predict_call(t, c);
+	if (err || failed(c))
+		return err;
 	file_made(t, c);
 	if (moves_data(c, &fd) & 2)
 		err = order_acquire(t, ORDER_FILE, order_file(&t->process->files, fd));

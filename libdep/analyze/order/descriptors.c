@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <sys/syscall.h>
 
-#include "feed.h"
+#include "predict.h"
 
 #define F_DUPFD			0
 #define F_DUPFD_CLOEXEC		1030
@@ -77,6 +77,7 @@ static int make(struct order_thread *t, u64 pc, s64 fd)
 
 	if (err || fd < 0 || fd >= ORDER_FILES_MAX)
 		return err;
+	order_predict_forget(t->process, ORDER_DESCRIPTORS + (u64)fd * 8, 8);
 	err = race_forget(t->process->detector, ORDER_DESCRIPTORS + (u64)fd * 8, 8);
 	return err ? err : use(t, pc, fd, RACE_WRITE);
 }

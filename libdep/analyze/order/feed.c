@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "../../format/error.h"
-#include "functions.h"
+#include "predict.h"
 
 /* ---- accesses and order ---- */
 
@@ -13,7 +13,18 @@ int order_flush(struct order_thread *t)
 	u32 n = t->nrefs;
 
 	t->nrefs = 0;
+	if (t->process->future)
+		return order_predict_flush(t, n);
 	return n ? race_accesses(t->process->detector, t->index, t->ref, n) : 0;
+}
+
+/* What the C library has in a lock, or makes threads with, is nothing that prediction needs. */
+static int lock_access(struct order_thread *t, u64 pc, u64 address, u64 size, u32 flags)
+{
+	int err = order_flush(t);
+
+	return err ? err : race_access(t->process->detector, t->index, pc, address, (u32)size,
+				       flags);
 }
 
 int order_access(struct order_thread *t, u64 pc, u64 address, u64 size, u32 flags)
@@ -26,6 +37,8 @@ int order_access(struct order_thread *t, u64 pc, u64 address, u64 size, u32 flag
 		err = order_look_for(t->feed, t, pc, address, size);
 	if (err)
 		return err;
+	if (t->process->future && (t->in_library || order_in_lock(t, address)))
+		return lock_access(t, pc, address, size, flags);
 	/* All places are as one where only bytes are looked for: there are fewer states then. */
 	if (t->feed->pass == ORDER_FIRST && !t->feed->options->found)
 		pc = 0;
@@ -41,7 +54,9 @@ int order_acquire(struct order_thread *t, enum order_kind kind, u64 id)
 	const struct order_object *o = order_object_find(&t->process->objects, kind, id);
 	int err = o ? order_flush(t) : 0;
 
-	return o && !err ? race_acquire(t->process->detector, t->index, &o->sync) : err;
+	if (o && !err)
+		err = race_acquire(t->process->detector, t->index, &o->sync);
+	return o && !err ? order_predict_acquire(t, o) : err;
 }
 
 int order_release(struct order_thread *t, enum order_kind kind, u64 id)
@@ -51,7 +66,9 @@ int order_release(struct order_thread *t, enum order_kind kind, u64 id)
 
 	if (!o)
 		return order_no_memory();
-	return err ? err : race_release(t->process->detector, t->index, &o->sync);
+	if (!err)
+		err = race_release(t->process->detector, t->index, &o->sync);
+	return err ? err : order_predict_release(t, o);
 }
 
 int order_acquire_all(struct order_thread *t, enum order_kind kind)
@@ -62,9 +79,12 @@ int order_acquire_all(struct order_thread *t, enum order_kind kind)
 	u32 i;
 
 	for (i = 0; i < o->nbuckets; i++)
-		for (at = o->bucket[i]; at && !err; at = at->next)
+		for (at = o->bucket[i]; at && !err; at = at->next) {
 			if (at->kind == kind)
 				err = race_acquire(t->process->detector, t->index, &at->sync);
+			if (at->kind == kind && !err)
+				err = order_predict_acquire(t, at);
+		}
 	return err;
 }
 
@@ -72,6 +92,8 @@ int order_forget(struct order_thread *t, u64 address, u64 size)
 {
 	int err = order_flush(t);
 
+	order_predict_forget(t->process, address, size);
+	order_predict_forget(t->process, address | ORDER_OBJECTS, size);
 	if (!err)
 		err = race_forget(t->process->detector, address, size);
 	return err ? err : race_forget(t->process->detector, address | ORDER_OBJECTS, size);
@@ -95,7 +117,7 @@ int order_everything(struct order_thread *t)
 			err = race_acquire(t->process->detector, o->index, &all);
 	}
 	race_sync_free(t->process->detector, &all);
-	return err;
+	return err ? err : order_predict_everything(t);
 }
 
 /* Does a word that is known to be atomic have a byte of it? */
@@ -293,7 +315,7 @@ static int one_item(struct order_feed *f, struct order_thread *t, const struct d
 		err = event(t, &it->event);
 		break;
 	case DEP_ITEM_CALL:
-		if (f->nwant)
+		if (f->nwant || f->predict)
 			err = order_note_call(t, &it->call);
 		break;
 	case DEP_ITEM_FUNCTION:
@@ -347,6 +369,7 @@ int order_gap(void *self, const struct dep_thread *thread)
 	if (!t->begun)
 		err = order_thread_begin(t);
 	order_functions_lost(t);
+	order_predict_gap(t);
 	return err ? err : order_everything(t);
 }
 

@@ -84,6 +84,7 @@ struct order_held {
 	struct order_lock *lock;
 	u32 n, room;
 	bool lost;		/* it may hold others: part of what it did is not known */
+	u32 waiting;		/* for a condition, without one of them; as in struct order_lock */
 	u64 own_pc, own_address; /* the last locked instruction that was not in such a function */
 };
 
@@ -150,6 +151,7 @@ struct order_thread {
 /** struct order_process - a process image, in which addresses mean one thing */
 struct order_process {
 	struct order_process *next;
+	struct order_future *future;	/* prediction; NULL: none */
 	u32 serial;
 	struct { u64 pc; u32 code; } code[ORDER_CODES];	/* enum dep_code; by a hash of pc */
 	struct race_detector *detector;
@@ -211,6 +213,8 @@ struct order_feed {
 	pthread_mutex_t asking;		/* options->code() */
 	struct order_stack *want;
 	size_t nwant;
+	bool predict;
+	struct order_future *futures;	/* stay until order_futures_free() */
 	int err;
 };
 

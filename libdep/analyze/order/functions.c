@@ -80,8 +80,9 @@ static int entered(struct order_thread *t, const struct dep_function_call *f)
 		return err;
 	if (is_heap(f->function))
 		return order_heap_enter(t, &c->frame[c->n - 1]);
-	order_held_enter(t, &c->frame[c->n - 1]);
-	return order_lock_enter(t, &c->frame[c->n - 1]);
+	/* It uses the object while it has the lock. */
+	err = order_lock_enter(t, &c->frame[c->n - 1]);
+	return err ? err : order_held_enter(t, &c->frame[c->n - 1]);
 }
 
 static int returned(struct order_thread *t, const struct dep_function_call *f)

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "functions.h"
+#include "predict.h"
 
 /* Of more than this only what was accessed counts as freed, or there may be no memory for it. */
 #define ALL_OF_IT	(1u << 20)
@@ -115,6 +115,9 @@ static int freed(struct order_thread *t, u64 pc, u64 address)
 	else if (!err)
 		err = race_access_known(t->process->detector, t->index, pc, address, size,
 					RACE_WRITE | RACE_FREE);
+	if (!err)
+		err = order_predict_access(t, pc, address, size, RACE_WRITE | RACE_FREE,
+					   size > ALL_OF_IT);
 	return err || !h->blind ? err : order_release(t, ORDER_HEAP, 0);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Locks that threads hold, for those who read of a race.  They are kept in a pass with wanted
- * stacks only.
+ * Locks that threads hold, for those who read of a race, and for prediction.  They are kept in a
+ * pass with wanted stacks, or with that, only.
  *
  * They are known by the functions that take and leave them.  Who makes locks himself does so by
  * locked instructions of his own, the last of which is kept: it may have been one.
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "functions.h"
+#include "predict.h"
 
 #define FRAMES	64u	/* of where it was taken; a deeper stack is cut off */
 
@@ -51,8 +51,11 @@ static struct order_lock *find(struct order_held *h, u64 address)
 static int set_place(struct order_thread *t, struct order_lock *l, const struct order_frame *f)
 {
 	u32 depth = f->depth, n = depth < FRAMES ? depth : FRAMES;
-	u64 *frame = malloc((n + 1) * sizeof(*frame));
+	u64 *frame;
 
+	if (!t->feed->nwant)
+		return 0;
+	frame = malloc((n + 1) * sizeof(*frame));
 	if (!frame)
 		return order_no_memory();
 	free(l->frame);
@@ -68,6 +71,7 @@ static int take(struct order_thread *t, const struct order_frame *f, enum order_
 	struct order_lock *l = find(h, f->arg[0]);
 	void *more;
 	u32 room;
+	int err;
 
 	if (l) {
 		l->times++;
@@ -83,31 +87,46 @@ static int take(struct order_thread *t, const struct order_frame *f, enum order_
 	}
 	l = &h->lock[h->n++];
 	*l = (struct order_lock){ .address = f->arg[0], .times = 1, .how = how };
-	return set_place(t, l, f);
+	err = set_place(t, l, f);
+	return err ? err : order_predict_lock(t, f->arg[0], how == ORDER_TAKES_READ, f);
 }
 
-static void leave(struct order_held *h, u64 address)
+static int leave(struct order_thread *t, const struct order_frame *f)
 {
-	struct order_lock *l = find(h, address);
+	struct order_held *h = &t->held;
+	struct order_lock *l = find(h, f->arg[0]);
 
 	if (!l || --l->times)
-		return;
+		return 0;
 	free(l->frame);
 	h->n--;
 	memmove(l, l + 1, (size_t)(h->lock + h->n - l) * sizeof(*l));
+	return order_predict_unlock(t, f->arg[0], f);
 }
 
-void order_held_enter(struct order_thread *t, const struct order_frame *f)
+/* Who waits for a condition leaves the lock somewhere inside. */
+int order_held_enter(struct order_thread *t, const struct order_frame *f)
 {
 	struct order_lock *l;
 
-	if (!t->feed->nwant)
-		return;
+	if (!t->feed->nwant && !t->process->future)
+		return 0;
 	if (order_leaves(f->function) && f->known & 1)
-		leave(&t->held, f->arg[0]);
+		return leave(t, f);
 	l = waits(f->function) && f->known & 2 ? find(&t->held, f->arg[1]) : NULL;
 	if (l)
-		l->waiting = t->calls.level + 1;
+		l->waiting = t->held.waiting = t->calls.level + 1;
+	return 0;
+}
+
+static int waited(struct order_thread *t, struct order_lock *l, const struct order_frame *f)
+{
+	int err = set_place(t, l, f);
+
+	l->waiting = t->held.waiting = 0;
+	if (!err)
+		err = order_predict_unlock(t, l->address, f);
+	return err ? err : order_predict_lock(t, l->address, false, f);
 }
 
 /* An unlocking that failed was of a lock that it did not hold. */
@@ -115,21 +134,25 @@ int order_held_leave(struct order_thread *t, const struct order_frame *f, bool k
 {
 	enum order_take how = order_takes(f->function);
 	struct order_lock *l;
+	int err = 0;
 
-	if (!t->feed->nwant)
+	if (!t->feed->nwant && !t->process->future)
 		return 0;
 	l = waits(f->function) && f->known & 2 ? find(&t->held, f->arg[1]) : NULL;
-	if (l) {
-		l->waiting = 0;
-		return set_place(t, l, f);
-	}
+	if (l)
+		return waited(t, l, f);
 	if (!how)
 		return 0;
-	if (!known || !(f->known & 1))
+	if (!known || !(f->known & 1)) {
 		t->held.lost = true;
-	else if (!(u32)result || (u32)result == EOWNERDEAD)
-		return take(t, f, how);
-	return 0;
+		order_predict_gap(t);
+		return 0;
+	}
+	if ((u32)result)
+		err = order_predict_tried(t, f->arg[0], (u32)result == EOWNERDEAD);
+	if (!err && (!(u32)result || (u32)result == EOWNERDEAD))
+		err = take(t, f, how);
+	return err;
 }
 
 void order_held_own(struct order_thread *t, u64 pc, u64 address)

@@ -73,6 +73,7 @@ void order_objects_free(struct order_objects *o, struct race_detector *d)
 		while ((at = o->bucket[i])) {
 			o->bucket[i] = at->next;
 			race_sync_free(d, &at->sync);
+			predict_sync_free(&at->predict);
 			free(at);
 		}
 	}

@@ -6,6 +6,7 @@
 #ifndef DEP_ORDER_OBJECTS_H
 #define DEP_ORDER_OBJECTS_H
 
+#include "../predict/predict.h"
 #include "../races/detect.h"
 
 enum order_kind {
@@ -16,6 +17,8 @@ enum order_kind {
 	ORDER_WRITER,		/* of a read-write lock, by address: who held it alone last.. */
 	ORDER_READERS,		/* ..and those who read since */
 	ORDER_HEAP,		/* 0: who freed memory */
+	ORDER_TRIED,		/* for prediction: who held a lock, by address */
+	ORDER_KERNEL,		/* for prediction: 0: system calls that may depend on others */
 	ORDER_CHILD,		/* of vfork, by tid: its parent waits until it has left */
 };
 
@@ -23,6 +26,7 @@ struct order_object {
 	struct order_object *next;
 	u64 id;
 	struct race_sync sync;
+	struct predict_sync predict;
 	u8 kind;		/* enum order_kind */
 };
 

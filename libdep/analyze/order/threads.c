@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "../../format/error.h"
-#include "functions.h"
+#include "predict.h"
 
 int order_no_memory(void)
 {
@@ -43,13 +43,14 @@ static int make_detector(const struct order_feed *f, struct order_process *p)
 		.report = f->options->found ? tell_raced : note_raced, .arg = p,
 	};
 	const struct race_ops tell = { .report = race_rows_report, .arg = p->rows };
+	const struct race_ops predict = { .report = order_predict_report, .arg = p };
 	int err;
 
 	if (f->pass == ORDER_FIRST)
 		return race_detector_create(&p->detector, &find, &first);
-	err = race_detector_create(&p->detector, &tell,
+	err = race_detector_create(&p->detector, p->future ? &predict : &tell,
 				   f->pass == ORDER_EXACT ? &watched : NULL);
-	if (!err && f->pass == ORDER_EXACT)
+	if (!err)
 		err = dep_places_each(&p->scope->raced, watch, p->detector);
 	return err;
 }
@@ -93,7 +94,8 @@ static struct order_process *process_of(struct order_feed *f, u32 serial)
 	p->serial = serial;
 	p->scope = order_scope_of(f, serial);
 	p->rows = race_rows_create();
-	if (!p->scope || !p->rows || make_detector(f, p)) {
+	p->future = f->predict ? order_future_of(f, serial) : NULL;
+	if (!p->scope || !p->rows || (f->predict && !p->future) || make_detector(f, p)) {
 		race_detector_free(p->detector);
 		race_rows_free(p->rows);
 		free(p);
@@ -166,8 +168,10 @@ static int forget_stack(struct order_process *p, u64 child_tid)
 	u32 i;
 
 	for (i = 0; i < p->nstacks; i++)
-		if (child_tid - p->stack[i].start < p->stack[i].size)
+		if (child_tid - p->stack[i].start < p->stack[i].size) {
+			order_predict_forget(p, p->stack[i].start, p->stack[i].size);
 			return race_forget(p->detector, p->stack[i].start, p->stack[i].size);
+		}
 	return 0;
 }
 
@@ -185,6 +189,8 @@ int order_thread_created(struct order_thread *t, const struct adept_ev_fork *ev)
 		err = forget_stack(p, ev->child_tid);
 	if (!err)
 		err = race_thread_begin(p->detector, t->index, &index);
+	if (!err)
+		err = order_predict_thread(p, index, t);
 	if (!err)
 		err = order_note_birth(t, index);
 	if (err)

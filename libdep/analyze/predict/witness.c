@@ -47,7 +47,7 @@ static void count_sections(const struct run *w, struct predict_step *s, u32 thre
 			   u64 to)
 {
 	const struct predict_thread *t = &w->i->p->thread[thread];
-	u32 low = 0, high = t->ntaken, mid, last;
+	u32 low = 0, high = t->ntaken, mid, n = PREDICT_SECTIONS;
 
 	while (low < high) {
 		mid = low + (high - low) / 2;
@@ -56,16 +56,20 @@ static void count_sections(const struct run *w, struct predict_step *s, u32 thre
 		else
 			high = mid;
 	}
-	for (last = low; low && t->taken[low - 1].at >= from; low--)
-		s->nsections++;
-	if (last - low > PREDICT_SECTIONS)
-		low = last - PREDICT_SECTIONS;
-	for (mid = 0; low < last; low++, mid++) {
-		const struct predict_lock *l = &w->i->p->lock[t->taken[low].lock];
-		const struct predict_locked *x = &l->section[t->taken[low].section];
+	while (low && t->taken[low - 1].at >= from) {
+		const struct predict_taken *x = &t->taken[--low];
+		const struct predict_lock *l = &w->i->p->lock[x->lock];
+		const struct predict_locked *y = &l->section[x->section];
 
-		s->section[mid] = (struct predict_section){ l->address, x->place, x->reading };
+		/* Without a place it is nothing that anybody wants to know. */
+		if (!y->place)
+			continue;
+		s->nsections++;
+		if (n)
+			s->section[--n] = (struct predict_section){ l->address, y->place,
+								    y->reading };
 	}
+	memmove(s->section, s->section + n, (PREDICT_SECTIONS - n) * sizeof(*s->section));
 }
 
 static bool races(const struct run *w, u32 thread)
