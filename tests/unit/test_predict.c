@@ -55,7 +55,8 @@ static const unsigned int kinds[] = {
 
 static void make(struct trace *t, bool own_places)
 {
-	unsigned int held[THREADS] = { 0 }, reading[THREADS] = { 0 }, i, k, l, sections[LOCKS] = { 0 };
+	unsigned int held[THREADS] = { 0 }, reading[THREADS] = { 0 }, sections[LOCKS] = { 0 };
+	unsigned int i, k, l;
 	unsigned int writer[BYTES], released[SYNCS][THREADS] = { { 0 } };
 
 	memset(t, 0, sizeof(*t));
@@ -262,8 +263,9 @@ static const struct event *next(const struct trace *t, const struct state *s, un
 
 static bool do_race(const struct event *a, const struct event *b)
 {
-	return a && b && (a->flags | b->flags) & RACE_WRITE && !(a->flags & b->flags & RACE_ATOMIC) &&
-	       a->address < b->address + b->size && b->address < a->address + a->size;
+	return a && b && (a->flags | b->flags) & RACE_WRITE &&
+	       !(a->flags & b->flags & RACE_ATOMIC) && a->address < b->address + b->size &&
+	       b->address < a->address + a->size;
 }
 
 static void explore(struct all *a, const struct state *s)

@@ -19,8 +19,8 @@ _depctl_threads()
 	done
 }
 
-_depctl_races_options="--all --error-exitcode= --suppressions= --new-since= --baseline= --json
-	--sarif --print-suppressions= --report= --verbose"
+_depctl_races_options="--all --predict --error-exitcode= --suppressions= --new-since= --baseline=
+	--json --sarif --print-suppressions= --report= --verbose"
 
 # Numbers of depd's sessions that have not ended.
 _depctl_sessions()

@@ -97,7 +97,8 @@ void race_print_text(struct out *o, const struct race_view *v)
 			   r->count == 1 ? "" : "s");
 	out_text(o, "\n");
 	for (i = 1; i >= 0; i--) {
-		out_printf(o, "  %s%s by ", i || r->predicted ? "" : "earlier ", race_access_name(&r->access[i]));
+		out_printf(o, "  %s%s by ", i || r->predicted ? "" : "earlier ",
+			   race_access_name(&r->access[i]));
 		text_thread(o, v, r->access[i].tid);
 		out_text(o, ":\n");
 		text_stack(o, &v->stack[i]);

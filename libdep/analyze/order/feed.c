@@ -37,6 +37,8 @@ int order_access(struct order_thread *t, u64 pc, u64 address, u64 size, u32 flag
 		err = order_look_for(t->feed, t, pc, address, size);
 	if (err)
 		return err;
+	if (t->process->future)
+		order_predict_seen(t, pc, flags);
 	if (t->process->future && (t->in_library || order_in_lock(t, address)))
 		return lock_access(t, pc, address, size, flags);
 	/* All places are as one where only bytes are looked for: there are fewer states then. */

@@ -197,10 +197,12 @@ static int need_behind(struct order_thread *t)
 	return err;
 }
 
-/* A lock that the thread waits without has been taken by what cleans up behind it. */
-static bool cleans_up(const struct order_thread *t, u32 flags)
+/* What cleans up behind a wait that was cancelled has the lock again; since when is not known. */
+void order_predict_seen(struct order_thread *t, u64 pc, u32 flags)
 {
-	return t->held.waiting == t->calls.level + 1 && !(flags & RACE_INSIDE);
+	if (t->held.waiting == t->calls.level + 1 && !(flags & (RACE_SYSCALL | ORDER_OBJECT)) &&
+	    order_code(t->feed, t->process, pc) == DEP_CODE_PROGRAM)
+		predict_stop(t->process->future->predict);
 }
 
 static int one(struct order_thread *t, const struct race_ref *r)
@@ -210,8 +212,6 @@ static int one(struct order_thread *t, const struct race_ref *r)
 	u32 place = place_of_pc(u, r->pc);
 	int err;
 
-	if (cleans_up(t, r->flags))
-		predict_stop(u->predict);
 	err = predict_interval(u->predict, t->index, race_epoch(d, t->index) >> 16);
 	if (!err)
 		err = race_accesses(d, t->index, r, 1);
@@ -243,7 +243,10 @@ int order_predict_access(struct order_thread *t, u64 pc, u64 address, u64 size, 
 	if (!u)
 		return 0;
 	place = place_of_pc(u, pc);
-	err = need_before(t, place);
+	err = predict_interval(u->predict, t->index,
+			       race_epoch(t->process->detector, t->index) >> 16);
+	if (!err)
+		err = need_before(t, place);
 	if (!err)
 		err = predict_access(u->predict, t->index, pc, address, size, flags, place, known);
 	return err ? err : need_behind(t);

@@ -37,6 +37,8 @@ void order_futures_free(struct order_feed *f);
 
 /* All of these do nothing if there is no prediction. */
 
+/** order_predict_seen() - only if there is: the code at @pc accesses memory */
+void order_predict_seen(struct order_thread *t, u64 pc, u32 flags);
 /** order_predict_flush() - as order_flush() */
 int order_predict_flush(struct order_thread *t, u32 n);
 /** order_predict_access() - of memory that the detector was told of beside order_access() */

@@ -80,7 +80,7 @@ struct predict_set {
 	u32 *v;
 };
 
-/** struct predict_entry - the first time: a thread that accesses a granule, and how; mask 0: none */
+/** struct predict_entry - the first time: who accesses a granule, and how; mask 0: none */
 struct predict_entry {
 	u64 when;		/* thread in the upper 16 bits; the last time */
 	u32 set;

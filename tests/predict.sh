@@ -1,0 +1,65 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# depctl query races --predict finds the races of the programs in tests/predict, which do not
+# happen in the order in which their threads run: predict.sh [NAME...]
+#
+# Each is built as those in tests/races, racy and right.  Without --predict nothing is found of
+# either; with it what the racy one's comments say, each with an order that leads to it.
+. "$(dirname "$0")/lib.sh"
+need_depctl
+have g++ && have python3 || finish
+programs=$tests/predict
+out=$build/predict
+mkdir -p "$out"
+cd "$tmp" || exit 1
+
+# witness FILE: what is wrong with the orders that the answer in FILE has
+witness() {
+	python3 - "$1" <<-'END'
+		import json, sys
+		for r in json.load(open(sys.argv[1]))["races"]:
+		    steps = r.get("witness", [])
+		    ends = sorted(s["thread"] for s in steps if s["up_to"] == "access")
+		    if not r["predicted"]:
+		        print("a race is not predicted")
+		    if ends != sorted(a["thread"] for a in r["accesses"]):
+		        print("the order does not end at the accesses")
+		    if not all(a["stack"] for a in r["accesses"]):
+		        print("an access has no stack")
+	END
+}
+
+# asked SOURCE VARIANT LEVEL
+asked() {
+	local name=${1##*/} what program
+	what="$name, $2, -$3"
+	program=$out/${name%.*}.$2.$3
+	if ! "$tests/races/build.sh" "$1" "$2" "$3" "$program" 2>err; then
+		fail "$what: does not compile: $(head -n 3 err)"
+	elif ! timeout 60 "$DEPCTL" record -q -o "$name.dep" -- "$program" >err 2>&1; then
+		fail "$what: the recording ended badly: $(head -n 3 err)"
+	elif ! timeout 60 "$DEPCTL" query races "$name.dep" --json >plain.json 2>err ||
+		! timeout 60 "$DEPCTL" query races --predict "$name.dep" --json >json 2>err; then
+		fail "$what: query races: $(head -n 3 err)"
+	elif ! python3 "$tests/races/check_json.py" "$1" right plain.json >err; then
+		fail "$what: without prediction: $(head -n 3 err)"
+	elif ! python3 "$tests/races/check_json.py" "$1" "$2" json >err; then
+		fail "$what: $(head -n 3 err)"
+	elif witness json >err 2>&1 && [ -s err ]; then
+		fail "$what: $(head -n 3 err)"
+	else
+		pass "$what"
+	fi
+	rm -rf "$name.dep"
+}
+
+for source in "$programs"/*.c "$programs"/*.cpp; do
+	name=${source##*/}
+	[ $# = 0 ] || [[ " $* " = *" ${name%.*} "* ]] || continue
+	for level in ${LEVELS:-O0 O2}; do
+		asked "$source" racy "$level"
+		asked "$source" right "$level"
+	done
+done
+finish

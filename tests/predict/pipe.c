@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What comes out of a pipe has gone into it. */
+#include "../races/races.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static volatile int value;
+static int ends[2];
+
+static void *first(void *arg)
+{
+	value = 1; /* RACE: value variable=value */
+	CHECK(write(ends[1], "x", 1) == 1);
+	pthread_mutex_lock(&lock);
+	pthread_mutex_unlock(&lock);
+	return arg;
+}
+
+static void *second(void *arg)
+{
+	RIGHT_ONLY(char c);
+
+	usleep(20000);
+	pthread_mutex_lock(&lock);
+	pthread_mutex_unlock(&lock);
+	RIGHT_ONLY(CHECK(read(ends[0], &c, 1) == 1));
+	value = 2; /* RACE: value */
+	return arg;
+}
+
+int main(void)
+{
+	CHECK(!pipe(ends));
+	return both(first, second);
+}

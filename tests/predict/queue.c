@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * A queue under a lock hands blocks over; who took one out looks at it, and the racy one goes on
+ * changing what it has put in.
+ */
+#include "../races/races.h"
+
+#define N	20
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct job { volatile int value; } job[N];
+static struct job *queue[N];
+static int put, got;
+
+static void *first(void *arg)
+{
+	int i;
+
+	for (i = 0; i < N; i++) {
+		job[i].value = i;
+		pthread_mutex_lock(&lock);
+		queue[put++] = &job[i];
+		pthread_mutex_unlock(&lock);
+		RACY_ONLY(job[i].value++); /* RACE: job variable=job */
+		pthread_mutex_lock(&lock);
+		pthread_mutex_unlock(&lock);
+	}
+	return arg;
+}
+
+static void *second(void *arg)
+{
+	struct job *j;
+
+	nap();
+	while (got < N) {
+		j = NULL;
+		pthread_mutex_lock(&lock);
+		if (got < put)
+			j = queue[got++];
+		pthread_mutex_unlock(&lock);
+		if (j)
+			USE(j->value); /* RACE: job */
+	}
+	return arg;
+}
+
+int main(void)
+{
+	return both(first, second);
+}
