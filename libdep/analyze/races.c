@@ -32,7 +32,8 @@ static int run(struct dep_store *store, const struct dep_races_options *o, struc
 {
 	struct dep_analyzer a = {
 		.name = "races", .want = DEP_WANT_REFS | DEP_WANT_FUNCTIONS,
-		.scope = f->pass == ORDER_ALL ? NULL : scope, .items = order_items, .gap = order_gap, .end = order_end,
+		.scope = f->pass == ORDER_ALL ? NULL : scope,
+		.items = order_items, .gap = order_gap, .end = order_end,
 	};
 
 	if (f->nwant || f->predict)
