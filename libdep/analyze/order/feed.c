@@ -53,7 +53,7 @@ int order_access(struct order_thread *t, u64 pc, u64 address, u64 size, u32 flag
 
 int order_acquire(struct order_thread *t, enum order_kind kind, u64 id)
 {
-	const struct order_object *o = order_object_find(&t->process->objects, kind, id);
+	struct order_object *o = order_object_find(&t->process->objects, kind, id);
 	int err = o ? order_flush(t) : 0;
 
 	if (o && !err)
@@ -76,7 +76,7 @@ int order_release(struct order_thread *t, enum order_kind kind, u64 id)
 int order_acquire_all(struct order_thread *t, enum order_kind kind)
 {
 	const struct order_objects *o = &t->process->objects;
-	const struct order_object *at;
+	struct order_object *at;
 	int err = order_flush(t);
 	u32 i;
 

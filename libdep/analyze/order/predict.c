@@ -268,7 +268,7 @@ static bool is_lock(struct order_thread *t, const struct order_object *o)
 	       o->kind == ORDER_WRITER || o->kind == ORDER_READERS;
 }
 
-int order_predict_acquire(struct order_thread *t, const struct order_object *o)
+int order_predict_acquire(struct order_thread *t, struct order_object *o)
 {
 	struct order_future *u = t->process->future;
 
@@ -404,12 +404,14 @@ int order_predict_unlock(struct order_thread *t, u64 lock, const struct order_fr
 int order_predict_tried(struct order_thread *t, u64 lock, bool dead)
 {
 	struct order_future *u = t->process->future;
-	const struct order_object *o;
+	struct order_object *o;
 	int err;
 
 	if (!u)
 		return 0;
 	err = order_flush(t);
+	if (!err)
+		err = predict_tried(u->predict, lock);
 	o = order_object_find(&t->process->objects, ORDER_TRIED, lock);
 	if (o && !err)
 		err = predict_acquire(u->predict, t->index, &o->predict, 0);
@@ -441,7 +443,6 @@ static bool is_alone(u64 nr)
 		SYS_rt_sigprocmask, SYS_sigaltstack, SYS_rt_sigreturn, SYS_set_robust_list,
 		SYS_rseq, SYS_clone, SYS_clone3, SYS_fork, SYS_vfork, SYS_exit, SYS_exit_group,
 		SYS_arch_prctl, SYS_set_tid_address, SYS_getrandom, SYS_uname,
-		SYS_write, SYS_writev, SYS_pwrite64, SYS_sendto, SYS_sendmsg,
 	};
 	size_t i;
 
@@ -449,6 +450,13 @@ static bool is_alone(u64 nr)
 		if (calls[i] == nr)
 			return true;
 	return false;
+}
+
+/* Who only writes learns nothing of others. */
+static bool tells_nothing(u64 nr)
+{
+	return nr == SYS_write || nr == SYS_writev || nr == SYS_pwrite64 || nr == SYS_sendto ||
+	       nr == SYS_sendmsg;
 }
 
 int order_predict_call(struct order_thread *t, const struct adept_ev_syscall *c)
@@ -465,6 +473,7 @@ int order_predict_call(struct order_thread *t, const struct adept_ev_syscall *c)
 	if (err || !o)
 		return err ? err : order_no_memory();
 	place = place_of_stack(t, t->depth);
-	err = predict_acquire(u->predict, t->index, &o->predict, place);
+	if (!tells_nothing(c->nr))
+		err = predict_acquire(u->predict, t->index, &o->predict, place);
 	return err ? err : predict_release(u->predict, t->index, &o->predict, place);
 }

@@ -45,7 +45,7 @@ int order_predict_flush(struct order_thread *t, u32 n);
 int order_predict_access(struct order_thread *t, u64 pc, u64 address, u64 size, u32 flags,
 			 bool known);
 void order_predict_forget(struct order_process *p, u64 address, u64 size);
-int order_predict_acquire(struct order_thread *t, const struct order_object *o);
+int order_predict_acquire(struct order_thread *t, struct order_object *o);
 int order_predict_release(struct order_thread *t, struct order_object *o);
 int order_predict_everything(struct order_thread *t);
 int order_predict_thread(struct order_process *p, u32 index, const struct order_thread *parent);

@@ -4,7 +4,8 @@
  *
  * The accesses to a granule are taken together by thread, place, locks and bytes.  Of two such
  * groups the ideals only grow while one goes on in both: who is in one of them is in all that
- * follow, and need not be looked at any more.
+ * follow, and need not be looked at any more.  Where that finds none, a few pairs are tried with
+ * the sections that they are in behind others.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -176,6 +177,71 @@ static int add(struct finder *f, const struct predict_event *e)
 	return predict_ideal_add(&f->ideal, e->thread, e->at);
 }
 
+/* The sections that @e is in are kept open. */
+static bool keep(struct finder *f, const struct predict_event *e)
+{
+	const struct predict_thread *t = &f->p->thread[e->thread];
+	u32 k = t->ntaken, low = 0, mid, left = f->p->set[e->set].n;
+
+	while (low < k) {
+		mid = low + (k - low) / 2;
+		if (t->taken[mid].at < e->at)
+			low = mid + 1;
+		else
+			k = mid;
+	}
+	for (; k-- && left; f->ideal.work++) {
+		const struct predict_taken *s = &t->taken[k];
+
+		if (f->p->lock[s->lock].section[s->section].to < e->at)
+			continue;
+		if (!predict_ideal_keep(&f->ideal, s->lock, s->section))
+			return false;
+		left--;
+	}
+	return true;
+}
+
+/* Return: 1: it is one, 0: it is none, or an error. */
+static int reversed(struct finder *f, u64 granule, const struct predict_event *a,
+		    const struct predict_event *b)
+{
+	int err;
+
+	predict_ideal_clear(&f->ideal);
+	f->ideal.reversal = true;
+	if (!keep(f, a) || !keep(f, b))
+		return 0;
+	err = add(f, a);
+	if (!err)
+		err = add(f, b);
+	if (err || f->ideal.impossible || has(&f->ideal, a) || has(&f->ideal, b))
+		return err;
+	err = a < b ? tell(f, granule, a, b) : tell(f, granule, b, a);
+	return err < 0 ? err : !err;
+}
+
+static int reversed_groups(struct finder *f, const struct predict_cell *c, u64 granule,
+			   const struct group *x, const struct group *y, const struct pair *places)
+{
+	const struct predict_event *a, *b;
+	int ret = 0;
+	u32 i;
+
+	a = &c->event[f->event[x->first]];
+	b = &c->event[f->event[y->first]];
+	if (!f->p->set[a->set].n && !f->p->set[b->set].n)
+		return 0;
+	for (i = 0; i < 4 && !ret; i++) {
+		a = &c->event[f->event[x->first + (i & 1 ? x->n - 1 : 0)]];
+		b = &c->event[f->event[y->first + (i & 2 ? y->n - 1 : 0)]];
+		if ((i & 1 && x->n == 1) || (i & 2 && y->n == 1))
+			continue;
+		ret = reversed(f, granule, a, b);
+	}
+	return ret <= 0 ? ret : learn(f, places);
+}
+
 /* Return: 0, or an error. */
 static int two_groups(struct finder *f, const struct predict_cell *c, u64 granule,
 		      const struct group *x, const struct group *y)
@@ -195,20 +261,24 @@ static int two_groups(struct finder *f, const struct predict_cell *c, u64 granul
 		err = add(f, a);
 		if (!err)
 			err = add(f, b);
-		if (err || f->ideal.impossible)
+		if (err)
 			return err;
+		if (f->ideal.impossible)
+			break;
 		i += has(&f->ideal, a);
 		j += has(&f->ideal, b);
 		if (!has(&f->ideal, a) && !has(&f->ideal, b)) {
 			err = a < b ? tell(f, granule, a, b) : tell(f, granule, b, a);
-			return err < 0 ? err : err ? 0 : learn(f, &places);
+			if (err)
+				return err < 0 ? err : 0;
+			return learn(f, &places);
 		}
 		if (f->limit && f->ideal.work > f->limit) {
 			f->cut_off = true;
 			return 0;
 		}
 	}
-	return 0;
+	return reversed_groups(f, c, granule, x, y, &places);
 }
 
 static bool worth(const struct finder *f, const struct predict_event *a,

@@ -46,6 +46,7 @@ void predict_ideal_clear(struct predict_ideal *i)
 	memset(i->taken, 0, n * sizeof(*i->taken));
 	memset(i->waits, 0, n * sizeof(*i->waits));
 	i->ntodo = 0;
+	i->reversal = false;
 	i->impossible = false;
 	i->turn++;
 	i->work += n;
@@ -71,6 +72,42 @@ static void need_end(struct predict_ideal *i, const struct predict_locked *s)
 		need(i, s->thread, s->to + 1, s->left);
 }
 
+bool predict_ideal_keep(struct predict_ideal *i, u32 lock, u32 section)
+{
+	struct predict_open *o = &i->open[lock];
+
+	if (o->keeps != i->turn) {
+		o->keeps = i->turn;
+		o->nkeep = 0;
+	}
+	if (o->nkeep == 2 || i->p->lock[lock].tried)
+		return false;
+	o->keep[o->nkeep++] = section;
+	return true;
+}
+
+bool predict_ideal_keeps(const struct predict_ideal *i, u32 lock, u32 section)
+{
+	const struct predict_open *o = &i->open[lock];
+	u32 k;
+
+	for (k = 0; o->keeps == i->turn && k < o->nkeep; k++)
+		if (o->keep[k] == section)
+			return true;
+	return false;
+}
+
+/* It has to end, if it conflicts with one that does not. */
+static void end_for_kept(struct predict_ideal *i, u32 lock, const struct predict_locked *s)
+{
+	const struct predict_open *o = &i->open[lock];
+	u32 k;
+
+	for (k = 0; o->keeps == i->turn && k < o->nkeep; k++)
+		if (!(i->p->lock[lock].section[o->keep[k]].reading && s->reading))
+			need_end(i, s);
+}
+
 /* Of two sections of which one is for writing the earlier one has ended. */
 static int add_section(struct predict_ideal *i, u32 lock, u32 x)
 {
@@ -83,6 +120,12 @@ static int add_section(struct predict_ideal *i, u32 lock, u32 x)
 		o->turn = i->turn;
 		o->n = o->last = o->last_write = 0;
 	}
+	if (predict_ideal_keeps(i, lock, x)) {
+		if (o->last < x + 1)
+			o->last = x + 1;
+		return 0;
+	}
+	end_for_kept(i, lock, s);
 	for (k = 0; k < o->n; k++) {
 		const struct predict_locked *y = &all[o->v[k]];
 
@@ -141,9 +184,13 @@ static int add_thread(struct predict_ideal *i, u32 thread)
 		if (e)
 			need(i, k, e->need, e->place);
 	}
-	for (k = 0; k < t->nretro; k++)
-		if (t->retro[k].at < cut)
-			need(i, t->retro[k].other, t->retro[k].need, 0);
+	for (k = 0; k < t->nretro; k++) {
+		if (t->retro[k].at >= cut)
+			continue;
+		need(i, t->retro[k].other, t->retro[k].need, 0);
+		/* The order of the recording is not known well enough to change it. */
+		i->impossible |= i->reversal;
+	}
 	i->work += 4 * t->hard.n + t->nretro;
 	while (i->taken[thread] < t->ntaken && t->taken[i->taken[thread]].at < cut && !err) {
 		const struct predict_taken *s = &t->taken[i->taken[thread]++];

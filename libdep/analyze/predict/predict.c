@@ -148,10 +148,8 @@ static void free_locks(struct predict *p)
 {
 	u32 i;
 
-	for (i = 0; i < p->nlocks; i++) {
+	for (i = 0; i < p->nlocks; i++)
 		free(p->lock[i].section);
-		predict_sync_free(&p->lock[i].ended);
-	}
 	free(p->lock);
 	free(p->lock_slot);
 	for (i = 0; i < p->nsets; i++)

@@ -11,6 +11,11 @@
  * - of two critical sections of a lock that are both in it, the same one comes first, and
  * - all other synchronisation comes behind what it came behind.
  *
+ * and of other pairs, those where this holds but for the sections that the two accesses are in:
+ * these may come behind others that came behind them (as in Shi, Mathur and Pavlogiannis,
+ * "Optimistic Prediction of Synchronization-Reversal Data Races", ICSE 2024, of which it is a
+ * part).
+ *
  * So none is reported that cannot be.  For two accesses the smallest such set of events is looked
  * at, the ideal: it has what stands before them in their threads, with each event those that it
  * needs, and of two conflicting sections of a lock the end of the earlier one.  There is a race
@@ -38,7 +43,11 @@ struct predict;
 
 /** struct predict_sync - what who acquires an object needs, zeroed: nothing; the caller's */
 struct predict_sync {
-	struct predict_need { u64 need; u32 place; } *v;	/* by thread: its first @need */
+	struct predict_need {
+		u64 need;	/* by thread: its first so many.. */
+		u64 seen;	/* ..which may have acquired it, up to there */
+		u32 place;
+	} *v;
 	u32 n;
 };
 
@@ -60,7 +69,7 @@ bool predict_stopped(const struct predict *p);
 /** predict_thread() - @thread begins; it needs what @parent (RACE_NO_THREAD: nobody) did so far */
 int predict_thread(struct predict *p, u32 thread, u32 parent, u32 place);
 /** predict_acquire() - what comes needs what was released to @s; @place: of the acquiring */
-int predict_acquire(struct predict *p, u32 thread, const struct predict_sync *s, u32 place);
+int predict_acquire(struct predict *p, u32 thread, struct predict_sync *s, u32 place);
 int predict_release(struct predict *p, u32 thread, struct predict_sync *s, u32 place);
 void predict_sync_free(struct predict_sync *s);
 /** predict_behind() - what comes needs all that @other did so far */
@@ -77,6 +86,8 @@ u64 predict_since(const struct predict *p, u32 thread, u64 epoch);
 int predict_lock(struct predict *p, u32 thread, u64 lock, bool reading, u32 place);
 /** predict_unlock() - not any more; nothing if it did not */
 int predict_unlock(struct predict *p, u32 thread, u64 lock, u32 place);
+/** predict_tried() - somebody found it held: its sections stay in their order */
+int predict_tried(struct predict *p, u64 lock);
 
 /**
  * predict_access() - @flags as of race_access()

@@ -69,7 +69,7 @@ struct predict_locked {
 
 struct predict_lock {
 	u64 address;
-	struct predict_sync ended;		/* sections of each thread */
+	bool tried;
 	struct predict_locked *section;		/* in their order */
 	u32 n, room;
 };
@@ -188,6 +188,7 @@ int predict_soft(struct predict *p, u32 thread, u64 at, u32 other, u64 need, u32
 /** struct predict_ideal - of each thread the first @cut events, of each lock what is open */
 struct predict_ideal {
 	struct predict *p;
+	bool reversal;		/* sections that are kept open come last of their locks' */
 	u64 *cut;
 	u32 *why;		/* the place in front of the cut; 0: none */
 	u32 *taken;		/* so many of the thread's sections */
@@ -196,6 +197,8 @@ struct predict_ideal {
 		u32 *v;		/* sections that are not known to end in it */
 		u32 n, room;
 		u32 last, last_write;	/* + 1; in it */
+		u64 keeps;	/* the turn of: */
+		u32 keep[2], nkeep;	/* sections that the two accesses are in */
 	} *open;
 	u32 *todo;
 	bool *waits;
@@ -207,6 +210,9 @@ struct predict_ideal {
 int predict_ideal_init(struct predict_ideal *i, struct predict *p);
 void predict_ideal_free(struct predict_ideal *i);
 void predict_ideal_clear(struct predict_ideal *i);
+/** predict_ideal_keep() - @section of @lock is kept open; false: that cannot be */
+bool predict_ideal_keep(struct predict_ideal *i, u32 lock, u32 section);
+bool predict_ideal_keeps(const struct predict_ideal *i, u32 lock, u32 section);
 /** predict_ideal_add() - the first @n of @thread, and all that they need */
 int predict_ideal_add(struct predict_ideal *i, u32 thread, u64 n);
 

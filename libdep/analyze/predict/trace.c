@@ -116,7 +116,7 @@ static int behind(struct predict *p, u32 thread, u32 other, u64 need, u32 from, 
 	return err < 0 ? err : predict_soft(p, thread, at, other, need, place);
 }
 
-static int release(struct predict *p, struct predict_sync *s, u32 other, u64 need, u32 place)
+static int reach_sync(struct predict *p, struct predict_sync *s, u32 other)
 {
 	void *more;
 	u32 n = other + 8;
@@ -132,9 +132,31 @@ static int release(struct predict *p, struct predict_sync *s, u32 other, u64 nee
 		p->bytes += (n - s->n) * sizeof(*s->v);
 		s->n = n;
 	}
-	if (s->v[other].need < need)
-		s->v[other] = (struct predict_need){ need, place };
 	return 0;
+}
+
+static int release(struct predict *p, struct predict_sync *s, u32 other, u64 need, u32 place)
+{
+	int err = reach_sync(p, s, other);
+
+	if (!err && s->v[other].need < need) {
+		s->v[other].need = need;
+		s->v[other].place = place;
+	}
+	return err;
+}
+
+/* Who acquired it before did not see this. */
+static int behind_acquires(struct predict *p, u32 thread, const struct predict_sync *s, u32 place)
+{
+	int err = 0;
+	u32 i;
+
+	for (i = 0; i < s->n && !err; i++)
+		if (i != thread && s->v[i].seen)
+			err = predict_soft(p, thread, p->thread[thread].now, i, s->v[i].seen,
+					   place);
+	return err;
 }
 
 static int do_release(struct predict *p, u32 thread, struct predict_sync *s, u32 place)
@@ -143,8 +165,12 @@ static int do_release(struct predict *p, u32 thread, struct predict_sync *s, u32
 	u32 i;
 	int err = 0;
 
-	if (p->again)
-		return t->now ? release(p, s, thread, t->now, place) : 0;
+	if (p->again) {
+		err = behind_acquires(p, thread, s, place);
+		/* It is an event, so that what was acquired before stays in front of it. */
+		t->now++;
+		return err ? err : release(p, s, thread, t->now, place);
+	}
 	t->now++;
 	for (i = 0; i < t->nclock && !err; i++)
 		if (t->clock[i])
@@ -152,16 +178,19 @@ static int do_release(struct predict *p, u32 thread, struct predict_sync *s, u32
 	return err ? err : release(p, s, thread, t->now, 0);
 }
 
-static int do_acquire(struct predict *p, u32 thread, const struct predict_sync *s, u32 place)
+static int do_acquire(struct predict *p, u32 thread, struct predict_sync *s, u32 place)
 {
-	u64 edges = p->edges;
 	u32 i;
 	int err = 0;
 
 	for (i = 0; i < s->n && !err; i++)
 		err = behind(p, thread, i, s->v[i].need, s->v[i].place, place);
-	if (p->again && p->edges != edges)
-		p->thread[thread].now++;
+	if (!p->again || err)
+		return err;
+	err = reach_sync(p, s, thread);
+	p->thread[thread].now++;
+	if (!err)
+		s->v[thread].seen = p->thread[thread].now;
 	return err;
 }
 
@@ -175,7 +204,7 @@ int predict_release(struct predict *p, u32 thread, struct predict_sync *s, u32 p
 	return predict_result(p, err ? err : do_release(p, thread, s, place));
 }
 
-int predict_acquire(struct predict *p, u32 thread, const struct predict_sync *s, u32 place)
+int predict_acquire(struct predict *p, u32 thread, struct predict_sync *s, u32 place)
 {
 	int err;
 
@@ -287,19 +316,6 @@ u64 predict_since(const struct predict *p, u32 thread, u64 epoch)
 
 /* ---- locks ---- */
 
-/* Sections of others that have ended came before this one. */
-static int behind_sections(struct predict *p, u32 thread, const struct predict_lock *l, u32 place)
-{
-	int err = 0;
-	u32 i;
-
-	for (i = 0; i < l->ended.n && !err; i++)
-		if (i != thread)
-			err = predict_soft(p, thread, p->thread[thread].now, i,
-					   l->ended.v[i].need, place);
-	return err;
-}
-
 static int do_lock(struct predict *p, u32 thread, u64 address, bool reading, u32 place)
 {
 	struct predict_thread *t = &p->thread[thread];
@@ -317,8 +333,6 @@ static int do_lock(struct predict *p, u32 thread, u64 address, bool reading, u32
 		predict_more(p, l->section, l->n, &l->room, &err);
 		if (!err)
 			predict_more(p, t->taken, t->ntaken, &t->taken_room, &err);
-		if (!err)
-			err = behind_sections(p, thread, l, place);
 		if (err)
 			return err;
 		t->taken[t->ntaken++] = (struct predict_taken){ t->now, lock, l->n };
@@ -350,9 +364,6 @@ static int do_unlock(struct predict *p, u32 thread, u64 address, u32 place)
 	if (err || i == t->nheld)
 		return err;
 	if (p->again) {
-		err = release(p, &p->lock[lock].ended, thread, t->now + 1, 0);
-		if (err)
-			return err;
 		s = &p->lock[lock].section[t->held[i].section];
 		s->to = t->now++;
 		s->left = place;
@@ -380,6 +391,19 @@ int predict_unlock(struct predict *p, u32 thread, u64 lock, u32 place)
 		return 0;
 	err = reach(p, thread);
 	return predict_result(p, err ? err : do_unlock(p, thread, lock, place));
+}
+
+int predict_tried(struct predict *p, u64 lock)
+{
+	u32 l;
+	int err;
+
+	if (!predict_told(p))
+		return 0;
+	err = predict_lock_of(p, lock, &l);
+	if (!err)
+		p->lock[l].tried = true;
+	return predict_result(p, err);
 }
 
 /* ---- accesses, the second time ---- */

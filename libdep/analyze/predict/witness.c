@@ -3,7 +3,8 @@
  * An order of an ideal's events in which one thread runs for as long as it can.
  *
  * What came behind what in the recording does so here: accesses to the same byte, sections of
- * the same lock, other synchronisation.  So each read sees what it saw.
+ * the same lock, other synchronisation.  So each read sees what it saw.  Sections that the ideal
+ * keeps open come behind all others of their lock; where that cannot be there is no such order.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,6 +15,8 @@
 struct run {
 	const struct predict_ideal *i;
 	u64 *at;		/* so far each has run */
+	u32 *taken;		/* so many sections each has begun, of its own */
+	u32 *done;		/* of each lock, so many of the first have ended or do not take place */
 	struct predict_race *r;
 	struct predict_step *step;
 };
@@ -96,6 +99,45 @@ static void add_step(struct run *w, u32 thread, u64 from, u32 place)
 	count_sections(w, s, thread, from, to);
 }
 
+static bool is_over(const struct run *w, u32 lock, u32 x)
+{
+	const struct predict_locked *s = &w->i->p->lock[lock].section[x];
+
+	return s->from >= w->i->cut[s->thread] || s->to < w->at[s->thread];
+}
+
+static bool may_take(struct run *w, u32 lock, u32 x)
+{
+	const struct predict_locked *all = w->i->p->lock[lock].section;
+	bool kept = predict_ideal_keeps(w->i, lock, x);
+	u32 y, end = kept ? w->i->open[lock].last : x;
+
+	while (w->done[lock] < end && (is_over(w, lock, w->done[lock]) ||
+				       predict_ideal_keeps(w->i, lock, w->done[lock])))
+		w->done[lock]++;
+	for (y = w->done[lock]; y < end; y++)
+		if (y != x && all[y].thread != all[x].thread &&
+		    !(all[y].reading && all[x].reading) && !is_over(w, lock, y) &&
+		    !predict_ideal_keeps(w->i, lock, y))
+			return false;
+	return true;
+}
+
+/* Up to the first lock that it has to wait for. */
+static u64 take_locks(struct run *w, u32 thread, u64 to, u32 *place)
+{
+	const struct predict_thread *t = &w->i->p->thread[thread];
+	u32 *k = &w->taken[thread];
+
+	for (; *k < t->ntaken && t->taken[*k].at < to; ++*k) {
+		if (may_take(w, t->taken[*k].lock, t->taken[*k].section))
+			continue;
+		*place = w->i->p->lock[t->taken[*k].lock].section[t->taken[*k].section].place;
+		return t->taken[*k].at;
+	}
+	return to;
+}
+
 static bool go_on(struct run *w, u32 thread)
 {
 	const struct predict_order *o = &w->i->p->thread[thread].soft;
@@ -107,6 +149,7 @@ static bool go_on(struct run *w, u32 thread)
 	for (c = 0; c < o->n; c++)
 		if (c != thread)
 			to = blocked_by(w, &o->by[c], thread, c, to, &place);
+	to = take_locks(w, thread, to, &place);
 	if (to <= from)
 		return false;
 	w->at[thread] = to;
@@ -139,8 +182,14 @@ int predict_witness(const struct predict_ideal *i, struct predict_race *r,
 	bool moved = true;
 
 	w.at = calloc(n + 1, sizeof(*w.at));
-	if (!w.at)
+	w.taken = calloc(n + 1, sizeof(*w.taken));
+	w.done = calloc(i->p->nlocks + 1, sizeof(*w.done));
+	if (!w.at || !w.taken || !w.done) {
+		free(w.at);
+		free(w.taken);
+		free(w.done);
 		return -ENOMEM;
+	}
 	r->step = step;
 	r->nsteps = 0;
 	r->more_steps = 0;
@@ -156,5 +205,7 @@ int predict_witness(const struct predict_ideal *i, struct predict_race *r,
 	add_idle(&w, r->found.current.thread);
 	moved = all_done(&w);
 	free(w.at);
+	free(w.taken);
+	free(w.done);
 	return moved ? 0 : 1;
 }
