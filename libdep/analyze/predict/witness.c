@@ -16,7 +16,7 @@ struct run {
 	const struct predict_ideal *i;
 	u64 *at;		/* so far each has run */
 	u32 *taken;		/* so many sections each has begun, of its own */
-	u32 *done;		/* of each lock, so many of the first have ended or do not take place */
+	u32 *done;		/* of each lock, so many of the first are over */
 	struct predict_race *r;
 	struct predict_step *step;
 };
