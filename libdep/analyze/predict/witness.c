@@ -147,7 +147,7 @@ static bool go_on(struct run *w, u32 thread)
 	if (from == to)
 		return false;
 	for (c = 0; c < o->n; c++)
-		if (c != thread)
+		if (c != thread && o->by[c].n)
 			to = blocked_by(w, &o->by[c], thread, c, to, &place);
 	to = take_locks(w, thread, to, &place);
 	if (to <= from)
