@@ -17,7 +17,7 @@ static void *first(void *arg)
 
 static void *second(void *arg)
 {
-	usleep(20000);
+	usleep(100000);
 	pthread_mutex_lock(&lock);
 	pthread_mutex_unlock(&lock);
 	RIGHT_ONLY(if (flag))

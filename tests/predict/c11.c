@@ -20,7 +20,7 @@ static int first(void *arg)
 static int second(void *arg)
 {
 	(void)arg;
-	nap();
+	usleep(100000);
 	mtx_lock(&lock);
 	RACY_ONLY(other++);
 	RIGHT_ONLY(done++);

@@ -19,7 +19,7 @@ static void *first(void *arg)
 
 static void *second(void *arg)
 {
-	RACY_ONLY(struct timespec t = later(30));
+	RACY_ONLY(struct timespec t = later(150));
 
 	pthread_mutex_lock(&lock);
 	RACY_ONLY(pthread_cond_timedwait(&there, &lock, &t));

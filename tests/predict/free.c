@@ -28,7 +28,7 @@ static void *second(void *arg)
 {
 	int left;
 
-	nap();
+	usleep(100000);
 	left = leave();
 	USE(left);
 	RIGHT_ONLY(if (!left))

@@ -15,7 +15,7 @@ static void *first(void *arg)
 
 static void *second(void *arg)
 {
-	nap();
+	usleep(100000);
 	pthread_mutex_lock(&lock);
 	RIGHT_ONLY(value = 2);
 	pthread_mutex_unlock(&lock);

@@ -20,7 +20,7 @@ static void first()
 
 static void second()
 {
-	nap();
+	usleep(100000);
 	{
 		std::lock_guard<std::mutex> hold(lock);
 		std::shared_lock<std::shared_mutex> read(table);

@@ -19,7 +19,7 @@ static void *second(void *arg)
 {
 	RIGHT_ONLY(char c);
 
-	usleep(20000);
+	usleep(100000);
 	pthread_mutex_lock(&lock);
 	pthread_mutex_unlock(&lock);
 	RIGHT_ONLY(CHECK(read(ends[0], &c, 1) == 1));

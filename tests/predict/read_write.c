@@ -21,7 +21,7 @@ static void *first(void *arg)
 
 static void *second(void *arg)
 {
-	nap();
+	usleep(100000);
 	pthread_rwlock_wrlock(&lock);
 	table = 1;
 	pthread_rwlock_unlock(&lock);

@@ -28,7 +28,7 @@ static void *second(void *arg)
 	int outside = 0;
 
 	RACY_ONLY(outside = 1);
-	nap();
+	usleep(100000);
 	change(2, outside);
 	return arg;
 }

@@ -16,7 +16,7 @@ static void *first(void *arg)
 
 static void *second(void *arg)
 {
-	nap();
+	usleep(100000);
 	pthread_mutex_lock(&lock);
 	RACY_ONLY(other++);
 	RIGHT_ONLY(done++);

@@ -9,7 +9,7 @@ static void *first(void *arg)
 {
 	value = 1; /* RACE: value variable=value */
 	pthread_mutex_lock(&lock);
-	RIGHT_ONLY(usleep(40000));
+	RIGHT_ONLY(usleep(300000));
 	pthread_mutex_unlock(&lock);
 	return arg;
 }
@@ -18,7 +18,7 @@ static void *second(void *arg)
 {
 	int busy;
 
-	usleep(20000);
+	usleep(100000);
 	busy = pthread_mutex_trylock(&lock);
 	if (!busy)
 		pthread_mutex_unlock(&lock);

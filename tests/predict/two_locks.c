@@ -22,7 +22,7 @@ static void *second(void *arg)
 	pthread_mutex_t *mine = &a;
 
 	RACY_ONLY(mine = &b);
-	nap();
+	usleep(100000);
 	pthread_mutex_lock(&log_lock);
 	lines = 2;
 	pthread_mutex_unlock(&log_lock);
