@@ -23,8 +23,8 @@ static int lock_access(struct order_thread *t, u64 pc, u64 address, u64 size, u3
 {
 	int err = order_flush(t);
 
-	return err ? err : race_access(t->process->detector, t->index, pc, address, (u32)size,
-				       flags);
+	return err ? err : race_access(t->process->detector, t->index, pc, address,
+				       size < UINT32_MAX ? (u32)size : UINT32_MAX, flags);
 }
 
 int order_access(struct order_thread *t, u64 pc, u64 address, u64 size, u32 flags)
