@@ -49,6 +49,20 @@ struct order_round {
 	u32 size[ORDER_ROUND];
 };
 
+#define ORDER_POLLED	4u
+
+/** struct order_read - a read of the program's code */
+struct order_read {
+	u64 pc, at;
+};
+
+/** struct order_poll - its last reads, and those before it slept */
+struct order_poll {
+	struct order_read last[ORDER_POLLED], before[ORDER_POLLED];
+	u32 n;
+	bool awake;		/* since it slept it has read nothing but @before */
+};
+
 #define ORDER_HELD	32u
 
 /** struct order_robust - robust mutexes that a thread holds */
@@ -140,6 +154,7 @@ struct order_thread {
 	struct { u64 pc, sp; } *stack;
 	u32 depth, stack_room;
 	struct order_round round;
+	struct order_poll poll;
 	struct order_robust robust;
 	struct order_calls calls;
 	struct order_held held;
@@ -286,6 +301,13 @@ int order_call_leave(struct order_thread *t, const struct adept_ev_syscall *c, u
 void order_wait_access(struct order_thread *t, const struct dep_ref *r);
 /** order_wait_call() - a system call begins */
 int order_wait_call(struct order_thread *t, const struct adept_ev_syscall *c);
+
+/* ---- poll.c ---- */
+
+/** order_poll_access() - a plain access of the program's code */
+void order_poll_access(struct order_thread *t, const struct dep_ref *r);
+/** order_poll_slept() - it sleeps, which is no order */
+void order_poll_slept(struct order_thread *t);
 
 /* ---- robust.c ---- */
 

@@ -33,6 +33,7 @@ static void note_round(struct order_round *o, const struct dep_ref *r)
 void order_wait_access(struct order_thread *t, const struct dep_ref *r)
 {
 	note_round(&t->round, r);
+	order_poll_access(t, r);
 }
 
 /* Two rounds may take turns, as in a loop that sleeps twice. */
@@ -45,6 +46,7 @@ int order_wait_call(struct order_thread *t, const struct adept_ev_syscall *c)
 
 	if (c->nr != SYS_nanosleep && c->nr != SYS_clock_nanosleep && c->nr != SYS_sched_yield)
 		return 0;
+	order_poll_slept(t);
 	o->same = same ? o->same + 1 : 0;
 	for (i = 0; i < o->n && o->same >= SPINS && !err; i++)
 		err = spun(t, o->at[i], o->size[i]);
