@@ -21,7 +21,7 @@ extern "C" {
 
 struct adept_chunk;
 
-#define DEP_FORMAT_VERSION 2
+#define DEP_FORMAT_VERSION 3
 
 /** dep_error() - what went wrong in the last failing call of this thread */
 const char *dep_error(void);

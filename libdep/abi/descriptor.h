@@ -29,6 +29,8 @@ enum adept_event {
 	ADEPT_EV_FORK = 10,	/* struct adept_ev_fork: in the parent, after fork or clone */
 	ADEPT_EV_GAP = 11,	/* u64 bytes: recorded code ran unrecorded up to here */
 	ADEPT_EV_GSBASE = 12,	/* u64 */
+	ADEPT_EV_BUFFER = 13,	/* struct adept_ev_buffer, one for each */
+	ADEPT_EV_SHARED = 14,	/* struct adept_ev_shared */
 };
 
 /*
@@ -96,6 +98,27 @@ struct adept_ev_fork {
 } __attribute__((packed));
 
 /*
+ * In front of the EV_SYSCALL of the same call: a buffer that it found in memory (the vectors of
+ * readv, what a message consists of), as far as it moved data; the first ADEPT_BUFFERS of them.
+ */
+struct adept_ev_buffer {
+	u64 addr, size;
+} __attribute__((packed));
+
+#define ADEPT_BUFFERS	64u
+
+/*
+ * In front of the EV_SYSCALL of the same mmap or shmat: what it mapped so that others can share
+ * it.  Of a file its device and inode, of a segment ADEPT_SHARED_SYSV and its number.
+ */
+struct adept_ev_shared {
+	u64 dev, inode;
+	u64 size;		/* of all of it, then */
+} __attribute__((packed));
+
+#define ADEPT_SHARED_SYSV	(~0ull)
+
+/*
  * Bytes behind the 32-bit id of event @id, the values of EV_PARTIAL not counted;
  * -1: no such event.
  */
@@ -122,6 +145,10 @@ static inline int adept_event_size(u32 id)
 		return sizeof(struct adept_ev_end);
 	case ADEPT_EV_FORK:
 		return sizeof(struct adept_ev_fork);
+	case ADEPT_EV_BUFFER:
+		return sizeof(struct adept_ev_buffer);
+	case ADEPT_EV_SHARED:
+		return sizeof(struct adept_ev_shared);
 	default:
 		return -1;
 	}

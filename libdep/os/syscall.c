@@ -11,6 +11,7 @@
 #include "signal.h"
 #include "syscall.h"
 #include "thread.h"
+#include "told.h"
 #include "../record/record.h"
 #include "../translate/dispatch.h"
 
@@ -334,6 +335,7 @@ u8 *dispatch_syscall(struct tls *t)
 		.out = ret ? 0 : descriptors_made(nr, a),
 		.args = { r[X86_RDI], r[X86_RSI], r[X86_RDX], r[X86_R10], r[X86_R8], r[X86_R9] },
 	};
+	told_note(t, &ev);
 	ring_event(t, ADEPT_EV_SYSCALL, &ev, sizeof(ev));
 	return dispatch_to(t, x->target, x->mask);
 }

@@ -211,6 +211,38 @@ static void piped(void **state)
 	order_free(&t.feed);
 }
 
+/* What a call found in memory is accessed by that call, and by no other. */
+static void buffers(void **state)
+{
+	const struct adept_ev_syscall writev = { .nr = SYS_writev, .result = 8,
+						.args = { 5, 0x9000, 1 } };
+	const struct adept_ev_syscall readv = { .nr = SYS_readv, .result = 8,
+					       .args = { 6, 0x9000, 1 } };
+	struct two t;
+	u32 i;
+
+	(void)state;
+	begin(&t);
+	assert_int_equal(order_access(t.first, 0x2000, 0x50004, 1, RACE_WRITE), 0);
+	assert_int_equal(order_flush(t.first), 0);
+	call(t.second, &writev);
+	assert_int_equal(races(&t), 0);
+	order_note_buffer(t.second, &(struct adept_ev_buffer){ 0x50000, 4 });
+	call(t.second, &writev);
+	assert_int_equal(races(&t), 0);
+	order_note_buffer(t.second, &(struct adept_ev_buffer){ 0x50000, 8 });
+	call(t.second, &writev);
+	assert_int_equal(races(&t), 1);
+	call(t.second, &readv);
+	assert_int_equal(races(&t), 1);
+	/* from a damaged store */
+	for (i = 0; i < 2 * ADEPT_BUFFERS; i++)
+		order_note_buffer(t.second, &(struct adept_ev_buffer){ i << 20, ~0ull });
+	order_note_buffer(t.second, &(struct adept_ev_buffer){ ~0ull - 7, 8 });
+	call(t.second, &readv);
+	order_free(&t.feed);
+}
+
 /* ---- functions ---- */
 
 #define BLOCK	0x10000u
@@ -488,6 +520,7 @@ int main(void)
 		cmocka_unit_test(unmapped),
 		cmocka_unit_test(closed),
 		cmocka_unit_test(piped),
+		cmocka_unit_test(buffers),
 		cmocka_unit_test(heap),
 		cmocka_unit_test(inside),
 		cmocka_unit_test(returned_to),

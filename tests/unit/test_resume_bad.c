@@ -101,7 +101,7 @@ static void refused_with(const struct files *f, const char *name, const void *da
 
 void refusals(void **state)
 {
-	static const char json[] = "{\"format\":\"DEP\",\"version\":3}";
+	static const char json[] = "{\"format\":\"DEP\",\"version\":4}";
 	struct session *s = *state;
 	char dir[128], path[160], other[160];
 	struct files f;
@@ -119,7 +119,7 @@ void refusals(void **state)
 		noise[i] = random_below(256);
 	refused_with(&f, "manifest.json", noise, 1000, -EBADMSG, "manifest.json");
 	refused_with(&f, "manifest.json", "", 0, -EBADMSG, "manifest.json");
-	refused_with(&f, "manifest.json", json, sizeof(json) - 1, -EBADMSG, "version 2");
+	refused_with(&f, "manifest.json", json, sizeof(json) - 1, -EBADMSG, "version 3");
 	refused_with(&f, "fragments", noise, 1000, -EBADMSG, "not a log");
 	refused_with(&f, "fragments", f.log, 15, -EBADMSG, "not a log");
 	refused_with(&f, "fragments", "", 0, -EBADMSG, "not a log");

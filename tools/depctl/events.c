@@ -93,6 +93,19 @@ static const struct field fork_fields[] = {
 	{ 0 }
 };
 
+static const struct field buffer[] = {
+	FIELD(adept_ev_buffer, addr, 'x'),
+	FIELD(adept_ev_buffer, size, 'u'),
+	{ 0 }
+};
+
+static const struct field shared[] = {
+	FIELD(adept_ev_shared, dev, 'x'),
+	FIELD(adept_ev_shared, inode, 'u'),
+	FIELD(adept_ev_shared, size, 'u'),
+	{ 0 }
+};
+
 static const struct field gap[] = {
 	{ "bytes", 0, 8, 'u' },
 	{ 0 }
@@ -113,6 +126,8 @@ static const struct {
 	[ADEPT_EV_THREAD_END] = { "thread-end", end },
 	[ADEPT_EV_FORK] = { "fork", fork_fields },
 	[ADEPT_EV_GAP] = { "gap", gap },
+	[ADEPT_EV_BUFFER] = { "buffer", buffer },
+	[ADEPT_EV_SHARED] = { "shared", shared },
 };
 
 #define NEVENTS (sizeof(events) / sizeof(events[0]))

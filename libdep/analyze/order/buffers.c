@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
  * Which memory the kernel accesses for system calls.  What it finds in memory that it is given,
- * as the vectors of readv() and the messages of recvmsg(), is not in the profile.
+ * as the vectors of readv() and the messages of recvmsg(), stands in front of the call.
  */
 #include <sys/syscall.h>
 
@@ -32,6 +32,17 @@ static const struct buffer buffers[] = {
 	{ SYS_sendto, READS, 1, RESULT, 1 },
 	{ SYS_writev, READS, 1, 2, 16 },
 	{ SYS_readv, READS, 1, 2, 16 },
+	{ SYS_preadv, READS, 1, 2, 16 },
+	{ SYS_pwritev, READS, 1, 2, 16 },
+	{ SYS_preadv2, READS, 1, 2, 16 },
+	{ SYS_pwritev2, READS, 1, 2, 16 },
+	{ SYS_vmsplice, READS, 1, 2, 16 },
+	{ SYS_process_vm_readv, READS, 1, 2, 16 },
+	{ SYS_process_vm_writev, READS, 1, 2, 16 },
+	{ SYS_sendmsg, READS, 1, ONE, 56 },
+	{ SYS_recvmsg, READS, 1, ONE, 56 },
+	{ SYS_sendmmsg, READS, 1, RESULT, 64 },
+	{ SYS_recvmmsg, READS, 1, RESULT, 64 },
 	{ SYS_mq_timedsend, READS, 1, 2, 1 },
 	{ SYS_connect, READS, 1, 2, 1 },
 	{ SYS_bind, READS, 1, 2, 1 },
@@ -77,6 +88,31 @@ static const struct buffer buffers[] = {
 	{ SYS_timer_gettime, WRITES, 1, ONE, 32 },
 };
 
+void order_note_buffer(struct order_thread *t, const struct adept_ev_buffer *b)
+{
+	if (t->nbuffers < ADEPT_BUFFERS)
+		t->buffer[t->nbuffers++] = *b;
+}
+
+/* Those that the call found; all calls that have some only read them, or only write. */
+static int found(struct order_thread *t, const struct adept_ev_syscall *c, u64 pc, bool enter)
+{
+	bool writes = c->nr == SYS_readv || c->nr == SYS_preadv || c->nr == SYS_preadv2 ||
+		      c->nr == SYS_recvmsg || c->nr == SYS_recvmmsg ||
+		      c->nr == SYS_process_vm_readv;
+	int err = 0;
+	u32 i;
+
+	for (i = 0; i < t->nbuffers && writes == !enter && !err; i++)
+		if (t->buffer[i].addr && !(t->buffer[i].addr >> 47))
+			err = order_access(t, pc, t->buffer[i].addr,
+					   t->buffer[i].size < MOST ? t->buffer[i].size : MOST,
+					   (writes ? RACE_WRITE : RACE_READ) | RACE_SYSCALL);
+	if (!enter)
+		t->nbuffers = 0;
+	return err;
+}
+
 static int one(struct order_thread *t, const struct adept_ev_syscall *c, u64 pc,
 	       const struct buffer *b)
 {
@@ -99,5 +135,5 @@ int order_buffers(struct order_thread *t, const struct adept_ev_syscall *c, u64 
 	for (i = 0; i < sizeof(buffers) / sizeof(buffers[0]) && !err; i++)
 		if (buffers[i].nr == c->nr && (buffers[i].how == READS) == enter)
 			err = one(t, c, pc, &buffers[i]);
-	return err;
+	return err ? err : found(t, c, pc, enter);
 }

@@ -279,6 +279,9 @@ static int event(struct order_thread *t, const struct dep_event *e)
 		return order_call_enter(t, e->payload, e->pc);
 	case ADEPT_EV_SYSCALL:
 		return order_call_leave(t, e->payload, e->pc);
+	case ADEPT_EV_BUFFER:
+		order_note_buffer(t, e->payload);
+		break;
 	case ADEPT_EV_FORK:
 		return order_thread_created(t, e->payload);
 	case ADEPT_EV_THREAD_END:

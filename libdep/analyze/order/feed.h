@@ -161,6 +161,9 @@ struct order_thread {
 	bool muted;		/* in a function that is understood as a whole: see functions.c */
 	struct race_ref ref[ORDER_BATCH];
 	u32 nrefs;
+	/* Of the system call to come. */
+	struct adept_ev_buffer buffer[ADEPT_BUFFERS];
+	u32 nbuffers;
 };
 
 /** struct order_process - a process image, in which addresses mean one thing */
@@ -333,6 +336,9 @@ bool order_maybe_atomic(struct order_feed *f, struct order_process *p,
 			const struct race_found *found);
 
 /* ---- buffers.c ---- */
+
+/** order_note_buffer() - one that the system call to come found in memory */
+void order_note_buffer(struct order_thread *t, const struct adept_ev_buffer *b);
 
 /** order_buffers() - the memory that a call reads (@enter) or writes, of what it was given */
 int order_buffers(struct order_thread *t, const struct adept_ev_syscall *c, u64 pc, bool enter);
