@@ -21,6 +21,11 @@ extern "C" {
 #define DEP_ACCESS_FREE		0x10u	/* the memory was given back */
 #define DEP_ACCESS_OBJECT	0x20u	/* use of an object of pthreads; writes make or end it */
 #define DEP_ACCESS_DESCRIPTOR	0x40u	/* of a descriptor; address is its number */
+/*
+ * A load whose value is used under a condition (cmov), of which nobody knows whether it held.
+ * Compilers make such loads where the program loads only under that condition.
+ */
+#define DEP_ACCESS_CONDITIONAL	0x80u
 
 enum dep_lock_kind { DEP_LOCK_MUTEX, DEP_LOCK_SPIN, DEP_LOCK_RW };
 

@@ -225,8 +225,10 @@ void races_take(struct order_feed *f, struct order_process *p,
 	r->maybe_atomic = order_maybe_atomic(f, p, found) || is_fused(f->options, p, found);
 	r->access[0].pc = found->prior.pc;
 	r->access[1].pc = found->current.pc;
-	r->access[0].flags = public_flags(found->prior.flags);
-	r->access[1].flags = public_flags(found->current.flags);
+	r->access[0].flags = public_flags(found->prior.flags) |
+			     order_condition(f, p, &found->prior);
+	r->access[1].flags = public_flags(found->current.flags) |
+			     order_condition(f, p, &found->current);
 	want_stack(w, p, found, &found->prior);
 	want_stack(w + 1, p, found, &found->current);
 }

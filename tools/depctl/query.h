@@ -11,7 +11,7 @@
 #include "out.h"
 #include "suppressions.h"
 
-#define RACE_RANKS	4
+#define RACE_RANKS	5
 
 int query_races(int argc, char **argv);
 
@@ -33,6 +33,7 @@ enum race_rank {
 	RANK_RACE,
 	RANK_UNLESS_ATOMIC,	/* a race unless the word is an atomic one.. */
 	RANK_UNLESS_BEHIND,	/* ..unless it is behind the end that a string function looks for */
+	RANK_UNLESS_EARLY,	/* ..unless a compiler loads before it is known whether to load */
 	RANK_LIBRARY,		/* both inside of the C library or the loader, which know why */
 };
 

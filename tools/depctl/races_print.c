@@ -188,6 +188,8 @@ void races_end_text(struct out *o, const struct races_sums *s, const struct race
 	if (s->count[RANK_UNLESS_BEHIND])
 		out_printf(o, "; %zu unless behind the end of a string",
 			   s->count[RANK_UNLESS_BEHIND]);
+	if (s->count[RANK_UNLESS_EARLY])
+		out_printf(o, "; %zu unless loaded early", s->count[RANK_UNLESS_EARLY]);
 	if (s->count[RANK_LIBRARY])
 		out_printf(o, "; %zu inside of the C library", s->count[RANK_LIBRARY]);
 	out_text(o, "\n");
@@ -331,6 +333,7 @@ void races_end_json(struct json *j, const struct races_sums *s,
 	json_close(j, ']');
 	json_u64(j, "unless_atomic", s->count[RANK_UNLESS_ATOMIC]);
 	json_u64(j, "unless_behind", s->count[RANK_UNLESS_BEHIND]);
+	json_u64(j, "unless_early", s->count[RANK_UNLESS_EARLY]);
 	json_u64(j, "in_library", s->count[RANK_LIBRARY]);
 	json_u64(j, "suppressed", s->suppressed);
 	json_suppressions(j, suppressions);

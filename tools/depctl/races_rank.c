@@ -135,12 +135,20 @@ enum race_rank race_rank(struct dep_symbols *symbols, const struct dep_race *r)
 		return RANK_LIBRARY;
 	if (reads_too_much(symbols, r, 0) || reads_too_much(symbols, r, 1))
 		return RANK_UNLESS_BEHIND;
+	if ((r->access[0].flags | r->access[1].flags) & DEP_ACCESS_CONDITIONAL)
+		return RANK_UNLESS_EARLY;
 	return r->maybe_atomic ? RANK_UNLESS_ATOMIC : RANK_RACE;
 }
 
 const char *race_rank_name(enum race_rank rank)
 {
-	return rank == RANK_RACE ? "race" :
-	       rank == RANK_UNLESS_ATOMIC ? "race unless atomic" :
-	       rank == RANK_UNLESS_BEHIND ? "race unless behind the end" : "inside of the library";
+	static const char *const names[RACE_RANKS] = {
+		[RANK_RACE] = "race",
+		[RANK_UNLESS_ATOMIC] = "race unless atomic",
+		[RANK_UNLESS_BEHIND] = "race unless behind the end",
+		[RANK_UNLESS_EARLY] = "race unless loaded early",
+		[RANK_LIBRARY] = "inside of the library",
+	};
+
+	return names[rank];
 }

@@ -36,6 +36,14 @@ static const struct rule {
 		"If what the other thread writes is behind the end of the string, there is "
 		"nothing to do.",
 	},
+	[RANK_UNLESS_EARLY] = {
+		"data-race-unless-early", "DataRaceUnlessEarly", "note",
+		"Data race, unless the compiler loads early",
+		"One of the accesses is a load whose value is used under a condition. Compilers "
+		"make such loads where the source loads only if the condition holds.",
+		"If the source does not access the variable where the condition does not hold, "
+		"and the other thread does not write it where it holds, there is nothing to do.",
+	},
 	[RANK_LIBRARY] = {
 		"data-race-in-library", "DataRaceInLibrary", "note",
 		"Data race inside of the C library",

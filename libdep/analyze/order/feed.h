@@ -334,6 +334,9 @@ bool order_is_librarys(struct order_feed *f, const struct order_stack *prior,
 /** order_maybe_atomic() - can its plain access be what a compiler made of an atomic one? */
 bool order_maybe_atomic(struct order_feed *f, struct order_process *p,
 			const struct race_found *found);
+/** order_condition() - DEP_ACCESS_CONDITIONAL, or 0 */
+u32 order_condition(const struct order_feed *f, const struct order_process *p,
+		    const struct race_access *a);
 
 /* ---- buffers.c ---- */
 

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "../../recover/at.h"
 #include "feed.h"
 
 /* OpenMP's, which synchronise by plain accesses too: these must order, and are no races. */
@@ -57,6 +58,17 @@ bool order_maybe_atomic(struct order_feed *f, struct order_process *p,
 	if (is_inside(a) != is_inside(b))
 		return false;
 	return (found->prior.flags | found->current.flags) & ORDER_MAYBE_ATOMIC;
+}
+
+u32 order_condition(const struct order_feed *f, const struct order_process *p,
+		    const struct race_access *a)
+{
+	struct x86_insn in;
+
+	if (a->flags & (RACE_WRITE | RACE_SYSCALL | ORDER_OBJECT | ORDER_DESCRIPTOR) || !f->store)
+		return 0;
+	return dep_insn_at(f->store, p->serial, a->pc, &in) && dep_insn_may_drop(&in) ?
+	       DEP_ACCESS_CONDITIONAL : 0;
 }
 
 /* Whose it is: its caller's, if what the program calls is not more than an access. */
