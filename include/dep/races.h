@@ -47,6 +47,7 @@ struct dep_held {
 /** struct dep_race_access - one of the two */
 struct dep_race_access {
 	uint32_t thread, tid;	/* serial */
+	uint32_t process;	/* serial; not the other one's, if they share memory */
 	uint32_t flags;		/* DEP_ACCESS_* */
 	uint64_t pc;
 	/* Where that was called from: addresses of the calls, the innermost first. */
@@ -96,7 +97,7 @@ struct dep_step {
  * program does not make it so.
  */
 struct dep_race {
-	uint32_t process;		/* serial */
+	uint32_t process;		/* serial: of access[1], whose the address is */
 	/*
 	 * One of the two is a plain access to a word that may be atomic, since compilers make
 	 * atomic loads and stores of those: others access it by locked instructions, or a thread

@@ -124,6 +124,10 @@ int races_predict(struct order_feed *f, struct dep_races *out, struct order_stac
 	int ret;
 
 	for (t.process = f->processes; t.process; t.process = t.process->next) {
+		if (!t.process->future) {
+			out->unpredicted++;
+			continue;
+		}
 		ret = predict_find(t.process->future->predict, WORK, report, &t);
 		if (ret < 0)
 			return dep_fail(ret, "prediction");

@@ -22,9 +22,7 @@
 
 static const struct dep_scope *scope(void *self, const struct dep_thread *t)
 {
-	struct order_scope *s = order_scope_of(self, t->process);
-
-	return s ? &s->seen : NULL;
+	return order_scope_seen(self, t->process);
 }
 
 static int run(struct dep_store *store, const struct dep_races_options *o, struct order_feed *f,
@@ -56,9 +54,10 @@ static u32 public_flags(u32 flags)
 }
 
 /* Descriptors and objects are kept where no memory is. */
-static void set_place(struct dep_race *r, const struct race_found *f)
+static void set_place(struct dep_race *r, const struct order_image *m, const struct race_found *f)
 {
-	r->address = f->address & ~(ORDER_DESCRIPTORS | ORDER_OBJECTS);
+	r->process = m->serial;
+	r->address = order_address_of(m, f->address);
 	r->size = f->size;
 	if (f->current.flags & ORDER_DESCRIPTOR) {
 		r->address /= 8;
@@ -66,18 +65,28 @@ static void set_place(struct dep_race *r, const struct race_found *f)
 	}
 }
 
+static void describe(struct order_feed *f, struct order_process *p, const struct race_found *found,
+		     struct dep_race *r)
+{
+	set_place(r, order_image_at(f, p, found->current.thread), found);
+	r->maybe_atomic = order_maybe_atomic(f, p, found);
+	r->access[0].process = order_image_at(f, p, found->prior.thread)->serial;
+	r->access[1].process = r->process;
+	r->access[0].pc = found->prior.pc;
+	r->access[1].pc = found->current.pc;
+	r->access[0].flags = public_flags(found->prior.flags) |
+			     order_condition(f, p, &found->prior);
+	r->access[1].flags = public_flags(found->current.flags) |
+			     order_condition(f, p, &found->current);
+}
+
 static void tell(struct order_feed *f, struct order_process *p, const struct race_found *first)
 {
-	struct dep_race r = { .process = p->serial };
+	struct dep_race r = { 0 };
 
 	if (order_is_runtimes(f, p, first))
 		return;
-	set_place(&r, first);
-	r.maybe_atomic = order_maybe_atomic(f, p, first);
-	r.access[0].pc = first->prior.pc;
-	r.access[1].pc = first->current.pc;
-	r.access[0].flags = public_flags(first->prior.flags);
-	r.access[1].flags = public_flags(first->current.flags);
+	describe(f, p, first, &r);
 	pthread_mutex_lock(&f->asking);
 	f->options->found(f->options->arg, &r);
 	pthread_mutex_unlock(&f->asking);
@@ -149,17 +158,22 @@ static int learn(struct order_words *w, u32 process, u64 word)
 	return 0;
 }
 
-static bool asked(const struct dep_races_options *o, const struct order_process *p,
+static bool asked(const struct order_feed *feed, const struct order_process *p,
 		  const struct race_found *f, const struct race_access *a)
 {
-	return !(a->flags & RACE_ATOMIC) && o->is_atomic &&
-	       o->is_atomic(o->arg, p->serial, a->pc, f->address, f->size);
+	const struct dep_races_options *o = feed->options;
+	const struct order_image *m;
+
+	if (a->flags & RACE_ATOMIC || !o->is_atomic)
+		return false;
+	m = order_image_at(feed, p, a->thread);
+	return o->is_atomic(o->arg, m->serial, a->pc, order_address_of(m, f->address), f->size);
 }
 
 /* Of two plain accesses, or a plain one and a locked one: words that are atomic, then. */
-static int learn_from(struct order_words *w, const struct order_process *p,
-		      const struct dep_races_options *o)
+static int learn_from(const struct order_feed *feed, const struct order_process *p)
 {
+	struct order_words *w = feed->words;
 	const struct race_row *row;
 	const struct race_found *f;
 	u32 i, flags;
@@ -174,9 +188,9 @@ static int learn_from(struct order_words *w, const struct order_process *p,
 			continue;
 		for (word = row->low / 4; word <= row->high / 4 && !err; word++)
 			if (order_object_find(&p->objects, ORDER_WORD, word) ||
-			    dep_places_has(&p->scope->spun, word * 4, 4))
+			    order_is_spun(feed, p, word))
 				err = learn(w, p->serial, word);
-		if (err || (!asked(o, p, f, &f->prior) && !asked(o, p, f, &f->current)))
+		if (err || (!asked(feed, p, f, &f->prior) && !asked(feed, p, f, &f->current)))
 			continue;
 		for (word = f->address / 4; word <= (f->address + f->size - 1) / 4 && !err; word++)
 			err = learn(w, p->serial, word);
@@ -208,27 +222,20 @@ static void want_stack(struct order_stack *w, const struct order_process *p,
 }
 
 /* Some compilers make an "add" to memory of an atomic load and an atomic store. */
-static bool is_fused(const struct dep_races_options *o, const struct order_process *p,
+static bool is_fused(const struct order_feed *feed, const struct order_process *p,
 		     const struct race_found *f)
 {
 	u32 both = RACE_READ | RACE_WRITE;
 
-	return ((f->prior.flags & both) == both && asked(o, p, f, &f->prior)) ||
-	       ((f->current.flags & both) == both && asked(o, p, f, &f->current));
+	return ((f->prior.flags & both) == both && asked(feed, p, f, &f->prior)) ||
+	       ((f->current.flags & both) == both && asked(feed, p, f, &f->current));
 }
 
 void races_take(struct order_feed *f, struct order_process *p,
 		const struct race_found *found, struct dep_race *r, struct order_stack *w)
 {
-	r->process = p->serial;
-	set_place(r, found);
-	r->maybe_atomic = order_maybe_atomic(f, p, found) || is_fused(f->options, p, found);
-	r->access[0].pc = found->prior.pc;
-	r->access[1].pc = found->current.pc;
-	r->access[0].flags = public_flags(found->prior.flags) |
-			     order_condition(f, p, &found->prior);
-	r->access[1].flags = public_flags(found->current.flags) |
-			     order_condition(f, p, &found->current);
+	describe(f, p, found, r);
+	r->maybe_atomic |= is_fused(f, p, found);
 	want_stack(w, p, found, &found->prior);
 	want_stack(w + 1, p, found, &found->current);
 }
@@ -363,7 +370,7 @@ static int find_exactly(struct dep_store *store, const struct dep_races_options 
 		if (!err)
 			err = run(store, o, f, how);
 		for (p = f->processes; p && !err; p = p->next)
-			err = learn_from(f->words, p, o);
+			err = learn_from(f, p);
 		if (f->words->n == f->nknown || pass == MAX_PASSES)
 			break;
 	}
@@ -402,7 +409,10 @@ int dep_races_find(struct dep_store *store, const struct dep_races_options *opti
 		   struct dep_races *out)
 {
 	struct order_words words = { 0 };
-	struct order_feed f = { .store = store, .options = options, .words = &words };
+	struct order_shares shares = { 0 };
+	struct order_feed f = {
+		.store = store, .options = options, .words = &words, .shares = &shares,
+	};
 	struct order_stack *want = NULL;
 	struct dep_analysis how;
 	int err;
@@ -413,6 +423,8 @@ int dep_races_find(struct dep_store *store, const struct dep_races_options *opti
 	err = run_first(store, options, &f, &how, &out->again);
 	if (!err)
 		err = order_scopes_learn(&f);
+	if (!err)
+		err = order_shares_settle(&shares);
 	f.pass = ORDER_EXACT;
 	out->gaps = how.gaps;
 	out->disorder = how.disorder;
@@ -436,6 +448,7 @@ int dep_races_find(struct dep_store *store, const struct dep_races_options *opti
 	}
 	order_free(&f);
 	order_scopes_free(&f);
+	order_shares_free(&shares);
 	pthread_mutex_destroy(&f.asking);
 	free(words.v);
 	out->own = want;

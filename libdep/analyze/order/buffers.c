@@ -94,6 +94,20 @@ void order_note_buffer(struct order_thread *t, const struct adept_ev_buffer *b)
 		t->buffer[t->nbuffers++] = *b;
 }
 
+/* Of memory that may be partly shared. */
+static int access_all(struct order_thread *t, u64 pc, u64 address, u64 size, u32 flags)
+{
+	u64 part, place;
+	int err = 0;
+
+	for (; size && !err; size -= part, address += part) {
+		part = size;
+		place = order_range(t, address, &part);
+		err = order_access(t, pc, place, part, flags | RACE_SYSCALL);
+	}
+	return err;
+}
+
 /* Those that the call found; all calls that have some only read them, or only write. */
 static int found(struct order_thread *t, const struct adept_ev_syscall *c, u64 pc, bool enter)
 {
@@ -105,9 +119,9 @@ static int found(struct order_thread *t, const struct adept_ev_syscall *c, u64 p
 
 	for (i = 0; i < t->nbuffers && writes == !enter && !err; i++)
 		if (t->buffer[i].addr && !(t->buffer[i].addr >> 47))
-			err = order_access(t, pc, t->buffer[i].addr,
-					   t->buffer[i].size < MOST ? t->buffer[i].size : MOST,
-					   (writes ? RACE_WRITE : RACE_READ) | RACE_SYSCALL);
+			err = access_all(t, pc, t->buffer[i].addr,
+					 t->buffer[i].size < MOST ? t->buffer[i].size : MOST,
+					 writes ? RACE_WRITE : RACE_READ);
 	if (!enter)
 		t->nbuffers = 0;
 	return err;
@@ -123,8 +137,7 @@ static int one(struct order_thread *t, const struct adept_ev_syscall *c, u64 pc,
 	if (!address || address >> 47)
 		return 0;
 	n = n < MOST / b->size ? n * b->size : MOST;
-	return order_access(t, pc, address, n,
-			    (b->how == READS ? RACE_READ : RACE_WRITE) | RACE_SYSCALL);
+	return access_all(t, pc, address, n, b->how == READS ? RACE_READ : RACE_WRITE);
 }
 
 int order_buffers(struct order_thread *t, const struct adept_ev_syscall *c, u64 pc, bool enter)

@@ -19,6 +19,10 @@
 #define FUTEX_CMD_MASK		127
 
 #define F_DUPFD			0
+#define F_SETLK			6
+#define F_SETLKW		7
+#define F_OFD_SETLK		37
+#define F_OFD_SETLKW		38
 #define F_DUPFD_CLOEXEC		1030
 
 static bool failed(const struct adept_ev_syscall *c)
@@ -29,22 +33,23 @@ static bool failed(const struct adept_ev_syscall *c)
 static int futex(struct order_thread *t, const struct adept_ev_syscall *c, bool enter)
 {
 	u32 op = c->args[1] & FUTEX_CMD_MASK;
+	u64 word = order_at(t, c->args[0]);
 
 	if (t->muted)
 		return 0;
 	/* Whoever changes it, and however: threads wait for that. */
-	if (enter && !order_object_get(&t->process->objects, ORDER_WORD, c->args[0] / 4))
+	if (enter && !order_object_get(&t->process->objects, ORDER_WORD, word / 4))
 		return -ENOMEM;
 	if (enter && op == FUTEX_UNLOCK_PI)
-		return order_release(t, ORDER_WORD, c->args[0] / 4);
+		return order_release(t, ORDER_WORD, word / 4);
 	if (op != FUTEX_WAIT && op != FUTEX_WAIT_BITSET && op != FUTEX_LOCK_PI)
-		return enter ? order_release(t, ORDER_FUTEX, c->args[0]) : 0;
+		return enter ? order_release(t, ORDER_FUTEX, word) : 0;
 	if (enter)
 		return 0;
 	/* The kernel takes such a lock by itself, and gives it on by itself. */
 	if (op == FUTEX_LOCK_PI && !failed(c))
-		return order_acquire(t, ORDER_WORD, c->args[0] / 4);
-	return failed(c) ? 0 : order_acquire(t, ORDER_FUTEX, c->args[0]);
+		return order_acquire(t, ORDER_WORD, word / 4);
+	return failed(c) ? 0 : order_acquire(t, ORDER_FUTEX, word);
 }
 
 /* 1: it writes to descriptor @*fd, 2: it reads from it, 3: both. */
@@ -90,31 +95,48 @@ static int moves_data(const struct adept_ev_syscall *c, s64 *fd)
 	return 0;
 }
 
-/* Signals that a call sends, or may send later. */
-static bool sends_signal(const struct adept_ev_syscall *c, u64 *signo)
+/* Signals that a call sends, or may send later, to the process itself. */
+static int send_signals(struct order_thread *t, const struct adept_ev_syscall *c)
 {
 	switch (c->nr) {
 	case SYS_kill:
-	case SYS_tkill:
 	case SYS_rt_sigqueueinfo:
-		*signo = c->args[1];
-		return true;
+		return order_send(t, (s32)c->args[0], c->args[1]);
+	case SYS_tkill:
+		/* Of which process that thread is, is not known. */
+		return order_send(t, 0, c->args[1]);
 	case SYS_tgkill:
 	case SYS_rt_tgsigqueueinfo:
-		*signo = c->args[2];
-		return true;
+		return order_send(t, (s32)c->args[0], c->args[2]);
 	case SYS_alarm:
 	case SYS_setitimer:
 	case SYS_timer_settime:
-		*signo = 0;
-		return true;
+		return order_release(t, ORDER_SIGNAL, order_signal(t->image, 0));
 	}
-	return false;
+	return 0;
+}
+
+static bool ends_file(const struct adept_ev_syscall *c)
+{
+	return c->nr == SYS_close || c->nr == SYS_shutdown;
+}
+
+static bool waits_for_any(const struct adept_ev_syscall *c)
+{
+	return c->nr == SYS_epoll_wait || c->nr == SYS_epoll_pwait || c->nr == SYS_epoll_pwait2;
+}
+
+/* Between processes; which part of which file is in memory. */
+static bool locks_file(const struct adept_ev_syscall *c)
+{
+	return c->nr == SYS_flock ||
+	       (c->nr == SYS_fcntl && (c->args[1] == F_SETLK || c->args[1] == F_SETLKW ||
+				       c->args[1] == F_OFD_SETLK || c->args[1] == F_OFD_SETLKW));
 }
 
 static void file_made(struct order_thread *t, const struct adept_ev_syscall *c)
 {
-	struct order_files *f = &t->process->files;
+	struct order_files *f = &t->image->files;
 	s64 fd = (s64)c->result;
 
 	switch (c->nr) {
@@ -162,11 +184,50 @@ static void file_made(struct order_thread *t, const struct adept_ev_syscall *c)
 	}
 }
 
+static int unmap_own(struct order_thread *t, u64 pc, u64 place, u64 size)
+{
+	int err = t->feed->nwant ? order_look_for(t->feed, t, pc, place, size) : 0;
+
+	if (!err)
+		err = order_flush(t);
+	/* Stacks are unmapped where the C library makes threads, in an order of its own. */
+	if (!err && !t->muted && !t->in_library &&
+	    order_code(t->feed, t->image, pc) != DEP_CODE_LOADER)
+		err = race_access_known(t->process->detector, t->index, pc, place, size,
+					RACE_WRITE | RACE_FREE | RACE_SYSCALL);
+	if (!err && !t->muted && !t->in_library &&
+	    order_code(t->feed, t->image, pc) != DEP_CODE_LOADER)
+		err = order_predict_access(t, pc, place, size,
+					   RACE_WRITE | RACE_FREE | RACE_SYSCALL, true);
+	return err ? err : order_forget(t, place, size);
+}
+
+static int map_own(struct order_thread *t, u64 pc, u64 place, u64 size)
+{
+	(void)pc;
+	return order_forget(t, place, size);
+}
+
+/* What others share is not gone, and not new, if one of them maps or unmaps it. */
+static int each_own(struct order_thread *t, u64 pc, u64 address, u64 size,
+		    int (*f)(struct order_thread *t, u64 pc, u64 place, u64 size))
+{
+	u64 part, place;
+	int err = 0;
+
+	for (; size && !err; size -= part, address += part) {
+		part = size;
+		place = order_range(t, address, &part);
+		if (!t->image->grouped || !(place & ORDER_SHARED))
+			err = f(t, pc, place, part);
+	}
+	return err;
+}
+
 /* Who unmaps memory must be ordered behind all that was done to it, like one who writes. */
 static int unmap(struct order_thread *t, const struct adept_ev_syscall *c, u64 pc)
 {
 	u64 address = c->args[0], size = c->args[1];
-	int err;
 
 	if (c->nr == SYS_mremap && c->result == address) {
 		address += c->args[2];
@@ -175,19 +236,7 @@ static int unmap(struct order_thread *t, const struct adept_ev_syscall *c, u64 p
 		   !(c->nr == SYS_mmap && c->args[3] & MAP_FIXED)) {
 		return 0;
 	}
-	err = t->feed->nwant ? order_look_for(t->feed, t, pc, address, size) : 0;
-	if (!err)
-		err = order_flush(t);
-	/* Stacks are unmapped where the C library makes threads, in an order of its own. */
-	if (!err && !t->muted && !t->in_library &&
-	    order_code(t->feed, t->process, pc) != DEP_CODE_LOADER)
-		err = race_access_known(t->process->detector, t->index, pc, address, size,
-					RACE_WRITE | RACE_FREE | RACE_SYSCALL);
-	if (!err && !t->muted && !t->in_library &&
-	    order_code(t->feed, t->process, pc) != DEP_CODE_LOADER)
-		err = order_predict_access(t, pc, address, size,
-					   RACE_WRITE | RACE_FREE | RACE_SYSCALL, true);
-	return err ? err : order_forget(t, address, size);
+	return each_own(t, pc, address, size, unmap_own);
 }
 
 /* Of what can take for ever; a descriptor is used, and a time read, even if it fails then. */
@@ -224,7 +273,6 @@ int order_call_enter(struct order_thread *t, const struct adept_ev_syscall *c, u
 {
 	bool counts = !failed(c) || order_call_foreseen(NULL, c->nr);
 	int err, moves;
-	u64 signo;
 	s64 fd;
 
 	if (c->nr == SYS_futex)
@@ -240,12 +288,16 @@ int order_call_enter(struct order_thread *t, const struct adept_ev_syscall *c, u
 		err = order_descriptors(t, c, pc, true);
 	moves = moves_data(c, &fd);
 	if (!err && moves & 1 && !failed(c))
-		err = order_release(t, ORDER_FILE, order_file(&t->process->files, fd));
+		err = order_release(t, ends_file(c) ? ORDER_CLOSED : ORDER_FILE,
+				    order_file(&t->image->files, fd));
 	/* What is waited for in an epoll set may come from any of its files. */
 	if (!err && c->nr == SYS_epoll_ctl)
-		order_file_same(&t->process->files, (s32)c->args[0], (s32)c->args[2]);
-	if (!err && sends_signal(c, &signo))
-		err = order_release(t, ORDER_SIGNAL, signo);
+		order_file_same(&t->image->files, (s32)c->args[0], (s32)c->args[2]);
+	if (!err)
+		err = send_signals(t, c);
+	/* Who unlocks a file, and who locks it. */
+	if (!err && t->image->grouped && (locks_file(c) || c->nr == SYS_close))
+		err = order_release(t, ORDER_LOCKS, 0);
 	if (!err && !failed(c))
 		err = unmap(t, c, pc);
 	return err;
@@ -254,31 +306,40 @@ int order_call_enter(struct order_thread *t, const struct adept_ev_syscall *c, u
 /* Which of those it waited for is in memory, and not in the profile. */
 static int waited(struct order_thread *t, const struct adept_ev_syscall *c)
 {
+	int err;
+
 	switch (c->nr) {
 	case SYS_poll:
 	case SYS_ppoll:
 	case SYS_select:
 	case SYS_pselect6:
-		return c->result ? order_acquire_all(t, ORDER_FILE) : 0;
+		err = c->result ? order_acquire_all(t, ORDER_FILE) : 0;
+		return c->result && !err ? order_acquire_all(t, ORDER_CLOSED) : err;
 	case SYS_rt_sigtimedwait:
+		err = order_acquire(t, ORDER_SIGNAL, order_signal(t->image, c->result));
+		return err ? err : order_acquire(t, ORDER_SIGNAL, order_signal(t->image, 0));
 	case SYS_signalfd:
 	case SYS_signalfd4:
 		return order_acquire_all(t, ORDER_SIGNAL);
 	case SYS_read:
-		if (order_file(&t->process->files, (s32)c->args[0]) == t->process->signal_file)
+		if (order_file(&t->image->files, (s32)c->args[0]) == t->process->signal_file)
 			return order_acquire_all(t, ORDER_SIGNAL);
 		break;
 	case SYS_vfork:
 	case SYS_clone:
 	case SYS_clone3:
 		return order_acquire(t, ORDER_CHILD, c->result);
+	case SYS_wait4:
+		return c->result ? order_waited(t, (u32)c->result) : 0;
+	case SYS_waitid:
+		return order_waited(t, 0);
 	}
 	return 0;
 }
 
 int order_call_leave(struct order_thread *t, const struct adept_ev_syscall *c, u64 pc)
 {
-	int err = 0;
+	int err = 0, moves;
 	s64 fd;
 
 	if (c->nr == SYS_futex)
@@ -287,17 +348,25 @@ int order_call_leave(struct order_thread *t, const struct adept_ev_syscall *c, u
 	if (err || failed(c))
 		return err;
 	file_made(t, c);
-	if (moves_data(c, &fd) & 2)
-		err = order_acquire(t, ORDER_FILE, order_file(&t->process->files, fd));
+	moves = moves_data(c, &fd);
+	if (moves & 2)
+		err = order_acquire(t, ORDER_FILE, order_file(&t->image->files, fd));
+	/* The end is what is read last. */
+	if (!err && moves & 2 && (!c->result || waits_for_any(c)))
+		err = order_acquire(t, ORDER_CLOSED, order_file(&t->image->files, fd));
 	if (!err)
 		err = waited(t, c);
+	if (!err && t->image->grouped && locks_file(c))
+		err = order_acquire(t, ORDER_LOCKS, 0);
 	if (!err)
 		err = order_buffers(t, c, pc, false);
 	if (!err)
 		err = order_descriptors(t, c, pc, false);
+	if (!err)
+		err = order_maps_call(t, c);
 	if (!err && c->nr == SYS_mmap)
-		err = order_forget(t, c->result, c->args[1]);
+		err = each_own(t, pc, c->result, c->args[1], map_own);
 	if (!err && c->nr == SYS_mmap && c->args[3] & MAP_STACK)
-		err = order_stack(t->process, c->result, c->args[1]);
+		err = order_stack(t->process, order_at(t, c->result), c->args[1]);
 	return err;
 }

@@ -62,11 +62,16 @@ static bool uses(const struct adept_ev_syscall *c, s64 *second)
 	return false;
 }
 
+static u64 place_of(const struct order_thread *t, s64 fd)
+{
+	return ORDER_DESCRIPTORS + ((u64)t->image->number << ORDER_NUMBER) + (u64)fd * 8;
+}
+
 static int use(struct order_thread *t, u64 pc, s64 fd, u32 flags)
 {
 	if (fd < 0 || fd >= ORDER_FILES_MAX)
 		return 0;
-	return order_access(t, pc, ORDER_DESCRIPTORS + (u64)fd * 8, 8,
+	return order_access(t, pc, place_of(t, fd), 8,
 			    flags | RACE_SYSCALL | ORDER_DESCRIPTOR);
 }
 
@@ -77,8 +82,8 @@ static int make(struct order_thread *t, u64 pc, s64 fd)
 
 	if (err || fd < 0 || fd >= ORDER_FILES_MAX)
 		return err;
-	order_predict_forget(t->process, ORDER_DESCRIPTORS + (u64)fd * 8, 8);
-	err = race_forget(t->process->detector, ORDER_DESCRIPTORS + (u64)fd * 8, 8);
+	order_predict_forget(t->process, place_of(t, fd), 8);
+	err = race_forget(t->process->detector, place_of(t, fd), 8);
 	return err ? err : use(t, pc, fd, RACE_WRITE);
 }
 

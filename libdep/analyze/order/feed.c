@@ -82,9 +82,11 @@ int order_acquire_all(struct order_thread *t, enum order_kind kind)
 
 	for (i = 0; i < o->nbuckets; i++)
 		for (at = o->bucket[i]; at && !err; at = at->next) {
-			if (at->kind == kind)
-				err = race_acquire(t->process->detector, t->index, &at->sync);
-			if (at->kind == kind && !err)
+			if (at->kind != kind || (kind == ORDER_SIGNAL &&
+						 at->id >> 32 != t->image->number))
+				continue;
+			err = race_acquire(t->process->detector, t->index, &at->sync);
+			if (!err)
 				err = order_predict_acquire(t, at);
 		}
 	return err;
@@ -101,7 +103,7 @@ int order_forget(struct order_thread *t, u64 address, u64 size)
 	return err ? err : race_forget(t->process->detector, address | ORDER_OBJECTS, size);
 }
 
-int order_everything(struct order_thread *t)
+int order_everything(struct order_thread *t, bool image)
 {
 	struct order_feed *f = t->feed;
 	struct race_sync all = { 0 };
@@ -111,7 +113,8 @@ int order_everything(struct order_thread *t)
 
 	for (i = 0; i < 2 * f->nthreads && !err; i++) {
 		o = f->thread[i % f->nthreads];
-		if (!o || !o->begun || o->ended || o->process != t->process)
+		if (!o || !o->begun || o->ended || o->process != t->process ||
+		    (image && o->image != t->image))
 			continue;
 		if (i < f->nthreads)
 			err = race_release(t->process->detector, o->index, &all);
@@ -211,15 +214,15 @@ enum dep_code order_ask_code(struct order_feed *f, u32 process, u64 pc)
 	return code;
 }
 
-enum dep_code order_code(struct order_feed *f, struct order_process *p, u64 pc)
+enum dep_code order_code(struct order_feed *f, struct order_image *m, u64 pc)
 {
 	u32 i = (u32)(pc * 0x9e3779b97f4a7c15ull >> 52);
 
-	if (p->code[i].pc != pc) {
-		p->code[i].code = order_ask_code(f, p->serial, pc);
-		p->code[i].pc = pc;
+	if (m->code[i].pc != pc) {
+		m->code[i].code = order_ask_code(f, m->serial, pc);
+		m->code[i].pc = pc;
 	}
-	return p->code[i].code;
+	return m->code[i].code;
 }
 
 /* Return: 0, -EAGAIN: it is to come late; or an error. */
@@ -227,7 +230,7 @@ static int reference(struct order_feed *f, struct order_thread *t, const struct 
 		     bool late)
 {
 	const struct order_objects *o = &t->process->objects;
-	enum dep_code code = order_code(f, t->process, r->pc);
+	enum dep_code code = order_code(f, t->image, r->pc);
 	u32 type = r->type & DEP_MODIFY, flags = type, inside = 0;
 	int (*then)(struct order_thread *t, enum order_kind kind, u64 id) = NULL;
 	int err = 0;
@@ -267,6 +270,22 @@ static int reference(struct order_feed *f, struct order_thread *t, const struct 
 	return !err && then ? each_word(t, r->addr, r->size, then) : err;
 }
 
+/*
+ * Of an image in a group.  While it has one thread, what it has for itself is nobody's business;
+ * but its robust mutexes may be shared.
+ */
+static int grouped_reference(struct order_feed *f, struct order_thread *t,
+			     const struct dep_ref *r, bool late)
+{
+	struct dep_ref at = *r;
+
+	at.addr = order_place(t->image, r->addr, NULL);
+	if (!(at.addr & ORDER_SHARED) && !t->image->multi &&
+	    at.addr - t->robust.head >= sizeof(struct robust_list_head))
+		return 0;
+	return reference(f, t, &at, late);
+}
+
 /* ---- events ---- */
 
 static int event(struct order_thread *t, const struct dep_event *e)
@@ -282,6 +301,10 @@ static int event(struct order_thread *t, const struct dep_event *e)
 	case ADEPT_EV_BUFFER:
 		order_note_buffer(t, e->payload);
 		break;
+	case ADEPT_EV_SHARED:
+		memcpy(&t->shared, e->payload, sizeof(t->shared));
+		t->has_shared = true;
+		break;
 	case ADEPT_EV_FORK:
 		return order_thread_created(t, e->payload);
 	case ADEPT_EV_THREAD_END:
@@ -292,8 +315,9 @@ static int event(struct order_thread *t, const struct dep_event *e)
 	case ADEPT_EV_SIGNAL:
 		t->locked = false;
 		order_functions_signal(t);
-		err = order_acquire(t, ORDER_SIGNAL, sig->signo);
-		return err ? err : order_acquire(t, ORDER_SIGNAL, 0);
+		err = order_acquire(t, ORDER_SIGNAL, order_signal(t->image, sig->signo));
+		return err ? err :
+		       order_acquire(t, ORDER_SIGNAL, order_signal(t->image, 0));
 	}
 	return 0;
 }
@@ -310,7 +334,8 @@ static int one_item(struct order_feed *f, struct order_thread *t, const struct d
 		if (t->muted)
 			order_functions_left(t, it->ref.pc);
 		if (!t->muted)
-			err = reference(f, t, &it->ref, late);
+			err = t->image->grouped ? grouped_reference(f, t, &it->ref, late) :
+						  reference(f, t, &it->ref, late);
 		break;
 	case DEP_ITEM_TICKET:
 		/* Also in a function that is left out: its return may be told behind the ticket. */
@@ -375,7 +400,7 @@ int order_gap(void *self, const struct dep_thread *thread)
 		err = order_thread_begin(t);
 	order_functions_lost(t);
 	order_predict_gap(t);
-	return err ? err : order_everything(t);
+	return err ? err : order_everything(t, false);
 }
 
 int order_end(void *self, const struct dep_thread *thread)

@@ -15,6 +15,7 @@
 #include "../../../include/dep/races.h"
 #include "../../abi/descriptor.h"
 #include "files.h"
+#include "maps.h"
 #include "objects.h"
 #include "scope.h"
 #include "../races/rows.h"
@@ -136,11 +137,32 @@ struct order_heap {
 	bool blind;		/* some are allocated of which the address is not known */
 };
 
+struct order_fork;
 struct order_process;
+
+/** struct order_image - a process image, in which addresses mean one thing */
+struct order_image {
+	struct order_image *next;
+	struct order_feed *feed;
+	struct order_process *process;
+	u32 serial, pid, parent;
+	u32 number;		/* in its group, from 1 on */
+	bool grouped;		/* see shares.h */
+	bool multi;		/* it has had more than one thread */
+	u32 alive;		/* threads */
+	struct { u64 pc; u32 code; } code[ORDER_CODES];	/* enum dep_code; by a hash of pc */
+	struct order_scope *scope;
+	struct order_files files;
+	struct order_heap heap;
+	bool functions;		/* calls of watched functions are seen */
+	struct order_maps maps;
+	struct order_fork *fork;	/* it began by, and has done nothing yet */
+};
 
 /** struct order_thread - a recorded thread */
 struct order_thread {
 	struct order_process *process;
+	struct order_image *image;
 	u32 serial, tid, index;		/* the detector's */
 	struct order_feed *feed;
 	bool begun, ended;
@@ -164,20 +186,23 @@ struct order_thread {
 	/* Of the system call to come. */
 	struct adept_ev_buffer buffer[ADEPT_BUFFERS];
 	u32 nbuffers;
+	struct adept_ev_shared shared;
+	bool has_shared;
 };
 
-/** struct order_process - a process image, in which addresses mean one thing */
+#define ORDER_GROUP	0u	/* no image is called that */
+
+/** struct order_process - an image, or all of a group, whose threads have clocks in common */
 struct order_process {
 	struct order_process *next;
 	struct order_future *future;	/* prediction; NULL: none */
-	u32 serial;
-	struct { u64 pc; u32 code; } code[ORDER_CODES];	/* enum dep_code; by a hash of pc */
+	u32 serial;		/* of the image, or ORDER_GROUP */
 	struct race_detector *detector;
 	struct order_scope *scope;
 	struct order_objects objects;
-	struct order_files files;
-	struct order_heap heap;
-	bool functions;		/* calls of watched functions are seen */
+	struct order_region *regions;
+	u32 nregions, nimages;
+	u32 last_file;
 	u32 signal_file;	/* that which signalfd() makes; 0: none yet */
 	struct race_rows *rows;
 	u32 told;		/* of them, to who wants to hear of each at once */
@@ -222,6 +247,9 @@ struct order_feed {
 	struct dep_store *store;
 	const struct dep_races_options *options;
 	struct order_process *processes;
+	struct order_image *images;
+	struct order_fork *forks;	/* whose child has not been seen */
+	struct order_shares *shares;	/* NULL: nobody looks for groups */
 	struct order_thread **thread;	/* by serial */
 	size_t nthreads;
 	struct order_words *words;	/* of earlier passes; what this one learns is added */
@@ -242,7 +270,7 @@ ssize_t order_items(void *self, const struct dep_thread *t, const struct dep_ite
 int order_gap(void *self, const struct dep_thread *t);
 int order_end(void *self, const struct dep_thread *t);
 /** order_code() - whose code is at @pc? */
-enum dep_code order_code(struct order_feed *f, struct order_process *p, u64 pc);
+enum dep_code order_code(struct order_feed *f, struct order_image *m, u64 pc);
 /** order_ask_code() - the same without a memory; any thread */
 enum dep_code order_ask_code(struct order_feed *f, u32 process, u64 pc);
 void order_free(struct order_feed *f);
@@ -250,6 +278,8 @@ void order_free(struct order_feed *f);
 /* ---- threads.c ---- */
 
 int order_no_memory(void);	/* -ENOMEM, with a message */
+/** order_process_of() - made if it is new; NULL: no memory */
+struct order_process *order_process_of(struct order_feed *f, u32 serial);
 /** order_thread_of() - made if it is new; NULL: no memory */
 struct order_thread *order_thread_of(struct order_feed *f, const struct dep_thread *t);
 /** order_thread_begin() - @t does something for the first time */
@@ -262,6 +292,43 @@ int order_thread_created(struct order_thread *t, const struct adept_ev_fork *ev)
  * The kernel clears a word then; who sees that goes on behind all that the thread did.
  */
 int order_thread_ended(struct order_thread *t);
+
+/* ---- images.c ---- */
+
+/** order_image_of() - that of @t, made if it is new; NULL: no memory */
+struct order_image *order_image_of(struct order_feed *f, const struct dep_thread *t);
+/** order_image_at() - that of the thread that @p's detector has as @index */
+struct order_image *order_image_at(const struct order_feed *f, const struct order_process *p,
+				   u32 index);
+/** order_address_of() - where @m has what the detector has at @place */
+u64 order_address_of(const struct order_image *m, u64 place);
+/** order_forked() - @t made a process: it begins with what @t's has now, and behind it */
+int order_forked(struct order_thread *t, u32 pid);
+/** order_image_begin() - @t, a thread of it that nobody in it created, begins */
+int order_image_begin(struct order_thread *t);
+/** order_image_end() - @t ends, and with the last one the image */
+int order_image_end(struct order_thread *t);
+/** order_waited() - @t has waited for process @pid of its group, 0: for any of its children */
+int order_waited(struct order_thread *t, u32 pid);
+/** order_signal() - id of what is told to @m by signals with that number */
+u64 order_signal(const struct order_image *m, u64 signo);
+/** order_send() - @t sends a signal to process @pid of its group; 0 and below: to any */
+int order_send(struct order_thread *t, s64 pid, u64 signo);
+/** order_is_spun() - did a thread wait in a loop for this word to change? */
+bool order_is_spun(const struct order_feed *f, const struct order_process *p, u64 word);
+void order_images_free(struct order_feed *f);
+
+/** order_at() - where the detector has @address of @t */
+static inline u64 order_at(const struct order_thread *t, u64 address)
+{
+	return t->image->grouped ? order_place(t->image, address, NULL) : address;
+}
+
+/** order_range() - the same; @size is cut to what lies behind it there, too */
+static inline u64 order_range(const struct order_thread *t, u64 address, u64 *size)
+{
+	return t->image->grouped ? order_place(t->image, address, size) : address;
+}
 
 /* ---- stacks.c ---- */
 
@@ -282,10 +349,10 @@ int order_access(struct order_thread *t, u64 pc, u64 address, u64 size, u32 flag
 int order_acquire(struct order_thread *t, enum order_kind kind, u64 id);
 int order_release(struct order_thread *t, enum order_kind kind, u64 id);
 
-/** order_forget() - memory that is new to the program, or not its own any more */
+/** order_forget() - what is at that place is new to the program, or not its own any more */
 int order_forget(struct order_thread *t, u64 address, u64 size);
-/** order_everything() - order all threads of @t's process, both ways, here */
-int order_everything(struct order_thread *t);
+/** order_everything() - order all threads of @t's process, or its image, both ways, here */
+int order_everything(struct order_thread *t, bool image);
 /** order_acquire_all() - of all objects of a kind */
 int order_acquire_all(struct order_thread *t, enum order_kind kind);
 /** order_stack() - memory has been mapped for the stack of a thread to be */

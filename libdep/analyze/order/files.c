@@ -23,11 +23,18 @@ static u32 *place(struct order_files *f, s64 fd)
 	return &f->file[n];
 }
 
+static u32 *last_of(struct order_files *f)
+{
+	return f->last ? f->last : &f->own;
+}
+
 static u32 next_file(struct order_files *f)
 {
-	if (!f->last)
-		f->last = ORDER_SOCKETS;
-	return ++f->last;
+	u32 *last = last_of(f);
+
+	if (!*last)
+		*last = ORDER_UNKNOWN + ORDER_FILES_MAX;
+	return ++*last;
 }
 
 void order_file_set(struct order_files *f, s64 fd, u32 file)
@@ -44,9 +51,7 @@ u32 order_file(struct order_files *f, s64 fd)
 
 	if (!at)
 		return 0;
-	if (!*at)
-		*at = next_file(f);
-	return *at;
+	return *at ? *at : ORDER_UNKNOWN + (u32)(at - f->file);
 }
 
 void order_file_new(struct order_files *f, s64 fd, s64 other)
@@ -71,14 +76,18 @@ void order_file_socket(struct order_files *f, s64 fd)
 void order_files_copy(struct order_files *to, const struct order_files *from)
 {
 	u32 *file = from->room ? malloc(from->room * sizeof(*file)) : NULL;
+	u32 last = from->last ? *from->last : from->own;
 
 	/* Without memory each is a file of its own, as those are that nobody knows of. */
 	if (!file)
 		return;
 	memcpy(file, from->file, from->room * sizeof(*file));
 	free(to->file);
-	*to = *from;
 	to->file = file;
+	to->room = from->room;
+	/* What one of them opens from now on is not what the other one does. */
+	if (*last_of(to) < last)
+		*last_of(to) = last;
 }
 
 void order_files_free(struct order_files *f)

@@ -2,7 +2,7 @@
 /*
  * Which file descriptors are one open file, or the two ends of one connection: what is
  * written to one of them is read from another.  Of those whose making was not seen each
- * is a file of its own.  Sockets that are connected by address are all taken for one.
+ * is a file of its own, and the same one in all processes.  Sockets that are connected by address are all taken for one.
  */
 #ifndef DEP_ORDER_FILES_H
 #define DEP_ORDER_FILES_H
@@ -12,11 +12,14 @@
 #define ORDER_FILES_MAX	65536u	/* descriptors beyond are taken for one file */
 
 struct order_files {
-	u32 *file;		/* by descriptor; 0: not known yet */
-	u32 room, last;
+	u32 *file;		/* by descriptor; 0: not known */
+	u32 room;
+	u32 own;
+	u32 *last;		/* number, of all that share them; NULL: @own */
 };
 
 #define ORDER_SOCKETS	1u	/* the file that stands for all of them */
+#define ORDER_UNKNOWN	2u	/* the first of those that are not known, by descriptor */
 
 /** order_file() - the file that @fd is; 0: no memory */
 u32 order_file(struct order_files *f, s64 fd);

@@ -75,7 +75,7 @@ static int entered(struct order_thread *t, const struct dep_function_call *f)
 	set_muted(t);
 	outside = !t->muted;
 	err = push(t, f);
-	t->process->functions = true;
+	t->image->functions = true;
 	if (err || !outside)
 		return err;
 	if (is_heap(f->function))
@@ -113,8 +113,8 @@ void order_functions_left(struct order_thread *t, u64 pc)
 	u64 inner = c->frame[c->n - 1].pc;
 
 	/* An allocator may be the program's own. */
-	if (order_code(t->feed, t->process, inner) == DEP_CODE_PROGRAM ||
-	    order_code(t->feed, t->process, pc) != DEP_CODE_PROGRAM)
+	if (order_code(t->feed, t->image, inner) == DEP_CODE_PROGRAM ||
+	    order_code(t->feed, t->image, pc) != DEP_CODE_PROGRAM)
 		return;
 	while (at_hand(t))
 		c->n--;

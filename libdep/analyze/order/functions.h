@@ -30,8 +30,8 @@ void order_functions_free(struct order_thread *t);
 int order_heap_enter(struct order_thread *t, const struct order_frame *f);
 /** order_heap_leave() - with @result, if it is @known */
 int order_heap_leave(struct order_thread *t, const struct order_frame *f, bool known, u64 result);
-/** order_heap_note() - keep in which block @w is, if in any */
-int order_heap_note(const struct order_heap *h, struct order_stack *w);
+/** order_heap_note() - keep in which block of @m @w is, if in any */
+int order_heap_note(const struct order_image *m, struct order_stack *w);
 void order_heap_free(struct order_heap *h);
 
 /* ---- locks.c ---- */

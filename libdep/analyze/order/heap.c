@@ -64,7 +64,7 @@ static struct order_origin *origin_of(const struct order_thread *t, const struct
 
 static int add(struct order_thread *t, const struct order_frame *f, u64 address, u64 size)
 {
-	struct order_heap *h = &t->process->heap;
+	struct order_heap *h = &t->image->heap;
 	struct order_block *b;
 
 	if (h->used >= h->room / 2 && grow(h))
@@ -96,13 +96,13 @@ static void take(struct order_heap *h, struct order_block *b)
 
 static int freed(struct order_thread *t, u64 pc, u64 address)
 {
-	struct order_heap *h = &t->process->heap;
+	struct order_heap *h = &t->image->heap;
 	struct order_block *b = find(h, address);
 	int err = 0;
 	u64 size;
 
 	if (!b)
-		return h->blind ? order_release(t, ORDER_HEAP, 0) : 0;
+		return h->blind ? order_release(t, ORDER_HEAP, t->image->number) : 0;
 	size = b->size;
 	if (t->feed->nwant)
 		err = order_look_for(t->feed, t, pc, address, size);
@@ -118,18 +118,18 @@ static int freed(struct order_thread *t, u64 pc, u64 address)
 	if (!err)
 		err = order_predict_access(t, pc, address, size, RACE_WRITE | RACE_FREE,
 					   size > ALL_OF_IT);
-	return err || !h->blind ? err : order_release(t, ORDER_HEAP, 0);
+	return err || !h->blind ? err : order_release(t, ORDER_HEAP, t->image->number);
 }
 
 /* Some block is its own now. */
 static int allocated_blindly(struct order_thread *t)
 {
-	struct order_heap *h = &t->process->heap;
+	struct order_heap *h = &t->image->heap;
 
 	if (h->blind)
-		return order_acquire(t, ORDER_HEAP, 0);
+		return order_acquire(t, ORDER_HEAP, t->image->number);
 	h->blind = true;
-	return order_everything(t);
+	return order_everything(t, true);
 }
 
 static int allocated(struct order_thread *t, const struct order_frame *f, u64 address, u64 size)
@@ -200,16 +200,16 @@ int order_heap_enter(struct order_thread *t, const struct order_frame *f)
 
 	/* What it was called from is not known any more when it returns. */
 	if (t->feed->nwant && reallocates(f) && f->known & 1) {
-		b = find(&t->process->heap, f->arg[0]);
+		b = find(&t->image->heap, order_at(t, f->arg[0]));
 		return b ? order_look_for(t->feed, t, f->pc, b->address, b->size) : 0;
 	}
-	return frees(f) && f->known & 1 ? freed(t, f->pc, f->arg[0]) : 0;
+	return frees(f) && f->known & 1 ? freed(t, f->pc, order_at(t, f->arg[0])) : 0;
 }
 
 /* A program may use all that it is told a block has. */
 static int grown(struct order_thread *t, u64 address, u64 size)
 {
-	struct order_block *b = find(&t->process->heap, address);
+	struct order_block *b = find(&t->image->heap, address);
 	u64 old = b ? b->size : size;
 
 	if (size <= old)
@@ -221,38 +221,41 @@ static int grown(struct order_thread *t, u64 address, u64 size)
 int order_heap_leave(struct order_thread *t, const struct order_frame *f, bool known, u64 result)
 {
 	struct order_block *b;
-	u64 size, old = 0;
+	u64 size, old = 0, before;
 	int err = 0;
 
 	if (f->function == DEP_F_POSIX_MEMALIGN)
 		return known && (u32)result ? 0 : allocated_blindly(t);
 	if (f->function == DEP_F_MALLOC_USABLE_SIZE || f->function == DEP_F_XALLOCX ||
 	    f->function == DEP_F_SALLOCX)
-		return known && f->known & 1 ? grown(t, f->arg[0], result) : 0;
+		return known && f->known & 1 ? grown(t, order_at(t, f->arg[0]), result) : 0;
 	if (!asked(f, &size))
 		return 0;
 	if (!known)
 		return allocated_blindly(t);
 	if (!result && size)
 		return 0;
-	if (!reallocates(f) || !(f->known & 1) || !f->arg[0])
+	before = f->arg[0] ? order_at(t, f->arg[0]) : 0;
+	result = result ? order_at(t, result) : 0;
+	if (!reallocates(f) || !(f->known & 1) || !before)
 		return result ? allocated(t, f, result, size) : 0;
-	if (result != f->arg[0]) {
-		err = freed(t, f->pc, f->arg[0]);
+	if (result != before) {
+		err = freed(t, f->pc, before);
 		return err || !result ? err : allocated(t, f, result, size);
 	}
-	b = find(&t->process->heap, result);
+	b = find(&t->image->heap, result);
 	if (b) {
 		old = b->size;
-		take(&t->process->heap, b);
+		take(&t->image->heap, b);
 	}
 	if (size > old)
 		err = order_forget(t, result + old, size - old);
 	return err || !size ? err : add(t, f, result, size);
 }
 
-int order_heap_note(const struct order_heap *h, struct order_stack *w)
+int order_heap_note(const struct order_image *m, struct order_stack *w)
 {
+	const struct order_heap *h = &m->heap;
 	const struct order_block *b;
 	size_t bytes;
 	u32 i;
@@ -266,7 +269,7 @@ int order_heap_note(const struct order_heap *h, struct order_stack *w)
 		if (!w->origin)
 			return order_no_memory();
 		memcpy(w->origin, b->origin, bytes);
-		w->block = b->address;
+		w->block = order_address_of(m, b->address);
 		w->block_size = b->size;
 		break;
 	}

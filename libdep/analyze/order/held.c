@@ -189,7 +189,7 @@ int order_held_note(struct order_thread *t, struct order_stack *w)
 	if (!w->held)
 		return order_no_memory();
 	w->held_lost = h->lost;
-	w->held_unseen = !t->process->functions;
+	w->held_unseen = !t->image->functions;
 	w->own_pc = h->own_pc;
 	w->own_address = h->own_address;
 	for (i = 0; i < h->n; i++) {
@@ -202,7 +202,7 @@ int order_held_note(struct order_thread *t, struct order_stack *w)
 		if (!l->frame)
 			return order_no_memory();
 		memcpy(l->frame, h->lock[i].frame, l->nframes * sizeof(*l->frame));
-		give_block(&t->process->heap, l);
+		give_block(&t->image->heap, l);
 		w->nheld++;
 	}
 	return 0;

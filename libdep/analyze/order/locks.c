@@ -47,7 +47,7 @@ static bool was_read(struct order_thread *t, u64 lock)
 
 int order_lock_enter(struct order_thread *t, const struct order_frame *f)
 {
-	u64 object = f->arg[0];
+	u64 object = order_at(t, f->arg[0]);
 	int err;
 
 	if (!(f->known & 1) || f->function >= DEP_F_THREAD_CREATE)
@@ -64,7 +64,7 @@ int order_lock_enter(struct order_thread *t, const struct order_frame *f)
 int order_lock_leave(struct order_thread *t, const struct order_frame *f, bool known, u64 result)
 {
 	struct order_calls *c = &t->calls;
-	u64 lock = f->arg[0];
+	u64 lock = order_at(t, f->arg[0]);
 	int err;
 
 	if (!known || (u32)result || !(f->known & 1) ||

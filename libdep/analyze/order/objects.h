@@ -13,13 +13,16 @@ enum order_kind {
 	ORDER_WORD,		/* aligned 4 bytes, by address / 4 */
 	ORDER_FUTEX,		/* the kernel's queue, by address */
 	ORDER_FILE,		/* open file, by its number in struct order_files */
-	ORDER_SIGNAL,		/* by number; 0: whatever any signal may tell */
+	ORDER_CLOSED,		/* its end, which only who comes to it sees */
+	ORDER_SIGNAL,		/* by order_signal(); number 0: whatever any signal may tell */
 	ORDER_WRITER,		/* of a read-write lock, by address: who held it alone last.. */
 	ORDER_READERS,		/* ..and those who read since */
-	ORDER_HEAP,		/* 0: who freed memory */
+	ORDER_HEAP,		/* by number of the image: who freed memory */
 	ORDER_TRIED,		/* for prediction: who held a lock, by address */
 	ORDER_KERNEL,		/* for prediction: 0: system calls that may depend on others */
 	ORDER_CHILD,		/* of vfork, by tid: its parent waits until it has left */
+	ORDER_END,		/* of an image in a group, by serial */
+	ORDER_LOCKS,		/* 0: of files */
 };
 
 struct order_object {

@@ -21,7 +21,7 @@ static bool is_runtime(const char *path)
 	return false;
 }
 
-static bool in_runtime(struct dep_store *store, const struct order_process *p, u64 pc)
+static bool in_runtime(struct dep_store *store, const struct order_image *p, u64 pc)
 {
 	const struct dep_module *m;
 	size_t n = store ? dep_store_modules(store, &m) : 0;
@@ -36,8 +36,9 @@ static bool in_runtime(struct dep_store *store, const struct order_process *p, u
 bool order_is_runtimes(const struct order_feed *f, const struct order_process *p,
 		       const struct race_found *found)
 {
-	return in_runtime(f->store, p, found->prior.pc) &&
-	       in_runtime(f->store, p, found->current.pc);
+	return in_runtime(f->store, order_image_at(f, p, found->prior.thread), found->prior.pc) &&
+	       in_runtime(f->store, order_image_at(f, p, found->current.thread),
+			  found->current.pc);
 }
 
 static bool is_inside(enum dep_code code)
@@ -52,8 +53,10 @@ static bool is_inside(enum dep_code code)
 bool order_maybe_atomic(struct order_feed *f, struct order_process *p,
 			const struct race_found *found)
 {
-	enum dep_code a = order_code(f, p, found->prior.pc);
-	enum dep_code b = order_code(f, p, found->current.pc);
+	enum dep_code a = order_code(f, order_image_at(f, p, found->prior.thread),
+				     found->prior.pc);
+	enum dep_code b = order_code(f, order_image_at(f, p, found->current.thread),
+				     found->current.pc);
 
 	if (is_inside(a) != is_inside(b))
 		return false;
@@ -67,13 +70,12 @@ u32 order_condition(const struct order_feed *f, const struct order_process *p,
 
 	if (a->flags & (RACE_WRITE | RACE_SYSCALL | ORDER_OBJECT | ORDER_DESCRIPTOR) || !f->store)
 		return 0;
-	return dep_insn_at(f->store, p->serial, a->pc, &in) && dep_insn_may_drop(&in) ?
+	return dep_insn_at(f->store, order_image_at(f, p, a->thread)->serial, a->pc, &in) && dep_insn_may_drop(&in) ?
 	       DEP_ACCESS_CONDITIONAL : 0;
 }
 
 /* Whose it is: its caller's, if what the program calls is not more than an access. */
-static u64 place_of(struct order_feed *f, struct order_process *p,
-		    const struct order_stack *w)
+static u64 place_of(struct order_feed *f, struct order_image *p, const struct order_stack *w)
 {
 	bool for_caller = w->flags & (RACE_SYSCALL | RACE_FREE) ||
 			  order_code(f, p, w->pc) == DEP_CODE_CALLER;
@@ -81,7 +83,7 @@ static u64 place_of(struct order_feed *f, struct order_process *p,
 	return !for_caller ? w->pc : w->nframes ? w->frame[0] : 0;
 }
 
-static bool is_librarys(struct order_feed *f, struct order_process *p, u64 place)
+static bool is_librarys(struct order_feed *f, struct order_image *p, u64 place)
 {
 	enum dep_code code = place ? order_code(f, p, place) : DEP_CODE_PROGRAM;
 
@@ -92,6 +94,7 @@ bool order_is_librarys(struct order_feed *f, const struct order_stack *prior,
 		       const struct order_stack *current)
 {
 	struct order_process *p = f->processes;
+	struct order_image *ma, *mb;
 	u64 a, b;
 
 	while (p && p->serial != prior->process_serial)
@@ -99,8 +102,10 @@ bool order_is_librarys(struct order_feed *f, const struct order_stack *prior,
 	/* What two of them copy may be the program's; what they free, or have written, is not. */
 	if (!p || !((prior->flags | current->flags) & (RACE_SYSCALL | RACE_FREE)))
 		return false;
-	a = place_of(f, p, prior);
-	b = place_of(f, p, current);
-	return (is_librarys(f, p, a) && is_librarys(f, p, b)) ||
-	       (in_runtime(f->store, p, a) && in_runtime(f->store, p, b));
+	ma = order_image_at(f, p, prior->index);
+	mb = order_image_at(f, p, current->index);
+	a = place_of(f, ma, prior);
+	b = place_of(f, mb, current);
+	return (is_librarys(f, ma, a) && is_librarys(f, mb, b)) ||
+	       (in_runtime(f->store, ma, a) && in_runtime(f->store, mb, b));
 }

@@ -87,17 +87,16 @@ static u32 place_of_pc(struct order_future *u, u64 pc)
 /* From the first call of the program's own on. */
 static u32 place_of_stack(struct order_thread *t, u32 depth)
 {
-	struct order_process *p = t->process;
 	u64 pc[ORDER_PLACE] = { 0 };
 	u32 i, n = 0;
 
 	if (depth > t->stack_room)
 		return 0;
-	for (i = depth; i && order_code(t->feed, p, t->stack[i - 1].pc) != DEP_CODE_PROGRAM; i--)
+	for (i = depth; i && order_code(t->feed, t->image, t->stack[i - 1].pc) != DEP_CODE_PROGRAM; i--)
 		;
 	for (i = i ? i : depth; i && n < ORDER_PLACE; i--)
 		pc[n++] = t->stack[i - 1].pc;
-	return n ? place_of(p->future, pc) : 0;
+	return n ? place_of(t->process->future, pc) : 0;
 }
 
 /* 0 of those that are taken to load libraries and to make threads: they say nothing to anybody. */
@@ -107,7 +106,7 @@ static u32 place_of_lock(struct order_thread *t, const struct order_frame *f)
 	u32 i;
 
 	for (i = f->depth <= t->stack_room ? f->depth : 0; i && code != DEP_CODE_PROGRAM; i--) {
-		code = order_code(t->feed, t->process, t->stack[i - 1].pc);
+		code = order_code(t->feed, t->image, t->stack[i - 1].pc);
 		if (code == DEP_CODE_LOADER || code == DEP_CODE_THREADS)
 			return 0;
 	}
@@ -201,7 +200,7 @@ static int need_behind(struct order_thread *t)
 void order_predict_seen(struct order_thread *t, u64 pc, u32 flags)
 {
 	if (t->held.waiting == t->calls.level + 1 && !(flags & (RACE_SYSCALL | ORDER_OBJECT)) &&
-	    order_code(t->feed, t->process, pc) == DEP_CODE_PROGRAM)
+	    order_code(t->feed, t->image, pc) == DEP_CODE_PROGRAM)
 		predict_stop(t->process->future->predict);
 }
 

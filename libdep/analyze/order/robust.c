@@ -17,7 +17,7 @@
 
 void order_robust_list(struct order_thread *t, u64 head)
 {
-	t->robust = (struct order_robust){ .head = head };
+	t->robust = (struct order_robust){ .head = head ? order_at(t, head) : 0 };
 }
 
 static void take(struct order_robust *r, u64 word)

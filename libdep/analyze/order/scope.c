@@ -31,6 +31,16 @@ struct order_scope *order_scope_of(struct order_feed *f, u32 process)
 	return f->scopes = s;
 }
 
+const struct dep_scope *order_scope_seen(struct order_feed *f, u32 process)
+{
+	struct order_scope *s;
+
+	if (f->shares && f->pass != ORDER_FIRST && order_shares_has(f->shares, process))
+		return NULL;
+	s = order_scope_of(f, process);
+	return s ? &s->seen : NULL;
+}
+
 /* Also words of locks that others than locked instructions change. */
 int order_scopes_learn(struct order_feed *f)
 {
@@ -75,7 +85,8 @@ int order_scopes_want(struct order_feed *f)
 		if (!err)
 			err = want_known(f, s);
 		s->seen.wanted = &s->wanted;
-		none &= !s->raced.words;
+		/* Of those that share memory everything is looked at. */
+		none &= !s->raced.words && !(f->shares && f->shares->nimages);
 		if (s->raced.lost || s->locked.lost || s->spun.lost)
 			err = order_no_memory();
 	}

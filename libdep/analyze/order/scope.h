@@ -19,6 +19,8 @@ struct order_scope {
 
 /** order_scope_of() - made if it is new; NULL: no memory */
 struct order_scope *order_scope_of(struct order_feed *f, u32 process);
+/** order_scope_seen() - what of @process's references is wanted; NULL: all, or no memory */
+const struct dep_scope *order_scope_seen(struct order_feed *f, u32 process);
 /** order_scopes_learn() - what is known behind the first pass; 0 or -ENOMEM */
 int order_scopes_learn(struct order_feed *f);
 /**

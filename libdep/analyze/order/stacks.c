@@ -40,7 +40,7 @@ static int keep_stack(struct order_thread *t, struct order_stack *w)
 		return order_no_memory();
 	for (i = t->depth; i--;)
 		w->frame[w->nframes++] = t->stack[i].pc;
-	return order_heap_note(&t->process->heap, w) ? -ENOMEM : order_held_note(t, w);
+	return order_heap_note(t->image, w) ? -ENOMEM : order_held_note(t, w);
 }
 
 int order_look_for(struct order_feed *f, struct order_thread *t, u64 pc, u64 address, u64 size)

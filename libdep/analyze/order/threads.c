@@ -44,13 +44,16 @@ static int make_detector(const struct order_feed *f, struct order_process *p)
 	};
 	const struct race_ops tell = { .report = race_rows_report, .arg = p->rows };
 	const struct race_ops predict = { .report = order_predict_report, .arg = p };
+	bool exact;
 	int err;
 
 	if (f->pass == ORDER_FIRST)
 		return race_detector_create(&p->detector, &find, &first);
+	/* Of a group nothing is known from the first pass. */
+	exact = f->pass == ORDER_EXACT && p->serial != ORDER_GROUP;
 	err = race_detector_create(&p->detector, p->future ? &predict : &tell,
-				   f->pass == ORDER_EXACT ? &watched : NULL);
-	if (!err)
+				   exact ? &watched : NULL);
+	if (!err && p->serial != ORDER_GROUP)
 		err = dep_places_each(&p->scope->raced, watch, p->detector);
 	return err;
 }
@@ -66,22 +69,7 @@ static int add_known(struct order_feed *f, struct order_process *p)
 	return 0;
 }
 
-/* It begins with the files of the one that made it. */
-static void take_files(const struct order_feed *f, struct order_process *p)
-{
-	const struct order_process *parent = f->processes;
-	const struct dep_process *all;
-	size_t i, n = f->store ? dep_store_processes(f->store, &all) : 0;
-
-	for (i = 0; i < n && all[i].serial != p->serial; i++)
-		;
-	while (i < n && parent && parent->serial != all[i].parent)
-		parent = parent->next;
-	if (i < n && parent)
-		order_files_copy(&p->files, &parent->files);
-}
-
-static struct order_process *process_of(struct order_feed *f, u32 serial)
+struct order_process *order_process_of(struct order_feed *f, u32 serial)
 {
 	struct order_process *p;
 
@@ -94,14 +82,16 @@ static struct order_process *process_of(struct order_feed *f, u32 serial)
 	p->serial = serial;
 	p->scope = order_scope_of(f, serial);
 	p->rows = race_rows_create();
-	p->future = f->predict ? order_future_of(f, serial) : NULL;
-	if (!p->scope || !p->rows || (f->predict && !p->future) || make_detector(f, p)) {
+	/* Between processes nothing is predicted. */
+	if (f->predict && serial != ORDER_GROUP)
+		p->future = order_future_of(f, serial);
+	if (!p->scope || !p->rows || (f->predict && serial != ORDER_GROUP && !p->future) ||
+	    make_detector(f, p)) {
 		race_detector_free(p->detector);
 		race_rows_free(p->rows);
 		free(p);
 		return NULL;
 	}
-	take_files(f, p);
 	p->next = f->processes;
 	f->processes = p;
 	return add_known(f, p) ? NULL : p;
@@ -132,11 +122,12 @@ struct order_thread *order_thread_of(struct order_feed *f, const struct dep_thre
 	r->tid = t->tid;
 	r->index = RACE_NO_THREAD;
 	r->feed = f;
-	r->process = process_of(f, t->process);
-	if (!r->process) {
+	r->image = order_image_of(f, t);
+	if (!r->image) {
 		free(r);
 		return NULL;
 	}
+	r->process = r->image->process;
 	f->thread[t->serial] = r;
 	return r;
 }
@@ -178,15 +169,17 @@ static int forget_stack(struct order_process *p, u64 child_tid)
 int order_thread_created(struct order_thread *t, const struct adept_ev_fork *ev)
 {
 	struct order_process *p = t->process;
+	u64 child_tid = ev->child_tid ? order_at(t, ev->child_tid) : 0;
 	u32 index, room;
 	void *more;
 	int err;
 
 	if (!(ev->flags & CLONE_VM))
-		return 0;
+		return order_forked(t, ev->pid);
+	t->image->multi = true;
 	err = order_flush(t);
 	if (!err)
-		err = forget_stack(p, ev->child_tid);
+		err = forget_stack(p, child_tid);
 	if (!err)
 		err = race_thread_begin(p->detector, t->index, &index);
 	if (!err)
@@ -206,9 +199,9 @@ int order_thread_created(struct order_thread *t, const struct adept_ev_fork *ev)
 	p->child[p->nchildren].tid = ev->pid;
 	p->child[p->nchildren].index = index;
 	p->child[p->nchildren].flags = ev->flags;
-	p->child[p->nchildren++].child_tid = ev->child_tid;
+	p->child[p->nchildren++].child_tid = child_tid;
 	/* Who waits for its end looks at this word. */
-	if (ev->child_tid && !order_object_get(&p->objects, ORDER_WORD, ev->child_tid / 4))
+	if (child_tid && !order_object_get(&p->objects, ORDER_WORD, child_tid / 4))
 		return order_no_memory();
 	return 0;
 }
@@ -222,7 +215,8 @@ int order_thread_begin(struct order_thread *t)
 	while (i-- && p->child[i].tid != t->tid)
 		;
 	if (i == ~0u)
-		return race_thread_begin(p->detector, RACE_NO_THREAD, &t->index);
+		return order_image_begin(t);
+	t->image->alive++;
 	t->index = p->child[i].index;
 	t->vforked = p->child[i].flags & CLONE_VFORK;
 	t->in_library = !t->vforked;
@@ -252,6 +246,8 @@ int order_thread_ended(struct order_thread *t)
 	}
 	if (!err)
 		err = order_flush(t);
+	if (!err)
+		err = order_image_end(t);
 	race_thread_end(p->detector, t->index);
 	return err;
 }
@@ -271,11 +267,11 @@ void order_free(struct order_feed *f)
 	free(f->thread);
 	f->thread = NULL;
 	f->nthreads = 0;
+	order_images_free(f);
 	while ((p = f->processes)) {
 		f->processes = p->next;
 		order_objects_free(&p->objects, p->detector);
-		order_files_free(&p->files);
-		order_heap_free(&p->heap);
+		order_regions_free(p);
 		race_detector_free(p->detector);
 		race_rows_free(p->rows);
 		free(p->child);

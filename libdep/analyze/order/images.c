@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Process images: which there are, what orders them in a group, and what a forked one begins
+ * with, which is what its parent had at the fork.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "functions.h"
+
+/** struct order_fork - of a process that has not been seen yet */
+struct order_fork {
+	struct order_fork *next;
+	u32 pid;
+	struct order_image *parent;
+	u32 index;		/* the detector's of its thread; RACE_NO_THREAD: in no group */
+	struct order_files files;
+	struct order_maps maps;
+};
+
+static void free_fork(struct order_fork *k)
+{
+	order_files_free(&k->files);
+	free(k->maps.v);
+	free(k);
+}
+
+int order_forked(struct order_thread *t, u32 pid)
+{
+	struct order_fork *k = calloc(1, sizeof(*k));
+	int err = k ? order_maps_inherit(&k->maps, &t->image->maps) : order_no_memory();
+
+	if (!k)
+		return err;
+	k->index = RACE_NO_THREAD;
+	/* From here on, and not when it is seen first: nobody may miss that it is there. */
+	if (!err && t->image->grouped)
+		err = order_flush(t);
+	if (!err && t->image->grouped)
+		err = race_thread_begin(t->process->detector, t->index, &k->index);
+	if (!err && t->image->grouped)
+		err = order_note_birth(t, k->index);
+	if (err) {
+		free(k->maps.v);
+		free(k);
+		return err;
+	}
+	k->pid = pid;
+	k->parent = t->image;
+	order_files_copy(&k->files, &t->image->files);
+	k->next = t->feed->forks;
+	t->feed->forks = k;
+	return 0;
+}
+
+static struct order_fork *take_fork(struct order_feed *f, u32 pid, u32 parent)
+{
+	struct order_fork **pp = &f->forks, *k;
+
+	for (; (k = *pp); pp = &k->next) {
+		if (k->pid != pid || (parent && k->parent->serial != parent))
+			continue;
+		*pp = k->next;
+		return k;
+	}
+	return NULL;
+}
+
+static struct order_image *find_image(const struct order_feed *f, u32 serial)
+{
+	struct order_image *m = f->images;
+
+	while (m && m->serial != serial)
+		m = m->next;
+	return m;
+}
+
+static const struct dep_process *recorded(const struct order_feed *f, u32 serial)
+{
+	const struct dep_process *all;
+	size_t n = f->store ? dep_store_processes(f->store, &all) : 0;
+
+	for (; n--; all++)
+		if (all->serial == serial)
+			return all;
+	return NULL;
+}
+
+static int watch(void *arg, u64 address, u64 size)
+{
+	const struct order_image *m = arg;
+
+	return race_watch(m->process->detector, (u64)m->number << ORDER_NUMBER | address, size);
+}
+
+static int begin_with(struct order_image *m, struct order_fork *k)
+{
+	m->fork = k;
+	order_files_copy(&m->files, &k->files);
+	m->maps = k->maps;
+	k->maps = (struct order_maps){ 0 };
+	/* It counts its own from the beginning: they are told apart by its serial. */
+	m->maps.anonymous = 0;
+	return order_maps_own(m);
+}
+
+struct order_image *order_image_of(struct order_feed *f, const struct dep_thread *t)
+{
+	struct order_image *m = find_image(f, t->process), *parent;
+	const struct dep_process *p;
+	struct order_fork *k;
+	bool group;
+
+	if (m)
+		return m;
+	m = calloc(1, sizeof(*m));
+	if (!m)
+		return NULL;
+	p = recorded(f, t->process);
+	m->feed = f;
+	m->serial = t->process;
+	m->pid = p ? p->pid : t->tid;
+	m->parent = p ? p->parent : 0;
+	group = f->shares && f->pass != ORDER_FIRST && f->shares->nimages;
+	m->process = order_process_of(f, group ? ORDER_GROUP : m->serial);
+	if (group && m->process && m->process->nimages + 1 == ORDER_IMAGES)
+		m->process = order_process_of(f, m->serial);
+	else
+		m->grouped = group;
+	m->scope = m->process ? order_scope_of(f, m->serial) : NULL;
+	if (!m->scope) {
+		free(m);
+		return NULL;
+	}
+	if (m->grouped)
+		m->number = ++m->process->nimages;
+	if (m->grouped && dep_places_each(&m->scope->raced, watch, m))
+		return NULL;
+	m->files.last = &m->process->last_file;
+	m->next = f->images;
+	f->images = m;
+	k = take_fork(f, m->pid, m->parent);
+	parent = find_image(f, m->parent);
+	if (k && begin_with(m, k))
+		return NULL;
+	if (!k && parent)
+		order_files_copy(&m->files, &parent->files);
+	return m;
+}
+
+/* ---- what orders the images of a group ---- */
+
+/* An image that took the place of another one comes behind it. */
+static int replaces(struct order_thread *t)
+{
+	const struct order_image *m = t->image;
+	const struct order_thread *o;
+	size_t i;
+	int err = 0;
+
+	for (i = 0; i < t->feed->nthreads && !err; i++) {
+		o = t->feed->thread[i];
+		if (o && o->ended && o->process == t->process && o->image->serial == m->parent &&
+		    (o->image->pid == m->pid || o->tid == m->pid))
+			err = race_thread_join(t->process->detector, t->index, o->index);
+	}
+	return err;
+}
+
+int order_image_begin(struct order_thread *t)
+{
+	struct order_image *m = t->image;
+	struct order_fork *k = m->fork;
+	int err = 0;
+
+	m->multi |= m->alive;
+	m->alive++;
+	m->fork = NULL;
+	if (k && m->grouped && k->parent->process == m->process)
+		t->index = k->index;
+	else
+		err = race_thread_begin(m->process->detector, RACE_NO_THREAD, &t->index);
+	if (!k && !err && m->grouped)
+		err = replaces(t);
+	if (k)
+		free_fork(k);
+	return err;
+}
+
+/* Of all descriptors, and of who waits for a signal: the kernel tells them. */
+static int tell_end(struct order_thread *t)
+{
+	const struct order_image *m = t->image, *parent = find_image(t->feed, m->parent);
+	u32 i;
+	int err = order_release(t, ORDER_END, m->serial);
+
+	for (i = 0; i < m->files.room && !err; i++)
+		if (m->files.file[i])
+			err = order_release(t, ORDER_CLOSED, m->files.file[i]);
+	if (!err)
+		err = order_release(t, ORDER_LOCKS, 0);
+	if (!err && parent && parent->process == m->process)
+		err = order_release(t, ORDER_SIGNAL, order_signal(parent, SIGCHLD));
+	return err;
+}
+
+int order_image_end(struct order_thread *t)
+{
+	struct order_image *m = t->image;
+
+	int err;
+
+	if (m->alive)
+		m->alive--;
+	if (!m->grouped)
+		return 0;
+	err = m->alive ? order_release(t, ORDER_END, m->serial) : tell_end(t);
+	return err || m->alive ? err : order_maps_gone(m);
+}
+
+int order_waited(struct order_thread *t, u32 pid)
+{
+	const struct order_image *m;
+	int err = 0;
+
+	if (!t->image->grouped)
+		return 0;
+	for (m = t->feed->images; m && !err; m = m->next)
+		if (m->process == t->process && (pid ? m->pid == pid :
+						 m->parent == t->image->serial))
+			err = order_acquire(t, ORDER_END, m->serial);
+	return err;
+}
+
+u64 order_signal(const struct order_image *m, u64 signo)
+{
+	return (u64)m->number << 32 | (u32)signo;
+}
+
+int order_send(struct order_thread *t, s64 pid, u64 signo)
+{
+	const struct order_image *m;
+	bool any = false;
+	int err = 0;
+
+	for (m = t->feed->images; m && t->image->grouped && !err; m = m->next) {
+		if (m->process != t->process || (pid > 0 && m->pid != (u32)pid))
+			continue;
+		any = true;
+		err = order_release(t, ORDER_SIGNAL, order_signal(m, signo));
+	}
+	return any || err ? err : order_release(t, ORDER_SIGNAL, order_signal(t->image, signo));
+}
+
+/* ---- of which image an access is ---- */
+
+struct order_image *order_image_at(const struct order_feed *f, const struct order_process *p,
+				   u32 index)
+{
+	struct order_image *m;
+	size_t i;
+
+	for (i = 0; i < f->nthreads; i++)
+		if (f->thread[i] && f->thread[i]->process == p && f->thread[i]->index == index)
+			return f->thread[i]->image;
+	/* One that was created and never seen: none made an access. */
+	for (m = f->images; m; m = m->next)
+		if (m->process == p)
+			break;
+	return m;
+}
+
+u64 order_address_of(const struct order_image *m, u64 place)
+{
+	place &= ~(ORDER_DESCRIPTORS | ORDER_OBJECTS);
+	return m->grouped ? order_address(m, place) : place;
+}
+
+bool order_is_spun(const struct order_feed *f, const struct order_process *p, u64 word)
+{
+	const struct order_image *m;
+	u64 address;
+
+	for (m = f->images; m; m = m->next) {
+		if (m->process != p)
+			continue;
+		address = order_address_of(m, word * 4);
+		if (address && dep_places_has(&m->scope->spun, address, 4))
+			return true;
+	}
+	return false;
+}
+
+void order_images_free(struct order_feed *f)
+{
+	struct order_fork *k;
+	struct order_image *m;
+
+	while ((k = f->forks)) {
+		f->forks = k->next;
+		free_fork(k);
+	}
+	while ((m = f->images)) {
+		f->images = m->next;
+		if (m->fork)
+			free_fork(m->fork);
+		order_files_free(&m->files);
+		order_heap_free(&m->heap);
+		free(m->maps.v);
+		free(m->maps.was);
+		free(m);
+	}
+}
