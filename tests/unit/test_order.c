@@ -510,6 +510,164 @@ static void locks(void **state)
 	end(&t, 1);
 }
 
+/* ---- processes ---- */
+
+static void shares(void **state)
+{
+	static const struct order_share all[] = {
+		{ { 1, 7, 0 }, 1, true, 0x1000 },
+		{ { 1, 7, 0 }, 2, false, 0x9000 },
+		{ { 1, 8, 0 }, 3, true, 0x1000 },
+		/* the same twice in one place, and in two places */
+		{ { 1, 8, 0 }, 3, true, 0x1000 },
+		{ { 2, 8, 0 }, 4, true, 0x1000 },
+		{ { 2, 8, 0 }, 4, true, 0x2000 },
+		/* nobody writes */
+		{ { 3, 1, 0 }, 5, false, 0x1000 },
+		{ { 3, 1, 0 }, 6, false, 0x1000 },
+		{ { ORDER_ANONYMOUS, 9, 1 }, 9, true, 0x1000 },
+		{ { ORDER_ANONYMOUS, 9, 2 }, 10, true, 0x1000 },
+	};
+	struct order_shares s = { 0 };
+	size_t i;
+
+	(void)state;
+	assert_int_equal(order_shares_settle(&s), 0);
+	assert_false(order_shares_has(&s, 1));
+	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		assert_int_equal(order_shares_note(&s, &all[i]), 0);
+	assert_int_equal(order_shares_settle(&s), 0);
+	assert_int_equal(s.nimages, 3);
+	assert_true(order_shares_has(&s, 1));
+	assert_true(order_shares_has(&s, 2));
+	assert_true(order_shares_has(&s, 4));
+	assert_false(order_shares_has(&s, 3));
+	order_shares_free(&s);
+}
+
+#define SHARED	0x200000u
+#define MOVED	0x700000u
+#define OWN	0x500000u
+
+/* A process that maps memory and forks another one. */
+static void begin_processes(struct two *t, struct order_shares *s, u64 flags)
+{
+	static u32 both[] = { 1, 2 };
+
+	memset(t, 0, sizeof(*t));
+	*s = (struct order_shares){ .image = both, .nimages = 2 };
+	t->feed.options = &t->options;
+	t->feed.words = &t->words;
+	t->feed.pass = ORDER_EXACT;
+	t->feed.shares = s;
+	t->first = order_thread_of(&t->feed, &(struct dep_thread){ .serial = 1, .tid = 10,
+								  .process = 1 });
+	assert_int_equal(order_thread_begin(t->first), 0);
+	call(t->first, &(struct adept_ev_syscall){
+		.nr = SYS_mmap, .result = SHARED,
+		.args = { 0, 8192, PROT_READ | PROT_WRITE, flags | MAP_ANONYMOUS },
+	});
+	assert_int_equal(order_thread_created(t->first, &(struct adept_ev_fork){ .pid = 20 }), 0);
+	/* what it maps later its child does not have */
+	call(t->first, &(struct adept_ev_syscall){
+		.nr = SYS_mmap, .result = OWN,
+		.args = { 0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS },
+	});
+	t->second = order_thread_of(&t->feed, &(struct dep_thread){ .serial = 2, .tid = 20,
+								   .process = 2 });
+	assert_int_equal(order_thread_begin(t->second), 0);
+	assert_ptr_equal(t->first->process, t->second->process);
+}
+
+static void end_processes(struct two *t, u32 want)
+{
+	assert_int_equal(races(t), want);
+	order_free(&t->feed);
+	order_scopes_free(&t->feed);
+}
+
+static void processes(void **state)
+{
+	const struct adept_ev_syscall wait = { .nr = SYS_wait4, .result = 20, .args = { ~0ull } };
+	struct order_shares s;
+	struct two t;
+
+	(void)state;
+	/* private memory, and what only one has */
+	begin_processes(&t, &s, MAP_PRIVATE);
+	access_it(t.first, SHARED, DEP_WRITE);
+	access_it(t.second, SHARED, DEP_WRITE);
+	access_it(t.first, OWN, DEP_WRITE);
+	access_it(t.second, OWN, DEP_WRITE);
+	end_processes(&t, 0);
+
+	begin_processes(&t, &s, MAP_SHARED);
+	access_it(t.first, SHARED + 8, DEP_WRITE);
+	access_it(t.second, SHARED + 16, DEP_WRITE);
+	assert_int_equal(races(&t), 0);
+	access_it(t.second, SHARED + 8, DEP_READ);
+	end_processes(&t, 1);
+
+	/* before the fork; behind the end */
+	begin_processes(&t, &s, MAP_SHARED);
+	access_it(t.second, SHARED, DEP_WRITE);
+	assert_int_equal(order_thread_ended(t.second), 0);
+	call(t.first, &wait);
+	access_it(t.first, SHARED, DEP_WRITE);
+	end_processes(&t, 0);
+
+	/* the half that went elsewhere, and what then is where it was */
+	begin_processes(&t, &s, MAP_SHARED);
+	call(t.second, &(struct adept_ev_syscall){
+		.nr = SYS_mremap, .result = MOVED, .args = { SHARED + 4096, 4096, 4096, 1 },
+	});
+	access_it(t.first, SHARED + 4096, DEP_WRITE);
+	access_it(t.second, SHARED + 4096, DEP_WRITE);
+	assert_int_equal(races(&t), 0);
+	access_it(t.second, MOVED, DEP_WRITE);
+	assert_int_equal(order_address_of(t.second->image, order_at(t.first, SHARED + 4096)),
+			 MOVED);
+	end_processes(&t, 1);
+}
+
+/* What a damaged store maps. */
+static void odd_maps(void **state)
+{
+	static const u64 odd[] = { 0, 1, 4095, 1ull << 46, 1ull << 47, 1ull << 62, ~0ull - 4096 };
+	struct order_shares s;
+	struct two t;
+	size_t i, k;
+
+	(void)state;
+	begin_processes(&t, &s, MAP_SHARED);
+	for (i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
+		for (k = 0; k < sizeof(odd) / sizeof(odd[0]); k++) {
+			call(t.first, &(struct adept_ev_syscall){
+				.nr = SYS_mmap, .result = odd[i],
+				.args = { 0, odd[k], 3, MAP_SHARED | MAP_ANONYMOUS },
+			});
+			t.second->shared = (struct adept_ev_shared){ 1, i, odd[k] };
+			t.second->has_shared = true;
+			call(t.second, &(struct adept_ev_syscall){
+				.nr = SYS_mmap, .result = odd[k],
+				.args = { 0, odd[i], 3, MAP_SHARED, 3, odd[k] },
+			});
+			t.second->has_shared = true;
+			call(t.second, &(struct adept_ev_syscall){
+				.nr = SYS_shmat, .result = odd[i], .args = { i } });
+			call(t.second, &(struct adept_ev_syscall){
+				.nr = SYS_mremap, .result = odd[k],
+				.args = { odd[i], odd[k], odd[i] },
+			});
+			call(t.first, &(struct adept_ev_syscall){
+				.nr = SYS_shmdt, .args = { odd[i] } });
+			access_it(t.second, odd[i], DEP_WRITE);
+		}
+	}
+	order_free(&t.feed);
+	order_scopes_free(&t.feed);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -525,6 +683,9 @@ int main(void)
 		cmocka_unit_test(inside),
 		cmocka_unit_test(returned_to),
 		cmocka_unit_test(locks),
+		cmocka_unit_test(shares),
+		cmocka_unit_test(processes),
+		cmocka_unit_test(odd_maps),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -82,7 +82,7 @@ struct race_view {
 	struct race_held held[2];
 	struct race_step *step;		/* of how it can happen, if it is predicted */
 	size_t steps_room;
-	uint32_t main_tid;		/* of the thread that the process began with */
+	uint32_t main_tid[2];		/* of the thread that each access's process began with */
 	char fingerprint[RACE_FINGERPRINT];
 };
 

@@ -40,7 +40,9 @@ static void text_stack(struct out *o, const struct race_stack *s)
 
 static void text_thread(struct out *o, const struct race_view *v, uint32_t tid)
 {
-	out_printf(o, "thread %u%s", tid, tid == v->main_tid ? " (main)" : "");
+	bool main = tid == v->main_tid[0] || tid == v->main_tid[1];
+
+	out_printf(o, "thread %u%s", tid, main ? " (main)" : "");
 }
 
 static void text_birth(struct out *o, const struct race_view *v, int side)
@@ -100,6 +102,8 @@ void race_print_text(struct out *o, const struct race_view *v)
 		out_printf(o, "  %s%s by ", i || r->predicted ? "" : "earlier ",
 			   race_access_name(&r->access[i]));
 		text_thread(o, v, r->access[i].tid);
+		if (r->access[0].process != r->access[1].process)
+			out_printf(o, " of process %u", v->main_tid[i]);
 		out_text(o, ":\n");
 		text_stack(o, &v->stack[i]);
 		race_text_held(o, v, i);
@@ -253,9 +257,10 @@ static void json_access(struct json *j, const struct race_view *v, int side)
 	json_bool(j, "free", a->flags & DEP_ACCESS_FREE);
 	json_bool(j, "object", a->flags & DEP_ACCESS_OBJECT);
 	json_bool(j, "descriptor", a->flags & DEP_ACCESS_DESCRIPTOR);
+	json_u64(j, "process", a->process);
 	json_u64(j, "thread", a->thread);
 	json_u64(j, "tid", a->tid);
-	json_bool(j, "main", a->tid == v->main_tid);
+	json_bool(j, "main", a->tid == v->main_tid[side]);
 	json_hex(j, "pc", a->pc);
 	race_json_stack(j, &v->stack[side]);
 	race_json_held(j, v, side);

@@ -59,7 +59,9 @@ static bool makes_threads(const char *function)
 {
 	while (*function == '_')
 		function++;
+	/* The latter two look, under its lock, at whether the thread is there. */
 	return begins(function, "pthread_create") || begins(function, "nptl_") ||
+	       begins(function, "pthread_detach") || begins(function, "pthread_kill") ||
 	       !strcmp(function, "start_thread") || !strcmp(function, "allocate_stack") ||
 	       !strcmp(function, "deallocate_stack");
 }
@@ -68,14 +70,15 @@ static bool makes_threads(const char *function)
 static bool reads_too_much(struct dep_symbols *symbols, const struct dep_race *r, int side)
 {
 	static const char *const names[] = { "str", "wcs", "rawmem", "memchr", "memrchr" };
+	const struct dep_race_access *a = &r->access[side];
 	struct dep_place p[DEP_PLACES];
 	const char *function;
 	size_t i;
 
-	if (r->access[side].flags & (DEP_ACCESS_WRITE | DEP_ACCESS_SYSCALL) ||
-	    race_code(symbols, r->process, r->access[side].pc) != DEP_CODE_CALLER)
+	if (a->flags & (DEP_ACCESS_WRITE | DEP_ACCESS_SYSCALL) ||
+	    race_code(symbols, a->process, a->pc) != DEP_CODE_CALLER)
 		return false;
-	i = dep_symbols_frames(symbols, r->process, r->access[side].pc, 0, p, DEP_PLACES);
+	i = dep_symbols_frames(symbols, a->process, a->pc, 0, p, DEP_PLACES);
 	function = p[(i < DEP_PLACES ? i : DEP_PLACES) - 1].function;
 	return begins_with_any(function, names, sizeof(names) / sizeof(names[0]));
 }
@@ -99,7 +102,7 @@ enum dep_code race_code(void *arg, uint32_t process, uint64_t pc)
 static bool is_internal(struct dep_symbols *symbols, const struct dep_race *r, int side)
 {
 	const uint32_t callers = DEP_ACCESS_SYSCALL | DEP_ACCESS_FREE | DEP_ACCESS_OBJECT;
-	enum dep_code code = race_code(symbols, r->process, r->access[side].pc);
+	enum dep_code code = race_code(symbols, r->access[side].process, r->access[side].pc);
 
 	return !(r->access[side].flags & callers) && code != DEP_CODE_PROGRAM &&
 	       code != DEP_CODE_CALLER;

@@ -122,7 +122,7 @@ void race_text_steps(struct out *o, const struct race_view *v)
 	out_text(o, "  it did not happen in the order that was recorded, but can in this one:\n");
 	for (i = 0; i < r->nsteps; i++) {
 		out_printf(o, "    %zu. thread %u%s", i + 1, r->step[i].tid,
-			   r->step[i].tid == v->main_tid ? " (main)" : "");
+			   r->step[i].tid == v->main_tid[1] ? " (main)" : "");
 		text_end(o, v, &r->step[i], &v->step[i]);
 		text_sections(o, &r->step[i], &v->step[i]);
 	}

@@ -53,11 +53,11 @@ static int name_access(struct race_view *v, struct dep_symbols *symbols, int sid
 	size_t i;
 
 	s->n = b->n = 0;
-	err = race_add_places(s, symbols, v->race->process, a->pc);
+	err = race_add_places(s, symbols, a->process, a->pc);
 	for (i = 0; i < a->ncalls && !err; i++)
-		err = race_add_places(s, symbols, v->race->process, a->call[i]);
+		err = race_add_places(s, symbols, a->process, a->call[i]);
 	for (i = 0; i < a->ncreated && !err; i++)
-		err = race_add_places(b, symbols, v->race->process, a->created[i]);
+		err = race_add_places(b, symbols, a->process, a->created[i]);
 	race_find_main(s);
 	race_find_main(b);
 	return err ? err : race_held_name(v, symbols, side);
@@ -200,7 +200,8 @@ int race_view_make(struct race_view *v, struct dep_store *store, struct dep_symb
 				      &v->object);
 	if (v->named && r->access[0].flags & DEP_ACCESS_OBJECT)
 		race_name_whole(&v->object);
-	v->main_tid = pid_of(store, r->process);
+	v->main_tid[0] = pid_of(store, r->access[0].process);
+	v->main_tid[1] = pid_of(store, r->access[1].process);
 	for (side = 0; side < 2 && !err; side++)
 		err = name_access(v, symbols, side);
 	v->block.n = 0;

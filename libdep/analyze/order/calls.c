@@ -296,7 +296,9 @@ int order_call_enter(struct order_thread *t, const struct adept_ev_syscall *c, u
 	if (!err)
 		err = send_signals(t, c);
 	/* Who unlocks a file, and who locks it. */
-	if (!err && t->image->grouped && (locks_file(c) || c->nr == SYS_close))
+	t->image->locks |= locks_file(c);
+	if (!err && t->image->grouped &&
+	    (locks_file(c) || (c->nr == SYS_close && t->image->locks)))
 		err = order_release(t, ORDER_LOCKS, 0);
 	if (!err && !failed(c))
 		err = unmap(t, c, pc);

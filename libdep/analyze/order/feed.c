@@ -188,6 +188,7 @@ static int ticket(struct order_thread *t, const struct dep_ticket *k)
 	int err = 0;
 
 	if (!k->behind) {
+		order_poll_synchronised(t);
 		t->locked = true;
 		t->wrote = k->wrote;
 		t->locked_pc = k->pc;

@@ -149,6 +149,7 @@ struct order_image {
 	u32 number;		/* in its group, from 1 on */
 	bool grouped;		/* see shares.h */
 	bool multi;		/* it has had more than one thread */
+	bool locks;		/* it has locked files */
 	u32 alive;		/* threads */
 	struct { u64 pc; u32 code; } code[ORDER_CODES];	/* enum dep_code; by a hash of pc */
 	struct order_scope *scope;
@@ -188,6 +189,7 @@ struct order_thread {
 	u32 nbuffers;
 	struct adept_ev_shared shared;
 	bool has_shared;
+	struct { u64 object, pc, epoch; } wait;	/* for a condition; object 0: none */
 };
 
 #define ORDER_GROUP	0u	/* no image is called that */
@@ -202,6 +204,8 @@ struct order_process {
 	struct order_objects objects;
 	struct order_region *regions;
 	u32 nregions, nimages;
+	struct order_thread **waiter;	/* those that wait for conditions */
+	u32 nwaiters, waiters_room;
 	u32 last_file;
 	u32 signal_file;	/* that which signalfd() makes; 0: none yet */
 	struct race_rows *rows;
@@ -376,6 +380,8 @@ int order_wait_call(struct order_thread *t, const struct adept_ev_syscall *c);
 
 /** order_poll_access() - a plain access of the program's code */
 void order_poll_access(struct order_thread *t, const struct dep_ref *r);
+/** order_poll_synchronised() - a locked instruction, or a system call other than to sleep */
+void order_poll_synchronised(struct order_thread *t);
 /** order_poll_slept() - it sleeps, which is no order */
 void order_poll_slept(struct order_thread *t);
 

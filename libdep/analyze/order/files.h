@@ -2,7 +2,8 @@
 /*
  * Which file descriptors are one open file, or the two ends of one connection: what is
  * written to one of them is read from another.  Of those whose making was not seen each
- * is a file of its own, and the same one in all processes.  Sockets that are connected by address are all taken for one.
+ * is a file of its own, and the same one in all processes.  Sockets that are connected by
+ * address are all taken for one.
  */
 #ifndef DEP_ORDER_FILES_H
 #define DEP_ORDER_FILES_H

@@ -140,6 +140,7 @@ void order_functions_sigreturn(struct order_thread *t)
 
 void order_functions_lost(struct order_thread *t)
 {
+	order_wait_over(t);
 	t->calls.n = t->calls.level = t->calls.nread = 0;
 	order_held_lost(t);
 	t->muted = false;

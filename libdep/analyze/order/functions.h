@@ -37,6 +37,8 @@ void order_heap_free(struct order_heap *h);
 /* ---- locks.c ---- */
 
 int order_lock_enter(struct order_thread *t, const struct order_frame *f);
+/** order_wait_over() - @t waits for no condition any more */
+void order_wait_over(struct order_thread *t);
 int order_lock_leave(struct order_thread *t, const struct order_frame *f, bool known, u64 result);
 
 /* ---- held.c ---- */

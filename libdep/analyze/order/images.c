@@ -199,7 +199,7 @@ static int tell_end(struct order_thread *t)
 	for (i = 0; i < m->files.room && !err; i++)
 		if (m->files.file[i])
 			err = order_release(t, ORDER_CLOSED, m->files.file[i]);
-	if (!err)
+	if (!err && m->locks)
 		err = order_release(t, ORDER_LOCKS, 0);
 	if (!err && parent && parent->process == m->process)
 		err = order_release(t, ORDER_SIGNAL, order_signal(parent, SIGCHLD));

@@ -6,6 +6,8 @@
  * The latter are kept in memory of their own, ORDER_OBJECTS away from that of the program:
  * who makes or destroys an object writes to it there, who uses it reads.
  */
+#include <stdlib.h>
+
 #include "functions.h"
 
 /* What a function does to the object that its first argument is. */
@@ -45,6 +47,99 @@ static bool was_read(struct order_thread *t, u64 lock)
 	return true;
 }
 
+/* ---- conditions that are destroyed while somebody waits ---- */
+
+static bool waits(u32 f)
+{
+	return f == DEP_F_COND_WAIT || f == DEP_F_COND_TIMEDWAIT || f == DEP_F_COND_CLOCKWAIT;
+}
+
+static int begin_wait(struct order_thread *t, u64 object, u64 pc)
+{
+	struct order_process *p = t->process;
+	u32 room = p->waiters_room ? 2 * p->waiters_room : 16;
+	struct order_thread **more;
+
+	order_wait_over(t);
+	if (p->nwaiters == p->waiters_room) {
+		more = realloc(p->waiter, room * sizeof(struct order_thread *));
+		if (!more)
+			return order_no_memory();
+		p->waiter = more;
+		p->waiters_room = room;
+	}
+	p->waiter[p->nwaiters++] = t;
+	t->wait.object = object;
+	t->wait.pc = pc;
+	t->wait.epoch = race_epoch(p->detector, t->index);
+	return 0;
+}
+
+void order_wait_over(struct order_thread *t)
+{
+	struct order_process *p = t->process;
+	u32 i;
+
+	for (i = 0; i < p->nwaiters && t->wait.object; i++) {
+		if (p->waiter[i] != t)
+			continue;
+		p->waiter[i] = p->waiter[--p->nwaiters];
+		break;
+	}
+	t->wait.object = 0;
+}
+
+/* Which one is woken is not known; who is may still be in there while it is destroyed. */
+static void wake(const struct order_process *p, u64 object)
+{
+	u32 i;
+
+	for (i = p->nwaiters; i--;)
+		if (p->waiter[i]->wait.object == object)
+			order_wait_over(p->waiter[i]);
+}
+
+/* However that is ordered: nobody has woken them. */
+static void destroy(struct order_thread *t, u64 object, u64 pc)
+{
+	struct order_process *p = t->process;
+	struct race_found found = {
+		.current = {
+			.thread = t->index, .flags = RACE_WRITE | ORDER_OBJECT,
+			.epoch = race_epoch(p->detector, t->index), .pc = pc,
+		},
+		.address = object | ORDER_OBJECTS, .size = 1,
+	};
+	u32 i;
+
+	for (i = 0; i < p->nwaiters; i++) {
+		const struct order_thread *o = p->waiter[i];
+
+		if (o->wait.object != object)
+			continue;
+		if (t->feed->pass == ORDER_FIRST)
+			dep_places_add(&p->scope->raced, found.address, found.size);
+		found.prior = (struct race_access){
+			.thread = o->index, .flags = RACE_READ | ORDER_OBJECT,
+			.epoch = o->wait.epoch, .pc = o->wait.pc,
+		};
+		race_rows_report(p->rows, &found);
+	}
+}
+
+/* ---- all of them ---- */
+
+static int about_condition(struct order_thread *t, const struct order_frame *f, u64 object)
+{
+	if (waits(f->function))
+		return begin_wait(t, object, f->pc);
+	if (f->function == DEP_F_COND_SIGNAL || f->function == DEP_F_COND_BROADCAST)
+		wake(t->process, object);
+	else if (f->function == DEP_F_COND_DESTROY)
+		destroy(t, object, f->pc);
+	return 0;
+}
+
 int order_lock_enter(struct order_thread *t, const struct order_frame *f)
 {
 	u64 object = order_at(t, f->arg[0]);
@@ -54,6 +149,10 @@ int order_lock_enter(struct order_thread *t, const struct order_frame *f)
 		return 0;
 	err = order_access(t, f->pc, object | ORDER_OBJECTS, 1, ORDER_OBJECT |
 			   (makes(f->function) || destroys(f->function) ? RACE_WRITE : RACE_READ));
+	if (!err && f->function >= DEP_F_COND_INIT && f->function <= DEP_F_COND_BROADCAST) {
+		err = order_flush(t);
+		return err ? err : about_condition(t, f, object);
+	}
 	if (err || f->function != DEP_F_RWLOCK_UNLOCK)
 		return err;
 	if (was_read(t, object))
@@ -67,6 +166,8 @@ int order_lock_leave(struct order_thread *t, const struct order_frame *f, bool k
 	u64 lock = order_at(t, f->arg[0]);
 	int err;
 
+	if (waits(f->function))
+		order_wait_over(t);
 	if (!known || (u32)result || !(f->known & 1) ||
 	    !(reads(f->function) || writes(f->function)))
 		return 0;

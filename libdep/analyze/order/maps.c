@@ -317,14 +317,25 @@ u64 order_place(const struct order_image *m, u64 address, u64 *left)
 	return address >> ORDER_NUMBER ? address : (u64)m->number << ORDER_NUMBER | address;
 }
 
+/* The last one that has it. */
+static bool find(const struct order_map *v, u32 n, u64 place, u64 *address)
+{
+	while (n--) {
+		if (!v[n].region || place - v[n].region->base - v[n].offset >=
+				    v[n].end - v[n].start)
+			continue;
+		*address = v[n].start + (place - v[n].region->base - v[n].offset);
+		return true;
+	}
+	return false;
+}
+
 u64 order_address(const struct order_image *m, u64 place)
 {
-	const struct order_map *v = m->maps.was, *end = v + m->maps.nwas;
+	u64 address = 0;
 
 	if (!(place & ORDER_SHARED))
 		return place & ((1ull << ORDER_NUMBER) - 1);
-	for (; v < end; v++)
-		if (place - v->region->base - v->offset < v->end - v->start)
-			return v->start + (place - v->region->base - v->offset);
-	return 0;
+	return find(m->maps.v, m->maps.n, place, &address) ||
+	       find(m->maps.was, m->maps.nwas, place, &address) ? address : 0;
 }

@@ -66,11 +66,12 @@ bool order_maybe_atomic(struct order_feed *f, struct order_process *p,
 u32 order_condition(const struct order_feed *f, const struct order_process *p,
 		    const struct race_access *a)
 {
+	const struct order_image *m = order_image_at(f, p, a->thread);
 	struct x86_insn in;
 
 	if (a->flags & (RACE_WRITE | RACE_SYSCALL | ORDER_OBJECT | ORDER_DESCRIPTOR) || !f->store)
 		return 0;
-	return dep_insn_at(f->store, order_image_at(f, p, a->thread)->serial, a->pc, &in) && dep_insn_may_drop(&in) ?
+	return dep_insn_at(f->store, m->serial, a->pc, &in) && dep_insn_may_drop(&in) ?
 	       DEP_ACCESS_CONDITIONAL : 0;
 }
 

@@ -2,8 +2,9 @@
 /*
  * Threads that sleep and look again.
  *
- * Who reads the same after a sleep as before it, by the same instructions and before it writes
- * anything, sleeps because of what it read.  Once is enough: how often it has to look is chance.
+ * Who reads the same after a sleep as before it, by the same instructions, before it writes
+ * anything and with no synchronisation in between, sleeps because of what it read.  Once is
+ * enough: how often it has to look is chance.
  */
 #include <string.h>
 
@@ -23,6 +24,12 @@ void order_poll_access(struct order_thread *t, const struct dep_ref *r)
 	p->awake = again;
 	if (again && r->size <= 8)
 		dep_places_add(&t->process->scope->spun, r->addr, r->size);
+}
+
+void order_poll_synchronised(struct order_thread *t)
+{
+	if (t->poll.n || t->poll.awake)
+		t->poll = (struct order_poll){ 0 };
 }
 
 void order_poll_slept(struct order_thread *t)

@@ -44,13 +44,12 @@ static int make_detector(const struct order_feed *f, struct order_process *p)
 	};
 	const struct race_ops tell = { .report = race_rows_report, .arg = p->rows };
 	const struct race_ops predict = { .report = order_predict_report, .arg = p };
-	bool exact;
+	/* Of a group nothing is known from the first pass. */
+	bool exact = f->pass == ORDER_EXACT && p->serial != ORDER_GROUP;
 	int err;
 
 	if (f->pass == ORDER_FIRST)
 		return race_detector_create(&p->detector, &find, &first);
-	/* Of a group nothing is known from the first pass. */
-	exact = f->pass == ORDER_EXACT && p->serial != ORDER_GROUP;
 	err = race_detector_create(&p->detector, p->future ? &predict : &tell,
 				   exact ? &watched : NULL);
 	if (!err && p->serial != ORDER_GROUP)
@@ -232,6 +231,7 @@ int order_thread_ended(struct order_thread *t)
 	if (t->ended)
 		return 0;
 	t->ended = true;
+	order_wait_over(t);
 	err = order_robust_end(t);
 	for (i = 0; i < p->nchildren && !err; i++) {
 		if (p->child[i].index != t->index)
@@ -276,6 +276,7 @@ void order_free(struct order_feed *f)
 		race_rows_free(p->rows);
 		free(p->child);
 		free(p->stack);
+		free(p->waiter);
 		free(p);
 	}
 }

@@ -44,8 +44,10 @@ int order_wait_call(struct order_thread *t, const struct adept_ev_syscall *c)
 	int err = 0;
 	u32 i;
 
-	if (c->nr != SYS_nanosleep && c->nr != SYS_clock_nanosleep && c->nr != SYS_sched_yield)
+	if (c->nr != SYS_nanosleep && c->nr != SYS_clock_nanosleep && c->nr != SYS_sched_yield) {
+		order_poll_synchronised(t);
 		return 0;
+	}
 	order_poll_slept(t);
 	o->same = same ? o->same + 1 : 0;
 	for (i = 0; i < o->n && o->same >= SPINS && !err; i++)
