@@ -299,8 +299,10 @@ int order_maps_call(struct order_thread *t, const struct adept_ev_syscall *c)
 u64 order_place(const struct order_image *m, u64 address, u64 *left)
 {
 	const struct order_map *v = m->maps.v, *end = v + m->maps.n;
-	u64 next = ~0ull;
+	u64 next = 1ull << ORDER_NUMBER;
 
+	if (address >= next)
+		return address;
 	for (; v < end; v++) {
 		if (!v->region)
 			continue;
@@ -314,7 +316,7 @@ u64 order_place(const struct order_image *m, u64 address, u64 *left)
 	}
 	if (left && *left > next - address)
 		*left = next - address;
-	return address >> ORDER_NUMBER ? address : (u64)m->number << ORDER_NUMBER | address;
+	return (u64)m->number << ORDER_NUMBER | address;
 }
 
 /* The last one that has it. */
