@@ -107,6 +107,17 @@ asked "--report to nowhere" 1 "" "no/such: No such file" races --report=no/such 
 	asked "--report to a full disk" 1 "" "could not be written" races --report=/dev/full one.dep
 asked "--error-exitcode" 7 "^3 races" "" races --error-exitcode=7 one.dep
 
+# ---- two processes ----
+"$tests/races/build.sh" "$tests/races/process_pipe.c" racy O2 "$tmp/pipes" &&
+	timeout 60 "$DEPCTL" record -q -o pipes.dep -- ./pipes || fail "recording two processes"
+asked "two processes" 0 \
+	"^  (earlier )?write by thread ([0-9]+) \(main\) of process [0-9]+:$" "" races pipes.dep
+asked "JSON of two processes" 0 - "" races --json pipes.dep
+is "JSON: each access has its process" \
+	"$(json '[len({c["process"] for c in r["accesses"]}) for r in a["races"]]')" "[2]"
+is "JSON: a race is said to be in the later one's" \
+	"$(json '[r["process"] == r["accesses"][1]["process"] for r in a["races"]]')" "[True]"
+
 # ---- SARIF ----
 for store in one bare; do
 	races --sarif $store.dep >sarif 2>err
