@@ -92,8 +92,9 @@ static u32 place_of_stack(struct order_thread *t, u32 depth)
 
 	if (depth > t->stack_room)
 		return 0;
-	for (i = depth; i && order_code(t->feed, t->image, t->stack[i - 1].pc) != DEP_CODE_PROGRAM; i--)
-		;
+	for (i = depth; i; i--)
+		if (order_code(t->feed, t->image, t->stack[i - 1].pc) == DEP_CODE_PROGRAM)
+			break;
 	for (i = i ? i : depth; i && n < ORDER_PLACE; i--)
 		pc[n++] = t->stack[i - 1].pc;
 	return n ? place_of(t->process->future, pc) : 0;
