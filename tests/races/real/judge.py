@@ -1,0 +1,61 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What `depctl query races --json` said of a real program, in a line or some.
+
+    judge.py silent FILE            no race may be there
+    judge.py found FILE ONE OTHER   a race between ONE and OTHER, each FUNCTION or FUNCTION:LINE
+                                    or FILE:LINE, must be there
+
+Prints "good: ..." if all is as it must be, else what is not.
+"""
+import json
+import os
+import sys
+
+
+def places(access):
+    """The names that the place of an access goes by: of its function outside of the C library,
+    with what was inlined there."""
+    frames = access["stack"] or [{}]
+    while len(frames) > 1 and "/libc.so" in (frames[0].get("module") or ""):
+        frames = frames[1:]
+    names = set()
+    for frame in frames:
+        function, line = frame.get("function") or "??", frame.get("line")
+        names.add(function)
+        if line:
+            names.add("%s:%d" % (function, line))
+            names.add("%s:%d" % (os.path.basename(frame.get("file") or ""), line))
+        if not frame.get("inlined"):
+            break
+    return names
+
+
+def told(race):
+    ends = ["%s %s" % (a["type"], "/".join(sorted(places(a), key=len)[-2:])) for a in race["accesses"]]
+    return "%s [%s] %s" % (race["kind"], race.get("variable") or "", " - ".join(ends))
+
+
+def main():
+    how, path, *pair = sys.argv[1:]
+    with open(path) as f:
+        report = json.load(f)
+    if not report["complete"]:
+        print("not complete: %s" % report["missing"])
+    elif how == "silent" and report["races"]:
+        print("%d races: %s" % (len(report["races"]), "; ".join(map(told, report["races"]))))
+    elif how == "silent":
+        print("good: %.1f million references, %d suppressed" % (report["references"] / 1e6,
+                                                                report["suppressed"]))
+    else:
+        one, other = pair
+        for race in report["races"]:
+            a, b = map(places, race["accesses"])
+            if (one in a and other in b) or (one in b and other in a):
+                print("good: %s, one of %d" % (told(race), len(report["races"])))
+                return
+        print("none between %s and %s, but: %s" % (one, other,
+                                                   "; ".join(map(told, report["races"]))))
+
+
+main()
