@@ -153,7 +153,7 @@ suite_of() {
 
 test_queue() {
 	suite_of queue test.test_queue PyQueueTest.test_basic \
-		$(size "" "LifoQueueTest.test_basic CSimpleQueueTest.test_basic CSimpleQueueTest.test_many_threads")
+		$(size "" "LifoQueueTest.test_basic CSimpleQueueTest.test_many_threads")
 }
 
 test_threading() {
