@@ -5,6 +5,7 @@
 #			them with larger inputs
 # make bench		what recording costs, beside native runs (BENCH="gzip xz",
 #			ROUNDS=, QUICK=1)
+# make bench-races	what looking for data races costs, beside other detectors; takes the same
 # make bench-depd	how fast depd is, beside `depctl record --alone`; takes the same
 # make lint		licence lines, line lengths, cppcheck where it is installed
 # make modules, check-vm, bench-vm: the kernel module, see kmod/rules.mk
@@ -244,6 +245,9 @@ check-long:
 bench: all
 	$(Q)BUILD=$(abspath $(B)) bash tests/bench/bench.sh $(BENCH)
 
+bench-races: all
+	$(Q)BUILD=$(abspath $(B)) sh tests/bench/races.sh $(BENCH)
+
 bench-depd: all
 	$(Q)BUILD=$(abspath $(B)) sh tests/bench/daemon.sh $(BENCH)
 
@@ -305,5 +309,5 @@ uninstall:
 clean:
 	rm -rf build build-san
 
-.PHONY: all tests check check-long bench bench-depd lint install uninstall clean
+.PHONY: all tests check check-long bench bench-races bench-depd lint install uninstall clean
 -include $(BLOB_OBJ:.o=.d) $(LIB_OBJ:.o=.d) $(DEPCTL_OBJ:.o=.d) $(wildcard $(B)/tests/*.d)

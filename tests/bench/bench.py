@@ -54,7 +54,7 @@ def run(build, tmp, mode, command):
             lines = f.read().strip().splitlines() or [""]
         raise Failed("%s: status %d: %s" % (mode, p.returncode, lines[-1]))
     with open(times) as f:
-        cpu = sum(map(float, f.read().split()))
+        cpu = sum(map(float, f.readline().split()))
     return cpu, max(0.0, ru.ru_utime + ru.ru_stime - cpu), wall
 
 

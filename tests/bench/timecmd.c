@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * timecmd FILE COMMAND...: run COMMAND and write the user and system seconds of it
- * and of all that it waited for to FILE.
+ * and of all that it waited for to FILE, and in a second line how many bytes were
+ * resident at most of one of them.
  *
  * It is recorded together with its command, so that the collector's time, which is
  * outside of the recording, is not counted; its own few thousand instructions do
@@ -36,8 +37,8 @@ int main(int argc, char **argv)
 		perror(argv[1]);
 		return 126;
 	}
-	fprintf(f, "%ld.%06ld %ld.%06ld\n", ru.ru_utime.tv_sec, ru.ru_utime.tv_usec,
-		ru.ru_stime.tv_sec, ru.ru_stime.tv_usec);
+	fprintf(f, "%ld.%06ld %ld.%06ld\n%ld\n", ru.ru_utime.tv_sec, ru.ru_utime.tv_usec,
+		ru.ru_stime.tv_sec, ru.ru_stime.tv_usec, ru.ru_maxrss * 1024);
 	if (fclose(f))
 		return 126;
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 125;
