@@ -1,10 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Install what Adept needs on Debian 12: install-deps.sh [--test] [--vm]
+# Install what Adept needs on Debian 12: install-deps.sh [--test] [--long] [--vm]
 #
-# Without --test what it takes to build it; with it also the programs that the tests
-# and benchmarks run; with --vm what it takes to build the kernel module and to run it
-# in QEMU, with a kernel image of the headers' version in build/vm.  To be run as root.
+# Without --test what it takes to build it; with it also the programs that the tests and
+# benchmarks run, with --long those that only make check-long does; with --vm what it takes to
+# build the kernel module and to run it in QEMU, with a kernel image of the headers' version in
+# build/vm.  To be run as root.
 set -eu
 
 packages="gcc make binutils libc6-dev libzydis-dev libzstd-dev libxxhash-dev libsqlite3-dev
@@ -13,6 +14,8 @@ packages="gcc make binutils libc6-dev libzydis-dev libzstd-dev libxxhash-dev lib
 tests="g++ libcmocka-dev libclang-rt-14-dev python3 strace pkg-config procps util-linux
 	gawk mawk perl gzip bzip2 xz-utils zstd pigz sqlite3 luajit povray redis-server redis-tools
 	libpython3.11-testsuite bc cppcheck python3-prometheus-client valgrind libomp-dev"
+
+long="libevent-dev libbz2-dev bzip2 postgresql postgresql-client"
 
 vm="linux-headers-amd64 qemu-system-x86 busybox-static cpio kmod sparse bzip2 xz-utils pigz perl
 	mawk sqlite3 python3"
@@ -64,12 +67,15 @@ for arg; do
 		packages="$packages $tests"
 		with_promtool=1
 		;;
+	--long)
+		packages="$packages $long"
+		;;
 	--vm)
 		packages="$packages $vm"
 		with_vm=1
 		;;
 	*)
-		echo "Usage: install-deps.sh [--test] [--vm]" >&2
+		echo "Usage: install-deps.sh [--test] [--long] [--vm]" >&2
 		exit 2
 		;;
 	esac
@@ -92,7 +98,8 @@ if [ "$(id -u)" != 0 ]; then
 	echo "install-deps.sh: must be run as root, for instance by sudo" >&2
 	exit 1
 fi
-export DEBIAN_FRONTEND=noninteractive
+# as if in single user mode, in which no server is started
+export DEBIAN_FRONTEND=noninteractive RUNLEVEL=1
 apt-get update -q
 # Not recommended ones: redis would not need them, povray would fetch a desktop.
 apt-get install -q -y --no-install-recommends $missing

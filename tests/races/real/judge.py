@@ -3,8 +3,8 @@
 """What `depctl query races --json` said of a real program, in a line or some.
 
     judge.py silent FILE            no race may be there
-    judge.py found FILE ONE OTHER   a race between ONE and OTHER, each FUNCTION or FUNCTION:LINE
-                                    or FILE:LINE, must be there
+    judge.py found FILE ONE OTHER   a race between ONE and OTHER must be there, each FUNCTION or
+                                    FILE:LINE, or several of which one has to fit: ONE,TWO
 
 Prints "good: ..." if all is as it must be, else what is not.
 """
@@ -24,7 +24,6 @@ def places(access):
         function, line = frame.get("function") or "??", frame.get("line")
         names.add(function)
         if line:
-            names.add("%s:%d" % (function, line))
             names.add("%s:%d" % (os.path.basename(frame.get("file") or ""), line))
         if not frame.get("inlined"):
             break
@@ -32,7 +31,7 @@ def places(access):
 
 
 def told(race):
-    ends = ["%s %s" % (a["type"], "/".join(sorted(places(a), key=len)[-2:])) for a in race["accesses"]]
+    ends = ["%s %s" % (a["type"], "/".join(sorted(places(a)))) for a in race["accesses"]]
     return "%s [%s] %s" % (race["kind"], race.get("variable") or "", " - ".join(ends))
 
 
@@ -48,13 +47,13 @@ def main():
         print("good: %.1f million references, %d suppressed" % (report["references"] / 1e6,
                                                                 report["suppressed"]))
     else:
-        one, other = pair
+        one, other = (set(p.split(",")) for p in pair)
         for race in report["races"]:
             a, b = map(places, race["accesses"])
-            if (one in a and other in b) or (one in b and other in a):
+            if (one & a and other & b) or (one & b and other & a):
                 print("good: %s, one of %d" % (told(race), len(report["races"])))
                 return
-        print("none between %s and %s, but: %s" % (one, other,
+        print("none between %s and %s, but: %s" % (*pair,
                                                    "; ".join(map(told, report["races"]))))
 
 
