@@ -197,7 +197,7 @@ served() {
 }
 
 redis_client() {
-	redis-benchmark -s "$1" -n "$(size 150 1000)" -c 20 -P 8 -q -t set,get,lpush,sadd,mset &&
+	redis-benchmark -s "$1" -n "$(size 50 1000)" -c 10 -P 8 -q -t set,get,lpush,sadd,mset &&
 		redis-cli -s "$1" <<-'END' | tee "$tmp/redis.answers"
 			eval "for i = 1, 1000 do redis.call('sadd', 'big', i) end" 0
 			unlink big
@@ -222,7 +222,7 @@ test_redis() {
 		dir $tmp
 		save ""
 		appendonly yes
-		io-threads 3
+		io-threads $(size 2 3)
 		io-threads-do-reads yes
 		lazyfree-lazy-user-del yes
 		lazyfree-lazy-expire yes
