@@ -27,6 +27,7 @@
 
 #define MS		1000000ull
 #define LONGEST_MS	16u
+#define ASK_MS		20u
 #define MAX_UNKNOWN	(2 * ADEPT_MAX_THREADS)	/* threads that are in no store */
 
 struct follower {
@@ -37,6 +38,7 @@ struct follower {
 	uint64_t now;			/* who is not known begins behind this */
 	uint64_t last;			/* the last step's */
 	unsigned int ms;		/* to wait if nothing comes */
+	uint64_t asked_ns;		/* when it was asked whether the recording is over */
 };
 
 static uint64_t now_ns(void)
@@ -526,6 +528,19 @@ int merge_wait(struct merge *m)
 		return err;
 	err = wait_more(m->follower);
 	return err > 0 ? finish(m) : err;
+}
+
+int merge_go_on(struct merge *m)
+{
+	struct follower *f = m->follower;
+	uint64_t now = now_ns();
+	int over;
+
+	if (now - f->asked_ns < ASK_MS * MS)
+		return 0;
+	f->asked_ns = now;
+	over = f->how.wait(f->how.arg, 0);
+	return over > 0 ? finish(m) : over;
 }
 
 int merge_wait_out(struct merge *m)

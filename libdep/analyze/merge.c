@@ -372,6 +372,9 @@ int dep_analyze_beside(struct dep_store *store, const struct dep_analyzer *a, vo
 			ret = merge_wait(&m);
 			continue;
 		}
+		ret = m.follower ? merge_go_on(&m) : 0;
+		if (ret || !m.nheap)
+			continue;
 		l = m.heap[0];
 		at = l->seg;
 		if (merge_lacks_rest(l)) {

@@ -77,6 +77,12 @@ bool merge_may_step(const struct merge *m);
  * When that is complete lanes are as if they had been made from it, and there is no follower.
  */
 int merge_wait(struct merge *m);
+/**
+ * merge_go_on() - now and then, look whether the recording is over
+ *
+ * Who is behind it loads what is there faster when it does not grow any more.
+ */
+int merge_go_on(struct merge *m);
 /** merge_wait_out() - until the store is complete; -ESTALE then */
 int merge_wait_out(struct merge *m);
 /** merge_lacks_rest() - @l is at the end of what was there of a segment that is stored now */
