@@ -71,7 +71,7 @@ source_of() {
 	local dir=$src/${2:-$1}
 	[ -z "${2:-}" ] || rm -rf "$dir"
 	[ ! -e "$dir/.complete" ] || return 0
-	if ! "$real/fetch.sh" "$1" "$dir" >"$tmp/fetch" 2>&1; then
+	if ! "$tests/races/source.sh" "$1" "$dir" >"$tmp/fetch" 2>&1; then
 		skip "${2:-$1}: Debian's source package cannot be had: $(tail -n 1 "$tmp/fetch")"
 		return 1
 	fi

@@ -1,20 +1,21 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Fetch and unpack Debian's source of PACKAGE: fetch.sh PACKAGE DIR
+# Fetch and unpack Debian's source of PACKAGE: source.sh PACKAGE DIR [PATTERN...]
 #
-# DIR becomes the upstream source, without Debian's patches.  It comes from the mirror that apt
-# uses, through lists of its own, so neither root nor a deb-src line is needed.  SOURCES names a
-# folder that keeps lists and packages for the next time.
+# DIR becomes the upstream source, without Debian's patches, or what of it fits a pattern.  It
+# comes from the mirror that apt uses, through lists of its own, so neither root nor a deb-src
+# line is needed.  SOURCES names a folder that keeps lists and packages for the next time.
 set -eu
 package=$1
 out=$2
+shift 2
 keep=${SOURCES:-$out.packages}
 mkdir -p "$out" "$keep/lists/partial" "$keep/parts" "$keep/archives/partial"
 out=$(cd "$out" && pwd)
 keep=$(cd "$keep" && pwd)
 
 apt() {
-	timeout 300 apt-get -q -o Dir::Etc::SourceList=/dev/null \
+	timeout 900 apt-get -q -o Dir::Etc::SourceList=/dev/null \
 		-o Dir::Etc::SourceParts="$keep/parts" -o Dir::State::Lists="$keep/lists" \
 		-o Dir::Cache="$keep" -o APT::Sandbox::User= "$@"
 }
@@ -41,4 +42,5 @@ cd "$keep"
 # Debian's own part is not needed, and not every mirror has it of the newest version
 ls "${package}"_*.orig.tar.* >/dev/null 2>&1 || apt source --download-only "$package" ||
 	ls "${package}"_*.orig.tar.* >/dev/null
-tar -x -C "$out" --strip-components=1 -f "$(ls "${package}"_*.orig.tar.*[!c] | tail -n 1)"
+tar -x -C "$out" --strip-components=1 --wildcards \
+	-f "$(ls "${package}"_*.orig.tar.*[!c] | tail -n 1)" "$@"
