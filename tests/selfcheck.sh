@@ -48,7 +48,7 @@ for src in $(programs .); do
 done
 # Chunks that are turned often meet everything that a signal can be in the middle of.
 options=--ring-size=64K
-for name in signals_timer signals_race signals_threads gs_base; do
+for name in signals_timer signals_race signals_threads signals_locked gs_base; do
 	checked "$name-small" "$build/programs/$name"
 done
 checked signals_rep-small "$build/programs/signals_rep" \

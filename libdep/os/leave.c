@@ -18,7 +18,7 @@ static void restore_spills(struct tls *t, const struct xl8_pos *pos)
 		t->regs[pos->arg] = t->spill[0];
 	if (pos->arg2 != X86_NONE)
 		t->regs[pos->arg2] = t->spill[1];
-	if (pos->arg3 != X86_NONE && pos->arg3 != XL8_TICKET)
+	if (pos->arg3 != X86_NONE && !(pos->arg3 & XL8_NO_REG))
 		t->regs[pos->arg3 & 15] = t->spill[2];
 }
 
@@ -47,7 +47,7 @@ void leave_regs(struct tls *t, const struct xl8_pos *pos, const struct k_ucontex
 	t->regs[X86_R15] = t->app_r15;
 	t->flags = uc->regs[SC_EFLAGS];
 	if (pos->kind == XL8_MANGLE || pos->kind == XL8_DONE || pos->kind == XL8_DONE_R15 ||
-	    is_ticket(pos))
+	    pos->kind == XL8_AFTER)
 		restore_spills(t, pos);
 	if (pos->kind == XL8_GS || pos->kind == XL8_GS_DONE)
 		restore_gs(t, pos);
@@ -88,6 +88,12 @@ static void after(struct tls *t, const struct xl8_pos *pos, const u64 *post)
 	t->resume_pc = frag_insn_pc(pos->frag, pos->insn + 1u);
 }
 
+/* Of the instruction behind which it is taken; the flags are still its own. */
+static u64 late_ticket(const struct tls *t)
+{
+	return rt_ticket() | (t->flags & X86_ZF ? ADEPT_TICKET_DONE : 0);
+}
+
 /*
  * What the store at @pos is about to write.  Of a ticket, what the processor has of it: it
  * is that of the upper half at the guard, and any later one is as good elsewhere.
@@ -103,11 +109,28 @@ static u64 stored_value(const struct tls *t, const struct xl8_pos *pos,
 	if (is_ticket(pos)) {
 		if (in.opcode == 0x89 && in.base == X86_R15)
 			return uc->regs[SC_RDX] << 32 | (u32)uc->regs[SC_RAX];
-		return rt_ticket() | (t->flags & X86_ZF ? ADEPT_TICKET_DONE : 0);
+		return late_ticket(t);
 	}
 	if (in.f_reg == X86_NONE)
 		fatal("no store at %lx", rip);
 	return t->regs[in.f_reg];
+}
+
+/* Of an instruction that is done, while registers are restored: what comes behind that. */
+static const u64 *yet_to_store(const struct tls *t, const struct xl8_pos *pos, u64 *value)
+{
+	switch (pos->arg3 == X86_NONE ? 0 : pos->arg3 & XL8_BEHIND) {
+	case XL8_TICKET:
+		*value = late_ticket(t);
+		return value;
+	case XL8_RSI:
+		*value = t->regs[X86_RSI];
+		return value;
+	case XL8_RDI:
+		*value = t->regs[X86_RDI];
+		return value;
+	}
+	return NULL;
 }
 
 static void at(struct tls *t, u64 pc)
@@ -151,7 +174,7 @@ void leave_cache(struct tls *t, const struct xl8_pos *pos, const struct k_uconte
 	case XL8_DONE:
 	case XL8_DONE_R15:
 	case XL8_GS_DONE:
-		after(t, pos, NULL);
+		after(t, pos, yet_to_store(t, pos, &value));
 		break;
 	case XL8_EXIT:
 		ring_complete(t, x);

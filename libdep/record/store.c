@@ -24,13 +24,13 @@ static void store_reg(struct build *b, unsigned int n, u8 reg, s32 off, enum xl8
 	if (b->held != X86_NONE)
 		st->held = (u8)(b->held + 1);
 	if (reg != X86_R15) {
-		build_xl8(b, kind, n, X86_NONE, X86_NONE, X86_NONE);
+		build_xl8(b, kind, n, b->held, X86_NONE, X86_NONE);
 		emit_rm64(&b->e, 0x89, reg, X86_R15, off);
 		return;
 	}
 	/* The application's r15 lives in the TLS block, and at times in a register too. */
 	if (b->held != X86_NONE) {
-		build_xl8(b, kind, n, X86_NONE, X86_NONE, X86_NONE);
+		build_xl8(b, kind, n, b->held, X86_NONE, X86_NONE);
 		emit_rm64(&b->e, 0x89, b->held, X86_R15, off);
 		return;
 	}
@@ -121,13 +121,14 @@ static void store_ticket(struct build *b, unsigned int n, s32 off, enum xl8_kind
 {
 	struct adept_store *st = &b->stores[b->next_store];
 	u8 held = b->held, mark = kind == XL8_AFTER ? XL8_TICKET : 0;
+	u8 none = mark ? mark | XL8_NO_REG : X86_NONE;
 	struct emit *e = &b->e;
 
 	if (held != X86_NONE)
 		st->held = (u8)(held + 1);
-	build_xl8(b, kind, n, held, X86_NONE, mark ? mark : X86_NONE);
+	build_xl8(b, kind, n, held, X86_NONE, none);
 	emit_store_gs(e, X86_RAX, TLS_SPILL1);
-	build_xl8(b, kind, n, held, X86_RAX, mark ? mark : X86_NONE);
+	build_xl8(b, kind, n, held, X86_RAX, none);
 	emit_store_gs(e, X86_RDX, TLS_SPILL2);
 	build_xl8(b, kind, n, held, X86_RAX, X86_RDX | mark);
 	if (kind == XL8_AFTER) {

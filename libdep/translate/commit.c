@@ -23,6 +23,20 @@ void build_begin(struct build *b, struct arena *a)
 	b->check = 0;
 }
 
+/* What has yet to be stored behind @insn, for arg3. */
+static u8 stored_behind(const struct build *b, unsigned int insn)
+{
+	const struct adept_store *s = &b->stores[b->next_store];
+
+	if (b->next_store == b->nstores || s->insn != insn)
+		return 0;
+	if (s->kind == ADEPT_ST_BEHIND)
+		return XL8_TICKET;
+	if (s->kind == ADEPT_ST_POST)
+		return s->arg == X86_RDI ? XL8_RDI : XL8_RSI;
+	return 0;
+}
+
 void build_xl8(struct build *b, enum xl8_kind kind, unsigned int insn, u8 arg, u8 arg2, u8 arg3)
 {
 	struct xl8 *x;
@@ -33,6 +47,12 @@ void build_xl8(struct build *b, enum xl8_kind kind, unsigned int insn, u8 arg, u
 	if (b->held != X86_NONE && (kind == XL8_RUN || kind == XL8_STORE)) {
 		kind = XL8_MANGLE;
 		arg = b->held;
+	}
+	if (kind == XL8_DONE || kind == XL8_DONE_R15 || kind == XL8_GS_DONE) {
+		u8 behind = stored_behind(b, insn);
+
+		if (behind)
+			arg3 = behind | (arg3 == X86_NONE ? XL8_NO_REG : arg3);
 	}
 	if (kind == XL8_RUN) {
 		if (b->run_open)

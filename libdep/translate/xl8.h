@@ -17,12 +17,16 @@ enum xl8_kind {
 	XL8_RUN,	/* instructions from n on copied as they are: walk their lengths */
 	XL8_STORE,	/* value store, before n */
 	/*
-	 * Store behind instruction n, which is done but for it; with XL8_TICKET in arg3 that of
-	 * a ticket, then as XL8_DONE
+	 * Store behind instruction n, which is done but for it; arg.. as of XL8_DONE, and
+	 * XL8_TICKET in arg3 if it is a ticket's
 	 */
 	XL8_AFTER,
 	XL8_MANGLE,	/* before n; arg.. spilled registers to restore */
-	XL8_DONE,	/* n done; arg.. spilled registers to restore */
+	/*
+	 * n done; arg.. spilled registers to restore; arg3 says, too, what has yet to be stored
+	 * behind n
+	 */
+	XL8_DONE,
 	XL8_DONE_R15,	/* the same; the application's r15 is in register arg */
 	XL8_GS,		/* before n; register arg2 carries the gs base, arg in TLS_SPILL0 */
 	XL8_GS_DONE,	/* the same, n done */
@@ -53,7 +57,12 @@ enum xl8_kind {
 	XL8_DATA,	/* literals: never executed */
 };
 
+/* In arg3, beside a register: what is stored behind the instruction. */
+#define XL8_NO_REG	0x10	/* there is none */
 #define XL8_TICKET	0x20
+#define XL8_RSI		0x40	/* where a string instruction has come to */
+#define XL8_RDI		0x60
+#define XL8_BEHIND	0x60	/* mask */
 
 /**
  * struct xl8_pos - what xl8_lookup() found
