@@ -427,6 +427,34 @@ static void inside(void **state)
 	end(&t, 0);
 }
 
+/* Where a window of a thread is missing others may have been created and joined in it. */
+static void behind_gaps(void **state)
+{
+	struct order_thread *third;
+	struct two t;
+
+	(void)state;
+	/* it goes on behind all that there was.. */
+	begin(&t);
+	access_it(t.second, LOCK, DEP_WRITE);
+	assert_int_equal(order_thread_ended(t.second), 0);
+	assert_int_equal(order_gap(&t.feed, &(struct dep_thread){ .serial = 1, .process = 1 }), 0);
+	access_it(t.first, LOCK, DEP_WRITE);
+	end(&t, 0);
+	/* ..as does a thread that nobody is known to have created.. */
+	begin(&t);
+	access_it(t.second, LOCK, DEP_WRITE);
+	assert_int_equal(order_thread_ended(t.second), 0);
+	third = order_thread_of(&t.feed, &(struct dep_thread){ .serial = 3, .tid = 12,
+							      .process = 1 });
+	assert_int_equal(order_thread_begin(third), 0);
+	access_it(third, LOCK, DEP_WRITE);
+	/* ..and no further */
+	access_it(t.first, BLOCK, DEP_WRITE);
+	access_it(third, BLOCK, DEP_WRITE);
+	end(&t, 1);
+}
+
 static void locked(struct order_thread *t, u64 pc, bool behind)
 {
 	item(t, &(struct dep_item){
@@ -681,6 +709,7 @@ int main(void)
 		cmocka_unit_test(buffers),
 		cmocka_unit_test(heap),
 		cmocka_unit_test(inside),
+		cmocka_unit_test(behind_gaps),
 		cmocka_unit_test(returned_to),
 		cmocka_unit_test(locks),
 		cmocka_unit_test(shares),

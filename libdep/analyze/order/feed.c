@@ -103,6 +103,29 @@ int order_forget(struct order_thread *t, u64 address, u64 size)
 	return err ? err : race_forget(t->process->detector, address | ORDER_OBJECTS, size);
 }
 
+static bool is_among(const struct order_thread *t, const struct order_thread *o, bool image)
+{
+	return o && o->begun && o->process == t->process && (!image || o->image == t->image);
+}
+
+/* Whoever has ended: @t may have joined it. */
+static int join_ended(struct order_thread *t, bool image)
+{
+	struct order_feed *f = t->feed;
+	struct order_thread *o;
+	int err = 0;
+	size_t i;
+
+	for (i = 0; i < f->nthreads && !t->ended && !err; i++) {
+		o = f->thread[i];
+		if (!is_among(t, o, image) || !o->ended || o->joined)
+			continue;
+		o->joined = true;
+		err = race_thread_join(t->process->detector, t->index, o->index);
+	}
+	return err;
+}
+
 int order_everything(struct order_thread *t, bool image)
 {
 	struct order_feed *f = t->feed;
@@ -111,10 +134,11 @@ int order_everything(struct order_thread *t, bool image)
 	struct order_thread *o;
 	size_t i;
 
+	if (!err)
+		err = join_ended(t, image);
 	for (i = 0; i < 2 * f->nthreads && !err; i++) {
 		o = f->thread[i % f->nthreads];
-		if (!o || !o->begun || o->ended || o->process != t->process ||
-		    (image && o->image != t->image))
+		if (!is_among(t, o, image) || o->ended)
 			continue;
 		if (i < f->nthreads)
 			err = race_release(t->process->detector, o->index, &all);

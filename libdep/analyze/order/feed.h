@@ -166,7 +166,7 @@ struct order_thread {
 	struct order_image *image;
 	u32 serial, tid, index;		/* the detector's */
 	struct order_feed *feed;
-	bool begun, ended;
+	bool begun, ended, joined;
 	bool in_library;	/* making or ending a thread; see DEP_CODE_THREADS */
 	bool vforked;		/* in its parent's memory, but with descriptors of its own */
 	/* The locked instruction at hand. */

@@ -184,6 +184,9 @@ int order_image_begin(struct order_thread *t)
 		err = race_thread_begin(m->process->detector, RACE_NO_THREAD, &t->index);
 	if (!k && !err && m->grouped)
 		err = replaces(t);
+	/* Who created it, and behind what, is in a window that is missing. */
+	if (!k && !err && m->multi)
+		err = order_everything(t, true);
 	if (k)
 		free_fork(k);
 	return err;
