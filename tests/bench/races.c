@@ -44,7 +44,7 @@ static void setup(u32 threads)
 
 	rows = race_rows_create();
 	if (!rows ||
-	    race_detector_create(&d, &(struct race_ops){ race_rows_report, rows }, NULL))
+	    race_detector_create(&d, &(struct race_ops){ .report = race_rows_report, .arg = rows }, NULL))
 		exit(1);
 	race_thread_begin(d, RACE_NO_THREAD, &t);
 	for (i = 0; i < threads; i++)

@@ -23,7 +23,7 @@ static void begin(u32 mode, u32 places)
 
 	rows = race_rows_create();
 	assert_non_null(rows);
-	assert_int_equal(race_detector_create(&d, &(struct race_ops){ race_rows_report, rows }, &o),
+	assert_int_equal(race_detector_create(&d, &(struct race_ops){ .report = race_rows_report, .arg = rows }, &o),
 			 0);
 }
 
@@ -304,6 +304,71 @@ static void forgotten(void **state)
 	assert_int_equal(race_rows_count(rows), 1);
 }
 
+static u64 told_first, told_bytes;
+
+static void tell(void *arg, u64 address, u32 size)
+{
+	(void)arg;
+	told_first = told_bytes ? told_first : address;
+	told_bytes += size;
+}
+
+static u64 told(void)
+{
+	u64 n = told_bytes;
+
+	told_bytes = 0;
+	return n;
+}
+
+/* What a thread may do again, and who looks at first accesses only is not shown. */
+static void forgotten_at_work(void **state)
+{
+	const struct race_ops ops = { .forgotten = tell };
+	const struct race_options o = { .mode = RACE_HB_ONLY };
+	struct race_sync a = { 0 };
+	struct race_detector *f;
+	u32 one, two;
+
+	(void)state;
+	assert_int_equal(race_detector_create(&f, &ops, &o), 0);
+	assert_int_equal(race_thread_begin(f, RACE_NO_THREAD, &one), 0);
+	assert_int_equal(race_thread_begin(f, one, &two), 0);
+	race_access(f, one, 1, X, 8, RACE_READ);
+	race_forget(f, X - 64, 128);
+	assert_int_equal(told(), 8);
+	assert_int_equal(told_first, X);
+	/* it is forgotten, then */
+	race_forget(f, X - 64, 128);
+	assert_int_equal(told(), 0);
+	/* parts, and whole pages */
+	race_access(f, two, 1, X + 2, 3, RACE_WRITE);
+	race_forget(f, X, 4);
+	assert_int_equal(told(), 2);
+	race_access(f, two, 1, X, 3 * 4096, RACE_WRITE);
+	race_forget(f, X - 65536, 1 << 20);
+	assert_int_equal(told(), 3 * 4096);
+	/* freed, released since, or ended: it comes no more, or is shown again */
+	race_access(f, one, 1, X, 8, RACE_WRITE);
+	race_access(f, one, 2, X, 8, RACE_WRITE | RACE_FREE);
+	race_forget(f, X, 8);
+	race_access(f, one, 1, X, 8, RACE_WRITE);
+	race_release(f, one, &a);
+	race_forget(f, X, 8);
+	race_access(f, two, 1, X, 8, RACE_WRITE);
+	race_thread_end(f, two);
+	race_forget(f, X, 8);
+	assert_int_equal(told(), 0);
+	/* what it learned is no release */
+	race_access(f, one, 1, X, 8, RACE_READ);
+	race_acquire(f, one, &a);
+	race_thread_join(f, one, two);
+	race_forget(f, X, 8);
+	assert_int_equal(told(), 8);
+	race_sync_free(f, &a);
+	race_detector_free(f);
+}
+
 static void watch(void **state)
 {
 	struct race_stats s;
@@ -445,7 +510,7 @@ static void no_memory(void **state)
 		struct race_sync s = { 0 };
 
 		rows = race_rows_create();
-		ret = race_detector_create(&d, &(struct race_ops){ race_rows_report, rows }, &o);
+		ret = race_detector_create(&d, &(struct race_ops){ .report = race_rows_report, .arg = rows }, &o);
 		for (j = 0; !ret && j < 4; j++)
 			ret = race_thread_begin(d, j ? 0 : RACE_NO_THREAD, &t[j]);
 		for (i = 0; !ret && i < 3000; i++) {
@@ -512,6 +577,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(write_write), T(same_bytes_only), T(locked), T(fork_and_join), T(atomics),
 		T(all_readers), T(keep_all), T(places), T(shb), T(shb_as_of_then), T(forgotten),
+		cmocka_unit_test(forgotten_at_work),
 		T(watch), T(counted), T(many_threads), T(read_shared), T(nonsense), T(collected),
 		cmocka_unit_test(no_memory),
 	};

@@ -302,7 +302,7 @@ static void begin_execution(struct execution *x)
 	memset(x, 0, sizeof(*x));
 	begin_one(&x->place, false);
 	for (k = 0; k < 2; k++) {
-		const struct race_ops ops = { note, k ? &x->left : &x->all };
+		const struct race_ops ops = { .report = note, .arg = k ? &x->left : &x->all };
 
 		assert_int_equal(race_detector_create(&x->d[k], &ops, &o), 0);
 		for (i = 0; i < THREADS; i++)

@@ -35,12 +35,24 @@ static void tell_raced(void *arg, const struct race_found *found)
 	race_rows_report(p->rows, found);
 }
 
+/*
+ * Nor does the first pass see what a thread does again to memory that became new in between: it
+ * has been shown its first access, and that is forgotten.
+ */
+static void note_forgotten(void *arg, u64 address, u32 size)
+{
+	struct order_process *p = arg;
+
+	dep_places_add(&p->scope->raced, address, size);
+}
+
 static int make_detector(const struct order_feed *f, struct order_process *p)
 {
 	const struct race_options first = { .mode = RACE_HB_ONLY };
 	const struct race_options watched = { .mode = RACE_ONLY_WATCHED };
 	const struct race_ops find = {
-		.report = f->options->found ? tell_raced : note_raced, .arg = p,
+		.report = f->options->found ? tell_raced : note_raced,
+		.forgotten = note_forgotten, .arg = p,
 	};
 	const struct race_ops tell = { .report = race_rows_report, .arg = p->rows };
 	const struct race_ops predict = { .report = order_predict_report, .arg = p };

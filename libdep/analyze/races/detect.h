@@ -90,9 +90,15 @@ struct race_found {
 	u32 size;
 };
 
-/** struct race_ops - @report is called within race_access(); it must not call the detector */
+/**
+ * struct race_ops - what is called within race_access() and race_forget(); it must not call the
+ * detector
+ * @forgotten: may be NULL; of bytes that are forgotten though a thread that lives has accessed
+ *	them, other than to free them, and released nothing since
+ */
 struct race_ops {
 	void (*report)(void *arg, const struct race_found *found);
+	void (*forgotten)(void *arg, u64 address, u32 size);
 	void *arg;
 };
 

@@ -53,8 +53,40 @@ static int change_cell(struct race_detector *d, u32 *cell, u32 mask, bool watch)
 	return race_states_find_split(&d->mem, &d->states, part, cell);
 }
 
-/* Of @page bytes @from..@to. */
-static int change_page(struct race_detector *d, struct race_page *page, u32 from, u32 to,
+/* Has a thread accessed what has that state, so that it would do so again like before? */
+static bool is_at_work(const struct race_detector *d, u32 id)
+{
+	struct race_state *s = id ? race_states_get(&d->states, id) : NULL;
+	const struct race_thread *t;
+	u32 i, n = s ? race_state_n(s) : 0;
+	u64 when;
+
+	for (i = 0; i < n; i++) {
+		when = race_state_when(s)[i];
+		t = &d->thread[race_when_thread(when)];
+		if (t->life == RACE_LIVES && (when & RACE_EPOCH) >= t->since &&
+		    !(race_sites_get(&d->sites, race_state_site(s)[i])->flags & RACE_FREE))
+			return true;
+	}
+	return false;
+}
+
+/* Tell of bytes @mask of the granule at @address. */
+static void tell_forgotten(const struct race_detector *d, u32 id, u32 mask, u64 address)
+{
+	struct race_state *s = id ? race_states_get(&d->states, id) : NULL;
+	bool split = s && s->info & RACE_STATE_SPLIT;
+	u32 b;
+
+	if (!split && is_at_work(d, id))
+		d->ops.forgotten(d->ops.arg, address, RACE_GRANULE);
+	for (b = 0; split && b < RACE_GRANULE; b++)
+		if (mask >> b & 1 && is_at_work(d, race_state_part(s)[b]))
+			d->ops.forgotten(d->ops.arg, address + b, 1);
+}
+
+/* Of @page, which is at @base, bytes @from..@to. */
+static int change_page(struct race_detector *d, struct race_page *page, u64 base, u32 from, u32 to,
 		       bool watch)
 {
 	u32 i, mask;
@@ -66,6 +98,8 @@ static int change_page(struct race_detector *d, struct race_page *page, u32 from
 			mask &= 0xff << (from & 7);
 		if (i == to / 8)
 			mask &= 0xff >> (7 - (to & 7));
+		if (!watch && d->ops.forgotten)
+			tell_forgotten(d, page->cell[i], mask, base + i * RACE_GRANULE);
 		ret = change_cell(d, &page->cell[i], mask, watch);
 	}
 	return ret;
@@ -81,7 +115,7 @@ static int forget_page(void *arg, u64 number, struct race_page *page)
 	struct change *c = arg;
 	u64 base = number << RACE_PAGE_SHIFT;
 
-	return change_page(c->d, page, c->first > base ? c->first - base : 0,
+	return change_page(c->d, page, base, c->first > base ? c->first - base : 0,
 			   c->last - base < RACE_PAGE - 1 ? c->last - base : RACE_PAGE - 1, false);
 }
 
@@ -98,8 +132,11 @@ static int forget(struct race_detector *d, u64 first, u64 last)
 		return page ? forget_page(&c, from, page) : 0;
 	}
 	/* Watched pages must stay. */
-	if (d->watched)
-		return race_shadow_each(&d->shadow, from, to, forget_page, &c);
+	if (d->watched || d->ops.forgotten) {
+		ret = race_shadow_each(&d->shadow, from, to, forget_page, &c);
+		if (ret || d->watched)
+			return ret;
+	}
 	if (first % RACE_PAGE) {
 		ret = race_shadow_each(&d->shadow, from, from, forget_page, &c);
 		if (ret)
@@ -152,7 +189,8 @@ int race_watch(struct race_detector *d, u64 address, u64 size)
 		if (!page)
 			ret = -ENOMEM;
 		else
-			ret = change_page(d, page, address % RACE_PAGE, to % RACE_PAGE, true);
+			ret = change_page(d, page, address & ~(u64)(RACE_PAGE - 1),
+					  address % RACE_PAGE, to % RACE_PAGE, true);
 		if (to == last)
 			break;
 		address = to + 1;

@@ -142,6 +142,13 @@ static bool together(const struct race_now *now, u64 when)
 	return race_when_thread(when) == now->thread && (when & RACE_EPOCH) >= now->t->since;
 }
 
+/* Must it be kept that @now frees what was accessed by @site?  See struct race_ops. */
+static bool frees(const struct race_detector *d, const struct race_now *now, u32 site)
+{
+	return d->ops.forgotten && now->flags & RACE_FREE &&
+	       !(race_sites_get(&d->sites, site)->flags & RACE_FREE);
+}
+
 /* The entry that makes it needless to keep @now, or n. */
 static u32 find_like(const struct race_detector *d, const struct race_now *now,
 		     const struct old *o, bool full)
@@ -149,7 +156,7 @@ static u32 find_like(const struct race_detector *d, const struct race_now *now,
 	u32 class = now->site & RACE_CLASS, places = d->options.places, i, c, like = 0, at = o->n;
 
 	for (i = o->n; i--;) {
-		if (!together(now, o->when[i]))
+		if (!together(now, o->when[i]) || frees(d, now, o->site[i]))
 			continue;
 		if (o->site[i] == now->site)
 			return i;
