@@ -663,7 +663,7 @@ static void odd_maps(void **state)
 {
 	static const u64 odd[] = { 0, 1, 4095, 1ull << 46, 1ull << 47, 1ull << 62, ~0ull - 4096 };
 	struct order_shares s;
-	struct two t;
+	struct two t, other;
 	size_t i, k;
 
 	(void)state;
@@ -690,8 +690,19 @@ static void odd_maps(void **state)
 			call(t.first, &(struct adept_ev_syscall){
 				.nr = SYS_shmdt, .args = { odd[i] } });
 			access_it(t.second, odd[i], DEP_WRITE);
+			call(t.first, &(struct adept_ev_syscall){
+				.nr = SYS_munmap, .args = { odd[i], odd[k] } });
 		}
 	}
+	/* a range that wraps is none, and makes no two of one */
+	begin_processes(&other, &s, MAP_SHARED);
+	k = other.first->image->maps.n;
+	for (i = 0; i < 16; i++)
+		call(other.first, &(struct adept_ev_syscall){
+			.nr = SYS_munmap, .args = { SHARED + 8191, ~0ull - 4095 } });
+	assert_int_equal(other.first->image->maps.n, k);
+	order_free(&other.feed);
+	order_scopes_free(&other.feed);
 	order_free(&t.feed);
 	order_scopes_free(&t.feed);
 }

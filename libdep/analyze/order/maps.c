@@ -123,6 +123,9 @@ static int cut(struct order_image *m, u64 start, u64 end)
 	u32 i;
 	int err = 0;
 
+	/* One that wraps, as damaged stores have them, would leave two of each. */
+	if (end <= start)
+		return 0;
 	for (i = s->n; i-- && !err;) {
 		old = s->v[i];
 		if (old.start >= end || old.end <= start)
@@ -168,7 +171,6 @@ int order_maps_own(struct order_image *m)
 	return err;
 }
 
-
 int order_maps_gone(struct order_image *m)
 {
 	return cut(m, 0, ~0ull);
@@ -188,7 +190,7 @@ static int mapped(struct order_thread *t, const struct adept_ev_syscall *c)
 		.start = c->result, .end = c->result + page_up(c->args[1]),
 		.writes = c->args[2] & PROT_WRITE,
 	};
-	int err = cut(m, new.start, new.end > new.start ? new.end : new.start);
+	int err = cut(m, new.start, new.end);
 
 	if (err || (c->args[3] & MAP_TYPE) == MAP_PRIVATE)
 		return err;
