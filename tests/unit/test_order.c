@@ -573,6 +573,33 @@ static void shares(void **state)
 	order_shares_free(&s);
 }
 
+/* Each is noted once, however often and in whatever order. */
+static void many_shares(void **state)
+{
+	struct order_shares s = { 0 };
+	struct order_share share = { .image = 1 };
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < 60000; i++) {
+		share.key = (struct order_key){ i % 3, i % 20000 / 100, 0 };
+		share.at = i % 100 << 12;
+		share.writes = i >= 40000;
+		assert_int_equal(order_shares_note(&s, &share), 0);
+	}
+	assert_int_equal(s.n, 60000);
+	share.writes = false;
+	for (i = 0; i < 60000; i++) {
+		share.key = (struct order_key){ i % 3, i % 20000 / 100, 0 };
+		share.at = i % 100 << 12;
+		assert_int_equal(order_shares_note(&s, &share), 0);
+	}
+	assert_int_equal(s.n, 60000);
+	for (i = 0; i < 60000; i++)
+		assert_int_equal(s.v[i].writes, i >= 40000);
+	order_shares_free(&s);
+}
+
 #define SHARED	0x200000u
 #define MOVED	0x700000u
 #define OWN	0x500000u
@@ -658,6 +685,101 @@ static void processes(void **state)
 	end_processes(&t, 1);
 }
 
+#define PAGES	48u
+#define BASE	0x100000u
+
+/* A file and its page at each page of memory, 0: none. */
+static void check_places(const struct two *t, const u32 *file, const u32 *nth)
+{
+	const struct order_regions *all = &t->first->process->regions;
+	const struct order_region *r;
+	u64 left, place;
+	u32 i, run;
+
+	for (i = 0; i < PAGES; i++) {
+		left = ~0ull;
+		place = order_place(t->first->image, BASE + i * 4096 + 8, &left);
+		for (run = i + 1; run < PAGES && file[run] == file[i] &&
+		     (!file[i] || nth[run] == nth[i] + run - i); run++)
+			;
+		assert_int_equal(!!(place & ORDER_SHARED), !!file[i]);
+		if (!file[i]) {
+			/* nothing is lost between here and the next that is shared */
+			assert_int_equal(place & ((1ull << ORDER_NUMBER) - 1), BASE + i * 4096 + 8);
+			assert_true(run == PAGES || left == (run - i) * 4096 - 8);
+			continue;
+		}
+		r = all->v[(place & ~ORDER_SHARED) >> ORDER_REGION];
+		assert_int_equal(r->key.inode, file[i]);
+		assert_int_equal(place - r->base, nth[i] * 4096 + 8);
+		/* what was mapped by two calls may be told as two */
+		assert_true(left <= (run - i) * 4096 - 8 && (left + 8) % 4096 == 0);
+	}
+}
+
+static u32 random_number(u64 *seed, u32 n)
+{
+	*seed = *seed * 6364136223846793005ull + 1442695040888963407ull;
+	return (u32)(*seed >> 33) % n;
+}
+
+/* Against an array of pages. */
+static void random_maps(void **state)
+{
+	u32 file[PAGES] = { 0 }, nth[PAGES] = { 0 }, from, to, n, i, k, was[2][PAGES];
+	struct order_shares s;
+	struct two t;
+	u64 seed = 1;
+
+	(void)state;
+	begin_processes(&t, &s, MAP_PRIVATE);
+	for (k = 0; k < 20000; k++) {
+		n = 1 + random_number(&seed, 8);
+		from = random_number(&seed, PAGES - n);
+		to = random_number(&seed, PAGES - n);
+		switch (random_number(&seed, 3)) {
+		case 0:
+			call(t.first, &(struct adept_ev_syscall){
+				.nr = SYS_munmap, .args = { BASE + from * 4096, n * 4096 } });
+			memset(file + from, 0, n * sizeof(*file));
+			break;
+		case 1:
+			t.first->shared = (struct adept_ev_shared){ 1, 1 + to % 5, 0 };
+			t.first->has_shared = true;
+			call(t.first, &(struct adept_ev_syscall){
+				.nr = SYS_mmap, .result = BASE + from * 4096,
+				.args = { 0, n * 4096 - 5, 3, MAP_SHARED | MAP_FIXED, 3,
+					  to * 4096 },
+			});
+			for (i = 0; i < n; i++) {
+				file[from + i] = 1 + to % 5;
+				nth[from + i] = to + i;
+			}
+			break;
+		case 2:
+			/* within one mapping, as the kernel wants it, and to elsewhere */
+			for (i = 1; i < n && file[from] && file[from + i] == file[from] &&
+			     nth[from + i] == nth[from] + i; i++)
+				;
+			if (i < n || !file[from] || (from < to + n && to < from + n))
+				break;
+			call(t.first, &(struct adept_ev_syscall){
+				.nr = SYS_mremap, .result = BASE + to * 4096,
+				.args = { BASE + from * 4096, n * 4096, n * 4096, 3,
+					  BASE + to * 4096 },
+			});
+			memcpy(was[0], file + from, n * sizeof(*file));
+			memcpy(was[1], nth + from, n * sizeof(*nth));
+			memset(file + from, 0, n * sizeof(*file));
+			memcpy(file + to, was[0], n * sizeof(*file));
+			memcpy(nth + to, was[1], n * sizeof(*nth));
+			break;
+		}
+		check_places(&t, file, nth);
+	}
+	end_processes(&t, 0);
+}
+
 /* What a damaged store maps. */
 static void odd_maps(void **state)
 {
@@ -724,7 +846,9 @@ int main(void)
 		cmocka_unit_test(returned_to),
 		cmocka_unit_test(locks),
 		cmocka_unit_test(shares),
+		cmocka_unit_test(many_shares),
 		cmocka_unit_test(processes),
+		cmocka_unit_test(random_maps),
 		cmocka_unit_test(odd_maps),
 	};
 

@@ -202,8 +202,8 @@ struct order_process {
 	struct race_detector *detector;
 	struct order_scope *scope;
 	struct order_objects objects;
-	struct order_region *regions;
-	u32 nregions, nimages;
+	struct order_regions regions;
+	u32 nimages;
 	struct order_thread **waiter;	/* those that wait for conditions */
 	u32 nwaiters, waiters_room;
 	u32 last_file;

@@ -23,7 +23,7 @@ struct order_fork {
 static void free_fork(struct order_fork *k)
 {
 	order_files_free(&k->files);
-	free(k->maps.v);
+	order_maps_free(&k->maps);
 	free(k);
 }
 
@@ -43,7 +43,7 @@ int order_forked(struct order_thread *t, u32 pid)
 	if (!err && t->image->grouped)
 		err = order_note_birth(t, k->index);
 	if (err) {
-		free(k->maps.v);
+		order_maps_free(&k->maps);
 		free(k);
 		return err;
 	}
@@ -311,8 +311,7 @@ void order_images_free(struct order_feed *f)
 			free_fork(m->fork);
 		order_files_free(&m->files);
 		order_heap_free(&m->heap);
-		free(m->maps.v);
-		free(m->maps.was);
+		order_maps_free(&m->maps);
 		free(m);
 	}
 }

@@ -11,22 +11,52 @@
 
 /* ---- regions ---- */
 
-/* NULL: no memory, or no number is left. */
-static struct order_region *region_of(struct order_process *p, const struct order_key *key)
+static struct order_region *find_region(const struct order_regions *all,
+					const struct order_key *key)
 {
-	struct order_region *r = p->regions;
+	u64 hash = order_key_hash(key);
+	u32 i = 0, at;
 
-	while (r && !order_key_same(&r->key, key))
-		r = r->next;
-	if (r || p->nregions == ORDER_REGIONS)
-		return r;
+	while (order_index_next(&all->index, hash, &i, &at))
+		if (order_key_same(&all->v[at]->key, key))
+			return all->v[at];
+	return NULL;
+}
+
+/* NULL: no memory. */
+static struct order_region *make_region(struct order_regions *all, const struct order_key *key)
+{
+	u32 room = all->room ? 2 * all->room : 16;
+	struct order_region *r;
+	void *more;
+
+	if (all->n == all->room) {
+		more = realloc(all->v, room * sizeof(struct order_region *));
+		if (!more)
+			return NULL;
+		all->v = more;
+		all->room = room;
+	}
 	r = calloc(1, sizeof(*r));
-	if (!r)
+	if (!r || order_index_add(&all->index, order_key_hash(key), all->n)) {
+		free(r);
 		return NULL;
+	}
 	r->key = *key;
-	r->base = ORDER_SHARED | (u64)p->nregions++ << ORDER_REGION;
-	r->next = p->regions;
-	return p->regions = r;
+	r->base = ORDER_SHARED | (u64)all->n << ORDER_REGION;
+	all->v[all->n++] = r;
+	return r;
+}
+
+/* *@out: NULL if no number is left. */
+static int region_of(struct order_process *p, const struct order_key *key,
+		     struct order_region **out)
+{
+	*out = find_region(&p->regions, key);
+	if (*out || p->regions.n == ORDER_REGIONS)
+		return 0;
+	*out = make_region(&p->regions, key);
+	return *out ? 0 : order_no_memory();
 }
 
 /* What nobody has any more is new to who maps it next: another file may have its number. */
@@ -37,66 +67,93 @@ static int leave_region(struct order_process *p, struct order_region *r)
 	return race_forget(p->detector, r->base, 1ull << ORDER_REGION);
 }
 
-void order_regions_free(struct order_process *p)
+void order_regions_free(struct order_regions *r)
 {
-	struct order_region *r;
-
-	while ((r = p->regions)) {
-		p->regions = r->next;
-		free(r);
-	}
+	while (r->n)
+		free(r->v[--r->n]);
+	free(r->v);
+	order_index_free(&r->index);
 }
 
 /* ---- maps ---- */
 
-static int append(struct order_map **v, u32 *n, u32 *room, const struct order_map *map)
+/* Room for one more. */
+static int extend(struct order_map **v, u32 n, u32 *room)
 {
 	u32 want = *room ? 2 * *room : 8;
 	void *more;
 
-	if (*n == *room) {
-		more = realloc(*v, want * sizeof(**v));
-		if (!more)
-			return order_no_memory();
-		*v = more;
-		*room = want;
-	}
-	(*v)[(*n)++] = *map;
+	if (n < *room)
+		return 0;
+	more = realloc(*v, want * sizeof(**v));
+	if (!more)
+		return order_no_memory();
+	*v = more;
+	*room = want;
 	return 0;
 }
 
-static int add(struct order_image *m, const struct order_map *map)
+/* The first one that ends behind @address. */
+static u32 first_behind(const struct order_maps *s, u64 address)
 {
-	int err = append(&m->maps.v, &m->maps.n, &m->maps.room, map);
+	u32 low = 0, high = s->n, middle;
 
-	if (!err && map->region)
+	while (low < high) {
+		middle = (low + high) / 2;
+		if (s->v[middle].end > address)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
+}
+
+/* Where nothing is mapped. */
+static int add(struct order_maps *s, const struct order_map *map)
+{
+	u32 i = first_behind(s, map->start);
+	int err = extend(&s->v, s->n, &s->room);
+
+	if (err)
+		return err;
+	memmove(s->v + i + 1, s->v + i, (s->n++ - i) * sizeof(*s->v));
+	s->v[i] = *map;
+	if (map->region)
 		map->region->maps++;
-	return err;
+	return 0;
 }
 
 /* So that it can be said later where something was. */
 static int remember(struct order_maps *s, const struct order_map *map)
 {
+	u64 hash = order_index_mix(order_index_mix(order_index_mix(map->region->base, map->start),
+						   map->end), map->offset);
 	const struct order_map *w;
-	u32 i;
+	u32 i = 0, at;
 
-	for (i = 0; i < s->nwas; i++) {
-		w = &s->was[i];
+	while (order_index_next(&s->was_index, hash, &i, &at)) {
+		w = &s->was[at];
 		if (w->region == map->region && w->start == map->start && w->end == map->end &&
 		    w->offset == map->offset)
 			return 0;
 	}
-	return append(&s->was, &s->nwas, &s->was_room, map);
+	if (extend(&s->was, s->nwas, &s->was_room))
+		return -ENOMEM;
+	if (order_index_add(&s->was_index, hash, s->nwas))
+		return order_no_memory();
+	s->was[s->nwas++] = *map;
+	return 0;
 }
 
-/* It is noted in any pass, but counts in the first one only. */
+/* Only the first pass is asked who shares what. */
 static int note(const struct order_image *m, const struct order_map *map)
 {
 	struct order_share share = {
 		.key = map->key, .image = m->serial, .writes = map->writes, .at = map->start,
 	};
 
-	return m->feed->shares && !m->grouped ? order_shares_note(m->feed->shares, &share) : 0;
+	return m->feed->shares && m->feed->pass == ORDER_FIRST ?
+	       order_shares_note(m->feed->shares, &share) : 0;
 }
 
 static int map(struct order_image *m, struct order_map *map)
@@ -106,43 +163,54 @@ static int map(struct order_image *m, struct order_map *map)
 	if (map->end <= map->start || map->end >> ORDER_NUMBER)
 		return 0;
 	map->region = NULL;
-	if (m->grouped && map->offset >> ORDER_REGION == 0 &&
-	    (map->offset + (map->end - map->start)) >> ORDER_REGION == 0)
-		map->region = region_of(m->process, &map->key);
 	err = note(m, map);
-	if (!err && map->region)
-		err = remember(&m->maps, map);
-	return err ? err : add(m, map);
+	if (err || !m->grouped)
+		return err ? err : add(&m->maps, map);
+	/* What is not followed is as if it were its own. */
+	if (map->offset >> ORDER_REGION ||
+	    (map->offset + (map->end - map->start)) >> ORDER_REGION)
+		return 0;
+	err = region_of(m->process, &map->key, &map->region);
+	if (err || !map->region)
+		return err;
+	err = remember(&m->maps, map);
+	return err ? err : add(&m->maps, map);
+}
+
+/* Of one map the middle. */
+static int split(struct order_maps *s, u32 i, u64 start, u64 end)
+{
+	struct order_map behind = s->v[i];
+
+	behind.start = end;
+	behind.offset += end - s->v[i].start;
+	s->v[i].end = start;
+	return add(s, &behind);
 }
 
 /* Nothing of @start to @end is mapped any more. */
 static int cut(struct order_image *m, u64 start, u64 end)
 {
 	struct order_maps *s = &m->maps;
-	struct order_map old, part;
-	u32 i;
+	u32 from = first_behind(s, start), to;
 	int err = 0;
 
-	/* One that wraps, as damaged stores have them, would leave two of each. */
-	if (end <= start)
+	/* Nor is anything of a range that wraps, as damaged stores have them. */
+	if (end <= start || from == s->n)
 		return 0;
-	for (i = s->n; i-- && !err;) {
-		old = s->v[i];
-		if (old.start >= end || old.end <= start)
-			continue;
-		s->v[i] = s->v[--s->n];
-		part = old;
-		part.end = start;
-		if (old.start < start)
-			err = add(m, &part);
-		part = old;
-		part.start = end;
-		part.offset += end - old.start;
-		if (!err && old.end > end)
-			err = add(m, &part);
-		if (!err)
-			err = leave_region(m->process, old.region);
+	if (s->v[from].start < start) {
+		if (s->v[from].end > end)
+			return split(s, from, start, end);
+		s->v[from++].end = start;
 	}
+	for (to = from; to < s->n && s->v[to].end <= end && !err; to++)
+		err = leave_region(m->process, s->v[to].region);
+	if (to < s->n && s->v[to].start < end) {
+		s->v[to].offset += end - s->v[to].start;
+		s->v[to].start = end;
+	}
+	memmove(s->v + from, s->v + to, (s->n - to) * sizeof(*s->v));
+	s->n -= to - from;
 	return err;
 }
 
@@ -169,6 +237,13 @@ int order_maps_own(struct order_image *m)
 		err = map(m, &old.v[i]);
 	free(old.v);
 	return err;
+}
+
+void order_maps_free(struct order_maps *s)
+{
+	free(s->v);
+	free(s->was);
+	order_index_free(&s->was_index);
 }
 
 int order_maps_gone(struct order_image *m)
@@ -300,22 +375,19 @@ int order_maps_call(struct order_thread *t, const struct adept_ev_syscall *c)
 
 u64 order_place(const struct order_image *m, u64 address, u64 *left)
 {
-	const struct order_map *v = m->maps.v, *end = v + m->maps.n;
+	const struct order_map *v = m->maps.v;
 	u64 next = 1ull << ORDER_NUMBER;
+	u32 i = m->maps.n ? first_behind(&m->maps, address) : 0;
 
 	if (address >= next)
 		return address;
-	for (; v < end; v++) {
-		if (!v->region)
-			continue;
-		if (address - v->start < v->end - v->start) {
-			if (left && *left > v->end - address)
-				*left = v->end - address;
-			return v->region->base + v->offset + (address - v->start);
-		}
-		if (v->start > address && v->start < next)
-			next = v->start;
+	if (i < m->maps.n && v[i].start <= address) {
+		if (left && *left > v[i].end - address)
+			*left = v[i].end - address;
+		return v[i].region->base + v[i].offset + (address - v[i].start);
 	}
+	if (i < m->maps.n)
+		next = v[i].start;
 	if (left && *left > next - address)
 		*left = next - address;
 	return (u64)m->number << ORDER_NUMBER | address;

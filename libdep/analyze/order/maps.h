@@ -19,13 +19,19 @@
 
 /** struct order_region - of a group: a file, or what else is mapped */
 struct order_region {
-	struct order_region *next;
 	struct order_key key;
 	u64 base;		/* its place, ORDER_SHARED included */
 	u32 maps;		/* so many have it now */
 };
 
-/** struct order_map - @offset: of @start in it; @region: NULL in a lone image */
+/** struct order_regions - all of a group, by number; they stay where they are */
+struct order_regions {
+	struct order_region **v;
+	u32 n, room;
+	struct order_index index;
+};
+
+/** struct order_map - @offset: of @start in it; @region: NULL in a lone image only */
 struct order_map {
 	u64 start, end, offset;
 	struct order_key key;
@@ -33,11 +39,13 @@ struct order_map {
 	bool writes;
 };
 
+/** struct order_maps - @v: by address, and no two of them have one in common */
 struct order_maps {
 	struct order_map *v;
 	u32 n, room;
 	struct order_map *was;	/* in a group: all that there ever were */
 	u32 nwas, was_room;
+	struct order_index was_index;
 	u32 anonymous;		/* how many it made */
 };
 
@@ -51,8 +59,8 @@ struct adept_ev_syscall;
 int order_maps_inherit(struct order_maps *to, const struct order_maps *from);
 /** order_maps_own() - @m->maps are its own now: note who shares them; 0 or an error */
 int order_maps_own(struct order_image *m);
-/** order_regions_free() - all of @p */
-void order_regions_free(struct order_process *p);
+void order_regions_free(struct order_regions *r);
+void order_maps_free(struct order_maps *s);
 /** order_maps_gone() - @m has ended */
 int order_maps_gone(struct order_image *m);
 /** order_maps_call() - the memory that @c, which succeeded, maps or unmaps */

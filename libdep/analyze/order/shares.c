@@ -6,16 +6,31 @@
 #include "../../format/error.h"
 #include "shares.h"
 
+static struct order_share *find(const struct order_shares *s, const struct order_share *like,
+				u64 hash)
+{
+	struct order_share *v;
+	u32 i = 0, at;
+
+	while (order_index_next(&s->index, hash, &i, &at)) {
+		v = &s->v[at];
+		if (v->image == like->image && v->at == like->at &&
+		    order_key_same(&v->key, &like->key))
+			return v;
+	}
+	return NULL;
+}
+
 int order_shares_note(struct order_shares *s, const struct order_share *share)
 {
-	size_t i, room = s->room ? 2 * s->room : 64;
+	u64 hash = order_index_mix(order_index_mix(order_key_hash(&share->key), share->image),
+				   share->at);
+	struct order_share *old = find(s, share, hash);
+	size_t room = s->room ? 2 * s->room : 64;
 	void *more;
 
-	for (i = s->n; i--;) {
-		if (s->v[i].image != share->image || s->v[i].at != share->at ||
-		    !order_key_same(&s->v[i].key, &share->key))
-			continue;
-		s->v[i].writes |= share->writes;
+	if (old) {
+		old->writes |= share->writes;
 		return 0;
 	}
 	if (s->n == s->room) {
@@ -25,6 +40,8 @@ int order_shares_note(struct order_shares *s, const struct order_share *share)
 		s->v = more;
 		s->room = room;
 	}
+	if (order_index_add(&s->index, hash, (u32)s->n))
+		return dep_fail(-ENOMEM, "shared memory");
 	s->v[s->n++] = *share;
 	return 0;
 }
@@ -66,6 +83,7 @@ int order_shares_settle(struct order_shares *s)
 {
 	size_t i, from, n = 0;
 
+	order_index_free(&s->index);
 	free(s->image);
 	s->nimages = 0;
 	s->image = calloc(s->n + 1, sizeof(*s->image));
@@ -96,6 +114,7 @@ bool order_shares_has(const struct order_shares *s, u32 image)
 
 void order_shares_free(struct order_shares *s)
 {
+	order_index_free(&s->index);
 	free(s->v);
 	free(s->image);
 	memset(s, 0, sizeof(*s));

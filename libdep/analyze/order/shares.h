@@ -14,6 +14,7 @@
 #include <stddef.h>
 
 #include "../../abi/types.h"
+#include "index.h"
 
 /**
  * struct order_key - what is mapped, the same for all
@@ -39,16 +40,22 @@ struct order_share {
 struct order_shares {
 	struct order_share *v;
 	size_t n, room;
+	struct order_index index;	/* until it is settled */
 	u32 *image;		/* those that share something, sorted */
 	size_t nimages;
 };
+
+static inline u64 order_key_hash(const struct order_key *k)
+{
+	return order_index_mix(order_index_mix(order_index_mix(0, k->dev), k->inode), k->nth);
+}
 
 static inline bool order_key_same(const struct order_key *a, const struct order_key *b)
 {
 	return a->dev == b->dev && a->inode == b->inode && a->nth == b->nth;
 }
 
-/** order_shares_note() - 0 or -ENOMEM */
+/** order_shares_note() - before it is settled; 0 or -ENOMEM */
 int order_shares_note(struct order_shares *s, const struct order_share *share);
 /** order_shares_settle() - find out who shares what was noted; 0 or -ENOMEM */
 int order_shares_settle(struct order_shares *s);

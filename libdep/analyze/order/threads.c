@@ -283,7 +283,7 @@ void order_free(struct order_feed *f)
 	while ((p = f->processes)) {
 		f->processes = p->next;
 		order_objects_free(&p->objects, p->detector);
-		order_regions_free(p);
+		order_regions_free(&p->regions);
 		race_detector_free(p->detector);
 		race_rows_free(p->rows);
 		free(p->child);
