@@ -603,6 +603,7 @@ static void many_shares(void **state)
 #define SHARED	0x200000u
 #define MOVED	0x700000u
 #define OWN	0x500000u
+#define FILE_MAP 0x900000u
 
 /* A process that maps memory and forks another one. */
 static void begin_processes(struct two *t, struct order_shares *s, u64 flags)
@@ -683,6 +684,52 @@ static void processes(void **state)
 	assert_int_equal(order_address_of(t.second->image, order_at(t.first, SHARED + 4096)),
 			 MOVED);
 	end_processes(&t, 1);
+}
+
+static void map_file(struct order_thread *t, u64 at)
+{
+	t->shared = (struct adept_ev_shared){ 1, 7, 4096 };
+	t->has_shared = true;
+	call(t, &(struct adept_ev_syscall){
+		.nr = SYS_mmap, .result = at,
+		.args = { 0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, 3 },
+	});
+}
+
+/* What is done to memory stays while there is somebody who has it mapped, and no longer. */
+static void regions(void **state)
+{
+	const struct adept_ev_syscall move = { .nr = SYS_mremap, .result = MOVED,
+					      .args = { FILE_MAP, 4096, 4096, 1 } };
+	const struct adept_ev_syscall unmap = { .nr = SYS_munmap, .args = { FILE_MAP, 4096 } };
+	struct order_shares s;
+	struct two t;
+
+	(void)state;
+	begin_processes(&t, &s, MAP_PRIVATE);
+	map_file(t.first, FILE_MAP);
+	access_it(t.first, FILE_MAP, DEP_WRITE);
+	call(t.first, &move);
+	map_file(t.second, FILE_MAP);
+	access_it(t.second, FILE_MAP, DEP_WRITE);
+	end_processes(&t, 1);
+	/* the same once more in its place */
+	begin_processes(&t, &s, MAP_PRIVATE);
+	map_file(t.first, FILE_MAP);
+	access_it(t.first, FILE_MAP, DEP_WRITE);
+	map_file(t.first, FILE_MAP);
+	map_file(t.second, FILE_MAP);
+	access_it(t.second, FILE_MAP, DEP_WRITE);
+	end_processes(&t, 1);
+	/* what the detector has not yet been told */
+	begin_processes(&t, &s, MAP_PRIVATE);
+	map_file(t.first, FILE_MAP);
+	assert_int_equal(order_access(t.first, 0x2000, order_at(t.first, FILE_MAP), 4, RACE_WRITE),
+			 0);
+	call(t.first, &unmap);
+	map_file(t.second, FILE_MAP);
+	access_it(t.second, FILE_MAP, DEP_WRITE);
+	end_processes(&t, 0);
 }
 
 #define PAGES	48u
@@ -848,6 +895,7 @@ int main(void)
 		cmocka_unit_test(shares),
 		cmocka_unit_test(many_shares),
 		cmocka_unit_test(processes),
+		cmocka_unit_test(regions),
 		cmocka_unit_test(random_maps),
 		cmocka_unit_test(odd_maps),
 	};

@@ -258,26 +258,43 @@ static u64 page_up(u64 n)
 	return (n + PAGE - 1) & ~(u64)(PAGE - 1);
 }
 
+/*
+ * @new comes where others may be, or where it was itself.  If nobody else has the region it must
+ * not be taken for gone in between: what was done to it stays.
+ */
+static int replace(struct order_image *m, struct order_map *new, u64 gone, u64 gone_size)
+{
+	struct order_region *r = m->grouped ? find_region(&m->process->regions, &new->key) : NULL;
+	int err;
+
+	if (r)
+		r->maps++;
+	err = cut(m, gone, gone + gone_size);
+	if (!err)
+		err = cut(m, new->start, new->end);
+	if (!err)
+		err = map(m, new);
+	return err || !r ? err : leave_region(m->process, r);
+}
+
 static int mapped(struct order_thread *t, const struct adept_ev_syscall *c)
 {
 	struct order_image *m = t->image;
+	bool anonymous = c->args[3] & MAP_ANONYMOUS;
 	struct order_map new = {
 		.start = c->result, .end = c->result + page_up(c->args[1]),
 		.writes = c->args[2] & PROT_WRITE,
 	};
-	int err = cut(m, new.start, new.end);
 
-	if (err || (c->args[3] & MAP_TYPE) == MAP_PRIVATE)
-		return err;
-	if (c->args[3] & MAP_ANONYMOUS) {
+	if ((c->args[3] & MAP_TYPE) == MAP_PRIVATE || (!anonymous && !t->has_shared))
+		return cut(m, new.start, new.end);
+	if (anonymous) {
 		new.key = (struct order_key){ ORDER_ANONYMOUS, m->serial, ++m->maps.anonymous };
-	} else if (t->has_shared) {
+	} else {
 		new.key = (struct order_key){ t->shared.dev, t->shared.inode, 0 };
 		new.offset = c->args[5];
-	} else {
-		return 0;
 	}
-	return map(m, &new);
+	return replace(m, &new, 0, 0);
 }
 
 static int attached(struct order_thread *t, const struct adept_ev_syscall *c)
@@ -287,44 +304,44 @@ static int attached(struct order_thread *t, const struct adept_ev_syscall *c)
 		.start = c->result, .end = c->result + page_up(t->shared.size),
 		.writes = !(c->args[2] & 010000),	/* SHM_RDONLY */
 	};
-	int err = t->has_shared ? cut(t->image, new.start, new.end) : 0;
 
-	return err || !t->has_shared ? err : map(t->image, &new);
+	return t->has_shared ? replace(t->image, &new, 0, 0) : 0;
 }
 
 /* The segment that begins there, whatever is left of it. */
 static int detached(struct order_image *m, u64 start)
 {
-	const struct order_map *v = m->maps.v;
-	u32 i;
+	const struct order_map *v;
+	u32 i = m->maps.n;
+	int err = 0;
 
-	for (i = 0; i < m->maps.n; i++)
-		if (v[i].start - v[i].offset == start && v[i].key.dev == ADEPT_SHARED_SYSV)
-			return cut(m, v[i].start, v[i].end);
-	return 0;
+	while (i-- && !err) {
+		v = &m->maps.v[i];
+		if (v->start - v->offset == start && v->key.dev == ADEPT_SHARED_SYSV)
+			err = cut(m, v->start, v->end);
+	}
+	return err;
 }
 
 static int moved(struct order_image *m, const struct adept_ev_syscall *c)
 {
-	u64 old = c->args[0], size = page_up(c->args[2]), by;
-	struct order_map new = { 0 };
+	u64 old = c->args[0], size = page_up(c->args[1]);
+	u32 i = first_behind(&m->maps, old);
+	struct order_map new;
 	int err;
-	u32 i;
 
-	for (i = 0; i < m->maps.n && !new.end; i++)
-		if (old - m->maps.v[i].start < m->maps.v[i].end - m->maps.v[i].start)
-			new = m->maps.v[i];
-	by = old - new.start;
 	/* Of 0 bytes of shared memory it makes a second mapping. */
-	err = cut(m, old, old + page_up(c->args[1]));
-	if (!err)
-		err = cut(m, c->result, c->result + size);
-	if (err || !new.end)
-		return err;
-	new.offset += by;
+	if (c->args[3] & MREMAP_DONTUNMAP)
+		size = 0;
+	if (i == m->maps.n || m->maps.v[i].start > old) {
+		err = cut(m, old, old + size);
+		return err ? err : cut(m, c->result, c->result + page_up(c->args[2]));
+	}
+	new = m->maps.v[i];
+	new.offset += old - new.start;
 	new.start = c->result;
-	new.end = c->result + size;
-	return map(m, &new);
+	new.end = c->result + page_up(c->args[2]);
+	return replace(m, &new, old, size);
 }
 
 static int protected(struct order_image *m, const struct adept_ev_syscall *c)
@@ -344,8 +361,11 @@ static int protected(struct order_image *m, const struct adept_ev_syscall *c)
 
 int order_maps_call(struct order_thread *t, const struct adept_ev_syscall *c)
 {
-	int err = 0;
+	/* What it did before is not done to what is new there. */
+	int err = t->image->grouped ? order_flush(t) : 0;
 
+	if (err)
+		return err;
 	switch (c->nr) {
 	case SYS_mmap:
 		err = mapped(t, c);
