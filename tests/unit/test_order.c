@@ -605,8 +605,8 @@ static void many_shares(void **state)
 #define OWN	0x500000u
 #define FILE_MAP 0x900000u
 
-/* A process that maps memory and forks another one. */
-static void begin_processes(struct two *t, struct order_shares *s, u64 flags)
+/* A process that maps memory.. */
+static void begin_first(struct two *t, struct order_shares *s, u64 flags)
 {
 	static u32 both[] = { 1, 2 };
 
@@ -623,16 +623,27 @@ static void begin_processes(struct two *t, struct order_shares *s, u64 flags)
 		.nr = SYS_mmap, .result = SHARED,
 		.args = { 0, 8192, PROT_READ | PROT_WRITE, flags | MAP_ANONYMOUS },
 	});
+}
+
+/* ..and one that it forked. */
+static void begin_second(struct two *t)
+{
+	t->second = order_thread_of(&t->feed, &(struct dep_thread){ .serial = 2, .tid = 20,
+								   .process = 2 });
+	assert_int_equal(order_thread_begin(t->second), 0);
+	assert_ptr_equal(t->first->process, t->second->process);
+}
+
+static void begin_processes(struct two *t, struct order_shares *s, u64 flags)
+{
+	begin_first(t, s, flags);
 	assert_int_equal(order_thread_created(t->first, &(struct adept_ev_fork){ .pid = 20 }), 0);
 	/* what it maps later its child does not have */
 	call(t->first, &(struct adept_ev_syscall){
 		.nr = SYS_mmap, .result = OWN,
 		.args = { 0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS },
 	});
-	t->second = order_thread_of(&t->feed, &(struct dep_thread){ .serial = 2, .tid = 20,
-								   .process = 2 });
-	assert_int_equal(order_thread_begin(t->second), 0);
-	assert_ptr_equal(t->first->process, t->second->process);
+	begin_second(t);
 }
 
 static void end_processes(struct two *t, u32 want)
@@ -645,6 +656,7 @@ static void end_processes(struct two *t, u32 want)
 static void processes(void **state)
 {
 	const struct adept_ev_syscall wait = { .nr = SYS_wait4, .result = 20, .args = { ~0ull } };
+	const struct adept_ev_fork fork = { .pid = 20 };
 	struct order_shares s;
 	struct two t;
 
@@ -665,12 +677,25 @@ static void processes(void **state)
 	end_processes(&t, 1);
 
 	/* before the fork; behind the end */
-	begin_processes(&t, &s, MAP_SHARED);
+	begin_first(&t, &s, MAP_SHARED);
+	access_it(t.first, SHARED, DEP_WRITE);
+	assert_int_equal(order_thread_created(t.first, &fork), 0);
+	begin_second(&t);
 	access_it(t.second, SHARED, DEP_WRITE);
 	assert_int_equal(order_thread_ended(t.second), 0);
 	call(t.first, &wait);
 	access_it(t.first, SHARED, DEP_WRITE);
 	end_processes(&t, 0);
+
+	/* what a child that has not been seen yet has is not gone */
+	begin_first(&t, &s, MAP_SHARED);
+	assert_int_equal(order_thread_created(t.first, &fork), 0);
+	access_it(t.first, SHARED, DEP_WRITE);
+	call(t.first, &(struct adept_ev_syscall){ .nr = SYS_munmap, .args = { SHARED, 8192 } });
+	begin_second(&t);
+	access_it(t.second, SHARED, DEP_WRITE);
+	assert_int_equal(t.first->process->regions.v[0]->maps, 1);
+	end_processes(&t, 1);
 
 	/* the half that went elsewhere, and what then is where it was */
 	begin_processes(&t, &s, MAP_SHARED);

@@ -99,11 +99,26 @@ static int begin_with(struct order_image *m, struct order_fork *k)
 {
 	m->fork = k;
 	order_files_copy(&m->files, &k->files);
-	m->maps = k->maps;
-	k->maps = (struct order_maps){ 0 };
-	/* It counts its own from the beginning: they are told apart by its serial. */
-	m->maps.anonymous = 0;
-	return order_maps_own(m);
+	return order_maps_take(m, &k->maps, k->parent->process);
+}
+
+/* Its process, and what is known of its memory; 0 or -1: no memory. */
+static int settle(struct order_feed *f, struct order_image *m)
+{
+	bool group = f->shares && f->pass != ORDER_FIRST && f->shares->nimages;
+
+	m->process = order_process_of(f, group ? ORDER_GROUP : m->serial);
+	if (group && m->process && m->process->nimages + 1 == ORDER_IMAGES)
+		m->process = order_process_of(f, m->serial);
+	else
+		m->grouped = group;
+	m->scope = m->process ? order_scope_of(f, m->serial) : NULL;
+	if (!m->scope)
+		return -1;
+	if (m->grouped)
+		m->number = ++m->process->nimages;
+	m->files.last = &m->process->last_file;
+	return m->grouped ? dep_places_each(&m->scope->raced, watch, m) : 0;
 }
 
 struct order_image *order_image_of(struct order_feed *f, const struct dep_thread *t)
@@ -111,7 +126,6 @@ struct order_image *order_image_of(struct order_feed *f, const struct dep_thread
 	struct order_image *m = find_image(f, t->process), *parent;
 	const struct dep_process *p;
 	struct order_fork *k;
-	bool group;
 
 	if (m)
 		return m;
@@ -123,22 +137,10 @@ struct order_image *order_image_of(struct order_feed *f, const struct dep_thread
 	m->serial = t->process;
 	m->pid = p ? p->pid : t->tid;
 	m->parent = p ? p->parent : 0;
-	group = f->shares && f->pass != ORDER_FIRST && f->shares->nimages;
-	m->process = order_process_of(f, group ? ORDER_GROUP : m->serial);
-	if (group && m->process && m->process->nimages + 1 == ORDER_IMAGES)
-		m->process = order_process_of(f, m->serial);
-	else
-		m->grouped = group;
-	m->scope = m->process ? order_scope_of(f, m->serial) : NULL;
-	if (!m->scope) {
+	if (settle(f, m)) {
 		free(m);
 		return NULL;
 	}
-	if (m->grouped)
-		m->number = ++m->process->nimages;
-	if (m->grouped && dep_places_each(&m->scope->raced, watch, m))
-		return NULL;
-	m->files.last = &m->process->last_file;
 	m->next = f->images;
 	f->images = m;
 	k = take_fork(f, m->pid, m->parent);

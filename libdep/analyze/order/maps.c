@@ -216,6 +216,8 @@ static int cut(struct order_image *m, u64 start, u64 end)
 
 int order_maps_inherit(struct order_maps *to, const struct order_maps *from)
 {
+	u32 i;
+
 	*to = (struct order_maps){ .n = from->n, .room = from->n };
 	if (!from->n)
 		return 0;
@@ -223,19 +225,27 @@ int order_maps_inherit(struct order_maps *to, const struct order_maps *from)
 	if (!to->v)
 		return order_no_memory();
 	memcpy(to->v, from->v, from->n * sizeof(*to->v));
+	for (i = 0; i < to->n; i++)
+		if (to->v[i].region)
+			to->v[i].region->maps++;
 	return 0;
 }
 
-int order_maps_own(struct order_image *m)
+/* It counts its own from the beginning: they are told apart by its serial. */
+int order_maps_take(struct order_image *m, struct order_maps *from, struct order_process *p)
 {
-	struct order_maps old = m->maps;
+	struct order_map one;
 	int err = 0;
 	u32 i;
 
-	m->maps = (struct order_maps){ .anonymous = old.anonymous };
-	for (i = 0; i < old.n && !err; i++)
-		err = map(m, &old.v[i]);
-	free(old.v);
+	for (i = 0; i < from->n && !err; i++) {
+		one = from->v[i];
+		err = map(m, &one);
+	}
+	for (i = 0; i < from->n && !err; i++)
+		err = leave_region(p, from->v[i].region);
+	order_maps_free(from);
+	*from = (struct order_maps){ 0 };
 	return err;
 }
 

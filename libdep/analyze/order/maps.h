@@ -55,10 +55,14 @@ struct order_thread;
 struct adept_ev_shared;
 struct adept_ev_syscall;
 
-/** order_maps_inherit() - *@to, which is empty, becomes what a forked child has; 0 or -ENOMEM */
+/**
+ * order_maps_inherit() - *@to, which is empty, becomes what a forked child has; 0 or -ENOMEM
+ *
+ * From here on the child has it, though nothing has been seen of it yet.
+ */
 int order_maps_inherit(struct order_maps *to, const struct order_maps *from);
-/** order_maps_own() - @m->maps are its own now: note who shares them; 0 or an error */
-int order_maps_own(struct order_image *m);
+/** order_maps_take() - @m begins with *@from, inherited from one of @p; 0 or an error */
+int order_maps_take(struct order_image *m, struct order_maps *from, struct order_process *p);
 void order_regions_free(struct order_regions *r);
 void order_maps_free(struct order_maps *s);
 /** order_maps_gone() - @m has ended */
