@@ -32,6 +32,8 @@ int main(int argc, char **argv)
 	fd = memfd_create("shared", 0);
 	CHECK(fd >= 0 && !ftruncate(fd, 4096));
 	snprintf(number, sizeof(number), "%d", fd);
+	/* It stays: memory that nobody has is new to the next one who maps it. */
+	map(fd);
 	if (!fork()) {
 		map(fd)[4] = 1;
 		execl("/proc/self/exe", argv[0], number, NULL);
