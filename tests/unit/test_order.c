@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 
 #include <cmocka.h>
 
@@ -659,6 +660,7 @@ static void processes(void **state)
 	const struct adept_ev_fork fork = { .pid = 20 };
 	struct order_shares s;
 	struct two t;
+	u32 i;
 
 	(void)state;
 	/* private memory, and what only one has */
@@ -686,6 +688,17 @@ static void processes(void **state)
 	call(t.first, &wait);
 	access_it(t.first, SHARED, DEP_WRITE);
 	end_processes(&t, 0);
+
+	/* it is told which one it waits for, or any */
+	for (i = 0; i < 3; i++) {
+		begin_processes(&t, &s, MAP_SHARED);
+		access_it(t.second, SHARED, DEP_WRITE);
+		assert_int_equal(order_thread_ended(t.second), 0);
+		call(t.first, &(struct adept_ev_syscall){
+			.nr = SYS_waitid, .args = { i ? P_PID : P_ALL, i > 1 ? 21 : 20 } });
+		access_it(t.first, SHARED, DEP_WRITE);
+		end_processes(&t, i > 1);
+	}
 
 	/* what a child that has not been seen yet has is not gone */
 	begin_first(&t, &s, MAP_SHARED);

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 
 #include "predict.h"
 
@@ -334,7 +335,8 @@ static int waited(struct order_thread *t, const struct adept_ev_syscall *c)
 	case SYS_wait4:
 		return c->result ? order_waited(t, (u32)c->result) : 0;
 	case SYS_waitid:
-		return order_waited(t, 0);
+		/* Which one it was is in memory, unless it was asked for. */
+		return order_waited(t, c->args[0] == P_PID ? (u32)c->args[1] : 0);
 	}
 	return 0;
 }

@@ -83,7 +83,7 @@ int order_acquire_all(struct order_thread *t, enum order_kind kind)
 	for (i = 0; i < o->nbuckets; i++)
 		for (at = o->bucket[i]; at && !err; at = at->next) {
 			if (at->kind != kind || (kind == ORDER_SIGNAL &&
-						 at->id >> 32 != t->image->number))
+						 at->id >> 32 != t->image->told))
 				continue;
 			err = race_acquire(t->process->detector, t->index, &at->sync);
 			if (!err)

@@ -146,7 +146,11 @@ struct order_image {
 	struct order_feed *feed;
 	struct order_process *process;
 	u32 serial, pid, parent;
-	u32 number;		/* in its group, from 1 on */
+	/* An execve makes an image of the same process: serials of the first one.. */
+	u32 first;
+	u32 creator;		/* ..and of that of the process that forked it; 0: not known */
+	u32 number;		/* in its group, from 1 on.. */
+	u32 told;		/* ..and the first one's, by which signals reach the process */
 	bool grouped;		/* see shares.h */
 	bool multi;		/* it has had more than one thread */
 	bool locks;		/* it has locked files */
@@ -314,7 +318,7 @@ int order_image_begin(struct order_thread *t);
 int order_image_end(struct order_thread *t);
 /** order_waited() - @t has waited for process @pid of its group, 0: for any of its children */
 int order_waited(struct order_thread *t, u32 pid);
-/** order_signal() - id of what is told to @m by signals with that number */
+/** order_signal() - id of what is told to @m's process by signals with that number */
 u64 order_signal(const struct order_image *m, u64 signo);
 /** order_send() - @t sends a signal to process @pid of its group; 0 and below: to any */
 int order_send(struct order_thread *t, s64 pid, u64 signo);

@@ -116,9 +116,25 @@ static int settle(struct order_feed *f, struct order_image *m)
 	if (!m->scope)
 		return -1;
 	if (m->grouped)
-		m->number = ++m->process->nimages;
+		m->number = m->told = ++m->process->nimages;
 	m->files.last = &m->process->last_file;
 	return m->grouped ? dep_places_each(&m->scope->raced, watch, m) : 0;
+}
+
+/* Whoever made it waited for the process, and not for an image. */
+static void give_parents(struct order_image *m, const struct order_image *parent)
+{
+	m->first = m->serial;
+	m->creator = m->parent;
+	if (!parent)
+		return;
+	m->creator = parent->first;
+	if (parent->pid != m->pid)
+		return;
+	m->first = parent->first;
+	m->creator = parent->creator;
+	if (parent->process == m->process)
+		m->told = parent->told;
 }
 
 struct order_image *order_image_of(struct order_feed *f, const struct dep_thread *t)
@@ -141,10 +157,11 @@ struct order_image *order_image_of(struct order_feed *f, const struct dep_thread
 		free(m);
 		return NULL;
 	}
+	k = take_fork(f, m->pid, m->parent);
+	parent = k ? k->parent : find_image(f, m->parent);
+	give_parents(m, parent);
 	m->next = f->images;
 	f->images = m;
-	k = take_fork(f, m->pid, m->parent);
-	parent = find_image(f, m->parent);
 	if (k && begin_with(m, k))
 		return NULL;
 	if (!k && parent)
@@ -197,7 +214,7 @@ int order_image_begin(struct order_thread *t)
 /* Of all descriptors, and of who waits for a signal: the kernel tells them. */
 static int tell_end(struct order_thread *t)
 {
-	const struct order_image *m = t->image, *parent = find_image(t->feed, m->parent);
+	const struct order_image *m = t->image, *parent = find_image(t->feed, m->creator);
 	u32 i;
 	int err = order_release(t, ORDER_END, m->serial);
 
@@ -234,14 +251,14 @@ int order_waited(struct order_thread *t, u32 pid)
 		return 0;
 	for (m = t->feed->images; m && !err; m = m->next)
 		if (m->process == t->process && (pid ? m->pid == pid :
-						 m->parent == t->image->serial))
+						 m->creator == t->image->first))
 			err = order_acquire(t, ORDER_END, m->serial);
 	return err;
 }
 
 u64 order_signal(const struct order_image *m, u64 signo)
 {
-	return (u64)m->number << 32 | (u32)signo;
+	return (u64)m->told << 32 | (u32)signo;
 }
 
 int order_send(struct order_thread *t, s64 pid, u64 signo)
