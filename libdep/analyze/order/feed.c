@@ -169,7 +169,7 @@ static bool is_atomic(const struct order_objects *o, u64 address, u32 size)
  */
 static bool will_be_atomic(const struct order_thread *t, u64 address, u32 size)
 {
-	const struct dep_places *p = &t->process->scope->locked;
+	const struct dep_places *p = &t->image->scope->locked;
 
 	return size <= 16 &&
 	       (dep_places_maybe(p, address) || dep_places_maybe(p, address + size - 1)) &&
@@ -250,9 +250,13 @@ enum dep_code order_code(struct order_feed *f, struct order_image *m, u64 pc)
 	return m->code[i].code;
 }
 
-/* Return: 0, -EAGAIN: it is to come late; or an error. */
+/*
+ * @address: where the image itself has what @r has where its detector has it
+ *
+ * Return: 0, -EAGAIN: it is to come late; or an error.
+ */
 static int reference(struct order_feed *f, struct order_thread *t, const struct dep_ref *r,
-		     bool late)
+		     u64 address, bool late)
 {
 	const struct order_objects *o = &t->process->objects;
 	enum dep_code code = order_code(f, t->image, r->pc);
@@ -273,7 +277,7 @@ static int reference(struct order_feed *f, struct order_thread *t, const struct 
 	if (r->addr - t->robust.head < sizeof(struct robust_list_head) && type == DEP_WRITE)
 		order_robust_write(t, r->addr);
 	if (is_atomic(o, r->addr, r->size) ||
-	    (inside && type == DEP_READ && will_be_atomic(t, r->addr, r->size))) {
+	    (inside && type == DEP_READ && will_be_atomic(t, address, r->size))) {
 		/* Compilers make neither memcpy() of atomic accesses nor "add" to memory. */
 		if (code != DEP_CODE_CALLER && type != DEP_MODIFY)
 			flags |= ORDER_MAYBE_ATOMIC;
@@ -308,7 +312,7 @@ static int grouped_reference(struct order_feed *f, struct order_thread *t,
 	if (!(at.addr & ORDER_SHARED) && !t->image->multi &&
 	    at.addr - t->robust.head >= sizeof(struct robust_list_head))
 		return 0;
-	return reference(f, t, &at, late);
+	return reference(f, t, &at, r->addr, late);
 }
 
 /* ---- events ---- */
@@ -360,7 +364,7 @@ static int one_item(struct order_feed *f, struct order_thread *t, const struct d
 			order_functions_left(t, it->ref.pc);
 		if (!t->muted)
 			err = t->image->grouped ? grouped_reference(f, t, &it->ref, late) :
-						  reference(f, t, &it->ref, late);
+						  reference(f, t, &it->ref, it->ref.addr, late);
 		break;
 	case DEP_ITEM_TICKET:
 		/* Also in a function that is left out: its return may be told behind the ticket. */
