@@ -539,6 +539,62 @@ static void locks(void **state)
 	end(&t, 1);
 }
 
+#define COND	0x30000u
+
+/* What the first thread does behind its pthread_cond_wait(). */
+enum leaving {
+	LEFT_NOT, LEFT_BY_RETURN, LEFT_BY_JUMP, LEFT_FROM_OUTSIDE, LEFT_BY_SIGRETURN,
+	LEFT_CANCELLED, LEFT_ANOTHER_MUTEX,
+};
+
+static void wait_and_leave(struct order_thread *t, enum leaving how)
+{
+	enter(t, DEP_F_BARRIER_INIT, 0x8100, 2 * COND, 0);
+	if (how == LEFT_BY_SIGRETURN)
+		event(t, ADEPT_EV_SIGNAL);
+	enter(t, DEP_F_COND_WAIT, 0x8000, COND, LOCK);
+	switch (how) {
+	case LEFT_NOT:
+		break;
+	case LEFT_BY_RETURN:
+		leave(t, 0x8000, 0);
+		break;
+	case LEFT_BY_JUMP:
+		run(t, DEP_F_SPIN_INIT, 3 * COND, 0, 0);
+		break;
+	case LEFT_FROM_OUTSIDE:
+		leave(t, 0x8100, 0);
+		break;
+	case LEFT_BY_SIGRETURN:
+		event(t, ADEPT_EV_SIGRETURN);
+		break;
+	case LEFT_CANCELLED:
+	case LEFT_ANOTHER_MUTEX:
+		event(t, ADEPT_EV_SIGNAL);
+		enter(t, DEP_F_MUTEX_UNLOCK, 0x7000, how == LEFT_CANCELLED ? LOCK : 2 * LOCK, 0);
+		leave(t, 0x7000, 0);
+		break;
+	}
+}
+
+/* Who has left a wait, however, does not wait. */
+static void waits(void **state)
+{
+	enum leaving how;
+	struct two t;
+
+	(void)state;
+	for (how = LEFT_NOT; how <= LEFT_ANOTHER_MUTEX; how++) {
+		begin(&t);
+		wait_and_leave(t.first, how);
+		/* all that it did comes before */
+		assert_int_equal(order_release(t.first, ORDER_FILE, 1), 0);
+		assert_int_equal(order_acquire(t.second, ORDER_FILE, 1), 0);
+		run(t.second, DEP_F_COND_DESTROY, COND, 0, 0);
+		end(&t, how == LEFT_NOT || how == LEFT_ANOTHER_MUTEX);
+	}
+}
+
 /* ---- processes ---- */
 
 static void shares(void **state)
@@ -930,6 +986,7 @@ int main(void)
 		cmocka_unit_test(behind_gaps),
 		cmocka_unit_test(returned_to),
 		cmocka_unit_test(locks),
+		cmocka_unit_test(waits),
 		cmocka_unit_test(shares),
 		cmocka_unit_test(many_shares),
 		cmocka_unit_test(processes),

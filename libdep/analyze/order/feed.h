@@ -193,7 +193,7 @@ struct order_thread {
 	u32 nbuffers;
 	struct adept_ev_shared shared;
 	bool has_shared;
-	struct { u64 object, pc, epoch; } wait;	/* for a condition; object 0: none */
+	struct { u64 object, mutex, pc, epoch; } wait;	/* for a condition; object 0: none */
 };
 
 #define ORDER_GROUP	0u	/* no image is called that */

@@ -30,6 +30,16 @@ static bool at_hand(const struct order_thread *t)
 	return c->n && c->frame[c->n - 1].level == c->level;
 }
 
+/* Whatever it came out of the last one by, it does not wait in there any more. */
+static struct order_frame drop(struct order_thread *t)
+{
+	struct order_frame last = t->calls.frame[--t->calls.n];
+
+	if (order_waits(last.function))
+		order_wait_over(t);
+	return last;
+}
+
 static void set_muted(struct order_thread *t)
 {
 	struct order_calls *c = &t->calls;
@@ -71,7 +81,7 @@ static int entered(struct order_thread *t, const struct dep_function_call *f)
 
 	/* Left by longjmp() or an exception, or by a jump to this one. */
 	while (at_hand(t) && c->frame[c->n - 1].sp <= f->passed->sp)
-		c->n--;
+		drop(t);
 	set_muted(t);
 	outside = !t->muted;
 	err = push(t, f);
@@ -92,7 +102,7 @@ static int returned(struct order_thread *t, const struct dep_function_call *f)
 	int err;
 
 	while (at_hand(t) && c->frame[c->n - 1].sp < f->passed->sp)
-		last = c->frame[--c->n];
+		last = drop(t);
 	set_muted(t);
 	if (last.sp != f->passed->sp - 8 || t->muted)
 		return 0;
@@ -117,7 +127,7 @@ void order_functions_left(struct order_thread *t, u64 pc)
 	    order_code(t->feed, t->image, pc) != DEP_CODE_PROGRAM)
 		return;
 	while (at_hand(t))
-		c->n--;
+		drop(t);
 	set_muted(t);
 }
 
@@ -134,7 +144,7 @@ void order_functions_sigreturn(struct order_thread *t)
 	if (c->level)
 		c->level--;
 	while (c->n && c->frame[c->n - 1].level > c->level)
-		c->n--;
+		drop(t);
 	set_muted(t);
 }
 

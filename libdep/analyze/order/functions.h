@@ -47,6 +47,8 @@ int order_lock_leave(struct order_thread *t, const struct order_frame *f, bool k
 enum order_take order_takes(u32 function);
 /** order_leaves() - does it leave one? */
 bool order_leaves(u32 function);
+/** order_waits() - does it wait for a condition? */
+bool order_waits(u32 function);
 int order_held_enter(struct order_thread *t, const struct order_frame *f);
 int order_held_leave(struct order_thread *t, const struct order_frame *f, bool known, u64 result);
 /** order_held_own() - the program's own code executed a locked instruction */

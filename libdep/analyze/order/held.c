@@ -14,11 +14,6 @@
 
 #define FRAMES	64u	/* of where it was taken; a deeper stack is cut off */
 
-static bool waits(u32 f)
-{
-	return f >= DEP_F_COND_WAIT && f <= DEP_F_COND_CLOCKWAIT;
-}
-
 enum order_take order_takes(u32 f)
 {
 	if (f >= DEP_F_MUTEX_LOCK && f <= DEP_F_MUTEX_CLOCKLOCK)
@@ -35,6 +30,11 @@ enum order_take order_takes(u32 f)
 bool order_leaves(u32 f)
 {
 	return f == DEP_F_MUTEX_UNLOCK || f == DEP_F_SPIN_UNLOCK || f == DEP_F_RWLOCK_UNLOCK;
+}
+
+bool order_waits(u32 f)
+{
+	return f >= DEP_F_COND_WAIT && f <= DEP_F_COND_CLOCKWAIT;
 }
 
 static struct order_lock *find(struct order_held *h, u64 address)
@@ -113,7 +113,7 @@ int order_held_enter(struct order_thread *t, const struct order_frame *f)
 		return 0;
 	if (order_leaves(f->function) && f->known & 1)
 		return leave(t, f);
-	l = waits(f->function) && f->known & 2 ? find(&t->held, f->arg[1]) : NULL;
+	l = order_waits(f->function) && f->known & 2 ? find(&t->held, f->arg[1]) : NULL;
 	if (l)
 		l->waiting = t->held.waiting = t->calls.level + 1;
 	return 0;
@@ -138,7 +138,7 @@ int order_held_leave(struct order_thread *t, const struct order_frame *f, bool k
 
 	if (!t->feed->nwant && !t->process->future)
 		return 0;
-	l = waits(f->function) && f->known & 2 ? find(&t->held, f->arg[1]) : NULL;
+	l = order_waits(f->function) && f->known & 2 ? find(&t->held, f->arg[1]) : NULL;
 	if (l)
 		return waited(t, l, f);
 	if (!how)

@@ -49,12 +49,7 @@ static bool was_read(struct order_thread *t, u64 lock)
 
 /* ---- conditions that are destroyed while somebody waits ---- */
 
-static bool waits(u32 f)
-{
-	return f == DEP_F_COND_WAIT || f == DEP_F_COND_TIMEDWAIT || f == DEP_F_COND_CLOCKWAIT;
-}
-
-static int begin_wait(struct order_thread *t, u64 object, u64 pc)
+static int begin_wait(struct order_thread *t, const struct order_frame *f, u64 object)
 {
 	struct order_process *p = t->process;
 	u32 room = p->waiters_room ? 2 * p->waiters_room : 16;
@@ -70,7 +65,8 @@ static int begin_wait(struct order_thread *t, u64 object, u64 pc)
 	}
 	p->waiter[p->nwaiters++] = t;
 	t->wait.object = object;
-	t->wait.pc = pc;
+	t->wait.mutex = f->known & 2 ? order_at(t, f->arg[1]) : 0;
+	t->wait.pc = f->pc;
 	t->wait.epoch = race_epoch(p->detector, t->index);
 	return 0;
 }
@@ -86,7 +82,18 @@ void order_wait_over(struct order_thread *t)
 		p->waiter[i] = p->waiter[--p->nwaiters];
 		break;
 	}
-	t->wait.object = 0;
+	t->wait.object = t->wait.mutex = 0;
+}
+
+/*
+ * A thread that is cancelled runs its cleanup handlers on top of what it was in, and one that
+ * leaves a handler by a jump is in there for ever: but who leaves the mutex waits no more.  (A C
+ * library that does so by the same function to wait has no waiters, then.)
+ */
+static void leave_wait(struct order_thread *t, u64 mutex)
+{
+	if (t->wait.mutex == mutex)
+		order_wait_over(t);
 }
 
 /* Which one is woken is not known; who is may still be in there while it is destroyed. */
@@ -131,8 +138,8 @@ static void destroy(struct order_thread *t, u64 object, u64 pc)
 
 static int about_condition(struct order_thread *t, const struct order_frame *f, u64 object)
 {
-	if (waits(f->function))
-		return begin_wait(t, object, f->pc);
+	if (order_waits(f->function))
+		return begin_wait(t, f, object);
 	if (f->function == DEP_F_COND_SIGNAL || f->function == DEP_F_COND_BROADCAST)
 		wake(t->process, object);
 	else if (f->function == DEP_F_COND_DESTROY)
@@ -147,6 +154,8 @@ int order_lock_enter(struct order_thread *t, const struct order_frame *f)
 
 	if (!(f->known & 1) || f->function >= DEP_F_THREAD_CREATE)
 		return 0;
+	if (f->function == DEP_F_MUTEX_UNLOCK)
+		leave_wait(t, object);
 	err = order_access(t, f->pc, object | ORDER_OBJECTS, 1, ORDER_OBJECT |
 			   (makes(f->function) || destroys(f->function) ? RACE_WRITE : RACE_READ));
 	if (!err && f->function >= DEP_F_COND_INIT && f->function <= DEP_F_COND_BROADCAST) {
@@ -166,8 +175,6 @@ int order_lock_leave(struct order_thread *t, const struct order_frame *f, bool k
 	u64 lock = order_at(t, f->arg[0]);
 	int err;
 
-	if (waits(f->function))
-		order_wait_over(t);
 	if (!known || (u32)result || !(f->known & 1) ||
 	    !(reads(f->function) || writes(f->function)))
 		return 0;
