@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What orders threads: files, objects, and what the kernel says that it accessed. */
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -764,6 +765,19 @@ static void processes(void **state)
 	begin_second(&t);
 	access_it(t.second, SHARED, DEP_WRITE);
 	assert_int_equal(t.first->process->regions.v[0]->maps, 1);
+	end_processes(&t, 1);
+
+	/* a process is there while a thread is that has not been seen yet */
+	begin_processes(&t, &s, MAP_SHARED);
+	assert_int_equal(order_thread_created(t.first, &(struct adept_ev_fork){
+		.pid = 11, .flags = CLONE_VM | CLONE_THREAD }), 0);
+	assert_int_equal(order_thread_ended(t.first), 0);
+	t.first = order_thread_of(&t.feed, &(struct dep_thread){ .serial = 3, .tid = 11,
+								.process = 1 });
+	access_it(t.first, SHARED, DEP_WRITE);
+	access_it(t.second, SHARED, DEP_WRITE);
+	assert_int_equal(order_thread_ended(t.first), 0);
+	assert_int_equal(t.first->image->maps.n, 0);
 	end_processes(&t, 1);
 
 	/* the half that went elsewhere, and what then is where it was */

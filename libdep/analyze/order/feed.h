@@ -154,7 +154,7 @@ struct order_image {
 	bool grouped;		/* see shares.h */
 	bool multi;		/* it has had more than one thread */
 	bool locks;		/* it has locked files */
-	u32 alive;		/* threads */
+	u32 alive, created;	/* threads that have begun, and that have not */
 	struct { u64 pc; u32 code; } code[ORDER_CODES];	/* enum dep_code; by a hash of pc */
 	struct order_scope *scope;
 	struct order_files files;
@@ -214,7 +214,11 @@ struct order_process {
 	u32 signal_file;	/* that which signalfd() makes; 0: none yet */
 	struct race_rows *rows;
 	u32 told;		/* of them, to who wants to hear of each at once */
-	struct { u32 tid, index, flags; u64 child_tid; } *child; /* created and not yet ended */
+	struct {
+		struct order_image *image;	/* in which it was; NULL: it has begun */
+		u32 tid, index, flags;
+		u64 child_tid;
+	} *child;		/* created and not yet ended */
 	u32 nchildren, children_room;
 	struct { u64 start, size; } *stack;	/* mapped for stacks */
 	u32 nstacks, stacks_room;

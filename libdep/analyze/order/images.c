@@ -231,7 +231,6 @@ static int tell_end(struct order_thread *t)
 int order_image_end(struct order_thread *t)
 {
 	struct order_image *m = t->image;
-
 	int err;
 
 	if (m->alive)
@@ -239,7 +238,8 @@ int order_image_end(struct order_thread *t)
 	if (!m->grouped)
 		return 0;
 	err = m->alive ? order_release(t, ORDER_END, m->serial) : tell_end(t);
-	return err || m->alive ? err : order_maps_gone(m);
+	/* The last that was seen may not be the last that there is. */
+	return err || m->alive || m->created ? err : order_maps_gone(m);
 }
 
 int order_waited(struct order_thread *t, u32 pid)

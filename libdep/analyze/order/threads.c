@@ -207,6 +207,8 @@ int order_thread_created(struct order_thread *t, const struct adept_ev_fork *ev)
 		p->child = more;
 		p->children_room = room;
 	}
+	p->child[p->nchildren].image = t->image;
+	t->image->created++;
 	p->child[p->nchildren].tid = ev->pid;
 	p->child[p->nchildren].index = index;
 	p->child[p->nchildren].flags = ev->flags;
@@ -228,6 +230,9 @@ int order_thread_begin(struct order_thread *t)
 	if (i == ~0u)
 		return order_image_begin(t);
 	t->image->alive++;
+	if (p->child[i].image)
+		p->child[i].image->created--;
+	p->child[i].image = NULL;
 	t->index = p->child[i].index;
 	t->vforked = p->child[i].flags & CLONE_VFORK;
 	t->in_library = !t->vforked;
