@@ -449,6 +449,7 @@ int dep_races_find(struct dep_store *store, const struct dep_races_options *opti
 	order_free(&f);
 	order_scopes_free(&f);
 	order_shares_free(&shares);
+	order_insns_free(&f.insns);
 	pthread_mutex_destroy(&f.asking);
 	free(words.v);
 	out->own = want;

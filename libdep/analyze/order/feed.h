@@ -15,6 +15,7 @@
 #include "../../../include/dep/races.h"
 #include "../../abi/descriptor.h"
 #include "files.h"
+#include "insns.h"
 #include "maps.h"
 #include "objects.h"
 #include "scope.h"
@@ -208,6 +209,8 @@ struct order_process {
 	struct order_objects objects;
 	struct order_regions regions;
 	u32 nimages;
+	struct order_image **of;	/* of its threads, by the detector's number */
+	u32 nof;
 	struct order_thread **waiter;	/* those that wait for conditions */
 	u32 nwaiters, waiters_room;
 	u32 last_file;
@@ -269,6 +272,7 @@ struct order_feed {
 	enum order_pass pass;
 	struct order_scope *scopes;	/* kept from one pass to the next */
 	pthread_mutex_t asking;		/* options->code() */
+	struct order_insns insns;	/* stay until order_insns_free() */
 	struct order_stack *want;
 	size_t nwant;
 	bool predict;
@@ -309,6 +313,8 @@ int order_thread_ended(struct order_thread *t);
 
 /** order_image_of() - that of @t, made if it is new; NULL: no memory */
 struct order_image *order_image_of(struct order_feed *f, const struct dep_thread *t);
+/** order_image_note() - @t, whose index is known, is its image's; 0 or -ENOMEM */
+int order_image_note(struct order_thread *t);
 /** order_image_at() - that of the thread that @p's detector has as @index */
 struct order_image *order_image_at(const struct order_feed *f, const struct order_process *p,
 				   u32 index);
@@ -416,7 +422,7 @@ bool order_is_librarys(struct order_feed *f, const struct order_stack *prior,
 bool order_maybe_atomic(struct order_feed *f, struct order_process *p,
 			const struct race_found *found);
 /** order_condition() - DEP_ACCESS_CONDITIONAL, or 0 */
-u32 order_condition(const struct order_feed *f, const struct order_process *p,
+u32 order_condition(struct order_feed *f, const struct order_process *p,
 		    const struct race_access *a);
 
 /* ---- buffers.c ---- */

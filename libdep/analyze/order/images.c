@@ -278,15 +278,33 @@ int order_send(struct order_thread *t, s64 pid, u64 signo)
 
 /* ---- of which image an access is ---- */
 
+int order_image_note(struct order_thread *t)
+{
+	struct order_process *p = t->process;
+	u32 n = p->nof ? p->nof : 16;
+	void *more;
+
+	while (n <= t->index)
+		n *= 2;
+	if (n > p->nof) {
+		more = realloc(p->of, n * sizeof(struct order_image *));
+		if (!more)
+			return order_no_memory();
+		p->of = more;
+		memset(p->of + p->nof, 0, (n - p->nof) * sizeof(struct order_image *));
+		p->nof = n;
+	}
+	p->of[t->index] = t->image;
+	return 0;
+}
+
 struct order_image *order_image_at(const struct order_feed *f, const struct order_process *p,
 				   u32 index)
 {
 	struct order_image *m;
-	size_t i;
 
-	for (i = 0; i < f->nthreads; i++)
-		if (f->thread[i] && f->thread[i]->process == p && f->thread[i]->index == index)
-			return f->thread[i]->image;
+	if (index < p->nof && p->of[index])
+		return p->of[index];
 	/* One that was created and never seen: none made an access. */
 	for (m = f->images; m; m = m->next)
 		if (m->process == p)

@@ -5,7 +5,6 @@
  */
 #include <string.h>
 
-#include "../../recover/at.h"
 #include "feed.h"
 
 /* OpenMP's, which synchronise by plain accesses too: these must order, and are no races. */
@@ -63,7 +62,7 @@ bool order_maybe_atomic(struct order_feed *f, struct order_process *p,
 	return (found->prior.flags | found->current.flags) & ORDER_MAYBE_ATOMIC;
 }
 
-u32 order_condition(const struct order_feed *f, const struct order_process *p,
+u32 order_condition(struct order_feed *f, const struct order_process *p,
 		    const struct race_access *a)
 {
 	const struct order_image *m = order_image_at(f, p, a->thread);
@@ -71,8 +70,8 @@ u32 order_condition(const struct order_feed *f, const struct order_process *p,
 
 	if (a->flags & (RACE_WRITE | RACE_SYSCALL | ORDER_OBJECT | ORDER_DESCRIPTOR) || !f->store)
 		return 0;
-	return dep_insn_at(f->store, m->serial, a->pc, &in) && dep_insn_may_drop(&in) ?
-	       DEP_ACCESS_CONDITIONAL : 0;
+	return order_insn_at(&f->insns, f->store, m->serial, a->pc, &in) &&
+	       order_insn_may_drop(&in) ? DEP_ACCESS_CONDITIONAL : 0;
 }
 
 /* Whose it is: its caller's, if what the program calls is not more than an access. */

@@ -223,12 +223,15 @@ int order_thread_begin(struct order_thread *t)
 {
 	struct order_process *p = t->process;
 	u32 i = p->nchildren;
+	int err;
 
 	t->begun = true;
 	while (i-- && p->child[i].tid != t->tid)
 		;
-	if (i == ~0u)
-		return order_image_begin(t);
+	if (i == ~0u) {
+		err = order_image_begin(t);
+		return err ? err : order_image_note(t);
+	}
 	t->image->alive++;
 	if (p->child[i].image)
 		p->child[i].image->created--;
@@ -236,7 +239,7 @@ int order_thread_begin(struct order_thread *t)
 	t->index = p->child[i].index;
 	t->vforked = p->child[i].flags & CLONE_VFORK;
 	t->in_library = !t->vforked;
-	return 0;
+	return order_image_note(t);
 }
 
 int order_thread_ended(struct order_thread *t)
@@ -292,6 +295,7 @@ void order_free(struct order_feed *f)
 		race_detector_free(p->detector);
 		race_rows_free(p->rows);
 		free(p->child);
+		free(p->of);
 		free(p->stack);
 		free(p->waiter);
 		free(p);
