@@ -34,10 +34,21 @@ static void files(void **state)
 	order_file_socket(&f, 7);
 	order_file_socket(&f, 8);
 	assert_int_equal(order_file(&f, 7), order_file(&f, 8));
+	/* a copy is one only when somebody changes something */
+	order_file_new(&f, ORDER_FILES_MAX - 2, -1);
 	order_files_copy(&copy, &f);
 	assert_int_equal(order_file(&copy, 100), order_file(&f, 5));
+	order_file_same(&copy, 100, 5);
+	assert_ptr_equal(copy.table, f.table);
+	assert_int_equal(f.table->refs, 2);
 	order_file_new(&copy, 100, -1);
 	assert_int_not_equal(order_file(&copy, 100), order_file(&f, 100));
+	assert_int_equal(order_file(&copy, 6), order_file(&f, 6));
+	assert_int_equal(order_file(&copy, ORDER_FILES_MAX - 2),
+			 order_file(&f, ORDER_FILES_MAX - 2));
+	assert_int_equal(f.table->refs, 1);
+	order_file_new(&f, 6, -1);
+	assert_int_not_equal(order_file(&copy, 6), order_file(&f, 6));
 	order_files_free(&f);
 	order_files_free(&copy);
 }
@@ -51,7 +62,12 @@ static void files_of_any_number(void **state)
 	(void)state;
 	for (i = 0; i < sizeof(odd) / sizeof(odd[0]); i++)
 		assert_int_equal(order_file(&f, odd[i]), order_file(&f, ORDER_FILES_MAX - 1));
-	assert_true(f.room <= ORDER_FILES_MAX);
+	/* who asks for one that nobody knows of needs no room for it */
+	assert_null(f.table);
+	assert_int_equal(order_file_new(&f, -1, -1), 0);
+	assert_null(f.table);
+	assert_int_equal(order_file_new(&f, INT64_MAX, -1), 0);
+	assert_int_equal(f.table->room, ORDER_FILES_MAX);
 	order_files_free(&f);
 }
 

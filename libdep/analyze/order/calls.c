@@ -135,7 +135,20 @@ static bool locks_file(const struct adept_ev_syscall *c)
 				       c->args[1] == F_OFD_SETLK || c->args[1] == F_OFD_SETLKW));
 }
 
-static void file_made(struct order_thread *t, const struct adept_ev_syscall *c)
+/* All of them are taken for one. */
+static int signal_file_made(struct order_thread *t, s64 fd)
+{
+	struct order_files *f = &t->image->files;
+	int err = 0;
+
+	if (!t->process->signal_file) {
+		err = order_file_new(f, fd, -1);
+		t->process->signal_file = order_file(f, fd);
+	}
+	return err ? err : order_file_set(f, fd, t->process->signal_file);
+}
+
+static int file_made(struct order_thread *t, const struct adept_ev_syscall *c)
 {
 	struct order_files *f = &t->image->files;
 	s64 fd = (s64)c->result;
@@ -144,19 +157,16 @@ static void file_made(struct order_thread *t, const struct adept_ev_syscall *c)
 	case SYS_pipe:
 	case SYS_pipe2:
 	case SYS_socketpair:
-		order_file_new(f, (s32)c->out, (s32)(c->out >> 32));
-		break;
+		return order_file_new(f, (s32)c->out, (s32)(c->out >> 32));
 	case SYS_dup:
-		order_file_same(f, fd, (s32)c->args[0]);
-		break;
+		return order_file_same(f, fd, (s32)c->args[0]);
 	case SYS_dup2:
 	case SYS_dup3:
-		order_file_same(f, (s32)c->args[1], (s32)c->args[0]);
-		break;
+		return order_file_same(f, (s32)c->args[1], (s32)c->args[0]);
 	case SYS_fcntl:
 		if (c->args[1] == F_DUPFD || c->args[1] == F_DUPFD_CLOEXEC)
-			order_file_same(f, fd, (s32)c->args[0]);
-		break;
+			return order_file_same(f, fd, (s32)c->args[0]);
+		return 0;
 	case SYS_open:
 	case SYS_openat:
 	case SYS_creat:
@@ -166,23 +176,16 @@ static void file_made(struct order_thread *t, const struct adept_ev_syscall *c)
 	case SYS_epoll_create1:
 	case SYS_timerfd_create:
 	case SYS_memfd_create:
-		order_file_new(f, fd, -1);
-		break;
+		return order_file_new(f, fd, -1);
 	case SYS_signalfd:
 	case SYS_signalfd4:
-		/* All of them are taken for one. */
-		if (!t->process->signal_file) {
-			order_file_new(f, fd, -1);
-			t->process->signal_file = order_file(f, fd);
-		}
-		order_file_set(f, fd, t->process->signal_file);
-		break;
+		return signal_file_made(t, fd);
 	case SYS_socket:
 	case SYS_accept:
 	case SYS_accept4:
-		order_file_socket(f, fd);
-		break;
+		return order_file_socket(f, fd);
 	}
+	return 0;
 }
 
 static int unmap_own(struct order_thread *t, u64 pc, u64 place, u64 size)
@@ -293,7 +296,7 @@ int order_call_enter(struct order_thread *t, const struct adept_ev_syscall *c, u
 				    order_file(&t->image->files, fd));
 	/* What is waited for in an epoll set may come from any of its files. */
 	if (!err && c->nr == SYS_epoll_ctl)
-		order_file_same(&t->image->files, (s32)c->args[0], (s32)c->args[2]);
+		err = order_file_same(&t->image->files, (s32)c->args[0], (s32)c->args[2]);
 	if (!err)
 		err = send_signals(t, c);
 	/* Who unlocks a file, and who locks it. */
@@ -351,9 +354,9 @@ int order_call_leave(struct order_thread *t, const struct adept_ev_syscall *c, u
 	err = order_predict_call(t, c);
 	if (err || failed(c))
 		return err;
-	file_made(t, c);
+	err = file_made(t, c);
 	moves = moves_data(c, &fd);
-	if (moves & 2)
+	if (!err && moves & 2)
 		err = order_acquire(t, ORDER_FILE, order_file(&t->image->files, fd));
 	/* The end is what is read last. */
 	if (!err && moves & 2 && (!c->result || waits_for_any(c)))

@@ -1,26 +1,42 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../format/error.h"
 #include "files.h"
 
-/* Where it stands what @fd is; NULL: no memory. */
-static u32 *place(struct order_files *f, s64 fd)
+static u32 number_of(s64 fd)
 {
-	u32 n = fd < 0 || fd >= ORDER_FILES_MAX ? ORDER_FILES_MAX - 1 : (u32)fd, room = f->room;
-	u32 *more;
+	return fd < 0 || fd >= ORDER_FILES_MAX ? ORDER_FILES_MAX - 1 : (u32)fd;
+}
 
-	if (n < f->room)
-		return &f->file[n];
+static void put(struct order_file_table *t)
+{
+	if (t && !--t->refs)
+		free(t);
+}
+
+/* A table of one's own that has a place for descriptor @n. */
+static int own(struct order_files *f, u32 n)
+{
+	struct order_file_table *old = f->table, *new;
+	u32 room = old ? old->room : 64;
+
+	if (old && old->refs == 1 && n < old->room)
+		return 0;
 	while (room <= n)
-		room = room ? room * 2 : 64;
-	more = realloc(f->file, room * sizeof(*more));
-	if (!more)
-		return NULL;
-	memset(more + f->room, 0, (room - f->room) * sizeof(*more));
-	f->file = more;
-	f->room = room;
-	return &f->file[n];
+		room *= 2;
+	new = calloc(1, sizeof(*new) + room * sizeof(new->file[0]));
+	if (!new)
+		return dep_fail(-ENOMEM, "the race detector");
+	new->refs = 1;
+	new->room = room;
+	if (old)
+		memcpy(new->file, old->file, old->room * sizeof(new->file[0]));
+	put(old);
+	f->table = new;
+	return 0;
 }
 
 static u32 *last_of(struct order_files *f)
@@ -37,54 +53,54 @@ static u32 next_file(struct order_files *f)
 	return ++*last;
 }
 
-void order_file_set(struct order_files *f, s64 fd, u32 file)
+u32 order_file(const struct order_files *f, s64 fd)
 {
-	u32 *at = place(f, fd);
+	u32 n = number_of(fd);
 
-	if (at)
-		*at = file;
+	return f->table && n < f->table->room && f->table->file[n] ? f->table->file[n] :
+								      ORDER_UNKNOWN + n;
 }
 
-u32 order_file(struct order_files *f, s64 fd)
+int order_file_set(struct order_files *f, s64 fd, u32 file)
 {
-	u32 *at = place(f, fd);
+	u32 n = number_of(fd);
+	int err;
 
-	if (!at)
+	if (fd < 0 || order_file(f, fd) == file)
 		return 0;
-	return *at ? *at : ORDER_UNKNOWN + (u32)(at - f->file);
+	err = own(f, n);
+	if (!err)
+		f->table->file[n] = file;
+	return err;
 }
 
-void order_file_new(struct order_files *f, s64 fd, s64 other)
+int order_file_new(struct order_files *f, s64 fd, s64 other)
 {
 	u32 file = next_file(f);
+	int err = order_file_set(f, fd, file);
 
-	order_file_set(f, fd, file);
-	if (other >= 0)
-		order_file_set(f, other, file);
+	return err ? err : order_file_set(f, other, file);
 }
 
-void order_file_same(struct order_files *f, s64 fd, s64 like)
+int order_file_same(struct order_files *f, s64 fd, s64 like)
 {
-	order_file_set(f, fd, order_file(f, like));
+	return order_file_set(f, fd, order_file(f, like));
 }
 
-void order_file_socket(struct order_files *f, s64 fd)
+int order_file_socket(struct order_files *f, s64 fd)
 {
-	order_file_set(f, fd, ORDER_SOCKETS);
+	return order_file_set(f, fd, ORDER_SOCKETS);
 }
 
 void order_files_copy(struct order_files *to, const struct order_files *from)
 {
-	u32 *file = from->room ? malloc(from->room * sizeof(*file)) : NULL;
 	u32 last = from->last ? *from->last : from->own;
 
-	/* Without memory each is a file of its own, as those are that nobody knows of. */
-	if (!file)
+	if (!from->table)
 		return;
-	memcpy(file, from->file, from->room * sizeof(*file));
-	free(to->file);
-	to->file = file;
-	to->room = from->room;
+	from->table->refs++;
+	put(to->table);
+	to->table = from->table;
 	/* What one of them opens from now on is not what the other one does. */
 	if (*last_of(to) < last)
 		*last_of(to) = last;
@@ -92,6 +108,6 @@ void order_files_copy(struct order_files *to, const struct order_files *from)
 
 void order_files_free(struct order_files *f)
 {
-	free(f->file);
+	put(f->table);
 	memset(f, 0, sizeof(*f));
 }

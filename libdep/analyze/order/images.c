@@ -215,12 +215,13 @@ int order_image_begin(struct order_thread *t)
 static int tell_end(struct order_thread *t)
 {
 	const struct order_image *m = t->image, *parent = find_image(t->feed, m->creator);
+	const struct order_file_table *files = m->files.table;
 	u32 i;
 	int err = order_release(t, ORDER_END, m->serial);
 
-	for (i = 0; i < m->files.room && !err; i++)
-		if (m->files.file[i])
-			err = order_release(t, ORDER_CLOSED, m->files.file[i]);
+	for (i = 0; files && i < files->room && !err; i++)
+		if (files->file[i])
+			err = order_release(t, ORDER_CLOSED, files->file[i]);
 	if (!err && m->locks)
 		err = order_release(t, ORDER_LOCKS, 0);
 	if (!err && parent && parent->process == m->process)
