@@ -132,6 +132,7 @@ struct dep_races {
 	uint64_t unsettled;
 	uint64_t references;
 	bool again;		/* the pass beside the recording had to be made again behind it */
+	uint64_t crowded;	/* processes with too many threads to be followed to their end */
 	uint64_t unpredicted;	/* processes of which prediction did not look at all */
 	struct dep_held *held;	/* of all accesses */
 	void *own;

@@ -37,6 +37,7 @@ static int run(struct dep_store *store, const struct dep_races_options *o, struc
 	if (f->nwant || f->predict)
 		a.want |= DEP_WANT_CALLS;
 	f->nknown = f->words->n;
+	f->ncrowded = 0;
 	return dep_analyze(store, &a, f, o->jobs, o->progress, how);
 }
 
@@ -447,6 +448,7 @@ int dep_races_find(struct dep_store *store, const struct dep_races_options *opti
 			err = give_stacks(&f, out, want);
 	}
 	order_free(&f);
+	out->crowded = f.ncrowded;
 	order_scopes_free(&f);
 	order_shares_free(&shares);
 	order_insns_free(&f.insns);

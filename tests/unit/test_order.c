@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "../../libdep/analyze/order/functions.h"
+#include "../../libdep/format/store.h"
 
 static void files(void **state)
 {
@@ -951,6 +952,114 @@ static void random_maps(void **state)
 	end_processes(&t, 0);
 }
 
+/*
+ * There are no numbers for more threads than that, also if they have ended: it is not gone on
+ * with, and it is said.
+ */
+static void crowds(void **state)
+{
+	struct adept_ev_fork fork = { .flags = CLONE_VM | CLONE_THREAD };
+	const struct dep_item it = {
+		.kind = DEP_ITEM_EVENT,
+		.event = { .id = ADEPT_EV_FORK, .size = sizeof(fork), .payload = &fork },
+	};
+	struct two t;
+	u32 i;
+
+	(void)state;
+	begin(&t);
+	access_it(t.first, BLOCK, DEP_WRITE);
+	access_it(t.second, BLOCK, DEP_WRITE);
+	for (i = 2; i < RACE_THREADS; i++) {
+		fork.pid = 100 + i;
+		item(t.first, &it);
+	}
+	assert_int_equal(t.feed.ncrowded, 0);
+	fork.pid = 100 + i;
+	item(t.first, &it);
+	assert_int_equal(t.feed.ncrowded, 1);
+	/* the one without a number may have ordered these */
+	access_it(t.first, BLOCK + 8, DEP_WRITE);
+	access_it(t.second, BLOCK + 8, DEP_WRITE);
+	assert_int_equal(order_end(&t.feed, &(struct dep_thread){ .serial = 1, .process = 1 }), 0);
+	assert_int_equal(order_gap(&t.feed, &(struct dep_thread){ .serial = 2, .process = 1 }), 0);
+	assert_int_equal(t.feed.ncrowded, 1);
+	end(&t, 1);
+}
+
+/* Of which there are as many as there are numbers, and those that are alone are followed. */
+static void crowds_of_processes(void **state)
+{
+	struct order_thread *lone, *other;
+	struct order_shares s;
+	struct two t;
+
+	(void)state;
+	begin_processes(&t, &s, MAP_SHARED);
+	t.first->process->nimages = ORDER_IMAGES - 1;
+	access_it(t.first, SHARED, DEP_WRITE);
+	access_it(t.second, SHARED, DEP_WRITE);
+	assert_int_equal(dep_places_add(&order_scope_of(&t.feed, 3)->raced, SHARED, 16), 0);
+	lone = order_thread_of(&t.feed, &(struct dep_thread){ .serial = 3, .tid = 30,
+							     .process = 3 });
+	assert_ptr_not_equal(lone->process, t.first->process);
+	assert_int_equal(t.feed.ncrowded, 1);
+	access_it(t.first, SHARED + 8, DEP_WRITE);
+	access_it(t.second, SHARED + 8, DEP_WRITE);
+	other = order_thread_of(&t.feed, &(struct dep_thread){ .serial = 4, .tid = 31,
+							      .process = 3 });
+	assert_int_equal(order_thread_begin(lone), 0);
+	assert_int_equal(order_thread_begin(other), 0);
+	access_it(lone, SHARED + 8, DEP_WRITE);
+	access_it(other, SHARED + 8, DEP_WRITE);
+	assert_int_equal(race_rows_count(lone->process->rows), 1);
+	assert_int_equal(race_rows_count(t.first->process->rows), 1);
+	order_free(&t.feed);
+	order_scopes_free(&t.feed);
+}
+
+/* A child of which nothing is in the store needs nothing. */
+static void forks(void **state)
+{
+	struct dep_process all[] = {
+		{ .serial = 1, .pid = 10 }, { .serial = 2, .pid = 20, .parent = 1 },
+	};
+	struct dep_store store = { .model.processes = { all, 2, 2 } };
+	struct order_shares s;
+	struct two t;
+	u32 i;
+
+	(void)state;
+	begin_first(&t, &s, MAP_SHARED);
+	t.feed.store = &store;
+	for (i = 0; i < 1000; i++)
+		assert_int_equal(order_thread_created(t.first,
+						      &(struct adept_ev_fork){ .pid = 30 + i }),
+				 0);
+	assert_null(t.feed.forks);
+	assert_int_equal(order_thread_created(t.first, &(struct adept_ev_fork){ .pid = 20 }), 0);
+	assert_non_null(t.feed.forks);
+	begin_second(&t);
+	assert_null(t.feed.forks);
+	assert_int_equal(t.second->index, 1);
+	access_it(t.first, SHARED + 8, DEP_WRITE);
+	access_it(t.second, SHARED + 8, DEP_WRITE);
+	end_processes(&t, 1);
+	/* in the first pass neither, but beside the recording nobody knows */
+	for (i = 0; i < 2; i++) {
+		struct dep_beside beside = { 0 };
+
+		begin(&t);
+		t.feed.store = &store;
+		t.feed.pass = ORDER_FIRST;
+		t.options.beside = i ? &beside : NULL;
+		assert_int_equal(order_thread_created(t.first,
+						      &(struct adept_ev_fork){ .pid = 30 }), 0);
+		assert_int_equal(!!t.feed.forks, i);
+		end(&t, 0);
+	}
+}
+
 /* What a damaged store maps. */
 static void odd_maps(void **state)
 {
@@ -1022,6 +1131,9 @@ int main(void)
 		cmocka_unit_test(processes),
 		cmocka_unit_test(regions),
 		cmocka_unit_test(random_maps),
+		cmocka_unit_test(crowds),
+		cmocka_unit_test(crowds_of_processes),
+		cmocka_unit_test(forks),
 		cmocka_unit_test(odd_maps),
 	};
 

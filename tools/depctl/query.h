@@ -207,7 +207,7 @@ void races_report_end(struct races_report *r);
 struct races_sums {
 	size_t count[RACE_RANKS];	/* neither suppressed nor known */
 	size_t suppressed, known;	/* of those that would have been shown */
-	uint64_t references, gaps, disorder, unsettled, unpredicted;
+	uint64_t references, gaps, disorder, unsettled, crowded, unpredicted;
 	uint64_t empty;			/* threads of which there is nothing */
 	struct dep_loss loss;
 	bool complete;
@@ -239,7 +239,7 @@ void race_print_sarif(struct json *j, const struct race_view *v);
 void races_end_sarif(struct json *j, const struct races_sums *s);
 
 /* races_complete.c: one sentence for each reason why there may be more races */
-#define RACES_REASONS	13
+#define RACES_REASONS	14
 struct races_reasons {
 	char text[RACES_REASONS][96];
 	size_t n;

@@ -25,7 +25,7 @@ void races_sums_init(struct races_sums *s, struct dep_store *store, const struct
 	*s = (struct races_sums){
 		.references = found->references, .gaps = found->gaps,
 		.disorder = found->disorder, .unsettled = found->unsettled,
-		.unpredicted = found->unpredicted,
+		.crowded = found->crowded, .unpredicted = found->unpredicted,
 		.loss = *dep_store_loss(store),
 		.empty = count_empty(store), .one_clock = dep_store_meta(store)->tsc_trusted,
 	};
@@ -49,6 +49,8 @@ void races_reasons(struct races_reasons *r, const struct races_sums *s)
 	add(r, s->disorder, "time a clock ran backwards", "times a clock ran backwards");
 	add(r, s->unsettled, "word was known to be atomic too late",
 	    "words were known to be atomic too late");
+	add(r, s->crowded, "process, or group of them, had too many threads",
+	    "processes, or groups of them, had too many threads");
 	add(r, s->unpredicted, "process was predicted in part only",
 	    "processes were predicted in part only");
 	add(r, s->empty, "thread without a segment", "threads without a segment");

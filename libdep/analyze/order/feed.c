@@ -386,6 +386,15 @@ static int one_item(struct order_feed *f, struct order_thread *t, const struct d
 	return err;
 }
 
+/* Of a process that has too many threads nothing is told any more. */
+static int result(struct order_thread *t, int err)
+{
+	if (err != -ENOSPC)
+		return err;
+	order_crowded(t->feed, t->process);
+	return 0;
+}
+
 ssize_t order_items(void *self, const struct dep_thread *thread, const struct dep_item *items,
 		    size_t n, bool late)
 {
@@ -396,11 +405,16 @@ ssize_t order_items(void *self, const struct dep_thread *thread, const struct de
 
 	if (!t)
 		return order_no_memory();
+	if (t->process->crowded)
+		return (ssize_t)n;
 	if (!t->begun)
 		err = order_thread_begin(t);
 	/* Nothing comes behind a thread's end, whatever a damaged store says. */
 	for (; i < n && !err && !t->ended; i++)
 		err = one_item(f, t, &items[i], late);
+	err = result(t, err);
+	if (t->process->crowded)
+		return (ssize_t)n;
 	if (err == -EAGAIN) {
 		err = 0;
 		i--;
@@ -425,16 +439,18 @@ int order_gap(void *self, const struct dep_thread *thread)
 
 	if (!t)
 		return order_no_memory();
-	if (!t->begun)
-		err = order_thread_begin(t);
+	if (!t->begun && !t->process->crowded)
+		err = result(t, order_thread_begin(t));
+	if (err || t->process->crowded)
+		return err;
 	order_functions_lost(t);
 	order_predict_gap(t);
-	return err ? err : order_everything(t, false);
+	return order_everything(t, false);
 }
 
 int order_end(void *self, const struct dep_thread *thread)
 {
 	struct order_thread *t = order_thread_of(self, thread);
 
-	return t && t->begun ? order_thread_ended(t) : 0;
+	return t && t->begun && !t->process->crowded ? order_thread_ended(t) : 0;
 }

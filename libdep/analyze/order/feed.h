@@ -203,6 +203,7 @@ struct order_thread {
 struct order_process {
 	struct order_process *next;
 	struct order_future *future;	/* prediction; NULL: none */
+	bool crowded;		/* it is not followed any more: see order_crowded() */
 	u32 serial;		/* of the image, or ORDER_GROUP */
 	struct race_detector *detector;
 	struct order_scope *scope;
@@ -264,6 +265,8 @@ struct order_feed {
 	struct order_process *processes;
 	struct order_image *images;
 	struct order_fork *forks;	/* whose child has not been seen */
+	struct order_index by_pid;	/* the first @nby_pid processes of @store */
+	size_t nby_pid;
 	struct order_shares *shares;	/* NULL: nobody looks for groups */
 	struct order_thread **thread;	/* by serial */
 	size_t nthreads;
@@ -273,6 +276,7 @@ struct order_feed {
 	struct order_scope *scopes;	/* kept from one pass to the next */
 	pthread_mutex_t asking;		/* options->code() */
 	struct order_insns insns;	/* stay until order_insns_free() */
+	u32 ncrowded;			/* processes, in this pass */
 	struct order_stack *want;
 	size_t nwant;
 	bool predict;
@@ -308,6 +312,14 @@ int order_thread_created(struct order_thread *t, const struct adept_ev_fork *ev)
  * The kernel clears a word then; who sees that goes on behind all that the thread did.
  */
 int order_thread_ended(struct order_thread *t);
+
+/**
+ * order_crowded() - @p has more threads, or images, than there are numbers
+ *
+ * What the others do may order those that have one, so nothing is told of any of them from here
+ * on: what was found is true.
+ */
+void order_crowded(struct order_feed *f, struct order_process *p);
 
 /* ---- images.c ---- */
 

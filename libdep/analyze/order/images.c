@@ -27,13 +27,36 @@ static void free_fork(struct order_fork *k)
 	free(k);
 }
 
+/* May anything be seen of it?  Beside the recording it is not known yet. */
+static bool will_be_seen(struct order_feed *f, u32 pid, u32 parent)
+{
+	const struct dep_process *all;
+	u32 i = 0, at;
+	size_t n;
+
+	if (!f->store || (f->pass == ORDER_FIRST && f->options->beside))
+		return true;
+	n = dep_store_processes(f->store, &all);
+	for (; f->nby_pid < n; f->nby_pid++)
+		if (order_index_add(&f->by_pid, all[f->nby_pid].pid, (u32)f->nby_pid))
+			return true;
+	while (order_index_next(&f->by_pid, pid, &i, &at))
+		if (all[at].pid == pid && (!all[at].parent || all[at].parent == parent))
+			return true;
+	return false;
+}
+
 int order_forked(struct order_thread *t, u32 pid)
 {
-	struct order_fork *k = calloc(1, sizeof(*k));
-	int err = k ? order_maps_inherit(&k->maps, &t->image->maps) : order_no_memory();
+	struct order_fork *k;
+	int err;
 
+	if (!will_be_seen(t->feed, pid, t->image->serial))
+		return 0;
+	k = calloc(1, sizeof(*k));
 	if (!k)
-		return err;
+		return order_no_memory();
+	err = order_maps_inherit(&k->maps, &t->image->maps);
 	k->index = RACE_NO_THREAD;
 	/* From here on, and not when it is seen first: nobody may miss that it is there. */
 	if (!err && t->image->grouped)
@@ -102,23 +125,32 @@ static int begin_with(struct order_image *m, struct order_fork *k)
 	return order_maps_take(m, &k->maps, k->parent->process);
 }
 
-/* Its process, and what is known of its memory; 0 or -1: no memory. */
-static int settle(struct order_feed *f, struct order_image *m)
+/* Its process; NULL: no memory.  Those that share nothing can be followed one by one. */
+static struct order_process *process_for(struct order_feed *f, struct order_image *m)
 {
 	bool group = f->shares && f->pass != ORDER_FIRST && f->shares->nimages;
+	struct order_process *p = group ? order_process_of(f, ORDER_GROUP) : NULL;
 
-	m->process = order_process_of(f, group ? ORDER_GROUP : m->serial);
-	if (group && m->process && m->process->nimages + 1 == ORDER_IMAGES)
-		m->process = order_process_of(f, m->serial);
-	else
-		m->grouped = group;
+	if (group && !p)
+		return NULL;
+	if (group && p->nimages + 1 == ORDER_IMAGES)
+		order_crowded(f, p);
+	m->grouped = group && (!p->crowded || order_shares_has(f->shares, m->serial));
+	return m->grouped ? p : order_process_of(f, m->serial);
+}
+
+/* What is known of its memory; 0 or -1: no memory. */
+static int settle(struct order_feed *f, struct order_image *m)
+{
+	m->process = process_for(f, m);
 	m->scope = m->process ? order_scope_of(f, m->serial) : NULL;
 	if (!m->scope)
 		return -1;
-	if (m->grouped)
-		m->number = m->told = ++m->process->nimages;
 	m->files.last = &m->process->last_file;
-	return m->grouped ? dep_places_each(&m->scope->raced, watch, m) : 0;
+	if (!m->grouped || m->process->crowded)
+		return 0;
+	m->number = m->told = ++m->process->nimages;
+	return dep_places_each(&m->scope->raced, watch, m);
 }
 
 /* Whoever made it waited for the process, and not for an image. */
@@ -339,6 +371,8 @@ void order_images_free(struct order_feed *f)
 	struct order_fork *k;
 	struct order_image *m;
 
+	order_index_free(&f->by_pid);
+	f->nby_pid = 0;
 	while ((k = f->forks)) {
 		f->forks = k->next;
 		free_fork(k);

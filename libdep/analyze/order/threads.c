@@ -13,6 +13,12 @@ int order_no_memory(void)
 	return dep_fail(-ENOMEM, "the race detector");
 }
 
+void order_crowded(struct order_feed *f, struct order_process *p)
+{
+	f->ncrowded += !p->crowded;
+	p->crowded = true;
+}
+
 static int watch(void *arg, u64 address, u64 size)
 {
 	return race_watch(arg, address, size);
