@@ -48,9 +48,14 @@ static void vectors(struct tls *t, u64 at, u64 n, u64 left, u32 *room)
 	}
 }
 
-static void message(struct tls *t, const struct message *m, u64 left, u32 *room)
+/*
+ * What has been received says how long a name was, and not how much of it there is: that is left
+ * out.
+ */
+static void message(struct tls *t, const struct message *m, u64 left, int sent, u32 *room)
 {
-	note(t, m->name, (u32)m->name_len, room);
+	if (sent)
+		note(t, m->name, (u32)m->name_len, room);
 	note(t, m->control, m->control_len, room);
 	vectors(t, m->vec, m->nvec, left, room);
 }
@@ -60,7 +65,7 @@ static void one_message(struct tls *t, const struct adept_ev_syscall *c, u32 *ro
 	struct message m;
 
 	if (rt_copy_in(&m, (void *)c->args[1], sizeof(m)) == sizeof(m))
-		message(t, &m, c->result, room);
+		message(t, &m, c->result, c->nr == __NR_sendmsg, room);
 }
 
 static void messages(struct tls *t, const struct adept_ev_syscall *c, u32 *room)
@@ -71,7 +76,7 @@ static void messages(struct tls *t, const struct adept_ev_syscall *c, u32 *room)
 	for (i = 0; i < c->result && *room; i++) {
 		if (rt_copy_in(&m, (void *)(c->args[1] + i * sizeof(m)), sizeof(m)) != sizeof(m))
 			return;
-		message(t, &m.m, (u32)m.len, room);
+		message(t, &m.m, (u32)m.len, c->nr == __NR_sendmmsg, room);
 	}
 }
 

@@ -147,13 +147,13 @@ static void huge_calls(void **state)
 	begin(&t);
 	for (i = 0; i < sizeof(huge) / sizeof(huge[0]); i++) {
 		call(t.first, &(struct adept_ev_syscall){ .nr = SYS_read, .result = huge[i],
-							 .args = { 0, 0x10000, 1 } });
+							 .args = { 0, 0x10000, huge[i] } });
 		call(t.first, &(struct adept_ev_syscall){ .nr = SYS_write, .result = huge[i],
-							 .args = { 0, 0x20000, 1 } });
+							 .args = { 0, 0x20000, huge[i] } });
 		call(t.first, &(struct adept_ev_syscall){ .nr = SYS_epoll_wait, .result = huge[i],
-							 .args = { 0, 0x30000, 1 } });
+							 .args = { 0, 0x30000, huge[i] } });
 		call(t.first, &(struct adept_ev_syscall){ .nr = SYS_read, .result = 100,
-							 .args = { 0, ~0ull - 50, 1 } });
+							 .args = { 0, ~0ull - 50, 100 } });
 		call(t.second, &(struct adept_ev_syscall){ .nr = SYS_munmap,
 							  .args = { 0x10000, huge[i] } });
 		call(t.second, &(struct adept_ev_syscall){ .nr = SYS_mremap, .result = 0x5000,

@@ -14,7 +14,7 @@ enum { READS = 1, WRITES };
 
 /*
  * @arg is the argument that has the address.  Bytes: @size for each of what argument @count
- * says; RESULT: of what was returned; ONE: of one.
+ * says; RESULT: of what was returned, but no more than the next argument; ONE: of one.
  */
 struct buffer {
 	u16 nr;
@@ -133,6 +133,9 @@ static int one(struct order_thread *t, const struct adept_ev_syscall *c, u64 pc,
 	u64 n = b->count == RESULT ? c->result : b->count == ONE ? 1 : c->args[b->count];
 	u64 address = c->args[b->arg];
 
+	/* With MSG_TRUNC it is told how long a message was, and not how much of it there is. */
+	if (b->count == RESULT && n > c->args[b->arg + 1])
+		n = c->args[b->arg + 1];
 	/* An address that it was not given, or that there cannot be. */
 	if (!address || address >> 47)
 		return 0;
