@@ -123,6 +123,12 @@ static void begin(struct two *t)
 	assert_int_equal(order_thread_begin(t->second), 0);
 }
 
+static void finish(struct two *t)
+{
+	order_free(&t->feed);
+	order_scopes_free(&t->feed);
+}
+
 static void call(struct order_thread *t, const struct adept_ev_syscall *c)
 {
 	assert_int_equal(order_call_enter(t, c, 0x1000), 0);
@@ -164,7 +170,7 @@ static void huge_calls(void **state)
 	}
 	race_get_stats(t.feed.processes->detector, &stats);
 	assert_true(stats.bytes < 64u << 20);
-	order_free(&t.feed);
+	finish(&t);
 }
 
 static void unmapped(void **state)
@@ -183,7 +189,7 @@ static void unmapped(void **state)
 	assert_int_equal(order_access(t.first, 0x2001, 0x50008, 4, RACE_WRITE), 0);
 	assert_int_equal(order_flush(t.first), 0);
 	assert_int_equal(races(&t), 1);
-	order_free(&t.feed);
+	finish(&t);
 }
 
 static void closed(void **state)
@@ -200,14 +206,14 @@ static void closed(void **state)
 	assert_int_equal(races(&t), 0);
 	call(t.second, &close);
 	assert_int_equal(races(&t), 1);
-	order_free(&t.feed);
+	finish(&t);
 	/* The child of vfork closes its own. */
 	begin(&t);
 	t.second->vforked = true;
 	call(t.first, &use);
 	call(t.second, &close);
 	assert_int_equal(races(&t), 0);
-	order_free(&t.feed);
+	finish(&t);
 }
 
 static void piped(void **state)
@@ -227,7 +233,7 @@ static void piped(void **state)
 	assert_int_equal(order_flush(t.second), 0);
 	/* only that it reads the descriptor, of which nobody told it */
 	assert_int_equal(races(&t), 1);
-	order_free(&t.feed);
+	finish(&t);
 }
 
 /* What a call found in memory is accessed by that call, and by no other. */
@@ -259,7 +265,7 @@ static void buffers(void **state)
 		order_note_buffer(t.second, &(struct adept_ev_buffer){ i << 20, ~0ull });
 	order_note_buffer(t.second, &(struct adept_ev_buffer){ ~0ull - 7, 8 });
 	call(t.second, &readv);
-	order_free(&t.feed);
+	finish(&t);
 }
 
 /* ---- functions ---- */
@@ -327,7 +333,7 @@ static void event(struct order_thread *t, u32 id)
 static void end(struct two *t, u32 want)
 {
 	assert_int_equal(races(t), want);
-	order_free(&t->feed);
+	finish(t);
 }
 
 static void heap(void **state)
@@ -724,8 +730,7 @@ static void begin_processes(struct two *t, struct order_shares *s, u64 flags)
 static void end_processes(struct two *t, u32 want)
 {
 	assert_int_equal(races(t), want);
-	order_free(&t->feed);
-	order_scopes_free(&t->feed);
+	finish(t);
 }
 
 static void processes(void **state)
@@ -1014,8 +1019,7 @@ static void crowds_of_processes(void **state)
 	access_it(other, SHARED + 8, DEP_WRITE);
 	assert_int_equal(race_rows_count(lone->process->rows), 1);
 	assert_int_equal(race_rows_count(t.first->process->rows), 1);
-	order_free(&t.feed);
-	order_scopes_free(&t.feed);
+	finish(&t);
 }
 
 /* A child of which nothing is in the store needs nothing. */
@@ -1103,10 +1107,8 @@ static void odd_maps(void **state)
 		call(other.first, &(struct adept_ev_syscall){
 			.nr = SYS_munmap, .args = { SHARED + 8191, ~0ull - 4095 } });
 	assert_int_equal(other.first->image->maps.n, k);
-	order_free(&other.feed);
-	order_scopes_free(&other.feed);
-	order_free(&t.feed);
-	order_scopes_free(&t.feed);
+	finish(&other);
+	finish(&t);
 }
 
 int main(void)
