@@ -283,6 +283,18 @@ asked "no store" 2 "" "which store" races --all
 asked "two stores" 2 "" "one store at a time" races one.dep two.dep
 asked "is no store" 1 "" "is no DEP store" races supp
 
+# ---- what the source says, if it is that which was compiled ----
+cp "$tests/races/atomic_one_shot.c" once.c
+gcc -O2 -g -pthread -I"$tests/races" -o once once.c || exit 1
+"$DEPCTL" record -q -o once.dep ./once || exit 1
+asked "atomic by the source" 0 "^0 races .* 1 more unless a word is atomic" - \
+	races once.dep
+sleep 0.02
+touch once.c
+asked "a source that is newer" 0 "^race: .* flag" - races once.dep
+rm once.c
+asked "a source that is gone" 0 "^race: .* flag" - races once.dep
+
 # ---- what is not known is said ----
 for how in gap:"1 window lost" drop:"3 chunks were dropped" unseen:"1 window lost" \
 	unclean:"the recording did not end"; do

@@ -165,6 +165,11 @@ struct dep_races_options {
 	 */
 	bool (*is_atomic)(void *arg, uint32_t process, uint64_t pc, uint64_t address,
 			  uint64_t size);
+	/*
+	 * Is the access at @pc an atomic one, by what is known of its source?  That says nothing of
+	 * the variable: both accesses of a race must be.  Asked as the former.
+	 */
+	bool (*says_atomic)(void *arg, uint32_t process, uint64_t pc);
 	/* Asked once for each pc, or a few times. */
 	enum dep_code (*code)(void *arg, uint32_t process, uint64_t pc);
 	/*

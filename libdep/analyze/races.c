@@ -171,6 +171,23 @@ static bool asked(const struct order_feed *feed, const struct order_process *p,
 	return o->is_atomic(o->arg, m->serial, a->pc, order_address_of(m, f->address), f->size);
 }
 
+static bool said(const struct order_feed *feed, const struct order_process *p,
+		 const struct race_access *a)
+{
+	const struct dep_races_options *o = feed->options;
+
+	return o->says_atomic && !(a->flags & RACE_ATOMIC) &&
+	       o->says_atomic(o->arg, order_image_at(feed, p, a->thread)->serial, a->pc);
+}
+
+/* Its word, by its type or since both accesses are. */
+static bool is_atomic(const struct order_feed *feed, const struct order_process *p,
+		      const struct race_found *f)
+{
+	return asked(feed, p, f, &f->prior) || asked(feed, p, f, &f->current) ||
+	       (said(feed, p, &f->prior) && said(feed, p, &f->current));
+}
+
 /* Of two plain accesses, or a plain one and a locked one: words that are atomic, then. */
 static int learn_from(const struct order_feed *feed, const struct order_process *p)
 {
@@ -191,7 +208,7 @@ static int learn_from(const struct order_feed *feed, const struct order_process 
 			if (order_object_find(&p->objects, ORDER_WORD, word) ||
 			    order_is_spun(feed, p, word))
 				err = learn(w, p->serial, word);
-		if (err || (!asked(feed, p, f, &f->prior) && !asked(feed, p, f, &f->current)))
+		if (err || !is_atomic(feed, p, f))
 			continue;
 		for (word = f->address / 4; word <= (f->address + f->size - 1) / 4 && !err; word++)
 			err = learn(w, p->serial, word);

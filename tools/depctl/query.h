@@ -27,6 +27,18 @@ struct races_report;
  */
 int races_live(struct races_report *r, uint32_t id, const char *socket, size_t *found);
 
+/* ---- races_source.c ---- */
+
+/** struct race_source - the file that was read last; zeroed, none was */
+struct race_source {
+	char *path;
+	char *text;	/* NULL: it cannot be read, or is newer than what was made of it */
+};
+
+/** race_source_atomic() - is at that line and column an operation that is atomic by its name? */
+bool race_source_atomic(struct race_source *s, const struct dep_place *p);
+void race_source_free(struct race_source *s);
+
 /* ---- races_rank.c: which of them matter ---- */
 
 enum race_rank {
@@ -44,6 +56,9 @@ const char *race_rank_name(enum race_rank rank);
 enum dep_code race_code(void *arg, uint32_t process, uint64_t pc);
 /** race_is_atomic() - dep_races_options.is_atomic; @arg is the struct dep_symbols */
 bool race_is_atomic(void *arg, uint32_t process, uint64_t pc, uint64_t address, uint64_t size);
+/** race_says_atomic() - dep_races_options.says_atomic, by @s */
+bool race_says_atomic(struct dep_symbols *symbols, struct race_source *s, uint32_t process,
+		      uint64_t pc);
 /** race_in_system() - is that file the C library or the loader? */
 bool race_in_system(const char *module);
 

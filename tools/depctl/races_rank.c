@@ -132,6 +132,16 @@ bool race_is_atomic(void *arg, uint32_t process, uint64_t pc, uint64_t address, 
 	return dep_symbols_object(arg, process, address, (uint32_t)size, 0, &o) && o.atomic;
 }
 
+/* The innermost place: what a function that is inlined does is not what its name says. */
+bool race_says_atomic(struct dep_symbols *symbols, struct race_source *s, uint32_t process,
+		      uint64_t pc)
+{
+	struct dep_place p[DEP_PLACES];
+
+	return dep_symbols_frames(symbols, process, pc, 0, p, DEP_PLACES) &&
+	       race_source_atomic(s, &p[0]);
+}
+
 enum race_rank race_rank(struct dep_symbols *symbols, const struct dep_race *r)
 {
 	if (is_internal(symbols, r, 0) && is_internal(symbols, r, 1))

@@ -29,6 +29,7 @@ struct asked {
 	struct dep_symbols *symbols;
 	struct dep_races races;
 	struct race_view view;
+	struct race_source source;
 	struct races_report *report;	/* NULL: nobody wants to hear of them before the end */
 };
 
@@ -70,6 +71,13 @@ static bool is_atomic(void *arg, uint32_t process, uint64_t pc, uint64_t address
 	return race_is_atomic(((struct asked *)arg)->symbols, process, pc, address, size);
 }
 
+static bool says_atomic(void *arg, uint32_t process, uint64_t pc)
+{
+	struct asked *a = arg;
+
+	return race_says_atomic(a->symbols, &a->source, process, pc);
+}
+
 static enum dep_code code(void *arg, uint32_t process, uint64_t pc)
 {
 	return race_code(((struct asked *)arg)->symbols, process, pc);
@@ -80,7 +88,7 @@ static int ask(struct asked *a, struct dep_store *store, const char *path,
 {
 	struct dep_races_options o = {
 		.predict = how->predict, .jobs = how->jobs, .progress = show_progress,
-		.is_atomic = is_atomic, .code = code, .arg = a,
+		.is_atomic = is_atomic, .says_atomic = says_atomic, .code = code, .arg = a,
 	};
 	const struct dep_segment *segs;
 	int err;
@@ -106,6 +114,7 @@ static int ask(struct asked *a, struct dep_store *store, const char *path,
 static void ask_no_more(struct asked *a)
 {
 	race_view_free(&a->view);
+	race_source_free(&a->source);
 	dep_races_free(&a->races);
 	dep_symbols_close(a->symbols);
 }
