@@ -201,6 +201,7 @@ static int locked_access(struct order_thread *t, const struct dep_ref *r, u32 in
 	err = order_access(t, r->pc, r->addr, r->size, flags);
 	/* From here on it is an object, also to those that only acquire it. */
 	if (!err && t->wrote) {
+		order_functions_locked(t, r->addr);
 		order_robust_locked(t, r->addr / 4);
 		err = each_word(t, r->addr, t->locked_size, order_release);
 	}
@@ -271,6 +272,10 @@ static int reference(struct order_feed *f, struct order_thread *t, const struct 
 		t->in_library = true;
 	else if (code == DEP_CODE_PROGRAM)
 		t->in_library = false;
+	if (t->calls.relocked && code == DEP_CODE_PROGRAM)
+		err = order_functions_cancelled(t);
+	if (err)
+		return err;
 	if (t->locked && t->locked_pc == r->pc)
 		return locked_access(t, r, inside);
 	flags |= inside;
@@ -343,7 +348,7 @@ static int event(struct order_thread *t, const struct dep_event *e)
 		break;
 	case ADEPT_EV_SIGNAL:
 		t->locked = false;
-		order_functions_signal(t);
+		order_functions_signal(t, sig->signo);
 		err = order_acquire(t, ORDER_SIGNAL, order_signal(t->image, sig->signo));
 		return err ? err :
 		       order_acquire(t, ORDER_SIGNAL, order_signal(t->image, 0));

@@ -118,6 +118,8 @@ struct order_frame {
 struct order_calls {
 	struct order_frame *frame;
 	u32 n, room, level;
+	u32 cancelling;		/* the level at which that is handled; 0: none */
+	bool relocked;		/* there the mutex of the wait that it interrupted was locked */
 	u32 nread;		/* read-write locks that it holds for reading */
 	u64 read[ORDER_HELD];
 };

@@ -6,6 +6,7 @@
  * no order that a program may count on, and its data are its own business.  What the
  * function means is told instead.
  */
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -131,16 +132,62 @@ void order_functions_left(struct order_thread *t, u64 pc)
 	set_muted(t);
 }
 
-void order_functions_signal(struct order_thread *t)
+/* The first two of real time are the C library's own; by one of them it cancels threads. */
+static bool may_cancel(u32 signo)
+{
+	return signo == 32 || signo == 33;
+}
+
+void order_functions_signal(struct order_thread *t, u32 signo)
 {
 	t->calls.level++;
+	if (may_cancel(signo))
+		t->calls.cancelling = t->calls.level;
 	set_muted(t);
+}
+
+/* The wait that was interrupted by what is at hand. */
+static const struct order_frame *interrupted_wait(const struct order_calls *c)
+{
+	u32 i = c->n;
+
+	while (i-- && c->frame[i].level >= c->level)
+		;
+	return i != ~0u && order_waits(c->frame[i].function) ? &c->frame[i] : NULL;
+}
+
+void order_functions_locked(struct order_thread *t, u64 place)
+{
+	struct order_calls *c = &t->calls;
+	const struct order_frame *f = c->cancelling && c->level == c->cancelling ?
+				      interrupted_wait(c) : NULL;
+
+	if (f && f->known & 2 && place - order_at(t, f->arg[1]) < sizeof(pthread_mutex_t))
+		c->relocked = true;
+}
+
+int order_functions_cancelled(struct order_thread *t)
+{
+	struct order_frame last;
+	int err = 0;
+
+	t->calls.cancelling = 0;
+	t->calls.relocked = false;
+	while (t->calls.n && !err) {
+		last = drop(t);
+		if (order_waits(last.function))
+			err = order_held_leave(t, &last, false, 0);
+	}
+	set_muted(t);
+	return err;
 }
 
 void order_functions_sigreturn(struct order_thread *t)
 {
 	struct order_calls *c = &t->calls;
 
+	if (c->cancelling && c->cancelling >= c->level)
+		c->cancelling = c->relocked = 0;
 	if (c->level)
 		c->level--;
 	while (c->n && c->frame[c->n - 1].level > c->level)
@@ -151,7 +198,8 @@ void order_functions_sigreturn(struct order_thread *t)
 void order_functions_lost(struct order_thread *t)
 {
 	order_wait_over(t);
-	t->calls.n = t->calls.level = t->calls.nread = 0;
+	t->calls.n = t->calls.level = t->calls.nread = t->calls.cancelling = 0;
+	t->calls.relocked = false;
 	order_held_lost(t);
 	t->muted = false;
 }

@@ -19,7 +19,16 @@ int order_function(struct order_thread *t, const struct dep_function_call *f);
  */
 void order_functions_left(struct order_thread *t, u64 pc);
 /** order_functions_signal() - a handler runs: what it does is not done by what it interrupts */
-void order_functions_signal(struct order_thread *t);
+void order_functions_signal(struct order_thread *t, u32 signo);
+/** order_functions_locked() - a locked instruction changed what is at that place */
+void order_functions_locked(struct order_thread *t, u64 place);
+/**
+ * order_functions_cancelled() - behind that, @t.calls.relocked: the program's code runs
+ *
+ * Who is cancelled in a wait for a condition locks the mutex and then runs its cleanup handlers,
+ * all within the handler of a signal that never returns.
+ */
+int order_functions_cancelled(struct order_thread *t);
 void order_functions_sigreturn(struct order_thread *t);
 /** order_functions_lost() - what @t did is not known: it may be in none of them any more */
 void order_functions_lost(struct order_thread *t);
