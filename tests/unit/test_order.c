@@ -101,6 +101,25 @@ static void objects(void **state)
 	race_detector_free(d);
 }
 
+/* Also where hashes are the same. */
+static void serials(void **state)
+{
+	static char all[5000];
+	struct order_serials s = { 0 };
+	u32 i;
+
+	(void)state;
+	assert_null(order_serials_find(&s, 0));
+	for (i = 0; i < sizeof(all); i++)
+		assert_int_equal(order_serials_add(&s, i * 0x10001, &all[i]), 0);
+	for (i = 0; i < sizeof(all); i++) {
+		assert_ptr_equal(order_serials_find(&s, i * 0x10001), &all[i]);
+		assert_null(order_serials_find(&s, i * 0x10001 + 1));
+	}
+	order_serials_free(&s);
+	assert_null(order_serials_find(&s, 0));
+}
+
 /* ---- system calls ---- */
 
 struct two {
@@ -1117,6 +1136,7 @@ int main(void)
 		cmocka_unit_test(files),
 		cmocka_unit_test(files_of_any_number),
 		cmocka_unit_test(objects),
+		cmocka_unit_test(serials),
 		cmocka_unit_test(huge_calls),
 		cmocka_unit_test(unmapped),
 		cmocka_unit_test(closed),

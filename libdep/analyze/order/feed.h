@@ -266,6 +266,8 @@ struct order_feed {
 	const struct dep_races_options *options;
 	struct order_process *processes;
 	struct order_image *images;
+	struct order_serials process_by, image_by;	/* the same.. */
+	struct order_serials scope_by;			/* ..and @scopes */
 	struct order_fork *forks;	/* whose child has not been seen */
 	struct order_index by_pid;	/* the first @nby_pid processes of @store */
 	size_t nby_pid;

@@ -93,11 +93,7 @@ static struct order_fork *take_fork(struct order_feed *f, u32 pid, u32 parent)
 
 static struct order_image *find_image(const struct order_feed *f, u32 serial)
 {
-	struct order_image *m = f->images;
-
-	while (m && m->serial != serial)
-		m = m->next;
-	return m;
+	return order_serials_find(&f->image_by, serial);
 }
 
 static const struct dep_process *recorded(const struct order_feed *f, u32 serial)
@@ -185,7 +181,7 @@ struct order_image *order_image_of(struct order_feed *f, const struct dep_thread
 	m->serial = t->process;
 	m->pid = p ? p->pid : t->tid;
 	m->parent = p ? p->parent : 0;
-	if (settle(f, m)) {
+	if (settle(f, m) || order_serials_add(&f->image_by, m->serial, m)) {
 		free(m);
 		return NULL;
 	}
@@ -377,6 +373,7 @@ void order_images_free(struct order_feed *f)
 		f->forks = k->next;
 		free_fork(k);
 	}
+	order_serials_free(&f->image_by);
 	while ((m = f->images)) {
 		f->images = m->next;
 		if (m->fork)

@@ -65,3 +65,39 @@ void order_index_free(struct order_index *x)
 	free(x->slot);
 	memset(x, 0, sizeof(*x));
 }
+
+void *order_serials_find(const struct order_serials *s, u32 serial)
+{
+	u64 hash = order_index_mix(0, serial);
+	u32 i = 0, at;
+
+	while (order_index_next(&s->index, hash, &i, &at))
+		if (s->v[at].serial == serial)
+			return s->v[at].what;
+	return NULL;
+}
+
+int order_serials_add(struct order_serials *s, u32 serial, void *what)
+{
+	u32 room = s->room ? 2 * s->room : 16;
+	void *more;
+
+	if (s->n == s->room) {
+		more = realloc(s->v, room * sizeof(*s->v));
+		if (!more)
+			return -ENOMEM;
+		s->v = more;
+		s->room = room;
+	}
+	if (order_index_add(&s->index, order_index_mix(0, serial), s->n))
+		return -ENOMEM;
+	s->v[s->n++] = (struct order_serial){ serial, what };
+	return 0;
+}
+
+void order_serials_free(struct order_serials *s)
+{
+	order_index_free(&s->index);
+	free(s->v);
+	memset(s, 0, sizeof(*s));
+}

@@ -37,4 +37,21 @@ bool order_index_next(const struct order_index *x, u64 hash, u32 *i, u32 *at);
 /** order_index_free() - it has nothing any more */
 void order_index_free(struct order_index *x);
 
+/** struct order_serials - what has a serial; zeroed, nothing */
+struct order_serials {
+	struct order_index index;
+	struct order_serial {
+		u32 serial;
+		void *what;
+	} *v;
+	u32 n, room;
+};
+
+/** order_serials_find() - NULL: there is none */
+void *order_serials_find(const struct order_serials *s, u32 serial);
+/** order_serials_add() - one that is not there yet; 0 or -ENOMEM */
+int order_serials_add(struct order_serials *s, u32 serial, void *what);
+/** order_serials_free() - nothing has one any more */
+void order_serials_free(struct order_serials *s);
+
 #endif

@@ -93,12 +93,10 @@ static bool is_librarys(struct order_feed *f, struct order_image *p, u64 place)
 bool order_is_librarys(struct order_feed *f, const struct order_stack *prior,
 		       const struct order_stack *current)
 {
-	struct order_process *p = f->processes;
+	struct order_process *p = order_serials_find(&f->process_by, prior->process_serial);
 	struct order_image *ma, *mb;
 	u64 a, b;
 
-	while (p && p->serial != prior->process_serial)
-		p = p->next;
 	/* What two of them copy may be the program's; what they free, or have written, is not. */
 	if (!p || !((prior->flags | current->flags) & (RACE_SYSCALL | RACE_FREE)))
 		return false;

@@ -11,15 +11,15 @@ static u8 code(void *arg, u32 process, u64 pc)
 
 struct order_scope *order_scope_of(struct order_feed *f, u32 process)
 {
-	struct order_scope *s = f->scopes;
+	struct order_scope *s = order_serials_find(&f->scope_by, process);
 
-	while (s && s->seen.process != process)
-		s = s->next;
 	if (s)
 		return s;
 	s = calloc(1, sizeof(*s));
-	if (!s)
+	if (!s || order_serials_add(&f->scope_by, process, s)) {
+		free(s);
 		return NULL;
+	}
 	dep_places_init(&s->locked);
 	dep_places_init(&s->spun);
 	dep_places_init(&s->raced);
@@ -97,6 +97,7 @@ void order_scopes_free(struct order_feed *f)
 {
 	struct order_scope *s;
 
+	order_serials_free(&f->scope_by);
 	while ((s = f->scopes)) {
 		f->scopes = s->next;
 		dep_places_free(&s->locked);

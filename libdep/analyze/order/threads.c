@@ -88,11 +88,10 @@ static int add_known(struct order_feed *f, struct order_process *p)
 
 struct order_process *order_process_of(struct order_feed *f, u32 serial)
 {
-	struct order_process *p;
+	struct order_process *p = order_serials_find(&f->process_by, serial);
 
-	for (p = f->processes; p; p = p->next)
-		if (p->serial == serial)
-			return p;
+	if (p)
+		return p;
 	p = calloc(1, sizeof(*p));
 	if (!p)
 		return NULL;
@@ -103,7 +102,7 @@ struct order_process *order_process_of(struct order_feed *f, u32 serial)
 	if (f->predict && serial != ORDER_GROUP)
 		p->future = order_future_of(f, serial);
 	if (!p->scope || !p->rows || (f->predict && serial != ORDER_GROUP && !p->future) ||
-	    make_detector(f, p)) {
+	    make_detector(f, p) || order_serials_add(&f->process_by, serial, p)) {
 		race_detector_free(p->detector);
 		race_rows_free(p->rows);
 		free(p);
@@ -294,6 +293,7 @@ void order_free(struct order_feed *f)
 	f->thread = NULL;
 	f->nthreads = 0;
 	order_images_free(f);
+	order_serials_free(&f->process_by);
 	while ((p = f->processes)) {
 		f->processes = p->next;
 		order_objects_free(&p->objects, p->detector);
