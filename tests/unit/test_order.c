@@ -499,6 +499,58 @@ static void behind_gaps(void **state)
 	end(&t, 1);
 }
 
+static void locked(struct order_thread *t, u64 pc, bool behind);
+
+/* Of a process that is over nothing is kept that nobody asks for; it can come to life again. */
+static void lives(void **state)
+{
+	struct dep_thread all[] = {
+		{ .serial = 1, .process = 1 }, { .serial = 2, .process = 1 },
+		{ .serial = 3, .process = 1 },
+	};
+	struct dep_store store = { .model.threads = { all, 3, 3 } };
+	struct order_thread *third;
+	struct two t;
+	u32 i;
+
+	(void)state;
+	/* one that was recorded may not have done anything yet */
+	for (i = 0; i < 2; i++) {
+		begin(&t);
+		t.feed.pass = ORDER_FIRST;
+		t.feed.store = i ? NULL : &store;
+		locked(t.first, 0x1001, false);
+		access_it(t.first, LOCK, DEP_MODIFY);
+		locked(t.first, 0x1001, true);
+		access_it(t.first, BLOCK, DEP_WRITE);
+		assert_int_equal(order_thread_ended(t.first), 0);
+		assert_non_null(t.first->process->detector);
+		assert_int_equal(order_thread_ended(t.second), 0);
+		assert_int_equal(!t.first->process->detector, i);
+		assert_int_equal(order_gap(&t.feed, &all[1]), 0);
+		assert_int_equal(order_end(&t.feed, &all[1]), 0);
+		third = order_thread_of(&t.feed, &all[2]);
+		access_it(third, BLOCK, DEP_WRITE);
+		assert_non_null(t.first->process->detector);
+		assert_int_equal(order_gap(&t.feed, &all[2]), 0);
+		assert_int_equal(order_thread_ended(third), 0);
+		assert_null(t.first->process->detector);
+		assert_int_equal(order_scopes_learn(&t.feed), 0);
+		assert_true(dep_places_has(&t.first->process->scope->locked, LOCK, 4));
+		finish(&t);
+	}
+	/* races are asked for */
+	begin(&t);
+	t.feed.pass = ORDER_EXACT;
+	t.feed.store = NULL;
+	access_it(t.first, BLOCK, DEP_WRITE);
+	access_it(t.second, BLOCK, DEP_WRITE);
+	assert_int_equal(order_thread_ended(t.first), 0);
+	assert_int_equal(order_thread_ended(t.second), 0);
+	assert_non_null(t.first->process->detector);
+	end(&t, 1);
+}
+
 static void locked(struct order_thread *t, u64 pc, bool behind)
 {
 	item(t, &(struct dep_item){
@@ -1145,6 +1197,7 @@ int main(void)
 		cmocka_unit_test(heap),
 		cmocka_unit_test(inside),
 		cmocka_unit_test(behind_gaps),
+		cmocka_unit_test(lives),
 		cmocka_unit_test(returned_to),
 		cmocka_unit_test(locks),
 		cmocka_unit_test(waits),

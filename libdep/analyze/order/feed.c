@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <errno.h>
 #include <linux/futex.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../../format/error.h"
@@ -105,7 +106,8 @@ int order_forget(struct order_thread *t, u64 address, u64 size)
 
 static bool is_among(const struct order_thread *t, const struct order_thread *o, bool image)
 {
-	return o && o->begun && o->process == t->process && (!image || o->image == t->image);
+	return o && o->begun && o->process == t->process && o->life == o->process->lives &&
+	       (!image || o->image == t->image);
 }
 
 /* Whoever has ended: @t may have joined it. */
@@ -242,13 +244,18 @@ enum dep_code order_ask_code(struct order_feed *f, u32 process, u64 pc)
 
 enum dep_code order_code(struct order_feed *f, struct order_image *m, u64 pc)
 {
-	u32 i = (u32)(pc * 0x9e3779b97f4a7c15ull >> 52);
+	struct order_code *c;
 
-	if (m->code[i].pc != pc) {
-		m->code[i].code = order_ask_code(f, m->serial, pc);
-		m->code[i].pc = pc;
+	if (!m->code)
+		m->code = calloc(ORDER_CODES, sizeof(*m->code));
+	if (!m->code)
+		return order_ask_code(f, m->serial, pc);
+	c = &m->code[pc * 0x9e3779b97f4a7c15ull >> 52];
+	if (c->pc != pc) {
+		c->code = order_ask_code(f, m->serial, pc);
+		c->pc = pc;
 	}
-	return m->code[i].code;
+	return c->code;
 }
 
 /*
@@ -446,7 +453,7 @@ int order_gap(void *self, const struct dep_thread *thread)
 		return order_no_memory();
 	if (!t->begun && !t->process->crowded)
 		err = result(t, order_thread_begin(t));
-	if (err || t->process->crowded)
+	if (err || t->process->crowded || t->ended)
 		return err;
 	order_functions_lost(t);
 	order_predict_gap(t);

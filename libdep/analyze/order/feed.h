@@ -157,8 +157,12 @@ struct order_image {
 	bool grouped;		/* see shares.h */
 	bool multi;		/* it has had more than one thread */
 	bool locks;		/* it has locked files */
-	u32 alive, created;	/* threads that have begun, and that have not */
-	struct { u64 pc; u32 code; } code[ORDER_CODES];	/* enum dep_code; by a hash of pc */
+	u32 alive, created;	/* threads that have begun, and that have not.. */
+	u32 seen;		/* ..and all that ever began */
+	struct order_code {
+		u64 pc;
+		u32 code;	/* enum dep_code */
+	} *code;		/* by a hash of pc; NULL: of none yet */
 	struct order_scope *scope;
 	struct order_files files;
 	struct order_heap heap;
@@ -174,6 +178,7 @@ struct order_thread {
 	u32 serial, tid, index;		/* the detector's */
 	struct order_feed *feed;
 	bool begun, ended, joined;
+	u32 life;		/* of the process */
 	bool in_library;	/* making or ending a thread; see DEP_CODE_THREADS */
 	bool vforked;		/* in its parent's memory, but with descriptors of its own */
 	/* The locked instruction at hand. */
@@ -207,7 +212,8 @@ struct order_process {
 	struct order_future *future;	/* prediction; NULL: none */
 	bool crowded;		/* it is not followed any more: see order_crowded() */
 	u32 serial;		/* of the image, or ORDER_GROUP */
-	struct race_detector *detector;
+	struct race_detector *detector;	/* NULL: it is over, and nobody will ask for it */
+	u32 lives;		/* so often it was over */
 	struct order_scope *scope;
 	struct order_objects objects;
 	struct order_regions regions;
@@ -270,7 +276,8 @@ struct order_feed {
 	struct order_serials scope_by;			/* ..and @scopes */
 	struct order_fork *forks;	/* whose child has not been seen */
 	struct order_index by_pid;	/* the first @nby_pid processes of @store */
-	size_t nby_pid;
+	struct order_index by_image;	/* the first @nby_image threads, by their process */
+	size_t nby_pid, nby_image;
 	struct order_shares *shares;	/* NULL: nobody looks for groups */
 	struct order_thread **thread;	/* by serial */
 	size_t nthreads;
@@ -324,6 +331,13 @@ int order_thread_ended(struct order_thread *t);
  * on: what was found is true.
  */
 void order_crowded(struct order_feed *f, struct order_process *p);
+
+/**
+ * order_process_over() - the image @m, which is not grouped, has ended
+ *
+ * What is not needed any more is freed: a session can have thousands of processes.
+ */
+int order_process_over(struct order_image *m);
 
 /* ---- images.c ---- */
 

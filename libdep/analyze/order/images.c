@@ -27,14 +27,20 @@ static void free_fork(struct order_fork *k)
 	free(k);
 }
 
-/* May anything be seen of it?  Beside the recording it is not known yet. */
+/* What is in the store is all that there is; not so beside the recording. */
+static bool is_complete(const struct order_feed *f)
+{
+	return f->store && (f->pass != ORDER_FIRST || !f->options->beside);
+}
+
+/* May anything be seen of it? */
 static bool will_be_seen(struct order_feed *f, u32 pid, u32 parent)
 {
 	const struct dep_process *all;
 	u32 i = 0, at;
 	size_t n;
 
-	if (!f->store || (f->pass == ORDER_FIRST && f->options->beside))
+	if (!is_complete(f))
 		return true;
 	n = dep_store_processes(f->store, &all);
 	for (; f->nby_pid < n; f->nby_pid++)
@@ -257,6 +263,26 @@ static int tell_end(struct order_thread *t)
 	return err;
 }
 
+/* The last thread that was seen may not be the last that there is. */
+static bool is_last(struct order_image *m)
+{
+	struct order_feed *f = m->feed;
+	const struct dep_thread *all;
+	u32 i = 0, at, known = 0;
+	size_t n;
+
+	if (m->alive || !is_complete(f))
+		return !m->alive && !m->created;
+	n = dep_store_threads(f->store, &all);
+	for (; f->nby_image < n; f->nby_image++)
+		if (order_index_add(&f->by_image, order_index_mix(0, all[f->nby_image].process),
+				    (u32)f->nby_image))
+			return false;
+	while (order_index_next(&f->by_image, order_index_mix(0, m->serial), &i, &at))
+		known += all[at].process == m->serial;
+	return m->seen >= known;
+}
+
 int order_image_end(struct order_thread *t)
 {
 	struct order_image *m = t->image;
@@ -265,10 +291,9 @@ int order_image_end(struct order_thread *t)
 	if (m->alive)
 		m->alive--;
 	if (!m->grouped)
-		return 0;
+		return is_last(m) ? order_process_over(m) : 0;
 	err = m->alive ? order_release(t, ORDER_END, m->serial) : tell_end(t);
-	/* The last that was seen may not be the last that there is. */
-	return err || m->alive || m->created ? err : order_maps_gone(m);
+	return err || !is_last(m) ? err : order_maps_gone(m);
 }
 
 int order_waited(struct order_thread *t, u32 pid)
@@ -368,7 +393,8 @@ void order_images_free(struct order_feed *f)
 	struct order_image *m;
 
 	order_index_free(&f->by_pid);
-	f->nby_pid = 0;
+	order_index_free(&f->by_image);
+	f->nby_pid = f->nby_image = 0;
 	while ((k = f->forks)) {
 		f->forks = k->next;
 		free_fork(k);
@@ -380,6 +406,7 @@ void order_images_free(struct order_feed *f)
 			free_fork(m->fork);
 		order_files_free(&m->files);
 		order_heap_free(&m->heap);
+		free(m->code);
 		order_maps_free(&m->maps);
 		free(m);
 	}

@@ -42,18 +42,26 @@ const struct dep_scope *order_scope_seen(struct order_feed *f, u32 process)
 }
 
 /* Also words of locks that others than locked instructions change. */
-int order_scopes_learn(struct order_feed *f)
+int order_scope_learn(struct order_process *p)
 {
 	const struct order_object *o;
-	struct order_process *p;
 	int err = 0;
 	u32 i;
 
-	for (p = f->processes; p; p = p->next)
-		for (i = 0; i < p->objects.nbuckets; i++)
-			for (o = p->objects.bucket[i]; o && !err; o = o->next)
-				if (o->kind == ORDER_WORD)
-					err = dep_places_add(&p->scope->locked, o->id * 4, 4);
+	for (i = 0; i < p->objects.nbuckets; i++)
+		for (o = p->objects.bucket[i]; o && !err; o = o->next)
+			if (o->kind == ORDER_WORD)
+				err = dep_places_add(&p->scope->locked, o->id * 4, 4);
+	return err;
+}
+
+int order_scopes_learn(struct order_feed *f)
+{
+	struct order_process *p;
+	int err = 0;
+
+	for (p = f->processes; p && !err; p = p->next)
+		err = order_scope_learn(p);
 	return err;
 }
 

@@ -9,6 +9,7 @@
 #include "../../recover/sieve.h"
 
 struct order_feed;
+struct order_process;
 
 /** struct order_scope - @raced: found by the first pass; @wanted: in the passes behind it */
 struct order_scope {
@@ -21,6 +22,8 @@ struct order_scope {
 struct order_scope *order_scope_of(struct order_feed *f, u32 process);
 /** order_scope_seen() - what of @process's references is wanted; NULL: all, or no memory */
 const struct dep_scope *order_scope_seen(struct order_feed *f, u32 process);
+/** order_scope_learn() - what is known of @p's words; 0 or -ENOMEM */
+int order_scope_learn(struct order_process *p);
 /** order_scopes_learn() - what is known behind the first pass; 0 or -ENOMEM */
 int order_scopes_learn(struct order_feed *f);
 /**

@@ -113,6 +113,35 @@ struct order_process *order_process_of(struct order_feed *f, u32 serial)
 	return add_known(f, p) ? NULL : p;
 }
 
+/* Those that race are asked for, and prediction is not done before the pass is. */
+int order_process_over(struct order_image *m)
+{
+	struct order_process *p = m->process;
+	struct order_feed *f = m->feed;
+	int err;
+
+	free(m->code);
+	m->code = NULL;
+	if (f->predict || (f->pass != ORDER_FIRST && race_rows_count(p->rows)))
+		return 0;
+	err = f->pass == ORDER_FIRST ? order_scope_learn(p) : 0;
+	order_heap_free(&m->heap);
+	order_objects_free(&p->objects, p->detector);
+	race_detector_free(p->detector);
+	p->detector = NULL;
+	p->nchildren = p->nstacks = p->nwaiters = 0;
+	p->lives++;
+	return err;
+}
+
+/* Of one that was over, a thread that nobody knew of. */
+static int live_again(struct order_feed *f, struct order_process *p)
+{
+	int err = make_detector(f, p);
+
+	return err ? err : add_known(f, p);
+}
+
 struct order_thread *order_thread_of(struct order_feed *f, const struct dep_thread *t)
 {
 	struct order_thread *r;
@@ -228,9 +257,13 @@ int order_thread_begin(struct order_thread *t)
 {
 	struct order_process *p = t->process;
 	u32 i = p->nchildren;
-	int err;
+	int err = p->detector ? 0 : live_again(t->feed, p);
 
+	if (err)
+		return err;
 	t->begun = true;
+	t->image->seen++;
+	t->life = p->lives;
 	while (i-- && p->child[i].tid != t->tid)
 		;
 	if (i == ~0u) {
@@ -273,7 +306,8 @@ int order_thread_ended(struct order_thread *t)
 		err = order_flush(t);
 	if (!err)
 		err = order_image_end(t);
-	race_thread_end(p->detector, t->index);
+	if (p->detector)
+		race_thread_end(p->detector, t->index);
 	return err;
 }
 
