@@ -807,6 +807,14 @@ static void end_processes(struct two *t, u32 want)
 static void processes(void **state)
 {
 	const struct adept_ev_syscall wait = { .nr = SYS_wait4, .result = 20, .args = { ~0ull } };
+	const struct adept_ev_syscall send[] = {
+		{ .nr = SYS_kill, .args = { 10, 11 } },
+		{ .nr = SYS_kill, .args = { 10, 10 } },
+		{ .nr = SYS_tkill, .args = { 10, 10 } },
+		{ .nr = SYS_tgkill, .args = { 10, 10, 10 } },
+		{ .nr = SYS_rt_sigqueueinfo, .args = { 10, 10 } },
+		{ .nr = SYS_pidfd_send_signal, .args = { 3, 10 } },
+	};
 	const struct adept_ev_fork fork = { .pid = 20 };
 	struct order_shares s;
 	struct two t;
@@ -859,6 +867,16 @@ static void processes(void **state)
 	access_it(t.second, SHARED, DEP_WRITE);
 	assert_int_equal(t.first->process->regions.v[0]->maps, 1);
 	end_processes(&t, 1);
+
+	/* a signal comes behind what was done before it was sent, however */
+	for (i = 0; i < sizeof(send) / sizeof(send[0]); i++) {
+		begin_processes(&t, &s, MAP_SHARED);
+		access_it(t.second, SHARED, DEP_WRITE);
+		call(t.second, &send[i]);
+		event(t.first, ADEPT_EV_SIGNAL);
+		access_it(t.first, SHARED, DEP_WRITE);
+		end_processes(&t, !i);
+	}
 
 	/* a process is there while a thread is that has not been seen yet */
 	begin_processes(&t, &s, MAP_SHARED);

@@ -104,7 +104,8 @@ static int send_signals(struct order_thread *t, const struct adept_ev_syscall *c
 	case SYS_rt_sigqueueinfo:
 		return order_send(t, (s32)c->args[0], c->args[1]);
 	case SYS_tkill:
-		/* Of which process that thread is, is not known. */
+	case SYS_pidfd_send_signal:
+		/* Of which process that thread is, or that descriptor, is not known. */
 		return order_send(t, 0, c->args[1]);
 	case SYS_tgkill:
 	case SYS_rt_tgsigqueueinfo:
