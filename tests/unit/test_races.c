@@ -258,10 +258,11 @@ static void do_event(struct pair *p)
 static void run(struct pair *p)
 {
 	struct race_options options = { .places = p->places, .mode = p->mode };
+	struct race_ops ops = { .report = note, .arg = p };
 	u64 pairs = p->pairs;
 	u32 i;
 
-	assert_int_equal(race_detector_create(&p->d, &(struct race_ops){ .report = note, .arg = p }, &options), 0);
+	assert_int_equal(race_detector_create(&p->d, &ops, &options), 0);
 	p->o = oracle_new(p->base, !(p->mode & RACE_HB_ONLY));
 	p->nthreads = p->nalive = p->ngone = 0;
 	memset(p->sync, 0, sizeof(p->sync));
