@@ -18,7 +18,8 @@ asked() {
 		        l["block"]["size"]) + (" for reading" if l["reading"] else "")
 		        for l in a["locks"]) or ("maybe " + a["last_atomic"]["variable"]
 		        if "last_atomic" in a else "none")
-		by = {r["variable"]: r["accesses"] for r in json.load(open(sys.argv[1]))["races"]}
+		races = json.load(open(sys.argv[1]))["races"]
+		by = {r["variable"]: r["accesses"] for r in races}
 		text = open(sys.argv[2]).read()
 		lines = dict(re.findall(r"\b(v_\w+)\+\+;\s*/\* (.*) \*/", text))
 		print(eval("(" + sys.argv[3] + ")"))
@@ -60,6 +61,14 @@ python3 "$tests/races/check_sarif.py" sarif 16 >why && pass "SARIF" ||
 	fail "SARIF: $(head -n 3 why)"
 grep -q 'holding mutex outer, mutex plain' sarif && grep -q 'takes read-write lock table' sarif &&
 	pass "SARIF has locks" || fail "SARIF has no locks"
+
+# Each lock is one of the process that held it.
+gcc -O0 -g -D_GNU_SOURCE -pthread -o processes "$tests/programs/race_locks_processes.c" || exit 1
+is "two processes" "$(asked processes 'sorted({held(a) for r in races for a in r["accesses"]}),
+	sorted({len({a["process"] for a in r["accesses"]}) for r in races})')" \
+	"(['maybe childs_own', 'maybe parents_own', 'mutex childs', 'mutex in a block of 48', \
+'mutex parents'], [2])"
+
 # Functions of a static program are not seen.
 if gcc -static -O1 -g -pthread -o static "$source" 2>/dev/null; then
 	is "a static program" "$(asked static 'len(by) > 0,

@@ -41,12 +41,11 @@ int race_held_name(struct race_view *v, struct dep_symbols *symbols, int side)
 		h->room = n;
 	}
 	for (i = 0; i < a->nheld && !err; i++, l++)
-		err = race_name_lock(&h->lock[i], symbols, v->race->process, l->address, l->call,
+		err = race_name_lock(&h->lock[i], symbols, a->process, l->address, l->call,
 				     l->ncalls);
 	/* The last one is none, but may be. */
 	if (!err && a->own_pc)
-		err = race_name_lock(&h->lock[i], symbols, v->race->process, a->own_address,
-				     &a->own_pc, 1);
+		err = race_name_lock(&h->lock[i], symbols, a->process, a->own_address, &a->own_pc, 1);
 	return err;
 }
 

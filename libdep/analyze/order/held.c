@@ -162,19 +162,21 @@ void order_held_own(struct order_thread *t, u64 pc, u64 address)
 	if (c->n && c->frame[c->n - 1].level == c->level)
 		return;
 	t->held.own_pc = pc;
-	t->held.own_address = address;
+	t->held.own_address = order_address_of(t->image, address);
 }
 
-static void give_block(const struct order_heap *heap, struct order_lock *l)
+static void give_block(const struct order_thread *t, struct order_lock *l)
 {
+	const struct order_heap *heap = &t->image->heap;
+	u64 place = order_at(t, l->address);
 	const struct order_block *b;
 	u32 i;
 
 	for (i = 0; i < heap->room; i++) {
 		b = &heap->block[i];
-		if (l->address - b->address >= b->size)
+		if (place - b->address >= b->size)
 			continue;
-		l->block = b->address;
+		l->block = order_address_of(t->image, b->address);
 		l->block_size = b->size;
 	}
 }
@@ -202,7 +204,7 @@ int order_held_note(struct order_thread *t, struct order_stack *w)
 		if (!l->frame)
 			return order_no_memory();
 		memcpy(l->frame, h->lock[i].frame, l->nframes * sizeof(*l->frame));
-		give_block(&t->image->heap, l);
+		give_block(t, l);
 		w->nheld++;
 	}
 	return 0;
