@@ -10,6 +10,7 @@
 
 depctl=$(realpath "${1:?path of depctl}")
 make_store=$(realpath "${2:?path of make_store}")
+completion=$(realpath "$(dirname "$0")/../tools/depctl/depctl.bash")
 fake_depd=$(dirname "$make_store")/fake_depd
 passed=0 failed=0 skipped=0
 
@@ -369,6 +370,42 @@ else
 	skipped=$((skipped + 1))
 fi
 exec 9<&-
+
+# ---- completion ----
+# completed WORD...: what the last one is completed to, one a line
+completed() (
+	compopt() { :; }
+	complete() { :; }
+	_command_offset() { echo "the command at $1"; }
+	. "$completion"
+	COMP_WORDS=(depctl "$@")
+	COMP_CWORD=$#
+	COMPREPLY=()
+	_depctl
+	printf '%s\n' "${COMPREPLY[@]}"
+)
+
+# options COMMAND...: as --help has them
+options() {
+	"$depctl" "$@" --help | grep -oE '^ *(-., )?--[a-z-]+' | grep -o -- '--.*' |
+		grep -vx -e --usage | sort -u
+}
+
+for command in ls info dump "query races" where verify module status sessions stop metrics \
+	"policy check" "record --races"; do
+	# shellcheck disable=SC2086
+	completed $command -- | tr -d = | sort >out
+	# shellcheck disable=SC2086
+	diff <(options $command) out >err && ok || bad "completion of depctl $command"
+done
+completed query r >out
+check "completion of a query" grep -qx races out
+completed query races --print-suppressions = t >out
+check "completion of an argument" grep -qx tsan out
+completed query races "$dir/s.d" >out
+check "completion of a store" grep -qx "$dir/s.dep" out
+completed record --level 3 -- prog x >out
+check "completion behind the command" grep -qx "the command at 5" out
 
 # ---- a byte wrong in the second segment ----
 cp -r s.dep broken.dep

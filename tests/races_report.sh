@@ -282,6 +282,9 @@ asked "no number" 2 "" "must be a number" races --error-exitcode=x one.dep
 asked "no store" 2 "" "which store" races --all
 asked "two stores" 2 "" "one store at a time" races one.dep two.dep
 asked "is no store" 1 "" "is no DEP store" races supp
+asked "a socket for a store" 2 "" "--socket is for --live" races --socket=nowhere one.dep
+asked "live without a session" 2 "" "which session" races --live
+asked "live of a store" 2 "" "SESSION must be a number" races --live one.dep
 
 # ---- what the source says, if it is that which was compiled ----
 cp "$tests/races/atomic_one_shot.c" once.c

@@ -20,7 +20,7 @@ _depctl_threads()
 }
 
 _depctl_races_options="--all --predict --error-exitcode= --suppressions= --new-since= --baseline=
-	--json --sarif --print-suppressions= --report= --verbose"
+	--json --sarif --print-suppressions= --report= --verbose --jobs= --live"
 
 # Numbers of depd's sessions that have not ended.
 _depctl_sessions()
@@ -133,7 +133,7 @@ _depctl()
 			return
 		fi
 		_depctl_races "$cur" "$prev" && return
-		options="$_depctl_races_options --jobs= --help"
+		options="$_depctl_races_options --socket= --help"
 		;;
 	where) options="--process= --time= --json --help" ;;
 	verify) options="--quiet --json --jobs --rebuild --help" ;;
@@ -172,6 +172,13 @@ _depctl()
 	fi
 	case ${COMP_WORDS[1]} in
 	stop) mapfile -t COMPREPLY < <(compgen -W "$(_depctl_sessions)" -- "$cur") ;;
+	query)
+		if [[ " ${COMP_WORDS[*]} " == *" --live "* ]]; then
+			mapfile -t COMPREPLY < <(compgen -W "$(_depctl_sessions)" -- "$cur")
+		else
+			_depctl_store "$cur"
+		fi
+		;;
 	status | sessions | metrics | module) ;;
 	*) _depctl_store "$cur" ;;
 	esac

@@ -49,6 +49,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			argp_error(state, "which session? `depctl sessions' lists them");
 		if (q->live)
 			return 0;
+		if (q->socket)
+			argp_error(state, "--socket is for --live");
 		break;
 	}
 	return parse_store(key, arg, state, &q->path, NULL, NULL);
