@@ -452,11 +452,13 @@ static bool is_alone(u64 nr)
 	return false;
 }
 
-/* Who only writes learns nothing of others. */
-static bool tells_nothing(u64 nr)
+/*
+ * Who writes to a file learns nothing of others.  Into what has no positions, as pipes and sockets,
+ * he may have had to wait for a reader; what write() writes to is not known.
+ */
+static bool tells_nothing(const struct adept_ev_syscall *c)
 {
-	return nr == SYS_write || nr == SYS_writev || nr == SYS_pwrite64 || nr == SYS_sendto ||
-	       nr == SYS_sendmsg;
+	return (c->nr == SYS_pwrite64 || c->nr == SYS_pwritev) && (s64)c->result > 0;
 }
 
 int order_predict_call(struct order_thread *t, const struct adept_ev_syscall *c)
@@ -473,7 +475,7 @@ int order_predict_call(struct order_thread *t, const struct adept_ev_syscall *c)
 	if (err || !o)
 		return err ? err : order_no_memory();
 	place = place_of_stack(t, t->depth);
-	if (!tells_nothing(c->nr))
+	if (!tells_nothing(c))
 		err = predict_acquire(u->predict, t->index, &o->predict, place);
 	return err ? err : predict_release(u->predict, t->index, &o->predict, place);
 }
