@@ -548,6 +548,85 @@ static void test_unsure(void **state)
 	}
 }
 
+/* What a witness costs is work, too: many sections for reading that may all be open at once. */
+static void test_work(void **state)
+{
+	unsigned int n = 0, i, k, sections = 3000;
+	struct predict *p;
+
+	(void)state;
+	assert_int_equal(predict_create(&p, 0), 0);
+	for (i = 0; i < 2; i++) {
+		for (k = 0; k < 2 * sections; k++) {
+			predict_lock(p, k < sections, 7, true, 1);
+			predict_unlock(p, k < sections, 7, 1);
+		}
+		predict_access(p, 0, 1, BASE, 4, RACE_WRITE, 0, false);
+		predict_access(p, 1, 2, BASE, 4, RACE_WRITE, 0, false);
+		if (!i)
+			predict_again(p);
+	}
+	assert_int_equal(predict_find(p, sections * sections / 2, count, &n), 1);
+	assert_int_equal(n, 0);
+	assert_int_equal(predict_find(p, 2 * sections * sections, count, &n), 0);
+	assert_int_equal(n, 1);
+	predict_free(p);
+}
+
+/* Those that one thread takes one after the other do not cost that. */
+static void test_work_alone(void **state)
+{
+	unsigned int n = 0, i, k, sections = 3000;
+	struct predict *p;
+
+	(void)state;
+	assert_int_equal(predict_create(&p, 0), 0);
+	for (i = 0; i < 2; i++) {
+		for (k = 0; k < sections; k++) {
+			predict_lock(p, 0, 7, false, 1);
+			predict_unlock(p, 0, 7, 1);
+		}
+		predict_access(p, 0, 1, BASE, 4, RACE_WRITE, 0, false);
+		predict_access(p, 1, 2, BASE, 4, RACE_WRITE, 0, false);
+		if (!i)
+			predict_again(p);
+	}
+	assert_int_equal(predict_find(p, 100 * sections, count, &n), 0);
+	assert_int_equal(n, 1);
+	predict_free(p);
+}
+
+/* @places of each thread, each pair of them more than once, up to a limit. */
+static void report_pairs(unsigned int places, unsigned int want, int ret)
+{
+	unsigned int n = 0, i, k, m;
+	struct predict *p;
+
+	assert_int_equal(predict_create(&p, 0), 0);
+	for (i = 0; i < 2; i++) {
+		for (m = 0; m < 3; m++)
+			for (k = 0; k < places * places; k++) {
+				u64 at = BASE + 8 * (k + m * places * places);
+
+				predict_access(p, 0, 1 + k / places, at, 4, RACE_WRITE, 0, false);
+				predict_access(p, 1, 1 + places + k % places, at, 4, RACE_WRITE,
+					       0, false);
+			}
+		if (!i)
+			predict_again(p);
+	}
+	assert_int_equal(predict_find(p, 0, count, &n), ret);
+	assert_int_equal(n, want);
+	predict_free(p);
+}
+
+static void test_reports(void **state)
+{
+	(void)state;
+	report_pairs(50, 2500, 0);
+	report_pairs(70, PREDICT_REPORTS, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -556,6 +635,9 @@ int main(void)
 		cmocka_unit_test(test_places),
 		cmocka_unit_test(test_limit),
 		cmocka_unit_test(test_unsure),
+		cmocka_unit_test(test_work),
+		cmocka_unit_test(test_work_alone),
+		cmocka_unit_test(test_reports),
 	};
 	const char *seed = getenv("ADEPT_TEST_SEED");
 

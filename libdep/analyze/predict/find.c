@@ -9,6 +9,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "private.h"
 
@@ -24,13 +25,12 @@ struct pair {
 struct finder {
 	struct predict *p;
 	struct predict_ideal ideal;
-	u64 limit;
 	bool cut_off;
 	u32 *event;		/* numbers of the cell's, by group */
 	struct group *group;
 	u32 events_room, ngroups;
-	struct pair *known;
-	u32 nknown, known_room;
+	struct pair *known;	/* by a hash, of a power of 2; flags 0: free */
+	u32 nknown, known_room, reports;
 	int (*report)(void *arg, const struct predict_race *r);
 	void *arg;
 };
@@ -98,31 +98,58 @@ static struct pair pair_of(const struct predict_event *a, const struct predict_e
 	return (struct pair){ { a->pc, b->pc }, { a->flags, b->flags } };
 }
 
-static bool is_known(const struct finder *f, const struct pair *x)
+static struct pair *slot_of(struct finder *f, const struct pair *x)
 {
-	u32 i;
+	u64 h = (x->pc[0] * 31 + x->pc[1]) * 31 + ((u64)x->flags[0] << 32 | x->flags[1]);
+	u32 i = (u32)(h * 0x9e3779b97f4a7c15ull >> 32) & (f->known_room - 1);
 
-	for (i = 0; i < f->nknown; i++)
-		if (f->known[i].pc[0] == x->pc[0] && f->known[i].pc[1] == x->pc[1] &&
-		    f->known[i].flags[0] == x->flags[0] && f->known[i].flags[1] == x->flags[1])
-			return true;
-	return false;
+	while (f->known[i].flags[0] && memcmp(&f->known[i], x, sizeof(*x))) {
+		i = (i + 1) & (f->known_room - 1);
+		f->ideal.work++;
+	}
+	return &f->known[i];
+}
+
+static bool is_known(struct finder *f, const struct pair *x)
+{
+	f->ideal.work++;
+	return f->known_room && slot_of(f, x)->flags[0];
+}
+
+static int grow(struct finder *f)
+{
+	struct pair *old = f->known;
+	u32 i, n = f->known_room;
+
+	f->known_room = n ? 2 * n : 64;
+	f->known = calloc(f->known_room, sizeof(*f->known));
+	if (!f->known) {
+		f->known = old;
+		f->known_room = n;
+		return -ENOMEM;
+	}
+	for (i = 0; i < n; i++)
+		if (old[i].flags[0])
+			*slot_of(f, &old[i]) = old[i];
+	free(old);
+	return 0;
 }
 
 static int learn(struct finder *f, const struct pair *x)
 {
-	u32 room = f->known_room ? 2 * f->known_room : 64;
-	void *more;
-
-	if (f->nknown == f->known_room) {
-		more = realloc(f->known, room * sizeof(*f->known));
-		if (!more)
-			return -ENOMEM;
-		f->known = more;
-		f->known_room = room;
-	}
-	f->known[f->nknown++] = *x;
+	if (f->nknown >= f->known_room / 2 && grow(f))
+		return -ENOMEM;
+	*slot_of(f, x) = *x;
+	f->nknown++;
 	return 0;
+}
+
+static bool is_too_much(struct finder *f)
+{
+	if ((f->ideal.limit && f->ideal.work > f->ideal.limit) ||
+	    f->reports == PREDICT_REPORTS)
+		f->cut_off = true;
+	return f->cut_off;
 }
 
 static u64 epoch_of(const struct predict_thread *t, u64 at)
@@ -164,7 +191,10 @@ static int tell(struct finder *f, u64 granule, const struct predict_event *a,
 	r.number[0] = a->at;
 	r.number[1] = b->at;
 	ret = predict_witness(&f->ideal, &r, step);
-	return ret ? ret : f->report(f->arg, &r);
+	if (ret)
+		return ret;
+	f->reports++;
+	return f->report(f->arg, &r);
 }
 
 static bool has(const struct predict_ideal *i, const struct predict_event *e)
@@ -273,10 +303,8 @@ static int two_groups(struct finder *f, const struct predict_cell *c, u64 granul
 				return err < 0 ? err : 0;
 			return learn(f, &places);
 		}
-		if (f->limit && f->ideal.work > f->limit) {
-			f->cut_off = true;
+		if (is_too_much(f))
 			return 0;
-		}
 	}
 	return reversed_groups(f, c, granule, x, y, &places);
 }
@@ -295,14 +323,12 @@ static int one_cell(struct finder *f, const struct predict_cell *c, u64 granule)
 	u32 i, j;
 
 	for (i = 0; i < f->ngroups && !err; i++) {
-		for (j = i + 1; j < f->ngroups && !err && !f->cut_off; j++) {
+		for (j = i + 1; j < f->ngroups && !err && !is_too_much(f); j++) {
 			f->ideal.work++;
 			if (worth(f, &c->event[f->event[f->group[i].first]],
 				  &c->event[f->event[f->group[j].first]]))
 				err = two_groups(f, c, granule, &f->group[i], &f->group[j]);
 		}
-		if (f->limit && f->ideal.work > f->limit)
-			f->cut_off = true;
 	}
 	return err;
 }
@@ -312,7 +338,7 @@ static int one_page(struct finder *f, const struct predict_page *page)
 	int err = 0;
 	u32 i;
 
-	for (i = 0; page->cell && i < PREDICT_CELLS && !err && !f->cut_off; i++)
+	for (i = 0; page->cell && i < PREDICT_CELLS && !err && !is_too_much(f); i++)
 		if (page->cell[i] && page->cell[i]->nevents > 1)
 			err = one_cell(f, page->cell[i], page->number * PREDICT_CELLS + i);
 	return err;
@@ -328,12 +354,13 @@ static int compare_pages(const void *x, const void *y)
 int predict_find(struct predict *p, u64 work,
 		 int (*report)(void *arg, const struct predict_race *r), void *arg)
 {
-	struct finder f = { .p = p, .limit = work, .report = report, .arg = arg };
+	struct finder f = { .p = p, .report = report, .arg = arg };
 	const struct predict_page **page = calloc(p->npages + 1, sizeof(p->page[0]));
 	u32 i, n = 0;
 	int err;
 
 	err = predict_ideal_init(&f.ideal, p);
+	f.ideal.limit = work;
 	if (!page)
 		err = -ENOMEM;
 	for (i = 0; i < p->pages_room && !err; i++)

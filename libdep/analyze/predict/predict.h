@@ -112,6 +112,7 @@ struct predict_section {
 	bool reading;
 };
 
+#define PREDICT_REPORTS		4096u	/* of one predict_find() at most */
 #define PREDICT_STEPS		16u
 #define PREDICT_SECTIONS	4u	/* of a step, the last ones */
 
@@ -138,7 +139,7 @@ struct predict_race {
  * @report: is given each pair of places (pc and flags) once, of one process
  * @work: how much may be done, in steps of some 10 ns; 0: as much as it takes
  *
- * Return: 0, 1 if not all was looked at, or -ENOMEM.
+ * Return: 0, 1 if not all was looked at, as with PREDICT_REPORTS reports, or -ENOMEM.
  */
 int predict_find(struct predict *p, u64 work,
 		 int (*report)(void *arg, const struct predict_race *r), void *arg);

@@ -203,7 +203,7 @@ struct predict_ideal {
 	u32 *todo;
 	bool *waits;
 	u32 ntodo;
-	u64 turn, work;
+	u64 turn, work, limit;	/* 0: none */
 	bool impossible;
 };
 
@@ -221,9 +221,10 @@ int predict_ideal_add(struct predict_ideal *i, u32 thread, u64 n);
 /**
  * predict_witness() - the ideal's events in a good order, as steps of @r
  *
- * Return: 0, 1: there is none, which contradicts what was told; or -ENOMEM.
+ * Return: 0, 1: there is none, which contradicts what was told, or the limit of work has been
+ * reached before it was found; or -ENOMEM.
  */
-int predict_witness(const struct predict_ideal *i, struct predict_race *r,
+int predict_witness(struct predict_ideal *i, struct predict_race *r,
 		    struct predict_step *step);
 
 static inline u64 predict_need_of(const struct predict_order *o, u32 thread)

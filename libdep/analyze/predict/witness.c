@@ -13,7 +13,7 @@
 #include "private.h"
 
 struct run {
-	const struct predict_ideal *i;
+	struct predict_ideal *i;
 	u64 *at;		/* so far each has run */
 	u32 *taken;		/* so many sections each has begun, of its own */
 	u32 *done;		/* of each lock, so many of the first are over */
@@ -38,7 +38,7 @@ static u64 blocked_by(const struct run *w, const struct predict_edges *e, u32 th
 			high = mid;
 	}
 	/* It grows with the event, so events that came before need no more than this one. */
-	while (low < e->n && e->v[low].at < w->at[thread])
+	for (; low < e->n && e->v[low].at < w->at[thread]; w->i->work++)
 		low++;
 	if (low == e->n || e->v[low].at >= until)
 		return until;
@@ -59,7 +59,7 @@ static void count_sections(const struct run *w, struct predict_step *s, u32 thre
 		else
 			high = mid;
 	}
-	while (low && t->taken[low - 1].at >= from) {
+	for (; low && t->taken[low - 1].at >= from; w->i->work++) {
 		const struct predict_taken *x = &t->taken[--low];
 		const struct predict_lock *l = &w->i->p->lock[x->lock];
 		const struct predict_locked *y = &l->section[x->section];
@@ -99,28 +99,37 @@ static void add_step(struct run *w, u32 thread, u64 from, u32 place)
 	count_sections(w, s, thread, from, to);
 }
 
-static bool is_over(const struct run *w, u32 lock, u32 x)
+/* When @thread has come to @at. */
+static bool is_over(const struct run *w, u32 lock, u32 x, u32 thread, u64 at)
 {
 	const struct predict_locked *s = &w->i->p->lock[lock].section[x];
 
-	return s->from >= w->i->cut[s->thread] || s->to < w->at[s->thread];
+	return s->from >= w->i->cut[s->thread] ||
+	       s->to < (s->thread == thread ? at : w->at[s->thread]);
+}
+
+static bool is_too_much(const struct run *w)
+{
+	return w->i->limit && w->i->work > w->i->limit;
 }
 
 static bool may_take(struct run *w, u32 lock, u32 x)
 {
 	const struct predict_locked *all = w->i->p->lock[lock].section;
 	bool kept = predict_ideal_keeps(w->i, lock, x);
-	u32 y, end = kept ? w->i->open[lock].last : x;
+	u32 y, end = kept ? w->i->open[lock].last : x, thread = all[x].thread;
+	u64 at = all[x].from;
 
-	while (w->done[lock] < end && (is_over(w, lock, w->done[lock]) ||
-				       predict_ideal_keeps(w->i, lock, w->done[lock])))
-		w->done[lock]++;
-	for (y = w->done[lock]; y < end; y++)
-		if (y != x && all[y].thread != all[x].thread &&
-		    !(all[y].reading && all[x].reading) && !is_over(w, lock, y) &&
-		    !predict_ideal_keeps(w->i, lock, y))
+	for (; w->done[lock] < end; w->done[lock]++)
+		if (!is_over(w, lock, w->done[lock], thread, at) &&
+		    !predict_ideal_keeps(w->i, lock, w->done[lock]))
+			break;
+	for (y = w->done[lock]; y < end && !is_too_much(w); y++, w->i->work++)
+		if (y != x && all[y].thread != thread &&
+		    !(all[y].reading && all[x].reading) &&
+		    !is_over(w, lock, y, thread, at) && !predict_ideal_keeps(w->i, lock, y))
 			return false;
-	return true;
+	return !is_too_much(w);
 }
 
 /* Up to the first lock that it has to wait for. */
@@ -129,7 +138,7 @@ static u64 take_locks(struct run *w, u32 thread, u64 to, u32 *place)
 	const struct predict_thread *t = &w->i->p->thread[thread];
 	u32 *k = &w->taken[thread];
 
-	for (; *k < t->ntaken && t->taken[*k].at < to; ++*k) {
+	for (; *k < t->ntaken && t->taken[*k].at < to; ++*k, w->i->work++) {
 		if (may_take(w, t->taken[*k].lock, t->taken[*k].section))
 			continue;
 		*place = w->i->p->lock[t->taken[*k].lock].section[t->taken[*k].section].place;
@@ -146,6 +155,7 @@ static bool go_on(struct run *w, u32 thread)
 
 	if (from == to)
 		return false;
+	w->i->work += 4 * o->n + 1;
 	for (c = 0; c < o->n; c++)
 		if (c != thread && o->by[c].n)
 			to = blocked_by(w, &o->by[c], thread, c, to, &place);
@@ -174,8 +184,7 @@ static void add_idle(struct run *w, u32 thread)
 		add_step(w, thread, 0, 0);
 }
 
-int predict_witness(const struct predict_ideal *i, struct predict_race *r,
-		    struct predict_step *step)
+int predict_witness(struct predict_ideal *i, struct predict_race *r, struct predict_step *step)
 {
 	struct run w = { .i = i, .r = r, .step = step };
 	u32 t, turn, n = i->p->nthreads;
@@ -193,7 +202,8 @@ int predict_witness(const struct predict_ideal *i, struct predict_race *r,
 	r->step = step;
 	r->nsteps = 0;
 	r->more_steps = 0;
-	while (moved && !all_done(&w)) {
+	i->work += 4 * n + i->p->nlocks;
+	while (moved && !is_too_much(&w) && !all_done(&w)) {
 		moved = false;
 		/* The two that race last, so that they come to it at the end. */
 		for (turn = 0; turn < 2; turn++)
