@@ -152,6 +152,7 @@ suite races-live 240 bash tests/races_live.sh
 suite races-locks 120 bash tests/races_locks.sh
 suite predict "$(cases 300 1200)" env LEVELS="$(cases O2 "O0 O2")" bash tests/predict.sh
 suite races-programs 180 bash tests/races_programs.sh
+suite detectors 120 sh tests/detectors.sh
 if [ "$LONG" = 1 ]; then
 	suite races-truth 200 bash tests/races_truth.sh
 	suite races-suites 1000 bash tests/races_suites.sh

@@ -14,7 +14,8 @@ or of the largest process, if that was more.
 ROUNDS=3  rounds; QUICK=1 inputs of a fifth.  TOOLS="adept drd" takes some.
 
 Gates: Adept needs at most a third of the wall time of the faster one of Helgrind and DRD, and at
-most 8 times the program's memory.  The exit status is 1 if one is missed.
+most 8 times the program's memory.  The exit status is 1 if one is missed, or not known although
+TOOLS has what it takes.
 """
 import os
 import re
@@ -107,12 +108,18 @@ def run(build, argv, tmp, drive, watch):
         alarm = threading.Timer(LIMIT, os.killpg, (p.pid, signal.SIGKILL))
         alarm.start()
         peak = Peak(p.pid) if watch else None
-        if drive:
-            drive(tmp)
-        p.wait()
-        alarm.cancel()
-        wall = time.monotonic() - begun
-        sampled = peak.stop() if peak else 0
+        try:
+            if drive:
+                drive(tmp)
+            p.wait()
+            wall = time.monotonic() - begun
+        finally:
+            # a server whose load failed waits for ever
+            if p.returncode is None:
+                os.killpg(p.pid, signal.SIGKILL)
+                p.wait()
+            alarm.cancel()
+            sampled = peak.stop() if peak else 0
     if p.returncode:
         with open(os.path.join(tmp, "err"), errors="replace") as f:
             raise Failed("status %d: %s" % (p.returncode, f.read().strip()[-200:]))
@@ -236,25 +243,34 @@ def table(got, failed, names, tools):
                               "" if one["races"] is None else one["races"]))
 
 
-def gates(got, names):
-    """Print them; return how many are missed."""
+def gates(got, names, tools):
+    """Print them; return how many are missed, or not known of tools that were asked for."""
     missed = 0
 
     def gate(what, held):
         nonlocal missed
         missed += not held
-        print("%-6s %s" % ("holds" if held else "MISSED", what))
+        print("%-7s %s" % ("holds" if held else "MISSED", what))
+
+    def unknown(what, why, wanted):
+        nonlocal missed
+        missed += wanted
+        print("%-7s %s: %s" % ("UNKNOWN" if wanted else "no", what, why))
 
     print()
     for name in names:
         adept, native = got.get((name, "adept")), got.get((name, "native"))
         others = [got[name, t] for t in ("helgrind", "drd") if (name, t) in got]
         if not adept or not native:
+            unknown(name, "there is no run to compare", "adept" in tools)
             continue
         if others:
             times = min(o["wall"] for o in others) / adept["wall"]
             gate("%s: %.1f times as fast as the faster of helgrind and drd, at least %d" % (
                 name, times, TIMES), times >= TIMES)
+        else:
+            unknown("%s: times as fast as the faster of helgrind and drd" % name,
+                    "neither ran", "helgrind" in tools or "drd" in tools)
         more = adept["memory"] / max(native["memory"], 1)
         gate("%s: %.1f times the program's memory, at most %d" % (name, more, MEMORY),
              more <= MEMORY)
@@ -282,7 +298,7 @@ def main():
                 names.remove(name)
         got, failed = measure(build, tmp, {n: commands[n] for n in names}, tools, rounds)
     table(got, failed, names, tools)
-    missed = gates(got, names)
+    missed = gates(got, names, tools)
     print("medians of %d rounds, %d processors; load average %s before, %.2f %.2f %.2f after" % (
         rounds, os.cpu_count(), begun, *os.getloadavg()))
     return 1 if missed or failed else 0

@@ -1,0 +1,8 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# `make bench-races` fails where it could not measure, and leaves nothing behind.
+. "$(dirname "$0")/lib.sh"
+have python3 && have gcc || finish
+mkdir "$tmp/bench"
+gcc -O2 -o "$tmp/bench/timecmd" "$tests/bench/timecmd.c" || exit 1
+PYTHONDONTWRITEBYTECODE=1 timeout 100 python3 "$tests/bench/check_detectors.py" "$tmp"
