@@ -40,11 +40,12 @@ static double now(void)
 
 static void setup(u32 threads)
 {
+	struct race_ops ops = { .report = race_rows_report };
 	u32 t, i;
 
 	rows = race_rows_create();
-	if (!rows ||
-	    race_detector_create(&d, &(struct race_ops){ .report = race_rows_report, .arg = rows }, NULL))
+	ops.arg = rows;
+	if (!rows || race_detector_create(&d, &ops, NULL))
 		exit(1);
 	race_thread_begin(d, RACE_NO_THREAD, &t);
 	for (i = 0; i < threads; i++)

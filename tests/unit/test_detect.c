@@ -20,11 +20,12 @@ static struct race_rows *rows;
 static void begin(u32 mode, u32 places)
 {
 	struct race_options o = { .places = places, .mode = mode };
+	struct race_ops ops = { .report = race_rows_report };
 
 	rows = race_rows_create();
 	assert_non_null(rows);
-	assert_int_equal(race_detector_create(&d, &(struct race_ops){ .report = race_rows_report, .arg = rows }, &o),
-			 0);
+	ops.arg = rows;
+	assert_int_equal(race_detector_create(&d, &ops, &o), 0);
 }
 
 static int end(void **state)
@@ -507,10 +508,12 @@ static void no_memory(void **state)
 	(void)state;
 	for (limit = 0x18000; limit < 3ull << 20; limit += limit / 64 + 13) {
 		struct race_options o = { .limit = limit, .places = 2 };
+		struct race_ops ops = { .report = race_rows_report };
 		struct race_sync s = { 0 };
 
 		rows = race_rows_create();
-		ret = race_detector_create(&d, &(struct race_ops){ .report = race_rows_report, .arg = rows }, &o);
+		ops.arg = rows;
+		ret = race_detector_create(&d, &ops, &o);
 		for (j = 0; !ret && j < 4; j++)
 			ret = race_thread_begin(d, j ? 0 : RACE_NO_THREAD, &t[j]);
 		for (i = 0; !ret && i < 3000; i++) {

@@ -45,7 +45,8 @@ int race_held_name(struct race_view *v, struct dep_symbols *symbols, int side)
 				     l->ncalls);
 	/* The last one is none, but may be. */
 	if (!err && a->own_pc)
-		err = race_name_lock(&h->lock[i], symbols, a->process, a->own_address, &a->own_pc, 1);
+		err = race_name_lock(&h->lock[i], symbols, a->process, a->own_address,
+				     &a->own_pc, 1);
 	return err;
 }
 
