@@ -39,6 +39,18 @@ for f in $(git ls-files '*.sh'); do
 		sh -n "$f" || bad=1
 	fi
 done
+# described SUITE: is it in the list of suites?
+described() {
+	grep '^[a-z]' Documentation/testing.rst | tr -d ' ' | tr , '\n' | grep -qx "$1" ||
+		say "Documentation/testing.rst says nothing of the suite $1"
+}
+
+for suite in $(sed -n 's/^[	]*\(begin\|suite\) \([a-z][a-z-]*\) .*/\2/p' tests/run.sh); do
+	described "$suite"
+done
+for test in $(sed -n '/^UNIT :=/,/[^\\]$/p' Makefile | sed 's/.*:=//' | tr -d '\\'); do
+	described "unit-$test"
+done
 if command -v cppcheck >/dev/null; then
 	# Addresses of the stack go to system calls; linker symbols are subtracted; rotations
 	# are of 1 to 8 bytes.
