@@ -44,8 +44,9 @@ def main():
     elif how == "silent" and report["races"]:
         print("%d races: %s" % (len(report["races"]), "; ".join(map(told, report["races"]))))
     elif how == "silent":
-        print("good: %.1f million references, %d suppressed" % (report["references"] / 1e6,
-                                                                report["suppressed"]))
+        used = ["%s (%d)" % (s["text"], s["races"]) for s in report["suppressions"] if s["races"]]
+        print("good: %.1f million references, suppressed: %s" % (report["references"] / 1e6,
+                                                                 ", ".join(used) or "none"))
     else:
         one, other = (set(p.split(",")) for p in pair)
         for race in report["races"]:
