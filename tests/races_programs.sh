@@ -78,12 +78,19 @@ source_of() {
 	: >"$dir/.complete"
 }
 
-# built NAME PROGRAM COMMAND: build in the source's folder what is not there yet
+# header NAME HEADER PACKAGE: does the compiler find it?
+header() {
+	echo "#include <$2>" | gcc -E -x c - >/dev/null 2>&1 && return
+	skip "$1: there is no $2 (package $3)"
+	return 1
+}
+
+# built NAME PROGRAM COMMAND: build in the source's folder what is not there yet; it must be possible
 built() {
 	local dir=$src/$1 program=$2
 	[ ! -x "$dir/$program" ] || return 0
 	(cd "$dir" && timeout 600 sh -c "$3") >"$tmp/make" 2>&1 && [ -x "$dir/$program" ] && return
-	skip "${dir##*/} cannot be built: $(tail -n 2 "$tmp/make" | paste -s -d ' ' | cut -c 1-150)"
+	fail "$1 cannot be built: $(tail -n 2 "$tmp/make" | paste -s -d ' ' | cut -c 1-150)"
 	return 1
 }
 
@@ -126,9 +133,10 @@ test_xz() {
 # ---- a library ----
 
 test_sqlite() {
+	header sqlite sqlite3.h libsqlite3-dev || return
 	if ! gcc -O2 -g -Wall -Wextra -Werror -pthread -o "$tmp/sqlite" "$real/sqlite_threads.c" \
 		-lsqlite3 2>"$tmp/make"; then
-		skip "sqlite: cannot be built: $(head -n 1 "$tmp/make")"
+		fail "sqlite: cannot be built: $(head -n 1 "$tmp/make")"
 		return
 	fi
 	"$tmp/sqlite" "$tmp/native.db" >"$tmp/native"
@@ -157,7 +165,7 @@ suite_of() {
 
 test_queue() {
 	suite_of queue test.test_queue PyQueueTest.test_basic \
-		$(size "" "LifoQueueTest.test_basic CSimpleQueueTest.test_many_threads")
+		$(size "" "PyLifoQueueTest.test_basic CSimpleQueueTest.test_many_threads")
 }
 
 test_threading() {
@@ -180,6 +188,8 @@ verdict=(silent)
 served() {
 	local name=$1 socket=$2 stop=$3 client=$4 recorder
 	shift 5
+	# of the one before, which does not remove them
+	rm -f "$socket" "$tmp"/*.pid
 	record "$name" "$@" >"$tmp/$name.out" &
 	recorder=$!
 	if ! until_there "$socket"; then
@@ -249,7 +259,8 @@ make_memcached="./configure --disable-docs --disable-dependency-tracking CFLAGS=
 	make -j$jobs memcached"
 
 test_memcached() {
-	source_of memcached && built memcached memcached "$make_memcached" && memcached_of memcached
+	header memcached event.h libevent-dev && source_of memcached &&
+		built memcached memcached "$make_memcached" && memcached_of memcached
 }
 
 make_nginx="./configure --with-threads --without-http_rewrite_module \
@@ -364,13 +375,18 @@ pbzip2_of() {
 }
 
 test_pbzip2() {
-	source_of pbzip2 && built pbzip2 pbzip2 "$make_pbzip2" && pbzip2_of pbzip2
+	header pbzip2 bzlib.h libbz2-dev && source_of pbzip2 &&
+		built pbzip2 pbzip2 "$make_pbzip2" && pbzip2_of pbzip2
 }
 
 # ---- planted bugs: both lines must be found ----
 
 # plant NAME PACKAGE FILE SED-EXPRESSION: Debian's source in NAME's folder, with FILE changed
 plant() {
+	case $2 in
+	memcached) header "$1" event.h libevent-dev ;;
+	pbzip2) header "$1" bzlib.h libbz2-dev ;;
+	esac || return
 	source_of "$2" "$1" || return
 	cp "$src/$1/$3" "$tmp/before"
 	sed -i -e "$4" "$src/$1/$3"
