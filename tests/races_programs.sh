@@ -85,7 +85,7 @@ header() {
 	return 1
 }
 
-# built NAME PROGRAM COMMAND: build in the source's folder what is not there yet; it must be possible
+# built NAME PROGRAM COMMAND: build in its source folder what is not there yet; it must be possible
 built() {
 	local dir=$src/$1 program=$2
 	[ ! -x "$dir/$program" ] || return 0

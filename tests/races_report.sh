@@ -113,6 +113,19 @@ asked "--error-exitcode" 7 "^3 races" "" races --error-exitcode=7 one.dep
 asked "two processes" 0 \
 	"^  (earlier )?write by thread ([0-9]+) \(main\) of process [0-9]+:$" "" races pipes.dep
 asked "JSON of two processes" 0 - "" races --json pipes.dep
+python3 - out one.json "$tests/../Documentation/man/depctl-query.1" >why <<-'END'
+	import json, re, sys
+	def keys(a):
+	    if isinstance(a, list):
+	        return {k for x in a for k in keys(x)}
+	    if isinstance(a, dict):
+	        return set(a) | {k for x in a.values() for k in keys(x)}
+	    return set()
+	text = set(re.findall(r"\w+", open(sys.argv[3]).read()))
+	told = set().union(*(keys(json.load(open(f))) for f in sys.argv[1:3]))
+	print(*sorted(told - text), len(told) > 30)
+END
+is "JSON: the manual knows each key" "$(cat why)" "True"
 is "JSON: each access has its process" \
 	"$(json '[len({c["process"] for c in r["accesses"]}) for r in a["races"]]')" "[2]"
 is "JSON: a race is said to be in the later one's" \
