@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# `make lint`: licence lines, line lengths, white space, shell syntax; cppcheck where it
-# is installed.
+# `make lint`: licence lines, line lengths, white space, shell syntax, suites that testing.rst
+# does not have; manual pages by groff and sources by cppcheck where these are installed.
 cd "$(dirname "$0")/.." || exit 1
 bad=0
 
@@ -51,6 +51,13 @@ done
 for test in $(sed -n '/^UNIT :=/,/[^\\]$/p' Makefile | sed 's/.*:=//' | tr -d '\\'); do
 	described "unit-$test"
 done
+if command -v groff >/dev/null; then
+	for page in Documentation/man/*; do
+		groff -man -w mac -w missing -z "$page" 2>&1 | grep . && bad=1
+	done
+else
+	echo "groff is not installed: manual pages are left out"
+fi
 if command -v cppcheck >/dev/null; then
 	# Addresses of the stack go to system calls; linker symbols are subtracted; rotations
 	# are of 1 to 8 bytes.
