@@ -78,10 +78,14 @@ static struct request *take_waiting(struct dep_loader *l)
 static const struct dep_segment *behind(struct dep_loader *l, const struct dep_segment *seg)
 {
 	const struct dep_segment *all;
-	size_t n = dep_store_segments(l->store, &all);
+	size_t n;
 
+	/* Who holds the store may be moving them. */
+	if (l->growing)
+		return NULL;
+	n = dep_store_segments(l->store, &all);
 	/* It may have been asked for when it was elsewhere. */
-	if (l->growing || seg < all || seg + 1 >= all + n)
+	if (seg < all || seg + 1 >= all + n)
 		return NULL;
 	return seg[1].thread == seg->thread ? seg + 1 : NULL;
 }
