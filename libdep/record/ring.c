@@ -296,12 +296,14 @@ void ring_call_end(struct tls *t)
 
 void ring_mark_end(struct tls *t, u32 status)
 {
-	struct adept_ev_end ev = { status, rt_ticket() };
+	struct adept_ev_end ev = { status, 0 };
 	u32 id = ADEPT_EV_THREAD_END;
 
 	if (!t->ring || t->absent || must_discard(t) || !has_room(t, END_ROOM))
 		return;
+	/* Who sees it in its call goes on before the ticket that it ends at. */
 	ring_call_end(t);
+	ev.ticket = rt_ticket();
 	/* What a record that was given up left behind is not to be read as one. */
 	memset((void *)t->pp, 0, END_ROOM);
 	memcpy((void *)(t->pp + 4), &ev, sizeof(ev));
