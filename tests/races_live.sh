@@ -98,6 +98,27 @@ else
 	pass "text is that of a query"
 fi
 
+# ---- who sleeps is followed to its end ----
+gcc -O1 -g -pthread -o asleep "$tests/programs/race_asleep.c" || exit 1
+# asleep HOW: the program ends like that
+asleep() {
+	local dir=asleep.$1
+	beside "./asleep $1" "$dir" --ring-size=64K
+	"$DEPCTL" query races --json "$dir" >"$dir.later" 2>"$dir.err2"
+	if ! cmp -s "$dir.live" "$dir.later"; then
+		fail "asleep, $1: the answers differ"
+	elif ! grep -q '"kind":"race"' "$dir.later"; then
+		fail "asleep, $1: there is no race: $(worst "$dir.err")"
+	elif grep -q "$again" "$dir.err"; then
+		fail "asleep, $1: it was not followed to the end"
+	else
+		pass "asleep, $1"
+	fi
+}
+for how in return _exit abort killed exec message; do
+	asleep $how
+done 2>/dev/null
+
 # ---- what can go wrong ----
 # child: of the recorder, the one that looks for races: it is depctl, too
 child() {

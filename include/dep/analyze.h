@@ -52,9 +52,10 @@ struct dep_analyzer {
 	int (*end)(void *self, const struct dep_thread *t);
 	/*
 	 * May be NULL, for none: may the beginning of system call @nr be shown before it has
-	 * ended, without a result?  See dep_analyze_beside().
+	 * ended, without a result, and before the ADEPT_EV_BUFFER that belong to it?  It may
+	 * not be in the store then, if its process ended in it.  See dep_analyze_beside().
 	 */
-	bool (*foreseen)(void *self, uint32_t nr);
+	bool (*foreseen)(void *self, uint32_t nr, const uint64_t args[6]);
 };
 
 /** struct dep_analysis - how an analysis went */
@@ -96,9 +97,10 @@ struct dep_beside {
  * dep_analyze_beside() - dep_analyze() while @store is being written
  * @store: of dep_store_open_growing(); when this returns 0 or -ESTALE it is complete
  *
- * Shows the same in the same order as dep_analyze() does when the recording has ended, as
- * soon as that is known: when no thread can come with a smaller ticket any more.  What threads
- * that wait have written last is read where it stands in their rings.
+ * Shows the same in the same order as dep_analyze() does when the recording has ended, but for
+ * what foreseen() says of calls, as soon as that is known: when no thread can come with a
+ * smaller ticket any more.  What threads that wait have written last is read where it stands in
+ * their rings.
  *
  * Return: as dep_analyze(); -EOPNOTSUPP for rings of the kernel module, of which nothing was
  * shown and nothing waited for; -ESTALE: what was shown is not how it was after all (memory

@@ -12,7 +12,8 @@
  * That may be shown if all is known of it that counts, and it goes on behind the moment at
  * which it was seen to be in it still.
  *
- * What was shown is compared with what comes, and -ESTALE returned if that is not so.
+ * What was shown is compared with what comes, and -ESTALE returned if that is not so.  One
+ * thing may be otherwise: of a call that its process ended in there is nothing in the store.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -248,17 +249,85 @@ static bool same_call(const struct dep_loaded *a, size_t mark, const struct adep
 	       ev->before == call->before && ev->nr == call->nr;
 }
 
+static bool same_mark(const struct dep_loaded *a, const struct dep_loaded *b, size_t mark)
+{
+	return mark < a->nmarks && mark < b->nmarks && a->mark[mark].ticket == b->mark[mark].ticket;
+}
+
+/* Does @by have the thread's end where it was seen to enter a call, or end there? */
+static bool ended_in_call(const struct lane *l, const struct dep_loaded *by)
+{
+	const struct dep_item *it;
+
+	if (by->prefix || by->err || by->lost_bytes || !same_mark(l->now, by, l->mark - 1))
+		return false;
+	if (l->mark == by->nmarks)
+		return true;
+	it = &by->item[by->mark[l->mark].item];
+	return l->mark + 1 == by->nmarks && it->kind == DEP_ITEM_EVENT &&
+	       it->event.id == ADEPT_EV_THREAD_END;
+}
+
+/* Has @by what @l is in the middle of? */
+static bool has_same(const struct lane *l, const struct dep_loaded *by)
+{
+	if (by->err || l->late || !same_mark(l->now, by, l->mark))
+		return false;
+	return !l->entered ||
+	       (l->mark + 1 < by->nmarks && same_call(by, l->mark, &l->now->call));
+}
+
+/* Who is killed has no end in its stream: then it is as good as ended where it was seen last. */
+static void go_on_to_end(struct merge *m, struct lane *l)
+{
+	const struct dep_loaded *now = l->now;
+
+	l->ends = true;
+	if (l->mark < now->nmarks) {
+		merge_key(m, l, now->mark[l->mark].ticket);
+		l->item = now->mark[l->mark].item;
+		return;
+	}
+	merge_key(m, l, m->follower->last);
+	l->mark = now->nmarks - 1;
+	l->item = now->nitems;
+}
+
+/* Which memory the call found to be accessed was known behind it, and stands in front of it. */
+static int show_found(struct merge *m, struct lane *l)
+{
+	const struct dep_loaded *now = l->now;
+	size_t to = now->mark[l->mark].item, at = to;
+	const struct dep_item *it = now->item;
+	ssize_t n;
+
+	while (at > now->mark[l->mark - 1].item && it[at - 1].kind == DEP_ITEM_EVENT &&
+	       it[at - 1].event.id == ADEPT_EV_BUFFER)
+		at--;
+	n = at < to ? m->a->items(m->self, l->thread, it + at, to - at, false) : 0;
+	return n < 0 ? (int)n : 0;
+}
+
+/* Behind the call, whose beginning has been shown. */
+static int go_on_behind(struct merge *m, struct lane *l)
+{
+	int err = show_found(m, l);
+
+	merge_key(m, l, l->now->mark[++l->mark].ticket);
+	l->item = l->now->mark[l->mark].item;
+	return err;
+}
+
 /*
  * There is more of the segment at hand than so far, or all of it.  Its runs are the same, but
  * not all that is in them: other threads may have been seen to lock what it accesses.
  */
 static int replace(struct merge *m, struct lane *l, struct dep_loaded *by)
 {
-	const struct dep_loaded *old = l->now;
+	bool entered = l->entered, ends = entered && ended_in_call(l, by);
+	int err = 0;
 
-	if (l->mark >= by->nmarks || by->mark[l->mark].ticket != old->mark[l->mark].ticket ||
-	    by->err || l->late ||
-	    (l->entered && (l->mark + 1 >= by->nmarks || !same_call(by, l->mark, &old->call)))) {
+	if (!ends && !has_same(l, by)) {
 		dep_loaded_free(by);
 		return stale(l, "it did something else than it was about to do");
 	}
@@ -266,14 +335,17 @@ static int replace(struct merge *m, struct lane *l, struct dep_loaded *by)
 		dep_counts_add(&m->out->counts, &by->counts);
 	dep_loaded_free(l->now);
 	l->now = by;
-	if (l->entered)
-		merge_key(m, l, by->mark[++l->mark].ticket);
-	l->item = by->mark[l->mark].item;
 	l->entered = false;
 	l->bound = 0;
-	if (!by->prefix)
+	if (ends)
+		go_on_to_end(m, l);
+	else if (entered)
+		err = go_on_behind(m, l);
+	else
+		l->item = by->mark[l->mark].item;
+	if (!err && !by->prefix)
 		ask_ahead(m, l);
-	return 0;
+	return err;
 }
 
 bool merge_lacks_rest(const struct lane *l)
@@ -376,7 +448,8 @@ static int peek(struct merge *m, struct lane *l)
 
 static bool is_foreseen(const struct merge *m, const struct adept_call *call)
 {
-	return call->before && m->a->foreseen && m->a->foreseen(m->self, (uint32_t)call->nr);
+	return call->before && m->a->foreseen &&
+	       m->a->foreseen(m->self, (uint32_t)call->nr, call->args);
 }
 
 /* Is the run at hand all there, and what comes then? */
@@ -398,12 +471,20 @@ bool merge_may_step(const struct merge *m)
 	return m->nheap && is_ready(m, m->heap[0]) && lane_when(m->heap[0]) < m->follower->now;
 }
 
+/* As it was taken to have: with nothing missing, which would have to be told earlier. */
+static bool has_ended(const struct lane *l)
+{
+	return l->seg + 1 == l->end && l->thread->end == DEP_END_WHOLE && !l->thread->null_bytes;
+}
+
 int merge_step_is_next(struct merge *m, const struct lane *l)
 {
 	struct follower *f = m->follower;
 
 	if (lane_when(l) < f->last)
 		return stale(l, "it comes before what others did already");
+	if (l->ends && !has_ended(l))
+		return stale(l, "it went on behind its end");
 	f->last = lane_when(l);
 	f->ms = 0;
 	return 0;
@@ -432,6 +513,8 @@ static int finish_lane(struct merge *m, struct lane *l, const struct dep_segment
 		err = stale(l, "it was not stored");
 	else if (l->entered)
 		err = merge_install(m, l);
+	if (!err && l->ends && !has_ended(l))
+		err = stale(l, "it went on behind its end");
 	if (!err)
 		ask_ahead(m, l);
 	return err;

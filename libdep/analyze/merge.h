@@ -30,6 +30,7 @@ struct lane {
 	bool over;			/* no more segments come */
 	bool done;			/* shown to its end */
 	bool entered;			/* the call that @now ends in has been shown to begin */
+	bool ends;			/* in such a call: nothing comes behind @now */
 	uint64_t bound;			/* it does not go on before, or 0 */
 	uint64_t peek_ns;		/* look at its ring not before */
 };

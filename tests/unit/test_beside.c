@@ -19,6 +19,7 @@
 #define MAX_SEEN	64u
 #define ENTER		2000u
 #define END		5001u
+#define FOUND		6000u		/* memory that a call has found to be accessed */
 
 /* ---- a store that grows ---- */
 
@@ -160,6 +161,8 @@ static ssize_t items(void *self, const struct dep_thread *t, const struct dep_it
 
 	(void)late;
 	for (i = 0; i < n; i++, it++) {
+		if (it->kind == DEP_ITEM_EVENT && it->event.id == ADEPT_EV_BUFFER)
+			see(self, t, FOUND);
 		if (it->kind != DEP_ITEM_EVENT ||
 		    (it->event.id & ~DEP_EV_ENTER) != ADEPT_EV_SYSCALL)
 			continue;
@@ -175,8 +178,9 @@ static int end(void *self, const struct dep_thread *t)
 	return 0;
 }
 
-static bool foreseen(void *self, uint32_t nr)
+static bool foreseen(void *self, uint32_t nr, const uint64_t args[6])
 {
+	(void)args;
 	return nr == ((struct seen *)self)->foreseen;
 }
 
@@ -194,6 +198,7 @@ struct scene {
 	u32 looked;		/* how often wait() was called */
 	u32 seen_before;	/* when the sleeper came back */
 	u32 wakes_as;		/* the call that it was in, as the store has it then */
+	enum { WAKES, FINDS, ENDS, IS_KILLED, IS_LOST, GOES_ON } how;
 };
 
 static void call(struct stream *s, u32 nr, u64 before, u64 behind)
@@ -207,7 +212,8 @@ static void call(struct stream *s, u32 nr, u64 before, u64 behind)
 static void store_thread(struct scene *c, u32 i)
 {
 	struct dep_thread t = { .serial = i + 2, .tid = 100 + i, .process = 1, .end_ns = 5,
-				.end = DEP_END_WHOLE };
+				.end = !i && c->how == IS_LOST ? DEP_END_UNFINISHED :
+								 DEP_END_WHOLE };
 	size_t k;
 
 	stream_close(&c->t[i]);
@@ -266,6 +272,34 @@ static void strike(struct scene *c)
 	scratch_remove(c->dir);
 }
 
+/* What the sleeper does then. */
+static void wakes(struct scene *c)
+{
+	const struct adept_ev_buffer found = { 0x1000, 8 };
+	const struct adept_ev_end end = { 0, 80 };
+
+	switch (c->how) {
+	case FINDS:
+		stream_event(&c->t[0], ADEPT_EV_BUFFER, &found);
+		/* fall through */
+	case WAKES:
+		call(&c->t[0], c->wakes_as, 30, 80);
+		call(&c->t[0], 2, 90, 91);
+		break;
+	case ENDS:
+		stream_event(&c->t[0], ADEPT_EV_THREAD_END, &end);
+		break;
+	case GOES_ON:
+		stream_close(&c->t[0]);
+		c->t[0].cur.ticket = 85;
+		call(&c->t[0], 2, 90, 91);
+		break;
+	case IS_KILLED:
+	case IS_LOST:
+		break;
+	}
+}
+
 /* After a while the sleeper wakes up. */
 static int wait_more(void *arg, unsigned int ms)
 {
@@ -278,8 +312,7 @@ static int wait_more(void *arg, unsigned int ms)
 	if (c->w) {
 		c->seen_before = c->seen.n;
 		dep_session_thread(&c->s, 0)->call.before = 0;
-		call(&c->t[0], c->wakes_as, 30, 80);
-		call(&c->t[0], 2, 90, 91);
+		wakes(c);
 		store_thread(c, 0);
 		dep_session_thread(&c->s, 0)->state = ADEPT_SLOT_FREE;
 		assert_int_equal(dep_writer_close(c->w, NULL, 0), 0);
@@ -358,6 +391,57 @@ static void woken_otherwise(void **state)
 	c.wakes_as = 7;
 	assert_int_equal(analyze(&c, 1), -ESTALE);
 	strike(&c);
+}
+
+/* What a call is known to have accessed when it returns is not lost. */
+static void finds_memory(void **state)
+{
+	static const u32 seen[] = {
+		22001, 32003, 20001, 22009, 30003, 32004, 30004, 30000 + END,
+		20000 + FOUND, 20009, 22002, 20002, 20000 + END,
+	};
+	struct scene c;
+
+	(void)state;
+	set_scene(&c);
+	c.seen.foreseen = 9;
+	c.how = FINDS;
+	assert_int_equal(analyze(&c, 1), 0);
+	assert_int_equal(c.seen.n, sizeof(seen) / sizeof(seen[0]));
+	assert_memory_equal(c.seen.what, seen, sizeof(seen));
+	strike(&c);
+}
+
+static int end_asleep(struct scene *c, u32 how, unsigned int jobs)
+{
+	int err;
+
+	set_scene(c);
+	c->seen.foreseen = 9;
+	c->how = how;
+	err = analyze(c, jobs);
+	strike(c);
+	return err;
+}
+
+/* Its process ends in the call: it is followed to its end if that is all there is. */
+static void ends_asleep(void **state)
+{
+	static const u32 seen[] = {
+		22001, 32003, 20001, 22009, 30003, 32004, 30004, 30000 + END, 20000 + END,
+	};
+	static const u32 how[] = { ENDS, IS_KILLED };
+	struct scene c;
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < 4; i++) {
+		assert_int_equal(end_asleep(&c, how[i % 2], i / 2 + 1), 0);
+		assert_int_equal(c.seen.n, sizeof(seen) / sizeof(seen[0]));
+		assert_memory_equal(c.seen.what, seen, sizeof(seen));
+	}
+	assert_int_equal(end_asleep(&c, IS_LOST, 1), -ESTALE);
+	assert_int_equal(end_asleep(&c, GOES_ON, 1), -ESTALE);
 }
 
 /* Nobody knows when somebody who is being entered begins. */
@@ -446,6 +530,8 @@ int main(void)
 		cmocka_unit_test(sleeper),
 		cmocka_unit_test(not_foreseen),
 		cmocka_unit_test(woken_otherwise),
+		cmocka_unit_test(finds_memory),
+		cmocka_unit_test(ends_asleep),
 		cmocka_unit_test(being_made),
 		cmocka_unit_test(hostile),
 		cmocka_unit_test(without_end),

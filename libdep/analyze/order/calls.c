@@ -31,19 +31,27 @@ static bool failed(const struct adept_ev_syscall *c)
 	return (s64)c->result < 0 && (s64)c->result > -4096;
 }
 
+static bool waits_for_word(u32 op)
+{
+	return op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET || op == FUTEX_LOCK_PI;
+}
+
 static int futex(struct order_thread *t, const struct adept_ev_syscall *c, bool enter)
 {
 	u32 op = c->args[1] & FUTEX_CMD_MASK;
 	u64 word = order_at(t, c->args[0]);
+	bool waits = waits_for_word(op);
+	/* What the first pass is shown of the beginning may be of a call that never returns. */
+	bool known = enter != (waits && t->feed->pass == ORDER_FIRST);
 
 	if (t->muted)
 		return 0;
 	/* Whoever changes it, and however: threads wait for that. */
-	if (enter && !order_object_get(&t->process->objects, ORDER_WORD, word / 4))
+	if (known && !order_object_get(&t->process->objects, ORDER_WORD, word / 4))
 		return -ENOMEM;
 	if (enter && op == FUTEX_UNLOCK_PI)
 		return order_release(t, ORDER_WORD, word / 4);
-	if (op != FUTEX_WAIT && op != FUTEX_WAIT_BITSET && op != FUTEX_LOCK_PI)
+	if (!waits)
 		return enter ? order_release(t, ORDER_FUTEX, word) : 0;
 	if (enter)
 		return 0;
@@ -244,12 +252,15 @@ static int unmap(struct order_thread *t, const struct adept_ev_syscall *c, u64 p
 	return each_own(t, pc, address, size, unmap_own);
 }
 
-/* Of what can take for ever; a descriptor is used, and a time read, even if it fails then. */
-bool order_call_foreseen(void *self, uint32_t nr)
+/*
+ * Of what can take for ever; a descriptor is used, and a time read, even if it fails then.  Their
+ * beginnings are accesses, and neither order anything nor tell what does.
+ */
+static bool is_foreseen(u32 nr, u64 second)
 {
-	(void)self;
 	switch (nr) {
 	case SYS_futex:
+		return waits_for_word(second & FUTEX_CMD_MASK);
 	case SYS_nanosleep:
 	case SYS_clock_nanosleep:
 	case SYS_poll:
@@ -274,9 +285,15 @@ bool order_call_foreseen(void *self, uint32_t nr)
 	return false;
 }
 
+bool order_call_foreseen(void *self, uint32_t nr, const uint64_t args[6])
+{
+	(void)self;
+	return is_foreseen(nr, args[1]);
+}
+
 int order_call_enter(struct order_thread *t, const struct adept_ev_syscall *c, u64 pc)
 {
-	bool counts = !failed(c) || order_call_foreseen(NULL, c->nr);
+	bool counts = !failed(c) || is_foreseen(c->nr, c->args[1]);
 	int err, moves;
 	s64 fd;
 
@@ -284,9 +301,7 @@ int order_call_enter(struct order_thread *t, const struct adept_ev_syscall *c, u
 		return futex(t, c, true);
 	if (c->nr == SYS_set_robust_list && !failed(c))
 		order_robust_list(t, c->args[0]);
-	err = order_wait_call(t, c);
-	if (!err)
-		err = order_predict_call(t, c);
+	err = order_predict_call(t, c);
 	if (!err && counts)
 		err = order_buffers(t, c, pc, true);
 	if (!err && counts)
@@ -352,7 +367,9 @@ int order_call_leave(struct order_thread *t, const struct adept_ev_syscall *c, u
 
 	if (c->nr == SYS_futex)
 		return futex(t, c, false);
-	err = order_predict_call(t, c);
+	err = order_wait_call(t, c);
+	if (!err)
+		err = order_predict_call(t, c);
 	if (err || failed(c))
 		return err;
 	err = file_made(t, c);

@@ -407,7 +407,7 @@ int order_acquire_all(struct order_thread *t, enum order_kind kind);
 int order_stack(struct order_process *p, u64 start, u64 size);
 
 /** order_call_foreseen() - foreseen() of struct dep_analyzer: its beginning is always the same */
-bool order_call_foreseen(void *self, uint32_t nr);
+bool order_call_foreseen(void *self, uint32_t nr, const uint64_t args[6]);
 /** order_call_enter() - what a system call lets others see, at its first ticket */
 int order_call_enter(struct order_thread *t, const struct adept_ev_syscall *c, u64 pc);
 /** order_call_leave() - what it may have waited for, and what it did, at its second one */
@@ -417,7 +417,7 @@ int order_call_leave(struct order_thread *t, const struct adept_ev_syscall *c, u
 
 /** order_wait_access() - a plain access of the program's code */
 void order_wait_access(struct order_thread *t, const struct dep_ref *r);
-/** order_wait_call() - a system call begins */
+/** order_wait_call() - a system call, which has ended */
 int order_wait_call(struct order_thread *t, const struct adept_ev_syscall *c);
 
 /* ---- poll.c ---- */
