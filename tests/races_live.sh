@@ -142,6 +142,25 @@ else
 	fail "the search is killed: $(worst killed.err)"
 fi
 
+mkdir orphan
+TMPDIR=$tmp/orphan "$DEPCTL" record --alone --transport=shm --races --json --report orphan.live -- \
+	./prog 2 >orphan.out 2>orphan.err &
+recorder=$!
+sleep 0.7
+searcher=$(child $recorder)
+kill -KILL $recorder
+wait $recorder 2>/dev/null
+for ((i = 0; i < 100; i++)); do
+	[ -e "/proc/$searcher" ] || break
+	sleep 0.1
+done
+if grep -q "the recorder was killed" orphan.err &&
+	grep -q '"complete":false' orphan.live && [ -z "$(ls -A orphan)" ]; then
+	pass "the recorder is killed: what there is is told, and the store goes"
+else
+	fail "the recorder is killed: $(worst orphan.err)"
+fi
+
 { beside "./prog 0 killed" dead.dep; } 2>/dev/null
 "$DEPCTL" query races --json dead.dep >dead.later
 if cmp -s dead.dep.live dead.later && grep -q counter dead.later; then

@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -81,12 +81,24 @@ static void handle(void (*how)(int))
 		signal(signals[i], how);
 }
 
+struct recorder {
+	int fd;			/* a byte comes when the recording has ended */
+	bool over;
+};
+
+/* Who records may be killed; nobody else would say then what was found, and remove the store. */
 static int wait_over(void *arg, unsigned int ms)
 {
-	struct pollfd p = { .fd = *(int *)arg };
+	struct recorder *r = arg;
+	struct pollfd p = { .fd = r->fd, .events = POLLIN };
+	char end;
 
-	/* It is closed when the recording has ended. */
-	return poll(&p, 1, (int)ms) > 0 ? 1 : 0;
+	if (!r->over && poll(&p, 1, (int)ms) > 0) {
+		r->over = true;
+		if (recv(r->fd, &end, 1, 0) != 1)
+			warn("the recorder was killed; what is stored up to now is looked at");
+	}
+	return r->over;
 }
 
 static struct record_races *here;	/* of this process */
@@ -116,8 +128,9 @@ static void close_others(const struct record_races *r, int a, int b)
 
 static int look_beside(struct record_races *r, int session, int over)
 {
+	struct recorder recorder = { .fd = over };
 	struct dep_beside beside = {
-		.wait = wait_over, .complete = is_complete, .arg = &over, .session = session,
+		.wait = wait_over, .complete = is_complete, .arg = &recorder, .session = session,
 	};
 	struct dep_store *store;
 	size_t found = 0;
@@ -134,7 +147,7 @@ static int look_beside(struct record_races *r, int session, int over)
 		if (r->live)
 			warn("rings of the kernel module cannot be followed: races are told at "
 			     "the end");
-		while (!wait_over(&over, 1000))
+		while (!wait_over(&recorder, 1000))
 			;
 		races_report_beside(r->report, NULL, false);
 		store = open_store(r->store);
@@ -142,6 +155,9 @@ static int look_beside(struct record_races *r, int session, int over)
 		failed = report(r, store, &found);
 		dep_store_close(store);
 	}
+	/* There is still somebody who needs it, unless that is over as well. */
+	if (recorder.over)
+		remove_temporary(r);
 	return failed ? FAILED : found ? FOUND : NONE_FOUND;
 }
 
@@ -149,13 +165,12 @@ void record_races_beside(struct record_races *r, int session)
 {
 	int end[2];
 
-	if (!r || pipe2(end, O_CLOEXEC))
+	if (!r || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, end))
 		return;
 	fflush(NULL);
 	r->child = fork();
 	if (!r->child) {
 		handle(SIG_IGN);
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		here = r;
 		close(end[1]);
 		close_others(r, session, end[0]);
@@ -176,6 +191,8 @@ static int end_of_child(struct record_races *r)
 {
 	int status;
 
+	/* It may be dead. */
+	send(r->over, "", 1, MSG_NOSIGNAL);
 	close(r->over);
 	r->over = -1;
 	signals_default();
@@ -222,6 +239,7 @@ void record_races_end(struct record_races *r)
 		kill(r->child, SIGKILL);
 		waitpid(r->child, NULL, 0);
 		close(r->over);
+		r->child = 0;
 	}
 	remove_temporary(r);
 	races_report_end(r->report);
