@@ -111,12 +111,19 @@ static int grow_segments(struct dep_store *s, bool whole)
 			err = dep_seg_scan_from(s->fds[s->nfds - 1 - (u32)more],
 						s->nfds - 1 - (u32)more, whole && !more,
 						&g->seg_at, &s->segs);
-		if (more) {
+		if (more)
 			g->seg_at = sizeof(struct dep_file_header);
-			s->segs.torn += !whole && dep_seg_file_check(s->fds[s->nfds - 1]);
-		}
 	}
 	return err;
+}
+
+/* They may have been opened before their headers were written. */
+static void check_files(struct dep_store *s)
+{
+	u32 n;
+
+	for (n = 0; n < s->nfds; n++)
+		s->segs.torn += dep_seg_file_check(s->fds[n]) != 0;
 }
 
 /* ---- the log ---- */
@@ -228,6 +235,7 @@ int dep_store_settle(struct dep_store *s)
 	err = grow(s, false);
 	if (err)
 		return err;
+	check_files(s);
 	if (!s->manifest.closed && s->segs.n && s->segs.seg[s->segs.n - 1].file + 1 == s->nfds)
 		dep_seg_check_last(s->fds[s->nfds - 1], &s->segs);
 	dep_store_complete(s);

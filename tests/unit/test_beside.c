@@ -137,6 +137,9 @@ static void is_cut(void **state)
 	(void)state;
 	for (i = 1; i < 40; i += 3)
 		grow_by(log / 5, seg / 7, log - i * 7, seg - i * 61);
+	/* Not even the header of the file. */
+	for (i = 1; i < 16; i += 5)
+		grow_by(log / 5, 1, log, i);
 }
 
 /* ---- threads ---- */
