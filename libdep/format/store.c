@@ -36,7 +36,7 @@ int dep_store_add_file(struct dep_store *s)
 	snprintf(name, sizeof(name), DEP_SEG_NAME, s->nfds);
 	fd = openat(s->dirfd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
-		return 0;
+		return errno == ENOENT ? 0 : dep_fail(-errno, "cannot open %s", name);
 	fds = realloc(s->fds, (s->nfds + 1) * sizeof(*fds));
 	if (!fds) {
 		close(fd);

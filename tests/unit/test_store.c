@@ -15,6 +15,7 @@
 #include <xxhash.h>
 
 #include "../../libdep/format/wire.h"
+#include "../../libdep/format/store.h"
 #include "store_util.h"
 
 static void round_trip(void **state)
@@ -310,6 +311,29 @@ static void without_manifest(void **state)
 	stream_free(&s);
 }
 
+/* What cannot be opened is not what there is not: a store without it would look complete. */
+static void file_that_cannot_be_opened(void **state)
+{
+	struct dep_store *store;
+	struct dep_writer *w;
+	char dir[128], path[160];
+	struct stream s;
+
+	(void)state;
+	scratch_name(dir, sizeof(dir));
+	make_stream(&s);
+	write_store(dir, &w, &s);
+	assert_int_equal(dep_writer_close(w, NULL, 0), 0);
+	snprintf(path, sizeof(path), "%s/segments.001", dir);
+	assert_int_equal(symlink("segments.001", path), 0);
+	assert_int_equal(dep_store_open(&store, dir), -ELOOP);
+	assert_int_equal(dep_store_open_growing(&store, dir), 0);
+	assert_int_equal(dep_store_grow(store), -ELOOP);
+	dep_store_close(store);
+	scratch_remove(dir);
+	stream_free(&s);
+}
+
 static void put_map(struct dep_writer *w, u32 process, u64 start, u64 end, u64 time,
 		    const char *path)
 {
@@ -371,6 +395,7 @@ int main(void)
 		cmocka_unit_test(corrupted_bytes),
 		cmocka_unit_test(catalog),
 		cmocka_unit_test(without_manifest),
+		cmocka_unit_test(file_that_cannot_be_opened),
 		cmocka_unit_test(modules),
 	};
 
