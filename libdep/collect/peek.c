@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -52,15 +53,18 @@ static bool is_sane(const struct adept_session *l, u64 size)
 int dep_peek_open(struct dep_peek **out, int fd)
 {
 	struct dep_peek *p = calloc(1, sizeof(*p));
+	int err = -EBADMSG, seals;
 	struct stat st;
-	int err = -EBADMSG;
 	void *map;
 
 	*out = NULL;
 	if (!p)
 		return -ENOMEM;
 	p->fd = fd;
-	if (fstat(fd, &st) || st.st_size < (off_t)sizeof(p->l))
+	/* Whoever else has it could cut it off under our eyes. */
+	seals = fcntl(fd, F_GET_SEALS);
+	if (seals < 0 || !(seals & F_SEAL_SHRINK) || fstat(fd, &st) ||
+	    st.st_size < (off_t)sizeof(p->l))
 		goto out_free;
 	p->size = (size_t)st.st_size;
 	map = mmap(NULL, p->size, PROT_READ, MAP_SHARED | MAP_NORESERVE, fd, 0);
@@ -102,17 +106,19 @@ void dep_peek_close(struct dep_peek *p)
 /* Slots that nobody ever used have no memory behind them, and get none. */
 static u32 next_used(const struct dep_peek *p, u32 slot)
 {
-	u64 at = p->l.thread_off + (u64)slot * sizeof(struct adept_thread), size;
+	const u64 each = sizeof(struct adept_thread), at = p->l.thread_off + slot * each;
 	off_t data = lseek(p->fd, (off_t)at, SEEK_DATA);
+	u64 size;
 
 	if (data < 0)
 		return errno == ENXIO ? p->l.nthreads : slot;
 	if ((u64)data <= at)
 		return slot;
 	size = (u64)data - p->l.thread_off;
-	/* Its beginning may lie in the hole: that is zero, the slot free. */
-	return (u64)data - p->l.thread_off >= (u64)p->l.nthreads * sizeof(struct adept_thread) ?
-		       p->l.nthreads : (u32)(size / sizeof(struct adept_thread));
+	if (size >= p->l.nthreads * each)
+		return p->l.nthreads;
+	/* One whose beginning lies in the hole is free. */
+	return (u32)((size + each - 1) / each);
 }
 
 u32 dep_peek_threads(struct dep_peek *p, const struct dep_peeked **out, u64 *now, bool *making)

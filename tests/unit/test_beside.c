@@ -7,12 +7,16 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "../../include/dep/analyze.h"
 #include "../../libdep/collect/collect.h"
+#include "../../libdep/collect/peek.h"
 #include "../../libdep/format/store.h"
 #include "store_util.h"
 
@@ -525,6 +529,60 @@ static void without_end(void **state)
 	strike(&c);
 }
 
+static off_t memory_of(int fd)
+{
+	struct stat st;
+
+	assert_int_equal(fstat(fd, &st), 0);
+	return st.st_blocks;
+}
+
+/* Looking at slots gives no memory to those that nobody used. */
+static void looks_without_a_trace(void **state)
+{
+	const struct dep_peeked *seen;
+	struct dep_session s;
+	struct dep_peek *p;
+	off_t before;
+	bool making;
+	u64 now;
+	u32 i;
+
+	(void)state;
+	assert_int_equal(dep_session_create(&s, 0, 0, 4, 1000, 0), 0);
+	for (i = 300; i < 1000; i += 300) {
+		dep_session_thread(&s, i)->serial = i;
+		dep_session_thread(&s, i)->state = ADEPT_SLOT_LIVE;
+	}
+	before = memory_of(s.fd);
+	assert_int_equal(dep_peek_open(&p, s.fd), 0);
+	for (i = 0; i < 50; i++) {
+		assert_int_equal(dep_peek_threads(p, &seen, &now, &making), 3);
+		assert_true(!making && seen[0].slot == 300 && seen[2].serial == 900);
+	}
+	dep_peek_close(p);
+	assert_int_equal(memory_of(s.fd), before);
+	dep_session_destroy(&s);
+}
+
+/* What could be cut off while it is looked at is not. */
+static void not_sealed(void **state)
+{
+	struct dep_session s;
+	struct dep_peek *p;
+	int fd;
+
+	(void)state;
+	assert_int_equal(dep_session_create(&s, 0, 0, 4, 4, 0), 0);
+	fd = memfd_create("not sealed", MFD_CLOEXEC);
+	assert_true(fd >= 0);
+	assert_int_equal(ftruncate(fd, (off_t)s.layout.file_size), 0);
+	assert_int_equal(pwrite(fd, s.map, 4096, 0), 4096);
+	assert_int_equal(dep_peek_open(&p, fd), -EBADMSG);
+	close(fd);
+	dep_session_destroy(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -538,6 +596,8 @@ int main(void)
 		cmocka_unit_test(being_made),
 		cmocka_unit_test(hostile),
 		cmocka_unit_test(without_end),
+		cmocka_unit_test(looks_without_a_trace),
+		cmocka_unit_test(not_sealed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
