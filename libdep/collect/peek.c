@@ -5,9 +5,12 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "peek.h"
+
+#define CLAIM_GRACE_NS	1000000000ull	/* for a thread to be entered; who is killed never is */
 
 #define load(p)	__atomic_load_n(p, __ATOMIC_ACQUIRE)
 
@@ -17,6 +20,7 @@ struct dep_peek {
 	size_t size;
 	struct adept_session l;		/* checked: never read the sizes from the shared page */
 	struct dep_peeked *thread;
+	u64 *claimed_ns;		/* of each slot: seen CLAIMED since, 0: it is not */
 	u8 *body;
 };
 
@@ -27,6 +31,14 @@ static u64 ticket(void)
 	__asm__ volatile("mfence\n\tlfence\n\trdtsc\n\tlfence" : "=a"(low), "=d"(high) : :
 			 "memory");
 	return (u64)high << 32 | low;
+}
+
+static u64 now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (u64)t.tv_sec * 1000000000ull + (u64)t.tv_nsec;
 }
 
 static const struct adept_thread *thread(const struct dep_peek *p, u32 slot)
@@ -79,8 +91,9 @@ int dep_peek_open(struct dep_peek **out, int fd)
 		goto out_close;
 	err = -ENOMEM;
 	p->thread = calloc(p->l.nthreads, sizeof(*p->thread));
+	p->claimed_ns = calloc(p->l.nthreads, sizeof(*p->claimed_ns));
 	p->body = malloc(p->l.chunk_size);
-	if (!p->thread || !p->body)
+	if (!p->thread || !p->claimed_ns || !p->body)
 		goto out_close;
 	*out = p;
 	return 0;
@@ -99,6 +112,7 @@ void dep_peek_close(struct dep_peek *p)
 		return;
 	munmap((void *)p->map, p->size);
 	free(p->thread);
+	free(p->claimed_ns);
 	free(p->body);
 	free(p);
 }
@@ -121,6 +135,18 @@ static u32 next_used(const struct dep_peek *p, u32 slot)
 	return (u32)((size + each - 1) / each);
 }
 
+/* Is somebody being entered there, who has not had much time for it yet? */
+static bool is_making(struct dep_peek *p, u32 slot, u32 state)
+{
+	if (state != ADEPT_SLOT_CLAIMED) {
+		p->claimed_ns[slot] = 0;
+		return false;
+	}
+	if (!p->claimed_ns[slot])
+		p->claimed_ns[slot] = now_ns();
+	return now_ns() - p->claimed_ns[slot] < CLAIM_GRACE_NS;
+}
+
 u32 dep_peek_threads(struct dep_peek *p, const struct dep_peeked **out, u64 *now, bool *making)
 {
 	const struct adept_thread *t;
@@ -131,8 +157,7 @@ u32 dep_peek_threads(struct dep_peek *p, const struct dep_peeked **out, u64 *now
 	for (i = next_used(p, 0); i < p->l.nthreads; i = next_used(p, i + 1)) {
 		t = thread(p, i);
 		state = load(&t->state);
-		if (state == ADEPT_SLOT_CLAIMED)
-			*making = true;
+		*making |= is_making(p, i, state);
 		if (state != ADEPT_SLOT_LIVE && state != ADEPT_SLOT_ENDED)
 			continue;
 		p->thread[n++] = (struct dep_peeked){

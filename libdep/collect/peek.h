@@ -30,7 +30,8 @@ struct dep_peeked {
 /**
  * dep_peek_threads() - who there is
  * @now: receives a ticket: who is not among them begins later, unless..
- * @making: ..somebody is just being entered
+ * @making: ..somebody is just being entered; who takes longer than a second has been killed, as
+ *	a rule, and is not waited for
  *
  * Return: how many; *@out is valid until the next call.
  */

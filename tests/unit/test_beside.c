@@ -202,7 +202,8 @@ struct scene {
 	struct stream t[2];
 	char dir[128];
 	struct seen seen;
-	u32 looked;		/* how often wait() was called */
+	u32 looked;		/* how often wait() was called.. */
+	u32 patience;		/* ..before the sleeper comes back; 0: 20 times */
 	u32 seen_before;	/* when the sleeper came back */
 	u32 wakes_as;		/* the call that it was in, as the store has it then */
 	enum { WAKES, FINDS, ENDS, IS_KILLED, IS_LOST, GOES_ON } how;
@@ -314,7 +315,7 @@ static int wait_more(void *arg, unsigned int ms)
 
 	(void)ms;
 	usleep(1000);
-	if (++c->looked < 20)
+	if (++c->looked < (c->patience ? c->patience : 20))
 		return 0;
 	if (c->w) {
 		c->seen_before = c->seen.n;
@@ -462,6 +463,15 @@ static void being_made(void **state)
 	dep_session_thread(&c.s, 2)->state = ADEPT_SLOT_CLAIMED;
 	assert_int_equal(analyze(&c, 1), 0);
 	assert_int_equal(c.seen_before, 0);
+	same_afterwards(&c);
+	strike(&c);
+	/* Who is killed meanwhile never is. */
+	set_scene(&c);
+	c.seen.foreseen = 9;
+	c.patience = 1500;
+	dep_session_thread(&c.s, 2)->state = ADEPT_SLOT_CLAIMED;
+	assert_int_equal(analyze(&c, 1), 0);
+	assert_int_equal(c.seen_before, 8);
 	same_afterwards(&c);
 	strike(&c);
 }
