@@ -15,6 +15,7 @@
 #include "end.h"
 #include "file.h"
 #include "say.h"
+#include "search.h"
 
 #define DYING_NS	10000000l	/* what is busy is tried again.. */
 #define DYING_TRIES	1000		/* ..so often */
@@ -166,6 +167,7 @@ static int adopt(struct session *s, int fd)
 		session_end(s, s->cause, NULL);
 	else
 		expect_client(s);
+	search_begin(s);
 	return 0;
 }
 

@@ -25,6 +25,7 @@
 #define DEPD_USER_SESSIONS_MAX	128u	/* of one user that is not root */
 
 struct dep_pool;
+struct search;
 struct session;
 struct tracer;
 
@@ -44,6 +45,8 @@ struct depd {
 
 	struct session *sessions;	/* the newest first */
 	uint32_t nsessions;
+	struct search *searches;	/* for races; search.c */
+	uint32_t nsearches;
 	uint32_t last_id;
 	uint64_t start_ns, start_realtime_ns;
 

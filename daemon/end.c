@@ -6,6 +6,7 @@
 #include "end.h"
 #include "file.h"
 #include "say.h"
+#include "search.h"
 #include "tracer.h"
 
 #define LEAVE_NS	10000000000ull	/* for taking what living programs have written */
@@ -47,6 +48,7 @@ static void show_end(struct session *s)
 	s->state = SESSION_ENDED;
 	say(LOG_INFO, s->id, "has ended: %s%s%s", session_cause_name(s->cause),
 	    *s->error ? ": " : "", s->error);
+	search_session_ended(s);
 	if (s->d->control)
 		control_session_changed(s->d->control, s->id);
 	loop_timer_set(s->d->loop, &s->step, KEEP_NS, 0);

@@ -15,7 +15,7 @@ const char *argp_program_version = "depd " ADEPT_VERSION;
 
 /* Names of the keys, in the order of enum option_key. */
 static const char *const key_name[OPTION_KEYS] = {
-	"store", "max-store", "max-age", "workers", "give-up",
+	"store", "max-store", "max-age", "workers", "give-up", "races",
 };
 
 static const struct argp_option options[] = {
@@ -33,6 +33,8 @@ static const struct argp_option options[] = {
 	{ "workers", OPT_KEYS + OPTION_WORKERS, "N", 0, "Storing threads", 1 },
 	{ "give-up", OPT_KEYS + OPTION_GIVE_UP, "TIME", 0,
 	  "How long programs wait for a depd that is gone", 1 },
+	{ "races", OPT_KEYS + OPTION_RACES, "N", 0,
+	  "Search that many sessions at a time for data races", 1 },
 	{ 0 },
 };
 
@@ -131,6 +133,9 @@ int options_override(struct depd_config *c, const struct options *o)
 			break;
 		case OPTION_GIVE_UP:
 			c->give_up_ms = k.give_up_ms;
+			break;
+		case OPTION_RACES:
+			c->races = k.races;
 			break;
 		case OPTION_KEYS:
 			break;

@@ -7,7 +7,7 @@
 
 /* What is the same as a key of section [depd], and overrides it. */
 enum option_key { OPTION_STORE, OPTION_MAX_STORE, OPTION_MAX_AGE, OPTION_WORKERS, OPTION_GIVE_UP,
-		  OPTION_KEYS };
+		  OPTION_RACES, OPTION_KEYS };
 
 struct options {
 	const char *config_path, *rundir, *socket, *metrics;

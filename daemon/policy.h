@@ -41,6 +41,7 @@ struct depd_config {
 	uint64_t give_up_ms;	/* how long programs wait for an absent depd; 30 s */
 	uint32_t workers;	/* 0 = one per processor */
 	uint32_t max_sessions;	/* 0 = the built-in limit */
+	uint32_t races;		/* how many at a time are searched for races */
 	struct policy_rule *rule;
 	uint32_t nrules;
 };

@@ -11,6 +11,7 @@
 #include "end.h"
 #include "file.h"
 #include "say.h"
+#include "search.h"
 #include "tracer.h"
 
 #define STEP_NS		20000000ull
@@ -304,6 +305,7 @@ int session_begin(struct depd *d, const struct session_wish *w, struct session *
 	d->begun++;
 	say(LOG_INFO, s->id, "begun by user %u: %s%s%s", s->owner.uid, s->command,
 	    *s->rule ? ", rule " : "", s->rule);
+	search_begin(s);
 	*out = s;
 	return 0;
 

@@ -291,4 +291,91 @@ else
 fi
 kill $depd
 wait $depd 2>/dev/null
+
+# ---- searched by depd itself ----
+# searching: a depd that does
+searching() {
+	"$DEPD" --config=conf --rundir="$tmp/run" --store="$tmp/stores" --races=2 2>>searching.log &
+	depd=$!
+	for ((i = 0; i < 100; i++)); do
+		"$DEPCTL" status >/dev/null 2>&1 && break
+		sleep 0.05
+	done
+}
+
+# searched STORE: wait for the report; is it that of a query?
+searched() {
+	for ((i = 0; i < 100; i++)); do
+		tail -n 1 "$1/races.txt" 2>/dev/null | grep -q "^complete" && break
+		sleep 0.1
+	done
+	"$DEPCTL" query races "$1" >searched.later 2>/dev/null
+	cmp -s "$1/races.txt" searched.later
+}
+
+searching
+"$DEPCTL" record -q --transport=shm -o search.dep -- ./prog 1 >search.out 2>search.err
+if searched search.dep && grep -q counter search.dep/races.txt &&
+	grep -q "session 1: seems to be a race.*counter" searching.log; then
+	pass "depd searches: it logs what it suspects, and the report is in the store"
+else
+	fail "depd searches: $(worst searching.log) $(worst search.err)"
+fi
+if "$DEPCTL" record -q --transport=shm -o short.dep -- /bin/true 2>search.err &&
+	searched short.dep; then
+	pass "it searches what ends at once"
+else
+	fail "it searches what ends at once: $(worst searching.log)"
+fi
+for n in 1 2 3; do
+	"$DEPCTL" record -q --transport=shm -o many.$n.dep -- ./prog 1 >many.$n.out 2>&1 &
+	recorder[n]=$!
+	sleep 0.2
+done
+wait "${recorder[@]}"
+if searched many.1.dep && searched many.2.dep && [ ! -e many.3.dep/races.txt ] &&
+	grep -q "session 5: is not searched for races: 2 sessions are" searching.log; then
+	pass "no more at a time than it may"
+else
+	fail "no more at a time than it may: $(worst searching.log 20)"
+fi
+"$DEPCTL" record -q --transport=shm -o goes_on.dep -- ./prog 3 >goes_on.out 2>goes_on.err &
+recorder=$!
+sleep 1
+kill -9 $depd
+wait $depd 2>/dev/null
+sleep 0.3
+first=$(wc -c <goes_on.dep/races.txt)
+searching
+wait $recorder
+if [ "$first" = 0 ] && searched goes_on.dep && grep -q counter goes_on.dep/races.txt; then
+	pass "depd is killed: the next one searches"
+else
+	fail "depd is killed: the next one searches: $(worst searching.log 20)"
+fi
+if [ "$(id -u)" != 0 ] || ! have setpriv; then
+	skip "another user's session: only as root"
+else
+	chmod 711 "$tmp" "$tmp/run"
+	mkdir -m 777 other
+	cp prog other
+	setpriv --reuid=65534 --regid=65534 --clear-groups "$DEPCTL" record -q --transport=shm \
+		-o "$tmp/other/s.dep" -- other/prog 2 >other.out 2>other.err &
+	recorder=$!
+	sleep 1
+	rights=$(for pid in $(cat /proc/$depd/task/*/children); do
+		tr '\0' ' ' <"/proc/$pid/cmdline" | grep -q other/s.dep || continue
+		sed -n 's/^[UG]id:\t//p; s/^Groups:\t//p; s/^CapEff:\t//p' "/proc/$pid/status"
+	done | tr -s '\t\n ' ' ')
+	wait $recorder
+	if searched other/s.dep && [ "$(stat -c %u other/s.dep/races.txt)" = 65534 ] &&
+		[ "$rights" = "65534 65534 65534 65534 65534 65534 65534 65534 0000000000000000 " ]
+	then
+		pass "another user's session: with that user's rights only"
+	else
+		fail "another user's session: ($rights) $(worst other.err) $(worst searching.log)"
+	fi
+fi
+kill $depd
+wait $depd 2>/dev/null
 finish

@@ -67,6 +67,7 @@ static void test_defaults(void **state)
 	assert_int_equal(conf.max_store, 10ull << 30);
 	assert_int_equal(conf.max_age_s, 30 * 86400);
 	assert_int_equal(conf.give_up_ms, 30000);
+	assert_int_equal(conf.races, 0);
 	assert_int_equal(conf.nrules, 0);
 	policy_free(&conf);
 	assert_int_equal(policy_load(&conf, "/no/such/file", &error), 0);
@@ -86,13 +87,14 @@ static void test_depd(void **state)
 {
 	(void)state;
 	good("# first\r\n; second\n\n  [ depd ]\n store=/var/x y \nmax-store = 3T\nmax-age=2h\n"
-	     "give-up\t=\t5m\nworkers=3\nmax-sessions = 7");
+	     "give-up\t=\t5m\nworkers=3\nmax-sessions = 7\nraces=5");
 	assert_string_equal(conf.store, "/var/x y");
 	assert_int_equal(conf.max_store, 3ull << 40);
 	assert_int_equal(conf.max_age_s, 7200);
 	assert_int_equal(conf.give_up_ms, 300000);
 	assert_int_equal(conf.workers, 3);
 	assert_int_equal(conf.max_sessions, 7);
+	assert_int_equal(conf.races, 5);
 	good("[depd]\nmax-store = 0\nmax-age = 1d\ngive-up = 9\n");
 	assert_int_equal(conf.max_store, 0);
 	assert_int_equal(conf.max_age_s, 86400);

@@ -156,6 +156,7 @@ static int put_json(struct policy *p)
 	json_u64(&j, "give-up-ms", p->c.give_up_ms);
 	json_u64(&j, "workers", p->c.workers);
 	json_u64(&j, "max-sessions", p->c.max_sessions);
+	json_u64(&j, "races", p->c.races);
 	out_text(&p->out, ",\"rules\":");
 	out_text(&p->out, rules);
 	json_close(&j, '}');

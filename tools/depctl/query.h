@@ -39,6 +39,26 @@ struct race_source {
 bool race_source_atomic(struct race_source *s, const struct dep_place *p);
 void race_source_free(struct race_source *s);
 
+/* ---- races_beside.c ---- */
+
+/** struct races_recorder - who records: @fd is a socket, a byte comes when that is over */
+struct races_recorder {
+	int fd;
+	bool over;
+	bool goes_on;		/* if it is killed another one does, and searches as well */
+};
+
+/** races_recorder_wait() - struct dep_beside.wait; @arg is the struct races_recorder */
+int races_recorder_wait(void *arg, unsigned int ms);
+/**
+ * races_beside() - the races of the store @path while depd records it
+ * @session: descriptor of the session file
+ * @over: of the socket, as above; without that byte nothing is reported
+ *
+ * Return: 0 or EXIT_FAILURE.
+ */
+int races_beside(struct races_report *r, const char *path, int session, int over, size_t *found);
+
 /* ---- races_rank.c: which of them matter ---- */
 
 enum race_rank {

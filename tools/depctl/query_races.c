@@ -2,19 +2,22 @@
 /*
  * depctl query races: which accesses to memory does nothing order?
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "depctl.h"
 #include "query.h"
 
-enum { OPT_LIVE = 600, OPT_DEPD };
+enum { OPT_LIVE = 600, OPT_DEPD, OPT_BESIDE };
 
 struct query {
 	const char *path;
 	bool live;
 	uint32_t session;		/* with live, instead of a path */
 	const char *socket;
+	bool beside;
+	int ring, over;			/* then, descriptors of depd's */
 	struct races_options how;
 };
 
@@ -29,6 +32,7 @@ static error_t take_session(struct query *q, const char *arg, struct argp_state 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct query *q = state->input;
+	char more;
 
 	switch (key) {
 	case OPT_LIVE:
@@ -36,6 +40,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_DEPD:
 		q->socket = arg;
+		return 0;
+	case OPT_BESIDE:
+		q->beside = sscanf(arg, "%d,%d%c", &q->ring, &q->over, &more) == 2;
+		if (!q->beside)
+			argp_error(state, "two descriptors, not '%s'", arg);
 		return 0;
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &q->how;
@@ -60,6 +69,7 @@ static const struct argp_option options[] = {
 	{ "live", OPT_LIVE, NULL, 0, "Of SESSION, which depd records: tell at once of each race "
 	  "that is suspected, and report when it has ended; in front of SESSION", 1 },
 	{ "socket", OPT_DEPD, "PATH", 0, "Where depd listens", 9 },
+	{ "beside", OPT_BESIDE, "FD,FD", OPTION_HIDDEN, NULL, 9 },	/* how depd calls this */
 	{ 0 }
 };
 
@@ -80,11 +90,13 @@ int query_races(int argc, char **argv)
 	size_t found = 0;
 
 	parse_args(&argp, argc, argv, 0, &q);
-	if (!q.live)
+	if (!q.live && !q.beside)
 		store = open_store(q.path);
-	report = store || q.live ? races_report_begin(&q.how) : NULL;
+	report = store || q.live || q.beside ? races_report_begin(&q.how) : NULL;
 	if (report && q.live)
 		status = races_live(report, q.session, q.socket, &found);
+	else if (report && q.beside)
+		status = races_beside(report, q.path, q.ring, q.over, &found);
 	else if (report)
 		status = races_report(report, store, q.path, STDOUT_FILENO, &found);
 	if (!status && found)

@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,26 +80,6 @@ static void handle(void (*how)(int))
 		signal(signals[i], how);
 }
 
-struct recorder {
-	int fd;			/* a byte comes when the recording has ended */
-	bool over;
-};
-
-/* Who records may be killed; nobody else would say then what was found, and remove the store. */
-static int wait_over(void *arg, unsigned int ms)
-{
-	struct recorder *r = arg;
-	struct pollfd p = { .fd = r->fd, .events = POLLIN };
-	char end;
-
-	if (!r->over && poll(&p, 1, (int)ms) > 0) {
-		r->over = true;
-		if (recv(r->fd, &end, 1, 0) != 1)
-			warn("the recorder was killed; what is stored up to now is looked at");
-	}
-	return r->over;
-}
-
 static struct record_races *here;	/* of this process */
 
 static void is_complete(void *arg)
@@ -128,9 +107,10 @@ static void close_others(const struct record_races *r, int a, int b)
 
 static int look_beside(struct record_races *r, int session, int over)
 {
-	struct recorder recorder = { .fd = over };
+	struct races_recorder recorder = { .fd = over };
 	struct dep_beside beside = {
-		.wait = wait_over, .complete = is_complete, .arg = &recorder, .session = session,
+		.wait = races_recorder_wait, .complete = is_complete, .arg = &recorder,
+		.session = session,
 	};
 	struct dep_store *store;
 	size_t found = 0;
@@ -147,7 +127,7 @@ static int look_beside(struct record_races *r, int session, int over)
 		if (r->live)
 			warn("rings of the kernel module cannot be followed: races are told at "
 			     "the end");
-		while (!wait_over(&recorder, 1000))
+		while (!races_recorder_wait(&recorder, 1000))
 			;
 		races_report_beside(r->report, NULL, false);
 		store = open_store(r->store);
