@@ -254,6 +254,12 @@ static bool same_mark(const struct dep_loaded *a, const struct dep_loaded *b, si
 	return mark < a->nmarks && mark < b->nmarks && a->mark[mark].ticket == b->mark[mark].ticket;
 }
 
+/* Has it come to the call that its thread is in, or even begun with it? */
+static bool is_in_call(const struct lane *l)
+{
+	return l->now->call.before && l->mark + 1 == l->now->nmarks && !l->late;
+}
+
 /* Does @by have the thread's end where it was seen to enter a call, or end there? */
 static bool ended_in_call(const struct lane *l, const struct dep_loaded *by)
 {
@@ -277,8 +283,14 @@ static bool has_same(const struct lane *l, const struct dep_loaded *by)
 	       (l->mark + 1 < by->nmarks && same_call(by, l->mark, &l->now->call));
 }
 
+/* As it was taken to have: with nothing missing, which would have to be told earlier. */
+static bool has_ended(const struct lane *l)
+{
+	return l->seg + 1 == l->end && l->thread->end == DEP_END_WHOLE && !l->thread->null_bytes;
+}
+
 /* Who is killed has no end in its stream: then it is as good as ended where it was seen last. */
-static void go_on_to_end(struct merge *m, struct lane *l)
+static int go_on_to_end(struct merge *m, struct lane *l)
 {
 	const struct dep_loaded *now = l->now;
 
@@ -286,11 +298,14 @@ static void go_on_to_end(struct merge *m, struct lane *l)
 	if (l->mark < now->nmarks) {
 		merge_key(m, l, now->mark[l->mark].ticket);
 		l->item = now->mark[l->mark].item;
-		return;
+	} else {
+		if (m->follower)
+			merge_key(m, l, m->follower->last);
+		l->mark = now->nmarks - 1;
+		l->item = now->nitems;
 	}
-	merge_key(m, l, m->follower->last);
-	l->mark = now->nmarks - 1;
-	l->item = now->nitems;
+	/* Beside the recording its end is waited for. */
+	return m->follower || has_ended(l) ? 0 : stale(l, "it went on behind its end");
 }
 
 /* Which memory the call found to be accessed was known behind it, and stands in front of it. */
@@ -324,7 +339,7 @@ static int go_on_behind(struct merge *m, struct lane *l)
  */
 static int replace(struct merge *m, struct lane *l, struct dep_loaded *by)
 {
-	bool entered = l->entered, ends = entered && ended_in_call(l, by);
+	bool entered = l->entered, ends = is_in_call(l) && ended_in_call(l, by);
 	int err = 0;
 
 	if (!ends && !has_same(l, by)) {
@@ -338,7 +353,7 @@ static int replace(struct merge *m, struct lane *l, struct dep_loaded *by)
 	l->entered = false;
 	l->bound = 0;
 	if (ends)
-		go_on_to_end(m, l);
+		err = go_on_to_end(m, l);
 	else if (entered)
 		err = go_on_behind(m, l);
 	else
@@ -469,12 +484,6 @@ static bool is_ready(const struct merge *m, const struct lane *l)
 bool merge_may_step(const struct merge *m)
 {
 	return m->nheap && is_ready(m, m->heap[0]) && lane_when(m->heap[0]) < m->follower->now;
-}
-
-/* As it was taken to have: with nothing missing, which would have to be told earlier. */
-static bool has_ended(const struct lane *l)
-{
-	return l->seg + 1 == l->end && l->thread->end == DEP_END_WHOLE && !l->thread->null_bytes;
 }
 
 int merge_step_is_next(struct merge *m, const struct lane *l)

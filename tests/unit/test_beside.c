@@ -420,14 +420,17 @@ static void finds_memory(void **state)
 	strike(&c);
 }
 
-static int end_asleep(struct scene *c, u32 how, unsigned int jobs)
+static int end_asleep(struct scene *c, u32 foreseen_call, u32 how, unsigned int jobs)
 {
 	int err;
 
 	set_scene(c);
-	c->seen.foreseen = 9;
+	c->seen.foreseen = foreseen_call;
 	c->how = how;
 	err = analyze(c, jobs);
+	/* Without a beginning that was shown it is as if it had never been there. */
+	if (!foreseen_call && !err)
+		same_afterwards(c);
 	strike(c);
 	return err;
 }
@@ -444,12 +447,14 @@ static void ends_asleep(void **state)
 
 	(void)state;
 	for (i = 0; i < 4; i++) {
-		assert_int_equal(end_asleep(&c, how[i % 2], i / 2 + 1), 0);
+		assert_int_equal(end_asleep(&c, 9, how[i % 2], i / 2 + 1), 0);
 		assert_int_equal(c.seen.n, sizeof(seen) / sizeof(seen[0]));
 		assert_memory_equal(c.seen.what, seen, sizeof(seen));
 	}
-	assert_int_equal(end_asleep(&c, IS_LOST, 1), -ESTALE);
-	assert_int_equal(end_asleep(&c, GOES_ON, 1), -ESTALE);
+	assert_int_equal(end_asleep(&c, 9, IS_LOST, 1), -ESTALE);
+	assert_int_equal(end_asleep(&c, 9, GOES_ON, 1), -ESTALE);
+	assert_int_equal(end_asleep(&c, 0, ENDS, 1), 0);
+	assert_int_equal(end_asleep(&c, 0, IS_KILLED, 1), 0);
 }
 
 /* Nobody knows when somebody who is being entered begins. */
