@@ -90,6 +90,7 @@ touch "$tmp/conf"
 text 1000000 >"$tmp/text"
 head -c 20000 "$tmp/text" >"$tmp/small"
 head -c 20000 "$tmp/text" >"$tmp/tiny"
+"$tests/programs/build.sh" "$build/programs" || exit 1
 cd "$tmp" || exit 1
 start
 
