@@ -657,6 +657,9 @@ int merge_follow(struct merge *m, const struct dep_beside *how)
 	f->how = *how;
 	dep_loader_growing(m->loader, true);
 	err = dep_peek_open(&f->peek, how->session);
+	/* Recorded processes can write there; what is recorded of them is in the store even so. */
+	if (err == -EBADMSG)
+		return dep_fail(-ESTALE, "the session file makes no sense");
 	return err ? dep_fail(err, "the session file cannot be looked at: %s", strerror(-err)) : 0;
 }
 

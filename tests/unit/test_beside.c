@@ -525,6 +525,20 @@ static int wait_renamed(void *arg, unsigned int ms)
 	return wait_more(arg, ms);
 }
 
+/* Or into the session's own page: then it waits, and the store is there in the end. */
+static void nonsense(void **state)
+{
+	struct scene c;
+
+	(void)state;
+	set_scene(&c);
+	c.s.map->nchunks = 99;
+	assert_int_equal(analyze(&c, 1), -ESTALE);
+	assert_null(c.w);
+	assert_int_equal(c.seen.n, 0);
+	strike(&c);
+}
+
 /* New threads at each look: memory is bounded, and the answer is asked for anew. */
 static void without_end(void **state)
 {
@@ -610,6 +624,7 @@ int main(void)
 		cmocka_unit_test(ends_asleep),
 		cmocka_unit_test(being_made),
 		cmocka_unit_test(hostile),
+		cmocka_unit_test(nonsense),
 		cmocka_unit_test(without_end),
 		cmocka_unit_test(looks_without_a_trace),
 		cmocka_unit_test(not_sealed),
