@@ -161,7 +161,7 @@ else
 	fail "the recorder is killed: $(worst orphan.err)"
 fi
 
-{ beside "./prog 0 killed" dead.dep; } 2>/dev/null
+{ beside "./prog 1 killed" dead.dep; } 2>/dev/null
 "$DEPCTL" query races --json dead.dep >dead.later
 if cmp -s dead.dep.live dead.later && grep -q counter dead.later; then
 	pass "a program that is killed"
