@@ -177,6 +177,7 @@ static struct dep_loaded *load(struct dep_store *s, const struct dep_segment *se
 	dep_run_init(&r, c ? c : &own, &sink, NULL);
 	r.sieve = sieve;
 	r.lean = sieve && !sieve->scope->wanted && !(want & (DEP_WANT_BLOCKS | DEP_WANT_CALLS));
+	r.native = r.lean && !sieve->scope->interpret ? dep_native_of(s) : NULL;
 	if (sieve && seg->seq != sieve->next_seq)
 		dep_sieve_turn(sieve);
 	if (sieve)

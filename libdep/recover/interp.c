@@ -404,8 +404,7 @@ static inline bool put_lean(struct dep_run *r, const struct dep_program *p,
 {
 	const struct dep_op *whole;
 
-	if (__builtin_expect((addr & 7) <= op->room &&
-			     dep_sieve_again(r->sieve, op->whose, addr, op->bits << (addr & 7)), 1))
+	if (__builtin_expect(dep_sieve_again(r->sieve, op->whose, addr, op->size, op->write), 1))
 		return false;
 	whole = &p->op[op->of];
 	return put_ref(r, SHOW_FIRST, op->whose, whole->pc, addr, whole->size, whole->type);
@@ -430,9 +429,10 @@ static int go_on(struct dep_run *r, const struct dep_program *p, const struct de
 	return dep_run_ops(r, p, op->of + 1, x->op_end, x->ninsns);
 }
 
-int dep_run_lean(struct dep_run *r, const struct dep_program *p, const struct dep_exit_info *x)
+int dep_run_lean(struct dep_run *r, const struct dep_program *p, const struct dep_exit_info *x,
+		 u32 from)
 {
-	const struct dep_lean_op *op = p->lean, *end = p->lean + x->lean_end;
+	const struct dep_lean_op *op = p->lean + from, *end = p->lean + x->lean_end;
 	const u64 *v = r->value;
 	u64 *slot = r->slot;
 	int err;

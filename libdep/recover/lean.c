@@ -2,133 +2,48 @@
 /*
  * Lean programs: what of a fragment's operations is left where of repeated accesses only the
  * first one is shown (sieve.h).  There are no blocks and no calls, and no references that another
- * one of the same execution makes needless, whatever the values are: addresses are compared as
- * sums of unknown values and constants.
+ * one of the same execution makes needless, whatever the values are (sums.h).
  *
  * A plain write that turns out to order threads makes what follows new.  Then the execution goes
  * on with all operations.
  */
-#include <string.h>
-
+#include "../../include/dep/recover.h"
 #include "lean.h"
+#include "seen.h"
+#include "sums.h"
 
 #define SEEN	64u
 
-/* What a slot has: an unknown value, 0 none, and a constant. */
-struct sum {
-	u32 value;
-	u64 plus;
-};
-
 struct seen {
-	u32 base, index, seg;
-	u64 plus;
+	struct dep_sum_place at;
 	u16 size;
-	u8 shift;
 	bool write;
 };
 
 struct lean {
-	struct sum slot[DEP_SLOTS];
-	u32 values;
+	struct dep_sums sums;
 	struct seen seen[SEEN];
 	u32 nseen;
 	u8 whose;
 };
 
-static void set_unknown(struct lean *l, u8 slot)
+bool dep_lean_ends(u8 code)
 {
-	if (slot != DEP_S_ZERO)
-		l->slot[slot] = (struct sum){ ++l->values, 0 };
-}
-
-static void derive(struct lean *l, const struct x86_dop *d, u32 n)
-{
-	/* All read before the first one writes. */
-	struct sum from = n == 1 && d->src < 16 ? l->slot[d->src] : (struct sum){ 0, 0 };
-	bool moved = n == 1 && d->code == X86_D_MOV && d->size == 8 && d->src < 16;
-	u32 i;
-
-	for (i = 0; i < n; i++) {
-		set_unknown(l, d[i].dst);
-		if (d[i].code == X86_D_XCHG && d[i].src < 16)
-			set_unknown(l, d[i].src);
-	}
-	if (moved)
-		l->slot[d->dst] = from;
-}
-
-/* What an operation does to the slots. */
-static void follow(struct lean *l, const struct dep_program *p, const struct dep_op *op)
-{
-	switch ((enum dep_op_code)op->code) {
-	case DEP_O_CONST:
-		l->slot[op->dst] = (struct sum){ 0, op->imm };
-		break;
-	case DEP_O_ADD:
-		l->slot[op->dst] = l->slot[op->src];
-		l->slot[op->dst].plus += op->imm;
-		break;
-	case DEP_O_LOAD:
-	case DEP_O_LEA:
-	case DEP_O_LOW8:
-	case DEP_O_BITOFF:
-		set_unknown(l, op->dst);
-		break;
-	case DEP_O_DERIVE:
-		derive(l, &p->dop[op->imm], op->size);
-		break;
-	case DEP_O_STRING:
-		set_unknown(l, p->string[op->imm].ptr);
-		set_unknown(l, p->string[op->imm].other);
-		break;
-	default:
-		break;
-	}
-}
-
-static bool is_ref(const struct dep_op *op)
-{
-	return op->code >= DEP_O_REF0 && op->code <= DEP_O_REFX;
-}
-
-/* Behind these nothing is known of who has accessed what. */
-static bool is_turn(const struct dep_op *op)
-{
-	return op->code == DEP_O_TICKET || op->code == DEP_O_FUNCTION || op->code == DEP_O_STRING ||
-	       op->code == DEP_O_GATHER || op->code == DEP_O_MASKED || op->code == DEP_O_ENTER;
-}
-
-static struct seen place_of(const struct lean *l, const struct dep_op *op)
-{
-	struct seen s = { .plus = op->imm, .size = op->size, .write = op->type & DEP_WRITE };
-
-	if (op->code >= DEP_O_REF1) {
-		s.base = l->slot[op->src].value;
-		s.plus += l->slot[op->src].plus;
-	}
-	if (op->code >= DEP_O_REF2 && op->src2 != DEP_S_ZERO) {
-		s.index = l->slot[op->src2].value;
-		s.shift = op->shift;
-		s.plus += l->slot[op->src2].plus << op->shift;
-	}
-	if (op->code == DEP_O_REFX) {
-		s.seg = l->slot[op->dst].value;
-		s.plus += l->slot[op->dst].plus;
-	}
-	return s;
+	return code == DEP_O_TICKET || code == DEP_O_FUNCTION || code == DEP_O_STRING ||
+	       code == DEP_O_GATHER || code == DEP_O_MASKED || code == DEP_O_ENTER;
 }
 
 static bool covers(const struct seen *a, const struct seen *b)
 {
-	return a->base == b->base && a->index == b->index && a->shift == b->shift &&
-	       a->seg == b->seg && b->plus - a->plus < a->size &&
-	       b->plus - a->plus + b->size <= a->size && (a->write || !b->write);
+	u64 distance = b->at.plus - a->at.plus;
+
+	return dep_sums_near(&a->at, &b->at) && distance < a->size &&
+	       distance + b->size <= a->size && (a->write || !b->write);
 }
 
 static bool is_again(struct lean *l, const struct dep_op *op)
 {
-	struct seen s = place_of(l, op);
+	struct seen s = { dep_sums_place(&l->sums, op), op->size, op->type & DEP_WRITE };
 	u32 i;
 
 	if (op->addr32)
@@ -152,28 +67,25 @@ static struct dep_lean_op lean_of(const struct dep_program *p, u32 i, bool locke
 		.shift = op->shift, .whose = op->whose, .of = (u16)i, .imm = (s32)op->imm,
 	};
 	bool fits = (s64)op->imm == (s32)op->imm;
-	u32 bytes;
 
-	if (!is_ref(op)) {
+	if (!dep_op_is_ref(op->code)) {
 		/* It is done by the whole program's operation. */
 		if (!fits && (op->code == DEP_O_ADD || op->code == DEP_O_LEA))
 			out.code = DEP_O_LOW8;
 		return out;
 	}
-	if (locked || op->addr32 || op->code == DEP_O_REFX || op->size - 1u > 7 ||
-	    (!fits && op->code != DEP_O_REF0)) {
+	if (locked || op->addr32 || op->size - 1u >= DEP_SEEN_AT_ONCE ||
+	    (!fits && op->code != DEP_O_REF0))
 		out.code = DEP_O_REFX;
-		return out;
-	}
-	bytes = 0xffu >> (8 - op->size);
-	out.bits = op->type & DEP_WRITE ? bytes << 8 | bytes : bytes;
-	out.room = 8 - op->size;
+	out.size = (u8)op->size;
+	out.write = op->type & DEP_WRITE;
 	return out;
 }
 
 static bool is_left_out(struct lean *l, const struct dep_op *op)
 {
-	return op->code == DEP_O_BLOCK || op->code == DEP_O_CALL || (is_ref(op) && is_again(l, op));
+	return op->code == DEP_O_BLOCK || op->code == DEP_O_CALL ||
+	       (dep_op_is_ref(op->code) && is_again(l, op));
 }
 
 void dep_lean_make(struct dep_program *p)
@@ -182,18 +94,17 @@ void dep_lean_make(struct dep_program *p)
 	bool locked = false;
 	u32 i, n = 0, x;
 
-	for (i = 0; i < DEP_SLOTS; i++)
-		set_unknown(&l, (u8)i);
+	dep_sums_init(&l.sums);
 	for (i = 0; i < p->nops; i++) {
 		const struct dep_op *op = &p->op[i];
 
 		if (op->code == DEP_O_TICKET)
 			locked = !(op->size & DEP_TK_BEHIND);
-		if (is_turn(op))
+		if (dep_lean_ends(op->code))
 			l.nseen = 0;
 		if (!is_left_out(&l, op))
 			p->lean[n++] = lean_of(p, i, locked);
-		follow(&l, p, op);
+		dep_sums_follow(&l.sums, p, op);
 		for (x = 0; x < p->d->nexits; x++)
 			if (p->exit[x].op_end == i + 1)
 				p->exit[x].lean_end = n;

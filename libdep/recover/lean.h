@@ -2,8 +2,12 @@
 #ifndef DEP_RECOVER_LEAN_H
 #define DEP_RECOVER_LEAN_H
 
-#include "../../include/dep/recover.h"
+#include <stdbool.h>
+
 #include "program.h"
+
+/** dep_lean_ends() - is nothing known behind such an operation of what was accessed before it? */
+bool dep_lean_ends(u8 code);
 
 /** dep_lean_make() - fill @p->lean, once it is known whose code @p is */
 void dep_lean_make(struct dep_program *p);

@@ -70,11 +70,6 @@ static size_t lay_out(struct dep_program *p, char *base, const struct dep_builde
 	return at;
 }
 
-static int is_ref(u8 code)
-{
-	return code >= DEP_O_REF0 && code <= DEP_O_REFX;
-}
-
 struct dep_static dep_program_static(const struct dep_program *p, u32 from, u32 to)
 {
 	struct dep_static n = { 0 };
@@ -82,7 +77,7 @@ struct dep_static dep_program_static(const struct dep_program *p, u32 from, u32 
 
 	for (i = from; i < to; i++) {
 		n.blocks += p->op[i].code == DEP_O_BLOCK;
-		if (!is_ref(p->op[i].code))
+		if (!dep_op_is_ref(p->op[i].code))
 			continue;
 		n.refs++;
 		n.reads += p->op[i].type & 1;
@@ -142,7 +137,7 @@ int dep_program_make(const struct adept_desc_frag *d, struct dep_program **out)
 	p->entry_mask = d->entry_mask;
 	p->words = b.words;
 	for (i = 0; i < p->nops; i++)
-		p->max_items += is_ref(p->op[i].code) || p->op[i].code == DEP_O_BLOCK ||
+		p->max_items += dep_op_is_ref(p->op[i].code) || p->op[i].code == DEP_O_BLOCK ||
 				p->op[i].code == DEP_O_TICKET || p->op[i].code == DEP_O_CALL ||
 				p->op[i].code == DEP_O_FUNCTION;
 	for (i = 0, err = 0; i < d->nexits && !err; i++)

@@ -58,6 +58,11 @@ enum dep_op_code {
 
 #define DEP_MK_VECTOR	0x8000u
 
+static inline int dep_op_is_ref(u8 code)
+{
+	return code >= DEP_O_REF0 && code <= DEP_O_REFX;
+}
+
 enum { DEP_TK_BEHIND = 1, DEP_TK_CMPXCHG = 2, DEP_TK_BLIND = 4 };
 
 struct dep_op {
@@ -73,15 +78,13 @@ struct dep_op {
 
 /**
  * struct dep_lean_op - see lean.h; short, since there are many and they are all over the place
- * @bits: of its bytes where it begins at a multiple of 8, as in an entry of a sieve
- * @room: how many bytes behind a multiple of 8 it may begin and end before the next one
  * @imm: of dep_program.op[@of], where that fits; else the code is DEP_O_REFX or none of its own
  */
 struct dep_lean_op {
 	u8 code;		/* DEP_O_REFX: any reference that is not simple */
 	u8 dst, src, src2;
-	u8 shift, whose, room, pad;
-	u16 bits, of;
+	u8 shift, whose, size, write;
+	u16 of;
 	s32 imm;
 };
 
@@ -126,6 +129,7 @@ struct dep_static {
 struct dep_exit_info {
 	const struct dep_program *program;
 	u32 op_end, lean_end;
+	u32 runs;		/* of its lean program, before it has machine code: native.h */
 	u16 words;
 	u16 ninsns;
 	u16 known;

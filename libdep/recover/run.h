@@ -4,6 +4,7 @@
 #define DEP_RECOVER_RUN_H
 
 #include "../../include/dep/recover.h"
+#include "native.h"
 #include "program.h"
 #include "sieve.h"
 
@@ -61,6 +62,8 @@ struct dep_run {
 	const struct dep_tracer *tracer;
 	struct dep_sieve *sieve;	/* NULL: all references are shown */
 	bool lean;			/* whole records by lean programs */
+	struct dep_native *native;	/* NULL: no machine code; else it is lean */
+	struct dep_native_state state;	/* of the machine code */
 	u64 slot[DEP_SLOTS];
 	const u64 *value;	/* next one */
 	const u64 *vec[2];
@@ -83,8 +86,9 @@ struct dep_run {
  */
 int dep_run_ops(struct dep_run *r, const struct dep_program *p, u32 from, u32 to, u32 last_insn);
 
-/** dep_run_lean() - the same of a record that ends at @x, by its lean program */
-int dep_run_lean(struct dep_run *r, const struct dep_program *p, const struct dep_exit_info *x);
+/** dep_run_lean() - the same of a record that ends at @x, by its lean program from @from on */
+int dep_run_lean(struct dep_run *r, const struct dep_program *p, const struct dep_exit_info *x,
+		 u32 from);
 
 /**
  * dep_run_string() - the references of a string instruction that moved its pointer to @post

@@ -9,8 +9,8 @@
 #include "../format/error.h"
 #include "run.h"
 
-#define QUIET_ALL	256u	/* of so many records without a write these are read wholly */
-#define QUIET_READ	64u
+#define QUIET_ALL	256	/* of so many records without a write these are read wholly */
+#define QUIET_READ	64
 
 /* Reading position in the columns. */
 struct place {
@@ -98,18 +98,38 @@ static void take_exit(struct dep_run *r, const struct dep_exit_info *x)
 
 /*
  * Of many records without a write between them each read counts, now and then: somebody may be
- * waiting.
+ * waiting.  Machine code counts dep_sieve.quiet the same way, and leaves when it becomes 0.
  */
 static bool is_lean(struct dep_run *r, const struct dep_exit_info *x)
 {
-	u32 quiet;
+	struct dep_sieve *s = r->sieve;
 
 	if (!r->lean)
 		return false;
-	if (x->count.writes)
-		r->sieve->quiet = r->sieve->reads = 0;
-	quiet = r->sieve->quiet++;
-	return quiet < DEP_SIEVE_SPINS || quiet % QUIET_ALL >= QUIET_READ;
+	if (x->count.writes) {
+		s->quiet = DEP_SIEVE_QUIET;
+		s->reads = s->wholly = 0;
+		return true;
+	}
+	if (s->wholly) {
+		s->wholly--;
+		return false;
+	}
+	if (++s->quiet < 0)
+		return true;
+	s->quiet = QUIET_READ - QUIET_ALL;
+	if (!dep_sieve_watches(s, x->program->d->first_exit))
+		return true;
+	s->wholly = QUIET_READ - 1;
+	return false;
+}
+
+static int run_lean(struct dep_run *r, const struct dep_program *p,
+		    const struct dep_exit_info *x)
+{
+	if (r->native)
+		dep_native_ran(r->native, p, x);
+	return dep_run_lean(r, p, x, 0);
 }
 
 static int run_record(struct dep_run *r, const struct place *at, const struct dep_exit_info *x)
@@ -133,7 +153,7 @@ static int run_record(struct dep_run *r, const struct place *at, const struct de
 	if (r->tracer)
 		r->tracer->piece(r->tracer->arg, p, 0, x->ninsns);
 	if (is_lean(r, x))
-		err = dep_run_lean(r, p, x);
+		err = run_lean(r, p, x);
 	else
 		err = dep_run_ops(r, p, 0, x->op_end, x->ninsns);
 	take_exit(r, x);
@@ -379,27 +399,65 @@ static int run_tail(struct dep_run *r, struct place *at, int head)
 	return run_interrupted(r, p, to.insn, h->tail.extra);
 }
 
+static int recent_exit(struct dep_run *r, u32 id, const struct dep_exit_info **out)
+{
+	struct dep_recent *recent = &r->recent[id % DEP_RECENT];
+	int err;
+
+	if (recent->id != id) {
+		err = get_exit(r, id, &recent->exit);
+		if (err)
+			return err;
+		recent->id = id;
+	}
+	*out = recent->exit;
+	return 0;
+}
+
+/* What machine code did is counted, and the last record of it, if not whole, brought to an end. */
+static int run_native(struct dep_run *r, struct place *at)
+{
+	const struct dep_exit_info *x;
+	u32 left;
+	int err;
+
+	left = dep_native_run(r, &at->control, at->control_end, at->value_end);
+	if (!r->state.ran)
+		return 0;
+	err = recent_exit(r, at->control[-1], &x);
+	if (!err && left) {
+		r->value += dep_native_words(left);
+		err = dep_out_room(&r->out, x->program->max_items + 1);
+		if (!err)
+			err = dep_run_lean(r, x->program, x, dep_native_op(left));
+	}
+	if (!err)
+		take_exit(r, x);
+	return err;
+}
+
 static int run_all(struct dep_run *r, struct place *at)
 {
 	int head = r->columns->h.head.frag != 0, err = 0;
 	const struct dep_exit_info *x;
-	struct dep_recent *recent;
 	u32 id;
 
 	for (; at->control < at->control_end && !err; head = 0) {
-		id = *at->control++;
+		id = *at->control;
+		if (r->native && !head && dep_native_has(r->native, id) && !r->sieve->all &&
+		    !r->sieve->wholly) {
+			err = run_native(r, at);
+			if (err || r->state.ran)
+				continue;
+		}
+		at->control++;
 		if (id < ADEPT_FIRST_EXIT) {
 			err = run_event(r, at, id, head);
 			continue;
 		}
-		recent = &r->recent[id % DEP_RECENT];
-		if (recent->id != id) {
-			err = get_exit(r, id, &recent->exit);
-			if (err)
-				return err;
-			recent->id = id;
-		}
-		x = recent->exit;
+		err = recent_exit(r, id, &x);
+		if (err)
+			return err;
 		r->counts.records++;
 		err = head ? head_record(r, at, x, id) : run_record(r, at, x);
 	}

@@ -8,37 +8,37 @@
 #include "lean.h"
 #include "sieve.h"
 
-#define TURNS		(1u << 14)
 #define CONTROL_BLOCK	4096u	/* bytes of a thread's; what is behind it is the program's */
 #define WORD_MAX	16u	/* more bytes are no operation on a lock, but a copy */
 
 int dep_sieve_init(struct dep_sieve *s, const struct dep_scope *scope)
 {
+	int err;
+
 	memset(s, 0, sizeof(*s));
 	s->scope = scope;
-	s->mask = DEP_SIEVE_ROOM - 1;
-	s->entry = scope->wanted ? NULL : calloc(DEP_SIEVE_ROOM, sizeof(*s->entry));
+	s->quiet = DEP_SIEVE_QUIET;
+	err = dep_seen_init(&s->seen);
 	dep_sieve_turn(s);
-	return s->entry || scope->wanted ? 0 : dep_fail(-ENOMEM, "references");
+	return err;
 }
 
 int dep_sieve_copy(struct dep_sieve *to, const struct dep_sieve *from)
 {
+	bool all = from->all;
+	int err;
+
 	*to = *from;
 	to->ahead = NULL;
-	if (!from->entry)
-		return 0;
-	to->entry = malloc((from->mask + 1ul) * sizeof(*to->entry));
-	if (!to->entry)
-		return dep_fail(-ENOMEM, "references");
-	memcpy(to->entry, from->entry, (from->mask + 1ul) * sizeof(*to->entry));
-	return 0;
+	err = dep_seen_init(&to->seen);
+	dep_sieve_turn(to);
+	to->all = all;
+	return err;
 }
 
 void dep_sieve_free(struct dep_sieve *s)
 {
-	free(s->entry);
-	s->entry = NULL;
+	dep_seen_free(&s->seen);
 }
 
 /* Set who is meant by all codes but two. */
@@ -50,17 +50,12 @@ static void set_who(struct dep_sieve *s, u8 others, u8 program, u8 threads)
 	s->who[DEP_CODE_PROGRAM] = program;
 	s->who[DEP_CODE_THREADS] = threads;
 	for (i = 0; i < DEP_SIEVE_CODES; i++)
-		s->tag[i] = s->who[i] & DEP_SIEVE_LOOK ? 0 : (u16)(s->turn << 2 | s->who[i]);
+		s->tag[i] = s->who[i] & DEP_SIEVE_LOOK ? 0 : dep_seen_tag(&s->seen, s->who[i]);
 }
 
 void dep_sieve_turn(struct dep_sieve *s)
 {
-	if (++s->turn == TURNS) {
-		s->turn = 1;
-		if (s->entry)
-			memset(s->entry, 0, (s->mask + 1ul) * sizeof(*s->entry));
-	}
-	s->used = 0;
+	dep_seen_turn(&s->seen);
 	s->all = false;
 	/* Who is at work is not known, nor what the analyzer takes it for. */
 	set_who(s, DEP_SIEVE_THREADS, DEP_SIEVE_PROGRAM | DEP_SIEVE_LOOK,
@@ -106,55 +101,6 @@ void dep_sieve_learn(struct dep_sieve *s, struct dep_program *p)
 	pthread_mutex_unlock(&lock);
 }
 
-static void grow(struct dep_sieve *s)
-{
-	u64 *more = calloc(4 * (s->mask + 1ul), sizeof(*more));
-
-	if (!more)
-		return;
-	free(s->entry);
-	s->entry = more;
-	s->mask = 4 * s->mask + 3;
-	s->used = 0;
-}
-
-/* Remember an access to @bytes of a granule: was it new? */
-static bool note(struct dep_sieve *s, u64 granule, u8 who, u32 bytes)
-{
-	u64 *e = dep_sieve_slot(s, granule), tag = granule >> 12 << 16 | s->turn << 2 | who;
-
-	if (*e >> 16 != tag) {
-		*e = tag << 16 | bytes;
-		s->used++;
-		return true;
-	}
-	if (!(bytes & ~*e))
-		return false;
-	*e |= bytes;
-	return true;
-}
-
-static bool note_all(struct dep_sieve *s, u8 who, u64 addr, u32 size, bool write)
-{
-	u64 last = addr + (size - 1), granule;
-	bool new = false;
-	u32 bytes;
-
-	if (!size || last < addr || last >> DEP_SIEVE_BITS)
-		return true;
-	for (granule = addr >> 3; granule <= last >> 3; granule++) {
-		bytes = 0xff;
-		if (granule == addr >> 3)
-			bytes &= 0xffu << (addr & 7);
-		if (granule == last >> 3)
-			bytes &= 0xffu >> (7 - (last & 7));
-		new |= note(s, granule, who, write ? bytes | bytes << 8 : bytes);
-	}
-	if (s->used > s->mask / 2 && s->mask < DEP_SIEVE_MAX - 1)
-		grow(s);
-	return new;
-}
-
 static bool is_locked(const struct dep_places *p, u64 addr, u32 size)
 {
 	return (size > 64 || dep_places_maybe(p, addr) || dep_places_maybe(p, addr + size - 1)) &&
@@ -186,7 +132,7 @@ bool dep_sieve_slowly(struct dep_sieve *s, u8 code, u64 addr, u32 size, u32 *typ
 	}
 	if (write && s->who[code] != DEP_SIEVE_PROGRAM && in_control_block(s, addr))
 		return true;
-	return note_all(s, s->who[code], addr, size, write) || look;
+	return dep_seen_note(&s->seen, s->who[code], addr, size, write) || look;
 }
 
 bool dep_sieve_wanted(struct dep_sieve *s, u8 code, u64 addr, u32 size, u32 type)
@@ -200,6 +146,14 @@ bool dep_sieve_wanted(struct dep_sieve *s, u8 code, u64 addr, u32 size, u32 type
 	if (type & DEP_WRITE && s->who[code] != DEP_SIEVE_PROGRAM && in_control_block(s, addr))
 		return true;
 	return dep_places_has(s->scope->wanted, addr, size);
+}
+
+bool dep_sieve_watches(struct dep_sieve *s, u32 fragment)
+{
+	u8 n = ++s->watched[fragment * 0x9e3779b9u >> 24];
+
+	/* The first, the second, the fourth.. and each 64th time. */
+	return !(n & (n - 1)) || !(n & 63);
 }
 
 void dep_sieve_spin(struct dep_sieve *s, u64 pc, u64 addr, u32 size)

@@ -17,6 +17,7 @@
 #include "../../include/dep/recover.h"
 #include "places.h"
 #include "program.h"
+#include "seen.h"
 
 /* dep_ref.type: a plain write to a word of locked instructions; what follows is shown again. */
 #define DEP_REF_RELEASES	0x100u
@@ -28,6 +29,7 @@
  * @locked: words that locked instructions access; added to
  * @spun: words that somebody waited for in a loop of reads; added to
  * @wanted: NULL: of repeated accesses the first; else only those of these words
+ * @interpret: recover without machine code, to compare
  */
 struct dep_scope {
 	u32 process;
@@ -35,37 +37,30 @@ struct dep_scope {
 	void *arg;
 	struct dep_places *locked, *spun;
 	const struct dep_places *wanted;
+	bool interpret;
 };
 
 /* What is remembered of an access beside its place: who made it. */
 enum { DEP_SIEVE_PROGRAM, DEP_SIEVE_LIBRARY, DEP_SIEVE_THREADS, DEP_SIEVE_LOOK = 4 };
 
 #define DEP_SIEVE_CODES	8u
-#define DEP_SIEVE_ROOM	(1u << 12)	/* entries, to begin with; no fewer, see dep_sieve_tag() */
-#define DEP_SIEVE_MAX	(1u << 18)
-#define DEP_SIEVE_BITS	47u		/* of addresses that are remembered */
 #define DEP_SIEVE_SPINS	8u		/* who reads the same so often in vain, waits */
+#define DEP_SIEVE_QUIET	(-(s32)DEP_SIEVE_SPINS)	/* dep_sieve.quiet behind a write */
 
 struct dep_ahead;
 
-/**
- * struct dep_sieve - a thread's; its segments go through it one behind the other
- *
- * An entry is the upper part of a granule's address, 32 bits, the turn, 14, who, 2, and a bit
- * for each byte of it that was written, and read.  The lower part is said by where it stands.
- */
+/** struct dep_sieve - a thread's; its segments go through it one behind the other */
 struct dep_sieve {
 	const struct dep_scope *scope;
-	u64 *entry;
-	u32 mask;		/* of the number of entries */
-	u32 used;		/* in this turn */
-	u32 turn;		/* not 0 */
+	struct dep_seen seen;
 	u32 reads;		/* since the last write */
-	u32 quiet;		/* records without a write, up to now */
+	s32 quiet;		/* counts up records without a write; from 0 on they are read wholly */
+	u32 wholly;		/* so many more */
+	u8 watched[256];	/* how often that was so, by where it began */
 	bool all;		/* in a locked instruction */
 	u64 fs;			/* the thread's control block */
 	u8 who[DEP_SIEVE_CODES];	/* by whose code it is; with DEP_SIEVE_LOOK it is shown */
-	u16 tag[DEP_SIEVE_CODES];	/* turn and who; 0: it is shown */
+	u64 tag[DEP_SIEVE_CODES];	/* dep_seen_tag(); 0: it is shown */
 	struct { u64 pc, at; u32 n; } spin;
 	u64 next_seq;		/* of the segment that is expected */
 	struct dep_ahead *ahead;	/* its loader's */
@@ -74,7 +69,7 @@ struct dep_sieve {
 /** dep_sieve_init() - 0 or -ENOMEM; dep_sieve_free() in any case */
 int dep_sieve_init(struct dep_sieve *s, const struct dep_scope *scope);
 void dep_sieve_free(struct dep_sieve *s);
-/** dep_sieve_copy() - for what comes once more; 0 or -ENOMEM */
+/** dep_sieve_copy() - one that remembers nothing, for what comes once more; 0 or -ENOMEM */
 int dep_sieve_copy(struct dep_sieve *to, const struct dep_sieve *from);
 
 /** dep_sieve_turn() - the thread may have synchronised, or something is missing */
@@ -85,40 +80,34 @@ u8 dep_sieve_code(const struct dep_sieve *s, u64 pc);
 void dep_sieve_learn(struct dep_sieve *s, struct dep_program *p);
 /** dep_sieve_slowly() - dep_sieve_first() for all that is not simple; may add to *@type */
 bool dep_sieve_slowly(struct dep_sieve *s, u8 code, u64 addr, u32 size, u32 *type);
+/**
+ * dep_sieve_watches() - is it worth a look whether somebody waits, in @fragment?
+ *
+ * The more often it was none of the rarer, but never without end.
+ */
+bool dep_sieve_watches(struct dep_sieve *s, u32 fragment);
 /** dep_sieve_wanted() - dep_sieve_wants() where that cannot be said at once */
 bool dep_sieve_wanted(struct dep_sieve *s, u8 code, u64 addr, u32 size, u32 type);
 /** dep_sieve_spin() - one of many reads without a write between them */
 void dep_sieve_spin(struct dep_sieve *s, u64 pc, u64 addr, u32 size);
 
-static inline u64 *dep_sieve_slot(const struct dep_sieve *s, u64 granule)
+/** dep_sieve_again() - has all of it been seen?  @size: 1 to DEP_SEEN_AT_ONCE */
+static inline bool dep_sieve_again(const struct dep_sieve *s, u8 code, u64 addr, u32 size,
+				   bool write)
 {
-	return &s->entry[(granule ^ granule >> 17) & s->mask];
-}
-
-/**
- * dep_sieve_again() - has it been seen, by an entry that has all of it?
- * @bits: of its bytes in the granule
- */
-static inline bool dep_sieve_again(const struct dep_sieve *s, u8 code, u64 addr, u32 bits)
-{
-	u64 e = *dep_sieve_slot(s, addr >> 3);
-
-	/* An address of more bits than there are in an entry is like none. */
-	return e >> 16 == (addr >> 15 << 16 | s->tag[code]) && !(bits & ~(u32)e);
+	return dep_seen_has(&s->seen, s->tag[code], addr, size, write);
 }
 
 /** dep_sieve_first() - is this reference to be shown, where the first ones are? */
 static inline bool dep_sieve_first(struct dep_sieve *s, u8 code, u64 pc, u64 addr, u32 size,
 				   u32 *type)
 {
-	u32 offset = addr & 7, bytes = (0xffu >> ((8 - size) & 31)) << offset;
-
 	if (*type & DEP_WRITE)
 		s->reads = 0;
 	else if (++s->reads > DEP_SIEVE_SPINS)
 		dep_sieve_spin(s, pc, addr, size);
-	if (s->all || size - 1 > 7 - offset ||
-	    !dep_sieve_again(s, code, addr, *type & DEP_WRITE ? bytes | bytes << 8 : bytes))
+	if (s->all || size - 1 >= DEP_SEEN_AT_ONCE ||
+	    !dep_sieve_again(s, code, addr, size, *type & DEP_WRITE))
 		return dep_sieve_slowly(s, code, addr, size, type);
 	return false;
 }

@@ -157,9 +157,12 @@ static void first_ones(void **unused)
 		assert_true(shows(&o, me, BASE + 0x100000 + i * 8, 8, DEP_WRITE));
 	for (i = 19000; i < 20000; i++)
 		assert_false(shows(&o, me, BASE + 0x100000 + i * 8, 8, DEP_WRITE));
-	/* addresses that do not fit are always shown */
+	/* the highest ones, and one that does not end */
 	assert_true(shows(&o, me, 1ull << 47, 8, DEP_READ));
-	assert_true(shows(&o, me, 1ull << 47, 8, DEP_READ));
+	assert_false(shows(&o, me, 1ull << 47, 8, DEP_READ));
+	assert_true(shows(&o, me, ~0ull - 3, 4, DEP_READ));
+	assert_false(shows(&o, me, ~0ull - 3, 4, DEP_READ));
+	assert_true(shows(&o, me, ~0ull, 4, DEP_READ));
 	assert_true(shows(&o, me, ~0ull, 4, DEP_READ));
 	for (i = 0; i < 40000; i++) {
 		dep_sieve_turn(&o.s);

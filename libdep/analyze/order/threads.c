@@ -224,9 +224,10 @@ int order_thread_created(struct order_thread *t, const struct adept_ev_fork *ev)
 	t->image->multi = true;
 	err = order_flush(t);
 	if (!err)
-		err = forget_stack(p, child_tid);
-	if (!err)
 		err = race_thread_begin(p->detector, t->index, &index);
+	/* Behind that: what its creator puts there is not shown again, nor is it done again. */
+	if (!err)
+		err = forget_stack(p, child_tid);
 	if (!err)
 		err = order_predict_thread(p, index, t);
 	if (!err)

@@ -1,0 +1,655 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * The code of a record.  Registers:
+ *
+ *	rbx	slots of its dep_run, 128 bytes above the first one, so that bytes reach all
+ *	rbp	dep_native.table
+ *	r12	its values
+ *	r13	the control stream, behind its exit
+ *	r14	its sieve
+ *	r15	where code begins
+ *	xmm0, 1	what is counted
+ *
+ * All others are free.  References whose distance is known are looked up together, if they are
+ * near enough: nothing of what is between them matters to that.
+ */
+#include <stddef.h>
+
+#include "lean.h"
+#include "native_code.h"
+#include "native_emit.h"
+#include "run.h"
+#include "sums.h"
+
+#define MAX_REFS	256u
+#define MAX_STOPS	(MAX_REFS * 2)
+
+/* Conditions. */
+enum { CC_B = 2, CC_AE = 3, CC_E = 4, CC_NE = 5, CC_A = 7 };
+/* Operations of native_imm(). */
+enum { OP_ADD = 0, OP_AND = 4, OP_SUB = 5, OP_CMP = 7 };
+
+#define SLOT_BIAS	128
+#define IN_RUN(member)	((s32)offsetof(struct dep_run, member) - \
+			 (s32)offsetof(struct dep_run, slot) - SLOT_BIAS)
+#define IN_SIEVE(member)	((s32)offsetof(struct dep_sieve, member))
+
+_Static_assert(DEP_SLOTS * 8 <= 2 * SLOT_BIAS, "slots are reached by one byte");
+_Static_assert(sizeof(struct dep_seen_way) == 16, "a way is found by a shift");
+_Static_assert(DEP_NATIVE_RECORDS == 6 && DEP_NATIVE_COUNTS == 8, "two registers of counts");
+_Static_assert(DEP_SEEN_PAGE == 4096 && DEP_SEEN_AT_ONCE <= 57, "a look is one load");
+
+/* ---- in and out ---- */
+
+static void branch(struct emit *e, const u8 *to)
+{
+	emit_branch(e, 0xe9, to);
+}
+
+static void branch_if(struct emit *e, u8 cc, const u8 *to)
+{
+	u8 *field = native_jump_if(e, cc);
+
+	if (!e->overflow)
+		put_rel32(field, to);
+}
+
+static const u8 kept[] = { X86_RBX, X86_RBP, X86_R12, X86_R13, X86_R14, X86_R15 };
+
+static void push_kept(struct emit *e)
+{
+	u32 i;
+
+	for (i = 0; i < sizeof(kept); i++)
+		native_opcode(e, 0, 0x50 | (kept[i] & 7), 0, 0, kept[i]);
+}
+
+static void pop_kept(struct emit *e)
+{
+	u32 i;
+
+	for (i = sizeof(kept); i--;)
+		native_opcode(e, 0, 0x58 | (kept[i] & 7), 0, 0, kept[i]);
+}
+
+/* movdqu [rbx + disp], xmm */
+static void store_counts(struct emit *e, u8 xmm, s32 disp)
+{
+	emit8(e, 0xf3);
+	native_mem(e, 0, 0x0f7f, xmm, X86_RBX, disp);
+}
+
+/* pxor xmm, xmm */
+static void clear_counts(struct emit *e, u8 xmm)
+{
+	emit8(e, 0x66);
+	native_reg(e, 0, 0x0fef, xmm, xmm);
+}
+
+const u8 *dep_native_emit_shared(struct emit *e, struct dep_native_exits *x)
+{
+	const u8 *leave, *enter;
+
+	/* 0 in the table is "none", so no record's code is here. */
+	leave = e->p;
+	native_mem(e, 1, 0x89, X86_R12, X86_RBX, IN_RUN(value));
+	native_mem(e, 1, 0x89, X86_R13, X86_RBX, IN_RUN(state.control));
+	store_counts(e, 0, IN_RUN(state.count[0]));
+	store_counts(e, 1, IN_RUN(state.count[4]));
+	pop_kept(e);
+	emit8(e, 0xc3);
+
+	x->middle = leave;
+	x->quiet = e->p;
+	native_mem(e, 0, 0xff, 1, X86_R14, IN_SIEVE(quiet));	/* dec */
+	x->record = e->p;
+	native_imm(e, 1, OP_SUB, X86_R13, 4);
+	x->end = e->p;
+	native_reg(e, 0, 0x31, X86_RAX, X86_RAX);
+	branch(e, leave);
+
+	enter = e->p;
+	push_kept(e);
+	/* lea rbx, [rdi + ..] */
+	native_mem(e, 1, 0x8d, X86_RBX, X86_RDI, (s32)offsetof(struct dep_run, slot) + SLOT_BIAS);
+	native_mem(e, 1, 0x8b, X86_R12, X86_RBX, IN_RUN(value));
+	native_mem(e, 1, 0x8b, X86_R13, X86_RBX, IN_RUN(state.control));
+	native_mem(e, 1, 0x8b, X86_R14, X86_RBX, IN_RUN(state.sieve));
+	native_mem(e, 1, 0x8b, X86_RBP, X86_RBX, IN_RUN(state.table));
+	native_mem(e, 1, 0x8b, X86_R15, X86_RBX, IN_RUN(state.code));
+	clear_counts(e, 0);
+	clear_counts(e, 1);
+	native_reg(e, 0, 0xff, 4, X86_RSI);	/* jmp */
+	return enter;
+}
+
+/* ---- a record ---- */
+
+struct ref {
+	u32 lean;		/* of the lean program */
+	struct dep_sum_place at;
+	const struct ref *with;	/* that it is looked up with, the first one of them */
+	/* Of a first one: where what is looked up begins, as seen from here, and its bytes. */
+	s64 low;
+	u64 read, wrote;
+};
+
+struct stop {
+	u8 *field;
+	u32 left;
+};
+
+struct code {
+	struct emit *e;
+	const struct dep_native_exits *exits;
+	const struct dep_program *p;
+	const struct dep_exit_info *x;
+	struct ref ref[MAX_REFS];
+	u32 nrefs, next_ref;
+	struct stop stop[MAX_STOPS];
+	u32 nstops;
+	u32 words;		/* values that are used up */
+	u32 lean;		/* where it is in the lean program */
+};
+
+static s32 slot_disp(u8 slot)
+{
+	return (s32)slot * 8 - SLOT_BIAS;
+}
+
+static void load(struct emit *e, u8 reg, u8 slot)
+{
+	native_mem(e, 1, 0x8b, reg, X86_RBX, slot_disp(slot));
+}
+
+static void store(struct emit *e, u8 reg, u8 slot)
+{
+	native_mem(e, 1, 0x89, reg, X86_RBX, slot_disp(slot));
+}
+
+static void add_imm(struct emit *e, u8 reg, u64 imm)
+{
+	if (!imm)
+		return;
+	if (fits32((s64)imm)) {
+		native_imm(e, 1, OP_ADD, reg, (s32)imm);
+		return;
+	}
+	emit_mov_imm64(e, X86_R8, imm);
+	native_reg(e, 1, 0x01, X86_R8, reg);
+}
+
+static bool is_left(const struct code *c, u32 op)
+{
+	return c->lean < c->x->lean_end && c->p->lean[c->lean].of == op;
+}
+
+static bool is_odd_derivation(const struct x86_dop *d)
+{
+	if (d->code == X86_D_LEA)
+		return d->size < 4 || !fits32(d->imm);
+	return d->code == X86_D_XCHG || d->dst_high || d->src_high || d->src2_high ||
+	       (d->size < 4 && (d->code == X86_D_ROL || d->code == X86_D_ROR ||
+				d->code == X86_D_BSWAP));
+}
+
+/* Is the interpreter's to do, and all that follows? */
+static bool is_odd(const struct dep_program *p, const struct dep_op *op)
+{
+	if (dep_op_is_ref(op->code))
+		return op->addr32 || op->size - 1u >= DEP_SEEN_AT_ONCE;
+	if (op->code == DEP_O_DERIVE)
+		return op->size != 1 || is_odd_derivation(&p->dop[op->imm]);
+	return dep_lean_ends(op->code) || op->code == DEP_O_CHECK || op->code == DEP_O_BITOFF;
+}
+
+/* Let @s be looked up with @r and its others, which reach from r->low to @high, if that fits. */
+static void join(struct code *c, struct ref *r, struct ref *s, s64 *high)
+{
+	const struct dep_lean_op *lean = c->p->lean;
+	s64 from = (s64)(s->at.plus - r->at.plus), to = from + lean[s->lean].size, low;
+
+	if (s->with || !dep_sums_near(&r->at, &s->at) || from < -(s64)DEP_SEEN_AT_ONCE ||
+	    from > (s64)DEP_SEEN_AT_ONCE || lean[s->lean].whose != lean[r->lean].whose)
+		return;
+	low = from < r->low ? from : r->low;
+	to = to > *high ? to : *high;
+	if (to - low > (s64)DEP_SEEN_AT_ONCE)
+		return;
+	r->low = low;
+	*high = to;
+	s->with = r;
+}
+
+static void join_refs(struct code *c)
+{
+	struct ref *end = c->ref + c->nrefs, *r, *s;
+	const struct dep_lean_op *op;
+	u64 bits;
+	s64 high;
+
+	for (r = c->ref; r < end; r++) {
+		if (r->with)
+			continue;
+		r->with = r;
+		high = c->p->lean[r->lean].size;
+		for (s = r + 1; s < end; s++)
+			join(c, r, s, &high);
+		for (s = r; s < end; s++) {
+			if (s->with != r)
+				continue;
+			op = &c->p->lean[s->lean];
+			bits = ~0ull >> (64 - op->size);
+			bits <<= s->at.plus - r->at.plus - (u64)r->low;
+			if (op->write)
+				r->wrote |= bits;
+			else
+				r->read |= bits;
+		}
+		/* What was written was read. */
+		r->read &= ~r->wrote;
+	}
+}
+
+/* Find all that is simple: up to what is not, or @x. */
+static void find_refs(struct code *c)
+{
+	struct dep_sums sums;
+	struct ref *r;
+	u32 i;
+
+	dep_sums_init(&sums);
+	for (i = 0; i < c->x->op_end && c->nrefs < MAX_REFS; i++) {
+		const struct dep_op *op = &c->p->op[i];
+		bool left = is_left(c, i);
+
+		if (left && is_odd(c->p, op))
+			break;
+		if (left && dep_op_is_ref(op->code)) {
+			r = &c->ref[c->nrefs++];
+			r->lean = c->lean;
+			r->at = dep_sums_place(&sums, op);
+		}
+		dep_sums_follow(&sums, c->p, op);
+		c->lean += left;
+	}
+	c->lean = 0;
+	join_refs(c);
+}
+
+/* To the interpreter if the condition holds. */
+static void stop_if(struct code *c, u8 cc)
+{
+	struct stop *s = &c->stop[c->nstops++];
+
+	s->field = native_jump_if(c->e, cc);
+	s->left = dep_native_left(c->lean, c->words);
+}
+
+/* rax = the address of the lowest byte of @r and those that are looked up with it */
+static void address(struct code *c, const struct ref *r, const struct dep_op *op)
+{
+	u64 disp = op->imm + (u64)r->low;
+	struct emit *e = c->e;
+
+	if (op->code == DEP_O_REF0) {
+		emit_mov_imm64(e, X86_RAX, disp);
+		return;
+	}
+	load(e, X86_RAX, op->src);
+	if (op->code == DEP_O_REF2 || (op->code == DEP_O_REFX && op->src2 != DEP_S_ZERO)) {
+		load(e, X86_RCX, op->src2);
+		native_index(e, 1, 0x8d, X86_RAX, X86_RAX, X86_RCX, op->shift, 0);
+	}
+	if (op->code == DEP_O_REFX)
+		native_mem(e, 1, 0x03, X86_RAX, X86_RBX, slot_disp(op->dst));
+	add_imm(e, X86_RAX, disp);
+}
+
+/* Are not all @bits set in the map at rsi + rdx + @map, from bit cl on?  Then stop. */
+static void look(struct code *c, s32 map, u64 bits)
+{
+	struct emit *e = c->e;
+
+	if (!bits)
+		return;
+	native_index(e, 1, 0x8b, X86_RDI, X86_RSI, X86_RDX, 0, map);
+	native_reg(e, 1, 0xd3, 5, X86_RDI);	/* shr cl */
+	native_reg(e, 1, 0xf7, 2, X86_RDI);	/* not */
+	if (bits <= 0x7fffffff) {
+		native_reg(e, 0, 0xf7, 0, X86_RDI);	/* test */
+		emit32(e, (u32)bits);
+	} else {
+		emit_mov_imm64(e, X86_R8, bits);
+		native_reg(e, 1, 0x85, X86_R8, X86_RDI);
+	}
+	stop_if(c, CC_NE);
+}
+
+/* As dep_seen_has() does. */
+static void reference(struct code *c, const struct dep_op *op)
+{
+	const struct ref *r = &c->ref[c->next_ref++];
+	s32 tag = IN_SIEVE(tag) + op->whose % DEP_SIEVE_CODES * 8;
+	struct emit *e = c->e;
+
+	if (r->with != r)
+		return;
+	address(c, r, op);
+	/* rcx = key, rsi = its way */
+	native_reg(e, 1, 0x89, X86_RAX, X86_RCX);
+	native_shift(e, 1, 5, X86_RCX, 12);
+	native_reg(e, 0, 0x89, X86_RCX, X86_RSI);
+	native_imm(e, 0, OP_AND, X86_RSI, DEP_SEEN_WAYS - 1);
+	native_shift(e, 0, 4, X86_RSI, 4);
+	native_mem(e, 1, 0x0b, X86_RCX, X86_R14, tag);
+	native_index(e, 1, 0x3b, X86_RCX, X86_R14, X86_RSI, 0, IN_SIEVE(seen.way[0].key));
+	stop_if(c, CC_NE);
+	native_index(e, 1, 0x8b, X86_RSI, X86_R14, X86_RSI, 0, IN_SIEVE(seen.way[0].page));
+	/* rdx = byte of its maps, cl = bit */
+	native_reg(e, 0, 0x89, X86_RAX, X86_RDX);
+	native_imm(e, 0, OP_AND, X86_RDX, DEP_SEEN_PAGE - 1);
+	native_shift(e, 0, 5, X86_RDX, 3);
+	native_reg(e, 0, 0x89, X86_RAX, X86_RCX);
+	native_imm(e, 0, OP_AND, X86_RCX, 7);
+	look(c, (s32)offsetof(struct dep_seen_page, wrote), r->wrote);
+	look(c, (s32)offsetof(struct dep_seen_page, read), r->read);
+}
+
+/* ---- derivations: derive_run.c ---- */
+
+/* reg = @size bytes of a slot, the rest 0 */
+static void get(struct emit *e, u8 reg, u8 from, u8 size)
+{
+	u16 opcode = size == 1 ? 0x0fb6 : size == 2 ? 0x0fb7 : 0x8b;
+
+	if (from < 16)
+		native_mem(e, size == 8, opcode, reg, X86_RBX, slot_disp(from));
+	else
+		native_reg(e, 0, 0x31, reg, reg);
+}
+
+static void get_signed(struct emit *e, u8 reg, u8 from, u8 size)
+{
+	u16 opcode = size == 1 ? 0x0fbe : size == 2 ? 0x0fbf : size == 4 ? 0x63 : 0x8b;
+
+	native_mem(e, 1, opcode, reg, X86_RBX, slot_disp(from));
+}
+
+static void put(struct emit *e, u8 slot, u8 size)
+{
+	if (size == 2)
+		emit8(e, 0x66);
+	native_mem(e, size >= 4, size == 1 ? 0x88 : 0x89, X86_RAX, X86_RBX, slot_disp(slot));
+}
+
+/* rax = rax op (a slot or a constant) */
+static void arithmetic(struct emit *e, u16 opcode, const struct x86_dop *d)
+{
+	if (d->src2 == X86_NONE)
+		emit_mov_imm64(e, X86_RCX, (u64)d->imm);
+	else
+		get(e, X86_RCX, d->src2, d->size);
+	if (opcode > 0xff)
+		native_reg(e, d->size == 8, opcode, X86_RAX, X86_RCX);
+	else
+		native_reg(e, d->size == 8, opcode, X86_RCX, X86_RAX);
+}
+
+static void shift(struct emit *e, u8 what, const struct x86_dop *d)
+{
+	if (d->src2 == X86_NONE)
+		emit_mov_imm64(e, X86_RCX, (u64)d->imm & 0xff);
+	else
+		get(e, X86_RCX, d->src2, 1);
+	native_reg(e, d->size == 8, 0xd3, what, X86_RAX);
+}
+
+static void lea(struct emit *e, const struct x86_dop *d)
+{
+	u8 bits = d->scale == 8 ? 3 : d->scale == 4 ? 2 : d->scale == 2;
+
+	get(e, X86_RAX, d->src, 8);
+	get(e, X86_RCX, d->src2, 8);
+	native_index(e, 1, 0x8d, X86_RAX, X86_RAX, X86_RCX, bits, (s32)d->imm);
+}
+
+static void derive(struct emit *e, const struct x86_dop *d)
+{
+	static const u8 opcodes[] = {
+		[X86_D_ADD] = 0x01, [X86_D_SUB] = 0x29, [X86_D_AND] = 0x21, [X86_D_OR] = 0x09,
+		[X86_D_XOR] = 0x31,
+	};
+	static const u8 shifts[] = {
+		[X86_D_SHL] = 4, [X86_D_SHR] = 5, [X86_D_SAR] = 7, [X86_D_ROL] = 0, [X86_D_ROR] = 1,
+	};
+	u8 wide = d->size == 8;
+
+	switch ((enum x86_dop_code)d->code) {
+	case X86_D_CONST:
+		emit_mov_imm64(e, X86_RAX, (u64)d->imm);
+		break;
+	case X86_D_LEA:
+		lea(e, d);
+		break;
+	case X86_D_SEXT:
+		get_signed(e, X86_RAX, d->src, d->srcsize);
+		break;
+	case X86_D_SAR:
+		get_signed(e, X86_RAX, d->src, d->size);
+		shift(e, shifts[d->code], d);
+		break;
+	default:
+		get(e, X86_RAX, d->src, d->srcsize);
+		if (d->code == X86_D_IMUL)
+			arithmetic(e, 0x0faf, d);
+		else if (d->code >= X86_D_ADD && d->code <= X86_D_XOR)
+			arithmetic(e, opcodes[d->code], d);
+		else if (d->code >= X86_D_SHL && d->code <= X86_D_ROR)
+			shift(e, shifts[d->code], d);
+		else if (d->code == X86_D_NOT || d->code == X86_D_NEG)
+			native_reg(e, wide, 0xf7, d->code == X86_D_NOT ? 2 : 3, X86_RAX);
+		else if (d->code == X86_D_BSWAP)
+			native_opcode(e, wide, 0x0fc8 | X86_RAX, 0, 0, X86_RAX);
+		break;
+	}
+	/* The upper half is 0 where there is one. */
+	if (d->size == 4)
+		native_reg(e, 0, 0x89, X86_RAX, X86_RAX);
+	put(e, d->dst, d->size);
+}
+
+/* ---- operations ---- */
+
+/* reg = the next value */
+static void value(struct code *c, u8 reg)
+{
+	native_mem(c->e, 1, 0x8b, reg, X86_R12, (s32)c->words * 8);
+}
+
+static void operation(struct code *c, const struct dep_op *op)
+{
+	struct emit *e = c->e;
+
+	switch ((enum dep_op_code)op->code) {
+	case DEP_O_LOAD:
+		value(c, X86_RAX);
+		store(e, X86_RAX, op->dst);
+		c->words++;
+		break;
+	case DEP_O_SKIP:
+		c->words += (u32)op->imm;
+		break;
+	case DEP_O_VEC:
+		native_mem(e, 1, 0x8d, X86_RAX, X86_R12, (s32)c->words * 8);
+		native_mem(e, 1, 0x89, X86_RAX, X86_RBX,
+			   op->dst & 1 ? IN_RUN(vec[1]) : IN_RUN(vec[0]));
+		c->words += (u32)op->imm;
+		break;
+	case DEP_O_KREG:
+		value(c, X86_RAX);
+		native_mem(e, 1, 0x89, X86_RAX, X86_RBX, IN_RUN(kreg));
+		c->words++;
+		break;
+	case DEP_O_CONST:
+		emit_mov_imm64(e, X86_RAX, op->imm);
+		store(e, X86_RAX, op->dst);
+		break;
+	case DEP_O_ADD:
+		load(e, X86_RAX, op->src);
+		add_imm(e, X86_RAX, op->imm);
+		store(e, X86_RAX, op->dst);
+		break;
+	case DEP_O_LEA:
+		load(e, X86_RAX, op->src);
+		load(e, X86_RCX, op->src2);
+		native_index(e, 1, 0x8d, X86_RAX, X86_RAX, X86_RCX, op->shift, 0);
+		add_imm(e, X86_RAX, op->imm);
+		store(e, X86_RAX, op->dst);
+		break;
+	case DEP_O_LOW8:
+		get(e, X86_RAX, op->src, 1);
+		store(e, X86_RAX, op->dst);
+		break;
+	case DEP_O_DERIVE:
+		derive(e, &c->p->dop[op->imm]);
+		break;
+	default:
+		reference(c, op);
+		break;
+	}
+}
+
+/* ---- around them ---- */
+
+/* Has it all that it needs, and may it be done this way? */
+static void begin(struct code *c, const u8 *counts)
+{
+	const struct dep_exit_info *x = c->x;
+	struct emit *e = c->e;
+	u8 xmm;
+
+	native_mem(e, 1, 0x8d, X86_RAX, X86_R12, x->words * 8);
+	native_mem(e, 1, 0x3b, X86_RAX, X86_RBX, IN_RUN(state.value_end));
+	branch_if(e, CC_A, c->exits->record);
+	if (c->p->entry_mask) {
+		native_mem(e, 0, 0x0fb7, X86_RAX, X86_RBX, IN_RUN(known));
+		native_imm(e, 0, OP_AND, X86_RAX, c->p->entry_mask);
+		native_imm(e, 0, OP_CMP, X86_RAX, c->p->entry_mask);
+		branch_if(e, CC_NE, c->exits->record);
+	}
+	if (x->count.writes) {
+		native_mem(e, 0, 0xc7, 0, X86_R14, IN_SIEVE(quiet));
+		emit32(e, (u32)DEP_SIEVE_QUIET);
+		native_mem(e, 0, 0xc7, 0, X86_R14, IN_SIEVE(reads));
+		emit32(e, 0);
+	} else {
+		native_mem(e, 0, 0xff, 0, X86_R14, IN_SIEVE(quiet));	/* inc */
+		branch_if(e, CC_E, c->exits->quiet);
+	}
+	/* paddd xmm, [rip + ..] */
+	for (xmm = 0; xmm < 2; xmm++) {
+		emit8(e, 0x66);
+		emit8(e, 0x0f);
+		emit8(e, 0xfe);
+		emit8(e, (u8)(0x05 | xmm << 3));
+		emit32(e, 0);
+		if (!e->overflow)
+			put_rel32(e->p - 4, counts + 16 * xmm);
+	}
+}
+
+/* On to the next one. */
+static void end(struct code *c)
+{
+	const struct dep_exit_info *x = c->x;
+	struct emit *e = c->e;
+
+	if (x->words)
+		native_imm(e, 1, OP_ADD, X86_R12, x->words * 8);
+	/* mov word [..], imm16 */
+	emit8(e, 0x66);
+	native_mem(e, 0, 0xc7, 0, X86_RBX, IN_RUN(known));
+	emit8(e, (u8)x->known);
+	emit8(e, (u8)(x->known >> 8));
+	native_mem(e, 1, 0x3b, X86_R13, X86_RBX, IN_RUN(state.control_end));
+	branch_if(e, CC_AE, c->exits->end);
+	native_mem(e, 0, 0x8b, X86_RAX, X86_R13, 0);
+	native_imm(e, 1, OP_ADD, X86_R13, 4);
+	native_imm(e, 0, OP_CMP, X86_RAX, (s32)DEP_NATIVE_IDS);
+	branch_if(e, CC_AE, c->exits->record);
+	native_index(e, 0, 0x8b, X86_RAX, X86_RBP, X86_RAX, 2, 0);
+	native_reg(e, 0, 0x85, X86_RAX, X86_RAX);
+	branch_if(e, CC_E, c->exits->record);
+	native_reg(e, 1, 0x01, X86_R15, X86_RAX);
+	native_reg(e, 0, 0xff, 4, X86_RAX);	/* jmp */
+}
+
+static void stops(struct code *c)
+{
+	struct emit *e = c->e;
+	u32 i;
+
+	for (i = 0; i < c->nstops; i++) {
+		if (!e->overflow)
+			put_rel32(c->stop[i].field, e->p);
+		emit_mov_imm64(e, X86_RAX, c->stop[i].left);
+		branch(e, c->exits->middle);
+	}
+}
+
+static const u8 *emit_counts(struct code *c)
+{
+	const struct dep_exit_info *x = c->x;
+	const u32 count[DEP_NATIVE_COUNTS] = {
+		[DEP_NATIVE_REFS] = x->count.refs, [DEP_NATIVE_READS] = x->count.reads,
+		[DEP_NATIVE_WRITES] = x->count.writes, [DEP_NATIVE_BLOCKS] = x->count.blocks,
+		[DEP_NATIVE_INSNS] = x->ninsns, [DEP_NATIVE_WORDS] = x->words,
+		[DEP_NATIVE_RECORDS] = 1,
+	};
+	const u8 *at;
+	u32 i;
+
+	while ((u64)c->e->p & 15)
+		emit8(c->e, 0);
+	at = c->e->p;
+	for (i = 0; i < DEP_NATIVE_COUNTS; i++)
+		emit32(c->e, count[i]);
+	return at;
+}
+
+const u8 *dep_native_emit(struct emit *e, const struct dep_native_exits *exits,
+			  const struct dep_program *p, const struct dep_exit_info *x)
+{
+	struct code c = { .e = e, .exits = exits, .p = p, .x = x };
+	const u8 *counts, *from;
+	u32 i;
+
+	/* More than that does not go into dep_native_left(). */
+	if (x->lean_end >= UINT16_MAX)
+		return NULL;
+	find_refs(&c);
+	counts = emit_counts(&c);
+	from = e->p;
+	begin(&c, counts);
+	for (i = 0; i < x->op_end; i++) {
+		const struct dep_op *op = &p->op[i];
+
+		if (!is_left(&c, i))
+			continue;
+		if (is_odd(p, op) || (dep_op_is_ref(op->code) && c.next_ref == c.nrefs))
+			break;
+		operation(&c, op);
+		c.lean++;
+	}
+	if (i < x->op_end && !c.lean)
+		return NULL;
+	if (i < x->op_end) {
+		emit_mov_imm64(e, X86_RAX, dep_native_left(c.lean, c.words));
+		branch(e, exits->middle);
+	} else {
+		end(&c);
+	}
+	stops(&c);
+	return from;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Between native.c and native_code.c: the code of one record. */
+#ifndef DEP_RECOVER_NATIVE_CODE_H
+#define DEP_RECOVER_NATIVE_CODE_H
+
+#include "../x86/emit.h"
+#include "program.h"
+
+/* Places that records' code leaves by. */
+struct dep_native_exits {
+	const u8 *record;	/* in front of the record that was begun */
+	const u8 *quiet;	/* the same, and it did not count as a quiet one */
+	const u8 *end;		/* in front of the next one, not begun */
+	const u8 *middle;	/* eax: dep_native_left() */
+};
+
+/* Whole code is limited to that. */
+#define DEP_NATIVE_MAX	(24u << 10)
+
+/** dep_native_emit_shared() - what all records have in common; returns where it is entered */
+const u8 *dep_native_emit_shared(struct emit *e, struct dep_native_exits *x);
+
+/**
+ * dep_native_emit() - the code for records of @p that end at @x
+ *
+ * Return: where it begins, or NULL if there is no use in it.
+ */
+const u8 *dep_native_emit(struct emit *e, const struct dep_native_exits *exits,
+			  const struct dep_program *p, const struct dep_exit_info *x);
+
+#endif

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What a thread has accessed since it may last have synchronised: for each page two bits for
+ * each of its bytes, read and written (what was written counts as read, too).
+ *
+ * Pages are found by a table of ways, by the lower bits of their numbers, which machine code looks
+ * into as well (native.c); behind it is one of all pages.  A turn makes all that is known old
+ * at once: its number is in the keys of the ways, and in the pages.
+ */
+#ifndef DEP_RECOVER_SEEN_H
+#define DEP_RECOVER_SEEN_H
+
+#include <stdbool.h>
+
+#include "../abi/types.h"
+
+#define DEP_SEEN_PAGE	4096u
+#define DEP_SEEN_WAYS	1024u
+#define DEP_SEEN_AT_ONCE	57u	/* bytes that one look tells of, wherever they begin */
+
+/*
+ * A key: the number of the page, 52 bits; who accessed it, 2; and a number of the turn that is
+ * not 0, 10.
+ */
+#define DEP_SEEN_WHO	52
+#define DEP_SEEN_STAMP	54
+#define DEP_SEEN_STAMPS	1023u	/* this one is in the key of a way that has none */
+
+/* The words behind the last byte's stay 0: nothing is known behind the end. */
+struct dep_seen_page {
+	u64 place;		/* number and who, as in a key */
+	u64 turn;		/* that its bits are of */
+	u64 read[DEP_SEEN_PAGE / 64 + 1], wrote[DEP_SEEN_PAGE / 64 + 1];
+	struct dep_seen_page *next;	/* of the same bucket */
+};
+
+struct dep_seen_way {
+	u64 key;
+	const struct dep_seen_page *page;
+};
+
+struct dep_seen_block;
+
+struct dep_seen {
+	struct dep_seen_way way[DEP_SEEN_WAYS];
+	u64 turn;
+	u32 stamp;
+	u32 pages, oldest;	/* @oldest: the next one to be used for another place */
+	struct dep_seen_page **bucket;
+	struct dep_seen_block **block;
+};
+
+/** dep_seen_init() - 0 or -ENOMEM; dep_seen_free() in any case */
+int dep_seen_init(struct dep_seen *s);
+void dep_seen_free(struct dep_seen *s);
+
+/** dep_seen_turn() - from here on nothing has been accessed */
+void dep_seen_turn(struct dep_seen *s);
+
+/**
+ * dep_seen_note() - remember an access, of any size
+ *
+ * Return: was it new, in any byte?  That, too, if it cannot be remembered.
+ */
+bool dep_seen_note(struct dep_seen *s, u8 who, u64 addr, u64 size, bool write);
+
+/** dep_seen_tag() - what distinguishes the pages of @who in this turn, not 0 */
+static inline u64 dep_seen_tag(const struct dep_seen *s, u8 who)
+{
+	return (u64)s->stamp << DEP_SEEN_STAMP | (u64)who << DEP_SEEN_WHO;
+}
+
+/**
+ * dep_seen_has() - is it known that @size bytes at @addr were accessed?
+ * @tag: dep_seen_tag(), or 0: nothing is
+ * @size: 1 to DEP_SEEN_AT_ONCE
+ *
+ * Return: false also where it takes longer to find out.
+ */
+static inline bool dep_seen_has(const struct dep_seen *s, u64 tag, u64 addr, u32 size, bool write)
+{
+	const struct dep_seen_way *w = &s->way[addr / DEP_SEEN_PAGE % DEP_SEEN_WAYS];
+	u64 bits = ~0ull >> (64 - size), have;
+	const u64 *word;
+
+	if (w->key != (addr / DEP_SEEN_PAGE | tag))
+		return false;
+	word = write ? w->page->wrote : w->page->read;
+	__builtin_memcpy(&have, (const u8 *)word + addr % DEP_SEEN_PAGE / 8, 8);
+	return !(bits & ~(have >> (addr & 7)));
+}
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What of a fragment's addresses is known whatever the values are: each is a sum of unknown
+ * values and a constant, and of two with the same unknown values the distance is known.
+ */
+#ifndef DEP_RECOVER_SUMS_H
+#define DEP_RECOVER_SUMS_H
+
+#include <stdbool.h>
+
+#include "program.h"
+
+/** struct dep_sum - what a slot has: an unknown value, 0 none, and a constant */
+struct dep_sum {
+	u32 value;
+	u64 plus;
+};
+
+struct dep_sums {
+	struct dep_sum slot[DEP_SLOTS];
+	u32 values;
+};
+
+/** struct dep_sum_place - an address: base + (index << shift) + seg + plus */
+struct dep_sum_place {
+	u32 base, index, seg;
+	u8 shift;
+	u64 plus;
+};
+
+/** dep_sums_init() - in front of a fragment's first operation */
+void dep_sums_init(struct dep_sums *s);
+/** dep_sums_follow() - behind @op of @p */
+void dep_sums_follow(struct dep_sums *s, const struct dep_program *p, const struct dep_op *op);
+/** dep_sums_place() - where @op, one of DEP_O_REF0 to DEP_O_REFX, is; not where it is cut */
+struct dep_sum_place dep_sums_place(const struct dep_sums *s, const struct dep_op *op);
+
+/** dep_sums_near() - do they differ by a constant? */
+static inline bool dep_sums_near(const struct dep_sum_place *a, const struct dep_sum_place *b)
+{
+	return a->base == b->base && a->index == b->index && a->shift == b->shift &&
+	       a->seg == b->seg;
+}
+
+#endif
