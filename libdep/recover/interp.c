@@ -21,24 +21,54 @@ static inline enum shown shown(const struct dep_run *r)
 	return r->sieve->scope->wanted ? SHOW_WANTED : SHOW_FIRST;
 }
 
+static void show_ref(struct dep_run *r, const struct dep_ref *ref)
+{
+	struct dep_item *it = &r->out.item[r->out.n];
+
+	it->kind = DEP_ITEM_REF;
+	it->ref = *ref;
+	r->out.n += r->out.want_ref;
+}
+
+int dep_run_put_off(struct dep_run *r)
+{
+	struct dep_ref ref;
+
+	while (!r->failed && dep_sieve_take(r->sieve, &ref)) {
+		r->failed = dep_out_room(&r->out, r->reserve + 1);
+		if (!r->failed)
+			show_ref(r, &ref);
+	}
+	return r->failed;
+}
+
+/* Where the first ones are shown.  Return: has it ordered threads? */
+static bool put_first(struct dep_run *r, u8 code, struct dep_ref *ref)
+{
+	enum dep_sieved what = dep_sieve_first(r->sieve, code, ref);
+
+	if (what == DEP_SIEVED_OUT || (what == DEP_SIEVED_SHOW_BEHIND && dep_run_put_off(r)))
+		return false;
+	show_ref(r, ref);
+	if (!(ref->type & DEP_REF_RELEASES))
+		return false;
+	dep_sieve_turn(r->sieve);
+	return true;
+}
+
 /* Return: has it ordered threads? */
 static inline __attribute__((always_inline)) bool put_ref(struct dep_run *r, enum shown show,
 							  u8 code, u64 pc, u64 addr, u32 size,
 							  u32 type)
 {
-	struct dep_item *it = &r->out.item[r->out.n];
+	struct dep_ref ref = { .pc = pc, .addr = addr, .size = size, .type = type };
 
-	if (show == SHOW_FIRST && !dep_sieve_first(r->sieve, code, pc, addr, size, &type))
-		return false;
+	if (show == SHOW_FIRST)
+		return put_first(r, code, &ref);
 	if (show == SHOW_WANTED && !dep_sieve_wants(r->sieve, code, addr, size, type))
 		return false;
-	it->kind = DEP_ITEM_REF;
-	it->ref.pc = pc;
-	it->ref.addr = addr;
-	it->ref.size = size;
-	it->ref.type = type;
-	r->out.n += r->out.want_ref;
-	return type & DEP_REF_RELEASES;
+	show_ref(r, &ref);
+	return false;
 }
 
 static inline __attribute__((always_inline)) bool put_op(struct dep_run *r, enum shown show,
@@ -62,7 +92,7 @@ static int put_range(struct dep_run *r, u8 code, u64 pc, u64 addr, u64 size, u32
 
 	for (; size && !err; addr += part, size -= part) {
 		part = size < STRING_PART ? size : STRING_PART;
-		err = dep_out_room(&r->out, 1);
+		err = dep_run_room(r, 1);
 		if (!err)
 			put_ref(r, SHOW_FIRST, code, pc, addr, (u32)part, type);
 	}
@@ -87,7 +117,7 @@ static int put_string(struct dep_run *r, const struct dep_string *s, u8 code, u6
 		return err;
 	}
 	for (i = 0; i < n; i++) {
-		err = dep_out_room(&r->out, 2);
+		err = dep_run_room(r, 2);
 		if (err)
 			return err;
 		for (k = 0; k < s->nmem; k++) {
@@ -132,7 +162,7 @@ static int run_gather(struct dep_run *r, const struct dep_gather *g, u8 code, u6
 	u32 i, narrow;
 	int err;
 
-	err = dep_out_room(&r->out, g->n);
+	err = dep_run_room(r, g->n);
 	for (i = 0; i < g->n && !err; i++) {
 		if (g->mask_size ? !(mask[(i + 1) * g->mask_size - 1] & 0x80) : !(r->kreg >> i & 1))
 			continue;
@@ -161,7 +191,7 @@ static int run_masked(struct dep_run *r, const struct dep_op *op)
 	int err;
 
 	a = (op->addr32 ? (u32)a : a) + r->slot[op->dst];
-	err = dep_out_room(&r->out, n / 2 + 1);
+	err = dep_run_room(r, n / 2 + 1);
 	for (i = 0; i <= n && !err; i++) {
 		on = i < n && (op->size & DEP_MK_VECTOR ? mask[(i + 1) * elem - 1] & 0x80 :
 							  r->kreg >> i & 1);
@@ -189,7 +219,7 @@ static void enter_ref(void *arg, u64 addr, unsigned int size, int rw)
 	struct enter *e = arg;
 
 	if (!e->err)
-		e->err = dep_out_room(&e->r->out, 1);
+		e->err = dep_run_room(e->r, 1);
 	if (e->err)
 		return;
 	put_ref(e->r, shown(e->r), e->code, e->pc, addr, size, rw);
@@ -226,12 +256,14 @@ static void put_block(struct dep_run *r, const struct dep_op *op, u32 last_insn)
 static void put_ticket(struct dep_run *r, const struct dep_op *op, u64 value)
 {
 	struct dep_out *o = &r->out;
-	struct dep_item *it = &o->item[o->n];
+	struct dep_item *it;
 
 	if (r->sieve) {
+		dep_run_put_off(r);
 		dep_sieve_turn(r->sieve);
 		r->sieve->all = !(op->size & DEP_TK_BEHIND);
 	}
+	it = &o->item[o->n];
 	it->kind = DEP_ITEM_TICKET;
 	it->ticket.pc = op->pc;
 	it->ticket.ticket = value & ADEPT_TICKET_MASK;
@@ -257,14 +289,17 @@ static void put_call(struct dep_out *o, const struct dep_op *op, u64 sp)
 static void put_function(struct dep_run *r, const struct dep_op *op, const u64 *slot)
 {
 	struct dep_out *o = &r->out;
-	struct dep_item *it = &o->item[o->n];
 	struct dep_passed *p;
+	struct dep_item *it;
 	u32 i;
 
 	if (!o->want_function)
 		return;
-	if (r->sieve)
+	if (r->sieve) {
+		dep_run_put_off(r);
 		dep_sieve_turn(r->sieve);
+	}
+	it = &o->item[o->n];
 	p = &o->passed[o->n++];
 	p->sp = slot[X86_RSP];
 	for (i = 0; i < DEP_FUNCTION_ARGS; i++)
@@ -292,7 +327,7 @@ static int run_dynamic(struct dep_run *r, const struct dep_program *p, const str
 		err = run_masked(r, op);
 	else
 		err = run_enter(r, &p->enter[op->imm], code, op->pc);
-	return err ? err : dep_out_room(&r->out, p->max_items + 1);
+	return err ? err : dep_run_reserve(r, p);
 }
 
 static inline __attribute__((always_inline)) int run_ops(struct dep_run *r,

@@ -147,6 +147,29 @@ static void add_counts(struct dep_counts *c, const u32 *count)
 	c->records += count[DEP_NATIVE_RECORDS];
 }
 
+/* All runs of @bits. */
+static bool put_off(struct dep_run *r, const struct dep_op *op, u64 addr, u64 bits, u32 type)
+{
+	struct dep_ref ref = { .pc = op->pc, .type = type };
+	u32 at;
+
+	for (; bits; bits &= bits + 1) {
+		at = (u32)__builtin_ctzll(bits);
+		ref.addr = addr + at;
+		ref.size = (u32)__builtin_ctzll(~(bits >> at));
+		bits |= bits - 1;
+		if (!dep_sieve_later(r->sieve, op->whose, &ref))
+			return false;
+	}
+	return true;
+}
+
+u32 dep_native_slow(struct dep_run *r, const struct dep_native_look *look, u64 addr)
+{
+	return !put_off(r, look->op, addr, look->wrote, DEP_WRITE) ||
+	       !put_off(r, look->op, addr, look->read, DEP_READ);
+}
+
 /* So many records at a time that none of the counts can overflow. */
 #define AT_ONCE	(1 << 14)
 

@@ -22,7 +22,7 @@
 #include "sums.h"
 
 #define MAX_REFS	256u
-#define MAX_STOPS	(MAX_REFS * 2)
+#define MAX_LOOKS	3u	/* jumps of one reference to where it is slow */
 
 /* Conditions. */
 enum { CC_B = 2, CC_AE = 3, CC_E = 4, CC_NE = 5, CC_A = 7 };
@@ -72,11 +72,11 @@ static void pop_kept(struct emit *e)
 		native_opcode(e, 0, 0x58 | (kept[i] & 7), 0, 0, kept[i]);
 }
 
-/* movdqu [rbx + disp], xmm */
-static void store_counts(struct emit *e, u8 xmm, s32 disp)
+/* movdqu [rbx + disp], xmm (opcode 7f), or the reverse (6f) */
+static void move_counts(struct emit *e, u8 opcode, u8 xmm, s32 disp)
 {
 	emit8(e, 0xf3);
-	native_mem(e, 0, 0x0f7f, xmm, X86_RBX, disp);
+	native_mem(e, 0, 0x0f00 | opcode, xmm, X86_RBX, disp);
 }
 
 /* pxor xmm, xmm */
@@ -94,8 +94,8 @@ const u8 *dep_native_emit_shared(struct emit *e, struct dep_native_exits *x)
 	leave = e->p;
 	native_mem(e, 1, 0x89, X86_R12, X86_RBX, IN_RUN(value));
 	native_mem(e, 1, 0x89, X86_R13, X86_RBX, IN_RUN(state.control));
-	store_counts(e, 0, IN_RUN(state.count[0]));
-	store_counts(e, 1, IN_RUN(state.count[4]));
+	move_counts(e, 0x7f, 0, IN_RUN(state.count[0]));
+	move_counts(e, 0x7f, 1, IN_RUN(state.count[4]));
 	pop_kept(e);
 	emit8(e, 0xc3);
 
@@ -107,6 +107,19 @@ const u8 *dep_native_emit_shared(struct emit *e, struct dep_native_exits *x)
 	x->end = e->p;
 	native_reg(e, 0, 0x31, X86_RAX, X86_RAX);
 	branch(e, leave);
+
+	/* Here the stack is aligned as behind a call.  What is counted is kept. */
+	x->slow = e->p;
+	move_counts(e, 0x7f, 0, IN_RUN(state.count[0]));
+	move_counts(e, 0x7f, 1, IN_RUN(state.count[4]));
+	native_reg(e, 1, 0x89, X86_RAX, X86_RDX);
+	native_mem(e, 1, 0x8d, X86_RDI, X86_RBX,
+		   -(s32)offsetof(struct dep_run, slot) - SLOT_BIAS);
+	emit_mov_imm64(e, X86_RAX, (u64)dep_native_slow);
+	native_reg(e, 0, 0xff, 2, X86_RAX);	/* call */
+	move_counts(e, 0x6f, 0, IN_RUN(state.count[0]));
+	move_counts(e, 0x6f, 1, IN_RUN(state.count[4]));
+	emit8(e, 0xc3);
 
 	enter = e->p;
 	push_kept(e);
@@ -129,14 +142,14 @@ struct ref {
 	u32 lean;		/* of the lean program */
 	struct dep_sum_place at;
 	const struct ref *with;	/* that it is looked up with, the first one of them */
-	/* Of a first one: where what is looked up begins, as seen from here, and its bytes. */
+	/* Of a first one: where what is looked up begins, as seen from here, and what it is. */
 	s64 low;
-	u64 read, wrote;
-};
-
-struct stop {
-	u8 *field;
-	u32 left;
+	struct dep_native_look look;
+	const u8 *data;		/* @look, as it is beside the code */
+	u8 *jump[MAX_LOOKS];	/* fields of those that go to where it is slow */
+	u32 njumps;
+	const u8 *behind;	/* where it goes on */
+	u32 left;		/* to the interpreter */
 };
 
 struct code {
@@ -146,8 +159,6 @@ struct code {
 	const struct dep_exit_info *x;
 	struct ref ref[MAX_REFS];
 	u32 nrefs, next_ref;
-	struct stop stop[MAX_STOPS];
-	u32 nstops;
 	u32 words;		/* values that are used up */
 	u32 lean;		/* where it is in the lean program */
 };
@@ -242,12 +253,12 @@ static void join_refs(struct code *c)
 			bits = ~0ull >> (64 - op->size);
 			bits <<= s->at.plus - r->at.plus - (u64)r->low;
 			if (op->write)
-				r->wrote |= bits;
+				r->look.wrote |= bits;
 			else
-				r->read |= bits;
+				r->look.read |= bits;
 		}
 		/* What was written was read. */
-		r->read &= ~r->wrote;
+		r->look.read &= ~r->look.wrote;
 	}
 }
 
@@ -277,15 +288,6 @@ static void find_refs(struct code *c)
 	join_refs(c);
 }
 
-/* To the interpreter if the condition holds. */
-static void stop_if(struct code *c, u8 cc)
-{
-	struct stop *s = &c->stop[c->nstops++];
-
-	s->field = native_jump_if(c->e, cc);
-	s->left = dep_native_left(c->lean, c->words);
-}
-
 /* rax = the address of the lowest byte of @r and those that are looked up with it */
 static void address(struct code *c, const struct ref *r, const struct dep_op *op)
 {
@@ -306,11 +308,14 @@ static void address(struct code *c, const struct ref *r, const struct dep_op *op
 	add_imm(e, X86_RAX, disp);
 }
 
-/* Are not all @bits set in the map at rsi + rdx + @map, from bit cl on?  Then stop. */
-static void look(struct code *c, s32 map, u64 bits)
+static void slow_if_not_equal(struct emit *e, struct ref *r)
 {
-	struct emit *e = c->e;
+	r->jump[r->njumps++] = native_jump_if(e, CC_NE);
+}
 
+/* Are not all @bits set in the map at rsi + rdx + @map, from bit cl on? */
+static void look(struct emit *e, struct ref *r, s32 map, u64 bits)
+{
 	if (!bits)
 		return;
 	native_index(e, 1, 0x8b, X86_RDI, X86_RSI, X86_RDX, 0, map);
@@ -323,13 +328,13 @@ static void look(struct code *c, s32 map, u64 bits)
 		emit_mov_imm64(e, X86_R8, bits);
 		native_reg(e, 1, 0x85, X86_R8, X86_RDI);
 	}
-	stop_if(c, CC_NE);
+	slow_if_not_equal(e, r);
 }
 
 /* As dep_seen_has() does. */
 static void reference(struct code *c, const struct dep_op *op)
 {
-	const struct ref *r = &c->ref[c->next_ref++];
+	struct ref *r = &c->ref[c->next_ref++];
 	s32 tag = IN_SIEVE(tag) + op->whose % DEP_SIEVE_CODES * 8;
 	struct emit *e = c->e;
 
@@ -344,7 +349,7 @@ static void reference(struct code *c, const struct dep_op *op)
 	native_shift(e, 0, 4, X86_RSI, 4);
 	native_mem(e, 1, 0x0b, X86_RCX, X86_R14, tag);
 	native_index(e, 1, 0x3b, X86_RCX, X86_R14, X86_RSI, 0, IN_SIEVE(seen.way[0].key));
-	stop_if(c, CC_NE);
+	slow_if_not_equal(e, r);
 	native_index(e, 1, 0x8b, X86_RSI, X86_R14, X86_RSI, 0, IN_SIEVE(seen.way[0].page));
 	/* rdx = byte of its maps, cl = bit */
 	native_reg(e, 0, 0x89, X86_RAX, X86_RDX);
@@ -352,8 +357,10 @@ static void reference(struct code *c, const struct dep_op *op)
 	native_shift(e, 0, 5, X86_RDX, 3);
 	native_reg(e, 0, 0x89, X86_RAX, X86_RCX);
 	native_imm(e, 0, OP_AND, X86_RCX, 7);
-	look(c, (s32)offsetof(struct dep_seen_page, wrote), r->wrote);
-	look(c, (s32)offsetof(struct dep_seen_page, read), r->read);
+	look(e, r, (s32)offsetof(struct dep_seen_page, wrote), r->look.wrote);
+	look(e, r, (s32)offsetof(struct dep_seen_page, read), r->look.read);
+	r->behind = e->p;
+	r->left = dep_native_left(c->lean, c->words);
 }
 
 /* ---- derivations: derive_run.c ---- */
@@ -585,16 +592,39 @@ static void end(struct code *c)
 	native_reg(e, 0, 0xff, 4, X86_RAX);	/* jmp */
 }
 
-static void stops(struct code *c)
+/* Where it is slow. */
+static void emit_slow(struct emit *e, const struct dep_native_exits *exits, const struct ref *r)
 {
-	struct emit *e = c->e;
 	u32 i;
 
-	for (i = 0; i < c->nstops; i++) {
-		if (!e->overflow)
-			put_rel32(c->stop[i].field, e->p);
-		emit_mov_imm64(e, X86_RAX, c->stop[i].left);
-		branch(e, c->exits->middle);
+	for (i = 0; i < r->njumps && !e->overflow; i++)
+		put_rel32(r->jump[i], e->p);
+	/* lea rsi, [rip + ..] */
+	native_opcode(e, 1, 0x8d, X86_RSI, 0, 0);
+	emit8(e, 0x05 | X86_RSI << 3);
+	emit32(e, 0);
+	if (!e->overflow)
+		put_rel32(e->p - 4, r->data);
+	emit_branch(e, 0xe8, exits->slow);
+	native_reg(e, 0, 0x85, X86_RAX, X86_RAX);
+	branch_if(e, CC_E, r->behind);
+	emit_mov_imm64(e, X86_RAX, r->left);
+	branch(e, exits->middle);
+}
+
+/* Beside the code, in front of it: what is looked up. */
+static void emit_looks(struct code *c)
+{
+	struct ref *r;
+
+	for (r = c->ref; r < c->ref + c->nrefs; r++) {
+		if (r->with != r)
+			continue;
+		r->look.op = &c->p->op[c->p->lean[r->lean].of];
+		while (!c->e->overflow && (u64)c->e->p & 7)
+			emit8(c->e, 0);
+		r->data = c->e->p;
+		emit_bytes(c->e, (const u8 *)&r->look, sizeof(r->look));
 	}
 }
 
@@ -610,7 +640,7 @@ static const u8 *emit_counts(struct code *c)
 	const u8 *at;
 	u32 i;
 
-	while ((u64)c->e->p & 15)
+	while (!c->e->overflow && (u64)c->e->p & 15)
 		emit8(c->e, 0);
 	at = c->e->p;
 	for (i = 0; i < DEP_NATIVE_COUNTS; i++)
@@ -629,6 +659,7 @@ const u8 *dep_native_emit(struct emit *e, const struct dep_native_exits *exits,
 	if (x->lean_end >= UINT16_MAX)
 		return NULL;
 	find_refs(&c);
+	emit_looks(&c);
 	counts = emit_counts(&c);
 	from = e->p;
 	begin(&c, counts);
@@ -650,6 +681,8 @@ const u8 *dep_native_emit(struct emit *e, const struct dep_native_exits *exits,
 	} else {
 		end(&c);
 	}
-	stops(&c);
+	for (i = 0; i < c.next_ref; i++)
+		if (c.ref[i].with == &c.ref[i])
+			emit_slow(e, exits, &c.ref[i]);
 	return from;
 }

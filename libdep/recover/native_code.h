@@ -6,13 +6,30 @@
 #include "../x86/emit.h"
 #include "program.h"
 
+struct dep_run;
+
 /* Places that records' code leaves by. */
 struct dep_native_exits {
 	const u8 *record;	/* in front of the record that was begun */
 	const u8 *quiet;	/* the same, and it did not count as a quiet one */
 	const u8 *end;		/* in front of the next one, not begun */
 	const u8 *middle;	/* eax: dep_native_left() */
+	/* To be called; rax: address, rsi: dep_native_look; eax afterwards: dep_native_slow() */
+	const u8 *slow;
 };
+
+/**
+ * struct dep_native_look - what is looked up together
+ * @op: the first of them
+ * @read, @wrote: bytes of it, bit 0 is the one at the address
+ */
+struct dep_native_look {
+	const struct dep_op *op;
+	u64 read, wrote;
+};
+
+/** dep_native_slow() - not all has been seen; 0: it is noted; 1: the interpreter has to see to it */
+u32 dep_native_slow(struct dep_run *r, const struct dep_native_look *look, u64 addr);
 
 /* Whole code is limited to that. */
 #define DEP_NATIVE_MAX	(24u << 10)

@@ -61,6 +61,8 @@ struct dep_run {
 	struct dep_counts counts;
 	const struct dep_tracer *tracer;
 	struct dep_sieve *sieve;	/* NULL: all references are shown */
+	size_t reserve;		/* items that what is under way may make; dep_run_reserve() */
+	int failed;		/* what the sink returned where that could not be told */
 	bool lean;			/* whole records by lean programs */
 	struct dep_native *native;	/* NULL: no machine code; else it is lean */
 	struct dep_native_state state;	/* of the machine code */
@@ -96,6 +98,23 @@ int dep_run_lean(struct dep_run *r, const struct dep_program *p, const struct de
  */
 int dep_run_string(struct dep_run *r, const struct dep_string *s, u8 code, u64 pc, u64 post,
 		   int rep);
+
+/** dep_run_reserve() - make room for all that a piece of @p makes; what the sink returned, or 0 */
+static inline int dep_run_reserve(struct dep_run *r, const struct dep_program *p)
+{
+	r->reserve = p->max_items + 1;
+	return dep_out_room(&r->out, r->reserve);
+}
+
+/** dep_run_room() - make room for @n items of an operation; what the sink returned, or 0 */
+static inline int dep_run_room(struct dep_run *r, size_t n)
+{
+	r->reserve = r->reserve < n ? n : r->reserve;
+	return dep_out_room(&r->out, n);
+}
+
+/** dep_run_put_off() - put the references that r->sieve has put off; 0 or r->failed */
+int dep_run_put_off(struct dep_run *r);
 
 /** dep_recover_traced() - dep_recover_segment() with buffers that are used again */
 int dep_recover_traced(struct dep_store *s, const struct dep_segment *seg, struct dep_run *r,

@@ -47,6 +47,8 @@ static void clear_ways(struct dep_seen *s)
 
 void dep_seen_turn(struct dep_seen *s)
 {
+	for (; s->later; s->later = s->later->next_later)
+		s->later->later = 0;
 	s->turn++;
 	if (++s->stamp < DEP_SEEN_STAMPS)
 		return;
@@ -87,6 +89,8 @@ static struct dep_seen_page *unused(struct dep_seen *s)
 	struct dep_seen_block **b;
 
 	if (s->pages == BLOCK * BLOCKS) {
+		if (s->later)
+			return NULL;
 		/* It is all forgotten, and will be shown again. */
 		memset(s->bucket, 0, BUCKETS * sizeof(*s->bucket));
 		clear_ways(s);
@@ -96,6 +100,16 @@ static struct dep_seen_page *unused(struct dep_seen *s)
 	if (!*b)
 		*b = calloc(1, sizeof(**b));
 	return *b ? number(s, s->pages++) : NULL;
+}
+
+static void clear(struct dep_seen_page *p)
+{
+	u32 i;
+
+	for (; p->used; p->used &= p->used - 1) {
+		i = (u32)__builtin_ctzll(p->used);
+		p->read[i] = p->wrote[i] = 0;
+	}
 }
 
 /* The page of this turn, or NULL. */
@@ -117,54 +131,144 @@ static struct dep_seen_page *page_of(struct dep_seen *s, u64 place)
 		*bucket = p;
 	}
 	p->turn = s->turn;
-	memset(p->read, 0, sizeof(p->read));
-	memset(p->wrote, 0, sizeof(p->wrote));
+	clear(p);
 	return p;
 }
 
-/* Set @n bits from @from on; was one of them not set? */
-static bool set_bits(u64 *word, u32 from, u32 n)
+/* Set the bits @from to @to - 1 of @p; which words have new ones? */
+static u64 set_bits(struct dep_seen_page *p, u32 from, u32 to, bool write)
 {
-	u32 end = from + n, stop;
-	bool new = false;
-	u64 bits;
+	u64 bits, words = 0;
+	u32 i;
 
-	for (; from < end; from = stop) {
-		stop = (from | 63) + 1;
-		bits = ~0ull << (from & 63);
-		if (stop > end) {
-			stop = end;
-			bits &= ~0ull >> (-end & 63);
-		}
-		new |= bits & ~word[(stop - 1) / 64];
-		word[(stop - 1) / 64] |= bits;
+	for (i = from / 64; i <= (to - 1) / 64; i++) {
+		bits = ~0ull;
+		if (i == from / 64)
+			bits <<= from % 64;
+		if (i == (to - 1) / 64)
+			bits &= ~0ull >> (-to & 63);
+		if (bits & ~(write ? p->wrote[i] : p->read[i]))
+			words |= 1ull << i;
+		p->read[i] |= bits;
+		p->wrote[i] |= write ? bits : 0;
+		p->used |= 1ull << i;
+	}
+	return words;
+}
+
+static void tell_later(struct dep_seen *s, struct dep_seen_page *p, u64 words, u64 pc)
+{
+	if (!words)
+		return;
+	if (!p->later) {
+		p->pc = pc;
+		p->next_later = s->later;
+		s->later = p;
+		s->take.reads = false;
+		s->take.at = 0;
+	}
+	p->later |= words;
+}
+
+/* Return: was it new, or -ENOMEM. */
+static int note(struct dep_seen *s, const struct dep_seen_access *a, bool later)
+{
+	u64 addr = a->addr, size = a->size, page, words;
+	struct dep_seen_page *p;
+	struct dep_seen_way *w;
+	u32 from, to;
+	int new = 0;
+
+	if (!size || addr + (size - 1) < addr)
+		return -ENOMEM;
+	for (; size; addr += to - from, size -= to - from) {
+		page = addr / DEP_SEEN_PAGE;
+		from = addr % DEP_SEEN_PAGE;
+		to = size < DEP_SEEN_PAGE - from ? from + (u32)size : DEP_SEEN_PAGE;
+		p = page_of(s, page | (u64)a->who << DEP_SEEN_WHO);
+		if (!p)
+			return -ENOMEM;
+		w = &s->way[page % DEP_SEEN_WAYS];
+		w->key = page | dep_seen_tag(s, a->who);
+		w->page = p;
+		words = set_bits(p, from, to, a->write);
+		new |= words != 0;
+		if (later)
+			tell_later(s, p, words, a->pc);
 	}
 	return new;
 }
 
-bool dep_seen_note(struct dep_seen *s, u8 who, u64 addr, u64 size, bool write)
+bool dep_seen_note(struct dep_seen *s, const struct dep_seen_access *a)
 {
-	struct dep_seen_page *p;
-	struct dep_seen_way *w;
-	bool new = false;
-	u64 part, page;
+	return note(s, a, false) != 0;
+}
 
-	if (!size || addr + (size - 1) < addr)
-		return true;
-	for (; size; addr += part, size -= part) {
-		page = addr / DEP_SEEN_PAGE;
-		part = DEP_SEEN_PAGE - addr % DEP_SEEN_PAGE;
-		part = part < size ? part : size;
-		p = page_of(s, page | (u64)who << DEP_SEEN_WHO);
-		if (!p)
-			return true;
-		w = &s->way[page % DEP_SEEN_WAYS];
-		w->key = page | dep_seen_tag(s, who);
-		w->page = p;
-		/* Not ||: both are set. */
-		if (write)
-			new |= set_bits(p->wrote, addr % DEP_SEEN_PAGE, (u32)part);
-		new |= set_bits(p->read, addr % DEP_SEEN_PAGE, (u32)part) && !write;
+bool dep_seen_put_off(struct dep_seen *s, const struct dep_seen_access *a)
+{
+	return note(s, a, true) >= 0;
+}
+
+/* Bits of a word that are to be told: what was written, or only read. */
+static u64 bits_of(const struct dep_seen_page *p, u32 i, bool reads)
+{
+	if (!(p->later >> i & 1))
+		return 0;
+	return reads ? p->read[i] & ~p->wrote[i] : p->wrote[i];
+}
+
+/* The first bit from @at on that is set, or DEP_SEEN_PAGE. */
+static u32 next_bit(const struct dep_seen_page *p, u32 at, bool reads)
+{
+	u32 i = at / 64;
+	u64 bits;
+
+	if (at == DEP_SEEN_PAGE)
+		return at;
+	bits = bits_of(p, i, reads) & ~0ull << at % 64;
+	while (!bits && ++i < DEP_SEEN_PAGE / 64)
+		bits = bits_of(p, i, reads);
+	return bits ? i * 64 + (u32)__builtin_ctzll(bits) : DEP_SEEN_PAGE;
+}
+
+/* The first one that is not. */
+static u32 end_of(const struct dep_seen_page *p, u32 at, bool reads)
+{
+	u64 bits;
+
+	while (at < DEP_SEEN_PAGE) {
+		bits = ~bits_of(p, at / 64, reads) >> at % 64;
+		if (bits)
+			return at + (u32)__builtin_ctzll(bits);
+		at = (at | 63) + 1;
 	}
-	return new;
+	return at;
+}
+
+bool dep_seen_take(struct dep_seen *s, struct dep_seen_access *out)
+{
+	const u64 number = (1ull << DEP_SEEN_WHO) - 1;
+	struct dep_seen_page *p;
+	u32 at, end;
+
+	while ((p = s->later)) {
+		at = next_bit(p, s->take.at, s->take.reads);
+		if (at < DEP_SEEN_PAGE) {
+			end = end_of(p, at, s->take.reads);
+			out->pc = p->pc;
+			out->addr = (p->place & number) * DEP_SEEN_PAGE + at;
+			out->size = end - at;
+			out->who = (u8)(p->place >> DEP_SEEN_WHO);
+			out->write = !s->take.reads;
+			s->take.at = end;
+			return true;
+		}
+		s->take.at = 0;
+		s->take.reads = !s->take.reads;
+		if (s->take.reads)
+			continue;
+		p->later = 0;
+		s->later = p->next_later;
+	}
+	return false;
 }

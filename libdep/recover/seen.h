@@ -30,8 +30,20 @@
 struct dep_seen_page {
 	u64 place;		/* number and who, as in a key */
 	u64 turn;		/* that its bits are of */
+	u64 used;		/* a bit for each word that is not 0 */
+	u64 later;		/* and for those that dep_seen_take() is to tell */
+	u64 pc;			/* of the first access that was put off */
 	u64 read[DEP_SEEN_PAGE / 64 + 1], wrote[DEP_SEEN_PAGE / 64 + 1];
 	struct dep_seen_page *next;	/* of the same bucket */
+	struct dep_seen_page *next_later;
+};
+
+/** struct dep_seen_access - @pc: of any access by the same */
+struct dep_seen_access {
+	u64 pc, addr;
+	u32 size;
+	u8 who;
+	bool write;
 };
 
 struct dep_seen_way {
@@ -48,6 +60,8 @@ struct dep_seen {
 	u32 pages, oldest;	/* @oldest: the next one to be used for another place */
 	struct dep_seen_page **bucket;
 	struct dep_seen_block **block;
+	struct dep_seen_page *later;	/* those with accesses to be told */
+	struct { bool reads; u32 at; } take;	/* how far the first of them is */
 };
 
 /** dep_seen_init() - 0 or -ENOMEM; dep_seen_free() in any case */
@@ -62,7 +76,17 @@ void dep_seen_turn(struct dep_seen *s);
  *
  * Return: was it new, in any byte?  That, too, if it cannot be remembered.
  */
-bool dep_seen_note(struct dep_seen *s, u8 who, u64 addr, u64 size, bool write);
+bool dep_seen_note(struct dep_seen *s, const struct dep_seen_access *a);
+
+/** dep_seen_put_off() - the same; what is new is told later; false if it cannot be remembered */
+bool dep_seen_put_off(struct dep_seen *s, const struct dep_seen_access *a);
+/**
+ * dep_seen_take() - what was put off, joined where it is of the same kind and page
+ *
+ * To be called until there is none, in front of the next turn; what was not told by
+ * then is lost.  An access may be told twice if there were others to be told in between.
+ */
+bool dep_seen_take(struct dep_seen *s, struct dep_seen_access *out);
 
 /** dep_seen_tag() - what distinguishes the pages of @who in this turn, not 0 */
 static inline u64 dep_seen_tag(const struct dep_seen *s, u8 who)

@@ -70,7 +70,7 @@ static int run_piece(struct dep_run *r, const struct dep_program *p, const struc
 
 	if (from->op > to->op || from->word > to->word || from->insn > to->insn)
 		return dep_fail(-EBADMSG, "fragment %u ends before it begins", p->d->first_exit);
-	err = dep_out_room(&r->out, p->max_items + 1);
+	err = dep_run_reserve(r, p);
 	if (err)
 		return err;
 	n = dep_program_static(p, from->op, to->op);
@@ -141,7 +141,7 @@ static int run_record(struct dep_run *r, const struct place *at, const struct de
 		return check_entry(r, p);
 	if (x->words > at->value_end - r->value)
 		return dep_fail(-EBADMSG, "values end inside a record");
-	err = dep_out_room(&r->out, p->max_items + 1);
+	err = dep_run_reserve(r, p);
 	if (err)
 		return err;
 	r->counts.refs += x->count.refs;
@@ -331,6 +331,7 @@ static int run_event(struct dep_run *r, struct place *at, u32 id, int head)
 	at->control += size / 4;
 	err = apply_event(r, at, id, payload, head, &pc);
 	if (r->sieve) {
+		dep_run_put_off(r);
 		dep_sieve_turn(r->sieve);
 		r->sieve->fs = r->slot[DEP_S_FS];
 	}
@@ -427,7 +428,7 @@ static int run_native(struct dep_run *r, struct place *at)
 	err = recent_exit(r, at->control[-1], &x);
 	if (!err && left) {
 		r->value += dep_native_words(left);
-		err = dep_out_room(&r->out, x->program->max_items + 1);
+		err = dep_run_reserve(r, x->program);
 		if (!err)
 			err = dep_run_lean(r, x->program, x, dep_native_op(left));
 	}
@@ -443,6 +444,8 @@ static int run_all(struct dep_run *r, struct place *at)
 	u32 id;
 
 	for (; at->control < at->control_end && !err; head = 0) {
+		if (r->failed)
+			return r->failed;
 		id = *at->control;
 		if (r->native && !head && dep_native_has(r->native, id) && !r->sieve->all &&
 		    !r->sieve->wholly) {
@@ -515,12 +518,16 @@ int dep_recover_columns(struct dep_store *s, const struct dep_segment *seg, stru
 	r->after_syscall = 0;
 	r->out.n = 0;
 	r->out.stopped = 0;
+	r->reserve = 0;
+	r->failed = 0;
 	r->out.seg = seg;
 	r->store = s;
 	r->counts.values = c->h.value_raw / 8;
 	if (r->sieve)
 		r->sieve->fs = c->h.fs_base;
 	err = run_all(r, &at);
+	if (r->sieve && dep_run_put_off(r) && !err)
+		err = r->failed;
 	/* What was recovered before an error is good. */
 	if (!r->out.stopped)
 		dep_out_flush(&r->out);

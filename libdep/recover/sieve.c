@@ -57,6 +57,7 @@ void dep_sieve_turn(struct dep_sieve *s)
 {
 	dep_seen_turn(&s->seen);
 	s->all = false;
+	s->singly = s->nlast = s->first = 0;
 	/* Who is at work is not known, nor what the analyzer takes it for. */
 	set_who(s, DEP_SIEVE_THREADS, DEP_SIEVE_PROGRAM | DEP_SIEVE_LOOK,
 		DEP_SIEVE_THREADS | DEP_SIEVE_LOOK);
@@ -113,26 +114,80 @@ static bool in_control_block(const struct dep_sieve *s, u64 addr)
 	return addr - s->fs < CONTROL_BLOCK;
 }
 
-bool dep_sieve_slowly(struct dep_sieve *s, u8 code, u64 addr, u32 size, u32 *type)
+static struct dep_seen_access access_of(const struct dep_sieve *s, u8 code, const struct dep_ref *r)
 {
-	bool look = s->who[code] & DEP_SIEVE_LOOK, write = *type & DEP_WRITE;
+	return (struct dep_seen_access){ .pc = r->pc, .addr = r->addr, .size = r->size,
+					 .who = s->who[code], .write = r->type & DEP_WRITE };
+}
+
+/* Of these it is known who they are when they are told. */
+static bool may_wait(const struct dep_sieve *s, u8 code)
+{
+	return s->who[code] == DEP_SIEVE_PROGRAM ||
+	       (s->who[code] == DEP_SIEVE_LIBRARY && code == DEP_CODE_LIBRARY);
+}
+
+bool dep_sieve_later(struct dep_sieve *s, u8 code, const struct dep_ref *r)
+{
+	struct dep_seen_access a = access_of(s, code, r);
+
+	if (s->all || s->singly < DEP_SIEVE_SINGLY || s->scope->singly || !may_wait(s, code) ||
+	    (a.write && a.who != DEP_SIEVE_PROGRAM && in_control_block(s, r->addr)) ||
+	    is_locked(s->scope->locked, r->addr, r->size) || !dep_seen_put_off(&s->seen, &a))
+		return false;
+	if (r->type == DEP_READ)
+		s->last[s->nlast++ % DEP_SIEVE_LAST] = *r;
+	return true;
+}
+
+bool dep_sieve_take(struct dep_sieve *s, struct dep_ref *r)
+{
+	struct dep_seen_access a;
+
+	if (dep_seen_take(&s->seen, &a)) {
+		*r = (struct dep_ref){ a.pc, a.addr, a.size,
+				       (a.write ? DEP_WRITE : DEP_READ) | DEP_REF_JOINED };
+		return true;
+	}
+	if (!s->nlast)
+		return false;
+	if (s->nlast > DEP_SIEVE_LAST) {
+		/* The oldest one first. */
+		s->first = s->nlast % DEP_SIEVE_LAST;
+		s->nlast = DEP_SIEVE_LAST;
+	}
+	*r = s->last[s->first++ % DEP_SIEVE_LAST];
+	if (!--s->nlast)
+		s->first = 0;
+	return true;
+}
+
+enum dep_sieved dep_sieve_slowly(struct dep_sieve *s, u8 code, struct dep_ref *r)
+{
+	bool look = s->who[code] & DEP_SIEVE_LOOK, write = r->type & DEP_WRITE, new;
+	struct dep_seen_access a;
 
 	if (s->all) {
-		dep_places_add(s->scope->locked, addr, size <= WORD_MAX ? size : WORD_MAX);
-		return true;
+		dep_places_add(s->scope->locked, r->addr, r->size <= WORD_MAX ? r->size : WORD_MAX);
+		return DEP_SIEVED_SHOW;
 	}
 	if (look)
 		settle(s, code);
-	if (is_locked(s->scope->locked, addr, size)) {
-		if (*type != DEP_WRITE || size > WORD_MAX)
-			return true;
-		*type |= DEP_REF_RELEASES;
-		dep_sieve_turn(s);
-		return true;
+	else if (dep_sieve_later(s, code, r))
+		return DEP_SIEVED_OUT;
+	if (is_locked(s->scope->locked, r->addr, r->size)) {
+		if (r->type == DEP_WRITE && r->size <= WORD_MAX)
+			r->type |= DEP_REF_RELEASES;
+		return DEP_SIEVED_SHOW_BEHIND;
 	}
-	if (write && s->who[code] != DEP_SIEVE_PROGRAM && in_control_block(s, addr))
-		return true;
-	return dep_seen_note(&s->seen, s->who[code], addr, size, write) || look;
+	if (write && s->who[code] != DEP_SIEVE_PROGRAM && in_control_block(s, r->addr))
+		return DEP_SIEVED_SHOW;
+	a = access_of(s, code, r);
+	new = dep_seen_note(&s->seen, &a);
+	if (look)
+		return DEP_SIEVED_SHOW_BEHIND;
+	s->singly += new;
+	return new ? DEP_SIEVED_SHOW : DEP_SIEVED_OUT;
 }
 
 bool dep_sieve_wanted(struct dep_sieve *s, u8 code, u64 addr, u32 size, u32 type)

@@ -10,6 +10,10 @@
  * Always shown is what may order threads: what locked instructions access, the words that they
  * have been seen to access, the list of robust mutexes, and the first access behind a change
  * between code that makes threads and the program's.
+ *
+ * Where there are many, they are put off until the thread may synchronise, and shown joined: no
+ * clock changes in between.  The first ones are shown one by one, and so are the last
+ * reads, since who waits by reading is known by them.
  */
 #ifndef DEP_RECOVER_SIEVE_H
 #define DEP_RECOVER_SIEVE_H
@@ -21,6 +25,8 @@
 
 /* dep_ref.type: a plain write to a word of locked instructions; what follows is shown again. */
 #define DEP_REF_RELEASES	0x100u
+/* Several accesses that were put off: all bytes were accessed, but not all by that instruction. */
+#define DEP_REF_JOINED		0x200u
 
 /**
  * struct dep_scope - what the threads of a process have in common
@@ -29,6 +35,7 @@
  * @locked: words that locked instructions access; added to
  * @spun: words that somebody waited for in a loop of reads; added to
  * @wanted: NULL: of repeated accesses the first; else only those of these words
+ * @singly: put nothing off
  * @interpret: recover without machine code, to compare
  */
 struct dep_scope {
@@ -37,14 +44,20 @@ struct dep_scope {
 	void *arg;
 	struct dep_places *locked, *spun;
 	const struct dep_places *wanted;
+	bool singly;
 	bool interpret;
 };
 
 /* What is remembered of an access beside its place: who made it. */
 enum { DEP_SIEVE_PROGRAM, DEP_SIEVE_LIBRARY, DEP_SIEVE_THREADS, DEP_SIEVE_LOOK = 4 };
 
+/* In front of the last one all that was put off is to be taken, and shown. */
+enum dep_sieved { DEP_SIEVED_OUT, DEP_SIEVED_SHOW, DEP_SIEVED_SHOW_BEHIND };
+
 #define DEP_SIEVE_CODES	8u
 #define DEP_SIEVE_SPINS	8u		/* who reads the same so often in vain, waits */
+#define DEP_SIEVE_SINGLY	64u		/* references of a turn that are shown one by one */
+#define DEP_SIEVE_LAST	8u		/* reads among the others that are so, too */
 #define DEP_SIEVE_QUIET	(-(s32)DEP_SIEVE_SPINS)	/* dep_sieve.quiet behind a write */
 
 struct dep_ahead;
@@ -53,6 +66,9 @@ struct dep_ahead;
 struct dep_sieve {
 	const struct dep_scope *scope;
 	struct dep_seen seen;
+	u32 singly;		/* shown one by one in this turn, up to DEP_SIEVE_SINGLY */
+	u32 nlast, first;
+	struct dep_ref last[DEP_SIEVE_LAST];	/* reads that were put off; the next one: nlast % */
 	u32 reads;		/* since the last write */
 	s32 quiet;		/* counts up records without a write; from 0 on they are read wholly */
 	u32 wholly;		/* so many more */
@@ -78,8 +94,16 @@ void dep_sieve_turn(struct dep_sieve *s);
 u8 dep_sieve_code(const struct dep_sieve *s, u64 pc);
 /** dep_sieve_learn() - set dep_op.whose of all operations of @p, and make it lean */
 void dep_sieve_learn(struct dep_sieve *s, struct dep_program *p);
-/** dep_sieve_slowly() - dep_sieve_first() for all that is not simple; may add to *@type */
-bool dep_sieve_slowly(struct dep_sieve *s, u8 code, u64 addr, u32 size, u32 *type);
+/**
+ * dep_sieve_later() - is it enough to show this reference at the end of the turn?
+ *
+ * It is noted for that, if it is new.  Else dep_sieve_first() is to be asked.
+ */
+bool dep_sieve_later(struct dep_sieve *s, u8 code, const struct dep_ref *r);
+/** dep_sieve_take() - what was put off, one by one, until there is none; false then */
+bool dep_sieve_take(struct dep_sieve *s, struct dep_ref *r);
+/** dep_sieve_slowly() - dep_sieve_first() for all that is not simple */
+enum dep_sieved dep_sieve_slowly(struct dep_sieve *s, u8 code, struct dep_ref *r);
 /**
  * dep_sieve_watches() - is it worth a look whether somebody waits, in @fragment?
  *
@@ -98,18 +122,21 @@ static inline bool dep_sieve_again(const struct dep_sieve *s, u8 code, u64 addr,
 	return dep_seen_has(&s->seen, s->tag[code], addr, size, write);
 }
 
-/** dep_sieve_first() - is this reference to be shown, where the first ones are? */
-static inline bool dep_sieve_first(struct dep_sieve *s, u8 code, u64 pc, u64 addr, u32 size,
-				   u32 *type)
+/**
+ * dep_sieve_first() - is this reference to be shown, where the first ones are?
+ *
+ * If so, it may have become one that DEP_REF_RELEASES, behind which dep_sieve_turn() is due.
+ */
+static inline enum dep_sieved dep_sieve_first(struct dep_sieve *s, u8 code, struct dep_ref *r)
 {
-	if (*type & DEP_WRITE)
+	if (r->type & DEP_WRITE)
 		s->reads = 0;
 	else if (++s->reads > DEP_SIEVE_SPINS)
-		dep_sieve_spin(s, pc, addr, size);
-	if (s->all || size - 1 >= DEP_SEEN_AT_ONCE ||
-	    !dep_sieve_again(s, code, addr, size, *type & DEP_WRITE))
-		return dep_sieve_slowly(s, code, addr, size, type);
-	return false;
+		dep_sieve_spin(s, r->pc, r->addr, r->size);
+	if (s->all || r->size - 1 >= DEP_SEEN_AT_ONCE ||
+	    !dep_sieve_again(s, code, r->addr, r->size, r->type & DEP_WRITE))
+		return dep_sieve_slowly(s, code, r);
+	return DEP_SIEVED_OUT;
 }
 
 /** dep_sieve_wants() - is this reference to be shown, where some places are wanted? */

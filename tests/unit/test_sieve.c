@@ -17,6 +17,7 @@
 #include "../../include/dep/races.h"
 #include "../../libdep/analyze/load.h"
 #include "../../libdep/analyze/races/detect.h"
+#include "../../libdep/recover/native.h"
 #include "../../libdep/recover/sieve.h"
 #include "scratch.h"
 #include "stream.h"
@@ -105,7 +106,7 @@ static void begin_one(struct one *o, bool wanted)
 	dep_places_init(&o->wanted);
 	o->scope = (struct dep_scope){
 		.code = code_by_pc, .locked = &o->locked, .spun = &o->spun,
-		.wanted = wanted ? &o->wanted : NULL,
+		.wanted = wanted ? &o->wanted : NULL, .singly = true,
 	};
 	assert_int_equal(dep_sieve_init(&o->s, &o->scope), 0);
 }
@@ -118,9 +119,21 @@ static void end_one(struct one *o)
 	dep_places_free(&o->wanted);
 }
 
+/* What recovery does with a reference; what was put off comes at the end of a turn. */
+static bool show(struct dep_sieve *s, u8 code, struct dep_ref *r)
+{
+	enum dep_sieved what = dep_sieve_first(s, code, r);
+
+	if (r->type & DEP_REF_RELEASES)
+		dep_sieve_turn(s);
+	return what != DEP_SIEVED_OUT;
+}
+
 static bool shows(struct one *o, u8 code, u64 addr, u32 size, u32 type)
 {
-	return dep_sieve_first(&o->s, code, 1, addr, size, &type);
+	struct dep_ref r = { 1, addr, size, type };
+
+	return show(&o->s, code, &r);
 }
 
 static void first_ones(void **unused)
@@ -201,7 +214,7 @@ static void who_it_was(void **unused)
 static void what_orders(void **unused)
 {
 	const u8 me = DEP_CODE_PROGRAM;
-	u32 type = DEP_WRITE;
+	struct dep_ref plain = { 1, WORD, 4, DEP_WRITE };
 	struct one o;
 
 	(void)unused;
@@ -218,12 +231,95 @@ static void what_orders(void **unused)
 	assert_true(shows(&o, me, BASE, 4, DEP_READ));
 	assert_false(shows(&o, me, BASE, 4, DEP_READ));
 	/* what comes behind a write of it is new */
-	assert_true(dep_sieve_first(&o.s, me, 1, WORD, 4, &type));
-	assert_int_equal(type, DEP_WRITE | DEP_REF_RELEASES);
+	assert_true(show(&o.s, me, &plain));
+	assert_int_equal(plain.type, DEP_WRITE | DEP_REF_RELEASES);
 	assert_true(shows(&o, me, BASE, 4, DEP_READ));
 	/* its neighbour is any word */
 	assert_true(shows(&o, me, WORD + 4, 4, DEP_WRITE));
 	assert_false(shows(&o, me, WORD + 4, 4, DEP_WRITE));
+	end_one(&o);
+}
+
+static void expect_put_off(struct one *o, u64 addr, u32 size, u32 type)
+{
+	struct dep_ref r;
+
+	assert_true(dep_sieve_take(&o->s, &r));
+	assert_int_equal(r.type, type);
+	assert_true(r.addr == addr);
+	assert_int_equal(r.size, size);
+}
+
+static void put_off(void **unused)
+{
+	const u8 me = DEP_CODE_PROGRAM, it = DEP_CODE_LIBRARY, threads = DEP_CODE_THREADS;
+	const u32 reads = DEP_READ | DEP_REF_JOINED, writes = DEP_WRITE | DEP_REF_JOINED;
+	struct dep_ref r = { 1, WORD, 4, DEP_READ };
+	struct one o;
+	u32 i;
+
+	(void)unused;
+	begin_one(&o, false);
+	o.scope.singly = false;
+	/* the first one tells who it is, and does not count */
+	for (i = 0; i <= DEP_SIEVE_SINGLY; i++)
+		assert_true(shows(&o, me, BASE + i * 8, 4, DEP_READ));
+	assert_false(dep_sieve_take(&o.s, &r));
+	/* joined where they touch, over words, up to the end of a page; with what is around them */
+	for (i = 0; i < 100; i++)
+		assert_false(shows(&o, me, BASE + 0xfa0 + i, 1, DEP_READ));
+	assert_false(shows(&o, me, BASE + 0xfb0, 8, DEP_WRITE));
+	assert_false(shows(&o, me, BASE + 0xfb4, 8, DEP_MODIFY));
+	assert_false(shows(&o, me, BASE, 4, DEP_READ));
+	assert_false(shows(&o, it, BASE + 0x3000, 4, DEP_WRITE));
+	/* These cannot wait: who makes threads, and what orders. */
+	assert_true(shows(&o, threads, BASE + 0x4000, 4, DEP_READ));
+	assert_true(shows(&o, me, BASE + 0x4100, 4, DEP_READ));
+	assert_int_equal(dep_places_add(&o.locked, WORD, 4), 0);
+	r = (struct dep_ref){ 1, WORD, 4, DEP_READ };
+	assert_int_equal(dep_sieve_first(&o.s, me, &r), DEP_SIEVED_SHOW_BEHIND);
+	r = (struct dep_ref){ 1, WORD, 4, DEP_WRITE };
+	assert_int_equal(dep_sieve_first(&o.s, me, &r), DEP_SIEVED_SHOW_BEHIND);
+	/* the last page first */
+	expect_put_off(&o, BASE + 0x3000, 4, writes);
+	expect_put_off(&o, BASE + 0x1000, 4, reads);
+	expect_put_off(&o, BASE + 0xfb0, 12, writes);
+	expect_put_off(&o, BASE + 0xfa0, 16, reads);
+	expect_put_off(&o, BASE + 0xfbc, 0x44, reads);
+	for (i = 0; i < DEP_SIEVE_LAST; i++)
+		expect_put_off(&o, BASE + 0xfa0 + 100 - DEP_SIEVE_LAST + i, 1, DEP_READ);
+	assert_false(dep_sieve_take(&o.s, &r));
+	/* once is enough; and in a new turn it begins anew */
+	assert_false(shows(&o, me, BASE + 0xfa0, 16, DEP_READ));
+	assert_false(dep_sieve_take(&o.s, &r));
+	dep_sieve_turn(&o.s);
+	assert_true(shows(&o, me, BASE + 0xfa0, 16, DEP_READ));
+	end_one(&o);
+}
+
+/* More pages than are remembered: nothing of what was put off is lost. */
+static void many_pages(void **unused)
+{
+	const u8 me = DEP_CODE_PROGRAM;
+	struct dep_ref r;
+	struct one o;
+	u32 i, n = 0;
+
+	(void)unused;
+	begin_one(&o, false);
+	o.scope.singly = false;
+	for (i = 0; i < 20000; i++)
+		n += shows(&o, me, BASE + i * 4096ul, 4, DEP_WRITE);
+	assert_in_range(n, DEP_SIEVE_SINGLY, 19000);
+	while (dep_sieve_take(&o.s, &r))
+		n++;
+	assert_int_equal(n, 20000);
+	/* and again, since it is all forgotten by now */
+	for (i = 0; i < 20000; i++)
+		n += shows(&o, me, BASE + 0x10000000 + i * 4096ul, 4, DEP_WRITE);
+	while (dep_sieve_take(&o.s, &r))
+		n++;
+	assert_int_equal(n, 40000);
 	end_one(&o);
 }
 
@@ -336,35 +432,54 @@ static void access_byte(struct execution *x, u32 t)
 	u32 type = types[rnd() % 4], size = 1u << rnd() % 4;
 	u64 address = BASE + rnd() % (BYTES - 16);
 	u32 flags = type, pc = rnd() % 50;
+	struct dep_ref r;
 
 	if (rnd() % 16 == 0)
 		size = 1 + rnd() % 16;
 	race_access(x->d[0], x->index[0][t], pc, address, size, flags);
 	x->seen++;
-	if (!dep_sieve_first(&x->sieve[t], DEP_CODE_PROGRAM, pc, address, size, &type))
+	r = (struct dep_ref){ pc, address, size, type };
+	/* Most of what can be put off is. */
+	if (rnd() % 4)
+		x->sieve[t].singly = DEP_SIEVE_SINGLY;
+	if (!show(&x->sieve[t], DEP_CODE_PROGRAM, &r))
 		return;
 	x->shown++;
-	race_access(x->d[1], x->index[1][t], pc, address, size, flags);
+	race_access(x->d[1], x->index[1][t], pc, r.addr, r.size, flags);
+}
+
+static void show_put_off(struct execution *x, u32 t)
+{
+	struct dep_ref r;
+
+	while (dep_sieve_take(&x->sieve[t], &r)) {
+		x->shown++;
+		race_access(x->d[1], x->index[1][t], r.pc, r.addr, r.size, r.type & DEP_MODIFY);
+	}
 }
 
 /* By a locked instruction, or by plain ones of a word that is known. */
 static void synchronise(struct execution *x, u32 t)
 {
-	u32 l = rnd() % LOCKS, k, type = DEP_WRITE;
+	u32 l = rnd() % LOCKS, k;
+	struct dep_ref r = { 1, WORD + 4 * l, 4, DEP_WRITE };
 	bool plain = rnd() % 2;
 
 	if (!plain) {
+		show_put_off(x, t);
 		dep_sieve_turn(&x->sieve[t]);
 		x->sieve[t].all = true;
-		type = DEP_MODIFY;
-		assert_true(dep_sieve_first(&x->sieve[t], DEP_CODE_PROGRAM, 1, WORD + 4 * l, 4,
-					    &type));
-	} else {
-		dep_sieve_first(&x->sieve[t], DEP_CODE_PROGRAM, 1, WORD + 4 * l, 4, &type);
+		r.type = DEP_MODIFY;
+		assert_int_equal(dep_sieve_first(&x->sieve[t], DEP_CODE_PROGRAM, &r),
+				 DEP_SIEVED_SHOW);
+	} else if (dep_sieve_first(&x->sieve[t], DEP_CODE_PROGRAM, &r) ==
+		   DEP_SIEVED_SHOW_BEHIND) {
+		show_put_off(x, t);
+		dep_sieve_turn(&x->sieve[t]);
 	}
 	/* What it was not known to do is not done. */
 	for (k = 0; k < 2; k++) {
-		if (k && plain && !(type & DEP_REF_RELEASES))
+		if (k && plain && !(r.type & DEP_REF_RELEASES))
 			continue;
 		if (!plain)
 			race_acquire(x->d[k], x->index[k][t], &x->lock[k][l]);
@@ -386,6 +501,7 @@ static void executions(void **unused)
 	printf("seed %llu\n", (unsigned long long)state);
 	while (n--) {
 		begin_execution(&x);
+		x.place.scope.singly = rnd() % 2;
 		rate = 2 + rnd() % 30;
 		for (i = 0; i < 400; i++) {
 			if (rnd() % rate == 0)
@@ -393,6 +509,8 @@ static void executions(void **unused)
 			else
 				access_byte(&x, rnd() % THREADS);
 		}
+		for (i = 0; i < THREADS; i++)
+			show_put_off(&x, i);
 		for (i = 0; i < BYTES; i++) {
 			raced += x.all.raced[i];
 			/* never less; more where a word was not known in time */
@@ -505,11 +623,44 @@ static void lock_some(struct one *o, const struct dep_loaded *l)
 			dep_places_add(&o->locked, l->item[i].ref.addr, 4);
 }
 
-/* In the same turns the same bytes, with whole programs and with lean ones. */
-static void recovered(void **unused)
+#define TIMES	(2 * DEP_NATIVE_RUNS + 8)
+
+/* Often, so that there is machine code; every other time it is not used. */
+static void compare_often(struct dep_store *store, const struct dep_segment *seg, struct one *o,
+			  u64 *refs)
 {
 	const u32 want = DEP_WANT_REFS | DEP_WANT_FUNCTIONS;
-	struct dep_loaded *all, *left;
+	struct dep_loaded *all = dep_load(store, seg, want, NULL), *left;
+	u32 i;
+
+	assert_non_null(all);
+	lock_some(o, all);
+	for (i = 0; i < TIMES; i++) {
+		o->scope.interpret = i % 2;
+		o->scope.singly = i % 3 == 0;
+		dep_sieve_turn(&o->s);
+		left = dep_load(store, seg, want, &o->s);
+		assert_non_null(left);
+		compare_loaded(all, left, &o->locked, refs);
+		dep_loaded_free(left);
+	}
+	dep_loaded_free(all);
+}
+
+static u32 count_native(struct dep_store *store)
+{
+	const struct dep_native *native = dep_native_of(store);
+	u32 id, n = 0;
+
+	assert_non_null(native);
+	for (id = 0; id < 1 << 16; id++)
+		n += dep_native_has(native, id);
+	return n;
+}
+
+/* In the same turns the same bytes: whole programs, lean ones, and their machine code. */
+static void recovered(void **unused)
+{
 	const struct dep_segment *seg;
 	struct dep_meta meta = { .cwd = "/" };
 	struct dep_writer *w;
@@ -522,7 +673,7 @@ static void recovered(void **unused)
 	u64 seed;
 
 	(void)unused;
-	for (seed = 100; seed < 140; seed++) {
+	for (seed = 100; seed < 108; seed++) {
 		stream_init(&s, seed);
 		s.use_ea = seed & 1;
 		stream_standard(&s);
@@ -539,17 +690,9 @@ static void recovered(void **unused)
 		n = dep_store_segments(store, &seg);
 		begin_one(&o, false);
 		o.scope.code = any_code;
-		for (i = 0; i < n; i++) {
-			all = dep_load(store, &seg[i], want, NULL);
-			lock_some(&o, all);
-			dep_sieve_turn(&o.s);
-			left = dep_load(store, &seg[i], want, &o.s);
-			assert_non_null(all);
-			assert_non_null(left);
-			compare_loaded(all, left, &o.locked, refs);
-			dep_loaded_free(all);
-			dep_loaded_free(left);
-		}
+		for (i = 0; i < n; i++)
+			compare_often(store, &seg[i], &o, refs);
+		assert_true(count_native(store) > 10);
 		end_one(&o);
 		dep_store_close(store);
 		scratch_remove(dir);
@@ -565,6 +708,8 @@ int main(void)
 		cmocka_unit_test(first_ones),
 		cmocka_unit_test(who_it_was),
 		cmocka_unit_test(what_orders),
+		cmocka_unit_test(put_off),
+		cmocka_unit_test(many_pages),
 		cmocka_unit_test(waiting),
 		cmocka_unit_test(wanted_ones),
 		cmocka_unit_test(executions),

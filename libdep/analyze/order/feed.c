@@ -274,6 +274,9 @@ static int reference(struct order_feed *f, struct order_thread *t, const struct 
 
 	if (code != DEP_CODE_PROGRAM && code != DEP_CODE_CALLER)
 		inside = RACE_INSIDE;
+	/* None of these orders, and the thread is where it was. */
+	if (r->type & DEP_REF_JOINED)
+		return order_access(t, r->pc, r->addr, r->size, flags | inside);
 
 	if (code == DEP_CODE_THREADS)
 		t->in_library = true;
