@@ -366,6 +366,15 @@ static void forgotten_at_work(void **state)
 	race_thread_join(f, one, two);
 	race_forget(f, X, 8);
 	assert_int_equal(told(), 8);
+	/* whose memory it is does it again, and others may too */
+	race_access(f, one, 1, X, 4, RACE_READ);
+	race_forget_by(f, one, X, 8);
+	assert_int_equal(told(), 0);
+	race_thread_begin(f, one, &two);
+	race_access(f, one, 1, X, 8, RACE_READ);
+	race_access(f, two, 1, X, 4, RACE_READ);
+	race_forget_by(f, one, X, 8);
+	assert_int_equal(told(), 4);
 	race_sync_free(f, &a);
 	race_detector_free(f);
 }

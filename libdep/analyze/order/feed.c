@@ -100,8 +100,9 @@ int order_forget(struct order_thread *t, u64 address, u64 size)
 	order_predict_forget(t->process, address, size);
 	order_predict_forget(t->process, address | ORDER_OBJECTS, size);
 	if (!err)
-		err = race_forget(t->process->detector, address, size);
-	return err ? err : race_forget(t->process->detector, address | ORDER_OBJECTS, size);
+		err = race_forget_by(t->process->detector, t->index, address, size);
+	return err ? err : race_forget_by(t->process->detector, t->index,
+					  address | ORDER_OBJECTS, size);
 }
 
 static bool is_among(const struct order_thread *t, const struct order_thread *o, bool image)

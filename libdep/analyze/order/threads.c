@@ -199,14 +199,16 @@ int order_stack(struct order_process *p, u64 start, u64 size)
 }
 
 /* A stack may have been another thread's, which has ended; its last word is in it. */
-static int forget_stack(struct order_process *p, u64 child_tid)
+static int forget_stack(const struct order_thread *t, u64 child_tid)
 {
+	struct order_process *p = t->process;
 	u32 i;
 
 	for (i = 0; i < p->nstacks; i++)
 		if (child_tid - p->stack[i].start < p->stack[i].size) {
 			order_predict_forget(p, p->stack[i].start, p->stack[i].size);
-			return race_forget(p->detector, p->stack[i].start, p->stack[i].size);
+			return race_forget_by(p->detector, t->index, p->stack[i].start,
+					      p->stack[i].size);
 		}
 	return 0;
 }
@@ -224,10 +226,9 @@ int order_thread_created(struct order_thread *t, const struct adept_ev_fork *ev)
 	t->image->multi = true;
 	err = order_flush(t);
 	if (!err)
-		err = race_thread_begin(p->detector, t->index, &index);
-	/* Behind that: what its creator puts there is not shown again, nor is it done again. */
+		err = forget_stack(t, child_tid);
 	if (!err)
-		err = forget_stack(p, child_tid);
+		err = race_thread_begin(p->detector, t->index, &index);
 	if (!err)
 		err = order_predict_thread(p, index, t);
 	if (!err)

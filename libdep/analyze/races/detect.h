@@ -176,6 +176,8 @@ int race_accesses(struct race_detector *d, u32 thread, const struct race_ref *re
 
 /** race_forget() - the memory is new: nothing that was done to it before counts */
 int race_forget(struct race_detector *d, u64 address, u64 size);
+/** race_forget_by() - the same; what @thread itself does to it again will be told again */
+int race_forget_by(struct race_detector *d, u32 thread, u64 address, u64 size);
 /**
  * race_watch() - keep all places of these bytes; the only ones with RACE_ONLY_WATCHED
  *

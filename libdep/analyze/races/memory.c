@@ -53,7 +53,7 @@ static int change_cell(struct race_detector *d, u32 *cell, u32 mask, bool watch)
 	return race_states_find_split(&d->mem, &d->states, part, cell);
 }
 
-/* Has a thread accessed what has that state, so that it would do so again like before? */
+/* Has another thread accessed what has that state, so that it would do so again like before? */
 static bool is_at_work(const struct race_detector *d, u32 id)
 {
 	struct race_state *s = id ? race_states_get(&d->states, id) : NULL;
@@ -64,7 +64,7 @@ static bool is_at_work(const struct race_detector *d, u32 id)
 	for (i = 0; i < n; i++) {
 		when = race_state_when(s)[i];
 		t = &d->thread[race_when_thread(when)];
-		if (t->life == RACE_LIVES && (when & RACE_EPOCH) >= t->since &&
+		if (t->life == RACE_LIVES && race_when_thread(when) != d->forgets && (when & RACE_EPOCH) >= t->since &&
 		    !(race_sites_get(&d->sites, race_state_site(s)[i])->flags & RACE_FREE))
 			return true;
 	}
@@ -160,10 +160,16 @@ static u64 last_of(u64 address, u64 size)
 
 int race_forget(struct race_detector *d, u64 address, u64 size)
 {
+	return race_forget_by(d, RACE_NO_THREAD, address, size);
+}
+
+int race_forget_by(struct race_detector *d, u32 thread, u64 address, u64 size)
+{
 	int ret;
 
 	if (d->error || !size)
 		return d->error;
+	d->forgets = thread;
 	ret = forget(d, address, last_of(address, size));
 	if (!ret && race_collect_due(d))
 		ret = race_collect(d, false);

@@ -74,6 +74,7 @@ struct race_detector {
 	struct race_thread *thread;
 	u32 contexts;
 	u32 around;		/* threads that have not been joined */
+	u32 forgets;		/* thread that makes memory new, or RACE_NO_THREAD */
 	u32 watched;		/* id of what is watched and was not accessed, or 0 */
 	struct race_mem mem;
 	struct race_ops ops;
