@@ -20,7 +20,8 @@ enum dep_ref_type { DEP_READ = 1, DEP_WRITE = 2, DEP_MODIFY = 3 };
 struct dep_ref {
 	uint64_t pc, addr;
 	uint32_t size;
-	uint32_t type;		/* enum dep_ref_type */
+	uint16_t type;		/* enum dep_ref_type */
+	uint16_t whose;		/* 1 + enum dep_code, where that was asked for; else 0 */
 };
 
 /** struct dep_event - one event, with its payload (abi/descriptor.h, behind the id) */

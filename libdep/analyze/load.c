@@ -178,8 +178,10 @@ static struct dep_loaded *load(struct dep_store *s, const struct dep_segment *se
 	r.sieve = sieve;
 	r.lean = sieve && !sieve->scope->wanted && !(want & (DEP_WANT_BLOCKS | DEP_WANT_CALLS));
 	r.native = r.lean && !sieve->scope->interpret ? dep_native_of(s) : NULL;
-	if (sieve && seg->seq != sieve->next_seq)
+	if (sieve && seg->seq != sieve->next_seq) {
+		dep_sieve_left(sieve);
 		dep_sieve_turn(sieve);
+	}
 	if (sieve)
 		sieve->next_seq = seg->seq + 1;
 	l->err = c ? dep_recover_columns(s, seg, &r, &l->counts) :

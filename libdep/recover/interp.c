@@ -61,7 +61,10 @@ static inline __attribute__((always_inline)) bool put_ref(struct dep_run *r, enu
 							  u8 code, u64 pc, u64 addr, u32 size,
 							  u32 type)
 {
-	struct dep_ref ref = { .pc = pc, .addr = addr, .size = size, .type = type };
+	struct dep_ref ref = {
+		.pc = pc, .addr = addr, .size = size, .type = (u16)type,
+		.whose = show == SHOW_ALL ? 0 : code + 1,
+	};
 
 	if (show == SHOW_FIRST)
 		return put_first(r, code, &ref);
@@ -260,8 +263,7 @@ static void put_ticket(struct dep_run *r, const struct dep_op *op, u64 value)
 
 	if (r->sieve) {
 		dep_run_put_off(r);
-		dep_sieve_turn(r->sieve);
-		r->sieve->all = !(op->size & DEP_TK_BEHIND);
+		dep_sieve_ticket(r->sieve, op->size & DEP_TK_BEHIND);
 	}
 	it = &o->item[o->n];
 	it->kind = DEP_ITEM_TICKET;
@@ -295,10 +297,8 @@ static void put_function(struct dep_run *r, const struct dep_op *op, const u64 *
 
 	if (!o->want_function)
 		return;
-	if (r->sieve) {
+	if (r->sieve)
 		dep_run_put_off(r);
-		dep_sieve_turn(r->sieve);
-	}
 	it = &o->item[o->n];
 	p = &o->passed[o->n++];
 	p->sp = slot[X86_RSP];
@@ -310,6 +310,8 @@ static void put_function(struct dep_run *r, const struct dep_op *op, const u64 *
 		.pc = op->pc, .function = op->imm & 0xffff, .is_return = op->size,
 		.known = op->imm >> 16, .passed = p,
 	};
+	if (r->sieve)
+		dep_sieve_function(r->sieve, &it->function, op->whose);
 }
 
 /* Operations that may call the sink need room for the rest afterwards. */

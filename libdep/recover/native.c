@@ -150,7 +150,7 @@ static void add_counts(struct dep_counts *c, const u32 *count)
 /* All runs of @bits. */
 static bool put_off(struct dep_run *r, const struct dep_op *op, u64 addr, u64 bits, u32 type)
 {
-	struct dep_ref ref = { .pc = op->pc, .type = type };
+	struct dep_ref ref = { .pc = op->pc, .type = (u16)type, .whose = op->whose + 1 };
 	u32 at;
 
 	for (; bits; bits &= bits + 1) {

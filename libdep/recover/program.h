@@ -183,6 +183,18 @@ struct dep_static dep_program_static(const struct dep_program *p, u32 from, u32 
 
 /* Registers of arguments. */
 extern const u8 dep_function_regs[DEP_FUNCTION_ARGS];
+/** dep_function_is_heap() - is it an allocator's, or asks one something? */
+int dep_function_is_heap(u32 function);
+/** dep_function_mutes() - is what it does inside its own business?  Allocators', rwlocks' */
+int dep_function_mutes(u32 function);
+/** dep_function_frees() - does it free what its first argument is? */
+int dep_function_frees(u32 function);
+/**
+ * dep_function_asks() - the memory that a function was asked for, with @arg, of which @known are
+ *
+ * Return: 0 if that is not known, or if it allocates none.
+ */
+int dep_function_asks(u32 function, u32 known, const u64 *arg, u64 *size);
 /** dep_function_args() - how many arguments are told of it; 0 if it is not known here */
 u32 dep_function_args(u32 function);
 

@@ -46,7 +46,7 @@ struct dep_tracer {
 	void *arg;
 };
 
-#define DEP_RECENT	256u
+#define DEP_RECENT	2048u
 
 /** struct dep_recent - an exit that was looked up lately; 0 is none's id */
 struct dep_recent {

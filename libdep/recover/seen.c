@@ -156,6 +156,50 @@ static u64 set_bits(struct dep_seen_page *p, u32 from, u32 to, bool write)
 	return words;
 }
 
+static void clear_bits(struct dep_seen_page *p, u32 from, u32 to)
+{
+	u64 bits;
+	u32 i;
+
+	for (i = from / 64; i <= (to - 1) / 64; i++) {
+		bits = ~0ull;
+		if (i == from / 64)
+			bits <<= from % 64;
+		if (i == (to - 1) / 64)
+			bits &= ~0ull >> (-to & 63);
+		p->read[i] &= ~bits;
+		p->wrote[i] &= ~bits;
+	}
+}
+
+static void forget_page(struct dep_seen *s, u64 page, u32 from, u32 to)
+{
+	struct dep_seen_page *p;
+	u64 who;
+
+	for (who = 0; who < DEP_SEEN_WHOS; who++) {
+		p = *bucket_of(s, page | who << DEP_SEEN_WHO);
+		while (p && p->place != (page | who << DEP_SEEN_WHO))
+			p = p->next;
+		if (p && p->turn == s->turn)
+			clear_bits(p, from, to);
+	}
+}
+
+bool dep_seen_forget(struct dep_seen *s, u64 addr, u64 size)
+{
+	u32 from, to;
+
+	if (addr + size < addr || size / DEP_SEEN_PAGE > s->pages)
+		return false;
+	for (; size; addr += to - from, size -= to - from) {
+		from = addr % DEP_SEEN_PAGE;
+		to = size < DEP_SEEN_PAGE - from ? from + (u32)size : DEP_SEEN_PAGE;
+		forget_page(s, addr / DEP_SEEN_PAGE, from, to);
+	}
+	return true;
+}
+
 static void tell_later(struct dep_seen *s, struct dep_seen_page *p, u64 words, u64 pc)
 {
 	if (!words)

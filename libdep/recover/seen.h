@@ -23,6 +23,7 @@
  * not 0, 10.
  */
 #define DEP_SEEN_WHO	52
+#define DEP_SEEN_WHOS	4u
 #define DEP_SEEN_STAMP	54
 #define DEP_SEEN_STAMPS	1023u	/* this one is in the key of a way that has none */
 
@@ -87,6 +88,13 @@ bool dep_seen_put_off(struct dep_seen *s, const struct dep_seen_access *a);
  * then is lost.  An access may be told twice if there were others to be told in between.
  */
 bool dep_seen_take(struct dep_seen *s, struct dep_seen_access *out);
+
+/**
+ * dep_seen_forget() - it has not been accessed; nothing may have been put off
+ *
+ * Return: false if that is more than is remembered: a turn is better.
+ */
+bool dep_seen_forget(struct dep_seen *s, u64 addr, u64 size);
 
 /** dep_seen_tag() - what distinguishes the pages of @who in this turn, not 0 */
 static inline u64 dep_seen_tag(const struct dep_seen *s, u8 who)

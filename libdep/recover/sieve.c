@@ -41,16 +41,34 @@ void dep_sieve_free(struct dep_sieve *s)
 	dep_seen_free(&s->seen);
 }
 
+/* Was the function that it is in left without a return?  As order_functions_left() says. */
+static bool is_outside(const struct dep_sieve *s, u8 code)
+{
+	return code == DEP_CODE_PROGRAM && s->call[s->ncalls - 1].code != DEP_CODE_PROGRAM;
+}
+
+static u64 tag_of(const struct dep_sieve *s, u8 code)
+{
+	if (s->muted)
+		return is_outside(s, code) ? 0 : dep_seen_tag(&s->seen, DEP_SIEVE_MUTED);
+	return s->who[code] & DEP_SIEVE_LOOK ? 0 : dep_seen_tag(&s->seen, s->who[code]);
+}
+
+static void set_tags(struct dep_sieve *s)
+{
+	u8 i;
+
+	for (i = 0; i < DEP_SIEVE_CODES; i++)
+		s->tag[i] = tag_of(s, i);
+}
+
 /* Set who is meant by all codes but two. */
 static void set_who(struct dep_sieve *s, u8 others, u8 program, u8 threads)
 {
-	u32 i;
-
 	memset(s->who, others, sizeof(s->who));
 	s->who[DEP_CODE_PROGRAM] = program;
 	s->who[DEP_CODE_THREADS] = threads;
-	for (i = 0; i < DEP_SIEVE_CODES; i++)
-		s->tag[i] = s->who[i] & DEP_SIEVE_LOOK ? 0 : dep_seen_tag(&s->seen, s->who[i]);
+	set_tags(s);
 }
 
 void dep_sieve_turn(struct dep_sieve *s)
@@ -73,8 +91,97 @@ static void settle(struct dep_sieve *s, u8 code)
 	}
 	set_who(s, DEP_SIEVE_LIBRARY, DEP_SIEVE_PROGRAM, DEP_SIEVE_THREADS | DEP_SIEVE_LOOK);
 	s->who[DEP_CODE_CALLER] = DEP_SIEVE_PROGRAM;
-	s->tag[DEP_CODE_CALLER] = s->tag[DEP_CODE_PROGRAM];
+	set_tags(s);
 }
+
+/* ---- functions ---- */
+
+static void set_muted(struct dep_sieve *s)
+{
+	bool was = s->muted;
+	u32 i;
+
+	s->muted = false;
+	for (i = 0; i < s->ncalls; i++)
+		s->muted |= dep_function_mutes(s->call[i].function);
+	if (was || s->muted)
+		set_tags(s);
+}
+
+void dep_sieve_left(struct dep_sieve *s)
+{
+	s->ncalls = 0;
+	set_muted(s);
+}
+
+static void enter(struct dep_sieve *s, const struct dep_function_call *f, u8 code)
+{
+	struct dep_sieve_call *c;
+
+	/* Too many: it is thought to be in none, so all is shown. */
+	if (s->ncalls == DEP_SIEVE_CALLS)
+		s->ncalls = 0;
+	c = &s->call[s->ncalls++];
+	c->sp = f->passed->sp;
+	c->function = f->function;
+	c->code = code;
+	c->sized = dep_function_asks(f->function, f->known, f->passed->value, &c->size);
+}
+
+static void leave(struct dep_sieve *s, const struct dep_sieve_call *c,
+		  const struct dep_function_call *f)
+{
+	if (dep_function_frees(c->function))
+		return;
+	if (!c->sized || !(f->known & 1) ||
+	    (f->passed->value[0] && !dep_seen_forget(&s->seen, f->passed->value[0], c->size)))
+		dep_sieve_turn(s);
+}
+
+/* The same as the analyzer (order/functions.c) does with its frames. */
+void dep_sieve_function(struct dep_sieve *s, const struct dep_function_call *f, u8 code)
+{
+	struct dep_sieve_call last = { 0 };
+	u64 sp = f->passed->sp;
+	bool outside;
+
+	if (!f->is_return) {
+		while (s->ncalls && s->call[s->ncalls - 1].sp <= sp)
+			s->ncalls--;
+		set_muted(s);
+		outside = !s->muted;
+		enter(s, f, code);
+		if (outside && !dep_function_is_heap(f->function))
+			dep_sieve_turn(s);
+		set_muted(s);
+		return;
+	}
+	while (s->ncalls && s->call[s->ncalls - 1].sp < sp)
+		last = s->call[--s->ncalls];
+	set_muted(s);
+	if (s->muted)
+		return;
+	if (last.sp == sp - 8 && dep_function_is_heap(last.function))
+		leave(s, &last, f);
+	else
+		dep_sieve_turn(s);
+}
+
+void dep_sieve_ticket(struct dep_sieve *s, bool behind)
+{
+	/* What is not shown does not order. */
+	if (s->muted)
+		return;
+	/* What is acquired makes nothing new: who races with what comes, races with what was. */
+	if (behind) {
+		s->all = false;
+		return;
+	}
+	dep_sieve_turn(s);
+	s->all = true;
+}
+
+/* ---- */
 
 u8 dep_sieve_code(const struct dep_sieve *s, u64 pc)
 {
@@ -127,10 +234,29 @@ static bool may_wait(const struct dep_sieve *s, u8 code)
 	       (s->who[code] == DEP_SIEVE_LIBRARY && code == DEP_CODE_LIBRARY);
 }
 
-bool dep_sieve_later(struct dep_sieve *s, u8 code, const struct dep_ref *r)
+/* Is it nobody's business? */
+static bool is_muted(struct dep_sieve *s, u8 code, const struct dep_ref *r)
 {
 	struct dep_seen_access a = access_of(s, code, r);
 
+	if (!s->muted)
+		return false;
+	if (is_outside(s, code)) {
+		dep_sieve_left(s);
+		return false;
+	}
+	a.who = DEP_SIEVE_MUTED;
+	dep_seen_note(&s->seen, &a);
+	return true;
+}
+
+bool dep_sieve_later(struct dep_sieve *s, u8 code, const struct dep_ref *r)
+{
+	struct dep_seen_access a;
+
+	if (is_muted(s, code, r))
+		return true;
+	a = access_of(s, code, r);
 	if (s->all || s->singly < DEP_SIEVE_SINGLY || s->scope->singly || !may_wait(s, code) ||
 	    (a.write && a.who != DEP_SIEVE_PROGRAM && in_control_block(s, r->addr)) ||
 	    is_locked(s->scope->locked, r->addr, r->size) || !dep_seen_put_off(&s->seen, &a))
@@ -145,8 +271,10 @@ bool dep_sieve_take(struct dep_sieve *s, struct dep_ref *r)
 	struct dep_seen_access a;
 
 	if (dep_seen_take(&s->seen, &a)) {
-		*r = (struct dep_ref){ a.pc, a.addr, a.size,
-				       (a.write ? DEP_WRITE : DEP_READ) | DEP_REF_JOINED };
+		*r = (struct dep_ref){
+			a.pc, a.addr, a.size, (a.write ? DEP_WRITE : DEP_READ) | DEP_REF_JOINED,
+			1 + (a.who == DEP_SIEVE_PROGRAM ? DEP_CODE_PROGRAM : DEP_CODE_LIBRARY),
+		};
 		return true;
 	}
 	if (!s->nlast)
@@ -167,6 +295,8 @@ enum dep_sieved dep_sieve_slowly(struct dep_sieve *s, u8 code, struct dep_ref *r
 	bool look = s->who[code] & DEP_SIEVE_LOOK, write = r->type & DEP_WRITE, new;
 	struct dep_seen_access a;
 
+	if (is_muted(s, code, r))
+		return DEP_SIEVED_OUT;
 	if (s->all) {
 		dep_places_add(s->scope->locked, r->addr, r->size <= WORD_MAX ? r->size : WORD_MAX);
 		return DEP_SIEVED_SHOW;

@@ -48,17 +48,30 @@ struct dep_scope {
 	bool interpret;
 };
 
-/* What is remembered of an access beside its place: who made it. */
-enum { DEP_SIEVE_PROGRAM, DEP_SIEVE_LIBRARY, DEP_SIEVE_THREADS, DEP_SIEVE_LOOK = 4 };
+/* What is remembered of an access beside its place: who made it; or that it is nobody's business. */
+enum {
+	DEP_SIEVE_PROGRAM, DEP_SIEVE_LIBRARY, DEP_SIEVE_THREADS, DEP_SIEVE_MUTED,
+	DEP_SIEVE_LOOK = 4,
+};
 
 /* In front of the last one all that was put off is to be taken, and shown. */
 enum dep_sieved { DEP_SIEVED_OUT, DEP_SIEVED_SHOW, DEP_SIEVED_SHOW_BEHIND };
 
 #define DEP_SIEVE_CODES	8u
 #define DEP_SIEVE_SPINS	8u		/* who reads the same so often in vain, waits */
-#define DEP_SIEVE_SINGLY	64u		/* references of a turn that are shown one by one */
+#define DEP_SIEVE_SINGLY	16u		/* references of a turn that are shown one by one */
 #define DEP_SIEVE_LAST	8u		/* reads among the others that are so, too */
 #define DEP_SIEVE_QUIET	(-(s32)DEP_SIEVE_SPINS)	/* dep_sieve.quiet behind a write */
+
+#define DEP_SIEVE_CALLS	16u	/* watched functions that it is in, and is known to be */
+
+/** struct dep_sieve_call - @sp: dep_passed.sp; @code: whose it is */
+struct dep_sieve_call {
+	u64 sp, size;
+	u16 function;
+	u8 code;
+	bool sized;		/* @size is known */
+};
 
 struct dep_ahead;
 
@@ -74,6 +87,9 @@ struct dep_sieve {
 	u32 wholly;		/* so many more */
 	u8 watched[256];	/* how often that was so, by where it began */
 	bool all;		/* in a locked instruction */
+	bool muted;		/* in a function that mutes */
+	u32 ncalls;
+	struct dep_sieve_call call[DEP_SIEVE_CALLS];
 	u64 fs;			/* the thread's control block */
 	u8 who[DEP_SIEVE_CODES];	/* by whose code it is; with DEP_SIEVE_LOOK it is shown */
 	u64 tag[DEP_SIEVE_CODES];	/* dep_seen_tag(); 0: it is shown */
@@ -90,6 +106,17 @@ int dep_sieve_copy(struct dep_sieve *to, const struct dep_sieve *from);
 
 /** dep_sieve_turn() - the thread may have synchronised, or something is missing */
 void dep_sieve_turn(struct dep_sieve *s);
+/** dep_sieve_left() - nothing is known of functions that it may be in */
+void dep_sieve_left(struct dep_sieve *s);
+/**
+ * dep_sieve_function() - it enters a watched function, or comes from one
+ * @code: enum dep_code of it
+ *
+ * What was put off is to be taken before.  Memory that it gets is new; most others are turns.
+ */
+void dep_sieve_function(struct dep_sieve *s, const struct dep_function_call *f, u8 code);
+/** dep_sieve_ticket() - a ticket of a locked instruction, which may be a turn */
+void dep_sieve_ticket(struct dep_sieve *s, bool behind);
 /** dep_sieve_code() - enum dep_code of what is at @pc */
 u8 dep_sieve_code(const struct dep_sieve *s, u64 pc);
 /** dep_sieve_learn() - set dep_op.whose of all operations of @p, and make it lean */

@@ -268,7 +268,7 @@ static int reference(struct order_feed *f, struct order_thread *t, const struct 
 		     u64 address, bool late)
 {
 	const struct order_objects *o = &t->process->objects;
-	enum dep_code code = order_code(f, t->image, r->pc);
+	enum dep_code code = r->whose ? r->whose - 1u : order_code(f, t->image, r->pc);
 	u32 type = r->type & DEP_MODIFY, flags = type, inside = 0;
 	int (*then)(struct order_thread *t, enum order_kind kind, u64 id) = NULL;
 	int err = 0;

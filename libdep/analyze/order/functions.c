@@ -12,17 +12,6 @@
 
 #include "functions.h"
 
-/* Also what only asks an allocator something, which looks at its data. */
-static bool is_heap(u32 f)
-{
-	return f >= DEP_F_MALLOC && f <= DEP_F_DELETE_ARRAY_SIZED_ALIGNED;
-}
-
-static bool is_rwlock(u32 f)
-{
-	return f > DEP_F_RWLOCK_DESTROY && f <= DEP_F_RWLOCK_UNLOCK;
-}
-
 /* Frames of an interrupted level are above those of the handler, and stay. */
 static bool at_hand(const struct order_thread *t)
 {
@@ -48,7 +37,7 @@ static void set_muted(struct order_thread *t)
 
 	t->muted = false;
 	while (i-- && c->frame[i].level == c->level)
-		t->muted |= is_heap(c->frame[i].function) || is_rwlock(c->frame[i].function);
+		t->muted |= dep_function_mutes(c->frame[i].function);
 }
 
 static int push(struct order_thread *t, const struct dep_function_call *f)
@@ -89,7 +78,7 @@ static int entered(struct order_thread *t, const struct dep_function_call *f)
 	t->image->functions = true;
 	if (err || !outside)
 		return err;
-	if (is_heap(f->function))
+	if (dep_function_is_heap(f->function))
 		return order_heap_enter(t, &c->frame[c->n - 1]);
 	/* It uses the object while it has the lock. */
 	err = order_lock_enter(t, &c->frame[c->n - 1]);
@@ -107,7 +96,7 @@ static int returned(struct order_thread *t, const struct dep_function_call *f)
 	set_muted(t);
 	if (last.sp != f->passed->sp - 8 || t->muted)
 		return 0;
-	if (is_heap(last.function))
+	if (dep_function_is_heap(last.function))
 		return order_heap_leave(t, &last, f->known & 1, f->passed->value[0]);
 	err = order_held_leave(t, &last, f->known & 1, f->passed->value[0]);
 	return err ? err : order_lock_leave(t, &last, f->known & 1, f->passed->value[0]);

@@ -141,57 +141,10 @@ static int allocated(struct order_thread *t, const struct order_frame *f, u64 ad
 	return err || !size ? err : add(t, f, address, size);
 }
 
-/* The memory that a function is asked for; false: that is not known, or it allocates none. */
-static bool asked(const struct order_frame *f, u64 *size)
-{
-	u32 i;
-
-	switch (f->function) {
-	case DEP_F_CALLOC:
-		*size = f->arg[0] * f->arg[1];
-		return (f->known & 3) == 3;
-	case DEP_F_REALLOCARRAY:
-		*size = f->arg[1] * f->arg[2];
-		return (f->known & 6) == 6;
-	case DEP_F_REALLOC:
-	case DEP_F_RALLOCX:
-	case DEP_F_MEMALIGN:
-	case DEP_F_ALIGNED_ALLOC:
-		i = 1;
-		break;
-	case DEP_F_MALLOC:
-	case DEP_F_MALLOCX:
-	case DEP_F_VALLOC:
-	case DEP_F_PVALLOC:
-	case DEP_F_NEW:
-	case DEP_F_NEW_NOTHROW:
-	case DEP_F_NEW_ALIGNED:
-	case DEP_F_NEW_ALIGNED_NOTHROW:
-	case DEP_F_NEW_ARRAY:
-	case DEP_F_NEW_ARRAY_NOTHROW:
-	case DEP_F_NEW_ARRAY_ALIGNED:
-	case DEP_F_NEW_ARRAY_ALIGNED_NOTHROW:
-		i = 0;
-		break;
-	default:
-		return false;
-	}
-	*size = f->arg[i];
-	return f->known >> i & 1;
-}
-
 static bool reallocates(const struct order_frame *f)
 {
 	return f->function == DEP_F_REALLOC || f->function == DEP_F_REALLOCARRAY ||
 	       f->function == DEP_F_RALLOCX;
-}
-
-static bool frees(const struct order_frame *f)
-{
-	return f->function == DEP_F_FREE || f->function == DEP_F_CFREE ||
-	       f->function == DEP_F_DALLOCX || f->function == DEP_F_SDALLOCX ||
-	       (f->function >= DEP_F_DELETE &&
-		f->function <= DEP_F_DELETE_ARRAY_SIZED_ALIGNED);
 }
 
 int order_heap_enter(struct order_thread *t, const struct order_frame *f)
@@ -203,7 +156,7 @@ int order_heap_enter(struct order_thread *t, const struct order_frame *f)
 		b = find(&t->image->heap, order_at(t, f->arg[0]));
 		return b ? order_look_for(t->feed, t, f->pc, b->address, b->size) : 0;
 	}
-	return frees(f) && f->known & 1 ? freed(t, f->pc, order_at(t, f->arg[0])) : 0;
+	return dep_function_frees(f->function) && f->known & 1 ? freed(t, f->pc, order_at(t, f->arg[0])) : 0;
 }
 
 /* A program may use all that it is told a block has. */
@@ -229,7 +182,7 @@ int order_heap_leave(struct order_thread *t, const struct order_frame *f, bool k
 	if (f->function == DEP_F_MALLOC_USABLE_SIZE || f->function == DEP_F_XALLOCX ||
 	    f->function == DEP_F_SALLOCX)
 		return known && f->known & 1 ? grown(t, order_at(t, f->arg[0]), result) : 0;
-	if (!asked(f, &size))
+	if (!dep_function_asks(f->function, f->known, f->arg, &size))
 		return 0;
 	if (!known)
 		return allocated_blindly(t);
