@@ -290,28 +290,29 @@ static void put_call(struct dep_out *o, const struct dep_op *op, u64 sp)
 
 static void put_function(struct dep_run *r, const struct dep_op *op, const u64 *slot)
 {
+	struct dep_passed passed = { .sp = slot[X86_RSP] };
+	struct dep_function_call f = {
+		.pc = op->pc, .function = op->imm & 0xffff, .is_return = op->size,
+		.known = op->imm >> 16, .passed = &passed,
+	};
 	struct dep_out *o = &r->out;
-	struct dep_passed *p;
 	struct dep_item *it;
 	u32 i;
 
 	if (!o->want_function)
 		return;
+	for (i = 0; i < DEP_FUNCTION_ARGS; i++)
+		if (op->imm >> (16 + i) & 1)
+			passed.value[i] = slot[op->size ? X86_RAX : dep_function_regs[i]];
 	if (r->sieve)
 		dep_run_put_off(r);
 	it = &o->item[o->n];
-	p = &o->passed[o->n++];
-	p->sp = slot[X86_RSP];
-	for (i = 0; i < DEP_FUNCTION_ARGS; i++)
-		p->value[i] = op->imm >> (16 + i) & 1 ?
-			      slot[op->size ? X86_RAX : dep_function_regs[i]] : 0;
 	it->kind = DEP_ITEM_FUNCTION;
-	it->function = (struct dep_function_call){
-		.pc = op->pc, .function = op->imm & 0xffff, .is_return = op->size,
-		.known = op->imm >> 16, .passed = p,
-	};
+	it->function = f;
+	it->function.passed = &o->passed[o->n];
+	o->passed[o->n++] = passed;
 	if (r->sieve)
-		dep_sieve_function(r->sieve, &it->function, op->whose);
+		dep_sieve_function(r->sieve, &f, op->whose);
 }
 
 /* Operations that may call the sink need room for the rest afterwards. */

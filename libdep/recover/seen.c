@@ -108,7 +108,7 @@ static void clear(struct dep_seen_page *p)
 
 	for (; p->used; p->used &= p->used - 1) {
 		i = (u32)__builtin_ctzll(p->used);
-		p->read[i] = p->wrote[i] = 0;
+		p->read[i] = p->wrote[i] = p->told_read[i] = p->told_wrote[i] = 0;
 	}
 }
 
@@ -135,20 +135,33 @@ static struct dep_seen_page *page_of(struct dep_seen *s, u64 place)
 	return p;
 }
 
+/* Bits of word @i that are @from to @to - 1. */
+static u64 part_of(u32 i, u32 from, u32 to)
+{
+	u64 bits = ~0ull;
+
+	if (i == from / 64)
+		bits <<= from % 64;
+	if (i == (to - 1) / 64)
+		bits &= ~0ull >> (-to & 63);
+	return bits;
+}
+
 /* Set the bits @from to @to - 1 of @p; which words have new ones? */
-static u64 set_bits(struct dep_seen_page *p, u32 from, u32 to, bool write)
+static u64 set_bits(struct dep_seen_page *p, u32 from, u32 to, bool write, bool later)
 {
 	u64 bits, words = 0;
 	u32 i;
 
 	for (i = from / 64; i <= (to - 1) / 64; i++) {
-		bits = ~0ull;
-		if (i == from / 64)
-			bits <<= from % 64;
-		if (i == (to - 1) / 64)
-			bits &= ~0ull >> (-to & 63);
+		bits = part_of(i, from, to);
 		if (bits & ~(write ? p->wrote[i] : p->read[i]))
 			words |= 1ull << i;
+		/* Who tells it at once tells no more than what is new. */
+		if (!later) {
+			p->told_read[i] |= bits & ~p->read[i];
+			p->told_wrote[i] |= write ? bits & ~p->wrote[i] : 0;
+		}
 		p->read[i] |= bits;
 		p->wrote[i] |= write ? bits : 0;
 		p->used |= 1ull << i;
@@ -162,40 +175,45 @@ static void clear_bits(struct dep_seen_page *p, u32 from, u32 to)
 	u32 i;
 
 	for (i = from / 64; i <= (to - 1) / 64; i++) {
-		bits = ~0ull;
-		if (i == from / 64)
-			bits <<= from % 64;
-		if (i == (to - 1) / 64)
-			bits &= ~0ull >> (-to & 63);
-		p->read[i] &= ~bits;
-		p->wrote[i] &= ~bits;
+		bits = ~part_of(i, from, to);
+		p->read[i] &= bits;
+		p->wrote[i] &= bits;
+		p->told_read[i] &= bits;
+		p->told_wrote[i] &= bits;
 	}
 }
 
-static void forget_page(struct dep_seen *s, u64 page, u32 from, u32 to)
+/* Of this turn, or NULL. */
+static struct dep_seen_page *find(struct dep_seen *s, u64 place)
 {
-	struct dep_seen_page *p;
-	u64 who;
+	struct dep_seen_page *p = *bucket_of(s, place);
 
-	for (who = 0; who < DEP_SEEN_WHOS; who++) {
-		p = *bucket_of(s, page | who << DEP_SEEN_WHO);
-		while (p && p->place != (page | who << DEP_SEEN_WHO))
-			p = p->next;
-		if (p && p->turn == s->turn)
-			clear_bits(p, from, to);
-	}
+	while (p && p->place != place)
+		p = p->next;
+	return p && p->turn == s->turn ? p : NULL;
+}
+
+static bool is_too_much(const struct dep_seen *s, u64 addr, u64 size)
+{
+	return addr + size < addr || size / DEP_SEEN_PAGE > s->pages;
 }
 
 bool dep_seen_forget(struct dep_seen *s, u64 addr, u64 size)
 {
+	struct dep_seen_page *p;
 	u32 from, to;
+	u64 who;
 
-	if (addr + size < addr || size / DEP_SEEN_PAGE > s->pages)
+	if (is_too_much(s, addr, size))
 		return false;
 	for (; size; addr += to - from, size -= to - from) {
 		from = addr % DEP_SEEN_PAGE;
 		to = size < DEP_SEEN_PAGE - from ? from + (u32)size : DEP_SEEN_PAGE;
-		forget_page(s, addr / DEP_SEEN_PAGE, from, to);
+		for (who = 0; who < DEP_SEEN_WHOS; who++) {
+			p = find(s, addr / DEP_SEEN_PAGE | who << DEP_SEEN_WHO);
+			if (p)
+				clear_bits(p, from, to);
+		}
 	}
 	return true;
 }
@@ -235,7 +253,7 @@ static int note(struct dep_seen *s, const struct dep_seen_access *a, bool later)
 		w = &s->way[page % DEP_SEEN_WAYS];
 		w->key = page | dep_seen_tag(s, a->who);
 		w->page = p;
-		words = set_bits(p, from, to, a->write);
+		words = set_bits(p, from, to, a->write, later);
 		new |= words != 0;
 		if (later)
 			tell_later(s, p, words, a->pc);
@@ -258,7 +276,8 @@ static u64 bits_of(const struct dep_seen_page *p, u32 i, bool reads)
 {
 	if (!(p->later >> i & 1))
 		return 0;
-	return reads ? p->read[i] & ~p->wrote[i] : p->wrote[i];
+	return reads ? p->read[i] & ~p->wrote[i] & ~p->told_read[i] :
+		       p->wrote[i] & ~p->told_wrote[i];
 }
 
 /* The first bit from @at on that is set, or DEP_SEEN_PAGE. */
@@ -293,7 +312,7 @@ bool dep_seen_take(struct dep_seen *s, struct dep_seen_access *out)
 {
 	const u64 number = (1ull << DEP_SEEN_WHO) - 1;
 	struct dep_seen_page *p;
-	u32 at, end;
+	u32 at, end, i;
 
 	while ((p = s->later)) {
 		at = next_bit(p, s->take.at, s->take.reads);
@@ -311,7 +330,11 @@ bool dep_seen_take(struct dep_seen *s, struct dep_seen_access *out)
 		s->take.reads = !s->take.reads;
 		if (s->take.reads)
 			continue;
-		p->later = 0;
+		for (; p->later; p->later &= p->later - 1) {
+			i = (u32)__builtin_ctzll(p->later);
+			p->told_read[i] = p->read[i];
+			p->told_wrote[i] = p->wrote[i];
+		}
 		s->later = p->next_later;
 	}
 	return false;

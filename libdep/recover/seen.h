@@ -35,6 +35,7 @@ struct dep_seen_page {
 	u64 later;		/* and for those that dep_seen_take() is to tell */
 	u64 pc;			/* of the first access that was put off */
 	u64 read[DEP_SEEN_PAGE / 64 + 1], wrote[DEP_SEEN_PAGE / 64 + 1];
+	u64 told_read[DEP_SEEN_PAGE / 64], told_wrote[DEP_SEEN_PAGE / 64];
 	struct dep_seen_page *next;	/* of the same bucket */
 	struct dep_seen_page *next_later;
 };
@@ -85,7 +86,7 @@ bool dep_seen_put_off(struct dep_seen *s, const struct dep_seen_access *a);
  * dep_seen_take() - what was put off, joined where it is of the same kind and page
  *
  * To be called until there is none, in front of the next turn; what was not told by
- * then is lost.  An access may be told twice if there were others to be told in between.
+ * then is lost.
  */
 bool dep_seen_take(struct dep_seen *s, struct dep_seen_access *out);
 

@@ -59,7 +59,7 @@ enum dep_sieved { DEP_SIEVED_OUT, DEP_SIEVED_SHOW, DEP_SIEVED_SHOW_BEHIND };
 
 #define DEP_SIEVE_CODES	8u
 #define DEP_SIEVE_SPINS	8u		/* who reads the same so often in vain, waits */
-#define DEP_SIEVE_SINGLY	16u		/* references of a turn that are shown one by one */
+#define DEP_SIEVE_SINGLY	8u		/* references of a turn that are shown one by one */
 #define DEP_SIEVE_LAST	8u		/* reads among the others that are so, too */
 #define DEP_SIEVE_QUIET	(-(s32)DEP_SIEVE_SPINS)	/* dep_sieve.quiet behind a write */
 

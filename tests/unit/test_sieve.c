@@ -764,6 +764,7 @@ static void compare_often(struct dep_store *store, const struct dep_segment *seg
 {
 	const u32 want = DEP_WANT_REFS | DEP_WANT_FUNCTIONS;
 	struct dep_loaded *all = dep_load(store, seg, want, NULL), *left;
+	u64 other[2];
 	u32 i;
 
 	assert_non_null(all);
@@ -775,7 +776,8 @@ static void compare_often(struct dep_store *store, const struct dep_segment *seg
 		dep_sieve_turn(&o->s);
 		left = dep_load(store, seg, want, &o->s);
 		assert_non_null(left);
-		compare_loaded(all, left, &o->locked, !o->scope.interpret, refs);
+		compare_loaded(all, left, &o->locked, !o->scope.interpret,
+			       o->scope.singly ? refs : other);
 		dep_loaded_free(left);
 	}
 	dep_loaded_free(all);
