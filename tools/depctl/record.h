@@ -18,6 +18,7 @@ struct record_options {
 	uint64_t ring_size, max_size;
 	uint32_t flags;		/* ADEPT_S_* */
 	int level;
+	bool temporary;		/* the store is, so it is compressed quickly */
 	enum transport { TRANSPORT_AUTO, TRANSPORT_KMOD, TRANSPORT_SHM } transport;
 	bool no_aslr, quiet;
 	bool alone;		/* without depd */

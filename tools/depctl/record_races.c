@@ -44,6 +44,7 @@ int record_races_begin(struct record_races *r, struct record_options *o)
 	}
 	snprintf(r->store, sizeof(r->store), "%s/races.dep", r->tmp);
 	o->dir = r->store;
+	o->temporary = true;
 	/* Nobody will look for it; losses are told even so. */
 	o->quiet = true;
 	return 0;
