@@ -139,6 +139,9 @@ int order_everything(struct order_thread *t, bool image)
 
 	if (!err)
 		err = join_ended(t, image);
+	/* What the others go on with in a turn of theirs is not shown again. */
+	if (f->pass == ORDER_FIRST)
+		return err;
 	for (i = 0; i < 2 * f->nthreads && !err; i++) {
 		o = f->thread[i % f->nthreads];
 		if (!is_among(t, o, image) || o->ended)

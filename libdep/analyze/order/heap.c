@@ -94,6 +94,17 @@ static void take(struct order_heap *h, struct order_block *b)
 	h->n--;
 }
 
+/*
+ * Whoever gets it next comes behind, if it is not known what that is.  In the first pass a thread
+ * goes on with its turn, so it tells nobody; that makes candidates, and no order is made up.
+ */
+static int given_back(struct order_thread *t)
+{
+	if (!t->image->heap.blind || t->feed->pass == ORDER_FIRST)
+		return 0;
+	return order_release(t, ORDER_HEAP, t->image->number);
+}
+
 static int freed(struct order_thread *t, u64 pc, u64 address)
 {
 	struct order_heap *h = &t->image->heap;
@@ -102,7 +113,7 @@ static int freed(struct order_thread *t, u64 pc, u64 address)
 	u64 size;
 
 	if (!b)
-		return h->blind ? order_release(t, ORDER_HEAP, t->image->number) : 0;
+		return given_back(t);
 	size = b->size;
 	if (t->feed->nwant)
 		err = order_look_for(t->feed, t, pc, address, size);
@@ -118,7 +129,7 @@ static int freed(struct order_thread *t, u64 pc, u64 address)
 	if (!err)
 		err = order_predict_access(t, pc, address, size, RACE_WRITE | RACE_FREE,
 					   size > ALL_OF_IT);
-	return err || !h->blind ? err : order_release(t, ORDER_HEAP, t->image->number);
+	return err ? err : given_back(t);
 }
 
 /* Some block is its own now. */
@@ -126,6 +137,8 @@ static int allocated_blindly(struct order_thread *t)
 {
 	struct order_heap *h = &t->image->heap;
 
+	if (t->feed->pass == ORDER_FIRST)
+		return 0;
 	if (h->blind)
 		return order_acquire(t, ORDER_HEAP, t->image->number);
 	h->blind = true;
