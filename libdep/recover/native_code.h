@@ -28,7 +28,11 @@ struct dep_native_look {
 	u64 read, wrote;
 };
 
-/** dep_native_slow() - not all has been seen; 0: it is noted; 1: the interpreter has to see to it */
+/**
+ * dep_native_slow() - not all has been seen
+ *
+ * Return: 0: it is noted, to be told later; 1: the interpreter has to see to it.
+ */
 u32 dep_native_slow(struct dep_run *r, const struct dep_native_look *look, u64 addr);
 
 /* Whole code is limited to that. */

@@ -48,7 +48,7 @@ struct dep_scope {
 	bool interpret;
 };
 
-/* What is remembered of an access beside its place: who made it; or that it is nobody's business. */
+/* What is remembered of an access beside its place: who made it, or that it is not shown at all. */
 enum {
 	DEP_SIEVE_PROGRAM, DEP_SIEVE_LIBRARY, DEP_SIEVE_THREADS, DEP_SIEVE_MUTED,
 	DEP_SIEVE_LOOK = 4,
@@ -83,9 +83,9 @@ struct dep_sieve {
 	u32 nlast, first;
 	struct dep_ref last[DEP_SIEVE_LAST];	/* reads that were put off; the next one: nlast % */
 	u32 reads;		/* since the last write */
-	s32 quiet;		/* counts up records without a write; from 0 on they are read wholly */
-	u32 wholly;		/* so many more */
-	u8 watched[256];	/* how often that was so, by where it began */
+	s32 quiet;		/* records without a write: at 0 they are looked at, maybe */
+	u32 wholly;		/* so many more are run by whole programs */
+	u8 watched[256];	/* how often it was 0, by where that was */
 	bool all;		/* in a locked instruction */
 	bool muted;		/* in a function that mutes */
 	u32 ncalls;

@@ -170,7 +170,7 @@ static inline u64 x86_branch_target(const struct x86_insn *in, u64 pc)
 }
 
 /**
- * x86_mask_elem() - bytes of an element of a move of which a mask says what it moves
+ * x86_mask_elem() - bytes of an element of what moves or compares as a mask says
  *
  * The mask is opmask register evex_k, or the elements' highest bits in vector register vvvv.
  * Only moves between memory and a vector register: what else may have a mask (comparisons,

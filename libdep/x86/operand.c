@@ -178,6 +178,25 @@ static unsigned int evex_move_elem(const struct x86_insn *in)
 	return 0;
 }
 
+/* Of bytes and words, as memcmp() has them; those of more can repeat one element instead. */
+static unsigned int evex_compare_elem(const struct x86_insn *in)
+{
+	if (in->pp != 1)
+		return 0;
+	if (in->map == 3 && (in->opcode == 0x3e || in->opcode == 0x3f))
+		return in->w ? 2 : 1;
+	if (in->map == 1 && (in->opcode == 0x74 || in->opcode == 0x75))
+		return in->opcode == 0x75 ? 2 : 1;
+	return 0;
+}
+
+static unsigned int evex_elem(const struct x86_insn *in)
+{
+	unsigned int elem = in->map == 1 ? evex_move_elem(in) : 0;
+
+	return elem ? elem : evex_compare_elem(in);
+}
+
 static unsigned int vex_maskmov_elem(const struct x86_insn *in)
 {
 	switch (in->opcode) {
@@ -199,7 +218,7 @@ unsigned int x86_mask_elem(const struct x86_insn *in)
 	if (in->nmem != 1 || in->mem[0].flags & X86_M_VSIB)
 		return 0;
 	if (in->enc == X86_EVEX)
-		return in->evex_k && in->map == 1 ? evex_move_elem(in) : 0;
+		return in->evex_k ? evex_elem(in) : 0;
 	return in->enc == X86_VEX && in->map == 2 && in->pp == 1 ? vex_maskmov_elem(in) : 0;
 }
 

@@ -118,13 +118,19 @@ static void decode_vsib(struct insn *in, const ZydisDecodedInstruction *zi,
 	in->op[0].index = ZydisRegisterGetId(mem->mem.index);
 }
 
-/* Bytes of an element that a vector move with a mask moves or not; 0: it is none. */
+/* Bytes of an element that a vector move or comparison with a mask accesses or not; 0: none. */
 static unsigned int masked_element(const ZydisDecodedInstruction *zi)
 {
 	switch (zi->mnemonic) {
 	case ZYDIS_MNEMONIC_VMOVDQU8:
+	case ZYDIS_MNEMONIC_VPCMPB:
+	case ZYDIS_MNEMONIC_VPCMPUB:
+	case ZYDIS_MNEMONIC_VPCMPEQB:
 		return 1;
 	case ZYDIS_MNEMONIC_VMOVDQU16:
+	case ZYDIS_MNEMONIC_VPCMPW:
+	case ZYDIS_MNEMONIC_VPCMPUW:
+	case ZYDIS_MNEMONIC_VPCMPEQW:
 		return 2;
 	case ZYDIS_MNEMONIC_VMOVDQA32:
 	case ZYDIS_MNEMONIC_VMOVDQU32:

@@ -47,6 +47,12 @@ snippet masked
 	vmovups %zmm0, 64(%rdi){%k2}
 	vmovsd (%rbx), %xmm1{%k2}{z}
 	vmovss %xmm1, (%rdi){%k1}
+	vpcmpub	$4, (%rbx), %ymm0, %k5{%k1}
+	vpcmpw	$1, 2(%rbx), %zmm0, %k1{%k1}
+	vpcmpeqb (%rbx), %zmm0, %k5{%k2}
+	vpcmpeqw 4(%rbx), %xmm0, %k5{%k2}
+	vpcmpeqb (%rbx), %zmm0, %k5
+	vpcmpd	$2, (%rbx), %zmm0, %k5{%k2}
 	vpcompressd %zmm0, 128(%rsi){%k2}
 	vpexpandd 128(%rsi), %zmm2{%k2}{z}
 	vcompresspd %ymm0, 256(%rsi){%k1}

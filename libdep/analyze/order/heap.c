@@ -169,7 +169,9 @@ int order_heap_enter(struct order_thread *t, const struct order_frame *f)
 		b = find(&t->image->heap, order_at(t, f->arg[0]));
 		return b ? order_look_for(t->feed, t, f->pc, b->address, b->size) : 0;
 	}
-	return dep_function_frees(f->function) && f->known & 1 ? freed(t, f->pc, order_at(t, f->arg[0])) : 0;
+	if (!dep_function_frees(f->function) || !(f->known & 1))
+		return 0;
+	return freed(t, f->pc, order_at(t, f->arg[0]));
 }
 
 /* A program may use all that it is told a block has. */

@@ -63,8 +63,10 @@ static bool is_at_work(const struct race_detector *d, u32 id)
 
 	for (i = 0; i < n; i++) {
 		when = race_state_when(s)[i];
+		if (race_when_thread(when) == d->forgets)
+			continue;
 		t = &d->thread[race_when_thread(when)];
-		if (t->life == RACE_LIVES && race_when_thread(when) != d->forgets && (when & RACE_EPOCH) >= t->since &&
+		if (t->life == RACE_LIVES && (when & RACE_EPOCH) >= t->since &&
 		    !(race_sites_get(&d->sites, race_state_site(s)[i])->flags & RACE_FREE))
 			return true;
 	}
