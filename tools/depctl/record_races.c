@@ -21,6 +21,8 @@
 #include "record.h"
 
 /* How the other process ends. */
+#define RING_SIZE	(1u << 20)
+
 enum { NONE_FOUND, FOUND, FAILED };
 
 int record_races_begin(struct record_races *r, struct record_options *o)
@@ -45,6 +47,9 @@ int record_races_begin(struct record_races *r, struct record_options *o)
 	snprintf(r->store, sizeof(r->store), "%s/races.dep", r->tmp);
 	o->dir = r->store;
 	o->temporary = true;
+	/* The search is behind most of the time: what is in the rings only takes memory. */
+	if (!o->ring_size)
+		o->ring_size = RING_SIZE;
 	/* Nobody will look for it; losses are told even so. */
 	o->quiet = true;
 	return 0;
