@@ -105,6 +105,8 @@ int main(int argc, char **argv)
 		if (pthread_create(&t[i], NULL, f[i], NULL))
 			return 1;
 	usleep(500000);
+	puts("asleep");
+	fflush(stdout);
 	if (n == 8)
 		return end(how);
 	if (write(sockets[1], "hello", 5) != 5)
