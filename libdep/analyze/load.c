@@ -178,10 +178,8 @@ static struct dep_loaded *load(struct dep_store *s, const struct dep_segment *se
 	r.sieve = sieve;
 	r.lean = sieve && !sieve->scope->wanted && !(want & (DEP_WANT_BLOCKS | DEP_WANT_CALLS));
 	r.native = r.lean && !sieve->scope->interpret ? dep_native_of(s) : NULL;
-	if (sieve && seg->seq != sieve->next_seq) {
-		dep_sieve_left(sieve);
-		dep_sieve_turn(sieve);
-	}
+	if (sieve && seg->seq != sieve->next_seq)
+		dep_sieve_lost(sieve);
 	if (sieve)
 		sieve->next_seq = seg->seq + 1;
 	l->err = c ? dep_recover_columns(s, seg, &r, &l->counts) :
@@ -192,6 +190,9 @@ static struct dep_loaded *load(struct dep_store *s, const struct dep_segment *se
 		l->mark[0].ticket = r.columns->h.ticket;
 		l->lost_bytes = r.columns->h.lost_bytes;
 	}
+	/* The analyzer is told of a gap there. */
+	if (sieve && (l->err || l->lost_bytes))
+		dep_sieve_lost(sieve);
 	dep_run_free(&r);
 	dep_columns_free(&own);
 	tell_before(l);

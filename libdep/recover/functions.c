@@ -37,6 +37,12 @@ int dep_function_frees(u32 function)
 	       (function >= DEP_F_DELETE && function <= DEP_F_DELETE_ARRAY_SIZED_ALIGNED);
 }
 
+int dep_function_reallocates(u32 function)
+{
+	return function == DEP_F_REALLOC || function == DEP_F_REALLOCARRAY ||
+	       function == DEP_F_RALLOCX;
+}
+
 int dep_function_asks(u32 function, u32 known, const u64 *arg, u64 *size)
 {
 	u32 i;

@@ -189,6 +189,8 @@ int dep_function_is_heap(u32 function);
 int dep_function_mutes(u32 function);
 /** dep_function_frees() - does it free what its first argument is? */
 int dep_function_frees(u32 function);
+/** dep_function_reallocates() - does it give another block for its first argument, or the same? */
+int dep_function_reallocates(u32 function);
 /**
  * dep_function_asks() - the memory that a function was asked for, with @arg, of which @known are
  *

@@ -114,6 +114,12 @@ void dep_sieve_left(struct dep_sieve *s)
 	set_muted(s);
 }
 
+void dep_sieve_lost(struct dep_sieve *s)
+{
+	dep_sieve_left(s);
+	dep_sieve_turn(s);
+}
+
 static void enter(struct dep_sieve *s, const struct dep_function_call *f, u8 code)
 {
 	struct dep_sieve_call *c;
@@ -128,13 +134,19 @@ static void enter(struct dep_sieve *s, const struct dep_function_call *f, u8 cod
 	c->sized = dep_function_asks(f->function, f->known, f->passed->value, &c->size);
 }
 
+/*
+ * What it got is new.  What it has freed may be another's soon, and then what it does to it all the
+ * same is to be seen; how much that is, is not known here.
+ */
 static void leave(struct dep_sieve *s, const struct dep_sieve_call *c,
 		  const struct dep_function_call *f)
 {
+	u64 block = f->passed->value[0];
+
 	if (dep_function_frees(c->function))
 		return;
-	if (!c->sized || !(f->known & 1) ||
-	    (f->passed->value[0] && !dep_seen_forget(&s->seen, f->passed->value[0], c->size)))
+	if (!c->sized || !(f->known & 1) || dep_function_reallocates(c->function) ||
+	    (block && !dep_seen_forget(&s->seen, block, c->size)))
 		dep_sieve_turn(s);
 }
 
@@ -151,7 +163,8 @@ void dep_sieve_function(struct dep_sieve *s, const struct dep_function_call *f, 
 		set_muted(s);
 		outside = !s->muted;
 		enter(s, f, code);
-		if (outside && !dep_function_is_heap(f->function))
+		if (outside && (!dep_function_is_heap(f->function) ||
+				dep_function_frees(f->function)))
 			dep_sieve_turn(s);
 		set_muted(s);
 		return;

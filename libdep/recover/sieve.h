@@ -104,15 +104,18 @@ void dep_sieve_free(struct dep_sieve *s);
 /** dep_sieve_copy() - one that remembers nothing, for what comes once more; 0 or -ENOMEM */
 int dep_sieve_copy(struct dep_sieve *to, const struct dep_sieve *from);
 
-/** dep_sieve_turn() - the thread may have synchronised, or something is missing */
+/** dep_sieve_turn() - the thread may have synchronised */
 void dep_sieve_turn(struct dep_sieve *s);
+/** dep_sieve_lost() - something is missing, and where the thread is by now is not known */
+void dep_sieve_lost(struct dep_sieve *s);
 /** dep_sieve_left() - nothing is known of functions that it may be in */
 void dep_sieve_left(struct dep_sieve *s);
 /**
  * dep_sieve_function() - it enters a watched function, or comes from one
  * @code: enum dep_code of it
  *
- * What was put off is to be taken before.  Memory that it gets is new; most others are turns.
+ * What was put off is to be taken before.  Memory that it gets is new; all else is a turn, but for
+ * what is done inside of an allocator.
  */
 void dep_sieve_function(struct dep_sieve *s, const struct dep_function_call *f, u8 code);
 /** dep_sieve_ticket() - a ticket of a locked instruction, which may be a turn */

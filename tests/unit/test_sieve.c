@@ -364,9 +364,14 @@ static void in_functions(void **unused)
 	assert_true(shows(&o, me, BASE + 0x1000 - 8, 4, DEP_READ));
 	assert_true(shows(&o, me, BASE + 0x1000 + 4, 4, DEP_READ));
 	assert_false(shows(&o, me, BASE + 0x1000 - 8, 4, DEP_READ));
-	/* Nothing is new behind free(), and everything if it is not known what is. */
+	/* Who goes on with what it has freed is seen to; also where it is not known what is new. */
 	calls(&o, 0x1000, DEP_F_FREE, BASE, 0, it);
 	returns(&o, 0x1000, 0, false);
+	assert_true(shows(&o, me, BASE, 64, DEP_READ));
+	assert_false(shows(&o, me, BASE, 64, DEP_READ));
+	calls(&o, 0x1000, DEP_F_REALLOC, BASE, 64, it);
+	returns(&o, 0x1000, BASE + 0x100, true);
+	assert_true(shows(&o, me, BASE, 64, DEP_READ));
 	assert_false(shows(&o, me, BASE, 64, DEP_READ));
 	calls(&o, 0x1000, DEP_F_MALLOC, 16, 0, it);
 	returns(&o, 0x1000, 0, false);
@@ -672,13 +677,14 @@ static bool follow(struct inside *in, const struct dep_function_call *f)
 		assert_true(in->n < 64);
 		in->sp[in->n] = sp;
 		in->function[in->n++] = function;
-		return !muted && !dep_function_is_heap(function);
+		return !muted && (!dep_function_is_heap(function) || dep_function_frees(function));
 	}
 	while (in->n && in->sp[in->n - 1] < sp) {
 		last = in->sp[--in->n];
 		function = in->function[in->n];
 	}
-	return !is_muted(in) && (last != sp - 8 || !dep_function_is_heap(function));
+	return !is_muted(in) && (last != sp - 8 || !dep_function_is_heap(function) ||
+				 dep_function_reallocates(function));
 }
 
 static bool is_turn(struct inside *in, const struct dep_item *it)
@@ -772,8 +778,7 @@ static void compare_often(struct dep_store *store, const struct dep_segment *seg
 	for (i = 0; i < TIMES; i++) {
 		o->scope.interpret = i % 2;
 		o->scope.singly = i % 3 == 0;
-		dep_sieve_left(&o->s);
-		dep_sieve_turn(&o->s);
+		dep_sieve_lost(&o->s);
 		left = dep_load(store, seg, want, &o->s);
 		assert_non_null(left);
 		compare_loaded(all, left, &o->locked, !o->scope.interpret,

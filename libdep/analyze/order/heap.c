@@ -154,18 +154,12 @@ static int allocated(struct order_thread *t, const struct order_frame *f, u64 ad
 	return err || !size ? err : add(t, f, address, size);
 }
 
-static bool reallocates(const struct order_frame *f)
-{
-	return f->function == DEP_F_REALLOC || f->function == DEP_F_REALLOCARRAY ||
-	       f->function == DEP_F_RALLOCX;
-}
-
 int order_heap_enter(struct order_thread *t, const struct order_frame *f)
 {
 	const struct order_block *b;
 
 	/* What it was called from is not known any more when it returns. */
-	if (t->feed->nwant && reallocates(f) && f->known & 1) {
+	if (t->feed->nwant && dep_function_reallocates(f->function) && f->known & 1) {
 		b = find(&t->image->heap, order_at(t, f->arg[0]));
 		return b ? order_look_for(t->feed, t, f->pc, b->address, b->size) : 0;
 	}
@@ -205,7 +199,7 @@ int order_heap_leave(struct order_thread *t, const struct order_frame *f, bool k
 		return 0;
 	before = f->arg[0] ? order_at(t, f->arg[0]) : 0;
 	result = result ? order_at(t, result) : 0;
-	if (!reallocates(f) || !(f->known & 1) || !before)
+	if (!dep_function_reallocates(f->function) || !(f->known & 1) || !before)
 		return result ? allocated(t, f, result, size) : 0;
 	if (result != before) {
 		err = freed(t, f->pc, before);
