@@ -48,7 +48,8 @@ static char *read_all(int fd, size_t size)
 /* As it was compiled: what was changed since then says nothing. */
 static void take(struct race_source *s, const struct dep_place *p)
 {
-	int fd = open(p->file, O_RDONLY | O_CLOEXEC);
+	/* Not to wait if it is a FIFO by now. */
+	int fd = open(p->file, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct stat source, module;
 
 	if (fd < 0)
