@@ -279,6 +279,8 @@ static int reference(struct order_feed *f, struct order_thread *t, const struct 
 	if (code != DEP_CODE_PROGRAM && code != DEP_CODE_CALLER)
 		inside = RACE_INSIDE;
 	/* None of these orders, and the thread is where it was. */
+	if (r->type & DEP_REF_JOINED && code == DEP_CODE_PROGRAM)
+		order_wait_access(t, r);
 	if (r->type & DEP_REF_JOINED)
 		return order_access(t, r->pc, r->addr, r->size, flags | inside);
 
