@@ -13,27 +13,10 @@
 #include <cmocka.h>
 
 #include "../../libdep/analyze/races/history.h"
+#include "random.h"
 
 #define THREADS		300u
 #define VERSIONS	400u
-
-static u64 state;
-
-static u64 rnd(void)
-{
-	u64 z = state += 0x9e3779b97f4a7c15u;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-	return z ^ z >> 31;
-}
-
-static u64 from_env(const char *name, u64 other)
-{
-	const char *s = getenv(name);
-
-	return s ? strtoull(s, NULL, 0) : other;
-}
 
 /* A thread's clock, what it was at each version, and which of them may be asked for. */
 static struct race_mem mem;
@@ -199,7 +182,7 @@ int main(void)
 		cmocka_unit_test(as_it_was),
 	};
 
-	state = from_env("ADEPT_TEST_SEED", time(NULL));
-	print_message("ADEPT_TEST_SEED=%llu\n", (unsigned long long)state);
+	rnd_state = from_env("ADEPT_TEST_SEED", time(NULL));
+	print_message("ADEPT_TEST_SEED=%llu\n", (unsigned long long)rnd_state);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

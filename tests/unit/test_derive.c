@@ -16,26 +16,10 @@
 #include "../../libdep/x86/derive.h"
 #include "../../libdep/x86/live.h"
 #include "native.h"
+#include "random.h"
 
-static u64 state;
 static unsigned int bad, derived;
 static unsigned int hist[X86_D_XCHG + 1];
-
-static u64 rnd(void)
-{
-	u64 z = state += 0x9e3779b97f4a7c15u;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-	return z ^ z >> 31;
-}
-
-static u64 from_env(const char *name, u64 other)
-{
-	const char *s = getenv(name);
-
-	return s ? strtoull(s, NULL, 0) : other;
-}
 
 static void complain(const u8 *code, unsigned int len, const char *what, unsigned int reg, u64 got,
 		     u64 want)
@@ -297,7 +281,7 @@ int main(void)
 		cmocka_unit_test(test_dead),
 	};
 
-	state = from_env("ADEPT_TEST_SEED", time(NULL));
-	print_message("ADEPT_TEST_SEED=%llu\n", (unsigned long long)state);
+	rnd_state = from_env("ADEPT_TEST_SEED", time(NULL));
+	print_message("ADEPT_TEST_SEED=%llu\n", (unsigned long long)rnd_state);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

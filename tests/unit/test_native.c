@@ -16,20 +16,10 @@
 
 #include "../../libdep/format/store.h"
 #include "../../libdep/recover/run.h"
+#include "random.h"
 
 #define OPS	12u
 #define VALUES	8u
-
-static u64 state;
-
-static u64 rnd(void)
-{
-	u64 z = state += 0x9e3779b97f4a7c15u;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-	return z ^ z >> 31;
-}
 
 /* Of few bits now and then, where carries and signs are. */
 static u64 value(void)
@@ -200,15 +190,14 @@ static u32 run(struct bench *b, const struct made *m, u32 n)
 
 static void same_as_interpreted(void **unused)
 {
-	const char *seed = getenv("ADEPT_TEST_SEED"), *count = getenv("ADEPT_TEST_COUNT");
-	u64 n = count ? strtoull(count, NULL, 0) : 20000, from[DEP_SLOTS], native[DEP_SLOTS], kreg;
+	u64 n = from_env("ADEPT_TEST_COUNT", 20000), from[DEP_SLOTS], native[DEP_SLOTS], kreg;
 	static struct bench b;
 	struct made m;
 	u32 i, k, left, whole = 0, nops, done;
 
 	(void)unused;
-	state = seed ? strtoull(seed, NULL, 0) : (u64)time(NULL);
-	printf("seed %llu\n", (unsigned long long)state);
+	rnd_state = from_env("ADEPT_TEST_SEED", (u64)time(NULL));
+	printf("seed %llu\n", (unsigned long long)rnd_state);
 	set_up(&b);
 	for (k = 0; k < n; k++) {
 		begin(&m, 1000 + k);

@@ -16,24 +16,9 @@
 
 #include "../../libdep/analyze/races/private.h"
 #include "race_oracle.h"
+#include "random.h"
 
-static u64 seed_of_run, state;
-
-static u64 rnd(void)
-{
-	u64 z = state += 0x9e3779b97f4a7c15u;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-	return z ^ z >> 31;
-}
-
-static u64 from_env(const char *name, u64 other)
-{
-	const char *s = getenv(name);
-
-	return s ? strtoull(s, NULL, 0) : other;
-}
+static u64 seed_of_run;
 
 /* One execution, seen by both. */
 struct pair {
@@ -289,7 +274,7 @@ static void run_many(u32 mode, bool disciplined, const char *what)
 	for (i = 0; i < n; i++) {
 		/* So that one execution can be repeated alone. */
 		seed_of_run = from_env("ADEPT_TEST_SEED", 0) + i;
-		state = seed_of_run * 0x2545f4914f6cdd1du;
+		rnd_state = seed_of_run * 0x2545f4914f6cdd1du;
 		p.mode = mode;
 		p.disciplined = disciplined;
 		p.places = rnd() % 4 + 1;

@@ -19,6 +19,7 @@
 #include "../../libdep/analyze/races/detect.h"
 #include "../../libdep/recover/native.h"
 #include "../../libdep/recover/sieve.h"
+#include "random.h"
 #include "scratch.h"
 #include "stream.h"
 
@@ -27,17 +28,6 @@
 #define BYTES		96u
 #define BASE		0x7f0000001000ull
 #define WORD		0x7f0000005000ull	/* of plain accesses that order threads */
-
-static u64 state;
-
-static u64 rnd(void)
-{
-	u64 z = state += 0x9e3779b97f4a7c15u;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-	return z ^ z >> 31;
-}
 
 /* ---- places ---- */
 
@@ -570,14 +560,13 @@ static void synchronise(struct execution *x, u32 t)
 
 static void executions(void **unused)
 {
-	const char *seed = getenv("ADEPT_TEST_SEED"), *count = getenv("ADEPT_TEST_COUNT");
-	u64 n = count ? strtoull(count, NULL, 0) : 3000, raced = 0, shown = 0, seen = 0;
+	u64 n = from_env("ADEPT_TEST_COUNT", 3000), raced = 0, shown = 0, seen = 0;
 	struct execution x;
 	u32 i, rate;
 
 	(void)unused;
-	state = seed ? strtoull(seed, NULL, 0) : (u64)time(NULL);
-	printf("seed %llu\n", (unsigned long long)state);
+	rnd_state = from_env("ADEPT_TEST_SEED", (u64)time(NULL));
+	printf("seed %llu\n", (unsigned long long)rnd_state);
 	while (n--) {
 		begin_execution(&x);
 		x.place.scope.singly = rnd() % 2;
