@@ -125,8 +125,9 @@ $(B)/depctl: $(DEPCTL_OBJ) $(B)/libdep.a
 # ---- tests ----
 
 UNIT := decode derive watch_elf inject store writer resume upkeep queue recover collect cross \
-	filled symbols analyze beside order detect races clock predict ring_core loop request \
-	control metrics client keep rundir notify policy tracer sieve native
+	filled symbols analyze beside order order_functions order_processes detect races clock predict \
+	ring_core loop request control metrics client keep rundir notify policy tracer sieve lean \
+	native
 TESTS := $(patsubst %,$(B)/tests/test_%,$(UNIT))
 SHOW := $(patsubst %,$(B)/tests/inject_%,show_pie show_nopie show_static show_staticpie exec)
 TESTFLAGS := $(CFLAGS) $(HOSTFLAGS) -I.
@@ -151,7 +152,8 @@ $(B)/tests/test_resume: $(call unit_obj,test_resume test_resume_bad session stre
 			$(B)/libdep.a
 $(B)/tests/test_upkeep: $(call unit_obj,test_upkeep) $(B)/host/daemon/upkeep.o $(B)/libdep.a
 $(B)/tests/test_recover: $(call unit_obj,test_recover stream stream_frag) $(B)/libdep.a
-$(B)/tests/test_sieve: $(call unit_obj,test_sieve stream stream_frag) $(B)/libdep.a
+$(B)/tests/test_sieve: $(call unit_obj,test_sieve) $(B)/libdep.a
+$(B)/tests/test_lean: $(call unit_obj,test_lean stream stream_frag) $(B)/libdep.a
 $(B)/tests/test_native: $(call unit_obj,test_native) $(B)/libdep.a
 $(B)/tests/test_symbols: $(call unit_obj,test_symbols test_symbols_files \
 				test_symbols_odd sym_run) $(B)/libdep.a
@@ -169,6 +171,8 @@ $(B)/tests/test_ring_core: $(call unit_obj,test_ring_core) $(B)/host/kmod/ring_c
 $(B)/tests/test_analyze: $(call unit_obj,test_analyze stream stream_frag) $(B)/libdep.a
 $(B)/tests/test_beside: $(call unit_obj,test_beside stream stream_frag) $(B)/libdep.a
 $(B)/tests/test_order: $(call unit_obj,test_order) $(B)/libdep.a
+$(B)/tests/test_order_functions: $(call unit_obj,test_order_functions) $(B)/libdep.a
+$(B)/tests/test_order_processes: $(call unit_obj,test_order_processes) $(B)/libdep.a
 $(B)/tests/test_detect: $(call unit_obj,test_detect) $(call part_obj,analyze/races)
 $(B)/tests/test_predict: $(call unit_obj,test_predict) $(call part_obj,analyze/predict)
 $(B)/tests/test_clock: $(call unit_obj,test_clock) $(call part_obj,analyze/races)

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A sieve with all that it needs around it. */
+#ifndef TESTS_ONE_SIEVE_H
+#define TESTS_ONE_SIEVE_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "../../libdep/recover/sieve.h"
+
+static inline u8 code_by_pc(void *arg, u32 process, u64 pc)
+{
+	(void)arg;
+	(void)process;
+	return pc >> 60;
+}
+
+struct one {
+	struct dep_places locked, spun, wanted;
+	struct dep_scope scope;
+	struct dep_sieve s;
+};
+
+static inline void begin_one(struct one *o, bool wanted)
+{
+	dep_places_init(&o->locked);
+	dep_places_init(&o->spun);
+	dep_places_init(&o->wanted);
+	o->scope = (struct dep_scope){
+		.code = code_by_pc, .locked = &o->locked, .spun = &o->spun,
+		.wanted = wanted ? &o->wanted : NULL, .singly = true,
+	};
+	assert_int_equal(dep_sieve_init(&o->s, &o->scope), 0);
+}
+
+static inline void end_one(struct one *o)
+{
+	dep_sieve_free(&o->s);
+	dep_places_free(&o->locked);
+	dep_places_free(&o->spun);
+	dep_places_free(&o->wanted);
+}
+
+#endif

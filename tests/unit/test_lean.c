@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Random streams recovered by whole programs, by lean ones, and by their machine code: in each
+ * turn there are the same bytes.  ADEPT_TEST_SEED decides which words are locked.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "../../include/dep/races.h"
+#include "../../libdep/analyze/load.h"
+#include "../../libdep/recover/native.h"
+#include "one_sieve.h"
+#include "random.h"
+#include "scratch.h"
+#include "stream.h"
+
+/* Accesses of the threads' turn, a bit for each byte and kind. */
+struct turn {
+	u64 key[8192];
+	u8 bits[8192];
+	u32 n;
+};
+
+static void add_byte(struct turn *t, u64 address, u32 type)
+{
+	u32 i = (u32)(address * 0x9e3779b97f4a7c15ull >> 51);
+
+	while (t->bits[i] && t->key[i] != address)
+		i = (i + 1) % 8192;
+	assert_true(t->bits[i] || ++t->n < 8000);
+	t->key[i] = address;
+	/* A write says all that a read does. */
+	t->bits[i] |= type & DEP_WRITE ? 3 : 1;
+}
+
+/* Does @b have all that @a has? */
+static bool covers(const struct turn *b, const struct turn *a)
+{
+	u32 i, k;
+
+	for (i = 0; i < 8192; i++) {
+		k = (u32)(a->key[i] * 0x9e3779b97f4a7c15ull >> 51);
+		while (a->bits[i] && b->bits[k] && b->key[k] != a->key[i])
+			k = (k + 1) % 8192;
+		if (a->bits[i] & ~b->bits[k])
+			return false;
+	}
+	return true;
+}
+
+/* Does it order threads?  @p: not told by the reference, but these words are known to. */
+static bool releases(const struct dep_ref *r, const struct dep_places *p)
+{
+	if (!p)
+		return r->type & DEP_REF_RELEASES;
+	return r->type == DEP_WRITE && r->size <= 16 && dep_places_has(p, r->addr, r->size);
+}
+
+/* Functions that a thread is in; what it does in some of them is left out. */
+struct inside {
+	u64 sp[64];
+	u32 function[64], n;
+};
+
+static bool is_muted(const struct inside *in)
+{
+	u32 i;
+
+	for (i = 0; i < in->n; i++)
+		if (dep_function_mutes(in->function[i]))
+			return true;
+	return false;
+}
+
+/* Return: is everything new behind it? */
+static bool follow(struct inside *in, const struct dep_function_call *f)
+{
+	u64 sp = f->passed->sp, last = 0;
+	u32 function = f->function;
+	bool muted;
+
+	if (!f->is_return) {
+		while (in->n && in->sp[in->n - 1] <= sp)
+			in->n--;
+		muted = is_muted(in);
+		assert_true(in->n < 64);
+		in->sp[in->n] = sp;
+		in->function[in->n++] = function;
+		return !muted && (!dep_function_is_heap(function) || dep_function_frees(function));
+	}
+	while (in->n && in->sp[in->n - 1] < sp) {
+		last = in->sp[--in->n];
+		function = in->function[in->n];
+	}
+	return !is_muted(in) && (last != sp - 8 || !dep_function_is_heap(function) ||
+				 dep_function_reallocates(function));
+}
+
+static bool is_turn(struct inside *in, const struct dep_item *it)
+{
+	switch (it->kind) {
+	case DEP_ITEM_REF:
+		return false;
+	case DEP_ITEM_TICKET:
+		return !it->ticket.behind && !is_muted(in);
+	case DEP_ITEM_FUNCTION:
+		return follow(in, &it->function);
+	default:
+		if ((it->event.id & ~DEP_EV_ENTER) != ADEPT_EV_SYSCALL)
+			in->n = 0;
+		return true;
+	}
+}
+
+/* The turn that begins with item *@i of @l; returns whether there is another one. */
+static bool next_turn(const struct dep_loaded *l, const struct dep_places *p, struct inside *in,
+		      size_t *i, struct turn *t, u64 *refs)
+{
+	const struct dep_ref *r;
+	u32 b;
+
+	memset(t, 0, sizeof(*t));
+	for (; *i < l->nitems && !is_turn(in, &l->item[*i]); (*i)++) {
+		if (l->item[*i].kind != DEP_ITEM_REF || is_muted(in))
+			continue;
+		r = &l->item[*i].ref;
+		for (b = 0; b < r->size; b++)
+			add_byte(t, r->addr + b, r->type);
+		++*refs;
+		if (releases(r, p))
+			break;
+	}
+	return (*i)++ < l->nitems;
+}
+
+/* Machine code may also show what follows a write that orders, in its record, before that. */
+static void compare_loaded(const struct dep_loaded *all, const struct dep_loaded *left,
+			   const struct dep_places *locked, bool native, u64 *refs)
+{
+	struct inside in_all = { .n = 0 }, in_left = { .n = 0 };
+	static struct turn a, b;
+	size_t i = 0, k = 0;
+	bool more;
+
+	assert_int_equal(all->err, 0);
+	assert_int_equal(left->err, 0);
+	assert_memory_equal(&all->counts, &left->counts, sizeof(all->counts));
+	do {
+		more = next_turn(all, locked, &in_all, &i, &a, &refs[0]);
+		assert_int_equal(next_turn(left, NULL, &in_left, &k, &b, &refs[1]), more);
+		assert_true(covers(&b, &a));
+		assert_true(native || covers(&a, &b));
+	} while (more);
+}
+
+static u8 any_code(void *arg, u32 process, u64 pc)
+{
+	(void)arg;
+	(void)process;
+	(void)pc;
+	return DEP_CODE_PROGRAM;
+}
+
+/* Some of the words that are accessed are locked by others. */
+static void lock_some(struct one *o, const struct dep_loaded *l)
+{
+	size_t i;
+
+	for (i = 0; i < l->nitems; i++)
+		if (l->item[i].kind == DEP_ITEM_REF && rnd() % 8 == 0)
+			dep_places_add(&o->locked, l->item[i].ref.addr, 4);
+}
+
+#define TIMES	(2 * DEP_NATIVE_RUNS + 8)
+
+/* Often, so that there is machine code; every other time it is not used. */
+static void compare_often(struct dep_store *store, const struct dep_segment *seg, struct one *o,
+			  u64 *refs)
+{
+	const u32 want = DEP_WANT_REFS | DEP_WANT_FUNCTIONS;
+	struct dep_loaded *all = dep_load(store, seg, want, NULL), *left;
+	u64 other[2];
+	u32 i;
+
+	assert_non_null(all);
+	lock_some(o, all);
+	for (i = 0; i < TIMES; i++) {
+		o->scope.interpret = i % 2;
+		o->scope.singly = i % 3 == 0;
+		dep_sieve_lost(&o->s);
+		left = dep_load(store, seg, want, &o->s);
+		assert_non_null(left);
+		compare_loaded(all, left, &o->locked, !o->scope.interpret,
+			       o->scope.singly ? refs : other);
+		dep_loaded_free(left);
+	}
+	dep_loaded_free(all);
+}
+
+static u32 count_native(struct dep_store *store)
+{
+	const struct dep_native *native = dep_native_of(store);
+	u32 id, n = 0;
+
+	assert_non_null(native);
+	for (id = 0; id < 1 << 16; id++)
+		n += dep_native_has(native, id);
+	return n;
+}
+
+/* In the same turns the same bytes: whole programs, lean ones, and their machine code. */
+static void recovered(void **unused)
+{
+	const struct dep_segment *seg;
+	struct dep_meta meta = { .cwd = "/" };
+	struct dep_writer *w;
+	struct dep_store *store;
+	u64 refs[2] = { 0 };
+	struct stream s;
+	struct one o;
+	char dir[128];
+	size_t i, n;
+	u64 seed;
+
+	(void)unused;
+	for (seed = 100; seed < 108; seed++) {
+		stream_init(&s, seed);
+		s.use_ea = seed & 1;
+		stream_standard(&s);
+		stream_random_run(&s, 1500);
+		stream_close(&s);
+		scratch_name(dir, sizeof(dir));
+		assert_int_equal(dep_writer_create(&w, dir, &meta, 0), 0);
+		assert_int_equal(dep_writer_descriptors(w, 1, s.desc, s.desc_size), 0);
+		for (i = 0; i < s.nchunks; i++)
+			assert_int_equal(dep_writer_segment(w, 1, &s.chunk[i].c, s.chunk[i].body),
+					 0);
+		assert_int_equal(dep_writer_close(w, NULL, 0), 0);
+		assert_int_equal(dep_store_open(&store, dir), 0);
+		n = dep_store_segments(store, &seg);
+		begin_one(&o, false);
+		o.scope.code = any_code;
+		for (i = 0; i < n; i++)
+			compare_often(store, &seg[i], &o, refs);
+		assert_true(count_native(store) > 10);
+		end_one(&o);
+		dep_store_close(store);
+		scratch_remove(dir);
+		stream_free(&s);
+	}
+	assert_true(refs[1] < refs[0]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(recovered),
+	};
+
+	rnd_state = from_env("ADEPT_TEST_SEED", (u64)time(NULL));
+	printf("seed %llu\n", (unsigned long long)rnd_state);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
