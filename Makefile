@@ -125,9 +125,9 @@ $(B)/depctl: $(DEPCTL_OBJ) $(B)/libdep.a
 # ---- tests ----
 
 UNIT := decode derive watch_elf inject store writer resume upkeep queue recover collect cross \
-	filled symbols analyze beside order order_functions order_processes detect races clock predict \
-	ring_core loop request control metrics client keep rundir notify policy tracer sieve lean \
-	native
+	filled symbols analyze beside order order_functions order_processes detect races clock \
+	predict ring_core loop request control metrics client keep rundir notify policy tracer \
+	sieve lean native
 TESTS := $(patsubst %,$(B)/tests/test_%,$(UNIT))
 SHOW := $(patsubst %,$(B)/tests/inject_%,show_pie show_nopie show_static show_staticpie exec)
 TESTFLAGS := $(CFLAGS) $(HOSTFLAGS) -I.

@@ -29,12 +29,11 @@ enum { CC_B = 2, CC_AE = 3, CC_E = 4, CC_NE = 5, CC_A = 7 };
 /* Operations of native_imm(). */
 enum { OP_ADD = 0, OP_AND = 4, OP_SUB = 5, OP_CMP = 7 };
 
-#define SLOT_BIAS	128
 #define IN_RUN(member)	((s32)offsetof(struct dep_run, member) - \
-			 (s32)offsetof(struct dep_run, slot) - SLOT_BIAS)
+			 (s32)offsetof(struct dep_run, slot) - NATIVE_SLOT_BIAS)
 #define IN_SIEVE(member)	((s32)offsetof(struct dep_sieve, member))
 
-_Static_assert(DEP_SLOTS * 8 <= 2 * SLOT_BIAS, "slots are reached by one byte");
+_Static_assert(DEP_SLOTS * 8 <= 2 * NATIVE_SLOT_BIAS, "slots are reached by one byte");
 _Static_assert(sizeof(struct dep_seen_way) == 16, "a way is found by a shift");
 _Static_assert(DEP_NATIVE_RECORDS == 6 && DEP_NATIVE_COUNTS == 8, "two registers of counts");
 _Static_assert(DEP_SEEN_PAGE == 4096 && DEP_SEEN_AT_ONCE <= 57, "a look is one load");
@@ -114,7 +113,7 @@ const u8 *dep_native_emit_shared(struct emit *e, struct dep_native_exits *x)
 	move_counts(e, 0x7f, 1, IN_RUN(state.count[4]));
 	native_reg(e, 1, 0x89, X86_RAX, X86_RDX);
 	native_mem(e, 1, 0x8d, X86_RDI, X86_RBX,
-		   -(s32)offsetof(struct dep_run, slot) - SLOT_BIAS);
+		   -(s32)offsetof(struct dep_run, slot) - NATIVE_SLOT_BIAS);
 	emit_mov_imm64(e, X86_RAX, (u64)dep_native_slow);
 	native_reg(e, 0, 0xff, 2, X86_RAX);	/* call */
 	move_counts(e, 0x6f, 0, IN_RUN(state.count[0]));
@@ -124,7 +123,8 @@ const u8 *dep_native_emit_shared(struct emit *e, struct dep_native_exits *x)
 	enter = e->p;
 	push_kept(e);
 	/* lea rbx, [rdi + ..] */
-	native_mem(e, 1, 0x8d, X86_RBX, X86_RDI, (s32)offsetof(struct dep_run, slot) + SLOT_BIAS);
+	native_mem(e, 1, 0x8d, X86_RBX, X86_RDI,
+		   (s32)offsetof(struct dep_run, slot) + NATIVE_SLOT_BIAS);
 	native_mem(e, 1, 0x8b, X86_R12, X86_RBX, IN_RUN(value));
 	native_mem(e, 1, 0x8b, X86_R13, X86_RBX, IN_RUN(state.control));
 	native_mem(e, 1, 0x8b, X86_R14, X86_RBX, IN_RUN(state.sieve));
@@ -163,19 +163,14 @@ struct code {
 	u32 lean;		/* where it is in the lean program */
 };
 
-static s32 slot_disp(u8 slot)
-{
-	return (s32)slot * 8 - SLOT_BIAS;
-}
-
 static void load(struct emit *e, u8 reg, u8 slot)
 {
-	native_mem(e, 1, 0x8b, reg, X86_RBX, slot_disp(slot));
+	native_mem(e, 1, 0x8b, reg, X86_RBX, native_slot(slot));
 }
 
 static void store(struct emit *e, u8 reg, u8 slot)
 {
-	native_mem(e, 1, 0x89, reg, X86_RBX, slot_disp(slot));
+	native_mem(e, 1, 0x89, reg, X86_RBX, native_slot(slot));
 }
 
 static void add_imm(struct emit *e, u8 reg, u64 imm)
@@ -195,22 +190,13 @@ static bool is_left(const struct code *c, u32 op)
 	return c->lean < c->x->lean_end && c->p->lean[c->lean].of == op;
 }
 
-static bool is_odd_derivation(const struct x86_dop *d)
-{
-	if (d->code == X86_D_LEA)
-		return d->size < 4 || !fits32(d->imm);
-	return d->code == X86_D_XCHG || d->dst_high || d->src_high || d->src2_high ||
-	       (d->size < 4 && (d->code == X86_D_ROL || d->code == X86_D_ROR ||
-				d->code == X86_D_BSWAP));
-}
-
 /* Is the interpreter's to do, and all that follows? */
 static bool is_odd(const struct dep_program *p, const struct dep_op *op)
 {
 	if (dep_op_is_ref(op->code))
 		return op->addr32 || op->size - 1u >= DEP_SEEN_AT_ONCE;
 	if (op->code == DEP_O_DERIVE)
-		return op->size != 1 || is_odd_derivation(&p->dop[op->imm]);
+		return op->size != 1 || !dep_native_derives(&p->dop[op->imm]);
 	return dep_lean_ends(op->code) || op->code == DEP_O_CHECK || op->code == DEP_O_BITOFF;
 }
 
@@ -304,7 +290,7 @@ static void address(struct code *c, const struct ref *r, const struct dep_op *op
 		native_index(e, 1, 0x8d, X86_RAX, X86_RAX, X86_RCX, op->shift, 0);
 	}
 	if (op->code == DEP_O_REFX)
-		native_mem(e, 1, 0x03, X86_RAX, X86_RBX, slot_disp(op->dst));
+		native_mem(e, 1, 0x03, X86_RAX, X86_RBX, native_slot(op->dst));
 	add_imm(e, X86_RAX, disp);
 }
 
@@ -363,109 +349,6 @@ static void reference(struct code *c, const struct dep_op *op)
 	r->left = dep_native_left(c->lean, c->words);
 }
 
-/* ---- derivations: derive_run.c ---- */
-
-/* reg = @size bytes of a slot, the rest 0 */
-static void get(struct emit *e, u8 reg, u8 from, u8 size)
-{
-	u16 opcode = size == 1 ? 0x0fb6 : size == 2 ? 0x0fb7 : 0x8b;
-
-	if (from < 16)
-		native_mem(e, size == 8, opcode, reg, X86_RBX, slot_disp(from));
-	else
-		native_reg(e, 0, 0x31, reg, reg);
-}
-
-static void get_signed(struct emit *e, u8 reg, u8 from, u8 size)
-{
-	u16 opcode = size == 1 ? 0x0fbe : size == 2 ? 0x0fbf : size == 4 ? 0x63 : 0x8b;
-
-	native_mem(e, 1, opcode, reg, X86_RBX, slot_disp(from));
-}
-
-static void put(struct emit *e, u8 slot, u8 size)
-{
-	if (size == 2)
-		emit8(e, 0x66);
-	native_mem(e, size >= 4, size == 1 ? 0x88 : 0x89, X86_RAX, X86_RBX, slot_disp(slot));
-}
-
-/* rax = rax op (a slot or a constant) */
-static void arithmetic(struct emit *e, u16 opcode, const struct x86_dop *d)
-{
-	if (d->src2 == X86_NONE)
-		emit_mov_imm64(e, X86_RCX, (u64)d->imm);
-	else
-		get(e, X86_RCX, d->src2, d->size);
-	if (opcode > 0xff)
-		native_reg(e, d->size == 8, opcode, X86_RAX, X86_RCX);
-	else
-		native_reg(e, d->size == 8, opcode, X86_RCX, X86_RAX);
-}
-
-static void shift(struct emit *e, u8 what, const struct x86_dop *d)
-{
-	if (d->src2 == X86_NONE)
-		emit_mov_imm64(e, X86_RCX, (u64)d->imm & 0xff);
-	else
-		get(e, X86_RCX, d->src2, 1);
-	native_reg(e, d->size == 8, 0xd3, what, X86_RAX);
-}
-
-static void lea(struct emit *e, const struct x86_dop *d)
-{
-	u8 bits = d->scale == 8 ? 3 : d->scale == 4 ? 2 : d->scale == 2;
-
-	get(e, X86_RAX, d->src, 8);
-	get(e, X86_RCX, d->src2, 8);
-	native_index(e, 1, 0x8d, X86_RAX, X86_RAX, X86_RCX, bits, (s32)d->imm);
-}
-
-static void derive(struct emit *e, const struct x86_dop *d)
-{
-	static const u8 opcodes[] = {
-		[X86_D_ADD] = 0x01, [X86_D_SUB] = 0x29, [X86_D_AND] = 0x21, [X86_D_OR] = 0x09,
-		[X86_D_XOR] = 0x31,
-	};
-	static const u8 shifts[] = {
-		[X86_D_SHL] = 4, [X86_D_SHR] = 5, [X86_D_SAR] = 7, [X86_D_ROL] = 0, [X86_D_ROR] = 1,
-	};
-	u8 wide = d->size == 8;
-
-	switch ((enum x86_dop_code)d->code) {
-	case X86_D_CONST:
-		emit_mov_imm64(e, X86_RAX, (u64)d->imm);
-		break;
-	case X86_D_LEA:
-		lea(e, d);
-		break;
-	case X86_D_SEXT:
-		get_signed(e, X86_RAX, d->src, d->srcsize);
-		break;
-	case X86_D_SAR:
-		get_signed(e, X86_RAX, d->src, d->size);
-		shift(e, shifts[d->code], d);
-		break;
-	default:
-		get(e, X86_RAX, d->src, d->srcsize);
-		if (d->code == X86_D_IMUL)
-			arithmetic(e, 0x0faf, d);
-		else if (d->code >= X86_D_ADD && d->code <= X86_D_XOR)
-			arithmetic(e, opcodes[d->code], d);
-		else if (d->code >= X86_D_SHL && d->code <= X86_D_ROR)
-			shift(e, shifts[d->code], d);
-		else if (d->code == X86_D_NOT || d->code == X86_D_NEG)
-			native_reg(e, wide, 0xf7, d->code == X86_D_NOT ? 2 : 3, X86_RAX);
-		else if (d->code == X86_D_BSWAP)
-			native_opcode(e, wide, 0x0fc8 | X86_RAX, 0, 0, X86_RAX);
-		break;
-	}
-	/* The upper half is 0 where there is one. */
-	if (d->size == 4)
-		native_reg(e, 0, 0x89, X86_RAX, X86_RAX);
-	put(e, d->dst, d->size);
-}
-
 /* ---- operations ---- */
 
 /* reg = the next value */
@@ -515,11 +398,11 @@ static void operation(struct code *c, const struct dep_op *op)
 		store(e, X86_RAX, op->dst);
 		break;
 	case DEP_O_LOW8:
-		get(e, X86_RAX, op->src, 1);
+		native_mem(e, 0, 0x0fb6, X86_RAX, X86_RBX, native_slot(op->src));
 		store(e, X86_RAX, op->dst);
 		break;
 	case DEP_O_DERIVE:
-		derive(e, &c->p->dop[op->imm]);
+		dep_native_derive(e, &c->p->dop[op->imm]);
 		break;
 	default:
 		reference(c, op);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Between native.c and native_code.c: the code of one record. */
+/* Between native.c, native_code.c and native_derive.c: the code of one record. */
 #ifndef DEP_RECOVER_NATIVE_CODE_H
 #define DEP_RECOVER_NATIVE_CODE_H
+
+#include <stdbool.h>
 
 #include "../x86/emit.h"
 #include "program.h"
@@ -34,6 +36,10 @@ struct dep_native_look {
  * Return: 0: it is noted, to be told later; 1: the interpreter has to see to it.
  */
 u32 dep_native_slow(struct dep_run *r, const struct dep_native_look *look, u64 addr);
+
+/** dep_native_derives() - is there code for @d?  dep_native_derive() emits it, over rax and rcx. */
+bool dep_native_derives(const struct x86_dop *d);
+void dep_native_derive(struct emit *e, const struct x86_dop *d);
 
 /* Whole code is limited to that. */
 #define DEP_NATIVE_MAX	(24u << 10)

@@ -5,6 +5,13 @@
 
 #include "../x86/emit.h"
 
+#define NATIVE_SLOT_BIAS	128	/* rbx is so far above the first slot: bytes reach all */
+
+static inline s32 native_slot(u8 slot)
+{
+	return (s32)slot * 8 - NATIVE_SLOT_BIAS;
+}
+
 /* Opcodes of two bytes begin with 0f. */
 static inline void native_opcode(struct emit *e, u8 wide, u16 opcode, u8 reg, u8 index, u8 base)
 {

@@ -351,8 +351,8 @@ static void rounds(void **state)
 			item(t.first, &(struct dep_item){
 				.kind = DEP_ITEM_REF,
 				.ref = {
-					.pc = 0x1000, .addr = 2 * BLOCK + 64 * i * other, .size = 64,
-					.type = DEP_READ | DEP_REF_JOINED,
+					.pc = 0x1000, .addr = 2 * BLOCK + 64 * i * other,
+					.size = 64, .type = DEP_READ | DEP_REF_JOINED,
 				},
 			});
 			call(t.first, &sleep);
