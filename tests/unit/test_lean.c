@@ -209,12 +209,36 @@ static u32 count_native(struct dep_store *store)
 	return n;
 }
 
+static void make_stream(struct stream *s, u64 seed)
+{
+	stream_init(s, seed);
+	s->use_ea = seed & 1;
+	stream_standard(s);
+	stream_random_run(s, 1500);
+	stream_close(s);
+}
+
+static struct dep_store *make_store(const struct stream *s, char *dir, size_t size)
+{
+	struct dep_meta meta = { .cwd = "/" };
+	struct dep_store *store;
+	struct dep_writer *w;
+	size_t i;
+
+	scratch_name(dir, size);
+	assert_int_equal(dep_writer_create(&w, dir, &meta, 0), 0);
+	assert_int_equal(dep_writer_descriptors(w, 1, s->desc, s->desc_size), 0);
+	for (i = 0; i < s->nchunks; i++)
+		assert_int_equal(dep_writer_segment(w, 1, &s->chunk[i].c, s->chunk[i].body), 0);
+	assert_int_equal(dep_writer_close(w, NULL, 0), 0);
+	assert_int_equal(dep_store_open(&store, dir), 0);
+	return store;
+}
+
 /* In the same turns the same bytes: whole programs, lean ones, and their machine code. */
 static void recovered(void **unused)
 {
 	const struct dep_segment *seg;
-	struct dep_meta meta = { .cwd = "/" };
-	struct dep_writer *w;
 	struct dep_store *store;
 	u64 refs[2] = { 0 };
 	struct stream s;
@@ -225,19 +249,8 @@ static void recovered(void **unused)
 
 	(void)unused;
 	for (seed = 100; seed < 108; seed++) {
-		stream_init(&s, seed);
-		s.use_ea = seed & 1;
-		stream_standard(&s);
-		stream_random_run(&s, 1500);
-		stream_close(&s);
-		scratch_name(dir, sizeof(dir));
-		assert_int_equal(dep_writer_create(&w, dir, &meta, 0), 0);
-		assert_int_equal(dep_writer_descriptors(w, 1, s.desc, s.desc_size), 0);
-		for (i = 0; i < s.nchunks; i++)
-			assert_int_equal(dep_writer_segment(w, 1, &s.chunk[i].c, s.chunk[i].body),
-					 0);
-		assert_int_equal(dep_writer_close(w, NULL, 0), 0);
-		assert_int_equal(dep_store_open(&store, dir), 0);
+		make_stream(&s, seed);
+		store = make_store(&s, dir, sizeof(dir));
 		n = dep_store_segments(store, &seg);
 		begin_one(&o, false);
 		o.scope.code = any_code;
@@ -252,10 +265,67 @@ static void recovered(void **unused)
 	assert_true(refs[1] < refs[0]);
 }
 
+/* How many turns the last segment has, and what of it is lost. */
+static u64 turns(const struct stream *s, u64 *lost)
+{
+	const struct dep_segment *seg;
+	struct dep_loaded *l;
+	struct dep_store *store;
+	struct one o;
+	char dir[128];
+	size_t n;
+	u64 ret;
+
+	store = make_store(s, dir, sizeof(dir));
+	n = dep_store_segments(store, &seg);
+	begin_one(&o, false);
+	o.scope.code = any_code;
+	o.s.next_seq = seg[n - 1].seq;
+	ret = o.s.seen.turn;
+	l = dep_load(store, &seg[n - 1], DEP_WANT_REFS | DEP_WANT_FUNCTIONS, &o.s);
+	assert_non_null(l);
+	*lost = l->lost_bytes;
+	ret = o.s.seen.turn - ret;
+	dep_loaded_free(l);
+	end_one(&o);
+	dep_store_close(store);
+	scratch_remove(dir);
+	return ret;
+}
+
+/* Where a segment goes on with nonsense it is not known what the thread did. */
+static void damaged(void **unused)
+{
+	const u32 nonsense[] = { 0xfffffff0, 0 };
+	struct stream_chunk *last;
+	struct stream s;
+	u64 n, lost;
+	u8 *body;
+
+	(void)unused;
+	make_stream(&s, 1);
+	n = turns(&s, &lost);
+	assert_int_equal(lost, 0);
+	last = &s.chunk[s.nchunks - 1];
+	assert_int_equal(last->c.fill, last->c.tail_at);
+	body = malloc(last->c.fill + sizeof(nonsense));
+	assert_non_null(body);
+	memcpy(body, last->body, last->c.fill);
+	memcpy(body + last->c.fill, nonsense, sizeof(nonsense));
+	free(last->body);
+	last->body = body;
+	last->c.fill += sizeof(nonsense);
+	last->c.tail_at = last->c.fill;
+	assert_int_equal(turns(&s, &lost), n + 1);
+	assert_int_equal(lost, sizeof(nonsense));
+	stream_free(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(recovered),
+		cmocka_unit_test(damaged),
 	};
 
 	rnd_state = from_env("ADEPT_TEST_SEED", (u64)time(NULL));
