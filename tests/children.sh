@@ -215,6 +215,30 @@ for r in p.values():
 	fi
 fi
 
+# The parent is another image before its child has begun: that is not its parent.
+if wants parent-gone; then
+	native "$build/programs/fork_behind" 8
+	recorded -- "$build/programs/fork_behind" 8
+	if good parent-gone; then
+		if "$DEPCTL" ls --json "$tmp/dep" >"$tmp/json" && "$python" -Sc 'import json, sys
+d = [json.loads(l) for l in open(sys.argv[1])]
+if len(d) == 1: d = d[0]["processes"]
+p = {r["serial"]: r for r in d}
+forked = [r for r in d if r["cause"] == "fork"]
+assert len(forked) == 8, d
+assert len({r["parent"] for r in forked}) == 8, forked
+for r in forked:
+	up = p.get(r["parent"])
+	assert up and up["cause"] != "fork" and up["start_ns"] < r["start_ns"], r
+	assert r["exe"] == up["exe"], r' \
+			"$tmp/json" 2>"$tmp/err"; then
+			pass parent-gone
+		else
+			fail "parent-gone: $(tail -n 1 "$tmp/err")"
+		fi
+	fi
+fi
+
 if wants no-follow; then
 	native sh -c 'ls /; (exec ls /bin); exec sh -c "exit 4"'
 	recorded --no-follow -- sh -c 'ls /; (exec ls /bin); exec sh -c "exit 4"'

@@ -98,7 +98,8 @@ struct tls {
 	struct tls *next;	/* all threads of the process; under threads_lock */
 	struct tls **pprev;
 	u32 gone;		/* set with its last breath: the block may be reused */
-	u32 parent_serial;
+	u32 parent_serial;	/* of a new thread or process: of the thread that makes it.. */
+	u32 parent_process;	/* ..and of a new process: of that thread's */
 	u64 created_at;
 	u64 blocked_mask;	/* of a new thread: mask to set when it runs */
 	u32 clear_handlers;	/* of a new process: CLONE_CLEAR_SIGHAND */

@@ -119,6 +119,18 @@ static int add_descriptors(struct dep_model *m, const struct dep_frame *fr)
 	return err;
 }
 
+/* Of the process with this serial number; NULL: there is none, or its name is not known. */
+static const char *exe_of(const struct dep_model *m, u32 serial)
+{
+	const struct dep_process *p = m->processes.row;
+	size_t i = m->processes.n;
+
+	while (i--)
+		if (p[i].serial == serial)
+			return p[i].exe;
+	return NULL;
+}
+
 static int add_process(struct dep_model *m, const struct dep_frame *fr)
 {
 	const struct dep_wire_process *w = payload(fr);
@@ -136,6 +148,9 @@ static int add_process(struct dep_model *m, const struct dep_frame *fr)
 	p->start_ns = w->start_ns;
 	p->end_ns = w->end_ns;
 	p->exe = text_at(fr, sizeof(*w));
+	/* It had ended when it was first seen, and its parent too. */
+	if (!p->exe && p->cause == ADEPT_BY_FORK)
+		p->exe = exe_of(m, p->parent);
 	return 0;
 }
 

@@ -172,11 +172,10 @@ void thread_exit_group(struct tls *t, u64 status)
 
 /* ---- fork ---- */
 
-static void take_process_slot(u32 cause)
+static void take_process_slot(u32 cause, u32 parent)
 {
 	struct adept_session *s = session();
 	struct adept_proc *v = (struct adept_proc *)(boot.session + s->proc_off);
-	u32 parent = proc_slot()->serial;
 
 	for (u32 i = 0; i < s->nprocs; i++) {
 		u32 k = (boot.proc + i) % s->nprocs, free = ADEPT_SLOT_FREE;
@@ -206,8 +205,6 @@ static void take_process_slot(u32 cause)
 
 static void forked_child(struct tls *t)
 {
-	u32 parent = t->ring ? t->ring->serial : 0;
-
 	threads = retired = NULL;
 	t->held = 0;
 	t->group = heap_alloc(sizeof(*t->group));
@@ -216,9 +213,9 @@ static void forked_child(struct tls *t)
 	/* Without recording, too: execve needs a slot of its own. */
 	if (recording())
 		record_forget_exits();
-	take_process_slot(ADEPT_BY_FORK);
+	take_process_slot(ADEPT_BY_FORK, t->parent_process);
 	exec_process_init();
-	ring_thread_start(t, t->tid, parent, t->resume_pc - 2);
+	ring_thread_start(t, t->tid, t->parent_serial, t->resume_pc - 2);
 	ring_context(t, t->resume_pc);
 }
 
@@ -228,6 +225,9 @@ static s64 fork_process(struct tls *t, u64 nr, u64 a[6], u64 flags, u64 stack, u
 	u64 old;
 	s64 ret;
 
+	/* The child may begin when this is another image, or none, and our slots others'. */
+	t->parent_process = proc_slot()->serial;
+	t->parent_serial = t->ring ? t->ring->serial : 0;
 	block_signals(&old);
 	lock(&frag_lock);
 	lock(&threads_lock);
