@@ -58,19 +58,23 @@ struct dep_delta_in {
 	const u8 *lens;		/* two in a byte */
 	const u8 *bytes;	/* bytes_size, 8 more may be read */
 	u32 bytes_size;
-	u64 *slot;		/* DEP_DELTA_SLOTS, any contents */
 };
 
+/** dep_delta_differences() - the streams -> @n differences at @value; 0 or -EBADMSG */
+int dep_delta_differences(const struct dep_delta_in *in, u64 *value, u32 n);
+
 /**
- * dep_delta_values() - the value column again
- * @control: the control column, @control_size bytes
- * @value: receives @value_size bytes
- *
- * Behind an id that is not known, or what else does not parse, the rest is zero.
- * Return: 0 or -EBADMSG.
+ * dep_delta_sum() - differences -> values, of words @from.. of one record or event
+ * @last: DEP_DELTA_SLOTS, of the same segment; at its beginning they are 0
  */
-int dep_delta_values(const struct dep_index *x, const struct dep_delta_in *in,
-		     const u32 *control, u32 control_size, u64 *value, u32 value_size);
+static inline void dep_delta_sum(u64 *last, u32 id, u32 from, u64 *value, u32 words)
+{
+	u64 *at = last + dep_delta_slot(id) + from;
+	u32 i;
+
+	for (i = 0; i < words; i++)
+		value[i] = at[i] += value[i];
+}
 
 _Static_assert(sizeof(struct dep_delta) == 16, "wire layout");
 _Static_assert(DEP_DELTA_RUN >= ADEPT_MAX_RECORD / 8, "a record's values fit behind any slot");

@@ -111,12 +111,11 @@ static void split_body(struct dep_split *s, const struct adept_chunk *c, const u
 		h->flags |= DEP_SEG_CUT;
 }
 
-/* Store the values behind @out; few of them, or noise, are shorter as they are. */
+/* Store the values behind @out. */
 static u32 pack_values(struct dep_press *p, struct dep_split *s, u8 *out, u8 *codec)
 {
 	struct dep_delta d = { .bytes_raw = s->bytes_size };
-	struct dep_delta_in raw = { p->lens, p->bytes, s->bytes_size, p->slot };
-	u32 lens_raw = dep_delta_lens(p->lens, s->values), size;
+	u32 lens_raw = dep_delta_lens(p->lens, s->values);
 	u8 *at = out + sizeof(d);
 
 	*codec = DEP_C_RAW;
@@ -125,19 +124,9 @@ static u32 pack_values(struct dep_press *p, struct dep_split *s, u8 *out, u8 *co
 	d.lens_stored = dep_column_pack(p->packer, p->lens, lens_raw, at, &d.lens_codec);
 	at += d.lens_stored;
 	at += dep_column_pack(p->packer, p->bytes, s->bytes_size, at, &d.bytes_codec);
-	size = at - out;
-	if (size <= s->values * 8) {
-		memcpy(out, &d, sizeof(d));
-		*codec = DEP_C_DELTA;
-		return size;
-	}
-	memset(p->bytes + s->bytes_size, 0, 8);
-	size = s->values * 8;
-	at = out + (-(uintptr_t)out & 7);
-	if (dep_delta_values(s->x, &raw, (const u32 *)p->control, s->control_size, (u64 *)at, size))
-		return 0;
-	memmove(out, at, size);
-	return size;
+	memcpy(out, &d, sizeof(d));
+	*codec = DEP_C_DELTA;
+	return at - out;
 }
 
 int dep_writer_pack(const struct dep_writer *w, struct dep_press *p, uint32_t known,

@@ -62,14 +62,14 @@ int dep_prefix_columns(struct dep_store *s, u32 thread, const struct adept_chunk
 		goto out;
 	dep_delta_lens(split.lens, split.values);
 	memset(split.bytes + split.bytes_size, 0, 8);
-	raw = (struct dep_delta_in){ split.lens, split.bytes, split.bytes_size, split.slot };
+	raw = (struct dep_delta_in){ split.lens, split.bytes, split.bytes_size };
 	set_header(&c->h, thread, chunk);
 	c->h.value_raw = split.values * 8;
 	c->h.control_raw = split.control_size;
 	c->control = (u32 *)split.control;
 	split.control = NULL;
-	err = dep_delta_values(&s->model.index, &raw, c->control, c->h.control_raw, c->value,
-			       c->h.value_raw);
+	c->differences = true;
+	err = dep_delta_differences(&raw, c->value, split.values);
 	*whole = !err && ends_there(body, size, split.parsed);
 	if (*whole && call)
 		put_call(c, call);

@@ -257,7 +257,7 @@ static int drop_unfinished(struct dep_seg_list *l, int fd)
 	int err = 0;
 
 	for (; l->n; l->n--) {
-		err = dep_seg_read(fd, &l->seg[l->n - 1], NULL, &c);
+		err = dep_seg_read(fd, &l->seg[l->n - 1], false, &c);
 		if (err != -EBADMSG)
 			break;
 		l->lost_bytes -= c.h.lost_bytes;

@@ -96,7 +96,7 @@ static s64 find_header(int fd, u64 off, u64 end, u8 *buf)
 static int columns_good(int fd, const struct dep_segment *seg)
 {
 	struct dep_columns c = { 0 };
-	int err = dep_seg_read(fd, seg, NULL, &c);
+	int err = dep_seg_read(fd, seg, false, &c);
 
 	dep_columns_free(&c);
 	return !err;
@@ -210,8 +210,8 @@ static int check_column(const void *data, u32 size, u64 check)
 	return dep_fail(-EBADMSG, "a column's checksum is wrong");
 }
 
-/* The value column from its two streams. */
-static int unpack_delta(const struct dep_index *x, struct dep_columns *c, const u8 *in, u32 size)
+/* The value column's differences from its two streams. */
+static int unpack_delta(struct dep_columns *c, const u8 *in, u32 size)
 {
 	u32 lens_raw = (c->h.value_raw / 8 + 1) / 2;
 	struct dep_delta_in streams;
@@ -230,8 +230,6 @@ static int unpack_delta(const struct dep_index *x, struct dep_columns *c, const 
 	if (!err)
 		err = room_for(&c->bytes, &c->bytes_room, d.bytes_raw + 8ul);
 	if (!err)
-		err = room_for(&c->slot, &c->slot_room, DEP_DELTA_SLOTS * sizeof(u64));
-	if (!err)
 		err = dep_column_unpack(d.lens_codec, in, d.lens_stored, c->lens, lens_raw);
 	if (!err)
 		err = dep_column_unpack(d.bytes_codec, in + d.lens_stored, size - d.lens_stored,
@@ -239,15 +237,14 @@ static int unpack_delta(const struct dep_index *x, struct dep_columns *c, const 
 	if (err)
 		return err;
 	memset(c->bytes + d.bytes_raw, 0, 8);
-	streams = (struct dep_delta_in){ c->lens, c->bytes, d.bytes_raw, c->slot };
-	return dep_delta_values(x, &streams, c->control, c->h.control_raw, c->value,
-				c->h.value_raw);
+	streams = (struct dep_delta_in){ c->lens, c->bytes, d.bytes_raw };
+	c->differences = true;
+	return dep_delta_differences(&streams, c->value, c->h.value_raw / 8);
 bad:
 	return dep_fail(-EBADMSG, "the value column's streams do not fit");
 }
 
-int dep_seg_read(int fd, const struct dep_segment *seg, const struct dep_index *x,
-		 struct dep_columns *c)
+int dep_seg_read(int fd, const struct dep_segment *seg, bool unpack, struct dep_columns *c)
 {
 	struct dep_seg_header *h = &c->h;
 	const u8 *value;
@@ -255,6 +252,7 @@ int dep_seg_read(int fd, const struct dep_segment *seg, const struct dep_index *
 	ssize_t n;
 	int err;
 
+	c->differences = false;
 	err = room_for(&c->stored, &c->stored_room, seg->stored_bytes + 16ul);
 	if (err)
 		return err;
@@ -278,14 +276,14 @@ int dep_seg_read(int fd, const struct dep_segment *seg, const struct dep_index *
 	err = check_column(c->stored + sizeof(*h), h->control_stored, h->control_check);
 	if (!err)
 		err = check_column(value, h->value_stored, h->value_check);
-	if (err || !x)
+	if (err || !unpack)
 		return err;
 	err = dep_column_unpack(h->control_codec, c->stored + sizeof(*h), h->control_stored,
 				c->control, h->control_raw);
 	if (err)
 		return err;
 	if (h->value_codec == DEP_C_DELTA)
-		return unpack_delta(x, c, value, h->value_stored);
+		return unpack_delta(c, value, h->value_stored);
 	return dep_column_unpack(h->value_codec, value, h->value_stored, c->value, h->value_raw);
 changed:
 	return dep_fail(-EBADMSG, "segment %llu of thread %u is torn",
@@ -299,6 +297,5 @@ void dep_columns_free(struct dep_columns *c)
 	free(c->stored);
 	free(c->lens);
 	free(c->bytes);
-	free(c->slot);
 	memset(c, 0, sizeof(*c));
 }

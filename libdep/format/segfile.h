@@ -14,8 +14,8 @@ struct dep_columns {
 	u64 *value;		/* h.value_raw bytes, 8 more that may be written */
 	u8 *stored;
 	u8 *lens, *bytes;	/* the value column's streams (delta.h) */
-	u64 *slot;
-	size_t control_room, value_room, stored_room, lens_room, bytes_room, slot_room;
+	bool differences;	/* that is what @value has; whose values they are says @control */
+	size_t control_room, value_room, stored_room, lens_room, bytes_room;
 };
 
 struct dep_seg_list {
@@ -45,12 +45,8 @@ int dep_seg_scan_from(int fd, u32 number, bool whole, u64 *at, struct dep_seg_li
 /** dep_seg_check_last() - take the last one of @list, in @fd, off if its columns are bad */
 void dep_seg_check_last(int fd, struct dep_seg_list *list);
 
-/**
- * dep_seg_read() - read, check and unpack a segment
- * @x: NULL to read and check only
- */
-int dep_seg_read(int fd, const struct dep_segment *seg, const struct dep_index *x,
-		 struct dep_columns *c);
+/** dep_seg_read() - read and check a segment, and @unpack it */
+int dep_seg_read(int fd, const struct dep_segment *seg, bool unpack, struct dep_columns *c);
 
 void dep_columns_free(struct dep_columns *c);
 

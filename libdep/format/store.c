@@ -173,7 +173,7 @@ int dep_store_columns(struct dep_store *s, const struct dep_segment *seg, struct
 {
 	if (seg->file >= s->nfds)
 		return dep_fail(-EBADMSG, "there is no file %u of segments", seg->file);
-	return dep_seg_read(s->fds[seg->file], seg, &s->model.index, c);
+	return dep_seg_read(s->fds[seg->file], seg, true, c);
 }
 
 size_t dep_store_processes(struct dep_store *s, const struct dep_process **out)

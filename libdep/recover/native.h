@@ -9,8 +9,9 @@
  * that has not been seen, is left to the interpreter, which takes over in the middle
  * of the record.
  *
- * The code writes to nothing but its dep_run, and two numbers of its sieve, whatever the store
- * says: all else that is computed from values is only compared.
+ * The code writes to nothing but its dep_run, the record's values, and two numbers of its sieve,
+ * whatever the store says: all else that is computed from values is only compared.  It takes the
+ * differences that the columns have (format/delta.h) for values as it comes to them.
  */
 #ifndef DEP_RECOVER_NATIVE_H
 #define DEP_RECOVER_NATIVE_H

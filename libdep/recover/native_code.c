@@ -160,6 +160,7 @@ struct code {
 	struct ref ref[MAX_REFS];
 	u32 nrefs, next_ref;
 	u32 words;		/* values that are used up */
+	s32 last;		/* what the first one was lately: of the dep_run */
 	u32 lean;		/* where it is in the lean program */
 };
 
@@ -351,10 +352,38 @@ static void reference(struct code *c, const struct dep_op *op)
 
 /* ---- operations ---- */
 
-/* reg = the next value */
-static void value(struct code *c, u8 reg)
+/* rax = the next value, of which its difference to the last one is there */
+static void value(struct code *c)
 {
-	native_mem(c->e, 1, 0x8b, reg, X86_R12, (s32)c->words * 8);
+	s32 word = (s32)c->words++ * 8;
+
+	native_mem(c->e, 1, 0x8b, X86_RAX, X86_R12, word);
+	native_mem(c->e, 1, 0x03, X86_RAX, X86_RBX, c->last + word);
+	native_mem(c->e, 1, 0x89, X86_RAX, X86_RBX, c->last + word);
+}
+
+/* The next @n values are not needed, but those that follow on them some time. */
+static void skip_values(struct code *c, u64 n)
+{
+	s32 word;
+
+	while (n-- && !c->e->overflow) {
+		word = (s32)c->words++ * 8;
+		native_mem(c->e, 1, 0x8b, X86_RAX, X86_R12, word);
+		native_mem(c->e, 1, 0x01, X86_RAX, X86_RBX, c->last + word);
+	}
+}
+
+/* The next @n values are to be where their differences are; rax = there */
+static void vector(struct code *c, u64 n)
+{
+	s32 at = (s32)c->words * 8;
+
+	for (; n-- && !c->e->overflow;) {
+		value(c);
+		native_mem(c->e, 1, 0x89, X86_RAX, X86_R12, (s32)(c->words - 1) * 8);
+	}
+	native_mem(c->e, 1, 0x8d, X86_RAX, X86_R12, at);
 }
 
 static void operation(struct code *c, const struct dep_op *op)
@@ -363,23 +392,20 @@ static void operation(struct code *c, const struct dep_op *op)
 
 	switch ((enum dep_op_code)op->code) {
 	case DEP_O_LOAD:
-		value(c, X86_RAX);
+		value(c);
 		store(e, X86_RAX, op->dst);
-		c->words++;
 		break;
 	case DEP_O_SKIP:
-		c->words += (u32)op->imm;
+		skip_values(c, op->imm);
 		break;
 	case DEP_O_VEC:
-		native_mem(e, 1, 0x8d, X86_RAX, X86_R12, (s32)c->words * 8);
+		vector(c, op->imm);
 		native_mem(e, 1, 0x89, X86_RAX, X86_RBX,
 			   op->dst & 1 ? IN_RUN(vec[1]) : IN_RUN(vec[0]));
-		c->words += (u32)op->imm;
 		break;
 	case DEP_O_KREG:
-		value(c, X86_RAX);
+		value(c);
 		native_mem(e, 1, 0x89, X86_RAX, X86_RBX, IN_RUN(kreg));
-		c->words++;
 		break;
 	case DEP_O_CONST:
 		emit_mov_imm64(e, X86_RAX, op->imm);
@@ -539,8 +565,9 @@ const u8 *dep_native_emit(struct emit *e, const struct dep_native_exits *exits,
 	u32 i;
 
 	/* More than that does not go into dep_native_left(). */
-	if (x->lean_end >= UINT16_MAX)
+	if (x->lean_end >= UINT16_MAX || x->words > DEP_DELTA_RUN)
 		return NULL;
+	c.last = IN_RUN(last[0]) + (s32)dep_delta_slot(p->d->first_exit + (u32)(x - p->exit)) * 8;
 	find_refs(&c);
 	emit_looks(&c);
 	counts = emit_counts(&c);

@@ -4,6 +4,7 @@
 #define DEP_RECOVER_RUN_H
 
 #include "../../include/dep/recover.h"
+#include "../format/delta.h"
 #include "native.h"
 #include "program.h"
 #include "sieve.h"
@@ -75,6 +76,7 @@ struct dep_run {
 	u64 last_pc;		/* last instruction done, 0 = unknown */
 	int after_syscall;
 	struct dep_recent recent[DEP_RECENT];	/* by the lower bits of the id */
+	u64 last[DEP_DELTA_SLOTS];	/* values, where the columns have differences */
 };
 
 /**

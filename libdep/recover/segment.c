@@ -51,6 +51,18 @@ static int fragment_program(struct dep_run *r, u32 id, const struct dep_program 
 	return get_program(r, e->frag, out);
 }
 
+/*
+ * The values of a record or event, or of the tail, are there from now on: @words of them, which
+ * begin at r->value and are its words @from and following.
+ */
+static void take_values(struct dep_run *r, u32 id, u32 from, u32 words)
+{
+	struct dep_columns *c = r->columns;
+
+	if (c->differences)
+		dep_delta_sum(r->last, id, from, c->value + (r->value - c->value), words);
+}
+
 static int check_entry(struct dep_run *r, const struct dep_program *p)
 {
 	u16 missing = p->entry_mask & ~r->known;
@@ -132,7 +144,8 @@ static int run_lean(struct dep_run *r, const struct dep_program *p,
 	return dep_run_lean(r, p, x, 0);
 }
 
-static int run_record(struct dep_run *r, const struct place *at, const struct dep_exit_info *x)
+static int run_record(struct dep_run *r, const struct place *at, const struct dep_exit_info *x,
+		      u32 id)
 {
 	const struct dep_program *p = x->program;
 	int err;
@@ -141,6 +154,7 @@ static int run_record(struct dep_run *r, const struct place *at, const struct de
 		return check_entry(r, p);
 	if (x->words > at->value_end - r->value)
 		return dep_fail(-EBADMSG, "values end inside a record");
+	take_values(r, id, 0, x->words);
 	err = dep_run_reserve(r, p);
 	if (err)
 		return err;
@@ -215,6 +229,9 @@ static int head_record(struct dep_run *r, const struct place *at, const struct d
 	if (x->program != p)
 		return dep_fail(-EBADMSG, "exit %u does not belong to fragment %u", id,
 				p->d->first_exit);
+	if (x->words > at->value_end - r->value)
+		return dep_fail(-EBADMSG, "values end inside a record");
+	take_values(r, id, 0, x->words);
 	to.op = x->op_end;
 	to.word = x->words;
 	to.known = x->known;
@@ -251,6 +268,9 @@ static int run_partial(struct dep_run *r, const struct place *at,
 	err = fragment_program(r, ev->frag, &p);
 	if (err)
 		return err;
+	if (words > DEP_DELTA_RUN || words > (size_t)(at->value_end - r->value))
+		return dep_fail(-EBADMSG, "values end inside a record");
+	take_values(r, ADEPT_EV_PARTIAL, 0, words);
 	/* How many stores the values are. */
 	for (n = 0; n < p->nstores && p->store[n].word < words; n++)
 		;
@@ -266,8 +286,6 @@ static int run_partial(struct dep_run *r, const struct place *at,
 		err = run_head(r, at, p, &to, ev->ninsns);
 	} else {
 		err = check_entry(r, p);
-		if (!err && words > (size_t)(at->value_end - r->value))
-			err = dep_fail(-EBADMSG, "values end inside a record");
 		from.known = p->entry_mask;
 		if (!err)
 			err = run_piece(r, p, &from, &to, ev->ninsns);
@@ -373,6 +391,9 @@ static int run_tail(struct dep_run *r, struct place *at, int head)
 	if (to.needs_extra && !h->tail.has_extra)
 		return dep_fail(-EBADMSG, "a string instruction's end is missing");
 	at->value_end += h->tail_values;
+	if (h->tail_values > DEP_DELTA_RUN || h->tail_values > at->value_end - r->value)
+		return dep_fail(-EBADMSG, "values end inside a record");
+	take_values(r, 0, 0, h->tail_values);
 	/* There is room for it behind the column. */
 	r->columns->value[h->value_raw / 8] = h->tail.extra;
 	interrupted = h->tail.has_extra && to.in_string;
@@ -421,15 +442,18 @@ static int recent_exit(struct dep_run *r, u32 id, const struct dep_exit_info **o
 static int run_native(struct dep_run *r, struct place *at)
 {
 	const struct dep_exit_info *x;
-	u32 left;
+	u32 left, words, id;
 	int err;
 
 	left = dep_native_run(r, &at->control, at->control_end, at->value_end);
 	if (!r->state.ran)
 		return 0;
-	err = recent_exit(r, at->control[-1], &x);
+	id = at->control[-1];
+	err = recent_exit(r, id, &x);
 	if (!err && left) {
-		r->value += dep_native_words(left);
+		words = dep_native_words(left);
+		r->value += words;
+		take_values(r, id, words, x->words - words);
 		err = dep_run_reserve(r, x->program);
 		if (!err)
 			err = dep_run_lean(r, x->program, x, dep_native_op(left));
@@ -442,6 +466,7 @@ static int run_native(struct dep_run *r, struct place *at)
 static int run_all(struct dep_run *r, struct place *at)
 {
 	int head = r->columns->h.head.frag != 0, err = 0;
+	const struct dep_native *native = r->columns->differences ? r->native : NULL;
 	const struct dep_exit_info *x;
 	u32 id;
 
@@ -449,7 +474,7 @@ static int run_all(struct dep_run *r, struct place *at)
 		if (r->failed)
 			return r->failed;
 		id = *at->control;
-		if (r->native && !head && dep_native_has(r->native, id) && !r->sieve->all &&
+		if (native && !head && dep_native_has(native, id) && !r->sieve->all &&
 		    !r->sieve->wholly) {
 			err = run_native(r, at);
 			if (err || r->state.ran)
@@ -464,7 +489,8 @@ static int run_all(struct dep_run *r, struct place *at)
 		if (err)
 			return err;
 		r->counts.records++;
-		err = head ? head_record(r, at, x, id) : run_record(r, at, x);
+		err = head ? head_record(r, at, x, id) :
+			     run_record(r, at, x, id);
 	}
 	if (!err && r->columns->h.tail.frag)
 		err = run_tail(r, at, head);
@@ -510,6 +536,7 @@ int dep_recover_columns(struct dep_store *s, const struct dep_segment *seg, stru
 	at.control_end = c->control + c->h.control_raw / 4;
 	at.value_end = c->value + c->h.value_raw / 8 - c->h.tail_values;
 	memset(&r->counts, 0, sizeof(r->counts));
+	memset(r->last, 0, sizeof(r->last));
 	memset(r->slot, 0, sizeof(r->slot));
 	memcpy(r->slot, c->h.regs, sizeof(c->h.regs));
 	r->slot[DEP_S_FS] = c->h.fs_base;

@@ -20,6 +20,7 @@
 
 #define OPS	12u
 #define VALUES	8u
+#define MOST	4u	/* values of an operation, and one */
 
 /* Of few bits now and then, where carries and signs are. */
 static u64 value(void)
@@ -78,8 +79,8 @@ static struct x86_dop derivation(void)
 static void operation(struct made *m, u32 i)
 {
 	static const u8 codes[] = { DEP_O_LOAD, DEP_O_SKIP, DEP_O_CONST, DEP_O_ADD, DEP_O_LEA,
-				    DEP_O_LOW8, DEP_O_KREG, DEP_O_DERIVE, DEP_O_DERIVE,
-				    DEP_O_DERIVE };
+				    DEP_O_LOW8, DEP_O_KREG, DEP_O_VEC, DEP_O_DERIVE,
+				    DEP_O_DERIVE, DEP_O_DERIVE };
 	struct dep_op *op = &m->op[i];
 
 	*op = (struct dep_op){
@@ -91,10 +92,12 @@ static void operation(struct made *m, u32 i)
 		op->imm = i;
 		op->size = 1;
 	}
-	if (op->code == DEP_O_SKIP)
-		op->imm = rnd() % 2;
-	m->x.words += op->code == DEP_O_LOAD || op->code == DEP_O_KREG ||
-		      (op->code == DEP_O_SKIP && op->imm);
+	if (op->code == DEP_O_SKIP || op->code == DEP_O_VEC)
+		op->imm = rnd() % MOST;
+	if (op->code == DEP_O_LOAD || op->code == DEP_O_KREG)
+		m->x.words++;
+	else if (op->code == DEP_O_SKIP || op->code == DEP_O_VEC)
+		m->x.words += (u32)op->imm;
 	m->lean[i] = (struct dep_lean_op){ .code = op->code, .of = (u16)i };
 }
 
@@ -188,12 +191,31 @@ static u32 run(struct bench *b, const struct made *m, u32 n)
 	return dep_native_run(&b->r, &at, control + n, b->values + OPS * VALUES);
 }
 
+/* Machine code puts the values of vectors where their differences were. */
+static void same_vectors(const struct bench *b, const struct made *m, u32 done, const u64 *sums)
+{
+	u32 i, k, word = 0;
+
+	for (i = 0; i < done; i++) {
+		const struct dep_op *op = &m->op[i];
+
+		if (op->code == DEP_O_VEC)
+			for (k = 0; k < op->imm; k++)
+				assert_true(b->values[word + k] == sums[word + k]);
+		if (op->code == DEP_O_VEC || op->code == DEP_O_SKIP)
+			word += (u32)op->imm;
+		else
+			word += op->code == DEP_O_LOAD || op->code == DEP_O_KREG;
+	}
+}
+
 static void same_as_interpreted(void **unused)
 {
 	u64 n = from_env("ADEPT_TEST_COUNT", 20000), from[DEP_SLOTS], native[DEP_SLOTS], kreg;
+	u64 last[OPS * MOST], sums[OPS * MOST], values[OPS * MOST], *lately;
 	static struct bench b;
 	struct made m;
-	u32 i, k, left, whole = 0, nops, done;
+	u32 i, k, left, whole = 0, nops, done, words;
 
 	(void)unused;
 	rnd_state = from_env("ADEPT_TEST_SEED", (u64)time(NULL));
@@ -208,6 +230,9 @@ static void same_as_interpreted(void **unused)
 		for (i = 0; i < 16; i++)
 			b.r.slot[i] = value();
 		memcpy(from, b.r.slot, sizeof(from));
+		lately = b.r.last + dep_delta_slot(1000 + k);
+		memcpy(last, lately, sizeof(last));
+		memcpy(values, b.values, sizeof(values));
 		if (!compile(&b, &m))
 			continue;
 		left = run(&b, &m, 1);
@@ -219,14 +244,21 @@ static void same_as_interpreted(void **unused)
 		memcpy(native, b.r.slot, sizeof(native));
 		kreg = b.r.kreg;
 		done = left ? dep_native_op(left) : nops;
+		words = left ? dep_native_words(left) : m.x.words;
 		whole += !left;
 		/* The same by the interpreter, as far as it went. */
 		memcpy(b.r.slot, from, sizeof(from));
-		b.r.value = b.values;
+		for (i = 0; i < OPS * MOST; i++) {
+			sums[i] = values[i] + last[i];
+			assert_true(lately[i] == (i < words ? sums[i] : last[i]));
+		}
+		b.r.value = sums;
 		assert_int_equal(dep_run_ops(&b.r, &m.p, 0, done, 0), 0);
-		assert_int_equal(b.r.value - b.values, left ? dep_native_words(left) : m.x.words);
+		assert_int_equal(b.r.value - sums, words);
 		assert_memory_equal(native, b.r.slot, sizeof(native));
 		assert_true(kreg == b.r.kreg);
+		same_vectors(&b, &m, done, sums);
+		memcpy(b.values, values, sizeof(values));
 	}
 	assert_true(whole > n / 3);
 	tear_down(&b);
