@@ -46,13 +46,14 @@ size_t dep_column_bound(size_t size)
 
 u32 dep_column_pack(struct dep_packer *p, const void *in, u32 size, u8 *out, u8 *codec)
 {
-	size_t n;
+	size_t n = 0;
 
 	*codec = DEP_C_RAW;
 	if (!size)
 		return 0;
-	n = ZSTD_compressCCtx(p->cctx, out, dep_column_bound(size), in, size, p->level);
-	if (!ZSTD_isError(n) && n < size) {
+	if (p->level != DEP_PACKER_NONE)
+		n = ZSTD_compressCCtx(p->cctx, out, dep_column_bound(size), in, size, p->level);
+	if (n && !ZSTD_isError(n) && n < size) {
 		*codec = DEP_C_ZSTD;
 		return n;
 	}

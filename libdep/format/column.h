@@ -9,6 +9,8 @@ struct dep_packer;
 
 /** dep_packer_new() - contexts and buffers for packing, or NULL */
 struct dep_packer *dep_packer_new(void);
+#define DEP_PACKER_NONE	0	/* a level: not at all */
+
 /** dep_packer_level() - zstd's level for what is packed from now on */
 void dep_packer_level(struct dep_packer *p, int level);
 void dep_packer_free(struct dep_packer *p);

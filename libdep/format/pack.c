@@ -111,8 +111,11 @@ static void split_body(struct dep_split *s, const struct adept_chunk *c, const u
 		h->flags |= DEP_SEG_CUT;
 }
 
-/* Store the values behind @out. */
-static u32 pack_values(struct dep_press *p, struct dep_split *s, u8 *out, u8 *codec)
+/*
+ * Store the values behind @out.  What is to be quick leaves them as they are: compression takes
+ * little off differences, and most of its time.
+ */
+static u32 pack_values(struct dep_press *p, struct dep_split *s, bool quick, u8 *out, u8 *codec)
 {
 	struct dep_delta d = { .bytes_raw = s->bytes_size };
 	u32 lens_raw = dep_delta_lens(p->lens, s->values);
@@ -121,6 +124,8 @@ static u32 pack_values(struct dep_press *p, struct dep_split *s, u8 *out, u8 *co
 	*codec = DEP_C_RAW;
 	if (!s->values)
 		return 0;
+	if (quick)
+		dep_packer_level(p->packer, DEP_PACKER_NONE);
 	d.lens_stored = dep_column_pack(p->packer, p->lens, lens_raw, at, &d.lens_codec);
 	at += d.lens_stored;
 	at += dep_column_pack(p->packer, p->bytes, s->bytes_size, at, &d.bytes_codec);
@@ -160,7 +165,7 @@ int dep_writer_pack(const struct dep_writer *w, struct dep_press *p, uint32_t kn
 	h.control_stored = dep_column_pack(p->packer, p->control, h.control_raw, p->out,
 					   &h.control_codec);
 	value = p->out + h.control_stored;
-	h.value_stored = pack_values(p, &s, value, &h.value_codec);
+	h.value_stored = pack_values(p, &s, w->level < 0, value, &h.value_codec);
 	h.control_check = XXH3_64bits(p->out, h.control_stored);
 	h.value_check = XXH3_64bits(value, h.value_stored);
 	h.check = XXH3_64bits(&h, offsetof(struct dep_seg_header, check));

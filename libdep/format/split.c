@@ -45,22 +45,44 @@ static inline struct ends put_values(struct ends to, u64 *at, const u8 *from, u3
 	return to;
 }
 
+/* Exits that were looked up lately, by the lower bits of their ids; 0 is none's. */
+#define RECENT	256u
+
+struct recent {
+	u32 id, bytes;
+};
+
+/* Bytes of a record, 0 = of none that is known. */
+static inline u32 record_bytes(const struct dep_split *s, struct recent *recent, u32 id)
+{
+	struct dep_exit_entry e;
+
+	recent += id % RECENT;
+	if (recent->id != id) {
+		e = dep_index_get(s->x, id);
+		if (!e.bytes || e.frag >= s->limit)
+			return 0;
+		*recent = (struct recent){ id, e.bytes };
+	}
+	return recent->bytes;
+}
+
 static inline void parse(struct dep_split *s, const u8 *body, u32 size, int keep)
 {
 	struct ends to = { s->lens, s->bytes };
+	struct recent recent[RECENT] = { 0 };
+	u32 at = 0, id, len, values, whole;
 	u8 *control = s->control;
-	struct dep_exit_entry e;
-	u32 at = 0, id, len, values;
 	s64 bytes;
 
 	while (size - at >= 4) {
 		memcpy(&id, body + at, 4);
 		len = 4;
 		if (id >= ADEPT_FIRST_EXIT) {
-			e = dep_index_get(s->x, id);
-			if (!e.bytes || e.frag >= s->limit || e.bytes > size - at)
+			whole = record_bytes(s, recent, id);
+			if (!whole || whole > size - at)
 				break;
-			values = e.bytes - 4u;
+			values = whole - 4u;
 		} else {
 			bytes = event_bytes(id, body + at, size - at, &values);
 			if (bytes < 0)
