@@ -166,8 +166,12 @@ static bool put_off(struct dep_run *r, const struct dep_op *op, u64 addr, u64 bi
 
 u32 dep_native_slow(struct dep_run *r, const struct dep_native_look *look, u64 addr)
 {
-	return !put_off(r, look->op, addr, look->wrote, DEP_WRITE) ||
-	       !put_off(r, look->op, addr, look->read, DEP_READ);
+	const struct dep_op *op = look->op;
+
+	if (dep_sieve_later_near(r->sieve, op->whose, op->pc, addr, look->read, look->wrote))
+		return 0;
+	return !put_off(r, op, addr, look->wrote, DEP_WRITE) ||
+	       !put_off(r, op, addr, look->read, DEP_READ);
 }
 
 /* So many records at a time that none of the counts can overflow. */

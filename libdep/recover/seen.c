@@ -271,6 +271,33 @@ bool dep_seen_put_off(struct dep_seen *s, const struct dep_seen_access *a)
 	return note(s, a, true) >= 0;
 }
 
+bool dep_seen_put_off_near(struct dep_seen *s, u64 tag, u64 addr, u64 read, u64 wrote)
+{
+	struct dep_seen_way *w = &s->way[addr / DEP_SEEN_PAGE % DEP_SEEN_WAYS];
+	u32 at = addr % DEP_SEEN_PAGE, i = at / 64, shift = at % 64;
+	struct dep_seen_page *p = w->page;
+	u64 behind;
+
+	/* Something of it is to be told already. */
+	if (!tag || w->key != (addr / DEP_SEEN_PAGE | tag) || !p->later)
+		return false;
+	read |= wrote;
+	behind = shift ? read >> (64 - shift) : 0;
+	if (behind && i + 1 == DEP_SEEN_PAGE / 64)
+		return false;
+	p->read[i] |= read << shift;
+	p->wrote[i] |= wrote << shift;
+	p->used |= 1ull << i;
+	p->later |= 1ull << i;
+	if (!behind)
+		return true;
+	p->read[i + 1] |= behind;
+	p->wrote[i + 1] |= wrote >> (64 - shift);
+	p->used |= 2ull << i;
+	p->later |= 2ull << i;
+	return true;
+}
+
 /* Bits of a word that are to be told: what was written, or only read. */
 static u64 bits_of(const struct dep_seen_page *p, u32 i, bool reads)
 {

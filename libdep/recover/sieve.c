@@ -279,6 +279,35 @@ bool dep_sieve_later(struct dep_sieve *s, u8 code, const struct dep_ref *r)
 	return true;
 }
 
+/* Who waits by reading is known by the last ones. */
+static void keep_reads(struct dep_sieve *s, u8 code, u64 pc, u64 addr, u64 bits)
+{
+	u32 at;
+
+	for (; bits; bits &= bits + 1) {
+		at = (u32)__builtin_ctzll(bits);
+		s->last[s->nlast++ % DEP_SIEVE_LAST] = (struct dep_ref){
+			.pc = pc, .addr = addr + at, .size = (u32)__builtin_ctzll(~(bits >> at)),
+			.type = DEP_READ, .whose = code + 1,
+		};
+		bits |= bits - 1;
+	}
+}
+
+bool dep_sieve_later_near(struct dep_sieve *s, u8 code, u64 pc, u64 addr, u64 read, u64 wrote)
+{
+	const struct dep_places *locked = s->scope->locked;
+	u64 last = addr + 63 - (u64)__builtin_clzll(read | wrote);
+
+	if (s->muted || s->all || s->singly < DEP_SIEVE_SINGLY || s->scope->singly ||
+	    !may_wait(s, code) || (wrote && in_control_block(s, addr)) ||
+	    dep_places_maybe(locked, addr) || dep_places_maybe(locked, last) ||
+	    !dep_seen_put_off_near(&s->seen, s->tag[code], addr, read, wrote))
+		return false;
+	keep_reads(s, code, pc, addr, read);
+	return true;
+}
+
 bool dep_sieve_take(struct dep_sieve *s, struct dep_ref *r)
 {
 	struct dep_seen_access a;

@@ -130,6 +130,15 @@ void dep_sieve_learn(struct dep_sieve *s, struct dep_program *p);
  * It is noted for that, if it is new.  Else dep_sieve_first() is to be asked.
  */
 bool dep_sieve_later(struct dep_sieve *s, u8 code, const struct dep_ref *r);
+/**
+ * dep_sieve_later_near() - the same of references of one instruction or several, which are near
+ * each other, where that is simple
+ * @addr: of the lowest byte; @read: a bit for each byte from it on, of those that are only read
+ * @wrote: and of those that are written
+ *
+ * Return: false if nothing was noted.
+ */
+bool dep_sieve_later_near(struct dep_sieve *s, u8 code, u64 pc, u64 addr, u64 read, u64 wrote);
 /** dep_sieve_take() - what was put off, one by one, until there is none; false then */
 bool dep_sieve_take(struct dep_sieve *s, struct dep_ref *r);
 /** dep_sieve_slowly() - dep_sieve_first() for all that is not simple */

@@ -466,6 +466,7 @@ static void access_byte(struct execution *x, u32 t)
 	u64 address = BASE + rnd() % (BYTES - 16);
 	u32 flags = type, pc = rnd() % 50;
 	struct dep_ref r;
+	u64 bits;
 
 	if (rnd() % 16 == 0)
 		size = 1 + rnd() % 16;
@@ -475,6 +476,12 @@ static void access_byte(struct execution *x, u32 t)
 	/* Most of what can be put off is. */
 	if (rnd() % 4)
 		x->sieve[t].singly = DEP_SIEVE_SINGLY;
+	/* as machine code does */
+	bits = ~0ull >> (64 - size);
+	if (rnd() % 2 && dep_sieve_later_near(&x->sieve[t], DEP_CODE_PROGRAM, pc, address,
+					      type & DEP_WRITE ? 0 : bits,
+					      type & DEP_WRITE ? bits : 0))
+		return;
 	if (!show(&x->sieve[t], DEP_CODE_PROGRAM, &r))
 		return;
 	x->shown++;

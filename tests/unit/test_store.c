@@ -56,8 +56,9 @@ static void round_trip(void **state)
 	assert_int_equal(p[0].end_ns, 78);
 	assert_int_equal(p[0].built, 12);
 	assert_true(p[0].translate_ns == 1ull << 40);
-	assert_null(p[1].exe);
 	assert_int_equal(p[1].parent, 1);
+	/* that of its parent: it was not seen itself */
+	assert_string_equal(p[1].exe, "/bin/prog");
 	assert_int_equal(dep_store_threads(st, &t), 1);
 	assert_int_equal(t->end_ns, 77);
 	assert_int_equal(t->flushes, 3);
