@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include <stddef.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "split.h"
@@ -26,100 +26,120 @@ static s64 event_bytes(u32 id, const u8 *p, u32 avail, u32 *values)
 	return (s64)size + *values;
 }
 
-/* The streams' ends while they are written. */
-struct ends {
-	u8 *len, *bytes;
-};
-
-static inline struct ends put_values(struct ends to, u64 *at, const u8 *from, u32 words)
-{
-	u64 value;
-	u32 i, len;
-
-	for (i = 0; i < words; i++) {
-		memcpy(&value, from + i * 8, 8);
-		len = dep_delta_put(&at[i], value, to.bytes);
-		to.bytes += len;
-		*to.len++ = len;
-	}
-	return to;
-}
-
 /* Exits that were looked up lately, by the lower bits of their ids; 0 is none's. */
 #define RECENT	256u
 
 struct recent {
-	u32 id, bytes;
+	u32 id;
+	u16 bytes, slot;	/* of the record; dep_delta_slot() */
 };
 
-/* Bytes of a record, 0 = of none that is known. */
-static inline u32 record_bytes(const struct dep_split *s, struct recent *recent, u32 id)
-{
-	struct dep_exit_entry e;
+_Static_assert(DEP_DELTA_BITS <= 16, "a slot's number fits");
 
-	recent += id % RECENT;
-	if (recent->id != id) {
-		e = dep_index_get(s->x, id);
-		if (!e.bytes || e.frag >= s->limit)
-			return 0;
-		*recent = (struct recent){ id, e.bytes };
+/* Where the streams end while they are written. */
+struct ends {
+	u8 *control, *len, *bytes;
+};
+
+static inline void put_values(struct ends *to, u64 *at, const u8 *from, const u8 *end)
+{
+	u64 value;
+	u32 len;
+
+	for (; from < end; from += 8) {
+		memcpy(&value, from, 8);
+		len = dep_delta_put(at++, value, to->bytes);
+		to->bytes += len;
+		*to->len++ = (u8)len;
 	}
-	return recent->bytes;
 }
 
-static inline void parse(struct dep_split *s, const u8 *body, u32 size, int keep)
+/* Records from @p on, as long as there is nothing else; @to: NULL to parse only. */
+static inline const u8 *put_records(struct ends *to, u64 *slot, const struct recent *recent,
+				    const u8 *p, const u8 *end)
 {
-	struct ends to = { s->lens, s->bytes };
+	const struct recent *r;
+	const u8 *behind;
+	u32 id;
+
+	for (; end - p >= 4; p = behind) {
+		memcpy(&id, p, 4);
+		r = &recent[id % RECENT];
+		if (r->id != id || !id || r->bytes > end - p)
+			break;
+		behind = p + r->bytes;
+		if (!to)
+			continue;
+		memcpy(to->control, p, 4);
+		to->control += 4;
+		put_values(to, slot + r->slot, p + 4, behind);
+	}
+	return p;
+}
+
+/* Is @id an exit that is known?  Then it is a recent one from now on. */
+static bool known_exit(const struct dep_split *s, struct recent *recent, u32 id)
+{
+	struct dep_exit_entry e = dep_index_get(s->x, id);
+
+	if (id < ADEPT_FIRST_EXIT || !e.bytes || e.frag >= s->limit)
+		return false;
+	recent[id % RECENT] = (struct recent){ id, e.bytes, (u16)dep_delta_slot(id) };
+	return true;
+}
+
+/* @keep is constant where this is used. */
+static inline __attribute__((always_inline)) void parse(struct dep_split *s, const u8 *body,
+							u32 size, bool keep)
+{
+	struct ends to = { s->control, s->lens, s->bytes };
+	const u8 *p = body, *end = body + size;
 	struct recent recent[RECENT] = { 0 };
-	u32 at = 0, id, len, values, whole;
-	u8 *control = s->control;
+	u32 id, values;
 	s64 bytes;
 
-	while (size - at >= 4) {
-		memcpy(&id, body + at, 4);
-		len = 4;
-		if (id >= ADEPT_FIRST_EXIT) {
-			whole = record_bytes(s, recent, id);
-			if (!whole || whole > size - at)
+	for (;;) {
+		p = put_records(keep ? &to : NULL, s->slot, recent, p, end);
+		if (end - p < 4)
+			break;
+		memcpy(&id, p, 4);
+		if (known_exit(s, recent, id)) {
+			/* It is cut. */
+			if (recent[id % RECENT].bytes > end - p)
 				break;
-			values = whole - 4u;
-		} else {
-			bytes = event_bytes(id, body + at, size - at, &values);
-			if (bytes < 0)
-				break;
-			len += bytes - values;
+			continue;
 		}
-		if (keep) {
-			memcpy(control, &id, 4);
-			if (len > 4)
-				memcpy(control + 4, body + at + 4, len - 4);
-			control += len;
-			to = put_values(to, s->slot + dep_delta_slot(id), body + at + len,
-					values / 8);
-		}
-		at += len + values;
+		bytes = event_bytes(id, p, (u32)(end - p), &values);
+		if (id >= ADEPT_FIRST_EXIT || bytes < 0)
+			break;
+		p += 4 + bytes;
+		if (!keep)
+			continue;
+		memcpy(to.control, p - 4 - bytes, 4 + (u64)bytes - values);
+		to.control += 4 + (u64)bytes - values;
+		put_values(&to, s->slot + dep_delta_slot(id), p - values, p);
 	}
-	s->parsed = at;
-	s->control_size = control - s->control;
-	s->values = to.len - s->lens;
-	s->bytes_size = to.bytes - s->bytes;
+	s->parsed = (u32)(p - body);
+	s->control_size = (u32)(to.control - s->control);
+	s->values = (u32)(to.len - s->lens);
+	s->bytes_size = (u32)(to.bytes - s->bytes);
 }
 
 void dep_split(struct dep_split *s, const u8 *body, u32 size)
 {
 	if (!s->control) {
-		parse(s, body, size, 0);
+		parse(s, body, size, false);
 		return;
 	}
 	memset(s->slot, 0, DEP_DELTA_SLOTS * sizeof(*s->slot));
-	parse(s, body, size, 1);
+	parse(s, body, size, true);
 }
 
 void dep_split_tail(struct dep_split *s, const u8 *from, u32 words)
 {
-	struct ends to = { s->lens + s->values, s->bytes + s->bytes_size };
+	struct ends to = { NULL, s->lens + s->values, s->bytes + s->bytes_size };
 
-	to = put_values(to, s->slot + dep_delta_slot(0), from, words);
+	put_values(&to, s->slot + dep_delta_slot(0), from, from + words * 8ul);
 	s->values = to.len - s->lens;
 	s->bytes_size = to.bytes - s->bytes;
 }
