@@ -310,14 +310,16 @@ static u64 bits_of(const struct dep_seen_page *p, u32 i, bool reads)
 /* The first bit from @at on that is set, or DEP_SEEN_PAGE. */
 static u32 next_bit(const struct dep_seen_page *p, u32 at, bool reads)
 {
+	u64 bits, words;
 	u32 i = at / 64;
-	u64 bits;
 
 	if (at == DEP_SEEN_PAGE)
 		return at;
 	bits = bits_of(p, i, reads) & ~0ull << at % 64;
-	while (!bits && ++i < DEP_SEEN_PAGE / 64)
+	for (words = p->later & ~1ull << i; !bits && words; words &= words - 1) {
+		i = (u32)__builtin_ctzll(words);
 		bits = bits_of(p, i, reads);
+	}
 	return bits ? i * 64 + (u32)__builtin_ctzll(bits) : DEP_SEEN_PAGE;
 }
 
