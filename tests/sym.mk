@@ -6,7 +6,7 @@
 SYM_CC := $(CC) -std=gnu11 -O2 -g -D_GNU_SOURCE
 SYM_CXX := g++ -std=gnu++17 -O2 -g
 SYM_C := pie nopie static dwarf4 split split4 gz types lto noid clang clang4
-SYM := $(addprefix $(B)/tests/sym_,$(SYM_C) link stripped odd cpp cpp_types \
+SYM := $(addprefix $(B)/tests/sym_,$(SYM_C) link stripped nosyms odd cpp cpp_types \
 	 cpp_clang liba.so libb.so)
 sym_hdr := tests/programs/sym_print.h tests/sym.mk
 
@@ -48,6 +48,10 @@ $(B)/tests/sym_odd: tests/programs/sym_odd.S tests/sym.mk
 
 $(B)/tests/sym_stripped: $(B)/tests/sym_pie
 	$(Q)objcopy --strip-all $< $@
+
+# Only its debug information has names.
+$(B)/tests/sym_nosyms: $(B)/tests/sym_gz
+	$(Q)objcopy --strip-all --keep-section='.debug_*' $< $@
 
 # Its debug information is in a file that it names.
 $(B)/tests/sym_link: $(B)/tests/sym_pie

@@ -71,6 +71,21 @@ struct dep_place {
 size_t dep_symbols_frames(struct dep_symbols *s, uint32_t process, uint64_t pc,
 			  uint64_t time_ns, struct dep_place *out, size_t max);
 
+/**
+ * dep_symbols_function() - the real function at @pc, as the linker knows it
+ * @out: as the last place of dep_symbols_frames(), without file and line; if a function has
+ *	several names, or the compiler cut it in pieces, @function can be another one
+ *
+ * Needs ELF symbols only, and reads no DWARF unless the file has no symbol table: for who
+ * asks of many addresses what few of them are printed for.
+ */
+void dep_symbols_function(struct dep_symbols *s, uint32_t process, uint64_t pc,
+			  uint64_t time_ns, struct dep_place *out);
+
+/** dep_symbols_module() - the same without the function: reads no symbols at all */
+void dep_symbols_module(struct dep_symbols *s, uint32_t process, uint64_t pc,
+			uint64_t time_ns, struct dep_place *out);
+
 /** struct dep_object - a variable, or the part of one, at a data address */
 struct dep_object {
 	char name[256];		/* "queue.head[3].next"; cut off with "..." */

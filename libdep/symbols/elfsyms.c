@@ -238,17 +238,20 @@ struct dep_elf_symbol *dep_image_function(struct dep_image *im, u64 vaddr)
 struct dep_elf_symbols *dep_image_symbols(struct dep_image *im)
 {
 	struct dep_elf_symbols *t = &im->syms;
+	u32 n;
 
 	if (im->have_syms || !im->main.elf)
 		return t;
 	im->have_syms = true;
-	/* Opens the debug file, which may have the table that was stripped off. */
-	dep_image_dwarf(im);
-	if (read_table(im, im->main.elf, SHT_DYNSYM) ||
-	    read_table(im, im->main.elf, SHT_SYMTAB))
+	/* It may have the table that was stripped off. */
+	dep_image_debug(im);
+	if (read_table(im, im->main.elf, SHT_DYNSYM))
 		return t;
-	if (im->debug.elf && read_table(im, im->debug.elf, SHT_SYMTAB))
+	n = t->n;
+	if (read_table(im, im->main.elf, SHT_SYMTAB) ||
+	    (im->debug.elf && read_table(im, im->debug.elf, SHT_SYMTAB)))
 		return t;
+	t->whole = t->n > n;
 	if (t->n)
 		make_indexes(im);
 	return t;

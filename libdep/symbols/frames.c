@@ -98,3 +98,18 @@ size_t dep_image_frames(struct dep_image *im, u64 vaddr, struct dep_place *out, 
 	}
 	return n;
 }
+
+void dep_image_real_function(struct dep_image *im, u64 vaddr, struct dep_place *out)
+{
+	struct dep_place p[DEP_PLACES];
+	struct dep_elf_symbol *sym = dep_image_function(im, vaddr);
+	size_t n;
+
+	if (sym) {
+		out->function = dep_symbol_name(im, sym, &out->symbol);
+	} else if (!im->syms.whole) {
+		n = dep_image_frames(im, vaddr, p, DEP_PLACES);
+		out->function = n > DEP_PLACES ? NULL : p[n - 1].function;
+		out->symbol = n > DEP_PLACES ? NULL : p[n - 1].symbol;
+	}
+}

@@ -202,6 +202,15 @@ static bool has_dwarf(Elf *elf)
 	return elf && (dep_elf_has(elf, ".debug_info") || dep_elf_has(elf, ".zdebug_info"));
 }
 
+void dep_image_debug(struct dep_image *im)
+{
+	if (im->have_debug || !im->main.elf)
+		return;
+	im->have_debug = true;
+	if (!has_dwarf(im->main.elf))
+		dep_elf_open_debug(&im->debug, &im->main, im->path);
+}
+
 Dwarf *dep_image_dwarf(struct dep_image *im)
 {
 	Elf *elf = NULL;
@@ -209,9 +218,10 @@ Dwarf *dep_image_dwarf(struct dep_image *im)
 	if (im->have_dw || !im->main.elf)
 		return im->dw;
 	im->have_dw = true;
+	dep_image_debug(im);
 	if (has_dwarf(im->main.elf))
 		elf = im->main.elf;
-	else if (!dep_elf_open_debug(&im->debug, &im->main, im->path) && has_dwarf(im->debug.elf))
+	else if (has_dwarf(im->debug.elf))
 		elf = im->debug.elf;
 	if (elf)
 		im->dw = dwarf_begin_elf(elf, DWARF_C_READ, NULL);

@@ -41,6 +41,7 @@ struct dep_elf_symbols {
 	struct dep_spans loose;		/* code of symbols without size, up to the next one */
 	u32 *by_name;			/* functions, sorted by name and value */
 	u32 nby_name;
+	bool whole;		/* not only what can be linked with is there */
 };
 
 /** struct dep_func - a function, or where one was inlined */
@@ -94,7 +95,7 @@ struct dep_image {
 	struct dep_spans units;	/* values: indexes */
 	struct dep_elf_symbols syms;
 	struct dep_vars vars;
-	bool have_dw, have_units, have_syms, have_vars;	/* tried already */
+	bool have_debug, have_dw, have_units, have_syms, have_vars;	/* tried already */
 };
 
 /** dep_image_new() - NULL without memory; reads nothing */
@@ -104,6 +105,8 @@ void dep_image_open(struct dep_image *im);
 void dep_image_free(struct dep_image *im);
 /** dep_image_linked() - address as linked of what is at @offset in the file */
 bool dep_image_linked(const struct dep_image *im, u64 offset, u64 *vaddr);
+/** dep_image_debug() - open the debug file, if it needs one and has it */
+void dep_image_debug(struct dep_image *im);
 /** dep_image_dwarf() - its DWARF or that of its debug file, or NULL */
 Dwarf *dep_image_dwarf(struct dep_image *im);
 /** dep_image_is_code(), dep_image_is_data() - does [lo, hi) lie in a segment of that kind? */
@@ -133,6 +136,8 @@ void dep_func_name(struct dep_image *im, struct dep_unit *u, struct dep_func *f)
 
 /** dep_image_frames() - everything about @vaddr but module and offset; at least one */
 size_t dep_image_frames(struct dep_image *im, u64 vaddr, struct dep_place *out, size_t max);
+/** dep_image_real_function() - out->function and symbol, from DWARF only if nothing else can be */
+void dep_image_real_function(struct dep_image *im, u64 vaddr, struct dep_place *out);
 
 /** dep_image_vars() - variables with a fixed address */
 struct dep_vars *dep_image_vars(struct dep_image *im);

@@ -103,23 +103,31 @@ static void name_module(struct dep_symbols *s, const struct dep_row *row, u64 pc
 		p->module = "[unknown]";
 }
 
+/* All but the functions; returns the file, or NULL if none can be read there. */
+static struct dep_image *find_module(struct dep_symbols *s, u32 process, u64 pc, u64 time_ns,
+				     struct dep_place *where)
+{
+	struct dep_image *im;
+	struct dep_row *row;
+
+	*where = (struct dep_place){ 0 };
+	row = dep_row_at(s, process, pc, time_ns, &where->ambiguous);
+	name_module(s, row, pc, where);
+	im = row ? dep_row_image(s, row) : NULL;
+	if (row && row->image) {
+		where->module = row->image->path;
+		where->build_id = row->image->build_id;
+	}
+	return im && dep_image_linked(im, where->offset, &where->linked) ? im : NULL;
+}
+
 size_t dep_symbols_frames(struct dep_symbols *s, uint32_t process, uint64_t pc,
 			  uint64_t time_ns, struct dep_place *out, size_t max)
 {
-	struct dep_place where = { 0 };
-	struct dep_image *im;
-	struct dep_row *row;
-	size_t i, n = 0;
+	struct dep_place where;
+	struct dep_image *im = find_module(s, process, pc, time_ns, &where);
+	size_t i, n = im ? dep_image_frames(im, where.linked, out, max) : 0;
 
-	row = dep_row_at(s, process, pc, time_ns, &where.ambiguous);
-	name_module(s, row, pc, &where);
-	im = row ? dep_row_image(s, row) : NULL;
-	if (row && row->image) {
-		where.module = row->image->path;
-		where.build_id = row->image->build_id;
-	}
-	if (im && dep_image_linked(im, where.offset, &where.linked))
-		n = dep_image_frames(im, where.linked, out, max);
 	if (!n) {
 		n = 1;
 		if (max)
@@ -133,6 +141,21 @@ size_t dep_symbols_frames(struct dep_symbols *s, uint32_t process, uint64_t pc,
 		out[i].ambiguous = where.ambiguous;
 	}
 	return n;
+}
+
+void dep_symbols_module(struct dep_symbols *s, uint32_t process, uint64_t pc,
+			uint64_t time_ns, struct dep_place *out)
+{
+	find_module(s, process, pc, time_ns, out);
+}
+
+void dep_symbols_function(struct dep_symbols *s, uint32_t process, uint64_t pc,
+			  uint64_t time_ns, struct dep_place *out)
+{
+	struct dep_image *im = find_module(s, process, pc, time_ns, out);
+
+	if (im)
+		dep_image_real_function(im, out->linked, out);
 }
 
 /* The instance at a data address: one of its segments has it. */

@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "../../libdep/symbols/private.h"
 #include "sym_run.h"
 #include "test_symbols_files.h"
 
@@ -111,6 +112,72 @@ static void check_c_code(struct fixture *f, const char *program)
 	expect_place(f, p, "plain", "plain", false);
 }
 
+static bool has_dwarf(const struct fixture *f)
+{
+	size_t i;
+
+	for (i = 0; i < f->t.s->nimages; i++)
+		if (f->t.s->image[i]->have_dw)
+			return true;
+	return false;
+}
+
+/* Compilers put a point and what they did to the function behind its name. */
+static void expect_linker_name(const char *got, const char *function)
+{
+	size_t n = strlen(function);
+
+	assert_non_null(got);
+	if (strncmp(got, function, n) || (got[n] && got[n] != '.'))
+		fail_msg("the function is %s and not %s", got, function);
+}
+
+static void expect_function(struct fixture *f, const char *name, const char *function)
+{
+	struct dep_place p, frame[DEP_PLACES];
+	u64 pc = sym_at(&f->r, name);
+	size_t n;
+
+	dep_symbols_function(f->t.s, 1, pc, 0, &p);
+	expect_linker_name(p.function, function);
+	assert_false(p.file || p.line || p.column || p.inlined);
+	n = dep_symbols_frames(f->t.s, 1, pc, 0, frame, DEP_PLACES);
+	assert_string_equal(frame[n - 1].function, function);
+	assert_ptr_equal(p.module, frame->module);
+	assert_ptr_equal(p.build_id, frame->build_id);
+	assert_true(p.offset == frame->offset && p.linked == frame->linked);
+	dep_symbols_module(f->t.s, 1, pc, 0, &p);
+	assert_ptr_equal(p.module, frame->module);
+	assert_true(!p.function && p.linked == frame->linked);
+}
+
+/* Of what has ELF symbols nothing else is read, wherever they are. */
+static void check_c_functions(struct fixture *f)
+{
+	struct dep_place p;
+
+	dep_symbols_module(f->t.s, 1, sym_at(&f->r, "plain"), 0, &p);
+	assert_true(p.module && !p.function);
+	assert_false(f->t.s->nimages && f->t.s->image[0]->have_syms);
+	dep_symbols_function(f->t.s, 1, sym_at(&f->r, "plain"), 0, &p);
+	expect_linker_name(p.function, "plain");
+	assert_false(has_dwarf(f));
+	expect_function(f, "plain", "plain");
+	expect_function(f, "innermost", "outer");
+}
+
+/* No names but the compiler's. */
+static void no_symbols(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	assert_true(begin(&f, "sym_nosyms", "sym_c.c"));
+	expect_function(&f, "innermost", "outer");
+	expect_function(&f, "plain", "plain");
+	end(&f);
+}
+
 static void check_c_data(struct fixture *f, bool old)
 {
 	struct dep_object o;
@@ -169,6 +236,7 @@ static void c_forms(void **state)
 			continue;
 		}
 		print_message("%s\n", forms[i]);
+		check_c_functions(&f);
 		check_c_code(&f, forms[i]);
 		check_c_data(&f, strchr(forms[i], '4'));
 		assert_int_equal(dep_symbols_notes(f.t.s, &note), 0);
@@ -192,6 +260,7 @@ static void stripped(void **state)
 	assert_null(p->file);
 	assert_false(p->line || p->column || p->inlined);
 	assert_true(p->linked);
+	expect_function(&f, "innermost", "outer");
 	assert_int_equal(object(&f, "key", 0, 4, &o), 1);
 	assert_string_equal(o.name, "queue");
 	assert_string_equal(o.type, "");
@@ -285,6 +354,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(c_forms),
 		cmocka_unit_test(stripped),
+		cmocka_unit_test(no_symbols),
 		cmocka_unit_test(cpp_forms),
 		cmocka_unit_test(find),
 		cmocka_unit_test(files_replaced),

@@ -34,11 +34,21 @@ bool race_in_system(const char *module)
 	return is_libc(module) || is_loader(module);
 }
 
-/* Apart from underscores. */
-static bool begins_with_any(const char *function, const char *const *names, size_t n)
+/* The same function has names with underscores, and one more for the library's own calls. */
+static const char *plain_name(const char *function)
 {
 	while (*function == '_')
 		function++;
+	if (begins(function, "GI_"))
+		function += 3;
+	while (*function == '_')
+		function++;
+	return function;
+}
+
+static bool begins_with_any(const char *function, const char *const *names, size_t n)
+{
+	function = plain_name(function);
 	while (n--)
 		if (begins(function, *names++))
 			return true;
@@ -50,20 +60,28 @@ static bool is_for_caller(const char *function)
 {
 	static const char *const names[] = {
 		"mem", "str", "wmem", "wcs", "stp", "rawmem", "bcopy", "bzero", "msort", "qsort",
-	};
+	}, *const others[] = { "memalign", "memfd_create" };
 
-	return begins_with_any(function, names, sizeof(names) / sizeof(names[0]));
+	return begins_with_any(function, names, sizeof(names) / sizeof(names[0])) &&
+	       !begins_with_any(function, others, sizeof(others) / sizeof(others[0]));
+}
+
+/* Where the compiler changed or cut a function it says so behind a point. */
+static bool is_named(const char *function, const char *name)
+{
+	size_t n = strlen(name);
+
+	return begins(function, name) && (!function[n] || function[n] == '.');
 }
 
 static bool makes_threads(const char *function)
 {
-	while (*function == '_')
-		function++;
+	function = plain_name(function);
 	/* The latter two look, under its lock, at whether the thread is there. */
 	return begins(function, "pthread_create") || begins(function, "nptl_") ||
 	       begins(function, "pthread_detach") || begins(function, "pthread_kill") ||
-	       !strcmp(function, "start_thread") || !strcmp(function, "allocate_stack") ||
-	       !strcmp(function, "deallocate_stack");
+	       is_named(function, "start_thread") || is_named(function, "allocate_stack") ||
+	       is_named(function, "deallocate_stack");
 }
 
 /* It reads as much at a time as a vector has, up to what it looks for. */
@@ -83,20 +101,20 @@ static bool reads_too_much(struct dep_symbols *symbols, const struct dep_race *r
 	return begins_with_any(function, names, sizeof(names) / sizeof(names[0]));
 }
 
+/* It is asked of all code that ran, so it must not need what only reports do. */
 enum dep_code race_code(void *arg, uint32_t process, uint64_t pc)
 {
-	struct dep_place p[DEP_PLACES];
-	size_t n = dep_symbols_frames(arg, process, pc, 0, p, DEP_PLACES);
-	const struct dep_place *last = &p[(n < DEP_PLACES ? n : DEP_PLACES) - 1];
+	struct dep_place p;
 
-	if (is_loader(last->module))
+	dep_symbols_module(arg, process, pc, 0, &p);
+	if (is_loader(p.module))
 		return DEP_CODE_LOADER;
-	if (is_libc(last->module) && last->function && makes_threads(last->function))
-		return DEP_CODE_THREADS;
-	if (!is_libc(last->module))
+	if (!is_libc(p.module))
 		return DEP_CODE_PROGRAM;
-	return last->function && is_for_caller(last->function) ? DEP_CODE_CALLER :
-								   DEP_CODE_LIBRARY;
+	dep_symbols_function(arg, process, pc, 0, &p);
+	if (p.function && makes_threads(p.function))
+		return DEP_CODE_THREADS;
+	return p.function && is_for_caller(p.function) ? DEP_CODE_CALLER : DEP_CODE_LIBRARY;
 }
 
 static bool is_internal(struct dep_symbols *symbols, const struct dep_race *r, int side)
