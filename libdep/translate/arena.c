@@ -15,12 +15,14 @@
 #define BLOCK		16384u
 #define MAX_BLOCKS	128u
 #define SPARE_FRAGS	1024u
+#define HUGE_PAGE	(2ull << 20)
 
 struct arena {
 	u64 base, size;
 	u64 hot, cold;		/* where the two parts are free */
 	u8 *ret_path;		/* returns.c */
 	u32 nfrags;
+	u8 huge;
 	u32 *frags[MAX_BLOCKS];	/* heap references in address order, BLOCK of them each */
 };
 
@@ -59,8 +61,6 @@ static struct arena *arena_add(u64 base, u64 size)
 	write_gate(arena_gate(a, GATE_EXIT), gate_exit);
 	write_gate(arena_gate(a, GATE_SYSCALL), gate_syscall);
 	write_gate(arena_gate(a, GATE_TRAP), gate_trap);
-	/* Translated code is less dense than the original: spare the instruction TLB. */
-	sys3(__NR_madvise, base, cold_base(a) - base, K_MADV_HUGEPAGE);
 	a->hot = base;
 	a->cold = cold_base(a) + NGATES * GATE_LEN;
 	__atomic_store_n(&narenas, narenas + 1, __ATOMIC_RELEASE);
@@ -149,6 +149,19 @@ u8 *arena_take_cold(struct arena *a, u32 n)
 	return p;
 }
 
+/*
+ * Translated code is less dense than the original, so large programs are spared entries of the
+ * instruction TLB; a small one would only have the rest of a huge page for nothing.
+ */
+static void want_huge_pages(struct arena *a)
+{
+	a->huge = 1;
+	sys3(__NR_madvise, a->base, cold_base(a) - a->base, K_MADV_HUGEPAGE);
+	/* What is there is copied at once where the kernel can; else it gets round to it. */
+	if (!(a->base & (HUGE_PAGE - 1)))
+		sys3(__NR_madvise, a->base, HUGE_PAGE, K_MADV_COLLAPSE);
+}
+
 void arena_commit(struct arena *a, struct frag *f)
 {
 	u32 **block = &a->frags[a->nfrags / BLOCK];
@@ -160,6 +173,8 @@ void arena_commit(struct arena *a, struct frag *f)
 	__atomic_store_n(&a->nfrags, a->nfrags + 1, __ATOMIC_RELEASE);
 	a->hot = (u64)f->start + f->hot_len;
 	a->cold = ALIGN_UP((u64)f->cold + f->cold_len, 8);
+	if (!a->huge && a->hot - a->base >= HUGE_PAGE / 2)
+		want_huge_pages(a);
 }
 
 struct arena *arena_of(u64 addr)
