@@ -159,6 +159,22 @@ static void tell_before(struct dep_loaded *l)
 	}
 }
 
+/* It may wait for long: what there was room for beyond it is given back. */
+static void give_back(struct dep_loaded *l)
+{
+	struct dep_item *item = l->nitems ? realloc(l->item, l->nitems * sizeof(*item)) : NULL;
+	struct dep_mark *mark = realloc(l->mark, l->nmarks * sizeof(*mark));
+
+	if (item) {
+		l->item = item;
+		l->room = l->nitems;
+	}
+	if (mark) {
+		l->mark = mark;
+		l->marks_room = l->nmarks;
+	}
+}
+
 /* @c: of @seg; NULL: they are in the store. */
 static struct dep_loaded *load(struct dep_store *s, const struct dep_segment *seg,
 			       struct dep_columns *c, unsigned int want, struct dep_sieve *sieve)
@@ -196,6 +212,7 @@ static struct dep_loaded *load(struct dep_store *s, const struct dep_segment *se
 	dep_run_free(&r);
 	dep_columns_free(&own);
 	tell_before(l);
+	give_back(l);
 	return l;
 }
 
