@@ -5,7 +5,8 @@
 # else: races.sh [KIND...], as in "races.sh mutex rwlock"
 #
 # Each program is built plainly, racy and right, with -O0 and -O2 (LEVELS), recorded, and asked;
-# the comments in its source say what must be found (tests/races/expect.py).
+# the comments in its source say what must be found (tests/races/expect.py).  KEEP names a folder
+# for the recordings and answers of those that fail.
 . "$(dirname "$0")/lib.sh"
 . "$tests/races/cases.sh"
 need_depctl
@@ -20,7 +21,7 @@ mkdir -p "$out"
 
 # asked SOURCE VARIANT LEVEL
 asked() {
-	local name=${1##*/} what program dir need
+	local name=${1##*/} what program dir need said
 	what="$name, $2, -$3"
 	program=$out/${name%.*}.$2.$3
 	dir=$tmp/${name%.*}.$2.$3
@@ -29,18 +30,20 @@ asked() {
 		return
 	fi
 	if ! "$races/build.sh" "$1" "$2" "$3" "$program" 2>"$dir.err"; then
-		echo "FAIL $what: does not compile: $(worst "$dir.err")"
+		said="FAIL $what: does not compile: $(worst "$dir.err")"
 	elif ! timeout -k 5 "$limit" "$DEPCTL" record -q -o "$dir" -- "$program" \
 		>"$dir.out" 2>"$dir.err"; then
-		echo "FAIL $what: the recording ended badly: $(worst "$dir.err")"
+		said="FAIL $what: the recording ended badly: $(worst "$dir.err")"
 	elif ! timeout -k 5 "$limit" "$DEPCTL" query races "$dir" --json >"$dir.json" 2>"$dir.err"
 	then
-		echo "FAIL $what: query races: $(worst "$dir.err")"
+		said="FAIL $what: query races: $(worst "$dir.err")"
 	elif ! python3 "$races/check_json.py" "$1" "$2" "$dir.json" >"$dir.wrong" 2>&1; then
-		echo "FAIL $what: $(worst "$dir.wrong")"
+		said="FAIL $what: $(worst "$dir.wrong")"
 	else
-		echo "ok $what"
+		said="ok $what"
 	fi
+	echo "$said"
+	[[ -z "${KEEP:-}" || "$said" == ok* ]] || cp -r "$dir" "$dir".* "$KEEP"
 	rm -rf "$dir" "$dir".*
 }
 
