@@ -218,7 +218,24 @@ static int check_column(const void *data, u32 size, u64 check)
 	return dep_fail(-EBADMSG, "a column's checksum is wrong");
 }
 
-/* The value column's differences from its two streams. */
+/* One of the value column's streams; what is not compressed stays where it is. */
+static int unpack_stream(u8 codec, const u8 *in, u32 stored, u8 **buffer, size_t *room, u32 size,
+			 const u8 **out)
+{
+	int err;
+
+	*out = in;
+	if (codec == DEP_C_RAW && stored == size)
+		return 0;
+	err = room_for(buffer, room, size + 8ul);
+	if (err)
+		return err;
+	memset(*buffer + size, 0, 8);
+	*out = *buffer;
+	return dep_column_unpack(codec, in, stored, *buffer, size);
+}
+
+/* The value column's differences from its two streams; behind @in there are 8 bytes more. */
 static int unpack_delta(struct dep_columns *c, const u8 *in, u32 size)
 {
 	u32 lens_raw = (c->h.value_raw / 8 + 1) / 2;
@@ -234,18 +251,14 @@ static int unpack_delta(struct dep_columns *c, const u8 *in, u32 size)
 	if (d.lens_stored > size || d.bytes_raw > c->h.value_raw ||
 	    d.lens_codec == DEP_C_DELTA || d.bytes_codec == DEP_C_DELTA)
 		goto bad;
-	err = room_for(&c->lens, &c->lens_room, lens_raw + 8ul);
+	streams.bytes_size = d.bytes_raw;
+	err = unpack_stream(d.lens_codec, in, d.lens_stored, &c->lens, &c->lens_room, lens_raw,
+			    &streams.lens);
 	if (!err)
-		err = room_for(&c->bytes, &c->bytes_room, d.bytes_raw + 8ul);
-	if (!err)
-		err = dep_column_unpack(d.lens_codec, in, d.lens_stored, c->lens, lens_raw);
-	if (!err)
-		err = dep_column_unpack(d.bytes_codec, in + d.lens_stored, size - d.lens_stored,
-					c->bytes, d.bytes_raw);
+		err = unpack_stream(d.bytes_codec, in + d.lens_stored, size - d.lens_stored,
+				    &c->bytes, &c->bytes_room, d.bytes_raw, &streams.bytes);
 	if (err)
 		return err;
-	memset(c->bytes + d.bytes_raw, 0, 8);
-	streams = (struct dep_delta_in){ c->lens, c->bytes, d.bytes_raw };
 	c->differences = true;
 	return dep_delta_differences(&streams, c->value, c->h.value_raw / 8);
 bad:
