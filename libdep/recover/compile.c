@@ -244,7 +244,7 @@ static int add_string(struct dep_builder *b, struct site *at, const struct adept
 		return corrupt(b, at, "the wrong pointer is stored behind it");
 	insn = (struct dep_insn *)b->insn.item + b->insn.n - 1;
 	insn->flags |= DEP_I_STRING;
-	insn->string = b->string.n - 1;
+	insn->string = (u16)(b->string.n - 1);
 	add_op(b, DEP_O_STRING, at->pc)->imm = b->string.n - 1;
 	return 0;
 }
@@ -424,7 +424,6 @@ static int add_insn(struct dep_builder *b, struct site *at, const struct adept_s
 	if (!insn)
 		return -ENOMEM;
 	insn->pc = at->pc;
-	insn->op = b->op.n;
 	insn->gpr_addr = in->gpr_addr;
 	insn->gpr_write = in->gpr_write;
 	if (in->kind == X86_JCC || in->kind == X86_LOOP)
@@ -447,7 +446,7 @@ static int add_insn(struct dep_builder *b, struct site *at, const struct adept_s
 	if (err)
 		return err;
 	insn = (struct dep_insn *)b->insn.item + b->insn.n - 1;
-	insn->op_end = b->op.n;
+	insn->op_end = (u16)b->op.n;	/* dep_program_make() refuses what is more */
 	insn->known = b->known;
 	return 0;
 }

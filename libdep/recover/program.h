@@ -106,13 +106,13 @@ struct dep_gather {
 /* What formats.c wants to know of an instruction. */
 enum { DEP_I_BLOCK = 1, DEP_I_COND = 2, DEP_I_INDIRECT = 4, DEP_I_STRING = 8 };
 
-struct dep_insn {
+struct dep_insn {		/* short: these are most of a program */
 	u64 pc;
-	u32 op, op_end;		/* its own operations, those of its stores not among them */
+	u16 op_end;		/* of its own operations, those of later stores not among them */
 	u16 known;		/* registers, behind it and in front of its later stores */
 	u16 gpr_addr, gpr_write;
+	u16 string;
 	u8 flags;		/* DEP_I_* */
-	u32 string;
 };
 
 struct dep_store_info {
