@@ -360,6 +360,11 @@ static void forgotten_at_work(void **state)
 	race_thread_end(f, two);
 	race_forget(f, X, 8);
 	assert_int_equal(told(), 0);
+	/* whoever goes on with what it has freed may do so again */
+	race_access(f, one, 2, X, 8, RACE_WRITE | RACE_FREE);
+	race_access(f, one, 1, X, 8, RACE_READ);
+	race_forget(f, X, 8);
+	assert_int_equal(told(), 8);
 	/* what it learned is no release */
 	race_access(f, one, 1, X, 8, RACE_READ);
 	race_acquire(f, one, &a);

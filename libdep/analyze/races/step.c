@@ -142,11 +142,14 @@ static bool together(const struct race_now *now, u64 when)
 	return race_when_thread(when) == now->thread && (when & RACE_EPOCH) >= now->t->since;
 }
 
-/* Must it be kept that @now frees what was accessed by @site?  See struct race_ops. */
+/*
+ * Must it be kept that @now frees what was accessed by @site, or goes on with what that freed?  See
+ * struct race_ops.
+ */
 static bool frees(const struct race_detector *d, const struct race_now *now, u32 site)
 {
-	return d->ops.forgotten && now->flags & RACE_FREE &&
-	       !(race_sites_get(&d->sites, site)->flags & RACE_FREE);
+	return d->ops.forgotten &&
+	       (race_sites_get(&d->sites, site)->flags ^ now->flags) & RACE_FREE;
 }
 
 /* The entry that makes it needless to keep @now, or n. */
