@@ -102,7 +102,8 @@ int merge_begin_lane(struct merge *m, struct lane *l)
 	if (!scope)
 		return 0;
 	l->sieve = malloc(sizeof(*l->sieve));
-	return l->sieve ? dep_sieve_init(l->sieve, scope) : dep_fail(-ENOMEM, "threads");
+	return l->sieve ? dep_sieve_init(l->sieve, scope, l->thread->serial + 1) :
+			  dep_fail(-ENOMEM, "threads");
 }
 
 static void end_lane(struct merge *m, struct lane *l)

@@ -7,6 +7,9 @@
 #include "../format/error.h"
 #include "program.h"
 
+/* LIKELY_BLIND: a jump comes before another look, as to the function that is called last. */
+enum blind { SEES, LIKELY_BLIND, BLIND };
+
 /* The instruction at work. */
 struct site {
 	const struct x86_insn *in;
@@ -14,7 +17,7 @@ struct site {
 	u32 number;
 	u8 ea;			/* bit per operand: its address came from an EA store */
 	u32 vec[2];		/* bytes of index and mask vector that were stored */
-	int blind;		/* locked, and nobody looks at what it found */
+	enum blind blind;	/* locked: does nobody look at what it found? */
 	int kreg;
 	const struct adept_run *begins;	/* that it is the first instruction of, or NULL */
 };
@@ -92,6 +95,20 @@ static int is_cmpxchg(const struct x86_insn *in)
 	       ((in->opcode & 0xfe) == 0xb0 || in->opcode == 0xc7);
 }
 
+/* add, sub, inc or dec */
+static int is_count(const struct x86_insn *in)
+{
+	u32 op = in->opcode, reg = in->modrm >> 3 & 7;
+
+	if (in->enc != X86_LEGACY || in->map)
+		return 0;
+	if (op >= 0xfe)
+		return reg < 2;
+	if (op == 0x80 || op == 0x81 || op == 0x83)
+		return reg == 0 || reg == 5;
+	return op < 2 || op == 0x28 || op == 0x29;
+}
+
 /* The operation of one store; those of an instruction come in order. */
 static void add_store(struct dep_builder *b, struct site *at, const struct adept_store *st)
 {
@@ -120,7 +137,8 @@ static void add_store(struct dep_builder *b, struct site *at, const struct adept
 		op = add_op(b, DEP_O_TICKET, at->pc);
 		op->size = (st->kind == ADEPT_ST_BEHIND ? DEP_TK_BEHIND : 0) |
 			   (is_cmpxchg(at->in) ? DEP_TK_CMPXCHG : 0) |
-			   (at->blind ? DEP_TK_BLIND : 0);
+			   (at->blind == BLIND ? DEP_TK_BLIND : 0) |
+			   (at->blind != SEES && is_count(at->in) ? DEP_TK_COUNTS : 0);
 		break;
 	default:
 		op = add_op(b, DEP_O_LOAD, at->pc);
@@ -469,27 +487,29 @@ static void close_blocks(struct dep_builder *b)
  * Is no flag of @in read, nor one of its registers written?  The @size bytes at @code follow
  * it.  Flags are not handed on by calls and returns.
  */
-static int is_blind(const struct x86_insn *in, const u8 *code, u32 size)
+static enum blind is_blind(const struct x86_insn *in, const u8 *code, u32 size)
 {
 	u16 left = in->flags_write;
 	struct x86_insn next;
 	int len;
 
 	if (in->gpr_write)
-		return 0;
+		return SEES;
 	while (left) {
 		len = x86_decode(&next, code, size);
 		if (len <= 0)
-			return 0;
+			return SEES;
 		if (next.kind == X86_CALL || next.kind == X86_CALL_IND || next.kind == X86_RET)
-			return 1;
+			return BLIND;
+		if (next.kind == X86_JMP || next.kind == X86_JMP_IND)
+			return LIKELY_BLIND;
 		if (next.kind != X86_NORMAL || next.flags_read & left)
-			return 0;
+			return SEES;
 		left &= ~next.flags_kill;
 		code += len;
 		size -= (u32)len;
 	}
-	return 1;
+	return BLIND;
 }
 
 int dep_compile(struct dep_builder *b)

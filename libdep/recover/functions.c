@@ -43,6 +43,12 @@ int dep_function_reallocates(u32 function)
 	       function == DEP_F_RALLOCX;
 }
 
+int dep_function_tells_size(u32 function)
+{
+	return function == DEP_F_MALLOC_USABLE_SIZE || function == DEP_F_XALLOCX ||
+	       function == DEP_F_SALLOCX;
+}
+
 int dep_function_asks(u32 function, u32 known, const u64 *arg, u64 *size)
 {
 	u32 i;

@@ -30,16 +30,21 @@ static void show_ref(struct dep_run *r, const struct dep_ref *ref)
 	r->out.n += r->out.want_ref;
 }
 
-int dep_run_put_off(struct dep_run *r)
+static int put_off(struct dep_run *r, bool last)
 {
 	struct dep_ref ref;
 
-	while (!r->failed && dep_sieve_take(r->sieve, &ref)) {
+	while (!r->failed && dep_sieve_take(r->sieve, &ref, last)) {
 		r->failed = dep_out_room(&r->out, r->reserve + 1);
 		if (!r->failed)
 			show_ref(r, &ref);
 	}
 	return r->failed;
+}
+
+int dep_run_put_off(struct dep_run *r)
+{
+	return put_off(r, true);
 }
 
 /* Where the first ones are shown.  Return: has it ordered threads? */
@@ -262,8 +267,8 @@ static void put_ticket(struct dep_run *r, const struct dep_op *op, u64 value)
 	struct dep_item *it;
 
 	if (r->sieve) {
-		dep_run_put_off(r);
-		dep_sieve_ticket(r->sieve, op->size & DEP_TK_BEHIND);
+		put_off(r, false);
+		dep_sieve_ticket(r->sieve, op->size);
 	}
 	it = &o->item[o->n];
 	it->kind = DEP_ITEM_TICKET;
@@ -305,14 +310,14 @@ static void put_function(struct dep_run *r, const struct dep_op *op, const u64 *
 		if (op->imm >> (16 + i) & 1)
 			passed.value[i] = slot[op->size ? X86_RAX : dep_function_regs[i]];
 	if (r->sieve)
-		dep_run_put_off(r);
+		put_off(r, !op->size && !dep_function_is_heap(f.function));
 	it = &o->item[o->n];
 	it->kind = DEP_ITEM_FUNCTION;
 	it->function = f;
 	it->function.passed = &o->passed[o->n];
-	o->passed[o->n++] = passed;
 	if (r->sieve)
-		dep_sieve_function(r->sieve, &f, op->whose);
+		passed.again = dep_sieve_function(r->sieve, &f, op->whose);
+	o->passed[o->n++] = passed;
 }
 
 /* Operations that may call the sink need room for the rest afterwards. */

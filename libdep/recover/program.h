@@ -63,7 +63,8 @@ static inline int dep_op_is_ref(u8 code)
 	return code >= DEP_O_REF0 && code <= DEP_O_REFX;
 }
 
-enum { DEP_TK_BEHIND = 1, DEP_TK_CMPXCHG = 2, DEP_TK_BLIND = 4 };
+/* DEP_TK_COUNTS: it adds or subtracts, and is DEP_TK_BLIND or likely to be. */
+enum { DEP_TK_BEHIND = 1, DEP_TK_CMPXCHG = 2, DEP_TK_BLIND = 4, DEP_TK_COUNTS = 8 };
 
 struct dep_op {
 	u8 code;		/* enum dep_op_code */
@@ -191,6 +192,8 @@ int dep_function_mutes(u32 function);
 int dep_function_frees(u32 function);
 /** dep_function_reallocates() - does it give another block for its first argument, or the same? */
 int dep_function_reallocates(u32 function);
+/** dep_function_tells_size() - is its result how much its first argument has? */
+int dep_function_tells_size(u32 function);
 /**
  * dep_function_asks() - the memory that a function was asked for, with @arg, of which @known are
  *

@@ -351,7 +351,7 @@ static int run_event(struct dep_run *r, struct place *at, u32 id, int head)
 	if (r->sieve) {
 		dep_run_put_off(r);
 		dep_sieve_turn(r->sieve);
-		if (id != ADEPT_EV_SYSCALL && id != ADEPT_EV_BUFFER && id != ADEPT_EV_SHARED)
+		if (id == ADEPT_EV_SIGNAL || id == ADEPT_EV_SIGRETURN)
 			dep_sieve_left(r->sieve);
 		r->sieve->fs = r->slot[DEP_S_FS];
 	}

@@ -9,15 +9,18 @@
 #include "sieve.h"
 
 #define CONTROL_BLOCK	4096u	/* bytes of a thread's; what is behind it is the program's */
+#define NOTHING		(~0u)	/* dep_sieve.unheard */
 #define WORD_MAX	16u	/* more bytes are no operation on a lock, but a copy */
 
-int dep_sieve_init(struct dep_sieve *s, const struct dep_scope *scope)
+int dep_sieve_init(struct dep_sieve *s, const struct dep_scope *scope, u32 thread)
 {
 	int err;
 
 	memset(s, 0, sizeof(*s));
 	s->scope = scope;
+	s->thread = thread;
 	s->quiet = DEP_SIEVE_QUIET;
+	s->unheard = NOTHING;
 	err = dep_seen_init(&s->seen);
 	dep_sieve_turn(s);
 	return err;
@@ -25,20 +28,23 @@ int dep_sieve_init(struct dep_sieve *s, const struct dep_scope *scope)
 
 int dep_sieve_copy(struct dep_sieve *to, const struct dep_sieve *from)
 {
-	bool all = from->all;
+	bool all = from->all, counts = from->counts;
 	int err;
 
 	*to = *from;
 	to->ahead = NULL;
+	to->blocks.slot = NULL;
 	err = dep_seen_init(&to->seen);
 	dep_sieve_turn(to);
 	to->all = all;
+	to->counts = counts;
 	return err;
 }
 
 void dep_sieve_free(struct dep_sieve *s)
 {
 	dep_seen_free(&s->seen);
+	dep_blocks_free(&s->blocks);
 }
 
 /* Was the function that it is in left without a return?  As order_functions_left() says. */
@@ -74,7 +80,7 @@ static void set_who(struct dep_sieve *s, u8 others, u8 program, u8 threads)
 void dep_sieve_turn(struct dep_sieve *s)
 {
 	dep_seen_turn(&s->seen);
-	s->all = false;
+	s->all = s->counts = false;
 	s->singly = s->nlast = s->first = 0;
 	/* Who is at work is not known, nor what the analyzer takes it for. */
 	set_who(s, DEP_SIEVE_THREADS, DEP_SIEVE_PROGRAM | DEP_SIEVE_LOOK,
@@ -110,13 +116,16 @@ static void set_muted(struct dep_sieve *s)
 
 void dep_sieve_left(struct dep_sieve *s)
 {
+	s->unsure |= s->ncalls != 0;
 	s->ncalls = 0;
+	s->unheard = NOTHING;
 	set_muted(s);
 }
 
 void dep_sieve_lost(struct dep_sieve *s)
 {
 	dep_sieve_left(s);
+	s->unsure = true;
 	dep_sieve_turn(s);
 }
 
@@ -125,36 +134,118 @@ static void enter(struct dep_sieve *s, const struct dep_function_call *f, u8 cod
 	struct dep_sieve_call *c;
 
 	/* Too many: it is thought to be in none, so all is shown. */
-	if (s->ncalls == DEP_SIEVE_CALLS)
+	if (s->ncalls == DEP_SIEVE_CALLS) {
 		s->ncalls = 0;
+		s->unsure = true;
+	}
 	c = &s->call[s->ncalls++];
 	c->sp = f->passed->sp;
 	c->function = f->function;
 	c->code = code;
+	c->block = f->known & 1 ? f->passed->value[0] : 0;
 	c->sized = dep_function_asks(f->function, f->known, f->passed->value, &c->size);
 }
 
 /*
- * What it got is new.  What it has freed may be another's soon, and then what it does to it all the
- * same is to be seen; how much that is, is not known here.
+ * What it has freed may be another's soon, and then what it does to it all the same is to be seen.
+ * If the block is another one by now, and larger, the analyzer sees that.
  */
+static u64 frees(struct dep_sieve *s, const struct dep_function_call *f)
+{
+	u64 block = f->passed->value[0], size;
+
+	if (f->known & 1 && !block)
+		return DEP_SIEVE_ALL_OF_IT;
+	/* They may be of the block, and it is too late for that. */
+	s->nlast = s->first = 0;
+	size = f->known & 1 ? dep_blocks_get(&s->blocks, block) : 0;
+	if (!size || !dep_seen_forget(&s->seen, block, size)) {
+		dep_sieve_turn(s);
+		size = DEP_SIEVE_ALL_OF_IT;
+	}
+	dep_blocks_remove(&s->blocks, block);
+	return size;
+}
+
+/*
+ * A program may use all that it is told a block has: what it was not known to have is new.  How
+ * much that is only the analyzer knows, since the block may be another one by now.
+ */
+static bool tells_size(struct dep_sieve *s, u64 block, u64 size)
+{
+	dep_blocks_set(&s->blocks, block, size);
+	return dep_seen_forget(&s->seen, block, size);
+}
+
+/* What it got is new. */
+static bool gets(struct dep_sieve *s, const struct dep_sieve_call *c, u64 block)
+{
+	/* If it does not fail, what it was called for is gone. */
+	if (dep_function_reallocates(c->function) && (block || !c->size))
+		dep_blocks_remove(&s->blocks, c->block);
+	if (!block)
+		return true;
+	dep_blocks_set(&s->blocks, block, c->size);
+	return dep_seen_forget(&s->seen, block, c->size);
+}
+
 static void leave(struct dep_sieve *s, const struct dep_sieve_call *c,
 		  const struct dep_function_call *f)
 {
-	u64 block = f->passed->value[0];
+	u64 result = f->passed->value[0];
+	bool all = !(f->known & 1);
 
 	if (dep_function_frees(c->function))
 		return;
-	if (!c->sized || !(f->known & 1) || dep_function_reallocates(c->function) ||
-	    (block && !dep_seen_forget(&s->seen, block, c->size)))
+	if (dep_function_tells_size(c->function))
+		all |= !c->block || !tells_size(s, c->block, result);
+	else
+		all |= !c->sized || !gets(s, c, result) || dep_function_reallocates(c->function);
+	if (all)
 		dep_sieve_turn(s);
 }
 
-/* The same as the analyzer (order/functions.c) does with its frames. */
-void dep_sieve_function(struct dep_sieve *s, const struct dep_function_call *f, u8 code)
+void dep_sieve_ticket(struct dep_sieve *s, u32 how)
 {
+	if (how & DEP_TK_BEHIND) {
+		if (s->counts && !s->muted)
+			dep_sieve_turn(s);
+		/*
+		 * What is acquired makes nothing new: who races with what comes, races with what
+		 * was.
+		 */
+		s->all = s->counts = false;
+		s->unheard = NOTHING;
+		return;
+	}
+	/* Who locks in between does not wait by them. */
+	s->nlast = s->first = 0;
+	/* What is not shown does not order, unless the return comes before the access. */
+	if (s->muted) {
+		s->unheard = how;
+		return;
+	}
+	/* What it accesses is to come. */
+	s->counts = how & DEP_TK_COUNTS && s->scope->counters && !s->scope->wanted &&
+		    !s->scope->singly;
+	if (!s->counts)
+		dep_sieve_turn(s);
+	s->all = true;
+}
+
+/* It is not muted any more, and what was @unheard goes on. */
+static void hear(struct dep_sieve *s, u32 unheard)
+{
+	s->unheard = NOTHING;
+	if (unheard != NOTHING)
+		dep_sieve_ticket(s, unheard);
+}
+
+/* The same as the analyzer (order/functions.c) does with its frames. */
+u64 dep_sieve_function(struct dep_sieve *s, const struct dep_function_call *f, u8 code)
+{
+	u64 sp = f->passed->sp, size = DEP_SIEVE_ALL_OF_IT;
 	struct dep_sieve_call last = { 0 };
-	u64 sp = f->passed->sp;
 	bool outside;
 
 	if (!f->is_return) {
@@ -163,35 +254,24 @@ void dep_sieve_function(struct dep_sieve *s, const struct dep_function_call *f, 
 		set_muted(s);
 		outside = !s->muted;
 		enter(s, f, code);
-		if (outside && (!dep_function_is_heap(f->function) ||
-				dep_function_frees(f->function)))
+		if (outside && dep_function_frees(f->function))
+			size = frees(s, f);
+		else if (outside && !dep_function_is_heap(f->function))
 			dep_sieve_turn(s);
 		set_muted(s);
-		return;
+		return size;
 	}
 	while (s->ncalls && s->call[s->ncalls - 1].sp < sp)
 		last = s->call[--s->ncalls];
 	set_muted(s);
 	if (s->muted)
-		return;
+		return size;
 	if (last.sp == sp - 8 && dep_function_is_heap(last.function))
 		leave(s, &last, f);
-	else
+	else if (last.sp == sp - 8 || s->unsure)
 		dep_sieve_turn(s);
-}
-
-void dep_sieve_ticket(struct dep_sieve *s, bool behind)
-{
-	/* What is not shown does not order. */
-	if (s->muted)
-		return;
-	/* What is acquired makes nothing new: who races with what comes, races with what was. */
-	if (behind) {
-		s->all = false;
-		return;
-	}
-	dep_sieve_turn(s);
-	s->all = true;
+	hear(s, s->unheard);
+	return size;
 }
 
 /* ---- */
@@ -251,11 +331,13 @@ static bool may_wait(const struct dep_sieve *s, u8 code)
 static bool is_muted(struct dep_sieve *s, u8 code, const struct dep_ref *r)
 {
 	struct dep_seen_access a = access_of(s, code, r);
+	u32 unheard = s->unheard;
 
 	if (!s->muted)
 		return false;
 	if (is_outside(s, code)) {
 		dep_sieve_left(s);
+		hear(s, unheard);
 		return false;
 	}
 	a.who = DEP_SIEVE_MUTED;
@@ -308,7 +390,7 @@ bool dep_sieve_later_near(struct dep_sieve *s, u8 code, u64 pc, u64 addr, u64 re
 	return true;
 }
 
-bool dep_sieve_take(struct dep_sieve *s, struct dep_ref *r)
+bool dep_sieve_take(struct dep_sieve *s, struct dep_ref *r, bool last)
 {
 	struct dep_seen_access a;
 
@@ -319,7 +401,7 @@ bool dep_sieve_take(struct dep_sieve *s, struct dep_ref *r)
 		};
 		return true;
 	}
-	if (!s->nlast)
+	if (!last || !s->nlast)
 		return false;
 	if (s->nlast > DEP_SIEVE_LAST) {
 		/* The oldest one first. */
@@ -332,6 +414,30 @@ bool dep_sieve_take(struct dep_sieve *s, struct dep_ref *r)
 	return true;
 }
 
+static void reads(struct dep_sieve *s, const struct dep_ref *r)
+{
+	if (s->scope->counters && r->type & DEP_READ)
+		dep_counters_read(s->scope->counters, r->addr, r->size, s->thread);
+}
+
+/* Of a locked instruction.  Who is at work must be known, since that stays so. */
+static void locked(struct dep_sieve *s, u8 code, struct dep_ref *r)
+{
+	dep_places_add(s->scope->locked, r->addr, r->size <= WORD_MAX ? r->size : WORD_MAX);
+	if (!s->counts) {
+		reads(s, r);
+		return;
+	}
+	s->counts = false;
+	if (may_wait(s, code) &&
+	    dep_counters_count(s->scope->counters, r->addr, r->size, s->thread)) {
+		r->type |= DEP_REF_COUNTS;
+		return;
+	}
+	dep_sieve_turn(s);
+	s->all = true;
+}
+
 enum dep_sieved dep_sieve_slowly(struct dep_sieve *s, u8 code, struct dep_ref *r)
 {
 	bool look = s->who[code] & DEP_SIEVE_LOOK, write = r->type & DEP_WRITE, new;
@@ -340,7 +446,7 @@ enum dep_sieved dep_sieve_slowly(struct dep_sieve *s, u8 code, struct dep_ref *r
 	if (is_muted(s, code, r))
 		return DEP_SIEVED_OUT;
 	if (s->all) {
-		dep_places_add(s->scope->locked, r->addr, r->size <= WORD_MAX ? r->size : WORD_MAX);
+		locked(s, code, r);
 		return DEP_SIEVED_SHOW;
 	}
 	if (look)
@@ -348,6 +454,7 @@ enum dep_sieved dep_sieve_slowly(struct dep_sieve *s, u8 code, struct dep_ref *r
 	else if (dep_sieve_later(s, code, r))
 		return DEP_SIEVED_OUT;
 	if (is_locked(s->scope->locked, r->addr, r->size)) {
+		reads(s, r);
 		if (r->type == DEP_WRITE && r->size <= WORD_MAX)
 			r->type |= DEP_REF_RELEASES;
 		return DEP_SIEVED_SHOW_BEHIND;

@@ -19,6 +19,8 @@
 #define DEP_RECOVER_SIEVE_H
 
 #include "../../include/dep/recover.h"
+#include "blocks.h"
+#include "counters.h"
 #include "places.h"
 #include "program.h"
 #include "seen.h"
@@ -27,6 +29,8 @@
 #define DEP_REF_RELEASES	0x100u
 /* Several accesses that were put off: all bytes were accessed, but not all by that instruction. */
 #define DEP_REF_JOINED		0x200u
+/* Of a locked instruction that is no turn, so it must not order. */
+#define DEP_REF_COUNTS		0x400u
 
 /**
  * struct dep_scope - what the threads of a process have in common
@@ -34,6 +38,7 @@
  *	be the same for as long as the store is open
  * @locked: words that locked instructions access; added to
  * @spun: words that somebody waited for in a loop of reads; added to
+ * @counters: NULL: all locked instructions order
  * @wanted: NULL: of repeated accesses the first; else only those of these words
  * @singly: put nothing off
  * @interpret: recover without machine code, to compare
@@ -43,6 +48,7 @@ struct dep_scope {
 	u8 (*code)(void *arg, u32 process, u64 pc);
 	void *arg;
 	struct dep_places *locked, *spun;
+	struct dep_counters *counters;
 	const struct dep_places *wanted;
 	bool singly;
 	bool interpret;
@@ -63,11 +69,14 @@ enum dep_sieved { DEP_SIEVED_OUT, DEP_SIEVED_SHOW, DEP_SIEVED_SHOW_BEHIND };
 #define DEP_SIEVE_LAST	8u		/* reads among the others that are so, too */
 #define DEP_SIEVE_QUIET	(-(s32)DEP_SIEVE_SPINS)	/* dep_sieve.quiet behind a write */
 
+#define DEP_SIEVE_ALL_OF_IT	(~0ull)
+
 #define DEP_SIEVE_CALLS	16u	/* watched functions that it is in, and is known to be */
 
 /** struct dep_sieve_call - @sp: dep_passed.sp; @code: whose it is */
 struct dep_sieve_call {
 	u64 sp, size;
+	u64 block;		/* the first argument; 0: not known */
 	u16 function;
 	u8 code;
 	bool sized;		/* @size is known */
@@ -78,6 +87,7 @@ struct dep_ahead;
 /** struct dep_sieve - a thread's; its segments go through it one behind the other */
 struct dep_sieve {
 	const struct dep_scope *scope;
+	u32 thread;		/* a number, not 0 */
 	struct dep_seen seen;
 	u32 singly;		/* shown one by one in this turn, up to DEP_SIEVE_SINGLY */
 	u32 nlast, first;
@@ -86,10 +96,14 @@ struct dep_sieve {
 	s32 quiet;		/* records without a write: at 0 they are looked at, maybe */
 	u32 wholly;		/* so many more are run by whole programs */
 	u8 watched[256];	/* how often it was 0, by where that was */
-	bool all;		/* in a locked instruction */
+	bool all;		/* in a locked instruction.. */
+	bool counts;		/* ..which may be no turn */
+	u32 unheard;		/* DEP_TK_* of one where it was muted; all ones: there is none */
 	bool muted;		/* in a function that mutes */
+	bool unsure;		/* it may be in others than.. */
 	u32 ncalls;
 	struct dep_sieve_call call[DEP_SIEVE_CALLS];
+	struct dep_blocks blocks;
 	u64 fs;			/* the thread's control block */
 	u8 who[DEP_SIEVE_CODES];	/* by whose code it is; with DEP_SIEVE_LOOK it is shown */
 	u64 tag[DEP_SIEVE_CODES];	/* dep_seen_tag(); 0: it is shown */
@@ -98,8 +112,8 @@ struct dep_sieve {
 	struct dep_ahead *ahead;	/* its loader's */
 };
 
-/** dep_sieve_init() - 0 or -ENOMEM; dep_sieve_free() in any case */
-int dep_sieve_init(struct dep_sieve *s, const struct dep_scope *scope);
+/** dep_sieve_init() - of @thread, not 0; 0 or -ENOMEM; dep_sieve_free() in any case */
+int dep_sieve_init(struct dep_sieve *s, const struct dep_scope *scope, u32 thread);
 void dep_sieve_free(struct dep_sieve *s);
 /** dep_sieve_copy() - one that remembers nothing, for what comes once more; 0 or -ENOMEM */
 int dep_sieve_copy(struct dep_sieve *to, const struct dep_sieve *from);
@@ -114,12 +128,14 @@ void dep_sieve_left(struct dep_sieve *s);
  * dep_sieve_function() - it enters a watched function, or comes from one
  * @code: enum dep_code of it
  *
- * What was put off is to be taken before.  Memory that it gets is new; all else is a turn, but for
- * what is done inside of an allocator.
+ * What was put off is to be taken before.  Memory that it gets or frees is new; all else is a turn,
+ * but for what is done inside of an allocator.
+ *
+ * Return: so many bytes of the block that it frees are new, or all of them.
  */
-void dep_sieve_function(struct dep_sieve *s, const struct dep_function_call *f, u8 code);
-/** dep_sieve_ticket() - a ticket of a locked instruction, which may be a turn */
-void dep_sieve_ticket(struct dep_sieve *s, bool behind);
+u64 dep_sieve_function(struct dep_sieve *s, const struct dep_function_call *f, u8 code);
+/** dep_sieve_ticket() - a ticket of a locked instruction, which may be a turn; @how: DEP_TK_* */
+void dep_sieve_ticket(struct dep_sieve *s, u32 how);
 /** dep_sieve_code() - enum dep_code of what is at @pc */
 u8 dep_sieve_code(const struct dep_sieve *s, u64 pc);
 /** dep_sieve_learn() - set dep_op.whose of all operations of @p, and make it lean */
@@ -139,8 +155,11 @@ bool dep_sieve_later(struct dep_sieve *s, u8 code, const struct dep_ref *r);
  * Return: false if nothing was noted.
  */
 bool dep_sieve_later_near(struct dep_sieve *s, u8 code, u64 pc, u64 addr, u64 read, u64 wrote);
-/** dep_sieve_take() - what was put off, one by one, until there is none; false then */
-bool dep_sieve_take(struct dep_sieve *s, struct dep_ref *r);
+/**
+ * dep_sieve_take() - what was put off, one by one, until there is none; false then
+ * @last: also the last reads among it, once more
+ */
+bool dep_sieve_take(struct dep_sieve *s, struct dep_ref *r, bool last);
 /** dep_sieve_slowly() - dep_sieve_first() for all that is not simple */
 enum dep_sieved dep_sieve_slowly(struct dep_sieve *s, u8 code, struct dep_ref *r);
 /**

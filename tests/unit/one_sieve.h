@@ -6,6 +6,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -20,6 +21,7 @@ static inline u8 code_by_pc(void *arg, u32 process, u64 pc)
 
 struct one {
 	struct dep_places locked, spun, wanted;
+	struct dep_counters counters;
 	struct dep_scope scope;
 	struct dep_sieve s;
 };
@@ -29,11 +31,13 @@ static inline void begin_one(struct one *o, bool wanted)
 	dep_places_init(&o->locked);
 	dep_places_init(&o->spun);
 	dep_places_init(&o->wanted);
+	memset(&o->counters, 0, sizeof(o->counters));
 	o->scope = (struct dep_scope){
 		.code = code_by_pc, .locked = &o->locked, .spun = &o->spun,
+		.counters = &o->counters,
 		.wanted = wanted ? &o->wanted : NULL, .singly = true,
 	};
-	assert_int_equal(dep_sieve_init(&o->s, &o->scope), 0);
+	assert_int_equal(dep_sieve_init(&o->s, &o->scope, 1), 0);
 }
 
 static inline void end_one(struct one *o)

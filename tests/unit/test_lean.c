@@ -87,14 +87,14 @@ static bool follow(struct inside *in, const struct dep_function_call *f)
 		assert_true(in->n < 64);
 		in->sp[in->n] = sp;
 		in->function[in->n++] = function;
-		return !muted && (!dep_function_is_heap(function) || dep_function_frees(function));
+		return !muted && !dep_function_is_heap(function);
 	}
 	while (in->n && in->sp[in->n - 1] < sp) {
 		last = in->sp[--in->n];
 		function = in->function[in->n];
 	}
-	return !is_muted(in) && (last != sp - 8 || !dep_function_is_heap(function) ||
-				 dep_function_reallocates(function));
+	return !is_muted(in) && last == sp - 8 && (!dep_function_is_heap(function) ||
+						   dep_function_reallocates(function));
 }
 
 static bool is_turn(struct inside *in, const struct dep_item *it)
@@ -107,7 +107,7 @@ static bool is_turn(struct inside *in, const struct dep_item *it)
 	case DEP_ITEM_FUNCTION:
 		return follow(in, &it->function);
 	default:
-		if ((it->event.id & ~DEP_EV_ENTER) != ADEPT_EV_SYSCALL)
+		if (it->event.id == ADEPT_EV_SIGNAL || it->event.id == ADEPT_EV_SIGRETURN)
 			in->n = 0;
 		return true;
 	}

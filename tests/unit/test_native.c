@@ -150,7 +150,7 @@ static void set_up(struct bench *b)
 	b->scope = (struct dep_scope){
 		.code = the_programs, .locked = &b->locked, .spun = &b->spun,
 	};
-	assert_int_equal(dep_sieve_init(&b->sieve, &b->scope), 0);
+	assert_int_equal(dep_sieve_init(&b->sieve, &b->scope, 1), 0);
 	b->r.sieve = &b->sieve;
 	b->r.native = dep_native_of(&b->store);
 	assert_non_null(b->r.native);
@@ -322,10 +322,10 @@ static void references(void **unused)
 	b.sieve.singly = DEP_SIEVE_SINGLY;
 	b.r.slot[X86_RDI] = at + 0x10000;
 	assert_int_equal(run(&b, &m, 2), 0);
-	assert_true(dep_sieve_take(&b.sieve, &r));
+	assert_true(dep_sieve_take(&b.sieve, &r, true));
 	assert_true(r.addr == at + 0x11000 && r.size == 8 && r.type == (DEP_READ |
 									DEP_REF_JOINED));
-	assert_true(dep_sieve_take(&b.sieve, &r));
+	assert_true(dep_sieve_take(&b.sieve, &r, true));
 	assert_true(r.addr == at + 0x10000 && r.size == 8);
 	/* nor is that which orders */
 	dep_places_add(&b.locked, at + 0x20000, 4);

@@ -363,6 +363,75 @@ static void rounds(void **state)
 	}
 }
 
+static void frees_partly(struct order_thread *t, u64 address, u64 again)
+{
+	const struct dep_passed p = { .sp = 0x8000, .value = { address }, .again = again };
+
+	item(t, &(struct dep_item){
+		.kind = DEP_ITEM_FUNCTION,
+		.function = { .pc = 0x90, .function = DEP_F_FREE, .known = 1, .passed = &p },
+	});
+	leave(t, 0x8000, 0);
+}
+
+/* What a thread's sieve does not show again behind free() may be in a race. */
+static void freed_partly(void **state)
+{
+	const struct dep_places *raced;
+	struct two t;
+
+	(void)state;
+	begin(&t);
+	t.feed.pass = ORDER_FIRST;
+	raced = &t.first->process->scope->raced;
+	run(t.first, DEP_F_MALLOC, 64, 0, BLOCK);
+	frees_partly(t.first, BLOCK, 64);
+	run(t.first, DEP_F_MALLOC, 64, 0, BLOCK);
+	frees_partly(t.first, BLOCK, DEP_SIEVE_ALL_OF_IT);
+	frees_partly(t.first, BLOCK, 0);
+	assert_int_equal(raced->words, 0);
+	run(t.first, DEP_F_MALLOC, 64, 0, BLOCK);
+	frees_partly(t.first, BLOCK, 24);
+	assert_int_equal(raced->words, 10);
+	assert_true(dep_places_has(raced, BLOCK + 24, 1));
+	assert_true(dep_places_has(raced, BLOCK + 63, 1));
+	finish(&t);
+	/* other passes are shown all that matters */
+	begin(&t);
+	run(t.first, DEP_F_MALLOC, 64, 0, BLOCK);
+	frees_partly(t.first, BLOCK, 0);
+	assert_int_equal(t.first->process->scope->raced.words, 0);
+	finish(&t);
+}
+
+static void locks_it(struct order_thread *t, u32 type)
+{
+	locked(t, 0x100, false);
+	item(t, &(struct dep_item){
+		.kind = DEP_ITEM_REF,
+		.ref = { .pc = 0x100, .addr = LOCK, .size = 4, .type = (u16)type },
+	});
+	locked(t, 0x100, true);
+}
+
+/* What was no turn of its sieve does not order, but it is no plain access either. */
+static void counts(void **state)
+{
+	struct two t;
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		begin(&t);
+		t.feed.pass = ORDER_FIRST;
+		access_it(t.first, BLOCK, DEP_WRITE);
+		locks_it(t.first, DEP_MODIFY | (i ? DEP_REF_COUNTS : 0));
+		locks_it(t.second, DEP_MODIFY);
+		access_it(t.second, BLOCK, DEP_WRITE);
+		end(&t, i);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -374,6 +443,8 @@ int main(void)
 		cmocka_unit_test(locks),
 		cmocka_unit_test(waits),
 		cmocka_unit_test(rounds),
+		cmocka_unit_test(freed_partly),
+		cmocka_unit_test(counts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -193,6 +193,12 @@ static int each_word(struct order_thread *t, u64 address, u32 size,
 	return err;
 }
 
+/* It is an object, and that is all. */
+static int make_object(struct order_thread *t, enum order_kind kind, u64 id)
+{
+	return order_object_get(&t->process->objects, kind, id) ? 0 : order_no_memory();
+}
+
 /* Of a locked instruction: what it releases, at its beginning; what it acquires, behind it. */
 static int locked_access(struct order_thread *t, const struct dep_ref *r, u32 inside)
 {
@@ -209,7 +215,8 @@ static int locked_access(struct order_thread *t, const struct dep_ref *r, u32 in
 	if (!err && t->wrote) {
 		order_functions_locked(t, r->addr);
 		order_robust_locked(t, r->addr / 4);
-		err = each_word(t, r->addr, t->locked_size, order_release);
+		err = each_word(t, r->addr, t->locked_size,
+				r->type & DEP_REF_COUNTS ? make_object : order_release);
 	}
 	return err;
 }

@@ -112,6 +112,7 @@ struct order_frame {
 	u32 level;		/* so many handlers were running */
 	u32 depth;		/* of struct order_thread.stack, with the call of it */
 	u64 arg[DEP_FUNCTION_ARGS];
+	u64 again;			/* of struct dep_passed */
 };
 
 /** struct order_calls - those that a thread is in, the outermost first */

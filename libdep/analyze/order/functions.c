@@ -56,7 +56,7 @@ static int push(struct order_thread *t, const struct dep_function_call *f)
 	}
 	c->frame[c->n] = (struct order_frame){
 		.sp = f->passed->sp, .pc = f->pc, .function = f->function, .known = f->known,
-		.level = c->level, .depth = t->depth,
+		.level = c->level, .depth = t->depth, .again = f->passed->again,
 	};
 	memcpy(c->frame[c->n++].arg, f->passed->value, sizeof(f->passed->value));
 	set_muted(t);

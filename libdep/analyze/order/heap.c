@@ -105,7 +105,19 @@ static int given_back(struct order_thread *t)
 	return order_release(t, ORDER_HEAP, t->image->number);
 }
 
-static int freed(struct order_thread *t, u64 pc, u64 address)
+/*
+ * A sieve that takes a block for smaller than it is does not show again what its thread goes on to
+ * do to the rest, and another one may have it next.
+ */
+static int not_shown_again(struct order_thread *t, const struct order_block *b, u64 again)
+{
+	if (t->feed->pass != ORDER_FIRST || again >= b->size)
+		return 0;
+	return dep_places_add(&t->process->scope->raced, b->address + again, b->size - again);
+}
+
+/* @again: so much of it is new to the thread's sieve */
+static int freed(struct order_thread *t, u64 pc, u64 address, u64 again)
 {
 	struct order_heap *h = &t->image->heap;
 	struct order_block *b = find(h, address);
@@ -115,6 +127,7 @@ static int freed(struct order_thread *t, u64 pc, u64 address)
 	if (!b)
 		return given_back(t);
 	size = b->size;
+	err = not_shown_again(t, b, again);
 	if (t->feed->nwant)
 		err = order_look_for(t->feed, t, pc, address, size);
 	take(h, b);
@@ -165,7 +178,7 @@ int order_heap_enter(struct order_thread *t, const struct order_frame *f)
 	}
 	if (!dep_function_frees(f->function) || !(f->known & 1))
 		return 0;
-	return freed(t, f->pc, order_at(t, f->arg[0]));
+	return freed(t, f->pc, order_at(t, f->arg[0]), f->again);
 }
 
 /* A program may use all that it is told a block has. */
@@ -188,8 +201,7 @@ int order_heap_leave(struct order_thread *t, const struct order_frame *f, bool k
 
 	if (f->function == DEP_F_POSIX_MEMALIGN)
 		return known && (u32)result ? 0 : allocated_blindly(t);
-	if (f->function == DEP_F_MALLOC_USABLE_SIZE || f->function == DEP_F_XALLOCX ||
-	    f->function == DEP_F_SALLOCX)
+	if (dep_function_tells_size(f->function))
 		return known && f->known & 1 ? grown(t, order_at(t, f->arg[0]), result) : 0;
 	if (!dep_function_asks(f->function, f->known, f->arg, &size))
 		return 0;
@@ -202,7 +214,7 @@ int order_heap_leave(struct order_thread *t, const struct order_frame *f, bool k
 	if (!dep_function_reallocates(f->function) || !(f->known & 1) || !before)
 		return result ? allocated(t, f, result, size) : 0;
 	if (result != before) {
-		err = freed(t, f->pc, before);
+		err = freed(t, f->pc, before, DEP_SIEVE_ALL_OF_IT);
 		return err || !result ? err : allocated(t, f, result, size);
 	}
 	b = find(&t->image->heap, result);

@@ -26,6 +26,7 @@ struct order_scope *order_scope_of(struct order_feed *f, u32 process)
 	dep_places_init(&s->wanted);
 	s->seen = (struct dep_scope){
 		.process = process, .code = code, .arg = f, .locked = &s->locked, .spun = &s->spun,
+		.counters = &s->counters,
 		/* What is told at once is told as it was. */
 		.singly = f->options->found,
 	};

@@ -16,6 +16,7 @@ struct order_scope {
 	struct order_scope *next;
 	struct dep_scope seen;		/* by the sieve */
 	struct dep_places locked, spun, raced, wanted;
+	struct dep_counters counters;
 };
 
 /** order_scope_of() - made if it is new; NULL: no memory */

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * How large the blocks are that a thread got from allocators, of the latest ones.
+ *
+ * Another thread may have freed one meanwhile, and what is there now may be larger: who needs to
+ * be sure compares.
+ */
+#ifndef DEP_RECOVER_BLOCKS_H
+#define DEP_RECOVER_BLOCKS_H
+
+#include <stdbool.h>
+
+#include "../abi/types.h"
+
+#define DEP_BLOCKS	4096u
+
+/** struct dep_blocks - zeroed, there are none; dep_blocks_free() */
+struct dep_blocks {
+	u64 *slot;
+};
+
+void dep_blocks_free(struct dep_blocks *b);
+/** dep_blocks_set() - it may be forgotten at once, as the largest ones are */
+void dep_blocks_set(struct dep_blocks *b, u64 address, u64 size);
+/** dep_blocks_get() - its size, or 0: not known */
+u64 dep_blocks_get(const struct dep_blocks *b, u64 address);
+void dep_blocks_remove(struct dep_blocks *b, u64 address);
+
+#endif
