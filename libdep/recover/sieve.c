@@ -401,7 +401,8 @@ bool dep_sieve_take(struct dep_sieve *s, struct dep_ref *r, bool last)
 		};
 		return true;
 	}
-	if (!last || !s->nlast)
+	/* In there the program's code would mean that it has left. */
+	if (!last || s->muted || !s->nlast)
 		return false;
 	if (s->nlast > DEP_SIEVE_LAST) {
 		/* The oldest one first. */

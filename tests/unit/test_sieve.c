@@ -278,6 +278,22 @@ static void expect_put_off(struct one *o, u64 addr, u32 size, u32 type)
 	assert_int_equal(r.size, size);
 }
 
+static u64 calls(struct one *o, u64 sp, u32 function, u64 a, u64 b, u8 code)
+{
+	const struct dep_passed passed = { .sp = sp, .value = { a, b } };
+	const struct dep_function_call f = { .function = function, .known = 3, .passed = &passed };
+
+	return dep_sieve_function(&o->s, &f, code);
+}
+
+static void returns(struct one *o, u64 sp, u64 result, bool known)
+{
+	const struct dep_passed passed = { .sp = sp + 8, .value = { result } };
+	const struct dep_function_call f = { .is_return = true, .known = known, .passed = &passed };
+
+	dep_sieve_function(&o->s, &f, DEP_CODE_PROGRAM);
+}
+
 static void put_off(void **unused)
 {
 	const u8 me = DEP_CODE_PROGRAM, it = DEP_CODE_LIBRARY, threads = DEP_CODE_THREADS;
@@ -317,6 +333,13 @@ static void put_off(void **unused)
 	for (i = 0; i < DEP_SIEVE_LAST; i++)
 		expect_put_off(&o, BASE + 0xfa0 + 100 - DEP_SIEVE_LAST + i, 1, DEP_READ);
 	assert_false(dep_sieve_take(&o.s, &r, true));
+	/* not in an allocator, which may make system calls */
+	assert_false(shows(&o, me, BASE + 0x5000, 4, DEP_READ));
+	expect_put_off(&o, BASE + 0x5000, 4, reads);
+	calls(&o, 0x1000, DEP_F_MALLOC, 16, 0, it);
+	assert_false(dep_sieve_take(&o.s, &r, true));
+	returns(&o, 0x1000, BASE + 0x6000, true);
+	expect_put_off(&o, BASE + 0x5000, 4, DEP_READ);
 	/* once is enough; and in a new turn it begins anew */
 	assert_false(shows(&o, me, BASE + 0xfa0, 16, DEP_READ));
 	assert_false(dep_sieve_take(&o.s, &r, true));
@@ -349,22 +372,6 @@ static void many_pages(void **unused)
 		n++;
 	assert_int_equal(n, 40000);
 	end_one(&o);
-}
-
-static u64 calls(struct one *o, u64 sp, u32 function, u64 a, u64 b, u8 code)
-{
-	const struct dep_passed passed = { .sp = sp, .value = { a, b } };
-	const struct dep_function_call f = { .function = function, .known = 3, .passed = &passed };
-
-	return dep_sieve_function(&o->s, &f, code);
-}
-
-static void returns(struct one *o, u64 sp, u64 result, bool known)
-{
-	const struct dep_passed passed = { .sp = sp + 8, .value = { result } };
-	const struct dep_function_call f = { .is_return = true, .known = known, .passed = &passed };
-
-	dep_sieve_function(&o->s, &f, DEP_CODE_PROGRAM);
 }
 
 static void in_functions(void **unused)
