@@ -157,6 +157,12 @@ uint64_t dep_writer_bytes(const struct dep_writer *w);	/* on disk so far */
 int dep_writer_note(struct dep_writer *w, const char *text);
 /** dep_store_remove() - a store that nobody uses, and what else is in its directory */
 int dep_store_remove(const char *dir);
+/**
+ * dep_writer_temporary() - the store is for who reads it now only
+ *
+ * Closing it writes its loss, but neither catalog nor manifest, and waits for no disk.
+ */
+void dep_writer_temporary(struct dep_writer *w);
 /** dep_writer_close() - write loss, catalog and the final manifest; frees @w in any case */
 int dep_writer_close(struct dep_writer *w, const struct dep_loss *loss, int exit_status);
 

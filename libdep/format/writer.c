@@ -216,6 +216,11 @@ uint64_t dep_writer_bytes(const struct dep_writer *w)
 	return w->closed_bytes + w->log.size + w->seg.size;
 }
 
+void dep_writer_temporary(struct dep_writer *w)
+{
+	w->temporary = true;
+}
+
 int dep_writer_close(struct dep_writer *w, const struct dep_loss *loss, int exit_status)
 {
 	struct dep_loss sum = { 0 };
@@ -234,6 +239,8 @@ int dep_writer_close(struct dep_writer *w, const struct dep_loss *loss, int exit
 		.absent_chunks = sum.absent_chunks, .absent_bytes = sum.absent_bytes,
 	};
 	err = dep_log_append(&w->log, DEP_F_END, 0, &end, sizeof(end), NULL, 0);
+	if (w->temporary)
+		goto out_free;
 	if (fsync(w->seg.fd) && !err)
 		err = dep_fail(-errno, "cannot write to the store");
 	if (fsync(w->log.fd) && !err)
@@ -245,6 +252,7 @@ int dep_writer_close(struct dep_writer *w, const struct dep_loss *loss, int exit
 	e = dep_store_rebuild(w->dir);
 	if (!err)
 		err = e;
+out_free:
 	dep_writer_free(w);
 	return err;
 }

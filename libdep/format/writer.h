@@ -3,6 +3,8 @@
 #ifndef DEP_FORMAT_WRITER_H
 #define DEP_FORMAT_WRITER_H
 
+#include <stdbool.h>
+
 #include "../../include/dep/store.h"
 #include "file.h"
 #include "index.h"
@@ -21,6 +23,7 @@ struct dep_writer {
 	struct dep_index index;
 	u32 nfrags;
 	int level;			/* zstd's */
+	bool temporary;
 	u64 discarded_bytes;
 	struct dep_press *press;	/* of dep_writer_segment() */
 	u8 *desc;			/* buffer of append.c */

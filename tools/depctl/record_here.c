@@ -70,6 +70,8 @@ static int make_store(struct record *r)
 	record_dir(&r->o, r->dir, sizeof(r->dir));
 	level = r->o.level ? r->o.level : r->o.temporary ? QUICK_LEVEL : 0;
 	ret = dep_writer_create(&r->writer, r->dir, &meta, level);
+	if (!ret && r->o.temporary)
+		dep_writer_temporary(r->writer);
 	if (ret == -EEXIST)
 		warn("%s exists already; choose another name with -o, or remove it", r->dir);
 	else if (ret)
