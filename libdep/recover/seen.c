@@ -271,30 +271,26 @@ bool dep_seen_put_off(struct dep_seen *s, const struct dep_seen_access *a)
 	return note(s, a, true) >= 0;
 }
 
-bool dep_seen_put_off_near(struct dep_seen *s, u64 tag, u64 addr, u64 read, u64 wrote)
+bool dep_seen_near(struct dep_seen *s, u64 tag, u64 pc, u64 addr, u64 read, u64 wrote, bool later)
 {
 	struct dep_seen_way *w = &s->way[addr / DEP_SEEN_PAGE % DEP_SEEN_WAYS];
 	u32 at = addr % DEP_SEEN_PAGE, i = at / 64, shift = at % 64;
+	u64 behind = shift ? (read | wrote) >> (64 - shift) : 0;
+	u64 words = (behind ? 3ull : 1ull) << i;
 	struct dep_seen_page *p = w->page;
-	u64 behind;
 
-	/* Something of it is to be told already. */
-	if (!tag || w->key != (addr / DEP_SEEN_PAGE | tag) || !p->later)
+	if (!tag || w->key != (addr / DEP_SEEN_PAGE | tag) ||
+	    (behind && i + 1 == DEP_SEEN_PAGE / 64))
 		return false;
-	read |= wrote;
-	behind = shift ? read >> (64 - shift) : 0;
-	if (behind && i + 1 == DEP_SEEN_PAGE / 64)
-		return false;
-	p->read[i] |= read << shift;
+	p->read[i] |= (read | wrote) << shift;
 	p->wrote[i] |= wrote << shift;
-	p->used |= 1ull << i;
-	p->later |= 1ull << i;
-	if (!behind)
-		return true;
-	p->read[i + 1] |= behind;
-	p->wrote[i + 1] |= wrote >> (64 - shift);
-	p->used |= 2ull << i;
-	p->later |= 2ull << i;
+	if (behind) {
+		p->read[i + 1] |= behind;
+		p->wrote[i + 1] |= wrote >> (64 - shift);
+	}
+	p->used |= words;
+	if (later)
+		tell_later(s, p, words, pc);
 	return true;
 }
 

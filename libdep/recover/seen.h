@@ -83,14 +83,15 @@ bool dep_seen_note(struct dep_seen *s, const struct dep_seen_access *a);
 /** dep_seen_put_off() - the same; what is new is told later; false if it cannot be remembered */
 bool dep_seen_put_off(struct dep_seen *s, const struct dep_seen_access *a);
 /**
- * dep_seen_put_off_near() - the same of several accesses at once, where that is simple
+ * dep_seen_near() - remember several accesses at once, if there is a way to their page
  * @tag: dep_seen_tag() of who made them
  * @read: a bit for each byte from @addr on, of those that were only read
  * @wrote: and of those that were written
+ * @later: what is new is told later, or else never
  *
  * Return: false if nothing was done.
  */
-bool dep_seen_put_off_near(struct dep_seen *s, u64 tag, u64 addr, u64 read, u64 wrote);
+bool dep_seen_near(struct dep_seen *s, u64 tag, u64 pc, u64 addr, u64 read, u64 wrote, bool later);
 /**
  * dep_seen_take() - what was put off, joined where it is of the same kind and page
  *

@@ -381,10 +381,13 @@ bool dep_sieve_later_near(struct dep_sieve *s, u8 code, u64 pc, u64 addr, u64 re
 	const struct dep_places *locked = s->scope->locked;
 	u64 last = addr + 63 - (u64)__builtin_clzll(read | wrote);
 
-	if (s->muted || s->all || s->singly < DEP_SIEVE_SINGLY || s->scope->singly ||
-	    !may_wait(s, code) || (wrote && in_control_block(s, addr)) ||
-	    dep_places_maybe(locked, addr) || dep_places_maybe(locked, last) ||
-	    !dep_seen_put_off_near(&s->seen, s->tag[code], addr, read, wrote))
+	if (s->muted)
+		return !is_outside(s, code) &&
+		       dep_seen_near(&s->seen, s->tag[code], pc, addr, read, wrote, false);
+	if (s->all || s->singly < DEP_SIEVE_SINGLY || s->scope->singly || !may_wait(s, code) ||
+	    (wrote && in_control_block(s, addr)) || dep_places_maybe(locked, addr) ||
+	    dep_places_maybe(locked, last) ||
+	    !dep_seen_near(&s->seen, s->tag[code], pc, addr, read, wrote, true))
 		return false;
 	keep_reads(s, code, pc, addr, read);
 	return true;
