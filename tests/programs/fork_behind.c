@@ -24,8 +24,10 @@ int main(int argc, char **argv)
 		child = atoi(argv[2]);
 		CHECK(!kill(child, SIGCONT) && waitpid(child, NULL, 0) == child);
 	}
-	if (!n)
+	if (!n) {
+		puts("fork_behind: end of the chain");
 		return 0;
+	}
 	CPU_ZERO(&one);
 	CPU_SET(sched_getcpu(), &one);
 	CHECK(!sched_setaffinity(0, sizeof(one), &one));
