@@ -127,7 +127,7 @@ $(B)/depctl: $(DEPCTL_OBJ) $(B)/libdep.a
 UNIT := decode derive watch_elf inject store writer resume upkeep queue recover collect cross \
 	filled symbols analyze beside order order_functions order_processes detect races clock \
 	predict ring_core loop request control metrics client keep rundir notify policy tracer \
-	sieve lean native
+	places sieve sieve_executions lean native
 TESTS := $(patsubst %,$(B)/tests/test_%,$(UNIT))
 SHOW := $(patsubst %,$(B)/tests/inject_%,show_pie show_nopie show_static show_staticpie exec)
 TESTFLAGS := $(CFLAGS) $(HOSTFLAGS) -I.
@@ -152,7 +152,9 @@ $(B)/tests/test_resume: $(call unit_obj,test_resume test_resume_bad session stre
 			$(B)/libdep.a
 $(B)/tests/test_upkeep: $(call unit_obj,test_upkeep) $(B)/host/daemon/upkeep.o $(B)/libdep.a
 $(B)/tests/test_recover: $(call unit_obj,test_recover stream stream_frag) $(B)/libdep.a
+$(B)/tests/test_places: $(call unit_obj,test_places) $(B)/libdep.a
 $(B)/tests/test_sieve: $(call unit_obj,test_sieve) $(B)/libdep.a
+$(B)/tests/test_sieve_executions: $(call unit_obj,test_sieve_executions) $(B)/libdep.a
 $(B)/tests/test_lean: $(call unit_obj,test_lean stream stream_frag) $(B)/libdep.a
 $(B)/tests/test_native: $(call unit_obj,test_native) $(B)/libdep.a
 $(B)/tests/test_symbols: $(call unit_obj,test_symbols test_symbols_files \

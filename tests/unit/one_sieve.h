@@ -48,4 +48,14 @@ static inline void end_one(struct one *o)
 	dep_places_free(&o->wanted);
 }
 
+/* What recovery does with a reference; what was put off comes at the end of a turn. */
+static inline bool show(struct dep_sieve *s, u8 code, struct dep_ref *r)
+{
+	enum dep_sieved what = dep_sieve_first(s, code, r);
+
+	if (r->type & DEP_REF_RELEASES)
+		dep_sieve_turn(s);
+	return what != DEP_SIEVED_OUT;
+}
+
 #endif
