@@ -133,8 +133,8 @@ adept
 ^kill$
 ^read(0,
 /proc/self/maps
-^madvise(ADDR, [0-9]*, MADV_HUGEPAGE)
-^madvise(ADDR, [0-9]*, \(MADV_COLLAPSE\|0x19\)
+^madvise(ADDR, 41943040, MADV_HUGEPAGE)
+^madvise(ADDR, 2097152, \(MADV_COLLAPSE\|0x19\)
 END
 [ -z "${OWN_CALLS:-}" ] || cat "$OWN_CALLS" >>"$tmp/own"
 

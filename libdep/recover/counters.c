@@ -8,7 +8,7 @@ static u32 hash_of(u64 at)
 	return (u32)(at * 0x9e3779b97f4a7c15ull >> 48);
 }
 
-/* @make: in a free slot if there is none; NULL: nor is there one. */
+/* The number of its slot; @make: of a free one if it has none.  DEP_COUNTERS: it has none. */
 static u32 find(struct dep_counters *c, u64 at, bool make)
 {
 	u32 i, k;
@@ -54,6 +54,8 @@ void dep_counters_read(struct dep_counters *c, u64 address, u32 size, u32 thread
 	u64 at = address / 8, end = (address + (size - 1)) / 8;
 	u32 k, reader;
 
+	if (!size)
+		return;
 	for (; at <= end; at++) {
 		k = find(c, at, false);
 		if (k == DEP_COUNTERS)

@@ -20,9 +20,9 @@
 #include "depctl.h"
 #include "record.h"
 
-/* How the other process ends. */
 #define RING_SIZE	(1u << 20)
 
+/* How the other process ends. */
 enum { NONE_FOUND, FOUND, FAILED };
 
 int record_races_begin(struct record_races *r, struct record_options *o)

@@ -121,14 +121,14 @@ static int freed(struct order_thread *t, u64 pc, u64 address, u64 again)
 {
 	struct order_heap *h = &t->image->heap;
 	struct order_block *b = find(h, address);
-	int err = 0;
 	u64 size;
+	int err;
 
 	if (!b)
 		return given_back(t);
 	size = b->size;
 	err = not_shown_again(t, b, again);
-	if (t->feed->nwant)
+	if (!err && t->feed->nwant)
 		err = order_look_for(t->feed, t, pc, address, size);
 	take(h, b);
 	if (!err)
