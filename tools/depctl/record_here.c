@@ -20,7 +20,7 @@
 #include "depctl.h"
 #include "record.h"
 
-#define QUICK_LEVEL	(-40)	/* of zstd: fast, and the store of pigz is twice as large as with 1 */
+#define QUICK_LEVEL	(-40)	/* of zstd: fast; pigz's store is twice as large as with 1 */
 
 struct record {
 	struct record_options o;
