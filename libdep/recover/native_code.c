@@ -265,8 +265,9 @@ static void find_refs(struct code *c)
 			break;
 		if (left && dep_op_is_ref(op->code)) {
 			r = &c->ref[c->nrefs++];
-			r->lean = c->lean;
-			r->at = dep_sums_place(&sums, op);
+			*r = (struct ref){
+				.lean = c->lean, .at = dep_sums_place(&sums, op),
+			};
 		}
 		dep_sums_follow(&sums, c->p, op);
 		c->lean += left;
@@ -560,13 +561,19 @@ static const u8 *emit_counts(struct code *c)
 const u8 *dep_native_emit(struct emit *e, const struct dep_native_exits *exits,
 			  const struct dep_program *p, const struct dep_exit_info *x)
 {
-	struct code c = { .e = e, .exits = exits, .p = p, .x = x };
 	const u8 *counts, *from;
+	struct code c;
 	u32 i;
 
 	/* More than that does not go into dep_native_left(). */
 	if (x->lean_end >= UINT16_MAX || x->words > DEP_DELTA_RUN)
 		return NULL;
+	/* Not all of its references are cleared, there are so many. */
+	c.e = e;
+	c.exits = exits;
+	c.p = p;
+	c.x = x;
+	c.nrefs = c.next_ref = c.words = c.lean = 0;
 	c.last = IN_RUN(last[0]) + (s32)dep_delta_slot(p->d->first_exit + (u32)(x - p->exit)) * 8;
 	find_refs(&c);
 	emit_looks(&c);
