@@ -37,12 +37,13 @@ struct dep_event {
  *
  * One is taken before it and one behind it, its references between them; a signal or a
  * fault can come behind the first, which is then taken again.  lock cmpxchg may have found
- * another value than it expected: it was a read then.
+ * another value than it expected: it was a read then.  So is one that is a fence, and leaves
+ * what is on top of the stack as it was (lock or $0, (%rsp)).
  */
 struct dep_ticket {
 	uint64_t pc, ticket;
 	bool behind;		/* the second one */
-	bool wrote;		/* of the second: it was no lock cmpxchg that failed */
+	bool wrote;		/* of the second: it may have changed what was there */
 	/* Of the second: it tells nothing of what was there, by a register or a flag. */
 	bool blind;
 };

@@ -406,7 +406,9 @@ static struct dep_loaded *load_prefix(struct merge *m, const struct lane *l, uin
 	    dep_prefix_columns(m->store, l->serial, &k.chunk, k.body, k.size,
 			       k.call.before ? &k.call : NULL, &f->columns, &whole))
 		return NULL;
-	/* All of it goes through the sieve later. */
+	/* All of it goes through the sieve later, and must come to the same marks. */
+	if (l->sieve)
+		l->sieve->peeked = seq;
 	if (l->sieve && dep_sieve_copy(&sieve, l->sieve))
 		return NULL;
 	p = dep_load_columns(m->store, &seg, &f->columns, m->a->want, l->sieve ? &sieve : NULL);

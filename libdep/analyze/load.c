@@ -196,8 +196,10 @@ static struct dep_loaded *load(struct dep_store *s, const struct dep_segment *se
 	r.native = r.lean && !sieve->scope->interpret ? dep_native_of(s) : NULL;
 	if (sieve && seg->seq != sieve->next_seq)
 		dep_sieve_lost(sieve);
-	if (sieve)
+	if (sieve) {
 		sieve->next_seq = seg->seq + 1;
+		sieve->tickets_stay = seg->seq == sieve->peeked;
+	}
 	l->err = c ? dep_recover_columns(s, seg, &r, &l->counts) :
 		     dep_recover_traced(s, seg, &r, &l->counts);
 	if (l->err) {

@@ -7,9 +7,14 @@
 #define ALIGNED		8u	/* blocks begin at multiples of that */
 #define ADDRESS_BITS	44u
 
+static u32 number_of(u64 address)
+{
+	return address * 0x9e3779b97f4a7c15ull >> 32 & (DEP_BLOCKS - 1);
+}
+
 static u64 *slot_of(const struct dep_blocks *b, u64 address)
 {
-	return &b->slot[address * 0x9e3779b97f4a7c15ull >> 32 & (DEP_BLOCKS - 1)];
+	return &b->slot[number_of(address)];
 }
 
 static bool is_it(u64 slot, u64 address)
@@ -20,7 +25,8 @@ static bool is_it(u64 slot, u64 address)
 void dep_blocks_free(struct dep_blocks *b)
 {
 	free(b->slot);
-	b->slot = NULL;
+	free(b->told);
+	b->slot = b->told = NULL;
 }
 
 void dep_blocks_set(struct dep_blocks *b, u64 address, u64 size)
@@ -35,6 +41,8 @@ void dep_blocks_set(struct dep_blocks *b, u64 address, u64 size)
 		b->slot = calloc(DEP_BLOCKS, sizeof(*b->slot));
 	if (b->slot)
 		*slot_of(b, address) = size << ADDRESS_BITS | key;
+	if (b->told)
+		b->told[number_of(address)] = 0;
 }
 
 u64 dep_blocks_get(const struct dep_blocks *b, u64 address)
@@ -48,4 +56,19 @@ void dep_blocks_remove(struct dep_blocks *b, u64 address)
 {
 	if (b->slot && is_it(*slot_of(b, address), address))
 		*slot_of(b, address) = 0;
+}
+
+void dep_blocks_tell(struct dep_blocks *b, u64 address, u64 size, u64 turn)
+{
+	dep_blocks_set(b, address, size);
+	if (!b->told)
+		b->told = calloc(DEP_BLOCKS, sizeof(*b->told));
+	if (b->told && dep_blocks_get(b, address) == size)
+		b->told[number_of(address)] = turn;
+}
+
+bool dep_blocks_told(const struct dep_blocks *b, u64 address, u64 size, u64 turn)
+{
+	return b->told && b->told[number_of(address)] == turn &&
+	       dep_blocks_get(b, address) == size;
 }

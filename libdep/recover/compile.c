@@ -109,6 +109,22 @@ static int is_count(const struct x86_insn *in)
 	return op < 2 || op == 0x28 || op == 0x29;
 }
 
+/*
+ * Of what is on top of the stack it leaves every bit as it was: so compilers and libraries write
+ * a fence, and the word that it falls on is any (Intel, SDM volume 3, 8.2.5).
+ */
+static int is_fence(const struct x86_insn *in)
+{
+	u32 op = in->opcode, reg = in->modrm >> 3 & 7;
+
+	if (in->enc != X86_LEGACY || in->map || op < 0x80 || op > 0x83)
+		return 0;
+	if (in->mem[0].base != X86_RSP || in->mem[0].index != X86_NONE)
+		return 0;
+	/* add, or, sub, xor; and */
+	return in->imm ? reg == 4 && in->imm == -1 : reg < 2 || reg == 5 || reg == 6;
+}
+
 /* The operation of one store; those of an instruction come in order. */
 static void add_store(struct dep_builder *b, struct site *at, const struct adept_store *st)
 {
@@ -138,6 +154,7 @@ static void add_store(struct dep_builder *b, struct site *at, const struct adept
 		op->size = (st->kind == ADEPT_ST_BEHIND ? DEP_TK_BEHIND : 0) |
 			   (is_cmpxchg(at->in) ? DEP_TK_CMPXCHG : 0) |
 			   (at->blind == BLIND ? DEP_TK_BLIND : 0) |
+			   (is_fence(at->in) ? DEP_TK_FENCE : 0) |
 			   (at->blind != SEES && is_count(at->in) ? DEP_TK_COUNTS : 0);
 		break;
 	default:

@@ -47,6 +47,22 @@ int dep_run_put_off(struct dep_run *r)
 	return put_off(r, true);
 }
 
+/* The ticket that was held back, now that there is something to be told behind it. */
+void dep_run_put_held(struct dep_run *r)
+{
+	struct dep_sieve *s = r->sieve;
+	struct dep_item *it;
+
+	r->failed = r->failed ? r->failed : dep_out_room(&r->out, r->reserve + 1);
+	if (r->failed)
+		return;
+	it = &r->out.item[r->out.n];
+	it->kind = DEP_ITEM_TICKET;
+	it->ticket = (struct dep_ticket){ .pc = s->held.pc, .ticket = s->held.ticket };
+	r->out.n += r->out.want_ticket;
+	s->held.pc = 0;
+}
+
 /* Where the first ones are shown.  Return: has it ordered threads? */
 static bool put_first(struct dep_run *r, u8 code, struct dep_ref *ref)
 {
@@ -54,6 +70,8 @@ static bool put_first(struct dep_run *r, u8 code, struct dep_ref *ref)
 
 	if (what == DEP_SIEVED_OUT || (what == DEP_SIEVED_SHOW_BEHIND && dep_run_put_off(r)))
 		return false;
+	if (r->sieve->held.pc)
+		dep_run_put_held(r);
 	show_ref(r, ref);
 	if (!(ref->type & DEP_REF_RELEASES))
 		return false;
@@ -261,21 +279,38 @@ static void put_block(struct dep_run *r, const struct dep_op *op, u32 last_insn)
 	r->out.n += r->out.want_block;
 }
 
+/* Return: may others see it?  Else it is held back, or left out with the one that was. */
+static bool sieve_ticket(struct dep_run *r, const struct dep_op *op, u64 ticket)
+{
+	struct dep_sieve *s = r->sieve;
+	u64 held = s->held.pc;
+
+	if (dep_sieve_locks(s, op->size, op->whose))
+		put_off(r, false);
+	dep_sieve_ticket(s, op->size);
+	s->held.pc = 0;
+	if (op->size & DEP_TK_BEHIND)
+		return !held;
+	if (!dep_sieve_holds(s, op->size, op->whose))
+		return true;
+	s->held.pc = op->pc;
+	s->held.ticket = ticket;
+	return false;
+}
+
 static void put_ticket(struct dep_run *r, const struct dep_op *op, u64 value)
 {
 	struct dep_out *o = &r->out;
 	struct dep_item *it;
 
-	if (r->sieve) {
-		put_off(r, false);
-		dep_sieve_ticket(r->sieve, op->size);
-	}
+	if (r->sieve && !sieve_ticket(r, op, value & ADEPT_TICKET_MASK))
+		return;
 	it = &o->item[o->n];
 	it->kind = DEP_ITEM_TICKET;
 	it->ticket.pc = op->pc;
 	it->ticket.ticket = value & ADEPT_TICKET_MASK;
 	it->ticket.behind = op->size & DEP_TK_BEHIND;
-	it->ticket.wrote = op->size & DEP_TK_BEHIND &&
+	it->ticket.wrote = op->size & DEP_TK_BEHIND && !(op->size & DEP_TK_FENCE) &&
 			   (!(op->size & DEP_TK_CMPXCHG) || value & ADEPT_TICKET_DONE);
 	it->ticket.blind = op->size & DEP_TK_BLIND;
 	o->n += o->want_ticket;
@@ -309,7 +344,7 @@ static void put_function(struct dep_run *r, const struct dep_op *op, const u64 *
 	for (i = 0; i < DEP_FUNCTION_ARGS; i++)
 		if (op->imm >> (16 + i) & 1)
 			passed.value[i] = slot[op->size ? X86_RAX : dep_function_regs[i]];
-	if (r->sieve)
+	if (r->sieve && dep_sieve_passes(r->sieve, &f))
 		put_off(r, !op->size && !dep_function_is_heap(f.function));
 	it = &o->item[o->n];
 	it->kind = DEP_ITEM_FUNCTION;

@@ -63,8 +63,14 @@ static inline int dep_op_is_ref(u8 code)
 	return code >= DEP_O_REF0 && code <= DEP_O_REFX;
 }
 
-/* DEP_TK_COUNTS: it adds or subtracts, and is DEP_TK_BLIND or likely to be. */
-enum { DEP_TK_BEHIND = 1, DEP_TK_CMPXCHG = 2, DEP_TK_BLIND = 4, DEP_TK_COUNTS = 8 };
+/*
+ * DEP_TK_COUNTS: it adds or subtracts, and is DEP_TK_BLIND or likely to be.  DEP_TK_FENCE: it
+ * changes nothing, on top of the stack.
+ */
+enum {
+	DEP_TK_BEHIND = 1, DEP_TK_CMPXCHG = 2, DEP_TK_BLIND = 4, DEP_TK_COUNTS = 8,
+	DEP_TK_FENCE = 16,
+};
 
 struct dep_op {
 	u8 code;		/* enum dep_op_code */

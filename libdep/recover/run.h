@@ -115,6 +115,8 @@ static inline int dep_run_room(struct dep_run *r, size_t n)
 	return dep_out_room(&r->out, n);
 }
 
+/** dep_run_put_held() - put the ticket that r->sieve holds back; or r->failed is set */
+void dep_run_put_held(struct dep_run *r);
 /** dep_run_put_off() - put the references that r->sieve has put off; 0 or r->failed */
 int dep_run_put_off(struct dep_run *r);
 

@@ -57,9 +57,9 @@ void dep_seen_turn(struct dep_seen *s)
 	clear_ways(s);
 }
 
-static struct dep_seen_page **bucket_of(struct dep_seen *s, u64 place)
+static u32 bucket_of(u64 place)
 {
-	return &s->bucket[place * 0x9e3779b97f4a7c15ull >> 52];
+	return place * 0x9e3779b97f4a7c15ull >> 52;
 }
 
 static struct dep_seen_page *number(struct dep_seen *s, u32 i)
@@ -78,7 +78,7 @@ static struct dep_seen_page *used_again(struct dep_seen *s)
 	p = number(s, s->oldest);
 	if (p->turn == s->turn)
 		return NULL;
-	for (pp = bucket_of(s, p->place); *pp != p; pp = &(*pp)->next)
+	for (pp = &s->bucket[bucket_of(p->place)]; *pp != p; pp = &(*pp)->next)
 		;
 	*pp = p->next;
 	return p;
@@ -115,7 +115,7 @@ static void clear(struct dep_seen_page *p)
 /* The page of this turn, or NULL. */
 static struct dep_seen_page *page_of(struct dep_seen *s, u64 place)
 {
-	struct dep_seen_page **bucket = bucket_of(s, place), *p = *bucket;
+	struct dep_seen_page **bucket = &s->bucket[bucket_of(place)], *p = *bucket;
 
 	while (p && p->place != place)
 		p = p->next;
@@ -183,10 +183,19 @@ static void clear_bits(struct dep_seen_page *p, u32 from, u32 to)
 	}
 }
 
-/* Of this turn, or NULL. */
-static struct dep_seen_page *find(struct dep_seen *s, u64 place)
+/* Bits of a word that are to be told: what was written, or only read. */
+static u64 bits_of(const struct dep_seen_page *p, u32 i, bool reads)
 {
-	struct dep_seen_page *p = *bucket_of(s, place);
+	if (!(p->later >> i & 1))
+		return 0;
+	return reads ? p->read[i] & ~p->wrote[i] & ~p->told_read[i] :
+		       p->wrote[i] & ~p->told_wrote[i];
+}
+
+/* Of this turn, or NULL. */
+static struct dep_seen_page *find(const struct dep_seen *s, u64 place)
+{
+	struct dep_seen_page *p = s->bucket[bucket_of(place)];
 
 	while (p && p->place != place)
 		p = p->next;
@@ -196,6 +205,49 @@ static struct dep_seen_page *find(struct dep_seen *s, u64 place)
 static bool is_too_much(const struct dep_seen *s, u64 addr, u64 size)
 {
 	return addr + size < addr || size / DEP_SEEN_PAGE > s->pages;
+}
+
+static bool are_put_off(const struct dep_seen_page *p, u32 from, u32 to)
+{
+	u64 bits;
+	u32 i;
+
+	for (i = from / 64; i <= (to - 1) / 64; i++) {
+		bits = bits_of(p, i, false) | bits_of(p, i, true);
+		if (bits & part_of(i, from, to))
+			return true;
+	}
+	return false;
+}
+
+/* How much of @size bytes is in the page of @addr. */
+static u32 in_page(u64 addr, u64 size)
+{
+	u64 most = DEP_SEEN_PAGE - addr % DEP_SEEN_PAGE;
+
+	return size < most ? size : most;
+}
+
+bool dep_seen_is_put_off(const struct dep_seen *s, u64 addr, u64 size)
+{
+	const struct dep_seen_page *p;
+	u32 n, from;
+	u64 who;
+
+	if (is_too_much(s, addr, size))
+		return true;
+	if (!s->later)
+		return false;
+	for (; size; addr += n, size -= n) {
+		n = in_page(addr, size);
+		from = addr % DEP_SEEN_PAGE;
+		for (who = 0; who < DEP_SEEN_WHOS; who++) {
+			p = find(s, addr / DEP_SEEN_PAGE | who << DEP_SEEN_WHO);
+			if (p && p->later && are_put_off(p, from, from + n))
+				return true;
+		}
+	}
+	return false;
 }
 
 bool dep_seen_forget(struct dep_seen *s, u64 addr, u64 size)
@@ -208,7 +260,7 @@ bool dep_seen_forget(struct dep_seen *s, u64 addr, u64 size)
 		return false;
 	for (; size; addr += to - from, size -= to - from) {
 		from = addr % DEP_SEEN_PAGE;
-		to = size < DEP_SEEN_PAGE - from ? from + (u32)size : DEP_SEEN_PAGE;
+		to = from + in_page(addr, size);
 		for (who = 0; who < DEP_SEEN_WHOS; who++) {
 			p = find(s, addr / DEP_SEEN_PAGE | who << DEP_SEEN_WHO);
 			if (p)
@@ -232,21 +284,43 @@ static void tell_later(struct dep_seen *s, struct dep_seen_page *p, u64 words, u
 	p->later |= words;
 }
 
+/* That of a way, and all in one word: most are so.  Return: was it new? */
+static int note_word(struct dep_seen *s, struct dep_seen_page *p, const struct dep_seen_access *a,
+		     bool later)
+{
+	u32 at = a->addr % DEP_SEEN_PAGE, i = at / 64;
+	u64 bits = ~0ull >> (64 - a->size) << at % 64, read = p->read[i], wrote = p->wrote[i];
+	bool new = bits & ~(a->write ? wrote : read);
+
+	if (!later) {
+		p->told_read[i] |= bits & ~read;
+		p->told_wrote[i] |= a->write ? bits & ~wrote : 0;
+	}
+	p->read[i] = read | bits;
+	p->wrote[i] = wrote | (a->write ? bits : 0);
+	p->used |= 1ull << i;
+	if (later && new)
+		tell_later(s, p, 1ull << i, a->pc);
+	return new;
+}
+
 /* Return: was it new, or -ENOMEM. */
 static int note(struct dep_seen *s, const struct dep_seen_access *a, bool later)
 {
-	u64 addr = a->addr, size = a->size, page, words;
+	u64 addr = a->addr, size = a->size, page = addr / DEP_SEEN_PAGE, words;
+	struct dep_seen_way *w = &s->way[page % DEP_SEEN_WAYS];
 	struct dep_seen_page *p;
-	struct dep_seen_way *w;
 	u32 from, to;
 	int new = 0;
 
+	if (size - 1 < 64 - addr % 64 && w->key == (page | dep_seen_tag(s, a->who)))
+		return note_word(s, w->page, a, later);
 	if (!size || addr + (size - 1) < addr)
 		return -ENOMEM;
 	for (; size; addr += to - from, size -= to - from) {
 		page = addr / DEP_SEEN_PAGE;
 		from = addr % DEP_SEEN_PAGE;
-		to = size < DEP_SEEN_PAGE - from ? from + (u32)size : DEP_SEEN_PAGE;
+		to = from + in_page(addr, size);
 		p = page_of(s, page | (u64)a->who << DEP_SEEN_WHO);
 		if (!p)
 			return -ENOMEM;
@@ -292,15 +366,6 @@ bool dep_seen_near(struct dep_seen *s, u64 tag, u64 pc, u64 addr, u64 read, u64 
 	if (later)
 		tell_later(s, p, words, pc);
 	return true;
-}
-
-/* Bits of a word that are to be told: what was written, or only read. */
-static u64 bits_of(const struct dep_seen_page *p, u32 i, bool reads)
-{
-	if (!(p->later >> i & 1))
-		return 0;
-	return reads ? p->read[i] & ~p->wrote[i] & ~p->told_read[i] :
-		       p->wrote[i] & ~p->told_wrote[i];
 }
 
 /* The first bit from @at on that is set, or DEP_SEEN_PAGE. */

@@ -101,7 +101,14 @@ bool dep_seen_near(struct dep_seen *s, u64 tag, u64 pc, u64 addr, u64 read, u64 
 bool dep_seen_take(struct dep_seen *s, struct dep_seen_access *out);
 
 /**
- * dep_seen_forget() - it has not been accessed; nothing may have been put off
+ * dep_seen_is_put_off() - is anything of it still to be told?
+ *
+ * Return: true also where it is more than dep_seen_forget() takes.
+ */
+bool dep_seen_is_put_off(const struct dep_seen *s, u64 addr, u64 size);
+
+/**
+ * dep_seen_forget() - it has not been accessed; nothing of it may be put off
  *
  * Return: false if that is more than is remembered: a turn is better.
  */

@@ -7,6 +7,7 @@
 
 #include "../format/desc.h"
 #include "../format/error.h"
+#include "calls.h"
 #include "run.h"
 
 #define QUIET_ALL	256	/* of so many records without a write these are read wholly */
@@ -334,6 +335,20 @@ static int apply_event(struct dep_run *r, const struct place *at, u32 id, const 
 	return 0;
 }
 
+/*
+ * Can it let others go on, or change what memory there is?  What is only acquired makes nothing
+ * new: who races with what comes, races with what was.
+ */
+static bool is_turn(u32 id, const void *payload)
+{
+	const struct adept_ev_syscall *call = payload;
+
+	/* Told in front of the call that they are of. */
+	if (id == ADEPT_EV_BUFFER || id == ADEPT_EV_SHARED)
+		return false;
+	return id != ADEPT_EV_SYSCALL || !dep_call_receives(call->nr);
+}
+
 static int run_event(struct dep_run *r, struct place *at, u32 id, int head)
 {
 	int size = adept_event_size(id), err;
@@ -350,7 +365,8 @@ static int run_event(struct dep_run *r, struct place *at, u32 id, int head)
 	err = apply_event(r, at, id, payload, head, &pc);
 	if (r->sieve) {
 		dep_run_put_off(r);
-		dep_sieve_turn(r->sieve);
+		if (is_turn(id, payload))
+			dep_sieve_turn(r->sieve);
 		if (id == ADEPT_EV_SIGNAL || id == ADEPT_EV_SIGRETURN)
 			dep_sieve_left(r->sieve);
 		r->sieve->fs = r->slot[DEP_S_FS];
@@ -552,8 +568,11 @@ int dep_recover_columns(struct dep_store *s, const struct dep_segment *seg, stru
 	r->out.seg = seg;
 	r->store = s;
 	r->counts.values = c->h.value_raw / 8;
-	if (r->sieve)
+	if (r->sieve) {
 		r->sieve->fs = c->h.fs_base;
+		if (r->sieve->held.pc && r->sieve->tickets_stay)
+			dep_run_put_held(r);
+	}
 	err = run_all(r, &at);
 	if (r->sieve && dep_run_put_off(r) && !err)
 		err = r->failed;

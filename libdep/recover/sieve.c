@@ -21,6 +21,7 @@ int dep_sieve_init(struct dep_sieve *s, const struct dep_scope *scope, u32 threa
 	s->thread = thread;
 	s->quiet = DEP_SIEVE_QUIET;
 	s->unheard = NOTHING;
+	s->peeked = ~0ull;
 	err = dep_seen_init(&s->seen);
 	dep_sieve_turn(s);
 	return err;
@@ -33,7 +34,7 @@ int dep_sieve_copy(struct dep_sieve *to, const struct dep_sieve *from)
 
 	*to = *from;
 	to->ahead = NULL;
-	to->blocks.slot = NULL;
+	to->blocks = (struct dep_blocks){ 0 };
 	err = dep_seen_init(&to->seen);
 	dep_sieve_turn(to);
 	to->all = all;
@@ -147,62 +148,147 @@ static void enter(struct dep_sieve *s, const struct dep_function_call *f, u8 cod
 }
 
 /*
+ * What a watched function makes new: nothing (@size is 0), so many bytes, or all that there is,
+ * by a turn.
+ */
+struct news {
+	bool turn;
+	u64 address, size;
+};
+
+/*
  * What it has freed may be another's soon, and then what it does to it all the same is to be seen.
  * If the block is another one by now, and larger, the analyzer sees that.
  */
-static u64 frees(struct dep_sieve *s, const struct dep_function_call *f)
+static struct news frees(const struct dep_sieve *s, const struct dep_function_call *f)
 {
 	u64 block = f->passed->value[0], size;
 
-	if (f->known & 1 && !block)
-		return DEP_SIEVE_ALL_OF_IT;
-	/* They may be of the block, and it is too late for that. */
-	s->nlast = s->first = 0;
-	size = f->known & 1 ? dep_blocks_get(&s->blocks, block) : 0;
-	if (!size || !dep_seen_forget(&s->seen, block, size)) {
-		dep_sieve_turn(s);
-		size = DEP_SIEVE_ALL_OF_IT;
-	}
-	dep_blocks_remove(&s->blocks, block);
-	return size;
+	if (!(f->known & 1))
+		return (struct news){ .turn = true };
+	size = dep_blocks_get(&s->blocks, block);
+	return (struct news){ .turn = block && !size, .address = block, .size = size };
 }
 
 /*
  * A program may use all that it is told a block has: what it was not known to have is new.  How
- * much that is only the analyzer knows, since the block may be another one by now.
+ * much that is only the analyzer knows, since the block may be another one by now; but not if the
+ * thread was told the same in this turn: who has freed the block since then races with what it did
+ * to it.
  */
-static bool tells_size(struct dep_sieve *s, u64 block, u64 size)
+static struct news tells_size(const struct dep_sieve *s, u64 block, u64 size)
 {
-	dep_blocks_set(&s->blocks, block, size);
-	return dep_seen_forget(&s->seen, block, size);
+	if (dep_blocks_told(&s->blocks, block, size, s->seen.turn))
+		size = 0;
+	return (struct news){ .turn = !block, .address = block, .size = size };
 }
 
 /* What it got is new. */
-static bool gets(struct dep_sieve *s, const struct dep_sieve_call *c, u64 block)
-{
-	/* If it does not fail, what it was called for is gone. */
-	if (dep_function_reallocates(c->function) && (block || !c->size))
-		dep_blocks_remove(&s->blocks, c->block);
-	if (!block)
-		return true;
-	dep_blocks_set(&s->blocks, block, c->size);
-	return dep_seen_forget(&s->seen, block, c->size);
-}
-
-static void leave(struct dep_sieve *s, const struct dep_sieve_call *c,
-		  const struct dep_function_call *f)
+static struct news allocates(const struct dep_sieve *s, const struct dep_sieve_call *c,
+			     const struct dep_function_call *f)
 {
 	u64 result = f->passed->value[0];
-	bool all = !(f->known & 1);
 
 	if (dep_function_frees(c->function))
-		return;
+		return (struct news){ 0 };
+	if (!(f->known & 1))
+		return (struct news){ .turn = true };
 	if (dep_function_tells_size(c->function))
-		all |= !c->block || !tells_size(s, c->block, result);
-	else
-		all |= !c->sized || !gets(s, c, result) || dep_function_reallocates(c->function);
-	if (all)
-		dep_sieve_turn(s);
+		return tells_size(s, c->block, result);
+	return (struct news){
+		.turn = !c->sized || dep_function_reallocates(c->function),
+		.address = result, .size = result ? c->size : 0,
+	};
+}
+
+/* What is known of blocks from then on. */
+static void note_block(struct dep_sieve *s, const struct dep_sieve_call *c, u64 result)
+{
+	if (dep_function_frees(c->function))
+		return;
+	if (dep_function_tells_size(c->function)) {
+		if (c->block && !dep_blocks_told(&s->blocks, c->block, result, s->seen.turn))
+			dep_blocks_tell(&s->blocks, c->block, result, s->seen.turn);
+		return;
+	}
+	/* If it does not fail, what it was called for is gone. */
+	if (c->sized && dep_function_reallocates(c->function) && (result || !c->size))
+		dep_blocks_remove(&s->blocks, c->block);
+	if (c->sized && result)
+		dep_blocks_set(&s->blocks, result, c->size);
+}
+
+/* Its frames that are left when it passes @f, and the last one of the others. */
+static u32 frames_left(const struct dep_sieve *s, const struct dep_function_call *f,
+		       struct dep_sieve_call *last)
+{
+	u64 sp = f->passed->sp + !f->is_return;
+	u32 n = s->ncalls;
+
+	last->sp = 0;
+	while (n && s->call[n - 1].sp < sp)
+		*last = s->call[--n];
+	return n;
+}
+
+/* Does it come from @last? */
+static bool is_from(const struct dep_function_call *f, const struct dep_sieve_call *last)
+{
+	return last->sp && last->sp == f->passed->sp - 8;
+}
+
+/* @last: frames_left(); it is in none that mutes */
+static struct news news_of(const struct dep_sieve *s, const struct dep_function_call *f,
+			   const struct dep_sieve_call *last)
+{
+	if (!f->is_return) {
+		if (dep_function_frees(f->function))
+			return frees(s, f);
+		return (struct news){ .turn = !dep_function_is_heap(f->function) };
+	}
+	if (is_from(f, last) && dep_function_is_heap(last->function))
+		return allocates(s, last, f);
+	return (struct news){ .turn = is_from(f, last) || s->unsure };
+}
+
+static bool mutes(const struct dep_sieve *s, u32 ncalls)
+{
+	while (ncalls--)
+		if (dep_function_mutes(s->call[ncalls].function))
+			return true;
+	return false;
+}
+
+/* May it be no turn, if it accesses a word that is counted in? */
+static bool may_count(const struct dep_sieve *s, u32 how)
+{
+	return how & DEP_TK_COUNTS && !(how & DEP_TK_FENCE) && s->scope->counters &&
+	       !s->scope->wanted && !s->scope->singly;
+}
+
+bool dep_sieve_passes(const struct dep_sieve *s, const struct dep_function_call *f)
+{
+	struct dep_sieve_call last;
+	struct news news;
+
+	if (mutes(s, frames_left(s, f, &last)))
+		return false;
+	news = news_of(s, f, &last);
+	return news.turn || (f->is_return && s->unheard != NOTHING && !may_count(s, s->unheard)) ||
+	       dep_seen_is_put_off(&s->seen, news.address, news.size);
+}
+
+bool dep_sieve_locks(const struct dep_sieve *s, u32 how, u8 code)
+{
+	/* A turn; or it may acquire, if anything of it was shown. */
+	if (how & DEP_TK_BEHIND)
+		return !s->muted && (s->counts || !(how & DEP_TK_BLIND || s->held.pc));
+	return !may_count(s, how) && (!s->muted || is_outside(s, code));
+}
+
+bool dep_sieve_holds(const struct dep_sieve *s, u32 how, u8 code)
+{
+	return !s->tickets_stay && may_count(s, how) && (!s->muted || is_outside(s, code));
 }
 
 void dep_sieve_ticket(struct dep_sieve *s, u32 how)
@@ -226,8 +312,8 @@ void dep_sieve_ticket(struct dep_sieve *s, u32 how)
 		return;
 	}
 	/* What it accesses is to come. */
-	s->counts = how & DEP_TK_COUNTS && s->scope->counters && !s->scope->wanted &&
-		    !s->scope->singly;
+	s->fence = how & DEP_TK_FENCE;
+	s->counts = may_count(s, how);
 	if (!s->counts)
 		dep_sieve_turn(s);
 	s->all = true;
@@ -244,34 +330,41 @@ static void hear(struct dep_sieve *s, u32 unheard)
 /* The same as the analyzer (order/functions.c) does with its frames. */
 u64 dep_sieve_function(struct dep_sieve *s, const struct dep_function_call *f, u8 code)
 {
-	u64 sp = f->passed->sp, size = DEP_SIEVE_ALL_OF_IT;
-	struct dep_sieve_call last = { 0 };
-	bool outside;
+	struct dep_sieve_call last;
+	struct news news;
+	bool all;
 
-	if (!f->is_return) {
-		while (s->ncalls && s->call[s->ncalls - 1].sp <= sp)
-			s->ncalls--;
-		set_muted(s);
-		outside = !s->muted;
-		enter(s, f, code);
-		if (outside && dep_function_frees(f->function))
-			size = frees(s, f);
-		else if (outside && !dep_function_is_heap(f->function))
-			dep_sieve_turn(s);
-		set_muted(s);
-		return size;
-	}
-	while (s->ncalls && s->call[s->ncalls - 1].sp < sp)
-		last = s->call[--s->ncalls];
+	s->ncalls = frames_left(s, f, &last);
 	set_muted(s);
-	if (s->muted)
-		return size;
-	if (last.sp == sp - 8 && dep_function_is_heap(last.function))
-		leave(s, &last, f);
-	else if (last.sp == sp - 8 || s->unsure)
+	if (s->muted && f->is_return)
+		return DEP_SIEVE_ALL_OF_IT;
+	if (s->muted) {
+		enter(s, f, code);
+		set_muted(s);
+		return DEP_SIEVE_ALL_OF_IT;
+	}
+	news = news_of(s, f, &last);
+	if (news.turn || !dep_seen_forget(&s->seen, news.address, news.size)) {
+		all = s->all;
 		dep_sieve_turn(s);
-	hear(s, s->unheard);
-	return size;
+		/* It is told between a ticket and what is locked. */
+		s->all = all;
+		news.size = 0;
+	}
+	if (f->is_return) {
+		if (is_from(f, &last) && dep_function_is_heap(last.function) && f->known & 1)
+			note_block(s, &last, f->passed->value[0]);
+		hear(s, s->unheard);
+		return DEP_SIEVE_ALL_OF_IT;
+	}
+	if (dep_function_frees(f->function) && (news.turn || news.size)) {
+		/* The last reads may be of the block, and it is too late for that. */
+		s->nlast = s->first = 0;
+		dep_blocks_remove(&s->blocks, f->passed->value[0]);
+	}
+	enter(s, f, code);
+	set_muted(s);
+	return dep_function_frees(f->function) && news.size ? news.size : DEP_SIEVE_ALL_OF_IT;
 }
 
 /* ---- */
@@ -424,22 +517,35 @@ static void reads(struct dep_sieve *s, const struct dep_ref *r)
 		dep_counters_read(s->scope->counters, r->addr, r->size, s->thread);
 }
 
-/* Of a locked instruction.  Who is at work must be known, since that stays so. */
-static void locked(struct dep_sieve *s, u8 code, struct dep_ref *r)
+/* Has it been counted there in this turn?  From now on it has. */
+static bool was_counted(struct dep_sieve *s, u64 addr)
 {
-	dep_places_add(s->scope->locked, r->addr, r->size <= WORD_MAX ? r->size : WORD_MAX);
+	u32 i = addr / 8 % DEP_SIEVE_COUNTED;
+
+	if (s->counted[i].addr == addr && s->counted[i].turn == s->seen.turn)
+		return true;
+	s->counted[i].addr = addr;
+	s->counted[i].turn = s->seen.turn;
+	return false;
+}
+
+/* Of a locked instruction.  Who is at work must be known, since that stays so. */
+static enum dep_sieved locked(struct dep_sieve *s, u8 code, struct dep_ref *r)
+{
+	if (!s->fence)
+		dep_places_add(s->scope->locked, r->addr,
+			       r->size <= WORD_MAX ? r->size : WORD_MAX);
 	if (!s->counts) {
 		reads(s, r);
-		return;
+		return DEP_SIEVED_SHOW;
 	}
+	/* If it is no count, the turn comes behind it. */
+	if (!may_wait(s, code) ||
+	    !dep_counters_count(s->scope->counters, r->addr, r->size, s->thread))
+		return DEP_SIEVED_SHOW_BEHIND;
 	s->counts = false;
-	if (may_wait(s, code) &&
-	    dep_counters_count(s->scope->counters, r->addr, r->size, s->thread)) {
-		r->type |= DEP_REF_COUNTS;
-		return;
-	}
-	dep_sieve_turn(s);
-	s->all = true;
+	r->type |= DEP_REF_COUNTS;
+	return was_counted(s, r->addr) ? DEP_SIEVED_OUT : DEP_SIEVED_SHOW;
 }
 
 enum dep_sieved dep_sieve_slowly(struct dep_sieve *s, u8 code, struct dep_ref *r)
@@ -449,10 +555,8 @@ enum dep_sieved dep_sieve_slowly(struct dep_sieve *s, u8 code, struct dep_ref *r
 
 	if (is_muted(s, code, r))
 		return DEP_SIEVED_OUT;
-	if (s->all) {
-		locked(s, code, r);
-		return DEP_SIEVED_SHOW;
-	}
+	if (s->all)
+		return locked(s, code, r);
 	if (look)
 		settle(s, code);
 	else if (dep_sieve_later(s, code, r))
@@ -469,6 +573,9 @@ enum dep_sieved dep_sieve_slowly(struct dep_sieve *s, u8 code, struct dep_ref *r
 	new = dep_seen_note(&s->seen, &a);
 	if (look)
 		return DEP_SIEVED_SHOW_BEHIND;
+	/* It is no access to who analyzes, and orders nothing. */
+	if (code == DEP_CODE_LOADER)
+		return DEP_SIEVED_OUT;
 	s->singly += new;
 	return new ? DEP_SIEVED_SHOW : DEP_SIEVED_OUT;
 }

@@ -71,6 +71,8 @@ enum dep_sieved { DEP_SIEVED_OUT, DEP_SIEVED_SHOW, DEP_SIEVED_SHOW_BEHIND };
 
 #define DEP_SIEVE_ALL_OF_IT	(~0ull)
 
+#define DEP_SIEVE_COUNTED	8u
+
 #define DEP_SIEVE_CALLS	16u	/* watched functions that it is in, and is known to be */
 
 /** struct dep_sieve_call - @sp: dep_passed.sp; @code: whose it is */
@@ -97,7 +99,8 @@ struct dep_sieve {
 	u32 wholly;		/* so many more are run by whole programs */
 	u8 watched[256];	/* how often it was 0, by where that was */
 	bool all;		/* in a locked instruction.. */
-	bool counts;		/* ..which may be no turn */
+	bool counts;		/* ..which may be no turn.. */
+	bool fence;		/* ..or makes no word one that orders */
 	u32 unheard;		/* DEP_TK_* of one where it was muted; all ones: there is none */
 	bool muted;		/* in a function that mutes */
 	bool unsure;		/* it may be in others than.. */
@@ -108,7 +111,11 @@ struct dep_sieve {
 	u8 who[DEP_SIEVE_CODES];	/* by whose code it is; with DEP_SIEVE_LOOK it is shown */
 	u64 tag[DEP_SIEVE_CODES];	/* dep_seen_tag(); 0: it is shown */
 	struct { u64 pc, at; u32 n; } spin;
+	struct { u64 addr, turn; } counted[DEP_SIEVE_COUNTED];	/* where, and when; by address */
+	struct { u64 pc, ticket; } held;	/* of a locked instruction that counts; pc 0: none */
 	u64 next_seq;		/* of the segment that is expected */
+	u64 peeked;		/* of one that was shown in part, or was to be: its tickets stay */
+	bool tickets_stay;
 	struct dep_ahead *ahead;	/* its loader's */
 };
 
@@ -124,18 +131,32 @@ void dep_sieve_turn(struct dep_sieve *s);
 void dep_sieve_lost(struct dep_sieve *s);
 /** dep_sieve_left() - nothing is known of functions that it may be in */
 void dep_sieve_left(struct dep_sieve *s);
+/** dep_sieve_passes() - is what was put off to be taken before dep_sieve_function()? */
+bool dep_sieve_passes(const struct dep_sieve *s, const struct dep_function_call *f);
 /**
  * dep_sieve_function() - it enters a watched function, or comes from one
  * @code: enum dep_code of it
  *
- * What was put off is to be taken before.  Memory that it gets or frees is new; all else is a turn,
- * but for what is done inside of an allocator.
+ * Memory that it gets or frees is new; all else is a turn, but for what is done inside of an
+ * allocator.
  *
  * Return: so many bytes of the block that it frees are new, or all of them.
  */
 u64 dep_sieve_function(struct dep_sieve *s, const struct dep_function_call *f, u8 code);
+/**
+ * dep_sieve_locks() - is what was put off to be taken before dep_sieve_ticket()?
+ * @code: enum dep_code of the instruction
+ */
+bool dep_sieve_locks(const struct dep_sieve *s, u32 how, u8 code);
 /** dep_sieve_ticket() - a ticket of a locked instruction, which may be a turn; @how: DEP_TK_* */
 void dep_sieve_ticket(struct dep_sieve *s, u32 how);
+/**
+ * dep_sieve_holds() - is the first ticket, which dep_sieve_ticket() was told of, to be held back?
+ *
+ * That is so of one that counts, and may do so again and again: until a reference of it is shown,
+ * or for ever if the other ticket comes before that.  Where @s->tickets_stay that is never so.
+ */
+bool dep_sieve_holds(const struct dep_sieve *s, u32 how, u8 code);
 /** dep_sieve_code() - enum dep_code of what is at @pc */
 u8 dep_sieve_code(const struct dep_sieve *s, u64 pc);
 /** dep_sieve_learn() - set dep_op.whose of all operations of @p, and make it lean */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 #include "../../libdep/x86/derive.h"
 #include "stream.h"
@@ -223,7 +224,8 @@ void stream_standard(struct stream *s)
 
 void stream_random_run(struct stream *s, u32 steps)
 {
-	struct adept_ev_syscall call = { .nr = 39 };
+	static const u32 numbers[] = { SYS_getpid, SYS_read };
+	struct adept_ev_syscall call = { .nr = 0 };
 	u32 n, x;
 
 	while (steps--) {
@@ -240,6 +242,7 @@ void stream_random_run(struct stream *s, u32 steps)
 		}
 		x = stream_random(s) % s->frag[n].nexits;
 		stream_run(s, n, x);
+		call.nr = numbers[stream_random(s) % 2];
 		if (s->frag[n].exit[x].kind == ADEPT_X_SYSCALL)
 			stream_event(s, ADEPT_EV_SYSCALL, &call);
 	}

@@ -9,6 +9,7 @@
 
 #include "../../include/dep/races.h"
 #include "../../libdep/analyze/load.h"
+#include "../../libdep/recover/calls.h"
 #include "../../libdep/recover/native.h"
 #include "one_sieve.h"
 #include "random.h"
@@ -97,6 +98,14 @@ static bool follow(struct inside *in, const struct dep_function_call *f)
 						   dep_function_reallocates(function));
 }
 
+static bool only_receives(const struct dep_event *e)
+{
+	const struct adept_ev_syscall *call = e->payload;
+
+	return e->id == ADEPT_EV_BUFFER || e->id == ADEPT_EV_SHARED ||
+	       ((e->id & ~DEP_EV_ENTER) == ADEPT_EV_SYSCALL && dep_call_receives(call->nr));
+}
+
 static bool is_turn(struct inside *in, const struct dep_item *it)
 {
 	switch (it->kind) {
@@ -107,6 +116,8 @@ static bool is_turn(struct inside *in, const struct dep_item *it)
 	case DEP_ITEM_FUNCTION:
 		return follow(in, &it->function);
 	default:
+		if (only_receives(&it->event))
+			return false;
 		if (it->event.id == ADEPT_EV_SIGNAL || it->event.id == ADEPT_EV_SIGRETURN)
 			in->n = 0;
 		return true;
@@ -122,9 +133,12 @@ static bool next_turn(const struct dep_loaded *l, const struct dep_places *p, st
 
 	memset(t, 0, sizeof(*t));
 	for (; *i < l->nitems && !is_turn(in, &l->item[*i]); (*i)++) {
-		if (l->item[*i].kind != DEP_ITEM_REF || is_muted(in))
+		if (l->item[*i].kind != DEP_ITEM_REF)
 			continue;
 		r = &l->item[*i].ref;
+		/* What was put off was not done in there. */
+		if (is_muted(in) && !(r->type & DEP_REF_JOINED))
+			continue;
 		for (b = 0; b < r->size; b++)
 			add_byte(t, r->addr + b, r->type);
 		++*refs;

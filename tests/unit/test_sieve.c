@@ -342,6 +342,173 @@ static void in_functions(void **unused)
 	end_one(&o);
 }
 
+static void tell_size(struct one *o, u64 block, u64 size)
+{
+	calls(o, 0x1000, DEP_F_MALLOC_USABLE_SIZE, block, 0, DEP_CODE_LIBRARY);
+	returns(o, 0x1000, size, true);
+}
+
+/* Who asks again is told nothing new, in the same turn and of the same block. */
+static void asking_again(void **unused)
+{
+	const u8 me = DEP_CODE_PROGRAM, it = DEP_CODE_LIBRARY;
+	struct one o;
+
+	(void)unused;
+	begin_one(&o, false);
+	tell_size(&o, BASE, 64);
+	assert_true(shows(&o, me, BASE, 64, DEP_WRITE));
+	tell_size(&o, BASE, 64);
+	assert_false(shows(&o, me, BASE, 64, DEP_WRITE));
+	tell_size(&o, BASE, 32);
+	assert_true(shows(&o, me, BASE, 32, DEP_WRITE));
+	assert_false(shows(&o, me, BASE + 32, 32, DEP_WRITE));
+	dep_sieve_turn(&o.s);
+	assert_true(shows(&o, me, BASE, 32, DEP_WRITE));
+	tell_size(&o, BASE, 32);
+	assert_true(shows(&o, me, BASE, 32, DEP_WRITE));
+	/* It is another block by then. */
+	calls(&o, 0x1000, DEP_F_FREE, BASE, 0, it);
+	returns(&o, 0x1000, 0, false);
+	calls(&o, 0x1000, DEP_F_MALLOC, 16, 0, it);
+	returns(&o, 0x1000, BASE, true);
+	assert_true(shows(&o, me, BASE, 32, DEP_WRITE));
+	tell_size(&o, BASE, 32);
+	assert_true(shows(&o, me, BASE + 16, 16, DEP_WRITE));
+	end_one(&o);
+}
+
+static bool is_due(struct one *o, u32 function, u64 block)
+{
+	const struct dep_passed passed = { .sp = 0x1000, .value = { block } };
+	const struct dep_function_call f = { .function = function, .known = 1, .passed = &passed };
+
+	return dep_sieve_passes(&o->s, &f);
+}
+
+static bool is_due_behind(struct one *o, u64 result)
+{
+	const struct dep_passed passed = { .sp = 0x1008, .value = { result } };
+	const struct dep_function_call f = { .is_return = true, .known = 1, .passed = &passed };
+
+	return dep_sieve_passes(&o->s, &f);
+}
+
+/* What was put off waits until somebody could do something else with the memory, or is let go on. */
+static void when_due(void **unused)
+{
+	const u8 me = DEP_CODE_PROGRAM, it = DEP_CODE_LIBRARY;
+	const u32 counts = DEP_TK_COUNTS | DEP_TK_BLIND;
+	struct dep_ref r;
+	struct one o;
+	u32 i;
+
+	(void)unused;
+	begin_one(&o, false);
+	o.scope.singly = false;
+	calls(&o, 0x1000, DEP_F_MALLOC, 64, 0, it);
+	returns(&o, 0x1000, BASE + 0x100, true);
+	for (i = 0; i <= DEP_SIEVE_SINGLY; i++)
+		assert_true(shows(&o, me, BASE + 0x1000 + i * 8, 4, DEP_READ));
+	assert_false(is_due(&o, DEP_F_FREE, BASE + 0x100));
+	assert_false(shows(&o, me, BASE + 0x13c, 4, DEP_WRITE));
+	assert_true(is_due(&o, DEP_F_FREE, BASE + 0x100));
+	assert_true(is_due(&o, DEP_F_FREE, BASE + 0x200));
+	assert_false(is_due(&o, DEP_F_FREE, 0));
+	assert_false(is_due(&o, DEP_F_MALLOC, 16));
+	assert_true(is_due(&o, DEP_F_MUTEX_LOCK, BASE));
+	calls(&o, 0x1000, DEP_F_MALLOC, 16, 0, it);
+	assert_false(dep_sieve_locks(&o.s, 0, it));
+	assert_true(dep_sieve_locks(&o.s, 0, me));
+	assert_false(is_due_behind(&o, BASE + 0x140));
+	assert_true(is_due_behind(&o, BASE + 0x138));
+	/* A locked instruction that is told before the return. */
+	dep_sieve_ticket(&o.s, counts);
+	assert_false(is_due_behind(&o, BASE + 0x140));
+	dep_sieve_ticket(&o.s, 0);
+	assert_true(is_due_behind(&o, BASE + 0x140));
+	dep_sieve_ticket(&o.s, DEP_TK_BEHIND);
+	returns(&o, 0x1000, BASE + 0x140, true);
+	assert_true(dep_sieve_take(&o.s, &r, false));
+	assert_false(dep_sieve_take(&o.s, &r, false));
+	assert_true(dep_sieve_locks(&o.s, 0, me));
+	assert_false(dep_sieve_locks(&o.s, counts, me));
+	assert_true(dep_sieve_locks(&o.s, DEP_TK_BEHIND, me));
+	assert_false(dep_sieve_locks(&o.s, DEP_TK_BEHIND | DEP_TK_BLIND, me));
+	end_one(&o);
+}
+
+/* Of what is counted again and again in a turn nothing is shown. */
+static void counting_again(void **unused)
+{
+	const u32 counts = DEP_TK_COUNTS | DEP_TK_BLIND;
+	const u8 me = DEP_CODE_PROGRAM;
+	struct one o;
+	u32 i;
+
+	(void)unused;
+	begin_one(&o, false);
+	o.scope.singly = false;
+	for (i = 0; i < DEP_COUNTERS_OFTEN; i++)
+		dep_counters_count(&o.counters, WORD, 8, 1);
+	shows(&o, me, BASE, 4, DEP_READ);
+	for (i = 0; i < 4; i++) {
+		if (i == 2)
+			dep_sieve_turn(&o.s);
+		if (i == 2)
+			shows(&o, me, BASE, 4, DEP_READ);
+		assert_true(dep_sieve_holds(&o.s, counts, me));
+		dep_sieve_ticket(&o.s, counts);
+		assert_int_equal(shows(&o, me, WORD, 8, DEP_MODIFY), i % 2 == 0);
+		dep_sieve_ticket(&o.s, counts | DEP_TK_BEHIND);
+	}
+	assert_false(dep_sieve_holds(&o.s, DEP_TK_BLIND, me));
+	assert_false(dep_sieve_holds(&o.s, counts | DEP_TK_FENCE, me));
+	o.s.tickets_stay = true;
+	assert_false(dep_sieve_holds(&o.s, counts, me));
+	end_one(&o);
+}
+
+static void fences(void **unused)
+{
+	const u8 me = DEP_CODE_PROGRAM;
+	struct one o;
+
+	(void)unused;
+	begin_one(&o, false);
+	assert_true(shows(&o, me, BASE, 4, DEP_READ));
+	dep_sieve_ticket(&o.s, DEP_TK_FENCE);
+	assert_true(shows(&o, me, WORD, 8, DEP_MODIFY));
+	dep_sieve_ticket(&o.s, DEP_TK_BEHIND | DEP_TK_FENCE);
+	assert_false(dep_places_has(&o.locked, WORD, 8));
+	/* It is a turn all the same. */
+	assert_true(shows(&o, me, BASE, 4, DEP_READ));
+	dep_sieve_ticket(&o.s, 0);
+	assert_true(shows(&o, me, WORD, 8, DEP_MODIFY));
+	assert_true(dep_places_has(&o.locked, WORD, 8));
+	end_one(&o);
+}
+
+/* What the loader does is no access, unless it orders. */
+static void by_loader(void **unused)
+{
+	const u8 it = DEP_CODE_LOADER;
+	struct one o;
+
+	(void)unused;
+	begin_one(&o, false);
+	assert_false(shows(&o, it, BASE, 4, DEP_WRITE));
+	assert_int_equal(dep_places_add(&o.locked, WORD, 4), 0);
+	assert_true(shows(&o, it, WORD, 4, DEP_WRITE));
+	dep_sieve_ticket(&o.s, 0);
+	assert_true(shows(&o, it, BASE + 8, 4, DEP_MODIFY));
+	dep_sieve_ticket(&o.s, DEP_TK_BEHIND);
+	assert_true(dep_places_has(&o.locked, BASE + 8, 4));
+	o.s.fs = BASE + 0x1000;
+	assert_true(shows(&o, it, BASE + 0x1100, 8, DEP_WRITE));
+	end_one(&o);
+}
+
 /* The first instruction behind a call may be a locked one: its ticket comes before the return. */
 static void locked_behind_call(void **unused)
 {
@@ -364,6 +531,14 @@ static void locked_behind_call(void **unused)
 		assert_true(dep_places_has(&o.locked, WORD, 4));
 		assert_true(shows(&o, me, BASE, 64, DEP_READ));
 		assert_false(shows(&o, me, BASE, 64, DEP_READ));
+		/* Where what returns orders, too, it is still a locked one. */
+		calls(&o, 0x1000, DEP_F_MUTEX_UNLOCK, BASE, 0, it);
+		dep_sieve_ticket(&o.s, 0);
+		returns(&o, 0x1000, 0, true);
+		assert_true(shows(&o, me, WORD + 64, 4, DEP_MODIFY));
+		dep_sieve_ticket(&o.s, DEP_TK_BEHIND);
+		assert_true(dep_places_has(&o.locked, WORD + 64, 4));
+		shows(&o, me, BASE, 64, DEP_READ);
 		/* The allocator's own is over by then. */
 		calls(&o, 0x1000, DEP_F_MALLOC, 16, 0, it);
 		dep_sieve_ticket(&o.s, 0);
@@ -474,6 +649,11 @@ int main(void)
 		cmocka_unit_test(put_off),
 		cmocka_unit_test(many_pages),
 		cmocka_unit_test(in_functions),
+		cmocka_unit_test(asking_again),
+		cmocka_unit_test(when_due),
+		cmocka_unit_test(counting_again),
+		cmocka_unit_test(fences),
+		cmocka_unit_test(by_loader),
 		cmocka_unit_test(locked_behind_call),
 		cmocka_unit_test(counting),
 		cmocka_unit_test(waiting),

@@ -52,7 +52,7 @@ struct execution {
 	u32 index[2][THREADS];
 	struct one place;		/* its sieve is not used */
 	struct dep_sieve sieve[THREADS];
-	u64 shown, seen, counted;
+	u64 shown, seen, counted, held;
 };
 
 static void note_forgotten(void *arg, u64 address, u32 size)
@@ -180,30 +180,60 @@ static void synchronise(struct execution *x, u32 t)
 		dep_sieve_ticket(&x->sieve[t], DEP_TK_BEHIND);
 }
 
+/* As recovery does. */
+static void pass_ticket(struct execution *x, u32 t, u32 how)
+{
+	struct dep_sieve *s = &x->sieve[t];
+	u64 held = s->held.pc;
+
+	if (dep_sieve_locks(s, how, DEP_CODE_PROGRAM))
+		show_joined(x, t, false);
+	dep_sieve_ticket(s, how);
+	s->held.pc = 0;
+	if (how & DEP_TK_BEHIND)
+		x->held += held != 0;
+	else if (dep_sieve_holds(s, how, DEP_CODE_PROGRAM))
+		s->held.pc = 1;
+}
+
 /* By a locked instruction that counts, or another one of the same word, or a plain read. */
 static void count(struct execution *x, u32 t)
 {
 	static const u32 hows[] = { 0, DEP_TK_COUNTS, DEP_TK_COUNTS | DEP_TK_BLIND };
 	u32 how = hows[rnd() % 3], l = rnd() % COUNTERS, k;
 	struct dep_ref r = { 1, COUNTER + 8 * l, 8, DEP_READ, 0 };
-	bool plain = rnd() % 16 == 0, shown;
+	bool plain = rnd() % 16 == 0;
+	enum dep_sieved what;
 
-	show_joined(x, t, false);
 	if (!plain) {
-		dep_sieve_ticket(&x->sieve[t], how);
+		pass_ticket(x, t, how);
 		r.type = DEP_MODIFY;
 	}
-	shown = dep_sieve_first(&x->sieve[t], DEP_CODE_PROGRAM, &r) != DEP_SIEVED_OUT;
-	show_joined(x, t, false);
-	for (k = 0; k < 2; k++) {
-		if (!(how & DEP_TK_BLIND) && (!k || shown))
-			race_acquire(x->d[k], x->index[k][t], &x->counter[k][l]);
+	what = dep_sieve_first(&x->sieve[t], DEP_CODE_PROGRAM, &r);
+	if (what == DEP_SIEVED_SHOW_BEHIND)
+		show_put_off(x, t);
+	if (what != DEP_SIEVED_OUT)
+		x->sieve[t].held.pc = 0;
+	for (k = 0; k < 2; k++)
 		if (!plain && !(k && r.type & DEP_REF_COUNTS))
 			race_release(x->d[k], x->index[k][t], &x->counter[k][l]);
-	}
 	x->counted += (r.type & DEP_REF_COUNTS) != 0;
 	if (!plain)
-		dep_sieve_ticket(&x->sieve[t], DEP_TK_BEHIND);
+		pass_ticket(x, t, how | DEP_TK_BEHIND);
+	/* It has seen what is there by a flag, or by what it has read. */
+	for (k = 0; k < 2; k++)
+		if (!(how & DEP_TK_BLIND) && (!k || what != DEP_SIEVED_OUT))
+			race_acquire(x->d[k], x->index[k][t], &x->counter[k][l]);
+}
+
+/* By a system call that only takes what others gave. */
+static void receive(struct execution *x, u32 t)
+{
+	u32 l = rnd() % LOCKS, k;
+
+	show_put_off(x, t);
+	for (k = 0; k < 2; k++)
+		race_acquire(x->d[k], x->index[k][t], &x->lock[k][l]);
 }
 
 static u64 call_it(struct execution *x, u32 t, u32 function, u64 a, u64 result)
@@ -212,10 +242,13 @@ static u64 call_it(struct execution *x, u32 t, u32 function, u64 a, u64 result)
 	struct dep_function_call f = { .function = function, .known = 1, .passed = &passed };
 	u64 again;
 
-	show_joined(x, t, false);
+	if (dep_sieve_passes(&x->sieve[t], &f))
+		show_joined(x, t, false);
 	again = dep_sieve_function(&x->sieve[t], &f, DEP_CODE_LIBRARY);
 	passed = (struct dep_passed){ .sp = 0x1008, .value = { result } };
 	f = (struct dep_function_call){ .is_return = 1, .known = 1, .passed = &passed };
+	if (dep_sieve_passes(&x->sieve[t], &f))
+		show_joined(x, t, false);
 	dep_sieve_function(&x->sieve[t], &f, DEP_CODE_PROGRAM);
 	return again;
 }
@@ -224,9 +257,10 @@ static void forget(struct execution *x, u32 t, u64 address, u64 size)
 {
 	u32 k;
 
-	/* Nobody comes between what a thread does and when that is shown. */
+	/* Nobody else comes between what a thread does and when that is shown. */
 	for (k = 0; k < THREADS; k++)
-		show_joined(x, k, false);
+		if (k != t)
+			show_joined(x, k, false);
 	for (k = 0; k < 2; k++)
 		assert_int_equal(race_forget_by(x->d[k], x->index[k][t], address, size), 0);
 }
@@ -265,6 +299,7 @@ static void use_heap(struct execution *x, u32 t)
 static void executions(void **unused)
 {
 	u64 n = from_env("ADEPT_TEST_COUNT", 3000), raced = 0, shown = 0, seen = 0, counted = 0;
+	u64 held = 0;
 	struct execution x;
 	u32 i, rate;
 	bool heap;
@@ -282,6 +317,8 @@ static void executions(void **unused)
 				synchronise(&x, rnd() % THREADS);
 			else if (rnd() % rate == 0)
 				count(&x, rnd() % THREADS);
+			else if (rnd() % rate == 0)
+				receive(&x, rnd() % THREADS);
 			else if (heap && rnd() % 8 == 0)
 				use_heap(&x, rnd() % THREADS);
 			else
@@ -297,11 +334,13 @@ static void executions(void **unused)
 		shown += x.shown;
 		seen += x.seen;
 		counted += x.counted;
+		held += x.held;
 		end_execution(&x);
 	}
 	assert_true(raced > 0);
 	assert_true(shown < seen);
 	assert_true(counted > 0);
+	assert_true(held > 0);
 }
 
 int main(void)

@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "../../recover/calls.h"
 #include "predict.h"
 
 #define FUTEX_WAIT		0
@@ -81,27 +82,12 @@ static int moves_data(const struct adept_ev_syscall *c, s64 *fd)
 	case SYS_connect:
 	case SYS_mq_timedsend:
 		return 1;
-	case SYS_read:
-	case SYS_readv:
-	case SYS_pread64:
-	case SYS_preadv:
-	case SYS_preadv2:
-	case SYS_recvfrom:
-	case SYS_recvmsg:
-	case SYS_recvmmsg:
-	case SYS_accept:
-	case SYS_accept4:
-	case SYS_epoll_wait:
-	case SYS_epoll_pwait:
-	case SYS_epoll_pwait2:
-	case SYS_mq_timedreceive:
-		return 2;
-	case SYS_flock:
-		return 3;
 	case SYS_sendfile:
 		return 1;
+	case SYS_flock:
+		return 3;
 	}
-	return 0;
+	return dep_call_receives(c->nr) ? 2 : 0;
 }
 
 /* Signals that a call sends, or may send later, to the process itself. */

@@ -384,13 +384,16 @@ static int event(struct order_thread *t, const struct dep_event *e)
 static int one_item(struct order_feed *f, struct order_thread *t, const struct dep_item *it,
 		    bool late)
 {
+	bool muted;
 	int err = 0;
 
 	switch (it->kind) {
 	case DEP_ITEM_REF:
-		if (t->muted)
+		/* What was put off was not done in there. */
+		muted = t->muted && !(it->ref.type & DEP_REF_JOINED);
+		if (muted)
 			order_functions_left(t, it->ref.pc);
-		if (!t->muted)
+		if (!muted || !t->muted)
 			err = t->image->grouped ? grouped_reference(f, t, &it->ref, late) :
 						  reference(f, t, &it->ref, it->ref.addr, late);
 		break;
