@@ -13,7 +13,7 @@
 struct dep_fragment {
 	const struct adept_desc_frag *d;
 	u32 process;
-	void *_Atomic prog;	/* recover/program.h: one block of memory, made on demand */
+	void *_Atomic prog;	/* recover/program.h, made on demand; dep_store.prog_free */
 };
 
 /* A MAP or UNMAP descriptor. */

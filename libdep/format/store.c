@@ -154,7 +154,8 @@ void dep_store_close(struct dep_store *s)
 	if (!s)
 		return;
 	for (i = 0; i < s->model.fragments.n; i++)
-		free(dep_store_fragment(s, i)->prog);
+		if (s->prog_free)
+			s->prog_free(dep_store_fragment(s, i)->prog);
 	if (s->native)
 		s->native_free(s->native);
 	for (n = 0; n < s->nfds; n++)

@@ -18,6 +18,7 @@ struct dep_store {
 	int *fds;		/* of segments.NNN, -1 = missing */
 	u32 nfds;
 	struct dep_growth *growth;	/* it is being followed; grow.c */
+	void (*prog_free)(void *prog);	/* of dep_fragment.prog, if there is any */
 	void *native;		/* struct dep_native of its recovery programs, or NULL */
 	void (*native_free)(void *native);
 	u64 modules_version;	/* +1 whenever the modules, and rows of them, are others */

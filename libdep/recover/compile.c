@@ -7,6 +7,8 @@
 #include "../format/error.h"
 #include "program.h"
 
+#define NEAR	(1ull << 30)
+
 /* LIKELY_BLIND: a jump comes before another look, as to the function that is called last. */
 enum blind { SEES, LIKELY_BLIND, BLIND };
 
@@ -33,8 +35,60 @@ static struct dep_op *add_op(struct dep_builder *b, u8 code, u64 pc)
 	op->src = DEP_S_ZERO;
 	op->src2 = DEP_S_ZERO;
 	op->dst = DEP_S_ZERO;
-	op->pc = pc;
+	op->pc = (s32)(pc - b->base);
 	return op;
+}
+
+/* An operation as it is, but for its place. */
+static void put_op(struct dep_builder *b, const struct dep_op *from, u64 pc)
+{
+	struct dep_op *op = add_op(b, from->code, pc);
+	s32 at = op->pc;
+
+	*op = *from;
+	op->pc = at;
+}
+
+static bool fits(u64 imm)
+{
+	return (s64)imm == (s32)imm;
+}
+
+/* Its index. */
+static s32 add_wide(struct dep_builder *b, u64 value)
+{
+	u64 *wide = dep_builder_add(b, &b->wide, sizeof(*wide));
+
+	if (wide)
+		*wide = value;
+	return (s32)b->wide.n - 1;
+}
+
+/* Of all instructions that are not near the first one; NEAR leaves room for what they refer to. */
+static void rebase(struct dep_builder *b, u64 pc)
+{
+	if (pc - b->base + NEAR < 2 * NEAR)
+		return;
+	b->base = pc;
+	add_op(b, DEP_O_BASE, pc)->imm = add_wide(b, pc);
+}
+
+/* @dst = @value */
+static void add_const(struct dep_builder *b, u8 dst, u64 value, u64 pc)
+{
+	struct dep_op *op;
+
+	if (fits(value)) {
+		op = add_op(b, DEP_O_CONST, pc);
+		op->imm = (s32)value;
+	} else if (fits(value - b->base)) {
+		op = add_op(b, DEP_O_NEAR, pc);
+		op->imm = (s32)(value - b->base);
+	} else {
+		op = add_op(b, DEP_O_WIDE, pc);
+		op->imm = add_wide(b, value);
+	}
+	op->dst = dst;
 }
 
 static int corrupt(const struct dep_builder *b, const struct site *at, const char *why)
@@ -74,7 +128,7 @@ static void note_vec(struct dep_builder *b, struct site *at, const struct adept_
 	u32 bytes = adept_store_bytes(st), i;
 	struct dep_op *op = add_op(b, DEP_O_SKIP, at->pc);
 
-	op->imm = bytes / 8;
+	op->imm = (s32)(bytes / 8);
 	for (i = 0; i < in->nmem && !(in->mem[i].flags & X86_M_VSIB); i++)
 		;
 	if (i == in->nmem && !x86_mask_elem(in))
@@ -208,11 +262,34 @@ static bool has_mask(const struct site *at)
 	return at->in->enc == X86_EVEX ? at->kreg : at->vec[1] >= at->in->mem[0].size;
 }
 
+/* What is constant in an address; only the first kind of reference has it by its base. */
+static int set_disp(struct dep_builder *b, struct site *at, const struct x86_mem *m,
+		    struct dep_op *ref)
+{
+	u64 disp = m->base == X86_RIP ? (u64)m->disp + at->pc + at->in->len : (u64)m->disp;
+	bool alone = ref->src == DEP_S_ZERO && ref->src2 == DEP_S_ZERO && ref->dst == DEP_S_ZERO &&
+		     !m->flags && !has_mask(at);
+
+	if (alone && fits(disp - b->base)) {
+		ref->code = DEP_O_REF0;
+		ref->imm = (s32)(disp - b->base);
+		return 0;
+	}
+	if (fits(disp)) {
+		ref->imm = (s32)disp;
+		return 0;
+	}
+	if (ref->src != DEP_S_ZERO)
+		return corrupt(b, at, "an address of an unknown form");
+	add_const(b, DEP_S_TMP, disp, at->pc);
+	ref->src = DEP_S_TMP;
+	return 0;
+}
+
 static int add_ref(struct dep_builder *b, struct site *at, u32 i)
 {
 	const struct x86_mem *m = &at->in->mem[i];
-	struct dep_op ref = { .pc = at->pc, .size = m->size, .type = m->rw };
-	struct dep_op *op;
+	struct dep_op ref = { .code = DEP_O_REF1, .size = m->size, .type = m->rw };
 	u32 elem;
 
 	ref.dst = seg_slot(m->seg);
@@ -223,10 +300,9 @@ static int add_ref(struct dep_builder *b, struct site *at, u32 i)
 		if (slot_of(b, m->base, &ref.src) || slot_of(b, m->index, &ref.src2))
 			return corrupt(b, at, "an address register is unknown");
 		ref.shift = log2_of(m->scale);
-		ref.imm = m->disp;
-		if (m->base == X86_RIP)
-			ref.imm += at->pc + at->in->len;
 		ref.addr32 = !!(m->flags & X86_M_ADDR32);
+		if (set_disp(b, at, m, &ref))
+			return -EBADMSG;
 		if (m->flags & (X86_M_XLAT | X86_M_BITOFF) && add_extra_offset(b, at, m, &ref))
 			return -EBADMSG;
 	}
@@ -234,28 +310,27 @@ static int add_ref(struct dep_builder *b, struct site *at, u32 i)
 		ref.code = DEP_O_REFX;
 	else if (ref.src2 != DEP_S_ZERO)
 		ref.code = DEP_O_REF2;
-	else
-		ref.code = ref.src != DEP_S_ZERO ? DEP_O_REF1 : DEP_O_REF0;
 	if (has_mask(at)) {
 		elem = x86_mask_elem(at->in);
 		ref.code = DEP_O_MASKED;
 		ref.size = m->size / elem | elem << 8 |
 			   (at->in->enc == X86_EVEX ? 0 : DEP_MK_VECTOR);
 	}
-	op = add_op(b, ref.code, at->pc);
-	*op = ref;
+	put_op(b, &ref, at->pc);
 	return 0;
 }
 
 static int add_string(struct dep_builder *b, struct site *at, const struct adept_store *post)
 {
-	struct dep_string *s = dep_builder_add(b, &b->string, sizeof(*s));
+	union dep_odd *odd = dep_builder_add(b, &b->odd, sizeof(*odd));
 	const struct x86_insn *in = at->in;
+	struct dep_string *s;
 	struct dep_insn *insn;
 	u32 i;
 
-	if (!s)
+	if (!odd)
 		return -ENOMEM;
+	s = &odd->string;
 	if (!in->nmem || in->nmem > 2 || !in->mem[0].size)
 		return corrupt(b, at, "a string instruction of an unknown form");
 	s->ptr = post->arg;
@@ -279,19 +354,21 @@ static int add_string(struct dep_builder *b, struct site *at, const struct adept
 		return corrupt(b, at, "the wrong pointer is stored behind it");
 	insn = (struct dep_insn *)b->insn.item + b->insn.n - 1;
 	insn->flags |= DEP_I_STRING;
-	insn->string = (u16)(b->string.n - 1);
-	add_op(b, DEP_O_STRING, at->pc)->imm = b->string.n - 1;
+	insn->string = (u16)(b->odd.n - 1);
+	add_op(b, DEP_O_STRING, at->pc)->imm = (s32)b->odd.n - 1;
 	return 0;
 }
 
 static int add_gather(struct dep_builder *b, struct site *at, const struct x86_mem *m)
 {
-	struct dep_gather *g = dep_builder_add(b, &b->gather, sizeof(*g));
+	union dep_odd *odd = dep_builder_add(b, &b->odd, sizeof(*odd));
 	const struct x86_insn *in = at->in;
+	struct dep_gather *g;
 	u32 widest;
 
-	if (!g)
+	if (!odd)
 		return -ENOMEM;
+	g = &odd->gather;
 	widest = m->size > in->vsib_elem ? m->size : in->vsib_elem;
 	if ((m->size != 4 && m->size != 8) || (in->vsib_elem != 4 && in->vsib_elem != 8))
 		return corrupt(b, at, "a gather of an unknown form");
@@ -309,21 +386,21 @@ static int add_gather(struct dep_builder *b, struct site *at, const struct x86_m
 	if (at->vec[0] < (u32)g->n * g->index_size ||
 	    (g->mask_size ? at->vec[1] < (u32)g->n * g->mask_size : !at->kreg))
 		return corrupt(b, at, "index or mask of a gather is missing");
-	add_op(b, DEP_O_GATHER, at->pc)->imm = b->gather.n - 1;
+	add_op(b, DEP_O_GATHER, at->pc)->imm = (s32)b->odd.n - 1;
 	return 0;
 }
 
 static int add_enter(struct dep_builder *b, struct site *at)
 {
-	struct x86_insn *copy;
+	union dep_odd *odd;
 
 	if (~b->known & (X86_BIT(X86_RSP) | X86_BIT(X86_RBP)))
 		return corrupt(b, at, "an address register is unknown");
-	copy = dep_builder_add(b, &b->enter, sizeof(*copy));
-	if (!copy)
+	odd = dep_builder_add(b, &b->odd, sizeof(*odd));
+	if (!odd)
 		return -ENOMEM;
-	*copy = *at->in;
-	add_op(b, DEP_O_ENTER, at->pc)->imm = b->enter.n - 1;
+	odd->enter = *at->in;
+	add_op(b, DEP_O_ENTER, at->pc)->imm = (s32)b->odd.n - 1;
 	return 0;
 }
 
@@ -354,20 +431,19 @@ static int add_refs(struct dep_builder *b, struct site *at, const struct adept_s
 /* A derivation that is one of the operations that we have of our own. */
 static int fold(struct dep_builder *b, const struct x86_dop *d, u64 pc)
 {
-	struct dep_op *op, o = { .pc = pc, .dst = d->dst, .src = d->src, .imm = d->imm };
+	struct dep_op o = { .dst = d->dst, .src = d->src, .src2 = DEP_S_ZERO };
+	u64 imm = (u64)d->imm;
 
-	if (d->size == 4 && d->code == X86_D_CONST)
-		o.imm = (u32)d->imm;
-	else if (d->size != 8)
+	if (d->code == X86_D_CONST && d->size >= 4) {
+		add_const(b, d->dst, d->size == 4 ? (u32)imm : imm, pc);
+		return 1;
+	}
+	if (d->size != 8)
 		return 0;
-	o.src2 = DEP_S_ZERO;
 	switch (d->code) {
-	case X86_D_CONST:
-		o.code = DEP_O_CONST;
-		break;
 	case X86_D_MOV:
 		o.code = DEP_O_ADD;
-		o.imm = 0;
+		imm = 0;
 		break;
 	case X86_D_ADD:
 	case X86_D_SUB:
@@ -375,7 +451,7 @@ static int fold(struct dep_builder *b, const struct x86_dop *d, u64 pc)
 			return 0;
 		o.code = DEP_O_ADD;
 		if (d->code == X86_D_SUB)
-			o.imm = -o.imm;
+			imm = -imm;
 		break;
 	case X86_D_LEA:
 		o.code = DEP_O_LEA;
@@ -388,8 +464,10 @@ static int fold(struct dep_builder *b, const struct x86_dop *d, u64 pc)
 	default:
 		return 0;
 	}
-	op = add_op(b, o.code, pc);
-	*op = o;
+	if (!fits(imm))
+		return 0;
+	o.imm = (s32)imm;
+	put_op(b, &o, pc);
 	return 1;
 }
 
@@ -403,7 +481,7 @@ static int add_derivation(struct dep_builder *b, struct site *at)
 	if (!n || (n == 1 && fold(b, dops, at->pc)))
 		return 0;
 	op = add_op(b, DEP_O_DERIVE, at->pc);
-	op->imm = b->dop.n;
+	op->imm = (s32)b->dop.n;
 	op->size = n;
 	for (i = 0; i < n; i++) {
 		copy = dep_builder_add(b, &b->dop, sizeof(*copy));
@@ -425,7 +503,7 @@ static void add_call(struct dep_builder *b, const struct site *at)
 	op = add_op(b, DEP_O_CALL, at->pc);
 	op->size = in->kind == X86_RET;
 	op->src = X86_RSP;
-	op->imm = in->kind == X86_RET ? 8 + (u64)in->imm : (u64)-8;
+	op->imm = in->kind == X86_RET ? 8 + (s32)in->imm : -8;
 }
 
 /* What is known of the address that a run begins at; a call that returned comes first. */
@@ -438,14 +516,14 @@ static void add_functions(struct dep_builder *b, const struct site *at)
 	if (run->returns && b->known & X86_BIT(X86_RSP)) {
 		op = add_op(b, DEP_O_FUNCTION, at->pc);
 		op->size = 1;
-		op->imm = b->known & X86_BIT(X86_RAX) ? 1u << 16 : 0;
+		op->imm = b->known & X86_BIT(X86_RAX) ? 1 << 16 : 0;
 	}
 	if (run->function && b->known & X86_BIT(X86_RSP)) {
 		op = add_op(b, DEP_O_FUNCTION, at->pc);
 		op->imm = run->function;
 		for (i = 0; i < dep_function_args(run->function); i++)
 			if (b->known & X86_BIT(dep_function_regs[i]))
-				op->imm |= 1u << (16 + i);
+				op->imm |= 1 << (16 + i);
 	}
 }
 
@@ -495,7 +573,7 @@ static void close_blocks(struct dep_builder *b)
 
 	while (i--)
 		if (op[i].code == DEP_O_BLOCK) {
-			op[i].imm = end - op[i].size;
+			op[i].imm = (s32)(end - op[i].size);
 			end = op[i].size;
 		}
 }
@@ -542,6 +620,7 @@ int dep_compile(struct dep_builder *b)
 
 	b->known = b->d->entry_mask;
 	b->next_is_block = 1;
+	b->base = b->first_base = b->d->nruns ? run->pc : 0;
 	for (i = 0; i < b->d->ninsns; i++) {
 		at.begins = NULL;
 		if (!left) {
@@ -552,6 +631,7 @@ int dep_compile(struct dep_builder *b)
 		/* That it decodes was checked before. */
 		at_code += x86_decode(&in, code + at_code, b->d->code_len - at_code);
 		at = (struct site){ .in = &in, .pc = pc, .number = i, .begins = at.begins };
+		rebase(b, pc);
 		if (in.attr & X86_A_LOCK)
 			at.blind = is_blind(&in, code + at_code, b->d->code_len - at_code);
 		for (; st < end && st->insn == i && !dep_store_is_post(st); st++)

@@ -50,12 +50,14 @@ static void tally_block(struct tally *t, u64 pc)
 		t->f->depc += 2;
 }
 
-static void tally_piece(void *arg, const struct dep_program *p, u32 from, u32 to)
+static void tally_piece(void *arg, const struct dep_program *p, const struct dep_details *d,
+			u32 from, u32 to)
 {
-	const struct dep_insn *in = p->insn + from, *end = p->insn + to;
+	const struct dep_insn *in = d->insn + from, *end = d->insn + to;
 	struct tally *t = arg;
 	u16 updated = t->updated, store;
 
+	(void)p;
 	for (; in < end; in++) {
 		if (in->flags & DEP_I_BLOCK)
 			tally_block(t, in->pc);

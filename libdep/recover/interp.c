@@ -98,9 +98,16 @@ static inline __attribute__((always_inline)) bool put_ref(struct dep_run *r, enu
 }
 
 static inline __attribute__((always_inline)) bool put_op(struct dep_run *r, enum shown show,
-							 const struct dep_op *op, u64 addr)
+							 const struct dep_op *op, u64 base,
+							 u64 addr)
 {
-	return put_ref(r, show, op->whose, op->pc, addr, op->size, op->type);
+	return put_ref(r, show, op->whose, base + (u64)(s64)op->pc, addr, op->size, op->type);
+}
+
+/* Where @op's address begins, with base and index, and nothing else. */
+static inline __attribute__((always_inline)) u64 sum_of(const struct dep_op *op, const u64 *slot)
+{
+	return slot[op->src] + (slot[op->src2] << op->shift) + (u64)(s64)op->imm;
 }
 
 static inline void count_ref(struct dep_run *r, u32 type, u64 n)
@@ -208,11 +215,11 @@ static int run_gather(struct dep_run *r, const struct dep_gather *g, u8 code, u6
 }
 
 /* A reference for each run of elements that the mask lets through. */
-static int run_masked(struct dep_run *r, const struct dep_op *op)
+static int run_masked(struct dep_run *r, const struct dep_op *op, u64 pc)
 {
 	u32 n = op->size & 0xff, elem = op->size >> 8 & 15, i, from = n;
 	const u8 *mask = (const u8 *)r->vec[1];
-	u64 a = r->slot[op->src] + (r->slot[op->src2] << op->shift) + op->imm;
+	u64 a = sum_of(op, r->slot);
 	bool on;
 	int err;
 
@@ -225,7 +232,7 @@ static int run_masked(struct dep_run *r, const struct dep_op *op)
 			from = i;
 		if (on || from == n)
 			continue;
-		put_ref(r, shown(r), op->whose, op->pc, a + (u64)from * elem, (i - from) * elem,
+		put_ref(r, shown(r), op->whose, pc, a + (u64)from * elem, (i - from) * elem,
 			op->type);
 		count_ref(r, op->type, 1);
 		from = n;
@@ -268,19 +275,19 @@ static u64 bit_offset(u64 bit, u32 size)
 	return size ? (u64)(b >> (__builtin_ctz(size) + 3)) * size : 0;
 }
 
-static void put_block(struct dep_run *r, const struct dep_op *op, u32 last_insn)
+static void put_block(struct dep_run *r, const struct dep_op *op, u64 pc, u32 last_insn)
 {
 	struct dep_item *it = &r->out.item[r->out.n];
 	u32 n = last_insn - op->size;
 
 	it->kind = DEP_ITEM_BLOCK;
-	it->block.pc = op->pc;
-	it->block.ninsns = op->imm < n ? op->imm : n;
+	it->block.pc = pc;
+	it->block.ninsns = (u32)op->imm < n ? (u32)op->imm : n;
 	r->out.n += r->out.want_block;
 }
 
 /* Return: may others see it?  Else it is held back, or left out with the one that was. */
-static bool sieve_ticket(struct dep_run *r, const struct dep_op *op, u64 ticket)
+static bool sieve_ticket(struct dep_run *r, const struct dep_op *op, u64 pc, u64 ticket)
 {
 	struct dep_sieve *s = r->sieve;
 	u64 held = s->held.pc;
@@ -293,21 +300,21 @@ static bool sieve_ticket(struct dep_run *r, const struct dep_op *op, u64 ticket)
 		return !held;
 	if (!dep_sieve_holds(s, op->size, op->whose))
 		return true;
-	s->held.pc = op->pc;
+	s->held.pc = pc;
 	s->held.ticket = ticket;
 	return false;
 }
 
-static void put_ticket(struct dep_run *r, const struct dep_op *op, u64 value)
+static void put_ticket(struct dep_run *r, const struct dep_op *op, u64 pc, u64 value)
 {
 	struct dep_out *o = &r->out;
 	struct dep_item *it;
 
-	if (r->sieve && !sieve_ticket(r, op, value & ADEPT_TICKET_MASK))
+	if (r->sieve && !sieve_ticket(r, op, pc, value & ADEPT_TICKET_MASK))
 		return;
 	it = &o->item[o->n];
 	it->kind = DEP_ITEM_TICKET;
-	it->ticket.pc = op->pc;
+	it->ticket.pc = pc;
 	it->ticket.ticket = value & ADEPT_TICKET_MASK;
 	it->ticket.behind = op->size & DEP_TK_BEHIND;
 	it->ticket.wrote = op->size & DEP_TK_BEHIND && !(op->size & DEP_TK_FENCE) &&
@@ -316,24 +323,24 @@ static void put_ticket(struct dep_run *r, const struct dep_op *op, u64 value)
 	o->n += o->want_ticket;
 }
 
-static void put_call(struct dep_out *o, const struct dep_op *op, u64 sp)
+static void put_call(struct dep_out *o, const struct dep_op *op, u64 pc, u64 sp)
 {
 	struct dep_item *it = &o->item[o->n];
 
 	it->kind = DEP_ITEM_CALL;
-	it->call.pc = op->pc;
+	it->call.pc = pc;
 	it->call.sp = sp;
 	it->call.is_return = op->size;
 	it->call.pad = 0;
 	o->n += o->want_call;
 }
 
-static void put_function(struct dep_run *r, const struct dep_op *op, const u64 *slot)
+static void put_function(struct dep_run *r, const struct dep_op *op, u64 pc, const u64 *slot)
 {
 	struct dep_passed passed = { .sp = slot[X86_RSP] };
 	struct dep_function_call f = {
-		.pc = op->pc, .function = op->imm & 0xffff, .is_return = op->size,
-		.known = op->imm >> 16, .passed = &passed,
+		.pc = pc, .function = op->imm & 0xffff, .is_return = op->size,
+		.known = (u32)op->imm >> 16, .passed = &passed,
 	};
 	struct dep_out *o = &r->out;
 	struct dep_item *it;
@@ -342,7 +349,7 @@ static void put_function(struct dep_run *r, const struct dep_op *op, const u64 *
 	if (!o->want_function)
 		return;
 	for (i = 0; i < DEP_FUNCTION_ARGS; i++)
-		if (op->imm >> (16 + i) & 1)
+		if ((u32)op->imm >> (16 + i) & 1)
 			passed.value[i] = slot[op->size ? X86_RAX : dep_function_regs[i]];
 	if (r->sieve && dep_sieve_passes(r->sieve, &f))
 		put_off(r, !op->size && !dep_function_is_heap(f.function));
@@ -356,22 +363,27 @@ static void put_function(struct dep_run *r, const struct dep_op *op, const u64 *
 }
 
 /* Operations that may call the sink need room for the rest afterwards. */
-static int run_dynamic(struct dep_run *r, const struct dep_program *p, const struct dep_op *op)
+static int run_dynamic(struct dep_run *r, const struct dep_program *p, const struct dep_op *op,
+		       u64 pc)
 {
+	const union dep_odd *odd = p->odd + (op->code == DEP_O_MASKED ? 0 : op->imm);
 	u8 code = op->whose;
 	int err;
 
 	if (op->code == DEP_O_STRING)
-		err = dep_run_string(r, &p->string[op->imm], code, op->pc, r->value[0],
-				     p->string[op->imm].rep);
+		err = dep_run_string(r, &odd->string, code, pc, r->value[0], odd->string.rep);
 	else if (op->code == DEP_O_GATHER)
-		err = run_gather(r, &p->gather[op->imm], code, op->pc);
+		err = run_gather(r, &odd->gather, code, pc);
 	else if (op->code == DEP_O_MASKED)
-		err = run_masked(r, op);
+		err = run_masked(r, op, pc);
 	else
-		err = run_enter(r, &p->enter[op->imm], code, op->pc);
+		err = run_enter(r, &odd->enter, code, pc);
 	return err ? err : dep_run_reserve(r, p);
 }
+
+/* Of the operation at work. */
+#define IMM	((u64)(s64)op->imm)
+#define PC	(base + (u64)(s64)op->pc)
 
 static inline __attribute__((always_inline)) int run_ops(struct dep_run *r,
 							 const struct dep_program *p,
@@ -379,9 +391,9 @@ static inline __attribute__((always_inline)) int run_ops(struct dep_run *r,
 							 enum shown show)
 {
 	const struct dep_op *op = p->op + from, *end = p->op + to;
+	u64 base = dep_program_base(p, from), a;
 	const u64 *v = r->value;
 	u64 *slot = r->slot;
-	u64 a;
 	int err;
 
 	for (; op < end; op++) {
@@ -404,31 +416,39 @@ static inline __attribute__((always_inline)) int run_ops(struct dep_run *r,
 			r->kreg = *v++;
 			break;
 		case DEP_O_BLOCK:
-			put_block(r, op, last_insn);
+			put_block(r, op, PC, last_insn);
 			break;
 		case DEP_O_REF0:
-			put_op(r, show, op, op->imm);
+			put_op(r, show, op, base, base + IMM);
 			break;
 		case DEP_O_REF1:
-			put_op(r, show, op, slot[op->src] + op->imm);
+			put_op(r, show, op, base, slot[op->src] + IMM);
 			break;
 		case DEP_O_REF2:
-			put_op(r, show, op,
-			       slot[op->src] + (slot[op->src2] << op->shift) + op->imm);
+			put_op(r, show, op, base, sum_of(op, slot));
 			break;
 		case DEP_O_REFX:
-			a = slot[op->src] + (slot[op->src2] << op->shift) + op->imm;
+			a = sum_of(op, slot);
 			a = op->addr32 ? (u32)a : a;
-			put_op(r, show, op, a + slot[op->dst]);
+			put_op(r, show, op, base, a + slot[op->dst]);
 			break;
 		case DEP_O_CONST:
-			slot[op->dst] = op->imm;
+			slot[op->dst] = IMM;
+			break;
+		case DEP_O_NEAR:
+			slot[op->dst] = base + IMM;
+			break;
+		case DEP_O_WIDE:
+			slot[op->dst] = p->wide[op->imm];
+			break;
+		case DEP_O_BASE:
+			base = p->wide[op->imm];
 			break;
 		case DEP_O_ADD:
-			slot[op->dst] = slot[op->src] + op->imm;
+			slot[op->dst] = slot[op->src] + IMM;
 			break;
 		case DEP_O_LEA:
-			slot[op->dst] = slot[op->src] + (slot[op->src2] << op->shift) + op->imm;
+			slot[op->dst] = sum_of(op, slot);
 			break;
 		case DEP_O_LOW8:
 			slot[op->dst] = slot[op->src] & 0xff;
@@ -440,20 +460,20 @@ static inline __attribute__((always_inline)) int run_ops(struct dep_run *r,
 			x86_derive_run(&p->dop[op->imm], op->size, slot);
 			break;
 		case DEP_O_TICKET:
-			put_ticket(r, op, *v++);
+			put_ticket(r, op, PC, *v++);
 			break;
 		case DEP_O_CALL:
-			put_call(&r->out, op, slot[op->src] + op->imm);
+			put_call(&r->out, op, PC, slot[op->src] + IMM);
 			break;
 		case DEP_O_FUNCTION:
-			put_function(r, op, slot);
+			put_function(r, op, PC, slot);
 			break;
 		case DEP_O_STRING:
 		case DEP_O_GATHER:
 		case DEP_O_MASKED:
 		case DEP_O_ENTER:
 			r->value = v;
-			err = run_dynamic(r, p, op);
+			err = run_dynamic(r, p, op, PC);
 			if (err)
 				return err;
 			break;
@@ -482,21 +502,24 @@ static inline bool put_lean(struct dep_run *r, const struct dep_program *p,
 {
 	const struct dep_op *whole;
 
-	if (__builtin_expect(dep_sieve_again(r->sieve, op->whose, addr, op->size, op->write), 1))
+	if (__builtin_expect(dep_sieve_again(r->sieve, op->dst, addr, op->size, op->write), 1))
 		return false;
 	whole = &p->op[op->of];
-	return put_ref(r, SHOW_FIRST, op->whose, whole->pc, addr, whole->size, whole->type);
+	return put_op(r, SHOW_FIRST, whole, dep_program_base(p, op->of), addr);
 }
 
 /* Any other one. */
-static bool put_odd(struct dep_run *r, const struct dep_op *op)
+static bool put_odd(struct dep_run *r, const struct dep_program *p, u32 of)
 {
-	const u64 *slot = r->slot;
-	u64 a = slot[op->src] + (slot[op->src2] << op->shift) + op->imm;
+	const struct dep_op *op = &p->op[of];
+	u64 base = dep_program_base(p, of), a = sum_of(op, r->slot);
 
 	a = op->addr32 ? (u32)a : a;
-	a += op->code == DEP_O_REFX ? slot[op->dst] : 0;
-	return put_ref(r, SHOW_FIRST, op->whose, op->pc, a, op->size, op->type);
+	if (op->code == DEP_O_REFX)
+		a += r->slot[op->dst];
+	if (op->code == DEP_O_REF0)
+		a += base;
+	return put_op(r, SHOW_FIRST, op, base, a);
 }
 
 /* What is behind @op in a record that ends at @x, all of it. */
@@ -511,7 +534,7 @@ int dep_run_lean(struct dep_run *r, const struct dep_program *p, const struct de
 		 u32 from)
 {
 	const struct dep_lean_op *op = p->lean + from, *end = p->lean + x->lean_end;
-	const u64 *v = r->value;
+	const u64 *v = r->value, base = p->base;
 	u64 *slot = r->slot;
 	int err;
 
@@ -521,33 +544,34 @@ int dep_run_lean(struct dep_run *r, const struct dep_program *p, const struct de
 			slot[op->dst] = *v++;
 			break;
 		case DEP_O_CONST:
-			slot[op->dst] = p->op[op->of].imm;
+			slot[op->dst] = IMM;
+			break;
+		case DEP_O_NEAR:
+			slot[op->dst] = base + IMM;
 			break;
 		case DEP_O_ADD:
-			slot[op->dst] = slot[op->src] + (s64)op->imm;
+			slot[op->dst] = slot[op->src] + IMM;
 			break;
 		case DEP_O_LEA:
-			slot[op->dst] = slot[op->src] + (slot[op->src2] << op->shift) +
-					(s64)op->imm;
+			slot[op->dst] = slot[op->src] + (slot[op->src2] << op->shift) + IMM;
 			break;
 		case DEP_O_DERIVE:
 			x86_derive_run(&p->dop[op->imm], p->op[op->of].size, slot);
 			break;
 		case DEP_O_REF0:
-			if (put_lean(r, p, op, p->op[op->of].imm))
+			if (put_lean(r, p, op, base + IMM))
 				return go_on(r, p, x, op, v);
 			break;
 		case DEP_O_REF1:
-			if (put_lean(r, p, op, slot[op->src] + (s64)op->imm))
+			if (put_lean(r, p, op, slot[op->src] + IMM))
 				return go_on(r, p, x, op, v);
 			break;
 		case DEP_O_REF2:
-			if (put_lean(r, p, op, slot[op->src] + (slot[op->src2] << op->shift) +
-					       (s64)op->imm))
+			if (put_lean(r, p, op, slot[op->src] + (slot[op->src2] << op->shift) + IMM))
 				return go_on(r, p, x, op, v);
 			break;
 		case DEP_O_REFX:
-			if (put_odd(r, &p->op[op->of]))
+			if (put_odd(r, p, op->of))
 				return go_on(r, p, x, op, v);
 			break;
 		default:

@@ -7,7 +7,12 @@
  * A plain write that turns out to order threads makes what follows new.  Then the execution goes
  * on with all operations.
  */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "../../include/dep/recover.h"
+#include "../format/error.h"
 #include "lean.h"
 #include "seen.h"
 #include "sums.h"
@@ -64,37 +69,38 @@ static struct dep_lean_op lean_of(const struct dep_program *p, u32 i, bool locke
 	const struct dep_op *op = &p->op[i];
 	struct dep_lean_op out = {
 		.code = op->code, .dst = op->dst, .src = op->src, .src2 = op->src2,
-		.shift = op->shift, .whose = op->whose, .of = (u16)i, .imm = (s32)op->imm,
+		.shift = op->shift & 63, .of = (u16)i, .imm = op->imm,
 	};
-	bool fits = (s64)op->imm == (s32)op->imm;
 
 	if (!dep_op_is_ref(op->code)) {
-		/* It is done by the whole program's operation. */
-		if (!fits && (op->code == DEP_O_ADD || op->code == DEP_O_LEA))
-			out.code = DEP_O_LOW8;
+		/* They only know the first base. */
+		if (op->code == DEP_O_NEAR && p->rebased)
+			out.code = DEP_O_WIDE;
 		return out;
 	}
 	if (locked || op->addr32 || op->size - 1u >= DEP_SEEN_AT_ONCE ||
-	    (!fits && op->code != DEP_O_REF0))
+	    (op->code == DEP_O_REF0 && p->rebased))
 		out.code = DEP_O_REFX;
+	out.dst = op->whose;
 	out.size = (u8)op->size;
-	out.write = op->type & DEP_WRITE;
+	out.write = !!(op->type & DEP_WRITE);
 	return out;
 }
 
 static bool is_left_out(struct lean *l, const struct dep_op *op)
 {
-	return op->code == DEP_O_BLOCK || op->code == DEP_O_CALL ||
+	return op->code == DEP_O_BLOCK || op->code == DEP_O_CALL || op->code == DEP_O_BASE ||
 	       (dep_op_is_ref(op->code) && is_again(l, op));
 }
 
-void dep_lean_make(struct dep_program *p)
+/* Its operations into @out, as many as there may be; returns how many there are. */
+static u32 fill(struct dep_program *p, struct dep_lean_op *out)
 {
 	struct lean l = { .whose = 0 };
 	bool locked = false;
 	u32 i, n = 0, x;
 
-	dep_sums_init(&l.sums);
+	dep_sums_init(&l.sums, p);
 	for (i = 0; i < p->nops; i++) {
 		const struct dep_op *op = &p->op[i];
 
@@ -103,10 +109,27 @@ void dep_lean_make(struct dep_program *p)
 		if (dep_lean_ends(op->code))
 			l.nseen = 0;
 		if (!is_left_out(&l, op))
-			p->lean[n++] = lean_of(p, i, locked);
+			out[n++] = lean_of(p, i, locked);
 		dep_sums_follow(&l.sums, p, op);
 		for (x = 0; x < p->d->nexits; x++)
 			if (p->exit[x].op_end == i + 1)
-				p->exit[x].lean_end = n;
+				p->exit[x].lean_end = (u16)n;
 	}
+	return n;
+}
+
+int dep_lean_make(struct dep_program *p)
+{
+	struct dep_lean_op *all = malloc(p->nops * sizeof(*all) + 1), *lean = NULL;
+	u32 n;
+
+	if (all) {
+		n = fill(p, all);
+		lean = malloc(n * sizeof(*lean) + 1);
+		if (lean)
+			memcpy(lean, all, n * sizeof(*lean));
+	}
+	free(all);
+	p->lean = lean;
+	return lean ? 0 : dep_fail(-ENOMEM, "lean program");
 }

@@ -9,7 +9,7 @@
 /** dep_lean_ends() - is nothing known behind such an operation of what was accessed before it? */
 bool dep_lean_ends(u8 code);
 
-/** dep_lean_make() - fill @p->lean, once it is known whose code @p is */
-void dep_lean_make(struct dep_program *p);
+/** dep_lean_make() - make @p->lean, once it is known whose code @p is; 0 or -ENOMEM */
+int dep_lean_make(struct dep_program *p);
 
 #endif

@@ -126,7 +126,7 @@ static void compile(struct dep_native *n, const struct dep_program *p,
 void dep_native_ran(struct dep_native *n, const struct dep_program *p,
 		    const struct dep_exit_info *x)
 {
-	u32 *runs = (u32 *)&x->runs, seen = __atomic_load_n(runs, __ATOMIC_RELAXED);
+	u8 *runs = (u8 *)&x->runs, seen = __atomic_load_n(runs, __ATOMIC_RELAXED);
 
 	if (seen >= DEP_NATIVE_RUNS)
 		return;
@@ -148,9 +148,10 @@ static void add_counts(struct dep_counts *c, const u32 *count)
 }
 
 /* All runs of @bits. */
-static bool put_off(struct dep_run *r, const struct dep_op *op, u64 addr, u64 bits, u32 type)
+static bool put_off(struct dep_run *r, const struct dep_native_look *look, u64 addr, u64 bits,
+		    u32 type)
 {
-	struct dep_ref ref = { .pc = op->pc, .type = (u16)type, .whose = op->whose + 1 };
+	struct dep_ref ref = { .pc = look->pc, .type = (u16)type, .whose = look->whose + 1 };
 	u32 at;
 
 	for (; bits; bits &= bits + 1) {
@@ -158,7 +159,7 @@ static bool put_off(struct dep_run *r, const struct dep_op *op, u64 addr, u64 bi
 		ref.addr = addr + at;
 		ref.size = (u32)__builtin_ctzll(~(bits >> at));
 		bits |= bits - 1;
-		if (!dep_sieve_later(r->sieve, op->whose, &ref))
+		if (!dep_sieve_later(r->sieve, look->whose, &ref))
 			return false;
 	}
 	return true;
@@ -166,12 +167,10 @@ static bool put_off(struct dep_run *r, const struct dep_op *op, u64 addr, u64 bi
 
 u32 dep_native_slow(struct dep_run *r, const struct dep_native_look *look, u64 addr)
 {
-	const struct dep_op *op = look->op;
-
-	if (dep_sieve_later_near(r->sieve, op->whose, op->pc, addr, look->read, look->wrote))
+	if (dep_sieve_later_near(r->sieve, look->whose, look->pc, addr, look->read, look->wrote))
 		return 0;
-	return !put_off(r, op, addr, look->wrote, DEP_WRITE) ||
-	       !put_off(r, op, addr, look->read, DEP_READ);
+	return !put_off(r, look, addr, look->wrote, DEP_WRITE) ||
+	       !put_off(r, look, addr, look->read, DEP_READ);
 }
 
 /* So many records at a time that none of the counts can overflow. */

@@ -37,6 +37,7 @@ _Static_assert(DEP_SLOTS * 8 <= 2 * NATIVE_SLOT_BIAS, "slots are reached by one 
 _Static_assert(sizeof(struct dep_seen_way) == 16, "a way is found by a shift");
 _Static_assert(DEP_NATIVE_RECORDS == 6 && DEP_NATIVE_COUNTS == 8, "two registers of counts");
 _Static_assert(DEP_SEEN_PAGE == 4096 && DEP_SEEN_AT_ONCE <= 57, "a look is one load");
+_Static_assert(DEP_SIEVE_CODES <= 64, "a look has it beside its bits");
 
 /* ---- in and out ---- */
 
@@ -140,6 +141,7 @@ const u8 *dep_native_emit_shared(struct emit *e, struct dep_native_exits *x)
 
 struct ref {
 	u32 lean;		/* of the lean program */
+	u64 pc;
 	struct dep_sum_place at;
 	const struct ref *with;	/* that it is looked up with, the first one of them */
 	/* Of a first one: where what is looked up begins, as seen from here, and what it is. */
@@ -159,6 +161,7 @@ struct code {
 	const struct dep_exit_info *x;
 	struct ref ref[MAX_REFS];
 	u32 nrefs, next_ref;
+	u64 base;		/* of dep_op.pc and .imm */
 	u32 words;		/* values that are used up */
 	s32 last;		/* what the first one was lately: of the dep_run */
 	u32 lean;		/* where it is in the lean program */
@@ -186,6 +189,12 @@ static void add_imm(struct emit *e, u8 reg, u64 imm)
 	native_reg(e, 1, 0x01, X86_R8, reg);
 }
 
+static void constant(struct emit *e, u8 slot, u64 value)
+{
+	emit_mov_imm64(e, X86_RAX, value);
+	store(e, X86_RAX, slot);
+}
+
 static bool is_left(const struct code *c, u32 op)
 {
 	return c->lean < c->x->lean_end && c->p->lean[c->lean].of == op;
@@ -208,7 +217,7 @@ static void join(struct code *c, struct ref *r, struct ref *s, s64 *high)
 	s64 from = (s64)(s->at.plus - r->at.plus), to = from + lean[s->lean].size, low;
 
 	if (s->with || !dep_sums_near(&r->at, &s->at) || from < -(s64)DEP_SEEN_AT_ONCE ||
-	    from > (s64)DEP_SEEN_AT_ONCE || lean[s->lean].whose != lean[r->lean].whose)
+	    from > (s64)DEP_SEEN_AT_ONCE || lean[s->lean].dst != lean[r->lean].dst)
 		return;
 	low = from < r->low ? from : r->low;
 	to = to > *high ? to : *high;
@@ -256,7 +265,7 @@ static void find_refs(struct code *c)
 	struct ref *r;
 	u32 i;
 
-	dep_sums_init(&sums);
+	dep_sums_init(&sums, c->p);
 	for (i = 0; i < c->x->op_end && c->nrefs < MAX_REFS; i++) {
 		const struct dep_op *op = &c->p->op[i];
 		bool left = is_left(c, i);
@@ -267,6 +276,7 @@ static void find_refs(struct code *c)
 			r = &c->ref[c->nrefs++];
 			*r = (struct ref){
 				.lean = c->lean, .at = dep_sums_place(&sums, op),
+				.pc = sums.base + (u64)(s64)op->pc, .look.whose = op->whose,
 			};
 		}
 		dep_sums_follow(&sums, c->p, op);
@@ -279,11 +289,11 @@ static void find_refs(struct code *c)
 /* rax = the address of the lowest byte of @r and those that are looked up with it */
 static void address(struct code *c, const struct ref *r, const struct dep_op *op)
 {
-	u64 disp = op->imm + (u64)r->low;
+	u64 disp = (u64)(s64)op->imm + (u64)r->low;
 	struct emit *e = c->e;
 
 	if (op->code == DEP_O_REF0) {
-		emit_mov_imm64(e, X86_RAX, disp);
+		emit_mov_imm64(e, X86_RAX, c->base + disp);
 		return;
 	}
 	load(e, X86_RAX, op->src);
@@ -397,10 +407,10 @@ static void operation(struct code *c, const struct dep_op *op)
 		store(e, X86_RAX, op->dst);
 		break;
 	case DEP_O_SKIP:
-		skip_values(c, op->imm);
+		skip_values(c, (u32)op->imm);
 		break;
 	case DEP_O_VEC:
-		vector(c, op->imm);
+		vector(c, (u32)op->imm);
 		native_mem(e, 1, 0x89, X86_RAX, X86_RBX,
 			   op->dst & 1 ? IN_RUN(vec[1]) : IN_RUN(vec[0]));
 		break;
@@ -409,19 +419,26 @@ static void operation(struct code *c, const struct dep_op *op)
 		native_mem(e, 1, 0x89, X86_RAX, X86_RBX, IN_RUN(kreg));
 		break;
 	case DEP_O_CONST:
-		emit_mov_imm64(e, X86_RAX, op->imm);
-		store(e, X86_RAX, op->dst);
+		constant(e, op->dst, (u64)(s64)op->imm);
+		break;
+	case DEP_O_NEAR:
+		constant(e, op->dst, c->base + (u64)(s64)op->imm);
+		break;
+	case DEP_O_WIDE:
+		constant(e, op->dst, c->p->wide[op->imm]);
+		break;
+	case DEP_O_BASE:
 		break;
 	case DEP_O_ADD:
 		load(e, X86_RAX, op->src);
-		add_imm(e, X86_RAX, op->imm);
+		add_imm(e, X86_RAX, (u64)(s64)op->imm);
 		store(e, X86_RAX, op->dst);
 		break;
 	case DEP_O_LEA:
 		load(e, X86_RAX, op->src);
 		load(e, X86_RCX, op->src2);
 		native_index(e, 1, 0x8d, X86_RAX, X86_RAX, X86_RCX, op->shift, 0);
-		add_imm(e, X86_RAX, op->imm);
+		add_imm(e, X86_RAX, (u64)(s64)op->imm);
 		store(e, X86_RAX, op->dst);
 		break;
 	case DEP_O_LOW8:
@@ -530,7 +547,7 @@ static void emit_looks(struct code *c)
 	for (r = c->ref; r < c->ref + c->nrefs; r++) {
 		if (r->with != r)
 			continue;
-		r->look.op = &c->p->op[c->p->lean[r->lean].of];
+		r->look.pc = r->pc;
 		while (!c->e->overflow && (u64)c->e->p & 7)
 			emit8(c->e, 0);
 		r->data = c->e->p;
@@ -573,6 +590,7 @@ const u8 *dep_native_emit(struct emit *e, const struct dep_native_exits *exits,
 	c.exits = exits;
 	c.p = p;
 	c.x = x;
+	c.base = p->base;
 	c.nrefs = c.next_ref = c.words = c.lean = 0;
 	c.last = IN_RUN(last[0]) + (s32)dep_delta_slot(p->d->first_exit + (u32)(x - p->exit)) * 8;
 	find_refs(&c);
@@ -583,6 +601,8 @@ const u8 *dep_native_emit(struct emit *e, const struct dep_native_exits *exits,
 	for (i = 0; i < x->op_end; i++) {
 		const struct dep_op *op = &p->op[i];
 
+		if (op->code == DEP_O_BASE)
+			c.base = p->wide[op->imm];
 		if (!is_left(&c, i))
 			continue;
 		if (is_odd(p, op) || (dep_op_is_ref(op->code) && c.next_ref == c.nrefs))

@@ -22,12 +22,14 @@ struct dep_native_exits {
 
 /**
  * struct dep_native_look - what is looked up together
- * @op: the first of them
+ * @pc: of the first of them
  * @read, @wrote: bytes of it, bit 0 is the one at the address
+ * @whose: enum dep_code
  */
 struct dep_native_look {
-	const struct dep_op *op;
-	u64 read, wrote;
+	u64 pc;
+	u64 read;
+	u64 wrote : 58, whose : 6;
 };
 
 /**

@@ -9,6 +9,8 @@
 #ifndef DEP_RECOVER_PROGRAM_H
 #define DEP_RECOVER_PROGRAM_H
 
+#include <stdbool.h>
+
 #include "../../include/dep/functions.h"
 #include "../abi/descriptor.h"
 #include "../format/store.h"
@@ -32,18 +34,21 @@ enum dep_op_code {
 	DEP_O_VEC,	/* vector dst (0 index, 1 mask) is the next imm values */
 	DEP_O_KREG,	/* opmask is the next value */
 	DEP_O_BLOCK,	/* a block of imm instructions begins; src2, dst: its first insn */
-	DEP_O_REF0,	/* reference at imm */
+	DEP_O_REF0,	/* reference at base + imm */
 	DEP_O_REF1,	/* at src + imm */
 	DEP_O_REF2,	/* at src + (src2 << shift) + imm */
 	DEP_O_REFX,	/* as REF2, cut to 32 bits where addr32, plus dst */
 	DEP_O_CONST,	/* dst = imm */
+	DEP_O_NEAR,	/* dst = base + imm */
+	DEP_O_WIDE,	/* dst = program->wide[imm] */
+	DEP_O_BASE,	/* from here on base is program->wide[imm] */
 	DEP_O_ADD,	/* dst = src + imm */
 	DEP_O_LEA,	/* dst = src + (src2 << shift) + imm */
 	DEP_O_LOW8,	/* dst = low byte of src */
 	DEP_O_BITOFF,	/* dst = offset of the word that bit src lies in; size: of the word */
 	DEP_O_DERIVE,	/* size derivations from program->dop[imm] on */
-	DEP_O_STRING,	/* program->string[imm]; the next value is its pointer afterwards */
-	DEP_O_GATHER,	/* program->gather[imm] */
+	DEP_O_STRING,	/* program->odd[imm]; the next value is its pointer afterwards */
+	DEP_O_GATHER,	/* program->odd[imm] */
 	DEP_O_TICKET,	/* the next value is one, size: DEP_TK_* */
 	DEP_O_CALL,	/* a call (size 0) or a return (1), src: where rsp is, which imm changes */
 	/* a function imm & 0xffff begins (size 0), or returned (1); imm >> 16: known values */
@@ -53,7 +58,7 @@ enum dep_op_code {
 	 * and DEP_MK_VECTOR where the mask is one
 	 */
 	DEP_O_MASKED,
-	DEP_O_ENTER,	/* references of enter behind the first; program->enter[imm] */
+	DEP_O_ENTER,	/* references of enter behind the first; program->odd[imm] */
 };
 
 #define DEP_MK_VECTOR	0x8000u
@@ -72,6 +77,11 @@ enum {
 	DEP_TK_FENCE = 16,
 };
 
+/*
+ * struct dep_op - short, as all that is told of a program: there are many, and the fewer bytes they
+ * have the more of them are in the processor's caches
+ * @pc: of the instruction, seen from base, which is dep_program.base and what DEP_O_BASE makes it
+ */
 struct dep_op {
 	u8 code;		/* enum dep_op_code */
 	u8 dst, src, src2;	/* enum dep_slot */
@@ -79,18 +89,21 @@ struct dep_op {
 	/* type: enum dep_ref_type; whose: enum dep_code, once the program is coded (sieve.c) */
 	u8 addr32 : 1, type : 2, whose : 5;
 	u16 size;
-	u64 imm;
-	u64 pc;
+	s32 imm;
+	s32 pc;
 };
 
 /**
- * struct dep_lean_op - see lean.h; short, since there are many and they are all over the place
- * @imm: of dep_program.op[@of], where that fits; else the code is DEP_O_REFX or none of its own
+ * struct dep_lean_op - see lean.h
+ * @code: DEP_O_REFX: any reference that is not simple; one that has no case of its own
+ *	(interp.c): to be done by dep_program.op[@of]
+ * @dst: of references instead of that whose code they are
  */
 struct dep_lean_op {
-	u8 code;		/* DEP_O_REFX: any reference that is not simple */
+	u8 code;
 	u8 dst, src, src2;
-	u8 shift, whose, size, write;
+	u8 shift : 6, : 1, write : 1;	/* a shift looks at six bits of its count anyway */
+	u8 size;
 	u16 of;
 	s32 imm;
 };
@@ -113,61 +126,87 @@ struct dep_gather {
 /* What formats.c wants to know of an instruction. */
 enum { DEP_I_BLOCK = 1, DEP_I_COND = 2, DEP_I_INDIRECT = 4, DEP_I_STRING = 8 };
 
-struct dep_insn {		/* short: these are most of a program */
+struct dep_insn {
 	u64 pc;
 	u16 op_end;		/* of its own operations, those of later stores not among them */
 	u16 known;		/* registers, behind it and in front of its later stores */
 	u16 gpr_addr, gpr_write;
-	u16 string;
+	u16 string;		/* dep_program.odd */
 	u8 flags;		/* DEP_I_* */
 };
 
 struct dep_store_info {
-	u32 op_end;		/* behind its operation */
+	u16 op_end;		/* behind its operation */
 	u16 known;		/* behind it */
 	u16 word;		/* values before it, in 64-bit words */
 };
 
+/** struct dep_details - what only they need who stop in the middle of a program, or look into it */
+struct dep_details {
+	struct dep_insn *insn;
+	struct dep_store_info *store;
+	u16 words;		/* all values */
+};
+
 /* What the operations before some place make whatever the values are. */
 struct dep_static {
-	u32 refs, reads, writes, blocks;
+	u16 refs, reads, writes, blocks;
 };
 
 struct dep_exit_info {
 	const struct dep_program *program;
-	u32 op_end, lean_end;
-	u32 runs;		/* of its lean program, before it has machine code: native.h */
+	struct dep_static count;
+	s32 last_pc;		/* of the last instruction, as dep_op.pc, if there is one */
+	u16 op_end, lean_end;
 	u16 words;
 	u16 ninsns;
 	u16 known;
+	u8 runs;		/* of its lean program, before it has machine code: native.h */
 	u8 kind;		/* enum adept_exit_kind */
-	struct dep_static count;
-	u64 target;
-	u64 last_pc;		/* of the last instruction; 0: there is none */
 };
 
-/* One block of memory, free() does for it. */
+/* What some rare operations have. */
+union dep_odd {
+	struct dep_string string;
+	struct dep_gather gather;
+	struct x86_insn enter;
+};
+
+/* A block of memory, and two that are made when somebody wants them. */
 struct dep_program {
 	const struct adept_desc_frag *d;
-	u32 nops;
-	u32 max_items;		/* those that dynamic operations add not counted */
-	u16 ninsns, nstores;
-	u16 entry_mask;
-	u16 words;		/* all values */
+	u64 base;
 	struct dep_exit_info *exit;
 	struct dep_op *op;
-	struct dep_insn *insn;
-	struct dep_store_info *store;
 	struct x86_dop *dop;
-	struct dep_string *string;
-	struct dep_gather *gather;
-	struct x86_insn *enter;
+	u64 *wide;
+	union dep_odd *odd;
 	struct dep_lean_op *lean;
+	struct dep_details *_Atomic details;	/* dep_program_details() */
+	u16 nops;
+	u16 max_items;		/* those that dynamic operations add not counted */
+	u16 entry_mask;
+	bool rebased;		/* it has a DEP_O_BASE */
 	u8 coded;		/* dep_op.whose and @lean are there: sieve.c */
 };
 
 /** dep_program_make() - compile a fragment whose descriptor was checked */
 int dep_program_make(const struct adept_desc_frag *d, struct dep_program **out);
+
+/** dep_program_free() - @program: a struct dep_program, or NULL */
+void dep_program_free(void *program);
+
+/** dep_program_details() - its details; any number of threads at once, 0 or an error */
+int dep_program_details(const struct dep_program *p, const struct dep_details **out);
+
+/** dep_program_rebased() - dep_program_base() of one that has a DEP_O_BASE */
+u64 dep_program_rebased(const struct dep_program *p, u32 op);
+
+/** dep_program_base() - base in front of operation @op */
+static inline u64 dep_program_base(const struct dep_program *p, u32 op)
+{
+	return p->rebased ? dep_program_rebased(p, op) : p->base;
+}
 
 /** struct dep_cut - a place in a program */
 struct dep_cut {
@@ -218,7 +257,8 @@ struct dep_vector {
 
 struct dep_builder {
 	const struct adept_desc_frag *d;
-	struct dep_vector op, insn, store, dop, string, gather, enter;
+	struct dep_vector op, insn, store, dop, wide, odd;
+	u64 first_base, base;	/* of dep_op.pc and .imm */
 	u16 known;
 	u16 words;
 	int next_is_block;

@@ -43,7 +43,8 @@ static inline int dep_out_room(struct dep_out *o, size_t n)
  * Called for each piece of a fragment that was executed: instructions from..to-1.
  */
 struct dep_tracer {
-	void (*piece)(void *arg, const struct dep_program *p, u32 from, u32 to);
+	void (*piece)(void *arg, const struct dep_program *p, const struct dep_details *d,
+		      u32 from, u32 to);
 	void *arg;
 };
 
@@ -72,6 +73,7 @@ struct dep_run {
 	const u64 *vec[2];
 	u64 kreg;
 	u16 known;
+	const struct dep_exit_info *exit;	/* taken last; NULL: what follows is true already */
 	u64 pc;			/* where execution is, 0 = unknown */
 	u64 last_pc;		/* last instruction done, 0 = unknown */
 	int after_syscall;

@@ -30,15 +30,16 @@ static int get_program(struct dep_run *r, u32 number, const struct dep_program *
 		err = dep_program_make(f->d, &p);
 		if (err)
 			return err;
+		__atomic_store_n(&r->store->prog_free, dep_program_free, __ATOMIC_RELAXED);
 		/* Two threads may make it at once; one of the two is kept. */
 		if (!atomic_compare_exchange_strong(&f->prog, &none, p)) {
-			free(p);
+			dep_program_free(p);
 			p = none;
 		}
 	}
-	if (r->sieve && !__atomic_load_n(&p->coded, __ATOMIC_ACQUIRE))
-		dep_sieve_learn(r->sieve, p);
 	*out = p;
+	if (r->sieve && !__atomic_load_n(&p->coded, __ATOMIC_ACQUIRE))
+		return dep_sieve_learn(r->sieve, p);
 	return 0;
 }
 
@@ -74,16 +75,34 @@ static int check_entry(struct dep_run *r, const struct dep_program *p)
 			p->d->first_exit, missing);
 }
 
+/* What the exit that was taken last says. */
+static void settle_exit(struct dep_run *r)
+{
+	const struct dep_exit_info *x = r->exit;
+	const struct dep_program *p;
+
+	if (!x)
+		return;
+	p = x->program;
+	r->exit = NULL;
+	r->pc = x->kind == ADEPT_X_INDIRECT ? 0 : dep_desc_exits(p->d)[x - p->exit].target;
+	r->after_syscall = x->kind == ADEPT_X_SYSCALL;
+	r->last_pc = x->ninsns ? dep_program_base(p, x->op_end) + (u64)(s64)x->last_pc : 0;
+}
+
 /* Between two cuts of a program, its values at r->value. */
 static int run_piece(struct dep_run *r, const struct dep_program *p, const struct dep_cut *from,
 		     const struct dep_cut *to, u32 last_insn)
 {
+	const struct dep_details *in;
 	struct dep_static n;
 	int err;
 
 	if (from->op > to->op || from->word > to->word || from->insn > to->insn)
 		return dep_fail(-EBADMSG, "fragment %u ends before it begins", p->d->first_exit);
 	err = dep_run_reserve(r, p);
+	if (!err)
+		err = dep_program_details(p, &in);
 	if (err)
 		return err;
 	n = dep_program_static(p, from->op, to->op);
@@ -94,19 +113,18 @@ static int run_piece(struct dep_run *r, const struct dep_program *p, const struc
 	r->counts.instructions += to->insn - from->insn;
 	r->counts.values_used += to->word - from->word;
 	if (r->tracer)
-		r->tracer->piece(r->tracer->arg, p, from->insn, to->insn);
+		r->tracer->piece(r->tracer->arg, p, in, from->insn, to->insn);
 	r->known = to->known;
-	r->pc = to->insn < p->ninsns ? p->insn[to->insn].pc : 0;
-	r->last_pc = to->insn ? p->insn[to->insn - 1].pc : 0;
+	settle_exit(r);
+	r->pc = to->insn < p->d->ninsns ? in->insn[to->insn].pc : 0;
+	r->last_pc = to->insn ? in->insn[to->insn - 1].pc : 0;
 	return dep_run_ops(r, p, from->op, to->op, last_insn);
 }
 
 static void take_exit(struct dep_run *r, const struct dep_exit_info *x)
 {
 	r->known = x->known;
-	r->pc = x->kind == ADEPT_X_INDIRECT ? 0 : x->target;
-	r->after_syscall = x->kind == ADEPT_X_SYSCALL;
-	r->last_pc = x->last_pc;
+	r->exit = x;
 }
 
 /*
@@ -145,6 +163,16 @@ static int run_lean(struct dep_run *r, const struct dep_program *p,
 	return dep_run_lean(r, p, x, 0);
 }
 
+static int trace_record(struct dep_run *r, const struct dep_exit_info *x)
+{
+	const struct dep_details *in;
+	int err = dep_program_details(x->program, &in);
+
+	if (!err)
+		r->tracer->piece(r->tracer->arg, x->program, in, 0, x->ninsns);
+	return err;
+}
+
 static int run_record(struct dep_run *r, const struct place *at, const struct dep_exit_info *x,
 		      u32 id)
 {
@@ -166,7 +194,9 @@ static int run_record(struct dep_run *r, const struct place *at, const struct de
 	r->counts.instructions += x->ninsns;
 	r->counts.values_used += x->words;
 	if (r->tracer)
-		r->tracer->piece(r->tracer->arg, p, 0, x->ninsns);
+		err = trace_record(r, x);
+	if (err)
+		return err;
 	if (is_lean(r, x))
 		err = run_lean(r, p, x);
 	else
@@ -245,14 +275,19 @@ static int head_record(struct dep_run *r, const struct place *at, const struct d
 /* Some iterations of instruction @insn were done; @post is its pointer register by then. */
 static int run_interrupted(struct dep_run *r, const struct dep_program *p, u32 insn, u64 post)
 {
-	const struct dep_insn *in = insn < p->ninsns ? &p->insn[insn] : NULL;
+	const struct dep_details *details;
+	const struct dep_insn *in;
 	u8 code;
 	int err;
 
-	if (!in || !(in->flags & DEP_I_STRING))
+	err = dep_program_details(p, &details);
+	if (err)
+		return err;
+	in = details->insn + insn;
+	if (insn >= p->d->ninsns || !(in->flags & DEP_I_STRING))
 		return dep_fail(-EBADMSG, "no string instruction was interrupted");
 	code = r->sieve ? dep_sieve_code(r->sieve, in->pc) : 0;
-	err = dep_run_string(r, &p->string[in->string], code, in->pc, post, 1);
+	err = dep_run_string(r, &p->odd[in->string].string, code, in->pc, post, 1);
 	/* The count has gone down, too; a context follows. */
 	r->known &= (u16)~X86_BIT(X86_RCX);
 	return err;
@@ -263,17 +298,20 @@ static int run_partial(struct dep_run *r, const struct place *at,
 {
 	struct dep_cut from = { 0 }, to;
 	const struct dep_program *p;
+	const struct dep_details *in;
 	u32 n, words = ev->val_bytes / 8;
 	int err;
 
 	err = fragment_program(r, ev->frag, &p);
+	if (!err)
+		err = dep_program_details(p, &in);
 	if (err)
 		return err;
 	if (words > DEP_DELTA_RUN || words > (size_t)(at->value_end - r->value))
 		return dep_fail(-EBADMSG, "values end inside a record");
 	take_values(r, ADEPT_EV_PARTIAL, 0, words);
 	/* How many stores the values are. */
-	for (n = 0; n < p->nstores && p->store[n].word < words; n++)
+	for (n = 0; n < p->d->nstores && in->store[n].word < words; n++)
 		;
 	err = dep_program_cut(p, ev->ninsns, n, &to);
 	if (err)
@@ -302,6 +340,7 @@ static int apply_event(struct dep_run *r, const struct place *at, u32 id, const 
 	const struct adept_ev_signal *sig = payload;
 	const struct adept_ev_partial *part = payload;
 
+	settle_exit(r);
 	*pc = r->pc;
 	switch (id) {
 	case ADEPT_EV_CONTEXT:
@@ -422,7 +461,7 @@ static int run_tail(struct dep_run *r, struct place *at, int head)
 		r->counts.values++;
 	}
 	/* The next segment goes on there, or else the thread has left the fragment. */
-	last_insn = interrupted ? to.insn : p->ninsns;
+	last_insn = interrupted ? to.insn : p->d->ninsns;
 	if (head) {
 		if (h->tail.frag != h->head.frag)
 			return dep_fail(-EBADMSG, "ends in fragment %u, began in %u", h->tail.frag,
@@ -559,6 +598,7 @@ int dep_recover_columns(struct dep_store *s, const struct dep_segment *seg, stru
 	r->slot[DEP_S_GS] = c->h.gs_base;
 	r->known = 0xffff;
 	r->value = c->value;
+	r->exit = NULL;
 	r->pc = r->last_pc = 0;
 	r->after_syscall = 0;
 	r->out.n = 0;

@@ -374,25 +374,39 @@ u8 dep_sieve_code(const struct dep_sieve *s, u64 pc)
 	return s->scope->code(s->scope->arg, s->scope->process, pc) % DEP_SIEVE_CODES;
 }
 
-void dep_sieve_learn(struct dep_sieve *s, struct dep_program *p)
+static int learn(struct dep_sieve *s, struct dep_program *p)
 {
-	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-	u64 pc = 0;
-	u32 i;
+	u64 base = p->base, pc = 0, at;
 	u8 code = 0;
+	u32 i;
+	int err;
 
-	pthread_mutex_lock(&lock);
-	for (i = 0; i < p->nops && !p->coded; i++) {
-		if (p->op[i].pc != pc) {
-			pc = p->op[i].pc;
+	for (i = 0; i < p->nops; i++) {
+		if (p->op[i].code == DEP_O_BASE)
+			base = p->wide[p->op[i].imm];
+		at = base + (u64)(s64)p->op[i].pc;
+		if (at != pc) {
+			pc = at;
 			code = dep_sieve_code(s, pc);
 		}
 		p->op[i].whose = code;
 	}
+	err = dep_lean_make(p);
+	if (!err)
+		__atomic_store_n(&p->coded, 1, __ATOMIC_RELEASE);
+	return err;
+}
+
+int dep_sieve_learn(struct dep_sieve *s, struct dep_program *p)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	int err = 0;
+
+	pthread_mutex_lock(&lock);
 	if (!p->coded)
-		dep_lean_make(p);
-	__atomic_store_n(&p->coded, 1, __ATOMIC_RELEASE);
+		err = learn(s, p);
 	pthread_mutex_unlock(&lock);
+	return err;
 }
 
 static bool is_locked(const struct dep_places *p, u64 addr, u32 size)

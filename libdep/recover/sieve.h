@@ -159,8 +159,8 @@ void dep_sieve_ticket(struct dep_sieve *s, u32 how);
 bool dep_sieve_holds(const struct dep_sieve *s, u32 how, u8 code);
 /** dep_sieve_code() - enum dep_code of what is at @pc */
 u8 dep_sieve_code(const struct dep_sieve *s, u64 pc);
-/** dep_sieve_learn() - set dep_op.whose of all operations of @p, and make it lean */
-void dep_sieve_learn(struct dep_sieve *s, struct dep_program *p);
+/** dep_sieve_learn() - set dep_op.whose of all operations of @p, and make it lean; 0 or -ENOMEM */
+int dep_sieve_learn(struct dep_sieve *s, struct dep_program *p);
 /**
  * dep_sieve_later() - is it enough to show this reference at the end of the turn?
  *

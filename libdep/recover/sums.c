@@ -7,10 +7,11 @@ static void set_unknown(struct dep_sums *s, u8 slot)
 		s->slot[slot] = (struct dep_sum){ ++s->values, 0 };
 }
 
-void dep_sums_init(struct dep_sums *s)
+void dep_sums_init(struct dep_sums *s, const struct dep_program *p)
 {
 	u32 i;
 
+	s->base = p->base;
 	s->values = 0;
 	s->slot[DEP_S_ZERO] = (struct dep_sum){ 0, 0 };
 	for (i = 0; i < DEP_SLOTS; i++)
@@ -32,7 +33,16 @@ void dep_sums_follow(struct dep_sums *s, const struct dep_program *p, const stru
 {
 	switch ((enum dep_op_code)op->code) {
 	case DEP_O_CONST:
-		s->slot[op->dst] = (struct dep_sum){ 0, op->imm };
+		s->slot[op->dst] = (struct dep_sum){ 0, (u64)(s64)op->imm };
+		break;
+	case DEP_O_NEAR:
+		s->slot[op->dst] = (struct dep_sum){ 0, s->base + (u64)(s64)op->imm };
+		break;
+	case DEP_O_WIDE:
+		s->slot[op->dst] = (struct dep_sum){ 0, p->wide[op->imm] };
+		break;
+	case DEP_O_BASE:
+		s->base = p->wide[op->imm];
 		break;
 	case DEP_O_LEA:
 		if (op->src2 != DEP_S_ZERO) {
@@ -42,7 +52,7 @@ void dep_sums_follow(struct dep_sums *s, const struct dep_program *p, const stru
 		/* fall through */
 	case DEP_O_ADD:
 		s->slot[op->dst] = s->slot[op->src];
-		s->slot[op->dst].plus += op->imm;
+		s->slot[op->dst].plus += (u64)(s64)op->imm;
 		break;
 	case DEP_O_LOAD:
 	case DEP_O_LOW8:
@@ -53,8 +63,8 @@ void dep_sums_follow(struct dep_sums *s, const struct dep_program *p, const stru
 		derive(s, &p->dop[op->imm], op->size);
 		break;
 	case DEP_O_STRING:
-		set_unknown(s, p->string[op->imm].ptr);
-		set_unknown(s, p->string[op->imm].other);
+		set_unknown(s, p->odd[op->imm].string.ptr);
+		set_unknown(s, p->odd[op->imm].string.other);
 		break;
 	default:
 		break;
@@ -63,8 +73,10 @@ void dep_sums_follow(struct dep_sums *s, const struct dep_program *p, const stru
 
 struct dep_sum_place dep_sums_place(const struct dep_sums *s, const struct dep_op *op)
 {
-	struct dep_sum_place at = { .plus = op->imm };
+	struct dep_sum_place at = { .plus = (u64)(s64)op->imm };
 
+	if (op->code == DEP_O_REF0)
+		at.plus += s->base;
 	if (op->code >= DEP_O_REF1) {
 		at.base = s->slot[op->src].value;
 		at.plus += s->slot[op->src].plus;

@@ -18,6 +18,7 @@ struct dep_sum {
 
 struct dep_sums {
 	struct dep_sum slot[DEP_SLOTS];
+	u64 base;		/* of dep_op.pc and .imm */
 	u32 values;
 };
 
@@ -28,8 +29,8 @@ struct dep_sum_place {
 	u64 plus;
 };
 
-/** dep_sums_init() - in front of a fragment's first operation */
-void dep_sums_init(struct dep_sums *s);
+/** dep_sums_init() - in front of the first operation of @p */
+void dep_sums_init(struct dep_sums *s, const struct dep_program *p);
 /** dep_sums_follow() - behind @op of @p */
 void dep_sums_follow(struct dep_sums *s, const struct dep_program *p, const struct dep_op *op);
 /** dep_sums_place() - where @op, one of DEP_O_REF0 to DEP_O_REFX, is; not where it is cut */

@@ -43,7 +43,8 @@ static void byte(uint64_t pc)
 	seen[i].bytes |= bit;
 }
 
-static void piece(void *arg, const struct dep_program *p, u32 from, u32 to)
+static void piece(void *arg, const struct dep_program *p, const struct dep_details *d, u32 from,
+		  u32 to)
 {
 	const u8 *code = dep_desc_code(p->d);
 	struct x86_insn in;
@@ -60,7 +61,7 @@ static void piece(void *arg, const struct dep_program *p, u32 from, u32 to)
 	for (n = 0; n < to; n++, at += len) {
 		len = x86_decode(&in, code + at, (unsigned int)(p->d->code_len - at));
 		for (k = 0; n >= from && k < len; k++)
-			byte(p->insn[n].pc + (uint64_t)k);
+			byte(d->insn[n].pc + (uint64_t)k);
 	}
 }
 

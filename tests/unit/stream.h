@@ -24,6 +24,7 @@ struct stream_code {
 	u32 len;
 	u16 entry_mask;
 	u16 function, returns;
+	s64 far;		/* behind its first jump it goes on so much further than there */
 };
 
 struct stream_frag {
@@ -31,6 +32,7 @@ struct stream_frag {
 	u16 entry_mask;
 	u16 function, returns;
 	u32 ninsns, nexits, nstores;
+	u32 jump;		/* instructions up to the first jump, all if nothing is far */
 	struct x86_insn insn[STREAM_INSNS];
 	u64 pc[STREAM_INSNS];
 	struct adept_store store[STREAM_STORES];

@@ -83,13 +83,17 @@ static void add_exit(struct stream_frag *f, u32 ninsns, u16 mask, u8 kind, u64 t
 
 static void describe(struct stream *s, const struct stream_frag *f, const struct stream_code *code)
 {
-	struct adept_run run = { .pc = code->pc, .ninsns = f->ninsns, .function = f->function,
-				 .returns = f->returns };
+	struct adept_run run[2] = {
+		{ .pc = code->pc, .ninsns = f->jump, .function = f->function,
+		  .returns = f->returns },
+		{ .pc = f->pc[f->jump % STREAM_INSNS], .ninsns = f->ninsns - f->jump },
+	};
+	u16 nruns = f->jump < f->ninsns ? 2 : 1;
 	struct adept_desc_frag d = {
 		.h.type = ADEPT_DESC_FRAGMENT, .first_exit = f->id, .nexits = f->nexits,
-		.nruns = 1, .ninsns = f->ninsns, .nstores = f->nstores,
+		.nruns = nruns, .ninsns = f->ninsns, .nstores = f->nstores,
 		.entry_mask = f->entry_mask, .code_len = code->len };
-	size_t size = sizeof(d) + sizeof(run) + f->nexits * sizeof(f->exit[0]) +
+	size_t size = sizeof(d) + nruns * sizeof(run[0]) + f->nexits * sizeof(f->exit[0]) +
 		      f->nstores * sizeof(f->store[0]) + code->len;
 	u8 *p;
 
@@ -100,8 +104,8 @@ static void describe(struct stream *s, const struct stream_frag *f, const struct
 	memset(p, 0, d.h.size);
 	memcpy(p, &d, sizeof(d));
 	p += sizeof(d);
-	memcpy(p, &run, sizeof(run));
-	p += sizeof(run);
+	memcpy(p, run, nruns * sizeof(run[0]));
+	p += nruns * sizeof(run[0]);
 	memcpy(p, f->exit, f->nexits * sizeof(f->exit[0]));
 	p += f->nexits * sizeof(f->exit[0]);
 	memcpy(p, f->store, f->nstores * sizeof(f->store[0]));
@@ -136,8 +140,13 @@ u32 stream_fragment(struct stream *s, const struct stream_code *code)
 				in->gpr_addr & X86_BIT(X86_RDI) ? X86_RDI : X86_RSI);
 		if (in->kind == X86_JCC)
 			add_exit(f, i + 1, known, ADEPT_X_DIRECT, x86_branch_target(in, pc));
+		if (in->kind == X86_JMP && code->far && !f->jump) {
+			f->jump = i + 1;
+			pc += (u64)code->far;
+		}
 	}
 	f->ninsns = i;
+	f->jump = f->jump ? f->jump : i;
 	if (unknown(X86_RSP, known)) {
 		f->store[f->nstores++] = store(i - 1, ADEPT_ST_EXIT_REG, X86_RSP);
 		known |= X86_BIT(X86_RSP);
@@ -150,6 +159,11 @@ u32 stream_fragment(struct stream *s, const struct stream_code *code)
 	return s->nfrags++;
 }
 
+
+/* Code, the part behind the first jump @distance away. */
+#define CODE_FAR(distance, at, ...) { .far = (s64)(distance), .pc = at, \
+			.bytes = (const u8[]){ __VA_ARGS__ }, \
+			.len = sizeof((const u8[]){ __VA_ARGS__ }) }
 
 #define CODE(at, ...) { .pc = at, .bytes = (const u8[]){ __VA_ARGS__ }, \
 			.len = sizeof((const u8[]){ __VA_ARGS__ }) }
@@ -198,6 +212,20 @@ static const struct stream_code standard[] = {
 	CODE(0x40b000, 0x62, 0xe1, 0x7f, 0x49, 0x7f, 0x00, 0x62, 0xf1, 0x7c, 0x0a, 0x10, 0x4b, 0x01,
 	     0x62, 0xf1, 0x7e, 0xa9, 0x6f, 0x13, 0xc4, 0xe2, 0xe5, 0x8e, 0x17, 0xc4, 0xe2, 0x51,
 	     0x2c, 0x61, 0x08, 0xeb, 0x00),
+	/* mov rcx, [rip+32]; je; jmp to a library: mov [rip+64], rcx; lea rdx, [rip+16];
+	 * add [rdx], ecx; fs: mov rax, [rip+8]; bt [rip+8], ecx; rep movsb; call
+	 */
+	CODE_FAR(0x7f1234500000, 0x555555400000, 0x48, 0x8b, 0x0d, 32, 0, 0, 0, 0x74, 0x02, 0xeb,
+		 0x00, 0x48, 0x89, 0x0d, 64, 0, 0, 0, 0x48, 0x8d, 0x15, 16, 0, 0, 0, 0x01, 0x0a,
+		 0x64, 0x48, 0x8b, 0x05, 8, 0, 0, 0, 0x0f, 0xa3, 0x0d, 8, 0, 0, 0, 0xf3, 0xa4,
+		 0xe8, 0, 1, 0, 0),
+	/* mov rax, 0x123456789abcdef0; mov edx, 0xfffffff0; movabs eax, [0x7f0011223344];
+	 * mov eax, [0x1000]; mov ecx, [ebx]; vmovdqu8 [rip+64]{k1}, zmm16; jmp
+	 */
+	CODE(0x7f0000400000, 0x48, 0xb8, 0xf0, 0xde, 0xbc, 0x9a, 0x78, 0x56, 0x34, 0x12,
+	     0xba, 0xf0, 0xff, 0xff, 0xff, 0xa1, 0x44, 0x33, 0x22, 0x11, 0x00, 0x7f, 0, 0,
+	     0x8b, 0x04, 0x25, 0, 0x10, 0, 0, 0x67, 0x8b, 0x0b, 0x62, 0xe1, 0x7f, 0x49, 0x7f,
+	     0x05, 64, 0, 0, 0, 0xeb, 0x00),
 	/* mov rsp, [rax]: rsp becomes unknown and is stored behind; jmp */
 	CODE(0x408000, 0x48, 0x8b, 0x20, 0xeb, 0x00),
 };

@@ -45,6 +45,7 @@ struct made {
 	struct dep_op op[OPS];
 	struct dep_lean_op lean[OPS];
 	struct x86_dop dop[OPS];
+	u64 wide[OPS];
 };
 
 static u8 reg(void)
@@ -78,26 +79,31 @@ static struct x86_dop derivation(void)
 
 static void operation(struct made *m, u32 i)
 {
-	static const u8 codes[] = { DEP_O_LOAD, DEP_O_SKIP, DEP_O_CONST, DEP_O_ADD, DEP_O_LEA,
-				    DEP_O_LOW8, DEP_O_KREG, DEP_O_VEC, DEP_O_DERIVE,
-				    DEP_O_DERIVE, DEP_O_DERIVE };
+	static const u8 codes[] = { DEP_O_LOAD, DEP_O_SKIP, DEP_O_CONST, DEP_O_NEAR, DEP_O_WIDE,
+				    DEP_O_BASE, DEP_O_ADD, DEP_O_LEA, DEP_O_LOW8, DEP_O_KREG,
+				    DEP_O_VEC, DEP_O_DERIVE, DEP_O_DERIVE, DEP_O_DERIVE };
 	struct dep_op *op = &m->op[i];
 
 	*op = (struct dep_op){
 		.code = codes[rnd() % sizeof(codes)], .dst = reg(), .src = reg(), .src2 = reg(),
-		.shift = rnd() % 4, .imm = rnd() % 2 ? value() : (u64)(s64)(s32)value(),
+		.shift = rnd() % 4, .imm = (s32)value(),
 	};
+	if (op->code == DEP_O_WIDE || op->code == DEP_O_BASE) {
+		m->wide[i] = value();
+		op->imm = (s32)i;
+		m->p.rebased |= op->code == DEP_O_BASE;
+	}
 	if (op->code == DEP_O_DERIVE) {
 		m->dop[i] = derivation();
-		op->imm = i;
+		op->imm = (s32)i;
 		op->size = 1;
 	}
 	if (op->code == DEP_O_SKIP || op->code == DEP_O_VEC)
-		op->imm = rnd() % MOST;
+		op->imm = (s32)(rnd() % MOST);
 	if (op->code == DEP_O_LOAD || op->code == DEP_O_KREG)
 		m->x.words++;
 	else if (op->code == DEP_O_SKIP || op->code == DEP_O_VEC)
-		m->x.words += (u32)op->imm;
+		m->x.words += (u16)op->imm;
 	m->lean[i] = (struct dep_lean_op){ .code = op->code, .of = (u16)i };
 }
 
@@ -111,6 +117,8 @@ static void begin(struct made *m, u32 id)
 	m->p.op = m->op;
 	m->p.lean = m->lean;
 	m->p.dop = m->dop;
+	m->p.wide = m->wide;
+	m->p.base = value();
 	m->x.program = &m->p;
 	m->x.known = 0xffff;
 	m->x.count.writes = 1;
@@ -120,7 +128,7 @@ static void begin(struct made *m, u32 id)
 
 static void end(struct made *m, u32 nops)
 {
-	m->p.nops = m->x.op_end = m->x.lean_end = nops;
+	m->p.nops = m->x.op_end = m->x.lean_end = (u16)nops;
 }
 
 struct bench {
@@ -200,7 +208,7 @@ static void same_vectors(const struct bench *b, const struct made *m, u32 done, 
 		const struct dep_op *op = &m->op[i];
 
 		if (op->code == DEP_O_VEC)
-			for (k = 0; k < op->imm; k++)
+			for (k = 0; k < (u32)op->imm; k++)
 				assert_true(b->values[word + k] == sums[word + k]);
 		if (op->code == DEP_O_VEC || op->code == DEP_O_SKIP)
 			word += (u32)op->imm;
@@ -264,13 +272,13 @@ static void same_as_interpreted(void **unused)
 	tear_down(&b);
 }
 
-static void one_ref(struct made *m, u32 i, u64 imm, u32 size, u32 type)
+static void one_ref(struct made *m, u32 i, s32 imm, u32 size, u32 type)
 {
 	m->op[i] = (struct dep_op){ .code = DEP_O_REF1, .src = X86_RDI, .imm = imm,
 				    .size = (u16)size, .type = (u8)type & 3 };
 	m->lean[i] = (struct dep_lean_op){ .code = DEP_O_REF1, .src = X86_RDI, .of = (u16)i,
-					   .imm = (s32)imm, .size = (u8)size,
-					   .write = type & DEP_WRITE };
+					   .imm = imm, .size = (u8)size,
+					   .write = !!(type & DEP_WRITE) };
 }
 
 static void note(struct bench *b, u64 addr, u32 size, bool write)
