@@ -106,4 +106,7 @@ void stream_random_run(struct stream *s, u32 steps);
 /** stream_standard() - a set of fragments with every kind of store */
 void stream_standard(struct stream *s);
 
+/** stream_far() - those of them only that are in two places, and no functions begin there */
+void stream_far(struct stream *s);
+
 #endif

@@ -212,13 +212,16 @@ static const struct stream_code standard[] = {
 	CODE(0x40b000, 0x62, 0xe1, 0x7f, 0x49, 0x7f, 0x00, 0x62, 0xf1, 0x7c, 0x0a, 0x10, 0x4b, 0x01,
 	     0x62, 0xf1, 0x7e, 0xa9, 0x6f, 0x13, 0xc4, 0xe2, 0xe5, 0x8e, 0x17, 0xc4, 0xe2, 0x51,
 	     0x2c, 0x61, 0x08, 0xeb, 0x00),
-	/* mov rcx, [rip+32]; je; jmp to a library: mov [rip+64], rcx; lea rdx, [rip+16];
-	 * add [rdx], ecx; fs: mov rax, [rip+8]; bt [rip+8], ecx; rep movsb; call
+	/* mov rcx, [rip+32]; je; jmp to a library: lea rdx, [rip+16]; add [rdx], ecx;
+	 * mov rax, fs:[rip+8]; bt [rip+8], ecx; mov [rip+64], rcx; rep movsb; call.  A write may
+	 * order, and then it goes on by the whole program, so it comes late.
 	 */
 	CODE_FAR(0x7f1234500000, 0x555555400000, 0x48, 0x8b, 0x0d, 32, 0, 0, 0, 0x74, 0x02, 0xeb,
-		 0x00, 0x48, 0x89, 0x0d, 64, 0, 0, 0, 0x48, 0x8d, 0x15, 16, 0, 0, 0, 0x01, 0x0a,
-		 0x64, 0x48, 0x8b, 0x05, 8, 0, 0, 0, 0x0f, 0xa3, 0x0d, 8, 0, 0, 0, 0xf3, 0xa4,
+		 0x00, 0x48, 0x8d, 0x15, 16, 0, 0, 0, 0x01, 0x0a, 0x64, 0x48, 0x8b, 0x05, 8, 0, 0,
+		 0, 0x0f, 0xa3, 0x0d, 8, 0, 0, 0, 0x48, 0x89, 0x0d, 64, 0, 0, 0, 0xf3, 0xa4,
 		 0xe8, 0, 1, 0, 0),
+	/* jmp to a library: syscall */
+	CODE_FAR(0x7f1234500000, 0x555555410000, 0xeb, 0x00, 0x0f, 0x05),
 	/* mov rax, 0x123456789abcdef0; mov edx, 0xfffffff0; movabs eax, [0x7f0011223344];
 	 * mov eax, [0x1000]; mov ecx, [ebx]; vmovdqu8 [rip+64]{k1}, zmm16; jmp
 	 */
@@ -250,6 +253,19 @@ void stream_standard(struct stream *s)
 		}
 }
 
+void stream_far(struct stream *s)
+{
+	struct stream_code code;
+	size_t i;
+
+	for (i = 0; i < sizeof(standard) / sizeof(standard[0]); i++) {
+		code = standard[i];
+		code.entry_mask = X86_BIT(X86_RSP);
+		if (code.far)
+			stream_fragment(s, &code);
+	}
+}
+
 void stream_random_run(struct stream *s, u32 steps)
 {
 	static const u32 numbers[] = { SYS_getpid, SYS_read };
@@ -271,7 +287,9 @@ void stream_random_run(struct stream *s, u32 steps)
 		x = stream_random(s) % s->frag[n].nexits;
 		stream_run(s, n, x);
 		call.nr = numbers[stream_random(s) % 2];
-		if (s->frag[n].exit[x].kind == ADEPT_X_SYSCALL)
+		if (s->frag[n].exit[x].kind == ADEPT_X_SYSCALL) {
 			stream_event(s, ADEPT_EV_SYSCALL, &call);
+			s->item[s->nitems - 1].event.pc = s->frag[n].pc[s->frag[n].ninsns - 1];
+		}
 	}
 }

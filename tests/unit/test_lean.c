@@ -249,34 +249,57 @@ static struct dep_store *make_store(const struct stream *s, char *dir, size_t si
 	return store;
 }
 
-/* In the same turns the same bytes: whole programs, lean ones, and their machine code. */
-static void recovered(void **unused)
+/* How many exits got machine code. */
+static u32 compare_stream(const struct stream *s, u64 *refs)
 {
 	const struct dep_segment *seg;
 	struct dep_store *store;
-	u64 refs[2] = { 0 };
-	struct stream s;
 	struct one o;
 	char dir[128];
 	size_t i, n;
-	u64 seed;
+	u32 ret;
+
+	store = make_store(s, dir, sizeof(dir));
+	n = dep_store_segments(store, &seg);
+	begin_one(&o, false);
+	o.scope.code = any_code;
+	for (i = 0; i < n; i++)
+		compare_often(store, &seg[i], &o, refs);
+	ret = count_native(store);
+	end_one(&o);
+	dep_store_close(store);
+	scratch_remove(dir);
+	return ret;
+}
+
+/* In the same turns the same bytes: whole programs, lean ones, and their machine code. */
+static void recovered(void **unused)
+{
+	u64 refs[2] = { 0 }, seed;
+	struct stream s;
 
 	(void)unused;
 	for (seed = 100; seed < 108; seed++) {
 		make_stream(&s, seed);
-		store = make_store(&s, dir, sizeof(dir));
-		n = dep_store_segments(store, &seg);
-		begin_one(&o, false);
-		o.scope.code = any_code;
-		for (i = 0; i < n; i++)
-			compare_often(store, &seg[i], &o, refs);
-		assert_true(count_native(store) > 10);
-		end_one(&o);
-		dep_store_close(store);
-		scratch_remove(dir);
+		assert_true(compare_stream(&s, refs) > 10);
 		stream_free(&s);
 	}
 	assert_true(refs[1] < refs[0]);
+}
+
+/* The same where fragments go on far away. */
+static void far_away(void **unused)
+{
+	u64 refs[2] = { 0 };
+	struct stream s;
+
+	(void)unused;
+	stream_init(&s, 1);
+	stream_far(&s);
+	stream_random_run(&s, 200);
+	stream_close(&s);
+	assert_true(compare_stream(&s, refs) > 2);
+	stream_free(&s);
 }
 
 /* How many turns the last segment has, and what of it is lost. */
@@ -339,6 +362,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(recovered),
+		cmocka_unit_test(far_away),
 		cmocka_unit_test(damaged),
 	};
 

@@ -84,6 +84,7 @@ static int same(const struct dep_item *a, const struct dep_item *b, int longer)
 		       !memcmp(a->function.passed, b->function.passed, sizeof(struct dep_passed));
 	default:
 		return a->event.id == b->event.id && a->event.size == b->event.size &&
+		       (a->event.id != ADEPT_EV_SYSCALL || a->event.pc == b->event.pc) &&
 		       !memcmp(a->event.payload, b->event.payload, a->event.size);
 	}
 }
