@@ -28,28 +28,99 @@ int dep_symbol_order(const char *a, const char *b)
 	return na < nb ? -1 : na > nb;
 }
 
-const char *dep_symbol_name(struct dep_image *im, struct dep_elf_symbol *sym,
-			    const char **mangled)
+struct dep_elf_symbol dep_elf_symbol(const struct dep_elf_symbols *t, u32 i)
 {
-	char *bare, *text;
+	const struct dep_elf_table *table = &t->table[t->sym[i] % DEP_ELF_TABLES];
+	struct dep_elf_symbol sym = { .name = "" };
+	unsigned int type, bind;
+	const char *text;
+	GElf_Sym es;
 
-	if (!sym->shown) {
-		bare = strndup(sym->name, bare_length(sym->name));
-		text = bare ? dep_demangle(bare) : NULL;
-		sym->shown = dep_string(&im->s->strings, text ? text : bare);
-		sym->mangled = text ? dep_string(&im->s->strings, bare) : NULL;
-		free(text);
-		free(bare);
-	}
-	*mangled = sym->mangled;
-	return sym->shown;
+	if (!gelf_getsym(table->data, (int)(t->sym[i] / DEP_ELF_TABLES), &es))
+		return sym;
+	text = elf_strptr(table->elf, table->names, es.st_name);
+	type = GELF_ST_TYPE(es.st_info);
+	bind = GELF_ST_BIND(es.st_info);
+	sym.value = es.st_value;
+	sym.size = es.st_size;
+	sym.name = text ? text : "";
+	sym.is_func = type == STT_FUNC;
+	sym.is_object = type == STT_OBJECT || type == STT_COMMON;
+	sym.is_local = bind == STB_LOCAL;
+	sym.is_weak = bind == STB_WEAK;
+	return sym;
 }
 
-static int add_symbol(struct dep_elf_symbols *t, const GElf_Sym *es, const char *name)
+/* ---- names that are shown ---- */
+
+static struct dep_shown *slot_of(const struct dep_elf_symbols *t, u32 symbol)
 {
-	unsigned int type = GELF_ST_TYPE(es->st_info), bind = GELF_ST_BIND(es->st_info);
+	u32 i = symbol * 0x9e3779b9u >> 7 & (t->shown_room - 1);
+
+	while (t->shown[i].symbol != DEP_NO_INDEX && t->shown[i].symbol != symbol)
+		i = (i + 1) & (t->shown_room - 1);
+	return &t->shown[i];
+}
+
+/* At least half of them are free. */
+static int make_room(struct dep_elf_symbols *t)
+{
+	struct dep_elf_symbols grown = *t;
+	u32 i;
+
+	if (t->nshown < t->shown_room / 2)
+		return 0;
+	grown.shown_room = t->shown_room ? 2 * t->shown_room : 32;
+	grown.shown = malloc(grown.shown_room * sizeof(*grown.shown));
+	if (!grown.shown)
+		return -ENOMEM;
+	for (i = 0; i < grown.shown_room; i++)
+		grown.shown[i].symbol = DEP_NO_INDEX;
+	for (i = 0; i < t->shown_room; i++)
+		if (t->shown[i].symbol != DEP_NO_INDEX)
+			*slot_of(&grown, t->shown[i].symbol) = t->shown[i];
+	free(t->shown);
+	*t = grown;
+	return 0;
+}
+
+static struct dep_shown show(struct dep_image *im, u32 i)
+{
+	struct dep_elf_symbol sym = dep_elf_symbol(&im->syms, i);
+	char *bare = strndup(sym.name, bare_length(sym.name));
+	char *text = bare ? dep_demangle(bare) : NULL;
+	struct dep_shown s = { .symbol = i };
+
+	s.name = dep_string(&im->s->strings, text ? text : bare);
+	s.mangled = text ? dep_string(&im->s->strings, bare) : NULL;
+	free(text);
+	free(bare);
+	return s;
+}
+
+const char *dep_symbol_name(struct dep_image *im, u32 i, const char **mangled)
+{
+	struct dep_elf_symbols *t = &im->syms;
+	struct dep_shown *s;
+
+	*mangled = NULL;
+	if (i == DEP_NO_INDEX || make_room(t))
+		return NULL;
+	s = slot_of(t, i);
+	if (s->symbol == DEP_NO_INDEX) {
+		*s = show(im, i);
+		t->nshown++;
+	}
+	*mangled = s->mangled;
+	return s->name;
+}
+
+/* ---- all of them ---- */
+
+static int add_symbol(struct dep_elf_symbols *t, u32 number)
+{
 	size_t room = t->room;
-	struct dep_elf_symbol *p;
+	u32 *p;
 
 	if (t->n >= DEP_NO_INDEX - 1)
 		return 0;
@@ -58,55 +129,67 @@ static int add_symbol(struct dep_elf_symbols *t, const GElf_Sym *es, const char 
 		return -ENOMEM;
 	t->room = (u32)room;
 	t->sym = p;
-	p[t->n++] = (struct dep_elf_symbol){
-		.value = es->st_value, .size = es->st_size, .name = name,
-		.is_func = type == STT_FUNC, .is_ifunc = type == STT_GNU_IFUNC,
-		.is_object = type == STT_OBJECT || type == STT_COMMON,
-		.is_local = bind == STB_LOCAL, .is_weak = bind == STB_WEAK,
-	};
+	p[t->n++] = number * DEP_ELF_TABLES + t->ntables - 1;
 	return 0;
+}
+
+/* Is it one of those that tell what is where? */
+static bool is_named(struct dep_image *im, const struct dep_elf_table *t, const GElf_Sym *es)
+{
+	const char *name;
+
+	if (es->st_shndx == SHN_UNDEF || !dep_image_is_data(im, es->st_value, es->st_value + 1))
+		return false;
+	switch (GELF_ST_TYPE(es->st_info)) {
+	case STT_FUNC:
+	case STT_GNU_IFUNC:
+	case STT_OBJECT:
+	case STT_COMMON:
+	case STT_NOTYPE:	/* Assembler code may have no types. */
+		name = elf_strptr(t->elf, t->names, es->st_name);
+		return name && *name;
+	default:
+		return false;
+	}
+}
+
+static int read_section(struct dep_image *im, const struct dep_elf_table *table)
+{
+	size_t n = table->data ? table->data->d_size / sizeof(Elf64_Sym) : 0, i;
+	struct dep_elf_symbols *t = &im->syms;
+	GElf_Sym es;
+	int err = 0;
+
+	if (!n || t->ntables == DEP_ELF_TABLES)
+		return 0;
+	t->table[t->ntables++] = *table;
+	for (i = 1; i < n && i < INT32_MAX / DEP_ELF_TABLES && !err; i++)
+		if (gelf_getsym(table->data, (int)i, &es) && is_named(im, table, &es))
+			err = add_symbol(t, (u32)i);
+	return err;
 }
 
 static int read_table(struct dep_image *im, Elf *elf, u32 type)
 {
-	struct dep_elf_symbols *t = &im->syms;
-	const char *name;
+	struct dep_elf_table table = { .elf = elf };
 	Elf_Scn *scn = NULL;
-	Elf_Data *data;
 	GElf_Shdr sh;
-	GElf_Sym es;
-	size_t i, n;
 	int err = 0;
 
 	while (!err && (scn = elf_nextscn(elf, scn))) {
 		if (!gelf_getshdr(scn, &sh) || sh.sh_type != type)
 			continue;
-		data = elf_getdata(scn, NULL);
-		n = data ? data->d_size / sizeof(Elf64_Sym) : 0;
-		for (i = 1; i < n && i < INT32_MAX && !err; i++) {
-			if (!gelf_getsym(data, (int)i, &es) || es.st_shndx == SHN_UNDEF)
-				continue;
-			if (!dep_image_is_data(im, es.st_value, es.st_value + 1))
-				continue;
-			/* Assembler code may have no types. */
-			switch (GELF_ST_TYPE(es.st_info)) {
-			case STT_FUNC:
-			case STT_GNU_IFUNC:
-			case STT_OBJECT:
-			case STT_COMMON:
-			case STT_NOTYPE:
-				name = elf_strptr(elf, sh.sh_link, es.st_name);
-				if (name && *name)
-					err = add_symbol(t, &es, name);
-				break;
-			}
-		}
+		table.data = elf_getdata(scn, NULL);
+		table.names = sh.sh_link;
+		err = read_section(im, &table);
 	}
 	return err;
 }
 
+#define RANKS	16u
+
 /* Of several names for one thing people know the one that is global and plain best. */
-static unsigned int plainness(const struct dep_elf_symbol *s)
+static u8 plainness(const struct dep_elf_symbol *s)
 {
 	unsigned int n = 0, rank;
 
@@ -116,34 +199,20 @@ static unsigned int plainness(const struct dep_elf_symbol *s)
 	rank = (3 - n) * 2 + !s->is_weak;
 	if (!s->is_local)
 		rank += 8;
-	return rank;
+	return (u8)rank;
 }
 
-static int by_plainness(const void *pa, const void *pb, void *arg)
+/* The index of each, the least plain ones first, and those that are it alike in their order. */
+static void put_in_order(const u8 *rank, u32 n, u32 *order)
 {
-	const struct dep_elf_symbol *sym = arg, *a, *b;
-	unsigned int ra, rb;
+	u32 from[RANKS + 1] = { 0 }, i;
 
-	a = &sym[*(const u32 *)pa];
-	b = &sym[*(const u32 *)pb];
-	ra = plainness(a);
-	rb = plainness(b);
-	if (ra != rb)
-		return ra < rb ? -1 : 1;
-	return a < b ? -1 : a > b;
-}
-
-static int by_name(const void *pa, const void *pb, void *arg)
-{
-	const struct dep_elf_symbol *sym = arg, *a, *b;
-	int order;
-
-	a = &sym[*(const u32 *)pa];
-	b = &sym[*(const u32 *)pb];
-	order = dep_symbol_order(a->name, b->name);
-	if (order)
-		return order;
-	return a->value < b->value ? -1 : a->value > b->value;
+	for (i = 0; i < n; i++)
+		from[rank[i] + 1]++;
+	for (i = 1; i <= RANKS; i++)
+		from[i] += from[i - 1];
+	for (i = 0; i < n; i++)
+		order[from[rank[i]]++] = i;
 }
 
 static int by_value(const void *pa, const void *pb)
@@ -178,43 +247,42 @@ static u64 end_of(const struct dep_image *im, const u64 *value, u32 n, u64 at)
 static void add_spans(struct dep_image *im, const u32 *order, const u64 *value)
 {
 	struct dep_elf_symbols *t = &im->syms;
-	const struct dep_elf_symbol *sym;
+	struct dep_elf_symbol sym;
 	u64 end;
 	u32 i;
 
 	for (i = 0; i < t->n; i++) {
-		sym = &t->sym[order[i]];
-		end = sym->value + sym->size;
-		if (sym->is_object && sym->size && dep_image_is_data(im, sym->value, end))
-			dep_spans_add(&t->data, sym->value, end, order[i]);
-		if (sym->is_object)
+		sym = dep_elf_symbol(t, order[i]);
+		end = sym.value + sym.size;
+		if (sym.is_object && sym.size && dep_image_is_data(im, sym.value, end))
+			dep_spans_add(&t->data, sym.value, end, order[i]);
+		if (sym.is_object)
 			continue;
-		if (!sym->size)
-			end = end_of(im, value, t->n, sym->value);
-		if (dep_image_is_code(im, sym->value, end))
-			dep_spans_add(sym->size ? &t->code : &t->loose, sym->value, end, order[i]);
+		if (!sym.size)
+			end = end_of(im, value, t->n, sym.value);
+		if (dep_image_is_code(im, sym.value, end))
+			dep_spans_add(sym.size ? &t->code : &t->loose, sym.value, end, order[i]);
 	}
 }
 
-static void make_indexes(struct dep_image *im)
+static void make_spans(struct dep_image *im)
 {
 	struct dep_elf_symbols *t = &im->syms;
 	u32 *order = malloc((size_t)t->n * sizeof(*order));
 	u64 *value = malloc((size_t)t->n * sizeof(*value));
+	u8 *rank = malloc(t->n);
+	struct dep_elf_symbol sym;
 	u32 i;
 
-	t->by_name = malloc((size_t)t->n * sizeof(*t->by_name));
-	if (!order || !value || !t->by_name)
+	if (!order || !value || !rank)
 		goto out_free;
 	for (i = 0; i < t->n; i++) {
-		order[i] = i;
-		value[i] = t->sym[i].value;
-		if (t->sym[i].is_func)
-			t->by_name[t->nby_name++] = i;
+		sym = dep_elf_symbol(t, i);
+		value[i] = sym.value;
+		rank[i] = plainness(&sym);
 	}
 	qsort(value, t->n, sizeof(*value), by_value);
-	qsort_r(order, t->n, sizeof(*order), by_plainness, t->sym);
-	qsort_r(t->by_name, t->nby_name, sizeof(*t->by_name), by_name, t->sym);
+	put_in_order(rank, t->n, order);
 	add_spans(im, order, value);
 	dep_spans_seal(&t->code);
 	dep_spans_seal(&t->loose);
@@ -223,16 +291,58 @@ static void make_indexes(struct dep_image *im)
 out_free:
 	free(order);
 	free(value);
+	free(rank);
 }
 
-struct dep_elf_symbol *dep_image_function(struct dep_image *im, u64 vaddr)
+struct named {
+	const char *name;
+	u64 value;
+	u32 symbol;
+};
+
+static int by_name(const void *pa, const void *pb)
+{
+	const struct named *a = pa, *b = pb;
+	int order = dep_symbol_order(a->name, b->name);
+
+	if (order)
+		return order;
+	return a->value < b->value ? -1 : a->value > b->value;
+}
+
+struct dep_elf_symbols *dep_image_by_name(struct dep_image *im)
+{
+	struct dep_elf_symbols *t = dep_image_symbols(im);
+	struct dep_elf_symbol sym;
+	struct named *named;
+	u32 i, n = 0;
+
+	if (t->by_name || !t->n)
+		return t;
+	named = malloc((size_t)t->n * sizeof(*named));
+	t->by_name = malloc((size_t)t->n * sizeof(*t->by_name));
+	for (i = 0; named && t->by_name && i < t->n; i++) {
+		sym = dep_elf_symbol(t, i);
+		if (sym.is_func)
+			named[n++] = (struct named){ sym.name, sym.value, i };
+	}
+	if (n)
+		qsort(named, n, sizeof(*named), by_name);
+	for (i = 0; i < n; i++)
+		t->by_name[i] = named[i].symbol;
+	t->nby_name = n;
+	free(named);
+	return t;
+}
+
+u32 dep_image_function(struct dep_image *im, u64 vaddr)
 {
 	struct dep_elf_symbols *t = dep_image_symbols(im);
 	u32 i = dep_spans_find(&t->code, vaddr);
 
 	if (i == DEP_SPAN_NONE)
 		i = dep_spans_find(&t->loose, vaddr);
-	return i == DEP_SPAN_NONE ? NULL : &t->sym[i];
+	return i;
 }
 
 struct dep_elf_symbols *dep_image_symbols(struct dep_image *im)
@@ -253,6 +363,6 @@ struct dep_elf_symbols *dep_image_symbols(struct dep_image *im)
 		return t;
 	t->whole = t->n > n;
 	if (t->n)
-		make_indexes(im);
+		make_spans(im);
 	return t;
 }

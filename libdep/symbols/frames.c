@@ -52,8 +52,7 @@ static void put(struct dep_place *out, size_t n, size_t max, const struct line *
 static size_t put_symbol(struct dep_image *im, u64 vaddr, const struct line *l,
 			 struct dep_place *out, size_t max)
 {
-	struct dep_elf_symbol *sym = dep_image_function(im, vaddr);
-	const char *mangled = NULL, *name = sym ? dep_symbol_name(im, sym, &mangled) : NULL;
+	const char *mangled, *name = dep_symbol_name(im, dep_image_function(im, vaddr), &mangled);
 
 	put(out, 0, max, l, name, mangled, false);
 	return 1;
@@ -62,8 +61,8 @@ static size_t put_symbol(struct dep_image *im, u64 vaddr, const struct line *l,
 /* Of a static function of C++ gcc tells neither the linker's name nor, in its own, parameters. */
 static void name_static(struct dep_image *im, u64 vaddr, struct dep_func *f)
 {
-	struct dep_elf_symbol *sym = f->name ? dep_image_function(im, vaddr) : NULL;
-	const char *mangled = NULL, *name = sym ? dep_symbol_name(im, sym, &mangled) : NULL;
+	u32 sym = f->name ? dep_image_function(im, vaddr) : DEP_NO_INDEX;
+	const char *mangled, *name = dep_symbol_name(im, sym, &mangled);
 	size_t n = f->name ? strlen(f->name) : 0;
 
 	if (!mangled || !name || strncmp(name, f->name, n) || name[n] != '(')
@@ -102,10 +101,10 @@ size_t dep_image_frames(struct dep_image *im, u64 vaddr, struct dep_place *out, 
 void dep_image_real_function(struct dep_image *im, u64 vaddr, struct dep_place *out)
 {
 	struct dep_place p[DEP_PLACES];
-	struct dep_elf_symbol *sym = dep_image_function(im, vaddr);
+	u32 sym = dep_image_function(im, vaddr);
 	size_t n;
 
-	if (sym) {
+	if (sym != DEP_NO_INDEX) {
 		out->function = dep_symbol_name(im, sym, &out->symbol);
 	} else if (!im->syms.whole) {
 		n = dep_image_frames(im, vaddr, p, DEP_PLACES);

@@ -137,6 +137,7 @@ void dep_image_free(struct dep_image *im)
 	free_units(im);
 	free(im->syms.sym);
 	free(im->syms.by_name);
+	free(im->syms.shown);
 	dep_spans_free(&im->syms.code);
 	dep_spans_free(&im->syms.loose);
 	dep_spans_free(&im->syms.data);

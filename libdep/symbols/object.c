@@ -51,17 +51,19 @@ static bool name_symbol(struct dep_image *im, u64 vaddr, struct dep_object *out)
 	struct dep_elf_symbols *t = dep_image_symbols(im);
 	u32 i = dep_spans_find(&t->data, vaddr);
 	const char *name, *mangled;
+	struct dep_elf_symbol sym;
 	struct dep_text text;
 
 	if (i == DEP_SPAN_NONE)
 		return false;
-	name = dep_symbol_name(im, &t->sym[i], &mangled);
+	name = dep_symbol_name(im, i, &mangled);
 	if (!name)
 		return false;
 	dep_text_begin(&text, out->name, sizeof(out->name));
 	dep_text_add(&text, "%s", name);
-	out->start = t->sym[i].value;
-	out->size = t->sym[i].size;
+	sym = dep_elf_symbol(t, i);
+	out->start = sym.value;
+	out->size = sym.size;
 	out->offset = vaddr - out->start;
 	return true;
 }

@@ -26,20 +26,44 @@ struct dep_load {		/* PT_LOAD */
 	bool exec;
 };
 
+/** struct dep_elf_symbol - what the file says of one */
 struct dep_elf_symbol {
 	u64 value, size;
-	const char *name;	/* the file's: may have a version and any characters */
-	const char *shown, *mangled;	/* once asked for, see dep_symbol_name() */
-	bool is_func, is_object, is_ifunc, is_local, is_weak;
+	const char *name;	/* may have a version and any characters */
+	bool is_func, is_object, is_local, is_weak;
 };
 
-/** struct dep_elf_symbols - elfsyms.c */
+#define DEP_ELF_TABLES	8u	/* with symbols, of a file and its debug file; more are not read */
+
+/** struct dep_elf_table - a section of symbols; @names: the section with their names */
+struct dep_elf_table {
+	Elf *elf;
+	Elf_Data *data;
+	u32 names;
+};
+
+/** struct dep_shown - how one is shown that was asked for; see dep_symbol_name() */
+struct dep_shown {
+	u32 symbol;		/* DEP_NO_INDEX: this one is free */
+	const char *name, *mangled;
+};
+
+/**
+ * struct dep_elf_symbols - elfsyms.c
+ *
+ * All of a library's are there to tell whose some code is.  So they stay in the file, and here is
+ * only where: most are never shown.
+ */
 struct dep_elf_symbols {
-	struct dep_elf_symbol *sym;
+	struct dep_elf_table table[DEP_ELF_TABLES];
+	u32 ntables;
+	u32 *sym;			/* number in its table * DEP_ELF_TABLES + the table's */
 	u32 n, room;
 	struct dep_spans code, data;	/* values: indexes */
 	struct dep_spans loose;		/* code of symbols without size, up to the next one */
-	u32 *by_name;			/* functions, sorted by name and value */
+	struct dep_shown *shown;	/* by hash */
+	u32 nshown, shown_room;
+	u32 *by_name;			/* functions by name and value; dep_image_by_name() */
 	u32 nby_name;
 	bool whole;		/* not only what can be linked with is there */
 };
@@ -115,13 +139,19 @@ bool dep_image_is_data(const struct dep_image *im, u64 lo, u64 hi);
 
 /** dep_image_symbols() - its ELF symbols, perhaps none */
 struct dep_elf_symbols *dep_image_symbols(struct dep_image *im);
-/** dep_image_function() - the symbol of the code at @vaddr or NULL */
-struct dep_elf_symbol *dep_image_function(struct dep_image *im, u64 vaddr);
+/** dep_image_by_name() - the same with their functions sorted by name */
+struct dep_elf_symbols *dep_image_by_name(struct dep_image *im);
+/** dep_image_function() - the symbol of the code at @vaddr or DEP_NO_INDEX */
+u32 dep_image_function(struct dep_image *im, u64 vaddr);
+/** dep_elf_symbol() - number @i of them, as the file has it */
+struct dep_elf_symbol dep_elf_symbol(const struct dep_elf_symbols *t, u32 i);
 /** dep_symbol_order() - strcmp() of names without their versions */
 int dep_symbol_order(const char *a, const char *b);
-/** dep_symbol_name() - without version and demangled; then *@mangled is what it was, else NULL */
-const char *dep_symbol_name(struct dep_image *im, struct dep_elf_symbol *sym,
-			    const char **mangled);
+/**
+ * dep_symbol_name() - symbol @i without version and demangled; then *@mangled is what it was, else
+ *	NULL.  NULL for DEP_NO_INDEX.
+ */
+const char *dep_symbol_name(struct dep_image *im, u32 i, const char **mangled);
 
 /** dep_image_unit() - the unit at @vaddr, its functions read, or NULL */
 struct dep_unit *dep_image_unit(struct dep_image *im, u64 vaddr);

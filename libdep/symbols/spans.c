@@ -58,6 +58,7 @@ static size_t let_end(struct dep_spans *t, const u32 *open, size_t nopen, u64 to
 
 int dep_spans_seal(struct dep_spans *t)
 {
+	struct dep_span_cut *fits;
 	size_t i, nopen = 0;
 	u32 *open;
 
@@ -78,6 +79,9 @@ int dep_spans_seal(struct dep_spans *t)
 	}
 	let_end(t, open, nopen, UINT64_MAX);
 	free(open);
+	fits = realloc(t->cut, t->ncuts * sizeof(*t->cut));
+	if (fits)
+		t->cut = fits;
 	free(t->span);
 	t->span = NULL;
 	t->n = 0;

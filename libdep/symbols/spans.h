@@ -15,10 +15,11 @@ struct dep_span {
 	u32 value, order;
 };
 
+/* Packed: there are many, and who asks looks at few. */
 struct dep_span_cut {
 	u64 at;			/* from here on.. */
 	u32 value;		/* ..it is this */
-};
+} __attribute__((packed, aligned(4)));
 
 /** struct dep_spans - zeroed, then filled, then sealed, then asked */
 struct dep_spans {

@@ -208,7 +208,7 @@ static u32 first_named(const struct dep_elf_symbols *t, const char *name)
 
 	while (lo < hi) {
 		mid = lo + (hi - lo) / 2;
-		if (dep_symbol_order(t->sym[t->by_name[mid]].name, name) < 0)
+		if (dep_symbol_order(dep_elf_symbol(t, t->by_name[mid]).name, name) < 0)
 			lo = mid + 1;
 		else
 			hi = mid;
@@ -219,23 +219,25 @@ static u32 first_named(const struct dep_elf_symbols *t, const char *name)
 size_t dep_symbols_find(struct dep_symbols *s, uint32_t process, const char *name,
 			uint64_t *pcs, size_t max)
 {
-	const struct dep_elf_symbol *sym, *last;
+	struct dep_elf_symbol sym;
 	struct dep_elf_symbols *t;
 	struct dep_instance *in;
 	size_t i, n = dep_instances(s, process, &in), found = 0;
+	u64 last;
 	u32 k;
 
 	for (i = 0; i < n; i++) {
-		t = dep_image_symbols(in[i].image);
-		last = NULL;
-		for (k = first_named(t, name); k < t->nby_name; k++, last = sym) {
-			sym = &t->sym[t->by_name[k]];
-			if (dep_symbol_order(sym->name, name))
+		t = dep_image_by_name(in[i].image);
+		/* None is at 0: see dep_image_is_code(). */
+		last = 0;
+		for (k = first_named(t, name); k < t->nby_name; k++, last = sym.value) {
+			sym = dep_elf_symbol(t, t->by_name[k]);
+			if (dep_symbol_order(sym.name, name))
 				break;
-			if (last && last->value == sym->value)
+			if (last == sym.value)
 				continue;
 			if (found < max)
-				pcs[found] = sym->value + in[i].bias;
+				pcs[found] = sym.value + in[i].bias;
 			found++;
 		}
 	}
