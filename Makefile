@@ -125,9 +125,9 @@ $(B)/depctl: $(DEPCTL_OBJ) $(B)/libdep.a
 # ---- tests ----
 
 UNIT := decode derive watch_elf inject store writer resume upkeep queue recover collect cross \
-	filled symbols analyze beside order order_functions order_processes detect races clock \
-	predict ring_core loop request control metrics client keep rundir notify policy tracer \
-	places sieve sieve_executions lean native
+	filled symbols analyze beside order order_functions order_processes detect races shadow \
+	clock predict ring_core loop request control metrics client keep rundir notify policy \
+	tracer places sieve sieve_executions lean native
 TESTS := $(patsubst %,$(B)/tests/test_%,$(UNIT))
 SHOW := $(patsubst %,$(B)/tests/inject_%,show_pie show_nopie show_static show_staticpie exec)
 TESTFLAGS := $(CFLAGS) $(HOSTFLAGS) -I.
@@ -178,6 +178,7 @@ $(B)/tests/test_order_processes: $(call unit_obj,test_order_processes) $(B)/libd
 $(B)/tests/test_detect: $(call unit_obj,test_detect) $(call part_obj,analyze/races)
 $(B)/tests/test_predict: $(call unit_obj,test_predict) $(call part_obj,analyze/predict)
 $(B)/tests/test_clock: $(call unit_obj,test_clock) $(call part_obj,analyze/races)
+$(B)/tests/test_shadow: $(call unit_obj,test_shadow) $(call part_obj,analyze/races)
 $(B)/tests/test_races: $(call unit_obj,test_races race_oracle) $(call part_obj,analyze/races)
 
 # The parts of depd that need no program to record.

@@ -59,6 +59,15 @@ static int find_site(struct race_detector *d, struct race_now *now)
 	return 0;
 }
 
+/* If @now does. */
+static inline int wrote(struct race_detector *d, const struct race_now *now,
+			struct race_page *page, u32 i)
+{
+	if (!(now->flags & RACE_WRITE))
+		return 0;
+	return race_page_write(&d->mem, page, i, race_when(now->thread, now->t->clock.epoch));
+}
+
 /* What access_granule() does where nothing is remembered. */
 static int access_slowly(struct race_detector *d, struct race_now *now, struct race_page *page,
 			 u32 i, u32 mask, u64 address, struct race_memo *memo)
@@ -72,15 +81,15 @@ static int access_slowly(struct race_detector *d, struct race_now *now, struct r
 	if (!now->when && find_site(d, now))
 		return -ENOMEM;
 	if (mask == 0xff && !split) {
-		ret = race_step(d, now, id, page->wrote[i], address, 8, &out, &keep);
+		ret = race_step(d, now, id, race_page_wrote(page, i), address, 8, &out, &keep);
 	} else {
 		for (b = 0; b < 8; b++)
 			part[b] = split ? race_state_part(s)[b] : id;
 		for (b = first; !ret && b < 8 && mask >> b & 1; b = e) {
 			for (e = b + 1; e < 8 && mask >> e & 1 && part[e] == part[b]; e++)
 				;
-			ret = race_step(d, now, part[b], page->wrote[i], address + b, e - b, &out,
-					&keep);
+			ret = race_step(d, now, part[b], race_page_wrote(page, i), address + b,
+					e - b, &out, &keep);
 			while (!ret && b < e)
 				part[b++] = out;
 		}
@@ -93,9 +102,7 @@ static int access_slowly(struct race_detector *d, struct race_now *now, struct r
 		*memo = (struct race_memo){ now->pc, (u64)now->t->context << 32 | id,
 					    now->flags << 8 | mask, out };
 	page->cell[i] = out;
-	if (now->flags & RACE_WRITE)
-		page->wrote[i] = race_when(now->thread, now->t->clock.epoch);
-	return 0;
+	return wrote(d, now, page, i);
 }
 
 /* What is remembered of the access to bytes @mask of a granule with state @id, or what else. */
@@ -123,9 +130,7 @@ static inline int access_granule(struct race_detector *d, struct race_now *now,
 		return access_slowly(d, now, page, i, mask, address, memo);
 	if (memo->id != id)
 		page->cell[i] = memo->id;
-	if (now->flags & RACE_WRITE)
-		page->wrote[i] = race_when(now->thread, now->t->clock.epoch);
-	return 0;
+	return wrote(d, now, page, i);
 }
 
 /* Granules @i to @end - 1 of a page, all of each; those with the same state at one go. */
@@ -133,7 +138,6 @@ static int access_granules(struct race_detector *d, struct race_now *now, struct
 			   u32 i, u32 end, u64 address)
 {
 	u32 id, out, from = i;
-	u64 when;
 	bool found;
 	int ret;
 
@@ -147,12 +151,12 @@ static int access_granules(struct race_detector *d, struct race_now *now, struct
 		out = memo_of(d, now, id, 0xff, &found)->id;
 		if (!found)
 			continue;
-		when = race_when(now->thread, now->t->clock.epoch);
-		for (; i < end && page->cell[i] == id; i++) {
+		for (; i < end && page->cell[i] == id && !ret; i++) {
 			page->cell[i] = out;
-			if (now->flags & RACE_WRITE)
-				page->wrote[i] = when;
+			ret = wrote(d, now, page, i);
 		}
+		if (ret)
+			return ret;
 	}
 	return 0;
 }

@@ -88,6 +88,69 @@ struct race_page *race_shadow_make(struct race_mem *m, struct race_shadow *s, u6
 	return race_shadow_find(s, number);
 }
 
+/* What nobody has any more makes room; returns how many times are left. */
+static u32 sweep(struct race_page *page)
+{
+	u8 to[RACE_TIMES], n = 0;
+	u32 used = 0, i;
+
+	for (i = 0; i < RACE_CELLS; i++)
+		used |= 1u << page->of[i];
+	for (i = 0; i <= page->top; i++) {
+		if (!(used >> i & 1))
+			continue;
+		page->time[n] = page->time[i];
+		to[i] = n++;
+	}
+	for (i = 0; i < RACE_CELLS; i++)
+		page->of[i] = to[page->of[i]];
+	page->top = n - 1;
+	return n;
+}
+
+static int spread(struct race_mem *m, struct race_page *page)
+{
+	u64 *each = race_alloc(m, RACE_MEM_SHADOW, RACE_CELLS * sizeof(*each));
+	u32 i;
+
+	if (!each)
+		return -ENOMEM;
+	for (i = 0; i < RACE_CELLS; i++)
+		each[i] = page->time[page->of[i]];
+	page->each = each;
+	return 0;
+}
+
+int race_page_write_slowly(struct race_mem *m, struct race_page *page, u32 i, u64 when)
+{
+	u32 k = 0;
+
+	while (k <= page->top && page->time[k] != when)
+		k++;
+	/* If more than half are left, it would have to be done again too soon. */
+	if (k == RACE_TIMES) {
+		k = sweep(page);
+		if (k > RACE_TIMES / 2 && spread(m, page))
+			return -ENOMEM;
+	}
+	if (page->each) {
+		page->each[i] = when;
+		return 0;
+	}
+	if (k > page->top) {
+		page->top = (u8)k;
+		page->time[k] = when;
+	}
+	page->last = page->of[i] = (u8)k;
+	return 0;
+}
+
+static void free_page(struct race_mem *m, struct race_page *page)
+{
+	race_free(m, RACE_MEM_SHADOW, page->each, RACE_CELLS * sizeof(*page->each));
+	race_free(m, RACE_MEM_SHADOW, page, sizeof(*page));
+}
+
 static int each_of(struct race_region *r, u64 first, u64 last,
 		   int (*f)(void *arg, u64 number, struct race_page *page), void *arg)
 {
@@ -145,7 +208,7 @@ static int drop_page(void *arg, u64 number, struct race_page *page)
 	r->page[number % RACE_REGION_PAGES] = NULL;
 	r->pages--;
 	d->s->pages--;
-	race_free(d->m, RACE_MEM_SHADOW, page, sizeof(*page));
+	free_page(d->m, page);
 	return 0;
 }
 

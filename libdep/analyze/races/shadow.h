@@ -4,7 +4,8 @@
  * (state.h), and when it was written last.
  *
  * A hash table of regions of 4 MiB, each with a table of pages of 4 KiB; any 64-bit
- * address will do.  12 bytes for each 8 of pages that were touched.
+ * address will do.  5 and a half bytes for each 8 of pages that were touched: granules of a page
+ * have few different times, mostly.  Where they have many, it is 8 more.
  */
 #ifndef DEP_RACES_SHADOW_H
 #define DEP_RACES_SHADOW_H
@@ -17,15 +18,19 @@
 #define RACE_REGION_SHIFT	22u
 #define RACE_REGION_PAGES	(1u << (RACE_REGION_SHIFT - RACE_PAGE_SHIFT))
 #define RACE_LATEST		256u
+#define RACE_TIMES		24u
 
 /**
  * struct race_page - of 4 KiB of the program's memory
- * @wrote: the time of the last write to any byte of a granule, exactly; it means nothing
- *	before there is a write in the granule's state
+ * @each: the times of all granules, or NULL: then @time[@of[]] has them
+ * @last: number of the time that was set last; @top: of the highest one that is in use
  */
 struct race_page {
 	u32 cell[RACE_CELLS];
-	u64 wrote[RACE_CELLS];
+	u64 *each;
+	u64 time[RACE_TIMES];
+	u8 last, top;
+	u8 of[RACE_CELLS];
 };
 
 struct race_region {
@@ -55,6 +60,31 @@ void race_shadow_drop(struct race_mem *m, struct race_shadow *s, u64 first, u64 
 int race_shadow_each(struct race_shadow *s, u64 first, u64 last,
 		     int (*f)(void *arg, u64 number, struct race_page *page), void *arg);
 void race_shadow_free(struct race_mem *m, struct race_shadow *s);
+
+/**
+ * race_page_wrote() - when any byte of granule @i was written last, exactly
+ *
+ * It means nothing before there is a write in the granule's state.
+ */
+static inline u64 race_page_wrote(const struct race_page *page, u32 i)
+{
+	return page->each ? page->each[i] : page->time[page->of[i]];
+}
+
+/** race_page_write_slowly() - race_page_write() of another time than the last; not with @each */
+int race_page_write_slowly(struct race_mem *m, struct race_page *page, u32 i, u64 when);
+
+/** race_page_write() - granule @i is written at @when; 0 or -ENOMEM */
+static inline int race_page_write(struct race_mem *m, struct race_page *page, u32 i, u64 when)
+{
+	if (page->each)
+		page->each[i] = when;
+	else if (page->time[page->last] == when)
+		page->of[i] = page->last;
+	else
+		return race_page_write_slowly(m, page, i, when);
+	return 0;
+}
 
 /** race_shadow_page() - race_shadow_make(), quick for a page that was used lately */
 static inline struct race_page *race_shadow_page(struct race_mem *m, struct race_shadow *s,
