@@ -127,7 +127,7 @@ $(B)/depctl: $(DEPCTL_OBJ) $(B)/libdep.a
 UNIT := decode derive watch_elf inject store writer resume upkeep queue recover collect cross \
 	filled symbols analyze beside order order_functions order_processes detect races shadow \
 	clock predict ring_core loop request control metrics client keep rundir notify policy \
-	tracer places sieve sieve_executions lean native
+	tracer places sieve sieve_executions lean native table
 TESTS := $(patsubst %,$(B)/tests/test_%,$(UNIT))
 SHOW := $(patsubst %,$(B)/tests/inject_%,show_pie show_nopie show_static show_staticpie exec)
 TESTFLAGS := $(CFLAGS) $(HOSTFLAGS) -I.
@@ -144,6 +144,8 @@ unit_obj = $(patsubst %,$(B)/tests/%.o,$(1))
 $(B)/tests/test_decode: $(call unit_obj,test_decode zydis_expect) $(x86_obj)
 $(B)/tests/test_derive: $(call unit_obj,test_derive native) $(x86_obj) $(B)/host/libdep/x86/live.o
 $(B)/tests/test_watch_elf: $(call unit_obj,test_watch_elf) $(B)/host/libdep/watch/elf.o
+$(B)/tests/test_table: $(call unit_obj,test_table) $(B)/host/libdep/translate/table.o \
+		     $(B)/host/libdep/translate/lookup.o
 $(B)/tests/test_inject: $(call unit_obj,test_inject test_inject_follow test_inject_take) \
 			$(B)/tests/dummy_embed.o $(call part_obj,inject)
 $(B)/tests/test_store: $(call unit_obj,test_store stream stream_frag) $(B)/libdep.a

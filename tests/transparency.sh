@@ -134,7 +134,7 @@ adept
 ^read(0,
 /proc/self/maps
 ^madvise(ADDR, 41943040, MADV_HUGEPAGE)
-^madvise(ADDR, 2097152, \(MADV_COLLAPSE\|0x19\)
+^madvise(ADDR, 2097152, \(MADV_HUGEPAGE\|MADV_COLLAPSE\|0x19\))
 END
 [ -z "${OWN_CALLS:-}" ] || cat "$OWN_CALLS" >>"$tmp/own"
 

@@ -39,7 +39,9 @@
 #define HEAP_SIZE	GIB(4)
 #define HEAP_MIN	MIB(256)
 
-#define LOW_SIZE	MIB(4)
+/* Two huge pages and one page behind them, at multiples of a huge page. */
+#define LOW_SIZE	(MIB(4) + ADEPT_PAGE)
+#define LOW_STEP	MIB(6)
 #define LOW_TOP		0x7f800000ull
 #define LOW_BOTTOM	0x10000000ull
 
@@ -171,7 +173,7 @@ static int map_low(struct dep_plan *p, struct adept_boot *b)
 {
 	int err = -EEXIST;
 
-	for (u64 at = LOW_TOP; at >= LOW_BOTTOM && err == -EEXIST; at -= LOW_SIZE) {
+	for (u64 at = LOW_TOP; at >= LOW_BOTTOM && err == -EEXIST; at -= LOW_STEP) {
 		if (blocks_heap(p->space, at, at + LOW_SIZE))
 			continue;
 		err = map_at(p, at, LOW_SIZE, PROT_READ | PROT_WRITE, ANON, -1);

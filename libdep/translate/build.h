@@ -6,6 +6,7 @@
 #define ADEPT_TRANSLATE_BUILD_H
 
 #include "frag.h"
+#include "table.h"
 #include "xl8.h"
 #include "../x86/emit.h"
 
@@ -146,11 +147,6 @@ struct frag *callsite_indirect(u64 ret, int inlined);
 void callsite_renew(u64 ret);
 
 /* landing.c */
-struct landing_place {
-	u8 *addr;
-	u64 *lit;		/* where a mismatch goes */
-};
-
 void landing_init(void);
 /** landing_emit_way_out() - a landing's first code, before what leads to it: for a mismatch */
 void landing_emit_way_out(struct build *b);
@@ -169,11 +165,5 @@ void landing_build_rest(u64 pc, struct arena *a, enum behind behind);
 void landing_renew(u64 pc);
 /** landing_get() - make sure that an indirect branch to @pc finds its way */
 void landing_get(u64 pc, int is_return);
-/** landing_set_return() - returns to @pc go to the landing @at from now on */
-void landing_set_return(u64 pc, const struct landing_place *at);
-/* Through the tables, with the target in rcx: jump, call, or mov rdx, the landing. */
-void landing_emit_jump(struct build *b);
-void landing_emit_call(struct build *b);
-void landing_emit_load_return(struct build *b);
 
 #endif

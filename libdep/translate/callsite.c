@@ -65,7 +65,7 @@ static struct frag *build_call(const struct callsite *c, u16 mask, struct landin
 		b->exits[0].patch = exits_emit_linkable(b, 0xe8);
 	} else {
 		build_xl8(b, XL8_AT_RCX, 0, 0, X86_NONE, X86_NONE);
-		landing_emit_call(b);
+		lookup_call(&b->e);
 	}
 	landing_emit(b, 1);
 	f = build_commit(b);
@@ -91,7 +91,7 @@ static void renew(struct callsite *c, u16 mask, int inlined)
 	landing_build_rest(c->ret, arena_of((u64)c->stub->start),
 			   inlined && same_page ? BEHIND_RETURN : BEHIND_NOTHING);
 	/* Only now can a thread get there. */
-	landing_set_return(c->ret, &at);
+	table_set(T_RETURN, c->ret, &at);
 	while (old && old->in)
 		exit_link(heap_at(old->in), c->stub);
 }

@@ -73,7 +73,7 @@ static void emit_indirect(struct build *b, u32 i)
 	if (bi->in.kind == X86_CALL_IND && !(session()->flags & ADEPT_S_STRICT))
 		x->patch = exits_emit_linkable(b, 0xe9);
 	else
-		landing_emit_jump(b);
+		lookup_jump(&b->e);
 }
 
 static void emit_gate(struct build *b, enum gate g)

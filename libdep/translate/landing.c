@@ -2,54 +2,18 @@
 /*
  * Indirect branches.
  *
- * A site loads its target into rcx and goes through a table, indexed by the
- * target's low bits, to a landing.  The landing knows its own application
- * address and verifies it against rcx, without touching a flag (lea, then jrcxz or
- * loop); if it is not the right one it goes on to the next landing of the same bucket, the last
- * one to the dispatcher.  Since a landing verifies itself, table entries and chains
- * change by single stores under running threads, and since it only names an
- * address, not a translation, it is never stale and never freed.
+ * A site loads its target into rcx and goes through a table (lookup.c) to a landing.
+ * That knows its own application address and verifies it against rcx, without touching
+ * a flag (lea, then jrcxz or loop); if it is not the right one it goes on to the next
+ * landing of the same bucket (table.c), the last one to the dispatcher.  It only names an
+ * address, not a translation, so it is never stale and never freed.
  *
  * Returns have a table of their own: a call's return landing stands right behind
  * the native call, where the processor's return predictor expects it (callsite.c).
  */
 #include "build.h"
 
-/* Entries are chosen by the target's low bits; with BMI2 by more than the low 16. */
-#define JUMP_BITS	17
-#define RETURN_BITS	18
-#define PLAIN_BITS	16
-
-struct landing {
-	u64 pc;
-	struct landing_place at;
-	struct landing *next;
-};
-
-/* Jumps and calls share landings; a call's begins 5 bytes earlier. */
-enum list { L_JUMP, L_RETURN };
-
-/* The landings of each table, by a part of their index, the first of a bucket first. */
-#define LISTS		4096
-
-static struct landing *lists[2][LISTS];
-static u8 index_bits[2];
 static u8 by_loop;
-
-static u64 *jump_table(void)
-{
-	return (u64 *)boot.low;
-}
-
-static u64 *call_table(void)
-{
-	return jump_table() + (1u << JUMP_BITS);
-}
-
-static u64 *return_table(void)
-{
-	return call_table() + (1u << JUMP_BITS);
-}
 
 /* Can @pc and its negative be displacements? */
 static int small(u64 pc)
@@ -57,63 +21,7 @@ static int small(u64 pc)
 	return fits32((s64)pc) && fits32(-(s64)pc);
 }
 
-static u32 bucket(enum list l, u64 pc)
-{
-	return (u32)pc & ((1u << index_bits[l]) - 1);
-}
-
-static void emit_index(struct build *b, u8 bits)
-{
-	struct emit *e = &b->e;
-
-	if (bits == PLAIN_BITS) {
-		/* movzx edx, cx */
-		static const u8 movzx[] = { 0x0f, 0xb7, 0xd1 };
-		/* lea rdx, [rdx*8] */
-		static const u8 lea[] = { 0x48, 0x8d, 0x14, 0xd5, 0, 0, 0, 0 };
-
-		emit_bytes(e, movzx, sizeof(movzx));
-		emit_bytes(e, lea, sizeof(lea));
-	} else {
-		/* mov edx, 64 - bits; shlx rdx, rcx, rdx; rorx rdx, rdx, 61 - bits */
-		const u8 code[] = {
-			0xba, (u8)(64 - bits), 0, 0, 0,
-			0xc4, 0xe2, 0xe9, 0xf7, 0xd1,
-			0xc4, 0xe3, 0xfb, 0xf0, 0xd2, (u8)(61 - bits),
-		};
-
-		emit_bytes(e, code, sizeof(code));
-	}
-}
-
-/* op [rdx + table] */
-static void emit_table_op(struct build *b, enum list l, u8 rex, u8 opcode, u8 reg, u64 *table)
-{
-	emit_index(b, index_bits[l]);
-	if (rex)
-		emit8(&b->e, rex);
-	emit8(&b->e, opcode);
-	emit8(&b->e, (u8)(0x82 | reg << 3));
-	emit32(&b->e, (u32)(u64)table);
-}
-
-void landing_emit_jump(struct build *b)
-{
-	emit_table_op(b, L_JUMP, 0, 0xff, 4, jump_table());
-}
-
-void landing_emit_call(struct build *b)
-{
-	emit_table_op(b, L_JUMP, 0, 0xff, 2, call_table());
-}
-
-void landing_emit_load_return(struct build *b)
-{
-	emit_table_op(b, L_RETURN, 0x48, 0x8b, X86_RDX, return_table());
-}
-
 extern void gate_miss(void);
-extern void gate_miss_call(void);
 extern void gate_miss_return(void);
 
 static int has_bmi2(void)
@@ -139,22 +47,11 @@ static int has_fast_loop(void)
 
 void landing_init(void)
 {
-	u64 bytes = (2ull << JUMP_BITS << 3) + (1ull << RETURN_BITS << 3);
-
-	if (boot.low_size < bytes || boot.low + boot.low_size > 0x80000000u)
-		fatal("no memory below 2 GiB");
-	/* Every return loads from a place of its own: spare the data TLB, if there is memory. */
-	sys3(__NR_madvise, boot.low, boot.low_size, K_MADV_HUGEPAGE);
-	index_bits[L_JUMP] = has_bmi2() ? JUMP_BITS : PLAIN_BITS;
-	index_bits[L_RETURN] = has_bmi2() ? RETURN_BITS : PLAIN_BITS;
 	/* Where nothing is tuned, the other way: so both are tested. */
-	by_loop = has_fast_loop() && !(session()->flags & ADEPT_S_STRICT);
-	for (u32 i = 0; i < 1u << JUMP_BITS; i++) {
-		jump_table()[i] = (u64)gate_miss;
-		call_table()[i] = (u64)gate_miss_call;
-	}
-	for (u32 i = 0; i < 1u << RETURN_BITS; i++)
-		return_table()[i] = (u64)gate_miss_return;
+	int tuned = !(session()->flags & ADEPT_S_STRICT);
+
+	by_loop = has_fast_loop() && tuned;
+	lookup_init(has_bmi2() && tuned);
 }
 
 void landing_emit_way_out(struct build *b)
@@ -270,77 +167,6 @@ struct landing_place landing_place(const struct build *b)
 	return (struct landing_place){ b->land, (u64 *)(b->land_lit + 4 + rel) };
 }
 
-static struct landing *find(enum list l, u64 pc)
-{
-	struct landing *at = lists[l][bucket(l, pc) % LISTS];
-
-	while (at && at->pc != pc)
-		at = at->next;
-	return at;
-}
-
-/* The landing from @at on that is of the same bucket as @pc. */
-static struct landing *of_bucket(enum list l, struct landing *at, u64 pc)
-{
-	while (at && bucket(l, at->pc) != bucket(l, pc))
-		at = at->next;
-	return at;
-}
-
-/* Put a landing before the others of its bucket. */
-static void add(enum list l, u64 pc, const struct landing_place *at)
-{
-	struct landing **head = &lists[l][bucket(l, pc) % LISTS];
-	struct landing *first = of_bucket(l, *head, pc), *new = heap_alloc(sizeof(*new));
-
-	new->pc = pc;
-	new->at = *at;
-	new->next = *head;
-	if (first)
-		__atomic_store_n(at->lit, (u64)first->at.addr, __ATOMIC_RELEASE);
-	*head = new;
-}
-
-/* The first of a bucket is what the tables lead to. */
-static void set_first(enum list l, u64 pc, const u8 *addr)
-{
-	u32 i = bucket(l, pc);
-
-	if (l == L_RETURN) {
-		__atomic_store_n(&return_table()[i], (u64)addr, __ATOMIC_RELEASE);
-		return;
-	}
-	__atomic_store_n(&jump_table()[i], (u64)addr, __ATOMIC_RELEASE);
-	__atomic_store_n(&call_table()[i], (u64)addr - EMIT_LEA_RSP_LEN, __ATOMIC_RELEASE);
-}
-
-static void set(enum list list, u64 pc, const struct landing_place *at)
-{
-	struct landing *l, *next, *before = NULL;
-
-	if (!find(list, pc)) {
-		add(list, pc, at);
-		set_first(list, pc, at->addr);
-		return;
-	}
-	l = of_bucket(list, lists[list][bucket(list, pc) % LISTS], pc);
-	for (; l->pc != pc; l = of_bucket(list, l->next, pc))
-		before = l;
-	next = of_bucket(list, l->next, pc);
-	if (next)
-		__atomic_store_n(at->lit, (u64)next->at.addr, __ATOMIC_RELEASE);
-	l->at = *at;
-	if (before)
-		__atomic_store_n(before->at.lit, (u64)at->addr, __ATOMIC_RELEASE);
-	else
-		set_first(list, pc, at->addr);
-}
-
-void landing_set_return(u64 pc, const struct landing_place *at)
-{
-	set(L_RETURN, pc, at);
-}
-
 static void build_landing(u64 pc, int is_return, int inlined)
 {
 	struct build *b = build_bare(pc, NULL);
@@ -355,7 +181,7 @@ static void build_landing(u64 pc, int is_return, int inlined)
 	at = landing_place(b);
 	landing_build_rest(pc, b->arena, inlined ? BEHIND_JUMP : BEHIND_NOTHING);
 	/* Only now can a thread get there. */
-	set(is_return ? L_RETURN : L_JUMP, pc, &at);
+	table_set(is_return ? T_RETURN : T_JUMP, pc, &at);
 }
 
 /* Behind a landing for @pc: jump to wherever its fragment is. */
@@ -381,7 +207,7 @@ void landing_build_rest(u64 pc, struct arena *a, enum behind behind)
 
 void landing_get(u64 pc, int is_return)
 {
-	if (!find(is_return ? L_RETURN : L_JUMP, pc))
+	if (!table_has(is_return ? T_RETURN : T_JUMP, pc))
 		build_landing(pc, is_return, !is_return);
 }
 

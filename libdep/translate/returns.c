@@ -19,7 +19,7 @@ static void emit_path(struct build *b)
 	build_xl8(b, XL8_RET_RCX, 0, X86_NONE, X86_NONE, X86_NONE);
 	emit_store_gs(&b->e, X86_RDX, TLS_IND1);
 	build_xl8(b, XL8_RET, 0, X86_NONE, 0, 0);
-	landing_emit_load_return(b);
+	lookup_return(&b->e);
 	emit_bytes(&b->e, swap, sizeof(swap));
 	build_xl8(b, XL8_RET_SWAPPED, 0, X86_NONE, 0, 0);
 	emit8(&b->e, 0xc3);
@@ -64,5 +64,5 @@ void returns_emit_by_jump(struct build *b, u32 i)
 	build_xl8(b, XL8_RET, x->insn, X86_NONE, (u8)more, (u8)(more >> 8));
 	emit_op_mem(&b->e, 0x8d, X86_RSP, &above);
 	build_xl8(b, XL8_AT_RCX, x->insn, X86_NONE, X86_NONE, X86_NONE);
-	landing_emit_jump(b);
+	lookup_jump(&b->e);
 }
