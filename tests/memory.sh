@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Memory: what a recorded program has resident at most is what it has natively, 4 times
 # the code that it touched, and 32 MiB, its ring of default size among them; a small one that
-# fills no chunk 6 MiB, most of it tables.
+# fills no chunk 2 MiB.
 #
 # The peak is the kernel's (ru_maxrss): anonymous, file and shared memory of the process,
 # so the engine's heap and code cache, its descriptor ring and the rings of its threads
@@ -42,7 +42,7 @@ within() {
 
 lines=50000
 text 300000 >"$tmp/text"
-more=6144
+more=2048
 within true /bin/true
 more=32768
 within gzip gzip -9 -c text
