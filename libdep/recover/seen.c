@@ -67,10 +67,22 @@ static struct dep_seen_page *number(struct dep_seen *s, u32 i)
 	return &s->block[i / BLOCK]->page[i % BLOCK];
 }
 
+/* The turn that the bits of a page are of, if they are of any use. */
+static u64 turn_of(const struct dep_seen *s, u64 place)
+{
+	return place >> DEP_SEEN_WHO == DEP_SEEN_ALWAYS ? 0 : s->turn;
+}
+
+static u64 number_of(u64 place)
+{
+	return place & ((1ull << DEP_SEEN_WHO) - 1);
+}
+
 /* One of an old turn, taken from where it was, or NULL. */
 static struct dep_seen_page *used_again(struct dep_seen *s)
 {
 	struct dep_seen_page *p, **pp;
+	struct dep_seen_way *w;
 
 	if (s->pages < KEPT)
 		return NULL;
@@ -81,6 +93,10 @@ static struct dep_seen_page *used_again(struct dep_seen *s)
 	for (pp = &s->bucket[bucket_of(p->place)]; *pp != p; pp = &(*pp)->next)
 		;
 	*pp = p->next;
+	/* That of DEP_SEEN_ALWAYS is not of an old turn. */
+	w = &s->way[number_of(p->place) % DEP_SEEN_WAYS];
+	if (w->page == p)
+		w->key = ~0ull;
 	return p;
 }
 
@@ -119,7 +135,7 @@ static struct dep_seen_page *page_of(struct dep_seen *s, u64 place)
 
 	while (p && p->place != place)
 		p = p->next;
-	if (p && p->turn == s->turn)
+	if (p && p->turn == turn_of(s, place))
 		return p;
 	if (!p) {
 		p = used_again(s);
@@ -130,7 +146,7 @@ static struct dep_seen_page *page_of(struct dep_seen *s, u64 place)
 		p->next = *bucket;
 		*bucket = p;
 	}
-	p->turn = s->turn;
+	p->turn = turn_of(s, place);
 	clear(p);
 	return p;
 }
@@ -199,7 +215,7 @@ static struct dep_seen_page *find(const struct dep_seen *s, u64 place)
 
 	while (p && p->place != place)
 		p = p->next;
-	return p && p->turn == s->turn ? p : NULL;
+	return p && p->turn == turn_of(s, place) ? p : NULL;
 }
 
 static bool is_too_much(const struct dep_seen *s, u64 addr, u64 size)
@@ -241,7 +257,7 @@ bool dep_seen_is_put_off(const struct dep_seen *s, u64 addr, u64 size)
 	for (; size; addr += n, size -= n) {
 		n = in_page(addr, size);
 		from = addr % DEP_SEEN_PAGE;
-		for (who = 0; who < DEP_SEEN_WHOS; who++) {
+		for (who = 0; who < DEP_SEEN_ALWAYS; who++) {
 			p = find(s, addr / DEP_SEEN_PAGE | who << DEP_SEEN_WHO);
 			if (p && p->later && are_put_off(p, from, from + n))
 				return true;
@@ -261,7 +277,7 @@ bool dep_seen_forget(struct dep_seen *s, u64 addr, u64 size)
 	for (; size; addr += to - from, size -= to - from) {
 		from = addr % DEP_SEEN_PAGE;
 		to = from + in_page(addr, size);
-		for (who = 0; who < DEP_SEEN_WHOS; who++) {
+		for (who = 0; who < DEP_SEEN_ALWAYS; who++) {
 			p = find(s, addr / DEP_SEEN_PAGE | who << DEP_SEEN_WHO);
 			if (p)
 				clear_bits(p, from, to);
@@ -400,7 +416,6 @@ static u32 end_of(const struct dep_seen_page *p, u32 at, bool reads)
 
 bool dep_seen_take(struct dep_seen *s, struct dep_seen_access *out)
 {
-	const u64 number = (1ull << DEP_SEEN_WHO) - 1;
 	struct dep_seen_page *p;
 	u32 at, end, i;
 
@@ -409,7 +424,7 @@ bool dep_seen_take(struct dep_seen *s, struct dep_seen_access *out)
 		if (at < DEP_SEEN_PAGE) {
 			end = end_of(p, at, s->take.reads);
 			out->pc = p->pc;
-			out->addr = (p->place & number) * DEP_SEEN_PAGE + at;
+			out->addr = number_of(p->place) * DEP_SEEN_PAGE + at;
 			out->size = end - at;
 			out->who = (u8)(p->place >> DEP_SEEN_WHO);
 			out->write = !s->take.reads;

@@ -5,7 +5,8 @@
  *
  * Pages are found by a table of ways, by the lower bits of their numbers, which machine code looks
  * into as well (native.c); behind it is one of all pages.  A turn makes all that is known old
- * at once: its number is in the keys of the ways, and in the pages.
+ * at once: its number is in the keys of the ways, and in the pages.  Of DEP_SEEN_ALWAYS, whose
+ * accesses are never told, nothing grows old.
  */
 #ifndef DEP_RECOVER_SEEN_H
 #define DEP_RECOVER_SEEN_H
@@ -24,8 +25,9 @@
  */
 #define DEP_SEEN_WHO	52
 #define DEP_SEEN_WHOS	4u
+#define DEP_SEEN_ALWAYS	3u	/* who */
 #define DEP_SEEN_STAMP	54
-#define DEP_SEEN_STAMPS	1023u	/* this one is in the key of a way that has none */
+#define DEP_SEEN_STAMPS	1022u	/* this one is of DEP_SEEN_ALWAYS; a way that has none: the next */
 
 /* The words behind the last byte's stay 0: nothing is known behind the end. */
 struct dep_seen_page {
@@ -117,7 +119,9 @@ bool dep_seen_forget(struct dep_seen *s, u64 addr, u64 size);
 /** dep_seen_tag() - what distinguishes the pages of @who in this turn, not 0 */
 static inline u64 dep_seen_tag(const struct dep_seen *s, u8 who)
 {
-	return (u64)s->stamp << DEP_SEEN_STAMP | (u64)who << DEP_SEEN_WHO;
+	u64 stamp = who == DEP_SEEN_ALWAYS ? DEP_SEEN_STAMPS : s->stamp;
+
+	return stamp << DEP_SEEN_STAMP | (u64)who << DEP_SEEN_WHO;
 }
 
 /**

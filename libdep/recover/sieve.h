@@ -56,7 +56,7 @@ struct dep_scope {
 
 /* What is remembered of an access beside its place: who made it, or that it is not shown at all. */
 enum {
-	DEP_SIEVE_PROGRAM, DEP_SIEVE_LIBRARY, DEP_SIEVE_THREADS, DEP_SIEVE_MUTED,
+	DEP_SIEVE_PROGRAM, DEP_SIEVE_LIBRARY, DEP_SIEVE_THREADS, DEP_SIEVE_MUTED = DEP_SEEN_ALWAYS,
 	DEP_SIEVE_LOOK = 4,
 };
 
