@@ -173,6 +173,17 @@ u32 dep_native_slow(struct dep_run *r, const struct dep_native_look *look, u64 a
 	       !put_off(r, look, addr, look->read, DEP_READ);
 }
 
+u32 dep_native_one(struct dep_run *r, const struct dep_program *p, u32 op)
+{
+	int err = dep_run_reserve(r, p);
+
+	if (!err)
+		err = dep_run_ops(r, p, op, op + 1, 0);
+	if (err && !r->failed)
+		r->failed = err;
+	return err != 0;
+}
+
 /* So many records at a time that none of the counts can overflow. */
 #define AT_ONCE	(1 << 14)
 

@@ -86,6 +86,21 @@ static void clear_counts(struct emit *e, u8 xmm)
 	native_reg(e, 0, 0x0fef, xmm, xmm);
 }
 
+/* Call @function with its dep_run, and return.  What is counted is kept. */
+static void emit_call(struct emit *e, u64 function)
+{
+	/* Here the stack is aligned as behind a call. */
+	move_counts(e, 0x7f, 0, IN_RUN(state.count[0]));
+	move_counts(e, 0x7f, 1, IN_RUN(state.count[4]));
+	native_mem(e, 1, 0x8d, X86_RDI, X86_RBX,
+		   -(s32)offsetof(struct dep_run, slot) - NATIVE_SLOT_BIAS);
+	emit_mov_imm64(e, X86_RAX, function);
+	native_reg(e, 0, 0xff, 2, X86_RAX);	/* call */
+	move_counts(e, 0x6f, 0, IN_RUN(state.count[0]));
+	move_counts(e, 0x6f, 1, IN_RUN(state.count[4]));
+	emit8(e, 0xc3);
+}
+
 const u8 *dep_native_emit_shared(struct emit *e, struct dep_native_exits *x)
 {
 	const u8 *leave, *enter;
@@ -108,18 +123,11 @@ const u8 *dep_native_emit_shared(struct emit *e, struct dep_native_exits *x)
 	native_reg(e, 0, 0x31, X86_RAX, X86_RAX);
 	branch(e, leave);
 
-	/* Here the stack is aligned as behind a call.  What is counted is kept. */
 	x->slow = e->p;
-	move_counts(e, 0x7f, 0, IN_RUN(state.count[0]));
-	move_counts(e, 0x7f, 1, IN_RUN(state.count[4]));
 	native_reg(e, 1, 0x89, X86_RAX, X86_RDX);
-	native_mem(e, 1, 0x8d, X86_RDI, X86_RBX,
-		   -(s32)offsetof(struct dep_run, slot) - NATIVE_SLOT_BIAS);
-	emit_mov_imm64(e, X86_RAX, (u64)dep_native_slow);
-	native_reg(e, 0, 0xff, 2, X86_RAX);	/* call */
-	move_counts(e, 0x6f, 0, IN_RUN(state.count[0]));
-	move_counts(e, 0x6f, 1, IN_RUN(state.count[4]));
-	emit8(e, 0xc3);
+	emit_call(e, (u64)dep_native_slow);
+	x->one = e->p;
+	emit_call(e, (u64)dep_native_one);
 
 	enter = e->p;
 	push_kept(e);
@@ -152,6 +160,7 @@ struct ref {
 	u32 njumps;
 	const u8 *behind;	/* where it goes on */
 	u32 left;		/* to the interpreter */
+	u32 stretch;		/* they are looked up with others of the same */
 };
 
 struct code {
@@ -161,6 +170,7 @@ struct code {
 	const struct dep_exit_info *x;
 	struct ref ref[MAX_REFS];
 	u32 nrefs, next_ref;
+	u32 stretch;		/* so many operations were called */
 	u64 base;		/* of dep_op.pc and .imm */
 	u32 words;		/* values that are used up */
 	s32 last;		/* what the first one was lately: of the dep_run */
@@ -200,6 +210,12 @@ static bool is_left(const struct code *c, u32 op)
 	return c->lean < c->x->lean_end && c->p->lean[c->lean].of == op;
 }
 
+/* Is it the interpreter's to do, and nothing else?  It has no values. */
+static bool is_called(const struct dep_op *op)
+{
+	return op->code == DEP_O_FUNCTION || op->code == DEP_O_MASKED;
+}
+
 /* Is the interpreter's to do, and all that follows? */
 static bool is_odd(const struct dep_program *p, const struct dep_op *op)
 {
@@ -207,6 +223,8 @@ static bool is_odd(const struct dep_program *p, const struct dep_op *op)
 		return op->addr32 || op->size - 1u >= DEP_SEEN_AT_ONCE;
 	if (op->code == DEP_O_DERIVE)
 		return op->size != 1 || !dep_native_derives(&p->dop[op->imm]);
+	if (is_called(op))
+		return false;
 	return dep_lean_ends(op->code) || op->code == DEP_O_CHECK || op->code == DEP_O_BITOFF;
 }
 
@@ -216,7 +234,7 @@ static void join(struct code *c, struct ref *r, struct ref *s, s64 *high)
 	const struct dep_lean_op *lean = c->p->lean;
 	s64 from = (s64)(s->at.plus - r->at.plus), to = from + lean[s->lean].size, low;
 
-	if (s->with || !dep_sums_near(&r->at, &s->at) || from < -(s64)DEP_SEEN_AT_ONCE ||
+	if (s->with || s->stretch != r->stretch || !dep_sums_near(&r->at, &s->at) || from < -(s64)DEP_SEEN_AT_ONCE ||
 	    from > (s64)DEP_SEEN_AT_ONCE || lean[s->lean].dst != lean[r->lean].dst)
 		return;
 	low = from < r->low ? from : r->low;
@@ -277,8 +295,10 @@ static void find_refs(struct code *c)
 			*r = (struct ref){
 				.lean = c->lean, .at = dep_sums_place(&sums, op),
 				.pc = sums.base + (u64)(s64)op->pc, .look.whose = op->whose,
+				.stretch = c->stretch,
 			};
 		}
+		c->stretch += left && is_called(op);
 		dep_sums_follow(&sums, c->p, op);
 		c->lean += left;
 	}
@@ -454,6 +474,23 @@ static void operation(struct code *c, const struct dep_op *op)
 	}
 }
 
+/* @op, by the interpreter */
+static void call_out(struct code *c, u32 op)
+{
+	struct emit *e = c->e;
+	u8 *over;
+
+	emit_mov_imm64(e, X86_RSI, (u64)c->p);
+	emit_mov_imm64(e, X86_RDX, op);
+	emit_branch(e, 0xe8, c->exits->one);
+	native_reg(e, 0, 0x85, X86_RAX, X86_RAX);
+	over = native_jump_if(e, CC_E);
+	emit_mov_imm64(e, X86_RAX, dep_native_left(c->lean + 1, c->words));
+	branch(e, c->exits->middle);
+	if (!e->overflow)
+		put_rel32(over, e->p);
+}
+
 /* ---- around them ---- */
 
 /* Has it all that it needs, and may it be done this way? */
@@ -591,7 +628,7 @@ const u8 *dep_native_emit(struct emit *e, const struct dep_native_exits *exits,
 	c.p = p;
 	c.x = x;
 	c.base = p->base;
-	c.nrefs = c.next_ref = c.words = c.lean = 0;
+	c.nrefs = c.next_ref = c.stretch = c.words = c.lean = 0;
 	c.last = IN_RUN(last[0]) + (s32)dep_delta_slot(p->d->first_exit + (u32)(x - p->exit)) * 8;
 	find_refs(&c);
 	emit_looks(&c);
@@ -607,7 +644,10 @@ const u8 *dep_native_emit(struct emit *e, const struct dep_native_exits *exits,
 			continue;
 		if (is_odd(p, op) || (dep_op_is_ref(op->code) && c.next_ref == c.nrefs))
 			break;
-		operation(&c, op);
+		if (is_called(op))
+			call_out(&c, i);
+		else
+			operation(&c, op);
 		c.lean++;
 	}
 	if (i < x->op_end && !c.lean)

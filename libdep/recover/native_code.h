@@ -18,6 +18,8 @@ struct dep_native_exits {
 	const u8 *middle;	/* eax: dep_native_left() */
 	/* To be called; rax: address, rsi: dep_native_look; eax afterwards: dep_native_slow() */
 	const u8 *slow;
+	/* To be called; rsi: program, edx: operation; eax afterwards: dep_native_one() */
+	const u8 *one;
 };
 
 /**
@@ -38,6 +40,13 @@ struct dep_native_look {
  * Return: 0: it is noted, to be told later; 1: the interpreter has to see to it.
  */
 u32 dep_native_slow(struct dep_run *r, const struct dep_native_look *look, u64 addr);
+
+/**
+ * dep_native_one() - do operation @op of @p, for which the interpreter need not stay
+ *
+ * Return: 0, or 1: it did not work, and all else is left to the interpreter.
+ */
+u32 dep_native_one(struct dep_run *r, const struct dep_program *p, u32 op);
 
 /** dep_native_derives() - is there code for @d?  dep_native_derive() emits it, over rax and rcx. */
 bool dep_native_derives(const struct x86_dop *d);
