@@ -17,6 +17,13 @@ struct dep_payload {
 	char byte[PAYLOAD_BYTES];
 };
 
+/** struct dep_load_space - what loading uses again */
+struct dep_load_space {
+	struct dep_run run;
+	struct dep_columns columns;
+	size_t nitems;		/* of the segment before */
+};
+
 static int grow(void **p, size_t *room, size_t n, size_t size)
 {
 	size_t want = *room ? *room : 1024;
@@ -175,60 +182,92 @@ static void give_back(struct dep_loaded *l)
 	}
 }
 
-/* @c: of @seg; NULL: they are in the store. */
-static struct dep_loaded *load(struct dep_store *s, const struct dep_segment *seg,
-			       struct dep_columns *c, unsigned int want, struct dep_sieve *sieve)
+struct dep_load_space *dep_load_space_new(void)
 {
-	struct dep_loaded *l = calloc(1, sizeof(*l));
+	static const struct dep_sink nowhere;
+	struct dep_load_space *p = calloc(1, sizeof(*p));
+
+	if (p)
+		dep_run_init(&p->run, &p->columns, &nowhere, NULL);
+	return p;
+}
+
+void dep_load_space_free(struct dep_load_space *p)
+{
+	if (!p)
+		return;
+	dep_run_free(&p->run);
+	dep_columns_free(&p->columns);
+	free(p);
+}
+
+/* All that @seg has through @sieve into @l; @c: of @seg, or NULL: they are in the store. */
+static void recover(struct dep_loaded *l, struct dep_store *s, const struct dep_segment *seg,
+		    struct dep_columns *c, unsigned int want, struct dep_sieve *sieve,
+		    struct dep_load_space *p)
+{
 	const struct dep_sink sink = {
 		.want = want | DEP_WANT_EVENTS | DEP_WANT_TICKETS, .batch = batch, .arg = l,
 	};
-	struct dep_columns own = { 0 };
-	struct dep_run r;
+	struct dep_run *r = &p->run;
 
-	if (!l || add_mark(l, 0, 0)) {
-		free(l);
-		return NULL;
-	}
-	dep_run_init(&r, c ? c : &own, &sink, NULL);
-	r.sieve = sieve;
-	r.lean = sieve && !sieve->scope->wanted && !(want & (DEP_WANT_BLOCKS | DEP_WANT_CALLS));
-	r.native = r.lean && !sieve->scope->interpret ? dep_native_of(s) : NULL;
+	dep_run_again(r, c ? c : &p->columns, &sink);
+	r->sieve = sieve;
+	r->lean = sieve && !sieve->scope->wanted && !(want & (DEP_WANT_BLOCKS | DEP_WANT_CALLS));
+	r->native = r->lean && !sieve->scope->interpret ? dep_native_of(s) : NULL;
 	if (sieve && seg->seq != sieve->next_seq)
 		dep_sieve_lost(sieve);
 	if (sieve) {
 		sieve->next_seq = seg->seq + 1;
 		sieve->tickets_stay = seg->seq == sieve->peeked;
 	}
-	l->err = c ? dep_recover_columns(s, seg, &r, &l->counts) :
-		     dep_recover_traced(s, seg, &r, &l->counts);
+	l->err = c ? dep_recover_columns(s, seg, r, &l->counts) :
+		     dep_recover_traced(s, seg, r, &l->counts);
 	if (l->err) {
 		strncpy(l->why, dep_error(), sizeof(l->why) - 1);
 	} else {
-		l->mark[0].ticket = r.columns->h.ticket;
-		l->lost_bytes = r.columns->h.lost_bytes;
+		l->mark[0].ticket = r->columns->h.ticket;
+		l->lost_bytes = r->columns->h.lost_bytes;
 	}
 	/* The analyzer is told of a gap there. */
 	if (sieve && (l->err || l->lost_bytes))
 		dep_sieve_lost(sieve);
-	dep_run_free(&r);
-	dep_columns_free(&own);
+}
+
+static struct dep_loaded *load(struct dep_store *s, const struct dep_segment *seg,
+			       struct dep_columns *c, unsigned int want, struct dep_sieve *sieve,
+			       struct dep_load_space *space)
+{
+	struct dep_load_space *p = space ? space : dep_load_space_new();
+	struct dep_loaded *l = calloc(1, sizeof(*l));
+
+	if (!l || !p || add_mark(l, 0, 0) ||
+	    grow((void **)&l->item, &l->room, p->nitems, sizeof(*l->item))) {
+		dep_loaded_free(l);
+		l = NULL;
+		goto out;
+	}
+	recover(l, s, seg, c, want, sieve, p);
+	p->nitems = l->nitems;
 	tell_before(l);
 	give_back(l);
+out:
+	if (p != space)
+		dep_load_space_free(p);
 	return l;
 }
 
 struct dep_loaded *dep_load(struct dep_store *s, const struct dep_segment *seg, unsigned int want,
-			    struct dep_sieve *sieve)
+			    struct dep_sieve *sieve, struct dep_load_space *space)
 {
-	return load(s, seg, NULL, want, sieve);
+	return load(s, seg, NULL, want, sieve, space);
 }
 
 struct dep_loaded *dep_load_columns(struct dep_store *s, const struct dep_segment *seg,
 				    struct dep_columns *c, unsigned int want,
 				    struct dep_sieve *sieve)
 {
-	return load(s, seg, c, want, sieve);
+	return load(s, seg, c, want, sieve, NULL);
 }
 
 void dep_loaded_free(struct dep_loaded *l)

@@ -35,16 +35,23 @@ struct dep_loaded {
 	char why[256];
 };
 
+struct dep_load_space;
+
+/** dep_load_space_new() - room to load many segments in, one after the other; NULL: no memory */
+struct dep_load_space *dep_load_space_new(void);
+void dep_load_space_free(struct dep_load_space *p);
+
 /**
  * dep_load() - recover @seg
  * @want: DEP_WANT_*; events and tickets come always
  * @sieve: of the thread, through which its segments go one behind the other; NULL: all of its
  *	references are loaded
+ * @space: for one thread and one store; NULL: it takes some of its own
  *
  * Always returns something, or NULL if there is no memory.  Any number of threads at once.
  */
 struct dep_loaded *dep_load(struct dep_store *s, const struct dep_segment *seg, unsigned int want,
-			    struct dep_sieve *sieve);
+			    struct dep_sieve *sieve, struct dep_load_space *space);
 /** dep_load_columns() - the same with columns that are in no store */
 struct dep_loaded *dep_load_columns(struct dep_store *s, const struct dep_segment *seg,
 				    struct dep_columns *c, unsigned int want,

@@ -48,6 +48,7 @@ struct dep_loader {
 	bool growing;			/* segments do not stay where they are: none ahead */
 	bool stop;
 	pthread_t job[MAX_JOBS];
+	struct dep_load_space *space;	/* of the thread that asks; each job has its own */
 };
 
 /* ---- what is next, with the lock held ---- */
@@ -118,13 +119,13 @@ static void set_busy(struct request *r, bool busy)
 }
 
 /* Do @r; the lock is given up meanwhile. */
-static void load(struct dep_loader *l, struct request *r)
+static void load(struct dep_loader *l, struct request *r, struct dep_load_space *space)
 {
 	r->state = AT_WORK;
 	set_busy(r, true);
 	pthread_mutex_unlock(&l->lock);
 	pthread_rwlock_rdlock(&l->grows);
-	r->loaded = dep_load(l->store, r->seg, l->want, r->sieve);
+	r->loaded = dep_load(l->store, r->seg, l->want, r->sieve, space);
 	pthread_rwlock_unlock(&l->grows);
 	pthread_mutex_lock(&l->lock);
 	r->state = DONE;
@@ -137,26 +138,29 @@ static void load(struct dep_loader *l, struct request *r)
 }
 
 /* Return: was there anything to do? */
-static bool load_any(struct dep_loader *l)
+static bool load_any(struct dep_loader *l, struct dep_load_space *space)
 {
 	struct request *r = take_waiting(l);
 
 	if (!r)
 		r = make_ahead(l);
 	if (r)
-		load(l, r);
+		load(l, r, space);
 	return r;
 }
 
 static void *job(void *arg)
 {
+	/* Without any it takes some each time. */
+	struct dep_load_space *space = dep_load_space_new();
 	struct dep_loader *l = arg;
 
 	pthread_mutex_lock(&l->lock);
 	while (!l->stop)
-		if (!load_any(l))
+		if (!load_any(l, space))
 			pthread_cond_wait(&l->work, &l->lock);
 	pthread_mutex_unlock(&l->lock);
+	dep_load_space_free(space);
 	return NULL;
 }
 
@@ -172,6 +176,7 @@ struct dep_loader *dep_loader_start(struct dep_store *s, unsigned int want, unsi
 	l->store = s;
 	l->want = want;
 	l->last = &l->first;
+	l->space = dep_load_space_new();
 	pthread_mutex_init(&l->lock, NULL);
 	pthread_cond_init(&l->work, NULL);
 	pthread_cond_init(&l->done, NULL);
@@ -199,6 +204,7 @@ void dep_loader_stop(struct dep_loader *l)
 	pthread_cond_destroy(&l->work);
 	pthread_cond_destroy(&l->done);
 	pthread_rwlock_destroy(&l->grows);
+	dep_load_space_free(l->space);
 	free(l);
 }
 
@@ -289,10 +295,10 @@ struct dep_loaded *dep_loader_take(struct dep_loader *l, void *asked)
 
 	pthread_mutex_lock(&l->lock);
 	if (r->state == WAITING && take_back(l, r))
-		load(l, r);
+		load(l, r, l->space);
 	/* Rather than to wait this thread loads others, if there are any threads that do. */
 	while (r->state != DONE)
-		if (!l->njobs || !load_any(l))
+		if (!l->njobs || !load_any(l, l->space))
 			pthread_cond_wait(&l->done, &l->lock);
 	leave_queue(l, r);
 	loaded = r->loaded;

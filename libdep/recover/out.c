@@ -45,8 +45,13 @@ void dep_run_init(struct dep_run *r, struct dep_columns *c, const struct dep_sin
 		  const struct dep_tracer *tracer)
 {
 	memset(r, 0, sizeof(*r));
-	r->columns = c;
 	r->tracer = tracer;
+	dep_run_again(r, c, sink);
+}
+
+void dep_run_again(struct dep_run *r, struct dep_columns *c, const struct dep_sink *sink)
+{
+	r->columns = c;
 	r->out.sink = sink;
 	r->out.want_block = !!(sink->want & DEP_WANT_BLOCKS);
 	r->out.want_ref = !!(sink->want & DEP_WANT_REFS);

@@ -81,6 +81,9 @@ struct dep_run {
 	u64 last[DEP_DELTA_SLOTS];	/* values, where the columns have differences */
 };
 
+/** dep_run_again() - dep_run_init() of one that was used with the same store, and no tracer */
+void dep_run_again(struct dep_run *r, struct dep_columns *c, const struct dep_sink *sink);
+
 /**
  * dep_run_ops() - interpret operations @from..@to-1
  * @last_insn: where blocks end at the latest

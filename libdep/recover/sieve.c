@@ -452,6 +452,14 @@ static bool is_muted(struct dep_sieve *s, u8 code, const struct dep_ref *r)
 	return true;
 }
 
+/* Are plain references by @code shown later, all in all?  Those of the loader never are. */
+static bool are_later(const struct dep_sieve *s, u8 code)
+{
+	if (s->all || code == DEP_CODE_LOADER)
+		return !s->all;
+	return s->singly >= DEP_SIEVE_SINGLY && !s->scope->singly && may_wait(s, code);
+}
+
 bool dep_sieve_later(struct dep_sieve *s, u8 code, const struct dep_ref *r)
 {
 	struct dep_seen_access a;
@@ -459,9 +467,15 @@ bool dep_sieve_later(struct dep_sieve *s, u8 code, const struct dep_ref *r)
 	if (is_muted(s, code, r))
 		return true;
 	a = access_of(s, code, r);
-	if (s->all || s->singly < DEP_SIEVE_SINGLY || s->scope->singly || !may_wait(s, code) ||
+	if (!are_later(s, code) ||
 	    (a.write && a.who != DEP_SIEVE_PROGRAM && in_control_block(s, r->addr)) ||
-	    is_locked(s->scope->locked, r->addr, r->size) || !dep_seen_put_off(&s->seen, &a))
+	    is_locked(s->scope->locked, r->addr, r->size))
+		return false;
+	if (code == DEP_CODE_LOADER) {
+		dep_seen_note(&s->seen, &a);
+		return true;
+	}
+	if (!dep_seen_put_off(&s->seen, &a))
 		return false;
 	if (r->type == DEP_READ)
 		s->last[s->nlast++ % DEP_SIEVE_LAST] = *r;
@@ -487,16 +501,17 @@ bool dep_sieve_later_near(struct dep_sieve *s, u8 code, u64 pc, u64 addr, u64 re
 {
 	const struct dep_places *locked = s->scope->locked;
 	u64 last = addr + 63 - (u64)__builtin_clzll(read | wrote);
+	bool is_loader = code == DEP_CODE_LOADER;
 
 	if (s->muted)
 		return !is_outside(s, code) &&
 		       dep_seen_near(&s->seen, s->tag[code], pc, addr, read, wrote, false);
-	if (s->all || s->singly < DEP_SIEVE_SINGLY || s->scope->singly || !may_wait(s, code) ||
-	    (wrote && in_control_block(s, addr)) || dep_places_maybe(locked, addr) ||
-	    dep_places_maybe(locked, last) ||
-	    !dep_seen_near(&s->seen, s->tag[code], pc, addr, read, wrote, true))
+	if (!are_later(s, code) || (wrote && in_control_block(s, addr)) ||
+	    dep_places_maybe(locked, addr) || dep_places_maybe(locked, last) ||
+	    !dep_seen_near(&s->seen, s->tag[code], pc, addr, read, wrote, !is_loader))
 		return false;
-	keep_reads(s, code, pc, addr, read);
+	if (!is_loader)
+		keep_reads(s, code, pc, addr, read);
 	return true;
 }
 
@@ -587,9 +602,6 @@ enum dep_sieved dep_sieve_slowly(struct dep_sieve *s, u8 code, struct dep_ref *r
 	new = dep_seen_note(&s->seen, &a);
 	if (look)
 		return DEP_SIEVED_SHOW_BEHIND;
-	/* It is no access to who analyzes, and orders nothing. */
-	if (code == DEP_CODE_LOADER)
-		return DEP_SIEVED_OUT;
 	s->singly += new;
 	return new ? DEP_SIEVED_SHOW : DEP_SIEVED_OUT;
 }

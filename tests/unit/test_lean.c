@@ -193,7 +193,7 @@ static void compare_often(struct dep_store *store, const struct dep_segment *seg
 			  u64 *refs)
 {
 	const u32 want = DEP_WANT_REFS | DEP_WANT_FUNCTIONS;
-	struct dep_loaded *all = dep_load(store, seg, want, NULL), *left;
+	struct dep_loaded *all = dep_load(store, seg, want, NULL, NULL), *left;
 	u64 other[2];
 	u32 i;
 
@@ -203,7 +203,7 @@ static void compare_often(struct dep_store *store, const struct dep_segment *seg
 		o->scope.interpret = i % 2;
 		o->scope.singly = i % 3 == 0;
 		dep_sieve_lost(&o->s);
-		left = dep_load(store, seg, want, &o->s);
+		left = dep_load(store, seg, want, &o->s, NULL);
 		assert_non_null(left);
 		compare_loaded(all, left, &o->locked, !o->scope.interpret,
 			       o->scope.singly ? refs : other);
@@ -319,7 +319,7 @@ static u64 turns(const struct stream *s, u64 *lost)
 	o.scope.code = any_code;
 	o.s.next_seq = seg[n - 1].seq;
 	ret = o.s.seen.turn;
-	l = dep_load(store, &seg[n - 1], DEP_WANT_REFS | DEP_WANT_FUNCTIONS, &o.s);
+	l = dep_load(store, &seg[n - 1], DEP_WANT_REFS | DEP_WANT_FUNCTIONS, &o.s, NULL);
 	assert_non_null(l);
 	*lost = l->lost_bytes;
 	ret = o.s.seen.turn - ret;
