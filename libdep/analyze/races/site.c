@@ -6,7 +6,7 @@
 
 static u32 hash(u64 pc, u32 flags)
 {
-	return ((pc ^ (u64)flags << 56) * 0x9e3779b97f4a7c15u) >> 32;
+	return ((pc + flags * 0x632be5abull) * 0x9e3779b97f4a7c15u) >> 40;
 }
 
 static u32 class_of(u32 flags)
