@@ -9,7 +9,7 @@
 #define BUCKETS		4096u
 #define BLOCK		32u	/* pages that are allocated at a time */
 #define BLOCKS		256u
-#define KEPT		64u	/* pages of old turns that stay, since they come again mostly */
+#define KEPT		256u	/* pages of old turns that stay, since they come again mostly */
 
 struct dep_seen_block {
 	struct dep_seen_page page[BLOCK];
@@ -42,7 +42,7 @@ static void clear_ways(struct dep_seen *s)
 	u32 i;
 
 	for (i = 0; i < DEP_SEEN_WAYS; i++)
-		s->way[i].key = ~0ull;
+		s->way[i] = (struct dep_seen_way){ .key = ~0ull };
 }
 
 void dep_seen_turn(struct dep_seen *s)
@@ -128,12 +128,12 @@ static void clear(struct dep_seen_page *p)
 	}
 }
 
-/* The page of this turn, or NULL. */
-static struct dep_seen_page *page_of(struct dep_seen *s, u64 place)
+/* The page of this turn, or NULL; @p: one that it may be, or NULL */
+static struct dep_seen_page *page_of(struct dep_seen *s, u64 place, struct dep_seen_page *p)
 {
-	struct dep_seen_page **bucket = &s->bucket[bucket_of(place)], *p = *bucket;
+	struct dep_seen_page **bucket = &s->bucket[bucket_of(place)];
 
-	while (p && p->place != place)
+	for (p = p && p->place == place ? p : *bucket; p && p->place != place;)
 		p = p->next;
 	if (p && p->turn == turn_of(s, place))
 		return p;
@@ -300,7 +300,7 @@ static void tell_later(struct dep_seen *s, struct dep_seen_page *p, u64 words, u
 	p->later |= words;
 }
 
-/* That of a way, and all in one word: most are so.  Return: was it new? */
+/* All in one word of @p, as most are.  Return: was it new? */
 static int note_word(struct dep_seen *s, struct dep_seen_page *p, const struct dep_seen_access *a,
 		     bool later)
 {
@@ -320,29 +320,41 @@ static int note_word(struct dep_seen *s, struct dep_seen_page *p, const struct d
 	return new;
 }
 
+/* The page of this turn that @addr is in, which is in its way from then on; NULL: no memory */
+static struct dep_seen_page *way_to(struct dep_seen *s, u64 addr, u8 who)
+{
+	u64 page = addr / DEP_SEEN_PAGE, key = page | dep_seen_tag(s, who);
+	struct dep_seen_way *w = &s->way[page % DEP_SEEN_WAYS];
+	struct dep_seen_page *p;
+
+	if (w->key == key)
+		return w->page;
+	p = page_of(s, page | (u64)who << DEP_SEEN_WHO, w->page);
+	if (p)
+		*w = (struct dep_seen_way){ key, p };
+	return p;
+}
+
 /* Return: was it new, or -ENOMEM. */
 static int note(struct dep_seen *s, const struct dep_seen_access *a, bool later)
 {
-	u64 addr = a->addr, size = a->size, page = addr / DEP_SEEN_PAGE, words;
-	struct dep_seen_way *w = &s->way[page % DEP_SEEN_WAYS];
+	u64 addr = a->addr, size = a->size, words;
 	struct dep_seen_page *p;
 	u32 from, to;
 	int new = 0;
 
-	if (size - 1 < 64 - addr % 64 && w->key == (page | dep_seen_tag(s, a->who)))
-		return note_word(s, w->page, a, later);
 	if (!size || addr + (size - 1) < addr)
 		return -ENOMEM;
+	if (size <= 64 - addr % 64) {
+		p = way_to(s, addr, a->who);
+		return p ? note_word(s, p, a, later) : -ENOMEM;
+	}
 	for (; size; addr += to - from, size -= to - from) {
-		page = addr / DEP_SEEN_PAGE;
 		from = addr % DEP_SEEN_PAGE;
 		to = from + in_page(addr, size);
-		p = page_of(s, page | (u64)a->who << DEP_SEEN_WHO);
+		p = way_to(s, addr, a->who);
 		if (!p)
 			return -ENOMEM;
-		w = &s->way[page % DEP_SEEN_WAYS];
-		w->key = page | dep_seen_tag(s, a->who);
-		w->page = p;
 		words = set_bits(p, from, to, a->write, later);
 		new |= words != 0;
 		if (later)
