@@ -31,7 +31,7 @@ VERSION := 0.1.0
 
 CC ?= gcc
 HOSTLIBS := -lZydis
-LIBS := -lzstd -lxxhash -lsqlite3 -lcjson -lelf -ldw -luring -lpthread
+LIBS := -lzstd -llz4 -lxxhash -lsqlite3 -lcjson -lelf -ldw -luring -lpthread
 
 WARN := -Wall -Wextra -Werror
 CFLAGS ?= -O2 -g

@@ -8,8 +8,8 @@
 # build/vm.  To be run as root.
 set -eu
 
-packages="gcc make binutils libc6-dev libzydis-dev libzstd-dev libxxhash-dev libsqlite3-dev
-	libcjson-dev libelf-dev libdw-dev liburing-dev libbpf-dev libsystemd-dev bpftool clang
+packages="gcc make binutils libc6-dev libzydis-dev libzstd-dev liblz4-dev libxxhash-dev
+	libsqlite3-dev libcjson-dev libelf-dev libdw-dev liburing-dev libbpf-dev libsystemd-dev bpftool clang
 	llvm"
 tests="g++ libcmocka-dev libclang-rt-14-dev python3 strace pkg-config procps util-linux
 	gawk mawk perl gzip bzip2 xz-utils zstd pigz sqlite3 luajit povray redis-server redis-tools

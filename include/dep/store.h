@@ -109,6 +109,8 @@ struct dep_meta {
 	int tsc_trusted;
 };
 
+#define DEP_LEVEL_QUICK	(-1)	/* a store that is not there for long */
+
 /* ---- writing; one writer per store, calls from one thread ---- */
 
 struct dep_writer;
@@ -117,8 +119,9 @@ struct dep_writer;
  * dep_writer_create() - make the directory @dir and begin a store in it
  *
  * Fails with -EEXIST if @dir exists.  With @compress_level 0 the default is used;
- * the number is zstd's.  With a negative one most values are not compressed.  Until it
- * is closed the store is in use: no other writer can go on with it.
+ * the number is zstd's.  With DEP_LEVEL_QUICK only what was executed is compressed, by LZ4,
+ * and most values are not.  Until it is closed the store is in use: no other writer can go on
+ * with it.
  */
 int dep_writer_create(struct dep_writer **w, const char *dir, const struct dep_meta *meta,
 		      int compress_level);

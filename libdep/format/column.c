@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <errno.h>
+#include <limits.h>
+#include <lz4.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zstd.h>
@@ -41,31 +44,50 @@ void dep_packer_level(struct dep_packer *p, int level)
 
 size_t dep_column_bound(size_t size)
 {
-	return ZSTD_compressBound(size);
+	size_t bound = ZSTD_compressBound(size), quick = size + size / 255 + 16;
+
+	/* LZ4's own takes sizes up to LZ4_MAX_INPUT_SIZE. */
+	return bound > quick ? bound : quick;
+}
+
+/* How many bytes of @in it is at @out; 0: no less than it was */
+static size_t compress(struct dep_packer *p, const void *in, u32 size, u8 *out, u8 *codec)
+{
+	size_t bound = dep_column_bound(size), n;
+
+	if (p->level == DEP_PACKER_NONE)
+		return 0;
+	if (p->level < 0) {
+		*codec = DEP_C_LZ4;
+		n = bound <= INT_MAX ? LZ4_compress_default(in, (char *)out, size, bound) : 0;
+	} else {
+		*codec = DEP_C_ZSTD;
+		n = ZSTD_compressCCtx(p->cctx, out, bound, in, size, p->level);
+	}
+	return !ZSTD_isError(n) && n < size ? n : 0;
 }
 
 u32 dep_column_pack(struct dep_packer *p, const void *in, u32 size, u8 *out, u8 *codec)
 {
-	size_t n = 0;
+	size_t n = size ? compress(p, in, size, out, codec) : 0;
 
-	*codec = DEP_C_RAW;
-	if (!size)
-		return 0;
-	if (p->level != DEP_PACKER_NONE)
-		n = ZSTD_compressCCtx(p->cctx, out, dep_column_bound(size), in, size, p->level);
-	if (n && !ZSTD_isError(n) && n < size) {
-		*codec = DEP_C_ZSTD;
+	if (n)
 		return n;
-	}
-	memcpy(out, in, size);
+	*codec = DEP_C_RAW;
+	if (size)
+		memcpy(out, in, size);
 	return size;
 }
 
-static int inflate(const void *in, u32 in_size, void *out, u32 size)
+static int inflate(u8 codec, const void *in, u32 in_size, void *out, u32 size)
 {
-	size_t n = ZSTD_decompress(out, size, in, in_size);
+	size_t n = SIZE_MAX;
 
-	if (ZSTD_isError(n) || n != size)
+	if (codec == DEP_C_ZSTD)
+		n = ZSTD_decompress(out, size, in, in_size);
+	else if (in_size <= INT_MAX && size <= INT_MAX)
+		n = LZ4_decompress_safe(in, out, in_size, size);
+	if (n != size)
 		return dep_fail(-EBADMSG, "a column does not decompress");
 	return 0;
 }
@@ -80,7 +102,8 @@ int dep_column_unpack(u8 codec, const void *in, u32 in_size, void *out, u32 size
 			memcpy(out, in, size);
 		return 0;
 	case DEP_C_ZSTD:
-		return inflate(in, in_size, out, size);
+	case DEP_C_LZ4:
+		return inflate(codec, in, in_size, out, size);
 	}
 	return dep_fail(-EBADMSG, "unknown compression %u", codec);
 }

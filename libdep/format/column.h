@@ -11,7 +11,7 @@ struct dep_packer;
 struct dep_packer *dep_packer_new(void);
 #define DEP_PACKER_NONE	0	/* a level: not at all */
 
-/** dep_packer_level() - zstd's level for what is packed from now on */
+/** dep_packer_level() - zstd's level for what is packed from now on, negative: by LZ4 */
 void dep_packer_level(struct dep_packer *p, int level);
 void dep_packer_free(struct dep_packer *p);
 

@@ -165,7 +165,7 @@ int dep_writer_pack(const struct dep_writer *w, struct dep_press *p, uint32_t kn
 	h.control_stored = dep_column_pack(p->packer, p->control, h.control_raw, p->out,
 					   &h.control_codec);
 	value = p->out + h.control_stored;
-	h.value_stored = pack_values(p, &s, w->level < 0, value, &h.value_codec);
+	h.value_stored = pack_values(p, &s, w->level == DEP_LEVEL_QUICK, value, &h.value_codec);
 	h.control_check = XXH3_64bits(p->out, h.control_stored);
 	h.value_check = XXH3_64bits(value, h.value_stored);
 	h.check = XXH3_64bits(&h, offsetof(struct dep_seg_header, check));

@@ -34,7 +34,8 @@ int dep_seg_header_check(const struct dep_seg_header *h)
 	if (h->check != XXH3_64bits(h, offsetof(struct dep_seg_header, check)))
 		return -EBADMSG;
 #endif
-	if (h->control_codec >= DEP_C_DELTA || h->value_codec >= DEP_C_CODECS ||
+	if (h->control_codec >= DEP_C_CODECS || h->control_codec == DEP_C_DELTA ||
+	    h->value_codec >= DEP_C_CODECS ||
 	    h->control_raw > DEP_BODY_MAX || h->value_raw > DEP_BODY_MAX ||
 	    h->control_raw % 4 || h->value_raw % 8 ||
 	    h->control_stored > h->control_raw || h->value_stored > most_stored(h) ||

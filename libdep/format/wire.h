@@ -99,6 +99,7 @@ enum dep_codec {
 	DEP_C_RAW = 0,
 	DEP_C_ZSTD = 1,
 	DEP_C_DELTA = 2,	/* values only: struct dep_delta (delta.h) and two streams */
+	DEP_C_LZ4 = 3,		/* one block */
 	DEP_C_CODECS
 };
 

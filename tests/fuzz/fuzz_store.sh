@@ -9,7 +9,7 @@ fuzz_build fuzz_store -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION -fvisibility=hi
 	-DADEPT_VERSION='"fuzz"' libdep/format/*.c libdep/recover/*.c libdep/x86/decode.c \
 	libdep/x86/operand.c libdep/x86/derive.c libdep/x86/derive_run.c \
 	libdep/analyze/*.c libdep/analyze/*/*.c libdep/collect/peek.c \
-	-lzstd -lxxhash -lsqlite3 -lcjson -lelf -ldw -lpthread
+	-lzstd -llz4 -lxxhash -lsqlite3 -lcjson -lelf -ldw -lpthread
 
 corpus() {
 	for how in good gap unclean drop; do

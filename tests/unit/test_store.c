@@ -14,6 +14,8 @@
 
 #include <xxhash.h>
 
+#include "../../libdep/format/column.h"
+#include "../../libdep/format/segfile.h"
 #include "../../libdep/format/wire.h"
 #include "../../libdep/format/store.h"
 #include "store_util.h"
@@ -266,6 +268,83 @@ static void corrupted_bytes(void **state)
 	stream_free(&s);
 }
 
+#define COLUMN	40000u
+
+/* What is repeated is packed, by which codec says the level; noise is not. */
+static void columns(void **state)
+{
+	static const struct { int level; u8 codec; } levels[] = {
+		{ DEP_PACKER_NONE, DEP_C_RAW }, { 1, DEP_C_ZSTD }, { DEP_LEVEL_QUICK, DEP_C_LZ4 },
+	};
+	u8 *in = malloc(COLUMN), *back = malloc(COLUMN), *out = malloc(dep_column_bound(COLUMN));
+	struct dep_packer *p = dep_packer_new();
+	struct stream s;
+	u32 i, k, n;
+	u8 codec;
+
+	(void)state;
+	assert_true(in && back && out && p);
+	stream_init(&s, 3);
+	for (i = 0; i < 2 * sizeof(levels) / sizeof(levels[0]); i++) {
+		for (k = 0; k < COLUMN; k++)
+			in[k] = i % 2 ? (u8)stream_random(&s) : (u8)(k % 40 * 7);
+		dep_packer_level(p, levels[i / 2].level);
+		n = dep_column_pack(p, in, COLUMN, out, &codec);
+		assert_int_equal(codec, i % 2 ? DEP_C_RAW : levels[i / 2].codec);
+		assert_true(codec == DEP_C_RAW ? n == COLUMN : n < COLUMN / 10);
+		assert_int_equal(dep_column_unpack(codec, out, n, back, COLUMN), 0);
+		assert_memory_equal(in, back, COLUMN);
+		assert_int_equal(dep_column_unpack(codec, out, n, back, COLUMN - 1), -EBADMSG);
+		assert_int_equal(dep_column_unpack(codec, out, n - 1, back, COLUMN), -EBADMSG);
+		assert_int_equal(dep_column_unpack(DEP_C_CODECS, out, n, back, COLUMN), -EBADMSG);
+		assert_int_equal(dep_column_pack(p, in, 0, out, &codec), 0);
+		assert_int_equal(codec, DEP_C_RAW);
+	}
+	dep_packer_free(p);
+	stream_free(&s);
+	free(in);
+	free(back);
+	free(out);
+}
+
+/* A store for the moment. */
+static void quick_store(void **state)
+{
+	struct dep_columns c = { 0 };
+	const struct dep_segment *g;
+	struct dep_store *st;
+	struct dep_writer *w;
+	struct dep_loss loss;
+	struct stream s;
+	char dir[128];
+	int i;
+
+	(void)state;
+	stream_init(&s, 7);
+	stream_standard(&s);
+	stream_context(&s, s.frag[0].pc[0]);
+	for (i = 0; i < 2000; i++)
+		stream_run(&s, 0, 0);
+	stream_close(&s);
+	scratch_name(dir, sizeof(dir));
+	assert_int_equal(dep_writer_create(&w, dir, &meta, DEP_LEVEL_QUICK), 0);
+	assert_int_equal(dep_writer_descriptors(w, 1, s.desc, s.desc_size), 0);
+	assert_int_equal(dep_writer_segment(w, 1, &s.chunk[0].c, s.chunk[0].body), 0);
+	assert_int_equal(dep_writer_close(w, NULL, 0), 0);
+	assert_int_equal(recover_what_is_there(dir, &loss), 1);
+	assert_int_equal(loss.torn_segments, 0);
+	assert_int_equal(dep_store_open(&st, dir), 0);
+	assert_int_equal(dep_store_segments(st, &g), 1);
+	assert_int_equal(dep_store_columns(st, g, &c), 0);
+	assert_int_equal(c.h.control_codec, DEP_C_LZ4);
+	assert_int_equal(c.h.value_codec, DEP_C_DELTA);
+	assert_true(c.h.control_stored < c.h.control_raw / 20);
+	dep_columns_free(&c);
+	dep_store_close(st);
+	scratch_remove(dir);
+	stream_free(&s);
+}
+
 static int count_rows(const char *dir, const char *table)
 {
 	char path[256], sql[128];
@@ -426,6 +505,8 @@ int main(void)
 		cmocka_unit_test(older_frames),
 		cmocka_unit_test(torn_at_every_byte),
 		cmocka_unit_test(corrupted_bytes),
+		cmocka_unit_test(columns),
+		cmocka_unit_test(quick_store),
 		cmocka_unit_test(catalog),
 		cmocka_unit_test(without_manifest),
 		cmocka_unit_test(file_that_cannot_be_opened),

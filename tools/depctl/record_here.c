@@ -20,8 +20,6 @@
 #include "depctl.h"
 #include "record.h"
 
-#define QUICK_LEVEL	(-40)	/* of zstd: fast; pigz's store is twice as large as with 1 */
-
 struct record {
 	struct record_options o;
 	char dir[PATH_MAX];
@@ -68,7 +66,7 @@ static int make_store(struct record *r)
 	if (r->o.flags & ADEPT_S_NO_RECORD)
 		return 0;
 	record_dir(&r->o, r->dir, sizeof(r->dir));
-	level = r->o.level ? r->o.level : r->o.temporary ? QUICK_LEVEL : 0;
+	level = r->o.level ? r->o.level : r->o.temporary ? DEP_LEVEL_QUICK : 0;
 	ret = dep_writer_create(&r->writer, r->dir, &meta, level);
 	if (!ret && r->o.temporary)
 		dep_writer_temporary(r->writer);
