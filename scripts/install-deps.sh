@@ -9,8 +9,8 @@
 set -eu
 
 packages="gcc make binutils libc6-dev libzydis-dev libzstd-dev liblz4-dev libxxhash-dev
-	libsqlite3-dev libcjson-dev libelf-dev libdw-dev liburing-dev libbpf-dev libsystemd-dev bpftool clang
-	llvm"
+	libsqlite3-dev libcjson-dev libelf-dev libdw-dev liburing-dev libbpf-dev libsystemd-dev
+	bpftool clang llvm"
 tests="g++ libcmocka-dev libclang-rt-14-dev python3 strace pkg-config procps util-linux
 	gawk mawk perl gzip bzip2 xz-utils zstd pigz sqlite3 luajit povray redis-server redis-tools
 	libpython3.11-testsuite bc cppcheck python3-prometheus-client valgrind libomp-dev"

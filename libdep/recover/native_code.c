@@ -234,7 +234,8 @@ static void join(struct code *c, struct ref *r, struct ref *s, s64 *high)
 	const struct dep_lean_op *lean = c->p->lean;
 	s64 from = (s64)(s->at.plus - r->at.plus), to = from + lean[s->lean].size, low;
 
-	if (s->with || s->stretch != r->stretch || !dep_sums_near(&r->at, &s->at) || from < -(s64)DEP_SEEN_AT_ONCE ||
+	if (s->with || s->stretch != r->stretch || !dep_sums_near(&r->at, &s->at) ||
+	    from < -(s64)DEP_SEEN_AT_ONCE ||
 	    from > (s64)DEP_SEEN_AT_ONCE || lean[s->lean].dst != lean[r->lean].dst)
 		return;
 	low = from < r->low ? from : r->low;

@@ -112,7 +112,7 @@ struct dep_sieve {
 	u64 tag[DEP_SIEVE_CODES];	/* dep_seen_tag(); 0: it is shown */
 	struct { u64 pc, at; u32 n; } spin;
 	struct { u64 addr, turn; } counted[DEP_SIEVE_COUNTED];	/* where, and when; by address */
-	struct { u64 pc, ticket; } held;	/* of a locked instruction that counts; pc 0: none */
+	struct { u64 pc, ticket; } held;	/* of one that counts; pc 0: none */
 	u64 next_seq;		/* of the segment that is expected */
 	u64 peeked;		/* of one that was shown in part, or was to be: its tickets stay */
 	bool tickets_stay;

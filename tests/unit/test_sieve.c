@@ -394,7 +394,7 @@ static bool is_due_behind(struct one *o, u64 result)
 	return dep_sieve_passes(&o->s, &f);
 }
 
-/* What was put off waits until somebody could do something else with the memory, or is let go on. */
+/* What was put off waits until the memory may be another's, or somebody is let go on. */
 static void when_due(void **unused)
 {
 	const u8 me = DEP_CODE_PROGRAM, it = DEP_CODE_LIBRARY;
