@@ -20,7 +20,7 @@
 #include "depctl.h"
 #include "record.h"
 
-#define RING_SIZE	(1u << 20)
+#define RING_SIZE	(768u << 10)
 
 /* How the other process ends. */
 enum { NONE_FOUND, FOUND, FAILED };
