@@ -172,9 +172,8 @@ static struct news frees(const struct dep_sieve *s, const struct dep_function_ca
 
 /*
  * A program may use all that it is told a block has: what it was not known to have is new.  How
- * much that is only the analyzer knows, since the block may be another one by now; but not if the
- * thread was told the same in this turn: who has freed the block since then races with what it did
- * to it.
+ * much that is only the analyzer knows, since the block may be another one by now; but if the
+ * thread was told the same in this turn it hardly is, and then the analyzer sees to that.
  */
 static struct news tells_size(const struct dep_sieve *s, u64 block, u64 size)
 {
@@ -332,7 +331,7 @@ u64 dep_sieve_function(struct dep_sieve *s, const struct dep_function_call *f, u
 {
 	struct dep_sieve_call last;
 	struct news news;
-	bool all;
+	bool all, again;
 
 	s->ncalls = frames_left(s, f, &last);
 	set_muted(s);
@@ -344,7 +343,8 @@ u64 dep_sieve_function(struct dep_sieve *s, const struct dep_function_call *f, u
 		return DEP_SIEVE_ALL_OF_IT;
 	}
 	news = news_of(s, f, &last);
-	if (news.turn || !dep_seen_forget(&s->seen, news.address, news.size)) {
+	news.turn |= !dep_seen_forget(&s->seen, news.address, news.size);
+	if (news.turn) {
 		all = s->all;
 		dep_sieve_turn(s);
 		/* It is told between a ticket and what is locked. */
@@ -352,10 +352,12 @@ u64 dep_sieve_function(struct dep_sieve *s, const struct dep_function_call *f, u
 		news.size = 0;
 	}
 	if (f->is_return) {
+		again = news.turn || news.size || !is_from(f, &last) ||
+			!dep_function_tells_size(last.function);
 		if (is_from(f, &last) && dep_function_is_heap(last.function) && f->known & 1)
 			note_block(s, &last, f->passed->value[0]);
 		hear(s, s->unheard);
-		return DEP_SIEVE_ALL_OF_IT;
+		return again ? DEP_SIEVE_ALL_OF_IT : 0;
 	}
 	if (dep_function_frees(f->function) && (news.turn || news.size)) {
 		/* The last reads may be of the block, and it is too late for that. */

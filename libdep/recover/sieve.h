@@ -140,7 +140,8 @@ bool dep_sieve_passes(const struct dep_sieve *s, const struct dep_function_call 
  * Memory that it gets or frees is new; all else is a turn, but for what is done inside of an
  * allocator.
  *
- * Return: so many bytes of the block that it frees are new, or all of them.
+ * Return: so many bytes of the block that it frees are new, or that it was told the size of; or
+ * all of them.
  */
 u64 dep_sieve_function(struct dep_sieve *s, const struct dep_function_call *f, u8 code);
 /**

@@ -404,6 +404,40 @@ static void freed_partly(void **state)
 	finish(&t);
 }
 
+static void told(struct order_thread *t, u64 address, u64 size, u64 again)
+{
+	const struct dep_passed p = { .sp = 0x8008, .value = { size }, .again = again };
+
+	enter(t, DEP_F_MALLOC_USABLE_SIZE, 0x8000, address, 0);
+	item(t, &(struct dep_item){
+		.kind = DEP_ITEM_FUNCTION,
+		.function = { .pc = 0x90, .is_return = 1, .known = 1, .passed = &p },
+	});
+}
+
+/* Nor what it does to a block of which it was told the same before. */
+static void told_again(void **state)
+{
+	const struct dep_places *raced;
+	struct two t;
+
+	(void)state;
+	begin(&t);
+	t.feed.pass = ORDER_FIRST;
+	raced = &t.first->process->scope->raced;
+	run(t.first, DEP_F_MALLOC, 24, 0, BLOCK);
+	told(t.first, BLOCK, 64, DEP_SIEVE_ALL_OF_IT);
+	told(t.first, BLOCK, 64, 0);
+	assert_int_equal(raced->words, 0);
+	/* Somebody has got it meanwhile. */
+	run(t.second, DEP_F_MALLOC, 24, 0, BLOCK);
+	told(t.first, BLOCK, 64, 0);
+	assert_int_equal(raced->words, 10);
+	assert_true(dep_places_has(raced, BLOCK + 24, 1));
+	assert_true(dep_places_has(raced, BLOCK + 63, 1));
+	finish(&t);
+}
+
 static void locks_it(struct order_thread *t, u32 type)
 {
 	locked(t, 0x100, false);
@@ -444,6 +478,7 @@ int main(void)
 		cmocka_unit_test(waits),
 		cmocka_unit_test(rounds),
 		cmocka_unit_test(freed_partly),
+		cmocka_unit_test(told_again),
 		cmocka_unit_test(counts),
 	};
 

@@ -236,6 +236,7 @@ static void receive(struct execution *x, u32 t)
 		race_acquire(x->d[k], x->index[k][t], &x->lock[k][l]);
 }
 
+/* What is new to the sieve, of a call that tells a size behind it. */
 static u64 call_it(struct execution *x, u32 t, u32 function, u64 a, u64 result)
 {
 	struct dep_passed passed = { .sp = 0x1000, .value = { a } };
@@ -249,8 +250,8 @@ static u64 call_it(struct execution *x, u32 t, u32 function, u64 a, u64 result)
 	f = (struct dep_function_call){ .is_return = 1, .known = 1, .passed = &passed };
 	if (dep_sieve_passes(&x->sieve[t], &f))
 		show_joined(x, t, false);
-	dep_sieve_function(&x->sieve[t], &f, DEP_CODE_PROGRAM);
-	return again;
+	a = dep_sieve_function(&x->sieve[t], &f, DEP_CODE_PROGRAM);
+	return function == DEP_F_MALLOC_USABLE_SIZE ? a : again;
 }
 
 static void forget(struct execution *x, u32 t, u64 address, u64 size)
@@ -279,9 +280,12 @@ static void use_heap(struct execution *x, u32 t)
 		break;
 	case 1:
 		size = size > x->size[b] ? size : x->size[b];
-		call_it(x, t, DEP_F_MALLOC_USABLE_SIZE, address, size);
+		again = call_it(x, t, DEP_F_MALLOC_USABLE_SIZE, address, size);
 		if (!x->size[b])
 			break;
+		again = again > x->size[b] ? again : x->size[b];
+		for (; again < size; again++)
+			x->left.raced[address + again - BASE] = 1;
 		forget(x, t, address + x->size[b], size - x->size[b]);
 		x->size[b] = size;
 		break;

@@ -97,7 +97,7 @@ static int returned(struct order_thread *t, const struct dep_function_call *f)
 	if (last.sp != f->passed->sp - 8 || t->muted)
 		return 0;
 	if (dep_function_is_heap(last.function))
-		return order_heap_leave(t, &last, f->known & 1, f->passed->value[0]);
+		return order_heap_leave(t, &last, f);
 	err = order_held_leave(t, &last, f->known & 1, f->passed->value[0]);
 	return err ? err : order_lock_leave(t, &last, f->known & 1, f->passed->value[0]);
 }

@@ -37,8 +37,9 @@ void order_functions_free(struct order_thread *t);
 /* ---- heap.c ---- */
 
 int order_heap_enter(struct order_thread *t, const struct order_frame *f);
-/** order_heap_leave() - with @result, if it is @known */
-int order_heap_leave(struct order_thread *t, const struct order_frame *f, bool known, u64 result);
+/** order_heap_leave() - @left: the return */
+int order_heap_leave(struct order_thread *t, const struct order_frame *f,
+		     const struct dep_function_call *left);
 /** order_heap_note() - keep in which block of @m @w is, if in any */
 int order_heap_note(const struct order_image *m, struct order_stack *w);
 void order_heap_free(struct order_heap *h);

@@ -181,28 +181,36 @@ int order_heap_enter(struct order_thread *t, const struct order_frame *f)
 	return freed(t, f->pc, order_at(t, f->arg[0]), f->again);
 }
 
-/* A program may use all that it is told a block has. */
-static int grown(struct order_thread *t, u64 address, u64 size)
+/* A program may use all that it is told a block has.  @again: so much is new to its sieve */
+static int grown(struct order_thread *t, u64 address, u64 size, u64 again)
 {
 	struct order_block *b = find(&t->image->heap, address);
 	u64 old = b ? b->size : size;
+	int err = 0;
 
 	if (size <= old)
 		return 0;
 	b->size = size;
-	return order_forget(t, address + old, size - old);
+	if (old > again)
+		again = old;
+	if (t->feed->pass == ORDER_FIRST && again < size)
+		err = dep_places_add(&t->process->scope->raced, address + again, size - again);
+	return err ? err : order_forget(t, address + old, size - old);
 }
 
-int order_heap_leave(struct order_thread *t, const struct order_frame *f, bool known, u64 result)
+int order_heap_leave(struct order_thread *t, const struct order_frame *f,
+		     const struct dep_function_call *left)
 {
+	u64 size, old = 0, before, result = left->passed->value[0];
+	bool known = left->known & 1;
 	struct order_block *b;
-	u64 size, old = 0, before;
 	int err = 0;
 
 	if (f->function == DEP_F_POSIX_MEMALIGN)
 		return known && (u32)result ? 0 : allocated_blindly(t);
 	if (dep_function_tells_size(f->function))
-		return known && f->known & 1 ? grown(t, order_at(t, f->arg[0]), result) : 0;
+		return known && f->known & 1 ?
+			       grown(t, order_at(t, f->arg[0]), result, left->passed->again) : 0;
 	if (!dep_function_asks(f->function, f->known, f->arg, &size))
 		return 0;
 	if (!known)
