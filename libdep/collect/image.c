@@ -83,7 +83,7 @@ bool dep_image_of_other(struct dep_collector *c, u32 tid, u32 pid, u32 *tgid)
 	while (!*tgid && fgets(line, sizeof(line), f))
 		sscanf(line, "Tgid: %u", tgid);
 	fclose(f);
-	return *tgid && *tgid != pid && dep_image_alive(c, *tgid);
+	return *tgid && *tgid != pid && *tgid != (u32)getpid() && dep_image_alive(c, *tgid);
 }
 
 /* Nothing happens if the process is not in state @from: the parent of a vfork child went on. */

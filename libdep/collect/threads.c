@@ -20,19 +20,43 @@ static u32 nchunks(const struct dep_collector *c)
 	return c->s->layout.nchunks;
 }
 
+static void look_at(struct dep_collector *c, u32 slot, u32 state)
+{
+	c->threads[slot].state = state;
+	c->threads[slot].head = load(&shared(c, slot)->head);
+	c->used[c->nused++] = slot;
+}
+
+static bool is_held(const struct thread_slot *t)
+{
+	return t->open || t->closing;
+}
+
+/* What the last pass was not done with stays, whatever its slot says by now. */
+static void look_at_held(struct dep_collector *c)
+{
+	u32 i, slot, n = c->nused;
+
+	c->nused = 0;
+	for (i = 0; i < n; i++) {
+		slot = c->used[i];
+		if (is_held(&c->threads[slot]))
+			look_at(c, slot, load(&shared(c, slot)->state));
+	}
+}
+
 /* Slots that nobody ever used have no memory behind them; looking would give them some. */
 void dep_threads_snapshot(struct dep_collector *c)
 {
 	const u64 start = c->s->layout.thread_off, size = sizeof(struct adept_thread);
 	const u64 n = c->s->layout.nthreads, end = start + n * size;
 	u64 i, data, hole = start;
+	u32 state;
 
 	if (c->s->module)
 		dep_filled_collect(c);
-	c->nused = 0;
+	look_at_held(c);
 	for (i = 0; i < n; i++) {
-		struct thread_slot *t = &c->threads[i];
-
 		if (start + i * size >= hole) {
 			data = dep_table_seek(c, start + i * size, end, SEEK_DATA);
 			if (data >= end)
@@ -44,13 +68,10 @@ void dep_threads_snapshot(struct dep_collector *c)
 				i--;
 				continue;
 			}
-			t = &c->threads[i];
 		}
-		t->state = load(&shared(c, i)->state);
-		if (t->state == ADEPT_SLOT_FREE)
-			continue;
-		t->head = load(&shared(c, i)->head);
-		c->used[c->nused++] = i;
+		state = load(&shared(c, i)->state);
+		if (state != ADEPT_SLOT_FREE && !is_held(&c->threads[i]))
+			look_at(c, (u32)i, state);
 	}
 }
 

@@ -447,6 +447,50 @@ static void test_abandon(void **state)
 	end(&f);
 }
 
+/* A slot that calls itself free before the store has heard of its thread's end, or one of ours. */
+static void test_slot_lies(void **state)
+{
+	struct fake_process p;
+	struct fake_thread t = { 0 };
+	struct adept_thread *sh;
+	struct fixture f;
+	bool ended;
+	pid_t pid;
+	int i;
+
+	(void)state;
+	for (i = 0; i < 3; i++) {
+		ended = i == 1;
+		begin(&f, 0, 64 << 10, 0);
+		pid = start(&f, &p, &t);
+		if (!pid) {
+			fake_describe(&p, 32);
+			fake_record(&t);
+			if (ended)
+				fake_thread_end(&t);
+			__atomic_store_n(&f.shared[0], 1, __ATOMIC_SEQ_CST);
+			while (!__atomic_load_n(&f.shared[1], __ATOMIC_SEQ_CST))
+				;
+			_exit(0);
+		}
+		while (!__atomic_load_n(&f.shared[0], __ATOMIC_SEQ_CST))
+			;
+		sh = dep_session_thread(&f.s, 0);
+		dep_collector_step(f.c);
+		assert_int_equal(sh->state, ended ? ADEPT_SLOT_ENDED : ADEPT_SLOT_LIVE);
+		if (i < 2)
+			__atomic_store_n(&sh->state, ADEPT_SLOT_FREE, __ATOMIC_SEQ_CST);
+		else
+			sh->tid = (u32)getpid();
+		__atomic_store_n(&f.shared[1], 1, __ATOMIC_SEQ_CST);
+		run(&f, pid);
+		check(&f);
+		assert_int_equal(f.w->records, 1);
+		assert_int_equal(f.w->threads_ended, 1);
+		end(&f);
+	}
+}
+
 static void test_garbage(void **state)
 {
 	struct fake_process p;
@@ -527,6 +571,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_short_threads),
 		cmocka_unit_test(test_descriptors),
 		cmocka_unit_test(test_abandon),
+		cmocka_unit_test(test_slot_lies),
 		cmocka_unit_test(test_garbage),
 		cmocka_unit_test(test_broken_ring),
 	};
