@@ -302,6 +302,44 @@ static void far_away(void **unused)
 	stream_free(&s);
 }
 
+/* What was loaded in the same space before, and what was wanted then, makes no difference. */
+static void space_again(void **unused)
+{
+	static const u32 wants[] = {
+		DEP_WANT_REFS, DEP_WANT_REFS | DEP_WANT_FUNCTIONS, DEP_WANT_FUNCTIONS,
+	};
+	struct dep_load_space *space = dep_load_space_new();
+	struct dep_loaded *own, *l;
+	const struct dep_segment *seg;
+	struct dep_store *store;
+	struct stream s;
+	char dir[128];
+	size_t i, k, n;
+
+	(void)unused;
+	assert_non_null(space);
+	make_stream(&s, 100);
+	store = make_store(&s, dir, sizeof(dir));
+	n = dep_store_segments(store, &seg);
+	for (i = 0; i < n; i++) {
+		for (k = 0; k < sizeof(wants) / sizeof(wants[0]); k++) {
+			own = dep_load(store, &seg[i], wants[k], NULL, NULL);
+			l = dep_load(store, &seg[i], wants[k], NULL, space);
+			assert_true(own && l);
+			assert_int_equal(l->err, 0);
+			assert_int_equal(l->nitems, own->nitems);
+			assert_int_equal(l->nmarks, own->nmarks);
+			assert_memory_equal(&l->counts, &own->counts, sizeof(l->counts));
+			dep_loaded_free(own);
+			dep_loaded_free(l);
+		}
+	}
+	dep_load_space_free(space);
+	dep_store_close(store);
+	scratch_remove(dir);
+	stream_free(&s);
+}
+
 /* How many turns the last segment has, and what of it is lost. */
 static u64 turns(const struct stream *s, u64 *lost)
 {
@@ -362,6 +400,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(recovered),
+		cmocka_unit_test(space_again),
 		cmocka_unit_test(far_away),
 		cmocka_unit_test(damaged),
 	};
