@@ -35,10 +35,13 @@ int dep_sieve_copy(struct dep_sieve *to, const struct dep_sieve *from)
 	*to = *from;
 	to->ahead = NULL;
 	to->blocks = (struct dep_blocks){ 0 };
+	/* They are of turns by another count. */
+	memset(to->counted, 0, sizeof(to->counted));
 	err = dep_seen_init(&to->seen);
 	dep_sieve_turn(to);
 	to->all = all;
 	to->counts = counts;
+	to->held = from->held;
 	return err;
 }
 
@@ -81,6 +84,8 @@ static void set_who(struct dep_sieve *s, u8 others, u8 program, u8 threads)
 void dep_sieve_turn(struct dep_sieve *s)
 {
 	dep_seen_turn(&s->seen);
+	/* A locked instruction that is interrupted takes its ticket once more. */
+	s->held.pc = 0;
 	s->all = s->counts = false;
 	s->singly = s->nlast = s->first = 0;
 	/* Who is at work is not known, nor what the analyzer takes it for. */
@@ -332,6 +337,7 @@ u64 dep_sieve_function(struct dep_sieve *s, const struct dep_function_call *f, u
 	struct dep_sieve_call last;
 	struct news news;
 	bool all, again;
+	u64 held;
 
 	s->ncalls = frames_left(s, f, &last);
 	set_muted(s);
@@ -346,9 +352,11 @@ u64 dep_sieve_function(struct dep_sieve *s, const struct dep_function_call *f, u
 	news.turn |= !dep_seen_forget(&s->seen, news.address, news.size);
 	if (news.turn) {
 		all = s->all;
+		held = s->held.pc;
 		dep_sieve_turn(s);
 		/* It is told between a ticket and what is locked. */
 		s->all = all;
+		s->held.pc = held;
 		news.size = 0;
 	}
 	if (f->is_return) {

@@ -443,6 +443,8 @@ static void counting_again(void **unused)
 {
 	const u32 counts = DEP_TK_COUNTS | DEP_TK_BLIND;
 	const u8 me = DEP_CODE_PROGRAM;
+	struct dep_ref r = { 1, WORD, 8, DEP_MODIFY, 0 };
+	struct dep_sieve copy;
 	struct one o;
 	u32 i;
 
@@ -466,6 +468,28 @@ static void counting_again(void **unused)
 	assert_false(dep_sieve_holds(&o.s, counts | DEP_TK_FENCE, me));
 	o.s.tickets_stay = true;
 	assert_false(dep_sieve_holds(&o.s, counts, me));
+	/* One that goes on with another count of turns has counted nothing, but holds the ticket. */
+	dep_sieve_ticket(&o.s, counts);
+	o.s.held.pc = 1;
+	while (o.s.seen.turn < 3)
+		dep_seen_turn(&o.s.seen);
+	shows(&o, me, WORD, 8, DEP_MODIFY);
+	o.s.all = true;
+	o.s.counts = true;
+	assert_int_equal(dep_sieve_copy(&copy, &o.s), 0);
+	assert_int_equal(copy.held.pc, 1);
+	while (copy.seen.turn < o.s.seen.turn)
+		dep_seen_turn(&copy.seen);
+	copy.who[me] = DEP_SIEVE_PROGRAM;
+	assert_int_equal(dep_sieve_first(&copy, me, &r), DEP_SIEVED_SHOW);
+	dep_sieve_free(&copy);
+	/* What interrupts it lets go of that, but not the return that is told before it. */
+	calls(&o, 0x1000, DEP_F_MUTEX_UNLOCK, BASE, 0, DEP_CODE_LIBRARY);
+	o.s.held.pc = 1;
+	returns(&o, 0x1000, 0, true);
+	assert_int_equal(o.s.held.pc, 1);
+	dep_sieve_lost(&o.s);
+	assert_int_equal(o.s.held.pc, 0);
 	end_one(&o);
 }
 
