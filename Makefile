@@ -104,7 +104,7 @@ $(B)/blob_image.o: $(B)/blob_image.S
 
 # ---- the host side ----
 
-# Where analysis spends its time, unless somebody asked for less: 7 % fewer instructions.
+# Where analysis spends its time, unless somebody asked for less: 7 % fewer instructions on redis.
 HOT := libdep/recover/% libdep/analyze/% libdep/format/%
 HOTOPT := $(if $(filter -O2,$(CFLAGS)),-O3)
 

@@ -5,9 +5,9 @@
  * Records that are run often get code of their own, which does what the interpreter does as long
  * as nothing is to be shown: values go to their slots, what follows from them is computed,
  * and each reference is looked up in what the sieve has seen.  From the end of one record's
- * code it goes straight on to that of the next one.  Whatever is not simple, and each reference
- * that has not been seen, is left to the interpreter, which takes over in the middle
- * of the record.
+ * code it goes straight on to that of the next one.  For watched functions and masked moves it
+ * calls the interpreter.  Whatever else is not simple, and each reference that cannot be put off,
+ * is left to that, which takes over in the middle of the record.
  *
  * The code writes to nothing but its dep_run, the record's values, and two numbers of its sieve,
  * whatever the store says: all else that is computed from values is only compared.  It takes the

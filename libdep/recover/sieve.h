@@ -7,9 +7,10 @@
  * with that one.  Nearly all accesses are, so they are left out where they come up, and not
  * carried to the detector.  Or only places are wanted that are known to matter.
  *
- * Always shown is what may order threads: what locked instructions access, the words that they
- * have been seen to access, the list of robust mutexes, and the first access behind a change
- * between code that makes threads and the program's.
+ * Always shown is what may order threads: what locked instructions access (of those that only
+ * count, once in a turn), the words that they have been seen to access, the list of robust mutexes,
+ * and the first access behind a change between code that makes threads and the program's.  What
+ * allocators and the dynamic loader access plainly never is.
  *
  * Where there are many, they are put off until the thread may synchronise, and shown joined: no
  * clock changes in between.  The first ones are shown one by one, and so are the last
