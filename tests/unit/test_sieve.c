@@ -468,7 +468,7 @@ static void counting_again(void **unused)
 	assert_false(dep_sieve_holds(&o.s, counts | DEP_TK_FENCE, me));
 	o.s.tickets_stay = true;
 	assert_false(dep_sieve_holds(&o.s, counts, me));
-	/* One that goes on with another count of turns has counted nothing, but holds the ticket. */
+	/* One that goes on with another count of turns has counted nothing, but holds on. */
 	dep_sieve_ticket(&o.s, counts);
 	o.s.held.pc = 1;
 	while (o.s.seen.turn < 3)
