@@ -9,7 +9,6 @@
 #include "sieve.h"
 
 #define CONTROL_BLOCK	4096u	/* bytes of a thread's; what is behind it is the program's */
-#define NOTHING		(~0u)	/* dep_sieve.unheard */
 #define WORD_MAX	16u	/* more bytes are no operation on a lock, but a copy */
 
 int dep_sieve_init(struct dep_sieve *s, const struct dep_scope *scope, u32 thread)
@@ -20,7 +19,7 @@ int dep_sieve_init(struct dep_sieve *s, const struct dep_scope *scope, u32 threa
 	s->scope = scope;
 	s->thread = thread;
 	s->quiet = DEP_SIEVE_QUIET;
-	s->unheard = NOTHING;
+	s->unheard = DEP_SIEVE_NOTHING;
 	s->peeked = ~0ull;
 	err = dep_seen_init(&s->seen);
 	dep_sieve_turn(s);
@@ -64,7 +63,7 @@ static u64 tag_of(const struct dep_sieve *s, u8 code)
 	return s->who[code] & DEP_SIEVE_LOOK ? 0 : dep_seen_tag(&s->seen, s->who[code]);
 }
 
-static void set_tags(struct dep_sieve *s)
+void dep_sieve_set_tags(struct dep_sieve *s)
 {
 	u8 i;
 
@@ -78,7 +77,7 @@ static void set_who(struct dep_sieve *s, u8 others, u8 program, u8 threads)
 	memset(s->who, others, sizeof(s->who));
 	s->who[DEP_CODE_PROGRAM] = program;
 	s->who[DEP_CODE_THREADS] = threads;
-	set_tags(s);
+	dep_sieve_set_tags(s);
 }
 
 void dep_sieve_turn(struct dep_sieve *s)
@@ -103,29 +102,7 @@ static void settle(struct dep_sieve *s, u8 code)
 	}
 	set_who(s, DEP_SIEVE_LIBRARY, DEP_SIEVE_PROGRAM, DEP_SIEVE_THREADS | DEP_SIEVE_LOOK);
 	s->who[DEP_CODE_CALLER] = DEP_SIEVE_PROGRAM;
-	set_tags(s);
-}
-
-/* ---- functions ---- */
-
-static void set_muted(struct dep_sieve *s)
-{
-	bool was = s->muted;
-	u32 i;
-
-	s->muted = false;
-	for (i = 0; i < s->ncalls; i++)
-		s->muted |= dep_function_mutes(s->call[i].function);
-	if (was || s->muted)
-		set_tags(s);
-}
-
-void dep_sieve_left(struct dep_sieve *s)
-{
-	s->unsure |= s->ncalls != 0;
-	s->ncalls = 0;
-	s->unheard = NOTHING;
-	set_muted(s);
+	dep_sieve_set_tags(s);
 }
 
 void dep_sieve_lost(struct dep_sieve *s)
@@ -135,151 +112,10 @@ void dep_sieve_lost(struct dep_sieve *s)
 	dep_sieve_turn(s);
 }
 
-static void enter(struct dep_sieve *s, const struct dep_function_call *f, u8 code)
-{
-	struct dep_sieve_call *c;
-
-	/* Too many: it is thought to be in none, so all is shown. */
-	if (s->ncalls == DEP_SIEVE_CALLS) {
-		s->ncalls = 0;
-		s->unsure = true;
-	}
-	c = &s->call[s->ncalls++];
-	c->sp = f->passed->sp;
-	c->function = f->function;
-	c->code = code;
-	c->block = f->known & 1 ? f->passed->value[0] : 0;
-	c->sized = dep_function_asks(f->function, f->known, f->passed->value, &c->size);
-}
-
-/*
- * What a watched function makes new: nothing (@size is 0), so many bytes, or all that there is,
- * by a turn.
- */
-struct news {
-	bool turn;
-	u64 address, size;
-};
-
-/*
- * What it has freed may be another's soon, and then what it does to it all the same is to be seen.
- * If the block is another one by now, and larger, the analyzer sees that.
- */
-static struct news frees(const struct dep_sieve *s, const struct dep_function_call *f)
-{
-	u64 block = f->passed->value[0], size;
-
-	if (!(f->known & 1))
-		return (struct news){ .turn = true };
-	size = dep_blocks_get(&s->blocks, block);
-	return (struct news){ .turn = block && !size, .address = block, .size = size };
-}
-
-/*
- * A program may use all that it is told a block has: what it was not known to have is new.  How
- * much that is only the analyzer knows, since the block may be another one by now; but if the
- * thread was told the same in this turn it hardly is, and then the analyzer sees to that.
- */
-static struct news tells_size(const struct dep_sieve *s, u64 block, u64 size)
-{
-	if (dep_blocks_told(&s->blocks, block, size, s->seen.turn))
-		size = 0;
-	return (struct news){ .turn = !block, .address = block, .size = size };
-}
-
-/* What it got is new. */
-static struct news allocates(const struct dep_sieve *s, const struct dep_sieve_call *c,
-			     const struct dep_function_call *f)
-{
-	u64 result = f->passed->value[0];
-
-	if (dep_function_frees(c->function))
-		return (struct news){ 0 };
-	if (!(f->known & 1))
-		return (struct news){ .turn = true };
-	if (dep_function_tells_size(c->function))
-		return tells_size(s, c->block, result);
-	return (struct news){
-		.turn = !c->sized || dep_function_reallocates(c->function),
-		.address = result, .size = result ? c->size : 0,
-	};
-}
-
-/* What is known of blocks from then on. */
-static void note_block(struct dep_sieve *s, const struct dep_sieve_call *c, u64 result)
-{
-	if (dep_function_frees(c->function))
-		return;
-	if (dep_function_tells_size(c->function)) {
-		if (c->block && !dep_blocks_told(&s->blocks, c->block, result, s->seen.turn))
-			dep_blocks_tell(&s->blocks, c->block, result, s->seen.turn);
-		return;
-	}
-	/* If it does not fail, what it was called for is gone. */
-	if (c->sized && dep_function_reallocates(c->function) && (result || !c->size))
-		dep_blocks_remove(&s->blocks, c->block);
-	if (c->sized && result)
-		dep_blocks_set(&s->blocks, result, c->size);
-}
-
-/* Its frames that are left when it passes @f, and the last one of the others. */
-static u32 frames_left(const struct dep_sieve *s, const struct dep_function_call *f,
-		       struct dep_sieve_call *last)
-{
-	u64 sp = f->passed->sp + !f->is_return;
-	u32 n = s->ncalls;
-
-	last->sp = 0;
-	while (n && s->call[n - 1].sp < sp)
-		*last = s->call[--n];
-	return n;
-}
-
-/* Does it come from @last? */
-static bool is_from(const struct dep_function_call *f, const struct dep_sieve_call *last)
-{
-	return last->sp && last->sp == f->passed->sp - 8;
-}
-
-/* @last: frames_left(); it is in none that mutes */
-static struct news news_of(const struct dep_sieve *s, const struct dep_function_call *f,
-			   const struct dep_sieve_call *last)
-{
-	if (!f->is_return) {
-		if (dep_function_frees(f->function))
-			return frees(s, f);
-		return (struct news){ .turn = !dep_function_is_heap(f->function) };
-	}
-	if (is_from(f, last) && dep_function_is_heap(last->function))
-		return allocates(s, last, f);
-	return (struct news){ .turn = is_from(f, last) || s->unsure };
-}
-
-static bool mutes(const struct dep_sieve *s, u32 ncalls)
-{
-	while (ncalls--)
-		if (dep_function_mutes(s->call[ncalls].function))
-			return true;
-	return false;
-}
-
-/* May it be no turn, if it accesses a word that is counted in? */
-static bool may_count(const struct dep_sieve *s, u32 how)
+bool dep_sieve_may_count(const struct dep_sieve *s, u32 how)
 {
 	return how & DEP_TK_COUNTS && !(how & DEP_TK_FENCE) && s->scope->counters &&
 	       !s->scope->wanted && !s->scope->singly;
-}
-
-bool dep_sieve_passes(const struct dep_sieve *s, const struct dep_function_call *f)
-{
-	struct dep_sieve_call last;
-	struct news news;
-
-	if (mutes(s, frames_left(s, f, &last)))
-		return false;
-	news = news_of(s, f, &last);
-	return news.turn || (f->is_return && s->unheard != NOTHING && !may_count(s, s->unheard)) ||
-	       dep_seen_is_put_off(&s->seen, news.address, news.size);
 }
 
 bool dep_sieve_locks(const struct dep_sieve *s, u32 how, u8 code)
@@ -287,12 +123,13 @@ bool dep_sieve_locks(const struct dep_sieve *s, u32 how, u8 code)
 	/* A turn; or it may acquire, if anything of it was shown. */
 	if (how & DEP_TK_BEHIND)
 		return !s->muted && (s->counts || !(how & DEP_TK_BLIND || s->held.pc));
-	return !may_count(s, how) && (!s->muted || is_outside(s, code));
+	return !dep_sieve_may_count(s, how) && (!s->muted || is_outside(s, code));
 }
 
 bool dep_sieve_holds(const struct dep_sieve *s, u32 how, u8 code)
 {
-	return !s->tickets_stay && may_count(s, how) && (!s->muted || is_outside(s, code));
+	return !s->tickets_stay && dep_sieve_may_count(s, how) &&
+	       (!s->muted || is_outside(s, code));
 }
 
 void dep_sieve_ticket(struct dep_sieve *s, u32 how)
@@ -305,7 +142,7 @@ void dep_sieve_ticket(struct dep_sieve *s, u32 how)
 		 * was.
 		 */
 		s->all = s->counts = false;
-		s->unheard = NOTHING;
+		s->unheard = DEP_SIEVE_NOTHING;
 		return;
 	}
 	/* Who locks in between does not wait by them. */
@@ -317,67 +154,18 @@ void dep_sieve_ticket(struct dep_sieve *s, u32 how)
 	}
 	/* What it accesses is to come. */
 	s->fence = how & DEP_TK_FENCE;
-	s->counts = may_count(s, how);
+	s->counts = dep_sieve_may_count(s, how);
 	if (!s->counts)
 		dep_sieve_turn(s);
 	s->all = true;
 }
 
-/* It is not muted any more, and what was @unheard goes on. */
-static void hear(struct dep_sieve *s, u32 unheard)
+void dep_sieve_hear(struct dep_sieve *s, u32 unheard)
 {
-	s->unheard = NOTHING;
-	if (unheard != NOTHING)
+	s->unheard = DEP_SIEVE_NOTHING;
+	if (unheard != DEP_SIEVE_NOTHING)
 		dep_sieve_ticket(s, unheard);
 }
-
-/* The same as the analyzer (order/functions.c) does with its frames. */
-u64 dep_sieve_function(struct dep_sieve *s, const struct dep_function_call *f, u8 code)
-{
-	struct dep_sieve_call last;
-	struct news news;
-	bool all, again;
-	u64 held;
-
-	s->ncalls = frames_left(s, f, &last);
-	set_muted(s);
-	if (s->muted && f->is_return)
-		return DEP_SIEVE_ALL_OF_IT;
-	if (s->muted) {
-		enter(s, f, code);
-		set_muted(s);
-		return DEP_SIEVE_ALL_OF_IT;
-	}
-	news = news_of(s, f, &last);
-	news.turn |= !dep_seen_forget(&s->seen, news.address, news.size);
-	if (news.turn) {
-		all = s->all;
-		held = s->held.pc;
-		dep_sieve_turn(s);
-		/* It is told between a ticket and what is locked. */
-		s->all = all;
-		s->held.pc = held;
-		news.size = 0;
-	}
-	if (f->is_return) {
-		again = news.turn || news.size || !is_from(f, &last) ||
-			!dep_function_tells_size(last.function);
-		if (is_from(f, &last) && dep_function_is_heap(last.function) && f->known & 1)
-			note_block(s, &last, f->passed->value[0]);
-		hear(s, s->unheard);
-		return again ? DEP_SIEVE_ALL_OF_IT : 0;
-	}
-	if (dep_function_frees(f->function) && (news.turn || news.size)) {
-		/* The last reads may be of the block, and it is too late for that. */
-		s->nlast = s->first = 0;
-		dep_blocks_remove(&s->blocks, f->passed->value[0]);
-	}
-	enter(s, f, code);
-	set_muted(s);
-	return dep_function_frees(f->function) && news.size ? news.size : DEP_SIEVE_ALL_OF_IT;
-}
-
-/* ---- */
 
 u8 dep_sieve_code(const struct dep_sieve *s, u64 pc)
 {
@@ -454,7 +242,7 @@ static bool is_muted(struct dep_sieve *s, u8 code, const struct dep_ref *r)
 		return false;
 	if (is_outside(s, code)) {
 		dep_sieve_left(s);
-		hear(s, unheard);
+		dep_sieve_hear(s, unheard);
 		return false;
 	}
 	a.who = DEP_SIEVE_MUTED;

@@ -73,6 +73,7 @@ enum dep_sieved { DEP_SIEVED_OUT, DEP_SIEVED_SHOW, DEP_SIEVED_SHOW_BEHIND };
 #define DEP_SIEVE_ALL_OF_IT	(~0ull)
 
 #define DEP_SIEVE_COUNTED	8u
+#define DEP_SIEVE_NOTHING	(~0u)	/* is unheard */
 
 #define DEP_SIEVE_CALLS	16u	/* watched functions that it is in, and is known to be */
 
@@ -102,7 +103,7 @@ struct dep_sieve {
 	bool all;		/* in a locked instruction.. */
 	bool counts;		/* ..which may be no turn.. */
 	bool fence;		/* ..or makes no word one that orders */
-	u32 unheard;		/* DEP_TK_* of one where it was muted; all ones: there is none */
+	u32 unheard;		/* DEP_TK_* of one where it was muted, or DEP_SIEVE_NOTHING */
 	bool muted;		/* in a function that mutes */
 	bool unsure;		/* it may be in others than.. */
 	u32 ncalls;
@@ -230,5 +231,14 @@ static inline bool dep_sieve_wants(struct dep_sieve *s, u8 code, u64 addr, u32 s
 		return false;
 	return dep_sieve_wanted(s, code, addr, size, type);
 }
+
+/* ---- between sieve.c and sieve_functions.c ---- */
+
+/** dep_sieve_set_tags() - find anew what is looked up for whose code */
+void dep_sieve_set_tags(struct dep_sieve *s);
+/** dep_sieve_may_count() - may it be no turn, if it accesses a word that is counted in? */
+bool dep_sieve_may_count(const struct dep_sieve *s, u32 how);
+/** dep_sieve_hear() - it is not muted any more, and what was @unheard goes on */
+void dep_sieve_hear(struct dep_sieve *s, u32 unheard);
 
 #endif
