@@ -222,12 +222,29 @@ static int by_value(const void *pa, const void *pb)
 	return *a < *b ? -1 : *a > *b;
 }
 
-/* Where a symbol without size ends: at the next one, or with its segment. */
-static u64 end_of(const struct dep_image *im, const u64 *value, u32 n, u64 at)
+static u64 section_end(const struct dep_elf_symbols *t, u32 i)
 {
+	const struct dep_elf_table *table = &t->table[t->sym[i] % DEP_ELF_TABLES];
+	GElf_Shdr sh;
+	GElf_Sym es;
+
+	if (gelf_getsym(table->data, (int)(t->sym[i] / DEP_ELF_TABLES), &es) &&
+	    es.st_shndx < SHN_LORESERVE &&
+	    gelf_getshdr(elf_getscn(table->elf, es.st_shndx), &sh) &&
+	    es.st_value - sh.sh_addr < sh.sh_size)
+		return sh.sh_addr + sh.sh_size;
+	return UINT64_MAX;
+}
+
+/*
+ * Where symbol @number, which is without size, ends: at the next one, or with its section and
+ * segment.  (_init is none of the stubs behind it.)
+ */
+static u64 end_of(const struct dep_image *im, const u64 *value, u32 number, u64 at)
+{
+	u64 end = at, section = section_end(&im->syms, number);
+	u32 lo = 0, n = im->syms.n, hi = n, mid, i;
 	const struct dep_load *l;
-	u32 lo = 0, hi = n, mid, i;
-	u64 end = at;
 
 	while (lo < hi) {
 		mid = lo + (hi - lo) / 2;
@@ -241,6 +258,8 @@ static u64 end_of(const struct dep_image *im, const u64 *value, u32 n, u64 at)
 		if (at >= l->vaddr && at < l->vaddr + l->memsz)
 			end = l->vaddr + l->memsz;
 	}
+	if (section < end)
+		end = section;
 	return lo < n && value[lo] < end ? value[lo] : end;
 }
 
@@ -259,7 +278,7 @@ static void add_spans(struct dep_image *im, const u32 *order, const u64 *value)
 		if (sym.is_object)
 			continue;
 		if (!sym.size)
-			end = end_of(im, value, t->n, sym.value);
+			end = end_of(im, value, order[i], sym.value);
 		if (dep_image_is_code(im, sym.value, end))
 			dep_spans_add(sym.size ? &t->code : &t->loose, sym.value, end, order[i]);
 	}

@@ -9,6 +9,8 @@
 
 #include "sym_print.h"
 
+void _init(void);
+
 #define noinline __attribute__((noinline))
 #define inlined static inline __attribute__((always_inline))
 
@@ -88,6 +90,7 @@ int main(int argc, char **argv)
 	show("letters", &letters[199]);
 	show("ticks", &ticks);
 	show("last", (void *)&last);
+	show("init", (void *)_init);
 	show("only_here", &only_here);
 	maps();
 #ifndef NO_LIBRARIES

@@ -218,6 +218,22 @@ static void check_c_data(struct fixture *f, bool old)
 	assert_int_equal(dep_symbols_object(f->t.s, 2, sym_at(&f->r, "ticks"), 4, 0, &o), 0);
 }
 
+/* The stubs behind _init, which has no size, are none of it. */
+static void stubs(void **state)
+{
+	struct dep_place p;
+	struct fixture f;
+
+	(void)state;
+	assert_true(begin(&f, "sym_pie", "sym_c.c"));
+	dep_symbols_function(f.t.s, 1, sym_at(&f.r, "init"), 0, &p);
+	assert_string_equal(p.function, "_init");
+	dep_symbols_function(f.t.s, 1, sym_at(&f.r, "init") + 64, 0, &p);
+	assert_null(p.function);
+	assert_non_null(p.module);
+	end(&f);
+}
+
 static void c_forms(void **state)
 {
 	static const char *const forms[] = {
@@ -353,6 +369,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(c_forms),
+		cmocka_unit_test(stubs),
 		cmocka_unit_test(stripped),
 		cmocka_unit_test(no_symbols),
 		cmocka_unit_test(cpp_forms),
