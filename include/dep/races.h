@@ -50,7 +50,10 @@ struct dep_race_access {
 	uint32_t process;	/* serial; not the other one's, if they share memory */
 	uint32_t flags;		/* DEP_ACCESS_* */
 	uint64_t pc;
-	/* Where that was called from: addresses of the calls, the innermost first. */
+	/*
+	 * Where that was called from, the innermost first: addresses of the calls, and of the jumps
+	 * that functions ended with (options.leaves).
+	 */
 	const uint64_t *call;
 	size_t ncalls;
 	/* Who created the thread (serial; 0: not known), and where: as above. */
@@ -172,6 +175,11 @@ struct dep_races_options {
 	bool (*says_atomic)(void *arg, uint32_t process, uint64_t pc);
 	/* Asked once for each pc, or a few times. */
 	enum dep_code (*code)(void *arg, uint32_t process, uint64_t pc);
+	/*
+	 * Is the code at @to, to which the program jumped at @from, another function's?  Who called
+	 * the one that jumped is not told of it else.  Asked as the former.
+	 */
+	bool (*leaves)(void *arg, uint32_t process, uint64_t from, uint64_t to);
 	/*
 	 * Called for each race as soon as the first pass has met it; the ones that follow may show
 	 * that it is none.  It has no counts, threads or stacks yet.

@@ -48,10 +48,13 @@ struct dep_ticket {
 	bool blind;
 };
 
-/** struct dep_call - a call or a return, done */
+/**
+ * struct dep_call - a call, a return or an unconditional jump, done
+ * @sp: the stack pointer behind it; of a jump 0 where it is not known
+ */
 struct dep_call {
-	uint64_t pc, sp;	/* the stack pointer behind it */
-	uint32_t is_return, pad;
+	uint64_t pc, sp;
+	uint32_t is_return, is_jump;
 };
 
 /** struct dep_passed - what a function got or returned */
@@ -114,6 +117,7 @@ struct dep_item {
 #define DEP_WANT_TICKETS	0x8
 #define DEP_WANT_CALLS	0x10
 #define DEP_WANT_FUNCTIONS	0x20
+#define DEP_WANT_JUMPS		0x40
 
 /** struct dep_counts - what one segment (or several) amounted to */
 struct dep_counts {

@@ -213,7 +213,8 @@ static void recover(struct dep_loaded *l, struct dep_store *s, const struct dep_
 
 	dep_run_again(r, c ? c : &p->columns, &sink);
 	r->sieve = sieve;
-	r->lean = sieve && !sieve->scope->wanted && !(want & (DEP_WANT_BLOCKS | DEP_WANT_CALLS));
+	r->lean = sieve && !sieve->scope->wanted &&
+		  !(want & (DEP_WANT_BLOCKS | DEP_WANT_CALLS | DEP_WANT_JUMPS));
 	r->native = r->lean && !sieve->scope->interpret ? dep_native_of(s) : NULL;
 	if (sieve && seg->seq != sieve->next_seq)
 		dep_sieve_lost(sieve);

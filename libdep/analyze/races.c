@@ -35,7 +35,7 @@ static int run(struct dep_store *store, const struct dep_races_options *o, struc
 	};
 
 	if (f->nwant || f->predict)
-		a.want |= DEP_WANT_CALLS;
+		a.want |= DEP_WANT_CALLS | DEP_WANT_JUMPS;
 	f->nknown = f->words->n;
 	f->ncrowded = 0;
 	return dep_analyze(store, &a, f, o->jobs, o->progress, how);

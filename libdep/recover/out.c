@@ -58,6 +58,7 @@ void dep_run_again(struct dep_run *r, struct dep_columns *c, const struct dep_si
 	r->out.want_event = !!(sink->want & DEP_WANT_EVENTS);
 	r->out.want_ticket = !!(sink->want & DEP_WANT_TICKETS);
 	r->out.want_call = !!(sink->want & DEP_WANT_CALLS);
+	r->out.want_jump = !!(sink->want & DEP_WANT_JUMPS);
 	r->out.want_function = !!(sink->want & DEP_WANT_FUNCTIONS);
 	/* It was used by somebody who did not want these. */
 	if (r->out.want_function && !r->out.passed)

@@ -50,7 +50,8 @@ enum dep_op_code {
 	DEP_O_STRING,	/* program->odd[imm]; the next value is its pointer afterwards */
 	DEP_O_GATHER,	/* program->odd[imm] */
 	DEP_O_TICKET,	/* the next value is one, size: DEP_TK_* */
-	DEP_O_CALL,	/* a call (size 0) or a return (1), src: where rsp is, which imm changes */
+	/* a call (size 0), a return (1) or a jump (2), src: where rsp is, which imm changes */
+	DEP_O_CALL,
 	/* a function imm & 0xffff begins (size 0), or returned (1); imm >> 16: known values */
 	DEP_O_FUNCTION,
 	/*

@@ -288,7 +288,8 @@ static u64 items_of(struct dep_store *st, const struct dep_segment *g)
 {
 	u64 h = 0xcbf29ce484222325ull;
 	struct dep_sink sink = { .want = DEP_WANT_BLOCKS | DEP_WANT_REFS | DEP_WANT_EVENTS |
-					 DEP_WANT_TICKETS | DEP_WANT_CALLS | DEP_WANT_FUNCTIONS,
+					 DEP_WANT_TICKETS | DEP_WANT_CALLS | DEP_WANT_JUMPS |
+					 DEP_WANT_FUNCTIONS,
 				 .batch = hash_items, .arg = &h };
 	struct dep_counts counts = { 0 };
 

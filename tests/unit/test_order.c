@@ -240,6 +240,84 @@ static void buffers(void **state)
 	finish(&t);
 }
 
+/* ---- stacks ---- */
+
+/* Functions are 0x100 bytes long. */
+static bool by_hundreds(void *arg, u32 process, u64 from, u64 to)
+{
+	(void)arg;
+	(void)process;
+	return from >> 8 != to >> 8;
+}
+
+static void at(struct order_thread *t, u64 pc)
+{
+	if (t->jump)
+		assert_int_equal(order_note_place(t, pc), 0);
+}
+
+static void goes(struct order_thread *t, u64 pc, u64 sp, bool is_return, bool is_jump)
+{
+	const struct dep_call c = { pc, sp, is_return, is_jump };
+
+	at(t, pc);
+	assert_int_equal(order_note_call(t, &c), 0);
+}
+
+static void expect_stack(const struct order_thread *t, const u64 *pc, u32 n)
+{
+	u32 i;
+
+	assert_int_equal(t->depth, n);
+	for (i = 0; i < n; i++)
+		assert_int_equal(t->stack[i].pc, pc[i]);
+}
+
+/* A function that ends with a jump is called from where it was itself. */
+static void jumps(void **state)
+{
+	struct two t;
+	struct order_thread *first;
+	u64 pc;
+
+	(void)state;
+	begin(&t);
+	first = t.first;
+	/* Nobody has called it. */
+	t.options.leaves = by_hundreds;
+	goes(first, 0x110, 0x7000, false, true);
+	at(first, 0x200);
+	expect_stack(first, NULL, 0);
+	goes(first, 0x120, 0x6ff8, false, false);
+	/* within the function; with something on the stack; where that is not known */
+	goes(first, 0x310, 0x6ff8, false, true);
+	at(first, 0x320);
+	goes(first, 0x330, 0x6ff0, false, true);
+	at(first, 0x400);
+	expect_stack(first, (u64[]){ 0x120 }, 1);
+	goes(first, 0x340, 0, false, true);
+	at(first, 0x500);
+	expect_stack(first, (u64[]){ 0x120, 0x340 }, 2);
+	/* what that calls */
+	goes(first, 0x510, 0x6fe0, false, false);
+	expect_stack(first, (u64[]){ 0x120, 0x340, 0x510 }, 3);
+	goes(first, 0x610, 0x6fe8, true, false);
+	goes(first, 0x520, 0x6ff8, false, true);
+	/* both are left by one return */
+	goes(first, 0x710, 0x7000, true, false);
+	expect_stack(first, NULL, 0);
+	/* round and round, and on and on */
+	goes(first, 0x120, 0x6ff8, false, false);
+	for (pc = 0; pc < 100; pc++)
+		goes(first, pc % 2 ? 0x310 : 0x410, 0x6ff8, false, true);
+	at(first, 0x500);
+	expect_stack(first, (u64[]){ 0x120, 0x410, 0x310 }, 3);
+	for (pc = 0x1000; pc < 0x10000; pc += 0x100)
+		goes(first, pc, 0x6ff8, false, true);
+	assert_in_range(first->depth, 4, 32);
+	finish(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -252,6 +330,7 @@ int main(void)
 		cmocka_unit_test(closed),
 		cmocka_unit_test(piped),
 		cmocka_unit_test(buffers),
+		cmocka_unit_test(jumps),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

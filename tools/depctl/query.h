@@ -74,6 +74,8 @@ enum race_rank race_rank(struct dep_symbols *symbols, const struct dep_race *r);
 const char *race_rank_name(enum race_rank rank);
 /** race_code() - dep_races_options.code */
 enum dep_code race_code(void *arg, uint32_t process, uint64_t pc);
+/** race_leaves() - dep_races_options.leaves */
+bool race_leaves(struct dep_symbols *symbols, uint32_t process, uint64_t from, uint64_t to);
 /** race_is_atomic() - dep_races_options.is_atomic; @arg is the struct dep_symbols */
 bool race_is_atomic(void *arg, uint32_t process, uint64_t pc, uint64_t address, uint64_t size);
 /** race_says_atomic() - dep_races_options.says_atomic, by @s */

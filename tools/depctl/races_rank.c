@@ -117,6 +117,26 @@ enum dep_code race_code(void *arg, uint32_t process, uint64_t pc)
 	return p.function && is_for_caller(p.function) ? DEP_CODE_CALLER : DEP_CODE_LIBRARY;
 }
 
+/* Parts of a function that the compiler made are called like it, up to a point. */
+static bool is_same(const char *a, const char *b)
+{
+	size_t n = strcspn(a, ".");
+
+	return n == strcspn(b, ".") && !strncmp(a, b, n);
+}
+
+/* What has no name, as an entry of the linkage table, is not known to end there. */
+bool race_leaves(struct dep_symbols *symbols, uint32_t process, uint64_t from, uint64_t to)
+{
+	struct dep_place a, b;
+
+	dep_symbols_function(symbols, process, from, 0, &a);
+	if (!a.function || race_in_system(a.module))
+		return false;
+	dep_symbols_function(symbols, process, to, 0, &b);
+	return !b.function || strcmp(a.module, b.module) || !is_same(a.function, b.function);
+}
+
 static bool is_internal(struct dep_symbols *symbols, const struct dep_race *r, int side)
 {
 	const uint32_t callers = DEP_ACCESS_SYSCALL | DEP_ACCESS_FREE | DEP_ACCESS_OBJECT;

@@ -83,12 +83,18 @@ static enum dep_code code(void *arg, uint32_t process, uint64_t pc)
 	return race_code(((struct asked *)arg)->symbols, process, pc);
 }
 
+static bool leaves(void *arg, uint32_t process, uint64_t from, uint64_t to)
+{
+	return race_leaves(((struct asked *)arg)->symbols, process, from, to);
+}
+
 static int ask(struct asked *a, struct dep_store *store, const char *path,
 	       const struct races_options *how)
 {
 	struct dep_races_options o = {
 		.predict = how->predict, .jobs = how->jobs, .progress = show_progress,
-		.is_atomic = is_atomic, .says_atomic = says_atomic, .code = code, .arg = a,
+		.is_atomic = is_atomic, .says_atomic = says_atomic, .code = code, .leaves = leaves,
+		.arg = a,
 	};
 	const struct dep_segment *segs;
 	int err;

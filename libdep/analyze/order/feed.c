@@ -381,12 +381,35 @@ static int event(struct order_thread *t, const struct dep_event *e)
 
 /* ---- all items ---- */
 
+static u64 place_of(const struct dep_item *it)
+{
+	switch (it->kind) {
+	case DEP_ITEM_REF:
+		return it->ref.pc;
+	case DEP_ITEM_TICKET:
+		return it->ticket.pc;
+	case DEP_ITEM_EVENT:
+		return it->event.pc;
+	case DEP_ITEM_CALL:
+		return it->call.pc;
+	case DEP_ITEM_FUNCTION:
+		return it->function.pc;
+	case DEP_ITEM_BLOCK:
+		return it->block.pc;
+	}
+	return 0;
+}
+
 static int one_item(struct order_feed *f, struct order_thread *t, const struct dep_item *it,
 		    bool late)
 {
 	bool muted;
 	int err = 0;
 
+	if (t->jump)
+		err = order_note_place(t, place_of(it));
+	if (err)
+		return err;
 	switch (it->kind) {
 	case DEP_ITEM_REF:
 		/* What was put off was not done in there. */

@@ -32,7 +32,8 @@
 #define ORDER_OBJECTS		(1ull << 61)
 
 #define ORDER_BATCH	256u
-#define ORDER_CODES	4096u	/* places of which it is remembered whose code they are */
+#define ORDER_CODES	4096u	/* places of which it is remembered whose code they are.. */
+#define ORDER_LEAPS	1024u	/* ..and jumps of which it is whether they leave a function */
 
 /** struct order_words - words that are known to be atomic, from one pass to the next */
 struct order_words {
@@ -164,6 +165,10 @@ struct order_image {
 		u64 pc;
 		u32 code;	/* enum dep_code */
 	} *code;		/* by a hash of pc; NULL: of none yet */
+	struct order_leap {
+		u64 from, to;
+		bool leaves;
+	} *leap;		/* as well */
 	struct order_scope *scope;
 	struct order_files files;
 	struct order_heap heap;
@@ -186,9 +191,13 @@ struct order_thread {
 	bool locked, wrote;
 	u64 locked_pc, locked_at;
 	u32 locked_size;
-	/* Where it was called from; kept in a pass with wanted stacks only. */
+	/*
+	 * Where it was called from; kept in a pass with wanted stacks only.  A jump to another
+	 * function has the sp of the call before it, since it returns to where that does.
+	 */
 	struct { u64 pc, sp; } *stack;
 	u32 depth, stack_room;
+	u64 jump;		/* the last one, if it may be such a jump; else 0 */
 	struct order_round round;
 	struct order_poll poll;
 	struct order_robust robust;
@@ -381,8 +390,10 @@ static inline u64 order_range(const struct order_thread *t, u64 address, u64 *si
 
 /* ---- stacks.c ---- */
 
-/** order_note_call() - a call or a return of @t */
+/** order_note_call() - a call, a return or a jump of @t */
 int order_note_call(struct order_thread *t, const struct dep_call *c);
+/** order_note_place() - @t is at @pc now: was t->jump one to another function? */
+int order_note_place(struct order_thread *t, u64 pc);
 /** order_look_for() - keep the stack if this access is one of those that are wanted */
 int order_look_for(struct order_feed *f, struct order_thread *t, u64 pc, u64 address, u64 size);
 

@@ -407,6 +407,7 @@ void order_images_free(struct order_feed *f)
 		order_files_free(&m->files);
 		order_heap_free(&m->heap);
 		free(m->code);
+		free(m->leap);
 		order_maps_free(&m->maps);
 		free(m);
 	}

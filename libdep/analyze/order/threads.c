@@ -122,6 +122,8 @@ int order_process_over(struct order_image *m)
 
 	free(m->code);
 	m->code = NULL;
+	free(m->leap);
+	m->leap = NULL;
 	if (f->predict || (f->pass != ORDER_FIRST && race_rows_count(p->rows)))
 		return 0;
 	err = f->pass == ORDER_FIRST ? order_scope_learn(p) : 0;
