@@ -19,6 +19,11 @@ limit=${LIMIT:-120}
 out=$build/races
 mkdir -p "$out"
 
+# options SOURCE: of the query
+options() {
+	sed -n 's/^ \* asked with: *//p' "$1"
+}
+
 # asked SOURCE VARIANT LEVEL
 asked() {
 	local name=${1##*/} what program dir need said
@@ -34,8 +39,8 @@ asked() {
 	elif ! timeout -k 5 "$limit" "$DEPCTL" record -q -o "$dir" -- "$program" \
 		>"$dir.out" 2>"$dir.err"; then
 		said="FAIL $what: the recording ended badly: $(worst "$dir.err")"
-	elif ! timeout -k 5 "$limit" "$DEPCTL" query races "$dir" --json >"$dir.json" 2>"$dir.err"
-	then
+	elif ! timeout -k 5 "$limit" "$DEPCTL" query races "$dir" --json $(options "$1") \
+		>"$dir.json" 2>"$dir.err"; then
 		said="FAIL $what: query races: $(worst "$dir.err")"
 	elif ! python3 "$races/check_json.py" "$1" "$2" "$dir.json" >"$dir.wrong" 2>&1; then
 		said="FAIL $what: $(worst "$dir.wrong")"

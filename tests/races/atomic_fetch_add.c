@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A counter that one thread adds to without the lock prefix. */
+/*
+ * A counter that one thread adds to without the lock prefix.  Without optimisation that is a load
+ * and a store, which may be atomic ones.
+ * asked with: --all
+ */
 #include "races.h"
 
 static int counter;
