@@ -78,6 +78,11 @@ for source in "$programs"/*.c "$programs"/*.cpp; do
 	done
 done
 
+# said_complete NAME: processes that share memory are predicted one by one only, which is told
+said_complete() {
+	[[ $1 == process_* ]] && echo '\(yes\|no, 1 process was predicted in part only$\)' || echo yes
+}
+
 # silent SOURCE: nothing is predicted of its right variant
 silent() {
 	local name=${1##*/}
@@ -88,7 +93,7 @@ silent() {
 		fail "$name, right: $(head -n 3 err)"
 	elif grep -q '^predicted race:' text; then
 		fail "$name, right: $(grep '^predicted race:' text | head -n 1)"
-	elif ! grep -q '^complete: yes' text; then
+	elif ! grep -q "^complete: $(said_complete "$name")" text; then
 		fail "$name, right: $(grep '^complete:' text)"
 	else
 		pass "$name, right"

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Who has written to a pipe lets others go on: what it does again is not what it did before. */
+/*
+ * Who has written to a pipe lets others go on: what it does again is not what it did before.
+ * tsan: no, because it does not know of system calls that are made without their functions
+ */
 #include "races.h"
 
 static int ends[2], back[2], value;
