@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A function that ends with a jump to another leaves no return address: it is known all the same. */
+/* A function that ends with a jump to another one leaves no return address, but is known. */
 #include <string.h>
 
 #include "races.h"
