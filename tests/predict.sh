@@ -80,7 +80,8 @@ done
 
 # said_complete NAME: processes that share memory are predicted one by one only, which is told
 said_complete() {
-	[[ $1 == process_* ]] && echo '\(yes\|no, 1 process was predicted in part only$\)' || echo yes
+	[[ $1 != process_* ]] || printf 'no, 1 process was predicted in part only$\|^complete: '
+	echo yes
 }
 
 # silent SOURCE: nothing is predicted of its right variant
