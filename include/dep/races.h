@@ -176,8 +176,8 @@ struct dep_races_options {
 	/* Asked once for each pc, or a few times. */
 	enum dep_code (*code)(void *arg, uint32_t process, uint64_t pc);
 	/*
-	 * Is the code at @to, to which the program jumped at @from, another function's?  Who called
-	 * the one that jumped is not told of it else.  Asked as the former.
+	 * Is the code at @to, to which the program jumped at @from, another function's?  Without
+	 * it, functions that end with such a jump are missing in stacks.  Asked as the former.
 	 */
 	bool (*leaves)(void *arg, uint32_t process, uint64_t from, uint64_t to);
 	/*

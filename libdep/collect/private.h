@@ -212,7 +212,7 @@ size_t dep_adopt_skip(struct proc_slot *p, const u8 *data, size_t size);
 /** dep_image_alive() - does @pid still have the session file mapped; true if it cannot be told */
 bool dep_image_alive(struct dep_collector *c, u32 pid);
 /**
- * dep_image_of_other() - is thread @tid one of a process that is not @pid and has the
+ * dep_image_of_other() - is thread @tid one of a process that is neither @pid nor we, and has the
  * session mapped
  */
 bool dep_image_of_other(struct dep_collector *c, u32 tid, u32 pid, u32 *tgid);

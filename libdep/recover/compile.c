@@ -500,11 +500,11 @@ static void add_call(struct dep_builder *b, const struct site *at)
 
 	if (in->kind == X86_JMP || in->kind == X86_JMP_IND) {
 		op = add_op(b, DEP_O_CALL, at->pc);
-		op->size = 2;
+		op->size = DEP_CL_JUMP;
 		op->src = b->known & X86_BIT(X86_RSP) ? X86_RSP : DEP_S_ZERO;
 	} else if (in->kind == X86_CALL || in->kind == X86_CALL_IND || in->kind == X86_RET) {
 		op = add_op(b, DEP_O_CALL, at->pc);
-		op->size = in->kind == X86_RET;
+		op->size = in->kind == X86_RET ? DEP_CL_RETURN : DEP_CL_CALL;
 		op->src = X86_RSP;
 		op->imm = in->kind == X86_RET ? 8 + (s32)in->imm : -8;
 	}

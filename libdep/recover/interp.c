@@ -330,9 +330,9 @@ static void put_call(struct dep_out *o, const struct dep_op *op, u64 pc, u64 sp)
 	it->kind = DEP_ITEM_CALL;
 	it->call.pc = pc;
 	it->call.sp = sp;
-	it->call.is_return = op->size == 1;
-	it->call.is_jump = op->size == 2;
-	o->n += op->size == 2 ? o->want_jump : o->want_call;
+	it->call.is_return = op->size == DEP_CL_RETURN;
+	it->call.is_jump = op->size == DEP_CL_JUMP;
+	o->n += op->size == DEP_CL_JUMP ? o->want_jump : o->want_call;
 }
 
 static void put_function(struct dep_run *r, const struct dep_op *op, u64 pc, const u64 *slot)

@@ -50,7 +50,7 @@ enum dep_op_code {
 	DEP_O_STRING,	/* program->odd[imm]; the next value is its pointer afterwards */
 	DEP_O_GATHER,	/* program->odd[imm] */
 	DEP_O_TICKET,	/* the next value is one, size: DEP_TK_* */
-	/* a call (size 0), a return (1) or a jump (2), src: where rsp is, which imm changes */
+	/* size: DEP_CL_*, src: where rsp is, which imm changes */
 	DEP_O_CALL,
 	/* a function imm & 0xffff begins (size 0), or returned (1); imm >> 16: known values */
 	DEP_O_FUNCTION,
@@ -63,6 +63,8 @@ enum dep_op_code {
 };
 
 #define DEP_MK_VECTOR	0x8000u
+
+enum { DEP_CL_CALL, DEP_CL_RETURN, DEP_CL_JUMP };
 
 static inline int dep_op_is_ref(u8 code)
 {

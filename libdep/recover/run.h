@@ -25,8 +25,8 @@ struct dep_out {
 	const struct dep_sink *sink;
 	const struct dep_segment *seg;
 	/* 0 or 1 */
-	u32 want_block, want_ref, want_event, want_ticket, want_call, want_jump,
-	    want_function;
+	u32 want_block, want_ref, want_event, want_ticket, want_call, want_function,
+	    want_jump;
 };
 
 int dep_out_flush(struct dep_out *o);

@@ -374,6 +374,21 @@ static void frees_partly(struct order_thread *t, u64 address, u64 again)
 	leave(t, 0x8000, 0);
 }
 
+/* In the first pass; what may be in a race by it. */
+static const struct dep_places *begin_first(struct two *t)
+{
+	begin(t);
+	t->feed.pass = ORDER_FIRST;
+	return &t->first->process->scope->raced;
+}
+
+static void expect_behind_24(const struct dep_places *raced)
+{
+	assert_int_equal(raced->words, 10);
+	assert_true(dep_places_has(raced, BLOCK + 24, 1));
+	assert_true(dep_places_has(raced, BLOCK + 63, 1));
+}
+
 /* What a thread's sieve does not show again behind free() may be in a race. */
 static void freed_partly(void **state)
 {
@@ -381,9 +396,7 @@ static void freed_partly(void **state)
 	struct two t;
 
 	(void)state;
-	begin(&t);
-	t.feed.pass = ORDER_FIRST;
-	raced = &t.first->process->scope->raced;
+	raced = begin_first(&t);
 	run(t.first, DEP_F_MALLOC, 64, 0, BLOCK);
 	frees_partly(t.first, BLOCK, 64);
 	run(t.first, DEP_F_MALLOC, 64, 0, BLOCK);
@@ -392,9 +405,7 @@ static void freed_partly(void **state)
 	assert_int_equal(raced->words, 0);
 	run(t.first, DEP_F_MALLOC, 64, 0, BLOCK);
 	frees_partly(t.first, BLOCK, 24);
-	assert_int_equal(raced->words, 10);
-	assert_true(dep_places_has(raced, BLOCK + 24, 1));
-	assert_true(dep_places_has(raced, BLOCK + 63, 1));
+	expect_behind_24(raced);
 	finish(&t);
 	/* other passes are shown all that matters */
 	begin(&t);
@@ -422,9 +433,7 @@ static void told_again(void **state)
 	struct two t;
 
 	(void)state;
-	begin(&t);
-	t.feed.pass = ORDER_FIRST;
-	raced = &t.first->process->scope->raced;
+	raced = begin_first(&t);
 	run(t.first, DEP_F_MALLOC, 24, 0, BLOCK);
 	told(t.first, BLOCK, 64, DEP_SIEVE_ALL_OF_IT);
 	told(t.first, BLOCK, 64, 0);
@@ -432,9 +441,7 @@ static void told_again(void **state)
 	/* Somebody has got it meanwhile. */
 	run(t.second, DEP_F_MALLOC, 24, 0, BLOCK);
 	told(t.first, BLOCK, 64, 0);
-	assert_int_equal(raced->words, 10);
-	assert_true(dep_places_has(raced, BLOCK + 24, 1));
-	assert_true(dep_places_has(raced, BLOCK + 63, 1));
+	expect_behind_24(raced);
 	finish(&t);
 }
 
