@@ -389,6 +389,17 @@ static void expect_behind_24(const struct dep_places *raced)
 	assert_true(dep_places_has(raced, BLOCK + 63, 1));
 }
 
+static void told(struct order_thread *t, u64 address, u64 size, u64 again)
+{
+	const struct dep_passed p = { .sp = 0x8008, .value = { size }, .again = again };
+
+	enter(t, DEP_F_MALLOC_USABLE_SIZE, 0x8000, address, 0);
+	item(t, &(struct dep_item){
+		.kind = DEP_ITEM_FUNCTION,
+		.function = { .pc = 0x90, .is_return = 1, .known = 1, .passed = &p },
+	});
+}
+
 /* What a thread's sieve does not show again behind free() may be in a race. */
 static void freed_partly(void **state)
 {
@@ -406,6 +417,13 @@ static void freed_partly(void **state)
 	run(t.first, DEP_F_MALLOC, 64, 0, BLOCK);
 	frees_partly(t.first, BLOCK, 24);
 	expect_behind_24(raced);
+	/* from a damaged store: what was accessed of it, and a page around that */
+	assert_int_equal(order_access(t.first, 0x2000, BLOCK + (1ull << 40), 8, RACE_READ), 0);
+	assert_int_equal(order_flush(t.first), 0);
+	run(t.second, DEP_F_MALLOC, 24, 0, BLOCK);
+	told(t.first, BLOCK, ~0ull >> 1, 24);
+	assert_in_range(raced->words, 1024, 4096);
+	assert_true(dep_places_has(raced, BLOCK + (1ull << 40), 8));
 	finish(&t);
 	/* other passes are shown all that matters */
 	begin(&t);
@@ -413,17 +431,6 @@ static void freed_partly(void **state)
 	frees_partly(t.first, BLOCK, 0);
 	assert_int_equal(t.first->process->scope->raced.words, 0);
 	finish(&t);
-}
-
-static void told(struct order_thread *t, u64 address, u64 size, u64 again)
-{
-	const struct dep_passed p = { .sp = 0x8008, .value = { size }, .again = again };
-
-	enter(t, DEP_F_MALLOC_USABLE_SIZE, 0x8000, address, 0);
-	item(t, &(struct dep_item){
-		.kind = DEP_ITEM_FUNCTION,
-		.function = { .pc = 0x90, .is_return = 1, .known = 1, .passed = &p },
-	});
 }
 
 /* Nor what it does to a block of which it was told the same before. */

@@ -13,8 +13,10 @@
 
 #include "predict.h"
 
-/* Of more than this only what was accessed counts as freed, or there may be no memory for it. */
+/* Of more than this only what was accessed counts as freed, or there may be no memory for it.. */
 #define ALL_OF_IT	(1u << 20)
+/* ..and of more than this, only that may be in a race that the sieve does not show. */
+#define EXACTLY		(16u << 20)
 
 #define GONE	1u	/* address of a place that was used; 0: never was */
 
@@ -105,15 +107,25 @@ static int given_back(struct order_thread *t)
 	return order_release(t, ORDER_HEAP, t->image->number);
 }
 
+static int may_race(void *raced, u64 address, u64 size)
+{
+	return dep_places_add(raced, address, size);
+}
+
 /*
  * A sieve that takes a block for smaller than it is does not show again what its thread goes on to
- * do to the rest, and another one may have it next.
+ * do to the rest, and another one may have it next.  Who claims to have more than there can be gets
+ * what was accessed of it.
  */
-static int not_shown_again(struct order_thread *t, const struct order_block *b, u64 again)
+static int not_shown_again(struct order_thread *t, u64 block, u64 size, u64 again)
 {
-	if (t->feed->pass != ORDER_FIRST || again >= b->size)
+	struct dep_places *raced = &t->process->scope->raced;
+
+	if (t->feed->pass != ORDER_FIRST || again >= size)
 		return 0;
-	return dep_places_add(&t->process->scope->raced, b->address + again, b->size - again);
+	if (size - again <= EXACTLY)
+		return dep_places_add(raced, block + again, size - again);
+	return race_each_known(t->process->detector, block + again, size - again, may_race, raced);
 }
 
 /* @again: so much of it is new to the thread's sieve */
@@ -127,7 +139,7 @@ static int freed(struct order_thread *t, u64 pc, u64 address, u64 again)
 	if (!b)
 		return given_back(t);
 	size = b->size;
-	err = not_shown_again(t, b, again);
+	err = not_shown_again(t, address, size, again);
 	if (!err && t->feed->nwant)
 		err = order_look_for(t->feed, t, pc, address, size);
 	take(h, b);
@@ -186,15 +198,12 @@ static int grown(struct order_thread *t, u64 address, u64 size, u64 again)
 {
 	struct order_block *b = find(&t->image->heap, address);
 	u64 old = b ? b->size : size;
-	int err = 0;
+	int err;
 
 	if (size <= old)
 		return 0;
 	b->size = size;
-	if (old > again)
-		again = old;
-	if (t->feed->pass == ORDER_FIRST && again < size)
-		err = dep_places_add(&t->process->scope->raced, address + again, size - again);
+	err = not_shown_again(t, address, size, old > again ? old : again);
 	return err ? err : order_forget(t, address + old, size - old);
 }
 

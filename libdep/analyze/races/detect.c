@@ -355,6 +355,36 @@ int race_access_known(struct race_detector *d, u32 thread, u64 pc, u64 address, 
 						  k.last >> RACE_PAGE_SHIFT, access_known, &k));
 }
 
+struct each {
+	struct known k;
+	int (*f)(void *arg, u64 address, u64 size);
+	void *arg;
+};
+
+static int tell_known(void *arg, u64 number, struct race_page *page)
+{
+	u64 base = number << RACE_PAGE_SHIFT, end = base | (RACE_PAGE - 1);
+	const struct each *e = arg;
+
+	(void)page;
+	base = e->k.first > base ? e->k.first : base;
+	end = e->k.last < end ? e->k.last : end;
+	return e->f(e->arg, base, end - base + 1);
+}
+
+int race_each_known(struct race_detector *d, u64 address, u64 size,
+		    int (*f)(void *arg, u64 address, u64 size), void *arg)
+{
+	struct each e = { { .first = address, .last = address + (size - 1) }, f, arg };
+
+	if (!size)
+		return 0;
+	if (e.k.last < address)
+		e.k.last = ~0ull;
+	return race_shadow_each(&d->shadow, address >> RACE_PAGE_SHIFT,
+				e.k.last >> RACE_PAGE_SHIFT, tell_known, &e);
+}
+
 int race_accesses(struct race_detector *d, u32 thread, const struct race_ref *ref, size_t n)
 {
 	int ret = 0;

@@ -171,6 +171,12 @@ int race_access(struct race_detector *d, u32 thread, u64 pc, u64 address, u32 si
  */
 int race_access_known(struct race_detector *d, u32 thread, u64 pc, u64 address, u64 size,
 		      u32 flags);
+/**
+ * race_each_known() - call @f for pieces of that memory which were accessed before, with more
+ * around them, until it does not return 0
+ */
+int race_each_known(struct race_detector *d, u64 address, u64 size,
+		    int (*f)(void *arg, u64 address, u64 size), void *arg);
 /** race_accesses() - many of one thread, in their order */
 int race_accesses(struct race_detector *d, u32 thread, const struct race_ref *ref, size_t n);
 
