@@ -50,14 +50,9 @@ int dep_trace_wait(pid_t tid, bool block, int *sig)
 		if (si.si_code == CLD_STOPPED)
 			return DEP_STOP_NONE;
 		si.si_pid = 0;
-		if (waitid(P_PID, (id_t)tid, &si, __WALL | WNOHANG | WSTOPPED)) {
-			if (errno == EINTR)
-				continue;
-			return -errno;
-		}
-		if (si.si_pid)
+		if (!waitid(P_PID, (id_t)tid, &si, __WALL | WNOHANG | WSTOPPED) && si.si_pid)
 			return (int)classify(si.si_status, sig);
-		/* It was killed in between: look again. */
+		/* Killed in between: what is dead is no child (ECHILD) to whom asks for stops. */
 	}
 }
 

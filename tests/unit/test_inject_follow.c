@@ -11,11 +11,27 @@
 #include <sys/personality.h>
 #include <sys/ptrace.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "test_inject.h"
+
+static pid_t doomed;
+
+/* In libc's place: @doomed is killed after it was seen to stop, before its stop is taken. */
+int waitid(idtype_t type, id_t id, siginfo_t *si, int options)
+{
+	siginfo_t dead;
+
+	if (doomed && id == (id_t)doomed && !(options & WEXITED)) {
+		kill(doomed, SIGKILL);
+		syscall(SYS_waitid, P_PID, id, &dead, WEXITED | WNOWAIT | __WALL, NULL);
+		doomed = 0;
+	}
+	return (int)syscall(SYS_waitid, type, id, si, options, NULL);
+}
 
 static void nap(void)
 {
@@ -217,6 +233,25 @@ static void test_killed(void **state)
 	}
 }
 
+/* Its parent does not hear of the end of a tracee that was not buried. */
+static void test_killed_at_stop(void **state)
+{
+	struct dep_injected first, second;
+	struct dep_follow f;
+	siginfo_t si;
+
+	(void)state;
+	launch("vfork", "/bin/false", NULL, &first);
+	begin(&f, first.proc);
+	doomed = f.pid;
+	assert_int_equal(poll_end(&f, &second), DEP_FOLLOW_DEAD);
+	assert_int_equal(doomed, 0);
+	assert_int_equal(waitid(P_PID, (id_t)f.pid, &si, WEXITED | WNOHANG | __WALL), -1);
+	assert_int_equal(errno, ECHILD);
+	assert_int_equal(end_of(first.pid), (128 + SIGKILL) << 8);
+	free_slots();
+}
+
 static void test_pending(void **state)
 {
 	static char out[OUTPUT_MAX];
@@ -362,6 +397,7 @@ int test_inject_follow(void)
 		cmocka_unit_test(test_fail),
 		cmocka_unit_test(test_stopped),
 		cmocka_unit_test(test_killed),
+		cmocka_unit_test(test_killed_at_stop),
 		cmocka_unit_test(test_pending),
 		cmocka_unit_test(test_many),
 		cmocka_unit_test(test_no_slot),
