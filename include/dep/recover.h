@@ -81,6 +81,26 @@ struct dep_function_call {
 	const struct dep_passed *passed;
 };
 
+#define DEP_JOINED_PAGE		4096u
+#define DEP_JOINED_WORDS	(DEP_JOINED_PAGE / 64)
+
+/** struct dep_joined_word - a bit for each byte that was only read, or that was written */
+struct dep_joined_word {
+	uint64_t read, wrote;
+};
+
+/**
+ * struct dep_joined - many accesses to a page, of which each byte is told once
+ * @pc: of one of them; @addr: the page's
+ * @words: a bit for each 64 bytes of the page that have any, @nwords of them, by address
+ * @whose: as in dep_ref
+ */
+struct dep_joined {
+	uint64_t pc, addr, words;
+	uint16_t whose, nwords;
+	struct dep_joined_word word[];
+};
+
 enum dep_item_kind {
 	DEP_ITEM_BLOCK,
 	DEP_ITEM_REF,
@@ -88,6 +108,7 @@ enum dep_item_kind {
 	DEP_ITEM_TICKET,
 	DEP_ITEM_CALL,
 	DEP_ITEM_FUNCTION,
+	DEP_ITEM_JOINED,	/* only where the search for races leaves out what is repeated */
 };
 
 /**
@@ -108,6 +129,7 @@ struct dep_item {
 		struct dep_ticket ticket;
 		struct dep_call call;
 		struct dep_function_call function;
+		const struct dep_joined *joined;
 	};
 };
 

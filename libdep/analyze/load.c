@@ -125,6 +125,15 @@ static int add_function(struct dep_loaded *l, struct dep_function_call *f)
 	return f->passed ? 0 : dep_fail(-ENOMEM, "functions");
 }
 
+static int add_joined(struct dep_loaded *l, struct dep_item *it)
+{
+	const struct dep_joined *j = it->joined;
+
+	l->nwords += j->nwords;
+	it->joined = keep(l, j, sizeof(*j) + j->nwords * sizeof(j->word[0]));
+	return it->joined ? 0 : dep_fail(-ENOMEM, "items");
+}
+
 static int batch(void *arg, const struct dep_segment *seg, const struct dep_item *items, size_t n)
 {
 	struct dep_loaded *l = arg;
@@ -142,6 +151,8 @@ static int batch(void *arg, const struct dep_segment *seg, const struct dep_item
 		l->item[l->nitems] = *items;
 		if (items->kind == DEP_ITEM_FUNCTION)
 			err = add_function(l, &l->item[l->nitems].function);
+		else if (items->kind == DEP_ITEM_JOINED)
+			err = add_joined(l, &l->item[l->nitems]);
 		l->nitems += !err;
 	}
 	return err;

@@ -23,6 +23,7 @@ struct dep_mark {
 struct dep_loaded {
 	struct dep_item *item;
 	size_t nitems, room;
+	size_t nwords;		/* of joined items */
 	struct dep_mark *mark;
 	size_t nmarks, marks_room;
 	struct dep_payload *payloads;

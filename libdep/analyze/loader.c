@@ -53,6 +53,12 @@ struct dep_loader {
 
 /* ---- what is next, with the lock held ---- */
 
+/* In items, of which two words of a joined one have the size. */
+static size_t weight(const struct dep_loaded *l)
+{
+	return l->nitems + l->nwords / 2;
+}
+
 static void add_behind(struct dep_ahead *a, struct request *r)
 {
 	if (a->first)
@@ -131,7 +137,7 @@ static void load(struct dep_loader *l, struct request *r, struct dep_load_space 
 	r->state = DONE;
 	set_busy(r, false);
 	if (r->sieve && r->loaded)
-		l->items += r->loaded->nitems;
+		l->items += weight(r->loaded);
 	pthread_cond_broadcast(&l->done);
 	if (r->sieve)
 		pthread_cond_signal(&l->work);
@@ -284,7 +290,7 @@ static void leave_queue(struct dep_loader *l, struct request *r)
 	a->first = r->behind;
 	a->n--;
 	if (r->loaded)
-		l->items -= r->loaded->nitems;
+		l->items -= weight(r->loaded);
 	pthread_cond_signal(&l->work);
 }
 

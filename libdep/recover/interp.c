@@ -30,11 +30,35 @@ static void show_ref(struct dep_run *r, const struct dep_ref *ref)
 	r->out.n += r->out.want_ref;
 }
 
+/* A page of what was put off; false if there is none, or r->failed. */
+static bool put_joined(struct dep_run *r)
+{
+	struct dep_joined *j;
+	struct dep_item *it;
+
+	r->failed = dep_out_room(&r->out, r->reserve + 1);
+	j = r->failed ? NULL : dep_out_joined(&r->out);
+	if (!j) {
+		r->failed = r->failed ? r->failed : r->out.stopped;
+		return false;
+	}
+	if (!dep_sieve_take(r->sieve, j))
+		return false;
+	r->out.joined_used += sizeof(*j) + j->nwords * sizeof(j->word[0]);
+	it = &r->out.item[r->out.n];
+	it->kind = DEP_ITEM_JOINED;
+	it->joined = j;
+	r->out.n += r->out.want_ref;
+	return true;
+}
+
 static int put_off(struct dep_run *r, bool last)
 {
 	struct dep_ref ref;
 
-	while (!r->failed && dep_sieve_take(r->sieve, &ref, last)) {
+	while (!r->failed && r->sieve->seen.later && put_joined(r))
+		;
+	while (last && !r->failed && dep_sieve_last(r->sieve, &ref)) {
 		r->failed = dep_out_room(&r->out, r->reserve + 1);
 		if (!r->failed)
 			show_ref(r, &ref);

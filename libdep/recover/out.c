@@ -11,6 +11,7 @@ int dep_out_flush(struct dep_out *o)
 	size_t n = o->n;
 
 	o->n = 0;
+	o->joined_used = 0;
 	if (n && o->sink->batch)
 		o->stopped = o->sink->batch(o->sink->arg, o->seg, o->item, n);
 	return o->stopped;
@@ -41,6 +42,21 @@ int dep_out_grow(struct dep_out *o, size_t n)
 	return 0;
 }
 
+#define JOINED_ROOM	(64u << 10)
+#define JOINED_MAX	(sizeof(struct dep_joined) + DEP_JOINED_WORDS * \
+			 sizeof(struct dep_joined_word))
+
+struct dep_joined *dep_out_joined(struct dep_out *o)
+{
+	if (o->joined_used + JOINED_MAX > JOINED_ROOM && dep_out_flush(o))
+		return NULL;
+	if (!o->joined)
+		o->joined = malloc(JOINED_ROOM);
+	if (!o->joined)
+		o->stopped = dep_fail(-ENOMEM, "items");
+	return o->joined ? (struct dep_joined *)(o->joined + o->joined_used) : NULL;
+}
+
 void dep_run_init(struct dep_run *r, struct dep_columns *c, const struct dep_sink *sink,
 		  const struct dep_tracer *tracer)
 {
@@ -69,8 +85,10 @@ void dep_run_free(struct dep_run *r)
 {
 	free(r->out.item);
 	free(r->out.passed);
+	free(r->out.joined);
 	r->out.item = NULL;
 	r->out.passed = NULL;
+	r->out.joined = NULL;
 	r->out.room = 0;
 }
 

@@ -20,7 +20,8 @@
 struct dep_out {
 	struct dep_item *item;
 	struct dep_passed *passed;	/* of the function that item of the same number is */
-	size_t n, room;
+	uint8_t *joined;		/* what joined items are, one behind the other */
+	size_t n, room, joined_used;
 	int stopped;		/* what the sink said when it would have no more */
 	const struct dep_sink *sink;
 	const struct dep_segment *seg;
@@ -31,6 +32,8 @@ struct dep_out {
 
 int dep_out_flush(struct dep_out *o);
 int dep_out_grow(struct dep_out *o, size_t n);
+/** dep_out_joined() - room for DEP_JOINED_WORDS, until more is asked for; NULL: o->stopped says why */
+struct dep_joined *dep_out_joined(struct dep_out *o);
 
 /** dep_out_room() - make sure that @n more items fit; what the sink returned, or 0 */
 static inline int dep_out_room(struct dep_out *o, size_t n)

@@ -124,7 +124,7 @@ static void clear(struct dep_seen_page *p)
 
 	for (; p->used; p->used &= p->used - 1) {
 		i = (u32)__builtin_ctzll(p->used);
-		p->read[i] = p->wrote[i] = p->told_read[i] = p->told_wrote[i] = 0;
+		p->read[i] = p->wrote[i] = p->told[i].read = p->told[i].wrote = 0;
 	}
 }
 
@@ -175,8 +175,8 @@ static u64 set_bits(struct dep_seen_page *p, u32 from, u32 to, bool write, bool 
 			words |= 1ull << i;
 		/* Who tells it at once tells no more than what is new. */
 		if (!later) {
-			p->told_read[i] |= bits & ~p->read[i];
-			p->told_wrote[i] |= write ? bits & ~p->wrote[i] : 0;
+			p->told[i].read |= bits & ~p->read[i];
+			p->told[i].wrote |= write ? bits & ~p->wrote[i] : 0;
 		}
 		p->read[i] |= bits;
 		p->wrote[i] |= write ? bits : 0;
@@ -194,8 +194,8 @@ static void clear_bits(struct dep_seen_page *p, u32 from, u32 to)
 		bits = ~part_of(i, from, to);
 		p->read[i] &= bits;
 		p->wrote[i] &= bits;
-		p->told_read[i] &= bits;
-		p->told_wrote[i] &= bits;
+		p->told[i].read &= bits;
+		p->told[i].wrote &= bits;
 	}
 }
 
@@ -204,8 +204,8 @@ static u64 bits_of(const struct dep_seen_page *p, u32 i, bool reads)
 {
 	if (!(p->later >> i & 1))
 		return 0;
-	return reads ? p->read[i] & ~p->wrote[i] & ~p->told_read[i] :
-		       p->wrote[i] & ~p->told_wrote[i];
+	return reads ? p->read[i] & ~p->wrote[i] & ~p->told[i].read :
+		       p->wrote[i] & ~p->told[i].wrote;
 }
 
 /* Of this turn, or NULL. */
@@ -294,8 +294,6 @@ static void tell_later(struct dep_seen *s, struct dep_seen_page *p, u64 words, u
 		p->pc = pc;
 		p->next_later = s->later;
 		s->later = p;
-		s->take.reads = false;
-		s->take.at = 0;
 	}
 	p->later |= words;
 }
@@ -309,8 +307,8 @@ static int note_word(struct dep_seen *s, struct dep_seen_page *p, const struct d
 	bool new = bits & ~(a->write ? wrote : read);
 
 	if (!later) {
-		p->told_read[i] |= bits & ~read;
-		p->told_wrote[i] |= a->write ? bits & ~wrote : 0;
+		p->told[i].read |= bits & ~read;
+		p->told[i].wrote |= a->write ? bits & ~wrote : 0;
 	}
 	p->read[i] = read | bits;
 	p->wrote[i] = wrote | (a->write ? bits : 0);
@@ -396,63 +394,30 @@ bool dep_seen_near(struct dep_seen *s, u64 tag, u64 pc, u64 addr, u64 read, u64 
 	return true;
 }
 
-/* The first bit from @at on that is set, or DEP_SEEN_PAGE. */
-static u32 next_bit(const struct dep_seen_page *p, u32 at, bool reads)
+bool dep_seen_take(struct dep_seen *s, struct dep_seen_taken *out)
 {
-	u64 bits, words;
-	u32 i = at / 64;
+	struct dep_seen_page *p = s->later;
+	struct dep_joined_word *w = out->word;
+	u32 i;
 
-	if (at == DEP_SEEN_PAGE)
-		return at;
-	bits = bits_of(p, i, reads) & ~0ull << at % 64;
-	for (words = p->later & ~1ull << i; !bits && words; words &= words - 1) {
-		i = (u32)__builtin_ctzll(words);
-		bits = bits_of(p, i, reads);
-	}
-	return bits ? i * 64 + (u32)__builtin_ctzll(bits) : DEP_SEEN_PAGE;
-}
-
-/* The first one that is not. */
-static u32 end_of(const struct dep_seen_page *p, u32 at, bool reads)
-{
-	u64 bits;
-
-	while (at < DEP_SEEN_PAGE) {
-		bits = ~bits_of(p, at / 64, reads) >> at % 64;
-		if (bits)
-			return at + (u32)__builtin_ctzll(bits);
-		at = (at | 63) + 1;
-	}
-	return at;
-}
-
-bool dep_seen_take(struct dep_seen *s, struct dep_seen_access *out)
-{
-	struct dep_seen_page *p;
-	u32 at, end, i;
-
-	while ((p = s->later)) {
-		at = next_bit(p, s->take.at, s->take.reads);
-		if (at < DEP_SEEN_PAGE) {
-			end = end_of(p, at, s->take.reads);
-			out->pc = p->pc;
-			out->addr = number_of(p->place) * DEP_SEEN_PAGE + at;
-			out->size = end - at;
-			out->who = (u8)(p->place >> DEP_SEEN_WHO);
-			out->write = !s->take.reads;
-			s->take.at = end;
-			return true;
-		}
-		s->take.at = 0;
-		s->take.reads = !s->take.reads;
-		if (s->take.reads)
+	if (!p)
+		return false;
+	out->pc = p->pc;
+	out->addr = number_of(p->place) * DEP_SEEN_PAGE;
+	out->who = (u8)(p->place >> DEP_SEEN_WHO);
+	out->words = 0;
+	for (; p->later; p->later &= p->later - 1) {
+		i = (u32)__builtin_ctzll(p->later);
+		w->wrote = p->wrote[i] & ~p->told[i].wrote;
+		w->read = p->read[i] & ~p->wrote[i] & ~p->told[i].read;
+		p->told[i].read = p->read[i];
+		p->told[i].wrote = p->wrote[i];
+		if (!(w->wrote | w->read))
 			continue;
-		for (; p->later; p->later &= p->later - 1) {
-			i = (u32)__builtin_ctzll(p->later);
-			p->told_read[i] = p->read[i];
-			p->told_wrote[i] = p->wrote[i];
-		}
-		s->later = p->next_later;
+		out->words |= 1ull << i;
+		w++;
 	}
-	return false;
+	out->nwords = (u16)(w - out->word);
+	s->later = p->next_later;
+	return true;
 }

@@ -13,9 +13,10 @@
 
 #include <stdbool.h>
 
+#include "../../include/dep/recover.h"
 #include "../abi/types.h"
 
-#define DEP_SEEN_PAGE	4096u
+#define DEP_SEEN_PAGE	DEP_JOINED_PAGE
 #define DEP_SEEN_WAYS	1024u
 #define DEP_SEEN_AT_ONCE	57u	/* bytes that one look tells of, wherever they begin */
 
@@ -37,7 +38,7 @@ struct dep_seen_page {
 	u64 later;		/* and for those that dep_seen_take() is to tell */
 	u64 pc;			/* of the first access that was put off */
 	u64 read[DEP_SEEN_PAGE / 64 + 1], wrote[DEP_SEEN_PAGE / 64 + 1];
-	u64 told_read[DEP_SEEN_PAGE / 64], told_wrote[DEP_SEEN_PAGE / 64];
+	struct { u64 read, wrote; } told[DEP_SEEN_PAGE / 64];
 	struct dep_seen_page *next;	/* of the same bucket */
 	struct dep_seen_page *next_later;
 };
@@ -48,6 +49,18 @@ struct dep_seen_access {
 	u32 size;
 	u8 who;
 	bool write;
+};
+
+/**
+ * struct dep_seen_taken - accesses to the page at @addr
+ * @words: a bit for each 64 bytes that have any, @nwords of them; of these word[] has bits, for
+ *	each byte that was written, or only read
+ */
+struct dep_seen_taken {
+	u64 pc, addr, words;
+	u16 nwords;
+	u8 who;
+	struct dep_joined_word *word;	/* the caller's, DEP_JOINED_WORDS of them */
 };
 
 struct dep_seen_way {
@@ -65,7 +78,6 @@ struct dep_seen {
 	struct dep_seen_page **bucket;
 	struct dep_seen_block **block;
 	struct dep_seen_page *later;	/* those with accesses to be told */
-	struct { bool reads; u32 at; } take;	/* how far the first of them is */
 };
 
 /** dep_seen_init() - 0 or -ENOMEM; dep_seen_free() in any case */
@@ -95,12 +107,12 @@ bool dep_seen_put_off(struct dep_seen *s, const struct dep_seen_access *a);
  */
 bool dep_seen_near(struct dep_seen *s, u64 tag, u64 pc, u64 addr, u64 read, u64 wrote, bool later);
 /**
- * dep_seen_take() - what was put off, joined where it is of the same kind and page
+ * dep_seen_take() - what was put off in one page; false if there is none
  *
- * To be called until there is none, in front of the next turn; what was not told by
- * then is lost.
+ * To be called until then, in front of the next turn; what was not told by then is lost.  There
+ * may be no words in what it tells.
  */
-bool dep_seen_take(struct dep_seen *s, struct dep_seen_access *out);
+bool dep_seen_take(struct dep_seen *s, struct dep_seen_taken *out);
 
 /**
  * dep_seen_is_put_off() - is anything of it still to be told?

@@ -313,19 +313,28 @@ bool dep_sieve_later_near(struct dep_sieve *s, u8 code, u64 pc, u64 addr, u64 re
 	return true;
 }
 
-bool dep_sieve_take(struct dep_sieve *s, struct dep_ref *r, bool last)
+bool dep_sieve_take(struct dep_sieve *s, struct dep_joined *out)
 {
-	struct dep_seen_access a;
+	struct dep_seen_taken t = { .word = out->word };
 
-	if (dep_seen_take(&s->seen, &a)) {
-		*r = (struct dep_ref){
-			a.pc, a.addr, a.size, (a.write ? DEP_WRITE : DEP_READ) | DEP_REF_JOINED,
-			1 + (a.who == DEP_SIEVE_PROGRAM ? DEP_CODE_PROGRAM : DEP_CODE_LIBRARY),
-		};
+	while (dep_seen_take(&s->seen, &t)) {
+		if (!t.words)
+			continue;
+		out->pc = t.pc;
+		out->addr = t.addr;
+		out->words = t.words;
+		out->nwords = t.nwords;
+		out->whose = 1 + (t.who == DEP_SIEVE_PROGRAM ? DEP_CODE_PROGRAM :
+							       DEP_CODE_LIBRARY);
 		return true;
 	}
+	return false;
+}
+
+bool dep_sieve_last(struct dep_sieve *s, struct dep_ref *r)
+{
 	/* In there the program's code would mean that it has left. */
-	if (!last || s->muted || !s->nlast)
+	if (s->muted || !s->nlast)
 		return false;
 	if (s->nlast > DEP_SIEVE_LAST) {
 		/* The oldest one first. */

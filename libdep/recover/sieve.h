@@ -28,8 +28,6 @@
 
 /* dep_ref.type: a plain write to a word of locked instructions; what follows is shown again. */
 #define DEP_REF_RELEASES	0x100u
-/* Several accesses that were put off: all bytes were accessed, but not all by that instruction. */
-#define DEP_REF_JOINED		0x200u
 /* Of a locked instruction that is no turn, so it must not order. */
 #define DEP_REF_COUNTS		0x400u
 
@@ -180,10 +178,12 @@ bool dep_sieve_later(struct dep_sieve *s, u8 code, const struct dep_ref *r);
  */
 bool dep_sieve_later_near(struct dep_sieve *s, u8 code, u64 pc, u64 addr, u64 read, u64 wrote);
 /**
- * dep_sieve_take() - what was put off, one by one, until there is none; false then
- * @last: also the last reads among it, once more
+ * dep_sieve_take() - what was put off, page by page, until there is none; false then
+ * @out: with room for DEP_JOINED_WORDS
  */
-bool dep_sieve_take(struct dep_sieve *s, struct dep_ref *r, bool last);
+bool dep_sieve_take(struct dep_sieve *s, struct dep_joined *out);
+/** dep_sieve_last() - the last reads among it once more, behind all of it; false: no more */
+bool dep_sieve_last(struct dep_sieve *s, struct dep_ref *r);
 /** dep_sieve_slowly() - dep_sieve_first() for all that is not simple */
 enum dep_sieved dep_sieve_slowly(struct dep_sieve *s, u8 code, struct dep_ref *r);
 /**

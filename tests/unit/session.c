@@ -279,6 +279,9 @@ static int hash_items(void *arg, const struct dep_segment *seg, const struct dep
 			hash(arg, &it->function.pc, 8);
 			hash(arg, it->function.passed, sizeof(*it->function.passed));
 			break;
+		case DEP_ITEM_JOINED:
+			fail_msg("nothing is left out here");
+			break;
 		}
 	}
 	return 0;

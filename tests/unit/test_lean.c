@@ -11,6 +11,7 @@
 #include "../../libdep/analyze/load.h"
 #include "../../libdep/recover/calls.h"
 #include "../../libdep/recover/native.h"
+#include "joined.h"
 #include "one_sieve.h"
 #include "random.h"
 #include "scratch.h"
@@ -110,6 +111,7 @@ static bool is_turn(struct inside *in, const struct dep_item *it)
 {
 	switch (it->kind) {
 	case DEP_ITEM_REF:
+	case DEP_ITEM_JOINED:
 		return false;
 	case DEP_ITEM_TICKET:
 		return !it->ticket.behind && !is_muted(in);
@@ -124,6 +126,18 @@ static bool is_turn(struct inside *in, const struct dep_item *it)
 	}
 }
 
+static void add_joined(struct turn *t, const struct dep_joined *j, u64 *refs)
+{
+	struct dep_ref r;
+	u32 at = 0, b;
+
+	while (next_run(j, &at, &r)) {
+		for (b = 0; b < r.size; b++)
+			add_byte(t, r.addr + b, r.type);
+		++*refs;
+	}
+}
+
 /* The turn that begins with item *@i of @l; returns whether there is another one. */
 static bool next_turn(const struct dep_loaded *l, const struct dep_places *p, struct inside *in,
 		      size_t *i, struct turn *t, u64 *refs)
@@ -133,12 +147,12 @@ static bool next_turn(const struct dep_loaded *l, const struct dep_places *p, st
 
 	memset(t, 0, sizeof(*t));
 	for (; *i < l->nitems && !is_turn(in, &l->item[*i]); (*i)++) {
-		if (l->item[*i].kind != DEP_ITEM_REF)
+		/* What was put off was not done in there. */
+		if (l->item[*i].kind == DEP_ITEM_JOINED)
+			add_joined(t, l->item[*i].joined, refs);
+		if (l->item[*i].kind != DEP_ITEM_REF || is_muted(in))
 			continue;
 		r = &l->item[*i].ref;
-		/* What was put off was not done in there. */
-		if (is_muted(in) && !(r->type & DEP_REF_JOINED))
-			continue;
 		for (b = 0; b < r->size; b++)
 			add_byte(t, r->addr + b, r->type);
 		++*refs;

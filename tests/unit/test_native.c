@@ -16,6 +16,7 @@
 
 #include "../../libdep/format/store.h"
 #include "../../libdep/recover/run.h"
+#include "joined.h"
 #include "random.h"
 
 #define OPS	12u
@@ -292,7 +293,9 @@ static void references(void **unused)
 {
 	const u64 at = 0x7f0000001ff0;
 	static struct bench b;
+	struct taken taken = { .any = false };
 	struct dep_ref r;
+	bool joined;
 	struct made m;
 	u32 left;
 
@@ -330,10 +333,9 @@ static void references(void **unused)
 	b.sieve.singly = DEP_SIEVE_SINGLY;
 	b.r.slot[X86_RDI] = at + 0x10000;
 	assert_int_equal(run(&b, &m, 2), 0);
-	assert_true(dep_sieve_take(&b.sieve, &r, true));
-	assert_true(r.addr == at + 0x11000 && r.size == 8 && r.type == (DEP_READ |
-									DEP_REF_JOINED));
-	assert_true(dep_sieve_take(&b.sieve, &r, true));
+	assert_true(take_run(&taken, &b.sieve, &r, true, &joined));
+	assert_true(joined && r.addr == at + 0x11000 && r.size == 8 && r.type == DEP_READ);
+	assert_true(take_run(&taken, &b.sieve, &r, true, &joined));
 	assert_true(r.addr == at + 0x10000 && r.size == 8);
 	/* nor is that which orders */
 	dep_places_add(&b.locked, at + 0x20000, 4);

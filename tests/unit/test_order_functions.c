@@ -3,6 +3,7 @@
 #include <sys/syscall.h>
 
 #include "../../libdep/format/store.h"
+#include "joined.h"
 #include "two_threads.h"
 
 static void heap(void **state)
@@ -338,22 +339,23 @@ static void waits(void **state)
 static void rounds(void **state)
 {
 	const struct adept_ev_syscall sleep = { .nr = SYS_nanosleep };
+	union joined_room put_off = { .j = { .pc = 0x1000, .whose = 1 + DEP_CODE_PROGRAM,
+					     .nwords = 1 } };
 	struct two t;
 	u32 i, other;
 
 	(void)state;
+	put_off.j.word[0].read = ~0ull;
 	for (other = 0; other < 2; other++) {
 		begin(&t);
 		t.feed.pass = ORDER_FIRST;
 		for (i = 0; i < 12; i++) {
 			access_it(t.first, LOCK, DEP_WRITE);
 			access_it(t.first, BLOCK, DEP_READ);
+			put_off.j.addr = BLOCK & -DEP_JOINED_PAGE;
+			put_off.j.words = 1ull << i * other;
 			item(t.first, &(struct dep_item){
-				.kind = DEP_ITEM_REF,
-				.ref = {
-					.pc = 0x1000, .addr = 2 * BLOCK + 64 * i * other,
-					.size = 64, .type = DEP_READ | DEP_REF_JOINED,
-				},
+				.kind = DEP_ITEM_JOINED, .joined = &put_off.j,
 			});
 			call(t.first, &sleep);
 		}

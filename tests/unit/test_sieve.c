@@ -8,6 +8,7 @@
 
 #include "../../include/dep/races.h"
 #include "../../libdep/recover/program.h"
+#include "joined.h"
 #include "one_sieve.h"
 
 #define BASE	0x7f0000001000ull
@@ -125,14 +126,27 @@ static void what_orders(void **unused)
 	end_one(&o);
 }
 
+#define JOINED	0x200u		/* in a type that is expected */
+
+static struct taken taken;
+
 static void expect_put_off(struct one *o, u64 addr, u32 size, u32 type)
 {
 	struct dep_ref r;
+	bool joined;
 
-	assert_true(dep_sieve_take(&o->s, &r, true));
-	assert_int_equal(r.type, type);
+	assert_true(take_run(&taken, &o->s, &r, true, &joined));
+	assert_int_equal(joined ? r.type | JOINED : r.type, type);
 	assert_true(r.addr == addr);
 	assert_int_equal(r.size, size);
+}
+
+static bool is_put_off(struct one *o, bool last)
+{
+	struct dep_ref r;
+	bool joined;
+
+	return take_run(&taken, &o->s, &r, last, &joined);
 }
 
 static u64 calls(struct one *o, u64 sp, u32 function, u64 a, u64 b, u8 code)
@@ -154,7 +168,7 @@ static void returns(struct one *o, u64 sp, u64 result, bool known)
 static void put_off(void **unused)
 {
 	const u8 me = DEP_CODE_PROGRAM, it = DEP_CODE_LIBRARY, threads = DEP_CODE_THREADS;
-	const u32 reads = DEP_READ | DEP_REF_JOINED, writes = DEP_WRITE | DEP_REF_JOINED;
+	const u32 reads = DEP_READ | JOINED, writes = DEP_WRITE | JOINED;
 	struct dep_ref r = { 1, WORD, 4, DEP_READ, 0 };
 	struct one o;
 	u32 i;
@@ -165,7 +179,7 @@ static void put_off(void **unused)
 	/* the first one tells who it is, and does not count */
 	for (i = 0; i <= DEP_SIEVE_SINGLY; i++)
 		assert_true(shows(&o, me, BASE + i * 8, 4, DEP_READ));
-	assert_false(dep_sieve_take(&o.s, &r, true));
+	assert_false(is_put_off(&o, true));
 	/* joined where they touch, over words, up to the end of a page; with what is around them */
 	for (i = 0; i < 100; i++)
 		assert_false(shows(&o, me, BASE + 0xfa0 + i, 1, DEP_READ));
@@ -189,17 +203,17 @@ static void put_off(void **unused)
 	expect_put_off(&o, BASE + 0xfbc, 0x44, reads);
 	for (i = 0; i < DEP_SIEVE_LAST; i++)
 		expect_put_off(&o, BASE + 0xfa0 + 100 - DEP_SIEVE_LAST + i, 1, DEP_READ);
-	assert_false(dep_sieve_take(&o.s, &r, true));
+	assert_false(is_put_off(&o, true));
 	/* not in an allocator, which may make system calls */
 	assert_false(shows(&o, me, BASE + 0x5000, 4, DEP_READ));
 	expect_put_off(&o, BASE + 0x5000, 4, reads);
 	calls(&o, 0x1000, DEP_F_MALLOC, 16, 0, it);
-	assert_false(dep_sieve_take(&o.s, &r, true));
+	assert_false(is_put_off(&o, true));
 	returns(&o, 0x1000, BASE + 0x6000, true);
 	expect_put_off(&o, BASE + 0x5000, 4, DEP_READ);
 	/* once is enough; and in a new turn it begins anew */
 	assert_false(shows(&o, me, BASE + 0xfa0, 16, DEP_READ));
-	assert_false(dep_sieve_take(&o.s, &r, true));
+	assert_false(is_put_off(&o, true));
 	dep_sieve_turn(&o.s);
 	assert_true(shows(&o, me, BASE + 0xfa0, 16, DEP_READ));
 	end_one(&o);
@@ -209,7 +223,6 @@ static void put_off(void **unused)
 static void many_pages(void **unused)
 {
 	const u8 me = DEP_CODE_PROGRAM;
-	struct dep_ref r;
 	struct one o;
 	u32 i, n = 0;
 
@@ -219,13 +232,13 @@ static void many_pages(void **unused)
 	for (i = 0; i < 20000; i++)
 		n += shows(&o, me, BASE + i * 4096ul, 4, DEP_WRITE);
 	assert_in_range(n, DEP_SIEVE_SINGLY, 19000);
-	while (dep_sieve_take(&o.s, &r, true))
+	while (is_put_off(&o, true))
 		n++;
 	assert_int_equal(n, 20000);
 	/* and again, since it is all forgotten by now */
 	for (i = 0; i < 20000; i++)
 		n += shows(&o, me, BASE + 0x10000000 + i * 4096ul, 4, DEP_WRITE);
-	while (dep_sieve_take(&o.s, &r, true))
+	while (is_put_off(&o, true))
 		n++;
 	assert_int_equal(n, 40000);
 	end_one(&o);
@@ -399,7 +412,6 @@ static void when_due(void **unused)
 {
 	const u8 me = DEP_CODE_PROGRAM, it = DEP_CODE_LIBRARY;
 	const u32 counts = DEP_TK_COUNTS | DEP_TK_BLIND;
-	struct dep_ref r;
 	struct one o;
 	u32 i;
 
@@ -429,8 +441,8 @@ static void when_due(void **unused)
 	assert_true(is_due_behind(&o, BASE + 0x140));
 	dep_sieve_ticket(&o.s, DEP_TK_BEHIND);
 	returns(&o, 0x1000, BASE + 0x140, true);
-	assert_true(dep_sieve_take(&o.s, &r, false));
-	assert_false(dep_sieve_take(&o.s, &r, false));
+	assert_true(is_put_off(&o, false));
+	assert_false(is_put_off(&o, false));
 	assert_true(dep_sieve_locks(&o.s, 0, me));
 	assert_false(dep_sieve_locks(&o.s, counts, me));
 	assert_true(dep_sieve_locks(&o.s, DEP_TK_BEHIND, me));

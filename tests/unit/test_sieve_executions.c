@@ -17,6 +17,7 @@
 #include "../../include/dep/races.h"
 #include "../../libdep/analyze/races/detect.h"
 #include "../../libdep/recover/program.h"
+#include "joined.h"
 #include "one_sieve.h"
 #include "random.h"
 
@@ -67,12 +68,12 @@ static void note_forgotten(void *arg, u64 address, u32 size)
 
 static void begin_execution(struct execution *x)
 {
-	const struct race_options o = { .mode = RACE_HB_ONLY };
 	u32 i, k;
 
 	memset(x, 0, sizeof(*x));
 	begin_one(&x->place, false);
 	for (k = 0; k < 2; k++) {
+		const struct race_options o = { .mode = RACE_HB_ONLY };
 		const struct race_ops ops = {
 			.report = note, .arg = k ? &x->left : &x->all,
 			.forgotten = k ? note_forgotten : NULL,
@@ -137,11 +138,16 @@ static void access_byte(struct execution *x, u32 t)
 
 static void show_joined(struct execution *x, u32 t, bool last)
 {
+	union joined_room room;
 	struct dep_ref r;
 
-	while (dep_sieve_take(&x->sieve[t], &r, last)) {
+	while (dep_sieve_take(&x->sieve[t], &room.j)) {
 		x->shown++;
-		race_access(x->d[1], x->index[1][t], r.pc, r.addr, r.size, r.type & DEP_MODIFY);
+		race_access_joined(x->d[1], x->index[1][t], 0, &room.j, 0);
+	}
+	while (last && dep_sieve_last(&x->sieve[t], &r)) {
+		x->shown++;
+		race_access(x->d[1], x->index[1][t], r.pc, r.addr, r.size, r.type);
 	}
 }
 

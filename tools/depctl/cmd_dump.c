@@ -285,6 +285,7 @@ static void put_item(struct out *o, uint32_t tid, const struct dep_item *it, boo
 		break;
 	case DEP_ITEM_EVENT:
 	case DEP_ITEM_CALL:
+	case DEP_ITEM_JOINED:
 		break;
 	}
 }

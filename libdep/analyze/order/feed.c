@@ -28,6 +28,12 @@ static int lock_access(struct order_thread *t, u64 pc, u64 address, u64 size, u3
 				       size < UINT32_MAX ? (u32)size : UINT32_MAX, flags);
 }
 
+/* All places are as one where only bytes are looked for: there are fewer states then. */
+static u64 pc_told(const struct order_thread *t, u64 pc)
+{
+	return t->feed->pass == ORDER_FIRST && !t->feed->options->found ? 0 : pc;
+}
+
 int order_access(struct order_thread *t, u64 pc, u64 address, u64 size, u32 flags)
 {
 	int err = 0;
@@ -42,11 +48,8 @@ int order_access(struct order_thread *t, u64 pc, u64 address, u64 size, u32 flag
 		order_predict_seen(t, pc, flags);
 	if (t->process->future && (t->in_library || order_in_lock(t, address)))
 		return lock_access(t, pc, address, size, flags);
-	/* All places are as one where only bytes are looked for: there are fewer states then. */
-	if (t->feed->pass == ORDER_FIRST && !t->feed->options->found)
-		pc = 0;
 	t->ref[t->nrefs++] = (struct race_ref){
-		.pc = pc, .address = address, .flags = flags,
+		.pc = pc_told(t, pc), .address = address, .flags = flags,
 		.size = size < UINT32_MAX ? (u32)size : UINT32_MAX,
 	};
 	return t->nrefs == ORDER_BATCH ? order_flush(t) : 0;
@@ -285,12 +288,6 @@ static int reference(struct order_feed *f, struct order_thread *t, const struct 
 
 	if (code != DEP_CODE_PROGRAM && code != DEP_CODE_CALLER)
 		inside = RACE_INSIDE;
-	/* None of these orders, and the thread is where it was. */
-	if (r->type & DEP_REF_JOINED && code == DEP_CODE_PROGRAM)
-		order_wait_access(t, r);
-	if (r->type & DEP_REF_JOINED)
-		return order_access(t, r->pc, r->addr, r->size, flags | inside);
-
 	if (code == DEP_CODE_THREADS)
 		t->in_library = true;
 	else if (code == DEP_CODE_PROGRAM)
@@ -341,6 +338,23 @@ static int grouped_reference(struct order_feed *f, struct order_thread *t,
 	    at.addr - t->robust.head >= sizeof(struct robust_list_head))
 		return 0;
 	return reference(f, t, &at, r->addr, late);
+}
+
+/*
+ * What was put off, which is so in the first pass only: none of it orders, and the thread is
+ * where it was.
+ */
+static int joined(struct order_thread *t, const struct dep_joined *j)
+{
+	u32 code = j->whose - 1u;
+	int err = order_flush(t);
+
+	if (err)
+		return err;
+	if (code == DEP_CODE_PROGRAM)
+		order_wait_joined(t, j);
+	return race_access_joined(t->process->detector, t->index, pc_told(t, j->pc), j,
+				  code == DEP_CODE_PROGRAM ? 0 : RACE_INSIDE);
 }
 
 /* ---- events ---- */
@@ -394,6 +408,8 @@ static u64 place_of(const struct dep_item *it)
 		return it->call.pc;
 	case DEP_ITEM_FUNCTION:
 		return it->function.pc;
+	case DEP_ITEM_JOINED:
+		return it->joined->pc;
 	case DEP_ITEM_BLOCK:
 		return it->block.pc;
 	}
@@ -403,7 +419,6 @@ static u64 place_of(const struct dep_item *it)
 static int one_item(struct order_feed *f, struct order_thread *t, const struct dep_item *it,
 		    bool late)
 {
-	bool muted;
 	int err = 0;
 
 	if (t->jump)
@@ -412,11 +427,9 @@ static int one_item(struct order_feed *f, struct order_thread *t, const struct d
 		return err;
 	switch (it->kind) {
 	case DEP_ITEM_REF:
-		/* What was put off was not done in there. */
-		muted = t->muted && !(it->ref.type & DEP_REF_JOINED);
-		if (muted)
+		if (t->muted)
 			order_functions_left(t, it->ref.pc);
-		if (!muted || !t->muted)
+		if (!t->muted)
 			err = t->image->grouped ? grouped_reference(f, t, &it->ref, late) :
 						  reference(f, t, &it->ref, it->ref.addr, late);
 		break;
@@ -433,6 +446,10 @@ static int one_item(struct order_feed *f, struct order_thread *t, const struct d
 		break;
 	case DEP_ITEM_FUNCTION:
 		err = order_function(t, &it->function);
+		break;
+	case DEP_ITEM_JOINED:
+		/* Also in a function that is left out: it was not done in there. */
+		err = joined(t, it->joined);
 		break;
 	case DEP_ITEM_BLOCK:
 		break;
@@ -464,8 +481,11 @@ ssize_t order_items(void *self, const struct dep_thread *thread, const struct de
 	if (!t->begun)
 		err = order_thread_begin(t);
 	/* Nothing comes behind a thread's end, whatever a damaged store says. */
-	for (; i < n && !err && !t->ended; i++)
+	for (; i < n && !err && !t->ended; i++) {
+		if (i + 1 < n && items[i + 1].kind == DEP_ITEM_JOINED && t->process->detector)
+			race_fetch_joined(t->process->detector, items[i + 1].joined);
 		err = one_item(f, t, &items[i], late);
+	}
 	err = result(t, err);
 	if (t->process->crowded)
 		return (ssize_t)n;

@@ -429,6 +429,8 @@ int order_call_leave(struct order_thread *t, const struct adept_ev_syscall *c, u
 
 /** order_wait_access() - a plain access of the program's code */
 void order_wait_access(struct order_thread *t, const struct dep_ref *r);
+/** order_wait_joined() - many of them, which it is not known by what it waits for */
+void order_wait_joined(struct order_thread *t, const struct dep_joined *j);
 /** order_wait_call() - a system call, which has ended */
 int order_wait_call(struct order_thread *t, const struct adept_ev_syscall *c);
 
@@ -436,6 +438,8 @@ int order_wait_call(struct order_thread *t, const struct adept_ev_syscall *c);
 
 /** order_poll_access() - a plain access of the program's code */
 void order_poll_access(struct order_thread *t, const struct dep_ref *r);
+/** order_poll_others() - it did other things than to read what it has read before */
+void order_poll_others(struct order_thread *t);
 /** order_poll_synchronised() - a locked instruction, or a system call other than to sleep */
 void order_poll_synchronised(struct order_thread *t);
 /** order_poll_slept() - it sleeps, which is no order */

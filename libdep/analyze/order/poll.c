@@ -26,6 +26,11 @@ void order_poll_access(struct order_thread *t, const struct dep_ref *r)
 		dep_places_add(&t->process->scope->spun, r->addr, r->size);
 }
 
+void order_poll_others(struct order_thread *t)
+{
+	t->poll.awake = false;
+}
+
 void order_poll_synchronised(struct order_thread *t)
 {
 	if (t->poll.n || t->poll.awake)

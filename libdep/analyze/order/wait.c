@@ -18,12 +18,16 @@ static int spun(struct order_thread *t, u64 address, u32 size)
 	return size <= 8 ? dep_places_add(&t->process->scope->spun, address, size) : 0;
 }
 
+static void mix(struct order_round *o, u64 what)
+{
+	u64 h = (o->hash ^ what) * 0x9e3779b97f4a7c15ull;
+
+	o->hash = h ^ h >> 29;
+}
+
 static void note_round(struct order_round *o, const struct dep_ref *r)
 {
-	u64 h = o->hash ^ r->pc ^ r->addr << 20 ^ r->type;
-
-	h *= 0x9e3779b97f4a7c15ull;
-	o->hash = h ^ h >> 29;
+	mix(o, r->pc ^ r->addr << 20 ^ r->type);
 	if (r->type == DEP_READ && o->n < ORDER_ROUND) {
 		o->at[o->n] = r->addr;
 		o->size[o->n++] = r->size;
@@ -34,6 +38,19 @@ void order_wait_access(struct order_thread *t, const struct dep_ref *r)
 {
 	note_round(&t->round, r);
 	order_poll_access(t, r);
+}
+
+void order_wait_joined(struct order_thread *t, const struct dep_joined *j)
+{
+	u32 i;
+
+	mix(&t->round, j->pc ^ j->addr << 20);
+	mix(&t->round, j->words);
+	for (i = 0; i < j->nwords; i++) {
+		mix(&t->round, j->word[i].read);
+		mix(&t->round, j->word[i].wrote);
+	}
+	order_poll_others(t);
 }
 
 /* Two rounds may take turns, as in a loop that sleeps twice. */

@@ -4,6 +4,8 @@
 
 #include "private.h"
 
+_Static_assert(RACE_PAGE == DEP_JOINED_PAGE, "a joined access is to one page");
+
 int race_fail(struct race_detector *d, int ret)
 {
 	if (ret >= 0)
@@ -72,24 +74,30 @@ static inline int wrote(struct race_detector *d, const struct race_now *now,
 static int access_slowly(struct race_detector *d, struct race_now *now, struct race_page *page,
 			 u32 i, u32 mask, u64 address, struct race_memo *memo)
 {
-	u32 id = page->cell[i], part[8], b, e, first = __builtin_ctz(mask), out;
-	struct race_state *s = id ? race_states_get(&d->states, id) : NULL;
-	bool keep = true, split = s && s->info & RACE_STATE_SPLIT;
+	u32 part[8], b, e, first = __builtin_ctz(mask), id, out;
+	u64 before = race_page_wrote(page, i);
+	struct race_state *s;
+	bool keep = true, split;
 	int ret = 0;
 
 	d->slow++;
 	if (!now->when && find_site(d, now))
 		return -ENOMEM;
+	id = page->cell[i];
+	s = id ? race_states_get(&d->states, id) : NULL;
+	split = s && s->info & RACE_STATE_SPLIT;
 	if (mask == 0xff && !split) {
-		ret = race_step(d, now, id, race_page_wrote(page, i), address, 8, &out, &keep);
+		ret = race_step(d, now, id, before, address, 8, &out, &keep);
 	} else {
 		for (b = 0; b < 8; b++)
 			part[b] = split ? race_state_part(s)[b] : id;
-		for (b = first; !ret && b < 8 && mask >> b & 1; b = e) {
-			for (e = b + 1; e < 8 && mask >> e & 1 && part[e] == part[b]; e++)
-				;
-			ret = race_step(d, now, part[b], race_page_wrote(page, i), address + b,
-					e - b, &out, &keep);
+		for (b = first; !ret && b < 8; b = e) {
+			e = b + 1;
+			if (!(mask >> b & 1))
+				continue;
+			while (e < 8 && mask >> e & 1 && part[e] == part[b])
+				e++;
+			ret = race_step(d, now, part[b], before, address + b, e - b, &out, &keep);
 			while (!ret && b < e)
 				part[b++] = out;
 		}
@@ -123,9 +131,10 @@ static inline int access_granule(struct race_detector *d, struct race_now *now,
 				 struct race_page *page, u32 i, u32 mask, u64 address)
 {
 	u32 id = page->cell[i];
+	struct race_memo *memo;
 	bool found;
-	struct race_memo *memo = memo_of(d, now, id, mask, &found);
 
+	memo = memo_of(d, now, id, mask, &found);
 	if (__builtin_expect(!found, 0))
 		return access_slowly(d, now, page, i, mask, address, memo);
 	if (memo->id != id)
@@ -393,4 +402,67 @@ int race_accesses(struct race_detector *d, u32 thread, const struct race_ref *re
 	for (i = 0; i < n && !ret; i++)
 		ret = race_access(d, thread, ref[i].pc, ref[i].address, ref[i].size, ref[i].flags);
 	return ret;
+}
+
+/* Bytes @bits of the 64 at @address, granules @i and behind of @page. */
+static inline int access_word(struct race_detector *d, struct race_now *now,
+			      struct race_page *page, u32 i, u64 address, u64 bits)
+{
+	u32 g;
+	int ret = 0;
+
+	while (bits && !ret) {
+		g = (u32)__builtin_ctzll(bits) / 8;
+		ret = access_granule(d, now, page, i + g, bits >> 8 * g & 0xff, address + 8ul * g);
+		bits &= ~(0xffull << 8 * g);
+	}
+	return ret;
+}
+
+/* All of one kind. */
+static int access_joined(struct race_detector *d, struct race_now *now, struct race_page *page,
+			 const struct dep_joined *j)
+{
+	const struct dep_joined_word *w = j->word;
+	bool writes = now->flags & RACE_WRITE;
+	u64 words = j->words, slow = d->slow;
+	int ret = 0;
+	u32 i;
+
+	for (; words && !ret; words &= words - 1, w++) {
+		i = (u32)__builtin_ctzll(words);
+		ret = access_word(d, now, page, i * 8, j->addr + 64ul * i,
+				  writes ? w->wrote : w->read);
+	}
+	return !ret && d->slow == slow ? 0 : conclude(d, now, ret);
+}
+
+void race_fetch_joined(struct race_detector *d, const struct dep_joined *j)
+{
+	const struct race_page *page = race_shadow_latest(&d->shadow, j->addr);
+	u64 words;
+
+	for (words = j->words; page && words; words &= words - 1)
+		__builtin_prefetch(&page->cell[__builtin_ctzll(words) * 8]);
+}
+
+int race_access_joined(struct race_detector *d, u32 thread, u64 pc, const struct dep_joined *j,
+		       u32 flags)
+{
+	struct race_now reads = { .thread = thread, .flags = flags | RACE_READ, .pc = pc };
+	struct race_now writes = { .thread = thread, .flags = flags | RACE_WRITE, .pc = pc };
+	struct race_page *page;
+	int ret;
+
+	if (!is_good(d, thread, reads.flags) || j->addr % RACE_PAGE)
+		return -EINVAL;
+	if (d->skip)
+		return d->error;
+	reads.t = writes.t = &d->thread[thread];
+	ret = find_page(d, j->addr, &page);
+	if (!ret && page)
+		ret = access_joined(d, &writes, page, j);
+	if (!ret && page)
+		ret = access_joined(d, &reads, page, j);
+	return ret ? race_fail(d, ret) : 0;
 }

@@ -43,6 +43,7 @@
 #ifndef DEP_RACES_DETECT_H
 #define DEP_RACES_DETECT_H
 
+#include "../../../include/dep/recover.h"
 #include "clock.h"
 
 #define RACE_READ	0x01u
@@ -179,6 +180,16 @@ int race_each_known(struct race_detector *d, u64 address, u64 size,
 		    int (*f)(void *arg, u64 address, u64 size), void *arg);
 /** race_accesses() - many of one thread, in their order */
 int race_accesses(struct race_detector *d, u32 thread, const struct race_ref *ref, size_t n);
+
+/**
+ * race_access_joined() - all accesses that @j tells of
+ * @flags: RACE_INSIDE, or 0
+ */
+int race_access_joined(struct race_detector *d, u32 thread, u64 pc, const struct dep_joined *j,
+		       u32 flags);
+
+/** race_fetch_joined() - that will come soon; which only makes it faster */
+void race_fetch_joined(struct race_detector *d, const struct dep_joined *j);
 
 /** race_forget() - the memory is new: nothing that was done to it before counts */
 int race_forget(struct race_detector *d, u64 address, u64 size);

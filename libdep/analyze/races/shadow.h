@@ -17,7 +17,7 @@
 #define RACE_CELLS		(RACE_PAGE / 8)
 #define RACE_REGION_SHIFT	22u
 #define RACE_REGION_PAGES	(1u << (RACE_REGION_SHIFT - RACE_PAGE_SHIFT))
-#define RACE_LATEST		256u
+#define RACE_LATEST		1024u
 #define RACE_TIMES		24u
 
 /**
@@ -86,16 +86,22 @@ static inline int race_page_write(struct race_mem *m, struct race_page *page, u3
 	return 0;
 }
 
-/** race_shadow_page() - race_shadow_make(), quick for a page that was used lately */
-static inline struct race_page *race_shadow_page(struct race_mem *m, struct race_shadow *s,
-						 u64 address)
+/** race_shadow_latest() - the page of @address, if it was used lately; or NULL */
+static inline struct race_page *race_shadow_latest(const struct race_shadow *s, u64 address)
 {
 	u64 number = address >> RACE_PAGE_SHIFT;
 	u32 i = number % RACE_LATEST;
 
-	if (s->latest[i].number == number && s->latest[i].page)
-		return s->latest[i].page;
-	return race_shadow_make(m, s, number);
+	return s->latest[i].number == number ? s->latest[i].page : NULL;
+}
+
+/** race_shadow_page() - race_shadow_make(), quick for a page that was used lately */
+static inline struct race_page *race_shadow_page(struct race_mem *m, struct race_shadow *s,
+						 u64 address)
+{
+	struct race_page *page = race_shadow_latest(s, address);
+
+	return page ? page : race_shadow_make(m, s, address >> RACE_PAGE_SHIFT);
 }
 
 #endif
