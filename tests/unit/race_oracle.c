@@ -100,7 +100,7 @@ void oracle_release(struct oracle *o, u32 thread, u32 sync, bool store)
 
 static bool conflict(u32 a, u32 b)
 {
-	return ((a | b) & RACE_WRITE) && !(a & b & RACE_ATOMIC);
+	return ((a | b) & RACE_WRITE) && !(a & b & (RACE_ATOMIC | RACE_INSIDE));
 }
 
 static bool before(const struct access *a, const u64 *clock)

@@ -35,7 +35,7 @@ struct pair {
 	struct race_found found[4096];
 	u32 nfound;
 	/* of the run */
-	u64 flagged, wanted, pairs, traces_with_races;
+	u64 flagged, wanted, pairs, traces_with_races, traces_with_records;
 };
 
 static void note(void *arg, const struct race_found *found)
@@ -60,6 +60,17 @@ static const struct oracle_pair *find_pair(const struct oracle_pair *o, size_t n
 	for (i = 0; i < n; i++)
 		if (o[i].byte == byte && o[i].pc == a->pc && o[i].flags == a->flags &&
 		    (!thread || o[i].thread == a->thread))
+			return &o[i];
+	return NULL;
+}
+
+static const struct oracle_pair *find_thread(const struct oracle_pair *o, size_t n, u32 byte,
+					     u32 thread)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if (o[i].byte == byte && o[i].thread == thread)
 			return &o[i];
 	return NULL;
 }
@@ -89,11 +100,12 @@ static void compare(struct pair *p, u32 t, u64 pc, u32 flags, size_t n, bool aft
 		const struct race_found *f = &p->found[i];
 
 		assert_int_equal(f->current.thread, t);
-		assert_int_equal(f->current.pc, pc);
+		assert_true(f->current.pc == pc || p->mode & RACE_BYTES);
 		assert_int_equal(f->current.flags, flags);
 		first = f->address - p->base;
 		for (b = first; b < first + f->size; b++)
-			if (!find_pair(o, n, b, &f->prior, true))
+			if (!(p->mode & RACE_BYTES ? find_thread(o, n, b, f->prior.thread) :
+						     find_pair(o, n, b, &f->prior, true)))
 				fail_here(p, "a race is reported that is none", b);
 	}
 	for (j = 0; j < n; j++) {
@@ -111,13 +123,14 @@ static void compare(struct pair *p, u32 t, u64 pc, u32 flags, size_t n, bool aft
 
 static u32 random_flags(void)
 {
-	static const u8 flags[] = {
+	static const u16 flags[] = {
 		RACE_READ, RACE_READ, RACE_READ, RACE_WRITE, RACE_WRITE, RACE_READ | RACE_WRITE,
 		RACE_READ | RACE_ATOMIC, RACE_WRITE | RACE_ATOMIC,
 		RACE_READ | RACE_WRITE | RACE_ATOMIC, RACE_FREE, RACE_WRITE | RACE_SYSCALL,
+		RACE_READ | RACE_INSIDE, RACE_WRITE | RACE_INSIDE,
 	};
 
-	return flags[rnd() % sizeof(flags)];
+	return flags[rnd() % (sizeof(flags) / sizeof(flags[0]))];
 }
 
 static u32 random_size(u32 bytes)
@@ -257,6 +270,7 @@ static void run(struct pair *p)
 		do_begin(p, RACE_NO_THREAD);
 	for (i = 0; i < p->events; i++)
 		do_event(p);
+	p->traces_with_records += p->d->shadow.owns.nchunks != 0;
 	for (i = 0; i < ORACLE_SYNCS; i++)
 		race_sync_free(p->d, &p->sync[i]);
 	oracle_free(p->o);
@@ -286,6 +300,7 @@ static void run_many(u32 mode, bool disciplined, const char *what)
 		p.base = 0x7fff00001000u - rnd() % 20;
 		run(&p);
 	}
+	assert_true(mode & RACE_BYTES ? p.traces_with_records > n / 4 : !p.traces_with_records);
 	print_message("%s: %llu of %llu executions have races; of %llu racy pairs of accesses and "
 		      "bytes the later access is found of %.4f %%\n", what,
 		      (unsigned long long)p.traces_with_races, (unsigned long long)n,
@@ -302,6 +317,12 @@ static void every_race(void **s)
 {
 	(void)s;
 	run_many(RACE_HB_ONLY, false, "happens before");
+}
+
+static void every_byte(void **s)
+{
+	(void)s;
+	run_many(RACE_HB_ONLY | RACE_BYTES, false, "bytes");
 }
 
 static void schedulable(void **s)
@@ -322,6 +343,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_pair),
 		cmocka_unit_test(every_race),
+		cmocka_unit_test(every_byte),
 		cmocka_unit_test(schedulable),
 		cmocka_unit_test(no_races),
 	};

@@ -73,7 +73,7 @@ static void begin_execution(struct execution *x)
 	memset(x, 0, sizeof(*x));
 	begin_one(&x->place, false);
 	for (k = 0; k < 2; k++) {
-		const struct race_options o = { .mode = RACE_HB_ONLY };
+		const struct race_options o = { .mode = RACE_HB_ONLY | (k ? RACE_BYTES : 0) };
 		const struct race_ops ops = {
 			.report = note, .arg = k ? &x->left : &x->all,
 			.forgotten = k ? note_forgotten : NULL,
@@ -143,7 +143,7 @@ static void show_joined(struct execution *x, u32 t, bool last)
 
 	while (dep_sieve_take(&x->sieve[t], &room.j)) {
 		x->shown++;
-		race_access_joined(x->d[1], x->index[1][t], 0, &room.j, 0);
+		race_access_joined(x->d[1], x->index[1][t], &room.j, 0);
 	}
 	while (last && dep_sieve_last(&x->sieve[t], &r)) {
 		x->shown++;

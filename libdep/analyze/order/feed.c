@@ -28,12 +28,6 @@ static int lock_access(struct order_thread *t, u64 pc, u64 address, u64 size, u3
 				       size < UINT32_MAX ? (u32)size : UINT32_MAX, flags);
 }
 
-/* All places are as one where only bytes are looked for: there are fewer states then. */
-static u64 pc_told(const struct order_thread *t, u64 pc)
-{
-	return t->feed->pass == ORDER_FIRST && !t->feed->options->found ? 0 : pc;
-}
-
 int order_access(struct order_thread *t, u64 pc, u64 address, u64 size, u32 flags)
 {
 	int err = 0;
@@ -49,7 +43,7 @@ int order_access(struct order_thread *t, u64 pc, u64 address, u64 size, u32 flag
 	if (t->process->future && (t->in_library || order_in_lock(t, address)))
 		return lock_access(t, pc, address, size, flags);
 	t->ref[t->nrefs++] = (struct race_ref){
-		.pc = pc_told(t, pc), .address = address, .flags = flags,
+		.pc = pc, .address = address, .flags = flags,
 		.size = size < UINT32_MAX ? (u32)size : UINT32_MAX,
 	};
 	return t->nrefs == ORDER_BATCH ? order_flush(t) : 0;
@@ -353,7 +347,7 @@ static int joined(struct order_thread *t, const struct dep_joined *j)
 		return err;
 	if (code == DEP_CODE_PROGRAM)
 		order_wait_joined(t, j);
-	return race_access_joined(t->process->detector, t->index, pc_told(t, j->pc), j,
+	return race_access_joined(t->process->detector, t->index, j,
 				  code == DEP_CODE_PROGRAM ? 0 : RACE_INSIDE);
 }
 

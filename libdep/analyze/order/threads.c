@@ -54,7 +54,9 @@ static void note_forgotten(void *arg, u64 address, u32 size)
 
 static int make_detector(const struct order_feed *f, struct order_process *p)
 {
-	const struct race_options first = { .mode = RACE_HB_ONLY };
+	const struct race_options first = {
+		.mode = RACE_HB_ONLY | (f->options->found ? 0 : RACE_BYTES),
+	};
 	const struct race_options watched = { .mode = RACE_ONLY_WATCHED };
 	const struct race_ops find = {
 		.report = f->options->found ? tell_raced : note_raced,

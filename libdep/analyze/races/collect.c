@@ -25,15 +25,23 @@ bool race_collect_due(const struct race_detector *d)
 static int mark_page(void *arg, u64 number, struct race_page *page)
 {
 	struct race_states *s = arg;
-	u32 i, last = 0;
+	u32 i, id, last = 0;
 
 	(void)number;
 	for (i = 0; i < RACE_CELLS; i++) {
-		if (page->cell[i] != last)
-			race_states_mark(s, page->cell[i]);
-		last = page->cell[i];
+		id = page->cell[i];
+		if (id & RACE_OWN)
+			continue;
+		if (id != last)
+			race_states_mark(s, id);
+		last = id;
 	}
 	return 0;
+}
+
+static void mark_under(void *arg, u32 under)
+{
+	race_states_mark(arg, under);
 }
 
 /* Intervals that writes in states are of, and those that threads are in. */
@@ -120,6 +128,7 @@ int race_collect(struct race_detector *d, bool all)
 {
 	d->collections++;
 	race_shadow_each(&d->shadow, 0, ~0ull, mark_page, &d->states);
+	race_owns_each(&d->shadow.owns, mark_under, &d->states);
 	race_states_mark(&d->states, d->watched);
 	race_states_sweep(&d->mem, &d->states);
 	memset(d->memo, 0, sizeof(d->memo));
@@ -143,6 +152,7 @@ int race_detector_create(struct race_detector **out, const struct race_ops *ops,
 	if (!d->options.places)
 		d->options.places = 1;
 	d->skip = true;
+	d->shadow.untimed = d->options.mode & RACE_HB_ONLY;
 	d->mem.limit = d->options.limit;
 	ret = race_mem_take(&d->mem, RACE_MEM_OTHER, sizeof(*d)) ? 0 : -ENOMEM;
 	if (!ret)

@@ -65,7 +65,7 @@ static int find_site(struct race_detector *d, struct race_now *now)
 static inline int wrote(struct race_detector *d, const struct race_now *now,
 			struct race_page *page, u32 i)
 {
-	if (!(now->flags & RACE_WRITE))
+	if (!(now->flags & RACE_WRITE) || d->shadow.untimed)
 		return 0;
 	return race_page_write(&d->mem, page, i, race_when(now->thread, now->t->clock.epoch));
 }
@@ -74,14 +74,16 @@ static inline int wrote(struct race_detector *d, const struct race_now *now,
 static int access_slowly(struct race_detector *d, struct race_now *now, struct race_page *page,
 			 u32 i, u32 mask, u64 address, struct race_memo *memo)
 {
-	u32 part[8], b, e, first = __builtin_ctz(mask), id, out;
-	u64 before = race_page_wrote(page, i);
+	u32 part[8], b, e, first = __builtin_ctz(mask), id, out, own = 0;
+	u64 before = d->shadow.untimed ? 0 : race_page_wrote(page, i);
 	struct race_state *s;
 	bool keep = true, split;
 	int ret = 0;
 
 	d->slow++;
 	if (!now->when && find_site(d, now))
+		return -ENOMEM;
+	if (page->cell[i] & RACE_OWN && race_own_settle(d, page, i))
 		return -ENOMEM;
 	id = page->cell[i];
 	s = id ? race_states_get(&d->states, id) : NULL;
@@ -101,11 +103,18 @@ static int access_slowly(struct race_detector *d, struct race_now *now, struct r
 			while (!ret && b < e)
 				part[b++] = out;
 		}
-		if (!ret)
+		if (!ret && keep && d->options.mode & RACE_BYTES &&
+		    page->settled < RACE_SETTLED_MAX)
+			ret = race_own_make(d, now, part, &own);
+		if (!ret && !own)
 			ret = race_states_find_split(&d->mem, &d->states, part, &out);
 	}
 	if (ret)
 		return ret;
+	if (own) {
+		page->cell[i] = own;
+		return 0;
+	}
 	if (keep)
 		*memo = (struct race_memo){ now->pc, (u64)now->t->context << 32 | id,
 					    now->flags << 8 | mask, out };
@@ -126,6 +135,23 @@ static inline struct race_memo *memo_of(struct race_detector *d, const struct ra
 	return memo;
 }
 
+/* The same in a granule's record; false if that says too little. */
+static inline bool access_own(struct race_detector *d, const struct race_now *now, u32 cell,
+			      u32 mask)
+{
+	struct race_own *o = race_own_get(&d->shadow.owns, cell);
+	u32 at = race_when_version(now->t->clock.epoch) + 2 - o->base;
+	bool write = now->flags & RACE_WRITE;
+
+	if (o->thread != now->thread || at > UINT16_MAX ||
+	    (now->flags & (RACE_INSIDE | RACE_ATOMIC | RACE_FREE)) !=
+		    (o->inside ? RACE_INSIDE : 0) ||
+	    (write && !o->covers && mask & ~o->bare))
+		return false;
+	race_own_note(o, mask, write, (u16)at);
+	return true;
+}
+
 /* Access the bytes @mask of the granule @i of @page, which is at @address. */
 static inline int access_granule(struct race_detector *d, struct race_now *now,
 				 struct race_page *page, u32 i, u32 mask, u64 address)
@@ -134,6 +160,8 @@ static inline int access_granule(struct race_detector *d, struct race_now *now,
 	struct race_memo *memo;
 	bool found;
 
+	if (id & RACE_OWN && access_own(d, now, id, mask))
+		return 0;
 	memo = memo_of(d, now, id, mask, &found);
 	if (__builtin_expect(!found, 0))
 		return access_slowly(d, now, page, i, mask, address, memo);
@@ -305,16 +333,24 @@ static int conclude(struct race_detector *d, struct race_now *now, int ret)
 	return ret ? race_fail(d, ret) : 0;
 }
 
+/* All places are as one where only bytes are told of: there are fewer states then. */
+static inline struct race_now now_of(const struct race_detector *d, u32 thread, u64 pc, u32 flags)
+{
+	return (struct race_now){
+		.t = &d->thread[thread], .thread = thread, .flags = flags,
+		.pc = d->options.mode & RACE_BYTES ? 0 : pc,
+	};
+}
+
 static int access_memory(struct race_detector *d, u32 thread, u64 pc, u64 address, u32 size,
 			 u32 flags)
 {
-	struct race_now now = { .thread = thread, .flags = flags, .pc = pc };
+	struct race_now now = now_of(d, thread, pc, flags);
 	u32 offset = address & 7, mask;
 	struct race_page *page;
 	u64 slow = d->slow;
 	int ret = 0;
 
-	now.t = &d->thread[thread];
 	if (size - 1 < 8 - offset) {
 		ret = find_page(d, address, &page);
 		mask = (0xffu >> (8 - size)) << offset;
@@ -350,8 +386,8 @@ int race_access(struct race_detector *d, u32 thread, u64 pc, u64 address, u32 si
 int race_access_known(struct race_detector *d, u32 thread, u64 pc, u64 address, u64 size,
 		      u32 flags)
 {
-	struct race_now now = { .thread = thread, .flags = flags, .pc = pc };
-	struct known k = { d, &now, address, address + (size - 1) };
+	struct known k = { .d = d, .first = address, .last = address + (size - 1) };
+	struct race_now now;
 
 	if (!is_good(d, thread, flags))
 		return -EINVAL;
@@ -359,7 +395,8 @@ int race_access_known(struct race_detector *d, u32 thread, u64 pc, u64 address, 
 		return d->error;
 	if (k.last < address)
 		k.last = ~0ull;
-	now.t = &d->thread[thread];
+	now = now_of(d, thread, pc, flags);
+	k.now = &now;
 	return conclude(d, &now, race_shadow_each(&d->shadow, address >> RACE_PAGE_SHIFT,
 						  k.last >> RACE_PAGE_SHIFT, access_known, &k));
 }
@@ -446,22 +483,39 @@ void race_fetch_joined(struct race_detector *d, const struct dep_joined *j)
 		__builtin_prefetch(&page->cell[__builtin_ctzll(words) * 8]);
 }
 
-int race_access_joined(struct race_detector *d, u32 thread, u64 pc, const struct dep_joined *j,
-		       u32 flags)
+/* Records that will be looked at.  One after the other would be waited for. */
+static void fetch_owns(const struct race_detector *d, const struct race_page *page,
+		       const struct dep_joined *j)
 {
-	struct race_now reads = { .thread = thread, .flags = flags | RACE_READ, .pc = pc };
-	struct race_now writes = { .thread = thread, .flags = flags | RACE_WRITE, .pc = pc };
+	const struct dep_joined_word *w = j->word;
+	const u32 *cell;
+	u64 words, bits;
+
+	for (words = j->words; words; words &= words - 1, w++) {
+		cell = &page->cell[__builtin_ctzll(words) * 8];
+		for (bits = w->read | w->wrote; bits; cell++, bits >>= 8)
+			if (bits & 0xff && *cell & RACE_OWN)
+				__builtin_prefetch(race_own_get(&d->shadow.owns, *cell), 1);
+	}
+}
+
+int race_access_joined(struct race_detector *d, u32 thread, const struct dep_joined *j, u32 flags)
+{
+	struct race_now reads, writes;
 	struct race_page *page;
 	int ret;
 
-	if (!is_good(d, thread, reads.flags) || j->addr % RACE_PAGE)
+	if (!is_good(d, thread, flags | RACE_READ) || j->addr % RACE_PAGE)
 		return -EINVAL;
 	if (d->skip)
 		return d->error;
-	reads.t = writes.t = &d->thread[thread];
+	reads = now_of(d, thread, j->pc, flags | RACE_READ);
+	writes = now_of(d, thread, j->pc, flags | RACE_WRITE);
 	ret = find_page(d, j->addr, &page);
-	if (!ret && page)
+	if (!ret && page) {
+		fetch_owns(d, page, j);
 		ret = access_joined(d, &writes, page, j);
+	}
 	if (!ret && page)
 		ret = access_joined(d, &reads, page, j);
 	return ret ? race_fail(d, ret) : 0;

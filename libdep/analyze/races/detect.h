@@ -106,6 +106,8 @@ struct race_ops {
 #define RACE_KEEP_ALL		1u	/* all places of all bytes, not only after a race */
 #define RACE_HB_ONLY		2u	/* no SHB */
 #define RACE_ONLY_WATCHED	4u	/* only what race_watch() was told */
+/* With RACE_HB_ONLY: only bytes and threads of races are told; places and flags are any. */
+#define RACE_BYTES		8u
 
 struct race_options {
 	u32 places;		/* in an interval; 0 = 1 */
@@ -185,8 +187,7 @@ int race_accesses(struct race_detector *d, u32 thread, const struct race_ref *re
  * race_access_joined() - all accesses that @j tells of
  * @flags: RACE_INSIDE, or 0
  */
-int race_access_joined(struct race_detector *d, u32 thread, u64 pc, const struct dep_joined *j,
-		       u32 flags);
+int race_access_joined(struct race_detector *d, u32 thread, const struct dep_joined *j, u32 flags);
 
 /** race_fetch_joined() - that will come soon; which only makes it faster */
 void race_fetch_joined(struct race_detector *d, const struct dep_joined *j);

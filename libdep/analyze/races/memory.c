@@ -87,6 +87,32 @@ static void tell_forgotten(const struct race_detector *d, u32 id, u32 mask, u64 
 			d->ops.forgotten(d->ops.arg, address + b, 1);
 }
 
+/* Of a granule with a record of its own, at @address, bytes @mask. */
+static int forget_own(struct race_detector *d, struct race_page *page, u32 i, u32 mask,
+		      u64 address)
+{
+	struct race_own *o = race_own_get(&d->shadow.owns, page->cell[i]);
+	const struct race_thread *t = &d->thread[o->thread];
+	bool at_work = o->thread != d->forgets && t->life == RACE_LIVES;
+	u32 b;
+
+	for (b = 0; b < 8; b++) {
+		if (!(mask >> b & 1))
+			continue;
+		if (d->ops.forgotten &&
+		    ((at_work && race_own_since(o, b, t->since)) ||
+		     (!(o->bare >> b & 1) && is_at_work(d, o->under))))
+			d->ops.forgotten(d->ops.arg, address + b, 1);
+		o->read[b] = o->wrote[b] = 0;
+	}
+	o->bare |= (u8)mask;
+	if (mask == 0xff) {
+		race_own_give(&d->shadow.owns, page->cell[i]);
+		page->cell[i] = 0;
+	}
+	return 0;
+}
+
 /* Of @page, which is at @base, bytes @from..@to. */
 static int change_page(struct race_detector *d, struct race_page *page, u64 base, u32 from, u32 to,
 		       bool watch)
@@ -100,6 +126,13 @@ static int change_page(struct race_detector *d, struct race_page *page, u64 base
 			mask &= 0xff << (from & 7);
 		if (i == to / 8)
 			mask &= 0xff >> (7 - (to & 7));
+		if (page->cell[i] & RACE_OWN && !watch && !d->watched) {
+			ret = forget_own(d, page, i, mask, base + i * RACE_GRANULE);
+			continue;
+		}
+		ret = page->cell[i] & RACE_OWN ? race_own_settle(d, page, i) : 0;
+		if (ret)
+			return ret;
 		if (!watch && d->ops.forgotten)
 			tell_forgotten(d, page->cell[i], mask, base + i * RACE_GRANULE);
 		ret = change_cell(d, &page->cell[i], mask, watch);

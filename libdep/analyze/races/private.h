@@ -138,6 +138,14 @@ int race_conclude(struct race_detector *d, const struct race_now *now);
 /** race_report_pending() - tell of what is in d->pending */
 void race_report_pending(struct race_detector *d, const struct race_now *now);
 
+/**
+ * race_own_make() - *@cell: a record of a granule whose bytes have the states @part, of which @now
+ * made one; as it was if that cannot be
+ */
+int race_own_make(struct race_detector *d, const struct race_now *now, const u32 *part, u32 *cell);
+/** race_own_settle() - make states of the record of granule @i of @page */
+int race_own_settle(struct race_detector *d, struct race_page *page, u32 i);
+
 /** race_collect_due() - are there enough new states, or clocks? */
 bool race_collect_due(const struct race_detector *d);
 /** race_collect() - forget states that nothing names, and if there is need or @all, of histories */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <errno.h>
+#include <stddef.h>
 
 #include "shadow.h"
 
@@ -69,6 +70,11 @@ static struct race_region *make_region(struct race_mem *m, struct race_shadow *s
 	return *at = r;
 }
 
+static size_t size_of_page(const struct race_shadow *s)
+{
+	return s->untimed ? offsetof(struct race_page, each) : sizeof(struct race_page);
+}
+
 struct race_page *race_shadow_make(struct race_mem *m, struct race_shadow *s, u64 number)
 {
 	struct race_page *page = race_shadow_find(s, number);
@@ -79,7 +85,7 @@ struct race_page *race_shadow_make(struct race_mem *m, struct race_shadow *s, u6
 	r = make_region(m, s, number >> PAGES_LOG);
 	if (!r)
 		return NULL;
-	page = race_alloc(m, RACE_MEM_SHADOW, sizeof(*page));
+	page = race_alloc(m, RACE_MEM_SHADOW, size_of_page(s));
 	if (!page)
 		return NULL;
 	r->page[number % RACE_REGION_PAGES] = page;
@@ -145,10 +151,16 @@ int race_page_write_slowly(struct race_mem *m, struct race_page *page, u32 i, u6
 	return 0;
 }
 
-static void free_page(struct race_mem *m, struct race_page *page)
+static void free_page(struct race_mem *m, struct race_shadow *s, struct race_page *page)
 {
-	race_free(m, RACE_MEM_SHADOW, page->each, RACE_CELLS * sizeof(*page->each));
-	race_free(m, RACE_MEM_SHADOW, page, sizeof(*page));
+	u32 i;
+
+	for (i = 0; i < RACE_CELLS; i++)
+		if (page->cell[i] & RACE_OWN)
+			race_own_give(&s->owns, page->cell[i]);
+	if (!s->untimed)
+		race_free(m, RACE_MEM_SHADOW, page->each, RACE_CELLS * sizeof(*page->each));
+	race_free(m, RACE_MEM_SHADOW, page, size_of_page(s));
 }
 
 static int each_of(struct race_region *r, u64 first, u64 last,
@@ -208,7 +220,7 @@ static int drop_page(void *arg, u64 number, struct race_page *page)
 	r->page[number % RACE_REGION_PAGES] = NULL;
 	r->pages--;
 	d->s->pages--;
-	free_page(d->m, page);
+	free_page(d->m, d->s, page);
 	return 0;
 }
 
@@ -258,4 +270,5 @@ void race_shadow_free(struct race_mem *m, struct race_shadow *s)
 	for (i = 0; i < s->room; i++)
 		race_free(m, RACE_MEM_SHADOW, s->region[i], sizeof(*s->region[i]));
 	race_free(m, RACE_MEM_SHADOW, s->region, s->room * sizeof(*s->region));
+	race_owns_free(m, &s->owns);
 }

@@ -10,7 +10,7 @@
 #ifndef DEP_RACES_SHADOW_H
 #define DEP_RACES_SHADOW_H
 
-#include "mem.h"
+#include "own.h"
 
 #define RACE_PAGE_SHIFT		12u
 #define RACE_PAGE		(1u << RACE_PAGE_SHIFT)
@@ -20,13 +20,19 @@
 #define RACE_LATEST		1024u
 #define RACE_TIMES		24u
 
+#define RACE_SETTLED_MAX	64u
+
 /**
  * struct race_page - of 4 KiB of the program's memory
+ * @cell: an id, or a record (own.h)
+ * @settled: how many records became states again; at RACE_SETTLED_MAX no more are made
+ * What follows is not there with race_shadow.untimed:
  * @each: the times of all granules, or NULL: then @time[@of[]] has them
  * @last: number of the time that was set last; @top: of the highest one that is in use
  */
 struct race_page {
 	u32 cell[RACE_CELLS];
+	u64 settled;
 	u64 *each;
 	u64 time[RACE_TIMES];
 	u8 last, top;
@@ -48,6 +54,8 @@ struct race_shadow {
 	struct race_region **region;	/* open addressing */
 	u32 nregions, room;		/* room: a power of two, or 0 */
 	u64 pages;
+	bool untimed;		/* when granules were written is not kept */
+	struct race_owns owns;
 };
 
 /** race_shadow_find() - the page with number @number (address / 4 KiB), or NULL */

@@ -56,8 +56,8 @@ static int add_slot(struct race_mem *m, struct race_states *s, u32 *slot)
 	for (*slot = 0; s->gaps && *slot < s->nchunks; ++*slot)
 		if (!s->chunk[*slot])
 			return 0;
-	/* Ids have 32 bits. */
-	if (s->nchunks == RACE_ARENA)
+	/* Ids have 31 bits: see own.h. */
+	if (s->nchunks == RACE_ARENA / 2)
 		return -ENOMEM;
 	if (s->nchunks == s->room) {
 		p = race_grow(m, RACE_MEM_STATES, s->chunk, s->room * sizeof(*p),

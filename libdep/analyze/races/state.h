@@ -6,6 +6,7 @@
  * "On Programming of Arithmetic Operations", 1958), and shadow memory holds their 32-bit
  * ids.  So a loop over an array makes one state however long the array is, and what an
  * access does to a state can be remembered by its id (detect.c).  Id 0 is the empty state.
+ * They have 31 bits: where there is one more, it is something else (own.h).
  *
  * Nobody counts who holds an id.  Once there are many new ones, the holders mark what
  * they hold and the rest is swept; collect.c does that, between accesses.
