@@ -238,28 +238,36 @@ static int run_gather(struct dep_run *r, const struct dep_gather *g, u8 code, u6
 	return err;
 }
 
-/* A reference for each run of elements that the mask lets through. */
+/* A bit for each of up to 64 elements that the mask lets through. */
+static u64 let_through(const struct dep_run *r, const struct dep_op *op)
+{
+	u32 n = op->size & 0xff, elem = op->size >> 8 & 15, i;
+	const u8 *mask = (const u8 *)r->vec[1];
+	u64 bits = 0;
+
+	if (!(op->size & DEP_MK_VECTOR))
+		return n < 64 ? r->kreg & ((1ull << n) - 1) : r->kreg;
+	for (i = 0; i < n; i++)
+		bits |= (u64)(mask[(i + 1) * elem - 1] >> 7) << i;
+	return bits;
+}
+
+/* A reference for each run of them. */
 static int run_masked(struct dep_run *r, const struct dep_op *op, u64 pc)
 {
-	u32 n = op->size & 0xff, elem = op->size >> 8 & 15, i, from = n;
-	const u8 *mask = (const u8 *)r->vec[1];
-	u64 a = sum_of(op, r->slot);
-	bool on;
+	u32 n = op->size & 0xff, elem = op->size >> 8 & 15, from, size;
+	u64 a = sum_of(op, r->slot), bits, rest;
 	int err;
 
 	a = (op->addr32 ? (u32)a : a) + r->slot[op->dst];
 	err = dep_run_room(r, n / 2 + 1);
-	for (i = 0; i <= n && !err; i++) {
-		on = i < n && (op->size & DEP_MK_VECTOR ? mask[(i + 1) * elem - 1] & 0x80 :
-							  r->kreg >> i & 1);
-		if (on && from == n)
-			from = i;
-		if (on || from == n)
-			continue;
-		put_ref(r, shown(r), op->whose, pc, a + (u64)from * elem, (i - from) * elem,
-			op->type);
+	for (bits = let_through(r, op); bits && !err; bits &= bits + 1) {
+		from = (u32)__builtin_ctzll(bits);
+		rest = ~(bits >> from);
+		size = rest ? (u32)__builtin_ctzll(rest) : 64;
+		put_ref(r, shown(r), op->whose, pc, a + (u64)from * elem, size * elem, op->type);
 		count_ref(r, op->type, 1);
-		from = n;
+		bits |= bits - 1;
 	}
 	return err;
 }
