@@ -5,4 +5,5 @@
 have python3 && have gcc || finish
 mkdir "$tmp/bench"
 gcc -O2 -o "$tmp/bench/timecmd" "$tests/bench/timecmd.c" || exit 1
+gcc -O2 -pthread -o "$tmp/bench/spin" "$tests/bench/spin.c" || exit 1
 PYTHONDONTWRITEBYTECODE=1 timeout 100 python3 "$tests/bench/check_detectors.py" "$tmp"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """check_detectors.py BUILD-DIR: what detectors.py does when something goes wrong.
 
-BUILD-DIR has bench/timecmd.  One line for each check, then how many passed and failed.
+BUILD-DIR has bench/timecmd and bench/spin.  One line for each check, then how many passed and failed.
 """
 import contextlib
 import io
@@ -59,6 +59,14 @@ def main():
         while os.path.exists(left) and time.monotonic() < until:
             time.sleep(0.01)
         check("no process is left", not os.path.exists(left))
+    processors = detectors.Processors(build)
+    shares, runs = iter((1, .5, 1, .6, 1, .4)), iter("abc")
+    processors.wait = processors.share = lambda: next(shares)
+    check("a run that is disturbed is done again, and the best one counts",
+          processors.undisturbed(lambda: next(runs), 3) == "b" and processors.disturbed == 1)
+    shares, runs = iter((1, .5, .95, 1)), iter("ab")
+    check("until one is not",
+          processors.undisturbed(lambda: next(runs), 3) == "b" and processors.disturbed == 1)
     native = {"wall": 1.0, "cpu": 1.0, "memory": 100}
     adept = {"wall": 2.0, "cpu": 2.0, "memory": 700}
     slow, fast = ({"wall": w, "cpu": w, "memory": 100} for w in (5.0, 7.0))

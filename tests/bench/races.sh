@@ -6,6 +6,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 build=${BUILD:-$here/../../build}
 mkdir -p "$build/bench"
 gcc -O2 -static -Wall -Wextra -o "$build/bench/timecmd" "$here/timecmd.c"
+gcc -O2 -Wall -Wextra -pthread -o "$build/bench/spin" "$here/spin.c"
 flags="-O2 -g -Wall -Wextra -pthread"
 # shellcheck disable=SC2086
 gcc $flags -o "$build/bench/lu" "$here/lu.c" -lm
