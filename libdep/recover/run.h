@@ -32,7 +32,7 @@ struct dep_out {
 
 int dep_out_flush(struct dep_out *o);
 int dep_out_grow(struct dep_out *o, size_t n);
-/** dep_out_joined() - room for DEP_JOINED_WORDS, until more is asked for; NULL: o->stopped says why */
+/** dep_out_joined() - room for DEP_JOINED_WORDS, until more is asked for; NULL: see @o->stopped */
 struct dep_joined *dep_out_joined(struct dep_out *o);
 
 /** dep_out_room() - make sure that @n more items fit; what the sink returned, or 0 */

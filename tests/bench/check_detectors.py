@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """check_detectors.py BUILD-DIR: what detectors.py does when something goes wrong.
 
-BUILD-DIR has bench/timecmd and bench/spin.  One line for each check, then how many passed and failed.
+BUILD-DIR has bench/timecmd and bench/spin.  One line for each check, then how many passed and
+failed.
 """
 import contextlib
 import io
