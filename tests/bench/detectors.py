@@ -250,8 +250,11 @@ def measure(build, tmp, commands, tools, rounds, processors):
                 one = got.setdefault((name, tool), {"wall": [], "cpu": []})
                 try:
                     # the first one warms up the caches of files
-                    wall, cpu, peak = processors.undisturbed(
-                        lambda: run(build, argv, tmp, drive, r == 0), tries if r else 1)
+                    if r == 0:
+                        wall, cpu, peak = run(build, argv, tmp, drive, True)
+                    else:
+                        wall, cpu, peak = processors.undisturbed(
+                            lambda: run(build, argv, tmp, drive, False), tries)
                     one["races"] = reported(tool, tmp)
                 except (Failed, OSError, subprocess.SubprocessError) as e:
                     failed[name, tool] = str(e)
@@ -346,7 +349,7 @@ def main():
                               processors)
     table(got, failed, names, tools)
     missed = gates(got, names, tools)
-    print("%d runs; of those that count %d did not have all processors" % (
+    print("%d timed runs; of those that count %d did not have all processors" % (
         processors.tries, processors.disturbed))
     print("medians of %d rounds, %d processors; load average %s before, %.2f %.2f %.2f after" % (
         rounds, os.cpu_count(), begun, *os.getloadavg()))

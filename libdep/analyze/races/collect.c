@@ -25,16 +25,13 @@ bool race_collect_due(const struct race_detector *d)
 static int mark_page(void *arg, u64 number, struct race_page *page)
 {
 	struct race_states *s = arg;
-	u32 i, id, last = 0;
+	u32 i, last = 0;
 
 	(void)number;
 	for (i = 0; i < RACE_CELLS; i++) {
-		id = page->cell[i];
-		if (id & RACE_OWN)
-			continue;
-		if (id != last)
-			race_states_mark(s, id);
-		last = id;
+		if (page->cell[i] != last && !(page->cell[i] & RACE_OWN))
+			race_states_mark(s, page->cell[i]);
+		last = page->cell[i];
 	}
 	return 0;
 }

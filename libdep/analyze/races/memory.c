@@ -88,8 +88,8 @@ static void tell_forgotten(const struct race_detector *d, u32 id, u32 mask, u64 
 }
 
 /* Of a granule with a record of its own, at @address, bytes @mask. */
-static int forget_own(struct race_detector *d, struct race_page *page, u32 i, u32 mask,
-		      u64 address)
+static void forget_own(struct race_detector *d, struct race_page *page, u32 i, u32 mask,
+		       u64 address)
 {
 	struct race_own *o = race_own_get(&d->shadow.owns, page->cell[i]);
 	const struct race_thread *t = &d->thread[o->thread];
@@ -110,7 +110,6 @@ static int forget_own(struct race_detector *d, struct race_page *page, u32 i, u3
 		race_own_give(&d->shadow.owns, page->cell[i]);
 		page->cell[i] = 0;
 	}
-	return 0;
 }
 
 /* Of @page, which is at @base, bytes @from..@to. */
@@ -127,7 +126,7 @@ static int change_page(struct race_detector *d, struct race_page *page, u64 base
 		if (i == to / 8)
 			mask &= 0xff >> (7 - (to & 7));
 		if (page->cell[i] & RACE_OWN && !watch && !d->watched) {
-			ret = forget_own(d, page, i, mask, base + i * RACE_GRANULE);
+			forget_own(d, page, i, mask, base + i * RACE_GRANULE);
 			continue;
 		}
 		ret = page->cell[i] & RACE_OWN ? race_own_settle(d, page, i) : 0;
