@@ -136,7 +136,7 @@ static void ask_ahead(struct merge *m, struct lane *l)
 	l->next = NULL;
 	/* Of the others one after the other is: they wait. */
 	if (l->now)
-		l->asked = dep_loader_ask(m->loader, seg, l->sieve);
+		l->asked = merge_ask(m, l, seg);
 }
 
 static int take_threads(struct merge *m)
@@ -376,7 +376,7 @@ int merge_install(struct merge *m, struct lane *l)
 	struct dep_loaded *all;
 
 	if (!l->asked)
-		l->asked = dep_loader_ask(m->loader, l->seg, l->sieve);
+		l->asked = merge_ask(m, l, l->seg);
 	all = l->asked ? dep_loader_take(m->loader, l->asked) : NULL;
 	l->asked = NULL;
 	if (!all)

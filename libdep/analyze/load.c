@@ -214,7 +214,7 @@ void dep_load_space_free(struct dep_load_space *p)
 
 /* All that @seg has through @sieve into @l; @c: of @seg, or NULL: they are in the store. */
 static void recover(struct dep_loaded *l, struct dep_store *s, const struct dep_segment *seg,
-		    struct dep_columns *c, unsigned int want, struct dep_sieve *sieve,
+		    struct dep_columns *c, unsigned int want, struct dep_sieve *sieve, bool more,
 		    struct dep_load_space *p)
 {
 	const struct dep_sink sink = {
@@ -224,6 +224,7 @@ static void recover(struct dep_loaded *l, struct dep_store *s, const struct dep_
 
 	dep_run_again(r, c ? c : &p->columns, &sink);
 	r->sieve = sieve;
+	r->more = more;
 	r->lean = sieve && !sieve->scope->wanted &&
 		  !(want & (DEP_WANT_BLOCKS | DEP_WANT_CALLS | DEP_WANT_JUMPS));
 	r->native = r->lean && !sieve->scope->interpret ? dep_native_of(s) : NULL;
@@ -248,7 +249,7 @@ static void recover(struct dep_loaded *l, struct dep_store *s, const struct dep_
 
 static struct dep_loaded *load(struct dep_store *s, const struct dep_segment *seg,
 			       struct dep_columns *c, unsigned int want, struct dep_sieve *sieve,
-			       struct dep_load_space *space)
+			       bool more, struct dep_load_space *space)
 {
 	struct dep_load_space *p = space ? space : dep_load_space_new();
 	struct dep_loaded *l = calloc(1, sizeof(*l));
@@ -259,7 +260,7 @@ static struct dep_loaded *load(struct dep_store *s, const struct dep_segment *se
 		l = NULL;
 		goto out;
 	}
-	recover(l, s, seg, c, want, sieve, p);
+	recover(l, s, seg, c, want, sieve, more, p);
 	p->nitems = l->nitems;
 	tell_before(l);
 	give_back(l);
@@ -270,16 +271,16 @@ out:
 }
 
 struct dep_loaded *dep_load(struct dep_store *s, const struct dep_segment *seg, unsigned int want,
-			    struct dep_sieve *sieve, struct dep_load_space *space)
+			    struct dep_sieve *sieve, bool more, struct dep_load_space *space)
 {
-	return load(s, seg, NULL, want, sieve, space);
+	return load(s, seg, NULL, want, sieve, more, space);
 }
 
 struct dep_loaded *dep_load_columns(struct dep_store *s, const struct dep_segment *seg,
 				    struct dep_columns *c, unsigned int want,
 				    struct dep_sieve *sieve)
 {
-	return load(s, seg, c, want, sieve, NULL);
+	return load(s, seg, c, want, sieve, false, NULL);
 }
 
 void dep_loaded_free(struct dep_loaded *l)

@@ -47,12 +47,14 @@ void dep_load_space_free(struct dep_load_space *p);
  * @want: DEP_WANT_*; events and tickets come always
  * @sieve: of the thread, through which its segments go one behind the other; NULL: all of its
  *	references are loaded
+ * @more: the next segment is what goes through @sieve next, and nothing is missing between them:
+ *	what is put off may be told by that one
  * @space: for one thread and one store; NULL: it takes some of its own
  *
  * Always returns something, or NULL if there is no memory.  Any number of threads at once.
  */
 struct dep_loaded *dep_load(struct dep_store *s, const struct dep_segment *seg, unsigned int want,
-			    struct dep_sieve *sieve, struct dep_load_space *space);
+			    struct dep_sieve *sieve, bool more, struct dep_load_space *space);
 /** dep_load_columns() - the same with columns that are in no store */
 struct dep_loaded *dep_load_columns(struct dep_store *s, const struct dep_segment *seg,
 				    struct dep_columns *c, unsigned int want,
@@ -69,8 +71,13 @@ struct dep_loader;
 /** dep_loader_start() - with @jobs threads; 0: everything is loaded when it is taken */
 struct dep_loader *dep_loader_start(struct dep_store *s, unsigned int want, unsigned int jobs);
 void dep_loader_stop(struct dep_loader *l);
-/** dep_loader_ask() - begin to load @seg; the answer has to be taken; NULL: no memory */
-void *dep_loader_ask(struct dep_loader *l, const struct dep_segment *seg, struct dep_sieve *sieve);
+/**
+ * dep_loader_ask() - begin to load @seg, as dep_load() does
+ *
+ * Return: what dep_loader_take() is to be given; NULL: no memory.
+ */
+void *dep_loader_ask(struct dep_loader *l, const struct dep_segment *seg, struct dep_sieve *sieve,
+		     bool more);
 /** dep_loader_forget() - no more will be asked for of what goes through @sieve */
 void dep_loader_forget(struct dep_loader *l, struct dep_sieve *sieve);
 /** dep_loader_take() - wait for what @asked comes to and free it; NULL: no memory */

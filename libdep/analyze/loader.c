@@ -23,6 +23,7 @@ struct request {
 	const struct dep_segment *seg;
 	struct dep_segment copy;	/* what @seg is in a store that grows */
 	struct dep_sieve *sieve;
+	bool more;
 	struct dep_loaded *loaded;
 	enum { WAITING, AT_WORK, DONE } state;
 };
@@ -97,6 +98,13 @@ static const struct dep_segment *behind(struct dep_loader *l, const struct dep_s
 	return seg[1].thread == seg->thread ? seg + 1 : NULL;
 }
 
+static bool has_more(struct dep_loader *l, const struct dep_segment *seg)
+{
+	const struct dep_segment *next = behind(l, seg);
+
+	return next && next->seq == seg->seq + 1;
+}
+
 /* One that nobody asked for yet, where least is ready. */
 static struct request *make_ahead(struct dep_loader *l)
 {
@@ -114,6 +122,7 @@ static struct request *make_ahead(struct dep_loader *l)
 		return NULL;
 	r->seg = behind(l, least->last->seg);
 	r->sieve = least->sieve;
+	r->more = has_more(l, r->seg);
 	add_behind(least, r);
 	return r;
 }
@@ -131,7 +140,7 @@ static void load(struct dep_loader *l, struct request *r, struct dep_load_space 
 	set_busy(r, true);
 	pthread_mutex_unlock(&l->lock);
 	pthread_rwlock_rdlock(&l->grows);
-	r->loaded = dep_load(l->store, r->seg, l->want, r->sieve, space);
+	r->loaded = dep_load(l->store, r->seg, l->want, r->sieve, r->more, space);
 	pthread_rwlock_unlock(&l->grows);
 	pthread_mutex_lock(&l->lock);
 	r->state = DONE;
@@ -231,7 +240,7 @@ static struct dep_ahead *ahead_of(struct dep_loader *l, struct dep_sieve *sieve)
 }
 
 static struct request *ask(struct dep_loader *l, const struct dep_segment *seg,
-			   struct dep_sieve *sieve)
+			   struct dep_sieve *sieve, bool more)
 {
 	struct dep_ahead *a = sieve ? ahead_of(l, sieve) : NULL;
 	struct request *r;
@@ -247,6 +256,7 @@ static struct request *ask(struct dep_loader *l, const struct dep_segment *seg,
 	r->copy = *seg;
 	r->seg = l->growing ? &r->copy : seg;
 	r->sieve = sieve;
+	r->more = more;
 	if (a)
 		add_behind(a, r);
 	*l->last = r;
@@ -255,12 +265,13 @@ static struct request *ask(struct dep_loader *l, const struct dep_segment *seg,
 	return r;
 }
 
-void *dep_loader_ask(struct dep_loader *l, const struct dep_segment *seg, struct dep_sieve *sieve)
+void *dep_loader_ask(struct dep_loader *l, const struct dep_segment *seg, struct dep_sieve *sieve,
+		     bool more)
 {
 	struct request *r;
 
 	pthread_mutex_lock(&l->lock);
-	r = ask(l, seg, sieve);
+	r = ask(l, seg, sieve, more);
 	pthread_mutex_unlock(&l->lock);
 	return r;
 }

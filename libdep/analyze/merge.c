@@ -78,13 +78,21 @@ void merge_key(struct merge *m, struct lane *l, uint64_t ticket)
 		l->key = ticket;
 }
 
+/* In a store that grows the segment behind it may not be known yet. */
+void *merge_ask(struct merge *m, struct lane *l, const struct dep_segment *seg)
+{
+	bool more = seg + 1 < l->end && seg[1].seq == seg->seq + 1;
+
+	return dep_loader_ask(m->loader, seg, l->sieve, more);
+}
+
 /* Wait for the segment that is being loaded, @seg if that is not yet. */
 static struct dep_loaded *take_next(struct merge *m, struct lane *l, const struct dep_segment *seg)
 {
 	if (l->next)
 		return l->next;
 	if (!l->asked)
-		l->asked = dep_loader_ask(m->loader, seg, l->sieve);
+		l->asked = merge_ask(m, l, seg);
 	if (l->asked)
 		l->next = dep_loader_take(m->loader, l->asked);
 	l->asked = NULL;
@@ -139,7 +147,7 @@ static int begin_segment(struct merge *m, struct lane *l)
 	if (!l->now->prefix)
 		dep_counts_add(&m->out->counts, &l->now->counts);
 	if (merge_ahead(l))
-		l->asked = dep_loader_ask(m->loader, merge_ahead(l), l->sieve);
+		l->asked = merge_ask(m, l, merge_ahead(l));
 	seq = l->now->prefix ? l->now->seq : l->seg->seq;
 	if (seq != l->next_seq)
 		err = gap(m, l);

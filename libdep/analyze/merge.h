@@ -61,6 +61,8 @@ void merge_heap(struct merge *m);
 void merge_pop(struct merge *m);
 /** merge_ahead() - the segment behind the one at hand: to come, or NULL */
 const struct dep_segment *merge_ahead(const struct lane *l);
+/** merge_ask() - begin to load @seg, one of @l; for l->asked */
+void *merge_ask(struct merge *m, struct lane *l, const struct dep_segment *seg);
 /** merge_key() - it goes on at @ticket; never back, and 0 is not known */
 void merge_key(struct merge *m, struct lane *l, uint64_t ticket);
 /** merge_lane_free() - what @l has loaded */

@@ -67,6 +67,7 @@ struct dep_run {
 	struct dep_counts counts;
 	const struct dep_tracer *tracer;
 	struct dep_sieve *sieve;	/* NULL: all references are shown */
+	bool more;		/* what it puts off may be told by the next segment */
 	size_t reserve;		/* items that what is under way may make; dep_run_reserve() */
 	int failed;		/* what the sink returned where that could not be told */
 	bool lean;			/* whole records by lean programs */

@@ -8,7 +8,7 @@
 
 #define BUCKETS		4096u
 #define BLOCK		32u	/* pages that are allocated at a time */
-#define BLOCKS		256u
+#define BLOCKS		(DEP_SEEN_PAGES / BLOCK)
 #define KEPT		256u	/* pages of old turns that stay, since they come again mostly */
 
 struct dep_seen_block {
@@ -104,7 +104,7 @@ static struct dep_seen_page *unused(struct dep_seen *s)
 {
 	struct dep_seen_block **b;
 
-	if (s->pages == BLOCK * BLOCKS) {
+	if (s->pages == DEP_SEEN_PAGES) {
 		if (s->later)
 			return NULL;
 		/* It is all forgotten, and will be shown again. */

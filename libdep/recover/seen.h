@@ -18,6 +18,7 @@
 
 #define DEP_SEEN_PAGE	DEP_JOINED_PAGE
 #define DEP_SEEN_WAYS	1024u
+#define DEP_SEEN_PAGES	8192u		/* at most */
 #define DEP_SEEN_AT_ONCE	57u	/* bytes that one look tells of, wherever they begin */
 
 /*
@@ -127,6 +128,12 @@ bool dep_seen_is_put_off(const struct dep_seen *s, u64 addr, u64 size);
  * Return: false if that is more than is remembered: a turn is better.
  */
 bool dep_seen_forget(struct dep_seen *s, u64 addr, u64 size);
+
+/** dep_seen_is_filling() - is what was put off better told soon, so that there is room again? */
+static inline bool dep_seen_is_filling(const struct dep_seen *s)
+{
+	return s->pages > DEP_SEEN_PAGES / 2;
+}
 
 /** dep_seen_tag() - what distinguishes the pages of @who in this turn, not 0 */
 static inline u64 dep_seen_tag(const struct dep_seen *s, u8 who)

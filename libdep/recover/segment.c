@@ -572,12 +572,34 @@ static int name_place(const struct dep_segment *seg, const struct dep_run *r,
 			(size_t)(r->value - r->columns->value), why);
 }
 
+static void begin_out(struct dep_run *r, const struct dep_segment *seg)
+{
+	r->out.n = 0;
+	r->out.stopped = 0;
+	r->out.seg = seg;
+	r->reserve = 0;
+	r->failed = 0;
+}
+
+/* Is what was put off told by the next segment?  Not where something is missing in between. */
+static bool goes_on(const struct dep_run *r, int err)
+{
+	return r->more && !err && !r->columns->h.lost_bytes &&
+	       !dep_seen_is_filling(&r->sieve->seen);
+}
+
 int dep_recover_traced(struct dep_store *s, const struct dep_segment *seg, struct dep_run *r,
 		       struct dep_counts *counts)
 {
 	int err = dep_store_columns(s, seg, r->columns);
 
-	return err ? err : dep_recover_columns(s, seg, r, counts);
+	if (!err)
+		return dep_recover_columns(s, seg, r, counts);
+	/* What the segment before has put off is not lost with this one. */
+	begin_out(r, seg);
+	if (r->sieve && !dep_run_put_off(r))
+		dep_out_flush(&r->out);
+	return err;
 }
 
 int dep_recover_columns(struct dep_store *s, const struct dep_segment *seg, struct dep_run *r,
@@ -601,12 +623,8 @@ int dep_recover_columns(struct dep_store *s, const struct dep_segment *seg, stru
 	r->exit = NULL;
 	r->pc = r->last_pc = 0;
 	r->after_syscall = 0;
-	r->out.n = 0;
-	r->out.stopped = 0;
-	r->reserve = 0;
-	r->failed = 0;
-	r->out.seg = seg;
 	r->store = s;
+	begin_out(r, seg);
 	r->counts.values = c->h.value_raw / 8;
 	if (r->sieve) {
 		r->sieve->fs = c->h.fs_base;
@@ -614,7 +632,7 @@ int dep_recover_columns(struct dep_store *s, const struct dep_segment *seg, stru
 			dep_run_put_held(r);
 	}
 	err = run_all(r, &at);
-	if (r->sieve && dep_run_put_off(r) && !err)
+	if (r->sieve && !goes_on(r, err) && dep_run_put_off(r) && !err)
 		err = r->failed;
 	/* What was recovered before an error is good. */
 	if (!r->out.stopped)

@@ -4,6 +4,7 @@
  * turn there are the same bytes.  ADEPT_TEST_SEED decides which words are locked.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -11,6 +12,7 @@
 #include "../../libdep/analyze/load.h"
 #include "../../libdep/recover/calls.h"
 #include "../../libdep/recover/native.h"
+#include "../../libdep/recover/run.h"
 #include "joined.h"
 #include "one_sieve.h"
 #include "random.h"
@@ -190,13 +192,13 @@ static u8 any_code(void *arg, u32 process, u64 pc)
 	return DEP_CODE_PROGRAM;
 }
 
-/* Some of the words that are accessed are locked by others. */
-static void lock_some(struct one *o, const struct dep_loaded *l)
+/* Some of the words that are accessed are locked by others, by one of @in accesses. */
+static void lock_some(struct one *o, const struct dep_loaded *l, u32 in)
 {
 	size_t i;
 
 	for (i = 0; i < l->nitems; i++)
-		if (l->item[i].kind == DEP_ITEM_REF && rnd() % 8 == 0)
+		if (l->item[i].kind == DEP_ITEM_REF && rnd() % in == 0)
 			dep_places_add(&o->locked, l->item[i].ref.addr, 4);
 }
 
@@ -207,17 +209,17 @@ static void compare_often(struct dep_store *store, const struct dep_segment *seg
 			  u64 *refs)
 {
 	const u32 want = DEP_WANT_REFS | DEP_WANT_FUNCTIONS;
-	struct dep_loaded *all = dep_load(store, seg, want, NULL, NULL), *left;
+	struct dep_loaded *all = dep_load(store, seg, want, NULL, false, NULL), *left;
 	u64 other[2];
 	u32 i;
 
 	assert_non_null(all);
-	lock_some(o, all);
+	lock_some(o, all, 8);
 	for (i = 0; i < TIMES; i++) {
 		o->scope.interpret = i % 2;
 		o->scope.singly = i % 3 == 0;
 		dep_sieve_lost(&o->s);
-		left = dep_load(store, seg, want, &o->s, NULL);
+		left = dep_load(store, seg, want, &o->s, false, NULL);
 		assert_non_null(left);
 		compare_loaded(all, left, &o->locked, !o->scope.interpret,
 			       o->scope.singly ? refs : other);
@@ -301,6 +303,163 @@ static void recovered(void **unused)
 	assert_true(refs[1] < refs[0]);
 }
 
+#define SEGMENTS	16u
+
+/* Each but the last one ends in the middle of a turn, in a fragment that pushes and pops. */
+static void make_segments(struct stream *s, u64 seed)
+{
+	u32 i, k;
+
+	stream_init(s, seed);
+	stream_standard(s);
+	for (i = 0; i < SEGMENTS - 1; i++) {
+		stream_random_run(s, 100);
+		/* A signal: it is in no function that leaves things out. */
+		stream_context(s, s->frag[0].pc[0]);
+		stream_partial(s, 0, 2);
+		s->split_at = s->stores + 30 + (long)(rnd() % 30);
+		for (k = 0; k < 20; k++)
+			stream_run(s, 0, s->frag[0].nexits - 1);
+	}
+	stream_random_run(s, 100);
+	stream_close(s);
+}
+
+/* All items of @part, whose they stay, one behind the other. */
+static struct dep_loaded joined(struct dep_loaded **part, size_t n)
+{
+	struct dep_loaded all = { .nitems = 0 };
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		all.item = realloc(all.item,
+				   (all.nitems + part[i]->nitems + 1) * sizeof(*all.item));
+		assert_non_null(all.item);
+		memcpy(all.item + all.nitems, part[i]->item, part[i]->nitems * sizeof(*all.item));
+		all.nitems += part[i]->nitems;
+		dep_counts_add(&all.counts, &part[i]->counts);
+		assert_int_equal(part[i]->err, 0);
+	}
+	return all;
+}
+
+/*
+ * The segments of a thread, where @more: what is put off in one is told in the next, mostly.
+ *
+ * Return: how many of them had such accesses at their end.
+ */
+static u32 load_segments(struct dep_store *store, struct dep_sieve *sieve, bool more,
+			  struct dep_loaded **part)
+{
+	const struct dep_segment *seg;
+	size_t i, n = dep_store_segments(store, &seg);
+	u32 ret = 0;
+
+	assert_in_range(n, 2, SEGMENTS);
+	for (i = 0; i < n; i++) {
+		part[i] = dep_load(store, &seg[i], DEP_WANT_REFS | DEP_WANT_FUNCTIONS, sieve,
+				   more && i + 1 < n && rnd() % 4, NULL);
+		assert_non_null(part[i]);
+		ret += sieve && sieve->seen.later;
+	}
+	return ret;
+}
+
+static void free_segments(struct dep_loaded **part, size_t n, struct dep_loaded *all)
+{
+	while (n--)
+		dep_loaded_free(part[n]);
+	free(all->item);
+}
+
+/* Return: as load_segments() does. */
+static u32 compare_whole(struct dep_store *store, struct one *o)
+{
+	static struct dep_loaded *part[2][SEGMENTS];
+	const struct dep_segment *seg;
+	size_t n = dep_store_segments(store, &seg);
+	struct dep_loaded all, left;
+	u64 refs[2] = { 0 };
+	u32 k, ret = 0;
+
+	load_segments(store, NULL, false, part[0]);
+	all = joined(part[0], n);
+	lock_some(o, &all, 1000);
+	for (k = 0; k < TIMES; k++) {
+		o->scope.interpret = k % 2;
+		dep_sieve_lost(&o->s);
+		o->s.next_seq = seg[0].seq;
+		ret += load_segments(store, &o->s, true, part[1]);
+		assert_null(o->s.seen.later);
+		left = joined(part[1], n);
+		compare_loaded(&all, &left, &o->locked, !o->scope.interpret, refs);
+		free_segments(part[1], n, &left);
+	}
+	free_segments(part[0], n, &all);
+	return ret;
+}
+
+/* Where what a segment puts off is told by one behind it, too. */
+static void from_segment_to_segment(void **unused)
+{
+	struct dep_store *store;
+	struct stream s;
+	struct one o;
+	char dir[128];
+	u32 n = 0;
+	u64 seed;
+
+	(void)unused;
+	for (seed = 200; seed < 208; seed++) {
+		make_segments(&s, seed);
+		store = make_store(&s, dir, sizeof(dir));
+		begin_one(&o, false);
+		o.scope.code = any_code;
+		o.scope.singly = false;
+		n += compare_whole(store, &o);
+		end_one(&o);
+		dep_store_close(store);
+		scratch_remove(dir);
+		stream_free(&s);
+	}
+	assert_true(n);
+}
+
+/* A segment that cannot be read tells what the one before it put off, in front of the gap. */
+static void before_unreadable(void **unused)
+{
+	const u32 want = DEP_WANT_REFS | DEP_WANT_FUNCTIONS;
+	const struct dep_segment *seg;
+	struct dep_loaded *l;
+	struct dep_store *store;
+	struct dep_segment bad;
+	struct stream s;
+	struct one o;
+	char dir[128];
+
+	(void)unused;
+	make_segments(&s, 300);
+	store = make_store(&s, dir, sizeof(dir));
+	dep_store_segments(store, &seg);
+	begin_one(&o, false);
+	o.scope.code = any_code;
+	o.scope.singly = false;
+	o.s.next_seq = seg[0].seq;
+	l = dep_load(store, &seg[0], want, &o.s, true, NULL);
+	assert_true(l && !l->err && o.s.seen.later);
+	dep_loaded_free(l);
+	bad = seg[1];
+	bad.offset += 8;
+	l = dep_load(store, &bad, want, &o.s, true, NULL);
+	assert_true(l && l->err && !o.s.seen.later);
+	assert_true(l->nitems && l->item[0].kind == DEP_ITEM_JOINED);
+	dep_loaded_free(l);
+	end_one(&o);
+	dep_store_close(store);
+	scratch_remove(dir);
+	stream_free(&s);
+}
+
 /* The same where fragments go on far away. */
 static void far_away(void **unused)
 {
@@ -337,8 +496,8 @@ static void space_again(void **unused)
 	n = dep_store_segments(store, &seg);
 	for (i = 0; i < n; i++) {
 		for (k = 0; k < sizeof(wants) / sizeof(wants[0]); k++) {
-			own = dep_load(store, &seg[i], wants[k], NULL, NULL);
-			l = dep_load(store, &seg[i], wants[k], NULL, space);
+			own = dep_load(store, &seg[i], wants[k], NULL, false, NULL);
+			l = dep_load(store, &seg[i], wants[k], NULL, false, space);
 			assert_true(own && l);
 			assert_int_equal(l->err, 0);
 			assert_int_equal(l->nitems, own->nitems);
@@ -371,7 +530,7 @@ static u64 turns(const struct stream *s, u64 *lost)
 	o.scope.code = any_code;
 	o.s.next_seq = seg[n - 1].seq;
 	ret = o.s.seen.turn;
-	l = dep_load(store, &seg[n - 1], DEP_WANT_REFS | DEP_WANT_FUNCTIONS, &o.s, NULL);
+	l = dep_load(store, &seg[n - 1], DEP_WANT_REFS | DEP_WANT_FUNCTIONS, &o.s, false, NULL);
 	assert_non_null(l);
 	*lost = l->lost_bytes;
 	ret = o.s.seen.turn - ret;
@@ -414,6 +573,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(recovered),
+		cmocka_unit_test(from_segment_to_segment),
+		cmocka_unit_test(before_unreadable),
 		cmocka_unit_test(space_again),
 		cmocka_unit_test(far_away),
 		cmocka_unit_test(damaged),
