@@ -40,6 +40,7 @@ struct dep_ahead {
 struct dep_loader {
 	struct dep_store *store;
 	unsigned int want, njobs;
+	unsigned int idle;		/* jobs that wait for work */
 	pthread_mutex_t lock;
 	pthread_cond_t work, done;
 	pthread_rwlock_t grows;		/* to be written: the store's tables are changed */
@@ -105,18 +106,42 @@ static bool has_more(struct dep_loader *l, const struct dep_segment *seg)
 	return next && next->seq == seg->seq + 1;
 }
 
-/* One that nobody asked for yet, where least is ready. */
-static struct request *make_ahead(struct dep_loader *l)
+/* The thread of which least is ready, and something is to come, with less than so much; or NULL */
+static struct dep_ahead *find_ahead(struct dep_loader *l, size_t items, unsigned int n)
 {
 	struct dep_ahead *a, *least = NULL;
-	struct request *r;
 
-	if (l->items > MAX_ITEMS)
+	if (l->items > items)
 		return NULL;
 	for (a = l->ahead; a; a = a->next)
-		if (!a->busy && a->first && a->n < MAX_AHEAD && (!least || a->n < least->n) &&
+		if (!a->busy && a->first && a->n < n && (!least || a->n < least->n) &&
 		    behind(l, a->last->seg))
 			least = a;
+	return least;
+}
+
+/* Is there enough to do for a job that waits?  If not it would soon wait again. */
+static bool wants_job(struct dep_loader *l)
+{
+	return l->idle && (l->first || find_ahead(l, MAX_ITEMS / 2, MAX_AHEAD / 2));
+}
+
+/* Wakes a job without the lock, which that would wait for. */
+static void unlock_for_job(struct dep_loader *l)
+{
+	bool wake = wants_job(l);
+
+	pthread_mutex_unlock(&l->lock);
+	if (wake)
+		pthread_cond_signal(&l->work);
+}
+
+/* One that nobody asked for yet. */
+static struct request *make_ahead(struct dep_loader *l)
+{
+	struct dep_ahead *least = find_ahead(l, MAX_ITEMS, MAX_AHEAD);
+	struct request *r;
+
 	r = least ? calloc(1, sizeof(*r)) : NULL;
 	if (!r)
 		return NULL;
@@ -148,8 +173,6 @@ static void load(struct dep_loader *l, struct request *r, struct dep_load_space 
 	if (r->sieve && r->loaded)
 		l->items += weight(r->loaded);
 	pthread_cond_broadcast(&l->done);
-	if (r->sieve)
-		pthread_cond_signal(&l->work);
 }
 
 /* Return: was there anything to do? */
@@ -171,9 +194,13 @@ static void *job(void *arg)
 	struct dep_loader *l = arg;
 
 	pthread_mutex_lock(&l->lock);
-	while (!l->stop)
-		if (!load_any(l, space))
-			pthread_cond_wait(&l->work, &l->lock);
+	while (!l->stop) {
+		if (load_any(l, space))
+			continue;
+		l->idle++;
+		pthread_cond_wait(&l->work, &l->lock);
+		l->idle--;
+	}
 	pthread_mutex_unlock(&l->lock);
 	dep_load_space_free(space);
 	return NULL;
@@ -261,7 +288,6 @@ static struct request *ask(struct dep_loader *l, const struct dep_segment *seg,
 		add_behind(a, r);
 	*l->last = r;
 	l->last = &r->next;
-	pthread_cond_signal(&l->work);
 	return r;
 }
 
@@ -272,7 +298,7 @@ void *dep_loader_ask(struct dep_loader *l, const struct dep_segment *seg, struct
 
 	pthread_mutex_lock(&l->lock);
 	r = ask(l, seg, sieve, more);
-	pthread_mutex_unlock(&l->lock);
+	unlock_for_job(l);
 	return r;
 }
 
@@ -302,7 +328,6 @@ static void leave_queue(struct dep_loader *l, struct request *r)
 	a->n--;
 	if (r->loaded)
 		l->items -= weight(r->loaded);
-	pthread_cond_signal(&l->work);
 }
 
 struct dep_loaded *dep_loader_take(struct dep_loader *l, void *asked)
@@ -319,7 +344,7 @@ struct dep_loaded *dep_loader_take(struct dep_loader *l, void *asked)
 			pthread_cond_wait(&l->done, &l->lock);
 	leave_queue(l, r);
 	loaded = r->loaded;
-	pthread_mutex_unlock(&l->lock);
+	unlock_for_job(l);
 	free(r);
 	return loaded;
 }
@@ -343,7 +368,7 @@ void dep_loader_forget(struct dep_loader *l, struct dep_sieve *sieve)
 	while (*pp != a)
 		pp = &(*pp)->next;
 	*pp = a->next;
-	pthread_mutex_unlock(&l->lock);
+	unlock_for_job(l);
 	sieve->ahead = NULL;
 	free(a);
 }
@@ -352,7 +377,7 @@ void dep_loader_growing(struct dep_loader *l, bool growing)
 {
 	pthread_mutex_lock(&l->lock);
 	l->growing = growing;
-	pthread_mutex_unlock(&l->lock);
+	unlock_for_job(l);
 }
 
 void dep_loader_hold(struct dep_loader *l)

@@ -58,7 +58,9 @@ struct dep_pool {
 	struct dep_worker worker[DEP_POOL_WORKERS];
 	u32 nworkers;
 	struct dep_queue *turn;	/* where to look first; NULL: there are no queues */
-	u32 idle, jobs;
+	u32 idle;
+	u32 closing;		/* of the others, those that wait for a disk maybe */
+	u32 jobs;
 	bool ended;
 	u64 stage_ns[DEP_STAGES], stage_chunks[DEP_STAGES];
 };

@@ -70,9 +70,23 @@ void dep_queue_cancel(struct dep_queue *q, struct dep_job *job)
 	pthread_mutex_unlock(&q->pool->lock);
 }
 
+/*
+ * Is another storing thread worth its waking?  One that is at work comes by soon, unless it is
+ * closing a store.  With the lock held; to be woken without it, which it would wait for.
+ */
+static bool wants_another(const struct dep_queue *q)
+{
+	const struct dep_pool *p = q->pool;
+
+	if (!p->idle || !q->next || q->prepared >= MAX_PREPARED)
+		return false;
+	return p->idle + p->closing == p->nworkers || q->next->next;
+}
+
 void dep_queue_put(struct dep_queue *q, struct dep_job *job)
 {
 	struct dep_pool *p = q->pool;
+	bool wake;
 
 	job->next = NULL;
 	pthread_mutex_lock(&p->lock);
@@ -81,8 +95,10 @@ void dep_queue_put(struct dep_queue *q, struct dep_job *job)
 	if (!q->next)
 		q->next = job;
 	p->jobs++;
-	pthread_cond_signal(&p->more);
+	wake = wants_another(q);
 	pthread_mutex_unlock(&p->lock);
+	if (wake)
+		pthread_cond_signal(&p->more);
 }
 
 void dep_queue_write_to(struct dep_queue *q, struct dep_writer *w)
@@ -316,10 +332,13 @@ static int pack_chunk(struct dep_queue *q, struct dep_job *job, struct dep_worke
 	return ret;
 }
 
-/* Whoever begins something long wakes another for what comes next. */
-static void wake_another(struct dep_queue *q)
+/* Give up the lock for something long, which another may do what comes next beside. */
+static void unlock(struct dep_queue *q)
 {
-	if (q->pool->idle)
+	bool wake = wants_another(q);
+
+	pthread_mutex_unlock(&q->pool->lock);
+	if (wake)
 		pthread_cond_signal(&q->pool->more);
 }
 
@@ -338,20 +357,18 @@ static void prepare(struct dep_queue *q, struct dep_job *job, struct dep_worker 
 	if (is_chunk(job->kind)) {
 		job->state = JOB_BUSY;
 		known = dep_writer_known(q->set.w);
-		wake_another(q);
-		pthread_mutex_unlock(lock);
+		unlock(q);
 		job->ret = pack_chunk(q, job, me, known);
 		why = dep_error();
 		pthread_mutex_lock(lock);
 	} else if (job->kind == DEP_JOB_DESCRIPTORS) {
 		job->state = JOB_BUSY;
 		q->admitting = true;
-		pthread_mutex_unlock(lock);
+		unlock(q);
 		job->ret = dep_writer_admit(q->set.w, job->data, job->size, &job->size);
 		why = dep_error();
 		pthread_mutex_lock(lock);
 		q->admitting = false;
-		wake_another(q);
 	}
 	if (job->ret)
 		snprintf(job->why, sizeof(job->why), "%s", why);
@@ -379,8 +396,8 @@ static void put_first(struct dep_queue *q, struct dep_worker *me)
 		q->last = &q->first;
 	q->prepared--;
 	q->putting = true;
-	wake_another(q);
-	pthread_mutex_unlock(lock);
+	q->pool->closing += closing;
+	unlock(q);
 	since = now_ns();
 	if (q->set.w) {
 		become_owner(q, me);
@@ -392,6 +409,7 @@ static void put_first(struct dep_queue *q, struct dep_worker *me)
 		job->done(job);
 	pthread_mutex_lock(lock);
 	q->putting = false;
+	q->pool->closing -= closing;
 	q->pool->jobs--;
 	give_back(q, job);
 	ring = q->wanted || closing;

@@ -152,6 +152,15 @@ static void open_thread(struct dep_collector *c, u32 slot)
 	put_thread(c, slot, job);
 }
 
+/*
+ * Is it worth waking the thread, which waits for a chunk?  Not for one at a time: it would soon
+ * wait again.  Those that were published before it are all given, one by one.
+ */
+static bool may_go_on(const struct adept_thread *sh, u32 upto, u32 nchunks)
+{
+	return (__atomic_load_n(&sh->head, __ATOMIC_RELAXED) - upto) * 2 <= nchunks;
+}
+
 /* Of a storing thread: the store has all chunks before @job->upto. */
 static void give_chunks(struct dep_job *job)
 {
@@ -163,7 +172,8 @@ static void give_chunks(struct dep_job *job)
 		memset((u8 *)job->body, 0, job->dirty);
 	store(&t->given, (u32)job->upto);
 	__atomic_store_n(&sh->tail, (u32)job->upto, __ATOMIC_SEQ_CST);
-	if (__atomic_load_n(&sh->tail_waits, __ATOMIC_SEQ_CST))
+	if (__atomic_load_n(&sh->tail_waits, __ATOMIC_SEQ_CST) &&
+	    may_go_on(sh, (u32)job->upto, c->s->layout.nchunks))
 		futex_wake(&sh->tail);
 }
 

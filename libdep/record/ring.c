@@ -28,6 +28,15 @@ static void ring_doorbell(void)
 		sys3(__NR_futex, (u64)&s->doorbell, SYS_FUTEX_WAKE, 1);
 }
 
+/* A chunk was published.  The collector looks by itself now and then: it is not woken for each. */
+static void ring_when_half_full(const struct adept_thread *r)
+{
+	u32 have = r->head - __atomic_load_n(&r->tail, __ATOMIC_RELAXED);
+
+	if (have * 2 >= session()->nchunks || session()->flags & ADEPT_S_DROP)
+		ring_doorbell();
+}
+
 /*
  * Once the collector is gone nobody must wait for it.  One that others can take the place
  * of may come back; it is waited for as long as the session says.
@@ -235,7 +244,7 @@ void ring_turn(struct tls *t, const struct adept_position *tail, const struct ad
 	memcpy(partial, (void *)t->pp, keep);
 	r->flushes++;
 	__atomic_store_n(&r->head, r->head + 1, __ATOMIC_RELEASE);
-	ring_doorbell();
+	ring_when_half_full(r);
 	if (wait_at_rest(t)) {
 		chunk_next(t, head);
 	} else {
