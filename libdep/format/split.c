@@ -27,7 +27,7 @@ static s64 event_bytes(u32 id, const u8 *p, u32 avail, u32 *values)
 }
 
 /* Exits that were looked up lately, by the lower bits of their ids; 0 is none's. */
-#define RECENT	256u
+#define RECENT	1024u
 
 struct recent {
 	u32 id;
@@ -41,7 +41,8 @@ struct ends {
 	u8 *control, *len, *bytes;
 };
 
-static inline void put_values(struct ends *to, u64 *at, const u8 *from, const u8 *end)
+/* Return: @end, where it has come to. */
+static inline const u8 *put_values(struct ends *to, u64 *at, const u8 *from, const u8 *end)
 {
 	u64 value;
 	u32 len;
@@ -52,6 +53,7 @@ static inline void put_values(struct ends *to, u64 *at, const u8 *from, const u8
 		to->bytes += len;
 		*to->len++ = (u8)len;
 	}
+	return from;
 }
 
 /* Records from @p on, as long as there is nothing else; @to: NULL to parse only. */
@@ -72,7 +74,8 @@ static inline const u8 *put_records(struct ends *to, u64 *slot, const struct rec
 			continue;
 		memcpy(to->control, p, 4);
 		to->control += 4;
-		put_values(to, slot + r->slot, p + 4, behind);
+		/* How many there are is foreseen: the next record need not wait for r->bytes. */
+		behind = put_values(to, slot + r->slot, p + 4, behind);
 	}
 	return p;
 }
