@@ -379,8 +379,11 @@ bool dep_seen_near(struct dep_seen *s, u64 tag, u64 pc, u64 addr, u64 read, u64 
 	u64 words = (behind ? 3ull : 1ull) << i;
 	struct dep_seen_page *p = w->page;
 
-	if (!tag || w->key != (addr / DEP_SEEN_PAGE | tag) ||
-	    (behind && i + 1 == DEP_SEEN_PAGE / 64))
+	if (!tag || (behind && i + 1 == DEP_SEEN_PAGE / 64))
+		return false;
+	if (w->key != (addr / DEP_SEEN_PAGE | tag))
+		p = way_to(s, addr, tag >> DEP_SEEN_WHO & (DEP_SEEN_WHOS - 1));
+	if (!p)
 		return false;
 	p->read[i] |= (read | wrote) << shift;
 	p->wrote[i] |= wrote << shift;

@@ -98,7 +98,7 @@ bool dep_seen_note(struct dep_seen *s, const struct dep_seen_access *a);
 /** dep_seen_put_off() - the same; what is new is told later; false if it cannot be remembered */
 bool dep_seen_put_off(struct dep_seen *s, const struct dep_seen_access *a);
 /**
- * dep_seen_near() - remember several accesses at once, if there is a way to their page
+ * dep_seen_near() - remember several accesses at once, if they are in one page
  * @tag: dep_seen_tag() of who made them
  * @read: a bit for each byte from @addr on, of those that were only read
  * @wrote: and of those that were written
