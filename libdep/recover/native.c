@@ -69,7 +69,12 @@ static struct emit emit_at(struct dep_native_space *s)
 			      .end = end - from > DEP_NATIVE_MAX ? from + DEP_NATIVE_MAX : end };
 }
 
-static struct dep_native *make(void)
+static bool has_bmi(void)
+{
+	return __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
+}
+
+static struct dep_native *make(bool bmi)
 {
 	struct dep_native *n = calloc(1, sizeof(*n));
 	struct emit e;
@@ -83,6 +88,7 @@ static struct dep_native *make(void)
 		return NULL;
 	}
 	pthread_mutex_init(&n->space->lock, NULL);
+	n->space->exits.bmi = bmi;
 	e = emit_at(n->space);
 	enter = dep_native_emit_shared(&e, &n->space->exits);
 	n->enter = n->code + (enter - n->space->write);
@@ -90,17 +96,27 @@ static struct dep_native *make(void)
 	return n;
 }
 
-struct dep_native *dep_native_of(struct dep_store *s)
+static struct dep_native *native_of(struct dep_store *s, bool bmi)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 	pthread_mutex_lock(&lock);
 	if (!s->native) {
-		s->native = make();
+		s->native = make(bmi);
 		s->native_free = free_native;
 	}
 	pthread_mutex_unlock(&lock);
 	return s->native;
+}
+
+struct dep_native *dep_native_of(struct dep_store *s)
+{
+	return native_of(s, has_bmi());
+}
+
+struct dep_native *dep_native_plain(struct dep_store *s)
+{
+	return native_of(s, false);
 }
 
 static void compile(struct dep_native *n, const struct dep_program *p,
@@ -204,7 +220,9 @@ u32 dep_native_run(struct dep_run *r, const u32 **control, const u32 *control_en
 	s->table = n->table;
 	s->code = n->code;
 	enter = (u32 (*)(struct dep_run *, const u8 *))(u64)n->enter;
+	s->unknown = (u16)~r->known;
 	left = enter(r, n->code + n->table[**control]);
+	r->known = (u16)~s->unknown;
 	*control = s->control;
 	s->ran = s->count[DEP_NATIVE_RECORDS];
 	add_counts(&r->counts, s->count);

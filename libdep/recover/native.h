@@ -49,11 +49,14 @@ struct dep_native_state {
 	const u32 *table;
 	const u8 *code;
 	u32 count[DEP_NATIVE_COUNTS];
+	u32 unknown;		/* registers: dep_run.known without these */
 	u32 ran;
 };
 
 /** dep_native_of() - that of @s, made by the first who asks, or NULL if there can be none */
 struct dep_native *dep_native_of(struct dep_store *s);
+/** dep_native_plain() - the first one asks for code that every processor runs, to compare */
+struct dep_native *dep_native_plain(struct dep_store *s);
 
 /** dep_native_ran() - the interpreter runs a record of @p that ends at @x; any thread */
 void dep_native_ran(struct dep_native *n, const struct dep_program *p,

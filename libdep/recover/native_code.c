@@ -9,6 +9,7 @@
  *	r14	its sieve
  *	r15	where code begins
  *	xmm0, 1	what is counted
+ *	r9..11	NUMBER_SHIFT, WAY and WORD, where there are instructions (BMI) that take them there
  *
  * All others are free.  References whose distance is known are looked up together, if they are
  * near enough: nothing of what is between them matters to that.
@@ -22,7 +23,13 @@
 #include "sums.h"
 
 #define MAX_REFS	256u
-#define MAX_LOOKS	3u	/* jumps of one reference to where it is slow */
+#define MAX_LOOKS	2u
+
+/* Bits of an address for bextr: where they begin, and how many they are. */
+#define BITS(from, n)	((n) << 8 | (from))
+#define NUMBER_SHIFT	12u		/* of a page */
+#define WAY		BITS(12u, 10u)	/* to the page */
+#define WORD		BITS(6u, 6u)	/* in the page's maps */
 
 /* Conditions. */
 enum { CC_B = 2, CC_AE = 3, CC_E = 4, CC_NE = 5, CC_A = 7 };
@@ -34,7 +41,7 @@ enum { OP_ADD = 0, OP_AND = 4, OP_SUB = 5, OP_CMP = 7 };
 #define IN_SIEVE(member)	((s32)offsetof(struct dep_sieve, member))
 
 _Static_assert(DEP_SLOTS * 8 <= 2 * NATIVE_SLOT_BIAS, "slots are reached by one byte");
-_Static_assert(sizeof(struct dep_seen_way) == 16, "a way is found by a shift");
+_Static_assert(DEP_SEEN_WAYS == 1 << 10, "a way is found by these bits");
 _Static_assert(DEP_NATIVE_RECORDS == 6 && DEP_NATIVE_COUNTS == 8, "two registers of counts");
 _Static_assert(DEP_SEEN_PAGE == 4096 && DEP_SEEN_AT_ONCE <= 57, "a look is one load");
 _Static_assert(DEP_SIEVE_CODES <= 64, "a look has it beside its bits");
@@ -86,6 +93,13 @@ static void clear_counts(struct emit *e, u8 xmm)
 	native_reg(e, 0, 0x0fef, xmm, xmm);
 }
 
+static void constants(struct emit *e)
+{
+	emit_mov_imm64(e, X86_R9, NUMBER_SHIFT);
+	emit_mov_imm64(e, X86_R10, WAY);
+	emit_mov_imm64(e, X86_R11, WORD);
+}
+
 /* Call @function with its dep_run, and return.  What is counted is kept. */
 static void emit_call(struct emit *e, u64 function)
 {
@@ -98,6 +112,7 @@ static void emit_call(struct emit *e, u64 function)
 	native_reg(e, 0, 0xff, 2, X86_RAX);	/* call */
 	move_counts(e, 0x6f, 0, IN_RUN(state.count[0]));
 	move_counts(e, 0x6f, 1, IN_RUN(state.count[4]));
+	constants(e);
 	emit8(e, 0xc3);
 }
 
@@ -105,7 +120,11 @@ const u8 *dep_native_emit_shared(struct emit *e, struct dep_native_exits *x)
 {
 	const u8 *leave, *enter;
 
-	/* 0 in the table is "none", so no record's code is here. */
+	/* 0 in the table is "none", so this is where records without code come to. */
+	x->record = e->p;
+	native_imm(e, 1, OP_SUB, X86_R13, 4);
+	x->end = e->p;
+	native_reg(e, 0, 0x31, X86_RAX, X86_RAX);
 	leave = e->p;
 	native_mem(e, 1, 0x89, X86_R12, X86_RBX, IN_RUN(value));
 	native_mem(e, 1, 0x89, X86_R13, X86_RBX, IN_RUN(state.control));
@@ -117,11 +136,7 @@ const u8 *dep_native_emit_shared(struct emit *e, struct dep_native_exits *x)
 	x->middle = leave;
 	x->quiet = e->p;
 	native_mem(e, 0, 0xff, 1, X86_R14, IN_SIEVE(quiet));	/* dec */
-	x->record = e->p;
-	native_imm(e, 1, OP_SUB, X86_R13, 4);
-	x->end = e->p;
-	native_reg(e, 0, 0x31, X86_RAX, X86_RAX);
-	branch(e, leave);
+	branch(e, x->record);
 
 	x->slow = e->p;
 	native_reg(e, 1, 0x89, X86_RAX, X86_RDX);
@@ -141,6 +156,7 @@ const u8 *dep_native_emit_shared(struct emit *e, struct dep_native_exits *x)
 	native_mem(e, 1, 0x8b, X86_R15, X86_RBX, IN_RUN(state.code));
 	clear_counts(e, 0);
 	clear_counts(e, 1);
+	constants(e);
 	native_reg(e, 0, 0xff, 4, X86_RSI);	/* jmp */
 	return enter;
 }
@@ -153,11 +169,11 @@ struct ref {
 	struct dep_sum_place at;
 	const struct ref *with;	/* that it is looked up with, the first one of them */
 	/* Of a first one: where what is looked up begins, as seen from here, and what it is. */
-	s64 low;
+	s64 low, high;
 	struct dep_native_look look;
 	const u8 *data;		/* @look, as it is beside the code */
-	u8 *jump[MAX_LOOKS];	/* fields of those that go to where it is slow */
-	u32 njumps;
+	u8 *no_way, *jump[MAX_LOOKS];	/* fields of jumps: there is no way to the page.. */
+	u32 njumps;			/* ..or it has not all of the bits */
 	const u8 *behind;	/* where it goes on */
 	u32 left;		/* to the interpreter */
 	u32 stretch;		/* they are looked up with others of the same */
@@ -228,8 +244,8 @@ static bool is_odd(const struct dep_program *p, const struct dep_op *op)
 	return dep_lean_ends(op->code) || op->code == DEP_O_CHECK || op->code == DEP_O_BITOFF;
 }
 
-/* Let @s be looked up with @r and its others, which reach from r->low to @high, if that fits. */
-static void join(struct code *c, struct ref *r, struct ref *s, s64 *high)
+/* Let @s be looked up with @r and its others, which reach from r->low to r->high, if that fits. */
+static void join(struct code *c, struct ref *r, struct ref *s)
 {
 	const struct dep_lean_op *lean = c->p->lean;
 	s64 from = (s64)(s->at.plus - r->at.plus), to = from + lean[s->lean].size, low;
@@ -239,11 +255,11 @@ static void join(struct code *c, struct ref *r, struct ref *s, s64 *high)
 	    from > (s64)DEP_SEEN_AT_ONCE || lean[s->lean].dst != lean[r->lean].dst)
 		return;
 	low = from < r->low ? from : r->low;
-	to = to > *high ? to : *high;
+	to = to > r->high ? to : r->high;
 	if (to - low > (s64)DEP_SEEN_AT_ONCE)
 		return;
 	r->low = low;
-	*high = to;
+	r->high = to;
 	s->with = r;
 }
 
@@ -252,15 +268,14 @@ static void join_refs(struct code *c)
 	struct ref *end = c->ref + c->nrefs, *r, *s;
 	const struct dep_lean_op *op;
 	u64 bits;
-	s64 high;
 
 	for (r = c->ref; r < end; r++) {
 		if (r->with)
 			continue;
 		r->with = r;
-		high = c->p->lean[r->lean].size;
+		r->high = c->p->lean[r->lean].size;
 		for (s = r + 1; s < end; s++)
-			join(c, r, s, &high);
+			join(c, r, s);
 		for (s = r; s < end; s++) {
 			if (s->with != r)
 				continue;
@@ -327,18 +342,9 @@ static void address(struct code *c, const struct ref *r, const struct dep_op *op
 	add_imm(e, X86_RAX, disp);
 }
 
-static void slow_if_not_equal(struct emit *e, struct ref *r)
+/* Are not all @bits set in rdi? */
+static u8 *if_not_all(struct emit *e, u64 bits)
 {
-	r->jump[r->njumps++] = native_jump_if(e, CC_NE);
-}
-
-/* Are not all @bits set in the map at rsi + rdx + @map, from bit cl on? */
-static void look(struct emit *e, struct ref *r, s32 map, u64 bits)
-{
-	if (!bits)
-		return;
-	native_index(e, 1, 0x8b, X86_RDI, X86_RSI, X86_RDX, 0, map);
-	native_reg(e, 1, 0xd3, 5, X86_RDI);	/* shr cl */
 	native_reg(e, 1, 0xf7, 2, X86_RDI);	/* not */
 	if (bits <= 0x7fffffff) {
 		native_reg(e, 0, 0xf7, 0, X86_RDI);	/* test */
@@ -347,10 +353,58 @@ static void look(struct emit *e, struct ref *r, s32 map, u64 bits)
 		emit_mov_imm64(e, X86_R8, bits);
 		native_reg(e, 1, 0x85, X86_R8, X86_RDI);
 	}
-	slow_if_not_equal(e, r);
+	return native_jump_if(e, CC_NE);
 }
 
-/* As dep_seen_has() does. */
+/* @to = the @bits of rax, which @constant has, too */
+static void extract(struct code *c, u8 to, u32 bits, u8 constant)
+{
+	if (c->exits->bmi) {
+		native_vex_f7(c->e, 0, NATIVE_VEX_NONE, to, X86_RAX, 0xff, 0, constant);
+		return;
+	}
+	native_reg(c->e, 0, 0x89, X86_RAX, to);
+	native_shift(c->e, 0, 5, to, (u8)bits);
+	native_imm(c->e, 0, OP_AND, to, (1 << (bits >> 8)) - 1);
+}
+
+/* rcx = number of the page of rax */
+static void page_number(struct code *c)
+{
+	if (c->exits->bmi) {
+		native_vex_f7(c->e, 1, NATIVE_VEX_F2, X86_RCX, X86_RAX, 0xff, 0, X86_R9);
+		return;
+	}
+	native_reg(c->e, 1, 0x89, X86_RAX, X86_RCX);
+	native_shift(c->e, 1, 5, X86_RCX, NUMBER_SHIFT);
+}
+
+/* rdi = word rdx of the @map of page rsi, from the bit of rax on */
+static void word(struct code *c, s32 map)
+{
+	if (c->exits->bmi) {
+		native_vex_f7(c->e, 1, NATIVE_VEX_F2, X86_RDI, X86_RSI, X86_RDX, map, X86_RAX);
+		return;
+	}
+	native_index(c->e, 1, 0x8b, X86_RDI, X86_RSI, X86_RDX, 3, map);
+	native_reg(c->e, 0, 0x89, X86_RAX, X86_RCX);
+	native_reg(c->e, 1, 0xd3, 5, X86_RDI);	/* shr cl */
+}
+
+#define READ	((s32)offsetof(struct dep_seen_page, read))
+#define WROTE	((s32)offsetof(struct dep_seen_page, wrote))
+
+static void look(struct code *c, struct ref *r, s32 map, u64 bits)
+{
+	if (!bits)
+		return;
+	word(c, map);
+	r->jump[r->njumps++] = if_not_all(c->e, bits);
+}
+
+/*
+ * As dep_seen_has() does, but what reaches into the next word is not found: see emit_behind().
+ */
 static void reference(struct code *c, const struct dep_op *op)
 {
 	struct ref *r = &c->ref[c->next_ref++];
@@ -360,24 +414,15 @@ static void reference(struct code *c, const struct dep_op *op)
 	if (r->with != r)
 		return;
 	address(c, r, op);
-	/* rcx = key, rsi = its way */
-	native_reg(e, 1, 0x89, X86_RAX, X86_RCX);
-	native_shift(e, 1, 5, X86_RCX, 12);
-	native_reg(e, 0, 0x89, X86_RCX, X86_RSI);
-	native_imm(e, 0, OP_AND, X86_RSI, DEP_SEEN_WAYS - 1);
-	native_shift(e, 0, 4, X86_RSI, 4);
+	extract(c, X86_RSI, WAY, X86_R10);
+	page_number(c);
 	native_mem(e, 1, 0x0b, X86_RCX, X86_R14, tag);
-	native_index(e, 1, 0x3b, X86_RCX, X86_R14, X86_RSI, 0, IN_SIEVE(seen.way[0].key));
-	slow_if_not_equal(e, r);
-	native_index(e, 1, 0x8b, X86_RSI, X86_R14, X86_RSI, 0, IN_SIEVE(seen.way[0].page));
-	/* rdx = byte of its maps, cl = bit */
-	native_reg(e, 0, 0x89, X86_RAX, X86_RDX);
-	native_imm(e, 0, OP_AND, X86_RDX, DEP_SEEN_PAGE - 1);
-	native_shift(e, 0, 5, X86_RDX, 3);
-	native_reg(e, 0, 0x89, X86_RAX, X86_RCX);
-	native_imm(e, 0, OP_AND, X86_RCX, 7);
-	look(e, r, (s32)offsetof(struct dep_seen_page, wrote), r->look.wrote);
-	look(e, r, (s32)offsetof(struct dep_seen_page, read), r->look.read);
+	native_index(e, 1, 0x3b, X86_RCX, X86_R14, X86_RSI, 3, IN_SIEVE(seen.key[0]));
+	r->no_way = native_jump_if(e, CC_NE);
+	native_index(e, 1, 0x8b, X86_RSI, X86_R14, X86_RSI, 3, IN_SIEVE(seen.page[0]));
+	extract(c, X86_RDX, WORD, X86_R11);
+	look(c, r, WROTE, r->look.wrote);
+	look(c, r, READ, r->look.read);
 	r->behind = e->p;
 	r->left = dep_native_left(c->lean, c->words);
 }
@@ -505,9 +550,8 @@ static void begin(struct code *c, const u8 *counts)
 	native_mem(e, 1, 0x3b, X86_RAX, X86_RBX, IN_RUN(state.value_end));
 	branch_if(e, CC_A, c->exits->record);
 	if (c->p->entry_mask) {
-		native_mem(e, 0, 0x0fb7, X86_RAX, X86_RBX, IN_RUN(known));
-		native_imm(e, 0, OP_AND, X86_RAX, c->p->entry_mask);
-		native_imm(e, 0, OP_CMP, X86_RAX, c->p->entry_mask);
+		native_mem(e, 0, 0xf7, 0, X86_RBX, IN_RUN(state.unknown));	/* test */
+		emit32(e, c->p->entry_mask);
 		branch_if(e, CC_NE, c->exits->record);
 	}
 	if (x->count.writes) {
@@ -539,11 +583,8 @@ static void end(struct code *c)
 
 	if (x->words)
 		native_imm(e, 1, OP_ADD, X86_R12, x->words * 8);
-	/* mov word [..], imm16 */
-	emit8(e, 0x66);
-	native_mem(e, 0, 0xc7, 0, X86_RBX, IN_RUN(known));
-	emit8(e, (u8)x->known);
-	emit8(e, (u8)(x->known >> 8));
+	native_mem(e, 0, 0xc7, 0, X86_RBX, IN_RUN(state.unknown));	/* mov */
+	emit32(e, (u16)~x->known);
 	native_mem(e, 1, 0x3b, X86_R13, X86_RBX, IN_RUN(state.control_end));
 	branch_if(e, CC_AE, c->exits->end);
 	native_mem(e, 0, 0x8b, X86_RAX, X86_R13, 0);
@@ -551,10 +592,42 @@ static void end(struct code *c)
 	native_imm(e, 0, OP_CMP, X86_RAX, (s32)DEP_NATIVE_IDS);
 	branch_if(e, CC_AE, c->exits->record);
 	native_index(e, 0, 0x8b, X86_RAX, X86_RBP, X86_RAX, 2, 0);
-	native_reg(e, 0, 0x85, X86_RAX, X86_RAX);
-	branch_if(e, CC_E, c->exits->record);
+	/* That of none is in front of all code: it leaves. */
 	native_reg(e, 1, 0x01, X86_R15, X86_RAX);
 	native_reg(e, 0, 0xff, 4, X86_RAX);	/* jmp */
+}
+
+/* Are not all @bits set in the @map of page rsi, from bit cl of its byte rdx on?  NULL: none */
+static u8 *look_behind(struct emit *e, s32 map, u64 bits)
+{
+	if (!bits)
+		return NULL;
+	native_index(e, 1, 0x8b, X86_RDI, X86_RSI, X86_RDX, 0, map);
+	native_reg(e, 1, 0xd3, 5, X86_RDI);	/* shr cl */
+	return if_not_all(e, bits);
+}
+
+static void come_here(struct emit *e, u8 *jump)
+{
+	if (jump && !e->overflow)
+		put_rel32(jump, e->p);
+}
+
+/* Where a word has not all of the bits: the rest of them may be in the next one. */
+static void emit_behind(struct emit *e, const struct ref *r)
+{
+	u8 *no[2];
+
+	native_reg(e, 0, 0x89, X86_RAX, X86_RDX);
+	native_imm(e, 0, OP_AND, X86_RDX, DEP_SEEN_PAGE - 1);
+	native_shift(e, 0, 5, X86_RDX, 3);
+	native_reg(e, 0, 0x89, X86_RAX, X86_RCX);
+	native_imm(e, 0, OP_AND, X86_RCX, 7);
+	no[0] = look_behind(e, WROTE, r->look.wrote);
+	no[1] = look_behind(e, READ, r->look.read);
+	branch(e, r->behind);
+	come_here(e, no[0]);
+	come_here(e, no[1]);
 }
 
 /* Where it is slow. */
@@ -562,8 +635,11 @@ static void emit_slow(struct emit *e, const struct dep_native_exits *exits, cons
 {
 	u32 i;
 
-	for (i = 0; i < r->njumps && !e->overflow; i++)
-		put_rel32(r->jump[i], e->p);
+	for (i = 0; i < r->njumps; i++)
+		come_here(e, r->jump[i]);
+	if (r->high - r->low > 1)
+		emit_behind(e, r);
+	come_here(e, r->no_way);
 	/* lea rsi, [rip + ..] */
 	native_opcode(e, 1, 0x8d, X86_RSI, 0, 0);
 	emit8(e, 0x05 | X86_RSI << 3);

@@ -12,6 +12,7 @@ struct dep_run;
 
 /* Places that records' code leaves by. */
 struct dep_native_exits {
+	bool bmi;		/* there are shrx and bextr */
 	const u8 *record;	/* in front of the record that was begun */
 	const u8 *quiet;	/* the same, and it did not count as a quiet one */
 	const u8 *end;		/* in front of the next one, not begun */
@@ -55,7 +56,11 @@ void dep_native_derive(struct emit *e, const struct x86_dop *d);
 /* Whole code is limited to that. */
 #define DEP_NATIVE_MAX	(24u << 10)
 
-/** dep_native_emit_shared() - what all records have in common; returns where it is entered */
+/**
+ * dep_native_emit_shared() - what all records have in common, in front of all code
+ *
+ * Return: where it is entered.
+ */
 const u8 *dep_native_emit_shared(struct emit *e, struct dep_native_exits *x);
 
 /**

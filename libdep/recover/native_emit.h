@@ -62,6 +62,31 @@ static inline void native_index(struct emit *e, u8 wide, u16 opcode, u8 reg, u8 
 	emit32(e, (u32)disp);
 }
 
+/* Prefixes of VEX instructions, as they are in it. */
+enum { NATIVE_VEX_NONE = 0, NATIVE_VEX_F2 = 3 };
+
+/*
+ * VEX: op reg, rm, vvvv with opcode f7 of map 0f38, which are shrx (f2) and bextr (none); rm is
+ * [base + (index << 3) + disp32], or a register if @index is 0xff
+ */
+static inline void native_vex_f7(struct emit *e, u8 wide, u8 prefix, u8 reg, u8 rm, u8 index,
+				 s32 disp, u8 vvvv)
+{
+	bool mem = index != 0xff;
+
+	emit8(e, 0xc4);
+	emit8(e, (u8)(!(reg >> 3) << 7 | !(mem && index >> 3) << 6 | !(rm >> 3) << 5 | 2));
+	emit8(e, (u8)(wide << 7 | (~vvvv & 15) << 3 | prefix));
+	emit8(e, 0xf7);
+	if (!mem) {
+		emit8(e, (u8)(0xc0 | (reg & 7) << 3 | (rm & 7)));
+		return;
+	}
+	emit8(e, (u8)(0x84 | (reg & 7) << 3));
+	emit8(e, (u8)(3 << 6 | (index & 7) << 3 | (rm & 7)));
+	emit32(e, (u32)disp);
+}
+
 /* One of the operations that opcode 81 does: add 0, or 1, and 4, sub 5, xor 6, cmp 7 */
 static inline void native_imm(struct emit *e, u8 wide, u8 what, u8 rm, s32 imm)
 {

@@ -39,10 +39,8 @@ void dep_seen_free(struct dep_seen *s)
 
 static void clear_ways(struct dep_seen *s)
 {
-	u32 i;
-
-	for (i = 0; i < DEP_SEEN_WAYS; i++)
-		s->way[i] = (struct dep_seen_way){ .key = ~0ull };
+	memset(s->key, 0xff, sizeof(s->key));
+	memset(s->page, 0, sizeof(s->page));
 }
 
 void dep_seen_turn(struct dep_seen *s)
@@ -82,7 +80,7 @@ static u64 number_of(u64 place)
 static struct dep_seen_page *used_again(struct dep_seen *s)
 {
 	struct dep_seen_page *p, **pp;
-	struct dep_seen_way *w;
+	u32 way;
 
 	if (s->pages < KEPT)
 		return NULL;
@@ -94,9 +92,9 @@ static struct dep_seen_page *used_again(struct dep_seen *s)
 		;
 	*pp = p->next;
 	/* That of DEP_SEEN_ALWAYS is not of an old turn. */
-	w = &s->way[number_of(p->place) % DEP_SEEN_WAYS];
-	if (w->page == p)
-		w->key = ~0ull;
+	way = number_of(p->place) % DEP_SEEN_WAYS;
+	if (s->page[way] == p)
+		s->key[way] = ~0ull;
 	return p;
 }
 
@@ -322,14 +320,16 @@ static int note_word(struct dep_seen *s, struct dep_seen_page *p, const struct d
 static struct dep_seen_page *way_to(struct dep_seen *s, u64 addr, u8 who)
 {
 	u64 page = addr / DEP_SEEN_PAGE, key = page | dep_seen_tag(s, who);
-	struct dep_seen_way *w = &s->way[page % DEP_SEEN_WAYS];
+	u32 way = page % DEP_SEEN_WAYS;
 	struct dep_seen_page *p;
 
-	if (w->key == key)
-		return w->page;
-	p = page_of(s, page | (u64)who << DEP_SEEN_WHO, w->page);
-	if (p)
-		*w = (struct dep_seen_way){ key, p };
+	if (s->key[way] == key)
+		return s->page[way];
+	p = page_of(s, page | (u64)who << DEP_SEEN_WHO, s->page[way]);
+	if (p) {
+		s->key[way] = key;
+		s->page[way] = p;
+	}
 	return p;
 }
 
@@ -373,15 +373,15 @@ bool dep_seen_put_off(struct dep_seen *s, const struct dep_seen_access *a)
 
 bool dep_seen_near(struct dep_seen *s, u64 tag, u64 pc, u64 addr, u64 read, u64 wrote, bool later)
 {
-	struct dep_seen_way *w = &s->way[addr / DEP_SEEN_PAGE % DEP_SEEN_WAYS];
+	u32 way = addr / DEP_SEEN_PAGE % DEP_SEEN_WAYS;
 	u32 at = addr % DEP_SEEN_PAGE, i = at / 64, shift = at % 64;
 	u64 behind = shift ? (read | wrote) >> (64 - shift) : 0;
 	u64 words = (behind ? 3ull : 1ull) << i;
-	struct dep_seen_page *p = w->page;
+	struct dep_seen_page *p = s->page[way];
 
 	if (!tag || (behind && i + 1 == DEP_SEEN_PAGE / 64))
 		return false;
-	if (w->key != (addr / DEP_SEEN_PAGE | tag))
+	if (s->key[way] != (addr / DEP_SEEN_PAGE | tag))
 		p = way_to(s, addr, tag >> DEP_SEEN_WHO & (DEP_SEEN_WHOS - 1));
 	if (!p)
 		return false;

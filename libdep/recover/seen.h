@@ -64,15 +64,12 @@ struct dep_seen_taken {
 	struct dep_joined_word *word;	/* the caller's, DEP_JOINED_WORDS of them */
 };
 
-struct dep_seen_way {
-	u64 key;
-	struct dep_seen_page *page;
-};
-
 struct dep_seen_block;
 
 struct dep_seen {
-	struct dep_seen_way way[DEP_SEEN_WAYS];
+	/* The ways: a key, and the page that it leads to. */
+	u64 key[DEP_SEEN_WAYS];
+	struct dep_seen_page *page[DEP_SEEN_WAYS];
 	u64 turn;
 	u32 stamp;
 	u32 pages, oldest;	/* @oldest: the next one to be used for another place */
@@ -152,13 +149,13 @@ static inline u64 dep_seen_tag(const struct dep_seen *s, u8 who)
  */
 static inline bool dep_seen_has(const struct dep_seen *s, u64 tag, u64 addr, u32 size, bool write)
 {
-	const struct dep_seen_way *w = &s->way[addr / DEP_SEEN_PAGE % DEP_SEEN_WAYS];
+	u32 way = addr / DEP_SEEN_PAGE % DEP_SEEN_WAYS;
 	u64 bits = ~0ull >> (64 - size), have;
 	const u64 *word;
 
-	if (w->key != (addr / DEP_SEEN_PAGE | tag))
+	if (s->key[way] != (addr / DEP_SEEN_PAGE | tag))
 		return false;
-	word = write ? w->page->wrote : w->page->read;
+	word = write ? s->page[way]->wrote : s->page[way]->read;
 	__builtin_memcpy(&have, (const u8 *)word + addr % DEP_SEEN_PAGE / 8, 8);
 	return !(bits & ~(have >> (addr & 7)));
 }

@@ -262,6 +262,8 @@ static struct dep_store *make_store(const struct stream *s, char *dir, size_t si
 		assert_int_equal(dep_writer_segment(w, 1, &s->chunk[i].c, s->chunk[i].body), 0);
 	assert_int_equal(dep_writer_close(w, NULL, 0), 0);
 	assert_int_equal(dep_store_open(&store, dir), 0);
+	if (rnd() % 2)
+		assert_non_null(dep_native_plain(store));
 	return store;
 }
 

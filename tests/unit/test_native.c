@@ -149,7 +149,7 @@ static u8 the_programs(void *arg, u32 process, u64 pc)
 	return 0;
 }
 
-static void set_up(struct bench *b)
+static void set_up(struct bench *b, const bool *plain)
 {
 	u32 i;
 
@@ -161,7 +161,7 @@ static void set_up(struct bench *b)
 	};
 	assert_int_equal(dep_sieve_init(&b->sieve, &b->scope, 1), 0);
 	b->r.sieve = &b->sieve;
-	b->r.native = dep_native_of(&b->store);
+	b->r.native = *plain ? dep_native_plain(&b->store) : dep_native_of(&b->store);
 	assert_non_null(b->r.native);
 	b->r.known = 0xffff;
 	for (i = 0; i < OPS * VALUES; i++)
@@ -218,7 +218,7 @@ static void same_vectors(const struct bench *b, const struct made *m, u32 done, 
 	}
 }
 
-static void same_as_interpreted(void **unused)
+static void same_as_interpreted(void **plain)
 {
 	u64 n = from_env("ADEPT_TEST_COUNT", 20000), from[DEP_SLOTS], native[DEP_SLOTS], kreg;
 	u64 last[OPS * MOST], sums[OPS * MOST], values[OPS * MOST], *lately;
@@ -226,10 +226,9 @@ static void same_as_interpreted(void **unused)
 	struct made m;
 	u32 i, k, left, whole = 0, nops, done, words;
 
-	(void)unused;
 	rnd_state = from_env("ADEPT_TEST_SEED", (u64)time(NULL));
 	printf("seed %llu\n", (unsigned long long)rnd_state);
-	set_up(&b);
+	set_up(&b, *plain);
 	for (k = 0; k < n; k++) {
 		begin(&m, 1000 + k);
 		nops = 1 + rnd() % OPS;
@@ -289,7 +288,7 @@ static void note(struct bench *b, u64 addr, u32 size, bool write)
 	dep_seen_note(&b->sieve.seen, &a);
 }
 
-static void references(void **unused)
+static void references(void **plain)
 {
 	const u64 at = 0x7f0000001ff0;
 	static struct bench b;
@@ -299,8 +298,7 @@ static void references(void **unused)
 	struct made m;
 	u32 left;
 
-	(void)unused;
-	set_up(&b);
+	set_up(&b, *plain);
 	b.sieve.who[0] = DEP_SIEVE_PROGRAM;
 	b.sieve.tag[0] = dep_seen_tag(&b.sieve.seen, DEP_SIEVE_PROGRAM);
 	b.r.slot[X86_RDI] = at;
@@ -349,15 +347,14 @@ static void references(void **unused)
 }
 
 /* Where it cannot go on it stands in front of the record. */
-static void ends(void **unused)
+static void ends(void **plain)
 {
 	static struct bench b;
 	u32 control[4] = { 1000, 1001, 7, 1000 };
 	const u32 *at = control;
 	struct made m, other;
 
-	(void)unused;
-	set_up(&b);
+	set_up(&b, *plain);
 	begin(&m, 1000);
 	m.op[0] = (struct dep_op){ .code = DEP_O_LOAD, .dst = X86_RAX };
 	m.lean[0] = (struct dep_lean_op){ .code = DEP_O_LOAD, .dst = X86_RAX };
@@ -394,14 +391,13 @@ static void ends(void **unused)
 }
 
 /* Records without a write are counted, and the last one that may be is left. */
-static void quiet(void **unused)
+static void quiet(void **plain)
 {
 	static struct bench b;
 	struct made m;
 	u32 i;
 
-	(void)unused;
-	set_up(&b);
+	set_up(&b, *plain);
 	begin(&m, 1000);
 	m.op[0] = (struct dep_op){ .code = DEP_O_CONST, .dst = X86_RAX, .imm = 1 };
 	m.lean[0] = (struct dep_lean_op){ .code = DEP_O_CONST, .dst = X86_RAX };
@@ -422,11 +418,17 @@ static void quiet(void **unused)
 
 int main(void)
 {
+	/* With the instructions that this processor has, and with those that all have. */
+	static bool plain[2] = { false, true };
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(same_as_interpreted),
-		cmocka_unit_test(references),
-		cmocka_unit_test(ends),
-		cmocka_unit_test(quiet),
+		cmocka_unit_test_prestate(same_as_interpreted, &plain[0]),
+		cmocka_unit_test_prestate(same_as_interpreted, &plain[1]),
+		cmocka_unit_test_prestate(references, &plain[0]),
+		cmocka_unit_test_prestate(references, &plain[1]),
+		cmocka_unit_test_prestate(ends, &plain[0]),
+		cmocka_unit_test_prestate(ends, &plain[1]),
+		cmocka_unit_test_prestate(quiet, &plain[0]),
+		cmocka_unit_test_prestate(quiet, &plain[1]),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
