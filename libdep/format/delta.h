@@ -42,7 +42,8 @@ static inline u32 dep_delta_put(u64 *at, u64 value, u8 *bytes)
 	*at = value;
 	d = d << 1 ^ -(d >> 63);
 	memcpy(bytes, &d, 8);
-	return ((63 ^ __builtin_clzll(d | 1)) >> 3) + !!d;
+	/* In this form it is three instructions where there is lzcnt. */
+	return (71 - (d ? (u32)__builtin_clzll(d) : 64)) >> 3;
 }
 
 /**

@@ -128,6 +128,19 @@ static inline __attribute__((always_inline)) void parse(struct dep_split *s, con
 	s->bytes_size = (u32)(to.bytes - s->bytes);
 }
 
+/* The same with instructions that not all processors have. */
+static __attribute__((target("lzcnt,bmi,bmi2"))) void parse_bmi(struct dep_split *s,
+								const u8 *body, u32 size)
+{
+	parse(s, body, size, true);
+}
+
+/* There is none with these and without lzcnt. */
+static bool has_bmi(void)
+{
+	return __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
+}
+
 void dep_split(struct dep_split *s, const u8 *body, u32 size)
 {
 	if (!s->control) {
@@ -135,7 +148,10 @@ void dep_split(struct dep_split *s, const u8 *body, u32 size)
 		return;
 	}
 	memset(s->slot, 0, DEP_DELTA_SLOTS * sizeof(*s->slot));
-	parse(s, body, size, true);
+	if (has_bmi())
+		parse_bmi(s, body, size);
+	else
+		parse(s, body, size, true);
 }
 
 void dep_split_tail(struct dep_split *s, const u8 *from, u32 words)
