@@ -164,6 +164,54 @@ static void unmapped(void **state)
 	finish(&t);
 }
 
+static void access_by(struct order_thread *t, enum dep_code code)
+{
+	item(t, &(struct dep_item){
+		.kind = DEP_ITEM_REF,
+		.ref = { .pc = 0x3000, .addr = 0x70000 + t->serial * 64, .size = 4,
+			 .type = DEP_READ, .whose = code + 1 },
+	});
+}
+
+/*
+ * Where the C library unmaps stacks an order of its own holds, also if the program handles a
+ * signal in there; but not behind the return of a handler whose signal is missing.
+ */
+static void unmapped_in_library(void **state)
+{
+	const struct adept_ev_syscall unmap = { .nr = SYS_munmap, .args = { 0x50000, 4096 } };
+	bool missing;
+	struct two t;
+
+	(void)state;
+	for (missing = false;; missing = true) {
+		begin(&t);
+		assert_int_equal(order_access(t.first, 0x2000, 0x50008, 4, RACE_WRITE), 0);
+		assert_int_equal(order_flush(t.first), 0);
+		access_by(t.second, DEP_CODE_THREADS);
+		event(t.second, ADEPT_EV_SIGNAL);
+		access_by(t.second, DEP_CODE_PROGRAM);
+		/* a handler in the handler */
+		event(t.second, ADEPT_EV_SIGNAL);
+		event(t.second, ADEPT_EV_SIGRETURN);
+		assert_false(t.second->in_library);
+		if (missing)
+			assert_int_equal(order_gap(&t.feed, &(struct dep_thread){
+				.serial = 2, .tid = 11, .process = 1 }), 0);
+		event(t.second, ADEPT_EV_SIGRETURN);
+		assert_int_equal(t.second->in_library, !missing);
+		if (missing)
+			break;
+		call(t.second, &unmap);
+		end(&t, 0);
+	}
+	/* what was done before the gap may be ordered before it */
+	assert_int_equal(order_access(t.first, 0x2000, 0x50008, 4, RACE_WRITE), 0);
+	assert_int_equal(order_flush(t.first), 0);
+	call(t.second, &unmap);
+	end(&t, 1);
+}
+
 static void closed(void **state)
 {
 	const struct adept_ev_syscall use = { .nr = SYS_fsync, .args = { 5 } };
@@ -327,6 +375,7 @@ int main(void)
 		cmocka_unit_test(serials),
 		cmocka_unit_test(huge_calls),
 		cmocka_unit_test(unmapped),
+		cmocka_unit_test(unmapped_in_library),
 		cmocka_unit_test(closed),
 		cmocka_unit_test(piped),
 		cmocka_unit_test(buffers),

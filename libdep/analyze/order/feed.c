@@ -375,9 +375,13 @@ static int event(struct order_thread *t, const struct dep_event *e)
 	case ADEPT_EV_THREAD_END:
 		return order_thread_ended(t);
 	case ADEPT_EV_SIGRETURN:
+		t->in_library = t->was_in_library & 1;
+		t->was_in_library >>= 1;
 		order_functions_sigreturn(t);
 		break;
 	case ADEPT_EV_SIGNAL:
+		t->was_in_library = t->was_in_library << 1 | t->in_library;
+		t->in_library = false;
 		t->locked = false;
 		order_functions_signal(t, sig->signo);
 		err = order_acquire(t, ORDER_SIGNAL, order_signal(t->image, sig->signo));
@@ -511,6 +515,8 @@ int order_gap(void *self, const struct dep_thread *thread)
 		err = result(t, order_thread_begin(t));
 	if (err || t->process->crowded || t->ended)
 		return err;
+	/* Who knows which handler it is in. */
+	t->was_in_library = 0;
 	order_functions_lost(t);
 	order_predict_gap(t);
 	return order_everything(t, false);

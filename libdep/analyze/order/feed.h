@@ -186,6 +186,7 @@ struct order_thread {
 	bool begun, ended, joined;
 	u32 life;		/* of the process */
 	bool in_library;	/* making or ending a thread; see DEP_CODE_THREADS */
+	u64 was_in_library;	/* bit 0: before the signal whose handler it is in, and so on */
 	bool vforked;		/* in its parent's memory, but with descriptors of its own */
 	/* The locked instruction at hand. */
 	bool locked, wrote;
