@@ -14,14 +14,14 @@ cd "$work" || exit 1
 # recorded OPTIONS.. -- COMMAND: into $tmp/dep; out, err and $status.
 recorded() {
 	rm -rf "$tmp/dep"
-	clean timeout 30 "$DEPCTL" record -q -o "$tmp/dep" "$@" \
+	clean timeout 120 "$DEPCTL" record -q -o "$tmp/dep" "$@" \
 		>"$tmp/out2" 2>"$tmp/err2" </dev/null
 	status=$?
 }
 
 # native COMMAND: the same natively; out, err and $native.
 native() {
-	clean timeout 30 "$@" >"$tmp/out1" 2>"$tmp/err1" </dev/null
+	clean timeout 120 "$@" >"$tmp/out1" 2>"$tmp/err1" </dev/null
 	native=$?
 }
 

@@ -17,7 +17,7 @@ export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
 unset MAKEFLAGS MFLAGS MAKELEVEL
 log=$BUILD/log
 mkdir -p "$log"
-passed=0 failed=0 skipped=0
+passed=0 failed=0 skipped=0 bad=
 wanted=" $* "
 known=" "
 declare -A running
@@ -101,6 +101,7 @@ end() {
 	cat "$log/$name.report"
 	read -r p f s <"$log/$name.sum"
 	passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+	[ "$f" = 0 ] || bad="$bad $name"
 }
 
 suite() {
@@ -126,7 +127,7 @@ suite unit-resume 240 "$BUILD/tests/test_resume"
 suite oracle 60 sh tests/oracle/check.sh "$BUILD"
 suite programs 180 sh tests/programs/run_native.sh "$BUILD/programs"
 # The single-step oracle is slow and keeps one processor busy, the others take the rest.
-begin exactness 600 sh tests/exactness.sh
+begin exactness 1200 sh tests/exactness.sh
 suite cli 120 bash tests/cli.sh "$DEPCTL" "$BUILD/tests/make_store"
 suite where 120 sh tests/where.sh
 suite metrics 60 bash tests/metrics.sh
@@ -135,7 +136,7 @@ suite selfcheck 300 sh tests/selfcheck.sh
 suite order 120 bash tests/order.sh
 suite functions 180 bash tests/functions.sh
 suite memory 180 sh tests/memory.sh
-[ ! -e tests/children.sh ] || suite children 240 bash tests/children.sh
+[ ! -e tests/children.sh ] || suite children 480 bash tests/children.sh
 suite terminal 120 /usr/bin/python3 tests/terminal.py "$DEPCTL"
 suite daemon 600 bash tests/daemon.sh
 suite crash 400 sh tests/crash.sh
@@ -171,5 +172,10 @@ for s in $wanted; do
 	fi
 done
 
+# Once more, so that it is not far from the end.
+for s in $bad; do
+	echo
+	cat "$log/$s.report"
+done
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" = 0 ]

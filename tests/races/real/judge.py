@@ -15,13 +15,15 @@ import sys
 
 def places(access):
     """The names that the place of an access goes by: of its function outside of the C library,
-    with what was inlined there."""
+    with what was inlined there, or MODULE+OFFSET."""
     frames = access["stack"] or [{}]
     while len(frames) > 1 and "/libc.so" in (frames[0].get("module") or ""):
         frames = frames[1:]
     names = set()
     for frame in frames:
         function, line = frame.get("function") or "??", frame.get("line")
+        if function == "??" and frame.get("module"):
+            function = "%s+%s" % (os.path.basename(frame["module"]), frame.get("offset"))
         names.add(function)
         if line:
             names.add("%s:%d" % (os.path.basename(frame.get("file") or ""), line))
