@@ -28,7 +28,7 @@
 
 #define MS		1000000ull
 #define LONGEST_MS	16u
-#define ASK_MS		20u
+#define ASK_MS		4u
 #define STEPS		16u
 #define MAX_UNKNOWN	(2 * ADEPT_MAX_THREADS)	/* threads that are in no store */
 

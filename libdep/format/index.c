@@ -9,6 +9,7 @@
 
 int dep_index_init(struct dep_index *x)
 {
+	x->npages = 0;
 	x->page = calloc(PAGES, sizeof(*x->page));
 	return x->page ? 0 : -ENOMEM;
 }
@@ -19,7 +20,8 @@ void dep_index_free(struct dep_index *x)
 
 	if (!x->page)
 		return;
-	for (i = 0; i < PAGES; i++)
+	/* The table is large, and mostly never touched. */
+	for (i = 0; i < x->npages; i++)
 		free(x->page[i]);
 	free(x->page);
 	x->page = NULL;
@@ -42,6 +44,8 @@ int dep_index_add(struct dep_index *x, const struct adept_desc_frag *d, u32 frag
 		if (!page)
 			return -ENOMEM;
 		__atomic_store_n(&x->page[id / DEP_INDEX_PAGE], page, __ATOMIC_RELEASE);
+		if (x->npages <= id / DEP_INDEX_PAGE)
+			x->npages = id / DEP_INDEX_PAGE + 1;
 	}
 	for (i = 0; i < d->nexits; i++) {
 		id = d->first_exit + i;

@@ -19,6 +19,7 @@ struct dep_exit_entry {
 
 struct dep_index {
 	struct dep_exit_entry **page;	/* DEP_EXIT_LIMIT / DEP_INDEX_PAGE */
+	u32 npages;			/* behind the last one that there is; for who adds */
 };
 
 /* Entered whole and never changed, so threads may look while one adds. */
