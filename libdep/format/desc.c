@@ -114,7 +114,7 @@ static int check_fragment(const struct adept_desc_frag *d)
 					d->first_exit, i);
 		sum += r->ninsns;
 	}
-	if (sum != d->ninsns)
+	if (sum != d->ninsns || (!sum && d->code_len))
 		return dep_fail(-EBADMSG, "fragment %u: runs of %llu instructions, not %u",
 				d->first_exit, (unsigned long long)sum, d->ninsns);
 	if (check_stores(d))
@@ -179,29 +179,35 @@ static int check_insn_stores(const struct x86_insn *in, const struct adept_store
 	return post == (in->kind == X86_STRING) ? 0 : -EBADMSG;
 }
 
+int dep_desc_insn(const struct adept_desc_frag *d, struct dep_desc_at *at, struct x86_insn *in)
+{
+	const struct adept_store *st = dep_desc_stores(d) + at->store;
+	int len = x86_decode(in, dep_desc_code(d) + at->code, d->code_len - at->code);
+	u32 n, left = d->nstores - at->store;
+
+	if (len <= 0)
+		return dep_fail(-EBADMSG, "fragment %u: instruction %u does not decode",
+				d->first_exit, at->insn);
+	for (n = 0; n < left && st[n].insn == at->insn; n++)
+		;
+	if (check_insn_stores(in, st, n))
+		return dep_fail(-EBADMSG, "fragment %u: stores of instruction %u",
+				d->first_exit, at->insn);
+	at->code += (u32)len;
+	at->store += n;
+	if (++at->insn == d->ninsns && at->code != d->code_len)
+		return dep_fail(-EBADMSG, "fragment %u: %u bytes of code, %u decoded",
+				d->first_exit, d->code_len, at->code);
+	return 0;
+}
+
 int dep_desc_check_code(const struct adept_desc_frag *d)
 {
-	const struct adept_store *st = dep_desc_stores(d);
-	const u8 *code = dep_desc_code(d);
+	struct dep_desc_at at = { 0 };
 	struct x86_insn in;
-	u32 i, n, at = 0, s = 0;
-	int len;
+	int err = 0;
 
-	for (i = 0; i < d->ninsns; i++) {
-		len = x86_decode(&in, code + at, d->code_len - at);
-		if (len <= 0)
-			return dep_fail(-EBADMSG, "fragment %u: instruction %u does not decode",
-					d->first_exit, i);
-		at += len;
-		for (n = 0; s + n < d->nstores && st[s + n].insn == i; n++)
-			;
-		if (check_insn_stores(&in, st + s, n))
-			return dep_fail(-EBADMSG, "fragment %u: stores of instruction %u",
-					d->first_exit, i);
-		s += n;
-	}
-	if (at != d->code_len)
-		return dep_fail(-EBADMSG, "fragment %u: %u bytes of code, %u decoded",
-				d->first_exit, d->code_len, at);
-	return 0;
+	while (at.insn < d->ninsns && !err)
+		err = dep_desc_insn(d, &at, &in);
+	return err;
 }

@@ -47,11 +47,23 @@ size_t dep_desc_next(const void *data, size_t avail);
  */
 int dep_desc_check(const struct adept_desc *h);
 
+struct x86_insn;
+
+/** struct dep_desc_at - how far a fragment's code has been decoded: instructions, bytes, stores */
+struct dep_desc_at {
+	u32 insn, code, store;
+};
+
 /**
- * dep_desc_check_code() - decode a checked fragment's code, compare its stores with it
+ * dep_desc_insn() - decode the next instruction of a checked fragment, compare its stores with it
+ * @at: 0 for the first one
+ *
+ * For the last one: is there no more code behind it?
  *
  * Return: 0 or -EBADMSG.
  */
+int dep_desc_insn(const struct adept_desc_frag *d, struct dep_desc_at *at, struct x86_insn *in);
+/** dep_desc_check_code() - dep_desc_insn() of all instructions; 0 or -EBADMSG */
 int dep_desc_check_code(const struct adept_desc_frag *d);
 
 #endif

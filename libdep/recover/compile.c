@@ -616,8 +616,9 @@ int dep_compile(struct dep_builder *b)
 	const struct adept_store *st = dep_desc_stores(b->d), *end = st + b->d->nstores;
 	const struct adept_run *run = dep_desc_runs(b->d);
 	const u8 *code = dep_desc_code(b->d);
-	u32 i, left = 0, at_code = 0;
+	struct dep_desc_at done = { 0 };
 	struct x86_insn in;
+	u32 i, left = 0;
 	struct site at;
 	u64 pc = 0;
 	int err;
@@ -632,12 +633,13 @@ int dep_compile(struct dep_builder *b)
 			pc = run->pc;
 			left = run++->ninsns;
 		}
-		/* That it decodes was checked before. */
-		at_code += x86_decode(&in, code + at_code, b->d->code_len - at_code);
+		err = dep_desc_insn(b->d, &done, &in);
+		if (err)
+			return err;
 		at = (struct site){ .in = &in, .pc = pc, .number = i, .begins = at.begins };
 		rebase(b, pc);
 		if (in.attr & X86_A_LOCK)
-			at.blind = is_blind(&in, code + at_code, b->d->code_len - at_code);
+			at.blind = is_blind(&in, code + done.code, b->d->code_len - done.code);
 		for (; st < end && st->insn == i && !dep_store_is_post(st); st++)
 			add_store(b, &at, st);
 		err = add_insn(b, &at, st);

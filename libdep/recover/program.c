@@ -165,9 +165,7 @@ static int build(struct dep_builder *b, const struct adept_desc_frag *d)
 	int err;
 
 	*b = (struct dep_builder){ .d = d };
-	err = dep_desc_check_code(d);
-	if (!err)
-		err = dep_compile(b);
+	err = dep_compile(b);
 	if (!err && b->op.n > UINT16_MAX)
 		err = dep_fail(-EBADMSG, "fragment %u: %zu operations", d->first_exit, b->op.n);
 	return err;
