@@ -203,8 +203,9 @@ else
 	fail "a full disk: $(worst full.err)"
 fi
 
-if timeout 60 "$DEPCTL" record --alone --transport=shm --races -- ./prog 0 >tmp.out 2>tmp.err &&
-	[ -z "$(ls -d "${TMPDIR:-/tmp}"/adept-??????/races.dep 2>/dev/null)" ]; then
+mkdir temporary
+if TMPDIR=$PWD/temporary timeout 60 "$DEPCTL" record --alone --transport=shm --races -- ./prog 0 \
+	>tmp.out 2>tmp.err && rmdir temporary; then
 	pass "a temporary store goes"
 else
 	fail "a temporary store goes: $(worst tmp.err)"
