@@ -15,7 +15,12 @@
 #include "private.h"
 
 #define CHUNK_WANTED	(1u << 20)	/* the size that suits an L2 cache */
-#define CHUNKS_WANTED	4u
+/*
+ * One is written, one is stored, one is between them; each costs a signal, a wake and a look at all
+ * slots.  Of the module's the consumer holds one more.
+ */
+#define CHUNKS_WANTED	3u
+#define MODULE_CHUNKS_WANTED	4u
 #define MODULE_CHUNK_MIN 65536u
 #define MAX_RINGS	(256ull << 30)	/* of address space, in every recorded process */
 
@@ -24,13 +29,14 @@ static u64 page_up(u64 n)
 	return (n + ADEPT_PAGE - 1) / ADEPT_PAGE * ADEPT_PAGE;
 }
 
-/* Chunks of 1 MiB as long as the ring holds 4 to 16 of them; the module's are not tiny. */
+/* Chunks of 1 MiB as long as the ring holds some of them; the module's are not tiny. */
 static void choose_chunks(struct adept_session *s, u64 ring_size)
 {
+	u64 least = s->flags & ADEPT_S_MODULE ? MODULE_CHUNKS_WANTED : CHUNKS_WANTED;
 	u64 n = ring_size / CHUNK_WANTED;
 
-	if (n < CHUNKS_WANTED)
-		n = CHUNKS_WANTED;
+	if (n < least)
+		n = least;
 	if (n > ADEPT_MAX_CHUNKS)
 		n = ADEPT_MAX_CHUNKS;
 	if (s->flags & ADEPT_S_MODULE && ring_size < n * MODULE_CHUNK_MIN)
