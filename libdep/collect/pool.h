@@ -26,6 +26,7 @@ struct dep_queue {
 	struct dep_job *first, **last;
 	struct dep_job *next;	/* the first that nobody prepares */
 	u32 prepared;		/* jobs that are busy or ready */
+	u32 workers;		/* storing threads that are at work for it */
 	bool admitting, putting;
 	u64 desc_bytes;
 	bool wanted;		/* the loop was refused room */
@@ -58,9 +59,7 @@ struct dep_pool {
 	struct dep_worker worker[DEP_POOL_WORKERS];
 	u32 nworkers;
 	struct dep_queue *turn;	/* where to look first; NULL: there are no queues */
-	u32 idle;
-	u32 closing;		/* of the others, those that wait for a disk maybe */
-	u32 jobs;
+	u32 idle, jobs;
 	bool ended;
 	u64 stage_ns[DEP_STAGES], stage_chunks[DEP_STAGES];
 };

@@ -71,16 +71,15 @@ void dep_queue_cancel(struct dep_queue *q, struct dep_job *job)
 }
 
 /*
- * Is another storing thread worth its waking?  One that is at work comes by soon, unless it is
- * closing a store.  With the lock held; to be woken without it, which it would wait for.
+ * Is another storing thread worth its waking?  One that is at work for the queue comes by soon; if
+ * it is held by another one's disk, nobody knows.  With the lock held; to be woken without it,
+ * which it would wait for.
  */
 static bool wants_another(const struct dep_queue *q)
 {
-	const struct dep_pool *p = q->pool;
-
-	if (!p->idle || !q->next || q->prepared >= MAX_PREPARED)
+	if (!q->pool->idle || !q->next || q->prepared >= MAX_PREPARED)
 		return false;
-	return p->idle + p->closing == p->nworkers || q->next->next;
+	return !q->workers || q->next->next;
 }
 
 void dep_queue_put(struct dep_queue *q, struct dep_job *job)
@@ -396,7 +395,6 @@ static void put_first(struct dep_queue *q, struct dep_worker *me)
 		q->last = &q->first;
 	q->prepared--;
 	q->putting = true;
-	q->pool->closing += closing;
 	unlock(q);
 	since = now_ns();
 	if (q->set.w) {
@@ -409,7 +407,6 @@ static void put_first(struct dep_queue *q, struct dep_worker *me)
 		job->done(job);
 	pthread_mutex_lock(lock);
 	q->putting = false;
-	q->pool->closing -= closing;
 	q->pool->jobs--;
 	give_back(q, job);
 	ring = q->wanted || closing;
@@ -424,12 +421,16 @@ static void put_first(struct dep_queue *q, struct dep_worker *me)
 
 bool dep_queue_work(struct dep_queue *q, struct dep_worker *me)
 {
-	if (!q->putting && q->first && q->first->state == JOB_READY)
-		put_first(q, me);
-	else if (!q->admitting && q->next && q->prepared < MAX_PREPARED)
-		prepare(q, q->next, me);
-	else
+	bool put = !q->putting && q->first && q->first->state == JOB_READY;
+
+	if (!put && (q->admitting || !q->next || q->prepared >= MAX_PREPARED))
 		return false;
+	q->workers++;
+	if (put)
+		put_first(q, me);
+	else
+		prepare(q, q->next, me);
+	q->workers--;
 	return true;
 }
 
