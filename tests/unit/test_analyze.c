@@ -15,6 +15,7 @@
 
 #define MAX_SEEN	1024u
 #define LOAD		1000u	/* what is seen of it */
+#define PUT_OFF		1001u	/* of a page of them */
 #define ENTER		2000u	/* and of a call besides its number when it comes first */
 #define GAP		5000u
 #define END		5001u
@@ -53,6 +54,8 @@ static ssize_t items(void *self, const struct dep_thread *t, const struct dep_it
 			if (t->serial == s->putting_off && !late)
 				return (ssize_t)i;
 			see(s, t, LOAD, late);
+		} else if (it->kind == DEP_ITEM_JOINED) {
+			see(s, t, PUT_OFF, late);
 		} else if (it->kind == DEP_ITEM_EVENT &&
 			   (it->event.id & ~DEP_EV_ENTER) == ADEPT_EV_SYSCALL) {
 			call = it->event.payload;
@@ -370,6 +373,71 @@ static void through_a_sieve(void **state)
 	}
 }
 
+/* How many of @what there are, and where the last one is. */
+static u32 count(const struct seen *s, u32 what, u32 *last)
+{
+	u32 i, n = 0;
+
+	for (i = 0; i < s->n; i++) {
+		if (s->what[i] % 10000 != what)
+			continue;
+		*last = i;
+		n++;
+	}
+	return n;
+}
+
+#define PAGES	20u
+
+static void load_pages(u64 missing, unsigned int jobs, struct seen *seen)
+{
+	struct dep_places locked, spun;
+	const struct dep_scope once = { .code = code, .locked = &locked, .spun = &spun };
+	struct stream s[1];
+	u32 i;
+
+	dep_places_init(&locked);
+	dep_places_init(&spun);
+	memset(seen, 0, sizeof(*seen));
+	seen->scope = &once;
+	begin_with(&s[0], 1, X86_BIT(X86_RSP));
+	for (i = 0; i < PAGES; i++) {
+		s[0].reg[X86_RDI] = 0x10000 + i * 4096;
+		stream_run(&s[0], 0, 0);
+	}
+	next_segment(&s[0], 0);
+	/* in one of these pages, too */
+	s[0].reg[X86_RDI] -= 4096 - 256;
+	stream_run(&s[0], 0, 0);
+	next_segment(&s[0], 0);
+	call(&s[0], 1, 10, 14);
+	show(s, 1, missing, jobs, seen);
+	dep_places_free(&locked);
+	dep_places_free(&spun);
+}
+
+/* What was put off is told once, at the end of the turn; but in front of what is missing. */
+static void between_segments(void **state)
+{
+	u32 jobs, joined = 0, gap = 0, enter = 0, n;
+	static struct seen s;
+
+	(void)state;
+	for (jobs = 1; jobs <= 3; jobs++) {
+		load_pages(~0ull, jobs, &s);
+		n = count(&s, PUT_OFF, &joined);
+		assert_in_range(n, PAGES / 2, PAGES - 1);
+		assert_int_equal(count(&s, GAP, &gap), 0);
+		assert_int_equal(count(&s, ENTER + 1, &enter), 1);
+		assert_true(joined < enter);
+		load_pages(1, jobs, &s);
+		assert_int_equal(count(&s, PUT_OFF, &joined), n);
+		assert_int_equal(count(&s, GAP, &gap), 1);
+		assert_int_equal(count(&s, ENTER + 1, &enter), 1);
+		assert_true(joined < gap && gap < enter);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -380,6 +448,7 @@ int main(void)
 		cmocka_unit_test(disorder),
 		cmocka_unit_test(forked),
 		cmocka_unit_test(through_a_sieve),
+		cmocka_unit_test(between_segments),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
