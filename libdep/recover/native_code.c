@@ -1,167 +1,21 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * The code of a record.  Registers:
+ * The code of a record; native_regs.h says what is in which register.
  *
- *	rbx	slots of its dep_run, 128 bytes above the first one, so that bytes reach all
- *	rbp	dep_native.table
- *	r12	its values
- *	r13	the control stream, behind its exit
- *	r14	its sieve
- *	r15	where code begins
- *	xmm0, 1	what is counted
- *	r9..11	NUMBER_SHIFT, WAY and WORD, where there are instructions (BMI) that take them there
- *
- * All others are free.  References whose distance is known are looked up together, if they are
- * near enough: nothing of what is between them matters to that.
+ * References whose distance is known are looked up together, if they are near enough: nothing of
+ * what is between them matters to that.
  */
-#include <stddef.h>
-
 #include "lean.h"
 #include "native_code.h"
-#include "native_emit.h"
-#include "run.h"
+#include "native_regs.h"
 #include "sums.h"
 
 #define MAX_REFS	256u
 #define MAX_LOOKS	2u
 
-/* Bits of an address for bextr: where they begin, and how many they are. */
-#define BITS(from, n)	((n) << 8 | (from))
-#define NUMBER_SHIFT	12u		/* of a page */
-#define WAY		BITS(12u, 10u)	/* to the page */
-#define WORD		BITS(6u, 6u)	/* in the page's maps */
-
-/* Conditions. */
-enum { CC_B = 2, CC_AE = 3, CC_E = 4, CC_NE = 5, CC_A = 7 };
-/* Operations of native_imm(). */
-enum { OP_ADD = 0, OP_AND = 4, OP_SUB = 5, OP_CMP = 7 };
-
-#define IN_RUN(member)	((s32)offsetof(struct dep_run, member) - \
-			 (s32)offsetof(struct dep_run, slot) - NATIVE_SLOT_BIAS)
-#define IN_SIEVE(member)	((s32)offsetof(struct dep_sieve, member))
-
-_Static_assert(DEP_SLOTS * 8 <= 2 * NATIVE_SLOT_BIAS, "slots are reached by one byte");
 _Static_assert(DEP_SEEN_WAYS == 1 << 10, "a way is found by these bits");
-_Static_assert(DEP_NATIVE_RECORDS == 6 && DEP_NATIVE_COUNTS == 8, "two registers of counts");
 _Static_assert(DEP_SEEN_PAGE == 4096 && DEP_SEEN_AT_ONCE <= 57, "a look is one load");
 _Static_assert(DEP_SIEVE_CODES <= 64, "a look has it beside its bits");
-
-/* ---- in and out ---- */
-
-static void branch(struct emit *e, const u8 *to)
-{
-	emit_branch(e, 0xe9, to);
-}
-
-static void branch_if(struct emit *e, u8 cc, const u8 *to)
-{
-	u8 *field = native_jump_if(e, cc);
-
-	if (!e->overflow)
-		put_rel32(field, to);
-}
-
-static const u8 kept[] = { X86_RBX, X86_RBP, X86_R12, X86_R13, X86_R14, X86_R15 };
-
-static void push_kept(struct emit *e)
-{
-	u32 i;
-
-	for (i = 0; i < sizeof(kept); i++)
-		native_opcode(e, 0, 0x50 | (kept[i] & 7), 0, 0, kept[i]);
-}
-
-static void pop_kept(struct emit *e)
-{
-	u32 i;
-
-	for (i = sizeof(kept); i--;)
-		native_opcode(e, 0, 0x58 | (kept[i] & 7), 0, 0, kept[i]);
-}
-
-/* movdqu [rbx + disp], xmm (opcode 7f), or the reverse (6f) */
-static void move_counts(struct emit *e, u8 opcode, u8 xmm, s32 disp)
-{
-	emit8(e, 0xf3);
-	native_mem(e, 0, 0x0f00 | opcode, xmm, X86_RBX, disp);
-}
-
-/* pxor xmm, xmm */
-static void clear_counts(struct emit *e, u8 xmm)
-{
-	emit8(e, 0x66);
-	native_reg(e, 0, 0x0fef, xmm, xmm);
-}
-
-static void constants(struct emit *e)
-{
-	emit_mov_imm64(e, X86_R9, NUMBER_SHIFT);
-	emit_mov_imm64(e, X86_R10, WAY);
-	emit_mov_imm64(e, X86_R11, WORD);
-}
-
-/* Call @function with its dep_run, and return.  What is counted is kept. */
-static void emit_call(struct emit *e, u64 function)
-{
-	/* Here the stack is aligned as behind a call. */
-	move_counts(e, 0x7f, 0, IN_RUN(state.count[0]));
-	move_counts(e, 0x7f, 1, IN_RUN(state.count[4]));
-	native_mem(e, 1, 0x8d, X86_RDI, X86_RBX,
-		   -(s32)offsetof(struct dep_run, slot) - NATIVE_SLOT_BIAS);
-	emit_mov_imm64(e, X86_RAX, function);
-	native_reg(e, 0, 0xff, 2, X86_RAX);	/* call */
-	move_counts(e, 0x6f, 0, IN_RUN(state.count[0]));
-	move_counts(e, 0x6f, 1, IN_RUN(state.count[4]));
-	constants(e);
-	emit8(e, 0xc3);
-}
-
-const u8 *dep_native_emit_shared(struct emit *e, struct dep_native_exits *x)
-{
-	const u8 *leave, *enter;
-
-	/* 0 in the table is "none", so this is where records without code come to. */
-	x->record = e->p;
-	native_imm(e, 1, OP_SUB, X86_R13, 4);
-	x->end = e->p;
-	native_reg(e, 0, 0x31, X86_RAX, X86_RAX);
-	leave = e->p;
-	native_mem(e, 1, 0x89, X86_R12, X86_RBX, IN_RUN(value));
-	native_mem(e, 1, 0x89, X86_R13, X86_RBX, IN_RUN(state.control));
-	move_counts(e, 0x7f, 0, IN_RUN(state.count[0]));
-	move_counts(e, 0x7f, 1, IN_RUN(state.count[4]));
-	pop_kept(e);
-	emit8(e, 0xc3);
-
-	x->middle = leave;
-	x->quiet = e->p;
-	native_mem(e, 0, 0xff, 1, X86_R14, IN_SIEVE(quiet));	/* dec */
-	branch(e, x->record);
-
-	x->slow = e->p;
-	native_reg(e, 1, 0x89, X86_RAX, X86_RDX);
-	emit_call(e, (u64)dep_native_slow);
-	x->one = e->p;
-	emit_call(e, (u64)dep_native_one);
-
-	enter = e->p;
-	push_kept(e);
-	/* lea rbx, [rdi + ..] */
-	native_mem(e, 1, 0x8d, X86_RBX, X86_RDI,
-		   (s32)offsetof(struct dep_run, slot) + NATIVE_SLOT_BIAS);
-	native_mem(e, 1, 0x8b, X86_R12, X86_RBX, IN_RUN(value));
-	native_mem(e, 1, 0x8b, X86_R13, X86_RBX, IN_RUN(state.control));
-	native_mem(e, 1, 0x8b, X86_R14, X86_RBX, IN_RUN(state.sieve));
-	native_mem(e, 1, 0x8b, X86_RBP, X86_RBX, IN_RUN(state.table));
-	native_mem(e, 1, 0x8b, X86_R15, X86_RBX, IN_RUN(state.code));
-	clear_counts(e, 0);
-	clear_counts(e, 1);
-	constants(e);
-	native_reg(e, 0, 0xff, 4, X86_RSI);	/* jmp */
-	return enter;
-}
-
-/* ---- a record ---- */
 
 struct ref {
 	u32 lean;		/* of the lean program */
@@ -532,7 +386,7 @@ static void call_out(struct code *c, u32 op)
 	native_reg(e, 0, 0x85, X86_RAX, X86_RAX);
 	over = native_jump_if(e, CC_E);
 	emit_mov_imm64(e, X86_RAX, dep_native_left(c->lean + 1, c->words));
-	branch(e, c->exits->middle);
+	native_branch(e, c->exits->middle);
 	if (!e->overflow)
 		put_rel32(over, e->p);
 }
@@ -548,11 +402,11 @@ static void begin(struct code *c, const u8 *counts)
 
 	native_mem(e, 1, 0x8d, X86_RAX, X86_R12, x->words * 8);
 	native_mem(e, 1, 0x3b, X86_RAX, X86_RBX, IN_RUN(state.value_end));
-	branch_if(e, CC_A, c->exits->record);
+	native_branch_if(e, CC_A, c->exits->record);
 	if (c->p->entry_mask) {
 		native_mem(e, 0, 0xf7, 0, X86_RBX, IN_RUN(state.unknown));	/* test */
 		emit32(e, c->p->entry_mask);
-		branch_if(e, CC_NE, c->exits->record);
+		native_branch_if(e, CC_NE, c->exits->record);
 	}
 	if (x->count.writes) {
 		native_mem(e, 0, 0xc7, 0, X86_R14, IN_SIEVE(quiet));
@@ -561,7 +415,7 @@ static void begin(struct code *c, const u8 *counts)
 		emit32(e, 0);
 	} else {
 		native_mem(e, 0, 0xff, 0, X86_R14, IN_SIEVE(quiet));	/* inc */
-		branch_if(e, CC_E, c->exits->quiet);
+		native_branch_if(e, CC_E, c->exits->quiet);
 	}
 	/* paddd xmm, [rip + ..] */
 	for (xmm = 0; xmm < 2; xmm++) {
@@ -586,11 +440,11 @@ static void end(struct code *c)
 	native_mem(e, 0, 0xc7, 0, X86_RBX, IN_RUN(state.unknown));	/* mov */
 	emit32(e, (u16)~x->known);
 	native_mem(e, 1, 0x3b, X86_R13, X86_RBX, IN_RUN(state.control_end));
-	branch_if(e, CC_AE, c->exits->end);
+	native_branch_if(e, CC_AE, c->exits->end);
 	native_mem(e, 0, 0x8b, X86_RAX, X86_R13, 0);
 	native_imm(e, 1, OP_ADD, X86_R13, 4);
 	native_imm(e, 0, OP_CMP, X86_RAX, (s32)DEP_NATIVE_IDS);
-	branch_if(e, CC_AE, c->exits->record);
+	native_branch_if(e, CC_AE, c->exits->record);
 	native_index(e, 0, 0x8b, X86_RAX, X86_RBP, X86_RAX, 2, 0);
 	/* That of none is in front of all code: it leaves. */
 	native_reg(e, 1, 0x01, X86_R15, X86_RAX);
@@ -625,7 +479,7 @@ static void emit_behind(struct emit *e, const struct ref *r)
 	native_imm(e, 0, OP_AND, X86_RCX, 7);
 	no[0] = look_behind(e, WROTE, r->look.wrote);
 	no[1] = look_behind(e, READ, r->look.read);
-	branch(e, r->behind);
+	native_branch(e, r->behind);
 	come_here(e, no[0]);
 	come_here(e, no[1]);
 }
@@ -648,9 +502,9 @@ static void emit_slow(struct emit *e, const struct dep_native_exits *exits, cons
 		put_rel32(e->p - 4, r->data);
 	emit_branch(e, 0xe8, exits->slow);
 	native_reg(e, 0, 0x85, X86_RAX, X86_RAX);
-	branch_if(e, CC_E, r->behind);
+	native_branch_if(e, CC_E, r->behind);
 	emit_mov_imm64(e, X86_RAX, r->left);
-	branch(e, exits->middle);
+	native_branch(e, exits->middle);
 }
 
 /* Beside the code, in front of it: what is looked up. */
@@ -731,7 +585,7 @@ const u8 *dep_native_emit(struct emit *e, const struct dep_native_exits *exits,
 		return NULL;
 	if (i < x->op_end) {
 		emit_mov_imm64(e, X86_RAX, dep_native_left(c.lean, c.words));
-		branch(e, exits->middle);
+		native_branch(e, exits->middle);
 	} else {
 		end(&c);
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Between native.c, native_code.c and native_derive.c: the code of one record. */
+/* Between native.c and those who emit: native_shared.c, native_code.c, native_derive.c. */
 #ifndef DEP_RECOVER_NATIVE_CODE_H
 #define DEP_RECOVER_NATIVE_CODE_H
 

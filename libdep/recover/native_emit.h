@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Emitting the machine code of native_code.c: instructions with a register and an operand. */
+/* Emitting machine code: instructions with a register and an operand. */
 #ifndef DEP_RECOVER_NATIVE_EMIT_H
 #define DEP_RECOVER_NATIVE_EMIT_H
 
