@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <immintrin.h>
 
+#include "../x86/cpu.h"
 #include "delta.h"
 #include "error.h"
 
@@ -88,12 +89,6 @@ u32 differences_wide(const struct dep_delta_in *in, u64 *value, u32 n, const u8 
 	return i;
 }
 
-static int has_wide(void)
-{
-	return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vbmi2") &&
-	       __builtin_cpu_supports("bmi2");
-}
-
 /* One behind the other: whose they are does not matter yet. */
 int dep_delta_differences(const struct dep_delta_in *in, u64 *value, u32 n)
 {
@@ -102,7 +97,7 @@ int dep_delta_differences(const struct dep_delta_in *in, u64 *value, u32 n)
 
 	if (!lens_good(lens, n, in->bytes_size))
 		return dep_fail(-EBADMSG, "the value column's lengths are wrong");
-	if (has_wide())
+	if (x86_has_vbmi2())
 		i = differences_wide(in, value, n, &p);
 	for (lens += i / 2; i + 1 < n; i += 2) {
 		first = *lens & 15;

@@ -2,6 +2,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "../x86/cpu.h"
 #include "split.h"
 
 /*
@@ -41,8 +42,7 @@ struct ends {
 	u8 *control, *len, *bytes;
 };
 
-/* Return: @end, where it has come to. */
-static inline const u8 *put_values(struct ends *to, u64 *at, const u8 *from, const u8 *end)
+static inline void put_values(struct ends *to, u64 *at, const u8 *from, const u8 *end)
 {
 	u64 value;
 	u32 len;
@@ -53,7 +53,6 @@ static inline const u8 *put_values(struct ends *to, u64 *at, const u8 *from, con
 		to->bytes += len;
 		*to->len++ = (u8)len;
 	}
-	return from;
 }
 
 /* Records from @p on, as long as there is nothing else; @to: NULL to parse only. */
@@ -74,8 +73,7 @@ static inline const u8 *put_records(struct ends *to, u64 *slot, const struct rec
 			continue;
 		memcpy(to->control, p, 4);
 		to->control += 4;
-		/* How many there are is foreseen: the next record need not wait for r->bytes. */
-		behind = put_values(to, slot + r->slot, p + 4, behind);
+		put_values(to, slot + r->slot, p + 4, behind);
 	}
 	return p;
 }
@@ -135,12 +133,6 @@ static __attribute__((target("lzcnt,bmi,bmi2"))) void parse_bmi(struct dep_split
 	parse(s, body, size, true);
 }
 
-/* There is none with these and without lzcnt. */
-static bool has_bmi(void)
-{
-	return __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
-}
-
 void dep_split(struct dep_split *s, const u8 *body, u32 size)
 {
 	if (!s->control) {
@@ -148,7 +140,7 @@ void dep_split(struct dep_split *s, const u8 *body, u32 size)
 		return;
 	}
 	memset(s->slot, 0, DEP_DELTA_SLOTS * sizeof(*s->slot));
-	if (has_bmi())
+	if (x86_has_bmi())
 		parse_bmi(s, body, size);
 	else
 		parse(s, body, size, true);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "../format/store.h"
+#include "../x86/cpu.h"
 #include "native_code.h"
 #include "run.h"
 
@@ -69,11 +70,6 @@ static struct emit emit_at(struct dep_native_space *s)
 			      .end = end - from > DEP_NATIVE_MAX ? from + DEP_NATIVE_MAX : end };
 }
 
-static bool has_bmi(void)
-{
-	return __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
-}
-
 static struct dep_native *make(bool bmi)
 {
 	struct dep_native *n = calloc(1, sizeof(*n));
@@ -111,7 +107,7 @@ static struct dep_native *native_of(struct dep_store *s, bool bmi)
 
 struct dep_native *dep_native_of(struct dep_store *s)
 {
-	return native_of(s, has_bmi());
+	return native_of(s, x86_has_bmi());
 }
 
 struct dep_native *dep_native_plain(struct dep_store *s)

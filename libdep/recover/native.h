@@ -55,7 +55,7 @@ struct dep_native_state {
 
 /** dep_native_of() - that of @s, made by the first who asks, or NULL if there can be none */
 struct dep_native *dep_native_of(struct dep_store *s);
-/** dep_native_plain() - the first one asks for code that every processor runs, to compare */
+/** dep_native_plain() - the same, made of instructions that every processor has; to compare */
 struct dep_native *dep_native_plain(struct dep_store *s);
 
 /** dep_native_ran() - the interpreter runs a record of @p that ends at @x; any thread */
