@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* What the code of all records has in common: how it is entered, left, and calls the interpreter. */
+/* What the code of all records has in common: entering, leaving, and calling the interpreter. */
 #include "native_code.h"
 #include "native_regs.h"
 
