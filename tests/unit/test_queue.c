@@ -4,8 +4,10 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <errno.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -243,6 +245,60 @@ static void disk_full(void **state)
 	}
 }
 
+static sem_t begun, go_on, was_done;
+
+static void hang(struct dep_job *job)
+{
+	(void)job;
+	sem_post(&begun);
+	sem_wait(&go_on);
+}
+
+static void tell(struct dep_job *job)
+{
+	(void)job;
+	sem_post(&was_done);
+}
+
+static void put_nothing(struct dep_queue *q, void (*done)(struct dep_job *job))
+{
+	struct dep_job *job = get_job(q, DEP_JOB_NOTHING, 0);
+
+	job->done = done;
+	dep_queue_put(q, job);
+}
+
+/* A storing thread that hangs holds up its own queue; another one does the only job of another. */
+static void beside_one_that_hangs(void **state)
+{
+	struct adept_session s = { 0 };
+	struct dep_queue_setup setup = { .s = &s, .chunk_size = 1 << 20 };
+	struct dep_pool *pool = dep_pool_create(2);
+	struct dep_queue *one, *other;
+	struct timespec until;
+
+	(void)state;
+	assert_non_null(pool);
+	one = dep_queue_create(pool, &setup);
+	other = dep_queue_create(pool, &setup);
+	assert_true(one && other);
+	sem_init(&begun, 0, 0);
+	sem_init(&go_on, 0, 0);
+	sem_init(&was_done, 0, 0);
+	put_nothing(one, hang);
+	sem_wait(&begun);
+	put_nothing(other, tell);
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += 60;
+	assert_int_equal(sem_timedwait(&was_done, &until), 0);
+	sem_post(&go_on);
+	dep_queue_drain(one);
+	dep_queue_drain(other);
+	dep_queue_free(one);
+	dep_queue_free(other);
+	dep_pool_free(pool);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -250,6 +306,7 @@ int main(void)
 		cmocka_unit_test(same_bytes_of_bad_input),
 		cmocka_unit_test(same_bytes_up_to_max_size),
 		cmocka_unit_test(disk_full),
+		cmocka_unit_test(beside_one_that_hangs),
 	};
 
 	return cmocka_run_group_tests(tests, make_streams, free_streams);
