@@ -131,7 +131,7 @@ $(B)/depctl: $(DEPCTL_OBJ) $(B)/libdep.a
 UNIT := decode derive watch_elf inject store writer resume upkeep queue recover collect cross \
 	filled symbols analyze beside order order_functions order_processes detect races shadow \
 	clock predict ring_core loop request control metrics client keep rundir notify policy \
-	tracer places sieve sieve_executions lean native table
+	tracer places sieve sieve_executions lean native table delta
 TESTS := $(patsubst %,$(B)/tests/test_%,$(UNIT))
 SHOW := $(patsubst %,$(B)/tests/inject_%,show_pie show_nopie show_static show_staticpie exec)
 TESTFLAGS := $(CFLAGS) $(HOSTFLAGS) -I.
@@ -163,6 +163,7 @@ $(B)/tests/test_sieve: $(call unit_obj,test_sieve) $(B)/libdep.a
 $(B)/tests/test_sieve_executions: $(call unit_obj,test_sieve_executions) $(B)/libdep.a
 $(B)/tests/test_lean: $(call unit_obj,test_lean stream stream_frag) $(B)/libdep.a
 $(B)/tests/test_native: $(call unit_obj,test_native) $(B)/libdep.a
+$(B)/tests/test_delta: $(call unit_obj,test_delta) $(B)/libdep.a
 $(B)/tests/test_symbols: $(call unit_obj,test_symbols test_symbols_files \
 				test_symbols_odd sym_run) $(B)/libdep.a
 $(B)/tests/test_queue: $(call unit_obj,test_queue stream stream_frag) $(B)/libdep.a
