@@ -23,7 +23,9 @@
  * ADEPT_CROSS_AT: by the engine itself, at that position.
  *
  * The recorded side is hostile to the collector: it copies what it reads, checks
- * every index and length, and stops consuming a slot that does not make sense.
+ * every index and length, and stops consuming a slot that does not make sense.  So are recorded
+ * processes to each other, since some may have given up privileges: each computes addresses from
+ * its own struct adept_boot only.
  */
 #ifndef ADEPT_ABI_SESSION_H
 #define ADEPT_ABI_SESSION_H
@@ -31,7 +33,7 @@
 #include "types.h"
 
 #define ADEPT_SESSION_MAGIC	0x4e53545045444100ull	/* "\0ADEPTSN" */
-#define ADEPT_SESSION_VERSION	3
+#define ADEPT_SESSION_VERSION	4
 
 #define ADEPT_PAGE		4096u
 #define ADEPT_GUARD_SIZE	65536u
@@ -64,7 +66,8 @@
  * struct adept_session - first page of the session file
  *
  * Written by the collector before the first process is injected, except where a
- * field says otherwise.
+ * field says otherwise.  A user of the session copies what does not change when it opens the
+ * session, and never reads it from the page again.
  */
 struct adept_session {
 	u64 magic;
@@ -81,8 +84,12 @@ struct adept_session {
 	u64 desc_off;
 	u64 ring_off;
 	u64 file_size;
-	u64 give_up_ns;		/* 0: the collector is there as long as its pid; else.. */
-	u64 beat_ns;		/* ..until this, CLOCK_MONOTONIC, by the collector, is so old */
+	/*
+	 * 0: the collector is there as long as its pid; else until beat_ns, CLOCK_MONOTONIC, by
+	 * the collector, is so old, or the collector and the keeper have died.
+	 */
+	u64 give_up_ns;
+	u64 beat_ns;
 	u64 reserved[2];
 
 	/* Below: changed while running, atomically. */
@@ -91,21 +98,50 @@ struct adept_session {
 	u32 next_exit;		/* next unused exit id; +ADEPT_EXIT_BATCH by recorded processes */
 	u32 stop;		/* collector: 1 = record no more (--max-size reached, disk full) */
 	u32 lost_threads;	/* threads that ran unrecorded since no slot was free */
-	u32 lost_procs;
+	u32 lost_procs;		/* images unrecorded: no slot, or nobody to follow execve */
 	u32 next_serial;	/* serials of processes and threads, from 1 */
 	u32 abandoned;		/* 1: the collector is gone for good: writers discard */
-	u32 native_images;	/* executed and not followed; by who let them go, see below */
-	u32 following;		/* execves that a tracer has in hand: if it dies they are native */
+	u32 native_images;	/* not followed by design (set-uid..); by who let them go, below */
+	u32 following;		/* execves that a tracer has in hand: if it dies they are lost */
+	/*
+	 * Robust futexes (collect/owner.h) of the collector, and of the process that keeps the
+	 * session file for the next collector; 0: unknown.  When one dies the kernel sets
+	 * FUTEX_OWNER_DIED, which is seen from any pid namespace.
+	 */
+	u32 collector;
+	u32 keeper;
+	u32 native_privileged;	/* of native_images: for privileges that the session has not */
 };
 
+#define ADEPT_OWNER_DIED	0x40000000u	/* FUTEX_OWNER_DIED */
+
+/* Has the process died that the robust futex @word names? */
+static inline int adept_owner_died(const u32 *word)
+{
+	return !!(__atomic_load_n(word, __ATOMIC_RELAXED) & ADEPT_OWNER_DIED);
+}
+
+/* With give_up_ns: is nobody left who could collect, or hand the session file on? */
+static inline int adept_session_lost(const struct adept_session *s)
+{
+	return adept_owner_died(&s->collector) && adept_owner_died(&s->keeper);
+}
+
+/* Which numbers of a process are those of another pid namespace than the collector's. */
+#define ADEPT_NS_TIDS		0x01u	/* its threads', and exec_tid */
+#define ADEPT_NS_PID		0x02u	/* adept_proc.pid, until the collector has found its own */
+#define ADEPT_NS_CHILDREN	0x04u	/* adept_boot: those of its future children */
+
 /* struct adept_proc.state; the recorded side moves FREE -> CLAIMED -> LIVE, the
- * collector LIVE -> FREE after the process is gone and its rings are drained.
+ * collector LIVE -> ENDED after the process is gone, and ENDED -> FREE when the store has all
+ * that it recorded.
  */
 enum adept_slot_state {
 	ADEPT_SLOT_FREE,
 	ADEPT_SLOT_CLAIMED,	/* being filled in */
 	ADEPT_SLOT_LIVE,
-	ADEPT_SLOT_ENDED,	/* threads only: its last chunk is published */
+	ADEPT_SLOT_ENDED,	/* threads: its last chunk is published; processes: it is gone, as
+				 * the collector has seen, and the slot soon free: wait for that */
 };
 
 /*
@@ -151,6 +187,10 @@ struct adept_proc {
 	struct adept_desc_mark {
 		u64 tail, stored;
 	} mark[2];
+	u32 ns;			/* ADEPT_NS_*: by who fills in pid; the collector clears NS_PID */
+	/* enum adept_native, by who answers: of the execve under way if it is not followed */
+	u32 exec_native;
+	u64 self;		/* with NS_PID: address of the process's struct adept_boot */
 };
 
 /*
@@ -250,9 +290,18 @@ struct adept_thread {
  * Images that run natively are counted here, whoever lets them go: a collector that counts for
  * itself may be killed before it has told anybody.
  */
-static inline void adept_native_add(struct adept_session *s)
+enum adept_native {
+	ADEPT_NATIVE_BY_DESIGN,		/* 32-bit code and the like: native_images */
+	ADEPT_NATIVE_PRIVILEGED,	/* native_images and native_privileged */
+	ADEPT_NATIVE_LOST,		/* it should have been recorded: lost_procs */
+};
+
+static inline void adept_native_add(struct adept_session *s, enum adept_native kind)
 {
-	__atomic_fetch_add(&s->native_images, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(kind == ADEPT_NATIVE_LOST ? &s->lost_procs : &s->native_images, 1,
+			   __ATOMIC_RELAXED);
+	if (kind == ADEPT_NATIVE_PRIVILEGED)
+		__atomic_fetch_add(&s->native_privileged, 1, __ATOMIC_RELAXED);
 }
 
 /* Not below zero, whatever recorded processes have written there. */
@@ -266,9 +315,11 @@ static inline void adept_count_down(u32 *count)
 }
 
 /* Its execve failed. */
-static inline void adept_native_sub(struct adept_session *s)
+static inline void adept_native_sub(struct adept_session *s, enum adept_native kind)
 {
-	adept_count_down(&s->native_images);
+	adept_count_down(kind == ADEPT_NATIVE_LOST ? &s->lost_procs : &s->native_images);
+	if (kind == ADEPT_NATIVE_PRIVILEGED)
+		adept_count_down(&s->native_privileged);
 }
 
 /* Their tracer has died. */
@@ -276,7 +327,7 @@ static inline void adept_following_lost(struct adept_session *s)
 {
 	u32 n = __atomic_exchange_n(&s->following, 0, __ATOMIC_RELAXED);
 
-	__atomic_fetch_add(&s->native_images, n, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&s->lost_procs, n, __ATOMIC_RELAXED);
 }
 
 static inline u64 adept_chunk_stride(const struct adept_session *s)
@@ -299,14 +350,27 @@ static inline u64 adept_chunk_off(const struct adept_session *s, u32 slot, u32 i
 struct adept_boot {
 	u64 session;		/* address of the session file's mapping */
 	u64 blob, blob_size;
-	u64 low, low_size;	/* memory below 2 GiB for the branch tables, RW */
-	u64 heap, heap_size;	/* reserved RW memory for the engine's data */
+	/*
+	 * Memory below 2 GiB for the branch tables, RW.  At first it has lines of /proc/PID/maps
+	 * of before the engine came, as text: all that are executable, those of the first bytes
+	 * of files, and the stack's.  The rest is zero.
+	 */
+	u64 low, low_size;
+	u64 heap, heap_size;	/* reserved for the engine's data, PROT_NONE at first */
 	u64 arena[2], arena_size[2];	/* RWX code cache near the libraries and near the program */
 	u32 proc;		/* slot of this process, LIVE already */
 	u32 cause;		/* enum adept_cause */
 	u64 regs[16];		/* initial application registers, hardware order */
 	u64 rip, rflags, fs_base, gs_base;
 	u64 vdso, vdso_size;
+	u64 fsgsbase;		/* 1: the kernel keeps what wrgsbase writes (HWCAP2_FSGSBASE) */
+	u32 ns;			/* ADEPT_NS_* */
+	u32 ptracer;		/* who must be allowed to trace children (Yama), 0: nobody */
+	/*
+	 * The session as it was made.  All sizes and places are taken from here: its own first
+	 * page can be written by processes with fewer rights than this one.
+	 */
+	struct adept_session layout;
 };
 
 #endif

@@ -2,9 +2,11 @@
 /* The blob's start: from the injector's registers to the first fragment. */
 #include "rt.h"
 #include "../os/mem.h"
+#include "../os/rlimit.h"
 #include "../os/sigframe.h"
 #include "../os/signal.h"
 #include "../os/thread.h"
+#include "../os/track.h"
 #include "../record/record.h"
 #include "../translate/build.h"
 #include "../translate/dispatch.h"
@@ -26,16 +28,28 @@ __attribute__((used)) static void image_head(void)
 u8 boot_stack[16384] __attribute__((aligned(16)));
 __asm__(".globl boot_stack_top\n	.set boot_stack_top, boot_stack + 16384");
 
-/* Runs on the boot stack; gs is not set up yet.  Return: the cache address to enter. */
+/* There is no room for the engine: the program counts as one with a lost thread. */
+static u8 *run_natively(void)
+{
+	rlimit_exec_begin(1);
+	__atomic_add_fetch(&session()->lost_threads, 1, __ATOMIC_RELAXED);
+	return NULL;
+}
+
+/*
+ * Runs on the boot stack; gs is not set up yet.  Return: the cache address to enter; NULL: nothing
+ * has been changed, the program is to run natively.
+ */
 u8 *boot_main(struct adept_boot *b)
 {
-	struct adept_session *s = (struct adept_session *)b->session;
 	struct tls *t;
 	u64 mask = 0;
 
-	if (s->magic != ADEPT_SESSION_MAGIC || s->version != ADEPT_SESSION_VERSION)
-		fatal("the session file is not one");
-	heap_init(b->heap, b->heap_size);
+	if (b->layout.magic != ADEPT_SESSION_MAGIC || b->layout.version != ADEPT_SESSION_VERSION)
+		return NULL;
+	if (!rlimit_init() || !heap_init(b->heap, b->heap_size) || !ring_init())
+		return run_natively();
+	track_init();
 	arena_init();
 	landing_init();
 	t = thread_first();

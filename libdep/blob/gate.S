@@ -42,7 +42,28 @@ blob_start:
 	lea	boot_stack_top(%rip), %rsp
 	xor	%ebp, %ebp
 	call	boot_main
-	jmp	enter
+	test	%rax, %rax
+	jnz	enter
+	/* Natively: as the injector found it. */
+	pushq	boot+BOOT_RFLAGS(%rip)
+	popfq
+	mov	boot+BOOT_REGS+0(%rip), %rax
+	mov	boot+BOOT_REGS+8(%rip), %rcx
+	mov	boot+BOOT_REGS+16(%rip), %rdx
+	mov	boot+BOOT_REGS+24(%rip), %rbx
+	mov	boot+BOOT_REGS+32(%rip), %rsp
+	mov	boot+BOOT_REGS+40(%rip), %rbp
+	mov	boot+BOOT_REGS+48(%rip), %rsi
+	mov	boot+BOOT_REGS+56(%rip), %rdi
+	mov	boot+BOOT_REGS+64(%rip), %r8
+	mov	boot+BOOT_REGS+72(%rip), %r9
+	mov	boot+BOOT_REGS+80(%rip), %r10
+	mov	boot+BOOT_REGS+88(%rip), %r11
+	mov	boot+BOOT_REGS+96(%rip), %r12
+	mov	boot+BOOT_REGS+104(%rip), %r13
+	mov	boot+BOOT_REGS+112(%rip), %r14
+	mov	boot+BOOT_REGS+120(%rip), %r15
+	jmp	*boot+BOOT_RIP(%rip)
 
 	.globl	gate_exit
 gate_exit:
@@ -186,13 +207,23 @@ thread_clone:
 	mov	32(%rbx), %r8
 	mov	40(%rbx), %r9
 	syscall
+	.globl	thread_clone_done
+thread_clone_done:
 	test	%rax, %rax
 	jz	1f
 	pop	%r12
 	pop	%rbx
 	ret
-1:	wrgsbase %r12
-	mov	%gs:TLS_STACK, %rsp
+1:	cmpl	$0, boot+BOOT_FSGSBASE(%rip)
+	je	2f
+	wrgsbase %r12
+	jmp	3f
+	/* See set_gs_base().  There is no stack yet. */
+2:	mov	$NR_ARCH_PRCTL, %eax
+	mov	$ARCH_SET_GS, %edi
+	mov	%r12, %rsi
+	syscall
+3:	mov	%gs:TLS_STACK, %rsp
 	mov	%r12, %rdi
 	call	thread_main
 	jmp	enter
@@ -205,7 +236,30 @@ thread_vanish:
 	mov	%rdx, %rdi
 	movl	$1, (%rcx)
 	syscall
+	.globl	thread_vanish_done
+thread_vanish_done:
 	hlt
+
+/*
+ * s64 filtered_syscall(u64 nr, const u64 args[6]): a call that the program makes, in the eyes of
+ * its seccomp filter, too (os/seccomp.c)
+ */
+	.globl	filtered_syscall
+	.globl	filtered_syscall_done
+filtered_syscall:
+	push	%rbx
+	mov	%rdi, %rax
+	mov	%rsi, %rbx
+	mov	0(%rbx), %rdi
+	mov	8(%rbx), %rsi
+	mov	16(%rbx), %rdx
+	mov	24(%rbx), %r10
+	mov	32(%rbx), %r8
+	mov	40(%rbx), %r9
+	syscall
+filtered_syscall_done:
+	pop	%rbx
+	ret
 
 /* void sigreturn_with(void *frame): rt_sigreturn with the kernel frame at frame */
 	.globl	sigreturn_with

@@ -17,15 +17,44 @@
 /* The blob's own image; boot parameters stand at its start. */
 extern struct adept_boot boot;
 
-/* The mapped session file. */
+/* The mapped session file: for what changes while it is used. */
 static inline struct adept_session *session(void)
 {
 	return (struct adept_session *)boot.session;
 }
 
+/* What does not change, where no other process can change it. */
+static inline const struct adept_session *layout(void)
+{
+	return &boot.layout;
+}
+
+static inline struct adept_proc *proc_slots(void)
+{
+	return (struct adept_proc *)(boot.session + layout()->proc_off);
+}
+
+static inline struct adept_thread *thread_slots(void)
+{
+	return (struct adept_thread *)(boot.session + layout()->thread_off);
+}
+
+/* boot.proc of a process that found no free slot: it runs unrecorded (os/thread.c). */
+#define NO_SLOT		(~0u)
+
+/* What proc_slot() is then: memory of the process's own that nobody reads. */
+extern struct adept_proc unslotted;
+
+static inline int has_slot(void)
+{
+	return boot.proc != NO_SLOT;
+}
+
 static inline struct adept_proc *proc_slot(void)
 {
-	return (struct adept_proc *)(boot.session + session()->proc_off) + boot.proc;
+	if (unlikely(!has_slot()))
+		return &unslotted;
+	return proc_slots() + boot.proc;
 }
 
 static inline struct tls *tls_self(void)
@@ -36,17 +65,17 @@ static inline struct tls *tls_self(void)
 	return t;
 }
 
+/*
+ * A kernel that does not use FSGSBASE itself restores only those bases that were set by a
+ * system call: what wrgsbase writes is lost at the next context switch, where the instruction can
+ * be executed at all.  thread_clone() in gate.S does the same for new threads.
+ */
 static inline void set_gs_base(void *p)
 {
-	__asm__ volatile("wrgsbase %0" : : "r"(p) : "memory");
-}
-
-static inline u64 get_gs_base(void)
-{
-	u64 v;
-
-	__asm__ volatile("rdgsbase %0" : "=r"(v));
-	return v;
+	if (boot.fsgsbase)
+		__asm__ volatile("wrgsbase %0" : : "r"(p) : "memory");
+	else
+		sys2(__NR_arch_prctl, ARCH_SET_GS, (u64)p);
 }
 
 static inline u64 get_fs_base(void)
@@ -80,7 +109,8 @@ size_t strlen(const char *s);
 size_t rt_copy_in(void *dst, const void *src, size_t n);
 
 /* heap.c: memory for the engine's own data; never fails, never returns to the kernel. */
-void heap_init(u64 base, u64 size);
+/** heap_init() - with memory for what the engine needs to begin; 0: there is none */
+int heap_init(u64 base, u64 size);
 /** heap_alloc() - @n zeroed bytes, 16-aligned; dies with a message if the reserve is used up */
 void *heap_alloc(size_t n);
 /** heap_free() - give back @n bytes for later heap_alloc() of the same size class */

@@ -26,6 +26,14 @@
 
 #define CROSS_AT	3800	/* ADEPT_CROSS_AT */
 
+/* struct adept_boot */
+#define BOOT_REGS	96
+#define BOOT_RIP	224
+#define BOOT_RFLAGS	232
+#define BOOT_FSGSBASE	272
+#define NR_ARCH_PRCTL	158
+#define ARCH_SET_GS	0x1001
+
 /* struct tls.pending */
 #define PENDING_SIGNAL	1	/* a signal waits to be delivered */
 #define PENDING_REST	2	/* somebody may want this thread at rest */
@@ -102,6 +110,7 @@ struct tls {
 	u32 parent_process;	/* ..and of a new process: of that thread's */
 	u64 created_at;
 	u64 blocked_mask;	/* of a new thread: mask to set when it runs */
+	u32 own_process;	/* not a thread of its parent's process, though in its memory */
 	u32 clear_handlers;	/* of a new process: CLONE_CLEAR_SIGHAND */
 	struct group *group;	/* its process (os/rest.h) */
 	u32 rest;		/* enum rest_state */
@@ -114,6 +123,10 @@ _Static_assert(TLS_R15 == 8 * ADEPT_GS_R15 && TLS_IND0 == 8 * ADEPT_GS_RCX &&
 	       TLS_SPILL1 == 8 * ADEPT_GS_RSP &&
 	       TLS_GSBASE == 8 * ADEPT_GS_GSBASE, "ADEPT_GS_*");
 _Static_assert(CROSS_AT == ADEPT_CROSS_AT, "CROSS_AT");
+_Static_assert(offsetof(struct adept_boot, regs) == BOOT_REGS, "BOOT_REGS");
+_Static_assert(offsetof(struct adept_boot, rip) == BOOT_RIP, "BOOT_RIP");
+_Static_assert(offsetof(struct adept_boot, rflags) == BOOT_RFLAGS, "BOOT_RFLAGS");
+_Static_assert(offsetof(struct adept_boot, fsgsbase) == BOOT_FSGSBASE, "BOOT_FSGSBASE");
 _Static_assert(offsetof(struct tls, app_r15) == TLS_R15, "TLS_R15");
 _Static_assert(offsetof(struct tls, ind) == TLS_IND0, "TLS_IND0");
 _Static_assert(offsetof(struct tls, spill) == TLS_SPILL0, "TLS_SPILL0");

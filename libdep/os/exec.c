@@ -5,14 +5,21 @@
  */
 #include "exec.h"
 #include "rest.h"
+#include "rlimit.h"
 #include "syscall.h"
+#include "thread.h"
 #include "../record/record.h"
 
 #define AT_FDCWD	(-100)
+#define AT_EMPTY_PATH	0x1000
+#define AT_SYMLINK_NOFOLLOW 0x100
+#define AT_EACCESS	0x200
+#define X_OK		1
 #define KCMP_VM		1
 
-static struct lock exec_lock;
+static struct lock exec_lock, slot_lock;
 static u32 exec_owner;
+static struct adept_proc *slot;	/* ours; NULL: none yet */
 static u32 serial;		/* of our slot */
 
 /* A child that shares memory and has outlived its parent: the slot went with that. */
@@ -48,6 +55,9 @@ static void announce(struct adept_proc *p, u64 nr, const u64 args[6])
 	p->exec_dirfd = at ? (s32)args[0] : AT_FDCWD;
 	p->exec_flags = at ? (u32)args[4] : 0;
 	p->exec_tid = exec_owner = (u32)sys0(__NR_gettid);
+	/* A vfork child is in the namespace of children. */
+	if (boot.ns & ADEPT_NS_CHILDREN)
+		__atomic_fetch_or(&p->ns, ADEPT_NS_TIDS, __ATOMIC_RELAXED);
 	tell(p, ADEPT_EXEC_REQUEST);
 }
 
@@ -95,23 +105,73 @@ static void take_turn(struct adept_proc *p)
 	}
 }
 
+/* Our slot, or one that is taken only for this: where the collector is asked to follow. */
+static struct adept_proc *slot_for_exec(void)
+{
+	struct adept_proc *p = __atomic_load_n(&slot, __ATOMIC_ACQUIRE);
+
+	if (p)
+		return p;
+	lock(&slot_lock);
+	if (!slot) {
+		p = thread_exec_slot();
+		serial = p ? p->serial : 0;
+		__atomic_store_n(&slot, p, __ATOMIC_RELEASE);
+	}
+	unlock(&slot_lock);
+	return slot;
+}
+
+/* Would execve find a file that may be executed?  If the kernel cannot say, it would. */
+static int may_succeed(u64 nr, const u64 args[6])
+{
+	int at = nr == __NR_execveat;
+	u32 flags = at ? (u32)args[4] & (AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW) : 0;
+	s64 ret = sys4(__NR_faccessat2, at ? args[0] : (u64)AT_FDCWD, args[at], X_OK,
+		       AT_EACCESS | flags);
+
+	return !ret || ret == -E_NOSYS || ret == -E_PERM;
+}
+
+static s64 execute(struct tls *t, u64 nr, const u64 args[6])
+{
+	u32 lowered = rlimit_exec_begin(rlimit_is_finite() && may_succeed(nr, args));
+	s64 ret = app_last_syscall(t, nr, args, 0);
+
+	rlimit_exec_failed(lowered);
+	return ret;
+}
+
+/* Without a slot the image runs natively. */
+static s64 exec_natively(struct tls *t, u64 nr, const u64 args[6])
+{
+	s64 ret;
+
+	__atomic_add_fetch(&session()->lost_procs, 1, __ATOMIC_RELAXED);
+	ret = execute(t, nr, args);
+	adept_count_down(&session()->lost_procs);
+	return ret;
+}
+
 s64 exec_syscall(struct tls *t, u64 nr, u64 args[6])
 {
-	struct adept_proc *p = proc_slot();
+	struct adept_proc *p;
 	s64 ret;
 	u32 state;
 
-	if (slot_lost(p)) {
-		__atomic_add_fetch(&session()->lost_procs, 1, __ATOMIC_RELAXED);
-		return app_syscall(t, nr, args);
-	}
 	ring_room(t);
 	rest_begin(t);
+	p = slot_for_exec();
+	if (!p || slot_lost(p)) {
+		rest_end(t);
+		return exec_natively(t, nr, args);
+	}
+	thread_wait_for_slot();
 	take_turn(p);
 	announce(p, nr, args);
 	answer_wait(p, ADEPT_EXEC_REQUEST);
 	rest_end(t);
-	ret = app_last_syscall(t, nr, args, 0);
+	ret = execute(t, nr, args);
 	state = __atomic_load_n(&p->exec_state, __ATOMIC_ACQUIRE);
 	/* Who was told to go natively says so as well: the image is watched for, and counted. */
 	if (!slot_lost(p) && (state == ADEPT_EXEC_READY || state == ADEPT_EXEC_NATIVE)) {
@@ -124,13 +184,15 @@ s64 exec_syscall(struct tls *t, u64 nr, u64 args[6])
 
 void exec_vfork_done(u32 tid)
 {
-	if (tid)
-		owner_gone(proc_slot(), tid);
+	if (tid && slot)
+		owner_gone(slot, tid);
 }
 
 void exec_process_init(void)
 {
-	serial = proc_slot()->serial;
+	slot = has_slot() ? proc_slot() : NULL;
+	serial = slot ? slot->serial : 0;
+	slot_lock.word = 0;
 	exec_owner = 0;
 	exec_lock.word = 0;
 }

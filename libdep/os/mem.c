@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Code regions are read from /proc/self/maps when code in an unknown place runs
- * for the first time, and forgotten when a system call changes them.  Pages of
- * writable regions are write-protected while fragments made from them exist.
+ * Code regions are looked up when code in an unknown place runs for the first time, and
+ * forgotten when a system call changes them.  Pages of writable regions are write-protected while
+ * fragments made from them exist.
+ *
+ * Where they are is known by the system calls that made them (track.h).  /proc/self/maps is read
+ * only for what is not known by these, and if it cannot be read, that is not executable.
  */
 #include "mem.h"
+#include "track.h"
 #include "../record/record.h"
 #include "../watch/watch.h"
 
@@ -19,6 +23,7 @@ struct region {
 
 struct watched {
 	u64 page;
+	u64 stamp;		/* see track.h */
 	u32 prot;
 };
 
@@ -32,146 +37,69 @@ static u32 unwatched;	/* how many there have been */
 
 #define VSYSCALL	0xffffffffff600000ull
 
-int mem_is_ours(u64 start, u64 len)
+u64 mem_ours_from(u64 start, u64 end)
 {
-	u64 end = start + len;
-	struct adept_session *s = session();
+	u64 first = arena_first(start, end);
 	const u64 own[][2] = {
 		{ boot.blob, boot.blob_size }, { boot.low, boot.low_size },
-		{ boot.heap, boot.heap_size }, { boot.session, s->file_size },
+		{ boot.heap, boot.heap_size }, { boot.session, layout()->file_size },
 	};
 
 	for (unsigned int i = 0; i < ARRAY_SIZE(own); i++)
-		if (own[i][1] && start < own[i][0] + own[i][1] && end > own[i][0])
-			return 1;
-	return arena_overlaps(start, end);
+		if (own[i][1] && start < own[i][0] + own[i][1] && first > own[i][0])
+			first = own[i][0] > start ? own[i][0] : start;
+	return first;
 }
 
-/* ---- /proc/self/maps ---- */
-
-struct maps {
-	int fd;
-	u32 at, len;
-	char buf[4096];
-};
-
-static int maps_char(struct maps *m)
+int mem_is_ours(u64 start, u64 len)
 {
-	if (m->at == m->len) {
-		s64 n = sys3(__NR_read, (u64)m->fd, (u64)m->buf, sizeof(m->buf));
-
-		if (n <= 0)
-			return -1;
-		m->at = 0;
-		m->len = (u32)n;
-	}
-	return (u8)m->buf[m->at++];
-}
-
-static u64 parse_number(const char **p, unsigned int base)
-{
-	u64 v = 0;
-
-	for (;; (*p)++) {
-		unsigned int c = (u8)**p, d;
-
-		if (c - '0' < 10)
-			d = c - '0';
-		else if (c - 'a' < 6)
-			d = c - 'a' + 10;
-		else
-			break;
-		if (d >= base)
-			break;
-		v = v * base + d;
-	}
-	return v;
-}
-
-struct map_line {
-	u64 start, end, offset, dev, inode;
-	u32 prot, shared;
-	const char *path;
-	u64 base;		/* where the file's first byte is, or 0 */
-};
-
-/* start-end rwxp offset major:minor inode   path */
-static void parse_line(const char *p, struct map_line *l)
-{
-	l->start = parse_number(&p, 16);
-	p++;
-	l->end = parse_number(&p, 16);
-	p++;
-	l->prot = (p[0] == 'r' ? K_PROT_READ : 0) | (p[1] == 'w' ? K_PROT_WRITE : 0) |
-		  (p[2] == 'x' ? K_PROT_EXEC : 0);
-	l->shared = p[3] == 's';
-	p += 5;
-	l->offset = parse_number(&p, 16);
-	p++;
-	l->dev = parse_number(&p, 16) << 32;
-	p++;
-	l->dev |= parse_number(&p, 16);
-	p++;
-	l->inode = parse_number(&p, 10);
-	while (*p == ' ')
-		p++;
-	l->path = p;
-}
-
-static int read_line(struct maps *m, char *line, u32 size)
-{
-	u32 n = 0;
-	int c;
-
-	while ((c = maps_char(m)) >= 0 && c != '\n')
-		if (n + 1 < size)
-			line[n++] = (char)c;
-	line[n] = 0;
-	return n || c >= 0;
+	return mem_ours_from(start, start + len) < start + len;
 }
 
 /*
  * Find the mapping around @addr; 0 if there is none, -errno if that cannot be known.
- * @l->path stays until the next call.
+ * @l->path stays until the next call; @base receives where the file's first byte is, or 0.
  */
-static s64 find_mapping(u64 addr, struct map_line *l)
+static s64 find_mapping(u64 addr, struct map_line *l, u64 *base)
 {
-	static char line[4200];
 	static struct maps m;
 	struct map_line first = { 0 };
-	s64 fd = sys3(__NR_open, (u64)"/proc/self/maps", 02000000 /* O_CLOEXEC */, 0);
+	s64 err = maps_open(&m);
 	int found = 0;
 
-	if (fd < 0)
-		return fd;
-	m.fd = (int)fd;
-	m.at = m.len = 0;
-	while (!found && read_line(&m, line, sizeof(line))) {
-		parse_line(line, l);
+	if (err)
+		return err;
+	while (!found && maps_next(&m, l)) {
 		if (l->inode && !l->offset)
 			first = *l;
 		found = addr >= l->start && addr < l->end;
 	}
-	sys1(__NR_close, (u64)fd);
-	l->base = l->inode && l->inode == first.inode && l->dev == first.dev ? first.start : 0;
+	maps_close(&m);
+	*base = l->inode && l->inode == first.inode && l->dev == first.dev ? first.start : 0;
 	return found;
 }
 
 /* Find the executable mapping around @pc; 0 if there is none. */
 static int lookup_region(u64 pc, struct region *r)
 {
-	struct map_line l;
-	s64 found = find_mapping(pc, &l);
+	struct map_line l, line;
+	u64 base, line_base;
+	int found = track_find(pc, &l, &base);
 
-	if (found < 0)
-		fatal("cannot read /proc/self/maps: error %ld", -found);
-	if (!found || !(l.prot & K_PROT_EXEC))
+	/* Not known, or made executable by mprotect(), so that its name is not. */
+	if ((!found || (l.inode && !*l.path)) && find_mapping(pc, &line, &line_base) > 0 &&
+	    line.prot & K_PROT_EXEC) {
+		l = line;
+		base = line_base;
+		found = 1;
+	}
+	if (!found)
 		return 0;
 	*r = (struct region){ l.start, l.end, l.prot, l.shared };
 	if (recording())
 		record_map(l.start, l.end, l.offset, l.dev, l.inode, l.prot, l.path);
-	if (l.base)
-		watch_module(l.base, l.start, l.end);
+	if (base)
+		watch_module(base, l.start, l.end);
 	return 1;
 }
 
@@ -225,8 +153,10 @@ static int watch(u64 page, u32 prot)
 		return 1;
 	if (nwatched == MAX_WATCHED)
 		return 0;
-	sys3(__NR_mprotect, page, ADEPT_PAGE, prot & ~K_PROT_WRITE);
-	watched[nwatched++] = (struct watched){ page, prot };
+	/* The kernel may have no more mappings for this process. */
+	if (sys3(__NR_mprotect, page, ADEPT_PAGE, prot & ~K_PROT_WRITE) < 0)
+		return 0;
+	watched[nwatched++] = (struct watched){ page, track_tick(), prot };
 	return 1;
 }
 
@@ -267,8 +197,12 @@ int code_unwatch_range(u64 start, u64 end)
 static int came_late(u64 page)
 {
 	struct map_line l;
+	u64 base;
 
-	return unwatched && find_mapping(page, &l) > 0 && l.prot & K_PROT_WRITE;
+	if (!unwatched)
+		return 0;
+	return (track_find(page, &l, &base) || find_mapping(page, &l, &base) > 0) &&
+	       l.prot & K_PROT_WRITE;
 }
 
 int code_write_fault(u64 addr)
@@ -332,21 +266,43 @@ size_t code_fetch(u64 pc, u8 *buf, size_t n, u8 *unwatchable)
 	return got;
 }
 
-void code_changed(u64 start, u64 end)
+/*
+ * Take [@start, @end) out of region number @i.  The rest stays: there may be fragments from it, and
+ * they are only looked for in what is a region.
+ */
+static void cut_region(u32 i, u64 start, u64 end)
+{
+	struct region behind = regions[i];
+
+	if (regions[i].start < start)
+		regions[i].end = start;
+	else
+		regions[i] = regions[--nregions];
+	if (behind.end <= end)
+		return;
+	behind.start = end;
+	if (nregions == MAX_REGIONS)
+		forgotten = 1;
+	else
+		regions[nregions++] = behind;
+}
+
+void code_changed(u64 stamp, u64 start, u64 end)
 {
 	int hit = 0;
 
 	lock(&frag_lock);
 	for (u32 i = 0; i < nregions;) {
 		if (regions[i].start < end && regions[i].end > start) {
-			regions[i] = regions[--nregions];
+			cut_region(i, start, end);
 			hit = 1;
 		} else {
 			i++;
 		}
 	}
 	for (u32 i = 0; i < nwatched;) {
-		if (watched[i].page < end && watched[i].page >= start) {
+		if (watched[i].page < end && watched[i].page >= start &&
+		    watched[i].stamp <= stamp) {
 			watched[i] = watched[--nwatched];
 			unwatched++;
 		} else {

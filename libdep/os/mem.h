@@ -33,8 +33,13 @@ int code_write_fault(u64 addr);
 int code_unwatch_range(u64 start, u64 end);
 /** code_unwatched() - a number that grows when a page is no longer watched */
 u32 code_unwatched(void);
-/** code_changed() - [@start, @end) was unmapped, mapped or re-protected */
-void code_changed(u64 start, u64 end);
+/**
+ * code_changed() - [@start, @end) was unmapped, mapped or re-protected
+ * @stamp: see track.h; pages that have been watched since are another mapping's
+ */
+void code_changed(u64 stamp, u64 start, u64 end);
+/** mem_ours_from() - first address of [@start, @end) that is the engine's own memory, or @end */
+u64 mem_ours_from(u64 start, u64 end);
 /** mem_is_ours() - does the range touch the engine's own memory? */
 int mem_is_ours(u64 start, u64 len);
 

@@ -125,7 +125,7 @@ void rest_stop_others(struct tls *t, u32 status)
 	u32 left = ~0u, n;
 	u64 until = 0;
 
-	if (!recording() || session()->flags & ADEPT_S_NULL)
+	if (!recording() || layout()->flags & ADEPT_S_NULL)
 		return;
 	take_stop(t);
 	while ((n = thread_each_other(t, hold, status))) {

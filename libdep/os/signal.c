@@ -11,6 +11,7 @@
  */
 #include "mem.h"
 #include "rest.h"
+#include "seccomp.h"
 #include "sigframe.h"
 #include "sigmask.h"
 #include "signal.h"
@@ -219,13 +220,19 @@ static int own_fault(struct tls *t, u32 signo, const struct k_siginfo *info,
 		return 1;
 	}
 	if (!pos) {
+		/* An error of the engine's; or adept.ko has no memory for what an event needs. */
 		if (in_blob(rip) && rip != (u64)gate_undefined)
 			fatal("signal %u at blob + %lx, address %lx", signo, rip - boot.blob, addr);
 		return 0;
 	}
 	if (signo == K_SIGBUS && uc->regs[SC_EFLAGS] & FLAG_AC && misaligned_store(t, pos, uc))
 		return 1;
-	if (signo == K_SIGBUS && addr - boot.session < session()->file_size)
+	/*
+	 * The kernel has no memory for the ring, or the user's limit is reached (kmod/limit.c).
+	 * The record that is begun could be given up here, but not those that the engine itself
+	 * writes.
+	 */
+	if (signo == K_SIGBUS && addr - boot.session < layout()->file_size)
 		fatal("adept.ko refuses a store to the ring at %lx", addr);
 	if (signo == K_SIGSEGV && ring_guard_hit(t, addr)) {
 		uc->regs[SC_R15] = leave_turn(t, pos, uc);
@@ -421,6 +428,9 @@ s64 signal_sigaction(struct tls *t, const u64 a[6])
 		return -E_FAULT;
 	if (a[1] && (signo == 9 || signo == 19))
 		return -E_INVAL;
+	ret = seccomp_check(__NR_rt_sigaction, signo, 0, 0, 8);
+	if (ret)
+		return ret;
 	action = &t->handlers->action[signo];
 	lock(&action_lock);
 	old = *action;
@@ -447,7 +457,10 @@ s64 signal_sigaltstack(struct tls *t, const u64 a[6])
 		t->app_altstack[0], (u32)t->app_altstack[1] | (on ? SS_ONSTACK : 0), 0,
 		t->app_altstack[2],
 	};
+	s64 ret = seccomp_check(__NR_sigaltstack, 0, 0, 0, 0);
 
+	if (ret)
+		return ret;
 	if (a[0]) {
 		u32 mode;
 

@@ -5,21 +5,26 @@
  */
 #include "exec.h"
 #include "mem.h"
+#include "mlock.h"
 #include "rest.h"
+#include "rlimit.h"
+#include "seccomp.h"
 #include "sigframe.h"
 #include "sigmask.h"
 #include "signal.h"
 #include "syscall.h"
 #include "thread.h"
 #include "told.h"
+#include "track.h"
 #include "../record/record.h"
 #include "../translate/dispatch.h"
 
-#define ARCH_SET_GS	0x1001
 #define ARCH_SET_FS	0x1002
 #define ARCH_GET_GS	0x1004
 
+#define PR_SET_SECCOMP			22
 #define PR_SET_TSC			26
+#define CLONE_NEWPID			0x20000000
 #define PR_TSC_SIGSEGV			2
 #define PR_SET_SYSCALL_USER_DISPATCH	59
 
@@ -27,6 +32,7 @@
 #define MAX_TRIES	1000
 #define SHM_RND		020000
 #define SHM_REMAP	040000
+#define SHM_EXEC	0100000
 #define K_IPC_STAT	2
 
 s64 app_syscall_raw(struct tls *t, u64 nr, const u64 args[6]);	/* gate.S */
@@ -76,13 +82,32 @@ static int take_back(u64 start, u64 len)
 	if (mem_is_ours(start, len))
 		return 0;
 	code_unwatch_range(start, start + len);
-	code_changed(start, start + len);
+	code_changed(TRACK_ANY, start, start + len);
 	return 1;
+}
+
+static s64 sys_mremap(struct tls *t, u64 a[6])
+{
+	u64 len = page_up(a[1]), new_len = page_up(a[2]), stamp;
+	struct tracked_range range;
+	s64 ret;
+
+	if (!take_back(a[0], len) || (a[3] & MREMAP_FIXED && !take_back(a[4], new_len)))
+		return -E_INVAL;
+	track_save(a[0], len ? len : new_len, &range);
+	stamp = track_begin();
+	ret = app_syscall(t, __NR_mremap, a);
+	if (ret < 0 && ret > -4096)
+		return ret;
+	track_moved(stamp, (u64)ret, a, &range);
+	code_changed(stamp, a[0], a[0] + len);
+	code_changed(stamp, (u64)ret, (u64)ret + new_len);
+	return ret;
 }
 
 static s64 sys_memory(struct tls *t, u64 nr, u64 a[6])
 {
-	u64 len = page_up(a[1]);
+	u64 len = page_up(a[1]), stamp;
 	s64 ret;
 
 	/* The engine's own memory is not the program's to change. */
@@ -92,41 +117,62 @@ static s64 sys_memory(struct tls *t, u64 nr, u64 a[6])
 	} else if (!take_back(a[0], len)) {
 		return -E_INVAL;
 	}
-	if (nr == __NR_mremap && a[3] & MREMAP_FIXED && !take_back(a[4], page_up(a[2])))
-		return -E_INVAL;
+	stamp = track_begin();
 	ret = app_syscall(t, nr, a);
 	if (ret < 0 && ret > -4096)
 		return ret;
 	switch (nr) {
 	case __NR_mmap:
-		code_changed((u64)ret, (u64)ret + len);
-		break;
-	case __NR_mremap:
-		code_changed(a[0], a[0] + len);
-		code_changed((u64)ret, (u64)ret + page_up(a[2]));
+		track_mapped((u64)ret, a);
+		code_changed(TRACK_ANY, (u64)ret, (u64)ret + len);
 		break;
 	case __NR_munmap:
+		track_unmapped(stamp, a[0], a[0] + len);
+		code_changed(stamp, a[0], a[0] + len);
+		break;
 	case __NR_mprotect:
 	case __NR_pkey_mprotect:
-		code_changed(a[0], a[0] + len);
+		track_protected(a[0], a[0] + len, a[2]);
+		code_changed(TRACK_ANY, a[0], a[0] + len);
 		break;
 	}
 	return ret;
 }
 
-/* Of all ways to attach a segment only this one replaces what is there. */
-static s64 sys_shm_remap(struct tls *t, u64 a[6])
+/* Only with SHM_REMAP does it replace what is there. */
+static s64 sys_shmat(struct tls *t, u64 a[6])
 {
 	struct { u64 perm[6], size, other[8]; } ds;
 	u64 start = a[2] & SHM_RND ? a[1] & ~(u64)(ADEPT_PAGE - 1) : a[1];
 	s64 ret = sys3(__NR_shmctl, a[0], K_IPC_STAT, (u64)&ds);
 
 	if (ret < 0)
-		return ret;
-	if (!take_back(start, page_up(ds.size)))
+		return app_syscall(t, __NR_shmat, a);
+	if (a[2] & SHM_REMAP && !take_back(start, page_up(ds.size)))
 		return -E_INVAL;
 	ret = app_syscall(t, __NR_shmat, a);
-	code_changed(start, start + page_up(ds.size));
+	if (ret < 0 && ret > -4096)
+		return ret;
+	track_attached((u64)ret, ds.size, !!(a[2] & SHM_EXEC));
+	code_changed(TRACK_ANY, (u64)ret, (u64)ret + page_up(ds.size));
+	return ret;
+}
+
+static s64 sys_shmdt(struct tls *t, u64 a[6])
+{
+	u64 stamp = track_begin();
+	s64 ret = app_syscall(t, __NR_shmdt, a);
+
+	if (!ret)
+		track_detached(stamp, a[0]);
+	return ret;
+}
+
+static s64 sys_personality(struct tls *t, u64 a[6])
+{
+	s64 ret = app_syscall(t, __NR_personality, a);
+
+	track_personality();
 	return ret;
 }
 
@@ -200,6 +246,20 @@ static s64 sys_plain(struct tls *t, u64 nr, const u64 a[6])
 	return ret;
 }
 
+/*
+ * Children get into another pid namespace.  setns() may be given a pidfd or a descriptor of any
+ * namespace: that of the collector is found by the collector, too.
+ */
+static s64 sys_namespace(struct tls *t, u64 nr, const u64 a[6])
+{
+	u64 kinds = nr == __NR_setns ? (a[1] ? a[1] : CLONE_NEWPID) : a[0];
+	s64 ret = sys_plain(t, nr, a);
+
+	if (!ret && kinds & CLONE_NEWPID)
+		__atomic_fetch_or(&boot.ns, ADEPT_NS_CHILDREN, __ATOMIC_RELAXED);
+	return ret;
+}
+
 /* The process kills itself: of all signals this is the one that no handler sees. */
 static int kills_us(u64 nr, const u64 a[6])
 {
@@ -242,13 +302,26 @@ static s64 do_syscall(struct tls *t, u64 nr, u64 a[6])
 	case __NR_munmap:
 	case __NR_mprotect:
 	case __NR_pkey_mprotect:
-	case __NR_mremap:
 	case __NR_madvise:
 		return sys_memory(t, nr, a);
+	case __NR_mremap:
+		return sys_mremap(t, a);
+	case __NR_mlock:
+	case __NR_mlock2:
+	case __NR_munlock:
+	case __NR_mlockall:
+	case __NR_munlockall:
+		return mlock_syscall(t, nr, a);
 	case __NR_shmat:
-		if (a[2] & SHM_REMAP)
-			return sys_shm_remap(t, a);
-		break;
+		return sys_shmat(t, a);
+	case __NR_shmdt:
+		return sys_shmdt(t, a);
+	case __NR_getrlimit:
+	case __NR_setrlimit:
+	case __NR_prlimit64:
+		return rlimit_syscall(t, nr, a);
+	case __NR_personality:
+		return sys_personality(t, a);
 	case __NR_rt_sigaction:
 		return signal_sigaction(t, a);
 	case __NR_sigaltstack:
@@ -269,7 +342,14 @@ static s64 do_syscall(struct tls *t, u64 nr, u64 a[6])
 	case __NR_rseq:
 		/* A restartable sequence cannot be restarted in the cache; glibc does without. */
 		return -E_NOSYS;
+	case __NR_unshare:
+	case __NR_setns:
+		return sys_namespace(t, nr, a);
+	case __NR_seccomp:
+		return seccomp_install(t, nr, a);
 	case __NR_prctl:
+		if (a[0] == PR_SET_SECCOMP)
+			return seccomp_install(t, nr, a);
 		/* Tickets are taken from the time stamp counter. */
 		if (a[0] == PR_SET_SYSCALL_USER_DISPATCH ||
 		    (a[0] == PR_SET_TSC && a[1] == PR_TSC_SIGSEGV))

@@ -8,7 +8,10 @@
  */
 #include "exec.h"
 #include "mem.h"
+#include "mlock.h"
 #include "rest.h"
+#include "rlimit.h"
+#include "seccomp.h"
 #include "signal.h"
 #include "syscall.h"
 #include "thread.h"
@@ -20,16 +23,27 @@
 #define CLONE_SIGHAND		0x00000800
 #define CLONE_SETTLS		0x00080000
 #define CLONE_CLEAR_SIGHAND	0x100000000ull
+#define CLONE_NEWPID		0x20000000
 #define CLONE_THREAD		0x00010000
 #define CLONE_CHILD_CLEARTID	0x00200000
 #define K_SIGCHLD		17
+#define PR_SET_PTRACER		0x59616d61
 
 #define STACK_SIZE		(64u << 10)
 #define SIGSTACK_SIZE		(64u << 10)
 #define TLS_SIZE		ALIGN_UP(sizeof(struct tls), 64)
 
+/* Waiting for a process slot: pauses of 1, 2, 4 .. 64 ms. */
+#define SLOT_PAUSE_MIN_NS	1000000
+#define SLOT_PAUSE_MAX_NS	128000000
+
+struct adept_proc unslotted;
+
 static struct lock threads_lock;
 static struct tls *threads, *retired;
+
+/* Of a forked process: its number, which a vfork child has not, and its parent's serial. */
+static u32 own_pid, own_parent;
 
 s64 thread_clone(u64 nr, const u64 args[6], struct tls *child);
 __attribute__((noreturn)) void thread_vanish(u32 *gone, u64 nr, u64 status);
@@ -161,46 +175,159 @@ void thread_exit(struct tls *t, u64 status)
 
 void thread_exit_group(struct tls *t, u64 status)
 {
+	const u64 args[6] = { status };
 	u64 old;
 
 	block_signals(&old);
 	rest_stop_others(t, (u32)status);
 	ring_thread_end(t, (u32)status);
 	for (;;)
-		sys1(__NR_exit_group, status);
+		filtered_syscall(__NR_exit_group, args);
 }
 
 /* ---- fork ---- */
 
-static void take_process_slot(u32 cause, u32 parent)
+/* A slot of the session's table, claimed; or NO_SLOT. */
+static u32 claim_process_slot(void)
+{
+	struct adept_proc *v = proc_slots();
+	u32 n = layout()->nprocs;
+
+	for (u32 i = 0; i < n; i++) {
+		u32 k = (boot.proc + i) % n, free = ADEPT_SLOT_FREE;
+
+		/* A look first: a full table is read, not written, by all that wait for a slot. */
+		if (__atomic_load_n(&v[k].state, __ATOMIC_RELAXED) == ADEPT_SLOT_FREE &&
+		    __atomic_compare_exchange_n(&v[k].state, &free, ADEPT_SLOT_CLAIMED, 0,
+						__ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+			return k;
+	}
+	return NO_SLOT;
+}
+
+static void ring_bell(void)
 {
 	struct adept_session *s = session();
-	struct adept_proc *v = (struct adept_proc *)(boot.session + s->proc_off);
 
-	for (u32 i = 0; i < s->nprocs; i++) {
-		u32 k = (boot.proc + i) % s->nprocs, free = ADEPT_SLOT_FREE;
-		struct adept_proc *p = &v[k];
+	__atomic_add_fetch(&s->doorbell, 1, __ATOMIC_SEQ_CST);
+	futex_wake(&s->doorbell, 1);
+}
 
-		if (!__atomic_compare_exchange_n(&p->state, &free, ADEPT_SLOT_CLAIMED, 0,
-						 __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-			continue;
-		p->serial = __atomic_fetch_add(&s->next_serial, 1, __ATOMIC_RELAXED);
-		p->pid = (u32)sys0(__NR_getpid);
-		p->parent_serial = parent;
-		p->exec_state = ADEPT_EXEC_NONE;
-		p->cause = cause;
-		p->start_ns = rt_now();
-		p->desc_head = p->desc_tail = 0;
-		boot.proc = k;
-		sys3(__NR_mprotect, boot.session + s->desc_off + (u64)k * s->desc_size,
-		     s->desc_size, K_PROT_READ | K_PROT_WRITE);
-		__atomic_store_n(&p->state, ADEPT_SLOT_LIVE, __ATOMIC_RELEASE);
-		__atomic_add_fetch(&s->doorbell, 1, __ATOMIC_SEQ_CST);
-		futex_wake(&s->doorbell, 1);
+static int any_in_state(u32 state)
+{
+	const struct adept_proc *v = proc_slots();
+
+	for (u32 i = 0; i < layout()->nprocs; i++)
+		if (__atomic_load_n(&v[i].state, __ATOMIC_RELAXED) == state)
+			return 1;
+	return 0;
+}
+
+/*
+ * A full table: wait for the collector to see that a process has ended, about 0.1 s in all; and for
+ * the slot of one that has ended as long as it takes, as threads do for theirs (record/ring.c).
+ * Return: 0 when there is no more to wait for.
+ */
+static int pause_for_slot(s64 pause[2])
+{
+	if (collector_gone())
+		return 0;
+	if (pause[1] >= SLOT_PAUSE_MAX_NS) {
+		if (layout()->flags & ADEPT_S_DROP || !any_in_state(ADEPT_SLOT_ENDED))
+			return 0;
+		pause[1] /= 2;
+	}
+	ring_bell();
+	sys2(__NR_nanosleep, (u64)pause, 0);
+	pause[1] *= 2;
+	return 1;
+}
+
+static u32 wait_for_process_slot(void)
+{
+	s64 pause[2] = { 0, SLOT_PAUSE_MIN_NS };
+	u32 k = claim_process_slot();
+
+	while (k == NO_SLOT && pause_for_slot(pause))
+		k = claim_process_slot();
+	return k;
+}
+
+void thread_wait_for_slot(void)
+{
+	s64 pause[2] = { 0, SLOT_PAUSE_MIN_NS };
+
+	while (!any_in_state(ADEPT_SLOT_FREE) && pause_for_slot(pause))
+		;
+}
+
+static void fill_process_slot(struct adept_proc *p, u32 cause, u32 parent)
+{
+	struct adept_session *s = session();
+
+	p->serial = __atomic_fetch_add(&s->next_serial, 1, __ATOMIC_RELAXED);
+	p->pid = own_pid;
+	p->parent_serial = parent;
+	p->exec_state = ADEPT_EXEC_NONE;
+	p->cause = cause;
+	p->ns = boot.ns & (ADEPT_NS_TIDS | ADEPT_NS_PID);
+	p->self = (u64)&boot;
+	p->start_ns = rt_now();
+	p->desc_head = p->desc_tail = 0;
+	record_forget_descriptors();
+}
+
+/*
+ * Without a slot a process stays in the engine but writes nothing that others read: its threads
+ * have no rings, its fragments no descriptors.  So do the children that it forks: the code cache
+ * that they inherit cannot be described any more.  What it executes is recorded if there is a slot
+ * by then.
+ */
+static void take_process_slot(u32 cause, u32 parent)
+{
+	u32 k = has_slot() ? wait_for_process_slot() : NO_SLOT;
+	const struct adept_session *l = layout();
+	struct adept_proc *p;
+
+	own_pid = (u32)sys0(__NR_getpid);
+	own_parent = parent;
+	if (k == NO_SLOT) {
+		boot.proc = NO_SLOT;
+		__atomic_add_fetch(&session()->lost_procs, 1, __ATOMIC_RELAXED);
 		return;
 	}
-	__atomic_add_fetch(&s->lost_procs, 1, __ATOMIC_RELAXED);
-	fatal("more than %u recorded processes at once", s->nprocs);
+	p = proc_slots() + k;
+	fill_process_slot(p, cause, parent);
+	boot.proc = k;
+	sys3(__NR_mprotect, boot.session + l->desc_off + (u64)k * l->desc_size, l->desc_size,
+	     K_PROT_READ | K_PROT_WRITE);
+	__atomic_store_n(&p->state, ADEPT_SLOT_LIVE, __ATOMIC_RELEASE);
+	ring_bell();
+}
+
+struct adept_proc *thread_exec_slot(void)
+{
+	struct adept_session *s = session();
+	u32 k = wait_for_process_slot();
+	struct adept_proc *p = proc_slots() + k;
+
+	if (k == NO_SLOT)
+		return NULL;
+	fill_process_slot(p, ADEPT_BY_FORK, own_parent);
+	adept_count_down(&s->lost_procs);
+	__atomic_store_n(&p->state, ADEPT_SLOT_LIVE, __ATOMIC_RELEASE);
+	ring_bell();
+	return p;
+}
+
+/*
+ * Yama lets a process be traced by its ancestors only, and by whom it names itself.  A new
+ * process has named nobody, so nothing of the program's is replaced.
+ */
+static void allow_tracing(void)
+{
+	if (boot.ptracer)
+		sys6(__NR_prctl, PR_SET_PTRACER, boot.ptracer, 0, 0, 0, 0);
 }
 
 static void forked_child(struct tls *t)
@@ -210,11 +337,17 @@ static void forked_child(struct tls *t)
 	t->group = heap_alloc(sizeof(*t->group));
 	enlist(t);
 	t->tid = (u32)sys0(__NR_gettid);
+	allow_tracing();
+	/* In another pid namespace our number means nothing to the collector. */
+	if (boot.ns & ADEPT_NS_CHILDREN)
+		boot.ns |= ADEPT_NS_TIDS | ADEPT_NS_PID;
 	/* Without recording, too: execve needs a slot of its own. */
 	if (recording())
 		record_forget_exits();
 	take_process_slot(ADEPT_BY_FORK, t->parent_process);
 	exec_process_init();
+	mlock_forked();
+	rlimit_forked();
 	ring_thread_start(t, t->tid, t->parent_serial, t->resume_pc - 2);
 	ring_context(t, t->resume_pc);
 }
@@ -232,7 +365,7 @@ static s64 fork_process(struct tls *t, u64 nr, u64 a[6], u64 flags, u64 stack, u
 	lock(&frag_lock);
 	lock(&threads_lock);
 	heap_lock_for_fork(1);
-	ret = sys6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+	ret = filtered_syscall(nr, a);
 	heap_lock_for_fork(0);
 	unlock(&threads_lock);
 	unlock(&frag_lock);
@@ -260,6 +393,8 @@ u8 *thread_main(struct tls *t)
 
 	t->tid = (u32)sys0(__NR_gettid);
 	rest_end(t);
+	if (t->own_process)
+		allow_tracing();
 	if (t->clear_handlers)
 		signal_clear(t);
 	signal_thread_init(t, NULL);
@@ -302,6 +437,7 @@ static s64 clone_thread(struct tls *t, u64 nr, u64 a[6], u64 flags, u64 stack, u
 	child->created_at = t->resume_pc - 2;
 	child->parent_serial = t->ring ? t->ring->serial : 0;
 	child->sync_blocked = t->sync_blocked;
+	child->own_process = !(flags & CLONE_THREAD);
 	child->clear_handlers = !!(flags & CLONE_CLEAR_SIGHAND);
 	signal_inherit(child, t, !!(flags & CLONE_SIGHAND));
 	if (!(flags & CLONE_THREAD))
@@ -365,6 +501,8 @@ s64 thread_sys_clone(struct tls *t, u64 nr, u64 a[6])
 		a[0] = (u64)&c;
 		break;
 	}
+	if (flags & CLONE_NEWPID)
+		boot.ns |= ADEPT_NS_CHILDREN;
 	ret = flags & CLONE_VM ? clone_thread(t, nr, a, flags, stack, tls) :
 				 fork_process(t, nr, a, flags, stack, tls);
 	if (ret > 0) {

@@ -20,4 +20,13 @@ __attribute__((noreturn)) void thread_exit(struct tls *t, u64 status);
 /** thread_exit_group() - end the process's streams, then exit_group */
 __attribute__((noreturn)) void thread_exit_group(struct tls *t, u64 status);
 
+/** thread_wait_for_slot() - until a process slot is free, if one may soon be */
+void thread_wait_for_slot(void);
+/**
+ * thread_exec_slot() - a slot for a process that has none, to ask for an execve by
+ *
+ * It is known by that, and no longer counted as lost; its threads are.  NULL: none is free.
+ */
+struct adept_proc *thread_exec_slot(void);
+
 #endif

@@ -6,6 +6,12 @@
 #include "record.h"
 
 static u32 next_exit, exits_left;
+static u64 desc_head;	/* that of our slot, which others could write */
+
+void record_forget_descriptors(void)
+{
+	desc_head = 0;
+}
 
 void record_forget_exits(void)
 {
@@ -16,6 +22,9 @@ u32 record_take_exits(unsigned int n)
 {
 	u32 first;
 
+	/* The session's ids are not spent on what is not described. */
+	if (!has_slot())
+		return ADEPT_FIRST_EXIT;
 	if (exits_left < n) {
 		next_exit = __atomic_fetch_add(&session()->next_exit, ADEPT_EXIT_BATCH,
 					       __ATOMIC_RELAXED);
@@ -27,7 +36,7 @@ u32 record_take_exits(unsigned int n)
 	return first;
 }
 
-/* Return: 0 if the collector has gone, and left no space. */
+/* Return: 0 if there is no space, and nobody to make any. */
 static int wait_for_space(struct adept_proc *p, u64 head, u32 size)
 {
 	static const s64 second[2] = { 1, 0 };
@@ -37,8 +46,11 @@ static int wait_for_space(struct adept_proc *p, u64 head, u32 size)
 		u32 seen = __atomic_load_n(&p->desc_space, __ATOMIC_SEQ_CST);
 		u64 tail = __atomic_load_n(&p->desc_tail, __ATOMIC_ACQUIRE);
 
-		if (head + size - tail <= s->desc_size)
+		if (head + size - tail <= layout()->desc_size)
 			return 1;
+		/* The collector has not written this. */
+		if (head - tail > layout()->desc_size)
+			return 0;
 		if (collector_gone())
 			return 0;
 		__atomic_store_n(&p->desc_waits, 1, __ATOMIC_SEQ_CST);
@@ -55,26 +67,31 @@ static int wait_for_space(struct adept_proc *p, u64 head, u32 size)
  */
 static void append(const void *data, u32 size)
 {
-	struct adept_session *s = session();
+	u32 room = layout()->desc_size;
+	u8 *ring = (u8 *)(boot.session + layout()->desc_off) + (u64)boot.proc * room;
 	struct adept_proc *p = proc_slot();
-	u8 *ring = (u8 *)(boot.session + s->desc_off) + (u64)boot.proc * s->desc_size;
-	u64 head = p->desc_head;
-	u32 at = head & (s->desc_size - 1);
+	u64 head = desc_head;
+	u32 at = head & (room - 1);
 
-	if (at + size > s->desc_size) {
-		struct adept_desc pad = { s->desc_size - at, ADEPT_DESC_PAD };
+	/* No thread of the process has a ring, so nothing refers to its fragments. */
+	if (!has_slot())
+		return;
+	if (at + size > room) {
+		struct adept_desc pad = { room - at, ADEPT_DESC_PAD };
 
 		if (!wait_for_space(p, head, pad.size))
 			goto lost;
 		memcpy(ring + at, &pad, sizeof(pad));
 		head += pad.size;
+		desc_head = head;
 		__atomic_store_n(&p->desc_head, head, __ATOMIC_RELEASE);
 		at = 0;
 	}
 	if (!wait_for_space(p, head, size))
 		goto lost;
 	memcpy(ring + at, data, size);
-	__atomic_store_n(&p->desc_head, head + size, __ATOMIC_RELEASE);
+	desc_head = head + size;
+	__atomic_store_n(&p->desc_head, desc_head, __ATOMIC_RELEASE);
 	return;
 
 lost:

@@ -11,27 +11,27 @@ u64 ring_cross(struct tls *t);	/* gate.S */
 
 static u64 chunk_addr(const struct tls *t, u32 index)
 {
-	return boot.session + adept_chunk_off(session(), t->slot, index);
+	return boot.session + adept_chunk_off(layout(), t->slot, index);
 }
 
 int module_ring(const struct tls *t)
 {
-	return t->ring && session()->flags & ADEPT_S_MODULE;
+	return t->ring && layout()->flags & ADEPT_S_MODULE;
 }
 
 void module_find(struct tls *t)
 {
-	u64 first = chunk_addr(t, 0), stride = adept_chunk_stride(session());
+	u64 first = chunk_addr(t, 0), stride = adept_chunk_stride(layout());
 
-	if (t->pp - t->chunk_base <= session()->chunk_size)
+	if (t->pp - t->chunk_base <= layout()->chunk_size)
 		return;
 	t->chunk_base = first + (t->pp - first) / stride * stride;
-	t->chunk_end = t->chunk_base + session()->chunk_size;
+	t->chunk_end = t->chunk_base + layout()->chunk_size;
 }
 
 void module_turn(struct tls *t, const struct adept_position *tail, u32 have)
 {
-	u32 index = (u32)((t->chunk_base - chunk_addr(t, 0)) / adept_chunk_stride(session()));
+	u32 index = (u32)((t->chunk_base - chunk_addr(t, 0)) / adept_chunk_stride(layout()));
 	struct adept_chunk *c = &t->ring->chunk[index];
 	u32 carried = (u32)(t->chunk_end - t->pp);
 
@@ -51,7 +51,7 @@ int module_begin(struct tls *t)
 	u64 at = chunk_addr(t, 0);
 
 	t->chunk_base = t->pp = at;
-	t->chunk_end = at + session()->chunk_size;
+	t->chunk_end = at + layout()->chunk_size;
 	/* There may be no memory for it, or a limit. */
 	return rt_copy_in((void *)at, &(u8){ 0 }, 1) == 1;
 }

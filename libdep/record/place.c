@@ -125,7 +125,7 @@ void record_plan(struct build *b)
 {
 	u16 known = b->mask;
 	unsigned int x = 0;
-	u32 check = session()->flags & ADEPT_S_SELF_CHECK;
+	u32 check = layout()->flags & ADEPT_S_SELF_CHECK;
 
 	b->nstores = 0;
 	if (!recording()) {

@@ -11,7 +11,7 @@
 
 static inline int recording(void)
 {
-	return !(session()->flags & ADEPT_S_NO_RECORD);
+	return !(layout()->flags & ADEPT_S_NO_RECORD);
 }
 
 /* place.c: choose the stores and each exit's mask; may shorten the fragment. */
@@ -31,11 +31,15 @@ void record_emit_tag(struct build *b, unsigned int x, enum xl8_kind before);
 u32 record_take_exits(unsigned int n);
 /** record_forget_exits() - after fork: do not go on with the parent's ids */
 void record_forget_exits(void);
+/** record_forget_descriptors() - after fork: begin a ring of our own */
+void record_forget_descriptors(void);
 void record_describe(const struct build *b);
 void record_note(const char *text);
 void record_map(u64 start, u64 end, u64 offset, u64 dev, u64 inode, u32 prot, const char *path);
 void record_unmap(u64 start, u64 end);
 
+/** ring_init() - what threads need that are not recorded; 0: there is no memory */
+int ring_init(void);
 /* ring.c: everything below runs in the blob, with t->pp as the profile pointer. */
 void ring_thread_start(struct tls *t, u32 tid, u32 parent_serial, u64 created_at);
 void ring_thread_end(struct tls *t, u32 status);

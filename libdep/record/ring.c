@@ -14,9 +14,12 @@
 
 static const struct adept_position boundary;
 
+/* For threads that cannot have one of their own. */
+static u64 spare_scratch;
+
 static u64 chunk_addr(const struct tls *t, u32 index)
 {
-	return boot.session + adept_chunk_off(session(), t->slot, index);
+	return boot.session + adept_chunk_off(layout(), t->slot, index);
 }
 
 static void ring_doorbell(void)
@@ -33,24 +36,30 @@ static void ring_when_half_full(const struct adept_thread *r)
 {
 	u32 have = r->head - __atomic_load_n(&r->tail, __ATOMIC_RELAXED);
 
-	if (have * 2 >= session()->nchunks || session()->flags & ADEPT_S_DROP)
+	if (have * 2 >= layout()->nchunks || layout()->flags & ADEPT_S_DROP)
 		ring_doorbell();
 }
 
 /*
  * Once the collector is gone nobody must wait for it.  One that others can take the place
- * of may come back; it is waited for as long as the session says.
+ * of may come back; it is waited for as long as the session says, unless nobody has the session
+ * file any more.
  */
 int collector_gone(void)
 {
 	struct adept_session *s = session();
+	u32 word;
 
 	if (__atomic_load_n(&s->abandoned, __ATOMIC_RELAXED))
 		return 1;
-	if (s->give_up_ns)
-		return (s64)(rt_now() - __atomic_load_n(&s->beat_ns, __ATOMIC_RELAXED)) >
-		       (s64)s->give_up_ns;
-	if (sys2(__NR_kill, s->collector_pid, 0) != -E_SRCH)
+	if (layout()->give_up_ns)
+		return adept_session_lost(s) ||
+		       (s64)(rt_now() - __atomic_load_n(&s->beat_ns, __ATOMIC_RELAXED)) >
+		       (s64)layout()->give_up_ns;
+	word = __atomic_load_n(&s->collector, __ATOMIC_RELAXED);
+	/* Its number means something only where its pid namespace is ours. */
+	if (word ? !(word & ADEPT_OWNER_DIED) :
+		   boot.ns & ADEPT_NS_TIDS || sys2(__NR_kill, s->collector_pid, 0) != -E_SRCH)
 		return 0;
 	__atomic_store_n(&s->abandoned, 1, __ATOMIC_RELAXED);
 	return 1;
@@ -63,7 +72,7 @@ static int must_discard(const struct tls *t)
 	/* The module does as the collector tells it. */
 	if (module_ring(t))
 		return 0;
-	return t->discard || s->flags & ADEPT_S_NULL ||
+	return t->discard || layout()->flags & ADEPT_S_NULL ||
 	       __atomic_load_n(&s->stop, __ATOMIC_RELAXED) ||
 	       __atomic_load_n(&s->abandoned, __ATOMIC_RELAXED);
 }
@@ -71,7 +80,7 @@ static int must_discard(const struct tls *t)
 static void chunk_begin(struct tls *t, const struct adept_position *at, u64 seq)
 {
 	struct adept_thread *r = t->ring;
-	struct adept_chunk *c = &r->chunk[r->head % session()->nchunks];
+	struct adept_chunk *c = &r->chunk[r->head % layout()->nchunks];
 
 	c->seq = seq;
 	c->fill = 0;
@@ -83,20 +92,20 @@ static void chunk_begin(struct tls *t, const struct adept_position *at, u64 seq)
 	c->fs_base = t->fs_base;
 	c->gs_base = t->app_gs_base;
 	memcpy(c->regs, t->regs, sizeof(c->regs));
-	t->chunk_base = chunk_addr(t, r->head % session()->nchunks);
-	t->chunk_end = t->chunk_base + session()->chunk_size;
+	t->chunk_base = chunk_addr(t, r->head % layout()->nchunks);
+	t->chunk_end = t->chunk_base + layout()->chunk_size;
 }
 
 static int chunk_free(const struct adept_thread *r)
 {
-	return r->head - __atomic_load_n(&r->tail, __ATOMIC_ACQUIRE) < session()->nchunks;
+	return r->head - __atomic_load_n(&r->tail, __ATOMIC_ACQUIRE) < layout()->nchunks;
 }
 
 /* Wait until chunk r->head is free.  Return: 0 if it never will be. */
 static int chunk_wait(struct adept_thread *r)
 {
 	static const s64 second[2] = { 1, 0 };
-	u32 n = session()->nchunks;
+	u32 n = layout()->nchunks;
 
 	for (;;) {
 		u32 tail = __atomic_load_n(&r->tail, __ATOMIC_ACQUIRE);
@@ -150,7 +159,7 @@ static void turn_in_place(struct tls *t, u32 have, int zero)
 static void chunk_next(struct tls *t, const struct adept_position *at)
 {
 	struct adept_thread *r = t->ring;
-	u32 n = session()->nchunks;
+	u32 n = layout()->nchunks;
 	const struct adept_chunk *c = &r->chunk[(r->head - 1) % n];
 	struct adept_chunk *next = &r->chunk[r->head % n];
 
@@ -161,20 +170,38 @@ static void chunk_next(struct tls *t, const struct adept_position *at)
 	t->absent_chunks = 0;
 }
 
-/* A private chunk that is written over and over. */
-static void take_scratch(struct tls *t)
+/* A private chunk with a guard, or 0: the kernel has no more mappings for this process. */
+static u64 make_scratch(void)
 {
-	s64 p = t->scratch_chunk ? (s64)t->scratch_chunk :
-		sys6(__NR_mmap, 0, SCRATCH_SIZE + ADEPT_GUARD_SIZE, K_PROT_NONE,
-		     K_MAP_PRIVATE | K_MAP_ANON | K_MAP_NORESERVE, (u64)-1, 0);
+	u64 p = (u64)heap_alloc(SCRATCH_SIZE + ADEPT_GUARD_SIZE + ADEPT_PAGE);
 
-	if (p < 0 || sys3(__NR_mprotect, (u64)p, SCRATCH_SIZE, K_PROT_READ | K_PROT_WRITE) < 0)
-		fatal("no memory for a thread's buffer");
-	t->scratch_chunk = (u64)p;
-	t->chunk_base = t->pp = (u64)p;
-	t->chunk_end = (u64)p + SCRATCH_SIZE;
+	p = ALIGN_UP(p, ADEPT_PAGE);
+	return sys3(__NR_mprotect, p + SCRATCH_SIZE, ADEPT_GUARD_SIZE, K_PROT_NONE) < 0 ? 0 : p;
 }
 
+int ring_init(void)
+{
+	spare_scratch = make_scratch();
+	return spare_scratch != 0;
+}
+
+static void use_scratch(struct tls *t, u64 p)
+{
+	t->chunk_base = t->pp = p;
+	t->chunk_end = p + SCRATCH_SIZE;
+}
+
+/*
+ * A private chunk that is written over and over.  It lies in the engine's heap, so that the
+ * program's mappings get the addresses of a native run, and stays with @t's block.
+ */
+static void take_scratch(struct tls *t)
+{
+	if (!t->scratch_chunk)
+		t->scratch_chunk = make_scratch();
+	/* Several threads may write there: nothing is read. */
+	use_scratch(t, t->scratch_chunk ? t->scratch_chunk : spare_scratch);
+}
 /* The collector is gone, and all chunks are full: nothing is kept until one is free. */
 static void turn_absent(struct tls *t, const struct adept_position *at, u32 have)
 {
@@ -191,7 +218,7 @@ static void turn_absent(struct tls *t, const struct adept_position *at, u32 have
 
 static void drop_chunk(struct tls *t, const struct adept_position *at, u32 have)
 {
-	struct adept_chunk *c = &t->ring->chunk[t->ring->head % session()->nchunks];
+	struct adept_chunk *c = &t->ring->chunk[t->ring->head % layout()->nchunks];
 	u64 fill = t->pp - t->chunk_base;
 
 	c->dropped_chunks++;
@@ -200,10 +227,10 @@ static void drop_chunk(struct tls *t, const struct adept_position *at, u32 have)
 	chunk_begin(t, at, c->seq + 1);
 }
 
-/* wrfsbase goes past us. */
+/* wrfsbase, which only a kernel with FSGSBASE lets programs use, is not seen otherwise. */
 static void note_fs_base(struct tls *t)
 {
-	if (t == tls_self())
+	if (boot.fsgsbase && t == tls_self())
 		t->fs_base = get_fs_base();
 }
 
@@ -211,7 +238,7 @@ void ring_turn(struct tls *t, const struct adept_position *tail, const struct ad
 	       u32 have)
 {
 	struct adept_thread *r = t->ring;
-	u32 n = session()->nchunks, keep;
+	u32 n = layout()->nchunks, keep;
 	u8 partial[ADEPT_MAX_RECORD + 64];
 	struct adept_chunk *c;
 
@@ -231,7 +258,7 @@ void ring_turn(struct tls *t, const struct adept_position *tail, const struct ad
 		turn_absent(t, head, keep);
 		return;
 	}
-	if (session()->flags & ADEPT_S_DROP &&
+	if (layout()->flags & ADEPT_S_DROP &&
 	    r->head + 1 - __atomic_load_n(&r->tail, __ATOMIC_ACQUIRE) >= n) {
 		drop_chunk(t, head, keep);
 		return;
@@ -249,7 +276,7 @@ void ring_turn(struct tls *t, const struct adept_position *tail, const struct ad
 		chunk_next(t, head);
 	} else {
 		/* Nobody takes more; but what was taken may not have been read yet. */
-		t->absent = session()->give_up_ns != 0;
+		t->absent = layout()->give_up_ns != 0;
 		take_scratch(t);
 	}
 	memcpy((void *)t->chunk_base, partial, keep);
@@ -440,13 +467,13 @@ int ring_guard_hit(const struct tls *t, u64 addr)
 
 static int claim_slot(void)
 {
-	struct adept_session *s = session();
-	struct adept_thread *v = (struct adept_thread *)(boot.session + s->thread_off);
+	struct adept_thread *v = thread_slots();
+	u32 n = layout()->nthreads;
 	static u32 hint;
 	u32 from = __atomic_load_n(&hint, __ATOMIC_RELAXED);
 
-	for (u32 i = 0; i < s->nthreads; i++) {
-		u32 k = (from + i) % s->nthreads, free = ADEPT_SLOT_FREE;
+	for (u32 i = 0; i < n; i++) {
+		u32 k = (from + i) % n, free = ADEPT_SLOT_FREE;
 
 		if (__atomic_compare_exchange_n(&v[k].state, &free, ADEPT_SLOT_CLAIMED, 0,
 						__ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
@@ -459,10 +486,9 @@ static int claim_slot(void)
 
 static int any_ended(void)
 {
-	struct adept_session *s = session();
-	const struct adept_thread *v = (struct adept_thread *)(boot.session + s->thread_off);
+	const struct adept_thread *v = thread_slots();
 
-	for (u32 i = 0; i < s->nthreads; i++)
+	for (u32 i = 0; i < layout()->nthreads; i++)
 		if (__atomic_load_n(&v[i].state, __ATOMIC_RELAXED) == ADEPT_SLOT_ENDED)
 			return 1;
 	return 0;
@@ -478,7 +504,7 @@ static int get_slot(void)
 	struct adept_session *s = session();
 	int slot = claim_slot();
 
-	while (slot < 0 && !(s->flags & ADEPT_S_DROP) && !collector_gone()) {
+	while (slot < 0 && !(layout()->flags & ADEPT_S_DROP) && !collector_gone()) {
 		int ended = any_ended();
 
 		slot = claim_slot();
@@ -491,26 +517,34 @@ static int get_slot(void)
 	return slot;
 }
 
-/* Nowhere to record to. */
-static void start_unrecorded(struct tls *t)
+/* Nowhere to record to; @tight: and the kernel has no more mappings for this process. */
+static void start_unrecorded(struct tls *t, int tight)
 {
 	__atomic_add_fetch(&session()->lost_threads, 1, __ATOMIC_RELAXED);
 	t->ring = NULL;
 	t->discard = 1;
-	take_scratch(t);
+	if (tight)
+		use_scratch(t, spare_scratch);
+	else
+		take_scratch(t);
 }
 
-/* Return: 0 if the kernel module refuses. */
+/* Return: 0 if the kernel module refuses, or the kernel: there may be too many mappings. */
 static int open_chunks(struct tls *t)
 {
-	struct adept_session *s = session();
+	const struct adept_session *l = layout();
 
 	if (module_ring(t))
 		return module_begin(t);
-	for (u32 i = 0; i < s->nchunks; i++)
-		if (sys3(__NR_mprotect, chunk_addr(t, i), s->chunk_size,
-			 K_PROT_READ | K_PROT_WRITE) < 0)
-			fatal("cannot make a ring's chunk writable");
+	for (u32 i = 0; i < l->nchunks; i++) {
+		if (sys3(__NR_mprotect, chunk_addr(t, i), l->chunk_size,
+			 K_PROT_READ | K_PROT_WRITE) >= 0)
+			continue;
+		/* The program may need the mappings that are left. */
+		while (i--)
+			sys3(__NR_mprotect, chunk_addr(t, i), l->chunk_size, K_PROT_NONE);
+		return 0;
+	}
 	return 1;
 }
 
@@ -523,18 +557,18 @@ void ring_thread_start(struct tls *t, u32 tid, u32 parent_serial, u64 created_at
 
 	if (!recording())
 		return;
-	slot = get_slot();
+	slot = has_slot() ? get_slot() : -1;
 	if (slot < 0) {
-		start_unrecorded(t);
+		start_unrecorded(t, 0);
 		return;
 	}
 	t->slot = (u32)slot;
 	t->discard = t->absent = 0;
 	t->absent_chunks = 0;
-	t->ring = r = (struct adept_thread *)(boot.session + s->thread_off) + slot;
+	t->ring = r = thread_slots() + slot;
 	if (!open_chunks(t)) {
 		__atomic_store_n(&r->state, ADEPT_SLOT_FREE, __ATOMIC_RELEASE);
-		start_unrecorded(t);
+		start_unrecorded(t, !module_ring(t));
 		return;
 	}
 	r->serial = __atomic_fetch_add(&s->next_serial, 1, __ATOMIC_RELAXED);
@@ -543,13 +577,13 @@ void ring_thread_start(struct tls *t, u32 tid, u32 parent_serial, u64 created_at
 	r->proc_serial = proc_slot()->serial;
 	r->parent_serial = parent_serial;
 	r->head = r->tail = r->tail_waits = 0;
-	r->discarding = !!(s->flags & ADEPT_S_NULL);
+	r->discarding = !!(layout()->flags & ADEPT_S_NULL);
 	r->at_rest = 0;
 	r->null_bytes = r->flushes = 0;
 	r->absent_chunks = r->absent_bytes = 0;
 	r->call.before = 0;
 	r->start_ns = rt_now();
-	memset(r->chunk, 0, s->nchunks * sizeof(r->chunk[0]));
+	memset(r->chunk, 0, layout()->nchunks * sizeof(r->chunk[0]));
 	if (!module_ring(t)) {
 		chunk_begin(t, &boundary, 0);
 		t->pp = t->chunk_base;
@@ -572,7 +606,7 @@ void ring_thread_end(struct tls *t, u32 status)
 		return;
 	if (module_ring(t)) {
 		module_find(t);
-		if (session()->flags & ADEPT_S_NULL)
+		if (layout()->flags & ADEPT_S_NULL)
 			r->null_bytes += t->pp - t->chunk_base;
 	} else if (must_discard(t)) {
 		r->null_bytes += t->pp - t->chunk_base;
@@ -581,7 +615,7 @@ void ring_thread_end(struct tls *t, u32 status)
 		r->absent_chunks++;
 		r->absent_bytes += t->pp - t->chunk_base;
 	} else {
-		struct adept_chunk *c = &r->chunk[r->head % session()->nchunks];
+		struct adept_chunk *c = &r->chunk[r->head % layout()->nchunks];
 
 		c->fill = c->tail_at = (u32)(t->pp - t->chunk_base);
 		__atomic_store_n(&r->head, r->head + 1, __ATOMIC_RELEASE);

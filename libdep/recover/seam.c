@@ -6,7 +6,6 @@
  */
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "../format/error.h"
 #include "run.h"
@@ -19,12 +18,10 @@ static const char *const reg_names[16] = {
 static int read_header(struct dep_store *s, const struct dep_segment *seg,
 		       struct dep_seg_header *h)
 {
-	if (seg->file >= s->nfds || s->fds[seg->file] < 0 ||
-	    pread(s->fds[seg->file], h, sizeof(*h), seg->offset) != sizeof(*h) ||
-	    dep_seg_header_check(h))
-		return dep_fail(-EBADMSG, "thread %u, segment %llu: its header cannot be read",
-				seg->thread, (unsigned long long)seg->seq);
-	return 0;
+	if (!dep_store_header(s, seg, h))
+		return 0;
+	return dep_fail(-EBADMSG, "thread %u, segment %llu: its header cannot be read",
+			seg->thread, (unsigned long long)seg->seq);
 }
 
 /*

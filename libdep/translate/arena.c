@@ -8,9 +8,9 @@
  * (ways to the dispatcher, literals), which begins with jumps to the blob's gates.
  */
 #include "frag.h"
+#include "../os/rlimit.h"
 
-#define ARENA_SIZE	(64u << 20)
-#define MAX_ARENAS	32
+#define ARENA_MIN	(4u << 20)
 #define REACH		0x7f000000ll
 #define BLOCK		16384u
 #define MAX_BLOCKS	128u
@@ -81,26 +81,59 @@ static int reaches(const struct arena *a, u64 pc)
 	return low < REACH && low > -REACH && high < REACH && high > -REACH;
 }
 
-static struct arena *arena_map_near(u64 pc)
+/*
+ * A new arena's memory, at @at if that is free.  Mapped without access first: if the program has
+ * called mlockall(MCL_FUTURE) the mapping is locked, and would be populated at once.
+ */
+static int arena_map(u64 at, u64 size)
+{
+	s64 got = sys6(__NR_mmap, at, size, K_PROT_NONE,
+		       K_MAP_PRIVATE | K_MAP_ANON | K_MAP_NORESERVE | K_MAP_FIXED_NOREPLACE,
+		       (u64)-1, 0);
+
+	if (got < 0)
+		return 0;
+	if (got != (s64)at)
+		goto unmap;
+	sys2(__NR_munlock, at, size);
+	/* As the injector does with the others (inject/plan.c). */
+	sys3(__NR_madvise, at, size, K_MADV_DONTDUMP);
+	if (!sys3(__NR_mprotect, at, size, K_PROT_READ | K_PROT_WRITE | K_PROT_EXEC))
+		return 1;
+unmap:
+	sys2(__NR_munmap, (u64)got, size);
+	return 0;
+}
+
+static struct arena *arena_map_of(u64 pc, u64 size)
 {
 	for (u64 off = ARENA_SIZE; off < REACH; off += ARENA_SIZE) {
 		for (int side = 0; side < 2; side++) {
 			u64 at = (side ? pc + off : pc - off - ARENA_SIZE) & ~(u64)0xffff;
-			s64 got;
 
 			if (at < 0x10000 || at > 0x7ffffffff000ull - ARENA_SIZE)
 				continue;
-			got = sys6(__NR_mmap, at, ARENA_SIZE,
-				   K_PROT_READ | K_PROT_WRITE | K_PROT_EXEC,
-				   K_MAP_PRIVATE | K_MAP_ANON | K_MAP_NORESERVE |
-				   K_MAP_FIXED_NOREPLACE, (u64)-1, 0);
-			if (got == (s64)at)
-				return arena_add(at, ARENA_SIZE);
-			if (got > 0)
-				sys2(__NR_munmap, (u64)got, ARENA_SIZE);
+			if (arena_map(at, size))
+				return arena_add(at, size);
 		}
 	}
 	return NULL;
+}
+
+/* A smaller one where memory is limited. */
+static struct arena *arena_map_near(u64 pc)
+{
+	struct arena *a = NULL;
+
+	if (narenas == MAX_ARENAS)
+		return NULL;
+	rlimit_grow(ARENA_SIZE, ARENA_SIZE);
+	for (u64 size = ARENA_SIZE; !a && size >= ARENA_MIN; size /= 4)
+		a = arena_map_of(pc, size);
+	/* What it is smaller by. */
+	if (!a || a->size < ARENA_SIZE)
+		rlimit_shrink(ARENA_SIZE - (a ? a->size : 0));
+	return a;
 }
 
 static int has_room(const struct arena *a)
@@ -124,6 +157,11 @@ struct arena *arena_for(u64 pc)
 	a = arena_map_near(pc);
 	if (!a)
 		a = any;
+	/*
+	 * 32 arenas are full, or the kernel has no 4 MiB more although the limits allow it: there
+	 * is no memory for the program either.  Code cannot go on where it is not translated, since
+	 * other threads, handlers and r15 are the engine's; so the process ends.
+	 */
 	if (!a)
 		fatal("no room for translated code near %lx", pc);
 	return a;
@@ -139,11 +177,11 @@ u8 *arena_cold(const struct arena *a)
 	return (u8 *)a->cold;
 }
 
-u8 *arena_take_cold(struct arena *a, u32 n)
+u8 *arena_take_cold(struct arena *a, u32 n, int must)
 {
 	u8 *p = (u8 *)a->cold;
 
-	if (a->base + a->size - a->cold < n)
+	if (a->base + a->size - a->cold < n + (must ? 0 : ARENA_ROOM / 2))
 		return NULL;
 	a->cold += n;
 	return p;
@@ -187,14 +225,18 @@ struct arena *arena_of(u64 addr)
 	return NULL;
 }
 
-int arena_overlaps(u64 start, u64 end)
+u64 arena_first(u64 start, u64 end)
 {
 	u32 n = __atomic_load_n(&narenas, __ATOMIC_ACQUIRE);
+	u64 first = end;
 
-	for (u32 i = 0; i < n; i++)
-		if (start < arenas[i].base + arenas[i].size && end > arenas[i].base)
-			return 1;
-	return 0;
+	for (u32 i = 0; i < n; i++) {
+		u64 base = arenas[i].base;
+
+		if (start < base + arenas[i].size && first > base)
+			first = base > start ? base : start;
+	}
+	return first;
 }
 
 u8 *arena_gate(const struct arena *a, enum gate g)

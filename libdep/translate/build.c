@@ -114,6 +114,7 @@ static struct frag *build(u64 pc, u16 mask, struct arena *a, enum behind behind)
 		f = emit_fragment(b, a);
 		if (f)
 			break;
+		/* The tables have room for any one instruction; an error of the engine's. */
 		if (limit == 1)
 			fatal("cannot translate the instruction at %lx", pc);
 		limit /= 2;

@@ -69,6 +69,7 @@ static struct frag *build_call(const struct callsite *c, u16 mask, struct landin
 	}
 	landing_emit(b, 1);
 	f = build_commit(b);
+	/* Its tables have room for so little; an error of the engine's. */
 	if (!f)
 		fatal("cannot build a call stub for %lx", c->ret);
 	*at = landing_place(b);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "build.h"
 #include "dispatch.h"
+#include "../os/mem.h"
 #include "../os/rest.h"
 #include "../os/sigmask.h"
 #include "../os/signal.h"
@@ -110,6 +111,27 @@ static u8 *write_gs_base(struct tls *t, const struct x86_insn *in, u64 next)
 }
 
 /*
+ * Has code come to @pc since that was found to be none?  Only what was executable is noticed when
+ * its mapping changes.  If so it is to be translated now.
+ */
+static int has_come(u64 pc)
+{
+	struct x86_insn in;
+	u8 raw[16], unwatchable = 0;
+	size_t got;
+	int come;
+
+	lock(&frag_lock);
+	got = code_fetch(pc, raw, 15, &unwatchable);
+	come = x86_decode(&in, raw, (unsigned int)got) > 0 && mangle_supported(&in) &&
+	       !(in.attr & X86_A_WRGSBASE);
+	if (come)
+		frag_kill_range(pc, pc + 1);
+	unlock(&frag_lock);
+	return come;
+}
+
+/*
  * What is at x->target cannot be translated.  Memory that is not there or not
  * executable faults natively, with the right signal; bytes that are no instruction
  * give SIGILL; anything else is a limit.
@@ -123,6 +145,10 @@ u8 *dispatch_trap(struct tls *t)
 
 	t->resume_pc = x->target;
 	t->resume_known = KNOWN_ALL;
+	if (has_come(x->target)) {
+		ring_context(t, x->target);
+		return dispatch_to(t, x->target, KNOWN_ALL);
+	}
 	switch (x86_decode(&in, raw, (unsigned int)got)) {
 	case -1:
 		/* Faults when the processor fetches it. */
@@ -132,6 +158,10 @@ u8 *dispatch_trap(struct tls *t)
 	default:
 		if (in.attr & X86_A_WRGSBASE)
 			return write_gs_base(t, &in, x->target + in.len);
+		/*
+		 * It cannot be made here, since it would name the engine's gs, r15 or place
+		 * (mangle.c): a known limit, and nothing outside of the program causes it.
+		 */
 		if (!mangle_supported(&in))
 			fatal("instruction at %lx (opcode %x, map %u) is not supported",
 			      x->target, in.opcode, in.map);

@@ -36,7 +36,7 @@ static void emit_direct(struct build *b, u32 i)
 	if (x->call == CALL_BY_STUB) {
 		push_return_address(b, b->ins[x->insn].pc + b->ins[x->insn].in.len);
 		record_emit_tag(b, i, XL8_CALL);
-		if (session()->flags & ADEPT_S_STRICT)
+		if (layout()->flags & ADEPT_S_STRICT)
 			x->call = CALL_NONE;
 	} else {
 		record_emit_tag(b, i, XL8_EXIT);
@@ -50,7 +50,7 @@ static void emit_indirect(struct build *b, u32 i)
 	struct bexit *x = &b->exits[i];
 	const struct binsn *bi = &b->ins[x->insn];
 
-	if (bi->in.kind == X86_RET && !bi->in.imm_len && !(session()->flags & ADEPT_S_STRICT)) {
+	if (bi->in.kind == X86_RET && !bi->in.imm_len && !(layout()->flags & ADEPT_S_STRICT)) {
 		returns_emit(b, i);
 		return;
 	}
@@ -70,7 +70,7 @@ static void emit_indirect(struct build *b, u32 i)
 		return;
 	}
 	build_xl8(b, XL8_AT_RCX, x->insn, (u8)i, X86_NONE, X86_NONE);
-	if (bi->in.kind == X86_CALL_IND && !(session()->flags & ADEPT_S_STRICT))
+	if (bi->in.kind == X86_CALL_IND && !(layout()->flags & ADEPT_S_STRICT))
 		x->patch = exits_emit_linkable(b, 0xe9);
 	else
 		lookup_jump(&b->e);

@@ -161,6 +161,10 @@ void exit_link(struct exit *x, struct frag *to);
 void exit_unlink(struct exit *x);
 
 /* arena.c */
+#define ARENA_SIZE	(64u << 20)
+#define MAX_ARENAS	32
+#define ARENAS_MAX	((u64)MAX_ARENAS * ARENA_SIZE)
+
 enum gate { GATE_EXIT, GATE_SYSCALL, GATE_TRAP, NGATES };
 
 #define ARENA_ROOM	(128u << 10)	/* several fragments fit */
@@ -171,14 +175,17 @@ struct arena *arena_for(u64 pc);
 /* Where the next fragment's parts begin; each has ARENA_ROOM after arena_for(). */
 u8 *arena_hot(const struct arena *a);
 u8 *arena_cold(const struct arena *a);
-/** arena_take_cold() - @n bytes of the cold part for code of no fragment, or NULL */
-u8 *arena_take_cold(struct arena *a, u32 n);
+/**
+ * arena_take_cold() - @n bytes of the cold part for code of no fragment, or NULL
+ * @must: from what is kept for those who cannot do without, too
+ */
+u8 *arena_take_cold(struct arena *a, u32 n, int must);
 /** arena_commit() - the next fragment of @a is complete */
 void arena_commit(struct arena *a, struct frag *f);
 /** arena_of() - the arena that holds cache address @addr, or NULL */
 struct arena *arena_of(u64 addr);
-/** arena_overlaps() - is there an arena with memory in [@start, @end)? */
-int arena_overlaps(u64 start, u64 end);
+/** arena_first() - first address of [@start, @end) that belongs to an arena, or @end */
+u64 arena_first(u64 start, u64 end);
 u8 *arena_gate(const struct arena *a, enum gate g);
 /** arena_ret_path() - where @a keeps the address of its shared return path */
 u8 **arena_ret_path(struct arena *a);

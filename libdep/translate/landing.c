@@ -48,7 +48,7 @@ static int has_fast_loop(void)
 void landing_init(void)
 {
 	/* Where nothing is tuned, the other way: so both are tested. */
-	int tuned = !(session()->flags & ADEPT_S_STRICT);
+	int tuned = !(layout()->flags & ADEPT_S_STRICT);
 
 	by_loop = has_fast_loop() && tuned;
 	lookup_init(has_bmi2() && tuned);
@@ -176,6 +176,7 @@ static void build_landing(u64 pc, int is_return, int inlined)
 	build_xl8(b, XL8_LAND_CALL, 0, X86_NONE, X86_NONE, X86_NONE);
 	emit_lea_rsp(&b->e, 8);
 	landing_emit(b, is_return);
+	/* Its tables have room for so little; an error of the engine's. */
 	if (!build_commit(b))
 		fatal("cannot build a landing for %lx", pc);
 	at = landing_place(b);
@@ -194,6 +195,7 @@ static void build_link(u64 pc, struct arena *a)
 	};
 	build_xl8(b, XL8_EXIT_DONE, 0, 0, X86_NONE, X86_NONE);
 	b->exits[0].patch = exits_emit_linkable(b, 0xe9);
+	/* The same. */
 	if (!build_commit(b))
 		fatal("cannot build a link to %lx", pc);
 }

@@ -17,11 +17,11 @@ static int near(const u8 *field, const u8 *target)
 }
 
 /* jmp [rip+0]; .quad target: for targets in an arena too far for rel32 */
-static u8 *veneer(const u8 *from, const u8 *target)
+static u8 *veneer(const u8 *from, const u8 *target, int must)
 {
 	static const u8 jmp[8] = { 0xff, 0x25, 0x02, 0, 0, 0, 0x90, 0x90 };
 	struct arena *a = arena_of((u64)from);
-	u8 *v = arena_take_cold(a, 16);
+	u8 *v = arena_take_cold(a, 16, must);
 
 	if (!v)
 		return NULL;
@@ -53,8 +53,9 @@ void exit_link(struct exit *x, struct frag *to)
 		return;
 	}
 	if (!near(field, target)) {
-		target = veneer(field, target);
+		target = veneer(field, target, !x->thunk);
 		if (!target) {
+			/* 4,096 of them are kept for an arena that is full otherwise. */
 			if (!x->thunk)
 				fatal("no room for a jump to another arena");
 			exit_unlink(x);

@@ -249,6 +249,7 @@ void r15_plan(struct build *b)
 				reg = scratch[i];
 			}
 		}
+		/* No instruction names that many; an error of the engine's. */
 		if (reg == X86_NONE)
 			fatal("no scratch register for opcode %x", b->ins[n].in.opcode);
 		memset(b->hold + n, reg, end - n + 1);

@@ -159,6 +159,7 @@ static void publish_scale(enum table t)
 
 void table_init(int plain)
 {
+	/* The injector makes it so. */
 	if (boot.low_size < TABLES_SIZE + ADEPT_PAGE || boot.low + boot.low_size > 0x80000000u)
 		fatal("no memory below 2 GiB");
 	/* Where the kernel gives huge pages unasked, too. */
