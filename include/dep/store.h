@@ -21,7 +21,7 @@ extern "C" {
 
 struct adept_chunk;
 
-#define DEP_FORMAT_VERSION 3
+#define DEP_FORMAT_VERSION 4
 
 /** dep_error() - what went wrong in the last failing call of this thread */
 const char *dep_error(void);
@@ -42,9 +42,14 @@ struct dep_process {
 
 /* How a thread's stream ended. */
 enum dep_thread_end {
-	DEP_END_UNKNOWN,	/* it has not, or nothing of the end was kept */
+	DEP_END_UNKNOWN,	/* its end was not seen */
 	DEP_END_WHOLE,
 	DEP_END_UNFINISHED,	/* killed in the middle of a record, which is missing */
+	DEP_END_LEFT,		/* the recording ended first; whole up to then */
+	DEP_END_UNTAKEN,	/* the same, but what it had written last could not be read */
+	DEP_END_STOPPED,	/* nothing was kept from some moment on: --max-size, an error.. */
+	DEP_END_CORRUPT,	/* its ring made no sense from some moment on */
+	DEP_THREAD_ENDS
 };
 
 /** struct dep_thread - one thread */
@@ -78,6 +83,9 @@ struct dep_segment {
 	uint32_t value_bytes;	/* values, uncompressed */
 	uint32_t file;		/* segments.NNN */
 	uint64_t offset;	/* in that file */
+	uint64_t start_ns;	/* CLOCK_MONOTONIC */
+	uint64_t index;		/* 0, 1, 2... of the thread's stored segments; format 4 */
+	uint64_t prev, chain;	/* chain values of the segment before and of this one; format 4 */
 };
 
 /** struct dep_loss - everything that is known not to be in the store */
@@ -85,11 +93,14 @@ struct dep_loss {
 	uint64_t dropped_chunks, dropped_bytes;	/* --on-full=drop */
 	uint64_t discarded_bytes;	/* after --max-size or an error of the store */
 	uint64_t lost_threads, lost_processes;	/* ran unrecorded */
-	uint64_t native_images;	/* set-uid and the like, run natively */
+	uint64_t native_images;	/* programs that were executed and ran natively.. */
+	uint64_t native_privileged;	/* ..of them: for privileges (set-uid and the like) */
 	uint64_t absent_chunks, absent_bytes;	/* while nobody collected; see give-up */
 	uint64_t unfinished_threads;	/* killed: up to one unfinished record of each */
+	uint64_t untaken_threads;	/* went on, and their last chunk could not be read */
+	uint64_t corrupt;	/* rings, slots and descriptors that made no sense */
 	uint64_t torn_segments;	/* found when reading */
-	uint64_t unclean;	/* 1: the collector did not end properly */
+	uint64_t unclean;	/* 1: the store was not closed in order */
 };
 
 /** dep_loss_add() - *to += *from */
@@ -107,6 +118,36 @@ struct dep_meta {
 	uint64_t start_ns, start_realtime_ns;
 	/* Reading only: there the kernel took the processors' time stamp counters for one clock. */
 	int tsc_trusted;
+	/* Writing only */
+	bool shared;		/* @group may read the store, too */
+	uint32_t group;
+	bool temporary;		/* for a reader of this moment only: wait for no disk, no catalog */
+};
+
+/* Why a recording ended. */
+enum dep_close_cause {
+	DEP_CLOSE_UNKNOWN,	/* it has not, or its store does not say */
+	DEP_CLOSE_ENDED,	/* all programs ended */
+	DEP_CLOSE_STOPPED,	/* by request */
+	DEP_CLOSE_SHUTDOWN,	/* the collector was asked to end */
+	DEP_CLOSE_MAX_SIZE,	/* the store had reached its size */
+	DEP_CLOSE_FAILED,	/* the store could not be written to: dep_ending.error */
+	DEP_CLOSE_CORRUPT,	/* what the programs wrote made no sense */
+	DEP_CLOSE_LOST,		/* the collector was killed, and none could go on with it */
+	DEP_CLOSE_ABANDONED,	/* nothing was recorded */
+	DEP_CLOSE_CAUSES
+};
+
+/** dep_close_cause_name() - a word for it, as in manifest.json; "unknown" for none */
+const char *dep_close_cause_name(enum dep_close_cause cause);
+
+/** struct dep_ending - how a recording ended, for the last frame of its store */
+struct dep_ending {
+	enum dep_close_cause cause;
+	int exit_status;	/* wait status of the command, -1 if unknown */
+	int error;		/* errno of DEP_CLOSE_FAILED, else 0 */
+	uint32_t live;		/* processes that went on */
+	struct dep_loss loss;
 };
 
 #define DEP_LEVEL_QUICK	(-1)	/* a store that is not there for long */
@@ -161,18 +202,38 @@ int dep_writer_note(struct dep_writer *w, const char *text);
 /** dep_store_remove() - a store that nobody uses, and what else is in its directory */
 int dep_store_remove(const char *dir);
 /**
- * dep_writer_temporary() - the store is for who reads it now only
+ * dep_writer_mark() - wait until everything stored so far is on the disk, and log that it is
  *
- * Closing it writes its loss, but neither catalog nor manifest, and waits for no disk.
+ * After an error nothing more can be promised: the store should be closed.  Does nothing for a
+ * temporary store, or if there is nothing new.
  */
-void dep_writer_temporary(struct dep_writer *w);
-/** dep_writer_close() - write loss, catalog and the final manifest; frees @w in any case */
-int dep_writer_close(struct dep_writer *w, const struct dep_loss *loss, int exit_status);
+int dep_writer_mark(struct dep_writer *w);
+/** dep_writer_unmarked() - bytes of segments that the last dep_writer_mark() did not cover */
+uint64_t dep_writer_unmarked(const struct dep_writer *w);
+/**
+ * dep_writer_close() - write the last frame, the final manifest and the catalog
+ *
+ * Frees @w in any case.  On a full disk the last frame goes into space that was reserved for it.
+ * If something could not be stored before, the cause is DEP_CLOSE_FAILED, whatever @ending says.
+ *
+ * Return: 0; 1 if the store is closed but has no final manifest or no catalog, which
+ * dep_store_rebuild() can make later; or a negative errno: its last frame is not there.
+ */
+int dep_writer_close(struct dep_writer *w, const struct dep_ending *ending);
+/** dep_writer_discard() - free @w and leave the files as they are */
+void dep_writer_discard(struct dep_writer *w);
 
 /* ---- reading; a store may be opened while it is being written ---- */
 
 struct dep_store;
 
+/**
+ * dep_store_open() - open a store to read it
+ *
+ * Return: 0; -EBADMSG if it is none or its manifest does not match, -EPROTONOSUPPORT for a format
+ * that this version does not read, or another negative errno.  A store of which parts are missing
+ * can be opened: dep_store_verdict() says what is absent.
+ */
 int dep_store_open(struct dep_store **s, const char *dir);
 void dep_store_close(struct dep_store *s);
 /**
@@ -195,7 +256,7 @@ int dep_store_exit_status(struct dep_store *s);
 /** dep_store_fragments() - how many fragment versions, their code and descriptor bytes */
 void dep_store_fragments(struct dep_store *s, uint64_t *count, uint64_t *code_bytes,
 			 uint64_t *desc_bytes);
-/** dep_store_rebuild() - make catalog.db anew from the other files of @dir */
+/** dep_store_rebuild() - make catalog.db, and a final manifest that is missing, anew */
 int dep_store_rebuild(const char *dir);
 /** dep_store_in_use() - whether a writer has it open, as far as its file system has locks */
 bool dep_store_in_use(const char *dir);

@@ -64,8 +64,8 @@ int dep_writer_build_id(struct dep_writer *w, u32 process, const struct adept_de
 		return dep_fail(-ENOMEM, "build-id");
 	memcpy(text, hex, n);
 	strcpy(text + n, path);
-	err = dep_log_append(&w->log, DEP_F_BUILD_ID, process, &r, sizeof(r), text,
-			     n + strlen(path) + 1);
+	err = dep_writer_frame(w, DEP_F_BUILD_ID, process, &r, sizeof(r), text,
+			       n + strlen(path) + 1);
 	free(text);
 	return err;
 }
@@ -114,14 +114,14 @@ int dep_writer_log(struct dep_writer *w, uint32_t process, const void *data, siz
 
 	if (!size)
 		return 0;
-	err = dep_log_append(&w->log, DEP_F_DESCRIPTORS, process, data, size, NULL, 0);
+	err = dep_writer_frame(w, DEP_F_DESCRIPTORS, process, data, size, NULL, 0);
 	return err ? err : put_build_ids(w, process, data, size);
 }
 
 /* One batch that fits a frame. */
 static int put_batch(struct dep_writer *w, u32 process, const u8 *data, size_t size)
 {
-	u64 before = w->log.size;
+	u64 before = w->log.file.size;
 	size_t good;
 	int err, e;
 
@@ -137,7 +137,7 @@ static int put_batch(struct dep_writer *w, u32 process, const u8 *data, size_t s
 	memcpy(w->desc, data, size);
 	err = dep_writer_admit(w, w->desc, size, &good);
 	e = dep_writer_log(w, process, w->desc, good);
-	if (e && w->log.size == before)
+	if (e && w->log.file.size == before)
 		forget(w, w->desc, good);
 	return e ? e : err;
 }

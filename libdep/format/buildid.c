@@ -4,11 +4,13 @@
 #include <libelf.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "buildid.h"
+#include "file.h"
 
 static bool is_file(const struct stat *st, u64 dev, u64 inode)
 {
@@ -18,13 +20,34 @@ static bool is_file(const struct stat *st, u64 dev, u64 inode)
 	return S_ISREG(st->st_mode) && (!inode || st->st_ino == inode) && (!dev || dev == have);
 }
 
-void dep_build_id(const char *path, u64 dev, u64 inode, char *hex, size_t size)
+/*
+ * The build-id is in a note that linkers put in front of everything but the headers.  Only so much
+ * of a file is read, into memory of our own: who can write the file could truncate it under a
+ * mapping, and the header of a hostile one may claim any number of sections.
+ */
+#define READ_BYTES	(64u << 10)
+
+static void find_id(char *image, size_t size, char *hex, size_t hex_size)
 {
 	const unsigned char *id;
 	const void *bits;
-	struct stat st;
 	ssize_t i, n;
-	Elf *elf;
+	Elf *elf = elf_memory(image, size);
+
+	if (!elf)
+		return;
+	n = dwelf_elf_gnu_build_id(elf, &bits);
+	id = bits;
+	for (i = 0; i < n && (size_t)i * 2 + 3 <= hex_size; i++)
+		snprintf(hex + 2 * i, 3, "%02x", id[i]);
+	elf_end(elf);
+}
+
+void dep_build_id(const char *path, u64 dev, u64 inode, char *hex, size_t size)
+{
+	struct stat st;
+	char *image;
+	ssize_t n;
 	int fd;
 
 	hex[0] = 0;
@@ -36,16 +59,12 @@ void dep_build_id(const char *path, u64 dev, u64 inode, char *hex, size_t size)
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return;
-	if (fstat(fd, &st) || !is_file(&st, dev, inode))
-		goto out_close;
-	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
-	if (!elf)
-		goto out_close;
-	n = dwelf_elf_gnu_build_id(elf, &bits);
-	id = bits;
-	for (i = 0; i < n && (size_t)i * 2 + 3 <= size; i++)
-		snprintf(hex + 2 * i, 3, "%02x", id[i]);
-	elf_end(elf);
-out_close:
+	image = malloc(READ_BYTES);
+	if (image && !fstat(fd, &st) && is_file(&st, dev, inode)) {
+		n = dep_read_at(fd, image, READ_BYTES, 0);
+		if (n > 0)
+			find_id(image, (size_t)n, hex, size);
+	}
+	free(image);
 	close(fd);
 }

@@ -1,23 +1,32 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * catalog.db: the store's tables for SQL.  Written anew as a whole, in one
- * transaction; tables that others put there stay.
+ * catalog.db: the store's tables for SQL.
+ *
+ * When a store is closed it replaces whatever is there, so that there is a whole catalog or none.
+ * When it is made again tables that others put there stay.
+ *
+ * It is put together in memory: SQLite opens files and their journals by name, waits for FIFOs and
+ * writes through hard links, and a name in a user's directory may be anything.
  */
 #include <errno.h>
-#include <limits.h>
+#include <fcntl.h>
 #include <sqlite3.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
+#include <string.h>
+#include <sys/stat.h>
 
 #include "error.h"
 #include "store.h"
+
+#define DEP_CATALOG_NAME "catalog.db"
+#define CATALOG_MAX	(1u << 30)	/* of SQLite for databases in memory */
 
 static const char schema[] =
 	"BEGIN IMMEDIATE;"
 	"DROP TABLE IF EXISTS processes; DROP TABLE IF EXISTS threads;"
 	"DROP TABLE IF EXISTS modules; DROP TABLE IF EXISTS segments;"
 	"DROP TABLE IF EXISTS notes; DROP TABLE IF EXISTS loss;"
+	"DROP TABLE IF EXISTS verdict; DROP TABLE IF EXISTS defects;"
 	"CREATE TABLE processes(serial INTEGER, pid INTEGER, parent INTEGER, cause INTEGER,"
 	" start_ns INTEGER, end_ns INTEGER, exe TEXT, built INTEGER, translate_ns INTEGER);"
 	"CREATE TABLE threads(serial INTEGER, tid INTEGER, process INTEGER, parent INTEGER,"
@@ -32,7 +41,11 @@ static const char schema[] =
 	"CREATE TABLE loss(dropped_chunks INTEGER, dropped_bytes INTEGER,"
 	" discarded_bytes INTEGER, lost_threads INTEGER, lost_processes INTEGER,"
 	" native_images INTEGER, torn_segments INTEGER, unclean INTEGER,"
-	" unfinished_threads INTEGER, absent_chunks INTEGER, absent_bytes INTEGER);";
+	" unfinished_threads INTEGER, absent_chunks INTEGER, absent_bytes INTEGER,"
+	" untaken_threads INTEGER, corrupt INTEGER, native_privileged INTEGER);"
+	"CREATE TABLE verdict(state TEXT, proof INTEGER, cause TEXT);"
+	"CREATE TABLE defects(kind TEXT, thread INTEGER, first INTEGER, count INTEGER,"
+	" since_ns INTEGER, text TEXT);";
 
 /* A statement whose columns are being bound from the left; the first error stays. */
 struct insert {
@@ -160,7 +173,36 @@ static void put_loss(struct insert *in, struct dep_store *s)
 	number(in, l->unfinished_threads);
 	number(in, l->absent_chunks);
 	number(in, l->absent_bytes);
+	number(in, l->untaken_threads);
+	number(in, l->corrupt);
+	number(in, l->native_privileged);
 	row_done(in);
+}
+
+static void put_verdict(struct insert *in, struct dep_store *s)
+{
+	const struct dep_verdict *v = dep_store_verdict(s);
+
+	text(in, dep_verdict_name(v->state));
+	number(in, v->proof);
+	text(in, dep_close_cause_name(v->cause));
+	row_done(in);
+}
+
+static void put_defects(struct insert *in, struct dep_store *s)
+{
+	const struct dep_verdict *v = dep_store_verdict(s);
+	size_t i;
+
+	for (i = 0; i < v->ndefects; i++) {
+		text(in, dep_defect_name(v->defect[i].kind));
+		number(in, v->defect[i].thread);
+		number(in, v->defect[i].first);
+		number(in, v->defect[i].count);
+		number(in, v->defect[i].since_ns);
+		text(in, v->defect[i].text);
+		row_done(in);
+	}
 }
 
 static const struct {
@@ -172,7 +214,9 @@ static const struct {
 	{ "INSERT INTO modules VALUES(?,?,?,?,?,?,?,?)", put_modules },
 	{ "INSERT INTO segments VALUES(?,?,?,?,?,?,?,?)", put_segments },
 	{ "INSERT INTO notes VALUES(?)", put_notes },
-	{ "INSERT INTO loss VALUES(?,?,?,?,?,?,?,?,?,?,?)", put_loss },
+	{ "INSERT INTO loss VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)", put_loss },
+	{ "INSERT INTO verdict VALUES(?,?,?)", put_verdict },
+	{ "INSERT INTO defects VALUES(?,?,?,?,?,?)", put_defects },
 };
 
 static int fill(sqlite3 *db, struct dep_store *s)
@@ -194,31 +238,103 @@ static int fill(sqlite3 *db, struct dep_store *s)
 	return sqlite3_exec(db, "COMMIT", NULL, NULL, NULL) ? -1 : 0;
 }
 
-static int try_write(struct dep_store *s, const char *path, int *damaged)
+static int db_error(sqlite3 *db, const char *path)
 {
-	sqlite3 *db = NULL;
+	return dep_fail(-EBADMSG, "%s: %s", path, db ? sqlite3_errmsg(db) : "no memory");
+}
+
+/* Fill in @db, which is in memory, and let it replace catalog.db. */
+static int replace(struct dep_store *s, sqlite3 *db)
+{
+	const struct dep_access access = dep_access_read(s->log_fd);
+	unsigned char *image;
+	sqlite3_int64 size = 0;
 	int err;
 
-	err = sqlite3_open(path, &db) || fill(db, s) ? -EIO : 0;
-	*damaged = 0;
-	if (err) {
-		*damaged = sqlite3_errcode(db) == SQLITE_NOTADB ||
-			   sqlite3_errcode(db) == SQLITE_CORRUPT;
-		dep_fail(-EBADMSG, "%s: %s", path, db ? sqlite3_errmsg(db) : "no memory");
+	if (fill(db, s))
+		return db_error(db, DEP_CATALOG_NAME);
+	image = sqlite3_serialize(db, "main", &size, 0);
+	err = image ? dep_write_whole(s->dirfd, DEP_CATALOG_NAME, (char *)image, (size_t)size,
+				      &access, true) :
+		      dep_fail(-ENOMEM, DEP_CATALOG_NAME);
+	sqlite3_free(image);
+	return err;
+}
+
+static int write_new(struct dep_store *s)
+{
+	sqlite3 *db = NULL;
+	int err = sqlite3_open(":memory:", &db) ? db_error(db, DEP_CATALOG_NAME) : replace(s, db);
+
+	sqlite3_close(db);
+	return err;
+}
+
+/* What is in such a file belongs to the catalog, and is not in catalog.db yet. */
+static int check_journal(struct dep_store *s, const char *name)
+{
+	struct stat st;
+
+	if (fstatat(s->dirfd, name, &st, AT_SYMLINK_NOFOLLOW))
+		return 0;
+	if (S_ISREG(st.st_mode) && !st.st_size)
+		return 0;
+	return dep_fail(-EBUSY, "%s is there: " DEP_CATALOG_NAME
+			" is in use, or must be opened by sqlite3 once", name);
+}
+
+/* A database in WAL mode cannot be in memory; without a WAL it is like any other. */
+static void leave_wal_mode(unsigned char *image, size_t size)
+{
+	if (size >= 20 && image[18] == 2 && image[19] == 2)
+		image[18] = image[19] = 1;
+}
+
+/* Replace our tables in the catalog that is there; 1: it is no database. */
+static int write_into(struct dep_store *s)
+{
+	unsigned char *image = NULL;
+	sqlite3 *db = NULL;
+	size_t size = 0;
+	void *data;
+	int err;
+
+	err = check_journal(s, DEP_CATALOG_NAME "-journal");
+	if (!err)
+		err = check_journal(s, DEP_CATALOG_NAME "-wal");
+	if (!err)
+		err = dep_read_all(s->dirfd, DEP_CATALOG_NAME, CATALOG_MAX, &data, &size);
+	if (err)
+		return err;
+	image = sqlite3_malloc64(size ? size : 1);
+	if (image)
+		memcpy(image, data, size);
+	free(data);
+	if (!image)
+		return dep_fail(-ENOMEM, DEP_CATALOG_NAME);
+	leave_wal_mode(image, size);
+	/* SQLite frees the image, also on failure. */
+	if (sqlite3_open(":memory:", &db) ||
+	    sqlite3_deserialize(db, "main", image, (sqlite3_int64)size, (sqlite3_int64)size,
+				SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_RESIZEABLE)) {
+		err = db_error(db, DEP_CATALOG_NAME);
+	} else {
+		err = replace(s, db);
+		if (sqlite3_errcode(db) == SQLITE_NOTADB || sqlite3_errcode(db) == SQLITE_CORRUPT)
+			err = 1;
 	}
 	sqlite3_close(db);
 	return err;
 }
 
-int dep_catalog_write(struct dep_store *s, const char *dir)
+int dep_catalog_write(struct dep_store *s, bool keep_others)
 {
-	char path[PATH_MAX];
-	int err, damaged;
+	struct stat st;
+	int err;
 
-	if (snprintf(path, sizeof(path), "%s/catalog.db", dir) >= (int)sizeof(path))
-		return dep_fail(-ENAMETOOLONG, "%s/catalog.db", dir);
-	err = try_write(s, path, &damaged);
-	if (err && damaged && !unlink(path))
-		err = try_write(s, path, &damaged);
-	return err;
+	if (!keep_others || fstatat(s->dirfd, DEP_CATALOG_NAME, &st, AT_SYMLINK_NOFOLLOW) ||
+	    !S_ISREG(st.st_mode) || !st.st_size)
+		return write_new(s);
+	err = write_into(s);
+	return err > 0 ? write_new(s) : err;
 }

@@ -23,7 +23,8 @@ int dep_fail(int err, const char *fmt, ...)
 	n = vsnprintf(message, sizeof(message), fmt, ap);
 	va_end(ap);
 	/* These are our own verdict on a store, their texts would say nothing. */
-	if (err != -EBADMSG && err != -EUCLEAN && err != -EBUSY && err != -EALREADY && n >= 0 &&
+	if (err != -EBADMSG && err != -EUCLEAN && err != -EBUSY && err != -EALREADY &&
+	    err != -EPROTONOSUPPORT && n >= 0 &&
 	    (size_t)n < sizeof(message))
 		snprintf(message + n, sizeof(message) - n, ": %s", strerror(-err));
 	return err;

@@ -23,8 +23,8 @@ struct block {
 };
 
 struct dep_growth {
-	int log;
 	u64 log_at, seg_at;	/* read up to there; seg_at: of the last file */
+	u64 prev;		/* check of the last frame */
 	struct block *blocks;	/* what the model points into */
 	size_t maps, build_ids, forks;	/* what the modules are made of */
 };
@@ -40,8 +40,6 @@ void dep_growth_free(struct dep_store *s)
 		g->blocks = b->next;
 		free(b);
 	}
-	if (g->log >= 0)
-		close(g->log);
 	free(g);
 	s->growth = NULL;
 }
@@ -51,43 +49,39 @@ static int read_log_header(struct dep_store *s)
 	struct dep_file_header h;
 	struct dep_log_scan scan;
 	ssize_t n;
+	int err;
 
-	s->growth->log = openat(s->dirfd, DEP_LOG_NAME, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (s->growth->log < 0)
-		return dep_fail(-errno, "cannot open %s", DEP_LOG_NAME);
-	n = dep_read_at(s->growth->log, &h, sizeof(h), 0);
+	s->log_fd = dep_open_read(s->dirfd, DEP_LOG_NAME);
+	if (s->log_fd < 0)
+		return dep_open_failed(s->log_fd, DEP_LOG_NAME);
+	n = dep_read_at(s->log_fd, &h, sizeof(h), 0);
 	if (n < 0)
 		return dep_fail((int)n, "cannot read %s", DEP_LOG_NAME);
-	s->growth->log_at = sizeof(h);
-	return dep_log_open(&scan, &h, (size_t)n);
+	err = dep_log_open(&scan, &h, (size_t)n);
+	s->fmt = scan.fmt;
+	s->growth->log_at = scan.at;
+	s->growth->prev = scan.prev;
+	s->growth->seg_at = dep_file_header_bytes(&s->fmt);
+	return err;
 }
 
 int dep_store_open_growing(struct dep_store **out, const char *dir)
 {
-	struct dep_store *s = calloc(1, sizeof(*s));
-	int err = -ENOMEM;
+	struct dep_store *s;
+	int err;
 
 	*out = NULL;
+	errno = ENOMEM;
+	s = dep_store_new(dir);
 	if (!s)
-		return dep_fail(err, "store");
-	s->dirfd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (s->dirfd < 0) {
-		err = dep_fail(-errno, "cannot open %s", dir);
-		free(s);
-		return err;
+		return -errno;
+	err = dep_manifest_read(s->dirfd, &s->manifest);
+	if (!err) {
+		s->growth = calloc(1, sizeof(*s->growth));
+		err = s->growth ? dep_model_init(&s->model) : dep_fail(-ENOMEM, "store");
 	}
-	if (dep_manifest_read(s->dirfd, &s->manifest))
-		s->manifest.meta.cwd = "";
-	s->growth = calloc(1, sizeof(*s->growth));
-	if (s->growth) {
-		s->growth->log = -1;
-		s->growth->seg_at = sizeof(struct dep_file_header);
-		err = dep_model_init(&s->model);
-		if (!err)
-			err = read_log_header(s);
-	} else {
-		dep_fail(err, "store");
-	}
+	if (!err)
+		err = read_log_header(s);
 	if (err)
 		dep_store_close(s);
 	else
@@ -104,15 +98,15 @@ static int grow_segments(struct dep_store *s, bool whole)
 
 	while (!err && more) {
 		/* If there is another file nothing more is appended to this one. */
-		more = dep_store_add_file(s);
+		more = dep_store_add_file(s, false);
 		if (more < 0)
 			return more;
 		if (s->nfds > (u32)more)
-			err = dep_seg_scan_from(s->fds[s->nfds - 1 - (u32)more],
+			err = dep_seg_scan_from(s->fds[s->nfds - 1 - (u32)more], &s->fmt,
 						s->nfds - 1 - (u32)more, whole && !more,
 						&g->seg_at, &s->segs);
 		if (more)
-			g->seg_at = sizeof(struct dep_file_header);
+			g->seg_at = dep_file_header_bytes(&s->fmt);
 	}
 	return err;
 }
@@ -123,29 +117,30 @@ static void check_files(struct dep_store *s)
 	u32 n;
 
 	for (n = 0; n < s->nfds; n++)
-		s->segs.torn += dep_seg_file_check(s->fds[n]) != 0;
+		s->segs.torn += dep_seg_file_check(s->fds[n], &s->fmt, n) != 0;
 }
 
 /* ---- the log ---- */
 
-static struct block *read_block(struct dep_growth *g, size_t *size)
+static struct block *read_block(struct dep_store *s, size_t *size)
 {
+	const u64 at = s->growth->log_at;
 	struct block *b;
 	struct stat st;
 	ssize_t n;
 
 	*size = 0;
-	if (fstat(g->log, &st)) {
+	if (fstat(s->log_fd, &st)) {
 		dep_fail(-errno, "cannot stat %s", DEP_LOG_NAME);
 		return NULL;
 	}
-	n = st.st_size > (off_t)g->log_at ? st.st_size - (off_t)g->log_at : 0;
+	n = st.st_size > (off_t)at ? st.st_size - (off_t)at : 0;
 	b = malloc(sizeof(*b) + (size_t)n + 16);
 	if (!b) {
 		dep_fail(-ENOMEM, "%s", DEP_LOG_NAME);
 		return NULL;
 	}
-	n = dep_read_at(g->log, b->data, (size_t)n, g->log_at);
+	n = dep_read_at(s->log_fd, b->data, (size_t)n, at);
 	if (n < 0) {
 		dep_fail((int)n, "cannot read %s", DEP_LOG_NAME);
 		free(b);
@@ -159,20 +154,25 @@ static struct block *read_block(struct dep_growth *g, size_t *size)
 static int grow_log(struct dep_store *s, bool whole)
 {
 	struct dep_growth *g = s->growth;
-	const struct dep_frame *fr;
-	struct dep_log_scan scan = { 0 };
-	struct block *b = read_block(g, &scan.size);
+	const struct dep_log_entry *e;
+	struct dep_log_scan scan = { .fmt = s->fmt, .prev = g->prev };
+	struct block *b = read_block(s, &scan.size);
 	u64 taken = 0;
 	int err = 0;
 
 	if (!b)
 		return -EIO;
 	scan.data = b->data;
-	while (!err && (fr = whole ? dep_log_whole(&scan) : dep_log_next(&scan))) {
-		err = dep_model_add(&s->model, fr);
+	while (!err && (e = whole ? dep_log_whole(&scan) : dep_log_next(&scan))) {
+		err = dep_model_add(&s->model, e);
 		taken = scan.at;
 	}
+	/* Offsets are those of the block. */
+	s->model.end_at += taken && s->model.ended ? g->log_at : 0;
 	s->model.bad_bytes += scan.bad_bytes;
+	s->model.breaks += scan.breaks;
+	s->model.frames += scan.frames;
+	g->prev = scan.prev;
 	g->log_at += taken;
 	if (!taken) {
 		free(b);
@@ -226,18 +226,21 @@ int dep_store_grow(struct dep_store *s)
 
 int dep_store_settle(struct dep_store *s)
 {
+	struct dep_manifest now;
 	int err;
 
+	err = dep_manifest_read(s->dirfd, &now);
+	if (err)
+		return err;
 	dep_manifest_free(&s->manifest);
-	memset(&s->manifest, 0, sizeof(s->manifest));
-	if (dep_manifest_read(s->dirfd, &s->manifest))
-		s->manifest.meta.cwd = "";
+	s->manifest = now;
 	err = grow(s, false);
 	if (err)
 		return err;
 	check_files(s);
 	if (!s->manifest.closed && s->segs.n && s->segs.seg[s->segs.n - 1].file + 1 == s->nfds)
-		dep_seg_check_last(s->fds[s->nfds - 1], &s->segs);
+		dep_seg_check_last(s->fds[s->nfds - 1], &s->fmt, &s->segs);
+	dep_verdict_free(s);
 	dep_store_complete(s);
 	return 0;
 }

@@ -1,51 +1,57 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
-#include <sys/file.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "../../include/dep/store.h"
 #include "error.h"
+#include "file.h"
 #include "lock.h"
-#include "wire.h"
-
-/* Who asks whether a store is in use has the lock for a moment: wait 50 ms for that. */
-#define TRIES		50
-#define PAUSE_NS	1000000
+#include "manifest.h"
 
 int dep_lock_writer(int fd, const char *dir)
 {
-	static const struct timespec pause = { .tv_nsec = PAUSE_NS };
-	int tries = 0;
+	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 
-	while (flock(fd, LOCK_EX | LOCK_NB)) {
+	while (fcntl(fd, F_OFD_SETLK, &lock)) {
 		if (errno == EINTR)
 			continue;
-		/* A file system without locks is no reason not to record. */
-		if (errno != EWOULDBLOCK)
-			return 0;
-		if (++tries > TRIES)
+		if (errno == EAGAIN || errno == EACCES)
 			return dep_fail(-EBUSY, "%s is in use: another writer has it open", dir);
-		nanosleep(&pause, NULL);
+		/* A file system without locks is no reason not to record. */
+		return 0;
 	}
 	return 0;
 }
 
+int dep_lock_held(int fd)
+{
+	struct flock lock = { .l_type = F_RDLCK, .l_whence = SEEK_SET };
+
+	if (fcntl(fd, F_OFD_GETLK, &lock))
+		return -errno;
+	return lock.l_type != F_UNLCK;
+}
+
 bool dep_store_in_use(const char *dir)
 {
-	char path[PATH_MAX];
-	bool in_use;
-	int fd;
+	int dirfd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC), fd, held;
+	struct dep_manifest m;
 
-	if (snprintf(path, sizeof(path), "%s/" DEP_LOG_NAME, dir) >= (int)sizeof(path))
+	if (dirfd < 0)
 		return false;
-	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW);
-	if (fd < 0)
-		return false;
-	in_use = flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK;
-	close(fd);
-	return in_use;
+	fd = dep_open_read(dirfd, DEP_LOG_NAME);
+	held = fd < 0 ? 0 : dep_lock_held(fd);
+	if (fd >= 0)
+		close(fd);
+	/* Without locks, the process that writes it must be there. */
+	if (held < 0) {
+		held = 0;
+		if (!dep_manifest_read(dirfd, &m)) {
+			held = !m.closed && dep_recorder_lives(&m.recorder);
+			dep_manifest_free(&m);
+		}
+	}
+	close(dirfd);
+	return held;
 }

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A store has one writer: the lock on its log. */
+/*
+ * The writer's lock: an open-file-description write lock on the log.  Only who may write the log
+ * can take it; readers ask whether it is held, and never hold one themselves, so that nobody who
+ * may only read a store can keep its writer out.
+ */
 #ifndef DEP_FORMAT_LOCK_H
 #define DEP_FORMAT_LOCK_H
 
-/**
- * dep_lock_writer() - take the writer's lock; it lasts until @fd is closed
- * @fd: the log
- * @dir: of the store, for the message
- *
- * Return: 0, or -EBUSY if another writer has it.
- */
+/** dep_lock_writer() - take it for as long as @fd, the log of @dir, is open; 0 or -EBUSY */
 int dep_lock_writer(int fd, const char *dir);
+
+/** dep_lock_held() - 1 if a writer holds it, 0 if none does, -errno if @fd has no such locks */
+int dep_lock_held(int fd);
 
 #endif

@@ -11,18 +11,19 @@
 /* After this many broken frames the rest is given up, lest a forged file cost hours. */
 #define MAX_TRIES	10000
 
-static u64 frame_check(const struct dep_frame *fr, const void *payload)
+/* @header: @bytes of a frame, the check last. */
+static u64 frame_check(const void *header, u32 bytes, const void *payload, u32 size, u64 seed)
 {
-	return XXH3_64bits_withSeed(payload, fr->size,
-				    XXH3_64bits(fr, offsetof(struct dep_frame, check)));
+	return XXH3_64bits_withSeed(payload, size, XXH3_64bits_withSeed(header,
+							bytes - sizeof(u64), seed));
 }
 
-int dep_log_append(struct dep_file *f, u32 type, u32 process, const void *a, size_t a_size,
+int dep_log_append(struct dep_log *l, u32 type, u32 process, const void *a, size_t a_size,
 		   const void *b, size_t b_size)
 {
 	struct dep_frame fr = {
 		.magic = DEP_FRAME_MAGIC, .type = type, .process = process,
-		.size = a_size + b_size,
+		.size = a_size + b_size, .prev = l->prev,
 	};
 	struct iovec iov[2] = { { &fr, sizeof(fr) }, { (void *)a, a_size } };
 	u8 *joined = NULL;
@@ -39,52 +40,83 @@ int dep_log_append(struct dep_file *f, u32 type, u32 process, const void *a, siz
 		iov[1].iov_base = joined;
 		iov[1].iov_len = a_size + b_size;
 	}
-	fr.check = frame_check(&fr, iov[1].iov_base);
-	err = dep_file_append(f, iov, 2);
+	fr.check = frame_check(&fr, sizeof(fr), iov[1].iov_base, fr.size, l->seed);
+	err = dep_file_append(&l->file, iov, 2);
 	free(joined);
-	return err;
+	if (err)
+		return err;
+	l->prev = fr.check;
+	l->frames++;
+	return 0;
 }
 
 int dep_log_open(struct dep_log_scan *s, const void *data, size_t size)
 {
 	const struct dep_file_header *h = data;
+	int err;
 
 	memset(s, 0, sizeof(*s));
-	if (size < sizeof(*h) || memcmp(h->magic, DEP_LOG_MAGIC, sizeof(h->magic)))
-		return dep_fail(-EBADMSG, "%s is not a log of a DEP store", DEP_LOG_NAME);
-	if (h->version != DEP_FORMAT_VERSION)
-		return dep_fail(-EBADMSG, "format version %u, this is %u", h->version,
-				DEP_FORMAT_VERSION);
+	err = dep_format_read(&s->fmt, data, size, DEP_LOG_MAGIC);
+	if (err == -EBADMSG)
+		return dep_fail(err, "%s is not a log of a DEP store", DEP_LOG_NAME);
+	if (err)
+		return err;
 	s->data = data;
 	s->size = size;
-	s->at = sizeof(*h);
+	s->at = dep_file_header_bytes(&s->fmt);
+	if (s->fmt.version != DEP_FORMAT_OLD)
+		s->prev = h->check;
 	return 0;
 }
 
-static int frame_good(const struct dep_frame *fr, size_t avail)
+/* Look at the frame at @s->at, which has the right magic; fill in the entry if it is good. */
+static bool is_good(struct dep_log_scan *s)
 {
-	if (fr->size > DEP_FRAME_MAX || fr->size > avail - sizeof(*fr))
-		return 0;
-#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
-	return 1;
+	u32 head = dep_frame_bytes(&s->fmt);
+	const u8 *p = s->data + s->at;
+	size_t avail = s->size - s->at;
+	struct dep_frame fr = { 0 };
+	u64 prev = s->prev;
+
+	memcpy(&fr, p, offsetof(struct dep_frame, prev));
+	memcpy(&fr.check, p + head - sizeof(u64), sizeof(u64));
+	if (s->fmt.version != DEP_FORMAT_OLD)
+		memcpy(&prev, p + offsetof(struct dep_frame, prev), sizeof(prev));
+	if (fr.size > DEP_FRAME_MAX || fr.size > avail - head)
+		return false;
+#ifndef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+	if (fr.check != frame_check(p, head, p + head, fr.size, s->fmt.seed))
+		return false;
 #endif
-	return fr->check == frame_check(fr, fr + 1);
+	s->breaks += prev != s->prev;
+	s->prev = fr.check;
+	s->frames++;
+	s->entry = (struct dep_log_entry){
+		.type = fr.type, .process = fr.process, .size = fr.size, .payload = p + head,
+		.at = s->at, .end = s->at + dep_align8(head + (u64)fr.size), .check = fr.check,
+	};
+	return true;
 }
 
-const struct dep_frame *dep_log_next(struct dep_log_scan *s)
+static bool has_magic(const struct dep_log_scan *s)
 {
-	const struct dep_frame *fr;
+	u32 magic;
 
-	for (; s->size - s->at >= sizeof(*fr); s->at += 8, s->bad_bytes += 8) {
-		fr = (const struct dep_frame *)(s->data + s->at);
-		if (fr->magic != DEP_FRAME_MAGIC)
+	memcpy(&magic, s->data + s->at, sizeof(magic));
+	return magic == DEP_FRAME_MAGIC;
+}
+
+const struct dep_log_entry *dep_log_next(struct dep_log_scan *s)
+{
+	u32 head = dep_frame_bytes(&s->fmt);
+
+	for (; s->size - s->at >= head; s->at += 8, s->bad_bytes += 8) {
+		if (!has_magic(s))
 			continue;
-		if (frame_good(fr, s->size - s->at)) {
-			s->at += dep_align8(sizeof(*fr) + fr->size);
+		if (is_good(s)) {
 			/* The padding of the last frame may be what is missing. */
-			if (s->at > s->size)
-				s->at = s->size;
-			return fr;
+			s->at = s->entry.end < s->size ? s->entry.end : s->size;
+			return &s->entry;
 		}
 		if (++s->tries > MAX_TRIES) {
 			s->gave_up = 1;
@@ -96,23 +128,24 @@ const struct dep_frame *dep_log_next(struct dep_log_scan *s)
 	return NULL;
 }
 
-const struct dep_frame *dep_log_whole(struct dep_log_scan *s)
+const struct dep_log_entry *dep_log_whole(struct dep_log_scan *s)
 {
-	const struct dep_frame *fr = (const struct dep_frame *)(s->data + s->at);
+	u32 head = dep_frame_bytes(&s->fmt), size;
 
-	if (s->size - s->at < sizeof(*fr) || fr->magic != DEP_FRAME_MAGIC ||
-	    dep_align8(sizeof(*fr) + (u64)fr->size) > s->size - s->at ||
-	    !frame_good(fr, s->size - s->at))
+	if (s->size - s->at < head || !has_magic(s))
 		return NULL;
-	s->at += dep_align8(sizeof(*fr) + fr->size);
-	return fr;
+	memcpy(&size, s->data + s->at + offsetof(struct dep_frame, size), sizeof(size));
+	if (dep_align8(head + (u64)size) > s->size - s->at || !is_good(s))
+		return NULL;
+	s->at = s->entry.end;
+	return &s->entry;
 }
 
-int dep_frame_payload(const struct dep_frame *fr, void *to, size_t size, size_t least)
+int dep_log_payload(const struct dep_log_entry *e, void *to, size_t size, size_t least)
 {
-	if (fr->size < least)
+	if (e->size < least)
 		return 0;
 	memset(to, 0, size);
-	memcpy(to, fr + 1, fr->size < size ? fr->size : size);
+	memcpy(to, e->payload, e->size < size ? e->size : size);
 	return 1;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,33 +8,10 @@
 #include "error.h"
 #include "model.h"
 
-void *dep_table_add(struct dep_table *t, size_t row_size)
-{
-	size_t room = t->room ? t->room * 2 : 64;
-	void *p;
-
-	if (t->n == t->room) {
-		p = realloc(t->row, room * row_size);
-		if (!p) {
-			dep_fail(-ENOMEM, "tables of the store");
-			return NULL;
-		}
-		t->row = p;
-		t->room = room;
-	}
-	p = (char *)t->row + t->n++ * row_size;
-	return memset(p, 0, row_size);
-}
-
-static const void *payload(const struct dep_frame *fr)
-{
-	return fr + 1;
-}
-
 /* The text at @off of the payload, NULL if there is none or it has no end. */
-static const char *text_at(const struct dep_frame *fr, size_t off)
+static const char *text_at(const struct dep_log_entry *fr, size_t off)
 {
-	const char *s = (const char *)payload(fr) + off;
+	const char *s = (const char *)fr->payload + off;
 
 	return off < fr->size && memchr(s, 0, fr->size - off) ? s : NULL;
 }
@@ -82,9 +60,9 @@ static int add_map_event(struct dep_model *m, u32 process, const struct adept_de
 	return 0;
 }
 
-static int add_descriptors(struct dep_model *m, const struct dep_frame *fr)
+static int add_descriptors(struct dep_model *m, const struct dep_log_entry *fr)
 {
-	const struct adept_desc *h = payload(fr);
+	const struct adept_desc *h = fr->payload;
 	size_t left = fr->size, size;
 	const char **note;
 	int err = 0;
@@ -131,9 +109,9 @@ static const char *exe_of(const struct dep_model *m, u32 serial)
 	return NULL;
 }
 
-static int add_process(struct dep_model *m, const struct dep_frame *fr)
+static int add_process(struct dep_model *m, const struct dep_log_entry *fr)
 {
-	const struct dep_wire_process *w = payload(fr);
+	const struct dep_wire_process *w = fr->payload;
 	struct dep_process *p;
 
 	if (fr->size < sizeof(*w))
@@ -154,13 +132,13 @@ static int add_process(struct dep_model *m, const struct dep_frame *fr)
 	return 0;
 }
 
-static void end_process(struct dep_model *m, const struct dep_frame *fr)
+static void end_process(struct dep_model *m, const struct dep_log_entry *fr)
 {
 	struct dep_process *p = m->processes.row;
 	struct dep_wire_process_end w;
 	size_t i = m->processes.n;
 
-	if (!dep_frame_payload(fr, &w, sizeof(w),
+	if (!dep_log_payload(fr, &w, sizeof(w),
 			       offsetof(struct dep_wire_process_end, built)))
 		return;
 	/* From the last: what ends has mostly begun lately. */
@@ -173,30 +151,78 @@ static void end_process(struct dep_model *m, const struct dep_frame *fr)
 		}
 }
 
-static int add_thread(struct dep_model *m, const struct dep_frame *fr)
+/* The store must have @sum->segments of a thread. */
+static int claim(struct dep_model *m, const struct dep_wire_thread_sum *sum)
 {
-	struct dep_thread *t = m->threads.row;
-	struct dep_wire_thread w;
-	size_t i = m->threads.n;
+	struct dep_proof *p = dep_table_of(&m->proofs, sizeof(*p), sum->serial);
 
-	if (!dep_frame_payload(fr, &w, sizeof(w), offsetof(struct dep_wire_thread, end)))
-		return 0;
-	while (fr->type == DEP_F_THREAD_END && i--)
-		if (t[i].serial == w.serial) {
-			t[i].end_ns = w.end_ns;
-			t[i].flushes = w.flushes;
-			t[i].null_bytes = w.null_bytes;
-			t[i].end = w.end;
-			return 0;
-		}
+	if (!p)
+		return -ENOMEM;
+	if (sum->segments >= p->segments) {
+		p->segments = sum->segments;
+		p->chain = sum->chain;
+	}
+	return 0;
+}
+
+static int claim_rows(struct dep_model *m, const struct dep_wire_thread_sum *sum, u32 n)
+{
+	int err = 0;
+
+	for (; n && !err; n--, sum++)
+		err = claim(m, sum);
+	return err;
+}
+
+/* The row of thread @w->serial, which is made if there is none. */
+static struct dep_thread *thread_of(struct dep_model *m, const struct dep_wire_thread *w)
+{
+	struct dep_proof *p = dep_table_of(&m->proofs, sizeof(*p), w->serial);
+	struct dep_thread *t;
+
+	if (!p)
+		return NULL;
+	if (p->thread)
+		return (struct dep_thread *)m->threads.row + p->thread - 1;
 	t = dep_table_add(&m->threads, sizeof(*t));
 	if (!t)
+		return NULL;
+	p->thread = (u32)m->threads.n;
+	t->serial = w->serial;
+	t->tid = w->tid;
+	t->process = w->process;
+	t->parent = w->parent;
+	t->start_ns = w->start_ns;
+	return t;
+}
+
+static int claim_thread(struct dep_model *m, const struct dep_wire_thread *w)
+{
+	struct dep_proof *p;
+	int err;
+
+	err = claim(m, &(struct dep_wire_thread_sum){
+		.serial = w->serial, .segments = w->segments, .chain = w->chain,
+	});
+	if (err)
+		return err;
+	p = dep_table_find(&m->proofs, sizeof(*p), w->serial);
+	p->end_seen = true;
+	return 0;
+}
+
+static int add_thread(struct dep_model *m, const struct dep_log_entry *fr)
+{
+	struct dep_wire_thread w;
+	struct dep_thread *t;
+
+	if (!dep_log_payload(fr, &w, sizeof(w), offsetof(struct dep_wire_thread, end)))
+		return 0;
+	if (fr->type == DEP_F_THREAD_END && claim_thread(m, &w))
 		return -ENOMEM;
-	t->serial = w.serial;
-	t->tid = w.tid;
-	t->process = w.process;
-	t->parent = w.parent;
-	t->start_ns = w.start_ns;
+	t = thread_of(m, &w);
+	if (!t)
+		return -ENOMEM;
 	t->end_ns = w.end_ns;
 	t->flushes = w.flushes;
 	t->null_bytes = w.null_bytes;
@@ -204,9 +230,9 @@ static int add_thread(struct dep_model *m, const struct dep_frame *fr)
 	return 0;
 }
 
-static int add_build_id(struct dep_model *m, const struct dep_frame *fr)
+static int add_build_id(struct dep_model *m, const struct dep_log_entry *fr)
 {
-	const struct dep_wire_build_id *w = payload(fr);
+	const struct dep_wire_build_id *w = fr->payload;
 	struct dep_build_id_row *b;
 	const char *id, *path;
 
@@ -224,11 +250,72 @@ static int add_build_id(struct dep_model *m, const struct dep_frame *fr)
 	return 0;
 }
 
-int dep_model_add(struct dep_model *m, const struct dep_frame *fr)
+/* Whether @n rows fit behind @off bytes of the payload. */
+static bool rows_fit(const struct dep_log_entry *fr, u32 off, u64 n, size_t size)
+{
+	return off <= fr->size && off % 8 == 0 && n <= (fr->size - off) / size;
+}
+
+static int add_mark(struct dep_model *m, const struct dep_log_entry *fr)
+{
+	const struct dep_wire_mark *w = fr->payload;
+
+	if (fr->size < sizeof(*w) ||
+	    !rows_fit(fr, sizeof(*w), w->rows, sizeof(struct dep_wire_thread_sum)))
+		return 0;
+	m->mark_ns = w->time_ns;
+	return claim_rows(m, (const void *)(w + 1), w->rows);
+}
+
+static int add_trim(struct dep_model *m, const struct dep_log_entry *fr)
+{
+	const struct dep_wire_trim *w = fr->payload;
+	const struct dep_wire_thread_sum *sum = (const void *)(w + 1);
+	struct dep_proof *p;
+	u32 i;
+
+	if (fr->size < sizeof(*w) || !rows_fit(fr, sizeof(*w), w->rows, sizeof(*sum)))
+		return 0;
+	m->first_file = w->first_file;
+	for (i = 0; i < w->rows; i++) {
+		if (claim(m, &sum[i]))
+			return -ENOMEM;
+		p = dep_table_find(&m->proofs, sizeof(*p), sum[i].serial);
+		p->trimmed = sum[i].segments;
+		p->trim_chain = sum[i].chain;
+	}
+	return 0;
+}
+
+static int add_end(struct dep_model *m, const struct dep_log_entry *fr)
+{
+	const u8 *rows;
+	u64 tables;
+
+	m->file_size = NULL;
+	m->ended = dep_log_payload(fr, &m->end, sizeof(m->end),
+				   offsetof(struct dep_wire_end, unfinished_threads));
+	m->end_at = fr->at;
+	m->end_check = fr->check;
+	if (!m->ended || !m->end.fixed)
+		return 0;
+	tables = m->end.threads * (u64)sizeof(struct dep_wire_thread_sum) +
+		 m->end.files * (u64)sizeof(u64);
+	if (m->end.fixed < sizeof(m->end) || !rows_fit(fr, m->end.fixed, tables, 1)) {
+		m->ended = 0;
+		return 0;
+	}
+	rows = (const u8 *)fr->payload + m->end.fixed;
+	m->file_size = (const u64 *)(rows + m->end.threads * sizeof(struct dep_wire_thread_sum));
+	m->first_file = m->end.first_file;
+	return claim_rows(m, (const void *)rows, m->end.threads);
+}
+
+int dep_model_add(struct dep_model *m, const struct dep_log_entry *fr)
 {
 	const char **note;
 
-	/* It is the last where a store was closed; else another writer went on. */
+	/* END is the last frame of a closed store; else another writer went on behind it. */
 	m->ended = 0;
 	switch (fr->type) {
 	case DEP_F_DESCRIPTORS:
@@ -249,13 +336,14 @@ int dep_model_add(struct dep_model *m, const struct dep_frame *fr)
 		note = dep_table_add(&m->notes, sizeof(*note));
 		if (!note)
 			return -ENOMEM;
-		*note = payload(fr);
+		*note = fr->payload;
 		return 0;
 	case DEP_F_END:
-		m->ended = dep_frame_payload(fr, &m->end, sizeof(m->end),
-					     offsetof(struct dep_wire_end,
-						      unfinished_threads));
-		return 0;
+		return add_end(m, fr);
+	case DEP_F_MARK:
+		return add_mark(m, fr);
+	case DEP_F_TRIM:
+		return add_trim(m, fr);
 	}
 	return 0;
 }
@@ -269,9 +357,9 @@ int dep_model_init(struct dep_model *m)
 	return err ? dep_fail(err, "index of fragments") : 0;
 }
 
-int dep_model_build(struct dep_model *m, const void *log, size_t size)
+int dep_model_build(struct dep_model *m, const void *log, size_t size, struct dep_format *fmt)
 {
-	const struct dep_frame *fr;
+	const struct dep_log_entry *e;
 	struct dep_log_scan scan;
 	int err;
 
@@ -280,9 +368,12 @@ int dep_model_build(struct dep_model *m, const void *log, size_t size)
 		err = dep_model_init(m);
 	if (err)
 		return err;
-	while (!err && (fr = dep_log_next(&scan)))
-		err = dep_model_add(m, fr);
+	while (!err && (e = dep_log_next(&scan)))
+		err = dep_model_add(m, e);
 	m->bad_bytes = scan.bad_bytes;
+	m->breaks = scan.breaks;
+	m->frames = scan.frames;
+	*fmt = scan.fmt;
 	if (!err)
 		err = dep_modules_build(m);
 	if (err)
@@ -300,5 +391,6 @@ void dep_model_free(struct dep_model *m)
 	free(m->fragments.row);
 	free(m->map_events.row);
 	free(m->build_ids.row);
+	free(m->proofs.row);
 	memset(m, 0, sizeof(*m));
 }

@@ -127,13 +127,30 @@ static int inherit(struct dep_model *m, const struct dep_process *p)
 }
 
 /* Processes by their beginning, maps by their time: a walk over both. */
+/*
+ * An image that ended before the collector could read what it is: the program is the file that is
+ * mapped lowest, and the engine describes that first.
+ */
+static void name_program(const struct dep_model *m, struct dep_process *p)
+{
+	const struct dep_map_event *e = m->map_events.row;
+	size_t i;
+
+	for (i = 0; i < m->map_events.n && !p->exe; i++)
+		if (e[i].process == p->serial && e[i].map && *(const char *)(e[i].map + 1) == '/')
+			p->exe = (const char *)(e[i].map + 1);
+}
+
 int dep_modules_build(struct dep_model *m)
 {
-	const struct dep_process *p = m->processes.row;
+	struct dep_process *p = m->processes.row;
 	struct dep_map_event *e = m->map_events.row;
 	size_t i, next = 0;
 	int err = 0;
 
+	for (i = 0; i < m->processes.n; i++)
+		if (!p[i].exe && (p[i].cause == ADEPT_BY_LAUNCH || p[i].cause == ADEPT_BY_EXEC))
+			name_program(m, &p[i]);
 	if (m->map_events.n)
 		qsort(e, m->map_events.n, sizeof(*e), by_time);
 	for (i = 0; i < m->map_events.n && !err; i++) {

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "chain.h"
 #include "column.h"
 #include "error.h"
 #include "pack.h"
@@ -115,10 +116,10 @@ static void split_body(struct dep_split *s, const struct adept_chunk *c, const u
  * Store the values behind @out.  What is to be quick leaves them as they are: compression takes
  * little off differences, and most of its time.
  */
-static u32 pack_values(struct dep_press *p, struct dep_split *s, bool quick, u8 *out, u8 *codec)
+static u32 pack_values(struct dep_press *p, const struct dep_split *s, u32 lens_raw, bool quick,
+		       u8 *out, u8 *codec)
 {
 	struct dep_delta d = { .bytes_raw = s->bytes_size };
-	u32 lens_raw = dep_delta_lens(p->lens, s->values);
 	u8 *at = out + sizeof(d);
 
 	*codec = DEP_C_RAW;
@@ -139,7 +140,7 @@ int dep_writer_pack(const struct dep_writer *w, struct dep_press *p, uint32_t kn
 		    struct dep_packed **out)
 {
 	struct dep_seg_header h = {
-		.magic = DEP_SEG_HEAD_MAGIC, .version = DEP_FORMAT_VERSION,
+		.magic = DEP_SEG_HEAD_MAGIC, .version = w->fmt.version,
 		.size = sizeof(h), .thread = thread, .seq = c->seq, .raw_bytes = c->fill,
 		.dropped_chunks = c->dropped_chunks, .dropped_bytes = c->dropped_bytes,
 		.start_ns = c->start_ns, .ticket = c->ticket,
@@ -147,6 +148,7 @@ int dep_writer_pack(const struct dep_writer *w, struct dep_press *p, uint32_t kn
 	};
 	struct dep_split s = { .x = &w->index, .limit = known, .slot = p->slot };
 	struct dep_packed *pk;
+	u32 lens_raw;
 	u8 *value;
 
 	*out = NULL;
@@ -165,10 +167,16 @@ int dep_writer_pack(const struct dep_writer *w, struct dep_press *p, uint32_t kn
 	h.control_stored = dep_column_pack(p->packer, p->control, h.control_raw, p->out,
 					   &h.control_codec);
 	value = p->out + h.control_stored;
-	h.value_stored = pack_values(p, &s, w->level == DEP_LEVEL_QUICK, value, &h.value_codec);
-	h.control_check = XXH3_64bits(p->out, h.control_stored);
-	h.value_check = XXH3_64bits(value, h.value_stored);
-	h.check = XXH3_64bits(&h, offsetof(struct dep_seg_header, check));
+	lens_raw = s.values ? dep_delta_lens(p->lens, s.values) : 0;
+	h.value_stored = pack_values(p, &s, lens_raw, w->level == DEP_LEVEL_QUICK, value,
+				     &h.value_codec);
+	h.control_check = XXH3_64bits_withSeed(p->out, h.control_stored, w->fmt.seed);
+	h.value_check = XXH3_64bits_withSeed(value, h.value_stored, w->fmt.seed);
+	h.content = dep_seg_content(&w->fmt, &(struct dep_contents){
+		.control = p->control, .control_size = h.control_raw,
+		.lens = p->lens, .lens_size = lens_raw,
+		.bytes = p->bytes, .bytes_size = s.bytes_size,
+	});
 
 	pk = malloc(sizeof(*pk) + h.control_stored + h.value_stored);
 	if (!pk)
@@ -183,11 +191,28 @@ int dep_writer_pack(const struct dep_writer *w, struct dep_press *p, uint32_t kn
 int dep_writer_put(struct dep_writer *w, struct dep_packed *pk)
 {
 	struct iovec iov[2] = { { &pk->h, sizeof(pk->h) }, { pk->data, pk->size } };
-	int err = dep_writer_roll(w, dep_seg_bytes(&pk->h));
+	struct dep_chain *c = dep_chain_of(&w->chains, pk->h.thread);
+	struct dep_seg_header *h = &pk->h;
+	int err = c ? dep_writer_roll(w, dep_seg_bytes(h)) : -ENOMEM;
 
-	if (!err)
+	if (!err) {
+		h->index = c->segments;
+		h->prev = c->chain;
+		h->chain = dep_seg_chain(&w->fmt, h);
+		h->check = XXH3_64bits_withSeed(h, offsetof(struct dep_seg_header, check),
+						w->fmt.seed);
 		err = dep_file_append(&w->seg, iov, 2);
-	w->discarded_bytes += err ? pk->h.raw_bytes : pk->h.lost_bytes;
+	}
+	if (!err) {
+		c->segments++;
+		c->chain = h->chain;
+		c->raw_bytes += h->raw_bytes;
+		w->unmarked += dep_seg_bytes(h);
+	}
+	if (err && !w->error)
+		w->error = -err;
+	w->discarded_bytes += err ? h->raw_bytes : h->lost_bytes;
+	dep_writer_flush(w);
 	free(pk);
 	return err;
 }

@@ -4,7 +4,6 @@
  * Writes were made in the order of the store, so all that a killed writer can have left
  * unfinished is the last frame and the last segment.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -17,63 +16,30 @@
 #include "manifest.h"
 #include "resume_scan.h"
 
-/* The number of segments.NNN, or -1 if @name is none. */
-static int number_of(const char *name)
+/*
+ * A file that was being made: is what there is of its header right?  Its name may be on the disk
+ * without any of its bytes.
+ */
+static int check_new_file(const struct dep_format *fmt, const struct dep_file *f, u32 number)
 {
-	const char *digits = strchr(name, '.');
-	char same[32];
-	u32 number;
-
-	if (!digits)
-		return -1;
-	number = strtoul(digits + 1, NULL, 10) % DEP_SEG_FILES;
-	snprintf(same, sizeof(same), DEP_SEG_NAME, number);
-	return strcmp(name, same) ? -1 : (int)number;
-}
-
-/* How many segments.NNN there are; -EBADMSG if one is missing. */
-static int count_files(int dirfd, u32 *count)
-{
-	u32 end = 0, n = 0;
-	struct dirent *e;
-	int fd, number;
-	DIR *d;
-
-	/* A description of its own: the place in a directory is part of it. */
-	fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	d = fd < 0 ? NULL : fdopendir(fd);
-	if (!d) {
-		if (fd >= 0)
-			close(fd);
-		return dep_fail(-errno, "cannot list the store");
-	}
-	while ((e = readdir(d))) {
-		number = number_of(e->d_name);
-		if (number < 0)
-			continue;
-		n++;
-		if ((u32)number >= end)
-			end = number + 1;
-	}
-	closedir(d);
-	*count = n;
-	if (n != end)
-		return dep_fail(-EBADMSG, "%u of %u files of segments are missing", end - n, end);
-	return 0;
-}
-
-/* A file that was being made: is what there is of its header right? */
-static int check_new_file(const struct dep_file *f, u32 number)
-{
-	struct dep_file_header h = { .version = DEP_FORMAT_VERSION, .number = number }, is;
+	static const struct dep_file_header zero;
+	struct dep_file_header h, is;
 	ssize_t n = dep_read_at(f->fd, &is, f->size, 0);
 
 	if (n < 0)
 		return dep_fail(n, "cannot read " DEP_SEG_NAME, number);
-	memcpy(h.magic, DEP_SEG_MAGIC, sizeof(h.magic));
-	if (memcmp(&h, &is, n))
+	dep_file_header(&h, fmt, DEP_SEG_MAGIC, number);
+	if (memcmp(&h, &is, n) && memcmp(&zero, &is, n))
 		return dep_fail(-EBADMSG, DEP_SEG_NAME " is no file of segments", number);
 	return 0;
+}
+
+/* Has the last file no header yet? */
+static bool is_new(const struct dep_format *fmt, const struct dep_file *f, u32 number)
+{
+	return f->size < sizeof(struct dep_file_header) ||
+	       (f->size == sizeof(struct dep_file_header) &&
+		dep_seg_file_check(f->fd, fmt, number) == -EBADMSG);
 }
 
 /* Look at one file; the last becomes the writer's. */
@@ -88,15 +54,21 @@ static int read_file(struct dep_resume_scan *s, u32 number, bool last)
 	err = dep_file_open(&f, w->dirfd, name);
 	if (err)
 		return err;
-	if (last && f.size < sizeof(struct dep_file_header))
-		err = check_new_file(&f, number);
+	s->make_again = last && is_new(&w->fmt, &f, number);
+	if (s->make_again)
+		err = check_new_file(&w->fmt, &f, number);
 	else
 		err = dep_resume_segments(s, f.fd, number, f.size, last);
-	if (err || !last) {
-		w->closed_bytes += f.size;
-		close(f.fd);
-		return err;
+	if (!err && !last) {
+		w->seg = f;
+		w->seg_number = number;
+		err = dep_writer_leave_file(w);
+		w->seg.fd = -1;
 	}
+	if (err)
+		close(f.fd);
+	if (err || !last)
+		return err;
 	w->seg = f;
 	w->seg_number = number;
 	return 0;
@@ -104,13 +76,29 @@ static int read_file(struct dep_resume_scan *s, u32 number, bool last)
 
 static int read_files(struct dep_resume_scan *s)
 {
-	u32 n, count = 0;
+	u32 n, first = s->w->first_file, count = 0, end = 0;
 	int err;
 
-	err = count_files(s->w->dirfd, &count);
-	for (n = 0; n < count && !err; n++)
-		err = read_file(s, n, n + 1 == count);
+	err = dep_seg_files(s->w->dirfd, first, &count, &end);
+	if (!err && count != end - first)
+		err = dep_fail(-EBADMSG, "%u of %u files of segments are missing",
+			       end - first - count, end - first);
+	for (n = first; n < end && !err; n++)
+		err = read_file(s, n, n + 1 == end);
 	return err;
+}
+
+/* The writer's part of what @m says; the tree is the writer's from now on. */
+static struct dep_writer *writer_of(struct dep_manifest *m, const char *dir, int level)
+{
+	struct dep_writer *w = dep_writer_new(dir, &m->meta, level);
+
+	if (!w)
+		return NULL;
+	w->fmt = m->fmt;
+	w->manifest = m->tree;
+	m->tree = NULL;
+	return w;
 }
 
 /* Open what a writer has open but the segments, and see that nobody else writes it. */
@@ -131,8 +119,11 @@ static int open_store(struct dep_writer **out, const char *dir, int level)
 		err = dep_manifest_read(dirfd, &m);
 	if (!err && m.closed)
 		err = dep_fail(-EALREADY, "%s was closed, nothing can be added to it", dir);
+	if (!err && m.fmt.version != DEP_FORMAT_VERSION)
+		err = dep_fail(-EBADMSG, "%s has format %u; only format %u can be gone on with",
+			       dir, m.fmt.version, DEP_FORMAT_VERSION);
 	if (!err) {
-		*out = dep_writer_new(dir, &m.meta, level);
+		*out = writer_of(&m, dir, level);
 		err = *out ? 0 : -ENOMEM;
 	}
 	dep_manifest_free(&m);
@@ -143,7 +134,8 @@ static int open_store(struct dep_writer **out, const char *dir, int level)
 		return err;
 	}
 	(*out)->dirfd = dirfd;
-	(*out)->log = log;
+	(*out)->log.file = log;
+	(*out)->access = dep_access_read(log.fd);
 	return 0;
 }
 
@@ -159,13 +151,45 @@ static int note_cut(struct dep_writer *w, u64 bytes, const char *what)
 	return dep_writer_note(w, text);
 }
 
+/* Let no reader take segments for good of which only the header is. */
+static int take_headers_away(struct dep_resume_scan *s)
+{
+	static const u64 zero;
+	const struct iovec iov = { (void *)&zero, sizeof(zero) };
+	const struct dep_segment *g = s->damaged.row;
+	struct dep_writer *w = s->w;
+	size_t i;
+	int fd;
+
+	for (i = 0; i < s->damaged.n; i++, g++) {
+		fd = g->file == w->seg_number ? w->seg.fd : w->rolled[g->file - w->first_file];
+		if (pwritev(fd, &iov, 1, (off_t)g->offset) != sizeof(zero))
+			return dep_fail(-errno, "cannot take segment %llu of thread %u away",
+					(unsigned long long)g->seq, g->thread);
+		w->discarded_bytes += g->raw_bytes;
+		s->r->torn++;
+	}
+	return 0;
+}
+
+static int note_damage(struct dep_writer *w, size_t segments)
+{
+	char text[128];
+
+	if (!segments)
+		return 0;
+	snprintf(text, sizeof(text),
+		 "%zu damaged segments were taken away when recording went on", segments);
+	return dep_writer_note(w, text);
+}
+
 /* Where segments go from now on. */
 static int end_segments(struct dep_resume_scan *s)
 {
 	struct dep_writer *w = s->w;
 	char name[32];
 
-	if (w->seg.fd >= 0 && w->seg.size >= sizeof(struct dep_file_header))
+	if (w->seg.fd >= 0 && !s->make_again)
 		return dep_file_end(&w->seg, s->seg_end);
 	if (w->seg.fd >= 0) {
 		close(w->seg.fd);
@@ -183,15 +207,24 @@ static int go_on(struct dep_resume_scan *s)
 	struct dep_writer *w = s->w;
 	int err;
 
-	err = dep_file_end(&w->log, s->log_end);
+	err = dep_file_end(&w->log.file, s->log_end);
 	if (!err)
 		err = end_segments(s);
+	if (!err)
+		err = take_headers_away(s);
+	if (err)
+		return err;
+	dep_writer_reserve(w);
+	dep_manifest_recorder(w->manifest);
+	err = dep_manifest_write(w->dirfd, &w->access, w->manifest, false);
 	if (!err)
 		err = dep_resume_build_ids(s);
 	if (!err)
 		err = note_cut(w, s->r->cut_log, "frame");
 	if (!err)
 		err = note_cut(w, s->r->cut_segments, "segment");
+	if (!err)
+		err = note_damage(w, s->damaged.n);
 	/* An END is one only if it is the last frame. */
 	if (!err && s->r->ending)
 		err = dep_writer_note(w, "recording went on behind its end");

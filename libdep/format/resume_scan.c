@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,49 +9,23 @@
 #include "pack.h"
 #include "resume_scan.h"
 
-/* The row of @serial, with which each begins, in a table sorted by it; made if need be. */
-static void *row_of(struct dep_table *t, size_t size, u32 serial)
-{
-	size_t lo = 0, hi = t->n, mid;
-	char *row;
-	u32 has;
-
-	while (lo < hi) {
-		mid = (lo + hi) / 2;
-		memcpy(&has, (char *)t->row + mid * size, sizeof(has));
-		if (has == serial)
-			return (char *)t->row + mid * size;
-		if (has < serial)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (!dep_table_add(t, size))
-		return NULL;
-	row = (char *)t->row + lo * size;
-	memmove(row + size, row, (t->n - 1 - lo) * size);
-	memset(row, 0, size);
-	memcpy(row, &serial, sizeof(serial));
-	return row;
-}
-
 static struct dep_resume_process *process_of(struct dep_resume_scan *s, u32 serial)
 {
-	return row_of(&s->processes, sizeof(struct dep_resume_process), serial);
+	return dep_table_of(&s->processes, sizeof(struct dep_resume_process), serial);
 }
 
 static struct dep_resume_thread *thread_of(struct dep_resume_scan *s, u32 serial)
 {
-	return row_of(&s->threads, sizeof(struct dep_resume_thread), serial);
+	return dep_table_of(&s->threads, sizeof(struct dep_resume_thread), serial);
 }
 
 /* ---- the log ---- */
 
 /* What a reader skips is skipped here, too. */
-static int take_descriptors(struct dep_resume_scan *s, const struct dep_frame *fr)
+static int take_descriptors(struct dep_resume_scan *s, const struct dep_log_entry *fr)
 {
 	struct dep_resume_process *p = process_of(s, fr->process);
-	const u8 *data = (const u8 *)(fr + 1);
+	const u8 *data = fr->payload;
 	size_t left = fr->size, good, n;
 	int err, stop = 0;
 
@@ -72,26 +47,27 @@ static int take_descriptors(struct dep_resume_scan *s, const struct dep_frame *f
 	return 0;
 }
 
-static int take_process(struct dep_resume_scan *s, const struct dep_frame *fr)
+static int take_process(struct dep_resume_scan *s, const struct dep_log_entry *fr)
 {
 	struct dep_resume_process *p;
 	struct dep_wire_process w;
 
-	if (!dep_frame_payload(fr, &w, sizeof(w), sizeof(w)))
+	if (!dep_log_payload(fr, &w, sizeof(w), sizeof(w)))
 		return 0;
 	p = process_of(s, w.serial);
 	if (!p)
 		return -ENOMEM;
+	s->w->nprocesses += !p->pid;
 	p->pid = w.pid;
 	return 0;
 }
 
-static int take_process_end(struct dep_resume_scan *s, const struct dep_frame *fr)
+static int take_process_end(struct dep_resume_scan *s, const struct dep_log_entry *fr)
 {
 	struct dep_resume_process *p;
 	struct dep_wire_process_end w;
 
-	if (!dep_frame_payload(fr, &w, sizeof(w), offsetof(struct dep_wire_process_end, built)))
+	if (!dep_log_payload(fr, &w, sizeof(w), offsetof(struct dep_wire_process_end, built)))
 		return 0;
 	p = process_of(s, w.serial);
 	if (!p)
@@ -100,27 +76,70 @@ static int take_process_end(struct dep_resume_scan *s, const struct dep_frame *f
 	return 0;
 }
 
-static int take_thread(struct dep_resume_scan *s, const struct dep_frame *fr)
+static int take_thread(struct dep_resume_scan *s, const struct dep_log_entry *fr)
 {
 	struct dep_resume_thread *t;
 	struct dep_wire_thread w;
 
-	if (!dep_frame_payload(fr, &w, sizeof(w), offsetof(struct dep_wire_thread, end)))
+	if (!dep_log_payload(fr, &w, sizeof(w), offsetof(struct dep_wire_thread, end)))
 		return 0;
 	t = thread_of(s, w.serial);
 	if (!t)
 		return -ENOMEM;
+	s->w->nthreads += !t->process;
 	t->tid = w.tid;
 	t->process = w.process;
 	t->ended |= fr->type == DEP_F_THREAD_END;
 	return 0;
 }
 
-static int take_frame(struct dep_resume_scan *s, const struct dep_frame *fr)
+/* Segments that were removed on purpose are counted all the same. */
+static int take_trim(struct dep_resume_scan *s, const struct dep_log_entry *fr)
+{
+	const struct dep_wire_trim *w = fr->payload;
+	const struct dep_wire_thread_sum *sum = (const void *)(w + 1);
+	struct dep_chain *c;
+	u32 i;
+
+	if (fr->size < sizeof(*w) || w->rows > (fr->size - sizeof(*w)) / sizeof(*sum))
+		return 0;
+	s->w->first_file = w->first_file;
+	for (i = 0; i < w->rows; i++) {
+		c = dep_chain_of(&s->w->chains, sum[i].serial);
+		if (!c)
+			return -ENOMEM;
+		c->segments = sum[i].segments;
+		c->chain = sum[i].chain;
+	}
+	return 0;
+}
+
+/* What was on the disk for certain need not be looked at again. */
+static int take_mark(struct dep_resume_scan *s, const struct dep_log_entry *fr)
+{
+	const struct dep_wire_mark *w = fr->payload;
+	const struct dep_wire_thread_sum *sum = (const void *)(w + 1);
+	struct dep_chain *c;
+	u32 i;
+
+	if (fr->size < sizeof(*w) || w->rows > (fr->size - sizeof(*w)) / sizeof(*sum))
+		return 0;
+	for (i = 0; i < w->rows; i++) {
+		c = dep_chain_of(&s->w->chains, sum[i].serial);
+		if (!c)
+			return -ENOMEM;
+		c->marked = sum[i].segments;
+	}
+	return 0;
+}
+
+static int take_frame(struct dep_resume_scan *s, const struct dep_log_entry *fr)
 {
 	s->r->ending = fr->type == DEP_F_END;
-	if (fr->type != DEP_F_BUILD_ID)
-		s->last = fr->type == DEP_F_DESCRIPTORS ? fr : NULL;
+	if (fr->type == DEP_F_DESCRIPTORS)
+		s->last = *fr;
+	else if (fr->type != DEP_F_BUILD_ID)
+		s->last.payload = NULL;
 	switch (fr->type) {
 	case DEP_F_DESCRIPTORS:
 		return take_descriptors(s, fr);
@@ -131,34 +150,44 @@ static int take_frame(struct dep_resume_scan *s, const struct dep_frame *fr)
 	case DEP_F_THREAD:
 	case DEP_F_THREAD_END:
 		return take_thread(s, fr);
+	case DEP_F_MARK:
+		return take_mark(s, fr);
+	case DEP_F_TRIM:
+		return take_trim(s, fr);
 	}
 	return 0;
 }
 
 int dep_resume_log(struct dep_resume_scan *s)
 {
-	const struct dep_frame *fr;
+	const struct dep_log_entry *fr;
 	struct dep_log_scan scan;
 	size_t size;
 	int err;
 
-	err = dep_read_fd(s->w->log.fd, DEP_LOG_NAME, &s->log, &size);
+	err = dep_read_fd(s->w->log.file.fd, DEP_LOG_NAME, UINT64_MAX, &s->log, &size);
 	if (err)
 		return err;
 	s->log_size = size;
 	err = dep_log_open(&scan, s->log, size);
 	if (err)
 		return err;
+	if (scan.fmt.version != s->w->fmt.version ||
+	    memcmp(scan.fmt.id, s->w->fmt.id, DEP_ID_SIZE))
+		return dep_fail(-EBADMSG, "%s belongs to another store", DEP_LOG_NAME);
 	s->log_end = scan.at;
 	while ((fr = dep_log_next(&scan))) {
 		err = take_frame(s, fr);
 		if (err)
 			return err;
-		s->log_end = (const u8 *)fr - scan.data + dep_align8(sizeof(*fr) + fr->size);
+		s->log_end = fr->end;
 	}
 	/* There may be good frames behind, and a reader would not find those to come. */
 	if (scan.gave_up)
 		return dep_fail(-EBADMSG, "%s is damaged in too many places", DEP_LOG_NAME);
+	s->w->log.seed = scan.fmt.seed;
+	s->w->log.prev = scan.prev;
+	s->w->log.frames = scan.frames;
 	s->r->bad_bytes = scan.bad_bytes;
 	if (size > s->log_end) {
 		s->r->cut_log = size - s->log_end;
@@ -172,14 +201,14 @@ static bool has_build_id(const struct dep_resume_scan *s, const struct adept_des
 {
 	const char *path = (const char *)(map + 1), *id;
 	const struct dep_wire_build_id *b;
-	const struct dep_frame *fr;
+	const struct dep_log_entry *fr;
 	struct dep_log_scan scan;
 	size_t n;
 
 	dep_log_open(&scan, s->log, s->log_end);
-	scan.at = (const u8 *)s->last - scan.data + dep_align8(sizeof(*fr) + s->last->size);
+	scan.at = s->last.end;
 	while ((fr = dep_log_next(&scan))) {
-		b = (const void *)(fr + 1);
+		b = fr->payload;
 		id = (const char *)(b + 1);
 		if (fr->size <= sizeof(*b) || b->dev != map->dev || b->inode != map->inode)
 			continue;
@@ -197,16 +226,16 @@ int dep_resume_build_ids(struct dep_resume_scan *s)
 	size_t left, n;
 	int err = 0;
 
-	if (!s->last)
+	if (!s->last.payload)
 		return 0;
-	h = (const void *)(s->last + 1);
-	for (left = s->last->size; left && !err; left -= n) {
+	h = s->last.payload;
+	for (left = s->last.size; left && !err; left -= n) {
 		n = dep_desc_next(h, left);
 		if (!n)
 			break;
 		if (h->type == ADEPT_DESC_MAP && !dep_desc_check(h) &&
 		    !has_build_id(s, (const void *)h))
-			err = dep_writer_build_id(s->w, s->last->process, (const void *)h);
+			err = dep_writer_build_id(s->w, s->last.process, (const void *)h);
 		h = (const void *)((const char *)h + n);
 	}
 	return err;
@@ -227,20 +256,75 @@ static int take_segments(struct dep_resume_scan *s)
 {
 	struct dep_seg_list *l = &s->list;
 	struct dep_resume_thread *t;
+	const struct dep_segment *g;
+	struct dep_chain *c;
 	size_t i;
 
 	if (l->n)
 		qsort(l->seg, l->n, sizeof(*l->seg), by_thread_seq);
 	for (i = 0; i < l->n; i++) {
-		if (i + 1 < l->n && l->seg[i + 1].thread == l->seg[i].thread)
+		g = &l->seg[i];
+		c = dep_chain_of(&s->w->chains, g->thread);
+		if (!c)
+			return -ENOMEM;
+		c->raw_bytes += g->raw_bytes;
+		if (g->index >= c->segments) {
+			c->segments = g->index + 1;
+			c->chain = g->chain;
+		}
+		if (i + 1 < l->n && g[1].thread == g->thread)
 			continue;
-		t = thread_of(s, l->seg[i].thread);
+		t = thread_of(s, g->thread);
 		if (!t)
 			return -ENOMEM;
-		if (t->next_seq <= l->seg[i].seq)
-			t->next_seq = l->seg[i].seq + 1;
+		if (t->next_seq <= g->seq)
+			t->next_seq = g->seq + 1;
 	}
 	return 0;
+}
+
+/* Is it named by a MARK, or are its columns good?  1: neither. */
+static int check_segment(struct dep_resume_scan *s, int fd, const struct dep_segment *g,
+			 struct dep_columns *columns)
+{
+	const struct dep_chain *c = dep_table_find(&s->w->chains, sizeof(*c), g->thread);
+	int err;
+
+	if (c && g->index < c->marked)
+		return 0;
+	s->w->unmarked += g->stored_bytes;
+	err = dep_seg_read(fd, &s->w->fmt, g, false, columns);
+	return err == -EBADMSG ? 1 : err;
+}
+
+/*
+ * After a power cut a segment that no MARK names may have its header on the disk and not its
+ * columns.  Take those off the list: their threads do not have them, and dep_writer_resume() takes
+ * their headers away, so that a reader misses them, too.
+ */
+static int take_off_damaged(struct dep_resume_scan *s, int fd)
+{
+	struct dep_seg_list *l = &s->list;
+	struct dep_columns columns = { 0 };
+	struct dep_segment *row;
+	size_t i, n = 0;
+	int ret = 0;
+
+	for (i = 0; i < l->n && ret >= 0; i++) {
+		ret = check_segment(s, fd, &l->seg[i], &columns);
+		if (!ret) {
+			l->seg[n++] = l->seg[i];
+			continue;
+		}
+		row = ret > 0 ? dep_table_add(&s->damaged, sizeof(*row)) : NULL;
+		if (ret > 0 && !row)
+			ret = -ENOMEM;
+		if (row)
+			*row = l->seg[i];
+	}
+	dep_columns_free(&columns);
+	l->n = n;
+	return ret < 0 ? ret : 0;
 }
 
 static u64 end_of(const struct dep_seg_list *l)
@@ -251,13 +335,13 @@ static u64 end_of(const struct dep_seg_list *l)
 }
 
 /* Take those off the list's end that are not there as a whole. */
-static int drop_unfinished(struct dep_seg_list *l, int fd)
+static int drop_unfinished(const struct dep_format *fmt, struct dep_seg_list *l, int fd)
 {
 	struct dep_columns c = { 0 };
 	int err = 0;
 
 	for (; l->n; l->n--) {
-		err = dep_seg_read(fd, &l->seg[l->n - 1], false, &c);
+		err = dep_seg_read(fd, fmt, &l->seg[l->n - 1], false, &c);
 		if (err != -EBADMSG)
 			break;
 		l->lost_bytes -= c.h.lost_bytes;
@@ -275,31 +359,33 @@ int dep_resume_segments(struct dep_resume_scan *s, int fd, u32 number, u64 size,
 	l->n = 0;
 	l->torn = 0;
 	l->lost_bytes = 0;
-	err = dep_seg_scan(fd, number, 0, l);
+	err = dep_seg_scan(fd, &s->w->fmt, number, 0, l);
 	if (err)
 		return err;
 	if (last) {
 		/* What is behind the last header counts as one torn place, but is cut off. */
 		if (size > end_of(l))
 			l->torn--;
-		err = drop_unfinished(l, fd);
+		err = drop_unfinished(&s->w->fmt, l, fd);
 		if (err)
 			return err;
 		s->seg_end = end_of(l);
 		if (size > s->seg_end)
 			s->r->cut_segments = size - s->seg_end;
 	}
-	if (!l->n && dep_seg_file_check(fd))
+	if (!l->n && dep_seg_file_check(fd, &s->w->fmt, number))
 		return dep_fail(-EBADMSG, DEP_SEG_NAME " is no file of segments", number);
 	s->r->torn += l->torn;
 	s->w->discarded_bytes += l->lost_bytes;
-	return take_segments(s);
+	err = take_off_damaged(s, fd);
+	return err ? err : take_segments(s);
 }
 
 void dep_resume_scan_free(struct dep_resume_scan *s, bool keep)
 {
 	free(s->log);
 	free(s->list.seg);
+	free(s->damaged.row);
 	if (keep) {
 		s->r->process = s->processes.row;
 		s->r->nprocesses = s->processes.n;

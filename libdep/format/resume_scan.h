@@ -19,8 +19,10 @@ struct dep_resume_scan {
 	u64 log_size;
 	u64 log_end;		/* behind the last good frame */
 	u64 seg_end;		/* behind the last good segment of the last file */
+	bool make_again;	/* the last file, which has no header yet */
+	struct dep_table damaged;		/* struct dep_segment: good header, bad columns */
 	/* DESCRIPTORS that nothing but BUILD_ID frames follow: some of them may be missing. */
-	const struct dep_frame *last;
+	struct dep_log_entry last;		/* payload NULL: the last frame is another one */
 };
 
 /** dep_resume_log() - read the log, which is @w's */

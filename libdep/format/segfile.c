@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <xxhash.h>
 
 #include "column.h"
@@ -25,13 +29,19 @@ static u64 most_stored(const struct dep_seg_header *h)
 	return sizeof(struct dep_delta) + h->value_raw / 16 + 1 + (u64)h->value_raw;
 }
 
-int dep_seg_header_check(const struct dep_seg_header *h)
+int dep_seg_header_read(const struct dep_format *fmt, const void *raw, struct dep_seg_header *h)
 {
-	if (h->magic != DEP_SEG_HEAD_MAGIC || h->version != DEP_FORMAT_VERSION ||
-	    h->size != sizeof(*h))
+	u32 size = dep_seg_header_bytes(fmt);
+
+	memset(h, 0, sizeof(*h));
+	memcpy(h, raw, size - sizeof(h->check));
+	memcpy(&h->check, (const u8 *)raw + size - sizeof(h->check), sizeof(h->check));
+	if (h->magic != DEP_SEG_HEAD_MAGIC || h->version != fmt->version || h->size != size)
 		return -EBADMSG;
 #ifndef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
-	if (h->check != XXH3_64bits(h, offsetof(struct dep_seg_header, check)))
+	if (h->check != XXH3_64bits_withSeed(raw, size - sizeof(h->check), fmt->seed))
+		return -EBADMSG;
+	if (fmt->version != DEP_FORMAT_OLD && h->chain != dep_seg_chain(fmt, h))
 		return -EBADMSG;
 #endif
 	if (h->control_codec >= DEP_C_CODECS || h->control_codec == DEP_C_DELTA ||
@@ -69,6 +79,10 @@ static int list_add(struct dep_seg_list *l, const struct dep_seg_header *h, u32 
 	s->value_bytes = h->value_raw;
 	s->file = number;
 	s->offset = off;
+	s->start_ns = h->start_ns;
+	s->index = h->index;
+	s->prev = h->prev;
+	s->chain = h->chain;
 	l->lost_bytes += h->lost_bytes;
 	return 0;
 }
@@ -76,12 +90,13 @@ static int list_add(struct dep_seg_list *l, const struct dep_seg_header *h, u32 
 /* Without the padding, which may be what is missing of the last. */
 static u64 bytes_used(const struct dep_seg_header *h)
 {
-	return (u64)sizeof(*h) + h->control_stored + h->value_stored;
+	return (u64)h->size + h->control_stored + h->value_stored;
 }
 
 /* The next offset >= @off that is a multiple of 8 and holds a good header, or @end. */
-static s64 find_header(int fd, u64 off, u64 end, u8 *buf)
+static s64 find_header(int fd, const struct dep_format *fmt, u64 off, u64 end, u8 *buf)
 {
+	u32 size = dep_seg_header_bytes(fmt);
 	struct dep_seg_header h;
 	size_t i;
 	ssize_t n;
@@ -90,43 +105,91 @@ static s64 find_header(int fd, u64 off, u64 end, u8 *buf)
 		n = dep_read_at(fd, buf, WINDOW, off);
 		if (n < 0)
 			return n;
-		if ((size_t)n < sizeof(h))
+		if (n < (ssize_t)size)
 			return end;
-		for (i = 0; i + sizeof(h) <= (size_t)n; i += 8) {
-			memcpy(&h, buf + i, sizeof(h));
-			if (!dep_seg_header_check(&h) && bytes_used(&h) <= end - off - i)
+		for (i = 0; i + size <= (size_t)n; i += 8)
+			if (!dep_seg_header_read(fmt, buf + i, &h) &&
+			    bytes_used(&h) <= end - off - i)
 				return off + i;
-		}
 		off += i;
 	}
 	return end;
 }
 
-static int columns_good(int fd, const struct dep_segment *seg)
+static int columns_good(int fd, const struct dep_format *fmt, const struct dep_segment *seg)
 {
 	struct dep_columns c = { 0 };
-	int err = dep_seg_read(fd, seg, false, &c);
+	int err = dep_seg_read(fd, fmt, seg, false, &c);
 
 	dep_columns_free(&c);
 	return !err;
 }
 
-int dep_seg_file_check(int fd)
+/* The number of segments.NNN, or -1 if @name is none. */
+static int number_of(const char *name)
 {
-	struct dep_file_header fh;
-	ssize_t n = dep_read_at(fd, &fh, sizeof(fh), 0);
+	const char *digits = strchr(name, '.');
+	char same[32];
+	u32 number;
 
-	if (n < 0)
-		return dep_fail(n, "cannot read segments");
-	if (n != sizeof(fh) || memcmp(fh.magic, DEP_SEG_MAGIC, 8) ||
-	    fh.version != DEP_FORMAT_VERSION)
-		return dep_fail(-EBADMSG, "this is no file of segments");
+	if (!digits)
+		return -1;
+	number = strtoul(digits + 1, NULL, 10) % DEP_SEG_FILES;
+	snprintf(same, sizeof(same), DEP_SEG_NAME, number);
+	return strcmp(name, same) ? -1 : (int)number;
+}
+
+int dep_seg_files(int dirfd, u32 first, u32 *count, u32 *end)
+{
+	struct dirent *e;
+	int fd, number;
+	DIR *d;
+
+	*count = 0;
+	*end = first;
+	/* A description of its own: the place in a directory is part of it. */
+	fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	d = fd < 0 ? NULL : fdopendir(fd);
+	if (!d) {
+		if (fd >= 0)
+			close(fd);
+		return dep_fail(-errno, "cannot list the store");
+	}
+	while ((e = readdir(d))) {
+		number = number_of(e->d_name);
+		if (number < 0 || (u32)number < first)
+			continue;
+		++*count;
+		if ((u32)number >= *end)
+			*end = number + 1;
+	}
+	closedir(d);
 	return 0;
 }
 
-int dep_seg_scan_from(int fd, u32 number, bool whole, u64 *at, struct dep_seg_list *list)
+int dep_seg_file_check(int fd, const struct dep_format *fmt, u32 number)
 {
-	struct dep_seg_header h;
+	struct dep_file_header h, expect;
+	u32 size = dep_file_header_bytes(fmt);
+	ssize_t n = dep_read_at(fd, &h, size, 0);
+
+	if (n < 0)
+		return dep_fail(n, "cannot read segments");
+#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+	return 0;
+#endif
+	dep_file_header(&expect, fmt, DEP_SEG_MAGIC, number);
+	if (n != (ssize_t)size || memcmp(&h, &expect, size))
+		return dep_fail(-EBADMSG, DEP_SEG_NAME " is no file of segments of this store",
+				number);
+	return 0;
+}
+
+int dep_seg_scan_from(int fd, const struct dep_format *fmt, u32 number, bool whole, u64 *at,
+		      struct dep_seg_list *list)
+{
+	u32 size = dep_seg_header_bytes(fmt);
+	struct dep_seg_header raw, h;
 	struct stat st;
 	u8 *buf = NULL;
 	ssize_t n;
@@ -138,12 +201,12 @@ int dep_seg_scan_from(int fd, u32 number, bool whole, u64 *at, struct dep_seg_li
 		return dep_fail(-errno, "cannot stat a file of segments");
 	end = st.st_size;
 	while (*at < end) {
-		n = dep_read_at(fd, &h, sizeof(h), *at);
+		n = dep_read_at(fd, &raw, size, *at);
 		if (n < 0) {
 			err = dep_fail(n, "cannot read segments");
 			break;
 		}
-		if (n == sizeof(h) && !dep_seg_header_check(&h) &&
+		if (n == (ssize_t)size && !dep_seg_header_read(fmt, &raw, &h) &&
 		    (whole ? dep_seg_bytes(&h) : bytes_used(&h)) <= end - *at) {
 			err = list_add(list, &h, number, *at);
 			if (err)
@@ -160,7 +223,7 @@ int dep_seg_scan_from(int fd, u32 number, bool whole, u64 *at, struct dep_seg_li
 			err = dep_fail(-ENOMEM, "scan of segments");
 			break;
 		}
-		next = find_header(fd, *at + 8, end, buf);
+		next = find_header(fd, fmt, *at + 8, end, buf);
 		if (next < 0) {
 			err = dep_fail(next, "cannot read segments");
 			break;
@@ -171,25 +234,26 @@ int dep_seg_scan_from(int fd, u32 number, bool whole, u64 *at, struct dep_seg_li
 	return err;
 }
 
-void dep_seg_check_last(int fd, struct dep_seg_list *list)
+void dep_seg_check_last(int fd, const struct dep_format *fmt, struct dep_seg_list *list)
 {
-	if (columns_good(fd, &list->seg[list->n - 1]))
+	if (columns_good(fd, fmt, &list->seg[list->n - 1]))
 		return;
 	list->n--;
 	list->torn++;
 }
 
-int dep_seg_scan(int fd, u32 number, int last, struct dep_seg_list *list)
+int dep_seg_scan(int fd, const struct dep_format *fmt, u32 number, int last,
+		 struct dep_seg_list *list)
 {
-	u64 off = sizeof(struct dep_file_header);
+	u64 off = dep_file_header_bytes(fmt);
 	size_t first = list->n;
 	int err;
 
-	if (dep_seg_file_check(fd))
+	if (dep_seg_file_check(fd, fmt, number))
 		list->torn++;
-	err = dep_seg_scan_from(fd, number, false, &off, list);
+	err = dep_seg_scan_from(fd, fmt, number, false, &off, list);
 	if (!err && last && list->n > first)
-		dep_seg_check_last(fd, list);
+		dep_seg_check_last(fd, fmt, list);
 	return err;
 }
 
@@ -209,12 +273,12 @@ static int room_for(void *bufp, size_t *room, size_t size)
 	return 0;
 }
 
-static int check_column(const void *data, u32 size, u64 check)
+static int check_column(const struct dep_format *fmt, const void *data, u32 size, u64 check)
 {
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
 	return 0;
 #endif
-	if (XXH3_64bits(data, size) == check)
+	if (XXH3_64bits_withSeed(data, size, fmt->seed) == check)
 		return 0;
 	return dep_fail(-EBADMSG, "a column's checksum is wrong");
 }
@@ -261,15 +325,40 @@ static int unpack_delta(struct dep_columns *c, const u8 *in, u32 size)
 	if (err)
 		return err;
 	c->differences = true;
+	c->contents.lens = streams.lens;
+	c->contents.lens_size = lens_raw;
+	c->contents.bytes = streams.bytes;
+	c->contents.bytes_size = streams.bytes_size;
 	return dep_delta_differences(&streams, c->value, c->h.value_raw / 8);
 bad:
 	return dep_fail(-EBADMSG, "the value column's streams do not fit");
 }
 
-int dep_seg_read(int fd, const struct dep_segment *seg, bool unpack, struct dep_columns *c)
+/* Both columns, whose stored bytes begin at @stored. */
+static int unpack_columns(struct dep_columns *c, const u8 *stored)
+{
+	const struct dep_seg_header *h = &c->h;
+	const u8 *value = stored + h->control_stored;
+	int err;
+
+	err = dep_column_unpack(h->control_codec, stored, h->control_stored, c->control,
+				h->control_raw);
+	if (err)
+		return err;
+	c->contents = (struct dep_contents){
+		.control = c->control, .control_size = h->control_raw,
+		.lens = c->value, .lens_size = 0, .bytes = c->value, .bytes_size = h->value_raw,
+	};
+	if (h->value_codec == DEP_C_DELTA)
+		return unpack_delta(c, value, h->value_stored);
+	return dep_column_unpack(h->value_codec, value, h->value_stored, c->value, h->value_raw);
+}
+
+int dep_seg_read(int fd, const struct dep_format *fmt, const struct dep_segment *seg, bool unpack,
+		 struct dep_columns *c)
 {
 	struct dep_seg_header *h = &c->h;
-	const u8 *value;
+	const u8 *stored;
 	u64 size;
 	ssize_t n;
 	int err;
@@ -282,31 +371,24 @@ int dep_seg_read(int fd, const struct dep_segment *seg, bool unpack, struct dep_
 	if (n < 0)
 		return dep_fail(n, "cannot read segment %llu of thread %u",
 				(unsigned long long)seg->seq, seg->thread);
-	if ((size_t)n < sizeof(*h))
+	if (n < (ssize_t)dep_seg_header_bytes(fmt) || dep_seg_header_read(fmt, c->stored, h))
 		goto changed;
-	memcpy(h, c->stored, sizeof(*h));
 	size = bytes_used(h);
-	if (dep_seg_header_check(h) || (u64)n < size || h->thread != seg->thread ||
-	    h->seq != seg->seq)
+	if ((u64)n < size || h->thread != seg->thread || h->seq != seg->seq)
 		goto changed;
 	err = room_for(&c->control, &c->control_room, h->control_raw + 8ul);
 	if (!err)
 		err = room_for(&c->value, &c->value_room, h->value_raw + 8ul);
 	if (err)
 		return err;
-	value = c->stored + sizeof(*h) + h->control_stored;
-	err = check_column(c->stored + sizeof(*h), h->control_stored, h->control_check);
+	stored = c->stored + h->size;
+	err = check_column(fmt, stored, h->control_stored, h->control_check);
 	if (!err)
-		err = check_column(value, h->value_stored, h->value_check);
+		err = check_column(fmt, stored + h->control_stored, h->value_stored,
+				   h->value_check);
 	if (err || !unpack)
 		return err;
-	err = dep_column_unpack(h->control_codec, c->stored + sizeof(*h), h->control_stored,
-				c->control, h->control_raw);
-	if (err)
-		return err;
-	if (h->value_codec == DEP_C_DELTA)
-		return unpack_delta(c, value, h->value_stored);
-	return dep_column_unpack(h->value_codec, value, h->value_stored, c->value, h->value_raw);
+	return unpack_columns(c, stored);
 changed:
 	return dep_fail(-EBADMSG, "segment %llu of thread %u is torn",
 			(unsigned long long)seg->seq, seg->thread);

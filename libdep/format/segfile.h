@@ -4,6 +4,7 @@
 #define DEP_FORMAT_SEGFILE_H
 
 #include "../../include/dep/store.h"
+#include "chain.h"
 #include "index.h"
 #include "wire.h"
 
@@ -15,6 +16,7 @@ struct dep_columns {
 	u8 *stored;
 	u8 *lens, *bytes;	/* the value column's streams (delta.h) */
 	bool differences;	/* that is what @value has; whose values they are says @control */
+	struct dep_contents contents;	/* of the same segment, for its content value */
 	size_t control_room, value_room, stored_room, lens_room, bytes_room;
 };
 
@@ -25,28 +27,45 @@ struct dep_seg_list {
 	u64 lost_bytes;		/* of the segments' headers */
 };
 
-/** dep_seg_header_check() - 0 if @h is a header that makes sense */
-int dep_seg_header_check(const struct dep_seg_header *h);
+/**
+ * dep_seg_header_read() - take a header from @raw, if it makes sense
+ * @raw: dep_seg_header_bytes(@fmt) bytes
+ * @h: receives it; of an older format what that does not have is zero
+ *
+ * Return: 0 or -EBADMSG.
+ */
+int dep_seg_header_read(const struct dep_format *fmt, const void *raw, struct dep_seg_header *h);
 
-/** dep_seg_file_check() - whether @fd begins as a file of segments; 0, -EBADMSG, -errno */
-int dep_seg_file_check(int fd);
+/**
+ * dep_seg_files() - which files of segments are in a store
+ * @first: numbers below are not counted
+ * @count: receives how many there are
+ * @end: receives the number behind the last one, @first if there is none
+ */
+int dep_seg_files(int dirfd, u32 first, u32 *count, u32 *end);
+
+/** dep_seg_file_check() - whether @fd begins as file @number of segments; 0, -EBADMSG, -errno */
+int dep_seg_file_check(int fd, const struct dep_format *fmt, u32 number);
 
 /**
  * dep_seg_scan() - find the segments of file @number by their headers
  * @last: also compare the checksums of the last one's columns
  */
-int dep_seg_scan(int fd, u32 number, int last, struct dep_seg_list *list);
+int dep_seg_scan(int fd, const struct dep_format *fmt, u32 number, int last,
+		 struct dep_seg_list *list);
 
 /**
  * dep_seg_scan_from() - the same from @*at on, which receives how far it came
  * @whole: stop at what is no whole segment: it is being written
  */
-int dep_seg_scan_from(int fd, u32 number, bool whole, u64 *at, struct dep_seg_list *list);
+int dep_seg_scan_from(int fd, const struct dep_format *fmt, u32 number, bool whole, u64 *at,
+		      struct dep_seg_list *list);
 /** dep_seg_check_last() - take the last one of @list, in @fd, off if its columns are bad */
-void dep_seg_check_last(int fd, struct dep_seg_list *list);
+void dep_seg_check_last(int fd, const struct dep_format *fmt, struct dep_seg_list *list);
 
-/** dep_seg_read() - read and check a segment, and @unpack it */
-int dep_seg_read(int fd, const struct dep_segment *seg, bool unpack, struct dep_columns *c);
+/** dep_seg_read() - read a segment, compare the checksums of its columns, and @unpack it */
+int dep_seg_read(int fd, const struct dep_format *fmt, const struct dep_segment *seg, bool unpack,
+		 struct dep_columns *c);
 
 void dep_columns_free(struct dep_columns *c);
 

@@ -26,7 +26,7 @@ static int by_thread_seq(const void *pa, const void *pb)
 	return a->offset < b->offset ? -1 : a->offset > b->offset;
 }
 
-int dep_store_add_file(struct dep_store *s)
+int dep_store_add_file(struct dep_store *s, bool absent)
 {
 	char name[32];
 	int *fds, fd;
@@ -34,14 +34,19 @@ int dep_store_add_file(struct dep_store *s)
 	if (s->nfds == DEP_SEG_FILES)
 		return 0;
 	snprintf(name, sizeof(name), DEP_SEG_NAME, s->nfds);
-	fd = openat(s->dirfd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0)
-		return errno == ENOENT ? 0 : dep_fail(-errno, "cannot open %s", name);
+	fd = dep_open_read(s->dirfd, name);
+	if (fd < 0 && fd != -ENOENT)
+		return dep_open_failed(fd, name);
+	if (fd < 0 && !absent)
+		return 0;
 	fds = realloc(s->fds, (s->nfds + 1) * sizeof(*fds));
 	if (!fds) {
-		close(fd);
+		if (fd >= 0)
+			close(fd);
 		return dep_fail(-ENOMEM, "files of segments");
 	}
+	if (fd < 0)
+		fd = -1;
 	s->fds = fds;
 	s->fds[s->nfds++] = fd;
 	return 1;
@@ -49,17 +54,19 @@ int dep_store_add_file(struct dep_store *s)
 
 static int open_segments(struct dep_store *s)
 {
+	u32 n, count, end;
 	int err;
-	u32 n;
 
+	err = dep_seg_files(s->dirfd, 0, &count, &end);
 	/* All files first: whether one is the last decides what is checked. */
-	do {
-		err = dep_store_add_file(s);
-	} while (err > 0);
-	for (n = 0; n < s->nfds && !err; n++)
-		err = dep_seg_scan(s->fds[n], n, n + 1 == s->nfds && !s->manifest.closed,
-				   &s->segs);
-	return err;
+	while (err >= 0 && s->nfds < end)
+		err = dep_store_add_file(s, true);
+	/* Files that were removed on purpose may still be there if their recorder was killed. */
+	for (n = s->model.first_file; n < s->nfds && err >= 0; n++)
+		if (s->fds[n] >= 0)
+			err = dep_seg_scan(s->fds[n], &s->fmt, n,
+					   n + 1 == s->nfds && !s->manifest.closed, &s->segs);
+	return err < 0 ? err : 0;
 }
 
 void dep_loss_add(struct dep_loss *to, const struct dep_loss *from)
@@ -70,32 +77,47 @@ void dep_loss_add(struct dep_loss *to, const struct dep_loss *from)
 	to->lost_threads += from->lost_threads;
 	to->lost_processes += from->lost_processes;
 	to->native_images += from->native_images;
+	to->native_privileged += from->native_privileged;
 	to->absent_chunks += from->absent_chunks;
 	to->absent_bytes += from->absent_bytes;
 	to->unfinished_threads += from->unfinished_threads;
+	to->untaken_threads += from->untaken_threads;
+	to->corrupt += from->corrupt;
 	to->torn_segments += from->torn_segments;
 	to->unclean += from->unclean;
 }
 
-static void sum_loss(struct dep_store *s)
+/* How the recording ended, by END if that is there, else by the manifest. */
+static void read_ending(struct dep_store *s)
 {
 	const struct dep_wire_end *end = &s->model.end;
+	struct dep_ending *e = &s->manifest.ending;
 
-	s->loss = s->manifest.loss;
-	if (!s->manifest.closed && s->model.ended) {
-		s->loss.dropped_chunks = end->dropped_chunks;
-		s->loss.dropped_bytes = end->dropped_bytes;
-		s->loss.discarded_bytes = end->discarded_bytes;
-		s->loss.lost_threads = end->lost_threads;
-		s->loss.lost_processes = end->lost_processes;
-		s->loss.native_images = end->native_images;
-		s->loss.unfinished_threads = end->unfinished_threads;
-		s->loss.absent_chunks = end->absent_chunks;
-		s->loss.absent_bytes = end->absent_bytes;
-		s->manifest.exit_status = (int)end->exit_status;
-	}
+	if (!s->model.ended)
+		return;
+	*e = (struct dep_ending){
+		.cause = end->cause < DEP_CLOSE_CAUSES ? end->cause : DEP_CLOSE_UNKNOWN,
+		.exit_status = (int)end->exit_status, .error = (int)end->error, .live = end->live,
+		.loss = {
+			.dropped_chunks = end->dropped_chunks, .dropped_bytes = end->dropped_bytes,
+			.discarded_bytes = end->discarded_bytes,
+			.lost_threads = end->lost_threads, .lost_processes = end->lost_processes,
+			.native_images = end->native_images,
+			.native_privileged = end->native_privileged,
+			.unfinished_threads = end->unfinished_threads,
+			.absent_chunks = end->absent_chunks, .absent_bytes = end->absent_bytes,
+			.untaken_threads = end->untaken_threads, .corrupt = end->corrupt,
+		},
+	};
+}
+
+static void sum_loss(struct dep_store *s)
+{
+	read_ending(s);
+	s->loss = s->manifest.ending.loss;
 	s->loss.torn_segments = s->segs.torn;
-	s->loss.unclean = !s->manifest.closed && !s->model.ended;
+	s->loss.unclean = (!s->manifest.closed && !s->model.ended) ||
+			  s->manifest.ending.cause == DEP_CLOSE_LOST;
 }
 
 void dep_store_complete(struct dep_store *s)
@@ -105,29 +127,61 @@ void dep_store_complete(struct dep_store *s)
 	sum_loss(s);
 }
 
-int dep_store_open(struct dep_store **out, const char *dir)
+/* The log must be of the store that the manifest is of. */
+static int check_identity(const struct dep_store *s)
+{
+	if (s->fmt.version == s->manifest.fmt.version &&
+	    !memcmp(s->fmt.id, s->manifest.fmt.id, DEP_ID_SIZE))
+		return 0;
+	return dep_fail(-EBADMSG, "%s and %s are not of the same store", DEP_LOG_NAME,
+			DEP_MANIFEST_NAME);
+}
+
+static int read_log(struct dep_store *s)
+{
+	int err;
+
+	s->log_fd = dep_open_read(s->dirfd, DEP_LOG_NAME);
+	if (s->log_fd < 0)
+		return dep_open_failed(s->log_fd, DEP_LOG_NAME);
+	err = dep_read_fd(s->log_fd, DEP_LOG_NAME, UINT64_MAX, &s->log, &s->log_size);
+	if (!err)
+		err = dep_model_build(&s->model, s->log, s->log_size, &s->fmt);
+	return err ? err : check_identity(s);
+}
+
+struct dep_store *dep_store_new(const char *dir)
 {
 	struct dep_store *s = calloc(1, sizeof(*s));
+
+	if (!s) {
+		dep_fail(-ENOMEM, "store");
+		return NULL;
+	}
+	s->log_fd = -1;
+	s->dirfd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (s->dirfd >= 0)
+		return s;
+	dep_fail(-errno, "cannot open %s", dir);
+	free(s);
+	return NULL;
+}
+
+int dep_store_open(struct dep_store **out, const char *dir)
+{
+	struct dep_store *s;
 	int err;
 
 	*out = NULL;
+	errno = ENOMEM;
+	s = dep_store_new(dir);
 	if (!s)
-		return dep_fail(-ENOMEM, "store");
-	s->dirfd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (s->dirfd < 0) {
-		err = dep_fail(-errno, "cannot open %s", dir);
-		goto out_free;
-	}
-	/* A store whose manifest is lost or broken still has all that was recorded. */
-	if (dep_manifest_read(s->dirfd, &s->manifest))
-		s->manifest.meta.cwd = "";
-	err = dep_read_all(s->dirfd, DEP_LOG_NAME, &s->log, &s->log_size);
-	if (err)
-		goto out_manifest;
-	err = dep_model_build(&s->model, s->log, s->log_size);
-	if (err)
-		goto out_log;
-	err = open_segments(s);
+		return -errno;
+	err = dep_manifest_read(s->dirfd, &s->manifest);
+	if (!err)
+		err = read_log(s);
+	if (!err)
+		err = open_segments(s);
 	if (err) {
 		dep_store_close(s);
 		return err;
@@ -135,15 +189,6 @@ int dep_store_open(struct dep_store **out, const char *dir)
 	dep_store_complete(s);
 	*out = s;
 	return 0;
-
-out_log:
-	free(s->log);
-out_manifest:
-	dep_manifest_free(&s->manifest);
-	close(s->dirfd);
-out_free:
-	free(s);
-	return err;
 }
 
 void dep_store_close(struct dep_store *s)
@@ -159,7 +204,11 @@ void dep_store_close(struct dep_store *s)
 	if (s->native)
 		s->native_free(s->native);
 	for (n = 0; n < s->nfds; n++)
-		close(s->fds[n]);
+		if (s->fds[n] >= 0)
+			close(s->fds[n]);
+	if (s->log_fd >= 0)
+		close(s->log_fd);
+	dep_verdict_free(s);
 	free(s->fds);
 	free(s->segs.seg);
 	dep_model_free(&s->model);
@@ -172,9 +221,35 @@ void dep_store_close(struct dep_store *s)
 
 int dep_store_columns(struct dep_store *s, const struct dep_segment *seg, struct dep_columns *c)
 {
-	if (seg->file >= s->nfds)
+	if (seg->file >= s->nfds || s->fds[seg->file] < 0)
 		return dep_fail(-EBADMSG, "there is no file %u of segments", seg->file);
-	return dep_seg_read(s->fds[seg->file], seg, true, c);
+	return dep_seg_read(s->fds[seg->file], &s->fmt, seg, true, c);
+}
+
+int dep_store_header(struct dep_store *s, const struct dep_segment *seg,
+		     struct dep_seg_header *h)
+{
+	const u32 size = dep_seg_header_bytes(&s->fmt);
+	struct dep_seg_header raw;
+
+	if (seg->file >= s->nfds || s->fds[seg->file] < 0 ||
+	    dep_read_at(s->fds[seg->file], &raw, size, seg->offset) != (ssize_t)size)
+		return -EBADMSG;
+	return dep_seg_header_read(&s->fmt, &raw, h);
+}
+
+int dep_segment_check(struct dep_store *s, const struct dep_segment *seg)
+{
+	struct dep_columns c = { 0 };
+	int err = dep_store_columns(s, seg, &c);
+
+	if (!err && s->fmt.version != DEP_FORMAT_OLD &&
+	    (dep_seg_content(&s->fmt, &c.contents) != c.h.content ||
+	     dep_seg_chain(&s->fmt, &c.h) != c.h.chain))
+		err = dep_fail(-EBADMSG, "thread %u: segment %llu does not hold what was recorded",
+			       seg->thread, (unsigned long long)seg->seq);
+	dep_columns_free(&c);
+	return err;
 }
 
 size_t dep_store_processes(struct dep_store *s, const struct dep_process **out)
@@ -219,7 +294,7 @@ const struct dep_meta *dep_store_meta(struct dep_store *s)
 
 int dep_store_exit_status(struct dep_store *s)
 {
-	return s->manifest.exit_status;
+	return s->manifest.ending.exit_status;
 }
 
 void dep_store_fragments(struct dep_store *s, uint64_t *count, uint64_t *code_bytes,
@@ -230,15 +305,33 @@ void dep_store_fragments(struct dep_store *s, uint64_t *count, uint64_t *code_by
 	*desc_bytes = s->model.desc_bytes;
 }
 
-int dep_store_rebuild(const char *dir)
+/* The final manifest of a store that has an END; its collector was killed in between. */
+static int rebuild_manifest(struct dep_store *s)
+{
+	struct dep_access access = dep_access_read(s->log_fd);
+
+	if (s->manifest.closed || !s->model.ended || s->fmt.version == DEP_FORMAT_OLD)
+		return 0;
+	dep_manifest_end(s->manifest.tree, &s->manifest.ending, s->model.end_at,
+			 s->model.end_check);
+	return dep_manifest_write(s->dirfd, &access, s->manifest.tree, false);
+}
+
+int dep_store_finish(const char *dir, bool keep_others)
 {
 	struct dep_store *s;
-	int err;
+	int err, e;
 
 	err = dep_store_open(&s, dir);
 	if (err)
 		return err;
-	err = dep_catalog_write(s, dir);
+	err = rebuild_manifest(s);
+	e = dep_catalog_write(s, keep_others);
 	dep_store_close(s);
-	return err;
+	return err ? err : e;
+}
+
+int dep_store_rebuild(const char *dir)
+{
+	return dep_store_finish(dir, true);
 }

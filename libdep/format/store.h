@@ -3,12 +3,14 @@
 #ifndef DEP_FORMAT_STORE_H
 #define DEP_FORMAT_STORE_H
 
+#include "../../include/dep/verdict.h"
 #include "manifest.h"
 #include "model.h"
 #include "segfile.h"
 
 struct dep_store {
 	int dirfd;
+	struct dep_format fmt;
 	void *log;		/* what the model points into */
 	size_t log_size;
 	struct dep_model model;
@@ -17,6 +19,10 @@ struct dep_store {
 	struct dep_seg_list segs;
 	int *fds;		/* of segments.NNN, -1 = missing */
 	u32 nfds;
+	int log_fd;		/* to ask for the writer's lock */
+	struct dep_table defects;	/* of verdict.. */
+	struct dep_verdict verdict;
+	bool judged;		/* ..which is made when it is asked for */
 	struct dep_growth *growth;	/* it is being followed; grow.c */
 	void (*prog_free)(void *prog);	/* of dep_fragment.prog, if there is any */
 	void *native;		/* struct dep_native of its recovery programs, or NULL */
@@ -33,10 +39,23 @@ static inline struct dep_fragment *dep_store_fragment(struct dep_store *s, u32 n
 int dep_store_columns(struct dep_store *s, const struct dep_segment *seg,
 		      struct dep_columns *c);
 
-/** dep_store_add_file() - open the next segments.NNN; 1, or 0 if there is none */
-int dep_store_add_file(struct dep_store *s);
+/** dep_store_header() - read the header of a segment again; 0 or -EBADMSG */
+int dep_store_header(struct dep_store *s, const struct dep_segment *seg,
+		     struct dep_seg_header *h);
+
+/** dep_store_new() - an empty one with its directory open, or NULL and errno */
+struct dep_store *dep_store_new(const char *dir);
+/**
+ * dep_store_add_file() - open the next segments.NNN
+ * @absent: if there is none, have a descriptor of -1 in its place
+ *
+ * Return: 1, 0 if there is none, or a negative errno.
+ */
+int dep_store_add_file(struct dep_store *s, bool absent);
 /** dep_store_complete() - all segments are known: put them in order, sum up the losses */
 void dep_store_complete(struct dep_store *s);
+/** dep_verdict_free() - the next dep_store_verdict() makes another */
+void dep_verdict_free(struct dep_store *s);
 
 /**
  * dep_store_grow() - read what has been added to a store of dep_store_open_growing()
@@ -49,7 +68,12 @@ int dep_store_grow(struct dep_store *s);
 int dep_store_settle(struct dep_store *s);
 void dep_growth_free(struct dep_store *s);
 
-/** dep_catalog_write() - write the tables of @s into catalog.db of its directory */
-int dep_catalog_write(struct dep_store *s, const char *dir);
+/**
+ * dep_catalog_write() - write the tables of @s into catalog.db of its directory
+ * @keep_others: other tables in a catalog that is there stay
+ */
+int dep_catalog_write(struct dep_store *s, bool keep_others);
+/** dep_store_finish() - make final manifest and catalog of a store that has an END */
+int dep_store_finish(const char *dir, bool keep_others);
 
 #endif

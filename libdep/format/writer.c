@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * The writer.  What it wrote is always a readable store: the log and the segments
- * only grow by whole frames and segments, a failed write is taken back, and a
- * fragment's descriptor is in the log before the first segment that needs it.
+ * The writer.  What it has written is a readable store at any moment: the log and the files of
+ * segments only grow by whole frames and segments, a failed write is taken back, and a fragment's
+ * descriptor is in the log before the first segment that needs it.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,17 +58,54 @@ void dep_writer_free(struct dep_writer *w)
 		free(w->meta.argv[i]);
 	free((void *)w->meta.argv);
 	free((void *)w->meta.cwd);
-	if (w->log.fd >= 0)
-		close(w->log.fd);
+	if (w->log.file.fd >= 0)
+		close(w->log.file.fd);
 	if (w->seg.fd >= 0)
 		close(w->seg.fd);
 	if (w->dirfd >= 0)
 		close(w->dirfd);
+	while (w->nrolled)
+		close(w->rolled[--w->nrolled]);
+	free(w->rolled);
+	free(w->file_size);
+	free(w->chains.row);
+	dep_manifest_drop(w->manifest);
 	dep_press_free(w->press);
 	dep_index_free(&w->index);
 	free(w->desc);
 	free(w->dir);
 	free(w);
+}
+
+int dep_writer_leave_file(struct dep_writer *w)
+{
+	int *rolled = realloc(w->rolled, (w->nrolled + 1) * sizeof(*rolled));
+	u64 *size;
+
+	if (rolled)
+		w->rolled = rolled;
+	size = realloc(w->file_size, (w->seg_number + 1ul) * sizeof(*size));
+	if (size)
+		w->file_size = size;
+	if (!rolled || !size)
+		return dep_fail(-ENOMEM, "files of segments");
+	w->file_size[w->seg_number] = w->seg.size;
+	w->closed_bytes += w->seg.size;
+	w->rolled[w->nrolled++] = w->seg.fd;
+	return 0;
+}
+
+/* First the header, then the name: a file that is there on the disk is one of this store. */
+static int sync_new(struct dep_writer *w, int fd, const char *name)
+{
+	int err;
+
+	if (w->meta.temporary)
+		return 0;
+	err = dep_sync(fd, name);
+	if (!err)
+		err = dep_sync_dir(w->dirfd);
+	return dep_writer_unsure(w, err);
 }
 
 int dep_writer_segment_file(struct dep_writer *w, u32 number)
@@ -77,16 +115,20 @@ int dep_writer_segment_file(struct dep_writer *w, u32 number)
 	int err;
 
 	snprintf(name, sizeof(name), DEP_SEG_NAME, number);
-	err = dep_file_create(&f, w->dirfd, name, DEP_SEG_MAGIC, number);
+	err = dep_file_create(&f, w->dirfd, name, DEP_SEG_MAGIC, number, &w->fmt, &w->access);
 	if (err)
 		return err;
-	if (w->seg.fd >= 0) {
-		w->closed_bytes += w->seg.size;
-		close(w->seg.fd);
+	if (w->seg.fd >= 0)
+		err = dep_writer_leave_file(w);
+	if (err) {
+		close(f.fd);
+		unlinkat(w->dirfd, name, 0);
+		return err;
 	}
 	w->seg = f;
 	w->seg_number = number;
-	return 0;
+	w->flushed = 0;
+	return sync_new(w, w->seg.fd, name);
 }
 
 struct dep_writer *dep_writer_new(const char *dir, const struct dep_meta *meta, int level)
@@ -97,10 +139,12 @@ struct dep_writer *dep_writer_new(const char *dir, const struct dep_meta *meta, 
 		dep_fail(-ENOMEM, "writer");
 		return NULL;
 	}
-	w->log.fd = -1;
+	w->log.file.fd = -1;
 	w->seg.fd = -1;
 	w->dirfd = -1;
 	w->roll = DEP_SEG_ROLL;
+	w->flush = DEP_SEG_FLUSH;
+	w->access = (struct dep_access){ .shared = meta->shared, .group = meta->group };
 	w->level = level ? level : DEFAULT_LEVEL;
 	w->dir = strdup(dir);
 	if (!w->dir || dep_index_init(&w->index) || copy_meta(w, meta)) {
@@ -111,6 +155,64 @@ struct dep_writer *dep_writer_new(const char *dir, const struct dep_meta *meta, 
 	return w;
 }
 
+/* Make the directory, which nobody else may have made, and open it. */
+static int make_directory(struct dep_writer *w)
+{
+	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+	int err;
+
+	if (mkdir(w->dir, 0700))
+		return dep_fail(-errno, "cannot make %s", w->dir);
+	w->dirfd = open(w->dir, flags);
+	/* The umask may have taken the owner's rights away. */
+	if (w->dirfd < 0 && errno == EACCES &&
+	    !fchmodat(AT_FDCWD, w->dir, 0700, AT_SYMLINK_NOFOLLOW))
+		w->dirfd = open(w->dir, flags);
+	if (w->dirfd >= 0)
+		err = dep_access_dir(w->dirfd, &w->access);
+	else
+		err = dep_fail(-errno, "cannot open %s", w->dir);
+	if (err)
+		rmdir(w->dir);
+	return err;
+}
+
+static int make_log(struct dep_writer *w)
+{
+	struct dep_file_header h;
+	int err = dep_file_create(&w->log.file, w->dirfd, DEP_LOG_NAME, DEP_LOG_MAGIC, 0, &w->fmt,
+				  &w->access);
+
+	if (err)
+		return err;
+	dep_file_header(&h, &w->fmt, DEP_LOG_MAGIC, 0);
+	w->log.seed = w->fmt.seed;
+	w->log.prev = h.check;
+	err = dep_lock_writer(w->log.file.fd, w->dir);
+	if (err)
+		return err;
+	dep_writer_reserve(w);
+	return sync_new(w, w->log.file.fd, DEP_LOG_NAME);
+}
+
+/* The name of a store that was made must not be lost with the machine. */
+static int sync_parent(const char *dir)
+{
+	char *copy = strdup(dir);
+	int fd, err;
+
+	if (!copy)
+		return dep_fail(-ENOMEM, "name of the store");
+	fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	free(copy);
+	/* A directory that may be searched and not read cannot be synced by us. */
+	if (fd < 0)
+		return 0;
+	err = dep_sync_dir(fd);
+	close(fd);
+	return err;
+}
+
 int dep_writer_create(struct dep_writer **out, const char *dir, const struct dep_meta *meta,
 		      int compress_level)
 {
@@ -118,41 +220,68 @@ int dep_writer_create(struct dep_writer **out, const char *dir, const struct dep
 	int err;
 
 	*out = NULL;
+	if (meta->shared && meta->temporary)
+		return dep_fail(-EINVAL, "a temporary store is not shared");
+	/* Which fchown() would take for "leave the group as it is". */
+	if (meta->shared && meta->group == UINT32_MAX)
+		return dep_fail(-EINVAL, "there is no group %u", meta->group);
 	w = dep_writer_new(dir, meta, compress_level);
 	if (!w)
 		return -ENOMEM;
-	if (mkdir(dir, 0777)) {
-		err = dep_fail(-errno, "cannot make %s", dir);
+	err = dep_format_new(&w->fmt);
+	if (!err)
+		err = make_directory(w);
+	if (err)
 		goto out_free;
-	}
-	w->dirfd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (w->dirfd < 0) {
-		err = dep_fail(-errno, "cannot open %s", dir);
-		goto out_rmdir;
-	}
-	err = dep_file_create(&w->log, w->dirfd, DEP_LOG_NAME, DEP_LOG_MAGIC, 0);
+	err = make_log(w);
+	if (!err)
+		err = dep_writer_segment_file(w, 0);
 	if (err)
-		goto out_rmdir;
-	err = dep_lock_writer(w->log.fd, dir);
+		goto out_unlink;
+	w->manifest = dep_manifest_new(&w->fmt, meta);
+	err = w->manifest ? 0 : dep_fail(-ENOMEM, "manifest");
+	if (!err)
+		err = dep_manifest_write(w->dirfd, &w->access, w->manifest, meta->temporary);
+	if (!err && !meta->temporary)
+		err = sync_parent(dir);
 	if (err)
-		goto out_unlink_log;
-	err = dep_writer_segment_file(w, 0);
-	if (err)
-		goto out_unlink_log;
-	err = dep_manifest_write(w->dirfd, meta, NULL, -1);
-	if (err)
-		goto out_unlink_seg;
+		goto out_unlink;
 	*out = w;
 	return 0;
 
-out_unlink_seg:
-	unlinkat(w->dirfd, "segments.000", 0);
-out_unlink_log:
-	unlinkat(w->dirfd, DEP_LOG_NAME, 0);
-out_rmdir:
+out_unlink:
+	unlinkat(w->dirfd, DEP_MANIFEST_NAME, 0);
+	if (w->seg.fd >= 0)
+		unlinkat(w->dirfd, "segments.000", 0);
+	if (w->log.file.fd >= 0)
+		unlinkat(w->dirfd, DEP_LOG_NAME, 0);
 	rmdir(dir);
 out_free:
 	dep_writer_free(w);
+	return err;
+}
+
+/* ---- frames ---- */
+
+void dep_writer_reserve(struct dep_writer *w)
+{
+	/* END has a row for each thread and for each file. */
+	u64 tables = w->nthreads * (u64)sizeof(struct dep_wire_thread_sum) +
+		     (w->seg_number + 1) * (u64)sizeof(u64);
+
+	if (!w->meta.temporary)
+		dep_file_reserve(&w->log.file, DEP_LOG_RESERVE + tables);
+}
+
+int dep_writer_frame(struct dep_writer *w, u32 type, u32 process, const void *a, size_t a_size,
+		     const void *b, size_t b_size)
+{
+	int err;
+
+	dep_writer_reserve(w);
+	err = dep_log_append(&w->log, type, process, a, a_size, b, b_size);
+	if (err && !w->error)
+		w->error = -err;
 	return err;
 }
 
@@ -163,8 +292,9 @@ int dep_writer_process(struct dep_writer *w, const struct dep_process *p)
 		.start_ns = p->start_ns, .end_ns = p->end_ns,
 	};
 
-	return dep_log_append(&w->log, DEP_F_PROCESS, p->serial, &r, sizeof(r), p->exe,
-			      p->exe ? strlen(p->exe) + 1 : 0);
+	w->nprocesses++;
+	return dep_writer_frame(w, DEP_F_PROCESS, p->serial, &r, sizeof(r), p->exe,
+				p->exe ? strlen(p->exe) + 1 : 0);
 }
 
 int dep_writer_process_end(struct dep_writer *w, const struct dep_process *p)
@@ -174,33 +304,42 @@ int dep_writer_process_end(struct dep_writer *w, const struct dep_process *p)
 		.translate_ns = p->translate_ns,
 	};
 
-	return dep_log_append(&w->log, DEP_F_PROCESS_END, p->serial, &r, sizeof(r), NULL, 0);
+	return dep_writer_frame(w, DEP_F_PROCESS_END, p->serial, &r, sizeof(r), NULL, 0);
 }
 
-static int thread_frame(struct dep_writer *w, const struct dep_thread *t, u32 type)
+static struct dep_wire_thread wire_thread(const struct dep_thread *t)
 {
-	struct dep_wire_thread r = {
+	return (struct dep_wire_thread){
 		.serial = t->serial, .tid = t->tid, .process = t->process,
 		.parent = t->parent, .start_ns = t->start_ns, .end_ns = t->end_ns,
 		.flushes = t->flushes, .null_bytes = t->null_bytes, .end = t->end,
 	};
-
-	return dep_log_append(&w->log, type, t->process, &r, sizeof(r), NULL, 0);
 }
 
 int dep_writer_thread(struct dep_writer *w, const struct dep_thread *t)
 {
-	return thread_frame(w, t, DEP_F_THREAD);
+	struct dep_wire_thread r = wire_thread(t);
+
+	w->nthreads++;
+	return dep_writer_frame(w, DEP_F_THREAD, t->process, &r, sizeof(r), NULL, 0);
 }
 
 int dep_writer_thread_end(struct dep_writer *w, const struct dep_thread *t)
 {
-	return thread_frame(w, t, DEP_F_THREAD_END);
+	const struct dep_chain *c = dep_table_find(&w->chains, sizeof(*c), t->serial);
+	struct dep_wire_thread r = wire_thread(t);
+
+	if (c) {
+		r.segments = c->segments;
+		r.raw_bytes = c->raw_bytes;
+		r.chain = c->chain;
+	}
+	return dep_writer_frame(w, DEP_F_THREAD_END, t->process, &r, sizeof(r), NULL, 0);
 }
 
 int dep_writer_note(struct dep_writer *w, const char *text)
 {
-	return dep_log_append(&w->log, DEP_F_NOTE, 0, text, strlen(text) + 1, NULL, 0);
+	return dep_writer_frame(w, DEP_F_NOTE, 0, text, strlen(text) + 1, NULL, 0);
 }
 
 /* Put a new file where the last one has reached its size. */
@@ -213,46 +352,5 @@ int dep_writer_roll(struct dep_writer *w, u64 more)
 
 uint64_t dep_writer_bytes(const struct dep_writer *w)
 {
-	return w->closed_bytes + w->log.size + w->seg.size;
-}
-
-void dep_writer_temporary(struct dep_writer *w)
-{
-	w->temporary = true;
-}
-
-int dep_writer_close(struct dep_writer *w, const struct dep_loss *loss, int exit_status)
-{
-	struct dep_loss sum = { 0 };
-	struct dep_wire_end end;
-	int err, e;
-
-	if (loss)
-		sum = *loss;
-	sum.discarded_bytes += w->discarded_bytes;
-	end = (struct dep_wire_end){
-		.exit_status = exit_status,
-		.dropped_chunks = sum.dropped_chunks, .dropped_bytes = sum.dropped_bytes,
-		.discarded_bytes = sum.discarded_bytes, .lost_threads = sum.lost_threads,
-		.lost_processes = sum.lost_processes, .native_images = sum.native_images,
-		.unfinished_threads = sum.unfinished_threads,
-		.absent_chunks = sum.absent_chunks, .absent_bytes = sum.absent_bytes,
-	};
-	err = dep_log_append(&w->log, DEP_F_END, 0, &end, sizeof(end), NULL, 0);
-	if (w->temporary)
-		goto out_free;
-	if (fsync(w->seg.fd) && !err)
-		err = dep_fail(-errno, "cannot write to the store");
-	if (fsync(w->log.fd) && !err)
-		err = dep_fail(-errno, "cannot write to the store");
-	/* The catalog is of use even where the manifest cannot be replaced, and the reverse. */
-	e = dep_manifest_write(w->dirfd, &w->meta, &sum, exit_status);
-	if (!err)
-		err = e;
-	e = dep_store_rebuild(w->dir);
-	if (!err)
-		err = e;
-out_free:
-	dep_writer_free(w);
-	return err;
+	return w->closed_bytes + w->log.file.size + w->seg.size;
 }

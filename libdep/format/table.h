@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Growing arrays of rows; some are sorted by a serial number that each row begins with. */
+#ifndef DEP_FORMAT_TABLE_H
+#define DEP_FORMAT_TABLE_H
+
+#include <stddef.h>
+
+#include "../abi/types.h"
+
+struct dep_table {
+	void *row;
+	size_t n, room;
+};
+
+/** dep_table_add() - a zeroed row at the end, or NULL without memory */
+void *dep_table_add(struct dep_table *t, size_t row_size);
+
+/** dep_table_find() - the row of @serial in a table sorted by serial, or NULL */
+void *dep_table_find(const struct dep_table *t, size_t row_size, u32 serial);
+
+/**
+ * dep_table_of() - as dep_table_find(), but a missing row is inserted
+ *
+ * Rows move when one is inserted.  Return: the row, or NULL without memory.
+ */
+void *dep_table_of(struct dep_table *t, size_t row_size, u32 serial);
+
+#endif
