@@ -41,10 +41,25 @@ static bool answer(const struct dep_target *t, u32 slot, u32 from, u32 to)
 	return true;
 }
 
+/* Why an image runs natively that was not followed: @err. */
+static enum adept_native kind_of(int err)
+{
+	return err == -EACCES ? ADEPT_NATIVE_PRIVILEGED :
+	       err == -ENOTSUP ? ADEPT_NATIVE_BY_DESIGN : ADEPT_NATIVE_LOST;
+}
+
+/* If the execve fails after this, the collector takes back what is counted here. */
+static void refuse(const struct dep_target *t, u32 slot, enum adept_native kind)
+{
+	__atomic_store_n(&dep_slot(t, slot)->exec_native, kind, __ATOMIC_RELAXED);
+	if (answer(t, slot, ADEPT_EXEC_REQUEST, ADEPT_EXEC_NATIVE))
+		adept_native_add(t->session, kind);
+}
+
 void dep_follow_exec_refuse(const struct dep_target *t, u32 slot)
 {
-	if (slot < t->nprocs && answer(t, slot, ADEPT_EXEC_REQUEST, ADEPT_EXEC_NATIVE))
-		adept_native_add(t->session);
+	if (slot < t->layout.nprocs)
+		refuse(t, slot, ADEPT_NATIVE_LOST);
 }
 
 u32 dep_follow_exec_lost(const struct dep_target *t, u32 slot)
@@ -75,7 +90,8 @@ static int check_request(struct dep_follow *f, const struct dep_target *t, struc
 
 	if (f->pid <= 0 || f->tid <= 0 || is_ours(t, f->pid))
 		return dep_explain(why, EINVAL, "Slot %u asks for an impossible execve.", f->slot);
-	if (dep_task_read(task, f->tid))
+	f->proc = dep_proc_open(f->tid);
+	if (f->proc < 0 || dep_task_read(task, f->proc))
 		return dep_explain(why, ESRCH, "There is no thread %d.", f->tid);
 	f->child = task->pid != slot_pid;
 	f->pid = task->pid;
@@ -87,7 +103,7 @@ static int check_request(struct dep_follow *f, const struct dep_target *t, struc
 	if (dep_space_has_file(f->pid, t->dev, t->ino) != 1)
 		return dep_explain(why, EPERM, "Process %d does not belong to this session.",
 				f->pid);
-	return 0;
+	return dep_judge_member(f->proc, &t->base, why);
 }
 
 static int check_image(const struct dep_follow *f, const struct adept_proc *p,
@@ -100,29 +116,47 @@ static int check_image(const struct dep_follow *f, const struct adept_proc *p,
 	};
 	char file[PATH_MAX];
 
+	/* What can be had of the answer afterwards is not looked for in files that may be slow. */
+	if (dep_judge_raises())
+		return 0;
 	if (!args.path || !dep_request_privileged(task, f->tid, &args, file, sizeof(file)))
 		return 0;
-	return dep_explain(why, EPERM,
-			"%s raises its privileges (set-uid, set-gid or file capabilities).",
-			*file ? file : "The file");
+	return dep_explain(why, EACCES, "privileged: set-uid, set-gid or file capabilities of %s",
+			*file ? file : "the file");
 }
 
-static bool is_dead(pid_t tid)
+static bool is_dead(struct dep_follow *f)
 {
 	struct dep_task task;
 
-	return tid > 0 && (dep_task_read(&task, tid) || task.dead);
+	if (f->tid > 0 && f->proc < 0)
+		f->proc = dep_proc_open(f->tid);
+	return f->tid > 0 && (f->proc < 0 || dep_task_read(&task, f->proc) || task.dead);
+}
+
+/*
+ * Its number may have become another process's just before it was traced, or it may have executed
+ * something else.  That it has died is seen later.
+ */
+static int check_traced(struct dep_follow *f, const struct dep_target *t, struct dep_why *why)
+{
+	int err = dep_judge_member(f->proc, &t->base, why);
+
+	close(f->proc);
+	f->proc = -1;
+	return err == -ESRCH ? 0 : err;
 }
 
 int dep_follow_exec_begin(struct dep_follow *f, const struct dep_target *t, u32 slot,
 			  struct dep_why *why)
 {
-	const struct adept_proc *p;
+	struct adept_proc *p;
 	struct dep_task task;
 	int err;
 
 	memset(f, 0, sizeof(*f));
-	if (slot >= t->nprocs)
+	f->proc = -1;
+	if (slot >= t->layout.nprocs)
 		return dep_explain(why, EINVAL, "There is no process slot %u.", slot);
 	p = dep_slot(t, slot);
 	f->slot = slot;
@@ -136,14 +170,27 @@ int dep_follow_exec_begin(struct dep_follow *f, const struct dep_target *t, u32 
 		err = dep_explain(why, errno, "Thread %d cannot be traced: %m.", f->tid);
 	if (err) {
 		/* Before it may go on: what it executes natively may end at once. */
-		err = is_dead(f->tid) ? -ESRCH : err;
-		if (answer(t, slot, ADEPT_EXEC_REQUEST, ADEPT_EXEC_NATIVE) && err != -ESRCH)
-			adept_native_add(t->session);
+		if (is_dead(f)) {
+			err = -ESRCH;
+			answer(t, slot, ADEPT_EXEC_REQUEST, ADEPT_EXEC_NATIVE);
+		} else {
+			refuse(t, slot, kind_of(err));
+		}
+		if (f->proc >= 0)
+			close(f->proc);
+		f->proc = -1;
 		return err;
 	}
-	f->counted = true;
-	__atomic_fetch_add(&t->session->following, 1, __ATOMIC_RELAXED);
-	if (!answer(t, slot, ADEPT_EXEC_REQUEST, ADEPT_EXEC_READY)) {
+	err = check_traced(f, t, why);
+	if (err) {
+		refuse(t, slot, kind_of(err));
+	} else {
+		/* If we die.  No system call may come between this and the answer. */
+		f->counted = true;
+		__atomic_store_n(&p->exec_native, ADEPT_NATIVE_LOST, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&t->session->following, 1, __ATOMIC_RELAXED);
+	}
+	if (err || !answer(t, slot, ADEPT_EXEC_REQUEST, ADEPT_EXEC_READY)) {
 		/* It changed its mind (or is not what it seems): get out again. */
 		f->letting_go = true;
 		ptrace(PTRACE_INTERRUPT, f->tid, NULL, NULL);
@@ -161,6 +208,13 @@ static int dying(struct dep_follow *f)
 	return DEP_FOLLOW_PENDING;
 }
 
+static void no_longer_following(struct dep_follow *f, const struct dep_target *t)
+{
+	if (f->counted)
+		adept_count_down(&t->session->following);
+	f->counted = false;
+}
+
 static int inject_new_image(struct dep_follow *f, const struct dep_target *t,
 			    struct dep_injected *out, struct dep_why *why)
 {
@@ -170,8 +224,11 @@ static int inject_new_image(struct dep_follow *f, const struct dep_target *t,
 	if (err && dep_inject_release(f->pid))
 		return dying(f);
 	out->native = err;
+	/* 32-bit programs are not recorded; all else should have been. */
 	if (err)
-		adept_native_add(t->session);
+		adept_native_add(t->session, kind_of(err));
+	/* Before any system call: if we die there it was not lost. */
+	no_longer_following(f, t);
 	/* Last: whoever finds READY knows that we did not come so far. */
 	answer(t, f->slot, ADEPT_EXEC_READY, ADEPT_EXEC_NONE);
 	return err ? DEP_FOLLOW_NATIVE : DEP_FOLLOW_EXECED;
@@ -272,9 +329,7 @@ int dep_follow_exec_poll(struct dep_follow *f, const struct dep_target *t,
 {
 	int event = poll_once(f, t, out, why);
 
-	if (event != DEP_FOLLOW_PENDING && f->counted) {
-		adept_count_down(&t->session->following);
-		f->counted = false;
-	}
+	if (event != DEP_FOLLOW_PENDING)
+		no_longer_following(f, t);
 	return event;
 }

@@ -5,19 +5,22 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "internal.h"
 
+#define HWCAP2_FSGSBASE	2ul	/* asm/hwcap2.h */
+
 static bool is_error(s64 ret)
 {
 	return ret < 0 && ret >= -4095;
 }
 
-static void fill_boot(struct adept_boot *b, const struct user_regs_struct *u,
-		      const struct dep_space *s)
+static void fill_boot(struct adept_boot *b, const struct dep_target *t,
+		      const struct user_regs_struct *u, const struct dep_space *s)
 {
 	const u64 regs[16] = {
 		u->rax, u->rcx, u->rdx, u->rbx, u->rsp, u->rbp, u->rsi, u->rdi,
@@ -31,10 +34,12 @@ static void fill_boot(struct adept_boot *b, const struct user_regs_struct *u,
 	b->gs_base = u->gs_base;
 	b->vdso = s->vdso;
 	b->vdso_size = s->vdso_size;
+	b->layout = t->layout;
+	b->fsgsbase = !!(getauxval(AT_HWCAP2) & HWCAP2_FSGSBASE);
 }
 
 static int write_blob(pid_t pid, const struct dep_target *t, const struct adept_boot *b,
-		      struct dep_why *why)
+		      const struct dep_space *s, struct dep_why *why)
 {
 	unsigned char *image = malloc(t->blob_len);
 	int err;
@@ -44,6 +49,8 @@ static int write_blob(pid_t pid, const struct dep_target *t, const struct adept_
 	memcpy(image, t->blob, t->blob_len);
 	memcpy(image, b, sizeof(*b));
 	err = dep_remote_write(pid, b->blob, image, t->blob_len);
+	if (!err)
+		err = dep_remote_write(pid, b->low, s->text, s->text_len);
 	free(image);
 	return err ? dep_explain(why, -err, "The engine cannot be written to process %d: %s.", pid,
 			      strerror(-err)) : 0;
@@ -75,8 +82,8 @@ static int make_engine(struct dep_remote *r, const struct dep_target *t, struct 
 	if (!is_error(rings))
 		dep_remote_call(r, SYS_close, (u64)rings, 0, 0, 0, 0, 0);
 	if (!err) {
-		fill_boot(b, &r->regs, space);
-		err = write_blob(r->pid, t, b, why);
+		fill_boot(b, t, &r->regs, space);
+		err = write_blob(r->pid, t, b, space, why);
 	}
 	if (err)
 		dep_plan_undo(&plan);
@@ -100,20 +107,26 @@ static int start_engine(struct dep_remote *r, const struct dep_target *t,
 			      strerror(-err)) : 0;
 }
 
-int dep_inject_remote(struct dep_remote *r, const struct dep_target *t, bool held, u32 cause,
-		      u32 parent_serial, struct dep_injected *out, struct dep_why *why)
+/* @proc: is closed */
+static int inject(struct dep_remote *r, int proc, const struct dep_target *t, bool held, u32 cause,
+		  u32 parent_serial, struct dep_injected *out, struct dep_why *why)
 {
 	struct dep_space space = { 0 };
 	int err;
 
-	err = dep_space_read(&space, r->pid, r->regs.rsp, why);
+	err = dep_space_read(&space, r->pid, proc, r->regs.rsp, why);
 	if (err)
 		goto out_end;
+	err = dep_plan_fits(&space, t, &out->base, why);
+	if (err)
+		goto out_space;
 	err = dep_slot_claim(t, &out->proc, why);
 	if (err)
 		goto out_space;
 	out->boot.proc = out->proc;
 	out->boot.cause = cause;
+	out->boot.ns = dep_pidns_of(r->pid);
+	out->boot.ptracer = (u32)t->ptracer;
 	err = dep_remote_find_syscall(r, &space, !(t->flags & DEP_T_NO_VDSO), why);
 	if (!err && held)
 		err = dep_remote_continue(r, why);
@@ -122,12 +135,16 @@ int dep_inject_remote(struct dep_remote *r, const struct dep_target *t, bool hel
 	err = make_engine(r, t, &space, &out->boot, why);
 	if (err)
 		goto out_slot;
-	dep_slot_live(t, out->proc, r->pid, cause, parent_serial, &out->serial);
-	err = start_engine(r, t, &out->boot, why);
-	if (err)
-		goto out_slot;
+	dep_slot_live(t, out->proc, r->pid, out->boot.ns & ADEPT_NS_TIDS, cause, parent_serial,
+		      &out->serial);
+	dep_slot(t, out->proc)->self = out->boot.blob;
+	/* Behind this there is no system call: see no_longer_following() in follow.c. */
 	dep_space_free(&space);
-	return 0;
+	close(proc);
+	err = start_engine(r, t, &out->boot, why);
+	if (!err)
+		return 0;
+	proc = -1;
 
 out_slot:
 	dep_slot_drop(t, out->proc);
@@ -135,19 +152,38 @@ out_space:
 	dep_space_free(&space);
 out_end:
 	dep_remote_end(r, NULL);
+	if (proc >= 0)
+		close(proc);
+	return err;
+}
+
+int dep_inject_stopped(const struct dep_target *t, pid_t pid, bool held, u32 cause,
+		       u32 parent_serial, struct dep_injected *out, struct dep_why *why)
+{
+	struct dep_remote r;
+	int proc, err;
+
+	memset(out, 0, sizeof(*out));
+	out->pid = pid;
+	/* Stopped by us it keeps its number. */
+	proc = dep_proc_open(pid);
+	if (proc < 0)
+		return dep_explain(why, -proc, "process %d cannot be looked at: %s", pid,
+				strerror(-proc));
+	err = dep_judge(proc, &t->base, &out->base, why);
+	out->privileged = err == -EACCES;
+	if (!err)
+		err = held ? dep_remote_begin_held(&r, pid, why) : dep_remote_begin(&r, pid, why);
+	if (!err)
+		return inject(&r, proc, t, held, cause, parent_serial, out, why);
+	close(proc);
 	return err;
 }
 
 int dep_inject(const struct dep_target *t, pid_t pid, u32 cause, u32 parent_serial,
 	       struct dep_injected *out, struct dep_why *why)
 {
-	struct dep_remote r;
-	int err;
-
-	memset(out, 0, sizeof(*out));
-	out->pid = pid;
-	err = dep_remote_begin(&r, pid, why);
-	return err ? err : dep_inject_remote(&r, t, false, cause, parent_serial, out, why);
+	return dep_inject_stopped(t, pid, false, cause, parent_serial, out, why);
 }
 
 int dep_inject_release(pid_t pid)

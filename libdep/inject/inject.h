@@ -37,6 +37,55 @@ struct dep_why {
 #define DEP_T_NO_VDSO	0x01u	/* do as if there were no vdso (for tests) */
 #define DEP_T_NO_PROC	0x02u	/* do as if the target had no /proc (for tests) */
 
+#define DEP_LABEL_SIZE 256
+
+/**
+ * struct dep_base - privileges of the first process of a session when it joined
+ * @known:	there has been one
+ * @uid, @gid:	real, effective, saved, of the file system
+ * @caps:	permitted capabilities
+ * @ns_dev, @ns_ino: its user namespace
+ * @label:	by which a security module confines it
+ *
+ * An image that has more of them is not recorded.  Plain data, by the kernel's word: see judge.c.
+ */
+struct dep_base {
+	u32 known;
+	u32 uid[4], gid[4];
+	u32 pad;
+	u64 caps;
+	u64 ns_dev, ns_ino;
+	char label[DEP_LABEL_SIZE];
+};
+
+/** struct dep_peer - who is at the other end of a socket, as the kernel says */
+struct dep_peer {
+	pid_t pid;
+	uid_t uid;
+	gid_t gid;
+	int pidfd;		/* SO_PEERPIDFD; -1: this kernel has none */
+};
+
+/** dep_base_self() - the calling process's */
+int dep_base_self(struct dep_base *base, struct dep_why *why);
+/**
+ * dep_base_peer() - those of the process that has connected
+ *
+ * Return: 0; -EACCES if it has privileges that its user has not, or others than when it connected;
+ * -ESRCH if it has ended.
+ */
+int dep_base_peer(struct dep_base *base, const struct dep_peer *peer, struct dep_why *why);
+
+/** dep_proc_open() - the folder of a process, or thread, in /proc; a negative errno */
+int dep_proc_open(pid_t pid);
+/**
+ * dep_judge_member() - may the process be one of a session with this base?
+ * @proc: dep_proc_open() of it; for a running process the answer is one of this moment
+ *
+ * Return: 0, -EACCES or -ESRCH.
+ */
+int dep_judge_member(int proc, const struct dep_base *base, struct dep_why *why);
+
 /**
  * struct dep_target - what is injected, and the session it belongs to
  * @session:	the collector's mapping of the session file, from its start to desc_off
@@ -46,7 +95,12 @@ struct dep_why {
  *		after dep_target_init()
  * @collector:	a process besides the caller that is never traced, whatever a slot says: it has
  *		the session mapped, too; 0: none; to be set after dep_target_init()
+ * @ptracer:	a process that Yama would not let trace what is recorded, and that must: programs
+ *		name it by PR_SET_PTRACER; 0: none; to be set after dep_target_init()
  * @flags:	DEP_T_*, may be changed after dep_target_init()
+ * @base:	what images are judged against.  dep_target_init() takes the caller's, with which
+ *		programs are launched; a caller that collects for another process sets it.  While it
+ *		is not known no execve is followed; dep_take() tells it
  *
  * The rest is private: copies of what recorded processes could overwrite.
  */
@@ -54,12 +108,13 @@ struct dep_target {
 	struct adept_session *session;
 	int fd, ring_fd;
 	pid_t collector;
+	pid_t ptracer;
 	u32 flags;
+	struct dep_base base;
 
 	const unsigned char *blob;
 	u64 blob_len, blob_mem, blob_entry;
-	u64 file_size, proc_off, desc_off, desc_size, ring_off;
-	u32 nprocs;
+	struct adept_session layout;
 	u64 dev, ino;
 };
 
@@ -67,9 +122,11 @@ struct dep_target {
 struct dep_injected {
 	pid_t pid;
 	bool native;		/* runs without the engine; *why tells the reason */
+	bool privileged;	/* ..which is that it has more privileges than its session */
 	u32 proc;		/* slot, if not native */
 	u32 serial;
 	struct adept_boot boot;	/* where everything was put */
+	struct dep_base base;	/* what it has, if it is not native */
 };
 
 /**
@@ -85,6 +142,8 @@ int dep_target_init(struct dep_target *t, struct adept_session *session, int fd,
 /**
  * dep_target_adopt() - prepare for injecting into a session that is recorded already
  * @layout: the session file's first page as it was made; the shared one may be anything
+ *
+ * The target's base is the caller's to set.
  */
 int dep_target_adopt(struct dep_target *t, struct adept_session *session,
 		     const struct adept_session *layout, int fd, struct dep_why *why);
@@ -106,6 +165,11 @@ struct dep_native {
 int dep_native_save(struct dep_native *n);
 void dep_native_free(struct dep_native *n);
 
+/* Actions of any signal, those that libc uses itself included. */
+bool dep_signal_ignored(int sig);
+/** dep_signal_set() - ignore @sig, or give it its default action */
+void dep_signal_set(int sig, bool ignored);
+
 #define DEP_LAUNCH_NO_ASLR	0x01u	/* without address space randomisation */
 
 /** struct dep_launch - what to run */
@@ -121,7 +185,8 @@ struct dep_launch {
  * @out: filled in on success
  *
  * The program is a child of the calling process, in its process group.  An image that
- * execve gives privileges to (set-uid and the like) is run natively: out->native.
+ * execve gives privileges to (set-uid and the like) is run natively: out->native and
+ * out->privileged.
  *
  * Return: 0; -ENOENT, -EACCES, -ENOEXEC, -ENOTSUP (32-bit program), -EPERM (ptrace
  * refused) or another negative errno, and then there is no child.
@@ -147,8 +212,8 @@ int dep_image_privileged(int dirfd, const char *path);
  * it is as it was, still traced and stopped (at the end of execve), or dead: see
  * dep_inject_release().
  *
- * Return: 0, -ENOTSUP (32-bit image), -EAGAIN (no free process slot), -ESRCH (it died)
- * or another negative errno.
+ * Return: 0, -EACCES and out->privileged (it has more privileges than its session), -ENOTSUP
+ * (32-bit image), -EAGAIN (no free process slot), -ESRCH (it died) or another negative errno.
  */
 int dep_inject(const struct dep_target *t, pid_t pid, u32 cause, u32 parent_serial,
 	       struct dep_injected *out, struct dep_why *why);
@@ -161,9 +226,23 @@ int dep_inject(const struct dep_target *t, pid_t pid, u32 cause, u32 parent_seri
 int dep_inject_release(pid_t pid);
 
 /**
+ * struct dep_pending - a process that is held at its first instruction
+ * @pid:	stopped by SIGSTOP that was sent to it during execve (or about to stop); need not be
+ *		a child
+ * @start_ns:	when it began, CLOCK_BOOTTIME, as the kernel has it; 0: not known
+ * @has_uid:	and @uid was its real user then
+ *
+ * A number says nothing of whose it is now: the rest does.
+ */
+struct dep_pending {
+	pid_t pid;
+	bool has_uid;
+	uid_t uid;
+	u64 start_ns;
+};
+
+/**
  * dep_take() - inject into a process that is held at its first instruction
- * @pid: stopped by SIGSTOP that was sent to it during execve (or about to stop); need not be
- *	a child
  *
  * On success it runs, recorded, and is stopped no longer; nor is it after a failure, when it
  * runs natively, unless it may not be traced (-EPERM) or was not at its first instruction
@@ -177,10 +256,11 @@ int dep_inject_release(pid_t pid);
  * If the caller dies in the middle the process dies, too, since half of the engine is in it.
  *
  * Return: 0, -EINVAL, -ESRCH (there is no such process, or it has died), -EPERM (it may not be
- * traced), -ENOTSUP, -EAGAIN (no free process slot) or another negative errno.
+ * traced), -EACCES and out->privileged, -ENOTSUP, -EAGAIN (no free process slot) or another
+ * negative errno.
  */
-int dep_take(const struct dep_target *t, pid_t pid, u32 cause, struct dep_injected *out,
-	     struct dep_why *why);
+int dep_take(const struct dep_target *t, const struct dep_pending *who, u32 cause,
+	     struct dep_injected *out, struct dep_why *why);
 
 /**
  * struct dep_follow - one thread that is about to call execve
@@ -190,6 +270,7 @@ int dep_take(const struct dep_target *t, pid_t pid, u32 cause, struct dep_inject
 struct dep_follow {
 	pid_t pid, tid;
 	u32 slot, serial;
+	int proc;		/* of tid, until it is traced; -1: none */
 	bool child;		/* pid is a vfork child of the slot's process, in its memory */
 	bool letting_go;	/* PTRACE_INTERRUPT is under way */
 	bool counted;		/* in the session's following */
@@ -209,10 +290,11 @@ enum dep_follow_event {
  *
  * Traces the thread that asked and sets ADEPT_EXEC_READY, or ADEPT_EXEC_NATIVE if
  * that is impossible.  A thread is only traced if it is one of the slot's process, or
- * of a child that shares that process's memory, and if it maps the session.
+ * of a child that shares that process's memory, if it maps the session, and if it has no
+ * privileges that the session has not: who maps the session may have got it from anybody.
  *
- * The kernel does not honour set-uid bits of a traced program (unless the tracer has
- * CAP_SYS_PTRACE), so an image that would get privileges is not followed.
+ * The kernel does not honour set-uid bits of a traced program, unless the tracer has
+ * CAP_SYS_PTRACE.  One that has not does not follow an image that would get privileges.
  *
  * While anything is followed the caller must not wait for "any child": it would take
  * the reports of traced threads, and deaths that dep_follow_exec_poll() must see.

@@ -5,6 +5,7 @@
 #ifndef ADEPT_INJECT_INTERNAL_H
 #define ADEPT_INJECT_INTERNAL_H
 
+#include <stdio.h>
 #include <sys/user.h>
 
 #include "inject.h"
@@ -31,6 +32,8 @@ struct dep_map {
 struct dep_space {
 	struct dep_map *map;	/* ascending */
 	size_t n, cap;
+	char *text;		/* the lines that the engine wants (struct adept_boot.low).. */
+	size_t text_len;	/* ..which fit into DEP_SPACE_TEXT */
 	u64 entry;		/* AT_ENTRY */
 	u64 base;		/* AT_BASE: the interpreter; 0: there is none */
 	u64 prog_lo, prog_hi;	/* extent of the main program */
@@ -38,14 +41,34 @@ struct dep_space {
 	u64 brk;		/* where the heap begins */
 	u64 stack_lo;
 	u64 stack_limit;	/* RLIMIT_STACK */
+	u64 data_limit, data_hard_limit;	/* RLIMIT_DATA */
 };
 
-int dep_space_read(struct dep_space *s, pid_t pid, u64 rsp, struct dep_why *why);
+#define DEP_SPACE_TEXT	(256u << 10)
+
+/* @proc: dep_proc_open() of @pid */
+int dep_space_read(struct dep_space *s, pid_t pid, int proc, u64 rsp, struct dep_why *why);
 void dep_space_free(struct dep_space *s);
 int dep_space_add(struct dep_space *s, u64 start, u64 end);
 bool dep_space_is_free(const struct dep_space *s, u64 start, u64 end);
 const struct dep_map *dep_space_find(const struct dep_space *s, u64 addr);
 int dep_space_has_file(pid_t pid, u64 dev, u64 ino);
+
+/* ---- judge.c: privileges ---- */
+
+/* A file of a process's folder in /proc, to be read; NULL and errno. */
+FILE *dep_proc_file(int proc, const char *name);
+/*
+ * May the engine be put into this process, which is stopped?  If @base is not known only what it
+ * has by its file is looked at.  @found: receives what it has, may be NULL.
+ *
+ * Return: 0, -EACCES: it has more privileges, or may have, -ESRCH.
+ */
+int dep_judge(int proc, const struct dep_base *base, struct dep_base *found, struct dep_why *why);
+/* Do programs that this process traces get the privileges of their files? */
+bool dep_judge_raises(void);
+/* Is the next program of this thread to be confined by a security module? */
+bool dep_judge_confined(void);
 
 /* ---- remote.c: system calls in a stopped process ---- */
 
@@ -99,11 +122,11 @@ void dep_trace_bury(pid_t pid, pid_t tid);
 /* ---- inject.c ---- */
 
 /*
- * dep_inject() from what dep_remote_begin() or _begin_held() has made of @r; ends it if it
- * fails.
+ * dep_inject() of a process at its exec stop, or held behind it.  All injections come here, and
+ * here their privileges are judged, before anything in the process is changed.
  */
-int dep_inject_remote(struct dep_remote *r, const struct dep_target *t, bool held, u32 cause,
-		      u32 parent_serial, struct dep_injected *out, struct dep_why *why);
+int dep_inject_stopped(const struct dep_target *t, pid_t pid, bool held, u32 cause,
+		       u32 parent_serial, struct dep_injected *out, struct dep_why *why);
 
 /* ---- handover.c ---- */
 
@@ -120,6 +143,12 @@ struct dep_plan {
 	size_t nmade;
 };
 
+/**
+ * dep_plan_fits() - is there room for the engine in the process's limit of memory?
+ * @base: what the process has; with CAP_SYS_RESOURCE the engine raises the limits (os/rlimit.c)
+ */
+int dep_plan_fits(const struct dep_space *s, const struct dep_target *t,
+		  const struct dep_base *base, struct dep_why *why);
 int dep_plan_make(struct dep_plan *p, const struct dep_target *t, u64 probe,
 		  struct adept_boot *b, struct dep_why *why);
 int dep_plan_session(struct dep_plan *p, const struct dep_target *t, int remote_fd,
@@ -132,7 +161,10 @@ void dep_plan_undo(struct dep_plan *p);
 
 struct adept_proc *dep_slot(const struct dep_target *t, u32 i);
 int dep_slot_claim(const struct dep_target *t, u32 *slot, struct dep_why *why);
-void dep_slot_live(const struct dep_target *t, u32 slot, pid_t pid, u32 cause, u32 parent,
+/* pidns.c: ADEPT_NS_* of a process that this one traces. */
+u32 dep_pidns_of(pid_t pid);
+
+void dep_slot_live(const struct dep_target *t, u32 slot, pid_t pid, u32 ns, u32 cause, u32 parent,
 		   u32 *serial);
 void dep_slot_drop(const struct dep_target *t, u32 slot);
 
@@ -152,10 +184,6 @@ struct dep_image {
 	bool privileged;
 	char file[4096];	/* the file, or the interpreter that its #! lines lead to */
 };
-
-/* native.c: what the kernel says of any signal, those that libc uses itself included. */
-bool dep_signal_ignored(int sig);
-void dep_signal_set(int sig, bool ignored);
 
 int dep_image_find(const char *name, char *path, size_t size, struct dep_why *why);
 bool dep_image_interpreter(char *line, char *path, size_t size);
@@ -186,7 +214,8 @@ struct dep_exec_args {
 	u32 flags;
 };
 
-int dep_task_read(struct dep_task *t, pid_t tid);
+/* @proc: dep_proc_open() of @tid */
+int dep_task_read(struct dep_task *t, int proc);
 /** dep_task_shares() - does thread @tid, read into @t, run in the memory of process @pid? */
 bool dep_task_shares(const struct dep_task *t, pid_t tid, pid_t pid);
 /**

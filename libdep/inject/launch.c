@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/personality.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -35,6 +36,7 @@
 /** struct child - all that the forked child needs; it must not allocate */
 struct child {
 	const struct dep_launch *l;
+	pid_t ptracer;		/* struct dep_target's */
 	const char *path;
 	char *const *envp;
 	char **shell_argv;	/* for a text without #!, else NULL */
@@ -95,6 +97,8 @@ static void child_main(const struct child *c)
 	} while (got < 0 && errno == EINTR);
 	if (got != 1)
 		_exit(127);
+	if (c->ptracer)
+		prctl(PR_SET_PTRACER, (unsigned long)c->ptracer, 0, 0, 0);
 	sigprocmask(SIG_SETMASK, n ? &n->mask : &c->mask, NULL);
 	execve(c->path, c->l->argv, c->envp);
 	err = errno;
@@ -272,7 +276,13 @@ static int run_traced(struct child *c, const struct dep_target *t, struct dep_in
 	err = wait_exec(c, why);
 	if (err)
 		return err;
-	return dep_inject(t, c->pid, ADEPT_BY_LAUNCH, 0, out, why);
+	err = dep_inject(t, c->pid, ADEPT_BY_LAUNCH, 0, out, why);
+	if (!out->privileged)
+		return err;
+	/* If it was killed its end is seen as that of any child. */
+	dep_inject_release(c->pid);
+	out->native = true;
+	return 0;
 }
 
 static int run_native(struct child *c, struct dep_injected *out, struct dep_why *why)
@@ -288,9 +298,9 @@ static int run_native(struct child *c, struct dep_injected *out, struct dep_why 
 		return exec_failed(c, err, why);
 	}
 	out->pid = c->pid;
-	out->native = true;
-	dep_explain(why, 0, "%s raises its privileges (set-uid, set-gid or file capabilities): "
-		 "it runs natively.", c->l->argv[0]);
+	out->native = out->privileged = true;
+	dep_explain(why, 0, "privileged: set-uid, set-gid or file capabilities, or a security "
+		 "module confines it");
 	return 0;
 }
 
@@ -326,9 +336,10 @@ static int check_image(const struct dep_image *img, struct dep_why *why)
 int dep_launch(const struct dep_target *t, const struct dep_launch *l,
 	       struct dep_injected *out, struct dep_why *why)
 {
-	struct child c = { .l = l, .go = { -1, -1 }, .result = { -1, -1 } };
+	struct child c = { .l = l, .ptracer = t->ptracer, .go = { -1, -1 }, .result = { -1, -1 } };
 	struct dep_image img;
 	char path[PATH_MAX];
+	bool native;
 	int err;
 
 	memset(out, 0, sizeof(*out));
@@ -351,7 +362,9 @@ int dep_launch(const struct dep_target *t, const struct dep_launch *l,
 	err = start_child(&c, why);
 	if (err)
 		goto out_free;
-	err = img.privileged ? run_native(&c, out, why) : run_traced(&c, t, out, why);
+	/* What it gets from its file it would not get under a tracer without privileges. */
+	native = (img.privileged && !dep_judge_raises()) || dep_judge_confined();
+	err = native ? run_native(&c, out, why) : run_traced(&c, t, out, why);
 	if (err && c.pid)
 		kill_child(c.pid);
 out_free:

@@ -23,6 +23,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 
 #include "internal.h"
@@ -37,6 +38,9 @@
 #define ENGINE_STEP	0x001000000000ull
 #define ENGINE_TRIES	16
 #define HEAP_SIZE	GIB(4)
+#define ARENAS_SIZE	GIB(2)		/* code caches, when there are as many as there can be */
+#define DATA_SPARE	GIB(1)		/* for a program whose limit cannot be raised */
+#define CAP_SYS_RESOURCE 24
 #define HEAP_MIN	MIB(256)
 
 /* Two huge pages and one page behind them, at multiples of a huge page. */
@@ -74,6 +78,16 @@ static bool is_error(s64 ret)
 	return ret < 0 && ret >= -4095;
 }
 
+/*
+ * Keep a mapping out of core dumps: the engine reserves gigabytes.  The kernel hands the flag on
+ * to forked children, and to what mprotect() splits off.  Every kernel since 3.4 knows it; an error
+ * would only make a core larger.
+ */
+static void keep_out_of_cores(struct dep_plan *p, u64 addr, u64 size)
+{
+	dep_remote_call(p->r, SYS_madvise, addr, size, MADV_DONTDUMP, 0, 0, 0);
+}
+
 /* Return: 0, -EEXIST if the place is taken, or another negative errno. */
 static int map_at(struct dep_plan *p, u64 addr, u64 size, int prot, int flags, int fd)
 {
@@ -93,6 +107,7 @@ static int map_at(struct dep_plan *p, u64 addr, u64 size, int prot, int flags, i
 		p->nmade--;
 		return -EEXIST;
 	}
+	keep_out_of_cores(p, addr, size);
 	return dep_space_add(p->space, addr, addr + size);
 }
 
@@ -131,7 +146,8 @@ static int map_engine_at(struct dep_plan *p, const struct dep_target *t, u64 bas
 	if (err)
 		return err;
 	for (size = HEAP_SIZE; size >= HEAP_MIN; size /= 4) {
-		err = map_at(p, heap, size, PROT_READ | PROT_WRITE, ANON, -1);
+		/* The engine makes it accessible as it needs it (blob/heap.c). */
+		err = map_at(p, heap, size, PROT_NONE, ANON, -1);
 		if (err != -ENOMEM)
 			break;
 	}
@@ -149,7 +165,7 @@ static int map_engine_at(struct dep_plan *p, const struct dep_target *t, u64 bas
 
 static int map_engine(struct dep_plan *p, const struct dep_target *t, struct adept_boot *b)
 {
-	u64 whole = align_up(t->blob_mem, MIB(2)) + HEAP_SIZE + t->file_size;
+	u64 whole = align_up(t->blob_mem, MIB(2)) + HEAP_SIZE + t->layout.file_size;
 	u64 base = whole <= ENGINE_END - ENGINE_BASE ? ENGINE_BASE : ENGINE_SPARE;
 	int err = -EEXIST;
 
@@ -276,6 +292,19 @@ static int map_arena1(struct dep_plan *p, struct adept_boot *b)
  * dep_plan_make() - make all but the session's mapping
  * @probe: address that mmap(NULL) gives to a page
  */
+int dep_plan_fits(const struct dep_space *s, const struct dep_target *t,
+		  const struct dep_base *base, struct dep_why *why)
+{
+	const u64 now = t->blob_mem + LOW_SIZE + 2 * ARENA_SIZE, later = HEAP_SIZE + ARENAS_SIZE;
+
+	if (s->data_limit == RLIM_INFINITY || s->data_hard_limit == RLIM_INFINITY ||
+	    base->caps >> CAP_SYS_RESOURCE & 1 || s->data_limit > now + DATA_SPARE ||
+	    s->data_limit + 2 * now + later <= s->data_hard_limit)
+		return 0;
+	return dep_explain(why, ENOMEM, "its limit of memory (ulimit -d) leaves no room for the "
+			   "engine");
+}
+
 int dep_plan_make(struct dep_plan *p, const struct dep_target *t, u64 probe,
 		  struct adept_boot *b, struct dep_why *why)
 {
@@ -304,15 +333,15 @@ int dep_plan_make(struct dep_plan *p, const struct dep_target *t, u64 probe,
 int dep_plan_session(struct dep_plan *p, const struct dep_target *t, int remote_fd,
 		     struct adept_boot *b, struct dep_why *why)
 {
-	u64 desc = b->session + t->desc_off + b->proc * t->desc_size;
-	int err = map_at(p, b->session, t->file_size, PROT_NONE, MAP_SHARED | MAP_NORESERVE,
+	u64 desc = b->session + t->layout.desc_off + (u64)b->proc * t->layout.desc_size;
+	int err = map_at(p, b->session, t->layout.file_size, PROT_NONE, MAP_SHARED | MAP_NORESERVE,
 			 remote_fd);
 
 	if (!err)
-		err = (int)dep_remote_call(p->r, SYS_mprotect, b->session, t->desc_off,
+		err = (int)dep_remote_call(p->r, SYS_mprotect, b->session, t->layout.desc_off,
 					   PROT_READ | PROT_WRITE, 0, 0, 0);
 	if (!err)
-		err = (int)dep_remote_call(p->r, SYS_mprotect, desc, t->desc_size,
+		err = (int)dep_remote_call(p->r, SYS_mprotect, desc, t->layout.desc_size,
 					   PROT_READ | PROT_WRITE, 0, 0, 0);
 	return err ? map_failed(p, err, "the session", why) : 0;
 }
@@ -324,10 +353,13 @@ int dep_plan_session(struct dep_plan *p, const struct dep_target *t, int remote_
 int dep_plan_rings(struct dep_plan *p, const struct dep_target *t, int remote_fd,
 		   const struct adept_boot *b, struct dep_why *why)
 {
-	u64 at = b->session + t->ring_off;
-	s64 ret = dep_remote_call(p->r, SYS_mmap, at, t->file_size - t->ring_off,
+	u64 at = b->session + t->layout.ring_off;
+	s64 ret = dep_remote_call(p->r, SYS_mmap, at, t->layout.file_size - t->layout.ring_off,
 				  PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
 				  (u64)(s64)remote_fd, 0);
 
-	return is_error(ret) ? map_failed(p, (int)ret, "the kernel module's rings", why) : 0;
+	if (is_error(ret))
+		return map_failed(p, (int)ret, "the kernel module's rings", why);
+	keep_out_of_cores(p, at, t->layout.file_size - t->layout.ring_off);
+	return 0;
 }

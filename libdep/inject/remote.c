@@ -16,6 +16,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
@@ -23,6 +24,10 @@
 #include <unistd.h>
 
 #include "internal.h"
+
+#ifndef PTRACE_O_SUSPEND_SECCOMP
+#define PTRACE_O_SUSPEND_SECCOMP (1 << 21)
+#endif
 
 #define VDSO_MAX (64u << 10)
 #define SYSCALL_INSN 0x050fu
@@ -99,6 +104,40 @@ static int no_control(pid_t pid, int err, struct dep_why *why)
 	return dep_explain(why, -err, "Process %d cannot be controlled: %s.", pid, strerror(-err));
 }
 
+/* How many seccomp filters it has; kernels before 5.10 only tell whether there are any. */
+static unsigned int count_filters(pid_t pid)
+{
+	unsigned int mode = 0, n = 0;
+	char path[64], line[256];
+	bool counted = false;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	f = fopen(path, "re");
+	if (!f)
+		return 0;
+	while (fgets(line, sizeof(line), f)) {
+		sscanf(line, "Seccomp: %u", &mode);
+		counted |= sscanf(line, "Seccomp_filters: %u", &n) == 1;
+	}
+	fclose(f);
+	return !mode ? 0 : counted ? n : 1;
+}
+
+/*
+ * A filter that this process does not have itself may kill it for our calls.  Only
+ * who has CAP_SYS_ADMIN can suspend it; else the image runs natively.
+ */
+static int beyond_filters(struct dep_remote *r, long options, struct dep_why *why)
+{
+	if (count_filters(r->pid) <= count_filters(getpid()))
+		return 0;
+	if (!ptrace(PTRACE_SETOPTIONS, r->pid, NULL, options | PTRACE_O_SUSPEND_SECCOMP))
+		return 0;
+	return dep_explain(why, errno, "Process %d has a seccomp filter, which may end it if it is "
+			   "recorded; only root can do so: %m.", r->pid);
+}
+
 /* Control over it, with all signals blocked but those in @open. */
 static int take_control(struct dep_remote *r, u64 open, struct dep_why *why)
 {
@@ -118,7 +157,10 @@ static int take_control(struct dep_remote *r, u64 open, struct dep_why *why)
 	if (err)
 		return no_control(r->pid, err, why);
 	r->masked = true;
-	return 0;
+	err = beyond_filters(r, options, why);
+	if (err)
+		dep_remote_end(r, NULL);
+	return err;
 }
 
 /**

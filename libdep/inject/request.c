@@ -3,8 +3,9 @@
  * What a thread that waits for its answer is about to execute, seen with its eyes: its
  * root, folder and descriptors, its user.
  *
- * A program that changes the file or its name afterwards gets what the kernel gives to
- * traced programs: no privileges.
+ * It is no more than a hint, for tracers whose programs the kernel does not give the privileges
+ * of their files: a program that changes the file or its name afterwards runs without them.
+ * Whether the engine may be in it is decided when it has been executed (judge.c).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,15 +24,14 @@
 
 #define MAX_SCRIPTS 5	/* the kernel follows as many #! lines */
 
-int dep_task_read(struct dep_task *t, pid_t tid)
+int dep_task_read(struct dep_task *t, int proc)
 {
-	char path[64], line[256];
+	char line[256];
 	FILE *f;
 
 	memset(t, 0, sizeof(*t));
 	t->dead = true;
-	snprintf(path, sizeof(path), "/proc/%d/status", tid);
-	f = fopen(path, "re");
+	f = dep_proc_file(proc, "status");
 	if (!f)
 		return -errno;
 	while (fgets(line, sizeof(line), f)) {

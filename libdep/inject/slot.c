@@ -22,27 +22,42 @@ static u64 page_up(u64 x)
 	return (x + ADEPT_PAGE - 1) & ~(u64)(ADEPT_PAGE - 1);
 }
 
-static bool header_is_sane(const struct dep_target *t, const struct adept_session *s)
+static bool tables_fit(const struct adept_session *s)
 {
-	u64 procs = (u64)t->nprocs * sizeof(struct adept_proc);
+	u64 procs = (u64)s->nprocs * sizeof(struct adept_proc);
 	u64 threads = (u64)s->nthreads * sizeof(struct adept_thread);
 
-	if (s->magic != ADEPT_SESSION_MAGIC || s->version != ADEPT_SESSION_VERSION)
+	if (!s->nprocs || s->nprocs > ADEPT_MAX_PROCS || s->nthreads > ADEPT_MAX_THREADS)
 		return false;
-	if (!t->nprocs || t->nprocs > ADEPT_MAX_PROCS || s->nthreads > ADEPT_MAX_THREADS)
+	if (s->proc_off < sizeof(*s) || s->proc_off > s->desc_off ||
+	    procs > s->desc_off - s->proc_off)
 		return false;
-	if (t->file_size > MAX_FILE_SIZE || t->desc_off > t->file_size)
+	return s->thread_off >= sizeof(*s) && s->thread_off <= s->desc_off &&
+	       threads <= s->desc_off - s->thread_off;
+}
+
+static bool rings_fit(const struct adept_session *s)
+{
+	u64 rings = (u64)s->nthreads * s->nchunks;
+
+	if (s->desc_off % ADEPT_PAGE || s->desc_size % ADEPT_PAGE || s->desc_size > 1u << 30 ||
+	    !s->desc_size || s->desc_size & (s->desc_size - 1))
 		return false;
-	if (t->desc_off % ADEPT_PAGE || t->desc_size % ADEPT_PAGE || t->desc_size > 1u << 30)
+	if (s->nchunks < 2 || s->nchunks > ADEPT_MAX_CHUNKS || !s->chunk_size ||
+	    s->chunk_size % ADEPT_PAGE || s->chunk_size > 1u << 30)
 		return false;
-	if (t->proc_off < sizeof(*s) || t->proc_off > t->desc_off ||
-	    procs > t->desc_off - t->proc_off)
+	if (s->ring_off % ADEPT_PAGE || s->ring_off < s->desc_off || s->ring_off > s->file_size ||
+	    (u64)s->nprocs * s->desc_size > s->ring_off - s->desc_off)
 		return false;
-	if (s->thread_off > t->desc_off || threads > t->desc_off - s->thread_off)
-		return false;
-	if (t->ring_off < t->desc_off || t->ring_off > t->file_size)
-		return false;
-	return t->nprocs * t->desc_size <= t->file_size - t->desc_off;
+	return rings * adept_chunk_stride(s) <= s->file_size - s->ring_off;
+}
+
+/* Everything that a recorded process computes an address from. */
+static bool layout_is_sane(const struct adept_session *s)
+{
+	return s->magic == ADEPT_SESSION_MAGIC && s->version == ADEPT_SESSION_VERSION &&
+	       s->file_size <= MAX_FILE_SIZE && s->desc_off <= s->file_size && tables_fit(s) &&
+	       rings_fit(s);
 }
 
 int dep_target_adopt(struct dep_target *t, struct adept_session *session,
@@ -54,17 +69,13 @@ int dep_target_adopt(struct dep_target *t, struct adept_session *session,
 	t->session = session;
 	t->fd = fd;
 	t->ring_fd = -1;
-	t->file_size = layout->file_size;
-	t->proc_off = layout->proc_off;
-	t->desc_off = layout->desc_off;
-	t->desc_size = layout->desc_size;
-	t->ring_off = layout->ring_off;
-	t->nprocs = layout->nprocs;
-	if (!header_is_sane(t, layout))
+	/* Copied before it is checked: it may be the shared one. */
+	t->layout = *layout;
+	if (!layout_is_sane(&t->layout))
 		return dep_explain(why, EINVAL, "The session file's header makes no sense.");
 	if (fstat(fd, &st))
 		return dep_explain(why, errno, "The session file cannot be used: %m.");
-	if ((u64)st.st_size < t->file_size)
+	if ((u64)st.st_size < t->layout.file_size)
 		return dep_explain(why, EINVAL,
 				"The session file is shorter than its header says.");
 	t->dev = st.st_dev;
@@ -84,17 +95,19 @@ int dep_target_adopt(struct dep_target *t, struct adept_session *session,
 int dep_target_init(struct dep_target *t, struct adept_session *session, int fd,
 		    struct dep_why *why)
 {
-	return dep_target_adopt(t, session, session, fd, why);
+	int err = dep_target_adopt(t, session, session, fd, why);
+
+	return err ? err : dep_base_self(&t->base, why);
 }
 
 struct adept_proc *dep_slot(const struct dep_target *t, u32 i)
 {
-	return (struct adept_proc *)((char *)t->session + t->proc_off) + i;
+	return (struct adept_proc *)((char *)t->session + t->layout.proc_off) + i;
 }
 
 int dep_slot_claim(const struct dep_target *t, u32 *slot, struct dep_why *why)
 {
-	for (u32 i = 0; i < t->nprocs; i++) {
+	for (u32 i = 0; i < t->layout.nprocs; i++) {
 		u32 expect = ADEPT_SLOT_FREE;
 
 		if (__atomic_compare_exchange_n(&dep_slot(t, i)->state, &expect,
@@ -104,12 +117,11 @@ int dep_slot_claim(const struct dep_target *t, u32 *slot, struct dep_why *why)
 			return 0;
 		}
 	}
-	__atomic_add_fetch(&t->session->lost_procs, 1, __ATOMIC_RELAXED);
 	return dep_explain(why, EAGAIN, "All %u process slots of the session are in use.",
-			t->nprocs);
+			t->layout.nprocs);
 }
 
-void dep_slot_live(const struct dep_target *t, u32 slot, pid_t pid, u32 cause, u32 parent,
+void dep_slot_live(const struct dep_target *t, u32 slot, pid_t pid, u32 ns, u32 cause, u32 parent,
 		   u32 *serial)
 {
 	struct adept_proc *p = dep_slot(t, slot);
@@ -122,6 +134,7 @@ void dep_slot_live(const struct dep_target *t, u32 slot, pid_t pid, u32 cause, u
 	memset(&p->serial, 0, sizeof(*p) - offsetof(struct adept_proc, serial));
 	p->serial = *serial;
 	p->pid = (u32)pid;
+	p->ns = ns;
 	p->parent_serial = parent;
 	p->cause = cause;
 	p->start_ns = (u64)ts.tv_sec * 1000000000u + (u64)ts.tv_nsec;

@@ -16,14 +16,6 @@
 
 #define MAX_MAPS 65536
 
-static FILE *open_proc(pid_t pid, const char *file)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d/%s", pid, file);
-	return fopen(path, "re");
-}
-
 static int insert(struct dep_space *s, const struct dep_map *m)
 {
 	size_t i = s->n;
@@ -70,9 +62,36 @@ static bool parse_map(const char *line, struct dep_map *m)
 	return true;
 }
 
-static int read_maps(struct dep_space *s, pid_t pid)
+/* Code, where files begin, and the stack.  A name that does not fit is left out. */
+static int keep_line(struct dep_space *s, const char *line)
 {
-	FILE *f = open_proc(pid, "maps");
+	unsigned long long offset, ino;
+	char perms[5];
+	size_t len = strlen(line);
+	int named;
+
+	if (sscanf(line, "%*x-%*x %4s %llx %*x:%*x %llu %n", perms, &offset, &ino, &named) != 3)
+		return 0;
+	if (perms[2] != 'x' && (!ino || offset) && !strstr(line, "[stack]"))
+		return 0;
+	if (s->text_len + len >= DEP_SPACE_TEXT)
+		len = (size_t)named;
+	if (s->text_len + len + 1 >= DEP_SPACE_TEXT)
+		return -E2BIG;
+	if (!s->text)
+		s->text = malloc(DEP_SPACE_TEXT);
+	if (!s->text)
+		return -ENOMEM;
+	memcpy(s->text + s->text_len, line, len);
+	s->text_len += len;
+	if (s->text[s->text_len - 1] != '\n')
+		s->text[s->text_len++] = '\n';
+	return 0;
+}
+
+static int read_maps(struct dep_space *s, int proc, bool text)
+{
+	FILE *f = dep_proc_file(proc, "maps");
 	char *line = NULL;
 	size_t size = 0;
 	struct dep_map m;
@@ -80,9 +99,12 @@ static int read_maps(struct dep_space *s, pid_t pid)
 
 	if (!f)
 		return -errno;
-	while (!err && getline(&line, &size, f) > 0)
+	while (!err && getline(&line, &size, f) > 0) {
 		if (parse_map(line, &m))
 			err = insert(s, &m);
+		if (!err && text)
+			err = keep_line(s, line);
+	}
 	if (!err && !s->n)
 		err = -ESRCH;
 	free(line);
@@ -97,18 +119,22 @@ static int read_maps(struct dep_space *s, pid_t pid)
  */
 int dep_space_has_file(pid_t pid, u64 dev, u64 ino)
 {
+	int proc = dep_proc_open(pid), ret = proc;
 	struct dep_space s = { 0 };
-	int ret = read_maps(&s, pid);
 
+	if (proc >= 0) {
+		ret = read_maps(&s, proc, false);
+		close(proc);
+	}
 	for (size_t i = 0; !ret && i < s.n; i++)
 		ret = s.map[i].ino == ino && s.map[i].dev == dev;
 	dep_space_free(&s);
 	return ret;
 }
 
-static int read_auxv(struct dep_space *s, pid_t pid)
+static int read_auxv(struct dep_space *s, int proc)
 {
-	FILE *f = open_proc(pid, "auxv");
+	FILE *f = dep_proc_file(proc, "auxv");
 	u64 pair[2];
 
 	if (!f)
@@ -126,9 +152,9 @@ static int read_auxv(struct dep_space *s, pid_t pid)
 }
 
 /* Field 47 of /proc/PID/stat; the name in field 2 may contain anything. */
-static int read_brk(struct dep_space *s, pid_t pid)
+static int read_brk(struct dep_space *s, int proc)
 {
-	FILE *f = open_proc(pid, "stat");
+	FILE *f = dep_proc_file(proc, "stat");
 	char buf[2048], *p;
 	size_t n;
 
@@ -145,18 +171,26 @@ static int read_brk(struct dep_space *s, pid_t pid)
 }
 
 /* prlimit(2) would need more privilege than ptrace if the process is of another user. */
-static int read_stack_limit(struct dep_space *s, pid_t pid)
+/* "unlimited" is no number. */
+static int read_limits(struct dep_space *s, int proc)
 {
-	FILE *f = open_proc(pid, "limits");
-	unsigned long long limit;
+	FILE *f = dep_proc_file(proc, "limits");
+	unsigned long long soft, hard;
 	char line[256];
+	int n;
 
 	if (!f)
 		return -errno;
-	s->stack_limit = RLIM_INFINITY;
-	while (fgets(line, sizeof(line), f))
-		if (sscanf(line, "Max stack size %llu", &limit) == 1)
-			s->stack_limit = limit;
+	s->stack_limit = s->data_limit = s->data_hard_limit = RLIM_INFINITY;
+	while (fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "Max stack size %llu", &soft) == 1)
+			s->stack_limit = soft;
+		n = sscanf(line, "Max data size %llu %llu", &soft, &hard);
+		if (n >= 1)
+			s->data_limit = soft;
+		if (n == 2)
+			s->data_hard_limit = hard;
+	}
 	fclose(f);
 	return 0;
 }
@@ -206,19 +240,19 @@ static void find_program(struct dep_space *s)
  * dep_space_read() - look at a process that stopped at its first instruction
  * @rsp: its stack pointer
  */
-int dep_space_read(struct dep_space *s, pid_t pid, u64 rsp, struct dep_why *why)
+int dep_space_read(struct dep_space *s, pid_t pid, int proc, u64 rsp, struct dep_why *why)
 {
 	const struct dep_map *stack, *vdso;
 	int err;
 
 	memset(s, 0, sizeof(*s));
-	err = read_maps(s, pid);
+	err = read_maps(s, proc, true);
 	if (!err)
-		err = read_auxv(s, pid);
+		err = read_auxv(s, proc);
 	if (!err)
-		err = read_brk(s, pid);
+		err = read_brk(s, proc);
 	if (!err)
-		err = read_stack_limit(s, pid);
+		err = read_limits(s, proc);
 	if (err) {
 		dep_space_free(s);
 		return dep_explain(why, -err, "The memory map of process %d cannot be read: %s.",
@@ -241,7 +275,9 @@ int dep_space_read(struct dep_space *s, pid_t pid, u64 rsp, struct dep_why *why)
 
 void dep_space_free(struct dep_space *s)
 {
+	free(s->text);
 	free(s->map);
+	s->text = NULL;
 	s->map = NULL;
 	s->n = 0;
 	s->cap = 0;

@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <time.h>
@@ -25,31 +26,45 @@
 
 #define STOP_TRIES	200	/* of a millisecond: it is in the kernel, on its way */
 
-/* The state in /proc/PID/stat; 0: there is no such process. */
-static char state_of(pid_t pid)
+/* The state in /proc/PID/stat, and when it began, in ticks; 0: there is no such process. */
+static char state_of(int proc, u64 *start)
 {
-	char path[64], buf[1024], *p;
+	FILE *f = dep_proc_file(proc, "stat");
+	char buf[1024], state, *p;
 	size_t n;
-	FILE *f;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	f = fopen(path, "re");
+	*start = 0;
 	if (!f)
 		return 0;
 	n = fread(buf, 1, sizeof(buf) - 1, f);
 	fclose(f);
 	buf[n] = '\0';
 	p = strrchr(buf, ')');
-	return p && p[1] ? p[2] : 0;
+	state = p && p[1] ? p[2] : 0;
+	for (int field = 2; p && field < 22; field++)
+		p = strchr(p + 1, ' ');
+	*start = p ? strtoull(p, NULL, 10) : 0;
+	return state;
 }
 
-static int wait_stopped(pid_t pid, struct dep_why *why)
+/* The kernel's number of ticks is rounded down; of time namespaces it may be another way. */
+static bool began(u64 ticks, u64 start_ns)
+{
+	u64 expect = start_ns / (1000000000ull / (u64)sysconf(_SC_CLK_TCK));
+
+	return ticks == expect || ticks == expect + 1;
+}
+
+static int wait_stopped(pid_t pid, int proc, u64 start_ns, struct dep_why *why)
 {
 	const struct timespec ms = { .tv_nsec = 1000000 };
 	char state = 0;
+	u64 ticks;
 
 	for (int i = 0; i < STOP_TRIES; i++) {
-		state = state_of(pid);
+		state = state_of(proc, &ticks);
+		if (state && start_ns && !began(ticks, start_ns))
+			return dep_explain(why, ESRCH, "process %d is another one by now", pid);
 		if (state == 'T')
 			return 0;
 		if (!state || state == 'Z' || state == 'X')
@@ -63,11 +78,11 @@ static int wait_stopped(pid_t pid, struct dep_why *why)
 }
 
 /* Where execve left it: the interpreter's entry, or the program's. */
-static int entry_of(pid_t pid, u64 rsp, u64 *entry, struct dep_why *why)
+static int entry_of(pid_t pid, int proc, u64 rsp, u64 *entry, struct dep_why *why)
 {
 	struct dep_space space;
 	Elf64_Ehdr eh;
-	int err = dep_space_read(&space, pid, rsp, why);
+	int err = dep_space_read(&space, pid, proc, rsp, why);
 
 	if (err)
 		return err;
@@ -96,7 +111,7 @@ static bool untouched(const struct user_regs_struct *u)
 }
 
 /* Traced and stopped: is no instruction of it run? */
-static int check_fresh(pid_t pid, struct dep_why *why)
+static int check_fresh(pid_t pid, int proc, struct dep_why *why)
 {
 	struct user_regs_struct regs;
 	u64 entry = 0;
@@ -104,7 +119,7 @@ static int check_fresh(pid_t pid, struct dep_why *why)
 
 	if (ptrace(PTRACE_GETREGS, pid, NULL, &regs))
 		return dep_explain(why, errno, "Process %d cannot be controlled: %m.", pid);
-	err = entry_of(pid, regs.rsp, &entry, why);
+	err = entry_of(pid, proc, regs.rsp, &entry, why);
 	if (err)
 		return err;
 	if (regs.rip != entry || !untouched(&regs))
@@ -132,6 +147,19 @@ static int seize(pid_t pid, int *sig, struct dep_why *why)
 	return 0;
 }
 
+/* It may have executed another program since it was held, with another user's ids. */
+static int check_user(const struct dep_pending *who, int proc, struct dep_injected *out,
+		      struct dep_why *why)
+{
+	struct dep_base found = { 0 };
+	int err = dep_judge(proc, &found, &found, why);
+
+	if (!err && who->has_uid && found.uid[0] != who->uid)
+		err = dep_explain(why, EACCES, "privileged: another user than it was held with");
+	out->privileged = err == -EACCES;
+	return err;
+}
+
 /* It runs natively. */
 static int let_go(pid_t pid, int err)
 {
@@ -146,31 +174,49 @@ static int let_go(pid_t pid, int err)
 	return err;
 }
 
-int dep_take(const struct dep_target *t, pid_t pid, u32 cause, struct dep_injected *out,
-	     struct dep_why *why)
+/* @proc: this process's folder, which does not become another one's as its number may */
+static int take(const struct dep_target *t, const struct dep_pending *who, int proc, u32 cause,
+		struct dep_injected *out, struct dep_why *why)
 {
-	struct dep_remote r;
+	pid_t pid = who->pid;
 	int err, sig;
+	u64 ticks;
 
-	memset(out, 0, sizeof(*out));
-	out->pid = pid;
-	if (pid <= 0 || pid == getpid())
-		return dep_explain(why, EINVAL, "There can be no process %d to take.", pid);
-	err = wait_stopped(pid, why);
+	err = wait_stopped(pid, proc, who->start_ns, why);
 	if (!err)
 		err = seize(pid, &sig, why);
 	if (err)
 		return err;
-	err = check_fresh(pid, why);
+	/* The folder is that of the process in our hands if there still is one in it. */
+	if (!state_of(proc, &ticks))
+		err = dep_explain(why, EINVAL, "process %d is another one by now", pid);
+	if (!err)
+		err = check_fresh(pid, proc, why);
 	if (err == -EINVAL) {
 		/* Not ours to continue. */
 		ptrace(PTRACE_DETACH, pid, NULL, (long)sig);
 		return err;
 	}
-	if (err)
-		return let_go(pid, err);
-	err = dep_remote_begin_held(&r, pid, why);
 	if (!err)
-		err = dep_inject_remote(&r, t, true, cause, 0, out, why);
+		err = check_user(who, proc, out, why);
+	if (!err)
+		err = dep_inject_stopped(t, pid, true, cause, 0, out, why);
 	return err ? let_go(pid, err) : 0;
+}
+
+int dep_take(const struct dep_target *t, const struct dep_pending *who, u32 cause,
+	     struct dep_injected *out, struct dep_why *why)
+{
+	int proc, err;
+
+	memset(out, 0, sizeof(*out));
+	out->pid = who->pid;
+	if (who->pid <= 0 || who->pid == getpid())
+		return dep_explain(why, EINVAL, "There can be no process %d to take.", who->pid);
+	proc = dep_proc_open(who->pid);
+	if (proc < 0)
+		return dep_explain(why, ESRCH, "There is no process %d any more.", who->pid);
+	err = take(t, who, proc, cause, out, why);
+	close(proc);
+	return err;
 }

@@ -101,7 +101,7 @@ void watch_module(u64 base, u64 start, u64 end)
 {
 	struct range r = { start, end };
 
-	if (recording() && !(session()->flags & ADEPT_S_NO_FUNCTIONS))
+	if (recording() && !(layout()->flags & ADEPT_S_NO_FUNCTIONS))
 		watch_elf(base, names, found, &r);
 }
 

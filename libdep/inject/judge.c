@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * May the engine be put into this process?
+ *
+ * Only if the process has no privileges that the first process of its session lacked: the
+ * engine's memory is shared with that one.  What a program is about to execute cannot answer
+ * that, since the program may change its mind until the kernel has looked; so the stopped process
+ * itself is asked, through one descriptor of its folder in /proc, which stays that process's.
+ *
+ * None of the facts is enough by itself:
+ *  - AT_SECURE is 0 for a program that its user may not read;
+ *  - only ids and capabilities tell whose process it is;
+ *  - a process with privileges of its file may look dumpable in a user namespace of its own.
+ */
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <linux/nsfs.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+#define OVERFLOW_ID 65534u /* what has no number in our user namespace reads as this */
+#define MAX_NAMESPACES 32 /* nested, as many as the kernel allows */
+
+/** struct facts - what the kernel says of a process */
+struct facts {
+	struct dep_base has;
+	u64 effective, ambient;
+	bool secure, dumpable;
+};
+
+int dep_proc_open(pid_t pid)
+{
+	char path[32];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d", pid);
+	fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+/* It is another one, or dead, and will not come back. */
+static bool is_gone(int err)
+{
+	return err == -ESRCH || err == -ENOENT;
+}
+
+FILE *dep_proc_file(int proc, const char *name)
+{
+	int fd = openat(proc, name, O_RDONLY | O_CLOEXEC);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
+
+	if (!f && fd >= 0)
+		close(fd);
+	return f;
+}
+
+/* ---- facts ---- */
+
+/*
+ * Only AT_SECURE is of use: AT_UID and its like are numbers of the process's own user namespace.
+ * A vector of 32-bit words has no such entry.
+ */
+static int read_secure(int proc, struct facts *f)
+{
+	FILE *file = dep_proc_file(proc, "auxv");
+	int ret = -ESRCH; /* empty: it has no memory any more */
+	u64 pair[2];
+
+	if (!file)
+		return -errno;
+	while (fread(pair, sizeof(pair), 1, file) == 1) {
+		if (pair[0] == AT_SECURE) {
+			f->secure = pair[1];
+			ret = 0;
+		} else if (ret) {
+			ret = -EINVAL;
+		}
+	}
+	fclose(file);
+	return ret;
+}
+
+static int read_status(int proc, struct facts *f)
+{
+	unsigned long long prm = 0, eff = 0, amb = 0;
+	u32 *u = f->has.uid, *g = f->has.gid;
+	FILE *file = dep_proc_file(proc, "status");
+	unsigned int n = 0;
+	char line[256];
+
+	if (!file)
+		return -errno;
+	/* A name cannot begin a line: newlines in it are escaped. */
+	while (fgets(line, sizeof(line), file)) {
+		n += sscanf(line, "Uid: %u %u %u %u", &u[0], &u[1], &u[2], &u[3]) == 4;
+		n += sscanf(line, "Gid: %u %u %u %u", &g[0], &g[1], &g[2], &g[3]) == 4;
+		n += sscanf(line, "CapPrm: %llx", &prm) == 1;
+		n += sscanf(line, "CapEff: %llx", &eff) == 1;
+		n += sscanf(line, "CapAmb: %llx", &amb) == 1;
+	}
+	fclose(file);
+	f->has.caps = prm;
+	f->effective = eff;
+	f->ambient = amb;
+	return n == 5 ? 0 : -EINVAL;
+}
+
+static bool has_memory(int proc)
+{
+	FILE *file = dep_proc_file(proc, "status");
+	bool has = false;
+	char line[256];
+
+	while (file && !has && fgets(line, sizeof(line), file))
+		has = !strncmp(line, "VmSize:", 7);
+	if (file)
+		fclose(file);
+	return has;
+}
+
+/*
+ * The kernel gives files of a process that is not dumpable to another user, and those of one that
+ * was killed, too.
+ */
+static int read_dumpable(int proc, struct facts *f)
+{
+	struct stat st;
+
+	if (fstatat(proc, "environ", &st, 0))
+		return -errno;
+	f->dumpable = st.st_uid == f->has.uid[1];
+	return f->dumpable || has_memory(proc) ? 0 : -ESRCH;
+}
+
+static int read_namespace(int proc, struct facts *f)
+{
+	struct stat st;
+
+	/* A kernel without user namespaces has just one. */
+	if (fstatat(proc, "ns/user", &st, 0))
+		return errno == ENOENT ? 0 : -errno;
+	f->has.ns_dev = st.st_dev;
+	f->has.ns_ino = st.st_ino;
+	return 0;
+}
+
+/* The label by which an LSM confines it; "" without one. */
+static int read_label(int proc, const char *name, char *label, size_t size)
+{
+	int fd = openat(proc, name, O_RDONLY | O_CLOEXEC), err;
+	ssize_t n;
+
+	*label = '\0';
+	if (fd < 0)
+		return errno == ENOENT ? 0 : -errno;
+	n = read(fd, label, size);
+	err = errno;
+	close(fd);
+	if (n < 0)
+		return err == EINVAL || err == EOPNOTSUPP ? 0 : -err;
+	if ((size_t)n == size)
+		return -E2BIG;
+	label[n] = '\0';
+	label[strcspn(label, "\n")] = '\0';
+	return 0;
+}
+
+/* All but AT_SECURE. */
+static int read_has(int proc, struct facts *f)
+{
+	int err = read_status(proc, f);
+
+	if (!err)
+		err = read_dumpable(proc, f);
+	if (!err)
+		err = read_namespace(proc, f);
+	if (!err)
+		err = read_label(proc, "attr/current", f->has.label, sizeof(f->has.label));
+	f->has.known = !err;
+	return err;
+}
+
+static int read_facts(int proc, struct facts *f)
+{
+	int err;
+
+	memset(f, 0, sizeof(*f));
+	err = read_secure(proc, f);
+	return err ? err : read_has(proc, f);
+}
+
+/* ---- the judgement ---- */
+
+static int privileged(struct dep_why *why, const char *what)
+{
+	return dep_explain(why, EACCES, "privileged: %s", what);
+}
+
+/* Have all users and groups numbers here? */
+static bool ids_are_ambiguous(void)
+{
+	unsigned int inside, outside, count;
+	FILE *f = fopen("/proc/self/uid_map", "re");
+	bool all;
+
+	if (!f)
+		return true;
+	all = fscanf(f, "%u %u %u", &inside, &outside, &count) == 3 && count == ~0u;
+	fclose(f);
+	return !all;
+}
+
+static int check_alone(const struct facts *f, struct dep_why *why)
+{
+	const struct dep_base *h = &f->has;
+	bool overflow = false;
+	int i;
+
+	if (f->secure)
+		return privileged(why, "set-uid, set-gid or file capabilities");
+	for (i = 0; i < 4; i++) {
+		if (h->uid[i] != h->uid[1] || h->gid[i] != h->gid[1])
+			return privileged(why, "several user or group ids");
+		overflow |= h->uid[i] == OVERFLOW_ID || h->gid[i] == OVERFLOW_ID;
+	}
+	if (!f->dumpable)
+		return privileged(why, "a file that its user may not read");
+	if (overflow && ids_are_ambiguous())
+		return privileged(why, "a user or group without a number here");
+	return 0;
+}
+
+/*
+ * Is its user namespace @base's, or one below that the user of @base owns?  Capabilities there are
+ * those that its owner has over it anyway.
+ */
+static int check_namespace(int proc, const struct facts *f, const struct dep_base *base,
+			   bool *below, struct dep_why *why)
+{
+	int ns, up, i;
+	struct stat st;
+	uid_t owner;
+
+	*below = false;
+	if (f->has.ns_dev == base->ns_dev && f->has.ns_ino == base->ns_ino)
+		return 0;
+	ns = openat(proc, "ns/user", O_RDONLY | O_CLOEXEC);
+	for (i = 0; ns >= 0 && i < MAX_NAMESPACES; i++) {
+		if (fstat(ns, &st))
+			break;
+		if (st.st_dev == base->ns_dev && st.st_ino == base->ns_ino) {
+			*below = true;
+			break;
+		}
+		if (ioctl(ns, NS_GET_OWNER_UID, &owner) || owner != base->uid[1])
+			break;
+		up = ioctl(ns, NS_GET_PARENT);
+		close(ns);
+		ns = up;
+	}
+	if (ns >= 0)
+		close(ns);
+	return *below ? 0 : privileged(why, "another user namespace");
+}
+
+static int check_against(int proc, const struct facts *f, const struct dep_base *base,
+			 struct dep_why *why)
+{
+	const struct dep_base *h = &f->has;
+	bool below;
+	int err;
+
+	if (memcmp(h->uid, base->uid, sizeof(h->uid)) || memcmp(h->gid, base->gid, sizeof(h->gid)))
+		return privileged(why, "another user or group");
+	err = check_namespace(proc, f, base, &below, why);
+	if (err)
+		return err;
+	if (!below && (h->caps | f->effective | f->ambient) & ~base->caps)
+		return privileged(why, "capabilities");
+	if (strcmp(h->label, base->label))
+		return privileged(why, "a security module confines it in another way");
+	return 0;
+}
+
+/* What cannot be read is not trusted. */
+static int unreadable(int err, struct dep_why *why)
+{
+	if (is_gone(err))
+		return dep_explain(why, ESRCH, "the process has ended");
+	return dep_explain(why, EACCES, "privileged: what it has cannot be read: %s",
+			   strerror(-err));
+}
+
+int dep_judge(int proc, const struct dep_base *base, struct dep_base *found, struct dep_why *why)
+{
+	struct facts f;
+	int err = read_facts(proc, &f);
+
+	if (err)
+		return unreadable(err, why);
+	err = check_alone(&f, why);
+	if (!err && base->known)
+		err = check_against(proc, &f, base, why);
+	if (!err && found)
+		*found = f.has;
+	return err;
+}
+
+int dep_judge_member(int proc, const struct dep_base *base, struct dep_why *why)
+{
+	char next[DEP_LABEL_SIZE];
+	struct facts f;
+	int err;
+
+	if (!base->known)
+		return dep_explain(why, EACCES, "nothing is recorded in this session yet");
+	err = read_facts(proc, &f);
+	if (!err)
+		err = read_label(proc, "attr/exec", next, sizeof(next));
+	if (err)
+		return unreadable(err, why);
+	err = check_against(proc, &f, base, why);
+	if (!err && *next)
+		err = privileged(why, "a security module is to confine it");
+	return err;
+}
+
+bool dep_judge_confined(void)
+{
+	char next[DEP_LABEL_SIZE];
+
+	return read_label(AT_FDCWD, "/proc/thread-self/attr/exec", next, sizeof(next)) || *next;
+}
+
+bool dep_judge_raises(void)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2] = { 0 };
+
+	return !syscall(SYS_capget, &head, data) && data[0].effective & (1u << CAP_SYS_PTRACE);
+}
+
+/* ---- whom others are judged against ---- */
+
+int dep_base_self(struct dep_base *base, struct dep_why *why)
+{
+	int proc = dep_proc_open(getpid()), err;
+	struct facts f;
+
+	memset(base, 0, sizeof(*base));
+	if (proc < 0)
+		return dep_explain(why, -proc, "the process's own privileges cannot be read: %s",
+				   strerror(-proc));
+	/* One that is not dumpable may not read its own vector; what is in it does not matter. */
+	memset(&f, 0, sizeof(f));
+	err = read_has(proc, &f);
+	close(proc);
+	if (err)
+		return dep_explain(why, -err, "the process's own privileges cannot be read: %s",
+				   strerror(-err));
+	*base = f.has;
+	return 0;
+}
+
+/* While @pidfd's process has not been waited for its number is no other's. */
+static bool is_alive(int pidfd)
+{
+	struct pollfd p = { .fd = pidfd, .events = POLLIN };
+
+	return poll(&p, 1, 0) == 0;
+}
+
+int dep_base_peer(struct dep_base *base, const struct dep_peer *peer, struct dep_why *why)
+{
+	const struct dep_base none = { 0 };
+	int proc, pidfd, err;
+
+	memset(base, 0, sizeof(*base));
+	proc = dep_proc_open(peer->pid);
+	pidfd = peer->pidfd >= 0 ? peer->pidfd : (int)syscall(SYS_pidfd_open, peer->pid, 0);
+	err = proc < 0 || pidfd < 0 ? unreadable(-ESRCH, why) : dep_judge(proc, &none, base, why);
+	if (!err && !is_alive(pidfd))
+		err = unreadable(-ESRCH, why);
+	/* Who has connected may be another program by now. */
+	if (!err && (base->uid[1] != peer->uid || base->gid[1] != peer->gid))
+		err = privileged(why, "another user or group than it connected with");
+	/* Without SO_PEERPIDFD the number may have been another process's in between. */
+	if (!err && peer->pidfd < 0 && base->uid[1])
+		base->caps = 0;
+	if (err)
+		memset(base, 0, sizeof(*base));
+	if (proc >= 0)
+		close(proc);
+	if (pidfd >= 0 && pidfd != peer->pidfd)
+		close(pidfd);
+	return err;
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Pid namespaces of processes.
+ */
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "internal.h"
+
+/* Is namespace @name of the process the pid namespace that we are in? */
+static bool is_ours(pid_t pid, const char *name)
+{
+	struct stat own, other;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/%s", pid, name);
+	/* That of children does not exist until the first child does. */
+	return !stat("/proc/self/ns/pid", &own) && !stat(path, &other) &&
+	       own.st_dev == other.st_dev && own.st_ino == other.st_ino;
+}
+
+u32 dep_pidns_of(pid_t pid)
+{
+	return (is_ours(pid, "pid") ? 0 : ADEPT_NS_TIDS) |
+	       (is_ours(pid, "pid_for_children") ? 0 : ADEPT_NS_CHILDREN);
+}
