@@ -302,9 +302,5 @@ uint64_t dep_segment_ticket(struct dep_store *s, const struct dep_segment *seg)
 {
 	struct dep_seg_header h;
 
-	if (seg->file >= s->nfds || s->fds[seg->file] < 0 ||
-	    pread(s->fds[seg->file], &h, sizeof(h), (off_t)seg->offset) != sizeof(h) ||
-	    dep_seg_header_check(&h))
-		return 0;
-	return h.ticket;
+	return dep_store_header(s, seg, &h) ? 0 : h.ticket;
 }

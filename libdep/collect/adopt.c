@@ -73,6 +73,7 @@ static void find_descriptors(struct dep_collector *c, u32 i, u64 logged)
 			   p->pid);
 	p->broken = true;
 	c->broken++;
+	c->loss.corrupt++;
 }
 
 /*
@@ -177,11 +178,12 @@ static void adopt_slots(struct dep_collector *c, const struct dep_resume *r)
 {
 	const struct dep_resume_process *p;
 	const struct dep_resume_thread *t;
-	u32 i, slot;
+	u32 i, slot, state;
 
 	mark_serials(c, r);
 	for (i = 0; i < c->s->layout.nprocs; i++) {
-		if (load(&dep_session_proc(c->s, i)->state) != ADEPT_SLOT_LIVE)
+		state = load(&dep_session_proc(c->s, i)->state);
+		if (state != ADEPT_SLOT_LIVE && state != ADEPT_SLOT_ENDED)
 			continue;
 		p = find_process(r, load(&dep_session_proc(c->s, i)->serial));
 		if (p && p->pid)

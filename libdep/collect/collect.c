@@ -26,13 +26,14 @@ int dep_collector_create(struct dep_collector **out, struct dep_session *s,
 	struct dep_pool *pool = setup->pool;
 	const struct dep_queue_setup queue = {
 		.w = setup->w, .s = s->map, .chunk_size = s->layout.chunk_size,
-		.max_size = setup->max_size, .become = setup->become, .owner = setup->owner,
+		.max_size = setup->max_size,
 	};
 
 	if (!c)
 		return -ENOMEM;
 	c->s = s;
 	c->w = setup->w;
+	c->base = setup->base;
 	if (setup->ops)
 		c->ops = *setup->ops;
 	c->procs = calloc(s->layout.nprocs, sizeof(*c->procs));
@@ -65,6 +66,7 @@ bool dep_collector_step(struct dep_collector *c)
 	bool did = false;
 
 	store(&c->s->map->beat_ns, now_ns());
+	dep_queue_mark(c->queue);
 	dep_procs_poll(c);
 	dep_threads_snapshot(c);
 	if (!dep_procs_drain(c, &did))
@@ -106,7 +108,7 @@ static void look_after_child(struct dep_collector *c, int pidfd, int *status)
 	struct pollfd pfd = { .fd = pidfd, .events = POLLIN };
 	int st;
 
-	if (c->child_gone || (pidfd >= 0 && poll(&pfd, 1, 0) != 1))
+	if (c->child_gone || !c->child || (pidfd >= 0 && poll(&pfd, 1, 0) != 1))
 		return;
 	if (pidfd < 0 && dep_collector_busy(c, c->child))
 		return;
@@ -124,9 +126,10 @@ int dep_collector_run(struct dep_collector *c, pid_t child, int *status, int (*t
 	u32 seen;
 
 	*status = -1;
-	c->child = child;
-	c->child_gone = !child;
-	if (child)
+	c->child = child == DEP_CHILD_OF_OTHER ? 0 : child;
+	/* The caller may know already that it has gone. */
+	c->child_gone |= !child;
+	if (c->child)
 		pidfd = syscall(SYS_pidfd_open, child, 0);
 
 	for (;;) {
@@ -159,6 +162,11 @@ bool dep_collector_busy(const struct dep_collector *c, pid_t pid)
 		    (c->procs[i].pid == (u32)pid || c->procs[i].exec_tid == (u32)pid))
 			return true;
 	return false;
+}
+
+void dep_collector_child_gone(struct dep_collector *c)
+{
+	c->child_gone = true;
 }
 
 bool dep_collector_child_ended(const struct dep_collector *c)
@@ -209,6 +217,12 @@ bool dep_collector_leave(struct dep_collector *c)
 	return dep_procs_drain(c, &did) && dep_threads_leave(c);
 }
 
+void dep_collector_give_up(struct dep_collector *c)
+{
+	dep_collector_note(c, "what living programs had written last could not be taken");
+	dep_threads_give_up(c);
+}
+
 /*
  * The last pass over programs that go on: what they have written up to now is taken
  * with the chunk they are filling, for up to 10 seconds if memory is short.  They
@@ -225,7 +239,7 @@ static void take_leave(struct dep_collector *c)
 			return;
 		nanosleep(&pause, NULL);
 	} while (now_ns() < until);
-	dep_collector_note(c, "what they had written last could not be taken");
+	dep_collector_give_up(c);
 }
 
 void dep_collector_abandon(struct dep_collector *c)
@@ -261,14 +275,13 @@ void dep_collector_loss(struct dep_collector *c, struct dep_loss *loss)
 	dep_session_loss(c->s, loss);
 }
 
-int dep_collector_close(struct dep_collector *c, const struct dep_loss *loss, int status)
+int dep_collector_close(struct dep_collector *c, const struct dep_ending *ending)
 {
 	struct dep_job *job = dep_queue_job(c->queue, DEP_JOB_CLOSE, 0);
 
 	if (!job)
 		return -ENOMEM;
-	job->close.loss = *loss;
-	job->close.status = status;
+	job->close = *ending;
 	dep_queue_put(c->queue, job);
 	return 0;
 }
@@ -292,14 +305,25 @@ void dep_collector_free(struct dep_collector *c)
 	free(c);
 }
 
-void dep_collector_finish(struct dep_collector *c, struct dep_loss *loss,
+/* Why the recording ends, as far as the collector can tell. */
+static enum dep_close_cause cause_of(const struct dep_collector *c, u32 live)
+{
+	if (live)
+		return DEP_CLOSE_STOPPED;
+	return dep_queue_stopped(c->queue) ? DEP_CLOSE_MAX_SIZE : DEP_CLOSE_ENDED;
+}
+
+void dep_collector_finish(struct dep_collector *c, struct dep_ending *ending,
 			  struct dep_collect_status *status)
 {
+	*ending = (struct dep_ending){ .exit_status = -1, .live = c->nopen };
 	if (c->nopen)
 		take_leave(c);
 	dep_collector_abandon(c);
 	dep_queue_drain(c->queue);
-	dep_collector_loss(c, loss);
+	dep_collector_loss(c, &ending->loss);
+	ending->cause = cause_of(c, ending->live);
+	dep_queue_ending(c->queue, ending);
 	if (status)
 		dep_collector_status(c, status);
 	dep_collector_free(c);

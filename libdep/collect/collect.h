@@ -19,8 +19,11 @@
 
 #include "../abi/session.h"
 
+struct dep_base;
+struct dep_ending;
 struct dep_loss;
 struct dep_module;
+struct dep_owner;
 struct dep_writer;
 
 /** struct dep_session - the collector's view of a session file */
@@ -34,6 +37,7 @@ struct dep_session {
 	u64 start_boot_ns;	/* CLOCK_BOOTTIME: recorded processes are younger */
 	u64 start_ns, start_tsc;	/* CLOCK_MONOTONIC and the processor's at one time */
 	struct dep_module *module;	/* the rings of ADEPT_S_MODULE, else NULL */
+	struct dep_owner *owner;	/* of dep_session_guard() */
 };
 
 #define DEP_RING_DEFAULT	(4u << 20)
@@ -50,6 +54,26 @@ struct dep_session {
  */
 int dep_session_create(struct dep_session *s, u32 flags, u64 ring_size, u32 nprocs, u32 nthreads,
 		       u64 give_up_ns);
+
+/* The file system user of the thread that makes the session. */
+#define DEP_CHARGE_SELF	((uid_t)-1)
+
+/**
+ * dep_session_create_for() - dep_session_create() with rings of the module that count as a user's
+ * @charge: whose limits they count against
+ *
+ * Another user than DEP_CHARGE_SELF takes CAP_SETUID: -EPERM.  Shared memory is not counted.
+ */
+int dep_session_create_for(struct dep_session *s, uid_t charge, u32 flags, u64 ring_size,
+			   u32 nprocs, u32 nthreads, u64 give_up_ns);
+
+/**
+ * dep_session_guard() - let programs see when the calling thread dies
+ *
+ * For the loop's thread of a process that collects.  The thread's robust mutexes are not marked
+ * from then on.
+ */
+void dep_session_guard(struct dep_session *s);
 
 /** struct dep_session_saved - what it takes to adopt a session, for its creator to keep */
 struct dep_session_saved {
@@ -149,8 +173,8 @@ struct dep_collect_setup {
 	u64 max_size;			/* stop recording at so many bytes, 0 = never */
 	const struct dep_exec_ops *ops;	/* copied; NULL: execve is not followed */
 	struct dep_pool *pool;		/* storing threads; NULL: some of its own */
-	void (*become)(void *owner);	/* see struct dep_queue_setup */
-	void *owner;
+	/* Of other processes nothing is looked up; NULL: of all, and so while it is not known. */
+	const struct dep_base *base;
 };
 
 /**
@@ -171,7 +195,8 @@ int dep_collector_adopt(struct dep_collector *c, const char *dir, int level);
 
 /**
  * dep_collector_run() - consume until @child has ended and no recorded process lives
- * @child: launched process, a child of the caller; 0 = none
+ * @child: launched process, a child of the caller; 0 = none; DEP_CHILD_OF_OTHER: another
+ *	process waits for it, and @tick calls dep_collector_child_gone() when it has ended
  * @status: receives @child's wait status; -1 = unknown
  * @tick: called in every round; non-zero ends the run, what lives is abandoned
  *
@@ -179,6 +204,11 @@ int dep_collector_adopt(struct dep_collector *c, const char *dir, int level);
  */
 int dep_collector_run(struct dep_collector *c, pid_t child, int *status, int (*tick)(void *arg),
 		      void *arg);
+
+#define DEP_CHILD_OF_OTHER	((pid_t)-1)
+
+/** dep_collector_child_gone() - the launched process has ended, as another process says */
+void dep_collector_child_gone(struct dep_collector *c);
 
 /* ---- for who has a loop of its own, in this order ---- */
 
@@ -204,6 +234,8 @@ void dep_collector_unfollow(struct dep_collector *c);
  * They go on.  Return: false if that was not possible yet; step and call again.
  */
 bool dep_collector_leave(struct dep_collector *c);
+/** dep_collector_give_up() - leave without what could not be taken; it is counted */
+void dep_collector_give_up(struct dep_collector *c);
 /** dep_collector_abandon() - living programs discard from now on, and wait for nobody */
 void dep_collector_abandon(struct dep_collector *c);
 /** dep_collector_drained() - all that was taken is stored */
@@ -214,9 +246,9 @@ void dep_collector_loss(struct dep_collector *c, struct dep_loss *loss);
 void dep_collector_own_loss(struct dep_collector *c, struct dep_loss *loss);
 /**
  * dep_collector_close() - close the writer, behind everything that is queued for it
- * @status: of the command, for the store
+ * @ending: copied; if the store failed, that becomes the cause
  */
-int dep_collector_close(struct dep_collector *c, const struct dep_loss *loss, int status);
+int dep_collector_close(struct dep_collector *c, const struct dep_ending *ending);
 /** dep_collector_closed() - it is closed; *ret is what dep_writer_close() returned */
 bool dep_collector_closed(struct dep_collector *c, int *ret);
 /** dep_collector_free() - waits for the store if it was not closed */
@@ -250,10 +282,10 @@ const char *dep_collector_error(const struct dep_collector *c);
 
 /**
  * dep_collector_finish() - abandon what still lives, store everything taken, free @c
- * @loss: receives what is known not to be in the store, for dep_writer_close()
+ * @ending: receives cause and loss, for dep_writer_close(); its exit status is the caller's
  * @status: may be NULL; receives the final state
  */
-void dep_collector_finish(struct dep_collector *c, struct dep_loss *loss,
+void dep_collector_finish(struct dep_collector *c, struct dep_ending *ending,
 			  struct dep_collect_status *status);
 
 #endif

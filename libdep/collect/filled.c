@@ -360,8 +360,8 @@ void dep_filled_tally(struct dep_collector *c, u32 slot)
 	if (c->s->layout.flags & ADEPT_S_NULL || dep_queue_stopped(c->queue)) {
 		t->null_bytes += s.lost_bytes - t->dropped_bytes - t->absent_bytes;
 	} else {
-		t->dropped_chunks = s.lost_chunks - t->absent_chunks + t->blind_chunks;
-		t->dropped_bytes = s.lost_bytes - t->absent_bytes + t->blind_bytes;
+		t->dropped_chunks = s.lost_chunks - t->absent_chunks;
+		t->dropped_bytes = s.lost_bytes - t->absent_bytes;
 	}
 }
 

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 
 #include "private.h"
 
@@ -47,7 +48,9 @@ static bool is_younger(struct dep_collector *c, u32 pid)
 
 bool dep_image_alive(struct dep_collector *c, u32 pid)
 {
-	char path[64], inode[32], *line = NULL;
+	unsigned int major, minor;
+	unsigned long inode;
+	char path[64], *line = NULL;
 	bool found = false, any = false;
 	size_t room = 0;
 	FILE *f;
@@ -56,11 +59,11 @@ bool dep_image_alive(struct dep_collector *c, u32 pid)
 	f = fopen(path, "re");
 	if (!f)
 		return errno != ENOENT && errno != ESRCH && is_younger(c, pid);
-	snprintf(inode, sizeof(inode), " %lu ", (unsigned long)c->s->ino);
 	errno = 0;
 	while (!found && getline(&line, &room, f) > 0) {
 		any = true;
-		found = strstr(line, "/memfd:adept-session") && strstr(line, inode);
+		found = sscanf(line, "%*x-%*x %*4s %*x %x:%x %lu", &major, &minor, &inode) == 3 &&
+			inode == c->s->ino && makedev(major, minor) == c->s->dev;
 	}
 	/* A process that may not be looked at: nothing read, and an error. */
 	if (!any && ferror(f) && errno != ESRCH)
@@ -111,6 +114,8 @@ static void begin(struct dep_collector *c, u32 i)
 	bool never = c->s->layout.flags & ADEPT_S_NO_FOLLOW || c->unfollow;
 	int err = -EPERM;
 
+	if (load(&sh->ns) & ADEPT_NS_TIDS)
+		dep_pidns_exec_tid(c, i);
 	p->exec_tid = load(&sh->exec_tid);
 	p->native = p->counted = false;
 	if (c->ops.begin && !never)
@@ -121,8 +126,11 @@ static void begin(struct dep_collector *c, u32 i)
 		return;
 	}
 	refused(p, !never && err != -ESRCH);
-	if ((!c->ops.begin || never) && answer(sh, ADEPT_EXEC_REQUEST, ADEPT_EXEC_NATIVE) && !never)
-		adept_native_add(c->s->map);
+	if (c->ops.begin && !never)
+		return;
+	store(&sh->exec_native, ADEPT_NATIVE_BY_DESIGN);
+	if (answer(sh, ADEPT_EXEC_REQUEST, ADEPT_EXEC_NATIVE) && !never)
+		adept_native_add(c->s->map, ADEPT_NATIVE_BY_DESIGN);
 }
 
 static void follow(struct dep_collector *c, u32 i)
@@ -158,7 +166,7 @@ void dep_exec_step(struct dep_collector *c, u32 i)
 		break;
 	case ADEPT_EXEC_FAILED:
 		if (p->counted)
-			adept_native_sub(c->s->map);
+			adept_native_sub(c->s->map, load(&sh->exec_native));
 		p->native = p->counted = false;
 		answer(sh, ADEPT_EXEC_FAILED, ADEPT_EXEC_NONE);
 		break;

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "../../include/uapi/linux/adept.h"
+#include "collect.h"
 #include "module.h"
 
 #define DEVICE		"/dev/adept"
@@ -68,7 +69,7 @@ int dep_module_device(void)
 }
 
 /* One that can be adopted is kept much longer than its writers wait. */
-static int create(struct dep_module *m, int dev, const struct adept_session *l)
+static int create(struct dep_module *m, int dev, const struct adept_session *l, uid_t charge)
 {
 	u64 give_up_ms = l->give_up_ns / 1000000;
 	struct adept_session_create sc = {
@@ -81,6 +82,10 @@ static int create(struct dep_module *m, int dev, const struct adept_session *l)
 		.label = "depctl record",
 	};
 
+	if (charge != DEP_CHARGE_SELF) {
+		sc.flags = ADEPT_CREATE_CHARGE_UID;
+		sc.charge_uid = charge;
+	}
 	if (l->give_up_ns)
 		strcpy((char *)sc.label, "depd");
 	if (give_up_ms > UINT32_MAX)
@@ -169,8 +174,9 @@ static void try_uring(struct dep_module *m)
 	m->has_uring = false;
 }
 
-/* @id: of the session to adopt, NULL: a new one */
-static int open_module(struct dep_module **out, const struct adept_session *l, const u64 *id)
+/* @id: of the session to adopt, NULL: a new one, charged to @charge */
+static int open_module(struct dep_module **out, const struct adept_session *l, const u64 *id,
+		       uid_t charge)
 {
 	struct dep_module *m = calloc(1, sizeof(*m));
 	int dev, err;
@@ -180,7 +186,7 @@ static int open_module(struct dep_module **out, const struct adept_session *l, c
 	m->fd = m->writer = m->stop[0] = m->stop[1] = -1;
 	dev = err = dep_module_device();
 	if (dev >= 0) {
-		err = id ? adopt(m, dev, *id) : create(m, dev, l);
+		err = id ? adopt(m, dev, *id) : create(m, dev, l, charge);
 		close(dev);
 	}
 	if (!err)
@@ -195,14 +201,14 @@ static int open_module(struct dep_module **out, const struct adept_session *l, c
 	return 0;
 }
 
-int dep_module_open(struct dep_module **out, const struct adept_session *l)
+int dep_module_open(struct dep_module **out, const struct adept_session *l, uid_t charge)
 {
-	return open_module(out, l, NULL);
+	return open_module(out, l, NULL, charge);
 }
 
 int dep_module_adopt(struct dep_module **out, const struct adept_session *l, u64 id)
 {
-	return open_module(out, l, &id);
+	return open_module(out, l, &id, DEP_CHARGE_SELF);
 }
 
 u64 dep_module_id(const struct dep_module *m)

@@ -9,6 +9,7 @@
 #define DEP_COLLECT_MODULE_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "../abi/session.h"
 
@@ -53,10 +54,12 @@ struct dep_ring_state {
 int dep_module_device(void);
 /**
  * dep_module_open() - make a session of @layout's geometry
+ * @charge: user whose limits it counts against, DEP_CHARGE_SELF: the thread's file system user
  *
- * -ENOENT, -EACCES, ENODEV..: as /dev/adept says; -EPROTONOSUPPORT: another version.
+ * -ENOENT, -EACCES, ENODEV..: as /dev/adept says; -EPROTONOSUPPORT: another version;
+ * -EDQUOT: a limit of the user's is reached; -EPERM: @charge is another user.
  */
-int dep_module_open(struct dep_module **m, const struct adept_session *layout);
+int dep_module_open(struct dep_module **m, const struct adept_session *layout, uid_t charge);
 /**
  * dep_module_adopt() - take session @id over, which its consumer left
  *

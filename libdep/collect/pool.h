@@ -36,6 +36,12 @@ struct dep_queue {
 	u64 stored;
 	u64 scanned;		/* bytes found in chunks that were never published */
 	char error[512];
+	int error_number;	/* errno */
+
+	/* Durable points: dep_queue_mark() */
+	u64 unmarked;		/* bytes stored since the last one */
+	u64 marked_ns;		/* when the loop last asked for one.. */
+	bool marking;		/* ..and whether that is under way */
 
 	/* Only who is putting writes these. */
 	u64 discarded;
@@ -49,7 +55,6 @@ struct dep_worker {
 	struct dep_press *press;
 	u8 *copy;		/* of a chunk */
 	size_t room;
-	void *owner;		/* whose rights it has */
 };
 
 struct dep_pool {

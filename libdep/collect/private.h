@@ -23,6 +23,7 @@ struct proc_slot {
 	bool dying;		/* gone; its rings are being emptied */
 	bool closing;		/* everything of it is queued; its slot is free when.. */
 	bool stored;		/* ..the store has it: set by a storing thread */
+	u64 unresolved_ns;	/* when its number was first looked for in vain, 0 = it was not */
 	bool gone;		/* when it was opened: after this pass looked at its threads */
 	bool following;		/* exec_ops.begin succeeded, outcome not known yet */
 	u32 exec_tid;
@@ -74,6 +75,7 @@ struct dep_collector {
 	struct dep_pool *pool;	/* of its own; NULL: the caller's */
 	struct dep_queue *queue;
 	struct dep_exec_ops ops;
+	const struct dep_base *base;	/* NULL: whatever a slot says is looked up */
 
 	struct proc_slot *procs;
 	struct thread_slot *threads;
@@ -82,6 +84,7 @@ struct dep_collector {
 	u32 nopen;		/* open process slots */
 	u32 nclosing;		/* slots that wait for the store */
 	u32 nclaimed;		/* process slots in the making that still deserve waiting */
+	u64 scanned_ns;		/* when all processes were last looked through, by pidns.c */
 	u64 polled_ns;		/* when dep_procs_poll() last asked who is gone */
 	u32 nfollowing;		/* execves being followed */
 	bool unfollow;		/* no others are to be */
@@ -155,6 +158,8 @@ bool dep_threads_left_alive(struct dep_collector *c, u32 proc);
  * Their slots stay theirs.  Return: false if that was not possible for all; call again.
  */
 bool dep_threads_leave(struct dep_collector *c);
+/** dep_threads_give_up() - close what dep_threads_leave() could not take; it is counted as lost */
+void dep_threads_give_up(struct dep_collector *c);
 /** dep_threads_release() - let everybody who waits for a chunk go on */
 void dep_threads_release(struct dep_collector *c);
 
@@ -201,6 +206,17 @@ char *dep_find_exe(struct dep_collector *c, u32 pid, u32 cause, u32 parent);
 bool dep_proc_replaced(struct dep_collector *c, u32 i);
 void dep_procs_release(struct dep_collector *c);
 void dep_procs_close(struct dep_collector *c);
+
+/* ---- pidns.c: processes in other pid namespaces ---- */
+
+/**
+ * dep_pidns_process() - our number of the process in slot @i, which gave one of another namespace
+ *
+ * Proved by the session in its memory.  Return: 0 if it is not found.
+ */
+u32 dep_pidns_process(struct dep_collector *c, u32 i);
+/** dep_pidns_exec_tid() - put our number of the thread that asks for execve into slot @i */
+void dep_pidns_exec_tid(struct dep_collector *c, u32 i);
 
 /* ---- adopt.c ---- */
 

@@ -13,10 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../inject/inject.h"
 #include "cross.h"
 #include "private.h"
 
 #define CLAIM_GRACE_NS	1000000000ull	/* a fork that long in the making has failed */
+#define RESOLVE_NS	2000000000ull	/* to find a process of another pid namespace */
+#define UNKNOWN_NS	5000000000ull	/* how long one that was not found is alone waited for */
 #define POLL_NS		1000000ull	/* a system call per process, so not in every pass */
 #define IMAGE_CHECK_NS	250000000ull	/* it costs the reading of /proc/PID/maps */
 
@@ -25,9 +28,66 @@ static struct adept_proc *shared(const struct dep_collector *c, u32 i)
 	return dep_session_proc(c->s, i);
 }
 
+static bool is_taken(u32 state)
+{
+	return state == ADEPT_SLOT_LIVE || state == ADEPT_SLOT_ENDED;
+}
+
+/* Is there a thread of slot @i that has not ended? */
+static bool has_thread(struct dep_collector *c, u32 i)
+{
+	struct adept_thread *sh;
+	u32 k;
+
+	for (k = 0; k < c->nused; k++) {
+		sh = dep_session_thread(c->s, c->used[k]);
+		if (load(&sh->state) != ADEPT_SLOT_ENDED && load(&sh->proc) == i &&
+		    load(&sh->proc_serial) == c->procs[i].serial)
+			return true;
+	}
+	return false;
+}
+
+static bool others_live(struct dep_collector *c)
+{
+	u32 i;
+
+	for (i = 0; i < c->s->layout.nprocs; i++)
+		if (c->procs[i].open && c->procs[i].pid)
+			return true;
+	return false;
+}
+
+/*
+ * A process whose number is not known is gone when its threads have ended.  One that was killed
+ * tells nothing: when no other is left it is waited for a while, and then counted as lost.
+ */
+static bool unknown_gone(struct dep_collector *c, struct proc_slot *p)
+{
+	u64 now = now_ns();
+
+	if (!has_thread(c, (u32)(p - c->procs)))
+		return now - p->checked_ns > CLAIM_GRACE_NS;
+	if (others_live(c)) {
+		p->native_ns = 0;
+		return false;
+	}
+	if (!p->native_ns)
+		p->native_ns = now;
+	if (now - p->native_ns < UNKNOWN_NS)
+		return false;
+	c->loss.lost_processes++;
+	dep_collector_note(c, "process %u: it cannot be seen whether it lives; nothing is recorded "
+			   "of it from here", p->serial);
+	return true;
+}
+
 static bool process_gone(struct dep_collector *c, struct proc_slot *p)
 {
 	struct pollfd pfd = { .fd = p->pidfd, .events = POLLIN };
+
+	if (!p->pid)
+		return unknown_gone(c, p);
 
 	if (c->child_gone && p->pid == (u32)c->child)
 		return true;
@@ -41,7 +101,7 @@ static bool image_gone(struct dep_collector *c, struct proc_slot *p)
 {
 	u64 now, every = IMAGE_CHECK_NS;
 
-	if (!p->native && !c->child_gone)
+	if (!p->pid || (!p->native && !c->child_gone))
 		return false;
 	now = now_ns();
 	/* Most such execves come at once. */
@@ -51,6 +111,16 @@ static bool image_gone(struct dep_collector *c, struct proc_slot *p)
 		return false;
 	p->checked_ns = now;
 	return !dep_image_alive(c, p->pid);
+}
+
+/* Its slot will be free: who finds none waits for that. */
+static void tell_ended(struct dep_collector *c, u32 i)
+{
+	u32 live = ADEPT_SLOT_LIVE;
+
+	if (!dep_threads_left_alive(c, i))
+		__atomic_compare_exchange_n(&shared(c, i)->state, &live, ADEPT_SLOT_ENDED, false,
+					    __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 }
 
 void dep_procs_poll(struct dep_collector *c)
@@ -71,18 +141,33 @@ void dep_procs_poll(struct dep_collector *c)
 			continue;
 		p->dying = p->gone || process_gone(c, p) ||
 			   (!p->following && image_gone(c, p));
+		if (p->dying && !p->following)
+			tell_ended(c, i);
 	}
+}
+
+/*
+ * The slot's number is not proven.  The name is looked up only if the process has no privileges
+ * that the session lacks: the user who records it may read the name without us.
+ */
+static void read_exe(const struct dep_collector *c, u32 pid, char *exe, size_t size)
+{
+	int proc = dep_proc_open((pid_t)pid);
+	ssize_t n = -1;
+
+	if (proc >= 0 && (!c->base || !c->base->known || !dep_judge_member(proc, c->base, NULL)))
+		n = readlinkat(proc, "exe", exe, size - 1);
+	exe[n > 0 ? n : 0] = '\0';
+	if (proc >= 0)
+		close(proc);
 }
 
 char *dep_find_exe(struct dep_collector *c, u32 pid, u32 cause, u32 parent)
 {
-	char link[64], exe[4096];
-	ssize_t n;
+	char exe[4096];
 	u32 i;
 
-	snprintf(link, sizeof(link), "/proc/%u/exe", pid);
-	n = readlink(link, exe, sizeof(exe) - 1);
-	exe[n > 0 ? n : 0] = '\0';
+	read_exe(c, pid, exe, sizeof(exe));
 	/* Ended already.  A forked child has asked for no other image before it was seen. */
 	for (i = 0; !*exe && cause == ADEPT_BY_FORK && i < c->s->layout.nprocs; i++)
 		if (c->procs[i].open && c->procs[i].serial == parent)
@@ -98,19 +183,43 @@ bool dep_proc_replaced(struct dep_collector *c, u32 i)
 
 	for (k = 0; k < c->s->layout.nprocs; k++) {
 		sh = shared(c, k);
-		if (k != i && load(&sh->state) == ADEPT_SLOT_LIVE &&
-		    load(&sh->cause) == ADEPT_BY_EXEC && load(&sh->pid) == p->pid &&
+		if (k != i && is_taken(load(&sh->state)) &&
+		    load(&sh->cause) == ADEPT_BY_EXEC && p->pid && load(&sh->pid) == p->pid &&
 		    load(&sh->parent_serial) == p->serial)
 			return true;
 	}
 	return false;
 }
 
+/*
+ * The process's number here; 0: it is in another pid namespace and was not found.
+ * Return: false to look again later.
+ */
+static bool find_pid(struct dep_collector *c, u32 i, u32 *pid)
+{
+	struct proc_slot *p = &c->procs[i];
+	struct adept_proc *sh = shared(c, i);
+
+	*pid = load(&sh->pid);
+	if (!(load(&sh->ns) & ADEPT_NS_PID))
+		return true;
+	*pid = dep_pidns_process(c, i);
+	if (*pid) {
+		/* For all that look there from now on, a next collector included. */
+		store(&sh->pid, *pid);
+		__atomic_fetch_and(&sh->ns, ~ADEPT_NS_PID, __ATOMIC_SEQ_CST);
+		return true;
+	}
+	if (!p->unresolved_ns)
+		p->unresolved_ns = now_ns();
+	return now_ns() - p->unresolved_ns > RESOLVE_NS;
+}
+
 static void open_process(struct dep_collector *c, u32 i)
 {
 	struct proc_slot *p = &c->procs[i];
 	struct adept_proc *sh = shared(c, i);
-	u32 serial = load(&sh->serial), pid = load(&sh->pid);
+	u32 serial = load(&sh->serial), pid;
 	u32 parent = load(&sh->parent_serial), cause = load(&sh->cause);
 	struct dep_job *job;
 	char *exe;
@@ -119,6 +228,8 @@ static void open_process(struct dep_collector *c, u32 i)
 	/* A slot refused once is looked at again only when it says something else. */
 	if (p->serial == serial && p->broken)
 		return;
+	if (!find_pid(c, i, &pid))
+		return;
 	exe = dep_find_exe(c, pid, cause, parent);
 	if (!exe)
 		return;
@@ -126,12 +237,14 @@ static void open_process(struct dep_collector *c, u32 i)
 	job = dep_queue_job(c->queue, DEP_JOB_PROCESS, n + 1);
 	if (!job)
 		goto out_free;
-	if (!dep_serial_take(c, serial) || !pid || pid > 0x7fffffff || pid == (u32)getpid()) {
+	if (!dep_serial_take(c, serial) || (!pid && !p->unresolved_ns) ||
+	    pid > 0x7fffffff || pid == (u32)getpid()) {
 		dep_queue_cancel(c->queue, job);
 		dep_collector_note(c, "process slot %u: serial %u, pid %u are not possible", i,
 				   serial, pid);
 		p->serial = serial;
 		p->broken = true;
+		c->loss.corrupt++;
 		goto out_free;
 	}
 	memcpy(job->data, exe, n + 1);
@@ -141,8 +254,8 @@ static void open_process(struct dep_collector *c, u32 i)
 	p->exe = exe;
 	p->serial = serial;
 	p->pid = pid;
-	p->pidfd = syscall(SYS_pidfd_open, pid, 0);
-	p->gone = (p->pidfd < 0 && errno == ESRCH) || dep_proc_replaced(c, i);
+	p->pidfd = pid ? syscall(SYS_pidfd_open, pid, 0) : -1;
+	p->gone = (pid && p->pidfd < 0 && errno == ESRCH) || dep_proc_replaced(c, i);
 	p->checked_ns = now_ns();
 	c->nopen++;
 	c->nprocs_seen++;
@@ -220,6 +333,7 @@ static void break_process(struct dep_collector *c, struct proc_slot *p)
 			   "from here cannot be recovered", p->serial, p->pid);
 	p->broken = true;
 	c->broken++;
+	c->loss.corrupt++;
 }
 
 /* 1 = took some, 0 = nothing there, -1 = no room in the queue. */
@@ -291,9 +405,14 @@ int dep_procs_drain(struct dep_collector *c, bool *did)
 			} else {
 				p->claimed_ns = 0;
 			}
-			if (state != ADEPT_SLOT_LIVE)
+			/* An earlier collector may have seen it end. */
+			if (!is_taken(state)) {
+				p->unresolved_ns = 0;
 				continue;
+			}
 			open_process(c, i);
+			/* One that is being looked for is as good as in the making. */
+			c->nclaimed += !p->open && p->unresolved_ns && !p->broken;
 			if (!p->open)
 				continue;
 			*did = true;
@@ -325,6 +444,7 @@ static bool bury(struct dep_collector *c, u32 i)
 	/* What is traced must be let go first; the process being gone, that is soon. */
 	if (p->following || dep_threads_left_alive(c, i))
 		return false;
+	store(&sh->state, ADEPT_SLOT_ENDED);
 	if (load(&sh->desc_head) != p->desc_taken && !p->broken)
 		return false;
 	if (!dep_threads_bury(c, i))

@@ -21,6 +21,8 @@
 
 #define QUEUE_DESC	(16u << 20)	/* bytes of descriptors that wait */
 #define MAX_PREPARED	8u		/* packed chunks that wait for their turn */
+#define MARK_BYTES	(64ull << 20)	/* of segments between two durable points.. */
+#define MARK_NS		1000000000ull	/* ..and time */
 
 static bool is_chunk(enum dep_job_kind kind)
 {
@@ -193,6 +195,7 @@ static void fail(struct dep_queue *q, const struct dep_job *job, int ret)
 	if (load(&q->failed))
 		return;
 	snprintf(q->error, sizeof(q->error), "%s", why && *why ? why : strerror(-ret));
+	q->error_number = -ret;
 	store(&q->failed, true);
 	dep_queue_stop(q);
 }
@@ -256,11 +259,16 @@ static void put_job(struct dep_queue *q, struct dep_job *job)
 	case DEP_JOB_NOTE:
 		ret = dep_writer_note(q->set.w, (const char *)job->data);
 		break;
+	case DEP_JOB_MARK:
+		ret = dep_writer_mark(q->set.w);
+		store(&q->marking, false);
+		break;
 	case DEP_JOB_NOTHING:
 		return;
 	case DEP_JOB_CLOSE:
-		q->closed_ret = dep_writer_close(q->set.w, &job->close.loss, job->close.status);
-		if (q->closed_ret)
+		dep_queue_ending(q, &job->close);
+		q->closed_ret = dep_writer_close(q->set.w, &job->close);
+		if (q->closed_ret < 0)
 			fail(q, job, q->closed_ret);
 		q->set.w = NULL;
 		return;
@@ -271,6 +279,7 @@ static void put_job(struct dep_queue *q, struct dep_job *job)
 	else if (ret)
 		fail(q, job, ret);
 	store(&q->stored, dep_writer_bytes(q->set.w));
+	store(&q->unmarked, dep_writer_unmarked(q->set.w));
 	if (q->set.max_size && q->stored >= q->set.max_size && !dep_queue_stopped(q))
 		dep_queue_stop(q);
 }
@@ -374,16 +383,8 @@ static void prepare(struct dep_queue *q, struct dep_job *job, struct dep_worker 
 	job->state = JOB_READY;
 }
 
-static void become_owner(struct dep_queue *q, struct dep_worker *me)
-{
-	if (!q->set.become || me->owner == q->set.owner)
-		return;
-	me->owner = q->set.owner;
-	q->set.become(q->set.owner);
-}
-
 /* Take the first job off, put it, and tell; with the lock held but not meanwhile. */
-static void put_first(struct dep_queue *q, struct dep_worker *me)
+static void put_first(struct dep_queue *q)
 {
 	pthread_mutex_t *lock = &q->pool->lock;
 	struct dep_job *job = q->first;
@@ -398,7 +399,6 @@ static void put_first(struct dep_queue *q, struct dep_worker *me)
 	unlock(q);
 	since = now_ns();
 	if (q->set.w) {
-		become_owner(q, me);
 		put_job(q, job);
 		if (chunk)
 			count_stage(q->pool, DEP_STAGE_WRITE, since);
@@ -427,7 +427,7 @@ bool dep_queue_work(struct dep_queue *q, struct dep_worker *me)
 		return false;
 	q->workers++;
 	if (put)
-		put_first(q, me);
+		put_first(q);
 	else
 		prepare(q, q->next, me);
 	q->workers--;
@@ -460,6 +460,32 @@ void dep_queue_drain(struct dep_queue *q)
 	pthread_mutex_unlock(&q->pool->lock);
 }
 
+void dep_queue_ending(struct dep_queue *q, struct dep_ending *e)
+{
+	if (!dep_queue_failed(q))
+		return;
+	e->cause = DEP_CLOSE_FAILED;
+	e->error = q->error_number;
+}
+
+void dep_queue_mark(struct dep_queue *q)
+{
+	u64 now, unmarked = load(&q->unmarked);
+	struct dep_job *job;
+
+	if (!unmarked || load(&q->marking) || dep_queue_stopped(q))
+		return;
+	now = now_ns();
+	if (unmarked < MARK_BYTES && now - q->marked_ns < MARK_NS)
+		return;
+	job = dep_queue_job(q, DEP_JOB_MARK, 0);
+	if (!job)
+		return;
+	q->marked_ns = now;
+	store(&q->marking, true);
+	dep_queue_put(q, job);
+}
+
 void dep_queue_loss(struct dep_queue *q, struct dep_loss *loss)
 {
 	loss->discarded_bytes += q->discarded;
@@ -469,7 +495,6 @@ void dep_queue_free(struct dep_queue *q)
 {
 	struct dep_pool *p = q->pool;
 	struct dep_queue *before = q;
-	u32 i;
 
 	pthread_mutex_lock(&p->lock);
 	while (before->after != q)
@@ -477,10 +502,6 @@ void dep_queue_free(struct dep_queue *q)
 	before->after = q->after;
 	if (p->turn == q)
 		p->turn = before == q ? NULL : before;
-	/* Another queue may get an owner at the same address. */
-	for (i = 0; i < p->nworkers; i++)
-		if (p->worker[i].owner == q->set.owner)
-			p->worker[i].owner = NULL;
 	pthread_mutex_unlock(&p->lock);
 	free(q);
 }

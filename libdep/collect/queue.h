@@ -29,6 +29,7 @@ enum dep_job_kind {
 	DEP_JOB_SEGMENT,
 	DEP_JOB_SCAN,		/* a segment whose fill must be found first */
 	DEP_JOB_NOTE,
+	DEP_JOB_MARK,		/* dep_writer_mark() */
 	DEP_JOB_NOTHING,	/* only its done() */
 	DEP_JOB_CLOSE,		/* dep_writer_close(); the last one */
 };
@@ -60,10 +61,7 @@ struct dep_job {
 		struct dep_process process;	/* exe is in data, or none */
 		struct dep_thread thread;
 		struct adept_chunk chunk;
-		struct {
-			struct dep_loss loss;
-			int status;
-		} close;
+		struct dep_ending close;
 	};
 	u8 data[];
 };
@@ -99,12 +97,6 @@ struct dep_queue_setup {
 	struct adept_session *s;	/* stop is set when the store fails or is full, the.. */
 	u32 chunk_size;			/* ..doorbell rung when the loop has something to do */
 	u64 max_size;			/* 0 = none */
-	/**
-	 * @become: may be NULL; called by a storing thread before it works for a queue
-	 * with another @owner than its last one, to take on that user's rights
-	 */
-	void (*become)(void *owner);
-	void *owner;
 };
 
 struct dep_queue *dep_queue_create(struct dep_pool *pool, const struct dep_queue_setup *setup);
@@ -129,6 +121,12 @@ void dep_queue_stop(struct dep_queue *q);
 bool dep_queue_failed(struct dep_queue *q);
 u64 dep_queue_stored(struct dep_queue *q);
 u64 dep_queue_scanned(struct dep_queue *q);
+/**
+ * dep_queue_mark() - see to it that what is stored is on the disk within a second, or 64 MiB
+ *
+ * For the loop, in each of its rounds.
+ */
+void dep_queue_mark(struct dep_queue *q);
 /** dep_queue_drained() - everything that was put is done */
 bool dep_queue_drained(struct dep_queue *q);
 /** dep_queue_closed() - DEP_JOB_CLOSE is done: true, and what it returned */
@@ -136,6 +134,8 @@ bool dep_queue_closed(struct dep_queue *q, int *ret);
 const char *dep_queue_error(struct dep_queue *q);
 /** dep_queue_drain() - wait until everything that was put is done */
 void dep_queue_drain(struct dep_queue *q);
+/** dep_queue_ending() - if the store failed, let @e say so; the store's last error is the cause */
+void dep_queue_ending(struct dep_queue *q, struct dep_ending *e);
 /** dep_queue_loss() - add what the queue threw away or found bad */
 void dep_queue_loss(struct dep_queue *q, struct dep_loss *loss);
 /** dep_queue_free() - after dep_queue_drain() */

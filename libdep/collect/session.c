@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "module.h"
+#include "owner.h"
 #include "private.h"
 
 #define CHUNK_WANTED	(1u << 20)	/* the size that suits an L2 cache */
@@ -97,6 +98,13 @@ static void let_go(struct dep_session *s)
 int dep_session_create(struct dep_session *s, u32 flags, u64 ring_size, u32 nprocs, u32 nthreads,
 		       u64 give_up_ns)
 {
+	return dep_session_create_for(s, DEP_CHARGE_SELF, flags, ring_size, nprocs, nthreads,
+				      give_up_ns);
+}
+
+int dep_session_create_for(struct dep_session *s, uid_t charge, u32 flags, u64 ring_size,
+			   u32 nprocs, u32 nthreads, u64 give_up_ns)
+{
 	struct adept_session *l = &s->layout;
 	struct timespec t;
 	int ret;
@@ -127,8 +135,12 @@ int dep_session_create(struct dep_session *s, u32 flags, u64 ring_size, u32 npro
 	s->fd = memfd_create("adept-session", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (s->fd < 0)
 		return -errno;
-	/* Who gets the descriptor must not take memory away that we look at. */
-	if (ftruncate(s->fd, l->file_size) ||
+	/*
+	 * A memfd has mode 0777: any user could open it through /proc/PID/fd or map_files of a
+	 * process that is readable to all.  The seals keep a recorded process from truncating
+	 * memory that the collector reads.
+	 */
+	if (fchmod(s->fd, 0600) || ftruncate(s->fd, l->file_size) ||
 	    fcntl(s->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
 		ret = -errno;
 	else
@@ -142,12 +154,17 @@ int dep_session_create(struct dep_session *s, u32 flags, u64 ring_size, u32 npro
 	*s->map = *l;
 	s->map->beat_ns = s->start_ns;
 	if (flags & ADEPT_S_MODULE)
-		ret = dep_module_open(&s->module, l);
+		ret = dep_module_open(&s->module, l, charge);
 	if (!ret)
 		return 0;
 fail:
 	let_go(s);
 	return ret;
+}
+
+void dep_session_guard(struct dep_session *s)
+{
+	s->owner = dep_owner_new(s->fd, offsetof(struct adept_session, collector));
 }
 
 void dep_session_save(const struct dep_session *s, struct dep_session_saved *to)
@@ -211,6 +228,7 @@ void dep_session_loss(const struct dep_session *s, struct dep_loss *loss)
 	loss->lost_threads += load(&s->map->lost_threads);
 	loss->lost_processes += load(&s->map->lost_procs);
 	loss->native_images += load(&s->map->native_images);
+	loss->native_privileged += load(&s->map->native_privileged);
 }
 
 void dep_session_destroy(struct dep_session *s)
@@ -218,5 +236,7 @@ void dep_session_destroy(struct dep_session *s)
 	if (s->module)
 		dep_module_close(s->module);
 	s->module = NULL;
+	dep_owner_free(s->owner);
+	s->owner = NULL;
 	let_go(s);
 }

@@ -32,6 +32,13 @@ static bool is_held(const struct thread_slot *t)
 	return t->open || t->closing;
 }
 
+/* Why a thread's slot is closed. */
+enum thread_close {
+	CLOSE_ENDED,		/* the thread has ended, or its process is gone */
+	CLOSE_LEFT,		/* it goes on, unrecorded */
+	CLOSE_UNTAKEN,		/* the same, but what it wrote last could not be taken */
+};
+
 /* What the last pass was not done with stays, whatever its slot says by now. */
 static void look_at_held(struct dep_collector *c)
 {
@@ -75,15 +82,21 @@ void dep_threads_snapshot(struct dep_collector *c)
 	}
 }
 
-/* Nobody who has ended rests in the middle of a record; @living ones have not ended. */
-static u32 how_ended(struct dep_collector *c, u32 slot, bool living)
+/* How the stream of a thread ends in the store. */
+static u32 how_ended(struct dep_collector *c, u32 slot, enum thread_close close)
 {
 	struct thread_slot *t = &c->threads[slot];
-	bool kept = c->w && !t->broken && !(c->s->layout.flags & ADEPT_S_NULL) &&
-		    !load(&shared(c, slot)->discarding) && !dep_queue_stopped(c->queue);
 
-	if (living || !kept)
-		return DEP_END_UNKNOWN;
+	if (t->broken)
+		return DEP_END_CORRUPT;
+	if (!c->w || c->s->layout.flags & ADEPT_S_NULL || load(&shared(c, slot)->discarding) ||
+	    dep_queue_stopped(c->queue))
+		return DEP_END_STOPPED;
+	if (close == CLOSE_UNTAKEN)
+		return DEP_END_UNTAKEN;
+	if (close == CLOSE_LEFT)
+		return DEP_END_LEFT;
+	/* A thread that has ended was not in the middle of a record. */
 	return load(&shared(c, slot)->at_rest) ? DEP_END_WHOLE : DEP_END_UNFINISHED;
 }
 
@@ -120,9 +133,11 @@ static void open_thread(struct dep_collector *c, u32 slot)
 	    c->procs[proc].serial != load(&sh->proc_serial))
 		return;
 	if (!dep_serial_take(c, serial)) {
-		if (!t->complained)
+		if (!t->complained) {
 			dep_collector_note(c, "thread slot %u: serial %u is not possible", slot,
 					   serial);
+			c->loss.corrupt++;
+		}
 		t->complained = true;
 		return;
 	}
@@ -201,6 +216,7 @@ static bool break_ring(struct dep_collector *c, u32 slot, const char *why)
 			     t->serial, t->tid, why);
 		t->broken = true;
 		c->broken++;
+		c->loss.corrupt++;
 	}
 	put_chunks(c, slot, job, t->head);
 	return true;
@@ -237,9 +253,11 @@ static bool take_chunk(struct dep_collector *c, u32 slot)
 	job->body = dep_session_chunk(c->s, slot, index);
 	job->dirty = size;
 	if (!sane) {
-		if (!t->complained)
+		if (!t->complained) {
 			dep_collector_note(c, "thread %u (%u): a chunk's state makes no sense",
 					   t->serial, t->tid);
+			c->loss.corrupt++;
+		}
 		t->complained = true;
 		c->loss.discarded_bytes += k.fill <= size ? k.fill : size;
 	} else if (!again) {
@@ -380,8 +398,8 @@ static void thread_stored(struct dep_job *job)
 	dep_queue_ring(job->queue);
 }
 
-/* The store hears of the end; a slot that is not @living's is free when it has. */
-static bool close_thread(struct dep_collector *c, u32 slot, bool living)
+/* Log the end of the stream; the slot of a thread that has ended is free when that is stored. */
+static bool close_thread(struct dep_collector *c, u32 slot, enum thread_close close)
 {
 	struct thread_slot *t = &c->threads[slot];
 	struct dep_job *job = dep_queue_job(c->queue, DEP_JOB_THREAD_END, 0);
@@ -391,15 +409,18 @@ static bool close_thread(struct dep_collector *c, u32 slot, bool living)
 	tally(c, slot);
 	c->loss.dropped_chunks += t->dropped_chunks;
 	c->loss.dropped_bytes += t->dropped_bytes;
+	/* Left out although nobody asked for it: filled.c */
+	c->loss.discarded_bytes += t->blind_bytes;
 	c->loss.absent_chunks += t->absent_chunks;
 	c->loss.absent_bytes += t->absent_bytes;
 	c->null_bytes += t->null_bytes;
 	if (!(c->s->layout.flags & ADEPT_S_NULL))
 		c->loss.discarded_bytes += t->null_bytes;
-	t->end = how_ended(c, slot, living);
+	t->end = how_ended(c, slot, close);
 	c->loss.unfinished_threads += t->end == DEP_END_UNFINISHED;
+	c->loss.untaken_threads += t->end == DEP_END_UNTAKEN;
 	t->open = false;
-	if (!living) {
+	if (close == CLOSE_ENDED) {
 		t->closing = true;
 		c->nclosing++;
 		job->done = thread_stored;
@@ -439,7 +460,7 @@ bool dep_threads_consume(struct dep_collector *c)
 		if (!t->open || !take_chunks(c, slot, &did))
 			continue;
 		if (t->state == ADEPT_SLOT_ENDED && take_unpublished(c, slot, false) &&
-		    close_thread(c, slot, false))
+		    close_thread(c, slot, CLOSE_ENDED))
 			did = true;
 	}
 	return did;
@@ -468,7 +489,7 @@ bool dep_threads_bury(struct dep_collector *c, u32 proc)
 			continue;
 		}
 		if (!take_chunks(c, slot, &did) || !take_unpublished(c, slot, false) ||
-		    !close_thread(c, slot, false))
+		    !close_thread(c, slot, CLOSE_ENDED))
 			all = false;
 	}
 	return all;
@@ -492,6 +513,8 @@ bool dep_threads_left_alive(struct dep_collector *c, u32 proc)
 	for (i = 0; i < c->nused; i++) {
 		struct adept_thread *sh = shared(c, c->used[i]);
 
+		if (load(&dep_session_proc(c->s, proc)->ns) & ADEPT_NS_TIDS)
+			break;
 		if (load(&sh->state) == ADEPT_SLOT_LIVE && load(&sh->proc) == proc &&
 		    load(&sh->proc_serial) == c->procs[proc].serial &&
 		    dep_image_of_other(c, load(&sh->tid), c->procs[proc].pid, &tgid) &&
@@ -510,10 +533,19 @@ bool dep_threads_leave(struct dep_collector *c)
 		slot = c->used[i];
 		if (c->threads[slot].open &&
 		    (!take_chunks(c, slot, &did) || !take_unpublished(c, slot, true) ||
-		     !close_thread(c, slot, true)))
+		     !close_thread(c, slot, CLOSE_LEFT)))
 			all = false;
 	}
 	return all;
+}
+
+void dep_threads_give_up(struct dep_collector *c)
+{
+	u32 i;
+
+	for (i = 0; i < c->nused; i++)
+		if (c->threads[c->used[i]].open)
+			close_thread(c, c->used[i], CLOSE_UNTAKEN);
 }
 
 void dep_threads_release(struct dep_collector *c)

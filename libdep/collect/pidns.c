@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Processes in other pid namespaces than the collector's.
+ *
+ * A forked child writes the number into its slot that it sees itself.  If that is one of another
+ * namespace the collector looks for the process: among the children of its parent, then among
+ * all processes.  It is the one that
+ *  - has this number in its own namespace (NSpid in /proc/PID/status),
+ *  - maps the session, and
+ *  - has the number of the slot in its engine's memory, at the address that the slot names.
+ *
+ * The last one tells children of one parent apart that are all number 1 in namespaces of their
+ * own.  What recorded programs write can make the search fail, or find another process that
+ * belongs to the session.
+ */
+#include <ctype.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+
+#include "private.h"
+
+#define SCAN_NS		50000000ull	/* at most so often all processes are looked through */
+#define SCAN_MAX	65536
+
+/* The number of task @dir has in its own namespace, 0: not known; @depth: in how many it is. */
+static u32 own_number(const char *dir, u32 *depth)
+{
+	char path[96], line[512], *p, *end;
+	unsigned long n, last = 0;
+	FILE *f;
+
+	*depth = 0;
+	snprintf(path, sizeof(path), "%s/status", dir);
+	f = fopen(path, "re");
+	if (!f)
+		return 0;
+	while (fgets(line, sizeof(line), f)) {
+		if (strncmp(line, "NSpid:", 6))
+			continue;
+		for (p = line + 6; n = strtoul(p, &end, 10), end != p; p = end) {
+			last = n;
+			++*depth;
+		}
+		break;
+	}
+	fclose(f);
+	return (u32)last;
+}
+
+static bool has_number(u32 pid, u32 number)
+{
+	char dir[32];
+	u32 depth;
+
+	snprintf(dir, sizeof(dir), "/proc/%u", pid);
+	return own_number(dir, &depth) == number && depth > 1;
+}
+
+static bool is_open(const struct dep_collector *c, u32 pid)
+{
+	u32 i;
+
+	for (i = 0; i < c->s->layout.nprocs; i++)
+		if (c->procs[i].open && c->procs[i].pid == pid)
+			return true;
+	return false;
+}
+
+/* Does the engine in @pid say that it uses slot @i? */
+static bool uses_slot(struct dep_collector *c, u32 pid, u32 i)
+{
+	u64 self = load(&dep_session_proc(c->s, i)->self);
+	struct adept_boot boot;
+	struct iovec local = { &boot, sizeof(boot) };
+	struct iovec remote = { (void *)(uintptr_t)self, sizeof(boot) };
+
+	return process_vm_readv((pid_t)pid, &local, 1, &remote, 1, 0) == sizeof(boot) &&
+	       boot.proc == i && boot.blob == self && dep_image_alive(c, pid);
+}
+
+static bool is_it(struct dep_collector *c, u32 pid, u32 i, u32 number)
+{
+	return has_number(pid, number) && !is_open(c, pid) && uses_slot(c, pid, i);
+}
+
+/* The next process of a list like that of /proc/PID/task/TID/children; 0 at its end. */
+static u32 next_child(FILE *f)
+{
+	unsigned int pid;
+
+	return fscanf(f, "%u", &pid) == 1 ? pid : 0;
+}
+
+/* Is @pid the process that is looked for? */
+typedef bool test_fn(struct dep_collector *c, u32 pid, u32 slot, u32 number);
+
+/* The first child of @parent that passes, or 0. */
+static u32 find_child(struct dep_collector *c, u32 parent, u32 slot, u32 number, test_fn *test)
+{
+	char path[320];
+	struct dirent *e;
+	u32 pid = 0;
+	DIR *tasks;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%u/task", parent);
+	tasks = opendir(path);
+	while (tasks && !pid && (e = readdir(tasks))) {
+		if (!isdigit((unsigned char)*e->d_name))
+			continue;
+		snprintf(path, sizeof(path), "/proc/%u/task/%s/children", parent, e->d_name);
+		f = fopen(path, "re");
+		if (!f)
+			continue;
+		while ((pid = next_child(f)) && !test(c, pid, slot, number))
+			;
+		fclose(f);
+	}
+	if (tasks)
+		closedir(tasks);
+	return pid;
+}
+
+/* Not more often than now and then: there may be many. */
+static u32 find_anywhere(struct dep_collector *c, u32 slot, u32 number)
+{
+	u64 now = now_ns();
+	struct dirent *e;
+	u32 pid = 0, n = 0;
+	DIR *proc;
+
+	if (now - c->scanned_ns < SCAN_NS)
+		return 0;
+	c->scanned_ns = now;
+	proc = opendir("/proc");
+	while (proc && !pid && n++ < SCAN_MAX && (e = readdir(proc))) {
+		if (!isdigit((unsigned char)*e->d_name))
+			continue;
+		pid = (u32)strtoul(e->d_name, NULL, 10);
+		if (!is_it(c, pid, slot, number))
+			pid = 0;
+	}
+	if (proc)
+		closedir(proc);
+	return pid;
+}
+
+u32 dep_pidns_process(struct dep_collector *c, u32 i)
+{
+	struct adept_proc *sh = dep_session_proc(c->s, i);
+	u32 number = load(&sh->pid), parent = load(&sh->parent_serial), k, pid = 0;
+
+	for (k = 0; k < c->s->layout.nprocs && !pid; k++)
+		if (c->procs[k].open && c->procs[k].serial == parent && c->procs[k].pid)
+			pid = find_child(c, c->procs[k].pid, i, number, is_it);
+	return pid ? pid : find_anywhere(c, i, number);
+}
+
+/* A vfork child: in its parent's memory, so the slot is its parent's. */
+static bool is_vfork_child(struct dep_collector *c, u32 pid, u32 i, u32 number)
+{
+	return has_number(pid, number) && uses_slot(c, pid, i);
+}
+
+/* Our number of the thread of @pid that is @number to itself. */
+static u32 find_thread(u32 pid, u32 number)
+{
+	char path[320];
+	struct dirent *e;
+	u32 tid = 0, depth;
+	DIR *tasks;
+
+	snprintf(path, sizeof(path), "/proc/%u/task", pid);
+	tasks = opendir(path);
+	while (tasks && !tid && (e = readdir(tasks))) {
+		if (!isdigit((unsigned char)*e->d_name))
+			continue;
+		snprintf(path, sizeof(path), "/proc/%u/task/%s", pid, e->d_name);
+		if (own_number(path, &depth) == number)
+			tid = (u32)strtoul(e->d_name, NULL, 10);
+	}
+	if (tasks)
+		closedir(tasks);
+	return tid;
+}
+
+void dep_pidns_exec_tid(struct dep_collector *c, u32 i)
+{
+	struct adept_proc *sh = dep_session_proc(c->s, i);
+	u32 number = load(&sh->exec_tid), pid = c->procs[i].pid, tid;
+
+	if (!pid)
+		return;
+	tid = find_thread(pid, number);
+	if (!tid)
+		tid = find_child(c, pid, i, number, is_vfork_child);
+	if (tid)
+		store(&sh->exec_tid, tid);
+}
