@@ -206,7 +206,6 @@ __poll_t adept_consumer_poll(struct file *file, poll_table *wait)
 
 /* ---- single rings ---- */
 
-/* Under the slot's lock, which keeps the ring. */
 static int flush(struct adept_session *s, const struct adept_slot_cmd *c)
 {
 	struct adept_ring *r;
@@ -226,6 +225,7 @@ static int flush(struct adept_session *s, const struct adept_slot_cmd *c)
 	return 0;
 }
 
+/* What is not LIVE now never will be again, and the consumer's lock keeps others from reading. */
 static int reset(struct adept_session *s, const struct adept_slot_cmd *c)
 {
 	struct adept_ring *r;
@@ -241,7 +241,7 @@ static int reset(struct adept_session *s, const struct adept_slot_cmd *c)
 		return -ENOENT;
 	if (busy)
 		return -EBUSY;
-	adept_ring_free(s, c->slot);
+	adept_ring_free(s, c->slot, c->ring);
 	return 0;
 }
 
@@ -257,9 +257,7 @@ static long slot_command(struct adept_session *s, unsigned int cmd, void __user 
 		return -EINVAL;
 	if (mutex_lock_killable(&s->consumer_lock))
 		return -EINTR;
-	mutex_lock(&s->slots[c.slot].lock);
 	ret = cmd == ADEPT_IOC_RESET ? reset(s, &c) : flush(s, &c);
-	mutex_unlock(&s->slots[c.slot].lock);
 	mutex_unlock(&s->consumer_lock);
 	return ret;
 }

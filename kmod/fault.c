@@ -2,9 +2,10 @@
 /*
  * The writers' side: their mappings, and the fault that moves a writer on.
  *
- * Only the slot's own writer comes here as a rule, so its lock is not contended; what
- * the consumer and a mapping's end may do to the ring meanwhile is under the session's
- * lock.
+ * Only the slot's own writer comes here as a rule, but nothing relies on it: what is done to
+ * a ring is done under the session's lock, and who drops that lock looks again whether the ring
+ * is still on its slot.  Memory is allocated without any lock, also not that of the address
+ * space; then the fault is taken again and finds it.
  */
 #include <linux/file.h>
 #include <linux/mm.h>
@@ -20,9 +21,11 @@
  * struct turn - one fault on its way
  * @vmf: as the kernel has it
  * @s: the session
- * @slot: the slot, locked
- * @r: its ring
+ * @slot: the slot
+ * @r: its ring, with a reference, or NULL
  * @at: where it faulted
+ * @file: once the mapping's lock was dropped: what keeps the session, for the mapping may go
+ * @fetch: have the words at gs read into memory at the end
  */
 struct turn {
 	struct vm_fault *vmf;
@@ -30,6 +33,8 @@ struct turn {
 	struct adept_slot *slot;
 	struct adept_ring *r;
 	struct adept_place at;
+	struct file *file;
+	bool fetch;
 };
 
 /* A wild access ends as it would with no mapping there. */
@@ -52,40 +57,110 @@ static bool own_store(const struct vm_fault *vmf)
 	       user_64bit_mode(current_pt_regs());
 }
 
+/* The mapping that made the ring cannot go while it has a fault: no lock is needed. */
 static bool own_ring(const struct turn *t)
 {
-	return t->r && t->r->mm == t->vmf->vma->vm_mm && t->r->start == t->vmf->vma->vm_start;
+	return t->r && READ_ONCE(t->r->mm) == t->vmf->vma->vm_mm &&
+	       t->r->start == t->vmf->vma->vm_start;
+}
+
+static u64 chunk_off(const struct turn *t, u32 chunk)
+{
+	return adept_geo_chunk(&t->s->geo, t->at.slot, chunk);
 }
 
 static unsigned long chunk_addr(const struct turn *t, u32 chunk)
 {
-	return t->vmf->vma->vm_start + adept_geo_chunk(&t->s->geo, t->at.slot, chunk);
+	return t->vmf->vma->vm_start + chunk_off(t, chunk);
 }
 
-/* A page in a chunk: the first of all makes the ring, others come back. */
+/* May the fault be given up, to be taken again at once? */
+static bool may_retry(const struct turn *t)
+{
+	const unsigned int how = FAULT_FLAG_ALLOW_RETRY | FAULT_FLAG_TRIED;
+
+	return (t->vmf->flags & how) == FAULT_FLAG_ALLOW_RETRY;
+}
+
+/* From here on the mapping may go: only VM_FAULT_RETRY may be returned. */
+static void let_go_of_mapping(struct turn *t)
+{
+	t->file = get_file(t->vmf->vma->vm_file);
+	adept_fault_unlock(t->vmf);
+}
+
+/*
+ * Was the ring taken off its slot while some of its pages were being mapped?  Then the unmapping
+ * that goes with it came too early for them.  It takes a store to a slot that its thread has left.
+ */
+static vm_fault_t mapped(struct turn *t, u64 off, u64 size)
+{
+	if (unlikely(READ_ONCE(t->slot->ring) != t->r))
+		unmap_mapping_range(t->s->inode->i_mapping, off, size, 1);
+	return VM_FAULT_NOPAGE;
+}
+
+/*
+ * Memory for a ring, which the next attempt makes of it.  If there is none the store is executed
+ * again, until there is or the writer is killed.
+ */
+static vm_fault_t get_spare(struct turn *t)
+{
+	struct adept_session *s = t->s;
+	struct adept_ring *r;
+
+	if (!may_retry(t))
+		return VM_FAULT_NOPAGE;
+	if (!adept_charge(s->user, adept_geo_ring_bytes(&s->geo)))
+		return refuse(s, VM_FAULT_SIGBUS);
+	let_go_of_mapping(t);
+	r = adept_ring_prepare(s);
+	spin_lock(&s->lock);
+	if (!t->slot->ring && !t->slot->spare && !fatal_signal_pending(current))
+		swap(t->slot->spare, r);
+	spin_unlock(&s->lock);
+	if (r)
+		adept_ring_put(s, r);
+	return VM_FAULT_RETRY;
+}
+
+/* The first store to a slot makes its ring. */
+static vm_fault_t make_ring(struct turn *t)
+{
+	struct adept_session *s = t->s;
+	struct adept_context ctx;
+
+	if (t->at.chunk || t->at.off >= PAGE_SIZE || !own_store(t->vmf))
+		return refuse(s, VM_FAULT_SIGSEGV);
+	adept_context_take(&ctx);
+	spin_lock(&s->lock);
+	if (!t->slot->ring && t->slot->spare) {
+		t->r = adept_ring_install(s, t->at.slot, t->vmf->vma, &ctx);
+		refcount_inc(&t->r->refs);
+	}
+	spin_unlock(&s->lock);
+	if (!t->r)
+		return get_spare(t);
+	adept_ring_map(s, t->r, 0, t->vmf->vma, chunk_off(t, 0));
+	return mapped(t, chunk_off(t, 0), s->geo.chunk_size);
+}
+
+/* A page in a chunk that comes back. */
 static vm_fault_t map_page(struct turn *t)
 {
 	struct vm_fault *vmf = t->vmf;
-	struct adept_context ctx;
+	struct page **pages;
 	int err;
 
-	if (!t->r) {
-		if (t->at.chunk || t->at.off >= PAGE_SIZE || !own_store(vmf))
-			return refuse(t->s, VM_FAULT_SIGSEGV);
-		adept_context_take(&ctx);
-		t->r = adept_ring_make(t->s, t->at.slot, vmf->vma, &ctx);
-		if (IS_ERR(t->r))
-			return PTR_ERR(t->r) == -ENOMEM ? VM_FAULT_OOM :
-			       refuse(t->s, VM_FAULT_SIGBUS);
-		adept_ring_map(t->s, t->r, 0, vmf->vma, chunk_addr(t, 0));
-	}
-	if (!own_ring(t) || !t->r->pages[t->at.chunk])
+	if (!t->r)
+		return make_ring(t);
+	pages = smp_load_acquire(&t->r->pages[t->at.chunk]);
+	if (!own_ring(t) || !pages)
 		return refuse(t->s, VM_FAULT_SIGSEGV);
-	err = vm_insert_page(vmf->vma, vmf->address,
-			     t->r->pages[t->at.chunk][t->at.off >> PAGE_SHIFT]);
+	err = vm_insert_page(vmf->vma, vmf->address, pages[t->at.off >> PAGE_SHIFT]);
 	if (err && err != -EBUSY)
 		return err == -ENOMEM ? VM_FAULT_OOM : VM_FAULT_SIGBUS;
-	return VM_FAULT_NOPAGE;
+	return mapped(t, chunk_off(t, t->at.chunk) + (t->at.off & PAGE_MASK), PAGE_SIZE);
 }
 
 /* Publish this chunk, begin the next.  Under the session's lock. */
@@ -130,7 +205,8 @@ static void count_loss(struct turn *t, struct adept_chunk_info *i, u64 bytes, u3
 
 /*
  * Give up the oldest chunk that nobody took, with what was lost before it.  Under the
- * session's lock, but while zeroing: nobody else touches what is CLEANING.
+ * session's lock, but while zeroing: nobody else touches what is CLEANING.  If the ring was
+ * taken off its slot meanwhile it was counted with this chunk.
  */
 static void make_room(struct turn *t, u32 cause)
 	__must_hold(&t->s->lock)
@@ -157,41 +233,36 @@ static void make_room(struct turn *t, u32 cause)
 	adept_count(ADEPT_N_LOST_BYTES, old->end);
 	adept_ring_zero(s, t->r, i, 0);
 	spin_lock(&s->lock);
+	if (t->slot->ring != t->r)
+		return;
 	adept_core_cleaned(c, i);
 	s->unread--;
 }
 
-/* Under the session's lock; the chunk's content follows. */
-static void lose_own(struct turn *t, const struct adept_hit *hit, u32 cause)
+/* Begin the chunk anew.  Under the session's lock; it is zeroed behind @carried afterwards. */
+static u32 lose_own(struct turn *t, const struct adept_hit *hit, const struct adept_context *ctx,
+		    u32 cause)
 {
 	struct adept_core *c = &t->r->core;
+	u32 carried = t->s->geo.chunk_size - hit->record_at;
 
 	adept_core_anew(c, hit->record_at);
 	count_loss(t, &t->r->info[c->cur], hit->record_at, cause);
+	adept_ring_move(t->r, c->cur, hit->record_at, carried, c->cur);
+	t->r->info[c->cur].carried = carried;
+	t->r->info[c->cur].head = *ctx;
+	return carried;
 }
 
-/* The chunk is FILLING, so nobody else looks at it; only its end may come meanwhile. */
-static void begin_anew(struct turn *t, const struct adept_hit *hit,
-		       const struct adept_context *ctx)
+static bool must_wait(struct turn *t)
 {
-	u32 cur = t->r->core.cur, carried = t->s->geo.chunk_size - hit->record_at;
-
-	adept_ring_move(t->r, cur, hit->record_at, carried, cur);
-	adept_ring_zero(t->s, t->r, cur, carried);
-	t->r->info[cur].carried = carried;
-	t->r->info[cur].head = *ctx;
-}
-
-static bool must_wait(struct adept_session *s, struct adept_slot *slot, u32 id)
-{
-	struct adept_ring *r;
+	struct adept_session *s = t->s;
 	bool wait = false;
 	u32 cause;
 
 	spin_lock(&s->lock);
-	r = slot->ring;
-	if (r && r->id == id)
-		wait = adept_core_step(&r->core, s->policy, adept_session_who(s), &cause) ==
+	if (t->slot->ring == t->r)
+		wait = adept_core_step(&t->r->core, s->policy, adept_session_who(s), &cause) ==
 		       ADEPT_STEP_WAIT;
 	spin_unlock(&s->lock);
 	return wait;
@@ -228,121 +299,170 @@ static vm_fault_t wait_for_chunk(struct turn *t)
 {
 	struct adept_session *s = t->s;
 	struct adept_slot *slot = t->slot;
-	unsigned int flags = t->vmf->flags;
-	struct file *file = get_file(t->vmf->vma->vm_file);
-	u32 id = t->r->id;
 	u64 began = ktime_get_ns();
 	DEFINE_WAIT_FUNC(wait, wake_writer);
 
-	trace_adept_wait(s, t->r, t->r->core.cur, t->r->core.seq[t->r->core.cur]);
-	mutex_unlock(&slot->lock);
-	adept_fault_unlock(t->vmf);
-	prepare_to_wait(&slot->wq, &wait,
-			flags & FAULT_FLAG_INTERRUPTIBLE ? TASK_INTERRUPTIBLE : TASK_KILLABLE);
-	if (must_wait(s, slot, id))
+	let_go_of_mapping(t);
+	prepare_to_wait(&slot->wq, &wait, t->vmf->flags & FAULT_FLAG_INTERRUPTIBLE ?
+			TASK_INTERRUPTIBLE : TASK_KILLABLE);
+	if (must_wait(t))
 		schedule_timeout(patience(s));
 	finish_wait(&slot->wq, &wait);
 	adept_count(ADEPT_N_WAITS, 1);
 	spin_lock(&s->lock);
 	s->stats.waits++;
 	s->stats.wait_ns += ktime_get_ns() - began;
-	if (slot->ring && slot->ring->id == id)
-		slot->ring->waiting = false;
+	t->r->waiting = false;
 	spin_unlock(&s->lock);
-	fput(file);
-	adept_context_fault_in();
+	t->fetch = true;
 	return VM_FAULT_RETRY;
 }
 
-/* The words that tell where registers are were not in memory: get them, then fault again. */
-static vm_fault_t fetch_words(struct turn *t)
+/* Pages for a chunk; as get_spare() for a ring. */
+static vm_fault_t get_chunk(struct turn *t, u32 chunk)
 {
-	mutex_unlock(&t->slot->lock);
-	adept_fault_unlock(t->vmf);
-	adept_context_fault_in();
+	if (!may_retry(t))
+		return VM_FAULT_NOPAGE;
+	let_go_of_mapping(t);
+	adept_ring_chunk(t->s, t->r, chunk);
 	return VM_FAULT_RETRY;
 }
 
-static bool may_fetch(const struct turn *t)
-{
-	const unsigned int how = FAULT_FLAG_ALLOW_RETRY | FAULT_FLAG_TRIED;
+/**
+ * struct move - what is done at the end of a chunk
+ * @hit: the store
+ * @step: what it is
+ * @ctx: registers, unless it is to wait
+ * @gone: the ring is not on its slot any more
+ * @wild: this is no store that moves on
+ * @next: chunk to be begun, for ADEPT_STEP_ADVANCE
+ * @carried: bytes at the chunk's beginning that stay, for ADEPT_STEP_ANEW
+ * @cur: chunk that is being filled afterwards
+ * @wake: the consumer is to be woken
+ * @no_pages: nothing was done, since @next has no pages
+ * @no_words: nothing was done, since the words at gs are not in memory
+ */
+struct move {
+	struct adept_hit hit;
+	enum adept_step step;
+	struct adept_context ctx;
+	int next;
+	u32 carried;
+	u32 cur;
+	bool gone;
+	bool wild;
+	bool wake;
+	bool no_pages;
+	bool no_words;
+};
 
-	return (t->vmf->flags & how) == FAULT_FLAG_ALLOW_RETRY;
+/* What is to be done?  Under the session's lock, which make_room() drops. */
+static void decide(struct turn *t, const struct pt_regs *regs, struct move *m, u32 *cause)
+	__must_hold(&t->s->lock)
+{
+	unsigned long start = t->vmf->vma->vm_start;
+	struct adept_session *s = t->s;
+	struct adept_core *c = &t->r->core;
+
+	for (;;) {
+		m->gone = t->slot->ring != t->r;
+		if (m->gone)
+			return;
+		m->wild = t->at.chunk != c->cur ||
+			  !adept_geo_hit(&s->geo, t->at.slot, c->cur,
+					 t->vmf->real_address - start, regs->r15 - start, &m->hit);
+		if (m->wild)
+			return;
+		m->step = adept_core_step(c, s->policy, adept_session_who(s), cause);
+		if (m->step != ADEPT_STEP_OUST)
+			return;
+		make_room(t, *cause);
+	}
+}
+
+/* Do it.  Under the session's lock. */
+static void act(struct turn *t, struct move *m, u32 cause)
+{
+	struct adept_core *c = &t->r->core;
+
+	if (m->step == ADEPT_STEP_ADVANCE) {
+		m->next = adept_core_free(c);
+		m->no_pages = !t->r->pages[m->next];
+		if (m->no_pages)
+			return;
+	}
+	if (m->step == ADEPT_STEP_WAIT) {
+		t->r->waiting = true;
+		trace_adept_wait(t->s, t->r, c->cur, c->seq[c->cur]);
+		return;
+	}
+	adept_context_take(&m->ctx);
+	m->ctx.record_at = m->hit.record_at;
+	m->ctx.fault_at = m->hit.fault_at;
+	m->no_words = !(m->ctx.flags & ADEPT_CTX_GS_WORDS) && may_retry(t);
+	if (m->no_words)
+		return;
+	if (m->step == ADEPT_STEP_ADVANCE)
+		m->wake = advance(t, &m->hit, &m->ctx);
+	else if (m->step == ADEPT_STEP_ANEW)
+		m->carried = lose_own(t, &m->hit, &m->ctx, cause);
+	else
+		t->s->stats.after_end++;
+	m->cur = c->cur;
+}
+
+/* What of it needs no lock. */
+static vm_fault_t follow_up(struct turn *t, const struct move *m)
+{
+	struct adept_session *s = t->s;
+
+	if (m->step == ADEPT_STEP_ADVANCE) {
+		adept_count(ADEPT_N_PUBLISHED, 1);
+		if (m->wake && wq_has_sleeper(&s->wq))
+			wake_up_interruptible_poll(&s->wq, EPOLLIN | EPOLLRDNORM);
+		if (!(t->r->mapped & BIT(m->cur))) {
+			t->r->mapped |= BIT(m->cur);
+			adept_ring_map(s, t->r, m->cur, t->vmf->vma, chunk_off(t, m->cur));
+			return mapped(t, chunk_off(t, m->cur), s->geo.chunk_size);
+		}
+	} else if (m->step == ADEPT_STEP_ANEW) {
+		adept_count(ADEPT_N_LOST_CHUNKS, 1);
+		adept_count(ADEPT_N_LOST_BYTES, m->hit.record_at);
+		/* It is FILLING, so nobody else looks at it; only its end may come meanwhile. */
+		adept_ring_zero(s, t->r, m->cur, m->carried);
+	}
+	return VM_FAULT_NOPAGE;
 }
 
 /* The store met the gap behind its chunk. */
 static vm_fault_t move_on(struct turn *t, struct pt_regs *regs)
 {
-	struct vm_area_struct *vma = t->vmf->vma;
-	struct adept_session *s = t->s;
-	struct adept_core *c = &t->r->core;
-	struct adept_context ctx;
-	struct adept_hit hit;
-	enum adept_step step;
-	bool wake = false, fresh = false;
-	int next = 0;
-	u32 cause;
+	struct move m = { .step = ADEPT_STEP_ENDED };
+	u32 cause = 0;
 
-	if (!own_store(t->vmf) || !own_ring(t) || t->at.chunk != c->cur ||
-	    !adept_geo_hit(&s->geo, t->at.slot, c->cur, t->vmf->real_address - vma->vm_start,
-			   regs->r15 - vma->vm_start, &hit))
-		return refuse(s, VM_FAULT_SIGSEGV);
-again:
-	spin_lock(&s->lock);
-	while ((step = adept_core_step(c, s->policy, adept_session_who(s), &cause)) ==
-	       ADEPT_STEP_OUST)
-		make_room(t, cause);
-	if (step == ADEPT_STEP_ADVANCE)
-		next = adept_core_free(c);
-	if (step == ADEPT_STEP_ADVANCE && !t->r->pages[next]) {
-		spin_unlock(&s->lock);
-		if (adept_ring_chunk(s, t->r, next))
-			return VM_FAULT_OOM;
-		fresh = true;
-		goto again;
-	}
-	if (step != ADEPT_STEP_WAIT) {
-		adept_context_take(&ctx);
-		ctx.record_at = hit.record_at;
-		ctx.fault_at = hit.fault_at;
-		if (!(ctx.flags & ADEPT_CTX_GS_WORDS) && may_fetch(t)) {
-			spin_unlock(&s->lock);
-			return fetch_words(t);
-		}
-	}
-	if (step == ADEPT_STEP_ADVANCE)
-		wake = advance(t, &hit, &ctx);
-	else if (step == ADEPT_STEP_ANEW)
-		lose_own(t, &hit, cause);
-	else if (step == ADEPT_STEP_WAIT)
-		t->r->waiting = true;
-	else
-		s->stats.after_end++;
-	spin_unlock(&s->lock);
+	if (!own_store(t->vmf) || !own_ring(t))
+		return refuse(t->s, VM_FAULT_SIGSEGV);
+	spin_lock(&t->s->lock);
+	decide(t, regs, &m, &cause);
+	if (!m.gone && !m.wild)
+		act(t, &m, cause);
+	spin_unlock(&t->s->lock);
 
-	switch (step) {
-	case ADEPT_STEP_WAIT:
-		if (t->vmf->flags & FAULT_FLAG_ALLOW_RETRY)
-			return wait_for_chunk(t);
+	if (m.gone)
 		return VM_FAULT_NOPAGE;
-	case ADEPT_STEP_ADVANCE:
-		adept_count(ADEPT_N_PUBLISHED, 1);
-		if (wake && wq_has_sleeper(&s->wq))
-			wake_up_interruptible_poll(&s->wq, EPOLLIN | EPOLLRDNORM);
-		if (fresh)
-			adept_ring_map(s, t->r, next, vma, chunk_addr(t, next));
-		break;
-	case ADEPT_STEP_ANEW:
-		adept_count(ADEPT_N_LOST_CHUNKS, 1);
-		adept_count(ADEPT_N_LOST_BYTES, hit.record_at);
-		begin_anew(t, &hit, &ctx);
-		break;
-	case ADEPT_STEP_OUST:
-	case ADEPT_STEP_ENDED:
-		break;
+	if (m.wild)
+		return refuse(t->s, VM_FAULT_SIGSEGV);
+	if (m.no_pages)
+		return get_chunk(t, m.next);
+	if (m.no_words) {
+		let_go_of_mapping(t);
+		t->fetch = true;
+		return VM_FAULT_RETRY;
 	}
-	regs->r15 = chunk_addr(t, c->cur);
-	return VM_FAULT_NOPAGE;
+	if (m.step == ADEPT_STEP_WAIT)
+		return t->vmf->flags & FAULT_FLAG_ALLOW_RETRY ? wait_for_chunk(t) : VM_FAULT_NOPAGE;
+	regs->r15 = chunk_addr(t, m.cur);
+	return follow_up(t, &m);
 }
 
 static vm_fault_t writer_fault(struct vm_fault *vmf)
@@ -356,17 +476,20 @@ static vm_fault_t writer_fault(struct vm_fault *vmf)
 	if (trace_adept_fault_enabled())
 		trace_adept_fault(t.s, &t.at, own_store(vmf) ? regs->r15 : 0, vmf->flags);
 	t.slot = &t.s->slots[t.at.slot];
-	mutex_lock(&t.slot->lock);
-	t.r = t.slot->ring;
+	t.r = adept_ring_get(t.s, t.at.slot);
 	if (t.at.off < t.s->geo.chunk_size)
 		ret = map_page(&t);
 	else if (t.r)
 		ret = move_on(&t, regs);
 	else
 		ret = refuse(t.s, VM_FAULT_SIGSEGV);
-	/* Who waited has let go of it. */
-	if (!(ret & VM_FAULT_RETRY))
-		mutex_unlock(&t.slot->lock);
+	if (t.r)
+		adept_ring_put(t.s, t.r);
+	if (t.file)
+		fput(t.file);
+	/* User memory, which may take as long as it likes. */
+	if (t.fetch)
+		adept_context_fault_in();
 	return ret;
 }
 
@@ -379,23 +502,31 @@ static void writer_open(struct vm_area_struct *vma)
 	spin_unlock(&s->lock);
 }
 
-/* The mapping is gone, and with it all who wrote through it. */
+/*
+ * The mapping is gone, and with it all who wrote through it.  The rings must not be taken for those
+ * of another address space that gets the same address later.
+ */
 static void writer_close(struct vm_area_struct *vma)
 {
 	struct adept_session *s = adept_session_of(vma->vm_file);
-	bool wake = false, reap;
+	bool wake = false, orphan, given_up;
 	struct adept_ring *r;
 
 	spin_lock(&s->lock);
 	s->writers--;
 	list_for_each_entry(r, &s->rings, all)
-		if (r->mm == vma->vm_mm && r->start == vma->vm_start)
+		if (r->mm == vma->vm_mm && r->start == vma->vm_start) {
+			WRITE_ONCE(r->mm, NULL);
 			wake |= adept_ring_end(s, r, ADEPT_RING_DEAD);
-	reap = !s->consumer;
+		}
+	given_up = s->given_up;
+	orphan = !s->consumer && !given_up;
 	spin_unlock(&s->lock);
 	if (wake)
 		wake_up_interruptible_poll(&s->wq, EPOLLIN | EPOLLRDNORM);
-	if (reap)
+	if (given_up)
+		adept_session_free_dead(s);
+	else if (orphan)
 		adept_session_reap();
 }
 

@@ -4,16 +4,17 @@
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/slab.h>
+#include <linux/user_namespace.h>
 
 #include "adept.h"
 
 static unsigned int total_mb;
 module_param(total_mb, uint, 0644);
-MODULE_PARM_DESC(total_mb, "Memory of all rings in MiB (half of the machine's)");
+MODULE_PARM_DESC(total_mb, "Memory of all sessions in MiB (half of the machine's)");
 
 static unsigned int user_mb;
 module_param(user_mb, uint, 0644);
-MODULE_PARM_DESC(user_mb, "Memory of one user's rings in MiB (a quarter of the machine's)");
+MODULE_PARM_DESC(user_mb, "Memory of one user's sessions in MiB (a quarter of the machine's)");
 
 static unsigned int user_sessions = 1024;
 module_param(user_sessions, uint, 0644);
@@ -33,7 +34,7 @@ MODULE_PARM_DESC(orphan_max_s, "How long a session may wait for adoption, in sec
  * @uid: who
  * @sessions: number
  * @orphans: of them
- * @bytes: of their rings
+ * @bytes: of their rings and slots
  */
 struct adept_user {
 	struct list_head node;
@@ -57,13 +58,24 @@ static struct adept_user *find(kuid_t uid)
 	return NULL;
 }
 
-struct adept_user *adept_user_get(void)
+kuid_t adept_user_self(void)
+{
+	const struct user_namespace *ns = current_user_ns();
+
+	if (ns == &init_user_ns)
+		return current_fsuid();
+	while (ns->parent != &init_user_ns)
+		ns = ns->parent;
+	return uid_eq(ns->owner, GLOBAL_ROOT_UID) ? current_fsuid() : ns->owner;
+}
+
+struct adept_user *adept_user_get(kuid_t uid)
 {
 	struct adept_user *u, *new = kzalloc(sizeof(*new), GFP_KERNEL_ACCOUNT);
 
 	if (!new)
 		return ERR_PTR(-ENOMEM);
-	new->uid = current_euid();
+	new->uid = uid;
 	spin_lock(&users_lock);
 	u = find(new->uid);
 	if (!u) {

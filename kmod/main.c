@@ -70,6 +70,11 @@ static struct miscdevice control = {
 	.groups = adept_count_groups,
 };
 
+#define AREA_MAX	((u64)ADEPT_SLOTS_MAX * ADEPT_CHUNKS_MAX * \
+			 (ADEPT_CHUNK_SIZE_MAX + ADEPT_RING_GAP))
+#define INFO_MAX	((u64)ADEPT_SLOTS_MAX * \
+			 ALIGN(ADEPT_CHUNKS_MAX * sizeof(struct adept_chunk_info), PAGE_SIZE))
+
 static int __init adept_init(void)
 {
 	int err;
@@ -77,6 +82,8 @@ static int __init adept_init(void)
 	BUILD_BUG_ON(PAGE_SIZE != ADEPT_CORE_PAGE);
 	BUILD_BUG_ON(sizeof(struct adept_context) != 256);
 	BUILD_BUG_ON(sizeof(struct adept_chunk_info) != 640);
+	BUILD_BUG_ON(AREA_MAX > ADEPT_DATA_OFF || ADEPT_DATA_OFF + AREA_MAX > ADEPT_INFO_OFF);
+	BUILD_BUG_ON(ADEPT_INFO_OFF + INFO_MAX > BIT_ULL(32 + 12));
 	adept_limit_init();
 	err = adept_fs_init();
 	if (err)

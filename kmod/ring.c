@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Rings and their memory.  The caller holds the slot's lock unless said otherwise. */
+/* Rings and their memory. */
 #include <linux/highmem.h>
 #include <linux/mm.h>
 #include <linux/pid.h>
@@ -29,90 +29,128 @@ static void free_pages_of(struct page **pages, unsigned long n)
 	kvfree(pages);
 }
 
-int adept_ring_chunk(struct adept_session *s, struct adept_ring *r, u32 chunk)
+/* In the memory cgroup of who writes, which may make it wait. */
+static struct page **alloc_chunk(struct adept_session *s)
 {
 	unsigned long i, n = chunk_pages(s);
 	struct page **pages;
 
-	if (r->pages[chunk])
-		return 0;
 	pages = kvmalloc_array(n, sizeof(*pages), GFP_KERNEL_ACCOUNT);
 	if (!pages)
-		return -ENOMEM;
+		return NULL;
 	for (i = 0; i < n; i++) {
 		pages[i] = fatal_signal_pending(current) ?
 			NULL : alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO);
 		if (!pages[i]) {
 			free_pages_of(pages, i);
-			return -ENOMEM;
+			return NULL;
 		}
 		cond_resched();
 	}
-	/* Views read it without the lock of who fills in the content. */
-	smp_store_release(&r->pages[chunk], pages);
 	count_pages(s, n);
-	return 0;
+	return pages;
+}
+
+static void free_chunk(struct adept_session *s, struct page **pages)
+{
+	if (!pages)
+		return;
+	free_pages_of(pages, chunk_pages(s));
+	count_pages(s, -(long)chunk_pages(s));
+}
+
+bool adept_ring_chunk(struct adept_session *s, struct adept_ring *r, u32 chunk)
+{
+	struct page **pages = alloc_chunk(s);
+
+	if (!pages)
+		return false;
+	spin_lock(&s->lock);
+	if (!r->pages[chunk]) {
+		/* Views and writers look without the lock. */
+		smp_store_release(&r->pages[chunk], pages);
+		pages = NULL;
+	}
+	spin_unlock(&s->lock);
+	free_chunk(s, pages);
+	return true;
 }
 
 static void free_ring(struct adept_session *s, struct adept_ring *r)
 {
 	u32 i;
 
-	for (i = 0; i < s->geo.nchunks; i++) {
-		if (!r->pages[i])
-			continue;
-		free_pages_of(r->pages[i], chunk_pages(s));
-		count_pages(s, -(long)chunk_pages(s));
-	}
+	for (i = 0; i < s->geo.nchunks; i++)
+		free_chunk(s, r->pages[i]);
 	if (r->info) {
 		free_pages_exact(r->info, s->geo.info_stride);
 		count_pages(s, -(long)(s->geo.info_stride >> PAGE_SHIFT));
 	}
 	put_pid(r->pid);
 	kfree(r);
+	adept_uncharge(s->user, adept_geo_ring_bytes(&s->geo));
 }
 
-struct adept_ring *adept_ring_make(struct adept_session *s, u32 slot, struct vm_area_struct *vma,
-				   const struct adept_context *ctx)
+struct adept_ring *adept_ring_prepare(struct adept_session *s)
 {
-	struct adept_ring *r;
-	int err = -ENOMEM;
+	struct adept_ring *r = kzalloc(sizeof(*r), GFP_KERNEL_ACCOUNT);
 
-	if (!adept_charge(s->user, adept_geo_ring_bytes(&s->geo)))
-		return ERR_PTR(-EDQUOT);
-	r = kzalloc(sizeof(*r), GFP_KERNEL_ACCOUNT);
-	if (!r)
-		goto uncharge;
+	if (!r) {
+		adept_uncharge(s->user, adept_geo_ring_bytes(&s->geo));
+		return NULL;
+	}
+	refcount_set(&r->refs, 1);
+	INIT_LIST_HEAD(&r->ready);
+	r->info = alloc_pages_exact(s->geo.info_stride, GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+	if (r->info) {
+		count_pages(s, s->geo.info_stride >> PAGE_SHIFT);
+		if (adept_ring_chunk(s, r, 0))
+			return r;
+	}
+	free_ring(s, r);
+	return NULL;
+}
+
+struct adept_ring *adept_ring_install(struct adept_session *s, u32 slot,
+				      struct vm_area_struct *vma, const struct adept_context *ctx)
+{
+	struct adept_ring *r = s->slots[slot].spare;
+
+	s->slots[slot].spare = NULL;
 	r->slot = slot;
 	r->mm = vma->vm_mm;
 	r->start = vma->vm_start;
 	r->pid = get_pid(task_tgid(current));
-	INIT_LIST_HEAD(&r->ready);
-	r->info = alloc_pages_exact(s->geo.info_stride, GFP_KERNEL_ACCOUNT | __GFP_ZERO);
-	if (!r->info)
-		goto free;
-	count_pages(s, s->geo.info_stride >> PAGE_SHIFT);
-	err = adept_ring_chunk(s, r, 0);
-	if (err)
-		goto free;
+	r->mapped = BIT(0);
 	adept_core_start(&r->core, s->geo.nchunks);
 	r->info[0].head = *ctx;
-	spin_lock(&s->lock);
 	r->id = s->next_ring++;
 	r->info[0].ring = r->id;
 	list_add_tail(&r->all, &s->rings);
-	s->slots[slot].ring = r;
+	WRITE_ONCE(s->slots[slot].ring, r);
 	s->stats.rings++;
 	s->stats.rings_made++;
-	spin_unlock(&s->lock);
 	adept_count(ADEPT_N_RINGS, 1);
 	trace_adept_ring(s, r, ADEPT_RING_LIVE);
 	return r;
-free:
-	free_ring(s, r);
-uncharge:
-	adept_uncharge(s->user, adept_geo_ring_bytes(&s->geo));
-	return ERR_PTR(err);
+}
+
+struct adept_ring *adept_ring_get(struct adept_session *s, u32 slot)
+{
+	struct adept_ring *r;
+
+	spin_lock(&s->lock);
+	r = s->slots[slot].ring;
+	if (r)
+		refcount_inc(&r->refs);
+	spin_unlock(&s->lock);
+	return r;
+}
+
+void adept_ring_put(struct adept_session *s, struct adept_ring *r)
+{
+	if (refcount_dec_and_test(&r->refs))
+		free_ring(s, r);
 }
 
 static void unmap_ring(struct adept_session *s, u32 slot)
@@ -125,39 +163,58 @@ static void unmap_ring(struct adept_session *s, u32 slot)
 	unmap_mapping_range(m, ADEPT_INFO_OFF + slot * g->info_stride, g->info_stride, 1);
 }
 
-void adept_ring_free(struct adept_session *s, u32 slot)
+/* Count what nobody will read; under s->lock. */
+static u64 take_off(struct adept_session *s, struct adept_ring *r, u64 *bytes)
 {
-	struct adept_ring *r = s->slots[slot].ring;
-	u64 lost = 0, bytes = 0;
+	u64 lost = 0;
 	u32 i;
 
-	spin_lock(&s->lock);
+	*bytes = 0;
 	for (i = 0; i < s->geo.nchunks; i++) {
 		if (r->core.chunk[i] != ADEPT_C_FILLED && r->core.chunk[i] != ADEPT_C_TAKEN)
 			continue;
 		lost++;
-		bytes += r->info[i].end;
+		*bytes += r->info[i].end;
 	}
 	s->stats.lost_reset += lost;
 	s->stats.lost_chunks += lost;
-	s->stats.lost_bytes += bytes;
+	s->stats.lost_bytes += *bytes;
 	s->unread -= adept_core_unread(&r->core);
-	s->slots[slot].ring = NULL;
+	WRITE_ONCE(s->slots[r->slot].ring, NULL);
 	s->stats.rings--;
 	list_del(&r->all);
 	list_del(&r->ready);
-	spin_unlock(&s->lock);
 	trace_adept_ring(s, r, ADEPT_RING_NONE);
+	if (lost)
+		trace_adept_drop(s, r, *bytes, ADEPT_LOSS_RESET);
+	return lost;
+}
+
+void adept_ring_free(struct adept_session *s, u32 slot, u32 id)
+{
+	u64 lost = 0, bytes = 0;
+	struct adept_ring *r;
+
+	/* A view either maps a page before it is taken out, or finds no ring. */
+	down_write(&s->view_lock);
+	spin_lock(&s->lock);
+	r = s->slots[slot].ring;
+	if (r && r->id != id)
+		r = NULL;
+	if (r)
+		lost = take_off(s, r, &bytes);
+	spin_unlock(&s->lock);
+	if (r)
+		unmap_ring(s, slot);
+	up_write(&s->view_lock);
+	if (!r)
+		return;
 	if (lost) {
-		trace_adept_drop(s, r, bytes, ADEPT_LOSS_RESET);
 		adept_count(ADEPT_N_LOST_CHUNKS, lost);
 		adept_count(ADEPT_N_LOST_BYTES, bytes);
 	}
 	adept_count(ADEPT_N_RINGS, -1);
-	/* Nothing maps them again: that takes the slot's lock, and finds no ring. */
-	unmap_ring(s, slot);
-	free_ring(s, r);
-	adept_uncharge(s->user, adept_geo_ring_bytes(&s->geo));
+	adept_ring_put(s, r);
 }
 
 void adept_ring_move(struct adept_ring *r, u32 from, u32 off, u32 len, u32 to)
@@ -217,11 +274,17 @@ bool adept_ring_end(struct adept_session *s, struct adept_ring *r, u32 state)
 }
 
 void adept_ring_map(struct adept_session *s, struct adept_ring *r, u32 chunk,
-		    struct vm_area_struct *vma, unsigned long addr)
+		    struct vm_area_struct *vma, u64 off)
 {
-	unsigned long n = chunk_pages(s);
+	u64 begin = off >> PAGE_SHIFT;
+	u64 first = max_t(u64, begin, vma->vm_pgoff);
+	u64 end = min_t(u64, begin + chunk_pages(s), vma->vm_pgoff + vma_pages(vma));
+	unsigned long n;
 
+	if (first >= end)
+		return;
+	n = end - first;
 	/* What fails comes page by page, in faults of its own. */
-	if (addr >= vma->vm_start && addr + (n << PAGE_SHIFT) <= vma->vm_end)
-		vm_insert_pages(vma, addr, r->pages[chunk], &n);
+	vm_insert_pages(vma, vma->vm_start + ((first - vma->vm_pgoff) << PAGE_SHIFT),
+			r->pages[chunk] + (first - begin), &n);
 }

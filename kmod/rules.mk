@@ -16,21 +16,21 @@ modules:
 	$(Q)test -e $(KDIR)/Makefile || { echo "There are no headers of the kernel $(KVER) at" \
 		"$(KDIR): install linux-headers-$(KVER), or set KVER or KDIR." >&2; exit 1; }
 	@mkdir -p $(addprefix $(M)/,$(sort $(dir $(KMOD_SRC))))
-	$(Q)for f in $(KMOD_SRC); do ln -sf $(CURDIR)/$$f $(M)/$$f; done
+	$(Q)for f in $(KMOD_SRC); do ln -sf "$$(pwd)/$$f" $(M)/$$f; done
 	$(call msg,KBUILD,$(M)/adept.ko)
-	$(Q)$(MAKE) --no-print-directory $(if $(V),,-s) -C $(KDIR) M=$(abspath $(M)) $(KFLAGS) modules
+	$(Q)MAKE="$(MAKE)" sh kmod/kbuild.sh $(KDIR) $(M) $(if $(V),,-s) $(KFLAGS) modules
 
 modules_install:
 	$(Q)test -e $(M)/adept.ko || { echo "Run make modules first." >&2; exit 1; }
-	$(Q)$(MAKE) --no-print-directory -C $(KDIR) M=$(abspath $(M)) \
+	$(Q)MAKE="$(MAKE)" sh kmod/kbuild.sh $(KDIR) $(M) \
 		$(if $(DESTDIR),INSTALL_MOD_PATH=$(DESTDIR)) modules_install
 	$(Q)install -d $(DESTDIR)$(UDEVDIR)
 	$(Q)install -m 644 kmod/60-adept.rules $(DESTDIR)$(UDEVDIR)
 
 check-vm:
-	$(Q)BUILD=$(abspath $(B)) LONG=$(or $(LONG),0) bash tests/vm/run.sh $(SUITES)
+	$(Q)BUILD=$(B) LONG=$(or $(LONG),0) bash tests/vm/run.sh $(SUITES)
 
 bench-vm:
-	$(Q)BUILD=$(abspath $(B)) bash tests/vm/bench.sh
+	$(Q)BUILD=$(B) bash tests/vm/bench.sh
 
 .PHONY: modules modules_install check-vm bench-vm

@@ -3,8 +3,9 @@
  * Sessions: made, left by their consumer, adopted, given up.
  *
  * An orphan is a session that holds itself, by its path, since nobody else may.  The
- * reaper lets go of it when its time is over or nothing of it is left, and frees dead
- * rings of sessions that were given up while writers still hold them.
+ * reaper lets go of it when its time is over or nothing of it is left.  Dead rings of
+ * sessions that were given up are freed by who gives it up, those that die later by who
+ * unmaps them.
  */
 #include <linux/capability.h>
 #include <linux/cred.h>
@@ -20,7 +21,7 @@
 
 static LIST_HEAD(sessions);
 static u64 last_id;
-static DEFINE_MUTEX(adept_sessions_lock);
+static DEFINE_SPINLOCK(adept_sessions_lock);
 
 static void reap(struct work_struct *work);
 static DECLARE_DELAYED_WORK(reaper, reap);
@@ -33,14 +34,34 @@ enum adept_consumer adept_session_who(const struct adept_session *s)
 				    s->create.orphan_wait_ms);
 }
 
+static u64 slots_bytes(const struct adept_session_create *c)
+{
+	return sizeof(struct adept_session) + c->nslots * (u64)sizeof(struct adept_slot);
+}
+
 static void free_session(struct adept_session *s)
 {
 	kvfree(s->slots);
+	adept_uncharge(s->user, slots_bytes(&s->create));
 	adept_user_put(s->user);
 	kfree(s);
 }
 
-static struct adept_session *new_session(const struct adept_session_create *c)
+/* Whom to charge; 0 or a negative errno. */
+static int charged_user(const struct adept_session_create *c, kuid_t *uid)
+{
+	*uid = adept_user_self();
+	if (!(c->flags & ADEPT_CREATE_CHARGE_UID))
+		return c->charge_uid ? -EINVAL : 0;
+	if (uid_eq(make_kuid(current_user_ns(), c->charge_uid), current_fsuid()))
+		return 0;
+	*uid = make_kuid(current_user_ns(), c->charge_uid);
+	if (!uid_valid(*uid))
+		return -EINVAL;
+	return capable(CAP_SETUID) ? 0 : -EPERM;
+}
+
+static struct adept_session *new_session(const struct adept_session_create *c, kuid_t charged)
 {
 	struct adept_session *s = kzalloc(sizeof(*s), GFP_KERNEL_ACCOUNT);
 	int err;
@@ -51,30 +72,35 @@ static struct adept_session *new_session(const struct adept_session_create *c)
 	err = adept_geo_init(&s->geo, c->chunk_size, c->nchunks, c->nslots);
 	if (err)
 		goto free;
-	s->user = adept_user_get();
+	s->user = adept_user_get(charged);
 	err = PTR_ERR_OR_ZERO(s->user);
 	if (err)
 		goto free;
+	err = -EDQUOT;
+	if (!adept_charge(s->user, slots_bytes(c)))
+		goto put_user;
 	s->slots = kvcalloc(c->nslots, sizeof(*s->slots), GFP_KERNEL_ACCOUNT);
 	if (!s->slots) {
 		err = -ENOMEM;
-		goto put_user;
+		goto uncharge;
 	}
-	for (i = 0; i < c->nslots; i++) {
-		mutex_init(&s->slots[i].lock);
+	for (i = 0; i < c->nslots; i++)
 		init_waitqueue_head(&s->slots[i].wq);
-	}
+	s->creator = current_euid();
 	s->create = *c;
 	s->create.orphan_wait_ms = adept_limit_orphan_ms(c->orphan_wait_ms);
 	s->create.orphan_keep_ms = adept_limit_orphan_ms(c->orphan_keep_ms);
 	s->policy = c->policy;
 	mutex_init(&s->consumer_lock);
+	init_rwsem(&s->view_lock);
 	spin_lock_init(&s->lock);
 	INIT_LIST_HEAD(&s->node);
 	INIT_LIST_HEAD(&s->rings);
 	INIT_LIST_HEAD(&s->ready);
 	init_waitqueue_head(&s->wq);
 	return s;
+uncharge:
+	adept_uncharge(s->user, slots_bytes(c));
 put_user:
 	adept_user_put(s->user);
 free:
@@ -86,14 +112,18 @@ int adept_session_create(const struct adept_session_create *c)
 {
 	struct adept_session *s;
 	struct file *file;
-	int fd;
+	kuid_t charged;
+	int fd, err;
 
 	if (c->version != ADEPT_ABI_VERSION)
 		return -EPROTONOSUPPORT;
-	if (c->flags || memchr_inv(c->reserved, 0, sizeof(c->reserved)) ||
-	    c->policy > ADEPT_POLICY_DISCARD)
+	if (c->flags & ~ADEPT_CREATE_CHARGE_UID || c->reserved0 ||
+	    memchr_inv(c->reserved, 0, sizeof(c->reserved)) || c->policy > ADEPT_POLICY_DISCARD)
 		return -EINVAL;
-	s = new_session(c);
+	err = charged_user(c, &charged);
+	if (err)
+		return err;
+	s = new_session(c, charged);
 	if (IS_ERR(s))
 		return PTR_ERR(s);
 	fd = get_unused_fd_flags(O_CLOEXEC);
@@ -107,11 +137,11 @@ int adept_session_create(const struct adept_session_create *c)
 		free_session(s);
 		return PTR_ERR(file);
 	}
-	mutex_lock(&adept_sessions_lock);
+	spin_lock(&adept_sessions_lock);
 	s->id = ++last_id;
 	s->consumer = file;
 	list_add_tail(&s->node, &sessions);
-	mutex_unlock(&adept_sessions_lock);
+	spin_unlock(&adept_sessions_lock);
 	adept_count(ADEPT_N_SESSIONS, 1);
 	trace_adept_session(s, "create");
 	fd_install(fd, file);
@@ -123,14 +153,14 @@ void adept_session_destroy(struct adept_session *s)
 	u32 i;
 
 	trace_adept_session(s, "destroy");
-	mutex_lock(&adept_sessions_lock);
+	spin_lock(&adept_sessions_lock);
 	list_del(&s->node);
-	mutex_unlock(&adept_sessions_lock);
+	spin_unlock(&adept_sessions_lock);
 	for (i = 0; i < s->geo.nslots; i++) {
-		mutex_lock(&s->slots[i].lock);
 		if (s->slots[i].ring)
-			adept_ring_free(s, i);
-		mutex_unlock(&s->slots[i].lock);
+			adept_ring_free(s, i, s->slots[i].ring->id);
+		if (s->slots[i].spare)
+			adept_ring_put(s, s->slots[i].spare);
 	}
 	free_session(s);
 	adept_count(ADEPT_N_SESSIONS, -1);
@@ -152,7 +182,7 @@ static int session_release(struct inode *inode, struct file *file)
 
 	if (file != READ_ONCE(s->consumer))
 		return 0;
-	mutex_lock(&adept_sessions_lock);
+	spin_lock(&adept_sessions_lock);
 	keep = s->create.orphan_keep_ms && adept_user_orphan(s->user);
 	spin_lock(&s->lock);
 	s->orphan_ns = ktime_get_ns();
@@ -166,18 +196,20 @@ static int session_release(struct inode *inode, struct file *file)
 		adept_count(ADEPT_N_ORPHANS, 1);
 	}
 	trace_adept_session(s, keep ? "orphan" : "close");
-	mutex_unlock(&adept_sessions_lock);
+	spin_unlock(&adept_sessions_lock);
 	adept_wake_writers(s);
-	adept_session_reap();
+	if (keep)
+		adept_session_reap();
+	else
+		adept_session_free_dead(s);
 	return 0;
 }
 
-/* Free what nobody can write to and nobody will read. */
-static void free_dead(struct adept_session *s)
+void adept_session_free_dead(struct adept_session *s)
 {
 	struct adept_ring *r;
+	u32 slot = 0, id = 0;
 	bool found;
-	u32 slot = 0;
 
 	do {
 		found = false;
@@ -185,17 +217,14 @@ static void free_dead(struct adept_session *s)
 		list_for_each_entry(r, &s->rings, all) {
 			found = r->core.state == ADEPT_RING_DEAD;
 			slot = r->slot;
+			id = r->id;
 			if (found)
 				break;
 		}
 		spin_unlock(&s->lock);
-		if (!found)
-			break;
-		mutex_lock(&s->slots[slot].lock);
-		/* It may be another ring by now. */
-		if (s->slots[slot].ring && s->slots[slot].ring->core.state == ADEPT_RING_DEAD)
-			adept_ring_free(s, slot);
-		mutex_unlock(&s->slots[slot].lock);
+		if (found)
+			adept_ring_free(s, slot, id);
+		cond_resched();
 	} while (found);
 }
 
@@ -221,7 +250,7 @@ static void reap(struct work_struct *work)
 	u64 left = U64_MAX;
 	LIST_HEAD(over);
 
-	mutex_lock(&adept_sessions_lock);
+	spin_lock(&adept_sessions_lock);
 	list_for_each_entry_safe(s, next, &sessions, node) {
 		if (s->orphan && is_over(s, &left)) {
 			spin_lock(&s->lock);
@@ -231,8 +260,6 @@ static void reap(struct work_struct *work)
 			trace_adept_session(s, "given up");
 			list_move(&s->node, &over);
 		}
-		if (READ_ONCE(s->given_up))
-			free_dead(s);
 	}
 	/* Back into the list, where its end looks for it; then let go. */
 	while (!list_empty(&over)) {
@@ -241,12 +268,13 @@ static void reap(struct work_struct *work)
 		s = list_first_entry(&over, struct adept_session, node);
 		list_move(&s->node, &sessions);
 		path = s->path;
-		mutex_unlock(&adept_sessions_lock);
+		spin_unlock(&adept_sessions_lock);
 		adept_wake_writers(s);
+		adept_session_free_dead(s);
 		path_put(&path);
-		mutex_lock(&adept_sessions_lock);
+		spin_lock(&adept_sessions_lock);
 	}
-	mutex_unlock(&adept_sessions_lock);
+	spin_unlock(&adept_sessions_lock);
 	if (left != U64_MAX)
 		queue_delayed_work(system_unbound_wq, &reaper, nsecs_to_jiffies(left) + 1);
 }
@@ -258,7 +286,7 @@ void adept_session_reap(void)
 
 static bool may_adopt(const struct adept_session *s)
 {
-	return uid_eq(current_euid(), adept_user_uid(s->user)) || capable(CAP_SYS_ADMIN);
+	return uid_eq(current_euid(), s->creator) || capable(CAP_SYS_ADMIN);
 }
 
 static struct adept_session *find(u64 id)
@@ -294,31 +322,71 @@ static void change_consumer(struct adept_session *s, struct file *file)
 	spin_unlock(&s->lock);
 }
 
-/* Under adept_sessions_lock; @path is what the caller has to put. */
-static struct file *adopt(u64 id, struct path *path)
+/* May @s, which was found under adept_sessions_lock, be adopted?  0 or a negative errno. */
+static int check_adopt(const struct adept_session *s)
 {
-	struct adept_session *s = find(id);
-	struct file *file;
-
 	if (!s)
-		return ERR_PTR(-ENOENT);
+		return -ENOENT;
 	if (!may_adopt(s))
-		return ERR_PTR(-EPERM);
+		return -EPERM;
 	if (!s->orphan)
-		return ERR_PTR(s->consumer ? -EBUSY : -ENOENT);
-	file = open_again(&s->path);
+		return s->consumer ? -EBUSY : -ENOENT;
+	return 0;
+}
+
+/* A file for a new consumer.  Opening allocates, so it comes before the lock. */
+static struct file *open_orphan(u64 id)
+{
+	struct adept_session *s;
+	struct file *file;
+	struct path path;
+	int err;
+
+	spin_lock(&adept_sessions_lock);
+	s = find(id);
+	err = check_adopt(s);
+	if (!err) {
+		path = s->path;
+		path_get(&path);
+	}
+	spin_unlock(&adept_sessions_lock);
+	if (err)
+		return ERR_PTR(err);
+	file = open_again(&path);
+	path_put(&path);
+	return file;
+}
+
+static struct file *adopt(u64 id)
+{
+	struct file *file = open_orphan(id);
+	struct adept_session *s;
+	struct path path;
+	int err;
+
 	if (IS_ERR(file))
 		return file;
-	*path = s->path;
-	unorphan(s);
-	change_consumer(s, file);
-	trace_adept_session(s, "adopt");
+	s = adept_session_of(file);
+	spin_lock(&adept_sessions_lock);
+	/* Somebody else may have it meanwhile. */
+	err = check_adopt(s);
+	if (!err) {
+		path = s->path;
+		unorphan(s);
+		change_consumer(s, file);
+		trace_adept_session(s, "adopt");
+	}
+	spin_unlock(&adept_sessions_lock);
+	if (err) {
+		fput(file);
+		return ERR_PTR(err);
+	}
+	path_put(&path);
 	return file;
 }
 
 int adept_session_adopt(const struct adept_session_adopt *a)
 {
-	struct path path;
 	struct file *file;
 	int fd;
 
@@ -327,14 +395,11 @@ int adept_session_adopt(const struct adept_session_adopt *a)
 	fd = get_unused_fd_flags(O_CLOEXEC);
 	if (fd < 0)
 		return fd;
-	mutex_lock(&adept_sessions_lock);
-	file = adopt(a->id, &path);
-	mutex_unlock(&adept_sessions_lock);
+	file = adopt(a->id);
 	if (IS_ERR(file)) {
 		put_unused_fd(fd);
 		return PTR_ERR(file);
 	}
-	path_put(&path);
 	/* There is somebody to wait for now. */
 	adept_wake_writers(adept_session_of(file));
 	fd_install(fd, file);
@@ -348,7 +413,8 @@ void adept_session_info(struct adept_session *s, struct adept_session_info *i)
 	*i = (struct adept_session_info){
 		.id = s->id,
 		.version = ADEPT_ABI_VERSION,
-		.uid = from_kuid_munged(current_user_ns(), adept_user_uid(s->user)),
+		.uid = from_kuid_munged(current_user_ns(), s->creator),
+		.charge_uid = from_kuid_munged(current_user_ns(), adept_user_uid(s->user)),
 		.chunk_size = s->geo.chunk_size,
 		.nchunks = s->geo.nchunks,
 		.nslots = s->geo.nslots,
@@ -377,18 +443,12 @@ void adept_session_info(struct adept_session *s, struct adept_session_info *i)
 	spin_unlock(&s->lock);
 }
 
-/* Asking for the capability of each session would flood the audit log. */
-static bool may_see(const struct adept_session *s)
-{
-	return uid_eq(current_euid(), adept_user_uid(s->user)) ||
-	       ns_capable_noaudit(&init_user_ns, CAP_SYS_ADMIN);
-}
-
 /* Memory of the caller's may take as long as it likes: not under the lock of all. */
 int adept_session_list(struct adept_session_list *l)
 {
 	struct adept_session_info *i;
 	struct adept_session *s;
+	bool all = ns_capable_noaudit(&init_user_ns, CAP_SYS_ADMIN);
 	int err = 0;
 
 	if (l->room > ADEPT_LIST_MAX || memchr_inv(l->reserved, 0, sizeof(l->reserved)))
@@ -397,15 +457,15 @@ int adept_session_list(struct adept_session_list *l)
 	if (!i)
 		return -ENOMEM;
 	l->count = 0;
-	mutex_lock(&adept_sessions_lock);
+	spin_lock(&adept_sessions_lock);
 	list_for_each_entry(s, &sessions, node) {
-		if (!may_see(s))
+		if (!all && !uid_eq(current_euid(), s->creator))
 			continue;
 		if (l->count < l->room)
 			adept_session_info(s, &i[l->count]);
 		l->count++;
 	}
-	mutex_unlock(&adept_sessions_lock);
+	spin_unlock(&adept_sessions_lock);
 	if (copy_to_user(u64_to_user_ptr(l->sessions), i, min(l->count, l->room) * sizeof(*i)))
 		err = -EFAULT;
 	kvfree(i);

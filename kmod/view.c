@@ -4,46 +4,52 @@
 
 #include "adept.h"
 
-/* The page at @off of the data area; its chunk's others with it, if they have room. */
-static struct page *data_page(struct adept_session *s, struct vm_fault *vmf, u64 off)
+/* The page at @off of the data area.  Those pages of its chunk that the view has come with it. */
+static struct page *data_page(struct adept_session *s, struct adept_ring *r,
+			      const struct adept_place *at, struct vm_area_struct *vma)
 {
-	struct adept_place at;
-	struct adept_ring *r;
+	struct page **pages;
 
-	if (!adept_geo_place(&s->geo, off, &at) || at.off >= s->geo.chunk_size)
+	if (at->off >= s->geo.chunk_size)
 		return NULL;
-	r = s->slots[at.slot].ring;
-	if (!r || !r->pages[at.chunk])
+	pages = smp_load_acquire(&r->pages[at->chunk]);
+	if (!pages)
 		return NULL;
-	adept_ring_map(s, r, at.chunk, vmf->vma, vmf->address - (at.off & PAGE_MASK));
-	return r->pages[at.chunk][at.off >> PAGE_SHIFT];
+	adept_ring_map(s, r, at->chunk, vma,
+		       ADEPT_DATA_OFF + adept_geo_chunk(&s->geo, at->slot, at->chunk));
+	return pages[at->off >> PAGE_SHIFT];
 }
 
-static struct page *info_page(struct adept_session *s, u64 off)
-{
-	u32 slot = div64_u64(off, s->geo.info_stride);
-	struct adept_ring *r = s->slots[slot].ring;
-
-	if (!r)
-		return NULL;
-	return virt_to_page((void *)r->info + (off - slot * s->geo.info_stride));
-}
-
+/*
+ * The view's lock keeps the ring on its slot until the page is mapped.  Only a command of the
+ * session's own consumer takes it for longer than that, and then for a constant amount of work:
+ * this need not be killable.
+ */
 static vm_fault_t view_fault(struct vm_fault *vmf)
 {
 	struct adept_session *s = adept_session_of(vmf->vma->vm_file);
 	u64 off = (u64)vmf->pgoff << PAGE_SHIFT;
 	bool info = off >= ADEPT_INFO_OFF;
-	struct adept_slot *slot;
-	struct page *page;
+	struct adept_place at = { 0 };
+	struct page *page = NULL;
+	struct adept_ring *r;
 	int err;
 
 	off -= info ? ADEPT_INFO_OFF : ADEPT_DATA_OFF;
-	slot = &s->slots[div64_u64(off, info ? s->geo.info_stride : s->geo.slot_stride)];
-	mutex_lock(&slot->lock);
-	page = info ? info_page(s, off) : data_page(s, vmf, off);
+	if (info)
+		at.slot = div64_u64(off, s->geo.info_stride);
+	else if (!adept_geo_place(&s->geo, off, &at))
+		return VM_FAULT_SIGBUS;
+	down_read(&s->view_lock);
+	r = adept_ring_get(s, at.slot);
+	if (r && info)
+		page = virt_to_page((void *)r->info + (off - at.slot * s->geo.info_stride));
+	else if (r)
+		page = data_page(s, r, &at, vmf->vma);
 	err = page ? vm_insert_page(vmf->vma, vmf->address, page) : -ENOENT;
-	mutex_unlock(&slot->lock);
+	up_read(&s->view_lock);
+	if (r)
+		adept_ring_put(s, r);
 	if (!err || err == -EBUSY)
 		return VM_FAULT_NOPAGE;
 	return err == -ENOMEM ? VM_FAULT_OOM : VM_FAULT_SIGBUS;

@@ -34,7 +34,7 @@
  * only added has a feature bit.  Unknown flags and reserved fields that are not zero
  * are refused with EINVAL.
  */
-#define ADEPT_ABI_VERSION	1
+#define ADEPT_ABI_VERSION	2
 
 /* Feature bits of struct adept_version. */
 #define ADEPT_FEAT_URING	(1ULL << 0)	/* ADEPT_IOC_EXCHANGE by IORING_OP_URING_CMD */
@@ -97,7 +97,7 @@ struct adept_version {
 /**
  * struct adept_session_create - ADEPT_IOC_SESSION_CREATE
  * @version: ADEPT_ABI_VERSION
- * @flags: zero
+ * @flags: ADEPT_CREATE_*
  * @chunk_size: bytes, ADEPT_CHUNK_SIZE_MIN to _MAX, a multiple of 4096
  * @nchunks: of each ring, ADEPT_CHUNKS_MIN to _MAX
  * @nslots: threads at a time, 1 to ADEPT_SLOTS_MAX
@@ -107,9 +107,18 @@ struct adept_version {
  * @orphan_keep_ms: how long the session can be adopted, counted likewise; 0: never.
  *	Both are cut to the module's limit
  * @label: for who lists sessions; not looked at
+ * @charge_uid: with ADEPT_CREATE_CHARGE_UID: user whose limits the session counts against, as the
+ *	caller's user namespace has it; else zero
+ * @reserved0: zero
  * @reserved: zero
  *
- * Return: a descriptor, close-on-exec, of the session's consumer.
+ * The session belongs to the caller's effective user, who may list and adopt it.  Its memory counts
+ * against the limits of another one if that is said: EPERM unless it is the caller's file system
+ * user, or the caller has CAP_SETUID in the initial user namespace.  Else it is the caller's file
+ * system user.  Documentation/abi.rst says whose limits those are in a user namespace.
+ *
+ * Return: a descriptor, close-on-exec, of the session's consumer.  EDQUOT: user_sessions,
+ * user_mb or total_mb is reached; the slots count as memory.
  */
 struct adept_session_create {
 	__u32 version;
@@ -121,8 +130,13 @@ struct adept_session_create {
 	__u32 orphan_wait_ms;
 	__u32 orphan_keep_ms;
 	__u8 label[ADEPT_LABEL_SIZE];
-	__u64 reserved[4];
+	__u32 charge_uid;
+	__u32 reserved0;
+	__u64 reserved[3];
 };
+
+/* struct adept_session_create.flags */
+#define ADEPT_CREATE_CHARGE_UID	1u	/* there is a charge_uid */
 
 /* struct adept_session_info.state */
 #define ADEPT_SESSION_CONSUMED	1	/* it has a consumer */
@@ -152,6 +166,8 @@ struct adept_session_create {
  * @info_stride: from the first struct adept_chunk_info of one slot to that of the next
  * @orphan_ns: how long there is no consumer, 0: there is one
  * @label: as created
+ * @charge_uid: user whose limits it counts against, as @uid
+ * @reserved0: zero
  * @reserved: zero
  */
 struct adept_session_info {
@@ -177,7 +193,9 @@ struct adept_session_info {
 	__u64 info_stride;
 	__u64 orphan_ns;
 	__u8 label[ADEPT_LABEL_SIZE];
-	__u64 reserved[4];
+	__u32 charge_uid;
+	__u32 reserved0;
+	__u64 reserved[3];
 };
 
 /**
