@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What a user's own depd and an instance have in common: sessions and all that serves them.
+ */
+#include <errno.h>
+#include <malloc.h>
+#include <poll.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../libdep/collect/queue.h"
+#include "instance.h"
+#include "kept.h"
+#include "notify.h"
+#include "say.h"
+#include "session.h"
+#include "signals.h"
+#include "tracer.h"
+#include "upkeep.h"
+
+#define UPKEEP_NS	60000000000ull
+#define SHUTDOWN_NS	30000000000ull	/* extended while sessions are being stored */
+
+static struct depd *depd;
+static struct loop_watch signal_ready;
+static int exit_status;
+
+/* ---- retention ---- */
+
+static void upkeep_due(struct loop_timer *t)
+{
+	struct depd *d = (struct depd *)((char *)t - offsetof(struct depd, upkeep));
+	struct upkeep_result r = { 0 };
+	int ret;
+
+	if (!d->config.store || (!d->config.max_store && !d->config.max_age_s))
+		return;
+	ret = upkeep_run(d->config.store, d->config.max_store, d->config.max_age_s, &r);
+	/* Of a user whom no rule has recorded there are none. */
+	if (ret && !(ret == -ENOENT && d->link))
+		say(LOG_ERR, 0, "stores in %s cannot be looked after: %s", d->config.store, r.why);
+	d->removed += r.removed;
+	d->removed_bytes += r.removed_bytes;
+	if (r.removed)
+		say(LOG_NOTICE, 0, "%llu old stores of %llu bytes are removed",
+		    (unsigned long long)r.removed, (unsigned long long)r.removed_bytes);
+}
+
+/* ---- signals and the end ---- */
+
+/* What busy times took and malloc() keeps would be a service's for good. */
+static void give_back_memory(struct depd *d, uint32_t open)
+{
+	uint64_t had = d->begun + d->adopted;
+
+	if (open || d->trimmed == had)
+		return;
+	malloc_trim(0);
+	d->trimmed = had;
+}
+
+static void alive_due(struct loop_timer *t)
+{
+	struct depd *d = (struct depd *)((char *)t - offsetof(struct depd, alive));
+	uint32_t open = 0;
+	struct session *s;
+
+	for (s = d->sessions; s; s = s->next)
+		open += s->state != SESSION_ENDED;
+	give_back_memory(d, open);
+	if (d->link)
+		link_second(d, open);
+	notify_alive();
+	if (!d->shutting_down) {
+		notify_status("%u sessions", open);
+		return;
+	}
+	notify_extend(SHUTDOWN_NS);
+	if (!open)
+		loop_end(d->loop);
+}
+
+void core_shut_down(struct depd *d)
+{
+	struct session *s;
+
+	if (d->shutting_down) {
+		loop_end(d->loop);
+		return;
+	}
+	d->shutting_down = true;
+	notify_stopping();
+	policy_stop(d);
+	for (s = d->sessions; s; s = s->next)
+		session_end(s, DEP_CLOSE_SHUTDOWN, NULL);
+	loop_timer_set(d->loop, &d->alive, 0, 20000000);
+}
+
+void core_hand_over(struct depd *d)
+{
+	exit_status = EXIT_HAND_OVER;
+	d->shutting_down = true;
+	loop_end(d->loop);
+}
+
+static void signal_arrived(struct loop_watch *w, short revents)
+{
+	char why[CONTROL_WHY] = "";
+
+	(void)revents;
+	switch (signals_next(w)) {
+	case 0:
+		break;
+	case SIGHUP:
+		/* An instance has its configuration from the front. */
+		if (!depd->link)
+			depd_reload(depd, why);
+		break;
+	case SIGUSR2:
+		say(LOG_NOTICE, 0, "another depd shall go on with the sessions");
+		core_hand_over(depd);
+		break;
+	default:
+		core_shut_down(depd);
+	}
+}
+
+/* ---- the start ---- */
+
+static void rang(void *owner)
+{
+	session_step(owner);
+}
+
+static void bells_rang(struct loop_watch *w, short revents)
+{
+	(void)w;
+	(void)revents;
+	bells_take(depd->bells, rang);
+}
+
+int core_fail(int err, const char *what)
+{
+	say(LOG_ERR, 0, "%s: %s", what, strerror(-err));
+	return err;
+}
+
+/* What other parts stand on. */
+int core_prepare(struct depd *d, struct kept **kept, size_t *n)
+{
+	char why[CONTROL_WHY] = "";
+	struct rlimit files;
+	int ret;
+
+	depd = d;
+	/* A pidfd per process, and a few descriptors per session. */
+	if (!getrlimit(RLIMIT_NOFILE, &files)) {
+		files.rlim_cur = files.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &files);
+	}
+	/* What programs did is nobody's business but their user's. */
+	umask(077);
+	ret = keep_open(&d->keep, d->rundir, kept, n, why, sizeof(why));
+	if (ret) {
+		say(LOG_ERR, 0, "descriptors cannot be kept: %s", why);
+		return ret;
+	}
+	ret = loop_create(&d->loop);
+	if (ret)
+		return core_fail(ret, loop_trouble(ret));
+	signal_ready.ready = signal_arrived;
+	ret = signals_watch(d->loop, &signal_ready);
+	if (ret)
+		return core_fail(ret, "signals");
+	/* What an earlier depd's tracer was about it has finished then. */
+	ret = tracer_open(d);
+	if (ret)
+		return core_fail(ret, "the tracer");
+	ret = bells_open(&d->bells);
+	if (ret)
+		return core_fail(ret, "doorbells");
+	ret = kept_watch(d);
+	if (ret)
+		return core_fail(ret, "the keeper");
+	d->bells_ready.ready = bells_rang;
+	ret = loop_watch_add(d->loop, &d->bells_ready, bells_fd(d->bells), POLLIN);
+	if (ret)
+		return core_fail(ret, "doorbells");
+	d->pool = dep_pool_create(d->config.workers);
+	return d->pool ? 0 : core_fail(-errno, "storing threads");
+}
+
+int core_run(struct depd *d)
+{
+	uint64_t watchdog = notify_watchdog_ns();
+
+	d->upkeep.due = upkeep_due;
+	loop_timer_set(d->loop, &d->upkeep, d->link ? 0 : UPKEEP_NS, UPKEEP_NS);
+	d->alive.due = alive_due;
+	if (!watchdog || watchdog > 1000000000)
+		watchdog = 1000000000;
+	loop_timer_set(d->loop, &d->alive, 0, watchdog);
+	if (loop_run(d->loop))
+		exit_status = EXIT_FAILURE;
+	policy_stop(d);
+	if (d->control)
+		control_close(d->control);
+	d->control = NULL;
+	if (d->metrics)
+		metrics_close(d->metrics);
+	tracer_close(d);
+	return exit_status;
+}

@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Rules: the front hears of new processes and matches them; the instance of the process's own
+ * credentials takes it.
+ *
+ * A held process waits for the front alone: it is let go when its instance has not answered
+ * anything for FRONT_TAKE_NS, and after FRONT_HELD_NS in any case.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "../notify.h"
+#include "../say.h"
+#include "front.h"
+
+#define FRONT_HELD_NS	8000000000ull	/* the watchdog lets go at 10 s */
+#define LOOK_NS		100000000ull
+#define SENT_MAX	8u		/* to one instance, and not answered */
+#define TAKES_MAX	1024u		/* in all */
+
+/** struct take - a held process that an instance was asked to take, or is to be */
+struct take {
+	struct take *next;
+	struct instance *i;
+	struct link_take wish;
+	uint64_t rule;
+	int pidfd;
+	bool sent;
+	uint64_t since_ns, heard_ns;
+};
+
+static void missed(struct front *f, pid_t pid, const char *name, const char *why)
+{
+	f->missed++;
+	say(LOG_WARNING, 0, "process %d (%s) runs unrecorded: %s", pid, name, why);
+	report_pages(f);
+}
+
+/* ---- what is asked for ---- */
+
+static void drop(struct front *f, struct take *t)
+{
+	struct take **at = &f->takes;
+
+	while (*at != t)
+		at = &(*at)->next;
+	*at = t->next;
+	t->i->ntakes--;
+	close(t->pidfd);
+	free(t);
+}
+
+static void let_go(struct front *f, struct take *t, const char *why)
+{
+	if (why)
+		missed(f, t->wish.pid, t->wish.comm, why);
+	if (f->watch)
+		policy_let_go(f->watch, t->wish.pid);
+	drop(f, t);
+}
+
+/* As many as are looked at soon: the others wait here, where their time is known. */
+static void send_some(struct instance *i)
+{
+	static struct link_msg m;
+	struct take *t;
+	uint32_t sent = 0;
+
+	for (t = i->front->takes; t; t = t->next)
+		sent += t->i == i && t->sent;
+	if (i->state != INSTANCE_RUNNING)
+		return;
+	m.op = LINK_TAKE;
+	for (t = i->front->takes; t && sent < SENT_MAX; t = t->next) {
+		if (t->i != i || t->sent)
+			continue;
+		m.take = t->wish;
+		if (link_send(i->sock, &m, &t->pidfd, 1))
+			return;
+		t->sent = true;
+		sent++;
+	}
+}
+
+static void late_due(struct loop_timer *timer)
+{
+	struct front *f = (struct front *)((char *)timer - offsetof(struct front, late));
+	uint64_t now = loop_now();
+	struct take *t, *next;
+
+	for (t = f->takes; t; t = next) {
+		next = t->next;
+		if (now - t->since_ns > FRONT_HELD_NS || now - t->heard_ns > FRONT_TAKE_NS)
+			let_go(f, t, "its user's instance of depd did not take it in time");
+		else
+			send_some(t->i);
+	}
+	if (!f->takes)
+		loop_timer_cancel(f->loop, timer);
+}
+
+void front_taken(struct instance *i, const struct link_result *r)
+{
+	struct front *f = i->front;
+	uint64_t now = loop_now();
+	struct take *t, *found = NULL;
+	char why[CONTROL_WHY];
+
+	for (t = f->takes; t; t = t->next) {
+		if (t->i != i)
+			continue;
+		t->heard_ns = now;
+		if (t->sent && t->wish.seq == r->seq)
+			found = t;
+	}
+	if (!found)
+		return;
+	if (!r->result) {
+		f->matches++;
+		i->taken++;
+		if (f->watch)
+			policy_taken(f->watch, found->wish.pid);
+		drop(f, found);
+	} else {
+		snprintf(why, sizeof(why), "%.*s", (int)sizeof(r->why) - 1, r->why);
+		for (char *c = why; *c; c++)
+			if ((unsigned char)*c < 0x20 || *c == 0x7f)
+				*c = '?';
+		let_go(f, found, r->result == -ESRCH ? NULL : why);
+	}
+	send_some(i);
+	report_pages(f);
+}
+
+void front_takes_lost(struct instance *i)
+{
+	struct take *t, *next;
+
+	for (t = i->front->takes; t; t = next) {
+		next = t->next;
+		if (t->i == i)
+			let_go(i->front, t, "its user's instance of depd has ended");
+	}
+}
+
+/* ---- whom ---- */
+
+static int by_number(const void *a, const void *b)
+{
+	gid_t x = *(const gid_t *)a, y = *(const gid_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* The numbers of a line: how many, -1: there are more. */
+static int numbers(const char *s, unsigned int *v, int max)
+{
+	int n = 0, used;
+
+	for (; n < max && sscanf(s, " %u%n", &v[n], &used) == 1; n++)
+		s += used;
+	return sscanf(s, " %u", &(unsigned int){ 0 }) == 1 ? -1 : n;
+}
+
+static bool all_same(const unsigned int v[4])
+{
+	return v[0] == v[1] && v[0] == v[2] && v[0] == v[3];
+}
+
+/* One with several uids is between two users: it is neither's. */
+static int who_is(pid_t pid, struct user *u)
+{
+	unsigned int uid[4], gid[4];
+	bool uids = false, gids = false;
+	char path[32], *line = NULL;
+	size_t room = 0;
+	FILE *f;
+
+	*u = (struct user){ 0 };
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	f = fopen(path, "re");
+	if (!f)
+		return -ESRCH;
+	while (getline(&line, &room, f) > 0) {
+		if (!strncmp(line, "Uid:", 4))
+			uids = numbers(line + 4, uid, 4) == 4 && all_same(uid);
+		else if (!strncmp(line, "Gid:", 4))
+			gids = numbers(line + 4, gid, 4) == 4 && all_same(gid);
+		else if (!strncmp(line, "Groups:", 7))
+			u->ngroups = numbers(line + 7, u->groups, USER_GROUPS_MAX);
+	}
+	free(line);
+	fclose(f);
+	if (!uids || !gids)
+		return -EPERM;
+	u->uid = uid[0];
+	u->gid = gid[0];
+	if (u->ngroups < 0)
+		u->ngroups = 0;
+	qsort(u->groups, (size_t)u->ngroups, sizeof(u->groups[0]), by_number);
+	return 0;
+}
+
+/* A user's instance can say that it has more than it was given, for others to have none. */
+static uint64_t open_at(const struct instance *i, uint32_t k)
+{
+	uint64_t n = i->report.rule[k].open;
+
+	return i->user.uid && n > i->taken ? i->taken : n;
+}
+
+static uint64_t of_rule(const struct front *f, uint64_t name)
+{
+	const struct instance *i;
+	const struct take *t;
+	uint64_t n = 0;
+	uint32_t k;
+
+	for (i = f->instances; i; i = i->next)
+		for (k = 0; k < i->report.nrules; k++)
+			if (i->report.rule[k].name == name)
+				n += open_at(i, k);
+	for (t = f->takes; t; t = t->next)
+		n += t->rule == name;
+	return n;
+}
+
+/* Each n-th of those that match, and only so many at a time. */
+static bool is_its_turn(struct front *f, int i)
+{
+	const struct policy_rule *r = &f->config.rule[i];
+
+	if (f->rule_seen[i]++ % (r->every ? r->every : 1))
+		return false;
+	return !r->at_once || of_rule(f, link_rule_name(r->name)) < r->at_once;
+}
+
+static int ask(struct front *f, const struct policy_exec *e, const struct policy_rule *r,
+	       const struct user *u, int pidfd, char *why)
+{
+	const char *store = r->store ? r->store : f->config.store;
+	struct take *t, **last = &f->takes;
+	struct instance *i;
+	uint32_t n = 0;
+	int ret;
+
+	for (; *last; last = &(*last)->next)
+		n++;
+	t = n < TAKES_MAX ? calloc(1, sizeof(*t)) : NULL;
+	if (!t) {
+		snprintf(why, CONTROL_WHY, "too many are held");
+		return -EAGAIN;
+	}
+	ret = dir_store(store, u, t->wish.store, sizeof(t->wish.store));
+	if (ret) {
+		snprintf(why, CONTROL_WHY, "%s/%u cannot be its user's directory for stores: %s",
+			 store, u->uid, strerror(-ret));
+		goto fail;
+	}
+	ret = instance_get(f, u, &i);
+	if (ret) {
+		snprintf(why, CONTROL_WHY, "its user has no instance of depd: %s",
+			 strerror(-ret));
+		goto fail;
+	}
+	t->wish.seq = ++f->last_take;
+	t->wish.pid = e->pid;
+	t->wish.uid = e->p.uid;
+	t->wish.start_ns = e->start_ns;
+	t->wish.flags = r->flags;
+	t->wish.level = r->level;
+	t->wish.ring_size = r->ring_size;
+	t->wish.max_size = r->max_size;
+	t->wish.transport = r->transport;
+	t->wish.shared = r->shared;
+	t->wish.group = r->group;
+	snprintf(t->wish.rule, sizeof(t->wish.rule), "%s", r->name);
+	snprintf(t->wish.comm, sizeof(t->wish.comm), "%s", e->p.comm);
+	snprintf(t->wish.path, sizeof(t->wish.path), "%s", e->p.path);
+	t->rule = link_rule_name(r->name);
+	t->pidfd = pidfd;
+	t->i = i;
+	t->since_ns = loop_now();
+	t->heard_ns = t->since_ns;
+	*last = t;
+	i->ntakes++;
+	if (!f->late.armed)
+		loop_timer_set(f->loop, &f->late, LOOK_NS, LOOK_NS);
+	send_some(i);
+	return 0;
+fail:
+	free(t);
+	return ret;
+}
+
+static int take(struct front *f, const struct policy_exec *e, const struct policy_rule *r,
+		char *why)
+{
+	int pidfd = (int)syscall(SYS_pidfd_open, e->pid, 0), ret;
+	struct user u;
+
+	if (pidfd < 0)
+		return -ESRCH;
+	ret = who_is(e->pid, &u);
+	/* What was read was of this process if it is there still. */
+	if (!ret && syscall(SYS_pidfd_send_signal, pidfd, 0, NULL, 0))
+		ret = -ESRCH;
+	if (ret == -EPERM)
+		snprintf(why, CONTROL_WHY, "it has the ids of several users");
+	if (!ret)
+		ret = ask(f, e, r, &u, pidfd, why);
+	if (ret)
+		close(pidfd);
+	return ret;
+}
+
+/* ---- what the kernel tells ---- */
+
+static void exec(void *arg, const struct policy_exec *e)
+{
+	struct front *f = arg;
+	char why[CONTROL_WHY] = "";
+	int i = policy_match(&f->config, &e->p);
+	int ret = -ENOENT;
+
+	/* There may be hundreds of them before the loop goes round. */
+	notify_alive();
+	/* Instances, tracers and the like: who would take those? */
+	if (i >= 0 && strcmp(e->p.exe, f->exe) && is_its_turn(f, i)) {
+		ret = take(f, e, &f->config.rule[i], why);
+		if (ret && ret != -ESRCH)
+			missed(f, e->pid, e->p.comm, why);
+	}
+	if (ret)
+		policy_let_go(f->watch, e->pid);
+}
+
+static void events(struct loop_watch *w, short revents)
+{
+	struct front *f = (struct front *)((char *)w - offsetof(struct front, policy_ready));
+
+	(void)revents;
+	policy_watch_read(f->watch, exec, f);
+}
+
+void front_policy_start(struct front *f)
+{
+	int ret;
+
+	*f->policy_trouble = '\0';
+	f->late.due = late_due;
+	if (!f->config.nrules)
+		return;
+	ret = policy_watch_open(&f->watch, f->policy_trouble, sizeof(f->policy_trouble));
+	if (ret) {
+		f->watch = NULL;
+		say(LOG_ERR, 0, "rules have no effect: %s", f->policy_trouble);
+		return;
+	}
+	f->rule_seen = calloc(f->config.nrules, sizeof(*f->rule_seen));
+	ret = f->rule_seen ? policy_watch_rules(f->watch, &f->config) : -ENOMEM;
+	f->policy_ready.ready = events;
+	if (!ret)
+		ret = loop_watch_add(f->loop, &f->policy_ready, policy_watch_fd(f->watch), POLLIN);
+	if (!ret)
+		return;
+	snprintf(f->policy_trouble, sizeof(f->policy_trouble), "the rules cannot be set: %s",
+		 strerror(-ret));
+	say(LOG_ERR, 0, "%s", f->policy_trouble);
+	front_policy_stop(f);
+}
+
+void front_policy_stop(struct front *f)
+{
+	while (f->takes)
+		let_go(f, f->takes, "the rules are read again");
+	loop_timer_cancel(f->loop, &f->late);
+	if (f->watch) {
+		loop_unwatch(f->loop, &f->policy_ready);
+		policy_watch_close(f->watch);
+	}
+	f->watch = NULL;
+	free(f->rule_seen);
+	f->rule_seen = NULL;
+}
