@@ -40,7 +40,8 @@ static bool add_how(cJSON *o, const struct policy_rule *r)
 	       cJSON_AddBoolToObject(o, "follow", !(r->flags & ADEPT_S_NO_FOLLOW)) &&
 	       cJSON_AddBoolToObject(o, "self-check", !!(r->flags & ADEPT_S_SELF_CHECK)) &&
 	       cJSON_AddBoolToObject(o, "null", !!(r->flags & ADEPT_S_NULL)) &&
-	       add_text(o, "store", r->store);
+	       add_text(o, "store", r->store) &&
+	       (!r->shared || add_number(o, "share", r->group));
 }
 
 char *policy_describe(const struct depd_config *c)

@@ -476,6 +476,7 @@ static __always_inline void hold(struct task_struct *task, const struct subject 
 	}
 	e->pid = pid;
 	e->ns = h.ns;
+	e->start = h.start;
 	describe(e, s, task);
 	if (bpf_map_update_elem(&held, &pid, &h, BPF_ANY)) {
 		count(EXEC_FULL);

@@ -46,6 +46,7 @@ struct exec_rule {
 /** struct exec_event - a process that has been stopped; texts without a 0 at their end */
 struct exec_event {
 	u64 ns;			/* CLOCK_MONOTONIC */
+	u64 start;		/* of the process; CLOCK_BOOTTIME */
 	u32 pid;		/* in depd's namespace */
 	u32 uid, flags;
 	u32 exe_len, name_len, cgroup_len, argv_len;

@@ -5,6 +5,9 @@
  * It also ends what takes too long, so a depd that hangs delays programs and no more.  It has
  * the table of held processes, and waits for two things: a word on a socket, and depd's end.
  * It has no other descriptor of depd's; those of the BPF programs would keep them attached.
+ *
+ * The guard executes depd's file anew under a name of its own: a fork would keep depd's command
+ * line, and `kill $(pidof depd)` would end both.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -67,6 +70,24 @@ static void guard(const char *pin)
 	_exit(0);
 }
 
+/* depd has threads: nothing is called here that could wait for one of them. */
+static void become(int fd[FDS], const char *pin)
+{
+	char *argv[] = { GUARD_NAME, (char *)pin, NULL }, *envp[] = { NULL };
+
+	keep_only(fd);
+	execve("/proc/self/exe", argv, envp);
+	_exit(1);
+}
+
+void guard_main(int argc, char **argv)
+{
+	prctl(PR_SET_NAME, GUARD_NAME);
+	if (argc < 2 || chdir("/"))
+		_exit(1);
+	guard(argv[1]);
+}
+
 int guard_start(int table, const char *pin)
 {
 	int ends[2], fd[FDS], err = 0;
@@ -90,11 +111,7 @@ int guard_start(int table, const char *pin)
 		setsid();
 		if (fork())
 			_exit(0);
-		prctl(PR_SET_NAME, "depd-guard");
-		keep_only(fd);
-		if (chdir("/"))
-			_exit(1);
-		guard(pin);
+		become(fd, pin);
 	}
 	if (pid < 0)
 		err = -errno;

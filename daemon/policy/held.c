@@ -62,13 +62,19 @@ static char look(pid_t pid, u64 *start)
 	return buf[0];
 }
 
-/* Is it done with @pid, so that it may leave the table? */
-static bool release(pid_t pid, u64 age_ms)
+/* Is it the process that began at @start_ns, as far as /proc tells? */
+static bool began(u64 ticks, u64 start_ns)
+{
+	return ticks == start_ns / NS_PER_TICK || ticks == start_ns / NS_PER_TICK + 1;
+}
+
+/* Is it done with @pid, so that it may leave the table?  Another process is not continued. */
+static bool release(pid_t pid, const struct exec_held *h, u64 age_ms)
 {
 	u64 start;
 	char state = look(pid, &start);
 
-	if (!state || state == 'Z' || state == 'X')
+	if (!state || state == 'Z' || state == 'X' || !began(start, h->start))
 		return true;
 	if (state == 'T')
 		return !kill(pid, SIGCONT) || errno == ESRCH;
@@ -89,7 +95,7 @@ size_t held_release(int table, u64 min_ms)
 		if (bpf_map_lookup_elem(table, &key, &h))
 			continue;
 		age = now_ms() - h.ns / 1000000;
-		if (age < min_ms || !release((pid_t)key, age)) {
+		if (age < min_ms || !release((pid_t)key, &h, age)) {
 			left++;
 			continue;
 		}
@@ -151,15 +157,14 @@ static void forget_others(int table)
 {
 	u32 key, next, *from = NULL;
 	struct exec_held h;
-	u64 start, ticks;
+	u64 start;
 
 	while (!bpf_map_get_next_key(table, from, &next)) {
 		key = next;
 		from = &key;
 		if (bpf_map_lookup_elem(table, &key, &h))
 			continue;
-		ticks = h.start / NS_PER_TICK;
-		if (look((pid_t)key, &start) && (start == ticks || start == ticks + 1))
+		if (look((pid_t)key, &start) && began(start, h.start))
 			continue;
 		bpf_map_delete_elem(table, &key);
 		from = NULL;

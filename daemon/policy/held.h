@@ -36,13 +36,20 @@ void held_pin(int table, char *path, size_t size);
 /** held_recover() - let go whom a depd held that is dead; return: how many tables there were */
 unsigned int held_recover(void);
 
+#define GUARD_NAME	"depd-guard"
+
 /**
  * guard_start() - have somebody let all go when this process dies, and each after some time
  * @pin: to be removed then
+ *
+ * The guard executes /proc/self/exe with argv[0] = GUARD_NAME: main() must call guard_main() then,
+ * before anything else.
  *
  * Return: a descriptor for guard_end(), or a negative errno.
  */
 int guard_start(int table, const char *pin);
 void guard_end(int fd);
+/** guard_main() - run as the guard that guard_start() has executed: never returns */
+void guard_main(int argc, char **argv) __attribute__((noreturn));
 
 #endif

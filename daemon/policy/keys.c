@@ -4,6 +4,7 @@
  */
 #include <ctype.h>
 #include <errno.h>
+#include <grp.h>
 #include <limits.h>
 #include <pwd.h>
 #include <stddef.h>
@@ -206,38 +207,67 @@ static int set_transport(const struct value *v, const struct key *k)
 	return refuse(v, "auto, kmod or shm");
 }
 
-/* The number of a user; a fuzzer shall not look for names. */
-static bool find_user(const char *name, uid_t *uid)
-{
+/* A fuzzer shall not look for names. */
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
-	(void)name;
-	(void)uid;
-	return false;
+#define LOOK_UP	0
 #else
-	struct passwd *pw = getpwnam(name);
+#define LOOK_UP	1
+#endif
+
+static bool find_user(const char *name, uint32_t *id)
+{
+	struct passwd *pw = LOOK_UP ? getpwnam(name) : NULL;
 
 	if (pw)
-		*uid = pw->pw_uid;
+		*id = pw->pw_uid;
 	return pw;
-#endif
+}
+
+static bool find_group(const char *name, uint32_t *id)
+{
+	struct group *g = LOOK_UP ? getgrnam(name) : NULL;
+
+	if (g)
+		*id = g->gr_gid;
+	return g;
+}
+
+/* The number of a user or group, given as such or by name; 4294967295 stands for none. */
+static int set_id(const struct value *v, const char *what, bool (*find)(const char *, uint32_t *),
+		  uint32_t *id)
+{
+	uint64_t n;
+
+	if (number(v->text, "", NULL, &n)) {
+		if (n >= UINT32_MAX)
+			return refuse(v, "less than 4294967295");
+		*id = (uint32_t)n;
+		return 0;
+	}
+	if (find(v->text, id))
+		return 0;
+	return conf_error(v->p, v->column, "There is no %s %.60s: give a name or a number.", what,
+			  v->text);
 }
 
 static int set_uid(const struct value *v, const struct key *k)
 {
 	struct policy_rule *r = conf_rule(v->p);
-	uint64_t n;
+	int err = set_id(v, "user", find_user, &r->uid);
 
 	(void)k;
-	if (number(v->text, "", NULL, &n)) {
-		if (n >= UINT32_MAX)
-			return refuse(v, "less than 4294967295");
-		r->uid = (uid_t)n;
-	} else if (!find_user(v->text, &r->uid)) {
-		return conf_error(v->p, v->column, "There is no user %.60s: give a name of "
-				  "passwd(5) or a number.", v->text);
-	}
-	r->has_uid = true;
-	return 0;
+	r->has_uid = !err;
+	return err;
+}
+
+static int set_share(const struct value *v, const struct key *k)
+{
+	struct policy_rule *r = conf_rule(v->p);
+	int err = set_id(v, "group", find_group, &r->group);
+
+	(void)k;
+	r->shared = !err;
+	return err;
 }
 
 #define DEPD(field)	offsetof(struct depd_config, field)
@@ -272,6 +302,7 @@ static const struct key rule_keys[] = {
 	{ "self-check", set_flag, RULE(flags), 0, 0, ADEPT_S_SELF_CHECK, false },
 	{ "null", set_flag, RULE(flags), 0, 0, ADEPT_S_NULL, false },
 	{ "store", set_folder, RULE(store), 0, 0, 0, 0 },
+	{ "share", set_share, RULE(group), 0, 0, 0, 0 },
 	{ 0 }
 };
 

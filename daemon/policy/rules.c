@@ -255,13 +255,13 @@ out:
 	return err;
 }
 
-int policy_load(struct depd_config *c, const char *path, struct policy_error *e)
+int policy_load(struct depd_config *c, const char *path, bool must_exist, struct policy_error *e)
 {
 	FILE *f = fopen(path, "re");
 	int err;
 
 	memset(e, 0, sizeof(*e));
-	if (!f && errno == ENOENT) {
+	if (!f && errno == ENOENT && !must_exist) {
 		err = set_defaults(c);
 		if (err)
 			policy_free(c);

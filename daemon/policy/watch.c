@@ -244,6 +244,7 @@ static int on_event(void *ctx, void *data, size_t size)
 	x = (struct policy_exec){
 		.pid = (pid_t)e->pid,
 		.exec_ns = e->ns,
+		.start_ns = e->start,
 		.p = {
 			.pid = (pid_t)e->pid, .uid = e->uid, .comm = w->comm, .path = w->path,
 			.exe = w->exe, .cgroup = w->cgroup, .argv = w->argv,
