@@ -14,8 +14,10 @@
 #include "../libdep/format/resume.h"
 #include "end.h"
 #include "file.h"
+#include "made.h"
 #include "say.h"
 #include "search.h"
+#include "sweep.h"
 
 #define DYING_NS	10000000l	/* what is busy is tried again.. */
 #define DYING_TRIES	1000		/* ..so often */
@@ -37,6 +39,7 @@ static bool is_dying(int ret, int *tries)
 
 static int adopt_ring(struct session *s, int fd, const struct dep_session_saved *saved)
 {
+	const struct dep_base base = s->target.base;
 	struct dep_why reason = { "" };
 	int ret, tries = 0;
 
@@ -50,6 +53,7 @@ static int adopt_ring(struct session *s, int fd, const struct dep_session_saved 
 		return ret;
 	}
 	ret = dep_target_adopt(&s->target, s->ring.map, &s->ring.layout, s->ring.fd, &reason);
+	s->target.base = base;
 	if (ret)
 		snprintf(s->error, sizeof(s->error), "%s", reason.text);
 	else if (s->ring.module)
@@ -66,11 +70,9 @@ static int adopt_collector(struct session *s)
 	ret = dep_collector_create(&s->collector, &s->ring, &setup);
 	if (ret || !*s->store)
 		return ret;
-	user_become(&s->owner);
 	do
 		ret = dep_collector_adopt(s->collector, s->store, s->level);
 	while (is_dying(ret, &tries));
-	user_become(&s->d->self);
 	if (ret)
 		snprintf(s->error, sizeof(s->error), "its store: %s",
 			 *dep_error() ? dep_error() : strerror(-ret));
@@ -79,27 +81,31 @@ static int adopt_collector(struct session *s)
 
 /*
  * Nobody can write to it any more, but what is there is a store.
- * @closed: and it was closed, up to its catalog
+ *
+ * Return: 0, -EALREADY if it was closed already, or why it cannot be closed.
  */
-static void close_store(struct session *s, bool closed)
+static int close_store(struct session *s)
 {
-	struct dep_loss loss = s->before.loss;
+	struct dep_ending ending = {
+		.cause = DEP_CLOSE_LOST, .exit_status = s->status, .loss = s->before.loss,
+	};
 	struct dep_writer *w;
 	struct dep_resume r;
+	int ret, tries = 0;
 
 	if (!*s->store)
-		return;
-	user_become(&s->owner);
-	if (closed) {
+		return 0;
+	do
+		ret = dep_writer_resume(&w, s->store, s->level, NULL, NULL, &r);
+	while (is_dying(ret, &tries));
+	if (ret == -EALREADY)
 		dep_store_rebuild(s->store);
-	} else if (!dep_writer_resume(&w, s->store, s->level, NULL, NULL, &r)) {
-		dep_resume_free(&r);
-		loss.unclean = 1;
-		dep_writer_note(w, "depd was killed, and no other one could go on with the "
-				   "recording");
-		dep_writer_close(w, &loss, s->status);
-	}
-	user_become(&s->d->self);
+	if (ret)
+		return ret;
+	dep_resume_free(&r);
+	dep_writer_note(w, "depd was killed, and no other one could go on with the recording");
+	dep_writer_close(w, &ending);
+	return 0;
 }
 
 struct late {
@@ -116,7 +122,7 @@ static void client_is_late(struct loop_timer *t)
 	if (s && !s->told) {
 		s->has_client = false;
 		if (s->state == SESSION_OPEN)
-			session_end(s, CAUSE_ABANDONED, NULL);
+			session_end(s, DEP_CLOSE_ABANDONED, NULL);
 	}
 	free(late);
 }
@@ -154,6 +160,11 @@ static int adopt(struct session *s, int fd)
 		close(fd);
 		return ret;
 	}
+	if (!s->begun) {
+		close(fd);
+		return -ECANCELED;
+	}
+	sweep_session(s);
 	ret = adopt_ring(s, fd, &saved);
 	if (!ret)
 		ret = adopt_collector(s);
@@ -181,6 +192,22 @@ static void forget(struct session *s)
 	session_free(s);
 }
 
+/*
+ * The last depd was killed while it made the session: nobody was told of it, and a client that
+ * asked for it asks again, for the same store.
+ */
+static void undo(struct session *s)
+{
+	int tries = 0;
+
+	while (!s->store_ino && is_dying(made_in_use(s) ? -EBUSY : 0, &tries))
+		;
+	say(LOG_NOTICE, s->id, "was not complete when depd was killed, and is dropped: %s",
+	    s->command);
+	made_remove(s);
+	forget(s);
+}
+
 static void adopt_one(struct depd *d, uint32_t id, int fd)
 {
 	struct session *s = session_new(d, id);
@@ -197,8 +224,12 @@ static void adopt_one(struct depd *d, uint32_t id, int fd)
 		say(LOG_NOTICE, id, "is adopted: %s", s->command);
 		return;
 	}
+	if (ret == -ECANCELED) {
+		undo(s);
+		return;
+	}
 	if (ret == -EALREADY) {
-		close_store(s, true);
+		close_store(s);
 		session_was_ended(s);
 		return;
 	}
@@ -207,7 +238,8 @@ static void adopt_one(struct depd *d, uint32_t id, int fd)
 	/* Its programs would wait for us again and again. */
 	if (s->ring.map)
 		__atomic_store_n(&s->ring.map->abandoned, 1, __ATOMIC_SEQ_CST);
-	close_store(s, false);
+	close_store(s);
+	sweep_session_ended(s);
 	forget(s);
 }
 
@@ -223,28 +255,42 @@ static bool is_kept(const struct kept *kept, size_t n, uint32_t id)
 	return false;
 }
 
-/* What is known by its state file only: the keeper was killed, too. */
+/*
+ * What is known by its state file only: the keeper was killed, too, or depd was while it removed
+ * what is kept of a session that had ended.
+ */
+static void close_lost_one(struct depd *d, uint32_t id)
+{
+	struct session *s = session_new(d, id);
+	struct dep_session_saved saved;
+
+	if (id > d->last_id)
+		d->last_id = id;
+	if (!s)
+		return;
+	if (!file_open(&s->file, s, &saved)) {
+		if (!s->begun) {
+			undo(s);
+			return;
+		}
+		if (close_store(s) == -EALREADY) {
+			session_was_ended(s);
+			return;
+		}
+		say(LOG_ERR, s->id, "cannot be adopted: nobody kept its session file");
+		sweep_session_ended(s);
+	}
+	forget(s);
+}
+
 static void close_lost(struct depd *d, const struct kept *kept, size_t n)
 {
-	struct dep_session_saved saved;
 	uint32_t ids[DEPD_SESSIONS_MAX];
 	size_t i, found = file_list(d->rundir, ids, DEPD_SESSIONS_MAX);
-	struct session *s;
 
-	for (i = 0; i < found; i++) {
-		if (is_kept(kept, n, ids[i]))
-			continue;
-		s = session_new(d, ids[i]);
-		if (!s)
-			continue;
-		if (ids[i] > d->last_id)
-			d->last_id = ids[i];
-		if (!file_open(&s->file, s, &saved)) {
-			say(LOG_ERR, s->id, "cannot be adopted: nobody kept its session file");
-			close_store(s, false);
-		}
-		forget(s);
-	}
+	for (i = 0; i < found; i++)
+		if (!is_kept(kept, n, ids[i]))
+			close_lost_one(d, ids[i]);
 }
 
 void session_adopt_all(struct depd *d, struct kept *kept, size_t n)

@@ -50,9 +50,12 @@ static void put_loss(struct text *t, const struct dep_loss *l)
 	text_u64(t, "lost_threads", l->lost_threads);
 	text_u64(t, "lost_processes", l->lost_processes);
 	text_u64(t, "native_images", l->native_images);
+	text_u64(t, "native_privileged", l->native_privileged);
 	text_u64(t, "absent_chunks", l->absent_chunks);
 	text_u64(t, "absent_bytes", l->absent_bytes);
 	text_u64(t, "unfinished_threads", l->unfinished_threads);
+	text_u64(t, "untaken_threads", l->untaken_threads);
+	text_u64(t, "corrupt", l->corrupt);
 	text_u64(t, "torn_segments", l->torn_segments);
 	text_u64(t, "unclean", l->unclean);
 	text_close(t, '}');
@@ -119,7 +122,7 @@ static void put_sessions(struct text *t, const struct depd_info *d)
 	text_u64(t, "begun", d->sessions_begun);
 	text_u64(t, "adopted", d->sessions_adopted);
 	text_open(t, "ended", '{');
-	for (i = CAUSE_NONE + 1; i < CAUSES; i++)
+	for (i = DEP_CLOSE_UNKNOWN + 1; i < DEP_CLOSE_CAUSES; i++)
 		text_u64(t, session_cause_name(i), d->sessions_ended[i]);
 	text_close(t, '}');
 	text_close(t, '}');
@@ -161,6 +164,21 @@ void answer_depd(struct text *t, const struct depd_info *d, uint64_t chunks, uin
 	text_close(t, '}');
 	text_u64(t, "stores_removed", d->stores_removed);
 	text_u64(t, "stores_removed_bytes", d->stores_removed_bytes);
+	text_close(t, '}');
+}
+
+void answer_account(struct text *t, const struct account_info *a)
+{
+	text_open(t, NULL, '{');
+	text_u64(t, "uid", a->uid);
+	text_u64(t, "instances", a->used[ACCOUNT_INSTANCES]);
+	text_u64(t, "sessions", a->used[ACCOUNT_SESSIONS]);
+	text_u64(t, "clients", a->used[ACCOUNT_CLIENTS]);
+	text_u64(t, "waiting", a->used[ACCOUNT_WAITING]);
+	text_u64(t, "directories", a->used[ACCOUNT_DIRECTORIES]);
+	text_u64(t, "memory_bytes", a->used[ACCOUNT_MEMORY]);
+	text_u64(t, "descriptors", a->used[ACCOUNT_FDS]);
+	text_u64(t, "refused", a->refused);
 	text_close(t, '}');
 }
 

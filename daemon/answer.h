@@ -5,6 +5,7 @@
 #ifndef DEPD_ANSWER_H
 #define DEPD_ANSWER_H
 
+#include "account.h"
 #include "info.h"
 #include "text.h"
 
@@ -19,6 +20,8 @@ void answer_event(struct text *t, const char *event, const struct session_info *
 void answer_session(struct text *t, const char *key, const struct session_info *s);
 /** answer_depd() - @chunks, @bytes: the lag of all sessions */
 void answer_depd(struct text *t, const struct depd_info *d, uint64_t chunks, uint64_t bytes);
+/** answer_account() - what a person has */
+void answer_account(struct text *t, const struct account_info *a);
 /** answer_policy() - @rules: a JSON array */
 void answer_policy(struct text *t, const struct depd_info *d, const char *rules);
 

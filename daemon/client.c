@@ -58,6 +58,8 @@ void client_free(struct client *cl)
 	free(cl->watched);
 	free(cl->out.s);
 	free(cl->in);
+	if (cl->peer.pidfd >= 0)
+		close(cl->peer.pidfd);
 	free(cl);
 }
 

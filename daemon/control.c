@@ -13,6 +13,10 @@
 #include "answer.h"
 #include "client.h"
 
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD	77	/* since Linux 6.5 */
+#endif
+
 #define ACCEPT_ONCE	16
 #define SWEEP_NS	1000000000ull
 
@@ -63,17 +67,24 @@ static void admit(struct control *c, int fd)
 		close(fd);
 		return;
 	}
-	peer = (struct peer){ .uid = who.uid, .gid = who.gid, .pid = who.pid };
+	peer = (struct peer){ .uid = who.uid, .gid = who.gid, .pid = who.pid, .pidfd = -1 };
+	size = sizeof(peer.pidfd);
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &peer.pidfd, &size))
+		peer.pidfd = -1;
 	size = sizeof(peer.groups);
 	/* Who is in more groups than that has none of them. */
 	if (!getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, peer.groups, &size))
 		peer.ngroups = size / sizeof(peer.groups[0]);
-	if (is_full(c, peer.uid))
+	if (is_full(c, peer.uid)) {
 		turn_away(c, fd, -EUSERS, "depd has too many clients, or too many of this user");
-	else if (!client_new(c, fd, &peer))
+	} else if (!client_new(c, fd, &peer)) {
 		turn_away(c, fd, -ENOMEM, NULL);
-	else
+	} else {
 		need_sweep(c);
+		return;
+	}
+	if (peer.pidfd >= 0)
+		close(peer.pidfd);
 }
 
 static void control_ready(struct loop_watch *w, short revents)
@@ -178,6 +189,11 @@ void control_close(struct control *c)
 	loop_timer_cancel(c->loop, &c->reap);
 	loop_timer_cancel(c->loop, &c->sweep);
 	free(c);
+}
+
+void control_add(struct control *c, int fd)
+{
+	admit(c, fd);
 }
 
 void control_session_changed(struct control *c, uint32_t id)

@@ -10,13 +10,14 @@
 
 #include <sys/types.h>
 
+#include "account.h"
 #include "info.h"
 #include "loop.h"
 #include "request.h"
 
 #define CONTROL_CLIENTS_MAX	256
 #define CONTROL_ROOT_CLIENTS	16	/* of these are only for root */
-#define CONTROL_USER_CLIENTS_MAX 64	/* of one user that is not root */
+#define CONTROL_USER_CLIENTS_MAX ACCOUNT_CLIENTS_MAX /* of one user that is not root */
 #define CONTROL_SESSIONS_MAX	1024	/* that one client watches, or has made */
 #define CONTROL_OUT_MAX		(4u << 20)	/* bytes of answers that a client has not read */
 #define CONTROL_IDLE_NS		30000000000ull	/* amid a line, or without reading */
@@ -30,6 +31,7 @@ struct peer {
 	uid_t uid;
 	gid_t gid;
 	pid_t pid;
+	int pidfd;		/* of it, owned by the client; -1: the kernel is too old */
 	gid_t groups[PEER_GROUPS_MAX];	/* others that it is in: the first ones */
 	int ngroups;
 };
@@ -45,6 +47,8 @@ struct control_ops {
 	void (*info)(void *arg, struct depd_info *out);
 	/** @session: the @n-th that there is; false: there are no more */
 	bool (*session)(void *arg, size_t n, struct session_info *out);
+	/** @account: the @n-th person's, may be NULL; false: there are no more */
+	bool (*account)(void *arg, size_t n, struct account_info *out);
 	/** @find: one by its number, ended ones while somebody watches them */
 	bool (*find)(void *arg, uint32_t id, struct session_info *out);
 	/** @record: @fds receives up to 2 descriptors to be sent: session file, ring; borrowed,
@@ -73,6 +77,8 @@ struct control_ops {
  */
 int control_open(struct control **c, struct loop *l, int fd, const struct control_ops *ops);
 void control_close(struct control *c);
+/** control_add() - serve a connected socket, too; takes it over */
+void control_add(struct control *c, int fd);
 /**
  * control_session_changed() - tell who watches @id: state, error, or that it has ended
  *

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * depd: one for each machine, or for a user.
+ * depd: a user's own, or the instance for a user of root's depd (instance.h; root's depd itself
+ * is the front, front/front.h).
  *
  * A session is what is recorded together: a session file, a collector, a store.  All of
  * them are served by one loop (loop.h), which never waits, and by the storing threads of
@@ -22,11 +23,11 @@
 #include "user.h"
 
 #define DEPD_SESSIONS_MAX	1024u	/* at a time */
-#define DEPD_USER_SESSIONS_MAX	128u	/* of one user that is not root */
-
 struct dep_pool;
+struct instance_link;
 struct search;
 struct session;
+struct sweep;
 struct tracer;
 
 struct depd {
@@ -40,18 +41,19 @@ struct depd {
 	struct user self;
 	char rundir[4096];
 	int rundir_lock;
-	const char *config_path;
 	struct depd_config config;
 
 	struct session *sessions;	/* the newest first */
 	uint32_t nsessions;
 	struct search *searches;	/* for races; search.c */
 	uint32_t nsearches;
+	struct sweep *sweep;		/* for temporary stores; sweep.c */
 	uint32_t last_id;
+	struct instance_link *link;	/* to the front; NULL: there is none */
 	uint64_t start_ns, start_realtime_ns;
 
 	/* Of sessions that are no more */
-	uint64_t begun, adopted, ended[CAUSES];
+	uint64_t begun, adopted, ended[DEP_CLOSE_CAUSES];
 	uint64_t chunks, raw_bytes, stored_bytes;
 	struct dep_loss loss;
 
@@ -62,7 +64,8 @@ struct depd {
 	uint64_t *rule_seen;		/* by rule: how many it matched */
 
 	struct loop_watch bells_ready, keep_ready;
-	struct loop_timer upkeep, alive;
+	struct loop_timer upkeep, alive, keep_again;
+	uint64_t keep_not_before_ns;	/* another keeper is tried again */
 	uint64_t removed, removed_bytes;
 	uint64_t trimmed;		/* sessions there had been when memory was given back */
 	bool shutting_down;
@@ -72,12 +75,50 @@ struct depd {
 
 /** ops_of() - for control_open() and metrics_open() */
 struct control_ops ops_of(struct depd *d);
+/** depd_own_info() - without what the front and other instances have */
+void depd_own_info(struct depd *d, struct depd_info *out);
+
+/* ---- core.c: what all that have sessions do ---- */
+
+/**
+ * core_prepare() - all but sockets: d->rundir, its lock and the configuration are there
+ * @kept: receives what an earlier depd left
+ */
+int core_prepare(struct depd *d, struct kept **kept, size_t *n);
+/** core_run() - until depd is to end; returns its exit status */
+int core_run(struct depd *d);
+/** core_shut_down() - end all sessions, then end */
+void core_shut_down(struct depd *d);
+/** core_hand_over() - end at once: another depd goes on with the sessions */
+void core_hand_over(struct depd *d);
+/** core_fail() - log it, and return @err */
+int core_fail(int err, const char *what);
 
 /* ---- rules.c ---- */
+
+/** struct rules_wish - a process, and what its session shall be like */
+struct rules_wish {
+	pid_t pid;
+	uid_t uid;		/* its real one.. */
+	uint64_t start_ns;	/* ..and when it began, as struct policy_exec has it */
+	const char *rule, *comm, *path, *dir;	/* dir: where the store is to be */
+	uint32_t seq;		/* the front's, 0: there is none */
+	uint32_t flags;
+	uint64_t ring_size, max_size;
+	int level;
+	enum request_transport transport;
+	bool shared;		/* @group may read the store, too */
+	gid_t group;
+};
+
+/** rules_take() - begin a session and have the tracer take the process: rules_taken() tells */
+int rules_take(struct depd *d, const struct rules_wish *w, char *why);
 
 /** policy_start() - watch for new processes as the configuration says; says why if it cannot */
 void policy_start(struct depd *d);
 void policy_stop(struct depd *d);
+/** rules_folders() - make the folder for their stores, and see whether groups can enter theirs */
+void rules_folders(struct depd *d);
 /** rules_taken() - what tracer_take() came to; -EPIPE: nobody knows */
 void rules_taken(struct session *s, int ret, const char *why);
 

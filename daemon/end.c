@@ -5,8 +5,11 @@
 
 #include "end.h"
 #include "file.h"
+#include "instance.h"
+#include "made.h"
 #include "say.h"
 #include "search.h"
+#include "sweep.h"
 #include "tracer.h"
 
 #define LEAVE_NS	10000000000ull	/* for taking what living programs have written */
@@ -27,17 +30,21 @@ static bool leave(struct session *s)
 {
 	bool late = loop_now() - s->ending_ns > LEAVE_NS;
 	uint32_t live = s->last.live_processes;
+	bool all;
 
 	if (!late && dep_collector_following(s->collector)) {
 		dep_collector_step(s->collector);
 		return false;
 	}
-	if (!dep_collector_leave(s->collector) && !late)
+	all = dep_collector_leave(s->collector);
+	if (!all && !late)
 		return false;
 	if (live)
 		dep_collector_note(s->collector, "%u processes outlived the recording", live);
-	if (live && late)
-		dep_collector_note(s->collector, "what they had written last could not be taken");
+	/* Without what could be taken: it is late. */
+	if (!all)
+		dep_collector_give_up(s->collector);
+	s->live = live;
 	dep_collector_abandon(s->collector);
 	return true;
 }
@@ -49,6 +56,9 @@ static void show_end(struct session *s)
 	say(LOG_INFO, s->id, "has ended: %s%s%s", session_cause_name(s->cause),
 	    *s->error ? ": " : "", s->error);
 	search_session_ended(s);
+	sweep_session_ended(s);
+	if (s->d->link)
+		link_changed(s->d);
 	if (s->d->control)
 		control_session_changed(s->d->control, s->id);
 	loop_timer_set(s->d->loop, &s->step, KEEP_NS, 0);
@@ -58,7 +68,7 @@ void session_was_ended(struct session *s)
 {
 	*s->error = '\0';
 	if (!s->cause)
-		s->cause = CAUSE_PROGRAMS_ENDED;
+		s->cause = DEP_CLOSE_ENDED;
 	s->loss = s->before.loss;
 	if (s->ring.map)
 		dep_session_loss(&s->ring, &s->loss);
@@ -76,11 +86,14 @@ static void be_ended(struct session *s, int ret)
 	struct session_totals t;
 
 	dep_collector_status(s->collector, &s->last);
-	if (ret && !*s->error)
+	if (ret > 0)
+		say(LOG_WARNING, s->id, "%s is closed, but its manifest or catalog could not be "
+		    "written; `depctl verify --rebuild' makes them", s->store);
+	if (ret < 0 && !*s->error)
 		snprintf(s->error, sizeof(s->error), "%s",
 			 *s->last.error ? s->last.error : strerror(-ret));
-	if (ret && s->cause == CAUSE_PROGRAMS_ENDED)
-		s->cause = CAUSE_STORE_FAILED;
+	if (ret < 0 && s->cause == DEP_CLOSE_ENDED)
+		s->cause = DEP_CLOSE_FAILED;
 	session_totals(s, &t);
 	d->chunks += t.chunks;
 	d->raw_bytes += t.raw_bytes;
@@ -102,11 +115,8 @@ static void be_ended(struct session *s, int ret)
 	dep_session_destroy(&s->ring);
 	session_unkeep(s);
 	/* What nothing was recorded into is not left behind. */
-	if (s->cause == CAUSE_ABANDONED && *s->store && !s->last.processes) {
-		user_become(&s->owner);
-		dep_store_remove(s->store);
-		user_become(&d->self);
-	}
+	if (s->cause == DEP_CLOSE_ABANDONED && !s->last.processes)
+		made_remove(s);
 	show_end(s);
 }
 
@@ -128,7 +138,9 @@ bool session_go_on_ending(struct session *s)
 			be_ended(s, 0);
 			return false;
 		}
-		if (dep_collector_close(s->collector, &s->loss, s->status))
+		if (dep_collector_close(s->collector, &(struct dep_ending){
+				.cause = s->cause, .exit_status = s->status, .live = s->live,
+				.loss = s->loss }))
 			return false;
 		s->end = END_CLOSE;
 		return false;

@@ -15,7 +15,7 @@
 #include "file.h"
 
 #define FILE_MAGIC	0x1e55105450454401ull
-#define FILE_VERSION	1u
+#define FILE_VERSION	3u
 #define TEXT_MAX	4096
 
 /* The file, as it is mapped. */
@@ -37,6 +37,9 @@ struct session_file {
 	uint32_t launched, told;
 	int32_t status;
 	uint32_t state, cause;
+	uint32_t begun, unused;
+	uint64_t store_dev, store_ino;
+	struct dep_base base;
 	struct session_totals totals;
 };
 
@@ -107,7 +110,7 @@ static int is_good(const struct session_file *f, const struct session *s)
 	return f->magic == FILE_MAGIC && f->version == FILE_VERSION && f->size == sizeof(*f) &&
 	       f->check == check(f) && f->saved.layout.version == ADEPT_SESSION_VERSION &&
 	       f->id == s->id && !f->store[TEXT_MAX - 1] && !f->command[TEXT_MAX - 1] &&
-	       !f->rule[TEXT_MAX - 1] && f->state < SESSION_STATES && f->cause < CAUSES;
+	       !f->rule[TEXT_MAX - 1] && f->state < SESSION_STATES && f->cause < DEP_CLOSE_CAUSES;
 }
 
 int file_open(struct session_file **out, struct session *s, struct dep_session_saved *saved)
@@ -146,6 +149,10 @@ int file_open(struct session_file **out, struct session *s, struct dep_session_s
 	s->told = f->told;
 	s->status = f->status;
 	s->cause = f->cause;
+	s->begun = f->begun;
+	s->store_dev = f->store_dev;
+	s->store_ino = f->store_ino;
+	s->target.base = f->base;
 	s->before = f->totals;
 	*saved = f->saved;
 	*out = f;
@@ -164,6 +171,15 @@ void file_update(struct session_file *f, struct session *s)
 	f->status = s->status;
 	f->state = s->state;
 	f->cause = s->cause;
+	f->begun = s->begun;
+	f->store_dev = s->store_dev;
+	f->store_ino = s->store_ino;
+	/* Set once; half of it is none. */
+	if (!f->base.known && s->target.base.known) {
+		f->base = s->target.base;
+		f->base.known = 0;
+		__atomic_store_n(&f->base.known, 1, __ATOMIC_RELEASE);
+	}
 	session_totals(s, &f->totals);
 }
 

@@ -17,7 +17,7 @@ int file_create(struct session_file **f, const struct session *s);
 /**
  * file_open() - what an earlier depd left about session @id
  *
- * Fills in @s: owner, store, command, rule, flags and what else is kept; and @saved.
+ * Fills in @s: owner, store, command, rule, flags, target.base and what else is kept; and @saved.
  * Return: 0, -ENOENT, -EBADMSG: not this version's, or damaged.
  */
 int file_open(struct session_file **f, struct session *s, struct dep_session_saved *saved);

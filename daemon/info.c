@@ -1,19 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Names of states, causes and stages, in the protocol and in metrics.
+ * Names of states and stages, in the protocol and in metrics.
  */
 #include "info.h"
 
 static const char *const states[SESSION_STATES] = {
 	[SESSION_OPEN] = "open", [SESSION_RECORDING] = "recording",
 	[SESSION_ENDING] = "ending", [SESSION_ENDED] = "ended",
-};
-
-static const char *const causes[CAUSES] = {
-	[CAUSE_NONE] = "none", [CAUSE_PROGRAMS_ENDED] = "programs_ended",
-	[CAUSE_STOPPED] = "stopped", [CAUSE_SHUTDOWN] = "shutdown",
-	[CAUSE_MAX_SIZE] = "max_size", [CAUSE_STORE_FAILED] = "store_failed",
-	[CAUSE_CORRUPT] = "corrupt", [CAUSE_ABANDONED] = "abandoned",
 };
 
 static const char *const stages[STAGES] = {
@@ -25,9 +18,9 @@ const char *session_state_name(enum session_state s)
 	return s < SESSION_STATES ? states[s] : "?";
 }
 
-const char *session_cause_name(enum session_cause c)
+const char *session_cause_name(enum dep_close_cause c)
 {
-	return c < CAUSES ? causes[c] : "?";
+	return c == DEP_CLOSE_UNKNOWN ? "none" : dep_close_cause_name(c);
 }
 
 const char *depd_stage_name(enum depd_stage s)

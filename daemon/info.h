@@ -19,22 +19,13 @@ enum session_state {
 	SESSION_STATES
 };
 
-/* Why a session ended, or keeps nothing any more. */
-enum session_cause {
-	CAUSE_NONE,
-	CAUSE_PROGRAMS_ENDED,
-	CAUSE_STOPPED,		/* by request */
-	CAUSE_SHUTDOWN,		/* of depd */
-	CAUSE_MAX_SIZE,
-	CAUSE_STORE_FAILED,	/* disk full, read-only..: error says it */
-	CAUSE_CORRUPT,		/* it did not make sense what its processes wrote */
-	CAUSE_ABANDONED,	/* its client went before anything ran */
-	CAUSES
-};
-
-/** session_state_name(), session_cause_name() - as the protocol and metrics have them */
+/**
+ * session_state_name(), session_cause_name() - as the protocol and metrics have them
+ *
+ * The cause of a session that has not ended is "none".
+ */
 const char *session_state_name(enum session_state s);
-const char *session_cause_name(enum session_cause c);
+const char *session_cause_name(enum dep_close_cause c);
 
 /** struct session_info - one session */
 struct session_info {
@@ -42,7 +33,7 @@ struct session_info {
 	uid_t uid;		/* of the owner */
 	pid_t pid;		/* of the first process, 0: none yet */
 	enum session_state state;
-	enum session_cause cause;
+	enum dep_close_cause cause;
 	const char *store;	/* directory, "" with --null without one */
 	const char *command;	/* argv[0] */
 	const char *rule;	/* that began it, "" = a client did */
@@ -74,7 +65,7 @@ struct depd_info {
 	uint64_t cpu_ns;		/* user and system time of depd */
 	uint64_t memory_bytes;		/* resident */
 	uint64_t sessions_begun, sessions_adopted;
-	uint64_t sessions_ended[CAUSES];
+	uint64_t sessions_ended[DEP_CLOSE_CAUSES];
 	uint32_t sessions_open;
 	uint64_t chunks, raw_bytes, stored_bytes;	/* of all sessions, ended ones too */
 	uint64_t stage_ns[STAGES];
@@ -89,6 +80,8 @@ struct depd_info {
 	const char *policy_trouble;	/* why it is not, or what is wrong with the file; "" */
 	uint32_t rules;
 	uint64_t policy_matches, policy_missed;	/* processes recorded; that it was too late for */
+	/* Of instances other than this one, whose sessions are not reported here */
+	uint64_t lag_chunks, lag_bytes, waiting_threads;
 	/* Store upkeep */
 	uint64_t stores_removed, stores_removed_bytes;
 };

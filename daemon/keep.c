@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Keeping descriptors: what does not depend on who does it. */
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,6 +50,24 @@ int keep_open(struct keep **out, const char *rundir, struct kept **kept, size_t 
 	return 0;
 }
 
+int keep_listen_only(struct keep **out)
+{
+	struct keep *k = calloc(1, sizeof(*k));
+	struct keep_list kept = { 0 };
+	int ret;
+
+	if (!k)
+		return -ENOMEM;
+	k->sock = -1;
+	ret = keep_passed(k, &kept);
+	keep_list_free(&kept);
+	if (ret)
+		keep_close(k);
+	else
+		*out = k;
+	return ret;
+}
+
 int keep_put(struct keep *k, const char *name, int fd)
 {
 	int ret = keep_list_add(&k->names, name, -1);
@@ -70,6 +89,31 @@ int keep_remove(struct keep *k, const char *name)
 	ret = k->way->remove(k, name);
 	if (!ret)
 		keep_list_remove(&k->names, i);
+	return ret;
+}
+
+bool keep_lost(const struct keep *k)
+{
+	struct pollfd p = { .fd = k->sock, .events = POLLIN };
+
+	if (!k->has_keeper)
+		return false;
+	return k->sock < 0 || (poll(&p, 1, 0) == 1 && p.revents & (POLLHUP | POLLERR));
+}
+
+int keep_again(struct keep *k, const char *rundir, char *why, size_t why_size)
+{
+	struct keep_list l = { 0 };
+	int ret;
+
+	if (k->sock >= 0)
+		close(k->sock);
+	k->sock = -1;
+	keep_list_free(&k->names);
+	ret = keep_keeper(k, rundir, &l, why, why_size);
+	if (!ret)
+		ret = note_names(k, &l);
+	keep_list_free(&l);
 	return ret;
 }
 

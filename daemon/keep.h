@@ -9,6 +9,7 @@
 #ifndef DEPD_KEEP_H
 #define DEPD_KEEP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct keep;
@@ -41,6 +42,17 @@ int keep_open(struct keep **k, const char *rundir, struct kept **kept, size_t *n
 int keep_put(struct keep *k, const char *name, int fd);
 /** keep_remove() - -ENOENT: it is not kept */
 int keep_remove(struct keep *k, const char *name);
+/** keep_lost() - the keeper is gone, or did not answer: nothing can be kept */
+bool keep_lost(const struct keep *k);
+/**
+ * keep_again() - find or make a keeper when the last one is lost
+ *
+ * All that is to be kept must be put again; a keeper that did not answer may still have some of it:
+ * -EEXIST.  Return: as keep_open().
+ */
+int keep_again(struct keep *k, const char *rundir, char *why, size_t why_size);
+/** keep_listen_only() - for who keeps nothing itself: what systemd passes for keep_listen() */
+int keep_listen_only(struct keep **k);
 /** keep_fd() - readable when the keeper is gone; -1: there is none */
 int keep_fd(const struct keep *k);
 /** keep_listen() - a listening socket, non-blocking, that systemd passed as @name; -ENOENT */

@@ -21,7 +21,8 @@ struct keep_list {
 
 struct keep {
 	const struct keep_way *way;
-	int sock;		/* to the keeper, -1 = none */
+	bool has_keeper;	/* or had one; not systemd.. */
+	int sock;		/* ..to it, -1 = none */
 	struct keep_list listen;	/* what systemd passed for that */
 	struct keep_list names;	/* of what is kept; no descriptors */
 };

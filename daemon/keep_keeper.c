@@ -65,7 +65,7 @@ static int make_keeper(const char *rundir)
 
 	if (fd < 0)
 		return fd;
-	ret = keeper_start(fd);
+	ret = keeper_start(fd, rundir);
 	close(fd);
 	return ret;
 }
@@ -143,5 +143,6 @@ int keep_keeper(struct keep *k, const char *rundir, struct keep_list *kept, char
 		snprintf(why, why_size, "The keeper at %s/%s cannot be used: %s.", rundir,
 			 KEEPER_SOCKET, strerror(-ret));
 	k->way = &keeper_way;
+	k->has_keeper = true;
 	return ret;
 }

@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Becoming the keeper: a process that nothing of depd's ends or holds up. */
+/*
+ * Starting the keeper.
+ *
+ * The keeper executes depd's file anew under a name of its own: a fork would keep depd's command
+ * line, and `kill $(pidof depd)` would end both.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -10,6 +17,7 @@
 #include <unistd.h>
 
 #include "keeper.h"
+#include "rundir.h"
 
 struct keeper_limits keeper_limits = {
 	.start_ms = 10000,
@@ -64,19 +72,40 @@ static int keep_only(int fd)
 	return 0;
 }
 
-static void become(int fd)
+static void become(int fd, const char *rundir)
 {
+	char start[16], idle[16], fds[16], *envp[] = { NULL };
+	char *argv[] = { KEEPER_NAME, start, idle, fds,
+			 (char *)rundir_shown(rundir), NULL };
+
+	snprintf(start, sizeof(start), "%u", keeper_limits.start_ms);
+	snprintf(idle, sizeof(idle), "%u", keeper_limits.idle_ms);
+	snprintf(fds, sizeof(fds), "%u", keeper_limits.fds);
 	reset_signals();
 	raise_limit();
 	umask(077);
-	prctl(PR_SET_NAME, "depd-keeper");
-	if (keep_only(fd) || chdir("/"))
+	if (!keep_only(fd))
+		execve("/proc/self/exe", argv, envp);
+	_exit(1);
+}
+
+void keeper_main(int argc, char **argv)
+{
+	prctl(PR_SET_NAME, KEEPER_NAME);
+	/* What it holds is depd's: other processes of this user have no way to it. */
+	prctl(PR_SET_DUMPABLE, 0);
+	if (argc < 4 || chdir("/"))
 		_exit(1);
+	keeper_limits = (struct keeper_limits){
+		.start_ms = (unsigned int)strtoul(argv[1], NULL, 10),
+		.idle_ms = (unsigned int)strtoul(argv[2], NULL, 10),
+		.fds = (uint32_t)strtoul(argv[3], NULL, 10),
+	};
 	keeper_serve(3);
 	_exit(0);
 }
 
-int keeper_start(int fd)
+int keeper_start(int fd, const char *rundir)
 {
 	int status = 0;
 	pid_t pid;
@@ -89,7 +118,7 @@ int keeper_start(int fd)
 		setsid();
 		pid = fork();
 		if (!pid)
-			become(fd);
+			become(fd, rundir);
 		_exit(pid < 0);
 	}
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)

@@ -12,6 +12,7 @@
 
 #include "keep.h"
 
+#define KEEPER_NAME	"depd-keeper"
 #define KEEPER_SOCKET	"keeper.sock"
 #define KEEPER_VERSION	"depd-keeper-1"	/* the name in a HELLO */
 #define KEEPER_FDS_MAX	4096
@@ -38,8 +39,16 @@ struct keeper_limits {
 };
 extern struct keeper_limits keeper_limits;
 
-/** keeper_start() - make a keeper that serves on @fd, a listening socket (duplicated) */
-int keeper_start(int fd);
+/**
+ * keeper_start() - start a keeper that serves on @fd, a listening socket (duplicated)
+ * @rundir: shown in its command line
+ *
+ * The keeper executes /proc/self/exe with argv[0] = KEEPER_NAME: main() must call keeper_main()
+ * then, before anything else.
+ */
+int keeper_start(int fd, const char *rundir);
+/** keeper_main() - run as the keeper that keeper_start() has executed: never returns */
+void keeper_main(int argc, char **argv) __attribute__((noreturn));
 /** keeper_serve() - what it does then: returns when nothing is left to do */
 void keeper_serve(int fd);
 

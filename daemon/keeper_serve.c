@@ -9,10 +9,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../libdep/abi/session.h"
+#include "../libdep/collect/owner.h"
 #include "keep_impl.h"
 #include "keeper.h"
 
 static struct kept held[KEEPER_FDS_MAX];
+/* The programs of a session that is held see by it when this process dies. */
+static struct dep_owner *owner[KEEPER_FDS_MAX];
 static uint32_t nheld;
 
 static int find(const char *name)
@@ -35,6 +39,7 @@ static int put(const char *name, int fd)
 	if (nheld >= keeper_limits.fds || nheld >= KEEPER_FDS_MAX)
 		return -ENOSPC;
 	snprintf(held[nheld].name, KEEP_NAME_MAX, "%s", name);
+	owner[nheld] = dep_owner_new(fd, offsetof(struct adept_session, keeper));
 	held[nheld++].fd = fd;
 	return 0;
 }
@@ -46,7 +51,9 @@ static int drop(const char *name)
 	if (i < 0)
 		return i;
 	close(held[i].fd);
+	dep_owner_free(owner[i]);
 	memmove(held + i, held + i + 1, (--nheld - i) * sizeof(*held));
+	memmove(owner + i, owner + i + 1, (nheld - i) * sizeof(*owner));
 	return 0;
 }
 

@@ -129,7 +129,7 @@ static void put_sessions(struct metrics_out *o, const struct depd_info *d)
 	one(o, "adept_sessions_adopted", COUNTER, NULL, d->sessions_adopted,
 	    "Sessions that an earlier depd made.");
 	family(o, "adept_sessions_ended", COUNTER, NULL, "Sessions that have ended, and why.");
-	for (i = CAUSE_NONE + 1; i < CAUSES; i++)
+	for (i = DEP_CLOSE_UNKNOWN + 1; i < DEP_CLOSE_CAUSES; i++)
 		whole_of(o, "cause", session_cause_name(i), d->sessions_ended[i]);
 }
 
@@ -168,13 +168,19 @@ static void put_loss(struct metrics_out *o, const struct dep_loss *l)
 	whole_of(o, "cause", "absent", l->absent_chunks);
 	whole_of(o, "cause", "torn", l->torn_segments);
 	family(o, "adept_loss_threads", COUNTER, NULL,
-	       "Threads that ran unrecorded, or whose last record was not finished.");
+	       "Threads that ran unrecorded, or the end of whose stream is missing.");
 	whole_of(o, "cause", "unrecorded", l->lost_threads);
 	whole_of(o, "cause", "unfinished", l->unfinished_threads);
+	whole_of(o, "cause", "untaken", l->untaken_threads);
 	family(o, "adept_loss_processes", COUNTER, NULL,
-	       "Processes that ran unrecorded; those of a privileged or foreign image: native.");
+	       "Processes that ran unrecorded; native: by their image, privileged: for its "
+	       "privileges.");
 	whole_of(o, "cause", "unrecorded", l->lost_processes);
-	whole_of(o, "cause", "native", l->native_images);
+	whole_of(o, "cause", "native", l->native_images > l->native_privileged ?
+		 l->native_images - l->native_privileged : 0);
+	whole_of(o, "cause", "privileged", l->native_privileged);
+	one(o, "adept_loss_corrupt", COUNTER, NULL, l->corrupt,
+	    "Rings, slots and descriptors that made no sense.");
 	one(o, "adept_loss_sessions", COUNTER, NULL, l->unclean,
 	    "Sessions that did not end properly.");
 }
@@ -281,9 +287,10 @@ static void put_series(struct metrics_out *o, const struct control_ops *ops)
 	}
 }
 
-static void put_lag(struct metrics_out *o, const struct control_ops *ops)
+static void put_lag(struct metrics_out *o, const struct control_ops *ops,
+		    const struct depd_info *d)
 {
-	uint64_t chunks = 0, bytes = 0, waiting = 0;
+	uint64_t chunks = d->lag_chunks, bytes = d->lag_bytes, waiting = d->waiting_threads;
 	struct session_info s;
 	size_t i;
 
@@ -300,6 +307,45 @@ static void put_lag(struct metrics_out *o, const struct control_ops *ops)
 	    "Threads that wait for a free chunk.");
 }
 
+/* ---- users, of root's depd ---- */
+
+static const struct {
+	const char *name, *unit, *help;
+	enum account_what what;
+} of_user[] = {
+	{ "adept_user_sessions", NULL, "Sessions of a user that have not ended.",
+	  ACCOUNT_SESSIONS },
+	{ "adept_user_instances", NULL, "Processes of depd's for a user.", ACCOUNT_INSTANCES },
+	{ "adept_user_clients", NULL, "Clients of the control socket that are a user's.",
+	  ACCOUNT_CLIENTS },
+	{ "adept_user_resident_memory_bytes", "bytes", "Memory of a user's instances.",
+	  ACCOUNT_MEMORY },
+	{ "adept_user_open_fds", NULL, "Descriptors of a user's instances.", ACCOUNT_FDS },
+};
+
+static void put_users(struct metrics_out *o, const struct control_ops *ops)
+{
+	struct account_info a;
+	char uid[24];
+	size_t i, k;
+
+	for (k = 0; ops->account && k < sizeof(of_user) / sizeof(of_user[0]); k++) {
+		family(o, of_user[k].name, GAUGE, of_user[k].unit, of_user[k].help);
+		for (i = 0; ops->account(ops->arg, i, &a); i++) {
+			snprintf(uid, sizeof(uid), "%" PRIu64, a.uid);
+			whole_of(o, "uid", uid, a.used[of_user[k].what]);
+		}
+	}
+	if (!ops->account)
+		return;
+	family(o, "adept_user_refused", COUNTER, NULL,
+	       "What a user was refused for having it all.");
+	for (i = 0; ops->account(ops->arg, i, &a); i++) {
+		snprintf(uid, sizeof(uid), "%" PRIu64, a.uid);
+		whole_of(o, "uid", uid, a.refused);
+	}
+}
+
 char *metrics_format_text(const struct control_ops *ops, enum metrics_format format)
 {
 	struct metrics_out o = { .format = format };
@@ -309,11 +355,12 @@ char *metrics_format_text(const struct control_ops *ops, enum metrics_format for
 	put_self(&o, &d);
 	put_sessions(&o, &d);
 	put_flow(&o, &d);
-	put_lag(&o, ops);
+	put_lag(&o, ops, &d);
 	put_loss(&o, &d.loss);
 	put_upkeep(&o, &d);
 	put_who(&o, ops);
 	put_series(&o, ops);
+	put_users(&o, ops);
 	if (format == METRICS_OPEN)
 		text_str(&o.t, "# EOF\n");
 	return text_take(&o.t);

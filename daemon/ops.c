@@ -12,7 +12,7 @@
 
 #include "../libdep/collect/module.h"
 #include "../libdep/collect/queue.h"
-#include "session.h"
+#include "instance.h"
 
 static void add_open_sessions(struct depd *d, struct depd_info *out)
 {
@@ -53,9 +53,8 @@ static uint64_t memory_bytes(void)
 	return resident * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-static void info(void *arg, struct depd_info *out)
+void depd_own_info(struct depd *d, struct depd_info *out)
 {
-	struct depd *d = arg;
 	struct dep_pool_stats pool;
 
 	dep_pool_stats(d->pool, &pool);
@@ -81,6 +80,15 @@ static void info(void *arg, struct depd_info *out)
 	if (d->control)
 		control_requests(d->control, &out->requests, &out->requests_refused);
 	add_open_sessions(d, out);
+}
+
+static void info(void *arg, struct depd_info *out)
+{
+	struct depd *d = arg;
+
+	depd_own_info(d, out);
+	if (d->link)
+		link_info(d, out);
 }
 
 static bool nth_session(void *arg, size_t n, struct session_info *out)
@@ -125,6 +133,33 @@ static void user_of(const struct peer *peer, struct user *u)
 	memcpy(u->groups, peer->groups, (size_t)u->ngroups * sizeof(u->groups[0]));
 }
 
+/* May @peer share what it owns with @group?  Root may with any. */
+static bool is_member(const struct peer *peer, gid_t group)
+{
+	int i;
+
+	for (i = 0; i < peer->ngroups && peer->groups[i] != group; i++)
+		;
+	return !peer->uid || peer->gid == group || i < peer->ngroups;
+}
+
+/* Are numbers of processes the same to this client and to us?  It is not seen otherwise. */
+static bool in_our_pid_namespace(const struct peer *peer)
+{
+	char path[64], line[256];
+	int pid, next, n = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", peer->pid);
+	f = peer->pid ? fopen(path, "re") : NULL;
+	if (!f)
+		return false;
+	while (!n && fgets(line, sizeof(line), f))
+		n = sscanf(line, "NSpid: %d %d", &pid, &next);
+	fclose(f);
+	return n == 1 && pid == peer->pid;
+}
+
 static int record(void *arg, const struct peer *peer, const struct request *r, uint32_t *id,
 		  int fds[2], int *nfds, char *why)
 {
@@ -133,7 +168,9 @@ static int record(void *arg, const struct peer *peer, const struct request *r, u
 		.argv = r->argv, .argc = r->argc, .cwd = r->cwd, .store = r->store,
 		.flags = r->flags, .ring_size = r->ring_size, .max_size = r->max_size,
 		.level = r->level, .aslr = r->aslr, .transport = r->transport,
+		.shared = r->shared, .group = r->group,
 	};
+	struct dep_why reason = { "" };
 	struct session *s;
 	int ret;
 
@@ -143,6 +180,21 @@ static int record(void *arg, const struct peer *peer, const struct request *r, u
 		snprintf(why, CONTROL_WHY, "this depd is user %u's, and serves nobody else",
 			 d->self.uid);
 		return -EPERM;
+	}
+	if (!in_our_pid_namespace(peer)) {
+		snprintf(why, CONTROL_WHY, "this depd is in another pid namespace than depctl");
+		return -EXDEV;
+	}
+	if (r->shared && !is_member(peer, r->group)) {
+		snprintf(why, CONTROL_WHY, "user %u is not in the group %u, or in more than %d "
+			 "groups", peer->uid, r->group, PEER_GROUPS_MAX);
+		return -EPERM;
+	}
+	ret = dep_base_peer(&w.base, &(struct dep_peer){ peer->pid, peer->uid, peer->gid,
+							   peer->pidfd }, &reason);
+	if (ret) {
+		snprintf(why, CONTROL_WHY, "depctl may not record: %s", reason.text);
+		return ret;
 	}
 	ret = session_begin(d, &w, &s, why);
 	if (ret)
@@ -179,7 +231,7 @@ static int launched(void *arg, const struct peer *peer, const struct request *r,
 
 	if (!s)
 		return -ENOENT;
-	session_launched(s, r->pid, r->native, r->why);
+	session_launched(s, r->pid, r->native, r->privileged, r->why);
 	return 0;
 }
 
@@ -199,21 +251,30 @@ static int stop(void *arg, const struct peer *peer, const struct request *r, cha
 
 	if (!s)
 		return -ENOENT;
-	session_end(s, s->state == SESSION_OPEN ? CAUSE_ABANDONED : CAUSE_STOPPED, NULL);
+	session_end(s, s->state == SESSION_OPEN ? DEP_CLOSE_ABANDONED : DEP_CLOSE_STOPPED, NULL);
 	return 0;
 }
 
 static int reload(void *arg, const struct peer *peer, char *why)
 {
+	struct depd *d = arg;
+
 	(void)peer;
-	return depd_reload(arg, why);
+	return d->link ? link_reload(d, why) : depd_reload(d, why);
 }
 
 static char *policy_text(void *arg)
 {
 	struct depd *d = arg;
 
-	return policy_describe(&d->config);
+	return d->link ? link_rules_text(d) : policy_describe(&d->config);
+}
+
+static bool account(void *arg, size_t n, struct account_info *out)
+{
+	struct depd *d = arg;
+
+	return d->link && link_account(d, n, out);
 }
 
 /* Before anything ran in it there is no sense in it; later its programs decide. */
@@ -225,7 +286,7 @@ static void gone(void *arg, uint32_t id)
 	if (!s || d->shutting_down)
 		return;
 	if (s->state == SESSION_OPEN)
-		session_end(s, CAUSE_ABANDONED, NULL);
+		session_end(s, DEP_CLOSE_ABANDONED, NULL);
 	else
 		session_told(s, -1);
 }
@@ -233,7 +294,8 @@ static void gone(void *arg, uint32_t id)
 struct control_ops ops_of(struct depd *d)
 {
 	return (struct control_ops){
-		.info = info, .session = nth_session, .find = find, .record = record,
+		.info = info, .session = nth_session, .account = account,
+		.find = find, .record = record,
 		.follow = follow,
 		.launched = launched, .ended = ended, .stop = stop, .reload = reload,
 		.policy_text = policy_text, .gone = gone, .arg = d,

@@ -21,8 +21,8 @@ static const char *const key_name[OPTION_KEYS] = {
 static const struct argp_option options[] = {
 	{ "config", OPT_CONFIG, "FILE", 0, "Read FILE instead of " CONFIG_PATH, 0 },
 	{ "rundir", OPT_RUNDIR, "DIR", 0,
-	  "Where sockets and the state of sessions are (/run/adept for root, else "
-	  "$XDG_RUNTIME_DIR/adept)", 0 },
+	  "Where sockets and the state of sessions are ($ADEPT_RUNDIR if it is set, else "
+	  "/run/adept for root and $XDG_RUNTIME_DIR/adept for others)", 0 },
 	{ "socket", OPT_SOCKET, "PATH", 0, "The control socket (depd.sock in the run directory)",
 	  0 },
 	{ "metrics", OPT_METRICS, "PATH", 0, "The metrics socket (metrics.sock there)", 0 },
@@ -66,6 +66,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case OPT_CONFIG:
 		o->config_path = arg;
+		o->config_given = true;
 		return 0;
 	case OPT_RUNDIR:
 		o->rundir = arg;
@@ -103,7 +104,7 @@ void options_parse(struct options *o, int argc, char **argv)
 	argp_parse(&argp, argc, argv, 0, NULL, o);
 }
 
-int options_override(struct depd_config *c, const struct options *o)
+static int override(struct depd_config *c, const struct options *o)
 {
 	struct policy_error e;
 	struct depd_config k;
@@ -142,5 +143,24 @@ int options_override(struct depd_config *c, const struct options *o)
 		}
 		policy_free(&k);
 	}
+	return ret;
+}
+
+int options_load(struct depd_config *c, const struct options *o, char *why, size_t size)
+{
+	struct policy_error e = { 0 };
+	int ret = policy_load(c, o->config_path, o->config_given, &e);
+
+	if (!ret) {
+		ret = override(c, o);
+		if (!ret)
+			return 0;
+		policy_free(c);
+	}
+	if (e.line)
+		snprintf(why, size, "%s:%u:%u: %s", o->config_path, e.line, e.column, e.text);
+	else
+		snprintf(why, size, "%s: %s", o->config_path,
+			 *e.text ? e.text : strerror(-ret));
 	return ret;
 }

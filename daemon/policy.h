@@ -31,6 +31,8 @@ struct policy_rule {
 	int level;
 	enum request_transport transport;
 	char *store;		/* directory for its stores, NULL: the configured one */
+	bool shared;		/* @group may read them, too */
+	gid_t group;
 };
 
 /** struct depd_config - depd.conf: [depd] and the rules */
@@ -58,8 +60,11 @@ struct policy_error {
  * Return: 0, -EINVAL and *e, -ENOMEM; then @c is empty.  At most 1 MiB is read.
  */
 int policy_read(struct depd_config *c, FILE *f, struct policy_error *e);
-/** policy_load() - policy_read() of the file @path; defaults if it does not exist */
-int policy_load(struct depd_config *c, const char *path, struct policy_error *e);
+/**
+ * policy_load() - policy_read() of the file @path
+ * @must_exist: else a file that does not exist stands for the defaults
+ */
+int policy_load(struct depd_config *c, const char *path, bool must_exist, struct policy_error *e);
 void policy_free(struct depd_config *c);
 /** policy_describe() - the rules as a JSON array, malloc()ed */
 char *policy_describe(const struct depd_config *c);
@@ -91,6 +96,7 @@ struct policy_watch;
 struct policy_exec {
 	pid_t pid;
 	uint64_t exec_ns;	/* CLOCK_MONOTONIC */
+	uint64_t start_ns;	/* when the process began; CLOCK_BOOTTIME */
 	struct policy_process p;
 };
 

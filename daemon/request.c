@@ -21,7 +21,7 @@
 enum kind {
 	KIND_KNOWN,		/* v and op, which were looked at before */
 	KIND_U32, KIND_U64, KIND_INT, KIND_BOOL, KIND_FLAG, KIND_PATH, KIND_TEXT, KIND_ARGV,
-	KIND_TRANSPORT, KIND_OPTIONS,
+	KIND_TRANSPORT, KIND_GROUP, KIND_OPTIONS,
 };
 
 /** struct field - one that an object may have; offsets are of struct request */
@@ -56,6 +56,7 @@ static const struct field fields[] = {
 	{ "options", KIND_OPTIONS, 0, 0, 0, OP(RECORD), 0 },
 	{ "pid", KIND_INT, AT(pid), 1, PID_MAX, OP(LAUNCHED), OP(LAUNCHED) },
 	{ "native", KIND_BOOL, AT(native), 0, 0, OP(LAUNCHED), 0 },
+	{ "privileged", KIND_BOOL, AT(privileged), 0, 0, OP(LAUNCHED), 0 },
 	{ "why", KIND_TEXT, AT(why), 0, REQUEST_WHY_MAX, OP(LAUNCHED), 0 },
 	{ "status", KIND_INT, AT(status), 0, 0xffff, OP(ENDED), OP(ENDED) },
 	{ 0 }
@@ -74,6 +75,7 @@ static const struct field options[] = {
 	{ "level", KIND_INT, AT(level), 1, 19, ALL, 0 },
 	{ "aslr", KIND_BOOL, AT(aslr), 0, 0, ALL, 0 },
 	{ "transport", KIND_TRANSPORT, 0, 0, 0, ALL, 0 },
+	{ "share", KIND_GROUP, AT(group), 0, UINT32_MAX - 1, ALL, 0 },
 	{ 0 }
 };
 
@@ -83,6 +85,7 @@ static const char *const op_names[REQUEST_OPS] = {
 	[REQUEST_ENDED] = "ended", [REQUEST_WATCH] = "watch", [REQUEST_STOP] = "stop",
 	[REQUEST_FOLLOW] = "follow",
 	[REQUEST_POLICY] = "policy", [REQUEST_RELOAD] = "reload",
+	[REQUEST_USERS] = "users",
 };
 
 const char *request_op_name(enum request_op op)
@@ -208,6 +211,11 @@ static int take(struct parse *p, const struct field *f, const cJSON *v)
 			return expected(p, f, "true or false");
 		p->r->flags |= cJSON_IsTrue(v) ? f->max : 0;
 		break;
+	case KIND_GROUP:
+		ret = take_number(p, f, v, &n);
+		*(uint32_t *)to = n;
+		p->r->shared = true;
+		break;
 	case KIND_PATH:
 	case KIND_TEXT:
 		return take_text(p, f, v);
@@ -303,6 +311,8 @@ static int check_whole(struct parse *p)
 
 	if (r->op == REQUEST_LAUNCHED && r->why && !r->native)
 		return refuse(p, -EINVAL, "the field why must be there only if native is true");
+	if (r->op == REQUEST_LAUNCHED && r->privileged && !r->native)
+		return refuse(p, -EINVAL, "privileged must be true only if native is true");
 	if (r->op != REQUEST_RECORD)
 		return 0;
 	if (r->flags & ADEPT_S_NO_RECORD && (r->store || r->max_size || r->flags & ADEPT_S_NULL))
@@ -311,6 +321,8 @@ static int check_whole(struct parse *p)
 	if (!r->store && !(r->flags & (ADEPT_S_NO_RECORD | ADEPT_S_NULL)))
 		return refuse(p, -EINVAL, "the field store must be there, unless no_record or null "
 			      "is true");
+	if (r->shared && !r->store)
+		return refuse(p, -EINVAL, "the field share must be there only with a store");
 	return 0;
 }
 

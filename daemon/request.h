@@ -27,6 +27,7 @@ enum request_op {
 	REQUEST_STOP,		/* end recording; programs go on */
 	REQUEST_POLICY,		/* rules and what they did */
 	REQUEST_RELOAD,		/* read the configuration again */
+	REQUEST_USERS,		/* accounts, of root's */
 	REQUEST_OPS
 };
 
@@ -47,9 +48,12 @@ struct request {
 	int level;		/* 0 = default */
 	bool aslr;		/* true unless refused */
 	enum request_transport transport;
+	bool shared;		/* @group may read the store, too */
+	uint32_t group;
 	/* LAUNCHED */
 	pid_t pid;
-	bool native;		/* the first image runs unrecorded, because of.. */
+	bool privileged;	/* for privileges that it has.. */
+	bool native;		/* ..the first image runs unrecorded, because of.. */
 	char *why;		/* a sentence, NULL unless native */
 	/* ENDED */
 	int status;		/* as wait() gives it */

@@ -5,7 +5,7 @@
 #			USERUNITDIR, SYSUSERSDIR, TMPFILESDIR, UDEVDIR, SBINDIR
 
 DEPD_LIBS := -lbpf -lsystemd
-DEPD_SRC := $(wildcard daemon/*.c) $(filter-out %.bpf.c,$(wildcard daemon/policy/*.c))
+DEPD_SRC := $(wildcard daemon/*.c daemon/front/*.c) $(filter-out %.bpf.c,$(wildcard daemon/policy/*.c))
 DEPD_OBJ := $(patsubst %.c,$(B)/host/%.o,$(DEPD_SRC))
 DEPD := $(B)/depd
 
@@ -93,11 +93,14 @@ depd_obj = $(patsubst %,$(B)/host/daemon/%.o,$(1))
 RUNDIR_OBJ := $(call depd_obj,rundir rundir_socket)
 NOTIFY_OBJ := $(call depd_obj,notify say)
 KEEP_OBJ := $(call depd_obj,keep keep_list keep_systemd keep_keeper keeper keeper_msg \
-	      keeper_serve notify) $(RUNDIR_OBJ)
+	      keeper_serve notify) $(RUNDIR_OBJ) $(B)/host/libdep/collect/owner.o
 
 $(B)/tests/test_keep: $(call unit_obj,test_keep) $(KEEP_OBJ)
 $(B)/tests/test_rundir: $(call unit_obj,test_rundir) $(RUNDIR_OBJ)
 $(B)/tests/test_notify: $(call unit_obj,test_notify) $(NOTIFY_OBJ)
+$(B)/tests/test_account: $(call unit_obj,test_account) $(call depd_obj,account subuid)
+$(B)/tests/test_link: $(call unit_obj,test_link) $(call depd_obj,front/link front/page) \
+		      $(B)/libdep.a
 $(B)/tests/test_tracer: $(call unit_obj,test_tracer) $(call depd_obj,tracer_msg tracer_serve) \
 			$(B)/libdep.a
 $(addprefix $(B)/tests/test_,keep notify): private HOSTLIBS := -lsystemd

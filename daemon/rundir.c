@@ -2,21 +2,42 @@
 /* The directory and its lock. */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "rundir.h"
+
+#define CHILD_TRIES	500	/* 10 ms apart */
+
+static const char *hidden, *shown;
+
+void rundir_show(const char *path, const char *as)
+{
+	hidden = path;
+	shown = as;
+}
+
+const char *rundir_shown(const char *path)
+{
+	return hidden && !strcmp(path, hidden) ? shown : path;
+}
 
 static int choose(char *path, size_t size, const char *wish, char *why, size_t why_size)
 {
 	const char *base = "/run";
 	int n;
 
+	if (!wish)
+		wish = getenv("ADEPT_RUNDIR");
+	if (wish && !*wish)
+		wish = NULL;
 	if (!wish && geteuid()) {
 		base = getenv("XDG_RUNTIME_DIR");
 		if (!base || base[0] != '/') {
@@ -51,15 +72,10 @@ static int check(int dir, const char *path, mode_t mode, char *why, size_t why_s
 	return 0;
 }
 
-static int open_dir(const char *path, char *why, size_t why_size)
+static int open_dir(const char *path, mode_t mode, char *why, size_t why_size)
 {
-	mode_t mode = geteuid() ? 0700 : 0755;
 	int dir, ret;
 
-	if (mkdir(path, mode) && errno != EEXIST) {
-		snprintf(why, why_size, "Cannot make %s: %s.", path, strerror(errno));
-		return -errno;
-	}
 	dir = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (dir < 0) {
 		ret = -errno;
@@ -74,9 +90,36 @@ static int open_dir(const char *path, char *why, size_t why_size)
 	return ret;
 }
 
-static int lock(int dir, const char *path, char *why, size_t why_size)
+/* The number that is in the file, 0: none yet. */
+static pid_t holder(int fd)
 {
 	char pid[24] = "";
+
+	return pread(fd, pid, sizeof(pid) - 1, 0) > 0 ? (pid_t)atol(pid) : 0;
+}
+
+/*
+ * A child that was just forked has the lock, too, until it executes the keeper or the tracer: also
+ * when depd is killed before that.
+ */
+static int wait_for_child(int fd)
+{
+	const struct timespec pause = { .tv_nsec = 10000000 };
+	int i, ret;
+	pid_t pid;
+
+	for (i = 0; i < CHILD_TRIES; i++) {
+		ret = flock(fd, LOCK_EX | LOCK_NB) ? -errno : 0;
+		pid = holder(fd);
+		if (ret != -EWOULDBLOCK || pid <= 0 || !kill(pid, 0) || errno != ESRCH)
+			break;
+		nanosleep(&pause, NULL);
+	}
+	return ret;
+}
+
+static int lock(int dir, const char *path, char *why, size_t why_size)
+{
 	int fd, ret;
 
 	fd = openat(dir, "lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -85,13 +128,11 @@ static int lock(int dir, const char *path, char *why, size_t why_size)
 		snprintf(why, why_size, "%s/lock: %s.", path, strerror(errno));
 		return ret;
 	}
-	if (flock(fd, LOCK_EX | LOCK_NB)) {
-		ret = errno == EWOULDBLOCK ? -EBUSY : -errno;
-		if (read(fd, pid, sizeof(pid) - 1) < 0)
-			pid[0] = 0;
-		snprintf(why, why_size, "Another depd runs in %s, process %ld.", path, atol(pid));
+	ret = wait_for_child(fd);
+	if (ret) {
+		snprintf(why, why_size, "Another depd runs in %s, process %d.", path, holder(fd));
 		close(fd);
-		return ret;
+		return ret == -EWOULDBLOCK ? -EBUSY : ret;
 	}
 	/* who it is, for the message above */
 	if (!ftruncate(fd, 0))
@@ -101,15 +142,38 @@ static int lock(int dir, const char *path, char *why, size_t why_size)
 
 int rundir_open(char *path, size_t size, const char *wish, char *why, size_t why_size)
 {
+	mode_t mode = geteuid() ? 0700 : 0755;
 	int dir, ret;
 
 	ret = choose(path, size, wish, why, why_size);
 	if (ret)
 		return ret;
-	dir = open_dir(path, why, why_size);
+	if (mkdir(path, mode) && errno != EEXIST) {
+		ret = -errno;
+		snprintf(why, why_size, "Cannot make %s: %s.", path, strerror(errno));
+		return ret;
+	}
+	dir = open_dir(path, mode, why, why_size);
 	if (dir < 0)
 		return dir;
 	ret = lock(dir, path, why, why_size);
+	close(dir);
+	return ret;
+}
+
+int rundir_own(const char *path, unsigned int patience_ms, char *why, size_t why_size)
+{
+	const struct timespec pause = { .tv_nsec = 10000000 };
+	int ret, dir = open_dir(path, 0700, why, why_size);
+	unsigned int ms;
+
+	if (dir < 0)
+		return dir;
+	ret = lock(dir, path, why, why_size);
+	for (ms = 0; ret == -EBUSY && ms < patience_ms; ms += 10) {
+		nanosleep(&pause, NULL);
+		ret = lock(dir, path, why, why_size);
+	}
 	close(dir);
 	return ret;
 }

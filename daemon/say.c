@@ -13,7 +13,7 @@
 #include "notify.h"
 #include "say.h"
 
-static bool journal, prefix;
+static bool journal, prefix, piped;
 static const char *(*store_of)(uint32_t session);
 
 void say_open(const char *(*store)(uint32_t session))
@@ -27,6 +27,11 @@ void say_open(const char *(*store)(uint32_t session))
 		  !fstat(STDERR_FILENO, &st) && st.st_dev == dev && st.st_ino == ino;
 	/* Something of systemd's that is not the journal may read it: sd-daemon(3). */
 	prefix = !journal && notify_is_service() && !isatty(STDERR_FILENO);
+}
+
+void say_through_pipe(void)
+{
+	piped = true;
 }
 
 static bool to_journal(int priority, uint32_t session, const char *text)
@@ -59,11 +64,16 @@ void say(int priority, uint32_t session, const char *fmt, ...)
 	va_list ap;
 	int n = 0;
 
-	if (session)
+	if (session && !piped)
 		n = snprintf(text, sizeof(text), "session %u: ", session);
 	va_start(ap, fmt);
 	vsnprintf(text + n, sizeof(text) - n, fmt, ap);
 	va_end(ap);
+	if (piped) {
+		/* In one piece, without waiting for the front to read. */
+		dprintf(STDERR_FILENO, "<%d>%u %s\n", priority, session, text);
+		return;
+	}
 	if (journal && to_journal(priority, session, text))
 		return;
 	if (prefix)

@@ -15,6 +15,9 @@
  */
 void say_open(const char *(*store)(uint32_t session));
 
+/** say_through_pipe() - from now on as lines "<PRIORITY>SESSION TEXT" on stderr, for the front */
+void say_through_pipe(void);
+
 /**
  * say() - log a line
  * @priority: LOG_ERR..

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -138,7 +139,7 @@ void search_session_ended(struct session *s)
 	for (q = s->d->searches; q; q = q->next) {
 		if (q->session != s->id || q->over < 0)
 			continue;
-		q->useless = s->cause == CAUSE_ABANDONED;
+		q->useless = s->cause == DEP_CLOSE_ABANDONED;
 		if (q->useless)
 			kill(q->pid, SIGKILL);
 		send(q->over, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -174,25 +175,23 @@ static bool find_depctl(char *path, size_t size)
 
 static void be_victim(void)
 {
-	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+	int fd;
 
+	/* Who cannot be dumped may not write there, and gives that up when it executes anyway. */
+	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+	fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
 	if (fd >= 0 && write(fd, "500", 3) == 3)
 		close(fd);
 }
 
 /* depd has threads: nothing is called here that could wait for one of them. */
-static void become(const struct user *u, char *const argv[], int ring, int over, int lines)
+static void become(char *const argv[], int ring, int over, int lines)
 {
 	char *envp[] = { NULL };
 	int null = open("/dev/null", O_RDWR);
 	sigset_t none;
 
 	be_victim();
-	if (!geteuid() &&
-	    (syscall(SYS_setgroups, u->ngroups, u->groups) ||
-	     syscall(SYS_setresgid, u->gid, u->gid, u->gid) ||
-	     syscall(SYS_setresuid, u->uid, u->uid, u->uid)))
-		_exit(1);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	setsid();
@@ -244,7 +243,7 @@ static int start(struct search *q, const struct session *s, int ring)
 	}
 	q->pid = fork();
 	if (!q->pid)
-		become(&s->owner, argv, ring, over[1], lines[1]);
+		become(argv, ring, over[1], lines[1]);
 	ret = q->pid < 0 ? -errno : 0;
 	close(over[1]);
 	close(lines[1]);

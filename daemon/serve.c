@@ -39,13 +39,15 @@ static bool may_see(const struct client *cl, const struct session_info *s)
 static void serve_status(struct client *cl)
 {
 	const struct control_ops *ops = &cl->control->ops;
-	uint64_t chunks = 0, bytes = 0;
 	struct depd_info d = { 0 };
+	uint64_t chunks, bytes;
 	struct session_info s;
 	struct text t = { 0 };
 	size_t i;
 
 	ops->info(ops->arg, &d);
+	chunks = d.lag_chunks;
+	bytes = d.lag_bytes;
 	for (i = 0; ops->session(ops->arg, i, &s); i++) {
 		chunks += s.lag_chunks;
 		bytes += s.lag_bytes;
@@ -76,6 +78,26 @@ static void serve_sessions(struct client *cl)
 		free(text_take(&t));
 		serve_refuse(cl, -EMSGSIZE, "there are too many sessions for one answer");
 	}
+}
+
+static void serve_users(struct client *cl)
+{
+	const struct control_ops *ops = &cl->control->ops;
+	struct account_info a;
+	struct text t = { 0 };
+	size_t i;
+
+	if (cl->peer.uid) {
+		serve_refuse(cl, -EPERM, "only root may see what users have");
+		return;
+	}
+	answer_begin(&t);
+	text_open(&t, "users", '[');
+	for (i = 0; ops->account && ops->account(ops->arg, i, &a); i++)
+		answer_account(&t, &a);
+	text_close(&t, ']');
+	answer_end(&t);
+	client_send(cl, &t);
 }
 
 static void serve_policy(struct client *cl)
@@ -308,6 +330,9 @@ static void serve_request(struct client *cl, const struct request *r)
 		break;
 	case REQUEST_SESSIONS:
 		serve_sessions(cl);
+		break;
+	case REQUEST_USERS:
+		serve_users(cl);
 		break;
 	case REQUEST_POLICY:
 		serve_policy(cl);

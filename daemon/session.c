@@ -5,13 +5,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "../libdep/collect/module.h"
 #include "end.h"
 #include "file.h"
+#include "instance.h"
+#include "kept.h"
 #include "say.h"
 #include "search.h"
+#include "sweep.h"
 #include "tracer.h"
 
 #define STEP_NS		20000000ull
@@ -97,23 +101,28 @@ struct session *session_find(struct depd *d, uint32_t id)
 	return s;
 }
 
-static int check_limits(struct depd *d, const struct session_wish *w, char *why)
+uint32_t session_next_id(struct depd *d)
+{
+	return d->link ? link_next_id(d, false) : d->last_id + 1;
+}
+
+static int check_limits(struct depd *d, char *why)
 {
 	uint32_t most = d->config.max_sessions ? d->config.max_sessions : DEPD_SESSIONS_MAX;
-	uint32_t all = 0, own = 0;
+	uint32_t open = 0;
 	struct session *s;
 
-	for (s = d->sessions; s; s = s->next) {
-		all += s->state != SESSION_ENDED;
-		own += s->state != SESSION_ENDED && s->owner.uid == w->owner.uid;
-	}
+	for (s = d->sessions; s; s = s->next)
+		open += s->state != SESSION_ENDED;
+	if (d->link)
+		most = link_sessions_most(d);
 	if (d->shutting_down)
 		snprintf(why, CONTROL_WHY, "depd is about to end");
-	else if (all >= most)
-		snprintf(why, CONTROL_WHY, "there are %u sessions already, which is the most", all);
-	else if (w->owner.uid && w->owner.uid != d->self.uid && own >= DEPD_USER_SESSIONS_MAX)
-		snprintf(why, CONTROL_WHY, "user %u has %u sessions already, which is the most",
-			 w->owner.uid, own);
+	else if (open >= most)
+		snprintf(why, CONTROL_WHY, "user %u has %u sessions, and there can be no more now",
+			 d->self.uid, open);
+	else if (!session_next_id(d))
+		snprintf(why, CONTROL_WHY, "user %u begins sessions too often", d->self.uid);
 	else
 		return 0;
 	return -EAGAIN;
@@ -125,13 +134,9 @@ static int make_ring(struct session *s, const struct session_wish *w, char *why)
 	uint32_t flags = w->flags & ~(uint32_t)ADEPT_S_MODULE;
 	int ret = -ENOENT;
 
-	if (w->transport != REQUEST_SHM && !(flags & ADEPT_S_NO_RECORD)) {
-		/* Who may not open /dev/adept may not have depd do it. */
-		user_become(&w->owner);
+	if (w->transport != REQUEST_SHM && !(flags & ADEPT_S_NO_RECORD))
 		ret = dep_session_create(&s->ring, flags | ADEPT_S_MODULE, w->ring_size, 0, 0,
 					 give_up);
-		user_become(&s->d->self);
-	}
 	if (ret && w->transport == REQUEST_KMOD)
 		return refuse(ret, why, "/dev/adept cannot be used");
 	if (ret && ret != -ENOENT)
@@ -153,6 +158,7 @@ static int make_store(struct session *s, const struct session_wish *w, struct de
 		.chunk_size = s->ring.layout.chunk_size, .nchunks = s->ring.layout.nchunks,
 		.max_size = w->max_size, .aslr = w->aslr,
 		.start_ns = s->start_ns, .start_realtime_ns = s->start_realtime_ns,
+		.shared = w->shared, .group = w->group,
 	};
 	int ret;
 
@@ -163,18 +169,11 @@ static int make_store(struct session *s, const struct session_wish *w, struct de
 		snprintf(why, CONTROL_WHY, "the name of the store is too long");
 		return -ENAMETOOLONG;
 	}
-	user_become(&w->owner);
 	ret = dep_writer_create(writer, w->store, &meta, w->level);
-	user_become(&s->d->self);
 	if (ret)
 		snprintf(why, CONTROL_WHY, "the store %s cannot be made: %s", w->store,
 			 *dep_error() ? dep_error() : strerror(-ret));
 	return ret;
-}
-
-static void become(void *owner)
-{
-	user_become(owner);
 }
 
 struct dep_collect_setup session_setup(struct session *s, struct dep_exec_ops *ops)
@@ -182,7 +181,7 @@ struct dep_collect_setup session_setup(struct session *s, struct dep_exec_ops *o
 	*ops = tracer_ops(s);
 	return (struct dep_collect_setup){
 		.max_size = s->max_size, .ops = ops, .pool = s->d->pool,
-		.become = become, .owner = &s->owner,
+		.base = &s->target.base,
 	};
 }
 
@@ -215,6 +214,7 @@ int session_serve(struct session *s)
 
 	if (ret)
 		return ret;
+	dep_session_guard(&s->ring);
 	/* The bell is always listened to. */
 	__atomic_store_n(&map->collector_waits, 1, __ATOMIC_SEQ_CST);
 	ret = bells_add(s->d->bells, &map->doorbell, s);
@@ -235,14 +235,24 @@ int session_serve(struct session *s)
 /* All that another depd would need, where it would look for it. */
 static int make_adoptable(struct session *s, char *why)
 {
-	char name[KEEP_NAME_MAX];
 	int ret = file_create(&s->file, s);
 
 	if (ret)
 		return refuse(ret, why, "the state file cannot be made");
-	snprintf(name, sizeof(name), "session-%u", s->id);
-	ret = keep_put(s->d->keep, name, s->ring.fd);
+	ret = kept_put(s);
 	return ret ? refuse(ret, why, "the session file cannot be kept") : 0;
+}
+
+/* Which directory was made: the name may be another one's later. */
+static void note_store(struct session *s)
+{
+	struct stat st;
+
+	if (*s->store && !lstat(s->store, &st)) {
+		s->store_dev = st.st_dev;
+		s->store_ino = st.st_ino;
+	}
+	file_update(s->file, s);
 }
 
 /* A store that nothing was recorded into is not left behind. */
@@ -250,10 +260,8 @@ static void drop_store(struct session *s, struct dep_writer *writer)
 {
 	if (!writer)
 		return;
-	user_become(&s->owner);
-	dep_writer_close(writer, &s->loss, -1);
+	dep_writer_discard(writer);
 	dep_store_remove(s->store);
-	user_become(&s->d->self);
 }
 
 int session_begin(struct depd *d, const struct session_wish *w, struct session **out, char *why)
@@ -263,10 +271,10 @@ int session_begin(struct depd *d, const struct session_wish *w, struct session *
 	struct session *s;
 	int ret;
 
-	ret = check_limits(d, w, why);
+	ret = check_limits(d, why);
 	if (ret)
 		return ret;
-	s = session_new(d, ++d->last_id);
+	s = session_new(d, d->link ? link_next_id(d, true) : ++d->last_id);
 	if (!s)
 		return refuse(-ENOMEM, why, "a session");
 	s->owner = w->owner;
@@ -289,32 +297,41 @@ int session_begin(struct depd *d, const struct session_wish *w, struct session *
 		snprintf(why, CONTROL_WHY, "%s", reason.text);
 		goto fail;
 	}
+	s->target.base = w->base;
 	if (s->ring.module)
 		s->target.ring_fd = dep_module_writer(s->ring.module);
+	/* First the state file, which names the store: no store is left that no depd knows of. */
+	ret = make_adoptable(s, why);
+	if (ret)
+		goto fail_keep;
 	ret = make_store(s, w, &writer, why);
 	if (ret)
-		goto fail;
+		goto fail_keep;
+	note_store(s);
 	ret = make_collector(s, writer, why);
-	if (ret)
-		goto fail_store;
-	ret = make_adoptable(s, why);
 	if (!ret)
 		ret = session_serve(s);
 	if (ret)
-		goto fail_keep;
+		goto fail_store;
+	s->begun = true;
+	file_update(s->file, s);
 	d->begun++;
 	say(LOG_INFO, s->id, "begun by user %u: %s%s%s", s->owner.uid, s->command,
 	    *s->rule ? ", rule " : "", s->rule);
+	if (d->link)
+		link_changed(d);
 	search_begin(s);
+	sweep_session(s);
 	*out = s;
 	return 0;
 
+fail_store:
+	if (s->collector)
+		dep_collector_free(s->collector);
+	s->collector = NULL;
+	drop_store(s, writer);
 fail_keep:
 	session_unkeep(s);
-	dep_collector_free(s->collector);
-	s->collector = NULL;
-fail_store:
-	drop_store(s, writer);
 fail:
 	session_free(s);
 	return ret;
@@ -322,7 +339,14 @@ fail:
 
 /* ---- what becomes of it ---- */
 
-void session_launched(struct session *s, pid_t pid, bool native, const char *reason)
+void session_joined(struct session *s, const struct dep_base *base)
+{
+	s->target.base = *base;
+	file_update(s->file, s);
+}
+
+void session_launched(struct session *s, pid_t pid, bool native, bool privileged,
+		      const char *reason)
 {
 	/* A client that has had no answer tells it again. */
 	if (s->launched)
@@ -331,6 +355,7 @@ void session_launched(struct session *s, pid_t pid, bool native, const char *rea
 	s->pid = pid;
 	if (native) {
 		s->before.loss.native_images++;
+		s->before.loss.native_privileged += privileged;
 		dep_collector_note(s->collector, "%s runs unrecorded: %s", s->command,
 				   reason ? reason : "");
 	}
@@ -354,7 +379,7 @@ static void changed(struct session *s)
 		control_session_changed(s->d->control, s->id);
 }
 
-void session_end(struct session *s, enum session_cause cause, const char *error)
+void session_end(struct session *s, enum dep_close_cause cause, const char *error)
 {
 	if (s->state == SESSION_ENDING || s->state == SESSION_ENDED)
 		return;
@@ -399,10 +424,10 @@ static void look(struct session *s)
 	}
 	if (st->broken) {
 		say(LOG_WARNING, s->id, "is dropped: what its programs wrote makes no sense");
-		session_end(s, CAUSE_CORRUPT, "what its programs wrote makes no sense");
+		session_end(s, DEP_CLOSE_CORRUPT, "what its programs wrote makes no sense");
 	} else if (is_over(s, st)) {
-		session_end(s, st->failed ? CAUSE_STORE_FAILED :
-			       st->stopped ? CAUSE_MAX_SIZE : CAUSE_PROGRAMS_ENDED, NULL);
+		session_end(s, st->failed ? DEP_CLOSE_FAILED :
+			       st->stopped ? DEP_CLOSE_MAX_SIZE : DEP_CLOSE_ENDED, NULL);
 	}
 }
 

@@ -18,6 +18,7 @@
 /** struct session_wish - what a session shall be like */
 struct session_wish {
 	struct user owner;
+	struct dep_base base;	/* of the client; for a rule: not known */
 	char *const *argv;
 	int argc;
 	const char *cwd;
@@ -28,6 +29,8 @@ struct session_wish {
 	int level;
 	bool aslr;
 	enum request_transport transport;
+	bool shared;		/* @group may read the store, too */
+	gid_t group;
 };
 
 /**
@@ -54,6 +57,7 @@ struct session {
 	uint32_t id;
 	struct user owner;
 	char *store, *command, *rule;	/* "" for none */
+	uint64_t store_dev, store_ino;	/* of the directory that was made, 0: not known */
 	uint32_t flags;
 	uint64_t max_size;
 	int level;
@@ -70,18 +74,21 @@ struct session {
 	int no_module;			/* why there are none of the module's rings, 0: no matter */
 
 	enum session_state state;
-	enum session_cause cause;
+	enum dep_close_cause cause;
 	pid_t pid;
+	uint32_t take_seq;	/* ..the number of the front's wish for it */
 	pid_t taking;		/* who is being taken for a rule, 0: nobody */
 	int status;
 	bool has_client;	/* it will tell how the first process ended.. */
 	bool told;		/* ..and did */
 	bool launched;
+	bool begun;		/* somebody may have been told of it */
 	bool adopted;
 	bool traced;		/* the tracer knows it */
 	bool told_failed;
 	enum { END_LEAVE, END_DRAIN, END_CLOSE } end;	/* how far ENDING is */
 	uint64_t ending_ns;
+	uint32_t live;			/* processes that went on when it ended */
 	struct session_totals before;
 	struct dep_loss loss;		/* when it has ended */
 	struct dep_collect_status last;	/* what the collector said last */
@@ -96,14 +103,19 @@ struct session {
  */
 int session_begin(struct depd *d, const struct session_wish *w, struct session **out, char *why);
 /** session_launched() - its first process is in it, or runs unrecorded */
-void session_launched(struct session *s, pid_t pid, bool native, const char *reason);
+void session_launched(struct session *s, pid_t pid, bool native, bool privileged,
+		      const char *reason);
+/** session_joined() - the privileges of its first process, which was taken for a rule */
+void session_joined(struct session *s, const struct dep_base *base);
 /** session_told() - how its first process ended, -1: nobody will tell */
 void session_told(struct session *s, int status);
 /** session_end() - record no more; its programs go on */
-void session_end(struct session *s, enum session_cause cause, const char *error);
+void session_end(struct session *s, enum dep_close_cause cause, const char *error);
 /** session_step() - do what can be done now */
 void session_step(struct session *s);
 void session_info(struct session *s, struct session_info *out);
+/** session_next_id() - the number that the next one will have; 0: there can be none now */
+uint32_t session_next_id(struct depd *d);
 struct session *session_find(struct depd *d, uint32_t id);
 /** session_totals() - of all depds that had it */
 void session_totals(struct session *s, struct session_totals *out);

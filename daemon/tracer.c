@@ -57,6 +57,7 @@ int tracer_add(struct session *s)
 {
 	struct tracer_msg m = {
 		.op = TRACER_ADD, .session = s->id, .layout = s->ring.layout,
+		.base = s->target.base,
 	};
 	int fds[TRACER_FDS] = { s->ring.fd, s->target.ring_fd };
 	int ret = tell(s->d->tracer, &m, fds, s->target.ring_fd >= 0 ? 2 : 1);
@@ -74,15 +75,16 @@ void tracer_remove(struct session *s)
 	s->traced = false;
 }
 
-int tracer_take(struct session *s, pid_t pid)
+int tracer_take(struct session *s, const struct dep_pending *who)
 {
 	struct tracer_msg m = {
-		.op = TRACER_TAKE, .session = s->id, .pid = pid, .cause = ADEPT_BY_LAUNCH,
+		.op = TRACER_TAKE, .session = s->id, .pid = who->pid, .cause = ADEPT_BY_LAUNCH,
+		.has_uid = who->has_uid, .uid = who->uid, .start_ns = who->start_ns,
 	};
 	int ret = tell(s->d->tracer, &m, NULL, 0);
 
 	if (!ret)
-		s->taking = pid;
+		s->taking = who->pid;
 	return ret;
 }
 
@@ -157,10 +159,13 @@ static void handle(struct tracer *t, struct tracer_msg *m)
 	}
 	if (!s)
 		return;
-	if (m->op == TRACER_OUTCOME)
+	if (m->op == TRACER_OUTCOME) {
 		outcome_told(s, m);
-	else if (m->op == TRACER_TAKEN && s->taking == m->pid)
+	} else if (m->op == TRACER_TAKEN && s->taking == m->pid) {
+		if (!m->result)
+			session_joined(s, &m->base);
 		rules_taken(s, m->result, m->why.text);
+	}
 }
 
 /* -EPIPE: it is gone */

@@ -40,7 +40,7 @@ int tracer_add(struct session *s);
 /** tracer_remove() - harmless if it was not added */
 void tracer_remove(struct session *s);
 /** tracer_take() - dep_take(); rules_taken() is called when it is done, unless this fails */
-int tracer_take(struct session *s, pid_t pid);
+int tracer_take(struct session *s, const struct dep_pending *who);
 /** tracer_ops() - for the collector of @s */
 struct dep_exec_ops tracer_ops(struct session *s);
 

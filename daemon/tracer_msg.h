@@ -13,15 +13,15 @@
 
 enum tracer_op {
 	/* depd's */
-	TRACER_ADD,	/* @session: @layout, and descriptors: the session file, the rings */
+	TRACER_ADD,	/* @session: @layout, @base, and descriptors: the session file, the rings */
 	TRACER_REMOVE,	/* @session; what is under way in it is finished */
 	TRACER_BEGIN,	/* @session, @slot: follow its execve */
-	TRACER_TAKE,	/* @session, @pid, @cause: dep_take() */
+	TRACER_TAKE,	/* @session, @pid, @has_uid, @uid, @start_ns, @cause: dep_take() */
 	TRACER_BEAT,	/* to be answered by the same */
 	/* the tracer's */
 	TRACER_HELLO,	/* no other tracer is left */
 	TRACER_OUTCOME,	/* @session, @slot, @outcome, @pid, @why: of TRACER_BEGIN */
-	TRACER_TAKEN,	/* @session, @result, @pid, @slot, @serial, @why: of TRACER_TAKE */
+	TRACER_TAKEN,	/* @session, @result, @pid, @slot, @serial, @base, @why: of TRACER_TAKE */
 };
 
 #define TRACER_FDS 2
@@ -34,6 +34,9 @@ struct tracer_msg {
 	int32_t result;
 	uint32_t cause;
 	uint32_t outcome;	/* enum dep_exec_outcome */
+	uint32_t has_uid, uid;
+	uint64_t start_ns;
+	struct dep_base base;
 	union {
 		struct adept_session layout;
 		struct dep_why why;

@@ -93,6 +93,7 @@ static void add(const struct tracer_msg *m, int fd, int ring_fd)
 		munmap(map, size);
 		goto fail;
 	}
+	s->target.base = m->base;
 	s->target.ring_fd = ring_fd;
 	s->target.collector = depd_pid;
 	s->mapped = size;
@@ -198,13 +199,19 @@ static void take(const struct tracer_msg *m)
 	struct tracer_msg answer = {
 		.op = TRACER_TAKEN, .session = m->session, .pid = m->pid, .result = -ENOENT,
 	};
+	const struct dep_pending who = {
+		.pid = m->pid, .has_uid = m->has_uid, .uid = m->uid, .start_ns = m->start_ns,
+	};
 	struct served *s = find(m->session);
 	struct dep_injected out = { 0 };
 
 	if (s) {
-		answer.result = dep_take(&s->target, m->pid, m->cause, &out, &answer.why);
+		answer.result = dep_take(&s->target, &who, m->cause, &out, &answer.why);
 		answer.slot = out.proc;
 		answer.serial = out.serial;
+		/* Before anything that it executes is asked for. */
+		if (!answer.result)
+			answer.base = s->target.base = out.base;
 	}
 	tracer_line_send(&line, &answer, NULL, 0);
 }

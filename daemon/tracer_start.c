@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "rundir.h"
 #include "tracer.h"
 
 enum { SOCKET = 3, LOCK, FDS };		/* its descriptors */
@@ -17,7 +18,7 @@ enum { SOCKET = 3, LOCK, FDS };		/* its descriptors */
 /* depd has threads: nothing is called here that could wait for one of them. */
 static void become(const char *rundir, int sock, int lock)
 {
-	char *argv[] = { TRACER_NAME, (char *)rundir, NULL }, *envp[] = { NULL };
+	char *argv[] = { TRACER_NAME, (char *)rundir_shown(rundir), NULL }, *envp[] = { NULL };
 	int null = open("/dev/null", O_RDWR), i;
 	sigset_t all;
 
@@ -76,6 +77,8 @@ out:
 void tracer_main(void)
 {
 	prctl(PR_SET_NAME, TRACER_NAME);
+	/* Other processes of this user have no way to its files, nor to whom it traces. */
+	prctl(PR_SET_DUMPABLE, 0);
 	/* Ignored it would tell of nothing. */
 	signal(SIGCHLD, SIG_DFL);
 	if (chdir("/"))

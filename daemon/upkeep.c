@@ -13,13 +13,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "../libdep/format/file.h"
+#include "../libdep/format/lock.h"
+#include "search.h"
+
 #define MANIFEST	"manifest.json"
 #define LOG		"fragments"
+#define OLD_TMP		MANIFEST ".tmp"		/* left by writers of format 3 */
 #define OPEN_DIR	(O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
 /* One that was found. */
@@ -57,18 +61,27 @@ static bool is_segments(const char *name)
 	return n >= 3 && n <= 6 && !name[9 + n];
 }
 
+/* A manifest that a killed writer left under a temporary name: dep_write_whole(). */
+static bool is_temporary(const char *name)
+{
+	const size_t n = strlen(MANIFEST DEP_TMP_SUFFIX);
+
+	return !strncmp(name, MANIFEST DEP_TMP_SUFFIX, n) &&
+	       strspn(name + n, "0123456789abcdef") == 16 && !name[n + 16];
+}
+
 static bool is_ours(const char *name)
 {
 	static const char *const names[] = {
-		MANIFEST, MANIFEST ".tmp", LOG, "catalog.db", "catalog.db-journal",
-		"catalog.db-wal", "catalog.db-shm",
+		MANIFEST, OLD_TMP, LOG, "catalog.db", "catalog.db-journal",
+		"catalog.db-wal", "catalog.db-shm", SEARCH_REPORT,
 	};
 	size_t i;
 
 	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (!strcmp(name, names[i]))
 			return true;
-	return is_segments(name);
+	return is_segments(name) || is_temporary(name);
 }
 
 static bool is_newer(const struct timespec *a, const struct timespec *b)
@@ -133,19 +146,18 @@ static int look_into(int fd, struct content *c)
 }
 
 /*
- * Open the log and lock it as a reader, so that no writer can begin meanwhile.
- * Return: the descriptor, -EWOULDBLOCK if the store is in use, or another negative errno.
+ * Open the log and take the writer's lock, so that no writer can begin meanwhile.
+ * Return: the descriptor, -EBUSY if the store is in use, or another negative errno.
  */
-static int lock_store(int fd)
+static int lock_store(int fd, const char *name)
 {
-	int log = openat(fd, LOG, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), err;
+	int log = openat(fd, LOG, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), err;
 
 	if (log < 0)
 		return -errno;
-	/* Where a file system has no locks, nobody can say. */
-	if (!flock(log, LOCK_SH | LOCK_NB) || errno != EWOULDBLOCK)
+	err = dep_lock_writer(log, name);
+	if (!err)
 		return log;
-	err = -errno;
 	close(log);
 	return err;
 }
@@ -205,8 +217,8 @@ static int consider(struct upkeep *u, const char *name)
 		return 0;
 	if (!look_into(fd, &c) && c.manifest && c.log) {
 		err = add_store(u, name, fd, &c);
-		log = lock_store(fd);
-		u->out->in_use += !err && log == -EWOULDBLOCK;
+		log = lock_store(fd, name);
+		u->out->in_use += !err && log == -EBUSY;
 		if (log >= 0)
 			close(log);
 	}
@@ -311,13 +323,13 @@ static int open_again(const struct upkeep *u, const struct found *f)
 
 static void remove_store(struct upkeep *u, const struct found *f)
 {
-	int fd = open_again(u, f), log = fd < 0 ? fd : lock_store(fd);
+	int fd = open_again(u, f), log = fd < 0 ? fd : lock_store(fd, f->name);
 
 	if (log >= 0)
 		remove_locked(u, f, fd);
 	else if (log == -ENOENT)
 		gone(u, f);
-	else if (log != -EWOULDBLOCK)
+	else if (log != -EBUSY)
 		failed(u, f->name, "%s", strerror(-log));
 	if (log >= 0)
 		close(log);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Whose rights a thread uses files with. */
+/* Credentials: of whom depd is, and whom it serves. */
 #ifndef DEPD_USER_H
 #define DEPD_USER_H
 
@@ -8,7 +8,7 @@
 
 #define USER_GROUPS_MAX 64
 
-/** struct user - somebody that depd writes files for */
+/** struct user - a uid, a gid, and other groups, sorted */
 struct user {
 	uid_t uid;
 	gid_t gid;
@@ -18,11 +18,5 @@ struct user {
 
 /** user_self() - depd itself, with its first groups */
 void user_self(struct user *u);
-/**
- * user_become() - this thread's use of files is @u's from now on, and nothing else of it
- *
- * Without root's rights nothing changes: depd serves its own user then.
- */
-void user_become(const struct user *u);
 
 #endif
