@@ -125,23 +125,46 @@ static int send_request(struct client *c, cJSON *request, uint64_t until)
 	return ret == -EPIPE || !ret ? 0 : read_failed(c, ret);
 }
 
+static int take_answer(struct client *c, cJSON *answer)
+{
+	cJSON_Delete(c->answer);
+	c->answer = answer;
+	return cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(answer, "ok")) ? 0 :
+		refused(c, answer);
+}
+
 int client_ask(struct client *c, cJSON *request)
 {
 	uint64_t until = client_now_ms() + CLIENT_TIMEOUT_MS;
-	cJSON *m;
-	int ret;
+	int ret = client_ask_begin(c, request, until);
 
+	return ret ? ret : client_ask_end(c, until);
+}
+
+int client_ask_begin(struct client *c, cJSON *request, uint64_t until)
+{
 	cJSON_Delete(c->answer);
 	c->answer = NULL;
 	client_drop_fds(c);
-	ret = send_request(c, request, until);
+	return send_request(c, request, until);
+}
+
+int client_ask_end(struct client *c, uint64_t until)
+{
+	cJSON *m = NULL;
+	int ret = 0;
+
 	while (!ret) {
 		ret = read_message(c, until, &m);
 		if (ret)
 			return ret == -ETIMEDOUT ? read_failed(c, ret) : ret;
-		if (cJSON_GetObjectItemCaseSensitive(m, "ok"))
-			break;
-		if (cJSON_GetObjectItemCaseSensitive(m, "event")) {
+		if (cJSON_GetObjectItemCaseSensitive(m, "ok")) {
+			if (!c->posted)
+				break;
+			/* Answers come in the order of the requests. */
+			c->posted--;
+			cJSON_Delete(m);
+		} else if (cJSON_GetObjectItemCaseSensitive(m, "event")) {
 			ret = keep_event(c, m);
 		} else {
 			cJSON_Delete(m);
@@ -150,36 +173,56 @@ int client_ask(struct client *c, cJSON *request)
 	}
 	if (ret)
 		return ret;
-	c->answer = m;
-	return cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(m, "ok")) ? 0 : refused(c, m);
+	return take_answer(c, m);
+}
+
+int client_post(struct client *c, cJSON *request)
+{
+	int ret = send_request(c, request, client_now_ms());
+
+	c->posted += !ret;
+	return ret;
+}
+
+/* Take the first event that is waiting. */
+static int take_kept(struct client *c)
+{
+	struct client_event *e = c->events;
+
+	c->event = e->event;
+	c->events = e->next;
+	if (!c->events)
+		c->events_tail = &c->events;
+	free(e);
+	return CLIENT_EVENT;
 }
 
 int client_event(struct client *c, int timeout_ms)
 {
-	struct client_event *e = c->events;
+	cJSON *m;
 	int ret;
 
 	cJSON_Delete(c->event);
 	c->event = NULL;
-	if (e) {
-		c->event = e->event;
-		c->events = e->next;
-		if (!c->events)
-			c->events_tail = &c->events;
-		free(e);
-		return 1;
+	if (c->events)
+		return take_kept(c);
+	ret = read_message(c, client_now_ms() + timeout_ms, &m);
+	if (ret)
+		return ret == -ETIMEDOUT ? CLIENT_NOTHING : ret;
+	if (c->posted && cJSON_GetObjectItemCaseSensitive(m, "ok")) {
+		c->posted--;
+		ret = take_answer(c, m);
+		return ret ? ret : CLIENT_ANSWER;
 	}
-	ret = read_message(c, client_now_ms() + timeout_ms, &c->event);
-	if (!ret && !cJSON_GetObjectItemCaseSensitive(c->event, "event"))
-		ret = no_depd(c);
-	return ret == -ETIMEDOUT ? 0 : ret ? ret : 1;
+	c->event = m;
+	return cJSON_GetObjectItemCaseSensitive(m, "event") ? CLIENT_EVENT : no_depd(c);
 }
 
 void client_close(struct client *c)
 {
 	if (c->fd >= 0)
 		close(c->fd);
-	while (c->events && client_event(c, 0) == 1)
+	while (c->events && client_event(c, 0) == CLIENT_EVENT)
 		;
 	cJSON_Delete(c->answer);
 	cJSON_Delete(c->event);

@@ -27,10 +27,11 @@ struct client {
 	char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
 	char why[1024];
 	char *line;		/* the last answer or event as it came, without a newline */
-	cJSON *answer;		/* of the last client_ask() */
+	cJSON *answer;		/* of the last client_ask(), or client_post() */
 	cJSON *event;		/* of the last client_event() */
 	int fds[CLIENT_FDS_MAX];	/* that came with the answer: nfds; yours if you take */
 	int nfds;		/* ..them and set this to 0 */
+	unsigned int posted;	/* by client_post(), and not answered yet */
 	/* Inside */
 	char *in;
 	size_t in_len, in_room;
@@ -39,7 +40,8 @@ struct client {
 
 /**
  * client_open() - connect
- * @socket: NULL: $ADEPT_SOCKET, else the user's own depd, else the system's
+ * @socket: NULL: $ADEPT_SOCKET, else the depd of $ADEPT_RUNDIR, else the user's own depd, else
+ *	the system's
  *
  * -ENOENT: there is no depd.  -EACCES: there is, but not for this user.
  */
@@ -52,7 +54,22 @@ int client_open(struct client *c, const char *socket);
  * -EPROTONOSUPPORT, -EPROTO: it is of another version, or no depd.
  */
 int client_ask(struct client *c, cJSON *request);
-/** client_event() - wait for an event: 1, 0: none within @timeout_ms; -EPIPE: depd is gone */
+/** client_ask_begin(), client_ask_end() - its two halves, for asking several at once */
+int client_ask_begin(struct client *c, cJSON *request, uint64_t until);
+int client_ask_end(struct client *c, uint64_t until);
+/**
+ * client_post() - send a request, which is deleted, and do not wait for its answer
+ *
+ * client_event() gives the answer, unless client_ask() comes before, which drops it.
+ */
+int client_post(struct client *c, cJSON *request);
+enum { CLIENT_NOTHING, CLIENT_EVENT, CLIENT_ANSWER };
+/**
+ * client_event() - wait for an event, or for the answer to client_post()
+ *
+ * Return: CLIENT_EVENT and event; CLIENT_ANSWER and answer; CLIENT_NOTHING: neither within
+ * @timeout_ms; an error that depd answered, by its name; -EPIPE: depd is gone.
+ */
 int client_event(struct client *c, int timeout_ms);
 void client_close(struct client *c);
 
@@ -109,6 +126,9 @@ typedef int client_show_fn(struct client *c, const struct client_args *a, struct
 /** client_command() - a command that asks for @op, and prints what it hears */
 int client_command(int argc, char **argv, const struct argp *argp, const char *op,
 		   client_show_fn *show);
+/** client_command_of() - the same; @op is called when the options have been read */
+int client_command_of(int argc, char **argv, const struct argp *argp, const char *(*op)(void),
+		      client_show_fn *show);
 
 /* ---- session_list.c ---- */
 

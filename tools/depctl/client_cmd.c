@@ -3,8 +3,9 @@
  * Commands that ask depd one thing and print the answer.
  */
 #include <stdlib.h>
+#include <string.h>
 
-#include "client.h"
+#include "client_all.h"
 #include "depctl.h"
 
 const struct argp_option client_options[] = {
@@ -26,26 +27,43 @@ error_t client_parse(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
-int client_command(int argc, char **argv, const struct argp *argp, const char *op,
-		   client_show_fn *show)
+static int run(const struct client_args *a, const char *op, client_show_fn *show)
 {
 	struct client c = { .fd = -1 };
-	struct client_args a = { 0 };
 	struct out out;
 	int status = 0;
 
-	parse_args(argp, argc, argv, 0, &a);
-	if (ask_depd(&c, &a, client_request(op, 0))) {
+	if (ask_depd(&c, a, client_request(op, 0))) {
 		client_close(&c);
 		return EXIT_FAILURE;
 	}
+	if (!strcmp(op, "sessions") && client_add_others(&c))
+		warn("out of memory");
 	out_begin(&out);
-	if (a.json) {
+	if (a->json) {
 		out_text(&out, c.line);
 		out_text(&out, "\n");
 	} else {
-		status = show(&c, &a, &out);
+		status = show(&c, a, &out);
 	}
 	client_close(&c);
 	return out_end(&out) | status;
+}
+
+int client_command(int argc, char **argv, const struct argp *argp, const char *op,
+		   client_show_fn *show)
+{
+	struct client_args a = { 0 };
+
+	parse_args(argp, argc, argv, 0, &a);
+	return run(&a, op, show);
+}
+
+int client_command_of(int argc, char **argv, const struct argp *argp, const char *(*op)(void),
+		      client_show_fn *show)
+{
+	struct client_args a = { 0 };
+
+	parse_args(argp, argc, argv, 0, &a);
+	return run(&a, op(), show);
 }

@@ -108,6 +108,7 @@ static int connect_beside(struct client *c, const char *path, const char *name)
 int client_find(struct client *c, const char *socket, const char *name, bool is_control)
 {
 	const char *env = getenv("ADEPT_SOCKET"), *run = getenv("XDG_RUNTIME_DIR");
+	const char *rundir = getenv("ADEPT_RUNDIR");
 	char path[PATH_MAX];
 	int err;
 
@@ -117,6 +118,10 @@ int client_find(struct client *c, const char *socket, const char *name, bool is_
 		return connect_there(c, socket);
 	if (env && *env)
 		return is_control ? connect_there(c, env) : connect_beside(c, env, name);
+	if (rundir && *rundir) {
+		snprintf(path, sizeof(path), "%s/%s", rundir, name);
+		return connect_there(c, path);
+	}
 	if (getuid() && run && *run) {
 		snprintf(path, sizeof(path), "%s/adept/%s", run, name);
 		err = try_connect(c, path);

@@ -11,6 +11,7 @@
 #include "depctl.h"
 #include "events.h"
 #include "out.h"
+#include "verdict.h"
 
 enum what { NOTHING, REFS = 'r', BLOCKS = 'b', EVENTS = 'e', TICKETS = 't', FUNCTIONS = 'f',
 	    SEGMENTS = 's' };
@@ -444,6 +445,7 @@ int cmd_dump(int argc, char **argv)
 	d->store = open_store(d->path);
 	if (!d->store)
 		goto out_free;
+	verdict_warn(d->store, d->path);
 	if (select_segments(d))
 		goto out_close;
 

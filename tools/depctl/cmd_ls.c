@@ -16,6 +16,7 @@
 #include "../../libdep/abi/session.h"
 #include "depctl.h"
 #include "out.h"
+#include "verdict.h"
 
 struct ls {
 	const char *path;
@@ -171,6 +172,7 @@ static void ls_json(struct ls *l, struct dep_store *s, const struct dep_process 
 
 	json_object(&l->j, NULL);
 	json_str(&l->j, "store", l->path);
+	verdict_json(&l->j, s);
 	json_array(&l->j, "processes");
 	for (i = 0; i < np; i++)
 		ls_process(l, &p[i]);
@@ -199,6 +201,7 @@ static int ls_store(struct ls *l)
 
 	if (!s)
 		return EXIT_FAILURE;
+	verdict_warn(s, l->path);
 	np = dep_store_processes(s, &p);
 	nt = dep_store_threads(s, &t);
 	nm = dep_store_modules(s, &m);
@@ -250,6 +253,16 @@ static void put_status(struct ls *l, struct dep_store *s)
 		out_printf(&l->out, " %-10s", text);
 }
 
+/* What a column has room for: "" for a complete store that nothing was left out of. */
+static const char *short_verdict(struct dep_store *s)
+{
+	const struct dep_verdict *v = dep_store_verdict(s);
+
+	if (v->state == DEP_VERDICT_COMPLETE)
+		return is_lossy(s) ? "lossy" : "";
+	return dep_verdict_name(v->state);
+}
+
 static int ls_one(struct ls *l, const char *path, const char *name)
 {
 	struct dep_store *s;
@@ -274,7 +287,8 @@ static int ls_one(struct ls *l, const char *path, const char *name)
 		json_u64(&l->j, "bytes", disk_size(path));
 		json_u64(&l->j, "processes", dep_store_processes(s, &p));
 		json_u64(&l->j, "threads", dep_store_threads(s, &t));
-		json_bool(&l->j, "lossy", is_lossy(s, true));
+		json_bool(&l->j, "lossy", is_lossy(s));
+		verdict_json(&l->j, s);
 		put_status(l, s);
 		json_array(&l->j, "argv");
 		for (i = 0; i < m->argc; i++)
@@ -286,7 +300,7 @@ static int ls_one(struct ls *l, const char *path, const char *name)
 			   human_size(disk_size(path), size), dep_store_processes(s, &p),
 			   dep_store_threads(s, &t));
 		put_status(l, s);
-		out_text(&l->out, is_lossy(s, true) ? " lossy " : "       ");
+		out_printf(&l->out, " %-10s ", short_verdict(s));
 		for (i = 0; i < m->argc; i++) {
 			out_text(&l->out, i ? " " : "");
 			out_text(&l->out, m->argv[i]);

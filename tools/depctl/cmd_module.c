@@ -68,8 +68,8 @@ const char *module_trouble(int err)
 		return "the module that is loaded lays rings out in another way than depctl: "
 		       REPLACE;
 	case -EDQUOT:
-		return "you have as many sessions as the module allows: see its parameter "
-		       "user_sessions";
+		return "you have as many sessions, or as much memory in them, as the module "
+		       "allows: see its parameters user_sessions and user_mb";
 	default:
 		return strerror(-err);
 	}
@@ -140,6 +140,8 @@ static void put_session(struct module *m, const struct adept_session_info *i)
 			   (unsigned long long)i->id, state, i->uid, policy_name(i->policy),
 			   human_size(i->chunk_size, size), i->nchunks, i->rings, i->unread);
 		out_text(&m->out, label);
+		if (i->charge_uid != i->uid)
+			out_printf(&m->out, "  for user %u", i->charge_uid);
 		out_text(&m->out, "\n");
 		return;
 	}
@@ -147,6 +149,7 @@ static void put_session(struct module *m, const struct adept_session_info *i)
 	json_u64(&m->j, "id", i->id);
 	json_str(&m->j, "state", state);
 	json_u64(&m->j, "uid", i->uid);
+	json_u64(&m->j, "charge_uid", i->charge_uid);
 	json_str(&m->j, "policy", policy_name(i->policy));
 	json_u64(&m->j, "chunk_size", i->chunk_size);
 	json_u64(&m->j, "chunks", i->nchunks);

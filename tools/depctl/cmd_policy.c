@@ -2,6 +2,7 @@
 /*
  * depctl policy check: is a depd.conf right, and what does it say?
  */
+#include <grp.h>
 #include <inttypes.h>
 #include <pwd.h>
 #include <stdio.h>
@@ -100,6 +101,7 @@ static void say_how(struct policy *p, const struct policy_rule *r)
 {
 	static const char *const transport[] = { "", ", by the kernel module only",
 						 ", by shared memory" };
+	struct group *g = r->shared ? getgrgid(r->group) : NULL;
 	char size[16];
 
 	out_text(&p->out, r->flags & ADEPT_S_NULL ? "    are recorded and nothing is kept" :
@@ -108,6 +110,10 @@ static void say_how(struct policy *p, const struct policy_rule *r)
 		out_text(&p->out, " to ");
 		out_text(&p->out, r->store);
 	}
+	if (r->shared && g)
+		out_printf(&p->out, ", readable by the group %s", g->gr_name);
+	else if (r->shared)
+		out_printf(&p->out, ", readable by group %u", r->group);
 	if (r->max_size)
 		out_printf(&p->out, ", up to %s", human_size(r->max_size, size));
 	if (r->ring_size)

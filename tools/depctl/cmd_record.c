@@ -3,14 +3,15 @@
  * depctl record: run a command, record it and its children until all have ended.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
-#include "../../libdep/inject/inject.h"
 #include "client.h"
 #include "depctl.h"
 #include "record.h"
@@ -45,7 +46,8 @@ static void say_losses(const struct recorded *r)
 		     r->failed ? "the store failed" :
 		     r->stopped ? "--max-size was reached" : "it made no sense");
 	if (l->lost_threads || l->lost_processes)
-		warn("unrecorded for want of room: %llu threads, %llu processes",
+		warn("unrecorded, as no slot was free or nobody could follow: %llu threads, %llu "
+		     "programs",
 		     (unsigned long long)l->lost_threads, (unsigned long long)l->lost_processes);
 	if (l->absent_chunks)
 		warn("lost: %s in %llu pieces, while there was no depd",
@@ -97,7 +99,7 @@ static int record(const struct record_options *o, const struct dep_native *nativ
 	if (!ret) {
 		ret = record_by_depd(o, native, &c, out);
 		client_close(&c);
-		return ret;
+		return ret == RECORD_ELSEWHERE ? record_here(o, native, out) : ret;
 	}
 	if (o->socket || ret != -ENOENT) {
 		warn("%s%s", c.why, o->socket ? "" : "; --alone does without it");
@@ -121,6 +123,23 @@ static int exit_status(int ret, const struct recorded *r)
 	return WEXITSTATUS(r->status);
 }
 
+/*
+ * Descriptors 0 to 2 that are closed shall not become files of ours, which messages would be
+ * written to.  The command finds them closed.
+ */
+static int fill_standard_fds(void)
+{
+	int fd;
+
+	do {
+		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+		if (fd < 0)
+			return -errno;
+	} while (fd <= STDERR_FILENO);
+	close(fd);
+	return 0;
+}
+
 int cmd_record(int argc, char **argv)
 {
 	struct record_options o = { 0 };
@@ -129,8 +148,13 @@ int cmd_record(int argc, char **argv)
 	struct recorded r = { 0 };
 	int ret, status, own;
 
-	if (dep_native_save(&native)) {
-		warn("out of memory");
+	ret = dep_native_save(&native);
+	if (!ret)
+		ret = fill_standard_fds();
+	if (ret) {
+		warn("cannot see which files are open: %s%s", strerror(-ret),
+		     ret == -ENOENT ? "; /proc must be mounted" :
+		     ret == -EMFILE ? "; see `ulimit -n'" : "");
 		return EXIT_FAILURE;
 	}
 	record_options_parse(&o, argc, argv);
@@ -143,6 +167,7 @@ int cmd_record(int argc, char **argv)
 			status = record_races_report(&races, own);
 		record_races_end(&races);
 	}
+	signals_end();
 	/* Killed by a signal as it was, unless something else is to be told. */
 	if (ret <= 0 && status == own && WIFSIGNALED(r.status))
 		signals_die(WTERMSIG(r.status));

@@ -4,14 +4,40 @@
  */
 #include <stdlib.h>
 
-#include "client.h"
+#include "client_all.h"
 #include "depctl.h"
 
+enum { OPT_USERS = 258 };
+
+static bool users;
+
+static const struct argp_option options[] = {
+	{ "users", OPT_USERS, NULL, 0, "What each user has of root's depd; for root", 1 },
+	{ 0 }
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	(void)arg;
+	if (key == ARGP_KEY_INIT)
+		state->child_inputs[0] = state->input;
+	else if (key == OPT_USERS)
+		users = true;
+	else
+		return ARGP_ERR_UNKNOWN;
+	return 0;
+}
+
+static const struct argp client_argp = {
+	client_options, client_parse, NULL, NULL, NULL, NULL, NULL,
+};
+static const struct argp_child children[] = { { &client_argp, 0, NULL, 0 }, { 0 } };
+
 static const struct argp argp = {
-	client_options, client_parse, NULL,
+	options, parse, NULL,
 	"Show the state of depd, its sessions, what lags behind and what was lost.\v"
 	"Sessions of other users are counted, and shown to root only.",
-	NULL, NULL, NULL,
+	children, NULL, NULL,
 };
 
 static const cJSON *member(const cJSON *o, const char *name)
@@ -100,7 +126,7 @@ static void put_policy(struct out *o, const cJSON *d)
 		out_printf(o, "  removed   %.0f stores\n", client_number(d, "stores_removed"));
 }
 
-static int show(struct client *c, const struct client_args *a, struct out *o)
+static int show_status(struct client *c, const struct client_args *a, struct out *o)
 {
 	const cJSON *d = member(c->answer, "depd"), *sessions;
 
@@ -110,6 +136,8 @@ static int show(struct client *c, const struct client_args *a, struct out *o)
 	put_policy(o, d);
 	if (ask_depd(c, a, client_request("sessions", 0)))
 		return EXIT_FAILURE;
+	if (client_add_others(c))
+		warn("out of memory");
 	sessions = member(c->answer, "sessions");
 	if (cJSON_GetArraySize(sessions)) {
 		out_text(o, "\n");
@@ -118,7 +146,35 @@ static int show(struct client *c, const struct client_args *a, struct out *o)
 	return 0;
 }
 
+static int show_users(struct client *c, const struct client_args *a, struct out *o)
+{
+	const cJSON *u;
+	char size[16];
+
+	(void)a;
+	out_printf(o, "%10s %9s %8s %7s %10s %11s %8s\n", "uid", "instances", "sessions",
+		   "clients", "memory", "descriptors", "refused");
+	cJSON_ArrayForEach(u, member(c->answer, "users"))
+		out_printf(o, "%10.0f %9.0f %8.0f %7.0f %10s %11.0f %8.0f\n",
+			   client_number(u, "uid"), client_number(u, "instances"),
+			   client_number(u, "sessions"), client_number(u, "clients"),
+			   size_of(u, "memory_bytes", size), client_number(u, "descriptors"),
+			   client_number(u, "refused"));
+	return 0;
+}
+
+static int show(struct client *c, const struct client_args *a, struct out *o)
+{
+	return users ? show_users(c, a, o) : show_status(c, a, o);
+}
+
+/* Which of both is known when the command line has been read. */
+static const char *which(void)
+{
+	return users ? "users" : "status";
+}
+
 int cmd_status(int argc, char **argv)
 {
-	return client_command(argc, argv, &argp, "status", show);
+	return client_command_of(argc, argv, &argp, which, show);
 }

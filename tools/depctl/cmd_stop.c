@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "client.h"
+#include "client_all.h"
 #include "depctl.h"
 
 enum { OPT_ALL = 258 };
@@ -68,7 +68,9 @@ static const struct argp argp = {
 
 static int stop_one(struct client *c, uint32_t id)
 {
-	if (!client_ask(c, client_request("stop", id)))
+	int ret = client_ask(c, client_request("stop", id));
+
+	if (!ret || (ret == -ENOENT && !client_stop_others(c, id)))
 		return 0;
 	warn("session %u: %s", id, c->why);
 	return EXIT_FAILURE;
@@ -82,6 +84,8 @@ static int list_all(struct stop *s, struct client *c)
 
 	if (ask_depd(c, &s->args, client_request("sessions", 0)))
 		return EXIT_FAILURE;
+	if (client_add_others(c))
+		warn("out of memory");
 	list = cJSON_GetObjectItemCaseSensitive(c->answer, "sessions");
 	n = cJSON_GetArraySize(list);
 	s->id = calloc(n + 1, sizeof(*s->id));

@@ -2,11 +2,11 @@
 /*
  * depctl verify: is everything there, does it decode, does it agree with itself?
  *
- * Each segment is read (checksums), recovered alone (all its values must be used
- * up), and its end compared with the beginning of the next: that is the same as
- * recovering the whole sequence.
+ * What must be there is the library's verdict (dep/verdict.h).  Then each segment is read, all of
+ * its checksums are compared, and it is recovered alone: all its values must be used up, and its
+ * end must agree with the beginning of the next.  That is the same as recovering the whole
+ * sequence.
  */
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,14 +15,16 @@
 #include "../../libdep/abi/session.h"
 #include "depctl.h"
 #include "out.h"
+#include "verdict.h"
 
 #define MAX_SHOWN 20u	/* problems of one kind */
 
-enum problem { CORRUPT, SEAM, VALUES, CHECK, GAP, LOSS, NKINDS };
+/* Found by recovery; the verdict says what is absent. */
+enum problem { CORRUPT, SEAM, VALUES, CHECK, UNSEEN, NKINDS };
 
 static const char *const kinds[] = {
 	[CORRUPT] = "corrupt", [SEAM] = "seam", [VALUES] = "values", [CHECK] = "check",
-	[GAP] = "gap", [LOSS] = "loss",
+	[UNSEEN] = "unseen",
 };
 
 struct verify {
@@ -34,10 +36,11 @@ struct verify {
 	size_t nsegs;
 	struct dep_counts counts;
 	uint64_t problems[NKINDS];
-	uint64_t gap_segments;
 	struct out out;
 	struct json j;
 };
+
+#define EXIT_RECORDING 3
 
 enum { OPT_REBUILD = 0x200 };
 
@@ -68,8 +71,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const struct argp argp = {
 	options, parse, "STORE",
 	"Check a store: checksums, sequence, recovery; say what is lost.\v"
-	"Exit status 0: complete, but for what was dropped or not kept on request; 1: something "
-	"is wrong or lost.", NULL, NULL, NULL
+	"Exit status 0: complete, but for what was dropped or not kept on request, or closed by an "
+	"older version and nothing is known to be missing; 1: something is wrong or lost; 3: the "
+	"store is being recorded.", NULL, NULL, NULL
 };
 
 static void problem(struct verify *v, enum problem kind, const char *fmt, ...)
@@ -119,35 +123,6 @@ static void checked(void *arg, size_t i, int ret, const struct dep_counts *c, co
 			(unsigned long long)c->check_failures, (unsigned long long)c->checks);
 }
 
-static void check_sequence(struct verify *v)
-{
-	bool drop = dep_store_meta(v->store)->session_flags & ADEPT_S_DROP;
-	const struct dep_segment *s;
-	uint64_t expect, missing;
-	size_t i;
-
-	for (i = 0; i < v->nsegs; i++) {
-		s = &v->segs[i];
-		expect = i && s[-1].thread == s->thread ? s[-1].seq + 1 : 0;
-		if (s->seq <= expect) {
-			if (s->seq < expect)
-				problem(v, GAP, "thread %u: segment %llu is there twice", s->thread,
-					(unsigned long long)s->seq);
-			continue;
-		}
-		missing = s->seq - expect;
-		v->gap_segments += missing;
-		if (!drop)
-			problem(v, GAP, "thread %u: %llu segments are missing before segment %llu",
-				s->thread, (unsigned long long)missing,
-				(unsigned long long)s->seq);
-	}
-	if (drop && v->gap_segments > dep_store_loss(v->store)->dropped_chunks)
-		problem(v, GAP, "%llu segments are missing, but only %llu were dropped",
-			(unsigned long long)v->gap_segments,
-			(unsigned long long)dep_store_loss(v->store)->dropped_chunks);
-}
-
 /* The command came to an end of its own, but the stream of its last image did not. */
 static bool ended_unseen(struct verify *v)
 {
@@ -168,42 +143,39 @@ static bool ended_unseen(struct verify *v)
 	return false;
 }
 
-static void check_loss(struct verify *v)
+/* Checksums of contents, which recovery does not need. */
+static void check_contents(struct verify *v)
 {
-	const struct dep_loss *l = dep_store_loss(v->store);
+	size_t i;
 
-	if (l->unclean)
-		problem(v, LOSS, "the recording did not end properly: what the last moments of "
-			"each thread held is missing");
-	if (l->torn_segments)
-		problem(v, LOSS, "%llu segments are torn and cannot be read",
-			(unsigned long long)l->torn_segments);
-	if (l->lost_threads || l->lost_processes)
-		problem(v, LOSS, "%llu threads and %llu processes ran unrecorded for want of "
-			"a slot", (unsigned long long)l->lost_threads,
-			(unsigned long long)l->lost_processes);
-	if (l->unfinished_threads)
-		problem(v, LOSS, "%llu thread%s killed: up to one unfinished record %sis missing",
-			(unsigned long long)l->unfinished_threads,
-			l->unfinished_threads == 1 ? " was" : "s were",
-			l->unfinished_threads == 1 ? "" : "of each ");
-	if (l->absent_chunks)
-		problem(v, LOSS, "%llu bytes in %llu pieces are missing: they were written while "
-			"nobody collected", (unsigned long long)l->absent_bytes,
-			(unsigned long long)l->absent_chunks);
-	if (ended_unseen(v))
-		problem(v, LOSS, "the command ended by itself and its stream did not: from some "
-			"point on it ran unrecorded, which is a defect of depctl");
-	if (l->discarded_bytes && !dep_store_meta(v->store)->max_size)
-		problem(v, LOSS, "%llu bytes were not kept",
-			(unsigned long long)l->discarded_bytes);
-	if (l->dropped_bytes && !(dep_store_meta(v->store)->session_flags & ADEPT_S_DROP))
-		problem(v, LOSS, "%llu bytes were dropped", (unsigned long long)l->dropped_bytes);
+	for (i = 0; i < v->nsegs; i++) {
+		progress(i);
+		if (dep_segment_check(v->store, &v->segs[i]))
+			problem(v, CORRUPT, "%s", dep_error());
+	}
+}
+
+static void print_defects(struct verify *v)
+{
+	const struct dep_verdict *verdict = dep_store_verdict(v->store);
+	size_t i;
+
+	if (v->json)
+		return;
+	for (i = 0; i < verdict->ndefects && i < MAX_SHOWN; i++) {
+		out_printf(&v->out, "%s: ", dep_defect_name(verdict->defect[i].kind));
+		out_text(&v->out, verdict->defect[i].text);
+		out_text(&v->out, "\n");
+	}
+	if (verdict->ndefects + verdict->more > MAX_SHOWN)
+		out_printf(&v->out, "absent: and %llu more\n",
+			   (unsigned long long)(verdict->ndefects + verdict->more - MAX_SHOWN));
 }
 
 /* What was lost because somebody asked for it. */
 static void say_policy(struct verify *v)
 {
+	const struct dep_verdict *verdict = dep_store_verdict(v->store);
 	const struct dep_loss *l = dep_store_loss(v->store);
 	char size[16];
 
@@ -214,9 +186,15 @@ static void say_policy(struct verify *v)
 	if (l->discarded_bytes && dep_store_meta(v->store)->max_size)
 		out_printf(&v->out, "not kept on request (--max-size): %s\n",
 			   human_size(l->discarded_bytes, size));
-	if (l->native_images)
-		out_printf(&v->out, "ran unrecorded: %llu programs (set-uid and the like)\n",
-			   (unsigned long long)l->native_images);
+	if (verdict->live)
+		out_printf(&v->out, "went on when the recording was ended: %u processes\n",
+			   verdict->live);
+	if (l->native_privileged)
+		out_printf(&v->out, "native: privileged: %llu programs (set-uid and the like)\n",
+			   (unsigned long long)l->native_privileged);
+	if (l->native_images > l->native_privileged)
+		out_printf(&v->out, "native: %llu other programs\n",
+			   (unsigned long long)(l->native_images - l->native_privileged));
 }
 
 static uint64_t total(const struct verify *v)
@@ -227,6 +205,31 @@ static uint64_t total(const struct verify *v)
 	for (i = 0; i < NKINDS; i++)
 		n += v->problems[i];
 	return n;
+}
+
+static const char *result(struct verify *v)
+{
+	if (total(v))
+		return "NOT COMPLETE";
+	switch (dep_store_verdict(v->store)->state) {
+	case DEP_VERDICT_COMPLETE:
+		return "good";
+	case DEP_VERDICT_RECORDING:
+		return "being recorded";
+	case DEP_VERDICT_NO_PROOF:
+		return "nothing is known to be missing (format 3 cannot prove it)";
+	default:
+		return "NOT COMPLETE";
+	}
+}
+
+static int exit_status(struct verify *v)
+{
+	enum dep_verdict_state state = dep_store_verdict(v->store)->state;
+
+	if (total(v) || state == DEP_VERDICT_INCOMPLETE)
+		return EXIT_FAILURE;
+	return state == DEP_VERDICT_RECORDING ? EXIT_RECORDING : 0;
 }
 
 static void summary(struct verify *v)
@@ -243,7 +246,7 @@ static void summary(struct verify *v)
 	if (v->counts.checks)
 		out_printf(&v->out, ", %llu registers checked",
 			   (unsigned long long)v->counts.checks);
-	out_printf(&v->out, ": %s\n", total(v) ? "NOT COMPLETE" : "good");
+	out_printf(&v->out, ": %s\n", result(v));
 }
 
 static void json_summary(struct verify *v)
@@ -254,7 +257,6 @@ static void json_summary(struct verify *v)
 	for (i = 0; i < NKINDS; i++)
 		json_u64(&v->j, kinds[i], v->problems[i]);
 	json_u64(&v->j, "segments", v->nsegs);
-	json_u64(&v->j, "missing_segments", v->gap_segments);
 	json_u64(&v->j, "instructions", v->counts.instructions);
 	json_u64(&v->j, "references", v->counts.refs);
 	json_u64(&v->j, "values", v->counts.values);
@@ -267,7 +269,10 @@ static void json_summary(struct verify *v)
 		 dep_store_loss(v->store)->unfinished_threads);
 	json_u64(&v->j, "absent_bytes", dep_store_loss(v->store)->absent_bytes);
 	json_u64(&v->j, "native_images", dep_store_loss(v->store)->native_images);
-	json_bool(&v->j, "good", !total(v));
+	json_u64(&v->j, "native_privileged", dep_store_loss(v->store)->native_privileged);
+	verdict_json(&v->j, v->store);
+	json_bool(&v->j, "good", !total(v) &&
+		  dep_store_verdict(v->store)->state == DEP_VERDICT_COMPLETE);
 	json_close(&v->j, '}');
 	json_line(&v->j);
 }
@@ -309,8 +314,10 @@ int cmd_verify(int argc, char **argv)
 		json_str(&v->j, "store", v->path);
 		json_array(&v->j, "problems");
 	}
-	check_loss(v);
-	check_sequence(v);
+	if (ended_unseen(v))
+		problem(v, UNSEEN, "the command ended by itself and its stream did not: from some "
+			"point on it ran unrecorded, which is a defect of depctl");
+	print_defects(v);
 	job.store = v->store;
 	job.segs = v->segs;
 	job.n = v->nsegs;
@@ -319,12 +326,13 @@ int cmd_verify(int argc, char **argv)
 	progress_begin("verifying", v->nsegs);
 	if (pool_run(&job))
 		problem(v, CORRUPT, "out of memory");
+	check_contents(v);
 	progress_end();
 	if (v->json)
 		json_summary(v);
 	else if (!v->quiet)
 		summary(v);
-	status = out_end(&v->out) || total(v) || rebuilt ? EXIT_FAILURE : 0;
+	status = out_end(&v->out) || rebuilt ? EXIT_FAILURE : exit_status(v);
 	dep_store_close(v->store);
 
 out_free:

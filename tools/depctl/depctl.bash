@@ -64,6 +64,10 @@ _depctl_record()
 		mapfile -t COMPREPLY < <(compgen -W "1M 4M 16M 64M 1G" -- "$cur")
 		return
 		;;
+	--share)
+		mapfile -t COMPREPLY < <(compgen -g -- "$cur")
+		return
+		;;
 	--level)
 		mapfile -t COMPREPLY < <(compgen -W "1 3 6 9 19" -- "$cur")
 		return
@@ -93,7 +97,7 @@ _depctl_record()
 	done
 	if [[ $cur == -* ]]; then
 		[[ " ${COMP_WORDS[*]} " != *" --races "* ]] || races=$_depctl_races_options
-		mapfile -t COMPREPLY < <(compgen -W "--output= --ring-size= --max-size= --on-full=
+		mapfile -t COMPREPLY < <(compgen -W "--output= --share --ring-size= --max-size= --on-full=
 			--level= --transport= --alone --socket= --null --no-record --self-check
 			--strict --no-follow --no-functions --no-aslr --quiet --races
 			--help $races" -- "$cur")
@@ -138,7 +142,8 @@ _depctl()
 	where) options="--process= --time= --json --help" ;;
 	verify) options="--quiet --json --jobs --rebuild --help" ;;
 	module) options="--json --help" ;;
-	status | sessions) options="--json --socket= --help" ;;
+	status) options="--users --json --socket= --help" ;;
+	sessions) options="--json --socket= --help" ;;
 	stop) options="--all --socket= --help" ;;
 	metrics) options="--socket= --help" ;;
 	policy)

@@ -75,8 +75,8 @@ struct dep_store *open_store(const char *dir);
 /** thread_of() - the row of a thread's serial, or NULL */
 const struct dep_thread *thread_of(struct dep_store *s, uint32_t serial);
 
-/** loss_total() - anything lost that nobody asked for, or all of it with @policy too */
-bool is_lossy(struct dep_store *s, bool policy);
+/** is_lossy() - was anything that ran not recorded, on request or not? */
+bool is_lossy(struct dep_store *s);
 
 /* ---- input.c ---- */
 

@@ -9,6 +9,7 @@
 
 #include "../../libdep/abi/session.h"
 #include "info.h"
+#include "verdict.h"
 
 static const struct {
 	const char *name;
@@ -29,6 +30,10 @@ static const char *const ends[] = {
 	[DEP_END_UNKNOWN] = "unknown",
 	[DEP_END_WHOLE] = "whole",
 	[DEP_END_UNFINISHED] = "unfinished",
+	[DEP_END_LEFT] = "left",
+	[DEP_END_UNTAKEN] = "untaken",
+	[DEP_END_STOPPED] = "stopped",
+	[DEP_END_CORRUPT] = "corrupt",
 };
 
 #define NENDS (sizeof(ends) / sizeof(ends[0]))
@@ -87,7 +92,10 @@ static void loss_json(struct json *j, const struct dep_loss *l)
 	json_u64(j, "lost_threads", l->lost_threads);
 	json_u64(j, "lost_processes", l->lost_processes);
 	json_u64(j, "native_images", l->native_images);
+	json_u64(j, "native_privileged", l->native_privileged);
 	json_u64(j, "unfinished_threads", l->unfinished_threads);
+	json_u64(j, "untaken_threads", l->untaken_threads);
+	json_u64(j, "corrupt", l->corrupt);
 	json_u64(j, "absent_chunks", l->absent_chunks);
 	json_u64(j, "absent_bytes", l->absent_bytes);
 	json_u64(j, "torn_segments", l->torn_segments);
@@ -169,6 +177,7 @@ static void print_json(struct info *f)
 	json_u64(&j, "ns", ns);
 	json_close(&j, '}');
 	loss_json(&j, dep_store_loss(f->store));
+	verdict_json(&j, f->store);
 	json_array(&j, "notes");
 	n = dep_store_notes(f->store, &notes);
 	for (i = 0; i < n; i++)
@@ -255,16 +264,19 @@ static void print_loss(struct info *f)
 		{ "bytes dropped, the ring was full", l->dropped_bytes },
 		{ "bytes not kept (--max-size, or the store failed)", l->discarded_bytes },
 		{ "threads unrecorded for want of a slot", l->lost_threads },
-		{ "processes unrecorded for want of a slot", l->lost_processes },
-		{ "programs that ran unrecorded (set-uid and the like)", l->native_images },
+		{ "programs unrecorded: no slot, or execve not followed", l->lost_processes },
+		{ "programs that ran natively", l->native_images },
+		{ "of them: privileged (set-uid and the like)", l->native_privileged },
 		{ "threads killed: up to one unfinished record of each", l->unfinished_threads },
 		{ "chunks lost while nobody collected", l->absent_chunks },
 		{ "bytes lost while nobody collected", l->absent_bytes },
 		{ "segments torn", l->torn_segments },
-		{ "the collector did not end properly", l->unclean },
+		{ "threads whose last records could not be taken", l->untaken_threads },
+		{ "rings, slots or descriptors that made no sense", l->corrupt },
 	};
 	const char *const *notes;
 	size_t i, n = dep_store_notes(f->store, &notes);
+	char line[VERDICT_LINE];
 	bool any = false;
 
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -276,6 +288,8 @@ static void print_loss(struct info *f)
 	}
 	if (!any)
 		out_text(&f->out, "\nloss:      none\n");
+	verdict_line(f->store, line, sizeof(line));
+	out_printf(&f->out, "verdict:   %s\n", line);
 	for (i = 0; i < n; i++) {
 		out_text(&f->out, "note:      ");
 		out_text(&f->out, notes[i]);

@@ -212,6 +212,11 @@ struct races_options {
 
 extern const struct argp races_argp;	/* its input is a struct races_options */
 
+/* ---- share.c ---- */
+
+/** share_report() - let those read the report @fd who may read @store; 0, or it is said why not */
+int share_report(int fd, const char *store);
+
 /* ---- races_report.c ---- */
 
 /**
@@ -247,6 +252,9 @@ struct races_sums {
 	uint64_t references, gaps, disorder, unsettled, crowded, unpredicted;
 	uint64_t empty;			/* threads of which there is nothing */
 	struct dep_loss loss;
+	uint64_t defects;		/* of the store, other than what @loss counts.. */
+	char defect[256];		/* ..and the first of them */
+	bool recording;			/* the store was being recorded */
 	bool complete;
 	bool one_clock;			/* the kernel took what orders threads for one */
 };
@@ -276,9 +284,9 @@ void race_print_sarif(struct json *j, const struct race_view *v);
 void races_end_sarif(struct json *j, const struct races_sums *s);
 
 /* races_complete.c: one sentence for each reason why there may be more races */
-#define RACES_REASONS	14
+#define RACES_REASONS	18
 struct races_reasons {
-	char text[RACES_REASONS][96];
+	char text[RACES_REASONS][320];
 	size_t n;
 };
 void races_reasons(struct races_reasons *r, const struct races_sums *s);

@@ -47,6 +47,11 @@ int races_beside(struct races_report *r, const char *path, int session, int over
 		warn("%s", dep_error());
 		return EXIT_FAILURE;
 	}
+	/* depd has it written into the store. */
+	if (races_report_fd(r) >= 0 && share_report(races_report_fd(r), path)) {
+		dep_store_close(store);
+		return EXIT_FAILURE;
+	}
 	races_report_beside(r, &beside, true);
 	status = races_report(r, store, path, STDOUT_FILENO, found);
 	dep_store_close(store);

@@ -2,6 +2,8 @@
 /* What a report cannot know of: that nothing is reported must not look as if all were well. */
 #include <stdio.h>
 
+#include <dep/verdict.h>
+
 #include "depctl.h"
 #include "query.h"
 
@@ -18,6 +20,22 @@ static uint64_t count_empty(struct dep_store *store)
 	return threads > present ? threads - present : 0;
 }
 
+/* What the verdict says beside the counts of losses, which are reasons of their own. */
+static void take_verdict(struct races_sums *s, struct dep_store *store)
+{
+	const struct dep_verdict *v = dep_store_verdict(store);
+	size_t i;
+
+	s->recording = v->state == DEP_VERDICT_RECORDING;
+	s->defects = v->more;
+	for (i = 0; i < v->ndefects; i++) {
+		if (v->defect[i].kind == DEP_DEFECT_LOSS)
+			continue;
+		if (!s->defects++)
+			snprintf(s->defect, sizeof(s->defect), "%s", v->defect[i].text);
+	}
+}
+
 void races_sums_init(struct races_sums *s, struct dep_store *store, const struct dep_races *found)
 {
 	struct races_reasons why;
@@ -29,6 +47,7 @@ void races_sums_init(struct races_sums *s, struct dep_store *store, const struct
 		.loss = *dep_store_loss(store),
 		.empty = count_empty(store), .one_clock = dep_store_meta(store)->tsc_trusted,
 	};
+	take_verdict(s, store);
 	races_reasons(&why, s);
 	s->complete = !why.n;
 }
@@ -61,6 +80,15 @@ void races_reasons(struct races_reasons *r, const struct races_sums *s)
 	add(r, l->dropped_chunks, "chunk was dropped", "chunks were dropped");
 	add(r, l->absent_chunks, "chunk was lost without depd", "chunks were lost without depd");
 	add(r, l->discarded_bytes, "byte was not kept", "bytes were not kept");
-	if (l->unclean)
-		snprintf(r->text[r->n++], sizeof(*r->text), "the recording did not end properly");
+	add(r, l->untaken_threads, "thread's last records could not be read",
+	    "threads' last records could not be read");
+	add(r, l->corrupt, "ring or descriptor made no sense",
+	    "rings or descriptors made no sense");
+	if (s->recording)
+		snprintf(r->text[r->n++], sizeof(*r->text), "the store is being recorded");
+	if (s->defects == 1)
+		snprintf(r->text[r->n++], sizeof(*r->text), "%s", s->defect);
+	else if (s->defects)
+		snprintf(r->text[r->n++], sizeof(*r->text), "%s, and %llu more", s->defect,
+			 (unsigned long long)s->defects - 1);
 }

@@ -3,6 +3,7 @@
 #ifndef DEPCTL_RECORD_H
 #define DEPCTL_RECORD_H
 
+#include <argp.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -10,6 +11,7 @@
 
 #include <dep/store.h>
 
+#include "../../libdep/inject/inject.h"
 #include "query.h"
 
 /** struct record_options - the command line of depctl record */
@@ -19,6 +21,8 @@ struct record_options {
 	uint32_t flags;		/* ADEPT_S_* */
 	int level;
 	bool temporary;		/* the store is, so it is compressed quickly */
+	bool shared;		/* @group may read it, too */
+	gid_t group;
 	enum transport { TRANSPORT_AUTO, TRANSPORT_KMOD, TRANSPORT_SHM } transport;
 	bool no_aslr, quiet;
 	bool alone;		/* without depd */
@@ -33,9 +37,15 @@ struct record_options {
 
 void record_options_parse(struct record_options *o, int argc, char **argv);
 
+/**
+ * share_group() - the group of --share
+ * @arg: a name or a number; NULL: the first group of this process
+ *
+ * Does not return if there is no such group, or this user is not in it.
+ */
+gid_t share_group(const char *arg, struct argp_state *state);
+
 struct client;
-struct dep_loss;
-struct dep_native;
 
 /** struct recorded - what a recording amounts to */
 struct recorded {
@@ -47,15 +57,42 @@ struct recorded {
 };
 
 /**
- * record_here() - collect in this process
+ * record_here() - collect without depd, in a process of its own: see recorder.h
  *
  * Return: 0, 1: it could not be started, -1: the store is not complete.
  */
 int record_here(const struct record_options *o, const struct dep_native *native,
 		struct recorded *out);
-/** record_by_depd() - let depd, to which @c is a connection, collect */
+#define RECORD_ELSEWHERE	2
+
+/**
+ * record_by_depd() - let depd, to which @c is a connection, collect
+ *
+ * Return: as record_here(), or RECORD_ELSEWHERE: this depd cannot, and that has been said.
+ */
 int record_by_depd(const struct record_options *o, const struct dep_native *native,
 		   struct client *c, struct recorded *out);
+
+/* ---- record_launch.c ---- */
+
+/** struct record_launch - the command, and the session that it is launched into */
+struct record_launch {
+	struct adept_session *map;
+	size_t size;
+	struct dep_target target;
+	struct dep_injected child;
+	struct dep_why native;	/* why the child is, if it is */
+};
+
+/**
+ * record_launch() - launch the command
+ * @fd: the session file; @ring_fd: of the kernel module's rings, or -1; both are closed
+ * @ptracer: of struct dep_target
+ *
+ * Nothing of the session is left in this process.  Return: 0, or it has been said what failed.
+ */
+int record_launch(struct record_launch *l, const struct record_options *o,
+		  const struct dep_native *native, int fd, int ring_fd, pid_t ptracer);
 
 /** record_dir() - the store's name: -o, or one made of the command's */
 void record_dir(const struct record_options *o, char *dir, size_t size);
@@ -71,6 +108,7 @@ struct record_races {
 	bool live;
 	pid_t child;		/* looks for races beside the recording, or 0.. */
 	int over;		/* ..until this is closed */
+	int lock;		/* of the folder of a temporary store, -1: there is none */
 	char tmp[PATH_MAX], store[PATH_MAX + 16];	/* "": the store is to be kept */
 };
 
@@ -93,19 +131,28 @@ void record_races_end(struct record_races *r);
 
 /* ---- signals.c ---- */
 
-/** signals_catch() - from here on signals to depctl are the recorded command's.. */
-void signals_catch(void);
-/** signals_default() - ..and from here on its own again */
+/**
+ * signals_catch() - from here on signals to depctl are the recorded command's
+ *
+ * Return: 0, or a negative errno and it has been said what failed.
+ */
+int signals_catch(void);
+/** signals_default() - and from here on they are depctl's own again */
 void signals_default(void);
+/** signals_end() - nothing is passed on any more; what comes stays blocked */
+void signals_end(void);
+/** signals_fd() - to poll: readable when signals_pass() has something to do */
+int signals_fd(void);
+/** signals_ignore() - ignore all signals for good, blocking none */
+void signals_ignore(void);
 
 /**
- * signals_pass() - hand on what arrived; stop and continue together with the command
- * @busy: this process traces the command: its stops are not for the shell
+ * signals_pass() - pass on what arrived; stop and continue together with the command
  * @child: 0 when it has ended
  *
  * Return: 1 if the user wants depctl itself to end, since the command already has.
  */
-int signals_pass(bool busy, pid_t child);
+int signals_pass(pid_t child);
 
 /** signals_die() - end by the signal that the command ended by; returns if it cannot */
 void signals_die(int sig);

@@ -16,7 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../../libdep/inject/inject.h"
+#include <dep/verdict.h>
+
 #include "client.h"
 #include "depctl.h"
 #include "record.h"
@@ -24,21 +25,22 @@
 #define ROUND_MS	50	/* to look after the command and signals */
 #define COME_BACK_MS	15000	/* for a depd that was killed, when the command does not run */
 #define AGAIN_MS	50
+#define ASK_MS		5000	/* is the session still there? */
 
 struct remote {
 	const struct record_options *o;
 	struct client *c;
 	char dir[PATH_MAX];
 	uint32_t session;
-	struct adept_session *map;
-	size_t size;
-	struct dep_target target;
-	struct dep_injected child;
-	struct dep_why native;	/* why the child is, if it is */
+	struct record_launch launch;
+	struct adept_session *page;	/* of the session file, its first one; NULL: not mapped */
 	int fd, ring_fd;
 	bool connected, told_launched, child_ended, ended, told_error;
 	int status;
 	uint64_t child_ended_ms;
+	uint64_t asked_ms;	/* when depd was asked for the session's state.. */
+	unsigned int quiet_ms;	/* ..and how long this has waited for an answer */
+	uint64_t lost_ms;	/* when the connection was lost */
 	struct recorded *out;
 };
 
@@ -68,6 +70,8 @@ static cJSON *options_json(const struct record_options *o)
 		cJSON_AddNumberToObject(j, "max_size", (double)o->max_size);
 	if (o->level)
 		cJSON_AddNumberToObject(j, "level", o->level);
+	if (o->shared)
+		cJSON_AddNumberToObject(j, "share", o->group);
 	cJSON_AddBoolToObject(j, "aslr", !o->no_aslr &&
 			      !(personality(0xffffffff) & ADDR_NO_RANDOMIZE));
 	cJSON_AddStringToObject(j, "transport", transport[o->transport]);
@@ -117,21 +121,33 @@ static int ask_for_session(struct remote *r, const char *cwd)
 		client_close(r->c);
 		nanosleep(&pause, NULL);
 	}
-	if (ret)
+	if (ret == -EXDEV && !r->o->socket)
+		warn("%s: recording without depd", r->c->why);
+	else if (ret)
 		warn("%s", r->c->why);
 	return ret;
+}
+
+/* Nobody has named this depd. */
+static bool was_found(const struct record_options *o)
+{
+	const char *env = getenv("ADEPT_SOCKET");
+
+	return !o->socket && !(env && *env);
 }
 
 static int make_session(struct remote *r)
 {
 	char cwd[PATH_MAX];
+	int ret;
 
 	if (!getcwd(cwd, sizeof(cwd)))
 		snprintf(cwd, sizeof(cwd), "/");
 	if (!(r->o->flags & ADEPT_S_NO_RECORD))
 		record_dir(r->o, r->dir, sizeof(r->dir));
-	if (ask_for_session(r, cwd))
-		return -1;
+	ret = ask_for_session(r, cwd);
+	if (ret)
+		return ret;
 	r->session = (uint32_t)client_number(cJSON_GetObjectItemCaseSensitive(r->c->answer,
 									     "session"), "id");
 	if (!r->session || !r->c->nfds) {
@@ -142,46 +158,9 @@ static int make_session(struct remote *r)
 	r->ring_fd = r->c->nfds > 1 ? r->c->fds[1] : -1;
 	r->c->nfds = 0;
 	r->connected = true;
+	if (!r->o->quiet && was_found(r->o))
+		warn("recording through depd (session %u)", r->session);
 	return 0;
-}
-
-static int map_session(struct remote *r)
-{
-	struct dep_why why = { "" };
-	struct stat st;
-	void *p;
-
-	if (fstat(r->fd, &st) || st.st_size < (off_t)sizeof(struct adept_session))
-		goto bad;
-	p = mmap(NULL, st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, r->fd, 0);
-	if (p == MAP_FAILED)
-		goto bad;
-	r->map = p;
-	r->size = st.st_size;
-	if (!dep_target_init(&r->target, r->map, r->fd, &why)) {
-		r->target.ring_fd = r->ring_fd;
-		return 0;
-	}
-bad:
-	warn("depd's session cannot be used: %s", *why.text ? why.text : strerror(errno));
-	return -1;
-}
-
-static int launch(struct remote *r, const struct dep_native *native)
-{
-	struct dep_launch l = {
-		.argv = r->o->argv, .native = native,
-		.flags = r->o->no_aslr ? DEP_LAUNCH_NO_ASLR : 0,
-	};
-	int ret;
-
-	ret = dep_launch(&r->target, &l, &r->child, &r->native);
-	if (ret)
-		warn("%s cannot be recorded: %s", r->o->argv[0],
-		     *r->native.text ? r->native.text : strerror(-ret));
-	else if (r->child.native)
-		warn("%s runs unrecorded: %s", r->o->argv[0], r->native.text);
-	return ret;
 }
 
 /* ---- while it runs ---- */
@@ -211,9 +190,12 @@ static void take_session(struct remote *r, const cJSON *s)
 			.lost_threads = count(l, "lost_threads"),
 			.lost_processes = count(l, "lost_processes"),
 			.native_images = count(l, "native_images"),
+			.native_privileged = count(l, "native_privileged"),
 			.absent_chunks = count(l, "absent_chunks"),
 			.absent_bytes = count(l, "absent_bytes"),
 			.unfinished_threads = count(l, "unfinished_threads"),
+			.untaken_threads = count(l, "untaken_threads"),
+			.corrupt = count(l, "corrupt"),
 		},
 	};
 	if (*error && !r->told_error) {
@@ -228,10 +210,12 @@ static int tell_launched(struct remote *r)
 	cJSON *q = client_request("launched", r->session);
 	int ret;
 
-	cJSON_AddNumberToObject(q, "pid", r->child.pid);
-	if (r->child.native) {
+	cJSON_AddNumberToObject(q, "pid", r->launch.child.pid);
+	if (r->launch.child.native) {
 		cJSON_AddTrueToObject(q, "native");
-		cJSON_AddStringToObject(q, "why", r->native.text);
+		if (r->launch.child.privileged)
+			cJSON_AddTrueToObject(q, "privileged");
+		cJSON_AddStringToObject(q, "why", r->launch.native.text);
 	}
 	ret = client_ask(r->c, q);
 	r->told_launched = ret != -EPIPE && ret != -ETIMEDOUT;
@@ -260,6 +244,7 @@ static int watch(struct remote *r)
 /* What a session amounts to that ended while nobody could tell. */
 static void read_store(struct remote *r)
 {
+	const struct dep_verdict *v;
 	const struct dep_segment *seg;
 	const struct dep_process *p;
 	const struct dep_thread *t;
@@ -281,25 +266,85 @@ static void read_store(struct remote *r)
 		o->stored_bytes += seg[i].stored_bytes;
 	}
 	o->loss = *dep_store_loss(s);
-	o->failed = o->loss.unclean;
+	v = dep_store_verdict(s);
+	/* Being recorded: by a depd that is just dying. */
+	o->failed = v->state == DEP_VERDICT_RECORDING ||
+		    (v->state == DEP_VERDICT_INCOMPLETE && v->cause != DEP_CLOSE_ENDED);
 	dep_store_close(s);
+}
+
+/*
+ * depd has no such session any more: the page that is mapped here is the last that is left.
+ * Programs that wait for room in their rings look at this once a second, and go on unrecorded;
+ * else they would wait until they give up.
+ */
+static void let_programs_go(struct remote *r)
+{
+	if (r->page)
+		__atomic_store_n(&r->page->abandoned, 1, __ATOMIC_SEQ_CST);
+	r->out->failed = true;
+	r->ended = true;
+	warn("depd was killed and could not go on with the recording; the command goes on, "
+	     "unrecorded");
+}
+
+/* It ended under a depd that has gone since, or none could go on with it. */
+static void session_is_gone(struct remote *r)
+{
+	if (r->child_ended)
+		read_store(r);
+	else
+		let_programs_go(r);
+}
+
+static void connection_lost(struct remote *r)
+{
+	if (r->connected)
+		r->lost_ms = client_now_ms();
+	r->connected = false;
+	client_close(r->c);
+}
+
+/* The session file is with nobody who could record: its programs see that, too, and go on. */
+static bool is_lost(const struct remote *r)
+{
+	return r->page && adept_session_lost(r->page);
+}
+
+/*
+ * A depd that begins just now may have got the session file before its keeper died.  It goes on
+ * with the session then, and without depctl.
+ */
+static void lose(struct remote *r)
+{
+	/* It may have been killed behind its last work on the session. */
+	read_store(r);
+	if (r->child_ended && !r->out->failed)
+		return;
+	r->out->failed = true;
+	warn("depd and its keeper were killed: recording has ended%s",
+	     r->child_ended ? "" : ", the command goes on");
 }
 
 static void come_back(struct remote *r)
 {
 	int ret;
 
-	client_close(r->c);
-	if (client_open(r->c, r->o->socket))
+	if (client_open(r->c, r->o->socket)) {
+		if (is_lost(r))
+			lose(r);
 		return;
+	}
 	ret = watch(r);
-	r->connected = !ret;
-	if (!ret)
+	if (!ret) {
+		r->connected = true;
+		r->asked_ms = client_now_ms();
+		r->quiet_ms = 0;
 		return;
-	client_close(r->c);
-	/* It ended under a depd that has gone since, or none could go on with it. */
-	if (ret == -ENOENT && r->child_ended)
-		read_store(r);
+	}
+	connection_lost(r);
+	if (ret == -ENOENT)
+		session_is_gone(r);
 }
 
 static void take_event(struct remote *r)
@@ -310,6 +355,29 @@ static void take_event(struct remote *r)
 		return;
 	take_session(r, cJSON_GetObjectItemCaseSensitive(e, "session"));
 	r->ended = !strcmp(client_string(e, "event"), "ended");
+}
+
+/*
+ * Events say what becomes of the session, but a depd that is stopped or hangs sends none, and one
+ * that knows no such session has none to send.
+ */
+static void ask_for_state(struct remote *r)
+{
+	uint64_t now = client_now_ms();
+
+	if (r->c->posted || now - r->asked_ms < ASK_MS)
+		return;
+	r->asked_ms = now;
+	if (client_post(r->c, client_request("watch", r->session)))
+		connection_lost(r);
+}
+
+static void take_state(struct remote *r)
+{
+	const cJSON *s = cJSON_GetObjectItemCaseSensitive(r->c->answer, "session");
+
+	take_session(r, s);
+	r->ended = !strcmp(client_string(s, "state"), "ended");
 }
 
 static void wait_for_event(struct remote *r)
@@ -323,53 +391,94 @@ static void wait_for_event(struct remote *r)
 			come_back(r);
 		return;
 	}
+	ask_for_state(r);
+	if (!r->connected)
+		return;
 	ret = client_event(r->c, ROUND_MS);
-	if (ret > 0)
+	if (ret == CLIENT_NOTHING && r->c->posted)
+		r->quiet_ms += ROUND_MS;
+	if (ret == CLIENT_NOTHING || ret == -EINTR)
+		return;
+	r->quiet_ms = 0;
+	if (ret == CLIENT_EVENT) {
 		take_event(r);
-	else if (ret < 0 && ret != -EINTR)
-		r->connected = false;
+	} else if (ret == CLIENT_ANSWER) {
+		take_state(r);
+	} else {
+		connection_lost(r);
+		if (ret == -ENOENT)
+			session_is_gone(r);
+	}
 }
 
 static void look_after_child(struct remote *r)
 {
 	int status;
 
-	if (r->child_ended || waitpid(r->child.pid, &status, WNOHANG) != r->child.pid ||
+	if (r->child_ended ||
+	    waitpid(r->launch.child.pid, &status, WNOHANG) != r->launch.child.pid ||
 	    !(WIFEXITED(status) || WIFSIGNALED(status)))
 		return;
 	r->child_ended = true;
 	r->child_ended_ms = client_now_ms();
 	r->status = status;
 	if (r->connected && !r->ended && tell_ended(r))
-		r->connected = false;
+		connection_lost(r);
+}
+
+/* For too long to wait on: depd says nothing, or there is none, and the command has ended. */
+static bool is_silent(const struct remote *r)
+{
+	uint64_t since = r->lost_ms > r->child_ended_ms ? r->lost_ms : r->child_ended_ms;
+
+	if (r->ended || !r->child_ended)
+		return false;
+	return r->connected ? r->quiet_ms > COME_BACK_MS : client_now_ms() - since > COME_BACK_MS;
+}
+
+/* It may have been killed behind its last work on the session. */
+static int give_up(struct remote *r)
+{
+	bool hangs = r->connected;
+
+	read_store(r);
+	if (!r->out->failed)
+		return 0;
+	warn("depd %s; %s has what was stored until then", hangs ? "does not answer" : "is gone",
+	     r->dir);
+	return -1;
 }
 
 static int run(struct remote *r)
 {
 	struct client_args a = { .socket = r->o->socket };
 
+	r->asked_ms = client_now_ms();
 	if (watch(r))
-		r->connected = false;
+		connection_lost(r);
 	/* A session may end before the command does: it was stopped. */
 	while (!r->ended || !r->child_ended) {
 		look_after_child(r);
-		if (signals_pass(false, r->child_ended ? 0 : r->child.pid)) {
+		if (signals_pass(r->child_ended ? 0 : r->launch.child.pid)) {
 			if (r->connected && !r->ended)
 				ask_depd(r->c, &a, client_request("stop", r->session));
 			return 0;
 		}
 		wait_for_event(r);
-		if (r->child_ended && !r->ended && !r->connected &&
-		    client_now_ms() - r->child_ended_ms > COME_BACK_MS) {
-			/* It may have been killed behind its last work on the session. */
-			read_store(r);
-			if (!r->out->failed)
-				break;
-			warn("depd is gone; %s has what was stored until then", r->dir);
-			return -1;
-		}
+		if (is_silent(r))
+			return give_up(r);
 	}
 	return r->out->failed ? -1 : 0;
+}
+
+static int launch(struct remote *r, const struct dep_native *native)
+{
+	int fd = r->fd, ring_fd = r->ring_fd;
+	void *page = mmap(NULL, ADEPT_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	r->page = page == MAP_FAILED ? NULL : page;
+	r->fd = r->ring_fd = -1;
+	return record_launch(&r->launch, r->o, native, fd, ring_fd, 0);
 }
 
 /* Nothing ran in it: depd removes its store, too. */
@@ -396,12 +505,15 @@ int record_by_depd(const struct record_options *o, const struct dep_native *nati
 		return ret;
 	}
 	*r = (struct remote){ .o = o, .c = c, .fd = -1, .ring_fd = -1, .status = -1, .out = out };
-	if (make_session(r) || map_session(r))
+	ret = make_session(r);
+	if (ret) {
+		ret = ret == -EXDEV && !o->socket ? RECORD_ELSEWHERE : 1;
 		goto out;
+	}
 	record_races_beside(o->beside, r->fd);
-	signals_catch();
-	if (launch(r, native)) {
+	if (signals_catch() || launch(r, native)) {
 		drop_session(r);
+		ret = 1;
 		goto out;
 	}
 	ret = run(r);
@@ -409,8 +521,8 @@ int record_by_depd(const struct record_options *o, const struct dep_native *nati
 	record_summary(o, r->dir, out);
 
 out:
-	if (r->map)
-		munmap(r->map, r->size);
+	if (r->page)
+		munmap(r->page, ADEPT_PAGE);
 	if (r->fd >= 0)
 		close(r->fd);
 	if (r->ring_fd >= 0)

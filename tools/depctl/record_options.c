@@ -11,7 +11,7 @@
 enum {
 	OPT_RING_SIZE = 256, OPT_MAX_SIZE, OPT_NULL, OPT_NO_RECORD, OPT_ON_FULL, OPT_SELF_CHECK,
 	OPT_STRICT, OPT_NO_FOLLOW, OPT_NO_ASLR, OPT_LEVEL, OPT_TRANSPORT, OPT_ALONE, OPT_DEPD,
-	OPT_NO_FUNCTIONS, OPT_RACES, OPT_LIVE,
+	OPT_NO_FUNCTIONS, OPT_RACES, OPT_LIVE, OPT_SHARE,
 };
 
 static const struct argp_option options[] = {
@@ -20,6 +20,8 @@ static const struct argp_option options[] = {
 	{ "max-size", OPT_MAX_SIZE, "SIZE", 0, "Stop recording when the store has SIZE bytes; the "
 	  "command goes on", 1 },
 	{ "level", OPT_LEVEL, "N", 0, "Compression level of zstd, 1 to 19", 1 },
+	{ "share", OPT_SHARE, "GROUP", OPTION_ARG_OPTIONAL, "Let GROUP read the store, too; "
+	  "without =GROUP your primary group", 1 },
 	{ "ring-size", OPT_RING_SIZE, "SIZE", 0, "Memory between each thread and the store "
 	  "(default 4M)", 2 },
 	{ "on-full", OPT_ON_FULL, "POLICY", 0, "When the ring is full: block (default; nothing is "
@@ -128,6 +130,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'q':
 		o->quiet = true;
 		break;
+	case OPT_SHARE:
+		o->shared = true;
+		o->group = share_group(arg, state);
+		break;
 	case OPT_RACES:
 		o->races = true;
 		break;
@@ -144,10 +150,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (!o->argc || !*o->argv[0])
 			argp_error(state, "which command shall be recorded?");
-		if (o->flags & ADEPT_S_NO_RECORD && (o->dir || o->max_size ||
+		if (o->flags & ADEPT_S_NO_RECORD && (o->dir || o->max_size || o->shared ||
 						     o->flags & ADEPT_S_NULL))
-			argp_error(state, "--no-record makes no store, so -o, --max-size and "
-				   "--null do not go with it");
+			argp_error(state, "--no-record makes no store, so -o, --max-size, --share "
+				   "and --null do not go with it");
+		if (o->races && o->shared && !o->dir)
+			argp_error(state, "--share needs -o with --races, whose temporary store is "
+				   "not shared");
 		if (o->races && o->flags & (ADEPT_S_NO_RECORD | ADEPT_S_NULL))
 			argp_error(state, "--races needs what --null and --no-record do not keep");
 		if (o->live && !o->races)

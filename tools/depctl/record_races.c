@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../../libdep/format/tmpdir.h"
 #include "depctl.h"
 #include "record.h"
 
@@ -29,7 +30,7 @@ int record_races_begin(struct record_races *r, struct record_options *o)
 {
 	const char *tmp = getenv("TMPDIR");
 
-	*r = (struct record_races){ .how = &o->how, .live = o->live, .over = -1 };
+	*r = (struct record_races){ .how = &o->how, .live = o->live, .over = -1, .lock = -1 };
 	r->report = races_report_begin(r->how);
 	if (!r->report)
 		return -1;
@@ -38,13 +39,16 @@ int record_races_begin(struct record_races *r, struct record_options *o)
 		snprintf(r->store, sizeof(r->store), "%s", o->dir);
 		return 0;
 	}
-	snprintf(r->tmp, sizeof(r->tmp), "%s/adept-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-	if (!mkdtemp(r->tmp)) {
-		warn("%s: %s; choose another place with -o or TMPDIR", r->tmp, strerror(errno));
+	if (!tmp || !*tmp)
+		tmp = "/tmp";
+	dep_tmpdir_sweep(tmp);
+	r->lock = dep_tmpdir_make(tmp, r->tmp, sizeof(r->tmp));
+	if (r->lock < 0) {
+		warn("%s: %s; choose another place with -o or TMPDIR", r->tmp, strerror(-r->lock));
 		*r->tmp = '\0';
 		return -1;
 	}
-	snprintf(r->store, sizeof(r->store), "%s/races.dep", r->tmp);
+	snprintf(r->store, sizeof(r->store), "%s/" DEP_TMPDIR_STORE, r->tmp);
 	o->dir = r->store;
 	o->temporary = true;
 	/* The search is behind most of the time: what is in the rings only takes memory. */
@@ -75,15 +79,19 @@ static int report(struct record_races *r, struct dep_store *store, size_t *found
 
 /* ---- the process beside ---- */
 
-static const int signals[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGTSTP };
-
-/* The terminal's signals are the command's as long as it is recorded. */
-static void handle(void (*how)(int))
+/* Signals to the process group are the command's as long as it is recorded. */
+static void ignore_signals(bool ignored)
 {
-	size_t i;
+	static bool always[65];
+	int sig;
 
-	for (i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
-		signal(signals[i], how);
+	for (sig = 1; sig <= 64; sig++) {
+		if (sig == SIGKILL || sig == SIGSTOP || sig == SIGCHLD)
+			continue;
+		if (ignored)
+			always[sig] = dep_signal_ignored(sig);
+		dep_signal_set(sig, ignored || always[sig]);
+	}
 }
 
 static struct record_races *here;	/* of this process */
@@ -93,7 +101,7 @@ static void is_complete(void *arg)
 	(void)arg;
 	/* It is open: its files go with this process, however that ends. */
 	remove_temporary(here);
-	handle(SIG_DFL);
+	ignore_signals(false);
 }
 
 /* It needs nothing of the recording but the session file; a store's lock is in the way. */
@@ -156,7 +164,7 @@ void record_races_beside(struct record_races *r, int session)
 	fflush(NULL);
 	r->child = fork();
 	if (!r->child) {
-		handle(SIG_IGN);
+		ignore_signals(true);
 		here = r;
 		close(end[1]);
 		close_others(r, session, end[0]);
@@ -228,6 +236,8 @@ void record_races_end(struct record_races *r)
 		r->child = 0;
 	}
 	remove_temporary(r);
+	if (r->lock >= 0)
+		close(r->lock);
 	races_report_end(r->report);
 	free(r->how->suppressions);
 }

@@ -31,6 +31,7 @@ static const struct loss_text {
 	{ "lost_processes", false, "processes unrecorded" },
 	{ "lost_threads", false, "threads unrecorded" },
 	{ "native_images", false, "programs run natively" },
+	{ "native_privileged", false, "of them privileged" },
 	{ "unfinished_threads", false, "threads killed amid a record" },
 	{ "torn_segments", false, "segments torn" },
 	{ "unclean", false, "not ended properly" },

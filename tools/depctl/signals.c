@@ -2,95 +2,139 @@
 /*
  * Signals of depctl record.
  *
- * The command runs in depctl's process group, so what the terminal sends (Ctrl-C,
- * Ctrl-\, Ctrl-Z, hang-up) reaches it without us: those are only survived.  What
- * a process sends to depctl was meant for the command and is handed on.
+ * All signals that can be blocked are, and are read from a signalfd, so that none ends depctl
+ * while a command is recorded.  The command runs in depctl's process group: what the terminal or
+ * a process sends to the group has reached the command, and is dropped here.  What a process
+ * sends to depctl alone was meant for the command and is passed on.  The witness tells which
+ * is which.
  *
- * Handlers, never SIG_IGN: the command would inherit that.  What was ignored when
- * depctl started (nohup) stays so, for both.
+ * Signals that were ignored when depctl started (nohup) stay ignored by both.
+ *
+ * Masks and actions go past libc, which hides signals 32 and 33.
  */
+#include <errno.h>
 #include <signal.h>
 #include <stddef.h>
+#include <string.h>
 #include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../../libdep/inject/inject.h"
+#include "depctl.h"
 #include "record.h"
+#include "witness.h"
 
-static const int caught[] = {
-	SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, SIGWINCH, SIGPIPE,
-	SIGXFSZ, SIGALRM, SIGCHLD,
-};
+#define BIT(sig)	(1ull << ((sig) - 1))
+#define LAST_SIGNAL	64
+#define UNBLOCKABLE	(BIT(SIGKILL) | BIT(SIGSTOP))
+/* Those of libc's threads: dep_launch() unblocks them for a moment. */
+#define OF_LIBC		(BIT(32) | BIT(33))
 
-static uint32_t hand_on;	/* bit n: signal n came from a process */
-static uint32_t interrupted;	/* INT, QUIT, TERM or HUP, from anywhere */
+static int fd = -1;
+static uint64_t blocked;	/* by signals_catch() */
+static struct witness witness;
+static bool interrupted;	/* INT, QUIT, TERM or HUP, from anywhere */
 
-static void handler(int sig, siginfo_t *si, void *context)
+static void set_mask(int how, uint64_t mask)
 {
-	(void)context;
-	if (sig == SIGINT || sig == SIGQUIT || sig == SIGTERM || sig == SIGHUP)
-		__atomic_store_n(&interrupted, 1, __ATOMIC_RELAXED);
-	/* From the kernel: the terminal's, or about depctl's own doings. */
-	if (si->si_code > 0 || sig == SIGCHLD || sig == SIGPIPE || sig == SIGXFSZ)
-		return;
-	__atomic_fetch_or(&hand_on, 1u << sig, __ATOMIC_RELAXED);
+	syscall(SYS_rt_sigprocmask, how, &mask, NULL, sizeof(mask));
 }
 
-void signals_catch(void)
+int signals_catch(void)
 {
-	struct sigaction sa = { .sa_sigaction = handler, .sa_flags = SA_SIGINFO }, old;
-	size_t i;
+	uint64_t mask = ~UNBLOCKABLE;
+	int sig, ret;
 
-	/* No SA_RESTART: the collector's sleep shall end. */
-	sigemptyset(&sa.sa_mask);
-	for (i = 0; i < sizeof(caught) / sizeof(caught[0]); i++) {
-		if (sigaction(caught[i], NULL, &old))
-			continue;
-		if (old.sa_handler == SIG_IGN && caught[i] != SIGCHLD)
-			continue;
-		sigaction(caught[i], &sa, NULL);
+	/* Children of who ignores SIGCHLD cannot be waited for. */
+	dep_signal_set(SIGCHLD, false);
+	for (sig = 1; sig <= LAST_SIGNAL; sig++) {
+		if (dep_signal_ignored(sig))
+			mask &= ~BIT(sig);
+		else if (OF_LIBC & BIT(sig))
+			dep_signal_set(sig, true);
 	}
+	blocked = mask;
+	set_mask(SIG_BLOCK, blocked);
+	fd = (int)syscall(SYS_signalfd4, -1, &mask, sizeof(mask), SFD_NONBLOCK | SFD_CLOEXEC);
+	ret = fd < 0 ? -errno : witness_begin(&witness);
+	if (ret)
+		warn("signals cannot be passed to the command: %s", strerror(-ret));
+	return ret;
+}
+
+int signals_fd(void)
+{
+	return fd;
 }
 
 void signals_default(void)
 {
-	struct sigaction dfl = { .sa_handler = SIG_DFL }, old;
-	size_t i;
+	int sig;
 
-	sigemptyset(&dfl.sa_mask);
-	for (i = 0; i < sizeof(caught) / sizeof(caught[0]); i++)
-		if (!sigaction(caught[i], NULL, &old) && old.sa_sigaction == handler)
-			sigaction(caught[i], &dfl, NULL);
+	if (fd < 0)
+		return;
+	close(fd);
+	fd = -1;
+	witness_end(&witness);
+	for (sig = 1; sig <= LAST_SIGNAL; sig++)
+		if (blocked & OF_LIBC & BIT(sig))
+			dep_signal_set(sig, false);
+	set_mask(SIG_UNBLOCK, blocked);
+}
+
+void signals_end(void)
+{
+	witness_end(&witness);
 }
 
 /* The command was stopped by the terminal: let the shell see depctl stop as well. */
 static void stop_with(int sig, pid_t child)
 {
-	struct sigaction dfl = { .sa_handler = SIG_DFL }, old;
-
-	sigemptyset(&dfl.sa_mask);
-	sigaction(sig, &dfl, &old);
 	raise(sig);
-	sigaction(sig, &old, NULL);
+	/* It stops in here. */
+	set_mask(SIG_UNBLOCK, BIT(sig));
+	set_mask(SIG_BLOCK, blocked);
 	kill(child, SIGCONT);
 }
 
-int signals_pass(bool busy, pid_t child)
+static void pass_on(pid_t child, const struct signalfd_siginfo *si)
 {
-	uint32_t set = __atomic_exchange_n(&hand_on, 0, __ATOMIC_RELAXED);
-	siginfo_t si = { .si_pid = 0 };
+	const union sigval value = { .sival_ptr = (void *)(uintptr_t)si->ssi_ptr };
+
+	if (si->ssi_code == SI_QUEUE && !sigqueue(child, (int)si->ssi_signo, value))
+		return;
+	kill(child, (int)si->ssi_signo);
+}
+
+static void take_signals(pid_t child)
+{
+	struct signalfd_siginfo si;
+	bool group;
 	int sig;
 
-	if (!child)
-		return __atomic_load_n(&interrupted, __ATOMIC_RELAXED);
-	__atomic_store_n(&interrupted, 0, __ATOMIC_RELAXED);
-	for (sig = 1; set && sig < 32; sig++)
-		if (set & (1u << sig))
-			kill(child, sig);
+	while (read(fd, &si, sizeof(si)) == sizeof(si)) {
+		sig = (int)si.ssi_signo;
+		group = witness_saw(&witness, sig);
+		if (sig == SIGINT || sig == SIGQUIT || sig == SIGTERM || sig == SIGHUP)
+			interrupted = true;
+		/* From the kernel: the terminal's, or about depctl's own doings. */
+		if (child && !group && si.ssi_code <= 0)
+			pass_on(child, &si);
+	}
+}
 
-	/* While an execve is followed its stops are the injector's. */
-	if (busy)
-		return 0;
+int signals_pass(pid_t child)
+{
+	siginfo_t si = { .si_pid = 0 };
+
+	set_mask(SIG_BLOCK, blocked);
+	take_signals(child);
+	if (!child)
+		return interrupted;
+	interrupted = false;
 	if (waitid(P_PID, child, &si, WSTOPPED | WNOHANG) || si.si_pid != child)
 		return 0;
 	if (si.si_code == CLD_STOPPED &&
@@ -101,16 +145,21 @@ int signals_pass(bool busy, pid_t child)
 
 void signals_die(int sig)
 {
-	struct sigaction dfl = { .sa_handler = SIG_DFL };
 	struct rlimit none = { 0, 0 };
-	sigset_t set;
 
 	/* The command may have left a core; one of depctl would only hide it. */
 	setrlimit(RLIMIT_CORE, &none);
-	sigemptyset(&dfl.sa_mask);
-	sigaction(sig, &dfl, NULL);
-	sigemptyset(&set);
-	sigaddset(&set, sig);
-	raise(sig);
-	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	dep_signal_set(sig, false);
+	kill(getpid(), sig);
+	set_mask(SIG_UNBLOCK, BIT(sig));
+}
+
+void signals_ignore(void)
+{
+	int sig;
+
+	for (sig = 1; sig <= LAST_SIGNAL; sig++)
+		if (!(UNBLOCKABLE & BIT(sig)) && sig != SIGCHLD)
+			dep_signal_set(sig, true);
+	set_mask(SIG_SETMASK, 0);
 }

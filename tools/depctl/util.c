@@ -14,6 +14,7 @@
 
 #include "../../libdep/abi/session.h"
 #include "depctl.h"
+#include "verdict.h"
 
 void warn(const char *fmt, ...)
 {
@@ -165,16 +166,10 @@ const struct dep_thread *thread_of(struct dep_store *s, uint32_t serial)
 	return NULL;
 }
 
-bool is_lossy(struct dep_store *s, bool policy)
+bool is_lossy(struct dep_store *s)
 {
 	const struct dep_loss *l = dep_store_loss(s);
-	bool lost = l->lost_threads || l->lost_processes || l->torn_segments || l->unclean ||
-		    l->unfinished_threads || l->absent_chunks;
 
-	/* What was dropped or discarded on request is counted, and no fault. */
-	if (policy || !(dep_store_meta(s)->session_flags & ADEPT_S_DROP))
-		lost |= l->dropped_chunks || l->dropped_bytes;
-	if (policy || !dep_store_meta(s)->max_size)
-		lost |= l->discarded_bytes != 0;
-	return lost || (policy && l->native_images);
+	return dep_store_verdict(s)->state == DEP_VERDICT_INCOMPLETE || l->dropped_bytes ||
+	       l->dropped_chunks || l->discarded_bytes || l->native_images;
 }

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef DEPCTL_VERDICT_H
+#define DEPCTL_VERDICT_H
+
+#include <dep/verdict.h>
+
+struct json;
+
+#define VERDICT_LINE 400
+
+/** verdict_line() - the verdict on @s in a line; @text has VERDICT_LINE bytes */
+void verdict_line(struct dep_store *s, char *text, size_t size);
+/** verdict_warn() - warn if the store at @path is anything but complete */
+void verdict_warn(struct dep_store *s, const char *path);
+/** verdict_json() - member "verdict" of the object that is open */
+void verdict_json(struct json *j, struct dep_store *s);
+
+#endif
