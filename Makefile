@@ -128,10 +128,11 @@ $(B)/depctl: $(DEPCTL_OBJ) $(B)/libdep.a
 
 # ---- tests ----
 
-UNIT := decode derive watch_elf inject store writer resume upkeep queue recover collect cross \
-	filled symbols analyze beside order order_functions order_processes detect races shadow \
-	clock predict ring_core loop request control metrics client keep rundir notify policy \
-	tracer places sieve sieve_executions lean native table delta
+UNIT := decode derive watch_elf inject store writer resume upkeep queue recover collect owner \
+	cross filled symbols analyze beside order order_functions order_processes detect races \
+	shadow clock predict ring_core loop request control metrics client keep rundir notify \
+	policy tracer places sieve sieve_executions lean native table delta verdict durable \
+	access account link
 TESTS := $(patsubst %,$(B)/tests/test_%,$(UNIT))
 SHOW := $(patsubst %,$(B)/tests/inject_%,show_pie show_nopie show_static show_staticpie exec)
 TESTFLAGS := $(CFLAGS) $(HOSTFLAGS) -I.
@@ -152,10 +153,15 @@ $(B)/tests/test_table: $(call unit_obj,test_table) $(B)/host/libdep/translate/ta
 		     $(B)/host/libdep/translate/lookup.o
 $(B)/tests/test_inject: $(call unit_obj,test_inject test_inject_follow test_inject_take) \
 			$(B)/tests/dummy_embed.o $(call part_obj,inject)
-$(B)/tests/test_store: $(call unit_obj,test_store stream stream_frag) $(B)/libdep.a
+$(B)/tests/test_store: $(call unit_obj,test_store old_store stream stream_frag) $(B)/libdep.a
 $(B)/tests/test_writer: $(call unit_obj,test_writer stream stream_frag) $(B)/libdep.a
-$(B)/tests/test_resume: $(call unit_obj,test_resume test_resume_bad session stream stream_frag) \
-			$(B)/libdep.a
+$(B)/tests/test_durable: $(call unit_obj,test_durable test_durable_cut test_durable_names durable \
+				fake_disk stream stream_frag fixed_random) $(B)/libdep.a
+$(B)/tests/test_access: $(call unit_obj,test_access stream stream_frag) $(B)/libdep.a
+$(B)/tests/test_resume: $(call unit_obj,test_resume test_resume_bad session stream stream_frag \
+			fixed_random) $(B)/libdep.a
+$(B)/tests/test_verdict: $(call unit_obj,test_verdict test_verdict_damage test_verdict_manifest \
+				parts stream stream_frag) $(B)/libdep.a
 $(B)/tests/test_upkeep: $(call unit_obj,test_upkeep) $(B)/host/daemon/upkeep.o $(B)/libdep.a
 $(B)/tests/test_recover: $(call unit_obj,test_recover stream stream_frag) $(B)/libdep.a
 $(B)/tests/test_places: $(call unit_obj,test_places) $(B)/libdep.a
@@ -166,11 +172,13 @@ $(B)/tests/test_native: $(call unit_obj,test_native) $(B)/libdep.a
 $(B)/tests/test_delta: $(call unit_obj,test_delta) $(B)/libdep.a
 $(B)/tests/test_symbols: $(call unit_obj,test_symbols test_symbols_files \
 				test_symbols_odd sym_run) $(B)/libdep.a
-$(B)/tests/test_queue: $(call unit_obj,test_queue stream stream_frag) $(B)/libdep.a
+$(B)/tests/test_queue: $(call unit_obj,test_queue stream stream_frag fixed_random) $(B)/libdep.a
 $(B)/tests/test_collect: $(call unit_obj,test_collect fake_engine fake_writer) \
 			 $(call part_obj,collect) $(call part_obj,inject) $(x86_obj) \
 			 $(B)/host/libdep/format/desc.o \
-			 $(B)/host/libdep/format/buildid.o $(B)/blob_image.o
+			 $(B)/host/libdep/format/buildid.o $(B)/host/libdep/format/file.o \
+			 $(B)/blob_image.o
+$(B)/tests/test_owner: $(call unit_obj,test_owner) $(B)/host/libdep/collect/owner.o
 $(B)/tests/test_cross: $(call unit_obj,test_cross stream stream_frag) \
 		       $(B)/host/libdep/collect/cross.o $(B)/libdep.a
 $(B)/tests/test_filled: $(call unit_obj,test_filled stream stream_frag) \
@@ -191,7 +199,7 @@ $(B)/tests/test_races: $(call unit_obj,test_races race_oracle) $(call part_obj,a
 # The parts of depd that need no program to record.
 daemon_obj = $(patsubst %,$(B)/host/daemon/%.o,$(1))
 control_obj := $(call daemon_obj,loop text json_scan request info client serve answer control \
-	       metrics metrics_text)
+	       metrics metrics_text) $(B)/host/libdep/format/cause.o
 $(B)/tests/test_loop: $(call unit_obj,test_loop) $(call daemon_obj,loop)
 $(B)/tests/test_request: $(call unit_obj,test_request) $(call daemon_obj,request json_scan)
 $(B)/tests/test_control: $(call unit_obj,test_control test_control_sessions fake_core \
@@ -232,7 +240,13 @@ $(B)/tests/inject_exec: tests/programs/inject_exec.c Makefile
 	$(call msg,CC,$@)
 	$(Q)$(CC) $(SHOWFLAGS) -MMD -MP -o $@ $<
 
-$(B)/tests/make_store: tests/programs/make_store.c $(B)/libdep.a
+$(B)/tests/make_store: tests/programs/make_store.c $(call unit_obj,old_store) $(B)/libdep.a
+	@mkdir -p $(@D)
+	$(call msg,CC,$@)
+	$(Q)$(CC) $(TESTFLAGS) -o $@ $^ $(LIBS)
+
+$(B)/tests/set_manifest $(B)/tests/store_lock $(B)/tests/steps_seen: \
+		$(B)/tests/%: tests/programs/%.c $(B)/libdep.a
 	@mkdir -p $(@D)
 	$(call msg,CC,$@)
 	$(Q)$(CC) $(TESTFLAGS) -o $@ $^ $(LIBS)
@@ -253,22 +267,23 @@ $(B)/tests/bench_races: tests/bench/races.c $(call part_obj,analyze/races)
 	$(call msg,CC,$@)
 	$(Q)$(CC) $(TESTFLAGS) -o $@ $^
 
-tests: all $(TESTS) $(SHOW) $(SYM) $(addprefix $(B)/tests/,make_store touched fake_depd)
+tests: all $(TESTS) $(SHOW) $(SYM) $(addprefix $(B)/tests/,make_store touched fake_depd \
+	store_lock set_manifest steps_seen)
 
 check: tests
-	$(Q)BUILD=$(abspath $(B)) LONG=$(or $(LONG),0) UNIT="$(UNIT)" bash tests/run.sh $(SUITES)
+	$(Q)BUILD="$$(pwd)/$(B)" LONG=$(or $(LONG),0) UNIT="$(UNIT)" bash tests/run.sh $(SUITES)
 
 check-long:
 	$(Q)$(MAKE) check LONG=1
 
 bench: all
-	$(Q)BUILD=$(abspath $(B)) bash tests/bench/bench.sh $(BENCH)
+	$(Q)BUILD="$$(pwd)/$(B)" bash tests/bench/bench.sh $(BENCH)
 
 bench-races: all
-	$(Q)BUILD=$(abspath $(B)) sh tests/bench/races.sh $(BENCH)
+	$(Q)BUILD="$$(pwd)/$(B)" sh tests/bench/races.sh $(BENCH)
 
 bench-depd: all
-	$(Q)BUILD=$(abspath $(B)) sh tests/bench/daemon.sh $(BENCH)
+	$(Q)BUILD="$$(pwd)/$(B)" sh tests/bench/daemon.sh $(BENCH)
 
 lint:
 	$(Q)sh scripts/lint.sh
