@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "../../include/dep/races.h"
+#include "../../include/dep/verdict.h"
 #include "../unit/scratch.h"
 
 static const char *const names[] = { "manifest.json", "fragments", "segments.000" };
@@ -101,6 +102,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	put(names[2], data, size);
 	if (dep_store_open(&s, dir))
 		return 0;
+	if (dep_store_verdict(s)->ndefects > DEP_DEFECTS_MAX)
+		abort();
 	dep_store_modules(s, &mod);
 	n = dep_store_segments(s, &seg);
 	items = 0;

@@ -269,6 +269,8 @@ static void classify(struct insn *in, const ZydisDecodedInstruction *zi,
 		in->flags |= INSN_REP;
 	if (zi->address_width == 32)
 		in->flags |= INSN_ADDR32;
+	if (zi->mnemonic == ZYDIS_MNEMONIC_CPUID)
+		in->flags |= INSN_CPUID;
 	in->opsize = zi->operand_width == 16 ? 2 : 8;
 
 	switch (zi->mnemonic) {

@@ -50,6 +50,7 @@ enum insn_kind {
 #define INSN_PUSHF	0x04
 #define INSN_SHADOW	0x08	/* the debug trap comes one instruction late */
 #define INSN_ADDR32	0x10
+#define INSN_CPUID	0x20
 
 #define MAX_OPERANDS	4
 #define MAX_BYTES	15

@@ -12,6 +12,7 @@
  * kernel delivers signals before it goes back to the program, and the trap of a
  * completed step comes before all others.
  */
+#include <cpuid.h>
 #include <errno.h>
 #include <linux/sched.h>
 #include <signal.h>
@@ -376,6 +377,27 @@ static void report_shadowed(struct tracee *t, const struct insn *first,
 		mask_pushed_flags(t);
 }
 
+/*
+ * cpuid is executed here for the program: some hypervisors, which emulate it, do not raise the
+ * trap behind it, and the next instructions would run unseen.
+ */
+static enum event step_cpuid(struct tracee *t, const struct insn *in)
+{
+	struct user_regs_struct *r = &t->regs;
+	uint32_t a = (uint32_t)r->rax, b, c = (uint32_t)r->rcx, d;
+
+	__cpuid_count(a, c, a, b, c, d);
+	r->rax = a;
+	r->rbx = b;
+	r->rcx = c;
+	r->rdx = d;
+	r->rip += in->len;
+	if (ptrace(PTRACE_SETREGS, t->pid, 0, r))
+		return EV_ERROR;
+	report(t, in, NULL, 0);
+	return EV_STEP;
+}
+
 static enum event step_plain(struct tracee *t, const struct insn *in)
 {
 	struct user_regs_struct before = t->regs;
@@ -415,6 +437,8 @@ static enum event step(struct tracee *t)
 	if ((t->regs.rip & ~0xfffull) == VSYSCALL)
 		return step_vsyscall(t);
 	in = code_get(t, t->regs.rip);
+	if (in->flags & INSN_CPUID)
+		return step_cpuid(t, in);
 	if (in->kind != KIND_SYSCALL)
 		return step_plain(t, in);
 	first = t->new_block;

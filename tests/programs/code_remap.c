@@ -10,6 +10,7 @@
 #include <sys/shm.h>
 
 #include "common.h"
+#include "session_map.h"
 
 #define REACH	0x80000000ul	/* of 32-bit displacements */
 #define ALL	(PROT_READ | PROT_WRITE | PROT_EXEC)
@@ -106,7 +107,7 @@ int main(void)
 	uint8_t *far = far_code();
 	uintptr_t a, b;
 	int near, nnear = 0, profiled = 0;
-	char line[512];
+	char line[4352];
 	FILE *maps = fopen("/proc/self/maps", "r");
 
 	CHECK(maps && id >= 0);
@@ -116,7 +117,7 @@ int main(void)
 		CHECK(sscanf(line, "%lx-%lx", &a, &b) == 2);
 		/* Memory at such places only ever comes from a profiler. */
 		near = a - (uintptr_t)far + REACH < 2 * REACH && a != (uintptr_t)far;
-		if (near || strstr(line, "adept") || a >> 28 == 0x550000000000 >> 28) {
+		if (near || is_session_map(line) || a >> 28 == 0x550000000000 >> 28) {
 			attack(a, b, id);
 			nnear += near;
 			profiled = 1;

@@ -11,15 +11,16 @@
 #include <unistd.h>
 
 #include "../../libdep/abi/session.h"
+#include "session_map.h"
 
 static struct adept_session *find(void)
 {
 	unsigned long start;
-	char line[512];
+	char line[4352];
 	FILE *f = fopen("/proc/self/maps", "r");
 
 	while (f && fgets(line, sizeof(line), f))
-		if (strstr(line, "/memfd:adept-session") && sscanf(line, "%lx-", &start) == 1)
+		if (is_session_map(line) && sscanf(line, "%lx-", &start) == 1)
 			return (struct adept_session *)start;
 	return NULL;
 }

@@ -34,8 +34,9 @@ int main(int argc, char **argv)
 	if (argc < 3)
 		return 2;
 	fake_core_init(&core);
+	/* Root may see and stop what belongs to another user. */
 	for (i = argc > 3 ? atoi(argv[3]) : 2; i > 0; i--)
-		fake_core_session(&core, i & 1 ? getuid() : 1);
+		fake_core_session(&core, getuid() ? getuid() : i & 1 ? 0 : 1);
 	ops = fake_core_ops(&core);
 	ret = loop_create(&loop);
 	if (ret) {

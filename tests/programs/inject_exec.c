@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "libdep/abi/session.h"
+#include "session_map.h"
 
 static struct adept_session *session;
 static struct adept_proc *self;
@@ -31,12 +32,12 @@ static int stop;
 static void find_session(void)
 {
 	unsigned long start;
-	char line[512];
+	char line[4352];
 	FILE *f = fopen("/proc/self/maps", "re");
 	struct adept_proc *p;
 
 	while (fgets(line, sizeof(line), f)) {
-		if (strstr(line, "memfd:adept") && sscanf(line, "%lx-", &start) == 1) {
+		if (is_session_map(line) && sscanf(line, "%lx-", &start) == 1) {
 			session = (struct adept_session *)start;
 			break;
 		}

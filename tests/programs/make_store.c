@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * make_store DIR [gap|unclean|drop|signal|unseen]: a small store with one thread and nothing
- * but events in it, for tests of the command line that need no engine.
+ * make_store DIR [gap|unclean|drop|signal|unseen|old|old-gap|old-unclean]: a small store with one
+ * thread and nothing but events in it, for tests of the command line that need no engine.  Those
+ * that are old have format 3.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include <dep/store.h>
 
+#include "../unit/close_writer.h"
+#include "../unit/old_store.h"
 #include "../../libdep/abi/descriptor.h"
 #include "../../libdep/abi/session.h"
 
@@ -48,10 +51,13 @@ int main(int argc, char **argv)
 	struct adept_chunk k = { .fs_base = 0x7000 };
 	struct dep_loss loss = { 0 };
 	struct dep_writer *w;
+	bool old = !strncmp(how, "old", 3);
 	int i, err;
 
 	if (argc < 2)
 		return 2;
+	if (old)
+		how += how[3] ? 4 : 3;
 	err = dep_writer_create(&w, argv[1], &meta, 0);
 	if (!err)
 		err = dep_writer_process(w, &p);
@@ -82,11 +88,13 @@ int main(int argc, char **argv)
 		loss.dropped_chunks = 3;
 		loss.dropped_bytes = 3 << 20;
 	}
-	if (!strcmp(how, "unclean"))
-		return err ? 1 : 0;
-	if (!err)
-		err = dep_writer_close(w, &loss, strcmp(how, "signal") ? 3 << 8 : 11);
+	if (!err && !strcmp(how, "unclean"))
+		dep_writer_discard(w);
+	else if (!err)
+		err = close_writer(w, &loss, strcmp(how, "signal") ? 3 << 8 : 11);
 	if (err)
 		fprintf(stderr, "make_store: %s\n", dep_error());
+	else if (old)
+		err = old_store(argv[1], false);
 	return err ? 1 : 0;
 }

@@ -5,8 +5,7 @@
 . "$(dirname "$0")/../lib.sh"
 dir=$1
 "$(dirname "$0")/build.sh" "$dir" || exit 1
-for exe in $(programs . ); do
-	name=$(basename "$exe")
+for name in $(programs .); do
 	if ! timeout 120 "$dir/$name" >"$tmp/a" 2>"$tmp/err" </dev/null; then
 		fail "$name: $(head -n 3 "$tmp/err")"
 		continue

@@ -110,7 +110,15 @@ snippet base_changes
 	mov $158, %eax
 	syscall
 	mov (%rbx), %r9
-	rdgsbase %r10
+	/* Without FSGSBASE the kernel does not keep what the instructions write. */
+	cmpl $0, fsgsbase_works(%rip)
+	jne 1f
+	mov $0x1001, %edi
+	mov base(%rip), %rsi
+	mov $158, %eax
+	syscall
+	jmp 2f
+1:	rdgsbase %r10
 	mov base(%rip), %r12
 	wrgsbase %r12
 	mov %gs:0, %r13
@@ -118,7 +126,7 @@ snippet base_changes
 	mov %r15, (%rbx)
 	mov %r12, %r15
 	wrgsbase %r15
-	addq $1, %gs:8
+2:	addq $1, %gs:8
 	end
 snippet fs
 	mov %fs:0, %rax

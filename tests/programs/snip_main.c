@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Run every snippet of the program with several register sets and print its hash. */
+#include <setjmp.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 #include "common.h"
 
@@ -35,6 +38,29 @@ static int supported(void)
 	       __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq");
 }
 
+/* Whether the kernel has 32-bit system calls (snip_branch) and FSGSBASE (snip_gs). */
+int int80_works, fsgsbase_works;
+static sigjmp_buf no_int80;
+
+static void caught(int sig)
+{
+	(void)sig;
+	siglongjmp(no_int80, 1);
+}
+
+static void probe_int80(void)
+{
+	struct sigaction sa = { .sa_handler = caught }, old;
+
+	sigaction(SIGSEGV, &sa, &old);
+	if (!sigsetjmp(no_int80, 1)) {
+		/* getpid */
+		__asm__ volatile("int $0x80" : : "a"(20) : "memory");
+		int80_works = 1;
+	}
+	sigaction(SIGSEGV, &old, NULL);
+}
+
 static void prepare(void)
 {
 	unsigned int i;
@@ -65,6 +91,8 @@ int main(int argc, char **argv)
 		printf("skipped: the processor lacks what this needs\n");
 		return 0;
 	}
+	probe_int80();
+	fsgsbase_works = !!(getauxval(AT_HWCAP2) & 2);
 	if (snippet_setup)
 		snippet_setup(arena + 576);
 	for (s = __start_snippets; s < __stop_snippets; s++) {

@@ -6,12 +6,12 @@ races=${tests:?}/races
 JOBS=${JOBS:-2}
 LEVELS=${LEVELS:-O0 O2}
 
-# chosen [KIND...]: the sources
+# chosen [KIND...]: the sources, without their folder
 chosen() {
 	local src name kind
 	for src in "$races"/*.c "$races"/*.cpp; do
-		name=${src##*/}
-		name=${name%.*}
+		src=${src##*/}
+		name=${src%.*}
 		[ $# != 0 ] || echo "$src"
 		for kind; do
 			[[ $name != "$kind" && $name != "$kind"_* ]] || echo "$src"
