@@ -79,7 +79,7 @@ uint32_t fake_core_session(struct fake_core *f, uid_t uid)
 }
 
 void fake_core_change(struct fake_core *f, uint32_t id, enum session_state state,
-		      enum session_cause cause, const char *error)
+		      enum dep_close_cause cause, const char *error)
 {
 	struct session_info *s = find_session(f, id);
 
@@ -151,7 +151,7 @@ static int launched(void *arg, const struct peer *peer, const struct request *r,
 	f->launched++;
 	s->pid = r->pid;
 	snprintf(f->last_why, sizeof(f->last_why), "%s", r->why ? r->why : "");
-	fake_core_change(f, r->session, SESSION_RECORDING, CAUSE_NONE, "");
+	fake_core_change(f, r->session, SESSION_RECORDING, DEP_CLOSE_UNKNOWN, "");
 	return 0;
 }
 
@@ -165,7 +165,7 @@ static int ended(void *arg, const struct peer *peer, const struct request *r, ch
 	f->ended++;
 	f->last_status = r->status;
 	s->exit_status = r->status;
-	fake_core_change(f, r->session, SESSION_ENDED, CAUSE_PROGRAMS_ENDED, "");
+	fake_core_change(f, r->session, SESSION_ENDED, DEP_CLOSE_ENDED, "");
 	return 0;
 }
 
@@ -179,7 +179,7 @@ static int stop(void *arg, const struct peer *peer, const struct request *r, cha
 		snprintf(why, CONTROL_WHY, "session %u has ended already", s->id);
 		return -EALREADY;
 	}
-	fake_core_change(arg, r->session, SESSION_ENDED, CAUSE_STOPPED, "");
+	fake_core_change(arg, r->session, SESSION_ENDED, DEP_CLOSE_STOPPED, "");
 	return 0;
 }
 
@@ -205,7 +205,7 @@ static void gone(void *arg, uint32_t id)
 
 	f->gone++;
 	f->last_gone = id;
-	fake_core_change(f, id, SESSION_ENDED, CAUSE_ABANDONED, "");
+	fake_core_change(f, id, SESSION_ENDED, DEP_CLOSE_ABANDONED, "");
 }
 
 struct control_ops fake_core_ops(struct fake_core *f)

@@ -34,7 +34,7 @@ struct control_ops fake_core_ops(struct fake_core *f);
 uint32_t fake_core_session(struct fake_core *f, uid_t uid);
 /** fake_core_change() - and tell */
 void fake_core_change(struct fake_core *f, uint32_t id, enum session_state state,
-		      enum session_cause cause, const char *error);
+		      enum dep_close_cause cause, const char *error);
 /** fake_core_listen() - a listening socket at @path, or -1 */
 int fake_core_listen(const char *path);
 

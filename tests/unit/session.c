@@ -8,6 +8,8 @@
 
 #include "../../libdep/format/store.h"
 #include "../../libdep/format/writer.h"
+#include "close_writer.h"
+#include "fixed_random.h"
 #include "session.h"
 #include "store_util.h"
 
@@ -112,9 +114,10 @@ void session_init(struct session *s, u32 chunks)
 	segment(s, 2, chunks - 1);
 	end(s, 2);
 	scratch_name(s->reference, sizeof(s->reference));
+	fixed_random_reset();
 	assert_int_equal(dep_writer_create(&w, s->reference, &meta, 0), 0);
 	session_write(s, w, NULL, s->nsteps);
-	assert_int_equal(dep_writer_close(w, NULL, 3 << 8), 0);
+	assert_int_equal(close_writer(w, NULL, 3 << 8), 0);
 }
 
 void session_free(struct session *s)
@@ -238,7 +241,7 @@ void session_finish(const struct session *s, const char *dir, u64 roll, struct d
 
 	if (!r)
 		dep_resume_free(&own);
-	assert_int_equal(dep_writer_close(w, NULL, 3 << 8), 0);
+	assert_int_equal(close_writer(w, NULL, 3 << 8), 0);
 }
 
 /* ---- comparing ---- */
@@ -400,6 +403,8 @@ size_t session_check(const struct session *s, const char *dir, int bytes)
 	same_tables(a, b);
 	same_segments(a, b);
 	same_meta(a, b);
+	assert_int_equal(dep_store_verdict(a)->state, DEP_VERDICT_COMPLETE);
+	assert_int_equal(dep_store_verdict(b)->state, DEP_VERDICT_COMPLETE);
 	n = dep_store_notes(b, &note);
 	dep_store_close(a);
 	dep_store_close(b);

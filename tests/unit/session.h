@@ -46,7 +46,7 @@ void session_go_on(const struct session *s, const char *dir, size_t n, u64 roll)
 void session_finish(const struct session *s, const char *dir, u64 roll, struct dep_resume *r);
 
 /**
- * session_check() - the closed store @dir has what the reference has
+ * session_check() - the closed store @dir has what the reference has, and is complete as that is
  * @bytes: its one file of segments also has the same bytes
  *
  * Return: how many notes there are.

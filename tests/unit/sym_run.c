@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <fcntl.h>
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "../../libdep/abi/descriptor.h"
+#include "close_writer.h"
 #include "scratch.h"
 #include "sym_run.h"
 
@@ -50,17 +53,30 @@ static void take_line(struct sym_run *r, const char *line)
 	}
 }
 
-bool sym_run(struct sym_run *r, const char *command)
+bool sym_run(struct sym_run *r, const char *program, const char *a, const char *b)
 {
+	int out[2], status;
 	char line[1024];
+	pid_t pid;
 	FILE *f;
 
 	memset(r, 0, sizeof(*r));
-	f = popen(command, "r");
+	assert_int_equal(pipe2(out, O_CLOEXEC), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (!pid) {
+		dup2(out[1], STDOUT_FILENO);
+		execl(program, program, a, b, NULL);
+		_exit(127);
+	}
+	close(out[1]);
+	f = fdopen(out[0], "r");
 	assert_non_null(f);
 	while (fgets(line, sizeof(line), f))
 		take_line(r, line);
-	return !pclose(f) && r->nat;
+	fclose(f);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return !status && r->nat;
 }
 
 u64 sym_at(const struct sym_run *r, const char *name)
@@ -119,7 +135,7 @@ void sym_store_unmap(struct sym_store *t, u32 process, const struct sym_map *m, 
 
 void sym_store_read(struct sym_store *t)
 {
-	assert_int_equal(dep_writer_close(t->w, NULL, 0), 0);
+	assert_int_equal(close_writer(t->w, NULL, 0), 0);
 	assert_int_equal(dep_store_open(&t->store, t->dir), 0);
 	assert_int_equal(dep_symbols_open(&t->s, t->store), 0);
 }
@@ -180,7 +196,7 @@ void sym_begin(struct sym_run *r, struct sym_store *t, char path[128], const cha
 {
 	scratch_name(path, 128);
 	sym_copy(program, path);
-	assert_true(sym_run(r, path));
+	assert_true(sym_run(r, path, NULL, NULL));
 	sym_store_begin(t);
 	sym_store_process(t, 1);
 	sym_store_map(t, 1, &r->map[0], 0);

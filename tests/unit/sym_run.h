@@ -24,8 +24,8 @@ struct sym_run {
 /** sym_program() - path of a program in build/tests; static memory, two at a time */
 const char *sym_program(const char *name);
 
-/** sym_run() - what @command prints; false if it cannot be run */
-bool sym_run(struct sym_run *r, const char *command);
+/** sym_run() - what @program with up to two arguments prints; false if it cannot be run */
+bool sym_run(struct sym_run *r, const char *program, const char *a, const char *b);
 
 /** sym_at() - the address it printed for @name; the test fails if there is none */
 u64 sym_at(const struct sym_run *r, const char *name);

@@ -10,6 +10,7 @@
 #include "../../include/dep/analyze.h"
 #include "../../include/dep/races.h"
 #include "../../libdep/recover/sieve.h"
+#include "close_writer.h"
 #include "scratch.h"
 #include "stream.h"
 
@@ -148,7 +149,7 @@ static struct dep_analysis show(struct stream *s, u32 n, u64 missing, unsigned i
 		}
 		assert_int_equal(dep_writer_thread_end(w, &t), 0);
 	}
-	assert_int_equal(dep_writer_close(w, NULL, 0), 0);
+	assert_int_equal(close_writer(w, NULL, 0), 0);
 	assert_int_equal(dep_store_open(&store, dir), 0);
 	assert_int_equal(dep_analyze(store, &a, seen, jobs, NULL, &how), 0);
 	dep_store_close(store);

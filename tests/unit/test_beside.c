@@ -18,6 +18,7 @@
 #include "../../libdep/collect/collect.h"
 #include "../../libdep/collect/peek.h"
 #include "../../libdep/format/store.h"
+#include "close_writer.h"
 #include "store_util.h"
 
 #define MAX_SEEN	64u
@@ -74,15 +75,16 @@ static void grow_by(size_t log_step, size_t seg_step, size_t log_end, size_t seg
 	const struct dep_segment *segs;
 	struct stream stream;
 	struct dep_writer *w;
-	size_t log = 16, seg = 0, n, last = 0;
+	size_t log = sizeof(struct dep_file_header), seg = 0, n, last = 0;
 
 	scratch_name(dir, sizeof(dir));
 	make_stream(&stream);
 	write_store(dir, &w, &stream);
-	assert_int_equal(dep_writer_close(w, NULL, 3), 0);
+	assert_int_equal(close_writer(w, NULL, 3), 0);
 	scratch_name(copy, sizeof(copy));
 	assert_int_equal(mkdir(copy, 0700), 0);
 	copy_part(dir, copy, "fragments", log);
+	copy_part(dir, copy, "manifest.json", SIZE_MAX);
 	assert_int_equal(dep_store_open_growing(&s, copy), 0);
 	while (log < log_end || seg < seg_end) {
 		log = log_end - log > log_step ? log + log_step : log_end;
@@ -116,7 +118,7 @@ static size_t size_of(const char *name)
 	scratch_name(dir, sizeof(dir));
 	make_stream(&stream);
 	write_store(dir, &w, &stream);
-	assert_int_equal(dep_writer_close(w, NULL, 3), 0);
+	assert_int_equal(close_writer(w, NULL, 3), 0);
 	free(slurp(dir, name, &size));
 	stream_free(&stream);
 	scratch_remove(dir);
@@ -323,7 +325,7 @@ static int wait_more(void *arg, unsigned int ms)
 		wakes(c);
 		store_thread(c, 0);
 		dep_session_thread(&c->s, 0)->state = ADEPT_SLOT_FREE;
-		assert_int_equal(dep_writer_close(c->w, NULL, 0), 0);
+		assert_int_equal(close_writer(c->w, NULL, 0), 0);
 		c->w = NULL;
 	}
 	return 1;

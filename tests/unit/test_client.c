@@ -100,6 +100,37 @@ static void test_events(void **state)
 	close(fd);
 }
 
+/* Answers that nobody waits for, between events and other answers. */
+static void test_post(void **state)
+{
+	(void)state;
+	assert_int_equal(client_ask(&c, record_request("ls")), 0);
+	assert_int_equal(client_post(&c, client_request("watch", 1)), 0);
+	assert_int_equal(c.posted, 1);
+	assert_int_equal(client_event(&c, 5000), CLIENT_ANSWER);
+	assert_int_equal(c.posted, 0);
+	assert_non_null(cJSON_GetObjectItem(c.answer, "session"));
+	assert_int_equal(client_event(&c, 50), CLIENT_NOTHING);
+	assert_int_equal(client_post(&c, client_request("watch", 9)), 0);
+	assert_int_equal(client_event(&c, 5000), -ENOENT);
+	assert_int_equal(client_event(&c, 50), CLIENT_NOTHING);
+	/* That of a question that is asked meanwhile is that question's. */
+	assert_int_equal(client_post(&c, client_request("watch", 9)), 0);
+	assert_int_equal(client_post(&c, client_request("watch", 1)), 0);
+	assert_int_equal(client_ask(&c, client_request("status", 0)), 0);
+	assert_non_null(cJSON_GetObjectItem(c.answer, "depd"));
+	assert_int_equal(c.posted, 0);
+	/* An event in front of the answer. */
+	assert_int_equal(client_ask(&c, client_request("stop", 1)), 0);
+	assert_int_equal(client_post(&c, client_request("status", 0)), 0);
+	assert_int_equal(client_event(&c, 5000), CLIENT_EVENT);
+	assert_string_equal(client_string(c.event, "event"), "ended");
+	assert_int_equal(client_event(&c, 5000), CLIENT_ANSWER);
+	assert_non_null(cJSON_GetObjectItem(c.answer, "depd"));
+	assert_int_equal(client_post(&c, NULL), -ENOMEM);
+	assert_int_equal(c.posted, 0);
+}
+
 static void test_turned_away(void **state)
 {
 	int fd[CONTROL_CLIENTS_MAX], i;
@@ -154,7 +185,7 @@ static void test_cut_off(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_ask), TEST(test_descriptors), TEST(test_events),
+		TEST(test_ask), TEST(test_descriptors), TEST(test_events), TEST(test_post),
 		TEST(test_turned_away), TEST(test_cut_off),
 	};
 

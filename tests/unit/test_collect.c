@@ -22,6 +22,7 @@
 
 #include <cmocka.h>
 
+#include "../../libdep/collect/private.h"
 #include "fake_engine.h"
 #include "fake_writer.h"
 
@@ -29,7 +30,7 @@ struct fixture {
 	struct dep_session s;
 	struct dep_collector *c;
 	struct dep_writer *w;
-	struct dep_loss loss;
+	struct dep_ending ending;
 	u64 *shared;		/* 64 counters */
 	int status;
 };
@@ -71,7 +72,7 @@ static void end(struct fixture *f)
 static void run(struct fixture *f, pid_t child)
 {
 	assert_int_equal(dep_collector_run(f->c, child, &f->status, NULL, NULL), 0);
-	dep_collector_finish(f->c, &f->loss, NULL);
+	dep_collector_finish(f->c, &f->ending, NULL);
 }
 
 static void write_records(struct fake_process *p, u64 *progress, u32 n, u32 describe_every)
@@ -151,8 +152,8 @@ static void test_threads(void **state)
 	assert_int_equal(f.w->threads, 4);
 	assert_int_equal(f.w->threads_ended, 4);
 	assert_int_equal(f.w->processes_ended, 1);
-	assert_int_equal(f.loss.discarded_bytes, 0);
-	assert_int_equal(f.loss.unfinished_threads, 0);
+	assert_int_equal(f.ending.loss.discarded_bytes, 0);
+	assert_int_equal(f.ending.loss.unfinished_threads, 0);
 	end(&f);
 }
 
@@ -216,7 +217,7 @@ static void test_kill(void **state)
 			assert_int_equal(f.w->records, *f.shared + 1);
 		assert_int_equal(f.w->threads_ended, f.w->threads);
 		/* The fake engine's threads are never at rest before their end. */
-		assert_int_equal(f.loss.unfinished_threads, f.w->threads);
+		assert_int_equal(f.ending.loss.unfinished_threads, f.w->threads);
 		end(&f);
 	}
 }
@@ -235,14 +236,75 @@ static void test_slow_store(void **state)
 		pid = start_writer(&f, NULL, 500000, 100000, 0);
 		run(&f, pid);
 		check(&f);
-		assert_int_equal(f.w->records * FAKE_RECORD + f.loss.dropped_bytes,
+		assert_int_equal(f.w->records * FAKE_RECORD + f.ending.loss.dropped_bytes,
 				 500000 * FAKE_RECORD);
 		if (drop) {
-			assert_true(f.loss.dropped_chunks > 0);
+			assert_true(f.ending.loss.dropped_chunks > 0);
 			assert_true(f.w->gaps > 0);
 		}
 		end(&f);
 	}
+}
+
+static bool any_ended(struct dep_session *s)
+{
+	u32 i;
+
+	for (i = 0; i < s->layout.nprocs; i++)
+		if (__atomic_load_n(&dep_session_proc(s, i)->state, __ATOMIC_RELAXED) ==
+		    ADEPT_SLOT_ENDED)
+			return true;
+	return false;
+}
+
+/* As the engine waits for a slot: 0.1 s, but as long as it takes for that of an ended process. */
+static void begin_when_free(struct fake_process *p, struct dep_session *s, u64 *waits)
+{
+	int left = 100;
+
+	while (fake_process_begin(p, s, 1)) {
+		if (any_ended(s))
+			(*waits)++;
+		else if (!left--)
+			_exit(1);
+		fake_ring_doorbell(s);
+		usleep(1000);
+	}
+}
+
+/* More processes than slots, one after another, whose slots the store holds: all are stored. */
+static void test_short_processes(void **state)
+{
+	const int n = 400;
+	struct fake_process p, q;
+	struct fixture f;
+	int i, status;
+	pid_t pid;
+
+	(void)state;
+	begin(&f, 0, 64 << 10, 0);
+	f.w->delay_us = 5000;
+	pid = start(&f, &p, NULL);
+	for (i = 0; !pid && i < n; i++) {
+		if (!fork()) {
+			begin_when_free(&q, &f.s, f.shared);
+			q.id = p.id;
+			write_records(&q, NULL, 20, 20);
+			_exit(0);
+		}
+		if (wait(&status) < 0 || status)
+			_exit(1);
+	}
+	if (!pid)
+		_exit(0);
+	run(&f, pid);
+	check(&f);
+	assert_int_equal(f.status, 0);
+	/* The table was full, or this has shown nothing. */
+	assert_true(*f.shared > 0);
+	assert_int_equal(f.w->processes_ended, n + 1);
+	assert_int_equal(f.w->records, n * 20);
+	end(&f);
 }
 
 /* The disk is full, or the store large enough: the program goes on, all is counted. */
@@ -263,12 +325,12 @@ static void test_stop(void **state)
 			assert_string_equal(dep_collector_error(f.c), dep_error());
 		else
 			assert_string_equal(dep_collector_error(f.c), "");
-		dep_collector_finish(f.c, &f.loss, NULL);
+		dep_collector_finish(f.c, &f.ending, NULL);
 		check(&f);
 		assert_int_equal(WEXITSTATUS(f.status), 3);
-		assert_int_equal(f.w->records * FAKE_RECORD + f.loss.discarded_bytes,
+		assert_int_equal(f.w->records * FAKE_RECORD + f.ending.loss.discarded_bytes,
 				 1000000 * FAKE_RECORD);
-		assert_true(f.loss.discarded_bytes > 0);
+		assert_true(f.ending.loss.discarded_bytes > 0);
 		if (!full)
 			assert_in_range(f.w->bytes, 1 << 20, (1 << 20) + f.s.layout.chunk_size);
 		end(&f);
@@ -287,7 +349,7 @@ static void test_null(void **state)
 	check(&f);
 	assert_int_equal(f.w->segments, 0);
 	assert_int_equal(f.w->null_bytes, 100000 * FAKE_RECORD);
-	assert_int_equal(f.loss.discarded_bytes, 0);
+	assert_int_equal(f.ending.loss.discarded_bytes, 0);
 	assert_int_equal(f.w->descriptors, 100);
 	end(&f);
 }
@@ -358,7 +420,7 @@ static void test_gone_at_once(void **state)
 	assert_null(before_pidfd);
 	assert_int_equal(f.w->records, 60000);
 	assert_int_equal(f.w->threads_ended, 1);
-	assert_int_equal(f.loss.unfinished_threads, 0);
+	assert_int_equal(f.ending.loss.unfinished_threads, 0);
 	end(&f);
 }
 
@@ -437,7 +499,7 @@ static void test_abandon(void **state)
 	begin(&f, 0, 128 << 10, 0);
 	pid = start_writer(&f, f.shared, 3000000, 1000000, 9);
 	assert_int_equal(dep_collector_run(f.c, pid, &f.status, give_up, &f), 5);
-	dep_collector_finish(f.c, &f.loss, NULL);
+	dep_collector_finish(f.c, &f.ending, NULL);
 	check(&f);
 	assert_int_equal(f.s.map->abandoned, 1);
 	assert_int_equal(waitpid(pid, &f.status, 0), pid);
@@ -558,6 +620,47 @@ static void test_broken_ring(void **state)
 	end(&f);
 }
 
+/* As if filled.c had left chunks out whose first registers are not known. */
+static int leave_out(void *arg)
+{
+	struct fixture *f = arg;
+	u32 i;
+
+	for (i = 0; i < f->c->nused && !f->shared[0]; i++) {
+		if (!f->c->threads[f->c->used[i]].open)
+			continue;
+		f->c->threads[f->c->used[i]].blind_chunks = 3;
+		f->c->threads[f->c->used[i]].blind_bytes = 4321;
+		__atomic_store_n(&f->shared[0], 1, __ATOMIC_SEQ_CST);
+	}
+	return 0;
+}
+
+/* What is left out without being asked for is lost, and counted when the thread has ended. */
+static void test_blind_bytes(void **state)
+{
+	struct fake_process p;
+	struct fake_thread t = { 0 };
+	struct fixture f;
+	pid_t pid;
+
+	(void)state;
+	begin(&f, 0, 128 << 10, 0);
+	pid = start(&f, &p, &t);
+	if (!pid) {
+		while (!__atomic_load_n(&f.shared[0], __ATOMIC_SEQ_CST))
+			fake_record(&t);
+		fake_thread_end(&t);
+		_exit(0);
+	}
+	assert_int_equal(dep_collector_run(f.c, pid, &f.status, leave_out, &f), 0);
+	dep_collector_finish(f.c, &f.ending, NULL);
+	assert_int_equal(f.w->threads_ended, 1);
+	assert_int_equal(f.ending.loss.discarded_bytes, 4321);
+	assert_int_equal(f.ending.loss.dropped_bytes, 0);
+	end(&f);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct CMUnitTest tests[] = {
@@ -565,6 +668,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_forks),
 		cmocka_unit_test(test_kill),
 		cmocka_unit_test(test_slow_store),
+		cmocka_unit_test(test_short_processes),
 		cmocka_unit_test(test_stop),
 		cmocka_unit_test(test_null),
 		cmocka_unit_test(test_gone_at_once),
@@ -574,6 +678,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_slot_lies),
 		cmocka_unit_test(test_garbage),
 		cmocka_unit_test(test_broken_ring),
+		cmocka_unit_test(test_blind_bytes),
 	};
 
 	seed = argc > 1 ? (unsigned int)atoi(argv[1]) : (unsigned int)time(NULL);

@@ -46,7 +46,7 @@ void session_of(uid_t uid)
 struct change {
 	uint32_t id;
 	enum session_state state;
-	enum session_cause cause;
+	enum dep_close_cause cause;
 	const char *error;
 };
 
@@ -57,7 +57,7 @@ static void do_change(struct fake_server *s, void *arg)
 	fake_core_change(&s->core, c->id, c->state, c->cause, c->error);
 }
 
-void change(uint32_t id, enum session_state state, enum session_cause cause, const char *error)
+void change(uint32_t id, enum session_state state, enum dep_close_cause cause, const char *error)
 {
 	struct change c = { id, state, cause, error };
 
@@ -119,7 +119,7 @@ static void test_requests(void **state)
 	int fd = client_connect(server.path);
 
 	(void)state;
-	session_of(0);
+	session_of(geteuid());
 	answer = ask(fd, STATUS);
 	expect(answer, "\"start_realtime_ns\":1700000000123456789");
 	o = cJSON_Parse(answer);
@@ -243,7 +243,7 @@ static void test_half_closed(void **state)
 	int fd = client_connect(server.path), i;
 
 	(void)state;
-	session_of(0);
+	session_of(geteuid());
 	for (i = 0; i < 300; i++)
 		send_line(fd, STATUS);
 	send_bytes(fd, STATUS, strlen(STATUS));	/* without a newline */
@@ -262,9 +262,9 @@ static void test_half_closed(void **state)
 	send_line(fd, WATCH(1));
 	shutdown(fd, SHUT_WR);
 	expect(read_line(fd, NULL), "\"ok\":true,\"session\":{\"id\":1,");
-	change(1, SESSION_ENDING, CAUSE_STOPPED, "");
+	change(1, SESSION_ENDING, DEP_CLOSE_STOPPED, "");
 	expect(read_line(fd, NULL), "\"event\":\"state\",\"session\":{\"id\":1,");
-	change(1, SESSION_ENDED, CAUSE_STOPPED, "");
+	change(1, SESSION_ENDED, DEP_CLOSE_STOPPED, "");
 	expect(read_line(fd, NULL), "\"event\":\"ended\"");
 	expect_end(fd);
 	wait_clients(0);
@@ -275,7 +275,7 @@ static void test_vanishing(void **state)
 	int fd, i;
 
 	(void)state;
-	session_of(0);
+	session_of(geteuid());
 	for (i = 0; i < 300; i++) {
 		fd = client_connect(server.path);
 		if (i % 3)
@@ -285,7 +285,7 @@ static void test_vanishing(void **state)
 		close(fd);
 	}
 	wait_clients(0);
-	change(1, SESSION_ENDED, CAUSE_STOPPED, "");
+	change(1, SESSION_ENDED, DEP_CLOSE_STOPPED, "");
 }
 
 static void test_not_reading(void **state)
@@ -293,7 +293,7 @@ static void test_not_reading(void **state)
 	int fd = client_connect(server.path), other = client_connect(server.path), i;
 
 	(void)state;
-	session_of(0);
+	session_of(geteuid());
 	fcntl(fd, F_SETFL, O_NONBLOCK);
 	/* Requests without end: it is not listened to any more.. */
 	for (i = 0; i < 20000 && send(fd, SESSIONS "\n", strlen(SESSIONS) + 1, 0) > 0; i++)
@@ -309,7 +309,7 @@ static void test_not_reading(void **state)
 	fd = client_connect(server.path);
 	expect(ask(fd, WATCH(1)), "\"ok\":true");
 	for (i = 0; i < 20000 && clients() == 2; i++)
-		change(1, SESSION_RECORDING, CAUSE_NONE, "");
+		change(1, SESSION_RECORDING, DEP_CLOSE_UNKNOWN, "");
 	assert_true(i < 20000);
 	wait_clients(1);
 	close(fd);
@@ -321,7 +321,7 @@ static void test_reads_late(void **state)
 	int fd = client_connect(server.path), i, n = 0;
 
 	(void)state;
-	session_of(0);
+	session_of(geteuid());
 	fcntl(fd, F_SETFL, O_NONBLOCK);
 	while (send(fd, SESSIONS "\n", strlen(SESSIONS) + 1, 0) == (ssize_t)strlen(SESSIONS) + 1)
 		n++;
@@ -405,12 +405,12 @@ static void test_storm(void **state)
 	(void)state;
 	idle_ms(50);
 	for (i = 0; i < 3; i++)
-		session_of(0);
+		session_of(geteuid());
 	for (i = 0; i < left; i++)
 		if (!fork())
 			storm((seed ? strtoul(seed, NULL, 10) : 1) * 4 + i);
 	while (left) {
-		change(1 + rand() % 3, SESSION_RECORDING + rand() % 3, CAUSE_STOPPED,
+		change(1 + rand() % 3, SESSION_RECORDING + rand() % 3, DEP_CLOSE_STOPPED,
 		       rand() & 1 ? "error" : "");
 		usleep(500);
 		if (waitpid(-1, &status, WNOHANG) > 0) {

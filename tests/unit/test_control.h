@@ -33,7 +33,7 @@
 extern struct fake_server server;
 
 void session_of(uid_t uid);
-void change(uint32_t id, enum session_state state, enum session_cause cause, const char *error);
+void change(uint32_t id, enum session_state state, enum dep_close_cause cause, const char *error);
 void idle_ms(unsigned int ms);
 /** wait_clients() - until there are @n */
 void wait_clients(unsigned int n);

@@ -117,22 +117,22 @@ void test_events(void **state)
 	const char *line;
 
 	(void)state;
-	session_of(0);
-	session_of(0);
+	session_of(geteuid());
+	session_of(geteuid());
 	expect(ask(fd, WATCH(1)), "\"session\":{\"id\":1,");
 	expect(ask(fd, WATCH(1)), "\"session\":{\"id\":1,");
 	expect(ask(fd, WATCH(3)), "ENOENT");
-	change(2, SESSION_ENDING, CAUSE_STOPPED, "");
-	change(1, SESSION_RECORDING, CAUSE_STORE_FAILED, "disk full");
+	change(2, SESSION_ENDING, DEP_CLOSE_STOPPED, "");
+	change(1, SESSION_RECORDING, DEP_CLOSE_FAILED, "disk full");
 	line = read_line(fd, NULL);
 	expect(line, "\"event\":\"error\",\"session\":{\"id\":1,");
 	expect(line, "\"error\":\"disk full\"");
-	change(1, SESSION_RECORDING, CAUSE_STORE_FAILED, "disk full");
+	change(1, SESSION_RECORDING, DEP_CLOSE_FAILED, "disk full");
 	expect(read_line(fd, NULL), "\"event\":\"state\"");
 	/* By another one's request. */
 	assert_string_equal(ask(other, STOP(1)), OK);
 	expect(read_line(fd, NULL), "\"event\":\"ended\"");
-	change(1, SESSION_ENDED, CAUSE_STOPPED, "");
+	change(1, SESSION_ENDED, DEP_CLOSE_STOPPED, "");
 	/* By its own: the event comes before the answer. */
 	expect(ask(fd, WATCH(2)), "\"ok\":true");
 	expect(ask(fd, STOP(2)), "\"event\":\"ended\"");

@@ -76,7 +76,7 @@ int end_of(pid_t pid)
 
 struct adept_proc *slot(u32 i)
 {
-	return (struct adept_proc *)((char *)target.session + target.proc_off) + i;
+	return (struct adept_proc *)((char *)target.session + target.layout.proc_off) + i;
 }
 
 static bool within(unsigned long addr, u64 start, u64 size)
@@ -96,7 +96,7 @@ void remove_engine(char *out, const struct adept_boot *b)
 		if (sscanf(line, "%lx-%lx ", &a, &e) == 2 &&
 		    (within(a, b->blob, b->blob_size) || within(a, b->low, b->low_size) ||
 		     within(a, b->heap, b->heap_size) ||
-		     within(a, b->session, target.file_size) ||
+		     within(a, b->session, target.layout.file_size) ||
 		     within(a, b->arena[0], b->arena_size[0]) ||
 		     within(a, b->arena[1], b->arena_size[1])))
 			continue;
@@ -301,10 +301,10 @@ static void test_errors(void **state)
 static void test_full(void **state)
 {
 	(void)state;
-	for (u32 i = 0; i < target.nprocs; i++)
+	for (u32 i = 0; i < target.layout.nprocs; i++)
 		slot(i)->state = ADEPT_SLOT_LIVE;
 	expect_error("/bin/true", EAGAIN, "slots");
-	for (u32 i = 0; i < target.nprocs; i++)
+	for (u32 i = 0; i < target.layout.nprocs; i++)
 		slot(i)->state = ADEPT_SLOT_FREE;
 }
 
@@ -351,7 +351,8 @@ static void test_privileged(void **state)
 		skip();		/* /tmp is mounted nosuid */
 	assert_int_equal(dep_launch(&target, &l, &done, &why), 0);
 	assert_true(done.native);
-	assert_non_null(strstr(why.text, "natively"));
+	assert_true(done.privileged);
+	assert_non_null(strstr(why.text, "privileged"));
 	assert_int_equal(end_of(done.pid), 0);
 	assert_int_equal(chmod(path, 02755), 0);
 	assert_int_equal(dep_image_privileged(AT_FDCWD, path), 1);
@@ -376,7 +377,7 @@ static void make_session(void)
 		.desc_size = 65536, .next_exit = ADEPT_FIRST_EXIT, .next_serial = 1,
 		.collector_pid = (u32)getpid(), .proc_off = ADEPT_PAGE,
 	};
-	int fd = memfd_create("adept", MFD_CLOEXEC);
+	int fd = memfd_create("adept-session", MFD_CLOEXEC);
 	void *p;
 
 	h.thread_off = h.proc_off + h.nprocs * sizeof(struct adept_proc);

@@ -42,7 +42,7 @@ static void nap(void)
 
 static void free_slots(void)
 {
-	for (u32 i = 0; i < target.nprocs; i++)
+	for (u32 i = 0; i < target.layout.nprocs; i++)
 		slot(i)->state = ADEPT_SLOT_FREE;
 }
 
@@ -139,18 +139,23 @@ static void test_vfork(void **state)
 
 static void refused(const char *how, const char *file, int status)
 {
-	struct dep_injected first;
+	u32 images = target.session->native_images;
+	u32 privileged = target.session->native_privileged;
+	struct dep_injected first, second;
 	struct dep_follow f;
 
 	launch(how, file, NULL, &first);
-	wait_request(first.proc);
-	assert_int_equal(dep_follow_exec_begin(&f, &target, first.proc, &why), -EPERM);
-	assert_non_null(strstr(why.text, "privileges"));
+	begin(&f, first.proc);
+	assert_int_equal(poll_end(&f, &second), DEP_FOLLOW_NATIVE);
+	assert_true(second.native && second.privileged);
+	assert_non_null(strstr(why.text, "privileged"));
+	assert_int_equal(target.session->native_images, images + 1);
+	assert_int_equal(target.session->native_privileged, privileged + 1);
 	assert_int_equal(end_of(first.pid), status);
 	free_slots();
 }
 
-/* Images that would not get their privileges if they were traced. */
+/* Images that get privileges run natively, with them. */
 static void test_privileged(void **state)
 {
 	char dir[] = "/tmp/test_follow.XXXXXX", file[64], text[64], command[512];
@@ -298,7 +303,7 @@ static void test_no_slot(void **state)
 	(void)state;
 	launch("leader", "/bin/false", NULL, &first);
 	begin(&f, first.proc);
-	for (u32 i = 0; i < target.nprocs; i++)
+	for (u32 i = 0; i < target.layout.nprocs; i++)
 		slot(i)->state = ADEPT_SLOT_LIVE;
 	assert_int_equal(poll_end(&f, &second), DEP_FOLLOW_NATIVE);
 	assert_true(second.native);
@@ -308,8 +313,25 @@ static void test_no_slot(void **state)
 }
 
 /* Slots say what they like; nobody else's process may be traced for it. */
+/* What dep_follow_exec_begin() of slot 0 says in another process. */
+static int begin_in_child(const struct dep_target *t)
+{
+	struct dep_follow f;
+	int status;
+	pid_t pid;
+
+	slot(0)->exec_state = ADEPT_EXEC_REQUEST;
+	pid = fork();
+	if (!pid)
+		_exit(-dep_follow_exec_begin(&f, t, 0, NULL));
+	status = end_of(pid);
+	assert_int_equal(slot(0)->exec_state, ADEPT_EXEC_NATIVE);
+	return WEXITSTATUS(status);
+}
+
 static void test_hostile(void **state)
 {
+	struct dep_target other;
 	struct dep_follow f;
 	siginfo_t si;
 	pid_t pid = fork();
@@ -329,6 +351,13 @@ static void test_hostile(void **state)
 	assert_int_equal(slot(0)->exec_state, ADEPT_EXEC_NATIVE);
 	slot(0)->exec_tid = 1;
 	assert_int_equal(dep_follow_exec_begin(&f, &target, 0, &why), -EPERM);
+	/* To map the session proves nothing: this process maps it. */
+	slot(0)->pid = slot(0)->exec_tid = (u32)getpid();
+	other = target;
+	other.base.caps = 0;
+	assert_int_equal(begin_in_child(&other), EACCES);
+	other.base.known = 0;
+	assert_int_equal(begin_in_child(&other), EACCES);
 	slot(0)->pid = (u32)-1;
 	assert_int_equal(dep_follow_exec_begin(&f, &target, 0, &why), -EINVAL);
 	slot(0)->pid = (u32)getpid();

@@ -30,7 +30,7 @@ static void nap(void)
 
 static void free_slots(void)
 {
-	for (u32 i = 0; i < target.nprocs; i++)
+	for (u32 i = 0; i < target.layout.nprocs; i++)
 		slot(i)->state = ADEPT_SLOT_FREE;
 }
 
@@ -84,10 +84,17 @@ static int natively(char *const *argv, char *out)
 	return status;
 }
 
+static int try(pid_t pid, struct dep_injected *done)
+{
+	const struct dep_pending who = { .pid = pid };
+
+	return dep_take(&target, &who, ADEPT_BY_LAUNCH, done, &why);
+}
+
 /* Take @pid; the status it ends with. */
 static int take(pid_t pid, struct dep_injected *done)
 {
-	int err = dep_take(&target, pid, ADEPT_BY_LAUNCH, done, &why);
+	int err = try(pid, done);
 
 	if (err) {
 		kill(pid, SIGKILL);
@@ -156,10 +163,11 @@ static void test_same_user(void **state)
 		/* A failure must not go on with the other tests here. */
 		signal(SIGALRM, SIG_DFL);
 		alarm(20);
-		if (setgid(65534) || setuid(65534) || prctl(PR_SET_DUMPABLE, 1))
+		if (setgid(65534) || setuid(65534) || prctl(PR_SET_DUMPABLE, 1) ||
+		    dep_base_self(&target.base, &why))
 			_exit(2);
 		pid = held(argv, NULL);
-		if (dep_take(&target, pid, ADEPT_BY_LAUNCH, &done, &why)) {
+		if (try(pid, &done)) {
 			fprintf(stderr, "%s\n", why.text);
 			kill(pid, SIGKILL);
 			_exit(3);
@@ -247,10 +255,10 @@ static void refused(pid_t pid, int err, const char *text)
 	struct dep_injected done;
 
 	memset(&why, 0, sizeof(why));
-	assert_int_equal(dep_take(&target, pid, ADEPT_BY_LAUNCH, &done, &why), -err);
+	assert_int_equal(try(pid, &done), -err);
 	if (!strstr(why.text, text))
 		fail_msg("\"%s\" does not say \"%s\"", why.text, text);
-	for (u32 i = 0; i < target.nprocs; i++)
+	for (u32 i = 0; i < target.layout.nprocs; i++)
 		assert_int_equal(slot(i)->state, ADEPT_SLOT_FREE);
 }
 
@@ -320,6 +328,38 @@ static void test_traced(void **state)
 	close(fd[1]);
 }
 
+/* A number is not enough: its process may have ended, or be somebody else's by now. */
+static void test_identity(void **state)
+{
+	struct dep_injected done;
+	struct dep_pending who;
+	struct timespec now;
+	pid_t pid;
+
+	(void)state;
+	clock_gettime(CLOCK_BOOTTIME, &now);
+	pid = held_command("/bin/false");
+	who = (struct dep_pending){
+		.pid = pid, .has_uid = true, .uid = getuid(),
+		.start_ns = (u64)(now.tv_sec + 10) * 1000000000ull,
+	};
+	/* Not this one: it stays stopped. */
+	assert_int_equal(dep_take(&target, &who, ADEPT_BY_LAUNCH, &done, &why), -ESRCH);
+	assert_false(done.privileged);
+	becomes(pid, 'T');
+	who.start_ns = (u64)now.tv_sec * 1000000000ull + (u64)now.tv_nsec;
+	assert_int_equal(dep_take(&target, &who, ADEPT_BY_LAUNCH, &done, &why), 0);
+	assert_int_equal(end_of(pid), 1 << 8);
+	free_slots();
+	/* Another user's than it was held with: it runs natively. */
+	pid = held_command("/bin/false");
+	who = (struct dep_pending){ .pid = pid, .has_uid = true, .uid = getuid() + 1 };
+	assert_int_equal(dep_take(&target, &who, ADEPT_BY_LAUNCH, &done, &why), -EACCES);
+	assert_true(done.privileged);
+	assert_int_equal(end_of(pid), 1 << 8);
+	free_slots();
+}
+
 /* What cannot be recorded runs natively, and is not stopped. */
 static void test_no_slot(void **state)
 {
@@ -327,9 +367,9 @@ static void test_no_slot(void **state)
 	pid_t pid = held_command("/bin/false");
 
 	(void)state;
-	for (u32 i = 0; i < target.nprocs; i++)
+	for (u32 i = 0; i < target.layout.nprocs; i++)
 		slot(i)->state = ADEPT_SLOT_LIVE;
-	assert_int_equal(dep_take(&target, pid, ADEPT_BY_LAUNCH, &done, &why), -EAGAIN);
+	assert_int_equal(try(pid, &done), -EAGAIN);
 	assert_int_equal(end_of(pid), 1 << 8);
 	free_slots();
 }
@@ -351,7 +391,7 @@ static void test_killed(void **state)
 			kill(pid, SIGKILL);
 			_exit(0);
 		}
-		dep_take(&target, pid, ADEPT_BY_LAUNCH, &done, &why);
+		try(pid, &done);
 		end_of(killer);
 		assert_int_equal(end_of(pid), SIGKILL);
 		free_slots();
@@ -368,6 +408,7 @@ int test_inject_take(void)
 		cmocka_unit_test(test_signals),
 		cmocka_unit_test(test_wrong),
 		cmocka_unit_test(test_traced),
+		cmocka_unit_test(test_identity),
 		cmocka_unit_test(test_no_slot),
 		cmocka_unit_test(test_killed),
 	};

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -208,6 +209,12 @@ static void a_process_of_its_own(void **state)
 	assert_true(read(fd, text, sizeof(text) - 1) > 0);
 	close(fd);
 	assert_string_equal(text, "depd-keeper\n");
+	/* pidof compares the first argument. */
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", pid);
+	fd = open(path, O_RDONLY);
+	assert_true(read(fd, text, sizeof(text) - 1) > 0);
+	close(fd);
+	assert_string_equal(text, "depd-keeper");
 	snprintf(path, sizeof(path), "/proc/%d/cwd", pid);
 	assert_int_equal(readlink(path, text, sizeof(text)), 1);
 	assert_int_not_equal(getsid(pid), getsid(0));
@@ -249,6 +256,7 @@ static void names(void **state)
 
 static void limit(void **state)
 {
+	struct rlimit files;
 	struct kept *kept;
 	struct keep *k;
 	char name[32];
@@ -256,6 +264,9 @@ static void limit(void **state)
 	int i;
 
 	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
+	if (files.rlim_cur < KEEPER_FDS_MAX + 64)
+		skip();
 	k = open_empty();
 	for (i = 0; i < KEEPER_FDS_MAX; i++) {
 		snprintf(name, sizeof(name), "session-%d", i);
@@ -484,7 +495,7 @@ static void ends(void **state)
 	keeper_limits.start_ms = 100;
 	keeper_limits.idle_ms = 300;
 	fd = rundir_socket(dir, KEEPER_SOCKET, SOCK_SEQPACKET, 0600);
-	assert_int_equal(keeper_start(fd), 0);
+	assert_int_equal(keeper_start(fd, dir), 0);
 	close(fd);
 	assert_true(keeper_ends(2000));
 	/* holding something, without depd; a stale socket is there */
@@ -508,14 +519,19 @@ static void keeper_dies(void **state)
 	(void)state;
 	put(k, "a", "");
 	assert_int_equal(poll(&p, 1, 0), 0);
+	assert_false(keep_lost(k));
 	kill(keeper(), SIGKILL);
 	assert_true(keeper_ends(2000));
 	assert_int_equal(poll(&p, 1, 0), 1);
+	assert_true(keep_lost(k));
 	assert_int_equal(keep_put(k, "b", 0), -EPIPE);
 	assert_int_equal(keep_remove(k, "a"), -EPIPE);
 	assert_int_equal(keep_fd(k), -1);
-	keep_close(k);
-	k = open_empty();
+	assert_true(keep_lost(k));
+	/* The next one has nothing. */
+	assert_int_equal(keep_again(k, dir, why, sizeof(why)), 0);
+	assert_false(keep_lost(k));
+	assert_int_equal(keep_remove(k, "a"), -ENOENT);
 	put(k, "a", "");
 	keep_close(k);
 }
@@ -528,7 +544,15 @@ static void keeper_hangs(void **state)
 	kill(keeper(), SIGSTOP);
 	assert_int_equal(keep_put(k, "a", 0), -ETIMEDOUT);
 	assert_int_equal(keep_put(k, "a", 0), -EPIPE);
+	assert_true(keep_lost(k));
+	assert_int_not_equal(keep_again(k, dir, why, sizeof(why)), 0);
+	assert_string_not_equal(why, "");
+	assert_true(keep_lost(k));
 	kill(keeper(), SIGCONT);
+	/* It had the first of these, and has done it now. */
+	assert_int_equal(keep_again(k, dir, why, sizeof(why)), 0);
+	assert_int_equal(keep_put(k, "a", 0), -EEXIST);
+	assert_int_equal(keep_remove(k, "a"), 0);
 	keep_close(k);
 }
 
@@ -644,7 +668,7 @@ static void systemd_passes(void **state)
 	killed(take_passed);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
@@ -653,6 +677,8 @@ int main(void)
 		T(ends), T(keeper_dies), T(keeper_hangs), T(systemd_store), T(systemd_passes),
 	};
 
+	if (argc && !strcmp(argv[0], KEEPER_NAME))
+		keeper_main(argc, argv);
 	template_end = dir + strlen(dir) - 6;
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	unsetenv("NOTIFY_SOCKET");

@@ -13,6 +13,7 @@
 #include "../../libdep/recover/calls.h"
 #include "../../libdep/recover/native.h"
 #include "../../libdep/recover/run.h"
+#include "close_writer.h"
 #include "joined.h"
 #include "one_sieve.h"
 #include "random.h"
@@ -260,7 +261,7 @@ static struct dep_store *make_store(const struct stream *s, char *dir, size_t si
 	assert_int_equal(dep_writer_descriptors(w, 1, s->desc, s->desc_size), 0);
 	for (i = 0; i < s->nchunks; i++)
 		assert_int_equal(dep_writer_segment(w, 1, &s->chunk[i].c, s->chunk[i].body), 0);
-	assert_int_equal(dep_writer_close(w, NULL, 0), 0);
+	assert_int_equal(close_writer(w, NULL, 0), 0);
 	assert_int_equal(dep_store_open(&store, dir), 0);
 	if (rnd() % 2)
 		assert_non_null(dep_native_plain(store));

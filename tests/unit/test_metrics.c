@@ -23,7 +23,7 @@ static void add_sessions(struct fake_server *s, void *arg)
 	(void)arg;
 	fake_core_session(&s->core, 1000);
 	fake_core_session(&s->core, 0);
-	fake_core_change(&s->core, 2, SESSION_ENDED, CAUSE_STOPPED, "");
+	fake_core_change(&s->core, 2, SESSION_ENDED, DEP_CLOSE_STOPPED, "");
 }
 
 static int setup(void **state)

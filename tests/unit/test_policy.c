@@ -70,10 +70,12 @@ static void test_defaults(void **state)
 	assert_int_equal(conf.races, 0);
 	assert_int_equal(conf.nrules, 0);
 	policy_free(&conf);
-	assert_int_equal(policy_load(&conf, "/no/such/file", &error), 0);
+	assert_int_equal(policy_load(&conf, "/no/such/file", true, &error), -EINVAL);
+	assert_non_null(strstr(error.text, "No such file"));
+	assert_int_equal(policy_load(&conf, "/no/such/file", false, &error), 0);
 	assert_string_equal(conf.store, POLICY_STORE_DEFAULT);
 	policy_free(&conf);
-	assert_int_equal(policy_load(&conf, "/", &error), -EINVAL);
+	assert_int_equal(policy_load(&conf, "/", false, &error), -EINVAL);
 	assert_non_null(strstr(error.text, "cannot be read"));
 	good("[rule a]\ncomm=x\n");
 	assert_int_equal(conf.rule[0].every, 1);
@@ -110,7 +112,9 @@ static void test_rule(void **state)
 	     "uid = root\nevery = 10\nat-once = 2\nterminal = yes\nring-size = 64K\n"
 	     "on-full = drop\nmax-size = 10G\nlevel = 19\ntransport = kmod\nfollow = no\n"
 	     "self-check = yes\nnull = yes\nstore = /s\n"
-	     "[rule b]\nuid=65534\nfollow=yes\non-full=wait\ntransport=shm\n[depd]\nworkers=1\n"
+	     "share = root\n"
+	     "[rule b]\nuid=65534\nfollow=yes\non-full=wait\ntransport=shm\n"
+	     "share = 4294967294\n[depd]\nworkers=1\n"
 	     "[rule c]\npath = *\ntransport = auto\nnull = no");
 	assert_int_equal(conf.nrules, 3);
 	r = &conf.rule[0];
@@ -130,11 +134,14 @@ static void test_rule(void **state)
 	assert_int_equal(r->flags, ADEPT_S_DROP | ADEPT_S_NO_FOLLOW | ADEPT_S_SELF_CHECK |
 			 ADEPT_S_NULL);
 	assert_string_equal(r->store, "/s");
+	assert_true(r->shared && !r->group);
 	r = &conf.rule[1];
 	assert_true(r->has_uid);
 	assert_int_equal(r->uid, 65534);
 	assert_int_equal(r->flags, 0);
 	assert_int_equal(r->transport, REQUEST_SHM);
+	assert_true(r->shared && r->group == 4294967294u);
+	assert_false(conf.rule[2].shared);
 	assert_string_equal(conf.rule[2].path, "*");
 	assert_int_equal(conf.rule[2].transport, REQUEST_AUTO);
 }
@@ -204,6 +211,9 @@ static void test_values(void **state)
 		{ "self-check = 1", "yes or no" },
 		{ "null = # no", "yes or no" },
 		{ "store = here", "absolute" },
+		{ "share = nogroup-of-that-name", "no group" },
+		{ "share = 4294967295", "less than" },
+		{ "share = -1", "no group" },
 	}, of_depd[] = {
 		{ "store = here", "absolute" },
 		{ "max-store = much", "a size" },

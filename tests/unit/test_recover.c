@@ -10,6 +10,7 @@
 #include <xxhash.h>
 
 #include "../../libdep/format/store.h"
+#include "close_writer.h"
 #include "store_util.h"
 
 /* Items in the order in which they came. */
@@ -132,7 +133,7 @@ static void write_stream(const char *dir, const struct stream *s)
 	}
 	for (i = 0; i < s->nchunks; i++)
 		assert_int_equal(dep_writer_segment(w, 1, &s->chunk[i].c, s->chunk[i].body), 0);
-	assert_int_equal(dep_writer_close(w, NULL, 0), 0);
+	assert_int_equal(close_writer(w, NULL, 0), 0);
 }
 
 /* What is known at the end of each segment is what the next one begins with. */
@@ -176,10 +177,11 @@ static u32 values_of(const struct dep_index *x, const struct stream_chunk *c, u6
 }
 
 /* Values as such and not as differences: nobody writes them so any more. */
-static void store_plainly(const char *dir, const struct stream *s, const struct dep_index *x)
+static void store_plainly(const char *dir, const struct stream *s, const struct dep_store *store)
 {
 	size_t size, at = sizeof(struct dep_file_header), to = at, i;
 	u8 *data = slurp(dir, "segments.000", &size), *out, *value;
+	const u64 seed = store->fmt.seed;
 	struct dep_seg_header h;
 	u64 *values;
 
@@ -193,13 +195,14 @@ static void store_plainly(const char *dir, const struct stream *s, const struct 
 		memcpy(value - h.control_stored, data + at + sizeof(h), h.control_stored);
 		at += dep_seg_bytes(&h);
 		values = malloc(s->chunk[i].c.fill + 8);
-		assert_int_equal(values_of(x, &s->chunk[i], values) * 8, h.value_raw);
+		assert_int_equal(values_of(&store->model.index, &s->chunk[i], values) * 8,
+				 h.value_raw);
 		memcpy(value, values, h.value_raw);
 		free(values);
 		h.value_codec = DEP_C_RAW;
 		h.value_stored = h.value_raw;
-		h.value_check = XXH3_64bits(value, h.value_stored);
-		h.check = XXH3_64bits(&h, offsetof(struct dep_seg_header, check));
+		h.value_check = XXH3_64bits_withSeed(value, h.value_stored, seed);
+		h.check = XXH3_64bits_withSeed(&h, offsetof(struct dep_seg_header, check), seed);
 		memcpy(out + to, &h, sizeof(h));
 		to += dep_seg_bytes(&h);
 	}
@@ -227,7 +230,7 @@ static struct dep_counts check_stored(const struct stream *s, unsigned int jobs,
 	write_stream(dir, s);
 	assert_int_equal(dep_store_open(&store, dir), 0);
 	if (plainly) {
-		store_plainly(dir, s, &store->model.index);
+		store_plainly(dir, s, store);
 		dep_store_close(store);
 		assert_int_equal(dep_store_open(&store, dir), 0);
 	}

@@ -84,6 +84,16 @@ static void test_record(void **state)
 	assert_true(r.aslr);
 	assert_int_equal(r.flags, 0);
 	assert_int_equal(r.level, 0);
+	assert_false(r.shared);
+	request_free(&r);
+
+	good("{\"v\":1,\"op\":\"record\",\"argv\":[\"a\"],\"cwd\":\"/\",\"store\":\"/x\","
+	     "\"options\":{\"share\":4294967294}}");
+	assert_true(r.shared && r.group == 4294967294u);
+	request_free(&r);
+	good("{\"v\":1,\"op\":\"record\",\"argv\":[\"a\"],\"cwd\":\"/\",\"store\":\"/x\","
+	     "\"options\":{\"share\":0}}");
+	assert_true(r.shared && !r.group);
 	request_free(&r);
 
 	good("{\"v\":1,\"op\":\"record\",\"argv\":[\"a\"],\"cwd\":\"/\",\"options\":{"
@@ -217,9 +227,17 @@ static void test_record_refused(void **state)
 		OPTIONS("{\"ring_size\":65535}"));
 	refused(-EINVAL, "to 9007199254740991", OPTIONS("{\"max_size\":9007199254740992}"));
 	refused(-EINVAL, "level must be", OPTIONS("{\"level\":20}"));
+	refused(-EINVAL, "share must be a whole number from 0 to 4294967294",
+		OPTIONS("{\"share\":4294967295}"));
+	refused(-EINVAL, "share must be", OPTIONS("{\"share\":-1}"));
+	refused(-EINVAL, "must be whole", OPTIONS("{\"share\":0.5}"));
+	refused(-EINVAL, "share must be", OPTIONS("{\"share\":\"adm\"}"));
+	refused(-EINVAL, "share must be", OPTIONS("{\"share\":true}"));
 	refused(-EINVAL, "transport must be \"auto\"", OPTIONS("{\"transport\":\"tcp\"}"));
 	refused(-EINVAL, "transport must be \"auto\"", OPTIONS("{\"transport\":0}"));
 	refused(-EINVAL, "no_record keeps nothing", OPTIONS("{\"no_record\":true}"));
+	refused(-EINVAL, "share must be there only with a store",
+		RECORD("\"argv\":[\"a\"],\"cwd\":\"/\",\"options\":{\"null\":true,\"share\":0}"));
 	refused(-EINVAL, "why must be there only if",
 		"{\"v\":1,\"op\":\"launched\",\"session\":1,\"pid\":1,\"why\":\"x\"}");
 }

@@ -4,8 +4,11 @@
 #define TEST_RESUME_H
 
 #include "../../libdep/format/writer.h"
+#include "fixed_random.h"
 #include "session.h"
 #include "store_util.h"
+
+#define FILE_HEADER	sizeof(struct dep_file_header)
 
 static inline int is_long(void)
 {
@@ -61,6 +64,7 @@ static inline void killed_store(const struct session *s, size_t n, char *dir, si
 	struct dep_writer *w;
 
 	scratch_name(dir, size);
+	fixed_random_reset();
 	assert_int_equal(dep_writer_create(&w, dir, &meta, 0), 0);
 	if (roll)
 		w->roll = roll;

@@ -9,8 +9,48 @@
 
 #include <cmocka.h>
 
+#include "../../include/dep/verdict.h"
 #include "../../libdep/format/error.h"
+#include "close_writer.h"
 #include "test_resume.h"
+
+/* The thread of the segment at byte @at. */
+static u32 thread_at(const struct files *f, size_t at)
+{
+	const struct dep_seg_header *h;
+	size_t begin = FILE_HEADER;
+
+	for (;; begin += dep_seg_bytes(h)) {
+		h = (void *)(f->seg + begin);
+		if (at < begin + dep_seg_bytes(h))
+			return h->thread;
+	}
+}
+
+/* Whether a verdict names segments of @thread that are missing. */
+static bool is_named(const struct dep_verdict *v, u32 thread)
+{
+	size_t i;
+
+	for (i = 0; i < v->ndefects; i++)
+		if (v->defect[i].kind == DEP_DEFECT_SEGMENTS && v->defect[i].thread == thread)
+			return true;
+	return false;
+}
+
+/* One segment is missing, or none if it was one that could be written again. */
+static void expect_incomplete(const char *dir, u32 thread, bool missing)
+{
+	const struct dep_verdict *v;
+	struct dep_store *st;
+
+	assert_int_equal(dep_store_open(&st, dir), 0);
+	v = dep_store_verdict(st);
+	assert_int_equal(v->state, DEP_VERDICT_INCOMPLETE);
+	assert_int_equal(is_named(v, thread), missing);
+	assert_false(is_named(v, 3 - thread));
+	dep_store_close(st);
+}
 
 /* Damage that good frames or segments follow: all stays, and is gone on behind. */
 void damage_in_the_middle(void **state)
@@ -24,13 +64,15 @@ void damage_in_the_middle(void **state)
 	struct dep_resume r;
 	struct files f;
 	char dir[128];
-	int total = 2 * s->stream[0].nchunks, i, good;
+	int total = 2 * s->stream[0].nchunks, i, good, lost = 0;
+	u32 thread;
 
 	killed_store(s, n, dir, sizeof(dir), 0);
 	load_files(&f, dir);
 	scratch_remove(dir);
 	for (i = 0; i < 100; i++) {
-		at = 16 + random_below(f.seg_size - 16 - 1000);
+		at = FILE_HEADER + random_below(f.seg_size - FILE_HEADER - 1000);
+		thread = thread_at(&f, at);
 		f.seg[at] ^= 0x41;
 		put_files(&f, dir, sizeof(dir), f.log_size, f.seg_size);
 		session_finish(s, dir, 0, &r);
@@ -39,10 +81,13 @@ void damage_in_the_middle(void **state)
 		good = recover_what_is_there(dir, &loss);
 		/* A byte of the padding is none of a segment. */
 		assert_true(good == total - 1 || good == total);
+		if (good < total || r.torn)
+			expect_incomplete(dir, thread, good < total);
+		lost += good < total;
 		dep_resume_free(&r);
 		scratch_remove(dir);
 		f.seg[at] ^= 0x41;
-		at = 16 + random_below(f.log_size - 16 - 300);
+		at = FILE_HEADER + random_below(f.log_size - FILE_HEADER - 300);
 		f.log[at] ^= 0x41;
 		put_files(&f, dir, sizeof(dir), f.log_size, f.seg_size);
 		assert_int_equal(dep_writer_resume(&w, dir, 0, NULL, NULL, &r), 0);
@@ -58,6 +103,7 @@ void damage_in_the_middle(void **state)
 		scratch_remove(dir);
 		f.log[at] ^= 0x41;
 	}
+	assert_true(lost > 50);
 	free_files(&f);
 }
 
@@ -101,7 +147,9 @@ static void refused_with(const struct files *f, const char *name, const void *da
 
 void refusals(void **state)
 {
-	static const char json[] = "{\"format\":\"DEP\",\"version\":4}";
+	static const char unchecked[] = "{\"format\":\"DEP\",\"version\":4}";
+	static const char older[] = "{\"format\":\"DEP\",\"version\":3}";
+	static const char newer[] = "{\"format\":\"DEP\",\"version\":5}";
 	struct session *s = *state;
 	char dir[128], path[160], other[160];
 	struct files f;
@@ -119,22 +167,27 @@ void refusals(void **state)
 		noise[i] = random_below(256);
 	refused_with(&f, "manifest.json", noise, 1000, -EBADMSG, "manifest.json");
 	refused_with(&f, "manifest.json", "", 0, -EBADMSG, "manifest.json");
-	refused_with(&f, "manifest.json", json, sizeof(json) - 1, -EBADMSG, "version 3");
+	refused_with(&f, "manifest.json", unchecked, sizeof(unchecked) - 1, -EBADMSG,
+		     "its checksum is wrong");
+	refused_with(&f, "manifest.json", older, sizeof(older) - 1, -EBADMSG, "has format 3");
+	refused_with(&f, "manifest.json", newer, sizeof(newer) - 1, -EPROTONOSUPPORT,
+		     "format version 5");
+	f.manifest[f.manifest_size / 2] ^= 1;
+	refused_with(&f, "manifest.json", f.manifest, f.manifest_size, -EBADMSG, "manifest.json");
+	f.manifest[f.manifest_size / 2] ^= 1;
 	refused_with(&f, "fragments", noise, 1000, -EBADMSG, "not a log");
-	refused_with(&f, "fragments", f.log, 15, -EBADMSG, "not a log");
+	refused_with(&f, "fragments", f.log, FILE_HEADER - 1, -EBADMSG, "not a log");
 	refused_with(&f, "fragments", "", 0, -EBADMSG, "not a log");
 	refused_with(&f, "segments.000", noise, 1000, -EBADMSG, "segments.000 is no file of");
 	refused_with(&f, "segments.000", noise, 7, -EBADMSG, "segments.000 is no file of");
 	refused_with(&f, "segments.000", none, 4096, -EBADMSG, "segments.000 is no file of");
 	refused_with(&f, "segments.002", f.seg, f.seg_size, -EBADMSG, "1 of 3 files of seg");
 	refused_with(&f, "segments.999999", f.seg, f.seg_size, -EBADMSG, "are missing");
-	refused_with(&f, "segments.001", noise, 17, -EBADMSG, "segments.001 is no file of");
+	refused_with(&f, "segments.001", noise, FILE_HEADER + 1, -EBADMSG,
+		     "segments.001 is no file of");
 	/* So much damage that good frames behind it are not looked for. */
-	memcpy(noise, f.log, 16);
-	for (i = 16; i < 300000; i += 24)
-		memcpy(noise + i, "FPED\1\0\0\0\0\0\0\0\0\0\0\0", 16);
-	memcpy(noise + i, "DEPF", 4);
-	for (i = 16; i < 300000; i += 24)
+	memcpy(noise, f.log, FILE_HEADER);
+	for (i = FILE_HEADER; i < 300000; i += 24)
 		memcpy(noise + i, "DEPF", 4);
 	refused_with(&f, "fragments", noise, 400000, -EBADMSG, "too many places");
 	free(noise);
@@ -151,7 +204,7 @@ void refusals(void **state)
 	refused(dir, -EISDIR, "segments.000");
 	rmdir(path);
 	assert_int_equal(mkfifo(path, 0666), 0);
-	refused(dir, -EBADMSG, "segments.000 is no file");
+	refused(dir, -EBADMSG, "segments.000 is not a regular file");
 	unlink(path);
 	rename(other, path);
 	snprintf(other, sizeof(other), "%s.link", dir);
@@ -167,6 +220,7 @@ void refusals(void **state)
 /* Any bytes wrong: refused with a message, or what comes out is a store. */
 void random_damage(void **state)
 {
+	const size_t at_version = offsetof(struct dep_file_header, version);
 	struct session *s = *state;
 	int i, k, err, gone_on = 0;
 	struct dep_writer *w;
@@ -195,12 +249,15 @@ void random_damage(void **state)
 		put_files(&f, dir, sizeof(dir), f.log_size - random_below(20),
 			  f.seg_size - random_below(20));
 		err = dep_writer_resume(&w, dir, 0, NULL, NULL, &r);
-		assert_true(err == 0 || err == -EBADMSG);
+		if (memcmp(f.log + at_version, log + at_version, sizeof(u32)))
+			assert_true(err == -EPROTONOSUPPORT || err == -EBADMSG);
+		else
+			assert_true(err == 0 || err == -EBADMSG);
 		if (!err) {
 			dep_writer_note(w, "on");
 			dep_writer_segment(w, 1, &s->stream[0].chunk[0].c,
 					   s->stream[0].chunk[0].body);
-			assert_int_equal(dep_writer_close(w, NULL, 0), 0);
+			assert_int_equal(close_writer(w, NULL, 0), 0);
 			assert_true(recover_what_is_there(dir, &loss) >= 0);
 			gone_on++;
 		} else {
@@ -238,7 +295,7 @@ void one_writer(void **state)
 	dep_resume_free(&r);
 	assert_true(dep_store_in_use(dir));
 	refused(dir, -EBUSY, "is in use");
-	assert_int_equal(dep_writer_close(w, NULL, 0), 0);
+	assert_int_equal(close_writer(w, NULL, 0), 0);
 	assert_false(dep_store_in_use(dir));
 	scratch_remove(dir);
 
@@ -247,6 +304,7 @@ void one_writer(void **state)
 	assert_int_equal(pipe(fds), 0);
 	pid = fork();
 	if (!pid) {
+		fixed_random_reset();
 		if (!dep_writer_create(&w, dir, &meta, 0) && write(fds[1], "x", 1) == 1)
 			pause();
 		_exit(1);

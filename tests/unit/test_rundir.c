@@ -97,6 +97,28 @@ static void lock_ends_with_the_process(void **state)
 	close(fd);
 }
 
+/* A child that it had just forked, which would have executed something else. */
+static void lock_outlasts_the_process(void **state)
+{
+	int fd, status;
+	pid_t pid;
+
+	(void)state;
+	pid = fork();
+	if (!pid) {
+		open_it(dir);
+		if (!fork()) {
+			usleep(300000);
+			_exit(0);
+		}
+		raise(SIGKILL);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	fd = open_it(dir);
+	assert_true(fd >= 0);
+	close(fd);
+}
+
 static void not_to_be_trusted(void **state)
 {
 	char other[80], file[128];
@@ -135,6 +157,11 @@ static void chosen(void **state)
 		return;
 	/* /run/adept itself may be in use */
 	chmod(base, 0777);
+	snprintf(dir, sizeof(dir), "%s/given", base);
+	setenv("ADEPT_RUNDIR", dir, 1);
+	assert_true(open_it(NULL) >= 0);
+	assert_string_equal(path, dir);
+	setenv("ADEPT_RUNDIR", "", 1);
 	pid = fork();
 	if (!pid) {
 		if (setuid(65534))
@@ -197,7 +224,8 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		T(made_and_locked), T(lock_ends_with_the_process), T(not_to_be_trusted), T(chosen),
+		T(made_and_locked), T(lock_ends_with_the_process),
+		T(lock_outlasts_the_process), T(not_to_be_trusted), T(chosen),
 		T(sockets),
 	};
 

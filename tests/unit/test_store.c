@@ -12,12 +12,12 @@
 
 #include <cmocka.h>
 
-#include <xxhash.h>
-
 #include "../../libdep/format/column.h"
 #include "../../libdep/format/segfile.h"
 #include "../../libdep/format/wire.h"
 #include "../../libdep/format/store.h"
+#include "close_writer.h"
+#include "old_store.h"
 #include "store_util.h"
 
 static void round_trip(void **state)
@@ -51,7 +51,7 @@ static void round_trip(void **state)
 	assert_int_equal(dep_store_exit_status(st), -1);
 	dep_store_close(st);
 
-	assert_int_equal(dep_writer_close(w, &loss, 256), 0);
+	assert_int_equal(close_writer(w, &loss, 256), 0);
 	assert_int_equal(dep_store_open(&st, dir), 0);
 	assert_int_equal(dep_store_processes(st, &p), 2);
 	assert_string_equal(p[0].exe, "/bin/prog");
@@ -119,55 +119,41 @@ static void values_that_grow(void **state)
 	assert_int_equal(recover_what_is_there(dir, &loss), CHUNKS);
 	assert_int_equal(loss.torn_segments, 0);
 	memset(&loss, 0, sizeof(loss));
-	assert_int_equal(dep_writer_close(w, &loss, 0), 0);
+	assert_int_equal(close_writer(w, &loss, 0), 0);
 	assert_int_equal(recover_what_is_there(dir, &loss), CHUNKS);
 	assert_int_equal(loss.torn_segments, 0);
 	scratch_remove(dir);
 	stream_free(&s);
 }
 
+/* ---- stores of format 3 ---- */
+
+static struct dep_store *open_old(const char *dir, bool oldest)
+{
+	struct dep_store *st;
+
+	assert_int_equal(old_store(dir, oldest), 0);
+	assert_int_equal(dep_store_open(&st, dir), 0);
+	return st;
+}
+
 /* Frames as they were before they grew. */
 static void older_frames(void **state)
 {
-	static const u32 sizes[DEP_F_END + 1] = {
-		[DEP_F_PROCESS_END] = 16, [DEP_F_THREAD] = 48, [DEP_F_THREAD_END] = 48,
-		[DEP_F_END] = 56,
-	};
 	struct dep_loss loss = { .native_images = 5, .unfinished_threads = 6 };
 	const struct dep_process *p;
 	const struct dep_thread *t;
-	size_t size, at, to, next;
 	struct dep_writer *w;
 	struct dep_store *st;
-	struct dep_frame *fr;
 	struct stream s;
-	char dir[128], path[256];
-	u8 *data;
+	char dir[128];
 
 	(void)state;
 	make_stream(&s);
 	scratch_name(dir, sizeof(dir));
 	write_store(dir, &w, &s);
-	assert_int_equal(dep_writer_close(w, &loss, 0), 0);
-	data = slurp(dir, "fragments", &size);
-	for (at = to = sizeof(struct dep_file_header); at < size; at = next) {
-		memmove(data + to, data + at, sizeof(*fr));
-		fr = (void *)(data + to);
-		next = at + dep_align8(sizeof(*fr) + fr->size);
-		memmove(fr + 1, data + at + sizeof(*fr), fr->size);
-		if (sizes[fr->type])
-			fr->size = sizes[fr->type];
-		fr->check = XXH3_64bits_withSeed(fr + 1, fr->size,
-				XXH3_64bits(fr, offsetof(struct dep_frame, check)));
-		to += dep_align8(sizeof(*fr) + fr->size);
-	}
-	assert_true(to < size);
-	spew(dir, "fragments", data, to);
-	free(data);
-	snprintf(path, sizeof(path), "%s/manifest.json", dir);
-	assert_int_equal(unlink(path), 0);
-
-	assert_int_equal(dep_store_open(&st, dir), 0);
+	assert_int_equal(close_writer(w, &loss, 0), 0);
+	st = open_old(dir, true);
 	assert_int_equal(dep_store_processes(st, &p), 2);
 	assert_int_equal(p[0].end_ns, 78);
 	assert_int_equal(p[0].built, 0);
@@ -179,6 +165,82 @@ static void older_frames(void **state)
 	assert_int_equal(dep_store_loss(st)->unclean, 0);
 	dep_store_close(st);
 	scratch_remove(dir);
+	stream_free(&s);
+}
+
+/* All of it can be read, and nothing is known to be missing; no proof is claimed. */
+static void older_store(void **state)
+{
+	const struct dep_verdict *v;
+	const struct dep_segment *g;
+	struct dep_loss loss = { 0 };
+	struct dep_writer *w;
+	struct dep_store *st;
+	struct stream s;
+	char dir[128];
+	size_t i;
+
+	(void)state;
+	make_stream(&s);
+	scratch_name(dir, sizeof(dir));
+	write_store(dir, &w, &s);
+	assert_int_equal(close_writer(w, NULL, 256), 0);
+	st = open_old(dir, false);
+	assert_int_equal(dep_store_segments(st, &g), CHUNKS);
+	for (i = 0; i < CHUNKS; i++)
+		assert_int_equal(dep_segment_check(st, &g[i]), 0);
+	assert_int_equal(dep_store_exit_status(st), 256);
+	v = dep_store_verdict(st);
+	assert_int_equal(v->state, DEP_VERDICT_NO_PROOF);
+	assert_false(v->proof);
+	assert_int_equal(v->ndefects + v->more, 0);
+	dep_store_close(st);
+	assert_int_equal(recover_what_is_there(dir, &loss), CHUNKS);
+	assert_int_equal(loss.torn_segments + loss.unclean, 0);
+	scratch_remove(dir);
+	stream_free(&s);
+}
+
+/* What @kind of defect is alone in an old store; it is closed if @close. */
+static void older_defect(const struct stream *s, bool close, enum dep_defect_kind kind)
+{
+	const struct dep_verdict *v;
+	struct dep_writer *w;
+	struct dep_store *st;
+	char dir[128];
+
+	scratch_name(dir, sizeof(dir));
+	write_store(dir, &w, s);
+	if (close)
+		assert_int_equal(close_writer(w, NULL, 0), 0);
+	else
+		dep_writer_discard(w);
+	st = open_old(dir, false);
+	v = dep_store_verdict(st);
+	assert_int_equal(v->state, DEP_VERDICT_INCOMPLETE);
+	assert_false(v->proof);
+	assert_int_equal(v->ndefects, 1);
+	assert_int_equal(v->defect[0].kind, kind);
+	dep_store_close(st);
+	scratch_remove(dir);
+}
+
+static void older_defects(void **state)
+{
+	struct stream_chunk gone;
+	struct stream s;
+	size_t i;
+
+	(void)state;
+	make_stream(&s);
+	older_defect(&s, false, DEP_DEFECT_UNCLOSED);
+	/* Without a segment in the middle. */
+	gone = s.chunk[2];
+	for (i = 2; i + 1 < s.nchunks; i++)
+		s.chunk[i] = s.chunk[i + 1];
+	s.nchunks--;
+	older_defect(&s, true, DEP_DEFECT_SEGMENTS);
+	s.chunk[s.nchunks++] = gone;
 	stream_free(&s);
 }
 
@@ -214,7 +276,8 @@ static void torn_at_every_byte(void **state)
 			assert_true(good <= last);
 			if (k) {
 				/* Without its descriptors nothing can be recovered. */
-				assert_true(at >= 16 ? good >= 0 : good == -1);
+				assert_true(at >= sizeof(struct dep_file_header) ? good >= 0 :
+										  good == -1);
 				last = good > 0 ? last : 0;
 				continue;
 			}
@@ -227,7 +290,7 @@ static void torn_at_every_byte(void **state)
 		assert_int_equal(recover_what_is_there(dir, &loss), CHUNKS);
 		free(data);
 	}
-	dep_writer_close(w, NULL, 0);
+	close_writer(w, NULL, 0);
 	scratch_remove(dir);
 	stream_free(&s);
 }
@@ -246,9 +309,9 @@ static void corrupted_bytes(void **state)
 	make_stream(&s);
 	scratch_name(dir, sizeof(dir));
 	write_store(dir, &w, &s);
-	assert_int_equal(dep_writer_close(w, NULL, 0), 0);
+	assert_int_equal(close_writer(w, NULL, 0), 0);
 	data = slurp(dir, "segments.000", &size);
-	for (at = 16; at < size; at++) {
+	for (at = sizeof(struct dep_file_header); at < size; at++) {
 		data[at] ^= 0x41;
 		spew(dir, "segments.000", data, size);
 		assert_true(recover_what_is_there(dir, &loss) >= CHUNKS - 1);
@@ -330,7 +393,7 @@ static void quick_store(void **state)
 	assert_int_equal(dep_writer_create(&w, dir, &meta, DEP_LEVEL_QUICK), 0);
 	assert_int_equal(dep_writer_descriptors(w, 1, s.desc, s.desc_size), 0);
 	assert_int_equal(dep_writer_segment(w, 1, &s.chunk[0].c, s.chunk[0].body), 0);
-	assert_int_equal(dep_writer_close(w, NULL, 0), 0);
+	assert_int_equal(close_writer(w, NULL, 0), 0);
 	assert_int_equal(recover_what_is_there(dir, &loss), 1);
 	assert_int_equal(loss.torn_segments, 0);
 	assert_int_equal(dep_store_open(&st, dir), 0);
@@ -376,7 +439,7 @@ static void catalog(void **state)
 	scratch_name(dir, sizeof(dir));
 	snprintf(path, sizeof(path), "%s/catalog.db", dir);
 	write_store(dir, &w, &s);
-	assert_int_equal(dep_writer_close(w, NULL, 0), 0);
+	assert_int_equal(close_writer(w, NULL, 0), 0);
 	for (i = 0; i < 3; i++) {
 		assert_int_equal(count_rows(dir, "segments"), CHUNKS);
 		assert_int_equal(count_rows(dir, "processes"), 2);
@@ -397,6 +460,18 @@ static void catalog(void **state)
 	sqlite3_close(db);
 	assert_int_equal(dep_store_rebuild(dir), 0);
 	assert_int_equal(count_rows(dir, "races"), 1);
+	/* As long as something of it is in a journal it is not touched. */
+	assert_int_equal(sqlite3_open(path, &db), 0);
+	sqlite3_exec(db, "PRAGMA journal_mode=WAL; INSERT INTO races VALUES(2)", 0, 0, 0);
+	assert_int_equal(dep_store_rebuild(dir), -EBUSY);
+	assert_non_null(strstr(dep_error(), "catalog.db-wal"));
+	sqlite3_close(db);
+	assert_int_equal(dep_store_rebuild(dir), 0);
+	assert_int_equal(count_rows(dir, "races"), 2);
+	assert_int_equal(count_rows(dir, "segments"), CHUNKS);
+	spew(dir, "catalog.db-journal", (const u8 *)"hot", 3);
+	assert_int_equal(dep_store_rebuild(dir), -EBUSY);
+	assert_non_null(strstr(dep_error(), "catalog.db-journal"));
 	scratch_remove(dir);
 	stream_free(&s);
 }
@@ -404,20 +479,37 @@ static void catalog(void **state)
 static void without_manifest(void **state)
 {
 	struct dep_loss loss;
+	struct dep_store *st;
 	struct dep_writer *w;
 	struct stream s;
 	char dir[128], path[160];
+	size_t size, i;
+	u8 *text;
+	int err;
 
 	(void)state;
 	make_stream(&s);
 	scratch_name(dir, sizeof(dir));
 	write_store(dir, &w, &s);
-	assert_int_equal(dep_writer_close(w, NULL, 0), 0);
+	assert_int_equal(close_writer(w, NULL, 0), 0);
 	snprintf(path, sizeof(path), "%s/manifest.json", dir);
+	text = slurp(dir, "manifest.json", &size);
 	unlink(path);
-	assert_int_equal(recover_what_is_there(dir, &loss), CHUNKS);
+	assert_int_equal(dep_store_open(&st, dir), -ENOENT);
 	spew(dir, "manifest.json", (const u8 *)"{\"format\":", 10);
+	assert_int_equal(dep_store_open(&st, dir), -EBADMSG);
+	assert_null(st);
+	/* Whatever bit is wrong. */
+	for (i = 0; i < size; i++) {
+		text[i] ^= 1;
+		spew(dir, "manifest.json", text, size);
+		err = dep_store_open(&st, dir);
+		assert_true(err == -EBADMSG || err == -EPROTONOSUPPORT);
+		text[i] ^= 1;
+	}
+	spew(dir, "manifest.json", text, size);
 	assert_int_equal(recover_what_is_there(dir, &loss), CHUNKS);
+	free(text);
 	scratch_remove(dir);
 	stream_free(&s);
 }
@@ -434,7 +526,7 @@ static void file_that_cannot_be_opened(void **state)
 	scratch_name(dir, sizeof(dir));
 	make_stream(&s);
 	write_store(dir, &w, &s);
-	assert_int_equal(dep_writer_close(w, NULL, 0), 0);
+	assert_int_equal(close_writer(w, NULL, 0), 0);
 	snprintf(path, sizeof(path), "%s/segments.001", dir);
 	assert_int_equal(symlink("segments.001", path), 0);
 	assert_int_equal(dep_store_open(&store, dir), -ELOOP);
@@ -470,6 +562,7 @@ static void modules(void **state)
 	struct dep_process p = { .serial = 1, .pid = 1, .start_ns = 1 };
 	struct dep_process child = { .serial = 2, .pid = 2, .parent = 1,
 				     .cause = ADEPT_BY_FORK, .start_ns = 25 };
+	const struct dep_process *process;
 	const struct dep_module *m;
 	struct dep_writer *w;
 	struct dep_store *s;
@@ -484,8 +577,11 @@ static void modules(void **state)
 	dep_writer_process(w, &child);
 	assert_int_equal(dep_writer_descriptors(w, 1, &un, sizeof(un)), 0);
 	put_map(w, 1, 0x13000, 0x15000, 40, "/nonexistent");
-	assert_int_equal(dep_writer_close(w, NULL, 0), 0);
+	assert_int_equal(close_writer(w, NULL, 0), 0);
 	assert_int_equal(dep_store_open(&s, dir), 0);
+	assert_int_equal(dep_store_processes(s, &process), 2);
+	/* Its name is not logged. */
+	assert_string_equal(process[0].exe, "/bin/sh");
 	assert_int_equal(dep_store_modules(s, &m), 5);
 	assert_true(m[0].start == 0x10000 && m[0].end == 0x14000 && m[0].to_ns == 30);
 	assert_int_equal(strlen(m[0].build_id), 40);
@@ -503,6 +599,8 @@ int main(void)
 		cmocka_unit_test(round_trip),
 		cmocka_unit_test(values_that_grow),
 		cmocka_unit_test(older_frames),
+		cmocka_unit_test(older_store),
+		cmocka_unit_test(older_defects),
 		cmocka_unit_test(torn_at_every_byte),
 		cmocka_unit_test(corrupted_bytes),
 		cmocka_unit_test(columns),

@@ -26,7 +26,7 @@ struct fixture {
 static bool begin(struct fixture *f, const char *program, const char *source)
 {
 	f->source = source;
-	if (access(sym_program(program), X_OK) || !sym_run(&f->r, sym_program(program)))
+	if (access(sym_program(program), X_OK) || !sym_run(&f->r, sym_program(program), NULL, NULL))
 		return false;
 	sym_store_of(&f->t, &f->r);
 	return true;

@@ -101,7 +101,7 @@ void files_modified(void **state)
 	for (old = 0; old < 2; old++) {
 		scratch_name(path, sizeof(path));
 		sym_copy("sym_noid", path);
-		assert_true(sym_run(&r, path));
+		assert_true(sym_run(&r, path, NULL, NULL));
 		scratch_name(t.dir, sizeof(t.dir));
 		assert_int_equal(dep_writer_create(&t.w, t.dir, &meta, 0), 0);
 		sym_store_process(&t, 1);
@@ -134,7 +134,7 @@ void files_deleted(void **state)
 	(void)state;
 	scratch_name(path, sizeof(path));
 	sym_copy("sym_pie", path);
-	assert_true(sym_run(&r, path));
+	assert_true(sym_run(&r, path, NULL, NULL));
 	/* The writer must find its build-id, so make a file with this very name first. */
 	snprintf(gone, sizeof(gone), "%s (deleted)", path);
 	sym_copy("sym_pie", gone);
@@ -208,12 +208,12 @@ static const struct sym_map *map_of(const struct sym_run *r, const char *path)
 
 static bool run_with_libraries(struct sym_run *r, char a[512], char b[512])
 {
-	char command[2048];
+	const char *program;
 
 	snprintf(a, 512, "%s", sym_program("sym_liba.so"));
 	snprintf(b, 512, "%s", sym_program("sym_libb.so"));
-	snprintf(command, sizeof(command), "%s %s %s", sym_program("sym_pie"), a, b);
-	return sym_run(r, command);
+	program = sym_program("sym_pie");
+	return sym_run(r, program, a, b);
 }
 
 /* Two libraries at one address, one after the other. */
@@ -306,9 +306,9 @@ void processes(void **state)
 	u32 i, k;
 
 	(void)state;
-	assert_true(sym_run(&r[0], sym_program("sym_pie")));
-	assert_true(sym_run(&r[1], sym_program("sym_pie")));
-	assert_true(sym_run(&r[2], sym_program("sym_nopie")));
+	assert_true(sym_run(&r[0], sym_program("sym_pie"), NULL, NULL));
+	assert_true(sym_run(&r[1], sym_program("sym_pie"), NULL, NULL));
+	assert_true(sym_run(&r[2], sym_program("sym_nopie"), NULL, NULL));
 	sym_store_begin(&t);
 	for (i = 0; i < 3; i++) {
 		sym_store_process(&t, 5 * i + 1);

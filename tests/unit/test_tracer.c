@@ -194,7 +194,8 @@ static void never_traces_depd(void **state)
 	assert_int_equal(m.outcome, DEP_EXEC_REFUSED);
 	assert_non_null(strstr(m.why.text, "impossible"));
 	assert_int_equal(p->exec_state, ADEPT_EXEC_NATIVE);
-	assert_int_equal(s.map->native_images, 1);
+	assert_int_equal(s.map->native_images, 0);
+	assert_int_equal(s.map->lost_procs, 1);
 	request(TRACER_BEGIN, 1, s.layout.nprocs, 0);
 	answer(&m, TRACER_OUTCOME);
 	assert_int_equal(m.outcome, DEP_EXEC_REFUSED);

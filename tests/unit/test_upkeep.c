@@ -13,6 +13,7 @@
 #include "../../daemon/upkeep.h"
 #include "../../libdep/format/resume.h"
 #include "../../libdep/format/writer.h"
+#include "close_writer.h"
 #include "scratch.h"
 
 #define DAY 86400
@@ -63,7 +64,9 @@ static void put_store(const char *name, time_t age)
 	put_file(name, "catalog.db-journal", 4096);
 	put_file(name, "catalog.db-wal", 4096);
 	put_file(name, "catalog.db-shm", 4096);
+	put_file(name, "races.txt", 4096);
 	put_file(name, "manifest.json.tmp", 4096);
+	put_file(name, "manifest.json.tmp-0123456789abcdef", 4096);
 }
 
 static int is_there(const char *name)
@@ -121,7 +124,8 @@ static void in_use(void **state)
 
 	(void)state;
 	assert_int_equal(dep_writer_create(&w, path_of("used.dep", ""), &meta, 0), 0);
-	put_file("used.dep", "segments.001", 1 << 20);
+	/* Its log has disk space in reserve. */
+	put_file("used.dep", "segments.001", 3 << 18);
 	set_age("used.dep", "manifest.json", 9 * DAY);
 	set_age("used.dep", "fragments", 9 * DAY);
 	set_age("used.dep", "segments.000", 9 * DAY);
@@ -132,7 +136,7 @@ static void in_use(void **state)
 	assert_int_equal(out.in_use, 1);
 	assert_true(is_there("used.dep") && !is_there("new.dep") && !out.failed);
 	upkeep(1, 1, 0, 1);
-	assert_int_equal(dep_writer_close(w, NULL, 0), 0);
+	assert_int_equal(close_writer(w, NULL, 0), 0);
 	unlink(path_of("used.dep", "segments.001"));
 	assert_int_equal(dep_writer_create(&w, path_of("dead.dep", ""), &meta, 0), 0);
 	dep_writer_free(w);
@@ -150,7 +154,8 @@ static void foreign(void **state)
 {
 	static const char *const strange[] = {
 		"notes.txt", "segments.00", "segments.0000000", "segments.", "segments.000x",
-		"catalog.db.bak", "fragments.tmp", ".hidden",
+		"catalog.db.bak", "fragments.tmp", ".hidden", "manifest.json.tmp-",
+		"manifest.json.tmp-0123456789abcdeg", "manifest.json.tmp-0123456789abcdef0",
 	};
 	size_t i;
 

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "../../libdep/format/writer.h"
+#include "close_writer.h"
 #include "store_util.h"
 
 /* The disk is full at every size that a store goes through. */
@@ -42,7 +43,7 @@ static void disk_full(void **state)
 		setrlimit(RLIMIT_FSIZE, &old);
 		assert_int_equal(recover_what_is_there(dir, &loss), good);
 		assert_int_equal(loss.torn_segments, 0);
-		assert_int_equal(dep_writer_close(w, NULL, 0), 0);
+		assert_int_equal(close_writer(w, NULL, 0), 0);
 		assert_int_equal(recover_what_is_there(dir, &loss), good);
 		assert_int_equal(loss.discarded_bytes, lost);
 		scratch_remove(dir);
@@ -68,7 +69,7 @@ static void many_files(void **state)
 	assert_int_equal(dep_writer_descriptors(w, 1, s.desc, s.desc_size), 0);
 	for (i = 0; i < s.nchunks; i++)
 		assert_int_equal(dep_writer_segment(w, 1, &s.chunk[i].c, s.chunk[i].body), 0);
-	assert_int_equal(dep_writer_close(w, NULL, 0), 0);
+	assert_int_equal(close_writer(w, NULL, 0), 0);
 	assert_int_equal(recover_what_is_there(dir, &loss), CHUNKS);
 	assert_int_equal(loss.torn_segments, 0);
 	assert_int_equal(dep_store_open(&st, dir), 0);
@@ -115,7 +116,7 @@ static void bad_bodies(void **state)
 	c.tail_at = fill;
 	c.tail.frag = 1u << 31;
 	assert_int_equal(dep_writer_segment(w, 1, &c, body), 0);
-	assert_int_equal(dep_writer_close(w, NULL, 0), 0);
+	assert_int_equal(close_writer(w, NULL, 0), 0);
 	assert_int_equal(recover_what_is_there(dir, &loss), 3);
 	assert_int_equal(loss.discarded_bytes, 3 * 64);
 	free(body);
@@ -151,7 +152,7 @@ static void bad_descriptors(void **state)
 		refused += !!err;
 		for (i = 0; i < s.nchunks; i++)
 			dep_writer_segment(w, 1, &s.chunk[i].c, s.chunk[i].body);
-		assert_true(dep_writer_close(w, NULL, 0) == 0);
+		assert_true(close_writer(w, NULL, 0) == 0);
 		recover_what_is_there(dir, &loss);
 		scratch_remove(dir);
 	}
@@ -166,7 +167,7 @@ static void bad_descriptors(void **state)
 	assert_int_equal(dep_writer_descriptors(w, 1, s.desc + size, s.desc_size - size), 0);
 	for (x = 1; x < 8; x++)
 		assert_int_equal(dep_writer_descriptors(w, 1, s.desc, x), -EBADMSG);
-	assert_int_equal(dep_writer_close(w, NULL, 0), 0);
+	assert_int_equal(close_writer(w, NULL, 0), 0);
 	scratch_remove(dir);
 	free(bad);
 	stream_free(&s);
