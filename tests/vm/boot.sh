@@ -28,7 +28,7 @@ if [[ ,$run = *,t_trouble:* ]] && outdated "$other/adept.ko"; then
 	cp -r Kbuild kmod "$other"
 	sed 's/\(define ADEPT_ABI_VERSION[^0-9]*\).*/\1999/' include/uapi/linux/adept.h \
 		>"$other/include/uapi/linux/adept.h"
-	make -s -C "${VM_KDIR:-/lib/modules/$kver/build}" M="$(realpath "$other")" modules \
+	sh kmod/kbuild.sh "${VM_KDIR:-/lib/modules/$kver/build}" "$other" -s modules \
 		>"$build/vm/make.log" 2>&1 || { cat "$build/vm/make.log" >&2; exit 1; }
 fi
 sh tests/vm/build.sh "$build/vm/t"
@@ -64,6 +64,7 @@ if [ -n "${recording:-}" ]; then
 	}
 	cp "$build"/{depctl,step_oracle,refcmp} "$root/usr/bin"
 	[[ $run != *t_policy:* ]] || cp "$build/tests/policy_vm" "$root/usr/bin"
+	[[ $run != *t_charged:* ]] || cp "$build/depd" "$root/usr/bin"
 	for f in gzip bzip2 xz pigz perl mawk sqlite3; do
 		cp -L "$(command -v $f)" "$root/usr/bin"
 	done

@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "daemon/keep.h"
+#include "daemon/keeper.h"
 #include "daemon/notify.h"
 #include "daemon/rundir.h"
 #include "daemon/say.h"
@@ -270,6 +271,8 @@ static int ask(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+	if (argc && !strcmp(argv[0], KEEPER_NAME))
+		keeper_main(argc, argv);
 	if (argc > 3 && !strcmp(argv[1], "ask"))
 		return ask(argc, argv);
 	return run(argc > 1 ? argv[1] : NULL);

@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "../../daemon/policy.h"
+#include "../../daemon/policy/held.h"
 #include "policy.h"
 
 #define CGROUP "/sys/fs/cgroup/adept-test"
@@ -648,8 +649,10 @@ static void test_not_allowed(void)
 	check(!status, "without privileges it says so");
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+	if (argc && !strcmp(argv[0], GUARD_NAME))
+		guard_main(argc, argv);
 	mount("bpf", "/sys/fs/bpf", "bpf", 0, NULL);
 	test_not_allowed();
 	if (open_watch()) {

@@ -33,6 +33,7 @@ static struct dep_writer *make_store(const char *dir, const struct dep_session *
 
 int record_held(pid_t pid, const char *dir, void (*taken)(pid_t pid), char *why, size_t size)
 {
+	const struct dep_pending who = { .pid = pid };
 	static struct dep_exec exec;
 	struct dep_session session = { .fd = -1 };
 	struct dep_collector *c = NULL;
@@ -42,12 +43,14 @@ int record_held(pid_t pid, const char *dir, void (*taken)(pid_t pid), char *why,
 	struct dep_collect_setup setup = { .ops = &ops };
 	struct dep_target target;
 	struct dep_why text = { "" };
-	struct dep_loss loss = { 0 };
+	struct dep_ending ending = { 0 };
 	int err, status = -1;
 
 	err = dep_session_create(&session, 0, 0, 0, 0, 0);
 	if (!err)
 		err = dep_target_init(&target, session.map, session.fd, &text);
+	/* The process that is taken: what follows is judged against that process. */
+	memset(&target.base, 0, sizeof(target.base));
 	if (!err && !(w = make_store(dir, &session)))
 		err = -1;
 	if (!err) {
@@ -58,15 +61,17 @@ int record_held(pid_t pid, const char *dir, void (*taken)(pid_t pid), char *why,
 		err = dep_collector_create(&c, &session, &setup);
 	}
 	if (!err)
-		err = dep_take(&target, pid, ADEPT_BY_LAUNCH, &done, &text);
-	if (!err)
+		err = dep_take(&target, &who, ADEPT_BY_LAUNCH, &done, &text);
+	if (!err) {
+		target.base = done.base;
 		taken(pid);
+	}
 	if (!err)
 		err = dep_collector_run(c, 0, &status, NULL, NULL);
 	if (c)
-		dep_collector_finish(c, &loss, NULL);
+		dep_collector_finish(c, &ending, NULL);
 	if (w)
-		dep_writer_close(w, &loss, 0);
+		dep_writer_close(w, &ending);
 	dep_session_destroy(&session);
 	snprintf(why, size, "%s", text.text);
 	return err;

@@ -86,7 +86,9 @@ check "exposure" systemd-analyze security --offline=true --threshold=30 \
 # ---- starting ----
 
 mkdir -p /run/systemd/system/$u.d
-printf '[Service]\nWatchdogSec=6\n' >/run/systemd/system/$u.d/test.conf
+# The stand-in keeps descriptors with systemd, as a user's own depd does.
+printf '[Service]\nWatchdogSec=6\nFileDescriptorStoreMax=4096\nEnvironment=FDSTORE=4096\n' \
+	>/run/systemd/system/$u.d/test.conf
 systemctl daemon-reload
 systemctl set-environment KEEP_DRIVER_DELAY=4000
 systemctl start --no-block $u
@@ -187,6 +189,8 @@ systemctl stop depd.socket depd-metrics.socket $u
 
 if [ -x /t/depd ]; then
 	cp --remove-destination /t/depd /usr/sbin/depd
+	printf '[Service]\nWatchdogSec=6\n' >/run/systemd/system/$u.d/test.conf
+	systemctl daemon-reload
 	. /t/real
 	journalctl -b -q -u $u -p warning -o cat | sed 's/^/     log: /' | tail -n 20
 	systemctl stop depd.socket depd-metrics.socket

@@ -481,11 +481,13 @@ static void limits(void)
 	check(session_try(&more, &c) == -EDQUOT, "too many sessions");
 	set_param("user_sessions", sessions);
 	c.version++;
-	check(session_try(&more, &c) == -EPROTONOSUPPORT, "another version");
-	c.version--;
-	c.reserved[3] = 1;
+	check(session_try(&more, &c) == -EPROTONOSUPPORT, "a newer version");
+	c.version -= 2;
+	check(session_try(&more, &c) == -EPROTONOSUPPORT, "an older version");
+	c.version++;
+	c.reserved[2] = 1;
 	check(session_try(&more, &c) == -EINVAL, "a reserved field");
-	c.reserved[3] = 0;
+	c.reserved[2] = 0;
 	c.chunk_size = 65537;
 	check(session_try(&more, &c) == -EINVAL, "a chunk of 65537 bytes");
 	session_close(&s);
