@@ -21,11 +21,12 @@ start() {
 }
 
 ready() {
-	for _ in $(seq 200); do
-		"$DEPCTL" status >/dev/null 2>&1 && return 0
+	for _ in $(seq 600); do
+		"$DEPCTL" status >/dev/null 2>"$tmp/status" && return 0
 		sleep 0.05
 	done
-	fail "depd does not answer: $(tail -n 1 "$tmp/log")"
+	fail "depd does not answer: $(cat "$tmp/status"); $(tail -n 1 "$tmp/log");" \
+		"it waits in $(cat "/proc/$depd_pid/wchan")"
 }
 
 kill_depd() {
@@ -39,10 +40,23 @@ end() {
 }
 clean_up() {
 	kill -9 "$depd_pid" 2>/dev/null
-	pkill -9 -f "$run" 2>/dev/null
+	helpers | xargs -r kill -9 2>/dev/null
 	rm -rf "$tmp"
 }
 trap clean_up EXIT
+
+# helpers: what depd starts has the run directory, or one in it, as its last argument
+helpers() {
+	grep -lazE "^$run(/user/[-0-9a-f]+)?\$" /proc/[0-9]*/cmdline 2>/dev/null | cut -d/ -f3
+}
+
+# children_of PID: of depctl, but the process that watches its signals
+children_of() {
+	local pid
+	for pid in $(cat "/proc/$1/task/$1/children"); do
+		[ "$(cat "/proc/$pid/comm")" = depctl-witness ] || echo "$pid"
+	done
+}
 
 refs() {
 	"$DEPCTL" dump --refs "$1" 2>&1 | cut -d' ' -f2- | md5sum
@@ -72,12 +86,12 @@ good() {
 	return 1
 }
 
-# check NAME [WHY]: after a command that tells
+# check STATUS NAME [WHY]: $? in front of a command substitution, which changes it
 check() {
-	if [ $? = 0 ]; then
-		pass "$1"
+	if [ "$1" = 0 ]; then
+		pass "$2"
 	else
-		fail "$1: ${2:-}"
+		fail "$2: ${3:-}"
 	fi
 }
 
@@ -113,16 +127,16 @@ done
 # Status and output are the command's.
 "$DEPCTL" record -q -o x.dep -- sh -c 'exit 7'
 [ $? = 7 ]
-check "exit status"
+check $? "exit status"
 "$DEPCTL" record -q -o y.dep -- sh -c 'kill -TERM $$' 2>/dev/null
 [ $? = 143 ]
-check "ended by a signal"
+check $? "ended by a signal"
 "$DEPCTL" record -q -o z.dep -- /no/such/command 2>err
 [ $? = 1 ] && [ ! -e z.dep ]
-check "no such command, no store" "$(cat err)"
+check $? "no such command, no store" "$(cat err)"
 "$DEPCTL" record -q -o x.dep -- true 2>err
 [ $? = 1 ] && grep -q "exists" err
-check "a store that exists" "$(cat err)"
+check $? "a store that exists" "$(cat err)"
 good "exit" x.dep && good "signal" y.dep && pass "both stores"
 rm -rf x.dep y.dep
 
@@ -137,7 +151,7 @@ for i in $(seq 20); do
 	"$DEPCTL" verify -q "m$i.dep" >/dev/null 2>&1 || bad=$((bad + 1))
 done
 [ $bad = 0 ]
-check "20 at a time" "$bad went wrong"
+check $? "20 at a time" "$bad went wrong"
 rm -rf m*.dep
 
 # A request that depd has not answered when it is killed is the next one's.
@@ -164,6 +178,64 @@ asked_again "killed before it has read a request" sleep 0.5
 for i in $(seq $([ "$LONG" = 1 ] && echo 50 || echo 3)); do
 	asked_again "killed at some time of a request, $i" \
 		sleep "0.0$((RANDOM % 10))$((RANDOM % 10))"
+done
+
+# instance: the process of root's depd that has root's sessions
+instance() {
+	for p in $(helpers); do
+		[ "$(cat "/proc/$p/comm" 2>/dev/null)" != depd-user ] || echo "$p"
+	done
+}
+
+# after NAME KILLER: the instance alone is killed, and root's depd makes another one
+after() {
+	rm -rf q.dep
+	"$DEPCTL" record -q -o q.dep -- echo text >q.out 2>q.err &
+	job=$!
+	wait "$2"
+	wait $job
+	s=$?
+	if [ $s != 0 ] || [ "$(cat q.out)" != text ] || [ -s q.err ]; then
+		fail "$1: status $s, $(tail -n 1 q.err)"
+	else
+		good "$1" q.dep
+	fi
+}
+
+# The same at system calls all over a request, and behind it, until one is killed too late.
+step=$([ "$LONG" = 1 ] && echo 1 || echo 29)
+for whom in depd instance; do
+	for ((n = 1 + RANDOM % step; n < 1000; n += step)); do
+		before=$failed
+		victim=$depd_pid
+		# Without a front there is none, and depd has done all of it.
+		[ $whom = depd ] || victim=$(instance)
+		[ -n "$victim" ] || break
+		"$build/programs/kill_at" "$victim" "$n" >killed_at 2>&1 &
+		killer=$!
+		for _ in $(seq 200); do
+			grep -q ready killed_at && break
+			sleep 0.01
+		done
+		rm -rf q.dep
+		if [ $whom = depd ]; then
+			QUIET=1 asked_again "killed at system call $n of a request" wait $killer
+		else
+			after "its instance killed at system call $n of a request" $killer
+			# Else it is started again later each time.
+			[ $((n / step % 3)) != 2 ] || {
+				kill_depd
+				start
+			}
+		fi
+		grep -q "was killed" killed_at || break
+		[ "$failed" = "$before" ] || break
+	done
+	if ! grep -q ready killed_at; then
+		skip "$whom killed at each system call: $(cat killed_at)"
+	elif [ "$failed" = "$before" ]; then
+		pass "$whom killed at system calls up to number $n of a request"
+	fi
 done
 rm -rf q.dep
 
@@ -219,21 +291,51 @@ rm -rf k.dep
 by_depd -o k.dep -- gzip -c text >k.out 2>k.err &
 job=$!
 recording
-! flock -n k.dep/fragments true
-check "a store in use is locked"
+! "$build/tests/store_lock" k.dep/fragments 0
+check $? "a store in use is locked"
 kill_depd
-flock k.dep/fragments sleep 2 &
+# The lock of the dead depd is gone when its last descriptor is closed.
+until "$build/tests/store_lock" k.dep/fragments 0; do
+	sleep 0.02
+done
+"$build/tests/store_lock" k.dep/fragments 2 &
 sleep 0.1
 start
 wait $job
 s=$?
 gzip -c text >w.out
 [ $s = 0 ] && cmp -s k.out w.out && ! grep -q 'cannot be adopted' "$tmp/log"
-check "a lock that outlasts depd" "status $s, $(tail -n 1 k.err) $(tail -n 1 "$tmp/log")"
+check $? "a lock that outlasts depd" "status $s, $(cmp k.out w.out 2>&1) $(tail -n 1 k.err)" \
+	"$(grep 'cannot be adopted' "$tmp/log")"
 good "a lock that outlasts depd" k.dep
 
+# Killed while it removes what is kept of a session that has ended: only the state file is left.
+rm -rf k.dep
+by_depd -o k.dep -- gzip -c text >k.out 2>k.err &
+job=$!
+recording
+state=$(find "$run" -name 'session-[0-9]*' -type f | head -n 1)
+cp -p "$state" state
+wait $job
+cp k.dep/manifest.json before
+kill_depd
+until "$build/tests/store_lock" k.dep/fragments 0; do
+	sleep 0.02
+done
+cp -p state "$state"
+start
+check "$([ -n "$state" ] && [ ! -e "$state" ]; echo $?)" "an ended session's state file is removed" \
+	"$(ls "${state%/*}")"
+check "$(grep -q 'cannot be adopted' "$tmp/log"; echo $((1 - $?)))" \
+	"an ended session is not taken for a lost one" "$(grep 'cannot be adopted' "$tmp/log")"
+cmp -s before k.dep/manifest.json
+check $? "its manifest is as it was" "$(diff before k.dep/manifest.json)"
+good "an ended session's state file is left" k.dep
+
 tracer() {
-	pgrep -xf "depd-tracer $run"
+	for p in $(helpers); do
+		[ "$(cat "/proc/$p/comm" 2>/dev/null)" != depd-tracer ] || echo "$p"
+	done
 }
 
 # Who is killed in a storm of execs; a new depd finds the old tracer's work done.
@@ -269,7 +371,7 @@ storm() {
 	s=$?
 	images=$("$DEPCTL" ls k.dep | grep -c ^process)
 	"$DEPCTL" info --json k.dep >k.json
-	native=$(field native_images k.json)
+	native=$(($(field native_images k.json) + $(field lost_processes k.json)))
 }
 rounds=1
 [ "$LONG" = 1 ] && rounds=10
@@ -284,6 +386,15 @@ for i in $(seq $rounds); do
 	fi
 done
 
+# good_but_lost NAME: what the tracer had in hand may be lost, and nothing else
+good_but_lost() {
+	timeout 120 "$DEPCTL" verify k.dep >"$tmp/verify" 2>&1 && return
+	[ "$(field lost_processes k.json)" -gt 0 ] && grep -q "ran unrecorded" "$tmp/verify" &&
+		! grep -qvE "ran unrecorded|NOT COMPLETE$" "$tmp/verify" && return
+	fail "$1: $(tr '\n' ' ' <"$tmp/verify" | cut -c 1-200)"
+	return 1
+}
+
 # The tracer itself is killed: whom it has in hand may die with it, nobody else suffers.
 for how in kill_tracer kill_both; do
 	storm 100 3 $how
@@ -295,7 +406,7 @@ for how in kill_tracer kill_both; do
 	elif [ "$(tracer | wc -l)" != 1 ]; then
 		fail "$how: $(tracer | wc -l) tracers"
 	else
-		good "$how" k.dep &&
+		good_but_lost "$how" &&
 			pass "$how: $images images recorded, $native native, $died died"
 	fi
 done
@@ -315,7 +426,7 @@ elif [ $((images + native + died)) -lt 102 ]; then
 elif [ "$(tracer | wc -l)" != 1 ] || [ "$(tracer)" = "$hung" ]; then
 	fail "a tracer that hangs is not replaced"
 else
-	good "a tracer that hangs" k.dep &&
+	good_but_lost "a tracer that hangs" &&
 		pass "a tracer that hangs: $images images recorded, $native native, $died died"
 fi
 grep -q "has not answered for" "$tmp/log" || fail "a tracer that hangs is not told of"
@@ -351,6 +462,56 @@ else
 fi
 rm -rf gap.dep
 
+# The keeper dies alone: another one has the sessions, and the next depd adopts them.
+keeper() {
+	for p in $(helpers); do
+		[ "$(cat "/proc/$p/comm" 2>/dev/null)" != depd-keeper ] || echo "$p"
+	done
+}
+
+kill_keeper() {
+	keeper | xargs -r kill -9
+}
+end
+start
+"$DEPCTL" record -q -o keep.dep -- sh -c 'sleep 2; exec gzip -c small' >keep.out 2>keep.err &
+job=$!
+recording
+kill_keeper
+"$DEPCTL" record -q -o new.dep -- true 2>err
+check $? "a recording begins behind the keeper's death" "$(cat err)"
+kill_depd
+start
+wait $job
+s=$?
+[ $s = 0 ] && [ ! -s keep.err ] && grep -q "another one has the session files" "$tmp/log"
+check $? "the keeper was killed, then depd" "status $s, $(cat keep.err)"
+good "the keeper was killed, then depd" keep.dep
+rm -rf keep.dep new.dep
+
+# Nobody kept the session: its program does not wait until it gives up.
+end
+start --give-up=90s
+"$DEPCTL" record -q --ring-size=64K -o lost.dep -- perl -e \
+	'my $n; for (1 .. 3000000) { $n += $_ } print "done\n"' >lost.out 2>lost.err &
+job=$!
+recording
+# At once, else another keeper is made.
+kill -9 "$depd_pid" $(instance) $(keeper)
+wait "$depd_pid" 2>/dev/null
+begun=$SECONDS
+wait $job
+s=$?
+took=$((SECONDS - begun))
+start --give-up=90s
+[ $s = 1 ] && [ "$(cat lost.out)" = done ] && grep -q "keeper were killed" lost.err &&
+	[ $took -lt 60 ]
+check $? "the keeper was killed as well: the program goes on" \
+	"status $s after $took s, $(cat lost.err)"
+rm -rf lost.dep
+end
+start
+
 # Programs that corrupt what they share with depd: they lose their session, nobody else's.
 for how in head tail page table desc; do
 	"$DEPCTL" record -q -o other.dep -- gzip -c small >/dev/null 2>other.err &
@@ -379,7 +540,7 @@ job=$!
 sleep 0.7
 "$DEPCTL" record -q -o other.dep -- true && good "beside a stopped one" other.dep &&
 	pass "beside a program that has stopped"
-pkill -CONT -f 'corrupt_ring stop'
+children_of $job | xargs -r kill -CONT
 wait $job
 good "stopped" stop.dep && pass "a program that was stopped"
 rm -rf other.dep stop.dep
@@ -398,7 +559,7 @@ if mount -t tmpfs -o size=600k none full 2>/dev/null; then
 		fail "disk full: another session suffered"
 	else
 		"$DEPCTL" info full/f.dep >/dev/null 2>f.info
-		check "disk full: $(head -n 1 f.err)" "$(cat f.info)"
+		check $? "disk full: $(head -n 1 f.err)" "$(cat f.info)"
 	fi
 	umount full
 else
@@ -426,18 +587,19 @@ if [ "$(id -u)" = 0 ]; then
 	nobody="setpriv --reuid=65534 --regid=65534 --clear-groups"
 	$nobody "$DEPCTL" sessions >other 2>&1
 	! grep -q sleep other
-	check "another user does not see the session"
+	check $? "another user does not see the session"
 	! $nobody "$DEPCTL" stop "$id" >other 2>&1
-	check "another user cannot stop the session"
+	check $? "another user cannot stop the session"
 fi
 "$DEPCTL" stop "$id" >stop.out 2>&1 || fail "stop: $(cat stop.out)"
 for _ in $(seq 100); do
 	[ "$(field id <("$DEPCTL" sessions --json))" = "$id" ] || break
 	sleep 0.05
 done
-pgrep -f 'sleep 30' >/dev/null
-check "stopped, and the program goes on"
-pkill -f 'sleep 30'
+sleeper=$(children_of $job)
+[ -n "$sleeper" ] && kill -0 "$sleeper"
+check $? "stopped, and the program goes on"
+[ -z "$sleeper" ] || kill "$sleeper"
 wait $job
 good "stopped session" s.dep && pass "the store of a stopped session"
 rm -rf s.dep
@@ -452,8 +614,8 @@ s=$?
 grep -q unclean e.verify && fail "depd ended and left a store open"
 wait $job
 grep -q "went on" e.out && [ $s -le 1 ]
-check "depd ends: the program goes on, the store is closed" "$(cat e.out e.verify | head -n 2)"
+check $? "depd ends: the program goes on, the store is closed" "$(cat e.out e.verify | head -n 2)"
 rm -rf e.dep
-! ls "$run" | grep -q session-
-check "nothing is left" "$(ls "$run")"
+! ls -R "$run" | grep -q session-
+check $? "nothing is left" "$(ls -R "$run")"
 finish

@@ -32,7 +32,7 @@ cli="redis-cli -s $tmp/redis.sock"
 # sample: every half a second "lag-in-chunks RssAnon RssShmem threads-of-redis"
 sample() {
 	while [ ! -e "$tmp/over" ]; do
-		pid=$(cat "$tmp/depd.pid")
+		pid=$(instance)
 		lag=$("$DEPCTL" status --json 2>/dev/null |
 			sed -n 's/.*"lag":{"chunks":\([0-9]*\).*/\1/p')
 		anon=$(resident "$pid" RssAnon)

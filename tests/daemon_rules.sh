@@ -13,6 +13,9 @@ have gcc && have make && have perl || finish
 trap 'touch "$tmp/over"; kill -9 $depd_pid 2>/dev/null; sleep 0.3; rm -rf "$tmp"' EXIT
 files=${FILES:-$([ "$LONG" = 1 ] && echo 50 || echo 11)}
 short=50
+# Root's depd makes a directory for each user's.
+stores=stores
+[ "$(id -u)" != 0 ] || stores=stores/0
 forks=200
 slow=${SLOW:-1}
 
@@ -98,7 +101,7 @@ all_ended() {
 # check_stores NAME COUNT PROCESSES: so many, each of so many processes, each whole
 check_stores() {
 	bad=0 first=
-	for s in stores/*.dep; do
+	for s in $stores/*.dep; do
 		if ! timeout $((300 * slow)) "$DEPCTL" verify -q "$s" >verify 2>&1; then
 			why="verify: $(head -n 1 verify)"
 		elif ! no_loss "$s"; then
@@ -111,7 +114,7 @@ check_stores() {
 		bad=$((bad + 1))
 		first=${first:-$s: $why}
 	done
-	n=$(ls -d stores/*.dep 2>/dev/null | wc -l)
+	n=$(ls -d $stores/*.dep 2>/dev/null | wc -l)
 	missed=$(($(field missed) - before))
 	if [ "$n" != "$2" ] || [ $missed != 0 ]; then
 		fail "$1: $n stores for $2 programs, $missed missed: $(grep -m 1 unrecorded log)"
@@ -120,7 +123,7 @@ check_stores() {
 	else
 		pass "$1: $n stores, each whole"
 	fi
-	rm -rf stores/*.dep
+	rm -rf $stores/*.dep
 }
 
 cd "$tmp" || exit 1
@@ -201,6 +204,72 @@ else
 fi
 all_ended forks
 check_stores "forks" 1 $((forks + 1))
+
+# ---- a group that may read ----
+
+cp /bin/true shared$$
+rule shared "comm = shared$$
+share = 64400"
+if [ "$stores" = stores ]; then
+	grep -q "rule shared shares its stores with group 64400, but .* cannot enter it" log &&
+		pass "a folder that the group cannot enter is reported" ||
+		fail "a folder that the group cannot enter is not reported: $(tail -n 1 log)"
+fi
+before=$(field missed)
+./shared$$
+all_ended shared
+[ "$stores" = stores ] || [ "$(stat -c %a stores $stores | tr '\n' ' ')" = "711 711 " ] &&
+	pass "the group can enter the folders" ||
+	fail "the group cannot enter: $(stat -c "%n %a %U" stores $stores | tr '\n' ' ')"
+modes=$(stat -c "%a %g" $stores/*.dep $stores/*.dep/* | sort | uniq -c | tr -s ' \n' ' ')
+[ "$modes" = " 4 640 64400 1 750 64400 " ] && pass "stores of a rule that shares them" ||
+	fail "stores of a rule that shares them: modes and groups$modes"
+check_stores "shared" 1 1
+
+# ---- programs of another user ----
+
+# theirs: run as that user; milliseconds
+theirs() {
+	since=${EPOCHREALTIME/./}
+	setpriv --reuid=64341 --regid=64341 --clear-groups ./theirs$$ ||
+		echo "status $?" >>theirs.bad
+	echo $(((${EPOCHREALTIME/./} - since) / 1000))
+}
+
+if [ "$(id -u)" = 0 ] && have setpriv && [ "$(cat /proc/sys/kernel/yama/ptrace_scope \
+	2>/dev/null || echo 0)" = 0 ]; then
+	chmod 755 "$tmp" "$run"
+	cp /bin/true theirs$$
+	rule theirs "comm = theirs$$"
+	stores=stores/64341
+	before=$(field missed)
+	theirs >/dev/null
+	all_ended theirs
+	[ "$(stat -c '%a %u' $stores $stores/*.dep | sort -u)" = "700 64341" ] &&
+		pass "the store is the user's whom the program belongs to" ||
+		fail "whose the store is: $(stat -c '%n %a %u' $stores $stores/* | tr '\n' ' ')"
+	check_stores "theirs" 1 1
+	# An instance that does not take it holds up its own user's program, for two seconds.
+	pid=$(instance 64341)
+	kill -STOP "$pid"
+	took=$(theirs)
+	kill -CONT "$pid"
+	sleep 1
+	[ $took -lt $((4000 * slow)) ] && [ ! -e theirs.bad ] &&
+		[ $(($(field missed) - before)) = 1 ] &&
+		pass "a stopped instance: the program goes on after $took ms, which is counted" ||
+		fail "a stopped instance: $took ms, $(field missed) missed, $(cat theirs.bad)"
+	theirs >/dev/null
+	all_ended theirs
+	[ $(($(field missed) - before)) = 1 ] && pass "then it takes programs again" ||
+		fail "then it takes none: $(tail -n 1 log)"
+	# A directory for stores that somebody else can write to is not used.
+	chmod 777 stores
+	theirs >/dev/null
+	[ $(($(field missed) - before)) = 2 ] && pass "no stores where everybody may write" ||
+		fail "a store is made where everybody may write"
+	chmod 711 stores
+fi
 
 term_depd && pass "depd ends" || fail "depd ends with $?: $(tail -n 1 "$tmp/log")"
 finish

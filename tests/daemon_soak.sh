@@ -156,11 +156,28 @@ count() {
 	"$DEPCTL" status --json | sed -n "s/.*\"$1\":\([0-9]*\).*/\1/p"
 }
 
+# both: root's depd, and the instance that has the sessions
+both() {
+	printf '%s\n' "$depd_pid" "$(instance)" | sort -u
+}
+
+# sum COMMAND...: of the numbers that this prints for each of both
+sum() {
+	for p in $(both); do
+		"$@" "$p"
+	done | awk '{ n += $1 } END { print n + 0 }'
+}
+
+anon() { resident "$1" RssAnon; }
+shmem() { resident "$1" RssShmem; }
+descriptors() { ls "/proc/$1/fd" | wc -l; }
+threads() { ls "/proc/$1/task" | wc -l; }
+mappings() { wc -l <"/proc/$1/maps"; }
+
 # state: "RssAnon RssShmem descriptors threads mappings sessions-begun"
 state() {
-	echo "$(resident "$depd_pid" RssAnon) $(resident "$depd_pid" RssShmem)" \
-		"$(ls "/proc/$depd_pid/fd" | wc -l) $(ls "/proc/$depd_pid/task" | wc -l)" \
-		"$(wc -l <"/proc/$depd_pid/maps") $(count begun)"
+	echo "$(sum anon) $(sum shmem) $(sum descriptors) $(sum threads) $(sum mappings)" \
+		"$(count begun)"
 }
 
 # quiet FILE: wait until nothing is open, then write its state
@@ -171,7 +188,9 @@ quiet() {
 	done
 	[ "$(count open)" = 0 ] || fail "sessions stay: $("$DEPCTL" sessions | head -n 3)"
 	sleep $((forget + 2))
-	ls -l "/proc/$depd_pid/fd" | sed 's/.* \([0-9]* -> \)/\1/' >"$1.fds"
+	for p in $(both); do
+		ls -l "/proc/$p/fd" | sed 's/.* \([0-9]* -> \)/\1/'
+	done >"$1.fds"
 	state >"$1"
 	echo "RssAnon, RssShmem, descriptors, threads, mappings, sessions: $(cat "$1")"
 }
@@ -203,8 +222,8 @@ at_most "descriptors" "$fds" "$fds2" 0
 [ "$fds2" -le "$fds" ] || diff before.fds after.fds
 at_most "threads" "$tasks" "$tasks2" 0
 at_most "mappings" "$maps" "$maps2" $slack_maps
-[ -z "$(ls "$run" | grep session-)" ] && pass "no session's file is left" ||
-	fail "left: $(ls "$run" | tr '\n' ' ')"
+[ -z "$(ls -R "$run" | grep session-)" ] && pass "no session's file is left" ||
+	fail "left: $(ls -R "$run" | tr '\n' ' ')"
 if [ -s bad ]; then
 	fail "$(wc -l <bad) recordings went wrong: $(sort bad | uniq -c | sort -rn | head -n 3)"
 else

@@ -24,6 +24,17 @@ start() {
 	return 1
 }
 
+# instance [UID]: the process that root's depd has for that user, else for us; a user's own depd
+instance() {
+	for p in $(grep -lzE "^$run/user/${1:-$(id -u)}-" /proc/[0-9]*/cmdline 2>/dev/null); do
+		[ "$(cat "${p%/cmdline}/comm" 2>/dev/null)" = depd-user ] || continue
+		p=${p%/cmdline}
+		echo "${p#/proc/}"
+		return
+	done
+	[ "$(id -u)" = 0 ] || echo "$depd_pid"
+}
+
 kill_depd() {
 	kill -9 "$depd_pid"
 	wait "$depd_pid" 2>/dev/null

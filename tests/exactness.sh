@@ -55,8 +55,7 @@ exact() {
 	fi
 }
 
-for src in $(programs exact); do
-	name=$(basename "$src")
+for name in $(programs exact); do
 	case $name in
 	snip_*) exact "$name" "$build/programs/$name" "$([ "$LONG" = 1 ] && echo 4 || echo 1)" ;;
 	*) exact "$name" "$build/programs/$name" ;;

@@ -18,6 +18,9 @@ tmp=$(mktemp -d "${TMPDIR:-/tmp}/adept-test.XXXXXX") || exit 1
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' INT TERM
 export LC_ALL=C
+# No suite talks to a depd that it did not start.
+export ADEPT_RUNDIR=$tmp/run
+unset ADEPT_SOCKET XDG_RUNTIME_DIR
 
 pass() {
 	passed=$((passed + 1))
@@ -58,13 +61,14 @@ have() {
 # clean COMMAND...: run with a small, fixed environment, so that stacks are equal.
 clean() {
 	env -i PATH=/usr/local/bin:/usr/bin:/bin LC_ALL=C HOME=/nonexistent \
+		ADEPT_RUNDIR="$ADEPT_RUNDIR" \
 		PYTHONHASHSEED=0 PERL_HASH_SEED=0 PERL_PERTURB_KEYS=0 "$@"
 }
 
-# programs SUITE: sources of test programs whose "Suite:" matches, without ending.
+# programs SUITE: names of the test programs whose "Suite:" matches.
 programs() {
 	grep -l "Suite: *$1" "$tests"/programs/*.c "$tests"/programs/*.S \
-		"$tests"/programs/*.cpp 2>/dev/null | sed 's,\.[^./]*$,,'
+		"$tests"/programs/*.cpp 2>/dev/null | sed 's,.*/,,; s,\.[^./]*$,,'
 }
 
 # text BYTES: a deterministic text of words of unequal frequency.

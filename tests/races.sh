@@ -26,6 +26,7 @@ options() {
 
 # asked SOURCE VARIANT LEVEL
 asked() {
+	set -- "$races/$1" "${@:2}"
 	local name=${1##*/} what program dir need said
 	what="$name, $2, -$3"
 	program=$out/${name%.*}.$2.$3

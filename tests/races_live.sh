@@ -22,6 +22,7 @@ beside() {
 
 # same SOURCE VARIANT RING JOBS
 same() {
+	set -- "$races/$1" "${@:2}"
 	local name=${1##*/} what program dir need
 	what="$name, $2, rings of $3, $4 jobs"
 	program=$out/${name%.*}.$2.O2
@@ -124,7 +125,8 @@ done 2>/dev/null
 child() {
 	local pid
 	for pid in $(cat "/proc/$1/task/$1/children"); do
-		[ "$(readlink "/proc/$pid/exe")" = "$(readlink -f "$DEPCTL")" ] && echo "$pid"
+		[ "$(readlink "/proc/$pid/exe")" = "$(readlink -f "$DEPCTL")" ] &&
+			[ "$(cat "/proc/$pid/comm")" = depctl ] && echo "$pid"
 	done
 }
 
@@ -141,6 +143,33 @@ if grep -q over killed.out && grep -q "was killed by signal 9" killed.err &&
 else
 	fail "the search is killed: $(worst killed.err)"
 fi
+
+# ---- temporary stores of recorders that were killed ----
+mkdir left
+ln -s "$tmp/left" left/adept-races-linked
+mkdir -m 700 left/adept-races-foreign
+touch left/adept-races-foreign/file
+TMPDIR=$PWD/left setsid "$DEPCTL" record --alone --transport=shm --races -- sleep 60 \
+	>/dev/null 2>&1 &
+killed=$!
+for _ in $(seq 200); do
+	ls left/adept-races-*/races.dep/fragments >/dev/null 2>&1 && break
+	sleep 0.05
+done
+TMPDIR=$PWD/left "$DEPCTL" record --alone --transport=shm --races -- true >/dev/null 2>&1
+[ "$(ls left/adept-races-*/races.dep/fragments | wc -l)" = 1 ] &&
+	pass "the temporary store of a recorder that runs stays" ||
+	fail "the temporary store of a recorder that runs: $(ls -R left)"
+kill -9 -- "-$killed"
+wait "$killed" 2>/dev/null
+for _ in $(seq 100); do
+	"$build/tests/store_lock" "$(ls -d left/adept-races-*/races.dep)/fragments" 0 && break
+	sleep 0.05
+done
+TMPDIR=$PWD/left "$DEPCTL" record --alone --transport=shm --races -- true >/dev/null 2>&1
+[ "$(ls left | tr '\n' ' ')" = "adept-races-foreign adept-races-linked " ] &&
+	pass "the temporary store of a recorder that was killed is removed by the next one" ||
+	fail "the temporary store of a recorder that was killed: $(ls -R left)"
 
 mkdir orphan
 TMPDIR=$tmp/orphan "$DEPCTL" record --alone --transport=shm --races --json --report orphan.live -- \
@@ -317,7 +346,7 @@ searched() {
 searching
 "$DEPCTL" record -q --transport=shm -o search.dep -- ./prog 1 >search.out 2>search.err
 if searched search.dep && grep -q counter search.dep/races.txt &&
-	grep -q "session 1: seems to be a race.*counter" searching.log; then
+	grep -q "session [0-9]*: seems to be a race.*counter" searching.log; then
 	pass "depd searches: it logs what it suspects, and the report is in the store"
 else
 	fail "depd searches: $(worst searching.log) $(worst search.err)"
@@ -335,7 +364,7 @@ for n in 1 2 3; do
 done
 wait "${recorder[@]}"
 if searched many.1.dep && searched many.2.dep && [ ! -e many.3.dep/races.txt ] &&
-	grep -q "session 5: is not searched for races: 2 sessions are" searching.log; then
+	grep -q "session [0-9]*: is not searched for races: 2 sessions are" searching.log; then
 	pass "no more at a time than it may"
 else
 	fail "no more at a time than it may: $(worst searching.log 20)"
@@ -364,8 +393,9 @@ else
 		-o "$tmp/other/s.dep" -- other/prog 2 >other.out 2>other.err &
 	recorder=$!
 	sleep 1
-	rights=$(for pid in $(cat /proc/$depd/task/*/children); do
-		tr '\0' ' ' <"/proc/$pid/cmdline" | grep -q other/s.dep || continue
+	rights=$(for pid in $(grep -lz -e --beside= /proc/[0-9]*/cmdline 2>/dev/null |
+		cut -d/ -f3); do
+		tr '\0' ' ' <"/proc/$pid/cmdline" | grep -q "$tmp/other/s.dep" || continue
 		sed -n 's/^[UG]id:\t//p; s/^Groups:\t//p; s/^CapEff:\t//p' "/proc/$pid/status"
 	done | tr -s '\t\n ' ' ')
 	wait $recorder

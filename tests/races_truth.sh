@@ -37,6 +37,7 @@ options() {
 
 # judged SOURCE VARIANT LEVEL
 judged() {
+	set -- "$races/$1" "${@:2}"
 	local name=${1##*/} what program log need
 	what="$name, $2, -$3"
 	program=$out/${name%.*}.$2.$3
@@ -61,16 +62,16 @@ judged() {
 cases() {
 	local src level
 	for src in $(chosen "$@"); do
-		! says "$src" 'no, because ' || continue
+		! says "$races/$src" 'no, because ' || continue
 		for level in $LEVELS; do
-			says "$src" '.*right only, because ' || echo "$src racy $level"
-			says "$src" 'racy only, because ' || echo "$src right $level"
+			says "$races/$src" '.*right only, because ' || echo "$src racy $level"
+			says "$races/$src" 'racy only, because ' || echo "$src right $level"
 		done
 	done
 }
 
 known "$@"
 spread judged < <(cases "$@")
-left=$(chosen "$@" | xargs grep -l '^ \* tsan: no, because ' | wc -l)
+left=$(cd "$races" && chosen "$@" | xargs grep -l '^ \* tsan: no, because ' | wc -l)
 echo "$left programs are left out because ThreadSanitizer does not understand what they do"
 finish

@@ -42,8 +42,7 @@ text $size >"$tmp/text"
 numbers $lines >"$tmp/numbers"
 
 options=
-for src in $(programs .); do
-	name=$(basename "$src")
+for name in $(programs .); do
 	checked "$name" "$build/programs/$name"
 done
 # Chunks that are turned often meet everything that a signal can be in the middle of.

@@ -134,12 +134,12 @@ adept
 ^read(0,
 /proc/self/maps
 ^madvise(ADDR, 41943040, MADV_HUGEPAGE)
+^mprotect(ADDR, 2097152, PROT_READ|PROT_WRITE)
 ^madvise(ADDR, 2097152, \(MADV_HUGEPAGE\|MADV_COLLAPSE\|0x19\))
 END
 [ -z "${OWN_CALLS:-}" ] || cat "$OWN_CALLS" >>"$tmp/own"
 
-for src in $(programs .); do
-	name=$(basename "$src")
+for name in $(programs .); do
 	same "$name" "$build/programs/$name"
 done
 same churn-10000 "$build/programs/thread_churn" "$([ "$LONG" = 1 ] && echo 10000 || echo 1000)"

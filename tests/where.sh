@@ -70,7 +70,7 @@ if recorded sym_cpp.cpp "$build/tests/sym_cpp"; then
 	options=
 fi
 # A shell and what it starts; every address once for all processes that say the same.
-if recorded sym_c.c sh -c "$build/tests/sym_nopie; :"; then
+if recorded sym_c.c sh -c '"$0"; :' "$build/tests/sym_nopie"; then
 	says "several processes" plain "^[0-9a-f]+, process [0-9]+ \([0-9]+\):$" \
 		"^    plain at .*sym_c.c:$(line plain):"
 fi
