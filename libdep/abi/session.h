@@ -5,8 +5,10 @@
  *
  *	 0            +----------------------+
  *	              | struct adept_session |  one page
- *	 proc_off     | struct adept_proc[]  |  who runs, where its descriptors are
- *	 thread_off   | struct adept_thread[]|  one ring per thread
+ *	 kept_off     | struct adept_kept[]  |  slots that are never given to others:
+ *	              | struct adept_kept_thread[]
+ *	 proc_off     | struct adept_proc[]  |  a page each: who runs, where its descriptors are
+ *	 thread_off   | struct adept_thread[]|  a page each: one ring per thread
  *	 desc_off     | descriptor rings     |  nprocs * desc_size
  *	 ring_off     | rings                |  nthreads * nchunks * chunk_stride
  *	              +----------------------+
@@ -24,8 +26,13 @@
  *
  * The recorded side is hostile to the collector: it copies what it reads, checks
  * every index and length, and stops consuming a slot that does not make sense.  So are recorded
- * processes to each other, since some may have given up privileges: each computes addresses from
+ * processes to each other, since some may have given up rights: each computes addresses from
  * its own struct adept_boot only.
+ *
+ * A process that gives up rights isolates itself (record/isolate.c): of all this it keeps its own
+ * slot, its threads' slots and rings, and some for threads and processes to come, which are a
+ * domain.  They stay its own: who could still have them mapped is not known, so no process outside
+ * of the domain gets them later.
  */
 #ifndef ADEPT_ABI_SESSION_H
 #define ADEPT_ABI_SESSION_H
@@ -33,7 +40,7 @@
 #include "types.h"
 
 #define ADEPT_SESSION_MAGIC	0x4e53545045444100ull	/* "\0ADEPTSN" */
-#define ADEPT_SESSION_VERSION	4
+#define ADEPT_SESSION_VERSION	5
 
 #define ADEPT_PAGE		4096u
 #define ADEPT_GUARD_SIZE	65536u
@@ -43,6 +50,18 @@
 #define ADEPT_MAX_PROCS		1024u
 #define ADEPT_MAX_THREADS	4096u
 #define ADEPT_DESC_SIZE		(1u << 20)
+
+/* What a process that isolates itself takes of the session, for its domain. */
+#define ADEPT_ISOLATED_PROCS	32u	/* of those in a user namespace: they create others */
+#define ADEPT_ISOLATED_THREADS	64u
+#define ADEPT_ISOLATED_EXITS	(1u << 17)
+#define ADEPT_ISOLATED_SERIALS	4096u
+
+/* struct adept_boot.domain of a process that has nothing of the session */
+#define ADEPT_NO_DOMAIN		(~0u)
+
+/* The first exit id of fragments that are not described, since the process has no more ids. */
+#define ADEPT_NO_EXITS		0xf0000000u
 
 /* Offset from the profile pointer at which the engine stores to end a chunk. */
 #define ADEPT_CROSS_AT		3800u
@@ -90,7 +109,8 @@ struct adept_session {
 	 */
 	u64 give_up_ns;
 	u64 beat_ns;
-	u64 reserved[2];
+	u64 kept_off;		/* struct adept_kept[nprocs], struct adept_kept_thread[nthreads] */
+	u64 reserved;
 
 	/* Below: changed while running, atomically. */
 	u32 doorbell;		/* futex: +1 whenever the collector has something to do */
@@ -111,6 +131,7 @@ struct adept_session {
 	u32 collector;
 	u32 keeper;
 	u32 native_privileged;	/* of native_images: for privileges that the session has not */
+	u32 procs_used;		/* no process slot from here on was ever claimed; only grows */
 };
 
 #define ADEPT_OWNER_DIED	0x40000000u	/* FUTEX_OWNER_DIED */
@@ -191,7 +212,13 @@ struct adept_proc {
 	/* enum adept_native, by who answers: of the execve under way if it is not followed */
 	u32 exec_native;
 	u64 self;		/* with NS_PID: address of the process's struct adept_boot */
-};
+	/*
+	 * Of the founder of a domain: the domain has it in place of the session's first page.  The
+	 * collector tells it stop, abandoned and beat_ns there, and adds its counters to the
+	 * session's.
+	 */
+	struct adept_session own;
+} __attribute__((aligned(ADEPT_PAGE)));
 
 /*
  * A child that shares memory with its parent (vfork, posix_spawn) has no slot: it is a
@@ -284,7 +311,7 @@ struct adept_thread {
 	struct adept_call call;
 	u64 reserved[4];
 	struct adept_chunk chunk[ADEPT_MAX_CHUNKS];
-};
+} __attribute__((aligned(ADEPT_PAGE)));
 
 /*
  * Images that run natively are counted here, whoever lets them go: a collector that counts for
@@ -330,6 +357,73 @@ static inline void adept_following_lost(struct adept_session *s)
 	__atomic_fetch_add(&s->lost_procs, n, __ATOMIC_RELAXED);
 }
 
+/**
+ * struct adept_kept - the domain that keeps a process slot
+ *
+ * By the domain's founder, before it isolates itself.
+ */
+struct adept_kept {
+	u32 domain;		/* 1 + the founder's slot; 0: nobody keeps it */
+	u32 serial;		/* of the founder */
+	u64 desc_head;		/* what it describes from here on has ids of the domain's */
+	/* In the founder's entry: for processes, threads and fragments to come. */
+	u32 serials;		/* the first of ADEPT_ISOLATED_SERIALS */
+	u32 exits;		/* the first of ADEPT_ISOLATED_EXITS */
+};
+
+/** struct adept_kept_thread - the same of a thread slot */
+struct adept_kept_thread {
+	u32 domain;
+	u32 serial;		/* of the thread that had it by then */
+};
+
+static inline u64 adept_kept_size(u32 nprocs, u32 nthreads)
+{
+	return (u64)nprocs * sizeof(struct adept_kept) +
+	       (u64)nthreads * sizeof(struct adept_kept_thread);
+}
+
+static inline struct adept_kept *adept_kept_proc(void *file, const struct adept_session *layout,
+						 u32 slot)
+{
+	return (struct adept_kept *)((char *)file + layout->kept_off) + slot;
+}
+
+static inline struct adept_kept_thread *adept_kept_thread(void *file,
+							   const struct adept_session *layout,
+							   u32 slot)
+{
+	return (struct adept_kept_thread *)adept_kept_proc(file, layout, layout->nprocs) + slot;
+}
+
+/*
+ * Take process slot @i at @p if it is free and of @domain, 0: of none.  Return: 1 if it is ours now.
+ *
+ * Who is in a domain can write what its slots' states are, but not whose they are.
+ */
+static inline int adept_claim_proc(struct adept_session *file, const struct adept_session *layout,
+				   struct adept_proc *p, u32 i, u32 domain)
+{
+	u32 *keeper = &adept_kept_proc(file, layout, i)->domain, free = ADEPT_SLOT_FREE;
+	u32 used = __atomic_load_n(&file->procs_used, __ATOMIC_RELAXED);
+
+	if (__atomic_load_n(keeper, __ATOMIC_SEQ_CST) != domain)
+		return 0;
+	/* The collector must not overlook it. */
+	while (used <= i && !__atomic_compare_exchange_n(&file->procs_used, &used, i + 1, 0,
+							 __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+		;
+	if (!__atomic_compare_exchange_n(&p->state, &free, ADEPT_SLOT_CLAIMED, 0,
+					 __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+		return 0;
+	/* A founder has claimed it in between, and left it free for its domain. */
+	if (__atomic_load_n(keeper, __ATOMIC_SEQ_CST) != domain) {
+		__atomic_store_n(&p->state, ADEPT_SLOT_FREE, __ATOMIC_SEQ_CST);
+		return 0;
+	}
+	return 1;
+}
+
 static inline u64 adept_chunk_stride(const struct adept_session *s)
 {
 	return (u64)s->chunk_size + ADEPT_GUARD_SIZE;
@@ -365,6 +459,8 @@ struct adept_boot {
 	u64 vdso, vdso_size;
 	u64 fsgsbase;		/* 1: the kernel keeps what wrgsbase writes (HWCAP2_FSGSBASE) */
 	u32 ns;			/* ADEPT_NS_* */
+	u32 domain;		/* 1 + its founder's slot; 0: none, all is shared */
+	u32 unused;
 	u32 ptracer;		/* who must be allowed to trace children (Yama), 0: nobody */
 	/*
 	 * The session as it was made.  All sizes and places are taken from here: its own first

@@ -7,6 +7,7 @@
 #include "../os/signal.h"
 #include "../os/thread.h"
 #include "../os/track.h"
+#include "../record/isolate.h"
 #include "../record/record.h"
 #include "../translate/build.h"
 #include "../translate/dispatch.h"
@@ -49,6 +50,8 @@ u8 *boot_main(struct adept_boot *b)
 		return NULL;
 	if (!rlimit_init() || !heap_init(b->heap, b->heap_size) || !ring_init())
 		return run_natively();
+	if (boot.domain)
+		isolate_image();
 	track_init();
 	arena_init();
 	landing_init();

@@ -17,12 +17,6 @@
 /* The blob's own image; boot parameters stand at its start. */
 extern struct adept_boot boot;
 
-/* The mapped session file: for what changes while it is used. */
-static inline struct adept_session *session(void)
-{
-	return (struct adept_session *)boot.session;
-}
-
 /* What does not change, where no other process can change it. */
 static inline const struct adept_session *layout(void)
 {
@@ -55,6 +49,16 @@ static inline struct adept_proc *proc_slot(void)
 	if (unlikely(!has_slot()))
 		return &unslotted;
 	return proc_slots() + boot.proc;
+}
+
+/* What changes of the session's first page while it is used; see record/isolate.c for domains. */
+static inline struct adept_session *session(void)
+{
+	u32 domain = boot.domain;
+
+	if (likely(!domain))
+		return (struct adept_session *)boot.session;
+	return domain == ADEPT_NO_DOMAIN ? &unslotted.own : &proc_slots()[domain - 1].own;
 }
 
 static inline struct tls *tls_self(void)

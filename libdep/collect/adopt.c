@@ -181,7 +181,8 @@ static void adopt_slots(struct dep_collector *c, const struct dep_resume *r)
 	u32 i, slot, state;
 
 	mark_serials(c, r);
-	for (i = 0; i < c->s->layout.nprocs; i++) {
+	dep_slots_count(c);
+	for (i = 0; i < c->nslots; i++) {
 		state = load(&dep_session_proc(c->s, i)->state);
 		if (state != ADEPT_SLOT_LIVE && state != ADEPT_SLOT_ENDED)
 			continue;

@@ -66,6 +66,8 @@ bool dep_collector_step(struct dep_collector *c)
 	bool did = false;
 
 	store(&c->s->map->beat_ns, now_ns());
+	dep_slots_count(c);
+	dep_domains_tell(c);
 	dep_queue_mark(c->queue);
 	dep_procs_poll(c);
 	dep_threads_snapshot(c);
@@ -248,6 +250,7 @@ void dep_collector_abandon(struct dep_collector *c)
 
 	store(&c->s->map->abandoned, 1);
 	store(&c->s->map->stop, 1);
+	dep_domains_tell(c);
 	if (c->s->module)
 		dep_module_discard(c->s->module);
 	dep_threads_snapshot(c);

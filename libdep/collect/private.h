@@ -81,6 +81,7 @@ struct dep_collector {
 	struct thread_slot *threads;
 	u32 *used;		/* thread slots in use, of this pass */
 	u32 nused;
+	u32 nslots;		/* process slots that were ever claimed */
 	u32 nopen;		/* open process slots */
 	u32 nclosing;		/* slots that wait for the store */
 	u32 nclaimed;		/* process slots in the making that still deserve waiting */
@@ -128,11 +129,31 @@ static inline u64 now_ns(void)
  */
 bool dep_serial_take(struct dep_collector *c, u32 serial);
 
+/** dep_slots_count() - set @nslots; slots that nobody ever used have no memory behind them */
+void dep_slots_count(struct dep_collector *c);
+
 /** dep_table_seek() - next byte from @off on with memory (SEEK_DATA) or without; @end if none */
 u64 dep_table_seek(struct dep_collector *c, u64 off, u64 end, int whence);
 
 /** dep_punch() - give back the memory of a range; it reads as zero from then on */
 void dep_punch(struct dep_collector *c, u64 off, u64 len);
+
+/* ---- domain.c ---- */
+
+/** dep_domain() - 1 + the founder's slot of the domain that keeps process slot @i, 0: none does */
+u32 dep_domain(const struct dep_collector *c, u32 i);
+/** dep_domains_tell() - tell all domains what others read of the first page; count what they did */
+void dep_domains_tell(struct dep_collector *c);
+/** dep_domain_process() - may process slot @i hold process @serial? */
+bool dep_domain_process(const struct dep_collector *c, u32 i, u32 serial);
+/** dep_domain_thread() - may thread slot @slot hold thread @serial of process slot @proc? */
+bool dep_domain_thread(const struct dep_collector *c, u32 slot, u32 proc, u32 serial);
+/**
+ * dep_domain_describes() - may process slot @i describe that?
+ * @at: where in all its descriptors
+ * @desc: a whole one
+ */
+bool dep_domain_describes(const struct dep_collector *c, u32 i, u64 at, const void *desc);
 
 /* ---- threads.c ---- */
 

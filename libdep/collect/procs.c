@@ -181,9 +181,9 @@ bool dep_proc_replaced(struct dep_collector *c, u32 i)
 	struct adept_proc *sh;
 	u32 k;
 
-	for (k = 0; k < c->s->layout.nprocs; k++) {
+	for (k = 0; k < c->nslots; k++) {
 		sh = shared(c, k);
-		if (k != i && is_taken(load(&sh->state)) &&
+		if (k != i && dep_domain(c, k) == dep_domain(c, i) && is_taken(load(&sh->state)) &&
 		    load(&sh->cause) == ADEPT_BY_EXEC && p->pid && load(&sh->pid) == p->pid &&
 		    load(&sh->parent_serial) == p->serial)
 			return true;
@@ -237,7 +237,7 @@ static void open_process(struct dep_collector *c, u32 i)
 	job = dep_queue_job(c->queue, DEP_JOB_PROCESS, n + 1);
 	if (!job)
 		goto out_free;
-	if (!dep_serial_take(c, serial) || (!pid && !p->unresolved_ns) ||
+	if (!dep_domain_process(c, i, serial) || !dep_serial_take(c, serial) || (!pid && !p->unresolved_ns) ||
 	    pid > 0x7fffffff || pid == (u32)getpid()) {
 		dep_queue_cancel(c->queue, job);
 		dep_collector_note(c, "process slot %u: serial %u, pid %u are not possible", i,
@@ -278,8 +278,12 @@ out_free:
 	free(exe);
 }
 
-/* Copy the whole descriptors of one straight piece of a ring; false if they make no sense. */
-static bool copy_descriptors(struct dep_job *job, const u8 *from, size_t size)
+/*
+ * Copy the whole descriptors of one straight piece of process slot @i's ring, @pos in all that it
+ * ever wrote; false if they make no sense.
+ */
+static bool copy_descriptors(struct dep_collector *c, struct dep_job *job, u32 i, u64 pos,
+			     const u8 *from, size_t size)
 {
 	struct adept_desc d;
 	size_t at, len;
@@ -296,6 +300,8 @@ static bool copy_descriptors(struct dep_job *job, const u8 *from, size_t size)
 		memcpy(job->data + job->size, from + at, len);
 		/* The size that was checked is the one that is kept. */
 		memcpy(job->data + job->size, &d, sizeof(d));
+		if (!dep_domain_describes(c, i, pos + at, job->data + job->size))
+			return false;
 		job->size += len;
 	}
 	return true;
@@ -363,8 +369,8 @@ static int drain(struct dep_collector *c, u32 i)
 	if (!p->broken) {
 		job->serial = p->serial;
 		first = n < size - at ? n : size - at;
-		if (!copy_descriptors(job, ring + at, first) ||
-		    !copy_descriptors(job, ring, n - first))
+		if (!copy_descriptors(c, job, i, p->desc_taken, ring + at, first) ||
+		    !copy_descriptors(c, job, i, p->desc_taken + first, ring, n - first))
 			break_process(c, p);
 		if (p->skip) {
 			n = dep_adopt_skip(p, job->data, job->size);
@@ -389,7 +395,7 @@ int dep_procs_drain(struct dep_collector *c, bool *did)
 	int ret, all = 1;
 
 	c->nclaimed = 0;
-	for (i = 0; i < c->s->layout.nprocs; i++) {
+	for (i = 0; i < c->nslots; i++) {
 		struct proc_slot *p = &c->procs[i];
 		u32 state;
 
@@ -484,7 +490,9 @@ static bool free_if_stored(struct dep_collector *c, u32 i)
 	memset(p, 0, sizeof(*p));
 	c->nclosing--;
 	dep_punch(c, l->desc_off + (u64)i * l->desc_size, l->desc_size);
-	memset((char *)sh + sizeof(sh->state), 0, sizeof(*sh) - sizeof(sh->state));
+	/* A founder's page outlives it. */
+	memset((char *)sh + sizeof(sh->state), 0,
+	       offsetof(struct adept_proc, own) - sizeof(sh->state));
 	store(&sh->state, ADEPT_SLOT_FREE);
 	return true;
 }

@@ -35,6 +35,17 @@ bool dep_serial_take(struct dep_collector *c, u32 serial)
 	return true;
 }
 
+/* It only grows, whatever recorded processes write there. */
+void dep_slots_count(struct dep_collector *c)
+{
+	u32 n = load(&c->s->map->procs_used);
+
+	if (n > c->s->layout.nprocs)
+		n = c->s->layout.nprocs;
+	if (n > c->nslots)
+		c->nslots = n;
+}
+
 u64 dep_table_seek(struct dep_collector *c, u64 off, u64 end, int whence)
 {
 	off_t at = lseek(c->s->fd, off, whence);

@@ -132,7 +132,7 @@ static void open_thread(struct dep_collector *c, u32 slot)
 	if (proc >= c->s->layout.nprocs || !c->procs[proc].open ||
 	    c->procs[proc].serial != load(&sh->proc_serial))
 		return;
-	if (!dep_serial_take(c, serial)) {
+	if (!dep_domain_thread(c, slot, proc, serial) || !dep_serial_take(c, serial)) {
 		if (!t->complained) {
 			dep_collector_note(c, "thread slot %u: serial %u is not possible", slot,
 					   serial);

@@ -218,9 +218,12 @@ static void no_longer_following(struct dep_follow *f, const struct dep_target *t
 static int inject_new_image(struct dep_follow *f, const struct dep_target *t,
 			    struct dep_injected *out, struct dep_why *why)
 {
+	const struct dep_origin from = {
+		ADEPT_BY_EXEC, f->serial, dep_slot_domain(t, f->slot),
+	};
 	int err;
 
-	err = dep_inject(t, f->pid, ADEPT_BY_EXEC, f->serial, out, why);
+	err = dep_inject(t, f->pid, &from, out, why);
 	if (err && dep_inject_release(f->pid))
 		return dying(f);
 	out->native = err;

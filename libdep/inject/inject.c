@@ -108,8 +108,8 @@ static int start_engine(struct dep_remote *r, const struct dep_target *t,
 }
 
 /* @proc: is closed */
-static int inject(struct dep_remote *r, int proc, const struct dep_target *t, bool held, u32 cause,
-		  u32 parent_serial, struct dep_injected *out, struct dep_why *why)
+static int inject(struct dep_remote *r, int proc, const struct dep_target *t, bool held,
+		  const struct dep_origin *from, struct dep_injected *out, struct dep_why *why)
 {
 	struct dep_space space = { 0 };
 	int err;
@@ -120,11 +120,12 @@ static int inject(struct dep_remote *r, int proc, const struct dep_target *t, bo
 	err = dep_plan_fits(&space, t, &out->base, why);
 	if (err)
 		goto out_space;
-	err = dep_slot_claim(t, &out->proc, why);
+	err = dep_slot_claim(t, from->domain, &out->proc, why);
 	if (err)
 		goto out_space;
 	out->boot.proc = out->proc;
-	out->boot.cause = cause;
+	out->boot.cause = from->cause;
+	out->boot.domain = from->domain;
 	out->boot.ns = dep_pidns_of(r->pid);
 	out->boot.ptracer = (u32)t->ptracer;
 	err = dep_remote_find_syscall(r, &space, !(t->flags & DEP_T_NO_VDSO), why);
@@ -135,8 +136,7 @@ static int inject(struct dep_remote *r, int proc, const struct dep_target *t, bo
 	err = make_engine(r, t, &space, &out->boot, why);
 	if (err)
 		goto out_slot;
-	dep_slot_live(t, out->proc, r->pid, out->boot.ns & ADEPT_NS_TIDS, cause, parent_serial,
-		      &out->serial);
+	dep_slot_live(t, out->proc, r->pid, out->boot.ns & ADEPT_NS_TIDS, from, &out->serial);
 	dep_slot(t, out->proc)->self = out->boot.blob;
 	/* Behind this there is no system call: see no_longer_following() in follow.c. */
 	dep_space_free(&space);
@@ -157,8 +157,9 @@ out_end:
 	return err;
 }
 
-int dep_inject_stopped(const struct dep_target *t, pid_t pid, bool held, u32 cause,
-		       u32 parent_serial, struct dep_injected *out, struct dep_why *why)
+int dep_inject_stopped(const struct dep_target *t, pid_t pid, bool held,
+		       const struct dep_origin *from, struct dep_injected *out,
+		       struct dep_why *why)
 {
 	struct dep_remote r;
 	int proc, err;
@@ -175,15 +176,15 @@ int dep_inject_stopped(const struct dep_target *t, pid_t pid, bool held, u32 cau
 	if (!err)
 		err = held ? dep_remote_begin_held(&r, pid, why) : dep_remote_begin(&r, pid, why);
 	if (!err)
-		return inject(&r, proc, t, held, cause, parent_serial, out, why);
+		return inject(&r, proc, t, held, from, out, why);
 	close(proc);
 	return err;
 }
 
-int dep_inject(const struct dep_target *t, pid_t pid, u32 cause, u32 parent_serial,
+int dep_inject(const struct dep_target *t, pid_t pid, const struct dep_origin *from,
 	       struct dep_injected *out, struct dep_why *why)
 {
-	return dep_inject_stopped(t, pid, false, cause, parent_serial, out, why);
+	return dep_inject_stopped(t, pid, false, from, out, why);
 }
 
 int dep_inject_release(pid_t pid)

@@ -204,6 +204,13 @@ int dep_launch(const struct dep_target *t, const struct dep_launch *l,
  */
 int dep_image_privileged(int dirfd, const char *path);
 
+/** struct dep_origin - how a new process slot comes about */
+struct dep_origin {
+	u32 cause;		/* enum adept_cause */
+	u32 parent_serial;	/* of the image before, 0: none */
+	u32 domain;		/* that the image before was in (abi/session.h), 0: none */
+};
+
 /**
  * dep_inject() - inject into a process at its PTRACE_EVENT_EXEC stop
  * @pid:  the process; it was seized by this thread and is in that stop
@@ -215,7 +222,7 @@ int dep_image_privileged(int dirfd, const char *path);
  * Return: 0, -EACCES and out->privileged (it has more privileges than its session), -ENOTSUP
  * (32-bit image), -EAGAIN (no free process slot), -ESRCH (it died) or another negative errno.
  */
-int dep_inject(const struct dep_target *t, pid_t pid, u32 cause, u32 parent_serial,
+int dep_inject(const struct dep_target *t, pid_t pid, const struct dep_origin *from,
 	       struct dep_injected *out, struct dep_why *why);
 
 /**

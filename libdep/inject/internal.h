@@ -125,8 +125,9 @@ void dep_trace_bury(pid_t pid, pid_t tid);
  * dep_inject() of a process at its exec stop, or held behind it.  All injections come here, and
  * here their privileges are judged, before anything in the process is changed.
  */
-int dep_inject_stopped(const struct dep_target *t, pid_t pid, bool held, u32 cause,
-		       u32 parent_serial, struct dep_injected *out, struct dep_why *why);
+int dep_inject_stopped(const struct dep_target *t, pid_t pid, bool held,
+		       const struct dep_origin *from, struct dep_injected *out,
+		       struct dep_why *why);
 
 /* ---- handover.c ---- */
 
@@ -160,12 +161,15 @@ void dep_plan_undo(struct dep_plan *p);
 /* ---- slot.c: process slots ---- */
 
 struct adept_proc *dep_slot(const struct dep_target *t, u32 i);
-int dep_slot_claim(const struct dep_target *t, u32 *slot, struct dep_why *why);
+/** dep_slot_claim() - a free slot; @domain: 1 + the slot of the founder of the domain it is for, or 0 */
+int dep_slot_claim(const struct dep_target *t, u32 domain, u32 *slot, struct dep_why *why);
 /* pidns.c: ADEPT_NS_* of a process that this one traces. */
 u32 dep_pidns_of(pid_t pid);
 
-void dep_slot_live(const struct dep_target *t, u32 slot, pid_t pid, u32 ns, u32 cause, u32 parent,
-		   u32 *serial);
+void dep_slot_live(const struct dep_target *t, u32 slot, pid_t pid, u32 ns,
+		   const struct dep_origin *from, u32 *serial);
+/** dep_slot_domain() - of the process that has the slot; 0: none */
+u32 dep_slot_domain(const struct dep_target *t, u32 slot);
 void dep_slot_drop(const struct dep_target *t, u32 slot);
 
 /* ---- image.c: files to be executed ---- */

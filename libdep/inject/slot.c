@@ -26,8 +26,13 @@ static bool tables_fit(const struct adept_session *s)
 {
 	u64 procs = (u64)s->nprocs * sizeof(struct adept_proc);
 	u64 threads = (u64)s->nthreads * sizeof(struct adept_thread);
+	u64 kept = adept_kept_size(s->nprocs, s->nthreads);
 
 	if (!s->nprocs || s->nprocs > ADEPT_MAX_PROCS || s->nthreads > ADEPT_MAX_THREADS)
+		return false;
+	if (s->kept_off < sizeof(*s) || s->kept_off > s->proc_off ||
+	    kept > s->proc_off - s->kept_off || s->proc_off % ADEPT_PAGE ||
+	    s->thread_off % ADEPT_PAGE || s->kept_off % 8)
 		return false;
 	if (s->proc_off < sizeof(*s) || s->proc_off > s->desc_off ||
 	    procs > s->desc_off - s->proc_off)
@@ -105,38 +110,46 @@ struct adept_proc *dep_slot(const struct dep_target *t, u32 i)
 	return (struct adept_proc *)((char *)t->session + t->layout.proc_off) + i;
 }
 
-int dep_slot_claim(const struct dep_target *t, u32 *slot, struct dep_why *why)
+int dep_slot_claim(const struct dep_target *t, u32 domain, u32 *slot, struct dep_why *why)
 {
 	for (u32 i = 0; i < t->layout.nprocs; i++) {
-		u32 expect = ADEPT_SLOT_FREE;
-
-		if (__atomic_compare_exchange_n(&dep_slot(t, i)->state, &expect,
-						ADEPT_SLOT_CLAIMED, false, __ATOMIC_ACQUIRE,
-						__ATOMIC_RELAXED)) {
+		if (adept_claim_proc(t->session, &t->layout, dep_slot(t, i), i, domain)) {
 			*slot = i;
 			return 0;
 		}
 	}
+	if (domain)
+		return dep_explain(why, EACCES, "The process has given up rights, and there is no "
+				   "slot left for what it executes.");
 	return dep_explain(why, EAGAIN, "All %u process slots of the session are in use.",
 			t->layout.nprocs);
 }
 
-void dep_slot_live(const struct dep_target *t, u32 slot, pid_t pid, u32 ns, u32 cause, u32 parent,
-		   u32 *serial)
+u32 dep_slot_domain(const struct dep_target *t, u32 slot)
 {
+	u32 domain = __atomic_load_n(&adept_kept_proc(t->session, &t->layout, slot)->domain,
+				     __ATOMIC_SEQ_CST);
+
+	return domain > t->layout.nprocs ? 0 : domain;
+}
+
+void dep_slot_live(const struct dep_target *t, u32 slot, pid_t pid, u32 ns,
+		   const struct dep_origin *from, u32 *serial)
+{
+	struct adept_session *s = from->domain ? &dep_slot(t, from->domain - 1)->own : t->session;
 	struct adept_proc *p = dep_slot(t, slot);
 	struct timespec ts;
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	do {
-		*serial = __atomic_fetch_add(&t->session->next_serial, 1, __ATOMIC_RELAXED);
+		*serial = __atomic_fetch_add(&s->next_serial, 1, __ATOMIC_RELAXED);
 	} while (!*serial);
-	memset(&p->serial, 0, sizeof(*p) - offsetof(struct adept_proc, serial));
+	memset(&p->serial, 0, offsetof(struct adept_proc, own) - offsetof(struct adept_proc, serial));
 	p->serial = *serial;
 	p->pid = (u32)pid;
 	p->ns = ns;
-	p->parent_serial = parent;
-	p->cause = cause;
+	p->parent_serial = from->parent_serial;
+	p->cause = from->cause;
 	p->start_ns = (u64)ts.tv_sec * 1000000000u + (u64)ts.tv_nsec;
 	__atomic_store_n(&p->state, ADEPT_SLOT_LIVE, __ATOMIC_RELEASE);
 }

@@ -200,7 +200,8 @@ static int take(const struct dep_target *t, const struct dep_pending *who, int p
 	if (!err)
 		err = check_user(who, proc, out, why);
 	if (!err)
-		err = dep_inject_stopped(t, pid, true, cause, 0, out, why);
+		err = dep_inject_stopped(t, pid, true, &(struct dep_origin){ cause, 0, 0 }, out,
+					 why);
 	return err ? let_go(pid, err) : 0;
 }
 

@@ -147,9 +147,9 @@ static s64 exec_natively(struct tls *t, u64 nr, const u64 args[6])
 {
 	s64 ret;
 
-	__atomic_add_fetch(&session()->lost_procs, 1, __ATOMIC_RELAXED);
+	adept_native_add(session(), thread_without_slot());
 	ret = execute(t, nr, args);
-	adept_count_down(&session()->lost_procs);
+	adept_native_sub(session(), thread_without_slot());
 	return ret;
 }
 

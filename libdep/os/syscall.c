@@ -7,6 +7,7 @@
 #include "mem.h"
 #include "mlock.h"
 #include "rest.h"
+#include "rights.h"
 #include "rlimit.h"
 #include "seccomp.h"
 #include "sigframe.h"
@@ -25,6 +26,8 @@
 #define PR_SET_SECCOMP			22
 #define PR_SET_TSC			26
 #define CLONE_NEWPID			0x20000000
+#define CLONE_NEWUSER			0x10000000
+#define NS_GET_NSTYPE			0xb703
 #define PR_TSC_SIGSEGV			2
 #define PR_SET_SYSCALL_USER_DISPATCH	59
 
@@ -246,17 +249,39 @@ static s64 sys_plain(struct tls *t, u64 nr, const u64 a[6])
 	return ret;
 }
 
+/* Ids and capabilities. */
+static s64 sys_rights(struct tls *t, u64 nr, const u64 a[6])
+{
+	struct rights before;
+	s64 ret;
+
+	rights_begin(&before);
+	ret = sys_plain(t, nr, a);
+	rights_end(t, &before);
+	return ret;
+}
+
+/* setns() of a namespace need not be told its kind. */
+static u64 kind_of_namespace(const u64 a[6])
+{
+	s64 kind = a[1] ? (s64)a[1] : sys3(__NR_ioctl, a[0], NS_GET_NSTYPE, 0);
+
+	return kind < 0 ? 0 : (u64)kind;
+}
+
 /*
- * Children get into another pid namespace.  setns() may be given a pidfd or a descriptor of any
- * namespace: that of the collector is found by the collector, too.
+ * Children get into another pid namespace.  That may be the collector's own: the collector finds
+ * them there, too.
  */
 static s64 sys_namespace(struct tls *t, u64 nr, const u64 a[6])
 {
-	u64 kinds = nr == __NR_setns ? (a[1] ? a[1] : CLONE_NEWPID) : a[0];
+	u64 kinds = nr == __NR_setns ? kind_of_namespace(a) : a[0];
 	s64 ret = sys_plain(t, nr, a);
 
 	if (!ret && kinds & CLONE_NEWPID)
 		__atomic_fetch_or(&boot.ns, ADEPT_NS_CHILDREN, __ATOMIC_RELAXED);
+	if (!ret && kinds & CLONE_NEWUSER)
+		rights_new_namespace(t);
 	return ret;
 }
 
@@ -345,6 +370,16 @@ static s64 do_syscall(struct tls *t, u64 nr, u64 a[6])
 	case __NR_unshare:
 	case __NR_setns:
 		return sys_namespace(t, nr, a);
+	case __NR_setuid:
+	case __NR_setreuid:
+	case __NR_setresuid:
+	case __NR_setfsuid:
+	case __NR_setgid:
+	case __NR_setregid:
+	case __NR_setresgid:
+	case __NR_setfsgid:
+	case __NR_capset:
+		return sys_rights(t, nr, a);
 	case __NR_seccomp:
 		return seccomp_install(t, nr, a);
 	case __NR_prctl:

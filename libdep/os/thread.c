@@ -10,11 +10,13 @@
 #include "mem.h"
 #include "mlock.h"
 #include "rest.h"
+#include "rights.h"
 #include "rlimit.h"
 #include "seccomp.h"
 #include "signal.h"
 #include "syscall.h"
 #include "thread.h"
+#include "../record/isolate.h"
 #include "../record/record.h"
 #include "../translate/dispatch.h"
 
@@ -24,6 +26,7 @@
 #define CLONE_SETTLS		0x00080000
 #define CLONE_CLEAR_SIGHAND	0x100000000ull
 #define CLONE_NEWPID		0x20000000
+#define CLONE_NEWUSER		0x10000000
 #define CLONE_THREAD		0x00010000
 #define CLONE_CHILD_CLEARTID	0x00200000
 #define K_SIGCHLD		17
@@ -134,6 +137,14 @@ u32 thread_each_other(const struct tls *t, u32 (*f)(struct tls *o, u32 arg), u32
 	return sum;
 }
 
+void thread_each(void (*f)(struct tls *t))
+{
+	lock(&threads_lock);
+	for (struct tls *t = threads; t; t = t->next)
+		f(t);
+	unlock(&threads_lock);
+}
+
 struct tls *thread_first(void)
 {
 	struct tls *t = thread_alloc(NULL);
@@ -187,19 +198,49 @@ void thread_exit_group(struct tls *t, u64 status)
 
 /* ---- fork ---- */
 
-/* A slot of the session's table, claimed; or NO_SLOT. */
-static u32 claim_process_slot(void)
+/* Those that this process may choose from; a domain may have none but its founder's. */
+static u32 how_many(void)
+{
+	const u32 *own;
+
+	return boot.domain ? isolate_procs(&own) : layout()->nprocs;
+}
+
+static u32 nth_slot(u32 i)
+{
+	const u32 *own;
+
+	if (boot.domain)
+		return isolate_procs(&own) > i ? own[i] : 0;
+	return (boot.proc + i) % layout()->nprocs;
+}
+
+static int may_create(void)
+{
+	return how_many() > 1;
+}
+
+/* Whose slots they are, the processes of a domain know already. */
+static int claim(u32 k)
+{
+	struct adept_proc *p = proc_slots() + k;
+	u32 free = ADEPT_SLOT_FREE;
+
+	if (!boot.domain)
+		return adept_claim_proc(session(), layout(), p, k, 0);
+	return __atomic_compare_exchange_n(&p->state, &free, ADEPT_SLOT_CLAIMED, 0,
+					   __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+
+u32 thread_claim_process_slot(void)
 {
 	struct adept_proc *v = proc_slots();
-	u32 n = layout()->nprocs;
 
-	for (u32 i = 0; i < n; i++) {
-		u32 k = (boot.proc + i) % n, free = ADEPT_SLOT_FREE;
+	for (u32 i = 0, n = how_many(); i < n; i++) {
+		u32 k = nth_slot(i);
 
 		/* A look first: a full table is read, not written, by all that wait for a slot. */
-		if (__atomic_load_n(&v[k].state, __ATOMIC_RELAXED) == ADEPT_SLOT_FREE &&
-		    __atomic_compare_exchange_n(&v[k].state, &free, ADEPT_SLOT_CLAIMED, 0,
-						__ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+		if (__atomic_load_n(&v[k].state, __ATOMIC_RELAXED) == ADEPT_SLOT_FREE && claim(k))
 			return k;
 	}
 	return NO_SLOT;
@@ -217,8 +258,8 @@ static int any_in_state(u32 state)
 {
 	const struct adept_proc *v = proc_slots();
 
-	for (u32 i = 0; i < layout()->nprocs; i++)
-		if (__atomic_load_n(&v[i].state, __ATOMIC_RELAXED) == state)
+	for (u32 i = 0, n = how_many(); i < n; i++)
+		if (__atomic_load_n(&v[nth_slot(i)].state, __ATOMIC_RELAXED) == state)
 			return 1;
 	return 0;
 }
@@ -230,7 +271,7 @@ static int any_in_state(u32 state)
  */
 static int pause_for_slot(s64 pause[2])
 {
-	if (collector_gone())
+	if (collector_gone() || !may_create())
 		return 0;
 	if (pause[1] >= SLOT_PAUSE_MAX_NS) {
 		if (layout()->flags & ADEPT_S_DROP || !any_in_state(ADEPT_SLOT_ENDED))
@@ -246,10 +287,10 @@ static int pause_for_slot(s64 pause[2])
 static u32 wait_for_process_slot(void)
 {
 	s64 pause[2] = { 0, SLOT_PAUSE_MIN_NS };
-	u32 k = claim_process_slot();
+	u32 k = thread_claim_process_slot();
 
 	while (k == NO_SLOT && pause_for_slot(pause))
-		k = claim_process_slot();
+		k = thread_claim_process_slot();
 	return k;
 }
 
@@ -259,6 +300,11 @@ void thread_wait_for_slot(void)
 
 	while (!any_in_state(ADEPT_SLOT_FREE) && pause_for_slot(pause))
 		;
+}
+
+enum adept_native thread_without_slot(void)
+{
+	return may_create() ? ADEPT_NATIVE_LOST : ADEPT_NATIVE_PRIVILEGED;
 }
 
 static void fill_process_slot(struct adept_proc *p, u32 cause, u32 parent)
@@ -293,7 +339,7 @@ static void take_process_slot(u32 cause, u32 parent)
 	own_parent = parent;
 	if (k == NO_SLOT) {
 		boot.proc = NO_SLOT;
-		__atomic_add_fetch(&session()->lost_procs, 1, __ATOMIC_RELAXED);
+		adept_native_add(session(), thread_without_slot());
 		return;
 	}
 	p = proc_slots() + k;
@@ -307,14 +353,13 @@ static void take_process_slot(u32 cause, u32 parent)
 
 struct adept_proc *thread_exec_slot(void)
 {
-	struct adept_session *s = session();
 	u32 k = wait_for_process_slot();
 	struct adept_proc *p = proc_slots() + k;
 
 	if (k == NO_SLOT)
 		return NULL;
 	fill_process_slot(p, ADEPT_BY_FORK, own_parent);
-	adept_count_down(&s->lost_procs);
+	adept_native_sub(session(), thread_without_slot());
 	__atomic_store_n(&p->state, ADEPT_SLOT_LIVE, __ATOMIC_RELEASE);
 	ring_bell();
 	return p;
@@ -334,6 +379,7 @@ static void forked_child(struct tls *t)
 {
 	threads = retired = NULL;
 	t->held = 0;
+	t->own_process = 0;
 	t->group = heap_alloc(sizeof(*t->group));
 	enlist(t);
 	t->tid = (u32)sys0(__NR_gettid);
@@ -363,11 +409,13 @@ static s64 fork_process(struct tls *t, u64 nr, u64 a[6], u64 flags, u64 stack, u
 	t->parent_serial = t->ring ? t->ring->serial : 0;
 	block_signals(&old);
 	lock(&frag_lock);
+	ring_lock_slots(1);
 	lock(&threads_lock);
 	heap_lock_for_fork(1);
 	ret = filtered_syscall(nr, a);
 	heap_lock_for_fork(0);
 	unlock(&threads_lock);
+	ring_lock_slots(0);
 	unlock(&frag_lock);
 	if (!ret) {
 		t->regs[X86_RAX] = 0;
@@ -382,6 +430,8 @@ static s64 fork_process(struct tls *t, u64 nr, u64 a[6], u64 flags, u64 stack, u
 		forked_child(t);
 	}
 	restore_signals(&old);
+	if (!ret && flags & CLONE_NEWUSER)
+		rights_new_namespace(t);
 	return ret;
 }
 

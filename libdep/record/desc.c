@@ -3,6 +3,7 @@
  * Descriptors: the process's side stream to the collector.  One ring per process,
  * written under frag_lock; a full ring waits for the collector.
  */
+#include "isolate.h"
 #include "record.h"
 
 static u32 next_exit, exits_left;
@@ -26,8 +27,11 @@ u32 record_take_exits(unsigned int n)
 	if (!has_slot())
 		return ADEPT_FIRST_EXIT;
 	if (exits_left < n) {
-		next_exit = __atomic_fetch_add(&session()->next_exit, ADEPT_EXIT_BATCH,
-					       __ATOMIC_RELAXED);
+		first = __atomic_fetch_add(&session()->next_exit, ADEPT_EXIT_BATCH,
+					   __ATOMIC_RELAXED);
+		if (!isolate_may_use_exit(first))
+			return ADEPT_NO_EXITS;
+		next_exit = first;
 		exits_left = ADEPT_EXIT_BATCH;
 	}
 	first = next_exit;
@@ -134,6 +138,10 @@ void record_describe(const struct build *b)
 	};
 	u8 *at = buf + sizeof(d);
 
+	if (b->first_exit >= ADEPT_NO_EXITS) {
+		__atomic_add_fetch(&proc_slot()->undescribed, 1, __ATOMIC_RELAXED);
+		return;
+	}
 	for (u32 i = 0; i < d.nruns; i++)
 		at = put(at, &b->runs[i], sizeof(b->runs[i]));
 	for (u32 i = 0; i < b->nrecorded; i++) {

@@ -4,8 +4,10 @@
  * store that meets the guard faults.  In the session file os/signal.c finds out where
  * that was and calls ring_turn(); see module.c for rings of the kernel module.
  */
+#include "isolate.h"
 #include "record.h"
 #include "../os/rest.h"
+#include "../os/thread.h"
 
 /* A THREAD_END, and the zero behind it */
 #define END_ROOM	16u
@@ -465,31 +467,97 @@ int ring_guard_hit(const struct tls *t, u64 addr)
 
 /* ---- slots ---- */
 
-static int claim_slot(void)
+/* Against isolate(), which takes away the slots that are looked at here. */
+static struct lock slots_lock;
+
+void ring_lock_slots(int hold)
+{
+	if (hold)
+		lock(&slots_lock);
+	else
+		unlock(&slots_lock);
+}
+
+/* Those that this process may choose from. */
+static u32 how_many(void)
+{
+	const u32 *own;
+
+	return boot.domain ? isolate_threads(&own) : layout()->nthreads;
+}
+
+static u32 nth_slot(u32 i)
+{
+	const u32 *own;
+
+	return boot.domain && isolate_threads(&own) > i ? own[i] : i;
+}
+
+/* Does a domain keep it that is not ours?  It may write what state the slot is in. */
+static int is_others(u32 k)
+{
+	return !boot.domain &&
+	       __atomic_load_n(&adept_kept_thread((void *)boot.session, layout(), k)->domain,
+			       __ATOMIC_SEQ_CST);
+}
+
+static int claim(u32 k)
 {
 	struct adept_thread *v = thread_slots();
-	u32 n = layout()->nthreads;
+	u32 free = ADEPT_SLOT_FREE;
+
+	if (is_others(k) ||
+	    !__atomic_compare_exchange_n(&v[k].state, &free, ADEPT_SLOT_CLAIMED, 0,
+					 __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+		return 0;
+	/* A founder has claimed it in between, and left it free for its domain. */
+	if (is_others(k)) {
+		__atomic_store_n(&v[k].state, ADEPT_SLOT_FREE, __ATOMIC_SEQ_CST);
+		return 0;
+	}
+	return 1;
+}
+
+int ring_claim_slot(void)
+{
 	static u32 hint;
-	u32 from = __atomic_load_n(&hint, __ATOMIC_RELAXED);
 
-	for (u32 i = 0; i < n; i++) {
-		u32 k = (from + i) % n, free = ADEPT_SLOT_FREE;
+	for (u32 i = 0, n = how_many(); i < n; i++) {
+		u32 at = (hint + i) % n, k = nth_slot(at);
 
-		if (__atomic_compare_exchange_n(&v[k].state, &free, ADEPT_SLOT_CLAIMED, 0,
-						__ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
-			__atomic_store_n(&hint, k, __ATOMIC_RELAXED);
+		if (claim(k)) {
+			hint = at;
 			return (int)k;
 		}
 	}
 	return -1;
 }
 
+/* Under slots_lock: the slot is the thread's, for isolate() as well, once t->ring says so. */
+static int take_free(struct tls *t)
+{
+	int slot = ring_claim_slot();
+	u32 serial;
+
+	if (slot < 0)
+		return 0;
+	serial = __atomic_fetch_add(&session()->next_serial, 1, __ATOMIC_RELAXED);
+	if (!isolate_may_use_serial(serial)) {
+		__atomic_store_n(&thread_slots()[slot].state, ADEPT_SLOT_FREE, __ATOMIC_RELEASE);
+		return 0;
+	}
+	t->slot = (u32)slot;
+	t->ring = thread_slots() + slot;
+	t->ring->serial = serial;
+	return 1;
+}
+
 static int any_ended(void)
 {
 	const struct adept_thread *v = thread_slots();
 
-	for (u32 i = 0; i < layout()->nthreads; i++)
-		if (__atomic_load_n(&v[i].state, __ATOMIC_RELAXED) == ADEPT_SLOT_ENDED)
+	for (u32 i = 0; i < how_many(); i++)
+		if (__atomic_load_n(&v[nth_slot(i)].state, __ATOMIC_RELAXED) == ADEPT_SLOT_ENDED)
 			return 1;
 	return 0;
 }
@@ -498,29 +566,30 @@ static int any_ended(void)
  * The slot of a thread that has ended comes back when the collector has read its ring.
  * Only who finds no slot looks at all of them: they are many pages.
  */
-static int get_slot(void)
+static int get_slot(struct tls *t)
 {
 	static const s64 millisecond[2] = { 0, 1000000 };
-	struct adept_session *s = session();
-	int slot = claim_slot();
+	int ended, got;
 
-	while (slot < 0 && !(layout()->flags & ADEPT_S_DROP) && !collector_gone()) {
-		int ended = any_ended();
-
-		slot = claim_slot();
-		if (slot >= 0 || !ended)
-			break;
-		__atomic_add_fetch(&s->doorbell, 1, __ATOMIC_SEQ_CST);
-		futex_wake(&s->doorbell, 1);
+	for (;;) {
+		ring_lock_slots(1);
+		ended = any_ended();
+		got = take_free(t);
+		ring_lock_slots(0);
+		if (got || !ended || layout()->flags & ADEPT_S_DROP || collector_gone())
+			return got;
+		__atomic_add_fetch(&session()->doorbell, 1, __ATOMIC_SEQ_CST);
+		futex_wake(&session()->doorbell, 1);
 		futex_wait(&(u32){ 0 }, 0, millisecond);
 	}
-	return slot;
 }
 
 /* Nowhere to record to; @tight: and the kernel has no more mappings for this process. */
 static void start_unrecorded(struct tls *t, int tight)
 {
-	__atomic_add_fetch(&session()->lost_threads, 1, __ATOMIC_RELAXED);
+	/* A process that is not to be recorded is counted as one. */
+	if (has_slot() || thread_without_slot() == ADEPT_NATIVE_LOST)
+		__atomic_add_fetch(&session()->lost_threads, 1, __ATOMIC_RELAXED);
 	t->ring = NULL;
 	t->discard = 1;
 	if (tight)
@@ -550,28 +619,23 @@ static int open_chunks(struct tls *t)
 
 void ring_thread_start(struct tls *t, u32 tid, u32 parent_serial, u64 created_at)
 {
-	struct adept_session *s = session();
 	struct adept_ev_start ev = { tid, parent_serial, created_at, 0 };
 	struct adept_thread *r;
-	int slot;
 
 	if (!recording())
 		return;
-	slot = has_slot() ? get_slot() : -1;
-	if (slot < 0) {
+	if (!has_slot() || !get_slot(t)) {
 		start_unrecorded(t, 0);
 		return;
 	}
-	t->slot = (u32)slot;
 	t->discard = t->absent = 0;
 	t->absent_chunks = 0;
-	t->ring = r = thread_slots() + slot;
+	r = t->ring;
 	if (!open_chunks(t)) {
 		__atomic_store_n(&r->state, ADEPT_SLOT_FREE, __ATOMIC_RELEASE);
 		start_unrecorded(t, !module_ring(t));
 		return;
 	}
-	r->serial = __atomic_fetch_add(&s->next_serial, 1, __ATOMIC_RELAXED);
 	r->tid = tid;
 	r->proc = boot.proc;
 	r->proc_serial = proc_slot()->serial;

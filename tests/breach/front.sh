@@ -4,7 +4,8 @@
 # connections neither stops depd nor delays another user.  As root only, since depd must be root's.
 #
 # Both users are numbers without a name.  The victim records a small program again and again; of
-# the times that takes the 95th percentile is compared with that in quiet.
+# the times that takes the 95th percentile is compared with that in quiet, with LONG=1: on a machine
+# that has nothing else to do.
 . "$(dirname "$0")/../lib.sh"
 need_depctl
 if [ "$(id -u)" != 0 ] || ! have setpriv; then
@@ -70,7 +71,7 @@ unharmed() {
 		start
 	elif [ -e bad ]; then
 		fail "$1: the victim: $(sort bad | uniq -c | head -n 1)"
-	elif [ "$now" -gt $most ]; then
+	elif [ "$LONG" = 1 ] && [ "$now" -gt $most ]; then
 		fail "$1: 95th percentile $now ms, $quiet ms in quiet"
 	elif [ "$anon" -gt $anon_max ] || [ "$fds" -gt $fds_max ]; then
 		fail "$1: depd has $anon KiB and $fds descriptors"

@@ -120,6 +120,7 @@ static u32 request(struct adept_session *s, pid_t pid)
 	p->serial = 1;
 	p->pid = p->exec_tid = (u32)pid;
 	p->exec_state = ADEPT_EXEC_REQUEST;
+	s->procs_used = 1;
 	__atomic_store_n(&p->state, ADEPT_SLOT_LIVE, __ATOMIC_RELEASE);
 	for (int i = 0; i < 500 && state == ADEPT_EXEC_REQUEST; i++) {
 		__atomic_fetch_add(&s->doorbell, 1, __ATOMIC_SEQ_CST);

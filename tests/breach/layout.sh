@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Privileges that are given up: what a process writes to the memory of its session afterwards does
-# not decide where a process of the same session that keeps them writes.
+# Privileges that are given up: a process has no memory of those of the same session that keep
+# them any more, and what it writes to its own does not decide where they write.
 . "$(dirname "$0")/../lib.sh"
 need_depctl
 if [ "$(id -u)" != 0 ]; then
@@ -12,7 +12,7 @@ gcc -O2 -g -std=gnu11 -Wall -Wextra -Werror -D_GNU_SOURCE -pthread -o "$tmp/layo
 	"$tests/breach/layout.c" || exit 1
 cd "$tmp" || exit 1
 for field in flags chunk_size nchunks nprocs nthreads desc_size proc_off thread_off desc_off \
-	ring_off file_size slots; do
+	ring_off file_size slots nothing namespace; do
 	rm -rf l.dep
 	timeout -s KILL 60 "$DEPCTL" record --alone -q -o l.dep -- ./layout $field >out 2>err
 	s=$?
@@ -23,6 +23,8 @@ for field in flags chunk_size nchunks nprocs nthreads desc_size proc_off thread_
 		# What cannot be stored any more is said to be missing.
 		grep -q "NOT COMPLETE" verify && pass "$field: goes on, and says what is missing" ||
 			fail "$field: $(tail -n 1 verify)"
+	elif [ $field = namespace ] && [ "$("$DEPCTL" ls l.dep | grep -c ^process)" != 5 ]; then
+		fail "$field: not all processes are recorded: $("$DEPCTL" ls l.dep | grep ^process)"
 	elif ! grep -q "good$" verify; then
 		fail "$field: $(head -n 1 verify)"
 	else

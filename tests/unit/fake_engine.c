@@ -54,7 +54,7 @@ int fake_process_begin(struct fake_process *p, struct dep_session *s, u32 parent
 
 	memset(p, 0, sizeof(*p));
 	for (i = 0; i < s->layout.nprocs; i++)
-		if (claim(&dep_session_proc(s, i)->state))
+		if (adept_claim_proc(s->map, &s->layout, dep_session_proc(s, i), i, 0))
 			break;
 	if (i == s->layout.nprocs)
 		return -1;

@@ -283,7 +283,7 @@ static void test_short_processes(void **state)
 
 	(void)state;
 	begin(&f, 0, 64 << 10, 0);
-	f.w->delay_us = 5000;
+	f.w->delay_us = 20000;
 	pid = start(&f, &p, NULL);
 	for (i = 0; !pid && i < n; i++) {
 		if (!fork()) {
@@ -553,6 +553,60 @@ static void test_slot_lies(void **state)
 	}
 }
 
+/* What the process would do before it isolates itself, with thread slot 0 for threads to come. */
+static void keep(struct fixture *f, const struct fake_process *p, u32 serials, u32 exits)
+{
+	struct adept_kept *k = adept_kept_proc(f->s.map, &f->s.layout, p->slot);
+
+	k->exits = exits;
+	k->serials = serials;
+	k->serial = dep_session_proc(&f->s, p->slot)->serial;
+	adept_kept_thread(f->s.map, &f->s.layout, 0)->domain = p->slot + 1;
+	__atomic_store_n(&k->domain, p->slot + 1, __ATOMIC_SEQ_CST);
+}
+
+/*
+ * An isolated process has serials and exit ids of its own: those of others are refused, whose they
+ * may become.  Its slots stay its own when it has ended.
+ */
+static void test_isolated(void **state)
+{
+	const u32 serials = 100, exits = ADEPT_FIRST_EXIT + 10 * ADEPT_EXIT_BATCH;
+	struct fake_process p, q;
+	struct fixture f;
+	pid_t pid;
+	int i;
+
+	(void)state;
+	for (i = 0; i < 4; i++) {
+		const bool own_serial = i & 1, own_exits = i & 2;
+
+		begin(&f, 0, 64 << 10, 0);
+		pid = start(&f, &p, NULL);
+		if (!pid) {
+			keep(&f, &p, serials, exits);
+			dep_session_proc(&f.s, p.slot)->own.lost_threads = 3;
+			f.s.map->next_serial = serials + (own_serial ? 0 : ADEPT_ISOLATED_SERIALS);
+			f.s.map->next_exit = exits + (own_exits ? 0 : ADEPT_ISOLATED_EXITS);
+			write_records(&p, NULL, 20, 20);
+			_exit(0);
+		}
+		run(&f, pid);
+		assert_int_equal(f.status, 0);
+		assert_int_equal(f.w->threads_ended, own_serial);
+		assert_int_equal(!!f.ending.loss.corrupt, !own_serial || !own_exits);
+		if (own_serial && own_exits) {
+			check(&f);
+			assert_int_equal(f.w->records, 20);
+		}
+		assert_int_equal(f.ending.loss.lost_threads, 3);
+		assert_int_equal(dep_session_proc(&f.s, 0)->state, ADEPT_SLOT_FREE);
+		assert_int_equal(fake_process_begin(&q, &f.s, 0), 0);
+		assert_int_not_equal(q.slot, 0);
+		end(&f);
+	}
+}
+
 static void test_garbage(void **state)
 {
 	struct fake_process p;
@@ -676,6 +730,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_descriptors),
 		cmocka_unit_test(test_abandon),
 		cmocka_unit_test(test_slot_lies),
+		cmocka_unit_test(test_isolated),
 		cmocka_unit_test(test_garbage),
 		cmocka_unit_test(test_broken_ring),
 		cmocka_unit_test(test_blind_bytes),
