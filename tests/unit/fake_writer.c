@@ -109,12 +109,14 @@ static int put_segment(struct dep_writer *w, u32 thread, u32 fill, const void *b
 {
 	const u8 *p = body, *end = p + fill;
 	u64 value;
-	u32 id;
+	u32 id, i;
 
 	if (w->fail_with && w->segments >= w->fail_after)
 		return -w->fail_with;
 	if (w->delay_us)
 		usleep(w->delay_us);
+	for (i = 0; w->hold && !__atomic_load_n(w->hold, __ATOMIC_RELAXED) && i < 20000; i++)
+		usleep(1000);
 	w->segments++;
 	w->bytes += fill;
 	if (thread >= FAKE_MAX_THREADS || w->hostile)

@@ -25,6 +25,7 @@ struct dep_writer {
 	int fail_with;		/* errno for segments.. */
 	u64 fail_after;		/* ..after so many */
 	unsigned int delay_us;	/* per segment */
+	const u64 *hold;	/* store nothing until this is not 0; 20 s at most */
 	bool strict;		/* no gaps allowed */
 	bool hostile;		/* anything may come */
 };

@@ -283,7 +283,7 @@ static void test_short_processes(void **state)
 
 	(void)state;
 	begin(&f, 0, 64 << 10, 0);
-	f.w->delay_us = 20000;
+	f.w->hold = f.shared;
 	pid = start(&f, &p, NULL);
 	for (i = 0; !pid && i < n; i++) {
 		if (!fork()) {
