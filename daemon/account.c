@@ -152,7 +152,7 @@ static bool is_empty(const struct account *a)
 {
 	int i;
 
-	for (i = 0; i < ACCOUNT_KINDS; i++)
+	for (i = 0; i < ACCOUNT_HELD_KINDS; i++)
 		if (a->used[i])
 			return false;
 	return true;

@@ -22,6 +22,10 @@ enum account_what {
 	ACCOUNT_CLIENTS,
 	ACCOUNT_MEMORY,		/* bytes that are resident */
 	ACCOUNT_FDS,
+	ACCOUNT_QUEUED,		/* bytes that programs have published and no store has yet */
+	ACCOUNT_HELD_KINDS,	/* those before it are given back; these only grow */
+	ACCOUNT_STORED = ACCOUNT_HELD_KINDS,	/* bytes */
+	ACCOUNT_CPU,		/* ns of processor time */
 	ACCOUNT_KINDS
 };
 

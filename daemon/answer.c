@@ -178,6 +178,9 @@ void answer_account(struct text *t, const struct account_info *a)
 	text_u64(t, "directories", a->used[ACCOUNT_DIRECTORIES]);
 	text_u64(t, "memory_bytes", a->used[ACCOUNT_MEMORY]);
 	text_u64(t, "descriptors", a->used[ACCOUNT_FDS]);
+	text_u64(t, "queued_bytes", a->used[ACCOUNT_QUEUED]);
+	text_u64(t, "stored_bytes", a->used[ACCOUNT_STORED]);
+	text_u64(t, "cpu_ns", a->used[ACCOUNT_CPU]);
 	text_u64(t, "refused", a->refused);
 	text_close(t, '}');
 }

@@ -310,39 +310,50 @@ static void put_lag(struct metrics_out *o, const struct control_ops *ops,
 /* ---- users, of root's depd ---- */
 
 static const struct {
-	const char *name, *unit, *help;
+	const char *name;
+	enum type type;
+	const char *unit, *help;
 	enum account_what what;
 } of_user[] = {
-	{ "adept_user_sessions", NULL, "Sessions of a user that have not ended.",
+	{ "adept_user_sessions", GAUGE, NULL, "Sessions of a user that have not ended.",
 	  ACCOUNT_SESSIONS },
-	{ "adept_user_instances", NULL, "Processes of depd's for a user.", ACCOUNT_INSTANCES },
-	{ "adept_user_clients", NULL, "Clients of the control socket that are a user's.",
+	{ "adept_user_instances", GAUGE, NULL, "Processes of depd's for a user.",
+	  ACCOUNT_INSTANCES },
+	{ "adept_user_clients", GAUGE, NULL, "Clients of the control socket that are a user's.",
 	  ACCOUNT_CLIENTS },
-	{ "adept_user_resident_memory_bytes", "bytes", "Memory of a user's instances.",
+	{ "adept_user_resident_memory_bytes", GAUGE, "bytes", "Memory of a user's instances.",
 	  ACCOUNT_MEMORY },
-	{ "adept_user_open_fds", NULL, "Descriptors of a user's instances.", ACCOUNT_FDS },
+	{ "adept_user_open_fds", GAUGE, NULL, "Descriptors of a user's instances.", ACCOUNT_FDS },
+	{ "adept_user_lag_bytes", GAUGE, "bytes",
+	  "Published by a user's programs and not stored yet.", ACCOUNT_QUEUED },
+	{ "adept_user_stored_bytes", COUNTER, "bytes", "Written to stores by a user's instances.",
+	  ACCOUNT_STORED },
+	{ "adept_user_cpu_seconds", COUNTER, "seconds", "Processor time of a user's instances.",
+	  ACCOUNT_CPU },
+	{ "adept_user_refused", COUNTER, NULL, "What a user was refused for having it all.",
+	  ACCOUNT_KINDS },
 };
+
+static void put_user(struct metrics_out *o, const struct account_info *a, enum account_what what)
+{
+	begin_sample(o);
+	text_printf(&o->t, "{uid=\"%" PRIu64 "\"}", a->uid);
+	if (what == ACCOUNT_CPU)
+		put_seconds(&o->t, a->used[what]);
+	else
+		text_printf(&o->t, " %" PRIu64 "\n",
+			    what == ACCOUNT_KINDS ? a->refused : a->used[what]);
+}
 
 static void put_users(struct metrics_out *o, const struct control_ops *ops)
 {
 	struct account_info a;
-	char uid[24];
 	size_t i, k;
 
 	for (k = 0; ops->account && k < sizeof(of_user) / sizeof(of_user[0]); k++) {
-		family(o, of_user[k].name, GAUGE, of_user[k].unit, of_user[k].help);
-		for (i = 0; ops->account(ops->arg, i, &a); i++) {
-			snprintf(uid, sizeof(uid), "%" PRIu64, a.uid);
-			whole_of(o, "uid", uid, a.used[of_user[k].what]);
-		}
-	}
-	if (!ops->account)
-		return;
-	family(o, "adept_user_refused", COUNTER, NULL,
-	       "What a user was refused for having it all.");
-	for (i = 0; ops->account(ops->arg, i, &a); i++) {
-		snprintf(uid, sizeof(uid), "%" PRIu64, a.uid);
-		whole_of(o, "uid", uid, a.refused);
+		family(o, of_user[k].name, of_user[k].type, of_user[k].unit, of_user[k].help);
+		for (i = 0; ops->account(ops->arg, i, &a); i++)
+			put_user(o, &a, of_user[k].what);
 	}
 }
 

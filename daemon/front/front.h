@@ -58,7 +58,8 @@ struct instance {
 	uint64_t taken;		/* ..and those that succeeded */
 
 	struct link_report report;
-	uint64_t memory;	/* resident, by the kernel's word */
+	uint64_t memory;	/* resident, by the kernel's word.. */
+	uint64_t cpu_ns;	/* ..and so is this */
 	char line[1536];	/* of its messages, not complete */
 	size_t nline;
 	uint32_t nlines, nbytes, nmessages;	/* in this second */

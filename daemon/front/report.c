@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "front.h"
@@ -66,17 +67,29 @@ static uint64_t resident(pid_t pid)
 	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
+static uint64_t cpu_of(pid_t pid)
+{
+	struct timespec t;
+	clockid_t clock;
+
+	if (clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &t))
+		return 0;
+	return (uint64_t)t.tv_sec * 1000000000ull + (uint64_t)t.tv_nsec;
+}
+
 static void charge(struct instance *i, const struct link_gauges *was, const struct link_gauges *is)
 {
 	account_report(i->account, ACCOUNT_SESSIONS, was->open, is->open);
 	account_report(i->account, ACCOUNT_CLIENTS, was->clients, is->clients);
 	account_report(i->account, ACCOUNT_MEMORY, was->memory_bytes, is->memory_bytes);
 	account_report(i->account, ACCOUNT_FDS, was->fds, is->fds);
+	account_report(i->account, ACCOUNT_QUEUED, was->lag_bytes, is->lag_bytes);
 }
 
 int report_take(struct instance *i, const struct link_report *r)
 {
 	struct link_gauges was = i->report.gauges;
+	uint64_t stored = i->report.counters.stored_bytes;
 	uint32_t k;
 
 	if (!is_whole(&r->counters, COUNT(link_counters)) ||
@@ -90,13 +103,20 @@ int report_take(struct instance *i, const struct link_report *r)
 	i->report = *r;
 	i->report.gauges.memory_bytes = i->memory;
 	charge(i, &was, &i->report.gauges);
+	if (r->counters.stored_bytes > stored)
+		account_report(i->account, ACCOUNT_STORED, 0, r->counters.stored_bytes - stored);
 	return 0;
 }
 
 void report_measure(struct instance *i)
 {
 	struct link_gauges was = i->report.gauges;
+	uint64_t now = cpu_of(i->pid);
 
+	if (now > i->cpu_ns) {
+		account_report(i->account, ACCOUNT_CPU, 0, now - i->cpu_ns);
+		i->cpu_ns = now;
+	}
 	i->memory = resident(i->pid);
 	i->report.gauges.memory_bytes = i->memory;
 	charge(i, &was, &i->report.gauges);

@@ -202,7 +202,8 @@ fi
 # Programs of the system: output and status as natively.
 name=$(getent passwd $user | cut -d: -f1)
 for by in depd alone; do
-	for command in 'passwd -S' "su $name -c id" 'sudo -n true' 'ping -c 1 127.0.0.1' \
+	for command in 'passwd -S' "su $name -c id" 'sudo -n true' \
+		'ping -q -c 1 127.0.0.1 | sed "s/time .*//; /^rtt/d"' \
 		'su root -c id'; do
 		have "${command%% *}" || continue
 		natively user sh -c "$command; echo \$?"

@@ -149,16 +149,19 @@ static int show_status(struct client *c, const struct client_args *a, struct out
 static int show_users(struct client *c, const struct client_args *a, struct out *o)
 {
 	const cJSON *u;
-	char size[16];
+	char size[16], queued[16], stored[16];
 
 	(void)a;
-	out_printf(o, "%10s %9s %8s %7s %10s %11s %8s\n", "uid", "instances", "sessions",
-		   "clients", "memory", "descriptors", "refused");
+	out_printf(o, "%10s %9s %8s %7s %10s %11s %10s %10s %9s %8s\n", "uid", "instances",
+		   "sessions", "clients", "memory", "descriptors", "queued", "stored", "processor",
+		   "refused");
 	cJSON_ArrayForEach(u, member(c->answer, "users"))
-		out_printf(o, "%10.0f %9.0f %8.0f %7.0f %10s %11.0f %8.0f\n",
+		out_printf(o, "%10.0f %9.0f %8.0f %7.0f %10s %11.0f %10s %10s %7.1f s %8.0f\n",
 			   client_number(u, "uid"), client_number(u, "instances"),
 			   client_number(u, "sessions"), client_number(u, "clients"),
 			   size_of(u, "memory_bytes", size), client_number(u, "descriptors"),
+			   size_of(u, "queued_bytes", queued), size_of(u, "stored_bytes", stored),
+			   client_number(u, "cpu_ns") / 1e9,
 			   client_number(u, "refused"));
 	return 0;
 }
