@@ -171,7 +171,7 @@ int dep_inject_stopped(const struct dep_target *t, pid_t pid, bool held,
 	if (proc < 0)
 		return dep_explain(why, -proc, "process %d cannot be looked at: %s", pid,
 				strerror(-proc));
-	err = dep_judge(proc, &t->base, &out->base, why);
+	err = dep_judge(proc, &t->base, from->domain, &out->base, why);
 	out->privileged = err == -EACCES;
 	if (!err)
 		err = held ? dep_remote_begin_held(&r, pid, why) : dep_remote_begin(&r, pid, why);

@@ -60,11 +60,13 @@ int dep_space_has_file(pid_t pid, u64 dev, u64 ino);
 FILE *dep_proc_file(int proc, const char *name);
 /*
  * May the engine be put into this process, which is stopped?  If @base is not known only what it
- * has by its file is looked at.  @found: receives what it has, may be NULL.
+ * has by its file is looked at.  @isolated: it will have none of the session but its domain's part,
+ * so that it may have fewer rights.  @found: receives what it has, may be NULL.
  *
- * Return: 0, -EACCES: it has more privileges, or may have, -ESRCH.
+ * Return: 0, -EACCES: it has more privileges, or may have, or fewer, -ESRCH.
  */
-int dep_judge(int proc, const struct dep_base *base, struct dep_base *found, struct dep_why *why);
+int dep_judge(int proc, const struct dep_base *base, bool isolated, struct dep_base *found,
+	      struct dep_why *why);
 /* Do programs that this process traces get the privileges of their files? */
 bool dep_judge_raises(void);
 /* Is the next program of this thread to be confined by a security module? */

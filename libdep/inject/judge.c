@@ -273,7 +273,8 @@ static int check_namespace(int proc, const struct facts *f, const struct dep_bas
 	return *below ? 0 : privileged(why, "another user namespace");
 }
 
-static int check_against(int proc, const struct facts *f, const struct dep_base *base,
+/* Has it rights that @base has not?  @fewer: has @base some that it has not? */
+static int check_against(int proc, const struct facts *f, const struct dep_base *base, bool *fewer,
 			 struct dep_why *why)
 {
 	const struct dep_base *h = &f->has;
@@ -289,6 +290,7 @@ static int check_against(int proc, const struct facts *f, const struct dep_base 
 		return privileged(why, "capabilities");
 	if (strcmp(h->label, base->label))
 		return privileged(why, "a security module confines it in another way");
+	*fewer = below || base->caps & ~h->caps;
 	return 0;
 }
 
@@ -301,8 +303,10 @@ static int unreadable(int err, struct dep_why *why)
 			   strerror(-err));
 }
 
-int dep_judge(int proc, const struct dep_base *base, struct dep_base *found, struct dep_why *why)
+int dep_judge(int proc, const struct dep_base *base, bool isolated, struct dep_base *found,
+	      struct dep_why *why)
 {
+	bool fewer = false;
 	struct facts f;
 	int err = read_facts(proc, &f);
 
@@ -310,7 +314,9 @@ int dep_judge(int proc, const struct dep_base *base, struct dep_base *found, str
 		return unreadable(err, why);
 	err = check_alone(&f, why);
 	if (!err && base->known)
-		err = check_against(proc, &f, base, why);
+		err = check_against(proc, &f, base, &fewer, why);
+	if (!err && fewer && !isolated)
+		err = privileged(why, "the others of the session: it has fewer rights than they");
 	if (!err && found)
 		*found = f.has;
 	return err;
@@ -320,6 +326,7 @@ int dep_judge_member(int proc, const struct dep_base *base, struct dep_why *why)
 {
 	char next[DEP_LABEL_SIZE];
 	struct facts f;
+	bool fewer;
 	int err;
 
 	if (!base->known)
@@ -329,7 +336,7 @@ int dep_judge_member(int proc, const struct dep_base *base, struct dep_why *why)
 		err = read_label(proc, "attr/exec", next, sizeof(next));
 	if (err)
 		return unreadable(err, why);
-	err = check_against(proc, &f, base, why);
+	err = check_against(proc, &f, base, &fewer, why);
 	if (!err && *next)
 		err = privileged(why, "a security module is to confine it");
 	return err;
@@ -388,7 +395,7 @@ int dep_base_peer(struct dep_base *base, const struct dep_peer *peer, struct dep
 	memset(base, 0, sizeof(*base));
 	proc = dep_proc_open(peer->pid);
 	pidfd = peer->pidfd >= 0 ? peer->pidfd : (int)syscall(SYS_pidfd_open, peer->pid, 0);
-	err = proc < 0 || pidfd < 0 ? unreadable(-ESRCH, why) : dep_judge(proc, &none, base, why);
+	err = proc < 0 || pidfd < 0 ? unreadable(-ESRCH, why) : dep_judge(proc, &none, false, base, why);
 	if (!err && !is_alive(pidfd))
 		err = unreadable(-ESRCH, why);
 	/* Who has connected may be another program by now. */

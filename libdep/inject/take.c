@@ -152,7 +152,7 @@ static int check_user(const struct dep_pending *who, int proc, struct dep_inject
 		      struct dep_why *why)
 {
 	struct dep_base found = { 0 };
-	int err = dep_judge(proc, &found, &found, why);
+	int err = dep_judge(proc, &found, false, &found, why);
 
 	if (!err && who->has_uid && found.uid[0] != who->uid)
 		err = dep_explain(why, EACCES, "privileged: another user than it was held with");

@@ -10,6 +10,7 @@
  *	memfd	a copy in memory
  *	nnp	with no_new_privs
  *	userns	in a user namespace of its own, in which it is root
+ *	vfork	in a user namespace that a vfork child enters
  *
  * Each round is a forked child.  The status is that of the last one.
  */
@@ -109,6 +110,23 @@ static void become_root_of_a_namespace(void)
 	write_file("/proc/self/gid_map", map);
 }
 
+/* The child shares the memory of this process, which stays where it is. */
+static void vfork_into_namespace(char **argv)
+{
+	int status;
+	pid_t pid = vfork();
+
+	if (!pid) {
+		if (unshare(CLONE_NEWUSER))
+			_exit(98);
+		execv(file, argv);
+		_exit(97);
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
+		die("vfork");
+	_exit(WEXITSTATUS(status));
+}
+
 static void child(void)
 {
 	char *argv[] = { (char *)(uintptr_t)how, (char *)(uintptr_t)how, NULL };
@@ -126,6 +144,8 @@ static void child(void)
 		die("no_new_privs");
 	else if (!strcmp(how, "userns"))
 		become_root_of_a_namespace();
+	else if (!strcmp(how, "vfork"))
+		vfork_into_namespace(argv);
 	execv(file, argv);
 	die(file);
 }
