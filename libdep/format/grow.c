@@ -207,7 +207,7 @@ static int grow_modules(struct dep_store *s)
 	g->forks = forks;
 	m->modules.n = 0;
 	s->modules_version++;
-	return dep_modules_build(m);
+	return dep_modules_build(m, g->log_at);
 }
 
 static int grow(struct dep_store *s, bool whole)

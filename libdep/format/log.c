@@ -8,8 +8,12 @@
 #include "error.h"
 #include "log.h"
 
-/* After this many broken frames the rest is given up, lest a forged file cost hours. */
+/*
+ * After this many broken frames the rest is given up, lest a forged file cost hours.  So it is if
+ * they overlap: each may claim to have all that follows.
+ */
 #define MAX_TRIES	10000
+#define MAX_OVERLAP	8	/* times the file */
 
 /* @header: @bytes of a frame, the check last. */
 static u64 frame_check(const void *header, u32 bytes, const void *payload, u32 size, u64 seed)
@@ -85,8 +89,10 @@ static bool is_good(struct dep_log_scan *s)
 	if (fr.size > DEP_FRAME_MAX || fr.size > avail - head)
 		return false;
 #ifndef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
-	if (fr.check != frame_check(p, head, p + head, fr.size, s->fmt.seed))
+	if (fr.check != frame_check(p, head, p + head, fr.size, s->fmt.seed)) {
+		s->tried_bytes += fr.size;
 		return false;
+	}
 #endif
 	s->breaks += prev != s->prev;
 	s->prev = fr.check;
@@ -118,7 +124,8 @@ const struct dep_log_entry *dep_log_next(struct dep_log_scan *s)
 			s->at = s->entry.end < s->size ? s->entry.end : s->size;
 			return &s->entry;
 		}
-		if (++s->tries > MAX_TRIES) {
+		if (++s->tries > MAX_TRIES ||
+		    s->tried_bytes > MAX_OVERLAP * ((u64)s->size + DEP_FRAME_MAX)) {
 			s->gave_up = 1;
 			break;
 		}

@@ -44,7 +44,8 @@ struct dep_log_scan {
 	u64 breaks;		/* frames that do not follow the one in front of them */
 	u64 frames;		/* good ones so far */
 	u64 bad_bytes;		/* not part of any good frame */
-	u32 tries;
+	u32 tries;		/* broken frames so far.. */
+	u64 tried_bytes;	/* ..and bytes that their checksums were taken of */
 	int gave_up;		/* 1: too many broken frames to look further */
 	struct dep_log_entry entry;
 };

@@ -97,28 +97,27 @@ static int add_descriptors(struct dep_model *m, const struct dep_log_entry *fr)
 	return err;
 }
 
-/* Of the process with this serial number; NULL: there is none, or its name is not known. */
-static const char *exe_of(const struct dep_model *m, u32 serial)
+struct dep_process *dep_model_process(const struct dep_model *m, u32 serial)
 {
-	const struct dep_process *p = m->processes.row;
-	size_t i = m->processes.n;
+	const struct dep_serial *at = dep_table_find(&m->serials, sizeof(*at), serial);
 
-	while (i--)
-		if (p[i].serial == serial)
-			return p[i].exe;
-	return NULL;
+	return at ? (struct dep_process *)m->processes.row + at->row : NULL;
 }
 
 static int add_process(struct dep_model *m, const struct dep_log_entry *fr)
 {
 	const struct dep_wire_process *w = fr->payload;
+	const struct dep_process *parent;
+	struct dep_serial *at;
 	struct dep_process *p;
 
 	if (fr->size < sizeof(*w))
 		return 0;
-	p = dep_table_add(&m->processes, sizeof(*p));
+	at = dep_table_of(&m->serials, sizeof(*at), w->serial);
+	p = at ? dep_table_add(&m->processes, sizeof(*p)) : NULL;
 	if (!p)
 		return -ENOMEM;
+	at->row = (u32)(m->processes.n - 1);
 	p->serial = w->serial;
 	p->pid = w->pid;
 	p->parent = w->parent;
@@ -127,28 +126,26 @@ static int add_process(struct dep_model *m, const struct dep_log_entry *fr)
 	p->end_ns = w->end_ns;
 	p->exe = text_at(fr, sizeof(*w));
 	/* It had ended when it was first seen, and its parent too. */
-	if (!p->exe && p->cause == ADEPT_BY_FORK)
-		p->exe = exe_of(m, p->parent);
+	parent = !p->exe && p->cause == ADEPT_BY_FORK ? dep_model_process(m, p->parent) : NULL;
+	if (parent)
+		p->exe = parent->exe;
 	return 0;
 }
 
 static void end_process(struct dep_model *m, const struct dep_log_entry *fr)
 {
-	struct dep_process *p = m->processes.row;
 	struct dep_wire_process_end w;
-	size_t i = m->processes.n;
+	struct dep_process *p;
 
 	if (!dep_log_payload(fr, &w, sizeof(w),
 			       offsetof(struct dep_wire_process_end, built)))
 		return;
-	/* From the last: what ends has mostly begun lately. */
-	while (i--)
-		if (p[i].serial == w.serial) {
-			p[i].end_ns = w.end_ns;
-			p[i].built = w.built;
-			p[i].translate_ns = w.translate_ns;
-			return;
-		}
+	p = dep_model_process(m, w.serial);
+	if (!p)
+		return;
+	p->end_ns = w.end_ns;
+	p->built = w.built;
+	p->translate_ns = w.translate_ns;
 }
 
 /* The store must have @sum->segments of a thread. */
@@ -230,7 +227,18 @@ static int add_thread(struct dep_model *m, const struct dep_log_entry *fr)
 	return 0;
 }
 
-static int add_build_id(struct dep_model *m, const struct dep_log_entry *fr)
+int dep_build_id_order(const void *pa, const void *pb)
+{
+	const struct dep_build_id_row *a = pa, *b = pb;
+
+	if (a->inode != b->inode)
+		return a->inode < b->inode ? -1 : 1;
+	if (a->dev != b->dev)
+		return a->dev < b->dev ? -1 : 1;
+	return strcmp(a->path, b->path);
+}
+
+int dep_build_id_add(struct dep_table *ids, const struct dep_log_entry *fr)
 {
 	const struct dep_wire_build_id *w = fr->payload;
 	struct dep_build_id_row *b;
@@ -240,9 +248,10 @@ static int add_build_id(struct dep_model *m, const struct dep_log_entry *fr)
 	path = id ? text_at(fr, sizeof(*w) + strlen(id) + 1) : NULL;
 	if (!path)
 		return 0;
-	b = dep_table_add(&m->build_ids, sizeof(*b));
+	b = dep_table_add(ids, sizeof(*b));
 	if (!b)
 		return -ENOMEM;
+	b->order = (u32)ids->n;
 	b->dev = w->dev;
 	b->inode = w->inode;
 	b->id = id;
@@ -329,7 +338,7 @@ int dep_model_add(struct dep_model *m, const struct dep_log_entry *fr)
 	case DEP_F_THREAD_END:
 		return add_thread(m, fr);
 	case DEP_F_BUILD_ID:
-		return add_build_id(m, fr);
+		return dep_build_id_add(&m->build_ids, fr);
 	case DEP_F_NOTE:
 		if (!text_at(fr, 0))
 			return 0;
@@ -353,6 +362,7 @@ int dep_model_init(struct dep_model *m)
 	int err;
 
 	memset(m, 0, sizeof(*m));
+	m->proofs.may_move = m->serials.may_move = DEP_TABLE_MOVES;
 	err = dep_index_init(&m->index);
 	return err ? dep_fail(err, "index of fragments") : 0;
 }
@@ -375,7 +385,7 @@ int dep_model_build(struct dep_model *m, const void *log, size_t size, struct de
 	m->frames = scan.frames;
 	*fmt = scan.fmt;
 	if (!err)
-		err = dep_modules_build(m);
+		err = dep_modules_build(m, size);
 	if (err)
 		dep_model_free(m);
 	return err;
@@ -392,5 +402,6 @@ void dep_model_free(struct dep_model *m)
 	free(m->map_events.row);
 	free(m->build_ids.row);
 	free(m->proofs.row);
+	free(m->serials.row);
 	memset(m, 0, sizeof(*m));
 }

@@ -26,6 +26,7 @@ struct dep_map_event {
 };
 
 struct dep_build_id_row {
+	u32 order;
 	u64 dev, inode;
 	const char *id, *path;
 };
@@ -45,9 +46,16 @@ struct dep_proof {
 	u64 trim_chain;		/* ..and the chain value of the last of those */
 };
 
+/** struct dep_serial - where a process is */
+struct dep_serial {
+	u32 serial;
+	u32 row;		/* of dep_model.processes; the last one that has the serial */
+};
+
 struct dep_model {
 	struct dep_table processes, threads, modules, notes, fragments, map_events, build_ids;
 	struct dep_table proofs;
+	struct dep_table serials;	/* of processes: struct dep_serial, sorted by serial */
 	struct dep_index index;
 	struct dep_wire_end end;
 	int ended;		/* END is the last frame */
@@ -62,6 +70,11 @@ struct dep_model {
 	u64 code_bytes, desc_bytes;
 };
 
+/** dep_build_id_add() - add what a BUILD_ID frame says to a table of struct dep_build_id_row */
+int dep_build_id_add(struct dep_table *ids, const struct dep_log_entry *fr);
+/** dep_build_id_order() - by file, for qsort() and bsearch() */
+int dep_build_id_order(const void *a, const void *b);
+
 /** dep_model_build() - @fmt receives the log's format */
 int dep_model_build(struct dep_model *m, const void *log, size_t size, struct dep_format *fmt);
 /* The same one frame after the other; dep_modules_build() is the caller's. */
@@ -69,7 +82,13 @@ int dep_model_init(struct dep_model *m);
 int dep_model_add(struct dep_model *m, const struct dep_log_entry *e);
 void dep_model_free(struct dep_model *m);
 
-/** dep_modules_build() - m->map_events -> m->modules, which are empty (modules.c) */
-int dep_modules_build(struct dep_model *m);
+/** dep_model_process() - the process with this serial, or NULL */
+struct dep_process *dep_model_process(const struct dep_model *m, u32 serial);
+
+/**
+ * dep_modules_build() - m->map_events -> m->modules, which are empty (modules.c)
+ * @input: bytes of the log
+ */
+int dep_modules_build(struct dep_model *m, u64 input);
 
 #endif

@@ -254,6 +254,8 @@ int dep_writer_resume(struct dep_writer **out, const char *dir, int compress_lev
 	else
 		*out = s.w;
 	return err;
+	/* What is added from now on was checked when it was recorded. */
+	s.w->chains.may_move = 0;
 }
 
 void dep_resume_free(struct dep_resume *r)

@@ -176,6 +176,7 @@ int dep_resume_log(struct dep_resume_scan *s)
 	    memcmp(scan.fmt.id, s->w->fmt.id, DEP_ID_SIZE))
 		return dep_fail(-EBADMSG, "%s belongs to another store", DEP_LOG_NAME);
 	s->log_end = scan.at;
+	s->processes.may_move = s->threads.may_move = s->w->chains.may_move = DEP_TABLE_MOVES;
 	while ((fr = dep_log_next(&scan))) {
 		err = take_frame(s, fr);
 		if (err)
@@ -196,48 +197,53 @@ int dep_resume_log(struct dep_resume_scan *s)
 	return 0;
 }
 
-/* Whether @map's build-id is in the frames behind s->last. */
-static bool has_build_id(const struct dep_resume_scan *s, const struct adept_desc_map *map)
+/* The build-ids in the frames behind s->last, sorted by file. */
+static int build_ids_behind(const struct dep_resume_scan *s, struct dep_table *ids)
 {
-	const char *path = (const char *)(map + 1), *id;
-	const struct dep_wire_build_id *b;
 	const struct dep_log_entry *fr;
 	struct dep_log_scan scan;
-	size_t n;
+	int err = 0;
 
 	dep_log_open(&scan, s->log, s->log_end);
 	scan.at = s->last.end;
-	while ((fr = dep_log_next(&scan))) {
-		b = fr->payload;
-		id = (const char *)(b + 1);
-		if (fr->size <= sizeof(*b) || b->dev != map->dev || b->inode != map->inode)
-			continue;
-		n = strnlen(id, fr->size - sizeof(*b)) + 1;
-		/* The file has 16 zero bytes behind it in memory. */
-		if (sizeof(*b) + n < fr->size && !strcmp(id + n, path))
-			return true;
-	}
-	return false;
+	while (!err && (fr = dep_log_next(&scan)))
+		if (fr->type == DEP_F_BUILD_ID)
+			err = dep_build_id_add(ids, fr);
+	if (ids->n)
+		qsort(ids->row, ids->n, sizeof(struct dep_build_id_row), dep_build_id_order);
+	return err;
+}
+
+static bool has_build_id(const struct dep_table *ids, const struct adept_desc_map *map)
+{
+	const struct dep_build_id_row key = {
+		.dev = map->dev, .inode = map->inode, .path = (const char *)(map + 1),
+	};
+
+	return ids->n && bsearch(&key, ids->row, ids->n, sizeof(key), dep_build_id_order);
 }
 
 int dep_resume_build_ids(struct dep_resume_scan *s)
 {
+	struct dep_table ids = { 0 };
 	const struct adept_desc *h;
 	size_t left, n;
-	int err = 0;
+	int err;
 
 	if (!s->last.payload)
 		return 0;
+	err = build_ids_behind(s, &ids);
 	h = s->last.payload;
 	for (left = s->last.size; left && !err; left -= n) {
 		n = dep_desc_next(h, left);
 		if (!n)
 			break;
 		if (h->type == ADEPT_DESC_MAP && !dep_desc_check(h) &&
-		    !has_build_id(s, (const void *)h))
+		    !has_build_id(&ids, (const void *)h))
 			err = dep_writer_build_id(s->w, s->last.process, (const void *)h);
 		h = (const void *)((const char *)h + n);
 	}
+	free(ids.row);
 	return err;
 }
 

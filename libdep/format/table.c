@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,6 +50,19 @@ void *dep_table_find(const struct dep_table *t, size_t row_size, u32 serial)
 	return row && !memcmp(row, &serial, sizeof(serial)) ? row : NULL;
 }
 
+/* May @bytes of rows move once more? */
+static bool may_move(struct dep_table *t, u64 bytes)
+{
+	if (!t->may_move)
+		return true;
+	if (bytes >= t->may_move) {
+		dep_fail(-EBADMSG, "serial numbers of processes or threads are in disorder");
+		return false;
+	}
+	t->may_move -= bytes;
+	return true;
+}
+
 void *dep_table_of(struct dep_table *t, size_t row_size, u32 serial)
 {
 	size_t i = lower_bound(t, row_size, serial);
@@ -56,6 +70,8 @@ void *dep_table_of(struct dep_table *t, size_t row_size, u32 serial)
 
 	if (row)
 		return row;
+	if (!may_move(t, (t->n - i) * row_size))
+		return NULL;
 	if (!dep_table_add(t, row_size))
 		return NULL;
 	row = (char *)t->row + i * row_size;
