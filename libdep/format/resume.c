@@ -80,6 +80,11 @@ static int read_files(struct dep_resume_scan *s)
 	int err;
 
 	err = dep_seg_files(s->w->dirfd, first, &count, &end);
+	if (!err && first >= DEP_SEG_FILES)
+		err = dep_fail(-EBADMSG, "%s says that all files of segments were removed",
+			       DEP_LOG_NAME);
+	/* If there is none the next one to be made has the first number. */
+	s->w->seg_number = first;
 	if (!err && count != end - first)
 		err = dep_fail(-EBADMSG, "%u of %u files of segments are missing",
 			       end - first - count, end - first);
@@ -249,13 +254,13 @@ int dep_writer_resume(struct dep_writer **out, const char *dir, int compress_lev
 	if (!err)
 		err = go_on(&s);
 	dep_resume_scan_free(&s, !err);
+	/* What is added from now on was checked when it was recorded. */
+	s.w->chains.may_move = 0;
 	if (err)
 		dep_writer_free(s.w);
 	else
 		*out = s.w;
 	return err;
-	/* What is added from now on was checked when it was recorded. */
-	s.w->chains.may_move = 0;
 }
 
 void dep_resume_free(struct dep_resume *r)
