@@ -191,6 +191,15 @@ int dep_recover_seam(struct dep_store *s, const struct dep_segment *seg,
 		     const struct dep_segment *next, struct dep_counts *counts);
 
 /**
+ * dep_store_jobs() - how many of @jobs threads may recover some of the @n segments at a time
+ *
+ * Fewer than @jobs if their memory would be far more than a store of its size should take.  At
+ * least one: a segment that takes too much by itself is refused when it is recovered.
+ */
+unsigned int dep_store_jobs(struct dep_store *s, const struct dep_segment *segs, size_t n,
+			    unsigned int jobs);
+
+/**
  * dep_recover() - recover @n segments with @jobs workers (0 = one per processor)
  *
  * Batches reach @sink from one thread only, in the order of @segs, whatever @jobs is.

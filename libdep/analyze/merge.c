@@ -370,6 +370,7 @@ int dep_analyze_beside(struct dep_store *store, const struct dep_analyzer *a, vo
 		jobs = cpus > 1 ? (unsigned int)cpus : 1;
 	if (jobs > MAX_JOBS)
 		jobs = MAX_JOBS;
+	jobs = dep_store_jobs(store, segs, all, jobs);
 	/* This thread is one of them. */
 	m.loader = dep_loader_start(store, a->want, jobs - 1);
 	ret = begin(&m, beside);

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "budget.h"
 #include "error.h"
 #include "store.h"
 
@@ -290,11 +291,53 @@ static void leave_wal_mode(unsigned char *image, size_t size)
 		image[18] = image[19] = 1;
 }
 
+/* Replace our tables in the catalog @image, which is freed; 1: it is no database. */
+static int write_image(struct dep_store *s, unsigned char *image, size_t size)
+{
+	sqlite3 *db = NULL;
+	int err, code;
+
+	/* SQLite frees the image, also on failure. */
+	if (sqlite3_open(":memory:", &db) ||
+	    sqlite3_deserialize(db, "main", image, (sqlite3_int64)size, (sqlite3_int64)size,
+				SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_RESIZEABLE)) {
+		err = db_error(db, DEP_CATALOG_NAME);
+	} else {
+		err = replace(s, db);
+		code = sqlite3_errcode(db);
+		if (code == SQLITE_NOTADB || code == SQLITE_CORRUPT)
+			err = 1;
+		if (code == SQLITE_NOMEM)
+			err = dep_fail(-EFBIG, "%s takes too much memory for %zu KiB: remove it",
+				       DEP_CATALOG_NAME, size >> 10);
+	}
+	sqlite3_close(db);
+	return err;
+}
+
+/*
+ * The same with a limit to the memory of SQLite: each table and view that is in a catalog is
+ * parsed.  The limit is the whole program's, so a lower one that is there already stays.
+ */
+static int write_limited(struct dep_store *s, unsigned char *image, size_t size)
+{
+	const u64 input = dep_store_input(s, UINT64_MAX) + size;
+	sqlite3_int64 most = (sqlite3_int64)dep_budget_catalog(input) + sqlite3_memory_used();
+	sqlite3_int64 before = sqlite3_hard_heap_limit64(-1);
+	int err;
+
+	if (before > 0 && before < most)
+		return write_image(s, image, size);
+	sqlite3_hard_heap_limit64(most);
+	err = write_image(s, image, size);
+	sqlite3_hard_heap_limit64(before);
+	return err;
+}
+
 /* Replace our tables in the catalog that is there; 1: it is no database. */
 static int write_into(struct dep_store *s)
 {
-	unsigned char *image = NULL;
-	sqlite3 *db = NULL;
+	unsigned char *image;
 	size_t size = 0;
 	void *data;
 	int err;
@@ -313,18 +356,7 @@ static int write_into(struct dep_store *s)
 	if (!image)
 		return dep_fail(-ENOMEM, DEP_CATALOG_NAME);
 	leave_wal_mode(image, size);
-	/* SQLite frees the image, also on failure. */
-	if (sqlite3_open(":memory:", &db) ||
-	    sqlite3_deserialize(db, "main", image, (sqlite3_int64)size, (sqlite3_int64)size,
-				SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_RESIZEABLE)) {
-		err = db_error(db, DEP_CATALOG_NAME);
-	} else {
-		err = replace(s, db);
-		if (sqlite3_errcode(db) == SQLITE_NOTADB || sqlite3_errcode(db) == SQLITE_CORRUPT)
-			err = 1;
-	}
-	sqlite3_close(db);
-	return err;
+	return write_limited(s, image, size);
 }
 
 int dep_catalog_write(struct dep_store *s, bool keep_others)

@@ -11,6 +11,7 @@
 #include <xxhash.h>
 
 #include "../../include/dep/store.h"
+#include "budget.h"
 #include "error.h"
 #include "file.h"
 
@@ -339,16 +340,50 @@ ssize_t dep_read_at(int fd, void *buf, size_t size, u64 off)
 	return done;
 }
 
+u64 dep_file_data(int fd, u64 most)
+{
+	off_t from = 0, upto;
+	u64 sum = 0;
+
+	while (sum < most) {
+		from = lseek(fd, from, SEEK_DATA);
+		upto = from < 0 ? -1 : lseek(fd, from, SEEK_HOLE);
+		if (upto <= from)
+			break;
+		sum += (u64)(upto - from);
+		from = upto;
+	}
+	return sum;
+}
+
+/* The rest of a sparse file is zeros that take memory, but no space on the disk. */
+static int check_sparse(int fd, const char *name, u64 size)
+{
+	u64 data;
+
+	if (size <= dep_budget_file(0))
+		return 0;
+	data = dep_file_data(fd, size);
+	if (size <= dep_budget_file(data))
+		return 0;
+	return dep_fail(-EFBIG, "%s has %llu bytes, but only %llu of them are not in holes", name,
+			(unsigned long long)size, (unsigned long long)data);
+}
+
 int dep_read_fd(int fd, const char *name, u64 max, void **data, size_t *size)
 {
 	struct stat st;
 	ssize_t n;
 	char *buf;
+	int err;
 
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
 		return dep_fail(-EBADMSG, "%s is no file", name);
 	if ((u64)st.st_size > max)
 		return dep_fail(-EBADMSG, "%s is too large", name);
+	err = check_sparse(fd, name, (u64)st.st_size);
+	if (err)
+		return err;
 	buf = malloc(st.st_size + 16);
 	if (!buf)
 		return dep_fail(-ENOMEM, "%s", name);

@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Exit id -> fragment and record length: a flat table of two levels, made for the
- * loops that parse bodies.
+ * Exit id -> fragment and record length: a tree of three levels, made for the loops that parse
+ * bodies.
+ *
+ *	id	bits 16 and up	5 to 15		0 to 4
+ *		root ---------> node ---------> page of entries
+ *
+ * A process's ids are dense, but a forged log may give each fragment, of 40 bytes at least, an id
+ * far from all others.  So pages are small: 256 bytes for each fragment, and 64 MiB for all nodes
+ * that there can be, are the most that it takes.
  */
 #ifndef DEP_FORMAT_INDEX_H
 #define DEP_FORMAT_INDEX_H
@@ -9,7 +16,9 @@
 #include "../abi/descriptor.h"
 #include "wire.h"
 
-#define DEP_INDEX_PAGE	1024u	/* ADEPT_EXIT_BATCH: a process's ids are dense */
+#define DEP_INDEX_PAGE	32u	/* entries */
+#define DEP_INDEX_NODE	2048u	/* pages */
+#define DEP_INDEX_ROOT	(DEP_EXIT_LIMIT / DEP_INDEX_PAGE / DEP_INDEX_NODE)
 
 struct dep_exit_entry {
 	u32 frag;	/* number of the fragment */
@@ -18,12 +27,22 @@ struct dep_exit_entry {
 };
 
 struct dep_index {
-	struct dep_exit_entry **page;	/* DEP_EXIT_LIMIT / DEP_INDEX_PAGE */
-	u32 npages;			/* behind the last one that there is; for who adds */
+	struct dep_exit_entry ***root;	/* of DEP_INDEX_ROOT nodes, NULL where there is none yet */
 };
 
 /* Entered whole and never changed, so threads may look while one adds. */
 typedef u64 __attribute__((may_alias)) dep_index_word;
+
+/** dep_index_page() - where @id, which is below DEP_EXIT_LIMIT, belongs; NULL: nothing is there */
+static inline struct dep_exit_entry *dep_index_page(const struct dep_index *x, u32 id)
+{
+	struct dep_exit_entry **node;
+
+	node = __atomic_load_n(&x->root[id / DEP_INDEX_PAGE / DEP_INDEX_NODE], __ATOMIC_ACQUIRE);
+	if (!node)
+		return NULL;
+	return __atomic_load_n(&node[id / DEP_INDEX_PAGE % DEP_INDEX_NODE], __ATOMIC_ACQUIRE);
+}
 
 static inline struct dep_exit_entry dep_index_get(const struct dep_index *x, u32 id)
 {
@@ -32,7 +51,7 @@ static inline struct dep_exit_entry dep_index_get(const struct dep_index *x, u32
 
 	if (id >= DEP_EXIT_LIMIT)
 		return u.e;
-	page = __atomic_load_n(&x->page[id / DEP_INDEX_PAGE], __ATOMIC_ACQUIRE);
+	page = dep_index_page(x, id);
 	if (page)
 		u.word = __atomic_load_n((dep_index_word *)&page[id % DEP_INDEX_PAGE],
 					 __ATOMIC_RELAXED);
@@ -44,8 +63,8 @@ static inline void dep_index_set(struct dep_index *x, u32 id, struct dep_exit_en
 {
 	union { struct dep_exit_entry e; u64 word; } u = { e };
 
-	__atomic_store_n((dep_index_word *)&x->page[id / DEP_INDEX_PAGE][id % DEP_INDEX_PAGE],
-			 u.word, __ATOMIC_RELAXED);
+	__atomic_store_n((dep_index_word *)&dep_index_page(x, id)[id % DEP_INDEX_PAGE], u.word,
+			 __ATOMIC_RELAXED);
 }
 
 int dep_index_init(struct dep_index *x);
@@ -60,12 +79,9 @@ int dep_index_add(struct dep_index *x, const struct adept_desc_frag *d, u32 frag
 
 static inline const struct dep_exit_entry *dep_index_find(const struct dep_index *x, u32 id)
 {
-	const struct dep_exit_entry *e;
+	struct dep_exit_entry *page = id < DEP_EXIT_LIMIT ? dep_index_page(x, id) : NULL;
 
-	if (id >= DEP_EXIT_LIMIT || !x->page[id / DEP_INDEX_PAGE])
-		return NULL;
-	e = &x->page[id / DEP_INDEX_PAGE][id % DEP_INDEX_PAGE];
-	return e->bytes ? e : NULL;
+	return page && page[id % DEP_INDEX_PAGE].bytes ? &page[id % DEP_INDEX_PAGE] : NULL;
 }
 
 #endif

@@ -17,6 +17,8 @@
 
 #define MAX_SIZE	(64u << 20)	/* of the file */
 #define MAX_ARGS	100000
+/* A value takes 112 bytes of memory, and may have two in the file. */
+#define MAX_VALUES	(1u << 20)
 
 /* Names of struct dep_loss's members, in its order. */
 static const struct {
@@ -294,6 +296,23 @@ void dep_manifest_drop(void *tree)
 
 /* ---- reading ---- */
 
+/* At least as many values as there are in the text; what is no JSON is not told here. */
+static size_t count_values(const char *text, size_t size)
+{
+	bool string = false;
+	size_t i, n = 1;
+
+	for (i = 0; i < size; i++) {
+		if (string && text[i] == '\\')
+			i++;
+		else if (text[i] == '"')
+			string = !string;
+		else if (!string)
+			n += text[i] == ',' || text[i] == '[' || text[i] == '{';
+	}
+	return n;
+}
+
 /* Does the text end with its own checksum?  @text ends with a NUL byte. */
 static bool is_unchanged(const char *text, size_t size)
 {
@@ -427,6 +446,11 @@ int dep_manifest_read(int dirfd, struct dep_manifest *m)
 	err = dep_read_all(dirfd, DEP_MANIFEST_NAME, MAX_SIZE, &text, &size);
 	if (err)
 		return err;
+	if (count_values(text, size) > MAX_VALUES) {
+		free(text);
+		return dep_fail(-EFBIG, "%s has more than %u values", DEP_MANIFEST_NAME,
+				MAX_VALUES);
+	}
 	o = cJSON_ParseWithLength(text, size);
 	if (!o) {
 		free(text);

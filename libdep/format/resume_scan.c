@@ -290,16 +290,16 @@ static int take_segments(struct dep_resume_scan *s)
 }
 
 /* Is it named by a MARK, or are its columns good?  1: neither. */
-static int check_segment(struct dep_resume_scan *s, int fd, const struct dep_segment *g,
-			 struct dep_columns *columns)
+static int check_segment(struct dep_resume_scan *s, int fd, const struct dep_segment *g)
 {
 	const struct dep_chain *c = dep_table_find(&s->w->chains, sizeof(*c), g->thread);
+	struct dep_seg_header h;
 	int err;
 
 	if (c && g->index < c->marked)
 		return 0;
 	s->w->unmarked += g->stored_bytes;
-	err = dep_seg_read(fd, &s->w->fmt, g, false, columns);
+	err = dep_seg_check(fd, &s->w->fmt, g, &h);
 	return err == -EBADMSG ? 1 : err;
 }
 
@@ -311,13 +311,12 @@ static int check_segment(struct dep_resume_scan *s, int fd, const struct dep_seg
 static int take_off_damaged(struct dep_resume_scan *s, int fd)
 {
 	struct dep_seg_list *l = &s->list;
-	struct dep_columns columns = { 0 };
 	struct dep_segment *row;
 	size_t i, n = 0;
 	int ret = 0;
 
 	for (i = 0; i < l->n && ret >= 0; i++) {
-		ret = check_segment(s, fd, &l->seg[i], &columns);
+		ret = check_segment(s, fd, &l->seg[i]);
 		if (!ret) {
 			l->seg[n++] = l->seg[i];
 			continue;
@@ -328,7 +327,6 @@ static int take_off_damaged(struct dep_resume_scan *s, int fd)
 		if (row)
 			*row = l->seg[i];
 	}
-	dep_columns_free(&columns);
 	l->n = n;
 	return ret < 0 ? ret : 0;
 }
@@ -343,17 +341,16 @@ static u64 end_of(const struct dep_seg_list *l)
 /* Take those off the list's end that are not there as a whole. */
 static int drop_unfinished(const struct dep_format *fmt, struct dep_seg_list *l, int fd)
 {
-	struct dep_columns c = { 0 };
+	struct dep_seg_header h;
 	int err = 0;
 
 	for (; l->n; l->n--) {
-		err = dep_seg_read(fd, fmt, &l->seg[l->n - 1], false, &c);
+		err = dep_seg_check(fd, fmt, &l->seg[l->n - 1], &h);
 		if (err != -EBADMSG)
 			break;
-		l->lost_bytes -= c.h.lost_bytes;
+		l->lost_bytes -= h.lost_bytes;
 		err = 0;
 	}
-	dep_columns_free(&c);
 	return err;
 }
 

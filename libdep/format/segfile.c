@@ -93,6 +93,16 @@ static u64 bytes_used(const struct dep_seg_header *h)
 	return (u64)h->size + h->control_stored + h->value_stored;
 }
 
+/* The next offset >= @off that is not in a hole, a multiple of 8; @end if there is none. */
+static u64 skip_hole(int fd, u64 off, u64 end)
+{
+	off_t data = lseek(fd, (off_t)off, SEEK_DATA);
+
+	if (data < 0)
+		return errno == ENXIO ? end : off;
+	return (u64)data > off ? (u64)data & ~7ull : off;
+}
+
 /* The next offset >= @off that is a multiple of 8 and holds a good header, or @end. */
 static s64 find_header(int fd, const struct dep_format *fmt, u64 off, u64 end, u8 *buf)
 {
@@ -101,7 +111,7 @@ static s64 find_header(int fd, const struct dep_format *fmt, u64 off, u64 end, u
 	size_t i;
 	ssize_t n;
 
-	while (off < end) {
+	for (off = skip_hole(fd, off, end); off < end; off = skip_hole(fd, off, end)) {
 		n = dep_read_at(fd, buf, WINDOW, off);
 		if (n < 0)
 			return n;
@@ -114,15 +124,6 @@ static s64 find_header(int fd, const struct dep_format *fmt, u64 off, u64 end, u
 		off += i;
 	}
 	return end;
-}
-
-static int columns_good(int fd, const struct dep_format *fmt, const struct dep_segment *seg)
-{
-	struct dep_columns c = { 0 };
-	int err = dep_seg_read(fd, fmt, seg, false, &c);
-
-	dep_columns_free(&c);
-	return !err;
 }
 
 /* The number of segments.NNN, or -1 if @name is none. */
@@ -236,7 +237,9 @@ int dep_seg_scan_from(int fd, const struct dep_format *fmt, u32 number, bool who
 
 void dep_seg_check_last(int fd, const struct dep_format *fmt, struct dep_seg_list *list)
 {
-	if (columns_good(fd, fmt, &list->seg[list->n - 1]))
+	struct dep_seg_header h;
+
+	if (!dep_seg_check(fd, fmt, &list->seg[list->n - 1], &h))
 		return;
 	list->n--;
 	list->torn++;
@@ -273,14 +276,17 @@ static int room_for(void *bufp, size_t *room, size_t size)
 	return 0;
 }
 
+static int wrong_column(void)
+{
+	return dep_fail(-EBADMSG, "a column's checksum is wrong");
+}
+
 static int check_column(const struct dep_format *fmt, const void *data, u32 size, u64 check)
 {
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
 	return 0;
 #endif
-	if (XXH3_64bits_withSeed(data, size, fmt->seed) == check)
-		return 0;
-	return dep_fail(-EBADMSG, "a column's checksum is wrong");
+	return XXH3_64bits_withSeed(data, size, fmt->seed) == check ? 0 : wrong_column();
 }
 
 /* One of the value column's streams; what is not compressed stays where it is. */
@@ -354,12 +360,88 @@ static int unpack_columns(struct dep_columns *c, const u8 *stored)
 	return dep_column_unpack(h->value_codec, value, h->value_stored, c->value, h->value_raw);
 }
 
-int dep_seg_read(int fd, const struct dep_format *fmt, const struct dep_segment *seg, bool unpack,
+static int changed(const struct dep_segment *seg)
+{
+	return dep_fail(-EBADMSG, "segment %llu of thread %u is torn",
+			(unsigned long long)seg->seq, seg->thread);
+}
+
+static int read_failed(const struct dep_segment *seg, ssize_t n)
+{
+	return n >= 0 ? changed(seg) : dep_fail((int)n, "cannot read segment %llu of thread %u",
+						(unsigned long long)seg->seq, seg->thread);
+}
+
+/* Is @h still what @seg was made of?  Memory is given by what @seg says. */
+static bool is_same(const struct dep_segment *seg, const struct dep_seg_header *h)
+{
+	return h->thread == seg->thread && h->seq == seg->seq &&
+	       dep_seg_bytes(h) == seg->stored_bytes && h->control_raw == seg->control_bytes &&
+	       h->value_raw == seg->value_bytes;
+}
+
+/* One column of @size bytes at @at; @buf has WINDOW bytes. */
+static int check_stored(int fd, const struct dep_format *fmt, const struct dep_segment *seg,
+			u64 at, u32 size, u64 check, u8 *buf, XXH3_state_t *hash)
+{
+	u32 done, part;
+	ssize_t n;
+
+	XXH3_64bits_reset_withSeed(hash, fmt->seed);
+	for (done = 0; done < size; done += part) {
+		part = size - done < WINDOW ? size - done : WINDOW;
+		n = dep_read_at(fd, buf, part, at + done);
+		if (n != (ssize_t)part)
+			return read_failed(seg, n);
+		XXH3_64bits_update(hash, buf, part);
+	}
+#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+	return 0;
+#endif
+	return XXH3_64bits_digest(hash) == check ? 0 : wrong_column();
+}
+
+int dep_seg_check(int fd, const struct dep_format *fmt, const struct dep_segment *seg,
+		  struct dep_seg_header *h)
+{
+	const u32 size = dep_seg_header_bytes(fmt);
+	XXH3_state_t *hash = XXH3_createState();
+	u8 *buf = malloc(WINDOW);
+	ssize_t n;
+	int err;
+
+	memset(h, 0, sizeof(*h));
+	if (!hash || !buf) {
+		err = dep_fail(-ENOMEM, "check of a segment");
+		goto out;
+	}
+	n = dep_read_at(fd, buf, size, seg->offset);
+	if (n != (ssize_t)size) {
+		err = read_failed(seg, n);
+		goto out;
+	}
+	err = dep_seg_header_read(fmt, buf, h);
+	if (err || !is_same(seg, h)) {
+		memset(h, 0, sizeof(*h));
+		err = changed(seg);
+		goto out;
+	}
+	err = check_stored(fd, fmt, seg, seg->offset + size, h->control_stored, h->control_check,
+			   buf, hash);
+	if (!err)
+		err = check_stored(fd, fmt, seg, seg->offset + size + h->control_stored,
+				   h->value_stored, h->value_check, buf, hash);
+out:
+	XXH3_freeState(hash);
+	free(buf);
+	return err;
+}
+
+int dep_seg_read(int fd, const struct dep_format *fmt, const struct dep_segment *seg,
 		 struct dep_columns *c)
 {
 	struct dep_seg_header *h = &c->h;
 	const u8 *stored;
-	u64 size;
 	ssize_t n;
 	int err;
 
@@ -368,14 +450,10 @@ int dep_seg_read(int fd, const struct dep_format *fmt, const struct dep_segment 
 	if (err)
 		return err;
 	n = dep_read_at(fd, c->stored, seg->stored_bytes, seg->offset);
-	if (n < 0)
-		return dep_fail(n, "cannot read segment %llu of thread %u",
-				(unsigned long long)seg->seq, seg->thread);
-	if (n < (ssize_t)dep_seg_header_bytes(fmt) || dep_seg_header_read(fmt, c->stored, h))
-		goto changed;
-	size = bytes_used(h);
-	if ((u64)n < size || h->thread != seg->thread || h->seq != seg->seq)
-		goto changed;
+	if (n < (ssize_t)dep_seg_header_bytes(fmt))
+		return read_failed(seg, n);
+	if (dep_seg_header_read(fmt, c->stored, h) || !is_same(seg, h) || (u64)n < bytes_used(h))
+		return changed(seg);
 	err = room_for(&c->control, &c->control_room, h->control_raw + 8ul);
 	if (!err)
 		err = room_for(&c->value, &c->value_room, h->value_raw + 8ul);
@@ -386,12 +464,7 @@ int dep_seg_read(int fd, const struct dep_format *fmt, const struct dep_segment 
 	if (!err)
 		err = check_column(fmt, stored + h->control_stored, h->value_stored,
 				   h->value_check);
-	if (err || !unpack)
-		return err;
-	return unpack_columns(c, stored);
-changed:
-	return dep_fail(-EBADMSG, "segment %llu of thread %u is torn",
-			(unsigned long long)seg->seq, seg->thread);
+	return err ? err : unpack_columns(c, stored);
 }
 
 void dep_columns_free(struct dep_columns *c)

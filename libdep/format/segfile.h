@@ -20,6 +20,13 @@ struct dep_columns {
 	size_t control_room, value_room, stored_room, lens_room, bytes_room;
 };
 
+/** dep_seg_memory() - bytes that struct dep_columns takes for @seg at most */
+static inline u64 dep_seg_memory(const struct dep_segment *seg)
+{
+	return (u64)seg->stored_bytes + seg->control_bytes + 2ull * seg->value_bytes +
+	       seg->value_bytes / 16 + 64;
+}
+
 struct dep_seg_list {
 	struct dep_segment *seg;
 	size_t n, room;
@@ -63,8 +70,17 @@ int dep_seg_scan_from(int fd, const struct dep_format *fmt, u32 number, bool who
 /** dep_seg_check_last() - take the last one of @list, in @fd, off if its columns are bad */
 void dep_seg_check_last(int fd, const struct dep_format *fmt, struct dep_seg_list *list);
 
-/** dep_seg_read() - read a segment, compare the checksums of its columns, and @unpack it */
-int dep_seg_read(int fd, const struct dep_format *fmt, const struct dep_segment *seg, bool unpack,
+/**
+ * dep_seg_check() - read a segment piece by piece and compare the checksums of its columns
+ * @h: receives its header, all zero if that is not good
+ *
+ * Return: 0, -EBADMSG if it is not what was stored, or another negative errno.
+ */
+int dep_seg_check(int fd, const struct dep_format *fmt, const struct dep_segment *seg,
+		  struct dep_seg_header *h);
+
+/** dep_seg_read() - read a segment, compare the checksums of its columns, and unpack it */
+int dep_seg_read(int fd, const struct dep_format *fmt, const struct dep_segment *seg,
 		 struct dep_columns *c);
 
 void dep_columns_free(struct dep_columns *c);

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../../include/dep/recover.h"
+#include "budget.h"
 #include "error.h"
 #include "store.h"
 
@@ -219,11 +221,58 @@ void dep_store_close(struct dep_store *s)
 	free(s);
 }
 
+u64 dep_store_input(const struct dep_store *s, u64 most)
+{
+	u64 sum = dep_file_data(s->log_fd, most);
+	u32 n;
+
+	for (n = 0; n < s->nfds && sum < most; n++)
+		if (s->fds[n] >= 0)
+			sum += dep_file_data(s->fds[n], most - sum);
+	return sum;
+}
+
+unsigned int dep_store_jobs(struct dep_store *s, const struct dep_segment *segs, size_t n,
+			    unsigned int jobs)
+{
+	u64 largest = 1, budget;
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if (dep_seg_memory(&segs[i]) > largest)
+			largest = dep_seg_memory(&segs[i]);
+	if (jobs <= dep_budget_segments(0) / largest)
+		return jobs;
+	budget = dep_budget_segments(dep_store_input(s, jobs * largest));
+	if (jobs > budget / largest)
+		jobs = (unsigned int)(budget / largest);
+	return jobs ? jobs : 1;
+}
+
+/* May one thread unpack it? */
+static int check_memory(const struct dep_store *s, const struct dep_segment *seg)
+{
+	const u64 need = dep_seg_memory(seg);
+	u64 input;
+
+	if (need <= dep_budget_segments(0))
+		return 0;
+	input = dep_store_input(s, need);
+	if (need <= dep_budget_segments(input))
+		return 0;
+	return dep_fail(-EFBIG, "segment %llu of thread %u claims to unpack to %llu MiB, more than "
+			"a store of %llu KiB may use", (unsigned long long)seg->seq, seg->thread,
+			(unsigned long long)need >> 20, (unsigned long long)input >> 10);
+}
+
 int dep_store_columns(struct dep_store *s, const struct dep_segment *seg, struct dep_columns *c)
 {
+	int err;
+
 	if (seg->file >= s->nfds || s->fds[seg->file] < 0)
 		return dep_fail(-EBADMSG, "there is no file %u of segments", seg->file);
-	return dep_seg_read(s->fds[seg->file], &s->fmt, seg, true, c);
+	err = check_memory(s, seg);
+	return err ? err : dep_seg_read(s->fds[seg->file], &s->fmt, seg, c);
 }
 
 int dep_store_header(struct dep_store *s, const struct dep_segment *seg,

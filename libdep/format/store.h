@@ -39,6 +39,9 @@ static inline struct dep_fragment *dep_store_fragment(struct dep_store *s, u32 n
 int dep_store_columns(struct dep_store *s, const struct dep_segment *seg,
 		      struct dep_columns *c);
 
+/** dep_store_input() - bytes of log and segments that are not in holes, up to about @most */
+u64 dep_store_input(const struct dep_store *s, u64 most);
+
 /** dep_store_header() - read the header of a segment again; 0 or -EBADMSG */
 int dep_store_header(struct dep_store *s, const struct dep_segment *seg,
 		     struct dep_seg_header *h);

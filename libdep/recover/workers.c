@@ -338,6 +338,7 @@ int dep_recover(struct dep_store *s, const struct dep_segment *segs, size_t n, u
 		jobs = MAX_JOBS;
 	if (jobs > n)
 		jobs = n;
+	jobs = dep_store_jobs(s, segs, n, jobs);
 	if (jobs <= 1)
 		return recover_serially(s, segs, n, sink, counts, failed, arg);
 	c.sink = sink;

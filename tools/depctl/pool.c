@@ -58,6 +58,7 @@ int pool_run(const struct pool_job *job)
 		jobs = sysconf(_SC_NPROCESSORS_ONLN);
 	if (jobs > job->n)
 		jobs = job->n;
+	jobs = dep_store_jobs(job->store, job->segs, job->n, jobs);
 	t = calloc(jobs + 1, sizeof(*t));
 	if (!t)
 		return -ENOMEM;
