@@ -132,7 +132,7 @@ UNIT := decode derive watch_elf inject store writer resume upkeep queue recover 
 	cross filled symbols analyze beside order order_functions order_processes detect races \
 	shadow clock predict ring_core loop request control metrics client keep rundir notify \
 	policy tracer places sieve sieve_executions lean native table delta verdict durable \
-	access account link
+	access account link budget
 TESTS := $(patsubst %,$(B)/tests/test_%,$(UNIT))
 SHOW := $(patsubst %,$(B)/tests/inject_%,show_pie show_nopie show_static show_staticpie exec)
 TESTFLAGS := $(CFLAGS) $(HOSTFLAGS) -I.
@@ -162,6 +162,7 @@ $(B)/tests/test_resume: $(call unit_obj,test_resume test_resume_bad session stre
 			fixed_random) $(B)/libdep.a
 $(B)/tests/test_verdict: $(call unit_obj,test_verdict test_verdict_damage test_verdict_manifest \
 				parts stream stream_frag) $(B)/libdep.a
+$(B)/tests/test_budget: $(call unit_obj,test_budget test_budget_time forge) $(B)/libdep.a
 $(B)/tests/test_upkeep: $(call unit_obj,test_upkeep) $(B)/host/daemon/upkeep.o $(B)/libdep.a
 $(B)/tests/test_recover: $(call unit_obj,test_recover stream stream_frag) $(B)/libdep.a
 $(B)/tests/test_places: $(call unit_obj,test_places) $(B)/libdep.a
