@@ -100,18 +100,24 @@ void tracer_line_flush(struct tracer_line *l)
 	}
 }
 
+/* The kernel has installed them: none may stay unseen. */
 static void take_fds(struct msghdr *h, int *fds)
 {
 	struct cmsghdr *c;
 	size_t i, n;
-	int k = 0;
+	int fd, k = 0;
 
 	for (c = CMSG_FIRSTHDR(h); c; c = CMSG_NXTHDR(h, c)) {
 		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
 			continue;
 		n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-		for (i = 0; i < n && k < TRACER_FDS; i++, k++)
-			memcpy(&fds[k], CMSG_DATA(c) + i * sizeof(int), sizeof(int));
+		for (i = 0; i < n; i++) {
+			memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(fd));
+			if (k < TRACER_FDS)
+				fds[k++] = fd;
+			else
+				close(fd);
+		}
 	}
 }
 
@@ -132,10 +138,16 @@ int tracer_line_receive(struct tracer_line *l, struct tracer_msg *m, int *fds)
 	} while (n < 0 && (errno == EINTR || errno == ECONNRESET));
 	if (n < 0)
 		return errno == EAGAIN ? -EAGAIN : -EPIPE;
-	if (n != (ssize_t)sizeof(*m))
-		return -EPIPE;
 	take_fds(&h, fds);
-	return 0;
+	/* Without its descriptors, for want of room for them, it is refused by who handles it. */
+	if (n == (ssize_t)sizeof(*m) && !(h.msg_flags & MSG_TRUNC))
+		return 0;
+	for (i = 0; i < TRACER_FDS; i++) {
+		if (fds[i] >= 0)
+			close(fds[i]);
+		fds[i] = -1;
+	}
+	return -EPIPE;
 }
 
 void tracer_line_close(struct tracer_line *l)

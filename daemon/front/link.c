@@ -97,9 +97,11 @@ int link_receive(int sock, struct link_msg *m, int *fds, bool wait)
 	take_fds(&h, fds);
 	if (n < (ssize_t)offsetof(struct link_msg, start) || m->op >= LINK_OPS ||
 	    n != (ssize_t)size_of(m->op) || h.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) {
-		for (i = 0; i < LINK_FDS; i++)
+		for (i = 0; i < LINK_FDS; i++) {
 			if (fds[i] >= 0)
 				close(fds[i]);
+			fds[i] = -1;
+		}
 		return -EPROTO;
 	}
 	return 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What depd and its tracer tell each other, and what the tracer refuses. */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -80,6 +81,39 @@ static void waits_in_line(void **state)
 	}
 	assert_false(tracer_line_waits(&ours));
 	assert_int_equal(tracer_line_receive(&theirs, &m, fds), -EAGAIN);
+}
+
+/* What is no message ends the line, and its descriptors are closed. */
+static void nonsense_leaves_nothing(void **state)
+{
+	const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	char bytes[sizeof(struct tracer_msg) + 1] = { 0 };
+	struct iovec v = { bytes, 1 };
+	union {
+		struct cmsghdr h;
+		char room[CMSG_SPACE(sizeof(int))];
+	} c = { .h = { .cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET,
+		       .cmsg_type = SCM_RIGHTS } };
+	struct msghdr h = { .msg_iov = &v, .msg_iovlen = 1, .msg_control = &c,
+			    .msg_controllen = sizeof(c) };
+	int fds[TRACER_FDS], fd;
+	struct tracer_msg m;
+
+	(void)state;
+	memcpy(CMSG_DATA(&c.h), &null, sizeof(null));
+	for (; v.iov_len <= sizeof(bytes); v.iov_len++) {
+		if (v.iov_len == sizeof(m))
+			continue;
+		assert_int_equal(sendmsg(ours.sock, &h, 0), v.iov_len);
+		assert_int_equal(tracer_line_receive(&theirs, &m, fds), -EPIPE);
+		assert_int_equal(fds[0], -1);
+		assert_int_equal(fds[1], -1);
+	}
+	/* The next number is free. */
+	fd = dup(null);
+	assert_int_equal(fd, null + 1);
+	close(fd);
+	close(null);
 }
 
 /* What was sent before an end arrives, also if there was something left to read. */
@@ -207,6 +241,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(waits_in_line, pair, unpair),
+		cmocka_unit_test_setup_teardown(nonsense_leaves_nothing, pair, unpair),
 		cmocka_unit_test_setup_teardown(ends_behind_all, pair, unpair),
 		cmocka_unit_test_setup_teardown(knows_no_session, pair, unpair),
 		cmocka_unit_test_setup_teardown(answers_a_beat, pair, unpair),

@@ -35,17 +35,35 @@ int recorder_send(int sock, const struct recorder_message *m, const int *fds, in
 	return n < 0 ? -errno : 0;
 }
 
+/* The kernel has installed them: none may stay unseen. */
 static void take_fds(struct msghdr *msg, int fds[2])
 {
-	struct cmsghdr *h = CMSG_FIRSTHDR(msg);
-	int fd;
-	size_t i;
+	struct cmsghdr *h;
+	size_t i, n;
+	int fd, k = 0;
 
-	if (!h || h->cmsg_level != SOL_SOCKET || h->cmsg_type != SCM_RIGHTS)
-		return;
-	for (i = 0; i < 2 && CMSG_LEN((i + 1) * sizeof(int)) <= h->cmsg_len; i++) {
-		memcpy(&fd, CMSG_DATA(h) + i * sizeof(int), sizeof(fd));
-		fds[i] = fd;
+	for (h = CMSG_FIRSTHDR(msg); h; h = CMSG_NXTHDR(msg, h)) {
+		if (h->cmsg_level != SOL_SOCKET || h->cmsg_type != SCM_RIGHTS)
+			continue;
+		n = (h->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+		for (i = 0; i < n; i++) {
+			memcpy(&fd, CMSG_DATA(h) + i * sizeof(int), sizeof(fd));
+			if (k < 2)
+				fds[k++] = fd;
+			else
+				close(fd);
+		}
+	}
+}
+
+static void close_all(int fds[2])
+{
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		if (fds[i] >= 0)
+			close(fds[i]);
+		fds[i] = -1;
 	}
 }
 
@@ -59,16 +77,18 @@ int recorder_receive(int sock, struct recorder_message *m, int fds[2], int flags
 	};
 	ssize_t n;
 
+	if (fds)
+		fds[0] = fds[1] = -1;
 	do {
 		n = recvmsg(sock, &msg, flags | MSG_CMSG_CLOEXEC);
 	} while (n < 0 && errno == EINTR);
-	if (n < 0 && errno == EAGAIN)
-		return -EAGAIN;
-	if (n != sizeof(*m))
-		return -EPIPE;
-	if (fds) {
-		fds[0] = fds[1] = -1;
+	if (n < 0)
+		return errno == EAGAIN ? -EAGAIN : -EPIPE;
+	if (fds)
 		take_fds(&msg, fds);
-	}
-	return 0;
+	if (n == (ssize_t)sizeof(*m) && !(msg.msg_flags & MSG_TRUNC))
+		return 0;
+	if (fds)
+		close_all(fds);
+	return -EPIPE;
 }
