@@ -163,6 +163,8 @@ beside races "$(cases 1200 3000)" env LEVELS="$(cases O2 "O0 O2")" bash tests/ra
 beside fuzz-insn 240 bash tests/fuzz/insn_fuzz.sh
 beside fuzz-store 300 bash tests/fuzz/fuzz_store.sh
 beside fuzz-request 120 bash tests/fuzz/fuzz_request.sh
+beside fuzz-resume 120 bash tests/fuzz/fuzz_resume.sh
+beside fuzz-messages 120 bash tests/fuzz/fuzz_messages.sh
 beside fuzz-policy 120 bash tests/fuzz/fuzz_policy.sh
 beside fuzz-suppressions 120 bash tests/fuzz/fuzz_suppressions.sh
 begin_lane

@@ -1,20 +1,36 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What the bounded runs of libFuzzer have in common; source it behind lib.sh.  SECONDS of fuzzing:
-# $FUZZ_SECONDS, 15 unless LONG=1.  Inputs to begin with go to $tmp/corpus, those that fail are left
+# $FUZZ_SECONDS, 12 unless LONG=1.  Inputs to begin with go to $tmp/corpus, those that fail are left
 # in $out.
+#
+# No reader takes more memory than 256 MiB and 16 times its input: that is the most that one
+# allocation may ask for.  What is resident may be more, $rss MiB: the sanitizer doubles all, and
+# keeps what was freed; tests/unit/test_budget.c measures without it.
 have clang || finish
-seconds=${FUZZ_SECONDS:-$([ "$LONG" = 1 ] && echo 600 || echo 15)}
+seconds=${FUZZ_SECONDS:-$([ "$LONG" = 1 ] && echo 600 || echo 12)}
+max_len=65536
+rss=1024
+export ASAN_OPTIONS=quarantine_size_mb=32:allocator_may_return_null=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}
 out=$build/fuzz
 mkdir -p "$out" "$tmp/corpus"
 cd "$top" || exit 1
+
+# is_built COMMAND: was $out/$fuzzer made by it, and from the sources as they are?
+is_built() {
+	[ -x "$out/$fuzzer" ] && [ "$(cat "$out/$fuzzer.how" 2>/dev/null)" = "$1" ] &&
+		[ -z "$(find libdep include daemon tools tests "$build"/*.[ah] -name '*.[cha]' \
+			-newer "$out/$fuzzer" -print -quit)" ]
+}
 
 # fuzz_build NAME SOURCE-OR-FLAG...: $out/NAME from tests/fuzz/NAME.c; ends where it cannot
 fuzz_build() {
 	fuzzer=$1
 	shift
+	is_built "$*" && return
+	rm -f "$out/$fuzzer.how"
 	clang -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
 		-std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Iinclude -Ilibdep -o "$out/$fuzzer" \
-		"tests/fuzz/$fuzzer.c" "$@" >"$tmp/err" 2>&1 && return
+		"tests/fuzz/$fuzzer.c" "$@" >"$tmp/err" 2>&1 && echo "$*" >"$out/$fuzzer.how" && return
 	if grep -q 'cannot find.*clang_rt\|no such file.*libclang_rt' "$tmp/err"; then
 		skip "$fuzzer: clang has no libFuzzer here"
 	else
@@ -35,7 +51,8 @@ fuzz_run() {
 		fi
 	done
 	if timeout $((seconds + 60)) "$out/$fuzzer" -max_total_time="$seconds" -timeout=20 \
-		-rss_limit_mb=4096 -seed="${ADEPT_TEST_SEED:-1}" -artifact_prefix="$out/" "$@" \
+		-max_len="$max_len" -malloc_limit_mb=$((256 + 16 * max_len / 1048576 + 1)) \
+		-rss_limit_mb="$rss" -seed="${ADEPT_TEST_SEED:-1}" -artifact_prefix="$out/" "$@" \
 		"$tmp/corpus" >"$tmp/log" 2>&1; then
 		pass "fuzzing: $(grep -o 'Done.*' "$tmp/log")"
 	else

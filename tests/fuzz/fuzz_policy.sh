@@ -3,6 +3,7 @@
 # A bounded run of the fuzzer on depd.conf's parser, from the examples of its manual page.
 . "$(dirname "$0")/../lib.sh"
 . "$tests/fuzz/fuzz.sh"
+max_len=8192
 files=
 for f in rules keys match describe compile; do
 	files="$files daemon/policy/$f.c"
@@ -19,4 +20,4 @@ sed -n '/^\.nf/,/^\.fi/p' Documentation/man/depd.conf.5 | grep -v '^\.' | sed 's
 		echo "$key"
 	done
 } >"$tmp/corpus/all"
-fuzz_run -max_len=8192
+fuzz_run

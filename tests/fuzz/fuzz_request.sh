@@ -3,6 +3,7 @@
 # A bounded run of the fuzzer on requests of the control socket, from one of each made here.
 . "$(dirname "$0")/../lib.sh"
 . "$tests/fuzz/fuzz.sh"
+max_len=4096
 fuzz_build fuzz_request daemon/request.c daemon/json_scan.c -lcjson
 
 # seed NAME REST
@@ -28,4 +29,4 @@ for word in v op session argv cwd store options pid native why status no_record 
 	shm; do
 	echo "\"\\\"$word\\\"\""
 done >"$tmp/words"
-fuzz_run -max_len=4096 -dict="$tmp/words"
+fuzz_run -dict="$tmp/words"

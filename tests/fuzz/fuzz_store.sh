@@ -4,15 +4,16 @@
 . "$(dirname "$0")/../lib.sh"
 need_depctl
 . "$tests/fuzz/fuzz.sh"
+max_len=524288
 # Only what reads stores: no engine, no collector.
 fuzz_build fuzz_store -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION -fvisibility=hidden -I"$build" \
-	-DADEPT_VERSION='"fuzz"' libdep/format/*.c libdep/recover/*.c libdep/x86/decode.c \
-	libdep/x86/operand.c libdep/x86/derive.c libdep/x86/derive_run.c \
-	libdep/analyze/*.c libdep/analyze/*/*.c libdep/collect/peek.c \
+	-DADEPT_VERSION='"fuzz"' tests/fuzz/blob.c tests/fuzz/blob_mutate.c libdep/format/*.c \
+	libdep/recover/*.c libdep/x86/decode.c libdep/x86/operand.c libdep/x86/derive.c \
+	libdep/x86/derive_run.c libdep/analyze/*.c libdep/analyze/*/*.c libdep/collect/peek.c \
 	-lzstd -llz4 -lxxhash -lsqlite3 -lcjson -lelf -ldw -lpthread
 
 corpus() {
-	for how in good gap unclean drop; do
+	for how in good gap unclean drop old; do
 		"$build/tests/make_store" "$tmp/$how.dep" $how &&
 			"$out/fuzz_store" -pack "$tmp/$how.dep" >"$tmp/corpus/$how"
 	done
@@ -24,4 +25,4 @@ corpus() {
 }
 
 corpus 2>"$tmp/err" || cat "$tmp/err"
-fuzz_run -max_len=65536
+fuzz_run

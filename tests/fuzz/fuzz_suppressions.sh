@@ -4,6 +4,7 @@
 # installed, from Valgrind's own file.
 . "$(dirname "$0")/../lib.sh"
 . "$tests/fuzz/fuzz.sh"
+max_len=4096
 fuzz_build fuzz_suppressions tools/depctl/suppressions.c tools/depctl/suppressions_match.c
 cat >"$tmp/corpus/tsan" <<'END'
 # a comment
@@ -35,4 +36,4 @@ for word in race: race_top: called_from_lib: '{' '}' Helgrind:Race drd:Conflicti
 	obj: src: ... '*' '$' '^'; do
 	echo "\"$word\""
 done >"$tmp/words"
-fuzz_run -max_len=4096 -dict="$tmp/words"
+fuzz_run -dict="$tmp/words"
