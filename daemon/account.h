@@ -18,6 +18,7 @@ enum account_what {
 	ACCOUNT_INSTANCES,	/* processes for a set of credentials each */
 	ACCOUNT_DIRECTORIES,	/* of instances, also left ones */
 	ACCOUNT_WAITING,	/* clients that no instance has taken yet */
+	ACCOUNT_HELD,		/* processes that a rule wants and no instance has taken yet */
 	ACCOUNT_SESSIONS,	/* these are reported.. */
 	ACCOUNT_CLIENTS,
 	ACCOUNT_MEMORY,		/* bytes that are resident */
@@ -29,13 +30,20 @@ enum account_what {
 	ACCOUNT_KINDS
 };
 
-enum account_rate { RATE_CONNECTS, RATE_STARTS, RATE_IDS, ACCOUNT_RATES };
+enum account_rate {
+	RATE_CONNECTS,
+	RATE_STARTS,
+	RATE_IDS,
+	RATE_MISSED,		/* messages about processes that run unrecorded */
+	ACCOUNT_RATES
+};
 
 /* What one person may have. */
 #define ACCOUNT_SESSIONS_MAX	32u
 #define ACCOUNT_INSTANCES_MAX	4u
 #define ACCOUNT_DIRECTORIES_MAX	32u
 #define ACCOUNT_WAITING_MAX	64u
+#define ACCOUNT_HELD_MAX	128u
 #define ACCOUNT_CLIENTS_MAX	64
 #define ACCOUNT_FDS_MAX		4096u		/* of an instance */
 #define ACCOUNT_MEMORY_BASE	(256ull << 20)	/* data of an instance.. */

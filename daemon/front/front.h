@@ -94,6 +94,7 @@ struct front {
 	struct loop_watch policy_ready;
 	char policy_trouble[CONTROL_WHY];
 	uint64_t matches, missed;
+	uint64_t unsaid;		/* of those missed, since the last second */
 	uint64_t *rule_seen;
 	struct take *takes;
 	struct loop_timer late;
@@ -198,6 +199,8 @@ void accept_refuse(struct front *f, int fd, int err, const char *why);
 
 void front_policy_start(struct front *f);
 void front_policy_stop(struct front *f);
+/** front_policy_second() - what is to be said each second */
+void front_policy_second(struct front *f);
 /** front_taken() - an instance's answer */
 void front_taken(struct instance *i, const struct link_result *r);
 /** front_takes_lost() - it will not answer any more */

@@ -122,6 +122,7 @@ static void second_due(struct loop_timer *t)
 	for (i = f->instances; i; i = i->next)
 		instance_second(i, now);
 	accept_second(f);
+	front_policy_second(f);
 	accounts_sweep(f->accounts, now);
 	report_pages(f);
 	report_sum(f, &c, &g);

@@ -35,11 +35,26 @@ struct take {
 	uint64_t since_ns, heard_ns;
 };
 
-static void missed(struct front *f, pid_t pid, const char *name, const char *why)
+/* A user who has programs missed all the time does not fill the log: the others are counted. */
+static void missed(struct front *f, uid_t uid, pid_t pid, const char *name, const char *why)
 {
+	struct account *a = account_of(f->accounts, uid);
+
 	f->missed++;
+	if (!a || !account_rate(a, RATE_MISSED, 1, loop_now())) {
+		f->unsaid++;
+		return;
+	}
 	say(LOG_WARNING, 0, "process %d (%s) runs unrecorded: %s", pid, name, why);
 	report_pages(f);
+}
+
+void front_policy_second(struct front *f)
+{
+	if (f->unsaid)
+		say(LOG_WARNING, 0, "%llu more processes run unrecorded, of users who had many of "
+		    "them", (unsigned long long)f->unsaid);
+	f->unsaid = 0;
 }
 
 /* ---- what is asked for ---- */
@@ -52,6 +67,7 @@ static void drop(struct front *f, struct take *t)
 		at = &(*at)->next;
 	*at = t->next;
 	t->i->ntakes--;
+	account_put(t->i->account, ACCOUNT_HELD, 1);
 	close(t->pidfd);
 	free(t);
 }
@@ -59,7 +75,7 @@ static void drop(struct front *f, struct take *t)
 static void let_go(struct front *f, struct take *t, const char *why)
 {
 	if (why)
-		missed(f, t->wish.pid, t->wish.comm, why);
+		missed(f, t->wish.uid, t->wish.pid, t->wish.comm, why);
 	if (f->watch)
 		policy_let_go(f->watch, t->wish.pid);
 	drop(f, t);
@@ -269,6 +285,12 @@ static int ask(struct front *f, const struct policy_exec *e, const struct policy
 			 strerror(-ret));
 		goto fail;
 	}
+	/* Else one user could have all that may be held. */
+	ret = account_get(i->account, ACCOUNT_HELD, 1);
+	if (ret) {
+		snprintf(why, CONTROL_WHY, "too many of its user's are held");
+		goto fail;
+	}
 	t->wish.seq = ++f->last_take;
 	t->wish.pid = e->pid;
 	t->wish.uid = e->p.uid;
@@ -335,7 +357,7 @@ static void exec(void *arg, const struct policy_exec *e)
 	if (i >= 0 && strcmp(e->p.exe, f->exe) && is_its_turn(f, i)) {
 		ret = take(f, e, &f->config.rule[i], why);
 		if (ret && ret != -ESRCH)
-			missed(f, e->pid, e->p.comm, why);
+			missed(f, e->p.uid, e->pid, e->p.comm, why);
 	}
 	if (ret)
 		policy_let_go(f->watch, e->pid);
