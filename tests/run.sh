@@ -190,7 +190,7 @@ suite first-engine 700 bash tests/first_engine.sh
 suite first-namespaces 240 bash tests/first_namespaces.sh
 suite first-signals 240 bash tests/first_signals.sh
 suite daemon-rules 240 bash tests/daemon_rules.sh
-suite breach 900 bash tests/breach/run.sh
+suite breach 1200 bash tests/breach/run.sh
 suite daemon-redis 240 bash tests/daemon_redis.sh
 # SOAK_SECONDS and what it takes to begin and to end; LONG=1 makes it ten times as much
 suite daemon-soak "$(cases 240 1080)" bash tests/daemon_soak.sh
