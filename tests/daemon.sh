@@ -324,8 +324,8 @@ until "$build/tests/store_lock" k.dep/fragments 0; do
 done
 cp -p state "$state"
 start
-check "$([ -n "$state" ] && [ ! -e "$state" ]; echo $?)" "an ended session's state file is removed" \
-	"$(ls "${state%/*}")"
+[ -n "$state" ] && [ ! -e "$state" ]
+check $? "an ended session's state file is removed" "$(ls "${state%/*}")"
 check "$(grep -q 'cannot be adopted' "$tmp/log"; echo $((1 - $?)))" \
 	"an ended session is not taken for a lost one" "$(grep 'cannot be adopted' "$tmp/log")"
 cmp -s before k.dep/manifest.json

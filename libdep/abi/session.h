@@ -397,7 +397,7 @@ static inline struct adept_kept_thread *adept_kept_thread(void *file,
 }
 
 /*
- * Take process slot @i at @p if it is free and of @domain, 0: of none.  Return: 1 if it is ours now.
+ * Take process slot @i at @p if it is free and of @domain (0: of none).  Return: 1 if it is ours.
  *
  * Who is in a domain can write what its slots' states are, but not whose they are.
  */

@@ -237,7 +237,8 @@ static void open_process(struct dep_collector *c, u32 i)
 	job = dep_queue_job(c->queue, DEP_JOB_PROCESS, n + 1);
 	if (!job)
 		goto out_free;
-	if (!dep_domain_process(c, i, serial) || !dep_serial_take(c, serial) || (!pid && !p->unresolved_ns) ||
+	if (!dep_domain_process(c, i, serial) || !dep_serial_take(c, serial) ||
+	    (!pid && !p->unresolved_ns) ||
 	    pid > 0x7fffffff || pid == (u32)getpid()) {
 		dep_queue_cancel(c->queue, job);
 		dep_collector_note(c, "process slot %u: serial %u, pid %u are not possible", i,

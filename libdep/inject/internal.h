@@ -163,7 +163,7 @@ void dep_plan_undo(struct dep_plan *p);
 /* ---- slot.c: process slots ---- */
 
 struct adept_proc *dep_slot(const struct dep_target *t, u32 i);
-/** dep_slot_claim() - a free slot; @domain: 1 + the slot of the founder of the domain it is for, or 0 */
+/** dep_slot_claim() - a free slot of @domain: 1 + its founder's slot, 0: of none */
 int dep_slot_claim(const struct dep_target *t, u32 domain, u32 *slot, struct dep_why *why);
 /* pidns.c: ADEPT_NS_* of a process that this one traces. */
 u32 dep_pidns_of(pid_t pid);

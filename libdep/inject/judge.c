@@ -395,7 +395,10 @@ int dep_base_peer(struct dep_base *base, const struct dep_peer *peer, struct dep
 	memset(base, 0, sizeof(*base));
 	proc = dep_proc_open(peer->pid);
 	pidfd = peer->pidfd >= 0 ? peer->pidfd : (int)syscall(SYS_pidfd_open, peer->pid, 0);
-	err = proc < 0 || pidfd < 0 ? unreadable(-ESRCH, why) : dep_judge(proc, &none, false, base, why);
+	if (proc < 0 || pidfd < 0)
+		err = unreadable(-ESRCH, why);
+	else
+		err = dep_judge(proc, &none, false, base, why);
 	if (!err && !is_alive(pidfd))
 		err = unreadable(-ESRCH, why);
 	/* Who has connected may be another program by now. */

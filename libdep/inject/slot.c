@@ -144,7 +144,8 @@ void dep_slot_live(const struct dep_target *t, u32 slot, pid_t pid, u32 ns,
 	do {
 		*serial = __atomic_fetch_add(&s->next_serial, 1, __ATOMIC_RELAXED);
 	} while (!*serial);
-	memset(&p->serial, 0, offsetof(struct adept_proc, own) - offsetof(struct adept_proc, serial));
+	memset(&p->serial, 0,
+	       offsetof(struct adept_proc, own) - offsetof(struct adept_proc, serial));
 	p->serial = *serial;
 	p->pid = (u32)pid;
 	p->ns = ns;

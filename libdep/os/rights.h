@@ -23,7 +23,7 @@ void rights_begin(struct rights *r);
  */
 void rights_end(const struct tls *t, const struct rights *before);
 
-/** rights_new_namespace() - the process is in another user namespace, with no rights outside of it */
+/** rights_new_namespace() - it is in another user namespace, with no rights outside of it */
 void rights_new_namespace(const struct tls *t);
 
 #endif

@@ -5,8 +5,8 @@
  *
  * A child of a recorded process of root's becomes user 1.  It looks whether it still has memory of
  * its parent's slots and rings.  Then it writes to what it has, to FIELD of the session's first
- * page, or to `slots': what slots say of rings.  With `nothing' it goes on to record instead, as the
- * parent does in any case: it runs new code, makes threads and a child, and must end as ever.  With
+ * page, or to `slots': what slots say of rings.  With `nothing' it goes on to record instead, as
+ * the parent does in any case: it runs new code, makes threads and a child, and must end.  With
  * `namespace' it enters a user namespace; its child executes this program again, which looks how
  * much of the session it has.
  */

@@ -30,7 +30,8 @@ fuzz_build() {
 	rm -f "$out/$fuzzer.how"
 	clang -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
 		-std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Iinclude -Ilibdep -o "$out/$fuzzer" \
-		"tests/fuzz/$fuzzer.c" "$@" >"$tmp/err" 2>&1 && echo "$*" >"$out/$fuzzer.how" && return
+		"tests/fuzz/$fuzzer.c" "$@" >"$tmp/err" 2>&1 &&
+		echo "$*" >"$out/$fuzzer.how" && return
 	if grep -q 'cannot find.*clang_rt\|no such file.*libclang_rt' "$tmp/err"; then
 		skip "$fuzzer: clang has no libFuzzer here"
 	else

@@ -14,7 +14,8 @@ corpus() {
 		"$out/fuzz_resume" -pack "$tmp/unclean.dep" >"$tmp/corpus/unclean"
 	"$build/tests/make_store" "$tmp/good.dep" good &&
 		"$out/fuzz_resume" -unclosed "$tmp/good.dep" >"$tmp/corpus/good"
-	timeout 60 "$DEPCTL" record -q -o "$tmp/real.dep" -- "$build/programs/hello_static" >/dev/null &&
+	timeout 60 "$DEPCTL" record -q -o "$tmp/real.dep" -- "$build/programs/hello_static" \
+		>/dev/null &&
 		"$out/fuzz_resume" -unclosed "$tmp/real.dep" >"$tmp/corpus/real"
 }
 
