@@ -50,6 +50,12 @@
 #define ADEPT_DATA_OFF	BIT_ULL(43)
 #define ADEPT_INFO_OFF	(BIT_ULL(43) + BIT_ULL(42) + BIT_ULL(41))
 
+/*
+ * How many views a session may have.  Freeing a ring unmaps it from each of them and cannot be
+ * interrupted.  A consumer needs two; the rest is for one that cuts them into pieces.
+ */
+#define ADEPT_VIEWS_MAX	1024
+
 /**
  * struct adept_ring - the ring of one slot
  * @refs: its slot's, and one of each fault that works on it
@@ -117,6 +123,7 @@ struct adept_user;
  * @policy: enum adept_policy
  * @next_ring: number of the next ring
  * @writers: mappings of the writer area
+ * @views: the consumer's mappings, at most ADEPT_VIEWS_MAX
  * @rings: all
  * @ready: those with filled chunks, the next one to be served first
  * @unread: sum of adept_core_unread() of all
@@ -144,6 +151,7 @@ struct adept_session {
 	u32 policy;
 	u32 next_ring;
 	u32 writers;
+	u32 views;
 	struct list_head rings;
 	struct list_head ready;
 	u32 unread;

@@ -548,6 +548,26 @@ static const struct vm_operations_struct writer_ops = {
 	.mremap = refuse_mremap,
 };
 
+/*
+ * Does the address space of @new map the writer area elsewhere?  What @new is to replace does not
+ * count; some kernels still list it at this time.
+ */
+static bool mapped_elsewhere(const struct adept_session *s, const struct vm_area_struct *new)
+{
+	VMA_ITERATOR(vmi, new->vm_mm, 0);
+	struct vm_area_struct *vma;
+
+	for_each_vma(vmi, vma)
+		if (vma->vm_ops == &writer_ops && adept_session_of(vma->vm_file) == s &&
+		    (vma->vm_end <= new->vm_start || vma->vm_start >= new->vm_end))
+			return true;
+	return false;
+}
+
+/*
+ * An address space may map the writer area once.  Freeing a ring visits every mapping, and a process
+ * that had many could multiply them by forking.
+ */
 int adept_writer_mmap(struct adept_session *s, struct vm_area_struct *vma)
 {
 	if (vma->vm_pgoff || vma->vm_end - vma->vm_start != s->geo.area_size ||
@@ -555,6 +575,8 @@ int adept_writer_mmap(struct adept_session *s, struct vm_area_struct *vma)
 		return -EINVAL;
 	if (!(vma->vm_flags & VM_MAYWRITE))
 		return -EACCES;
+	if (mapped_elsewhere(s, vma))
+		return -EBUSY;
 	vm_flags_clear(vma, VM_MAYEXEC);
 	/* A child gets the mapping, but none of its pages. */
 	vm_flags_set(vma, VM_MIXEDMAP | VM_DONTEXPAND | VM_DONTDUMP | VM_WIPEONFORK);

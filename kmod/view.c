@@ -55,9 +55,53 @@ static vm_fault_t view_fault(struct vm_fault *vmf)
 	return err == -ENOMEM ? VM_FAULT_OOM : VM_FAULT_SIGBUS;
 }
 
+static void view_open(struct vm_area_struct *vma)
+{
+	struct adept_session *s = adept_session_of(vma->vm_file);
+
+	spin_lock(&s->lock);
+	s->views++;
+	spin_unlock(&s->lock);
+}
+
+static void view_close(struct vm_area_struct *vma)
+{
+	struct adept_session *s = adept_session_of(vma->vm_file);
+
+	spin_lock(&s->lock);
+	s->views--;
+	spin_unlock(&s->lock);
+}
+
+/*
+ * A split makes one more mapping.  Splits in several address spaces at once may exceed the limit by
+ * one each.
+ */
+static int view_may_split(struct vm_area_struct *vma, unsigned long addr)
+{
+	const struct adept_session *s = adept_session_of(vma->vm_file);
+
+	return READ_ONCE(s->views) < ADEPT_VIEWS_MAX ? 0 : -ENOMEM;
+}
+
 static const struct vm_operations_struct view_ops = {
+	.open = view_open,
+	.close = view_close,
+	.may_split = view_may_split,
 	.fault = view_fault,
 };
+
+/* Count a view, unless there are too many. */
+static bool count_view(struct adept_session *s)
+{
+	bool ok;
+
+	spin_lock(&s->lock);
+	ok = s->views < ADEPT_VIEWS_MAX;
+	s->views += ok;
+	spin_unlock(&s->lock);
+	return ok;
+}
 
 int adept_view_mmap(struct adept_session *s, struct vm_area_struct *vma)
 {
@@ -74,6 +118,8 @@ int adept_view_mmap(struct adept_session *s, struct vm_area_struct *vma)
 		return -EINVAL;
 	if (vma->vm_flags & (VM_WRITE | VM_EXEC))
 		return -EPERM;
+	if (!count_view(s))
+		return -ENOMEM;
 	vm_flags_clear(vma, VM_MAYWRITE | VM_MAYEXEC);
 	vm_flags_set(vma, VM_MIXEDMAP | VM_DONTEXPAND | VM_DONTDUMP | VM_DONTCOPY);
 	vma->vm_ops = &view_ops;

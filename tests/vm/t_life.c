@@ -268,13 +268,59 @@ static void mapping(void)
 	session_close(&s);
 }
 
+static bool maps_again(void *at, int flags)
+{
+	char path[64];
+	int fd;
+	u8 *p;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", s.fd);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	must(fd >= 0);
+	p = mmap(at, s.info.area_size, PROT_READ | PROT_WRITE, MAP_SHARED | flags, fd, 0);
+	close(fd);
+	return p != MAP_FAILED;
+}
+
+/* A child has the mapping that it inherited, and gets no other one beside it. */
+static int child_maps(void *arg)
+{
+	return maps_again(NULL, 0) || errno != EBUSY || munmap(arg, s.info.area_size) ||
+	       !maps_again(NULL, 0);
+}
+
+/* However many mappings a process asks for: freeing a ring visits them all. */
+static void one_mapping(void)
+{
+	u8 *area;
+
+	begin(2);
+	area = session_enrol(&s);
+	check(!maps_again(NULL, 0) && errno == EBUSY, "a second mapping: %s", strerror(errno));
+	check(!wait_for(spawn(child_maps, area)), "nor in a child, but one instead of the first");
+	writer_in(area, 0, 100);
+	check(maps_again(area, MAP_FIXED) && ring_info(&s, 0).state == ADEPT_RING_DEAD,
+	      "a mapping in the place of the first");
+	writer_in(area, 1, 200);
+	must(!munmap(area, s.info.area_size));
+	expect(2, "what was written through both");
+	session_close(&s);
+}
+
 /* ---- what is refused ---- */
 
-enum { OWN_START, BODY_EARLY, GAP_EARLY, WRONG_BASE, FAR, READ_GAP, PLAIN, PARENT, SECOND_MAP };
+enum { OWN_START, BODY_EARLY, GAP_EARLY, WRONG_BASE, FAR, READ_GAP, PLAIN, PARENT, OTHER_MAP };
 
 static int child_store(void *arg)
 {
 	store_r15((u64)arg, 4, 1);
+	return 0;
+}
+
+static int store_by_own_mapping(void *arg)
+{
+	must(!munmap(arg, s.info.area_size));
+	store_r15((u64)session_enrol(&s), 4, 1);
 	return 0;
 }
 
@@ -313,8 +359,9 @@ static int misbehave(void *arg)
 		must(dies_by(child_store, area) == SIGSEGV);
 		kill(getpid(), SIGSEGV);
 		return 0;
-	case SECOND_MAP:
-		store_r15((u64)session_enrol(&s), 4, 1);
+	case OTHER_MAP:
+		must(dies_by(store_by_own_mapping, area) == SIGSEGV);
+		kill(getpid(), SIGSEGV);
 		return 0;
 	}
 	return 0;
@@ -331,7 +378,7 @@ static void refusals(void)
 		{ READ_GAP, SIGSEGV, "a read of the gap" },
 		{ PLAIN, SIGSEGV, "a store by another register" },
 		{ PARENT, SIGSEGV, "a child in its parent's ring" },
-		{ SECOND_MAP, SIGSEGV, "another mapping's ring" },
+		{ OTHER_MAP, SIGSEGV, "another mapping's ring" },
 	};
 	u32 i;
 	int sig;
@@ -499,6 +546,7 @@ int main(void)
 	thread_slots();
 	flush_of_living();
 	mapping();
+	one_mapping();
 	refusals();
 	by_the_kernel();
 	waiting();

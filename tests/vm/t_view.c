@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Views of a part of the data area: every page offset, at the lowest address that a user may map,
- * and views that lose a part of themselves.
+ * views that lose a part of themselves, and how many there may be.
  *
  * The module maps the rest of a chunk together with the page that faulted.  At a low address the
  * chunk's beginning would be below address 0.
@@ -11,6 +11,7 @@
 #define LOW	((u8 *)0x10000)		/* vm.mmap_min_addr */
 #define PAGE	4096ul
 #define CHUNK	(128 * KIB)
+#define VIEWS	1024u			/* that a session may have */
 
 static struct session s;
 static u64 pages, shown;		/* of the area; with something in them */
@@ -105,6 +106,50 @@ static void partial_munmap(void)
 	check(!bad, "views cut at every page: %u pages are wrong", bad);
 }
 
+static u8 *map_page(u64 page)
+{
+	u8 *p = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, s.fd, s.info.data_off + page * PAGE);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+static int child_gets_none(void *arg)
+{
+	(void)arg;
+	return map_page(0) || errno != ENOMEM;
+}
+
+/* All views of the session count, also those that are made by cutting one, and in other processes. */
+static void limited(void)
+{
+	static u8 *view[2 * VIEWS];
+	u32 ring = ring_info(&s, 0).ring, n = 0, bad = 0, i;
+	u64 began;
+
+	while (n < 2 * VIEWS && (view[n] = map_page(0)))
+		n++;
+	check(n == VIEWS - 2 && errno == ENOMEM, "%u views beside two: %s", n, strerror(errno));
+	check(!wait_for(spawn(child_gets_none, NULL)), "another process with the file gets none");
+	check(munmap(s.data + PAGE, PAGE) && errno == ENOMEM, "nor can one be cut in two");
+	bad += compare(s.data, 0, 0, pages);
+	for (i = 0; i < n; i++)
+		bad += compare(view[i], 0, 0, 1);
+	check(!bad, "all show what they should: %u pages are wrong", bad);
+	/* The kernel cuts off both ends first, so a hole needs room for two. */
+	must(!munmap(view[--n], PAGE) && !munmap(view[--n], PAGE));
+	check(!munmap(s.data + PAGE, PAGE), "with room for two it can be");
+	view[n] = map_page(0);
+	check(view[n++] && !map_page(0), "which leaves room for one");
+	began = now_ns();
+	must(!slot_cmd(&s, ADEPT_IOC_RESET, 0, ring, ADEPT_RESET_FORCE));
+	check(counter_becomes("pages", 0), "a ring in %u views is freed, in %lu us", VIEWS,
+	      (now_ns() - began) / 1000);
+	while (n)
+		must(!munmap(view[--n], PAGE));
+	view[0] = map_page(0);
+	check(view[0] && !munmap(view[0], PAGE), "and there is room when they are gone");
+}
+
 int main(void)
 {
 	struct progress *progress = progress_make();
@@ -133,6 +178,7 @@ int main(void)
 	every_offset();
 	backwards();
 	partial_munmap();
+	limited();
 	session_close(&s);
 	must(counter_becomes("sessions", 0));
 	return finish();
