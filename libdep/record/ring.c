@@ -569,12 +569,15 @@ static int any_ended(void)
 static int get_slot(struct tls *t)
 {
 	static const s64 millisecond[2] = { 0, 1000000 };
-	int ended, got;
+	int ended = 0, got;
 
 	for (;;) {
 		ring_lock_slots(1);
-		ended = any_ended();
 		got = take_free(t);
+		if (!got) {
+			ended = any_ended();
+			got = take_free(t);
+		}
 		ring_lock_slots(0);
 		if (got || !ended || layout()->flags & ADEPT_S_DROP || collector_gone())
 			return got;
