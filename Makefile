@@ -8,7 +8,7 @@
 # make bench-races	what looking for data races costs, beside other detectors; takes the same
 # make bench-depd	how fast depd is, beside `depctl record --alone`; takes the same
 # make lint		licence lines, line lengths, cppcheck where it is installed
-# make modules, check-vm, bench-vm: the kernel module, see kmod/rules.mk
+# make modules, check-vm, check-vm-debug, bench-vm: the kernel module, see kmod/rules.mk
 # make install		DESTDIR= PREFIX=; make uninstall takes the same
 # V=1 shows the commands; SAN=1 builds the host side with ASan and UBSan, in
 # build-san/, SAN=thread with ThreadSanitizer, in build-tsan/.

@@ -4,6 +4,7 @@
 #			the running one
 # make modules_install	DESTDIR=; with the rule that gives /dev/adept to the group adept
 # make check-vm		the module's tests, in QEMU
+# make check-vm-debug	the same on a kernel that checks locks, memory and leaks, which it builds
 # make bench-vm		what handing chunks over costs there
 
 KVER ?= $(shell uname -r)
@@ -30,7 +31,10 @@ modules_install:
 check-vm:
 	$(Q)BUILD=$(B) LONG=$(or $(LONG),0) bash tests/vm/run.sh $(SUITES)
 
+check-vm-debug:
+	$(Q)BUILD=$(B) bash tests/vm/debug.sh $(SUITES)
+
 bench-vm:
 	$(Q)BUILD=$(B) bash tests/vm/bench.sh
 
-.PHONY: modules modules_install check-vm bench-vm
+.PHONY: modules modules_install check-vm check-vm-debug bench-vm

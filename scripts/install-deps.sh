@@ -1,11 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Install what Adept needs on Debian 12: install-deps.sh [--test] [--long] [--vm]
+# Install what Adept needs on Debian 12: install-deps.sh [--test] [--long] [--vm] [--debug-kernel]
 #
 # Without --test what it takes to build it; with it also the programs that the tests and
 # benchmarks run, with --long those that only make check-long does; with --vm what it takes to
 # build the kernel module and to run it in QEMU, with a kernel image of the headers' version in
-# build/vm.  To be run as root.
+# build/vm; with --debug-kernel, beside --vm, the kernel's source for make check-vm-debug.  To be
+# run as root.
 set -eu
 
 packages="gcc make binutils libc6-dev libzydis-dev libzstd-dev liblz4-dev libxxhash-dev
@@ -20,6 +21,8 @@ long="libevent-dev libbz2-dev bzip2 postgresql postgresql-client"
 
 vm="linux-headers-amd64 qemu-system-x86 busybox-static cpio kmod sparse bzip2 xz-utils pigz perl
 	mawk sqlite3 python3"
+
+debug_kernel="linux-source-6.1 flex bison bc libelf-dev libssl-dev xz-utils"
 
 # The image that belongs to the headers, unpacked: installing it would change what boots.
 # Of its modules those that a root file system by 9p takes.
@@ -75,8 +78,11 @@ for arg; do
 		packages="$packages $vm"
 		with_vm=1
 		;;
+	--debug-kernel)
+		packages="$packages $debug_kernel"
+		;;
 	*)
-		echo "Usage: install-deps.sh [--test] [--long] [--vm]" >&2
+		echo "Usage: install-deps.sh [--test] [--long] [--vm] [--debug-kernel]" >&2
 		exit 2
 		;;
 	esac

@@ -8,6 +8,40 @@ word() {
 export LONG="$(word long)" SEED="$(word seed)" SLOW="$(word slow)"
 complaints='WARNING|BUG|Oops|general protection|INFO: |possible|stall|hung_task'
 complaints="$complaints|blocked for|leak|Bad page|bad:|UBSAN|KASAN|Redzone|Poison|corrupt"
+
+# One line for each object that was allocated by the module and that nothing refers to.
+leaks() {
+	awk '/^unreferenced/ { object = $0; shown = 0 }
+	     /\[adept\]/ && !shown { shown = 1; print object $0 }' /sys/kernel/debug/kmemleak
+}
+
+# Whether a kernel that checks (debug.sh) still does so, and what needs a question: kmemleak.
+checks() {
+	mount -t debugfs debug /sys/kernel/debug 2>/dev/null
+	good=0 bad=0
+	if grep -q 'debug_locks: *1' /proc/lockdep_stats; then
+		echo "ok   lockdep is on"
+		good=$((good + 1))
+	else
+		echo "FAIL lockdep has switched itself off"
+		bad=$((bad + 1))
+	fi
+	# It passes over what is younger than five seconds, and a second look finds fewer by mistake.
+	sleep 6
+	if ! echo scan >/sys/kernel/debug/kmemleak || ! echo scan >/sys/kernel/debug/kmemleak; then
+		echo "FAIL kmemleak is off"
+		bad=$((bad + 1))
+	elif [ -n "$(leaks)" ]; then
+		leaks | sed 's/^/FAIL kmemleak: /'
+		bad=$((bad + 1))
+	else
+		echo "ok   kmemleak finds nothing of the module's"
+		good=$((good + 1))
+	fi
+	echo "$good passed, $bad failed, 0 skipped"
+	[ $bad = 0 ]
+}
+
 dmesg -c >/dev/null
 for job in $(word run | tr , ' '); do
 	name=${job%:*}
@@ -21,8 +55,13 @@ for job in $(word run | tr , ' '); do
 	fi
 	echo "VM end $name $status"
 done
+if [ -n "$(word checks)" ]; then
+	echo "VM begin t_checks"
+	checks
+	echo "VM end t_checks $?"
+fi
 if [ -n "$(word rmmod)" ]; then
 	rmmod adept && echo "VM rmmod 0" || echo "VM rmmod 1"
 fi
-dmesg | grep -E "$complaints" | sed 's/^/VM late /'
+dmesg | grep -E "$complaints" | grep -v "kmemleak: .* suspected" | sed 's/^/VM late /'
 echo "VM done"

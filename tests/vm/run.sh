@@ -7,6 +7,8 @@
 # end, a guest that hangs, and a module that cannot be removed afterwards count as
 # failures.  Which kernels: VM_KERNELS, or all that have headers and an image; the first
 # one runs all suites, the others those that are quick.  LONG=1: longer fuzzing and storms.
+# VM_SUITES ("NAME:SECONDS ..."), VM_LIMIT (seconds in all), VM_ARGUMENTS (of the kernel): for
+# debug.sh.
 cd "$(dirname "$0")/../.." || exit 1
 export BUILD=${BUILD:-build} LONG=${LONG:-0} LC_ALL=C
 unset MAKEFLAGS MFLAGS MAKELEVEL
@@ -16,6 +18,7 @@ suites="$suites policy:200 record:400 trouble:60 charged:200"
 # Only those that are named, or with LONG=1: threads takes minutes, the others have guests of their
 # own, see host.sh and systemd.sh.
 named="threads:500"
+suites=${VM_SUITES:-$suites}
 of_host="redis:600 rules:2000"
 quick="integrity:120 trace:30 loss:60 life:60 adopt:60 uring:60 view:60 reuse:60 compat:30"
 log=$BUILD/log
@@ -82,7 +85,7 @@ evaluate() {
 
 # guest KVER LIST ARGUMENT...
 guest() {
-	local kver=$1 run file=$log/vm-$1.log begun=$SECONDS limit=60 j
+	local kver=$1 run file=$log/vm-$1.log begun=$SECONDS limit=60 most j
 	run=$(plan "$2")
 	shift 2
 	[ -n "$run" ] || return
@@ -90,7 +93,8 @@ guest() {
 		limit=$((limit + ${j#*:}))
 	done
 	# What hangs is to end, whatever single suites may take; an idle machine takes five minutes.
-	[ "$LONG" = 1 ] || [ "$limit" -lt 1000 ] || limit=1000
+	most=${VM_LIMIT:-1000}
+	[ "$LONG" = 1 ] || [ "$limit" -lt "$most" ] || limit=$most
 	timeout -k 10 $((limit + 180)) bash tests/vm/boot.sh "$kver" "$limit" "${run%,}" \
 		adept.rmmod=1 adept.long="$LONG" adept.seed="${ADEPT_TEST_SEED:-}" "$@" \
 		>"$file" 2>&1
@@ -143,7 +147,8 @@ else
 			list=$suites
 			[ "$LONG$wanted" = 0 ] || list="$list $named"
 		fi
-		guest "${found[$i]}" "$list" slub_debug=FZP page_poison=1
+		# shellcheck disable=SC2086
+		guest "${found[$i]}" "$list" slub_debug=FZP page_poison=1 ${VM_ARGUMENTS:-}
 		[ "$i" != 0 ] || of_host "${found[$i]}"
 		[ "$i" != 0 ] || with_systemd "${found[$i]}"
 	done
