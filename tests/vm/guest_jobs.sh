@@ -26,9 +26,10 @@ checks() {
 		echo "FAIL lockdep has switched itself off"
 		bad=$((bad + 1))
 	fi
-	# It passes over what is younger than five seconds, and a second look finds fewer by mistake.
+	# It passes over what is younger than five seconds; a second look finds fewer by mistake.
 	sleep 6
-	if ! echo scan >/sys/kernel/debug/kmemleak || ! echo scan >/sys/kernel/debug/kmemleak; then
+	if ! echo scan >/sys/kernel/debug/kmemleak ||
+		! echo scan >/sys/kernel/debug/kmemleak; then
 		echo "FAIL kmemleak is off"
 		bad=$((bad + 1))
 	elif [ -n "$(leaks)" ]; then

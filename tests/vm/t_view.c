@@ -119,7 +119,7 @@ static int child_gets_none(void *arg)
 	return map_page(0) || errno != ENOMEM;
 }
 
-/* All views of the session count, also those that are made by cutting one, and in other processes. */
+/* All views of the session count, also those made by cutting one, and in other processes. */
 static void limited(void)
 {
 	static u8 *view[2 * VIEWS];
