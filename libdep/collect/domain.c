@@ -81,7 +81,10 @@ bool dep_domain_describes(const struct dep_collector *c, u32 i, u64 at, const vo
 	u32 domain = dep_domain(c, i), first;
 	struct adept_desc_frag d;
 
-	if (!domain || at < load(&kept(c, i)->desc_head))
+	if (!domain)
+		return true;
+	/* What the founder described before; its slot may be another's of the domain by now. */
+	if (c->procs[i].serial == load(&kept(c, i)->serial) && at < load(&kept(c, i)->desc_head))
 		return true;
 	memcpy(&d, desc, sizeof(d.h));
 	if (d.h.type != ADEPT_DESC_FRAGMENT || d.h.size < sizeof(d))

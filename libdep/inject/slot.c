@@ -141,9 +141,10 @@ void dep_slot_live(const struct dep_target *t, u32 slot, pid_t pid, u32 ns,
 	struct timespec ts;
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
-	do {
+	/* 0 once in 2^32, or as a recorded process likes: the collector refuses that. */
+	*serial = __atomic_fetch_add(&s->next_serial, 1, __ATOMIC_RELAXED);
+	if (!*serial)
 		*serial = __atomic_fetch_add(&s->next_serial, 1, __ATOMIC_RELAXED);
-	} while (!*serial);
 	memset(&p->serial, 0,
 	       offsetof(struct adept_proc, own) - offsetof(struct adept_proc, serial));
 	p->serial = *serial;

@@ -110,6 +110,9 @@ static struct adept_proc *slot_for_exec(void)
 {
 	struct adept_proc *p = __atomic_load_n(&slot, __ATOMIC_ACQUIRE);
 
+	/* One taken before the process gave up rights is not in its memory any more. */
+	if (boot.domain == ADEPT_NO_DOMAIN)
+		return NULL;
 	if (p)
 		return p;
 	lock(&slot_lock);
@@ -184,7 +187,7 @@ s64 exec_syscall(struct tls *t, u64 nr, u64 args[6])
 
 void exec_vfork_done(u32 tid)
 {
-	if (tid && slot)
+	if (tid && slot && boot.domain != ADEPT_NO_DOMAIN)
 		owner_gone(slot, tid);
 }
 

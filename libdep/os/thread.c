@@ -18,6 +18,7 @@
 #include "thread.h"
 #include "../record/isolate.h"
 #include "../record/record.h"
+#include "../record/slots.h"
 #include "../translate/dispatch.h"
 
 #define CLONE_VM		0x00000100
@@ -409,13 +410,13 @@ static s64 fork_process(struct tls *t, u64 nr, u64 a[6], u64 flags, u64 stack, u
 	t->parent_serial = t->ring ? t->ring->serial : 0;
 	block_signals(&old);
 	lock(&frag_lock);
-	ring_lock_slots(1);
+	slots_hold(1);
 	lock(&threads_lock);
 	heap_lock_for_fork(1);
 	ret = filtered_syscall(nr, a);
 	heap_lock_for_fork(0);
 	unlock(&threads_lock);
-	ring_lock_slots(0);
+	slots_hold(0);
 	unlock(&frag_lock);
 	if (!ret) {
 		t->regs[X86_RAX] = 0;

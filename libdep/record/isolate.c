@@ -16,6 +16,7 @@
  */
 #include "isolate.h"
 #include "record.h"
+#include "slots.h"
 #include "../os/thread.h"
 
 /* Of the domain, in ascending order. */
@@ -106,7 +107,7 @@ static void keep_free_slots(u32 wanted)
 		keep_proc_slot(proc, 0, 0);
 		__atomic_store_n(&proc_slots()[proc].state, ADEPT_SLOT_FREE, __ATOMIC_SEQ_CST);
 	}
-	while (m-- && (thread = ring_claim_slot()) >= 0) {
+	while (m-- && (thread = slots_claim()) >= 0) {
 		keep_thread_slot((u32)thread, 0);
 		__atomic_store_n(&thread_slots()[thread].state, ADEPT_SLOT_FREE, __ATOMIC_SEQ_CST);
 	}
@@ -123,7 +124,7 @@ static void take_own_page(struct adept_session *own)
 	own->collector_waits = 0;
 }
 
-static void found(u32 wanted)
+static void found_domain(u32 wanted)
 {
 	struct adept_proc *p = proc_slot();
 	struct adept_session *s = session();
@@ -224,20 +225,20 @@ static void enter(u32 domain)
 void isolate(u32 wanted)
 {
 	lock(&frag_lock);
-	ring_lock_slots(1);
+	slots_hold(1);
 	if (boot.domain)
 		goto out;
 	record_forget_exits();
 	take_own_page(&proc_slot()->own);
 	if (has_slot()) {
-		found(wanted);
+		found_domain(wanted);
 		read_table(boot.proc + 1);
 		enter(boot.proc + 1);
 	} else {
 		enter(ADEPT_NO_DOMAIN);
 	}
 out:
-	ring_lock_slots(0);
+	slots_hold(0);
 	unlock(&frag_lock);
 }
 

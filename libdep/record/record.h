@@ -41,10 +41,6 @@ void record_unmap(u64 start, u64 end);
 /** ring_init() - what threads need that are not recorded; 0: there is no memory */
 int ring_init(void);
 /* ring.c: everything below runs in the blob, with t->pp as the profile pointer. */
-/** ring_lock_slots() - hold (1) or release (0) the lock that claiming a thread's slot takes */
-void ring_lock_slots(int hold);
-/** ring_claim_slot() - a free thread slot, claimed, or -1; under that lock */
-int ring_claim_slot(void);
 void ring_thread_start(struct tls *t, u32 tid, u32 parent_serial, u64 created_at);
 void ring_thread_end(struct tls *t, u32 status);
 /**

@@ -4,8 +4,8 @@
  * store that meets the guard faults.  In the session file os/signal.c finds out where
  * that was and calls ring_turn(); see module.c for rings of the kernel module.
  */
-#include "isolate.h"
 #include "record.h"
+#include "slots.h"
 #include "../os/rest.h"
 #include "../os/thread.h"
 
@@ -465,128 +465,6 @@ int ring_guard_hit(const struct tls *t, u64 addr)
 	return t->chunk_end && !module_ring(t) && addr - t->chunk_end < ADEPT_GUARD_SIZE;
 }
 
-/* ---- slots ---- */
-
-/* Against isolate(), which takes away the slots that are looked at here. */
-static struct lock slots_lock;
-
-void ring_lock_slots(int hold)
-{
-	if (hold)
-		lock(&slots_lock);
-	else
-		unlock(&slots_lock);
-}
-
-/* Those that this process may choose from. */
-static u32 how_many(void)
-{
-	const u32 *own;
-
-	return boot.domain ? isolate_threads(&own) : layout()->nthreads;
-}
-
-static u32 nth_slot(u32 i)
-{
-	const u32 *own;
-
-	return boot.domain && isolate_threads(&own) > i ? own[i] : i;
-}
-
-/* Does a domain keep it that is not ours?  It may write what state the slot is in. */
-static int is_others(u32 k)
-{
-	return !boot.domain &&
-	       __atomic_load_n(&adept_kept_thread((void *)boot.session, layout(), k)->domain,
-			       __ATOMIC_SEQ_CST);
-}
-
-static int claim(u32 k)
-{
-	struct adept_thread *v = thread_slots();
-	u32 free = ADEPT_SLOT_FREE;
-
-	if (is_others(k) ||
-	    !__atomic_compare_exchange_n(&v[k].state, &free, ADEPT_SLOT_CLAIMED, 0,
-					 __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
-		return 0;
-	/* A founder has claimed it in between, and left it free for its domain. */
-	if (is_others(k)) {
-		__atomic_store_n(&v[k].state, ADEPT_SLOT_FREE, __ATOMIC_SEQ_CST);
-		return 0;
-	}
-	return 1;
-}
-
-int ring_claim_slot(void)
-{
-	static u32 hint;
-
-	for (u32 i = 0, n = how_many(); i < n; i++) {
-		u32 at = (hint + i) % n, k = nth_slot(at);
-
-		if (claim(k)) {
-			hint = at;
-			return (int)k;
-		}
-	}
-	return -1;
-}
-
-/* Under slots_lock: the slot is the thread's, for isolate() as well, once t->ring says so. */
-static int take_free(struct tls *t)
-{
-	int slot = ring_claim_slot();
-	u32 serial;
-
-	if (slot < 0)
-		return 0;
-	serial = __atomic_fetch_add(&session()->next_serial, 1, __ATOMIC_RELAXED);
-	if (!isolate_may_use_serial(serial)) {
-		__atomic_store_n(&thread_slots()[slot].state, ADEPT_SLOT_FREE, __ATOMIC_RELEASE);
-		return 0;
-	}
-	t->slot = (u32)slot;
-	t->ring = thread_slots() + slot;
-	t->ring->serial = serial;
-	return 1;
-}
-
-static int any_ended(void)
-{
-	const struct adept_thread *v = thread_slots();
-
-	for (u32 i = 0; i < how_many(); i++)
-		if (__atomic_load_n(&v[nth_slot(i)].state, __ATOMIC_RELAXED) == ADEPT_SLOT_ENDED)
-			return 1;
-	return 0;
-}
-
-/*
- * The slot of a thread that has ended comes back when the collector has read its ring.
- * Only who finds no slot looks at all of them: they are many pages.
- */
-static int get_slot(struct tls *t)
-{
-	static const s64 millisecond[2] = { 0, 1000000 };
-	int ended = 0, got;
-
-	for (;;) {
-		ring_lock_slots(1);
-		got = take_free(t);
-		if (!got) {
-			ended = any_ended();
-			got = take_free(t);
-		}
-		ring_lock_slots(0);
-		if (got || !ended || layout()->flags & ADEPT_S_DROP || collector_gone())
-			return got;
-		__atomic_add_fetch(&session()->doorbell, 1, __ATOMIC_SEQ_CST);
-		futex_wake(&session()->doorbell, 1);
-		futex_wait(&(u32){ 0 }, 0, millisecond);
-	}
-}
-
 /* Nowhere to record to; @tight: and the kernel has no more mappings for this process. */
 static void start_unrecorded(struct tls *t, int tight)
 {
@@ -627,7 +505,7 @@ void ring_thread_start(struct tls *t, u32 tid, u32 parent_serial, u64 created_at
 
 	if (!recording())
 		return;
-	if (!has_slot() || !get_slot(t)) {
+	if (!has_slot() || !slots_take(t)) {
 		start_unrecorded(t, 0);
 		return;
 	}
@@ -635,8 +513,10 @@ void ring_thread_start(struct tls *t, u32 tid, u32 parent_serial, u64 created_at
 	t->absent_chunks = 0;
 	r = t->ring;
 	if (!open_chunks(t)) {
-		__atomic_store_n(&r->state, ADEPT_SLOT_FREE, __ATOMIC_RELEASE);
-		start_unrecorded(t, !module_ring(t));
+		int tight = !module_ring(t);
+
+		slots_leave(t, ADEPT_SLOT_FREE);
+		start_unrecorded(t, tight);
 		return;
 	}
 	r->tid = tid;
@@ -687,18 +567,14 @@ void ring_thread_end(struct tls *t, u32 status)
 		c->fill = c->tail_at = (u32)(t->pp - t->chunk_base);
 		__atomic_store_n(&r->head, r->head + 1, __ATOMIC_RELEASE);
 	}
-	t->ring = NULL;
 	t->discard = 1;
 	r->at_rest = 1;
-	__atomic_store_n(&r->state, ADEPT_SLOT_ENDED, __ATOMIC_RELEASE);
+	slots_leave(t, ADEPT_SLOT_ENDED);
 	ring_doorbell();
 }
 
 void ring_thread_lost(struct tls *t)
 {
-	struct adept_thread *r = t->ring;
-
-	t->ring = NULL;
-	__atomic_store_n(&r->state, ADEPT_SLOT_ENDED, __ATOMIC_RELEASE);
+	slots_leave(t, ADEPT_SLOT_ENDED);
 	ring_doorbell();
 }
