@@ -193,7 +193,7 @@ static void forget(struct session *s)
 }
 
 /*
- * The last depd was killed while it made the session: nobody was told of it, and a client that
+ * The last depd was killed while it made the session: nobody has heard of it, and a client that
  * asked for it asks again, for the same store.
  */
 static void undo(struct session *s)

@@ -82,7 +82,7 @@ struct session {
 	bool has_client;	/* it will tell how the first process ended.. */
 	bool told;		/* ..and did */
 	bool launched;
-	bool begun;		/* somebody may have been told of it */
+	bool begun;		/* somebody may know of it */
 	bool adopted;
 	bool traced;		/* the tracer knows it */
 	bool told_failed;

@@ -565,8 +565,8 @@ static bool mapped_elsewhere(const struct adept_session *s, const struct vm_area
 }
 
 /*
- * An address space may map the writer area once.  Freeing a ring visits every mapping, and a process
- * that had many could multiply them by forking.
+ * An address space may map the writer area once.  Freeing a ring visits every mapping, and a
+ * process that had many could multiply them by forking.
  */
 int adept_writer_mmap(struct adept_session *s, struct vm_area_struct *vma)
 {

@@ -5,7 +5,7 @@
 . "$(dirname "$0")/lib.sh"
 need_depctl
 have setsid || finish
-export ADEPT_SOCKET=	# whoever's depd runs on this machine
+export ADEPT_SOCKET=	# any depd that runs on this machine
 program=$tmp/kill_group
 gcc -O1 -o "$program" "$tests/programs/kill_group.c" || exit 1
 cd "$tmp" || exit 1

@@ -2,7 +2,7 @@
 /*
  * Domains of isolated processes (record/isolate.c), from the collector's side.
  *
- * They can write their own slots only, and read of the session's first page what is told them
+ * They can write their own slots only, and read of the session's first page what is written to them
  * here.  They use serials and exit ids of their own range only: with others' they could make
  * those that keep their rights look as if their recordings made no sense.
  */

@@ -296,7 +296,7 @@ void dep_manifest_drop(void *tree)
 
 /* ---- reading ---- */
 
-/* At least as many values as there are in the text; what is no JSON is not told here. */
+/* At least as many values as there are in the text; text that is no JSON is not refused here. */
 static size_t count_values(const char *text, size_t size)
 {
 	bool string = false;

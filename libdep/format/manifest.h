@@ -14,7 +14,7 @@
 
 #define DEP_MANIFEST_NAME "manifest.json"
 
-/** struct dep_recorder - the process that writes a store, as far as it can be told from others */
+/** struct dep_recorder - the process that writes a store, as far as others can be excluded */
 struct dep_recorder {
 	int pid;
 	u64 start;		/* of the process, in clock ticks since boot */

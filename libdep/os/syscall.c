@@ -261,7 +261,7 @@ static s64 sys_rights(struct tls *t, u64 nr, const u64 a[6])
 	return ret;
 }
 
-/* setns() of a namespace need not be told its kind. */
+/* setns() need not be given the kind of a namespace. */
 static u64 kind_of_namespace(const u64 a[6])
 {
 	s64 kind = a[1] ? (s64)a[1] : sys3(__NR_ioctl, a[0], NS_GET_NSTYPE, 0);

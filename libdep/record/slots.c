@@ -127,8 +127,8 @@ int slots_take(struct tls *t)
 }
 
 /*
- * Both under the lock: isolate() must neither keep a slot that may be another process's by then, nor
- * take away one whose state is about to be written.
+ * Both under the lock: isolate() must neither keep a slot that may be another process's by then,
+ * nor take away one whose state is about to be written.
  */
 void slots_leave(struct tls *t, u32 state)
 {

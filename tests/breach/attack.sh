@@ -316,7 +316,7 @@ hoard() {
 	as $evil kill -CONT "$pid"
 	kill -9 $(named "attack_flood|$wanted") 2>/dev/null
 	wait $job 2>/dev/null
-	# Of each user some are told of, and the others are counted.
+	# Some of each user's are logged, and the others are counted.
 	missed=$(grep -c "($wanted) runs unrecorded" "$tmp/log")
 	[ "$missed" -le 250 ] || bad "$missed lines in the log"
 	[ -s bad ] && fail "400 held processes: $(head -n 2 bad | tr '\n' ';')" ||

@@ -80,7 +80,7 @@ static void flood(void)
 
 /* ---- sessions and their slots ---- */
 
-/* Numbers of processes that there are, whoever they belong to. */
+/* Numbers of processes that there are, of any user. */
 static size_t list_processes(uint32_t *pid, size_t most)
 {
 	DIR *d = opendir("/proc");

@@ -260,7 +260,7 @@ static int inside(uint64_t seed)
 
 /* ---- as a client ---- */
 
-/* A slot that says somebody lives there: this process, or whoever has that number. */
+/* A slot that says somebody lives there: this process, or the one that has that number. */
 static void claim(void)
 {
 	struct adept_proc *p = (struct adept_proc *)(base + layout.proc_off) + slot(layout.nprocs);

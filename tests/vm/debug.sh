@@ -79,7 +79,7 @@ ko=$BUILD/modules-debug/adept.ko
 # UBSAN for the module alone: the kernel's own would make it slower.
 export VM_KERNELS=debug VM_IMAGE=$image VM_KDIR=$tree KFLAGS=UBSAN_SANITIZE=y
 export VM_SUITES=$suites VM_LIMIT=4000 VM_ARGUMENTS="adept.checks=1 watchdog_thresh=60"
-# KASAN reports once only unless it is told otherwise, and an early access of the kernel's own with
+# KASAN reports once only by default, and an early access of the kernel's own with
 # five levels of page tables is that one.
 VM_ARGUMENTS="$VM_ARGUMENTS kasan_multi_shot no5lvl"
 exec bash tests/vm/run.sh "$@"
