@@ -128,11 +128,11 @@ $(B)/depctl: $(DEPCTL_OBJ) $(B)/libdep.a
 
 # ---- tests ----
 
-UNIT := decode derive watch_elf inject store writer resume upkeep queue recover collect owner \
-	cross filled symbols analyze beside order order_functions order_processes detect races \
-	shadow clock predict ring_core loop request control metrics client keep rundir notify \
-	policy tracer places sieve sieve_executions lean native table delta verdict durable \
-	access account link budget
+UNIT := decode derive watch_elf inject store writer resume upkeep queue recover collect \
+	collect_hostile owner cross filled symbols analyze beside order order_functions \
+	order_processes detect races shadow clock predict ring_core loop request control \
+	metrics client keep rundir notify policy tracer places sieve sieve_executions \
+	lean native table delta verdict durable access account link budget
 TESTS := $(patsubst %,$(B)/tests/test_%,$(UNIT))
 SHOW := $(patsubst %,$(B)/tests/inject_%,show_pie show_nopie show_static show_staticpie exec)
 TESTFLAGS := $(CFLAGS) $(HOSTFLAGS) -I.
@@ -174,11 +174,13 @@ $(B)/tests/test_delta: $(call unit_obj,test_delta) $(B)/libdep.a
 $(B)/tests/test_symbols: $(call unit_obj,test_symbols test_symbols_files \
 				test_symbols_odd sym_run) $(B)/libdep.a
 $(B)/tests/test_queue: $(call unit_obj,test_queue stream stream_frag fixed_random) $(B)/libdep.a
-$(B)/tests/test_collect: $(call unit_obj,test_collect fake_engine fake_writer) \
-			 $(call part_obj,collect) $(call part_obj,inject) $(x86_obj) \
-			 $(B)/host/libdep/format/desc.o \
-			 $(B)/host/libdep/format/buildid.o $(B)/host/libdep/format/file.o \
-			 $(B)/blob_image.o
+collect_obj := $(call unit_obj,collect_fixture fake_engine fake_writer) \
+	       $(call part_obj,collect) $(call part_obj,inject) $(x86_obj) \
+	       $(B)/host/libdep/format/desc.o \
+	       $(B)/host/libdep/format/buildid.o $(B)/host/libdep/format/file.o \
+	       $(B)/blob_image.o
+$(B)/tests/test_collect: $(call unit_obj,test_collect) $(collect_obj)
+$(B)/tests/test_collect_hostile: $(call unit_obj,test_collect_hostile) $(collect_obj)
 $(B)/tests/test_owner: $(call unit_obj,test_owner) $(B)/host/libdep/collect/owner.o
 $(B)/tests/test_cross: $(call unit_obj,test_cross stream stream_frag) \
 		       $(B)/host/libdep/collect/cross.o $(B)/libdep.a

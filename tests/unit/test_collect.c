@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The collector against a fake engine and a fake writer: nothing lost, nothing
- * doubled, descriptors first; kills, full disks and garbage.
+ * doubled, descriptors first; kills and full disks.  Garbage: test_collect_hostile.c.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -22,96 +22,9 @@
 
 #include <cmocka.h>
 
-#include "../../libdep/collect/private.h"
-#include "fake_engine.h"
-#include "fake_writer.h"
-
-struct fixture {
-	struct dep_session s;
-	struct dep_collector *c;
-	struct dep_writer *w;
-	struct dep_ending ending;
-	u64 *shared;		/* 64 counters */
-	int status;
-};
+#include "collect_fixture.h"
 
 static unsigned int seed;
-
-static void begin(struct fixture *f, u32 flags, u64 ring, u64 max_size)
-{
-	struct dep_collect_setup setup = { .max_size = max_size };
-
-	memset(f, 0, sizeof(*f));
-	f->w = calloc(1, sizeof(*f->w));
-	assert_non_null(f->w);
-	f->w->strict = true;
-	f->shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	assert_true(f->shared != MAP_FAILED);
-	assert_int_equal(dep_session_create(&f->s, flags, ring, 64, 256, 0), 0);
-	setup.w = f->w;
-	assert_int_equal(dep_collector_create(&f->c, &f->s, &setup), 0);
-	alarm(60);
-}
-
-static void check(struct fixture *f)
-{
-	if (f->w->errors)
-		print_error("%llu errors, the first: %s\n", (unsigned long long)f->w->errors,
-			    f->w->error);
-	assert_int_equal(f->w->errors, 0);
-}
-
-static void end(struct fixture *f)
-{
-	alarm(0);
-	dep_session_destroy(&f->s);
-	munmap(f->shared, 4096);
-	free(f->w);
-}
-
-static void run(struct fixture *f, pid_t child)
-{
-	assert_int_equal(dep_collector_run(f->c, child, &f->status, NULL, NULL), 0);
-	dep_collector_finish(f->c, &f->ending, NULL);
-}
-
-static void write_records(struct fake_process *p, u64 *progress, u32 n, u32 describe_every)
-{
-	struct fake_thread t = { .progress = progress };
-	u32 i;
-
-	if (fake_thread_begin(&t, p))
-		abort();
-	for (i = 0; i < n; i++) {
-		if (i % describe_every == 0)
-			fake_describe(p, 32 + 8 * (i % 40));
-		fake_record(&t);
-	}
-	fake_thread_end(&t);
-}
-
-/* fork(); the child is a recorded process, with a thread if @t is not NULL. */
-static pid_t start(struct fixture *f, struct fake_process *p, struct fake_thread *t)
-{
-	pid_t pid = fork();
-
-	if (!pid && (fake_process_begin(p, &f->s, 0) || (t && fake_thread_begin(t, p))))
-		abort();
-	return pid;
-}
-
-/* One that does no more than write_records(). */
-static pid_t start_writer(struct fixture *f, u64 *progress, u32 n, u32 describe_every, int status)
-{
-	struct fake_process p;
-	pid_t pid = start(f, &p, NULL);
-
-	if (!pid) {
-		write_records(&p, progress, n, describe_every);
-		_exit(status);
-	}
-	return pid;
-}
 
 struct worker {
 	struct fake_process *p;
@@ -122,7 +35,7 @@ static void *worker(void *arg)
 {
 	struct worker *w = arg;
 
-	write_records(w->p, NULL, w->n, 5000);
+	collect_write(w->p, NULL, w->n, 5000);
 	return NULL;
 }
 
@@ -131,13 +44,13 @@ static void test_threads(void **state)
 	struct fake_process p;
 	struct worker w = { &p, 200000 };
 	pthread_t t[4];
-	struct fixture f;
+	struct collect_fixture f;
 	pid_t pid;
 	int i;
 
 	(void)state;
-	begin(&f, 0, 256 << 10, 0);
-	pid = start(&f, &p, NULL);
+	collect_begin(&f, 0, 256 << 10, 0);
+	pid = collect_start(&f, &p, NULL);
 	if (!pid) {
 		for (i = 0; i < 4; i++)
 			pthread_create(&t[i], NULL, worker, &w);
@@ -145,8 +58,8 @@ static void test_threads(void **state)
 			pthread_join(t[i], NULL);
 		_exit(7);
 	}
-	run(&f, pid);
-	check(&f);
+	collect_run(&f, pid);
+	collect_check(&f);
 	assert_true(WIFEXITED(f.status) && WEXITSTATUS(f.status) == 7);
 	assert_int_equal(f.w->records, 4 * 200000);
 	assert_int_equal(f.w->threads, 4);
@@ -154,20 +67,20 @@ static void test_threads(void **state)
 	assert_int_equal(f.w->processes_ended, 1);
 	assert_int_equal(f.ending.loss.discarded_bytes, 0);
 	assert_int_equal(f.ending.loss.unfinished_threads, 0);
-	end(&f);
+	collect_end(&f);
 }
 
 /* Children go on with the ids of their parent, and outlive the first process. */
 static void test_forks(void **state)
 {
 	struct fake_process p, q;
-	struct fixture f;
+	struct collect_fixture f;
 	pid_t pid;
 	int i;
 
 	(void)state;
-	begin(&f, 0, 256 << 10, 0);
-	pid = start(&f, &p, NULL);
+	collect_begin(&f, 0, 256 << 10, 0);
+	pid = collect_start(&f, &p, NULL);
 	if (!pid) {
 		for (i = 0; i < 8; i++) {
 			fake_describe(&p, 64);
@@ -177,30 +90,30 @@ static void test_forks(void **state)
 				abort();
 			q.id = p.id;
 			usleep(i * 3000);
-			write_records(&q, NULL, 60000, 1000);
+			collect_write(&q, NULL, 60000, 1000);
 			_exit(0);
 		}
-		write_records(&p, NULL, 10, 1);
+		collect_write(&p, NULL, 10, 1);
 		_exit(0);
 	}
-	run(&f, pid);
-	check(&f);
+	collect_run(&f, pid);
+	collect_check(&f);
 	assert_int_equal(f.w->records, 8 * 60000 + 10);
 	assert_int_equal(f.w->processes_ended, 9);
-	end(&f);
+	collect_end(&f);
 }
 
 static void test_kill(void **state)
 {
-	struct fixture f;
+	struct collect_fixture f;
 	pid_t pid, killer;
 	u64 n;
 	int i;
 
 	(void)state;
 	for (i = 0; i < 40; i++) {
-		begin(&f, 0, 128 << 10, 0);
-		pid = start_writer(&f, f.shared, 2000000000, 3000, 0);
+		collect_begin(&f, 0, 128 << 10, 0);
+		pid = collect_start_writer(&f, f.shared, 2000000000, 3000, 0);
 		n = rand_r(&seed) % 20000;
 		killer = fork();
 		if (!killer) {
@@ -208,9 +121,9 @@ static void test_kill(void **state)
 			kill(pid, SIGKILL);
 			_exit(0);
 		}
-		run(&f, pid);
+		collect_run(&f, pid);
 		waitpid(killer, NULL, 0);
-		check(&f);
+		collect_check(&f);
 		assert_true(WIFSIGNALED(f.status) && WTERMSIG(f.status) == SIGKILL);
 		/* The record that was complete and not counted yet may be there too. */
 		if (f.w->records != *f.shared)
@@ -218,31 +131,31 @@ static void test_kill(void **state)
 		assert_int_equal(f.w->threads_ended, f.w->threads);
 		/* The fake engine's threads are never at rest before their end. */
 		assert_int_equal(f.ending.loss.unfinished_threads, f.w->threads);
-		end(&f);
+		collect_end(&f);
 	}
 }
 
 static void test_slow_store(void **state)
 {
-	struct fixture f;
+	struct collect_fixture f;
 	pid_t pid;
 	int drop;
 
 	(void)state;
 	for (drop = 0; drop < 2; drop++) {
-		begin(&f, drop ? ADEPT_S_DROP : 0, 64 << 10, 0);
+		collect_begin(&f, drop ? ADEPT_S_DROP : 0, 64 << 10, 0);
 		f.w->delay_us = 500;
 		f.w->strict = !drop;
-		pid = start_writer(&f, NULL, 500000, 100000, 0);
-		run(&f, pid);
-		check(&f);
+		pid = collect_start_writer(&f, NULL, 500000, 100000, 0);
+		collect_run(&f, pid);
+		collect_check(&f);
 		assert_int_equal(f.w->records * FAKE_RECORD + f.ending.loss.dropped_bytes,
 				 500000 * FAKE_RECORD);
 		if (drop) {
 			assert_true(f.ending.loss.dropped_chunks > 0);
 			assert_true(f.w->gaps > 0);
 		}
-		end(&f);
+		collect_end(&f);
 	}
 }
 
@@ -277,19 +190,19 @@ static void test_short_processes(void **state)
 {
 	const int n = 400;
 	struct fake_process p, q;
-	struct fixture f;
+	struct collect_fixture f;
 	int i, status;
 	pid_t pid;
 
 	(void)state;
-	begin(&f, 0, 64 << 10, 0);
+	collect_begin(&f, 0, 64 << 10, 0);
 	f.w->hold = f.shared;
-	pid = start(&f, &p, NULL);
+	pid = collect_start(&f, &p, NULL);
 	for (i = 0; !pid && i < n; i++) {
 		if (!fork()) {
 			begin_when_free(&q, &f.s, f.shared);
 			q.id = p.id;
-			write_records(&q, NULL, 20, 20);
+			collect_write(&q, NULL, 20, 20);
 			_exit(0);
 		}
 		if (wait(&status) < 0 || status)
@@ -297,61 +210,61 @@ static void test_short_processes(void **state)
 	}
 	if (!pid)
 		_exit(0);
-	run(&f, pid);
-	check(&f);
+	collect_run(&f, pid);
+	collect_check(&f);
 	assert_int_equal(f.status, 0);
 	/* The table was full, or this has shown nothing. */
 	assert_true(*f.shared > 0);
 	assert_int_equal(f.w->processes_ended, n + 1);
 	assert_int_equal(f.w->records, n * 20);
-	end(&f);
+	collect_end(&f);
 }
 
 /* The disk is full, or the store large enough: the program goes on, all is counted. */
 static void test_stop(void **state)
 {
-	struct fixture f;
+	struct collect_fixture f;
 	pid_t pid;
 	int full;
 
 	(void)state;
 	for (full = 0; full < 2; full++) {
-		begin(&f, 0, 128 << 10, full ? 0 : 1 << 20);
+		collect_begin(&f, 0, 128 << 10, full ? 0 : 1 << 20);
 		f.w->fail_with = full ? ENOSPC : 0;
 		f.w->fail_after = 10;
-		pid = start_writer(&f, NULL, 1000000, 1000, 3);
+		pid = collect_start_writer(&f, NULL, 1000000, 1000, 3);
 		assert_int_equal(dep_collector_run(f.c, pid, &f.status, NULL, NULL), 0);
 		if (full)
 			assert_string_equal(dep_collector_error(f.c), dep_error());
 		else
 			assert_string_equal(dep_collector_error(f.c), "");
 		dep_collector_finish(f.c, &f.ending, NULL);
-		check(&f);
+		collect_check(&f);
 		assert_int_equal(WEXITSTATUS(f.status), 3);
 		assert_int_equal(f.w->records * FAKE_RECORD + f.ending.loss.discarded_bytes,
 				 1000000 * FAKE_RECORD);
 		assert_true(f.ending.loss.discarded_bytes > 0);
 		if (!full)
 			assert_in_range(f.w->bytes, 1 << 20, (1 << 20) + f.s.layout.chunk_size);
-		end(&f);
+		collect_end(&f);
 	}
 }
 
 static void test_null(void **state)
 {
-	struct fixture f;
+	struct collect_fixture f;
 	pid_t pid;
 
 	(void)state;
-	begin(&f, ADEPT_S_NULL, 128 << 10, 0);
-	pid = start_writer(&f, NULL, 100000, 1000, 0);
-	run(&f, pid);
-	check(&f);
+	collect_begin(&f, ADEPT_S_NULL, 128 << 10, 0);
+	pid = collect_start_writer(&f, NULL, 100000, 1000, 0);
+	collect_run(&f, pid);
+	collect_check(&f);
 	assert_int_equal(f.w->segments, 0);
 	assert_int_equal(f.w->null_bytes, 100000 * FAKE_RECORD);
 	assert_int_equal(f.ending.loss.discarded_bytes, 0);
 	assert_int_equal(f.w->descriptors, 100);
-	end(&f);
+	collect_end(&f);
 }
 
 /* What shall happen when a pidfd is asked for, once. */
@@ -394,12 +307,12 @@ static void test_gone_at_once(void **state)
 {
 	struct fake_process p;
 	struct fake_thread t = { 0 };
-	struct fixture f;
+	struct collect_fixture f;
 	pid_t pid;
 
 	(void)state;
-	begin(&f, 0, 1 << 20, 0);
-	pid = start(&f, &p, &t);
+	collect_begin(&f, 0, 1 << 20, 0);
+	pid = collect_start(&f, &p, &t);
 	if (!pid) {
 		fake_describe(&p, 32);
 		fake_record(&t);
@@ -415,44 +328,44 @@ static void test_gone_at_once(void **state)
 		;
 	go_on = &f.shared[1];
 	before_pidfd = let_it_end;
-	run(&f, 0);
-	check(&f);
+	collect_run(&f, 0);
+	collect_check(&f);
 	assert_null(before_pidfd);
 	assert_int_equal(f.w->records, 60000);
 	assert_int_equal(f.w->threads_ended, 1);
 	assert_int_equal(f.ending.loss.unfinished_threads, 0);
-	end(&f);
+	collect_end(&f);
 }
 
 /* Slots come back, and their memory with them. */
 static void test_short_threads(void **state)
 {
 	struct fake_process p;
-	struct fixture f;
+	struct collect_fixture f;
 	struct stat st;
 	pid_t pid;
 	int i;
 
 	(void)state;
-	begin(&f, 0, 1 << 20, 0);
-	pid = start(&f, &p, NULL);
+	collect_begin(&f, 0, 1 << 20, 0);
+	pid = collect_start(&f, &p, NULL);
 	if (!pid) {
 		for (i = 0; i < 4000; i++) {
 			while (dep_session_thread(&f.s, 0)->state != ADEPT_SLOT_FREE &&
 			       dep_session_thread(&f.s, 100)->state != ADEPT_SLOT_FREE)
 				usleep(100);
-			write_records(&p, NULL, 10 + i % 5, 5);
+			collect_write(&p, NULL, 10 + i % 5, 5);
 		}
 		_exit(0);
 	}
-	run(&f, pid);
-	check(&f);
+	collect_run(&f, pid);
+	collect_check(&f);
 	assert_int_equal(f.w->threads_ended, 4000);
 	assert_int_equal(f.w->records, 4000 * 12);
 	assert_int_equal(fstat(f.s.fd, &st), 0);
 	/* Tables only: no ring has kept a page. */
 	assert_true((u64)st.st_blocks * 512 < 4u << 20);
-	end(&f);
+	collect_end(&f);
 }
 
 /* A descriptor ring that goes round many times, with pads of all sizes. */
@@ -460,13 +373,13 @@ static void test_descriptors(void **state)
 {
 	struct fake_process p;
 	struct fake_thread t = { 0 };
-	struct fixture f;
+	struct collect_fixture f;
 	pid_t pid;
 	int i;
 
 	(void)state;
-	begin(&f, 0, 128 << 10, 0);
-	pid = start(&f, &p, &t);
+	collect_begin(&f, 0, 128 << 10, 0);
+	pid = collect_start(&f, &p, &t);
 	if (!pid) {
 		for (i = 0; i < 40000; i++) {
 			fake_describe(&p, 32 + 8 * (rand_r(&seed) % 300));
@@ -475,16 +388,16 @@ static void test_descriptors(void **state)
 		fake_thread_end(&t);
 		_exit(0);
 	}
-	run(&f, pid);
-	check(&f);
+	collect_run(&f, pid);
+	collect_check(&f);
 	assert_int_equal(f.w->descriptors, 40000);
 	assert_int_equal(f.w->records, 40000);
-	end(&f);
+	collect_end(&f);
 }
 
 static int give_up(void *arg)
 {
-	struct fixture *f = arg;
+	struct collect_fixture *f = arg;
 
 	return *f->shared > 100000 ? 5 : 0;
 }
@@ -492,229 +405,22 @@ static int give_up(void *arg)
 /* Abandoned programs go on by themselves. */
 static void test_abandon(void **state)
 {
-	struct fixture f;
+	struct collect_fixture f;
 	pid_t pid;
 
 	(void)state;
-	begin(&f, 0, 128 << 10, 0);
-	pid = start_writer(&f, f.shared, 3000000, 1000000, 9);
+	collect_begin(&f, 0, 128 << 10, 0);
+	pid = collect_start_writer(&f, f.shared, 3000000, 1000000, 9);
 	assert_int_equal(dep_collector_run(f.c, pid, &f.status, give_up, &f), 5);
 	dep_collector_finish(f.c, &f.ending, NULL);
-	check(&f);
+	collect_check(&f);
 	assert_int_equal(f.s.map->abandoned, 1);
 	assert_int_equal(waitpid(pid, &f.status, 0), pid);
 	assert_int_equal(WEXITSTATUS(f.status), 9);
 	assert_true(f.w->records > 100000 - 1);
 	assert_int_equal(f.w->threads_ended, 1);
-	end(&f);
+	collect_end(&f);
 }
-
-/* A slot that calls itself free before the store has heard of its thread's end, or one of ours. */
-static void test_slot_lies(void **state)
-{
-	struct fake_process p;
-	struct fake_thread t = { 0 };
-	struct adept_thread *sh;
-	struct fixture f;
-	bool ended;
-	pid_t pid;
-	int i;
-
-	(void)state;
-	for (i = 0; i < 3; i++) {
-		ended = i == 1;
-		begin(&f, 0, 64 << 10, 0);
-		pid = start(&f, &p, &t);
-		if (!pid) {
-			fake_describe(&p, 32);
-			fake_record(&t);
-			if (ended)
-				fake_thread_end(&t);
-			__atomic_store_n(&f.shared[0], 1, __ATOMIC_SEQ_CST);
-			while (!__atomic_load_n(&f.shared[1], __ATOMIC_SEQ_CST))
-				;
-			_exit(0);
-		}
-		while (!__atomic_load_n(&f.shared[0], __ATOMIC_SEQ_CST))
-			;
-		sh = dep_session_thread(&f.s, 0);
-		dep_collector_step(f.c);
-		assert_int_equal(sh->state, ended ? ADEPT_SLOT_ENDED : ADEPT_SLOT_LIVE);
-		if (i < 2)
-			__atomic_store_n(&sh->state, ADEPT_SLOT_FREE, __ATOMIC_SEQ_CST);
-		else
-			sh->tid = (u32)getpid();
-		__atomic_store_n(&f.shared[1], 1, __ATOMIC_SEQ_CST);
-		run(&f, pid);
-		check(&f);
-		assert_int_equal(f.w->records, 1);
-		assert_int_equal(f.w->threads_ended, 1);
-		end(&f);
-	}
-}
-
-/* What the process would do before it isolates itself, with thread slot 0 for threads to come. */
-static void keep(struct fixture *f, const struct fake_process *p, u32 serials, u32 exits)
-{
-	struct adept_kept *k = adept_kept_proc(f->s.map, &f->s.layout, p->slot);
-
-	k->exits = exits;
-	k->serials = serials;
-	k->serial = dep_session_proc(&f->s, p->slot)->serial;
-	adept_kept_thread(f->s.map, &f->s.layout, 0)->domain = p->slot + 1;
-	__atomic_store_n(&k->domain, p->slot + 1, __ATOMIC_SEQ_CST);
-}
-
-/*
- * An isolated process has serials and exit ids of its own: those of others are refused, whose they
- * may become.  Its slots stay its own when it has ended.
- */
-static void test_isolated(void **state)
-{
-	const u32 serials = 100, exits = ADEPT_FIRST_EXIT + 10 * ADEPT_EXIT_BATCH;
-	struct fake_process p, q;
-	struct fixture f;
-	pid_t pid;
-	int i;
-
-	(void)state;
-	for (i = 0; i < 4; i++) {
-		const bool own_serial = i & 1, own_exits = i & 2;
-
-		begin(&f, 0, 64 << 10, 0);
-		pid = start(&f, &p, NULL);
-		if (!pid) {
-			keep(&f, &p, serials, exits);
-			dep_session_proc(&f.s, p.slot)->own.lost_threads = 3;
-			f.s.map->next_serial = serials + (own_serial ? 0 : ADEPT_ISOLATED_SERIALS);
-			f.s.map->next_exit = exits + (own_exits ? 0 : ADEPT_ISOLATED_EXITS);
-			write_records(&p, NULL, 20, 20);
-			_exit(0);
-		}
-		run(&f, pid);
-		assert_int_equal(f.status, 0);
-		assert_int_equal(f.w->threads_ended, own_serial);
-		assert_int_equal(!!f.ending.loss.corrupt, !own_serial || !own_exits);
-		if (own_serial && own_exits) {
-			check(&f);
-			assert_int_equal(f.w->records, 20);
-		}
-		assert_int_equal(f.ending.loss.lost_threads, 3);
-		assert_int_equal(dep_session_proc(&f.s, 0)->state, ADEPT_SLOT_FREE);
-		assert_int_equal(fake_process_begin(&q, &f.s, 0), 0);
-		assert_int_not_equal(q.slot, 0);
-		end(&f);
-	}
-}
-
-static void test_garbage(void **state)
-{
-	struct fake_process p;
-	struct fake_thread t = { 0 };
-	struct timespec a, b;
-	struct fixture f;
-	unsigned int r;
-	pid_t pid;
-	int i, round;
-
-	(void)state;
-	for (round = 0; round < 30; round++) {
-		begin(&f, round % 3 == 2 ? ADEPT_S_DROP : 0, 64 << 10, 0);
-		f.w->hostile = true;
-		r = rand_r(&seed);
-		pid = start(&f, &p, &t);
-		if (!pid) {
-			for (i = 0; i < 1000; i++)
-				fake_record(&t);
-			for (i = 0; i < 100; i++) {
-				fake_scribble(&f.s, &r);
-				if (i % 10 == 0)
-					usleep(500);
-			}
-			_exit(0);
-		}
-		clock_gettime(CLOCK_MONOTONIC, &a);
-		run(&f, pid);
-		clock_gettime(CLOCK_MONOTONIC, &b);
-		check(&f);
-		assert_true(b.tv_sec - a.tv_sec < 10);
-		end(&f);
-	}
-}
-
-/* A ring whose head makes no sense must not hold up its program. */
-static void test_broken_ring(void **state)
-{
-	struct fake_process p;
-	struct fake_thread t = { 0 };
-	struct fixture f;
-	pid_t pid;
-	int i;
-
-	(void)state;
-	begin(&f, 0, 64 << 10, 0);
-	f.w->hostile = true;
-	pid = start(&f, &p, &t);
-	if (!pid) {
-		dep_session_thread(&f.s, t.slot)->head += 1000;
-		fake_ring_doorbell(&f.s);
-		for (i = 0; i < 100; i++) {
-			struct adept_thread *sh = dep_session_thread(&f.s, t.slot);
-
-			while (sh->head != __atomic_load_n(&sh->tail, __ATOMIC_SEQ_CST))
-				usleep(100);
-			sh->head++;
-			fake_ring_doorbell(&f.s);
-		}
-		_exit(4);
-	}
-	run(&f, pid);
-	assert_int_equal(WEXITSTATUS(f.status), 4);
-	assert_true(f.w->notes > 0);
-	end(&f);
-}
-
-/* As if filled.c had left chunks out whose first registers are not known. */
-static int leave_out(void *arg)
-{
-	struct fixture *f = arg;
-	u32 i;
-
-	for (i = 0; i < f->c->nused && !f->shared[0]; i++) {
-		if (!f->c->threads[f->c->used[i]].open)
-			continue;
-		f->c->threads[f->c->used[i]].blind_chunks = 3;
-		f->c->threads[f->c->used[i]].blind_bytes = 4321;
-		__atomic_store_n(&f->shared[0], 1, __ATOMIC_SEQ_CST);
-	}
-	return 0;
-}
-
-/* What is left out without being asked for is lost, and counted when the thread has ended. */
-static void test_blind_bytes(void **state)
-{
-	struct fake_process p;
-	struct fake_thread t = { 0 };
-	struct fixture f;
-	pid_t pid;
-
-	(void)state;
-	begin(&f, 0, 128 << 10, 0);
-	pid = start(&f, &p, &t);
-	if (!pid) {
-		while (!__atomic_load_n(&f.shared[0], __ATOMIC_SEQ_CST))
-			fake_record(&t);
-		fake_thread_end(&t);
-		_exit(0);
-	}
-	assert_int_equal(dep_collector_run(f.c, pid, &f.status, leave_out, &f), 0);
-	dep_collector_finish(f.c, &f.ending, NULL);
-	assert_int_equal(f.w->threads_ended, 1);
-	assert_int_equal(f.ending.loss.discarded_bytes, 4321);
-	assert_int_equal(f.ending.loss.dropped_bytes, 0);
-	end(&f);
-}
-
 int main(int argc, char **argv)
 {
 	static const struct CMUnitTest tests[] = {
@@ -729,11 +435,6 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_short_threads),
 		cmocka_unit_test(test_descriptors),
 		cmocka_unit_test(test_abandon),
-		cmocka_unit_test(test_slot_lies),
-		cmocka_unit_test(test_isolated),
-		cmocka_unit_test(test_garbage),
-		cmocka_unit_test(test_broken_ring),
-		cmocka_unit_test(test_blind_bytes),
 	};
 
 	seed = argc > 1 ? (unsigned int)atoi(argv[1]) : (unsigned int)time(NULL);
