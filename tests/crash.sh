@@ -13,10 +13,10 @@ echo "seed $seed"
 
 text 300000 >"$tmp/text"
 
-# the next of a sequence of pseudo-random numbers below $1
+# random LIMIT: $drawn is the next of a sequence of pseudo-random numbers below LIMIT
 random() {
 	seed=$(((seed * 1103515245 + 12345) % 2147483648))
-	echo $((seed / 65536 % $1))
+	drawn=$((seed / 65536 % $1))
 }
 
 # opens NAME: the store can be read, without a crash; verify may report losses (1)
@@ -62,7 +62,8 @@ killed() {
 	i=0
 	while [ $i -lt "$kills" ]; do
 		i=$((i + 1))
-		n=$(random 3000)
+		random 3000
+		n=$drawn
 		record --no-aslr -- mawk -v n="$n" \
 			'NR > n { exit_ = system("kill -9 $PPID") } { w[$1]++ }' text
 		s=$?
@@ -75,12 +76,39 @@ killed() {
 	done
 }
 
+# The processes called $1 of the recording in $tmp; without a fork for each process there is.
+recording() {
+	for p in /proc/[0-9]*; do
+		read -r name <"$p/comm" && [ "$name" = "$1" ] &&
+			[ "$(readlink "$p/cwd")" = "$tmp" ] && echo "${p#/proc/}"
+	done 2>/dev/null
+}
+
+# In the background, where signals are ignored that gzip asks for.
+record_gzip() {
+	(cd "$tmp" && clean "$DEPCTL" record --no-aslr -q --ring-size=256K -o "$1" -- \
+		/bin/gzip -9 -c short) \
+		>/dev/null 2>"$tmp/err" &
+}
+
+# kill_recording MS: record gzip; after MS milliseconds kill depctl and its collector
+kill_recording() {
+	rm -rf "$tmp/dep"
+	record_gzip dep
+	sleep "$(printf '0.%03d' "$1")"
+	kill -9 $(recording depctl) $(recording depctl-collect) 2>/dev/null
+	wait $! 2>/dev/null
+	while [ -n "$(recording gzip)$(recording depctl-collect)" ]; do
+		sleep 0.02
+	done
+}
+
 # Killed from outside while it computes; deterministic otherwise, so that the whole
 # run's references are known.
 killed_outside() {
-	text 2000 >"$tmp/short"
-	if ! (cd "$tmp" && clean timeout "$limit" "$DEPCTL" record --no-aslr -q -o whole.dep -- \
-		/bin/gzip -9 -c short >/dev/null 2>"$tmp/err"); then
+	text 8000 >"$tmp/short"
+	record_gzip whole.dep
+	if ! wait $!; then
 		fail "whole run: $(tail -n 1 "$tmp/err")"
 		return
 	fi
@@ -89,12 +117,10 @@ killed_outside() {
 	i=0
 	while [ $i -lt "$kills" ]; do
 		i=$((i + 1))
-		rm -rf "$tmp/dep"
-		(cd "$tmp" && clean timeout -s KILL "0.0$((10 + $(random 60)))" "$DEPCTL" record \
-			--no-aslr -q -o dep -- /bin/gzip -9 -c short >/dev/null 2>&1)
+		random 110
+		kill_recording $((20 + drawn))
 		# nothing at all was begun: nothing to check
 		[ -e "$tmp/dep/manifest.json" ] || continue
-		sleep 0.2
 		opens "collector killed $i" && prefix "collector killed $i" &&
 			pass "collector killed: the first $n of $whole references kept"
 	done
@@ -197,7 +223,8 @@ torn() {
 	fi
 	size=$(stat -c %s "$last")
 	"$DEPCTL" dump "$tmp/good" --refs 2>/dev/null | cut -d' ' -f2- >"$tmp/whole"
-	for cut in 1 7 64 4096 $((1 + $(random $((size - 1))))); do
+	random $((size - 1))
+	for cut in 1 7 64 4096 $((1 + drawn)); do
 		[ "$cut" -lt "$size" ] || continue
 		rm -rf "$tmp/dep"
 		cp -r "$tmp/good" "$tmp/dep"
