@@ -75,7 +75,8 @@ pid_t collect_start(struct collect_fixture *f, struct fake_process *p, struct fa
 }
 
 /* One that does no more than write_records(). */
-pid_t collect_start_writer(struct collect_fixture *f, u64 *progress, u32 n, u32 describe_every, int status)
+pid_t collect_start_writer(struct collect_fixture *f, u64 *progress, u32 n, u32 describe_every,
+			   int status)
 {
 	struct fake_process p;
 	pid_t pid = collect_start(f, &p, NULL);
