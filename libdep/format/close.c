@@ -99,7 +99,7 @@ static int put_conveniences(struct dep_writer *w, const struct dep_ending *e, u6
 	int err;
 
 	dep_manifest_end(w->manifest, e, end_at, end_check);
-	err = dep_manifest_write(w->dirfd, &w->access, w->manifest, false);
+	err = dep_manifest_write(w->dirfd, &w->access, w->manifest, true);
 	return err ? err : dep_store_finish(w->dir, false);
 }
 

@@ -264,7 +264,7 @@ void dep_manifest_end(void *tree, const struct dep_ending *e, u64 end_at, u64 en
 #define CHECK_BEFORE	",\n\t\"check\":\t\""	/* in front of the checksum of all before it */
 #define CHECK_BEHIND	"\"\n}\n"
 
-int dep_manifest_write(int dirfd, const struct dep_access *access, void *tree, bool temporary)
+int dep_manifest_write(int dirfd, const struct dep_access *access, void *tree, bool durable)
 {
 	char *text, *all;
 	size_t n, room;
@@ -283,7 +283,7 @@ int dep_manifest_write(int dirfd, const struct dep_access *access, void *tree, b
 	}
 	n = (size_t)snprintf(all, room, "%.*s" CHECK_BEFORE "%016" PRIx64 CHECK_BEHIND, (int)n,
 			     text, (uint64_t)XXH3_64bits(text, n));
-	err = dep_write_whole(dirfd, DEP_MANIFEST_NAME, all, n, access, !temporary);
+	err = dep_write_whole(dirfd, DEP_MANIFEST_NAME, all, n, access, durable);
 	cJSON_free(text);
 	free(all);
 	return err;

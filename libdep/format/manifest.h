@@ -50,8 +50,8 @@ void dep_manifest_recorder(void *tree);
  */
 void dep_manifest_end(void *tree, const struct dep_ending *e, u64 end_at, u64 end_check);
 
-/** dep_manifest_write() - replace the file, durably unless the store is @temporary */
-int dep_manifest_write(int dirfd, const struct dep_access *access, void *tree, bool temporary);
+/** dep_manifest_write() - replace the file; @durable: and wait until the disk has it */
+int dep_manifest_write(int dirfd, const struct dep_access *access, void *tree, bool durable);
 
 /** dep_manifest_free() - of dep_manifest_new() */
 void dep_manifest_drop(void *tree);

@@ -16,11 +16,14 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "error.h"
+#include "manifest.h"
 #include "writer.h"
 
 void dep_writer_flush(struct dep_writer *w)
@@ -31,6 +34,41 @@ void dep_writer_flush(struct dep_writer *w)
 	sync_file_range(w->seg.fd, (off_t)w->flushed, (off_t)(w->seg.size - w->flushed),
 			SYNC_FILE_RANGE_WRITE);
 	w->flushed = w->seg.size;
+}
+
+static int sync_parent(const char *dir)
+{
+	char *copy = strdup(dir);
+	int fd, err;
+
+	if (!copy)
+		return dep_fail(-ENOMEM, "name of the store");
+	fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	free(copy);
+	/* A directory that may be searched and not read cannot be synced by us. */
+	if (fd < 0)
+		return 0;
+	err = dep_sync_dir(fd);
+	close(fd);
+	return err;
+}
+
+/* The manifest, and the names of all files and of the store itself. */
+static int sync_names(struct dep_writer *w)
+{
+	int fd = dep_open_read(w->dirfd, DEP_MANIFEST_NAME), err;
+
+	if (fd < 0)
+		return dep_open_failed(fd, DEP_MANIFEST_NAME);
+	err = dep_sync(fd, DEP_MANIFEST_NAME);
+	close(fd);
+	if (!err)
+		err = dep_sync_dir(w->dirfd);
+	if (!err)
+		err = sync_parent(w->dir);
+	if (!err)
+		w->unnamed = false;
+	return err;
 }
 
 int dep_writer_sync(struct dep_writer *w)
@@ -44,6 +82,10 @@ int dep_writer_sync(struct dep_writer *w)
 		close(w->rolled[--w->nrolled]);
 	}
 	e = dep_sync(w->seg.fd, "segments");
+	if (e && !err)
+		err = e;
+	/* Behind what they name: a file that is there on the disk is one of this store. */
+	e = w->unnamed ? sync_names(w) : 0;
 	if (e && !err)
 		err = e;
 	return dep_writer_unsure(w, err);

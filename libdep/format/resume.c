@@ -101,6 +101,7 @@ static struct dep_writer *writer_of(struct dep_manifest *m, const char *dir, int
 	if (!w)
 		return NULL;
 	w->fmt = m->fmt;
+	w->unnamed = !m->meta.temporary;
 	w->manifest = m->tree;
 	m->tree = NULL;
 	return w;
@@ -221,7 +222,7 @@ static int go_on(struct dep_resume_scan *s)
 		return err;
 	dep_writer_reserve(w);
 	dep_manifest_recorder(w->manifest);
-	err = dep_manifest_write(w->dirfd, &w->access, w->manifest, false);
+	err = dep_manifest_write(w->dirfd, &w->access, w->manifest, true);
 	if (!err)
 		err = dep_resume_build_ids(s);
 	if (!err)

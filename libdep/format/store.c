@@ -363,7 +363,7 @@ static int rebuild_manifest(struct dep_store *s)
 		return 0;
 	dep_manifest_end(s->manifest.tree, &s->manifest.ending, s->model.end_at,
 			 s->model.end_check);
-	return dep_manifest_write(s->dirfd, &access, s->manifest.tree, false);
+	return dep_manifest_write(s->dirfd, &access, s->manifest.tree, true);
 }
 
 int dep_store_finish(const char *dir, bool keep_others)

@@ -6,7 +6,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,7 +99,8 @@ static int sync_new(struct dep_writer *w, int fd, const char *name)
 {
 	int err;
 
-	if (w->meta.temporary)
+	/* The names of the first files are synced before the first MARK (mark.c). */
+	if (w->meta.temporary || w->unnamed)
 		return 0;
 	err = dep_sync(fd, name);
 	if (!err)
@@ -192,25 +192,7 @@ static int make_log(struct dep_writer *w)
 	if (err)
 		return err;
 	dep_writer_reserve(w);
-	return sync_new(w, w->log.file.fd, DEP_LOG_NAME);
-}
-
-/* The name of a store that was made must not be lost with the machine. */
-static int sync_parent(const char *dir)
-{
-	char *copy = strdup(dir);
-	int fd, err;
-
-	if (!copy)
-		return dep_fail(-ENOMEM, "name of the store");
-	fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	free(copy);
-	/* A directory that may be searched and not read cannot be synced by us. */
-	if (fd < 0)
-		return 0;
-	err = dep_sync_dir(fd);
-	close(fd);
-	return err;
+	return 0;
 }
 
 int dep_writer_create(struct dep_writer **out, const char *dir, const struct dep_meta *meta,
@@ -233,6 +215,8 @@ int dep_writer_create(struct dep_writer **out, const char *dir, const struct dep
 		err = make_directory(w);
 	if (err)
 		goto out_free;
+	/* The program waits for this, so nothing here waits for the disk: the first MARK does. */
+	w->unnamed = !meta->temporary;
 	err = make_log(w);
 	if (!err)
 		err = dep_writer_segment_file(w, 0);
@@ -241,9 +225,7 @@ int dep_writer_create(struct dep_writer **out, const char *dir, const struct dep
 	w->manifest = dep_manifest_new(&w->fmt, meta);
 	err = w->manifest ? 0 : dep_fail(-ENOMEM, "manifest");
 	if (!err)
-		err = dep_manifest_write(w->dirfd, &w->access, w->manifest, meta->temporary);
-	if (!err && !meta->temporary)
-		err = sync_parent(dir);
+		err = dep_manifest_write(w->dirfd, &w->access, w->manifest, false);
 	if (err)
 		goto out_unlink;
 	*out = w;

@@ -40,6 +40,7 @@ struct dep_writer {
 	int error;			/* the first errno of what could not be stored.. */
 	int unsure;			/* ..and of a sync: nothing more can be promised */
 	/* durable points: mark.c */
+	bool unnamed;			/* the disk may not have the names of the first files */
 	int *rolled;			/* files before the present one, not on the disk yet */
 	u32 nrolled;
 	u64 unmarked;			/* bytes of segments since the last MARK */

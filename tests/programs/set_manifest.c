@@ -25,5 +25,5 @@ int main(int argc, char **argv)
 	}
 	cJSON_DeleteItemFromObjectCaseSensitive(m.tree, argv[2]);
 	cJSON_AddBoolToObject(m.tree, argv[2], !strcmp(argv[3], "true"));
-	return dep_manifest_write(dirfd, &access, m.tree, true) ? 1 : 0;
+	return dep_manifest_write(dirfd, &access, m.tree, false) ? 1 : 0;
 }

@@ -97,7 +97,8 @@ static void put_mark(struct recording *rec)
 	int err = rec->stops && rec->out->error ? -ECANCELED : dep_writer_mark(rec->w);
 
 	returned(rec, err);
-	rec->out->marks += !err && new;
+	if (!err && new && !rec->out->marks++)
+		rec->out->ops_named = disk_ops();
 }
 
 /* Descriptors come in two parts; how much of them there must be before chunk number @i. */
@@ -161,7 +162,6 @@ void durable_record(const struct durable *d, const char *dir, bool stops, struct
 	memset(out, 0, sizeof(*out));
 	fixed_random_reset();
 	out->created = dep_writer_create(&rec.w, dir, &durable_meta, 0);
-	out->ops_created = disk_ops();
 	if (out->created)
 		return;
 	rec.w->roll = DURABLE_ROLL;

@@ -30,7 +30,7 @@ struct outcome {
 	int error;		/* the first one in between, negative */
 	u64 lost;		/* raw bytes of chunks that were not stored, by what was returned */
 	unsigned int marks;	/* that returned 0 */
-	size_t ops_created, ops_closed;	/* steps of the disk's record at these moments */
+	size_t ops_named, ops_closed;	/* steps of the disk's record at the first MARK, the end */
 };
 
 extern const struct dep_meta durable_meta;
