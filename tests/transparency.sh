@@ -136,6 +136,7 @@ adept
 ^madvise(ADDR, 41943040, MADV_HUGEPAGE)
 ^mprotect(ADDR, 2097152, PROT_READ|PROT_WRITE)
 ^madvise(ADDR, 2097152, \(MADV_HUGEPAGE\|MADV_COLLAPSE\|0x19\))
+^madvise(ADDR, [0-9]*, \(MADV_POPULATE_WRITE\|0x17\))
 END
 [ -z "${OWN_CALLS:-}" ] || cat "$OWN_CALLS" >>"$tmp/own"
 

@@ -7,6 +7,7 @@
  * memory would count against the commit limit of a system with vm.overcommit_memory=2, and
  * would be populated by a lock of the whole address space.
  */
+#include "prefault.h"
 #include "rt.h"
 #include "../os/rlimit.h"
 
@@ -17,6 +18,7 @@
 
 static struct lock heap_lock;
 static u64 next, opened, limit;
+static u64 ready;	/* pages up to here were asked for */
 static void *free_list[NCLASSES];
 
 /* Make the heap accessible up to @end; heap_lock held.  Return: 0 if there is no memory. */
@@ -81,6 +83,9 @@ void *heap_alloc(size_t n)
 		      (unsigned int)((next - boot.heap) >> 20),
 		      (unsigned int)(boot.heap_size >> 20));
 	}
+	/* Of a large table perhaps little is used. */
+	if (n < PREFAULT_SIZE)
+		prefault_ahead(&ready, next, next + n, opened);
 	p = (void *)next;
 	next = ALIGN_UP(next + n, 16);
 	unlock(&heap_lock);

@@ -47,6 +47,7 @@ static inline s64 futex_wake(u32 *word, u32 n)
 #define K_MADV_HUGEPAGE	14
 #define K_MADV_NOHUGEPAGE 15
 #define K_MADV_DONTDUMP	16
+#define K_MADV_POPULATE_WRITE 23
 #define K_MADV_COLLAPSE	25
 #define K_MAP_SHARED	1
 #define K_MAP_PRIVATE	2

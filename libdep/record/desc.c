@@ -5,13 +5,15 @@
  */
 #include "isolate.h"
 #include "record.h"
+#include "../blob/prefault.h"
 
 static u32 next_exit, exits_left;
 static u64 desc_head;	/* that of our slot, which others could write */
+static u64 desc_ready;	/* the ring's pages up to here were asked for */
 
 void record_forget_descriptors(void)
 {
-	desc_head = 0;
+	desc_head = desc_ready = 0;
 }
 
 void record_forget_exits(void)
@@ -93,6 +95,7 @@ static void append(const void *data, u32 size)
 	}
 	if (!wait_for_space(p, head, size))
 		goto lost;
+	prefault_ahead(&desc_ready, (u64)ring + at, (u64)ring + at + size, (u64)ring + room);
 	memcpy(ring + at, data, size);
 	desc_head = head + size;
 	__atomic_store_n(&p->desc_head, desc_head, __ATOMIC_RELEASE);

@@ -6,6 +6,7 @@
  */
 #include "record.h"
 #include "slots.h"
+#include "../blob/prefault.h"
 #include "../os/rest.h"
 #include "../os/thread.h"
 
@@ -13,6 +14,8 @@
 #define END_ROOM	16u
 /* Bytes of a chunk for what is not kept */
 #define SCRATCH_SIZE	65536u
+/* Bytes of a chunk behind the first whose pages are asked for when it is begun */
+#define LATER_CHUNKS	(256ull << 10)
 
 static const struct adept_position boundary;
 
@@ -79,6 +82,21 @@ static int must_discard(const struct tls *t)
 	       __atomic_load_n(&s->abandoned, __ATOMIC_RELAXED);
 }
 
+/*
+ * A thread's first chunk may be its last, and hardly used; who has filled one is likely to fill
+ * the next.  From the second lap on the pages are there.
+ */
+static void prefault_chunk(const struct tls *t, u32 head)
+{
+	u64 size = head ? LATER_CHUNKS : PREFAULT_SIZE;
+
+	if (module_ring(t) || head >= layout()->nchunks)
+		return;
+	if (size > layout()->chunk_size)
+		size = layout()->chunk_size;
+	prefault(t->chunk_base, t->chunk_base + size);
+}
+
 static void chunk_begin(struct tls *t, const struct adept_position *at, u64 seq)
 {
 	struct adept_thread *r = t->ring;
@@ -96,6 +114,7 @@ static void chunk_begin(struct tls *t, const struct adept_position *at, u64 seq)
 	memcpy(c->regs, t->regs, sizeof(c->regs));
 	t->chunk_base = chunk_addr(t, r->head % layout()->nchunks);
 	t->chunk_end = t->chunk_base + layout()->chunk_size;
+	prefault_chunk(t, r->head);
 }
 
 static int chunk_free(const struct adept_thread *r)

@@ -8,6 +8,7 @@
  * (ways to the dispatcher, literals), which begins with jumps to the blob's gates.
  */
 #include "frag.h"
+#include "../blob/prefault.h"
 #include "../os/rlimit.h"
 
 #define ARENA_MIN	(4u << 20)
@@ -20,6 +21,7 @@
 struct arena {
 	u64 base, size;
 	u64 hot, cold;		/* where the two parts are free */
+	u64 hot_ready, cold_ready;	/* up to where their pages were asked for */
 	u8 *ret_path;		/* returns.c */
 	u32 nfrags;
 	u8 huge;
@@ -40,6 +42,13 @@ static u64 cold_base(const struct arena *a)
 	return a->base + a->size / 8 * 5;
 }
 
+/* For the fragment that comes next. */
+static void prefault_parts(struct arena *a)
+{
+	prefault_ahead(&a->hot_ready, a->hot, a->hot + ADEPT_PAGE, cold_base(a));
+	prefault_ahead(&a->cold_ready, a->cold, a->cold + ADEPT_PAGE, a->base + a->size);
+}
+
 static void write_gate(u8 *at, void (*gate)(void))
 {
 	static const u8 jmp[8] = { 0xff, 0x25, 0x02, 0, 0, 0, 0x90, 0x90 };
@@ -58,11 +67,13 @@ static struct arena *arena_add(u64 base, u64 size)
 	a = &arenas[narenas];
 	a->base = base;
 	a->size = size;
+	a->hot = base;
+	a->cold = cold_base(a);
+	prefault_parts(a);
+	a->cold += NGATES * GATE_LEN;
 	write_gate(arena_gate(a, GATE_EXIT), gate_exit);
 	write_gate(arena_gate(a, GATE_SYSCALL), gate_syscall);
 	write_gate(arena_gate(a, GATE_TRAP), gate_trap);
-	a->hot = base;
-	a->cold = cold_base(a) + NGATES * GATE_LEN;
 	__atomic_store_n(&narenas, narenas + 1, __ATOMIC_RELEASE);
 	return a;
 }
@@ -211,6 +222,7 @@ void arena_commit(struct arena *a, struct frag *f)
 	__atomic_store_n(&a->nfrags, a->nfrags + 1, __ATOMIC_RELEASE);
 	a->hot = (u64)f->start + f->hot_len;
 	a->cold = ALIGN_UP((u64)f->cold + f->cold_len, 8);
+	prefault_parts(a);
 	if (!a->huge && a->hot - a->base >= HUGE_PAGE / 2)
 		want_huge_pages(a);
 }

@@ -136,6 +136,8 @@ void returns_emit(struct build *b, u32 i);
 void returns_emit_by_jump(struct build *b, u32 i);
 
 /* callsite.c */
+/** callsite_init() - before the first call is translated */
+void callsite_init(void);
 /** callsite_direct() - the call stub for exit @x, a direct call */
 struct frag *callsite_direct(const struct exit *x);
 /**

@@ -15,6 +15,7 @@
  * landing jumps, takes over.
  */
 #include "build.h"
+#include "../blob/prefault.h"
 #include "../watch/watch.h"
 
 #define SITES	16384u
@@ -27,6 +28,11 @@ struct callsite {
 };
 
 static struct callsite *sites[SITES];
+
+void callsite_init(void)
+{
+	prefault((u64)sites, (u64)(sites + SITES));
+}
 
 static struct callsite *find_site(u64 ret, u64 target)
 {

@@ -52,6 +52,7 @@ void landing_init(void)
 
 	by_loop = has_fast_loop() && tuned;
 	lookup_init(has_bmi2() && tuned);
+	callsite_init();
 }
 
 void landing_emit_way_out(struct build *b)

@@ -15,6 +15,7 @@
  * lock under which all this is done.
  */
 #include "table.h"
+#include "../blob/prefault.h"
 
 #define JUMP_BITS	17
 #define RETURN_BITS	18
@@ -132,7 +133,16 @@ static void set_next(enum table t, const struct landing *l, const struct landing
 /* Let entries have @bits of the index, and all of them lead nowhere. */
 static void clear(enum table t, u32 bits)
 {
+	u64 size;
+
 	index_bits[t] = (u8)bits;
+	size = entries(t) * sizeof(u64);
+	if (t == T_RETURN) {
+		prefault((u64)table_return(), (u64)table_return() + size);
+	} else {
+		prefault((u64)table_jump(), (u64)table_jump() + size);
+		prefault((u64)table_call(), (u64)table_call() + size);
+	}
 	for (u32 i = 0; i < entries(t); i++)
 		set_miss(t, i);
 }
@@ -166,6 +176,7 @@ void table_init(int plain)
 	sys3(__NR_madvise, boot.low, boot.low_size, K_MADV_NOHUGEPAGE);
 	all_bits[T_JUMP] = plain ? PLAIN_BITS : JUMP_BITS;
 	all_bits[T_RETURN] = plain ? PLAIN_BITS : RETURN_BITS;
+	prefault((u64)lists, (u64)(lists + NTABLES));
 	for (enum table t = 0; t < NTABLES; t++) {
 		clear(t, plain ? PLAIN_BITS : FIRST_BITS);
 		publish_scale(t);
