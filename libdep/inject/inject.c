@@ -41,17 +41,16 @@ static void fill_boot(struct adept_boot *b, const struct dep_target *t,
 static int write_blob(pid_t pid, const struct dep_target *t, const struct adept_boot *b,
 		      const struct dep_space *s, struct dep_why *why)
 {
-	unsigned char *image = malloc(t->blob_len);
+	const unsigned char *image = t->blob;
 	int err;
 
-	if (!image)
-		return dep_explain(why, ENOMEM, "No memory.");
-	memcpy(image, t->blob, t->blob_len);
-	memcpy(image, b, sizeof(*b));
-	err = dep_remote_write(pid, b->blob, image, t->blob_len);
+	/* The image begins with the boot parameters. */
+	err = dep_remote_write(pid, b->blob, b, sizeof(*b));
+	if (!err)
+		err = dep_remote_write(pid, b->blob + sizeof(*b), image + sizeof(*b),
+				       t->blob_len - sizeof(*b));
 	if (!err)
 		err = dep_remote_write(pid, b->low, s->text, s->text_len);
-	free(image);
 	return err ? dep_explain(why, -err, "The engine cannot be written to process %d: %s.", pid,
 			      strerror(-err)) : 0;
 }
