@@ -21,10 +21,12 @@ static bool is_file(const struct stat *st, u64 dev, u64 inode)
 }
 
 /*
- * The build-id is in a note that linkers put in front of everything but the headers.  Only so much
- * of a file is read, into memory of our own: who can write the file could truncate it under a
- * mapping, and the header of a hostile one may claim any number of sections.
+ * The build-id is in a note that linkers put in front of everything but the headers, mostly within
+ * the first page.  Only so much of a file is read, into memory of our own: who can write the file
+ * could truncate it under a mapping, and the header of a hostile one may claim any number of
+ * sections.
  */
+#define FIRST_BYTES	(4u << 10)
 #define READ_BYTES	(64u << 10)
 
 static void find_id(char *image, size_t size, char *hex, size_t hex_size)
@@ -61,8 +63,12 @@ void dep_build_id(const char *path, u64 dev, u64 inode, char *hex, size_t size)
 		return;
 	image = malloc(READ_BYTES);
 	if (image && !fstat(fd, &st) && is_file(&st, dev, inode)) {
-		n = dep_read_at(fd, image, READ_BYTES, 0);
+		n = dep_read_at(fd, image, FIRST_BYTES, 0);
 		if (n > 0)
+			find_id(image, (size_t)n, hex, size);
+		if (!hex[0] && n == FIRST_BYTES)
+			n = dep_read_at(fd, image, READ_BYTES, 0);
+		if (!hex[0] && n > FIRST_BYTES)
 			find_id(image, (size_t)n, hex, size);
 	}
 	free(image);
