@@ -14,12 +14,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "../format/pack.h"
 #include "pool.h"
 #include "private.h"
 
 #define QUEUE_DESC	(16u << 20)	/* bytes of descriptors that wait */
+#define PREFAULT_MIN	(64u << 10)	/* bytes of a job */
 #define MAX_PREPARED	8u		/* packed chunks that wait for their turn */
 #define MARK_BYTES	(64ull << 20)	/* of segments between two durable points.. */
 #define MARK_NS		1000000000ull	/* ..and time */
@@ -27,6 +29,15 @@
 static bool is_chunk(enum dep_job_kind kind)
 {
 	return kind == DEP_JOB_SEGMENT || kind == DEP_JOB_SCAN;
+}
+
+/* All of the whole pages in it at once: one fault each costs more than what is copied there. */
+static void prefault(void *p, size_t size)
+{
+	uintptr_t from = ((uintptr_t)p + 4095) & ~4095ul, to = ((uintptr_t)p + size) & ~4095ul;
+
+	if (size >= PREFAULT_MIN)
+		madvise((void *)from, to - from, MADV_POPULATE_WRITE);
 }
 
 struct dep_job *dep_queue_job(struct dep_queue *q, enum dep_job_kind kind, size_t room)
@@ -45,6 +56,7 @@ struct dep_job *dep_queue_job(struct dep_queue *q, enum dep_job_kind kind, size_
 	}
 	job = malloc(sizeof(*job) + room);
 	if (job) {
+		prefault(job, sizeof(*job) + room);
 		memset(job, 0, sizeof(*job));
 		job->kind = kind;
 		job->room = room;
