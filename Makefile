@@ -35,6 +35,9 @@ LIBS := -lzstd -llz4 -lxxhash -lsqlite3 -lcjson -lelf -ldw -luring -lpthread
 
 WARN := -Wall -Wextra -Werror
 CFLAGS ?= -O2 -g
+# Every symbol is bound at the start, and its place read-only from then on: a process that is forked
+# binds none again.
+LDFLAGS ?= -Wl,-z,relro,-z,now
 HOSTFLAGS := -std=gnu11 -D_GNU_SOURCE $(WARN) -fPIC -fvisibility=hidden -I$(B) -Iinclude \
 	     -Iinclude/uapi -Ilibdep -DADEPT_VERSION='"$(VERSION)"' $(SANFLAGS)
 # The blob: no libc, general registers only, no relocations.
@@ -119,12 +122,12 @@ $(B)/libdep.a: $(LIB_OBJ) $(B)/blob_image.o
 
 $(B)/libdep.so: $(LIB_OBJ) $(B)/blob_image.o libdep/libdep.map
 	$(call msg,LD,$@)
-	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) -shared -Wl,-soname,libdep.so.0 \
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(SANFLAGS) -shared -Wl,-soname,libdep.so.0 \
 		-Wl,--version-script=libdep/libdep.map -o $@ $(LIB_OBJ) $(B)/blob_image.o $(LIBS)
 
 $(B)/depctl: $(DEPCTL_OBJ) $(B)/libdep.a
 	$(call msg,LD,$@)
-	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) -o $@ $^ $(LIBS)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(SANFLAGS) -o $@ $^ $(LIBS)
 
 # ---- tests ----
 

@@ -19,7 +19,7 @@ all: $(DEPD)
 
 $(B)/depd: $(DEPD_OBJ) $(B)/libdep.a
 	$(call msg,LD,$@)
-	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) -o $@ $^ $(DEPD_LIBS) $(LIBS)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(SANFLAGS) -o $@ $^ $(DEPD_LIBS) $(LIBS)
 
 # ---- the BPF programs: $(B)/bpf/exec.skel.h has them for watch.c ----
 
@@ -55,7 +55,7 @@ $(B)/tests/policy_vm: $(B)/host/tests/vm/policy.o $(B)/host/tests/vm/policy_reco
 		      $(POLICY_OBJ) $(WATCH_OBJ) $(B)/libdep.a
 	@mkdir -p $(@D)
 	$(call msg,LD,$@)
-	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) -o $@ $^ $(DEPD_LIBS) $(LIBS)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(SANFLAGS) -o $@ $^ $(DEPD_LIBS) $(LIBS)
 
 # ---- installation ----
 
