@@ -106,7 +106,8 @@ elif ! "$bin/narrow" >/dev/null 2>&1 && [ $? != 5 ]; then
 	skip "a 32-bit program: this kernel runs none"
 else
 	rm -rf s.dep
-	as $owner timeout 60 "$DEPCTL" record -q -o s.dep -- sh -c "$bin/narrow; echo \$?" >out 2>err
+	as $owner timeout 60 "$DEPCTL" record -q -o s.dep -- \
+		sh -c "$bin/narrow; echo \$?" >out 2>err
 	status=$?
 	if [ $status = 0 ] && [ "$(tr '\n' ' ' <out)" = "32 5 " ] &&
 	   [ "$(number native_images)" = 1 ]; then
