@@ -39,12 +39,12 @@ CFLAGS ?= -O2 -g
 # binds none again.
 LDFLAGS ?= -Wl,-z,relro,-z,now
 HOSTFLAGS := -std=gnu11 -D_GNU_SOURCE $(WARN) -fPIC -fvisibility=hidden -I$(B) -Iinclude \
-	     -Iinclude/uapi -Ilibdep -DADEPT_VERSION='"$(VERSION)"' $(SANFLAGS)
-# The blob: no libc, general registers only, no relocations.
-BLOBFLAGS := -std=gnu11 -O2 -g $(WARN) -ffreestanding -mgeneral-regs-only -mfsgsbase -fPIE \
+	     -Iinclude/uapi -I. -DADEPT_VERSION='"$(VERSION)"' $(SANFLAGS)
+# The engine: no libc, general registers only, no relocations.
+ENGINEFLAGS := -std=gnu11 -O2 -g $(WARN) -ffreestanding -mgeneral-regs-only -mfsgsbase -fPIE \
 	     -fvisibility=hidden -fno-stack-protector -mno-red-zone -fcf-protection=none \
 	     -fno-asynchronous-unwind-tables -fno-tree-loop-distribute-patterns \
-	     -fno-strict-aliasing -include libdep/blob/hidden.h -I$(B) -Ilibdep
+	     -fno-strict-aliasing -include libdep/engine/base/hidden.h -I$(B) -I. -Iinclude
 
 ifeq ($(V),1)
 Q :=
@@ -54,55 +54,56 @@ Q := @
 msg = @printf '  %-8s %s\n' "$(1)" "$(2)";
 endif
 
-BLOB_SRC := $(wildcard libdep/blob/*.c libdep/blob/*.S libdep/translate/*.c libdep/record/*.c \
-	      libdep/watch/*.c libdep/os/*.c) libdep/x86/decode.c libdep/x86/operand.c \
-	    libdep/x86/derive.c
-BLOB_OBJ := $(patsubst libdep/%,$(B)/blob/%.o,$(BLOB_SRC))
+# Files of these folders and of those below them.
+in = $(foreach d,$(1),$(wildcard $(d)/*.c $(d)/*/*.c))
 
-X86_HOST := libdep/x86/decode.c libdep/x86/operand.c libdep/x86/derive.c libdep/x86/derive_run.c
-LIB_DIRS := inject format recover symbols collect analyze analyze/order analyze/races \
-	    analyze/predict
-LIB_SRC := $(foreach d,$(LIB_DIRS),$(wildcard libdep/$(d)/*.c)) $(X86_HOST)
+X86_SRC := $(patsubst %,libdep/x86/%.c,decode operands derive)
+ENGINE_SRC := $(call in,libdep/engine) $(wildcard libdep/engine/*/*.S) $(X86_SRC)
+ENGINE_OBJ := $(patsubst libdep/%,$(B)/freestanding/%.o,$(ENGINE_SRC))
+
+X86_HOST := $(X86_SRC) libdep/x86/derive_run.c
+LIB_SRC := $(call in,$(addprefix libdep/,inject format recover symbols collect analyze)) \
+	   $(X86_HOST)
 LIB_OBJ := $(patsubst %.c,$(B)/host/%.o,$(LIB_SRC))
 # depd's rules, without BPF.
-POLICY_OBJ := $(patsubst %,$(B)/host/daemon/policy/%.o,rules keys match describe)
-DEPCTL_OBJ := $(patsubst %.c,$(B)/host/%.o,$(wildcard tools/depctl/*.c)) $(POLICY_OBJ)
+POLICY_OBJ := $(patsubst %,$(B)/host/daemon/policy/%.o,config config_keys match describe)
+DEPCTL_OBJ := $(patsubst %.c,$(B)/host/%.o,$(call in,tools/depctl)) $(POLICY_OBJ)
 
 all: $(B)/libdep.so $(B)/depctl
 
 # ---- decoder tables ----
 
-$(B)/gen_tab: libdep/x86/gen_tab.c libdep/x86/gen_row.c libdep/x86/gen_cons.c \
-	      $(wildcard libdep/x86/*.h)
+$(B)/gen_tab: $(wildcard libdep/x86/gen/*.c libdep/x86/gen/*.h libdep/x86/*.h)
 	@mkdir -p $(@D)
 	$(call msg,HOSTCC,$@)
-	$(Q)$(CC) -std=gnu11 -O2 $(WARN) $(filter %.c,$^) -o $@ $(HOSTLIBS)
+	$(Q)$(CC) -std=gnu11 -O2 $(WARN) -I. $(filter %.c,$^) -o $@ $(HOSTLIBS)
 
 $(B)/x86tab.h: $(B)/gen_tab
 	$(call msg,GEN,$@)
 	$(Q)$(B)/gen_tab > $@.tmp && mv $@.tmp $@
 
-# ---- the blob ----
+# ---- the engine: what runs inside the profiled process ----
 
-$(B)/blob/%.o: libdep/% $(B)/x86tab.h Makefile
+$(B)/freestanding/%.o: libdep/% $(B)/x86tab.h Makefile
 	@mkdir -p $(@D)
-	$(call msg,CC blob,$<)
-	$(Q)$(CC) $(BLOBFLAGS) -MMD -MP -c $< -o $@
+	$(call msg,CC engine,$<)
+	$(Q)$(CC) $(ENGINEFLAGS) -MMD -MP -c $< -o $@
 
-$(B)/blob.elf: $(BLOB_OBJ) libdep/blob/blob.lds
+$(B)/engine.elf: $(ENGINE_OBJ) libdep/engine/image/engine.lds
 	$(call msg,LD,$@)
-	$(Q)ld -static -nostdlib --no-warn-rwx-segments -T libdep/blob/blob.lds -o $@ $(BLOB_OBJ)
-	$(Q)sh libdep/blob/check-blob.sh $@ $(BLOB_OBJ)
+	$(Q)ld -static -nostdlib --no-warn-rwx-segments -T libdep/engine/image/engine.lds -o $@ \
+		$(ENGINE_OBJ)
+	$(Q)sh libdep/engine/image/check.sh $@ $(ENGINE_OBJ)
 
-$(B)/blob.bin: $(B)/blob.elf
+$(B)/engine.bin: $(B)/engine.elf
 	$(call msg,OBJCOPY,$@)
 	$(Q)objcopy -O binary $< $@
 
-$(B)/blob_image.S: $(B)/blob.bin
+$(B)/engine_image.S: $(B)/engine.bin
 	$(call msg,GEN,$@)
-	$(Q)sh libdep/blob/image.sh $(B)/blob.elf $(B)/blob.bin > $@
+	$(Q)sh libdep/engine/image/embed.sh $(B)/engine.elf $(B)/engine.bin > $@
 
-$(B)/blob_image.o: $(B)/blob_image.S
+$(B)/engine_image.o: $(B)/engine_image.S
 	$(Q)$(CC) -c $< -o $@
 
 # ---- the host side ----
@@ -116,14 +117,14 @@ $(B)/host/%.o: %.c $(B)/x86tab.h Makefile
 	$(call msg,CC,$<)
 	$(Q)$(CC) $(CFLAGS) $(if $(filter $(HOT),$<),$(HOTOPT)) $(HOSTFLAGS) -MMD -MP -c $< -o $@
 
-$(B)/libdep.a: $(LIB_OBJ) $(B)/blob_image.o
+$(B)/libdep.a: $(LIB_OBJ) $(B)/engine_image.o
 	$(call msg,AR,$@)
 	$(Q)rm -f $@ && ar rcs $@ $^
 
-$(B)/libdep.so: $(LIB_OBJ) $(B)/blob_image.o libdep/libdep.map
+$(B)/libdep.so: $(LIB_OBJ) $(B)/engine_image.o libdep/libdep.map
 	$(call msg,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(SANFLAGS) -shared -Wl,-soname,libdep.so.0 \
-		-Wl,--version-script=libdep/libdep.map -o $@ $(LIB_OBJ) $(B)/blob_image.o $(LIBS)
+		-Wl,--version-script=libdep/libdep.map -o $@ $(LIB_OBJ) $(B)/engine_image.o $(LIBS)
 
 $(B)/depctl: $(DEPCTL_OBJ) $(B)/libdep.a
 	$(call msg,LD,$@)
@@ -131,30 +132,36 @@ $(B)/depctl: $(DEPCTL_OBJ) $(B)/libdep.a
 
 # ---- tests ----
 
-UNIT := decode derive watch_elf inject store writer resume upkeep queue recover collect \
-	collect_hostile owner cross filled symbols analyze beside order order_functions \
-	order_processes detect races shadow clock predict ring_core loop request control \
-	metrics client keep rundir notify policy tracer places sieve sieve_executions \
-	lean native table delta verdict durable access account link budget
+UNIT := decode derive elf_symbols inject store writer resume retention write_queue recover \
+	collect collect_hostile owner chunk_end module_chunks symbols merge tail sync \
+	sync_functions sync_processes detector races shadow vector_clock predict ring_core loop \
+	request control metrics client fdstore rundir sd_notify policy tracer word_set filter \
+	filter_executions filtered_program jit branch_table delta verdict durable access account \
+	link budget
 TESTS := $(patsubst %,$(B)/tests/test_%,$(UNIT))
 SHOW := $(patsubst %,$(B)/tests/inject_%,show_pie show_nopie show_static show_staticpie exec)
-TESTFLAGS := $(CFLAGS) $(HOSTFLAGS) -I.
+TESTFLAGS := $(CFLAGS) $(HOSTFLAGS)
 
-$(B)/tests/%.o: tests/unit/%.c $(B)/x86tab.h Makefile
+vpath %.c $(wildcard tests/unit/*)
+
+$(B)/tests/%.o: %.c $(B)/x86tab.h Makefile
 	@mkdir -p $(@D)
 	$(call msg,CC,$<)
 	$(Q)$(CC) $(TESTFLAGS) -MMD -MP -c $< -o $@
 
 # test_NAME: its own objects, then what it tests
 x86_obj := $(patsubst %.c,$(B)/host/%.o,$(X86_HOST))
-part_obj = $(patsubst %.c,$(B)/host/%.o,$(wildcard libdep/$(1)/*.c))
+part_obj = $(patsubst %.c,$(B)/host/%.o,$(call in,libdep/$(1)))
 unit_obj = $(patsubst %,$(B)/tests/%.o,$(1))
 $(B)/tests/test_decode: $(call unit_obj,test_decode zydis_expect) $(x86_obj)
-$(B)/tests/test_derive: $(call unit_obj,test_derive native) $(x86_obj) $(B)/host/libdep/x86/live.o
-$(B)/tests/test_watch_elf: $(call unit_obj,test_watch_elf) $(B)/host/libdep/watch/elf.o
-$(B)/tests/test_table: $(call unit_obj,test_table) $(B)/host/libdep/translate/table.o \
-		     $(B)/host/libdep/translate/lookup.o
-$(B)/tests/test_inject: $(call unit_obj,test_inject test_inject_follow test_inject_take) \
+$(B)/tests/test_derive: $(call unit_obj,test_derive run_native) $(x86_obj) \
+		      $(B)/host/libdep/x86/liveness.o
+$(B)/tests/test_elf_symbols: $(call unit_obj,test_elf_symbols) \
+			   $(B)/host/libdep/engine/hooks/elf_symbols.o
+$(B)/tests/test_branch_table: $(call unit_obj,test_branch_table) \
+			    $(B)/host/libdep/engine/translate/branch_table.o \
+			    $(B)/host/libdep/engine/translate/branch_lookup.o
+$(B)/tests/test_inject: $(call unit_obj,test_inject test_inject_follow test_inject_attach) \
 			$(B)/tests/dummy_embed.o $(call part_obj,inject)
 $(B)/tests/test_store: $(call unit_obj,test_store old_store stream stream_frag) $(B)/libdep.a
 $(B)/tests/test_writer: $(call unit_obj,test_writer stream stream_frag) $(B)/libdep.a
@@ -166,54 +173,60 @@ $(B)/tests/test_resume: $(call unit_obj,test_resume test_resume_bad session stre
 $(B)/tests/test_verdict: $(call unit_obj,test_verdict test_verdict_damage test_verdict_manifest \
 				parts stream stream_frag) $(B)/libdep.a
 $(B)/tests/test_budget: $(call unit_obj,test_budget test_budget_time forge) $(B)/libdep.a
-$(B)/tests/test_upkeep: $(call unit_obj,test_upkeep) $(B)/host/daemon/upkeep.o $(B)/libdep.a
+$(B)/tests/test_retention: $(call unit_obj,test_retention) \
+			 $(B)/host/daemon/retention/retention.o $(B)/libdep.a
 $(B)/tests/test_recover: $(call unit_obj,test_recover stream stream_frag) $(B)/libdep.a
-$(B)/tests/test_places: $(call unit_obj,test_places) $(B)/libdep.a
-$(B)/tests/test_sieve: $(call unit_obj,test_sieve) $(B)/libdep.a
-$(B)/tests/test_sieve_executions: $(call unit_obj,test_sieve_executions) $(B)/libdep.a
-$(B)/tests/test_lean: $(call unit_obj,test_lean stream stream_frag) $(B)/libdep.a
-$(B)/tests/test_native: $(call unit_obj,test_native) $(B)/libdep.a
+$(B)/tests/test_word_set: $(call unit_obj,test_word_set) $(B)/libdep.a
+$(B)/tests/test_filter: $(call unit_obj,test_filter) $(B)/libdep.a
+$(B)/tests/test_filter_executions: $(call unit_obj,test_filter_executions) $(B)/libdep.a
+$(B)/tests/test_filtered_program: $(call unit_obj,test_filtered_program stream stream_frag) \
+				$(B)/libdep.a
+$(B)/tests/test_jit: $(call unit_obj,test_jit) $(B)/libdep.a
 $(B)/tests/test_delta: $(call unit_obj,test_delta) $(B)/libdep.a
 $(B)/tests/test_symbols: $(call unit_obj,test_symbols test_symbols_files \
 				test_symbols_odd sym_run) $(B)/libdep.a
-$(B)/tests/test_queue: $(call unit_obj,test_queue stream stream_frag fixed_random) $(B)/libdep.a
+$(B)/tests/test_write_queue: $(call unit_obj,test_write_queue stream stream_frag fixed_random) \
+			   $(B)/libdep.a
 collect_obj := $(call unit_obj,collect_fixture fake_engine fake_writer) \
 	       $(call part_obj,collect) $(call part_obj,inject) $(x86_obj) \
-	       $(B)/host/libdep/format/desc.o \
-	       $(B)/host/libdep/format/buildid.o $(B)/host/libdep/format/file.o \
-	       $(B)/blob_image.o
+	       $(B)/host/libdep/format/codec/descriptor.o \
+	       $(B)/host/libdep/format/file/build_id.o $(B)/host/libdep/format/file/append_file.o \
+	       $(B)/engine_image.o
 $(B)/tests/test_collect: $(call unit_obj,test_collect) $(collect_obj)
 $(B)/tests/test_collect_hostile: $(call unit_obj,test_collect_hostile) $(collect_obj)
 $(B)/tests/test_owner: $(call unit_obj,test_owner) $(B)/host/libdep/collect/owner.o
-$(B)/tests/test_cross: $(call unit_obj,test_cross stream stream_frag) \
-		       $(B)/host/libdep/collect/cross.o $(B)/libdep.a
-$(B)/tests/test_filled: $(call unit_obj,test_filled stream stream_frag) \
-			$(B)/host/libdep/collect/filled.o $(B)/host/libdep/collect/cross.o \
-			$(B)/libdep.a
+$(B)/tests/test_chunk_end: $(call unit_obj,test_chunk_end stream stream_frag) \
+		       $(B)/host/libdep/collect/chunk_end.o $(B)/libdep.a
+$(B)/tests/test_module_chunks: $(call unit_obj,test_module_chunks stream stream_frag) \
+			     $(B)/host/libdep/collect/module_chunks.o \
+			     $(B)/host/libdep/collect/chunk_end.o $(B)/libdep.a
 $(B)/tests/test_ring_core: $(call unit_obj,test_ring_core) $(B)/host/kmod/ring_core.o
-$(B)/tests/test_analyze: $(call unit_obj,test_analyze stream stream_frag) $(B)/libdep.a
-$(B)/tests/test_beside: $(call unit_obj,test_beside stream stream_frag) $(B)/libdep.a
-$(B)/tests/test_order: $(call unit_obj,test_order) $(B)/libdep.a
-$(B)/tests/test_order_functions: $(call unit_obj,test_order_functions) $(B)/libdep.a
-$(B)/tests/test_order_processes: $(call unit_obj,test_order_processes) $(B)/libdep.a
-$(B)/tests/test_detect: $(call unit_obj,test_detect) $(call part_obj,analyze/races)
+$(B)/tests/test_merge: $(call unit_obj,test_merge stream stream_frag) $(B)/libdep.a
+$(B)/tests/test_tail: $(call unit_obj,test_tail stream stream_frag) $(B)/libdep.a
+$(B)/tests/test_sync: $(call unit_obj,test_sync) $(B)/libdep.a
+$(B)/tests/test_sync_functions: $(call unit_obj,test_sync_functions) $(B)/libdep.a
+$(B)/tests/test_sync_processes: $(call unit_obj,test_sync_processes) $(B)/libdep.a
+$(B)/tests/test_detector: $(call unit_obj,test_detector) $(call part_obj,analyze/races)
 $(B)/tests/test_predict: $(call unit_obj,test_predict) $(call part_obj,analyze/predict)
-$(B)/tests/test_clock: $(call unit_obj,test_clock) $(call part_obj,analyze/races)
+$(B)/tests/test_vector_clock: $(call unit_obj,test_vector_clock) $(call part_obj,analyze/races)
 $(B)/tests/test_shadow: $(call unit_obj,test_shadow) $(call part_obj,analyze/races)
 $(B)/tests/test_races: $(call unit_obj,test_races race_oracle) $(call part_obj,analyze/races)
 
 # The parts of depd that need no program to record.
 daemon_obj = $(patsubst %,$(B)/host/daemon/%.o,$(1))
-control_obj := $(call daemon_obj,loop text json_scan request info client serve answer control \
-	       metrics metrics_text) $(B)/host/libdep/format/cause.o
-$(B)/tests/test_loop: $(call unit_obj,test_loop) $(call daemon_obj,loop)
-$(B)/tests/test_request: $(call unit_obj,test_request) $(call daemon_obj,request json_scan)
+control_obj := $(call daemon_obj,$(addprefix base/,loop strbuf status) \
+	       $(addprefix control/,json_scan request client dispatch response control) \
+	       metrics/metrics_socket metrics/metrics_text) \
+	       $(B)/host/libdep/format/file/close_cause.o
+$(B)/tests/test_loop: $(call unit_obj,test_loop) $(call daemon_obj,base/loop)
+$(B)/tests/test_request: $(call unit_obj,test_request) \
+		       $(call daemon_obj,control/request control/json_scan)
 $(B)/tests/test_control: $(call unit_obj,test_control test_control_sessions fake_core \
 			fake_client) $(control_obj)
 $(B)/tests/test_metrics: $(call unit_obj,test_metrics fake_core fake_client) $(control_obj)
 $(B)/tests/test_client: $(call unit_obj,test_client fake_core fake_client) $(control_obj) \
-			$(patsubst %,$(B)/host/tools/depctl/%.o,client client_socket util) \
-			$(B)/libdep.a
+			$(patsubst %,$(B)/host/tools/depctl/%.o,daemon/client \
+			daemon/client_socket common/util) $(B)/libdep.a
 
 $(TESTS):
 	$(call msg,LD,$@)
@@ -231,7 +244,7 @@ $(B)/tests/dummy_embed.o: tests/programs/dummy_embed.S $(B)/tests/dummy_blob.bin
 	$(Q)$(CC) -Wa,-I$(B)/tests -c $< -o $@
 
 # Programs that it launches: the sanitizers would change what they show.
-SHOWFLAGS := $(filter-out $(SANFLAGS),$(HOSTFLAGS)) -O2 -g -I. -pthread
+SHOWFLAGS := $(filter-out $(SANFLAGS),$(HOSTFLAGS)) -O2 -g -pthread
 $(B)/tests/inject_show_pie: FORM := -fPIE -pie
 $(B)/tests/inject_show_nopie: FORM := -fno-PIC -no-pie
 $(B)/tests/inject_show_static: FORM := -fno-PIC -static
@@ -334,7 +347,7 @@ install: all
 	$(Q)install -m 644 $(addprefix Documentation/man/,$(MAN4)) $(DESTDIR)$(MANDIR)/man4
 	$(Q)install -m 644 $(addprefix Documentation/man/,$(MAN5)) $(DESTDIR)$(MANDIR)/man5
 	$(Q)install -m 644 $(addprefix Documentation/man/,$(MAN8)) $(DESTDIR)$(MANDIR)/man8
-	$(Q)install -m 644 tools/depctl/depctl.bash $(DESTDIR)$(COMPDIR)/depctl
+	$(Q)install -m 644 tools/depctl/completion.bash $(DESTDIR)$(COMPDIR)/depctl
 	$(Q)install -m 644 $(B)/libdep.pc $(DESTDIR)$(PCDIR)/libdep.pc
 
 uninstall:
@@ -350,4 +363,4 @@ clean:
 	rm -rf build build-san build-tsan
 
 .PHONY: all tests check check-long bench bench-races bench-depd lint install uninstall clean
--include $(BLOB_OBJ:.o=.d) $(LIB_OBJ:.o=.d) $(DEPCTL_OBJ:.o=.d) $(wildcard $(B)/tests/*.d)
+-include $(ENGINE_OBJ:.o=.d) $(LIB_OBJ:.o=.d) $(DEPCTL_OBJ:.o=.d) $(wildcard $(B)/tests/*.d)

@@ -13,15 +13,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../libdep/collect/queue.h"
-#include "instance.h"
-#include "kept.h"
-#include "notify.h"
-#include "say.h"
-#include "session.h"
-#include "signals.h"
-#include "tracer.h"
-#include "upkeep.h"
+#include "libdep/collect/write_queue.h"
+#include "daemon/instance/instance.h"
+#include "daemon/sessions/kept_files.h"
+#include "daemon/base/sd_notify.h"
+#include "daemon/base/log.h"
+#include "daemon/sessions/session.h"
+#include "daemon/base/signals.h"
+#include "daemon/injector/tracer.h"
+#include "daemon/retention/retention.h"
 
 #define UPKEEP_NS	60000000000ull
 #define SHUTDOWN_NS	30000000000ull	/* extended while sessions are being stored */

@@ -6,7 +6,7 @@
  * A session is what is recorded together: a session file, a collector, a store.  All of
  * them are served by one loop (loop.h), which never waits, and by the storing threads of
  * one pool.  What a session needs to be taken over by another depd is in its state file
- * and with the keeper (keep.h).
+ * and with the keeper (fdstore.h).
  */
 #ifndef DEPD_H
 #define DEPD_H
@@ -14,13 +14,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "bells.h"
-#include "control.h"
-#include "info.h"
-#include "keep.h"
-#include "loop.h"
-#include "policy.h"
-#include "user.h"
+#include "daemon/base/wakeups.h"
+#include "daemon/control/control.h"
+#include "daemon/base/status.h"
+#include "daemon/fdstore/fdstore.h"
+#include "daemon/base/loop.h"
+#include "daemon/policy/policy.h"
+#include "daemon/base/credentials.h"
 
 #define DEPD_SESSIONS_MAX	1024u	/* at a time */
 struct dep_pool;
@@ -45,9 +45,9 @@ struct depd {
 
 	struct session *sessions;	/* the newest first */
 	uint32_t nsessions;
-	struct search *searches;	/* for races; search.c */
+	struct search *searches;	/* for races; live_analysis.c */
 	uint32_t nsearches;
-	struct sweep *sweep;		/* for temporary stores; sweep.c */
+	struct sweep *sweep;		/* for temporary stores; temporary.c */
 	uint32_t last_id;
 	struct instance_link *link;	/* to the front; NULL: there is none */
 	uint64_t start_ns, start_realtime_ns;
@@ -71,7 +71,7 @@ struct depd {
 	bool shutting_down;
 };
 
-/* ---- ops.c: what the control socket may ask for ---- */
+/* ---- control_ops.c: what the control socket may ask for ---- */
 
 /** ops_of() - for control_open() and metrics_open() */
 struct control_ops ops_of(struct depd *d);
@@ -94,7 +94,7 @@ void core_hand_over(struct depd *d);
 /** core_fail() - log it, and return @err */
 int core_fail(int err, const char *what);
 
-/* ---- rules.c ---- */
+/* ---- auto_record.c ---- */
 
 /** struct rules_wish - a process, and what its session shall be like */
 struct rules_wish {

@@ -9,17 +9,17 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "front/front.h"
-#include "instance.h"
-#include "keeper.h"
-#include "listen.h"
-#include "notify.h"
-#include "policy/held.h"
-#include "rundir.h"
-#include "say.h"
-#include "session.h"
-#include "sweep.h"
-#include "tracer.h"
+#include "daemon/front/front.h"
+#include "daemon/instance/instance.h"
+#include "daemon/fdstore/holder.h"
+#include "daemon/base/listen.h"
+#include "daemon/base/sd_notify.h"
+#include "daemon/pending/pending.h"
+#include "daemon/base/rundir.h"
+#include "daemon/base/log.h"
+#include "daemon/sessions/session.h"
+#include "daemon/retention/temporary.h"
+#include "daemon/injector/tracer.h"
 
 static struct depd depd;
 static struct options given;

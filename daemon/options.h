@@ -3,7 +3,7 @@
 #ifndef DEPD_OPTIONS_H
 #define DEPD_OPTIONS_H
 
-#include "policy.h"
+#include "daemon/policy/policy.h"
 
 /* How depd ends for another one to go on at once; systemd takes it for a failure. */
 #define EXIT_HAND_OVER	75

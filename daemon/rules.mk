@@ -5,7 +5,7 @@
 #			USERUNITDIR, SYSUSERSDIR, TMPFILESDIR, UDEVDIR, SBINDIR
 
 DEPD_LIBS := -lbpf -lsystemd
-DEPD_SRC := $(wildcard daemon/*.c daemon/front/*.c) $(filter-out %.bpf.c,$(wildcard daemon/policy/*.c))
+DEPD_SRC := $(filter-out %.bpf.c,$(call in,daemon))
 DEPD_OBJ := $(patsubst %.c,$(B)/host/%.o,$(DEPD_SRC))
 DEPD := $(B)/depd
 
@@ -21,7 +21,7 @@ $(B)/depd: $(DEPD_OBJ) $(B)/libdep.a
 	$(call msg,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(SANFLAGS) -o $@ $^ $(DEPD_LIBS) $(LIBS)
 
-# ---- the BPF programs: $(B)/bpf/exec.skel.h has them for watch.c ----
+# ---- the BPF programs: $(B)/bpf/exec.skel.h has them for exec_watch.c ----
 
 CLANG ?= clang
 BPFTOOL ?= $(firstword $(wildcard /usr/sbin/bpftool /sbin/bpftool) bpftool)
@@ -29,7 +29,7 @@ BPFTOOL ?= $(firstword $(wildcard /usr/sbin/bpftool /sbin/bpftool) bpftool)
 BPFFLAGS := -target bpf -D__TARGET_ARCH_x86 -O2 -g $(WARN) -Wno-unused-parameter \
 	    $(addprefix -I/usr/include/,$(shell $(CC) -print-multiarch))
 
-$(B)/bpf/%.o: daemon/policy/%.bpf.c daemon/rules.mk
+$(B)/bpf/%.o: daemon/pending/%.bpf.c daemon/rules.mk
 	@mkdir -p $(@D)
 	$(call msg,CLANG,$<)
 	$(Q)$(CLANG) $(BPFFLAGS) -MMD -MP -c $< -o $@
@@ -38,7 +38,7 @@ $(B)/bpf/%.skel.h: $(B)/bpf/%.o
 	$(call msg,GEN,$@)
 	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf > $@.tmp && mv $@.tmp $@
 
-$(B)/host/daemon/policy/watch.o: $(B)/bpf/exec.skel.h
+$(B)/host/daemon/pending/exec_watch.o: $(B)/bpf/exec.skel.h
 .SECONDARY: $(B)/bpf/exec.o
 
 -include $(DEPD_OBJ:.o=.d) $(B)/bpf/exec.d
@@ -47,10 +47,11 @@ $(B)/host/daemon/policy/watch.o: $(B)/bpf/exec.skel.h
 
 # What needs no BPF: depctl has it, too.
 $(B)/tests/test_policy: $(call unit_obj,test_policy) $(POLICY_OBJ) \
-			$(B)/host/daemon/policy/compile.o
+			$(B)/host/daemon/policy/kernel_rules.o
 
 # The guest's: tests/vm/t_policy.
-WATCH_OBJ := $(patsubst %,$(B)/host/daemon/policy/%.o,watch held guard compile)
+WATCH_OBJ := $(patsubst %,$(B)/host/daemon/%.o,pending/exec_watch pending/pending pending/watchdog \
+	      policy/kernel_rules)
 $(B)/tests/policy_vm: $(B)/host/tests/vm/policy.o $(B)/host/tests/vm/policy_record.o \
 		      $(POLICY_OBJ) $(WATCH_OBJ) $(B)/libdep.a
 	@mkdir -p $(@D)
@@ -90,23 +91,23 @@ uninstall-depd:
 # ---- tests ----
 
 depd_obj = $(patsubst %,$(B)/host/daemon/%.o,$(1))
-RUNDIR_OBJ := $(call depd_obj,rundir rundir_socket)
-NOTIFY_OBJ := $(call depd_obj,notify say)
-KEEP_OBJ := $(call depd_obj,keep keep_list keep_systemd keep_keeper keeper keeper_msg \
-	      keeper_serve notify) $(RUNDIR_OBJ) $(B)/host/libdep/collect/owner.o
+RUNDIR_OBJ := $(call depd_obj,base/rundir base/rundir_socket)
+NOTIFY_OBJ := $(call depd_obj,base/sd_notify base/log)
+KEEP_OBJ := $(patsubst %.c,$(B)/host/%.o,$(call in,daemon/fdstore)) \
+	    $(call depd_obj,base/sd_notify) $(RUNDIR_OBJ) $(B)/host/libdep/collect/owner.o
 
-$(B)/tests/test_keep: $(call unit_obj,test_keep) $(KEEP_OBJ)
+$(B)/tests/test_fdstore: $(call unit_obj,test_fdstore) $(KEEP_OBJ)
 $(B)/tests/test_rundir: $(call unit_obj,test_rundir) $(RUNDIR_OBJ)
-$(B)/tests/test_notify: $(call unit_obj,test_notify) $(NOTIFY_OBJ)
-$(B)/tests/test_account: $(call unit_obj,test_account) $(call depd_obj,account subuid)
-$(B)/tests/test_link: $(call unit_obj,test_link) $(call depd_obj,front/link front/page) \
+$(B)/tests/test_sd_notify: $(call unit_obj,test_sd_notify) $(NOTIFY_OBJ)
+$(B)/tests/test_account: $(call unit_obj,test_account) $(call depd_obj,base/account base/subuid)
+$(B)/tests/test_link: $(call unit_obj,test_link) $(call depd_obj,link/link link/shared_page) \
 		      $(B)/libdep.a
-$(B)/tests/test_tracer: $(call unit_obj,test_tracer) $(call depd_obj,tracer_msg tracer_serve) \
+$(B)/tests/test_tracer: $(call unit_obj,test_tracer) $(call depd_obj,injector/tracer_msg injector/tracer_serve) \
 			$(B)/libdep.a
-$(addprefix $(B)/tests/test_,keep notify): private HOSTLIBS := -lsystemd
+$(addprefix $(B)/tests/test_,fdstore sd_notify): private HOSTLIBS := -lsystemd
 
 # What depd does with systemd, without the rest of depd.
-$(B)/tests/keep_driver: tests/vm/keep_driver.c $(KEEP_OBJ) $(B)/host/daemon/say.o
+$(B)/tests/keep_driver: tests/vm/keep_driver.c $(KEEP_OBJ) $(B)/host/daemon/base/log.o
 	@mkdir -p $(@D)
 	$(call msg,CC,$@)
 	$(Q)$(CC) $(TESTFLAGS) -o $@ $^ -lsystemd

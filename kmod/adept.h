@@ -166,7 +166,7 @@ static inline struct adept_session *adept_session_of(const struct file *file)
 	return file_inode(file)->i_private;
 }
 
-/* ---- fs.c: where sessions' inodes live ---- */
+/* ---- inodes.c: where sessions' inodes live ---- */
 
 /** adept_fs_file() - a new inode with @s in it, opened; on success @s belongs to it */
 struct file *adept_fs_file(struct adept_session *s);
@@ -228,20 +228,20 @@ bool adept_ring_filled(struct adept_session *s, struct adept_ring *r);
 void adept_ring_map(struct adept_session *s, struct adept_ring *r, u32 chunk,
 		    struct vm_area_struct *vma, u64 off);
 
-/* ---- context.c ---- */
+/* ---- writer_regs.c ---- */
 
 /** adept_context_take() - the registers of current, which faulted in user mode; never sleeps */
 void adept_context_take(struct adept_context *ctx);
 /** adept_context_fault_in() - have the words at its gs base there; sleeps */
 void adept_context_fault_in(void);
 
-/* ---- fault.c: the writers' mappings ---- */
+/* ---- writer.c: the writers' mappings ---- */
 
 int adept_writer_mmap(struct adept_session *s, struct vm_area_struct *vma);
 /** adept_wake_writers() - let all who wait decide anew */
 void adept_wake_writers(struct adept_session *s);
 
-/* ---- view.c: the consumer's mappings ---- */
+/* ---- consumer_view.c: the consumer's mappings ---- */
 
 int adept_view_mmap(struct adept_session *s, struct vm_area_struct *vma);
 
@@ -251,7 +251,7 @@ long adept_consumer_ioctl(struct file *file, unsigned int cmd, unsigned long arg
 int adept_consumer_uring(struct io_uring_cmd *cmd, unsigned int issue_flags);
 __poll_t adept_consumer_poll(struct file *file, poll_table *wait);
 
-/* ---- limit.c ---- */
+/* ---- limits.c ---- */
 
 /**
  * adept_user_self() - whose limits what the caller makes counts against
@@ -273,7 +273,7 @@ void adept_uncharge(struct adept_user *u, u64 bytes);
 u32 adept_limit_orphan_ms(u32 ms);
 void adept_limit_init(void);
 
-/* ---- count.c: counters of all sessions, in sysfs ---- */
+/* ---- stats.c: counters of all sessions, in sysfs ---- */
 
 enum adept_counter {
 	ADEPT_N_SESSIONS,

@@ -64,7 +64,7 @@ if command -v cppcheck >/dev/null; then
 	cppcheck -q -j 2 --std=c11 --enable=warning,portability --suppress=unknownMacro \
 		--suppress=nullPointerArithmetic --suppress=autoVariables \
 		--suppress=subtractPointers --suppress=comparePointers --suppress=zerodivcond \
-		--error-exitcode=1 -Iinclude -Ilibdep libdep tools daemon || bad=1
+		--error-exitcode=1 -Iinclude -I. libdep tools daemon || bad=1
 else
 	echo "cppcheck is not installed: left out"
 fi

@@ -10,9 +10,9 @@
 #ifndef DEPD_FRONT_H
 #define DEPD_FRONT_H
 
-#include "../loop.h"
-#include "../options.h"
-#include "link.h"
+#include "daemon/base/loop.h"
+#include "daemon/options.h"
+#include "daemon/link/link.h"
 
 #define FRONT_INSTANCES_MAX	1024u
 #define FRONT_UNTAKEN_MAX	16u	/* clients on the way to an instance */
@@ -110,7 +110,7 @@ void front_config(const struct front *f, const struct user *u, struct link_confi
 /** front_rules_fd() - a copy of the rules' text to be passed on, or a negative errno */
 int front_rules_fd(const struct front *f);
 
-/* ---- dir.c: RUNDIR/user, and who owned what is in it ---- */
+/* ---- directories.c: RUNDIR/user, and who owned what is in it ---- */
 
 /** dir_open() - RUNDIR/user, root's; a descriptor or a negative errno */
 int dir_open(const char *rundir);
@@ -129,14 +129,14 @@ void dir_each(int users, void (*one)(void *arg, const struct user *u), void *arg
 /** dir_store() - STORE/UID for stores of rules, of @u; 0 or a negative errno */
 int dir_store(const char *store, const struct user *u, char *path, size_t size);
 
-/* ---- ids.c ---- */
+/* ---- session_ids.c ---- */
 
 /** ids_open() - the number of the next session, from RUNDIR/next-id */
 int ids_open(struct front *f);
 /** ids_lease() - up to @n numbers */
 struct link_ids ids_lease(struct front *f, uint32_t n);
 
-/* ---- instance.c ---- */
+/* ---- instances.c ---- */
 
 /**
  * instance_get() - that of these credentials, started if there is none
@@ -159,21 +159,21 @@ void instance_adopt_all(struct front *f);
 /** instance_close() - give everything back; the process sees that and hands its sessions over */
 void instance_close(struct instance *i);
 
-/* ---- start.c ---- */
+/* ---- start_instance.c ---- */
 
 /** instance_start() - make its process and send it LINK_START; 0 or a negative errno */
 int instance_start(struct instance *i);
 /** instance_ids() - so many numbers as it may have now */
 struct link_ids instance_ids(struct instance *i);
 
-/* ---- log.c ---- */
+/* ---- instance_log.c ---- */
 
 void log_ready(struct loop_watch *w, short revents);
 /** log_flush() - at the end of its process: what it said last */
 void log_flush(struct instance *i);
 void log_second(struct instance *i);
 
-/* ---- report.c ---- */
+/* ---- totals.c ---- */
 
 /** report_take() - check what it says: 0, or -ERANGE: it makes no sense */
 int report_take(struct instance *i, const struct link_report *r);
@@ -188,7 +188,7 @@ void report_pages(struct front *f);
 /** report_ops() - for metrics_open() */
 struct control_ops report_ops(struct front *f);
 
-/* ---- accept.c ---- */
+/* ---- clients.c ---- */
 
 int accept_open(struct front *f, int fd);
 void accept_second(struct front *f);

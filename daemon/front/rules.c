@@ -15,8 +15,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "../notify.h"
-#include "../say.h"
+#include "daemon/base/sd_notify.h"
+#include "daemon/base/log.h"
 #include "front.h"
 
 #define FRONT_HELD_NS	8000000000ull	/* the watchdog lets go at 10 s */

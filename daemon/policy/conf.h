@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Between rules.c, which takes depd.conf apart, and keys.c, which knows what may stand in it.
+ * Between config.c, which reads depd.conf line by line, and config_keys.c, which knows its keys.
  */
 #ifndef DEPD_POLICY_CONF_H
 #define DEPD_POLICY_CONF_H
 
-#include "../policy.h"
+#include "policy.h"
 
 #define CONF_BYTES_MAX	(1u << 20)
 #define CONF_LINE_MAX	4096u

@@ -5,8 +5,8 @@
 #include <cjson/cJSON.h>
 #include <stdlib.h>
 
-#include "../../libdep/abi/session.h"
-#include "../policy.h"
+#include "libdep/abi/session_file.h"
+#include "policy.h"
 
 /* Texts of a configuration are UTF-8. */
 static bool add_text(cJSON *o, const char *key, const char *text)

@@ -4,7 +4,7 @@
  */
 #include <fnmatch.h>
 
-#include "../policy.h"
+#include "policy.h"
 
 /* A text that is not known fits nothing. */
 static bool fits(const char *pattern, const char *text)

@@ -3,7 +3,7 @@
  * Analyzers: what the threads of a session did, recovered and merged into one order.
  *
  * A thread's items come in program order, in runs.  A run begins with an item that has a
- * ticket (abi/descriptor.h), or where a segment begins, and goes on to the next such item;
+ * ticket (abi/stream.h), or where a segment begins, and goes on to the next such item;
  * runs of all threads come in the order of these tickets.  So what lets another thread go on
  * comes before what that one does then.  What stands between two tickets comes at the first
  * of them, as early as it can have been; an analyzer that wants the rest of a run as late
@@ -36,8 +36,8 @@ struct dep_analyzer {
 	/* Items that are wanted, DEP_WANT_*; those with tickets come always. */
 	unsigned int want;
 	/*
-	 * May be NULL: which references of the thread have to be shown (libdep/recover/sieve.h);
-	 * NULL from it: all.
+	 * Which references of the thread are reported (libdep/recover/filter/filter.h).  If it is
+	 * NULL, or returns NULL, all are.
 	 */
 	const struct dep_scope *(*scope)(void *self, const struct dep_thread *t);
 	/*

@@ -24,7 +24,7 @@ struct dep_ref {
 	uint16_t whose;		/* 1 + enum dep_code, where that was asked for; else 0 */
 };
 
-/** struct dep_event - one event, with its payload (abi/descriptor.h, behind the id) */
+/** struct dep_event - one event, with its payload (abi/stream.h, behind the id) */
 struct dep_event {
 	uint32_t id;		/* enum adept_event */
 	uint32_t size;
@@ -33,7 +33,7 @@ struct dep_event {
 };
 
 /**
- * struct dep_ticket - a moment, see abi/descriptor.h; of a locked instruction
+ * struct dep_ticket - a moment, see abi/stream.h; of a locked instruction
  *
  * One is taken before it and one behind it, its references between them; a signal or a
  * fault can come behind the first, which is then taken again.  lock cmpxchg may have found

@@ -175,7 +175,7 @@ int dep_writer_thread_end(struct dep_writer *w, const struct dep_thread *t);
 /**
  * dep_writer_descriptors() - append whole descriptors of process @process
  *
- * Checks each (abi/descriptor.h); a bad one is -EBADMSG and nothing of @data from
+ * Checks each (abi/stream.h); a bad one is -EBADMSG and nothing of @data from
  * there on is kept.  Must be called before the segments whose ids they describe.
  */
 int dep_writer_descriptors(struct dep_writer *w, uint32_t process, const void *data, size_t size);

@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../format/resume.h"
-#include "cross.h"
-#include "private.h"
+#include "libdep/format/write/resume.h"
+#include "chunk_end.h"
+#include "internal.h"
 
 static const struct dep_resume_process *find_process(const struct dep_resume *r, u32 serial)
 {

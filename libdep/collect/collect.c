@@ -13,8 +13,8 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "cross.h"
-#include "private.h"
+#include "chunk_end.h"
+#include "internal.h"
 
 #define LEAVE_NS	10000000000ull
 #define WAIT_EXEC_NS	1000000l	/* while an execve is under way */

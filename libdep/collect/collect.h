@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * The collector: makes the session file that recorded processes write into, and
- * consumes it into a store (abi/session.h is the contract).
+ * consumes it into a store (abi/session_file.h is the contract).
  *
  * Several threads.  The loop, which is the caller's thread, looks after processes and
  * queues what they published; it never waits for the store, and never touches a chunk's
  * body.  The storing threads have the dep_writer; they copy, pack and write, and give a
- * chunk's memory back when it is in the store (queue.h).  If they are slow rings fill,
+ * chunk's memory back when it is in the store (write_queue.h).  If they are slow rings fill,
  * and recorded threads wait or drop as the session's policy says.
  *
  * Functions return 0 or a negative errno unless they say otherwise.
@@ -17,7 +17,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "../abi/session.h"
+#include "libdep/abi/session_file.h"
 
 struct dep_base;
 struct dep_ending;

@@ -8,7 +8,7 @@
  */
 #include <string.h>
 
-#include "private.h"
+#include "internal.h"
 
 static const struct adept_kept *kept(const struct dep_collector *c, u32 i)
 {

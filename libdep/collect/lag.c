@@ -2,8 +2,8 @@
 /*
  * How far behind the store is.
  */
-#include "cross.h"
-#include "private.h"
+#include "chunk_end.h"
+#include "internal.h"
 
 static u32 published(struct dep_collector *c, u32 slot, u64 *bytes)
 {

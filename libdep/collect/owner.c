@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "../abi/session.h"
+#include "libdep/abi/session_file.h"
 #include "owner.h"
 
 /* Two pages: this one, and the session's first one. */

@@ -20,7 +20,7 @@
 #include <string.h>
 #include <sys/uio.h>
 
-#include "private.h"
+#include "internal.h"
 
 #define SCAN_NS		50000000ull	/* at most so often all processes are looked through */
 #define SCAN_MAX	65536

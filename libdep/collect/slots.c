@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "private.h"
+#include "internal.h"
 
 #define MAX_SERIAL	(1u << 26)	/* 8 MiB of bitmap at most */
 

@@ -8,7 +8,7 @@
  */
 #include <string.h>
 
-#include "private.h"
+#include "internal.h"
 
 static struct adept_thread *shared(const struct dep_collector *c, u32 slot)
 {
@@ -409,7 +409,7 @@ static bool close_thread(struct dep_collector *c, u32 slot, enum thread_close cl
 	tally(c, slot);
 	c->loss.dropped_chunks += t->dropped_chunks;
 	c->loss.dropped_bytes += t->dropped_bytes;
-	/* Left out although nobody asked for it: filled.c */
+	/* Left out although nobody asked for it: module_chunks.c */
 	c->loss.discarded_bytes += t->blind_bytes;
 	c->loss.absent_chunks += t->absent_chunks;
 	c->loss.absent_bytes += t->absent_bytes;

@@ -137,7 +137,7 @@ static int inject(struct dep_remote *r, int proc, const struct dep_target *t, bo
 		goto out_slot;
 	dep_slot_live(t, out->proc, r->pid, out->boot.ns & ADEPT_NS_TIDS, from, &out->serial);
 	dep_slot(t, out->proc)->self = out->boot.blob;
-	/* Behind this there is no system call: see no_longer_following() in follow.c. */
+	/* Behind this there is no system call: see no_longer_following() in follow_exec.c. */
 	dep_space_free(&space);
 	close(proc);
 	err = start_engine(r, t, &out->boot, why);

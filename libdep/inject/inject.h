@@ -24,7 +24,7 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
-#include "../abi/session.h"
+#include "libdep/abi/session_file.h"
 
 #define DEP_WHY_SIZE 512
 
@@ -47,7 +47,8 @@ struct dep_why {
  * @ns_dev, @ns_ino: its user namespace
  * @label:	by which a security module confines it
  *
- * An image that has more of them is not recorded.  Plain data, by the kernel's word: see judge.c.
+ * An image that has more of them is not recorded.  Plain data, by the kernel's word: see
+ * privileges.c.
  */
 struct dep_base {
 	u32 known;
@@ -208,7 +209,7 @@ int dep_image_privileged(int dirfd, const char *path);
 struct dep_origin {
 	u32 cause;		/* enum adept_cause */
 	u32 parent_serial;	/* of the image before, 0: none */
-	u32 domain;		/* that the image before was in (abi/session.h), 0: none */
+	u32 domain;		/* that the image before was in (abi/session_file.h), 0: none */
 };
 
 /**

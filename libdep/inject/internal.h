@@ -17,7 +17,7 @@
 __attribute__((format(printf, 3, 4)))
 int dep_explain(struct dep_why *why, int err, const char *fmt, ...);
 
-/* ---- space.c: an address space as /proc shows it ---- */
+/* ---- address_space.c: an address space as /proc shows it ---- */
 
 struct dep_map {
 	u64 start, end;
@@ -54,7 +54,7 @@ bool dep_space_is_free(const struct dep_space *s, u64 start, u64 end);
 const struct dep_map *dep_space_find(const struct dep_space *s, u64 addr);
 int dep_space_has_file(pid_t pid, u64 dev, u64 ino);
 
-/* ---- judge.c: privileges ---- */
+/* ---- privileges.c: privileges ---- */
 
 /* A file of a process's folder in /proc, to be read; NULL and errno. */
 FILE *dep_proc_file(int proc, const char *name);
@@ -72,7 +72,7 @@ bool dep_judge_raises(void);
 /* Is the next program of this thread to be confined by a security module? */
 bool dep_judge_confined(void);
 
-/* ---- remote.c: system calls in a stopped process ---- */
+/* ---- remote_syscall.c: system calls in a stopped process ---- */
 
 /**
  * struct dep_remote - a process stopped at the end of execve
@@ -131,12 +131,12 @@ int dep_inject_stopped(const struct dep_target *t, pid_t pid, bool held,
 		       const struct dep_origin *from, struct dep_injected *out,
 		       struct dep_why *why);
 
-/* ---- handover.c ---- */
+/* ---- pass_session_fd.c ---- */
 
 s64 dep_handover(struct dep_remote *r, const struct dep_target *t, int ours, u64 *probe,
 		 struct dep_why *why);
 
-/* ---- plan.c: the engine's memory ---- */
+/* ---- memory_layout.c: the engine's memory ---- */
 
 /** struct dep_plan - memory made in the target, to be undone on failure */
 struct dep_plan {
@@ -160,7 +160,7 @@ int dep_plan_rings(struct dep_plan *p, const struct dep_target *t, int remote_fd
 		   const struct adept_boot *b, struct dep_why *why);
 void dep_plan_undo(struct dep_plan *p);
 
-/* ---- slot.c: process slots ---- */
+/* ---- process_slot.c: process slots ---- */
 
 struct adept_proc *dep_slot(const struct dep_target *t, u32 i);
 /** dep_slot_claim() - a free slot of @domain: 1 + its founder's slot, 0: of none */
@@ -174,7 +174,7 @@ void dep_slot_live(const struct dep_target *t, u32 slot, pid_t pid, u32 ns,
 u32 dep_slot_domain(const struct dep_target *t, u32 slot);
 void dep_slot_drop(const struct dep_target *t, u32 slot);
 
-/* ---- image.c: files to be executed ---- */
+/* ---- exec_file.c: files to be executed ---- */
 
 enum dep_image_kind {
 	DEP_IMAGE_ELF64,
@@ -204,7 +204,7 @@ struct dep_cred {
 int dep_image_raises(int fd, const struct dep_cred *who);
 int dep_image_examine(const char *path, struct dep_image *img, struct dep_why *why);
 
-/* ---- request.c: another process's execve ---- */
+/* ---- exec_request.c: another process's execve ---- */
 
 /** struct dep_task - a thread as /proc/TID/status shows it */
 struct dep_task {

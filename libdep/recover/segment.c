@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../format/desc.h"
-#include "../format/error.h"
-#include "calls.h"
-#include "run.h"
+#include "libdep/format/codec/descriptor.h"
+#include "libdep/format/file/error.h"
+#include "libdep/recover/program/syscall_info.h"
+#include "libdep/recover/interp/run.h"
 
 #define QUIET_ALL	256	/* of so many records without a write these are read wholly */
 #define QUIET_READ	64

@@ -15,8 +15,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../format/error.h"
-#include "run.h"
+#include "libdep/format/file/error.h"
+#include "libdep/recover/interp/run.h"
 
 #define LANE_BATCHES	32
 #define MAX_JOBS	256

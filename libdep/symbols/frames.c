@@ -4,8 +4,8 @@
  */
 #include <string.h>
 
-#include "die.h"
-#include "private.h"
+#include "libdep/symbols/dwarf/die.h"
+#include "internal.h"
 
 struct line {
 	const char *file;

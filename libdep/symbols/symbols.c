@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../format/error.h"
-#include "private.h"
+#include "libdep/format/file/error.h"
+#include "internal.h"
 
 void *dep_grow(void *p, size_t n, size_t *room, size_t size)
 {

@@ -4,7 +4,7 @@
  *
  * Compiled into the blob, so: no libc, no vector registers, no relocations.
  */
-#include "cursor.h"
+#include "decode_internal.h"
 #include "x86tab.h"
 
 #define unlikely(x)	__builtin_expect(!!(x), 0)

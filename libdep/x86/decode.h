@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * x86-64 instruction decoder, driven by tables that gen_tab.c makes from Zydis
+ * x86-64 instruction decoder, driven by tables that gen/main.c makes from Zydis
  * when Adept is built.  Freestanding: no libc, no allocation, no global state;
  * every function may be called from any thread.  Linked into the blob and into
  * libdep.
@@ -8,7 +8,7 @@
 #ifndef ADEPT_X86_DECODE_H
 #define ADEPT_X86_DECODE_H
 
-#include "../abi/types.h"
+#include "libdep/abi/types.h"
 
 /* General registers by their hardware number. */
 enum x86_reg {

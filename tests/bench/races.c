@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "../../libdep/analyze/races/detect.h"
-#include "../../libdep/analyze/races/rows.h"
+#include "libdep/analyze/races/detector.h"
+#include "libdep/analyze/races/race_table.h"
 
 #define ROUNDS	5
 #define MB	(1ul << 20)

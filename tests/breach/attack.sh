@@ -351,8 +351,9 @@ done
 kill $sampler
 by_rule
 [ ! -e bad ] || fail "the victim, in quiet: $(head -n 1 bad)"
-# What a user may have at the front, by daemon/account.h: 64 clients that wait, 128 held processes,
-# 4 instances of 4 descriptors; and 16 for clients that are just being refused and the like.
+# What a user may have at the front, by daemon/base/account.h: 64 clients that wait, 128 held
+# processes, 4 instances of 4 descriptors; and 16 for clients that are just being refused and the
+# like.
 anon_most=$(($(resident "$depd_pid" RssAnon) + 8192))
 fds_most=$(($(fds_of "$depd_pid") + 64 + 128 + 16 + 16))
 his=$(instance $victim)

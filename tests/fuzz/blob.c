@@ -7,7 +7,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#include "../unit/scratch.h"
+#include "tests/unit/lib/scratch.h"
 #include "blob.h"
 
 const char *const blob_names[BLOB_FILES] = {

@@ -4,8 +4,8 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "../../libdep/format/chain.h"
-#include "../../libdep/format/wire.h"
+#include "libdep/format/codec/chain.h"
+#include "libdep/format/file/wire.h"
 #include "blob.h"
 
 #define UNITS	4096	/* frames or segments of a file that are looked at */

@@ -5,7 +5,7 @@
 #
 # No reader takes more memory than 256 MiB and 16 times its input: that is the most that one
 # allocation may ask for.  What is resident may be more, $rss MiB: the sanitizer doubles all, and
-# keeps what was freed; tests/unit/test_budget.c measures without it.
+# keeps what was freed; tests/unit/format/test_budget.c measures without it.
 have clang || finish
 seconds=${FUZZ_SECONDS:-$([ "$LONG" = 1 ] && echo 600 || echo 12)}
 max_len=65536
@@ -29,7 +29,7 @@ fuzz_build() {
 	is_built "$*" && return
 	rm -f "$out/$fuzzer.how"
 	clang -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
-		-std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Iinclude -Ilibdep -o "$out/$fuzzer" \
+		-std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Iinclude -I. -o "$out/$fuzzer" \
 		"tests/fuzz/$fuzzer.c" "$@" >"$tmp/err" 2>&1 &&
 		echo "$*" >"$out/$fuzzer.how" && return
 	if grep -q 'cannot find.*clang_rt\|no such file.*libclang_rt' "$tmp/err"; then

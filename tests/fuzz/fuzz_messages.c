@@ -16,10 +16,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "../../daemon/front/front.h"
-#include "../../daemon/keeper.h"
-#include "../../daemon/tracer_msg.h"
-#include "../../tools/depctl/recorder.h"
+#include "daemon/front/front.h"
+#include "daemon/fdstore/holder.h"
+#include "daemon/injector/tracer_msg.h"
+#include "tools/depctl/record/recorder.h"
 
 #define REQUIRE(what) do { if (!(what)) abort(); } while (0)
 #define FDS_MAX 8

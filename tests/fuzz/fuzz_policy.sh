@@ -5,7 +5,7 @@
 . "$tests/fuzz/fuzz.sh"
 max_len=8192
 files=
-for f in rules keys match describe compile; do
+for f in config config_keys match describe kernel_rules; do
 	files="$files daemon/policy/$f.c"
 done
 # shellcheck disable=SC2086

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../daemon/request.h"
+#include "daemon/control/request.h"
 
 #define REQUIRE(what) do { if (!(what)) abort(); } while (0)
 

@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../include/dep/verdict.h"
-#include "../../libdep/abi/descriptor.h"
-#include "../../libdep/abi/session.h"
-#include "../../libdep/format/resume.h"
+#include "dep/verdict.h"
+#include "libdep/abi/stream.h"
+#include "libdep/abi/session_file.h"
+#include "libdep/format/write/resume.h"
 #include "blob.h"
 
 static int look(void *arg, const void *data, size_t size)

@@ -6,7 +6,7 @@ need_depctl
 . "$tests/fuzz/fuzz.sh"
 max_len=524288
 fuzz_build fuzz_resume -I"$build" -DADEPT_VERSION='"fuzz"' tests/fuzz/blob.c \
-	tests/fuzz/blob_mutate.c libdep/format/*.c libdep/x86/decode.c libdep/x86/operand.c \
+	tests/fuzz/blob_mutate.c libdep/format/*/*.c libdep/x86/decode.c libdep/x86/operands.c \
 	-lzstd -llz4 -lxxhash -lsqlite3 -lcjson -lelf -ldw -lpthread
 
 corpus() {

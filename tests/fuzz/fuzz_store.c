@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../include/dep/races.h"
-#include "../../include/dep/verdict.h"
+#include "dep/races.h"
+#include "dep/verdict.h"
 #include "blob.h"
 
 #define MAX_ITEMS 20000

@@ -7,9 +7,10 @@ need_depctl
 max_len=524288
 # Only what reads stores: no engine, no collector.
 fuzz_build fuzz_store -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION -fvisibility=hidden -I"$build" \
-	-DADEPT_VERSION='"fuzz"' tests/fuzz/blob.c tests/fuzz/blob_mutate.c libdep/format/*.c \
-	libdep/recover/*.c libdep/x86/decode.c libdep/x86/operand.c libdep/x86/derive.c \
-	libdep/x86/derive_run.c libdep/analyze/*.c libdep/analyze/*/*.c libdep/collect/peek.c \
+	-DADEPT_VERSION='"fuzz"' tests/fuzz/blob.c tests/fuzz/blob_mutate.c libdep/format/*/*.c \
+	libdep/recover/*.c libdep/recover/*/*.c libdep/x86/decode.c libdep/x86/operands.c \
+	libdep/x86/derive.c libdep/x86/derive_run.c libdep/analyze/*.c libdep/analyze/*/*.c \
+	libdep/collect/snapshot.c \
 	-lzstd -llz4 -lxxhash -lsqlite3 -lcjson -lelf -ldw -lpthread
 
 corpus() {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../tools/depctl/suppressions.h"
+#include "tools/depctl/races/suppressions.h"
 
 static struct dep_place place[] = {
 	{ .function = "inner(int*)", .symbol = "_Z5innerPi", .file = "/src/a*b.cpp", .line = 7,

@@ -5,7 +5,8 @@
 . "$(dirname "$0")/../lib.sh"
 . "$tests/fuzz/fuzz.sh"
 max_len=4096
-fuzz_build fuzz_suppressions tools/depctl/suppressions.c tools/depctl/suppressions_match.c
+fuzz_build fuzz_suppressions tools/depctl/races/suppressions.c \
+	tools/depctl/races/suppressions_match.c
 cat >"$tmp/corpus/tsan" <<'END'
 # a comment
 race:^inner(int*$

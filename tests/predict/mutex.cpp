@@ -4,7 +4,7 @@
 #include <shared_mutex>
 #include <thread>
 
-#include "../races/races.h"
+#include "tests/races/races.h"
 
 static std::mutex lock;
 static std::shared_mutex table;

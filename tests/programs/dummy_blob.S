@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The smallest engine: gives the program its registers and gets out of the way.
- * Laid out as libdep/abi/session.h wants it: boot structure, entry offset, code.
+ * Laid out as libdep/abi/session_file.h wants it: boot structure, entry offset, code.
  */
 #include "dummy_blob.h"
 

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../unit/fake_core.h"
+#include "tests/unit/daemon/fake_core.h"
 
 static struct loop *loop;
 

@@ -22,7 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "libdep/abi/session.h"
+#include "libdep/abi/session_file.h"
 #include "session_map.h"
 
 static struct adept_session *session;

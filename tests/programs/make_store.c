@@ -9,10 +9,10 @@
 
 #include <dep/store.h>
 
-#include "../unit/close_writer.h"
-#include "../unit/old_store.h"
-#include "../../libdep/abi/descriptor.h"
-#include "../../libdep/abi/session.h"
+#include "tests/unit/lib/close_writer.h"
+#include "tests/unit/format/old_store.h"
+#include "libdep/abi/stream.h"
+#include "libdep/abi/session_file.h"
 
 static u8 body[1024];
 static u32 fill;

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../../libdep/format/manifest.h"
+#include "libdep/format/read/manifest.h"
 
 int main(int argc, char **argv)
 {

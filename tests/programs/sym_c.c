@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * sym_c [LIBRARY...]: prints where its code and data is, for tests/unit/test_symbols.c,
+ * sym_c [LIBRARY...]: prints where its code and data is, for tests/unit/symbols/test_symbols.c,
  * which knows the names and finds the lines by the MARKs.
  */
 #include <dlfcn.h>

@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "libdep/format/desc.h"
-#include "libdep/recover/run.h"
+#include "libdep/format/codec/descriptor.h"
+#include "libdep/recover/interp/run.h"
 #include "libdep/x86/decode.h"
 
 #define LINES	(1u << 20)	/* of 64 bytes of code */

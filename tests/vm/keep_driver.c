@@ -24,11 +24,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "daemon/keep.h"
-#include "daemon/keeper.h"
-#include "daemon/notify.h"
-#include "daemon/rundir.h"
-#include "daemon/say.h"
+#include "daemon/fdstore/fdstore.h"
+#include "daemon/fdstore/holder.h"
+#include "daemon/base/sd_notify.h"
+#include "daemon/base/rundir.h"
+#include "daemon/base/log.h"
 
 #define HELD_MAX 5000
 

@@ -24,8 +24,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../../daemon/policy.h"
-#include "../../daemon/policy/held.h"
+#include "daemon/policy/policy.h"
+#include "daemon/pending/pending.h"
 #include "policy.h"
 
 #define CGROUP "/sys/fs/cgroup/adept-test"

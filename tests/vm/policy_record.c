@@ -7,7 +7,7 @@
 
 #include <dep/store.h>
 
-#include "../../libdep/collect/exec.h"
+#include "libdep/collect/exec_ops.h"
 #include "policy.h"
 
 static uint64_t clock_ns(clockid_t clock)

@@ -78,7 +78,7 @@ const struct dep_thread *thread_of(struct dep_store *s, uint32_t serial);
 /** is_lossy() - was anything that ran not recorded, on request or not? */
 bool is_lossy(struct dep_store *s);
 
-/* ---- input.c ---- */
+/* ---- read_file.c ---- */
 
 /** read_input() - a file of at most @max bytes, with a 0 behind; or NULL, and it is said why */
 char *read_input(const char *path, size_t max, size_t *size);
@@ -89,7 +89,7 @@ void progress_begin(const char *what, uint64_t total);
 void progress(uint64_t done);
 void progress_end(void);
 
-/* ---- pool.c ---- */
+/* ---- recover_pool.c ---- */
 
 /** struct pool_job - recover many segments, each for its counts */
 struct pool_job {

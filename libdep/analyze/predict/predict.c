@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "private.h"
+#include "internal.h"
 
 static int take(struct predict *p, u64 bytes)
 {

@@ -22,8 +22,9 @@
  * if it has neither access; the ideal in the order of the recording is the proof.
  *
  * All is told twice, in one order that agrees with that of each thread, lock and synchronisation:
- * the first time it is found out which memory can be in such a race at all (marks.c), the second
- * time what happens there is kept (trace.c).  predict_find() (find.c) looks at pairs then.
+ * the first time it is found out which memory can be in such a race at all (candidates.c), the
+ * second time what happens there is kept (trace.c).  predict_find() (candidate_pairs.c) looks at
+ * pairs then.
  *
  * A thread's events are numbered.  "Its first n" are those before the one with number n; what is
  * between two of them is of no interest to others.
@@ -37,7 +38,7 @@
 
 #include <stdbool.h>
 
-#include "../races/detect.h"
+#include "libdep/analyze/races/detector.h"
 
 struct predict;
 

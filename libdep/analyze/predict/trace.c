@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "private.h"
+#include "internal.h"
 
 static int reach(struct predict *p, u32 thread)
 {

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "private.h"
+#include "internal.h"
 
 struct run {
 	struct predict_ideal *i;

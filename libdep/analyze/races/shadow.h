@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Shadow memory: for each aligned 8-byte granule of the program's the id of its state
- * (state.h), and when it was written last.
+ * (access_history.h), and when it was written last.
  *
  * A hash table of regions of 4 MiB, each with a table of pages of 4 KiB; any 64-bit
  * address will do.  5 and a half bytes for each 8 of pages that were touched: granules of a page
@@ -10,7 +10,7 @@
 #ifndef DEP_RACES_SHADOW_H
 #define DEP_RACES_SHADOW_H
 
-#include "own.h"
+#include "local_shadow.h"
 
 #define RACE_PAGE_SHIFT		12u
 #define RACE_PAGE		(1u << RACE_PAGE_SHIFT)
@@ -24,7 +24,7 @@
 
 /**
  * struct race_page - of 4 KiB of the program's memory
- * @cell: an id, or a record (own.h)
+ * @cell: an id, or a record (local_shadow.h)
  * @settled: how many records became states again; at RACE_SETTLED_MAX no more are made
  * What follows is not there with race_shadow.untimed:
  * @each: the times of all granules, or NULL: then @time[@of[]] has them

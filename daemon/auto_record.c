@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Policy: processes that begin by themselves, and that a rule wants recorded.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "daemon/instance/instance.h"
+#include "daemon/base/sd_notify.h"
+#include "daemon/base/log.h"
+#include "daemon/injector/tracer.h"
+
+/* DIR/RULE-COMM-PID-ID.dep; what is no letter of a file name becomes '_'. */
+static void name_store(const struct rules_wish *w, uint32_t id, char *path, size_t size)
+{
+	char comm[32], *p;
+
+	snprintf(comm, sizeof(comm), "%s", w->comm);
+	for (p = comm; *p; p++)
+		if (*p <= ' ' || *p == '/' || *p >= 127)
+			*p = '_';
+	snprintf(path, size, "%s/%s-%s-%d-%u.dep", w->dir, w->rule, comm, w->pid, id);
+}
+
+static uint32_t of_rule(struct depd *d, const char *name)
+{
+	struct session *s;
+	uint32_t n = 0;
+
+	for (s = d->sessions; s; s = s->next)
+		n += s->state != SESSION_ENDED && !strcmp(s->rule, name);
+	return n;
+}
+
+/* Each n-th of those that match, and only so many at a time. */
+static bool is_its_turn(struct depd *d, int i)
+{
+	const struct policy_rule *r = &d->config.rule[i];
+
+	if (d->rule_seen[i]++ % (r->every ? r->every : 1))
+		return false;
+	return !r->at_once || of_rule(d, r->name) < r->at_once;
+}
+
+int rules_take(struct depd *d, const struct rules_wish *r, char *why)
+{
+	const struct dep_pending who = {
+		.pid = r->pid, .has_uid = true, .uid = r->uid, .start_ns = r->start_ns,
+	};
+	char path[PATH_MAX], *argv[] = { (char *)r->path, NULL };
+	struct session_wish w = {
+		.owner = d->self, .argv = argv, .argc = 1, .rule = r->rule, .store = path,
+		.flags = r->flags, .ring_size = r->ring_size, .max_size = r->max_size,
+		.level = r->level, .aslr = true, .transport = r->transport,
+		.shared = r->shared, .group = r->group,
+	};
+	struct session *s;
+	int ret;
+
+	/* The front has made the folder for its user alone. */
+	if (d->link && r->shared && chmod(r->dir, 0711)) {
+		ret = -errno;
+		snprintf(why, CONTROL_WHY, "%s cannot be entered by a group: %s", r->dir,
+			 strerror(-ret));
+		return ret;
+	}
+	name_store(r, session_next_id(d), path, sizeof(path));
+	ret = session_begin(d, &w, &s, why);
+	if (ret)
+		return ret;
+	ret = tracer_take(s, &who);
+	if (ret) {
+		snprintf(why, CONTROL_WHY, "%s", strerror(-ret));
+		session_end(s, DEP_CLOSE_ABANDONED, why);
+		return ret;
+	}
+	s->take_seq = r->seq;
+	return 0;
+}
+
+static void missed(struct depd *d, pid_t pid, const char *name, const char *why)
+{
+	d->missed++;
+	say(LOG_WARNING, 0, "process %d (%s) runs unrecorded: %s", pid, name, why);
+}
+
+void rules_taken(struct session *s, int ret, const char *why)
+{
+	struct depd *d = s->d;
+	pid_t pid = s->taking;
+
+	s->taking = 0;
+	/* It may have been quicker than its end. */
+	if (ret == -EPIPE) {
+		session_step(s);
+		ret = s->state == SESSION_RECORDING ? 0 : ret;
+	}
+	if (d->link)
+		link_taken(s, ret, why);
+	if (ret) {
+		session_end(s, DEP_CLOSE_ABANDONED, why);
+		if (ret != -ESRCH && !d->link)
+			missed(d, pid, s->command, why);
+		if (d->watch)
+			policy_let_go(d->watch, pid);
+		return;
+	}
+	d->matches += !d->link;
+	if (d->watch)
+		policy_taken(d->watch, pid);
+	if (s->state == SESSION_OPEN || s->state == SESSION_RECORDING)
+		session_launched(s, pid, false, false, NULL);
+}
+
+static int take(struct depd *d, const struct policy_exec *e, const struct policy_rule *r, char *why)
+{
+	struct rules_wish w = {
+		.pid = e->pid, .uid = e->p.uid, .start_ns = e->start_ns,
+		.rule = r->name, .comm = e->p.comm, .path = e->p.path,
+		.dir = r->store ? r->store : d->config.store, .flags = r->flags,
+		.ring_size = r->ring_size, .max_size = r->max_size, .level = r->level,
+		.transport = r->transport, .shared = r->shared, .group = r->group,
+	};
+
+	return rules_take(d, &w, why);
+}
+
+static void exec(void *arg, const struct policy_exec *e)
+{
+	struct depd *d = arg;
+	char why[CONTROL_WHY] = "";
+	int i = policy_match(&d->config, &e->p);
+	int ret = -ENOENT;
+
+	/* There may be hundreds of them before the loop goes round. */
+	notify_alive();
+	/* Who would take the tracer? */
+	if (i >= 0 && e->pid != tracer_pid(d) && is_its_turn(d, i)) {
+		ret = take(d, e, &d->config.rule[i], why);
+		if (ret)
+			missed(d, e->pid, e->p.comm, why);
+	}
+	if (ret)
+		policy_let_go(d->watch, e->pid);
+}
+
+static void events(struct loop_watch *w, short revents)
+{
+	struct depd *d = (struct depd *)((char *)w - offsetof(struct depd, policy_ready));
+
+	(void)revents;
+	policy_watch_read(d->watch, exec, d);
+}
+
+/* A store can be read by a group only if that may enter the folder. */
+static void check_folder(const char *dir, const struct policy_rule *r)
+{
+	struct stat st;
+
+	if (stat(dir, &st) || st.st_mode & S_IXOTH ||
+	    (st.st_gid == r->group && st.st_mode & S_IXGRP))
+		return;
+	say(LOG_WARNING, 0, "rule %s shares its stores with group %u, but %s has mode %o and "
+	    "group %u: the group cannot enter it", r->name, r->group, dir, st.st_mode & 07777,
+	    st.st_gid);
+}
+
+static void make_folder(const struct depd *d, bool shared)
+{
+	/* They are found by their names only; whose they are may read them. */
+	const mode_t mode = shared ? 0711 : 0700;
+
+	if (!mkdir(d->config.store, mode)) {
+		if (!shared || !chmod(d->config.store, mode))
+			return;
+	} else if (errno == EEXIST) {
+		return;
+	}
+	say(LOG_WARNING, 0, "%s cannot be made: %m; rules without a store of their own will fail",
+	    d->config.store);
+}
+
+void rules_folders(struct depd *d)
+{
+	const struct policy_rule *r = d->config.rule, *end = r + d->config.nrules;
+	bool shared = false;
+
+	for (; r < end; r++)
+		shared |= r->shared && !r->store;
+	if (d->config.store)
+		make_folder(d, shared);
+	for (r = d->config.rule; r < end; r++)
+		if (r->shared)
+			check_folder(r->store ? r->store : d->config.store, r);
+}
+
+void policy_start(struct depd *d)
+{
+	int ret;
+
+	*d->policy_trouble = '\0';
+	if (!d->config.nrules)
+		return;
+	ret = policy_watch_open(&d->watch, d->policy_trouble, sizeof(d->policy_trouble));
+	if (ret) {
+		d->watch = NULL;
+		say(LOG_ERR, 0, "rules have no effect: %s", d->policy_trouble);
+		return;
+	}
+	d->rule_seen = calloc(d->config.nrules, sizeof(*d->rule_seen));
+	ret = d->rule_seen ? policy_watch_rules(d->watch, &d->config) : -ENOMEM;
+	d->policy_ready.ready = events;
+	if (!ret)
+		ret = loop_watch_add(d->loop, &d->policy_ready, policy_watch_fd(d->watch), POLLIN);
+	if (!ret)
+		return;
+	snprintf(d->policy_trouble, sizeof(d->policy_trouble), "the rules cannot be set: %s",
+		 strerror(-ret));
+	say(LOG_ERR, 0, "%s", d->policy_trouble);
+	policy_stop(d);
+}
+
+void policy_stop(struct depd *d)
+{
+	if (d->watch) {
+		loop_unwatch(d->loop, &d->policy_ready);
+		policy_watch_close(d->watch);
+	}
+	d->watch = NULL;
+	free(d->rule_seen);
+	d->rule_seen = NULL;
+}

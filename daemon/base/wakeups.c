@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "wakeups.h"
+
+#ifndef SYS_futex_waitv
+#define SYS_futex_waitv 449
+#endif
+
+#define GROUP		100u	/* of a waiter thread; the kernel takes 128 at a time */
+#define GROUPS		64u
+#define WITHOUT_NS	2000000l	/* a look at all of them where there is no futex_waitv */
+
+/* Bells are read and changed under the group's lock; the futexes may vanish outside of it. */
+struct bell {
+	uint32_t *futex;	/* NULL: the place is free */
+	uint32_t seen;
+	bool rang;
+	void *owner;
+};
+
+struct group {
+	struct bells *all;
+	pthread_mutex_t lock;
+	pthread_t waiter;
+	uint32_t changed;	/* futex: the waiter shall look again */
+	bool ended;
+	struct bell bell[GROUP];
+};
+
+struct bells {
+	int event;
+	struct group *group[GROUPS];	/* of the loop */
+};
+
+static void look_again(struct group *g)
+{
+	__atomic_fetch_add(&g->changed, 1, __ATOMIC_SEQ_CST);
+	syscall(SYS_futex, &g->changed, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+/* With the lock held: what to wait for. */
+static unsigned int list(struct group *g, struct futex_waitv *w)
+{
+	unsigned int i, n = 1;
+
+	w[0] = (struct futex_waitv){
+		.val = g->changed, .uaddr = (uintptr_t)&g->changed, .flags = FUTEX_32,
+	};
+	for (i = 0; i < GROUP; i++)
+		if (g->bell[i].futex)
+			w[n++] = (struct futex_waitv){
+				.val = g->bell[i].seen, .uaddr = (uintptr_t)g->bell[i].futex,
+				.flags = FUTEX_32,
+			};
+	return n;
+}
+
+/* With the lock held: whether any has rung. */
+static bool listen_all(struct group *g)
+{
+	bool any = false;
+	uint32_t now;
+	unsigned int i;
+
+	for (i = 0; i < GROUP; i++) {
+		struct bell *b = &g->bell[i];
+
+		if (!b->futex)
+			continue;
+		now = __atomic_load_n(b->futex, __ATOMIC_ACQUIRE);
+		if (now == b->seen)
+			continue;
+		b->seen = now;
+		b->rang = any = true;
+	}
+	return any;
+}
+
+static void *waiter(void *arg)
+{
+	const struct timespec without = { .tv_nsec = WITHOUT_NS };
+	struct futex_waitv w[GROUP + 1];
+	const uint64_t one = 1;
+	struct group *g = arg;
+	unsigned int n;
+
+	for (;;) {
+		pthread_mutex_lock(&g->lock);
+		if (g->ended)
+			break;
+		n = list(g, w);
+		pthread_mutex_unlock(&g->lock);
+		/* EFAULT: one of them has been unmapped, and is not listed again. */
+		if (syscall(SYS_futex_waitv, w, n, 0, NULL, CLOCK_MONOTONIC) < 0 &&
+		    errno == ENOSYS)
+			nanosleep(&without, NULL);
+		pthread_mutex_lock(&g->lock);
+		if (listen_all(g) && write(g->all->event, &one, sizeof(one)) < 0)
+			errno = 0;	/* it is readable already */
+		pthread_mutex_unlock(&g->lock);
+	}
+	pthread_mutex_unlock(&g->lock);
+	return NULL;
+}
+
+static struct group *group_new(struct bells *b)
+{
+	struct group *g = calloc(1, sizeof(*g));
+	sigset_t all, old;
+	int err;
+
+	if (!g)
+		return NULL;
+	g->all = b;
+	pthread_mutex_init(&g->lock, NULL);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	err = pthread_create(&g->waiter, NULL, waiter, g);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (!err)
+		return g;
+	pthread_mutex_destroy(&g->lock);
+	free(g);
+	return NULL;
+}
+
+int bells_open(struct bells **out)
+{
+	struct bells *b = calloc(1, sizeof(*b));
+
+	if (!b)
+		return -ENOMEM;
+	b->event = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	if (b->event < 0) {
+		free(b);
+		return -errno;
+	}
+	*out = b;
+	return 0;
+}
+
+void bells_close(struct bells *b)
+{
+	unsigned int i;
+
+	for (i = 0; i < GROUPS && b->group[i]; i++) {
+		struct group *g = b->group[i];
+
+		pthread_mutex_lock(&g->lock);
+		g->ended = true;
+		pthread_mutex_unlock(&g->lock);
+		look_again(g);
+		pthread_join(g->waiter, NULL);
+		pthread_mutex_destroy(&g->lock);
+		free(g);
+	}
+	close(b->event);
+	free(b);
+}
+
+int bells_fd(const struct bells *b)
+{
+	return b->event;
+}
+
+static int add_to(struct group *g, uint32_t *futex, void *owner)
+{
+	int i, n = -1;
+
+	pthread_mutex_lock(&g->lock);
+	for (i = 0; n < 0 && i < (int)GROUP; i++) {
+		if (g->bell[i].futex)
+			continue;
+		g->bell[i] = (struct bell){
+			.futex = futex, .owner = owner,
+			.seen = __atomic_load_n(futex, __ATOMIC_ACQUIRE),
+		};
+		n = i;
+	}
+	pthread_mutex_unlock(&g->lock);
+	if (n >= 0)
+		look_again(g);
+	return n;
+}
+
+int bells_add(struct bells *b, uint32_t *futex, void *owner)
+{
+	unsigned int i;
+	int n;
+
+	for (i = 0; i < GROUPS; i++) {
+		if (!b->group[i])
+			b->group[i] = group_new(b);
+		if (!b->group[i])
+			return -EAGAIN;
+		n = add_to(b->group[i], futex, owner);
+		if (n >= 0)
+			return (int)(i * GROUP) + n;
+	}
+	return -ENOSPC;
+}
+
+void bells_remove(struct bells *b, int n)
+{
+	struct group *g = b->group[n / GROUP];
+
+	pthread_mutex_lock(&g->lock);
+	g->bell[n % GROUP] = (struct bell){ 0 };
+	pthread_mutex_unlock(&g->lock);
+	look_again(g);
+}
+
+/* The next one from @n on, or -1. */
+static int next_rung(struct bells *b, int n, void **owner)
+{
+	for (; n < (int)(GROUPS * GROUP) && b->group[n / GROUP]; n++) {
+		struct group *g = b->group[n / GROUP];
+		struct bell *bell = &g->bell[n % GROUP];
+		bool rang;
+
+		pthread_mutex_lock(&g->lock);
+		rang = bell->rang;
+		bell->rang = false;
+		*owner = bell->owner;
+		pthread_mutex_unlock(&g->lock);
+		if (rang)
+			return n;
+	}
+	return -1;
+}
+
+void bells_take(struct bells *b, void (*rang)(void *owner))
+{
+	uint64_t count;
+	void *owner;
+	int n;
+
+	if (read(b->event, &count, sizeof(count)) < 0)
+		return;
+	for (n = next_rung(b, 0, &owner); n >= 0; n = next_rung(b, n + 1, &owner))
+		rang(owner);
+}

@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Requests: from a line to struct request, strictly.
+ */
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libdep/abi/session_file.h"
+#include "libdep/collect/collect.h"
+#include "json_scan.h"
+#include "request.h"
+
+#define WHOLE_MAX	((1ull << 53) - 1)	/* cJSON keeps numbers as double */
+#define PID_MAX		(1u << 22)
+
+enum kind {
+	KIND_KNOWN,		/* v and op, which were looked at before */
+	KIND_U32, KIND_U64, KIND_INT, KIND_BOOL, KIND_FLAG, KIND_PATH, KIND_TEXT, KIND_ARGV,
+	KIND_TRANSPORT, KIND_GROUP, KIND_OPTIONS,
+};
+
+/** struct field - one that an object may have; offsets are of struct request */
+struct field {
+	const char *name;
+	enum kind kind;
+	size_t offset;
+	uint64_t min, max;	/* of numbers; max: bytes of texts; the flag */
+	unsigned int ops;	/* that may have it: bits 1 << enum request_op */
+	unsigned int need;	/* that must */
+};
+
+/** struct parse - a request being read */
+struct parse {
+	struct request *r;
+	char *why;
+	size_t why_size;
+};
+
+#define AT(member)	offsetof(struct request, member)
+#define OP(name)	(1u << REQUEST_##name)
+#define WITH_SESSION	(OP(LAUNCHED) | OP(ENDED) | OP(WATCH) | OP(FOLLOW) | OP(STOP))
+#define ALL		((1u << REQUEST_OPS) - 1)
+
+static const struct field fields[] = {
+	{ "v", KIND_KNOWN, 0, 0, 0, ALL, ALL },
+	{ "op", KIND_KNOWN, 0, 0, 0, ALL, ALL },
+	{ "session", KIND_U32, AT(session), 1, UINT32_MAX, WITH_SESSION, WITH_SESSION },
+	{ "argv", KIND_ARGV, 0, 0, 0, OP(RECORD), OP(RECORD) },
+	{ "cwd", KIND_PATH, AT(cwd), 0, PATH_MAX, OP(RECORD), OP(RECORD) },
+	{ "store", KIND_PATH, AT(store), 0, PATH_MAX, OP(RECORD), 0 },
+	{ "options", KIND_OPTIONS, 0, 0, 0, OP(RECORD), 0 },
+	{ "pid", KIND_INT, AT(pid), 1, PID_MAX, OP(LAUNCHED), OP(LAUNCHED) },
+	{ "native", KIND_BOOL, AT(native), 0, 0, OP(LAUNCHED), 0 },
+	{ "privileged", KIND_BOOL, AT(privileged), 0, 0, OP(LAUNCHED), 0 },
+	{ "why", KIND_TEXT, AT(why), 0, REQUEST_WHY_MAX, OP(LAUNCHED), 0 },
+	{ "status", KIND_INT, AT(status), 0, 0xffff, OP(ENDED), OP(ENDED) },
+	{ 0 }
+};
+
+static const struct field options[] = {
+	{ "no_record", KIND_FLAG, 0, 0, ADEPT_S_NO_RECORD, ALL, 0 },
+	{ "null", KIND_FLAG, 0, 0, ADEPT_S_NULL, ALL, 0 },
+	{ "drop", KIND_FLAG, 0, 0, ADEPT_S_DROP, ALL, 0 },
+	{ "self_check", KIND_FLAG, 0, 0, ADEPT_S_SELF_CHECK, ALL, 0 },
+	{ "strict", KIND_FLAG, 0, 0, ADEPT_S_STRICT, ALL, 0 },
+	{ "no_follow", KIND_FLAG, 0, 0, ADEPT_S_NO_FOLLOW, ALL, 0 },
+	{ "no_functions", KIND_FLAG, 0, 0, ADEPT_S_NO_FUNCTIONS, ALL, 0 },
+	{ "ring_size", KIND_U64, AT(ring_size), DEP_RING_MIN, DEP_RING_MAX, ALL, 0 },
+	{ "max_size", KIND_U64, AT(max_size), 1, WHOLE_MAX, ALL, 0 },
+	{ "level", KIND_INT, AT(level), 1, 19, ALL, 0 },
+	{ "aslr", KIND_BOOL, AT(aslr), 0, 0, ALL, 0 },
+	{ "transport", KIND_TRANSPORT, 0, 0, 0, ALL, 0 },
+	{ "share", KIND_GROUP, AT(group), 0, UINT32_MAX - 1, ALL, 0 },
+	{ 0 }
+};
+
+static const char *const op_names[REQUEST_OPS] = {
+	[REQUEST_STATUS] = "status", [REQUEST_SESSIONS] = "sessions",
+	[REQUEST_RECORD] = "record", [REQUEST_LAUNCHED] = "launched",
+	[REQUEST_ENDED] = "ended", [REQUEST_WATCH] = "watch", [REQUEST_STOP] = "stop",
+	[REQUEST_FOLLOW] = "follow",
+	[REQUEST_POLICY] = "policy", [REQUEST_RELOAD] = "reload",
+	[REQUEST_USERS] = "users",
+};
+
+const char *request_op_name(enum request_op op)
+{
+	return op < REQUEST_OPS ? op_names[op] : "?";
+}
+
+__attribute__((format(printf, 3, 4)))
+static int refuse(struct parse *p, int err, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(p->why, p->why_size, fmt, ap);
+	va_end(ap);
+	return err;
+}
+
+static int expected(struct parse *p, const struct field *f, const char *what)
+{
+	return refuse(p, -EINVAL, "the field %s must be %s", f->name, what);
+}
+
+/* ---- values ---- */
+
+static int take_number(struct parse *p, const struct field *f, const cJSON *v, uint64_t *out)
+{
+	double d = v->valuedouble;
+
+	if (!cJSON_IsNumber(v) || !(d >= f->min && d <= f->max) || d != (double)(uint64_t)d)
+		return refuse(p, -EINVAL, "the field %s must be a whole number from %llu to %llu",
+			      f->name, (unsigned long long)f->min, (unsigned long long)f->max);
+	*out = d;
+	return 0;
+}
+
+static int take_text(struct parse *p, const struct field *f, const cJSON *v)
+{
+	char **to = (char **)((char *)p->r + f->offset);
+	bool path = f->kind == KIND_PATH;
+
+	if (!cJSON_IsString(v))
+		return expected(p, f, "a string");
+	if (path && v->valuestring[0] != '/')
+		return expected(p, f, "an absolute path, which begins with /");
+	if (strlen(v->valuestring) >= f->max)
+		return refuse(p, -EINVAL, "the field %s must be shorter than %llu bytes", f->name,
+			      (unsigned long long)f->max);
+	*to = strdup(v->valuestring);
+	return *to ? 0 : refuse(p, -ENOMEM, "out of memory");
+}
+
+static int take_argv(struct parse *p, const struct field *f, const cJSON *v)
+{
+	int n = cJSON_IsArray(v) ? cJSON_GetArraySize(v) : 0;
+	struct request *r = p->r;
+	const cJSON *e;
+
+	if (n < 1 || n > REQUEST_ARGC_MAX)
+		return refuse(p, -EINVAL, "the field %s must be an array of 1 to %d strings",
+			      f->name, REQUEST_ARGC_MAX);
+	r->argv = calloc(n + 1, sizeof(*r->argv));
+	if (!r->argv)
+		return refuse(p, -ENOMEM, "out of memory");
+	cJSON_ArrayForEach(e, v) {
+		if (!cJSON_IsString(e))
+			return expected(p, f, "an array of strings, and nothing else in it");
+		r->argv[r->argc] = strdup(e->valuestring);
+		if (!r->argv[r->argc])
+			return refuse(p, -ENOMEM, "out of memory");
+		r->argc++;
+	}
+	if (!r->argv[0][0])
+		return expected(p, f, "a command: its first string cannot be empty");
+	return 0;
+}
+
+static int take_transport(struct parse *p, const struct field *f, const cJSON *v)
+{
+	const char *s = cJSON_IsString(v) ? v->valuestring : "";
+
+	if (!strcmp(s, "auto"))
+		p->r->transport = REQUEST_AUTO;
+	else if (!strcmp(s, "kmod"))
+		p->r->transport = REQUEST_KMOD;
+	else if (!strcmp(s, "shm"))
+		p->r->transport = REQUEST_SHM;
+	else
+		return expected(p, f, "\"auto\", \"kmod\" or \"shm\"");
+	return 0;
+}
+
+static int take_object(struct parse *p, const struct field *list, const cJSON *o, const char *of);
+
+static int take(struct parse *p, const struct field *f, const cJSON *v)
+{
+	char *to = (char *)p->r + f->offset;
+	uint64_t n = 0;
+	int ret = 0;
+
+	switch (f->kind) {
+	case KIND_KNOWN:
+		break;
+	case KIND_U32:
+		ret = take_number(p, f, v, &n);
+		*(uint32_t *)to = n;
+		break;
+	case KIND_U64:
+		ret = take_number(p, f, v, &n);
+		*(uint64_t *)to = n;
+		break;
+	case KIND_INT:
+		ret = take_number(p, f, v, &n);
+		*(int *)to = n;
+		break;
+	case KIND_BOOL:
+		if (!cJSON_IsBool(v))
+			return expected(p, f, "true or false");
+		*(bool *)to = cJSON_IsTrue(v);
+		break;
+	case KIND_FLAG:
+		if (!cJSON_IsBool(v))
+			return expected(p, f, "true or false");
+		p->r->flags |= cJSON_IsTrue(v) ? f->max : 0;
+		break;
+	case KIND_GROUP:
+		ret = take_number(p, f, v, &n);
+		*(uint32_t *)to = n;
+		p->r->shared = true;
+		break;
+	case KIND_PATH:
+	case KIND_TEXT:
+		return take_text(p, f, v);
+	case KIND_ARGV:
+		return take_argv(p, f, v);
+	case KIND_TRANSPORT:
+		return take_transport(p, f, v);
+	case KIND_OPTIONS:
+		if (!cJSON_IsObject(v))
+			return expected(p, f, "an object");
+		return take_object(p, options, v, "options");
+	}
+	return ret;
+}
+
+/* ---- objects ---- */
+
+/* A name from outside, as it may be printed. */
+static const char *printable(const char *name, char buf[33])
+{
+	size_t i;
+
+	for (i = 0; i < 32 && name[i]; i++)
+		buf[i] = name[i] >= 0x20 && name[i] <= 0x7e ? name[i] : '?';
+	buf[i] = 0;
+	return buf;
+}
+
+static const struct field *find_field(const struct field *list, const char *name,
+				      unsigned int ops)
+{
+	const struct field *f;
+
+	for (f = list; f->name; f++)
+		if (!strcmp(f->name, name) && f->ops & ops)
+			return f;
+	return NULL;
+}
+
+/* Those of @list that @o has; @of says what it is, for messages. */
+static int take_object(struct parse *p, const struct field *list, const cJSON *o, const char *of)
+{
+	unsigned int op = 1u << p->r->op, seen = 0, bit;
+	const struct field *f;
+	char name[33];
+	cJSON *v;
+	int ret;
+
+	cJSON_ArrayForEach(v, o) {
+		f = find_field(list, v->string, op);
+		if (!f)
+			return refuse(p, -EINVAL, "there is no field %s in %s",
+				      printable(v->string, name), of);
+		bit = 1u << (f - list);
+		if (seen & bit)
+			return refuse(p, -EINVAL, "the field %s is there twice", f->name);
+		seen |= bit;
+		ret = take(p, f, v);
+		if (ret)
+			return ret;
+	}
+	for (f = list; f->name; f++)
+		if (f->need & op && !(seen & 1u << (f - list)))
+			return refuse(p, -EINVAL, "the field %s is missing in %s", f->name, of);
+	return 0;
+}
+
+static int take_op(struct parse *p, const cJSON *o)
+{
+	const cJSON *v = cJSON_GetObjectItemCaseSensitive(o, "v");
+	const cJSON *op = cJSON_GetObjectItemCaseSensitive(o, "op");
+	int i;
+
+	if (!cJSON_IsNumber(v) || v->valuedouble != DEPD_PROTOCOL)
+		return refuse(p, -EPROTO, "this depd speaks version %d of the protocol: the field "
+			      "v must be %d", DEPD_PROTOCOL, DEPD_PROTOCOL);
+	if (!cJSON_IsString(op))
+		return refuse(p, -EINVAL, "the field op must be there, and a string");
+	for (i = 0; i < REQUEST_OPS; i++) {
+		if (!strcmp(op->valuestring, op_names[i])) {
+			p->r->op = i;
+			return 0;
+		}
+	}
+	return refuse(p, -EINVAL, "the field op must be one of status, sessions, record, launched, "
+		      "ended, watch, stop, policy and reload");
+}
+
+/* What no field can say of itself. */
+static int check_whole(struct parse *p)
+{
+	const struct request *r = p->r;
+
+	if (r->op == REQUEST_LAUNCHED && r->why && !r->native)
+		return refuse(p, -EINVAL, "the field why must be there only if native is true");
+	if (r->op == REQUEST_LAUNCHED && r->privileged && !r->native)
+		return refuse(p, -EINVAL, "privileged must be true only if native is true");
+	if (r->op != REQUEST_RECORD)
+		return 0;
+	if (r->flags & ADEPT_S_NO_RECORD && (r->store || r->max_size || r->flags & ADEPT_S_NULL))
+		return refuse(p, -EINVAL, "no_record keeps nothing: store, max_size and null must "
+			      "not be there with it");
+	if (!r->store && !(r->flags & (ADEPT_S_NO_RECORD | ADEPT_S_NULL)))
+		return refuse(p, -EINVAL, "the field store must be there, unless no_record or null "
+			      "is true");
+	if (r->shared && !r->store)
+		return refuse(p, -EINVAL, "the field share must be there only with a store");
+	return 0;
+}
+
+static int take_request(struct parse *p, const cJSON *o)
+{
+	char of[32];
+	int ret;
+
+	ret = take_op(p, o);
+	if (ret)
+		return ret;
+	snprintf(of, sizeof(of), "%s", request_op_name(p->r->op));
+	ret = take_object(p, fields, o, of);
+	return ret ? ret : check_whole(p);
+}
+
+int request_parse(struct request *r, const char *line, size_t size, char *why, size_t why_size)
+{
+	struct parse p = { .r = r, .why = why, .why_size = why_size };
+	cJSON *o;
+	int ret;
+
+	*r = (struct request){ .aslr = true };
+	if (size >= DEPD_LINE_MAX)
+		return refuse(&p, -EMSGSIZE, "a request has at most %u bytes", DEPD_LINE_MAX);
+	ret = json_scan(line, size, why, why_size);
+	if (ret)
+		return ret;
+	o = cJSON_ParseWithLength(line, size);
+	if (!cJSON_IsObject(o))
+		ret = refuse(&p, -EPROTO, "this is no JSON object");
+	else
+		ret = take_request(&p, o);
+	cJSON_Delete(o);
+	if (ret)
+		request_free(r);
+	return ret;
+}
+
+void request_free(struct request *r)
+{
+	int i;
+
+	for (i = 0; i < r->argc; i++)
+		free(r->argv[i]);
+	free(r->argv);
+	free(r->cwd);
+	free(r->store);
+	free(r->why);
+	*r = (struct request){ 0 };
+}

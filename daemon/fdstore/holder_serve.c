@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What the keeper does: one depd at a time, one answer to each request. */
+#include <errno.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "libdep/abi/session_file.h"
+#include "libdep/collect/owner.h"
+#include "internal.h"
+#include "holder.h"
+
+static struct kept held[KEEPER_FDS_MAX];
+/* The programs of a session that is held see by it when this process dies. */
+static struct dep_owner *owner[KEEPER_FDS_MAX];
+static uint32_t nheld;
+
+static int find(const char *name)
+{
+	uint32_t i;
+
+	for (i = 0; i < nheld; i++)
+		if (!strcmp(held[i].name, name))
+			return i;
+	return -ENOENT;
+}
+
+/* Takes @fd over if it succeeds. */
+static int put(const char *name, int fd)
+{
+	if (fd < 0 || !keep_name_good(name))
+		return -EINVAL;
+	if (find(name) >= 0)
+		return -EEXIST;
+	if (nheld >= keeper_limits.fds || nheld >= KEEPER_FDS_MAX)
+		return -ENOSPC;
+	snprintf(held[nheld].name, KEEP_NAME_MAX, "%s", name);
+	owner[nheld] = dep_owner_new(fd, offsetof(struct adept_session, keeper));
+	held[nheld++].fd = fd;
+	return 0;
+}
+
+static int drop(const char *name)
+{
+	int i = find(name);
+
+	if (i < 0)
+		return i;
+	close(held[i].fd);
+	dep_owner_free(owner[i]);
+	memmove(held + i, held + i + 1, (--nheld - i) * sizeof(*held));
+	memmove(owner + i, owner + i + 1, (nheld - i) * sizeof(*owner));
+	return 0;
+}
+
+static int answer(int sock, struct keeper_msg *m, int *fd)
+{
+	int send = -1;
+
+	switch (m->op) {
+	case KEEPER_PUT:
+		m->result = put(m->name, *fd);
+		if (!m->result)
+			*fd = -1;	/* held */
+		break;
+	case KEEPER_REMOVE:
+		m->result = drop(m->name);
+		break;
+	case KEEPER_TAKE:
+		m->result = m->arg < nheld ? 0 : -ENOENT;
+		if (!m->result) {
+			memcpy(m->name, held[m->arg].name, KEEP_NAME_MAX);
+			send = held[m->arg].fd;
+		}
+		break;
+	default:
+		m->result = -EPROTO;
+	}
+	return keeper_send(sock, m, send);
+}
+
+/* Answer what @sock has asked: 0, or an error if it is of no use any more. */
+static int serve(int sock)
+{
+	struct keeper_msg m = { 0 };
+	int fd, ret;
+
+	for (;;) {
+		ret = keeper_receive(sock, &m, &fd);
+		if (ret == -EAGAIN)
+			return 0;
+		if (ret && ret != -EMFILE)
+			return ret;
+		m.result = ret;
+		/* One that does not read its answers is dropped: -EAGAIN. */
+		ret = ret ? keeper_send(sock, &m, -1) : answer(sock, &m, &fd);
+		if (fd >= 0)
+			close(fd);
+		if (ret)
+			return ret;
+	}
+}
+
+/* A connection, or -1; who is not let in is told why. */
+static int greet(int listener, bool busy)
+{
+	struct keeper_msg m = { .op = KEEPER_HELLO, .name = KEEPER_VERSION };
+	int sock = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+	if (sock < 0)
+		return -1;
+	if (!keeper_trusts(sock))
+		m.result = -EPERM;
+	else if (busy)
+		m.result = -EBUSY;
+	if (!keeper_send(sock, &m, -1) && !m.result)
+		return sock;
+	close(sock);
+	return -1;
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000ll + t.tv_nsec / 1000000;
+}
+
+void keeper_serve(int listener)
+{
+	int64_t end = now_ms() + keeper_limits.start_ms;
+	struct pollfd p[2] = { { .fd = -1, .events = POLLIN },
+			       { .fd = listener, .events = POLLIN } };
+	int64_t left = 0;
+
+	for (;;) {
+		if (p[0].fd < 0) {
+			left = end - now_ms();
+			if (left <= 0)
+				return;
+		}
+		p[0].revents = p[1].revents = 0;
+		if (poll(p, 2, p[0].fd < 0 ? (int)left : -1) < 0 && errno != EINTR)
+			return;
+		/* First the one that is there: its last words, and whether it is gone. */
+		if (p[0].fd >= 0 && serve(p[0].fd)) {
+			close(p[0].fd);
+			p[0].fd = -1;
+			end = now_ms() + (nheld ? keeper_limits.idle_ms : 0);
+		}
+		if (!p[1].revents)
+			continue;
+		if (p[0].fd < 0)
+			p[0].fd = greet(listener, false);
+		else
+			greet(listener, true);
+	}
+}

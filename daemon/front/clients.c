@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Clients: who they are is asked of the kernel, then they are an instance's.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "daemon/control/response.h"
+#include "daemon/base/strbuf.h"
+#include "front.h"
+
+#define ACCEPT_ONCE	16
+#define WAITING_MAX	1024u	/* in all.. */
+#define WAITING_ROOT	16u	/* ..of which these are root's */
+
+void accept_refuse(struct front *f, int fd, int err, const char *why)
+{
+	struct text t = { 0 };
+
+	f->refused++;
+	answer_refusal(&t, err, why);
+	text_put(&t, "\n", 1);
+	/* It fits in an empty socket, or is lost. */
+	if (!t.failed)
+		send(fd, t.s, t.len, MSG_NOSIGNAL | MSG_DONTWAIT);
+	free(text_take(&t));
+	close(fd);
+}
+
+static int by_number(const void *a, const void *b)
+{
+	gid_t x = *(const gid_t *)a, y = *(const gid_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Sorted, so that the same groups are the same credentials. */
+static int who_is_it(int fd, struct user *u)
+{
+	struct ucred who;
+	socklen_t size = sizeof(who);
+
+	*u = (struct user){ 0 };
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size))
+		return -errno;
+	u->uid = who.uid;
+	u->gid = who.gid;
+	size = sizeof(u->groups);
+	/* Who is in more groups than that has none of them. */
+	if (!getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, u->groups, &size))
+		u->ngroups = (int)(size / sizeof(u->groups[0]));
+	qsort(u->groups, (size_t)u->ngroups, sizeof(u->groups[0]), by_number);
+	return 0;
+}
+
+static void admit(struct front *f, int fd)
+{
+	struct instance *i;
+	struct account *a;
+	struct user u;
+	int ret;
+
+	if (who_is_it(fd, &u)) {
+		close(fd);
+		return;
+	}
+	f->accepted++;
+	a = account_of(f->accounts, u.uid);
+	if (f->shutting_down) {
+		accept_refuse(f, fd, -EAGAIN, "depd is about to end");
+	} else if (!a) {
+		accept_refuse(f, fd, -ENOMEM, NULL);
+	} else if (!account_rate(a, RATE_CONNECTS, 1, loop_now())) {
+		account_refused(a);
+		accept_refuse(f, fd, -EUSERS, "this user connects too often");
+	} else if (f->nwaiting >= WAITING_MAX - (u.uid ? WAITING_ROOT : 0)) {
+		accept_refuse(f, fd, -EUSERS, "depd has too many clients");
+	} else {
+		ret = instance_get(f, &u, &i);
+		if (!ret)
+			ret = instance_client(i, fd);
+		if (ret)
+			accept_refuse(f, fd, ret, ret == -EUSERS ?
+				      "depd has too many clients of this user, or under too many "
+				      "groups" : NULL);
+	}
+}
+
+static void ready(struct loop_watch *w, short revents)
+{
+	struct front *f = (struct front *)((char *)w - offsetof(struct front, listen));
+	int i, fd;
+
+	(void)revents;
+	for (i = 0; i < ACCEPT_ONCE; i++) {
+		fd = accept4(w->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		if (fd >= 0) {
+			admit(f, fd);
+			continue;
+		}
+		if (errno == ECONNABORTED || errno == EINTR)
+			continue;
+		if (errno != EAGAIN) {
+			f->deaf = true;
+			loop_watch_change(f->loop, w, 0);
+		}
+		return;
+	}
+}
+
+int accept_open(struct front *f, int fd)
+{
+	f->listen.ready = ready;
+	return loop_watch_add(f->loop, &f->listen, fd, POLLIN);
+}
+
+void accept_second(struct front *f)
+{
+	if (!f->deaf)
+		return;
+	f->deaf = false;
+	loop_watch_change(f->loop, &f->listen, POLLIN);
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Becoming the tracer: a process that nothing of depd's ends or holds up. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "daemon/base/rundir.h"
+#include "tracer.h"
+
+enum { SOCKET = 3, LOCK, FDS };		/* its descriptors */
+
+/* depd has threads: nothing is called here that could wait for one of them. */
+static void become(const char *rundir, int sock, int lock)
+{
+	char *argv[] = { TRACER_NAME, (char *)rundir_shown(rundir), NULL }, *envp[] = { NULL };
+	int null = open("/dev/null", O_RDWR), i;
+	sigset_t all;
+
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	setsid();
+	sock = fcntl(sock, F_DUPFD, FDS);
+	lock = fcntl(lock, F_DUPFD, FDS);
+	if (null < 0 || sock < 0 || lock < 0)
+		_exit(1);
+	for (i = 0; i < 3; i++)
+		dup2(null, i);
+	dup2(sock, SOCKET);
+	dup2(lock, LOCK);
+	if (!close_range(FDS, ~0u, 0))
+		execve("/proc/self/exe", argv, envp);
+	_exit(1);
+}
+
+static int open_lock(const char *rundir)
+{
+	char path[PATH_MAX + 16];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", rundir, TRACER_LOCK);
+	fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	return fd < 0 ? -errno : fd;
+}
+
+pid_t tracer_start(const char *rundir, int *sock)
+{
+	int ends[2], lock = open_lock(rundir);
+	pid_t pid;
+
+	if (lock < 0)
+		return lock;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends)) {
+		pid = -errno;
+		goto out;
+	}
+	pid = fork();
+	if (!pid)
+		become(rundir, ends[1], lock);
+	if (pid < 0)
+		pid = -errno;
+	close(ends[1]);
+	if (pid < 0)
+		close(ends[0]);
+	else
+		*sock = ends[0];
+out:
+	close(lock);
+	return pid;
+}
+
+void tracer_main(void)
+{
+	prctl(PR_SET_NAME, TRACER_NAME);
+	/* Other processes of this user have no way to its files, nor to whom it traces. */
+	prctl(PR_SET_DUMPABLE, 0);
+	/* Ignored it would tell of nothing. */
+	signal(SIGCHLD, SIG_DFL);
+	if (chdir("/"))
+		_exit(1);
+	fcntl(SOCKET, F_SETFD, FD_CLOEXEC);
+	fcntl(LOCK, F_SETFD, FD_CLOEXEC);
+	while (flock(LOCK, LOCK_EX))
+		if (errno != EINTR)
+			_exit(1);
+	tracer_serve(SOCKET);
+	/* Whom it still traces goes on. */
+	_exit(0);
+}

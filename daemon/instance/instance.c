@@ -1,0 +1,462 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* An instance's beginning, and its end of the link. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "confine.h"
+#include "daemon/link/link.h"
+#include "instance.h"
+#include "daemon/fdstore/holder.h"
+#include "daemon/base/listen.h"
+#include "report.h"
+#include "daemon/base/rundir.h"
+#include "daemon/base/log.h"
+#include "daemon/injector/tracer.h"
+
+#define SOCKET		3
+#define ROUND		64		/* messages at a time */
+#define IDS_LOW		16u		/* then more are asked for.. */
+#define IDS_LOW_ROOT	256u		/* ..whom no rate limits */
+#define RULES_MAX	(4u << 20)	/* bytes of the rules' text */
+#define IDLE_NS		60000000000ull	/* without anything to do; then it goes */
+#define LOCK_MS		5000		/* for the one before to end */
+#define RELOAD_MS	10000
+#define RESULTS_MAX	256
+
+/** struct instance_link - the front, as its instance sees it */
+struct instance_link {
+	struct depd *d;
+	int sock;
+	struct loop_watch ready;
+	const struct link_page *page;
+	char *rules;
+	struct link_ids ids, next_ids;	/* leased: in use, and then */
+	uint64_t got;			/* clients */
+	uint64_t busy_ns;		/* when there was something to do last */
+	bool asked;			/* for numbers, this second */
+	bool going, reloaded;
+	struct link_result reload;
+	struct link_result result[RESULTS_MAX];	/* that did not fit into the socket */
+	uint32_t nresults;
+};
+
+static struct depd depd;
+static struct instance_link front;
+
+/* ---- telling ---- */
+
+static void tell_number(struct instance_link *l, enum link_op op, uint64_t n)
+{
+	struct link_msg m = { .op = op, .number = n };
+
+	/* What does not fit is said again in a second. */
+	link_send(l->sock, &m, NULL, 0);
+}
+
+void link_changed(struct depd *d)
+{
+	static struct link_msg m;
+
+	m.op = LINK_REPORT;
+	report_make(d, &m.report);
+	link_send(d->link->sock, &m, NULL, 0);
+}
+
+static void flush_results(struct instance_link *l)
+{
+	struct link_msg m = { .op = LINK_TAKEN };
+	uint32_t n = 0;
+
+	for (; n < l->nresults; n++) {
+		m.result = l->result[n];
+		if (link_send(l->sock, &m, NULL, 0))
+			break;
+	}
+	l->nresults -= n;
+	memmove(l->result, l->result + n, l->nresults * sizeof(l->result[0]));
+}
+
+static void result(struct instance_link *l, uint32_t seq, int ret, const char *why)
+{
+	struct link_result r = { .seq = seq, .result = ret };
+
+	snprintf(r.why, sizeof(r.why), "%s", why ? why : "");
+	/* How many are asked for is limited: there is room for all of them. */
+	if (l->nresults < RESULTS_MAX)
+		l->result[l->nresults++] = r;
+	flush_results(l);
+}
+
+void link_taken(struct session *s, int ret, const char *why)
+{
+	if (!s->take_seq)
+		return;
+	/* First that there is the session: the front counts those of a rule. */
+	link_changed(s->d);
+	result(s->d->link, s->take_seq, ret, why);
+	s->take_seq = 0;
+}
+
+static void want_ids(struct instance_link *l)
+{
+	if (l->asked || l->next_ids.count ||
+	    l->ids.count >= (l->d->self.uid ? IDS_LOW : IDS_LOW_ROOT))
+		return;
+	l->asked = true;
+	tell_number(l, LINK_WANT_IDS, 0);
+}
+
+static void look_idle(struct instance_link *l, uint32_t open)
+{
+	struct depd *d = l->d;
+
+	if (open || d->sessions || d->searches || control_clients(d->control) || l->nresults)
+		l->busy_ns = loop_now();
+	else if (!d->shutting_down && loop_now() - l->busy_ns > IDLE_NS)
+		tell_number(l, LINK_BYE, l->got);
+}
+
+void link_second(struct depd *d, uint32_t open)
+{
+	struct instance_link *l = d->link;
+
+	flush_results(l);
+	link_changed(d);
+	tell_number(l, LINK_GOT, l->got);
+	/* There may have been none to be had. */
+	l->asked = false;
+	want_ids(l);
+	look_idle(l, open);
+}
+
+/* ---- what the front is asked for ---- */
+
+uint32_t link_next_id(struct depd *d, bool take)
+{
+	struct instance_link *l = d->link;
+	uint32_t id;
+
+	if (!l->ids.count) {
+		l->ids = l->next_ids;
+		l->next_ids.count = 0;
+	}
+	id = l->ids.count ? l->ids.first : 0;
+	if (!take || !id)
+		return id;
+	l->ids.first++;
+	l->ids.count--;
+	want_ids(l);
+	return id;
+}
+
+uint32_t link_sessions_most(const struct depd *d)
+{
+	struct link_info i;
+
+	page_read(d->link->page, &i);
+	return i.sessions_most;
+}
+
+void link_info(const struct depd *d, struct depd_info *out)
+{
+	static char trouble[CONTROL_WHY];
+	struct link_info i;
+
+	page_read(d->link->page, &i);
+	link_add_info(out, &i.counters, &i.gauges);
+	i.trouble[sizeof(i.trouble) - 1] = '\0';
+	memcpy(trouble, i.trouble, sizeof(trouble));
+	out->pid = i.pid;
+	out->start_realtime_ns = i.start_realtime_ns;
+	out->uptime_ns = loop_now() - i.start_ns;
+	out->policy_active = i.policy_active;
+	out->policy_trouble = trouble;
+	out->rules = i.rules;
+	out->policy_matches = i.matches;
+	out->policy_missed = i.missed;
+}
+
+char *link_rules_text(const struct depd *d)
+{
+	return strdup(d->link->rules);
+}
+
+bool link_account(const struct depd *d, size_t n, struct account_info *out)
+{
+	return page_account(d->link->page, n, out);
+}
+
+/* ---- what the front sends ---- */
+
+static char *read_rules(int fd)
+{
+	off_t size = lseek(fd, 0, SEEK_END);
+	char *text = NULL;
+
+	if (size >= 0 && size <= RULES_MAX)
+		text = calloc(1, (size_t)size + 1);
+	if (text && pread(fd, text, (size_t)size, 0) != size) {
+		free(text);
+		text = NULL;
+	}
+	close(fd);
+	return text;
+}
+
+static void set_config(struct depd *d, const struct link_config *c)
+{
+	struct depd_config *to = &d->config;
+
+	to->give_up_ms = c->give_up_ms;
+	to->max_store = c->max_store;
+	to->max_age_s = c->max_age_s;
+	to->workers = c->workers;
+	to->races = c->races;
+	free(to->store);
+	to->store = *c->store ? strndup(c->store, sizeof(c->store) - 1) : NULL;
+}
+
+static void take(struct instance_link *l, struct link_take *t, int pidfd)
+{
+	char why[CONTROL_WHY] = "";
+	struct rules_wish w = {
+		.pid = t->pid, .uid = t->uid, .start_ns = t->start_ns, .rule = t->rule,
+		.comm = t->comm, .path = t->path,
+		.dir = t->store, .flags = t->flags, .ring_size = t->ring_size,
+		.max_size = t->max_size, .level = t->level, .transport = t->transport,
+		.shared = t->shared, .group = t->group, .seq = t->seq,
+	};
+	int ret = -ESRCH;
+
+	if (pidfd >= 0 && !syscall(SYS_pidfd_send_signal, pidfd, 0, NULL, 0))
+		ret = rules_take(l->d, &w, why);
+	if (ret)
+		result(l, t->seq, ret, *why ? why : strerror(-ret));
+}
+
+static void handle(struct instance_link *l, struct link_msg *m, int *fds)
+{
+	char *text;
+
+	switch (m->op) {
+	case LINK_CONFIG:
+		set_config(l->d, &m->config);
+		text = fds[0] >= 0 ? read_rules(fds[0]) : NULL;
+		fds[0] = -1;
+		if (text) {
+			free(l->rules);
+			l->rules = text;
+		}
+		break;
+	case LINK_CLIENT:
+		l->got++;
+		if (fds[0] >= 0)
+			control_add(l->d->control, fds[0]);
+		fds[0] = -1;
+		break;
+	case LINK_IDS:
+		l->next_ids = m->ids;
+		l->asked = false;
+		break;
+	case LINK_TAKE:
+		take(l, &m->take, fds[0]);
+		break;
+	case LINK_RELOADED:
+		l->reload = m->result;
+		l->reloaded = true;
+		break;
+	case LINK_END:
+		core_shut_down(l->d);
+		break;
+	case LINK_GO:
+		l->going = true;
+		loop_end(l->d->loop);
+		break;
+	default:
+		break;
+	}
+}
+
+static int receive(struct instance_link *l)
+{
+	uint64_t got = l->got;
+	struct link_msg *m = malloc(sizeof(*m));
+	int fds[LINK_FDS], n, k, ret = m ? 0 : -EAGAIN;
+
+	for (n = 0; n < ROUND && !ret && !l->going; n++) {
+		ret = link_receive(l->sock, m, fds, false);
+		if (ret)
+			break;
+		handle(l, m, fds);
+		for (k = 0; k < LINK_FDS; k++)
+			if (fds[k] >= 0)
+				close(fds[k]);
+	}
+	free(m);
+	if (l->got != got) {
+		l->busy_ns = loop_now();
+		tell_number(l, LINK_GOT, l->got);
+	}
+	return ret == -EAGAIN ? 0 : ret;
+}
+
+static void ready(struct loop_watch *w, short revents)
+{
+	struct instance_link *l = (struct instance_link *)
+				  ((char *)w - offsetof(struct instance_link, ready));
+
+	(void)revents;
+	if (receive(l))
+		core_hand_over(l->d);
+}
+
+int link_reload(struct depd *d, char *why)
+{
+	struct instance_link *l = d->link;
+	struct pollfd p = { .fd = l->sock, .events = POLLIN };
+	uint64_t until = loop_now() + RELOAD_MS * 1000000ull;
+	int ret = 0;
+
+	if (d->self.uid) {
+		snprintf(why, CONTROL_WHY, "only root may do it");
+		return -EPERM;
+	}
+	l->reloaded = false;
+	tell_number(l, LINK_RELOAD, 0);
+	while (!ret && !l->reloaded && loop_now() < until) {
+		poll(&p, 1, 100);
+		ret = receive(l);
+	}
+	if (ret || !l->reloaded) {
+		snprintf(why, CONTROL_WHY, "depd does not answer");
+		return -ETIMEDOUT;
+	}
+	snprintf(why, CONTROL_WHY, "%s", l->reload.why);
+	return l->reload.result;
+}
+
+/* ---- the beginning ---- */
+
+static void fail(const char *what, int err)
+{
+	say(LOG_ERR, 0, "%s: %s", what, strerror(-err));
+	_exit(EXIT_FAILURE);
+}
+
+/* Nothing was kept and nothing is recorded: the directory shall go. */
+static void tidy_up(const struct depd *d)
+{
+	static const char *const names[] = { "depd.sock", KEEPER_SOCKET, TRACER_LOCK, "lock" };
+	int fd = open(d->rundir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	size_t i;
+
+	for (i = 0; fd >= 0 && i < sizeof(names) / sizeof(names[0]); i++)
+		unlinkat(fd, names[i], 0);
+	if (fd >= 0)
+		close(fd);
+}
+
+static bool has_sessions(const struct depd *d)
+{
+	const struct session *s;
+
+	for (s = d->sessions; s; s = s->next)
+		if (s->state != SESSION_ENDED)
+			return true;
+	return false;
+}
+
+static void begin(struct depd *d, struct link_start *s, const int *fds)
+{
+	struct timespec t;
+	char why[CONTROL_WHY];
+	int ret;
+
+	front = (struct instance_link){
+		.d = d, .sock = SOCKET, .ids = s->ids, .busy_ns = loop_now(),
+	};
+	d->link = &front;
+	d->self = s->user;
+	d->start_ns = loop_now();
+	clock_gettime(CLOCK_REALTIME, &t);
+	d->start_realtime_ns = t.tv_sec * 1000000000ull + t.tv_nsec;
+	/* Where it has been since it was root: its user cannot come there by a name. */
+	strcpy(d->rundir, ".");
+	rundir_show(".", strndup(s->rundir, sizeof(s->rundir) - 1));
+	set_config(d, &s->config);
+	ret = page_open(&front.page, fds[0]);
+	if (ret)
+		fail("what the front shows", ret);
+	front.rules = read_rules(fds[1]);
+	if (!front.rules)
+		fail("the rules", -EINVAL);
+	d->rundir_lock = rundir_own(d->rundir, LOCK_MS, why, sizeof(why));
+	if (d->rundir_lock < 0) {
+		say(LOG_ERR, 0, "%s", why);
+		_exit(EXIT_FAILURE);
+	}
+}
+
+static void serve(struct depd *d)
+{
+	struct control_ops ops = ops_of(d);
+	int ret, fd;
+
+	fd = listen_on(NULL, d->rundir, NULL, NULL, "depd.sock", 0600);
+	ret = fd < 0 ? fd : control_open(&d->control, d->loop, fd, &ops);
+	if (ret)
+		fail("the control socket", ret);
+	front.ready.ready = ready;
+	ret = loop_watch_add(d->loop, &front.ready, front.sock, POLLIN);
+	if (ret)
+		fail("the front", ret);
+	tell_number(&front, LINK_HELLO, 0);
+	want_ids(&front);
+}
+
+void instance_main(void)
+{
+	struct link_msg *m = calloc(1, sizeof(*m));
+	struct depd *d = &depd;
+	struct kept *kept;
+	size_t nkept;
+	int fds[LINK_FDS], ret;
+
+	prctl(PR_SET_NAME, INSTANCE_NAME);
+	say_through_pipe();
+	umask(077);
+	if (!m || fcntl(SOCKET, F_SETFD, FD_CLOEXEC) ||
+	    link_receive(SOCKET, m, fds, true) || m->op != LINK_START)
+		_exit(EXIT_FAILURE);
+	if (chdir(m->start.rundir))
+		fail("its directory", -errno);
+	ret = confine(&m->start.user, m->start.sessions);
+	if (ret)
+		fail("becoming its user", ret);
+	begin(d, &m->start, fds);
+	free(m);
+	if (core_prepare(d, &kept, &nkept))
+		_exit(EXIT_FAILURE);
+	session_adopt_all(d, kept, nkept);
+	free(kept);
+	serve(d);
+	ret = core_run(d);
+	/* Who ended without having ended its sessions leaves them to the next one. */
+	if (!ret && has_sessions(d))
+		ret = EXIT_HAND_OVER;
+	if (!ret)
+		tidy_up(d);
+	exit(ret);
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* An instance's numbers, for the front. */
+#ifndef DEPD_REPORT_H
+#define DEPD_REPORT_H
+
+#include "daemon/depd.h"
+#include "daemon/link/link.h"
+
+void report_make(struct depd *d, struct link_report *r);
+
+#endif

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * A searching process has the session file, to be read only, as descriptor 3, and a socket as 4,
+ * over which a byte comes when the session has ended.  If depd is gone before it gives up: the
+ * depd that adopts the session begins anew.  Its messages come by a pipe.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "daemon/base/log.h"
+#include "live_analysis.h"
+
+#define LINES_MAX	100u	/* of a search: programs decide what is found */
+
+enum { RING = 3, OVER, FDS };	/* its descriptors */
+
+struct search {
+	struct search *next;
+	struct depd *d;
+	uint32_t session;
+	pid_t pid;
+	int over;		/* -1: it has been told */
+	int pidfd, lines;
+	struct loop_watch gone, told;
+	char text[1024];
+	size_t n;		/* bytes of a line that is not complete */
+	unsigned int nlines;
+	bool useless;		/* its session never began */
+};
+
+/* ---- what it says ---- */
+
+static void say_line(struct search *q, char *line)
+{
+	static const char name[] = "depctl: ";
+	char *c;
+
+	if (!strncmp(line, name, sizeof(name) - 1))
+		line += sizeof(name) - 1;
+	for (c = line; *c; c++)
+		if (iscntrl((unsigned char)*c))
+			*c = '?';
+	if (++q->nlines < LINES_MAX)
+		say(LOG_WARNING, q->session, "%s", line);
+	else if (q->nlines == LINES_MAX)
+		say(LOG_WARNING, q->session, "and more: %s has all of it", SEARCH_REPORT);
+}
+
+/* What is there; a line that is too long is cut. */
+static bool take_lines(struct search *q)
+{
+	ssize_t n = read(q->lines, q->text + q->n, sizeof(q->text) - 1 - q->n);
+	char *line = q->text, *end;
+
+	if (n <= 0)
+		return false;
+	q->n += (size_t)n;
+	q->text[q->n] = '\0';
+	while ((end = strchr(line, '\n'))) {
+		*end = '\0';
+		say_line(q, line);
+		line = end + 1;
+	}
+	q->n = strlen(line);
+	memmove(q->text, line, q->n + 1);
+	if (q->n == sizeof(q->text) - 1) {
+		say_line(q, q->text);
+		q->n = 0;
+	}
+	return true;
+}
+
+static void told(struct loop_watch *w, short revents)
+{
+	struct search *q = (struct search *)((char *)w - offsetof(struct search, told));
+
+	(void)revents;
+	/* At its end there is nothing more to wait for but the process. */
+	if (!take_lines(q))
+		loop_unwatch(q->d->loop, w);
+}
+
+/* ---- its end ---- */
+
+static void free_search(struct search *q)
+{
+	struct search **at = &q->d->searches;
+
+	while (*at != q)
+		at = &(*at)->next;
+	*at = q->next;
+	q->d->nsearches--;
+	loop_unwatch(q->d->loop, &q->told);
+	loop_unwatch(q->d->loop, &q->gone);
+	if (q->over >= 0)
+		close(q->over);
+	close(q->lines);
+	close(q->pidfd);
+	free(q);
+}
+
+static void gone(struct loop_watch *w, short revents)
+{
+	struct search *q = (struct search *)((char *)w - offsetof(struct search, gone));
+	int status;
+
+	(void)revents;
+	if (waitpid(q->pid, &status, WNOHANG) != q->pid)
+		return;
+	while (take_lines(q))
+		;
+	if (q->useless)
+		;
+	else if (WIFSIGNALED(status))
+		say(LOG_WARNING, q->session, "the search for races was killed by signal %d",
+		    WTERMSIG(status));
+	else if (WEXITSTATUS(status))
+		say(LOG_WARNING, q->session, "the search for races has failed");
+	free_search(q);
+}
+
+void search_session_ended(struct session *s)
+{
+	struct search *q;
+
+	for (q = s->d->searches; q; q = q->next) {
+		if (q->session != s->id || q->over < 0)
+			continue;
+		q->useless = s->cause == DEP_CLOSE_ABANDONED;
+		if (q->useless)
+			kill(q->pid, SIGKILL);
+		send(q->over, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+		close(q->over);
+		q->over = -1;
+	}
+}
+
+/* ---- its beginning ---- */
+
+/* Beside depd's own file, or where it is installed if that is in another folder. */
+static bool find_depctl(char *path, size_t size)
+{
+	static const char *const names[] = { "depctl", "../bin/depctl" };
+	char self[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	char *slash;
+	size_t i;
+
+	if (n < 0)
+		return false;
+	self[n] = '\0';
+	slash = strrchr(self, '/');
+	if (!slash)
+		return false;
+	slash[1] = '\0';
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if ((size_t)snprintf(path, size, "%s%s", self, names[i]) < size &&
+		    !access(path, X_OK))
+			return true;
+	return false;
+}
+
+static void be_victim(void)
+{
+	int fd;
+
+	/* Who cannot be dumped may not write there, and gives that up when it executes anyway. */
+	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+	fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+	if (fd >= 0 && write(fd, "500", 3) == 3)
+		close(fd);
+}
+
+/* depd has threads: nothing is called here that could wait for one of them. */
+static void become(char *const argv[], int ring, int over, int lines)
+{
+	char *envp[] = { NULL };
+	int null = open("/dev/null", O_RDWR);
+	sigset_t none;
+
+	be_victim();
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	setsid();
+	ring = fcntl(ring, F_DUPFD, FDS);
+	over = fcntl(over, F_DUPFD, FDS);
+	lines = fcntl(lines, F_DUPFD, FDS);
+	if (null < 0 || ring < 0 || over < 0 || lines < 0)
+		_exit(1);
+	dup2(null, STDIN_FILENO);
+	dup2(null, STDOUT_FILENO);
+	dup2(lines, STDERR_FILENO);
+	dup2(ring, RING);
+	dup2(over, OVER);
+	if (!close_range(FDS, ~0u, 0))
+		execve(argv[0], argv, envp);
+	_exit(1);
+}
+
+static int watch(struct search *q)
+{
+	int ret;
+
+	q->pidfd = (int)syscall(SYS_pidfd_open, q->pid, 0);
+	if (q->pidfd < 0)
+		return -errno;
+	q->told.ready = told;
+	q->gone.ready = gone;
+	ret = loop_watch_add(q->d->loop, &q->told, q->lines, POLLIN);
+	return ret ? ret : loop_watch_add(q->d->loop, &q->gone, q->pidfd, POLLIN);
+}
+
+static int start(struct search *q, const struct session *s, int ring)
+{
+	char depctl[PATH_MAX + 16], report[PATH_MAX + 32];
+	char *argv[] = { depctl, "query", "races", "--jobs=1", "--beside=3,4", report, s->store,
+			 NULL };
+	int over[2], lines[2], ret;
+
+	if (!find_depctl(depctl, sizeof(depctl)))
+		return -ENOENT;
+	snprintf(report, sizeof(report), "--report=%s/%s", s->store, SEARCH_REPORT);
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, over))
+		return -errno;
+	if (pipe2(lines, O_CLOEXEC) || fcntl(lines[0], F_SETFL, O_NONBLOCK)) {
+		ret = -errno;
+		close(over[0]);
+		close(over[1]);
+		return ret;
+	}
+	q->pid = fork();
+	if (!q->pid)
+		become(argv, ring, over[1], lines[1]);
+	ret = q->pid < 0 ? -errno : 0;
+	close(over[1]);
+	close(lines[1]);
+	q->over = over[0];
+	q->lines = lines[0];
+	if (!ret)
+		ret = watch(q);
+	/* It hears that there is nobody, and ends. */
+	if (ret && q->pid > 0) {
+		kill(q->pid, SIGKILL);
+		waitpid(q->pid, NULL, 0);
+	}
+	return ret;
+}
+
+static int begin(struct session *s)
+{
+	struct search *q = calloc(1, sizeof(*q));
+	char path[32];
+	int ring, ret;
+
+	if (!q)
+		return -ENOMEM;
+	*q = (struct search){
+		.d = s->d, .session = s->id, .over = -1, .lines = -1, .pidfd = -1,
+		.next = s->d->searches,
+	};
+	s->d->searches = q;
+	s->d->nsearches++;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", s->ring.fd);
+	ring = open(path, O_RDONLY | O_CLOEXEC);
+	ret = ring < 0 ? -errno : start(q, s, ring);
+	if (ring >= 0)
+		close(ring);
+	if (ret)
+		free_search(q);
+	return ret;
+}
+
+void search_begin(struct session *s)
+{
+	const struct depd_config *c = &s->d->config;
+	int ret;
+
+	if (!c->races || !*s->store || s->flags & (ADEPT_S_NULL | ADEPT_S_NO_RECORD))
+		return;
+	if (s->d->nsearches >= c->races) {
+		say(LOG_NOTICE, s->id, "is not searched for races: %u sessions are already",
+		    s->d->nsearches);
+		return;
+	}
+	ret = begin(s);
+	if (ret)
+		say(LOG_ERR, s->id, "cannot be searched for races: %s", strerror(-ret));
+}

@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Metrics as text: of all of depd, and of open sessions.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "metrics_text.h"
+#include "daemon/base/strbuf.h"
+#include "daemon/base/utf8.h"
+
+enum type { GAUGE, COUNTER, INFO };
+
+static const char *const suffixes[] = { "", "_total", "_info" };
+static const char *const types[] = { "gauge", "counter", "info" };
+static const char *const classic_types[] = { "gauge", "counter", "gauge" };
+
+/** struct metrics_out - the family that is being written */
+struct metrics_out {
+	struct text t;
+	enum metrics_format format;
+	const char *name;
+	enum type type;
+};
+
+/* @unit is NULL, or what the name ends in. */
+static void family(struct metrics_out *o, const char *name, enum type type, const char *unit,
+		   const char *help)
+{
+	bool classic = o->format == METRICS_CLASSIC;
+	const char *suffix = classic ? suffixes[type] : "";
+
+	o->name = name;
+	o->type = type;
+	text_printf(&o->t, "# TYPE %s%s %s\n", name, suffix,
+		    classic ? classic_types[type] : types[type]);
+	if (unit && !classic)
+		text_printf(&o->t, "# UNIT %s %s\n", name, unit);
+	text_printf(&o->t, "# HELP %s%s %s\n", name, suffix, help);
+}
+
+/* A label's value: UTF-8, and on one line.  NULL is empty. */
+static void put_label(struct text *t, const char *s)
+{
+	unsigned int n;
+
+	for (; s && *s; s += n ? n : 1) {
+		n = utf8_length(s);
+		if (n)
+			text_put(t, s, n);
+		else if (*s == '\n')
+			text_str(t, "\\n");
+		else if (*s == '"' || *s == '\\')
+			text_printf(t, "\\%c", *s);
+		else if ((unsigned char)*s < 0x80)
+			text_put(t, s, 1);
+		else
+			text_str(t, "\xef\xbf\xbd");	/* U+FFFD */
+	}
+}
+
+static void begin_sample(struct metrics_out *o)
+{
+	text_printf(&o->t, "%s%s", o->name, suffixes[o->type]);
+}
+
+static void whole(struct metrics_out *o, uint64_t v)
+{
+	begin_sample(o);
+	text_printf(&o->t, " %" PRIu64 "\n", v);
+}
+
+/* Exact, whatever the locale is. */
+static void put_seconds(struct text *t, uint64_t ns)
+{
+	text_printf(t, " %" PRIu64 ".%09u\n", ns / 1000000000, (unsigned int)(ns % 1000000000));
+}
+
+static void seconds(struct metrics_out *o, uint64_t ns)
+{
+	begin_sample(o);
+	put_seconds(&o->t, ns);
+}
+
+/* With one label, whose value needs no escapes. */
+static void whole_of(struct metrics_out *o, const char *label, const char *value, uint64_t v)
+{
+	begin_sample(o);
+	text_printf(&o->t, "{%s=\"%s\"} %" PRIu64 "\n", label, value, v);
+}
+
+static void one(struct metrics_out *o, const char *name, enum type type, const char *unit,
+		uint64_t v, const char *help)
+{
+	family(o, name, type, unit, help);
+	whole(o, v);
+}
+
+/* ---- all of depd ---- */
+
+static void put_self(struct metrics_out *o, const struct depd_info *d)
+{
+	family(o, "adept_build", INFO, NULL, "The version of depd.");
+	begin_sample(o);
+	text_str(&o->t, "{version=\"");
+	put_label(&o->t, d->version);
+	text_str(&o->t, "\"} 1\n");
+	family(o, "adept_start_time_seconds", GAUGE, "seconds", "When depd started, since 1970.");
+	seconds(o, d->start_realtime_ns);
+	family(o, "adept_cpu_seconds", COUNTER, "seconds", "Processor time of depd.");
+	seconds(o, d->cpu_ns);
+	one(o, "adept_resident_memory_bytes", GAUGE, "bytes", d->memory_bytes,
+	    "Memory of depd.");
+	one(o, "adept_clients", GAUGE, NULL, d->clients, "Clients of the control socket.");
+	one(o, "adept_requests", COUNTER, NULL, d->requests, "Requests on the control socket.");
+	one(o, "adept_requests_refused", COUNTER, NULL, d->requests_refused,
+	    "Requests and clients that were refused.");
+}
+
+static void put_sessions(struct metrics_out *o, const struct depd_info *d)
+{
+	int i;
+
+	one(o, "adept_sessions_open", GAUGE, NULL, d->sessions_open,
+	    "Sessions that have not ended.");
+	one(o, "adept_sessions_begun", COUNTER, NULL, d->sessions_begun, "Sessions made.");
+	one(o, "adept_sessions_adopted", COUNTER, NULL, d->sessions_adopted,
+	    "Sessions that an earlier depd made.");
+	family(o, "adept_sessions_ended", COUNTER, NULL, "Sessions that have ended, and why.");
+	for (i = DEP_CLOSE_UNKNOWN + 1; i < DEP_CLOSE_CAUSES; i++)
+		whole_of(o, "cause", session_cause_name(i), d->sessions_ended[i]);
+}
+
+static void put_flow(struct metrics_out *o, const struct depd_info *d)
+{
+	int i;
+
+	one(o, "adept_chunks", COUNTER, NULL, d->chunks, "Chunks taken from programs.");
+	one(o, "adept_recorded_bytes", COUNTER, "bytes", d->raw_bytes,
+	    "What programs recorded, before compression.");
+	one(o, "adept_stored_bytes", COUNTER, "bytes", d->stored_bytes, "What was written.");
+	one(o, "adept_queue_jobs", GAUGE, NULL, d->queue_jobs,
+	    "Jobs that wait for a worker, or have one.");
+	one(o, "adept_workers", GAUGE, NULL, d->workers, "Threads that pack chunks.");
+	one(o, "adept_workers_busy", GAUGE, NULL, d->workers_busy, "Those that have one.");
+	family(o, "adept_stage_seconds", COUNTER, "seconds",
+	       "Time that chunks took in each stage.");
+	for (i = 0; i < STAGES; i++) {
+		begin_sample(o);
+		text_printf(&o->t, "{stage=\"%s\"}", depd_stage_name(i));
+		put_seconds(&o->t, d->stage_ns[i]);
+	}
+	family(o, "adept_stage_chunks", COUNTER, NULL, "Chunks that went through each stage.");
+	for (i = 0; i < STAGES; i++)
+		whole_of(o, "stage", depd_stage_name(i), d->stage_chunks[i]);
+}
+
+static void put_loss(struct metrics_out *o, const struct dep_loss *l)
+{
+	family(o, "adept_loss_bytes", COUNTER, "bytes", "Recorded and not kept.");
+	whole_of(o, "cause", "dropped", l->dropped_bytes);
+	whole_of(o, "cause", "discarded", l->discarded_bytes);
+	whole_of(o, "cause", "absent", l->absent_bytes);
+	family(o, "adept_loss_chunks", COUNTER, NULL, "Chunks not kept.");
+	whole_of(o, "cause", "dropped", l->dropped_chunks);
+	whole_of(o, "cause", "absent", l->absent_chunks);
+	whole_of(o, "cause", "torn", l->torn_segments);
+	family(o, "adept_loss_threads", COUNTER, NULL,
+	       "Threads that ran unrecorded, or the end of whose stream is missing.");
+	whole_of(o, "cause", "unrecorded", l->lost_threads);
+	whole_of(o, "cause", "unfinished", l->unfinished_threads);
+	whole_of(o, "cause", "untaken", l->untaken_threads);
+	family(o, "adept_loss_processes", COUNTER, NULL,
+	       "Processes that ran unrecorded; native: by their image, privileged: for its "
+	       "privileges.");
+	whole_of(o, "cause", "unrecorded", l->lost_processes);
+	whole_of(o, "cause", "native", l->native_images > l->native_privileged ?
+		 l->native_images - l->native_privileged : 0);
+	whole_of(o, "cause", "privileged", l->native_privileged);
+	one(o, "adept_loss_corrupt", COUNTER, NULL, l->corrupt,
+	    "Rings, slots and descriptors that made no sense.");
+	one(o, "adept_loss_sessions", COUNTER, NULL, l->unclean,
+	    "Sessions that did not end properly.");
+}
+
+static void put_upkeep(struct metrics_out *o, const struct depd_info *d)
+{
+	one(o, "adept_policy_active", GAUGE, NULL, d->policy_active,
+	    "1 if rules choose processes.");
+	one(o, "adept_policy_rules", GAUGE, NULL, d->rules, "Rules of the configuration.");
+	one(o, "adept_policy_matches", COUNTER, NULL, d->policy_matches,
+	    "Processes recorded because of a rule.");
+	one(o, "adept_policy_missed", COUNTER, NULL, d->policy_missed,
+	    "Processes that a rule wanted too late.");
+	one(o, "adept_stores_removed", COUNTER, NULL, d->stores_removed,
+	    "Stores removed for their age, or for room.");
+	one(o, "adept_stores_removed_bytes", COUNTER, "bytes", d->stores_removed_bytes,
+	    "Bytes that this freed.");
+}
+
+/* ---- sessions ---- */
+
+static uint64_t value_lag_chunks(const struct session_info *s) { return s->lag_chunks; }
+static uint64_t value_lag_bytes(const struct session_info *s) { return s->lag_bytes; }
+static uint64_t value_waiting(const struct session_info *s) { return s->waiting_threads; }
+static uint64_t value_live(const struct session_info *s) { return s->live_processes; }
+static uint64_t value_chunks(const struct session_info *s) { return s->chunks; }
+static uint64_t value_recorded(const struct session_info *s) { return s->raw_bytes; }
+static uint64_t value_stored(const struct session_info *s) { return s->stored_bytes; }
+static uint64_t value_null(const struct session_info *s) { return s->null_bytes; }
+static uint64_t value_dropped(const struct session_info *s) { return s->loss.dropped_bytes; }
+static uint64_t value_discarded(const struct session_info *s) { return s->loss.discarded_bytes; }
+
+/** struct series - a family that has a value for each open session */
+static const struct series {
+	const char *name;
+	enum type type;
+	const char *unit, *help;
+	uint64_t (*value)(const struct session_info *s);
+} series[] = {
+	{ "adept_session_lag_chunks", GAUGE, NULL, "Published by programs and not stored yet.",
+	  value_lag_chunks },
+	{ "adept_session_lag_bytes", GAUGE, "bytes", "Published by programs and not stored yet.",
+	  value_lag_bytes },
+	{ "adept_session_waiting_threads", GAUGE, NULL, "Threads that wait for a free chunk.",
+	  value_waiting },
+	{ "adept_session_processes", GAUGE, NULL, "Processes that live.", value_live },
+	{ "adept_session_chunks", COUNTER, NULL, "Chunks taken.", value_chunks },
+	{ "adept_session_recorded_bytes", COUNTER, "bytes",
+	  "What its programs recorded, before compression.", value_recorded },
+	{ "adept_session_stored_bytes", COUNTER, "bytes", "What was written.", value_stored },
+	{ "adept_session_null_bytes", COUNTER, "bytes", "Counted and not kept, as was asked for.",
+	  value_null },
+	{ "adept_session_dropped_bytes", COUNTER, "bytes", "Dropped since a ring was full.",
+	  value_dropped },
+	{ "adept_session_discarded_bytes", COUNTER, "bytes",
+	  "Not kept since the store was full, or had failed.", value_discarded },
+};
+
+/* The @n-th session, if it is there and open: 1, 0, or -1 behind the last. */
+static int open_session(const struct control_ops *ops, size_t n, struct session_info *s)
+{
+	if (!ops->session(ops->arg, n, s))
+		return -1;
+	return s->state != SESSION_ENDED;
+}
+
+static void put_who(struct metrics_out *o, const struct control_ops *ops)
+{
+	struct session_info s;
+	size_t i;
+	int open;
+
+	family(o, "adept_session", INFO, NULL, "Open sessions.");
+	for (i = 0; (open = open_session(ops, i, &s)) >= 0; i++) {
+		if (!open)
+			continue;
+		begin_sample(o);
+		text_printf(&o->t, "{session=\"%u\",uid=\"%u\",state=\"%s\",transport=\"",
+			    s.id, s.uid, session_state_name(s.state));
+		put_label(&o->t, s.transport);
+		text_str(&o->t, "\",rule=\"");
+		put_label(&o->t, s.rule);
+		text_str(&o->t, "\",command=\"");
+		put_label(&o->t, s.command);
+		text_str(&o->t, "\"} 1\n");
+	}
+}
+
+static void put_series(struct metrics_out *o, const struct control_ops *ops)
+{
+	struct session_info s;
+	size_t i, k;
+	char id[16];
+	int open;
+
+	for (k = 0; k < sizeof(series) / sizeof(series[0]); k++) {
+		family(o, series[k].name, series[k].type, series[k].unit, series[k].help);
+		for (i = 0; (open = open_session(ops, i, &s)) >= 0; i++) {
+			if (!open)
+				continue;
+			snprintf(id, sizeof(id), "%u", s.id);
+			whole_of(o, "session", id, series[k].value(&s));
+		}
+	}
+}
+
+static void put_lag(struct metrics_out *o, const struct control_ops *ops,
+		    const struct depd_info *d)
+{
+	uint64_t chunks = d->lag_chunks, bytes = d->lag_bytes, waiting = d->waiting_threads;
+	struct session_info s;
+	size_t i;
+
+	for (i = 0; ops->session(ops->arg, i, &s); i++) {
+		chunks += s.lag_chunks;
+		bytes += s.lag_bytes;
+		waiting += s.waiting_threads;
+	}
+	one(o, "adept_lag_chunks", GAUGE, NULL, chunks,
+	    "Published by programs and not stored yet.");
+	one(o, "adept_lag_bytes", GAUGE, "bytes", bytes,
+	    "Published by programs and not stored yet.");
+	one(o, "adept_waiting_threads", GAUGE, NULL, waiting,
+	    "Threads that wait for a free chunk.");
+}
+
+/* ---- users, of root's depd ---- */
+
+static const struct {
+	const char *name;
+	enum type type;
+	const char *unit, *help;
+	enum account_what what;
+} of_user[] = {
+	{ "adept_user_sessions", GAUGE, NULL, "Sessions of a user that have not ended.",
+	  ACCOUNT_SESSIONS },
+	{ "adept_user_instances", GAUGE, NULL, "Processes of depd's for a user.",
+	  ACCOUNT_INSTANCES },
+	{ "adept_user_clients", GAUGE, NULL, "Clients of the control socket that are a user's.",
+	  ACCOUNT_CLIENTS },
+	{ "adept_user_resident_memory_bytes", GAUGE, "bytes", "Memory of a user's instances.",
+	  ACCOUNT_MEMORY },
+	{ "adept_user_open_fds", GAUGE, NULL, "Descriptors of a user's instances.", ACCOUNT_FDS },
+	{ "adept_user_lag_bytes", GAUGE, "bytes",
+	  "Published by a user's programs and not stored yet.", ACCOUNT_QUEUED },
+	{ "adept_user_stored_bytes", COUNTER, "bytes", "Written to stores by a user's instances.",
+	  ACCOUNT_STORED },
+	{ "adept_user_cpu_seconds", COUNTER, "seconds", "Processor time of a user's instances.",
+	  ACCOUNT_CPU },
+	{ "adept_user_refused", COUNTER, NULL, "What a user was refused for having it all.",
+	  ACCOUNT_KINDS },
+};
+
+static void put_user(struct metrics_out *o, const struct account_info *a, enum account_what what)
+{
+	begin_sample(o);
+	text_printf(&o->t, "{uid=\"%" PRIu64 "\"}", a->uid);
+	if (what == ACCOUNT_CPU)
+		put_seconds(&o->t, a->used[what]);
+	else
+		text_printf(&o->t, " %" PRIu64 "\n",
+			    what == ACCOUNT_KINDS ? a->refused : a->used[what]);
+}
+
+static void put_users(struct metrics_out *o, const struct control_ops *ops)
+{
+	struct account_info a;
+	size_t i, k;
+
+	for (k = 0; ops->account && k < sizeof(of_user) / sizeof(of_user[0]); k++) {
+		family(o, of_user[k].name, of_user[k].type, of_user[k].unit, of_user[k].help);
+		for (i = 0; ops->account(ops->arg, i, &a); i++)
+			put_user(o, &a, of_user[k].what);
+	}
+}
+
+char *metrics_format_text(const struct control_ops *ops, enum metrics_format format)
+{
+	struct metrics_out o = { .format = format };
+	struct depd_info d = { .version = "" };
+
+	ops->info(ops->arg, &d);
+	put_self(&o, &d);
+	put_sessions(&o, &d);
+	put_flow(&o, &d);
+	put_lag(&o, ops, &d);
+	put_loss(&o, &d.loss);
+	put_upkeep(&o, &d);
+	put_who(&o, ops);
+	put_series(&o, ops);
+	put_users(&o, ops);
+	if (format == METRICS_OPEN)
+		text_str(&o.t, "# EOF\n");
+	return text_take(&o.t);
+}
+
+char *metrics_text(const struct control_ops *ops)
+{
+	return metrics_format_text(ops, METRICS_OPEN);
+}

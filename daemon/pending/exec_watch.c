@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The BPF programs: loading them, giving them rules, hearing whom they hold.
+ */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "pending.h"
+
+#include "bpf/exec.skel.h"	/* made from exec.bpf.c; needs u32 */
+
+struct policy_watch {
+	struct exec_bpf *bpf;
+	struct ring_buffer *ring;
+	int guard;
+	char pin[128];
+	uint64_t let_go, taken;
+
+	/* During policy_watch_read(): */
+	void (*exec)(void *arg, const struct policy_exec *e);
+	void *arg;
+	int read;
+	char comm[EXEC_COMM + 1], exe[PATH_MAX], path[2 * PATH_MAX], cgroup[PATH_MAX];
+	char argv[EXEC_ARGV + 1];
+};
+
+/* libbpf's first complaint, which is the reason; the others follow from it. */
+static __thread char complaint[256];
+
+static int listen_to_libbpf(enum libbpf_print_level level, const char *fmt, va_list ap)
+{
+	if (level != LIBBPF_WARN || *complaint)
+		return 0;
+	vsnprintf(complaint, sizeof(complaint), fmt, ap);
+	complaint[strcspn(complaint, "\n")] = '\0';
+	return 0;
+}
+
+static int held_fd(const struct policy_watch *w)
+{
+	return bpf_map__fd(w->bpf->maps.held);
+}
+
+static int refused(int err, char *why, size_t size)
+{
+	if (err == -EPERM || err == -EACCES)
+		snprintf(why, size, "Rules need BPF, which depd may not use here: it must run as "
+			 "root, or with CAP_BPF, CAP_PERFMON and CAP_KILL (%s).",
+			 *complaint ? complaint : strerror(-err));
+	else
+		snprintf(why, size, "Rules need BPF: the kernel does not take depd's programs, "
+			 "which need Linux 5.13 or later with CONFIG_BPF_EVENTS (%s; %s).",
+			 strerror(-err), *complaint ? complaint : "no more is known");
+	return err;
+}
+
+static int load(struct policy_watch *w, char *why, size_t size)
+{
+	struct stat ns;
+	int err;
+
+	if (access("/sys/kernel/btf/vmlinux", R_OK)) {
+		err = -errno;
+		snprintf(why, size, "Rules need BPF with type information, and "
+			 "/sys/kernel/btf/vmlinux cannot be read: %s. The kernel must have "
+			 "CONFIG_DEBUG_INFO_BTF.", strerror(-err));
+		return err;
+	}
+	if (stat("/proc/self/ns/pid", &ns)) {
+		err = -errno;
+		snprintf(why, size, "Rules need /proc: %s.", strerror(-err));
+		return err;
+	}
+	w->bpf = exec_bpf__open();
+	if (!w->bpf)
+		return refused(-errno, why, size);
+	w->bpf->rodata->self_pid = (u32)getpid();
+	w->bpf->rodata->self_ns = (u32)ns.st_ino;
+	err = exec_bpf__load(w->bpf);
+	return err ? refused(err, why, size) : 0;
+}
+
+static int on_event(void *ctx, void *data, size_t size);
+
+/* Nothing is held before there are rules, so the order does not matter. */
+static int start(struct policy_watch *w, char *why, size_t size)
+{
+	int err;
+
+	w->ring = ring_buffer__new(bpf_map__fd(w->bpf->maps.events), on_event, w, NULL);
+	if (!w->ring)
+		return refused(-errno, why, size);
+	held_recover();
+	held_pin(held_fd(w), w->pin, sizeof(w->pin));
+	w->guard = guard_start(held_fd(w), w->pin);
+	if (w->guard < 0) {
+		err = w->guard;
+		snprintf(why, size, "Rules need a second process, which cannot be started: %s.",
+			 strerror(-err));
+		return err;
+	}
+	err = exec_bpf__attach(w->bpf);
+	return err ? refused(err, why, size) : 0;
+}
+
+int policy_watch_open(struct policy_watch **out, char *why, size_t why_size)
+{
+	struct policy_watch *w = calloc(1, sizeof(*w));
+	libbpf_print_fn_t print;
+	int err;
+
+	*out = NULL;
+	if (!w) {
+		snprintf(why, why_size, "There is no memory.");
+		return -ENOMEM;
+	}
+	w->guard = -1;
+	*complaint = '\0';
+	print = libbpf_set_print(listen_to_libbpf);
+	err = load(w, why, why_size);
+	if (!err)
+		err = start(w, why, why_size);
+	libbpf_set_print(print);
+	if (err) {
+		policy_watch_close(w);
+		return err;
+	}
+	*out = w;
+	return 0;
+}
+
+int policy_watch_rules(struct policy_watch *w, const struct depd_config *c)
+{
+	int fd = bpf_map__fd(w->bpf->maps.rules);
+	u32 n = c ? c->nrules : 0;
+	struct exec_rule r;
+
+	/* In between nothing is held: rather one too few than by half a rule. */
+	w->bpf->bss->nrules = 0;
+	for (u32 i = 0; i < n; i++) {
+		policy_compile(&r, &c->rule[i]);
+		if (bpf_map_update_elem(fd, &i, &r, BPF_ANY))
+			return -errno;
+	}
+	w->bpf->bss->nrules = n;
+	return 0;
+}
+
+int policy_watch_fd(const struct policy_watch *w)
+{
+	return ring_buffer__epoll_fd(w->ring);
+}
+
+static void copy(char *to, size_t size, const char *from, size_t n)
+{
+	if (n >= size)
+		n = size - 1;
+	memcpy(to, from, n);
+	to[n] = '\0';
+}
+
+static bool read_link(pid_t pid, const char *what, char *to, size_t size)
+{
+	char link[64];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/%d/%s", pid, what);
+	n = readlink(link, to, size - 1);
+	to[n > 0 ? n : 0] = '\0';
+	return n > 0;
+}
+
+/* The program's name as it was executed, below its working directory if it is relative. */
+static void absolute_name(struct policy_watch *w, pid_t pid, const char *name)
+{
+	char cwd[PATH_MAX];
+
+	*cwd = '\0';
+	if (*name != '/') {
+		while (!strncmp(name, "./", 2))
+			name += 2 + strspn(name + 2, "/");
+		if (!read_link(pid, "cwd", cwd, sizeof(cwd)))
+			name = "";
+		else if (strcmp(cwd, "/"))
+			strncat(cwd, "/", sizeof(cwd) - strlen(cwd) - 1);
+	}
+	snprintf(w->path, sizeof(w->path), "%s%s", cwd, name);
+}
+
+static void read_cgroup(pid_t pid, char *to, size_t size)
+{
+	char path[64], line[PATH_MAX + 64];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/cgroup", pid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f))
+		if (!strncmp(line, "0::", 3))
+			copy(to, size, line + 3, strcspn(line + 3, "\n"));
+	if (f)
+		fclose(f);
+}
+
+static void read_texts(struct policy_watch *w, const struct exec_event *e)
+{
+	char name[EXEC_TEXT + 1];
+	size_t n;
+
+	copy(w->comm, sizeof(w->comm), e->comm, strnlen(e->comm, EXEC_COMM));
+	copy(w->exe, sizeof(w->exe), e->exe, e->exe_len);
+	copy(name, sizeof(name), e->name, e->name_len);
+	copy(w->cgroup, sizeof(w->cgroup), e->cgroup, e->cgroup_len);
+	if (e->flags & EXEC_EXE_CUT)
+		read_link((pid_t)e->pid, "exe", w->exe, sizeof(w->exe));
+	if (e->flags & EXEC_CGROUP_CUT)
+		read_cgroup((pid_t)e->pid, w->cgroup, sizeof(w->cgroup));
+	absolute_name(w, (pid_t)e->pid, name);
+	n = e->argv_len < EXEC_ARGV ? e->argv_len : EXEC_ARGV;
+	while (n && !e->argv[n - 1])
+		n--;
+	for (size_t i = 0; i < n; i++)
+		w->argv[i] = e->argv[i] ? e->argv[i] : ' ';
+	w->argv[n] = '\0';
+}
+
+static int on_event(void *ctx, void *data, size_t size)
+{
+	const struct exec_event *e = data;
+	struct policy_watch *w = ctx;
+	struct policy_exec x;
+	struct exec_held h;
+
+	/* Ended, or let go by the guard. */
+	if (size < sizeof(*e) || bpf_map_lookup_elem(held_fd(w), &e->pid, &h))
+		return 0;
+	read_texts(w, e);
+	x = (struct policy_exec){
+		.pid = (pid_t)e->pid,
+		.exec_ns = e->ns,
+		.start_ns = e->start,
+		.p = {
+			.pid = (pid_t)e->pid, .uid = e->uid, .comm = w->comm, .path = w->path,
+			.exe = w->exe, .cgroup = w->cgroup, .argv = w->argv,
+			.foreground = e->flags & EXEC_FOREGROUND,
+		},
+	};
+	w->read++;
+	w->exec(w->arg, &x);
+	return 0;
+}
+
+int policy_watch_read(struct policy_watch *w, void (*exec)(void *arg, const struct policy_exec *e),
+		      void *arg)
+{
+	int ret;
+
+	w->exec = exec;
+	w->arg = arg;
+	w->read = 0;
+	ret = ring_buffer__consume(w->ring);
+	return ret < 0 ? ret : w->read;
+}
+
+int policy_let_go(struct policy_watch *w, pid_t pid)
+{
+	u32 key = (u32)pid;
+
+	if (bpf_map_delete_elem(held_fd(w), &key))
+		return -errno == -ENOENT ? -ESRCH : -errno;
+	w->let_go++;
+	/* Even before it has stopped: this takes the signal away. */
+	return kill(pid, SIGCONT) ? -errno : 0;
+}
+
+void policy_taken(struct policy_watch *w, pid_t pid)
+{
+	u32 key = (u32)pid;
+
+	if (!bpf_map_delete_elem(held_fd(w), &key))
+		w->taken++;
+}
+
+static uint64_t counted(const struct policy_watch *w, u32 what)
+{
+	uint64_t n[1024] = { 0 }, sum = 0;
+	int cpus = libbpf_num_possible_cpus();
+
+	if (cpus <= 0 || cpus > 1024 ||
+	    bpf_map_lookup_elem(bpf_map__fd(w->bpf->maps.counts), &what, n))
+		return 0;
+	for (int i = 0; i < cpus; i++)
+		sum += n[i];
+	return sum;
+}
+
+uint64_t policy_watch_missed(const struct policy_watch *w)
+{
+	return counted(w, EXEC_FULL);
+}
+
+void policy_watch_counts(const struct policy_watch *w, struct policy_counts *n)
+{
+	uint64_t gone;
+
+	*n = (struct policy_counts){
+		.execs = counted(w, EXEC_SEEN), .held = counted(w, EXEC_STOPPED),
+		.let_go = w->let_go, .taken = w->taken, .ended = counted(w, EXEC_ENDED),
+		.missed = counted(w, EXEC_FULL), .failed = counted(w, EXEC_FAILED),
+		.other_namespace = counted(w, EXEC_OTHER_NS),
+		.image32 = counted(w, EXEC_IMAGE32), .privileged = counted(w, EXEC_PRIVILEGED),
+		.traced = counted(w, EXEC_TRACED), .terminal = counted(w, EXEC_TERMINAL),
+	};
+	gone = n->let_go + n->taken + n->ended + held_number(held_fd(w));
+	n->given_up = n->held > gone ? n->held - gone : 0;
+}
+
+void policy_watch_close(struct policy_watch *w)
+{
+	if (!w)
+		return;
+	if (w->bpf && w->guard >= 0) {
+		w->bpf->bss->nrules = 0;
+		exec_bpf__detach(w->bpf);
+		held_release_all(held_fd(w));
+		guard_end(w->guard);
+	}
+	if (*w->pin)
+		unlink(w->pin);
+	ring_buffer__free(w->ring);
+	exec_bpf__destroy(w->bpf);
+	free(w);
+}

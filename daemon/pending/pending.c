@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The table of held processes, from user space.  Parts of it run in the guard, which was
+ * forked from a process that may have threads: no memory is allocated there.
+ */
+#include <bpf/bpf.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "pending.h"
+
+#define FOLDER		"/sys/fs/bpf/adept"
+#define NS_PER_TICK	10000000ull	/* of /proc, on x86 */
+#define SETTLE_MS	1000		/* who is not stopped by then was let go by somebody else */
+
+static u64 now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (u64)t.tv_sec * 1000 + (u64)t.tv_nsec / 1000000;
+}
+
+static void nap(void)
+{
+	const struct timespec t = { .tv_nsec = 10000000 };
+
+	nanosleep(&t, NULL);
+}
+
+/* State and start of a process, from /proc/PID/stat; 0: there is none. */
+static char look(pid_t pid, u64 *start)
+{
+	char path[32], buf[1024], *p;
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	n = read(fd, buf, sizeof(buf) - 1);
+	close(fd);
+	buf[n > 0 ? n : 0] = '\0';
+	/* The name before it may contain anything. */
+	p = strrchr(buf, ')');
+	if (!p || strlen(p) < 4)
+		return 0;
+	p += 2;
+	buf[0] = *p;
+	for (int field = 3; p && field < 22; field++)
+		p = strchr(p + 1, ' ');
+	*start = p ? strtoull(p, NULL, 10) : 0;
+	return buf[0];
+}
+
+/* Is it the process that began at @start_ns, as far as /proc tells? */
+static bool began(u64 ticks, u64 start_ns)
+{
+	return ticks == start_ns / NS_PER_TICK || ticks == start_ns / NS_PER_TICK + 1;
+}
+
+/* Is it done with @pid, so that it may leave the table?  Another process is not continued. */
+static bool release(pid_t pid, const struct exec_held *h, u64 age_ms)
+{
+	u64 start;
+	char state = look(pid, &start);
+
+	if (!state || state == 'Z' || state == 'X' || !began(start, h->start))
+		return true;
+	if (state == 'T')
+		return !kill(pid, SIGCONT) || errno == ESRCH;
+	/* On its way to the stop, or being taken. */
+	return state != 't' && age_ms > SETTLE_MS;
+}
+
+size_t held_release(int table, u64 min_ms)
+{
+	u32 key, next, *from = NULL;
+	struct exec_held h;
+	size_t left = 0;
+	u64 age;
+
+	while (!bpf_map_get_next_key(table, from, &next)) {
+		key = next;
+		from = &key;
+		if (bpf_map_lookup_elem(table, &key, &h))
+			continue;
+		age = now_ms() - h.ns / 1000000;
+		if (age < min_ms || !release((pid_t)key, &h, age)) {
+			left++;
+			continue;
+		}
+		bpf_map_delete_elem(table, &key);
+		/* The one to go on from is gone: begin anew. */
+		from = NULL;
+		left = 0;
+	}
+	return left;
+}
+
+void held_release_all(int table)
+{
+	/* Programs that run on another processor may hold one more. */
+	for (int i = 0, empty = 0; i < 100 + SETTLE_MS / 10 && empty < 5; i++) {
+		empty = held_release(table, 0) ? 0 : empty + 1;
+		nap();
+	}
+}
+
+size_t held_number(int table)
+{
+	u32 key, *from = NULL;
+	size_t n = 0;
+
+	for (; !bpf_map_get_next_key(table, from, &key) && n < EXEC_HELD; n++)
+		from = &key;
+	return n;
+}
+
+/* held-PID-START, whose table it is: there may be no dots in bpffs. */
+void held_pin(int table, char *path, size_t size)
+{
+	u64 start = 0;
+
+	look(getpid(), &start);
+	snprintf(path, size, FOLDER "/held-%d-%llu", getpid(), (unsigned long long)start);
+	mkdir(FOLDER, 0700);
+	unlink(path);
+	if (bpf_obj_pin(table, path))
+		*path = '\0';
+}
+
+static bool lives(const char *name)
+{
+	unsigned long long start;
+	u64 found;
+	char state;
+	int pid;
+
+	if (sscanf(name, "held-%d-%llu", &pid, &start) != 2)
+		return false;
+	state = look(pid, &found);
+	return state && state != 'Z' && state != 'X' && found == start;
+}
+
+/* After hours a number may be another process's, which may be stopped for its own reasons. */
+static void forget_others(int table)
+{
+	u32 key, next, *from = NULL;
+	struct exec_held h;
+	u64 start;
+
+	while (!bpf_map_get_next_key(table, from, &next)) {
+		key = next;
+		from = &key;
+		if (bpf_map_lookup_elem(table, &key, &h))
+			continue;
+		if (look((pid_t)key, &start) && began(start, h.start))
+			continue;
+		bpf_map_delete_elem(table, &key);
+		from = NULL;
+	}
+}
+
+unsigned int held_recover(void)
+{
+	DIR *d = opendir(FOLDER);
+	char path[sizeof(FOLDER) + 256];
+	unsigned int n = 0;
+	struct dirent *e;
+	int fd;
+
+	if (!d)
+		return 0;
+	while ((e = readdir(d))) {
+		if (strncmp(e->d_name, "held-", 5) || lives(e->d_name))
+			continue;
+		snprintf(path, sizeof(path), FOLDER "/%s", e->d_name);
+		fd = bpf_obj_get(path);
+		if (fd < 0)
+			continue;
+		forget_others(fd);
+		held_release(fd, 0);
+		close(fd);
+		unlink(path);
+		n++;
+	}
+	closedir(d);
+	return n;
+}

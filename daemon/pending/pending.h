@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Processes that are held at their first instruction, and that none stays so.
+ *
+ * The kernel keeps a table of them.  depd takes them out one by one.  If it dies, the guard
+ * (watchdog.c) does; if that was killed, too, the table is still to be found in bpffs, and the
+ * next depd does.
+ */
+#ifndef DEPD_POLICY_HELD_H
+#define DEPD_POLICY_HELD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "daemon/policy/kernel_rules.h"
+
+/**
+ * held_release() - let all go that are held for @min_ms at least
+ * @table: descriptor of the map
+ *
+ * Who is in the table and not stopped yet stays there for a while.  Does not allocate.
+ *
+ * Return: how many are left in the table.
+ */
+size_t held_release(int table, u64 min_ms);
+/** held_release_all() - until nobody is left; waits for a second at most */
+void held_release_all(int table);
+size_t held_number(int table);
+
+/**
+ * held_pin() - leave the table where the next depd finds it
+ * @path: receives where; "" if there is no bpffs
+ */
+void held_pin(int table, char *path, size_t size);
+/** held_recover() - let go whom a depd held that is dead; return: how many tables there were */
+unsigned int held_recover(void);
+
+#define GUARD_NAME	"depd-guard"
+
+/**
+ * guard_start() - have somebody let all go when this process dies, and each after some time
+ * @pin: to be removed then
+ *
+ * The guard executes /proc/self/exe with argv[0] = GUARD_NAME: main() must call guard_main() then,
+ * before anything else.
+ *
+ * Return: a descriptor for guard_end(), or a negative errno.
+ */
+int guard_start(int table, const char *pin);
+void guard_end(int fd);
+/** guard_main() - run as the guard that guard_start() has executed: never returns */
+void guard_main(int argc, char **argv) __attribute__((noreturn));
+
+#endif

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The guard: a small process that lets go whom depd holds when depd has died.
+ *
+ * It also ends what takes too long, so a depd that hangs delays programs and no more.  It has
+ * the table of held processes, and waits for two things: a word on a socket, and depd's end.
+ * It has no other descriptor of depd's; those of the BPF programs would keep them attached.
+ *
+ * The guard executes depd's file anew under a name of its own: a fork would keep depd's command
+ * line, and `kill $(pidof depd)` would end both.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "pending.h"
+
+#define ROUND_MS 1000
+
+enum { TABLE, SOCKET, DEPD, FDS };	/* its descriptors */
+
+static void close_others(void)
+{
+	if (!syscall(SYS_close_range, FDS, ~0u, 0))
+		return;
+	for (int fd = FDS; fd < 65536; fd++)
+		close(fd);
+}
+
+/* @fd become 0, 1, 2; nothing else stays open. */
+static void keep_only(int fd[FDS])
+{
+	for (int i = 0; i < FDS; i++)
+		fd[i] = fcntl(fd[i], F_DUPFD, FDS);
+	for (int i = 0; i < FDS; i++)
+		dup2(fd[i], i);
+	close_others();
+}
+
+__attribute__((noreturn))
+static void guard(const char *pin)
+{
+	struct pollfd p[] = {
+		{ .fd = SOCKET, .events = POLLIN },
+		{ .fd = DEPD, .events = POLLIN },
+	};
+	char c;
+
+	for (;;) {
+		if (poll(p, 2, ROUND_MS) > 0) {
+			if (p[0].revents && read(SOCKET, &c, 1) == 1)
+				_exit(0);
+			/* When it has ended its programs are detached. */
+			p[0].fd = -1;
+			if (p[1].revents)
+				break;
+		}
+		held_release(TABLE, POLICY_HOLD_MS);
+	}
+	held_release_all(TABLE);
+	if (*pin)
+		unlink(pin);
+	_exit(0);
+}
+
+/* depd has threads: nothing is called here that could wait for one of them. */
+static void become(int fd[FDS], const char *pin)
+{
+	char *argv[] = { GUARD_NAME, (char *)pin, NULL }, *envp[] = { NULL };
+
+	keep_only(fd);
+	execve("/proc/self/exe", argv, envp);
+	_exit(1);
+}
+
+void guard_main(int argc, char **argv)
+{
+	prctl(PR_SET_NAME, GUARD_NAME);
+	if (argc < 2 || chdir("/"))
+		_exit(1);
+	guard(argv[1]);
+}
+
+int guard_start(int table, const char *pin)
+{
+	int ends[2], fd[FDS], err = 0;
+	sigset_t all, mask;
+	pid_t pid;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
+		return -errno;
+	fd[TABLE] = table;
+	fd[SOCKET] = ends[0];
+	fd[DEPD] = (int)syscall(SYS_pidfd_open, getpid(), 0);
+	if (fd[DEPD] < 0) {
+		err = -errno;
+		goto out;
+	}
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &mask);
+	pid = fork();
+	if (!pid) {
+		/* No child of depd's, and no signal but SIGKILL ends it. */
+		setsid();
+		if (fork())
+			_exit(0);
+		become(fd, pin);
+	}
+	if (pid < 0)
+		err = -errno;
+	pthread_sigmask(SIG_SETMASK, &mask, NULL);
+	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	close(fd[DEPD]);
+out:
+	close(ends[0]);
+	if (!err)
+		return ends[1];
+	close(ends[1]);
+	return err;
+}
+
+void guard_end(int fd)
+{
+	send(fd, "q", 1, MSG_NOSIGNAL);
+	close(fd);
+}

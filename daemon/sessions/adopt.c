@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Going on with the sessions of an earlier depd.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "libdep/collect/module_session.h"
+#include "libdep/format/write/resume.h"
+#include "teardown.h"
+#include "state_file.h"
+#include "store_dir.h"
+#include "daemon/base/log.h"
+#include "daemon/live/live_analysis.h"
+#include "daemon/retention/temporary.h"
+
+#define DYING_NS	10000000l	/* what is busy is tried again.. */
+#define DYING_TRIES	1000		/* ..so often */
+#define STATUS_NS	5000000000ull	/* for a client to come back and tell an exit status */
+
+/*
+ * One that was killed closes its descriptors one after the other, that of our own lock before
+ * those of stores and of the module's sessions: @ret is -EBUSY until then.
+ */
+static bool is_dying(int ret, int *tries)
+{
+	const struct timespec pause = { .tv_nsec = DYING_NS };
+
+	if (ret != -EBUSY || ++*tries > DYING_TRIES)
+		return false;
+	nanosleep(&pause, NULL);
+	return true;
+}
+
+static int adopt_ring(struct session *s, int fd, const struct dep_session_saved *saved)
+{
+	const struct dep_base base = s->target.base;
+	struct dep_why reason = { "" };
+	int ret, tries = 0;
+
+	do
+		ret = dep_session_adopt(&s->ring, fcntl(fd, F_DUPFD_CLOEXEC, 3), saved);
+	while (is_dying(ret, &tries));
+	close(fd);
+	if (ret) {
+		snprintf(s->error, sizeof(s->error), "its session file cannot be used: %s",
+			 strerror(-ret));
+		return ret;
+	}
+	ret = dep_target_adopt(&s->target, s->ring.map, &s->ring.layout, s->ring.fd, &reason);
+	s->target.base = base;
+	if (ret)
+		snprintf(s->error, sizeof(s->error), "%s", reason.text);
+	else if (s->ring.module)
+		s->target.ring_fd = dep_module_writer(s->ring.module);
+	return ret;
+}
+
+static int adopt_collector(struct session *s)
+{
+	struct dep_exec_ops ops;
+	struct dep_collect_setup setup = session_setup(s, &ops);
+	int ret, tries = 0;
+
+	ret = dep_collector_create(&s->collector, &s->ring, &setup);
+	if (ret || !*s->store)
+		return ret;
+	do
+		ret = dep_collector_adopt(s->collector, s->store, s->level);
+	while (is_dying(ret, &tries));
+	if (ret)
+		snprintf(s->error, sizeof(s->error), "its store: %s",
+			 *dep_error() ? dep_error() : strerror(-ret));
+	return ret;
+}
+
+/*
+ * Nobody can write to it any more, but what is there is a store.
+ *
+ * Return: 0, -EALREADY if it was closed already, or why it cannot be closed.
+ */
+static int close_store(struct session *s)
+{
+	struct dep_ending ending = {
+		.cause = DEP_CLOSE_LOST, .exit_status = s->status, .loss = s->before.loss,
+	};
+	struct dep_writer *w;
+	struct dep_resume r;
+	int ret, tries = 0;
+
+	if (!*s->store)
+		return 0;
+	do
+		ret = dep_writer_resume(&w, s->store, s->level, NULL, NULL, &r);
+	while (is_dying(ret, &tries));
+	if (ret == -EALREADY)
+		dep_store_rebuild(s->store);
+	if (ret)
+		return ret;
+	dep_resume_free(&r);
+	dep_writer_note(w, "depd was killed, and no other one could go on with the recording");
+	dep_writer_close(w, &ending);
+	return 0;
+}
+
+struct late {
+	struct loop_timer timer;
+	struct depd *d;
+	uint32_t id;
+};
+
+static void client_is_late(struct loop_timer *t)
+{
+	struct late *late = (struct late *)t;
+	struct session *s = session_find(late->d, late->id);
+
+	if (s && !s->told) {
+		s->has_client = false;
+		if (s->state == SESSION_OPEN)
+			session_end(s, DEP_CLOSE_ABANDONED, NULL);
+	}
+	free(late);
+}
+
+/*
+ * A client that is still there connects again; one that is gone is not waited for.  Without a
+ * client, for a rule: nothing ran in it yet if taking the process had failed.
+ */
+static void expect_client(struct session *s)
+{
+	struct late *late;
+
+	if (s->told || (!s->has_client && s->launched))
+		return;
+	late = calloc(1, sizeof(*late));
+	if (!late) {
+		s->has_client = false;
+		return;
+	}
+	late->timer.due = client_is_late;
+	late->d = s->d;
+	late->id = s->id;
+	loop_timer_set(s->d->loop, &late->timer, STATUS_NS, 0);
+}
+
+static int adopt(struct session *s, int fd)
+{
+	struct dep_session_saved saved;
+	int ret;
+
+	ret = file_open(&s->file, s, &saved);
+	if (ret) {
+		snprintf(s->error, sizeof(s->error), "its state file is %s",
+			 ret == -ENOENT ? "gone" : "damaged, or of another version");
+		close(fd);
+		return ret;
+	}
+	if (!s->begun) {
+		close(fd);
+		return -ECANCELED;
+	}
+	sweep_session(s);
+	ret = adopt_ring(s, fd, &saved);
+	if (!ret)
+		ret = adopt_collector(s);
+	if (!ret)
+		ret = session_serve(s);
+	if (ret)
+		return ret;
+	s->adopted = true;
+	s->d->adopted++;
+	if (s->cause)
+		session_end(s, s->cause, NULL);
+	else
+		expect_client(s);
+	search_begin(s);
+	return 0;
+}
+
+static void forget(struct session *s)
+{
+	char name[KEEP_NAME_MAX];
+
+	snprintf(name, sizeof(name), "session-%u", s->id);
+	keep_remove(s->d->keep, name);
+	file_close(s->file, s, true);
+	session_free(s);
+}
+
+/*
+ * The last depd was killed while it made the session: nobody has heard of it, and a client that
+ * asked for it asks again, for the same store.
+ */
+static void undo(struct session *s)
+{
+	int tries = 0;
+
+	while (!s->store_ino && is_dying(made_in_use(s) ? -EBUSY : 0, &tries))
+		;
+	say(LOG_NOTICE, s->id, "was not complete when depd was killed, and is dropped: %s",
+	    s->command);
+	made_remove(s);
+	forget(s);
+}
+
+static void adopt_one(struct depd *d, uint32_t id, int fd)
+{
+	struct session *s = session_new(d, id);
+	int ret;
+
+	if (id > d->last_id)
+		d->last_id = id;
+	if (!s) {
+		close(fd);
+		return;
+	}
+	ret = adopt(s, fd);
+	if (!ret) {
+		say(LOG_NOTICE, id, "is adopted: %s", s->command);
+		return;
+	}
+	if (ret == -ECANCELED) {
+		undo(s);
+		return;
+	}
+	if (ret == -EALREADY) {
+		close_store(s);
+		session_was_ended(s);
+		return;
+	}
+	say(LOG_ERR, id, "cannot be adopted, its programs go on: %s",
+	    *s->error ? s->error : strerror(-ret));
+	/* Its programs would wait for us again and again. */
+	if (s->ring.map)
+		__atomic_store_n(&s->ring.map->abandoned, 1, __ATOMIC_SEQ_CST);
+	close_store(s);
+	sweep_session_ended(s);
+	forget(s);
+}
+
+static bool is_kept(const struct kept *kept, size_t n, uint32_t id)
+{
+	char name[KEEP_NAME_MAX];
+	size_t i;
+
+	snprintf(name, sizeof(name), "session-%u", id);
+	for (i = 0; i < n; i++)
+		if (!strcmp(kept[i].name, name))
+			return true;
+	return false;
+}
+
+/*
+ * What is known by its state file only: the keeper was killed, too, or depd was while it removed
+ * what is kept of a session that had ended.
+ */
+static void close_lost_one(struct depd *d, uint32_t id)
+{
+	struct session *s = session_new(d, id);
+	struct dep_session_saved saved;
+
+	if (id > d->last_id)
+		d->last_id = id;
+	if (!s)
+		return;
+	if (!file_open(&s->file, s, &saved)) {
+		if (!s->begun) {
+			undo(s);
+			return;
+		}
+		if (close_store(s) == -EALREADY) {
+			session_was_ended(s);
+			return;
+		}
+		say(LOG_ERR, s->id, "cannot be adopted: nobody kept its session file");
+		sweep_session_ended(s);
+	}
+	forget(s);
+}
+
+static void close_lost(struct depd *d, const struct kept *kept, size_t n)
+{
+	uint32_t ids[DEPD_SESSIONS_MAX];
+	size_t i, found = file_list(d->rundir, ids, DEPD_SESSIONS_MAX);
+
+	for (i = 0; i < found; i++)
+		if (!is_kept(kept, n, ids[i]))
+			close_lost_one(d, ids[i]);
+}
+
+void session_adopt_all(struct depd *d, struct kept *kept, size_t n)
+{
+	unsigned int id;
+	size_t i;
+	int used;
+
+	close_lost(d, kept, n);
+	for (i = 0; i < n; i++) {
+		used = 0;
+		if (sscanf(kept[i].name, "session-%u%n", &id, &used) == 1 && !kept[i].name[used]) {
+			adopt_one(d, id, kept[i].fd);
+			continue;
+		}
+		close(kept[i].fd);
+		keep_remove(d->keep, kept[i].name);
+	}
+}

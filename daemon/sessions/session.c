@@ -1,0 +1,505 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "libdep/collect/module_session.h"
+#include "teardown.h"
+#include "state_file.h"
+#include "daemon/instance/instance.h"
+#include "kept_files.h"
+#include "daemon/base/log.h"
+#include "daemon/live/live_analysis.h"
+#include "daemon/retention/temporary.h"
+#include "daemon/injector/tracer.h"
+
+#define STEP_NS		20000000ull
+#define STEPS		16		/* at a time, then it is another session's turn */
+
+static uint64_t realtime_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return t.tv_sec * 1000000000ull + t.tv_nsec;
+}
+
+static int refuse(int err, char *why, const char *text)
+{
+	snprintf(why, CONTROL_WHY, "%s: %s", text, strerror(-err));
+	return err;
+}
+
+/* ---- making one ---- */
+
+static void due(struct loop_timer *t)
+{
+	struct session *s = (struct session *)((char *)t - offsetof(struct session, step));
+
+	if (s->state == SESSION_ENDED)
+		session_free(s);
+	else
+		session_step(s);
+}
+
+struct session *session_new(struct depd *d, uint32_t id)
+{
+	struct session *s = calloc(1, sizeof(*s));
+
+	if (s)
+		s->exec = calloc(ADEPT_MAX_PROCS, sizeof(*s->exec));
+	if (!s || !s->exec) {
+		free(s);
+		return NULL;
+	}
+	s->d = d;
+	s->id = id;
+	s->ring.fd = -1;
+	s->bell = -1;
+	s->status = -1;
+	s->step.due = due;
+	s->next = d->sessions;
+	d->sessions = s;
+	d->nsessions++;
+	return s;
+}
+
+void session_free(struct session *s)
+{
+	struct session **at = &s->d->sessions;
+
+	loop_timer_cancel(s->d->loop, &s->step);
+	tracer_remove(s);
+	if (s->bell >= 0)
+		bells_remove(s->d->bells, s->bell);
+	loop_unwatch(s->d->loop, &s->module_ready);
+	if (s->collector)
+		dep_collector_free(s->collector);
+	dep_session_destroy(&s->ring);
+	free(s->exec);
+	while (*at != s)
+		at = &(*at)->next;
+	*at = s->next;
+	s->d->nsessions--;
+	free(s->store);
+	free(s->command);
+	free(s->rule);
+	free(s);
+}
+
+struct session *session_find(struct depd *d, uint32_t id)
+{
+	struct session *s;
+
+	for (s = d->sessions; s && s->id != id; s = s->next)
+		;
+	return s;
+}
+
+uint32_t session_next_id(struct depd *d)
+{
+	return d->link ? link_next_id(d, false) : d->last_id + 1;
+}
+
+static int check_limits(struct depd *d, char *why)
+{
+	uint32_t most = d->config.max_sessions ? d->config.max_sessions : DEPD_SESSIONS_MAX;
+	uint32_t open = 0;
+	struct session *s;
+
+	for (s = d->sessions; s; s = s->next)
+		open += s->state != SESSION_ENDED;
+	if (d->link)
+		most = link_sessions_most(d);
+	if (d->shutting_down)
+		snprintf(why, CONTROL_WHY, "depd is about to end");
+	else if (open >= most)
+		snprintf(why, CONTROL_WHY, "user %u has %u sessions, and there can be no more now",
+			 d->self.uid, open);
+	else if (!session_next_id(d))
+		snprintf(why, CONTROL_WHY, "user %u begins sessions too often", d->self.uid);
+	else
+		return 0;
+	return -EAGAIN;
+}
+
+static int make_ring(struct session *s, const struct session_wish *w, char *why)
+{
+	uint64_t give_up = s->d->config.give_up_ms * 1000000;
+	uint32_t flags = w->flags & ~(uint32_t)ADEPT_S_MODULE;
+	int ret = -ENOENT;
+
+	if (w->transport != REQUEST_SHM && !(flags & ADEPT_S_NO_RECORD))
+		ret = dep_session_create(&s->ring, flags | ADEPT_S_MODULE, w->ring_size, 0, 0,
+					 give_up);
+	if (ret && w->transport == REQUEST_KMOD)
+		return refuse(ret, why, "/dev/adept cannot be used");
+	if (ret && ret != -ENOENT)
+		s->no_module = ret;
+	if (ret)
+		ret = dep_session_create(&s->ring, flags, w->ring_size, 0, 0, give_up);
+	if (ret)
+		return refuse(ret, why, "no memory can be shared with the programs");
+	s->flags = s->ring.layout.flags;
+	return 0;
+}
+
+static int make_store(struct session *s, const struct session_wish *w, struct dep_writer **writer,
+		      char *why)
+{
+	struct dep_meta meta = {
+		.argc = w->argc, .argv = w->argv, .cwd = w->cwd ? w->cwd : "?",
+		.session_flags = s->flags,
+		.chunk_size = s->ring.layout.chunk_size, .nchunks = s->ring.layout.nchunks,
+		.max_size = w->max_size, .aslr = w->aslr,
+		.start_ns = s->start_ns, .start_realtime_ns = s->start_realtime_ns,
+		.shared = w->shared, .group = w->group,
+	};
+	int ret;
+
+	*writer = NULL;
+	if (!w->store)
+		return 0;
+	if (strlen(w->store) >= PATH_MAX) {
+		snprintf(why, CONTROL_WHY, "the name of the store is too long");
+		return -ENAMETOOLONG;
+	}
+	ret = dep_writer_create(writer, w->store, &meta, w->level);
+	if (ret)
+		snprintf(why, CONTROL_WHY, "the store %s cannot be made: %s", w->store,
+			 *dep_error() ? dep_error() : strerror(-ret));
+	return ret;
+}
+
+struct dep_collect_setup session_setup(struct session *s, struct dep_exec_ops *ops)
+{
+	*ops = tracer_ops(s);
+	return (struct dep_collect_setup){
+		.max_size = s->max_size, .ops = ops, .pool = s->d->pool,
+		.base = &s->target.base,
+	};
+}
+
+static int make_collector(struct session *s, struct dep_writer *writer, char *why)
+{
+	struct dep_exec_ops ops;
+	struct dep_collect_setup setup = session_setup(s, &ops);
+	int ret;
+
+	setup.w = writer;
+	ret = dep_collector_create(&s->collector, &s->ring, &setup);
+	if (ret)
+		return refuse(ret, why, "the collector cannot be made");
+	if (s->no_module)
+		dep_collector_note(s->collector, "the kernel module is not used: %s",
+				   strerror(-s->no_module));
+	return 0;
+}
+
+static void module_ready(struct loop_watch *w, short revents)
+{
+	(void)revents;
+	session_step((struct session *)((char *)w - offsetof(struct session, module_ready)));
+}
+
+int session_serve(struct session *s)
+{
+	struct adept_session *map = s->ring.map;
+	int ret = tracer_add(s);
+
+	if (ret)
+		return ret;
+	dep_session_guard(&s->ring);
+	/* The bell is always listened to. */
+	__atomic_store_n(&map->collector_waits, 1, __ATOMIC_SEQ_CST);
+	ret = bells_add(s->d->bells, &map->doorbell, s);
+	if (ret < 0)
+		return ret;
+	s->bell = ret;
+	if (s->ring.module) {
+		s->module_ready.ready = module_ready;
+		ret = loop_watch_add(s->d->loop, &s->module_ready, dep_module_fd(s->ring.module),
+				     POLLIN);
+		if (ret)
+			return ret;
+	}
+	loop_timer_set(s->d->loop, &s->step, 0, 0);
+	return 0;
+}
+
+/* All that another depd would need, where it would look for it. */
+static int make_adoptable(struct session *s, char *why)
+{
+	int ret = file_create(&s->file, s);
+
+	if (ret)
+		return refuse(ret, why, "the state file cannot be made");
+	ret = kept_put(s);
+	return ret ? refuse(ret, why, "the session file cannot be kept") : 0;
+}
+
+/* Which directory was made: the name may be another one's later. */
+static void note_store(struct session *s)
+{
+	struct stat st;
+
+	if (*s->store && !lstat(s->store, &st)) {
+		s->store_dev = st.st_dev;
+		s->store_ino = st.st_ino;
+	}
+	file_update(s->file, s);
+}
+
+/* A store that nothing was recorded into is not left behind. */
+static void drop_store(struct session *s, struct dep_writer *writer)
+{
+	if (!writer)
+		return;
+	dep_writer_discard(writer);
+	dep_store_remove(s->store);
+}
+
+int session_begin(struct depd *d, const struct session_wish *w, struct session **out, char *why)
+{
+	struct dep_writer *writer = NULL;
+	struct dep_why reason = { "" };
+	struct session *s;
+	int ret;
+
+	ret = check_limits(d, why);
+	if (ret)
+		return ret;
+	s = session_new(d, d->link ? link_next_id(d, true) : ++d->last_id);
+	if (!s)
+		return refuse(-ENOMEM, why, "a session");
+	s->owner = w->owner;
+	s->store = strdup(w->store ? w->store : "");
+	s->command = strdup(w->argc ? w->argv[0] : "?");
+	s->rule = strdup(w->rule ? w->rule : "");
+	s->max_size = w->max_size;
+	s->level = w->level;
+	s->has_client = !w->rule;
+	s->start_ns = loop_now();
+	s->start_realtime_ns = realtime_ns();
+	ret = -ENOMEM;
+	if (!s->store || !s->command || !s->rule)
+		goto fail;
+	ret = make_ring(s, w, why);
+	if (ret)
+		goto fail;
+	ret = dep_target_init(&s->target, s->ring.map, s->ring.fd, &reason);
+	if (ret) {
+		snprintf(why, CONTROL_WHY, "%s", reason.text);
+		goto fail;
+	}
+	s->target.base = w->base;
+	if (s->ring.module)
+		s->target.ring_fd = dep_module_writer(s->ring.module);
+	/* First the state file, which names the store: no store is left that no depd knows of. */
+	ret = make_adoptable(s, why);
+	if (ret)
+		goto fail_keep;
+	ret = make_store(s, w, &writer, why);
+	if (ret)
+		goto fail_keep;
+	note_store(s);
+	ret = make_collector(s, writer, why);
+	if (!ret)
+		ret = session_serve(s);
+	if (ret)
+		goto fail_store;
+	s->begun = true;
+	file_update(s->file, s);
+	d->begun++;
+	say(LOG_INFO, s->id, "begun by user %u: %s%s%s", s->owner.uid, s->command,
+	    *s->rule ? ", rule " : "", s->rule);
+	if (d->link)
+		link_changed(d);
+	search_begin(s);
+	sweep_session(s);
+	*out = s;
+	return 0;
+
+fail_store:
+	if (s->collector)
+		dep_collector_free(s->collector);
+	s->collector = NULL;
+	drop_store(s, writer);
+fail_keep:
+	session_unkeep(s);
+fail:
+	session_free(s);
+	return ret;
+}
+
+/* ---- what becomes of it ---- */
+
+void session_joined(struct session *s, const struct dep_base *base)
+{
+	s->target.base = *base;
+	file_update(s->file, s);
+}
+
+void session_launched(struct session *s, pid_t pid, bool native, bool privileged,
+		      const char *reason)
+{
+	/* A client that has had no answer tells it again. */
+	if (s->launched)
+		return;
+	s->launched = true;
+	s->pid = pid;
+	if (native) {
+		s->before.loss.native_images++;
+		s->before.loss.native_privileged += privileged;
+		dep_collector_note(s->collector, "%s runs unrecorded: %s", s->command,
+				   reason ? reason : "");
+	}
+	file_update(s->file, s);
+	session_step(s);
+}
+
+void session_told(struct session *s, int status)
+{
+	if (s->told || s->state == SESSION_ENDED)
+		return;
+	s->told = true;
+	s->status = status;
+	file_update(s->file, s);
+	session_step(s);
+}
+
+static void changed(struct session *s)
+{
+	if (s->d->control)
+		control_session_changed(s->d->control, s->id);
+}
+
+void session_end(struct session *s, enum dep_close_cause cause, const char *error)
+{
+	if (s->state == SESSION_ENDING || s->state == SESSION_ENDED)
+		return;
+	if (error && !*s->error)
+		snprintf(s->error, sizeof(s->error), "%s", error);
+	s->state = SESSION_ENDING;
+	s->cause = cause;
+	s->ending_ns = loop_now();
+	dep_collector_unfollow(s->collector);
+	file_update(s->file, s);
+	changed(s);
+	loop_timer_set(s->d->loop, &s->step, 0, 0);
+}
+
+static void look_at_store(struct session *s, const struct dep_collect_status *st)
+{
+	if (!st->failed || s->told_failed)
+		return;
+	s->told_failed = true;
+	snprintf(s->error, sizeof(s->error), "%s", st->error);
+	say(LOG_ERR, s->id, "keeps nothing any more, its programs go on: %s", s->error);
+	changed(s);
+}
+
+/* All have ended, and whoever knows how has said so. */
+static bool is_over(struct session *s, const struct dep_collect_status *st)
+{
+	if (!st->processes && !s->launched)
+		return false;
+	return dep_collector_idle(s->collector) && (!s->has_client || s->told);
+}
+
+static void look(struct session *s)
+{
+	struct dep_collect_status *st = &s->last;
+
+	dep_collector_status(s->collector, st);
+	look_at_store(s, st);
+	if (s->state == SESSION_OPEN && (st->processes || s->launched)) {
+		s->state = SESSION_RECORDING;
+		changed(s);
+	}
+	if (st->broken) {
+		say(LOG_WARNING, s->id, "is dropped: what its programs wrote makes no sense");
+		session_end(s, DEP_CLOSE_CORRUPT, "what its programs wrote makes no sense");
+	} else if (is_over(s, st)) {
+		session_end(s, st->failed ? DEP_CLOSE_FAILED :
+			       st->stopped ? DEP_CLOSE_MAX_SIZE : DEP_CLOSE_ENDED, NULL);
+	}
+}
+
+void session_step(struct session *s)
+{
+	bool more = false;
+	int n;
+
+	if (s->state == SESSION_ENDED)
+		return;
+	if (s->state != SESSION_ENDING) {
+		for (n = 0; n < STEPS && dep_collector_step(s->collector); n++)
+			;
+		more = n == STEPS;
+		look(s);
+	}
+	if (s->state == SESSION_ENDING)
+		more = session_go_on_ending(s);
+	if (s->state == SESSION_ENDED)
+		return;
+	file_update(s->file, s);
+	loop_timer_set(s->d->loop, &s->step, more ? 0 : STEP_NS, 0);
+}
+
+/* ---- telling ---- */
+
+void session_totals(struct session *s, struct session_totals *out)
+{
+	struct dep_loss loss = { 0 };
+
+	*out = s->before;
+	if (!s->collector)
+		return;
+	/* The rest is counted in the session file, for all that consume it. */
+	dep_collector_own_loss(s->collector, &loss);
+	dep_loss_add(&out->loss, &loss);
+	out->raw_bytes += s->last.raw_bytes;
+	out->chunks += s->last.chunks;
+	out->null_bytes += s->last.null_bytes;
+}
+
+void session_loss(struct session *s, struct dep_loss *out)
+{
+	struct session_totals t;
+
+	session_totals(s, &t);
+	*out = t.loss;
+	dep_session_loss(&s->ring, out);
+}
+
+void session_info(struct session *s, struct session_info *out)
+{
+	struct session_totals t;
+
+	session_totals(s, &t);
+	*out = (struct session_info){
+		.id = s->id, .uid = s->owner.uid, .pid = s->pid,
+		.state = s->state, .cause = s->cause,
+		.store = s->store, .command = s->command, .rule = s->rule,
+		.transport = s->flags & ADEPT_S_MODULE ? "kmod" : "shm",
+		.error = s->error, .adopted = s->adopted,
+		.start_realtime_ns = s->start_realtime_ns,
+		.age_ns = loop_now() - s->start_ns,
+		.processes = s->last.processes, .threads = s->last.threads,
+		.live_processes = s->last.live_processes,
+		.chunks = t.chunks, .raw_bytes = t.raw_bytes,
+		.stored_bytes = s->last.stored_bytes, .null_bytes = t.null_bytes,
+		.exit_status = s->status,
+		.loss = s->loss,
+	};
+	if (s->state == SESSION_ENDED)
+		return;
+	session_loss(s, &out->loss);
+	dep_collector_lag(s->collector, &out->lag_chunks, &out->lag_bytes, &out->waiting_threads);
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "teardown.h"
+#include "state_file.h"
+#include "daemon/instance/instance.h"
+#include "store_dir.h"
+#include "daemon/base/log.h"
+#include "daemon/live/live_analysis.h"
+#include "daemon/retention/temporary.h"
+#include "daemon/injector/tracer.h"
+
+#define LEAVE_NS	10000000000ull	/* for taking what living programs have written */
+#define KEEP_NS		60000000000ull	/* how long its end can be asked for */
+
+void session_unkeep(struct session *s)
+{
+	char name[KEEP_NAME_MAX];
+
+	snprintf(name, sizeof(name), "session-%u", s->id);
+	keep_remove(s->d->keep, name);
+	file_close(s->file, s, true);
+	s->file = NULL;
+}
+
+/* Living programs are left as soon as none of them is amid an execve that is followed. */
+static bool leave(struct session *s)
+{
+	bool late = loop_now() - s->ending_ns > LEAVE_NS;
+	uint32_t live = s->last.live_processes;
+	bool all;
+
+	if (!late && dep_collector_following(s->collector)) {
+		dep_collector_step(s->collector);
+		return false;
+	}
+	all = dep_collector_leave(s->collector);
+	if (!all && !late)
+		return false;
+	if (live)
+		dep_collector_note(s->collector, "%u processes outlived the recording", live);
+	/* Without what could be taken: it is late. */
+	if (!all)
+		dep_collector_give_up(s->collector);
+	s->live = live;
+	dep_collector_abandon(s->collector);
+	return true;
+}
+
+/* How it ended can be asked for, for a while. */
+static void show_end(struct session *s)
+{
+	s->state = SESSION_ENDED;
+	say(LOG_INFO, s->id, "has ended: %s%s%s", session_cause_name(s->cause),
+	    *s->error ? ": " : "", s->error);
+	search_session_ended(s);
+	sweep_session_ended(s);
+	if (s->d->link)
+		link_changed(s->d);
+	if (s->d->control)
+		control_session_changed(s->d->control, s->id);
+	loop_timer_set(s->d->loop, &s->step, KEEP_NS, 0);
+}
+
+void session_was_ended(struct session *s)
+{
+	*s->error = '\0';
+	if (!s->cause)
+		s->cause = DEP_CLOSE_ENDED;
+	s->loss = s->before.loss;
+	if (s->ring.map)
+		dep_session_loss(&s->ring, &s->loss);
+	if (s->collector)
+		dep_collector_free(s->collector);
+	s->collector = NULL;
+	dep_session_destroy(&s->ring);
+	session_unkeep(s);
+	show_end(s);
+}
+
+static void be_ended(struct session *s, int ret)
+{
+	struct depd *d = s->d;
+	struct session_totals t;
+
+	dep_collector_status(s->collector, &s->last);
+	if (ret > 0)
+		say(LOG_WARNING, s->id, "%s is closed, but its manifest or catalog could not be "
+		    "written; `depctl verify --rebuild' makes them", s->store);
+	if (ret < 0 && !*s->error)
+		snprintf(s->error, sizeof(s->error), "%s",
+			 *s->last.error ? s->last.error : strerror(-ret));
+	if (ret < 0 && s->cause == DEP_CLOSE_ENDED)
+		s->cause = DEP_CLOSE_FAILED;
+	session_totals(s, &t);
+	d->chunks += t.chunks;
+	d->raw_bytes += t.raw_bytes;
+	d->stored_bytes += s->last.stored_bytes;
+	d->ended[s->cause]++;
+	dep_loss_add(&d->loss, &s->loss);
+	s->before = t;
+	s->last.live_processes = 0;
+
+	bells_remove(d->bells, s->bell);
+	s->bell = -1;
+	loop_unwatch(d->loop, &s->module_ready);
+	dep_collector_free(s->collector);
+	s->collector = NULL;
+	tracer_remove(s);
+	/* Twenty kilobytes, and what has ended is remembered for a while. */
+	free(s->exec);
+	s->exec = NULL;
+	dep_session_destroy(&s->ring);
+	session_unkeep(s);
+	/* What nothing was recorded into is not left behind. */
+	if (s->cause == DEP_CLOSE_ABANDONED && !s->last.processes)
+		made_remove(s);
+	show_end(s);
+}
+
+bool session_go_on_ending(struct session *s)
+{
+	int ret = 0;
+
+	switch (s->end) {
+	case END_LEAVE:
+		if (!leave(s))
+			return false;
+		s->end = END_DRAIN;
+		return true;
+	case END_DRAIN:
+		if (!dep_collector_drained(s->collector))
+			return false;
+		session_loss(s, &s->loss);
+		if (!*s->store) {
+			be_ended(s, 0);
+			return false;
+		}
+		if (dep_collector_close(s->collector, &(struct dep_ending){
+				.cause = s->cause, .exit_status = s->status, .live = s->live,
+				.loss = s->loss }))
+			return false;
+		s->end = END_CLOSE;
+		return false;
+	case END_CLOSE:
+		if (dep_collector_closed(s->collector, &ret))
+			be_ended(s, ret);
+		return false;
+	}
+	return false;
+}

@@ -1,0 +1,494 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * The passes.  The first one finds the bytes that may race: it is shown little (filter/filter.h)
+ * and keeps to "happens before", so it finds all that do, and some that do not.  Most programs
+ * have none, and all is done.  The others look at these bytes only, and exactly.
+ *
+ * A word turns out to be atomic when somebody accesses it by a locked instruction; plain accesses
+ * before that were taken for plain ones.  If one of those was in a race with a locked one, all is
+ * done again with what is known now: there is more order then, and no more races.  The last pass
+ * has the stacks of what was found: the same events give the same intervals.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dep/races.h"
+#include "libdep/format/file/error.h"
+#include "libdep/analyze/sync/predict_events.h"
+#include "find_races.h"
+
+#define MAX_PASSES	4
+
+static const struct dep_scope *scope(void *self, const struct dep_thread *t)
+{
+	return order_scope_seen(self, t->process);
+}
+
+static int run(struct dep_store *store, const struct dep_races_options *o, struct order_feed *f,
+	       struct dep_analysis *how)
+{
+	struct dep_analyzer a = {
+		.name = "races", .want = DEP_WANT_REFS | DEP_WANT_FUNCTIONS,
+		.scope = f->pass == ORDER_ALL ? NULL : scope,
+		.items = order_items, .gap = order_gap, .end = order_end,
+	};
+
+	if (f->nwant || f->predict)
+		a.want |= DEP_WANT_CALLS | DEP_WANT_JUMPS;
+	f->nknown = f->words->n;
+	f->ncrowded = 0;
+	return dep_analyze(store, &a, f, o->jobs, o->progress, how);
+}
+
+/* ---- the first pass, while the program runs ---- */
+
+static u32 public_flags(u32 flags)
+{
+	return (flags & RACE_READ ? DEP_ACCESS_READ : 0) |
+	       (flags & RACE_WRITE ? DEP_ACCESS_WRITE : 0) |
+	       (flags & RACE_ATOMIC ? DEP_ACCESS_ATOMIC : 0) |
+	       (flags & RACE_SYSCALL ? DEP_ACCESS_SYSCALL : 0) |
+	       (flags & RACE_FREE ? DEP_ACCESS_FREE : 0) |
+	       (flags & ORDER_OBJECT ? DEP_ACCESS_OBJECT : 0) |
+	       (flags & ORDER_DESCRIPTOR ? DEP_ACCESS_DESCRIPTOR : 0);
+}
+
+/* Descriptors and objects are kept where no memory is. */
+static void set_place(struct dep_race *r, const struct order_image *m, const struct race_found *f)
+{
+	r->process = m->serial;
+	r->address = order_address_of(m, f->address);
+	r->size = f->size;
+	if (f->current.flags & ORDER_DESCRIPTOR) {
+		r->address /= 8;
+		r->size = 1;
+	}
+}
+
+static void describe(struct order_feed *f, struct order_process *p, const struct race_found *found,
+		     struct dep_race *r)
+{
+	set_place(r, order_image_at(f, p, found->current.thread), found);
+	r->maybe_atomic = order_maybe_atomic(f, p, found);
+	r->access[0].process = order_image_at(f, p, found->prior.thread)->serial;
+	r->access[1].process = r->process;
+	r->access[0].pc = found->prior.pc;
+	r->access[1].pc = found->current.pc;
+	r->access[0].flags = public_flags(found->prior.flags) |
+			     order_condition(f, p, &found->prior);
+	r->access[1].flags = public_flags(found->current.flags) |
+			     order_condition(f, p, &found->current);
+}
+
+static void tell(struct order_feed *f, struct order_process *p, const struct race_found *first)
+{
+	struct dep_race r = { 0 };
+
+	if (order_is_runtimes(f, p, first))
+		return;
+	describe(f, p, first, &r);
+	pthread_mutex_lock(&f->asking);
+	f->options->found(f->options->arg, &r);
+	pthread_mutex_unlock(&f->asking);
+}
+
+static ssize_t tell_items(void *self, const struct dep_thread *thread,
+			  const struct dep_item *items, size_t n, bool late)
+{
+	ssize_t ret = order_items(self, thread, items, n, late);
+	struct order_feed *f = self;
+	struct order_process *p;
+
+	for (p = f->processes; p; p = p->next)
+		while (p->told < race_rows_count(p->rows))
+			tell(f, p, &race_rows_get(p->rows, p->told++)->first);
+	return ret;
+}
+
+/* Beside the recording; if it had guessed wrong it is made again. */
+static int run_first(struct dep_store *store, const struct dep_races_options *o,
+		     struct order_feed *f, struct dep_analysis *how, bool *again)
+{
+	struct dep_analyzer a = {
+		.name = "races", .want = DEP_WANT_REFS | DEP_WANT_FUNCTIONS, .scope = scope,
+		.items = o->found ? tell_items : order_items, .gap = order_gap, .end = order_end,
+		.foreseen = order_call_foreseen,
+	};
+	int err;
+
+	if (!o->beside)
+		return run(store, o, f, how);
+	err = dep_analyze_beside(store, &a, f, o->jobs, o->progress, o->beside, how);
+	if (err != -ESTALE)
+		return err;
+	*again = true;
+	order_free(f);
+	return run(store, o, f, how);
+}
+
+/* ---- words ---- */
+
+static bool is_known(const struct order_words *w, u32 process, u64 word)
+{
+	size_t i;
+
+	for (i = 0; i < w->n; i++)
+		if (w->v[i].process == process && w->v[i].word == word)
+			return true;
+	return false;
+}
+
+static int learn(struct order_words *w, u32 process, u64 word)
+{
+	size_t room;
+	void *more;
+
+	if (is_known(w, process, word))
+		return 0;
+	if (w->n == w->room) {
+		room = w->room ? w->room * 2 : 64;
+		more = realloc(w->v, room * sizeof(*w->v));
+		if (!more)
+			return dep_fail(-ENOMEM, "races");
+		w->v = more;
+		w->room = room;
+	}
+	w->v[w->n].process = process;
+	w->v[w->n++].word = word;
+	return 0;
+}
+
+static bool asked(const struct order_feed *feed, const struct order_process *p,
+		  const struct race_found *f, const struct race_access *a)
+{
+	const struct dep_races_options *o = feed->options;
+	const struct order_image *m;
+
+	if (a->flags & RACE_ATOMIC || !o->is_atomic)
+		return false;
+	m = order_image_at(feed, p, a->thread);
+	return o->is_atomic(o->arg, m->serial, a->pc, order_address_of(m, f->address), f->size);
+}
+
+static bool said(const struct order_feed *feed, const struct order_process *p,
+		 const struct race_access *a)
+{
+	const struct dep_races_options *o = feed->options;
+
+	return o->says_atomic && !(a->flags & RACE_ATOMIC) &&
+	       o->says_atomic(o->arg, order_image_at(feed, p, a->thread)->serial, a->pc);
+}
+
+/* Its word, by its type or since both accesses are. */
+static bool is_atomic(const struct order_feed *feed, const struct order_process *p,
+		      const struct race_found *f)
+{
+	return asked(feed, p, f, &f->prior) || asked(feed, p, f, &f->current) ||
+	       (said(feed, p, &f->prior) && said(feed, p, &f->current));
+}
+
+/* Of two plain accesses, or a plain one and a locked one: words that are atomic, then. */
+static int learn_from(const struct order_feed *feed, const struct order_process *p)
+{
+	struct order_words *w = feed->words;
+	const struct race_row *row;
+	const struct race_found *f;
+	u32 i, flags;
+	u64 word;
+	int err = 0;
+
+	for (i = 0; i < race_rows_count(p->rows) && !err; i++) {
+		row = race_rows_get(p->rows, i);
+		f = &row->first;
+		flags = f->prior.flags | f->current.flags;
+		if (flags & ORDER_MAYBE_ATOMIC || row->high - row->low > 64)
+			continue;
+		for (word = row->low / 4; word <= row->high / 4 && !err; word++)
+			if (order_object_find(&p->objects, ORDER_WORD, word) ||
+			    order_is_spun(feed, p, word))
+				err = learn(w, p->serial, word);
+		if (err || !is_atomic(feed, p, f))
+			continue;
+		for (word = f->address / 4; word <= (f->address + f->size - 1) / 4 && !err; word++)
+			err = learn(w, p->serial, word);
+	}
+	return err;
+}
+
+/* ---- results ---- */
+
+static size_t count_rows(const struct order_feed *f)
+{
+	const struct order_process *p;
+	size_t n = 0;
+	u32 i;
+
+	for (p = f->processes; p; p = p->next)
+		for (i = 0; i < race_rows_count(p->rows); i++)
+			n += !order_is_runtimes(f, p, &race_rows_get(p->rows, i)->first);
+	return n;
+}
+
+static void want_stack(struct order_stack *w, const struct order_process *p,
+		       const struct race_found *found, const struct race_access *a)
+{
+	*w = (struct order_stack){
+		.process_serial = p->serial, .index = a->thread, .epoch = a->epoch, .pc = a->pc,
+		.address = found->address, .size = found->size, .flags = a->flags,
+	};
+}
+
+/* Some compilers make an "add" to memory of an atomic load and an atomic store. */
+static bool is_fused(const struct order_feed *feed, const struct order_process *p,
+		     const struct race_found *f)
+{
+	u32 both = RACE_READ | RACE_WRITE;
+
+	return ((f->prior.flags & both) == both && asked(feed, p, f, &f->prior)) ||
+	       ((f->current.flags & both) == both && asked(feed, p, f, &f->current));
+}
+
+void races_take(struct order_feed *f, struct order_process *p,
+		const struct race_found *found, struct dep_race *r, struct order_stack *w)
+{
+	describe(f, p, found, r);
+	r->maybe_atomic |= is_fused(f, p, found);
+	want_stack(w, p, found, &found->prior);
+	want_stack(w + 1, p, found, &found->current);
+}
+
+static int take_rows(struct order_feed *f, struct dep_races *out, struct order_stack **want)
+{
+	const struct race_row *row;
+	struct order_process *p;
+	struct order_stack *w;
+	struct dep_race *r;
+	u32 i;
+
+	out->n = count_rows(f);
+	r = out->race = calloc(out->n + 1, sizeof(*out->race));
+	w = *want = calloc(2 * out->n + 1, sizeof(**want));
+	if (!out->race || !*want)
+		return dep_fail(-ENOMEM, "races");
+	for (p = f->processes; p; p = p->next) {
+		for (i = 0; i < race_rows_count(p->rows); i++) {
+			row = race_rows_get(p->rows, i);
+			if (order_is_runtimes(f, p, &row->first))
+				continue;
+			races_take(f, p, &row->first, r, w);
+			r++->count = row->count;
+			w += 2;
+		}
+	}
+	return 0;
+}
+
+static void free_stack(struct order_stack *w)
+{
+	free(w->frame);
+	free(w->birth);
+	free(w->origin);
+	order_held_give_up(w->held, w->nheld);
+}
+
+/* Those that were not the program's after all, as can be seen by where they were called from. */
+static void drop_librarys(struct order_feed *f, struct dep_races *out,
+			  struct order_stack *want)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < out->n; i++) {
+		if (order_is_librarys(f, &want[2 * i], &want[2 * i + 1])) {
+			free_stack(&want[2 * i]);
+			free_stack(&want[2 * i + 1]);
+			free(out->race[i].step);
+			continue;
+		}
+		out->race[n] = out->race[i];
+		want[2 * n] = want[2 * i];
+		want[2 * n + 1] = want[2 * i + 1];
+		n++;
+	}
+	out->n = n;
+}
+
+static void give_block(struct dep_race *r, const struct order_stack *w)
+{
+	r->block = w->block;
+	r->block_size = w->block_size;
+	r->owner = w->origin->serial;
+	r->owner_tid = w->origin->tid;
+	r->allocated = w->origin->frame;
+	r->nallocated = w->origin->n;
+}
+
+static void give_held(struct dep_race_access *a, const struct order_stack *w, struct dep_held *to)
+{
+	const struct order_lock *l = w->held;
+	u32 i;
+
+	a->held = to;
+	a->nheld = w->nheld;
+	a->held_missing = (w->held_lost ? DEP_HELD_LOST : 0) |
+			  (w->held_unseen ? DEP_HELD_UNSEEN : 0);
+	a->own_pc = w->own_pc;
+	a->own_address = w->own_address;
+	for (i = 0; i < w->nheld; i++, l++)
+		to[i] = (struct dep_held){
+			.kind = l->how == ORDER_TAKES_MUTEX ? DEP_LOCK_MUTEX :
+				l->how == ORDER_TAKES_SPIN ? DEP_LOCK_SPIN : DEP_LOCK_RW,
+			.reading = l->how == ORDER_TAKES_READ, .address = l->address,
+			.call = l->frame, .ncalls = l->nframes,
+			.block = l->block, .block_size = l->block_size,
+		};
+}
+
+static int give_stacks(struct order_feed *f, struct dep_races *out, struct order_stack *want)
+{
+	struct dep_race_access *a;
+	struct dep_held *held;
+	size_t i, n = 0;
+
+	drop_librarys(f, out, want);
+	for (i = 0; i < 2 * out->n; i++)
+		n += want[i].nheld;
+	held = out->held = calloc(n + 1, sizeof(*held));
+	if (!held)
+		return dep_fail(-ENOMEM, "races");
+	for (i = 0; i < 2 * out->n; i++) {
+		a = &out->race[i / 2].access[i % 2];
+		a->thread = want[i].thread;
+		a->tid = want[i].tid;
+		a->call = want[i].frame;
+		a->ncalls = want[i].nframes;
+		a->creator = want[i].creator;
+		a->creator_tid = want[i].creator_tid;
+		a->created = want[i].birth;
+		a->ncreated = want[i].nbirth;
+		give_held(a, &want[i], held);
+		held += want[i].nheld;
+		/* Both are in one block, or the first one's was freed. */
+		if (want[i].origin)
+			give_block(&out->race[i / 2], &want[i]);
+	}
+	return 0;
+}
+
+/* All but the first, and the last one. */
+static int find_exactly(struct dep_store *store, const struct dep_races_options *o,
+			struct order_feed *f, struct dep_analysis *how)
+{
+	struct order_process *p;
+	int pass, err = 0;
+
+	for (pass = 0; !err; pass++) {
+		order_free(f);
+		err = order_scopes_want(f);
+		if (!err)
+			err = run(store, o, f, how);
+		for (p = f->processes; p && !err; p = p->next)
+			err = learn_from(f, p);
+		if (f->words->n == f->nknown || pass == MAX_PASSES)
+			break;
+	}
+	for (p = f->processes; p && !err; p = p->next)
+		if (race_rows_lost(p->rows))
+			err = dep_fail(-ENOMEM, "races");
+	return err;
+}
+
+/* Everything once more, twice: see predict/predict.h.  The second time has all races, too. */
+static int predict(struct dep_store *store, struct order_feed *f, struct dep_races *out,
+		   struct order_stack **want)
+{
+	struct dep_analysis how;
+	int err;
+
+	order_free(f);
+	f->pass = ORDER_ALL;
+	f->predict = true;
+	err = run(store, f->options, f, &how);
+	order_free(f);
+	order_futures_again(f);
+	if (!err)
+		err = run(store, f->options, f, &how);
+	if (!err)
+		err = take_rows(f, out, want);
+	if (!err)
+		err = races_predict(f, out, want);
+	order_free(f);
+	order_futures_free(f);
+	f->predict = false;
+	return err;
+}
+
+int dep_races_find(struct dep_store *store, const struct dep_races_options *options,
+		   struct dep_races *out)
+{
+	struct order_words words = { 0 };
+	struct order_shares shares = { 0 };
+	struct order_feed f = {
+		.store = store, .options = options, .words = &words, .shares = &shares,
+	};
+	struct order_stack *want = NULL;
+	struct dep_analysis how;
+	int err;
+
+	memset(out, 0, sizeof(*out));
+	pthread_mutex_init(&f.asking, NULL);
+	f.pass = ORDER_FIRST;
+	err = run_first(store, options, &f, &how, &out->again);
+	if (!err)
+		err = order_scopes_learn(&f);
+	if (!err)
+		err = order_shares_settle(&shares);
+	f.pass = ORDER_EXACT;
+	out->gaps = how.gaps;
+	out->disorder = how.disorder;
+	out->references = how.counts.refs;
+	if (!err)
+		err = order_scopes_want(&f);
+	if (!err)
+		err = find_exactly(store, options, &f, &how);
+	out->unsettled = words.n - f.nknown;
+	if (err >= 0 && options->predict)
+		err = predict(store, &f, out, &want);
+	else if (!err)
+		err = take_rows(&f, out, &want);
+	order_free(&f);
+	if (!err && out->n) {
+		f.want = want;
+		f.nwant = 2 * out->n;
+		err = run(store, options, &f, &how);
+		if (!err)
+			err = give_stacks(&f, out, want);
+	}
+	order_free(&f);
+	out->crowded = f.ncrowded;
+	order_scopes_free(&f);
+	order_shares_free(&shares);
+	order_insns_free(&f.insns);
+	pthread_mutex_destroy(&f.asking);
+	free(words.v);
+	out->own = want;
+	/* 1: nothing may race. */
+	if (err < 0)
+		dep_races_free(out);
+	return err < 0 ? err : 0;
+}
+
+void dep_races_free(struct dep_races *r)
+{
+	struct order_stack *want = r->own;
+	size_t i;
+
+	for (i = 0; want && i < 2 * r->n; i++)
+		free_stack(&want[i]);
+	for (i = 0; r->race && i < r->n; i++)
+		free(r->race[i].step);
+	free(want);
+	free(r->held);
+	free(r->race);
+	memset(r, 0, sizeof(*r));
+}

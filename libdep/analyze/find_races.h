@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Of dep_races_find(): what find_races.c and find_predicted.c share. */
+#ifndef DEP_ANALYZE_RACES_H
+#define DEP_ANALYZE_RACES_H
+
+#include "libdep/analyze/sync/events.h"
+
+/** races_take() - make *@r of @found, and *@w and the next one what wants its stacks */
+void races_take(struct order_feed *f, struct order_process *p,
+		const struct race_found *found, struct dep_race *r, struct order_stack *w);
+
+/**
+ * races_predict() - add those that could have happened, and are not among @out's
+ *
+ * After the second pass with @f->predict.  Return: 0 or -ENOMEM.
+ */
+int races_predict(struct order_feed *f, struct dep_races *out, struct order_stack **want);
+
+#endif

@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Threads that load segments before they are needed.  The lock protects all but what
+ * dep_loader_start() sets; a request belongs to who asked until it is taken.
+ *
+ * What goes through a sieve is little, and comes in order: of such a thread of the program the
+ * segments behind those that were asked for are loaded as well, one by one, as long as there is
+ * room for what they come to.  So all are at work when one thread's turn is a long one.
+ */
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "libdep/recover/filter/filter.h"
+#include "segments.h"
+
+#define MAX_JOBS	64u
+#define MAX_AHEAD	64u		/* segments of a thread */
+#define MAX_ITEMS	(1u << 19)	/* of all of them */
+
+struct request {
+	struct request *next;		/* that wait */
+	struct request *behind;		/* of the same queue */
+	const struct dep_segment *seg;
+	struct dep_segment copy;	/* what @seg is in a store that grows */
+	struct dep_sieve *sieve;
+	bool more;
+	struct dep_loaded *loaded;
+	enum { WAITING, AT_WORK, DONE } state;
+};
+
+/** struct dep_ahead - of a sieve: requests that were not taken, the first one first */
+struct dep_ahead {
+	struct dep_ahead *next;
+	struct dep_sieve *sieve;
+	struct request *first, *last;
+	unsigned int n;
+	bool busy;
+};
+
+struct dep_loader {
+	struct dep_store *store;
+	unsigned int want, njobs;
+	unsigned int idle;		/* jobs that wait for work */
+	pthread_mutex_t lock;
+	pthread_cond_t work, done;
+	pthread_rwlock_t grows;		/* to be written: the store's tables are changed */
+	struct request *first, **last;	/* those that wait */
+	struct dep_ahead *ahead;
+	size_t items;			/* in requests of @ahead that are done */
+	bool growing;			/* segments do not stay where they are: none ahead */
+	bool stop;
+	pthread_t job[MAX_JOBS];
+	struct dep_load_space *space;	/* of the thread that asks; each job has its own */
+};
+
+/* ---- what is next, with the lock held ---- */
+
+/* In items, of which two words of a joined one have the size. */
+static size_t weight(const struct dep_loaded *l)
+{
+	return l->nitems + l->nwords / 2;
+}
+
+static void add_behind(struct dep_ahead *a, struct request *r)
+{
+	if (a->first)
+		a->last->behind = r;
+	else
+		a->first = r;
+	a->last = r;
+	a->n++;
+}
+
+static struct request *take_waiting(struct dep_loader *l)
+{
+	struct request **pp = &l->first, *r = l->first;
+
+	if (!r)
+		return NULL;
+	*pp = r->next;
+	if (l->last == &r->next)
+		l->last = pp;
+	return r;
+}
+
+/* The segment behind @seg, of the same thread. */
+static const struct dep_segment *behind(struct dep_loader *l, const struct dep_segment *seg)
+{
+	const struct dep_segment *all;
+	size_t n;
+
+	/* Who holds the store may be moving them. */
+	if (l->growing)
+		return NULL;
+	n = dep_store_segments(l->store, &all);
+	/* It may have been asked for when it was elsewhere. */
+	if (seg < all || seg + 1 >= all + n)
+		return NULL;
+	return seg[1].thread == seg->thread ? seg + 1 : NULL;
+}
+
+static bool has_more(struct dep_loader *l, const struct dep_segment *seg)
+{
+	const struct dep_segment *next = behind(l, seg);
+
+	return next && next->seq == seg->seq + 1;
+}
+
+/* The thread of which least is ready, and something is to come, with less than so much; or NULL */
+static struct dep_ahead *find_ahead(struct dep_loader *l, size_t items, unsigned int n)
+{
+	struct dep_ahead *a, *least = NULL;
+
+	if (l->items > items)
+		return NULL;
+	for (a = l->ahead; a; a = a->next)
+		if (!a->busy && a->first && a->n < n && (!least || a->n < least->n) &&
+		    behind(l, a->last->seg))
+			least = a;
+	return least;
+}
+
+/* Is there enough to do for a job that waits?  If not it would soon wait again. */
+static bool wants_job(struct dep_loader *l)
+{
+	return l->idle && (l->first || find_ahead(l, MAX_ITEMS / 2, MAX_AHEAD / 2));
+}
+
+/* Wakes a job without the lock, which that would wait for. */
+static void unlock_for_job(struct dep_loader *l)
+{
+	bool wake = wants_job(l);
+
+	pthread_mutex_unlock(&l->lock);
+	if (wake)
+		pthread_cond_signal(&l->work);
+}
+
+/* One that nobody asked for yet. */
+static struct request *make_ahead(struct dep_loader *l)
+{
+	struct dep_ahead *least = find_ahead(l, MAX_ITEMS, MAX_AHEAD);
+	struct request *r;
+
+	r = least ? calloc(1, sizeof(*r)) : NULL;
+	if (!r)
+		return NULL;
+	r->seg = behind(l, least->last->seg);
+	r->sieve = least->sieve;
+	r->more = has_more(l, r->seg);
+	add_behind(least, r);
+	return r;
+}
+
+static void set_busy(struct request *r, bool busy)
+{
+	if (r->sieve)
+		r->sieve->ahead->busy = busy;
+}
+
+/* Do @r; the lock is given up meanwhile. */
+static void load(struct dep_loader *l, struct request *r, struct dep_load_space *space)
+{
+	r->state = AT_WORK;
+	set_busy(r, true);
+	pthread_mutex_unlock(&l->lock);
+	pthread_rwlock_rdlock(&l->grows);
+	r->loaded = dep_load(l->store, r->seg, l->want, r->sieve, r->more, space);
+	pthread_rwlock_unlock(&l->grows);
+	pthread_mutex_lock(&l->lock);
+	r->state = DONE;
+	set_busy(r, false);
+	if (r->sieve && r->loaded)
+		l->items += weight(r->loaded);
+	pthread_cond_broadcast(&l->done);
+}
+
+/* Return: was there anything to do? */
+static bool load_any(struct dep_loader *l, struct dep_load_space *space)
+{
+	struct request *r = take_waiting(l);
+
+	if (!r)
+		r = make_ahead(l);
+	if (r)
+		load(l, r, space);
+	return r;
+}
+
+static void *job(void *arg)
+{
+	/* Without any it takes some each time. */
+	struct dep_load_space *space = dep_load_space_new();
+	struct dep_loader *l = arg;
+
+	pthread_mutex_lock(&l->lock);
+	while (!l->stop) {
+		if (load_any(l, space))
+			continue;
+		l->idle++;
+		pthread_cond_wait(&l->work, &l->lock);
+		l->idle--;
+	}
+	pthread_mutex_unlock(&l->lock);
+	dep_load_space_free(space);
+	return NULL;
+}
+
+/* ---- for the thread that asks ---- */
+
+struct dep_loader *dep_loader_start(struct dep_store *s, unsigned int want, unsigned int jobs)
+{
+	struct dep_loader *l = calloc(1, sizeof(*l));
+	pthread_rwlockattr_t first;
+
+	if (!l)
+		return NULL;
+	l->store = s;
+	l->want = want;
+	l->last = &l->first;
+	l->space = dep_load_space_new();
+	pthread_mutex_init(&l->lock, NULL);
+	pthread_cond_init(&l->work, NULL);
+	pthread_cond_init(&l->done, NULL);
+	/* There is always one more to be loaded. */
+	pthread_rwlockattr_init(&first);
+	pthread_rwlockattr_setkind_np(&first, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+	pthread_rwlock_init(&l->grows, &first);
+	pthread_rwlockattr_destroy(&first);
+	/* With fewer than asked for it goes on all the same. */
+	while (l->njobs < jobs && l->njobs < MAX_JOBS &&
+	       !pthread_create(&l->job[l->njobs], NULL, job, l))
+		l->njobs++;
+	return l;
+}
+
+void dep_loader_stop(struct dep_loader *l)
+{
+	pthread_mutex_lock(&l->lock);
+	l->stop = true;
+	pthread_cond_broadcast(&l->work);
+	pthread_mutex_unlock(&l->lock);
+	while (l->njobs)
+		pthread_join(l->job[--l->njobs], NULL);
+	pthread_mutex_destroy(&l->lock);
+	pthread_cond_destroy(&l->work);
+	pthread_cond_destroy(&l->done);
+	pthread_rwlock_destroy(&l->grows);
+	dep_load_space_free(l->space);
+	free(l);
+}
+
+/* What is loaded of @sieve's thread; NULL: no memory. */
+static struct dep_ahead *ahead_of(struct dep_loader *l, struct dep_sieve *sieve)
+{
+	struct dep_ahead *a = sieve->ahead;
+
+	if (a)
+		return a;
+	a = calloc(1, sizeof(*a));
+	if (!a)
+		return NULL;
+	a->sieve = sieve;
+	a->next = l->ahead;
+	l->ahead = a;
+	return sieve->ahead = a;
+}
+
+static struct request *ask(struct dep_loader *l, const struct dep_segment *seg,
+			   struct dep_sieve *sieve, bool more)
+{
+	struct dep_ahead *a = sieve ? ahead_of(l, sieve) : NULL;
+	struct request *r;
+
+	if (sieve && !a)
+		return NULL;
+	/* They are asked for in order. */
+	if (a && a->first)
+		return a->first;
+	r = calloc(1, sizeof(*r));
+	if (!r)
+		return NULL;
+	r->copy = *seg;
+	r->seg = l->growing ? &r->copy : seg;
+	r->sieve = sieve;
+	r->more = more;
+	if (a)
+		add_behind(a, r);
+	*l->last = r;
+	l->last = &r->next;
+	return r;
+}
+
+void *dep_loader_ask(struct dep_loader *l, const struct dep_segment *seg, struct dep_sieve *sieve,
+		     bool more)
+{
+	struct request *r;
+
+	pthread_mutex_lock(&l->lock);
+	r = ask(l, seg, sieve, more);
+	unlock_for_job(l);
+	return r;
+}
+
+/* Out of the queue, if nobody has begun with it. */
+static bool take_back(struct dep_loader *l, struct request *r)
+{
+	struct request **pp = &l->first;
+
+	while (*pp && *pp != r)
+		pp = &(*pp)->next;
+	if (!*pp)
+		return false;
+	*pp = r->next;
+	if (l->last == &r->next)
+		l->last = pp;
+	return true;
+}
+
+/* It is the first one of its queue. */
+static void leave_queue(struct dep_loader *l, struct request *r)
+{
+	struct dep_ahead *a = r->sieve ? r->sieve->ahead : NULL;
+
+	if (!a)
+		return;
+	a->first = r->behind;
+	a->n--;
+	if (r->loaded)
+		l->items -= weight(r->loaded);
+}
+
+struct dep_loaded *dep_loader_take(struct dep_loader *l, void *asked)
+{
+	struct request *r = asked;
+	struct dep_loaded *loaded;
+
+	pthread_mutex_lock(&l->lock);
+	if (r->state == WAITING && take_back(l, r))
+		load(l, r, l->space);
+	/* Rather than to wait this thread loads others, if there are any threads that do. */
+	while (r->state != DONE)
+		if (!l->njobs || !load_any(l, l->space))
+			pthread_cond_wait(&l->done, &l->lock);
+	leave_queue(l, r);
+	loaded = r->loaded;
+	unlock_for_job(l);
+	free(r);
+	return loaded;
+}
+
+void dep_loader_forget(struct dep_loader *l, struct dep_sieve *sieve)
+{
+	struct dep_ahead *a = sieve->ahead, **pp = &l->ahead;
+	struct request *r;
+
+	if (!a)
+		return;
+	pthread_mutex_lock(&l->lock);
+	while (a->busy)
+		pthread_cond_wait(&l->done, &l->lock);
+	while ((r = a->first)) {
+		take_back(l, r);
+		leave_queue(l, r);
+		dep_loaded_free(r->loaded);
+		free(r);
+	}
+	while (*pp != a)
+		pp = &(*pp)->next;
+	*pp = a->next;
+	unlock_for_job(l);
+	sieve->ahead = NULL;
+	free(a);
+}
+
+void dep_loader_growing(struct dep_loader *l, bool growing)
+{
+	pthread_mutex_lock(&l->lock);
+	l->growing = growing;
+	unlock_for_job(l);
+}
+
+void dep_loader_hold(struct dep_loader *l)
+{
+	pthread_rwlock_wrlock(&l->grows);
+}
+
+void dep_loader_go_on(struct dep_loader *l)
+{
+	pthread_rwlock_unlock(&l->grows);
+}

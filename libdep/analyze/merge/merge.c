@@ -1,0 +1,412 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * One order of all threads' items: the thread with the lowest ticket is always next, and
+ * goes on up to its next one.
+ *
+ * A heap has the threads by the ticket at which they go on.  Of a thread that has not been
+ * reached only its first segment's header is read; of one that is under way a segment is in
+ * memory, and the next one is loaded meanwhile.  tail.c is how that is done while the
+ * store grows.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "libdep/format/file/error.h"
+#include "libdep/format/read/store.h"
+#include "libdep/recover/interp/run.h"
+#include "merge.h"
+
+#define MAX_JOBS	64u
+
+/* ---- the heap ---- */
+
+static bool before(const struct lane *a, const struct lane *b)
+{
+	if (lane_when(a) != lane_when(b))
+		return lane_when(a) < lane_when(b);
+	return a->thread->serial < b->thread->serial;
+}
+
+static void sift_down(struct merge *m, size_t i)
+{
+	struct lane *l = m->heap[i];
+	size_t k;
+
+	for (; (k = 2 * i + 1) < m->nheap; i = k) {
+		if (k + 1 < m->nheap && before(m->heap[k + 1], m->heap[k]))
+			k++;
+		if (!before(m->heap[k], l))
+			break;
+		m->heap[i] = m->heap[k];
+	}
+	m->heap[i] = l;
+}
+
+void merge_heap(struct merge *m)
+{
+	size_t i = m->nheap / 2;
+
+	while (i--)
+		sift_down(m, i);
+}
+
+void merge_pop(struct merge *m)
+{
+	m->heap[0] = m->heap[--m->nheap];
+	if (m->nheap)
+		sift_down(m, 0);
+}
+
+/* ---- a thread's segments ---- */
+
+static int gap(struct merge *m, const struct lane *l)
+{
+	m->out->gaps++;
+	return m->a->gap ? m->a->gap(m->self, l->thread) : 0;
+}
+
+/* Never back: what follows from damage stays where it can be understood. */
+void merge_key(struct merge *m, struct lane *l, uint64_t ticket)
+{
+	if (!ticket)
+		return;
+	if (ticket < l->key)
+		m->out->disorder++;
+	else
+		l->key = ticket;
+}
+
+/* In a store that grows the segment behind it may not be known yet. */
+void *merge_ask(struct merge *m, struct lane *l, const struct dep_segment *seg)
+{
+	bool more = seg + 1 < l->end && seg[1].seq == seg->seq + 1;
+
+	return dep_loader_ask(m->loader, seg, l->sieve, more);
+}
+
+/* Wait for the segment that is being loaded, @seg if that is not yet. */
+static struct dep_loaded *take_next(struct merge *m, struct lane *l, const struct dep_segment *seg)
+{
+	if (l->next)
+		return l->next;
+	if (!l->asked)
+		l->asked = merge_ask(m, l, seg);
+	if (l->asked)
+		l->next = dep_loader_take(m->loader, l->asked);
+	l->asked = NULL;
+	if (!l->next)
+		dep_fail(-ENOMEM, "segments");
+	return l->next;
+}
+
+/* What of the thread's references is wanted, before its first segment. */
+int merge_begin_lane(struct merge *m, struct lane *l)
+{
+	const struct dep_scope *scope = m->a->scope ? m->a->scope(m->self, l->thread) : NULL;
+
+	l->begun = true;
+	if (!scope)
+		return 0;
+	l->sieve = malloc(sizeof(*l->sieve));
+	return l->sieve ? dep_sieve_init(l->sieve, scope, l->thread->serial + 1) :
+			  dep_fail(-ENOMEM, "threads");
+}
+
+static void end_lane(struct merge *m, struct lane *l)
+{
+	if (l->sieve) {
+		dep_loader_forget(m->loader, l->sieve);
+		dep_sieve_free(l->sieve);
+	}
+	free(l->sieve);
+	l->sieve = NULL;
+}
+
+const struct dep_segment *merge_ahead(const struct lane *l)
+{
+	const struct dep_segment *seg = l->seg + (l->now && !l->now->prefix);
+
+	return l->seg < l->end && seg < l->end ? seg : NULL;
+}
+
+static int begin_segment(struct merge *m, struct lane *l)
+{
+	int err = l->begun ? 0 : merge_begin_lane(m, l);
+	uint64_t seq;
+
+	if (err)
+		return err;
+	l->now = take_next(m, l, l->seg);
+	if (!l->now)
+		return -ENOMEM;
+	l->next = NULL;
+	l->mark = l->item = 0;
+	/* Of what is only there in part the rest is counted, too, when it comes. */
+	if (!l->now->prefix)
+		dep_counts_add(&m->out->counts, &l->now->counts);
+	if (merge_ahead(l))
+		l->asked = merge_ask(m, l, merge_ahead(l));
+	seq = l->now->prefix ? l->now->seq : l->seg->seq;
+	if (seq != l->next_seq)
+		err = gap(m, l);
+	l->next_seq = seq + 1;
+	return err;
+}
+
+/*
+ * When @seg began, which is to come.  The kernel module does not know; and a system call that
+ * was under way then has the ticket from before it.
+ */
+static int go_on_with(struct merge *m, struct lane *l, const struct dep_segment *seg)
+{
+	const struct dep_loaded *next = take_next(m, l, seg);
+	uint64_t ticket, first;
+
+	if (!next)
+		return -ENOMEM;
+	ticket = next->mark[0].ticket;
+	first = next->nmarks > 1 ? next->mark[1].ticket : 0;
+	merge_key(m, l, !ticket || (first && first < ticket) ? first : ticket);
+	return 0;
+}
+
+/* Return: 1 if that was the thread's last. */
+static int end_segment(struct merge *m, struct lane *l)
+{
+	int err = 0;
+
+	if (l->now->err || l->now->lost_bytes)
+		err = gap(m, l);
+	dep_loaded_free(l->now);
+	l->now = NULL;
+	l->seg++;
+	if (err)
+		return err;
+	if (l->seg < l->end || l->next)
+		return go_on_with(m, l, l->seg);
+	end_lane(m, l);
+	if (l->thread->end != DEP_END_WHOLE || l->thread->null_bytes)
+		err = gap(m, l);
+	if (!err && m->a->end)
+		err = m->a->end(m->self, l->thread);
+	return err ? err : 1;
+}
+
+/* ---- runs ---- */
+
+static size_t run_end(const struct lane *l)
+{
+	const struct dep_loaded *now = l->now;
+
+	return l->mark + 1 < now->nmarks ? now->mark[l->mark + 1].item : now->nitems;
+}
+
+/* Show the rest of the run at hand; what the analyzer does not take waits for the next ticket. */
+static int show(struct merge *m, struct lane *l)
+{
+	size_t end = run_end(l);
+	ssize_t n = 0;
+
+	if (l->item < end)
+		n = m->a->items(m->self, l->thread, l->now->item + l->item, end - l->item, l->late);
+	if (n < 0)
+		return (int)n;
+	l->late = !l->late && l->item + (size_t)n < end;
+	l->item = l->late ? l->item + (size_t)n : end;
+	return 0;
+}
+
+/* The call that made a process is in its own stream as well, behind its beginning. */
+static bool is_copied(const struct lane *l)
+{
+	const struct dep_mark *k = &l->now->mark[l->mark];
+	const struct dep_item *it = l->now->item;
+
+	return l->mark && it[k[0].item].kind == DEP_ITEM_EVENT &&
+	       it[k[0].item].event.id == ADEPT_EV_THREAD_START &&
+	       it[k[1].item].kind == DEP_ITEM_EVENT &&
+	       it[k[1].item].event.id == (ADEPT_EV_SYSCALL | DEP_EV_ENTER);
+}
+
+/* One run of the thread, or what was put off.  Return: 1 if it was its last. */
+static int step(struct merge *m, struct lane *l)
+{
+	int err = 0;
+
+	if (!l->now) {
+		err = begin_segment(m, l);
+		/* What this needs to go on may not be there yet. */
+		if (m->follower)
+			return err;
+	}
+	if (!err)
+		err = show(m, l);
+	if (err)
+		return err;
+	if (l->mark + 1 < l->now->nmarks) {
+		if (!is_copied(l))
+			merge_key(m, l, l->now->mark[l->mark + 1].ticket);
+		l->mark += !l->late;
+		return 0;
+	}
+	/* It has begun; when it ended is told by what comes in place of this. */
+	if (l->now->prefix) {
+		l->entered = true;
+		return 0;
+	}
+	if (!l->late)
+		return end_segment(m, l);
+	/* Late is when the next segment begins, or at once if there is none. */
+	return l->seg + 1 < l->end || l->next ? go_on_with(m, l, l->seg + 1) : 0;
+}
+
+/* ---- all of it ---- */
+
+/* They are sorted by thread. */
+static const struct dep_segment *first_of(const struct dep_segment *segs,
+					  const struct dep_segment *end, uint32_t thread)
+{
+	size_t half, n = (size_t)(end - segs);
+
+	while (n) {
+		half = n / 2;
+		if (segs[half].thread < thread) {
+			segs += half + 1;
+			n -= half + 1;
+		} else {
+			n = half;
+		}
+	}
+	return segs;
+}
+
+static int make_lanes(struct merge *m)
+{
+	const struct dep_thread *threads;
+	const struct dep_segment *segs, *end;
+	size_t i, nsegs, n = dep_store_threads(m->store, &threads);
+
+	nsegs = dep_store_segments(m->store, &segs);
+	end = nsegs ? segs + nsegs : segs;
+	m->lane = calloc(n + 1, sizeof(*m->lane));
+	m->heap = calloc(n + 1, sizeof(*m->heap));
+	if (!m->lane || !m->heap)
+		return dep_fail(-ENOMEM, "threads");
+	for (i = 0; i < n; i++) {
+		struct lane *l = &m->lane[m->nlanes];
+
+		l->thread = &threads[i];
+		l->seg = first_of(segs, end, threads[i].serial);
+		for (l->end = l->seg; l->end < end && l->end->thread == threads[i].serial; l->end++)
+			;
+		if (l->seg == l->end)
+			continue;
+		l->key = dep_segment_ticket(m->store, l->seg);
+		m->heap[m->nheap++] = l;
+		m->nlanes++;
+	}
+	merge_heap(m);
+	return 0;
+}
+
+void merge_lane_free(struct merge *m, struct lane *l)
+{
+	if (l->asked)
+		dep_loaded_free(dep_loader_take(m->loader, l->asked));
+	dep_loaded_free(l->now);
+	dep_loaded_free(l->next);
+	l->asked = NULL;
+	l->now = l->next = NULL;
+	end_lane(m, l);
+}
+
+static void free_all(struct merge *m)
+{
+	size_t i;
+
+	for (i = 0; i < m->nlanes; i++)
+		merge_lane_free(m, &m->lane[i]);
+	for (i = 0; i < m->ngrown; i++) {
+		merge_lane_free(m, m->grown[i]);
+		free(m->grown[i]->own);
+		free(m->grown[i]);
+	}
+	free(m->grown);
+	merge_unfollow(m);
+	if (m->loader)
+		dep_loader_stop(m->loader);
+	free(m->lane);
+	free(m->heap);
+}
+
+static int begin(struct merge *m, const struct dep_beside *beside)
+{
+	if (!m->loader)
+		return dep_fail(-ENOMEM, "threads");
+	return beside ? merge_follow(m, beside) : make_lanes(m);
+}
+
+int dep_analyze(struct dep_store *store, const struct dep_analyzer *a, void *self,
+		unsigned int jobs, void (*progress)(size_t done, size_t all),
+		struct dep_analysis *out)
+{
+	return dep_analyze_beside(store, a, self, jobs, progress, NULL, out);
+}
+
+int dep_analyze_beside(struct dep_store *store, const struct dep_analyzer *a, void *self,
+		       unsigned int jobs, void (*progress)(size_t done, size_t all),
+		       const struct dep_beside *beside, struct dep_analysis *out)
+{
+	struct merge m = { .store = store, .a = a, .self = self, .out = out };
+	const struct dep_segment *segs;
+	size_t done = 0, all = dep_store_segments(store, &segs);
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	int ret;
+
+	memset(out, 0, sizeof(*out));
+	if (!jobs)
+		jobs = cpus > 1 ? (unsigned int)cpus : 1;
+	if (jobs > MAX_JOBS)
+		jobs = MAX_JOBS;
+	jobs = dep_store_jobs(store, segs, all, jobs);
+	/* This thread is one of them. */
+	m.loader = dep_loader_start(store, a->want, jobs - 1);
+	ret = begin(&m, beside);
+	while (!ret && (m.nheap || m.follower)) {
+		const struct dep_segment *at;
+		struct lane *l;
+
+		if (m.follower && !merge_may_step(&m)) {
+			ret = merge_wait(&m);
+			continue;
+		}
+		ret = m.follower ? merge_go_on(&m) : 0;
+		if (ret || !m.nheap)
+			continue;
+		l = m.heap[0];
+		at = l->seg;
+		if (merge_lacks_rest(l)) {
+			ret = merge_install(&m, l);
+			sift_down(&m, 0);
+			continue;
+		}
+		ret = m.follower ? merge_step_is_next(&m, l) : 0;
+		if (!ret)
+			ret = step(&m, l);
+		if (ret == 1) {
+			ret = 0;
+			l->done = true;
+			merge_pop(&m);
+		} else {
+			sift_down(&m, 0);
+		}
+		if (l->seg != at && progress)
+			progress(++done, all);
+	}
+	if (ret == -ESTALE && m.follower)
+		ret = merge_wait_out(&m);
+	free_all(&m);
+	return ret;
+}

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "libdep/format/file/error.h"
+#include "libdep/recover/interp/run.h"
+#include "segments.h"
+
+#define PAYLOAD_BYTES	(64u << 10)
+
+/* Copies of events' payloads and of what functions were passed, which do not move. */
+struct dep_payload {
+	struct dep_payload *next;
+	size_t used;
+	char byte[PAYLOAD_BYTES];
+};
+
+/** struct dep_load_space - what loading uses again */
+struct dep_load_space {
+	struct dep_run run;
+	struct dep_columns columns;
+	size_t nitems;		/* of the segment before */
+};
+
+static int grow(void **p, size_t *room, size_t n, size_t size)
+{
+	size_t want = *room ? *room : 1024;
+	void *more;
+
+	if (n <= *room)
+		return 0;
+	while (want < n)
+		want *= 2;
+	more = realloc(*p, want * size);
+	if (!more)
+		return dep_fail(-ENOMEM, "items");
+	*p = more;
+	*room = want;
+	return 0;
+}
+
+static int add_mark(struct dep_loaded *l, uint64_t ticket, size_t item)
+{
+	if (grow((void **)&l->mark, &l->marks_room, l->nmarks + 1, sizeof(*l->mark)))
+		return -ENOMEM;
+	l->mark[l->nmarks++] = (struct dep_mark){ ticket, item };
+	return 0;
+}
+
+static const void *keep(struct dep_loaded *l, const void *payload, size_t size)
+{
+	struct dep_payload *p = l->payloads;
+	void *to;
+
+	if (!p || p->used + size > PAYLOAD_BYTES) {
+		p = malloc(sizeof(*p));
+		if (!p)
+			return NULL;
+		p->next = l->payloads;
+		p->used = 0;
+		l->payloads = p;
+	}
+	to = memcpy(p->byte + p->used, payload, size);
+	/* The next one is aligned, too. */
+	p->used += (size + 7) & ~(size_t)7;
+	return to;
+}
+
+/* Its ticket, of a system call the second one; 0: it has none. */
+static uint64_t event_ticket(const struct dep_event *e)
+{
+	const union {
+		struct adept_ev_syscall call;
+		struct adept_ev_start start;
+		struct adept_ev_end end;
+		struct adept_ev_fork fork;
+		struct adept_ev_signal sig;
+	} *p = e->payload;
+
+	switch (e->id) {
+	case ADEPT_EV_SYSCALL:
+		return p->call.behind;
+	case ADEPT_EV_SYSCALL | DEP_EV_ENTER:
+		return p->call.before;
+	case ADEPT_EV_THREAD_START:
+		return p->start.ticket;
+	case ADEPT_EV_THREAD_END:
+		return p->end.ticket;
+	case ADEPT_EV_FORK:
+		return p->fork.before;
+	case ADEPT_EV_SIGNAL:
+		return p->sig.ticket;
+	}
+	return 0;
+}
+
+static int add_event(struct dep_loaded *l, const struct dep_event *from)
+{
+	struct dep_item it = { .kind = DEP_ITEM_EVENT, .event = *from };
+	uint64_t ticket;
+	int err;
+
+	it.event.payload = keep(l, from->payload, from->size);
+	if (!it.event.payload)
+		return dep_fail(-ENOMEM, "events");
+	if (from->id == ADEPT_EV_SYSCALL)
+		it.event.id |= DEP_EV_ENTER;
+	for (;;) {
+		ticket = event_ticket(&it.event);
+		err = ticket ? add_mark(l, ticket, l->nitems) : 0;
+		if (err)
+			return err;
+		l->item[l->nitems++] = it;
+		if (!(it.event.id & DEP_EV_ENTER))
+			return 0;
+		it.event.id &= ~DEP_EV_ENTER;
+	}
+}
+
+static int add_function(struct dep_loaded *l, struct dep_function_call *f)
+{
+	f->passed = keep(l, f->passed, sizeof(*f->passed));
+	return f->passed ? 0 : dep_fail(-ENOMEM, "functions");
+}
+
+static int add_joined(struct dep_loaded *l, struct dep_item *it)
+{
+	const struct dep_joined *j = it->joined;
+
+	l->nwords += j->nwords;
+	it->joined = keep(l, j, sizeof(*j) + j->nwords * sizeof(j->word[0]));
+	return it->joined ? 0 : dep_fail(-ENOMEM, "items");
+}
+
+static int batch(void *arg, const struct dep_segment *seg, const struct dep_item *items, size_t n)
+{
+	struct dep_loaded *l = arg;
+	int err;
+
+	(void)seg;
+	err = grow((void **)&l->item, &l->room, l->nitems + 2 * n, sizeof(*l->item));
+	for (; n-- && !err; items++) {
+		if (items->kind == DEP_ITEM_EVENT) {
+			err = add_event(l, &items->event);
+			continue;
+		}
+		if (items->kind == DEP_ITEM_TICKET)
+			err = add_mark(l, items->ticket.ticket, l->nitems);
+		l->item[l->nitems] = *items;
+		if (items->kind == DEP_ITEM_FUNCTION)
+			err = add_function(l, &l->item[l->nitems].function);
+		else if (items->kind == DEP_ITEM_JOINED)
+			err = add_joined(l, &l->item[l->nitems]);
+		l->nitems += !err;
+	}
+	return err;
+}
+
+/* Whether it wrote is known behind an instruction, and wanted before it. */
+static void tell_before(struct dep_loaded *l)
+{
+	struct dep_ticket *before = NULL, *t;
+	size_t i;
+
+	for (i = 1; i < l->nmarks; i++) {
+		if (l->item[l->mark[i].item].kind != DEP_ITEM_TICKET)
+			continue;
+		t = &l->item[l->mark[i].item].ticket;
+		if (!t->behind) {
+			before = t;
+			before->wrote = 1;
+		} else if (before && before->pc == t->pc) {
+			before->wrote = t->wrote;
+		}
+	}
+}
+
+/* It may wait for long: what there was room for beyond it is given back. */
+static void give_back(struct dep_loaded *l)
+{
+	struct dep_item *item = l->nitems ? realloc(l->item, l->nitems * sizeof(*item)) : NULL;
+	struct dep_mark *mark = realloc(l->mark, l->nmarks * sizeof(*mark));
+
+	if (item) {
+		l->item = item;
+		l->room = l->nitems;
+	}
+	if (mark) {
+		l->mark = mark;
+		l->marks_room = l->nmarks;
+	}
+}
+
+struct dep_load_space *dep_load_space_new(void)
+{
+	static const struct dep_sink nowhere;
+	struct dep_load_space *p = calloc(1, sizeof(*p));
+
+	if (p)
+		dep_run_init(&p->run, &p->columns, &nowhere, NULL);
+	return p;
+}
+
+void dep_load_space_free(struct dep_load_space *p)
+{
+	if (!p)
+		return;
+	dep_run_free(&p->run);
+	dep_columns_free(&p->columns);
+	free(p);
+}
+
+/* All that @seg has through @sieve into @l; @c: of @seg, or NULL: they are in the store. */
+static void recover(struct dep_loaded *l, struct dep_store *s, const struct dep_segment *seg,
+		    struct dep_columns *c, unsigned int want, struct dep_sieve *sieve, bool more,
+		    struct dep_load_space *p)
+{
+	const struct dep_sink sink = {
+		.want = want | DEP_WANT_EVENTS | DEP_WANT_TICKETS, .batch = batch, .arg = l,
+	};
+	struct dep_run *r = &p->run;
+
+	dep_run_again(r, c ? c : &p->columns, &sink);
+	r->sieve = sieve;
+	r->more = more;
+	r->lean = sieve && !sieve->scope->wanted &&
+		  !(want & (DEP_WANT_BLOCKS | DEP_WANT_CALLS | DEP_WANT_JUMPS));
+	r->native = r->lean && !sieve->scope->interpret ? dep_native_of(s) : NULL;
+	if (sieve && seg->seq != sieve->next_seq)
+		dep_sieve_lost(sieve);
+	if (sieve) {
+		sieve->next_seq = seg->seq + 1;
+		sieve->tickets_stay = seg->seq == sieve->peeked;
+	}
+	l->err = c ? dep_recover_columns(s, seg, r, &l->counts) :
+		     dep_recover_traced(s, seg, r, &l->counts);
+	if (l->err) {
+		strncpy(l->why, dep_error(), sizeof(l->why) - 1);
+	} else {
+		l->mark[0].ticket = r->columns->h.ticket;
+		l->lost_bytes = r->columns->h.lost_bytes;
+	}
+	/* The analyzer is told of a gap there. */
+	if (sieve && (l->err || l->lost_bytes))
+		dep_sieve_lost(sieve);
+}
+
+static struct dep_loaded *load(struct dep_store *s, const struct dep_segment *seg,
+			       struct dep_columns *c, unsigned int want, struct dep_sieve *sieve,
+			       bool more, struct dep_load_space *space)
+{
+	struct dep_load_space *p = space ? space : dep_load_space_new();
+	struct dep_loaded *l = calloc(1, sizeof(*l));
+
+	if (!l || !p || add_mark(l, 0, 0) ||
+	    grow((void **)&l->item, &l->room, p->nitems, sizeof(*l->item))) {
+		dep_loaded_free(l);
+		l = NULL;
+		goto out;
+	}
+	recover(l, s, seg, c, want, sieve, more, p);
+	p->nitems = l->nitems;
+	tell_before(l);
+	give_back(l);
+out:
+	if (p != space)
+		dep_load_space_free(p);
+	return l;
+}
+
+struct dep_loaded *dep_load(struct dep_store *s, const struct dep_segment *seg, unsigned int want,
+			    struct dep_sieve *sieve, bool more, struct dep_load_space *space)
+{
+	return load(s, seg, NULL, want, sieve, more, space);
+}
+
+struct dep_loaded *dep_load_columns(struct dep_store *s, const struct dep_segment *seg,
+				    struct dep_columns *c, unsigned int want,
+				    struct dep_sieve *sieve)
+{
+	return load(s, seg, c, want, sieve, false, NULL);
+}
+
+void dep_loaded_free(struct dep_loaded *l)
+{
+	struct dep_payload *p;
+
+	if (!l)
+		return;
+	while ((p = l->payloads)) {
+		l->payloads = p->next;
+		free(p);
+	}
+	free(l->item);
+	free(l->mark);
+	free(l);
+}
+
+uint64_t dep_segment_ticket(struct dep_store *s, const struct dep_segment *seg)
+{
+	struct dep_seg_header h;
+
+	return dep_store_header(s, seg, &h) ? 0 : h.ticket;
+}

@@ -1,0 +1,684 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * The merge while the store grows.
+ *
+ * The first lane's next step is made when its run is all there, and nobody can come before
+ * it: threads that are known have lanes, in the heap by what they cannot go on before, and
+ * those that are not begin after the moment of the last look at the session file.
+ *
+ * Who sleeps has what it did last in its ring.  If the first lane is one that lacks
+ * something, that is copied and recovered like a segment (a prefix of the one that is to
+ * come, which takes its place later) with the beginning of the system call that it is in.
+ * That may be shown if all is known of it that counts, and it goes on behind the moment at
+ * which it was seen to be in it still.
+ *
+ * What was shown is compared with what comes, and -ESTALE returned if that is not so.  One
+ * thing may be otherwise: of a call that its process ended in there is nothing in the store.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "libdep/collect/snapshot.h"
+#include "libdep/format/file/error.h"
+#include "libdep/format/read/ring_prefix.h"
+#include "libdep/recover/interp/run.h"
+#include "merge.h"
+
+#define MS		1000000ull
+#define LONGEST_MS	16u
+#define ASK_MS		4u
+#define STEPS		16u
+#define MAX_UNKNOWN	(2 * ADEPT_MAX_THREADS)	/* threads that are in no store */
+
+struct follower {
+	struct dep_beside how;
+	struct dep_peek *peek;
+	struct dep_columns columns;
+	size_t nsegs, nrows;		/* of the store that are with their lanes */
+	uint64_t now;			/* who is not known begins behind this */
+	uint64_t last;			/* the last step's */
+	unsigned int ms;		/* to wait if nothing comes */
+	uint64_t asked_ns;		/* when it was asked whether the recording is over.. */
+	unsigned int steps;		/* ..which is done between these */
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000ull + (uint64_t)t.tv_nsec;
+}
+
+static int stale(const struct lane *l, const char *why)
+{
+	return dep_fail(-ESTALE, "thread %u: %s", l->serial, why);
+}
+
+/* ---- lanes ---- */
+
+static int add_lane(struct merge *m, size_t at, uint32_t serial)
+{
+	struct lane *l = calloc(1, sizeof(*l)), **more;
+
+	more = realloc(m->grown, (m->ngrown + 1) * sizeof(struct lane *));
+	if (more)
+		m->grown = more;
+	if (more && l)
+		more = realloc(m->heap, (m->ngrown + 1) * sizeof(struct lane *));
+	if (!more || !l) {
+		free(l);
+		return dep_fail(-ENOMEM, "threads");
+	}
+	m->heap = more;
+	memmove(&m->grown[at + 1], &m->grown[at], (m->ngrown++ - at) * sizeof(struct lane *));
+	m->grown[at] = l;
+	l->serial = l->row.serial = serial;
+	l->thread = &l->row;
+	l->row_at = SIZE_MAX;
+	l->slot = UINT32_MAX;
+	m->heap[m->nheap++] = l;
+	return 0;
+}
+
+static struct lane *lane_of(struct merge *m, uint32_t serial)
+{
+	size_t lo = 0, hi = m->ngrown, mid;
+
+	while (lo < hi) {
+		mid = (lo + hi) / 2;
+		if (m->grown[mid]->serial < serial)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if ((lo == m->ngrown || m->grown[lo]->serial != serial) && add_lane(m, lo, serial))
+		return NULL;
+	return m->grown[lo];
+}
+
+static int append(struct merge *m, struct lane *l, const struct dep_segment *seg)
+{
+	size_t at = l->own ? (size_t)(l->seg - l->own) : 0;
+	size_t room = l->own_room ? l->own_room * 2 : 8;
+	struct dep_segment *more;
+
+	if (l->done || (l->nown && seg->seq <= l->own[l->nown - 1].seq))
+		return stale(l, "a segment comes too late");
+	if (l->nown == l->own_room) {
+		more = realloc(l->own, room * sizeof(*more));
+		if (!more)
+			return dep_fail(-ENOMEM, "segments");
+		l->own = more;
+		l->own_room = room;
+	}
+	l->own[l->nown++] = *seg;
+	l->seg = l->own + at;
+	l->end = l->own + l->nown;
+	/* The first of all it is known by. */
+	if (l->nown == 1 && !l->now && !l->next)
+		l->key = dep_segment_ticket(m->store, seg);
+	return 0;
+}
+
+/* What is stored is loaded ahead, and what was only a part of it is not needed. */
+static void ask_ahead(struct merge *m, struct lane *l)
+{
+	const struct dep_segment *seg = merge_ahead(l);
+
+	if (!seg || l->asked)
+		return;
+	if (l->next && !l->next->prefix)
+		return;
+	dep_loaded_free(l->next);
+	l->next = NULL;
+	/* Of the others one after the other is: they wait. */
+	if (l->now)
+		l->asked = merge_ask(m, l, seg);
+}
+
+static int take_threads(struct merge *m)
+{
+	struct follower *f = m->follower;
+	const struct dep_thread *rows;
+	size_t n = dep_store_threads(m->store, &rows), i;
+	struct lane *l;
+
+	for (; f->nrows < n; f->nrows++) {
+		l = lane_of(m, rows[f->nrows].serial);
+		if (!l)
+			return -ENOMEM;
+		l->row_at = f->nrows;
+	}
+	for (i = 0; i < m->nheap; i++)
+		if (m->heap[i]->row_at < n)
+			m->heap[i]->row = rows[m->heap[i]->row_at];
+	return 0;
+}
+
+static int take_segments(struct merge *m)
+{
+	struct follower *f = m->follower;
+	const struct dep_segment *segs;
+	size_t n = dep_store_segments(m->store, &segs);
+	struct lane *l;
+	int err = 0;
+
+	for (; f->nsegs < n && !err; f->nsegs++) {
+		l = lane_of(m, segs[f->nsegs].thread);
+		err = l ? append(m, l, &segs[f->nsegs]) : -ENOMEM;
+	}
+	return err;
+}
+
+/* Those that have ended without a segment are no lanes. */
+static void drop_empty(struct merge *m)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < m->nheap; i++) {
+		struct lane *l = m->heap[i];
+
+		if (l->over && !l->now && !l->next && l->seg == l->end)
+			l->done = true;
+		else
+			m->heap[n++] = l;
+	}
+	m->nheap = n;
+}
+
+static int grow(struct merge *m)
+{
+	int err;
+	size_t i;
+
+	/* Its last segment had been stored when its end was. */
+	for (i = 0; i < m->nheap; i++)
+		m->heap[i]->over = m->heap[i]->row.end_ns != 0;
+	dep_loader_hold(m->loader);
+	err = dep_store_grow(m->store);
+	dep_loader_go_on(m->loader);
+	if (!err)
+		err = take_threads(m);
+	if (!err)
+		err = take_segments(m);
+	if (err)
+		return err;
+	for (i = 0; i < m->nheap; i++)
+		ask_ahead(m, m->heap[i]);
+	drop_empty(m);
+	return 0;
+}
+
+/* Who is known to be asleep still does not go on before now. */
+static int look(struct merge *m)
+{
+	struct follower *f = m->follower;
+	const struct dep_peeked *p;
+	uint64_t now;
+	bool making;
+	struct lane *l;
+	u32 n = dep_peek_threads(f->peek, &p, &now, &making);
+	int err = grow(m);
+
+	for (; n-- && !err; p++) {
+		l = lane_of(m, p->serial);
+		if (!l)
+			return -ENOMEM;
+		l->slot = p->slot;
+		if (l->entered && p->before == l->now->call.before)
+			l->bound = now;
+	}
+	if (!making)
+		f->now = now;
+	merge_heap(m);
+	/* Who changes its number again and again is no thread. */
+	if (!err && m->ngrown > f->nrows + MAX_UNKNOWN)
+		err = dep_fail(-ESTALE, "there are threads without end");
+	return err;
+}
+
+/* ---- what is not stored yet ---- */
+
+static bool same_call(const struct dep_loaded *a, size_t mark, const struct adept_call *call)
+{
+	const struct dep_item *it = &a->item[a->mark[mark].item];
+	const struct adept_ev_syscall *ev = it->event.payload;
+
+	return it->kind == DEP_ITEM_EVENT && it->event.id == (ADEPT_EV_SYSCALL | DEP_EV_ENTER) &&
+	       ev->before == call->before && ev->nr == call->nr;
+}
+
+static bool same_mark(const struct dep_loaded *a, const struct dep_loaded *b, size_t mark)
+{
+	return mark < a->nmarks && mark < b->nmarks && a->mark[mark].ticket == b->mark[mark].ticket;
+}
+
+/* Has it come to the call that its thread is in, or even begun with it? */
+static bool is_in_call(const struct lane *l)
+{
+	return l->now->call.before && l->mark + 1 == l->now->nmarks && !l->late;
+}
+
+/* Does @by have the thread's end where it was seen to enter a call, or end there? */
+static bool ended_in_call(const struct lane *l, const struct dep_loaded *by)
+{
+	const struct dep_item *it;
+
+	if (by->prefix || by->err || by->lost_bytes || !same_mark(l->now, by, l->mark - 1))
+		return false;
+	if (l->mark == by->nmarks)
+		return true;
+	it = &by->item[by->mark[l->mark].item];
+	return l->mark + 1 == by->nmarks && it->kind == DEP_ITEM_EVENT &&
+	       it->event.id == ADEPT_EV_THREAD_END;
+}
+
+/* Has @by what @l is in the middle of? */
+static bool has_same(const struct lane *l, const struct dep_loaded *by)
+{
+	if (by->err || l->late || !same_mark(l->now, by, l->mark))
+		return false;
+	return !l->entered ||
+	       (l->mark + 1 < by->nmarks && same_call(by, l->mark, &l->now->call));
+}
+
+/* As it was taken to have: with nothing missing, which would have to be told earlier. */
+static bool has_ended(const struct lane *l)
+{
+	return l->seg + 1 == l->end && l->thread->end == DEP_END_WHOLE && !l->thread->null_bytes;
+}
+
+/* Who is killed has no end in its stream: then it is as good as ended where it was seen last. */
+static int go_on_to_end(struct merge *m, struct lane *l)
+{
+	const struct dep_loaded *now = l->now;
+
+	l->ends = true;
+	if (l->mark < now->nmarks) {
+		merge_key(m, l, now->mark[l->mark].ticket);
+		l->item = now->mark[l->mark].item;
+	} else {
+		if (m->follower)
+			merge_key(m, l, m->follower->last);
+		l->mark = now->nmarks - 1;
+		l->item = now->nitems;
+	}
+	/* Beside the recording its end is waited for. */
+	return m->follower || has_ended(l) ? 0 : stale(l, "it went on behind its end");
+}
+
+/* Which memory the call found to be accessed was known behind it, and stands in front of it. */
+static int show_found(struct merge *m, struct lane *l)
+{
+	const struct dep_loaded *now = l->now;
+	size_t to = now->mark[l->mark].item, at = to;
+	const struct dep_item *it = now->item;
+	ssize_t n;
+
+	while (at > now->mark[l->mark - 1].item && it[at - 1].kind == DEP_ITEM_EVENT &&
+	       it[at - 1].event.id == ADEPT_EV_BUFFER)
+		at--;
+	n = at < to ? m->a->items(m->self, l->thread, it + at, to - at, false) : 0;
+	return n < 0 ? (int)n : 0;
+}
+
+/* Behind the call, whose beginning has been shown. */
+static int go_on_behind(struct merge *m, struct lane *l)
+{
+	int err = show_found(m, l);
+
+	merge_key(m, l, l->now->mark[++l->mark].ticket);
+	l->item = l->now->mark[l->mark].item;
+	return err;
+}
+
+/*
+ * There is more of the segment at hand than so far, or all of it.  Its runs are the same, but
+ * not all that is in them: other threads may have been seen to lock what it accesses.
+ */
+static int replace(struct merge *m, struct lane *l, struct dep_loaded *by)
+{
+	bool entered = l->entered, ends = is_in_call(l) && ended_in_call(l, by);
+	int err = 0;
+
+	if (!ends && !has_same(l, by)) {
+		dep_loaded_free(by);
+		return stale(l, "it did something else than it was about to do");
+	}
+	if (!by->prefix)
+		dep_counts_add(&m->out->counts, &by->counts);
+	dep_loaded_free(l->now);
+	l->now = by;
+	l->entered = false;
+	l->bound = 0;
+	if (ends)
+		err = go_on_to_end(m, l);
+	else if (entered)
+		err = go_on_behind(m, l);
+	else
+		l->item = by->mark[l->mark].item;
+	if (!err && !by->prefix)
+		ask_ahead(m, l);
+	return err;
+}
+
+bool merge_lacks_rest(const struct lane *l)
+{
+	return l->now && l->now->prefix && l->seg < l->end &&
+	       (l->entered || l->mark + 1 >= l->now->nmarks);
+}
+
+int merge_install(struct merge *m, struct lane *l)
+{
+	struct dep_loaded *all;
+
+	if (!l->asked)
+		l->asked = merge_ask(m, l, l->seg);
+	all = l->asked ? dep_loader_take(m->loader, l->asked) : NULL;
+	l->asked = NULL;
+	if (!all)
+		return dep_fail(-ENOMEM, "segments");
+	if (l->seg->seq == l->now->seq)
+		return replace(m, l, all);
+	dep_loaded_free(all);
+	return stale(l, "what it had written was given up");
+}
+
+/* The beginning of the call is an item, its end is not there yet. */
+static void cut_call(struct dep_loaded *p, const struct adept_call *call)
+{
+	p->call = *call;
+	p->nmarks--;
+	p->nitems--;
+}
+
+static struct dep_loaded *load_prefix(struct merge *m, const struct lane *l, uint64_t seq)
+{
+	struct follower *f = m->follower;
+	struct dep_segment seg = { .thread = l->serial, .seq = seq };
+	struct dep_sieve sieve;
+	struct dep_peek_chunk k;
+	struct dep_loaded *p;
+	bool whole;
+
+	if (l->slot == UINT32_MAX || !dep_peek_chunk(f->peek, l->slot, l->serial, seq, &k) ||
+	    dep_prefix_columns(m->store, l->serial, &k.chunk, k.body, k.size,
+			       k.call.before ? &k.call : NULL, &f->columns, &whole))
+		return NULL;
+	/* All of it goes through the sieve later, and must come to the same marks. */
+	if (l->sieve)
+		l->sieve->peeked = seq;
+	if (l->sieve && dep_sieve_copy(&sieve, l->sieve))
+		return NULL;
+	p = dep_load_columns(m->store, &seg, &f->columns, m->a->want, l->sieve ? &sieve : NULL);
+	if (l->sieve)
+		dep_sieve_free(&sieve);
+	if (!p || p->err) {
+		dep_loaded_free(p);
+		return NULL;
+	}
+	p->prefix = true;
+	p->seq = seq;
+	if (whole && k.call.before)
+		cut_call(p, &k.call);
+	return p;
+}
+
+/* Does it make the lane go on? */
+static bool is_more(const struct lane *l, const struct dep_loaded *p)
+{
+	size_t marks = l->entered ? l->mark + 1 : l->now->nmarks;
+
+	return p->nmarks > marks || (!l->entered && p->call.before && !l->now->call.before);
+}
+
+static int peek(struct merge *m, struct lane *l)
+{
+	bool goes_on = l->now && l->now->prefix;
+	uint64_t since = now_ns();
+	struct dep_loaded *p;
+
+	if (since < l->peek_ns || l->next || l->row_at == SIZE_MAX)
+		return 0;
+	if (!l->begun && merge_begin_lane(m, l))
+		return -ENOMEM;
+	p = load_prefix(m, l, goes_on ? l->now->seq : l->next_seq);
+	/* A fifth of the time at most. */
+	l->peek_ns = now_ns() + 4 * (now_ns() - since) + MS;
+	if (!p)
+		return 0;
+	if (goes_on && is_more(l, p))
+		return replace(m, l, p);
+	/* What has only begun may have begun earlier than it says: see go_on_with(). */
+	if (goes_on || p->nmarks < 2 || merge_ahead(l)) {
+		dep_loaded_free(p);
+		return 0;
+	}
+	l->next = p;
+	if (!l->now)
+		l->key = p->mark[0].ticket;
+	return 0;
+}
+
+/* ---- waiting ---- */
+
+static bool is_foreseen(const struct merge *m, const struct adept_call *call)
+{
+	return call->before && m->a->foreseen &&
+	       m->a->foreseen(m->self, (uint32_t)call->nr, call->args);
+}
+
+/* Is the run at hand all there, and what comes then? */
+static bool is_ready(const struct merge *m, const struct lane *l)
+{
+	if (l->row_at == SIZE_MAX || l->entered)
+		return false;
+	if (!l->now)
+		return l->seg < l->end || l->next;
+	if (l->mark + 1 < l->now->nmarks)
+		return true;
+	if (l->now->prefix)
+		return is_foreseen(m, &l->now->call);
+	return l->seg + 1 < l->end || l->next || l->over;
+}
+
+bool merge_may_step(const struct merge *m)
+{
+	return m->nheap && is_ready(m, m->heap[0]) && lane_when(m->heap[0]) < m->follower->now;
+}
+
+int merge_step_is_next(struct merge *m, const struct lane *l)
+{
+	struct follower *f = m->follower;
+
+	if (lane_when(l) < f->last)
+		return stale(l, "it comes before what others did already");
+	if (l->ends && !has_ended(l))
+		return stale(l, "it went on behind its end");
+	f->last = lane_when(l);
+	f->ms = 0;
+	return 0;
+}
+
+/* Its segments are @segs, of which it has the first ones; from here on they stay there. */
+static int finish_lane(struct merge *m, struct lane *l, const struct dep_segment *segs, size_t n)
+{
+	size_t at = l->own ? (size_t)(l->seg - l->own) : 0;
+	int err = 0;
+
+	if (n < l->nown || (l->nown && segs[l->nown - 1].seq != l->own[l->nown - 1].seq))
+		return stale(l, "segments are not those that there were");
+	if (!l->nown && n && !l->now && !l->next)
+		l->key = dep_segment_ticket(m->store, segs);
+	l->seg = segs + at;
+	l->end = segs + n;
+	l->over = true;
+	if (l->next && l->next->prefix) {
+		dep_loaded_free(l->next);
+		l->next = NULL;
+	}
+	if (l->now && l->now->prefix && l->seg == l->end)
+		err = stale(l, "it was not stored");
+	else if (!l->now && l->seg == l->end && n)
+		err = stale(l, "it was not stored");
+	else if (l->entered)
+		err = merge_install(m, l);
+	if (!err && l->ends && !has_ended(l))
+		err = stale(l, "it went on behind its end");
+	if (!err)
+		ask_ahead(m, l);
+	return err;
+}
+
+/* Segments are sorted now: the first ones of each lane are those that it has. */
+static int finish_lanes(struct merge *m)
+{
+	const struct dep_segment *segs;
+	size_t i, j, n = dep_store_segments(m->store, &segs), at = 0;
+	int err = 0;
+
+	for (i = 0; i < m->ngrown && !err; i++) {
+		struct lane *l = m->grown[i];
+
+		for (; at < n && segs[at].thread < l->serial; at++)
+			;
+		for (j = at; j < n && segs[j].thread == l->serial; j++)
+			;
+		if (!l->done)
+			err = finish_lane(m, l, segs + at, j - at);
+		else if (j - at != l->nown)
+			err = stale(l, "it went on behind its end");
+		if (l->row_at == SIZE_MAX)
+			l->seg = l->end;
+		at = j;
+	}
+	drop_empty(m);
+	merge_heap(m);
+	for (i = 0; i < m->nheap && !err; i++)
+		if (lane_when(m->heap[i]) < m->follower->last)
+			err = stale(m->heap[i], "it comes before what others did already");
+	return err;
+}
+
+static int settle(struct merge *m)
+{
+	const struct dep_beside *how = &m->follower->how;
+	int err;
+
+	dep_loader_hold(m->loader);
+	err = dep_store_settle(m->store);
+	dep_loader_go_on(m->loader);
+	dep_loader_growing(m->loader, false);
+	if (how->complete)
+		how->complete(how->arg);
+	return err;
+}
+
+/* From here on all is as in a store that was complete from the beginning. */
+static int finish(struct merge *m)
+{
+	int err = settle(m);
+
+	if (!err)
+		err = take_threads(m);
+	if (!err)
+		err = finish_lanes(m);
+	merge_unfollow(m);
+	return err;
+}
+
+/* Look again; get what the first lane lacks. */
+static int more(struct merge *m)
+{
+	struct lane *l;
+	int err = look(m);
+
+	if (err || !m->nheap || merge_may_step(m))
+		return err;
+	l = m->heap[0];
+	if (!is_ready(m, l)) {
+		err = merge_lacks_rest(l) ? merge_install(m, l) : peek(m, l);
+		merge_heap(m);
+	}
+	return err;
+}
+
+static int wait_more(struct follower *f)
+{
+	int over = f->how.wait(f->how.arg, f->ms);
+
+	f->ms = f->ms ? f->ms * 2 : 1;
+	if (f->ms > LONGEST_MS)
+		f->ms = LONGEST_MS;
+	return over;
+}
+
+int merge_wait(struct merge *m)
+{
+	int err = more(m);
+
+	if (err || merge_may_step(m))
+		return err;
+	err = wait_more(m->follower);
+	return err > 0 ? finish(m) : err;
+}
+
+int merge_go_on(struct merge *m)
+{
+	struct follower *f = m->follower;
+	uint64_t now;
+	int over;
+
+	/* Most steps take less time than to ask what time it is. */
+	if (++f->steps % STEPS)
+		return 0;
+	now = now_ns();
+	if (now - f->asked_ns < ASK_MS * MS)
+		return 0;
+	f->asked_ns = now;
+	over = f->how.wait(f->how.arg, 0);
+	return over > 0 ? finish(m) : over;
+}
+
+int merge_wait_out(struct merge *m)
+{
+	int err;
+
+	do {
+		err = wait_more(m->follower);
+	} while (!err);
+	if (err > 0)
+		err = settle(m);
+	return err ? err : -ESTALE;
+}
+
+int merge_follow(struct merge *m, const struct dep_beside *how)
+{
+	struct follower *f = m->follower = calloc(1, sizeof(*f));
+	int err;
+
+	if (!f)
+		return dep_fail(-ENOMEM, "threads");
+	f->how = *how;
+	dep_loader_growing(m->loader, true);
+	err = dep_peek_open(&f->peek, how->session);
+	/* Recorded processes can write there; what is recorded of them is in the store even so. */
+	if (err == -EBADMSG)
+		return dep_fail(-ESTALE, "the session file makes no sense");
+	return err ? dep_fail(err, "the session file cannot be looked at: %s", strerror(-err)) : 0;
+}
+
+void merge_unfollow(struct merge *m)
+{
+	struct follower *f = m->follower;
+
+	if (!f)
+		return;
+	dep_peek_close(f->peek);
+	dep_columns_free(&f->columns);
+	free(f);
+	m->follower = NULL;
+}

@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <errno.h>
+
+#include "access_history.h"
+
+#define SMALL		8u	/* units: larger ones do not look for a hole */
+#define CHUNK_SIZE	((size_t)RACE_ARENA * RACE_UNIT)
+
+static u32 units_of(u32 info)
+{
+	if (info & RACE_STATE_FREE)
+		return info & RACE_STATE_N;
+	if (info & RACE_STATE_SPLIT)
+		return (sizeof(struct race_state) + 8 * 4 + RACE_UNIT - 1) / RACE_UNIT;
+	return (sizeof(struct race_state) + (info & RACE_STATE_N) * 12 + RACE_UNIT - 1) / RACE_UNIT;
+}
+
+static u64 mix(u64 h, u64 x)
+{
+	h = (h ^ x) * 0x9e3779b97f4a7c15u;
+	return h ^ h >> 29;
+}
+
+static u32 hash_accesses(u32 info, u32 n, const u64 *when, const u32 *site)
+{
+	u64 h = info & (RACE_STATE_N | RACE_STATE_FULL);
+	u32 i;
+
+	for (i = 0; i < n; i++)
+		h = mix(mix(h, when[i]), site[i]);
+	return h >> 20;
+}
+
+static u32 hash_split(const u32 *part)
+{
+	u64 h = 1;
+	u32 i;
+
+	for (i = 0; i < 8; i += 2)
+		h = mix(h, (u64)part[i] << 32 | part[i + 1]);
+	return h >> 20;
+}
+
+static u32 hash_of(struct race_state *s)
+{
+	return s->info & RACE_STATE_SPLIT ? hash_split(race_state_part(s)) :
+	       hash_accesses(s->info, race_state_n(s), race_state_when(s), race_state_site(s));
+}
+
+/* The index of a new chunk: one that was given back, or one more. */
+static int add_slot(struct race_mem *m, struct race_states *s, u32 *slot)
+{
+	u32 room = s->room ? s->room * 2 : 16;
+	u8 **p;
+
+	for (*slot = 0; s->gaps && *slot < s->nchunks; ++*slot)
+		if (!s->chunk[*slot])
+			return 0;
+	/* Ids have 31 bits: see local_shadow.h. */
+	if (s->nchunks == RACE_ARENA / 2)
+		return -ENOMEM;
+	if (s->nchunks == s->room) {
+		p = race_grow(m, RACE_MEM_STATES, s->chunk, s->room * sizeof(*p),
+			      room * sizeof(*p));
+		if (!p)
+			return -ENOMEM;
+		s->chunk = p;
+		s->room = room;
+	}
+	*slot = s->nchunks++;
+	s->chunk[*slot] = NULL;
+	s->gaps++;
+	return 0;
+}
+
+static int add_chunk(struct race_mem *m, struct race_states *s)
+{
+	u32 slot;
+
+	if (add_slot(m, s, &slot))
+		return -ENOMEM;
+	s->chunk[slot] = race_alloc(m, RACE_MEM_STATES, CHUNK_SIZE);
+	if (!s->chunk[slot])
+		return -ENOMEM;
+	s->gaps--;
+	s->last = slot;
+	s->used = 0;
+	return 0;
+}
+
+/* Mark @units from @id on as free. */
+static void set_free(struct race_states *s, u32 id, u32 units)
+{
+	if (units)
+		race_states_get(s, id)->info = RACE_STATE_FREE | units;
+}
+
+static void next_hole(struct race_states *s)
+{
+	struct race_state *h;
+
+	set_free(s, s->hole, s->hole_end - s->hole);
+	s->hole = s->hole_end = 0;
+	if (!s->holes)
+		return;
+	h = race_states_get(s, s->holes);
+	s->hole = s->holes;
+	s->hole_end = s->hole + (h->info & RACE_STATE_N);
+	s->holes = h->next;
+}
+
+/* An id with room for @units, or 0. */
+static u32 take(struct race_mem *m, struct race_states *s, u32 units)
+{
+	u32 id;
+
+	s->fresh += units * RACE_UNIT;
+	if (units <= SMALL) {
+		while (s->hole_end - s->hole < units && (s->holes || s->hole))
+			next_hole(s);
+		if (s->hole) {
+			id = s->hole;
+			s->hole += units;
+			return id;
+		}
+	}
+	if (RACE_ARENA - s->used < units) {
+		set_free(s, s->last * RACE_ARENA + s->used, RACE_ARENA - s->used);
+		s->used = RACE_ARENA;
+		if (add_chunk(m, s))
+			return 0;
+	}
+	id = s->last * RACE_ARENA + s->used;
+	s->used += units;
+	return id;
+}
+
+static void link_state(struct race_states *s, u32 id, u32 h)
+{
+	u32 *at = &s->head[h & (s->heads - 1)];
+
+	race_states_get(s, id)->next = *at;
+	*at = id;
+}
+
+static void each(struct race_states *s, void (*f)(void *, u32, struct race_state *), void *arg)
+{
+	u32 c, u, end, units;
+	struct race_state *state;
+
+	/* So that units between the states say that they are free. */
+	set_free(s, s->hole, s->hole_end - s->hole);
+	for (c = 0; c < s->nchunks; c++) {
+		if (!s->chunk[c])
+			continue;
+		end = c == s->last ? s->used : RACE_ARENA;
+		for (u = c ? 0 : 1; u < end; u += units) {
+			state = race_states_get(s, c * RACE_ARENA + u);
+			units = units_of(state->info);
+			if (f)
+				f(arg, c * RACE_ARENA + u, state);
+		}
+	}
+}
+
+static void relink(void *arg, u32 id, struct race_state *state)
+{
+	if (!(state->info & RACE_STATE_FREE))
+		link_state(arg, id, hash_of(state));
+}
+
+static int add_heads(struct race_mem *m, struct race_states *s)
+{
+	u32 heads = s->heads ? s->heads * 2 : 4096;
+	u32 *head = race_alloc(m, RACE_MEM_STATES, heads * sizeof(*head));
+
+	if (!head)
+		return -ENOMEM;
+	race_free(m, RACE_MEM_STATES, s->head, s->heads * sizeof(*head));
+	s->head = head;
+	s->heads = heads;
+	each(s, relink, s);
+	return 0;
+}
+
+int race_states_init(struct race_mem *m, struct race_states *s)
+{
+	int ret = add_chunk(m, s);
+
+	s->used = 1;
+	return ret ? ret : add_heads(m, s);
+}
+
+void race_states_free(struct race_mem *m, struct race_states *s)
+{
+	u32 i;
+
+	for (i = 0; i < s->nchunks; i++)
+		race_free(m, RACE_MEM_STATES, s->chunk[i], CHUNK_SIZE);
+	race_free(m, RACE_MEM_STATES, s->chunk, s->room * sizeof(*s->chunk));
+	race_free(m, RACE_MEM_STATES, s->head, s->heads * sizeof(*s->head));
+}
+
+static struct race_state *make(struct race_mem *m, struct race_states *s, u32 info, u32 h, u32 *id)
+{
+	struct race_state *state;
+
+	if (s->n >= s->heads && s->heads < 1u << 31 && add_heads(m, s))
+		return NULL;
+	*id = take(m, s, units_of(info));
+	if (!*id)
+		return NULL;
+	state = race_states_get(s, *id);
+	state->info = info;
+	link_state(s, *id, h);
+	s->n++;
+	return state;
+}
+
+int race_states_find(struct race_mem *m, struct race_states *s, u32 flags, u32 n, const u64 *when,
+		     const u32 *site, u32 *id)
+{
+	u32 info = n | flags, h = hash_accesses(info, n, when, site), i;
+	struct race_state *state;
+
+	*id = 0;
+	if (!info)
+		return 0;
+	for (i = s->head[h & (s->heads - 1)]; i; i = state->next) {
+		state = race_states_get(s, i);
+		if (state->info == info && !memcmp(race_state_when(state), when, n * 8ul) &&
+		    !memcmp(race_state_site(state), site, n * 4ul)) {
+			*id = i;
+			return 0;
+		}
+	}
+	state = make(m, s, info, h, id);
+	if (!state)
+		return -ENOMEM;
+	memcpy(race_state_when(state), when, n * 8ul);
+	memcpy(race_state_site(state), site, n * 4ul);
+	return 0;
+}
+
+int race_states_find_split(struct race_mem *m, struct race_states *s, const u32 *part, u32 *id)
+{
+	struct race_state *state;
+	u32 h, i;
+
+	for (i = 1; i < 8 && part[i] == part[0]; i++)
+		;
+	*id = part[0];
+	if (i == 8)
+		return 0;
+	h = hash_split(part);
+	for (i = s->head[h & (s->heads - 1)]; i; i = state->next) {
+		state = race_states_get(s, i);
+		if (state->info == RACE_STATE_SPLIT && !memcmp(race_state_part(state), part, 32)) {
+			*id = i;
+			return 0;
+		}
+	}
+	state = make(m, s, RACE_STATE_SPLIT, h, id);
+	if (!state)
+		return -ENOMEM;
+	memcpy(race_state_part(state), part, 32);
+	return 0;
+}
+
+void race_states_mark(struct race_states *s, u32 id)
+{
+	struct race_state *state;
+	u32 i;
+
+	if (!id)
+		return;
+	state = race_states_get(s, id);
+	if (state->info & RACE_STATE_MARK)
+		return;
+	state->info |= RACE_STATE_MARK;
+	if (state->info & RACE_STATE_SPLIT)
+		for (i = 0; i < 8; i++)
+			race_states_mark(s, race_state_part(state)[i]);
+}
+
+struct sweep {
+	struct race_mem *m;
+	struct race_states *s;
+	u32 begin, end;		/* of a hole that may grow */
+	u32 *last;		/* where the next hole is put into the list */
+};
+
+static void end_hole(struct sweep *w)
+{
+	u32 begin = w->begin, chunk = begin / RACE_ARENA, units = w->end - begin;
+	struct race_state *h;
+
+	w->begin = w->end = 0;
+	if (!units)
+		return;
+	if (units == RACE_ARENA && chunk != w->s->last) {
+		race_free(w->m, RACE_MEM_STATES, w->s->chunk[chunk], CHUNK_SIZE);
+		w->s->chunk[chunk] = NULL;
+		w->s->gaps++;
+		return;
+	}
+	set_free(w->s, begin, units);
+	h = race_states_get(w->s, begin);
+	h->next = 0;
+	*w->last = begin;
+	w->last = &h->next;
+}
+
+static void sweep_one(void *arg, u32 id, struct race_state *state)
+{
+	u32 units = units_of(state->info);
+	struct sweep *w = arg;
+
+	if (state->info & RACE_STATE_MARK) {
+		state->info &= ~RACE_STATE_MARK;
+		w->s->live += units * RACE_UNIT;
+		w->s->n++;
+		link_state(w->s, id, hash_of(state));
+		return;
+	}
+	if (id != w->end || id % RACE_ARENA == 0)
+		end_hole(w);
+	if (w->begin == w->end)
+		w->begin = id;
+	w->end = id + units;
+}
+
+void race_states_sweep(struct race_mem *m, struct race_states *s)
+{
+	struct sweep w = { .m = m, .s = s, .last = &s->holes };
+
+	set_free(s, s->hole, s->hole_end - s->hole);
+	s->hole = s->hole_end = s->holes = 0;
+	s->live = s->fresh = 0;
+	s->n = 0;
+	memset(s->head, 0, s->heads * sizeof(*s->head));
+	each(s, sweep_one, &w);
+	end_hole(&w);
+}
+
+struct each_arg {
+	void (*f)(void *arg, struct race_state *state);
+	void *arg;
+};
+
+static void call_each(void *arg, u32 id, struct race_state *state)
+{
+	struct each_arg *e = arg;
+
+	(void)id;
+	if (!(state->info & RACE_STATE_FREE))
+		e->f(e->arg, state);
+}
+
+void race_states_each(struct race_states *s, void (*f)(void *arg, struct race_state *state),
+		      void *arg)
+{
+	struct each_arg e = { f, arg };
+
+	each(s, call_each, &e);
+}

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* Records of granules: where they are, and between them and states. */
+#include <errno.h>
+
+#include "internal.h"
+
+#define UNDER_MAX	8u	/* accesses */
+
+/* ---- where they are ---- */
+
+u32 race_own_take(struct race_mem *m, struct race_owns *s)
+{
+	u32 room = s->room ? s->room * 2 : 16, cell = s->free;
+	struct race_own **p;
+
+	if (cell) {
+		s->free = race_own_get(s, cell)->under;
+		*race_own_get(s, cell) = (struct race_own){ 0 };
+		return cell;
+	}
+	if (!s->nchunks || s->used == RACE_OWN_CHUNK) {
+		if (s->nchunks == s->room) {
+			/* Cells have so many bits. */
+			if (room > RACE_OWN / RACE_OWN_CHUNK)
+				return 0;
+			p = race_grow(m, RACE_MEM_STATES, s->chunk, s->room * sizeof(*p),
+				      room * sizeof(*p));
+			if (!p)
+				return 0;
+			s->chunk = p;
+			s->room = room;
+		}
+		s->chunk[s->nchunks] = race_alloc(m, RACE_MEM_STATES,
+						  RACE_OWN_CHUNK * sizeof(struct race_own));
+		if (!s->chunk[s->nchunks])
+			return 0;
+		s->nchunks++;
+		s->used = 0;
+	}
+	return RACE_OWN | ((s->nchunks - 1) * RACE_OWN_CHUNK + s->used++);
+}
+
+void race_own_give(struct race_owns *s, u32 cell)
+{
+	race_own_get(s, cell)->under = s->free;
+	s->free = cell;
+}
+
+void race_owns_each(const struct race_owns *s, void (*f)(void *arg, u32 under), void *arg)
+{
+	u32 i, j, under;
+
+	for (i = 0; i < s->nchunks; i++)
+		for (j = 0; j < (i + 1 < s->nchunks ? RACE_OWN_CHUNK : s->used); j++) {
+			under = s->chunk[i][j].under;
+			/* Of what was given back it is a cell. */
+			if (under && !(under & RACE_OWN))
+				f(arg, under);
+		}
+}
+
+void race_owns_free(struct race_mem *m, struct race_owns *s)
+{
+	u32 i;
+
+	for (i = 0; i < s->nchunks; i++)
+		race_free(m, RACE_MEM_STATES, s->chunk[i],
+			  RACE_OWN_CHUNK * sizeof(struct race_own));
+	race_free(m, RACE_MEM_STATES, s->chunk, s->room * sizeof(*s->chunk));
+}
+
+/* ---- states to a record ---- */
+
+/* What a byte's state comes to: intervals of the thread, and what others did. */
+struct part {
+	u32 read, wrote;	/* interval + 1; 0: none */
+	u32 n;
+	u64 when[UNDER_MAX];
+	u32 site[UNDER_MAX];
+};
+
+static bool is_own(const struct race_detector *d, const struct race_now *now, u64 when, u32 site)
+{
+	return race_when_thread(when) == now->thread &&
+	       !((site ^ now->site) & RACE_CLASS_INSIDE) && !(site & RACE_CLASS_ATOMIC) &&
+	       !(race_sites_get(&d->sites, site)->flags & RACE_FREE);
+}
+
+/* False if it cannot be told by a record. */
+static bool take_apart(const struct race_detector *d, const struct race_now *now, u32 id,
+		       struct part *p)
+{
+	struct race_state *s = id ? race_states_get(&d->states, id) : NULL;
+	u32 i, n = s ? race_state_n(s) : 0, site, at;
+	u64 when;
+
+	p->read = p->wrote = p->n = 0;
+	if (s && s->info & RACE_STATE_FULL)
+		return false;
+	for (i = 0; i < n; i++) {
+		when = race_state_when(s)[i];
+		site = race_state_site(s)[i];
+		at = race_when_version(when) + 1;
+		if (!is_own(d, now, when, site)) {
+			if (p->n == UNDER_MAX)
+				return false;
+			p->when[p->n] = when;
+			p->site[p->n++] = site;
+		} else if (!at) {
+			return false;
+		} else if (site & RACE_CLASS_WRITE) {
+			p->wrote = at > p->wrote ? at : p->wrote;
+		} else {
+			p->read = at > p->read ? at : p->read;
+		}
+	}
+	/* Which write came last would have to be kept. */
+	return !p->wrote || !p->n;
+}
+
+static bool is_under(const struct part *a, const struct part *b)
+{
+	return a->n == b->n && !memcmp(a->when, b->when, a->n * sizeof(a->when[0])) &&
+	       !memcmp(a->site, b->site, a->n * sizeof(a->site[0]));
+}
+
+/* Do the thread's reads never race with what is under it?  Its writes: *@covers */
+static bool may_be_under(const struct race_now *now, const struct part *p, bool *covers)
+{
+	const u32 spared = RACE_CLASS_ATOMIC | RACE_CLASS_INSIDE;
+	bool before;
+	u32 i;
+
+	*covers = true;
+	for (i = 0; i < p->n; i++) {
+		before = (p->when[i] & RACE_EPOCH) <=
+			 race_clock_get(&now->t->clock, race_when_thread(p->when[i]));
+		if (!before && p->site[i] & RACE_CLASS_WRITE)
+			return false;
+		*covers &= before && !(now->site & ~p->site[i] & spared);
+	}
+	return true;
+}
+
+int race_own_make(struct race_detector *d, const struct race_now *now, const u32 *part, u32 *cell)
+{
+	struct part p[2], *under = NULL, *next = p;
+	u32 read[8], wrote[8], b, low = UINT32_MAX, high = 0;
+	struct race_own *o;
+	bool covers = true;
+	u8 bare = 0;
+	int ret = 0;
+
+	if (now->site & RACE_CLASS_ATOMIC || now->flags & RACE_FREE)
+		return 0;
+	for (b = 0; b < 8; b++) {
+		if ((!b || part[b] != part[b - 1]) && !take_apart(d, now, part[b], next))
+			return 0;
+		read[b] = next->read;
+		wrote[b] = next->wrote;
+		low = read[b] && read[b] < low ? read[b] : low;
+		low = wrote[b] && wrote[b] < low ? wrote[b] : low;
+		high = read[b] > high ? read[b] : high;
+		high = wrote[b] > high ? wrote[b] : high;
+		bare |= (u8)(!next->n << b);
+		if (under && next->n && !is_under(under, next))
+			return 0;
+		if (!under && next->n) {
+			under = next;
+			next = under == p ? p + 1 : p;
+			*next = *under;
+		}
+	}
+	if (high < low || high - low >= UINT16_MAX || (under && !may_be_under(now, under, &covers)))
+		return 0;
+	*cell = race_own_take(&d->mem, &d->shadow.owns);
+	if (!*cell)
+		return -ENOMEM;
+	o = race_own_get(&d->shadow.owns, *cell);
+	if (under)
+		ret = race_states_find(&d->mem, &d->states, 0, under->n, under->when, under->site,
+				       &o->under);
+	o->base = low;
+	o->thread = (u16)now->thread;
+	o->bare = bare;
+	o->inside = !!(now->site & RACE_CLASS_INSIDE);
+	o->covers = covers;
+	for (b = 0; b < 8; b++) {
+		o->read[b] = read[b] ? (u16)(read[b] - low + 1) : 0;
+		o->wrote[b] = wrote[b] ? (u16)(wrote[b] - low + 1) : 0;
+	}
+	return ret;
+}
+
+/* ---- and back ---- */
+
+static u64 when_of(const struct race_own *o, u16 at)
+{
+	return race_when(o->thread, (u64)(o->base + at - 2) << 16);
+}
+
+/* The state of byte @b; @site: of a read, and of a write. */
+static int state_of(struct race_detector *d, const struct race_own *o, u32 b, const u32 *site,
+		    u32 *out)
+{
+	struct race_state *s = NULL;
+	u64 when[UNDER_MAX + 2], read = o->read[b] ? when_of(o, o->read[b]) : 0;
+	u32 sites[UNDER_MAX + 2], i, n = 0, old = 0;
+	bool due = o->read[b];
+
+	if (!(o->bare >> b & 1)) {
+		s = race_states_get(&d->states, o->under);
+		old = race_state_n(s);
+	}
+	for (i = 0; i <= old; i++) {
+		if (due && (i == old || race_state_site(s)[i] & RACE_CLASS_WRITE ||
+			    race_state_when(s)[i] > read)) {
+			when[n] = read;
+			sites[n++] = site[0];
+			due = false;
+		}
+		if (i < old) {
+			when[n] = race_state_when(s)[i];
+			sites[n++] = race_state_site(s)[i];
+		}
+	}
+	if (o->wrote[b]) {
+		when[n] = when_of(o, o->wrote[b]);
+		sites[n++] = site[1];
+	}
+	return race_states_find(&d->mem, &d->states, 0, n, when, sites, out);
+}
+
+int race_own_settle(struct race_detector *d, struct race_page *page, u32 i)
+{
+	const struct race_own *o = race_own_get(&d->shadow.owns, page->cell[i]);
+	u32 inside = o->inside ? RACE_INSIDE : 0, site[2], part[8], b, out;
+	int ret;
+
+	ret = race_sites_find(&d->mem, &d->sites, 0, RACE_READ | inside, &site[0]);
+	if (!ret)
+		ret = race_sites_find(&d->mem, &d->sites, 0, RACE_WRITE | inside, &site[1]);
+	for (b = 0; b < 8 && !ret; b++)
+		ret = state_of(d, o, b, site, &part[b]);
+	if (!ret)
+		ret = race_states_find_split(&d->mem, &d->states, part, &out);
+	if (ret)
+		return ret;
+	race_own_give(&d->shadow.owns, page->cell[i]);
+	page->cell[i] = out;
+	page->settled += page->settled < RACE_SETTLED_MAX;
+	return 0;
+}

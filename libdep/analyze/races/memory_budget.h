@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Memory of a race detector: counted by what it is for, with a limit. */
+#ifndef DEP_RACES_MEM_H
+#define DEP_RACES_MEM_H
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "libdep/abi/types.h"
+
+enum race_mem_use {
+	RACE_MEM_SHADOW,
+	RACE_MEM_STATES,
+	RACE_MEM_CLOCKS,
+	RACE_MEM_OTHER,
+	RACE_MEM_USES
+};
+
+/** struct race_mem - bytes; @limit 0 = none */
+struct race_mem {
+	u64 used[RACE_MEM_USES];
+	u64 sum, limit;
+};
+
+/* Is there room for @size more?  Counts them if so. */
+static inline int race_mem_take(struct race_mem *m, enum race_mem_use use, size_t size)
+{
+	if (m->limit && (size > m->limit || m->sum > m->limit - size))
+		return 0;
+	m->used[use] += size;
+	m->sum += size;
+	return 1;
+}
+
+static inline void race_mem_give(struct race_mem *m, enum race_mem_use use, size_t size)
+{
+	m->used[use] -= size;
+	m->sum -= size;
+}
+
+/* Zeroed, or NULL. */
+static inline void *race_alloc(struct race_mem *m, enum race_mem_use use, size_t size)
+{
+	void *p;
+
+	if (!race_mem_take(m, use, size))
+		return NULL;
+	p = calloc(1, size);
+	if (!p)
+		race_mem_give(m, use, size);
+	return p;
+}
+
+static inline void race_free(struct race_mem *m, enum race_mem_use use, void *p, size_t size)
+{
+	if (!p)
+		return;
+	race_mem_give(m, use, size);
+	free(p);
+}
+
+/* From @old to @size bytes, which is more; NULL leaves @p as it is.  Not zeroed. */
+static inline void *race_grow(struct race_mem *m, enum race_mem_use use, void *p, size_t old,
+			      size_t size)
+{
+	void *q;
+
+	if (!race_mem_take(m, use, size - old))
+		return NULL;
+	q = realloc(p, size);
+	if (!q)
+		race_mem_give(m, use, size - old);
+	return q;
+}
+
+#endif

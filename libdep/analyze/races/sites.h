@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Places in the program, numbered: a place is a pc and how memory is accessed there.
+ *
+ * A site is its number with its class in the low bits, so that what conflicts with what
+ * is known without looking it up.
+ */
+#ifndef DEP_RACES_SITE_H
+#define DEP_RACES_SITE_H
+
+#include "memory_budget.h"
+
+#define RACE_CLASS_WRITE	1u	/* else it only reads */
+#define RACE_CLASS_ATOMIC	2u
+#define RACE_CLASS_INSIDE	4u
+#define RACE_CLASS		7u
+#define RACE_CLASS_BITS		3
+#define RACE_SITES		(1u << 29)
+
+struct race_site {
+	u64 pc;
+	u32 flags;
+	u32 next;		/* number + 1, in a list of the same hash */
+};
+
+struct race_sites {
+	struct race_site *site;
+	u32 n, room;
+	u32 *head;
+	u32 heads;		/* a power of two, or 0 */
+};
+
+/**
+ * race_sites_find() - *@out: the site of @pc and @flags (RACE_READ..), which may be new
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int race_sites_find(struct race_mem *m, struct race_sites *s, u64 pc, u32 flags, u32 *out);
+
+static inline const struct race_site *race_sites_get(const struct race_sites *s, u32 site)
+{
+	return &s->site[site >> RACE_CLASS_BITS];
+}
+
+void race_sites_free(struct race_mem *m, struct race_sites *s);
+
+#endif

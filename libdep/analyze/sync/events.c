@@ -1,0 +1,530 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <errno.h>
+#include <linux/futex.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libdep/format/file/error.h"
+#include "predict_events.h"
+
+/* ---- accesses and order ---- */
+
+int order_flush(struct order_thread *t)
+{
+	u32 n = t->nrefs;
+
+	t->nrefs = 0;
+	if (t->process->future)
+		return order_predict_flush(t, n);
+	return n ? race_accesses(t->process->detector, t->index, t->ref, n) : 0;
+}
+
+/* What the C library has in a lock, or makes threads with, is nothing that prediction needs. */
+static int lock_access(struct order_thread *t, u64 pc, u64 address, u64 size, u32 flags)
+{
+	int err = order_flush(t);
+
+	return err ? err : race_access(t->process->detector, t->index, pc, address,
+				       size < UINT32_MAX ? (u32)size : UINT32_MAX, flags);
+}
+
+int order_access(struct order_thread *t, u64 pc, u64 address, u64 size, u32 flags)
+{
+	int err = 0;
+
+	if (!size)
+		return 0;
+	if (t->feed->nwant)
+		err = order_look_for(t->feed, t, pc, address, size);
+	if (err)
+		return err;
+	if (t->process->future)
+		order_predict_seen(t, pc, flags);
+	if (t->process->future && (t->in_library || order_in_lock(t, address)))
+		return lock_access(t, pc, address, size, flags);
+	t->ref[t->nrefs++] = (struct race_ref){
+		.pc = pc, .address = address, .flags = flags,
+		.size = size < UINT32_MAX ? (u32)size : UINT32_MAX,
+	};
+	return t->nrefs == ORDER_BATCH ? order_flush(t) : 0;
+}
+
+int order_acquire(struct order_thread *t, enum order_kind kind, u64 id)
+{
+	struct order_object *o = order_object_find(&t->process->objects, kind, id);
+	int err = o ? order_flush(t) : 0;
+
+	if (o && !err)
+		err = race_acquire(t->process->detector, t->index, &o->sync);
+	return o && !err ? order_predict_acquire(t, o) : err;
+}
+
+int order_release(struct order_thread *t, enum order_kind kind, u64 id)
+{
+	struct order_object *o = order_object_get(&t->process->objects, kind, id);
+	int err = order_flush(t);
+
+	if (!o)
+		return order_no_memory();
+	if (!err)
+		err = race_release(t->process->detector, t->index, &o->sync);
+	return err ? err : order_predict_release(t, o);
+}
+
+int order_acquire_all(struct order_thread *t, enum order_kind kind)
+{
+	const struct order_objects *o = &t->process->objects;
+	struct order_object *at;
+	int err = order_flush(t);
+	u32 i;
+
+	for (i = 0; i < o->nbuckets; i++)
+		for (at = o->bucket[i]; at && !err; at = at->next) {
+			if (at->kind != kind || (kind == ORDER_SIGNAL &&
+						 at->id >> 32 != t->image->told))
+				continue;
+			err = race_acquire(t->process->detector, t->index, &at->sync);
+			if (!err)
+				err = order_predict_acquire(t, at);
+		}
+	return err;
+}
+
+int order_forget(struct order_thread *t, u64 address, u64 size)
+{
+	int err = order_flush(t);
+
+	order_predict_forget(t->process, address, size);
+	order_predict_forget(t->process, address | ORDER_OBJECTS, size);
+	if (!err)
+		err = race_forget_by(t->process->detector, t->index, address, size);
+	return err ? err : race_forget_by(t->process->detector, t->index,
+					  address | ORDER_OBJECTS, size);
+}
+
+static bool is_among(const struct order_thread *t, const struct order_thread *o, bool image)
+{
+	return o && o->begun && o->process == t->process && o->life == o->process->lives &&
+	       (!image || o->image == t->image);
+}
+
+/* Whoever has ended: @t may have joined it. */
+static int join_ended(struct order_thread *t, bool image)
+{
+	struct order_feed *f = t->feed;
+	struct order_thread *o;
+	int err = 0;
+	size_t i;
+
+	for (i = 0; i < f->nthreads && !t->ended && !err; i++) {
+		o = f->thread[i];
+		if (!is_among(t, o, image) || !o->ended || o->joined)
+			continue;
+		o->joined = true;
+		err = race_thread_join(t->process->detector, t->index, o->index);
+	}
+	return err;
+}
+
+int order_everything(struct order_thread *t, bool image)
+{
+	struct order_feed *f = t->feed;
+	struct race_sync all = { 0 };
+	int err = order_flush(t);
+	struct order_thread *o;
+	size_t i;
+
+	if (!err)
+		err = join_ended(t, image);
+	/* What the others go on with in a turn of theirs is not shown again. */
+	if (f->pass == ORDER_FIRST)
+		return err;
+	for (i = 0; i < 2 * f->nthreads && !err; i++) {
+		o = f->thread[i % f->nthreads];
+		if (!is_among(t, o, image) || o->ended)
+			continue;
+		if (i < f->nthreads)
+			err = race_release(t->process->detector, o->index, &all);
+		else
+			err = race_acquire(t->process->detector, o->index, &all);
+	}
+	race_sync_free(t->process->detector, &all);
+	return err ? err : order_predict_everything(t);
+}
+
+/* Does a word that is known to be atomic have a byte of it? */
+static bool is_atomic(const struct order_objects *o, u64 address, u32 size)
+{
+	u64 word = address / 4, end = (address + size - 1) / 4;
+
+	if (!order_line_marked(o, address) && !order_line_marked(o, address + size - 1))
+		return false;
+	/* More than 16 bytes are no operation on a lock, but a copy or a clearing. */
+	for (; size <= 16 && word <= end; word++)
+		if (order_object_find(o, ORDER_WORD, word))
+			return true;
+	return false;
+}
+
+/*
+ * Code that is no program's knows what it reads to synchronise: a word that is locked some time
+ * is one from the beginning, as for who looks whether another thread has called pthread_once().
+ */
+static bool will_be_atomic(const struct order_thread *t, u64 address, u32 size)
+{
+	const struct dep_places *p = &t->image->scope->locked;
+
+	return size <= 16 &&
+	       (dep_places_maybe(p, address) || dep_places_maybe(p, address + size - 1)) &&
+	       dep_places_has(p, address, size);
+}
+
+static int each_word(struct order_thread *t, u64 address, u32 size,
+		     int (*f)(struct order_thread *t, enum order_kind kind, u64 id))
+{
+	u64 word = address / 4, end = (address + size - 1) / 4;
+	int err = 0;
+
+	for (; word <= end && !err; word++)
+		err = f(t, ORDER_WORD, word);
+	return err;
+}
+
+/* It is an object, and that is all. */
+static int make_object(struct order_thread *t, enum order_kind kind, u64 id)
+{
+	return order_object_get(&t->process->objects, kind, id) ? 0 : order_no_memory();
+}
+
+/* Of a locked instruction: what it releases, at its beginning; what it acquires, behind it. */
+static int locked_access(struct order_thread *t, const struct dep_ref *r, u32 inside)
+{
+	u32 flags = (t->wrote ? RACE_READ | RACE_WRITE : RACE_READ) | RACE_ATOMIC | inside;
+	int err = 0;
+
+	t->locked_at = r->addr;
+	t->locked_size = r->size <= 16 ? r->size : 16;
+	if (t->feed->nwant && t->wrote && !inside)
+		order_held_own(t, r->pc, r->addr);
+	/* Who acquires it comes behind this access, too. */
+	err = order_access(t, r->pc, r->addr, r->size, flags);
+	/* From here on it is an object, also to those that only acquire it. */
+	if (!err && t->wrote) {
+		order_functions_locked(t, r->addr);
+		order_robust_locked(t, r->addr / 4);
+		err = each_word(t, r->addr, t->locked_size,
+				r->type & DEP_REF_COUNTS ? make_object : order_release);
+	}
+	return err;
+}
+
+static int ticket(struct order_thread *t, const struct dep_ticket *k)
+{
+	int err = 0;
+
+	if (!k->behind) {
+		order_poll_synchronised(t);
+		t->locked = true;
+		t->wrote = k->wrote;
+		t->locked_pc = k->pc;
+		t->locked_size = 0;
+		return 0;
+	}
+	/* What it cannot have seen the result of it need not have waited for. */
+	if (t->locked && t->locked_pc == k->pc && t->locked_size && !k->blind && !t->in_library)
+		err = each_word(t, t->locked_at, t->locked_size, order_acquire);
+	t->locked = false;
+	return err;
+}
+
+enum dep_code order_ask_code(struct order_feed *f, u32 process, u64 pc)
+{
+	const struct dep_races_options *o = f->options;
+	enum dep_code code;
+
+	if (!o->code)
+		return DEP_CODE_PROGRAM;
+	pthread_mutex_lock(&f->asking);
+	code = o->code(o->arg, process, pc);
+	pthread_mutex_unlock(&f->asking);
+	return code;
+}
+
+enum dep_code order_code(struct order_feed *f, struct order_image *m, u64 pc)
+{
+	struct order_code *c;
+
+	if (!m->code)
+		m->code = calloc(ORDER_CODES, sizeof(*m->code));
+	if (!m->code)
+		return order_ask_code(f, m->serial, pc);
+	c = &m->code[pc * 0x9e3779b97f4a7c15ull >> 52];
+	if (c->pc != pc) {
+		c->code = order_ask_code(f, m->serial, pc);
+		c->pc = pc;
+	}
+	return c->code;
+}
+
+/*
+ * @address: where the image itself has what @r has where its detector has it
+ *
+ * Return: 0, -EAGAIN: it is to come late; or an error.
+ */
+static int reference(struct order_feed *f, struct order_thread *t, const struct dep_ref *r,
+		     u64 address, bool late)
+{
+	const struct order_objects *o = &t->process->objects;
+	enum dep_code code = r->whose ? r->whose - 1u : order_code(f, t->image, r->pc);
+	u32 type = r->type & DEP_MODIFY, flags = type, inside = 0;
+	int (*then)(struct order_thread *t, enum order_kind kind, u64 id) = NULL;
+	int err = 0;
+
+	if (code != DEP_CODE_PROGRAM && code != DEP_CODE_CALLER)
+		inside = RACE_INSIDE;
+	if (code == DEP_CODE_THREADS)
+		t->in_library = true;
+	else if (code == DEP_CODE_PROGRAM)
+		t->in_library = false;
+	if (t->calls.relocked && code == DEP_CODE_PROGRAM)
+		err = order_functions_cancelled(t);
+	if (err)
+		return err;
+	if (t->locked && t->locked_pc == r->pc)
+		return locked_access(t, r, inside);
+	flags |= inside;
+	if (r->addr - t->robust.head < sizeof(struct robust_list_head) && type == DEP_WRITE)
+		order_robust_write(t, r->addr);
+	if (is_atomic(o, r->addr, r->size) ||
+	    (inside && type == DEP_READ && will_be_atomic(t, address, r->size))) {
+		/* Compilers make neither memcpy() of atomic accesses nor "add" to memory. */
+		if (code != DEP_CODE_CALLER && type != DEP_MODIFY)
+			flags |= ORDER_MAYBE_ATOMIC;
+		if (flags & RACE_READ && !late)
+			return -EAGAIN;
+		/* What the first pass was not shown may have come behind it. */
+		if (!(flags & RACE_READ))
+			then = f->pass != ORDER_FIRST || r->type & DEP_REF_RELEASES ?
+				       order_release : NULL;
+		else if (!t->in_library)
+			then = order_acquire;
+	}
+	if (f->pass == ORDER_FIRST && code == DEP_CODE_PROGRAM)
+		order_wait_access(t, r);
+	/* What is allocated for a thread comes in an order that is left out; see ticket(). */
+	if (code != DEP_CODE_LOADER && (!t->in_library || code == DEP_CODE_THREADS))
+		err = order_access(t, r->pc, r->addr, r->size, flags);
+	/* Not before: what orders others does not order itself. */
+	return !err && then ? each_word(t, r->addr, r->size, then) : err;
+}
+
+/*
+ * Of an image in a group.  While it has one thread, what it has for itself is nobody's business;
+ * but its robust mutexes may be shared.
+ */
+static int grouped_reference(struct order_feed *f, struct order_thread *t,
+			     const struct dep_ref *r, bool late)
+{
+	struct dep_ref at = *r;
+
+	at.addr = order_place(t->image, r->addr, NULL);
+	if (!(at.addr & ORDER_SHARED) && !t->image->multi &&
+	    at.addr - t->robust.head >= sizeof(struct robust_list_head))
+		return 0;
+	return reference(f, t, &at, r->addr, late);
+}
+
+/*
+ * What was put off, which is so in the first pass only: none of it orders, and the thread is
+ * where it was.
+ */
+static int joined(struct order_thread *t, const struct dep_joined *j)
+{
+	u32 code = j->whose - 1u;
+	int err = order_flush(t);
+
+	if (err)
+		return err;
+	if (code == DEP_CODE_PROGRAM)
+		order_wait_joined(t, j);
+	return race_access_joined(t->process->detector, t->index, j,
+				  code == DEP_CODE_PROGRAM ? 0 : RACE_INSIDE);
+}
+
+/* ---- events ---- */
+
+static int event(struct order_thread *t, const struct dep_event *e)
+{
+	const struct adept_ev_signal *sig = e->payload;
+	int err;
+
+	switch (e->id) {
+	case ADEPT_EV_SYSCALL | DEP_EV_ENTER:
+		return order_call_enter(t, e->payload, e->pc);
+	case ADEPT_EV_SYSCALL:
+		return order_call_leave(t, e->payload, e->pc);
+	case ADEPT_EV_BUFFER:
+		order_note_buffer(t, e->payload);
+		break;
+	case ADEPT_EV_SHARED:
+		memcpy(&t->shared, e->payload, sizeof(t->shared));
+		t->has_shared = true;
+		break;
+	case ADEPT_EV_FORK:
+		return order_thread_created(t, e->payload);
+	case ADEPT_EV_THREAD_END:
+		return order_thread_ended(t);
+	case ADEPT_EV_SIGRETURN:
+		t->in_library = t->was_in_library & 1;
+		t->was_in_library >>= 1;
+		order_functions_sigreturn(t);
+		break;
+	case ADEPT_EV_SIGNAL:
+		t->was_in_library = t->was_in_library << 1 | t->in_library;
+		t->in_library = false;
+		t->locked = false;
+		order_functions_signal(t, sig->signo);
+		err = order_acquire(t, ORDER_SIGNAL, order_signal(t->image, sig->signo));
+		return err ? err :
+		       order_acquire(t, ORDER_SIGNAL, order_signal(t->image, 0));
+	}
+	return 0;
+}
+
+/* ---- all items ---- */
+
+static u64 place_of(const struct dep_item *it)
+{
+	switch (it->kind) {
+	case DEP_ITEM_REF:
+		return it->ref.pc;
+	case DEP_ITEM_TICKET:
+		return it->ticket.pc;
+	case DEP_ITEM_EVENT:
+		return it->event.pc;
+	case DEP_ITEM_CALL:
+		return it->call.pc;
+	case DEP_ITEM_FUNCTION:
+		return it->function.pc;
+	case DEP_ITEM_JOINED:
+		return it->joined->pc;
+	case DEP_ITEM_BLOCK:
+		return it->block.pc;
+	}
+	return 0;
+}
+
+static int one_item(struct order_feed *f, struct order_thread *t, const struct dep_item *it,
+		    bool late)
+{
+	int err = 0;
+
+	if (t->jump)
+		err = order_note_place(t, place_of(it));
+	if (err)
+		return err;
+	switch (it->kind) {
+	case DEP_ITEM_REF:
+		if (t->muted)
+			order_functions_left(t, it->ref.pc);
+		if (!t->muted)
+			err = t->image->grouped ? grouped_reference(f, t, &it->ref, late) :
+						  reference(f, t, &it->ref, it->ref.addr, late);
+		break;
+	case DEP_ITEM_TICKET:
+		/* Also in a function that is left out: its return may be told behind the ticket. */
+		err = ticket(t, &it->ticket);
+		break;
+	case DEP_ITEM_EVENT:
+		err = event(t, &it->event);
+		break;
+	case DEP_ITEM_CALL:
+		if (f->nwant || f->predict)
+			err = order_note_call(t, &it->call);
+		break;
+	case DEP_ITEM_FUNCTION:
+		err = order_function(t, &it->function);
+		break;
+	case DEP_ITEM_JOINED:
+		/* Also in a function that is left out: it was not done in there. */
+		err = joined(t, it->joined);
+		break;
+	case DEP_ITEM_BLOCK:
+		break;
+	}
+	return err;
+}
+
+/* Of a process that has too many threads nothing is told any more. */
+static int result(struct order_thread *t, int err)
+{
+	if (err != -ENOSPC)
+		return err;
+	order_crowded(t->feed, t->process);
+	return 0;
+}
+
+ssize_t order_items(void *self, const struct dep_thread *thread, const struct dep_item *items,
+		    size_t n, bool late)
+{
+	struct order_feed *f = self;
+	struct order_thread *t = order_thread_of(f, thread);
+	size_t i = 0;
+	int err = 0;
+
+	if (!t)
+		return order_no_memory();
+	if (t->process->crowded)
+		return (ssize_t)n;
+	if (!t->begun)
+		err = order_thread_begin(t);
+	/* Nothing comes behind a thread's end, whatever a damaged store says. */
+	for (; i < n && !err && !t->ended; i++) {
+		if (i + 1 < n && items[i + 1].kind == DEP_ITEM_JOINED && t->process->detector)
+			race_fetch_joined(t->process->detector, items[i + 1].joined);
+		err = one_item(f, t, &items[i], late);
+	}
+	err = result(t, err);
+	if (t->process->crowded)
+		return (ssize_t)n;
+	if (err == -EAGAIN) {
+		err = 0;
+		i--;
+	}
+	/* Others come next: theirs and these are told in the order in which they are shown. */
+	if (!err)
+		err = order_flush(t);
+	if (err)
+		return dep_fail(err, "thread %u cannot be analyzed: %s", t->tid, strerror(-err));
+	return t->ended ? (ssize_t)n : (ssize_t)i;
+}
+
+/*
+ * Nobody knows what it did, or waited for: whatever others did before may be ordered before
+ * what it does now, and the other way round.
+ */
+int order_gap(void *self, const struct dep_thread *thread)
+{
+	struct order_feed *f = self;
+	struct order_thread *t = order_thread_of(f, thread);
+	int err = 0;
+
+	if (!t)
+		return order_no_memory();
+	if (!t->begun && !t->process->crowded)
+		err = result(t, order_thread_begin(t));
+	if (err || t->process->crowded || t->ended)
+		return err;
+	/* Who knows which handler it is in. */
+	t->was_in_library = 0;
+	order_functions_lost(t);
+	order_predict_gap(t);
+	return order_everything(t, false);
+}
+
+int order_end(void *self, const struct dep_thread *thread)
+{
+	struct order_thread *t = order_thread_of(self, thread);
+
+	return t && t->begun && !t->process->crowded ? order_thread_ended(t) : 0;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Where in an array something is, by a hash of it: the array is the caller's, grows at its end
+ * and does not change its order.
+ */
+#ifndef DEP_ORDER_INDEX_H
+#define DEP_ORDER_INDEX_H
+
+#include <stdbool.h>
+
+#include "libdep/abi/types.h"
+
+/** struct order_index - zeroed, it has nothing */
+struct order_index {
+	struct order_index_slot {
+		u32 hash, at;	/* the latter plus 1; 0: nothing */
+	} *slot;
+	u32 n, room;
+};
+
+static inline u64 order_index_mix(u64 hash, u64 value)
+{
+	hash = (hash ^ value) * 0x9e3779b97f4a7c15ull;
+	return hash ^ hash >> 32;
+}
+
+/** order_index_add() - what is at @at has that hash; 0 or -ENOMEM */
+int order_index_add(struct order_index *x, u64 hash, u32 at);
+/**
+ * order_index_next() - what may be looked for
+ * @i: 0 at first; where to go on
+ * @at: receives where it is
+ *
+ * Return: false: there is no more.
+ */
+bool order_index_next(const struct order_index *x, u64 hash, u32 *i, u32 *at);
+/** order_index_free() - it has nothing any more */
+void order_index_free(struct order_index *x);
+
+/** struct order_serials - what has a serial; zeroed, nothing */
+struct order_serials {
+	struct order_index index;
+	struct order_serial {
+		u32 serial;
+		void *what;
+	} *v;
+	u32 n, room;
+};
+
+/** order_serials_find() - NULL: there is none */
+void *order_serials_find(const struct order_serials *s, u32 serial);
+/** order_serials_add() - one that is not there yet; 0 or -ENOMEM */
+int order_serials_add(struct order_serials *s, u32 serial, void *what);
+/** order_serials_free() - nothing has one any more */
+void order_serials_free(struct order_serials *s);
+
+#endif

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Races that are none of the program's business: both accesses are of a runtime library to its
+ * own data.  The C library's are known one by one, when they happen (events.c).
+ */
+#include <string.h>
+
+#include "events.h"
+
+/* OpenMP's, which synchronise by plain accesses too: these must order, and are no races. */
+static bool is_runtime(const char *path)
+{
+	static const char *const names[] = { "libgomp.so", "libomp.so", "libiomp5.so" };
+	const char *slash = path ? strrchr(path, '/') : NULL;
+	size_t i;
+
+	for (i = 0; slash && i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strncmp(slash + 1, names[i], strlen(names[i])))
+			return true;
+	return false;
+}
+
+static bool in_runtime(struct dep_store *store, const struct order_image *p, u64 pc)
+{
+	const struct dep_module *m;
+	size_t n = store ? dep_store_modules(store, &m) : 0;
+
+	for (; n--; m++)
+		if (m->process == p->serial && pc - m->start < m->end - m->start &&
+		    is_runtime(m->path))
+			return true;
+	return false;
+}
+
+bool order_is_runtimes(const struct order_feed *f, const struct order_process *p,
+		       const struct race_found *found)
+{
+	return in_runtime(f->store, order_image_at(f, p, found->prior.thread), found->prior.pc) &&
+	       in_runtime(f->store, order_image_at(f, p, found->current.thread),
+			  found->current.pc);
+}
+
+static bool is_inside(enum dep_code code)
+{
+	return code == DEP_CODE_LIBRARY || code == DEP_CODE_THREADS;
+}
+
+/*
+ * A compiler may have made a plain access of an atomic one, but not where the C library
+ * accesses what the program has, as when it writes into what was freed.
+ */
+bool order_maybe_atomic(struct order_feed *f, struct order_process *p,
+			const struct race_found *found)
+{
+	enum dep_code a = order_code(f, order_image_at(f, p, found->prior.thread),
+				     found->prior.pc);
+	enum dep_code b = order_code(f, order_image_at(f, p, found->current.thread),
+				     found->current.pc);
+
+	if (is_inside(a) != is_inside(b))
+		return false;
+	return (found->prior.flags | found->current.flags) & ORDER_MAYBE_ATOMIC;
+}
+
+u32 order_condition(struct order_feed *f, const struct order_process *p,
+		    const struct race_access *a)
+{
+	const struct order_image *m = order_image_at(f, p, a->thread);
+	struct x86_insn in;
+
+	if (a->flags & (RACE_WRITE | RACE_SYSCALL | ORDER_OBJECT | ORDER_DESCRIPTOR) || !f->store)
+		return 0;
+	return order_insn_at(&f->insns, f->store, m->serial, a->pc, &in) &&
+	       order_insn_may_drop(&in) ? DEP_ACCESS_CONDITIONAL : 0;
+}
+
+/* Whose it is: its caller's, if what the program calls is not more than an access. */
+static u64 place_of(struct order_feed *f, struct order_image *p, const struct order_stack *w)
+{
+	bool for_caller = w->flags & (RACE_SYSCALL | RACE_FREE) ||
+			  order_code(f, p, w->pc) == DEP_CODE_CALLER;
+
+	return !for_caller ? w->pc : w->nframes ? w->frame[0] : 0;
+}
+
+static bool is_librarys(struct order_feed *f, struct order_image *p, u64 place)
+{
+	enum dep_code code = place ? order_code(f, p, place) : DEP_CODE_PROGRAM;
+
+	return is_inside(code) || code == DEP_CODE_LOADER;
+}
+
+bool order_is_librarys(struct order_feed *f, const struct order_stack *prior,
+		       const struct order_stack *current)
+{
+	struct order_process *p = order_serials_find(&f->process_by, prior->process_serial);
+	struct order_image *ma, *mb;
+	u64 a, b;
+
+	/* What two of them copy may be the program's; what they free, or have written, is not. */
+	if (!p || !((prior->flags | current->flags) & (RACE_SYSCALL | RACE_FREE)))
+		return false;
+	ma = order_image_at(f, p, prior->index);
+	mb = order_image_at(f, p, current->index);
+	a = place_of(f, ma, prior);
+	b = place_of(f, mb, current);
+	return (is_librarys(f, ma, a) && is_librarys(f, mb, b)) ||
+	       (in_runtime(f->store, ma, a) && in_runtime(f->store, mb, b));
+}

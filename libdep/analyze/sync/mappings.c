@@ -1,0 +1,447 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "events.h"
+
+#define PAGE	4096u
+
+/* ---- regions ---- */
+
+static struct order_region *find_region(const struct order_regions *all,
+					const struct order_key *key)
+{
+	u64 hash = order_key_hash(key);
+	u32 i = 0, at;
+
+	while (order_index_next(&all->index, hash, &i, &at))
+		if (order_key_same(&all->v[at]->key, key))
+			return all->v[at];
+	return NULL;
+}
+
+/* NULL: no memory. */
+static struct order_region *make_region(struct order_regions *all, const struct order_key *key)
+{
+	u32 room = all->room ? 2 * all->room : 16;
+	struct order_region *r;
+	void *more;
+
+	if (all->n == all->room) {
+		more = realloc(all->v, room * sizeof(struct order_region *));
+		if (!more)
+			return NULL;
+		all->v = more;
+		all->room = room;
+	}
+	r = calloc(1, sizeof(*r));
+	if (!r || order_index_add(&all->index, order_key_hash(key), all->n)) {
+		free(r);
+		return NULL;
+	}
+	r->key = *key;
+	r->base = ORDER_SHARED | (u64)all->n << ORDER_REGION;
+	all->v[all->n++] = r;
+	return r;
+}
+
+/* *@out: NULL if no number is left. */
+static int region_of(struct order_process *p, const struct order_key *key,
+		     struct order_region **out)
+{
+	*out = find_region(&p->regions, key);
+	if (*out || p->regions.n == ORDER_REGIONS)
+		return 0;
+	*out = make_region(&p->regions, key);
+	return *out ? 0 : order_no_memory();
+}
+
+/* What nobody has any more is new to who maps it next: another file may have its number. */
+static int leave_region(struct order_process *p, struct order_region *r)
+{
+	if (!r || --r->maps)
+		return 0;
+	return race_forget(p->detector, r->base, 1ull << ORDER_REGION);
+}
+
+void order_regions_free(struct order_regions *r)
+{
+	while (r->n)
+		free(r->v[--r->n]);
+	free(r->v);
+	order_index_free(&r->index);
+}
+
+/* ---- maps ---- */
+
+/* Room for one more. */
+static int extend(struct order_map **v, u32 n, u32 *room)
+{
+	u32 want = *room ? 2 * *room : 8;
+	void *more;
+
+	if (n < *room)
+		return 0;
+	more = realloc(*v, want * sizeof(**v));
+	if (!more)
+		return order_no_memory();
+	*v = more;
+	*room = want;
+	return 0;
+}
+
+/* The first one that ends behind @address. */
+static u32 first_behind(const struct order_maps *s, u64 address)
+{
+	u32 low = 0, high = s->n, middle;
+
+	while (low < high) {
+		middle = (low + high) / 2;
+		if (s->v[middle].end > address)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
+}
+
+/* Where nothing is mapped. */
+static int add(struct order_maps *s, const struct order_map *map)
+{
+	u32 i = first_behind(s, map->start);
+	int err = extend(&s->v, s->n, &s->room);
+
+	if (err)
+		return err;
+	memmove(s->v + i + 1, s->v + i, (s->n++ - i) * sizeof(*s->v));
+	s->v[i] = *map;
+	if (map->region)
+		map->region->maps++;
+	return 0;
+}
+
+/* So that it can be said later where something was. */
+static int remember(struct order_maps *s, const struct order_map *map)
+{
+	u64 hash = order_index_mix(order_index_mix(order_index_mix(map->region->base, map->start),
+						   map->end), map->offset);
+	const struct order_map *w;
+	u32 i = 0, at;
+
+	while (order_index_next(&s->was_index, hash, &i, &at)) {
+		w = &s->was[at];
+		if (w->region == map->region && w->start == map->start && w->end == map->end &&
+		    w->offset == map->offset)
+			return 0;
+	}
+	if (extend(&s->was, s->nwas, &s->was_room))
+		return -ENOMEM;
+	if (order_index_add(&s->was_index, hash, s->nwas))
+		return order_no_memory();
+	s->was[s->nwas++] = *map;
+	return 0;
+}
+
+/* Only the first pass is asked who shares what. */
+static int note(const struct order_image *m, const struct order_map *map)
+{
+	struct order_share share = {
+		.key = map->key, .image = m->serial, .writes = map->writes, .at = map->start,
+	};
+
+	return m->feed->shares && m->feed->pass == ORDER_FIRST ?
+	       order_shares_note(m->feed->shares, &share) : 0;
+}
+
+static int map(struct order_image *m, struct order_map *map)
+{
+	int err;
+
+	if (map->end <= map->start || map->end >> ORDER_NUMBER)
+		return 0;
+	map->region = NULL;
+	err = note(m, map);
+	if (err || !m->grouped)
+		return err ? err : add(&m->maps, map);
+	/* What is not followed is as if it were its own. */
+	if (map->offset >> ORDER_REGION ||
+	    (map->offset + (map->end - map->start)) >> ORDER_REGION)
+		return 0;
+	err = region_of(m->process, &map->key, &map->region);
+	if (err || !map->region)
+		return err;
+	err = remember(&m->maps, map);
+	return err ? err : add(&m->maps, map);
+}
+
+/* Of one map the middle. */
+static int split(struct order_maps *s, u32 i, u64 start, u64 end)
+{
+	struct order_map behind = s->v[i];
+
+	behind.start = end;
+	behind.offset += end - s->v[i].start;
+	s->v[i].end = start;
+	return add(s, &behind);
+}
+
+/* Nothing of @start to @end is mapped any more. */
+static int cut(struct order_image *m, u64 start, u64 end)
+{
+	struct order_maps *s = &m->maps;
+	u32 from = first_behind(s, start), to;
+	int err = 0;
+
+	/* Nor is anything of a range that wraps, as damaged stores have them. */
+	if (end <= start || from == s->n)
+		return 0;
+	if (s->v[from].start < start) {
+		if (s->v[from].end > end)
+			return split(s, from, start, end);
+		s->v[from++].end = start;
+	}
+	for (to = from; to < s->n && s->v[to].end <= end && !err; to++)
+		err = leave_region(m->process, s->v[to].region);
+	if (to < s->n && s->v[to].start < end) {
+		s->v[to].offset += end - s->v[to].start;
+		s->v[to].start = end;
+	}
+	memmove(s->v + from, s->v + to, (s->n - to) * sizeof(*s->v));
+	s->n -= to - from;
+	return err;
+}
+
+int order_maps_inherit(struct order_maps *to, const struct order_maps *from)
+{
+	u32 i;
+
+	*to = (struct order_maps){ .n = from->n, .room = from->n };
+	if (!from->n)
+		return 0;
+	to->v = malloc(from->n * sizeof(*to->v));
+	if (!to->v)
+		return order_no_memory();
+	memcpy(to->v, from->v, from->n * sizeof(*to->v));
+	for (i = 0; i < to->n; i++)
+		if (to->v[i].region)
+			to->v[i].region->maps++;
+	return 0;
+}
+
+/* It counts its own from the beginning: they are told apart by its serial. */
+int order_maps_take(struct order_image *m, struct order_maps *from, struct order_process *p)
+{
+	struct order_map one;
+	int err = 0;
+	u32 i;
+
+	for (i = 0; i < from->n && !err; i++) {
+		one = from->v[i];
+		err = map(m, &one);
+	}
+	for (i = 0; i < from->n && !err; i++)
+		err = leave_region(p, from->v[i].region);
+	order_maps_free(from);
+	*from = (struct order_maps){ 0 };
+	return err;
+}
+
+void order_maps_free(struct order_maps *s)
+{
+	free(s->v);
+	free(s->was);
+	order_index_free(&s->was_index);
+}
+
+int order_maps_gone(struct order_image *m)
+{
+	return cut(m, 0, ~0ull);
+}
+
+/* ---- calls ---- */
+
+static u64 page_up(u64 n)
+{
+	return (n + PAGE - 1) & ~(u64)(PAGE - 1);
+}
+
+/*
+ * @new comes where others may be, or where it was itself.  If nobody else has the region it must
+ * not be taken for gone in between: what was done to it stays.
+ */
+static int replace(struct order_image *m, struct order_map *new, u64 gone, u64 gone_size)
+{
+	struct order_region *r = m->grouped ? find_region(&m->process->regions, &new->key) : NULL;
+	int err;
+
+	if (r)
+		r->maps++;
+	err = cut(m, gone, gone + gone_size);
+	if (!err)
+		err = cut(m, new->start, new->end);
+	if (!err)
+		err = map(m, new);
+	return err || !r ? err : leave_region(m->process, r);
+}
+
+static int mapped(struct order_thread *t, const struct adept_ev_syscall *c)
+{
+	struct order_image *m = t->image;
+	bool anonymous = c->args[3] & MAP_ANONYMOUS;
+	struct order_map new = {
+		.start = c->result, .end = c->result + page_up(c->args[1]),
+		.writes = c->args[2] & PROT_WRITE,
+	};
+
+	if ((c->args[3] & MAP_TYPE) == MAP_PRIVATE || (!anonymous && !t->has_shared))
+		return cut(m, new.start, new.end);
+	if (anonymous) {
+		new.key = (struct order_key){ ORDER_ANONYMOUS, m->serial, ++m->maps.anonymous };
+	} else {
+		new.key = (struct order_key){ t->shared.dev, t->shared.inode, 0 };
+		new.offset = c->args[5];
+	}
+	return replace(m, &new, 0, 0);
+}
+
+static int attached(struct order_thread *t, const struct adept_ev_syscall *c)
+{
+	struct order_map new = {
+		.key = { t->shared.dev, t->shared.inode, 0 },
+		.start = c->result, .end = c->result + page_up(t->shared.size),
+		.writes = !(c->args[2] & 010000),	/* SHM_RDONLY */
+	};
+
+	return t->has_shared ? replace(t->image, &new, 0, 0) : 0;
+}
+
+/* The segment that begins there, whatever is left of it. */
+static int detached(struct order_image *m, u64 start)
+{
+	const struct order_map *v;
+	u32 i = m->maps.n;
+	int err = 0;
+
+	while (i-- && !err) {
+		v = &m->maps.v[i];
+		if (v->start - v->offset == start && v->key.dev == ADEPT_SHARED_SYSV)
+			err = cut(m, v->start, v->end);
+	}
+	return err;
+}
+
+static int moved(struct order_image *m, const struct adept_ev_syscall *c)
+{
+	u64 old = c->args[0], size = page_up(c->args[1]);
+	u32 i = first_behind(&m->maps, old);
+	struct order_map new;
+	int err;
+
+	/* Of 0 bytes of shared memory it makes a second mapping. */
+	if (c->args[3] & MREMAP_DONTUNMAP)
+		size = 0;
+	if (i == m->maps.n || m->maps.v[i].start > old) {
+		err = cut(m, old, old + size);
+		return err ? err : cut(m, c->result, c->result + page_up(c->args[2]));
+	}
+	new = m->maps.v[i];
+	new.offset += old - new.start;
+	new.start = c->result;
+	new.end = c->result + page_up(c->args[2]);
+	return replace(m, &new, old, size);
+}
+
+static int protected(struct order_image *m, const struct adept_ev_syscall *c)
+{
+	u64 start = c->args[0], end = start + page_up(c->args[1]);
+	u32 i;
+	int err = 0;
+
+	for (i = 0; i < m->maps.n && c->args[2] & PROT_WRITE && !err; i++) {
+		if (m->maps.v[i].start >= end || m->maps.v[i].end <= start)
+			continue;
+		m->maps.v[i].writes = true;
+		err = note(m, &m->maps.v[i]);
+	}
+	return err;
+}
+
+int order_maps_call(struct order_thread *t, const struct adept_ev_syscall *c)
+{
+	/* What it did before is not done to what is new there. */
+	int err = t->image->grouped ? order_flush(t) : 0;
+
+	if (err)
+		return err;
+	switch (c->nr) {
+	case SYS_mmap:
+		err = mapped(t, c);
+		break;
+	case SYS_munmap:
+		err = cut(t->image, c->args[0], c->args[0] + page_up(c->args[1]));
+		break;
+	case SYS_mremap:
+		err = moved(t->image, c);
+		break;
+	case SYS_mprotect:
+	case SYS_pkey_mprotect:
+		err = protected(t->image, c);
+		break;
+	case SYS_shmat:
+		err = attached(t, c);
+		break;
+	case SYS_shmdt:
+		err = detached(t->image, c->args[0]);
+		break;
+	}
+	t->has_shared = false;
+	return err;
+}
+
+/* ---- places ---- */
+
+u64 order_place(const struct order_image *m, u64 address, u64 *left)
+{
+	const struct order_map *v = m->maps.v;
+	u64 next = 1ull << ORDER_NUMBER;
+	u32 i = m->maps.n ? first_behind(&m->maps, address) : 0;
+
+	if (address >= next)
+		return address;
+	if (i < m->maps.n && v[i].start <= address) {
+		if (left && *left > v[i].end - address)
+			*left = v[i].end - address;
+		return v[i].region->base + v[i].offset + (address - v[i].start);
+	}
+	if (i < m->maps.n)
+		next = v[i].start;
+	if (left && *left > next - address)
+		*left = next - address;
+	return (u64)m->number << ORDER_NUMBER | address;
+}
+
+/* The last one that has it. */
+static bool find(const struct order_map *v, u32 n, u64 place, u64 *address)
+{
+	while (n--) {
+		if (!v[n].region || place - v[n].region->base - v[n].offset >=
+				    v[n].end - v[n].start)
+			continue;
+		*address = v[n].start + (place - v[n].region->base - v[n].offset);
+		return true;
+	}
+	return false;
+}
+
+u64 order_address(const struct order_image *m, u64 place)
+{
+	u64 address = 0;
+
+	if (!(place & ORDER_SHARED))
+		return place & ((1ull << ORDER_NUMBER) - 1);
+	return find(m->maps.v, m->maps.n, place, &address) ||
+	       find(m->maps.was, m->maps.nwas, place, &address) ? address : 0;
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Threads that wait for another one by looking again and again.
+ *
+ * A loop that does nothing but read waits for what it reads; whatever its variable is by name,
+ * it is one that threads synchronise by.  Such loops are seen where all accesses are
+ * (libdep/recover/filter/filter.c).  One that sleeps in between does other things as well, but the
+ * same ones each time.
+ */
+#include <sys/syscall.h>
+
+#include "events.h"
+
+#define SPINS	8	/* who does the same so often in vain, waits */
+
+static int spun(struct order_thread *t, u64 address, u32 size)
+{
+	return size <= 8 ? dep_places_add(&t->process->scope->spun, address, size) : 0;
+}
+
+static void mix(struct order_round *o, u64 what)
+{
+	u64 h = (o->hash ^ what) * 0x9e3779b97f4a7c15ull;
+
+	o->hash = h ^ h >> 29;
+}
+
+static void note_round(struct order_round *o, const struct dep_ref *r)
+{
+	mix(o, r->pc ^ r->addr << 20 ^ r->type);
+	if (r->type == DEP_READ && o->n < ORDER_ROUND) {
+		o->at[o->n] = r->addr;
+		o->size[o->n++] = r->size;
+	}
+}
+
+void order_wait_access(struct order_thread *t, const struct dep_ref *r)
+{
+	note_round(&t->round, r);
+	order_poll_access(t, r);
+}
+
+void order_wait_joined(struct order_thread *t, const struct dep_joined *j)
+{
+	u32 i;
+
+	mix(&t->round, j->pc ^ j->addr << 20);
+	mix(&t->round, j->words);
+	for (i = 0; i < j->nwords; i++) {
+		mix(&t->round, j->word[i].read);
+		mix(&t->round, j->word[i].wrote);
+	}
+	order_poll_others(t);
+}
+
+/* Two rounds may take turns, as in a loop that sleeps twice. */
+int order_wait_call(struct order_thread *t, const struct adept_ev_syscall *c)
+{
+	struct order_round *o = &t->round;
+	bool same = o->hash == o->before[0] || o->hash == o->before[1];
+	int err = 0;
+	u32 i;
+
+	if (c->nr != SYS_nanosleep && c->nr != SYS_clock_nanosleep && c->nr != SYS_sched_yield) {
+		order_poll_synchronised(t);
+		return 0;
+	}
+	order_poll_slept(t);
+	o->same = same ? o->same + 1 : 0;
+	for (i = 0; i < o->n && o->same >= SPINS && !err; i++)
+		err = spun(t, o->at[i], o->size[i]);
+	o->before[1] = o->before[0];
+	o->before[0] = o->hash;
+	o->hash = o->n = 0;
+	return err;
+}

@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * System calls: what is ordered by them.
+ *
+ * A call that can let another thread go on releases before it, one that can have waited
+ * acquires behind it, if it succeeded.
+ */
+#include <errno.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "libdep/recover/program/syscall_info.h"
+#include "predict_events.h"
+
+#define FUTEX_WAIT		0
+#define FUTEX_WAKE		1
+#define FUTEX_LOCK_PI		6
+#define FUTEX_UNLOCK_PI		7
+#define FUTEX_WAIT_BITSET	9
+#define FUTEX_CMD_MASK		127
+
+#define F_DUPFD			0
+#define F_SETLK			6
+#define F_SETLKW		7
+#define F_OFD_SETLK		37
+#define F_OFD_SETLKW		38
+#define F_DUPFD_CLOEXEC		1030
+
+static bool failed(const struct adept_ev_syscall *c)
+{
+	return (s64)c->result < 0 && (s64)c->result > -4096;
+}
+
+static bool waits_for_word(u32 op)
+{
+	return op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET || op == FUTEX_LOCK_PI;
+}
+
+static int futex(struct order_thread *t, const struct adept_ev_syscall *c, bool enter)
+{
+	u32 op = c->args[1] & FUTEX_CMD_MASK;
+	u64 word = order_at(t, c->args[0]);
+	bool waits = waits_for_word(op);
+	/* What the first pass is shown of the beginning may be of a call that never returns. */
+	bool known = enter != (waits && t->feed->pass == ORDER_FIRST);
+
+	if (t->muted)
+		return 0;
+	/* Whoever changes it, and however: threads wait for that. */
+	if (known && !order_object_get(&t->process->objects, ORDER_WORD, word / 4))
+		return -ENOMEM;
+	if (enter && op == FUTEX_UNLOCK_PI)
+		return order_release(t, ORDER_WORD, word / 4);
+	if (!waits)
+		return enter ? order_release(t, ORDER_FUTEX, word) : 0;
+	if (enter)
+		return 0;
+	/* The kernel takes such a lock by itself, and gives it on by itself. */
+	if (op == FUTEX_LOCK_PI && !failed(c))
+		return order_acquire(t, ORDER_WORD, word / 4);
+	return failed(c) ? 0 : order_acquire(t, ORDER_FUTEX, word);
+}
+
+/* 1: it writes to descriptor @*fd, 2: it reads from it, 3: both. */
+static int moves_data(const struct adept_ev_syscall *c, s64 *fd)
+{
+	*fd = (s32)c->args[0];
+	switch (c->nr) {
+	case SYS_write:
+	case SYS_writev:
+	case SYS_pwrite64:
+	case SYS_pwritev:
+	case SYS_pwritev2:
+	case SYS_sendto:
+	case SYS_sendmsg:
+	case SYS_sendmmsg:
+	case SYS_shutdown:
+	case SYS_close:
+	case SYS_timerfd_settime:
+	case SYS_epoll_ctl:
+	case SYS_connect:
+	case SYS_mq_timedsend:
+		return 1;
+	case SYS_sendfile:
+		return 1;
+	case SYS_flock:
+		return 3;
+	}
+	return dep_call_receives(c->nr) ? 2 : 0;
+}
+
+/* Signals that a call sends, or may send later, to the process itself. */
+static int send_signals(struct order_thread *t, const struct adept_ev_syscall *c)
+{
+	switch (c->nr) {
+	case SYS_kill:
+	case SYS_rt_sigqueueinfo:
+		return order_send(t, (s32)c->args[0], c->args[1]);
+	case SYS_tkill:
+	case SYS_pidfd_send_signal:
+		/* Of which process that thread is, or that descriptor, is not known. */
+		return order_send(t, 0, c->args[1]);
+	case SYS_tgkill:
+	case SYS_rt_tgsigqueueinfo:
+		return order_send(t, (s32)c->args[0], c->args[2]);
+	case SYS_alarm:
+	case SYS_setitimer:
+	case SYS_timer_settime:
+		return order_release(t, ORDER_SIGNAL, order_signal(t->image, 0));
+	}
+	return 0;
+}
+
+static bool ends_file(const struct adept_ev_syscall *c)
+{
+	return c->nr == SYS_close || c->nr == SYS_shutdown;
+}
+
+static bool waits_for_any(const struct adept_ev_syscall *c)
+{
+	return c->nr == SYS_epoll_wait || c->nr == SYS_epoll_pwait || c->nr == SYS_epoll_pwait2;
+}
+
+/* Between processes; which part of which file is in memory. */
+static bool locks_file(const struct adept_ev_syscall *c)
+{
+	return c->nr == SYS_flock ||
+	       (c->nr == SYS_fcntl && (c->args[1] == F_SETLK || c->args[1] == F_SETLKW ||
+				       c->args[1] == F_OFD_SETLK || c->args[1] == F_OFD_SETLKW));
+}
+
+/* All of them are taken for one. */
+static int signal_file_made(struct order_thread *t, s64 fd)
+{
+	struct order_files *f = &t->image->files;
+	int err = 0;
+
+	if (!t->process->signal_file) {
+		err = order_file_new(f, fd, -1);
+		t->process->signal_file = order_file(f, fd);
+	}
+	return err ? err : order_file_set(f, fd, t->process->signal_file);
+}
+
+static int file_made(struct order_thread *t, const struct adept_ev_syscall *c)
+{
+	struct order_files *f = &t->image->files;
+	s64 fd = (s64)c->result;
+
+	switch (c->nr) {
+	case SYS_pipe:
+	case SYS_pipe2:
+	case SYS_socketpair:
+		return order_file_new(f, (s32)c->out, (s32)(c->out >> 32));
+	case SYS_dup:
+		return order_file_same(f, fd, (s32)c->args[0]);
+	case SYS_dup2:
+	case SYS_dup3:
+		return order_file_same(f, (s32)c->args[1], (s32)c->args[0]);
+	case SYS_fcntl:
+		if (c->args[1] == F_DUPFD || c->args[1] == F_DUPFD_CLOEXEC)
+			return order_file_same(f, fd, (s32)c->args[0]);
+		return 0;
+	case SYS_open:
+	case SYS_openat:
+	case SYS_creat:
+	case SYS_eventfd:
+	case SYS_eventfd2:
+	case SYS_epoll_create:
+	case SYS_epoll_create1:
+	case SYS_timerfd_create:
+	case SYS_memfd_create:
+		return order_file_new(f, fd, -1);
+	case SYS_signalfd:
+	case SYS_signalfd4:
+		return signal_file_made(t, fd);
+	case SYS_socket:
+	case SYS_accept:
+	case SYS_accept4:
+		return order_file_socket(f, fd);
+	}
+	return 0;
+}
+
+static int unmap_own(struct order_thread *t, u64 pc, u64 place, u64 size)
+{
+	int err = t->feed->nwant ? order_look_for(t->feed, t, pc, place, size) : 0;
+
+	if (!err)
+		err = order_flush(t);
+	/* Stacks are unmapped where the C library makes threads, in an order of its own. */
+	if (!err && !t->muted && !t->in_library &&
+	    order_code(t->feed, t->image, pc) != DEP_CODE_LOADER)
+		err = race_access_known(t->process->detector, t->index, pc, place, size,
+					RACE_WRITE | RACE_FREE | RACE_SYSCALL);
+	if (!err && !t->muted && !t->in_library &&
+	    order_code(t->feed, t->image, pc) != DEP_CODE_LOADER)
+		err = order_predict_access(t, pc, place, size,
+					   RACE_WRITE | RACE_FREE | RACE_SYSCALL, true);
+	return err ? err : order_forget(t, place, size);
+}
+
+static int map_own(struct order_thread *t, u64 pc, u64 place, u64 size)
+{
+	(void)pc;
+	return order_forget(t, place, size);
+}
+
+/* What others share is not gone, and not new, if one of them maps or unmaps it. */
+static int each_own(struct order_thread *t, u64 pc, u64 address, u64 size,
+		    int (*f)(struct order_thread *t, u64 pc, u64 place, u64 size))
+{
+	u64 part, place;
+	int err = 0;
+
+	for (; size && !err; size -= part, address += part) {
+		part = size;
+		place = order_range(t, address, &part);
+		if (!t->image->grouped || !(place & ORDER_SHARED))
+			err = f(t, pc, place, part);
+	}
+	return err;
+}
+
+/* Who unmaps memory must be ordered behind all that was done to it, like one who writes. */
+static int unmap(struct order_thread *t, const struct adept_ev_syscall *c, u64 pc)
+{
+	u64 address = c->args[0], size = c->args[1];
+
+	if (c->nr == SYS_mremap && c->result == address) {
+		address += c->args[2];
+		size = size > c->args[2] ? size - c->args[2] : 0;
+	} else if (c->nr != SYS_munmap && c->nr != SYS_mremap &&
+		   !(c->nr == SYS_mmap && c->args[3] & MAP_FIXED)) {
+		return 0;
+	}
+	return each_own(t, pc, address, size, unmap_own);
+}
+
+/*
+ * Of what can take for ever; a descriptor is used, and a time read, even if it fails then.  Their
+ * beginnings are accesses, and neither order anything nor tell what does.
+ */
+static bool is_foreseen(u32 nr, u64 second)
+{
+	switch (nr) {
+	case SYS_futex:
+		return waits_for_word(second & FUTEX_CMD_MASK);
+	case SYS_nanosleep:
+	case SYS_clock_nanosleep:
+	case SYS_poll:
+	case SYS_ppoll:
+	case SYS_select:
+	case SYS_pselect6:
+	case SYS_epoll_wait:
+	case SYS_epoll_pwait:
+	case SYS_epoll_pwait2:
+	case SYS_read:
+	case SYS_recvfrom:
+	case SYS_recvmsg:
+	case SYS_accept:
+	case SYS_accept4:
+	case SYS_wait4:
+	case SYS_waitid:
+	case SYS_pause:
+	case SYS_rt_sigsuspend:
+	case SYS_rt_sigtimedwait:
+		return true;
+	}
+	return false;
+}
+
+bool order_call_foreseen(void *self, uint32_t nr, const uint64_t args[6])
+{
+	(void)self;
+	return is_foreseen(nr, args[1]);
+}
+
+int order_call_enter(struct order_thread *t, const struct adept_ev_syscall *c, u64 pc)
+{
+	bool counts = !failed(c) || is_foreseen(c->nr, c->args[1]);
+	int err, moves;
+	s64 fd;
+
+	if (c->nr == SYS_futex)
+		return futex(t, c, true);
+	if (c->nr == SYS_set_robust_list && !failed(c))
+		order_robust_list(t, c->args[0]);
+	err = order_predict_call(t, c);
+	if (!err && counts)
+		err = order_buffers(t, c, pc, true);
+	if (!err && counts)
+		err = order_descriptors(t, c, pc, true);
+	moves = moves_data(c, &fd);
+	if (!err && moves & 1 && !failed(c))
+		err = order_release(t, ends_file(c) ? ORDER_CLOSED : ORDER_FILE,
+				    order_file(&t->image->files, fd));
+	/* What is waited for in an epoll set may come from any of its files. */
+	if (!err && c->nr == SYS_epoll_ctl)
+		err = order_file_same(&t->image->files, (s32)c->args[0], (s32)c->args[2]);
+	if (!err)
+		err = send_signals(t, c);
+	/* Who unlocks a file, and who locks it. */
+	t->image->locks |= locks_file(c);
+	if (!err && t->image->grouped &&
+	    (locks_file(c) || (c->nr == SYS_close && t->image->locks)))
+		err = order_release(t, ORDER_LOCKS, 0);
+	if (!err && !failed(c))
+		err = unmap(t, c, pc);
+	return err;
+}
+
+/* Which of those it waited for is in memory, and not in the profile. */
+static int waited(struct order_thread *t, const struct adept_ev_syscall *c)
+{
+	int err;
+
+	switch (c->nr) {
+	case SYS_poll:
+	case SYS_ppoll:
+	case SYS_select:
+	case SYS_pselect6:
+		err = c->result ? order_acquire_all(t, ORDER_FILE) : 0;
+		return c->result && !err ? order_acquire_all(t, ORDER_CLOSED) : err;
+	case SYS_rt_sigtimedwait:
+		err = order_acquire(t, ORDER_SIGNAL, order_signal(t->image, c->result));
+		return err ? err : order_acquire(t, ORDER_SIGNAL, order_signal(t->image, 0));
+	case SYS_signalfd:
+	case SYS_signalfd4:
+		return order_acquire_all(t, ORDER_SIGNAL);
+	case SYS_read:
+		if (order_file(&t->image->files, (s32)c->args[0]) == t->process->signal_file)
+			return order_acquire_all(t, ORDER_SIGNAL);
+		break;
+	case SYS_vfork:
+	case SYS_clone:
+	case SYS_clone3:
+		return order_acquire(t, ORDER_CHILD, c->result);
+	case SYS_wait4:
+		return c->result ? order_waited(t, (u32)c->result) : 0;
+	case SYS_waitid:
+		/* Which one it was is in memory, unless it was asked for. */
+		return order_waited(t, c->args[0] == P_PID ? (u32)c->args[1] : 0);
+	}
+	return 0;
+}
+
+int order_call_leave(struct order_thread *t, const struct adept_ev_syscall *c, u64 pc)
+{
+	int err = 0, moves;
+	s64 fd;
+
+	if (c->nr == SYS_futex)
+		return futex(t, c, false);
+	err = order_wait_call(t, c);
+	if (!err)
+		err = order_predict_call(t, c);
+	if (err || failed(c))
+		return err;
+	err = file_made(t, c);
+	moves = moves_data(c, &fd);
+	if (!err && moves & 2)
+		err = order_acquire(t, ORDER_FILE, order_file(&t->image->files, fd));
+	/* The end is what is read last. */
+	if (!err && moves & 2 && (!c->result || waits_for_any(c)))
+		err = order_acquire(t, ORDER_CLOSED, order_file(&t->image->files, fd));
+	if (!err)
+		err = waited(t, c);
+	if (!err && t->image->grouped && locks_file(c))
+		err = order_acquire(t, ORDER_LOCKS, 0);
+	if (!err)
+		err = order_buffers(t, c, pc, false);
+	if (!err)
+		err = order_descriptors(t, c, pc, false);
+	if (!err)
+		err = order_maps_call(t, c);
+	if (!err && c->nr == SYS_mmap)
+		err = each_own(t, pc, c->result, c->args[1], map_own);
+	if (!err && c->nr == SYS_mmap && c->args[3] & MAP_STACK)
+		err = order_stack(t->process, order_at(t, c->result), c->args[1]);
+	return err;
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* Where the threads of wanted stacks were created. */
+#include <stdlib.h>
+
+#include "events.h"
+
+int order_note_birth(struct order_thread *t, u32 index)
+{
+	struct order_stack *w;
+	size_t n;
+	u32 i;
+
+	for (n = 0; n < t->feed->nwant; n++) {
+		w = &t->feed->want[n];
+		if (w->index != index || w->process_serial != t->process->serial || w->creator)
+			continue;
+		w->birth = malloc((t->depth + 1) * sizeof(*w->birth));
+		if (!w->birth)
+			return order_no_memory();
+		w->creator = t->serial;
+		w->creator_tid = t->tid;
+		for (i = t->depth; i--;)
+			w->birth[w->nbirth++] = t->stack[i].pc;
+	}
+	return 0;
+}

@@ -1,0 +1,535 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Process slots: who lives, descriptor rings, and the end of an image.
+ *
+ * Exit ids are unique in the session and a forked child goes on with its parent's
+ * fragments, so a chunk may need the descriptors of any process: all rings are
+ * emptied after the heads of the threads were read and before any chunk is taken.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libdep/inject/inject.h"
+#include "chunk_end.h"
+#include "internal.h"
+
+#define CLAIM_GRACE_NS	1000000000ull	/* a fork that long in the making has failed */
+#define RESOLVE_NS	2000000000ull	/* to find a process of another pid namespace */
+#define UNKNOWN_NS	5000000000ull	/* how long one that was not found is alone waited for */
+#define POLL_NS		1000000ull	/* a system call per process, so not in every pass */
+#define IMAGE_CHECK_NS	250000000ull	/* it costs the reading of /proc/PID/maps */
+
+static struct adept_proc *shared(const struct dep_collector *c, u32 i)
+{
+	return dep_session_proc(c->s, i);
+}
+
+static bool is_taken(u32 state)
+{
+	return state == ADEPT_SLOT_LIVE || state == ADEPT_SLOT_ENDED;
+}
+
+/* Is there a thread of slot @i that has not ended? */
+static bool has_thread(struct dep_collector *c, u32 i)
+{
+	struct adept_thread *sh;
+	u32 k;
+
+	for (k = 0; k < c->nused; k++) {
+		sh = dep_session_thread(c->s, c->used[k]);
+		if (load(&sh->state) != ADEPT_SLOT_ENDED && load(&sh->proc) == i &&
+		    load(&sh->proc_serial) == c->procs[i].serial)
+			return true;
+	}
+	return false;
+}
+
+static bool others_live(struct dep_collector *c)
+{
+	u32 i;
+
+	for (i = 0; i < c->s->layout.nprocs; i++)
+		if (c->procs[i].open && c->procs[i].pid)
+			return true;
+	return false;
+}
+
+/*
+ * A process whose number is not known is gone when its threads have ended.  One that was killed
+ * tells nothing: when no other is left it is waited for a while, and then counted as lost.
+ */
+static bool unknown_gone(struct dep_collector *c, struct proc_slot *p)
+{
+	u64 now = now_ns();
+
+	if (!has_thread(c, (u32)(p - c->procs)))
+		return now - p->checked_ns > CLAIM_GRACE_NS;
+	if (others_live(c)) {
+		p->native_ns = 0;
+		return false;
+	}
+	if (!p->native_ns)
+		p->native_ns = now;
+	if (now - p->native_ns < UNKNOWN_NS)
+		return false;
+	c->loss.lost_processes++;
+	dep_collector_note(c, "process %u: it cannot be seen whether it lives; nothing is recorded "
+			   "of it from here", p->serial);
+	return true;
+}
+
+static bool process_gone(struct dep_collector *c, struct proc_slot *p)
+{
+	struct pollfd pfd = { .fd = p->pidfd, .events = POLLIN };
+
+	if (!p->pid)
+		return unknown_gone(c, p);
+
+	if (c->child_gone && p->pid == (u32)c->child)
+		return true;
+	if (p->pidfd >= 0)
+		return poll(&pfd, 1, 0) == 1;
+	return kill(p->pid, 0) && errno == ESRCH;
+}
+
+/* An image that was replaced by one that runs natively leaves its pid behind. */
+static bool image_gone(struct dep_collector *c, struct proc_slot *p)
+{
+	u64 now, every = IMAGE_CHECK_NS;
+
+	if (!p->pid || (!p->native && !c->child_gone))
+		return false;
+	now = now_ns();
+	/* Most such execves come at once. */
+	if (p->native && (now - p->native_ns) / 4 < every)
+		every = (now - p->native_ns) / 4;
+	if (now - p->checked_ns < every)
+		return false;
+	p->checked_ns = now;
+	return !dep_image_alive(c, p->pid);
+}
+
+/* Its slot will be free: who finds none waits for that. */
+static void tell_ended(struct dep_collector *c, u32 i)
+{
+	u32 live = ADEPT_SLOT_LIVE;
+
+	if (!dep_threads_left_alive(c, i))
+		__atomic_compare_exchange_n(&shared(c, i)->state, &live, ADEPT_SLOT_ENDED, false,
+					    __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+}
+
+void dep_procs_poll(struct dep_collector *c)
+{
+	u64 now = now_ns();
+	bool ask = now - c->polled_ns >= POLL_NS;
+	u32 i;
+
+	if (ask)
+		c->polled_ns = now;
+	for (i = 0; i < c->s->layout.nprocs; i++) {
+		struct proc_slot *p = &c->procs[i];
+
+		/* A vfork child may ask, or be followed, when its parent was killed. */
+		if (p->open)
+			dep_exec_step(c, i);
+		if (!p->open || p->dying || !(ask || p->gone))
+			continue;
+		p->dying = p->gone || process_gone(c, p) ||
+			   (!p->following && image_gone(c, p));
+		if (p->dying && !p->following)
+			tell_ended(c, i);
+	}
+}
+
+/*
+ * The slot's number is not proven.  The name is looked up only if the process has no privileges
+ * that the session lacks: the user who records it may read the name without us.
+ */
+static void read_exe(const struct dep_collector *c, u32 pid, char *exe, size_t size)
+{
+	int proc = dep_proc_open((pid_t)pid);
+	ssize_t n = -1;
+
+	if (proc >= 0 && (!c->base || !c->base->known || !dep_judge_member(proc, c->base, NULL)))
+		n = readlinkat(proc, "exe", exe, size - 1);
+	exe[n > 0 ? n : 0] = '\0';
+	if (proc >= 0)
+		close(proc);
+}
+
+char *dep_find_exe(struct dep_collector *c, u32 pid, u32 cause, u32 parent)
+{
+	char exe[4096];
+	u32 i;
+
+	read_exe(c, pid, exe, sizeof(exe));
+	/* Ended already.  A forked child has asked for no other image before it was seen. */
+	for (i = 0; !*exe && cause == ADEPT_BY_FORK && i < c->s->layout.nprocs; i++)
+		if (c->procs[i].open && c->procs[i].serial == parent)
+			return strdup(c->procs[i].exe);
+	return strdup(exe);
+}
+
+bool dep_proc_replaced(struct dep_collector *c, u32 i)
+{
+	const struct proc_slot *p = &c->procs[i];
+	struct adept_proc *sh;
+	u32 k;
+
+	for (k = 0; k < c->nslots; k++) {
+		sh = shared(c, k);
+		if (k != i && dep_domain(c, k) == dep_domain(c, i) && is_taken(load(&sh->state)) &&
+		    load(&sh->cause) == ADEPT_BY_EXEC && p->pid && load(&sh->pid) == p->pid &&
+		    load(&sh->parent_serial) == p->serial)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * The process's number here; 0: it is in another pid namespace and was not found.
+ * Return: false to look again later.
+ */
+static bool find_pid(struct dep_collector *c, u32 i, u32 *pid)
+{
+	struct proc_slot *p = &c->procs[i];
+	struct adept_proc *sh = shared(c, i);
+
+	*pid = load(&sh->pid);
+	if (!(load(&sh->ns) & ADEPT_NS_PID))
+		return true;
+	*pid = dep_pidns_process(c, i);
+	if (*pid) {
+		/* For all that look there from now on, a next collector included. */
+		store(&sh->pid, *pid);
+		__atomic_fetch_and(&sh->ns, ~ADEPT_NS_PID, __ATOMIC_SEQ_CST);
+		return true;
+	}
+	if (!p->unresolved_ns)
+		p->unresolved_ns = now_ns();
+	return now_ns() - p->unresolved_ns > RESOLVE_NS;
+}
+
+static void open_process(struct dep_collector *c, u32 i)
+{
+	struct proc_slot *p = &c->procs[i];
+	struct adept_proc *sh = shared(c, i);
+	u32 serial = load(&sh->serial), pid;
+	u32 parent = load(&sh->parent_serial), cause = load(&sh->cause);
+	struct dep_job *job;
+	char *exe;
+	size_t n;
+
+	/* A slot refused once is looked at again only when it says something else. */
+	if (p->serial == serial && p->broken)
+		return;
+	if (!find_pid(c, i, &pid))
+		return;
+	exe = dep_find_exe(c, pid, cause, parent);
+	if (!exe)
+		return;
+	n = strlen(exe);
+	job = dep_queue_job(c->queue, DEP_JOB_PROCESS, n + 1);
+	if (!job)
+		goto out_free;
+	if (!dep_domain_process(c, i, serial) || !dep_serial_take(c, serial) ||
+	    (!pid && !p->unresolved_ns) ||
+	    pid > 0x7fffffff || pid == (u32)getpid()) {
+		dep_queue_cancel(c->queue, job);
+		dep_collector_note(c, "process slot %u: serial %u, pid %u are not possible", i,
+				   serial, pid);
+		p->serial = serial;
+		p->broken = true;
+		c->loss.corrupt++;
+		goto out_free;
+	}
+	memcpy(job->data, exe, n + 1);
+
+	memset(p, 0, sizeof(*p));
+	p->open = true;
+	p->exe = exe;
+	p->serial = serial;
+	p->pid = pid;
+	p->pidfd = pid ? syscall(SYS_pidfd_open, pid, 0) : -1;
+	p->gone = (pid && p->pidfd < 0 && errno == ESRCH) || dep_proc_replaced(c, i);
+	p->checked_ns = now_ns();
+	c->nopen++;
+	c->nprocs_seen++;
+
+	job->serial = serial;
+	job->process = (struct dep_process){
+		.serial = serial,
+		.pid = pid,
+		.parent = parent,
+		.cause = cause,
+		.start_ns = load(&sh->start_ns),
+		.exe = n ? (char *)job->data : NULL,
+	};
+	if (job->process.cause > ADEPT_BY_ATTACH)
+		job->process.cause = ADEPT_BY_LAUNCH;
+	dep_queue_put(c->queue, job);
+	return;
+
+out_free:
+	free(exe);
+}
+
+/*
+ * Copy the whole descriptors of one straight piece of process slot @i's ring, @pos in all that it
+ * ever wrote; false if they make no sense.
+ */
+static bool copy_descriptors(struct dep_collector *c, struct dep_job *job, u32 i, u64 pos,
+			     const u8 *from, size_t size)
+{
+	struct adept_desc d;
+	size_t at, len;
+
+	for (at = 0; at < size; at += len) {
+		if (size - at < sizeof(d))
+			return false;
+		memcpy(&d, from + at, sizeof(d));
+		if (d.type == ADEPT_DESC_PAD)
+			return true;
+		len = d.size;
+		if (len < sizeof(d) || len % 8 || len > size - at)
+			return false;
+		memcpy(job->data + job->size, from + at, len);
+		/* The size that was checked is the one that is kept. */
+		memcpy(job->data + job->size, &d, sizeof(d));
+		if (!dep_domain_describes(c, i, pos + at, job->data + job->size))
+			return false;
+		job->size += len;
+	}
+	return true;
+}
+
+/* Of a storing thread, or of the loop if nothing of the process is queued. */
+static void consumed(struct dep_collector *c, u32 i, u64 head)
+{
+	struct adept_proc *sh = shared(c, i);
+
+	__atomic_store_n(&sh->desc_tail, head, __ATOMIC_SEQ_CST);
+	__atomic_fetch_add(&sh->desc_space, 1, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&sh->desc_waits, __ATOMIC_SEQ_CST))
+		futex_wake(&sh->desc_space);
+}
+
+static void descriptors_stored(struct dep_job *job)
+{
+	struct dep_collector *c = job->owner;
+	struct proc_slot *p = &c->procs[job->slot];
+	struct adept_desc_mark *mark = shared(c, job->slot)->mark;
+	u64 tail = load(&shared(c, job->slot)->desc_tail);
+
+	if (job->kind == DEP_JOB_DESCRIPTORS)
+		p->desc_stored += job->size;
+	mark += mark[0].tail == tail;
+	store(&mark->stored, p->desc_stored);
+	store(&mark->tail, job->upto);
+	consumed(c, job->slot, job->upto);
+}
+
+static void break_process(struct dep_collector *c, struct proc_slot *p)
+{
+	dep_collector_note(c, "process %u (%u): its descriptors make no sense; code that is new "
+			   "from here cannot be recovered", p->serial, p->pid);
+	p->broken = true;
+	c->broken++;
+	c->loss.corrupt++;
+}
+
+/* 1 = took some, 0 = nothing there, -1 = no room in the queue. */
+static int drain(struct dep_collector *c, u32 i)
+{
+	struct proc_slot *p = &c->procs[i];
+	u64 size = c->s->layout.desc_size, head = load(&shared(c, i)->desc_head);
+	u64 n = head - p->desc_taken, at = p->desc_taken & (size - 1), first;
+	const u8 *ring = dep_session_desc(c->s, i);
+	struct dep_job *job;
+
+	if (!n)
+		return 0;
+	if (!c->w) {
+		p->desc_taken = head;
+		consumed(c, i, head);
+		return 1;
+	}
+	if (!p->broken && (n > size || n % 8))
+		break_process(c, p);
+	if (p->broken)
+		job = dep_queue_job(c->queue, DEP_JOB_NOTHING, 0);
+	else
+		job = dep_queue_job(c->queue, DEP_JOB_DESCRIPTORS, n);
+	if (!job)
+		return -1;
+	if (!p->broken) {
+		job->serial = p->serial;
+		first = n < size - at ? n : size - at;
+		if (!copy_descriptors(c, job, i, p->desc_taken, ring + at, first) ||
+		    !copy_descriptors(c, job, i, p->desc_taken + first, ring, n - first))
+			break_process(c, p);
+		if (p->skip) {
+			n = dep_adopt_skip(p, job->data, job->size);
+			job->size -= n;
+			memmove(job->data, job->data + n, job->size);
+		}
+		if (c->cuts && dep_cuts_add(c->cuts, job->data, job->size))
+			dep_queue_stop(c->queue);
+	}
+	job->done = descriptors_stored;
+	job->owner = c;
+	job->slot = i;
+	job->upto = p->desc_taken = head;
+	dep_queue_put(c->queue, job);
+	return 1;
+}
+
+int dep_procs_drain(struct dep_collector *c, bool *did)
+{
+	u64 now = now_ns();
+	u32 i;
+	int ret, all = 1;
+
+	c->nclaimed = 0;
+	for (i = 0; i < c->nslots; i++) {
+		struct proc_slot *p = &c->procs[i];
+		u32 state;
+
+		if (p->closing)
+			continue;
+		if (!p->open) {
+			state = load(&shared(c, i)->state);
+			if (state == ADEPT_SLOT_CLAIMED) {
+				if (!p->claimed_ns)
+					p->claimed_ns = now;
+				if (now - p->claimed_ns < CLAIM_GRACE_NS)
+					c->nclaimed++;
+			} else {
+				p->claimed_ns = 0;
+			}
+			/* An earlier collector may have seen it end. */
+			if (!is_taken(state)) {
+				p->unresolved_ns = 0;
+				continue;
+			}
+			open_process(c, i);
+			/* One that is being looked for is as good as in the making. */
+			c->nclaimed += !p->open && p->unresolved_ns && !p->broken;
+			if (!p->open)
+				continue;
+			*did = true;
+		}
+		ret = drain(c, i);
+		if (ret > 0)
+			*did = true;
+		if (ret < 0)
+			all = 0;
+	}
+	return all;
+}
+
+/* Of a storing thread: the loop may free the slot. */
+static void process_stored(struct dep_job *job)
+{
+	struct dep_collector *c = job->owner;
+
+	store(&c->procs[job->slot].stored, true);
+	dep_queue_ring(job->queue);
+}
+
+static bool bury(struct dep_collector *c, u32 i)
+{
+	struct proc_slot *p = &c->procs[i];
+	struct adept_proc *sh = shared(c, i);
+	struct dep_job *job;
+
+	/* What is traced must be let go first; the process being gone, that is soon. */
+	if (p->following || dep_threads_left_alive(c, i))
+		return false;
+	store(&sh->state, ADEPT_SLOT_ENDED);
+	if (load(&sh->desc_head) != p->desc_taken && !p->broken)
+		return false;
+	if (!dep_threads_bury(c, i))
+		return false;
+	job = dep_queue_job(c->queue, DEP_JOB_PROCESS_END, 0);
+	if (!job)
+		return false;
+	job->serial = p->serial;
+	job->process = (struct dep_process){
+		.serial = p->serial,
+		.end_ns = now_ns(),
+		.built = load(&sh->built),
+		.translate_ns = dep_session_tsc_ns(c->s, load(&sh->translate_tsc)),
+	};
+	job->done = process_stored;
+	job->owner = c;
+	job->slot = i;
+	if (p->pidfd >= 0)
+		close(p->pidfd);
+	free(p->exe);
+	memset(p, 0, sizeof(*p));
+	p->closing = true;
+	c->nopen--;
+	c->nclosing++;
+	dep_queue_put(c->queue, job);
+	return true;
+}
+
+static bool free_if_stored(struct dep_collector *c, u32 i)
+{
+	const struct adept_session *l = &c->s->layout;
+	struct proc_slot *p = &c->procs[i];
+	struct adept_proc *sh = shared(c, i);
+
+	if (!load(&p->stored))
+		return false;
+	memset(p, 0, sizeof(*p));
+	c->nclosing--;
+	dep_punch(c, l->desc_off + (u64)i * l->desc_size, l->desc_size);
+	/* A founder's page outlives it. */
+	memset((char *)sh + sizeof(sh->state), 0,
+	       offsetof(struct adept_proc, own) - sizeof(sh->state));
+	store(&sh->state, ADEPT_SLOT_FREE);
+	return true;
+}
+
+bool dep_procs_bury(struct dep_collector *c)
+{
+	bool did = false;
+	u32 i;
+
+	for (i = 0; i < c->s->layout.nprocs; i++) {
+		struct proc_slot *p = &c->procs[i];
+
+		if (p->closing ? free_if_stored(c, i) : p->open && p->dying && bury(c, i))
+			did = true;
+	}
+	return did;
+}
+
+void dep_procs_release(struct dep_collector *c)
+{
+	u32 i;
+
+	for (i = 0; i < c->s->layout.nprocs; i++)
+		if (c->procs[i].open)
+			futex_wake(&shared(c, i)->desc_space);
+}
+
+void dep_procs_close(struct dep_collector *c)
+{
+	u32 i;
+
+	for (i = 0; i < c->s->layout.nprocs; i++) {
+		if (!c->procs[i].open)
+			continue;
+		if (c->procs[i].pidfd >= 0)
+			close(c->procs[i].pidfd);
+		free(c->procs[i].exe);
+	}
+}

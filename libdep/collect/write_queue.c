@@ -1,0 +1,519 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * What storing threads do for a queue.
+ *
+ * All of them do the same: put what is ready at the queue's front into the store, one
+ * of them at a time; else prepare the next job that nobody has prepared.  Preparing
+ * is copying and packing a chunk, which any number may do at once, or admitting
+ * descriptors, one at a time and before chunks behind them are begun.  What the store
+ * gets, and in which order, is decided where jobs are put: it does not depend on how
+ * many threads there are.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "libdep/format/write/pack.h"
+#include "writer_pool.h"
+#include "internal.h"
+
+#define QUEUE_DESC	(16u << 20)	/* bytes of descriptors that wait */
+#define PREFAULT_MIN	(64u << 10)	/* bytes of a job */
+#define MAX_PREPARED	8u		/* packed chunks that wait for their turn */
+#define MARK_BYTES	(64ull << 20)	/* of segments between two durable points.. */
+#define MARK_NS		1000000000ull	/* ..and time */
+
+static bool is_chunk(enum dep_job_kind kind)
+{
+	return kind == DEP_JOB_SEGMENT || kind == DEP_JOB_SCAN;
+}
+
+/* All of the whole pages in it at once: one fault each costs more than what is copied there. */
+static void prefault(void *p, size_t size)
+{
+	uintptr_t from = ((uintptr_t)p + 4095) & ~4095ul, to = ((uintptr_t)p + size) & ~4095ul;
+
+	if (size >= PREFAULT_MIN)
+		madvise((void *)from, to - from, MADV_POPULATE_WRITE);
+}
+
+struct dep_job *dep_queue_job(struct dep_queue *q, enum dep_job_kind kind, size_t room)
+{
+	struct dep_job *job;
+
+	if (kind == DEP_JOB_DESCRIPTORS) {
+		pthread_mutex_lock(&q->pool->lock);
+		if (q->desc_bytes && q->desc_bytes + room > QUEUE_DESC) {
+			q->wanted = true;
+			pthread_mutex_unlock(&q->pool->lock);
+			return NULL;
+		}
+		q->desc_bytes += room;
+		pthread_mutex_unlock(&q->pool->lock);
+	}
+	job = malloc(sizeof(*job) + room);
+	if (job) {
+		prefault(job, sizeof(*job) + room);
+		memset(job, 0, sizeof(*job));
+		job->kind = kind;
+		job->room = room;
+		job->queue = q;
+	} else if (kind == DEP_JOB_DESCRIPTORS) {
+		pthread_mutex_lock(&q->pool->lock);
+		q->desc_bytes -= room;
+		pthread_mutex_unlock(&q->pool->lock);
+	}
+	return job;
+}
+
+/* With the lock held. */
+static void give_back(struct dep_queue *q, struct dep_job *job)
+{
+	if (job->kind == DEP_JOB_DESCRIPTORS)
+		q->desc_bytes -= job->room;
+	free(job);
+}
+
+void dep_queue_cancel(struct dep_queue *q, struct dep_job *job)
+{
+	pthread_mutex_lock(&q->pool->lock);
+	give_back(q, job);
+	pthread_mutex_unlock(&q->pool->lock);
+}
+
+/*
+ * Is another storing thread worth its waking?  One that is at work for the queue comes by soon; if
+ * it is held by another one's disk, nobody knows.  With the lock held; to be woken without it,
+ * which it would wait for.
+ */
+static bool wants_another(const struct dep_queue *q)
+{
+	if (!q->pool->idle || !q->next || q->prepared >= MAX_PREPARED)
+		return false;
+	return !q->workers || q->next->next;
+}
+
+void dep_queue_put(struct dep_queue *q, struct dep_job *job)
+{
+	struct dep_pool *p = q->pool;
+	bool wake;
+
+	job->next = NULL;
+	pthread_mutex_lock(&p->lock);
+	*q->last = job;
+	q->last = &job->next;
+	if (!q->next)
+		q->next = job;
+	p->jobs++;
+	wake = wants_another(q);
+	pthread_mutex_unlock(&p->lock);
+	if (wake)
+		pthread_cond_signal(&p->more);
+}
+
+void dep_queue_write_to(struct dep_queue *q, struct dep_writer *w)
+{
+	q->set.w = w;
+}
+
+void dep_queue_ring(struct dep_queue *q)
+{
+	__atomic_fetch_add(&q->set.s->doorbell, 1, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&q->set.s->collector_waits, __ATOMIC_SEQ_CST))
+		futex_wake(&q->set.s->doorbell);
+}
+
+bool dep_queue_stopped(struct dep_queue *q)
+{
+	return load(&q->stopped);
+}
+
+void dep_queue_stop(struct dep_queue *q)
+{
+	store(&q->stopped, true);
+	store(&q->set.s->stop, 1);
+}
+
+bool dep_queue_failed(struct dep_queue *q)
+{
+	return load(&q->failed);
+}
+
+u64 dep_queue_stored(struct dep_queue *q)
+{
+	return load(&q->stored);
+}
+
+u64 dep_queue_scanned(struct dep_queue *q)
+{
+	return load(&q->scanned);
+}
+
+bool dep_queue_drained(struct dep_queue *q)
+{
+	bool drained;
+
+	pthread_mutex_lock(&q->pool->lock);
+	drained = !q->first && !q->putting;
+	pthread_mutex_unlock(&q->pool->lock);
+	return drained;
+}
+
+bool dep_queue_closed(struct dep_queue *q, int *ret)
+{
+	if (!load(&q->closed))
+		return false;
+	*ret = q->closed_ret;
+	return true;
+}
+
+const char *dep_queue_error(struct dep_queue *q)
+{
+	return dep_queue_failed(q) ? q->error : "";
+}
+
+/* What recorded programs got wrong costs them their data; anything else is the store. */
+static bool is_bad_input(int ret)
+{
+	return ret == -EBADMSG || ret == -EINVAL || ret == -EEXIST || ret == -ENOENT;
+}
+
+/* The message of what went wrong in another thread, or else just now. */
+static const char *why_of(const struct dep_job *job)
+{
+	return job->why[0] ? job->why : dep_error();
+}
+
+static void note_bad(struct dep_queue *q, const struct dep_job *job)
+{
+	char text[640];
+
+	if (q->bad++ >= 16)
+		return;
+	snprintf(text, sizeof(text), "rejected: %s of %u: %s",
+		 job->kind == DEP_JOB_DESCRIPTORS ? "descriptors" :
+		 is_chunk(job->kind) ? "a chunk" : "an entry",
+		 job->serial, why_of(job));
+	dep_writer_note(q->set.w, text);
+}
+
+static void fail(struct dep_queue *q, const struct dep_job *job, int ret)
+{
+	const char *why = why_of(job);
+
+	if (load(&q->failed))
+		return;
+	snprintf(q->error, sizeof(q->error), "%s", why && *why ? why : strerror(-ret));
+	q->error_number = -ret;
+	store(&q->failed, true);
+	dep_queue_stop(q);
+}
+
+static int put_chunk(struct dep_queue *q, struct dep_job *job)
+{
+	struct dep_packed *packed = job->packed;
+	int ret = job->ret;
+
+	job->packed = NULL;
+	if (job->kind == DEP_JOB_SCAN && !job->chunk.fill)
+		return 0;
+	if (job->kind == DEP_JOB_SCAN)
+		__atomic_fetch_add(&q->scanned, job->chunk.fill, __ATOMIC_RELAXED);
+	if (!ret && !dep_queue_stopped(q))
+		ret = dep_writer_put(q->set.w, packed);
+	else if (packed)
+		dep_packed_free(packed);
+	if (ret || dep_queue_stopped(q))
+		q->discarded += job->chunk.fill;
+	return ret;
+}
+
+static int put_descriptors(struct dep_queue *q, struct dep_job *job)
+{
+	int ret;
+
+	if (dep_queue_stopped(q))
+		return 0;
+	ret = dep_writer_log(q->set.w, job->serial, job->data, job->size);
+	if (ret)
+		job->why[0] = 0;
+	return ret ? ret : job->ret;
+}
+
+/* Put one job into the store. */
+static void put_job(struct dep_queue *q, struct dep_job *job)
+{
+	int ret = 0;
+
+	switch (job->kind) {
+	case DEP_JOB_PROCESS:
+		ret = dep_writer_process(q->set.w, &job->process);
+		break;
+	case DEP_JOB_PROCESS_END:
+		ret = dep_writer_process_end(q->set.w, &job->process);
+		break;
+	case DEP_JOB_THREAD:
+		ret = dep_writer_thread(q->set.w, &job->thread);
+		break;
+	case DEP_JOB_THREAD_END:
+		ret = dep_writer_thread_end(q->set.w, &job->thread);
+		break;
+	case DEP_JOB_DESCRIPTORS:
+		ret = put_descriptors(q, job);
+		break;
+	case DEP_JOB_SEGMENT:
+	case DEP_JOB_SCAN:
+		ret = put_chunk(q, job);
+		break;
+	case DEP_JOB_NOTE:
+		ret = dep_writer_note(q->set.w, (const char *)job->data);
+		break;
+	case DEP_JOB_MARK:
+		ret = dep_writer_mark(q->set.w);
+		store(&q->marking, false);
+		break;
+	case DEP_JOB_NOTHING:
+		return;
+	case DEP_JOB_CLOSE:
+		dep_queue_ending(q, &job->close);
+		q->closed_ret = dep_writer_close(q->set.w, &job->close);
+		if (q->closed_ret < 0)
+			fail(q, job, q->closed_ret);
+		q->set.w = NULL;
+		return;
+	}
+
+	if (is_bad_input(ret))
+		note_bad(q, job);
+	else if (ret)
+		fail(q, job, ret);
+	store(&q->stored, dep_writer_bytes(q->set.w));
+	store(&q->unmarked, dep_writer_unmarked(q->set.w));
+	if (q->set.max_size && q->stored >= q->set.max_size && !dep_queue_stopped(q))
+		dep_queue_stop(q);
+}
+
+static void count_stage(struct dep_pool *p, enum dep_stage stage, u64 since)
+{
+	__atomic_fetch_add(&p->stage_ns[stage], now_ns() - since, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&p->stage_chunks[stage], 1, __ATOMIC_RELAXED);
+}
+
+/*
+ * Nothing of a chunk is believed before it has been copied.  Who may still be writing to
+ * it, or was killed at it, is read upwards: see dep_copy_upwards().
+ */
+static const u8 *copy_chunk(struct dep_worker *me, const struct dep_job *job)
+{
+	size_t size = (job->size + 7) & ~7ul;
+	u64 since = now_ns();
+
+	if (!job->body)
+		return job->data;
+	if (me->room < size) {
+		free(me->copy);
+		me->copy = malloc(size);
+		me->room = me->copy ? size : 0;
+	}
+	if (!me->copy)
+		return NULL;
+	if (job->kind == DEP_JOB_SCAN)
+		dep_copy_upwards(me->copy, job->body, size);
+	else
+		memcpy(me->copy, job->body, job->size);
+	count_stage(me->pool, DEP_STAGE_COPY, since);
+	return me->copy;
+}
+
+/* Pack a chunk with what was @known when it was its turn. */
+static int pack_chunk(struct dep_queue *q, struct dep_job *job, struct dep_worker *me, u32 known)
+{
+	const u8 *body = copy_chunk(me, job);
+	u64 since = now_ns();
+	int ret;
+
+	if (!body)
+		return -ENOMEM;
+	if (job->kind == DEP_JOB_SCAN) {
+		job->chunk.fill = dep_writer_scan_known(q->set.w, known, body, job->size);
+		job->chunk.tail_at = job->chunk.fill;
+		if (!job->chunk.fill)
+			return 0;
+	}
+	/* It would be thrown away. */
+	if (dep_queue_stopped(q))
+		return 0;
+	ret = dep_writer_pack(q->set.w, me->press, known, job->serial, &job->chunk, body,
+			      &job->packed);
+	count_stage(me->pool, DEP_STAGE_PACK, since);
+	return ret;
+}
+
+/* Give up the lock for something long, which another may do what comes next beside. */
+static void unlock(struct dep_queue *q)
+{
+	bool wake = wants_another(q);
+
+	pthread_mutex_unlock(&q->pool->lock);
+	if (wake)
+		pthread_cond_signal(&q->pool->more);
+}
+
+/* Prepare job @job, which nobody else does; with the lock held but not throughout. */
+static void prepare(struct dep_queue *q, struct dep_job *job, struct dep_worker *me)
+{
+	pthread_mutex_t *lock = &q->pool->lock;
+	const char *why = "";
+	u32 known;
+
+	q->next = job->next;
+	q->prepared++;
+	job->state = JOB_READY;
+	if (!q->set.w)
+		return;
+	if (is_chunk(job->kind)) {
+		job->state = JOB_BUSY;
+		known = dep_writer_known(q->set.w);
+		unlock(q);
+		job->ret = pack_chunk(q, job, me, known);
+		why = dep_error();
+		pthread_mutex_lock(lock);
+	} else if (job->kind == DEP_JOB_DESCRIPTORS) {
+		job->state = JOB_BUSY;
+		q->admitting = true;
+		unlock(q);
+		job->ret = dep_writer_admit(q->set.w, job->data, job->size, &job->size);
+		why = dep_error();
+		pthread_mutex_lock(lock);
+		q->admitting = false;
+	}
+	if (job->ret)
+		snprintf(job->why, sizeof(job->why), "%s", why);
+	job->state = JOB_READY;
+}
+
+/* Take the first job off, put it, and tell; with the lock held but not meanwhile. */
+static void put_first(struct dep_queue *q)
+{
+	pthread_mutex_t *lock = &q->pool->lock;
+	struct dep_job *job = q->first;
+	bool chunk = is_chunk(job->kind), closing = job->kind == DEP_JOB_CLOSE, ring;
+	u64 since;
+
+	q->first = job->next;
+	if (!q->first)
+		q->last = &q->first;
+	q->prepared--;
+	q->putting = true;
+	unlock(q);
+	since = now_ns();
+	if (q->set.w) {
+		put_job(q, job);
+		if (chunk)
+			count_stage(q->pool, DEP_STAGE_WRITE, since);
+	}
+	if (job->done)
+		job->done(job);
+	pthread_mutex_lock(lock);
+	q->putting = false;
+	q->pool->jobs--;
+	give_back(q, job);
+	ring = q->wanted || closing;
+	q->wanted = false;
+	if (closing)
+		store(&q->closed, true);
+	if (ring)
+		dep_queue_ring(q);
+	if (!q->first)
+		pthread_cond_broadcast(&q->pool->drained);
+}
+
+bool dep_queue_work(struct dep_queue *q, struct dep_worker *me)
+{
+	bool put = !q->putting && q->first && q->first->state == JOB_READY;
+
+	if (!put && (q->admitting || !q->next || q->prepared >= MAX_PREPARED))
+		return false;
+	q->workers++;
+	if (put)
+		put_first(q);
+	else
+		prepare(q, q->next, me);
+	q->workers--;
+	return true;
+}
+
+struct dep_queue *dep_queue_create(struct dep_pool *pool, const struct dep_queue_setup *setup)
+{
+	struct dep_queue *q = calloc(1, sizeof(*q));
+
+	if (!q)
+		return NULL;
+	q->set = *setup;
+	q->pool = pool;
+	q->last = &q->first;
+	pthread_mutex_lock(&pool->lock);
+	q->after = pool->turn ? pool->turn->after : q;
+	if (pool->turn)
+		pool->turn->after = q;
+	pool->turn = q;
+	pthread_mutex_unlock(&pool->lock);
+	return q;
+}
+
+void dep_queue_drain(struct dep_queue *q)
+{
+	pthread_mutex_lock(&q->pool->lock);
+	while (q->first || q->putting)
+		pthread_cond_wait(&q->pool->drained, &q->pool->lock);
+	pthread_mutex_unlock(&q->pool->lock);
+}
+
+void dep_queue_ending(struct dep_queue *q, struct dep_ending *e)
+{
+	if (!dep_queue_failed(q))
+		return;
+	e->cause = DEP_CLOSE_FAILED;
+	e->error = q->error_number;
+}
+
+void dep_queue_mark(struct dep_queue *q)
+{
+	u64 now, unmarked = load(&q->unmarked);
+	struct dep_job *job;
+
+	if (!unmarked || load(&q->marking) || dep_queue_stopped(q))
+		return;
+	now = now_ns();
+	if (unmarked < MARK_BYTES && now - q->marked_ns < MARK_NS)
+		return;
+	job = dep_queue_job(q, DEP_JOB_MARK, 0);
+	if (!job)
+		return;
+	q->marked_ns = now;
+	store(&q->marking, true);
+	dep_queue_put(q, job);
+}
+
+void dep_queue_loss(struct dep_queue *q, struct dep_loss *loss)
+{
+	loss->discarded_bytes += q->discarded;
+}
+
+void dep_queue_free(struct dep_queue *q)
+{
+	struct dep_pool *p = q->pool;
+	struct dep_queue *before = q;
+
+	pthread_mutex_lock(&p->lock);
+	while (before->after != q)
+		before = before->after;
+	before->after = q->after;
+	if (p->turn == q)
+		p->turn = before == q ? NULL : before;
+	pthread_mutex_unlock(&p->lock);
+	free(q);
+}

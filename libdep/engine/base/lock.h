@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A futex mutex.  Not recursive; the blob's locks are only taken outside of signal
+ * handlers or with all signals blocked.
+ */
+#ifndef ADEPT_BLOB_LOCK_H
+#define ADEPT_BLOB_LOCK_H
+
+#include "libdep/abi/types.h"
+
+struct lock {
+	u32 word;	/* 0 free, 1 held, 2 held and waited for */
+};
+
+void lock_slow(struct lock *l);
+void unlock_slow(struct lock *l);
+
+static inline void lock(struct lock *l)
+{
+	u32 zero = 0;
+
+	if (!__atomic_compare_exchange_n(&l->word, &zero, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+		lock_slow(l);
+}
+
+static inline void unlock(struct lock *l)
+{
+	if (__atomic_exchange_n(&l->word, 0, __ATOMIC_RELEASE) == 2)
+		unlock_slow(l);
+}
+
+#endif

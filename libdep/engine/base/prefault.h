@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Page faults taken together.
+ *
+ * Most of what a short process costs is the first touch of the engine's pages, one fault each.
+ * Where a range is filled from below the next pages are certain to be needed: the kernel is asked
+ * for them in one call, which costs a fraction of the faults, most of all in a virtual machine.
+ */
+#ifndef ADEPT_BLOB_PREFAULT_H
+#define ADEPT_BLOB_PREFAULT_H
+
+#include "runtime.h"
+
+#define PREFAULT_SIZE	(64ull << 10)
+
+/**
+ * prefault() - populate the pages of [@begin, @end), which are about to be written
+ *
+ * Kernels before 5.14, and mappings that cannot be populated, leave them to be faulted in.
+ */
+static inline void prefault(u64 begin, u64 end)
+{
+	begin &= ~(u64)(ADEPT_PAGE - 1);
+	sys3(__NR_madvise, begin, ALIGN_UP(end, ADEPT_PAGE) - begin, K_MADV_POPULATE_WRITE);
+}
+
+/**
+ * prefault_ahead() - populate ahead of a range that is filled from below
+ * @ready: up to where that was done before
+ * @begin: first byte that is going to be written
+ * @end: end of what is going to be written
+ * @limit: end of the memory that may be populated
+ */
+static inline void prefault_ahead(u64 *ready, u64 begin, u64 end, u64 limit)
+{
+	u64 to = ALIGN_UP(end, PREFAULT_SIZE);
+
+	if (end <= *ready)
+		return;
+	if (begin < *ready)
+		begin = *ready;
+	if (to > limit)
+		to = limit;
+	if (begin < to)
+		prefault(begin, to);
+	*ready = to;
+}
+
+#endif

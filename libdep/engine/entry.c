@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* The blob's start: from the injector's registers to the first fragment. */
+#include "libdep/engine/base/runtime.h"
+#include "libdep/engine/translate/code_map.h"
+#include "libdep/engine/os/rlimit.h"
+#include "libdep/engine/os/sigframe.h"
+#include "libdep/engine/os/signal.h"
+#include "libdep/engine/os/thread.h"
+#include "libdep/engine/os/mapping_table.h"
+#include "libdep/engine/record/isolate.h"
+#include "libdep/engine/record/record.h"
+#include "libdep/engine/translate/build.h"
+#include "libdep/engine/translate/dispatch.h"
+
+/*
+ * The image begins with the boot parameters and, behind them, the offset of its
+ * first instruction.
+ */
+__attribute__((used)) static void image_head(void)
+{
+	__asm__ volatile(".pushsection .boot, \"aw\"\n"
+			 "	.globl boot\n"
+			 "boot:	.zero %c0\n"
+			 "	.quad blob_start - boot\n"
+			 "	.popsection"
+			 : : "i"(sizeof(struct adept_boot)));
+}
+
+u8 boot_stack[16384] __attribute__((aligned(16)));
+__asm__(".globl boot_stack_top\n	.set boot_stack_top, boot_stack + 16384");
+
+/* There is no room for the engine: the program counts as one with a lost thread. */
+static u8 *run_natively(void)
+{
+	rlimit_exec_begin(1);
+	__atomic_add_fetch(&session()->lost_threads, 1, __ATOMIC_RELAXED);
+	return NULL;
+}
+
+/*
+ * Runs on the boot stack; gs is not set up yet.  Return: the cache address to enter; NULL: nothing
+ * has been changed, the program is to run natively.
+ */
+u8 *boot_main(struct adept_boot *b)
+{
+	struct tls *t;
+	u64 mask = 0;
+
+	if (b->layout.magic != ADEPT_SESSION_MAGIC || b->layout.version != ADEPT_SESSION_VERSION)
+		return NULL;
+	if (!rlimit_init() || !heap_init(b->heap, b->heap_size) || !ring_init())
+		return run_natively();
+	if (boot.domain)
+		isolate_image();
+	track_init();
+	arena_init();
+	landing_init();
+	t = thread_first();
+	set_gs_base(t);
+	signal_init(t);
+	signal_thread_init(t, &mask);
+	t->sync_blocked = mask & SYNC_SIGNALS;
+	ring_thread_start(t, t->tid, 0, 0);
+	ring_context(t, b->rip);
+	return dispatch_to(t, b->rip, KNOWN_ALL);
+}

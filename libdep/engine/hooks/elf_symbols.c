@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * The dynamic symbols of an image in memory, by its hash table, as the dynamic linker finds
+ * them.  The image belongs to the application: nothing in it is believed, and all of it may
+ * be gone or change meanwhile.
+ */
+#include <elf.h>
+
+#include "libdep/engine/base/runtime.h"
+#include "hooks.h"
+
+#define MAX_PHDRS	64u
+#define MAX_DYNAMIC	512u
+#define MAX_CHAIN	4096u	/* symbols of one bucket */
+#define MAX_NAME	64u
+
+struct image {
+	u64 lo, hi;		/* what its program headers cover */
+	u64 bias;		/* from its addresses to those in memory */
+	u64 dynamic, dynamic_size;
+	u64 symbols, strings, strings_size, gnu_hash, hash;
+};
+
+static int read_at(const struct image *m, u64 addr, void *to, u64 n)
+{
+	return addr >= m->lo && addr <= m->hi && n <= m->hi - addr &&
+	       rt_copy_in(to, (void *)addr, n) == n;
+}
+
+static int read_segments(struct image *m, u64 base)
+{
+	u64 top = 0, first = 0;
+	Elf64_Phdr ph;
+	Elf64_Ehdr eh;
+	int any = 0;
+
+	m->lo = base;
+	m->hi = base + ADEPT_PAGE;
+	if (!read_at(m, base, &eh, sizeof(eh)) || memcmp(eh.e_ident, ELFMAG, SELFMAG) ||
+	    eh.e_ident[EI_CLASS] != ELFCLASS64 || eh.e_machine != EM_X86_64 ||
+	    eh.e_phentsize != sizeof(ph) || eh.e_phnum > MAX_PHDRS)
+		return 0;
+	for (u32 i = 0; i < eh.e_phnum; i++) {
+		/* They follow the header in any file, on its first page. */
+		if (eh.e_phoff > ADEPT_PAGE ||
+		    !read_at(m, base + eh.e_phoff + i * sizeof(ph), &ph, sizeof(ph)))
+			return 0;
+		if (ph.p_type == PT_DYNAMIC) {
+			m->dynamic = ph.p_vaddr;
+			m->dynamic_size = ph.p_memsz;
+		}
+		if (ph.p_type != PT_LOAD)
+			continue;
+		if (!any++)
+			first = ph.p_vaddr - ph.p_offset;
+		if (ph.p_vaddr < first || ph.p_vaddr + ph.p_memsz < ph.p_vaddr)
+			return 0;
+		if (ph.p_vaddr + ph.p_memsz > top)
+			top = ph.p_vaddr + ph.p_memsz;
+	}
+	m->bias = base - first;
+	m->hi = base + (top - first);
+	m->dynamic += m->bias;
+	return any && m->dynamic_size && m->hi > base && m->hi >> 47 == 0;
+}
+
+/* The dynamic linker adds the bias to most of these, when it has got that far. */
+static u64 address(const struct image *m, u64 value)
+{
+	return value < m->lo ? value + m->bias : value;
+}
+
+static int read_dynamic(struct image *m)
+{
+	Elf64_Dyn d;
+
+	for (u32 i = 0; i < MAX_DYNAMIC && i < m->dynamic_size / sizeof(d); i++) {
+		if (!read_at(m, m->dynamic + i * sizeof(d), &d, sizeof(d)))
+			return 0;
+		switch (d.d_tag) {
+		case DT_NULL:
+			i = MAX_DYNAMIC;
+			break;
+		case DT_SYMTAB:
+			m->symbols = address(m, d.d_un.d_ptr);
+			break;
+		case DT_STRTAB:
+			m->strings = address(m, d.d_un.d_ptr);
+			break;
+		case DT_STRSZ:
+			m->strings_size = d.d_un.d_val;
+			break;
+		case DT_GNU_HASH:
+			m->gnu_hash = address(m, d.d_un.d_ptr);
+			break;
+		case DT_HASH:
+			m->hash = address(m, d.d_un.d_ptr);
+			break;
+		}
+	}
+	return m->symbols && m->strings;
+}
+
+/* Address of symbol number @n, if it is a function of that name; or 0. */
+static u64 function_named(const struct image *m, u32 n, const char *name)
+{
+	u64 len = strlen(name) + 1;
+	char text[MAX_NAME];
+	Elf64_Sym sym;
+
+	if (len > sizeof(text) ||
+	    !read_at(m, m->symbols + (u64)n * sizeof(sym), &sym, sizeof(sym)) ||
+	    ELF64_ST_TYPE(sym.st_info) != STT_FUNC || sym.st_shndx == SHN_UNDEF ||
+	    sym.st_name > m->strings_size || len > m->strings_size - sym.st_name ||
+	    !read_at(m, m->strings + sym.st_name, text, len) || memcmp(text, name, len))
+		return 0;
+	return m->bias + sym.st_value;
+}
+
+struct search {
+	const char *name;
+	u8 number;
+	void (*found)(void *arg, u64 pc, u8 number);
+	void *arg;
+};
+
+static void look_at(const struct image *m, u32 n, const struct search *s)
+{
+	u64 pc = function_named(m, n, s->name);
+
+	if (pc)
+		s->found(s->arg, pc, s->number);
+}
+
+static void search_gnu_hash(const struct image *m, const struct search *s)
+{
+	struct { u32 nbuckets, first, nbloom, shift; } h;
+	u64 buckets, chains, word;
+	u32 hash = 5381, n, other;
+
+	if (!read_at(m, m->gnu_hash, &h, sizeof(h)) || !h.nbuckets || !h.nbloom)
+		return;
+	for (const char *p = s->name; *p; p++)
+		hash = hash * 33 + (u8)*p;
+	if (!read_at(m, m->gnu_hash + sizeof(h) + 8ull * (hash / 64 % h.nbloom), &word, 8) ||
+	    !(word >> (hash & 63) & word >> (hash >> (h.shift & 31) & 63) & 1))
+		return;
+	buckets = m->gnu_hash + sizeof(h) + 8ull * h.nbloom;
+	chains = buckets + 4ull * h.nbuckets;
+	if (!read_at(m, buckets + 4ull * (hash % h.nbuckets), &n, 4) || n < h.first)
+		return;
+	for (u32 i = 0; i < MAX_CHAIN; i++, n++) {
+		if (!read_at(m, chains + 4ull * (n - h.first), &other, 4))
+			return;
+		if ((other | 1) == (hash | 1))
+			look_at(m, n, s);
+		if (other & 1)
+			return;
+	}
+}
+
+static void search_hash(const struct image *m, const struct search *s)
+{
+	u32 hash = 0, n, h[2];
+	u64 buckets;
+
+	if (!read_at(m, m->hash, h, sizeof(h)) || !h[0])
+		return;
+	for (const char *p = s->name; *p; p++) {
+		hash = (hash << 4) + (u8)*p;
+		hash ^= hash >> 24 & 0xf0;
+		hash &= 0x0fffffff;
+	}
+	buckets = m->hash + sizeof(h);
+	if (!read_at(m, buckets + 4ull * (hash % h[0]), &n, 4))
+		return;
+	for (u32 i = 0; i < MAX_CHAIN && n && n < h[1]; i++) {
+		look_at(m, n, s);
+		if (!read_at(m, buckets + 4ull * h[0] + 4ull * n, &n, 4))
+			return;
+	}
+}
+
+void watch_elf(u64 base, const char *names, void (*found)(void *arg, u64 pc, u8 number), void *arg)
+{
+	struct search s = { .name = names, .number = 1, .found = found, .arg = arg };
+	struct image m = { 0 };
+
+	if (!read_segments(&m, base) || !read_dynamic(&m))
+		return;
+	for (; *s.name; s.name += strlen(s.name) + 1, s.number++) {
+		if (m.gnu_hash)
+			search_gnu_hash(&m, &s);
+		else if (m.hash)
+			search_hash(&m, &s);
+	}
+}

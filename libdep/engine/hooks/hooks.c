@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * What is known of code addresses: which watched functions begin there, and whether calls
+ * of them return there.
+ */
+#include "hooks.h"
+#include "libdep/engine/record/record.h"
+
+struct mark {
+	u64 pc;			/* 0: free */
+	u8 function;		/* enum dep_function */
+	u8 returns;
+};
+
+/* What a program makes up may not take all memory. */
+#define MAX_MARKS	(1u << 20)
+
+/* Open addressing; what is forgotten goes when this grows. */
+static struct mark *marks;
+static u32 nmarks, used;
+
+#define NAME(id, symbol, args)	symbol "\0"
+#define ARGS(id, symbol, args)	args,
+
+static const char names[] = DEP_FUNCTIONS(NAME);
+static const u8 arguments[DEP_NFUNCTIONS] = { 0, DEP_FUNCTIONS(ARGS) };
+
+static struct mark *slot_of(u64 pc)
+{
+	u32 i = (u32)(pc * 0x9e3779b97f4a7c15ull >> 32) & (nmarks - 1);
+
+	while (marks[i].pc && marks[i].pc != pc)
+		i = (i + 1) & (nmarks - 1);
+	return &marks[i];
+}
+
+static const struct mark *find(u64 pc)
+{
+	static const struct mark none;
+
+	return nmarks ? slot_of(pc) : &none;
+}
+
+static int in_use(const struct mark *m)
+{
+	return m->function || m->returns;
+}
+
+static void grow(void)
+{
+	struct mark *old = marks;
+	u32 n = nmarks, live = 0;
+
+	for (u32 i = 0; i < n; i++)
+		live += in_use(&old[i]);
+	nmarks = !n ? 1024 : live > n / 4 ? n * 2 : n;
+	marks = heap_alloc(nmarks * sizeof(*marks));
+	used = live;
+	for (u32 i = 0; i < n; i++)
+		if (in_use(&old[i]))
+			*slot_of(old[i].pc) = old[i];
+	if (n)
+		heap_free(old, n * sizeof(*old));
+}
+
+static struct mark *add(u64 pc)
+{
+	struct mark *m;
+
+	if (used >= nmarks / 2) {
+		if (nmarks >= MAX_MARKS)
+			return NULL;
+		grow();
+	}
+	m = slot_of(pc);
+	if (!m->pc) {
+		m->pc = pc;
+		used++;
+	}
+	return m;
+}
+
+struct range {
+	u64 start, end;
+};
+
+/* Of several names for one function the first one counts. */
+static void found(void *arg, u64 pc, u8 function)
+{
+	const struct range *r = arg;
+	struct mark *m;
+
+	if (pc - r->start >= r->end - r->start)
+		return;
+	m = add(pc);
+	if (m && !m->function)
+		m->function = function;
+}
+
+void watch_module(u64 base, u64 start, u64 end)
+{
+	struct range r = { start, end };
+
+	if (recording() && !(layout()->flags & ADEPT_S_NO_FUNCTIONS))
+		watch_elf(base, names, found, &r);
+}
+
+void watch_forget(u64 start, u64 end)
+{
+	for (u32 i = 0; i < nmarks; i++) {
+		struct mark *m = &marks[i];
+
+		if (m->pc - start >= end - start)
+			continue;
+		if (m->returns)
+			sites_forget(m->pc);
+		m->function = m->returns = 0;
+	}
+}
+
+u8 watch_function(u64 pc)
+{
+	return find(pc)->function;
+}
+
+int watch_returns(u64 pc)
+{
+	return find(pc)->returns;
+}
+
+int watch_add_return(u64 pc)
+{
+	struct mark *m = pc ? add(pc) : NULL;
+
+	if (m)
+		m->returns = 1;
+	return m != NULL;
+}
+
+u16 watch_needs(u8 function)
+{
+	static const u8 regs[DEP_FUNCTION_ARGS] = { X86_RDI, X86_RSI, X86_RDX, X86_RCX };
+	u16 needs = X86_BIT(X86_RSP);
+
+	for (u32 i = 0; i < arguments[function]; i++)
+		needs |= X86_BIT(regs[i]);
+	return needs;
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Where watched functions return to.
+ *
+ * What is translated of such a place stores rax.  Most are known before they are translated:
+ * they are behind a call of such a function, or of an entry of a procedure linkage table
+ * whose slot has one.  For all others (a function pointer, a tail call, a symbol that has
+ * yet to be bound) the function's entry compares its return address with a table of those
+ * that are known, and if it is not there has the code at that place translated anew, before
+ * the call can return.
+ *
+ * The table is indexed by the address's low 16 bits and has the negative of the 32 bits above
+ * them.  A second one of the same index takes the place of the first, which then is learned
+ * again each time.
+ */
+#include "hooks.h"
+#include "libdep/engine/record/record.h"
+
+#define KNOWN_SITES	65536u
+
+static u32 *table(void)
+{
+	static u32 *known;
+
+	if (!known)
+		known = heap_alloc(KNOWN_SITES * sizeof(*known));
+	return known;
+}
+
+static u32 tag(u64 ret)
+{
+	return (u32)-(ret >> 16);
+}
+
+void sites_emit_check(struct build *b)
+{
+	static const u8 compare[] = {
+		0x0f, 0xb7, 0x14, 0x24,		/* movzx edx, word [rsp] */
+		0x8b, 0x14, 0x91,		/* mov edx, [rcx+rdx*4] */
+		0x8b, 0x4c, 0x24, 0x02,		/* mov ecx, [rsp+2] */
+		0x8d, 0x0c, 0x11,		/* lea ecx, [rcx+rdx] */
+		0xe3, 0x05,			/* jrcxz over the jump */
+	};
+	struct bexit *x = &b->exits[b->nexits++];
+	struct emit *e = &b->e;
+	u8 *start = e->p;
+
+	*x = (struct bexit){ .kind = X_SITE, .target = b->pc, .mask = b->mask };
+	build_xl8(b, XL8_ENTRY, 0, X86_NONE, X86_NONE, X86_NONE);
+	emit_store_gs(e, X86_RCX, TLS_IND0);
+	emit_store_gs(e, X86_RDX, TLS_IND1);
+	build_xl8(b, XL8_LAND_OK, 0, X86_NONE, X86_NONE, X86_NONE);
+	emit_mov_imm64(e, X86_RCX, (u64)table());
+	emit_bytes(e, compare, sizeof(compare));
+	emit8(e, 0xe9);
+	emit32(e, 0);
+	x->patch = e->p - 4;
+	emit_load_gs(e, X86_RCX, TLS_IND0);
+	emit_load_gs(e, X86_RDX, TLS_IND1);
+	b->check = (u8)(e->p - start);
+}
+
+void sites_emit_miss(struct build *b)
+{
+	build_xl8(b, XL8_LAND_OK, 0, X86_NONE, X86_NONE, X86_NONE);
+	emit_load_gs(&b->e, X86_RCX, TLS_IND0);
+	emit_load_gs(&b->e, X86_RDX, TLS_IND1);
+}
+
+/* The table last: who finds it there may count on the rest. */
+static void add(u64 ret)
+{
+	if (!watch_returns(ret)) {
+		if (!watch_add_return(ret))
+			return;
+		frag_kill_at(ret);
+	}
+	if (ret >> 48 == 0)
+		__atomic_store_n(&table()[ret % KNOWN_SITES], tag(ret), __ATOMIC_RELEASE);
+}
+
+void sites_learn(u64 sp)
+{
+	u64 ret;
+
+	if (rt_copy_in(&ret, (void *)sp, 8) == 8)
+		add(ret);
+}
+
+/* What @target calls by [endbr64] [bnd] jmp [rip+slot], or is itself. */
+static u8 called(u64 target)
+{
+	static const u8 endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+	u8 function = watch_function(target), code[11];
+	u32 at = 0;
+	u64 to;
+	s32 rel;
+
+	if (function || rt_copy_in(code, (void *)target, sizeof(code)) != sizeof(code))
+		return function;
+	if (!memcmp(code, endbr64, sizeof(endbr64)))
+		at += sizeof(endbr64);
+	if (code[at] == 0xf2)
+		at++;
+	if (code[at] != 0xff || code[at + 1] != 0x25)
+		return 0;
+	memcpy(&rel, code + at + 2, 4);
+	if (rt_copy_in(&to, (void *)(target + at + 6 + (u64)(s64)rel), 8) != 8)
+		return 0;
+	return watch_function(to);
+}
+
+void sites_call(u64 ret, u64 target)
+{
+	if (called(target))
+		add(ret);
+}
+
+void sites_forget(u64 ret)
+{
+	u32 *at = &table()[ret % KNOWN_SITES];
+
+	if (*at == tag(ret))
+		__atomic_store_n(at, 0, __ATOMIC_RELEASE);
+}

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * execve: the collector is told first, so that it can trace this thread through the
+ * call and put the engine into the new image.
+ */
+#include "exec.h"
+#include "stop_world.h"
+#include "rlimit.h"
+#include "syscall.h"
+#include "thread.h"
+#include "libdep/engine/record/record.h"
+
+#define AT_FDCWD	(-100)
+#define AT_EMPTY_PATH	0x1000
+#define AT_SYMLINK_NOFOLLOW 0x100
+#define AT_EACCESS	0x200
+#define X_OK		1
+#define KCMP_VM		1
+
+static struct lock exec_lock, slot_lock;
+static u32 exec_owner;
+static struct adept_proc *slot;	/* ours; NULL: none yet */
+static u32 serial;		/* of our slot */
+
+/* A child that shares memory and has outlived its parent: the slot went with that. */
+static int slot_lost(const struct adept_proc *p)
+{
+	return __atomic_load_n(&p->serial, __ATOMIC_RELAXED) != serial;
+}
+
+static void answer_wait(struct adept_proc *p, u32 state)
+{
+	static const s64 second[2] = { 1, 0 };
+
+	while (__atomic_load_n(&p->exec_state, __ATOMIC_ACQUIRE) == state && !slot_lost(p) &&
+	       !collector_gone())
+		sys4(__NR_futex, (u64)&p->exec_state, SYS_FUTEX_WAIT, state, (u64)second);
+}
+
+static void tell(struct adept_proc *p, u32 state)
+{
+	struct adept_session *s = session();
+
+	__atomic_store_n(&p->exec_state, state, __ATOMIC_RELEASE);
+	__atomic_add_fetch(&s->doorbell, 1, __ATOMIC_SEQ_CST);
+	futex_wake(&s->doorbell, 1);
+}
+
+/* What execve is about to get: the collector looks whether it could be followed. */
+static void announce(struct adept_proc *p, u64 nr, const u64 args[6])
+{
+	int at = nr == __NR_execveat;
+
+	p->exec_path = args[at];
+	p->exec_dirfd = at ? (s32)args[0] : AT_FDCWD;
+	p->exec_flags = at ? (u32)args[4] : 0;
+	p->exec_tid = exec_owner = (u32)sys0(__NR_gettid);
+	/* A vfork child is in the namespace of children. */
+	if (boot.ns & ADEPT_NS_CHILDREN)
+		__atomic_fetch_or(&p->ns, ADEPT_NS_TIDS, __ATOMIC_RELAXED);
+	tell(p, ADEPT_EXEC_REQUEST);
+}
+
+static void release(struct adept_proc *p)
+{
+	__atomic_store_n(&exec_owner, 0, __ATOMIC_RELAXED);
+	if (!slot_lost(p))
+		__atomic_store_n(&p->exec_state, ADEPT_EXEC_NONE, __ATOMIC_RELEASE);
+	unlock(&exec_lock);
+}
+
+/* Thread @tid will not come back to release() what it holds, if it holds it. */
+static void owner_gone(struct adept_proc *p, u32 tid)
+{
+	if (!__atomic_compare_exchange_n(&exec_owner, &tid, 0, 0, __ATOMIC_ACQUIRE,
+					 __ATOMIC_RELAXED))
+		return;
+	/* Killed before it was answered: that answer must not meet the next request. */
+	answer_wait(p, ADEPT_EXEC_REQUEST);
+	answer_wait(p, ADEPT_EXEC_FAILED);
+	release(p);
+}
+
+/*
+ * One at a time: the slot has room for one request.  A child that shares memory and
+ * is not a vfork child leaves nobody behind who knows that its execve succeeded.
+ */
+static void take_turn(struct adept_proc *p)
+{
+	static const s64 tick[2] = { 0, 20000000 };
+	u32 zero = 0, owner;
+	s64 ret;
+
+	if (__atomic_compare_exchange_n(&exec_lock.word, &zero, 1, 0, __ATOMIC_ACQUIRE,
+					__ATOMIC_RELAXED))
+		return;
+	while (__atomic_exchange_n(&exec_lock.word, 2, __ATOMIC_ACQUIRE)) {
+		sys4(__NR_futex, (u64)&exec_lock.word, SYS_FUTEX_WAIT, 2, (u64)tick);
+		owner = __atomic_load_n(&exec_owner, __ATOMIC_ACQUIRE);
+		if (!owner)
+			continue;
+		ret = sys6(__NR_kcmp, (u64)sys0(__NR_gettid), owner, KCMP_VM, 0, 0, 0);
+		if (ret > 0 || ret == -E_SRCH)
+			owner_gone(p, owner);
+	}
+}
+
+/* Our slot, or one that is taken only for this: where the collector is asked to follow. */
+static struct adept_proc *slot_for_exec(void)
+{
+	struct adept_proc *p = __atomic_load_n(&slot, __ATOMIC_ACQUIRE);
+
+	/* One taken before the process gave up rights is not in its memory any more. */
+	if (boot.domain == ADEPT_NO_DOMAIN)
+		return NULL;
+	if (p)
+		return p;
+	lock(&slot_lock);
+	if (!slot) {
+		p = thread_exec_slot();
+		serial = p ? p->serial : 0;
+		__atomic_store_n(&slot, p, __ATOMIC_RELEASE);
+	}
+	unlock(&slot_lock);
+	return slot;
+}
+
+/* Would execve find a file that may be executed?  If the kernel cannot say, it would. */
+static int may_succeed(u64 nr, const u64 args[6])
+{
+	int at = nr == __NR_execveat;
+	u32 flags = at ? (u32)args[4] & (AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW) : 0;
+	s64 ret = sys4(__NR_faccessat2, at ? args[0] : (u64)AT_FDCWD, args[at], X_OK,
+		       AT_EACCESS | flags);
+
+	return !ret || ret == -E_NOSYS || ret == -E_PERM;
+}
+
+static s64 execute(struct tls *t, u64 nr, const u64 args[6])
+{
+	u32 lowered = rlimit_exec_begin(rlimit_is_finite() && may_succeed(nr, args));
+	s64 ret = app_last_syscall(t, nr, args, 0);
+
+	rlimit_exec_failed(lowered);
+	return ret;
+}
+
+/* Without a slot the image runs natively. */
+static s64 exec_natively(struct tls *t, u64 nr, const u64 args[6])
+{
+	s64 ret;
+
+	adept_native_add(session(), thread_without_slot());
+	ret = execute(t, nr, args);
+	adept_native_sub(session(), thread_without_slot());
+	return ret;
+}
+
+s64 exec_syscall(struct tls *t, u64 nr, u64 args[6])
+{
+	struct adept_proc *p;
+	s64 ret;
+	u32 state;
+
+	ring_room(t);
+	rest_begin(t);
+	p = slot_for_exec();
+	if (!p || slot_lost(p)) {
+		rest_end(t);
+		return exec_natively(t, nr, args);
+	}
+	thread_wait_for_slot();
+	take_turn(p);
+	announce(p, nr, args);
+	answer_wait(p, ADEPT_EXEC_REQUEST);
+	rest_end(t);
+	ret = execute(t, nr, args);
+	state = __atomic_load_n(&p->exec_state, __ATOMIC_ACQUIRE);
+	/* Who was told to go natively says so as well: the image is watched for, and counted. */
+	if (!slot_lost(p) && (state == ADEPT_EXEC_READY || state == ADEPT_EXEC_NATIVE)) {
+		tell(p, ADEPT_EXEC_FAILED);
+		answer_wait(p, ADEPT_EXEC_FAILED);
+	}
+	release(p);
+	return ret;
+}
+
+void exec_vfork_done(u32 tid)
+{
+	if (tid && slot && boot.domain != ADEPT_NO_DOMAIN)
+		owner_gone(slot, tid);
+}
+
+void exec_process_init(void)
+{
+	slot = has_slot() ? proc_slot() : NULL;
+	serial = slot ? slot->serial : 0;
+	slot_lock.word = 0;
+	exec_owner = 0;
+	exec_lock.word = 0;
+}

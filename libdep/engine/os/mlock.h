@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef ADEPT_OS_MLOCK_H
+#define ADEPT_OS_MLOCK_H
+
+#include "libdep/engine/base/runtime.h"
+
+/** mlock_syscall() - mlock, mlock2, munlock, mlockall and munlockall, as without the engine */
+s64 mlock_syscall(struct tls *t, u64 nr, const u64 args[6]);
+/** mlock_forked() - in a forked child, which inherits no locks */
+void mlock_forked(void);
+
+#endif

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * What the program sees is computed from the kernel's limits, so a vfork child, which has limits
+ * of its own and shares this memory, sees its own.
+ */
+#include "rlimit.h"
+#include "seccomp.h"
+#include "syscall.h"
+#include "libdep/engine/translate/fragment.h"
+
+#define RLIMIT_DATA	2
+#define RLIMIT_AS	9
+#define INFINITE	(~0ull)
+
+struct limit {
+	u64 soft, hard;
+};
+
+/* What the kernel's limits have more than the program's.  Changed under the lock. */
+struct share {
+	u32 resource;
+	u32 finite;		/* there is a limit, or was: else the kernel is not asked */
+	u64 soft, hard;
+};
+
+/* What must be left for the program and for what the engine takes later, where it is not added. */
+#define SPARE		(1ull << 30)
+
+static int tight;	/* limits that could not be raised */
+static struct lock share_lock;
+static struct share shares[2] = { { .resource = RLIMIT_DATA }, { .resource = RLIMIT_AS } };
+
+static struct share *share_of(u64 resource)
+{
+	for (u32 i = 0; i < ARRAY_SIZE(shares); i++)
+		if (shares[i].resource == resource)
+			return &shares[i];
+	return NULL;
+}
+
+static u64 more(u64 limit, u64 by)
+{
+	return limit > INFINITE - 1 - by ? (limit == INFINITE ? INFINITE : INFINITE - 1) :
+					   limit + by;
+}
+
+static u64 less(u64 limit, u64 by)
+{
+	return limit == INFINITE ? INFINITE : limit > by ? limit - by : 0;
+}
+
+static s64 get(u32 resource, struct limit *l)
+{
+	return sys4(__NR_prlimit64, 0, resource, 0, (u64)l);
+}
+
+static s64 set(u32 resource, const struct limit *l)
+{
+	return sys4(__NR_prlimit64, 0, resource, (u64)l, 0);
+}
+
+/*
+ * A hard limit can be raised with CAP_SYS_RESOURCE only.  It may be high enough, as that of an
+ * image that was recorded before this one.  If it is not, but far above what the engine takes, the
+ * program gets by so much less.  Return: 0 if that could be too little.
+ */
+static int add_share(struct share *s, u64 soft, u64 later)
+{
+	struct limit l, wide;
+
+	s->soft = soft;
+	s->hard = soft + later;
+	if (get(s->resource, &l) < 0)
+		return 1;
+	s->finite = l.soft != INFINITE;
+	wide = (struct limit){ more(l.soft, s->soft), more(l.hard, s->hard) };
+	if (!set(s->resource, &wide))
+		return 1;
+	s->hard = 0;
+	wide.hard = l.hard;
+	if (l.soft != INFINITE && more(l.soft, soft + later) <= l.hard && !set(s->resource, &wide))
+		return 1;
+	s->soft = 0;
+	tight = 1;
+	return l.soft > more(soft, SPARE);
+}
+
+int rlimit_init(void)
+{
+	u64 arenas = boot.arena_size[0] + boot.arena_size[1];
+	u64 data = boot.blob_size + boot.low_size + arenas;
+	u64 mapped = data + boot.heap_size + layout()->file_size;
+
+	return add_share(&shares[0], data, boot.heap_size + ARENAS_MAX) &&
+	       add_share(&shares[1], mapped, ARENAS_MAX);
+}
+
+static void grow(struct share *s, u64 bytes)
+{
+	struct limit l;
+
+	if (!bytes || !s->soft)
+		return;
+	s->soft += bytes;
+	if (!s->finite || get(s->resource, &l) < 0 || l.soft == INFINITE)
+		return;
+	l.soft = more(l.soft, bytes) < l.hard ? more(l.soft, bytes) : l.hard;
+	set(s->resource, &l);
+}
+
+void rlimit_grow(u64 data, u64 mapped)
+{
+	lock(&share_lock);
+	grow(&shares[0], data);
+	grow(&shares[1], mapped);
+	unlock(&share_lock);
+}
+
+static void shrink(struct share *s, u64 bytes)
+{
+	struct limit l;
+
+	if (!s->soft)
+		return;
+	s->soft -= bytes;
+	if (!s->finite || get(s->resource, &l) < 0 || l.soft == INFINITE)
+		return;
+	l.soft = less(l.soft, bytes);
+	set(s->resource, &l);
+}
+
+void rlimit_shrink(u64 bytes)
+{
+	lock(&share_lock);
+	for (u32 i = 0; i < ARRAY_SIZE(shares); i++)
+		shrink(&shares[i], bytes);
+	unlock(&share_lock);
+}
+
+int rlimit_is_tight(void)
+{
+	return tight;
+}
+
+int rlimit_is_finite(void)
+{
+	return shares[0].finite || shares[1].finite;
+}
+
+static s64 change(struct share *s, u64 nr, const struct limit *l)
+{
+	const struct limit wide = { more(l->soft, s->soft), more(l->hard, s->hard) };
+	const u64 by_pid[6] = { 0, s->resource, (u64)&wide, 0 };
+	const u64 of_self[6] = { s->resource, (u64)&wide };
+
+	if (l->soft > l->hard)
+		return -E_INVAL;
+	s->finite |= l->soft != INFINITE;
+	return filtered_syscall(nr, nr == __NR_prlimit64 ? by_pid : of_self);
+}
+
+s64 rlimit_syscall(struct tls *t, u64 nr, const u64 a[6])
+{
+	int by_pid = nr == __NR_prlimit64;
+	struct share *s = share_of(a[by_pid]);
+	u64 to = nr == __NR_getrlimit ? a[1] : by_pid ? a[3] : 0;
+	u64 from = nr == __NR_setrlimit ? a[1] : by_pid ? a[2] : 0;
+	struct limit new, old;
+	s64 ret = 0;
+
+	if (!s || (by_pid && a[0] && a[0] != (u64)sys0(__NR_getpid)))
+		return app_syscall(t, nr, a);
+	if ((from || nr == __NR_setrlimit) &&
+	    rt_copy_in(&new, (void *)from, sizeof(new)) != sizeof(new))
+		return -E_FAULT;
+	/* The call itself, for its errors; then what it tells is put right. */
+	if (!from)
+		ret = app_syscall(t, nr, a);
+	if (ret)
+		return ret;
+	lock(&share_lock);
+	ret = get(s->resource, &old);
+	if (!ret) {
+		old.soft = less(old.soft, s->soft);
+		old.hard = less(old.hard, s->hard);
+		ret = from ? change(s, nr, &new) : 0;
+	}
+	unlock(&share_lock);
+	if (!ret && to && rt_copy_in((void *)to, &old, sizeof(old)) != sizeof(old))
+		return -E_FAULT;
+	return ret;
+}
+
+/* It is of no use to ask for capabilities: they may be those of another user namespace. */
+static int may_raise(u32 resource, const struct limit *l)
+{
+	const struct limit wide = { l->soft, more(l->hard, ADEPT_PAGE) };
+
+	return l->hard != INFINITE && !set(resource, &wide);
+}
+
+/* A hard limit that cannot be raised again if execve fails is lowered only if @finally. */
+u32 rlimit_exec_begin(int finally)
+{
+	u32 lowered = 0;
+	struct limit l;
+
+	lock(&share_lock);
+	for (u32 i = 0; i < ARRAY_SIZE(shares); i++) {
+		const struct share *s = &shares[i];
+
+		if (get(s->resource, &l) < 0 || (l.soft == INFINITE && l.hard == INFINITE))
+			continue;
+		l.soft = less(l.soft, s->soft);
+		if (may_raise(s->resource, &l))
+			lowered |= 1u << i;
+		if (finally || lowered & 1u << i)
+			l.hard = less(l.hard, s->hard);
+		set(s->resource, &l);
+	}
+	unlock(&share_lock);
+	return lowered;
+}
+
+void rlimit_exec_failed(u32 lowered)
+{
+	struct limit l;
+
+	lock(&share_lock);
+	for (u32 i = 0; i < ARRAY_SIZE(shares); i++) {
+		const struct share *s = &shares[i];
+
+		if (get(s->resource, &l) < 0 || (l.soft == INFINITE && l.hard == INFINITE))
+			continue;
+		l.soft = more(l.soft, s->soft);
+		if (lowered & 1u << i)
+			l.hard = more(l.hard, s->hard);
+		if (l.soft > l.hard)
+			l.soft = l.hard;
+		set(s->resource, &l);
+	}
+	unlock(&share_lock);
+}
+
+void rlimit_forked(void)
+{
+	share_lock.word = 0;
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * A filter gets a beginning that lets calls pass which the engine makes for itself.  They are
+ * known by their address: that of a syscall instruction in the engine, but none of those by which
+ * it makes the program's calls.  (rr does the same to the filters of what it records.)
+ *
+ * The filter outlives execve, and holds in the new image, whose engine has the same address as a
+ * rule.
+ */
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+
+#include "seccomp.h"
+#include "syscall.h"
+
+#define IP_LOW		offsetof(struct seccomp_data, instruction_pointer)
+#define IP_HIGH		(IP_LOW + 4)
+
+/* Of prctl() and seccomp() */
+struct program {
+	u16 len;
+	u64 filter;
+};
+
+extern u8 app_syscall_done[], thread_clone_done[], thread_vanish_done[], filtered_syscall_done[];
+
+static u32 installed;
+
+static u32 low(const u8 *addr)
+{
+	return (u32)(u64)addr;
+}
+
+#define PASSES		11u	/* instructions of the beginning */
+
+/* The engine does not lie across a multiple of 4 GiB (inject/memory_layout.c). */
+static void write_beginning(struct sock_filter *f)
+{
+	const struct sock_filter code[PASSES] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, IP_HIGH),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (u32)(boot.blob >> 32), 0, 8),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, IP_LOW),
+		BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, (u32)boot.blob, 0, 6),
+		BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, (u32)(boot.blob + boot.blob_size), 5, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, low(app_syscall_done), 4, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, low(thread_clone_done), 3, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, low(thread_vanish_done), 2, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, low(filtered_syscall_done), 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+		/* As at the beginning of any filter. */
+		BPF_STMT(BPF_LD | BPF_IMM, 0),
+	};
+
+	memcpy(f, code, sizeof(code));
+}
+
+/* One that is too long to get a beginning sees the engine's calls, too. */
+static s64 install(struct tls *t, u64 nr, const u64 a[6], const struct program *p, unsigned int at)
+{
+	u64 size = (PASSES + p->len) * sizeof(struct sock_filter), args[6];
+	struct sock_filter *f = heap_alloc(size);
+	struct program longer = { (u16)(PASSES + p->len), (u64)f };
+	u64 got = p->len * sizeof(*f);
+	s64 ret = -E_FAULT;
+
+	write_beginning(f);
+	memcpy(args, a, sizeof(args));
+	args[at] = (u64)&longer;
+	if (rt_copy_in(f + PASSES, (void *)p->filter, got) == got)
+		ret = app_syscall(t, nr, args);
+	heap_free(f, size);
+	return ret;
+}
+
+s64 seccomp_install(struct tls *t, u64 nr, const u64 a[6])
+{
+	unsigned int at = 2;		/* of the arguments, that of the filter: of both calls */
+	u64 mode = nr == __NR_prctl ? a[1] : a[0];
+	u64 filter = nr == __NR_prctl ? SECCOMP_MODE_FILTER : SECCOMP_SET_MODE_FILTER;
+	struct program p;
+	s64 ret;
+
+	if (mode != filter || rt_copy_in(&p, (void *)a[at], sizeof(p)) != sizeof(p) || !p.len ||
+	    p.len > BPF_MAXINSNS - PASSES)
+		ret = app_syscall(t, nr, a);
+	else
+		ret = install(t, nr, a, &p, at);
+	if (ret >= 0 && mode == filter)
+		__atomic_store_n(&installed, 1, __ATOMIC_RELAXED);
+	return ret;
+}
+
+s64 seccomp_check(u64 nr, u64 a, u64 b, u64 c, u64 d)
+{
+	const u64 args[6] = { a, b, c, d };
+
+	return __atomic_load_n(&installed, __ATOMIC_RELAXED) ? filtered_syscall(nr, args) : 0;
+}

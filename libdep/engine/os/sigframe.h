@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The kernel's signal frame on x86-64 (arch/x86/include/uapi/asm/sigcontext.h,
+ * asm-generic/ucontext.h): what a handler is given and rt_sigreturn takes back.
+ */
+#ifndef ADEPT_OS_SIGFRAME_H
+#define ADEPT_OS_SIGFRAME_H
+
+#include "libdep/abi/types.h"
+
+enum sc_reg {
+	SC_R8, SC_R9, SC_R10, SC_R11, SC_R12, SC_R13, SC_R14, SC_R15, SC_RDI, SC_RSI, SC_RBP,
+	SC_RBX, SC_RDX, SC_RAX, SC_RCX, SC_RSP, SC_RIP, SC_EFLAGS,
+};
+
+struct k_stack {
+	u64 sp;
+	u32 flags, pad;
+	u64 size;
+};
+
+struct k_ucontext {
+	u64 flags;
+	u64 link;
+	struct k_stack stack;
+	u64 regs[18];		/* enum sc_reg */
+	u16 cs, gs, fs, ss;
+	u64 err, trapno, oldmask, cr2;
+	u64 fpstate;
+	u64 reserved[8];
+	u64 sigmask;
+};
+
+struct k_siginfo {
+	s32 signo, error, code, pad;
+	u64 addr;		/* of a fault; else pid and uid and more */
+	u64 rest[13];
+};
+
+struct k_frame {
+	u64 restorer;
+	struct k_ucontext uc;
+	struct k_siginfo info;
+};
+
+struct k_sigaction {
+	u64 handler, flags, restorer, mask;
+};
+
+_Static_assert(sizeof(struct k_ucontext) == 304, "ucontext");
+_Static_assert(sizeof(struct k_siginfo) == 128, "siginfo");
+
+#define SS_ONSTACK	1u
+#define SS_DISABLE	2u
+#define SS_AUTODISARM	(1u << 31)
+
+#define SA_NOCLDSTOP	1ull
+#define SA_NOCLDWAIT	2ull
+#define SA_SIGINFO	4ull
+#define SA_RESTORER	0x04000000ull
+#define SA_ONSTACK	0x08000000ull
+#define SA_RESTART	0x10000000ull
+#define SA_NODEFER	0x40000000ull
+#define SA_RESETHAND	0x80000000ull
+
+#define K_SIGILL	4
+#define K_SIGTRAP	5
+#define K_SIGBUS	7
+#define K_SIGFPE	8
+#define K_SIGKILL	9
+#define K_SIGSEGV	11
+
+#define SIGBIT(n)	(1ull << ((n) - 1))
+#define SYNC_SIGNALS	(SIGBIT(K_SIGILL) | SIGBIT(K_SIGTRAP) | SIGBIT(K_SIGBUS) | \
+			 SIGBIT(K_SIGFPE) | SIGBIT(K_SIGSEGV))
+
+struct tls;
+
+/* Between the frame's register order and the hardware's. */
+void regs_from_uc(u64 regs[16], const struct k_ucontext *uc);
+void regs_to_uc(struct k_ucontext *uc, const u64 regs[16]);
+
+/**
+ * sigframe_push() - build the frame of t->sig for handler @sa and go to it
+ *
+ * Sets t->regs and t->resume_pc.  Return: 0 if the stack cannot take it.
+ */
+int sigframe_push(struct tls *t, const struct k_sigaction *sa);
+
+/* bailout.c */
+struct xl8_pos;
+/** leave_regs() - the application's registers at @pos, from those in @uc, to t->regs */
+void leave_regs(struct tls *t, const struct xl8_pos *pos, const struct k_ucontext *uc);
+/**
+ * leave_cache() - the thread stops at @pos: complete its stream, set t->regs, resume_pc
+ */
+void leave_cache(struct tls *t, const struct xl8_pos *pos, const struct k_ucontext *uc);
+/** leave_turn() - the store at @pos met the guard: next chunk; the new profile pointer */
+u64 leave_turn(struct tls *t, const struct xl8_pos *pos, const struct k_ucontext *uc);
+
+#endif

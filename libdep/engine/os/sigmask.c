@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "sigmask.h"
+#include "syscall.h"
+#include "libdep/engine/base/runtime.h"
+
+enum how { HOW_BLOCK, HOW_UNBLOCK, HOW_SETMASK };
+
+static const u8 sync_signal[ADEPT_SYNC_SIGNALS] = {
+	K_SIGILL, K_SIGTRAP, K_SIGBUS, K_SIGFPE, K_SIGSEGV,
+};
+
+const u64 *sigmask_filter(const u64 *set, u64 *copy)
+{
+	if (!set || rt_copy_in(copy, set, 8) != 8)
+		return set;
+	*copy &= ~SYNC_SIGNALS;
+	return copy;
+}
+
+/* Add @bits to the set that a call has written to @to. */
+static void add_bits(u64 to, u64 bits)
+{
+	u64 set;
+
+	if (bits && rt_copy_in(&set, (void *)to, 8) == 8) {
+		set |= bits;
+		rt_copy_in((void *)to, &set, 8);
+	}
+}
+
+s64 sigmask_procmask(struct tls *t, u64 a[6])
+{
+	u64 how = a[0], new, filtered, was = t->sync_blocked;
+	int changes = a[1] && rt_copy_in(&new, (void *)a[1], 8) == 8;
+	s64 ret;
+
+	a[1] = (u64)sigmask_filter((u64 *)a[1], &filtered);
+	ret = app_syscall(t, __NR_rt_sigprocmask, a);
+	if (ret)
+		return ret;
+	if (a[2])
+		add_bits(a[2], was);
+	if (!changes)
+		return 0;
+	new &= SYNC_SIGNALS;
+	t->sync_blocked = how == HOW_BLOCK ? was | new : how == HOW_UNBLOCK ? was & ~new : new;
+	sigmask_release(t);
+	return 0;
+}
+
+s64 sigmask_pending(struct tls *t, const u64 a[6])
+{
+	s64 ret = app_syscall(t, __NR_rt_sigpending, a);
+
+	if (!ret && a[1] == 8)
+		add_bits(a[0], t->held);
+	return ret;
+}
+
+int sigmask_must_hold(const struct tls *t, u32 signo)
+{
+	return SIGBIT(signo) & SYNC_SIGNALS &&
+	       (t->sync_blocked & SIGBIT(signo) || t->pending & PENDING_SIGNAL);
+}
+
+void sigmask_hold(struct tls *t, u32 signo, const struct k_siginfo *info)
+{
+	if (t->held & SIGBIT(signo))
+		return;
+	for (unsigned int i = 0; i < ARRAY_SIZE(sync_signal); i++)
+		if (sync_signal[i] == signo)
+			memcpy(t->held_info[i], info, sizeof(*info));
+	t->held |= SIGBIT(signo);
+}
+
+void sigmask_release(struct tls *t)
+{
+	for (unsigned int i = 0; i < ARRAY_SIZE(sync_signal); i++) {
+		u32 signo = sync_signal[i];
+
+		if (!(t->held & SIGBIT(signo)) || sigmask_must_hold(t, signo))
+			continue;
+		t->held &= ~SIGBIT(signo);
+		sys4(__NR_rt_tgsigqueueinfo, (u64)sys0(__NR_getpid), t->tid, signo,
+		     (u64)t->held_info[i]);
+	}
+}

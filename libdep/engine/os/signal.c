@@ -1,0 +1,547 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Signals.  One handler of ours stands in for all of the application's and is
+ * always there for faults.  It never runs application code: it brings the thread
+ * out of the cache (bailout.c), notes the signal in t->sig, blocks all others, and
+ * lets the thread go on at gate_resume, where signal_deliver() enters the
+ * application's handler through the cache like any other code.
+ *
+ * While the thread is in the blob, the signal only waits (t->pending); the blob
+ * looks before it enters the cache or makes a system call.
+ */
+#include "libdep/engine/translate/code_map.h"
+#include "stop_world.h"
+#include "seccomp.h"
+#include "sigframe.h"
+#include "sigmask.h"
+#include "signal.h"
+#include "libdep/engine/record/record.h"
+#include "libdep/engine/translate/dispatch.h"
+
+#define NSIG 64
+#define FLAG_AC 0x40000
+
+#define PF_WRITE	2	/* in a page fault's error code */
+#define SEGV_ACCERR	2	/* the mapping's protection */
+
+/* Whose default action is not to end the process: KILL CHLD CONT STOP TSTP TTIN TTOU URG WINCH. */
+#define SPARING	(SIGBIT(9) | SIGBIT(17) | SIGBIT(18) | SIGBIT(19) | SIGBIT(20) | SIGBIT(21) | \
+		 SIGBIT(22) | SIGBIT(23) | SIGBIT(28))
+
+extern char gate_resume[], gate_enter[], gate_enter_end[];
+extern char app_syscall_checked[], app_syscall_insn[], app_syscall_abort[];
+extern char gate_undefined[];
+extern char rt_copy_in_end[], rt_copy_in_fault[];
+void signal_restorer(void);
+__attribute__((noreturn)) void sigreturn_with(void *frame);
+
+/* Shared by the threads of a process; a child that only shares memory has its own. */
+struct handlers {
+	u32 users;
+	struct k_sigaction action[NSIG + 1];
+};
+
+static struct lock action_lock;
+
+static struct k_siginfo *info_of(struct tls *t)
+{
+	return (struct k_siginfo *)t->sig.info;
+}
+
+/* ---- arrival ---- */
+
+static void note_signal(struct tls *t, u32 signo, const struct k_siginfo *info,
+			struct k_ucontext *uc, int forced)
+{
+	struct sig_pending *p = &t->sig;
+
+	p->signo = signo;
+	p->forced = (u32)forced;
+	p->mask = uc->sigmask;
+	p->err = uc->err;
+	p->trapno = uc->trapno;
+	p->cr2 = uc->cr2;
+	memcpy(p->info, info, sizeof(p->info));
+	memcpy(&p->xfeatures, (u8 *)uc->fpstate + 472, 8);
+	memcpy(&p->xsize, (u8 *)uc->fpstate + 480, 4);
+	/* One at a time; the faults stay possible. */
+	uc->sigmask = ~SYNC_SIGNALS;
+	t->pending |= PENDING_SIGNAL;
+}
+
+static void go_to_gate(struct tls *t, struct k_ucontext *uc)
+{
+	uc->regs[SC_RIP] = (u64)gate_resume;
+	uc->regs[SC_RSP] = t->stack_top;
+	uc->regs[SC_EFLAGS] = 0x202;
+}
+
+static int in_blob(u64 rip)
+{
+	return rip - boot.blob < boot.blob_size;
+}
+
+/* Follow the indirect jumps between arenas and to the gates. */
+static int cache_position(struct k_ucontext *uc, struct xl8_pos *pos)
+{
+	u64 *rip = &uc->regs[SC_RIP];
+
+	while (arena_of(*rip)) {
+		const u8 *code = (const u8 *)*rip;
+		s32 rel;
+
+		if (xl8_lookup(*rip, pos))
+			return 1;
+		if (code[0] != 0xff || code[1] != 0x25)
+			return 0;
+		memcpy(&rel, code + 2, 4);
+		*rip = *(u64 *)(code + 6 + rel);
+	}
+	return 0;
+}
+
+/* Out of the cache, or not into it.  Return: 0 if the thread is elsewhere. */
+static int stop(struct tls *t, struct k_ucontext *uc)
+{
+	struct xl8_pos pos;
+	u64 rip;
+
+	if (cache_position(uc, &pos)) {
+		leave_cache(t, &pos, uc);
+	} else {
+		rip = uc->regs[SC_RIP];
+		if (rip < (u64)gate_enter || rip >= (u64)gate_enter_end)
+			return 0;
+	}
+	go_to_gate(t, uc);
+	return 1;
+}
+
+static void asynchronous(struct tls *t, u32 signo, const struct k_siginfo *info,
+			 struct k_ucontext *uc)
+{
+	u64 rip;
+
+	if (sigmask_must_hold(t, signo)) {
+		sigmask_hold(t, signo, info);
+		return;
+	}
+	note_signal(t, signo, info, uc, 0);
+	if (stop(t, uc))
+		return;
+	rip = uc->regs[SC_RIP];
+	if (rip >= (u64)app_syscall_checked && rip <= (u64)app_syscall_insn)
+		uc->regs[SC_RIP] = (u64)app_syscall_abort;
+}
+
+/* Somebody wants this thread at rest.  In the blob it finds out by itself, soon. */
+static void kicked(struct tls *t, struct k_ucontext *uc)
+{
+	if (rest_wanted(t) && !stop(t, uc))
+		t->pending |= PENDING_REST;
+}
+
+/* ---- faults ---- */
+
+static int has_address(u32 signo)
+{
+	return signo == K_SIGSEGV || signo == K_SIGBUS;
+}
+
+/* A write to memory that is mapped for other uses. */
+static int forbidden_write(u32 signo, const struct k_siginfo *info, const struct k_ucontext *uc)
+{
+	return signo == K_SIGSEGV && info->code == SEGV_ACCERR && uc->err & PF_WRITE;
+}
+
+/*
+ * The code that just wrote to its own page has become stale: let this store be
+ * done and leave the fragment behind it.
+ */
+static void stop_behind_store(const struct xl8_pos *pos, u64 rip)
+{
+	struct x86_insn in;
+
+	if (!pos->frag->dead || x86_decode(&in, (u8 *)rip, 16) <= 0)
+		return;
+	*(volatile u8 *)(rip + in.len) = 0xcc;
+}
+
+/* A native call's own push met the end of the stack: go to the callee without it. */
+static int finish_call(struct tls *t, const struct xl8_pos *pos, struct k_ucontext *uc)
+{
+	if (pos->kind != XL8_EXIT_DONE && pos->kind != XL8_AT_RCX)
+		return 0;
+	leave_cache(t, pos, uc);
+	go_to_gate(t, uc);
+	return 1;
+}
+
+/*
+ * Values stand at multiples of 4: under the AC flag their stores fault where the
+ * application's own accesses would not.  Do the store here.
+ */
+static int misaligned_store(struct tls *t, const struct xl8_pos *pos, struct k_ucontext *uc)
+{
+	u64 rip = uc->regs[SC_RIP], p = uc->regs[SC_R15];
+	u64 regs[16];
+	struct x86_insn in;
+
+	if (x86_decode(&in, (u8 *)rip, 16) <= 0 || in.base != X86_R15 || in.f_reg == X86_NONE ||
+	    in.opcode != 0x89)
+		return 0;
+	t->pp = p;
+	if (module_ring(t))
+		module_find(t);
+	if (p + (u64)in.disp + 8 > t->chunk_end && module_ring(t)) {
+		/* Its turn is made by what comes next, from where that is easy. */
+		leave_cache(t, pos, uc);
+		go_to_gate(t, uc);
+		return 1;
+	}
+	if (p + (u64)in.disp + 8 > t->chunk_end)
+		p = uc->regs[SC_R15] = leave_turn(t, pos, uc);
+	regs_from_uc(regs, uc);
+	memcpy((void *)(p + (u64)in.disp), &regs[in.f_reg], 8);
+	uc->regs[SC_RIP] += in.len;
+	return 1;
+}
+
+/* Faults that are the engine's business.  Return: 1 if that was all. */
+static int own_fault(struct tls *t, u32 signo, const struct k_siginfo *info,
+		     struct k_ucontext *uc, const struct xl8_pos *pos)
+{
+	u64 rip = uc->regs[SC_RIP], addr = info->addr;
+
+	if (rip >= (u64)rt_copy_in && rip < (u64)rt_copy_in_end && has_address(signo)) {
+		/* Who reads may hold the lock that this takes. */
+		if (!forbidden_write(signo, info, uc) || !code_write_fault(addr))
+			uc->regs[SC_RIP] = (u64)rt_copy_in_fault;
+		return 1;
+	}
+	if (!pos) {
+		/* An error of the engine's; or adept.ko has no memory for what an event needs. */
+		if (in_blob(rip) && rip != (u64)gate_undefined)
+			fatal("signal %u at blob + %lx, address %lx", signo, rip - boot.blob, addr);
+		return 0;
+	}
+	if (signo == K_SIGBUS && uc->regs[SC_EFLAGS] & FLAG_AC && misaligned_store(t, pos, uc))
+		return 1;
+	/*
+	 * The kernel has no memory for the ring, or the user's limit is reached (kmod/limits.c).
+	 * The record that is begun could be given up here, but not those that the engine itself
+	 * writes.
+	 */
+	if (signo == K_SIGBUS && addr - boot.session < layout()->file_size)
+		fatal("adept.ko refuses a store to the ring at %lx", addr);
+	if (signo == K_SIGSEGV && ring_guard_hit(t, addr)) {
+		uc->regs[SC_R15] = leave_turn(t, pos, uc);
+		return 1;
+	}
+	if (forbidden_write(signo, info, uc) && code_write_fault(addr)) {
+		stop_behind_store(pos, rip);
+		return 1;
+	}
+	if (signo == K_SIGSEGV && addr == uc->regs[SC_RSP] - 8)
+		return finish_call(t, pos, uc);
+	return 0;
+}
+
+static void fault(struct tls *t, u32 signo, struct k_siginfo *info, struct k_ucontext *uc)
+{
+	struct xl8_pos pos;
+	u64 rip = uc->regs[SC_RIP];
+	int cached;
+
+	/* int3 and int1 leave rip behind them; so does our own int3 (stop_behind_store). */
+	if (signo == K_SIGTRAP && arena_of(rip - 1) && *(u8 *)(rip - 1) == 0xcc &&
+	    xl8_lookup(rip - 1, &pos) && pos.frag->dead) {
+		uc->regs[SC_RIP] = rip - 1;
+		leave_cache(t, &pos, uc);
+		go_to_gate(t, uc);
+		return;
+	}
+	cached = cache_position(uc, &pos);
+	if (own_fault(t, signo, info, uc, cached ? &pos : NULL))
+		return;
+	note_signal(t, signo, info, uc, 1);
+	if (cached) {
+		leave_cache(t, &pos, uc);
+	} else {
+		/* dispatch_trap() jumped to an address that cannot be executed. */
+		regs_from_uc(t->regs, uc);
+		t->regs[X86_R15] = t->app_r15;
+		t->pp = uc->regs[SC_R15];
+		t->flags = uc->regs[SC_EFLAGS];
+		if (rip != (u64)gate_undefined)
+			t->resume_pc = rip;
+	}
+	if (!has_address(signo) && info->addr == rip)
+		info_of(t)->addr = t->resume_pc;
+	go_to_gate(t, uc);
+}
+
+static void handler(int signo, struct k_siginfo *info, struct k_ucontext *uc)
+{
+	struct tls *t = tls_self();
+
+	/* The kernel leaves AC as the application had it. */
+	__asm__ volatile("pushfq; andl %0, (%%rsp); popfq" : : "i"(~FLAG_AC) : "cc", "memory");
+	if (rest_is_kick(t, (u32)signo, info))
+		kicked(t, uc);
+	else if (SIGBIT(signo) & SYNC_SIGNALS && info->code > 0)
+		fault(t, (u32)signo, info, uc);
+	else
+		asynchronous(t, (u32)signo, info, uc);
+}
+
+/* ---- delivery ---- */
+
+static void set_mask(u64 mask)
+{
+	mask &= ~SYNC_SIGNALS;
+	sys4(__NR_rt_sigprocmask, 2 /* SIG_SETMASK */, (u64)&mask, 0, 8);
+}
+
+static int ends_process(u32 signo, const struct k_sigaction *sa)
+{
+	return !sa->handler && !(SIGBIT(signo) & SPARING);
+}
+
+/*
+ * What the kernel is told.  Default actions that end the process are ours to carry out,
+ * so that its streams come to an end first; a call that such a signal interrupts is made
+ * again if it is ignored by then.
+ */
+static s64 install(u32 signo, const struct k_sigaction *sa)
+{
+	struct k_sigaction k = *sa;
+
+	if (SIGBIT(signo) & SYNC_SIGNALS || sa->handler > 1 || ends_process(signo, sa)) {
+		k.handler = (u64)handler;
+		k.flags = (sa->handler ? 0 : SA_RESTART) |
+			  (sa->flags & (SA_RESTART | SA_NOCLDSTOP | SA_NOCLDWAIT)) |
+			  SA_SIGINFO | SA_ONSTACK | SA_NODEFER | SA_RESTORER;
+		k.restorer = (u64)signal_restorer;
+		k.mask = ~SYNC_SIGNALS;
+	}
+	return sys4(__NR_rt_sigaction, signo, (u64)&k, 0, 8);
+}
+
+/* The default action of a signal that ends the process. */
+static void die_of(struct tls *t, u32 signo)
+{
+	struct k_sigaction dfl = { 0 };
+	u64 mask = ~SIGBIT(signo);
+
+	rest_stop_others(t, signo);
+	ring_thread_end(t, signo);
+	sys4(__NR_rt_sigaction, signo, (u64)&dfl, 0, 8);
+	sys3(__NR_tgkill, (u64)sys0(__NR_getpid), (u64)sys0(__NR_gettid), signo);
+	sys4(__NR_rt_sigprocmask, 2, (u64)&mask, 0, 8);
+	for (;;)
+		sys1(__NR_exit_group, 128 + signo);
+}
+
+void signal_deliver(struct tls *t)
+{
+	struct sig_pending *p = &t->sig;
+	struct adept_ev_signal ev;
+	struct k_sigaction sa;
+	u64 mask;
+
+	t->pending &= ~(u64)PENDING_SIGNAL;
+	lock(&action_lock);
+	sa = t->handlers->action[p->signo];
+	if (sa.flags & SA_RESETHAND)
+		t->handlers->action[p->signo].handler = 0;
+	unlock(&action_lock);
+	ev = (struct adept_ev_signal){
+		p->signo, info_of(t)->code, t->resume_pc, info_of(t)->addr, rt_ticket(),
+	};
+	ring_event(t, ADEPT_EV_SIGNAL, &ev, sizeof(ev));
+	if (p->forced && (sa.handler < 2 || t->sync_blocked & SIGBIT(p->signo)))
+		die_of(t, p->signo);
+	/* The first process of a pid namespace is spared default actions. */
+	if (ends_process(p->signo, &sa) && sys0(__NR_getpid) != 1)
+		die_of(t, p->signo);
+	if (sa.handler < 2) {
+		/* Changed since it arrived. */
+		set_mask(p->mask);
+		return;
+	}
+	if (!sigframe_push(t, &sa))
+		die_of(t, K_SIGSEGV);
+	if (sa.flags & SA_RESETHAND && !(SIGBIT(p->signo) & SYNC_SIGNALS)) {
+		struct k_sigaction dfl = { 0 };
+
+		install(p->signo, &dfl);
+	}
+	mask = p->mask | sa.mask;
+	if (!(sa.flags & SA_NODEFER))
+		mask |= SIGBIT(p->signo);
+	t->sync_blocked |= mask & SYNC_SIGNALS;
+	set_mask(mask);
+}
+
+void signal_sigreturn(struct tls *t)
+{
+	struct k_frame f;
+
+	/* What has arrived was noted with the handler's mask, so it comes before the return. */
+	set_mask(~0ull);
+	if (t->pending)
+		return;
+	memset(&f, 0, sizeof(f));
+	if (rt_copy_in(&f.uc, (void *)t->regs[X86_RSP], sizeof(f.uc)) != sizeof(f.uc))
+		die_of(t, K_SIGSEGV);
+	ring_event(t, ADEPT_EV_SIGRETURN, &(u32){ 0 }, 4);
+	regs_from_uc(t->regs, &f.uc);
+	t->resume_pc = f.uc.regs[SC_RIP];
+	t->flags = f.uc.regs[SC_EFLAGS];
+	t->sync_blocked = f.uc.sigmask & SYNC_SIGNALS;
+	t->app_altstack[0] = f.uc.stack.sp;
+	t->app_altstack[1] = f.uc.stack.flags & ~(u64)SS_ONSTACK;
+	t->app_altstack[2] = f.uc.stack.size;
+	/* Before another signal comes, whose event might begin a new chunk. */
+	ring_context(t, t->resume_pc);
+	/* The kernel restores vector state and mask; the rest is ours to restore. */
+	f.uc.sigmask &= ~SYNC_SIGNALS;
+	f.uc.stack = (struct k_stack){ t->sig_stack, 0, 0, t->sig_stack_size };
+	f.uc.regs[SC_RIP] = (u64)gate_resume;
+	f.uc.regs[SC_RSP] = t->stack_top;
+	f.uc.regs[SC_EFLAGS] = 0x202;
+	sigreturn_with(&f.uc);
+}
+
+/* ---- system calls ---- */
+
+s64 signal_sigaction(struct tls *t, const u64 a[6])
+{
+	struct k_sigaction new, old, *action;
+	u64 signo = a[0];
+	s64 ret = 0;
+
+	if (a[3] != 8 || !signo || signo > NSIG)
+		return -E_INVAL;
+	if (a[1] && rt_copy_in(&new, (void *)a[1], sizeof(new)) != sizeof(new))
+		return -E_FAULT;
+	if (a[1] && (signo == 9 || signo == 19))
+		return -E_INVAL;
+	ret = seccomp_check(__NR_rt_sigaction, signo, 0, 0, 8);
+	if (ret)
+		return ret;
+	action = &t->handlers->action[signo];
+	lock(&action_lock);
+	old = *action;
+	if (a[1]) {
+		/* The kernel never reports these two as blocked by a handler. */
+		new.mask &= ~(SIGBIT(9) | SIGBIT(19));
+		*action = new;
+		ret = install((u32)signo, &new);
+		if (ret < 0)
+			*action = old;
+	}
+	unlock(&action_lock);
+	if (!ret && a[2] && rt_copy_in((void *)a[2], &old, sizeof(old)) != sizeof(old))
+		ret = -E_FAULT;
+	return ret;
+}
+
+s64 signal_sigaltstack(struct tls *t, const u64 a[6])
+{
+	u64 sp = t->regs[X86_RSP];
+	int on = !(t->app_altstack[1] & SS_DISABLE) && !(t->app_altstack[1] & SS_AUTODISARM) &&
+		 sp - t->app_altstack[0] < t->app_altstack[2];
+	struct k_stack new, old = {
+		t->app_altstack[0], (u32)t->app_altstack[1] | (on ? SS_ONSTACK : 0), 0,
+		t->app_altstack[2],
+	};
+	s64 ret = seccomp_check(__NR_sigaltstack, 0, 0, 0, 0);
+
+	if (ret)
+		return ret;
+	if (a[0]) {
+		u32 mode;
+
+		if (rt_copy_in(&new, (void *)a[0], sizeof(new)) != sizeof(new))
+			return -E_FAULT;
+		if (on)
+			return -E_PERM;
+		mode = new.flags & ~SS_AUTODISARM;
+		if (mode != SS_DISABLE && mode != SS_ONSTACK && mode != 0)
+			return -E_INVAL;
+		if (mode == SS_DISABLE)
+			new.sp = new.size = 0;
+		else if (new.size < 2048)
+			return -E_NOMEM;
+		t->app_altstack[0] = new.sp;
+		t->app_altstack[1] = new.flags & (SS_AUTODISARM | SS_DISABLE);
+		t->app_altstack[2] = new.size;
+	}
+	if (a[1] && rt_copy_in((void *)a[1], &old, sizeof(old)) != sizeof(old))
+		return -E_FAULT;
+	return 0;
+}
+
+void signal_init(struct tls *t)
+{
+	struct handlers *h = heap_alloc(sizeof(*h));
+
+	h->users = 1;
+	t->handlers = h;
+	for (u32 i = 1; i <= NSIG; i++) {
+		sys4(__NR_rt_sigaction, i, 0, (u64)&h->action[i], 8);
+		if (SIGBIT(i) & SYNC_SIGNALS || ends_process(i, &h->action[i]))
+			install(i, &h->action[i]);
+	}
+}
+
+void signal_inherit(struct tls *child, const struct tls *t, int share)
+{
+	struct handlers *copy = share ? NULL : heap_alloc(sizeof(*copy));
+
+	lock(&action_lock);
+	if (share) {
+		t->handlers->users++;
+		child->handlers = t->handlers;
+	} else {
+		*copy = *t->handlers;
+		copy->users = 1;
+		child->handlers = copy;
+	}
+	unlock(&action_lock);
+}
+
+void signal_disinherit(struct tls *t)
+{
+	struct handlers *h = t->handlers;
+	u32 left;
+
+	lock(&action_lock);
+	left = --h->users;
+	unlock(&action_lock);
+	if (!left)
+		heap_free(h, sizeof(*h));
+}
+
+void signal_clear(struct tls *t)
+{
+	struct k_sigaction dfl = { 0 };
+
+	for (u32 i = 1; i <= NSIG; i++) {
+		if (t->handlers->action[i].handler < 2)
+			continue;
+		t->handlers->action[i] = dfl;
+		install(i, &dfl);
+	}
+}
+
+void signal_thread_init(struct tls *t, u64 *old)
+{
+	struct k_stack ss = { t->sig_stack, 0, 0, t->sig_stack_size };
+	u64 sync = SYNC_SIGNALS;
+
+	sys2(__NR_sigaltstack, (u64)&ss, 0);
+	sys4(__NR_rt_sigprocmask, 1 /* SIG_UNBLOCK */, (u64)&sync, (u64)old, 8);
+}

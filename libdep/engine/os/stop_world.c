@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Bringing the other threads to rest.
+ *
+ * Threads that are at rest are held where they are: who is in a system call stays in
+ * it, and finds out when it returns.  The others get a SIGTRAP of our own, which the
+ * kernel never gets to block; they leave the cache as for any signal (or notice before
+ * they enter it), and wait.
+ *
+ * Who sets the stop and then sees a thread run will be seen by that thread before it
+ * makes a system call.  So no call is ever interrupted for this, and a thread that is
+ * let go again has noticed nothing.
+ */
+#include "stop_world.h"
+#include "sigframe.h"
+#include "thread.h"
+#include "libdep/engine/record/record.h"
+
+#define PATIENCE_NS	1000000000ull
+#define PAUSE_MIN_NS	50000
+#define PAUSE_MAX_NS	2000000
+
+#define KICK_CODE	(-1)	/* SI_QUEUE */
+
+int rest_wanted(const struct tls *t)
+{
+	u32 stop = __atomic_load_n(&t->group->stop, __ATOMIC_SEQ_CST);
+
+	return stop && stop != t->tid;
+}
+
+static void wait_for_release(struct tls *t)
+{
+	u32 stop;
+
+	while ((stop = __atomic_load_n(&t->group->stop, __ATOMIC_SEQ_CST)) && stop != t->tid)
+		futex_wait(&t->group->stop, stop, NULL);
+}
+
+void rest_begin(struct tls *t)
+{
+	if (t->ring)
+		__atomic_store_n(&t->ring->at_rest, 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&t->rest, REST_RESTS, __ATOMIC_SEQ_CST);
+	wait_for_release(t);
+}
+
+void rest_end(struct tls *t)
+{
+	u32 rests;
+
+	do {
+		wait_for_release(t);
+		rests = REST_RESTS;
+	} while (!__atomic_compare_exchange_n(&t->rest, &rests, REST_RUNS, 0, __ATOMIC_SEQ_CST,
+					      __ATOMIC_RELAXED));
+	if (t->ring)
+		__atomic_store_n(&t->ring->at_rest, 0, __ATOMIC_RELEASE);
+}
+
+void rest_if_asked(struct tls *t)
+{
+	if (likely(!rest_wanted(t)))
+		return;
+	ring_room(t);
+	rest_begin(t);
+	rest_end(t);
+}
+
+int rest_is_kick(const struct tls *t, u32 signo, const struct k_siginfo *info)
+{
+	return signo == K_SIGTRAP && info->code == KICK_CODE && info->rest[0] == (u64)t->group;
+}
+
+static s64 kick(const struct tls *t)
+{
+	struct k_siginfo info = { .signo = K_SIGTRAP, .code = KICK_CODE };
+
+	info.rest[0] = (u64)t->group;
+	return sys4(__NR_rt_tgsigqueueinfo, (u64)sys0(__NR_getpid), t->tid, K_SIGTRAP, (u64)&info);
+}
+
+/* Return: 1 if @t is not at rest yet. */
+static u32 hold(struct tls *t, u32 status)
+{
+	u32 rests = REST_RESTS;
+
+	if (__atomic_load_n(&t->rest, __ATOMIC_SEQ_CST) == REST_HELD)
+		return 0;
+	if (__atomic_compare_exchange_n(&t->rest, &rests, REST_HELD, 0, __ATOMIC_SEQ_CST,
+					__ATOMIC_RELAXED)) {
+		ring_mark_end(t, status);
+		return 0;
+	}
+	/* Unrecorded, or at its end: there is no stream. */
+	if (!t->ring && t->discard)
+		return 0;
+	return kick(t) != -E_SRCH;
+}
+
+static u32 release(struct tls *t, u32 unused)
+{
+	(void)unused;
+	if (t->rest == REST_HELD) {
+		ring_unmark_end(t);
+		__atomic_store_n(&t->rest, REST_RESTS, __ATOMIC_SEQ_CST);
+	}
+	return 0;
+}
+
+static void take_stop(struct tls *t)
+{
+	u32 none = 0;
+
+	while (!__atomic_compare_exchange_n(&t->group->stop, &none, t->tid, 0, __ATOMIC_SEQ_CST,
+					    __ATOMIC_RELAXED)) {
+		rest_if_asked(t);
+		none = 0;
+	}
+}
+
+void rest_stop_others(struct tls *t, u32 status)
+{
+	s64 pause[2] = { 0, PAUSE_MIN_NS };
+	u32 left = ~0u, n;
+	u64 until = 0;
+
+	if (!recording() || layout()->flags & ADEPT_S_NULL)
+		return;
+	take_stop(t);
+	while ((n = thread_each_other(t, hold, status))) {
+		if (n < left)
+			until = rt_now() + PATIENCE_NS;
+		else if (rt_now() > until)
+			return;
+		left = n < left ? n : left;
+		sys2(__NR_nanosleep, (u64)pause, 0);
+		if (pause[1] < PAUSE_MAX_NS)
+			pause[1] *= 2;
+	}
+}
+
+void rest_let_go(struct tls *t)
+{
+	struct group *g = t->group;
+
+	if (g->stop != t->tid)
+		return;
+	thread_each_other(t, release, 0);
+	__atomic_store_n(&g->stop, 0, __ATOMIC_SEQ_CST);
+	futex_wake(&g->stop, 0x7fffffff);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What system calls were told, or tell, that is not in their arguments. */
+#ifndef ADEPT_OS_TOLD_H
+#define ADEPT_OS_TOLD_H
+
+#include "libdep/abi/stream.h"
+#include "libdep/engine/base/runtime.h"
+
+/**
+ * told_note() - events for what @c, which returned, had in memory or in a descriptor
+ *
+ * Buffers that it found in vectors or messages, and what it mapped for several processes.
+ * It is looked at behind the call: by then its caller may not have changed it, or it is a race.
+ */
+void told_note(struct tls *t, const struct adept_ev_syscall *c);
+
+#endif

@@ -1,0 +1,567 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Threads and processes that the application creates.
+ *
+ * A child that shares memory starts in thread_main() on a runtime stack and TLS
+ * block that its parent made for it; a forked child goes on in its copy of the
+ * parent's.
+ */
+#include "exec.h"
+#include "libdep/engine/translate/code_map.h"
+#include "mlock.h"
+#include "stop_world.h"
+#include "rights.h"
+#include "rlimit.h"
+#include "seccomp.h"
+#include "signal.h"
+#include "syscall.h"
+#include "thread.h"
+#include "libdep/engine/record/isolate.h"
+#include "libdep/engine/record/record.h"
+#include "libdep/engine/record/thread_slots.h"
+#include "libdep/engine/translate/dispatch.h"
+
+#define CLONE_VM		0x00000100
+#define CLONE_VFORK		0x00004000
+#define CLONE_SIGHAND		0x00000800
+#define CLONE_SETTLS		0x00080000
+#define CLONE_CLEAR_SIGHAND	0x100000000ull
+#define CLONE_NEWPID		0x20000000
+#define CLONE_NEWUSER		0x10000000
+#define CLONE_THREAD		0x00010000
+#define CLONE_CHILD_CLEARTID	0x00200000
+#define K_SIGCHLD		17
+#define PR_SET_PTRACER		0x59616d61
+
+#define STACK_SIZE		(64u << 10)
+#define SIGSTACK_SIZE		(64u << 10)
+#define TLS_SIZE		ALIGN_UP(sizeof(struct tls), 64)
+
+/* Waiting for a process slot: pauses of 1, 2, 4 .. 64 ms. */
+#define SLOT_PAUSE_MIN_NS	1000000
+#define SLOT_PAUSE_MAX_NS	128000000
+
+struct adept_proc unslotted;
+
+static struct lock threads_lock;
+static struct tls *threads, *retired;
+
+/* Of a forked process: its number, which a vfork child has not, and its parent's serial. */
+static u32 own_pid, own_parent;
+
+s64 thread_clone(u64 nr, const u64 args[6], struct tls *child);
+__attribute__((noreturn)) void thread_vanish(u32 *gone, u64 nr, u64 status);
+u8 *thread_main(struct tls *t);
+
+/* A block whose thread has drawn its last breath, if there is one; threads_lock held. */
+static struct tls *reuse(void)
+{
+	for (struct tls **pp = &retired; *pp; pp = &(*pp)->next) {
+		struct tls *t = *pp;
+
+		if (__atomic_load_n(&t->gone, __ATOMIC_ACQUIRE)) {
+			*pp = t->next;
+			return t;
+		}
+	}
+	return NULL;
+}
+
+static void enlist(struct tls *t)
+{
+	t->group->nthreads++;
+	t->next = threads;
+	t->pprev = &threads;
+	if (threads)
+		threads->pprev = &t->next;
+	threads = t;
+}
+
+static void delist(struct tls *t)
+{
+	if (!--t->group->nthreads)
+		heap_free(t->group, sizeof(*t->group));
+	*t->pprev = t->next;
+	if (t->next)
+		t->next->pprev = t->pprev;
+}
+
+struct tls *thread_alloc(struct group *g)
+{
+	struct tls *t;
+	u64 scratch = 0;
+
+	lock(&threads_lock);
+	t = reuse();
+	unlock(&threads_lock);
+	if (t) {
+		scratch = t->scratch_chunk;
+		memset(t, 0, sizeof(*t));
+	} else {
+		t = heap_alloc(TLS_SIZE + STACK_SIZE + SIGSTACK_SIZE);
+	}
+	t->self = (u64)t;
+	t->scratch_chunk = scratch;
+	t->stack_top = (u64)t + TLS_SIZE + STACK_SIZE;
+	t->sig_stack = t->stack_top;
+	t->sig_stack_size = SIGSTACK_SIZE;
+	t->app_altstack[1] = 2;		/* SS_DISABLE */
+	t->flags = 0x202;
+	t->group = g ? g : heap_alloc(sizeof(*g));
+	t->rest = REST_RESTS;
+	lock(&threads_lock);
+	enlist(t);
+	unlock(&threads_lock);
+	return t;
+}
+
+/* The block may be reused once t->gone is set. */
+void thread_free(struct tls *t)
+{
+	signal_disinherit(t);
+	lock(&threads_lock);
+	delist(t);
+	t->next = retired;
+	retired = t;
+	unlock(&threads_lock);
+}
+
+u32 thread_each_other(const struct tls *t, u32 (*f)(struct tls *o, u32 arg), u32 arg)
+{
+	u32 sum = 0;
+
+	lock(&threads_lock);
+	for (struct tls *o = threads; o; o = o->next)
+		if (o != t && o->group == t->group)
+			sum += f(o, arg);
+	unlock(&threads_lock);
+	return sum;
+}
+
+void thread_each(void (*f)(struct tls *t))
+{
+	lock(&threads_lock);
+	for (struct tls *t = threads; t; t = t->next)
+		f(t);
+	unlock(&threads_lock);
+}
+
+struct tls *thread_first(void)
+{
+	struct tls *t = thread_alloc(NULL);
+
+	exec_process_init();
+	memcpy(t->regs, boot.regs, sizeof(t->regs));
+	t->flags = boot.rflags;
+	t->fs_base = boot.fs_base;
+	t->app_gs_base = boot.gs_base;
+	t->tid = (u32)sys0(__NR_gettid);
+	t->resume_pc = boot.rip;
+	t->rest = REST_RUNS;
+	return t;
+}
+
+/* ---- exit ---- */
+
+static void block_signals(u64 *old)
+{
+	u64 all = ~0ull;
+
+	sys4(__NR_rt_sigprocmask, 2 /* SIG_SETMASK */, (u64)&all, (u64)old, 8);
+}
+
+static void restore_signals(const u64 *old)
+{
+	sys4(__NR_rt_sigprocmask, 2, (u64)old, 0, 8);
+}
+
+void thread_exit(struct tls *t, u64 status)
+{
+	u64 old;
+
+	block_signals(&old);
+	ring_thread_end(t, (u32)status);
+	thread_free(t);
+	thread_vanish(&t->gone, __NR_exit, status);
+}
+
+void thread_exit_group(struct tls *t, u64 status)
+{
+	const u64 args[6] = { status };
+	u64 old;
+
+	block_signals(&old);
+	rest_stop_others(t, (u32)status);
+	ring_thread_end(t, (u32)status);
+	for (;;)
+		filtered_syscall(__NR_exit_group, args);
+}
+
+/* ---- fork ---- */
+
+/* Those that this process may choose from; a domain may have none but its founder's. */
+static u32 how_many(void)
+{
+	const u32 *own;
+
+	return boot.domain ? isolate_procs(&own) : layout()->nprocs;
+}
+
+static u32 nth_slot(u32 i)
+{
+	const u32 *own;
+
+	if (boot.domain)
+		return isolate_procs(&own) > i ? own[i] : 0;
+	return (boot.proc + i) % layout()->nprocs;
+}
+
+static int may_create(void)
+{
+	return how_many() > 1;
+}
+
+/* Whose slots they are, the processes of a domain know already. */
+static int claim(u32 k)
+{
+	struct adept_proc *p = proc_slots() + k;
+	u32 free = ADEPT_SLOT_FREE;
+
+	if (!boot.domain)
+		return adept_claim_proc(session(), layout(), p, k, 0);
+	return __atomic_compare_exchange_n(&p->state, &free, ADEPT_SLOT_CLAIMED, 0,
+					   __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+
+u32 thread_claim_process_slot(void)
+{
+	struct adept_proc *v = proc_slots();
+
+	for (u32 i = 0, n = how_many(); i < n; i++) {
+		u32 k = nth_slot(i);
+
+		/* A look first: a full table is read, not written, by all that wait for a slot. */
+		if (__atomic_load_n(&v[k].state, __ATOMIC_RELAXED) == ADEPT_SLOT_FREE && claim(k))
+			return k;
+	}
+	return NO_SLOT;
+}
+
+static void ring_bell(void)
+{
+	struct adept_session *s = session();
+
+	__atomic_add_fetch(&s->doorbell, 1, __ATOMIC_SEQ_CST);
+	futex_wake(&s->doorbell, 1);
+}
+
+static int any_in_state(u32 state)
+{
+	const struct adept_proc *v = proc_slots();
+
+	for (u32 i = 0, n = how_many(); i < n; i++)
+		if (__atomic_load_n(&v[nth_slot(i)].state, __ATOMIC_RELAXED) == state)
+			return 1;
+	return 0;
+}
+
+/*
+ * A full table: wait for the collector to see that a process has ended, about 0.1 s in all; and for
+ * the slot of one that has ended as long as it takes, as threads do for theirs (record/ring.c).
+ * Return: 0 when there is no more to wait for.
+ */
+static int pause_for_slot(s64 pause[2])
+{
+	if (collector_gone() || !may_create())
+		return 0;
+	if (pause[1] >= SLOT_PAUSE_MAX_NS) {
+		if (layout()->flags & ADEPT_S_DROP || !any_in_state(ADEPT_SLOT_ENDED))
+			return 0;
+		pause[1] /= 2;
+	}
+	ring_bell();
+	sys2(__NR_nanosleep, (u64)pause, 0);
+	pause[1] *= 2;
+	return 1;
+}
+
+static u32 wait_for_process_slot(void)
+{
+	s64 pause[2] = { 0, SLOT_PAUSE_MIN_NS };
+	u32 k = thread_claim_process_slot();
+
+	while (k == NO_SLOT && pause_for_slot(pause))
+		k = thread_claim_process_slot();
+	return k;
+}
+
+void thread_wait_for_slot(void)
+{
+	s64 pause[2] = { 0, SLOT_PAUSE_MIN_NS };
+
+	while (!any_in_state(ADEPT_SLOT_FREE) && pause_for_slot(pause))
+		;
+}
+
+enum adept_native thread_without_slot(void)
+{
+	return may_create() ? ADEPT_NATIVE_LOST : ADEPT_NATIVE_PRIVILEGED;
+}
+
+static void fill_process_slot(struct adept_proc *p, u32 cause, u32 parent)
+{
+	struct adept_session *s = session();
+
+	p->serial = __atomic_fetch_add(&s->next_serial, 1, __ATOMIC_RELAXED);
+	p->pid = own_pid;
+	p->parent_serial = parent;
+	p->exec_state = ADEPT_EXEC_NONE;
+	p->cause = cause;
+	p->ns = boot.ns & (ADEPT_NS_TIDS | ADEPT_NS_PID);
+	p->self = (u64)&boot;
+	p->start_ns = rt_now();
+	p->desc_head = p->desc_tail = 0;
+	record_forget_descriptors();
+}
+
+/*
+ * Without a slot a process stays in the engine but writes nothing that others read: its threads
+ * have no rings, its fragments no descriptors.  So do the children that it forks: the code cache
+ * that they inherit cannot be described any more.  What it executes is recorded if there is a slot
+ * by then.
+ */
+static void take_process_slot(u32 cause, u32 parent)
+{
+	u32 k = has_slot() ? wait_for_process_slot() : NO_SLOT;
+	const struct adept_session *l = layout();
+	struct adept_proc *p;
+
+	own_pid = (u32)sys0(__NR_getpid);
+	own_parent = parent;
+	if (k == NO_SLOT) {
+		boot.proc = NO_SLOT;
+		adept_native_add(session(), thread_without_slot());
+		return;
+	}
+	p = proc_slots() + k;
+	fill_process_slot(p, cause, parent);
+	boot.proc = k;
+	sys3(__NR_mprotect, boot.session + l->desc_off + (u64)k * l->desc_size, l->desc_size,
+	     K_PROT_READ | K_PROT_WRITE);
+	__atomic_store_n(&p->state, ADEPT_SLOT_LIVE, __ATOMIC_RELEASE);
+	ring_bell();
+}
+
+struct adept_proc *thread_exec_slot(void)
+{
+	u32 k = wait_for_process_slot();
+	struct adept_proc *p = proc_slots() + k;
+
+	if (k == NO_SLOT)
+		return NULL;
+	fill_process_slot(p, ADEPT_BY_FORK, own_parent);
+	adept_native_sub(session(), thread_without_slot());
+	__atomic_store_n(&p->state, ADEPT_SLOT_LIVE, __ATOMIC_RELEASE);
+	ring_bell();
+	return p;
+}
+
+/*
+ * Yama lets a process be traced by its ancestors only, and by whom it names itself.  A new
+ * process has named nobody, so nothing of the program's is replaced.
+ */
+static void allow_tracing(void)
+{
+	if (boot.ptracer)
+		sys6(__NR_prctl, PR_SET_PTRACER, boot.ptracer, 0, 0, 0, 0);
+}
+
+static void forked_child(struct tls *t)
+{
+	threads = retired = NULL;
+	t->held = 0;
+	t->own_process = 0;
+	t->group = heap_alloc(sizeof(*t->group));
+	enlist(t);
+	t->tid = (u32)sys0(__NR_gettid);
+	allow_tracing();
+	/* In another pid namespace our number means nothing to the collector. */
+	if (boot.ns & ADEPT_NS_CHILDREN)
+		boot.ns |= ADEPT_NS_TIDS | ADEPT_NS_PID;
+	/* Without recording, too: execve needs a slot of its own. */
+	if (recording())
+		record_forget_exits();
+	take_process_slot(ADEPT_BY_FORK, t->parent_process);
+	exec_process_init();
+	mlock_forked();
+	rlimit_forked();
+	ring_thread_start(t, t->tid, t->parent_serial, t->resume_pc - 2);
+	ring_context(t, t->resume_pc);
+}
+
+/* The child gets a copy of everything: nobody else may be in the middle of it. */
+static s64 fork_process(struct tls *t, u64 nr, u64 a[6], u64 flags, u64 stack, u64 tls)
+{
+	u64 old;
+	s64 ret;
+
+	/* The child may begin when this is another image, or none, and our slots others'. */
+	t->parent_process = proc_slot()->serial;
+	t->parent_serial = t->ring ? t->ring->serial : 0;
+	block_signals(&old);
+	lock(&frag_lock);
+	slots_hold(1);
+	lock(&threads_lock);
+	heap_lock_for_fork(1);
+	ret = filtered_syscall(nr, a);
+	heap_lock_for_fork(0);
+	unlock(&threads_lock);
+	slots_hold(0);
+	unlock(&frag_lock);
+	if (!ret) {
+		t->regs[X86_RAX] = 0;
+		t->regs[X86_RCX] = t->resume_pc;
+		t->regs[X86_R11] = t->flags;
+		if (stack)
+			t->regs[X86_RSP] = stack;
+		if (flags & CLONE_SETTLS)
+			t->fs_base = tls;
+		if (flags & CLONE_CLEAR_SIGHAND)
+			signal_clear(t);
+		forked_child(t);
+	}
+	restore_signals(&old);
+	if (!ret && flags & CLONE_NEWUSER)
+		rights_new_namespace(t);
+	return ret;
+}
+
+/* ---- threads, vfork ---- */
+
+u8 *thread_main(struct tls *t)
+{
+	u64 mask = t->blocked_mask;
+
+	t->tid = (u32)sys0(__NR_gettid);
+	rest_end(t);
+	if (t->own_process)
+		allow_tracing();
+	if (t->clear_handlers)
+		signal_clear(t);
+	signal_thread_init(t, NULL);
+	ring_thread_start(t, t->tid, t->parent_serial, t->created_at);
+	ring_context(t, t->resume_pc);
+	restore_signals(&mask);
+	return dispatch_to(t, t->resume_pc, KNOWN_ALL);
+}
+
+/* The child has gone on to another image or has ended. */
+static void vfork_done(struct tls *child)
+{
+	struct adept_thread *r = child->ring;
+
+	exec_vfork_done(child->tid);
+	if (r)
+		ring_thread_lost(child);
+	if (!__atomic_load_n(&child->gone, __ATOMIC_ACQUIRE)) {
+		thread_free(child);
+		__atomic_store_n(&child->gone, 1, __ATOMIC_RELEASE);
+	}
+}
+
+static s64 clone_thread(struct tls *t, u64 nr, u64 a[6], u64 flags, u64 stack, u64 tls)
+{
+	struct tls *child = thread_alloc(flags & CLONE_THREAD ? t->group : NULL);
+	u64 old;
+	s64 ret;
+
+	memcpy(child->regs, t->regs, sizeof(t->regs));
+	child->regs[X86_RAX] = 0;
+	child->regs[X86_RCX] = t->resume_pc;
+	child->regs[X86_R11] = t->flags;
+	if (stack)
+		child->regs[X86_RSP] = stack;
+	child->flags = t->flags;
+	child->fs_base = flags & CLONE_SETTLS ? tls : t->fs_base;
+	child->app_gs_base = t->app_gs_base;
+	child->resume_pc = t->resume_pc;
+	child->created_at = t->resume_pc - 2;
+	child->parent_serial = t->ring ? t->ring->serial : 0;
+	child->sync_blocked = t->sync_blocked;
+	child->own_process = !(flags & CLONE_THREAD);
+	child->clear_handlers = !!(flags & CLONE_CLEAR_SIGHAND);
+	signal_inherit(child, t, !!(flags & CLONE_SIGHAND));
+	if (!(flags & CLONE_THREAD))
+		memcpy(child->app_altstack, t->app_altstack, sizeof(t->app_altstack));
+	block_signals(&old);
+	child->blocked_mask = old;
+	ring_room(t);
+	rest_begin(t);
+	ret = thread_clone(nr, a, child);
+	rest_end(t);
+	restore_signals(&old);
+	if (ret < 0) {
+		thread_free(child);
+		child->gone = 1;
+	} else if (flags & CLONE_VFORK) {
+		vfork_done(child);
+	}
+	return ret;
+}
+
+struct clone_args {
+	u64 flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls;
+	u64 set_tid, set_tid_size, cgroup;
+	u64 future[5];
+};
+
+s64 thread_sys_clone(struct tls *t, u64 nr, u64 a[6])
+{
+	u64 flags = K_SIGCHLD, stack = 0, tls = 0, child_tid = 0;
+	struct adept_ev_fork ev;
+	struct clone_args c;
+	s64 ret;
+
+	memset(&c, 0, sizeof(c));
+	switch (nr) {
+	case __NR_vfork:
+		flags |= CLONE_VM | CLONE_VFORK;
+		break;
+	case __NR_clone:
+		flags = a[0];
+		stack = a[1];
+		child_tid = a[3];
+		tls = a[4];
+		a[1] = 0;
+		break;
+	case __NR_clone3:
+		if (a[1] < 64 || a[1] > sizeof(c))
+			return -E_INVAL;
+		if (rt_copy_in(&c, (void *)a[0], a[1]) != a[1])
+			return -E_FAULT;
+		flags = c.flags;
+		stack = c.stack + c.stack_size;
+		if (!!c.stack != !!c.stack_size)
+			return -E_INVAL;
+		child_tid = c.child_tid;
+		tls = c.tls;
+		/* With both the kernel must refuse; else the engine's own must stay. */
+		if (!(flags & CLONE_SIGHAND))
+			c.flags &= ~CLONE_CLEAR_SIGHAND;
+		c.stack = c.stack_size = 0;
+		a[0] = (u64)&c;
+		break;
+	}
+	if (flags & CLONE_NEWPID)
+		boot.ns |= ADEPT_NS_CHILDREN;
+	ret = flags & CLONE_VM ? clone_thread(t, nr, a, flags, stack, tls) :
+				 fork_process(t, nr, a, flags, stack, tls);
+	if (ret > 0) {
+		ev = (struct adept_ev_fork){
+			(u32)ret, (u32)flags, t->before,
+			flags & CLONE_CHILD_CLEARTID ? child_tid : 0,
+		};
+		ring_event(t, ADEPT_EV_FORK, &ev, sizeof(ev));
+	}
+	return ret;
+}

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Descriptors: the process's side stream to the collector.  One ring per process,
+ * written under frag_lock; a full ring waits for the collector.
+ */
+#include "isolate.h"
+#include "record.h"
+#include "libdep/engine/base/prefault.h"
+
+static u32 next_exit, exits_left;
+static u64 desc_head;	/* that of our slot, which others could write */
+static u64 desc_ready;	/* the ring's pages up to here were asked for */
+
+void record_forget_descriptors(void)
+{
+	desc_head = desc_ready = 0;
+}
+
+void record_forget_exits(void)
+{
+	exits_left = 0;
+}
+
+u32 record_take_exits(unsigned int n)
+{
+	u32 first;
+
+	/* The session's ids are not spent on what is not described. */
+	if (!has_slot())
+		return ADEPT_FIRST_EXIT;
+	if (exits_left < n) {
+		first = __atomic_fetch_add(&session()->next_exit, ADEPT_EXIT_BATCH,
+					   __ATOMIC_RELAXED);
+		if (!isolate_may_use_exit(first))
+			return ADEPT_NO_EXITS;
+		next_exit = first;
+		exits_left = ADEPT_EXIT_BATCH;
+	}
+	first = next_exit;
+	next_exit += n;
+	exits_left -= n;
+	return first;
+}
+
+/* Return: 0 if there is no space, and nobody to make any. */
+static int wait_for_space(struct adept_proc *p, u64 head, u32 size)
+{
+	static const s64 second[2] = { 1, 0 };
+	struct adept_session *s = session();
+
+	for (;;) {
+		u32 seen = __atomic_load_n(&p->desc_space, __ATOMIC_SEQ_CST);
+		u64 tail = __atomic_load_n(&p->desc_tail, __ATOMIC_ACQUIRE);
+
+		if (head + size - tail <= layout()->desc_size)
+			return 1;
+		/* The collector has not written this. */
+		if (head - tail > layout()->desc_size)
+			return 0;
+		if (collector_gone())
+			return 0;
+		__atomic_store_n(&p->desc_waits, 1, __ATOMIC_SEQ_CST);
+		__atomic_add_fetch(&s->doorbell, 1, __ATOMIC_SEQ_CST);
+		futex_wake(&s->doorbell, 1);
+		futex_wait(&p->desc_space, seen, second);
+		__atomic_store_n(&p->desc_waits, 0, __ATOMIC_RELAXED);
+	}
+}
+
+/*
+ * Append @size bytes (multiple of 8) at @data; contiguous in the ring.  What is executed of
+ * a fragment that nobody could describe is lost: its records' ids mean nothing.
+ */
+static void append(const void *data, u32 size)
+{
+	u32 room = layout()->desc_size;
+	u8 *ring = (u8 *)(boot.session + layout()->desc_off) + (u64)boot.proc * room;
+	struct adept_proc *p = proc_slot();
+	u64 head = desc_head;
+	u32 at = head & (room - 1);
+
+	/* No thread of the process has a ring, so nothing refers to its fragments. */
+	if (!has_slot())
+		return;
+	if (at + size > room) {
+		struct adept_desc pad = { room - at, ADEPT_DESC_PAD };
+
+		if (!wait_for_space(p, head, pad.size))
+			goto lost;
+		memcpy(ring + at, &pad, sizeof(pad));
+		head += pad.size;
+		desc_head = head;
+		__atomic_store_n(&p->desc_head, head, __ATOMIC_RELEASE);
+		at = 0;
+	}
+	if (!wait_for_space(p, head, size))
+		goto lost;
+	prefault_ahead(&desc_ready, (u64)ring + at, (u64)ring + at + size, (u64)ring + room);
+	memcpy(ring + at, data, size);
+	desc_head = head + size;
+	__atomic_store_n(&p->desc_head, desc_head, __ATOMIC_RELEASE);
+	return;
+
+lost:
+	__atomic_add_fetch(&p->undescribed, 1, __ATOMIC_RELAXED);
+}
+
+#define DESC_MAX	(sizeof(struct adept_desc_frag) + MAX_RUNS * sizeof(struct adept_run) + \
+			 MAX_EXITS * sizeof(struct adept_exit) + \
+			 MAX_STORES * sizeof(struct adept_store) + MAX_INSNS * 16 + 4200)
+
+static u8 buf[DESC_MAX] __attribute__((aligned(8)));
+
+static u8 *put(u8 *at, const void *src, size_t n)
+{
+	memcpy(at, src, n);
+	return at + n;
+}
+
+static u32 finish(u8 *end)
+{
+	u32 size;
+
+	while ((u64)(end - buf) & 7)
+		*end++ = 0;
+	size = (u32)(end - buf);
+	memcpy(buf, &size, 4);
+	return size;
+}
+
+void record_describe(const struct build *b)
+{
+	struct adept_desc_frag d = {
+		.h.type = ADEPT_DESC_FRAGMENT,
+		.first_exit = b->first_exit,
+		.nexits = (u16)b->nrecorded,
+		.nruns = (u16)(b->n ? b->nruns : 0),
+		.ninsns = (u16)b->n,
+		.nstores = (u16)b->nstores,
+		.entry_mask = b->mask,
+	};
+	u8 *at = buf + sizeof(d);
+
+	if (b->first_exit >= ADEPT_NO_EXITS) {
+		__atomic_add_fetch(&proc_slot()->undescribed, 1, __ATOMIC_RELAXED);
+		return;
+	}
+	for (u32 i = 0; i < d.nruns; i++)
+		at = put(at, &b->runs[i], sizeof(b->runs[i]));
+	for (u32 i = 0; i < b->nrecorded; i++) {
+		const struct bexit *x = &b->exits[i];
+		struct adept_exit e = {
+			.ninsns = x->ninsns,
+			.nstores = x->nstores,
+			.mask = x->mask,
+			.kind = x->kind,
+			.at_id = x->at_id,
+			.target = x->target,
+		};
+
+		at = put(at, &e, sizeof(e));
+	}
+	at = put(at, b->stores, b->nstores * sizeof(b->stores[0]));
+	for (u32 i = 0; i < b->n; i++) {
+		at = put(at, b->ins[i].raw, b->ins[i].in.len);
+		d.code_len = (u16)(d.code_len + b->ins[i].in.len);
+	}
+	memcpy(buf, &d, sizeof(d));
+	append(buf, finish(at));
+}
+
+void record_note(const char *text)
+{
+	struct adept_desc h = { .type = ADEPT_DESC_NOTE };
+
+	memcpy(buf, &h, sizeof(h));
+	append(buf, finish(put(buf + sizeof(h), text, strlen(text) + 1)));
+}
+
+void record_map(u64 start, u64 end, u64 offset, u64 dev, u64 inode, u32 prot, const char *path)
+{
+	struct adept_desc_map d = {
+		.h.type = ADEPT_DESC_MAP, .start = start, .end = end, .offset = offset,
+		.dev = dev, .inode = inode, .prot = prot, .time_ns = rt_now(),
+	};
+
+	memcpy(buf, &d, sizeof(d));
+	append(buf, finish(put(buf + sizeof(d), path, strlen(path) + 1)));
+}
+
+void record_unmap(u64 start, u64 end)
+{
+	struct adept_desc_unmap d = {
+		.h = { sizeof(d), ADEPT_DESC_UNMAP },
+		.start = start, .end = end, .time_ns = rt_now(),
+	};
+
+	append(&d, sizeof(d));
+}

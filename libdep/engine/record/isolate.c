@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * All recorded processes map one file.  A process that gives up rights could read there what
+ * those that keep them do, and steer them.  So it isolates itself: it replaces all of the file by
+ * empty memory, but for its own slot, those of its threads, and some more for threads and
+ * processes to come.  These are a domain: the processes in it have the same rights.
+ *
+ *	  shared ---- isolate() ----> isolated: founder of a domain ---- fork, execve ---.
+ *	                                     isolated: the same domain <------------------'
+ *
+ * What the domain shares with the other processes otherwise, the first page, is a page of the
+ * founder's slot from then on: session() says which.
+ *
+ * The slots of a domain are never given to others: who could have their memory, nobody knows.
+ * The table of kept slots says so, which no process of the domain can write any more.
+ */
+#include "isolate.h"
+#include "record.h"
+#include "thread_slots.h"
+#include "libdep/engine/os/thread.h"
+
+/* Of the domain, in ascending order. */
+static u32 threads[ADEPT_MAX_THREADS], procs[ADEPT_MAX_PROCS];
+static u32 nthreads, nprocs;
+
+static u32 first_exit, first_serial;
+
+static struct adept_kept *kept_proc(u32 slot)
+{
+	return adept_kept_proc((void *)boot.session, layout(), slot);
+}
+
+static struct adept_kept_thread *kept_thread(u32 slot)
+{
+	return adept_kept_thread((void *)boot.session, layout(), slot);
+}
+
+u32 isolate_threads(const u32 **slots)
+{
+	*slots = threads;
+	return nthreads;
+}
+
+u32 isolate_procs(const u32 **slots)
+{
+	*slots = procs;
+	return nprocs;
+}
+
+int isolate_may_use_exit(u32 id)
+{
+	return !boot.domain || id - first_exit <= ADEPT_ISOLATED_EXITS - ADEPT_EXIT_BATCH;
+}
+
+int isolate_may_use_serial(u32 serial)
+{
+	return !boot.domain || serial - first_serial < ADEPT_ISOLATED_SERIALS;
+}
+
+/* ---- the table of kept slots; by the founder ---- */
+
+static void keep_thread_slot(u32 slot, u32 serial)
+{
+	kept_thread(slot)->serial = serial;
+	__atomic_store_n(&kept_thread(slot)->domain, boot.proc + 1, __ATOMIC_SEQ_CST);
+}
+
+static void keep_proc_slot(u32 slot, u32 serial, u64 desc_head)
+{
+	kept_proc(slot)->serial = serial;
+	kept_proc(slot)->desc_head = desc_head;
+	__atomic_store_n(&kept_proc(slot)->domain, boot.proc + 1, __ATOMIC_SEQ_CST);
+}
+
+static void keep_thread(struct tls *t)
+{
+	if (t->ring)
+		keep_thread_slot(t->slot, t->ring->serial);
+}
+
+/* No more than half of all slots go this way. */
+static u32 how_many_threads(void)
+{
+	u32 i, n = ADEPT_ISOLATED_THREADS;
+
+	for (i = 0; i < layout()->nthreads; i++)
+		n += !!__atomic_load_n(&kept_thread(i)->domain, __ATOMIC_RELAXED);
+	return n <= layout()->nthreads / 2 ? ADEPT_ISOLATED_THREADS : 0;
+}
+
+static u32 how_many_procs(u32 wanted)
+{
+	u32 i, n = wanted;
+
+	for (i = 0; i < layout()->nprocs; i++)
+		n += !!__atomic_load_n(&kept_proc(i)->domain, __ATOMIC_RELAXED);
+	return n <= layout()->nprocs / 2 ? wanted : 0;
+}
+
+/* Claimed first, so that they are nobody else's by then. */
+static void keep_free_slots(u32 wanted)
+{
+	u32 n = how_many_procs(wanted), m = how_many_threads(), proc;
+	int thread;
+
+	while (n-- && (proc = thread_claim_process_slot()) != NO_SLOT) {
+		keep_proc_slot(proc, 0, 0);
+		__atomic_store_n(&proc_slots()[proc].state, ADEPT_SLOT_FREE, __ATOMIC_SEQ_CST);
+	}
+	while (m-- && (thread = slots_claim()) >= 0) {
+		keep_thread_slot((u32)thread, 0);
+		__atomic_store_n(&thread_slots()[thread].state, ADEPT_SLOT_FREE, __ATOMIC_SEQ_CST);
+	}
+}
+
+/* What the founder's page says instead of the session's first. */
+static void take_own_page(struct adept_session *own)
+{
+	memcpy(own, session(), sizeof(*own));
+	own->lost_threads = own->lost_procs = 0;
+	own->native_images = own->native_privileged = 0;
+	/* Their owners are not seen from here any more: the beat is. */
+	own->collector = own->keeper = 0;
+	own->collector_waits = 0;
+}
+
+static void found_domain(u32 wanted)
+{
+	struct adept_proc *p = proc_slot();
+	struct adept_session *s = session();
+
+	p->own.next_exit = __atomic_fetch_add(&s->next_exit, ADEPT_ISOLATED_EXITS,
+					      __ATOMIC_RELAXED);
+	p->own.next_serial = __atomic_fetch_add(&s->next_serial, ADEPT_ISOLATED_SERIALS,
+						__ATOMIC_RELAXED);
+	kept_proc(boot.proc)->exits = p->own.next_exit;
+	kept_proc(boot.proc)->serials = p->own.next_serial;
+	keep_proc_slot(boot.proc, p->serial, p->desc_head);
+	thread_each(keep_thread);
+	keep_free_slots(wanted);
+}
+
+/* What the table says of a domain. */
+static void read_table(u32 domain)
+{
+	u32 i;
+
+	first_exit = kept_proc(domain - 1)->exits;
+	first_serial = kept_proc(domain - 1)->serials;
+	nprocs = nthreads = 0;
+	for (i = 0; i < layout()->nprocs; i++)
+		if (kept_proc(i)->domain == domain)
+			procs[nprocs++] = i;
+	for (i = 0; i < layout()->nthreads; i++)
+		if (kept_thread(i)->domain == domain)
+			threads[nthreads++] = i;
+}
+
+/* ---- the memory ---- */
+
+/*
+ * Empty memory in its place, which nothing else will get.
+ * Return: 0; 1 if it is still there, since the kernel has no more mappings for this process.
+ */
+static int drop(u64 start, u64 end, u32 prot)
+{
+	return start < end &&
+	       sys6(__NR_mmap, start, end - start, prot,
+		    K_MAP_PRIVATE | K_MAP_ANON | K_MAP_NORESERVE | K_MAP_FIXED, ~0ull, 0) !=
+		       (s64)start;
+}
+
+/* Give up what lies between *at and @start, and go on behind what is kept. */
+static int drop_up_to(u64 *at, u64 start, u64 size)
+{
+	int failed = drop(*at, start, K_PROT_NONE);
+
+	*at = start + size;
+	return failed;
+}
+
+/* A thread may be about to write there: what it does has no effect. */
+static int drop_first_page(void)
+{
+	return drop(boot.session, boot.session + ADEPT_PAGE, K_PROT_READ | K_PROT_WRITE);
+}
+
+/* The rings of the module are those of one address space anyway. */
+static int drop_others(void)
+{
+	const struct adept_session *l = layout();
+	u64 at = boot.session + ADEPT_PAGE, end = boot.session + l->file_size;
+	int failed = drop_first_page();
+
+	for (u32 i = 0; i < nprocs; i++)
+		failed += drop_up_to(&at, (u64)(proc_slots() + procs[i]), ADEPT_PAGE);
+	for (u32 i = 0; i < nthreads; i++)
+		failed += drop_up_to(&at, (u64)(thread_slots() + threads[i]), ADEPT_PAGE);
+	for (u32 i = 0; i < nprocs; i++)
+		failed += drop_up_to(&at, boot.session + l->desc_off + (u64)procs[i] * l->desc_size,
+				     l->desc_size);
+	if (l->flags & ADEPT_S_MODULE)
+		end = boot.session + l->ring_off;
+	for (u32 i = 0; i < nthreads && end > boot.session + l->ring_off; i++)
+		failed += drop_up_to(&at, boot.session + adept_chunk_off(l, threads[i], 0),
+				     l->nchunks * adept_chunk_stride(l));
+	return failed + drop(at, end, K_PROT_NONE);
+}
+
+static int drop_all(void)
+{
+	nprocs = nthreads = 0;
+	return drop_first_page() + drop(boot.session + ADEPT_PAGE,
+					boot.session + layout()->file_size, K_PROT_NONE);
+}
+
+static void enter(u32 domain)
+{
+	__atomic_store_n(&boot.domain, domain, __ATOMIC_SEQ_CST);
+	if (domain == ADEPT_NO_DOMAIN ? drop_all() : drop_others())
+		record_note("it has given up rights, but not the memory of other processes: "
+			    "it has too many mappings");
+}
+
+void isolate(u32 wanted)
+{
+	lock(&frag_lock);
+	slots_hold(1);
+	if (boot.domain)
+		goto out;
+	record_forget_exits();
+	take_own_page(&proc_slot()->own);
+	if (has_slot()) {
+		found_domain(wanted);
+		read_table(boot.proc + 1);
+		enter(boot.proc + 1);
+	} else {
+		enter(ADEPT_NO_DOMAIN);
+	}
+out:
+	slots_hold(0);
+	unlock(&frag_lock);
+}
+
+void isolate_image(void)
+{
+	read_table(boot.domain);
+	enter(boot.domain);
+}

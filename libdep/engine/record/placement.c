@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Placement: which values a fragment version stores.
+ *
+ * Walk the instructions with the set of registers that recovery knows; store what
+ * an address needs and is not in it.  rsp is always known behind an exit, so that
+ * every fragment has a version for {rsp} that any exit may enter.
+ */
+#include "record.h"
+#include "libdep/engine/hooks/hooks.h"
+#include "libdep/x86/derive.h"
+
+/* Room that the stores of one instruction and its exit can take at most. */
+#define INSN_ROOM	(3 * 64 + 4 * 8 + 4 * 8 + 2 * 8)
+
+u16 record_length(const struct build *b, unsigned int nst)
+{
+	u32 len = 4;
+
+	if (nst) {
+		const struct adept_store *s = &b->stores[nst - 1];
+
+		len = b->store_off[nst - 1];
+		len += s->kind == ADEPT_ST_VEC ? 16u << (s->arg >> 5) : 8;
+	}
+	return (u16)len;
+}
+
+static void add(struct build *b, unsigned int insn, u8 kind, u8 arg)
+{
+	b->store_off[b->nstores] = record_length(b, b->nstores);
+	b->stores[b->nstores++] = (struct adept_store){
+		.insn = (u8)insn, .kind = kind, .arg = arg,
+	};
+}
+
+/* Registers that tell a function's arguments, and what one has returned. */
+static u16 entry_needs(const struct build *b)
+{
+	const struct adept_run *r = &b->runs[0];
+
+	return (r->function ? watch_needs((u8)r->function) : 0) |
+	       (r->returns ? X86_BIT(X86_RAX) | X86_BIT(X86_RSP) : 0);
+}
+
+/* Registers that must be known before an instruction beyond its addresses. */
+static u16 extra_needs(const struct x86_insn *in)
+{
+	/* enter with levels: x86_enter_refs() starts from rbp */
+	if (in->enc == X86_LEGACY && !in->map && in->opcode == 0xc8 && in->imm >> 16 & 31)
+		return X86_BIT(X86_RBP);
+	switch (in->kind) {
+	case X86_JCC:
+	case X86_LOOP:
+	case X86_JMP:
+	case X86_JMP_IND:
+	case X86_SYSCALL:
+		return X86_BIT(X86_RSP);
+	default:
+		return 0;
+	}
+}
+
+static void plan_vectors(struct build *b, unsigned int n, const struct x86_insn *in)
+{
+	const struct x86_mem *m = NULL;
+
+	for (unsigned int i = 0; i < in->nmem; i++)
+		if (in->mem[i].flags & X86_M_VSIB)
+			m = &in->mem[i];
+	if (!m && x86_mask_elem(in)) {
+		if (in->enc == X86_EVEX)
+			add(b, n, ADEPT_ST_KREG, in->evex_k);
+		else
+			add(b, n, ADEPT_ST_VEC, (u8)((in->vvvv & 31) | 1 << 5));
+	}
+	if (!m)
+		return;
+	/* The index vector may be wider or narrower than vl: store the full register. */
+	if (in->enc == X86_EVEX) {
+		add(b, n, ADEPT_ST_VEC, (u8)((m->index & 31) | 2 << 5));
+		add(b, n, ADEPT_ST_KREG, in->evex_k);
+	} else {
+		add(b, n, ADEPT_ST_VEC, (u8)((m->index & 31) | 1 << 5));
+		add(b, n, ADEPT_ST_VEC, (u8)((in->vvvv & 31) | 1 << 5));
+	}
+}
+
+/* The pointer register that tells how far a string instruction went. */
+static u8 string_pointer(const struct x86_insn *in)
+{
+	return in->gpr_addr & X86_BIT(X86_RDI) ? X86_RDI : X86_RSI;
+}
+
+/* Its effect on memory is one, and all threads see those of all in one order. */
+static int is_locked(const struct x86_insn *in)
+{
+	int xchg = in->enc == X86_LEGACY && !in->map && (in->opcode & 0xfe) == 0x86;
+
+	return in->nmem && (in->attr & X86_A_LOCK || xchg);
+}
+
+static void cut(struct build *b, unsigned int n)
+{
+	u64 pc = b->ins[n].pc;
+	u32 left = n;
+
+	while (b->nexits && b->exits[b->nexits - 1].insn >= n)
+		b->nexits--;
+	for (u32 r = 0; r < b->nruns; r++) {
+		if (left <= b->runs[r].ninsns) {
+			b->runs[r].ninsns = left;
+			b->nruns = r + (left != 0 || r == 0);
+			break;
+		}
+		left -= b->runs[r].ninsns;
+	}
+	b->n = n;
+	b->exits[b->nexits++] = (struct bexit){
+		.target = pc, .insn = (u16)(n - 1), .ninsns = (u16)n, .kind = ADEPT_X_DIRECT,
+	};
+}
+
+void record_plan(struct build *b)
+{
+	u16 known = b->mask;
+	unsigned int x = 0;
+	u32 check = layout()->flags & ADEPT_S_SELF_CHECK;
+
+	b->nstores = 0;
+	if (!recording()) {
+		for (; x < b->nexits; x++)
+			b->exits[x].mask = X86_BIT(X86_RSP);
+		return;
+	}
+	for (unsigned int i = 0; i < b->n; i++) {
+		const struct x86_insn *in = &b->ins[i].in;
+		u16 needs = in->gpr_addr | extra_needs(in) | (i ? 0 : entry_needs(b));
+
+		if ((u32)record_length(b, b->nstores) + INSN_ROOM > ADEPT_MAX_RECORD ||
+		    b->nstores + 12 > MAX_STORES) {
+			cut(b, i);
+			break;
+		}
+		for (u8 r = 0; r < 16; r++) {
+			if (!(needs & X86_BIT(r)))
+				continue;
+			if (!(known & X86_BIT(r)))
+				add(b, i, ADEPT_ST_REG, r);
+			else if (check)
+				add(b, i, ADEPT_ST_CHECK, r);
+		}
+		known |= needs;
+		plan_vectors(b, i, in);
+		if (in->attr & X86_A_WRFSBASE)
+			add(b, i, ADEPT_ST_FSBASE, in->f_rm);
+		if (is_locked(in))
+			add(b, i, ADEPT_ST_BEFORE, 0);
+		known = x86_derive(in, b->ins[i].pc, known, NULL, NULL);
+		if (in->kind == X86_STRING)
+			add(b, i, ADEPT_ST_POST, string_pointer(in));
+		if (is_locked(in))
+			add(b, i, ADEPT_ST_BEHIND, 0);
+		for (; x < b->nexits && b->exits[x].insn == i; x++) {
+			struct bexit *e = &b->exits[x];
+
+			if (!(known & X86_BIT(X86_RSP))) {
+				add(b, i, ADEPT_ST_EXIT_REG, X86_RSP);
+				known |= X86_BIT(X86_RSP);
+			}
+			e->nstores = (u16)b->nstores;
+			e->mask = known;
+			e->reclen = record_length(b, b->nstores);
+		}
+	}
+	/* Exits before the first instruction, or the one that cut() made. */
+	for (; x < b->nexits; x++) {
+		struct bexit *e = &b->exits[x];
+
+		if (!(known & X86_BIT(X86_RSP)) && b->n) {
+			add(b, b->n - 1, ADEPT_ST_EXIT_REG, X86_RSP);
+			known |= X86_BIT(X86_RSP);
+		}
+		e->nstores = (u16)b->nstores;
+		e->mask = known;
+		e->reclen = record_length(b, b->nstores);
+	}
+}
+
+u16 record_relevant(const struct build *b)
+{
+	u16 relevant, seen = 0;
+
+	if (!recording())
+		return X86_BIT(X86_RSP);
+	relevant = entry_needs(b);
+	for (unsigned int i = 0; i < b->n; i++) {
+		const struct x86_insn *in = &b->ins[i].in;
+
+		relevant |= in->gpr_read & (u16)~seen;
+		if (in->kind == X86_JCC || in->kind == X86_LOOP)
+			relevant |= (u16)~seen;
+		/* A part written keeps the rest: it matters whether that is known. */
+		seen |= in->gpr_full;
+	}
+	return relevant | (u16)~seen | X86_BIT(X86_RSP);
+}

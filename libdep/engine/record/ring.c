@@ -1,0 +1,599 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * A thread's ring: chunks, each followed by a guard that is never accessible.  The
+ * store that meets the guard faults.  In the session file os/signal.c finds out where
+ * that was and calls ring_turn(); see module_ring.c for rings of the kernel module.
+ */
+#include "record.h"
+#include "thread_slots.h"
+#include "libdep/engine/base/prefault.h"
+#include "libdep/engine/os/stop_world.h"
+#include "libdep/engine/os/thread.h"
+
+/* A THREAD_END, and the zero behind it */
+#define END_ROOM	16u
+/* Bytes of a chunk for what is not kept */
+#define SCRATCH_SIZE	65536u
+/* Bytes of a chunk behind the first whose pages are asked for when it is begun */
+#define LATER_CHUNKS	(256ull << 10)
+
+static const struct adept_position boundary;
+
+/* For threads that cannot have one of their own. */
+static u64 spare_scratch;
+
+static u64 chunk_addr(const struct tls *t, u32 index)
+{
+	return boot.session + adept_chunk_off(layout(), t->slot, index);
+}
+
+static void ring_doorbell(void)
+{
+	struct adept_session *s = session();
+
+	__atomic_add_fetch(&s->doorbell, 1, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&s->collector_waits, __ATOMIC_SEQ_CST))
+		sys3(__NR_futex, (u64)&s->doorbell, SYS_FUTEX_WAKE, 1);
+}
+
+/* A chunk was published.  The collector looks by itself now and then: it is not woken for each. */
+static void ring_when_half_full(const struct adept_thread *r)
+{
+	u32 have = r->head - __atomic_load_n(&r->tail, __ATOMIC_RELAXED);
+
+	if (have * 2 >= layout()->nchunks || layout()->flags & ADEPT_S_DROP)
+		ring_doorbell();
+}
+
+/*
+ * Once the collector is gone nobody must wait for it.  One that others can take the place
+ * of may come back; it is waited for as long as the session says, unless nobody has the session
+ * file any more.
+ */
+int collector_gone(void)
+{
+	struct adept_session *s = session();
+	u32 word;
+
+	if (__atomic_load_n(&s->abandoned, __ATOMIC_RELAXED))
+		return 1;
+	if (layout()->give_up_ns)
+		return adept_session_lost(s) ||
+		       (s64)(rt_now() - __atomic_load_n(&s->beat_ns, __ATOMIC_RELAXED)) >
+		       (s64)layout()->give_up_ns;
+	word = __atomic_load_n(&s->collector, __ATOMIC_RELAXED);
+	/* Its number means something only where its pid namespace is ours. */
+	if (word ? !(word & ADEPT_OWNER_DIED) :
+		   boot.ns & ADEPT_NS_TIDS || sys2(__NR_kill, s->collector_pid, 0) != -E_SRCH)
+		return 0;
+	__atomic_store_n(&s->abandoned, 1, __ATOMIC_RELAXED);
+	return 1;
+}
+
+static int must_discard(const struct tls *t)
+{
+	struct adept_session *s = session();
+
+	/* The module does as the collector tells it. */
+	if (module_ring(t))
+		return 0;
+	return t->discard || layout()->flags & ADEPT_S_NULL ||
+	       __atomic_load_n(&s->stop, __ATOMIC_RELAXED) ||
+	       __atomic_load_n(&s->abandoned, __ATOMIC_RELAXED);
+}
+
+/*
+ * A thread's first chunk may be its last, and hardly used; who has filled one is likely to fill
+ * the next.  From the second lap on the pages are there.
+ */
+static void prefault_chunk(const struct tls *t, u32 head)
+{
+	u64 size = head ? LATER_CHUNKS : PREFAULT_SIZE;
+
+	if (module_ring(t) || head >= layout()->nchunks)
+		return;
+	if (size > layout()->chunk_size)
+		size = layout()->chunk_size;
+	prefault(t->chunk_base, t->chunk_base + size);
+}
+
+static void chunk_begin(struct tls *t, const struct adept_position *at, u64 seq)
+{
+	struct adept_thread *r = t->ring;
+	struct adept_chunk *c = &r->chunk[r->head % layout()->nchunks];
+
+	c->seq = seq;
+	c->fill = 0;
+	c->tail_at = 0;
+	c->head = *at;
+	memset(&c->tail, 0, sizeof(c->tail));
+	c->start_ns = rt_now();
+	c->ticket = rt_ticket();
+	c->fs_base = t->fs_base;
+	c->gs_base = t->app_gs_base;
+	memcpy(c->regs, t->regs, sizeof(c->regs));
+	t->chunk_base = chunk_addr(t, r->head % layout()->nchunks);
+	t->chunk_end = t->chunk_base + layout()->chunk_size;
+	prefault_chunk(t, r->head);
+}
+
+static int chunk_free(const struct adept_thread *r)
+{
+	return r->head - __atomic_load_n(&r->tail, __ATOMIC_ACQUIRE) < layout()->nchunks;
+}
+
+/* Wait until chunk r->head is free.  Return: 0 if it never will be. */
+static int chunk_wait(struct adept_thread *r)
+{
+	static const s64 second[2] = { 1, 0 };
+	u32 n = layout()->nchunks;
+
+	for (;;) {
+		u32 tail = __atomic_load_n(&r->tail, __ATOMIC_ACQUIRE);
+
+		if (r->head - tail < n)
+			return 1;
+		if (collector_gone())
+			return 0;
+		__atomic_store_n(&r->tail_waits, 1, __ATOMIC_SEQ_CST);
+		if (__atomic_load_n(&r->tail, __ATOMIC_SEQ_CST) == tail) {
+			ring_doorbell();
+			sys4(__NR_futex, (u64)&r->tail, SYS_FUTEX_WAIT, tail, (u64)second);
+		}
+		__atomic_store_n(&r->tail_waits, 0, __ATOMIC_RELAXED);
+	}
+}
+
+/* All that the thread has is published, and its chunk is no longer its own. */
+static int wait_at_rest(struct tls *t)
+{
+	u64 end = t->chunk_end;
+	int ret;
+
+	if (chunk_free(t->ring))
+		return 1;
+	t->chunk_end = 0;
+	rest_begin(t);
+	ret = chunk_wait(t->ring);
+	rest_end(t);
+	t->chunk_end = end;
+	return ret;
+}
+
+/* Count what the chunk holds and begin it anew. */
+static void turn_in_place(struct tls *t, u32 have, int zero)
+{
+	u64 fill = t->pp - t->chunk_base;
+
+	memmove((void *)t->chunk_base, (void *)t->pp, have);
+	if (zero)
+		memset((void *)(t->chunk_base + have), 0, t->chunk_end - t->chunk_base - have);
+	if (t->ring && !zero) {
+		t->ring->null_bytes += fill;
+		t->ring->flushes++;
+		__atomic_store_n(&t->ring->discarding, 1, __ATOMIC_RELEASE);
+	}
+	t->pp = t->chunk_base;
+}
+
+/* Begin chunk r->head, which is free, behind the one published last. */
+static void chunk_next(struct tls *t, const struct adept_position *at)
+{
+	struct adept_thread *r = t->ring;
+	u32 n = layout()->nchunks;
+	const struct adept_chunk *c = &r->chunk[(r->head - 1) % n];
+	struct adept_chunk *next = &r->chunk[r->head % n];
+
+	next->dropped_chunks = c->dropped_chunks;
+	next->dropped_bytes = c->dropped_bytes;
+	chunk_begin(t, at, c->seq + 1 + t->absent_chunks);
+	t->absent = 0;
+	t->absent_chunks = 0;
+}
+
+/* A private chunk with a guard, or 0: the kernel has no more mappings for this process. */
+static u64 make_scratch(void)
+{
+	u64 p = (u64)heap_alloc(SCRATCH_SIZE + ADEPT_GUARD_SIZE + ADEPT_PAGE);
+
+	p = ALIGN_UP(p, ADEPT_PAGE);
+	return sys3(__NR_mprotect, p + SCRATCH_SIZE, ADEPT_GUARD_SIZE, K_PROT_NONE) < 0 ? 0 : p;
+}
+
+int ring_init(void)
+{
+	spare_scratch = make_scratch();
+	return spare_scratch != 0;
+}
+
+static void use_scratch(struct tls *t, u64 p)
+{
+	t->chunk_base = t->pp = p;
+	t->chunk_end = p + SCRATCH_SIZE;
+}
+
+/*
+ * A private chunk that is written over and over.  It lies in the engine's heap, so that the
+ * program's mappings get the addresses of a native run, and stays with @t's block.
+ */
+static void take_scratch(struct tls *t)
+{
+	if (!t->scratch_chunk)
+		t->scratch_chunk = make_scratch();
+	/* Several threads may write there: nothing is read. */
+	use_scratch(t, t->scratch_chunk ? t->scratch_chunk : spare_scratch);
+}
+/* The collector is gone, and all chunks are full: nothing is kept until one is free. */
+static void turn_absent(struct tls *t, const struct adept_position *at, u32 have)
+{
+	u64 from = t->pp, fill = t->pp - t->chunk_base;
+
+	t->ring->absent_chunks++;
+	t->ring->absent_bytes += fill;
+	t->absent_chunks++;
+	if (chunk_free(t->ring))
+		chunk_next(t, at);
+	memmove((void *)t->chunk_base, (void *)from, have);
+	t->pp = t->chunk_base;
+}
+
+static void drop_chunk(struct tls *t, const struct adept_position *at, u32 have)
+{
+	struct adept_chunk *c = &t->ring->chunk[t->ring->head % layout()->nchunks];
+	u64 fill = t->pp - t->chunk_base;
+
+	c->dropped_chunks++;
+	c->dropped_bytes += fill;
+	turn_in_place(t, have, 1);
+	chunk_begin(t, at, c->seq + 1);
+}
+
+/* wrfsbase, which only a kernel with FSGSBASE lets programs use, is not seen otherwise. */
+static void note_fs_base(struct tls *t)
+{
+	if (boot.fsgsbase && t == tls_self())
+		t->fs_base = get_fs_base();
+}
+
+void ring_turn(struct tls *t, const struct adept_position *tail, const struct adept_position *head,
+	       u32 have)
+{
+	struct adept_thread *r = t->ring;
+	u32 n = layout()->nchunks, keep;
+	u8 partial[ADEPT_MAX_RECORD + 64];
+	struct adept_chunk *c;
+
+	note_fs_base(t);
+	if (t->pp + have > t->chunk_end)
+		have = (u32)(t->chunk_end - t->pp);
+	if (module_ring(t)) {
+		module_turn(t, tail, have);
+		return;
+	}
+	keep = head->frag ? have : 0;
+	if (must_discard(t)) {
+		turn_in_place(t, keep, 0);
+		return;
+	}
+	if (t->absent) {
+		turn_absent(t, head, keep);
+		return;
+	}
+	if (layout()->flags & ADEPT_S_DROP &&
+	    r->head + 1 - __atomic_load_n(&r->tail, __ATOMIC_ACQUIRE) >= n) {
+		drop_chunk(t, head, keep);
+		return;
+	}
+	c = &r->chunk[r->head % n];
+	c->tail_at = (u32)(t->pp - t->chunk_base);
+	c->fill = c->tail_at + (tail->frag ? have : 0);
+	c->tail = *tail;
+	/* Once published it may be zeroed at any time. */
+	memcpy(partial, (void *)t->pp, keep);
+	r->flushes++;
+	__atomic_store_n(&r->head, r->head + 1, __ATOMIC_RELEASE);
+	ring_when_half_full(r);
+	if (wait_at_rest(t)) {
+		chunk_next(t, head);
+	} else {
+		/* Nobody takes more; but what was taken may not have been read yet. */
+		t->absent = layout()->give_up_ns != 0;
+		take_scratch(t);
+	}
+	memcpy((void *)t->chunk_base, partial, keep);
+	t->pp = t->chunk_base;
+}
+
+static int has_room(struct tls *t, u32 bytes)
+{
+	if (module_ring(t))
+		module_find(t);
+	return t->pp + bytes <= t->chunk_end;
+}
+
+static void need(struct tls *t, u32 bytes)
+{
+	if (!has_room(t, bytes))
+		ring_turn(t, &boundary, &boundary, 0);
+}
+
+void ring_room(struct tls *t)
+{
+	if (recording())
+		need(t, 4 + sizeof(struct adept_ev_context) + END_ROOM);
+}
+
+/*
+ * The arguments are those that the program gave: the ones that the kernel gets may be the
+ * engine's copies.
+ */
+void ring_call_begin(struct tls *t, u64 nr)
+{
+	const u64 *r = t->regs;
+	struct adept_call *c;
+
+	if (!t->ring || t->absent || t->marked || module_ring(t))
+		return;
+	c = &t->ring->call;
+	c->nr = nr;
+	c->args[0] = r[X86_RDI];
+	c->args[1] = r[X86_RSI];
+	c->args[2] = r[X86_RDX];
+	c->args[3] = r[X86_R10];
+	c->args[4] = r[X86_R8];
+	c->args[5] = r[X86_R9];
+	__atomic_store_n(&c->before, t->before, __ATOMIC_RELEASE);
+}
+
+void ring_call_end(struct tls *t)
+{
+	if (t->ring)
+		__atomic_store_n(&t->ring->call.before, 0, __ATOMIC_RELEASE);
+}
+
+void ring_mark_end(struct tls *t, u32 status)
+{
+	struct adept_ev_end ev = { status, 0 };
+	u32 id = ADEPT_EV_THREAD_END;
+
+	if (!t->ring || t->absent || must_discard(t) || !has_room(t, END_ROOM))
+		return;
+	/* Who sees it in its call goes on before the ticket that it ends at. */
+	ring_call_end(t);
+	ev.ticket = rt_ticket();
+	/* What a record that was given up left behind is not to be read as one. */
+	memset((void *)t->pp, 0, END_ROOM);
+	memcpy((void *)(t->pp + 4), &ev, sizeof(ev));
+	memcpy((void *)t->pp, &id, 4);
+	t->marked = 1;
+}
+
+void ring_unmark_end(struct tls *t)
+{
+	if (t->marked)
+		memset((void *)t->pp, 0, END_ROOM);
+	t->marked = 0;
+}
+
+void ring_event(struct tls *t, u32 id, const void *payload, u32 size)
+{
+	u32 room = 4 + size;
+
+	if (!recording())
+		return;
+	/* A context follows, with other registers: in the same chunk, or headers disagree. */
+	if (id == ADEPT_EV_SIGNAL || id == ADEPT_EV_SIGRETURN)
+		room += 4 + sizeof(struct adept_ev_context);
+	need(t, room);
+	memcpy((void *)(t->pp + 4), payload, size);
+	__atomic_store_n((u32 *)t->pp, id, __ATOMIC_RELEASE);
+	t->pp += 4 + size;
+}
+
+void ring_context(struct tls *t, u64 pc)
+{
+	struct adept_ev_context c = { .pc = pc };
+
+	note_fs_base(t);
+	c.fs_base = t->fs_base;
+	memcpy(c.regs, t->regs, sizeof(c.regs));
+	ring_event(t, ADEPT_EV_CONTEXT, &c, sizeof(c));
+}
+
+u32 record_value_bytes(const struct frag *f, unsigned int nst)
+{
+	if (!nst)
+		return 0;
+	const u16 *off = heap_at(f->store_off);
+
+	return f->store_off ? off[nst] - 4u : 8 * nst;
+}
+
+/*
+ * Room for @bytes, or else the chunk's tail position says what they would have:
+ * instructions before @insn of @f are done; @extra is as in struct adept_position.
+ */
+static int room_or_tail(struct tls *t, u32 bytes, const struct frag *f, unsigned int insn,
+			unsigned int nst, const u64 *extra)
+{
+	struct adept_position tail = {
+		.frag = f->first_exit, .insn = (u16)insn, .nvals = (u16)nst,
+		.has_extra = extra != NULL, .extra = extra ? *extra : 0,
+	};
+
+	if (has_room(t, bytes))
+		return 1;
+	ring_turn(t, &tail, &boundary, 4 + record_value_bytes(f, nst));
+	return 0;
+}
+
+/*
+ * Has the kernel module moved the record begun to a new chunk, which has nothing else yet?
+ * What comes there then has to say which fragment's record that was (collect/chunk_end.h).
+ */
+static int just_moved(struct tls *t)
+{
+	if (!module_ring(t))
+		return 0;
+	module_find(t);
+	return t->pp == t->chunk_base;
+}
+
+void ring_partial(struct tls *t, struct frag *f, unsigned int n, unsigned int nst,
+		  const u64 *post, const u64 *extra)
+{
+	struct adept_ev_partial p = {
+		.frag = f->first_exit,
+		.ninsns = (u16)n,
+		.has_extra = extra != NULL,
+		.val_bytes = record_value_bytes(f, nst),
+		.extra = extra ? *extra : 0,
+	};
+	u8 values[ADEPT_MAX_RECORD + 8];
+	u8 *at;
+
+	if (!recording() || (!n && !nst && !extra && !just_moved(t)))
+		return;
+	if (!room_or_tail(t, 4 + sizeof(p) + p.val_bytes + 8, f, n, nst, extra ? extra : post))
+		return;
+	memcpy(values, (void *)(t->pp + 4), p.val_bytes);
+	if (post) {
+		memcpy(values + p.val_bytes, post, 8);
+		p.val_bytes += 8;
+	}
+	at = (u8 *)t->pp;
+	memcpy(at + 4, &p, sizeof(p));
+	memcpy(at + 4 + sizeof(p), values, p.val_bytes);
+	__atomic_store_n((u32 *)at, ADEPT_EV_PARTIAL, __ATOMIC_RELEASE);
+	t->pp += 4 + sizeof(p) + p.val_bytes;
+}
+
+void ring_complete(struct tls *t, const struct exit *x)
+{
+	if (!recording())
+		return;
+	/* The id's place may be where the guard begins. */
+	if (!room_or_tail(t, x->reclen, exit_frag(x), x->ninsns, x->nstores, NULL))
+		return;
+	__atomic_store_n((u32 *)t->pp, exit_frag(x)->first_exit + exit_index(x), __ATOMIC_RELEASE);
+	t->pp += x->reclen;
+}
+
+int ring_guard_hit(const struct tls *t, u64 addr)
+{
+	return t->chunk_end && !module_ring(t) && addr - t->chunk_end < ADEPT_GUARD_SIZE;
+}
+
+/* Nowhere to record to; @tight: and the kernel has no more mappings for this process. */
+static void start_unrecorded(struct tls *t, int tight)
+{
+	/* A process that is not to be recorded is counted as one. */
+	if (has_slot() || thread_without_slot() == ADEPT_NATIVE_LOST)
+		__atomic_add_fetch(&session()->lost_threads, 1, __ATOMIC_RELAXED);
+	t->ring = NULL;
+	t->discard = 1;
+	if (tight)
+		use_scratch(t, spare_scratch);
+	else
+		take_scratch(t);
+}
+
+/* Return: 0 if the kernel module refuses, or the kernel: there may be too many mappings. */
+static int open_chunks(struct tls *t)
+{
+	const struct adept_session *l = layout();
+
+	if (module_ring(t))
+		return module_begin(t);
+	for (u32 i = 0; i < l->nchunks; i++) {
+		if (sys3(__NR_mprotect, chunk_addr(t, i), l->chunk_size,
+			 K_PROT_READ | K_PROT_WRITE) >= 0)
+			continue;
+		/* The program may need the mappings that are left. */
+		while (i--)
+			sys3(__NR_mprotect, chunk_addr(t, i), l->chunk_size, K_PROT_NONE);
+		return 0;
+	}
+	return 1;
+}
+
+void ring_thread_start(struct tls *t, u32 tid, u32 parent_serial, u64 created_at)
+{
+	struct adept_ev_start ev = { tid, parent_serial, created_at, 0 };
+	struct adept_thread *r;
+
+	if (!recording())
+		return;
+	if (!has_slot() || !slots_take(t)) {
+		start_unrecorded(t, 0);
+		return;
+	}
+	t->discard = t->absent = 0;
+	t->absent_chunks = 0;
+	r = t->ring;
+	if (!open_chunks(t)) {
+		int tight = !module_ring(t);
+
+		slots_leave(t, ADEPT_SLOT_FREE);
+		start_unrecorded(t, tight);
+		return;
+	}
+	r->tid = tid;
+	r->proc = boot.proc;
+	r->proc_serial = proc_slot()->serial;
+	r->parent_serial = parent_serial;
+	r->head = r->tail = r->tail_waits = 0;
+	r->discarding = !!(layout()->flags & ADEPT_S_NULL);
+	r->at_rest = 0;
+	r->null_bytes = r->flushes = 0;
+	r->absent_chunks = r->absent_bytes = 0;
+	r->call.before = 0;
+	r->start_ns = rt_now();
+	memset(r->chunk, 0, layout()->nchunks * sizeof(r->chunk[0]));
+	if (!module_ring(t)) {
+		chunk_begin(t, &boundary, 0);
+		t->pp = t->chunk_base;
+	}
+	__atomic_store_n(&r->state, ADEPT_SLOT_LIVE, __ATOMIC_RELEASE);
+	ev.ticket = rt_ticket();
+	ring_event(t, ADEPT_EV_THREAD_START, &ev, sizeof(ev));
+}
+
+/* Publish what there is; the slot belongs to the collector afterwards. */
+void ring_thread_end(struct tls *t, u32 status)
+{
+	struct adept_ev_end ev = { status, rt_ticket() };
+	struct adept_thread *r = t->ring;
+
+	if (!recording())
+		return;
+	ring_event(t, ADEPT_EV_THREAD_END, &ev, sizeof(ev));
+	if (!r)
+		return;
+	if (module_ring(t)) {
+		module_find(t);
+		if (layout()->flags & ADEPT_S_NULL)
+			r->null_bytes += t->pp - t->chunk_base;
+	} else if (must_discard(t)) {
+		r->null_bytes += t->pp - t->chunk_base;
+		__atomic_store_n(&r->discarding, 1, __ATOMIC_RELEASE);
+	} else if (t->absent) {
+		r->absent_chunks++;
+		r->absent_bytes += t->pp - t->chunk_base;
+	} else {
+		struct adept_chunk *c = &r->chunk[r->head % layout()->nchunks];
+
+		c->fill = c->tail_at = (u32)(t->pp - t->chunk_base);
+		__atomic_store_n(&r->head, r->head + 1, __ATOMIC_RELEASE);
+	}
+	t->discard = 1;
+	r->at_rest = 1;
+	slots_leave(t, ADEPT_SLOT_ENDED);
+	ring_doorbell();
+}
+
+void ring_thread_lost(struct tls *t)
+{
+	slots_leave(t, ADEPT_SLOT_ENDED);
+	ring_doorbell();
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Building a fragment version: scan, plan what is recorded, emit.
+ *
+ *	call entry:	lea rsp, [rsp+8]	drops a native call's return address
+ *	entry:		of a watched function: is it known where it returns to?
+ *			instructions, value stores
+ *			last exit inline
+ *			stubs of side exits
+ *
+ *	cold part:	thunks to the dispatcher, literals
+ */
+#include "build.h"
+#include "libdep/engine/record/record.h"
+#include "libdep/engine/hooks/hooks.h"
+
+static void emit_body(struct build *b)
+{
+	u32 x = 0;
+
+	for (unsigned int n = 0; n < b->n; n++) {
+		const struct binsn *bi = &b->ins[n];
+
+		r15_begin(b, n);
+		record_emit_before(b, n);
+		switch (bi->in.kind) {
+		case X86_JCC:
+		case X86_LOOP:
+			while (b->exits[x].insn != n)
+				x++;
+			exits_emit_branch(b, n, &b->exits[x++]);
+			b->run_open = 0;
+			break;
+		case X86_JMP:
+			b->run_open = 0;
+			break;
+		case X86_CALL:
+		case X86_CALL_IND:
+		case X86_JMP_IND:
+		case X86_RET:
+		case X86_SYSCALL:
+			break;
+		default:
+			if (mangle_needed(bi)) {
+				mangle_insn(b, n);
+			} else {
+				build_xl8(b, XL8_RUN, n, X86_NONE, X86_NONE, X86_NONE);
+				emit_bytes(&b->e, bi->raw, bi->in.len);
+			}
+		}
+		r15_end(b, n);
+		record_emit_after(b, n);
+	}
+}
+
+/* Emit what scan and plan left in @b; NULL if a table overflowed. */
+static struct frag *emit_fragment(struct build *b, struct arena *a)
+{
+	struct frag *f;
+
+	build_begin(b, a);
+	if (!a) {
+		build_xl8(b, XL8_ENTRY_CALL, 0, X86_NONE, X86_NONE, X86_NONE);
+		emit_lea_rsp(&b->e, 8);
+		b->entry = EMIT_LEA_RSP_LEN;
+	}
+	if (!b->n)
+		build_xl8(b, XL8_ENTRY, 0, X86_NONE, X86_NONE, X86_NONE);
+	else if (b->runs[0].function)
+		sites_emit_check(b);
+	emit_body(b);
+	exits_emit_final(b);
+	exits_emit_stubs(b);
+	f = build_commit(b);
+	if (f && recording())
+		record_describe(b);
+	return f;
+}
+
+/* Indirect calls have no way to the dispatcher: their stub must be there. */
+static void link_indirect_call(struct frag *f)
+{
+	struct exit *x = frag_exits(f);
+
+	for (u32 i = 0; i < f->nexits; i++)
+		if (x[i].kind == ADEPT_X_INDIRECT && x[i].patch)
+			exit_link(&x[i],
+				  callsite_indirect(frag_insn_pc(f, f->ninsns), !f->behind));
+}
+
+static struct frag *build(u64 pc, u16 mask, struct arena *a, enum behind behind)
+{
+	static struct build build;
+	struct build *b = &build;
+	u32 limit = MAX_INSNS;
+	struct frag *f;
+
+	if (!a)
+		returns_prepare(pc);
+	for (;;) {
+		b->pc = pc;
+		b->mask = mask;
+		b->limit = limit;
+		build_scan(b);
+		/* The dispatcher would have to look at its source at each entry. */
+		if (a && b->unwatchable)
+			return NULL;
+		record_plan(b);
+		r15_plan(b);
+		b->relevant = record_relevant(b);
+		b->mask &= b->relevant;
+		b->first_exit = recording() ? record_take_exits(b->nexits) : 0;
+		b->nrecorded = b->nexits;
+		f = emit_fragment(b, a);
+		if (f)
+			break;
+		/* The tables have room for any one instruction; an error of the engine's. */
+		if (limit == 1)
+			fatal("cannot translate the instruction at %lx", pc);
+		limit /= 2;
+	}
+	f->behind = behind;
+	proc_slot()->built++;
+	frag_insert(f);
+	link_indirect_call(f);
+	return f;
+}
+
+struct frag *build_fragment(u64 pc, u16 mask)
+{
+	return build(pc, mask, NULL, BEHIND_NOTHING);
+}
+
+struct frag *build_behind(u64 pc, struct arena *a, enum behind behind)
+{
+	return build(pc, X86_BIT(X86_RSP), a, behind);
+}
+
+struct build *build_bare(u64 pc, struct arena *a)
+{
+	static struct build bare;
+	struct build *b = &bare;
+
+	if (!a)
+		returns_prepare(pc);
+	b->pc = pc;
+	b->mask = X86_BIT(X86_RSP);
+	b->unwatchable = 0;
+	b->first_exit = 0;
+	b->relevant = 0;
+	b->n = b->nexits = b->nstores = b->nruns = 0;
+	build_begin(b, a);
+	return b;
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Call stubs.
+ *
+ * The processor predicts a return to the instruction behind the call.  So that the
+ * return table can lead there, all translations of one call must share one native
+ * call: a stub with the call and the landing of its return, to which they jump with
+ * the application's return address already pushed.
+ *
+ * A stub for a direct call enters the callee with a mask that all its users have;
+ * when one comes that knows less, a new stub takes over the old one's users.
+ *
+ * The landing falls into the fragment behind the call, translated along with the
+ * stub.  If that dies, threads must not land there any more: a new stub, whose
+ * landing jumps, takes over.
+ */
+#include "build.h"
+#include "libdep/engine/base/prefault.h"
+#include "libdep/engine/hooks/hooks.h"
+
+#define SITES	16384u
+
+struct callsite {
+	u64 ret;
+	u64 target;		/* 0: indirect */
+	struct frag *stub;
+	struct callsite *next;
+};
+
+static struct callsite *sites[SITES];
+
+void callsite_init(void)
+{
+	prefault((u64)sites, (u64)(sites + SITES));
+}
+
+static struct callsite *find_site(u64 ret, u64 target)
+{
+	struct callsite *c;
+
+	for (c = sites[(ret ^ ret >> 14) & (SITES - 1)]; c; c = c->next)
+		if (c->ret == ret && c->target == target)
+			return c;
+	return NULL;
+}
+
+static struct callsite *add_site(u64 ret, u64 target)
+{
+	struct callsite **head = &sites[(ret ^ ret >> 14) & (SITES - 1)];
+	struct callsite *c = heap_alloc(sizeof(*c));
+
+	c->ret = ret;
+	c->target = target;
+	c->next = *head;
+	*head = c;
+	return c;
+}
+
+static struct frag *build_call(const struct callsite *c, u16 mask, struct landing_place *at)
+{
+	struct build *b = build_bare(c->ret, NULL);
+	struct frag *f;
+
+	b->mask = mask;
+	landing_emit_way_out(b);
+	if (c->target) {
+		b->exits[b->nexits++] = (struct bexit){
+			.kind = X_LINK, .call = CALL_NATIVE, .target = c->target, .mask = mask,
+		};
+		build_xl8(b, XL8_EXIT_DONE, 0, 0, X86_NONE, X86_NONE);
+		b->exits[0].patch = exits_emit_linkable(b, 0xe8);
+	} else {
+		build_xl8(b, XL8_AT_RCX, 0, 0, X86_NONE, X86_NONE);
+		lookup_call(&b->e);
+	}
+	landing_emit(b, 1);
+	f = build_commit(b);
+	/* Its tables have room for so little; an error of the engine's. */
+	if (!f)
+		fatal("cannot build a call stub for %lx", c->ret);
+	*at = landing_place(b);
+	return f;
+}
+
+/*
+ * A new stub for @c takes over from the old one.
+ * @inlined: its landing may fall into a fragment
+ */
+static void renew(struct callsite *c, u16 mask, int inlined)
+{
+	/* If the call never returns, there may be no code on the next page. */
+	int same_page = (c->ret & (ADEPT_PAGE - 1)) != 0;
+	struct frag *old = c->stub;
+	struct landing_place at;
+
+	/* The fragment behind it may contain this call: c->stub must be there. */
+	c->stub = build_call(c, mask, &at);
+	landing_build_rest(c->ret, arena_of((u64)c->stub->start),
+			   inlined && same_page ? BEHIND_RETURN : BEHIND_NOTHING);
+	/* Only now can a thread get there. */
+	table_set(T_RETURN, c->ret, &at);
+	while (old && old->in)
+		exit_link(heap_at(old->in), c->stub);
+}
+
+struct frag *callsite_direct(const struct exit *x)
+{
+	u64 ret = frag_insn_pc(exit_frag(x), x->ninsns);
+	struct callsite *c = find_site(ret, x->target);
+
+	if (!c) {
+		sites_call(ret, x->target);
+		c = add_site(ret, x->target);
+	}
+	if (!c->stub)
+		renew(c, x->mask, 1);
+	else if (c->stub->mask & ~x->mask)
+		renew(c, c->stub->mask & x->mask, 1);
+	return c->stub;
+}
+
+struct frag *callsite_indirect(u64 ret, int inlined)
+{
+	struct callsite *c = find_site(ret, 0);
+
+	if (!c) {
+		c = add_site(ret, 0);
+		renew(c, X86_BIT(X86_RSP), inlined);
+	}
+	return c->stub;
+}
+
+void callsite_renew(u64 ret)
+{
+	struct callsite *c;
+
+	for (c = sites[(ret ^ ret >> 14) & (SITES - 1)]; c; c = c->next)
+		if (c->ret == ret)
+			renew(c, c->stub->mask, 0);
+}

@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Code regions are looked up when code in an unknown place runs for the first time, and
+ * forgotten when a system call changes them.  Pages of writable regions are write-protected while
+ * fragments made from them exist.
+ *
+ * Where they are is known by the system calls that made them (mapping_table.h).  /proc/self/maps is
+ * read only for what is not known by these, and if it cannot be read, that is not executable.
+ */
+#include "code_map.h"
+#include "libdep/engine/os/mapping_table.h"
+#include "libdep/engine/record/record.h"
+#include "libdep/engine/hooks/hooks.h"
+
+#define MAX_REGIONS	1024
+#define MAX_WATCHED	4096
+
+struct region {
+	u64 start, end;
+	u32 prot;
+	u32 shared;
+};
+
+struct watched {
+	u64 page;
+	u64 stamp;		/* see mapping_table.h */
+	u32 prot;
+};
+
+/* All under frag_lock. */
+static struct region regions[MAX_REGIONS];
+static u32 nregions;
+static int forgotten;	/* there were more regions than that */
+static struct watched watched[MAX_WATCHED];
+static u32 nwatched;
+static u32 unwatched;	/* how many there have been */
+
+#define VSYSCALL	0xffffffffff600000ull
+
+u64 mem_ours_from(u64 start, u64 end)
+{
+	u64 first = arena_first(start, end);
+	const u64 own[][2] = {
+		{ boot.blob, boot.blob_size }, { boot.low, boot.low_size },
+		{ boot.heap, boot.heap_size }, { boot.session, layout()->file_size },
+	};
+
+	for (unsigned int i = 0; i < ARRAY_SIZE(own); i++)
+		if (own[i][1] && start < own[i][0] + own[i][1] && first > own[i][0])
+			first = own[i][0] > start ? own[i][0] : start;
+	return first;
+}
+
+int mem_is_ours(u64 start, u64 len)
+{
+	return mem_ours_from(start, start + len) < start + len;
+}
+
+/*
+ * Find the mapping around @addr; 0 if there is none, -errno if that cannot be known.
+ * @l->path stays until the next call; @base receives where the file's first byte is, or 0.
+ */
+static s64 find_mapping(u64 addr, struct map_line *l, u64 *base)
+{
+	static struct maps m;
+	struct map_line first = { 0 };
+	s64 err = maps_open(&m);
+	int found = 0;
+
+	if (err)
+		return err;
+	while (!found && maps_next(&m, l)) {
+		if (l->inode && !l->offset)
+			first = *l;
+		found = addr >= l->start && addr < l->end;
+	}
+	maps_close(&m);
+	*base = l->inode && l->inode == first.inode && l->dev == first.dev ? first.start : 0;
+	return found;
+}
+
+/* Find the executable mapping around @pc; 0 if there is none. */
+static int lookup_region(u64 pc, struct region *r)
+{
+	struct map_line l, line;
+	u64 base, line_base;
+	int found = track_find(pc, &l, &base);
+
+	/* Not known, or made executable by mprotect(), so that its name is not. */
+	if ((!found || (l.inode && !*l.path)) && find_mapping(pc, &line, &line_base) > 0 &&
+	    line.prot & K_PROT_EXEC) {
+		l = line;
+		base = line_base;
+		found = 1;
+	}
+	if (!found)
+		return 0;
+	*r = (struct region){ l.start, l.end, l.prot, l.shared };
+	if (recording())
+		record_map(l.start, l.end, l.offset, l.dev, l.inode, l.prot, l.path);
+	if (base)
+		watch_module(base, l.start, l.end);
+	return 1;
+}
+
+static struct region *region_of(u64 pc)
+{
+	struct region *r;
+
+	for (u32 i = 0; i < nregions; i++) {
+		r = &regions[i];
+		if (pc - r->start < r->end - r->start) {
+			struct region first = regions[0];
+
+			/* Most lookups follow one another in one module. */
+			regions[0] = *r;
+			*r = first;
+			return &regions[0];
+		}
+	}
+	if (nregions == MAX_REGIONS) {
+		nregions--;
+		forgotten = 1;
+	}
+	r = &regions[nregions];
+	if (mem_is_ours(pc, 1) || !lookup_region(pc, r))
+		return NULL;
+	nregions++;
+	return r;
+}
+
+/* ---- watched pages ---- */
+
+static struct watched *find_watched(u64 page)
+{
+	for (u32 i = 0; i < nwatched; i++)
+		if (watched[i].page == page)
+			return &watched[i];
+	return NULL;
+}
+
+static void unwatch(struct watched *w)
+{
+	sys3(__NR_mprotect, w->page, ADEPT_PAGE, w->prot);
+	*w = watched[--nwatched];
+	__atomic_store_n(&unwatched, unwatched + 1, __ATOMIC_RELEASE);
+}
+
+/* Return: 0 if no more pages can be watched. */
+static int watch(u64 page, u32 prot)
+{
+	if (find_watched(page))
+		return 1;
+	if (nwatched == MAX_WATCHED)
+		return 0;
+	/* The kernel may have no more mappings for this process. */
+	if (sys3(__NR_mprotect, page, ADEPT_PAGE, prot & ~K_PROT_WRITE) < 0)
+		return 0;
+	watched[nwatched++] = (struct watched){ page, track_tick(), prot };
+	return 1;
+}
+
+u32 code_unwatched(void)
+{
+	return __atomic_load_n(&unwatched, __ATOMIC_ACQUIRE);
+}
+
+static int unwatch_range(u64 start, u64 end)
+{
+	int n = 0;
+
+	for (u32 i = 0; i < nwatched;) {
+		u64 page = watched[i].page;
+
+		if (page < end && page + ADEPT_PAGE > start) {
+			frag_kill_range(page, page + ADEPT_PAGE);
+			unwatch(&watched[i]);
+			n++;
+		} else {
+			i++;
+		}
+	}
+	return n != 0;
+}
+
+int code_unwatch_range(u64 start, u64 end)
+{
+	int any;
+
+	lock(&frag_lock);
+	any = unwatch_range(start, end);
+	unlock(&frag_lock);
+	return any;
+}
+
+/* Another thread has come first: the page is no longer watched, and writable. */
+static int came_late(u64 page)
+{
+	struct map_line l;
+	u64 base;
+
+	if (!unwatched)
+		return 0;
+	return (track_find(page, &l, &base) || find_mapping(page, &l, &base) > 0) &&
+	       l.prot & K_PROT_WRITE;
+}
+
+int code_write_fault(u64 addr)
+{
+	u64 page = addr & ~(u64)(ADEPT_PAGE - 1);
+	int ours;
+
+	if (!__atomic_load_n(&nwatched, __ATOMIC_RELAXED) && !code_unwatched())
+		return 0;
+	lock(&frag_lock);
+	ours = unwatch_range(page, page + ADEPT_PAGE) || came_late(page);
+	unlock(&frag_lock);
+	return ours;
+}
+
+/* The three calls of the vsyscall page, whose bytes may not be readable. */
+static size_t fetch_vsyscall(u64 pc, u8 *buf, size_t n)
+{
+	static const u8 nr[4] = { 96, 201, 0x35, 0 };	/* gettimeofday, time, getcpu = 0x135 */
+	u8 code[10] = { 0x48, 0xc7, 0xc0, 0, 0, 0, 0, 0x0f, 0x05, 0xc3 };
+	u64 entry = (pc - VSYSCALL) / 1024, off = (pc - VSYSCALL) % 1024;
+
+	if (entry > 2 || off >= sizeof(code))
+		return 0;
+	code[3] = nr[entry];
+	code[4] = entry == 2;
+	if (n > sizeof(code) - off)
+		n = sizeof(code) - off;
+	memcpy(buf, code + off, n);
+	return n;
+}
+
+size_t code_fetch(u64 pc, u8 *buf, size_t n, u8 *unwatchable)
+{
+	size_t got = 0;
+
+	if (pc - VSYSCALL < ADEPT_PAGE)
+		return fetch_vsyscall(pc, buf, n);
+	while (got < n) {
+		struct region *r = region_of(pc + got);
+		size_t part, in;
+
+		if (!r)
+			break;
+		part = n - got;
+		if (part > r->end - (pc + got))
+			part = r->end - (pc + got);
+		*unwatchable |= (u8)r->shared;
+		if (r->prot & K_PROT_WRITE) {
+			u64 page = (pc + got) & ~(u64)(ADEPT_PAGE - 1);
+			u64 last = (pc + got + part - 1) & ~(u64)(ADEPT_PAGE - 1);
+
+			for (; page <= last; page += ADEPT_PAGE)
+				*unwatchable |= (u8)!watch(page, r->prot);
+		}
+		in = rt_copy_in(buf + got, (void *)(pc + got), part);
+		got += in;
+		if (in < part)
+			break;
+	}
+	return got;
+}
+
+/*
+ * Take [@start, @end) out of region number @i.  The rest stays: there may be fragments from it, and
+ * they are only looked for in what is a region.
+ */
+static void cut_region(u32 i, u64 start, u64 end)
+{
+	struct region behind = regions[i];
+
+	if (regions[i].start < start)
+		regions[i].end = start;
+	else
+		regions[i] = regions[--nregions];
+	if (behind.end <= end)
+		return;
+	behind.start = end;
+	if (nregions == MAX_REGIONS)
+		forgotten = 1;
+	else
+		regions[nregions++] = behind;
+}
+
+void code_changed(u64 stamp, u64 start, u64 end)
+{
+	int hit = 0;
+
+	lock(&frag_lock);
+	for (u32 i = 0; i < nregions;) {
+		if (regions[i].start < end && regions[i].end > start) {
+			cut_region(i, start, end);
+			hit = 1;
+		} else {
+			i++;
+		}
+	}
+	for (u32 i = 0; i < nwatched;) {
+		if (watched[i].page < end && watched[i].page >= start &&
+		    watched[i].stamp <= stamp) {
+			watched[i] = watched[--nwatched];
+			unwatched++;
+		} else {
+			i++;
+		}
+	}
+	if (hit || forgotten) {
+		frag_kill_range(start, end);
+		watch_forget(start, end);
+		if (recording())
+			record_unmap(start, end);
+	}
+	unlock(&frag_lock);
+}

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * From a finished emission to a fragment: its cold part, and what stays of the
+ * build for linking, for killing it and for finding out where a thread is.
+ */
+#include "build.h"
+#include "libdep/engine/record/record.h"
+
+void build_begin(struct build *b, struct arena *a)
+{
+	b->arena = a ? a : arena_for(b->pc);
+	b->start = arena_hot(b->arena);
+	if (!a)
+		b->start = (u8 *)ALIGN_UP((u64)b->start, 16);
+	b->cold = arena_cold(b->arena);
+	b->hot_end = NULL;
+	b->e = (struct emit){ .p = b->start, .end = b->start + FRAG_MAX };
+	b->nxl8 = b->nlits = b->next_store = 0;
+	b->land = b->land_lit = NULL;
+	b->run_open = 0;
+	b->held = X86_NONE;
+	b->entry = 0;
+	b->check = 0;
+}
+
+/* What has yet to be stored behind @insn, for arg3. */
+static u8 stored_behind(const struct build *b, unsigned int insn)
+{
+	const struct adept_store *s = &b->stores[b->next_store];
+
+	if (b->next_store == b->nstores || s->insn != insn)
+		return 0;
+	if (s->kind == ADEPT_ST_BEHIND)
+		return XL8_TICKET;
+	if (s->kind == ADEPT_ST_POST)
+		return s->arg == X86_RDI ? XL8_RDI : XL8_RSI;
+	return 0;
+}
+
+void build_xl8(struct build *b, enum xl8_kind kind, unsigned int insn, u8 arg, u8 arg2, u8 arg3)
+{
+	struct xl8 *x;
+	u32 nst = b->next_store;
+	u16 off = (u16)(b->hot_end ? COLD_OFFSET + (b->e.p - b->cold) : b->e.p - b->start);
+
+	/* A register that holds r15 has to be restored anywhere. */
+	if (b->held != X86_NONE && (kind == XL8_RUN || kind == XL8_STORE)) {
+		kind = XL8_MANGLE;
+		arg = b->held;
+	}
+	if (kind == XL8_DONE || kind == XL8_DONE_R15 || kind == XL8_GS_DONE) {
+		u8 behind = stored_behind(b, insn);
+
+		if (behind)
+			arg3 = behind | (arg3 == X86_NONE ? XL8_NO_REG : arg3);
+	}
+	if (kind == XL8_RUN) {
+		if (b->run_open)
+			return;
+		b->run_open = 1;
+	} else {
+		b->run_open = 0;
+	}
+	if (kind >= XL8_EXIT && kind <= XL8_EXIT_DONE)
+		nst = b->exits[arg].nstores;
+	/* Two entries at one address: the later one counts. */
+	if (b->nxl8 && b->xl8[b->nxl8 - 1].off == off)
+		b->nxl8--;
+	if (b->nxl8 == MAX_XL8) {
+		b->e.overflow = 1;
+		return;
+	}
+	x = &b->xl8[b->nxl8++];
+	x->off = off;
+	x->kind = kind;
+	x->insn = (u8)insn;
+	x->nst = (u8)nst;
+	x->arg = arg;
+	x->arg2 = arg2;
+	x->arg3 = arg3;
+}
+
+void build_literal(struct build *b, u64 value)
+{
+	if (b->nlits == MAX_LITS || b->e.overflow) {
+		b->e.overflow = 1;
+		return;
+	}
+	b->lits[b->nlits].field = b->e.p - 4;
+	b->lits[b->nlits++].value = value;
+}
+
+static void emit_literals(struct build *b)
+{
+	if (!b->nlits)
+		return;
+	build_xl8(b, XL8_DATA, b->n, X86_NONE, X86_NONE, X86_NONE);
+	while ((u64)b->e.p & 7)
+		emit8(&b->e, 0xcc);
+	for (u32 i = 0; i < b->nlits; i++) {
+		if (!b->e.overflow)
+			put_rel32(b->lits[i].field, b->e.p);
+		emit64(&b->e, b->lits[i].value);
+	}
+}
+
+static void emit_cold(struct build *b, const struct exit *exits)
+{
+	b->hot_end = b->e.p;
+	b->run_open = 0;
+	b->e.p = b->cold;
+	b->e.end = b->cold + FRAG_MAX;
+	if (b->land)
+		landing_emit_mismatch(b);
+	for (u32 i = 0; i < b->nexits; i++)
+		exits_emit_thunk(b, i, &exits[i]);
+	emit_literals(b);
+}
+
+/* Offset of cache address @p as frag_code() takes it; 0 for none. */
+static u16 code_offset(const struct build *b, const u8 *p)
+{
+	if (!p)
+		return 0;
+	return (u16)(p >= b->cold ? COLD_OFFSET + (p - b->cold) : p - b->start);
+}
+
+static void link_exits(struct frag *f, const struct build *b)
+{
+	for (u32 i = 0; i < b->nexits; i++) {
+		const struct bexit *bx = &b->exits[i];
+		struct exit *x = &frag_exits(f)[i];
+
+		x->target = bx->target;
+		x->frag = heap_ref(f);
+		x->patch = code_offset(b, bx->patch);
+		x->thunk = code_offset(b, bx->thunk);
+		x->mask = bx->mask;
+		x->ninsns = (u8)bx->ninsns;
+		x->nstores = (u8)bx->nstores;
+		x->reclen = bx->reclen;
+		x->kind = bx->kind;
+		x->call = bx->call;
+	}
+}
+
+static struct frag *make_frag(struct build *b)
+{
+	u8 xl8[MAX_XL8 * XL8_PACKED];
+	u32 xl8_len = xl8_pack(xl8, b->xl8, b->nxl8);
+	struct frag *f = heap_alloc(sizeof(*f) + b->nruns * sizeof(f->runs[0]) + b->n + xl8_len);
+
+	f->pc = b->pc;
+	f->start = b->start;
+	f->cold = b->cold;
+	f->hot_len = (u16)(b->hot_end - b->start);
+	f->cold_len = (u16)(b->e.p - b->cold);
+	f->entry = b->entry;
+	f->first_exit = b->first_exit;
+	f->mask = b->mask;
+	f->relevant = b->relevant;
+	f->nexits = (u8)b->nexits;
+	f->nruns = (u8)b->nruns;
+	f->ninsns = (u8)b->n;
+	f->check = b->check;
+	f->xl8_len = (u16)xl8_len;
+	memcpy(f->runs, b->runs, b->nruns * sizeof(f->runs[0]));
+	for (u32 i = 0; i < b->n; i++)
+		frag_lens(f)[i] = b->ins[i].in.len;
+	memcpy(frag_xl8(f), xl8, xl8_len);
+	return f;
+}
+
+/* Only vector stores make the offsets irregular. */
+static void keep_store_offsets(struct frag *f, const struct build *b)
+{
+	u16 *offs;
+	u32 i;
+
+	for (i = 0; i < b->nstores; i++)
+		if (b->store_off[i] != 4 + 8 * i)
+			break;
+	if (i == b->nstores)
+		return;
+	offs = heap_alloc((b->nstores + 1) * sizeof(u16));
+	memcpy(offs, b->store_off, b->nstores * sizeof(u16));
+	offs[b->nstores] = record_length(b, b->nstores);
+	f->store_off = heap_ref(offs);
+}
+
+static void keep_source(struct frag *f, const struct build *b)
+{
+	u8 *at = heap_alloc(b->n * 15 + 1);
+
+	f->source = heap_ref(at);
+	for (u32 i = 0; i < b->n; i++) {
+		memcpy(at, b->ins[i].raw, b->ins[i].in.len);
+		at += b->ins[i].in.len;
+	}
+}
+
+struct frag *build_commit(struct build *b)
+{
+	size_t size = b->nexits * sizeof(struct exit);
+	struct exit *exits = size ? heap_alloc(size) : NULL;
+	struct frag *f;
+
+	emit_cold(b, exits);
+	if (b->e.overflow) {
+		if (exits)
+			heap_free(exits, size);
+		return NULL;
+	}
+	f = make_frag(b);
+	f->exits = exits ? heap_ref(exits) : 0;
+	link_exits(f, b);
+	keep_store_offsets(f, b);
+	if (b->unwatchable)
+		keep_source(f, b);
+	arena_commit(b->arena, f);
+	return f;
+}

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "build.h"
+#include "dispatch.h"
+#include "code_map.h"
+#include "libdep/engine/os/stop_world.h"
+#include "libdep/engine/os/sigmask.h"
+#include "libdep/engine/os/signal.h"
+#include "libdep/engine/record/record.h"
+#include "libdep/engine/hooks/hooks.h"
+
+extern u8 gate_undefined[];
+
+/* Ticks, about a millisecond: who needs more was not running, but waited or was preempted. */
+#define TOO_LONG	(1u << 21)
+
+/* The tables' lock, and the time that is spent with it. */
+static u64 begin(void)
+{
+	lock(&frag_lock);
+	return __builtin_ia32_rdtsc();
+}
+
+static void end(u64 since)
+{
+	u64 took = __builtin_ia32_rdtsc() - since;
+
+	if (took < TOO_LONG)
+		proc_slot()->translate_tsc += took;
+	unlock(&frag_lock);
+}
+
+struct exit *dispatch_exit_taken(const struct tls *t)
+{
+	return heap_at((u32)t->exit);
+}
+
+u8 *dispatch_to(struct tls *t, u64 pc, u16 known)
+{
+	struct frag *f;
+	u64 since;
+
+	t->resume_pc = pc;
+	t->resume_known = known;
+	if (unlikely(t->pending))
+		return dispatch_resume(t);
+	since = begin();
+	f = frag_get(pc, known, 0);
+	end(since);
+	return frag_entry(f);
+}
+
+u8 *dispatch_exit(struct tls *t)
+{
+	struct exit *x = dispatch_exit_taken(t);
+	struct frag *f;
+	u64 since;
+
+	t->resume_pc = x->target;
+	t->resume_known = x->mask;
+	if (unlikely(t->pending))
+		return dispatch_resume(t);
+	since = begin();
+	if (x->kind == X_SITE)
+		sites_learn(t->regs[X86_RSP]);
+	f = frag_get(x->target, x->mask, x->call != CALL_NONE);
+	if (x->kind != X_SITE)
+		exit_link(x, x->call == CALL_BY_STUB ? callsite_direct(x) : f);
+	end(since);
+	return frag_entry(f) + (x->kind == X_SITE ? f->check : 0);
+}
+
+/* The next indirect branch to the same place finds a landing. */
+static u8 *miss(struct tls *t, int is_return)
+{
+	u64 pc = t->ib_target;
+	struct frag *f;
+	u64 since;
+
+	t->resume_pc = pc;
+	t->resume_known = X86_BIT(X86_RSP);
+	if (unlikely(t->pending))
+		return dispatch_resume(t);
+	since = begin();
+	landing_get(pc, is_return);
+	f = frag_get(pc, X86_BIT(X86_RSP), 0);
+	end(since);
+	return frag_entry(f);
+}
+
+u8 *dispatch_miss(struct tls *t)
+{
+	return miss(t, 0);
+}
+
+u8 *dispatch_miss_return(struct tls *t)
+{
+	return miss(t, 1);
+}
+
+static u8 *write_gs_base(struct tls *t, const struct x86_insn *in, u64 next)
+{
+	u64 v = t->regs[in->f_rm];
+
+	if (in->opsize == 4)
+		v = (u32)v;
+	/* A chunk that begins with the event begins with the old base. */
+	ring_event(t, ADEPT_EV_GSBASE, &v, 8);
+	t->app_gs_base = v;
+	ring_context(t, next);
+	return dispatch_to(t, next, KNOWN_ALL);
+}
+
+/*
+ * Has code come to @pc since that was found to be none?  Only what was executable is noticed when
+ * its mapping changes.  If so it is to be translated now.
+ */
+static int has_come(u64 pc)
+{
+	struct x86_insn in;
+	u8 raw[16], unwatchable = 0;
+	size_t got;
+	int come;
+
+	lock(&frag_lock);
+	got = code_fetch(pc, raw, 15, &unwatchable);
+	come = x86_decode(&in, raw, (unsigned int)got) > 0 && mangle_supported(&in) &&
+	       !(in.attr & X86_A_WRGSBASE);
+	if (come)
+		frag_kill_range(pc, pc + 1);
+	unlock(&frag_lock);
+	return come;
+}
+
+/*
+ * What is at x->target cannot be translated.  Memory that is not there or not
+ * executable faults natively, with the right signal; bytes that are no instruction
+ * give SIGILL; anything else is a limit.
+ */
+u8 *dispatch_trap(struct tls *t)
+{
+	struct exit *x = dispatch_exit_taken(t);
+	u8 raw[16];
+	size_t got = rt_copy_in(raw, (void *)x->target, 15);
+	struct x86_insn in;
+
+	t->resume_pc = x->target;
+	t->resume_known = KNOWN_ALL;
+	if (has_come(x->target)) {
+		ring_context(t, x->target);
+		return dispatch_to(t, x->target, KNOWN_ALL);
+	}
+	switch (x86_decode(&in, raw, (unsigned int)got)) {
+	case -1:
+		/* Faults when the processor fetches it. */
+		return (u8 *)x->target;
+	case 0:
+		return gate_undefined;
+	default:
+		if (in.attr & X86_A_WRGSBASE)
+			return write_gs_base(t, &in, x->target + in.len);
+		/*
+		 * It cannot be made here, since it would name the engine's gs, r15 or place
+		 * (mangle.c): a known limit, and nothing outside of the program causes it.
+		 */
+		if (!mangle_supported(&in))
+			fatal("instruction at %lx (opcode %x, map %u) is not supported",
+			      x->target, in.opcode, in.map);
+		return (u8 *)x->target;
+	}
+}
+
+u8 *dispatch_resume(struct tls *t)
+{
+	for (;;) {
+		sigmask_release(t);
+		if (!t->pending)
+			break;
+		t->pending &= ~(u64)PENDING_REST;
+		if (t->pending)
+			signal_deliver(t);
+		/* Its registers must be known before another event begins a new chunk. */
+		if (t->pending)
+			ring_context(t, t->resume_pc);
+	}
+	rest_if_asked(t);
+	t->resume_known = KNOWN_ALL;
+	ring_context(t, t->resume_pc);
+	return dispatch_to(t, t->resume_pc, t->resume_known);
+}

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * The application's r15, which lives in the TLS block since the register itself is
+ * the profile pointer.
+ *
+ * Where r15 is a plain operand, the instruction can name its slot in memory instead.
+ * Else a scratch register holds it: spilled before the first such instruction, and
+ * kept as long as those that follow leave it alone, for r15 is seldom used once only.
+ * The slot is always up to date.
+ */
+#include "build.h"
+#include "libdep/engine/record/record.h"
+
+int r15_named(const struct x86_insn *in)
+{
+	return in->f_reg == X86_R15 || in->f_rm == X86_R15 || in->f_opc == X86_R15 ||
+	       in->f_vvvv == X86_R15 || in->base == X86_R15 ||
+	       (in->index == X86_R15 && !(in->attr & (X86_A_GATHER | X86_A_SCATTER)));
+}
+
+/* ---- its slot as an operand ---- */
+
+/*
+ * rol and ror by a constant.  Where that is not 1 the overflow flag is undefined, and there
+ * are processors that leave another one behind them for memory than for a register.
+ */
+static int is_rotate(const struct x86_insn *in)
+{
+	return in->opcode == 0xc1 && (in->modrm & 0x38) < 0x10;
+}
+
+/* May rm = r15 become memory?  Same meaning, and nothing to zero-extend. */
+static int rm_can_be_slot(const struct x86_insn *in)
+{
+	u8 op = in->opcode;
+	int writes = 1;
+
+	if (in->enc != X86_LEGACY || in->f_rm != X86_R15 || in->f_reg == X86_R15 ||
+	    in->modrm < 0xc0 || in->attr & X86_A_HIGH8)
+		return 0;
+	if (in->map == 0) {
+		if (op < 0x40 && (op & 7) < 4)
+			writes = !(op & 2) && (op & 0x38) != 0x38;
+		else if (op == 0x81 || op == 0x83)
+			writes = (in->modrm & 0x38) != 0x38;
+		else if (op == 0x85 || op == 0x8b || op == 0x63 || op == 0x69 || op == 0x6b)
+			writes = 0;
+		else if (is_rotate(in))
+			return 0;
+		else if (op != 0x89 && op != 0xc1 && op != 0xd1 && op != 0xd3 && op != 0xc7)
+			return 0;
+	} else if (in->map == 1) {
+		if (op != 0xaf && (op & 0xf0) != 0x40 && op != 0xb6 && op != 0xb7 && op != 0xbe &&
+		    op != 0xbf)
+			return 0;
+		writes = 0;
+	} else {
+		return 0;
+	}
+	return !writes || in->opsize == 8;
+}
+
+/*
+ * A segment prefix that means nothing to a register operand would to the slot, and
+ * with every idle prefix the instruction could become longer than 15 bytes.
+ */
+static int is_idle(const struct x86_insn *in, u8 prefix, int *have66)
+{
+	if (prefix == 0x66)
+		return in->rex & 8 || (*have66)++;
+	return (prefix & 0xe7) == 0x26 || prefix == 0x64 || prefix == 0x65 ||
+	       prefix == 0x67 || prefix == 0xf2 || prefix == 0xf3 || (prefix & 0xf0) == 0x40;
+}
+
+static void emit_slot_form(struct build *b, const struct binsn *bi, u8 opcode, u8 reg)
+{
+	const struct x86_insn *in = &bi->in;
+	struct emit *e = &b->e;
+	int have66 = 0;
+
+	emit8(e, 0x65);
+	for (unsigned int i = 0; i < in->off_modrm; i++) {
+		u8 v = bi->raw[i];
+
+		if (in->rex && i == in->off_opcode - 1u - in->map)
+			v = (u8)((v & ~7) | (reg >> 3) << 2);
+		else if (i + in->map < in->off_opcode && is_idle(in, v, &have66))
+			continue;
+		else if (i == in->off_opcode)
+			v = opcode;
+		emit8(e, v);
+	}
+	emit8(e, (u8)(0x04 | (reg & 7) << 3));
+	emit8(e, 0x25);
+	emit32(e, TLS_R15);
+	emit_bytes(e, bi->raw + in->len - in->imm_len, in->imm_len);
+}
+
+static void emit_push_pop_slot(struct build *b, int pop)
+{
+	struct emit *e = &b->e;
+
+	emit8(e, 0x65);
+	emit8(e, pop ? 0x8f : 0xff);
+	emit8(e, pop ? 0x04 : 0x34);
+	emit8(e, 0x25);
+	emit32(e, TLS_R15);
+}
+
+/* op [slot], 0: 83 with extension @ext */
+static void emit_slot_zero(struct build *b, u8 ext, int wide)
+{
+	struct emit *e = &b->e;
+
+	emit8(e, 0x65);
+	if (wide)
+		emit8(e, 0x48);
+	emit8(e, 0x83);
+	emit8(e, (u8)(0x04 | ext << 3));
+	emit8(e, 0x25);
+	emit32(e, TLS_R15);
+	emit8(e, 0);
+}
+
+enum slot_form {
+	SLOT_NONE,
+	SLOT_PUSH_POP,
+	SLOT_RM,	/* as rm operand, where it is already */
+	SLOT_REVERSED,	/* as rm operand, the other one becoming the reg operand */
+	SLOT_TEST,	/* test r15, r15: cmp [slot], 0 */
+	SLOT_CLEAR,	/* xor r15, r15: and [slot], 0 */
+};
+
+/* The opcode with the direction of its operands reversed, 0 for none. */
+static u8 reversed(const struct x86_insn *in)
+{
+	u8 op = in->opcode;
+
+	if (op == 0x85 || op == 0x39 || op == 0x3b)
+		return op == 0x85 ? op : op ^ 2;
+	if (op != 0x89 && op != 0x8b && (op >= 0x40 || ((op & 7) != 1 && (op & 7) != 3)))
+		return 0;
+	/* Into r15, a 32-bit operation would have to clear the slot's upper half. */
+	return op & 2 && in->opsize != 8 ? 0 : op ^ 2;
+}
+
+static enum slot_form slot_form(const struct x86_insn *in)
+{
+	if (in->enc != X86_LEGACY)
+		return SLOT_NONE;
+	if (in->map == 0 && in->f_opc == X86_R15 && in->opsize == 8 && (in->opcode & 0xf0) == 0x50)
+		return SLOT_PUSH_POP;
+	if (rm_can_be_slot(in))
+		return SLOT_RM;
+	if (in->map || in->f_reg != X86_R15 || in->modrm < 0xc0 || in->opsize < 4)
+		return SLOT_NONE;
+	if (in->f_rm != X86_R15)
+		return reversed(in) ? SLOT_REVERSED : SLOT_NONE;
+	if (in->opcode == 0x85)
+		return SLOT_TEST;
+	return in->opcode == 0x31 || in->opcode == 0x33 ? SLOT_CLEAR : SLOT_NONE;
+}
+
+void r15_emit_slot_form(struct build *b, unsigned int n)
+{
+	const struct binsn *bi = &b->ins[n];
+	const struct x86_insn *in = &bi->in;
+
+	build_xl8(b, XL8_RUN, n, X86_NONE, X86_NONE, X86_NONE);
+	switch (slot_form(in)) {
+	case SLOT_PUSH_POP:
+		emit_push_pop_slot(b, in->opcode & 8);
+		break;
+	case SLOT_RM:
+		emit_slot_form(b, bi, in->opcode,
+			       (u8)(((in->modrm >> 3) & 7) | (in->rex & 4) << 1));
+		break;
+	case SLOT_REVERSED:
+		emit_slot_form(b, bi, reversed(in), in->f_rm);
+		break;
+	case SLOT_TEST:
+		emit_slot_zero(b, 7, in->opsize == 8);
+		break;
+	case SLOT_CLEAR:
+		emit_slot_zero(b, 4, 1);
+		break;
+	case SLOT_NONE:
+		fatal("no slot form of opcode %x", in->opcode);
+	}
+}
+
+/* ---- in a scratch register ---- */
+
+/*
+ * r8 to r14, so that only the low three bits of a field change; r12 and r13 would need
+ * other bytes behind it.
+ */
+static const u8 scratch[] = { X86_R11, X86_R10, X86_R9, X86_R8, X86_R14 };
+
+/* Only what the general way of mangle.c handles, and what falls through. */
+static int can_be_held(const struct build *b, unsigned int n)
+{
+	const struct binsn *bi = &b->ins[n];
+
+	return bi->in.kind == X86_NORMAL && !mangle_implicit_gs(&bi->in) &&
+	       !(bi->in.attr & X86_A_RDGSBASE);
+}
+
+static int needs_register(const struct build *b, unsigned int n)
+{
+	const struct x86_insn *in = &b->ins[n].in;
+
+	return can_be_held(b, n) && r15_named(in) && (mangle_gs(&b->ins[n]) || !slot_form(in));
+}
+
+/* How many instructions from @n on would use @reg for r15; *@last is the last of them. */
+static unsigned int uses(const struct build *b, unsigned int n, u8 reg, unsigned int *last)
+{
+	unsigned int count = 0;
+
+	for (; n < b->n && can_be_held(b, n); n++) {
+		const struct x86_insn *in = &b->ins[n].in;
+
+		if ((in->gpr_read | in->gpr_write) & X86_BIT(reg))
+			break;
+		if (needs_register(b, n)) {
+			*last = n;
+			count++;
+		}
+	}
+	return count;
+}
+
+void r15_plan(struct build *b)
+{
+	memset(b->hold, X86_NONE, b->n + 1);
+	for (unsigned int n = 0; n < b->n; n++) {
+		unsigned int most = 0, end = n;
+		u8 reg = X86_NONE;
+
+		if (!needs_register(b, n))
+			continue;
+		for (unsigned int i = 0; i < sizeof(scratch); i++) {
+			unsigned int last = n, count = uses(b, n, scratch[i], &last);
+
+			if (count > most) {
+				most = count;
+				end = last;
+				reg = scratch[i];
+			}
+		}
+		/* No instruction names that many; an error of the engine's. */
+		if (reg == X86_NONE)
+			fatal("no scratch register for opcode %x", b->ins[n].in.opcode);
+		memset(b->hold + n, reg, end - n + 1);
+		n = end;
+	}
+}
+
+void r15_begin(struct build *b, unsigned int n)
+{
+	const struct x86_insn *in = &b->ins[n].in;
+	u8 reg = b->hold[n];
+
+	if (reg == b->held)
+		return;
+	build_xl8(b, XL8_STORE, n, X86_NONE, X86_NONE, X86_NONE);
+	emit_store_gs(&b->e, reg, TLS_SPILL0);
+	b->held = reg;
+	build_xl8(b, XL8_STORE, n, X86_NONE, X86_NONE, X86_NONE);
+	if (in->gpr_read & X86_BIT(X86_R15) || !(in->gpr_full & X86_BIT(X86_R15)))
+		emit_load_gs(&b->e, reg, TLS_R15);
+}
+
+void r15_end(struct build *b, unsigned int n)
+{
+	u8 reg = b->held;
+
+	if (reg == X86_NONE || reg == b->hold[n + 1])
+		return;
+	b->held = X86_NONE;
+	build_xl8(b, XL8_DONE, n, reg, X86_NONE, X86_NONE);
+	emit_load_gs(&b->e, reg, TLS_SPILL0);
+}

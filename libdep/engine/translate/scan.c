@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Choosing a fragment's instructions: straight on from its pc, past conditional
+ * branches and through direct jumps, up to the first call, return, indirect jump
+ * or system call.
+ */
+#include "build.h"
+#include "dispatch.h"
+#include "code_map.h"
+#include "libdep/engine/record/record.h"
+#include "libdep/engine/hooks/hooks.h"
+
+/* Conditional branches in one fragment; one more exit is needed at its end. */
+#define MAX_BRANCHES	(MAX_EXITS - 2)
+
+static void add_exit(struct build *b, u8 kind, unsigned int ninsns, u64 target, int is_call)
+{
+	b->exits[b->nexits++] = (struct bexit){
+		.kind = kind,
+		.insn = (u16)(ninsns - 1),
+		.ninsns = (u16)ninsns,
+		.target = target,
+		.call = is_call ? CALL_BY_STUB : CALL_NONE,
+	};
+}
+
+/*
+ * A look ahead in the code, so that not every instruction is fetched by itself.  It
+ * ends with a page: what is fetched is watched, and the next page may hold data.
+ */
+static struct {
+	u64 pc;
+	size_t len;
+	u8 unwatchable;
+	u8 bytes[256];
+} ahead;
+
+static size_t fetch(struct build *b, u64 pc, u8 *raw)
+{
+	size_t n = ADEPT_PAGE - (pc & (ADEPT_PAGE - 1));
+
+	if (pc - ahead.pc < ahead.len && ahead.len - (pc - ahead.pc) >= 15) {
+		memcpy(raw, ahead.bytes + (pc - ahead.pc), 15);
+		b->unwatchable |= ahead.unwatchable;
+		return 15;
+	}
+	if (n < 15)
+		return code_fetch(pc, raw, 15, &b->unwatchable);
+	ahead.pc = pc;
+	ahead.unwatchable = 0;
+	ahead.len = code_fetch(pc, ahead.bytes, n < sizeof(ahead.bytes) ? n : sizeof(ahead.bytes),
+			       &ahead.unwatchable);
+	b->unwatchable |= ahead.unwatchable;
+	n = ahead.len < 15 ? ahead.len : 15;
+	memcpy(raw, ahead.bytes, n);
+	return n;
+}
+
+/*
+ * The more a record covers the better, whoever else has translated what comes next;
+ * without records it would only be there twice.
+ */
+static int worth_going_on(u64 pc)
+{
+	return recording() || !frag_exists(pc, KNOWN_ALL);
+}
+
+static int seen(const struct build *b, u64 pc)
+{
+	for (u32 i = 0; i < b->n; i++)
+		if (b->ins[i].pc == pc)
+			return 1;
+	return 0;
+}
+
+/* Return: 1 to go on at *pc, 0 at the fragment's end. */
+static int scan_insn(struct build *b, struct binsn *bi, u64 *pc)
+{
+	const struct x86_insn *in = &bi->in;
+	u64 next = *pc + in->len;
+
+	if (!mangle_supported(in)) {
+		add_exit(b, ADEPT_X_TRAP, b->n, *pc, 0);
+		return 0;
+	}
+	b->n++;
+	b->runs[b->nruns - 1].ninsns++;
+	*pc = next;
+	switch (in->kind) {
+	case X86_JCC:
+	case X86_LOOP:
+		add_exit(b, ADEPT_X_DIRECT, b->n, x86_branch_target(in, bi->pc), 0);
+		if (b->nexits < MAX_BRANCHES && worth_going_on(next))
+			return 1;
+		add_exit(b, ADEPT_X_DIRECT, b->n, next, 0);
+		return 0;
+	case X86_JMP:
+		next = x86_branch_target(in, bi->pc);
+		if (b->n < b->limit && b->nruns < MAX_RUNS && !seen(b, next) &&
+		    worth_going_on(next)) {
+			b->runs[b->nruns++] = (struct adept_run){ .pc = next };
+			*pc = next;
+			return 1;
+		}
+		add_exit(b, ADEPT_X_DIRECT, b->n, next, 0);
+		return 0;
+	case X86_CALL:
+		add_exit(b, ADEPT_X_DIRECT, b->n, x86_branch_target(in, bi->pc), 1);
+		return 0;
+	case X86_CALL_IND:
+	case X86_JMP_IND:
+	case X86_RET:
+		add_exit(b, ADEPT_X_INDIRECT, b->n, 0, 0);
+		return 0;
+	case X86_SYSCALL:
+		add_exit(b, ADEPT_X_SYSCALL, b->n, next, 0);
+		return 0;
+	case X86_INT:
+		/* int3 leaves rip behind it: there must be a place with just that pc. */
+		add_exit(b, ADEPT_X_DIRECT, b->n, next, 0);
+		return 0;
+	default:
+		return 1;
+	}
+}
+
+void build_scan(struct build *b)
+{
+	u64 pc = b->pc;
+	int more = 1;
+
+	b->n = b->nexits = 0;
+	b->unwatchable = 0;
+	ahead.len = 0;
+	b->nruns = 1;
+	b->runs[0] = (struct adept_run){ .pc = pc };
+	while (more && b->n < b->limit) {
+		struct binsn *bi = &b->ins[b->n];
+		size_t got = fetch(b, pc, bi->raw);
+
+		/* Functions begin fragments.  What is in a module is known when it was fetched. */
+		if (b->n && watch_function(pc))
+			break;
+		bi->pc = pc;
+		if (x86_decode(&bi->in, bi->raw, (unsigned int)got) <= 0) {
+			/* Whatever is wrong shows when it is reached. */
+			add_exit(b, b->n ? ADEPT_X_DIRECT : ADEPT_X_TRAP, b->n, pc, 0);
+			more = 0;
+			break;
+		}
+		more = scan_insn(b, bi, &pc);
+	}
+	if (more)
+		add_exit(b, ADEPT_X_DIRECT, b->n, pc, 0);
+	if (b->nruns > 1 && !b->runs[b->nruns - 1].ninsns)
+		b->nruns--;
+	b->runs[0].function = watch_function(b->pc);
+	b->runs[0].returns = (u16)watch_returns(b->pc);
+}

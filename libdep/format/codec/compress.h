@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Compression of one column. */
+#ifndef DEP_FORMAT_COLUMN_H
+#define DEP_FORMAT_COLUMN_H
+
+#include "libdep/format/file/wire.h"
+
+struct dep_packer;
+
+/** dep_packer_new() - contexts and buffers for packing, or NULL */
+struct dep_packer *dep_packer_new(void);
+#define DEP_PACKER_NONE	0	/* a level: not at all */
+
+/** dep_packer_level() - zstd's level for what is packed from now on, negative: by LZ4 */
+void dep_packer_level(struct dep_packer *p, int level);
+void dep_packer_free(struct dep_packer *p);
+
+/** dep_column_bound() - room that dep_column_pack() needs for @size bytes */
+size_t dep_column_bound(size_t size);
+
+/**
+ * dep_column_pack() - compress @size bytes into @out
+ *
+ * Return: bytes written; *@codec says how.
+ */
+u32 dep_column_pack(struct dep_packer *p, const void *in, u32 size, u8 *out, u8 *codec);
+
+/** dep_column_unpack() - the reverse, into exactly @size bytes; 0 or -EBADMSG */
+int dep_column_unpack(u8 codec, const void *in, u32 in_size, void *out, u32 size);
+
+#endif

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * A fragment is a fixed sequence: for each instruction the stores before it, the
+ * instruction, the stores behind it.  Every exit, and every other way out, is a cut
+ * of this sequence, given by how many instructions and how many stores are before
+ * it.  What is checked here makes sure that each exit is such a cut.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "libdep/abi/session_file.h"
+#include "libdep/x86/decode.h"
+#include "descriptor.h"
+#include "libdep/format/file/error.h"
+#include "libdep/format/file/wire.h"
+
+size_t dep_desc_next(const void *data, size_t avail)
+{
+	struct adept_desc h;
+
+	if (avail < sizeof(h))
+		return 0;
+	memcpy(&h, data, sizeof(h));
+	if (h.size < sizeof(h) || h.size % 8 || h.size > avail)
+		return 0;
+	return h.size;
+}
+
+static int check_stores(const struct adept_desc_frag *d)
+{
+	const struct adept_store *st = dep_desc_stores(d), *prev = NULL;
+	u32 i, bytes = 4;
+
+	for (i = 0; i < d->nstores; i++, prev = st++) {
+		if (st->insn >= d->ninsns || st->held > 16 || !adept_store_bytes(st))
+			return dep_fail(-EBADMSG, "fragment %u: store %u is malformed",
+					d->first_exit, i);
+		if (prev && (prev->insn > st->insn ||
+			     (prev->insn == st->insn &&
+			      dep_store_is_post(prev) > dep_store_is_post(st))))
+			return dep_fail(-EBADMSG, "fragment %u: store %u is out of order",
+					d->first_exit, i);
+		switch (st->kind) {
+		case ADEPT_ST_REG:
+		case ADEPT_ST_CHECK:
+		case ADEPT_ST_EXIT_REG:
+			if (st->arg >= 16)
+				goto bad_arg;
+			break;
+		case ADEPT_ST_POST:
+			if (st->arg != X86_RSI && st->arg != X86_RDI)
+				goto bad_arg;
+			break;
+		case ADEPT_ST_EA:
+			if (st->arg >= X86_MAX_MEM)
+				goto bad_arg;
+			break;
+		case ADEPT_ST_KREG:
+			if (st->arg >= 8)
+				goto bad_arg;
+			break;
+		}
+		bytes += adept_store_bytes(st);
+	}
+	if (bytes > ADEPT_MAX_RECORD)
+		return dep_fail(-EBADMSG, "fragment %u: records of %u bytes", d->first_exit,
+				bytes);
+	return 0;
+bad_arg:
+	return dep_fail(-EBADMSG, "fragment %u: store %u has argument %u", d->first_exit, i,
+			st->arg);
+}
+
+static int check_exit(const struct adept_desc_frag *d, const struct adept_exit *x)
+{
+	const struct adept_store *st = dep_desc_stores(d);
+
+	if (x->ninsns > d->ninsns || x->nstores > d->nstores || x->kind > ADEPT_X_TRAP ||
+	    x->at_id & ~ADEPT_XT_ALL || (x->at_id & ADEPT_XT_BEFORE && !x->ninsns))
+		return -EBADMSG;
+	/* The stores are sorted: to look at both sides of the cut is enough. */
+	if (x->nstores) {
+		st += x->nstores - 1;
+		if (st->insn > x->ninsns || (st->insn == x->ninsns && dep_store_is_post(st)))
+			return -EBADMSG;
+		st++;
+	}
+	if (x->nstores < d->nstores && st->insn < x->ninsns &&
+	    (st->insn + 1 != x->ninsns || st->kind != ADEPT_ST_EXIT_REG))
+		return -EBADMSG;
+	return 0;
+}
+
+static int check_fragment(const struct adept_desc_frag *d)
+{
+	const struct adept_run *r;
+	u64 need, sum = 0;
+	u32 i;
+
+	if (d->h.size < sizeof(*d))
+		return dep_fail(-EBADMSG, "fragment descriptor of %u bytes", d->h.size);
+	need = sizeof(*d) + d->nruns * sizeof(struct adept_run) +
+	       d->nexits * sizeof(struct adept_exit) + d->nstores * sizeof(struct adept_store) +
+	       d->code_len;
+	if (d->h.size != dep_align8(need))
+		return dep_fail(-EBADMSG, "fragment %u: %u bytes, its parts take %llu",
+				d->first_exit, d->h.size, (unsigned long long)dep_align8(need));
+	if (!d->nexits || d->first_exit < ADEPT_FIRST_EXIT ||
+	    (u64)d->first_exit + d->nexits > DEP_EXIT_LIMIT)
+		return dep_fail(-EBADMSG, "fragment %u: %u exits", d->first_exit, d->nexits);
+	for (i = 0, r = dep_desc_runs(d); i < d->nruns; i++, r++) {
+		if (!r->ninsns || r->returns > 1)
+			return dep_fail(-EBADMSG, "fragment %u: run %u is malformed",
+					d->first_exit, i);
+		sum += r->ninsns;
+	}
+	if (sum != d->ninsns || (!sum && d->code_len))
+		return dep_fail(-EBADMSG, "fragment %u: runs of %llu instructions, not %u",
+				d->first_exit, (unsigned long long)sum, d->ninsns);
+	if (check_stores(d))
+		return -EBADMSG;
+	for (i = 0; i < d->nexits; i++)
+		if (check_exit(d, dep_desc_exits(d) + i))
+			return dep_fail(-EBADMSG, "fragment %u: exit %u is malformed",
+					d->first_exit, i);
+	return 0;
+}
+
+static int has_nul(const struct adept_desc *h, size_t from)
+{
+	return h->size > from && memchr((const char *)h + from, 0, h->size - from);
+}
+
+int dep_desc_check(const struct adept_desc *h)
+{
+	switch (h->type) {
+	case ADEPT_DESC_FRAGMENT:
+		return check_fragment((const struct adept_desc_frag *)h);
+	case ADEPT_DESC_MAP:
+		if (has_nul(h, sizeof(struct adept_desc_map)))
+			return 0;
+		break;
+	case ADEPT_DESC_UNMAP:
+		if (h->size >= sizeof(struct adept_desc_unmap))
+			return 0;
+		break;
+	case ADEPT_DESC_NOTE:
+		if (has_nul(h, sizeof(*h)))
+			return 0;
+		break;
+	case ADEPT_DESC_PAD:
+		return 0;
+	}
+	return dep_fail(-EBADMSG, "descriptor of type %u, %u bytes, is malformed", h->type,
+			h->size);
+}
+
+/* The stores of one instruction, and whether it has those that it must have. */
+static int check_insn_stores(const struct x86_insn *in, const struct adept_store *st, u32 n)
+{
+	int post = 0, before = 0, behind = 0;
+	u32 i;
+
+	for (i = 0; i < n; i++) {
+		before += st[i].kind == ADEPT_ST_BEFORE;
+		behind += st[i].kind == ADEPT_ST_BEHIND;
+		if (st[i].kind == ADEPT_ST_EA &&
+		    (st[i].arg >= in->nmem ||
+		     (in->mem[st[i].arg].flags & (X86_M_STRING | X86_M_VSIB))))
+			return -EBADMSG;
+		if (st[i].kind != ADEPT_ST_POST)
+			continue;
+		/* Exactly one, the first behind the instruction. */
+		if (post++ || in->kind != X86_STRING || (i && dep_store_is_post(&st[i - 1])))
+			return -EBADMSG;
+	}
+	if (before > 1 || behind > 1 || ((before || behind) && in->kind != X86_NORMAL))
+		return -EBADMSG;
+	return post == (in->kind == X86_STRING) ? 0 : -EBADMSG;
+}
+
+int dep_desc_insn(const struct adept_desc_frag *d, struct dep_desc_at *at, struct x86_insn *in)
+{
+	const struct adept_store *st = dep_desc_stores(d) + at->store;
+	int len = x86_decode(in, dep_desc_code(d) + at->code, d->code_len - at->code);
+	u32 n, left = d->nstores - at->store;
+
+	if (len <= 0)
+		return dep_fail(-EBADMSG, "fragment %u: instruction %u does not decode",
+				d->first_exit, at->insn);
+	for (n = 0; n < left && st[n].insn == at->insn; n++)
+		;
+	if (check_insn_stores(in, st, n))
+		return dep_fail(-EBADMSG, "fragment %u: stores of instruction %u",
+				d->first_exit, at->insn);
+	at->code += (u32)len;
+	at->store += n;
+	if (++at->insn == d->ninsns && at->code != d->code_len)
+		return dep_fail(-EBADMSG, "fragment %u: %u bytes of code, %u decoded",
+				d->first_exit, d->code_len, at->code);
+	return 0;
+}
+
+int dep_desc_check_code(const struct adept_desc_frag *d)
+{
+	struct dep_desc_at at = { 0 };
+	struct x86_insn in;
+	int err = 0;
+
+	while (at.insn < d->ninsns && !err)
+		err = dep_desc_insn(d, &at, &in);
+	return err;
+}

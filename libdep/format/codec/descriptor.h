@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Checks of descriptors, and where the parts of one are. */
+#ifndef DEP_FORMAT_DESC_H
+#define DEP_FORMAT_DESC_H
+
+#include "libdep/abi/stream.h"
+
+static inline const struct adept_run *dep_desc_runs(const struct adept_desc_frag *d)
+{
+	return (const struct adept_run *)(d + 1);
+}
+
+static inline const struct adept_exit *dep_desc_exits(const struct adept_desc_frag *d)
+{
+	return (const struct adept_exit *)(dep_desc_runs(d) + d->nruns);
+}
+
+static inline const struct adept_store *dep_desc_stores(const struct adept_desc_frag *d)
+{
+	return (const struct adept_store *)(dep_desc_exits(d) + d->nexits);
+}
+
+static inline const u8 *dep_desc_code(const struct adept_desc_frag *d)
+{
+	return (const u8 *)(dep_desc_stores(d) + d->nstores);
+}
+
+/* Whether the store comes behind its instruction. */
+static inline int dep_store_is_post(const struct adept_store *st)
+{
+	return st->kind == ADEPT_ST_POST || st->kind == ADEPT_ST_EXIT_REG ||
+	       st->kind == ADEPT_ST_BEHIND;
+}
+
+/**
+ * dep_desc_next() - check the frame of the descriptor at @data
+ *
+ * Return: its size; 0 if it does not fit, -EBADMSG comes from dep_desc_check().
+ */
+size_t dep_desc_next(const void *data, size_t avail);
+
+/**
+ * dep_desc_check() - check all of one descriptor but its code
+ * @h: the descriptor, all h->size bytes present, aligned to 8
+ *
+ * Return: 0 or -EBADMSG.
+ */
+int dep_desc_check(const struct adept_desc *h);
+
+struct x86_insn;
+
+/** struct dep_desc_at - how far a fragment's code has been decoded: instructions, bytes, stores */
+struct dep_desc_at {
+	u32 insn, code, store;
+};
+
+/**
+ * dep_desc_insn() - decode the next instruction of a checked fragment, compare its stores with it
+ * @at: 0 for the first one
+ *
+ * For the last one: is there no more code behind it?
+ *
+ * Return: 0 or -EBADMSG.
+ */
+int dep_desc_insn(const struct adept_desc_frag *d, struct dep_desc_at *at, struct x86_insn *in);
+/** dep_desc_check_code() - dep_desc_insn() of all instructions; 0 or -EBADMSG */
+int dep_desc_check_code(const struct adept_desc_frag *d);
+
+#endif

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Exit id -> fragment and record length: a tree of three levels, made for the loops that parse
+ * bodies.
+ *
+ *	id	bits 16 and up	5 to 15		0 to 4
+ *		root ---------> node ---------> page of entries
+ *
+ * A process's ids are dense, but a forged log may give each fragment, of 40 bytes at least, an id
+ * far from all others.  So pages are small: 256 bytes for each fragment, and 64 MiB for all nodes
+ * that there can be, are the most that it takes.
+ */
+#ifndef DEP_FORMAT_INDEX_H
+#define DEP_FORMAT_INDEX_H
+
+#include "libdep/abi/stream.h"
+#include "libdep/format/file/wire.h"
+
+#define DEP_INDEX_PAGE	32u	/* entries */
+#define DEP_INDEX_NODE	2048u	/* pages */
+#define DEP_INDEX_ROOT	(DEP_EXIT_LIMIT / DEP_INDEX_PAGE / DEP_INDEX_NODE)
+
+struct dep_exit_entry {
+	u32 frag;	/* number of the fragment */
+	u16 bytes;	/* of the record, id included; 0 = unknown id */
+	u16 first;	/* 1: first exit of its fragment */
+};
+
+struct dep_index {
+	struct dep_exit_entry ***root;	/* of DEP_INDEX_ROOT nodes, NULL where there is none yet */
+};
+
+/* Entered whole and never changed, so threads may look while one adds. */
+typedef u64 __attribute__((may_alias)) dep_index_word;
+
+/** dep_index_page() - where @id, which is below DEP_EXIT_LIMIT, belongs; NULL: nothing is there */
+static inline struct dep_exit_entry *dep_index_page(const struct dep_index *x, u32 id)
+{
+	struct dep_exit_entry **node;
+
+	node = __atomic_load_n(&x->root[id / DEP_INDEX_PAGE / DEP_INDEX_NODE], __ATOMIC_ACQUIRE);
+	if (!node)
+		return NULL;
+	return __atomic_load_n(&node[id / DEP_INDEX_PAGE % DEP_INDEX_NODE], __ATOMIC_ACQUIRE);
+}
+
+static inline struct dep_exit_entry dep_index_get(const struct dep_index *x, u32 id)
+{
+	union { u64 word; struct dep_exit_entry e; } u = { 0 };
+	struct dep_exit_entry *page;
+
+	if (id >= DEP_EXIT_LIMIT)
+		return u.e;
+	page = dep_index_page(x, id);
+	if (page)
+		u.word = __atomic_load_n((dep_index_word *)&page[id % DEP_INDEX_PAGE],
+					 __ATOMIC_RELAXED);
+	return u.e;
+}
+
+/** dep_index_set() - put @e where @id, whose page exists, belongs */
+static inline void dep_index_set(struct dep_index *x, u32 id, struct dep_exit_entry e)
+{
+	union { struct dep_exit_entry e; u64 word; } u = { e };
+
+	__atomic_store_n((dep_index_word *)&dep_index_page(x, id)[id % DEP_INDEX_PAGE], u.word,
+			 __ATOMIC_RELAXED);
+}
+
+int dep_index_init(struct dep_index *x);
+void dep_index_free(struct dep_index *x);
+
+/**
+ * dep_index_add() - enter all exits of a checked fragment as number @frag
+ *
+ * Return: 0, -EEXIST if an id is known already (nothing is entered), -ENOMEM.
+ */
+int dep_index_add(struct dep_index *x, const struct adept_desc_frag *d, u32 frag);
+
+static inline const struct dep_exit_entry *dep_index_find(const struct dep_index *x, u32 id)
+{
+	struct dep_exit_entry *page = id < DEP_EXIT_LIMIT ? dep_index_page(x, id) : NULL;
+
+	return page && page[id % DEP_INDEX_PAGE].bytes ? &page[id % DEP_INDEX_PAGE] : NULL;
+}
+
+#endif

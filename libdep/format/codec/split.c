@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <stdbool.h>
+#include <string.h>
+
+#include "libdep/x86/cpu_features.h"
+#include "split.h"
+
+/*
+ * Bytes of the event at @p behind its id, values included (they alone in *@values),
+ * or -1 if it is none or is cut.
+ */
+static s64 event_bytes(u32 id, const u8 *p, u32 avail, u32 *values)
+{
+	struct adept_ev_partial ev;
+	int size = adept_event_size(id);
+
+	*values = 0;
+	if (size < 0 || (u32)size + 4 > avail)
+		return -1;
+	if (id == ADEPT_EV_PARTIAL) {
+		memcpy(&ev, p + 4, sizeof(ev));
+		if (ev.val_bytes % 8 || ev.val_bytes > ADEPT_MAX_RECORD ||
+		    (u32)size + 4 + ev.val_bytes > avail)
+			return -1;
+		*values = ev.val_bytes;
+	}
+	return (s64)size + *values;
+}
+
+/* Exits that were looked up lately, by the lower bits of their ids; 0 is none's. */
+#define RECENT	1024u
+
+struct recent {
+	u32 id;
+	u16 bytes, slot;	/* of the record; dep_delta_slot() */
+};
+
+_Static_assert(DEP_DELTA_BITS <= 16, "a slot's number fits");
+
+/* Where the streams end while they are written. */
+struct ends {
+	u8 *control, *len, *bytes;
+};
+
+static inline void put_values(struct ends *to, u64 *at, const u8 *from, const u8 *end)
+{
+	u64 value;
+	u32 len;
+
+	for (; from < end; from += 8) {
+		memcpy(&value, from, 8);
+		len = dep_delta_put(at++, value, to->bytes);
+		to->bytes += len;
+		*to->len++ = (u8)len;
+	}
+}
+
+/* Records from @p on, as long as there is nothing else; @to: NULL to parse only. */
+static inline const u8 *put_records(struct ends *to, u64 *slot, const struct recent *recent,
+				    const u8 *p, const u8 *end)
+{
+	const struct recent *r;
+	const u8 *behind;
+	u32 id;
+
+	for (; end - p >= 4; p = behind) {
+		memcpy(&id, p, 4);
+		r = &recent[id % RECENT];
+		if (r->id != id || !id || r->bytes > end - p)
+			break;
+		behind = p + r->bytes;
+		if (!to)
+			continue;
+		memcpy(to->control, p, 4);
+		to->control += 4;
+		put_values(to, slot + r->slot, p + 4, behind);
+	}
+	return p;
+}
+
+/* Is @id an exit that is known?  Then it is a recent one from now on. */
+static bool known_exit(const struct dep_split *s, struct recent *recent, u32 id)
+{
+	struct dep_exit_entry e = dep_index_get(s->x, id);
+
+	if (id < ADEPT_FIRST_EXIT || !e.bytes || e.frag >= s->limit)
+		return false;
+	recent[id % RECENT] = (struct recent){ id, e.bytes, (u16)dep_delta_slot(id) };
+	return true;
+}
+
+/* @keep is constant where this is used. */
+static inline __attribute__((always_inline)) void parse(struct dep_split *s, const u8 *body,
+							u32 size, bool keep)
+{
+	struct ends to = { s->control, s->lens, s->bytes };
+	const u8 *p = body, *end = body + size;
+	struct recent recent[RECENT] = { 0 };
+	u32 id, values;
+	s64 bytes;
+
+	for (;;) {
+		p = put_records(keep ? &to : NULL, s->slot, recent, p, end);
+		if (end - p < 4)
+			break;
+		memcpy(&id, p, 4);
+		if (known_exit(s, recent, id)) {
+			/* It is cut. */
+			if (recent[id % RECENT].bytes > end - p)
+				break;
+			continue;
+		}
+		bytes = event_bytes(id, p, (u32)(end - p), &values);
+		if (id >= ADEPT_FIRST_EXIT || bytes < 0)
+			break;
+		p += 4 + bytes;
+		if (!keep)
+			continue;
+		memcpy(to.control, p - 4 - bytes, 4 + (u64)bytes - values);
+		to.control += 4 + (u64)bytes - values;
+		put_values(&to, s->slot + dep_delta_slot(id), p - values, p);
+	}
+	s->parsed = (u32)(p - body);
+	s->control_size = (u32)(to.control - s->control);
+	s->values = (u32)(to.len - s->lens);
+	s->bytes_size = (u32)(to.bytes - s->bytes);
+}
+
+/* The same with instructions that not all processors have. */
+static __attribute__((target("lzcnt,bmi,bmi2"))) void parse_bmi(struct dep_split *s,
+								const u8 *body, u32 size)
+{
+	parse(s, body, size, true);
+}
+
+void dep_split(struct dep_split *s, const u8 *body, u32 size)
+{
+	if (!s->control) {
+		parse(s, body, size, false);
+		return;
+	}
+	memset(s->slot, 0, DEP_DELTA_SLOTS * sizeof(*s->slot));
+	if (x86_has_bmi())
+		parse_bmi(s, body, size);
+	else
+		parse(s, body, size, true);
+}
+
+void dep_split_tail(struct dep_split *s, const u8 *from, u32 words)
+{
+	struct ends to = { NULL, s->lens + s->values, s->bytes + s->bytes_size };
+
+	put_values(&to, s->slot + dep_delta_slot(0), from, from + words * 8ul);
+	s->values = to.len - s->lens;
+	s->bytes_size = to.bytes - s->bytes;
+}

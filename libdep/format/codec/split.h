@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A chunk's body -> control column and the value column's two streams (delta.h). */
+#ifndef DEP_FORMAT_SPLIT_H
+#define DEP_FORMAT_SPLIT_H
+
+#include "delta.h"
+#include "exit_index.h"
+
+/**
+ * struct dep_split - what a body is parsed with and into
+ *
+ * The buffers have room for a body: control DEP_SPLIT_ROOM(size), lens
+ * DEP_SPLIT_ROOM(size / 8), bytes DEP_SPLIT_ROOM(size); or all are NULL to parse only.
+ */
+struct dep_split {
+	const struct dep_index *x;
+	u32 limit;		/* fragments with higher numbers are not known yet */
+	u8 *control, *lens, *bytes;
+	u64 *slot;		/* DEP_DELTA_SLOTS */
+	/* results */
+	u32 control_size;	/* bytes */
+	u32 values;		/* 64-bit words */
+	u32 bytes_size;
+	u32 parsed;		/* bytes of the body */
+};
+
+#define DEP_SPLIT_ROOM(n)	((n) + 64ul)
+
+/** dep_split() - parse records of @body up to the first thing that is no whole record */
+void dep_split(struct dep_split *s, const u8 *body, u32 size);
+
+/** dep_split_tail() - add @words of an unfinished record */
+void dep_split_tail(struct dep_split *s, const u8 *from, u32 words);
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef DEP_FORMAT_BUILDID_H
+#define DEP_FORMAT_BUILDID_H
+
+#include "libdep/abi/types.h"
+
+/**
+ * dep_build_id() - build-id of the ELF file at @path, if that is still file @dev, @inode
+ * @dev: major << 32 | minor; 0 = any, and so for @inode
+ * @hex: receives lower-case hexadecimal, "" if there is none
+ *
+ * The path comes from the recorded process: nothing but a regular file is touched.
+ */
+void dep_build_id(const char *path, u64 dev, u64 inode, char *hex, size_t size);
+
+#endif

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The log: file "fragments", a chain of frames.
+ *
+ * Each frame has a checksum of its own and holds that of the frame before it.  So a frame that was
+ * removed, doubled or moved is noticed at its neighbour, also behind damage.
+ */
+#ifndef DEP_FORMAT_LOG_H
+#define DEP_FORMAT_LOG_H
+
+#include "append_file.h"
+
+/* ---- writing ---- */
+
+/** struct dep_log - a log that is appended to */
+struct dep_log {
+	struct dep_file file;
+	u64 seed;		/* of the store's format */
+	u64 prev;		/* check of the last frame */
+	u64 frames;
+};
+
+/** dep_log_append() - one frame, its payload in two pieces (the second may be empty) */
+int dep_log_append(struct dep_log *l, u32 type, u32 process, const void *a, size_t a_size,
+		   const void *b, size_t b_size);
+
+/* ---- reading ---- */
+
+/** struct dep_log_entry - a frame that was found good */
+struct dep_log_entry {
+	u32 type;		/* enum dep_frame_type, or an unknown one */
+	u32 process;
+	u32 size;
+	const void *payload;	/* in the memory that is scanned, aligned to 8 */
+	u64 at, end;		/* offsets of the frame and of what follows it */
+	u64 check;
+};
+
+struct dep_log_scan {
+	struct dep_format fmt;
+	const u8 *data;
+	size_t size, at;
+	u64 prev;		/* check of the last frame that was good */
+	u64 breaks;		/* frames that do not follow the one in front of them */
+	u64 frames;		/* good ones so far */
+	u64 bad_bytes;		/* not part of any good frame */
+	u32 tries;		/* broken frames so far.. */
+	u64 tried_bytes;	/* ..and bytes that their checksums were taken of */
+	int gave_up;		/* 1: too many broken frames to look further */
+	struct dep_log_entry entry;
+};
+
+/** dep_log_open() - check the file header of a log of @size bytes, aligned to 8 */
+int dep_log_open(struct dep_log_scan *s, const void *data, size_t size);
+
+/** dep_log_next() - the next good frame, or NULL; valid until the next call */
+const struct dep_log_entry *dep_log_next(struct dep_log_scan *s);
+
+/** dep_log_whole() - as dep_log_next(), but NULL if there is no good frame just here */
+const struct dep_log_entry *dep_log_whole(struct dep_log_scan *s);
+
+/**
+ * dep_log_payload() - copy a payload's structure, which may have grown since
+ * @least: bytes that must be there; what is missing of @size is zero
+ *
+ * Return: 1, or 0 if it is too short.
+ */
+int dep_log_payload(const struct dep_log_entry *e, void *to, size_t size, size_t least);
+
+#endif

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The model: tables built from the log's frames.  Strings and descriptors point
+ * into the log, which must stay in memory.
+ */
+#ifndef DEP_FORMAT_MODEL_H
+#define DEP_FORMAT_MODEL_H
+
+#include "dep/store.h"
+#include "libdep/format/codec/exit_index.h"
+#include "libdep/format/file/log.h"
+#include "libdep/format/file/table.h"
+
+struct dep_fragment {
+	const struct adept_desc_frag *d;
+	u32 process;
+	void *_Atomic prog;	/* program/program.h, made on demand; dep_store.prog_free */
+};
+
+/* A MAP or UNMAP descriptor. */
+struct dep_map_event {
+	u32 process;
+	u32 order;
+	u64 time_ns, start, end;
+	const struct adept_desc_map *map;	/* NULL: unmapped */
+};
+
+struct dep_build_id_row {
+	u32 order;
+	u64 dev, inode;
+	const char *id, *path;
+};
+
+/**
+ * struct dep_proof - what the log says the store must have of one thread
+ *
+ * From THREAD, THREAD_END, MARK, TRIM and END frames; rows of a table sorted by serial.
+ */
+struct dep_proof {
+	u32 serial;
+	bool end_seen;		/* there is a THREAD_END */
+	u32 thread;		/* its row of dep_model.threads, from 1; 0: there is none */
+	u64 segments;		/* stored since the beginning.. */
+	u64 chain;		/* ..and the chain value of the last of them */
+	u64 trimmed;		/* removed from the beginning.. */
+	u64 trim_chain;		/* ..and the chain value of the last of those */
+};
+
+/** struct dep_serial - where a process is */
+struct dep_serial {
+	u32 serial;
+	u32 row;		/* of dep_model.processes; the last one that has the serial */
+};
+
+struct dep_model {
+	struct dep_table processes, threads, modules, notes, fragments, map_events, build_ids;
+	struct dep_table proofs;
+	struct dep_table serials;	/* of processes: struct dep_serial, sorted by serial */
+	struct dep_index index;
+	struct dep_wire_end end;
+	int ended;		/* END is the last frame */
+	u64 end_at, end_check;	/* where it is, and its checksum */
+	const u64 *file_size;	/* of END: end.files sizes; NULL in format 3 */
+	u32 first_file;		/* files in front of it were removed on purpose */
+	u64 mark_ns;		/* time of the last MARK, 0 = there is none */
+	u64 frames;		/* good ones */
+	u64 breaks;		/* places where frames are missing, doubled or out of order */
+	u64 bad_bytes;		/* of the log */
+	u64 bad_descriptors;	/* well framed and wrong in themselves */
+	u64 code_bytes, desc_bytes;
+};
+
+/** dep_build_id_add() - add what a BUILD_ID frame says to a table of struct dep_build_id_row */
+int dep_build_id_add(struct dep_table *ids, const struct dep_log_entry *fr);
+/** dep_build_id_order() - by file, for qsort() and bsearch() */
+int dep_build_id_order(const void *a, const void *b);
+
+/** dep_model_build() - @fmt receives the log's format */
+int dep_model_build(struct dep_model *m, const void *log, size_t size, struct dep_format *fmt);
+/* The same one frame after the other; dep_modules_build() is the caller's. */
+int dep_model_init(struct dep_model *m);
+int dep_model_add(struct dep_model *m, const struct dep_log_entry *e);
+void dep_model_free(struct dep_model *m);
+
+/** dep_model_process() - the process with this serial, or NULL */
+struct dep_process *dep_model_process(const struct dep_model *m, u32 serial);
+
+/**
+ * dep_modules_build() - m->map_events -> m->modules, which are empty (modules.c)
+ * @input: bytes of the log
+ */
+int dep_modules_build(struct dep_model *m, u64 input);
+
+#endif

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * What a thread that waits for its answer is about to execute, seen with its eyes: its
+ * root, folder and descriptors, its user.
+ *
+ * It is no more than a hint, for tracers whose programs the kernel does not give the privileges
+ * of their files: a program that changes the file or its name afterwards runs without them.
+ * Whether the engine may be in it is decided when it has been executed (privileges.c).
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/kcmp.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+#define MAX_SCRIPTS 5	/* the kernel follows as many #! lines */
+
+int dep_task_read(struct dep_task *t, int proc)
+{
+	char line[256];
+	FILE *f;
+
+	memset(t, 0, sizeof(*t));
+	t->dead = true;
+	f = dep_proc_file(proc, "status");
+	if (!f)
+		return -errno;
+	while (fgets(line, sizeof(line), f)) {
+		/* A name cannot begin a line: newlines in it are escaped. */
+		if (!strncmp(line, "VmSize:", 7))
+			t->dead = false;
+		sscanf(line, "Tgid: %d", &t->pid);
+		sscanf(line, "PPid: %d", &t->parent);
+		sscanf(line, "Uid: %u %u", &t->cred.uid, &t->cred.euid);
+		sscanf(line, "Gid: %u %u", &t->cred.gid, &t->cred.egid);
+		sscanf(line, "NoNewPrivs: %d", &t->cred.no_new_privs);
+	}
+	fclose(f);
+	return t->pid > 0 ? 0 : -ESRCH;
+}
+
+bool dep_task_shares(const struct dep_task *t, pid_t tid, pid_t pid)
+{
+	long ret = syscall(SYS_kcmp, pid, tid, KCMP_VM, 0, 0);
+
+	/* Not in every kernel; then a child that maps the session is believed. */
+	return ret < 0 && errno != ESRCH ? t->parent == pid : !ret;
+}
+
+/* The string at @addr of a process, at most @size bytes with its end; 0 or a negative errno. */
+static int read_string(pid_t tid, u64 addr, char *to, size_t size)
+{
+	size_t have = 0, n;
+	ssize_t got;
+
+	while (have < size) {
+		struct iovec local, remote;
+
+		/* Up to the end of a page: the next one may not be there. */
+		n = ADEPT_PAGE - (addr + have) % ADEPT_PAGE;
+		if (n > size - have)
+			n = size - have;
+		local = (struct iovec){ to + have, n };
+		remote = (struct iovec){ (void *)(uintptr_t)(addr + have), n };
+		got = process_vm_readv(tid, &local, 1, &remote, 1, 0);
+		if (got <= 0)
+			return got < 0 ? -errno : -EFAULT;
+		if (memchr(to + have, 0, (size_t)got))
+			return 0;
+		have += (size_t)got;
+	}
+	return -ENAMETOOLONG;
+}
+
+/* "self" is who looks: put the one that is meant in its place. */
+static void name_self(pid_t tid, const char *path, char *to, size_t size)
+{
+	static const struct { const char *prefix, *put; } table[] = {
+		{ "/proc/self/", "" },
+		{ "/proc/thread-self/", "" },
+		{ "/dev/fd/", "fd/" },
+	};
+	size_t i, n;
+
+	for (i = 0; i < ARRAY_SIZE(table); i++) {
+		n = strlen(table[i].prefix);
+		if (strncmp(path, table[i].prefix, n))
+			continue;
+		snprintf(to, size, "/proc/%d/%s%s", tid, table[i].put, path + n);
+		return;
+	}
+	snprintf(to, size, "%s", path);
+}
+
+/* An absolute name: symbolic links in it are relative to the thread's root, too. */
+static int open_below_root(int root, const char *path, int flags)
+{
+	struct open_how how = { .flags = (u64)flags, .resolve = RESOLVE_IN_ROOT };
+	int fd = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+
+	/* No such call, or a link of /proc, which leads anywhere. */
+	if (fd < 0 && (errno == ENOSYS || errno == EXDEV || errno == ELOOP || errno == EPERM))
+		fd = openat(root, path + strspn(path, "/"), flags);
+	return fd;
+}
+
+/* The file as an O_PATH descriptor, or a negative errno. */
+static int open_as(pid_t tid, s32 dirfd, const char *path, u32 flags)
+{
+	int how = O_PATH | O_CLOEXEC | (flags & AT_SYMLINK_NOFOLLOW ? O_NOFOLLOW : 0);
+	char base[64], name[PATH_MAX + 64];
+	int dir, fd;
+
+	name_self(tid, path, name, sizeof(name));
+	if (*name == '/')
+		snprintf(base, sizeof(base), "/proc/%d/root", tid);
+	else if (dirfd == AT_FDCWD)
+		snprintf(base, sizeof(base), "/proc/%d/cwd", tid);
+	else
+		snprintf(base, sizeof(base), "/proc/%d/fd/%d", tid, dirfd);
+	dir = open(base, O_PATH | O_CLOEXEC);
+	if (dir < 0)
+		return -errno;
+	if (!*name)
+		return flags & AT_EMPTY_PATH ? dir : (close(dir), -ENOENT);
+	fd = *name == '/' ? open_below_root(dir, name, how) : openat(dir, name, how);
+	if (fd < 0)
+		fd = -errno;
+	close(dir);
+	return fd;
+}
+
+/* The interpreter of the script @fd into @path; false if it is none. */
+static bool script(int fd, char *path, size_t size)
+{
+	char self[64], buf[257];
+	ssize_t n;
+	int in;
+
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+	in = open(self, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (in < 0)
+		return false;
+	n = read(in, buf, sizeof(buf) - 1);
+	close(in);
+	if (n < 3 || buf[0] != '#' || buf[1] != '!')
+		return false;
+	buf[n] = '\0';
+	return dep_image_interpreter(buf, path, size);
+}
+
+bool dep_request_privileged(const struct dep_task *t, pid_t tid, const struct dep_exec_args *args,
+			    char *file, size_t size)
+{
+	s32 dirfd = args->dirfd;
+	u32 flags = args->flags;
+	struct stat st;
+	int fd, ret;
+
+	if (read_string(tid, args->path, file, size))
+		return false;
+	for (int depth = 0; depth <= MAX_SCRIPTS; depth++) {
+		fd = open_as(tid, dirfd, file, flags);
+		if (fd < 0)
+			return false;
+		if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
+			close(fd);
+			return false;
+		}
+		ret = dep_image_raises(fd, &t->cred);
+		if (!script(fd, file, size)) {
+			close(fd);
+			return ret > 0;
+		}
+		close(fd);
+		dirfd = AT_FDCWD;
+		flags = 0;
+	}
+	return false;
+}

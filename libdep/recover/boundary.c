@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Seams: what recovery knows at the end of one segment must be what the next one
+ * says about its beginning.  If it is, recovering a segment alone and recovering it
+ * behind all others are the same thing.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "libdep/format/file/error.h"
+#include "libdep/recover/interp/run.h"
+
+static const char *const reg_names[16] = {
+	"rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi",
+	"r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15",
+};
+
+static int read_header(struct dep_store *s, const struct dep_segment *seg,
+		       struct dep_seg_header *h)
+{
+	if (!dep_store_header(s, seg, h))
+		return 0;
+	return dep_fail(-EBADMSG, "thread %u, segment %llu: its header cannot be read",
+			seg->thread, (unsigned long long)seg->seq);
+}
+
+/*
+ * A segment may begin between records though the one before ended inside of one: the
+ * thread left that fragment there.  A tail's extra value is the next one's first.
+ */
+static int same_position(const struct adept_position *tail, const struct adept_position *head)
+{
+	if (!head->frag)
+		return 1;
+	return tail->frag == head->frag && tail->insn == head->insn &&
+	       tail->nvals + !!tail->has_extra == head->nvals;
+}
+
+static int compare(const struct dep_run *r, const struct dep_segment *seg,
+		   const struct dep_seg_header *next)
+{
+	const struct adept_position *tail = &r->columns->h.tail;
+	unsigned long long seq = seg->seq;
+	int i;
+
+	if (!same_position(tail, &next->head))
+		return dep_fail(-EUCLEAN, "thread %u: segment %llu ends in fragment %u, "
+				"instruction %u, value %u, and the next begins in %u, %u, %u",
+				seg->thread, seq, tail->frag, tail->insn, tail->nvals,
+				next->head.frag, next->head.insn, next->head.nvals);
+	for (i = 0; i < 16; i++)
+		if (r->known & (1u << i) && r->slot[i] != next->regs[i])
+			return dep_fail(-EUCLEAN, "thread %u: %s is %#llx at the end of segment "
+					"%llu, and %#llx where the next begins", seg->thread,
+					reg_names[i], (unsigned long long)r->slot[i], seq,
+					(unsigned long long)next->regs[i]);
+	if (r->slot[DEP_S_FS] != next->fs_base || r->slot[DEP_S_GS] != next->gs_base)
+		return dep_fail(-EUCLEAN, "thread %u: the %s base changes between segment %llu and "
+				"the next", seg->thread,
+				r->slot[DEP_S_FS] != next->fs_base ? "fs" : "gs", seq);
+	return 0;
+}
+
+int dep_recover_seam(struct dep_store *s, const struct dep_segment *seg,
+		     const struct dep_segment *next, struct dep_counts *counts)
+{
+	static const struct dep_sink nowhere;
+	struct dep_columns c = { 0 };
+	struct dep_seg_header h;
+	struct dep_run r;
+	int err;
+
+	dep_run_init(&r, &c, &nowhere, NULL);
+	err = dep_recover_traced(s, seg, &r, counts);
+	/* Of a piece that was cut the end is not known. */
+	if (!err && next && !c.h.lost_bytes) {
+		err = read_header(s, next, &h);
+		if (!err)
+			err = compare(&r, seg, &h);
+	}
+	dep_run_free(&r);
+	dep_columns_free(&c);
+	return err;
+}

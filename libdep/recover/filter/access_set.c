@@ -1,0 +1,426 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libdep/format/file/error.h"
+#include "access_set.h"
+
+#define BUCKETS		4096u
+#define BLOCK		32u	/* pages that are allocated at a time */
+#define BLOCKS		(DEP_SEEN_PAGES / BLOCK)
+#define KEPT		256u	/* pages of old turns that stay, since they come again mostly */
+
+struct dep_seen_block {
+	struct dep_seen_page page[BLOCK];
+};
+
+int dep_seen_init(struct dep_seen *s)
+{
+	memset(s, 0, sizeof(*s));
+	s->bucket = calloc(BUCKETS, sizeof(*s->bucket));
+	s->block = calloc(BLOCKS, sizeof(struct dep_seen_block *));
+	s->stamp = DEP_SEEN_STAMPS - 1;
+	dep_seen_turn(s);
+	return s->bucket && s->block ? 0 : dep_fail(-ENOMEM, "references");
+}
+
+void dep_seen_free(struct dep_seen *s)
+{
+	u32 i;
+
+	for (i = 0; s->block && i < BLOCKS; i++)
+		free(s->block[i]);
+	free(s->block);
+	free(s->bucket);
+	s->block = NULL;
+	s->bucket = NULL;
+}
+
+static void clear_ways(struct dep_seen *s)
+{
+	memset(s->key, 0xff, sizeof(s->key));
+	memset(s->page, 0, sizeof(s->page));
+}
+
+void dep_seen_turn(struct dep_seen *s)
+{
+	for (; s->later; s->later = s->later->next_later)
+		s->later->later = 0;
+	s->turn++;
+	if (++s->stamp < DEP_SEEN_STAMPS)
+		return;
+	/* Keys of this number are of long ago. */
+	s->stamp = 1;
+	clear_ways(s);
+}
+
+static u32 bucket_of(u64 place)
+{
+	return place * 0x9e3779b97f4a7c15ull >> 52;
+}
+
+static struct dep_seen_page *number(struct dep_seen *s, u32 i)
+{
+	return &s->block[i / BLOCK]->page[i % BLOCK];
+}
+
+/* The turn that the bits of a page are of, if they are of any use. */
+static u64 turn_of(const struct dep_seen *s, u64 place)
+{
+	return place >> DEP_SEEN_WHO == DEP_SEEN_ALWAYS ? 0 : s->turn;
+}
+
+static u64 number_of(u64 place)
+{
+	return place & ((1ull << DEP_SEEN_WHO) - 1);
+}
+
+/* One of an old turn, taken from where it was, or NULL. */
+static struct dep_seen_page *used_again(struct dep_seen *s)
+{
+	struct dep_seen_page *p, **pp;
+	u32 way;
+
+	if (s->pages < KEPT)
+		return NULL;
+	s->oldest = (s->oldest + 1) % s->pages;
+	p = number(s, s->oldest);
+	if (p->turn == s->turn)
+		return NULL;
+	for (pp = &s->bucket[bucket_of(p->place)]; *pp != p; pp = &(*pp)->next)
+		;
+	*pp = p->next;
+	/* That of DEP_SEEN_ALWAYS is not of an old turn. */
+	way = number_of(p->place) % DEP_SEEN_WAYS;
+	if (s->page[way] == p)
+		s->key[way] = ~0ull;
+	return p;
+}
+
+static struct dep_seen_page *unused(struct dep_seen *s)
+{
+	struct dep_seen_block **b;
+
+	if (s->pages == DEP_SEEN_PAGES) {
+		if (s->later)
+			return NULL;
+		/* It is all forgotten, and will be shown again. */
+		memset(s->bucket, 0, BUCKETS * sizeof(*s->bucket));
+		clear_ways(s);
+		s->pages = 0;
+	}
+	b = &s->block[s->pages / BLOCK];
+	if (!*b)
+		*b = calloc(1, sizeof(**b));
+	return *b ? number(s, s->pages++) : NULL;
+}
+
+static void clear(struct dep_seen_page *p)
+{
+	u32 i;
+
+	for (; p->used; p->used &= p->used - 1) {
+		i = (u32)__builtin_ctzll(p->used);
+		p->read[i] = p->wrote[i] = p->told[i].read = p->told[i].wrote = 0;
+	}
+}
+
+/* The page of this turn, or NULL; @p: one that it may be, or NULL */
+static struct dep_seen_page *page_of(struct dep_seen *s, u64 place, struct dep_seen_page *p)
+{
+	struct dep_seen_page **bucket = &s->bucket[bucket_of(place)];
+
+	for (p = p && p->place == place ? p : *bucket; p && p->place != place;)
+		p = p->next;
+	if (p && p->turn == turn_of(s, place))
+		return p;
+	if (!p) {
+		p = used_again(s);
+		p = p ? p : unused(s);
+		if (!p)
+			return NULL;
+		p->place = place;
+		p->next = *bucket;
+		*bucket = p;
+	}
+	p->turn = turn_of(s, place);
+	clear(p);
+	return p;
+}
+
+/* Bits of word @i that are @from to @to - 1. */
+static u64 part_of(u32 i, u32 from, u32 to)
+{
+	u64 bits = ~0ull;
+
+	if (i == from / 64)
+		bits <<= from % 64;
+	if (i == (to - 1) / 64)
+		bits &= ~0ull >> (-to & 63);
+	return bits;
+}
+
+/* Set the bits @from to @to - 1 of @p; which words have new ones? */
+static u64 set_bits(struct dep_seen_page *p, u32 from, u32 to, bool write, bool later)
+{
+	u64 bits, words = 0;
+	u32 i;
+
+	for (i = from / 64; i <= (to - 1) / 64; i++) {
+		bits = part_of(i, from, to);
+		if (bits & ~(write ? p->wrote[i] : p->read[i]))
+			words |= 1ull << i;
+		/* Who tells it at once tells no more than what is new. */
+		if (!later) {
+			p->told[i].read |= bits & ~p->read[i];
+			p->told[i].wrote |= write ? bits & ~p->wrote[i] : 0;
+		}
+		p->read[i] |= bits;
+		p->wrote[i] |= write ? bits : 0;
+		p->used |= 1ull << i;
+	}
+	return words;
+}
+
+static void clear_bits(struct dep_seen_page *p, u32 from, u32 to)
+{
+	u64 bits;
+	u32 i;
+
+	for (i = from / 64; i <= (to - 1) / 64; i++) {
+		bits = ~part_of(i, from, to);
+		p->read[i] &= bits;
+		p->wrote[i] &= bits;
+		p->told[i].read &= bits;
+		p->told[i].wrote &= bits;
+	}
+}
+
+/* Bits of a word that are to be told: what was written, or only read. */
+static u64 bits_of(const struct dep_seen_page *p, u32 i, bool reads)
+{
+	if (!(p->later >> i & 1))
+		return 0;
+	return reads ? p->read[i] & ~p->wrote[i] & ~p->told[i].read :
+		       p->wrote[i] & ~p->told[i].wrote;
+}
+
+/* Of this turn, or NULL. */
+static struct dep_seen_page *find(const struct dep_seen *s, u64 place)
+{
+	struct dep_seen_page *p = s->bucket[bucket_of(place)];
+
+	while (p && p->place != place)
+		p = p->next;
+	return p && p->turn == turn_of(s, place) ? p : NULL;
+}
+
+static bool is_too_much(const struct dep_seen *s, u64 addr, u64 size)
+{
+	return addr + size < addr || size / DEP_SEEN_PAGE > s->pages;
+}
+
+static bool are_put_off(const struct dep_seen_page *p, u32 from, u32 to)
+{
+	u64 bits;
+	u32 i;
+
+	for (i = from / 64; i <= (to - 1) / 64; i++) {
+		bits = bits_of(p, i, false) | bits_of(p, i, true);
+		if (bits & part_of(i, from, to))
+			return true;
+	}
+	return false;
+}
+
+/* How much of @size bytes is in the page of @addr. */
+static u32 in_page(u64 addr, u64 size)
+{
+	u64 most = DEP_SEEN_PAGE - addr % DEP_SEEN_PAGE;
+
+	return size < most ? size : most;
+}
+
+bool dep_seen_is_put_off(const struct dep_seen *s, u64 addr, u64 size)
+{
+	const struct dep_seen_page *p;
+	u32 n, from;
+	u64 who;
+
+	if (is_too_much(s, addr, size))
+		return true;
+	if (!s->later)
+		return false;
+	for (; size; addr += n, size -= n) {
+		n = in_page(addr, size);
+		from = addr % DEP_SEEN_PAGE;
+		for (who = 0; who < DEP_SEEN_ALWAYS; who++) {
+			p = find(s, addr / DEP_SEEN_PAGE | who << DEP_SEEN_WHO);
+			if (p && p->later && are_put_off(p, from, from + n))
+				return true;
+		}
+	}
+	return false;
+}
+
+bool dep_seen_forget(struct dep_seen *s, u64 addr, u64 size)
+{
+	struct dep_seen_page *p;
+	u32 from, to;
+	u64 who;
+
+	if (is_too_much(s, addr, size))
+		return false;
+	for (; size; addr += to - from, size -= to - from) {
+		from = addr % DEP_SEEN_PAGE;
+		to = from + in_page(addr, size);
+		for (who = 0; who < DEP_SEEN_ALWAYS; who++) {
+			p = find(s, addr / DEP_SEEN_PAGE | who << DEP_SEEN_WHO);
+			if (p)
+				clear_bits(p, from, to);
+		}
+	}
+	return true;
+}
+
+static void tell_later(struct dep_seen *s, struct dep_seen_page *p, u64 words, u64 pc)
+{
+	if (!words)
+		return;
+	if (!p->later) {
+		p->pc = pc;
+		p->next_later = s->later;
+		s->later = p;
+	}
+	p->later |= words;
+}
+
+/* All in one word of @p, as most are.  Return: was it new? */
+static int note_word(struct dep_seen *s, struct dep_seen_page *p, const struct dep_seen_access *a,
+		     bool later)
+{
+	u32 at = a->addr % DEP_SEEN_PAGE, i = at / 64;
+	u64 bits = ~0ull >> (64 - a->size) << at % 64, read = p->read[i], wrote = p->wrote[i];
+	bool new = bits & ~(a->write ? wrote : read);
+
+	if (!later) {
+		p->told[i].read |= bits & ~read;
+		p->told[i].wrote |= a->write ? bits & ~wrote : 0;
+	}
+	p->read[i] = read | bits;
+	p->wrote[i] = wrote | (a->write ? bits : 0);
+	p->used |= 1ull << i;
+	if (later && new)
+		tell_later(s, p, 1ull << i, a->pc);
+	return new;
+}
+
+/* The page of this turn that @addr is in, which is in its way from then on; NULL: no memory */
+static struct dep_seen_page *way_to(struct dep_seen *s, u64 addr, u8 who)
+{
+	u64 page = addr / DEP_SEEN_PAGE, key = page | dep_seen_tag(s, who);
+	u32 way = page % DEP_SEEN_WAYS;
+	struct dep_seen_page *p;
+
+	if (s->key[way] == key)
+		return s->page[way];
+	p = page_of(s, page | (u64)who << DEP_SEEN_WHO, s->page[way]);
+	if (p) {
+		s->key[way] = key;
+		s->page[way] = p;
+	}
+	return p;
+}
+
+/* Return: was it new, or -ENOMEM. */
+static int note(struct dep_seen *s, const struct dep_seen_access *a, bool later)
+{
+	u64 addr = a->addr, size = a->size, words;
+	struct dep_seen_page *p;
+	u32 from, to;
+	int new = 0;
+
+	if (!size || addr + (size - 1) < addr)
+		return -ENOMEM;
+	if (size <= 64 - addr % 64) {
+		p = way_to(s, addr, a->who);
+		return p ? note_word(s, p, a, later) : -ENOMEM;
+	}
+	for (; size; addr += to - from, size -= to - from) {
+		from = addr % DEP_SEEN_PAGE;
+		to = from + in_page(addr, size);
+		p = way_to(s, addr, a->who);
+		if (!p)
+			return -ENOMEM;
+		words = set_bits(p, from, to, a->write, later);
+		new |= words != 0;
+		if (later)
+			tell_later(s, p, words, a->pc);
+	}
+	return new;
+}
+
+bool dep_seen_note(struct dep_seen *s, const struct dep_seen_access *a)
+{
+	return note(s, a, false) != 0;
+}
+
+bool dep_seen_put_off(struct dep_seen *s, const struct dep_seen_access *a)
+{
+	return note(s, a, true) >= 0;
+}
+
+bool dep_seen_near(struct dep_seen *s, u64 tag, u64 pc, u64 addr, u64 read, u64 wrote, bool later)
+{
+	u32 way = addr / DEP_SEEN_PAGE % DEP_SEEN_WAYS;
+	u32 at = addr % DEP_SEEN_PAGE, i = at / 64, shift = at % 64;
+	u64 behind = shift ? (read | wrote) >> (64 - shift) : 0;
+	u64 words = (behind ? 3ull : 1ull) << i;
+	struct dep_seen_page *p = s->page[way];
+
+	if (!tag || (behind && i + 1 == DEP_SEEN_PAGE / 64))
+		return false;
+	if (s->key[way] != (addr / DEP_SEEN_PAGE | tag))
+		p = way_to(s, addr, tag >> DEP_SEEN_WHO & (DEP_SEEN_WHOS - 1));
+	if (!p)
+		return false;
+	p->read[i] |= (read | wrote) << shift;
+	p->wrote[i] |= wrote << shift;
+	if (behind) {
+		p->read[i + 1] |= behind;
+		p->wrote[i + 1] |= wrote >> (64 - shift);
+	}
+	p->used |= words;
+	if (later)
+		tell_later(s, p, words, pc);
+	return true;
+}
+
+bool dep_seen_take(struct dep_seen *s, struct dep_seen_taken *out)
+{
+	struct dep_seen_page *p = s->later;
+	struct dep_joined_word *w = out->word;
+	u32 i;
+
+	if (!p)
+		return false;
+	out->pc = p->pc;
+	out->addr = number_of(p->place) * DEP_SEEN_PAGE;
+	out->who = (u8)(p->place >> DEP_SEEN_WHO);
+	out->words = 0;
+	for (; p->later; p->later &= p->later - 1) {
+		i = (u32)__builtin_ctzll(p->later);
+		w->wrote = p->wrote[i] & ~p->told[i].wrote;
+		w->read = p->read[i] & ~p->wrote[i] & ~p->told[i].read;
+		p->told[i].read = p->read[i];
+		p->told[i].wrote = p->wrote[i];
+		if (!(w->wrote | w->read))
+			continue;
+		out->words |= 1ull << i;
+		w++;
+	}
+	out->nwords = (u16)(w - out->word);
+	s->later = p->next_later;
+	return true;
+}

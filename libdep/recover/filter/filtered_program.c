@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Lean programs: what of a fragment's operations is left where of repeated accesses only the
+ * first one is shown (filter.h).  There are no blocks and no calls, and no references that another
+ * one of the same execution makes needless, whatever the values are (symbolic_addr.h).
+ *
+ * A plain write that turns out to order threads makes what follows new.  Then the execution goes
+ * on with all operations.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dep/recover.h"
+#include "libdep/format/file/error.h"
+#include "filtered_program.h"
+#include "access_set.h"
+#include "libdep/recover/program/symbolic_addr.h"
+
+#define SEEN	64u
+
+struct seen {
+	struct dep_sum_place at;
+	u16 size;
+	bool write;
+};
+
+struct lean {
+	struct dep_sums sums;
+	struct seen seen[SEEN];
+	u32 nseen;
+	u8 whose;
+};
+
+bool dep_lean_ends(u8 code)
+{
+	return code == DEP_O_TICKET || code == DEP_O_FUNCTION || code == DEP_O_STRING ||
+	       code == DEP_O_GATHER || code == DEP_O_MASKED || code == DEP_O_ENTER;
+}
+
+static bool covers(const struct seen *a, const struct seen *b)
+{
+	u64 distance = b->at.plus - a->at.plus;
+
+	return dep_sums_near(&a->at, &b->at) && distance < a->size &&
+	       distance + b->size <= a->size && (a->write || !b->write);
+}
+
+static bool is_again(struct lean *l, const struct dep_op *op)
+{
+	struct seen s = { dep_sums_place(&l->sums, op), op->size, op->type & DEP_WRITE };
+	u32 i;
+
+	if (op->addr32)
+		return false;
+	if (op->whose != l->whose)
+		l->nseen = 0;
+	l->whose = op->whose;
+	for (i = l->nseen; i--;)
+		if (covers(&l->seen[i], &s))
+			return true;
+	if (l->nseen < SEEN)
+		l->seen[l->nseen++] = s;
+	return false;
+}
+
+static struct dep_lean_op lean_of(const struct dep_program *p, u32 i, bool locked)
+{
+	const struct dep_op *op = &p->op[i];
+	struct dep_lean_op out = {
+		.code = op->code, .dst = op->dst, .src = op->src, .src2 = op->src2,
+		.shift = op->shift & 63, .of = (u16)i, .imm = op->imm,
+	};
+
+	if (!dep_op_is_ref(op->code)) {
+		/* They only know the first base. */
+		if (op->code == DEP_O_NEAR && p->rebased)
+			out.code = DEP_O_WIDE;
+		return out;
+	}
+	if (locked || op->addr32 || op->size - 1u >= DEP_SEEN_AT_ONCE ||
+	    (op->code == DEP_O_REF0 && p->rebased))
+		out.code = DEP_O_REFX;
+	out.dst = op->whose;
+	out.size = (u8)op->size;
+	out.write = !!(op->type & DEP_WRITE);
+	return out;
+}
+
+static bool is_left_out(struct lean *l, const struct dep_op *op)
+{
+	return op->code == DEP_O_BLOCK || op->code == DEP_O_CALL || op->code == DEP_O_BASE ||
+	       (dep_op_is_ref(op->code) && is_again(l, op));
+}
+
+/* Its operations into @out, as many as there may be; returns how many there are. */
+static u32 fill(struct dep_program *p, struct dep_lean_op *out)
+{
+	struct lean l = { .whose = 0 };
+	bool locked = false;
+	u32 i, n = 0, x;
+
+	dep_sums_init(&l.sums, p);
+	for (i = 0; i < p->nops; i++) {
+		const struct dep_op *op = &p->op[i];
+
+		if (op->code == DEP_O_TICKET)
+			locked = !(op->size & DEP_TK_BEHIND);
+		if (dep_lean_ends(op->code))
+			l.nseen = 0;
+		if (!is_left_out(&l, op))
+			out[n++] = lean_of(p, i, locked);
+		dep_sums_follow(&l.sums, p, op);
+		for (x = 0; x < p->d->nexits; x++)
+			if (p->exit[x].op_end == i + 1)
+				p->exit[x].lean_end = (u16)n;
+	}
+	return n;
+}
+
+int dep_lean_make(struct dep_program *p)
+{
+	struct dep_lean_op *all = malloc(p->nops * sizeof(*all) + 1), *lean = NULL;
+	u32 n;
+
+	if (all) {
+		n = fill(p, all);
+		lean = malloc(n * sizeof(*lean) + 1);
+		if (lean)
+			memcpy(lean, all, n * sizeof(*lean));
+	}
+	free(all);
+	p->lean = lean;
+	return lean ? 0 : dep_fail(-ENOMEM, "lean program");
+}

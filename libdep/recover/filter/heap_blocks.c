@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* One slot for each hash of an address: the address, and above it the size. */
+#include <stdlib.h>
+
+#include "heap_blocks.h"
+
+#define ALIGNED		8u	/* blocks begin at multiples of that */
+#define ADDRESS_BITS	44u
+
+static u32 number_of(u64 address)
+{
+	return address * 0x9e3779b97f4a7c15ull >> 32 & (DEP_BLOCKS - 1);
+}
+
+static u64 *slot_of(const struct dep_blocks *b, u64 address)
+{
+	return &b->slot[number_of(address)];
+}
+
+static bool is_it(u64 slot, u64 address)
+{
+	return !(address % ALIGNED) && address / ALIGNED == (slot & ((1ull << ADDRESS_BITS) - 1));
+}
+
+void dep_blocks_free(struct dep_blocks *b)
+{
+	free(b->slot);
+	free(b->told);
+	b->slot = b->told = NULL;
+}
+
+void dep_blocks_set(struct dep_blocks *b, u64 address, u64 size)
+{
+	u64 key = address / ALIGNED;
+
+	dep_blocks_remove(b, address);
+	if (!size || size >> (64 - ADDRESS_BITS) || key >> ADDRESS_BITS || address % ALIGNED)
+		return;
+	/* Without a table nothing is known, and that is all. */
+	if (!b->slot)
+		b->slot = calloc(DEP_BLOCKS, sizeof(*b->slot));
+	if (b->slot)
+		*slot_of(b, address) = size << ADDRESS_BITS | key;
+	if (b->told)
+		b->told[number_of(address)] = 0;
+}
+
+u64 dep_blocks_get(const struct dep_blocks *b, u64 address)
+{
+	u64 slot = b->slot ? *slot_of(b, address) : 0;
+
+	return is_it(slot, address) ? slot >> ADDRESS_BITS : 0;
+}
+
+void dep_blocks_remove(struct dep_blocks *b, u64 address)
+{
+	if (b->slot && is_it(*slot_of(b, address), address))
+		*slot_of(b, address) = 0;
+}
+
+void dep_blocks_tell(struct dep_blocks *b, u64 address, u64 size, u64 turn)
+{
+	dep_blocks_set(b, address, size);
+	if (!b->told)
+		b->told = calloc(DEP_BLOCKS, sizeof(*b->told));
+	if (b->told && dep_blocks_get(b, address) == size)
+		b->told[number_of(address)] = turn;
+}
+
+bool dep_blocks_told(const struct dep_blocks *b, u64 address, u64 size, u64 turn)
+{
+	return b->told && b->told[number_of(address)] == turn &&
+	       dep_blocks_get(b, address) == size;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * How large the blocks are that a thread got from allocators, of the latest ones.
+ *
+ * Another thread may have freed one meanwhile, and what is there now may be larger: who needs to
+ * be sure compares.
+ */
+#ifndef DEP_RECOVER_BLOCKS_H
+#define DEP_RECOVER_BLOCKS_H
+
+#include <stdbool.h>
+
+#include "libdep/abi/types.h"
+
+#define DEP_BLOCKS	4096u
+
+/** struct dep_blocks - zeroed, there are none; dep_blocks_free() */
+struct dep_blocks {
+	u64 *slot;
+	u64 *told;		/* for each: the turn in which somebody asked; NULL: nobody has */
+};
+
+void dep_blocks_free(struct dep_blocks *b);
+/** dep_blocks_set() - it may be forgotten at once, as the largest ones are */
+void dep_blocks_set(struct dep_blocks *b, u64 address, u64 size);
+/** dep_blocks_get() - its size, or 0: not known */
+u64 dep_blocks_get(const struct dep_blocks *b, u64 address);
+void dep_blocks_remove(struct dep_blocks *b, u64 address);
+/** dep_blocks_tell() - dep_blocks_set(), because somebody asked in turn @turn, not 0 */
+void dep_blocks_tell(struct dep_blocks *b, u64 address, u64 size, u64 turn);
+/** dep_blocks_told() - is that the same as in dep_blocks_tell(), and no news since? */
+bool dep_blocks_told(const struct dep_blocks *b, u64 address, u64 size, u64 turn);
+
+#endif

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * What a sieve makes of watched functions: the same as the analyzer (sync/hooked_functions.c) does
+ * with its frames.
+ */
+#include "filter.h"
+
+static void set_muted(struct dep_sieve *s)
+{
+	bool was = s->muted;
+	u32 i;
+
+	s->muted = false;
+	for (i = 0; i < s->ncalls; i++)
+		s->muted |= dep_function_mutes(s->call[i].function);
+	if (was || s->muted)
+		dep_sieve_set_tags(s);
+}
+
+void dep_sieve_left(struct dep_sieve *s)
+{
+	s->unsure |= s->ncalls != 0;
+	s->ncalls = 0;
+	s->unheard = DEP_SIEVE_NOTHING;
+	set_muted(s);
+}
+
+static void enter(struct dep_sieve *s, const struct dep_function_call *f, u8 code)
+{
+	struct dep_sieve_call *c;
+
+	/* Too many: it is thought to be in none, so all is shown. */
+	if (s->ncalls == DEP_SIEVE_CALLS) {
+		s->ncalls = 0;
+		s->unsure = true;
+	}
+	c = &s->call[s->ncalls++];
+	c->sp = f->passed->sp;
+	c->function = f->function;
+	c->code = code;
+	c->block = f->known & 1 ? f->passed->value[0] : 0;
+	c->sized = dep_function_asks(f->function, f->known, f->passed->value, &c->size);
+}
+
+/*
+ * What a watched function makes new: nothing (@size is 0), so many bytes, or all that there is,
+ * by a turn.
+ */
+struct news {
+	bool turn;
+	u64 address, size;
+};
+
+/*
+ * What it has freed may be another's soon, and then what it does to it all the same is to be seen.
+ * If the block is another one by now, and larger, the analyzer sees that.
+ */
+static struct news frees(const struct dep_sieve *s, const struct dep_function_call *f)
+{
+	u64 block = f->passed->value[0], size;
+
+	if (!(f->known & 1))
+		return (struct news){ .turn = true };
+	size = dep_blocks_get(&s->blocks, block);
+	return (struct news){ .turn = block && !size, .address = block, .size = size };
+}
+
+/*
+ * A program may use all that it is told a block has: what it was not known to have is new.  How
+ * much that is only the analyzer knows, since the block may be another one by now; but if the
+ * thread was told the same in this turn it hardly is, and then the analyzer sees to that.
+ */
+static struct news tells_size(const struct dep_sieve *s, u64 block, u64 size)
+{
+	if (dep_blocks_told(&s->blocks, block, size, s->seen.turn))
+		size = 0;
+	return (struct news){ .turn = !block, .address = block, .size = size };
+}
+
+/* What it got is new. */
+static struct news allocates(const struct dep_sieve *s, const struct dep_sieve_call *c,
+			     const struct dep_function_call *f)
+{
+	u64 result = f->passed->value[0];
+
+	if (dep_function_frees(c->function))
+		return (struct news){ 0 };
+	if (!(f->known & 1))
+		return (struct news){ .turn = true };
+	if (dep_function_tells_size(c->function))
+		return tells_size(s, c->block, result);
+	return (struct news){
+		.turn = !c->sized || dep_function_reallocates(c->function),
+		.address = result, .size = result ? c->size : 0,
+	};
+}
+
+/* What is known of blocks from then on. */
+static void note_block(struct dep_sieve *s, const struct dep_sieve_call *c, u64 result)
+{
+	if (dep_function_frees(c->function))
+		return;
+	if (dep_function_tells_size(c->function)) {
+		if (c->block && !dep_blocks_told(&s->blocks, c->block, result, s->seen.turn))
+			dep_blocks_tell(&s->blocks, c->block, result, s->seen.turn);
+		return;
+	}
+	/* If it does not fail, what it was called for is gone. */
+	if (c->sized && dep_function_reallocates(c->function) && (result || !c->size))
+		dep_blocks_remove(&s->blocks, c->block);
+	if (c->sized && result)
+		dep_blocks_set(&s->blocks, result, c->size);
+}
+
+/* Its frames that are left when it passes @f, and the last one of the others. */
+static u32 frames_left(const struct dep_sieve *s, const struct dep_function_call *f,
+		       struct dep_sieve_call *last)
+{
+	u64 sp = f->passed->sp + !f->is_return;
+	u32 n = s->ncalls;
+
+	last->sp = 0;
+	while (n && s->call[n - 1].sp < sp)
+		*last = s->call[--n];
+	return n;
+}
+
+/* Does it come from @last? */
+static bool is_from(const struct dep_function_call *f, const struct dep_sieve_call *last)
+{
+	return last->sp && last->sp == f->passed->sp - 8;
+}
+
+/* @last: frames_left(); it is in none that mutes */
+static struct news news_of(const struct dep_sieve *s, const struct dep_function_call *f,
+			   const struct dep_sieve_call *last)
+{
+	if (!f->is_return) {
+		if (dep_function_frees(f->function))
+			return frees(s, f);
+		return (struct news){ .turn = !dep_function_is_heap(f->function) };
+	}
+	if (is_from(f, last) && dep_function_is_heap(last->function))
+		return allocates(s, last, f);
+	return (struct news){ .turn = is_from(f, last) || s->unsure };
+}
+
+static bool mutes(const struct dep_sieve *s, u32 ncalls)
+{
+	while (ncalls--)
+		if (dep_function_mutes(s->call[ncalls].function))
+			return true;
+	return false;
+}
+
+bool dep_sieve_passes(const struct dep_sieve *s, const struct dep_function_call *f)
+{
+	struct dep_sieve_call last;
+	struct news news;
+
+	if (mutes(s, frames_left(s, f, &last)))
+		return false;
+	news = news_of(s, f, &last);
+	if (f->is_return && s->unheard != DEP_SIEVE_NOTHING &&
+	    !dep_sieve_may_count(s, s->unheard))
+		return true;
+	return news.turn || dep_seen_is_put_off(&s->seen, news.address, news.size);
+}
+
+u64 dep_sieve_function(struct dep_sieve *s, const struct dep_function_call *f, u8 code)
+{
+	struct dep_sieve_call last;
+	struct news news;
+	bool all, again;
+	u64 held;
+
+	s->ncalls = frames_left(s, f, &last);
+	set_muted(s);
+	if (s->muted && f->is_return)
+		return DEP_SIEVE_ALL_OF_IT;
+	if (s->muted) {
+		enter(s, f, code);
+		set_muted(s);
+		return DEP_SIEVE_ALL_OF_IT;
+	}
+	news = news_of(s, f, &last);
+	news.turn |= !dep_seen_forget(&s->seen, news.address, news.size);
+	if (news.turn) {
+		all = s->all;
+		held = s->held.pc;
+		dep_sieve_turn(s);
+		/* It is told between a ticket and what is locked. */
+		s->all = all;
+		s->held.pc = held;
+		news.size = 0;
+	}
+	if (f->is_return) {
+		again = news.turn || news.size || !is_from(f, &last) ||
+			!dep_function_tells_size(last.function);
+		if (is_from(f, &last) && dep_function_is_heap(last.function) && f->known & 1)
+			note_block(s, &last, f->passed->value[0]);
+		dep_sieve_hear(s, s->unheard);
+		return again ? DEP_SIEVE_ALL_OF_IT : 0;
+	}
+	if (dep_function_frees(f->function) && (news.turn || news.size)) {
+		/* The last reads may be of the block, and it is too late for that. */
+		s->nlast = s->first = 0;
+		dep_blocks_remove(&s->blocks, f->passed->value[0]);
+	}
+	enter(s, f, code);
+	set_muted(s);
+	return dep_function_frees(f->function) && news.size ? news.size : DEP_SIEVE_ALL_OF_IT;
+}

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Pages in a table with open addressing.  A table that is full is copied into a larger one; the
+ * old one stays until the end, since somebody may be looking at it, and knows the same pages.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libdep/format/file/error.h"
+#include "word_set.h"
+
+#define WORDS		(DEP_PLACES_PAGE / 4)
+
+struct page {
+	u64 number;
+	u64 word[WORDS / 64];
+};
+
+struct dep_places_table {
+	struct dep_places_table *old;
+	size_t room, n;		/* room: a power of two */
+	struct page *slot[];
+};
+
+void dep_places_init(struct dep_places *p)
+{
+	memset(p, 0, sizeof(*p));
+	pthread_mutex_init(&p->lock, NULL);
+}
+
+void dep_places_free(struct dep_places *p)
+{
+	struct dep_places_table *t = p->table, *old;
+	size_t i;
+
+	for (i = 0; t && i < t->room; i++)
+		free(t->slot[i]);
+	for (; t; t = old) {
+		old = t->old;
+		free(t);
+	}
+	pthread_mutex_destroy(&p->lock);
+}
+
+/* Where it is or would be. */
+static struct page **slot_of(struct dep_places_table *t, u64 number)
+{
+	size_t i = (size_t)(number * 0x9e3779b97f4a7c15ull >> 20) & (t->room - 1);
+	struct page *page;
+
+	while ((page = __atomic_load_n(&t->slot[i], __ATOMIC_ACQUIRE)) && page->number != number)
+		i = (i + 1) & (t->room - 1);
+	return &t->slot[i];
+}
+
+static struct page *find(const struct dep_places *p, u64 number)
+{
+	struct dep_places_table *t = __atomic_load_n(&p->table, __ATOMIC_ACQUIRE);
+
+	return t ? *slot_of(t, number) : NULL;
+}
+
+static int grow(struct dep_places *p)
+{
+	struct dep_places_table *old = p->table, *t;
+	size_t room = old ? 2 * old->room : 64, i;
+
+	t = calloc(1, sizeof(*t) + room * sizeof(struct page *));
+	if (!t)
+		return dep_fail(-ENOMEM, "places");
+	t->room = room;
+	t->old = old;
+	for (i = 0; old && i < old->room; i++)
+		if (old->slot[i])
+			*slot_of(t, old->slot[i]->number) = old->slot[i];
+	t->n = old ? old->n : 0;
+	__atomic_store_n(&p->table, t, __ATOMIC_RELEASE);
+	return 0;
+}
+
+static struct page *make(struct dep_places *p, u64 number)
+{
+	struct page *page = find(p, number);
+
+	if (page)
+		return page;
+	if ((!p->table || 2 * p->table->n >= p->table->room) && grow(p))
+		return NULL;
+	page = calloc(1, sizeof(*page));
+	if (!page) {
+		dep_fail(-ENOMEM, "places");
+		return NULL;
+	}
+	page->number = number;
+	p->table->n++;
+	__atomic_store_n(slot_of(p->table, number), page, __ATOMIC_RELEASE);
+	return page;
+}
+
+static void add_word(struct dep_places *p, struct page *page, u64 word)
+{
+	u64 bit = 1ull << (word & 63), *at = &page->word[word % WORDS / 64];
+	u32 h = (u32)((word >> 4) * 0x9e3779b97f4a7c15ull >> 48);
+
+	if (__atomic_load_n(at, __ATOMIC_RELAXED) & bit)
+		return;
+	__atomic_fetch_or(at, bit, __ATOMIC_RELEASE);
+	__atomic_fetch_or(&p->line[h >> 6], 1ull << (h & 63), __ATOMIC_RELEASE);
+	p->words++;
+}
+
+static u64 last_of(u64 address, u64 size)
+{
+	return address + (size - 1) < address ? ~0ull : address + (size - 1);
+}
+
+int dep_places_add(struct dep_places *p, u64 address, u64 size)
+{
+	u64 word = address / 4, end = last_of(address, size) / 4;
+	struct page *page = NULL;
+	int err = 0;
+
+	if (!size)
+		return 0;
+	pthread_mutex_lock(&p->lock);
+	for (; word <= end && !err; word++) {
+		if (!page || page->number != word / WORDS)
+			page = make(p, word / WORDS);
+		if (page)
+			add_word(p, page, word);
+		else
+			err = -ENOMEM;
+	}
+	p->lost |= err != 0;
+	pthread_mutex_unlock(&p->lock);
+	return err;
+}
+
+bool dep_places_has(const struct dep_places *p, u64 address, u64 size)
+{
+	u64 word = address / 4, end = last_of(address, size) / 4;
+	struct page *page = NULL;
+	u64 number = ~0ull;
+
+	for (; size && word <= end; word++) {
+		if (number != word / WORDS) {
+			number = word / WORDS;
+			page = find(p, number);
+		}
+		if (page && __atomic_load_n(&page->word[word % WORDS / 64], __ATOMIC_ACQUIRE) >>
+			    (word & 63) & 1)
+			return true;
+		/* There is nothing in the rest of that page. */
+		if (!page)
+			word |= WORDS - 1;
+	}
+	return false;
+}
+
+static int each_of(const struct page *page, int (*f)(void *arg, u64 address, u64 size), void *arg)
+{
+	u32 i, from = WORDS;
+	int ret = 0;
+
+	for (i = 0; i <= WORDS && !ret; i++) {
+		if (i < WORDS && page->word[i / 64] >> (i & 63) & 1) {
+			if (from == WORDS)
+				from = i;
+		} else if (from < WORDS) {
+			ret = f(arg, page->number * DEP_PLACES_PAGE + from * 4ul, (i - from) * 4ul);
+			from = WORDS;
+		}
+	}
+	return ret;
+}
+
+int dep_places_each(const struct dep_places *p, int (*f)(void *arg, u64 address, u64 size),
+		    void *arg)
+{
+	const struct dep_places_table *t = p->table;
+	int ret = 0;
+	size_t i;
+
+	for (i = 0; t && i < t->room && !ret; i++)
+		if (t->slot[i])
+			ret = each_of(t->slot[i], f, arg);
+	return ret;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A set of words of a process's memory, each 4 bytes.
+ *
+ * Any number of threads add to it and look at once.  Nothing is ever taken out, so who looks
+ * takes no lock: what it does not see was not there yet.
+ */
+#ifndef DEP_RECOVER_PLACES_H
+#define DEP_RECOVER_PLACES_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "libdep/abi/types.h"
+
+#define DEP_PLACES_LINES	1024u	/* of 64 bits, one for each hash of a cache line */
+#define DEP_PLACES_PAGE		4096u	/* bytes */
+
+struct dep_places_table;
+
+/** struct dep_places - zeroed but for dep_places_init(), there are none */
+struct dep_places {
+	u64 line[DEP_PLACES_LINES];
+	struct dep_places_table *table;
+	size_t words;
+	bool lost;		/* some could not be added, for want of memory */
+	pthread_mutex_t lock;	/* of who adds */
+};
+
+void dep_places_init(struct dep_places *p);
+void dep_places_free(struct dep_places *p);
+
+/** dep_places_add() - all words that have a byte of it; 0 or -ENOMEM */
+int dep_places_add(struct dep_places *p, u64 address, u64 size);
+/** dep_places_has() - any word that has a byte of it */
+bool dep_places_has(const struct dep_places *p, u64 address, u64 size);
+/** dep_places_each() - call @f for each run of words within a page, until it does not return 0 */
+int dep_places_each(const struct dep_places *p, int (*f)(void *arg, u64 address, u64 size),
+		    void *arg);
+
+/* 0 if no byte of the cache line of @address belongs to it. */
+static inline bool dep_places_maybe(const struct dep_places *p, u64 address)
+{
+	u32 h = (u32)((address >> 6) * 0x9e3779b97f4a7c15ull >> 48);
+
+	return __atomic_load_n(&p->line[h >> 6], __ATOMIC_RELAXED) >> (h & 63) & 1;
+}
+
+#endif

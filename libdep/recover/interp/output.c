@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libdep/format/file/error.h"
+#include "run.h"
+
+int dep_out_flush(struct dep_out *o)
+{
+	size_t n = o->n;
+
+	o->n = 0;
+	o->joined_used = 0;
+	if (n && o->sink->batch)
+		o->stopped = o->sink->batch(o->sink->arg, o->seg, o->item, n);
+	return o->stopped;
+}
+
+int dep_out_grow(struct dep_out *o, size_t n)
+{
+	struct dep_passed *passed;
+	struct dep_item *p;
+	int err;
+
+	err = dep_out_flush(o);
+	if (err || n <= o->room)
+		return err;
+	if (n < DEP_BATCH)
+		n = DEP_BATCH;
+	p = realloc(o->item, n * sizeof(*p));
+	if (!p)
+		return dep_fail(-ENOMEM, "items");
+	o->item = p;
+	if (o->want_function) {
+		passed = realloc(o->passed, n * sizeof(*passed));
+		if (!passed)
+			return dep_fail(-ENOMEM, "items");
+		o->passed = passed;
+	}
+	o->room = n;
+	return 0;
+}
+
+#define JOINED_ROOM	(64u << 10)
+#define JOINED_MAX	(sizeof(struct dep_joined) + DEP_JOINED_WORDS * \
+			 sizeof(struct dep_joined_word))
+
+struct dep_joined *dep_out_joined(struct dep_out *o)
+{
+	if (o->joined_used + JOINED_MAX > JOINED_ROOM && dep_out_flush(o))
+		return NULL;
+	if (!o->joined)
+		o->joined = malloc(JOINED_ROOM);
+	if (!o->joined)
+		o->stopped = dep_fail(-ENOMEM, "items");
+	return o->joined ? (struct dep_joined *)(o->joined + o->joined_used) : NULL;
+}
+
+void dep_run_init(struct dep_run *r, struct dep_columns *c, const struct dep_sink *sink,
+		  const struct dep_tracer *tracer)
+{
+	memset(r, 0, sizeof(*r));
+	r->tracer = tracer;
+	dep_run_again(r, c, sink);
+}
+
+void dep_run_again(struct dep_run *r, struct dep_columns *c, const struct dep_sink *sink)
+{
+	r->columns = c;
+	r->out.sink = sink;
+	r->out.want_block = !!(sink->want & DEP_WANT_BLOCKS);
+	r->out.want_ref = !!(sink->want & DEP_WANT_REFS);
+	r->out.want_event = !!(sink->want & DEP_WANT_EVENTS);
+	r->out.want_ticket = !!(sink->want & DEP_WANT_TICKETS);
+	r->out.want_call = !!(sink->want & DEP_WANT_CALLS);
+	r->out.want_jump = !!(sink->want & DEP_WANT_JUMPS);
+	r->out.want_function = !!(sink->want & DEP_WANT_FUNCTIONS);
+	/* It was used by somebody who did not want these. */
+	if (r->out.want_function && !r->out.passed)
+		r->out.room = 0;
+}
+
+void dep_run_free(struct dep_run *r)
+{
+	free(r->out.item);
+	free(r->out.passed);
+	free(r->out.joined);
+	r->out.item = NULL;
+	r->out.passed = NULL;
+	r->out.joined = NULL;
+	r->out.room = 0;
+}
+
+void dep_counts_add(struct dep_counts *sum, const struct dep_counts *c)
+{
+	sum->instructions += c->instructions;
+	sum->blocks += c->blocks;
+	sum->refs += c->refs;
+	sum->reads += c->reads;
+	sum->writes += c->writes;
+	sum->records += c->records;
+	sum->events += c->events;
+	sum->values += c->values;
+	sum->values_used += c->values_used;
+	sum->checks += c->checks;
+	sum->check_failures += c->check_failures;
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* State of recovering one segment, and the interpreter. */
+#ifndef DEP_RECOVER_RUN_H
+#define DEP_RECOVER_RUN_H
+
+#include "dep/recover.h"
+#include "libdep/format/codec/delta.h"
+#include "libdep/recover/jit/jit.h"
+#include "libdep/recover/program/program.h"
+#include "libdep/recover/filter/filter.h"
+
+#define DEP_BATCH	4096	/* items, where one operation does not need more */
+
+/**
+ * struct dep_out - items on their way to the sink
+ *
+ * dep_out_room() before they are made; those that are not wanted are made too, and
+ * overwritten.
+ */
+struct dep_out {
+	struct dep_item *item;
+	struct dep_passed *passed;	/* of the function that item of the same number is */
+	uint8_t *joined;		/* what joined items are, one behind the other */
+	size_t n, room, joined_used;
+	int stopped;		/* what the sink said when it would have no more */
+	const struct dep_sink *sink;
+	const struct dep_segment *seg;
+	/* 0 or 1 */
+	u32 want_block, want_ref, want_event, want_ticket, want_call, want_function,
+	    want_jump;
+};
+
+int dep_out_flush(struct dep_out *o);
+int dep_out_grow(struct dep_out *o, size_t n);
+/** dep_out_joined() - room for DEP_JOINED_WORDS, until more is asked for; NULL: see @o->stopped */
+struct dep_joined *dep_out_joined(struct dep_out *o);
+
+/** dep_out_room() - make sure that @n more items fit; what the sink returned, or 0 */
+static inline int dep_out_room(struct dep_out *o, size_t n)
+{
+	return o->n + n <= o->room ? 0 : dep_out_grow(o, n);
+}
+
+/**
+ * struct dep_tracer - for what needs instructions and not items (paper_formats.c)
+ *
+ * Called for each piece of a fragment that was executed: instructions from..to-1.
+ */
+struct dep_tracer {
+	void (*piece)(void *arg, const struct dep_program *p, const struct dep_details *d,
+		      u32 from, u32 to);
+	void *arg;
+};
+
+#define DEP_RECENT	2048u
+
+/** struct dep_recent - an exit that was looked up lately; 0 is none's id */
+struct dep_recent {
+	u32 id;
+	const struct dep_exit_info *exit;
+};
+
+struct dep_run {
+	struct dep_store *store;
+	struct dep_columns *columns;
+	struct dep_out out;
+	struct dep_counts counts;
+	const struct dep_tracer *tracer;
+	struct dep_sieve *sieve;	/* NULL: all references are shown */
+	bool more;		/* what it puts off may be told by the next segment */
+	size_t reserve;		/* items that what is under way may make; dep_run_reserve() */
+	int failed;		/* what the sink returned where that could not be told */
+	bool lean;			/* whole records by lean programs */
+	struct dep_native *native;	/* NULL: no machine code; else it is lean */
+	struct dep_native_state state;	/* of the machine code */
+	u64 slot[DEP_SLOTS];
+	const u64 *value;	/* next one */
+	const u64 *vec[2];
+	u64 kreg;
+	u16 known;
+	const struct dep_exit_info *exit;	/* taken last; NULL: what follows is true already */
+	u64 pc;			/* where execution is, 0 = unknown */
+	u64 last_pc;		/* last instruction done, 0 = unknown */
+	int after_syscall;
+	struct dep_recent recent[DEP_RECENT];	/* by the lower bits of the id */
+	u64 last[DEP_DELTA_SLOTS];	/* values, where the columns have differences */
+};
+
+/** dep_run_again() - dep_run_init() of one that was used with the same store, and no tracer */
+void dep_run_again(struct dep_run *r, struct dep_columns *c, const struct dep_sink *sink);
+
+/**
+ * dep_run_ops() - interpret operations @from..@to-1
+ * @last_insn: where blocks end at the latest
+ *
+ * Counts the references of dynamic operations only; the caller knows the others,
+ * and has made room for p->max_items.
+ *
+ * Return: 0, what the sink returned, or -EBADMSG.
+ */
+int dep_run_ops(struct dep_run *r, const struct dep_program *p, u32 from, u32 to, u32 last_insn);
+
+/** dep_run_lean() - the same of a record that ends at @x, by its lean program from @from on */
+int dep_run_lean(struct dep_run *r, const struct dep_program *p, const struct dep_exit_info *x,
+		 u32 from);
+
+/**
+ * dep_run_string() - the references of a string instruction that moved its pointer to @post
+ * @code: enum dep_code, for r->sieve
+ */
+int dep_run_string(struct dep_run *r, const struct dep_string *s, u8 code, u64 pc, u64 post,
+		   int rep);
+
+/** dep_run_reserve() - make room for all that a piece of @p makes; what the sink returned, or 0 */
+static inline int dep_run_reserve(struct dep_run *r, const struct dep_program *p)
+{
+	r->reserve = p->max_items + 1;
+	return dep_out_room(&r->out, r->reserve);
+}
+
+/** dep_run_room() - make room for @n items of an operation; what the sink returned, or 0 */
+static inline int dep_run_room(struct dep_run *r, size_t n)
+{
+	r->reserve = r->reserve < n ? n : r->reserve;
+	return dep_out_room(&r->out, n);
+}
+
+/** dep_run_put_held() - put the ticket that r->sieve holds back; or r->failed is set */
+void dep_run_put_held(struct dep_run *r);
+/** dep_run_put_off() - put the references that r->sieve has put off; 0 or r->failed */
+int dep_run_put_off(struct dep_run *r);
+
+/** dep_recover_traced() - dep_recover_segment() with buffers that are used again */
+int dep_recover_traced(struct dep_store *s, const struct dep_segment *seg, struct dep_run *r,
+		       struct dep_counts *counts);
+
+/** dep_recover_columns() - the same with columns that are there already */
+int dep_recover_columns(struct dep_store *s, const struct dep_segment *seg, struct dep_run *r,
+			struct dep_counts *counts);
+
+void dep_run_init(struct dep_run *r, struct dep_columns *c, const struct dep_sink *sink,
+		  const struct dep_tracer *tracer);
+void dep_run_free(struct dep_run *r);
+
+void dep_counts_add(struct dep_counts *sum, const struct dep_counts *c);
+
+#endif

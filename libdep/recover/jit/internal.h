@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Between jit.c and those who emit: shared_code.c, record_code.c, derive_code.c. */
+#ifndef DEP_RECOVER_NATIVE_CODE_H
+#define DEP_RECOVER_NATIVE_CODE_H
+
+#include <stdbool.h>
+
+#include "libdep/x86/emit.h"
+#include "libdep/recover/program/program.h"
+
+struct dep_run;
+
+/* Places that records' code leaves by. */
+struct dep_native_exits {
+	bool bmi;		/* there are shrx and bextr */
+	const u8 *record;	/* in front of the record that was begun */
+	const u8 *quiet;	/* the same, and it did not count as a quiet one */
+	const u8 *end;		/* in front of the next one, not begun */
+	const u8 *middle;	/* eax: dep_native_left() */
+	/* To be called; rax: address, rsi: dep_native_look; eax afterwards: dep_native_slow() */
+	const u8 *slow;
+	/* To be called; rsi: program, edx: operation; eax afterwards: dep_native_one() */
+	const u8 *one;
+};
+
+/**
+ * struct dep_native_look - what is looked up together
+ * @pc: of the first of them
+ * @read, @wrote: bytes of it, bit 0 is the one at the address
+ * @whose: enum dep_code
+ */
+struct dep_native_look {
+	u64 pc;
+	u64 read;
+	u64 wrote : 58, whose : 6;
+};
+
+/**
+ * dep_native_slow() - not all has been seen
+ *
+ * Return: 0: it is noted, to be told later; 1: the interpreter has to see to it.
+ */
+u32 dep_native_slow(struct dep_run *r, const struct dep_native_look *look, u64 addr);
+
+/**
+ * dep_native_one() - do operation @op of @p, for which the interpreter need not stay
+ *
+ * Return: 0, or 1: it did not work, and all else is left to the interpreter.
+ */
+u32 dep_native_one(struct dep_run *r, const struct dep_program *p, u32 op);
+
+/** dep_native_derives() - is there code for @d?  dep_native_derive() emits it, over rax and rcx. */
+bool dep_native_derives(const struct x86_dop *d);
+void dep_native_derive(struct emit *e, const struct x86_dop *d);
+
+/* Whole code is limited to that. */
+#define DEP_NATIVE_MAX	(24u << 10)
+
+/**
+ * dep_native_emit_shared() - what all records have in common, in front of all code
+ *
+ * Return: where it is entered.
+ */
+const u8 *dep_native_emit_shared(struct emit *e, struct dep_native_exits *x);
+
+/**
+ * dep_native_emit() - the code for records of @p that end at @x
+ *
+ * Return: where it begins, or NULL if there is no use in it.
+ */
+const u8 *dep_native_emit(struct emit *e, const struct dep_native_exits *exits,
+			  const struct dep_program *p, const struct dep_exit_info *x);
+
+#endif

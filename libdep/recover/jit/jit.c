@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Where the machine code is: a file of memory that is mapped twice, to be written and to be
+ * executed.  It grows behind its end only, so who runs in it is not disturbed; what is full gets
+ * no more.
+ */
+#include <pthread.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "libdep/format/read/store.h"
+#include "libdep/x86/cpu_features.h"
+#include "internal.h"
+#include "libdep/recover/interp/run.h"
+
+#define SPACE	(64ul << 20)
+
+struct dep_native_space {
+	pthread_mutex_t lock;
+	u8 *write;
+	size_t used;
+	struct dep_native_exits exits;
+};
+
+static void free_native(void *arg)
+{
+	struct dep_native *n = arg;
+
+	if (n->code)
+		munmap((void *)n->code, SPACE);
+	if (n->space && n->space->write)
+		munmap(n->space->write, SPACE);
+	if (n->table)
+		munmap(n->table, DEP_NATIVE_IDS * sizeof(*n->table));
+	free(n->space);
+	free(n);
+}
+
+static void *map(int fd, size_t size, int prot)
+{
+	int flags = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE : MAP_SHARED;
+	void *p = mmap(NULL, size, prot, flags, fd, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+static bool map_all(struct dep_native *n)
+{
+	int fd = memfd_create("adept-recovery", MFD_CLOEXEC);
+	bool ok = fd >= 0 && !ftruncate(fd, SPACE);
+
+	if (ok) {
+		n->space->write = map(fd, SPACE, PROT_READ | PROT_WRITE);
+		n->code = map(fd, SPACE, PROT_READ | PROT_EXEC);
+		n->table = map(-1, DEP_NATIVE_IDS * sizeof(*n->table), PROT_READ | PROT_WRITE);
+		ok = n->space->write && n->code && n->table;
+	}
+	if (fd >= 0)
+		close(fd);
+	return ok;
+}
+
+static struct emit emit_at(struct dep_native_space *s)
+{
+	u8 *from = s->write + s->used, *end = s->write + SPACE;
+
+	return (struct emit){ .p = from,
+			      .end = end - from > DEP_NATIVE_MAX ? from + DEP_NATIVE_MAX : end };
+}
+
+static struct dep_native *make(bool bmi)
+{
+	struct dep_native *n = calloc(1, sizeof(*n));
+	struct emit e;
+	const u8 *enter;
+
+	if (!n)
+		return NULL;
+	n->space = calloc(1, sizeof(*n->space));
+	if (!n->space || !map_all(n)) {
+		free_native(n);
+		return NULL;
+	}
+	pthread_mutex_init(&n->space->lock, NULL);
+	n->space->exits.bmi = bmi;
+	e = emit_at(n->space);
+	enter = dep_native_emit_shared(&e, &n->space->exits);
+	n->enter = n->code + (enter - n->space->write);
+	n->space->used = e.p - n->space->write;
+	return n;
+}
+
+static struct dep_native *native_of(struct dep_store *s, bool bmi)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+	pthread_mutex_lock(&lock);
+	if (!s->native) {
+		s->native = make(bmi);
+		s->native_free = free_native;
+	}
+	pthread_mutex_unlock(&lock);
+	return s->native;
+}
+
+struct dep_native *dep_native_of(struct dep_store *s)
+{
+	return native_of(s, x86_has_bmi());
+}
+
+struct dep_native *dep_native_plain(struct dep_store *s)
+{
+	return native_of(s, false);
+}
+
+static void compile(struct dep_native *n, const struct dep_program *p,
+		    const struct dep_exit_info *x)
+{
+	u32 id = p->d->first_exit + (u32)(x - p->exit);
+	struct dep_native_space *s = n->space;
+	const u8 *code;
+	struct emit e;
+
+	pthread_mutex_lock(&s->lock);
+	if (id < DEP_NATIVE_IDS && !n->table[id]) {
+		e = emit_at(s);
+		code = dep_native_emit(&e, &s->exits, p, x);
+		if (code && !e.overflow) {
+			s->used = e.p - s->write;
+			__atomic_store_n(&n->table[id], (u32)(code - s->write), __ATOMIC_RELEASE);
+		}
+	}
+	pthread_mutex_unlock(&s->lock);
+}
+
+void dep_native_ran(struct dep_native *n, const struct dep_program *p,
+		    const struct dep_exit_info *x)
+{
+	u8 *runs = (u8 *)&x->runs, seen = __atomic_load_n(runs, __ATOMIC_RELAXED);
+
+	if (seen >= DEP_NATIVE_RUNS)
+		return;
+	/* If two count at once, it takes one more. */
+	__atomic_store_n(runs, ++seen, __ATOMIC_RELAXED);
+	if (seen == DEP_NATIVE_RUNS)
+		compile(n, p, x);
+}
+
+static void add_counts(struct dep_counts *c, const u32 *count)
+{
+	c->refs += count[DEP_NATIVE_REFS];
+	c->reads += count[DEP_NATIVE_READS];
+	c->writes += count[DEP_NATIVE_WRITES];
+	c->blocks += count[DEP_NATIVE_BLOCKS];
+	c->instructions += count[DEP_NATIVE_INSNS];
+	c->values_used += count[DEP_NATIVE_WORDS];
+	c->records += count[DEP_NATIVE_RECORDS];
+}
+
+/* All runs of @bits. */
+static bool put_off(struct dep_run *r, const struct dep_native_look *look, u64 addr, u64 bits,
+		    u32 type)
+{
+	struct dep_ref ref = { .pc = look->pc, .type = (u16)type, .whose = look->whose + 1 };
+	u32 at;
+
+	for (; bits; bits &= bits + 1) {
+		at = (u32)__builtin_ctzll(bits);
+		ref.addr = addr + at;
+		ref.size = (u32)__builtin_ctzll(~(bits >> at));
+		bits |= bits - 1;
+		if (!dep_sieve_later(r->sieve, look->whose, &ref))
+			return false;
+	}
+	return true;
+}
+
+u32 dep_native_slow(struct dep_run *r, const struct dep_native_look *look, u64 addr)
+{
+	if (dep_sieve_later_near(r->sieve, look->whose, look->pc, addr, look->read, look->wrote))
+		return 0;
+	return !put_off(r, look, addr, look->wrote, DEP_WRITE) ||
+	       !put_off(r, look, addr, look->read, DEP_READ);
+}
+
+u32 dep_native_one(struct dep_run *r, const struct dep_program *p, u32 op)
+{
+	int err = dep_run_reserve(r, p);
+
+	if (!err)
+		err = dep_run_ops(r, p, op, op + 1, 0);
+	if (err && !r->failed)
+		r->failed = err;
+	return err != 0;
+}
+
+/* So many records at a time that none of the counts can overflow. */
+#define AT_ONCE	(1 << 14)
+
+u32 dep_native_run(struct dep_run *r, const u32 **control, const u32 *control_end,
+		   const u64 *value_end)
+{
+	const struct dep_native *n = r->native;
+	u32 (*enter)(struct dep_run *run, const u8 *code);
+	struct dep_native_state *s = &r->state;
+	u32 left;
+
+	if (control_end - *control > AT_ONCE)
+		control_end = *control + AT_ONCE;
+	s->value_end = value_end;
+	s->control = *control + 1;
+	s->control_end = control_end;
+	s->sieve = r->sieve;
+	s->table = n->table;
+	s->code = n->code;
+	enter = (u32 (*)(struct dep_run *, const u8 *))(u64)n->enter;
+	s->unknown = (u16)~r->known;
+	left = enter(r, n->code + n->table[**control]);
+	r->known = (u16)~s->unknown;
+	*control = s->control;
+	s->ran = s->count[DEP_NATIVE_RECORDS];
+	add_counts(&r->counts, s->count);
+	return left;
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Machine code for lean programs (filtered_program.h).
+ *
+ * Records that are run often get code of their own, which does what the interpreter does as long
+ * as nothing is to be shown: values go to their slots, what follows from them is computed,
+ * and each reference is looked up in what the sieve has seen.  From the end of one record's
+ * code it goes straight on to that of the next one.  For watched functions and masked moves it
+ * calls the interpreter.  Whatever else is not simple, and each reference that cannot be put off,
+ * is left to that, which takes over in the middle of the record.
+ *
+ * The code writes to nothing but its dep_run, the record's values, and two numbers of its sieve,
+ * whatever the store says: all else that is computed from values is only compared.  It takes the
+ * differences that the columns have (codec/delta.h) for values as it comes to them.
+ */
+#ifndef DEP_RECOVER_NATIVE_H
+#define DEP_RECOVER_NATIVE_H
+
+#include <stdbool.h>
+
+#include "libdep/recover/program/program.h"
+
+#define DEP_NATIVE_IDS	(1u << 24)	/* exits with higher ids have no code */
+#define DEP_NATIVE_RUNS	16u		/* when one gets its code */
+
+struct dep_run;
+struct dep_sieve;
+struct dep_store;
+
+/** struct dep_native - the code of a store's programs */
+struct dep_native {
+	u32 *table;		/* where that of an exit is, by id; 0: there is none */
+	const u8 *code;
+	const u8 *enter;
+	struct dep_native_space *space;
+};
+
+/* In number and order as the code adds them up. */
+enum {
+	DEP_NATIVE_REFS, DEP_NATIVE_READS, DEP_NATIVE_WRITES, DEP_NATIVE_BLOCKS, DEP_NATIVE_INSNS,
+	DEP_NATIVE_WORDS, DEP_NATIVE_RECORDS, DEP_NATIVE_COUNTS = 8,
+};
+
+/** struct dep_native_state - of a dep_run; @ran: records, the one that was left among them */
+struct dep_native_state {
+	const u64 *value_end;
+	const u32 *control, *control_end;
+	struct dep_sieve *sieve;
+	const u32 *table;
+	const u8 *code;
+	u32 count[DEP_NATIVE_COUNTS];
+	u32 unknown;		/* registers: dep_run.known without these */
+	u32 ran;
+};
+
+/** dep_native_of() - that of @s, made by the first who asks, or NULL if there can be none */
+struct dep_native *dep_native_of(struct dep_store *s);
+/** dep_native_plain() - the same, made of instructions that every processor has; to compare */
+struct dep_native *dep_native_plain(struct dep_store *s);
+
+/** dep_native_ran() - the interpreter runs a record of @p that ends at @x; any thread */
+void dep_native_ran(struct dep_native *n, const struct dep_program *p,
+		    const struct dep_exit_info *x);
+
+/**
+ * dep_native_run() - run records from @*control on, the first of which has code
+ *
+ * Afterwards @r->value is in front of the values of the record that @*control is at, or
+ * of the last one if that was left in the middle.  @r->state.ran says how many there were, and
+ * @r->counts has them all.
+ *
+ * Return: 0, or where the interpreter has to go on in the last one: dep_native_op() and
+ * dep_native_words().
+ */
+u32 dep_native_run(struct dep_run *r, const u32 **control, const u32 *control_end,
+		   const u64 *value_end);
+
+/** dep_native_has() - is there code for the exit @id?  Any thread. */
+static inline bool dep_native_has(const struct dep_native *n, u32 id)
+{
+	return id < DEP_NATIVE_IDS && __atomic_load_n(&n->table[id], __ATOMIC_ACQUIRE);
+}
+
+static inline u32 dep_native_left(u32 lean_op, u32 words)
+{
+	return words << 16 | (lean_op + 1);
+}
+
+/** dep_native_op() - of the lean program, where it goes on */
+static inline u32 dep_native_op(u32 left)
+{
+	return (left & 0xffff) - 1;
+}
+
+/** dep_native_words() - how many values of the record are in front of that */
+static inline u32 dep_native_words(u32 left)
+{
+	return left >> 16;
+}
+
+#endif

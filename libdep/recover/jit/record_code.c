@@ -1,0 +1,596 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * The code of a record; regs.h says what is in which register.
+ *
+ * References whose distance is known are looked up together, if they are near enough: nothing of
+ * what is between them matters to that.
+ */
+#include "libdep/recover/filter/filtered_program.h"
+#include "internal.h"
+#include "regs.h"
+#include "libdep/recover/program/symbolic_addr.h"
+
+#define MAX_REFS	256u
+#define MAX_LOOKS	2u
+
+_Static_assert(DEP_SEEN_WAYS == 1 << 10, "a way is found by these bits");
+_Static_assert(DEP_SEEN_PAGE == 4096 && DEP_SEEN_AT_ONCE <= 57, "a look is one load");
+_Static_assert(DEP_SIEVE_CODES <= 64, "a look has it beside its bits");
+
+struct ref {
+	u32 lean;		/* of the lean program */
+	u64 pc;
+	struct dep_sum_place at;
+	const struct ref *with;	/* that it is looked up with, the first one of them */
+	/* Of a first one: where what is looked up begins, as seen from here, and what it is. */
+	s64 low, high;
+	struct dep_native_look look;
+	const u8 *data;		/* @look, as it is beside the code */
+	u8 *no_way, *jump[MAX_LOOKS];	/* fields of jumps: there is no way to the page.. */
+	u32 njumps;			/* ..or it has not all of the bits */
+	const u8 *behind;	/* where it goes on */
+	u32 left;		/* to the interpreter */
+	u32 stretch;		/* they are looked up with others of the same */
+};
+
+struct code {
+	struct emit *e;
+	const struct dep_native_exits *exits;
+	const struct dep_program *p;
+	const struct dep_exit_info *x;
+	struct ref ref[MAX_REFS];
+	u32 nrefs, next_ref;
+	u32 stretch;		/* so many operations were called */
+	u64 base;		/* of dep_op.pc and .imm */
+	u32 words;		/* values that are used up */
+	s32 last;		/* what the first one was lately: of the dep_run */
+	u32 lean;		/* where it is in the lean program */
+};
+
+static void load(struct emit *e, u8 reg, u8 slot)
+{
+	native_mem(e, 1, 0x8b, reg, X86_RBX, native_slot(slot));
+}
+
+static void store(struct emit *e, u8 reg, u8 slot)
+{
+	native_mem(e, 1, 0x89, reg, X86_RBX, native_slot(slot));
+}
+
+static void add_imm(struct emit *e, u8 reg, u64 imm)
+{
+	if (!imm)
+		return;
+	if (fits32((s64)imm)) {
+		native_imm(e, 1, OP_ADD, reg, (s32)imm);
+		return;
+	}
+	emit_mov_imm64(e, X86_R8, imm);
+	native_reg(e, 1, 0x01, X86_R8, reg);
+}
+
+static void constant(struct emit *e, u8 slot, u64 value)
+{
+	emit_mov_imm64(e, X86_RAX, value);
+	store(e, X86_RAX, slot);
+}
+
+static bool is_left(const struct code *c, u32 op)
+{
+	return c->lean < c->x->lean_end && c->p->lean[c->lean].of == op;
+}
+
+/* Is it the interpreter's to do, and nothing else?  It has no values. */
+static bool is_called(const struct dep_op *op)
+{
+	return op->code == DEP_O_FUNCTION || op->code == DEP_O_MASKED;
+}
+
+/* Is the interpreter's to do, and all that follows? */
+static bool is_odd(const struct dep_program *p, const struct dep_op *op)
+{
+	if (dep_op_is_ref(op->code))
+		return op->addr32 || op->size - 1u >= DEP_SEEN_AT_ONCE;
+	if (op->code == DEP_O_DERIVE)
+		return op->size != 1 || !dep_native_derives(&p->dop[op->imm]);
+	if (is_called(op))
+		return false;
+	return dep_lean_ends(op->code) || op->code == DEP_O_CHECK || op->code == DEP_O_BITOFF;
+}
+
+/* Let @s be looked up with @r and its others, which reach from r->low to r->high, if that fits. */
+static void join(struct code *c, struct ref *r, struct ref *s)
+{
+	const struct dep_lean_op *lean = c->p->lean;
+	s64 from = (s64)(s->at.plus - r->at.plus), to = from + lean[s->lean].size, low;
+
+	if (s->with || s->stretch != r->stretch || !dep_sums_near(&r->at, &s->at) ||
+	    from < -(s64)DEP_SEEN_AT_ONCE ||
+	    from > (s64)DEP_SEEN_AT_ONCE || lean[s->lean].dst != lean[r->lean].dst)
+		return;
+	low = from < r->low ? from : r->low;
+	to = to > r->high ? to : r->high;
+	if (to - low > (s64)DEP_SEEN_AT_ONCE)
+		return;
+	r->low = low;
+	r->high = to;
+	s->with = r;
+}
+
+static void join_refs(struct code *c)
+{
+	struct ref *end = c->ref + c->nrefs, *r, *s;
+	const struct dep_lean_op *op;
+	u64 bits;
+
+	for (r = c->ref; r < end; r++) {
+		if (r->with)
+			continue;
+		r->with = r;
+		r->high = c->p->lean[r->lean].size;
+		for (s = r + 1; s < end; s++)
+			join(c, r, s);
+		for (s = r; s < end; s++) {
+			if (s->with != r)
+				continue;
+			op = &c->p->lean[s->lean];
+			bits = ~0ull >> (64 - op->size);
+			bits <<= s->at.plus - r->at.plus - (u64)r->low;
+			if (op->write)
+				r->look.wrote |= bits;
+			else
+				r->look.read |= bits;
+		}
+		/* What was written was read. */
+		r->look.read &= ~r->look.wrote;
+	}
+}
+
+/* Find all that is simple: up to what is not, or @x. */
+static void find_refs(struct code *c)
+{
+	struct dep_sums sums;
+	struct ref *r;
+	u32 i;
+
+	dep_sums_init(&sums, c->p);
+	for (i = 0; i < c->x->op_end && c->nrefs < MAX_REFS; i++) {
+		const struct dep_op *op = &c->p->op[i];
+		bool left = is_left(c, i);
+
+		if (left && is_odd(c->p, op))
+			break;
+		if (left && dep_op_is_ref(op->code)) {
+			r = &c->ref[c->nrefs++];
+			*r = (struct ref){
+				.lean = c->lean, .at = dep_sums_place(&sums, op),
+				.pc = sums.base + (u64)(s64)op->pc, .look.whose = op->whose,
+				.stretch = c->stretch,
+			};
+		}
+		c->stretch += left && is_called(op);
+		dep_sums_follow(&sums, c->p, op);
+		c->lean += left;
+	}
+	c->lean = 0;
+	join_refs(c);
+}
+
+/* rax = the address of the lowest byte of @r and those that are looked up with it */
+static void address(struct code *c, const struct ref *r, const struct dep_op *op)
+{
+	u64 disp = (u64)(s64)op->imm + (u64)r->low;
+	struct emit *e = c->e;
+
+	if (op->code == DEP_O_REF0) {
+		emit_mov_imm64(e, X86_RAX, c->base + disp);
+		return;
+	}
+	load(e, X86_RAX, op->src);
+	if (op->code == DEP_O_REF2 || (op->code == DEP_O_REFX && op->src2 != DEP_S_ZERO)) {
+		load(e, X86_RCX, op->src2);
+		native_index(e, 1, 0x8d, X86_RAX, X86_RAX, X86_RCX, op->shift, 0);
+	}
+	if (op->code == DEP_O_REFX)
+		native_mem(e, 1, 0x03, X86_RAX, X86_RBX, native_slot(op->dst));
+	add_imm(e, X86_RAX, disp);
+}
+
+/* Are not all @bits set in rdi? */
+static u8 *if_not_all(struct emit *e, u64 bits)
+{
+	native_reg(e, 1, 0xf7, 2, X86_RDI);	/* not */
+	if (bits <= 0x7fffffff) {
+		native_reg(e, 0, 0xf7, 0, X86_RDI);	/* test */
+		emit32(e, (u32)bits);
+	} else {
+		emit_mov_imm64(e, X86_R8, bits);
+		native_reg(e, 1, 0x85, X86_R8, X86_RDI);
+	}
+	return native_jump_if(e, CC_NE);
+}
+
+/* @to = the @bits of rax, which @constant has, too */
+static void extract(struct code *c, u8 to, u32 bits, u8 constant)
+{
+	if (c->exits->bmi) {
+		native_vex_f7(c->e, 0, NATIVE_VEX_NONE, to, X86_RAX, 0xff, 0, constant);
+		return;
+	}
+	native_reg(c->e, 0, 0x89, X86_RAX, to);
+	native_shift(c->e, 0, 5, to, (u8)bits);
+	native_imm(c->e, 0, OP_AND, to, (1 << (bits >> 8)) - 1);
+}
+
+/* rcx = number of the page of rax */
+static void page_number(struct code *c)
+{
+	if (c->exits->bmi) {
+		native_vex_f7(c->e, 1, NATIVE_VEX_F2, X86_RCX, X86_RAX, 0xff, 0, X86_R9);
+		return;
+	}
+	native_reg(c->e, 1, 0x89, X86_RAX, X86_RCX);
+	native_shift(c->e, 1, 5, X86_RCX, NUMBER_SHIFT);
+}
+
+/* rdi = word rdx of the @map of page rsi, from the bit of rax on */
+static void word(struct code *c, s32 map)
+{
+	if (c->exits->bmi) {
+		native_vex_f7(c->e, 1, NATIVE_VEX_F2, X86_RDI, X86_RSI, X86_RDX, map, X86_RAX);
+		return;
+	}
+	native_index(c->e, 1, 0x8b, X86_RDI, X86_RSI, X86_RDX, 3, map);
+	native_reg(c->e, 0, 0x89, X86_RAX, X86_RCX);
+	native_reg(c->e, 1, 0xd3, 5, X86_RDI);	/* shr cl */
+}
+
+#define READ	((s32)offsetof(struct dep_seen_page, read))
+#define WROTE	((s32)offsetof(struct dep_seen_page, wrote))
+
+static void look(struct code *c, struct ref *r, s32 map, u64 bits)
+{
+	if (!bits)
+		return;
+	word(c, map);
+	r->jump[r->njumps++] = if_not_all(c->e, bits);
+}
+
+/*
+ * As dep_seen_has() does, but what reaches into the next word is not found: see emit_behind().
+ */
+static void reference(struct code *c, const struct dep_op *op)
+{
+	struct ref *r = &c->ref[c->next_ref++];
+	s32 tag = IN_SIEVE(tag) + op->whose % DEP_SIEVE_CODES * 8;
+	struct emit *e = c->e;
+
+	if (r->with != r)
+		return;
+	address(c, r, op);
+	extract(c, X86_RSI, WAY, X86_R10);
+	page_number(c);
+	native_mem(e, 1, 0x0b, X86_RCX, X86_R14, tag);
+	native_index(e, 1, 0x3b, X86_RCX, X86_R14, X86_RSI, 3, IN_SIEVE(seen.key[0]));
+	r->no_way = native_jump_if(e, CC_NE);
+	native_index(e, 1, 0x8b, X86_RSI, X86_R14, X86_RSI, 3, IN_SIEVE(seen.page[0]));
+	extract(c, X86_RDX, WORD, X86_R11);
+	look(c, r, WROTE, r->look.wrote);
+	look(c, r, READ, r->look.read);
+	r->behind = e->p;
+	r->left = dep_native_left(c->lean, c->words);
+}
+
+/* ---- operations ---- */
+
+/* rax = the next value, of which its difference to the last one is there */
+static void value(struct code *c)
+{
+	s32 word = (s32)c->words++ * 8;
+
+	native_mem(c->e, 1, 0x8b, X86_RAX, X86_R12, word);
+	native_mem(c->e, 1, 0x03, X86_RAX, X86_RBX, c->last + word);
+	native_mem(c->e, 1, 0x89, X86_RAX, X86_RBX, c->last + word);
+}
+
+/* The next @n values are not needed, but those that follow on them some time. */
+static void skip_values(struct code *c, u64 n)
+{
+	s32 word;
+
+	while (n-- && !c->e->overflow) {
+		word = (s32)c->words++ * 8;
+		native_mem(c->e, 1, 0x8b, X86_RAX, X86_R12, word);
+		native_mem(c->e, 1, 0x01, X86_RAX, X86_RBX, c->last + word);
+	}
+}
+
+/* The next @n values are to be where their differences are; rax = there */
+static void vector(struct code *c, u64 n)
+{
+	s32 at = (s32)c->words * 8;
+
+	for (; n-- && !c->e->overflow;) {
+		value(c);
+		native_mem(c->e, 1, 0x89, X86_RAX, X86_R12, (s32)(c->words - 1) * 8);
+	}
+	native_mem(c->e, 1, 0x8d, X86_RAX, X86_R12, at);
+}
+
+static void operation(struct code *c, const struct dep_op *op)
+{
+	struct emit *e = c->e;
+
+	switch ((enum dep_op_code)op->code) {
+	case DEP_O_LOAD:
+		value(c);
+		store(e, X86_RAX, op->dst);
+		break;
+	case DEP_O_SKIP:
+		skip_values(c, (u32)op->imm);
+		break;
+	case DEP_O_VEC:
+		vector(c, (u32)op->imm);
+		native_mem(e, 1, 0x89, X86_RAX, X86_RBX,
+			   op->dst & 1 ? IN_RUN(vec[1]) : IN_RUN(vec[0]));
+		break;
+	case DEP_O_KREG:
+		value(c);
+		native_mem(e, 1, 0x89, X86_RAX, X86_RBX, IN_RUN(kreg));
+		break;
+	case DEP_O_CONST:
+		constant(e, op->dst, (u64)(s64)op->imm);
+		break;
+	case DEP_O_NEAR:
+		constant(e, op->dst, c->base + (u64)(s64)op->imm);
+		break;
+	case DEP_O_WIDE:
+		constant(e, op->dst, c->p->wide[op->imm]);
+		break;
+	case DEP_O_BASE:
+		break;
+	case DEP_O_ADD:
+		load(e, X86_RAX, op->src);
+		add_imm(e, X86_RAX, (u64)(s64)op->imm);
+		store(e, X86_RAX, op->dst);
+		break;
+	case DEP_O_LEA:
+		load(e, X86_RAX, op->src);
+		load(e, X86_RCX, op->src2);
+		native_index(e, 1, 0x8d, X86_RAX, X86_RAX, X86_RCX, op->shift, 0);
+		add_imm(e, X86_RAX, (u64)(s64)op->imm);
+		store(e, X86_RAX, op->dst);
+		break;
+	case DEP_O_LOW8:
+		native_mem(e, 0, 0x0fb6, X86_RAX, X86_RBX, native_slot(op->src));
+		store(e, X86_RAX, op->dst);
+		break;
+	case DEP_O_DERIVE:
+		dep_native_derive(e, &c->p->dop[op->imm]);
+		break;
+	default:
+		reference(c, op);
+		break;
+	}
+}
+
+/* @op, by the interpreter */
+static void call_out(struct code *c, u32 op)
+{
+	struct emit *e = c->e;
+	u8 *over;
+
+	emit_mov_imm64(e, X86_RSI, (u64)c->p);
+	emit_mov_imm64(e, X86_RDX, op);
+	emit_branch(e, 0xe8, c->exits->one);
+	native_reg(e, 0, 0x85, X86_RAX, X86_RAX);
+	over = native_jump_if(e, CC_E);
+	emit_mov_imm64(e, X86_RAX, dep_native_left(c->lean + 1, c->words));
+	native_branch(e, c->exits->middle);
+	if (!e->overflow)
+		put_rel32(over, e->p);
+}
+
+/* ---- around them ---- */
+
+/* Has it all that it needs, and may it be done this way? */
+static void begin(struct code *c, const u8 *counts)
+{
+	const struct dep_exit_info *x = c->x;
+	struct emit *e = c->e;
+	u8 xmm;
+
+	native_mem(e, 1, 0x8d, X86_RAX, X86_R12, x->words * 8);
+	native_mem(e, 1, 0x3b, X86_RAX, X86_RBX, IN_RUN(state.value_end));
+	native_branch_if(e, CC_A, c->exits->record);
+	if (c->p->entry_mask) {
+		native_mem(e, 0, 0xf7, 0, X86_RBX, IN_RUN(state.unknown));	/* test */
+		emit32(e, c->p->entry_mask);
+		native_branch_if(e, CC_NE, c->exits->record);
+	}
+	if (x->count.writes) {
+		native_mem(e, 0, 0xc7, 0, X86_R14, IN_SIEVE(quiet));
+		emit32(e, (u32)DEP_SIEVE_QUIET);
+		native_mem(e, 0, 0xc7, 0, X86_R14, IN_SIEVE(reads));
+		emit32(e, 0);
+	} else {
+		native_mem(e, 0, 0xff, 0, X86_R14, IN_SIEVE(quiet));	/* inc */
+		native_branch_if(e, CC_E, c->exits->quiet);
+	}
+	/* paddd xmm, [rip + ..] */
+	for (xmm = 0; xmm < 2; xmm++) {
+		emit8(e, 0x66);
+		emit8(e, 0x0f);
+		emit8(e, 0xfe);
+		emit8(e, (u8)(0x05 | xmm << 3));
+		emit32(e, 0);
+		if (!e->overflow)
+			put_rel32(e->p - 4, counts + 16 * xmm);
+	}
+}
+
+/* On to the next one. */
+static void end(struct code *c)
+{
+	const struct dep_exit_info *x = c->x;
+	struct emit *e = c->e;
+
+	if (x->words)
+		native_imm(e, 1, OP_ADD, X86_R12, x->words * 8);
+	native_mem(e, 0, 0xc7, 0, X86_RBX, IN_RUN(state.unknown));	/* mov */
+	emit32(e, (u16)~x->known);
+	native_mem(e, 1, 0x3b, X86_R13, X86_RBX, IN_RUN(state.control_end));
+	native_branch_if(e, CC_AE, c->exits->end);
+	native_mem(e, 0, 0x8b, X86_RAX, X86_R13, 0);
+	native_imm(e, 1, OP_ADD, X86_R13, 4);
+	native_imm(e, 0, OP_CMP, X86_RAX, (s32)DEP_NATIVE_IDS);
+	native_branch_if(e, CC_AE, c->exits->record);
+	native_index(e, 0, 0x8b, X86_RAX, X86_RBP, X86_RAX, 2, 0);
+	/* That of none is in front of all code: it leaves. */
+	native_reg(e, 1, 0x01, X86_R15, X86_RAX);
+	native_reg(e, 0, 0xff, 4, X86_RAX);	/* jmp */
+}
+
+/* Are not all @bits set in the @map of page rsi, from bit cl of its byte rdx on?  NULL: none */
+static u8 *look_behind(struct emit *e, s32 map, u64 bits)
+{
+	if (!bits)
+		return NULL;
+	native_index(e, 1, 0x8b, X86_RDI, X86_RSI, X86_RDX, 0, map);
+	native_reg(e, 1, 0xd3, 5, X86_RDI);	/* shr cl */
+	return if_not_all(e, bits);
+}
+
+static void come_here(struct emit *e, u8 *jump)
+{
+	if (jump && !e->overflow)
+		put_rel32(jump, e->p);
+}
+
+/* Where a word has not all of the bits: the rest of them may be in the next one. */
+static void emit_behind(struct emit *e, const struct ref *r)
+{
+	u8 *no[2];
+
+	native_reg(e, 0, 0x89, X86_RAX, X86_RDX);
+	native_imm(e, 0, OP_AND, X86_RDX, DEP_SEEN_PAGE - 1);
+	native_shift(e, 0, 5, X86_RDX, 3);
+	native_reg(e, 0, 0x89, X86_RAX, X86_RCX);
+	native_imm(e, 0, OP_AND, X86_RCX, 7);
+	no[0] = look_behind(e, WROTE, r->look.wrote);
+	no[1] = look_behind(e, READ, r->look.read);
+	native_branch(e, r->behind);
+	come_here(e, no[0]);
+	come_here(e, no[1]);
+}
+
+/* Where it is slow. */
+static void emit_slow(struct emit *e, const struct dep_native_exits *exits, const struct ref *r)
+{
+	u32 i;
+
+	for (i = 0; i < r->njumps; i++)
+		come_here(e, r->jump[i]);
+	if (r->high - r->low > 1)
+		emit_behind(e, r);
+	come_here(e, r->no_way);
+	/* lea rsi, [rip + ..] */
+	native_opcode(e, 1, 0x8d, X86_RSI, 0, 0);
+	emit8(e, 0x05 | X86_RSI << 3);
+	emit32(e, 0);
+	if (!e->overflow)
+		put_rel32(e->p - 4, r->data);
+	emit_branch(e, 0xe8, exits->slow);
+	native_reg(e, 0, 0x85, X86_RAX, X86_RAX);
+	native_branch_if(e, CC_E, r->behind);
+	emit_mov_imm64(e, X86_RAX, r->left);
+	native_branch(e, exits->middle);
+}
+
+/* Beside the code, in front of it: what is looked up. */
+static void emit_looks(struct code *c)
+{
+	struct ref *r;
+
+	for (r = c->ref; r < c->ref + c->nrefs; r++) {
+		if (r->with != r)
+			continue;
+		r->look.pc = r->pc;
+		while (!c->e->overflow && (u64)c->e->p & 7)
+			emit8(c->e, 0);
+		r->data = c->e->p;
+		emit_bytes(c->e, (const u8 *)&r->look, sizeof(r->look));
+	}
+}
+
+static const u8 *emit_counts(struct code *c)
+{
+	const struct dep_exit_info *x = c->x;
+	const u32 count[DEP_NATIVE_COUNTS] = {
+		[DEP_NATIVE_REFS] = x->count.refs, [DEP_NATIVE_READS] = x->count.reads,
+		[DEP_NATIVE_WRITES] = x->count.writes, [DEP_NATIVE_BLOCKS] = x->count.blocks,
+		[DEP_NATIVE_INSNS] = x->ninsns, [DEP_NATIVE_WORDS] = x->words,
+		[DEP_NATIVE_RECORDS] = 1,
+	};
+	const u8 *at;
+	u32 i;
+
+	while (!c->e->overflow && (u64)c->e->p & 15)
+		emit8(c->e, 0);
+	at = c->e->p;
+	for (i = 0; i < DEP_NATIVE_COUNTS; i++)
+		emit32(c->e, count[i]);
+	return at;
+}
+
+const u8 *dep_native_emit(struct emit *e, const struct dep_native_exits *exits,
+			  const struct dep_program *p, const struct dep_exit_info *x)
+{
+	const u8 *counts, *from;
+	struct code c;
+	u32 i;
+
+	/* More than that does not go into dep_native_left(). */
+	if (x->lean_end >= UINT16_MAX || x->words > DEP_DELTA_RUN)
+		return NULL;
+	/* Not all of its references are cleared, there are so many. */
+	c.e = e;
+	c.exits = exits;
+	c.p = p;
+	c.x = x;
+	c.base = p->base;
+	c.nrefs = c.next_ref = c.stretch = c.words = c.lean = 0;
+	c.last = IN_RUN(last[0]) + (s32)dep_delta_slot(p->d->first_exit + (u32)(x - p->exit)) * 8;
+	find_refs(&c);
+	emit_looks(&c);
+	counts = emit_counts(&c);
+	from = e->p;
+	begin(&c, counts);
+	for (i = 0; i < x->op_end; i++) {
+		const struct dep_op *op = &p->op[i];
+
+		if (op->code == DEP_O_BASE)
+			c.base = p->wide[op->imm];
+		if (!is_left(&c, i))
+			continue;
+		if (is_odd(p, op) || (dep_op_is_ref(op->code) && c.next_ref == c.nrefs))
+			break;
+		if (is_called(op))
+			call_out(&c, i);
+		else
+			operation(&c, op);
+		c.lean++;
+	}
+	if (i < x->op_end && !c.lean)
+		return NULL;
+	if (i < x->op_end) {
+		emit_mov_imm64(e, X86_RAX, dep_native_left(c.lean, c.words));
+		native_branch(e, exits->middle);
+	} else {
+		end(&c);
+	}
+	for (i = 0; i < c.next_ref; i++)
+		if (c.ref[i].with == &c.ref[i])
+			emit_slow(e, exits, &c.ref[i]);
+	return from;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What functions and variables are declared in: entries have no way up, so it is noted on
+ * the way down, for those of which no linker's name tells.
+ */
+#ifndef DEP_SYMBOLS_SCOPE_H
+#define DEP_SYMBOLS_SCOPE_H
+
+#include "die.h"
+#include "libdep/symbols/string_pool.h"
+
+struct dep_scope {
+	const struct dep_scope *up;
+	Dwarf_Die *die;		/* namespace, class or function; NULL: the unit */
+	bool is_std;		/* namespace std, or an inline one in it */
+};
+
+struct dep_scoped {
+	const void *die;
+	const char *name;	/* "space::Class::name" */
+};
+
+struct dep_scopes {
+	struct dep_scoped *row;
+	size_t n, room;
+};
+
+/** dep_scope_enter() - @in = @die in @sc */
+void dep_scope_enter(struct dep_scope *in, const struct dep_scope *sc, Dwarf_Die *die);
+/** dep_scopes_note() - @die, which is in @sc */
+void dep_scopes_note(struct dep_scopes *t, struct dep_strings *strings, Dwarf_Die *die,
+		     const struct dep_scope *sc);
+/** dep_scopes_seal() - all are noted */
+void dep_scopes_seal(struct dep_scopes *t);
+/** dep_scopes_name() - name of @die, with its scope if that was noted, or NULL */
+const char *dep_scopes_name(const struct dep_scopes *t, struct dep_strings *strings,
+			    Dwarf_Die *die);
+void dep_scopes_free(struct dep_scopes *t);
+
+#endif

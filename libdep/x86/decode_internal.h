@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Private to the decoder: its two halves, and its state between them.
+ */
+#ifndef ADEPT_X86_CURSOR_H
+#define ADEPT_X86_CURSOR_H
+
+#include "decode.h"
+#include "table_row.h"
+
+/* What has been read so far. */
+struct x86_cursor {
+	const u8 *code;
+	unsigned int pos, limit;
+	u8 rep;		/* 0, 1 = F3, 2 = F2: the last one */
+	u8 p66;
+	u8 r, x, b, w;	/* extension bits, not inverted */
+	u8 r2, vvvv, z, bc;
+	u8 top;		/* enum x86_top + map */
+	u8 seg;		/* enum x86_seg */
+};
+
+/* Fill registers, flags and mem[] of an instruction whose bytes are all read. */
+void x86_operands(struct x86_insn *in, const struct x86_cursor *c, const struct x86_row *row);
+
+#endif

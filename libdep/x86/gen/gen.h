@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The table generator's parts: main.c enumerates encodings and writes the
+ * tables, row.c makes a row of one encoding, constraints.c finds its constraints.
+ * Host program.
+ */
+#ifndef ADEPT_X86_GEN_H
+#define ADEPT_X86_GEN_H
+
+#include <Zydis/Zydis.h>
+
+#include "libdep/x86/table_row.h"
+
+/* One encoding to try. */
+struct probe {
+	u8 enc, map, opcode;
+	u8 pp;			/* legacy: 0, 1 = F3, 2 = F2; else pp */
+	u8 w, p66;
+	u8 l, bc;		/* EVEX.b */
+	u8 mod, reg, rm;	/* mod: 0 = memory, 1 = register */
+	u8 r, x, b, r2, z, aaa;
+	u8 vvvv;		/* with V' as bit 4 */
+	u8 index;		/* of the SIB byte */
+	u8 norm;		/* memory: 0 = SIB + disp8, 1 = rip-relative, 2 = base only */
+};
+
+struct insn {
+	ZydisDecodedInstruction i;
+	ZydisDecodedOperand op[ZYDIS_MAX_OPERAND_COUNT];
+};
+
+/* Sub-tables of rows; entry 0 of each is all zero. */
+struct gen_lists {
+	struct x86_memlist mem[256];
+	struct x86_implicit impl[256];
+	struct x86_flagset flags[256];
+	unsigned int nmem, nimpl, nflags;
+};
+
+extern struct gen_lists gen_lists;
+
+int gen_decode(const struct probe *p, struct insn *in);
+int gen_row(struct probe *p, struct x86_row *row);
+unsigned int gen_constraints(const struct probe *p, const struct x86_row *row);
+
+#endif

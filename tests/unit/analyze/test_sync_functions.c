@@ -1,0 +1,502 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What orders threads: watched functions, locked instructions, windows that are missing. */
+#include <sys/syscall.h>
+
+#include "libdep/format/read/store.h"
+#include "tests/unit/lib/joined.h"
+#include "two_threads.h"
+
+static void heap(void **state)
+{
+	struct two t;
+
+	(void)state;
+	/* freed while it is used, and not used at all before */
+	begin(&t);
+	run(t.first, DEP_F_MALLOC, 16, 0, BLOCK);
+	run(t.first, DEP_F_FREE, BLOCK, 0, 0);
+	access_it(t.second, BLOCK + 12, DEP_READ);
+	end(&t, 1);
+	/* behind its end */
+	begin(&t);
+	run(t.first, DEP_F_CALLOC, 4, 4, BLOCK);
+	run(t.first, DEP_F_FREE, BLOCK, 0, 0);
+	access_it(t.second, BLOCK + 16, DEP_READ);
+	end(&t, 0);
+	/* used again */
+	begin(&t);
+	run(t.first, DEP_F_MALLOC, 16, 0, BLOCK);
+	access_it(t.first, BLOCK, DEP_WRITE);
+	run(t.first, DEP_F_FREE, BLOCK, 0, 0);
+	run(t.second, DEP_F_NEW, 16, 0, BLOCK);
+	access_it(t.second, BLOCK, DEP_WRITE);
+	run(t.second, DEP_F_DELETE, BLOCK, 0, 0);
+	/* by one whose address is not known */
+	run(t.first, DEP_F_POSIX_MEMALIGN, 0x9000, 16, 0);
+	access_it(t.first, BLOCK, DEP_WRITE);
+	end(&t, 0);
+	/* more than it was asked for */
+	begin(&t);
+	run(t.first, DEP_F_MALLOC, 16, 0, BLOCK);
+	run(t.first, DEP_F_MALLOC_USABLE_SIZE, BLOCK, 0, 32);
+	access_it(t.first, BLOCK + 16, DEP_WRITE);
+	run(t.first, DEP_F_FREE, BLOCK, 0, 0);
+	run(t.second, DEP_F_MALLOC, 16, 0, BLOCK);
+	run(t.second, DEP_F_MALLOC_USABLE_SIZE, BLOCK, 0, 32);
+	access_it(t.second, BLOCK + 16, DEP_WRITE);
+	end(&t, 0);
+	/* an allocation that failed gives nothing back */
+	begin(&t);
+	run(t.first, DEP_F_MALLOC, 16, 0, BLOCK);
+	run(t.first, DEP_F_REALLOC, BLOCK, 1u << 30, 0);
+	access_it(t.second, BLOCK, DEP_WRITE);
+	end(&t, 0);
+	/* one that moved does, one that stayed does not */
+	begin(&t);
+	run(t.first, DEP_F_MALLOC, 16, 0, BLOCK);
+	run(t.first, DEP_F_REALLOC, BLOCK, 32, BLOCK);
+	access_it(t.second, BLOCK, DEP_WRITE);
+	assert_int_equal(races(&t), 0);
+	run(t.first, DEP_F_REALLOC, BLOCK, 64, 2 * BLOCK);
+	end(&t, 1);
+}
+
+/* Functions are the library's. */
+static enum dep_code whose(void *arg, uint32_t process, uint64_t pc)
+{
+	(void)arg;
+	(void)process;
+	return pc < 0x1000 ? DEP_CODE_LIBRARY : DEP_CODE_PROGRAM;
+}
+
+/* What is done inside is nobody's business; what interrupts it is. */
+static void inside(void **state)
+{
+	struct two t;
+
+	(void)state;
+	begin(&t);
+	enter(t.first, DEP_F_MALLOC, 0x8000, 16, 0);
+	access_it(t.first, LOCK, DEP_WRITE);
+	access_it(t.second, LOCK, DEP_WRITE);
+	assert_int_equal(races(&t), 0);
+	event(t.first, ADEPT_EV_SIGNAL);
+	access_it(t.first, LOCK, DEP_WRITE);
+	assert_int_equal(races(&t), 1);
+	/* on another stack */
+	run(t.first, DEP_F_FREE, 0, 0, 0);
+	event(t.first, ADEPT_EV_SIGRETURN);
+	assert_true(t.first->muted);
+	access_it(t.first, LOCK + 64, DEP_WRITE);
+	access_it(t.second, LOCK + 64, DEP_WRITE);
+	assert_int_equal(races(&t), 1);
+	leave(t.first, 0x8000, BLOCK);
+	access_it(t.first, LOCK + 64, DEP_WRITE);
+	end(&t, 2);
+	/* left by longjmp */
+	begin(&t);
+	enter(t.first, DEP_F_MALLOC, 0x8000, 16, 0);
+	enter(t.first, DEP_F_MUTEX_INIT, 0x8100, LOCK, 0);
+	assert_false(t.first->muted);
+	run(t.first, DEP_F_MALLOC, 16, 0, BLOCK);
+	enter(t.first, DEP_F_MALLOC, 0x8000, 16, 0);
+	run(t.first, DEP_F_FREE, BLOCK, 0, 0);
+	access_it(t.second, BLOCK, DEP_WRITE);
+	assert_int_equal(races(&t), 1);
+	/* what comes there without having been called */
+	leave(t.first, 0x8200, BLOCK);
+	leave(t.first, 0x8100, 0);
+	end(&t, 1);
+	/* the program's code shows that, too */
+	begin(&t);
+	t.options.code = whose;
+	enter(t.first, DEP_F_MALLOC, 0x8000, 16, 0);
+	access_it(t.first, LOCK, DEP_WRITE);
+	access_it(t.second, LOCK, DEP_WRITE);
+	end(&t, 1);
+	/* nobody knows what a thread did in a gap */
+	begin(&t);
+	enter(t.first, DEP_F_MALLOC, 0x8000, 16, 0);
+	assert_int_equal(order_gap(&t.feed, &(struct dep_thread){ .serial = 1, .process = 1 }), 0);
+	assert_false(t.first->muted);
+	end(&t, 0);
+}
+
+/* Where a window of a thread is missing others may have been created and joined in it. */
+static void behind_gaps(void **state)
+{
+	struct order_thread *third;
+	struct two t;
+
+	(void)state;
+	/* it goes on behind all that there was.. */
+	begin(&t);
+	access_it(t.second, LOCK, DEP_WRITE);
+	assert_int_equal(order_thread_ended(t.second), 0);
+	assert_int_equal(order_gap(&t.feed, &(struct dep_thread){ .serial = 1, .process = 1 }), 0);
+	access_it(t.first, LOCK, DEP_WRITE);
+	end(&t, 0);
+	/* ..as does a thread that nobody is known to have created.. */
+	begin(&t);
+	access_it(t.second, LOCK, DEP_WRITE);
+	assert_int_equal(order_thread_ended(t.second), 0);
+	third = order_thread_of(&t.feed, &(struct dep_thread){ .serial = 3, .tid = 12,
+							      .process = 1 });
+	assert_int_equal(order_thread_begin(third), 0);
+	access_it(third, LOCK, DEP_WRITE);
+	/* ..and no further */
+	access_it(t.first, BLOCK, DEP_WRITE);
+	access_it(third, BLOCK, DEP_WRITE);
+	end(&t, 1);
+}
+
+/* Of a process that is over nothing is kept that nobody asks for; it can come to life again. */
+static void lives(void **state)
+{
+	struct dep_thread all[] = {
+		{ .serial = 1, .process = 1 }, { .serial = 2, .process = 1 },
+		{ .serial = 3, .process = 1 },
+	};
+	struct dep_store store = { .model.threads = { all, 3, 3 } };
+	struct order_thread *third;
+	struct two t;
+	u32 i;
+
+	(void)state;
+	/* one that was recorded may not have done anything yet */
+	for (i = 0; i < 2; i++) {
+		begin(&t);
+		t.feed.pass = ORDER_FIRST;
+		t.feed.store = i ? NULL : &store;
+		locked(t.first, 0x1001, false);
+		access_it(t.first, LOCK, DEP_MODIFY);
+		locked(t.first, 0x1001, true);
+		access_it(t.first, BLOCK, DEP_WRITE);
+		assert_int_equal(order_thread_ended(t.first), 0);
+		assert_non_null(t.first->process->detector);
+		assert_int_equal(order_thread_ended(t.second), 0);
+		assert_int_equal(!t.first->process->detector, i);
+		assert_int_equal(order_gap(&t.feed, &all[1]), 0);
+		assert_int_equal(order_end(&t.feed, &all[1]), 0);
+		third = order_thread_of(&t.feed, &all[2]);
+		access_it(third, BLOCK, DEP_WRITE);
+		assert_non_null(t.first->process->detector);
+		assert_int_equal(order_gap(&t.feed, &all[2]), 0);
+		assert_int_equal(order_thread_ended(third), 0);
+		assert_null(t.first->process->detector);
+		assert_int_equal(order_scopes_learn(&t.feed), 0);
+		assert_true(dep_places_has(&t.first->process->scope->locked, LOCK, 4));
+		finish(&t);
+	}
+	/* races are asked for */
+	begin(&t);
+	t.feed.pass = ORDER_EXACT;
+	t.feed.store = NULL;
+	access_it(t.first, BLOCK, DEP_WRITE);
+	access_it(t.second, BLOCK, DEP_WRITE);
+	assert_int_equal(order_thread_ended(t.first), 0);
+	assert_int_equal(order_thread_ended(t.second), 0);
+	assert_non_null(t.first->process->detector);
+	end(&t, 1);
+}
+
+/* A locked instruction that a function returns to: its ticket comes first. */
+static void returned_to(void **state)
+{
+	struct two t;
+	size_t i;
+
+	(void)state;
+	begin(&t);
+	for (i = 0; i < 2; i++) {
+		struct order_thread *thread = i ? t.second : t.first;
+		u64 pc = 0x1000 + thread->serial;
+
+		enter(thread, DEP_F_MALLOC_USABLE_SIZE, 0x8000, BLOCK, 0);
+		locked(thread, pc, false);
+		leave(thread, 0x8000, 16);
+		access_it(thread, LOCK, DEP_MODIFY);
+		locked(thread, pc, true);
+	}
+	end(&t, 0);
+	/* one inside orders nobody */
+	begin(&t);
+	for (i = 0; i < 2; i++) {
+		struct order_thread *thread = i ? t.second : t.first;
+
+		access_it(thread, BLOCK, DEP_WRITE);
+		enter(thread, DEP_F_MALLOC, 0x8000, 16, 0);
+		locked(thread, 0x1000 + thread->serial, false);
+		access_it(thread, LOCK, DEP_MODIFY);
+		locked(thread, 0x1000 + thread->serial, true);
+		leave(thread, 0x8000, 2 * BLOCK);
+		access_it(thread, BLOCK, DEP_WRITE);
+	}
+	end(&t, 1);
+}
+
+static void locks(void **state)
+{
+	static const struct { enum dep_function first, second; u32 races; } how[] = {
+		{ DEP_F_RWLOCK_RDLOCK, DEP_F_RWLOCK_RDLOCK, 1 },
+		{ DEP_F_RWLOCK_RDLOCK, DEP_F_RWLOCK_WRLOCK, 0 },
+		{ DEP_F_RWLOCK_WRLOCK, DEP_F_RWLOCK_RDLOCK, 0 },
+		{ DEP_F_RWLOCK_WRLOCK, DEP_F_RWLOCK_TRYWRLOCK, 0 },
+	};
+	struct two t;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(how) / sizeof(how[0]); i++) {
+		begin(&t);
+		run(t.first, how[i].first, LOCK, 0, 0);
+		access_it(t.first, BLOCK, DEP_WRITE);
+		run(t.first, DEP_F_RWLOCK_UNLOCK, LOCK, 0, 0);
+		run(t.second, how[i].second, LOCK, 0, 0);
+		access_it(t.second, BLOCK, DEP_WRITE);
+		run(t.second, DEP_F_RWLOCK_UNLOCK, LOCK, 0, 0);
+		end(&t, how[i].races);
+	}
+	/* one that could not be had orders nothing */
+	begin(&t);
+	run(t.first, DEP_F_RWLOCK_WRLOCK, LOCK, 0, 0);
+	access_it(t.first, BLOCK, DEP_WRITE);
+	run(t.first, DEP_F_RWLOCK_UNLOCK, LOCK, 0, 0);
+	run(t.second, DEP_F_RWLOCK_TRYRDLOCK, LOCK, 0, 16);
+	access_it(t.second, BLOCK, DEP_WRITE);
+	end(&t, 1);
+	/* an object whose memory is a new one's */
+	begin(&t);
+	run(t.first, DEP_F_MALLOC, 64, 0, BLOCK);
+	run(t.first, DEP_F_MUTEX_LOCK, BLOCK, 0, 0);
+	run(t.second, DEP_F_MALLOC, 64, 0, BLOCK);
+	run(t.second, DEP_F_MUTEX_INIT, BLOCK, 0, 0);
+	assert_int_equal(races(&t), 0);
+	run(t.first, DEP_F_MUTEX_LOCK, BLOCK, 0, 0);
+	end(&t, 1);
+}
+
+#define COND	0x30000u
+
+/* What the first thread does behind its pthread_cond_wait(). */
+enum leaving {
+	LEFT_NOT, LEFT_BY_RETURN, LEFT_BY_JUMP, LEFT_FROM_OUTSIDE, LEFT_BY_SIGRETURN,
+	LEFT_CANCELLED, LEFT_ANOTHER_MUTEX,
+};
+
+static void wait_and_leave(struct order_thread *t, enum leaving how)
+{
+	enter(t, DEP_F_BARRIER_INIT, 0x8100, 2 * COND, 0);
+	if (how == LEFT_BY_SIGRETURN)
+		event(t, ADEPT_EV_SIGNAL);
+	enter(t, DEP_F_COND_WAIT, 0x8000, COND, LOCK);
+	switch (how) {
+	case LEFT_NOT:
+		break;
+	case LEFT_BY_RETURN:
+		leave(t, 0x8000, 0);
+		break;
+	case LEFT_BY_JUMP:
+		run(t, DEP_F_SPIN_INIT, 3 * COND, 0, 0);
+		break;
+	case LEFT_FROM_OUTSIDE:
+		leave(t, 0x8100, 0);
+		break;
+	case LEFT_BY_SIGRETURN:
+		event(t, ADEPT_EV_SIGRETURN);
+		break;
+	case LEFT_CANCELLED:
+	case LEFT_ANOTHER_MUTEX:
+		event(t, ADEPT_EV_SIGNAL);
+		enter(t, DEP_F_MUTEX_UNLOCK, 0x7000, how == LEFT_CANCELLED ? LOCK : 2 * LOCK, 0);
+		leave(t, 0x7000, 0);
+		break;
+	}
+}
+
+/* Who has left a wait, however, does not wait. */
+static void waits(void **state)
+{
+	enum leaving how;
+	struct two t;
+
+	(void)state;
+	for (how = LEFT_NOT; how <= LEFT_ANOTHER_MUTEX; how++) {
+		begin(&t);
+		wait_and_leave(t.first, how);
+		/* all that it did comes before */
+		assert_int_equal(order_release(t.first, ORDER_FILE, 1), 0);
+		assert_int_equal(order_acquire(t.second, ORDER_FILE, 1), 0);
+		run(t.second, DEP_F_COND_DESTROY, COND, 0, 0);
+		end(&t, how == LEFT_NOT || how == LEFT_ANOTHER_MUTEX);
+	}
+}
+
+/*
+ * Who does the same between two sleeps again and again waits for what it reads; not so who does
+ * something else each time, also where that is shown joined.
+ */
+static void rounds(void **state)
+{
+	const struct adept_ev_syscall sleep = { .nr = SYS_nanosleep };
+	union joined_room put_off = { .j = { .pc = 0x1000, .whose = 1 + DEP_CODE_PROGRAM,
+					     .nwords = 1 } };
+	struct two t;
+	u32 i, other;
+
+	(void)state;
+	put_off.j.word[0].read = ~0ull;
+	for (other = 0; other < 2; other++) {
+		begin(&t);
+		t.feed.pass = ORDER_FIRST;
+		for (i = 0; i < 12; i++) {
+			access_it(t.first, LOCK, DEP_WRITE);
+			access_it(t.first, BLOCK, DEP_READ);
+			put_off.j.addr = BLOCK & -DEP_JOINED_PAGE;
+			put_off.j.words = 1ull << i * other;
+			item(t.first, &(struct dep_item){
+				.kind = DEP_ITEM_JOINED, .joined = &put_off.j,
+			});
+			call(t.first, &sleep);
+		}
+		assert_int_equal(dep_places_has(&t.first->process->scope->spun, BLOCK, 4), !other);
+		assert_false(dep_places_has(&t.first->process->scope->spun, LOCK, 4));
+		finish(&t);
+	}
+}
+
+static void frees_partly(struct order_thread *t, u64 address, u64 again)
+{
+	const struct dep_passed p = { .sp = 0x8000, .value = { address }, .again = again };
+
+	item(t, &(struct dep_item){
+		.kind = DEP_ITEM_FUNCTION,
+		.function = { .pc = 0x90, .function = DEP_F_FREE, .known = 1, .passed = &p },
+	});
+	leave(t, 0x8000, 0);
+}
+
+/* In the first pass; what may be in a race by it. */
+static const struct dep_places *begin_first(struct two *t)
+{
+	begin(t);
+	t->feed.pass = ORDER_FIRST;
+	return &t->first->process->scope->raced;
+}
+
+static void expect_behind_24(const struct dep_places *raced)
+{
+	assert_int_equal(raced->words, 10);
+	assert_true(dep_places_has(raced, BLOCK + 24, 1));
+	assert_true(dep_places_has(raced, BLOCK + 63, 1));
+}
+
+static void told(struct order_thread *t, u64 address, u64 size, u64 again)
+{
+	const struct dep_passed p = { .sp = 0x8008, .value = { size }, .again = again };
+
+	enter(t, DEP_F_MALLOC_USABLE_SIZE, 0x8000, address, 0);
+	item(t, &(struct dep_item){
+		.kind = DEP_ITEM_FUNCTION,
+		.function = { .pc = 0x90, .is_return = 1, .known = 1, .passed = &p },
+	});
+}
+
+/* What a thread's sieve does not show again behind free() may be in a race. */
+static void freed_partly(void **state)
+{
+	const struct dep_places *raced;
+	struct two t;
+
+	(void)state;
+	raced = begin_first(&t);
+	run(t.first, DEP_F_MALLOC, 64, 0, BLOCK);
+	frees_partly(t.first, BLOCK, 64);
+	run(t.first, DEP_F_MALLOC, 64, 0, BLOCK);
+	frees_partly(t.first, BLOCK, DEP_SIEVE_ALL_OF_IT);
+	frees_partly(t.first, BLOCK, 0);
+	assert_int_equal(raced->words, 0);
+	run(t.first, DEP_F_MALLOC, 64, 0, BLOCK);
+	frees_partly(t.first, BLOCK, 24);
+	expect_behind_24(raced);
+	/* from a damaged store: what was accessed of it, and a page around that */
+	assert_int_equal(order_access(t.first, 0x2000, BLOCK + (1ull << 40), 8, RACE_READ), 0);
+	assert_int_equal(order_flush(t.first), 0);
+	run(t.second, DEP_F_MALLOC, 24, 0, BLOCK);
+	told(t.first, BLOCK, ~0ull >> 1, 24);
+	assert_in_range(raced->words, 1024, 4096);
+	assert_true(dep_places_has(raced, BLOCK + (1ull << 40), 8));
+	finish(&t);
+	/* other passes are shown all that matters */
+	begin(&t);
+	run(t.first, DEP_F_MALLOC, 64, 0, BLOCK);
+	frees_partly(t.first, BLOCK, 0);
+	assert_int_equal(t.first->process->scope->raced.words, 0);
+	finish(&t);
+}
+
+/* Nor what it does to a block of which it was told the same before. */
+static void told_again(void **state)
+{
+	const struct dep_places *raced;
+	struct two t;
+
+	(void)state;
+	raced = begin_first(&t);
+	run(t.first, DEP_F_MALLOC, 24, 0, BLOCK);
+	told(t.first, BLOCK, 64, DEP_SIEVE_ALL_OF_IT);
+	told(t.first, BLOCK, 64, 0);
+	assert_int_equal(raced->words, 0);
+	/* Somebody has got it meanwhile. */
+	run(t.second, DEP_F_MALLOC, 24, 0, BLOCK);
+	told(t.first, BLOCK, 64, 0);
+	expect_behind_24(raced);
+	finish(&t);
+}
+
+static void locks_it(struct order_thread *t, u32 type)
+{
+	locked(t, 0x100, false);
+	item(t, &(struct dep_item){
+		.kind = DEP_ITEM_REF,
+		.ref = { .pc = 0x100, .addr = LOCK, .size = 4, .type = (u16)type },
+	});
+	locked(t, 0x100, true);
+}
+
+/* What was no turn of its sieve does not order, but it is no plain access either. */
+static void counts(void **state)
+{
+	struct two t;
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		begin(&t);
+		t.feed.pass = ORDER_FIRST;
+		access_it(t.first, BLOCK, DEP_WRITE);
+		locks_it(t.first, DEP_MODIFY | (i ? DEP_REF_COUNTS : 0));
+		locks_it(t.second, DEP_MODIFY);
+		access_it(t.second, BLOCK, DEP_WRITE);
+		end(&t, i);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(heap),
+		cmocka_unit_test(inside),
+		cmocka_unit_test(behind_gaps),
+		cmocka_unit_test(lives),
+		cmocka_unit_test(returned_to),
+		cmocka_unit_test(locks),
+		cmocka_unit_test(waits),
+		cmocka_unit_test(rounds),
+		cmocka_unit_test(freed_partly),
+		cmocka_unit_test(told_again),
+		cmocka_unit_test(counts),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,534 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What orders threads of processes: shared memory, forks, ends, signals, too many of them. */
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "libdep/format/read/store.h"
+#include "two_threads.h"
+
+static void shares(void **state)
+{
+	static const struct order_share all[] = {
+		{ { 1, 7, 0 }, 1, true, 0x1000 },
+		{ { 1, 7, 0 }, 2, false, 0x9000 },
+		{ { 1, 8, 0 }, 3, true, 0x1000 },
+		/* the same twice in one place, and in two places */
+		{ { 1, 8, 0 }, 3, true, 0x1000 },
+		{ { 2, 8, 0 }, 4, true, 0x1000 },
+		{ { 2, 8, 0 }, 4, true, 0x2000 },
+		/* nobody writes */
+		{ { 3, 1, 0 }, 5, false, 0x1000 },
+		{ { 3, 1, 0 }, 6, false, 0x1000 },
+		{ { ORDER_ANONYMOUS, 9, 1 }, 9, true, 0x1000 },
+		{ { ORDER_ANONYMOUS, 9, 2 }, 10, true, 0x1000 },
+	};
+	struct order_shares s = { 0 };
+	size_t i;
+
+	(void)state;
+	assert_int_equal(order_shares_settle(&s), 0);
+	assert_false(order_shares_has(&s, 1));
+	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		assert_int_equal(order_shares_note(&s, &all[i]), 0);
+	assert_int_equal(order_shares_settle(&s), 0);
+	assert_int_equal(s.nimages, 3);
+	assert_true(order_shares_has(&s, 1));
+	assert_true(order_shares_has(&s, 2));
+	assert_true(order_shares_has(&s, 4));
+	assert_false(order_shares_has(&s, 3));
+	order_shares_free(&s);
+}
+
+/* Each is noted once, however often and in whatever order. */
+static void many_shares(void **state)
+{
+	struct order_shares s = { 0 };
+	struct order_share share = { .image = 1 };
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < 60000; i++) {
+		share.key = (struct order_key){ i % 3, i % 20000 / 100, 0 };
+		share.at = i % 100 << 12;
+		share.writes = i >= 40000;
+		assert_int_equal(order_shares_note(&s, &share), 0);
+	}
+	assert_int_equal(s.n, 60000);
+	share.writes = false;
+	for (i = 0; i < 60000; i++) {
+		share.key = (struct order_key){ i % 3, i % 20000 / 100, 0 };
+		share.at = i % 100 << 12;
+		assert_int_equal(order_shares_note(&s, &share), 0);
+	}
+	assert_int_equal(s.n, 60000);
+	for (i = 0; i < 60000; i++)
+		assert_int_equal(s.v[i].writes, i >= 40000);
+	order_shares_free(&s);
+}
+
+#define SHARED	0x200000u
+#define MOVED	0x700000u
+#define OWN	0x500000u
+#define FILE_MAP 0x900000u
+
+/* A process that maps memory.. */
+static void begin_first(struct two *t, struct order_shares *s, u64 flags)
+{
+	static u32 both[] = { 1, 2 };
+
+	memset(t, 0, sizeof(*t));
+	*s = (struct order_shares){ .image = both, .nimages = 2 };
+	t->feed.options = &t->options;
+	t->feed.words = &t->words;
+	t->feed.pass = ORDER_EXACT;
+	t->feed.shares = s;
+	t->first = order_thread_of(&t->feed, &(struct dep_thread){ .serial = 1, .tid = 10,
+								  .process = 1 });
+	assert_int_equal(order_thread_begin(t->first), 0);
+	call(t->first, &(struct adept_ev_syscall){
+		.nr = SYS_mmap, .result = SHARED,
+		.args = { 0, 8192, PROT_READ | PROT_WRITE, flags | MAP_ANONYMOUS },
+	});
+}
+
+/* ..and one that it forked. */
+static void begin_second(struct two *t)
+{
+	t->second = order_thread_of(&t->feed, &(struct dep_thread){ .serial = 2, .tid = 20,
+								   .process = 2 });
+	assert_int_equal(order_thread_begin(t->second), 0);
+	assert_ptr_equal(t->first->process, t->second->process);
+}
+
+static void begin_processes(struct two *t, struct order_shares *s, u64 flags)
+{
+	begin_first(t, s, flags);
+	assert_int_equal(order_thread_created(t->first, &(struct adept_ev_fork){ .pid = 20 }), 0);
+	/* what it maps later its child does not have */
+	call(t->first, &(struct adept_ev_syscall){
+		.nr = SYS_mmap, .result = OWN,
+		.args = { 0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS },
+	});
+	begin_second(t);
+}
+
+static void end_processes(struct two *t, u32 want)
+{
+	assert_int_equal(races(t), want);
+	finish(t);
+}
+
+static void processes(void **state)
+{
+	const struct adept_ev_syscall wait = { .nr = SYS_wait4, .result = 20, .args = { ~0ull } };
+	const struct adept_ev_syscall send[] = {
+		{ .nr = SYS_kill, .args = { 10, 11 } },
+		{ .nr = SYS_kill, .args = { 10, 10 } },
+		{ .nr = SYS_tkill, .args = { 10, 10 } },
+		{ .nr = SYS_tgkill, .args = { 10, 10, 10 } },
+		{ .nr = SYS_rt_sigqueueinfo, .args = { 10, 10 } },
+		{ .nr = SYS_pidfd_send_signal, .args = { 3, 10 } },
+	};
+	const struct adept_ev_fork fork = { .pid = 20 };
+	struct order_shares s;
+	struct two t;
+	u32 i;
+
+	(void)state;
+	/* private memory, and what only one has */
+	begin_processes(&t, &s, MAP_PRIVATE);
+	access_it(t.first, SHARED, DEP_WRITE);
+	access_it(t.second, SHARED, DEP_WRITE);
+	access_it(t.first, OWN, DEP_WRITE);
+	access_it(t.second, OWN, DEP_WRITE);
+	end_processes(&t, 0);
+
+	begin_processes(&t, &s, MAP_SHARED);
+	access_it(t.first, SHARED + 8, DEP_WRITE);
+	access_it(t.second, SHARED + 16, DEP_WRITE);
+	assert_int_equal(races(&t), 0);
+	access_it(t.second, SHARED + 8, DEP_READ);
+	end_processes(&t, 1);
+
+	/* before the fork; behind the end */
+	begin_first(&t, &s, MAP_SHARED);
+	access_it(t.first, SHARED, DEP_WRITE);
+	assert_int_equal(order_thread_created(t.first, &fork), 0);
+	begin_second(&t);
+	access_it(t.second, SHARED, DEP_WRITE);
+	assert_int_equal(order_thread_ended(t.second), 0);
+	call(t.first, &wait);
+	access_it(t.first, SHARED, DEP_WRITE);
+	end_processes(&t, 0);
+
+	/* it is told which one it waits for, or any */
+	for (i = 0; i < 3; i++) {
+		begin_processes(&t, &s, MAP_SHARED);
+		access_it(t.second, SHARED, DEP_WRITE);
+		assert_int_equal(order_thread_ended(t.second), 0);
+		call(t.first, &(struct adept_ev_syscall){
+			.nr = SYS_waitid, .args = { i ? P_PID : P_ALL, i > 1 ? 21 : 20 } });
+		access_it(t.first, SHARED, DEP_WRITE);
+		end_processes(&t, i > 1);
+	}
+
+	/* what a child that has not been seen yet has is not gone */
+	begin_first(&t, &s, MAP_SHARED);
+	assert_int_equal(order_thread_created(t.first, &fork), 0);
+	access_it(t.first, SHARED, DEP_WRITE);
+	call(t.first, &(struct adept_ev_syscall){ .nr = SYS_munmap, .args = { SHARED, 8192 } });
+	begin_second(&t);
+	access_it(t.second, SHARED, DEP_WRITE);
+	assert_int_equal(t.first->process->regions.v[0]->maps, 1);
+	end_processes(&t, 1);
+
+	/* a signal comes behind what was done before it was sent, however */
+	for (i = 0; i < sizeof(send) / sizeof(send[0]); i++) {
+		begin_processes(&t, &s, MAP_SHARED);
+		access_it(t.second, SHARED, DEP_WRITE);
+		call(t.second, &send[i]);
+		event(t.first, ADEPT_EV_SIGNAL);
+		access_it(t.first, SHARED, DEP_WRITE);
+		end_processes(&t, !i);
+	}
+
+	/* a process is there while a thread is that has not been seen yet */
+	begin_processes(&t, &s, MAP_SHARED);
+	assert_int_equal(order_thread_created(t.first, &(struct adept_ev_fork){
+		.pid = 11, .flags = CLONE_VM | CLONE_THREAD }), 0);
+	assert_int_equal(order_thread_ended(t.first), 0);
+	t.first = order_thread_of(&t.feed, &(struct dep_thread){ .serial = 3, .tid = 11,
+								.process = 1 });
+	access_it(t.first, SHARED, DEP_WRITE);
+	access_it(t.second, SHARED, DEP_WRITE);
+	assert_int_equal(order_thread_ended(t.first), 0);
+	assert_int_equal(t.first->image->maps.n, 0);
+	end_processes(&t, 1);
+
+	/* the half that went elsewhere, and what then is where it was */
+	begin_processes(&t, &s, MAP_SHARED);
+	call(t.second, &(struct adept_ev_syscall){
+		.nr = SYS_mremap, .result = MOVED, .args = { SHARED + 4096, 4096, 4096, 1 },
+	});
+	access_it(t.first, SHARED + 4096, DEP_WRITE);
+	access_it(t.second, SHARED + 4096, DEP_WRITE);
+	assert_int_equal(races(&t), 0);
+	access_it(t.second, MOVED, DEP_WRITE);
+	assert_int_equal(order_address_of(t.second->image, order_at(t.first, SHARED + 4096)),
+			 MOVED);
+	end_processes(&t, 1);
+}
+
+static void map_file(struct order_thread *t, u64 at)
+{
+	t->shared = (struct adept_ev_shared){ 1, 7, 4096 };
+	t->has_shared = true;
+	call(t, &(struct adept_ev_syscall){
+		.nr = SYS_mmap, .result = at,
+		.args = { 0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, 3 },
+	});
+}
+
+/* What is done to memory stays while there is somebody who has it mapped, and no longer. */
+static void regions(void **state)
+{
+	const struct adept_ev_syscall move = { .nr = SYS_mremap, .result = MOVED,
+					      .args = { FILE_MAP, 4096, 4096, 1 } };
+	const struct adept_ev_syscall unmap = { .nr = SYS_munmap, .args = { FILE_MAP, 4096 } };
+	struct order_shares s;
+	struct two t;
+
+	(void)state;
+	begin_processes(&t, &s, MAP_PRIVATE);
+	map_file(t.first, FILE_MAP);
+	access_it(t.first, FILE_MAP, DEP_WRITE);
+	call(t.first, &move);
+	map_file(t.second, FILE_MAP);
+	access_it(t.second, FILE_MAP, DEP_WRITE);
+	end_processes(&t, 1);
+	/* the same once more in its place */
+	begin_processes(&t, &s, MAP_PRIVATE);
+	map_file(t.first, FILE_MAP);
+	access_it(t.first, FILE_MAP, DEP_WRITE);
+	map_file(t.first, FILE_MAP);
+	map_file(t.second, FILE_MAP);
+	access_it(t.second, FILE_MAP, DEP_WRITE);
+	end_processes(&t, 1);
+	/* what the detector has not yet been told */
+	begin_processes(&t, &s, MAP_PRIVATE);
+	map_file(t.first, FILE_MAP);
+	assert_int_equal(order_access(t.first, 0x2000, order_at(t.first, FILE_MAP), 4, RACE_WRITE),
+			 0);
+	call(t.first, &unmap);
+	map_file(t.second, FILE_MAP);
+	access_it(t.second, FILE_MAP, DEP_WRITE);
+	end_processes(&t, 0);
+}
+
+#define PAGES	48u
+#define BASE	0x100000u
+
+/* A file and its page at each page of memory, 0: none. */
+static void check_places(const struct two *t, const u32 *file, const u32 *nth)
+{
+	const struct order_regions *all = &t->first->process->regions;
+	const struct order_region *r;
+	u64 left, place;
+	u32 i, run;
+
+	for (i = 0; i < PAGES; i++) {
+		left = ~0ull;
+		place = order_place(t->first->image, BASE + i * 4096 + 8, &left);
+		for (run = i + 1; run < PAGES && file[run] == file[i] &&
+		     (!file[i] || nth[run] == nth[i] + run - i); run++)
+			;
+		assert_int_equal(!!(place & ORDER_SHARED), !!file[i]);
+		if (!file[i]) {
+			/* nothing is lost between here and the next that is shared */
+			assert_int_equal(place & ((1ull << ORDER_NUMBER) - 1), BASE + i * 4096 + 8);
+			assert_true(run == PAGES || left == (run - i) * 4096 - 8);
+			continue;
+		}
+		r = all->v[(place & ~ORDER_SHARED) >> ORDER_REGION];
+		assert_int_equal(r->key.inode, file[i]);
+		assert_int_equal(place - r->base, nth[i] * 4096 + 8);
+		/* what was mapped by two calls may be told as two */
+		assert_true(left <= (run - i) * 4096 - 8 && (left + 8) % 4096 == 0);
+	}
+}
+
+static u32 random_number(u64 *seed, u32 n)
+{
+	*seed = *seed * 6364136223846793005ull + 1442695040888963407ull;
+	return (u32)(*seed >> 33) % n;
+}
+
+/* Against an array of pages. */
+static void random_maps(void **state)
+{
+	u32 file[PAGES] = { 0 }, nth[PAGES] = { 0 }, from, to, n, i, k, was[2][PAGES];
+	struct order_shares s;
+	struct two t;
+	u64 seed = 1;
+
+	(void)state;
+	begin_processes(&t, &s, MAP_PRIVATE);
+	for (k = 0; k < 20000; k++) {
+		n = 1 + random_number(&seed, 8);
+		from = random_number(&seed, PAGES - n);
+		to = random_number(&seed, PAGES - n);
+		switch (random_number(&seed, 3)) {
+		case 0:
+			call(t.first, &(struct adept_ev_syscall){
+				.nr = SYS_munmap, .args = { BASE + from * 4096, n * 4096 } });
+			memset(file + from, 0, n * sizeof(*file));
+			break;
+		case 1:
+			t.first->shared = (struct adept_ev_shared){ 1, 1 + to % 5, 0 };
+			t.first->has_shared = true;
+			call(t.first, &(struct adept_ev_syscall){
+				.nr = SYS_mmap, .result = BASE + from * 4096,
+				.args = { 0, n * 4096 - 5, 3, MAP_SHARED | MAP_FIXED, 3,
+					  to * 4096 },
+			});
+			for (i = 0; i < n; i++) {
+				file[from + i] = 1 + to % 5;
+				nth[from + i] = to + i;
+			}
+			break;
+		case 2:
+			/* within one mapping, as the kernel wants it, and to elsewhere */
+			for (i = 1; i < n && file[from] && file[from + i] == file[from] &&
+			     nth[from + i] == nth[from] + i; i++)
+				;
+			if (i < n || !file[from] || (from < to + n && to < from + n))
+				break;
+			call(t.first, &(struct adept_ev_syscall){
+				.nr = SYS_mremap, .result = BASE + to * 4096,
+				.args = { BASE + from * 4096, n * 4096, n * 4096, 3,
+					  BASE + to * 4096 },
+			});
+			memcpy(was[0], file + from, n * sizeof(*file));
+			memcpy(was[1], nth + from, n * sizeof(*nth));
+			memset(file + from, 0, n * sizeof(*file));
+			memcpy(file + to, was[0], n * sizeof(*file));
+			memcpy(nth + to, was[1], n * sizeof(*nth));
+			break;
+		}
+		check_places(&t, file, nth);
+	}
+	end_processes(&t, 0);
+}
+
+/*
+ * There are no numbers for more threads than that, also if they have ended: it is not gone on
+ * with, and it is said.
+ */
+static void crowds(void **state)
+{
+	struct adept_ev_fork fork = { .flags = CLONE_VM | CLONE_THREAD };
+	const struct dep_item it = {
+		.kind = DEP_ITEM_EVENT,
+		.event = { .id = ADEPT_EV_FORK, .size = sizeof(fork), .payload = &fork },
+	};
+	struct two t;
+	u32 i;
+
+	(void)state;
+	begin(&t);
+	access_it(t.first, BLOCK, DEP_WRITE);
+	access_it(t.second, BLOCK, DEP_WRITE);
+	for (i = 2; i < RACE_THREADS; i++) {
+		fork.pid = 100 + i;
+		item(t.first, &it);
+	}
+	assert_int_equal(t.feed.ncrowded, 0);
+	fork.pid = 100 + i;
+	item(t.first, &it);
+	assert_int_equal(t.feed.ncrowded, 1);
+	/* the one without a number may have ordered these */
+	access_it(t.first, BLOCK + 8, DEP_WRITE);
+	access_it(t.second, BLOCK + 8, DEP_WRITE);
+	assert_int_equal(order_end(&t.feed, &(struct dep_thread){ .serial = 1, .process = 1 }), 0);
+	assert_int_equal(order_gap(&t.feed, &(struct dep_thread){ .serial = 2, .process = 1 }), 0);
+	assert_int_equal(t.feed.ncrowded, 1);
+	end(&t, 1);
+}
+
+/* Of which there are as many as there are numbers, and those that are alone are followed. */
+static void crowds_of_processes(void **state)
+{
+	struct order_thread *lone, *other;
+	struct order_shares s;
+	struct two t;
+
+	(void)state;
+	begin_processes(&t, &s, MAP_SHARED);
+	t.first->process->nimages = ORDER_IMAGES - 1;
+	access_it(t.first, SHARED, DEP_WRITE);
+	access_it(t.second, SHARED, DEP_WRITE);
+	assert_int_equal(dep_places_add(&order_scope_of(&t.feed, 3)->raced, SHARED, 16), 0);
+	lone = order_thread_of(&t.feed, &(struct dep_thread){ .serial = 3, .tid = 30,
+							     .process = 3 });
+	assert_ptr_not_equal(lone->process, t.first->process);
+	assert_int_equal(t.feed.ncrowded, 1);
+	access_it(t.first, SHARED + 8, DEP_WRITE);
+	access_it(t.second, SHARED + 8, DEP_WRITE);
+	other = order_thread_of(&t.feed, &(struct dep_thread){ .serial = 4, .tid = 31,
+							      .process = 3 });
+	assert_int_equal(order_thread_begin(lone), 0);
+	assert_int_equal(order_thread_begin(other), 0);
+	access_it(lone, SHARED + 8, DEP_WRITE);
+	access_it(other, SHARED + 8, DEP_WRITE);
+	assert_int_equal(race_rows_count(lone->process->rows), 1);
+	assert_int_equal(race_rows_count(t.first->process->rows), 1);
+	finish(&t);
+}
+
+/* A child of which nothing is in the store needs nothing. */
+static void forks(void **state)
+{
+	struct dep_process all[] = {
+		{ .serial = 1, .pid = 10 }, { .serial = 2, .pid = 20, .parent = 1 },
+	};
+	struct dep_store store = { .model.processes = { all, 2, 2 } };
+	struct order_shares s;
+	struct two t;
+	u32 i;
+
+	(void)state;
+	begin_first(&t, &s, MAP_SHARED);
+	t.feed.store = &store;
+	for (i = 0; i < 1000; i++)
+		assert_int_equal(order_thread_created(t.first,
+						      &(struct adept_ev_fork){ .pid = 30 + i }),
+				 0);
+	assert_null(t.feed.forks);
+	assert_int_equal(order_thread_created(t.first, &(struct adept_ev_fork){ .pid = 20 }), 0);
+	assert_non_null(t.feed.forks);
+	begin_second(&t);
+	assert_null(t.feed.forks);
+	assert_int_equal(t.second->index, 1);
+	access_it(t.first, SHARED + 8, DEP_WRITE);
+	access_it(t.second, SHARED + 8, DEP_WRITE);
+	end_processes(&t, 1);
+	/* in the first pass neither, but beside the recording nobody knows */
+	for (i = 0; i < 2; i++) {
+		struct dep_beside beside = { 0 };
+
+		begin(&t);
+		t.feed.store = &store;
+		t.feed.pass = ORDER_FIRST;
+		t.options.beside = i ? &beside : NULL;
+		assert_int_equal(order_thread_created(t.first,
+						      &(struct adept_ev_fork){ .pid = 30 }), 0);
+		assert_int_equal(!!t.feed.forks, i);
+		end(&t, 0);
+	}
+}
+
+/* What a damaged store maps. */
+static void odd_maps(void **state)
+{
+	static const u64 odd[] = { 0, 1, 4095, 1ull << 46, 1ull << 47, 1ull << 62, ~0ull - 4096 };
+	struct order_shares s;
+	struct two t, other;
+	size_t i, k;
+
+	(void)state;
+	begin_processes(&t, &s, MAP_SHARED);
+	for (i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
+		for (k = 0; k < sizeof(odd) / sizeof(odd[0]); k++) {
+			call(t.first, &(struct adept_ev_syscall){
+				.nr = SYS_mmap, .result = odd[i],
+				.args = { 0, odd[k], 3, MAP_SHARED | MAP_ANONYMOUS },
+			});
+			t.second->shared = (struct adept_ev_shared){ 1, i, odd[k] };
+			t.second->has_shared = true;
+			call(t.second, &(struct adept_ev_syscall){
+				.nr = SYS_mmap, .result = odd[k],
+				.args = { 0, odd[i], 3, MAP_SHARED, 3, odd[k] },
+			});
+			t.second->has_shared = true;
+			call(t.second, &(struct adept_ev_syscall){
+				.nr = SYS_shmat, .result = odd[i], .args = { i } });
+			call(t.second, &(struct adept_ev_syscall){
+				.nr = SYS_mremap, .result = odd[k],
+				.args = { odd[i], odd[k], odd[i] },
+			});
+			call(t.first, &(struct adept_ev_syscall){
+				.nr = SYS_shmdt, .args = { odd[i] } });
+			access_it(t.second, odd[i], DEP_WRITE);
+			call(t.first, &(struct adept_ev_syscall){
+				.nr = SYS_munmap, .args = { odd[i], odd[k] } });
+		}
+	}
+	/* a range that wraps is none, and makes no two of one */
+	begin_processes(&other, &s, MAP_SHARED);
+	k = other.first->image->maps.n;
+	for (i = 0; i < 16; i++)
+		call(other.first, &(struct adept_ev_syscall){
+			.nr = SYS_munmap, .args = { SHARED + 8191, ~0ull - 4095 } });
+	assert_int_equal(other.first->image->maps.n, k);
+	finish(&other);
+	finish(&t);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(shares),
+		cmocka_unit_test(many_shares),
+		cmocka_unit_test(processes),
+		cmocka_unit_test(regions),
+		cmocka_unit_test(random_maps),
+		cmocka_unit_test(crowds),
+		cmocka_unit_test(crowds_of_processes),
+		cmocka_unit_test(forks),
+		cmocka_unit_test(odd_maps),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

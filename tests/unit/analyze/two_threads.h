@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Two threads of a made-up process, which do what tests of libdep/analyze/order say. */
+#ifndef TESTS_TWO_THREADS_H
+#define TESTS_TWO_THREADS_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "libdep/analyze/sync/hooked_functions.h"
+
+#define BLOCK	0x10000u
+#define LOCK	0x20000u
+
+struct two {
+	struct dep_races_options options;
+	struct order_words words;
+	struct order_feed feed;
+	struct order_thread *first, *second;
+};
+
+static inline void begin(struct two *t)
+{
+	memset(t, 0, sizeof(*t));
+	t->feed.options = &t->options;
+	t->feed.words = &t->words;
+	t->first = order_thread_of(&t->feed, &(struct dep_thread){ .serial = 1, .tid = 10,
+								  .process = 1 });
+	t->second = order_thread_of(&t->feed, &(struct dep_thread){ .serial = 2, .tid = 11,
+								   .process = 1 });
+	assert_int_equal(order_thread_begin(t->first), 0);
+	assert_int_equal(order_thread_begin(t->second), 0);
+}
+
+static inline void finish(struct two *t)
+{
+	order_free(&t->feed);
+	order_scopes_free(&t->feed);
+}
+
+static inline void call(struct order_thread *t, const struct adept_ev_syscall *c)
+{
+	assert_int_equal(order_call_enter(t, c, 0x1000), 0);
+	assert_int_equal(order_call_leave(t, c, 0x1000), 0);
+	assert_int_equal(order_flush(t), 0);
+}
+
+static inline u32 races(const struct two *t)
+{
+	return race_rows_count(t->feed.processes->rows);
+}
+
+static inline void item(struct order_thread *t, const struct dep_item *it)
+{
+	const struct dep_thread *of = &(struct dep_thread){
+		.serial = t->serial, .tid = t->tid, .process = 1,
+	};
+
+	assert_int_equal(order_items(t->feed, of, it, 1, false), 1);
+}
+
+static inline void enter(struct order_thread *t, enum dep_function function, u64 sp, u64 a, u64 b)
+{
+	const struct dep_passed p = { .sp = sp, .value = { a, b } };
+
+	item(t, &(struct dep_item){
+		.kind = DEP_ITEM_FUNCTION,
+		.function = {
+			.pc = 0x100 + function, .function = function, .known = 15, .passed = &p,
+		},
+	});
+}
+
+static inline void leave(struct order_thread *t, u64 sp, u64 result)
+{
+	const struct dep_passed p = { .sp = sp + 8, .value = { result } };
+
+	item(t, &(struct dep_item){
+		.kind = DEP_ITEM_FUNCTION,
+		.function = { .pc = 0x50, .is_return = 1, .known = 1, .passed = &p },
+	});
+}
+
+static inline void run(struct order_thread *t, enum dep_function function, u64 a, u64 b, u64 result)
+{
+	enter(t, function, 0x8000, a, b);
+	leave(t, 0x8000, result);
+}
+
+static inline void access_it(struct order_thread *t, u64 address, u32 type)
+{
+	item(t, &(struct dep_item){
+		.kind = DEP_ITEM_REF,
+		.ref = {
+			.pc = 0x1000 + (address & 0xf0) + t->serial, .addr = address, .size = 4,
+			.type = type,
+		},
+	});
+}
+
+static inline void event(struct order_thread *t, u32 id)
+{
+	const struct adept_ev_signal sig = { .signo = 10 };
+
+	item(t, &(struct dep_item){
+		.kind = DEP_ITEM_EVENT, .event = { .id = id, .size = sizeof(sig), .payload = &sig },
+	});
+}
+
+static inline void end(struct two *t, u32 want)
+{
+	assert_int_equal(races(t), want);
+	finish(t);
+}
+
+static inline void locked(struct order_thread *t, u64 pc, bool behind)
+{
+	item(t, &(struct dep_item){
+		.kind = DEP_ITEM_TICKET, .ticket = { .pc = pc, .behind = behind, .wrote = true },
+	});
+}
+
+#endif

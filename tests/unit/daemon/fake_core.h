@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What stands for depd's core behind the control socket: sessions that only exist in a
+ * table.  All of it is called in the loop's thread.
+ */
+#ifndef TEST_FAKE_CORE_H
+#define TEST_FAKE_CORE_H
+
+#include "daemon/control/control.h"
+
+#define FAKE_SESSIONS	64
+
+/** struct fake_core - the table, and what was asked for */
+struct fake_core {
+	struct control *control;	/* told when a session changes, unless NULL */
+	struct session_info session[FAKE_SESSIONS];
+	size_t nsessions;
+	char command[64];	/* of all of them */
+	char error[64];
+	int descriptor[2];	/* that record passes */
+	unsigned int reloads, gone, launched, ended;
+	uint32_t last_gone;
+	int last_status;
+	uid_t last_uid;
+	char last_argv[64], last_cwd[64], last_store[64], last_why[64];
+	uint32_t last_flags;
+};
+
+void fake_core_init(struct fake_core *f);
+void fake_core_free(struct fake_core *f);
+/** fake_core_ops() - of @f */
+struct control_ops fake_core_ops(struct fake_core *f);
+/** fake_core_session() - one more, of @uid, recording */
+uint32_t fake_core_session(struct fake_core *f, uid_t uid);
+/** fake_core_change() - and tell */
+void fake_core_change(struct fake_core *f, uint32_t id, enum session_state state,
+		      enum dep_close_cause cause, const char *error);
+/** fake_core_listen() - a listening socket at @path, or -1 */
+int fake_core_listen(const char *path);
+
+#endif

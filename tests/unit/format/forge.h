@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Stores whose checksums are right and whose contents are hostile, and a child that reads one with
+ * little memory and time.
+ */
+#ifndef TEST_FORGE_H
+#define TEST_FORGE_H
+
+#include "libdep/format/file/log.h"
+#include "libdep/format/read/model.h"
+#include "libdep/format/read/store.h"
+
+/** struct forge - a store that was not closed; its log and one file of segments are written to */
+struct forge {
+	char dir[128];
+	struct dep_format fmt;
+	struct dep_log log;
+	struct dep_file seg;
+};
+
+void forge_begin(struct forge *f);
+/** forge_end() - close the files; the store stays */
+void forge_end(struct forge *f);
+void forge_remove(struct forge *f);
+
+void forge_frame(struct forge *f, u32 type, u32 process, const void *payload, size_t size);
+/** forge_map() - a descriptor at @to for a mapping of one page; its size */
+size_t forge_map(void *to, u64 page, u64 inode, u64 time_ns, const char *path);
+/** forge_process() - a PROCESS frame without a name */
+void forge_process(struct forge *f, u32 serial, u32 parent, u32 cause, u64 start_ns);
+/** forge_bomb() - a segment of @thread whose control column is @size zeros, compressed */
+void forge_bomb(struct forge *f, u32 thread, u64 index, u32 size);
+
+/** forge_input() - bytes of the store's files that are not in holes */
+u64 forge_input(const struct forge *f);
+
+#define FORGE_SECONDS	30	/* of processor time: a loaded machine does not fail */
+
+/** struct forge_ran - what a child returned, and what its error said */
+struct forge_ran {
+	int ret;
+	char why[512];
+	u64 memory;	/* that was resident at most, without what it began with */
+};
+
+/**
+ * forge_run() - read the store in a child that has FORGE_SECONDS, and the reader's budget of memory
+ * @threads: it makes some, whose stacks and arenas are address space that is not used
+ *
+ * Fails the test if the child needs more, or crashes.
+ */
+struct forge_ran forge_run(const struct forge *f, int (*read)(const char *dir), bool threads);
+
+#endif

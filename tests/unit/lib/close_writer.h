@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef TEST_CLOSE_WRITER_H
+#define TEST_CLOSE_WRITER_H
+
+#include "dep/store.h"
+
+/* Close a store as if all programs had ended; @loss may be NULL. */
+static inline int close_writer(struct dep_writer *w, const struct dep_loss *loss, int exit_status)
+{
+	struct dep_ending e = { .cause = DEP_CLOSE_ENDED, .exit_status = exit_status };
+
+	if (loss)
+		e.loss = *loss;
+	return dep_writer_close(w, &e);
+}
+
+#endif

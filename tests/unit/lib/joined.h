@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What was put off, as references: in each page what was written first, then what was read. */
+#ifndef TEST_JOINED_H
+#define TEST_JOINED_H
+
+#include "libdep/recover/filter/filter.h"
+
+/** union joined_room - room for all that there can be of a page */
+union joined_room {
+	struct dep_joined j;
+	u64 room[8 + 2 * DEP_JOINED_WORDS];
+};
+
+static inline bool is_joined(const struct dep_joined *j, u32 byte, bool write)
+{
+	const struct dep_joined_word *w = j->word;
+	u32 i;
+
+	if (!(j->words >> byte / 64 & 1))
+		return false;
+	for (i = 0; i < byte / 64; i++)
+		w += j->words >> i & 1;
+	return (write ? w->wrote : w->read) >> byte % 64 & 1;
+}
+
+/* The next run of bytes behind *@at, which begins as 0; false: no more. */
+static inline bool next_run(const struct dep_joined *j, u32 *at, struct dep_ref *r)
+{
+	bool write;
+	u32 from;
+
+	for (; *at < 2 * DEP_JOINED_PAGE; ++*at) {
+		write = *at < DEP_JOINED_PAGE;
+		from = *at % DEP_JOINED_PAGE;
+		if (!is_joined(j, from, write))
+			continue;
+		*r = (struct dep_ref){ .pc = j->pc, .addr = j->addr + from, .whose = j->whose,
+				       .type = write ? DEP_WRITE : DEP_READ };
+		for (; from < DEP_JOINED_PAGE && is_joined(j, from, write); from++, ++*at)
+			r->size++;
+		return true;
+	}
+	return false;
+}
+
+/** struct taken - what is left of the page that was taken last */
+struct taken {
+	union joined_room room;
+	u32 at;
+	bool any;
+};
+
+/* What @s put off one by one; with @last also the last reads, which *@joined is not said of. */
+static inline bool take_run(struct taken *t, struct dep_sieve *s, struct dep_ref *r, bool last,
+			    bool *joined)
+{
+	*joined = true;
+	for (;;) {
+		if (t->any && next_run(&t->room.j, &t->at, r))
+			return true;
+		t->any = dep_sieve_take(s, &t->room.j);
+		t->at = 0;
+		if (!t->any)
+			break;
+	}
+	*joined = false;
+	return last && dep_sieve_last(s, r);
+}
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A sieve with all that it needs around it. */
+#ifndef TESTS_ONE_SIEVE_H
+#define TESTS_ONE_SIEVE_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "libdep/recover/filter/filter.h"
+
+static inline u8 code_by_pc(void *arg, u32 process, u64 pc)
+{
+	(void)arg;
+	(void)process;
+	return pc >> 60;
+}
+
+struct one {
+	struct dep_places locked, spun, wanted;
+	struct dep_counters counters;
+	struct dep_scope scope;
+	struct dep_sieve s;
+};
+
+static inline void begin_one(struct one *o, bool wanted)
+{
+	dep_places_init(&o->locked);
+	dep_places_init(&o->spun);
+	dep_places_init(&o->wanted);
+	memset(&o->counters, 0, sizeof(o->counters));
+	o->scope = (struct dep_scope){
+		.code = code_by_pc, .locked = &o->locked, .spun = &o->spun,
+		.counters = &o->counters,
+		.wanted = wanted ? &o->wanted : NULL, .singly = true,
+	};
+	assert_int_equal(dep_sieve_init(&o->s, &o->scope, 1), 0);
+}
+
+static inline void end_one(struct one *o)
+{
+	dep_sieve_free(&o->s);
+	dep_places_free(&o->locked);
+	dep_places_free(&o->spun);
+	dep_places_free(&o->wanted);
+}
+
+/* What recovery does with a reference; what was put off comes at the end of a turn. */
+static inline bool show(struct dep_sieve *s, u8 code, struct dep_ref *r)
+{
+	enum dep_sieved what = dep_sieve_first(s, code, r);
+
+	if (r->type & DEP_REF_RELEASES)
+		dep_sieve_turn(s);
+	return what != DEP_SIEVED_OUT;
+}
+
+#endif

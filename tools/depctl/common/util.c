@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Messages, numbers, opening stores.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "libdep/abi/session_file.h"
+#include "tools/depctl/depctl.h"
+#include "tools/depctl/store/verdict.h"
+
+void warn(const char *fmt, ...)
+{
+	va_list ap;
+
+	fflush(stdout);
+	fputs("depctl: ", stderr);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+}
+
+void parse_args(const struct argp *argp, int argc, char **argv, unsigned int flags, void *input)
+{
+	error_t err = argp_parse(argp, argc, argv, flags, NULL, input);
+
+	if (err) {
+		warn("%s", strerror(err));
+		exit(EXIT_USAGE);
+	}
+}
+
+uint64_t parse_number(struct argp_state *state, const char *what, const char *s, uint64_t min,
+		      uint64_t max)
+{
+	unsigned long long n;
+	char *end;
+
+	errno = 0;
+	n = strtoull(s, &end, 10);
+	if (!isdigit((unsigned char)*s) || *end || errno || n < min || n > max)
+		argp_error(state, "%s must be a number from %llu to %llu, not '%s'", what,
+			   (unsigned long long)min, (unsigned long long)max, s);
+	return n;
+}
+
+error_t parse_store(int key, char *arg, struct argp_state *state, const char **path, bool *json,
+		    unsigned int *jobs)
+{
+	switch (key) {
+	case OPT_JSON:
+		*json = true;
+		return 0;
+	case 'j':
+		*jobs = parse_number(state, "--jobs", arg, 1, 1024);
+		return 0;
+	case ARGP_KEY_ARG:
+		if (*path)
+			argp_error(state, "one store at a time");
+		*path = arg;
+		return 0;
+	case ARGP_KEY_END:
+		if (!*path)
+			argp_error(state, "which store?");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+bool parse_size(const char *s, uint64_t *out)
+{
+	static const char units[] = "KMGT";
+	unsigned long long n;
+	const char *unit;
+	unsigned int shift = 0;
+	char *end;
+
+	if (!isdigit((unsigned char)*s))
+		return false;
+	errno = 0;
+	n = strtoull(s, &end, 10);
+	if (errno)
+		return false;
+	if (*end) {
+		unit = strchr(units, toupper((unsigned char)*end));
+		if (!unit)
+			return false;
+		shift = 10 * (unit - units + 1);
+		end++;
+		if (!strcmp(end, "iB") || !strcmp(end, "B"))
+			end += strlen(end);
+	}
+	if (*end || n > UINT64_MAX >> shift)
+		return false;
+	*out = n << shift;
+	return true;
+}
+
+const char *human_size(uint64_t n, char *buf)
+{
+	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
+	unsigned int u = 0;
+	double d = n;
+
+	while (d >= 1000 && u < 6) {
+		d /= 1024;
+		u++;
+	}
+	if (!u)
+		snprintf(buf, 16, "%u B", (unsigned int)n);
+	else
+		snprintf(buf, 16, d < 9.995 ? "%.2f %s" : d < 99.95 ? "%.1f %s" : "%.0f %s", d,
+			 units[u]);
+	return buf;
+}
+
+struct dep_store *open_store(const char *dir)
+{
+	char path[PATH_MAX];
+	struct dep_store *s;
+	struct stat st;
+	int ret;
+
+	if (stat(dir, &st)) {
+		if (errno == ENOENT)
+			warn("there is no store %s; `depctl ls' lists the stores of a directory",
+			     dir);
+		else
+			warn("%s: %s", dir, strerror(errno));
+		return NULL;
+	}
+	snprintf(path, sizeof(path), "%s/manifest.json", dir);
+	if (!S_ISDIR(st.st_mode) || (access(path, F_OK) && errno == ENOENT)) {
+		warn("%s is no DEP store: it is not a directory with a manifest.json; give the "
+		     "directory that depctl record made", dir);
+		return NULL;
+	}
+	ret = dep_store_open(&s, dir);
+	if (ret) {
+		warn("%s cannot be read: %s", dir, *dep_error() ? dep_error() : strerror(-ret));
+		return NULL;
+	}
+	return s;
+}
+
+const struct dep_thread *thread_of(struct dep_store *s, uint32_t serial)
+{
+	static const struct dep_thread *last;
+	const struct dep_thread *t;
+	size_t i, n = dep_store_threads(s, &t);
+
+	if (last >= t && last < t + n && last->serial == serial)
+		return last;
+	for (i = 0; i < n; i++)
+		if (t[i].serial == serial)
+			return last = &t[i];
+	return NULL;
+}
+
+bool is_lossy(struct dep_store *s)
+{
+	const struct dep_loss *l = dep_store_loss(s);
+
+	return dep_store_verdict(s)->state == DEP_VERDICT_INCOMPLETE || l->dropped_bytes ||
+	       l->dropped_chunks || l->discarded_bytes || l->native_images;
+}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * depctl sessions: what depd records.
+ */
+#include "client.h"
+#include "tools/depctl/depctl.h"
+
+static const struct argp argp = {
+	client_options, client_parse, NULL,
+	"List the sessions of depd.\v"
+	"Sessions of other users are shown to root only.",
+	NULL, NULL, NULL,
+};
+
+static int show(struct client *c, const struct client_args *a, struct out *o)
+{
+	(void)a;
+	put_sessions(o, cJSON_GetObjectItemCaseSensitive(c->answer, "sessions"));
+	return 0;
+}
+
+int cmd_sessions(int argc, char **argv)
+{
+	return client_command(argc, argv, &argp, "sessions", show);
+}

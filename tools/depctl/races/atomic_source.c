@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What the source says of an access.
+ *
+ * An atomic load or store is a move like any other where no other thread's instruction is locked,
+ * and debug information has no type of what is behind a pointer; but it has the line and column of
+ * each instruction.  If there stands atomic_load(), __atomic_store_n() or the like it is one.
+ */
+#include <ctype.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "races.h"
+
+#define MOST	(16u << 20)	/* bytes; a larger file is no source */
+
+void race_source_free(struct race_source *s)
+{
+	free(s->path);
+	free(s->text);
+	memset(s, 0, sizeof(*s));
+}
+
+static bool newer(const struct stat *a, const struct stat *b)
+{
+	return a->st_mtim.tv_sec > b->st_mtim.tv_sec ||
+	       (a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
+		a->st_mtim.tv_nsec > b->st_mtim.tv_nsec);
+}
+
+static char *read_all(int fd, size_t size)
+{
+	char *text = malloc(size + 1);
+	ssize_t n = text ? pread(fd, text, size, 0) : -1;
+
+	if (n != (ssize_t)size) {
+		free(text);
+		return NULL;
+	}
+	text[size] = 0;
+	return text;
+}
+
+/* As it was compiled: what was changed since then says nothing. */
+static void take(struct race_source *s, const struct dep_place *p)
+{
+	/* Not to wait if it is a FIFO by now. */
+	int fd = open(p->file, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat source, module;
+
+	if (fd < 0)
+		return;
+	if (!fstat(fd, &source) && S_ISREG(source.st_mode) && source.st_size <= MOST &&
+	    !stat(p->module, &module) && !newer(&source, &module))
+		s->text = read_all(fd, (size_t)source.st_size);
+	close(fd);
+}
+
+static const char *line_of(const char *text, uint32_t line)
+{
+	while (text && --line) {
+		text = strchr(text, '\n');
+		text = text ? text + 1 : NULL;
+	}
+	return text;
+}
+
+/* The compiler's functions, and the macros of stdatomic.h and of those who are like it. */
+static bool is_operation(const char *at)
+{
+	at += strspn(at, "_");
+	if (!strncmp(at, "c11_", 4))
+		at += 4;
+	if (strncasecmp(at, "atomic", 6))
+		return false;
+	while (isalnum((unsigned char)*at) || *at == '_')
+		at++;
+	return at[strspn(at, " \t")] == '(';
+}
+
+bool race_source_atomic(struct race_source *s, const struct dep_place *p)
+{
+	const char *at;
+	size_t length;
+
+	if (!p->file || *p->file != '/' || !p->line || !p->column)
+		return false;
+	if (!s->path || strcmp(s->path, p->file)) {
+		race_source_free(s);
+		s->path = strdup(p->file);
+		if (!s->path)
+			return false;
+		take(s, p);
+	}
+	at = line_of(s->text, p->line);
+	length = at ? strcspn(at, "\n") : 0;
+	return p->column <= length && is_operation(at + p->column - 1);
+}

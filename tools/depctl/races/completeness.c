@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What a report cannot know of: that nothing is reported must not look as if all were well. */
+#include <stdio.h>
+
+#include <dep/verdict.h>
+
+#include "tools/depctl/depctl.h"
+#include "races.h"
+
+/* A thread whose every segment is gone leaves no gap between segments. */
+static uint64_t count_empty(struct dep_store *store)
+{
+	const struct dep_segment *seg;
+	const struct dep_thread *t;
+	size_t i, n = dep_store_segments(store, &seg);
+	uint64_t threads = dep_store_threads(store, &t), present = 0;
+
+	for (i = 0; i < n; i++)
+		present += !i || seg[i].thread != seg[i - 1].thread;
+	return threads > present ? threads - present : 0;
+}
+
+/* What the verdict says beside the counts of losses, which are reasons of their own. */
+static void take_verdict(struct races_sums *s, struct dep_store *store)
+{
+	const struct dep_verdict *v = dep_store_verdict(store);
+	size_t i;
+
+	s->recording = v->state == DEP_VERDICT_RECORDING;
+	s->defects = v->more;
+	for (i = 0; i < v->ndefects; i++) {
+		if (v->defect[i].kind == DEP_DEFECT_LOSS)
+			continue;
+		if (!s->defects++)
+			snprintf(s->defect, sizeof(s->defect), "%s", v->defect[i].text);
+	}
+}
+
+void races_sums_init(struct races_sums *s, struct dep_store *store, const struct dep_races *found)
+{
+	struct races_reasons why;
+
+	*s = (struct races_sums){
+		.references = found->references, .gaps = found->gaps,
+		.disorder = found->disorder, .unsettled = found->unsettled,
+		.crowded = found->crowded, .unpredicted = found->unpredicted,
+		.loss = *dep_store_loss(store),
+		.empty = count_empty(store), .one_clock = dep_store_meta(store)->tsc_trusted,
+	};
+	take_verdict(s, store);
+	races_reasons(&why, s);
+	s->complete = !why.n;
+}
+
+static void add(struct races_reasons *r, uint64_t n, const char *one, const char *more)
+{
+	if (n && r->n < RACES_REASONS)
+		snprintf(r->text[r->n++], sizeof(*r->text), "%llu %s", (unsigned long long)n,
+			 n == 1 ? one : more);
+}
+
+void races_reasons(struct races_reasons *r, const struct races_sums *s)
+{
+	const struct dep_loss *l = &s->loss;
+
+	r->n = 0;
+	add(r, s->gaps, "window lost or unreadable", "windows lost or unreadable");
+	add(r, s->disorder, "time a clock ran backwards", "times a clock ran backwards");
+	add(r, s->unsettled, "word was known to be atomic too late",
+	    "words were known to be atomic too late");
+	add(r, s->crowded, "process, or group of them, had too many threads",
+	    "processes, or groups of them, had too many threads");
+	add(r, s->unpredicted, "process was predicted in part only",
+	    "processes were predicted in part only");
+	add(r, s->empty, "thread without a segment", "threads without a segment");
+	add(r, l->lost_threads, "thread ran unrecorded", "threads ran unrecorded");
+	add(r, l->lost_processes, "process ran unrecorded", "processes ran unrecorded");
+	add(r, l->native_images, "program ran unrecorded", "programs ran unrecorded");
+	add(r, l->torn_segments, "segment is torn", "segments are torn");
+	add(r, l->dropped_chunks, "chunk was dropped", "chunks were dropped");
+	add(r, l->absent_chunks, "chunk was lost without depd", "chunks were lost without depd");
+	add(r, l->discarded_bytes, "byte was not kept", "bytes were not kept");
+	add(r, l->untaken_threads, "thread's last records could not be read",
+	    "threads' last records could not be read");
+	add(r, l->corrupt, "ring or descriptor made no sense",
+	    "rings or descriptors made no sense");
+	if (s->recording)
+		snprintf(r->text[r->n++], sizeof(*r->text), "the store is being recorded");
+	if (s->defects == 1)
+		snprintf(r->text[r->n++], sizeof(*r->text), "%s", s->defect);
+	else if (s->defects)
+		snprintf(r->text[r->n++], sizeof(*r->text), "%s, and %llu more", s->defect,
+			 (unsigned long long)s->defects - 1);
+}

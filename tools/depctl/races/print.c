@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Races for people, and as JSON. */
+#include "tools/depctl/daemon/client.h"
+#include "tools/depctl/depctl.h"
+#include "races.h"
+
+/* ---- text ---- */
+
+static void text_stack(struct out *o, const struct race_stack *s)
+{
+	const struct dep_place *p;
+	size_t i;
+
+	for (i = 0; i < s->n; i++) {
+		p = &s->place[i];
+		out_printf(o, "    #%zu ", i);
+		out_text(o, p->function ? p->function : "??");
+		if (p->file) {
+			out_text(o, " ");
+			out_text(o, p->file);
+			out_printf(o, ":%u", p->line);
+			if (p->column)
+				out_printf(o, ":%u", p->column);
+		}
+		if (p->inlined) {
+			out_text(o, " (inlined)\n");
+			continue;
+		}
+		out_text(o, " (");
+		out_text(o, p->module);
+		out_printf(o, "+0x%llx", (unsigned long long)p->offset);
+		/* Without a name it takes this to find out later. */
+		if (!p->function && *p->build_id) {
+			out_text(o, ", build-id ");
+			out_text(o, p->build_id);
+		}
+		out_text(o, ")\n");
+	}
+}
+
+static void text_thread(struct out *o, const struct race_view *v, uint32_t tid)
+{
+	bool main = tid == v->main_tid[0] || tid == v->main_tid[1];
+
+	out_printf(o, "thread %u%s", tid, main ? " (main)" : "");
+}
+
+static void text_birth(struct out *o, const struct race_view *v, int side)
+{
+	const struct dep_race_access *a = &v->race->access[side];
+
+	if (!a->creator)
+		return;
+	out_text(o, "  ");
+	text_thread(o, v, a->tid);
+	out_text(o, " was created by ");
+	text_thread(o, v, a->creator_tid);
+	out_text(o, ":\n");
+	text_stack(o, &v->birth[side]);
+}
+
+static void text_block(struct out *o, const struct race_view *v)
+{
+	const struct dep_race *r = v->race;
+
+	if (!r->block_size)
+		return;
+	out_printf(o, "  byte %llu of a block of %llu, allocated by ",
+		   (unsigned long long)(r->address - r->block), (unsigned long long)r->block_size);
+	text_thread(o, v, r->owner_tid);
+	out_text(o, ":\n");
+	text_stack(o, &v->block);
+}
+
+void race_print_text(struct out *o, const struct race_view *v)
+{
+	const struct dep_race *r = v->race;
+	int i;
+
+	out_printf(o, "%s%s: ", r->predicted ? "predicted " : "", race_rank_name(v->rank));
+	if (r->access[0].flags & DEP_ACCESS_DESCRIPTOR)
+		out_printf(o, "descriptor %llu", (unsigned long long)r->address);
+	else if (r->access[0].flags & DEP_ACCESS_OBJECT)
+		out_printf(o, "object at 0x%llx", (unsigned long long)r->address);
+	else
+		out_printf(o, "%llu bytes at 0x%llx", (unsigned long long)r->size,
+			   (unsigned long long)r->address);
+	if (v->named) {
+		out_text(o, ", ");
+		out_text(o, v->object.name);
+		if (v->object.file) {
+			out_text(o, " (");
+			out_text(o, v->object.file);
+			out_printf(o, ":%u)", v->object.line);
+		}
+	}
+	if (!r->predicted)
+		out_printf(o, ", %llu time%s", (unsigned long long)r->count,
+			   r->count == 1 ? "" : "s");
+	out_text(o, "\n");
+	for (i = 1; i >= 0; i--) {
+		out_printf(o, "  %s%s by ", i || r->predicted ? "" : "earlier ",
+			   race_access_name(&r->access[i]));
+		text_thread(o, v, r->access[i].tid);
+		if (r->access[0].process != r->access[1].process)
+			out_printf(o, " of process %u", v->main_tid[i]);
+		out_text(o, ":\n");
+		text_stack(o, &v->stack[i]);
+		race_text_held(o, v, i);
+	}
+	race_text_steps(o, v);
+	text_block(o, v);
+	for (i = 1; i >= 0; i--)
+		text_birth(o, v, i);
+	out_text(o, "\n");
+}
+
+static void text_where(struct out *o, const struct race_stack *s)
+{
+	const struct dep_place *p = &s->place[s->main];
+
+	if (p->function) {
+		out_text(o, " in ");
+		out_text(o, p->function);
+	}
+	if (p->file) {
+		out_text(o, " ");
+		out_text(o, p->file);
+		out_printf(o, ":%u", p->line);
+	} else {
+		out_text(o, " (");
+		out_text(o, p->module);
+		out_printf(o, "+0x%llx)", (unsigned long long)p->offset);
+	}
+}
+
+void race_print_suspect(struct out *o, const struct race_view *v)
+{
+	const struct dep_race *r = v->race;
+
+	out_text(o, "depctl: seems to be a race: ");
+	out_text(o, race_access_name(&r->access[1]));
+	text_where(o, &v->stack[1]);
+	out_text(o, ", earlier ");
+	out_text(o, race_access_name(&r->access[0]));
+	text_where(o, &v->stack[0]);
+	if (v->named) {
+		out_text(o, ", of ");
+		out_text(o, v->object.name);
+	}
+	out_text(o, "\n");
+}
+
+static void text_suppressions(struct out *o, const struct suppressions *s, bool unused)
+{
+	const struct suppression *e;
+	size_t i;
+
+	for (i = 0; i < s->n; i++) {
+		e = &s->v[i];
+		if (e->kind == SUPPRESS_USELESS || (!e->races && !unused))
+			continue;
+		out_printf(o, "  %llu by ", (unsigned long long)e->races);
+		put_plain(o, e->text);
+		out_text(o, " (");
+		out_text(o, e->file);
+		out_printf(o, ":%u)\n", e->line);
+	}
+}
+
+static void text_complete(struct out *o, const struct races_sums *s)
+{
+	struct races_reasons why;
+	size_t i;
+
+	races_reasons(&why, s);
+	out_text(o, why.n ? "complete: no" : "complete: yes");
+	for (i = 0; i < why.n; i++) {
+		out_text(o, ", ");
+		out_text(o, why.text[i]);
+	}
+	out_text(o, "\n");
+}
+
+void races_end_text(struct out *o, const struct races_sums *s, const struct races_options *how,
+		    const struct suppressions *suppressions)
+{
+	out_printf(o, "%zu race%s in %llu references", s->count[RANK_RACE],
+		   s->count[RANK_RACE] == 1 ? "" : "s", (unsigned long long)s->references);
+	if (s->count[RANK_UNLESS_ATOMIC])
+		out_printf(o, "; %zu more unless a word is atomic", s->count[RANK_UNLESS_ATOMIC]);
+	if (s->count[RANK_UNLESS_BEHIND])
+		out_printf(o, "; %zu unless behind the end of a string",
+			   s->count[RANK_UNLESS_BEHIND]);
+	if (s->count[RANK_UNLESS_EARLY])
+		out_printf(o, "; %zu unless loaded early", s->count[RANK_UNLESS_EARLY]);
+	if (s->count[RANK_LIBRARY])
+		out_printf(o, "; %zu inside of the C library", s->count[RANK_LIBRARY]);
+	out_text(o, "\n");
+	if (how->nsuppressions) {
+		out_printf(o, "suppressed: %zu\n", s->suppressed);
+		text_suppressions(o, suppressions, how->verbose);
+	}
+	if (how->new_since || how->baseline) {
+		out_printf(o, "not new: %zu, in ", s->known);
+		out_text(o, how->new_since ? how->new_since : how->baseline);
+		if (how->new_since && how->baseline) {
+			out_text(o, " or ");
+			out_text(o, how->baseline);
+		}
+		out_text(o, "\n");
+	}
+	text_complete(o, s);
+	if (!s->one_clock)
+		out_text(o, "clocks: " RACES_CLOCKS "\n");
+}
+
+/* ---- JSON ---- */
+
+void race_json_stack(struct json *j, const struct race_stack *s)
+{
+	const struct dep_place *p;
+	size_t i;
+
+	json_array(j, "stack");
+	for (i = 0; i < s->n; i++) {
+		p = &s->place[i];
+		json_object(j, NULL);
+		json_str(j, "function", p->function);
+		json_str(j, "file", p->file);
+		json_u64(j, "line", p->line);
+		json_u64(j, "column", p->column);
+		json_bool(j, "inlined", p->inlined);
+		json_str(j, "module", p->module);
+		json_hex(j, "offset", p->offset);
+		json_str(j, "build_id", p->build_id);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+}
+
+static const char *access_type(const struct dep_race_access *a)
+{
+	bool reads = a->flags & DEP_ACCESS_READ, writes = a->flags & DEP_ACCESS_WRITE;
+
+	return reads && writes ? "read-modify-write" : writes ? "write" : "read";
+}
+
+static void json_access(struct json *j, const struct race_view *v, int side)
+{
+	const struct dep_race_access *a = &v->race->access[side];
+
+	json_object(j, NULL);
+	json_str(j, "type", access_type(a));
+	json_bool(j, "atomic", a->flags & DEP_ACCESS_ATOMIC);
+	json_bool(j, "syscall", a->flags & DEP_ACCESS_SYSCALL);
+	json_bool(j, "free", a->flags & DEP_ACCESS_FREE);
+	json_bool(j, "object", a->flags & DEP_ACCESS_OBJECT);
+	json_bool(j, "descriptor", a->flags & DEP_ACCESS_DESCRIPTOR);
+	json_u64(j, "process", a->process);
+	json_u64(j, "thread", a->thread);
+	json_u64(j, "tid", a->tid);
+	json_bool(j, "main", a->tid == v->main_tid[side]);
+	json_hex(j, "pc", a->pc);
+	race_json_stack(j, &v->stack[side]);
+	race_json_held(j, v, side);
+	if (a->creator) {
+		json_object(j, "created_by");
+		json_u64(j, "thread", a->creator);
+		json_u64(j, "tid", a->creator_tid);
+		race_json_stack(j, &v->birth[side]);
+		json_close(j, '}');
+	}
+	json_close(j, '}');
+}
+
+void races_begin_json(struct json *j)
+{
+	json_object(j, NULL);
+	json_array(j, "races");
+}
+
+void race_print_json(struct json *j, const struct race_view *v)
+{
+	const struct dep_race *r = v->race;
+
+	json_object(j, NULL);
+	json_str(j, "kind", race_rank_name(v->rank));
+	json_str(j, "fingerprint", v->fingerprint);
+	json_u64(j, "process", r->process);
+	json_str(j, "variable", v->named ? v->object.name : "");
+	json_hex(j, "addr", r->address);
+	json_u64(j, "size", r->size);
+	json_u64(j, "count", r->predicted ? 0 : r->count);
+	race_json_steps(j, v);
+	if (r->block_size) {
+		json_object(j, "block");
+		json_hex(j, "addr", r->block);
+		json_u64(j, "size", r->block_size);
+		json_u64(j, "thread", r->owner);
+		json_u64(j, "tid", r->owner_tid);
+		race_json_stack(j, &v->block);
+		json_close(j, '}');
+	}
+	json_array(j, "accesses");
+	json_access(j, v, 0);
+	json_access(j, v, 1);
+	json_close(j, ']');
+	json_close(j, '}');
+}
+
+static void json_suppressions(struct json *j, const struct suppressions *s)
+{
+	const struct suppression *e;
+	size_t i;
+
+	json_array(j, "suppressions");
+	for (i = 0; i < s->n; i++) {
+		e = &s->v[i];
+		json_object(j, NULL);
+		json_str(j, "file", e->file);
+		json_u64(j, "line", e->line);
+		json_str(j, "text", e->text);
+		json_bool(j, "for_races", e->kind != SUPPRESS_USELESS);
+		json_u64(j, "races", e->races);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+}
+
+void races_end_json(struct json *j, const struct races_sums *s,
+		    const struct suppressions *suppressions)
+{
+	struct races_reasons why;
+	size_t i;
+
+	races_reasons(&why, s);
+	json_close(j, ']');
+	json_u64(j, "unless_atomic", s->count[RANK_UNLESS_ATOMIC]);
+	json_u64(j, "unless_behind", s->count[RANK_UNLESS_BEHIND]);
+	json_u64(j, "unless_early", s->count[RANK_UNLESS_EARLY]);
+	json_u64(j, "in_library", s->count[RANK_LIBRARY]);
+	json_u64(j, "suppressed", s->suppressed);
+	json_suppressions(j, suppressions);
+	json_u64(j, "not_new", s->known);
+	json_u64(j, "references", s->references);
+	json_u64(j, "lost_windows", s->gaps);
+	json_u64(j, "disorder", s->disorder);
+	json_bool(j, "one_clock", s->one_clock);
+	json_bool(j, "complete", s->complete);
+	json_array(j, "missing");
+	for (i = 0; i < why.n; i++)
+		json_str(j, NULL, why.text[i]);
+	json_close(j, ']');
+	json_close(j, '}');
+	json_line(j);
+}

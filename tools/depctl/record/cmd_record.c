@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * depctl record: run a command, record it and its children until all have ended.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tools/depctl/daemon/client.h"
+#include "tools/depctl/depctl.h"
+#include "record.h"
+
+/* COMMAND.dep here, or the first of COMMAND.1.dep, COMMAND.2.dep.. that is free. */
+void record_dir(const struct record_options *o, char *dir, size_t size)
+{
+	const char *slash = strrchr(o->argv[0], '/');
+	const char *base = slash && slash[1] ? slash + 1 : o->argv[0];
+	struct stat st;
+	int i;
+
+	if (o->dir) {
+		snprintf(dir, size, "%s", o->dir);
+		return;
+	}
+	snprintf(dir, size, "%s.dep", base);
+	for (i = 1; !lstat(dir, &st) && i < 1000000; i++)
+		snprintf(dir, size, "%s.%d.dep", base, i);
+}
+
+static void say_losses(const struct recorded *r)
+{
+	const struct dep_loss *l = &r->loss;
+	char size[16];
+
+	if (l->dropped_chunks)
+		warn("dropped: %s in %llu pieces, the ring was full (--on-full=drop)",
+		     human_size(l->dropped_bytes, size), (unsigned long long)l->dropped_chunks);
+	if (l->discarded_bytes)
+		warn("not kept: %s, %s", human_size(l->discarded_bytes, size),
+		     r->failed ? "the store failed" :
+		     r->stopped ? "--max-size was reached" : "it made no sense");
+	if (l->lost_threads || l->lost_processes)
+		warn("unrecorded, as no slot was free or nobody could follow: %llu threads, %llu "
+		     "programs",
+		     (unsigned long long)l->lost_threads, (unsigned long long)l->lost_processes);
+	if (l->absent_chunks)
+		warn("lost: %s in %llu pieces, while there was no depd",
+		     human_size(l->absent_bytes, size), (unsigned long long)l->absent_chunks);
+	if (l->unfinished_threads)
+		warn("%llu thread%s killed: up to one unfinished record %sis missing",
+		     (unsigned long long)l->unfinished_threads,
+		     l->unfinished_threads == 1 ? " was" : "s were",
+		     l->unfinished_threads == 1 ? "" : "of each ");
+}
+
+static void say_summary(const struct record_options *o, const char *dir, const struct recorded *st)
+{
+	char a[16], b[16];
+
+	if (o->flags & ADEPT_S_NO_RECORD) {
+		warn("ran %u process%s unrecorded (--no-record)", st->processes,
+		     st->processes == 1 ? "" : "es");
+		return;
+	}
+	if (o->flags & ADEPT_S_NULL) {
+		warn("%s: counted %s of %u thread%s, kept nothing (--null)", dir,
+		     human_size(st->null_bytes, a), st->threads, st->threads == 1 ? "" : "s");
+		return;
+	}
+	warn("%s: %u process%s, %u thread%s, %s recorded, %s stored%s", dir, st->processes,
+	     st->processes == 1 ? "" : "es", st->threads, st->threads == 1 ? "" : "s",
+	     human_size(st->raw_bytes, a), human_size(st->stored_bytes, b),
+	     st->loss.native_images ? ", some programs ran unrecorded" : "");
+}
+
+void record_summary(const struct record_options *o, const char *dir, const struct recorded *r)
+{
+	say_losses(r);
+	if (!o->quiet)
+		say_summary(o, dir, r);
+}
+
+/* Through depd if it runs, unless it was not wanted. */
+static int record(const struct record_options *o, const struct dep_native *native,
+		  struct recorded *out)
+{
+	struct client c = { .fd = -1 };
+	int ret;
+
+	if (o->alone)
+		return record_here(o, native, out);
+	ret = client_open(&c, o->socket);
+	if (!ret) {
+		ret = record_by_depd(o, native, &c, out);
+		client_close(&c);
+		return ret == RECORD_ELSEWHERE ? record_here(o, native, out) : ret;
+	}
+	if (o->socket || ret != -ENOENT) {
+		warn("%s%s", c.why, o->socket ? "" : "; --alone does without it");
+		return 1;
+	}
+	return record_here(o, native, out);
+}
+
+/* As the shell has it. */
+static int exit_status(int ret, const struct recorded *r)
+{
+	if (ret > 0)
+		return EXIT_FAILURE;
+	if (WIFSIGNALED(r->status))
+		return 128 + WTERMSIG(r->status);
+	if (!WIFEXITED(r->status))
+		return EXIT_FAILURE;
+	/* A recording that failed is no success, even if the command was one. */
+	if (!WEXITSTATUS(r->status) && (ret || r->failed))
+		return EXIT_FAILURE;
+	return WEXITSTATUS(r->status);
+}
+
+/*
+ * Descriptors 0 to 2 that are closed shall not become files of ours, which messages would be
+ * written to.  The command finds them closed.
+ */
+static int fill_standard_fds(void)
+{
+	int fd;
+
+	do {
+		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+		if (fd < 0)
+			return -errno;
+	} while (fd <= STDERR_FILENO);
+	close(fd);
+	return 0;
+}
+
+int cmd_record(int argc, char **argv)
+{
+	struct record_options o = { 0 };
+	struct record_races races = { 0 };
+	struct dep_native native;
+	struct recorded r = { 0 };
+	int ret, status, own;
+
+	ret = dep_native_save(&native);
+	if (!ret)
+		ret = fill_standard_fds();
+	if (ret) {
+		warn("cannot see which files are open: %s%s", strerror(-ret),
+		     ret == -ENOENT ? "; /proc must be mounted" :
+		     ret == -EMFILE ? "; see `ulimit -n'" : "");
+		return EXIT_FAILURE;
+	}
+	record_options_parse(&o, argc, argv);
+	ret = o.races ? record_races_begin(&races, &o) : 0;
+	ret = ret ? 1 : record(&o, &native, &r);
+	dep_native_free(&native);
+	status = own = exit_status(ret, &r);
+	if (o.races) {
+		if (ret <= 0)
+			status = record_races_report(&races, own);
+		record_races_end(&races);
+	}
+	signals_end();
+	/* Killed by a signal as it was, unless something else is to be told. */
+	if (ret <= 0 && status == own && WIFSIGNALED(r.status))
+		signals_die(WTERMSIG(r.status));
+	return status;
+}

@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The collector of `depctl record --alone'; recorder.h says where it stands.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/personality.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "libdep/collect/exec_ops.h"
+#include "libdep/collect/module_session.h"
+#include "tools/depctl/depctl.h"
+#include "recorder.h"
+
+struct record {
+	struct record_options o;
+	const char *dir;	/* "": no store */
+	int sock;		/* to depctl.. */
+	bool alone;		/* ..which has gone */
+	struct dep_session session;
+	struct dep_target target;
+	struct dep_exec exec;
+	struct dep_writer *writer;
+	struct dep_collector *collector;
+	struct dep_collect_status result;
+	const char *no_module;	/* why --transport=auto does without it, NULL: there is none */
+	struct dep_ending ending;
+	bool made;		/* the store */
+	bool native;		/* the command is not recorded.. */
+	bool privileged;	/* ..for privileges that it has */
+	bool child_ended, told_waiting, told_failed;
+	uint64_t ended_ns;
+	int status;		/* of the command, as wait() gives it; -1: unknown */
+};
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return t.tv_sec * 1000000000ull + t.tv_nsec;
+}
+
+static int make_store(struct record *r)
+{
+	char cwd[PATH_MAX];
+	struct dep_meta meta = {
+		.argc = r->o.argc,
+		.argv = r->o.argv,
+		.cwd = getcwd(cwd, sizeof(cwd)) ? cwd : "?",
+		.session_flags = r->o.flags,
+		.chunk_size = r->session.layout.chunk_size,
+		.nchunks = r->session.layout.nchunks,
+		.max_size = r->o.max_size,
+		.start_ns = clock_ns(CLOCK_MONOTONIC),
+		.start_realtime_ns = clock_ns(CLOCK_REALTIME),
+		.temporary = r->o.temporary,
+		.shared = r->o.shared,
+		.group = r->o.group,
+	};
+	int ret, level;
+
+	meta.aslr = !r->o.no_aslr && !(personality(0xffffffff) & ADDR_NO_RANDOMIZE);
+	if (!*r->dir)
+		return 0;
+	level = r->o.level ? r->o.level : r->o.temporary ? DEP_LEVEL_QUICK : 0;
+	ret = dep_writer_create(&r->writer, r->dir, &meta, level);
+	r->made = !ret;
+	if (ret == -EEXIST)
+		warn("%s exists already; choose another name with -o, or remove it", r->dir);
+	else if (ret)
+		warn("the store %s cannot be made: %s; choose another place with -o", r->dir,
+		     *dep_error() ? dep_error() : strerror(-ret));
+	return ret;
+}
+
+static void runs_native(void *arg, pid_t pid, const char *why)
+{
+	struct record *r = arg;
+
+	dep_collector_note(r->collector, "process %d runs unrecorded: %s", pid, why);
+}
+
+static void command_ended(struct record *r, int status)
+{
+	r->child_ended = true;
+	r->ended_ns = clock_ns(CLOCK_MONOTONIC);
+	r->status = status;
+	dep_collector_child_gone(r->collector);
+}
+
+/* Nobody waits for the recording any more, nor for a store that was to be removed anyway. */
+static int depctl_gone(struct record *r)
+{
+	r->alone = true;
+	if (!r->child_ended)
+		command_ended(r, -1);
+	return r->o.temporary;
+}
+
+/* What depctl has to say; non-zero ends the recording. */
+static int listen_to_depctl(struct record *r)
+{
+	struct recorder_message m;
+	int ret;
+
+	while (!r->alone) {
+		ret = recorder_receive(r->sock, &m, NULL, MSG_DONTWAIT);
+		if (ret == -EAGAIN)
+			break;
+		if (ret)
+			return depctl_gone(r);
+		if (m.kind == RECORDER_ENDED)
+			command_ended(r, m.ended.status);
+		else if (m.kind == RECORDER_STOP)
+			return 1;
+	}
+	return 0;
+}
+
+static bool is_waiting(const struct record *r, const struct dep_collect_status *st)
+{
+	return r->child_ended && !r->alone && !r->o.quiet && st->live_processes &&
+	       clock_ns(CLOCK_MONOTONIC) - r->ended_ns > 1000000000ull && isatty(STDERR_FILENO);
+}
+
+/* In every round of the collector. */
+static int tick(void *arg)
+{
+	struct record *r = arg;
+	struct dep_collect_status st;
+
+	if (listen_to_depctl(r))
+		return 1;
+	dep_collector_status(r->collector, &st);
+	if (st.failed && !r->told_failed) {
+		r->told_failed = true;
+		warn("recording has stopped, the command goes on: %s",
+		     dep_collector_error(r->collector));
+	}
+	if (!r->told_waiting && is_waiting(r, &st)) {
+		r->told_waiting = true;
+		warn("%s has ended; %u of its processes still run and are recorded; Ctrl-C ends "
+		     "the recording, not them", r->o.argv[0], st.live_processes);
+	}
+	return 0;
+}
+
+static int make_session(struct record *r)
+{
+	bool module = r->o.transport != TRANSPORT_SHM && !(r->o.flags & ADEPT_S_NO_RECORD);
+	int ret = -ENOENT;
+
+	if (module) {
+		ret = dep_session_create(&r->session, r->o.flags | ADEPT_S_MODULE,
+					 r->o.ring_size, 0, 0, 0);
+		if (!ret)
+			r->o.flags |= ADEPT_S_MODULE;
+		else if (r->o.transport == TRANSPORT_KMOD)
+			warn("/dev/adept cannot be used: %s; --transport=shm needs no module",
+			     module_trouble(ret));
+		else if (ret != -ENOENT)
+			r->no_module = module_trouble(ret);
+		if (!ret || r->o.transport == TRANSPORT_KMOD)
+			return ret;
+	}
+	ret = dep_session_create(&r->session, r->o.flags, r->o.ring_size, 0, 0, 0);
+	if (ret)
+		warn("no memory can be shared with the command: %s%s", strerror(-ret),
+		     ret == -ENOMEM ? "; see `ulimit -v', or use a smaller --ring-size" : "");
+	return ret;
+}
+
+/*
+ * May we trace what depctl launches?  Yama forbids it, unless we are privileged, as it forbids to
+ * read the memory of depctl itself, of which we are a child.
+ */
+static bool may_trace(pid_t depctl)
+{
+	static const char byte;
+	char copy;
+	struct iovec local = { &copy, 1 }, remote = { (void *)(uintptr_t)&byte, 1 };
+
+	return process_vm_readv(depctl, &local, 1, &remote, 1, 0) == 1 || errno != EPERM;
+}
+
+static int prepare(struct record *r)
+{
+	struct dep_exec_ops ops;
+	struct dep_collect_setup setup = { .max_size = r->o.max_size, .ops = &ops };
+	struct dep_why why = { "" };
+	struct rlimit files;
+	int ret;
+
+	/* A pidfd per process. */
+	if (!getrlimit(RLIMIT_NOFILE, &files)) {
+		files.rlim_cur = files.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &files);
+	}
+	ret = make_session(r);
+	if (ret)
+		return ret;
+	dep_session_guard(&r->session);
+	ret = dep_target_init(&r->target, r->session.map, r->session.fd, &why);
+	if (ret) {
+		warn("%s", why.text);
+		return ret;
+	}
+	if (r->session.module)
+		r->target.ring_fd = dep_module_writer(r->session.module);
+	r->target.collector = getppid();
+	if (!may_trace(getppid()))
+		r->target.ptracer = getpid();
+	ret = make_store(r);
+	if (ret)
+		return ret;
+	r->exec.target = &r->target;
+	r->exec.native = runs_native;
+	r->exec.arg = r;
+	ops = dep_exec_ops(&r->exec);
+	setup.w = r->writer;
+	ret = dep_collector_create(&r->collector, &r->session, &setup);
+	if (ret)
+		warn("the collector cannot be started: %s", strerror(-ret));
+	else if (r->no_module)
+		dep_collector_note(r->collector, "the kernel module is not used: %s",
+				   r->no_module);
+	return ret;
+}
+
+/* Everything is done but to end; gives what depctl's own part of it amounts to. */
+static int finish(struct record *r)
+{
+	int ret = 0;
+
+	dep_collector_finish(r->collector, &r->ending, &r->result);
+	if (r->result.failed && !r->told_failed)
+		warn("recording has failed: %s", r->result.error);
+	r->collector = NULL;
+	r->ending.loss.native_images += r->native;
+	r->ending.loss.native_privileged += r->privileged;
+	if (r->writer) {
+		r->result.stored_bytes = dep_writer_bytes(r->writer);
+		r->ending.exit_status = r->status;
+		ret = dep_writer_close(r->writer, &r->ending);
+		if (ret > 0) {
+			warn("the catalog or the manifest of %s could not be written: %s; `depctl "
+			     "verify --rebuild' makes them", r->dir, dep_error());
+			ret = 0;
+		}
+		if (ret && !r->result.failed)
+			warn("the store %s could not be completed: %s; it can be read as far as it "
+			     "goes", r->dir, *dep_error() ? dep_error() : strerror(-ret));
+		r->writer = NULL;
+	}
+	return ret;
+}
+
+static int ready(struct record *r)
+{
+	const struct recorder_message m = {
+		.kind = RECORDER_READY, .ready = { .ptracer = r->target.ptracer },
+	};
+	const int fds[2] = { r->session.fd, r->target.ring_fd };
+
+	return recorder_send(r->sock, &m, fds, fds[1] < 0 ? 1 : 2);
+}
+
+/* Until depctl has launched the command: false if there is none to be recorded. */
+static bool wait_for_launch(struct record *r)
+{
+	struct recorder_message m;
+
+	if (recorder_receive(r->sock, &m, NULL, 0)) {
+		/* It may have been killed behind the launch: what runs is in a slot. */
+		depctl_gone(r);
+		return true;
+	}
+	if (m.kind != RECORDER_LAUNCHED)
+		return false;
+	r->native = m.launched.native;
+	r->privileged = m.launched.privileged;
+	m.launched.why[sizeof(m.launched.why) - 1] = '\0';
+	if (r->native)
+		dep_collector_note(r->collector, "%s runs unrecorded: %s", r->o.argv[0],
+				   m.launched.why);
+	return true;
+}
+
+static void done(struct record *r, int ret)
+{
+	struct recorder_message m = { .kind = RECORDER_DONE, .done = { .ret = ret } };
+
+	m.done.recorded = (struct recorded){
+		.processes = r->result.processes, .threads = r->result.threads,
+		.raw_bytes = r->result.raw_bytes, .stored_bytes = r->result.stored_bytes,
+		.null_bytes = r->result.null_bytes,
+		.loss = r->ending.loss,
+		.failed = r->result.failed, .stopped = r->result.stopped,
+		.status = r->status,
+	};
+	recorder_send(r->sock, &m, NULL, 0);
+}
+
+/* Return: 0, 1: nothing was recorded, -1: the store is not complete. */
+static int collect(struct record *r)
+{
+	struct dep_collect_status st;
+	int ret;
+
+	if (prepare(r) || ready(r) || !wait_for_launch(r))
+		return 1;
+	dep_collector_run(r->collector, DEP_CHILD_OF_OTHER, &ret, tick, r);
+	dep_collector_status(r->collector, &st);
+	if (r->alone && !r->native && !st.processes)
+		return 1;
+	ret = finish(r) ? -1 : 0;
+	done(r, ret);
+	return ret;
+}
+
+static void clean_up(struct record *r, int ret)
+{
+	if (r->collector)
+		dep_collector_finish(r->collector, &r->ending, NULL);
+	if (r->writer)
+		dep_writer_discard(r->writer);
+	/* A command that never ran leaves no store behind, nor does one that nobody keeps. */
+	if (r->made && (ret > 0 || (r->alone && r->o.temporary)))
+		dep_store_remove(r->dir);
+	dep_session_destroy(&r->session);
+}
+
+static void message_came(int sig)
+{
+	(void)sig;
+}
+
+/*
+ * Whatever signal reaches it from outside, it goes on: the recorded programs decide when it
+ * ends.  A message ends its sleep by SIGIO.
+ */
+static void set_up_signals(int sock)
+{
+	struct f_owner_ex loop = { .type = F_OWNER_TID, .pid = gettid() };
+	struct sigaction sa = { .sa_handler = message_came };
+
+	signals_ignore();
+	sigaction(SIGIO, &sa, NULL);
+	fcntl(sock, F_SETOWN_EX, &loop);
+	fcntl(sock, F_SETFL, O_ASYNC);
+}
+
+/* What others wait for the end of must not stay open in here: all but messages and the socket. */
+static void close_others(int sock)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	dup2(null, STDIN_FILENO);
+	dup2(null, STDOUT_FILENO);
+	if (sock > STDERR_FILENO + 1)
+		close_range(STDERR_FILENO + 1, (unsigned int)sock - 1, 0);
+	close_range((unsigned int)sock + 1, ~0u, 0);
+}
+
+void collector_main(const struct record_options *o, const char *dir, int sock)
+{
+	struct record *r = calloc(1, sizeof(*r));
+	int ret;
+
+	setsid();
+	prctl(PR_SET_NAME, "depctl-collect");
+	close_others(sock);
+	set_up_signals(sock);
+	if (!r) {
+		warn("out of memory");
+		_exit(EXIT_FAILURE);
+	}
+	r->o = *o;
+	r->dir = dir;
+	r->sock = sock;
+	r->session.fd = -1;
+	r->status = -1;
+	ret = collect(r);
+	clean_up(r, ret);
+	_exit(ret ? EXIT_FAILURE : EXIT_SUCCESS);
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Launching the command into a session that another process collects.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tools/depctl/depctl.h"
+#include "record.h"
+
+static int map_session(struct record_launch *l, int fd, int ring_fd)
+{
+	struct dep_why why = { "" };
+	struct stat st;
+	void *p;
+
+	if (fstat(fd, &st) || st.st_size < (off_t)sizeof(struct adept_session))
+		goto bad;
+	p = mmap(NULL, st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+	if (p == MAP_FAILED)
+		goto bad;
+	l->map = p;
+	l->size = st.st_size;
+	if (!dep_target_init(&l->target, l->map, fd, &why)) {
+		l->target.ring_fd = ring_fd;
+		return 0;
+	}
+bad:
+	warn("the session cannot be used: %s", *why.text ? why.text : strerror(errno));
+	return -1;
+}
+
+static int launch(struct record_launch *l, const struct record_options *o,
+		  const struct dep_native *native)
+{
+	struct dep_launch how = {
+		.argv = o->argv, .native = native,
+		.flags = o->no_aslr ? DEP_LAUNCH_NO_ASLR : 0,
+	};
+	int ret;
+
+	ret = dep_launch(&l->target, &how, &l->child, &l->native);
+	if (ret)
+		warn("%s cannot be recorded: %s", o->argv[0],
+		     *l->native.text ? l->native.text : strerror(-ret));
+	else if (l->child.native)
+		warn("%s runs unrecorded: %s", o->argv[0], l->native.text);
+	return ret;
+}
+
+int record_launch(struct record_launch *l, const struct record_options *o,
+		  const struct dep_native *native, int fd, int ring_fd, pid_t ptracer)
+{
+	int ret;
+
+	memset(l, 0, sizeof(*l));
+	ret = map_session(l, fd, ring_fd);
+	l->target.ptracer = ptracer;
+	if (!ret)
+		ret = launch(l, o, native);
+	if (l->map)
+		munmap(l->map, l->size);
+	l->map = NULL;
+	close(fd);
+	if (ring_fd >= 0)
+		close(ring_fd);
+	return ret;
+}

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The command line of depctl record.
+ */
+#include <string.h>
+
+#include "libdep/collect/collect.h"
+#include "tools/depctl/depctl.h"
+#include "record.h"
+
+enum {
+	OPT_RING_SIZE = 256, OPT_MAX_SIZE, OPT_NULL, OPT_NO_RECORD, OPT_ON_FULL, OPT_SELF_CHECK,
+	OPT_STRICT, OPT_NO_FOLLOW, OPT_NO_ASLR, OPT_LEVEL, OPT_TRANSPORT, OPT_ALONE, OPT_DEPD,
+	OPT_NO_FUNCTIONS, OPT_RACES, OPT_LIVE, OPT_SHARE,
+};
+
+static const struct argp_option options[] = {
+	{ "output", 'o', "DIR", 0, "Make the store DIR (default: COMMAND.dep, or the next free "
+	  "COMMAND.1.dep, ..)", 1 },
+	{ "max-size", OPT_MAX_SIZE, "SIZE", 0, "Stop recording when the store has SIZE bytes; the "
+	  "command goes on", 1 },
+	{ "level", OPT_LEVEL, "N", 0, "Compression level of zstd, 1 to 19", 1 },
+	{ "share", OPT_SHARE, "GROUP", OPTION_ARG_OPTIONAL, "Let GROUP read the store, too; "
+	  "without =GROUP your primary group", 1 },
+	{ "ring-size", OPT_RING_SIZE, "SIZE", 0, "Memory between each thread and the store "
+	  "(default 4M)", 2 },
+	{ "on-full", OPT_ON_FULL, "POLICY", 0, "When the ring is full: block (default; nothing is "
+	  "lost) or drop (losses are counted)", 2 },
+	{ "transport", OPT_TRANSPORT, "HOW", 0, "Rings of the kernel module: kmod; in shared "
+	  "memory: shm; or auto (default): kmod if /dev/adept can be used", 2 },
+	{ "no-follow", OPT_NO_FOLLOW, NULL, 0, "Programs started by execve run unrecorded", 3 },
+	{ "no-aslr", OPT_NO_ASLR, NULL, 0, "Run the command without address space randomisation",
+	  3 },
+	{ "no-functions", OPT_NO_FUNCTIONS, NULL, 0, "Tell no arguments and results of malloc, "
+	  "pthread_mutex_lock and the like", 3 },
+	{ "self-check", OPT_SELF_CHECK, NULL, 0, "Also store every address register, for depctl "
+	  "verify to compare", 4 },
+	{ "strict", OPT_STRICT, NULL, 0, "Leave no trace below the stack pointer (slower calls)",
+	  4 },
+	{ "null", OPT_NULL, NULL, 0, "Count what would be recorded and keep nothing", 4 },
+	{ "no-record", OPT_NO_RECORD, NULL, 0, "Run under the engine alone; makes no store", 4 },
+	{ "alone", OPT_ALONE, NULL, 0, "Do not use depd, even if it runs", 5 },
+	{ "socket", OPT_DEPD, "PATH", 0, "Where depd listens", 5 },
+	{ "quiet", 'q', NULL, 0, "No summary at the end", 5 },
+	{ "races", OPT_RACES, NULL, 0, "Report data races on standard error when COMMAND has "
+	  "ended; without -o the store is temporary", 6 },
+	{ "live", OPT_LIVE, NULL, 0, "With --races, also tell of each that is suspected as soon as "
+	  "it is", 6 },
+	{ 0 }
+};
+
+static uint64_t size_arg(struct argp_state *state, const char *what, const char *arg, uint64_t min,
+			 uint64_t max)
+{
+	char lo[16], hi[16];
+	uint64_t n;
+
+	if (!parse_size(arg, &n))
+		argp_error(state, "%s must be a size such as 4M or 500K, not '%s'", what, arg);
+	else if (n < min || n > max)
+		argp_error(state, "%s must be from %s to %s", what, human_size(min, lo),
+			   human_size(max, hi));
+	return n;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct record_options *o = state->input;
+
+	switch (key) {
+	case 'o':
+		if (!*arg)
+			argp_error(state, "-o needs the name of a directory to make");
+		o->dir = arg;
+		break;
+	case OPT_RING_SIZE:
+		o->ring_size = size_arg(state, "--ring-size", arg, DEP_RING_MIN, DEP_RING_MAX);
+		break;
+	case OPT_MAX_SIZE:
+		o->max_size = size_arg(state, "--max-size", arg, 1, UINT64_MAX);
+		break;
+	case OPT_LEVEL:
+		o->level = parse_number(state, "--level", arg, 1, 19);
+		break;
+	case OPT_ON_FULL:
+		if (!strcmp(arg, "drop"))
+			o->flags |= ADEPT_S_DROP;
+		else if (!strcmp(arg, "block"))
+			o->flags &= ~ADEPT_S_DROP;
+		else
+			argp_error(state, "--on-full must be block or drop, not '%s'", arg);
+		break;
+	case OPT_TRANSPORT:
+		if (!strcmp(arg, "auto"))
+			o->transport = TRANSPORT_AUTO;
+		else if (!strcmp(arg, "kmod"))
+			o->transport = TRANSPORT_KMOD;
+		else if (!strcmp(arg, "shm"))
+			o->transport = TRANSPORT_SHM;
+		else
+			argp_error(state, "--transport must be auto, kmod or shm, not '%s'", arg);
+		break;
+	case OPT_NULL:
+		o->flags |= ADEPT_S_NULL;
+		break;
+	case OPT_NO_RECORD:
+		o->flags |= ADEPT_S_NO_RECORD;
+		break;
+	case OPT_SELF_CHECK:
+		o->flags |= ADEPT_S_SELF_CHECK;
+		break;
+	case OPT_STRICT:
+		o->flags |= ADEPT_S_STRICT;
+		break;
+	case OPT_NO_FOLLOW:
+		o->flags |= ADEPT_S_NO_FOLLOW;
+		break;
+	case OPT_NO_FUNCTIONS:
+		o->flags |= ADEPT_S_NO_FUNCTIONS;
+		break;
+	case OPT_NO_ASLR:
+		o->no_aslr = true;
+		break;
+	case OPT_ALONE:
+		o->alone = true;
+		break;
+	case OPT_DEPD:
+		o->socket = arg;
+		break;
+	case 'q':
+		o->quiet = true;
+		break;
+	case OPT_SHARE:
+		o->shared = true;
+		o->group = share_group(arg, state);
+		break;
+	case OPT_RACES:
+		o->races = true;
+		break;
+	case OPT_LIVE:
+		o->live = true;
+		break;
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &o->how;
+		break;
+	case ARGP_KEY_ARGS:
+		o->argv = state->argv + state->next;
+		o->argc = state->argc - state->next;
+		break;
+	case ARGP_KEY_END:
+		if (!o->argc || !*o->argv[0])
+			argp_error(state, "which command shall be recorded?");
+		if (o->flags & ADEPT_S_NO_RECORD && (o->dir || o->max_size || o->shared ||
+						     o->flags & ADEPT_S_NULL))
+			argp_error(state, "--no-record makes no store, so -o, --max-size, --share "
+				   "and --null do not go with it");
+		if (o->races && o->shared && !o->dir)
+			argp_error(state, "--share needs -o with --races, whose temporary store is "
+				   "not shared");
+		if (o->races && o->flags & (ADEPT_S_NO_RECORD | ADEPT_S_NULL))
+			argp_error(state, "--races needs what --null and --no-record do not keep");
+		if (o->live && !o->races)
+			argp_error(state, "--live is for --races");
+		if (!o->races && o->how.first)
+			argp_error(state, "--%s is for --races", o->how.first);
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+static const struct argp_child children[] = {
+	{ &races_argp, 0, "With --races, as of depctl query races:", 7 }, { 0 }
+};
+
+static const struct argp argp = {
+	options, parse, "[--] COMMAND [ARGUMENT...]",
+	"Run COMMAND and record its whole execution and that of its children.\v"
+	"The exit status is that of COMMAND; 1 if it could not be run, 2 for wrong usage.",
+	children, NULL, NULL
+};
+
+void record_options_parse(struct record_options *o, int argc, char **argv)
+{
+	parse_args(&argp, argc, argv, ARGP_IN_ORDER, o);
+}

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Signals of depctl record.
+ *
+ * All signals that can be blocked are, and are read from a signalfd, so that none ends depctl
+ * while a command is recorded.  The command runs in depctl's process group: what the terminal or
+ * a process sends to the group has reached the command, and is dropped here.  What a process
+ * sends to depctl alone was meant for the command and is passed on.  The witness tells which
+ * is which.
+ *
+ * Signals that were ignored when depctl started (nohup) stay ignored by both.
+ *
+ * Masks and actions go past libc, which hides signals 32 and 33.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "libdep/inject/inject.h"
+#include "tools/depctl/depctl.h"
+#include "record.h"
+#include "signal_witness.h"
+
+#define BIT(sig)	(1ull << ((sig) - 1))
+#define LAST_SIGNAL	64
+#define UNBLOCKABLE	(BIT(SIGKILL) | BIT(SIGSTOP))
+/* Those of libc's threads: dep_launch() unblocks them for a moment. */
+#define OF_LIBC		(BIT(32) | BIT(33))
+
+static int fd = -1;
+static uint64_t blocked;	/* by signals_catch() */
+static struct witness witness;
+static bool interrupted;	/* INT, QUIT, TERM or HUP, from anywhere */
+
+static void set_mask(int how, uint64_t mask)
+{
+	syscall(SYS_rt_sigprocmask, how, &mask, NULL, sizeof(mask));
+}
+
+int signals_catch(void)
+{
+	uint64_t mask = ~UNBLOCKABLE;
+	int sig, ret;
+
+	/* Children of who ignores SIGCHLD cannot be waited for. */
+	dep_signal_set(SIGCHLD, false);
+	for (sig = 1; sig <= LAST_SIGNAL; sig++) {
+		if (dep_signal_ignored(sig))
+			mask &= ~BIT(sig);
+		else if (OF_LIBC & BIT(sig))
+			dep_signal_set(sig, true);
+	}
+	blocked = mask;
+	set_mask(SIG_BLOCK, blocked);
+	fd = (int)syscall(SYS_signalfd4, -1, &mask, sizeof(mask), SFD_NONBLOCK | SFD_CLOEXEC);
+	ret = fd < 0 ? -errno : witness_begin(&witness);
+	if (ret)
+		warn("signals cannot be passed to the command: %s", strerror(-ret));
+	return ret;
+}
+
+int signals_fd(void)
+{
+	return fd;
+}
+
+void signals_default(void)
+{
+	int sig;
+
+	if (fd < 0)
+		return;
+	close(fd);
+	fd = -1;
+	witness_end(&witness);
+	for (sig = 1; sig <= LAST_SIGNAL; sig++)
+		if (blocked & OF_LIBC & BIT(sig))
+			dep_signal_set(sig, false);
+	set_mask(SIG_UNBLOCK, blocked);
+}
+
+void signals_end(void)
+{
+	witness_end(&witness);
+}
+
+/* The command was stopped by the terminal: let the shell see depctl stop as well. */
+static void stop_with(int sig, pid_t child)
+{
+	raise(sig);
+	/* It stops in here. */
+	set_mask(SIG_UNBLOCK, BIT(sig));
+	set_mask(SIG_BLOCK, blocked);
+	kill(child, SIGCONT);
+}
+
+static void pass_on(pid_t child, const struct signalfd_siginfo *si)
+{
+	const union sigval value = { .sival_ptr = (void *)(uintptr_t)si->ssi_ptr };
+
+	if (si->ssi_code == SI_QUEUE && !sigqueue(child, (int)si->ssi_signo, value))
+		return;
+	kill(child, (int)si->ssi_signo);
+}
+
+static void take_signals(pid_t child)
+{
+	struct signalfd_siginfo si;
+	bool group;
+	int sig;
+
+	while (read(fd, &si, sizeof(si)) == sizeof(si)) {
+		sig = (int)si.ssi_signo;
+		group = witness_saw(&witness, sig);
+		if (sig == SIGINT || sig == SIGQUIT || sig == SIGTERM || sig == SIGHUP)
+			interrupted = true;
+		/* From the kernel: the terminal's, or about depctl's own doings. */
+		if (child && !group && si.ssi_code <= 0)
+			pass_on(child, &si);
+	}
+}
+
+int signals_pass(pid_t child)
+{
+	siginfo_t si = { .si_pid = 0 };
+
+	set_mask(SIG_BLOCK, blocked);
+	take_signals(child);
+	if (!child)
+		return interrupted;
+	interrupted = false;
+	if (waitid(P_PID, child, &si, WSTOPPED | WNOHANG) || si.si_pid != child)
+		return 0;
+	if (si.si_code == CLD_STOPPED &&
+	    (si.si_status == SIGTSTP || si.si_status == SIGTTIN || si.si_status == SIGTTOU))
+		stop_with(si.si_status, child);
+	return 0;
+}
+
+void signals_die(int sig)
+{
+	struct rlimit none = { 0, 0 };
+
+	/* The command may have left a core; one of depctl would only hide it. */
+	setrlimit(RLIMIT_CORE, &none);
+	dep_signal_set(sig, false);
+	kill(getpid(), sig);
+	set_mask(SIG_UNBLOCK, BIT(sig));
+}
+
+void signals_ignore(void)
+{
+	int sig;
+
+	for (sig = 1; sig <= LAST_SIGNAL; sig++)
+		if (!(UNBLOCKABLE & BIT(sig)) && sig != SIGCHLD)
+			dep_signal_set(sig, true);
+	set_mask(SIG_SETMASK, 0);
+}

@@ -1,0 +1,532 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * A recording that depd collects: depctl launches the command, passes signals on, and
+ * tells how it ended.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/personality.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <dep/verdict.h>
+
+#include "tools/depctl/daemon/client.h"
+#include "tools/depctl/depctl.h"
+#include "record.h"
+
+#define ROUND_MS	50	/* to look after the command and signals */
+#define COME_BACK_MS	15000	/* for a depd that was killed, when the command does not run */
+#define AGAIN_MS	50
+#define ASK_MS		5000	/* is the session still there? */
+
+struct remote {
+	const struct record_options *o;
+	struct client *c;
+	char dir[PATH_MAX];
+	uint32_t session;
+	struct record_launch launch;
+	struct adept_session *page;	/* of the session file, its first one; NULL: not mapped */
+	int fd, ring_fd;
+	bool connected, told_launched, child_ended, ended, told_error;
+	int status;
+	uint64_t child_ended_ms;
+	uint64_t asked_ms;	/* when depd was asked for the session's state.. */
+	unsigned int quiet_ms;	/* ..and how long this has waited for an answer */
+	uint64_t lost_ms;	/* when the connection was lost */
+	struct recorded *out;
+};
+
+/* ---- making the session ---- */
+
+static cJSON *options_json(const struct record_options *o)
+{
+	static const char *const transport[] = { "auto", "kmod", "shm" };
+	static const struct {
+		uint32_t flag;
+		const char *name;
+	} flags[] = {
+		{ ADEPT_S_NO_RECORD, "no_record" }, { ADEPT_S_NULL, "null" },
+		{ ADEPT_S_DROP, "drop" }, { ADEPT_S_SELF_CHECK, "self_check" },
+		{ ADEPT_S_STRICT, "strict" }, { ADEPT_S_NO_FOLLOW, "no_follow" },
+		{ ADEPT_S_NO_FUNCTIONS, "no_functions" },
+	};
+	cJSON *j = cJSON_CreateObject();
+	size_t i;
+
+	for (i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
+		if (o->flags & flags[i].flag)
+			cJSON_AddTrueToObject(j, flags[i].name);
+	if (o->ring_size)
+		cJSON_AddNumberToObject(j, "ring_size", (double)o->ring_size);
+	if (o->max_size)
+		cJSON_AddNumberToObject(j, "max_size", (double)o->max_size);
+	if (o->level)
+		cJSON_AddNumberToObject(j, "level", o->level);
+	if (o->shared)
+		cJSON_AddNumberToObject(j, "share", o->group);
+	cJSON_AddBoolToObject(j, "aslr", !o->no_aslr &&
+			      !(personality(0xffffffff) & ADDR_NO_RANDOMIZE));
+	cJSON_AddStringToObject(j, "transport", transport[o->transport]);
+	return j;
+}
+
+static cJSON *record_request(const struct remote *r, const char *cwd)
+{
+	cJSON *q = client_request("record", 0);
+	char store[2 * PATH_MAX];
+
+	cJSON_AddItemToObject(q, "argv", cJSON_CreateStringArray((const char *const *)r->o->argv,
+								  r->o->argc));
+	cJSON_AddStringToObject(q, "cwd", cwd);
+	if (*r->dir) {
+		snprintf(store, sizeof(store), "%s%s%s", *r->dir == '/' ? "" : cwd,
+			 *r->dir == '/' ? "" : "/", r->dir);
+		cJSON_AddStringToObject(q, "store", store);
+	}
+	cJSON_AddItemToObject(q, "options", options_json(r->o));
+	return q;
+}
+
+/*
+ * If depd is killed before it answers the next one is asked: no program has been started yet.
+ * The session that the first one may have begun is given up by the next, and its store is
+ * removed, since no client comes back to it; until then that store is in the way.
+ */
+static int ask_for_session(struct remote *r, const char *cwd)
+{
+	const struct timespec pause = { .tv_nsec = AGAIN_MS * 1000000l };
+	uint64_t until = client_now_ms() + COME_BACK_MS;
+	bool killed = false, temporary;
+	struct stat st;
+	int exists = *r->dir && !lstat(r->dir, &st), ret;
+
+	for (;;) {
+		ret = r->c->fd < 0 ? client_open(r->c, r->o->socket) : 0;
+		temporary = ret == -ENOENT;
+		if (!ret) {
+			ret = client_ask(r->c, record_request(r, cwd));
+			killed |= ret == -EPIPE;
+			temporary = ret == -EPIPE || (ret == -EEXIST && !exists);
+		}
+		if (!ret || !killed || !temporary || client_now_ms() >= until)
+			break;
+		client_close(r->c);
+		nanosleep(&pause, NULL);
+	}
+	if (ret == -EXDEV && !r->o->socket)
+		warn("%s: recording without depd", r->c->why);
+	else if (ret)
+		warn("%s", r->c->why);
+	return ret;
+}
+
+/* Nobody has named this depd. */
+static bool was_found(const struct record_options *o)
+{
+	const char *env = getenv("ADEPT_SOCKET");
+
+	return !o->socket && !(env && *env);
+}
+
+static int make_session(struct remote *r)
+{
+	char cwd[PATH_MAX];
+	int ret;
+
+	if (!getcwd(cwd, sizeof(cwd)))
+		snprintf(cwd, sizeof(cwd), "/");
+	if (!(r->o->flags & ADEPT_S_NO_RECORD))
+		record_dir(r->o, r->dir, sizeof(r->dir));
+	ret = ask_for_session(r, cwd);
+	if (ret)
+		return ret;
+	r->session = (uint32_t)client_number(cJSON_GetObjectItemCaseSensitive(r->c->answer,
+									     "session"), "id");
+	if (!r->session || !r->c->nfds) {
+		warn("depd has not given what it takes to record; --alone does without it");
+		return -1;
+	}
+	r->fd = r->c->fds[0];
+	r->ring_fd = r->c->nfds > 1 ? r->c->fds[1] : -1;
+	r->c->nfds = 0;
+	r->connected = true;
+	if (!r->o->quiet && was_found(r->o))
+		warn("recording through depd (session %u)", r->session);
+	return 0;
+}
+
+/* ---- while it runs ---- */
+
+static uint64_t count(const cJSON *o, const char *name)
+{
+	double v = client_number(o, name);
+
+	return v > 0 ? (uint64_t)v : 0;
+}
+
+static void take_session(struct remote *r, const cJSON *s)
+{
+	const cJSON *l = cJSON_GetObjectItemCaseSensitive(s, "loss");
+	const char *error = client_string(s, "error");
+	struct recorded *o = r->out;
+
+	*o = (struct recorded){
+		.processes = count(s, "processes"), .threads = count(s, "threads"),
+		.raw_bytes = count(s, "raw_bytes"), .stored_bytes = count(s, "stored_bytes"),
+		.null_bytes = count(s, "null_bytes"),
+		.failed = *error, .stopped = !strcmp(client_string(s, "cause"), "max_size"),
+		.loss = {
+			.dropped_chunks = count(l, "dropped_chunks"),
+			.dropped_bytes = count(l, "dropped_bytes"),
+			.discarded_bytes = count(l, "discarded_bytes"),
+			.lost_threads = count(l, "lost_threads"),
+			.lost_processes = count(l, "lost_processes"),
+			.native_images = count(l, "native_images"),
+			.native_privileged = count(l, "native_privileged"),
+			.absent_chunks = count(l, "absent_chunks"),
+			.absent_bytes = count(l, "absent_bytes"),
+			.unfinished_threads = count(l, "unfinished_threads"),
+			.untaken_threads = count(l, "untaken_threads"),
+			.corrupt = count(l, "corrupt"),
+		},
+	};
+	if (*error && !r->told_error) {
+		r->told_error = true;
+		warn("recording has stopped%s: %s", r->child_ended ? "" : ", the command goes on",
+		     error);
+	}
+}
+
+static int tell_launched(struct remote *r)
+{
+	cJSON *q = client_request("launched", r->session);
+	int ret;
+
+	cJSON_AddNumberToObject(q, "pid", r->launch.child.pid);
+	if (r->launch.child.native) {
+		cJSON_AddTrueToObject(q, "native");
+		if (r->launch.child.privileged)
+			cJSON_AddTrueToObject(q, "privileged");
+		cJSON_AddStringToObject(q, "why", r->launch.native.text);
+	}
+	ret = client_ask(r->c, q);
+	r->told_launched = ret != -EPIPE && ret != -ETIMEDOUT;
+	/* If there is no such session any more, watching it says so. */
+	return r->told_launched ? 0 : ret;
+}
+
+static int tell_ended(struct remote *r)
+{
+	cJSON *q = client_request("ended", r->session);
+
+	cJSON_AddNumberToObject(q, "status", r->status);
+	return client_ask(r->c, q);
+}
+
+/* What becomes of the session is told from now on. */
+static int watch(struct remote *r)
+{
+	int ret = r->told_launched ? 0 : tell_launched(r);
+
+	if (!ret)
+		ret = client_ask(r->c, client_request("watch", r->session));
+	return !ret && r->child_ended ? tell_ended(r) : ret;
+}
+
+/* What a session amounts to that ended while nobody could tell. */
+static void read_store(struct remote *r)
+{
+	const struct dep_verdict *v;
+	const struct dep_segment *seg;
+	const struct dep_process *p;
+	const struct dep_thread *t;
+	struct recorded *o = r->out;
+	struct dep_store *s;
+	size_t i, n;
+
+	r->ended = true;
+	if (!*r->dir)
+		return;
+	o->failed = dep_store_open(&s, r->dir) != 0;
+	if (o->failed)
+		return;
+	o->processes = (uint32_t)dep_store_processes(s, &p);
+	o->threads = (uint32_t)dep_store_threads(s, &t);
+	n = dep_store_segments(s, &seg);
+	for (i = 0; i < n; i++) {
+		o->raw_bytes += seg[i].raw_bytes;
+		o->stored_bytes += seg[i].stored_bytes;
+	}
+	o->loss = *dep_store_loss(s);
+	v = dep_store_verdict(s);
+	/* Being recorded: by a depd that is just dying. */
+	o->failed = v->state == DEP_VERDICT_RECORDING ||
+		    (v->state == DEP_VERDICT_INCOMPLETE && v->cause != DEP_CLOSE_ENDED);
+	dep_store_close(s);
+}
+
+/*
+ * depd has no such session any more: the page that is mapped here is the last that is left.
+ * Programs that wait for room in their rings look at this once a second, and go on unrecorded;
+ * else they would wait until they give up.
+ */
+static void let_programs_go(struct remote *r)
+{
+	if (r->page)
+		__atomic_store_n(&r->page->abandoned, 1, __ATOMIC_SEQ_CST);
+	r->out->failed = true;
+	r->ended = true;
+	warn("depd was killed and could not go on with the recording; the command goes on, "
+	     "unrecorded");
+}
+
+/* It ended under a depd that has gone since, or none could go on with it. */
+static void session_is_gone(struct remote *r)
+{
+	if (r->child_ended)
+		read_store(r);
+	else
+		let_programs_go(r);
+}
+
+static void connection_lost(struct remote *r)
+{
+	if (r->connected)
+		r->lost_ms = client_now_ms();
+	r->connected = false;
+	client_close(r->c);
+}
+
+/* The session file is with nobody who could record: its programs see that, too, and go on. */
+static bool is_lost(const struct remote *r)
+{
+	return r->page && adept_session_lost(r->page);
+}
+
+/*
+ * A depd that begins just now may have got the session file before its keeper died.  It goes on
+ * with the session then, and without depctl.
+ */
+static void lose(struct remote *r)
+{
+	/* It may have been killed behind its last work on the session. */
+	read_store(r);
+	if (r->child_ended && !r->out->failed)
+		return;
+	r->out->failed = true;
+	warn("depd and its keeper were killed: recording has ended%s",
+	     r->child_ended ? "" : ", the command goes on");
+}
+
+static void come_back(struct remote *r)
+{
+	int ret;
+
+	if (client_open(r->c, r->o->socket)) {
+		if (is_lost(r))
+			lose(r);
+		return;
+	}
+	ret = watch(r);
+	if (!ret) {
+		r->connected = true;
+		r->asked_ms = client_now_ms();
+		r->quiet_ms = 0;
+		return;
+	}
+	connection_lost(r);
+	if (ret == -ENOENT)
+		session_is_gone(r);
+}
+
+static void take_event(struct remote *r)
+{
+	const cJSON *e = r->c->event;
+
+	if (count(cJSON_GetObjectItemCaseSensitive(e, "session"), "id") != r->session)
+		return;
+	take_session(r, cJSON_GetObjectItemCaseSensitive(e, "session"));
+	r->ended = !strcmp(client_string(e, "event"), "ended");
+}
+
+/*
+ * Events say what becomes of the session, but a depd that is stopped or hangs sends none, and one
+ * that knows no such session has none to send.
+ */
+static void ask_for_state(struct remote *r)
+{
+	uint64_t now = client_now_ms();
+
+	if (r->c->posted || now - r->asked_ms < ASK_MS)
+		return;
+	r->asked_ms = now;
+	if (client_post(r->c, client_request("watch", r->session)))
+		connection_lost(r);
+}
+
+static void take_state(struct remote *r)
+{
+	const cJSON *s = cJSON_GetObjectItemCaseSensitive(r->c->answer, "session");
+
+	take_session(r, s);
+	r->ended = !strcmp(client_string(s, "state"), "ended");
+}
+
+static void wait_for_event(struct remote *r)
+{
+	const struct timespec pause = { .tv_nsec = ROUND_MS * 1000000l };
+	int ret;
+
+	if (r->ended || !r->connected) {
+		nanosleep(&pause, NULL);
+		if (!r->ended)
+			come_back(r);
+		return;
+	}
+	ask_for_state(r);
+	if (!r->connected)
+		return;
+	ret = client_event(r->c, ROUND_MS);
+	if (ret == CLIENT_NOTHING && r->c->posted)
+		r->quiet_ms += ROUND_MS;
+	if (ret == CLIENT_NOTHING || ret == -EINTR)
+		return;
+	r->quiet_ms = 0;
+	if (ret == CLIENT_EVENT) {
+		take_event(r);
+	} else if (ret == CLIENT_ANSWER) {
+		take_state(r);
+	} else {
+		connection_lost(r);
+		if (ret == -ENOENT)
+			session_is_gone(r);
+	}
+}
+
+static void look_after_child(struct remote *r)
+{
+	int status;
+
+	if (r->child_ended ||
+	    waitpid(r->launch.child.pid, &status, WNOHANG) != r->launch.child.pid ||
+	    !(WIFEXITED(status) || WIFSIGNALED(status)))
+		return;
+	r->child_ended = true;
+	r->child_ended_ms = client_now_ms();
+	r->status = status;
+	if (r->connected && !r->ended && tell_ended(r))
+		connection_lost(r);
+}
+
+/* For too long to wait on: depd says nothing, or there is none, and the command has ended. */
+static bool is_silent(const struct remote *r)
+{
+	uint64_t since = r->lost_ms > r->child_ended_ms ? r->lost_ms : r->child_ended_ms;
+
+	if (r->ended || !r->child_ended)
+		return false;
+	return r->connected ? r->quiet_ms > COME_BACK_MS : client_now_ms() - since > COME_BACK_MS;
+}
+
+/* It may have been killed behind its last work on the session. */
+static int give_up(struct remote *r)
+{
+	bool hangs = r->connected;
+
+	read_store(r);
+	if (!r->out->failed)
+		return 0;
+	warn("depd %s; %s has what was stored until then", hangs ? "does not answer" : "is gone",
+	     r->dir);
+	return -1;
+}
+
+static int run(struct remote *r)
+{
+	struct client_args a = { .socket = r->o->socket };
+
+	r->asked_ms = client_now_ms();
+	if (watch(r))
+		connection_lost(r);
+	/* A session may end before the command does: it was stopped. */
+	while (!r->ended || !r->child_ended) {
+		look_after_child(r);
+		if (signals_pass(r->child_ended ? 0 : r->launch.child.pid)) {
+			if (r->connected && !r->ended)
+				ask_depd(r->c, &a, client_request("stop", r->session));
+			return 0;
+		}
+		wait_for_event(r);
+		if (is_silent(r))
+			return give_up(r);
+	}
+	return r->out->failed ? -1 : 0;
+}
+
+static int launch(struct remote *r, const struct dep_native *native)
+{
+	int fd = r->fd, ring_fd = r->ring_fd;
+	void *page = mmap(NULL, ADEPT_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	r->page = page == MAP_FAILED ? NULL : page;
+	r->fd = r->ring_fd = -1;
+	return record_launch(&r->launch, r->o, native, fd, ring_fd, 0);
+}
+
+/* Nothing ran in it: depd removes its store, too. */
+static void drop_session(struct remote *r)
+{
+	uint64_t until = client_now_ms() + CLIENT_TIMEOUT_MS;
+
+	if (client_ask(r->c, client_request("watch", r->session)) ||
+	    client_ask(r->c, client_request("stop", r->session)))
+		return;
+	while (!r->ended && client_now_ms() < until && client_event(r->c, ROUND_MS) >= 0)
+		if (r->c->event)
+			take_event(r);
+}
+
+int record_by_depd(const struct record_options *o, const struct dep_native *native,
+		   struct client *c, struct recorded *out)
+{
+	struct remote *r = calloc(1, sizeof(*r));
+	int ret = 1;
+
+	if (!r) {
+		warn("out of memory");
+		return ret;
+	}
+	*r = (struct remote){ .o = o, .c = c, .fd = -1, .ring_fd = -1, .status = -1, .out = out };
+	ret = make_session(r);
+	if (ret) {
+		ret = ret == -EXDEV && !o->socket ? RECORD_ELSEWHERE : 1;
+		goto out;
+	}
+	record_races_beside(o->beside, r->fd);
+	if (signals_catch() || launch(r, native)) {
+		drop_session(r);
+		ret = 1;
+		goto out;
+	}
+	ret = run(r);
+	out->status = r->status;
+	record_summary(o, r->dir, out);
+
+out:
+	if (r->page)
+		munmap(r->page, ADEPT_PAGE);
+	if (r->fd >= 0)
+		close(r->fd);
+	if (r->ring_fd >= 0)
+		close(r->ring_fd);
+	free(r);
+	return ret;
+}

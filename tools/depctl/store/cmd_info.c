@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * depctl info: what was executed and what it took to store it.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "libdep/abi/session_file.h"
+#include "tools/depctl/depctl.h"
+#include "info.h"
+
+enum { OPT_FORMATS = OPT_JSON + 1, OPT_QUICK };
+
+static const struct argp_option options[] = {
+	{ "formats", OPT_FORMATS, NULL, 0, "Also the sizes that other formats would have", 1 },
+	{ "quick", OPT_QUICK, NULL, 0, "Only what is known without recovering the trace", 1 },
+	{ "json", OPT_JSON, NULL, 0, "Print JSON", 2 },
+	{ "jobs", 'j', "N", 0, "Recover with N threads (default: one per processor)", 2 },
+	{ 0 }
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct info *f = state->input;
+	error_t err = parse_store(key, arg, state, &f->path, &f->json, &f->jobs);
+
+	switch (key) {
+	case OPT_FORMATS:
+		f->formats = true;
+		break;
+	case OPT_QUICK:
+		f->quick = true;
+		break;
+	case ARGP_KEY_END:
+		if (f->quick && f->formats)
+			argp_error(state, "--formats needs the recovered trace, so --quick does "
+				   "not go with it");
+		break;
+	default:
+		return err;
+	}
+	return 0;
+}
+
+static const struct argp argp = {
+	options, parse, "STORE",
+	"Print instructions, references, stream sizes and losses, per thread and in total.", NULL,
+	NULL, NULL
+};
+
+static struct info_row *row_of(struct info *f, uint32_t serial)
+{
+	size_t i;
+
+	/* Segments come sorted by thread, so the row sought is nearly always the last. */
+	if (f->last && f->last->thread->serial == serial)
+		return f->last;
+	for (i = 0; i < f->nrows; i++)
+		if (f->rows[i].thread->serial == serial)
+			return f->last = &f->rows[i];
+	return NULL;
+}
+
+static void count_segment(void *arg, size_t i, int ret, const struct dep_counts *counts,
+			  const char *why)
+{
+	struct info *f = arg;
+	const struct dep_segment *s = &f->segs[i];
+	struct info_row *row = row_of(f, s->thread);
+
+	if (row)
+		add_counts(&row->counts, counts);
+	add_counts(&f->total.counts, counts);
+	if (!ret)
+		return;
+	f->unreadable++;
+	if (row)
+		row->unreadable++;
+	if (f->unreadable == 1)
+		f->first_error = strdup(why);
+}
+
+static void add_sizes(struct info_row *row, const struct dep_segment *s)
+{
+	row->segments++;
+	row->raw += s->raw_bytes;
+	row->stored += s->stored_bytes;
+	row->control += s->control_bytes;
+	row->value += s->value_bytes;
+}
+
+static int collect(struct info *f)
+{
+	struct pool_job job = { .done = count_segment, .arg = f, .jobs = f->jobs };
+	const struct dep_thread *t;
+	struct info_row *row;
+	size_t i;
+
+	f->nrows = dep_store_threads(f->store, &t);
+	f->rows = calloc(f->nrows + 1, sizeof(*f->rows));
+	if (!f->rows)
+		return -1;
+	for (i = 0; i < f->nrows; i++) {
+		f->rows[i].thread = &t[i];
+		f->total.flushes += t[i].flushes;
+		f->total.null_bytes += t[i].null_bytes;
+	}
+	f->nsegs = dep_store_segments(f->store, &f->segs);
+	for (i = 0; i < f->nsegs; i++) {
+		row = row_of(f, f->segs[i].thread);
+		if (row)
+			add_sizes(row, &f->segs[i]);
+		add_sizes(&f->total, &f->segs[i]);
+		/* A gap in the numbers is a loss, unless it was dropped and counted. */
+		if (!row)
+			continue;
+		if (f->segs[i].seq > row->next_seq)
+			row->gaps += f->segs[i].seq - row->next_seq;
+		row->next_seq = f->segs[i].seq + 1;
+	}
+	for (i = 0; i < f->nrows; i++)
+		f->total.gaps += f->rows[i].gaps;
+	if (f->quick)
+		return 0;
+
+	job.store = f->store;
+	job.segs = f->segs;
+	job.n = f->nsegs;
+	progress_begin("recovering", f->nsegs);
+	i = pool_run(&job);
+	progress_end();
+	return i ? -1 : 0;
+}
+
+int cmd_info(int argc, char **argv)
+{
+	struct info *f = calloc(1, sizeof(*f));
+	int status = EXIT_FAILURE, ret;
+
+	if (!f) {
+		warn("out of memory");
+		return EXIT_FAILURE;
+	}
+	parse_args(&argp, argc, argv, 0, f);
+	out_begin(&f->out);
+	f->store = open_store(f->path);
+	if (!f->store)
+		goto out_free;
+	if (collect(f)) {
+		warn("out of memory");
+		goto out_close;
+	}
+	if (f->formats) {
+		ret = dep_formats(f->store, &f->sizes);
+		if (ret) {
+			warn("the other formats' sizes cannot be computed: %s",
+			     *dep_error() ? dep_error() : strerror(-ret));
+			goto out_close;
+		}
+	}
+	info_print(f);
+	status = out_end(&f->out);
+	if (f->unreadable) {
+		warn("%llu of %zu segments could not be recovered: %s; `depctl verify %s' says "
+		     "more", (unsigned long long)f->unreadable, f->nsegs,
+		     f->first_error ? f->first_error : "?", f->path);
+		status = EXIT_FAILURE;
+	}
+
+out_close:
+	dep_store_close(f->store);
+out_free:
+	free(f->first_error);
+	free(f->rows);
+	free(f);
+	return status;
+}

@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * depctl ls: the stores of a directory, or what is in one store.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "libdep/abi/session_file.h"
+#include "tools/depctl/depctl.h"
+#include "tools/depctl/common/output.h"
+#include "verdict.h"
+
+struct ls {
+	const char *path;
+	bool json, modules;
+	struct out out;
+	struct json j;
+};
+
+static const struct argp_option options[] = {
+	{ "modules", 'm', NULL, 0, "Also list the programs and libraries mapped", 1 },
+	{ "json", OPT_JSON, NULL, 0, "Print JSON", 1 },
+	{ 0 }
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct ls *l = state->input;
+
+	switch (key) {
+	case 'm':
+		l->modules = true;
+		break;
+	case OPT_JSON:
+		l->json = true;
+		break;
+	case ARGP_KEY_ARG:
+		if (l->path)
+			argp_error(state, "one store or directory at a time");
+		l->path = arg;
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+static const struct argp argp = {
+	options, parse, "[DIR|STORE]",
+	"List the stores in DIR (default: here), or the processes and threads in STORE.", NULL,
+	NULL, NULL
+};
+
+static const char *const causes[] = { "launch", "fork", "exec", "attach" };
+
+static const char *cause_of(const struct dep_process *p)
+{
+	return p->cause <= ADEPT_BY_ATTACH ? causes[p->cause] : "?";
+}
+
+/* Per thread: how many segments and bytes; the segments are sorted by thread. */
+static size_t sum_segments(struct dep_store *s, uint32_t thread, uint64_t *raw, uint64_t *stored)
+{
+	const struct dep_segment *seg;
+	size_t lo = 0, hi = dep_store_segments(s, &seg), n = hi, mid, count = 0;
+
+	while (lo < hi) {
+		mid = (lo + hi) / 2;
+		if (seg[mid].thread < thread)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	*raw = 0;
+	*stored = 0;
+	for (; lo < n && seg[lo].thread == thread; lo++) {
+		*raw += seg[lo].raw_bytes;
+		*stored += seg[lo].stored_bytes;
+		count++;
+	}
+	return count;
+}
+
+static void ls_thread(struct ls *l, struct dep_store *s, const struct dep_thread *t)
+{
+	uint64_t raw, stored;
+	size_t n = sum_segments(s, t->serial, &raw, &stored);
+	char a[16], b[16];
+
+	if (l->json) {
+		json_object(&l->j, NULL);
+		json_u64(&l->j, "serial", t->serial);
+		json_u64(&l->j, "tid", t->tid);
+		json_u64(&l->j, "process", t->process);
+		json_u64(&l->j, "parent", t->parent);
+		json_u64(&l->j, "start_ns", t->start_ns);
+		json_u64(&l->j, "end_ns", t->end_ns);
+		json_u64(&l->j, "segments", n);
+		json_u64(&l->j, "raw_bytes", raw);
+		json_u64(&l->j, "stored_bytes", stored);
+		json_u64(&l->j, "flushes", t->flushes);
+		json_u64(&l->j, "null_bytes", t->null_bytes);
+		json_close(&l->j, '}');
+		return;
+	}
+	out_printf(&l->out, "    thread %-8u %6zu segments  %10s recorded  %10s stored\n",
+		   t->tid, n, human_size(raw, a), human_size(stored, b));
+}
+
+static void ls_process(struct ls *l, const struct dep_process *p)
+{
+	if (l->json) {
+		json_object(&l->j, NULL);
+		json_u64(&l->j, "serial", p->serial);
+		json_u64(&l->j, "pid", p->pid);
+		json_u64(&l->j, "parent", p->parent);
+		json_str(&l->j, "cause", cause_of(p));
+		json_str(&l->j, "exe", p->exe);
+		json_u64(&l->j, "start_ns", p->start_ns);
+		json_u64(&l->j, "end_ns", p->end_ns);
+		json_u64(&l->j, "built", p->built);
+		json_u64(&l->j, "translate_ns", p->translate_ns);
+		json_close(&l->j, '}');
+		return;
+	}
+	out_printf(&l->out, "process %-8u %-6s", p->pid, cause_of(p));
+	if (p->end_ns > p->start_ns)
+		out_printf(&l->out, " %8.3f s  ", (p->end_ns - p->start_ns) / 1e9);
+	else
+		out_printf(&l->out, " %8s s  ", "?");
+	out_text(&l->out, p->exe ? p->exe : "?");
+	out_text(&l->out, "\n");
+}
+
+static void ls_module(struct ls *l, const struct dep_module *m)
+{
+	if (l->json) {
+		json_object(&l->j, NULL);
+		json_u64(&l->j, "process", m->process);
+		json_hex(&l->j, "start", m->start);
+		json_hex(&l->j, "end", m->end);
+		json_hex(&l->j, "offset", m->offset);
+		json_str(&l->j, "path", m->path);
+		json_str(&l->j, "build_id", m->build_id);
+		json_u64(&l->j, "from_ns", m->from_ns);
+		json_u64(&l->j, "to_ns", m->to_ns);
+		json_close(&l->j, '}');
+		return;
+	}
+	out_printf(&l->out, "    module %llx-%llx %llx ", (unsigned long long)m->start,
+		   (unsigned long long)m->end, (unsigned long long)m->offset);
+	out_text(&l->out, m->path && *m->path ? m->path : "-");
+	if (m->build_id && *m->build_id) {
+		out_text(&l->out, " ");
+		out_text(&l->out, m->build_id);
+	}
+	out_text(&l->out, "\n");
+}
+
+static void ls_json(struct ls *l, struct dep_store *s, const struct dep_process *p, size_t np,
+		    const struct dep_thread *t, size_t nt, const struct dep_module *m, size_t nm)
+{
+	size_t i;
+
+	json_object(&l->j, NULL);
+	json_str(&l->j, "store", l->path);
+	verdict_json(&l->j, s);
+	json_array(&l->j, "processes");
+	for (i = 0; i < np; i++)
+		ls_process(l, &p[i]);
+	json_close(&l->j, ']');
+	json_array(&l->j, "threads");
+	for (i = 0; i < nt; i++)
+		ls_thread(l, s, &t[i]);
+	json_close(&l->j, ']');
+	if (l->modules) {
+		json_array(&l->j, "modules");
+		for (i = 0; i < nm; i++)
+			ls_module(l, &m[i]);
+		json_close(&l->j, ']');
+	}
+	json_close(&l->j, '}');
+	json_line(&l->j);
+}
+
+static int ls_store(struct ls *l)
+{
+	struct dep_store *s = open_store(l->path);
+	const struct dep_process *p;
+	const struct dep_thread *t;
+	const struct dep_module *m;
+	size_t np, nt, nm, i, k;
+
+	if (!s)
+		return EXIT_FAILURE;
+	verdict_warn(s, l->path);
+	np = dep_store_processes(s, &p);
+	nt = dep_store_threads(s, &t);
+	nm = dep_store_modules(s, &m);
+	if (l->json) {
+		ls_json(l, s, p, np, t, nt, m, nm);
+	} else {
+		for (i = 0; i < np; i++) {
+			ls_process(l, &p[i]);
+			for (k = 0; k < nt; k++)
+				if (t[k].process == p[i].serial)
+					ls_thread(l, s, &t[k]);
+			for (k = 0; l->modules && k < nm; k++)
+				if (m[k].process == p[i].serial)
+					ls_module(l, &m[k]);
+		}
+	}
+	dep_store_close(s);
+	return 0;
+}
+
+static uint64_t disk_size(const char *path)
+{
+	DIR *d = opendir(path);
+	struct dirent *e;
+	struct stat st;
+	uint64_t sum = 0;
+
+	if (!d)
+		return 0;
+	while ((e = readdir(d)))
+		if (!fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode))
+			sum += st.st_size;
+	closedir(d);
+	return sum;
+}
+
+static void put_status(struct ls *l, struct dep_store *s)
+{
+	int st = dep_store_exit_status(s);
+	char text[32] = "unfinished";
+
+	if (st >= 0 && WIFSIGNALED(st))
+		snprintf(text, sizeof(text), "signal %d", WTERMSIG(st));
+	else if (st >= 0)
+		snprintf(text, sizeof(text), "exit %d", WEXITSTATUS(st));
+	if (l->json)
+		json_str(&l->j, "status", text);
+	else
+		out_printf(&l->out, " %-10s", text);
+}
+
+/* What a column has room for: "" for a complete store that nothing was left out of. */
+static const char *short_verdict(struct dep_store *s)
+{
+	const struct dep_verdict *v = dep_store_verdict(s);
+
+	if (v->state == DEP_VERDICT_COMPLETE)
+		return is_lossy(s) ? "lossy" : "";
+	return dep_verdict_name(v->state);
+}
+
+static int ls_one(struct ls *l, const char *path, const char *name)
+{
+	struct dep_store *s;
+	const struct dep_meta *m;
+	const struct dep_process *p;
+	const struct dep_thread *t;
+	time_t when;
+	char date[32], size[16];
+	int i;
+
+	if (dep_store_open(&s, path)) {
+		warn("%s cannot be read: %s", path, dep_error());
+		return EXIT_FAILURE;
+	}
+	m = dep_store_meta(s);
+	when = m->start_realtime_ns / 1000000000ull;
+	strftime(date, sizeof(date), "%F %T", localtime(&when));
+	if (l->json) {
+		json_object(&l->j, NULL);
+		json_str(&l->j, "store", name);
+		json_u64(&l->j, "start_realtime_ns", m->start_realtime_ns);
+		json_u64(&l->j, "bytes", disk_size(path));
+		json_u64(&l->j, "processes", dep_store_processes(s, &p));
+		json_u64(&l->j, "threads", dep_store_threads(s, &t));
+		json_bool(&l->j, "lossy", is_lossy(s));
+		verdict_json(&l->j, s);
+		put_status(l, s);
+		json_array(&l->j, "argv");
+		for (i = 0; i < m->argc; i++)
+			json_str(&l->j, NULL, m->argv[i]);
+		json_close(&l->j, ']');
+		json_close(&l->j, '}');
+	} else {
+		out_printf(&l->out, "%-24s %s %10s %3zup %3zut", name, date,
+			   human_size(disk_size(path), size), dep_store_processes(s, &p),
+			   dep_store_threads(s, &t));
+		put_status(l, s);
+		out_printf(&l->out, " %-10s ", short_verdict(s));
+		for (i = 0; i < m->argc; i++) {
+			out_text(&l->out, i ? " " : "");
+			out_text(&l->out, m->argv[i]);
+		}
+		out_text(&l->out, "\n");
+	}
+	dep_store_close(s);
+	return 0;
+}
+
+static int is_store_name(const struct dirent *e)
+{
+	size_t n = strlen(e->d_name);
+
+	return n > 4 && !strcmp(e->d_name + n - 4, ".dep");
+}
+
+static int ls_directory(struct ls *l)
+{
+	struct dirent **list;
+	char path[PATH_MAX];
+	int n, i, status = 0;
+
+	n = scandir(l->path, &list, is_store_name, alphasort);
+	if (n < 0) {
+		warn("%s: %s", l->path, strerror(errno));
+		return EXIT_FAILURE;
+	}
+	if (l->json)
+		json_array(&l->j, NULL);
+	for (i = 0; i < n; i++) {
+		snprintf(path, sizeof(path), "%s/%s", l->path, list[i]->d_name);
+		status |= ls_one(l, path, list[i]->d_name);
+		free(list[i]);
+	}
+	free(list);
+	if (l->json) {
+		json_close(&l->j, ']');
+		json_line(&l->j);
+	}
+	return status;
+}
+
+int cmd_ls(int argc, char **argv)
+{
+	struct ls *l = calloc(1, sizeof(*l));
+	char path[PATH_MAX];
+	int status;
+
+	if (!l) {
+		warn("out of memory");
+		return EXIT_FAILURE;
+	}
+	parse_args(&argp, argc, argv, 0, l);
+	out_begin(&l->out);
+	json_begin(&l->j, &l->out);
+	if (!l->path)
+		l->path = ".";
+	snprintf(path, sizeof(path), "%s/manifest.json", l->path);
+	if (access(path, F_OK) && !access(l->path, F_OK))
+		status = ls_directory(l);
+	else
+		status = ls_store(l);
+	status |= out_end(&l->out);
+	free(l);
+	return status;
+}

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Payloads of events, described once as tables of fields.
+ */
+#include <stddef.h>
+#include <stdio.h>
+
+#include "libdep/abi/stream.h"
+#include "events.h"
+
+struct field {
+	const char *name;
+	unsigned short at;
+	unsigned char size;
+	char format;		/* x hexadecimal, u unsigned, d signed */
+};
+
+#define FIELD(type, member, format) \
+	{ #member, offsetof(struct type, member), sizeof(((struct type *)0)->member), format }
+
+static const struct field context[] = {
+	FIELD(adept_ev_context, fs_base, 'x'),
+	{ "rax", 16, 8, 'x' },
+	{ "rcx", 24, 8, 'x' },
+	{ "rdx", 32, 8, 'x' },
+	{ "rbx", 40, 8, 'x' },
+	{ "rsp", 48, 8, 'x' },
+	{ "rbp", 56, 8, 'x' },
+	{ "rsi", 64, 8, 'x' },
+	{ "rdi", 72, 8, 'x' },
+	{ "r8", 80, 8, 'x' },
+	{ "r9", 88, 8, 'x' },
+	{ "r10", 96, 8, 'x' },
+	{ "r11", 104, 8, 'x' },
+	{ "r12", 112, 8, 'x' },
+	{ "r13", 120, 8, 'x' },
+	{ "r14", 128, 8, 'x' },
+	{ "r15", 136, 8, 'x' },
+	{ 0 }
+};
+
+static const struct field partial[] = {
+	FIELD(adept_ev_partial, ninsns, 'u'),
+	{ 0 }
+};
+
+static const struct field signal_fields[] = {
+	FIELD(adept_ev_signal, signo, 'u'),
+	FIELD(adept_ev_signal, code, 'd'),
+	FIELD(adept_ev_signal, addr, 'x'),
+	FIELD(adept_ev_signal, ticket, 'u'),
+	{ 0 }
+};
+
+static const struct field syscall_fields[] = {
+	FIELD(adept_ev_syscall, nr, 'u'),
+	FIELD(adept_ev_syscall, result, 'd'),
+	FIELD(adept_ev_syscall, before, 'u'),
+	FIELD(adept_ev_syscall, behind, 'u'),
+	{ "arg0", offsetof(struct adept_ev_syscall, args), 8, 'x' },
+	{ "arg1", offsetof(struct adept_ev_syscall, args) + 8, 8, 'x' },
+	{ "arg2", offsetof(struct adept_ev_syscall, args) + 16, 8, 'x' },
+	{ "arg3", offsetof(struct adept_ev_syscall, args) + 24, 8, 'x' },
+	{ "arg4", offsetof(struct adept_ev_syscall, args) + 32, 8, 'x' },
+	{ "arg5", offsetof(struct adept_ev_syscall, args) + 40, 8, 'x' },
+	FIELD(adept_ev_syscall, out, 'x'),
+	{ 0 }
+};
+
+static const struct field base[] = {
+	{ "fs_base", 0, 8, 'x' },
+	{ 0 }
+};
+
+static const struct field start[] = {
+	FIELD(adept_ev_start, parent_serial, 'u'),
+	FIELD(adept_ev_start, created_at, 'x'),
+	FIELD(adept_ev_start, ticket, 'u'),
+	{ 0 }
+};
+
+static const struct field end[] = {
+	FIELD(adept_ev_end, status, 'u'),
+	FIELD(adept_ev_end, ticket, 'u'),
+	{ 0 }
+};
+
+static const struct field fork_fields[] = {
+	FIELD(adept_ev_fork, pid, 'u'),
+	FIELD(adept_ev_fork, flags, 'x'),
+	FIELD(adept_ev_fork, before, 'u'),
+	FIELD(adept_ev_fork, child_tid, 'x'),
+	{ 0 }
+};
+
+static const struct field buffer[] = {
+	FIELD(adept_ev_buffer, addr, 'x'),
+	FIELD(adept_ev_buffer, size, 'u'),
+	{ 0 }
+};
+
+static const struct field shared[] = {
+	FIELD(adept_ev_shared, dev, 'x'),
+	FIELD(adept_ev_shared, inode, 'u'),
+	FIELD(adept_ev_shared, size, 'u'),
+	{ 0 }
+};
+
+static const struct field gap[] = {
+	{ "bytes", 0, 8, 'u' },
+	{ 0 }
+};
+
+static const struct {
+	const char *name;
+	const struct field *fields;
+} events[] = {
+	[ADEPT_EV_CONTEXT] = { "context", context },
+	[ADEPT_EV_PARTIAL] = { "partial", partial },
+	[ADEPT_EV_SIGNAL] = { "signal", signal_fields },
+	[ADEPT_EV_SIGRETURN] = { "sigreturn", NULL },
+	[ADEPT_EV_SYSCALL] = { "syscall", syscall_fields },
+	[ADEPT_EV_FSBASE] = { "fsbase", base },
+	[ADEPT_EV_GSBASE] = { "gsbase", base },
+	[ADEPT_EV_THREAD_START] = { "thread-start", start },
+	[ADEPT_EV_THREAD_END] = { "thread-end", end },
+	[ADEPT_EV_FORK] = { "fork", fork_fields },
+	[ADEPT_EV_GAP] = { "gap", gap },
+	[ADEPT_EV_BUFFER] = { "buffer", buffer },
+	[ADEPT_EV_SHARED] = { "shared", shared },
+};
+
+#define NEVENTS (sizeof(events) / sizeof(events[0]))
+
+static const char *name_of(const struct dep_event *e, char *room, size_t size)
+{
+	if (e->id < NEVENTS && events[e->id].name)
+		return events[e->id].name;
+	snprintf(room, size, "event-%u", e->id);
+	return room;
+}
+
+/* The next field that the payload really has. */
+static const struct field *next_field(const struct dep_event *e, const struct field *f)
+{
+	if (!f)
+		f = e->id < NEVENTS ? events[e->id].fields : NULL;
+	else
+		f++;
+	if (!f || !f->name || f->at + f->size > e->size)
+		return NULL;
+	return f;
+}
+
+static uint64_t value_of(const struct dep_event *e, const struct field *f)
+{
+	uint64_t v = 0;
+
+	memcpy(&v, (const char *)e->payload + f->at, f->size);
+	if (f->format == 'd' && f->size == 4)
+		v = (uint64_t)(int64_t)(int32_t)v;
+	return v;
+}
+
+void event_text(struct out *o, const struct dep_event *e)
+{
+	const struct field *f = NULL;
+	char room[24];
+	uint64_t v;
+
+	out_reserve(o);
+	put_char(o, ' ');
+	put_text(o, name_of(e, room, sizeof(room)));
+	while ((f = next_field(e, f))) {
+		out_reserve(o);
+		put_char(o, ' ');
+		put_text(o, f->name);
+		put_char(o, '=');
+		v = value_of(e, f);
+		if (f->format == 'x') {
+			put_hex(o, v);
+			continue;
+		}
+		if (f->format == 'd' && (int64_t)v < 0) {
+			put_char(o, '-');
+			v = -v;
+		}
+		put_dec(o, v);
+	}
+}
+
+void event_json(struct json *j, const struct dep_event *e)
+{
+	const struct field *f = NULL;
+	char room[24];
+
+	json_str(j, "event", name_of(e, room, sizeof(room)));
+	while ((f = next_field(e, f))) {
+		if (f->format == 'x')
+			json_hex(j, f->name, value_of(e, f));
+		else if (f->format == 'd')
+			json_i64(j, f->name, (int64_t)value_of(e, f));
+		else
+			json_u64(j, f->name, value_of(e, f));
+	}
+}

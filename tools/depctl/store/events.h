@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Events for people and for programs. */
+#ifndef DEPCTL_EVENTS_H
+#define DEPCTL_EVENTS_H
+
+#include <dep/recover.h>
+
+#include "tools/depctl/common/output.h"
+
+/** event_text() - " NAME key=value..." */
+void event_text(struct out *o, const struct dep_event *e);
+/** event_json() - the same as members of the object that is open */
+void event_json(struct json *j, const struct dep_event *e);
+
+#endif

@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * depctl info: tables for people, JSON for programs.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "libdep/abi/session_file.h"
+#include "info.h"
+#include "verdict.h"
+
+static const struct {
+	const char *name;
+	uint32_t flag;
+} flag_names[] = {
+	{ "null", ADEPT_S_NULL },
+	{ "on-full=drop", ADEPT_S_DROP },
+	{ "self-check", ADEPT_S_SELF_CHECK },
+	{ "strict", ADEPT_S_STRICT },
+	{ "no-follow", ADEPT_S_NO_FOLLOW },
+	{ "no-functions", ADEPT_S_NO_FUNCTIONS },
+	{ "transport=kmod", ADEPT_S_MODULE },
+};
+
+#define NFLAGS (sizeof(flag_names) / sizeof(flag_names[0]))
+
+static const char *const ends[] = {
+	[DEP_END_UNKNOWN] = "unknown",
+	[DEP_END_WHOLE] = "whole",
+	[DEP_END_UNFINISHED] = "unfinished",
+	[DEP_END_LEFT] = "left",
+	[DEP_END_UNTAKEN] = "untaken",
+	[DEP_END_STOPPED] = "stopped",
+	[DEP_END_CORRUPT] = "corrupt",
+};
+
+#define NENDS (sizeof(ends) / sizeof(ends[0]))
+
+static double bits(uint64_t bytes, const struct info_row *r)
+{
+	return r->counts.instructions ? bytes * 8.0 / r->counts.instructions : NAN;
+}
+
+static uint64_t flushes_of(const struct info_row *r)
+{
+	return r->thread ? r->thread->flushes : r->flushes;
+}
+
+static uint64_t null_of(const struct info_row *r)
+{
+	return r->thread ? r->thread->null_bytes : r->null_bytes;
+}
+
+static void row_json(struct json *j, const struct info *f, const struct info_row *r)
+{
+	if (r->thread) {
+		json_u64(j, "tid", r->thread->tid);
+		json_u64(j, "serial", r->thread->serial);
+		json_u64(j, "process", r->thread->process);
+		json_str(j, "end", r->thread->end < NENDS ? ends[r->thread->end] : NULL);
+	}
+	if (!f->quick) {
+		json_u64(j, "instructions", r->counts.instructions);
+		json_u64(j, "blocks", r->counts.blocks);
+		json_u64(j, "references", r->counts.refs);
+		json_u64(j, "reads", r->counts.reads);
+		json_u64(j, "writes", r->counts.writes);
+		json_u64(j, "records", r->counts.records);
+		json_u64(j, "events", r->counts.events);
+		json_double(j, "bits_per_instruction", bits(r->control + r->value, r));
+		json_double(j, "stored_bits_per_instruction", bits(r->stored, r));
+	}
+	json_u64(j, "control_bytes", r->control);
+	json_u64(j, "value_bytes", r->value);
+	json_u64(j, "raw_bytes", r->raw);
+	json_u64(j, "stored_bytes", r->stored);
+	json_u64(j, "segments", r->segments);
+	json_u64(j, "missing_segments", r->gaps);
+	json_u64(j, "unreadable_segments", r->thread ? r->unreadable : f->unreadable);
+	json_u64(j, "flushes", flushes_of(r));
+	json_u64(j, "null_bytes", null_of(r));
+}
+
+static void loss_json(struct json *j, const struct dep_loss *l)
+{
+	json_object(j, "loss");
+	json_u64(j, "dropped_chunks", l->dropped_chunks);
+	json_u64(j, "dropped_bytes", l->dropped_bytes);
+	json_u64(j, "discarded_bytes", l->discarded_bytes);
+	json_u64(j, "lost_threads", l->lost_threads);
+	json_u64(j, "lost_processes", l->lost_processes);
+	json_u64(j, "native_images", l->native_images);
+	json_u64(j, "native_privileged", l->native_privileged);
+	json_u64(j, "unfinished_threads", l->unfinished_threads);
+	json_u64(j, "untaken_threads", l->untaken_threads);
+	json_u64(j, "corrupt", l->corrupt);
+	json_u64(j, "absent_chunks", l->absent_chunks);
+	json_u64(j, "absent_bytes", l->absent_bytes);
+	json_u64(j, "torn_segments", l->torn_segments);
+	json_bool(j, "unclean", l->unclean);
+	json_close(j, '}');
+}
+
+static void meta_json(struct json *j, struct info *f)
+{
+	const struct dep_meta *m = dep_store_meta(f->store);
+	int st = dep_store_exit_status(f->store);
+	size_t k;
+	int i;
+
+	json_str(j, "store", f->path);
+	json_array(j, "argv");
+	for (i = 0; i < m->argc; i++)
+		json_str(j, NULL, m->argv[i]);
+	json_close(j, ']');
+	json_str(j, "cwd", m->cwd);
+	json_u64(j, "start_realtime_ns", m->start_realtime_ns);
+	json_bool(j, "aslr", m->aslr);
+	json_u64(j, "ring_bytes", (uint64_t)m->chunk_size * m->nchunks);
+	json_u64(j, "max_size", m->max_size);
+	json_array(j, "flags");
+	for (k = 0; k < NFLAGS; k++)
+		if (m->session_flags & flag_names[k].flag)
+			json_str(j, NULL, flag_names[k].name);
+	json_close(j, ']');
+	if (st < 0)
+		json_str(j, "exit_status", NULL);
+	else if (WIFSIGNALED(st))
+		json_u64(j, "exit_signal", WTERMSIG(st));
+	else
+		json_u64(j, "exit_status", WEXITSTATUS(st));
+}
+
+static void sum_translation(struct dep_store *s, uint64_t *built, uint64_t *ns)
+{
+	const struct dep_process *p;
+	size_t n = dep_store_processes(s, &p);
+
+	*built = *ns = 0;
+	for (; n--; p++) {
+		*built += p->built;
+		*ns += p->translate_ns;
+	}
+}
+
+static void print_json(struct info *f)
+{
+	uint64_t frags, code, desc, built, ns;
+	const char *const *notes;
+	size_t i, n;
+	struct json j;
+
+	json_begin(&j, &f->out);
+	json_object(&j, NULL);
+	meta_json(&j, f);
+	json_array(&j, "threads");
+	for (i = 0; i < f->nrows; i++) {
+		json_object(&j, NULL);
+		row_json(&j, f, &f->rows[i]);
+		json_close(&j, '}');
+	}
+	json_close(&j, ']');
+	json_object(&j, "total");
+	row_json(&j, f, &f->total);
+	json_close(&j, '}');
+	dep_store_fragments(f->store, &frags, &code, &desc);
+	json_object(&j, "fragments");
+	json_u64(&j, "count", frags);
+	json_u64(&j, "code_bytes", code);
+	json_u64(&j, "descriptor_bytes", desc);
+	json_close(&j, '}');
+	sum_translation(f->store, &built, &ns);
+	json_object(&j, "translation");
+	json_u64(&j, "fragments", built);
+	json_u64(&j, "ns", ns);
+	json_close(&j, '}');
+	loss_json(&j, dep_store_loss(f->store));
+	verdict_json(&j, f->store);
+	json_array(&j, "notes");
+	n = dep_store_notes(f->store, &notes);
+	for (i = 0; i < n; i++)
+		json_str(&j, NULL, notes[i]);
+	json_close(&j, ']');
+	if (f->formats) {
+		json_object(&j, "formats");
+		json_u64(&j, "bb_pc", f->sizes.bb_pc);
+		json_u64(&j, "depc", f->sizes.depc);
+		json_u64(&j, "cf_bit", f->sizes.cf_bit);
+		json_u64(&j, "mem_addr", f->sizes.mem_addr);
+		json_u64(&j, "depm", f->sizes.depm);
+		json_close(&j, '}');
+	}
+	json_close(&j, '}');
+	json_line(&j);
+}
+
+static void print_head(struct info *f)
+{
+	const struct dep_meta *m = dep_store_meta(f->store);
+	time_t when = m->start_realtime_ns / 1000000000ull;
+	int st = dep_store_exit_status(f->store), i;
+	char date[32], size[16];
+	size_t k;
+
+	out_text(&f->out, "command:   ");
+	for (i = 0; i < m->argc; i++) {
+		out_text(&f->out, i ? " " : "");
+		out_text(&f->out, m->argv[i]);
+	}
+	strftime(date, sizeof(date), "%F %T", localtime(&when));
+	out_printf(&f->out, "\nrecorded:  %s, ", date);
+	if (st < 0)
+		out_text(&f->out, "how it ended is not known\n");
+	else if (WIFSIGNALED(st))
+		out_printf(&f->out, "killed by signal %d\n", WTERMSIG(st));
+	else
+		out_printf(&f->out, "exit status %d\n", WEXITSTATUS(st));
+	out_printf(&f->out, "settings:  ring of %s%s",
+		   human_size((uint64_t)m->chunk_size * m->nchunks, size), m->aslr ? "" :
+		   ", no-aslr");
+	for (k = 0; k < NFLAGS; k++)
+		if (m->session_flags & flag_names[k].flag)
+			out_printf(&f->out, ", %s", flag_names[k].name);
+	if (m->max_size)
+		out_printf(&f->out, ", max-size %s", human_size(m->max_size, size));
+	out_text(&f->out, "\n\n");
+}
+
+static void print_row(struct info *f, const struct info_row *r)
+{
+	char name[16] = "total";
+
+	if (r->thread)
+		snprintf(name, sizeof(name), "%u", r->thread->tid);
+	out_printf(&f->out, "%8s", name);
+	if (!f->quick)
+		out_printf(&f->out, " %14llu %12llu %13llu",
+			   (unsigned long long)r->counts.instructions,
+			   (unsigned long long)r->counts.blocks,
+			   (unsigned long long)r->counts.refs);
+	out_printf(&f->out, " %13llu %13llu %13llu", (unsigned long long)r->control,
+		   (unsigned long long)r->value, (unsigned long long)r->stored);
+	if (!f->quick) {
+		if (r->counts.instructions)
+			out_printf(&f->out, " %8.3f %8.3f", bits(r->control + r->value, r),
+				   bits(r->stored, r));
+		else
+			out_printf(&f->out, " %8s %8s", "-", "-");
+	}
+	out_printf(&f->out, " %9llu %6llu\n", (unsigned long long)flushes_of(r),
+		   (unsigned long long)r->gaps);
+}
+
+static void print_loss(struct info *f)
+{
+	const struct dep_loss *l = dep_store_loss(f->store);
+	const struct {
+		const char *what;
+		uint64_t n;
+	} rows[] = {
+		{ "chunks dropped, the ring was full", l->dropped_chunks },
+		{ "bytes dropped, the ring was full", l->dropped_bytes },
+		{ "bytes not kept (--max-size, or the store failed)", l->discarded_bytes },
+		{ "threads unrecorded for want of a slot", l->lost_threads },
+		{ "programs unrecorded: no slot, or execve not followed", l->lost_processes },
+		{ "programs that ran natively", l->native_images },
+		{ "of them: privileged (set-uid and the like)", l->native_privileged },
+		{ "threads killed: up to one unfinished record of each", l->unfinished_threads },
+		{ "chunks lost while nobody collected", l->absent_chunks },
+		{ "bytes lost while nobody collected", l->absent_bytes },
+		{ "segments torn", l->torn_segments },
+		{ "threads whose last records could not be taken", l->untaken_threads },
+		{ "rings, slots or descriptors that made no sense", l->corrupt },
+	};
+	const char *const *notes;
+	size_t i, n = dep_store_notes(f->store, &notes);
+	char line[VERDICT_LINE];
+	bool any = false;
+
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (!rows[i].n)
+			continue;
+		out_printf(&f->out, "%s%14llu %s\n", any ? "" : "\nloss:\n",
+			   (unsigned long long)rows[i].n, rows[i].what);
+		any = true;
+	}
+	if (!any)
+		out_text(&f->out, "\nloss:      none\n");
+	verdict_line(f->store, line, sizeof(line));
+	out_printf(&f->out, "verdict:   %s\n", line);
+	for (i = 0; i < n; i++) {
+		out_text(&f->out, "note:      ");
+		out_text(&f->out, notes[i]);
+		out_text(&f->out, "\n");
+	}
+}
+
+static void print_format(struct info *f, const char *name, uint64_t bytes)
+{
+	out_printf(&f->out, "%-30s %16llu", name, (unsigned long long)bytes);
+	if (f->total.counts.instructions)
+		out_printf(&f->out, " %9.3f %9.3f", bits(bytes, &f->total),
+			   bits(bytes, &f->total) / 8);
+	out_text(&f->out, "\n");
+}
+
+static void print_formats(struct info *f)
+{
+	out_printf(&f->out, "\n%-30s %16s %9s %9s\n", "format", "bytes", "bit/ins", "byte/ins");
+	print_format(f, "BB_pc", f->sizes.bb_pc);
+	print_format(f, "DEPc (H/L tags)", f->sizes.depc);
+	print_format(f, "CF_bit", f->sizes.cf_bit);
+	print_format(f, "Mem_addr", f->sizes.mem_addr);
+	print_format(f, "DEPm (UPDATED/RECORDED)", f->sizes.depm);
+	print_format(f, "BB_pc + Mem_addr", f->sizes.bb_pc + f->sizes.mem_addr);
+	print_format(f, "DEPc + DEPm", f->sizes.depc + f->sizes.depm);
+	print_format(f, "this store's control stream", f->total.control);
+	print_format(f, "this store's value stream", f->total.value);
+	print_format(f, "both", f->total.control + f->total.value);
+	print_format(f, "both, as stored", f->total.stored);
+}
+
+void info_print(struct info *f)
+{
+	uint64_t frags, code, desc, built, ns;
+	char a[16], b[16];
+	size_t i;
+
+	if (f->json) {
+		print_json(f);
+		return;
+	}
+	print_head(f);
+	out_printf(&f->out, "%8s", "thread");
+	if (!f->quick)
+		out_printf(&f->out, " %14s %12s %13s", "instructions", "blocks", "references");
+	out_printf(&f->out, " %13s %13s %13s", "control", "values", "stored");
+	if (!f->quick)
+		out_printf(&f->out, " %8s %8s", "bit/ins", "stored");
+	out_printf(&f->out, " %9s %6s\n", "flushes", "gaps");
+	for (i = 0; i < f->nrows; i++)
+		print_row(f, &f->rows[i]);
+	print_row(f, &f->total);
+
+	dep_store_fragments(f->store, &frags, &code, &desc);
+	out_printf(&f->out, "\nfragments: %llu, %s of code, %s of descriptors\n",
+		   (unsigned long long)frags, human_size(code, a), human_size(desc, b));
+	sum_translation(f->store, &built, &ns);
+	if (built)
+		out_printf(&f->out, "translate: %llu fragments built, %.3f s in the dispatcher\n",
+			   (unsigned long long)built, ns / 1e9);
+	if (f->total.null_bytes)
+		out_printf(&f->out, "counted:   %llu bytes that were not kept\n",
+			   (unsigned long long)f->total.null_bytes);
+	print_loss(f);
+	if (f->formats)
+		print_formats(f);
+}
