@@ -242,7 +242,10 @@ void rlimit_exec_failed(u32 lowered)
 	unlock(&share_lock);
 }
 
-void rlimit_forked(void)
+void rlimit_lock_for_fork(int hold)
 {
-	share_lock.word = 0;
+	if (hold)
+		lock(&share_lock);
+	else
+		unlock(&share_lock);
 }

@@ -38,7 +38,7 @@ s64 rlimit_syscall(struct tls *t, u64 nr, const u64 a[6]);
  */
 u32 rlimit_exec_begin(int finally);
 void rlimit_exec_failed(u32 lowered);
-/** rlimit_forked() - in a new process */
-void rlimit_forked(void);
+/** rlimit_lock_for_fork() - hold (1) or release (0) the lock around fork */
+void rlimit_lock_for_fork(int hold);
 
 #endif

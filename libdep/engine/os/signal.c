@@ -525,6 +525,14 @@ void signal_disinherit(struct tls *t)
 		heap_free(h, sizeof(*h));
 }
 
+void signal_lock_for_fork(int hold)
+{
+	if (hold)
+		lock(&action_lock);
+	else
+		unlock(&action_lock);
+}
+
 void signal_clear(struct tls *t)
 {
 	struct k_sigaction dfl = { 0 };

@@ -21,6 +21,8 @@ void signal_inherit(struct tls *child, const struct tls *t, int share);
 void signal_disinherit(struct tls *t);
 /** signal_clear() - no handlers: what CLONE_CLEAR_SIGHAND wants, in the child */
 void signal_clear(struct tls *t);
+/** signal_lock_for_fork() - hold (1) or release (0) the lock of all actions around fork */
+void signal_lock_for_fork(int hold);
 /** signal_deliver() - hand the pending signal to the application: sets t->regs and resume_pc */
 void signal_deliver(struct tls *t);
 /* The system calls that concern signals; -errno or the result. */

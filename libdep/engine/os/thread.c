@@ -394,7 +394,6 @@ static void forked_child(struct tls *t)
 	take_process_slot(ADEPT_BY_FORK, t->parent_process);
 	exec_process_init();
 	mlock_forked();
-	rlimit_forked();
 	ring_thread_start(t, t->tid, t->parent_serial, t->resume_pc - 2);
 	ring_context(t, t->resume_pc);
 }
@@ -413,7 +412,11 @@ static s64 fork_process(struct tls *t, u64 nr, u64 a[6], u64 flags, u64 stack, u
 	slots_hold(1);
 	lock(&threads_lock);
 	heap_lock_for_fork(1);
+	rlimit_lock_for_fork(1);
+	signal_lock_for_fork(1);
 	ret = filtered_syscall(nr, a);
+	signal_lock_for_fork(0);
+	rlimit_lock_for_fork(0);
 	heap_lock_for_fork(0);
 	unlock(&threads_lock);
 	slots_hold(0);
