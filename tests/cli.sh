@@ -10,7 +10,7 @@
 
 depctl=$(realpath "${1:?path of depctl}")
 make_store=$(realpath "${2:?path of make_store}")
-completion=$(realpath "$(dirname "$0")/../tools/depctl/depctl.bash")
+completion=$(realpath "$(dirname "$0")/../tools/depctl/completion.bash")
 fake_depd=$(dirname "$make_store")/fake_depd
 passed=0 failed=0 skipped=0
 
