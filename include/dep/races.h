@@ -173,11 +173,11 @@ struct dep_races_options {
 	 * the variable: both accesses of a race must be.  Asked as the former.
 	 */
 	bool (*says_atomic)(void *arg, uint32_t process, uint64_t pc);
-	/* Asked once for each pc, or a few times. */
+	/* Called once or a few times for each pc; never at the same time as leaves() or found(). */
 	enum dep_code (*code)(void *arg, uint32_t process, uint64_t pc);
 	/*
 	 * Is the code at @to, to which the program jumped at @from, another function's?  Without
-	 * it, functions that end with such a jump are missing in stacks.  Asked as the former.
+	 * it, functions that end with such a jump are missing in stacks.  Called as code() is.
 	 */
 	bool (*leaves)(void *arg, uint32_t process, uint64_t from, uint64_t to);
 	/*

@@ -61,8 +61,11 @@ static bool leaves(struct order_thread *t, u64 from, u64 to)
 	if (!m->leap)
 		return false;
 	l = &m->leap[(from ^ to << 20) * 0x9e3779b97f4a7c15ull >> 54];
-	if (l->from != from || l->to != to)
+	if (l->from != from || l->to != to) {
+		pthread_mutex_lock(&t->feed->asking);
 		*l = (struct order_leap){ from, to, o->leaves(o->arg, m->serial, from, to) };
+		pthread_mutex_unlock(&t->feed->asking);
+	}
 	return l->leaves;
 }
 

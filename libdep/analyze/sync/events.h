@@ -296,7 +296,7 @@ struct order_feed {
 	size_t nknown;			/* of @words: known from the beginning */
 	enum order_pass pass;
 	struct order_scope *scopes;	/* kept from one pass to the next */
-	pthread_mutex_t asking;		/* options->code() */
+	pthread_mutex_t asking;		/* held while options->code() or leaves() runs */
 	struct order_insns insns;	/* stay until order_insns_free() */
 	u32 ncrowded;			/* processes, in this pass */
 	struct order_stack *want;
