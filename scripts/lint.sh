@@ -45,7 +45,7 @@ described() {
 		say "Documentation/testing.rst says nothing of the suite $1"
 }
 
-for suite in $(sed -n 's/^[	]*\(begin\|suite\|beside\) \([a-z][a-z-]*\) .*/\2/p' tests/run.sh); do
+for suite in $(sed -nE 's/^[	]*(begin|suite|beside) ([a-z][a-z-]*) .*/\2/p' tests/run.sh); do
 	described "$suite"
 done
 for test in $(sed -n '/^UNIT :=/,/[^\\]$/p' Makefile | sed 's/.*:=//' | tr -d '\\'); do
