@@ -21,8 +21,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "libdep/abi/session_file.h"
-#include "tests/programs/session_map.h"
+#include "../../libdep/abi/session_file.h"
+#include "../programs/session_map.h"
 
 /* Each thread and child goes on from numbers of its own. */
 static __thread uint64_t attack_state;

@@ -22,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "libdep/abi/session_file.h"
+#include "../../libdep/abi/session_file.h"
 
 static void die(const char *what)
 {

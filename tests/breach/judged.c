@@ -9,7 +9,7 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-#include "tests/programs/session_map.h"
+#include "../programs/session_map.h"
 
 static const char *engine(void)
 {

@@ -22,8 +22,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "libdep/abi/session_file.h"
-#include "tests/programs/session_map.h"
+#include "../../libdep/abi/session_file.h"
+#include "../programs/session_map.h"
 
 #define FAR	0x414100000000ull
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* A flag that is looked at orders, one that is not looked at does not. */
-#include "tests/races/races.h"
+#include "../races/races.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static volatile int value;

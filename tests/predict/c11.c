@@ -2,7 +2,7 @@
 /* mtx_t of C11. */
 #include <threads.h>
 
-#include "tests/races/races.h"
+#include "../races/races.h"
 
 static mtx_t lock;
 static volatile int value, done, other;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Who frees a block has to know that nobody uses it any more. */
-#include "tests/races/races.h"
+#include "../races/races.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int *block;

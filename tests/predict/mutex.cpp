@@ -4,7 +4,7 @@
 #include <shared_mutex>
 #include <thread>
 
-#include "tests/races/races.h"
+#include "../races/races.h"
 
 static std::mutex lock;
 static std::shared_mutex table;

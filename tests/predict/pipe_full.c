@@ -2,7 +2,7 @@
 /* What goes into a pipe that is full goes behind what is taken out. */
 #include <fcntl.h>
 
-#include "tests/races/races.h"
+#include "../races/races.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static volatile int value;

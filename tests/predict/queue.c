@@ -3,7 +3,7 @@
  * A queue under a lock hands blocks over; who took one out looks at it, and the racy one goes on
  * changing what it has put in.
  */
-#include "tests/races/races.h"
+#include "../races/races.h"
 
 #define N	20
 

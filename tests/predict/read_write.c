@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* A reader that changes something, ordered by a writer's lock in between. */
-#include "tests/races/races.h"
+#include "../races/races.h"
 
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
 static volatile int hits, table;

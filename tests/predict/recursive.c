@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* A recursive lock is held until the last of its unlockings. */
-#include "tests/races/races.h"
+#include "../races/races.h"
 
 static pthread_mutex_t lock;
 static volatile int value;

@@ -2,7 +2,7 @@
 /* Who finds room in a socket that was full comes behind who made some. */
 #include <sys/socket.h>
 
-#include "tests/races/races.h"
+#include "../races/races.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static volatile int value;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* As section.c, with a spin lock. */
-#include "tests/races/races.h"
+#include "../races/races.h"
 
 static pthread_spinlock_t lock;
 static volatile int value, done, other;

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "libdep/abi/session_file.h"
+#include "../../libdep/abi/session_file.h"
 #include "session_map.h"
 
 static struct adept_session *find(void)
