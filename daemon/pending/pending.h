@@ -24,7 +24,7 @@
  * Return: how many are left in the table.
  */
 size_t held_release(int table, u64 min_ms);
-/** held_release_all() - until nobody is left; waits for a second at most */
+/** held_release_all() - release pending processes until none is left, for 2 seconds at most */
 void held_release_all(int table);
 size_t held_number(int table);
 

@@ -31,7 +31,7 @@ static bool is_chunk(enum dep_job_kind kind)
 	return kind == DEP_JOB_SEGMENT || kind == DEP_JOB_SCAN;
 }
 
-/* All of the whole pages in it at once: one fault each costs more than what is copied there. */
+/* Populate the whole pages of a job at once: a fault for each costs more than copying to it. */
 static void prefault(void *p, size_t size)
 {
 	uintptr_t from = ((uintptr_t)p + 4095) & ~4095ul, to = ((uintptr_t)p + size) & ~4095ul;

@@ -83,7 +83,7 @@ void *heap_alloc(size_t n)
 		      (unsigned int)((next - boot.heap) >> 20),
 		      (unsigned int)(boot.heap_size >> 20));
 	}
-	/* Of a large table perhaps little is used. */
+	/* A large table may stay mostly unused. */
 	if (n < PREFAULT_SIZE)
 		prefault_ahead(&ready, next, next + n, opened);
 	p = (void *)next;

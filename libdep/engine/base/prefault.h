@@ -2,9 +2,9 @@
 /*
  * Page faults taken together.
  *
- * Most of what a short process costs is the first touch of the engine's pages, one fault each.
- * Where a range is filled from below the next pages are certain to be needed: the kernel is asked
- * for them in one call, which costs a fraction of the faults, most of all in a virtual machine.
+ * The first touches of the engine's pages, one fault each, are most of what a short process costs.
+ * Where a range is filled from below, the next pages are certain to be needed.  Asking the kernel
+ * for sixteen of them in one call takes as long as one or two faults.
  */
 #ifndef ADEPT_BLOB_PREFAULT_H
 #define ADEPT_BLOB_PREFAULT_H

@@ -83,8 +83,8 @@ static int must_discard(const struct tls *t)
 }
 
 /*
- * A thread's first chunk may be its last, and hardly used; who has filled one is likely to fill
- * the next.  From the second lap on the pages are there.
+ * A thread's first chunk may be its last, and hardly used.  A thread that has filled one chunk is
+ * likely to fill the next.  After the first lap all pages are present.
  */
 static void prefault_chunk(const struct tls *t, u32 head)
 {
