@@ -19,8 +19,9 @@
  *				ring.info's content, the lists of rings, counters
  *
  * No lock is held while memory of a ring is allocated, or while a writer waits for a chunk.  A
- * chunk that is given back is zeroed under the consumer's lock alone.  So a writer whose memory comes slowly (memory.high, reclaim) delays itself only.  A
- * writer's fault takes spinlocks and nothing else.  The two locks that sleep are taken by one
+ * chunk that is given back is zeroed under the consumer's lock alone.  So a writer whose memory
+ * comes slowly (memory.high, reclaim) delays itself only.  A writer's fault takes spinlocks and
+ * nothing else.  The two locks that sleep are taken by one
  * session's consumer, and by what ends a session that has none.
  */
 #ifndef ADEPT_H
