@@ -146,4 +146,5 @@ if mount -t proc -o hidepid=2 proc /proc; then
 else
 	skip "/proc cannot be mounted here"
 fi
+term_depd && pass "depd ends" || fail "depd ends with $?: $(tail -n 1 "$tmp/log")"
 finish
