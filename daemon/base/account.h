@@ -6,8 +6,8 @@
  * is many uids.  All that is granted is taken from an account by account_get() or
  * account_rate(), and given back by account_put(), here and nowhere else.  Root is not limited.
  */
-#ifndef DEPD_ACCOUNT_H
-#define DEPD_ACCOUNT_H
+#ifndef DEPD_BASE_ACCOUNT_H
+#define DEPD_BASE_ACCOUNT_H
 
 #include <stdbool.h>
 #include <stddef.h>

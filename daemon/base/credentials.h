@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Credentials: of whom depd is, and whom it serves. */
-#ifndef DEPD_USER_H
-#define DEPD_USER_H
+#ifndef DEPD_BASE_CREDENTIALS_H
+#define DEPD_BASE_CREDENTIALS_H
 
 #include <stdbool.h>
 #include <sys/types.h>

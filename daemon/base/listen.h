@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* depd's listening sockets: systemd's if it passes them, else depd makes them. */
-#ifndef DEPD_LISTEN_H
-#define DEPD_LISTEN_H
+#ifndef DEPD_BASE_LISTEN_H
+#define DEPD_BASE_LISTEN_H
 
 #include <sys/types.h>
 

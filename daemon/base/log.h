@@ -2,8 +2,8 @@
 /*
  * What depd logs: to the journal with fields where stderr goes there, else to stderr.
  */
-#ifndef DEPD_SAY_H
-#define DEPD_SAY_H
+#ifndef DEPD_BASE_LOG_H
+#define DEPD_BASE_LOG_H
 
 #include <stdint.h>
 #include <syslog.h>

@@ -5,8 +5,8 @@
  * One thread calls all of this, but for loop_wake().  Nothing that is called from the
  * loop may wait.  Functions return 0 or a negative errno.
  */
-#ifndef DEPD_LOOP_H
-#define DEPD_LOOP_H
+#ifndef DEPD_BASE_LOOP_H
+#define DEPD_BASE_LOOP_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -2,8 +2,8 @@
 /*
  * depd's directory of sockets, and that there is one depd only.
  */
-#ifndef DEPD_RUNDIR_H
-#define DEPD_RUNDIR_H
+#ifndef DEPD_BASE_RUNDIR_H
+#define DEPD_BASE_RUNDIR_H
 
 #include <stddef.h>
 #include <sys/types.h>

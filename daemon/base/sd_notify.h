@@ -2,8 +2,8 @@
 /*
  * Telling systemd how depd is.  All of it does nothing where there is no systemd.
  */
-#ifndef DEPD_NOTIFY_H
-#define DEPD_NOTIFY_H
+#ifndef DEPD_BASE_SD_NOTIFY_H
+#define DEPD_BASE_SD_NOTIFY_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The signals by which depd is controlled, as events of the loop. */
-#ifndef DEPD_SIGNALS_H
-#define DEPD_SIGNALS_H
+#ifndef DEPD_BASE_SIGNALS_H
+#define DEPD_BASE_SIGNALS_H
 
 #include "loop.h"
 

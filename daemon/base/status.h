@@ -3,8 +3,8 @@
  * What depd tells of itself and of its sessions: to the control socket, to the metrics.
  * Plain data, filled in by the loop's thread; texts are valid until it goes on.
  */
-#ifndef DEPD_INFO_H
-#define DEPD_INFO_H
+#ifndef DEPD_BASE_STATUS_H
+#define DEPD_BASE_STATUS_H
 
 #include <dep/store.h>
 #include <stdbool.h>

@@ -4,8 +4,8 @@
  *
  * Without memory a text is @failed, and all that follows does nothing.
  */
-#ifndef DEPD_TEXT_H
-#define DEPD_TEXT_H
+#ifndef DEPD_BASE_STRBUF_H
+#define DEPD_BASE_STRBUF_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* UTF-8, and strings of JSON: paths and arguments are just bytes. */
-#ifndef DEPD_UTF8_H
-#define DEPD_UTF8_H
+#ifndef DEPD_BASE_UTF8_H
+#define DEPD_BASE_UTF8_H
 
 #include <stdio.h>
 #include <string.h>

@@ -4,8 +4,8 @@
  * threads.  Waiter threads wait for many of them at once (futex_waitv(2)) and make a
  * descriptor readable.
  */
-#ifndef DEPD_BELLS_H
-#define DEPD_BELLS_H
+#ifndef DEPD_BASE_WAKEUPS_H
+#define DEPD_BASE_WAKEUPS_H
 
 #include <stdint.h>
 

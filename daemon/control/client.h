@@ -3,8 +3,8 @@
  * The control socket's insides: one client (client.c), what it asks for (dispatch.c), and
  * all of them (control.c).
  */
-#ifndef DEPD_CLIENT_H
-#define DEPD_CLIENT_H
+#ifndef DEPD_CONTROL_CLIENT_H
+#define DEPD_CONTROL_CLIENT_H
 
 #include "control.h"
 #include "daemon/base/strbuf.h"

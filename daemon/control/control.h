@@ -5,8 +5,8 @@
  * A client is who connected, by SO_PEERCRED.  One that sends too much, sends nonsense
  * or does not read its answers is told so and dropped; none can hold up the loop.
  */
-#ifndef DEPD_CONTROL_H
-#define DEPD_CONTROL_H
+#ifndef DEPD_CONTROL_CONTROL_H
+#define DEPD_CONTROL_CONTROL_H
 
 #include <sys/types.h>
 

@@ -2,8 +2,8 @@
 /*
  * What cJSON would let pass: a look at a line before it is parsed.
  */
-#ifndef DEPD_JSON_SCAN_H
-#define DEPD_JSON_SCAN_H
+#ifndef DEPD_CONTROL_JSON_SCAN_H
+#define DEPD_CONTROL_JSON_SCAN_H
 
 #include <stddef.h>
 

@@ -3,8 +3,8 @@
  * Requests on the control socket: one JSON object per line, depd(8) has them all.
  * Everything here comes from outside.
  */
-#ifndef DEPD_REQUEST_H
-#define DEPD_REQUEST_H
+#ifndef DEPD_CONTROL_REQUEST_H
+#define DEPD_CONTROL_REQUEST_H
 
 #include <stdbool.h>
 #include <stddef.h>

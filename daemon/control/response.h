@@ -2,8 +2,8 @@
 /*
  * What depd says on the control socket, as JSON; depd(8) has it all.
  */
-#ifndef DEPD_ANSWER_H
-#define DEPD_ANSWER_H
+#ifndef DEPD_CONTROL_RESPONSE_H
+#define DEPD_CONTROL_RESPONSE_H
 
 #include "daemon/base/account.h"
 #include "daemon/base/status.h"

@@ -6,8 +6,8 @@
  * process of depd's own that holds descriptors with a name each and does nothing else; it
  * ends when it has been without a depd and without a live session for some time.
  */
-#ifndef DEPD_KEEP_H
-#define DEPD_KEEP_H
+#ifndef DEPD_FDSTORE_FDSTORE_H
+#define DEPD_FDSTORE_FDSTORE_H
 
 #include <stdbool.h>
 #include <stddef.h>

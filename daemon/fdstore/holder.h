@@ -5,8 +5,8 @@
  * Messages go over a SOCK_SEQPACKET socket, one descriptor with each at most.  The keeper
  * sends a HELLO when somebody connects, then an answer to each request.
  */
-#ifndef DEPD_KEEPER_H
-#define DEPD_KEEPER_H
+#ifndef DEPD_FDSTORE_HOLDER_H
+#define DEPD_FDSTORE_HOLDER_H
 
 #include <stdint.h>
 

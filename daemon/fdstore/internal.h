@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Inside of fdstore.c: the two ways of keeping. */
-#ifndef DEPD_KEEP_IMPL_H
-#define DEPD_KEEP_IMPL_H
+#ifndef DEPD_FDSTORE_INTERNAL_H
+#define DEPD_FDSTORE_INTERNAL_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -7,8 +7,8 @@
  * accounts, numbers of sessions and metrics are its own.  It reads no line of a client, opens no
  * file of a user's, maps no session, traces nobody, and waits for none of its instances.
  */
-#ifndef DEPD_FRONT_H
-#define DEPD_FRONT_H
+#ifndef DEPD_FRONT_FRONT_H
+#define DEPD_FRONT_FRONT_H
 
 #include "daemon/base/loop.h"
 #include "daemon/options.h"

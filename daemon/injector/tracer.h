@@ -11,8 +11,8 @@
  * It is asked and answers over a socket (tracer_msg.h); depd never waits for it but at the start.
  * One that does not answer any more is killed, and another one is made.
  */
-#ifndef DEPD_TRACER_H
-#define DEPD_TRACER_H
+#ifndef DEPD_INJECTOR_TRACER_H
+#define DEPD_INJECTOR_TRACER_H
 
 #include "daemon/sessions/session.h"
 

@@ -3,8 +3,8 @@
  * What depd and its tracer tell each other: a message per packet.  Neither waits for the other;
  * what does not fit into the socket waits in a line.
  */
-#ifndef DEPD_TRACER_MSG_H
-#define DEPD_TRACER_MSG_H
+#ifndef DEPD_INJECTOR_TRACER_MSG_H
+#define DEPD_INJECTOR_TRACER_MSG_H
 
 #include <stdbool.h>
 #include <stdint.h>

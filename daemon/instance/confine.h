@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What an instance gives up before it does anything for its user. */
-#ifndef DEPD_CONFINE_H
-#define DEPD_CONFINE_H
+#ifndef DEPD_INSTANCE_CONFINE_H
+#define DEPD_INSTANCE_CONFINE_H
 
 #include <stdint.h>
 

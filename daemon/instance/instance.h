@@ -7,8 +7,8 @@
  * When the front is gone it ends at once and leaves its sessions open, as they are after a kill:
  * the next front starts another one, which adopts them.
  */
-#ifndef DEPD_INSTANCE_H
-#define DEPD_INSTANCE_H
+#ifndef DEPD_INSTANCE_INSTANCE_H
+#define DEPD_INSTANCE_INSTANCE_H
 
 #include "daemon/options.h"
 #include "daemon/sessions/session.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* An instance's numbers, for the front. */
-#ifndef DEPD_REPORT_H
-#define DEPD_REPORT_H
+#ifndef DEPD_INSTANCE_REPORT_H
+#define DEPD_INSTANCE_REPORT_H
 
 #include "daemon/depd.h"
 #include "daemon/link/link.h"

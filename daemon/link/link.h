@@ -6,8 +6,8 @@
  * The front takes all that comes from an instance for hostile: it reads numbers only, checks
  * them, and waits for none of them.  An instance trusts the front.
  */
-#ifndef DEPD_FRONT_LINK_H
-#define DEPD_FRONT_LINK_H
+#ifndef DEPD_LINK_LINK_H
+#define DEPD_LINK_LINK_H
 
 #include <limits.h>
 #include <stdbool.h>

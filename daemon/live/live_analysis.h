@@ -4,8 +4,8 @@
  * own, depctl's, with the rights of the session's user.  What it suspects is logged, its report
  * is in the store.
  */
-#ifndef DEPD_SEARCH_H
-#define DEPD_SEARCH_H
+#ifndef DEPD_LIVE_LIVE_ANALYSIS_H
+#define DEPD_LIVE_LIVE_ANALYSIS_H
 
 #include "daemon/sessions/session.h"
 

@@ -3,8 +3,8 @@
  * The two text formats of metrics.  They differ in what a counter's family is called
  * (without _total, or with), in units, and in the end.
  */
-#ifndef DEPD_METRICS_TEXT_H
-#define DEPD_METRICS_TEXT_H
+#ifndef DEPD_METRICS_METRICS_TEXT_H
+#define DEPD_METRICS_METRICS_TEXT_H
 
 #include "daemon/control/control.h"
 

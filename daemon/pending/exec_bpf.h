@@ -3,8 +3,8 @@
  * Between exec.bpf.c in the kernel and exec_watch.c: rules as the kernel can test them, what it
  * tells of a process, what it counts.  Plain data; u32 and u64 are the includer's.
  */
-#ifndef DEPD_POLICY_EXEC_H
-#define DEPD_POLICY_EXEC_H
+#ifndef DEPD_PENDING_EXEC_BPF_H
+#define DEPD_PENDING_EXEC_BPF_H
 
 #define EXEC_RULES	64
 #define EXEC_COMM	16

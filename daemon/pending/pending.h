@@ -6,8 +6,8 @@
  * (watchdog.c) does; if that was killed, too, the table is still to be found in bpffs, and the
  * next depd does.
  */
-#ifndef DEPD_POLICY_HELD_H
-#define DEPD_POLICY_HELD_H
+#ifndef DEPD_PENDING_PENDING_H
+#define DEPD_PENDING_PENDING_H
 
 #include <stdbool.h>
 #include <stddef.h>

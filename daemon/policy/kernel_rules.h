@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#ifndef DEPD_POLICY_COMPILE_H
-#define DEPD_POLICY_COMPILE_H
+#ifndef DEPD_POLICY_KERNEL_RULES_H
+#define DEPD_POLICY_KERNEL_RULES_H
 
 #include "libdep/abi/types.h"
 #include "policy.h"

@@ -2,8 +2,8 @@
 /*
  * Which new processes are recorded, and how: rules, and the kernel telling of execs.
  */
-#ifndef DEPD_POLICY_H
-#define DEPD_POLICY_H
+#ifndef DEPD_POLICY_POLICY_H
+#define DEPD_POLICY_POLICY_H
 
 #include <stdbool.h>
 #include <stdint.h>

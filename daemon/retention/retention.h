@@ -2,8 +2,8 @@
 /*
  * Room for new stores: old ones are removed.
  */
-#ifndef DEPD_UPKEEP_H
-#define DEPD_UPKEEP_H
+#ifndef DEPD_RETENTION_RETENTION_H
+#define DEPD_RETENTION_RETENTION_H
 
 #include <stdint.h>
 

@@ -7,8 +7,8 @@
  * remembers where it wrote such stores, and has them looked for: by a process with the rights of
  * the session's user and no others, since the place is that user's choice.
  */
-#ifndef DEPD_SWEEP_H
-#define DEPD_SWEEP_H
+#ifndef DEPD_RETENTION_TEMPORARY_H
+#define DEPD_RETENTION_TEMPORARY_H
 
 #include "daemon/sessions/session.h"
 

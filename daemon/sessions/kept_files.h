@@ -3,8 +3,8 @@
  * The session files that a keeper has for the next depd (fdstore.h), also when the keeper dies:
  * another one is made then, and gets all of them.
  */
-#ifndef DEPD_KEPT_H
-#define DEPD_KEPT_H
+#ifndef DEPD_SESSIONS_KEPT_FILES_H
+#define DEPD_SESSIONS_KEPT_FILES_H
 
 #include "session.h"
 

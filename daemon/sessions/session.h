@@ -9,8 +9,8 @@
  * more, until its store is closed.  It is stepped by the loop: when its doorbell has rung,
  * and by its timer.
  */
-#ifndef DEPD_SESSION_H
-#define DEPD_SESSION_H
+#ifndef DEPD_SESSIONS_SESSION_H
+#define DEPD_SESSIONS_SESSION_H
 
 #include "libdep/collect/exec_ops.h"
 #include "daemon/depd.h"

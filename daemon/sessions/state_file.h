@@ -5,8 +5,8 @@
  * Mapped, so that what depd writes there is there after SIGKILL.  Another version of depd
  * does not read it.
  */
-#ifndef DEPD_FILE_H
-#define DEPD_FILE_H
+#ifndef DEPD_SESSIONS_STATE_FILE_H
+#define DEPD_SESSIONS_STATE_FILE_H
 
 #include "session.h"
 

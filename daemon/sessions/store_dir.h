@@ -2,8 +2,8 @@
 /*
  * Whether the directory with the name of a session's store is the one that depd made.
  */
-#ifndef DEPD_MADE_H
-#define DEPD_MADE_H
+#ifndef DEPD_SESSIONS_STORE_DIR_H
+#define DEPD_SESSIONS_STORE_DIR_H
 
 #include "session.h"
 

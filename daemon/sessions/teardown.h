@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The end of a session, a step at a time. */
-#ifndef DEPD_END_H
-#define DEPD_END_H
+#ifndef DEPD_SESSIONS_TEARDOWN_H
+#define DEPD_SESSIONS_TEARDOWN_H
 
 #include "session.h"
 

@@ -61,7 +61,7 @@ struct dep_call {
 struct dep_passed {
 	uint64_t sp;		/* where the return address is; of a return: 8 above that */
 	uint64_t value[DEP_FUNCTION_ARGS];	/* the arguments; of a return: its result */
-	uint64_t again;		/* dep_sieve_function(); without a sieve: 0 */
+	uint64_t again;		/* dep_filter_function(); without a filter: 0 */
 };
 
 /**

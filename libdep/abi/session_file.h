@@ -34,8 +34,8 @@
  * domain.  They stay its own: who could still have them mapped is not known, so no process outside
  * of the domain gets them later.
  */
-#ifndef ADEPT_ABI_SESSION_H
-#define ADEPT_ABI_SESSION_H
+#ifndef ADEPT_ABI_SESSION_FILE_H
+#define ADEPT_ABI_SESSION_FILE_H
 
 #include "types.h"
 

@@ -9,8 +9,8 @@
  * A record's number and kinds of values follow from its exit's descriptor.  Values
  * are 64 bits but for vector stores, which take their full size.
  */
-#ifndef ADEPT_ABI_DESCRIPTOR_H
-#define ADEPT_ABI_DESCRIPTOR_H
+#ifndef ADEPT_ABI_STREAM_H
+#define ADEPT_ABI_STREAM_H
 
 #include "types.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Of dep_races_find(): what find_races.c and find_predicted.c share. */
-#ifndef DEP_ANALYZE_RACES_H
-#define DEP_ANALYZE_RACES_H
+#ifndef ADEPT_ANALYZE_FIND_RACES_H
+#define ADEPT_ANALYZE_FIND_RACES_H
 
 #include "libdep/analyze/sync/events.h"
 

@@ -8,8 +8,8 @@
  * of its stores it was follows from the offset in the record, and what its descriptor
  * says of that store tells what the registers mean.
  */
-#ifndef DEP_COLLECT_CROSS_H
-#define DEP_COLLECT_CROSS_H
+#ifndef ADEPT_COLLECT_CHUNK_END_H
+#define ADEPT_COLLECT_CHUNK_END_H
 
 #include "module_session.h"
 

@@ -11,8 +11,8 @@
  *
  * Functions return 0 or a negative errno unless they say otherwise.
  */
-#ifndef DEP_COLLECT_H
-#define DEP_COLLECT_H
+#ifndef ADEPT_COLLECT_COLLECT_H
+#define ADEPT_COLLECT_COLLECT_H
 
 #include <stdbool.h>
 #include <sys/types.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Following execve with the injector, as the collector's loop wants it. */
-#ifndef DEP_COLLECT_EXEC_H
-#define DEP_COLLECT_EXEC_H
+#ifndef ADEPT_COLLECT_EXEC_OPS_H
+#define ADEPT_COLLECT_EXEC_OPS_H
 
 #include "libdep/inject/inject.h"
 #include "collect.h"

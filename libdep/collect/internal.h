@@ -3,8 +3,8 @@
  * What the collector's files share: its own view of every slot, kept apart from the
  * shared memory because nothing there can be trusted to stay what it was.
  */
-#ifndef DEP_COLLECT_PRIVATE_H
-#define DEP_COLLECT_PRIVATE_H
+#ifndef ADEPT_COLLECT_INTERNAL_H
+#define ADEPT_COLLECT_INTERNAL_H
 
 #include <linux/futex.h>
 #include <sys/syscall.h>

@@ -5,8 +5,8 @@
  * Functions return 0 or a negative errno unless they say otherwise, and are the loop's
  * but for dep_module_wake_on().
  */
-#ifndef DEP_COLLECT_MODULE_H
-#define DEP_COLLECT_MODULE_H
+#ifndef ADEPT_COLLECT_MODULE_SESSION_H
+#define ADEPT_COLLECT_MODULE_SESSION_H
 
 #include <stdbool.h>
 #include <sys/types.h>

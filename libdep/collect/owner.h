@@ -14,8 +14,8 @@
  * is mapped once more, behind a private page that has the entry: what programs write leads the
  * kernel nowhere.
  */
-#ifndef DEP_OWNER_H
-#define DEP_OWNER_H
+#ifndef ADEPT_COLLECT_OWNER_H
+#define ADEPT_COLLECT_OWNER_H
 
 #include <stddef.h>
 

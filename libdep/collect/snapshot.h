@@ -4,8 +4,8 @@
  * that is in no store yet.  Nothing is taken, and nobody notices; the collector goes on beside
  * it.  Not for sessions of the kernel module, whose rings are elsewhere.
  */
-#ifndef DEP_COLLECT_PEEK_H
-#define DEP_COLLECT_PEEK_H
+#ifndef ADEPT_COLLECT_SNAPSHOT_H
+#define ADEPT_COLLECT_SNAPSHOT_H
 
 #include <stdbool.h>
 

@@ -7,8 +7,8 @@
  * the job's done() gives its memory back.  So a collector that is killed has taken
  * nothing with it, and what waits here is bounded by the rings.
  */
-#ifndef DEP_COLLECT_QUEUE_H
-#define DEP_COLLECT_QUEUE_H
+#ifndef ADEPT_COLLECT_WRITE_QUEUE_H
+#define ADEPT_COLLECT_WRITE_QUEUE_H
 
 #include <stdbool.h>
 

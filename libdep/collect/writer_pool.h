@@ -5,8 +5,8 @@
  * The pool's lock guards the lists of all queues, the states of their jobs, and the
  * counters of what is queued.  Flags that the loop asks for once per chunk are atomic.
  */
-#ifndef DEP_COLLECT_POOL_H
-#define DEP_COLLECT_POOL_H
+#ifndef ADEPT_COLLECT_WRITER_POOL_H
+#define ADEPT_COLLECT_WRITER_POOL_H
 
 #include <pthread.h>
 

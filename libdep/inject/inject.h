@@ -16,8 +16,8 @@
  * one struct dep_follow must be made from the same thread.  dep_launch() and dep_take()
  * have let go when they return, and may be called from any thread.
  */
-#ifndef ADEPT_INJECT_H
-#define ADEPT_INJECT_H
+#ifndef ADEPT_INJECT_INJECT_H
+#define ADEPT_INJECT_INJECT_H
 
 #include <signal.h>
 #include <stdbool.h>

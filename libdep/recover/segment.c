@@ -38,8 +38,8 @@ static int get_program(struct dep_run *r, u32 number, const struct dep_program *
 		}
 	}
 	*out = p;
-	if (r->sieve && !__atomic_load_n(&p->coded, __ATOMIC_ACQUIRE))
-		return dep_sieve_learn(r->sieve, p);
+	if (r->filter && !__atomic_load_n(&p->coded, __ATOMIC_ACQUIRE))
+		return dep_filter_learn(r->filter, p);
 	return 0;
 }
 
@@ -129,16 +129,16 @@ static void take_exit(struct dep_run *r, const struct dep_exit_info *x)
 
 /*
  * Of many records without a write between them each read counts, now and then: somebody may be
- * waiting.  Machine code counts dep_sieve.quiet the same way, and leaves when it becomes 0.
+ * waiting.  Machine code counts dep_filter.quiet the same way, and leaves when it becomes 0.
  */
-static bool is_lean(struct dep_run *r, const struct dep_exit_info *x)
+static bool is_filtered(struct dep_run *r, const struct dep_exit_info *x)
 {
-	struct dep_sieve *s = r->sieve;
+	struct dep_filter *s = r->filter;
 
-	if (!r->lean)
+	if (!r->filtered)
 		return false;
 	if (x->count.writes) {
-		s->quiet = DEP_SIEVE_QUIET;
+		s->quiet = DEP_FILTER_QUIET;
 		s->reads = s->wholly = 0;
 		return true;
 	}
@@ -149,18 +149,18 @@ static bool is_lean(struct dep_run *r, const struct dep_exit_info *x)
 	if (++s->quiet < 0)
 		return true;
 	s->quiet = QUIET_READ - QUIET_ALL;
-	if (!dep_sieve_watches(s, x->program->d->first_exit))
+	if (!dep_filter_watches(s, x->program->d->first_exit))
 		return true;
 	s->wholly = QUIET_READ - 1;
 	return false;
 }
 
-static int run_lean(struct dep_run *r, const struct dep_program *p,
-		    const struct dep_exit_info *x)
+static int run_filtered(struct dep_run *r, const struct dep_program *p,
+			const struct dep_exit_info *x)
 {
 	if (r->native)
 		dep_native_ran(r->native, p, x);
-	return dep_run_lean(r, p, x, 0);
+	return dep_run_filtered(r, p, x, 0);
 }
 
 static int trace_record(struct dep_run *r, const struct dep_exit_info *x)
@@ -197,8 +197,8 @@ static int run_record(struct dep_run *r, const struct place *at, const struct de
 		err = trace_record(r, x);
 	if (err)
 		return err;
-	if (is_lean(r, x))
-		err = run_lean(r, p, x);
+	if (is_filtered(r, x))
+		err = run_filtered(r, p, x);
 	else
 		err = dep_run_ops(r, p, 0, x->op_end, x->ninsns);
 	take_exit(r, x);
@@ -286,7 +286,7 @@ static int run_interrupted(struct dep_run *r, const struct dep_program *p, u32 i
 	in = details->insn + insn;
 	if (insn >= p->d->ninsns || !(in->flags & DEP_I_STRING))
 		return dep_fail(-EBADMSG, "no string instruction was interrupted");
-	code = r->sieve ? dep_sieve_code(r->sieve, in->pc) : 0;
+	code = r->filter ? dep_filter_code(r->filter, in->pc) : 0;
 	err = dep_run_string(r, &p->odd[in->string].string, code, in->pc, post, 1);
 	/* The count has gone down, too; a context follows. */
 	r->known &= (u16)~X86_BIT(X86_RCX);
@@ -402,13 +402,13 @@ static int run_event(struct dep_run *r, struct place *at, u32 id, int head)
 				r->columns->h.head.frag);
 	at->control += size / 4;
 	err = apply_event(r, at, id, payload, head, &pc);
-	if (r->sieve) {
+	if (r->filter) {
 		dep_run_put_off(r);
 		if (is_turn(id, payload))
-			dep_sieve_turn(r->sieve);
+			dep_filter_turn(r->filter);
 		if (id == ADEPT_EV_SIGNAL || id == ADEPT_EV_SIGRETURN)
-			dep_sieve_left(r->sieve);
-		r->sieve->fs = r->slot[DEP_S_FS];
+			dep_filter_left(r->filter);
+		r->filter->fs = r->slot[DEP_S_FS];
 	}
 	if (!err)
 		err = dep_out_room(&r->out, 1);
@@ -511,7 +511,7 @@ static int run_native(struct dep_run *r, struct place *at)
 		take_values(r, id, words, x->words - words);
 		err = dep_run_reserve(r, x->program);
 		if (!err)
-			err = dep_run_lean(r, x->program, x, dep_native_op(left));
+			err = dep_run_filtered(r, x->program, x, dep_native_op(left));
 	}
 	if (!err)
 		take_exit(r, x);
@@ -529,8 +529,8 @@ static int run_all(struct dep_run *r, struct place *at)
 		if (r->failed)
 			return r->failed;
 		id = *at->control;
-		if (native && !head && dep_native_has(native, id) && !r->sieve->all &&
-		    !r->sieve->wholly) {
+		if (native && !head && dep_native_has(native, id) && !r->filter->all &&
+		    !r->filter->wholly) {
 			err = run_native(r, at);
 			if (err || r->state.ran)
 				continue;
@@ -585,7 +585,7 @@ static void begin_out(struct dep_run *r, const struct dep_segment *seg)
 static bool goes_on(const struct dep_run *r, int err)
 {
 	return r->more && !err && !r->columns->h.lost_bytes &&
-	       !dep_seen_is_filling(&r->sieve->seen);
+	       !dep_seen_is_filling(&r->filter->seen);
 }
 
 int dep_recover_traced(struct dep_store *s, const struct dep_segment *seg, struct dep_run *r,
@@ -597,7 +597,7 @@ int dep_recover_traced(struct dep_store *s, const struct dep_segment *seg, struc
 		return dep_recover_columns(s, seg, r, counts);
 	/* What the segment before has put off is not lost with this one. */
 	begin_out(r, seg);
-	if (r->sieve && !dep_run_put_off(r))
+	if (r->filter && !dep_run_put_off(r))
 		dep_out_flush(&r->out);
 	return err;
 }
@@ -626,13 +626,13 @@ int dep_recover_columns(struct dep_store *s, const struct dep_segment *seg, stru
 	r->store = s;
 	begin_out(r, seg);
 	r->counts.values = c->h.value_raw / 8;
-	if (r->sieve) {
-		r->sieve->fs = c->h.fs_base;
-		if (r->sieve->held.pc && r->sieve->tickets_stay)
+	if (r->filter) {
+		r->filter->fs = c->h.fs_base;
+		if (r->filter->held.pc && r->filter->tickets_stay)
 			dep_run_put_held(r);
 	}
 	err = run_all(r, &at);
-	if (r->sieve && !goes_on(r, err) && dep_run_put_off(r) && !err)
+	if (r->filter && !goes_on(r, err) && dep_run_put_off(r) && !err)
 		err = r->failed;
 	/* What was recovered before an error is good. */
 	if (!r->out.stopped)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* ELF files on disk, and the separate ones with their debug information. */
-#ifndef DEP_SYMBOLS_FILE_H
-#define DEP_SYMBOLS_FILE_H
+#ifndef ADEPT_SYMBOLS_ELF_FILE_H
+#define ADEPT_SYMBOLS_ELF_FILE_H
 
 #include <libelf.h>
 #include <stdbool.h>

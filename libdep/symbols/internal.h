@@ -5,8 +5,8 @@
  * address_space.c: what a process had mapped where and when.  mapped_file.c: one file and what was
  * read of it, all by addresses as linked; each part is read when it is needed first.
  */
-#ifndef DEP_SYMBOLS_PRIVATE_H
-#define DEP_SYMBOLS_PRIVATE_H
+#ifndef ADEPT_SYMBOLS_INTERNAL_H
+#define ADEPT_SYMBOLS_INTERNAL_H
 
 #include <elfutils/libdw.h>
 

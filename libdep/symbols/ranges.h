@@ -3,8 +3,8 @@
  * What is at an address, where ranges lie in each other: functions and what is inlined,
  * units, symbols, variables.
  */
-#ifndef DEP_SYMBOLS_SPANS_H
-#define DEP_SYMBOLS_SPANS_H
+#ifndef ADEPT_SYMBOLS_RANGES_H
+#define ADEPT_SYMBOLS_RANGES_H
 
 #include "libdep/abi/types.h"
 

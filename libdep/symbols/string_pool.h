@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Strings that are kept once each, until all of them go. */
-#ifndef DEP_SYMBOLS_STRINGS_H
-#define DEP_SYMBOLS_STRINGS_H
+#ifndef ADEPT_SYMBOLS_STRING_POOL_H
+#define ADEPT_SYMBOLS_STRING_POOL_H
 
 #include "libdep/abi/types.h"
 

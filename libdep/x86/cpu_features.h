@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What the processor can do that not all can.  Not for the engine in the profiled process. */
-#ifndef DEP_X86_CPU_H
-#define DEP_X86_CPU_H
+#ifndef ADEPT_X86_CPU_FEATURES_H
+#define ADEPT_X86_CPU_FEATURES_H
 
 #include <stdbool.h>
 

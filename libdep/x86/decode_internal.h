@@ -2,8 +2,8 @@
 /*
  * Private to the decoder: its two halves, and its state between them.
  */
-#ifndef ADEPT_X86_CURSOR_H
-#define ADEPT_X86_CURSOR_H
+#ifndef ADEPT_X86_DECODE_INTERNAL_H
+#define ADEPT_X86_DECODE_INTERNAL_H
 
 #include "decode.h"
 #include "table_row.h"

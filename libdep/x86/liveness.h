@@ -2,8 +2,8 @@
 /*
  * Dead registers and flags: what straight-line code overwrites before reading it.
  */
-#ifndef ADEPT_X86_LIVE_H
-#define ADEPT_X86_LIVE_H
+#ifndef ADEPT_X86_LIVENESS_H
+#define ADEPT_X86_LIVENESS_H
 
 #include "decode.h"
 

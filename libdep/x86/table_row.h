@@ -7,8 +7,8 @@
  * (which bits of the instruction decide) followed by one entry for each of its
  * values.  So only dimensions that make a difference cost space and time.
  */
-#ifndef ADEPT_X86_ROW_H
-#define ADEPT_X86_ROW_H
+#ifndef ADEPT_X86_TABLE_ROW_H
+#define ADEPT_X86_TABLE_ROW_H
 
 #include "decode.h"
 

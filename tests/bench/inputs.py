@@ -26,7 +26,7 @@ class Point:
         self.x, self.y = x, y
     def plus(self, other):
         return Point(self.x + other.x, self.y + other.y)
-def sieve(n):
+def filter(n):
     flags = bytearray([1]) * n
     for i in range(2, int(n ** 0.5) + 1):
         if flags[i]:
@@ -40,7 +40,7 @@ for r in range(rounds):
         p = p.plus(Point(i, r))
     text = json.dumps({str(i): [i, str(i * r)] for i in range(500)})
     total += len(re.findall(r'"(\\d+)":', text)) + len(json.loads(text)) + p.x % 97
-    total += sieve(5000)
+    total += filter(5000)
     total += sum(hash(s) & 1 for s in sorted(text.split(', ')[:200])) * 0
 print(total)
 """

@@ -3,7 +3,7 @@
  * Threads that load segments before they are needed.  The lock protects all but what
  * dep_loader_start() sets; a request belongs to who asked until it is taken.
  *
- * What goes through a sieve is little, and comes in order: of such a thread of the program the
+ * What goes through a filter is little, and comes in order: of such a thread of the program the
  * segments behind those that were asked for are loaded as well, one by one, as long as there is
  * room for what they come to.  So all are at work when one thread's turn is a long one.
  */
@@ -22,16 +22,16 @@ struct request {
 	struct request *behind;		/* of the same queue */
 	const struct dep_segment *seg;
 	struct dep_segment copy;	/* what @seg is in a store that grows */
-	struct dep_sieve *sieve;
+	struct dep_filter *filter;
 	bool more;
 	struct dep_loaded *loaded;
 	enum { WAITING, AT_WORK, DONE } state;
 };
 
-/** struct dep_ahead - of a sieve: requests that were not taken, the first one first */
+/** struct dep_ahead - of a filter: requests that were not taken, the first one first */
 struct dep_ahead {
 	struct dep_ahead *next;
-	struct dep_sieve *sieve;
+	struct dep_filter *filter;
 	struct request *first, *last;
 	unsigned int n;
 	bool busy;
@@ -146,7 +146,7 @@ static struct request *make_ahead(struct dep_loader *l)
 	if (!r)
 		return NULL;
 	r->seg = behind(l, least->last->seg);
-	r->sieve = least->sieve;
+	r->filter = least->filter;
 	r->more = has_more(l, r->seg);
 	add_behind(least, r);
 	return r;
@@ -154,8 +154,8 @@ static struct request *make_ahead(struct dep_loader *l)
 
 static void set_busy(struct request *r, bool busy)
 {
-	if (r->sieve)
-		r->sieve->ahead->busy = busy;
+	if (r->filter)
+		r->filter->ahead->busy = busy;
 }
 
 /* Do @r; the lock is given up meanwhile. */
@@ -165,12 +165,12 @@ static void load(struct dep_loader *l, struct request *r, struct dep_load_space 
 	set_busy(r, true);
 	pthread_mutex_unlock(&l->lock);
 	pthread_rwlock_rdlock(&l->grows);
-	r->loaded = dep_load(l->store, r->seg, l->want, r->sieve, r->more, space);
+	r->loaded = dep_load(l->store, r->seg, l->want, r->filter, r->more, space);
 	pthread_rwlock_unlock(&l->grows);
 	pthread_mutex_lock(&l->lock);
 	r->state = DONE;
 	set_busy(r, false);
-	if (r->sieve && r->loaded)
+	if (r->filter && r->loaded)
 		l->items += weight(r->loaded);
 	pthread_cond_broadcast(&l->done);
 }
@@ -250,29 +250,29 @@ void dep_loader_stop(struct dep_loader *l)
 	free(l);
 }
 
-/* What is loaded of @sieve's thread; NULL: no memory. */
-static struct dep_ahead *ahead_of(struct dep_loader *l, struct dep_sieve *sieve)
+/* What is loaded of @filter's thread; NULL: no memory. */
+static struct dep_ahead *ahead_of(struct dep_loader *l, struct dep_filter *filter)
 {
-	struct dep_ahead *a = sieve->ahead;
+	struct dep_ahead *a = filter->ahead;
 
 	if (a)
 		return a;
 	a = calloc(1, sizeof(*a));
 	if (!a)
 		return NULL;
-	a->sieve = sieve;
+	a->filter = filter;
 	a->next = l->ahead;
 	l->ahead = a;
-	return sieve->ahead = a;
+	return filter->ahead = a;
 }
 
 static struct request *ask(struct dep_loader *l, const struct dep_segment *seg,
-			   struct dep_sieve *sieve, bool more)
+			   struct dep_filter *filter, bool more)
 {
-	struct dep_ahead *a = sieve ? ahead_of(l, sieve) : NULL;
+	struct dep_ahead *a = filter ? ahead_of(l, filter) : NULL;
 	struct request *r;
 
-	if (sieve && !a)
+	if (filter && !a)
 		return NULL;
 	/* They are asked for in order. */
 	if (a && a->first)
@@ -282,7 +282,7 @@ static struct request *ask(struct dep_loader *l, const struct dep_segment *seg,
 		return NULL;
 	r->copy = *seg;
 	r->seg = l->growing ? &r->copy : seg;
-	r->sieve = sieve;
+	r->filter = filter;
 	r->more = more;
 	if (a)
 		add_behind(a, r);
@@ -291,13 +291,13 @@ static struct request *ask(struct dep_loader *l, const struct dep_segment *seg,
 	return r;
 }
 
-void *dep_loader_ask(struct dep_loader *l, const struct dep_segment *seg, struct dep_sieve *sieve,
+void *dep_loader_ask(struct dep_loader *l, const struct dep_segment *seg, struct dep_filter *filter,
 		     bool more)
 {
 	struct request *r;
 
 	pthread_mutex_lock(&l->lock);
-	r = ask(l, seg, sieve, more);
+	r = ask(l, seg, filter, more);
 	unlock_for_job(l);
 	return r;
 }
@@ -320,7 +320,7 @@ static bool take_back(struct dep_loader *l, struct request *r)
 /* It is the first one of its queue. */
 static void leave_queue(struct dep_loader *l, struct request *r)
 {
-	struct dep_ahead *a = r->sieve ? r->sieve->ahead : NULL;
+	struct dep_ahead *a = r->filter ? r->filter->ahead : NULL;
 
 	if (!a)
 		return;
@@ -349,9 +349,9 @@ struct dep_loaded *dep_loader_take(struct dep_loader *l, void *asked)
 	return loaded;
 }
 
-void dep_loader_forget(struct dep_loader *l, struct dep_sieve *sieve)
+void dep_loader_forget(struct dep_loader *l, struct dep_filter *filter)
 {
-	struct dep_ahead *a = sieve->ahead, **pp = &l->ahead;
+	struct dep_ahead *a = filter->ahead, **pp = &l->ahead;
 	struct request *r;
 
 	if (!a)
@@ -369,7 +369,7 @@ void dep_loader_forget(struct dep_loader *l, struct dep_sieve *sieve)
 		pp = &(*pp)->next;
 	*pp = a->next;
 	unlock_for_job(l);
-	sieve->ahead = NULL;
+	filter->ahead = NULL;
 	free(a);
 }
 

@@ -83,7 +83,7 @@ void *merge_ask(struct merge *m, struct lane *l, const struct dep_segment *seg)
 {
 	bool more = seg + 1 < l->end && seg[1].seq == seg->seq + 1;
 
-	return dep_loader_ask(m->loader, seg, l->sieve, more);
+	return dep_loader_ask(m->loader, seg, l->filter, more);
 }
 
 /* Wait for the segment that is being loaded, @seg if that is not yet. */
@@ -109,19 +109,19 @@ int merge_begin_lane(struct merge *m, struct lane *l)
 	l->begun = true;
 	if (!scope)
 		return 0;
-	l->sieve = malloc(sizeof(*l->sieve));
-	return l->sieve ? dep_sieve_init(l->sieve, scope, l->thread->serial + 1) :
+	l->filter = malloc(sizeof(*l->filter));
+	return l->filter ? dep_filter_init(l->filter, scope, l->thread->serial + 1) :
 			  dep_fail(-ENOMEM, "threads");
 }
 
 static void end_lane(struct merge *m, struct lane *l)
 {
-	if (l->sieve) {
-		dep_loader_forget(m->loader, l->sieve);
-		dep_sieve_free(l->sieve);
+	if (l->filter) {
+		dep_loader_forget(m->loader, l->filter);
+		dep_filter_free(l->filter);
 	}
-	free(l->sieve);
-	l->sieve = NULL;
+	free(l->filter);
+	l->filter = NULL;
 }
 
 const struct dep_segment *merge_ahead(const struct lane *l)

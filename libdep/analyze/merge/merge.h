@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What the merge and its following of a store that grows share. */
-#ifndef DEP_ANALYZE_MERGE_H
-#define DEP_ANALYZE_MERGE_H
+#ifndef ADEPT_ANALYZE_MERGE_MERGE_H
+#define ADEPT_ANALYZE_MERGE_MERGE_H
 
 #include "libdep/recover/filter/filter.h"
 #include "segments.h"
@@ -11,7 +11,7 @@ struct follower;
 struct lane {
 	const struct dep_thread *thread;
 	const struct dep_segment *seg, *end;	/* the one at hand or to come; behind the last */
-	struct dep_sieve *sieve;		/* NULL: all references are shown */
+	struct dep_filter *filter;		/* NULL: all references are shown */
 	struct dep_loaded *now;			/* NULL: @seg has not been begun */
 	void *asked;				/* the loading of @seg, or of @seg + 1 if @now.. */
 	struct dep_loaded *next;		/* ..which may have come to this already */

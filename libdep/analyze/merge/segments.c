@@ -212,9 +212,9 @@ void dep_load_space_free(struct dep_load_space *p)
 	free(p);
 }
 
-/* All that @seg has through @sieve into @l; @c: of @seg, or NULL: they are in the store. */
+/* All that @seg has through @filter into @l; @c: of @seg, or NULL: they are in the store. */
 static void recover(struct dep_loaded *l, struct dep_store *s, const struct dep_segment *seg,
-		    struct dep_columns *c, unsigned int want, struct dep_sieve *sieve, bool more,
+		    struct dep_columns *c, unsigned int want, struct dep_filter *filter, bool more,
 		    struct dep_load_space *p)
 {
 	const struct dep_sink sink = {
@@ -223,16 +223,16 @@ static void recover(struct dep_loaded *l, struct dep_store *s, const struct dep_
 	struct dep_run *r = &p->run;
 
 	dep_run_again(r, c ? c : &p->columns, &sink);
-	r->sieve = sieve;
+	r->filter = filter;
 	r->more = more;
-	r->lean = sieve && !sieve->scope->wanted &&
+	r->filtered = filter && !filter->scope->wanted &&
 		  !(want & (DEP_WANT_BLOCKS | DEP_WANT_CALLS | DEP_WANT_JUMPS));
-	r->native = r->lean && !sieve->scope->interpret ? dep_native_of(s) : NULL;
-	if (sieve && seg->seq != sieve->next_seq)
-		dep_sieve_lost(sieve);
-	if (sieve) {
-		sieve->next_seq = seg->seq + 1;
-		sieve->tickets_stay = seg->seq == sieve->peeked;
+	r->native = r->filtered && !filter->scope->interpret ? dep_native_of(s) : NULL;
+	if (filter && seg->seq != filter->next_seq)
+		dep_filter_lost(filter);
+	if (filter) {
+		filter->next_seq = seg->seq + 1;
+		filter->tickets_stay = seg->seq == filter->peeked;
 	}
 	l->err = c ? dep_recover_columns(s, seg, r, &l->counts) :
 		     dep_recover_traced(s, seg, r, &l->counts);
@@ -243,12 +243,12 @@ static void recover(struct dep_loaded *l, struct dep_store *s, const struct dep_
 		l->lost_bytes = r->columns->h.lost_bytes;
 	}
 	/* The analyzer is told of a gap there. */
-	if (sieve && (l->err || l->lost_bytes))
-		dep_sieve_lost(sieve);
+	if (filter && (l->err || l->lost_bytes))
+		dep_filter_lost(filter);
 }
 
 static struct dep_loaded *load(struct dep_store *s, const struct dep_segment *seg,
-			       struct dep_columns *c, unsigned int want, struct dep_sieve *sieve,
+			       struct dep_columns *c, unsigned int want, struct dep_filter *filter,
 			       bool more, struct dep_load_space *space)
 {
 	struct dep_load_space *p = space ? space : dep_load_space_new();
@@ -260,7 +260,7 @@ static struct dep_loaded *load(struct dep_store *s, const struct dep_segment *se
 		l = NULL;
 		goto out;
 	}
-	recover(l, s, seg, c, want, sieve, more, p);
+	recover(l, s, seg, c, want, filter, more, p);
 	p->nitems = l->nitems;
 	tell_before(l);
 	give_back(l);
@@ -271,16 +271,16 @@ out:
 }
 
 struct dep_loaded *dep_load(struct dep_store *s, const struct dep_segment *seg, unsigned int want,
-			    struct dep_sieve *sieve, bool more, struct dep_load_space *space)
+			    struct dep_filter *filter, bool more, struct dep_load_space *space)
 {
-	return load(s, seg, NULL, want, sieve, more, space);
+	return load(s, seg, NULL, want, filter, more, space);
 }
 
 struct dep_loaded *dep_load_columns(struct dep_store *s, const struct dep_segment *seg,
 				    struct dep_columns *c, unsigned int want,
-				    struct dep_sieve *sieve)
+				    struct dep_filter *filter)
 {
-	return load(s, seg, c, want, sieve, false, NULL);
+	return load(s, seg, c, want, filter, false, NULL);
 }
 
 void dep_loaded_free(struct dep_loaded *l)

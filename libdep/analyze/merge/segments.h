@@ -3,15 +3,15 @@
  * Recovered segments in memory, for those who need more than one pass over them or more
  * than one of them at a time.
  */
-#ifndef DEP_ANALYZE_LOAD_H
-#define DEP_ANALYZE_LOAD_H
+#ifndef ADEPT_ANALYZE_MERGE_SEGMENTS_H
+#define ADEPT_ANALYZE_MERGE_SEGMENTS_H
 
 #include "dep/analyze.h"
 #include "libdep/abi/session_file.h"
 
 struct dep_columns;
 
-struct dep_sieve;
+struct dep_filter;
 
 /** struct dep_mark - an item with a ticket; the first one is the segment's beginning */
 struct dep_mark {
@@ -45,20 +45,20 @@ void dep_load_space_free(struct dep_load_space *p);
 /**
  * dep_load() - recover @seg
  * @want: DEP_WANT_*; events and tickets come always
- * @sieve: of the thread, through which its segments go one behind the other; NULL: all of its
+ * @filter: of the thread, through which its segments go one behind the other; NULL: all of its
  *	references are loaded
- * @more: the next segment is what goes through @sieve next, and nothing is missing between them:
+ * @more: the next segment is what goes through @filter next, and nothing is missing between them:
  *	what is put off may be told by that one
  * @space: for one thread and one store; NULL: it takes some of its own
  *
  * Always returns something, or NULL if there is no memory.  Any number of threads at once.
  */
 struct dep_loaded *dep_load(struct dep_store *s, const struct dep_segment *seg, unsigned int want,
-			    struct dep_sieve *sieve, bool more, struct dep_load_space *space);
+			    struct dep_filter *filter, bool more, struct dep_load_space *space);
 /** dep_load_columns() - the same with columns that are in no store */
 struct dep_loaded *dep_load_columns(struct dep_store *s, const struct dep_segment *seg,
 				    struct dep_columns *c, unsigned int want,
-				    struct dep_sieve *sieve);
+				    struct dep_filter *filter);
 void dep_loaded_free(struct dep_loaded *l);
 
 /** dep_segment_ticket() - when @seg began; 0 if that cannot be read */
@@ -76,10 +76,10 @@ void dep_loader_stop(struct dep_loader *l);
  *
  * Return: what dep_loader_take() is to be given; NULL: no memory.
  */
-void *dep_loader_ask(struct dep_loader *l, const struct dep_segment *seg, struct dep_sieve *sieve,
+void *dep_loader_ask(struct dep_loader *l, const struct dep_segment *seg, struct dep_filter *filter,
 		     bool more);
-/** dep_loader_forget() - no more will be asked for of what goes through @sieve */
-void dep_loader_forget(struct dep_loader *l, struct dep_sieve *sieve);
+/** dep_loader_forget() - no more will be asked for of what goes through @filter */
+void dep_loader_forget(struct dep_loader *l, struct dep_filter *filter);
 /** dep_loader_take() - wait for what @asked comes to and free it; NULL: no memory */
 struct dep_loaded *dep_loader_take(struct dep_loader *l, void *asked);
 /** dep_loader_growing() - what is asked for may go elsewhere, and what is behind it is not known */

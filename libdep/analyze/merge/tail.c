@@ -399,7 +399,7 @@ static struct dep_loaded *load_prefix(struct merge *m, const struct lane *l, uin
 {
 	struct follower *f = m->follower;
 	struct dep_segment seg = { .thread = l->serial, .seq = seq };
-	struct dep_sieve sieve;
+	struct dep_filter filter;
 	struct dep_peek_chunk k;
 	struct dep_loaded *p;
 	bool whole;
@@ -408,14 +408,14 @@ static struct dep_loaded *load_prefix(struct merge *m, const struct lane *l, uin
 	    dep_prefix_columns(m->store, l->serial, &k.chunk, k.body, k.size,
 			       k.call.before ? &k.call : NULL, &f->columns, &whole))
 		return NULL;
-	/* All of it goes through the sieve later, and must come to the same marks. */
-	if (l->sieve)
-		l->sieve->peeked = seq;
-	if (l->sieve && dep_sieve_copy(&sieve, l->sieve))
+	/* All of it goes through the filter later, and must come to the same marks. */
+	if (l->filter)
+		l->filter->peeked = seq;
+	if (l->filter && dep_filter_copy(&filter, l->filter))
 		return NULL;
-	p = dep_load_columns(m->store, &seg, &f->columns, m->a->want, l->sieve ? &sieve : NULL);
-	if (l->sieve)
-		dep_sieve_free(&sieve);
+	p = dep_load_columns(m->store, &seg, &f->columns, m->a->want, l->filter ? &filter : NULL);
+	if (l->filter)
+		dep_filter_free(&filter);
 	if (!p || p->err) {
 		dep_loaded_free(p);
 		return NULL;

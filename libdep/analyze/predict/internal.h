@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Inside of prediction. */
-#ifndef DEP_PREDICT_PRIVATE_H
-#define DEP_PREDICT_PRIVATE_H
+#ifndef ADEPT_ANALYZE_PREDICT_INTERNAL_H
+#define ADEPT_ANALYZE_PREDICT_INTERNAL_H
 
 #include "predict.h"
 

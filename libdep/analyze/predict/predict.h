@@ -33,8 +33,8 @@
  * When the limit of memory has been reached nothing more is kept: what is found is of the part
  * before that.
  */
-#ifndef DEP_PREDICT_H
-#define DEP_PREDICT_H
+#ifndef ADEPT_ANALYZE_PREDICT_PREDICT_H
+#define ADEPT_ANALYZE_PREDICT_PREDICT_H
 
 #include <stdbool.h>
 

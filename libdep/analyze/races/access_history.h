@@ -13,8 +13,8 @@
  *
  * Times are a thread's index (16 bits) above its epoch (48 bits, see internal.h).
  */
-#ifndef DEP_RACES_STATE_H
-#define DEP_RACES_STATE_H
+#ifndef ADEPT_ANALYZE_RACES_ACCESS_HISTORY_H
+#define ADEPT_ANALYZE_RACES_ACCESS_HISTORY_H
 
 #include <stdbool.h>
 

@@ -12,8 +12,8 @@
  * race_history_prune() merges the changes between two of them, so that after it a thread's
  * log has at most (versions named + 1) * (components that changed) entries.
  */
-#ifndef DEP_RACES_HISTORY_H
-#define DEP_RACES_HISTORY_H
+#ifndef ADEPT_ANALYZE_RACES_CLOCK_HISTORY_H
+#define ADEPT_ANALYZE_RACES_CLOCK_HISTORY_H
 
 #include "vector_clock.h"
 

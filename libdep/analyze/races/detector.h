@@ -40,8 +40,8 @@
  * synchronisations of a thread.  The latter two are final: everything returns it from
  * then on, and what was reported is true.
  */
-#ifndef DEP_RACES_DETECT_H
-#define DEP_RACES_DETECT_H
+#ifndef ADEPT_ANALYZE_RACES_DETECTOR_H
+#define ADEPT_ANALYZE_RACES_DETECTOR_H
 
 #include "dep/recover.h"
 #include "vector_clock.h"

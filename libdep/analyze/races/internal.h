@@ -10,8 +10,8 @@
  * it can be told what a thread did before a write, and what after it, within an interval;
  * only SHB needs that.  A release publishes the end of its interval.
  */
-#ifndef DEP_RACES_PRIVATE_H
-#define DEP_RACES_PRIVATE_H
+#ifndef ADEPT_ANALYZE_RACES_INTERNAL_H
+#define ADEPT_ANALYZE_RACES_INTERNAL_H
 
 #include "detector.h"
 #include "clock_history.h"

@@ -10,8 +10,8 @@
  *
  * Only what bytes race is told by it, and not at what places: RACE_BYTES.
  */
-#ifndef DEP_RACES_OWN_H
-#define DEP_RACES_OWN_H
+#ifndef ADEPT_ANALYZE_RACES_LOCAL_SHADOW_H
+#define ADEPT_ANALYZE_RACES_LOCAL_SHADOW_H
 
 #include <stdbool.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Memory of a race detector: counted by what it is for, with a limit. */
-#ifndef DEP_RACES_MEM_H
-#define DEP_RACES_MEM_H
+#ifndef ADEPT_ANALYZE_RACES_MEMORY_BUDGET_H
+#define ADEPT_ANALYZE_RACES_MEMORY_BUDGET_H
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,8 +6,8 @@
  * numbered in the order in which they came up, which is that of the events: the same
  * events give the same rows.
  */
-#ifndef DEP_RACES_ROWS_H
-#define DEP_RACES_ROWS_H
+#ifndef ADEPT_ANALYZE_RACES_RACE_TABLE_H
+#define ADEPT_ANALYZE_RACES_RACE_TABLE_H
 
 #include "detector.h"
 

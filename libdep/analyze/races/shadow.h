@@ -7,8 +7,8 @@
  * address will do.  5 and a half bytes for each 8 of pages that were touched: granules of a page
  * have few different times, mostly.  Where they have many, it is 8 more.
  */
-#ifndef DEP_RACES_SHADOW_H
-#define DEP_RACES_SHADOW_H
+#ifndef ADEPT_ANALYZE_RACES_SHADOW_H
+#define ADEPT_ANALYZE_RACES_SHADOW_H
 
 #include "local_shadow.h"
 

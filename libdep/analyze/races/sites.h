@@ -5,8 +5,8 @@
  * A site is its number with its class in the low bits, so that what conflicts with what
  * is known without looking it up.
  */
-#ifndef DEP_RACES_SITE_H
-#define DEP_RACES_SITE_H
+#ifndef ADEPT_ANALYZE_RACES_SITES_H
+#define ADEPT_ANALYZE_RACES_SITES_H
 
 #include "memory_budget.h"
 

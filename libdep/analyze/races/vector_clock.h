@@ -12,8 +12,8 @@
  * One thread uses them at a time.  Functions that may allocate return -ENOMEM; what a
  * clock holds then is between old and new and must not be relied on.
  */
-#ifndef DEP_RACES_CLOCK_H
-#define DEP_RACES_CLOCK_H
+#ifndef ADEPT_ANALYZE_RACES_VECTOR_CLOCK_H
+#define ADEPT_ANALYZE_RACES_VECTOR_CLOCK_H
 
 #include <stdbool.h>
 

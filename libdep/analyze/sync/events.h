@@ -8,8 +8,8 @@
  * creation and the end of threads, and the word that the kernel clears then.  So locks,
  * conditions, barriers and the rest need not be known by name: they are made of these.
  */
-#ifndef DEP_ORDER_FEED_H
-#define DEP_ORDER_FEED_H
+#ifndef ADEPT_ANALYZE_SYNC_EVENTS_H
+#define ADEPT_ANALYZE_SYNC_EVENTS_H
 
 #include "dep/functions.h"
 #include "dep/races.h"

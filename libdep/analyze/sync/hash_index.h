@@ -3,8 +3,8 @@
  * Where in an array something is, by a hash of it: the array is the caller's, grows at its end
  * and does not change its order.
  */
-#ifndef DEP_ORDER_INDEX_H
-#define DEP_ORDER_INDEX_H
+#ifndef ADEPT_ANALYZE_SYNC_HASH_INDEX_H
+#define ADEPT_ANALYZE_SYNC_HASH_INDEX_H
 
 #include <stdbool.h>
 

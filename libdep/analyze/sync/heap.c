@@ -15,7 +15,7 @@
 
 /* Of more than this only what was accessed counts as freed, or there may be no memory for it.. */
 #define ALL_OF_IT	(1u << 20)
-/* ..and of more than this, only that may be in a race that the sieve does not show. */
+/* ..and of more than this, only that may be in a race that the filter does not show. */
 #define EXACTLY		(16u << 20)
 
 #define GONE	1u	/* address of a place that was used; 0: never was */
@@ -113,7 +113,7 @@ static int may_race(void *raced, u64 address, u64 size)
 }
 
 /*
- * A sieve that takes a block for smaller than it is does not show again what its thread goes on to
+ * A filter that takes a block for smaller than it is does not show again what its thread goes on to
  * do to the rest, and another one may have it next.  Who claims to have more than there can be gets
  * what was accessed of it.
  */
@@ -128,7 +128,7 @@ static int not_shown_again(struct order_thread *t, u64 block, u64 size, u64 agai
 	return race_each_known(t->process->detector, block + again, size - again, may_race, raced);
 }
 
-/* @again: so much of it is new to the thread's sieve */
+/* @again: so much of it is new to the thread's filter */
 static int freed(struct order_thread *t, u64 pc, u64 address, u64 again)
 {
 	struct order_heap *h = &t->image->heap;
@@ -193,7 +193,7 @@ int order_heap_enter(struct order_thread *t, const struct order_frame *f)
 	return freed(t, f->pc, order_at(t, f->arg[0]), f->again);
 }
 
-/* A program may use all that it is told a block has.  @again: so much is new to its sieve */
+/* A program may use the whole size reported for a block.  @again: so much is new to its filter */
 static int grown(struct order_thread *t, u64 address, u64 size, u64 again)
 {
 	struct order_block *b = find(&t->image->heap, address);
@@ -231,7 +231,7 @@ int order_heap_leave(struct order_thread *t, const struct order_frame *f,
 	if (!dep_function_reallocates(f->function) || !(f->known & 1) || !before)
 		return result ? allocated(t, f, result, size) : 0;
 	if (result != before) {
-		err = freed(t, f->pc, before, DEP_SIEVE_ALL_OF_IT);
+		err = freed(t, f->pc, before, DEP_FILTER_ALL_OF_IT);
 		return err || !result ? err : allocated(t, f, result, size);
 	}
 	b = find(&t->image->heap, result);

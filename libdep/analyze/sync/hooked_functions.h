@@ -3,8 +3,8 @@
  * What calls of watched functions (dep/functions.h) mean for the order of threads and for
  * memory.
  */
-#ifndef DEP_ORDER_FUNCTIONS_H
-#define DEP_ORDER_FUNCTIONS_H
+#ifndef ADEPT_ANALYZE_SYNC_HOOKED_FUNCTIONS_H
+#define ADEPT_ANALYZE_SYNC_HOOKED_FUNCTIONS_H
 
 #include "events.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Instructions by their address, for those who ask of a few: the code of a store by page. */
-#ifndef DEP_ORDER_INSNS_H
-#define DEP_ORDER_INSNS_H
+#ifndef ADEPT_ANALYZE_SYNC_INSTRUCTIONS_H
+#define ADEPT_ANALYZE_SYNC_INSTRUCTIONS_H
 
 #include "libdep/format/read/store.h"
 #include "libdep/x86/decode.h"

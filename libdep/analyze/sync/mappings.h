@@ -6,8 +6,8 @@
  * number above the address, and what they share in one place, wherever each has it.  A lone
  * image's addresses are its own.
  */
-#ifndef DEP_ORDER_MAPS_H
-#define DEP_ORDER_MAPS_H
+#ifndef ADEPT_ANALYZE_SYNC_MAPPINGS_H
+#define ADEPT_ANALYZE_SYNC_MAPPINGS_H
 
 #include "shared_mappings.h"
 

@@ -3,7 +3,7 @@
 
 #include "events.h"
 
-/* Of the sieves, which any worker asks. */
+/* Of the filters, which any worker asks. */
 static u8 code(void *arg, u32 process, u64 pc)
 {
 	return order_ask_code(arg, process, pc);

@@ -3,8 +3,8 @@
  * What is learned of a process's memory, from one pass to the next: the words that locked
  * instructions access, those that threads wait for in loops, and those that may be in races.
  */
-#ifndef DEP_ORDER_SCOPE_H
-#define DEP_ORDER_SCOPE_H
+#ifndef ADEPT_ANALYZE_SYNC_MEMORY_FACTS_H
+#define ADEPT_ANALYZE_SYNC_MEMORY_FACTS_H
 
 #include "libdep/recover/filter/filter.h"
 
@@ -14,7 +14,7 @@ struct order_process;
 /** struct order_scope - @raced: found by the first pass; @wanted: in the passes behind it */
 struct order_scope {
 	struct order_scope *next;
-	struct dep_scope seen;		/* by the sieve */
+	struct dep_scope seen;		/* by the filter */
 	struct dep_places locked, spun, raced, wanted;
 	struct dep_counters counters;
 };

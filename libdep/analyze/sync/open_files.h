@@ -5,8 +5,8 @@
  * is a file of its own, and the same one in all processes.  Sockets that are connected by
  * address are all taken for one.
  */
-#ifndef DEP_ORDER_FILES_H
-#define DEP_ORDER_FILES_H
+#ifndef ADEPT_ANALYZE_SYNC_OPEN_FILES_H
+#define ADEPT_ANALYZE_SYNC_OPEN_FILES_H
 
 #include "libdep/abi/types.h"
 

@@ -6,8 +6,8 @@
  * they are made of order nothing then.  All else that orders threads does here, too, and system
  * calls whose result may depend on those of others as well.
  */
-#ifndef DEP_ORDER_PREDICT_H
-#define DEP_ORDER_PREDICT_H
+#ifndef ADEPT_ANALYZE_SYNC_PREDICT_EVENTS_H
+#define ADEPT_ANALYZE_SYNC_PREDICT_EVENTS_H
 
 #include "hooked_functions.h"
 

@@ -7,8 +7,8 @@
  * images of the session are analyzed as one process, a group: whatever else they do may order
  * what is done to that memory.
  */
-#ifndef DEP_ORDER_SHARES_H
-#define DEP_ORDER_SHARES_H
+#ifndef ADEPT_ANALYZE_SYNC_SHARED_MAPPINGS_H
+#define ADEPT_ANALYZE_SYNC_SHARED_MAPPINGS_H
 
 #include <stdbool.h>
 #include <stddef.h>

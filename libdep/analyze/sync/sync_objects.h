@@ -3,8 +3,8 @@
  * What threads synchronise by, and the clock of each: words of memory, and objects of the
  * kernel.
  */
-#ifndef DEP_ORDER_OBJECTS_H
-#define DEP_ORDER_OBJECTS_H
+#ifndef ADEPT_ANALYZE_SYNC_SYNC_OBJECTS_H
+#define ADEPT_ANALYZE_SYNC_SYNC_OBJECTS_H
 
 #include "libdep/analyze/predict/predict.h"
 #include "libdep/analyze/races/detector.h"

@@ -3,8 +3,8 @@
  * A futex mutex.  Not recursive; the blob's locks are only taken outside of signal
  * handlers or with all signals blocked.
  */
-#ifndef ADEPT_BLOB_LOCK_H
-#define ADEPT_BLOB_LOCK_H
+#ifndef ADEPT_ENGINE_BASE_LOCK_H
+#define ADEPT_ENGINE_BASE_LOCK_H
 
 #include "libdep/abi/types.h"
 

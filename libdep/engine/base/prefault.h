@@ -6,8 +6,8 @@
  * Where a range is filled from below, the next pages are certain to be needed.  Asking the kernel
  * for sixteen of them in one call takes as long as one or two faults.
  */
-#ifndef ADEPT_BLOB_PREFAULT_H
-#define ADEPT_BLOB_PREFAULT_H
+#ifndef ADEPT_ENGINE_BASE_PREFAULT_H
+#define ADEPT_ENGINE_BASE_PREFAULT_H
 
 #include "runtime.h"
 

@@ -2,8 +2,8 @@
 /*
  * The freestanding base of the blob: what a libc would give it.
  */
-#ifndef ADEPT_BLOB_RT_H
-#define ADEPT_BLOB_RT_H
+#ifndef ADEPT_ENGINE_BASE_RUNTIME_H
+#define ADEPT_ENGINE_BASE_RUNTIME_H
 
 #include "libdep/abi/session_file.h"
 #include "sys.h"

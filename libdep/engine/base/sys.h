@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The engine's own system calls; results are -errno on failure, errno does not exist. */
-#ifndef ADEPT_BLOB_SYS_H
-#define ADEPT_BLOB_SYS_H
+#ifndef ADEPT_ENGINE_BASE_SYS_H
+#define ADEPT_ENGINE_BASE_SYS_H
 
 #include <asm/unistd.h>
 #include "libdep/abi/types.h"

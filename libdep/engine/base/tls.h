@@ -4,8 +4,8 @@
  * its struct tls while it runs in the code cache or in the blob; emitted code and
  * gate.S address the first fields by the TLS_* offsets.
  */
-#ifndef ADEPT_BLOB_TLS_H
-#define ADEPT_BLOB_TLS_H
+#ifndef ADEPT_ENGINE_BASE_TLS_H
+#define ADEPT_ENGINE_BASE_TLS_H
 
 #define TLS_SELF	0x00
 #define TLS_R15		0x08	/* the application's r15; r15 itself is the profile pointer */

@@ -3,8 +3,8 @@
  * Watched functions (include/dep/functions.h): where they begin (elf_symbols.c, hooks.c), and
  * where calls of them return to (return_sites.c).  All of it under frag_lock.
  */
-#ifndef ADEPT_WATCH_WATCH_H
-#define ADEPT_WATCH_WATCH_H
+#ifndef ADEPT_ENGINE_HOOKS_HOOKS_H
+#define ADEPT_ENGINE_HOOKS_HOOKS_H
 
 #include "dep/functions.h"
 #include "libdep/abi/types.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef ADEPT_OS_EXEC_H
-#define ADEPT_OS_EXEC_H
+#ifndef ADEPT_ENGINE_OS_EXEC_H
+#define ADEPT_ENGINE_OS_EXEC_H
 
 #include "libdep/engine/base/runtime.h"
 

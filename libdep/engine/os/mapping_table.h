@@ -11,8 +11,8 @@
  *	ret = munmap(...);
  *	track_unmapped(stamp, ...);	leaves alone what was mapped since
  */
-#ifndef ADEPT_OS_TRACK_H
-#define ADEPT_OS_TRACK_H
+#ifndef ADEPT_ENGINE_OS_MAPPING_TABLE_H
+#define ADEPT_ENGINE_OS_MAPPING_TABLE_H
 
 #include "maps.h"
 

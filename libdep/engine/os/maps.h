@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The process's own mappings, as /proc/self/maps shows them. */
-#ifndef ADEPT_OS_MAPS_H
-#define ADEPT_OS_MAPS_H
+#ifndef ADEPT_ENGINE_OS_MAPS_H
+#define ADEPT_ENGINE_OS_MAPS_H
 
 #include "libdep/engine/base/runtime.h"
 

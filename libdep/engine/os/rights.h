@@ -2,8 +2,8 @@
 /*
  * Calls by which a process may give up rights: ids, capabilities, its user namespace.
  */
-#ifndef ADEPT_OS_RIGHTS_H
-#define ADEPT_OS_RIGHTS_H
+#ifndef ADEPT_ENGINE_OS_RIGHTS_H
+#define ADEPT_ENGINE_OS_RIGHTS_H
 
 #include "libdep/engine/base/runtime.h"
 

@@ -6,8 +6,8 @@
  * kernel's limits are those of the program plus what the engine has, and a little more when the
  * engine takes more.  The program sees its own.
  */
-#ifndef ADEPT_OS_RLIMIT_H
-#define ADEPT_OS_RLIMIT_H
+#ifndef ADEPT_ENGINE_OS_RLIMIT_H
+#define ADEPT_ENGINE_OS_RLIMIT_H
 
 #include "libdep/engine/base/runtime.h"
 

@@ -3,8 +3,8 @@
  * Seccomp filters of the program.  The engine makes system calls that the program does not; a
  * filter must not see these, or it would end the program for them.
  */
-#ifndef ADEPT_OS_SECCOMP_H
-#define ADEPT_OS_SECCOMP_H
+#ifndef ADEPT_ENGINE_OS_SECCOMP_H
+#define ADEPT_ENGINE_OS_SECCOMP_H
 
 #include "libdep/engine/base/runtime.h"
 

@@ -3,8 +3,8 @@
  * The kernel's signal frame on x86-64 (arch/x86/include/uapi/asm/sigcontext.h,
  * asm-generic/ucontext.h): what a handler is given and rt_sigreturn takes back.
  */
-#ifndef ADEPT_OS_SIGFRAME_H
-#define ADEPT_OS_SIGFRAME_H
+#ifndef ADEPT_ENGINE_OS_SIGFRAME_H
+#define ADEPT_ENGINE_OS_SIGFRAME_H
 
 #include "libdep/abi/types.h"
 

@@ -6,8 +6,8 @@
  * t->sync_blocked has what the application believes.  One that somebody sends while it is
  * blocked there, or while another signal waits, is held back.
  */
-#ifndef ADEPT_OS_SIGMASK_H
-#define ADEPT_OS_SIGMASK_H
+#ifndef ADEPT_ENGINE_OS_SIGMASK_H
+#define ADEPT_ENGINE_OS_SIGMASK_H
 
 #include "sigframe.h"
 

@@ -4,8 +4,8 @@
  * what a signal means at the point where it arrived, sigframe.c builds and takes
  * apart the frames that the application sees.
  */
-#ifndef ADEPT_OS_SIGNAL_H
-#define ADEPT_OS_SIGNAL_H
+#ifndef ADEPT_ENGINE_OS_SIGNAL_H
+#define ADEPT_ENGINE_OS_SIGNAL_H
 
 #include "libdep/engine/base/runtime.h"
 

@@ -5,8 +5,8 @@
  * waits for room in its ring.  Who ends the process, or its image, brings the others
  * there first.
  */
-#ifndef ADEPT_OS_REST_H
-#define ADEPT_OS_REST_H
+#ifndef ADEPT_ENGINE_OS_STOP_WORLD_H
+#define ADEPT_ENGINE_OS_STOP_WORLD_H
 
 #include "libdep/engine/base/runtime.h"
 

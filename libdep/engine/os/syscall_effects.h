@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What system calls were told, or tell, that is not in their arguments. */
-#ifndef ADEPT_OS_TOLD_H
-#define ADEPT_OS_TOLD_H
+#ifndef ADEPT_ENGINE_OS_SYSCALL_EFFECTS_H
+#define ADEPT_ENGINE_OS_SYSCALL_EFFECTS_H
 
 #include "libdep/abi/stream.h"
 #include "libdep/engine/base/runtime.h"

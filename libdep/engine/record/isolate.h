@@ -2,8 +2,8 @@
 /*
  * What processes keep of the session file that have fewer rights than others that have it.
  */
-#ifndef ADEPT_RECORD_ISOLATE_H
-#define ADEPT_RECORD_ISOLATE_H
+#ifndef ADEPT_ENGINE_RECORD_ISOLATE_H
+#define ADEPT_ENGINE_RECORD_ISOLATE_H
 
 #include "libdep/engine/base/runtime.h"
 

@@ -4,8 +4,8 @@
  * (value_stores.c), the ring that they go to (ring.c), descriptors (descriptors.c), events.
  * The translator calls the record_* hooks and does not know what they emit.
  */
-#ifndef ADEPT_RECORD_RECORD_H
-#define ADEPT_RECORD_RECORD_H
+#ifndef ADEPT_ENGINE_RECORD_RECORD_H
+#define ADEPT_ENGINE_RECORD_RECORD_H
 
 #include "libdep/engine/translate/build.h"
 

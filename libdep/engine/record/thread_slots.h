@@ -3,8 +3,8 @@
  * Thread slots of the session file.  t->ring says which one a thread has, and changes under the
  * lock of slots only.
  */
-#ifndef ADEPT_RECORD_SLOTS_H
-#define ADEPT_RECORD_SLOTS_H
+#ifndef ADEPT_ENGINE_RECORD_THREAD_SLOTS_H
+#define ADEPT_ENGINE_RECORD_THREAD_SLOTS_H
 
 #include "libdep/engine/base/runtime.h"
 

@@ -5,8 +5,8 @@
  * The index is the upper k bits of the low table_bits() of nine times the address, where k is
  * what *table_scale() has the power of two of.
  */
-#ifndef ADEPT_TRANSLATE_TABLE_H
-#define ADEPT_TRANSLATE_TABLE_H
+#ifndef ADEPT_ENGINE_TRANSLATE_BRANCH_TABLE_H
+#define ADEPT_ENGINE_TRANSLATE_BRANCH_TABLE_H
 
 #include "libdep/engine/base/runtime.h"
 #include "libdep/x86/emit.h"

@@ -2,8 +2,8 @@
 /*
  * A fragment while it is being built.  There is one, under frag_lock.
  */
-#ifndef ADEPT_TRANSLATE_BUILD_H
-#define ADEPT_TRANSLATE_BUILD_H
+#ifndef ADEPT_ENGINE_TRANSLATE_BUILD_H
+#define ADEPT_ENGINE_TRANSLATE_BUILD_H
 
 #include "fragment.h"
 #include "branch_table.h"

@@ -3,8 +3,8 @@
  * The application's memory map as far as code is concerned: which mappings are
  * executable, which pages have been translated, and what makes them stale.
  */
-#ifndef ADEPT_OS_MEM_H
-#define ADEPT_OS_MEM_H
+#ifndef ADEPT_ENGINE_TRANSLATE_CODE_MAP_H
+#define ADEPT_ENGINE_TRANSLATE_CODE_MAP_H
 
 #include "libdep/abi/types.h"
 

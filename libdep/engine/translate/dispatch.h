@@ -4,8 +4,8 @@
  * gate.S on the runtime stack with the application's registers in t->regs; each
  * returns the cache address to enter.
  */
-#ifndef ADEPT_TRANSLATE_DISPATCH_H
-#define ADEPT_TRANSLATE_DISPATCH_H
+#ifndef ADEPT_ENGINE_TRANSLATE_DISPATCH_H
+#define ADEPT_ENGINE_TRANSLATE_DISPATCH_H
 
 #include "fragment.h"
 

@@ -6,8 +6,8 @@
  * only; cache code itself runs without it.  Fragment memory is never reused, so a
  * thread that still runs invalidated code does no harm.
  */
-#ifndef ADEPT_TRANSLATE_FRAG_H
-#define ADEPT_TRANSLATE_FRAG_H
+#ifndef ADEPT_ENGINE_TRANSLATE_FRAGMENT_H
+#define ADEPT_ENGINE_TRANSLATE_FRAGMENT_H
 
 #include "libdep/abi/stream.h"
 #include "libdep/engine/base/runtime.h"

@@ -4,8 +4,8 @@
  * which a thread may be interrupted or may fault maps to an exact application pc
  * and register state, by rolling the current sequence back or forward.
  */
-#ifndef ADEPT_TRANSLATE_XL8_H
-#define ADEPT_TRANSLATE_XL8_H
+#ifndef ADEPT_ENGINE_TRANSLATE_STATE_TABLE_H
+#define ADEPT_ENGINE_TRANSLATE_STATE_TABLE_H
 
 #include "fragment.h"
 

@@ -11,8 +11,8 @@
  *
  * Measured: 1.7 % of the collector's time (python3), nearly all of it for the contents.
  */
-#ifndef DEP_FORMAT_CHAIN_H
-#define DEP_FORMAT_CHAIN_H
+#ifndef ADEPT_FORMAT_CODEC_CHAIN_H
+#define ADEPT_FORMAT_CODEC_CHAIN_H
 
 #include <stdbool.h>
 #include <sys/types.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Compression of one column. */
-#ifndef DEP_FORMAT_COLUMN_H
-#define DEP_FORMAT_COLUMN_H
+#ifndef ADEPT_FORMAT_CODEC_COMPRESS_H
+#define ADEPT_FORMAT_CODEC_COMPRESS_H
 
 #include "libdep/format/file/wire.h"
 

@@ -8,8 +8,8 @@
  * stream, four bits each, the bytes to another.  Measured on gzip, perl, python3
  * and cc1 this takes half the space of the values under zstd alone, and no more time.
  */
-#ifndef DEP_FORMAT_DELTA_H
-#define DEP_FORMAT_DELTA_H
+#ifndef ADEPT_FORMAT_CODEC_DELTA_H
+#define ADEPT_FORMAT_CODEC_DELTA_H
 
 #include <string.h>
 

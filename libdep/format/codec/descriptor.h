@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Checks of descriptors, and where the parts of one are. */
-#ifndef DEP_FORMAT_DESC_H
-#define DEP_FORMAT_DESC_H
+#ifndef ADEPT_FORMAT_CODEC_DESCRIPTOR_H
+#define ADEPT_FORMAT_CODEC_DESCRIPTOR_H
 
 #include "libdep/abi/stream.h"
 

@@ -10,8 +10,8 @@
  * far from all others.  So pages are small: 256 bytes for each fragment, and 64 MiB for all nodes
  * that there can be, are the most that it takes.
  */
-#ifndef DEP_FORMAT_INDEX_H
-#define DEP_FORMAT_INDEX_H
+#ifndef ADEPT_FORMAT_CODEC_EXIT_INDEX_H
+#define ADEPT_FORMAT_CODEC_EXIT_INDEX_H
 
 #include "libdep/abi/stream.h"
 #include "libdep/format/file/wire.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A chunk's body -> control column and the value column's two streams (delta.h). */
-#ifndef DEP_FORMAT_SPLIT_H
-#define DEP_FORMAT_SPLIT_H
+#ifndef ADEPT_FORMAT_CODEC_SPLIT_H
+#define ADEPT_FORMAT_CODEC_SPLIT_H
 
 #include "delta.h"
 #include "exit_index.h"

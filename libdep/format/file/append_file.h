@@ -7,8 +7,8 @@
  * and the writer may be a daemon.  So files are created with O_EXCL, no link is followed, no open
  * waits for somebody at the other end of a FIFO, and what is opened must be a regular file.
  */
-#ifndef DEP_FORMAT_FILE_H
-#define DEP_FORMAT_FILE_H
+#ifndef ADEPT_FORMAT_FILE_APPEND_FILE_H
+#define ADEPT_FORMAT_FILE_APPEND_FILE_H
 
 #include <stdbool.h>
 #include <sys/types.h>

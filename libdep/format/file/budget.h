@@ -12,8 +12,8 @@
  *	segments while they are read	dep_budget_segments()
  *	a catalog that is changed	dep_budget_catalog()
  */
-#ifndef DEP_FORMAT_BUDGET_H
-#define DEP_FORMAT_BUDGET_H
+#ifndef ADEPT_FORMAT_FILE_BUDGET_H
+#define ADEPT_FORMAT_FILE_BUDGET_H
 
 #include "libdep/abi/types.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef DEP_FORMAT_BUILDID_H
-#define DEP_FORMAT_BUILDID_H
+#ifndef ADEPT_FORMAT_FILE_BUILD_ID_H
+#define ADEPT_FORMAT_FILE_BUILD_ID_H
 
 #include "libdep/abi/types.h"
 

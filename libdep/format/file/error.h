@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef DEP_FORMAT_ERROR_H
-#define DEP_FORMAT_ERROR_H
+#ifndef ADEPT_FORMAT_FILE_ERROR_H
+#define ADEPT_FORMAT_FILE_ERROR_H
 
 /**
  * dep_fail() - set what dep_error() says and give back @err

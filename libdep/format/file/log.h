@@ -5,8 +5,8 @@
  * Each frame has a checksum of its own and holds that of the frame before it.  So a frame that was
  * removed, doubled or moved is noticed at its neighbour, also behind damage.
  */
-#ifndef DEP_FORMAT_LOG_H
-#define DEP_FORMAT_LOG_H
+#ifndef ADEPT_FORMAT_FILE_LOG_H
+#define ADEPT_FORMAT_FILE_LOG_H
 
 #include "append_file.h"
 

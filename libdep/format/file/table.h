@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Growing arrays of rows; some are sorted by a serial number that each row begins with. */
-#ifndef DEP_FORMAT_TABLE_H
-#define DEP_FORMAT_TABLE_H
+#ifndef ADEPT_FORMAT_FILE_TABLE_H
+#define ADEPT_FORMAT_FILE_TABLE_H
 
 #include <stddef.h>
 

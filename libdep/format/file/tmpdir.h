@@ -6,8 +6,8 @@
  * locked was left by a recorder that was killed.  It goes when the next one is made, or when depd,
  * if that wrote its store, looks for it.
  */
-#ifndef DEP_FORMAT_TMPDIR_H
-#define DEP_FORMAT_TMPDIR_H
+#ifndef ADEPT_FORMAT_FILE_TMPDIR_H
+#define ADEPT_FORMAT_FILE_TMPDIR_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -17,8 +17,8 @@
  * Format 3 had no id and no chains.  Its structures are prefixes of those of format 4; it is
  * read, but never written (struct dep_format).
  */
-#ifndef DEP_FORMAT_WIRE_H
-#define DEP_FORMAT_WIRE_H
+#ifndef ADEPT_FORMAT_FILE_WIRE_H
+#define ADEPT_FORMAT_FILE_WIRE_H
 
 #include "libdep/abi/session_file.h"
 

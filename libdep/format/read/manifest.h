@@ -6,8 +6,8 @@
  * with a checksum of its text.  Whether a store is complete is proved by the log's END frame, not
  * by the manifest: a collector that is killed between the two leaves a complete store.
  */
-#ifndef DEP_FORMAT_MANIFEST_H
-#define DEP_FORMAT_MANIFEST_H
+#ifndef ADEPT_FORMAT_READ_MANIFEST_H
+#define ADEPT_FORMAT_READ_MANIFEST_H
 
 #include "dep/store.h"
 #include "libdep/format/file/append_file.h"

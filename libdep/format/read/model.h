@@ -3,8 +3,8 @@
  * The model: tables built from the log's frames.  Strings and descriptors point
  * into the log, which must stay in memory.
  */
-#ifndef DEP_FORMAT_MODEL_H
-#define DEP_FORMAT_MODEL_H
+#ifndef ADEPT_FORMAT_READ_MODEL_H
+#define ADEPT_FORMAT_READ_MODEL_H
 
 #include "dep/store.h"
 #include "libdep/format/codec/exit_index.h"

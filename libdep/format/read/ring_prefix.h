@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Columns of what stands in a ring, as if it had been stored and read again. */
-#ifndef DEP_FORMAT_PREFIX_H
-#define DEP_FORMAT_PREFIX_H
+#ifndef ADEPT_FORMAT_READ_RING_PREFIX_H
+#define ADEPT_FORMAT_READ_RING_PREFIX_H
 
 #include "libdep/abi/stream.h"
 #include "store.h"

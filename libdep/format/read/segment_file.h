@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Files segments.NNN: finding, checking and unpacking segments. */
-#ifndef DEP_FORMAT_SEGFILE_H
-#define DEP_FORMAT_SEGFILE_H
+#ifndef ADEPT_FORMAT_READ_SEGMENT_FILE_H
+#define ADEPT_FORMAT_READ_SEGMENT_FILE_H
 
 #include "dep/store.h"
 #include "libdep/format/codec/chain.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* An open store, for the parts of libdep. */
-#ifndef DEP_FORMAT_STORE_H
-#define DEP_FORMAT_STORE_H
+#ifndef ADEPT_FORMAT_READ_STORE_H
+#define ADEPT_FORMAT_READ_STORE_H
 
 #include "dep/verdict.h"
 #include "manifest.h"

@@ -12,8 +12,8 @@
  * the writer.  A segment is packed with what was known when it was its turn, so the
  * store's bytes do not depend on who packs when.
  */
-#ifndef DEP_FORMAT_PACK_H
-#define DEP_FORMAT_PACK_H
+#ifndef ADEPT_FORMAT_WRITE_PACK_H
+#define ADEPT_FORMAT_WRITE_PACK_H
 
 #include "dep/store.h"
 #include "libdep/format/file/wire.h"

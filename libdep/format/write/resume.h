@@ -5,8 +5,8 @@
  * What is in the store decides: who goes on with it gives the writer what is not there
  * yet, beginning with the descriptors behind desc_bytes and the segment next_seq.
  */
-#ifndef DEP_FORMAT_RESUME_H
-#define DEP_FORMAT_RESUME_H
+#ifndef ADEPT_FORMAT_WRITE_RESUME_H
+#define ADEPT_FORMAT_WRITE_RESUME_H
 
 #include "dep/store.h"
 #include "libdep/format/file/wire.h"

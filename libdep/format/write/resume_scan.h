@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What a store has: the part of resume.c that only reads. */
-#ifndef DEP_FORMAT_RESUME_SCAN_H
-#define DEP_FORMAT_RESUME_SCAN_H
+#ifndef ADEPT_FORMAT_WRITE_RESUME_SCAN_H
+#define ADEPT_FORMAT_WRITE_RESUME_SCAN_H
 
 #include "libdep/format/read/model.h"
 #include "resume.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The writer's state, shared by writer.c, descriptors.c, pack.c, mark.c, close.c and resume.c. */
-#ifndef DEP_FORMAT_WRITER_H
-#define DEP_FORMAT_WRITER_H
+#ifndef ADEPT_FORMAT_WRITE_WRITER_H
+#define ADEPT_FORMAT_WRITE_WRITER_H
 
 #include <stdbool.h>
 

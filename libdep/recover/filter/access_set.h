@@ -8,8 +8,8 @@
  * at once: its number is in the keys of the ways, and in the pages.  Of DEP_SEEN_ALWAYS, whose
  * accesses are never told, nothing grows old.
  */
-#ifndef DEP_RECOVER_SEEN_H
-#define DEP_RECOVER_SEEN_H
+#ifndef ADEPT_RECOVER_FILTER_ACCESS_SET_H
+#define ADEPT_RECOVER_FILTER_ACCESS_SET_H
 
 #include <stdbool.h>
 

@@ -7,8 +7,8 @@
  * has, it need not order anything in a pass that may do with less order.  Any number of threads
  * at once; all may be forgotten.
  */
-#ifndef DEP_RECOVER_COUNTERS_H
-#define DEP_RECOVER_COUNTERS_H
+#ifndef ADEPT_RECOVER_FILTER_ATOMIC_COUNTERS_H
+#define ADEPT_RECOVER_FILTER_ATOMIC_COUNTERS_H
 
 #include <stdbool.h>
 

@@ -11,22 +11,22 @@
 #define CONTROL_BLOCK	4096u	/* bytes of a thread's; what is behind it is the program's */
 #define WORD_MAX	16u	/* more bytes are no operation on a lock, but a copy */
 
-int dep_sieve_init(struct dep_sieve *s, const struct dep_scope *scope, u32 thread)
+int dep_filter_init(struct dep_filter *s, const struct dep_scope *scope, u32 thread)
 {
 	int err;
 
 	memset(s, 0, sizeof(*s));
 	s->scope = scope;
 	s->thread = thread;
-	s->quiet = DEP_SIEVE_QUIET;
-	s->unheard = DEP_SIEVE_NOTHING;
+	s->quiet = DEP_FILTER_QUIET;
+	s->unheard = DEP_FILTER_NOTHING;
 	s->peeked = ~0ull;
 	err = dep_seen_init(&s->seen);
-	dep_sieve_turn(s);
+	dep_filter_turn(s);
 	return err;
 }
 
-int dep_sieve_copy(struct dep_sieve *to, const struct dep_sieve *from)
+int dep_filter_copy(struct dep_filter *to, const struct dep_filter *from)
 {
 	bool all = from->all, counts = from->counts;
 	int err;
@@ -37,50 +37,50 @@ int dep_sieve_copy(struct dep_sieve *to, const struct dep_sieve *from)
 	/* They are of turns by another count. */
 	memset(to->counted, 0, sizeof(to->counted));
 	err = dep_seen_init(&to->seen);
-	dep_sieve_turn(to);
+	dep_filter_turn(to);
 	to->all = all;
 	to->counts = counts;
 	to->held = from->held;
 	return err;
 }
 
-void dep_sieve_free(struct dep_sieve *s)
+void dep_filter_free(struct dep_filter *s)
 {
 	dep_seen_free(&s->seen);
 	dep_blocks_free(&s->blocks);
 }
 
 /* Was the function that it is in left without a return?  As order_functions_left() says. */
-static bool is_outside(const struct dep_sieve *s, u8 code)
+static bool is_outside(const struct dep_filter *s, u8 code)
 {
 	return code == DEP_CODE_PROGRAM && s->call[s->ncalls - 1].code != DEP_CODE_PROGRAM;
 }
 
-static u64 tag_of(const struct dep_sieve *s, u8 code)
+static u64 tag_of(const struct dep_filter *s, u8 code)
 {
 	if (s->muted)
-		return is_outside(s, code) ? 0 : dep_seen_tag(&s->seen, DEP_SIEVE_MUTED);
-	return s->who[code] & DEP_SIEVE_LOOK ? 0 : dep_seen_tag(&s->seen, s->who[code]);
+		return is_outside(s, code) ? 0 : dep_seen_tag(&s->seen, DEP_FILTER_MUTED);
+	return s->who[code] & DEP_FILTER_LOOK ? 0 : dep_seen_tag(&s->seen, s->who[code]);
 }
 
-void dep_sieve_set_tags(struct dep_sieve *s)
+void dep_filter_set_tags(struct dep_filter *s)
 {
 	u8 i;
 
-	for (i = 0; i < DEP_SIEVE_CODES; i++)
+	for (i = 0; i < DEP_FILTER_CODES; i++)
 		s->tag[i] = tag_of(s, i);
 }
 
 /* Set who is meant by all codes but two. */
-static void set_who(struct dep_sieve *s, u8 others, u8 program, u8 threads)
+static void set_who(struct dep_filter *s, u8 others, u8 program, u8 threads)
 {
 	memset(s->who, others, sizeof(s->who));
 	s->who[DEP_CODE_PROGRAM] = program;
 	s->who[DEP_CODE_THREADS] = threads;
-	dep_sieve_set_tags(s);
+	dep_filter_set_tags(s);
 }
 
-void dep_sieve_turn(struct dep_sieve *s)
+void dep_filter_turn(struct dep_filter *s)
 {
 	dep_seen_turn(&s->seen);
 	/* A locked instruction that is interrupted takes its ticket once more. */
@@ -88,61 +88,61 @@ void dep_sieve_turn(struct dep_sieve *s)
 	s->all = s->counts = false;
 	s->singly = s->nlast = s->first = 0;
 	/* Who is at work is not known, nor what the analyzer takes it for. */
-	set_who(s, DEP_SIEVE_THREADS, DEP_SIEVE_PROGRAM | DEP_SIEVE_LOOK,
-		DEP_SIEVE_THREADS | DEP_SIEVE_LOOK);
+	set_who(s, DEP_FILTER_THREADS, DEP_FILTER_PROGRAM | DEP_FILTER_LOOK,
+		DEP_FILTER_THREADS | DEP_FILTER_LOOK);
 }
 
 /* What others do for the code that makes threads is left out by who analyzes. */
-static void settle(struct dep_sieve *s, u8 code)
+static void settle(struct dep_filter *s, u8 code)
 {
 	if (code == DEP_CODE_THREADS) {
-		set_who(s, DEP_SIEVE_THREADS, DEP_SIEVE_PROGRAM | DEP_SIEVE_LOOK,
-			DEP_SIEVE_THREADS);
+		set_who(s, DEP_FILTER_THREADS, DEP_FILTER_PROGRAM | DEP_FILTER_LOOK,
+			DEP_FILTER_THREADS);
 		return;
 	}
-	set_who(s, DEP_SIEVE_LIBRARY, DEP_SIEVE_PROGRAM, DEP_SIEVE_THREADS | DEP_SIEVE_LOOK);
-	s->who[DEP_CODE_CALLER] = DEP_SIEVE_PROGRAM;
-	dep_sieve_set_tags(s);
+	set_who(s, DEP_FILTER_LIBRARY, DEP_FILTER_PROGRAM, DEP_FILTER_THREADS | DEP_FILTER_LOOK);
+	s->who[DEP_CODE_CALLER] = DEP_FILTER_PROGRAM;
+	dep_filter_set_tags(s);
 }
 
-void dep_sieve_lost(struct dep_sieve *s)
+void dep_filter_lost(struct dep_filter *s)
 {
-	dep_sieve_left(s);
+	dep_filter_left(s);
 	s->unsure = true;
-	dep_sieve_turn(s);
+	dep_filter_turn(s);
 }
 
-bool dep_sieve_may_count(const struct dep_sieve *s, u32 how)
+bool dep_filter_may_count(const struct dep_filter *s, u32 how)
 {
 	return how & DEP_TK_COUNTS && !(how & DEP_TK_FENCE) && s->scope->counters &&
 	       !s->scope->wanted && !s->scope->singly;
 }
 
-bool dep_sieve_locks(const struct dep_sieve *s, u32 how, u8 code)
+bool dep_filter_locks(const struct dep_filter *s, u32 how, u8 code)
 {
 	/* A turn; or it may acquire, if anything of it was shown. */
 	if (how & DEP_TK_BEHIND)
 		return !s->muted && (s->counts || !(how & DEP_TK_BLIND || s->held.pc));
-	return !dep_sieve_may_count(s, how) && (!s->muted || is_outside(s, code));
+	return !dep_filter_may_count(s, how) && (!s->muted || is_outside(s, code));
 }
 
-bool dep_sieve_holds(const struct dep_sieve *s, u32 how, u8 code)
+bool dep_filter_holds(const struct dep_filter *s, u32 how, u8 code)
 {
-	return !s->tickets_stay && dep_sieve_may_count(s, how) &&
+	return !s->tickets_stay && dep_filter_may_count(s, how) &&
 	       (!s->muted || is_outside(s, code));
 }
 
-void dep_sieve_ticket(struct dep_sieve *s, u32 how)
+void dep_filter_ticket(struct dep_filter *s, u32 how)
 {
 	if (how & DEP_TK_BEHIND) {
 		if (s->counts && !s->muted)
-			dep_sieve_turn(s);
+			dep_filter_turn(s);
 		/*
 		 * What is acquired makes nothing new: who races with what comes, races with what
 		 * was.
 		 */
 		s->all = s->counts = false;
-		s->unheard = DEP_SIEVE_NOTHING;
+		s->unheard = DEP_FILTER_NOTHING;
 		return;
 	}
 	/* Who locks in between does not wait by them. */
@@ -154,25 +154,25 @@ void dep_sieve_ticket(struct dep_sieve *s, u32 how)
 	}
 	/* What it accesses is to come. */
 	s->fence = how & DEP_TK_FENCE;
-	s->counts = dep_sieve_may_count(s, how);
+	s->counts = dep_filter_may_count(s, how);
 	if (!s->counts)
-		dep_sieve_turn(s);
+		dep_filter_turn(s);
 	s->all = true;
 }
 
-void dep_sieve_hear(struct dep_sieve *s, u32 unheard)
+void dep_filter_hear(struct dep_filter *s, u32 unheard)
 {
-	s->unheard = DEP_SIEVE_NOTHING;
-	if (unheard != DEP_SIEVE_NOTHING)
-		dep_sieve_ticket(s, unheard);
+	s->unheard = DEP_FILTER_NOTHING;
+	if (unheard != DEP_FILTER_NOTHING)
+		dep_filter_ticket(s, unheard);
 }
 
-u8 dep_sieve_code(const struct dep_sieve *s, u64 pc)
+u8 dep_filter_code(const struct dep_filter *s, u64 pc)
 {
-	return s->scope->code(s->scope->arg, s->scope->process, pc) % DEP_SIEVE_CODES;
+	return s->scope->code(s->scope->arg, s->scope->process, pc) % DEP_FILTER_CODES;
 }
 
-static int learn(struct dep_sieve *s, struct dep_program *p)
+static int learn(struct dep_filter *s, struct dep_program *p)
 {
 	u64 base = p->base, pc = 0, at;
 	u8 code = 0;
@@ -185,17 +185,17 @@ static int learn(struct dep_sieve *s, struct dep_program *p)
 		at = base + (u64)(s64)p->op[i].pc;
 		if (at != pc) {
 			pc = at;
-			code = dep_sieve_code(s, pc);
+			code = dep_filter_code(s, pc);
 		}
 		p->op[i].whose = code;
 	}
-	err = dep_lean_make(p);
+	err = dep_filtered_make(p);
 	if (!err)
 		__atomic_store_n(&p->coded, 1, __ATOMIC_RELEASE);
 	return err;
 }
 
-int dep_sieve_learn(struct dep_sieve *s, struct dep_program *p)
+int dep_filter_learn(struct dep_filter *s, struct dep_program *p)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	int err = 0;
@@ -214,26 +214,27 @@ static bool is_locked(const struct dep_places *p, u64 addr, u32 size)
 }
 
 /* Robust mutexes that it holds are in a list there. */
-static bool in_control_block(const struct dep_sieve *s, u64 addr)
+static bool in_control_block(const struct dep_filter *s, u64 addr)
 {
 	return addr - s->fs < CONTROL_BLOCK;
 }
 
-static struct dep_seen_access access_of(const struct dep_sieve *s, u8 code, const struct dep_ref *r)
+static struct dep_seen_access access_of(const struct dep_filter *s, u8 code,
+					const struct dep_ref *r)
 {
 	return (struct dep_seen_access){ .pc = r->pc, .addr = r->addr, .size = r->size,
 					 .who = s->who[code], .write = r->type & DEP_WRITE };
 }
 
 /* Of these it is known who they are when they are told. */
-static bool may_wait(const struct dep_sieve *s, u8 code)
+static bool may_wait(const struct dep_filter *s, u8 code)
 {
-	return s->who[code] == DEP_SIEVE_PROGRAM ||
-	       (s->who[code] == DEP_SIEVE_LIBRARY && code == DEP_CODE_LIBRARY);
+	return s->who[code] == DEP_FILTER_PROGRAM ||
+	       (s->who[code] == DEP_FILTER_LIBRARY && code == DEP_CODE_LIBRARY);
 }
 
 /* Is it nobody's business? */
-static bool is_muted(struct dep_sieve *s, u8 code, const struct dep_ref *r)
+static bool is_muted(struct dep_filter *s, u8 code, const struct dep_ref *r)
 {
 	struct dep_seen_access a = access_of(s, code, r);
 	u32 unheard = s->unheard;
@@ -241,24 +242,24 @@ static bool is_muted(struct dep_sieve *s, u8 code, const struct dep_ref *r)
 	if (!s->muted)
 		return false;
 	if (is_outside(s, code)) {
-		dep_sieve_left(s);
-		dep_sieve_hear(s, unheard);
+		dep_filter_left(s);
+		dep_filter_hear(s, unheard);
 		return false;
 	}
-	a.who = DEP_SIEVE_MUTED;
+	a.who = DEP_FILTER_MUTED;
 	dep_seen_note(&s->seen, &a);
 	return true;
 }
 
 /* Are plain references by @code shown later, all in all?  Those of the loader never are. */
-static bool are_later(const struct dep_sieve *s, u8 code)
+static bool are_later(const struct dep_filter *s, u8 code)
 {
 	if (s->all || code == DEP_CODE_LOADER)
 		return !s->all;
-	return s->singly >= DEP_SIEVE_SINGLY && !s->scope->singly && may_wait(s, code);
+	return s->singly >= DEP_FILTER_SINGLY && !s->scope->singly && may_wait(s, code);
 }
 
-bool dep_sieve_later(struct dep_sieve *s, u8 code, const struct dep_ref *r)
+bool dep_filter_later(struct dep_filter *s, u8 code, const struct dep_ref *r)
 {
 	struct dep_seen_access a;
 
@@ -266,7 +267,7 @@ bool dep_sieve_later(struct dep_sieve *s, u8 code, const struct dep_ref *r)
 		return true;
 	a = access_of(s, code, r);
 	if (!are_later(s, code) ||
-	    (a.write && a.who != DEP_SIEVE_PROGRAM && in_control_block(s, r->addr)) ||
+	    (a.write && a.who != DEP_FILTER_PROGRAM && in_control_block(s, r->addr)) ||
 	    is_locked(s->scope->locked, r->addr, r->size))
 		return false;
 	if (code == DEP_CODE_LOADER) {
@@ -276,18 +277,18 @@ bool dep_sieve_later(struct dep_sieve *s, u8 code, const struct dep_ref *r)
 	if (!dep_seen_put_off(&s->seen, &a))
 		return false;
 	if (r->type == DEP_READ)
-		s->last[s->nlast++ % DEP_SIEVE_LAST] = *r;
+		s->last[s->nlast++ % DEP_FILTER_LAST] = *r;
 	return true;
 }
 
 /* Who waits by reading is known by the last ones. */
-static void keep_reads(struct dep_sieve *s, u8 code, u64 pc, u64 addr, u64 bits)
+static void keep_reads(struct dep_filter *s, u8 code, u64 pc, u64 addr, u64 bits)
 {
 	u32 at;
 
 	for (; bits; bits &= bits + 1) {
 		at = (u32)__builtin_ctzll(bits);
-		s->last[s->nlast++ % DEP_SIEVE_LAST] = (struct dep_ref){
+		s->last[s->nlast++ % DEP_FILTER_LAST] = (struct dep_ref){
 			.pc = pc, .addr = addr + at, .size = (u32)__builtin_ctzll(~(bits >> at)),
 			.type = DEP_READ, .whose = code + 1,
 		};
@@ -295,7 +296,7 @@ static void keep_reads(struct dep_sieve *s, u8 code, u64 pc, u64 addr, u64 bits)
 	}
 }
 
-bool dep_sieve_later_near(struct dep_sieve *s, u8 code, u64 pc, u64 addr, u64 read, u64 wrote)
+bool dep_filter_later_near(struct dep_filter *s, u8 code, u64 pc, u64 addr, u64 read, u64 wrote)
 {
 	const struct dep_places *locked = s->scope->locked;
 	u64 last = addr + 63 - (u64)__builtin_clzll(read | wrote);
@@ -313,7 +314,7 @@ bool dep_sieve_later_near(struct dep_sieve *s, u8 code, u64 pc, u64 addr, u64 re
 	return true;
 }
 
-bool dep_sieve_take(struct dep_sieve *s, struct dep_joined *out)
+bool dep_filter_take(struct dep_filter *s, struct dep_joined *out)
 {
 	struct dep_seen_taken t = { .word = out->word };
 
@@ -324,39 +325,39 @@ bool dep_sieve_take(struct dep_sieve *s, struct dep_joined *out)
 		out->addr = t.addr;
 		out->words = t.words;
 		out->nwords = t.nwords;
-		out->whose = 1 + (t.who == DEP_SIEVE_PROGRAM ? DEP_CODE_PROGRAM :
+		out->whose = 1 + (t.who == DEP_FILTER_PROGRAM ? DEP_CODE_PROGRAM :
 							       DEP_CODE_LIBRARY);
 		return true;
 	}
 	return false;
 }
 
-bool dep_sieve_last(struct dep_sieve *s, struct dep_ref *r)
+bool dep_filter_last(struct dep_filter *s, struct dep_ref *r)
 {
 	/* In there the program's code would mean that it has left. */
 	if (s->muted || !s->nlast)
 		return false;
-	if (s->nlast > DEP_SIEVE_LAST) {
+	if (s->nlast > DEP_FILTER_LAST) {
 		/* The oldest one first. */
-		s->first = s->nlast % DEP_SIEVE_LAST;
-		s->nlast = DEP_SIEVE_LAST;
+		s->first = s->nlast % DEP_FILTER_LAST;
+		s->nlast = DEP_FILTER_LAST;
 	}
-	*r = s->last[s->first++ % DEP_SIEVE_LAST];
+	*r = s->last[s->first++ % DEP_FILTER_LAST];
 	if (!--s->nlast)
 		s->first = 0;
 	return true;
 }
 
-static void reads(struct dep_sieve *s, const struct dep_ref *r)
+static void reads(struct dep_filter *s, const struct dep_ref *r)
 {
 	if (s->scope->counters && r->type & DEP_READ)
 		dep_counters_read(s->scope->counters, r->addr, r->size, s->thread);
 }
 
 /* Has it been counted there in this turn?  From now on it has. */
-static bool was_counted(struct dep_sieve *s, u64 addr)
+static bool was_counted(struct dep_filter *s, u64 addr)
 {
-	u32 i = addr / 8 % DEP_SIEVE_COUNTED;
+	u32 i = addr / 8 % DEP_FILTER_COUNTED;
 
 	if (s->counted[i].addr == addr && s->counted[i].turn == s->seen.turn)
 		return true;
@@ -366,67 +367,67 @@ static bool was_counted(struct dep_sieve *s, u64 addr)
 }
 
 /* Of a locked instruction.  Who is at work must be known, since that stays so. */
-static enum dep_sieved locked(struct dep_sieve *s, u8 code, struct dep_ref *r)
+static enum dep_filtered locked(struct dep_filter *s, u8 code, struct dep_ref *r)
 {
 	if (!s->fence)
 		dep_places_add(s->scope->locked, r->addr,
 			       r->size <= WORD_MAX ? r->size : WORD_MAX);
 	if (!s->counts) {
 		reads(s, r);
-		return DEP_SIEVED_SHOW;
+		return DEP_FILTERED_SHOW;
 	}
 	/* If it is no count, the turn comes behind it. */
 	if (!may_wait(s, code) ||
 	    !dep_counters_count(s->scope->counters, r->addr, r->size, s->thread))
-		return DEP_SIEVED_SHOW_BEHIND;
+		return DEP_FILTERED_SHOW_BEHIND;
 	s->counts = false;
 	r->type |= DEP_REF_COUNTS;
-	return was_counted(s, r->addr) ? DEP_SIEVED_OUT : DEP_SIEVED_SHOW;
+	return was_counted(s, r->addr) ? DEP_FILTERED_OUT : DEP_FILTERED_SHOW;
 }
 
-enum dep_sieved dep_sieve_slowly(struct dep_sieve *s, u8 code, struct dep_ref *r)
+enum dep_filtered dep_filter_slowly(struct dep_filter *s, u8 code, struct dep_ref *r)
 {
-	bool look = s->who[code] & DEP_SIEVE_LOOK, write = r->type & DEP_WRITE, new;
+	bool look = s->who[code] & DEP_FILTER_LOOK, write = r->type & DEP_WRITE, new;
 	struct dep_seen_access a;
 
 	if (is_muted(s, code, r))
-		return DEP_SIEVED_OUT;
+		return DEP_FILTERED_OUT;
 	if (s->all)
 		return locked(s, code, r);
 	if (look)
 		settle(s, code);
-	else if (dep_sieve_later(s, code, r))
-		return DEP_SIEVED_OUT;
+	else if (dep_filter_later(s, code, r))
+		return DEP_FILTERED_OUT;
 	if (is_locked(s->scope->locked, r->addr, r->size)) {
 		reads(s, r);
 		if (r->type == DEP_WRITE && r->size <= WORD_MAX)
 			r->type |= DEP_REF_RELEASES;
-		return DEP_SIEVED_SHOW_BEHIND;
+		return DEP_FILTERED_SHOW_BEHIND;
 	}
-	if (write && s->who[code] != DEP_SIEVE_PROGRAM && in_control_block(s, r->addr))
-		return DEP_SIEVED_SHOW;
+	if (write && s->who[code] != DEP_FILTER_PROGRAM && in_control_block(s, r->addr))
+		return DEP_FILTERED_SHOW;
 	a = access_of(s, code, r);
 	new = dep_seen_note(&s->seen, &a);
 	if (look)
-		return DEP_SIEVED_SHOW_BEHIND;
+		return DEP_FILTERED_SHOW_BEHIND;
 	s->singly += new;
-	return new ? DEP_SIEVED_SHOW : DEP_SIEVED_OUT;
+	return new ? DEP_FILTERED_SHOW : DEP_FILTERED_OUT;
 }
 
-bool dep_sieve_wanted(struct dep_sieve *s, u8 code, u64 addr, u32 size, u32 type)
+bool dep_filter_wanted(struct dep_filter *s, u8 code, u64 addr, u32 size, u32 type)
 {
 	if (s->all)
 		return true;
-	if (s->who[code] & DEP_SIEVE_LOOK) {
+	if (s->who[code] & DEP_FILTER_LOOK) {
 		settle(s, code);
 		return true;
 	}
-	if (type & DEP_WRITE && s->who[code] != DEP_SIEVE_PROGRAM && in_control_block(s, addr))
+	if (type & DEP_WRITE && s->who[code] != DEP_FILTER_PROGRAM && in_control_block(s, addr))
 		return true;
 	return dep_places_has(s->scope->wanted, addr, size);
 }
 
-bool dep_sieve_watches(struct dep_sieve *s, u32 fragment)
+bool dep_filter_watches(struct dep_filter *s, u32 fragment)
 {
 	u8 n = ++s->watched[fragment * 0x9e3779b9u >> 24];
 
@@ -434,12 +435,12 @@ bool dep_sieve_watches(struct dep_sieve *s, u32 fragment)
 	return !(n & (n - 1)) || !(n & 63);
 }
 
-void dep_sieve_spin(struct dep_sieve *s, u64 pc, u64 addr, u32 size)
+void dep_filter_spin(struct dep_filter *s, u64 pc, u64 addr, u32 size)
 {
-	if (s->reads == DEP_SIEVE_SPINS + 1)
+	if (s->reads == DEP_FILTER_SPINS + 1)
 		s->spin.n = 0;
 	if (s->spin.n && s->spin.pc == pc && s->spin.at == addr) {
-		if (++s->spin.n == DEP_SIEVE_SPINS && size <= 8)
+		if (++s->spin.n == DEP_FILTER_SPINS && size <= 8)
 			dep_places_add(s->scope->spun, addr, size);
 		return;
 	}
@@ -448,7 +449,7 @@ void dep_sieve_spin(struct dep_sieve *s, u64 pc, u64 addr, u32 size)
 		s->spin.pc = pc;
 		s->spin.at = addr;
 		s->spin.n = 1;
-	} else if (++s->spin.n > 4 * DEP_SIEVE_SPINS) {
+	} else if (++s->spin.n > 4 * DEP_FILTER_SPINS) {
 		s->spin.n = 0;
 	}
 }

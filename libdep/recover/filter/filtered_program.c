@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Lean programs: what of a fragment's operations is left where of repeated accesses only the
+ * Filtered programs: what of a fragment's operations is left where of repeated accesses only the
  * first one is shown (filter.h).  There are no blocks and no calls, and no references that another
  * one of the same execution makes needless, whatever the values are (symbolic_addr.h).
  *
@@ -25,14 +25,14 @@ struct seen {
 	bool write;
 };
 
-struct lean {
+struct filtered {
 	struct dep_sums sums;
 	struct seen seen[SEEN];
 	u32 nseen;
 	u8 whose;
 };
 
-bool dep_lean_ends(u8 code)
+bool dep_filtered_ends(u8 code)
 {
 	return code == DEP_O_TICKET || code == DEP_O_FUNCTION || code == DEP_O_STRING ||
 	       code == DEP_O_GATHER || code == DEP_O_MASKED || code == DEP_O_ENTER;
@@ -46,7 +46,7 @@ static bool covers(const struct seen *a, const struct seen *b)
 	       distance + b->size <= a->size && (a->write || !b->write);
 }
 
-static bool is_again(struct lean *l, const struct dep_op *op)
+static bool is_again(struct filtered *l, const struct dep_op *op)
 {
 	struct seen s = { dep_sums_place(&l->sums, op), op->size, op->type & DEP_WRITE };
 	u32 i;
@@ -64,10 +64,10 @@ static bool is_again(struct lean *l, const struct dep_op *op)
 	return false;
 }
 
-static struct dep_lean_op lean_of(const struct dep_program *p, u32 i, bool locked)
+static struct dep_filtered_op filtered_of(const struct dep_program *p, u32 i, bool locked)
 {
 	const struct dep_op *op = &p->op[i];
-	struct dep_lean_op out = {
+	struct dep_filtered_op out = {
 		.code = op->code, .dst = op->dst, .src = op->src, .src2 = op->src2,
 		.shift = op->shift & 63, .of = (u16)i, .imm = op->imm,
 	};
@@ -87,16 +87,16 @@ static struct dep_lean_op lean_of(const struct dep_program *p, u32 i, bool locke
 	return out;
 }
 
-static bool is_left_out(struct lean *l, const struct dep_op *op)
+static bool is_left_out(struct filtered *l, const struct dep_op *op)
 {
 	return op->code == DEP_O_BLOCK || op->code == DEP_O_CALL || op->code == DEP_O_BASE ||
 	       (dep_op_is_ref(op->code) && is_again(l, op));
 }
 
 /* Its operations into @out, as many as there may be; returns how many there are. */
-static u32 fill(struct dep_program *p, struct dep_lean_op *out)
+static u32 fill(struct dep_program *p, struct dep_filtered_op *out)
 {
-	struct lean l = { .whose = 0 };
+	struct filtered l = { .whose = 0 };
 	bool locked = false;
 	u32 i, n = 0, x;
 
@@ -106,30 +106,30 @@ static u32 fill(struct dep_program *p, struct dep_lean_op *out)
 
 		if (op->code == DEP_O_TICKET)
 			locked = !(op->size & DEP_TK_BEHIND);
-		if (dep_lean_ends(op->code))
+		if (dep_filtered_ends(op->code))
 			l.nseen = 0;
 		if (!is_left_out(&l, op))
-			out[n++] = lean_of(p, i, locked);
+			out[n++] = filtered_of(p, i, locked);
 		dep_sums_follow(&l.sums, p, op);
 		for (x = 0; x < p->d->nexits; x++)
 			if (p->exit[x].op_end == i + 1)
-				p->exit[x].lean_end = (u16)n;
+				p->exit[x].filtered_end = (u16)n;
 	}
 	return n;
 }
 
-int dep_lean_make(struct dep_program *p)
+int dep_filtered_make(struct dep_program *p)
 {
-	struct dep_lean_op *all = malloc(p->nops * sizeof(*all) + 1), *lean = NULL;
+	struct dep_filtered_op *all = malloc(p->nops * sizeof(*all) + 1), *filtered = NULL;
 	u32 n;
 
 	if (all) {
 		n = fill(p, all);
-		lean = malloc(n * sizeof(*lean) + 1);
-		if (lean)
-			memcpy(lean, all, n * sizeof(*lean));
+		filtered = malloc(n * sizeof(*filtered) + 1);
+		if (filtered)
+			memcpy(filtered, all, n * sizeof(*filtered));
 	}
 	free(all);
-	p->lean = lean;
-	return lean ? 0 : dep_fail(-ENOMEM, "lean program");
+	p->filtered = filtered;
+	return filtered ? 0 : dep_fail(-ENOMEM, "filtered program");
 }

@@ -5,8 +5,8 @@
  * Another thread may have freed one meanwhile, and what is there now may be larger: who needs to
  * be sure compares.
  */
-#ifndef DEP_RECOVER_BLOCKS_H
-#define DEP_RECOVER_BLOCKS_H
+#ifndef ADEPT_RECOVER_FILTER_HEAP_BLOCKS_H
+#define ADEPT_RECOVER_FILTER_HEAP_BLOCKS_H
 
 #include <stdbool.h>
 

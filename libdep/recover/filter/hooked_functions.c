@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * What a sieve makes of watched functions: the same as the analyzer (sync/hooked_functions.c) does
+ * What a filter makes of watched functions: the same as the analyzer (sync/hooked_functions.c) does
  * with its frames.
  */
 #include "filter.h"
 
-static void set_muted(struct dep_sieve *s)
+static void set_muted(struct dep_filter *s)
 {
 	bool was = s->muted;
 	u32 i;
@@ -14,23 +14,23 @@ static void set_muted(struct dep_sieve *s)
 	for (i = 0; i < s->ncalls; i++)
 		s->muted |= dep_function_mutes(s->call[i].function);
 	if (was || s->muted)
-		dep_sieve_set_tags(s);
+		dep_filter_set_tags(s);
 }
 
-void dep_sieve_left(struct dep_sieve *s)
+void dep_filter_left(struct dep_filter *s)
 {
 	s->unsure |= s->ncalls != 0;
 	s->ncalls = 0;
-	s->unheard = DEP_SIEVE_NOTHING;
+	s->unheard = DEP_FILTER_NOTHING;
 	set_muted(s);
 }
 
-static void enter(struct dep_sieve *s, const struct dep_function_call *f, u8 code)
+static void enter(struct dep_filter *s, const struct dep_function_call *f, u8 code)
 {
-	struct dep_sieve_call *c;
+	struct dep_filter_call *c;
 
 	/* Too many: it is thought to be in none, so all is shown. */
-	if (s->ncalls == DEP_SIEVE_CALLS) {
+	if (s->ncalls == DEP_FILTER_CALLS) {
 		s->ncalls = 0;
 		s->unsure = true;
 	}
@@ -55,7 +55,7 @@ struct news {
  * What it has freed may be another's soon, and then what it does to it all the same is to be seen.
  * If the block is another one by now, and larger, the analyzer sees that.
  */
-static struct news frees(const struct dep_sieve *s, const struct dep_function_call *f)
+static struct news frees(const struct dep_filter *s, const struct dep_function_call *f)
 {
 	u64 block = f->passed->value[0], size;
 
@@ -66,11 +66,11 @@ static struct news frees(const struct dep_sieve *s, const struct dep_function_ca
 }
 
 /*
- * A program may use all that it is told a block has: what it was not known to have is new.  How
- * much that is only the analyzer knows, since the block may be another one by now; but if the
- * thread was told the same in this turn it hardly is, and then the analyzer sees to that.
+ * A program may use the whole size reported for a block, so bytes beyond the known size are new.
+ * Only the analyzer knows how many, since the block may have been freed and allocated again.  If
+ * the same size was reported in this interval that is unlikely, and the analyzer handles it.
  */
-static struct news tells_size(const struct dep_sieve *s, u64 block, u64 size)
+static struct news tells_size(const struct dep_filter *s, u64 block, u64 size)
 {
 	if (dep_blocks_told(&s->blocks, block, size, s->seen.turn))
 		size = 0;
@@ -78,7 +78,7 @@ static struct news tells_size(const struct dep_sieve *s, u64 block, u64 size)
 }
 
 /* What it got is new. */
-static struct news allocates(const struct dep_sieve *s, const struct dep_sieve_call *c,
+static struct news allocates(const struct dep_filter *s, const struct dep_filter_call *c,
 			     const struct dep_function_call *f)
 {
 	u64 result = f->passed->value[0];
@@ -96,7 +96,7 @@ static struct news allocates(const struct dep_sieve *s, const struct dep_sieve_c
 }
 
 /* What is known of blocks from then on. */
-static void note_block(struct dep_sieve *s, const struct dep_sieve_call *c, u64 result)
+static void note_block(struct dep_filter *s, const struct dep_filter_call *c, u64 result)
 {
 	if (dep_function_frees(c->function))
 		return;
@@ -113,8 +113,8 @@ static void note_block(struct dep_sieve *s, const struct dep_sieve_call *c, u64 
 }
 
 /* Its frames that are left when it passes @f, and the last one of the others. */
-static u32 frames_left(const struct dep_sieve *s, const struct dep_function_call *f,
-		       struct dep_sieve_call *last)
+static u32 frames_left(const struct dep_filter *s, const struct dep_function_call *f,
+		       struct dep_filter_call *last)
 {
 	u64 sp = f->passed->sp + !f->is_return;
 	u32 n = s->ncalls;
@@ -126,14 +126,14 @@ static u32 frames_left(const struct dep_sieve *s, const struct dep_function_call
 }
 
 /* Does it come from @last? */
-static bool is_from(const struct dep_function_call *f, const struct dep_sieve_call *last)
+static bool is_from(const struct dep_function_call *f, const struct dep_filter_call *last)
 {
 	return last->sp && last->sp == f->passed->sp - 8;
 }
 
 /* @last: frames_left(); it is in none that mutes */
-static struct news news_of(const struct dep_sieve *s, const struct dep_function_call *f,
-			   const struct dep_sieve_call *last)
+static struct news news_of(const struct dep_filter *s, const struct dep_function_call *f,
+			   const struct dep_filter_call *last)
 {
 	if (!f->is_return) {
 		if (dep_function_frees(f->function))
@@ -145,7 +145,7 @@ static struct news news_of(const struct dep_sieve *s, const struct dep_function_
 	return (struct news){ .turn = is_from(f, last) || s->unsure };
 }
 
-static bool mutes(const struct dep_sieve *s, u32 ncalls)
+static bool mutes(const struct dep_filter *s, u32 ncalls)
 {
 	while (ncalls--)
 		if (dep_function_mutes(s->call[ncalls].function))
@@ -153,23 +153,23 @@ static bool mutes(const struct dep_sieve *s, u32 ncalls)
 	return false;
 }
 
-bool dep_sieve_passes(const struct dep_sieve *s, const struct dep_function_call *f)
+bool dep_filter_passes(const struct dep_filter *s, const struct dep_function_call *f)
 {
-	struct dep_sieve_call last;
+	struct dep_filter_call last;
 	struct news news;
 
 	if (mutes(s, frames_left(s, f, &last)))
 		return false;
 	news = news_of(s, f, &last);
-	if (f->is_return && s->unheard != DEP_SIEVE_NOTHING &&
-	    !dep_sieve_may_count(s, s->unheard))
+	if (f->is_return && s->unheard != DEP_FILTER_NOTHING &&
+	    !dep_filter_may_count(s, s->unheard))
 		return true;
 	return news.turn || dep_seen_is_put_off(&s->seen, news.address, news.size);
 }
 
-u64 dep_sieve_function(struct dep_sieve *s, const struct dep_function_call *f, u8 code)
+u64 dep_filter_function(struct dep_filter *s, const struct dep_function_call *f, u8 code)
 {
-	struct dep_sieve_call last;
+	struct dep_filter_call last;
 	struct news news;
 	bool all, again;
 	u64 held;
@@ -177,18 +177,18 @@ u64 dep_sieve_function(struct dep_sieve *s, const struct dep_function_call *f, u
 	s->ncalls = frames_left(s, f, &last);
 	set_muted(s);
 	if (s->muted && f->is_return)
-		return DEP_SIEVE_ALL_OF_IT;
+		return DEP_FILTER_ALL_OF_IT;
 	if (s->muted) {
 		enter(s, f, code);
 		set_muted(s);
-		return DEP_SIEVE_ALL_OF_IT;
+		return DEP_FILTER_ALL_OF_IT;
 	}
 	news = news_of(s, f, &last);
 	news.turn |= !dep_seen_forget(&s->seen, news.address, news.size);
 	if (news.turn) {
 		all = s->all;
 		held = s->held.pc;
-		dep_sieve_turn(s);
+		dep_filter_turn(s);
 		/* It is told between a ticket and what is locked. */
 		s->all = all;
 		s->held.pc = held;
@@ -199,8 +199,8 @@ u64 dep_sieve_function(struct dep_sieve *s, const struct dep_function_call *f, u
 			!dep_function_tells_size(last.function);
 		if (is_from(f, &last) && dep_function_is_heap(last.function) && f->known & 1)
 			note_block(s, &last, f->passed->value[0]);
-		dep_sieve_hear(s, s->unheard);
-		return again ? DEP_SIEVE_ALL_OF_IT : 0;
+		dep_filter_hear(s, s->unheard);
+		return again ? DEP_FILTER_ALL_OF_IT : 0;
 	}
 	if (dep_function_frees(f->function) && (news.turn || news.size)) {
 		/* The last reads may be of the block, and it is too late for that. */
@@ -209,5 +209,5 @@ u64 dep_sieve_function(struct dep_sieve *s, const struct dep_function_call *f, u
 	}
 	enter(s, f, code);
 	set_muted(s);
-	return dep_function_frees(f->function) && news.size ? news.size : DEP_SIEVE_ALL_OF_IT;
+	return dep_function_frees(f->function) && news.size ? news.size : DEP_FILTER_ALL_OF_IT;
 }

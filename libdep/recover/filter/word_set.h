@@ -5,8 +5,8 @@
  * Any number of threads add to it and look at once.  Nothing is ever taken out, so who looks
  * takes no lock: what it does not see was not there yet.
  */
-#ifndef DEP_RECOVER_PLACES_H
-#define DEP_RECOVER_PLACES_H
+#ifndef ADEPT_RECOVER_FILTER_WORD_SET_H
+#define ADEPT_RECOVER_FILTER_WORD_SET_H
 
 #include <pthread.h>
 #include <stdbool.h>

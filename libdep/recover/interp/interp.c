@@ -16,9 +16,9 @@ enum shown { SHOW_ALL, SHOW_FIRST, SHOW_WANTED };
 
 static inline enum shown shown(const struct dep_run *r)
 {
-	if (!r->sieve)
+	if (!r->filter)
 		return SHOW_ALL;
-	return r->sieve->scope->wanted ? SHOW_WANTED : SHOW_FIRST;
+	return r->filter->scope->wanted ? SHOW_WANTED : SHOW_FIRST;
 }
 
 static void show_ref(struct dep_run *r, const struct dep_ref *ref)
@@ -42,7 +42,7 @@ static bool put_joined(struct dep_run *r)
 		r->failed = r->failed ? r->failed : r->out.stopped;
 		return false;
 	}
-	if (!dep_sieve_take(r->sieve, j))
+	if (!dep_filter_take(r->filter, j))
 		return false;
 	r->out.joined_used += sizeof(*j) + j->nwords * sizeof(j->word[0]);
 	it = &r->out.item[r->out.n];
@@ -56,9 +56,9 @@ static int put_off(struct dep_run *r, bool last)
 {
 	struct dep_ref ref;
 
-	while (!r->failed && r->sieve->seen.later && put_joined(r))
+	while (!r->failed && r->filter->seen.later && put_joined(r))
 		;
-	while (last && !r->failed && dep_sieve_last(r->sieve, &ref)) {
+	while (last && !r->failed && dep_filter_last(r->filter, &ref)) {
 		r->failed = dep_out_room(&r->out, r->reserve + 1);
 		if (!r->failed)
 			show_ref(r, &ref);
@@ -74,7 +74,7 @@ int dep_run_put_off(struct dep_run *r)
 /* The ticket that was held back, now that there is something to be told behind it. */
 void dep_run_put_held(struct dep_run *r)
 {
-	struct dep_sieve *s = r->sieve;
+	struct dep_filter *s = r->filter;
 	struct dep_item *it;
 
 	r->failed = r->failed ? r->failed : dep_out_room(&r->out, r->reserve + 1);
@@ -90,16 +90,16 @@ void dep_run_put_held(struct dep_run *r)
 /* Where the first ones are shown.  Return: has it ordered threads? */
 static bool put_first(struct dep_run *r, u8 code, struct dep_ref *ref)
 {
-	enum dep_sieved what = dep_sieve_first(r->sieve, code, ref);
+	enum dep_filtered what = dep_filter_first(r->filter, code, ref);
 
-	if (what == DEP_SIEVED_OUT || (what == DEP_SIEVED_SHOW_BEHIND && dep_run_put_off(r)))
+	if (what == DEP_FILTERED_OUT || (what == DEP_FILTERED_SHOW_BEHIND && dep_run_put_off(r)))
 		return false;
-	if (r->sieve->held.pc)
+	if (r->filter->held.pc)
 		dep_run_put_held(r);
 	show_ref(r, ref);
 	if (!(ref->type & DEP_REF_RELEASES))
 		return false;
-	dep_sieve_turn(r->sieve);
+	dep_filter_turn(r->filter);
 	return true;
 }
 
@@ -115,7 +115,7 @@ static inline __attribute__((always_inline)) bool put_ref(struct dep_run *r, enu
 
 	if (show == SHOW_FIRST)
 		return put_first(r, code, &ref);
-	if (show == SHOW_WANTED && !dep_sieve_wants(r->sieve, code, addr, size, type))
+	if (show == SHOW_WANTED && !dep_filter_wants(r->filter, code, addr, size, type))
 		return false;
 	show_ref(r, &ref);
 	return false;
@@ -319,18 +319,18 @@ static void put_block(struct dep_run *r, const struct dep_op *op, u64 pc, u32 la
 }
 
 /* Return: may others see it?  Else it is held back, or left out with the one that was. */
-static bool sieve_ticket(struct dep_run *r, const struct dep_op *op, u64 pc, u64 ticket)
+static bool filter_ticket(struct dep_run *r, const struct dep_op *op, u64 pc, u64 ticket)
 {
-	struct dep_sieve *s = r->sieve;
+	struct dep_filter *s = r->filter;
 	u64 held = s->held.pc;
 
-	if (dep_sieve_locks(s, op->size, op->whose))
+	if (dep_filter_locks(s, op->size, op->whose))
 		put_off(r, false);
-	dep_sieve_ticket(s, op->size);
+	dep_filter_ticket(s, op->size);
 	s->held.pc = 0;
 	if (op->size & DEP_TK_BEHIND)
 		return !held;
-	if (!dep_sieve_holds(s, op->size, op->whose))
+	if (!dep_filter_holds(s, op->size, op->whose))
 		return true;
 	s->held.pc = pc;
 	s->held.ticket = ticket;
@@ -342,7 +342,7 @@ static void put_ticket(struct dep_run *r, const struct dep_op *op, u64 pc, u64 v
 	struct dep_out *o = &r->out;
 	struct dep_item *it;
 
-	if (r->sieve && !sieve_ticket(r, op, pc, value & ADEPT_TICKET_MASK))
+	if (r->filter && !filter_ticket(r, op, pc, value & ADEPT_TICKET_MASK))
 		return;
 	it = &o->item[o->n];
 	it->kind = DEP_ITEM_TICKET;
@@ -383,14 +383,14 @@ static void put_function(struct dep_run *r, const struct dep_op *op, u64 pc, con
 	for (i = 0; i < DEP_FUNCTION_ARGS; i++)
 		if ((u32)op->imm >> (16 + i) & 1)
 			passed.value[i] = slot[op->size ? X86_RAX : dep_function_regs[i]];
-	if (r->sieve && dep_sieve_passes(r->sieve, &f))
+	if (r->filter && dep_filter_passes(r->filter, &f))
 		put_off(r, !op->size && !dep_function_is_heap(f.function));
 	it = &o->item[o->n];
 	it->kind = DEP_ITEM_FUNCTION;
 	it->function = f;
 	it->function.passed = &o->passed[o->n];
-	if (r->sieve)
-		passed.again = dep_sieve_function(r->sieve, &f, op->whose);
+	if (r->filter)
+		passed.again = dep_filter_function(r->filter, &f, op->whose);
 	o->passed[o->n++] = passed;
 }
 
@@ -528,13 +528,13 @@ int dep_run_ops(struct dep_run *r, const struct dep_program *p, u32 from, u32 to
 	return run_ops(r, p, from, to, last_insn, SHOW_ALL);
 }
 
-/* A simple reference of a lean program; returns whether it has ordered threads. */
-static inline bool put_lean(struct dep_run *r, const struct dep_program *p,
-			    const struct dep_lean_op *op, u64 addr)
+/* A simple reference of a filtered program; returns whether it has ordered threads. */
+static inline bool put_filtered(struct dep_run *r, const struct dep_program *p,
+				const struct dep_filtered_op *op, u64 addr)
 {
 	const struct dep_op *whole;
 
-	if (__builtin_expect(dep_sieve_again(r->sieve, op->dst, addr, op->size, op->write), 1))
+	if (__builtin_expect(dep_filter_again(r->filter, op->dst, addr, op->size, op->write), 1))
 		return false;
 	whole = &p->op[op->of];
 	return put_op(r, SHOW_FIRST, whole, dep_program_base(p, op->of), addr);
@@ -556,16 +556,16 @@ static bool put_odd(struct dep_run *r, const struct dep_program *p, u32 of)
 
 /* What is behind @op in a record that ends at @x, all of it. */
 static int go_on(struct dep_run *r, const struct dep_program *p, const struct dep_exit_info *x,
-		 const struct dep_lean_op *op, const u64 *v)
+		 const struct dep_filtered_op *op, const u64 *v)
 {
 	r->value = v;
 	return dep_run_ops(r, p, op->of + 1, x->op_end, x->ninsns);
 }
 
-int dep_run_lean(struct dep_run *r, const struct dep_program *p, const struct dep_exit_info *x,
-		 u32 from)
+int dep_run_filtered(struct dep_run *r, const struct dep_program *p, const struct dep_exit_info *x,
+		     u32 from)
 {
-	const struct dep_lean_op *op = p->lean + from, *end = p->lean + x->lean_end;
+	const struct dep_filtered_op *op = p->filtered + from, *end = p->filtered + x->filtered_end;
 	const u64 *v = r->value, base = p->base;
 	u64 *slot = r->slot;
 	int err;
@@ -591,15 +591,16 @@ int dep_run_lean(struct dep_run *r, const struct dep_program *p, const struct de
 			x86_derive_run(&p->dop[op->imm], p->op[op->of].size, slot);
 			break;
 		case DEP_O_REF0:
-			if (put_lean(r, p, op, base + IMM))
+			if (put_filtered(r, p, op, base + IMM))
 				return go_on(r, p, x, op, v);
 			break;
 		case DEP_O_REF1:
-			if (put_lean(r, p, op, slot[op->src] + IMM))
+			if (put_filtered(r, p, op, slot[op->src] + IMM))
 				return go_on(r, p, x, op, v);
 			break;
 		case DEP_O_REF2:
-			if (put_lean(r, p, op, slot[op->src] + (slot[op->src2] << op->shift) + IMM))
+			if (put_filtered(r, p, op,
+					 slot[op->src] + (slot[op->src2] << op->shift) + IMM))
 				return go_on(r, p, x, op, v);
 			break;
 		case DEP_O_REFX:

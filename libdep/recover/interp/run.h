@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* State of recovering one segment, and the interpreter. */
-#ifndef DEP_RECOVER_RUN_H
-#define DEP_RECOVER_RUN_H
+#ifndef ADEPT_RECOVER_INTERP_RUN_H
+#define ADEPT_RECOVER_INTERP_RUN_H
 
 #include "dep/recover.h"
 #include "libdep/format/codec/delta.h"
@@ -66,12 +66,12 @@ struct dep_run {
 	struct dep_out out;
 	struct dep_counts counts;
 	const struct dep_tracer *tracer;
-	struct dep_sieve *sieve;	/* NULL: all references are shown */
+	struct dep_filter *filter;	/* NULL: all references are shown */
 	bool more;		/* what it puts off may be told by the next segment */
 	size_t reserve;		/* items that what is under way may make; dep_run_reserve() */
 	int failed;		/* what the sink returned where that could not be told */
-	bool lean;			/* whole records by lean programs */
-	struct dep_native *native;	/* NULL: no machine code; else it is lean */
+	bool filtered;			/* whole records by filtered programs */
+	struct dep_native *native;	/* NULL: no machine code; else it is filtered */
 	struct dep_native_state state;	/* of the machine code */
 	u64 slot[DEP_SLOTS];
 	const u64 *value;	/* next one */
@@ -100,13 +100,13 @@ void dep_run_again(struct dep_run *r, struct dep_columns *c, const struct dep_si
  */
 int dep_run_ops(struct dep_run *r, const struct dep_program *p, u32 from, u32 to, u32 last_insn);
 
-/** dep_run_lean() - the same of a record that ends at @x, by its lean program from @from on */
-int dep_run_lean(struct dep_run *r, const struct dep_program *p, const struct dep_exit_info *x,
-		 u32 from);
+/** dep_run_filtered() - the same of a record that ends at @x, by its filtered program from @from */
+int dep_run_filtered(struct dep_run *r, const struct dep_program *p, const struct dep_exit_info *x,
+		     u32 from);
 
 /**
  * dep_run_string() - the references of a string instruction that moved its pointer to @post
- * @code: enum dep_code, for r->sieve
+ * @code: enum dep_code, for r->filter
  */
 int dep_run_string(struct dep_run *r, const struct dep_string *s, u8 code, u64 pc, u64 post,
 		   int rep);
@@ -125,9 +125,9 @@ static inline int dep_run_room(struct dep_run *r, size_t n)
 	return dep_out_room(&r->out, n);
 }
 
-/** dep_run_put_held() - put the ticket that r->sieve holds back; or r->failed is set */
+/** dep_run_put_held() - put the ticket that r->filter holds back; or r->failed is set */
 void dep_run_put_held(struct dep_run *r);
-/** dep_run_put_off() - put the references that r->sieve has put off; 0 or r->failed */
+/** dep_run_put_off() - put the references that r->filter has put off; 0 or r->failed */
 int dep_run_put_off(struct dep_run *r);
 
 /** dep_recover_traced() - dep_recover_segment() with buffers that are used again */

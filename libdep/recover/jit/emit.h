@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Emitting machine code: instructions with a register and an operand. */
-#ifndef DEP_RECOVER_NATIVE_EMIT_H
-#define DEP_RECOVER_NATIVE_EMIT_H
+#ifndef ADEPT_RECOVER_JIT_EMIT_H
+#define ADEPT_RECOVER_JIT_EMIT_H
 
 #include "libdep/x86/emit.h"
 

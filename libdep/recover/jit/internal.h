@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Between jit.c and those who emit: shared_code.c, record_code.c, derive_code.c. */
-#ifndef DEP_RECOVER_NATIVE_CODE_H
-#define DEP_RECOVER_NATIVE_CODE_H
+#ifndef ADEPT_RECOVER_JIT_INTERNAL_H
+#define ADEPT_RECOVER_JIT_INTERNAL_H
 
 #include <stdbool.h>
 

@@ -171,7 +171,7 @@ static bool put_off(struct dep_run *r, const struct dep_native_look *look, u64 a
 		ref.addr = addr + at;
 		ref.size = (u32)__builtin_ctzll(~(bits >> at));
 		bits |= bits - 1;
-		if (!dep_sieve_later(r->sieve, look->whose, &ref))
+		if (!dep_filter_later(r->filter, look->whose, &ref))
 			return false;
 	}
 	return true;
@@ -179,7 +179,7 @@ static bool put_off(struct dep_run *r, const struct dep_native_look *look, u64 a
 
 u32 dep_native_slow(struct dep_run *r, const struct dep_native_look *look, u64 addr)
 {
-	if (dep_sieve_later_near(r->sieve, look->whose, look->pc, addr, look->read, look->wrote))
+	if (dep_filter_later_near(r->filter, look->whose, look->pc, addr, look->read, look->wrote))
 		return 0;
 	return !put_off(r, look, addr, look->wrote, DEP_WRITE) ||
 	       !put_off(r, look, addr, look->read, DEP_READ);
@@ -212,7 +212,7 @@ u32 dep_native_run(struct dep_run *r, const u32 **control, const u32 *control_en
 	s->value_end = value_end;
 	s->control = *control + 1;
 	s->control_end = control_end;
-	s->sieve = r->sieve;
+	s->filter = r->filter;
 	s->table = n->table;
 	s->code = n->code;
 	enter = (u32 (*)(struct dep_run *, const u8 *))(u64)n->enter;

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Machine code for lean programs (filtered_program.h).
+ * Machine code for filtered programs (filtered_program.h).
  *
  * Records that are run often get code of their own, which does what the interpreter does as long
  * as nothing is to be shown: values go to their slots, what follows from them is computed,
- * and each reference is looked up in what the sieve has seen.  From the end of one record's
+ * and each reference is looked up in what the filter has seen.  From the end of one record's
  * code it goes straight on to that of the next one.  For watched functions and masked moves it
  * calls the interpreter.  Whatever else is not simple, and each reference that cannot be put off,
  * is left to that, which takes over in the middle of the record.
  *
- * The code writes to nothing but its dep_run, the record's values, and two numbers of its sieve,
+ * The code writes to nothing but its dep_run, the record's values, and two numbers of its filter,
  * whatever the store says: all else that is computed from values is only compared.  It takes the
  * differences that the columns have (codec/delta.h) for values as it comes to them.
  */
-#ifndef DEP_RECOVER_NATIVE_H
-#define DEP_RECOVER_NATIVE_H
+#ifndef ADEPT_RECOVER_JIT_JIT_H
+#define ADEPT_RECOVER_JIT_JIT_H
 
 #include <stdbool.h>
 
@@ -24,7 +24,7 @@
 #define DEP_NATIVE_RUNS	16u		/* when one gets its code */
 
 struct dep_run;
-struct dep_sieve;
+struct dep_filter;
 struct dep_store;
 
 /** struct dep_native - the code of a store's programs */
@@ -45,7 +45,7 @@ enum {
 struct dep_native_state {
 	const u64 *value_end;
 	const u32 *control, *control_end;
-	struct dep_sieve *sieve;
+	struct dep_filter *filter;
 	const u32 *table;
 	const u8 *code;
 	u32 count[DEP_NATIVE_COUNTS];
@@ -81,12 +81,12 @@ static inline bool dep_native_has(const struct dep_native *n, u32 id)
 	return id < DEP_NATIVE_IDS && __atomic_load_n(&n->table[id], __ATOMIC_ACQUIRE);
 }
 
-static inline u32 dep_native_left(u32 lean_op, u32 words)
+static inline u32 dep_native_left(u32 filtered_op, u32 words)
 {
-	return words << 16 | (lean_op + 1);
+	return words << 16 | (filtered_op + 1);
 }
 
-/** dep_native_op() - of the lean program, where it goes on */
+/** dep_native_op() - of the filtered program, where it goes on */
 static inline u32 dep_native_op(u32 left)
 {
 	return (left & 0xffff) - 1;

@@ -15,10 +15,10 @@
 
 _Static_assert(DEP_SEEN_WAYS == 1 << 10, "a way is found by these bits");
 _Static_assert(DEP_SEEN_PAGE == 4096 && DEP_SEEN_AT_ONCE <= 57, "a look is one load");
-_Static_assert(DEP_SIEVE_CODES <= 64, "a look has it beside its bits");
+_Static_assert(DEP_FILTER_CODES <= 64, "a look has it beside its bits");
 
 struct ref {
-	u32 lean;		/* of the lean program */
+	u32 filtered;		/* of the filtered program */
 	u64 pc;
 	struct dep_sum_place at;
 	const struct ref *with;	/* that it is looked up with, the first one of them */
@@ -44,7 +44,7 @@ struct code {
 	u64 base;		/* of dep_op.pc and .imm */
 	u32 words;		/* values that are used up */
 	s32 last;		/* what the first one was lately: of the dep_run */
-	u32 lean;		/* where it is in the lean program */
+	u32 filtered;		/* where it is in the filtered program */
 };
 
 static void load(struct emit *e, u8 reg, u8 slot)
@@ -77,7 +77,7 @@ static void constant(struct emit *e, u8 slot, u64 value)
 
 static bool is_left(const struct code *c, u32 op)
 {
-	return c->lean < c->x->lean_end && c->p->lean[c->lean].of == op;
+	return c->filtered < c->x->filtered_end && c->p->filtered[c->filtered].of == op;
 }
 
 /* Is it the interpreter's to do, and nothing else?  It has no values. */
@@ -95,18 +95,18 @@ static bool is_odd(const struct dep_program *p, const struct dep_op *op)
 		return op->size != 1 || !dep_native_derives(&p->dop[op->imm]);
 	if (is_called(op))
 		return false;
-	return dep_lean_ends(op->code) || op->code == DEP_O_CHECK || op->code == DEP_O_BITOFF;
+	return dep_filtered_ends(op->code) || op->code == DEP_O_CHECK || op->code == DEP_O_BITOFF;
 }
 
 /* Let @s be looked up with @r and its others, which reach from r->low to r->high, if that fits. */
 static void join(struct code *c, struct ref *r, struct ref *s)
 {
-	const struct dep_lean_op *lean = c->p->lean;
-	s64 from = (s64)(s->at.plus - r->at.plus), to = from + lean[s->lean].size, low;
+	const struct dep_filtered_op *filtered = c->p->filtered;
+	s64 from = (s64)(s->at.plus - r->at.plus), to = from + filtered[s->filtered].size, low;
 
 	if (s->with || s->stretch != r->stretch || !dep_sums_near(&r->at, &s->at) ||
 	    from < -(s64)DEP_SEEN_AT_ONCE ||
-	    from > (s64)DEP_SEEN_AT_ONCE || lean[s->lean].dst != lean[r->lean].dst)
+	    from > (s64)DEP_SEEN_AT_ONCE || filtered[s->filtered].dst != filtered[r->filtered].dst)
 		return;
 	low = from < r->low ? from : r->low;
 	to = to > r->high ? to : r->high;
@@ -120,20 +120,20 @@ static void join(struct code *c, struct ref *r, struct ref *s)
 static void join_refs(struct code *c)
 {
 	struct ref *end = c->ref + c->nrefs, *r, *s;
-	const struct dep_lean_op *op;
+	const struct dep_filtered_op *op;
 	u64 bits;
 
 	for (r = c->ref; r < end; r++) {
 		if (r->with)
 			continue;
 		r->with = r;
-		r->high = c->p->lean[r->lean].size;
+		r->high = c->p->filtered[r->filtered].size;
 		for (s = r + 1; s < end; s++)
 			join(c, r, s);
 		for (s = r; s < end; s++) {
 			if (s->with != r)
 				continue;
-			op = &c->p->lean[s->lean];
+			op = &c->p->filtered[s->filtered];
 			bits = ~0ull >> (64 - op->size);
 			bits <<= s->at.plus - r->at.plus - (u64)r->low;
 			if (op->write)
@@ -163,16 +163,16 @@ static void find_refs(struct code *c)
 		if (left && dep_op_is_ref(op->code)) {
 			r = &c->ref[c->nrefs++];
 			*r = (struct ref){
-				.lean = c->lean, .at = dep_sums_place(&sums, op),
+				.filtered = c->filtered, .at = dep_sums_place(&sums, op),
 				.pc = sums.base + (u64)(s64)op->pc, .look.whose = op->whose,
 				.stretch = c->stretch,
 			};
 		}
 		c->stretch += left && is_called(op);
 		dep_sums_follow(&sums, c->p, op);
-		c->lean += left;
+		c->filtered += left;
 	}
-	c->lean = 0;
+	c->filtered = 0;
 	join_refs(c);
 }
 
@@ -262,7 +262,7 @@ static void look(struct code *c, struct ref *r, s32 map, u64 bits)
 static void reference(struct code *c, const struct dep_op *op)
 {
 	struct ref *r = &c->ref[c->next_ref++];
-	s32 tag = IN_SIEVE(tag) + op->whose % DEP_SIEVE_CODES * 8;
+	s32 tag = IN_FILTER(tag) + op->whose % DEP_FILTER_CODES * 8;
 	struct emit *e = c->e;
 
 	if (r->with != r)
@@ -271,14 +271,14 @@ static void reference(struct code *c, const struct dep_op *op)
 	extract(c, X86_RSI, WAY, X86_R10);
 	page_number(c);
 	native_mem(e, 1, 0x0b, X86_RCX, X86_R14, tag);
-	native_index(e, 1, 0x3b, X86_RCX, X86_R14, X86_RSI, 3, IN_SIEVE(seen.key[0]));
+	native_index(e, 1, 0x3b, X86_RCX, X86_R14, X86_RSI, 3, IN_FILTER(seen.key[0]));
 	r->no_way = native_jump_if(e, CC_NE);
-	native_index(e, 1, 0x8b, X86_RSI, X86_R14, X86_RSI, 3, IN_SIEVE(seen.page[0]));
+	native_index(e, 1, 0x8b, X86_RSI, X86_R14, X86_RSI, 3, IN_FILTER(seen.page[0]));
 	extract(c, X86_RDX, WORD, X86_R11);
 	look(c, r, WROTE, r->look.wrote);
 	look(c, r, READ, r->look.read);
 	r->behind = e->p;
-	r->left = dep_native_left(c->lean, c->words);
+	r->left = dep_native_left(c->filtered, c->words);
 }
 
 /* ---- operations ---- */
@@ -385,7 +385,7 @@ static void call_out(struct code *c, u32 op)
 	emit_branch(e, 0xe8, c->exits->one);
 	native_reg(e, 0, 0x85, X86_RAX, X86_RAX);
 	over = native_jump_if(e, CC_E);
-	emit_mov_imm64(e, X86_RAX, dep_native_left(c->lean + 1, c->words));
+	emit_mov_imm64(e, X86_RAX, dep_native_left(c->filtered + 1, c->words));
 	native_branch(e, c->exits->middle);
 	if (!e->overflow)
 		put_rel32(over, e->p);
@@ -409,12 +409,12 @@ static void begin(struct code *c, const u8 *counts)
 		native_branch_if(e, CC_NE, c->exits->record);
 	}
 	if (x->count.writes) {
-		native_mem(e, 0, 0xc7, 0, X86_R14, IN_SIEVE(quiet));
-		emit32(e, (u32)DEP_SIEVE_QUIET);
-		native_mem(e, 0, 0xc7, 0, X86_R14, IN_SIEVE(reads));
+		native_mem(e, 0, 0xc7, 0, X86_R14, IN_FILTER(quiet));
+		emit32(e, (u32)DEP_FILTER_QUIET);
+		native_mem(e, 0, 0xc7, 0, X86_R14, IN_FILTER(reads));
 		emit32(e, 0);
 	} else {
-		native_mem(e, 0, 0xff, 0, X86_R14, IN_SIEVE(quiet));	/* inc */
+		native_mem(e, 0, 0xff, 0, X86_R14, IN_FILTER(quiet));	/* inc */
 		native_branch_if(e, CC_E, c->exits->quiet);
 	}
 	/* paddd xmm, [rip + ..] */
@@ -551,7 +551,7 @@ const u8 *dep_native_emit(struct emit *e, const struct dep_native_exits *exits,
 	u32 i;
 
 	/* More than that does not go into dep_native_left(). */
-	if (x->lean_end >= UINT16_MAX || x->words > DEP_DELTA_RUN)
+	if (x->filtered_end >= UINT16_MAX || x->words > DEP_DELTA_RUN)
 		return NULL;
 	/* Not all of its references are cleared, there are so many. */
 	c.e = e;
@@ -559,7 +559,7 @@ const u8 *dep_native_emit(struct emit *e, const struct dep_native_exits *exits,
 	c.p = p;
 	c.x = x;
 	c.base = p->base;
-	c.nrefs = c.next_ref = c.stretch = c.words = c.lean = 0;
+	c.nrefs = c.next_ref = c.stretch = c.words = c.filtered = 0;
 	c.last = IN_RUN(last[0]) + (s32)dep_delta_slot(p->d->first_exit + (u32)(x - p->exit)) * 8;
 	find_refs(&c);
 	emit_looks(&c);
@@ -579,12 +579,12 @@ const u8 *dep_native_emit(struct emit *e, const struct dep_native_exits *exits,
 			call_out(&c, i);
 		else
 			operation(&c, op);
-		c.lean++;
+		c.filtered++;
 	}
-	if (i < x->op_end && !c.lean)
+	if (i < x->op_end && !c.filtered)
 		return NULL;
 	if (i < x->op_end) {
-		emit_mov_imm64(e, X86_RAX, dep_native_left(c.lean, c.words));
+		emit_mov_imm64(e, X86_RAX, dep_native_left(c.filtered, c.words));
 		native_branch(e, exits->middle);
 	} else {
 		end(&c);

@@ -6,15 +6,15 @@
  *	rbp	dep_native.table
  *	r12	its values
  *	r13	the control stream, behind its exit
- *	r14	its sieve
+ *	r14	its filter
  *	r15	where code begins
  *	xmm0, 1	what is counted
  *	r9..11	NUMBER_SHIFT, WAY and WORD, where there are instructions (BMI) that take them there
  *
  * All others are free.
  */
-#ifndef DEP_RECOVER_NATIVE_REGS_H
-#define DEP_RECOVER_NATIVE_REGS_H
+#ifndef ADEPT_RECOVER_JIT_REGS_H
+#define ADEPT_RECOVER_JIT_REGS_H
 
 #include <stddef.h>
 
@@ -34,7 +34,7 @@ enum { OP_ADD = 0, OP_AND = 4, OP_SUB = 5, OP_CMP = 7 };
 
 #define IN_RUN(member)	((s32)offsetof(struct dep_run, member) - \
 			 (s32)offsetof(struct dep_run, slot) - NATIVE_SLOT_BIAS)
-#define IN_SIEVE(member)	((s32)offsetof(struct dep_sieve, member))
+#define IN_FILTER(member)	((s32)offsetof(struct dep_filter, member))
 
 static inline void native_branch(struct emit *e, const u8 *to)
 {

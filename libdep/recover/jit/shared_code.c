@@ -80,7 +80,7 @@ const u8 *dep_native_emit_shared(struct emit *e, struct dep_native_exits *x)
 
 	x->middle = leave;
 	x->quiet = e->p;
-	native_mem(e, 0, 0xff, 1, X86_R14, IN_SIEVE(quiet));	/* dec */
+	native_mem(e, 0, 0xff, 1, X86_R14, IN_FILTER(quiet));	/* dec */
 	native_branch(e, x->record);
 
 	x->slow = e->p;
@@ -96,7 +96,7 @@ const u8 *dep_native_emit_shared(struct emit *e, struct dep_native_exits *x)
 		   (s32)offsetof(struct dep_run, slot) + NATIVE_SLOT_BIAS);
 	native_mem(e, 1, 0x8b, X86_R12, X86_RBX, IN_RUN(value));
 	native_mem(e, 1, 0x8b, X86_R13, X86_RBX, IN_RUN(state.control));
-	native_mem(e, 1, 0x8b, X86_R14, X86_RBX, IN_RUN(state.sieve));
+	native_mem(e, 1, 0x8b, X86_R14, X86_RBX, IN_RUN(state.filter));
 	native_mem(e, 1, 0x8b, X86_RBP, X86_RBX, IN_RUN(state.table));
 	native_mem(e, 1, 0x8b, X86_R15, X86_RBX, IN_RUN(state.code));
 	clear_counts(e, 0);

@@ -241,7 +241,7 @@ void dep_program_free(void *program)
 	if (!p)
 		return;
 	free(p->details);
-	free(p->lean);
+	free(p->filtered);
 	free(p);
 }
 

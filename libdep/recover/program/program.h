@@ -6,8 +6,8 @@
  * enter or leave it is a cut of that sequence (codec/descriptor.c).  So there is one
  * list of operations for all exits of a fragment; an exit is a place to stop.
  */
-#ifndef DEP_RECOVER_PROGRAM_H
-#define DEP_RECOVER_PROGRAM_H
+#ifndef ADEPT_RECOVER_PROGRAM_PROGRAM_H
+#define ADEPT_RECOVER_PROGRAM_PROGRAM_H
 
 #include <stdbool.h>
 
@@ -97,12 +97,12 @@ struct dep_op {
 };
 
 /**
- * struct dep_lean_op - see filtered_program.h
+ * struct dep_filtered_op - see filtered_program.h
  * @code: DEP_O_REFX: any reference that is not simple; one that has no case of its own
  *	(interp.c): to be done by dep_program.op[@of]
  * @dst: of references instead of that whose code they are
  */
-struct dep_lean_op {
+struct dep_filtered_op {
 	u8 code;
 	u8 dst, src, src2;
 	u8 shift : 6, : 1, write : 1;	/* a shift looks at six bits of its count anyway */
@@ -160,11 +160,11 @@ struct dep_exit_info {
 	const struct dep_program *program;
 	struct dep_static count;
 	s32 last_pc;		/* of the last instruction, as dep_op.pc, if there is one */
-	u16 op_end, lean_end;
+	u16 op_end, filtered_end;
 	u16 words;
 	u16 ninsns;
 	u16 known;
-	u8 runs;		/* of its lean program, before it has machine code: jit.h */
+	u8 runs;		/* of its filtered program, before it has machine code: jit.h */
 	u8 kind;		/* enum adept_exit_kind */
 };
 
@@ -184,13 +184,13 @@ struct dep_program {
 	struct x86_dop *dop;
 	u64 *wide;
 	union dep_odd *odd;
-	struct dep_lean_op *lean;
+	struct dep_filtered_op *filtered;
 	struct dep_details *_Atomic details;	/* dep_program_details() */
 	u16 nops;
 	u16 max_items;		/* those that dynamic operations add not counted */
 	u16 entry_mask;
 	bool rebased;		/* it has a DEP_O_BASE */
-	u8 coded;		/* dep_op.whose and @lean are there: filter.c */
+	u8 coded;		/* dep_op.whose and @filtered are there: filter.c */
 };
 
 /** dep_program_make() - compile a fragment whose descriptor was checked */

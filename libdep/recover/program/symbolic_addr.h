@@ -3,8 +3,8 @@
  * What of a fragment's addresses is known whatever the values are: each is a sum of unknown
  * values and a constant, and of two with the same unknown values the distance is known.
  */
-#ifndef DEP_RECOVER_SUMS_H
-#define DEP_RECOVER_SUMS_H
+#ifndef ADEPT_RECOVER_PROGRAM_SYMBOLIC_ADDR_H
+#define ADEPT_RECOVER_PROGRAM_SYMBOLIC_ADDR_H
 
 #include <stdbool.h>
 

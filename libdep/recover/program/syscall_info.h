@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What is known of system calls by their numbers alone. */
-#ifndef DEP_RECOVER_CALLS_H
-#define DEP_RECOVER_CALLS_H
+#ifndef ADEPT_RECOVER_PROGRAM_SYSCALL_INFO_H
+#define ADEPT_RECOVER_PROGRAM_SYSCALL_INFO_H
 
 #include <stdbool.h>
 

@@ -3,8 +3,8 @@
  * DWARF entries, read so that no file can make it endless: libdw's own helpers follow
  * chains of references, and siblings, as far as these lead.
  */
-#ifndef DEP_SYMBOLS_DIE_H
-#define DEP_SYMBOLS_DIE_H
+#ifndef ADEPT_SYMBOLS_DWARF_DIE_H
+#define ADEPT_SYMBOLS_DWARF_DIE_H
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>

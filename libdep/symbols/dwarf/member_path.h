@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* From a variable's type and an offset in it to the member or element there. */
-#ifndef DEP_SYMBOLS_PATH_H
-#define DEP_SYMBOLS_PATH_H
+#ifndef ADEPT_SYMBOLS_DWARF_MEMBER_PATH_H
+#define ADEPT_SYMBOLS_DWARF_MEMBER_PATH_H
 
 #include "libdep/symbols/internal.h"
 #include "types.h"

@@ -3,8 +3,8 @@
  * What functions and variables are declared in: entries have no way up, so it is noted on
  * the way down, for those of which no linker's name tells.
  */
-#ifndef DEP_SYMBOLS_SCOPE_H
-#define DEP_SYMBOLS_SCOPE_H
+#ifndef ADEPT_SYMBOLS_DWARF_SCOPES_H
+#define ADEPT_SYMBOLS_DWARF_SCOPES_H
 
 #include "die.h"
 #include "libdep/symbols/string_pool.h"

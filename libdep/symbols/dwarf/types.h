@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Types: their sizes, their names as C writes them, arrays. */
-#ifndef DEP_SYMBOLS_TYPE_H
-#define DEP_SYMBOLS_TYPE_H
+#ifndef ADEPT_SYMBOLS_DWARF_TYPES_H
+#define ADEPT_SYMBOLS_DWARF_TYPES_H
 
 #include "die.h"
 

@@ -4,8 +4,8 @@
  * tables, row.c makes a row of one encoding, constraints.c finds its constraints.
  * Host program.
  */
-#ifndef ADEPT_X86_GEN_H
-#define ADEPT_X86_GEN_H
+#ifndef ADEPT_X86_GEN_GEN_H
+#define ADEPT_X86_GEN_GEN_H
 
 #include <Zydis/Zydis.h>
 

@@ -3,8 +3,8 @@
  * A race detector that cannot be wrong: it keeps every access, and a vector clock that
  * ticks with each event.
  */
-#ifndef RACE_ORACLE_H
-#define RACE_ORACLE_H
+#ifndef TESTS_UNIT_ANALYZE_RACE_ORACLE_H
+#define TESTS_UNIT_ANALYZE_RACE_ORACLE_H
 
 #include "libdep/analyze/races/detector.h"
 

@@ -324,7 +324,7 @@ static u8 code(void *arg, u32 process, u64 pc)
 	return DEP_CODE_PROGRAM;
 }
 
-/* Threads of many segments, which go through a sieve one behind the other. */
+/* Threads of many segments, which go through a filter one behind the other. */
 static void many_segments(unsigned int jobs, struct seen *seen)
 {
 	struct dep_places locked, spun;
@@ -356,7 +356,7 @@ static void many_segments(unsigned int jobs, struct seen *seen)
 	seen->scope = NULL;
 }
 
-static void through_a_sieve(void **state)
+static void through_a_filter(void **state)
 {
 	static struct seen one, other;
 	u32 jobs, i, loads = 0;
@@ -448,7 +448,7 @@ int main(void)
 		cmocka_unit_test(missing_segment),
 		cmocka_unit_test(disorder),
 		cmocka_unit_test(forked),
-		cmocka_unit_test(through_a_sieve),
+		cmocka_unit_test(through_a_filter),
 		cmocka_unit_test(between_segments),
 	};
 

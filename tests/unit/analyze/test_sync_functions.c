@@ -391,7 +391,7 @@ static void expect_behind_24(const struct dep_places *raced)
 	assert_true(dep_places_has(raced, BLOCK + 63, 1));
 }
 
-static void told(struct order_thread *t, u64 address, u64 size, u64 again)
+static void reported(struct order_thread *t, u64 address, u64 size, u64 again)
 {
 	const struct dep_passed p = { .sp = 0x8008, .value = { size }, .again = again };
 
@@ -402,7 +402,7 @@ static void told(struct order_thread *t, u64 address, u64 size, u64 again)
 	});
 }
 
-/* What a thread's sieve does not show again behind free() may be in a race. */
+/* What a thread's filter does not show again behind free() may be in a race. */
 static void freed_partly(void **state)
 {
 	const struct dep_places *raced;
@@ -413,7 +413,7 @@ static void freed_partly(void **state)
 	run(t.first, DEP_F_MALLOC, 64, 0, BLOCK);
 	frees_partly(t.first, BLOCK, 64);
 	run(t.first, DEP_F_MALLOC, 64, 0, BLOCK);
-	frees_partly(t.first, BLOCK, DEP_SIEVE_ALL_OF_IT);
+	frees_partly(t.first, BLOCK, DEP_FILTER_ALL_OF_IT);
 	frees_partly(t.first, BLOCK, 0);
 	assert_int_equal(raced->words, 0);
 	run(t.first, DEP_F_MALLOC, 64, 0, BLOCK);
@@ -423,7 +423,7 @@ static void freed_partly(void **state)
 	assert_int_equal(order_access(t.first, 0x2000, BLOCK + (1ull << 40), 8, RACE_READ), 0);
 	assert_int_equal(order_flush(t.first), 0);
 	run(t.second, DEP_F_MALLOC, 24, 0, BLOCK);
-	told(t.first, BLOCK, ~0ull >> 1, 24);
+	reported(t.first, BLOCK, ~0ull >> 1, 24);
 	assert_in_range(raced->words, 1024, 4096);
 	assert_true(dep_places_has(raced, BLOCK + (1ull << 40), 8));
 	finish(&t);
@@ -435,8 +435,8 @@ static void freed_partly(void **state)
 	finish(&t);
 }
 
-/* Nor what it does to a block of which it was told the same before. */
-static void told_again(void **state)
+/* Nor what it does to a block whose same size was reported before. */
+static void reported_again(void **state)
 {
 	const struct dep_places *raced;
 	struct two t;
@@ -444,12 +444,12 @@ static void told_again(void **state)
 	(void)state;
 	raced = begin_first(&t);
 	run(t.first, DEP_F_MALLOC, 24, 0, BLOCK);
-	told(t.first, BLOCK, 64, DEP_SIEVE_ALL_OF_IT);
-	told(t.first, BLOCK, 64, 0);
+	reported(t.first, BLOCK, 64, DEP_FILTER_ALL_OF_IT);
+	reported(t.first, BLOCK, 64, 0);
 	assert_int_equal(raced->words, 0);
 	/* Somebody has got it meanwhile. */
 	run(t.second, DEP_F_MALLOC, 24, 0, BLOCK);
-	told(t.first, BLOCK, 64, 0);
+	reported(t.first, BLOCK, 64, 0);
 	expect_behind_24(raced);
 	finish(&t);
 }
@@ -464,7 +464,7 @@ static void locks_it(struct order_thread *t, u32 type)
 	locked(t, 0x100, true);
 }
 
-/* What was no turn of its sieve does not order, but it is no plain access either. */
+/* What was no turn of its filter does not order, but it is no plain access either. */
 static void counts(void **state)
 {
 	struct two t;
@@ -494,7 +494,7 @@ int main(void)
 		cmocka_unit_test(waits),
 		cmocka_unit_test(rounds),
 		cmocka_unit_test(freed_partly),
-		cmocka_unit_test(told_again),
+		cmocka_unit_test(reported_again),
 		cmocka_unit_test(counts),
 	};
 

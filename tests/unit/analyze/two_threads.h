@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Two threads of a made-up process, which do what tests of libdep/analyze/order say. */
-#ifndef TESTS_TWO_THREADS_H
-#define TESTS_TWO_THREADS_H
+#ifndef TESTS_UNIT_ANALYZE_TWO_THREADS_H
+#define TESTS_UNIT_ANALYZE_TWO_THREADS_H
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A session, its collector and a writer that checks what it gets. */
-#ifndef TESTS_COLLECT_FIXTURE_H
-#define TESTS_COLLECT_FIXTURE_H
+#ifndef TESTS_UNIT_COLLECT_COLLECT_FIXTURE_H
+#define TESTS_UNIT_COLLECT_COLLECT_FIXTURE_H
 
 #include "libdep/collect/internal.h"
 #include "fake_engine.h"

@@ -6,8 +6,8 @@
  * Thread n's records are 12 bytes: an exit id that was described before, and a value
  * that counts 0, 1, 2.. so that a lost, doubled or displaced record shows.
  */
-#ifndef TESTS_FAKE_ENGINE_H
-#define TESTS_FAKE_ENGINE_H
+#ifndef TESTS_UNIT_COLLECT_FAKE_ENGINE_H
+#define TESTS_UNIT_COLLECT_FAKE_ENGINE_H
 
 #include "libdep/abi/stream.h"
 #include "libdep/collect/collect.h"

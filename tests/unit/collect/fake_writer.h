@@ -3,8 +3,8 @@
  * A dep_writer that keeps nothing and checks everything: records of a thread must
  * arrive once, in order, and after the descriptor of their id.
  */
-#ifndef TESTS_FAKE_WRITER_H
-#define TESTS_FAKE_WRITER_H
+#ifndef TESTS_UNIT_COLLECT_FAKE_WRITER_H
+#define TESTS_UNIT_COLLECT_FAKE_WRITER_H
 
 #include <dep/store.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Both ends of depd's sockets in one process: a server in a thread, and blocking clients. */
-#ifndef TEST_FAKE_CLIENT_H
-#define TEST_FAKE_CLIENT_H
+#ifndef TESTS_UNIT_DAEMON_FAKE_CLIENT_H
+#define TESTS_UNIT_DAEMON_FAKE_CLIENT_H
 
 #include <stdbool.h>
 #include <stddef.h>

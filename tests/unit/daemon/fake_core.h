@@ -3,8 +3,8 @@
  * What stands for depd's core behind the control socket: sessions that only exist in a
  * table.  All of it is called in the loop's thread.
  */
-#ifndef TEST_FAKE_CORE_H
-#define TEST_FAKE_CORE_H
+#ifndef TESTS_UNIT_DAEMON_FAKE_CORE_H
+#define TESTS_UNIT_DAEMON_FAKE_CORE_H
 
 #include "daemon/control/control.h"
 

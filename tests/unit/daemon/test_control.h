@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The server that test_control talks to, and what its parts have in common. */
-#ifndef TEST_CONTROL_H
-#define TEST_CONTROL_H
+#ifndef TESTS_UNIT_DAEMON_TEST_CONTROL_H
+#define TESTS_UNIT_DAEMON_TEST_CONTROL_H
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A small recording of several threads and files of segments, and what its store must hold. */
-#ifndef TEST_DURABLE_H
-#define TEST_DURABLE_H
+#ifndef TESTS_UNIT_FORMAT_DURABLE_H
+#define TESTS_UNIT_FORMAT_DURABLE_H
 
 #include "dep/verdict.h"
 #include "libdep/format/write/resume.h"

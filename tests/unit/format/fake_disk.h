@@ -13,8 +13,8 @@
  *
  * What was written before an fdatasync() that failed is lost: the kernel takes the pages for clean.
  */
-#ifndef TEST_FAKE_DISK_H
-#define TEST_FAKE_DISK_H
+#ifndef TESTS_UNIT_FORMAT_FAKE_DISK_H
+#define TESTS_UNIT_FORMAT_FAKE_DISK_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,8 +3,8 @@
  * Stores whose checksums are right and whose contents are hostile, and a child that reads one with
  * little memory and time.
  */
-#ifndef TEST_FORGE_H
-#define TEST_FORGE_H
+#ifndef TESTS_UNIT_FORMAT_FORGE_H
+#define TESTS_UNIT_FORMAT_FORGE_H
 
 #include "libdep/format/file/log.h"
 #include "libdep/format/read/model.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Stores of format 3, which nothing writes any more. */
-#ifndef TEST_OLD_STORE_H
-#define TEST_OLD_STORE_H
+#ifndef TESTS_UNIT_FORMAT_OLD_STORE_H
+#define TESTS_UNIT_FORMAT_OLD_STORE_H
 
 #include <stdbool.h>
 

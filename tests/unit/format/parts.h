@@ -3,8 +3,8 @@
  * A small store of several threads and files, and the parts that its files consist of, for tests
  * that take parts away, double them, or put others in their place.
  */
-#ifndef TEST_PARTS_H
-#define TEST_PARTS_H
+#ifndef TESTS_UNIT_FORMAT_PARTS_H
+#define TESTS_UNIT_FORMAT_PARTS_H
 
 #include "dep/verdict.h"
 #include "libdep/format/write/writer.h"

@@ -3,8 +3,8 @@
  * A recorded session whose writer can be killed: two processes of one thread each, as a
  * list of what is written in turn.  Who goes on writes what the store does not have.
  */
-#ifndef TEST_SESSION_H
-#define TEST_SESSION_H
+#ifndef TESTS_UNIT_FORMAT_SESSION_H
+#define TESTS_UNIT_FORMAT_SESSION_H
 
 #include "libdep/format/write/resume.h"
 #include "tests/unit/lib/stream.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the files of test_budget share. */
-#ifndef TEST_BUDGET_H
-#define TEST_BUDGET_H
+#ifndef TESTS_UNIT_FORMAT_TEST_BUDGET_H
+#define TESTS_UNIT_FORMAT_TEST_BUDGET_H
 
 /** read_store() - open a store, judge it, and recover all of its segments with one thread */
 int read_store(const char *dir);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Stores whose writers were killed, for test_resume. */
-#ifndef TEST_RESUME_H
-#define TEST_RESUME_H
+#ifndef TESTS_UNIT_FORMAT_TEST_RESUME_H
+#define TESTS_UNIT_FORMAT_TEST_RESUME_H
 
 #include "libdep/format/write/writer.h"
 #include "tests/unit/lib/fixed_random.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the files of test_verdict share. */
-#ifndef TEST_VERDICT_H
-#define TEST_VERDICT_H
+#ifndef TESTS_UNIT_FORMAT_TEST_VERDICT_H
+#define TESTS_UNIT_FORMAT_TEST_VERDICT_H
 
 #include "parts.h"
 

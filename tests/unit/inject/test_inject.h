@@ -2,8 +2,8 @@
 /*
  * Shared by the files of test_inject.
  */
-#ifndef TEST_INJECT_H
-#define TEST_INJECT_H
+#ifndef TESTS_UNIT_INJECT_TEST_INJECT_H
+#define TESTS_UNIT_INJECT_TEST_INJECT_H
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#ifndef TEST_CLOSE_WRITER_H
-#define TEST_CLOSE_WRITER_H
+#ifndef TESTS_UNIT_LIB_CLOSE_WRITER_H
+#define TESTS_UNIT_LIB_CLOSE_WRITER_H
 
 #include "dep/store.h"
 

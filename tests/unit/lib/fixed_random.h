@@ -6,8 +6,8 @@
  * bytes.  A test that compares the bytes of two stores links fixed_random.c, whose getrandom()
  * takes precedence over libc's, and resets it before each dep_writer_create().
  */
-#ifndef TEST_FIXED_RANDOM_H
-#define TEST_FIXED_RANDOM_H
+#ifndef TESTS_UNIT_LIB_FIXED_RANDOM_H
+#define TESTS_UNIT_LIB_FIXED_RANDOM_H
 
 /** fixed_random_reset() - begin the sequence anew; the same in every process that does so */
 void fixed_random_reset(void);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What was put off, as references: in each page what was written first, then what was read. */
-#ifndef TEST_JOINED_H
-#define TEST_JOINED_H
+#ifndef TESTS_UNIT_LIB_JOINED_H
+#define TESTS_UNIT_LIB_JOINED_H
 
 #include "libdep/recover/filter/filter.h"
 
@@ -51,20 +51,20 @@ struct taken {
 };
 
 /* What @s put off one by one; with @last also the last reads, which *@joined is not said of. */
-static inline bool take_run(struct taken *t, struct dep_sieve *s, struct dep_ref *r, bool last,
+static inline bool take_run(struct taken *t, struct dep_filter *s, struct dep_ref *r, bool last,
 			    bool *joined)
 {
 	*joined = true;
 	for (;;) {
 		if (t->any && next_run(&t->room.j, &t->at, r))
 			return true;
-		t->any = dep_sieve_take(s, &t->room.j);
+		t->any = dep_filter_take(s, &t->room.j);
 		t->at = 0;
 		if (!t->any)
 			break;
 	}
 	*joined = false;
-	return last && dep_sieve_last(s, r);
+	return last && dep_filter_last(s, r);
 }
 
 #endif

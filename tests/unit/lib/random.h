@@ -3,8 +3,8 @@
  * Random numbers that a seed decides, the same everywhere: splitmix64 (Steele, Lea and Flood,
  * OOPSLA 2014).  Seeds and numbers of cases can be set in the environment.
  */
-#ifndef TESTS_RANDOM_H
-#define TESTS_RANDOM_H
+#ifndef TESTS_UNIT_LIB_RANDOM_H
+#define TESTS_UNIT_LIB_RANDOM_H
 
 #include <stdlib.h>
 

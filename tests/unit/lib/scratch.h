@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Names of directories for stores under test. */
-#ifndef TEST_SCRATCH_H
-#define TEST_SCRATCH_H
+#ifndef TESTS_UNIT_LIB_SCRATCH_H
+#define TESTS_UNIT_LIB_SCRATCH_H
 
 #include <dirent.h>
 #include <fcntl.h>

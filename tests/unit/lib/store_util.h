@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A small store to be hurt, for the tests of libdep/format. */
-#ifndef TEST_STORE_UTIL_H
-#define TEST_STORE_UTIL_H
+#ifndef TESTS_UNIT_LIB_STORE_UTIL_H
+#define TESTS_UNIT_LIB_STORE_UTIL_H
 
 #include <sys/stat.h>
 

@@ -4,8 +4,8 @@
  * records that the engine would write, and lists what recovery must find.  The
  * addresses are computed here from the real values, not from the records.
  */
-#ifndef TEST_STREAM_H
-#define TEST_STREAM_H
+#ifndef TESTS_UNIT_LIB_STREAM_H
+#define TESTS_UNIT_LIB_STREAM_H
 
 #include <stddef.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A sieve with all that it needs around it. */
-#ifndef TESTS_ONE_SIEVE_H
-#define TESTS_ONE_SIEVE_H
+/* A filter with all that it needs around it. */
+#ifndef TESTS_UNIT_RECOVER_ONE_FILTER_H
+#define TESTS_UNIT_RECOVER_ONE_FILTER_H
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,7 +23,7 @@ struct one {
 	struct dep_places locked, spun, wanted;
 	struct dep_counters counters;
 	struct dep_scope scope;
-	struct dep_sieve s;
+	struct dep_filter s;
 };
 
 static inline void begin_one(struct one *o, bool wanted)
@@ -37,25 +37,25 @@ static inline void begin_one(struct one *o, bool wanted)
 		.counters = &o->counters,
 		.wanted = wanted ? &o->wanted : NULL, .singly = true,
 	};
-	assert_int_equal(dep_sieve_init(&o->s, &o->scope, 1), 0);
+	assert_int_equal(dep_filter_init(&o->s, &o->scope, 1), 0);
 }
 
 static inline void end_one(struct one *o)
 {
-	dep_sieve_free(&o->s);
+	dep_filter_free(&o->s);
 	dep_places_free(&o->locked);
 	dep_places_free(&o->spun);
 	dep_places_free(&o->wanted);
 }
 
 /* What recovery does with a reference; what was put off comes at the end of a turn. */
-static inline bool show(struct dep_sieve *s, u8 code, struct dep_ref *r)
+static inline bool show(struct dep_filter *s, u8 code, struct dep_ref *r)
 {
-	enum dep_sieved what = dep_sieve_first(s, code, r);
+	enum dep_filtered what = dep_filter_first(s, code, r);
 
 	if (r->type & DEP_REF_RELEASES)
-		dep_sieve_turn(s);
-	return what != DEP_SIEVED_OUT;
+		dep_filter_turn(s);
+	return what != DEP_FILTERED_OUT;
 }
 
 #endif

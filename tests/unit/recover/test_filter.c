@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What the sieve of one thread leaves out, what it puts off, and what is a turn. */
+/* What the filter of one thread leaves out, what it puts off, and what is a turn. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -64,7 +64,7 @@ static void first_ones(void **unused)
 	assert_true(shows(&o, me, ~0ull, 4, DEP_READ));
 	assert_true(shows(&o, me, ~0ull, 4, DEP_READ));
 	for (i = 0; i < 40000; i++) {
-		dep_sieve_turn(&o.s);
+		dep_filter_turn(&o.s);
 		assert_true(shows(&o, me, BASE, 4, DEP_READ));
 		assert_false(shows(&o, me, BASE, 4, DEP_READ));
 	}
@@ -110,7 +110,7 @@ static void what_orders(void **unused)
 	o.s.all = true;
 	assert_true(shows(&o, me, WORD, 4, DEP_MODIFY));
 	assert_true(shows(&o, me, WORD, 4, DEP_MODIFY));
-	dep_sieve_turn(&o.s);
+	dep_filter_turn(&o.s);
 	assert_true(dep_places_has(&o.locked, WORD, 4));
 	assert_true(shows(&o, me, WORD, 4, DEP_READ));
 	assert_true(shows(&o, me, WORD, 4, DEP_READ));
@@ -154,7 +154,7 @@ static u64 calls(struct one *o, u64 sp, u32 function, u64 a, u64 b, u8 code)
 	const struct dep_passed passed = { .sp = sp, .value = { a, b } };
 	const struct dep_function_call f = { .function = function, .known = 3, .passed = &passed };
 
-	return dep_sieve_function(&o->s, &f, code);
+	return dep_filter_function(&o->s, &f, code);
 }
 
 static void returns(struct one *o, u64 sp, u64 result, bool known)
@@ -162,7 +162,7 @@ static void returns(struct one *o, u64 sp, u64 result, bool known)
 	const struct dep_passed passed = { .sp = sp + 8, .value = { result } };
 	const struct dep_function_call f = { .is_return = true, .known = known, .passed = &passed };
 
-	dep_sieve_function(&o->s, &f, DEP_CODE_PROGRAM);
+	dep_filter_function(&o->s, &f, DEP_CODE_PROGRAM);
 }
 
 static void put_off(void **unused)
@@ -177,7 +177,7 @@ static void put_off(void **unused)
 	begin_one(&o, false);
 	o.scope.singly = false;
 	/* the first one tells who it is, and does not count */
-	for (i = 0; i <= DEP_SIEVE_SINGLY; i++)
+	for (i = 0; i <= DEP_FILTER_SINGLY; i++)
 		assert_true(shows(&o, me, BASE + i * 8, 4, DEP_READ));
 	assert_false(is_put_off(&o, true));
 	/* joined where they touch, over words, up to the end of a page; with what is around them */
@@ -192,17 +192,17 @@ static void put_off(void **unused)
 	assert_true(shows(&o, me, BASE + 0x4100, 4, DEP_READ));
 	assert_int_equal(dep_places_add(&o.locked, WORD, 4), 0);
 	r = (struct dep_ref){ 1, WORD, 4, DEP_READ, 0 };
-	assert_int_equal(dep_sieve_first(&o.s, me, &r), DEP_SIEVED_SHOW_BEHIND);
+	assert_int_equal(dep_filter_first(&o.s, me, &r), DEP_FILTERED_SHOW_BEHIND);
 	r = (struct dep_ref){ 1, WORD, 4, DEP_WRITE, 0 };
-	assert_int_equal(dep_sieve_first(&o.s, me, &r), DEP_SIEVED_SHOW_BEHIND);
+	assert_int_equal(dep_filter_first(&o.s, me, &r), DEP_FILTERED_SHOW_BEHIND);
 	/* the last page first */
 	expect_put_off(&o, BASE + 0x3000, 4, writes);
 	expect_put_off(&o, BASE + 0x1000, 4, reads);
 	expect_put_off(&o, BASE + 0xfb0, 12, writes);
 	expect_put_off(&o, BASE + 0xfa0, 16, reads);
 	expect_put_off(&o, BASE + 0xfbc, 0x44, reads);
-	for (i = 0; i < DEP_SIEVE_LAST; i++)
-		expect_put_off(&o, BASE + 0xfa0 + 100 - DEP_SIEVE_LAST + i, 1, DEP_READ);
+	for (i = 0; i < DEP_FILTER_LAST; i++)
+		expect_put_off(&o, BASE + 0xfa0 + 100 - DEP_FILTER_LAST + i, 1, DEP_READ);
 	assert_false(is_put_off(&o, true));
 	/* not in an allocator, which may make system calls */
 	assert_false(shows(&o, me, BASE + 0x5000, 4, DEP_READ));
@@ -214,7 +214,7 @@ static void put_off(void **unused)
 	/* once is enough; and in a new turn it begins anew */
 	assert_false(shows(&o, me, BASE + 0xfa0, 16, DEP_READ));
 	assert_false(is_put_off(&o, true));
-	dep_sieve_turn(&o.s);
+	dep_filter_turn(&o.s);
 	assert_true(shows(&o, me, BASE + 0xfa0, 16, DEP_READ));
 	end_one(&o);
 }
@@ -231,7 +231,7 @@ static void many_pages(void **unused)
 	o.scope.singly = false;
 	for (i = 0; i < 20000; i++)
 		n += shows(&o, me, BASE + i * 4096ul, 4, DEP_WRITE);
-	assert_in_range(n, DEP_SIEVE_SINGLY, 19000);
+	assert_in_range(n, DEP_FILTER_SINGLY, 19000);
 	while (is_put_off(&o, true))
 		n++;
 	assert_int_equal(n, 20000);
@@ -257,9 +257,9 @@ static void in_functions(void **unused)
 	calls(&o, 0x1000, DEP_F_CALLOC, 2, 8, it);
 	calls(&o, 0xf00, DEP_F_MALLOC, 16, 0, it);
 	assert_false(shows(&o, it, BASE + 0x2000, 8, DEP_WRITE));
-	dep_sieve_ticket(&o.s, 0);
+	dep_filter_ticket(&o.s, 0);
 	assert_false(shows(&o, it, BASE + 0x3000, 8, DEP_MODIFY));
-	dep_sieve_ticket(&o.s, DEP_TK_BEHIND);
+	dep_filter_ticket(&o.s, DEP_TK_BEHIND);
 	assert_false(dep_places_has(&o.locked, BASE + 0x3000, 8));
 	returns(&o, 0xf00, BASE, true);
 	assert_false(shows(&o, it, BASE + 0x2000, 8, DEP_WRITE));
@@ -270,7 +270,7 @@ static void in_functions(void **unused)
 	assert_true(shows(&o, me, BASE + 0x1000 + 4, 4, DEP_READ));
 	assert_false(shows(&o, me, BASE + 0x1000 - 8, 4, DEP_READ));
 	/* Who goes on with what it has freed is seen to; also where it is not known what is new. */
-	assert_true(calls(&o, 0x1000, DEP_F_FREE, BASE, 0, it) == DEP_SIEVE_ALL_OF_IT);
+	assert_true(calls(&o, 0x1000, DEP_F_FREE, BASE, 0, it) == DEP_FILTER_ALL_OF_IT);
 	returns(&o, 0x1000, 0, false);
 	assert_true(shows(&o, me, BASE, 64, DEP_READ));
 	assert_false(shows(&o, me, BASE, 64, DEP_READ));
@@ -287,11 +287,11 @@ static void in_functions(void **unused)
 	assert_false(shows(&o, me, BASE, 64, DEP_READ));
 	assert_false(shows(&o, me, BASE + 0x218, 16, DEP_WRITE));
 	assert_true(shows(&o, me, BASE + 0x210, 8, DEP_READ));
-	assert_true(calls(&o, 0x1000, DEP_F_FREE, BASE + 0x200, 0, it) == DEP_SIEVE_ALL_OF_IT);
+	assert_true(calls(&o, 0x1000, DEP_F_FREE, BASE + 0x200, 0, it) == DEP_FILTER_ALL_OF_IT);
 	returns(&o, 0x1000, 0, false);
 	calls(&o, 0x1000, DEP_F_REALLOC, BASE + 0x100, 128, it);
 	returns(&o, 0x1000, BASE + 0x300, true);
-	assert_true(calls(&o, 0x1000, DEP_F_FREE, BASE + 0x100, 0, it) == DEP_SIEVE_ALL_OF_IT);
+	assert_true(calls(&o, 0x1000, DEP_F_FREE, BASE + 0x100, 0, it) == DEP_FILTER_ALL_OF_IT);
 	returns(&o, 0x1000, 0, false);
 	assert_true(shows(&o, me, BASE, 64, DEP_READ));
 	assert_int_equal(calls(&o, 0x1000, DEP_F_FREE, BASE + 0x300, 0, it), 128);
@@ -332,11 +332,11 @@ static void in_functions(void **unused)
 	assert_true(shows(&o, me, BASE, 64, DEP_READ));
 	returns(&o, 0x1000, 0, true);
 	assert_false(shows(&o, me, BASE, 64, DEP_READ));
-	dep_sieve_left(&o.s);
+	dep_filter_left(&o.s);
 	returns(&o, 0x1000, 0, true);
 	assert_false(shows(&o, me, BASE, 64, DEP_READ));
 	calls(&o, 0x1000, DEP_F_MALLOC, 16, 0, it);
-	dep_sieve_left(&o.s);
+	dep_filter_left(&o.s);
 	returns(&o, 0x1000, 0, true);
 	assert_true(shows(&o, me, BASE, 64, DEP_READ));
 	/* The program's code in a library's function: it was left by longjmp(). */
@@ -347,7 +347,7 @@ static void in_functions(void **unused)
 	/* An allocator that is the program's own; too many calls to know */
 	calls(&o, 0x1000, DEP_F_MALLOC, 16, 0, me);
 	assert_false(shows(&o, me, BASE + 0x5000, 8, DEP_WRITE));
-	for (u32 i = 1; i < DEP_SIEVE_CALLS; i++)
+	for (u32 i = 1; i < DEP_FILTER_CALLS; i++)
 		calls(&o, 0x1000 - 16 * i, DEP_F_MUTEX_LOCK, BASE, 0, me);
 	assert_false(shows(&o, me, BASE + 0x5000, 8, DEP_WRITE));
 	calls(&o, 0x100, DEP_F_MUTEX_LOCK, BASE, 0, me);
@@ -376,7 +376,7 @@ static void asking_again(void **unused)
 	tell_size(&o, BASE, 32);
 	assert_true(shows(&o, me, BASE, 32, DEP_WRITE));
 	assert_false(shows(&o, me, BASE + 32, 32, DEP_WRITE));
-	dep_sieve_turn(&o.s);
+	dep_filter_turn(&o.s);
 	assert_true(shows(&o, me, BASE, 32, DEP_WRITE));
 	tell_size(&o, BASE, 32);
 	assert_true(shows(&o, me, BASE, 32, DEP_WRITE));
@@ -396,7 +396,7 @@ static bool is_due(struct one *o, u32 function, u64 block)
 	const struct dep_passed passed = { .sp = 0x1000, .value = { block } };
 	const struct dep_function_call f = { .function = function, .known = 1, .passed = &passed };
 
-	return dep_sieve_passes(&o->s, &f);
+	return dep_filter_passes(&o->s, &f);
 }
 
 static bool is_due_behind(struct one *o, u64 result)
@@ -404,7 +404,7 @@ static bool is_due_behind(struct one *o, u64 result)
 	const struct dep_passed passed = { .sp = 0x1008, .value = { result } };
 	const struct dep_function_call f = { .is_return = true, .known = 1, .passed = &passed };
 
-	return dep_sieve_passes(&o->s, &f);
+	return dep_filter_passes(&o->s, &f);
 }
 
 /* What was put off waits until the memory may be another's, or somebody is let go on. */
@@ -420,7 +420,7 @@ static void when_due(void **unused)
 	o.scope.singly = false;
 	calls(&o, 0x1000, DEP_F_MALLOC, 64, 0, it);
 	returns(&o, 0x1000, BASE + 0x100, true);
-	for (i = 0; i <= DEP_SIEVE_SINGLY; i++)
+	for (i = 0; i <= DEP_FILTER_SINGLY; i++)
 		assert_true(shows(&o, me, BASE + 0x1000 + i * 8, 4, DEP_READ));
 	assert_false(is_due(&o, DEP_F_FREE, BASE + 0x100));
 	assert_false(shows(&o, me, BASE + 0x13c, 4, DEP_WRITE));
@@ -430,23 +430,23 @@ static void when_due(void **unused)
 	assert_false(is_due(&o, DEP_F_MALLOC, 16));
 	assert_true(is_due(&o, DEP_F_MUTEX_LOCK, BASE));
 	calls(&o, 0x1000, DEP_F_MALLOC, 16, 0, it);
-	assert_false(dep_sieve_locks(&o.s, 0, it));
-	assert_true(dep_sieve_locks(&o.s, 0, me));
+	assert_false(dep_filter_locks(&o.s, 0, it));
+	assert_true(dep_filter_locks(&o.s, 0, me));
 	assert_false(is_due_behind(&o, BASE + 0x140));
 	assert_true(is_due_behind(&o, BASE + 0x138));
 	/* A locked instruction that is told before the return. */
-	dep_sieve_ticket(&o.s, counts);
+	dep_filter_ticket(&o.s, counts);
 	assert_false(is_due_behind(&o, BASE + 0x140));
-	dep_sieve_ticket(&o.s, 0);
+	dep_filter_ticket(&o.s, 0);
 	assert_true(is_due_behind(&o, BASE + 0x140));
-	dep_sieve_ticket(&o.s, DEP_TK_BEHIND);
+	dep_filter_ticket(&o.s, DEP_TK_BEHIND);
 	returns(&o, 0x1000, BASE + 0x140, true);
 	assert_true(is_put_off(&o, false));
 	assert_false(is_put_off(&o, false));
-	assert_true(dep_sieve_locks(&o.s, 0, me));
-	assert_false(dep_sieve_locks(&o.s, counts, me));
-	assert_true(dep_sieve_locks(&o.s, DEP_TK_BEHIND, me));
-	assert_false(dep_sieve_locks(&o.s, DEP_TK_BEHIND | DEP_TK_BLIND, me));
+	assert_true(dep_filter_locks(&o.s, 0, me));
+	assert_false(dep_filter_locks(&o.s, counts, me));
+	assert_true(dep_filter_locks(&o.s, DEP_TK_BEHIND, me));
+	assert_false(dep_filter_locks(&o.s, DEP_TK_BEHIND | DEP_TK_BLIND, me));
 	end_one(&o);
 }
 
@@ -456,7 +456,7 @@ static void counting_again(void **unused)
 	const u32 counts = DEP_TK_COUNTS | DEP_TK_BLIND;
 	const u8 me = DEP_CODE_PROGRAM;
 	struct dep_ref r = { 1, WORD, 8, DEP_MODIFY, 0 };
-	struct dep_sieve copy;
+	struct dep_filter copy;
 	struct one o;
 	u32 i;
 
@@ -468,39 +468,39 @@ static void counting_again(void **unused)
 	shows(&o, me, BASE, 4, DEP_READ);
 	for (i = 0; i < 4; i++) {
 		if (i == 2)
-			dep_sieve_turn(&o.s);
+			dep_filter_turn(&o.s);
 		if (i == 2)
 			shows(&o, me, BASE, 4, DEP_READ);
-		assert_true(dep_sieve_holds(&o.s, counts, me));
-		dep_sieve_ticket(&o.s, counts);
+		assert_true(dep_filter_holds(&o.s, counts, me));
+		dep_filter_ticket(&o.s, counts);
 		assert_int_equal(shows(&o, me, WORD, 8, DEP_MODIFY), i % 2 == 0);
-		dep_sieve_ticket(&o.s, counts | DEP_TK_BEHIND);
+		dep_filter_ticket(&o.s, counts | DEP_TK_BEHIND);
 	}
-	assert_false(dep_sieve_holds(&o.s, DEP_TK_BLIND, me));
-	assert_false(dep_sieve_holds(&o.s, counts | DEP_TK_FENCE, me));
+	assert_false(dep_filter_holds(&o.s, DEP_TK_BLIND, me));
+	assert_false(dep_filter_holds(&o.s, counts | DEP_TK_FENCE, me));
 	o.s.tickets_stay = true;
-	assert_false(dep_sieve_holds(&o.s, counts, me));
+	assert_false(dep_filter_holds(&o.s, counts, me));
 	/* One that goes on with another count of turns has counted nothing, but holds on. */
-	dep_sieve_ticket(&o.s, counts);
+	dep_filter_ticket(&o.s, counts);
 	o.s.held.pc = 1;
 	while (o.s.seen.turn < 3)
 		dep_seen_turn(&o.s.seen);
 	shows(&o, me, WORD, 8, DEP_MODIFY);
 	o.s.all = true;
 	o.s.counts = true;
-	assert_int_equal(dep_sieve_copy(&copy, &o.s), 0);
+	assert_int_equal(dep_filter_copy(&copy, &o.s), 0);
 	assert_int_equal(copy.held.pc, 1);
 	while (copy.seen.turn < o.s.seen.turn)
 		dep_seen_turn(&copy.seen);
-	copy.who[me] = DEP_SIEVE_PROGRAM;
-	assert_int_equal(dep_sieve_first(&copy, me, &r), DEP_SIEVED_SHOW);
-	dep_sieve_free(&copy);
+	copy.who[me] = DEP_FILTER_PROGRAM;
+	assert_int_equal(dep_filter_first(&copy, me, &r), DEP_FILTERED_SHOW);
+	dep_filter_free(&copy);
 	/* What interrupts it lets go of that, but not the return that is told before it. */
 	calls(&o, 0x1000, DEP_F_MUTEX_UNLOCK, BASE, 0, DEP_CODE_LIBRARY);
 	o.s.held.pc = 1;
 	returns(&o, 0x1000, 0, true);
 	assert_int_equal(o.s.held.pc, 1);
-	dep_sieve_lost(&o.s);
+	dep_filter_lost(&o.s);
 	assert_int_equal(o.s.held.pc, 0);
 	end_one(&o);
 }
@@ -513,13 +513,13 @@ static void fences(void **unused)
 	(void)unused;
 	begin_one(&o, false);
 	assert_true(shows(&o, me, BASE, 4, DEP_READ));
-	dep_sieve_ticket(&o.s, DEP_TK_FENCE);
+	dep_filter_ticket(&o.s, DEP_TK_FENCE);
 	assert_true(shows(&o, me, WORD, 8, DEP_MODIFY));
-	dep_sieve_ticket(&o.s, DEP_TK_BEHIND | DEP_TK_FENCE);
+	dep_filter_ticket(&o.s, DEP_TK_BEHIND | DEP_TK_FENCE);
 	assert_false(dep_places_has(&o.locked, WORD, 8));
 	/* It is a turn all the same. */
 	assert_true(shows(&o, me, BASE, 4, DEP_READ));
-	dep_sieve_ticket(&o.s, 0);
+	dep_filter_ticket(&o.s, 0);
 	assert_true(shows(&o, me, WORD, 8, DEP_MODIFY));
 	assert_true(dep_places_has(&o.locked, WORD, 8));
 	end_one(&o);
@@ -536,9 +536,9 @@ static void by_loader(void **unused)
 	assert_false(shows(&o, it, BASE, 4, DEP_WRITE));
 	assert_int_equal(dep_places_add(&o.locked, WORD, 4), 0);
 	assert_true(shows(&o, it, WORD, 4, DEP_WRITE));
-	dep_sieve_ticket(&o.s, 0);
+	dep_filter_ticket(&o.s, 0);
 	assert_true(shows(&o, it, BASE + 8, 4, DEP_MODIFY));
-	dep_sieve_ticket(&o.s, DEP_TK_BEHIND);
+	dep_filter_ticket(&o.s, DEP_TK_BEHIND);
 	assert_true(dep_places_has(&o.locked, BASE + 8, 4));
 	o.s.fs = BASE + 0x1000;
 	assert_true(shows(&o, it, BASE + 0x1100, 8, DEP_WRITE));
@@ -558,27 +558,27 @@ static void locked_behind_call(void **unused)
 		assert_true(shows(&o, me, BASE, 64, DEP_READ));
 		assert_false(shows(&o, me, BASE, 64, DEP_READ));
 		calls(&o, 0x1000, DEP_F_MALLOC, 16, 0, it);
-		dep_sieve_ticket(&o.s, 0);
+		dep_filter_ticket(&o.s, 0);
 		/* Or it comes from there by longjmp(). */
 		if (!i)
 			returns(&o, 0x1000, BASE + 0x100, true);
 		assert_true(shows(&o, me, WORD, 4, DEP_MODIFY));
-		dep_sieve_ticket(&o.s, DEP_TK_BEHIND);
+		dep_filter_ticket(&o.s, DEP_TK_BEHIND);
 		assert_true(dep_places_has(&o.locked, WORD, 4));
 		assert_true(shows(&o, me, BASE, 64, DEP_READ));
 		assert_false(shows(&o, me, BASE, 64, DEP_READ));
 		/* Where what returns orders, too, it is still a locked one. */
 		calls(&o, 0x1000, DEP_F_MUTEX_UNLOCK, BASE, 0, it);
-		dep_sieve_ticket(&o.s, 0);
+		dep_filter_ticket(&o.s, 0);
 		returns(&o, 0x1000, 0, true);
 		assert_true(shows(&o, me, WORD + 64, 4, DEP_MODIFY));
-		dep_sieve_ticket(&o.s, DEP_TK_BEHIND);
+		dep_filter_ticket(&o.s, DEP_TK_BEHIND);
 		assert_true(dep_places_has(&o.locked, WORD + 64, 4));
 		shows(&o, me, BASE, 64, DEP_READ);
 		/* The allocator's own is over by then. */
 		calls(&o, 0x1000, DEP_F_MALLOC, 16, 0, it);
-		dep_sieve_ticket(&o.s, 0);
-		dep_sieve_ticket(&o.s, DEP_TK_BEHIND);
+		dep_filter_ticket(&o.s, 0);
+		dep_filter_ticket(&o.s, DEP_TK_BEHIND);
 		returns(&o, 0x1000, BASE + 0x100, true);
 		assert_false(shows(&o, me, BASE, 64, DEP_READ));
 		end_one(&o);
@@ -589,9 +589,9 @@ static u32 count_in(struct one *o, u8 code, u64 address, u32 how)
 {
 	struct dep_ref r = { 1, address, 8, DEP_MODIFY, 0 };
 
-	dep_sieve_ticket(&o->s, how);
+	dep_filter_ticket(&o->s, how);
 	assert_true(show(&o->s, code, &r));
-	dep_sieve_ticket(&o->s, DEP_TK_BEHIND);
+	dep_filter_ticket(&o->s, DEP_TK_BEHIND);
 	return r.type;
 }
 
@@ -620,8 +620,8 @@ static void counting(void **unused)
 	assert_true(shows(&o, me, BASE, 4, DEP_READ));
 	assert_int_equal(count_in(&o, me, WORD, counts), is_one);
 	/* whatever comes in between */
-	dep_sieve_ticket(&o.s, counts);
-	dep_sieve_ticket(&o.s, DEP_TK_BEHIND);
+	dep_filter_ticket(&o.s, counts);
+	dep_filter_ticket(&o.s, DEP_TK_BEHIND);
 	assert_true(shows(&o, me, BASE, 4, DEP_READ));
 	/* it may read it, but not others */
 	assert_true(shows(&o, me, WORD, 4, DEP_READ));
@@ -661,18 +661,18 @@ static void wanted_ones(void **unused)
 	(void)unused;
 	begin_one(&o, true);
 	assert_int_equal(dep_places_add(&o.wanted, BASE, 4), 0);
-	assert_true(dep_sieve_wants(&o.s, me, BASE + 64, 4, DEP_READ));
+	assert_true(dep_filter_wants(&o.s, me, BASE + 64, 4, DEP_READ));
 	for (i = 0; i < 3; i++) {
-		assert_false(dep_sieve_wants(&o.s, me, BASE + 64, 4, DEP_READ));
-		assert_false(dep_sieve_wants(&o.s, me, BASE + 4, 4, DEP_READ));
-		assert_true(dep_sieve_wants(&o.s, me, BASE, 1, DEP_READ));
-		assert_true(dep_sieve_wants(&o.s, me, BASE - 60, 64, DEP_READ));
-		assert_true(dep_sieve_wants(&o.s, me, BASE - 4096, 8192, DEP_READ));
+		assert_false(dep_filter_wants(&o.s, me, BASE + 64, 4, DEP_READ));
+		assert_false(dep_filter_wants(&o.s, me, BASE + 4, 4, DEP_READ));
+		assert_true(dep_filter_wants(&o.s, me, BASE, 1, DEP_READ));
+		assert_true(dep_filter_wants(&o.s, me, BASE - 60, 64, DEP_READ));
+		assert_true(dep_filter_wants(&o.s, me, BASE - 4096, 8192, DEP_READ));
 	}
-	assert_true(dep_sieve_wants(&o.s, DEP_CODE_THREADS, BASE + 64, 4, DEP_READ));
-	assert_true(dep_sieve_wants(&o.s, me, BASE + 64, 4, DEP_READ));
+	assert_true(dep_filter_wants(&o.s, DEP_CODE_THREADS, BASE + 64, 4, DEP_READ));
+	assert_true(dep_filter_wants(&o.s, me, BASE + 64, 4, DEP_READ));
 	o.s.all = true;
-	assert_true(dep_sieve_wants(&o.s, me, BASE + 64, 4, DEP_READ));
+	assert_true(dep_filter_wants(&o.s, me, BASE + 64, 4, DEP_READ));
 	end_one(&o);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Random executions: a detector that is shown only what sieves leave of one finds the same bytes
+ * Random executions: a detector that is shown only what filters leave of one finds the same bytes
  * in races as one that is shown everything.  ADEPT_TEST_SEED and ADEPT_TEST_COUNT set seed and
  * number.
  */
@@ -51,8 +51,8 @@ struct execution {
 	struct race_sync lock[2][LOCKS], counter[2][COUNTERS];
 	u32 size[BLOCKS];		/* of what is allocated */
 	u32 index[2][THREADS];
-	struct one place;		/* its sieve is not used */
-	struct dep_sieve sieve[THREADS];
+	struct one place;		/* its filter is not used */
+	struct dep_filter filter[THREADS];
 	u64 shown, seen, counted, held;
 };
 
@@ -85,7 +85,7 @@ static void begin_execution(struct execution *x)
 							   RACE_NO_THREAD, &x->index[k][i]), 0);
 	}
 	for (i = 0; i < THREADS; i++)
-		assert_int_equal(dep_sieve_init(&x->sieve[i], &x->place.scope, i + 1), 0);
+		assert_int_equal(dep_filter_init(&x->filter[i], &x->place.scope, i + 1), 0);
 	/* One that was counted in before. */
 	for (i = 0; i < DEP_COUNTERS_OFTEN; i++)
 		dep_counters_count(&x->place.counters, COUNTER, 8, 1);
@@ -103,7 +103,7 @@ static void end_execution(struct execution *x)
 		race_detector_free(x->d[k]);
 	}
 	for (i = 0; i < THREADS; i++)
-		dep_sieve_free(&x->sieve[i]);
+		dep_filter_free(&x->filter[i]);
 	end_one(&x->place);
 }
 
@@ -123,14 +123,14 @@ static void access_byte(struct execution *x, u32 t)
 	r = (struct dep_ref){ pc, address, size, (u16)type, 0 };
 	/* Most of what can be put off is. */
 	if (rnd() % 4)
-		x->sieve[t].singly = DEP_SIEVE_SINGLY;
+		x->filter[t].singly = DEP_FILTER_SINGLY;
 	/* as machine code does */
 	bits = ~0ull >> (64 - size);
-	if (rnd() % 2 && dep_sieve_later_near(&x->sieve[t], DEP_CODE_PROGRAM, pc, address,
-					      type & DEP_WRITE ? 0 : bits,
-					      type & DEP_WRITE ? bits : 0))
+	if (rnd() % 2 && dep_filter_later_near(&x->filter[t], DEP_CODE_PROGRAM, pc, address,
+					       type & DEP_WRITE ? 0 : bits,
+					       type & DEP_WRITE ? bits : 0))
 		return;
-	if (!show(&x->sieve[t], DEP_CODE_PROGRAM, &r))
+	if (!show(&x->filter[t], DEP_CODE_PROGRAM, &r))
 		return;
 	x->shown++;
 	race_access(x->d[1], x->index[1][t], pc, r.addr, r.size, flags);
@@ -141,11 +141,11 @@ static void show_joined(struct execution *x, u32 t, bool last)
 	union joined_room room;
 	struct dep_ref r;
 
-	while (dep_sieve_take(&x->sieve[t], &room.j)) {
+	while (dep_filter_take(&x->filter[t], &room.j)) {
 		x->shown++;
 		race_access_joined(x->d[1], x->index[1][t], &room.j, 0);
 	}
-	while (last && dep_sieve_last(&x->sieve[t], &r)) {
+	while (last && dep_filter_last(&x->filter[t], &r)) {
 		x->shown++;
 		race_access(x->d[1], x->index[1][t], r.pc, r.addr, r.size, r.type);
 	}
@@ -165,14 +165,14 @@ static void synchronise(struct execution *x, u32 t)
 
 	if (!plain) {
 		show_put_off(x, t);
-		dep_sieve_ticket(&x->sieve[t], 0);
+		dep_filter_ticket(&x->filter[t], 0);
 		r.type = DEP_MODIFY;
-		assert_int_equal(dep_sieve_first(&x->sieve[t], DEP_CODE_PROGRAM, &r),
-				 DEP_SIEVED_SHOW);
-	} else if (dep_sieve_first(&x->sieve[t], DEP_CODE_PROGRAM, &r) ==
-		   DEP_SIEVED_SHOW_BEHIND) {
+		assert_int_equal(dep_filter_first(&x->filter[t], DEP_CODE_PROGRAM, &r),
+				 DEP_FILTERED_SHOW);
+	} else if (dep_filter_first(&x->filter[t], DEP_CODE_PROGRAM, &r) ==
+		   DEP_FILTERED_SHOW_BEHIND) {
 		show_put_off(x, t);
-		dep_sieve_turn(&x->sieve[t]);
+		dep_filter_turn(&x->filter[t]);
 	}
 	/* What it was not known to do is not done. */
 	for (k = 0; k < 2; k++) {
@@ -183,22 +183,22 @@ static void synchronise(struct execution *x, u32 t)
 		race_release(x->d[k], x->index[k][t], &x->lock[k][l]);
 	}
 	if (!plain)
-		dep_sieve_ticket(&x->sieve[t], DEP_TK_BEHIND);
+		dep_filter_ticket(&x->filter[t], DEP_TK_BEHIND);
 }
 
 /* As recovery does. */
 static void pass_ticket(struct execution *x, u32 t, u32 how)
 {
-	struct dep_sieve *s = &x->sieve[t];
+	struct dep_filter *s = &x->filter[t];
 	u64 held = s->held.pc;
 
-	if (dep_sieve_locks(s, how, DEP_CODE_PROGRAM))
+	if (dep_filter_locks(s, how, DEP_CODE_PROGRAM))
 		show_joined(x, t, false);
-	dep_sieve_ticket(s, how);
+	dep_filter_ticket(s, how);
 	s->held.pc = 0;
 	if (how & DEP_TK_BEHIND)
 		x->held += held != 0;
-	else if (dep_sieve_holds(s, how, DEP_CODE_PROGRAM))
+	else if (dep_filter_holds(s, how, DEP_CODE_PROGRAM))
 		s->held.pc = 1;
 }
 
@@ -209,17 +209,17 @@ static void count(struct execution *x, u32 t)
 	u32 how = hows[rnd() % 3], l = rnd() % COUNTERS, k;
 	struct dep_ref r = { 1, COUNTER + 8 * l, 8, DEP_READ, 0 };
 	bool plain = rnd() % 16 == 0;
-	enum dep_sieved what;
+	enum dep_filtered what;
 
 	if (!plain) {
 		pass_ticket(x, t, how);
 		r.type = DEP_MODIFY;
 	}
-	what = dep_sieve_first(&x->sieve[t], DEP_CODE_PROGRAM, &r);
-	if (what == DEP_SIEVED_SHOW_BEHIND)
+	what = dep_filter_first(&x->filter[t], DEP_CODE_PROGRAM, &r);
+	if (what == DEP_FILTERED_SHOW_BEHIND)
 		show_put_off(x, t);
-	if (what != DEP_SIEVED_OUT)
-		x->sieve[t].held.pc = 0;
+	if (what != DEP_FILTERED_OUT)
+		x->filter[t].held.pc = 0;
 	for (k = 0; k < 2; k++)
 		if (!plain && !(k && r.type & DEP_REF_COUNTS))
 			race_release(x->d[k], x->index[k][t], &x->counter[k][l]);
@@ -228,7 +228,7 @@ static void count(struct execution *x, u32 t)
 		pass_ticket(x, t, how | DEP_TK_BEHIND);
 	/* It has seen what is there by a flag, or by what it has read. */
 	for (k = 0; k < 2; k++)
-		if (!(how & DEP_TK_BLIND) && (!k || what != DEP_SIEVED_OUT))
+		if (!(how & DEP_TK_BLIND) && (!k || what != DEP_FILTERED_OUT))
 			race_acquire(x->d[k], x->index[k][t], &x->counter[k][l]);
 }
 
@@ -242,21 +242,21 @@ static void receive(struct execution *x, u32 t)
 		race_acquire(x->d[k], x->index[k][t], &x->lock[k][l]);
 }
 
-/* What is new to the sieve, of a call that tells a size behind it. */
+/* What is new to the filter, of a call that tells a size behind it. */
 static u64 call_it(struct execution *x, u32 t, u32 function, u64 a, u64 result)
 {
 	struct dep_passed passed = { .sp = 0x1000, .value = { a } };
 	struct dep_function_call f = { .function = function, .known = 1, .passed = &passed };
 	u64 again;
 
-	if (dep_sieve_passes(&x->sieve[t], &f))
+	if (dep_filter_passes(&x->filter[t], &f))
 		show_joined(x, t, false);
-	again = dep_sieve_function(&x->sieve[t], &f, DEP_CODE_LIBRARY);
+	again = dep_filter_function(&x->filter[t], &f, DEP_CODE_LIBRARY);
 	passed = (struct dep_passed){ .sp = 0x1008, .value = { result } };
 	f = (struct dep_function_call){ .is_return = 1, .known = 1, .passed = &passed };
-	if (dep_sieve_passes(&x->sieve[t], &f))
+	if (dep_filter_passes(&x->filter[t], &f))
 		show_joined(x, t, false);
-	a = dep_sieve_function(&x->sieve[t], &f, DEP_CODE_PROGRAM);
+	a = dep_filter_function(&x->filter[t], &f, DEP_CODE_PROGRAM);
 	return function == DEP_F_MALLOC_USABLE_SIZE ? a : again;
 }
 

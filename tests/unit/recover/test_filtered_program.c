@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Random streams recovered by whole programs, by lean ones, and by their machine code: in each
+ * Random streams recovered by whole programs, by filtered ones, and by their machine code: in each
  * turn there are the same bytes.  ADEPT_TEST_SEED decides which words are locked.
  */
 #include <stdio.h>
@@ -219,7 +219,7 @@ static void compare_often(struct dep_store *store, const struct dep_segment *seg
 	for (i = 0; i < TIMES; i++) {
 		o->scope.interpret = i % 2;
 		o->scope.singly = i % 3 == 0;
-		dep_sieve_lost(&o->s);
+		dep_filter_lost(&o->s);
 		left = dep_load(store, seg, want, &o->s, false, NULL);
 		assert_non_null(left);
 		compare_loaded(all, left, &o->locked, !o->scope.interpret,
@@ -291,7 +291,7 @@ static u32 compare_stream(const struct stream *s, u64 *refs)
 	return ret;
 }
 
-/* In the same turns the same bytes: whole programs, lean ones, and their machine code. */
+/* In the same turns the same bytes: whole programs, filtered ones, and their machine code. */
 static void recovered(void **unused)
 {
 	u64 refs[2] = { 0 }, seed;
@@ -351,7 +351,7 @@ static struct dep_loaded joined(struct dep_loaded **part, size_t n)
  *
  * Return: how many of them had such accesses at their end.
  */
-static u32 load_segments(struct dep_store *store, struct dep_sieve *sieve, bool more,
+static u32 load_segments(struct dep_store *store, struct dep_filter *filter, bool more,
 			  struct dep_loaded **part)
 {
 	const struct dep_segment *seg;
@@ -360,10 +360,10 @@ static u32 load_segments(struct dep_store *store, struct dep_sieve *sieve, bool 
 
 	assert_in_range(n, 2, SEGMENTS);
 	for (i = 0; i < n; i++) {
-		part[i] = dep_load(store, &seg[i], DEP_WANT_REFS | DEP_WANT_FUNCTIONS, sieve,
+		part[i] = dep_load(store, &seg[i], DEP_WANT_REFS | DEP_WANT_FUNCTIONS, filter,
 				   more && i + 1 < n && rnd() % 4, NULL);
 		assert_non_null(part[i]);
-		ret += sieve && sieve->seen.later;
+		ret += filter && filter->seen.later;
 	}
 	return ret;
 }
@@ -390,7 +390,7 @@ static u32 compare_whole(struct dep_store *store, struct one *o)
 	lock_some(o, &all, 1000);
 	for (k = 0; k < TIMES; k++) {
 		o->scope.interpret = k % 2;
-		dep_sieve_lost(&o->s);
+		dep_filter_lost(&o->s);
 		o->s.next_seq = seg[0].seq;
 		ret += load_segments(store, &o->s, true, part[1]);
 		assert_null(o->s.seen.later);

@@ -44,7 +44,7 @@ struct made {
 	struct dep_program p;
 	struct dep_exit_info x;
 	struct dep_op op[OPS];
-	struct dep_lean_op lean[OPS];
+	struct dep_filtered_op filtered[OPS];
 	struct x86_dop dop[OPS];
 	u64 wide[OPS];
 };
@@ -105,7 +105,7 @@ static void operation(struct made *m, u32 i)
 		m->x.words++;
 	else if (op->code == DEP_O_SKIP || op->code == DEP_O_VEC)
 		m->x.words += (u16)op->imm;
-	m->lean[i] = (struct dep_lean_op){ .code = op->code, .of = (u16)i };
+	m->filtered[i] = (struct dep_filtered_op){ .code = op->code, .of = (u16)i };
 }
 
 static void begin(struct made *m, u32 id)
@@ -116,7 +116,7 @@ static void begin(struct made *m, u32 id)
 	m->p.d = &m->d;
 	m->p.exit = &m->x;
 	m->p.op = m->op;
-	m->p.lean = m->lean;
+	m->p.filtered = m->filtered;
 	m->p.dop = m->dop;
 	m->p.wide = m->wide;
 	m->p.base = value();
@@ -129,14 +129,14 @@ static void begin(struct made *m, u32 id)
 
 static void end(struct made *m, u32 nops)
 {
-	m->p.nops = m->x.op_end = m->x.lean_end = (u16)nops;
+	m->p.nops = m->x.op_end = m->x.filtered_end = (u16)nops;
 }
 
 struct bench {
 	struct dep_store store;
 	struct dep_scope scope;
 	struct dep_places locked, spun;
-	struct dep_sieve sieve;
+	struct dep_filter filter;
 	struct dep_run r;
 	u64 values[OPS * VALUES];
 };
@@ -159,8 +159,8 @@ static void set_up(struct bench *b, const bool *plain)
 	b->scope = (struct dep_scope){
 		.code = the_programs, .locked = &b->locked, .spun = &b->spun,
 	};
-	assert_int_equal(dep_sieve_init(&b->sieve, &b->scope, 1), 0);
-	b->r.sieve = &b->sieve;
+	assert_int_equal(dep_filter_init(&b->filter, &b->scope, 1), 0);
+	b->r.filter = &b->filter;
 	b->r.native = *plain ? dep_native_plain(&b->store) : dep_native_of(&b->store);
 	assert_non_null(b->r.native);
 	b->r.known = 0xffff;
@@ -171,7 +171,7 @@ static void set_up(struct bench *b, const bool *plain)
 static void tear_down(struct bench *b)
 {
 	b->store.native_free(b->store.native);
-	dep_sieve_free(&b->sieve);
+	dep_filter_free(&b->filter);
 	dep_places_free(&b->locked);
 	dep_places_free(&b->spun);
 }
@@ -276,7 +276,7 @@ static void one_ref(struct made *m, u32 i, s32 imm, u32 size, u32 type)
 {
 	m->op[i] = (struct dep_op){ .code = DEP_O_REF1, .src = X86_RDI, .imm = imm,
 				    .size = (u16)size, .type = (u8)type & 3 };
-	m->lean[i] = (struct dep_lean_op){ .code = DEP_O_REF1, .src = X86_RDI, .of = (u16)i,
+	m->filtered[i] = (struct dep_filtered_op){ .code = DEP_O_REF1, .src = X86_RDI, .of = (u16)i,
 					   .imm = imm, .size = (u8)size,
 					   .write = !!(type & DEP_WRITE) };
 }
@@ -285,7 +285,7 @@ static void note(struct bench *b, u64 addr, u32 size, bool write)
 {
 	const struct dep_seen_access a = { .addr = addr, .size = size, .write = write };
 
-	dep_seen_note(&b->sieve.seen, &a);
+	dep_seen_note(&b->filter.seen, &a);
 }
 
 static void references(void **plain)
@@ -299,8 +299,8 @@ static void references(void **plain)
 	u32 left;
 
 	set_up(&b, *plain);
-	b.sieve.who[0] = DEP_SIEVE_PROGRAM;
-	b.sieve.tag[0] = dep_seen_tag(&b.sieve.seen, DEP_SIEVE_PROGRAM);
+	b.filter.who[0] = DEP_FILTER_PROGRAM;
+	b.filter.tag[0] = dep_seen_tag(&b.filter.seen, DEP_FILTER_PROGRAM);
 	b.r.slot[X86_RDI] = at;
 	begin(&m, 1000);
 	one_ref(&m, 0, 8, 4, DEP_READ);
@@ -328,19 +328,19 @@ static void references(void **plain)
 	note(&b, at, 0x2000, true);
 	assert_int_equal(dep_native_op(run(&b, &m, 3)), 0);
 	/* What may be told later does not stop it. */
-	b.sieve.singly = DEP_SIEVE_SINGLY;
+	b.filter.singly = DEP_FILTER_SINGLY;
 	b.r.slot[X86_RDI] = at + 0x10000;
 	assert_int_equal(run(&b, &m, 2), 0);
-	assert_true(take_run(&taken, &b.sieve, &r, true, &joined));
+	assert_true(take_run(&taken, &b.filter, &r, true, &joined));
 	assert_true(joined && r.addr == at + 0x11000 && r.size == 8 && r.type == DEP_READ);
-	assert_true(take_run(&taken, &b.sieve, &r, true, &joined));
+	assert_true(take_run(&taken, &b.filter, &r, true, &joined));
 	assert_true(r.addr == at + 0x10000 && r.size == 8);
 	/* nor is that which orders */
 	dep_places_add(&b.locked, at + 0x20000, 4);
 	b.r.slot[X86_RDI] = at + 0x20000;
 	assert_int_equal(dep_native_op(run(&b, &m, 2)), 0);
 	/* In a new turn nothing has been seen. */
-	dep_sieve_turn(&b.sieve);
+	dep_filter_turn(&b.filter);
 	b.r.slot[X86_RDI] = at;
 	assert_int_equal(dep_native_op(run(&b, &m, 3)), 0);
 	tear_down(&b);
@@ -357,7 +357,7 @@ static void ends(void **plain)
 	set_up(&b, *plain);
 	begin(&m, 1000);
 	m.op[0] = (struct dep_op){ .code = DEP_O_LOAD, .dst = X86_RAX };
-	m.lean[0] = (struct dep_lean_op){ .code = DEP_O_LOAD, .dst = X86_RAX };
+	m.filtered[0] = (struct dep_filtered_op){ .code = DEP_O_LOAD, .dst = X86_RAX };
 	m.x.words = 1;
 	end(&m, 1);
 	assert_true(compile(&b, &m));
@@ -400,18 +400,18 @@ static void quiet(void **plain)
 	set_up(&b, *plain);
 	begin(&m, 1000);
 	m.op[0] = (struct dep_op){ .code = DEP_O_CONST, .dst = X86_RAX, .imm = 1 };
-	m.lean[0] = (struct dep_lean_op){ .code = DEP_O_CONST, .dst = X86_RAX };
+	m.filtered[0] = (struct dep_filtered_op){ .code = DEP_O_CONST, .dst = X86_RAX };
 	m.x.count.writes = 0;
 	end(&m, 1);
 	assert_true(compile(&b, &m));
-	b.sieve.quiet = DEP_SIEVE_QUIET;
+	b.filter.quiet = DEP_FILTER_QUIET;
 	assert_int_equal(run(&b, &m, 8), 0);
-	assert_int_equal(b.r.state.ran, DEP_SIEVE_SPINS - 1);
-	assert_int_equal(b.sieve.quiet, -1);
+	assert_int_equal(b.r.state.ran, DEP_FILTER_SPINS - 1);
+	assert_int_equal(b.filter.quiet, -1);
 	for (i = 0; i < 3; i++) {
 		assert_int_equal(run(&b, &m, 8), 0);
 		assert_int_equal(b.r.state.ran, 0);
-		assert_int_equal(b.sieve.quiet, -1);
+		assert_int_equal(b.filter.quiet, -1);
 	}
 	tear_down(&b);
 }

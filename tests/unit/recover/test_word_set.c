@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What sieves keep by address: places, sizes of blocks, words that are counted in. */
+/* What filters keep by address: places, sizes of blocks, words that are counted in. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

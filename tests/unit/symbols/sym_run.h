@@ -3,8 +3,8 @@
  * Runs the programs of tests/programs/sym_*, makes stores of what they say they have
  * mapped, and finds marked lines in their sources.
  */
-#ifndef TEST_SYM_RUN_H
-#define TEST_SYM_RUN_H
+#ifndef TESTS_UNIT_SYMBOLS_SYM_RUN_H
+#define TESTS_UNIT_SYMBOLS_SYM_RUN_H
 
 #include "dep/symbols.h"
 #include "libdep/abi/types.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Tests of test_symbols that are about files, not about names. */
-#ifndef TEST_SYMBOLS_FILES_H
-#define TEST_SYMBOLS_FILES_H
+#ifndef TESTS_UNIT_SYMBOLS_TEST_SYMBOLS_FILES_H
+#define TESTS_UNIT_SYMBOLS_TEST_SYMBOLS_FILES_H
 
 void files_replaced(void **state);
 void files_missing(void **state);

@@ -2,8 +2,8 @@
 /*
  * Runs single instructions on the processor with chosen registers.
  */
-#ifndef ADEPT_TEST_NATIVE_H
-#define ADEPT_TEST_NATIVE_H
+#ifndef TESTS_UNIT_X86_RUN_NATIVE_H
+#define TESTS_UNIT_X86_RUN_NATIVE_H
 
 #include "libdep/abi/types.h"
 

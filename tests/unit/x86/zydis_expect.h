@@ -3,8 +3,8 @@
  * What Zydis says of an instruction, in the decoder's terms: the independent
  * side of test_decode.c.
  */
-#ifndef ADEPT_TEST_ZYDIS_EXPECT_H
-#define ADEPT_TEST_ZYDIS_EXPECT_H
+#ifndef TESTS_UNIT_X86_ZYDIS_EXPECT_H
+#define TESTS_UNIT_X86_ZYDIS_EXPECT_H
 
 #include <Zydis/Zydis.h>
 

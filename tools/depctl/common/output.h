@@ -2,8 +2,8 @@
 /*
  * Output by the megabyte: a buffer that is formatted into by hand, and JSON on top.
  */
-#ifndef DEPCTL_OUT_H
-#define DEPCTL_OUT_H
+#ifndef DEPCTL_COMMON_OUTPUT_H
+#define DEPCTL_COMMON_OUTPUT_H
 
 #include <stdbool.h>
 #include <stddef.h>

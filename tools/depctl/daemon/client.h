@@ -4,8 +4,8 @@
  *
  * Functions return 0 or a negative errno, with a sentence for people in the client's why.
  */
-#ifndef DEPCTL_CLIENT_H
-#define DEPCTL_CLIENT_H
+#ifndef DEPCTL_DAEMON_CLIENT_H
+#define DEPCTL_DAEMON_CLIENT_H
 
 #include <argp.h>
 #include <cjson/cJSON.h>

@@ -6,8 +6,8 @@
  * that user's.  What comes from there is hostile: it is waited for only so long, must be of that
  * user, and is shown as text.
  */
-#ifndef DEPCTL_CLIENT_ALL_H
-#define DEPCTL_CLIENT_ALL_H
+#ifndef DEPCTL_DAEMON_CLIENT_ALL_H
+#define DEPCTL_DAEMON_CLIENT_ALL_H
 
 #include "client.h"
 

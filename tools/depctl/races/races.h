@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The queries, and what the one for races consists of. */
-#ifndef DEPCTL_QUERY_H
-#define DEPCTL_QUERY_H
+#ifndef DEPCTL_RACES_RACES_H
+#define DEPCTL_RACES_RACES_H
 
 #include <argp.h>
 

@@ -16,8 +16,8 @@
  *
  * where the frames begin with the innermost one and patterns are of all of the name.
  */
-#ifndef DEPCTL_SUPPRESSIONS_H
-#define DEPCTL_SUPPRESSIONS_H
+#ifndef DEPCTL_RACES_SUPPRESSIONS_H
+#define DEPCTL_RACES_SUPPRESSIONS_H
 
 #include <stdbool.h>
 #include <stddef.h>

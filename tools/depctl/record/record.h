@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* depctl record: its options, and the signals that pass through it. */
-#ifndef DEPCTL_RECORD_H
-#define DEPCTL_RECORD_H
+#ifndef DEPCTL_RECORD_RECORD_H
+#define DEPCTL_RECORD_RECORD_H
 
 #include <argp.h>
 #include <limits.h>

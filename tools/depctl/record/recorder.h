@@ -27,8 +27,8 @@
  *
  * The socket is a SOCK_SEQPACKET pair; a message is one packet.
  */
-#ifndef DEPCTL_RECORDER_H
-#define DEPCTL_RECORDER_H
+#ifndef DEPCTL_RECORD_RECORDER_H
+#define DEPCTL_RECORD_RECORDER_H
 
 #include "libdep/inject/inject.h"
 #include "record.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#ifndef DEPCTL_WITNESS_H
-#define DEPCTL_WITNESS_H
+#ifndef DEPCTL_RECORD_SIGNAL_WITNESS_H
+#define DEPCTL_RECORD_SIGNAL_WITNESS_H
 
 #include <stdbool.h>
 #include <sys/types.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Events for people and for programs. */
-#ifndef DEPCTL_EVENTS_H
-#define DEPCTL_EVENTS_H
+#ifndef DEPCTL_STORE_EVENTS_H
+#define DEPCTL_STORE_EVENTS_H
 
 #include <dep/recover.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* depctl info: what it computes (cmd_info.c) and prints (info_print.c). */
-#ifndef DEPCTL_INFO_H
-#define DEPCTL_INFO_H
+#ifndef DEPCTL_STORE_INFO_H
+#define DEPCTL_STORE_INFO_H
 
 #include "tools/depctl/depctl.h"
 #include "tools/depctl/common/output.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#ifndef DEPCTL_VERDICT_H
-#define DEPCTL_VERDICT_H
+#ifndef DEPCTL_STORE_VERDICT_H
+#define DEPCTL_STORE_VERDICT_H
 
 #include <dep/verdict.h>
 
