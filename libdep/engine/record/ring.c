@@ -16,6 +16,8 @@
 #define SCRATCH_SIZE	65536u
 /* Bytes of a chunk behind the first whose pages are asked for when it is begun */
 #define LATER_CHUNKS	(256ull << 10)
+/* ..and of the first chunk of a thread that another one created */
+#define OTHER_THREADS	(16ull << 10)
 
 static const struct adept_position boundary;
 
@@ -83,15 +85,18 @@ static int must_discard(const struct tls *t)
 }
 
 /*
- * A thread's first chunk may be its last, and hardly used.  A thread that has filled one chunk is
- * likely to fill the next.  After the first lap all pages are present.
+ * The first thread of /bin/true writes 100 KiB.  Other threads may write little, and there may be
+ * thousands of them.  A thread that has filled one chunk is likely to fill the next.  After the
+ * first lap all pages are present.
  */
 static void prefault_chunk(const struct tls *t, u32 head)
 {
-	u64 size = head ? LATER_CHUNKS : PREFAULT_SIZE;
+	u64 size = LATER_CHUNKS;
 
 	if (module_ring(t) || head >= layout()->nchunks)
 		return;
+	if (!head)
+		size = t->parent_serial ? OTHER_THREADS : PREFAULT_SIZE;
 	if (size > layout()->chunk_size)
 		size = layout()->chunk_size;
 	prefault(t->chunk_base, t->chunk_base + size);
