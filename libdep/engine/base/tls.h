@@ -115,6 +115,7 @@ struct tls {
 	struct group *group;	/* its process (os/stop_world.h) */
 	u32 rest;		/* enum rest_state */
 	u32 marked;		/* its stream's end stands at pp, which has not moved */
+	u32 strict;		/* in seccomp's strict mode (os/seccomp.c) */
 };
 
 /* What the kernel module tells of a thread in the code cache. */

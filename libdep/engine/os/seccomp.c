@@ -7,11 +7,17 @@
  * The filter outlives execve, and holds in the new image, whose engine has the same address as a
  * rule.
  */
+#include <linux/audit.h>
 #include <linux/filter.h>
+#include <linux/prctl.h>
 #include <linux/seccomp.h>
 
 #include "seccomp.h"
+#include "sigframe.h"
+#include "stop_world.h"
 #include "syscall.h"
+#include "thread.h"
+#include "libdep/engine/record/record.h"
 
 #define IP_LOW		offsetof(struct seccomp_data, instruction_pointer)
 #define IP_HIGH		(IP_LOW + 4)
@@ -72,6 +78,71 @@ static s64 install(struct tls *t, u64 nr, const u64 a[6], const struct program *
 	return ret;
 }
 
+/* ---- strict mode ---- */
+
+static int strict_allows(u64 nr)
+{
+	return nr == __NR_read || nr == __NR_write || nr == __NR_exit || nr == __NR_rt_sigreturn;
+}
+
+/*
+ * Strict mode would forbid the engine's calls, so a filter takes its place.  The engine checks the
+ * program's calls itself, since the kernel ends a thread by SIGKILL in strict mode and by SIGSYS
+ * with a filter; the filter is for code that does not go through the engine.  A filter takes
+ * no_new_privs, which changes nothing where execve is forbidden.
+ */
+static s64 install_strict(struct tls *t, u64 nr, const u64 a[6])
+{
+	static const struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 0, 5),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_read, 4, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_write, 3, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_exit, 2, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_rt_sigreturn, 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_THREAD),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_filter f[PASSES + ARRAY_SIZE(code)];
+	struct program p = { ARRAY_SIZE(f), (u64)f };
+	s64 ret;
+
+	if (nr == __NR_seccomp && (a[1] || a[2]))
+		return -E_INVAL;
+	/* Filters and strict mode exclude each other. */
+	if (sys6(__NR_prctl, PR_GET_SECCOMP, 0, 0, 0, 0, 0))
+		return -E_INVAL;
+	write_beginning(f);
+	memcpy(f + PASSES, code, sizeof(code));
+	ret = sys6(__NR_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0, 0);
+	if (!ret)
+		ret = sys6(__NR_prctl, PR_SET_SECCOMP, SECCOMP_MODE_FILTER, (u64)&p, 0, 0, 0);
+	if (!ret)
+		t->strict = 1;
+	return ret;
+}
+
+static u32 count(struct tls *o, u32 arg)
+{
+	(void)o;
+	return arg;
+}
+
+void seccomp_strict(struct tls *t, u64 nr)
+{
+	if (strict_allows(nr))
+		return;
+	/* The other threads of the process go on. */
+	if (thread_each_other(t, count, 1))
+		thread_exit(t, K_SIGKILL);
+	ring_room(t);
+	ring_mark_end(t, K_SIGKILL);
+	rest_begin(t);
+	for (;;)
+		sys2(__NR_kill, (u64)sys0(__NR_getpid), K_SIGKILL);
+}
+
 s64 seccomp_install(struct tls *t, u64 nr, const u64 a[6])
 {
 	unsigned int at = 2;		/* of the arguments, that of the filter: of both calls */
@@ -80,6 +151,8 @@ s64 seccomp_install(struct tls *t, u64 nr, const u64 a[6])
 	struct program p;
 	s64 ret;
 
+	if (mode == (nr == __NR_prctl ? SECCOMP_MODE_STRICT : SECCOMP_SET_MODE_STRICT))
+		return install_strict(t, nr, a);
 	if (mode != filter || rt_copy_in(&p, (void *)a[at], sizeof(p)) != sizeof(p) || !p.len ||
 	    p.len > BPF_MAXINSNS - PASSES)
 		ret = app_syscall(t, nr, a);

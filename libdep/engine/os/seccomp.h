@@ -8,8 +8,10 @@
 
 #include "libdep/engine/base/runtime.h"
 
-/** seccomp_install() - seccomp() or prctl() with a filter: the engine's own calls pass it */
+/** seccomp_install() - seccomp() or prctl(PR_SET_SECCOMP): the engine's calls are let through */
 s64 seccomp_install(struct tls *t, u64 nr, const u64 a[6]);
+/** seccomp_strict() - the thread, in strict mode, makes call @nr: does not return if it may not */
+void seccomp_strict(struct tls *t, u64 nr);
 /**
  * seccomp_check() - may the program make call @nr, which the engine does in its place?
  *

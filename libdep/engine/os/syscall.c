@@ -302,6 +302,8 @@ static int kills_us(u64 nr, const u64 a[6])
 
 static s64 do_syscall(struct tls *t, u64 nr, u64 a[6])
 {
+	if (unlikely(t->strict))
+		seccomp_strict(t, nr);
 	switch (nr) {
 	case __NR_exit:
 		thread_exit(t, a[0]);
