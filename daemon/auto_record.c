@@ -16,7 +16,7 @@
 #include "daemon/injector/tracer.h"
 
 /* DIR/RULE-COMM-PID-ID.dep; what is no letter of a file name becomes '_'. */
-static void name_store(const struct rules_wish *w, uint32_t id, char *path, size_t size)
+static void name_store(const struct rules_config *w, uint32_t id, char *path, size_t size)
 {
 	char comm[32], *p;
 
@@ -47,13 +47,13 @@ static bool is_its_turn(struct depd *d, int i)
 	return !r->at_once || of_rule(d, r->name) < r->at_once;
 }
 
-int rules_take(struct depd *d, const struct rules_wish *r, char *why)
+int rules_attach(struct depd *d, const struct rules_config *r, char *why)
 {
 	const struct dep_pending who = {
 		.pid = r->pid, .has_uid = true, .uid = r->uid, .start_ns = r->start_ns,
 	};
 	char path[PATH_MAX], *argv[] = { (char *)r->path, NULL };
-	struct session_wish w = {
+	struct session_config w = {
 		.owner = d->self, .argv = argv, .argc = 1, .rule = r->rule, .store = path,
 		.flags = r->flags, .ring_size = r->ring_size, .max_size = r->max_size,
 		.level = r->level, .aslr = true, .transport = r->transport,
@@ -73,7 +73,7 @@ int rules_take(struct depd *d, const struct rules_wish *r, char *why)
 	ret = session_begin(d, &w, &s, why);
 	if (ret)
 		return ret;
-	ret = tracer_take(s, &who);
+	ret = tracer_attach(s, &who);
 	if (ret) {
 		snprintf(why, CONTROL_WHY, "%s", strerror(-ret));
 		session_end(s, DEP_CLOSE_ABANDONED, why);
@@ -86,10 +86,10 @@ int rules_take(struct depd *d, const struct rules_wish *r, char *why)
 static void missed(struct depd *d, pid_t pid, const char *name, const char *why)
 {
 	d->missed++;
-	say(LOG_WARNING, 0, "process %d (%s) runs unrecorded: %s", pid, name, why);
+	log_msg(LOG_WARNING, 0, "process %d (%s) runs unrecorded: %s", pid, name, why);
 }
 
-void rules_taken(struct session *s, int ret, const char *why)
+void rules_attached(struct session *s, int ret, const char *why)
 {
 	struct depd *d = s->d;
 	pid_t pid = s->taking;
@@ -101,7 +101,7 @@ void rules_taken(struct session *s, int ret, const char *why)
 		ret = s->state == SESSION_RECORDING ? 0 : ret;
 	}
 	if (d->link)
-		link_taken(s, ret, why);
+		link_attached(s, ret, why);
 	if (ret) {
 		session_end(s, DEP_CLOSE_ABANDONED, why);
 		if (ret != -ESRCH && !d->link)
@@ -112,14 +112,14 @@ void rules_taken(struct session *s, int ret, const char *why)
 	}
 	d->matches += !d->link;
 	if (d->watch)
-		policy_taken(d->watch, pid);
+		policy_attached(d->watch, pid);
 	if (s->state == SESSION_OPEN || s->state == SESSION_RECORDING)
 		session_launched(s, pid, false, false, NULL);
 }
 
 static int take(struct depd *d, const struct policy_exec *e, const struct policy_rule *r, char *why)
 {
-	struct rules_wish w = {
+	struct rules_config w = {
 		.pid = e->pid, .uid = e->p.uid, .start_ns = e->start_ns,
 		.rule = r->name, .comm = e->p.comm, .path = e->p.path,
 		.dir = r->store ? r->store : d->config.store, .flags = r->flags,
@@ -127,7 +127,7 @@ static int take(struct depd *d, const struct policy_exec *e, const struct policy
 		.transport = r->transport, .shared = r->shared, .group = r->group,
 	};
 
-	return rules_take(d, &w, why);
+	return rules_attach(d, &w, why);
 }
 
 static void exec(void *arg, const struct policy_exec *e)
@@ -165,9 +165,9 @@ static void check_folder(const char *dir, const struct policy_rule *r)
 	if (stat(dir, &st) || st.st_mode & S_IXOTH ||
 	    (st.st_gid == r->group && st.st_mode & S_IXGRP))
 		return;
-	say(LOG_WARNING, 0, "rule %s shares its stores with group %u, but %s has mode %o and "
-	    "group %u: the group cannot enter it", r->name, r->group, dir, st.st_mode & 07777,
-	    st.st_gid);
+	log_msg(LOG_WARNING, 0, "rule %s shares its stores with group %u, but %s has mode %o and "
+		"group %u: the group cannot enter it", r->name, r->group, dir, st.st_mode & 07777,
+		st.st_gid);
 }
 
 static void make_folder(const struct depd *d, bool shared)
@@ -181,8 +181,9 @@ static void make_folder(const struct depd *d, bool shared)
 	} else if (errno == EEXIST) {
 		return;
 	}
-	say(LOG_WARNING, 0, "%s cannot be made: %m; rules without a store of their own will fail",
-	    d->config.store);
+	log_msg(LOG_WARNING, 0,
+		"%s cannot be made: %m; rules without a store of their own will fail",
+		d->config.store);
 }
 
 void rules_folders(struct depd *d)
@@ -209,7 +210,7 @@ void policy_start(struct depd *d)
 	ret = policy_watch_open(&d->watch, d->policy_trouble, sizeof(d->policy_trouble));
 	if (ret) {
 		d->watch = NULL;
-		say(LOG_ERR, 0, "rules have no effect: %s", d->policy_trouble);
+		log_msg(LOG_ERR, 0, "rules have no effect: %s", d->policy_trouble);
 		return;
 	}
 	d->rule_seen = calloc(d->config.nrules, sizeof(*d->rule_seen));
@@ -221,7 +222,7 @@ void policy_start(struct depd *d)
 		return;
 	snprintf(d->policy_trouble, sizeof(d->policy_trouble), "the rules cannot be set: %s",
 		 strerror(-ret));
-	say(LOG_ERR, 0, "%s", d->policy_trouble);
+	log_msg(LOG_ERR, 0, "%s", d->policy_trouble);
 	policy_stop(d);
 }
 

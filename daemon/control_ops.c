@@ -164,7 +164,7 @@ static int record(void *arg, const struct peer *peer, const struct request *r, u
 		  int fds[2], int *nfds, char *why)
 {
 	struct depd *d = arg;
-	struct session_wish w = {
+	struct session_config w = {
 		.argv = r->argv, .argc = r->argc, .cwd = r->cwd, .store = r->store,
 		.flags = r->flags, .ring_size = r->ring_size, .max_size = r->max_size,
 		.level = r->level, .aslr = r->aslr, .transport = r->transport,
@@ -241,7 +241,7 @@ static int ended(void *arg, const struct peer *peer, const struct request *r, ch
 
 	if (!s)
 		return -ENOENT;
-	session_told(s, r->status);
+	session_set_exit(s, r->status);
 	return 0;
 }
 
@@ -288,7 +288,7 @@ static void gone(void *arg, uint32_t id)
 	if (s->state == SESSION_OPEN)
 		session_end(s, DEP_CLOSE_ABANDONED, NULL);
 	else
-		session_told(s, -1);
+		session_set_exit(s, -1);
 }
 
 struct control_ops ops_of(struct depd *d)

@@ -23,7 +23,7 @@
 #include "daemon/injector/tracer.h"
 #include "daemon/retention/retention.h"
 
-#define UPKEEP_NS	60000000000ull
+#define RETENTION_NS	60000000000ull
 #define SHUTDOWN_NS	30000000000ull	/* extended while sessions are being stored */
 
 static struct depd *depd;
@@ -32,23 +32,24 @@ static int exit_status;
 
 /* ---- retention ---- */
 
-static void upkeep_due(struct loop_timer *t)
+static void retention_due(struct loop_timer *t)
 {
 	struct depd *d = (struct depd *)((char *)t - offsetof(struct depd, upkeep));
-	struct upkeep_result r = { 0 };
+	struct retention_result r = { 0 };
 	int ret;
 
 	if (!d->config.store || (!d->config.max_store && !d->config.max_age_s))
 		return;
-	ret = upkeep_run(d->config.store, d->config.max_store, d->config.max_age_s, &r);
+	ret = retention_run(d->config.store, d->config.max_store, d->config.max_age_s, &r);
 	/* Of a user whom no rule has recorded there are none. */
 	if (ret && !(ret == -ENOENT && d->link))
-		say(LOG_ERR, 0, "stores in %s cannot be looked after: %s", d->config.store, r.why);
+		log_msg(LOG_ERR, 0, "stores in %s cannot be looked after: %s", d->config.store,
+			r.why);
 	d->removed += r.removed;
 	d->removed_bytes += r.removed_bytes;
 	if (r.removed)
-		say(LOG_NOTICE, 0, "%llu old stores of %llu bytes are removed",
-		    (unsigned long long)r.removed, (unsigned long long)r.removed_bytes);
+		log_msg(LOG_NOTICE, 0, "%llu old stores of %llu bytes are removed",
+			(unsigned long long)r.removed, (unsigned long long)r.removed_bytes);
 }
 
 /* ---- signals and the end ---- */
@@ -122,7 +123,7 @@ static void signal_arrived(struct loop_watch *w, short revents)
 			depd_reload(depd, why);
 		break;
 	case SIGUSR2:
-		say(LOG_NOTICE, 0, "another depd shall go on with the sessions");
+		log_msg(LOG_NOTICE, 0, "another depd shall go on with the sessions");
 		core_hand_over(depd);
 		break;
 	default:
@@ -137,21 +138,21 @@ static void rang(void *owner)
 	session_step(owner);
 }
 
-static void bells_rang(struct loop_watch *w, short revents)
+static void wakeups_came(struct loop_watch *w, short revents)
 {
 	(void)w;
 	(void)revents;
-	bells_take(depd->bells, rang);
+	wakeups_take(depd->bells, rang);
 }
 
 int core_fail(int err, const char *what)
 {
-	say(LOG_ERR, 0, "%s: %s", what, strerror(-err));
+	log_msg(LOG_ERR, 0, "%s: %s", what, strerror(-err));
 	return err;
 }
 
 /* What other parts stand on. */
-int core_prepare(struct depd *d, struct kept **kept, size_t *n)
+int core_prepare(struct depd *d, struct fdstore_entry **kept, size_t *n)
 {
 	char why[CONTROL_WHY] = "";
 	struct rlimit files;
@@ -165,9 +166,9 @@ int core_prepare(struct depd *d, struct kept **kept, size_t *n)
 	}
 	/* What programs did is nobody's business but their user's. */
 	umask(077);
-	ret = keep_open(&d->keep, d->rundir, kept, n, why, sizeof(why));
+	ret = fdstore_open(&d->fdstore, d->rundir, kept, n, why, sizeof(why));
 	if (ret) {
-		say(LOG_ERR, 0, "descriptors cannot be kept: %s", why);
+		log_msg(LOG_ERR, 0, "descriptors cannot be kept: %s", why);
 		return ret;
 	}
 	ret = loop_create(&d->loop);
@@ -181,14 +182,14 @@ int core_prepare(struct depd *d, struct kept **kept, size_t *n)
 	ret = tracer_open(d);
 	if (ret)
 		return core_fail(ret, "the tracer");
-	ret = bells_open(&d->bells);
+	ret = wakeups_open(&d->bells);
 	if (ret)
 		return core_fail(ret, "doorbells");
 	ret = kept_watch(d);
 	if (ret)
 		return core_fail(ret, "the keeper");
-	d->bells_ready.ready = bells_rang;
-	ret = loop_watch_add(d->loop, &d->bells_ready, bells_fd(d->bells), POLLIN);
+	d->wakeups_ready.ready = wakeups_came;
+	ret = loop_watch_add(d->loop, &d->wakeups_ready, wakeups_fd(d->bells), POLLIN);
 	if (ret)
 		return core_fail(ret, "doorbells");
 	d->pool = dep_pool_create(d->config.workers);
@@ -199,8 +200,8 @@ int core_run(struct depd *d)
 {
 	uint64_t watchdog = notify_watchdog_ns();
 
-	d->upkeep.due = upkeep_due;
-	loop_timer_set(d->loop, &d->upkeep, d->link ? 0 : UPKEEP_NS, UPKEEP_NS);
+	d->upkeep.due = retention_due;
+	loop_timer_set(d->loop, &d->upkeep, d->link ? 0 : RETENTION_NS, RETENTION_NS);
 	d->alive.due = alive_due;
 	if (!watchdog || watchdog > 1000000000)
 		watchdog = 1000000000;

@@ -25,16 +25,16 @@
 #define DEPD_SESSIONS_MAX	1024u	/* at a time */
 struct dep_pool;
 struct instance_link;
-struct search;
+struct live_analysis;
 struct session;
-struct sweep;
+struct cleanup;
 struct tracer;
 
 struct depd {
 	struct loop *loop;
 	struct control *control;
 	struct metrics *metrics;
-	struct keep *keep;
+	struct fdstore *fdstore;
 	struct tracer *tracer;
 	struct bells *bells;
 	struct dep_pool *pool;
@@ -45,9 +45,9 @@ struct depd {
 
 	struct session *sessions;	/* the newest first */
 	uint32_t nsessions;
-	struct search *searches;	/* for races; live_analysis.c */
+	struct live_analysis *searches;	/* for races; live_analysis.c */
 	uint32_t nsearches;
-	struct sweep *sweep;		/* for temporary stores; temporary.c */
+	struct cleanup *sweep;		/* for temporary stores; temporary.c */
 	uint32_t last_id;
 	struct instance_link *link;	/* to the front; NULL: there is none */
 	uint64_t start_ns, start_realtime_ns;
@@ -63,9 +63,9 @@ struct depd {
 	uint64_t matches, missed;
 	uint64_t *rule_seen;		/* by rule: how many it matched */
 
-	struct loop_watch bells_ready, keep_ready;
-	struct loop_timer upkeep, alive, keep_again;
-	uint64_t keep_not_before_ns;	/* another keeper is tried again */
+	struct loop_watch wakeups_ready, fdstore_ready;
+	struct loop_timer upkeep, alive, fdstore_retry;
+	uint64_t fdstore_retry_ns;	/* another keeper is tried again */
 	uint64_t removed, removed_bytes;
 	uint64_t trimmed;		/* sessions there had been when memory was given back */
 	bool shutting_down;
@@ -84,7 +84,7 @@ void depd_own_info(struct depd *d, struct depd_info *out);
  * core_prepare() - all but sockets: d->rundir, its lock and the configuration are there
  * @kept: receives what an earlier depd left
  */
-int core_prepare(struct depd *d, struct kept **kept, size_t *n);
+int core_prepare(struct depd *d, struct fdstore_entry **kept, size_t *n);
 /** core_run() - until depd is to end; returns its exit status */
 int core_run(struct depd *d);
 /** core_shut_down() - end all sessions, then end */
@@ -96,8 +96,8 @@ int core_fail(int err, const char *what);
 
 /* ---- auto_record.c ---- */
 
-/** struct rules_wish - a process, and what its session shall be like */
-struct rules_wish {
+/** struct rules_config - a process, and what its session shall be like */
+struct rules_config {
 	pid_t pid;
 	uid_t uid;		/* its real one.. */
 	uint64_t start_ns;	/* ..and when it began, as struct policy_exec has it */
@@ -111,16 +111,16 @@ struct rules_wish {
 	gid_t group;
 };
 
-/** rules_take() - begin a session and have the tracer take the process: rules_taken() tells */
-int rules_take(struct depd *d, const struct rules_wish *w, char *why);
+/** rules_attach() - begin a session and have the tracer take the process: rules_attached() tells */
+int rules_attach(struct depd *d, const struct rules_config *w, char *why);
 
 /** policy_start() - watch for new processes as the configuration says; says why if it cannot */
 void policy_start(struct depd *d);
 void policy_stop(struct depd *d);
 /** rules_folders() - make the folder for their stores, and see whether groups can enter theirs */
 void rules_folders(struct depd *d);
-/** rules_taken() - what tracer_take() came to; -EPIPE: nobody knows */
-void rules_taken(struct session *s, int ret, const char *why);
+/** rules_attached() - what tracer_attach() came to; -EPIPE: nobody knows */
+void rules_attached(struct session *s, int ret, const char *why);
 
 /* ---- main.c ---- */
 

@@ -41,7 +41,7 @@ int depd_reload(struct depd *d, char *why)
 	notify_reloading();
 	ret = options_load(&c, &given, why, CONTROL_WHY);
 	if (ret) {
-		say(LOG_ERR, 0, "the configuration stays as it was: %s", why);
+		log_msg(LOG_ERR, 0, "the configuration stays as it was: %s", why);
 		snprintf(d->policy_trouble, sizeof(d->policy_trouble), "%s", why);
 	} else {
 		policy_stop(d);
@@ -49,7 +49,7 @@ int depd_reload(struct depd *d, char *why)
 		d->config = c;
 		rules_folders(d);
 		policy_start(d);
-		say(LOG_INFO, 0, "the configuration is read: %u rules", c.nrules);
+		log_msg(LOG_INFO, 0, "the configuration is read: %u rules", c.nrules);
 	}
 	notify_ready();
 	return ret;
@@ -62,11 +62,11 @@ static int serve(struct depd *d)
 	struct control_ops ops = ops_of(d);
 	int ret, fd;
 
-	fd = listen_on(d->keep, d->rundir, "control", given.socket, "depd.sock", 0600);
+	fd = listen_on(d->fdstore, d->rundir, "control", given.socket, "depd.sock", 0600);
 	ret = fd < 0 ? fd : control_open(&d->control, d->loop, fd, &ops);
 	if (ret)
 		return core_fail(ret, "the control socket");
-	fd = listen_on(d->keep, d->rundir, "metrics", given.metrics, "metrics.sock", 0660);
+	fd = listen_on(d->fdstore, d->rundir, "metrics", given.metrics, "metrics.sock", 0660);
 	ret = fd < 0 ? fd : metrics_open(&d->metrics, d->loop, fd, &ops);
 	return ret ? core_fail(ret, "the metrics socket") : 0;
 }
@@ -75,13 +75,13 @@ static int serve(struct depd *d)
 static int own_run(struct depd *d)
 {
 	char why[CONTROL_WHY] = "";
-	struct kept *kept;
+	struct fdstore_entry *kept;
 	struct timespec t;
 	size_t nkept;
 	int ret;
 
 	user_self(&d->self);
-	say_open(store_of);
+	log_open(store_of);
 	clock_gettime(CLOCK_REALTIME, &t);
 	d->start_realtime_ns = t.tv_sec * 1000000000ull + t.tv_nsec;
 	d->start_ns = loop_now();
@@ -89,7 +89,7 @@ static int own_run(struct depd *d)
 	ret = d->rundir_lock < 0 ? d->rundir_lock : options_load(&d->config, &given, why,
 								 sizeof(why));
 	if (ret) {
-		say(LOG_ERR, 0, "%s", why);
+		log_msg(LOG_ERR, 0, "%s", why);
 		return EXIT_FAILURE;
 	}
 	if (core_prepare(d, &kept, &nkept))
@@ -101,7 +101,7 @@ static int own_run(struct depd *d)
 	rules_folders(d);
 	policy_start(d);
 	notify_ready();
-	say(LOG_INFO, 0, "depd %s serves %s", ADEPT_VERSION, d->rundir);
+	log_msg(LOG_INFO, 0, "depd %s serves %s", ADEPT_VERSION, d->rundir);
 	return core_run(d);
 }
 
@@ -109,12 +109,12 @@ int main(int argc, char **argv)
 {
 	if (argc && !strcmp(argv[0], TRACER_NAME))
 		tracer_main();
-	if (argc && !strcmp(argv[0], KEEPER_NAME))
-		keeper_main(argc, argv);
-	if (argc && !strcmp(argv[0], GUARD_NAME))
-		guard_main(argc, argv);
-	if (argc && !strcmp(argv[0], SWEEP_NAME))
-		sweep_main(argc, argv);
+	if (argc && !strcmp(argv[0], HOLDER_NAME))
+		holder_main(argc, argv);
+	if (argc && !strcmp(argv[0], WATCHDOG_NAME))
+		watchdog_main(argc, argv);
+	if (argc && !strcmp(argv[0], TEMPORARY_NAME))
+		temporary_main(argc, argv);
 	if (argc && !strcmp(argv[0], INSTANCE_NAME))
 		instance_main();
 	options_parse(&given, argc, argv);

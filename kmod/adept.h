@@ -189,8 +189,8 @@ void adept_session_destroy(struct adept_session *s);
 void adept_session_reap(void);
 /** adept_session_free_dead() - free the rings of a given-up session that nobody writes to */
 void adept_session_free_dead(struct adept_session *s);
-/** adept_session_who() - is there a consumer; under s->lock */
-enum adept_consumer adept_session_who(const struct adept_session *s);
+/** adept_session_consumer_state() - is there a consumer; under s->lock */
+enum adept_consumer adept_session_consumer_state(const struct adept_session *s);
 void adept_session_exit(void);
 
 /* ---- ring.c: rings and their memory ---- */
@@ -239,8 +239,8 @@ void adept_context_fault_in(void);
 /* ---- writer.c: the writers' mappings ---- */
 
 int adept_writer_mmap(struct adept_session *s, struct vm_area_struct *vma);
-/** adept_wake_writers() - let all who wait decide anew */
-void adept_wake_writers(struct adept_session *s);
+/** adept_ring_wake_writers() - let all who wait decide anew */
+void adept_ring_wake_writers(struct adept_session *s);
 
 /* ---- consumer_view.c: the consumer's mappings ---- */
 
@@ -282,8 +282,8 @@ enum adept_counter {
 	ADEPT_N_RINGS,
 	ADEPT_N_PAGES,
 	ADEPT_N_PUBLISHED,
-	ADEPT_N_TAKEN,
-	ADEPT_N_GIVEN,
+	ADEPT_N_CONSUMED,
+	ADEPT_N_RETURNED,
 	ADEPT_N_LOST_CHUNKS,
 	ADEPT_N_LOST_BYTES,
 	ADEPT_N_WAITS,

@@ -60,7 +60,7 @@ static int give_batch(struct adept_session *s, const struct adept_give *g, u32 n
 			break;
 		__assign_bit(i, wake, ret);
 	}
-	adept_count(ADEPT_N_GIVEN, i);
+	adept_count(ADEPT_N_RETURNED, i);
 	*given += i;
 	for_each_set_bit(k, wake, i)
 		if (k + 1 == i || g[k + 1].slot != g[k].slot)
@@ -143,7 +143,7 @@ static int take(struct adept_session *s, struct adept_exchange *x)
 			return -EFAULT;
 		}
 		x->taken += n;
-		adept_count(ADEPT_N_TAKEN, n);
+		adept_count(ADEPT_N_CONSUMED, n);
 	} while (n == BATCH);
 	return 0;
 }
@@ -306,7 +306,7 @@ static long set_policy(struct adept_session *s, const void __user *arg)
 	spin_lock(&s->lock);
 	s->policy = p.policy;
 	spin_unlock(&s->lock);
-	adept_wake_writers(s);
+	adept_ring_wake_writers(s);
 	return 0;
 }
 

@@ -47,7 +47,7 @@ int adept_geo_init(struct adept_geo *g, __u32 chunk_size, __u32 nchunks, __u32 n
  * struct adept_place - what an offset in the area is
  * @slot: number of the slot
  * @chunk: index in its ring
- * @off: offset in the chunk; from chunk_size on it is in the gap behind it
+ * @off: offset in the chunk; from chunk_size on it is in the gap after it
  */
 struct adept_place {
 	__u32 slot;
@@ -55,7 +55,7 @@ struct adept_place {
 	__u64 off;
 };
 
-/** adept_geo_place() - find out what @off is; false: behind the area */
+/** adept_geo_place() - find out what @off is; false: after the area */
 bool adept_geo_place(const struct adept_geo *g, __u64 off, struct adept_place *p);
 
 /** adept_geo_chunk() - offset of a chunk in the area */
@@ -71,7 +71,7 @@ static inline __u64 adept_geo_ring_bytes(const struct adept_geo *g)
 }
 
 /**
- * struct adept_hit - a store that met the gap behind a chunk
+ * struct adept_hit - a store that met the gap after a chunk
  * @record_at: offset of the record begun, at most chunk_size
  * @fault_at: offset of the byte that faulted, at least chunk_size
  */
@@ -168,7 +168,7 @@ enum adept_step {
 /** adept_core_start() - a new ring, LIVE, chunk 0 FILLING */
 void adept_core_start(struct adept_core *c, __u32 nchunks);
 
-/** adept_core_free() - the first FREE chunk behind the one being filled, or -ENOENT */
+/** adept_core_free() - the first FREE chunk after the one being filled, or -ENOENT */
 int adept_core_free(const struct adept_core *c);
 
 /** adept_core_step() - @cause is set for _OUST and _ANEW to an enum adept_loss_cause */

@@ -26,7 +26,7 @@ static DEFINE_SPINLOCK(adept_sessions_lock);
 static void reap(struct work_struct *work);
 static DECLARE_DELAYED_WORK(reaper, reap);
 
-enum adept_consumer adept_session_who(const struct adept_session *s)
+enum adept_consumer adept_session_consumer_state(const struct adept_session *s)
 {
 	if (s->consumer)
 		return ADEPT_CONSUMER_THERE;
@@ -197,7 +197,7 @@ static int session_release(struct inode *inode, struct file *file)
 	}
 	trace_adept_session(s, keep ? "orphan" : "close");
 	spin_unlock(&adept_sessions_lock);
-	adept_wake_writers(s);
+	adept_ring_wake_writers(s);
 	if (keep)
 		adept_session_reap();
 	else
@@ -269,7 +269,7 @@ static void reap(struct work_struct *work)
 		list_move(&s->node, &sessions);
 		path = s->path;
 		spin_unlock(&adept_sessions_lock);
-		adept_wake_writers(s);
+		adept_ring_wake_writers(s);
 		adept_session_free_dead(s);
 		path_put(&path);
 		spin_lock(&adept_sessions_lock);
@@ -401,7 +401,7 @@ int adept_session_adopt(const struct adept_session_adopt *a)
 		return PTR_ERR(file);
 	}
 	/* There is somebody to wait for now. */
-	adept_wake_writers(adept_session_of(file));
+	adept_ring_wake_writers(adept_session_of(file));
 	fd_install(fd, file);
 	return fd;
 }

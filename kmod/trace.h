@@ -16,7 +16,7 @@
 		{ ADEPT_LOSS_DISCARD, "discard" }, \
 		{ ADEPT_LOSS_RESET, "reset" })
 
-/* A store met the gap behind a chunk, or a page that is not mapped. */
+/* A store met the gap after a chunk, or a page that is not mapped. */
 TRACE_EVENT(adept_fault,
 	TP_PROTO(const struct adept_session *s, const struct adept_place *at, u64 r15,
 		 unsigned int flags),

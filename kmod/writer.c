@@ -214,16 +214,16 @@ static void make_room(struct turn *t, u32 cause)
 	struct adept_session *s = t->s;
 	struct adept_core *c = &t->r->core;
 	u32 i = adept_core_oldest(c);
-	struct adept_chunk_info *old = &t->r->info[i], *behind;
+	struct adept_chunk_info *old = &t->r->info[i], *after;
 	int next;
 
 	adept_core_oust(c, i, old->end);
 	next = adept_core_oldest(c);
-	behind = &t->r->info[next < 0 ? c->cur : next];
-	behind->loss_causes |= old->loss_causes;
-	behind->lost_chunks += old->lost_chunks;
-	behind->lost_bytes += old->lost_bytes;
-	count_loss(t, behind, old->end, cause);
+	after = &t->r->info[next < 0 ? c->cur : next];
+	after->loss_causes |= old->loss_causes;
+	after->lost_chunks += old->lost_chunks;
+	after->lost_bytes += old->lost_bytes;
+	count_loss(t, after, old->end, cause);
 	s->stats.lost_published++;
 	s->stats.bytes -= old->end;
 	if (next < 0)
@@ -239,9 +239,9 @@ static void make_room(struct turn *t, u32 cause)
 	s->unread--;
 }
 
-/* Begin the chunk anew.  Under the session's lock; it is zeroed behind @carried afterwards. */
-static u32 lose_own(struct turn *t, const struct adept_hit *hit, const struct adept_context *ctx,
-		    u32 cause)
+/* Begin the chunk anew.  Under the session's lock; it is zeroed after @carried afterwards. */
+static u32 drop_current_chunk(struct turn *t, const struct adept_hit *hit,
+			      const struct adept_context *ctx, u32 cause)
 {
 	struct adept_core *c = &t->r->core;
 	u32 carried = t->s->geo.chunk_size - hit->record_at;
@@ -262,13 +262,13 @@ static bool must_wait(struct turn *t)
 
 	spin_lock(&s->lock);
 	if (t->slot->ring == t->r)
-		wait = adept_core_step(&t->r->core, s->policy, adept_session_who(s), &cause) ==
-		       ADEPT_STEP_WAIT;
+		wait = adept_core_step(&t->r->core, s->policy, adept_session_consumer_state(s),
+				       &cause) == ADEPT_STEP_WAIT;
 	spin_unlock(&s->lock);
 	return wait;
 }
 
-static long patience(const struct adept_session *s)
+static long wait_timeout(const struct adept_session *s)
 {
 	u64 now = ktime_get_ns(), end;
 
@@ -306,7 +306,7 @@ static vm_fault_t wait_for_chunk(struct turn *t)
 	prepare_to_wait(&slot->wq, &wait, t->vmf->flags & FAULT_FLAG_INTERRUPTIBLE ?
 			TASK_INTERRUPTIBLE : TASK_KILLABLE);
 	if (must_wait(t))
-		schedule_timeout(patience(s));
+		schedule_timeout(wait_timeout(s));
 	finish_wait(&slot->wq, &wait);
 	adept_count(ADEPT_N_WAITS, 1);
 	spin_lock(&s->lock);
@@ -373,7 +373,7 @@ static void decide(struct turn *t, const struct pt_regs *regs, struct move *m, u
 					 t->vmf->real_address - start, regs->r15 - start, &m->hit);
 		if (m->wild)
 			return;
-		m->step = adept_core_step(c, s->policy, adept_session_who(s), cause);
+		m->step = adept_core_step(c, s->policy, adept_session_consumer_state(s), cause);
 		if (m->step != ADEPT_STEP_OUST)
 			return;
 		make_room(t, *cause);
@@ -405,7 +405,7 @@ static void act(struct turn *t, struct move *m, u32 cause)
 	if (m->step == ADEPT_STEP_ADVANCE)
 		m->wake = advance(t, &m->hit, &m->ctx);
 	else if (m->step == ADEPT_STEP_ANEW)
-		m->carried = lose_own(t, &m->hit, &m->ctx, cause);
+		m->carried = drop_current_chunk(t, &m->hit, &m->ctx, cause);
 	else
 		t->s->stats.after_end++;
 	m->cur = c->cur;
@@ -434,7 +434,7 @@ static vm_fault_t follow_up(struct turn *t, const struct move *m)
 	return VM_FAULT_NOPAGE;
 }
 
-/* The store met the gap behind its chunk. */
+/* The store met the gap after its chunk. */
 static vm_fault_t move_on(struct turn *t, struct pt_regs *regs)
 {
 	struct move m = { .step = ADEPT_STEP_ENDED };
@@ -585,7 +585,7 @@ int adept_writer_mmap(struct adept_session *s, struct vm_area_struct *vma)
 	return 0;
 }
 
-void adept_wake_writers(struct adept_session *s)
+void adept_ring_wake_writers(struct adept_session *s)
 {
 	struct adept_ring *r;
 

@@ -282,7 +282,7 @@ expect 0 "BB_pc \+ Mem_addr" "" "$depctl" info --formats s.dep
 expect 0 "" "" "$depctl" dump --refs s.dep
 expect 0 "" "" "$depctl" dump --blocks s.dep
 expect 0 "^100 401000 context fs_base=7000 rax=0 " "" "$depctl" dump --events s.dep
-call="syscall nr=39 result=1234 before=0 behind=0( arg[0-5]=0){6} out=0"
+call="syscall nr=39 result=1234 before=0 after=0( arg[0-5]=0){6} out=0"
 expect 0 "^100 [0-9a-f]+ $call$" "" "$depctl" dump --events s.dep
 call="fork pid=101 flags=11 before=0 child_tid=0"
 expect 0 "^100 [0-9a-f]+ $call$" "" "$depctl" dump --events s.dep
@@ -430,11 +430,11 @@ check "completion of an argument" grep -qx tsan out
 completed record --share = roo >out
 check "completion of a group" grep -qx root out
 completed record --share -- prog x >out
-check "completion behind --share" grep -qx "the command at 4" out
+check "completion after --share" grep -qx "the command at 4" out
 completed query races "$dir/s.d" >out
 check "completion of a store" grep -qx "$dir/s.dep" out
 completed record --level 3 -- prog x >out
-check "completion behind the command" grep -qx "the command at 5" out
+check "completion after the command" grep -qx "the command at 5" out
 
 # ---- a byte wrong in the second segment ----
 cp -r s.dep broken.dep

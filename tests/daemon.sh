@@ -202,7 +202,7 @@ after() {
 	fi
 }
 
-# The same at system calls all over a request, and behind it, until one is killed too late.
+# The same at system calls all over a request, and after it, until one is killed too late.
 step=$([ "$LONG" = 1 ] && echo 1 || echo 29)
 for whom in depd instance; do
 	for ((n = 1 + RANDOM % step; n < 1000; n += step)); do
@@ -479,7 +479,7 @@ job=$!
 recording
 kill_keeper
 "$DEPCTL" record -q -o new.dep -- true 2>err
-check $? "a recording begins behind the keeper's death" "$(cat err)"
+check $? "a recording begins after the keeper's death" "$(cat err)"
 kill_depd
 start
 wait $job

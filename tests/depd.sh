@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A depd of the suite's own; source it behind lib.sh.  $depd_pid is the one that runs, also in
+# A depd of the suite's own; source it after lib.sh.  $depd_pid is the one that runs, also in
 # $tmp/depd.pid for what runs beside; $tmp/conf and $tmp/log are its configuration and messages.
 DEPD=${DEPD:-$build/depd}
 [ -x "$DEPD" ] || {

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # depctl record whose depd is stopped, is killed late or has forgotten the session does not wait for
-# ever behind the end of its command; nor does it end before depd has had its time.
+# ever after the end of its command; nor does it end before depd has had its time.
 . "$(dirname "$0")/lib.sh"
 need_depctl
 . "$tests/depd.sh"
@@ -52,8 +52,8 @@ kill -STOP "$depd_pid" $(instance)
 ends 40
 touch over
 [ "$s" = 1 ] && grep -q "depd does not answer; stopped.dep has what" err && [ $took -ge 10 ] &&
-	pass "depd is stopped behind the end of the command: status 1 after $took s" ||
-	fail "depd is stopped behind the end of the command: $s after $took s: $(cat err)"
+	pass "depd is stopped after the end of the command: status 1 after $took s" ||
+	fail "depd is stopped after the end of the command: $s after $took s: $(cat err)"
 kill -CONT "$depd_pid" $(instance)
 
 # Signals get through while depd is stopped, and it goes on when depd does.

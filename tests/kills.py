@@ -339,7 +339,7 @@ class Case:
         if self.way == "depd" and self.depd.poll() is None:
             if not until(lambda: not self.sessions(), pause=0.03):
                 raise Wrong("a session does not end: %s" % self.depctl("sessions").stdout)
-            # It answers behind what it was about: removing the store of an abandoned session.
+            # It answers after what it was about: removing the store of an abandoned session.
             self.depctl("status")
 
     def stuck(self):

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Tickets tell the order of locked instructions.  Each fetch-and-add of tests/programs/locked.c
+# Timestamps tell the order of locked instructions.  Each fetch-and-add of tests/programs/locked.c
 # got a number; of two, the one with the smaller number must have begun before the other was
-# over: its first ticket is below the other's second one.
+# over: its first timestamp is below the other's second one.
 . "$(dirname "$0")/lib.sh"
 need_depctl
 "$tests/programs/build.sh" "$build/programs" || exit 1
@@ -24,16 +24,17 @@ ordered() {
 		return
 	fi
 	# A position independent program: its pcs end as the symbol does.
-	"$DEPCTL" dump --tickets "$tmp/dep" | grep -E "^[0-9]+ [0-9a-f]+${at: -3} " >"$tmp/tickets"
+	"$DEPCTL" dump --timestamps "$tmp/dep" |
+		grep -E "^[0-9]+ [0-9a-f]+${at: -3} " >"$tmp/timestamps"
 	awk '
 	FNR == NR { number[$1, n[$1]++] = $2; total++; next }
 	$4 == "before" { before = $3; next }
 	{
-		# One that a signal came behind was taken again.
+		# One that a signal came after was taken again.
 		k = number[$1, i[$1]++]
 		from[k] = before
 		to[k] = $3
-		if (before >= $3) { print "a ticket behind is not above the one before"; bad = 1 }
+		if (before >= $3) { print "a timestamp after is not above the one before"; bad = 1 }
 	}
 	END {
 		for (t in i) seen += i[t]
@@ -46,13 +47,13 @@ ordered() {
 			if (from[k] > most) most = from[k]
 		}
 		exit bad
-	}' "$tmp/numbers" "$tmp/tickets" >"$tmp/why" &&
+	}' "$tmp/numbers" "$tmp/timestamps" >"$tmp/why" &&
 		pass "$name: $(wc -l <"$tmp/numbers") in order, $(tail -n 1 "$tmp/verify")" ||
 		fail "$name: $(head -n 2 "$tmp/why")"
 }
 
 ordered "one megabyte" 20000
-# Many chunks end in the middle of what stores a ticket.
+# Many chunks end in the middle of what stores a timestamp.
 ordered "small chunks" 20000 --ring-size=64K
 ordered "self-check" 20000 --self-check --ring-size=64K
 ordered "strict" 20000 --strict

@@ -40,7 +40,7 @@ same() {
 		echo "FAIL $what: the answers differ"
 	elif grep -q "$again" "$dir.err"; then
 		echo "FAIL $what: it was not followed to the end"
-	# between processes they are only looked for behind the end
+	# between processes they are only looked for after the end
 	elif [ "${name#process_}" = "$name" ] && grep -q '"kind":"race"' "$dir.later" &&
 		! grep -q "seems to be a race" "$dir.err"; then
 		echo "FAIL $what: nothing was told at once"

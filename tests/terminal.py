@@ -98,7 +98,7 @@ def terminal_tests():
     job = Job("sh", "-c", "echo ready; exec sleep 100", options=["--races"])
     job.expect(b"ready")
     job.type(b"\x03")
-    check("races are reported behind Ctrl-C", job.expect(b"0 races in"), job.seen)
+    check("races are reported after Ctrl-C", job.expect(b"0 races in"), job.seen)
     check("and it ends by the signal", job.expect(b"<signal 2>"), job.seen)
     job.end()
 

@@ -160,7 +160,7 @@ static bool is_empty(const struct account *a)
 	return true;
 }
 
-void accounts_sweep(struct accounts *a, uint64_t now_ns)
+void accounts_free_unused(struct accounts *a, uint64_t now_ns)
 {
 	struct account **at = &a->first, *one;
 

@@ -73,8 +73,8 @@ uint64_t account_left(const struct account *a, enum account_what what);
 uint32_t account_rate(struct account *a, enum account_rate what, uint32_t n, uint64_t now_ns);
 /** account_refused() - count it */
 void account_refused(struct account *a);
-/** accounts_sweep() - forget those that have nothing */
-void accounts_sweep(struct accounts *a, uint64_t now_ns);
+/** accounts_free_unused() - forget those that have nothing */
+void accounts_free_unused(struct accounts *a, uint64_t now_ns);
 /** accounts_list() - up to @max of them: how many */
 size_t accounts_list(const struct accounts *a, struct account_info *out, size_t max);
 

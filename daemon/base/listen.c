@@ -22,10 +22,10 @@ static int listen_patiently(const char *dir, const char *name, mode_t mode)
 	return fd;
 }
 
-int listen_on(struct keep *k, const char *rundir, const char *systemd_name, const char *path,
+int listen_on(struct fdstore *k, const char *rundir, const char *systemd_name, const char *path,
 	      const char *name, mode_t mode)
 {
-	int fd = k ? keep_listen(k, systemd_name) : -ENOENT;
+	int fd = k ? fdstore_listen(k, systemd_name) : -ENOENT;
 	char dir[PATH_MAX], *slash;
 
 	if (fd != -ENOENT)

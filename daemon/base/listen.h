@@ -12,7 +12,7 @@
  * @k: may have one of systemd's, named @systemd_name; NULL: there are none
  * @path: where; NULL: @name in @rundir
  */
-int listen_on(struct keep *k, const char *rundir, const char *systemd_name, const char *path,
+int listen_on(struct fdstore *k, const char *rundir, const char *systemd_name, const char *path,
 	      const char *name, mode_t mode);
 
 #endif

@@ -16,7 +16,7 @@
 static bool journal, prefix, piped;
 static const char *(*store_of)(uint32_t session);
 
-void say_open(const char *(*store)(uint32_t session))
+void log_open(const char *(*store)(uint32_t session))
 {
 	const char *stream = getenv("JOURNAL_STREAM");
 	unsigned long long dev, ino;
@@ -29,7 +29,7 @@ void say_open(const char *(*store)(uint32_t session))
 	prefix = !journal && notify_is_service() && !isatty(STDERR_FILENO);
 }
 
-void say_through_pipe(void)
+void log_through_pipe(void)
 {
 	piped = true;
 }
@@ -58,7 +58,7 @@ static bool to_journal(int priority, uint32_t session, const char *text)
 	return !ret;
 }
 
-void say(int priority, uint32_t session, const char *fmt, ...)
+void log_msg(int priority, uint32_t session, const char *fmt, ...)
 {
 	char text[1024];
 	va_list ap;

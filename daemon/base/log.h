@@ -9,21 +9,21 @@
 #include <syslog.h>
 
 /**
- * say_open() - find out where to
+ * log_open() - find out where to
  * @store: the directory of a session's store, for the field ADEPT_STORE; NULL: it has none.
- *	   Called by say(), in its thread.  NULL: no such field.
+ *	   Called by log_msg(), in its thread.  NULL: no such field.
  */
-void say_open(const char *(*store)(uint32_t session));
+void log_open(const char *(*store)(uint32_t session));
 
-/** say_through_pipe() - from now on as lines "<PRIORITY>SESSION TEXT" on stderr, for the front */
-void say_through_pipe(void);
+/** log_through_pipe() - from now on as lines "<PRIORITY>SESSION TEXT" on stderr, for the front */
+void log_through_pipe(void);
 
 /**
- * say() - log a line
+ * log_msg() - log a line
  * @priority: LOG_ERR..
  * @session: what it is about, field ADEPT_SESSION; 0: none
  */
-void say(int priority, uint32_t session, const char *fmt, ...)
+void log_msg(int priority, uint32_t session, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
 #endif

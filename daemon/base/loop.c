@@ -2,7 +2,7 @@
 /*
  * The event loop.
  *
- * Watches are single IORING_OP_POLL_ADD, armed anew behind each call of ready().  That is
+ * Watches are single IORING_OP_POLL_ADD, armed anew after each call of ready().  That is
  * level-triggered, which multishot poll is not, and costs an entry in a submission that
  * is made anyway.  But io_uring always tells of POLLRDHUP, also who has not asked: where
  * there is nothing else a multishot poll waits for more, since a single one would not wait.
@@ -404,7 +404,7 @@ static int wait_for_any(struct loop *l)
 		ts.tv_nsec = left % 1000000000;
 		ret = io_uring_submit_and_wait_timeout(&l->ring, &cqe, 1, &ts, NULL);
 	}
-	/* Of memory or of room for completions there is more behind some completions. */
+	/* Of memory or of room for completions there is more after some completions. */
 	if (ret == -ETIME || ret == -EINTR || ret == -EBUSY || ret == -EAGAIN)
 		return 0;
 	return ret < 0 ? ret : 0;

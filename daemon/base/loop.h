@@ -21,7 +21,7 @@ struct io_uring_sqe;
  */
 struct loop_watch {
 	/**
-	 * @ready: @revents as of poll(2); may unwatch itself or others, and free them
+	 * @ready: @revents as of poll(2); may unprotect itself or others, and free them
 	 *
 	 * As with poll(2) it is called again as long as there is something, and POLLERR,
 	 * POLLHUP and POLLNVAL come unasked.

@@ -11,7 +11,7 @@
 #include "strbuf.h"
 #include "utf8.h"
 
-static bool reserve(struct text *t, size_t size)
+static bool reserve(struct strbuf *t, size_t size)
 {
 	size_t room = t->room ? t->room : 1024;
 	char *s;
@@ -32,7 +32,7 @@ static bool reserve(struct text *t, size_t size)
 	return true;
 }
 
-void text_put(struct text *t, const char *data, size_t size)
+void strbuf_put(struct strbuf *t, const char *data, size_t size)
 {
 	if (!reserve(t, size))
 		return;
@@ -41,12 +41,12 @@ void text_put(struct text *t, const char *data, size_t size)
 	t->s[t->len] = 0;
 }
 
-void text_str(struct text *t, const char *s)
+void strbuf_str(struct strbuf *t, const char *s)
 {
-	text_put(t, s, strlen(s));
+	strbuf_put(t, s, strlen(s));
 }
 
-void text_printf(struct text *t, const char *fmt, ...)
+void strbuf_printf(struct strbuf *t, const char *fmt, ...)
 {
 	va_list ap;
 	int n;
@@ -62,7 +62,7 @@ void text_printf(struct text *t, const char *fmt, ...)
 	t->len += n;
 }
 
-char *text_take(struct text *t)
+char *strbuf_take(struct strbuf *t)
 {
 	char *s = t->s;
 
@@ -70,78 +70,78 @@ char *text_take(struct text *t)
 		free(s);
 		s = NULL;
 	}
-	*t = (struct text){ 0 };
+	*t = (struct strbuf){ 0 };
 	return s;
 }
 
 /* ---- JSON ---- */
 
-static void quoted(struct text *t, const char *s)
+static void quoted(struct strbuf *t, const char *s)
 {
 	char one[JSON_CHAR_MAX];
 	unsigned int size;
 
-	text_put(t, "\"", 1);
+	strbuf_put(t, "\"", 1);
 	while (*s) {
 		s += json_char(s, one, &size);
-		text_put(t, one, size);
+		strbuf_put(t, one, size);
 	}
-	text_put(t, "\"", 1);
+	strbuf_put(t, "\"", 1);
 }
 
-static void key_of(struct text *t, const char *key)
+static void key_of(struct strbuf *t, const char *key)
 {
 	if (t->more)
-		text_put(t, ",", 1);
+		strbuf_put(t, ",", 1);
 	t->more = true;
 	if (key) {
 		quoted(t, key);
-		text_put(t, ":", 1);
+		strbuf_put(t, ":", 1);
 	}
 }
 
-void text_open(struct text *t, const char *key, char bracket)
+void strbuf_open(struct strbuf *t, const char *key, char bracket)
 {
 	key_of(t, key);
-	text_put(t, &bracket, 1);
+	strbuf_put(t, &bracket, 1);
 	t->more = false;
 }
 
-void text_close(struct text *t, char bracket)
+void strbuf_close(struct strbuf *t, char bracket)
 {
-	text_put(t, &bracket, 1);
+	strbuf_put(t, &bracket, 1);
 	t->more = true;
 }
 
-void text_u64(struct text *t, const char *key, uint64_t v)
+void strbuf_u64(struct strbuf *t, const char *key, uint64_t v)
 {
 	key_of(t, key);
-	text_printf(t, "%" PRIu64, v);
+	strbuf_printf(t, "%" PRIu64, v);
 }
 
-void text_i64(struct text *t, const char *key, int64_t v)
+void strbuf_i64(struct strbuf *t, const char *key, int64_t v)
 {
 	key_of(t, key);
-	text_printf(t, "%" PRId64, v);
+	strbuf_printf(t, "%" PRId64, v);
 }
 
-void text_bool(struct text *t, const char *key, bool v)
+void strbuf_bool(struct strbuf *t, const char *key, bool v)
 {
 	key_of(t, key);
-	text_str(t, v ? "true" : "false");
+	strbuf_str(t, v ? "true" : "false");
 }
 
-void text_string(struct text *t, const char *key, const char *s)
+void strbuf_string(struct strbuf *t, const char *key, const char *s)
 {
 	key_of(t, key);
 	if (s)
 		quoted(t, s);
 	else
-		text_str(t, "null");
+		strbuf_str(t, "null");
 }
 
-void text_raw(struct text *t, const char *key, const char *json)
+void strbuf_raw(struct strbuf *t, const char *key, const char *json)
 {
 	key_of(t, key);
-	text_str(t, json);
+	strbuf_str(t, json);
 }

@@ -21,7 +21,7 @@
 #define WITHOUT_NS	2000000l	/* a look at all of them where there is no futex_waitv */
 
 /* Bells are read and changed under the group's lock; the futexes may vanish outside of it. */
-struct bell {
+struct wakeup {
 	uint32_t *futex;	/* NULL: the place is free */
 	uint32_t seen;
 	bool rang;
@@ -34,7 +34,7 @@ struct group {
 	pthread_t waiter;
 	uint32_t changed;	/* futex: the waiter shall look again */
 	bool ended;
-	struct bell bell[GROUP];
+	struct wakeup wakeup[GROUP];
 };
 
 struct bells {
@@ -57,9 +57,9 @@ static unsigned int list(struct group *g, struct futex_waitv *w)
 		.val = g->changed, .uaddr = (uintptr_t)&g->changed, .flags = FUTEX_32,
 	};
 	for (i = 0; i < GROUP; i++)
-		if (g->bell[i].futex)
+		if (g->wakeup[i].futex)
 			w[n++] = (struct futex_waitv){
-				.val = g->bell[i].seen, .uaddr = (uintptr_t)g->bell[i].futex,
+				.val = g->wakeup[i].seen, .uaddr = (uintptr_t)g->wakeup[i].futex,
 				.flags = FUTEX_32,
 			};
 	return n;
@@ -73,7 +73,7 @@ static bool listen_all(struct group *g)
 	unsigned int i;
 
 	for (i = 0; i < GROUP; i++) {
-		struct bell *b = &g->bell[i];
+		struct wakeup *b = &g->wakeup[i];
 
 		if (!b->futex)
 			continue;
@@ -134,7 +134,7 @@ static struct group *group_new(struct bells *b)
 	return NULL;
 }
 
-int bells_open(struct bells **out)
+int wakeups_open(struct bells **out)
 {
 	struct bells *b = calloc(1, sizeof(*b));
 
@@ -149,7 +149,7 @@ int bells_open(struct bells **out)
 	return 0;
 }
 
-void bells_close(struct bells *b)
+void wakeups_close(struct bells *b)
 {
 	unsigned int i;
 
@@ -168,7 +168,7 @@ void bells_close(struct bells *b)
 	free(b);
 }
 
-int bells_fd(const struct bells *b)
+int wakeups_fd(const struct bells *b)
 {
 	return b->event;
 }
@@ -179,9 +179,9 @@ static int add_to(struct group *g, uint32_t *futex, void *owner)
 
 	pthread_mutex_lock(&g->lock);
 	for (i = 0; n < 0 && i < (int)GROUP; i++) {
-		if (g->bell[i].futex)
+		if (g->wakeup[i].futex)
 			continue;
-		g->bell[i] = (struct bell){
+		g->wakeup[i] = (struct wakeup){
 			.futex = futex, .owner = owner,
 			.seen = __atomic_load_n(futex, __ATOMIC_ACQUIRE),
 		};
@@ -193,7 +193,7 @@ static int add_to(struct group *g, uint32_t *futex, void *owner)
 	return n;
 }
 
-int bells_add(struct bells *b, uint32_t *futex, void *owner)
+int wakeups_add(struct bells *b, uint32_t *futex, void *owner)
 {
 	unsigned int i;
 	int n;
@@ -210,22 +210,22 @@ int bells_add(struct bells *b, uint32_t *futex, void *owner)
 	return -ENOSPC;
 }
 
-void bells_remove(struct bells *b, int n)
+void wakeups_remove(struct bells *b, int n)
 {
 	struct group *g = b->group[n / GROUP];
 
 	pthread_mutex_lock(&g->lock);
-	g->bell[n % GROUP] = (struct bell){ 0 };
+	g->wakeup[n % GROUP] = (struct wakeup){ 0 };
 	pthread_mutex_unlock(&g->lock);
 	look_again(g);
 }
 
 /* The next one from @n on, or -1. */
-static int next_rung(struct bells *b, int n, void **owner)
+static int next_woken(struct bells *b, int n, void **owner)
 {
 	for (; n < (int)(GROUPS * GROUP) && b->group[n / GROUP]; n++) {
 		struct group *g = b->group[n / GROUP];
-		struct bell *bell = &g->bell[n % GROUP];
+		struct wakeup *bell = &g->wakeup[n % GROUP];
 		bool rang;
 
 		pthread_mutex_lock(&g->lock);
@@ -239,7 +239,7 @@ static int next_rung(struct bells *b, int n, void **owner)
 	return -1;
 }
 
-void bells_take(struct bells *b, void (*rang)(void *owner))
+void wakeups_take(struct bells *b, void (*rang)(void *owner))
 {
 	uint64_t count;
 	void *owner;
@@ -247,6 +247,6 @@ void bells_take(struct bells *b, void (*rang)(void *owner))
 
 	if (read(b->event, &count, sizeof(count)) < 0)
 		return;
-	for (n = next_rung(b, 0, &owner); n >= 0; n = next_rung(b, n + 1, &owner))
+	for (n = next_woken(b, 0, &owner); n >= 0; n = next_woken(b, n + 1, &owner))
 		rang(owner);
 }

@@ -11,20 +11,20 @@
 
 struct bells;
 
-int bells_open(struct bells **b);
-void bells_close(struct bells *b);
-/** bells_fd() - readable when one has rung since bells_take() */
-int bells_fd(const struct bells *b);
+int wakeups_open(struct bells **b);
+void wakeups_close(struct bells *b);
+/** wakeups_fd() - readable when one has rung since wakeups_take() */
+int wakeups_fd(const struct bells *b);
 /**
- * bells_add() - listen to @futex
- * @owner: for bells_take()
+ * wakeups_add() - listen to @futex
+ * @owner: for wakeups_take()
  *
- * Return: a number for bells_remove(), or a negative errno.
+ * Return: a number for wakeups_remove(), or a negative errno.
  */
-int bells_add(struct bells *b, uint32_t *futex, void *owner);
-/** bells_remove() - @futex may be unmapped afterwards */
-void bells_remove(struct bells *b, int n);
-/** bells_take() - call @rang for each that has rung; of the loop */
-void bells_take(struct bells *b, void (*rang)(void *owner));
+int wakeups_add(struct bells *b, uint32_t *futex, void *owner);
+/** wakeups_remove() - @futex may be unmapped afterwards */
+void wakeups_remove(struct bells *b, int n);
+/** wakeups_take() - call @rang for each that has rung; of the loop */
+void wakeups_take(struct bells *b, void (*rang)(void *owner));
 
 #endif

@@ -133,7 +133,7 @@ static void out_compact(struct client *cl)
 		memmove(cl->out.s, cl->out.s + cl->out_at, cl->out.len);
 	cl->out_at = 0;
 	if (!cl->out.len && cl->out.room > CLIENT_OUT_HIGH)
-		free(text_take(&cl->out));
+		free(strbuf_take(&cl->out));
 }
 
 /* Send what goes; a client that is gone or has enough is dropped. */
@@ -172,28 +172,28 @@ static void want(struct client *cl)
 	loop_watch_change(cl->control->loop, &cl->watch, events);
 }
 
-void client_send(struct client *cl, struct text *line)
+void client_send(struct client *cl, struct strbuf *line)
 {
 	if (cl->dead)
 		goto out;
-	text_put(line, "\n", 1);
+	strbuf_put(line, "\n", 1);
 	if (line->failed || waiting(cl) + line->len > CONTROL_OUT_MAX) {
 		client_drop(cl);
 		goto out;
 	}
 	if (!waiting(cl))
 		cl->out_ns = loop_now();
-	text_put(&cl->out, line->s, line->len);
+	strbuf_put(&cl->out, line->s, line->len);
 	if (cl->out.failed)
 		client_drop(cl);
 	else
 		out_flush(cl);
 	want(cl);
 out:
-	free(text_take(line));
+	free(strbuf_take(line));
 }
 
-int client_send_fds(struct client *cl, struct text *line, const int *fds, int n)
+int client_send_fds(struct client *cl, struct strbuf *line, const int *fds, int n)
 {
 	struct client_fds *f = calloc(1, sizeof(*f));
 	int ret;
@@ -218,7 +218,7 @@ int client_send_fds(struct client *cl, struct text *line, const int *fds, int n)
 /* ---- input ---- */
 
 /* Serve the next line; false: there is none, or it must wait. */
-static bool serve_next(struct client *cl)
+static bool handle_next(struct client *cl)
 {
 	char *line = cl->in + cl->in_at, *end;
 
@@ -229,7 +229,7 @@ static bool serve_next(struct client *cl)
 		cl->in_seen = cl->in_len;
 		return false;
 	}
-	serve_line(cl, line, end - line);
+	client_handle_line(cl, line, end - line);
 	cl->in_at = end + 1 - cl->in;
 	cl->in_seen = cl->in_at;
 	return true;
@@ -246,30 +246,30 @@ static void in_compact(struct client *cl)
 }
 
 /* What is left is a part of a line. */
-static void serve_part(struct client *cl)
+static void handle_part(struct client *cl)
 {
 	if (cl->in_len >= DEPD_LINE_MAX) {
 		cl->closing = true;
-		serve_refuse(cl, -EMSGSIZE, "this line is too long for a request");
+		client_refuse(cl, -EMSGSIZE, "this line is too long for a request");
 	} else if (cl->eof && cl->in_len) {
 		/* Cut off JSON is none, so this does no harm. */
-		serve_line(cl, cl->in, cl->in_len);
+		client_handle_line(cl, cl->in, cl->in_len);
 		cl->in_at = cl->in_len;
 		cl->in_seen = cl->in_len;
 		in_compact(cl);
 	}
 }
 
-static void serve_some(struct client *cl)
+static void handle_some(struct client *cl)
 {
 	unsigned int n = 0;
 
-	while (n < LINES_ONCE && serve_next(cl))
+	while (n < LINES_ONCE && handle_next(cl))
 		n++;
 	in_compact(cl);
 	cl->more = n == LINES_ONCE;
 	if (!cl->dead && !cl->closing && !cl->more && cl->in_seen == cl->in_len)
-		serve_part(cl);
+		handle_part(cl);
 }
 
 static void receive(struct client *cl)
@@ -301,7 +301,7 @@ static void client_ready(struct loop_watch *w, short revents)
 		receive(cl);
 	else if (!cl->dead && revents & (POLLHUP | POLLERR | POLLNVAL))
 		client_drop(cl);
-	serve_some(cl);
+	handle_some(cl);
 	want(cl);
 }
 
@@ -318,7 +318,7 @@ void client_idle(struct client *cl, uint64_t now)
 			client_drop(cl);
 	} else if (cl->in_len && !cl->closing && now > cl->in_ns && now - cl->in_ns > limit) {
 		cl->closing = true;
-		serve_refuse(cl, -ETIMEDOUT, "the rest of this line did not come");
+		client_refuse(cl, -ETIMEDOUT, "the rest of this line did not come");
 		want(cl);
 	}
 }

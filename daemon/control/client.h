@@ -43,7 +43,7 @@ struct client {
 	bool more;		/* lines are left for the next turn */
 	uint64_t in_ns;		/* when something came last */
 	/* Output: from out_at on */
-	struct text out;
+	struct strbuf out;
 	size_t out_at;
 	uint64_t out_base;	/* bytes since the beginning before @out */
 	uint64_t out_ns;	/* when something went last, or began to wait */
@@ -75,19 +75,19 @@ void client_free(struct client *cl);
 /** client_drop() - close it now, free it when nothing uses it any more */
 void client_drop(struct client *cl);
 /** client_send() - put a line into its output and send what goes */
-void client_send(struct client *cl, struct text *line);
+void client_send(struct client *cl, struct strbuf *line);
 /** client_send_fds() - with duplicates of these descriptors on its first byte */
-int client_send_fds(struct client *cl, struct text *line, const int *fds, int n);
+int client_send_fds(struct client *cl, struct strbuf *line, const int *fds, int n);
 /** client_idle() - look for what takes too long */
 void client_idle(struct client *cl, uint64_t now);
 
 /* ---- dispatch.c ---- */
 
-/** serve_line() - a request: answer it */
-void serve_line(struct client *cl, const char *line, size_t size);
-/** serve_refuse() - an answer that says no */
-void serve_refuse(struct client *cl, int err, const char *why);
-/** serve_event() - tell @cl, if it watches @id */
-void serve_event(struct client *cl, uint32_t id);
+/** client_handle_line() - a request: answer it */
+void client_handle_line(struct client *cl, const char *line, size_t size);
+/** client_refuse() - an answer that says no */
+void client_refuse(struct client *cl, int err, const char *why);
+/** handle_event() - tell @cl, if it watches @id */
+void handle_event(struct client *cl, uint32_t id);
 
 #endif

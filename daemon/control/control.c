@@ -18,12 +18,12 @@
 #endif
 
 #define ACCEPT_ONCE	16
-#define SWEEP_NS	1000000000ull
+#define IDLE_CHECK_NS	1000000000ull
 
 /* Time is looked at while there are clients, or some wait to be. */
-static void need_sweep(struct control *c)
+static void need_idle_timer(struct control *c)
 {
-	uint64_t every = c->idle_ns / 4 < SWEEP_NS ? c->idle_ns / 4 + 1 : SWEEP_NS;
+	uint64_t every = c->idle_ns / 4 < IDLE_CHECK_NS ? c->idle_ns / 4 + 1 : IDLE_CHECK_NS;
 
 	if (!c->sweep.armed)
 		loop_timer_set(c->loop, &c->sweep, every, every);
@@ -46,14 +46,14 @@ static bool is_full(const struct control *c, uid_t uid)
 /* To somebody who does not become a client: it fits in an empty socket, or is lost. */
 static void turn_away(struct control *c, int fd, int err, const char *why)
 {
-	struct text t = { 0 };
+	struct strbuf t = { 0 };
 
 	c->refused++;
-	answer_refusal(&t, err, why);
-	text_put(&t, "\n", 1);
+	response_refusal(&t, err, why);
+	strbuf_put(&t, "\n", 1);
 	if (!t.failed)
 		send(fd, t.s, t.len, MSG_NOSIGNAL | MSG_DONTWAIT);
-	free(text_take(&t));
+	free(strbuf_take(&t));
 	close(fd);
 }
 
@@ -80,7 +80,7 @@ static void admit(struct control *c, int fd)
 	} else if (!client_new(c, fd, &peer)) {
 		turn_away(c, fd, -ENOMEM, NULL);
 	} else {
-		need_sweep(c);
+		need_idle_timer(c);
 		return;
 	}
 	if (peer.pidfd >= 0)
@@ -103,7 +103,7 @@ static void control_ready(struct loop_watch *w, short revents)
 			continue;
 		if (errno != EAGAIN) {
 			c->deaf = true;
-			need_sweep(c);
+			need_idle_timer(c);
 			loop_watch_change(c->loop, w, 0);
 		}
 		return;
@@ -112,7 +112,7 @@ static void control_ready(struct loop_watch *w, short revents)
 
 /* ---- time ---- */
 
-static void control_sweep(struct loop_timer *t)
+static void close_idle_clients(struct loop_timer *t)
 {
 	struct control *c = (struct control *)((char *)t - offsetof(struct control, sweep));
 	uint64_t now = loop_now();
@@ -164,7 +164,7 @@ int control_open(struct control **out, struct loop *l, int fd, const struct cont
 	c->ops = *ops;
 	c->idle_ns = CONTROL_IDLE_NS;
 	c->listen.ready = control_ready;
-	c->sweep.due = control_sweep;
+	c->sweep.due = close_idle_clients;
 	c->reap.due = control_reap;
 	ret = loop_watch_add(l, &c->listen, fd, POLLIN);
 	if (ret) {
@@ -202,14 +202,14 @@ void control_session_changed(struct control *c, uint32_t id)
 
 	for (cl = c->clients; cl; cl = cl->next)
 		if (!cl->dead)
-			serve_event(cl, id);
+			handle_event(cl, id);
 }
 
 void control_set_idle(struct control *c, uint64_t ns)
 {
 	c->idle_ns = ns;
 	loop_timer_cancel(c->loop, &c->sweep);
-	need_sweep(c);
+	need_idle_timer(c);
 }
 
 unsigned int control_clients(const struct control *c)

@@ -10,22 +10,22 @@
 #include "response.h"
 #include "client.h"
 
-void serve_refuse(struct client *cl, int err, const char *why)
+void client_refuse(struct client *cl, int err, const char *why)
 {
-	struct text t = { 0 };
+	struct strbuf t = { 0 };
 
 	cl->control->refused++;
-	answer_refusal(&t, err, why);
+	response_refusal(&t, err, why);
 	client_send(cl, &t);
 }
 
 /* The answer of those that have nothing to tell. */
-static void serve_done(struct client *cl)
+static void client_request_done(struct client *cl)
 {
-	struct text t = { 0 };
+	struct strbuf t = { 0 };
 
-	answer_begin(&t);
-	answer_end(&t);
+	response_begin(&t);
+	response_end(&t);
 	client_send(cl, &t);
 }
 
@@ -36,13 +36,13 @@ static bool may_see(const struct client *cl, const struct session_info *s)
 
 /* ---- what there is ---- */
 
-static void serve_status(struct client *cl)
+static void handle_status(struct client *cl)
 {
 	const struct control_ops *ops = &cl->control->ops;
 	struct depd_info d = { 0 };
 	uint64_t chunks, bytes;
 	struct session_info s;
-	struct text t = { 0 };
+	struct strbuf t = { 0 };
 	size_t i;
 
 	ops->info(ops->arg, &d);
@@ -52,70 +52,70 @@ static void serve_status(struct client *cl)
 		chunks += s.lag_chunks;
 		bytes += s.lag_bytes;
 	}
-	answer_begin(&t);
-	answer_depd(&t, &d, chunks, bytes);
-	answer_end(&t);
+	response_begin(&t);
+	response_depd(&t, &d, chunks, bytes);
+	response_end(&t);
 	client_send(cl, &t);
 }
 
-static void serve_sessions(struct client *cl)
+static void handle_sessions(struct client *cl)
 {
 	const struct control_ops *ops = &cl->control->ops;
 	struct session_info s;
-	struct text t = { 0 };
+	struct strbuf t = { 0 };
 	size_t i;
 
-	answer_begin(&t);
-	text_open(&t, "sessions", '[');
+	response_begin(&t);
+	strbuf_open(&t, "sessions", '[');
 	for (i = 0; ops->session(ops->arg, i, &s); i++)
 		if (may_see(cl, &s))
-			answer_session(&t, NULL, &s);
-	text_close(&t, ']');
-	answer_end(&t);
+			response_session(&t, NULL, &s);
+	strbuf_close(&t, ']');
+	response_end(&t);
 	if (t.len < CONTROL_OUT_MAX - CLIENT_OUT_HIGH) {
 		client_send(cl, &t);
 	} else {
-		free(text_take(&t));
-		serve_refuse(cl, -EMSGSIZE, "there are too many sessions for one answer");
+		free(strbuf_take(&t));
+		client_refuse(cl, -EMSGSIZE, "there are too many sessions for one answer");
 	}
 }
 
-static void serve_users(struct client *cl)
+static void handle_users(struct client *cl)
 {
 	const struct control_ops *ops = &cl->control->ops;
 	struct account_info a;
-	struct text t = { 0 };
+	struct strbuf t = { 0 };
 	size_t i;
 
 	if (cl->peer.uid) {
-		serve_refuse(cl, -EPERM, "only root may see what users have");
+		client_refuse(cl, -EPERM, "only root may see what users have");
 		return;
 	}
-	answer_begin(&t);
-	text_open(&t, "users", '[');
+	response_begin(&t);
+	strbuf_open(&t, "users", '[');
 	for (i = 0; ops->account && ops->account(ops->arg, i, &a); i++)
-		answer_account(&t, &a);
-	text_close(&t, ']');
-	answer_end(&t);
+		response_account(&t, &a);
+	strbuf_close(&t, ']');
+	response_end(&t);
 	client_send(cl, &t);
 }
 
-static void serve_policy(struct client *cl)
+static void handle_policy(struct client *cl)
 {
 	const struct control_ops *ops = &cl->control->ops;
 	struct depd_info d = { 0 };
-	struct text t = { 0 };
+	struct strbuf t = { 0 };
 	char *rules;
 
 	ops->info(ops->arg, &d);
 	rules = ops->policy_text(ops->arg);
 	if (!rules) {
-		serve_refuse(cl, -ENOMEM, NULL);
+		client_refuse(cl, -ENOMEM, NULL);
 		return;
 	}
-	answer_begin(&t);
-	answer_policy(&t, &d, rules);
-	answer_end(&t);
+	response_begin(&t);
+	response_policy(&t, &d, rules);
+	response_end(&t);
 	free(rules);
 	client_send(cl, &t);
 }
@@ -157,13 +157,13 @@ static void forget_made(struct client *cl, uint32_t id)
 			cl->made[i--] = cl->made[--cl->nmade];
 }
 
-void serve_event(struct client *cl, uint32_t id)
+void handle_event(struct client *cl, uint32_t id)
 {
 	const struct control_ops *ops = &cl->control->ops;
 	struct client_watch *w = find_watch(cl, id);
 	struct session_info s = { 0 };
 	const char *event = "state";
-	struct text t = { 0 };
+	struct strbuf t = { 0 };
 
 	if (!ops->find(ops->arg, id, &s))
 		s = (struct session_info){ .id = id, .state = SESSION_ENDED, .exit_status = -1 };
@@ -178,40 +178,40 @@ void serve_event(struct client *cl, uint32_t id)
 		event = "error";
 		w->told_error = true;
 	}
-	answer_event(&t, event, &s);
+	response_event(&t, event, &s);
 	client_send(cl, &t);
 }
 
-static void serve_watch(struct client *cl, uint32_t id)
+static void handle_watch(struct client *cl, uint32_t id)
 {
 	const struct control_ops *ops = &cl->control->ops;
 	struct session_info s = { 0 };
-	struct text t = { 0 };
+	struct strbuf t = { 0 };
 	int ret;
 
 	if (!ops->find(ops->arg, id, &s) || !may_see(cl, &s)) {
-		serve_refuse(cl, -ENOENT, "there is no such session, or it is another user's");
+		client_refuse(cl, -ENOENT, "there is no such session, or it is another user's");
 		return;
 	}
 	ret = add_watch(cl, id);
 	if (ret) {
-		serve_refuse(cl, ret, ret == -EMFILE ? "too many sessions are watched" : NULL);
+		client_refuse(cl, ret, ret == -EMFILE ? "too many sessions are watched" : NULL);
 		return;
 	}
-	answer_begin(&t);
-	answer_session(&t, "session", &s);
-	answer_end(&t);
+	response_begin(&t);
+	response_session(&t, "session", &s);
+	response_end(&t);
 	client_send(cl, &t);
 	if (s.state == SESSION_ENDED)
-		serve_event(cl, id);
+		handle_event(cl, id);
 }
 
-static void serve_follow(struct client *cl, const struct request *r)
+static void handle_follow(struct client *cl, const struct request *r)
 {
 	const struct control_ops *ops = &cl->control->ops;
 	struct session_info s = { 0 };
 	char why[CONTROL_WHY] = "";
-	struct text t = { 0 };
+	struct strbuf t = { 0 };
 	int fd = -1, ret;
 
 	ret = ops->follow(ops->arg, &cl->peer, r, &fd, why);
@@ -221,18 +221,18 @@ static void serve_follow(struct client *cl, const struct request *r)
 		ret = -ENOENT;
 	if (ret)
 		goto out;
-	answer_begin(&t);
-	text_u64(&t, "descriptors", 1);
-	answer_session(&t, "session", &s);
-	answer_end(&t);
+	response_begin(&t);
+	strbuf_u64(&t, "descriptors", 1);
+	response_session(&t, "session", &s);
+	response_end(&t);
 	ret = client_send_fds(cl, &t, &fd, 1);
 	if (ret)
-		free(text_take(&t));
+		free(strbuf_take(&t));
 out:
 	if (fd >= 0)
 		close(fd);
 	if (ret)
-		serve_refuse(cl, ret, *why ? why : NULL);
+		client_refuse(cl, ret, *why ? why : NULL);
 }
 
 /* ---- recording ---- */
@@ -251,43 +251,43 @@ static int reserve_made(struct client *cl)
 	return 0;
 }
 
-static void serve_record(struct client *cl, const struct request *r)
+static void handle_record(struct client *cl, const struct request *r)
 {
 	const struct control_ops *ops = &cl->control->ops;
 	struct session_info s = { 0 };
 	char why[CONTROL_WHY] = "";
 	int fds[CLIENT_FDS_MAX] = { -1, -1 }, nfds = 0, ret;
-	struct text t = { 0 };
+	struct strbuf t = { 0 };
 	uint32_t id = 0;
 
 	ret = reserve_made(cl);
 	if (ret) {
-		serve_refuse(cl, ret, ret == -EMFILE ? "one client cannot have more sessions" :
-			     NULL);
+		client_refuse(cl, ret, ret == -EMFILE ? "one client cannot have more sessions" :
+			      NULL);
 		return;
 	}
 	ret = ops->record(ops->arg, &cl->peer, r, &id, fds, &nfds, why);
 	if (ret) {
-		serve_refuse(cl, ret, why);
+		client_refuse(cl, ret, why);
 		return;
 	}
 	cl->made[cl->nmade++] = id;
 	if (!ops->find(ops->arg, id, &s))
 		s = (struct session_info){ .id = id, .uid = cl->peer.uid, .exit_status = -1 };
-	answer_begin(&t);
-	text_u64(&t, "descriptors", nfds);
-	answer_session(&t, "session", &s);
-	answer_end(&t);
+	response_begin(&t);
+	strbuf_u64(&t, "descriptors", nfds);
+	response_session(&t, "session", &s);
+	response_end(&t);
 	ret = client_send_fds(cl, &t, fds, nfds);
 	if (!ret)
 		return;
-	free(text_take(&t));
+	free(strbuf_take(&t));
 	forget_made(cl, id);
 	ops->gone(ops->arg, id);
-	serve_refuse(cl, ret, "the session's descriptors could not be passed");
+	client_refuse(cl, ret, "the session's descriptors could not be passed");
 }
 
-static int serve_reload(struct client *cl, char *why)
+static int handle_reload(struct client *cl, char *why)
 {
 	const struct control_ops *ops = &cl->control->ops;
 
@@ -301,7 +301,7 @@ static int serve_reload(struct client *cl, char *why)
 /* ---- any ---- */
 
 /* Those that are answered by yes or no. */
-static int serve_plain(struct client *cl, const struct request *r, char *why)
+static int handle_plain(struct client *cl, const struct request *r, char *why)
 {
 	const struct control_ops *ops = &cl->control->ops;
 
@@ -313,49 +313,49 @@ static int serve_plain(struct client *cl, const struct request *r, char *why)
 	case REQUEST_STOP:
 		return ops->stop(ops->arg, &cl->peer, r, why);
 	case REQUEST_RELOAD:
-		return serve_reload(cl, why);
+		return handle_reload(cl, why);
 	default:
 		return -EINVAL;
 	}
 }
 
-static void serve_request(struct client *cl, const struct request *r)
+static void handle_request(struct client *cl, const struct request *r)
 {
 	char why[CONTROL_WHY] = "";
 	int ret;
 
 	switch (r->op) {
 	case REQUEST_STATUS:
-		serve_status(cl);
+		handle_status(cl);
 		break;
 	case REQUEST_SESSIONS:
-		serve_sessions(cl);
+		handle_sessions(cl);
 		break;
 	case REQUEST_USERS:
-		serve_users(cl);
+		handle_users(cl);
 		break;
 	case REQUEST_POLICY:
-		serve_policy(cl);
+		handle_policy(cl);
 		break;
 	case REQUEST_WATCH:
-		serve_watch(cl, r->session);
+		handle_watch(cl, r->session);
 		break;
 	case REQUEST_FOLLOW:
-		serve_follow(cl, r);
+		handle_follow(cl, r);
 		break;
 	case REQUEST_RECORD:
-		serve_record(cl, r);
+		handle_record(cl, r);
 		break;
 	default:
-		ret = serve_plain(cl, r, why);
+		ret = handle_plain(cl, r, why);
 		if (ret)
-			serve_refuse(cl, ret, why);
+			client_refuse(cl, ret, why);
 		else
-			serve_done(cl);
+			client_request_done(cl);
 	}
 }
 
-void serve_line(struct client *cl, const char *line, size_t size)
+void client_handle_line(struct client *cl, const char *line, size_t size)
 {
 	char why[CONTROL_WHY] = "";
 	struct request r;
@@ -364,11 +364,11 @@ void serve_line(struct client *cl, const char *line, size_t size)
 	cl->control->requests++;
 	ret = request_parse(&r, line, size, why, sizeof(why));
 	if (ret) {
-		/* Behind what is no request nothing else is looked for. */
+		/* After what is no request nothing else is looked for. */
 		cl->closing = ret == -EPROTO;
-		serve_refuse(cl, ret, why);
+		client_refuse(cl, ret, why);
 		return;
 	}
-	serve_request(cl, &r);
+	handle_request(cl, &r);
 	request_free(&r);
 }

@@ -16,7 +16,7 @@ struct scan {
 	const char *line, *at, *end;
 	const char *text, *text_end;	/* the last string */
 	unsigned int depth;
-	bool ended;		/* the object is behind us */
+	bool ended;		/* the object is after us */
 	char *why;
 	size_t why_size;
 };
@@ -130,7 +130,7 @@ static int scan_token(struct scan *s)
 		return 0;
 	}
 	if (s->ended)
-		return refuse(s, -EPROTO, "there is something behind the object");
+		return refuse(s, -EPROTO, "there is something after the object");
 	if (!s->depth && c != '{')
 		return refuse(s, -EPROTO, "a request is a JSON object, one line of it");
 	if (c == '"')

@@ -15,7 +15,7 @@
  *
  * Refused are NULs, also written as \u0000, other control characters, brackets nested
  * deeper than JSON_DEPTH_MAX, numbers that are not whole, or written with an exponent,
- * and more than white space behind the object.  What else is no JSON is left to cJSON.
+ * and more than white space after the object.  What else is no JSON is left to cJSON.
  *
  * Return: 0, -EPROTO, or -EINVAL for a number.
  */

@@ -14,23 +14,23 @@
 #define TRIES		40	/* 50 ms apart: it has to see first that the last depd is gone */
 
 /* An answer that came too late would be taken for the next one's: say no more. */
-static int broken(struct keep *k, int ret)
+static int broken(struct fdstore *k, int ret)
 {
 	close(k->sock);
 	k->sock = -1;
 	return ret == -EAGAIN ? -ETIMEDOUT : ret;
 }
 
-static int ask(struct keep *k, struct keeper_msg *m, int fd, int *got)
+static int ask(struct fdstore *k, struct holder_msg *m, int fd, int *got)
 {
 	uint32_t op = m->op;
 	int ret, one;
 
 	if (k->sock < 0)
 		return -EPIPE;
-	ret = keeper_send(k->sock, m, fd);
+	ret = holder_send(k->sock, m, fd);
 	if (!ret)
-		ret = keeper_receive(k->sock, m, &one);
+		ret = holder_receive(k->sock, m, &one);
 	if (ret)
 		return broken(k, ret);
 	if (got)
@@ -40,58 +40,58 @@ static int ask(struct keep *k, struct keeper_msg *m, int fd, int *got)
 	return m->op == op ? m->result : broken(k, -EPROTO);
 }
 
-static int keeper_put(struct keep *k, const char *name, int fd)
+static int holder_put(struct fdstore *k, const char *name, int fd)
 {
-	struct keeper_msg m = { .op = KEEPER_PUT };
+	struct holder_msg m = { .op = HOLDER_PUT };
 
 	snprintf(m.name, sizeof(m.name), "%s", name);
 	return ask(k, &m, fd, NULL);
 }
 
-static int keeper_remove(struct keep *k, const char *name)
+static int holder_remove(struct fdstore *k, const char *name)
 {
-	struct keeper_msg m = { .op = KEEPER_REMOVE };
+	struct holder_msg m = { .op = HOLDER_REMOVE };
 
 	snprintf(m.name, sizeof(m.name), "%s", name);
 	return ask(k, &m, -1, NULL);
 }
 
-static const struct keep_way keeper_way = { keeper_put, keeper_remove };
+static const struct fdstore_way holder_way = { holder_put, holder_remove };
 
 static int make_keeper(const char *rundir)
 {
-	int fd = rundir_socket(rundir, KEEPER_SOCKET, SOCK_SEQPACKET, 0600);
+	int fd = rundir_socket(rundir, HOLDER_SOCKET, SOCK_SEQPACKET, 0600);
 	int ret;
 
 	if (fd < 0)
 		return fd;
-	ret = keeper_start(fd, rundir);
+	ret = holder_start(fd, rundir);
 	close(fd);
 	return ret;
 }
 
-static int hello(struct keep *k)
+static int hello(struct fdstore *k)
 {
-	struct keeper_msg m = { 0 };
+	struct holder_msg m = { 0 };
 	int fd, ret;
 
-	if (!keeper_trusts(k->sock))
+	if (!fdstore_peer_ok(k->sock))
 		return broken(k, -EPERM);
-	ret = keeper_receive(k->sock, &m, &fd);
+	ret = holder_receive(k->sock, &m, &fd);
 	if (fd >= 0)
 		close(fd);
 	if (!ret)
-		ret = m.op != KEEPER_HELLO || strcmp(m.name, KEEPER_VERSION) ? -EPROTO : m.result;
+		ret = m.op != HOLDER_HELLO || strcmp(m.name, HOLDER_VERSION) ? -EPROTO : m.result;
 	return ret ? broken(k, ret) : 0;
 }
 
-static int find_keeper(struct keep *k, const char *rundir)
+static int find_keeper(struct fdstore *k, const char *rundir)
 {
 	unsigned int i;
 	int ret = -EBUSY;
 
 	for (i = 0; i < TRIES; i++) {
-		k->sock = rundir_connect(rundir, KEEPER_SOCKET, SOCK_SEQPACKET, ANSWER_MS);
+		k->sock = rundir_connect(rundir, HOLDER_SOCKET, SOCK_SEQPACKET, ANSWER_MS);
 		if (k->sock >= 0) {
 			ret = hello(k);
 			/* -EPIPE: it was just about to end */
@@ -109,18 +109,18 @@ static int find_keeper(struct keep *k, const char *rundir)
 	return ret;
 }
 
-static int take_all(struct keep *k, struct keep_list *kept)
+static int take_all(struct fdstore *k, struct fdstore_list *kept)
 {
-	struct keeper_msg m;
+	struct holder_msg m;
 	uint32_t i;
 	int fd, ret;
 
-	for (i = 0; i < KEEPER_FDS_MAX; i++) {
-		m = (struct keeper_msg){ .op = KEEPER_TAKE, .arg = i };
+	for (i = 0; i < HOLDER_FDS_MAX; i++) {
+		m = (struct holder_msg){ .op = HOLDER_TAKE, .arg = i };
 		ret = ask(k, &m, -1, &fd);
 		if (ret)
 			return ret == -ENOENT ? 0 : ret;
-		ret = fd < 0 ? -EPROTO : keep_list_add(kept, m.name, fd);
+		ret = fd < 0 ? -EPROTO : fdstore_list_add(kept, m.name, fd);
 		if (ret) {
 			if (fd >= 0)
 				close(fd);
@@ -130,8 +130,8 @@ static int take_all(struct keep *k, struct keep_list *kept)
 	return 0;
 }
 
-int keep_keeper(struct keep *k, const char *rundir, struct keep_list *kept, char *why,
-		size_t why_size)
+int fdstore_by_holder(struct fdstore *k, const char *rundir, struct fdstore_list *kept, char *why,
+		      size_t why_size)
 {
 	int ret = find_keeper(k, rundir);
 
@@ -141,8 +141,8 @@ int keep_keeper(struct keep *k, const char *rundir, struct keep_list *kept, char
 		snprintf(why, why_size, "Another depd uses the keeper of %s.", rundir);
 	else if (ret)
 		snprintf(why, why_size, "The keeper at %s/%s cannot be used: %s.", rundir,
-			 KEEPER_SOCKET, strerror(-ret));
-	k->way = &keeper_way;
+			 HOLDER_SOCKET, strerror(-ret));
+	k->way = &holder_way;
 	k->has_keeper = true;
 	return ret;
 }

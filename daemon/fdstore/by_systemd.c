@@ -11,7 +11,7 @@
 #include "internal.h"
 #include "daemon/base/sd_notify.h"
 
-static int systemd_put(struct keep *k, const char *name, int fd)
+static int systemd_put(struct fdstore *k, const char *name, int fd)
 {
 	char text[128];
 	int ret;
@@ -23,7 +23,7 @@ static int systemd_put(struct keep *k, const char *name, int fd)
 	return ret > 0 ? 0 : ret ? ret : -ENOTCONN;
 }
 
-static int systemd_remove(struct keep *k, const char *name)
+static int systemd_remove(struct fdstore *k, const char *name)
 {
 	int ret;
 
@@ -32,9 +32,9 @@ static int systemd_remove(struct keep *k, const char *name)
 	return ret > 0 ? 0 : ret ? ret : -ENOTCONN;
 }
 
-static const struct keep_way systemd_way = { systemd_put, systemd_remove };
+static const struct fdstore_way systemd_way = { systemd_put, systemd_remove };
 
-bool keep_systemd(struct keep *k)
+bool fdstore_systemd(struct fdstore *k)
 {
 	const char *fds = getenv("FDSTORE");
 
@@ -45,23 +45,23 @@ bool keep_systemd(struct keep *k)
 	return true;
 }
 
-static int sort_in(struct keep *k, struct keep_list *kept, const char *name, int fd)
+static int sort_in(struct fdstore *k, struct fdstore_list *kept, const char *name, int fd)
 {
 	int ret;
 
 	if (sd_is_socket(fd, AF_UNIX, 0, 1) <= 0)
-		ret = keep_list_add(kept, name, fd);
+		ret = fdstore_list_add(kept, name, fd);
 	else if (fcntl(fd, F_SETFL, O_NONBLOCK))
 		ret = -errno;
 	else
-		ret = keep_list_add(&k->listen, name, fd);
+		ret = fdstore_list_add(&k->listen, name, fd);
 	if (ret)
 		close(fd);
 	/* Not depd's, or there twice. */
 	return ret == -EINVAL || ret == -EEXIST ? 0 : ret;
 }
 
-int keep_passed(struct keep *k, struct keep_list *kept)
+int fdstore_passed(struct fdstore *k, struct fdstore_list *kept)
 {
 	char **names = NULL;
 	int i, n, ret = 0;

@@ -9,15 +9,15 @@
 #include "internal.h"
 #include "holder.h"
 
-bool keep_name_good(const char *name)
+bool fdstore_name_good(const char *name)
 {
 	size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				"0123456789._-");
 
-	return n && n < KEEP_NAME_MAX && !name[n];
+	return n && n < FDSTORE_NAME_MAX && !name[n];
 }
 
-int keep_list_find(const struct keep_list *l, const char *name)
+int fdstore_list_find(const struct fdstore_list *l, const char *name)
 {
 	size_t i;
 
@@ -27,16 +27,16 @@ int keep_list_find(const struct keep_list *l, const char *name)
 	return -ENOENT;
 }
 
-int keep_list_add(struct keep_list *l, const char *name, int fd)
+int fdstore_list_add(struct fdstore_list *l, const char *name, int fd)
 {
-	struct kept *v;
+	struct fdstore_entry *v;
 	size_t room;
 
-	if (!keep_name_good(name))
+	if (!fdstore_name_good(name))
 		return -EINVAL;
-	if (keep_list_find(l, name) >= 0)
+	if (fdstore_list_find(l, name) >= 0)
 		return -EEXIST;
-	if (l->n >= KEEPER_FDS_MAX)
+	if (l->n >= HOLDER_FDS_MAX)
 		return -ENOSPC;
 	if (l->n == l->room) {
 		room = l->room ? 2 * l->room : 16;
@@ -52,12 +52,12 @@ int keep_list_add(struct keep_list *l, const char *name, int fd)
 	return 0;
 }
 
-void keep_list_remove(struct keep_list *l, size_t i)
+void fdstore_list_remove(struct fdstore_list *l, size_t i)
 {
 	memmove(l->v + i, l->v + i + 1, (--l->n - i) * sizeof(*l->v));
 }
 
-void keep_list_free(struct keep_list *l)
+void fdstore_list_free(struct fdstore_list *l)
 {
 	size_t i;
 

@@ -9,21 +9,21 @@
 
 #include "internal.h"
 
-static int note_names(struct keep *k, const struct keep_list *kept)
+static int note_names(struct fdstore *k, const struct fdstore_list *kept)
 {
 	int ret = 0;
 	size_t i;
 
 	for (i = 0; i < kept->n && !ret; i++)
-		ret = keep_list_add(&k->names, kept->v[i].name, -1);
+		ret = fdstore_list_add(&k->names, kept->v[i].name, -1);
 	return ret;
 }
 
-int keep_open(struct keep **out, const char *rundir, struct kept **kept, size_t *n, char *why,
-	      size_t why_size)
+int fdstore_open(struct fdstore **out, const char *rundir, struct fdstore_entry **kept, size_t *n,
+		 char *why, size_t why_size)
 {
-	struct keep_list l = { 0 };
-	struct keep *k;
+	struct fdstore_list l = { 0 };
+	struct fdstore *k;
 	int ret;
 
 	k = calloc(1, sizeof(*k));
@@ -33,14 +33,14 @@ int keep_open(struct keep **out, const char *rundir, struct kept **kept, size_t 
 	}
 	k->sock = -1;
 	snprintf(why, why_size, "What systemd passes cannot be taken.");
-	ret = keep_passed(k, &l);
-	if (!ret && !keep_systemd(k))
-		ret = keep_keeper(k, rundir, &l, why, why_size);
+	ret = fdstore_passed(k, &l);
+	if (!ret && !fdstore_systemd(k))
+		ret = fdstore_by_holder(k, rundir, &l, why, why_size);
 	if (!ret)
 		ret = note_names(k, &l);
 	if (ret) {
-		keep_list_free(&l);
-		keep_close(k);
+		fdstore_list_free(&l);
+		fdstore_close(k);
 		return ret;
 	}
 	why[0] = 0;
@@ -50,49 +50,49 @@ int keep_open(struct keep **out, const char *rundir, struct kept **kept, size_t 
 	return 0;
 }
 
-int keep_listen_only(struct keep **out)
+int fdstore_listen_only(struct fdstore **out)
 {
-	struct keep *k = calloc(1, sizeof(*k));
-	struct keep_list kept = { 0 };
+	struct fdstore *k = calloc(1, sizeof(*k));
+	struct fdstore_list kept = { 0 };
 	int ret;
 
 	if (!k)
 		return -ENOMEM;
 	k->sock = -1;
-	ret = keep_passed(k, &kept);
-	keep_list_free(&kept);
+	ret = fdstore_passed(k, &kept);
+	fdstore_list_free(&kept);
 	if (ret)
-		keep_close(k);
+		fdstore_close(k);
 	else
 		*out = k;
 	return ret;
 }
 
-int keep_put(struct keep *k, const char *name, int fd)
+int fdstore_put(struct fdstore *k, const char *name, int fd)
 {
-	int ret = keep_list_add(&k->names, name, -1);
+	int ret = fdstore_list_add(&k->names, name, -1);
 
 	if (ret)
 		return ret;
 	ret = k->way->put(k, name, fd);
 	if (ret)
-		keep_list_remove(&k->names, k->names.n - 1);
+		fdstore_list_remove(&k->names, k->names.n - 1);
 	return ret;
 }
 
-int keep_remove(struct keep *k, const char *name)
+int fdstore_remove(struct fdstore *k, const char *name)
 {
-	int ret, i = keep_list_find(&k->names, name);
+	int ret, i = fdstore_list_find(&k->names, name);
 
 	if (i < 0)
 		return i;
 	ret = k->way->remove(k, name);
 	if (!ret)
-		keep_list_remove(&k->names, i);
+		fdstore_list_remove(&k->names, i);
 	return ret;
 }
 
-bool keep_lost(const struct keep *k)
+bool fdstore_lost(const struct fdstore *k)
 {
 	struct pollfd p = { .fd = k->sock, .events = POLLIN };
 
@@ -101,45 +101,45 @@ bool keep_lost(const struct keep *k)
 	return k->sock < 0 || (poll(&p, 1, 0) == 1 && p.revents & (POLLHUP | POLLERR));
 }
 
-int keep_again(struct keep *k, const char *rundir, char *why, size_t why_size)
+int fdstore_retry(struct fdstore *k, const char *rundir, char *why, size_t why_size)
 {
-	struct keep_list l = { 0 };
+	struct fdstore_list l = { 0 };
 	int ret;
 
 	if (k->sock >= 0)
 		close(k->sock);
 	k->sock = -1;
-	keep_list_free(&k->names);
-	ret = keep_keeper(k, rundir, &l, why, why_size);
+	fdstore_list_free(&k->names);
+	ret = fdstore_by_holder(k, rundir, &l, why, why_size);
 	if (!ret)
 		ret = note_names(k, &l);
-	keep_list_free(&l);
+	fdstore_list_free(&l);
 	return ret;
 }
 
-int keep_listen(struct keep *k, const char *name)
+int fdstore_listen(struct fdstore *k, const char *name)
 {
-	int fd, i = keep_list_find(&k->listen, name);
+	int fd, i = fdstore_list_find(&k->listen, name);
 
 	if (i < 0)
 		return i;
 	fd = k->listen.v[i].fd;
-	keep_list_remove(&k->listen, i);
+	fdstore_list_remove(&k->listen, i);
 	return fd;
 }
 
-int keep_fd(const struct keep *k)
+int keep_fd(const struct fdstore *k)
 {
 	return k->sock;
 }
 
-void keep_close(struct keep *k)
+void fdstore_close(struct fdstore *k)
 {
 	if (!k)
 		return;
 	if (k->sock >= 0)
 		close(k->sock);
-	keep_list_free(&k->listen);
-	keep_list_free(&k->names);
+	fdstore_list_free(&k->listen);
+	fdstore_list_free(&k->names);
 	free(k);
 }

@@ -19,10 +19,10 @@
 #include "holder.h"
 #include "daemon/base/rundir.h"
 
-struct keeper_limits keeper_limits = {
+struct holder_limits holder_limits = {
 	.start_ms = 10000,
 	.idle_ms = 600000,
-	.fds = KEEPER_FDS_MAX,
+	.fds = HOLDER_FDS_MAX,
 };
 
 static void reset_signals(void)
@@ -40,7 +40,7 @@ static void reset_signals(void)
 
 static void raise_limit(void)
 {
-	rlim_t want = KEEPER_FDS_MAX + 16;
+	rlim_t want = HOLDER_FDS_MAX + 16;
 	struct rlimit r;
 
 	if (getrlimit(RLIMIT_NOFILE, &r) || r.rlim_cur >= want)
@@ -75,12 +75,12 @@ static int keep_only(int fd)
 static void become(int fd, const char *rundir)
 {
 	char start[16], idle[16], fds[16], *envp[] = { NULL };
-	char *argv[] = { KEEPER_NAME, start, idle, fds,
+	char *argv[] = { HOLDER_NAME, start, idle, fds,
 			 (char *)rundir_shown(rundir), NULL };
 
-	snprintf(start, sizeof(start), "%u", keeper_limits.start_ms);
-	snprintf(idle, sizeof(idle), "%u", keeper_limits.idle_ms);
-	snprintf(fds, sizeof(fds), "%u", keeper_limits.fds);
+	snprintf(start, sizeof(start), "%u", holder_limits.start_ms);
+	snprintf(idle, sizeof(idle), "%u", holder_limits.idle_ms);
+	snprintf(fds, sizeof(fds), "%u", holder_limits.fds);
 	reset_signals();
 	raise_limit();
 	umask(077);
@@ -89,23 +89,23 @@ static void become(int fd, const char *rundir)
 	_exit(1);
 }
 
-void keeper_main(int argc, char **argv)
+void holder_main(int argc, char **argv)
 {
-	prctl(PR_SET_NAME, KEEPER_NAME);
+	prctl(PR_SET_NAME, HOLDER_NAME);
 	/* What it holds is depd's: other processes of this user have no way to it. */
 	prctl(PR_SET_DUMPABLE, 0);
 	if (argc < 4 || chdir("/"))
 		_exit(1);
-	keeper_limits = (struct keeper_limits){
+	holder_limits = (struct holder_limits){
 		.start_ms = (unsigned int)strtoul(argv[1], NULL, 10),
 		.idle_ms = (unsigned int)strtoul(argv[2], NULL, 10),
 		.fds = (uint32_t)strtoul(argv[3], NULL, 10),
 	};
-	keeper_serve(3);
+	holder_serve(3);
 	_exit(0);
 }
 
-int keeper_start(int fd, const char *rundir)
+int holder_start(int fd, const char *rundir)
 {
 	int status = 0;
 	pid_t pid;

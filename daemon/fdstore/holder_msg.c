@@ -12,7 +12,7 @@ union control {
 	char room[CMSG_SPACE(4 * sizeof(int))];
 };
 
-int keeper_send(int sock, const struct keeper_msg *m, int fd)
+int holder_send(int sock, const struct holder_msg *m, int fd)
 {
 	struct iovec v = { (void *)m, sizeof(*m) };
 	struct msghdr h = { .msg_iov = &v, .msg_iovlen = 1 };
@@ -58,7 +58,7 @@ static unsigned int take_fds(struct msghdr *h, int *fd)
 	return seen;
 }
 
-int keeper_receive(int sock, struct keeper_msg *m, int *fd)
+int holder_receive(int sock, struct holder_msg *m, int *fd)
 {
 	struct iovec v = { m, sizeof(*m) };
 	union control c;
@@ -74,7 +74,7 @@ int keeper_receive(int sock, struct keeper_msg *m, int *fd)
 	if (n < 0)
 		return errno == ECONNRESET ? -EPIPE : -errno;
 	fds = take_fds(&h, fd);
-	m->name[KEEP_NAME_MAX - 1] = 0;
+	m->name[FDSTORE_NAME_MAX - 1] = 0;
 	if (n == (ssize_t)sizeof(*m) && fds <= 1 && !(h.msg_flags & (MSG_TRUNC | MSG_CTRUNC)))
 		return 0;
 	if (fds)
@@ -85,7 +85,7 @@ int keeper_receive(int sock, struct keeper_msg *m, int *fd)
 	return n ? -EPROTO : -EPIPE;
 }
 
-int keeper_trusts(int sock)
+int fdstore_peer_ok(int sock)
 {
 	struct ucred c;
 	socklen_t n = sizeof(c);

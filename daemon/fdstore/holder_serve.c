@@ -14,9 +14,9 @@
 #include "internal.h"
 #include "holder.h"
 
-static struct kept held[KEEPER_FDS_MAX];
+static struct fdstore_entry held[HOLDER_FDS_MAX];
 /* The programs of a session that is held see by it when this process dies. */
-static struct dep_owner *owner[KEEPER_FDS_MAX];
+static struct dep_owner *owner[HOLDER_FDS_MAX];
 static uint32_t nheld;
 
 static int find(const char *name)
@@ -32,13 +32,13 @@ static int find(const char *name)
 /* Takes @fd over if it succeeds. */
 static int put(const char *name, int fd)
 {
-	if (fd < 0 || !keep_name_good(name))
+	if (fd < 0 || !fdstore_name_good(name))
 		return -EINVAL;
 	if (find(name) >= 0)
 		return -EEXIST;
-	if (nheld >= keeper_limits.fds || nheld >= KEEPER_FDS_MAX)
+	if (nheld >= holder_limits.fds || nheld >= HOLDER_FDS_MAX)
 		return -ENOSPC;
-	snprintf(held[nheld].name, KEEP_NAME_MAX, "%s", name);
+	snprintf(held[nheld].name, FDSTORE_NAME_MAX, "%s", name);
 	owner[nheld] = dep_owner_new(fd, offsetof(struct adept_session, keeper));
 	held[nheld++].fd = fd;
 	return 0;
@@ -57,47 +57,47 @@ static int drop(const char *name)
 	return 0;
 }
 
-static int answer(int sock, struct keeper_msg *m, int *fd)
+static int answer(int sock, struct holder_msg *m, int *fd)
 {
 	int send = -1;
 
 	switch (m->op) {
-	case KEEPER_PUT:
+	case HOLDER_PUT:
 		m->result = put(m->name, *fd);
 		if (!m->result)
 			*fd = -1;	/* held */
 		break;
-	case KEEPER_REMOVE:
+	case HOLDER_REMOVE:
 		m->result = drop(m->name);
 		break;
-	case KEEPER_TAKE:
+	case HOLDER_TAKE:
 		m->result = m->arg < nheld ? 0 : -ENOENT;
 		if (!m->result) {
-			memcpy(m->name, held[m->arg].name, KEEP_NAME_MAX);
+			memcpy(m->name, held[m->arg].name, FDSTORE_NAME_MAX);
 			send = held[m->arg].fd;
 		}
 		break;
 	default:
 		m->result = -EPROTO;
 	}
-	return keeper_send(sock, m, send);
+	return holder_send(sock, m, send);
 }
 
 /* Answer what @sock has asked: 0, or an error if it is of no use any more. */
 static int serve(int sock)
 {
-	struct keeper_msg m = { 0 };
+	struct holder_msg m = { 0 };
 	int fd, ret;
 
 	for (;;) {
-		ret = keeper_receive(sock, &m, &fd);
+		ret = holder_receive(sock, &m, &fd);
 		if (ret == -EAGAIN)
 			return 0;
 		if (ret && ret != -EMFILE)
 			return ret;
 		m.result = ret;
 		/* One that does not read its answers is dropped: -EAGAIN. */
-		ret = ret ? keeper_send(sock, &m, -1) : answer(sock, &m, &fd);
+		ret = ret ? holder_send(sock, &m, -1) : answer(sock, &m, &fd);
 		if (fd >= 0)
 			close(fd);
 		if (ret)
@@ -108,16 +108,16 @@ static int serve(int sock)
 /* A connection, or -1; who is not let in is told why. */
 static int greet(int listener, bool busy)
 {
-	struct keeper_msg m = { .op = KEEPER_HELLO, .name = KEEPER_VERSION };
+	struct holder_msg m = { .op = HOLDER_HELLO, .name = HOLDER_VERSION };
 	int sock = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 	if (sock < 0)
 		return -1;
-	if (!keeper_trusts(sock))
+	if (!fdstore_peer_ok(sock))
 		m.result = -EPERM;
 	else if (busy)
 		m.result = -EBUSY;
-	if (!keeper_send(sock, &m, -1) && !m.result)
+	if (!holder_send(sock, &m, -1) && !m.result)
 		return sock;
 	close(sock);
 	return -1;
@@ -131,9 +131,9 @@ static int64_t now_ms(void)
 	return t.tv_sec * 1000ll + t.tv_nsec / 1000000;
 }
 
-void keeper_serve(int listener)
+void holder_serve(int listener)
 {
-	int64_t end = now_ms() + keeper_limits.start_ms;
+	int64_t end = now_ms() + holder_limits.start_ms;
 	struct pollfd p[2] = { { .fd = -1, .events = POLLIN },
 			       { .fd = listener, .events = POLLIN } };
 	int64_t left = 0;
@@ -151,7 +151,7 @@ void keeper_serve(int listener)
 		if (p[0].fd >= 0 && serve(p[0].fd)) {
 			close(p[0].fd);
 			p[0].fd = -1;
-			end = now_ms() + (nheld ? keeper_limits.idle_ms : 0);
+			end = now_ms() + (nheld ? holder_limits.idle_ms : 0);
 		}
 		if (!p[1].revents)
 			continue;

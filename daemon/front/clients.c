@@ -19,15 +19,15 @@
 
 void accept_refuse(struct front *f, int fd, int err, const char *why)
 {
-	struct text t = { 0 };
+	struct strbuf t = { 0 };
 
 	f->refused++;
-	answer_refusal(&t, err, why);
-	text_put(&t, "\n", 1);
+	response_refusal(&t, err, why);
+	strbuf_put(&t, "\n", 1);
 	/* It fits in an empty socket, or is lost. */
 	if (!t.failed)
 		send(fd, t.s, t.len, MSG_NOSIGNAL | MSG_DONTWAIT);
-	free(text_take(&t));
+	free(strbuf_take(&t));
 	close(fd);
 }
 

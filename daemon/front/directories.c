@@ -214,8 +214,8 @@ void dir_each(int users, void (*one)(void *arg, const struct user *u), void *arg
 		if (n <= suffix || strcmp(e->d_name + n - suffix, RECORD_SUFFIX))
 			continue;
 		if (read_record(users, e->d_name, &u)) {
-			say(LOG_WARNING, 0, "user/%s is damaged, or of another version, and is "
-			    "not used", e->d_name);
+			log_msg(LOG_WARNING, 0, "user/%s is damaged, or of another version, and is "
+				"not used", e->d_name);
 			unlinkat(users, e->d_name, 0);
 			continue;
 		}

@@ -52,7 +52,7 @@ int front_reload(struct front *f, char *why)
 	if (!ret && !text)
 		ret = -ENOMEM;
 	if (ret) {
-		say(LOG_ERR, 0, "the configuration stays as it was: %s", why);
+		log_msg(LOG_ERR, 0, "the configuration stays as it was: %s", why);
 		snprintf(f->policy_trouble, sizeof(f->policy_trouble), "%s", why);
 		policy_free(&c);
 	} else {
@@ -64,7 +64,7 @@ int front_reload(struct front *f, char *why)
 		front_policy_start(f);
 		for (i = f->instances; i; i = i->next)
 			instance_config(i);
-		say(LOG_INFO, 0, "the configuration is read: %u rules", c.nrules);
+		log_msg(LOG_INFO, 0, "the configuration is read: %u rules", c.nrules);
 	}
 	report_pages(f);
 	notify_ready();
@@ -123,7 +123,7 @@ static void second_due(struct loop_timer *t)
 		instance_second(i, now);
 	accept_second(f);
 	front_policy_second(f);
-	accounts_sweep(f->accounts, now);
+	accounts_free_unused(f->accounts, now);
 	report_pages(f);
 	report_sum(f, &c, &g);
 	notify_alive();
@@ -169,7 +169,7 @@ static void signal_arrived(struct loop_watch *w, short revents)
 		front_reload(f, why);
 		break;
 	case SIGUSR2:
-		say(LOG_NOTICE, 0, "another depd shall go on with the sessions");
+		log_msg(LOG_NOTICE, 0, "another depd shall go on with the sessions");
 		exit_status = EXIT_HAND_OVER;
 		loop_end(f->loop);
 		break;
@@ -182,7 +182,7 @@ static void signal_arrived(struct loop_watch *w, short revents)
 
 static int fail(int err, const char *what)
 {
-	say(LOG_ERR, 0, "%s: %s", what, strerror(-err));
+	log_msg(LOG_ERR, 0, "%s: %s", what, strerror(-err));
 	return err;
 }
 
@@ -217,12 +217,12 @@ static int prepare(struct front *f)
 	umask(077);
 	f->lock = rundir_open(f->rundir, sizeof(f->rundir), f->given->rundir, why, sizeof(why));
 	if (f->lock < 0) {
-		say(LOG_ERR, 0, "%s", why);
+		log_msg(LOG_ERR, 0, "%s", why);
 		return f->lock;
 	}
 	ret = load_config(f, &f->config, why);
 	if (ret) {
-		say(LOG_ERR, 0, "%s", why);
+		log_msg(LOG_ERR, 0, "%s", why);
 		return ret;
 	}
 	n = readlink("/proc/self/exe", f->exe, sizeof(f->exe) - 1);
@@ -230,7 +230,7 @@ static int prepare(struct front *f)
 	f->rules_text = policy_describe(&f->config);
 	if (!f->rules_text)
 		return fail(-ENOMEM, "the rules");
-	ret = keep_listen_only(&f->keep);
+	ret = fdstore_listen_only(&f->fdstore);
 	if (ret)
 		return fail(ret, "what systemd passes");
 	f->users = dir_open(f->rundir);
@@ -259,11 +259,11 @@ static int serve(struct front *f)
 	int ret, fd;
 
 	/* Who connects is asked, not kept out. */
-	fd = listen_on(f->keep, f->rundir, "control", f->given->socket, "depd.sock", 0666);
+	fd = listen_on(f->fdstore, f->rundir, "control", f->given->socket, "depd.sock", 0666);
 	ret = fd < 0 ? fd : accept_open(f, fd);
 	if (ret)
 		return fail(ret, "the control socket");
-	fd = listen_on(f->keep, f->rundir, "metrics", f->given->metrics, "metrics.sock", 0660);
+	fd = listen_on(f->fdstore, f->rundir, "metrics", f->given->metrics, "metrics.sock", 0660);
 	ret = fd < 0 ? fd : metrics_open(&f->metrics, f->loop, fd, &ops);
 	return ret ? fail(ret, "the metrics socket") : 0;
 }
@@ -279,7 +279,7 @@ static void close_all(struct front *f)
 	accounts_close(f->accounts);
 	policy_free(&f->config);
 	free(f->rules_text);
-	keep_close(f->keep);
+	fdstore_close(f->fdstore);
 }
 
 int front_run(const struct options *given)
@@ -289,7 +289,7 @@ int front_run(const struct options *given)
 	struct timespec t;
 
 	f->given = given;
-	say_open(NULL);
+	log_open(NULL);
 	clock_gettime(CLOCK_REALTIME, &t);
 	f->start_realtime_ns = t.tv_sec * 1000000000ull + t.tv_nsec;
 	f->start_ns = loop_now();
@@ -301,7 +301,7 @@ int front_run(const struct options *given)
 	loop_timer_set(f->loop, &f->second, 0,
 		       watchdog && watchdog < SECOND_NS ? watchdog : SECOND_NS);
 	notify_ready();
-	say(LOG_INFO, 0, "depd %s serves %s", ADEPT_VERSION, f->rundir);
+	log_msg(LOG_INFO, 0, "depd %s serves %s", ADEPT_VERSION, f->rundir);
 	if (loop_run(f->loop))
 		exit_status = EXIT_FAILURE;
 	close_all(f);

@@ -18,7 +18,7 @@
 #define FRONT_UNTAKEN_MAX	16u	/* clients on the way to an instance */
 #define FRONT_SESSIONS_MAX	1024u
 #define FRONT_WAIT_NS		10000000000ull	/* for an instance to take a client */
-#define FRONT_TAKE_NS		2000000000ull	/* ..and a held process */
+#define FRONT_ATTACH_NS		2000000000ull	/* ..and a held process */
 
 /** struct waiting - a client that no instance has been sent yet */
 struct waiting {
@@ -75,7 +75,7 @@ struct front {
 	uint32_t next_id;
 	struct depd_config config;
 	char *rules_text;
-	struct keep *keep;
+	struct fdstore *fdstore;
 	struct accounts *accounts;
 	struct instance *instances;
 	uint32_t ninstances, nwaiting;
@@ -96,9 +96,9 @@ struct front {
 	uint64_t matches, missed;
 	uint64_t unsaid;		/* of those missed, since the last second */
 	uint64_t *rule_seen;
-	struct take *takes;
+	struct attach *takes;
 	struct loop_timer late;
-	uint32_t last_take;
+	uint32_t last_attach;
 };
 
 /** front_run() - root's depd; returns its exit status */
@@ -175,8 +175,8 @@ void log_second(struct instance *i);
 
 /* ---- totals.c ---- */
 
-/** report_take() - check what it says: 0, or -ERANGE: it makes no sense */
-int report_take(struct instance *i, const struct link_report *r);
+/** report_attach() - check what it says: 0, or -ERANGE: it makes no sense */
+int report_attach(struct instance *i, const struct link_report *r);
 /** report_measure() - ask the kernel how large it is */
 void report_measure(struct instance *i);
 /** report_end() - its process has ended */
@@ -201,9 +201,9 @@ void front_policy_start(struct front *f);
 void front_policy_stop(struct front *f);
 /** front_policy_second() - what is to be said each second */
 void front_policy_second(struct front *f);
-/** front_taken() - an instance's answer */
-void front_taken(struct instance *i, const struct link_result *r);
-/** front_takes_lost() - it will not answer any more */
-void front_takes_lost(struct instance *i);
+/** front_attached() - an instance's answer */
+void front_attached(struct instance *i, const struct link_result *r);
+/** front_attaches_lost() - it will not answer any more */
+void front_attaches_lost(struct instance *i);
 
 #endif

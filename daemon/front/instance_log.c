@@ -37,9 +37,9 @@ static void show(struct instance *i, char *line)
 	if (i->nlines++ >= LINES_SECOND)
 		i->lines_lost++;
 	else if (i->user.uid)
-		say((int)priority, session, "user %u: %s", i->user.uid, line + used);
+		log_msg((int)priority, session, "user %u: %s", i->user.uid, line + used);
 	else
-		say((int)priority, session, "%s", line + used);
+		log_msg((int)priority, session, "%s", line + used);
 }
 
 static void take_lines(struct instance *i)
@@ -107,8 +107,9 @@ void log_flush(struct instance *i)
 void log_second(struct instance *i)
 {
 	if (i->lines_lost)
-		say(LOG_WARNING, 0, "user %u: %llu messages of this user's instance are not shown",
-		    i->user.uid, (unsigned long long)i->lines_lost);
+		log_msg(LOG_WARNING, 0,
+			"user %u: %llu messages of this user's instance are not shown", i->user.uid,
+			(unsigned long long)i->lines_lost);
 	i->lines_lost = 0;
 	i->nlines = 0;
 	i->nbytes = 0;

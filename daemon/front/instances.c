@@ -142,8 +142,8 @@ static void start(struct instance *i)
 	}
 	drop_process(i);
 	if (ret != -EAGAIN)
-		say(LOG_ERR, 0, "the instance of user %u cannot be started: %s", i->user.uid,
-		    strerror(-ret));
+		log_msg(LOG_ERR, 0, "the instance of user %u cannot be started: %s", i->user.uid,
+			strerror(-ret));
 	while (i->first && ret != -EAGAIN)
 		refuse_first(i, ret, "depd cannot start an instance for you");
 	again_in(i);
@@ -171,12 +171,15 @@ static void has_ended(struct instance *i, int status)
 
 	log_flush(i);
 	if (!expected && WIFSIGNALED(status))
-		say(LOG_WARNING, 0, "the instance of user %u, process %d, was killed by signal %d",
-		    i->user.uid, i->pid, WTERMSIG(status));
+		log_msg(LOG_WARNING, 0,
+			"the instance of user %u, process %d, was killed by signal %d", i->user.uid,
+			i->pid, WTERMSIG(status));
 	else if (!expected)
-		say(LOG_WARNING, 0, "the instance of user %u, process %d, has ended with status "
-		    "%d", i->user.uid, i->pid, WEXITSTATUS(status));
-	front_takes_lost(i);
+		log_msg(LOG_WARNING, 0,
+			"the instance of user %u, process %d, has ended with status "
+			"%d",
+			i->user.uid, i->pid, WEXITSTATUS(status));
+	front_attaches_lost(i);
 	report_end(i);
 	if (loop_now() - i->start_ns > LIVED_NS)
 		i->failures = 0;
@@ -281,9 +284,11 @@ void instance_told(struct instance *i, const struct link_msg *m)
 		break;
 	case LINK_REPORT:
 		i->heard_ns = loop_now();
-		if (report_take(i, &m->report))
-			say(LOG_WARNING, 0, "the instance of user %u reports numbers that make no "
-			    "sense", i->user.uid);
+		if (report_attach(i, &m->report))
+			log_msg(LOG_WARNING, 0,
+				"the instance of user %u reports numbers that make no "
+				"sense",
+				i->user.uid);
 		break;
 	case LINK_GOT:
 		if (m->number >= i->got && m->number <= i->sent)
@@ -293,8 +298,8 @@ void instance_told(struct instance *i, const struct link_msg *m)
 	case LINK_WANT_IDS:
 		send_ids(i);
 		break;
-	case LINK_TAKEN:
-		front_taken(i, &m->result);
+	case LINK_ATTACHED:
+		front_attached(i, &m->result);
 		break;
 	case LINK_RELOAD:
 		reload(i);
@@ -429,8 +434,8 @@ static void adopt(void *arg, const struct user *u)
 	int ret = instance_get(arg, u, &i);
 
 	if (ret)
-		say(LOG_ERR, 0, "the sessions of user %u cannot be gone on with: %s", u->uid,
-		    strerror(-ret));
+		log_msg(LOG_ERR, 0, "the sessions of user %u cannot be gone on with: %s", u->uid,
+			strerror(-ret));
 }
 
 static void count_left(void *arg, uid_t uid)

@@ -4,7 +4,7 @@
  * credentials takes it.
  *
  * A held process waits for the front alone: it is let go when its instance has not answered
- * anything for FRONT_TAKE_NS, and after FRONT_HELD_NS in any case.
+ * anything for FRONT_ATTACH_NS, and after FRONT_PENDING_NS in any case.
  */
 #include <errno.h>
 #include <poll.h>
@@ -19,16 +19,16 @@
 #include "daemon/base/log.h"
 #include "front.h"
 
-#define FRONT_HELD_NS	8000000000ull	/* the watchdog lets go at 10 s */
+#define FRONT_PENDING_NS	8000000000ull	/* the watchdog lets go at 10 s */
 #define LOOK_NS		100000000ull
 #define SENT_MAX	8u		/* to one instance, and not answered */
 #define TAKES_MAX	1024u		/* in all */
 
-/** struct take - a held process that an instance was asked to take, or is to be */
-struct take {
-	struct take *next;
+/** struct attach - a held process that an instance was asked to take, or is to be */
+struct attach {
+	struct attach *next;
 	struct instance *i;
-	struct link_take wish;
+	struct link_attach wish;
 	uint64_t rule;
 	int pidfd;
 	bool sent;
@@ -45,23 +45,25 @@ static void missed(struct front *f, uid_t uid, pid_t pid, const char *name, cons
 		f->unsaid++;
 		return;
 	}
-	say(LOG_WARNING, 0, "process %d (%s) runs unrecorded: %s", pid, name, why);
+	log_msg(LOG_WARNING, 0, "process %d (%s) runs unrecorded: %s", pid, name, why);
 	report_pages(f);
 }
 
 void front_policy_second(struct front *f)
 {
 	if (f->unsaid)
-		say(LOG_WARNING, 0, "%llu more processes run unrecorded, of users who had many of "
-		    "them", (unsigned long long)f->unsaid);
+		log_msg(LOG_WARNING, 0,
+			"%llu more processes run unrecorded, of users who had many of "
+			"them",
+			(unsigned long long)f->unsaid);
 	f->unsaid = 0;
 }
 
 /* ---- what is asked for ---- */
 
-static void drop(struct front *f, struct take *t)
+static void drop(struct front *f, struct attach *t)
 {
-	struct take **at = &f->takes;
+	struct attach **at = &f->takes;
 
 	while (*at != t)
 		at = &(*at)->next;
@@ -72,7 +74,7 @@ static void drop(struct front *f, struct take *t)
 	free(t);
 }
 
-static void let_go(struct front *f, struct take *t, const char *why)
+static void let_go(struct front *f, struct attach *t, const char *why)
 {
 	if (why)
 		missed(f, t->wish.uid, t->wish.pid, t->wish.comm, why);
@@ -85,14 +87,14 @@ static void let_go(struct front *f, struct take *t, const char *why)
 static void send_some(struct instance *i)
 {
 	static struct link_msg m;
-	struct take *t;
+	struct attach *t;
 	uint32_t sent = 0;
 
 	for (t = i->front->takes; t; t = t->next)
 		sent += t->i == i && t->sent;
 	if (i->state != INSTANCE_RUNNING)
 		return;
-	m.op = LINK_TAKE;
+	m.op = LINK_ATTACH;
 	for (t = i->front->takes; t && sent < SENT_MAX; t = t->next) {
 		if (t->i != i || t->sent)
 			continue;
@@ -108,11 +110,11 @@ static void late_due(struct loop_timer *timer)
 {
 	struct front *f = (struct front *)((char *)timer - offsetof(struct front, late));
 	uint64_t now = loop_now();
-	struct take *t, *next;
+	struct attach *t, *next;
 
 	for (t = f->takes; t; t = next) {
 		next = t->next;
-		if (now - t->since_ns > FRONT_HELD_NS || now - t->heard_ns > FRONT_TAKE_NS)
+		if (now - t->since_ns > FRONT_PENDING_NS || now - t->heard_ns > FRONT_ATTACH_NS)
 			let_go(f, t, "its user's instance of depd did not take it in time");
 		else
 			send_some(t->i);
@@ -121,11 +123,11 @@ static void late_due(struct loop_timer *timer)
 		loop_timer_cancel(f->loop, timer);
 }
 
-void front_taken(struct instance *i, const struct link_result *r)
+void front_attached(struct instance *i, const struct link_result *r)
 {
 	struct front *f = i->front;
 	uint64_t now = loop_now();
-	struct take *t, *found = NULL;
+	struct attach *t, *found = NULL;
 	char why[CONTROL_WHY];
 
 	for (t = f->takes; t; t = t->next) {
@@ -141,7 +143,7 @@ void front_taken(struct instance *i, const struct link_result *r)
 		f->matches++;
 		i->taken++;
 		if (f->watch)
-			policy_taken(f->watch, found->wish.pid);
+			policy_attached(f->watch, found->wish.pid);
 		drop(f, found);
 	} else {
 		snprintf(why, sizeof(why), "%.*s", (int)sizeof(r->why) - 1, r->why);
@@ -154,9 +156,9 @@ void front_taken(struct instance *i, const struct link_result *r)
 	report_pages(f);
 }
 
-void front_takes_lost(struct instance *i)
+void front_attaches_lost(struct instance *i)
 {
-	struct take *t, *next;
+	struct attach *t, *next;
 
 	for (t = i->front->takes; t; t = next) {
 		next = t->next;
@@ -234,7 +236,7 @@ static uint64_t open_at(const struct instance *i, uint32_t k)
 static uint64_t of_rule(const struct front *f, uint64_t name)
 {
 	const struct instance *i;
-	const struct take *t;
+	const struct attach *t;
 	uint64_t n = 0;
 	uint32_t k;
 
@@ -261,7 +263,7 @@ static int ask(struct front *f, const struct policy_exec *e, const struct policy
 	       const struct user *u, int pidfd, char *why)
 {
 	const char *store = r->store ? r->store : f->config.store;
-	struct take *t, **last = &f->takes;
+	struct attach *t, **last = &f->takes;
 	struct instance *i;
 	uint32_t n = 0;
 	int ret;
@@ -291,7 +293,7 @@ static int ask(struct front *f, const struct policy_exec *e, const struct policy
 		snprintf(why, CONTROL_WHY, "too many of its user's are held");
 		goto fail;
 	}
-	t->wish.seq = ++f->last_take;
+	t->wish.seq = ++f->last_attach;
 	t->wish.pid = e->pid;
 	t->wish.uid = e->p.uid;
 	t->wish.start_ns = e->start_ns;
@@ -382,7 +384,7 @@ void front_policy_start(struct front *f)
 	ret = policy_watch_open(&f->watch, f->policy_trouble, sizeof(f->policy_trouble));
 	if (ret) {
 		f->watch = NULL;
-		say(LOG_ERR, 0, "rules have no effect: %s", f->policy_trouble);
+		log_msg(LOG_ERR, 0, "rules have no effect: %s", f->policy_trouble);
 		return;
 	}
 	f->rule_seen = calloc(f->config.nrules, sizeof(*f->rule_seen));
@@ -394,7 +396,7 @@ void front_policy_start(struct front *f)
 		return;
 	snprintf(f->policy_trouble, sizeof(f->policy_trouble), "the rules cannot be set: %s",
 		 strerror(-ret));
-	say(LOG_ERR, 0, "%s", f->policy_trouble);
+	log_msg(LOG_ERR, 0, "%s", f->policy_trouble);
 	front_policy_stop(f);
 }
 

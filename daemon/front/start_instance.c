@@ -68,7 +68,7 @@ static int send_start(struct instance *i, const char *rundir, int page)
 	return ret;
 }
 
-static int watch_all(struct instance *i)
+static int hook_all(struct instance *i)
 {
 	struct loop *l = i->front->loop;
 	int ret;
@@ -124,7 +124,7 @@ int instance_start(struct instance *i)
 	if (page >= 0)
 		close(page);
 	if (!ret)
-		ret = watch_all(i);
+		ret = hook_all(i);
 	if (!ret)
 		return 0;
 	if (i->pid > 0) {

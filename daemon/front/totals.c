@@ -86,7 +86,7 @@ static void charge(struct instance *i, const struct link_gauges *was, const stru
 	account_report(i->account, ACCOUNT_QUEUED, was->lag_bytes, is->lag_bytes);
 }
 
-int report_take(struct instance *i, const struct link_report *r)
+int report_attach(struct instance *i, const struct link_report *r)
 {
 	struct link_gauges was = i->report.gauges;
 	uint64_t stored = i->report.counters.stored_bytes;

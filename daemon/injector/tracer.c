@@ -75,10 +75,10 @@ void tracer_remove(struct session *s)
 	s->traced = false;
 }
 
-int tracer_take(struct session *s, const struct dep_pending *who)
+int tracer_attach(struct session *s, const struct dep_pending *who)
 {
 	struct tracer_msg m = {
-		.op = TRACER_TAKE, .session = s->id, .pid = who->pid, .cause = ADEPT_BY_LAUNCH,
+		.op = TRACER_ATTACH, .session = s->id, .pid = who->pid, .cause = ADEPT_BY_LAUNCH,
 		.has_uid = who->has_uid, .uid = who->uid, .start_ns = who->start_ns,
 	};
 	int ret = tell(s->d->tracer, &m, NULL, 0);
@@ -142,8 +142,8 @@ static void outcome_told(struct session *s, const struct tracer_msg *m)
 	if (m->outcome == DEP_EXEC_REFUSED && s->collector)
 		dep_follow_exec_refuse(&s->target, m->slot);
 	if (native && s->collector)
-		dep_collector_note(s->collector, "process %d runs unrecorded: %s", m->pid,
-				   m->why.text);
+		dep_collector_message(s->collector, "process %d runs unrecorded: %s", m->pid,
+				      m->why.text);
 	settle(s, m->slot, m->outcome);
 }
 
@@ -161,10 +161,10 @@ static void handle(struct tracer *t, struct tracer_msg *m)
 		return;
 	if (m->op == TRACER_OUTCOME) {
 		outcome_told(s, m);
-	} else if (m->op == TRACER_TAKEN && s->taking == m->pid) {
+	} else if (m->op == TRACER_ATTACHED && s->taking == m->pid) {
 		if (!m->result)
 			session_joined(s, &m->base);
-		rules_taken(s, m->result, m->why.text);
+		rules_attached(s, m->result, m->why.text);
 	}
 }
 
@@ -198,9 +198,9 @@ static void settle_slot(struct session *s, uint32_t slot)
 		settle(s, slot, DEP_EXEC_REFUSED);
 		break;
 	case ADEPT_EXEC_READY:
-		dep_collector_note(s->collector, "what process %u has executed may run "
-				   "unrecorded: who followed it has ended",
-				   dep_session_proc(&s->ring, slot)->pid);
+		dep_collector_message(s->collector, "what process %u has executed may run "
+				      "unrecorded: who followed it has ended",
+				      dep_session_proc(&s->ring, slot)->pid);
 		settle(s, slot, DEP_EXEC_REFUSED);
 		break;
 	case ADEPT_EXEC_NATIVE:
@@ -218,7 +218,7 @@ static void settle_session(struct session *s)
 
 	s->traced = false;
 	if (s->taking)
-		rules_taken(s, -EPIPE, lost);
+		rules_attached(s, -EPIPE, lost);
 	if (s->collector)
 		adept_following_lost(s->ring.map);
 	for (i = 0; s->collector && i < s->ring.layout.nprocs; i++)
@@ -232,8 +232,8 @@ static void has_ended(struct tracer *t)
 
 	loop_unwatch(t->d->loop, &t->ready);
 	tracer_line_close(&t->line);
-	say(LOG_ERR, 0, "the tracer, process %d, has ended: what it followed runs unrecorded, "
-	    "another one is made", t->pid);
+	log_msg(LOG_ERR, 0, "the tracer, process %d, has ended: what it followed runs unrecorded, "
+		"another one is made", t->pid);
 	kill(t->pid, SIGKILL);
 	t->broken = !t->works;
 	for (s = t->d->sessions; s; s = s->next)
@@ -258,10 +258,10 @@ static void ready(struct loop_watch *w, short revents)
  * Beats are counted, and what has come is read before: if depd itself did not run for a while
  * that is not the tracer's fault.  Until it has said hello it waits for an earlier one.
  */
-static void beat_due(struct loop_timer *timer)
+static void heartbeat_due(struct loop_timer *timer)
 {
 	struct tracer *t = (struct tracer *)((char *)timer - offsetof(struct tracer, beat));
-	struct tracer_msg m = { .op = TRACER_BEAT };
+	struct tracer_msg m = { .op = TRACER_HEARTBEAT };
 
 	if (t->line.sock < 0)
 		return;
@@ -275,8 +275,8 @@ static void beat_due(struct loop_timer *timer)
 		tell(t, &m, NULL, 0);
 	if (t->beats++ != TRACER_BEATS)
 		return;
-	say(LOG_ERR, 0, "the tracer, process %d, has not answered for %d seconds: it is killed",
-	    t->pid, TRACER_BEATS * TRACER_BEAT_MS / 1000);
+	log_msg(LOG_ERR, 0, "the tracer, process %d, has not answered for %d seconds: it is killed",
+		t->pid, TRACER_BEATS * TRACER_HEARTBEAT_MS / 1000);
 	/* That it has ended is seen as ever. */
 	kill(t->pid, SIGKILL);
 }
@@ -322,7 +322,7 @@ static void again_due(struct loop_timer *timer)
 	t->pid = 0;
 	ret = start(t);
 	if (ret) {
-		say(LOG_ERR, 0, "the tracer cannot be started: %s", strerror(-ret));
+		log_msg(LOG_ERR, 0, "the tracer cannot be started: %s", strerror(-ret));
 		t->broken = true;
 		for (s = t->d->sessions; s; s = s->next)
 			settle_session(s);
@@ -344,7 +344,8 @@ static int wait_for_hello(struct tracer *t)
 		n = poll(&p, 1, WAIT_MS);
 	} while (n < 0 && errno == EINTR);
 	if (!n) {
-		say(LOG_WARNING, 0, "an earlier depd's tracer does not end; it is not waited for");
+		log_msg(LOG_WARNING, 0,
+			"an earlier depd's tracer does not end; it is not waited for");
 		return 0;
 	}
 	n = tracer_line_receive(&t->line, &m, fds);
@@ -364,10 +365,10 @@ int tracer_open(struct depd *d)
 	t->line.sock = -1;
 	t->ready.ready = ready;
 	t->again.due = again_due;
-	t->beat.due = beat_due;
+	t->beat.due = heartbeat_due;
 	d->tracer = t;
-	loop_timer_set(d->loop, &t->beat, TRACER_BEAT_MS * 1000000ull,
-		       TRACER_BEAT_MS * 1000000ull);
+	loop_timer_set(d->loop, &t->beat, TRACER_HEARTBEAT_MS * 1000000ull,
+		       TRACER_HEARTBEAT_MS * 1000000ull);
 	ret = start(t);
 	return ret ? ret : wait_for_hello(t);
 }

@@ -21,7 +21,7 @@ struct tracer;
 #define TRACER_NAME	"depd-tracer"
 #define TRACER_LOCK	"tracer"	/* in the directory */
 #define TRACER_FINISH_MS 5000		/* without depd; what is left then runs natively */
-#define TRACER_BEAT_MS	5000		/* it is asked whether it goes round.. */
+#define TRACER_HEARTBEAT_MS	5000		/* it is asked whether it goes round.. */
 #define TRACER_BEATS	4		/* ..and is killed if it has not answered so often */
 
 /* ---- tracer.c: as depd sees it ---- */
@@ -39,8 +39,8 @@ pid_t tracer_pid(const struct depd *d);
 int tracer_add(struct session *s);
 /** tracer_remove() - harmless if it was not added */
 void tracer_remove(struct session *s);
-/** tracer_take() - dep_take(); rules_taken() is called when it is done, unless this fails */
-int tracer_take(struct session *s, const struct dep_pending *who);
+/** tracer_attach() - dep_attach(); rules_attached() is called when it is done, unless this fails */
+int tracer_attach(struct session *s, const struct dep_pending *who);
 /** tracer_ops() - for the collector of @s */
 struct dep_exec_ops tracer_ops(struct session *s);
 

@@ -133,7 +133,7 @@ int tracer_line_receive(struct tracer_line *l, struct tracer_msg *m, int *fds)
 	for (i = 0; i < TRACER_FDS; i++)
 		fds[i] = -1;
 	do {
-		/* ECONNRESET: it had not read everything; what it sent comes behind that. */
+		/* ECONNRESET: it had not read everything; what it sent comes after that. */
 		n = recvmsg(l->sock, &h, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
 	} while (n < 0 && (errno == EINTR || errno == ECONNRESET));
 	if (n < 0)

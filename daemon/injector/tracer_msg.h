@@ -16,12 +16,12 @@ enum tracer_op {
 	TRACER_ADD,	/* @session: @layout, @base, and descriptors: the session file, the rings */
 	TRACER_REMOVE,	/* @session; what is under way in it is finished */
 	TRACER_BEGIN,	/* @session, @slot: follow its execve */
-	TRACER_TAKE,	/* @session, @pid, @has_uid, @uid, @start_ns, @cause: dep_take() */
-	TRACER_BEAT,	/* to be answered by the same */
+	TRACER_ATTACH,	/* @session, @pid, @has_uid, @uid, @start_ns, @cause: dep_attach() */
+	TRACER_HEARTBEAT,	/* to be answered by the same */
 	/* the tracer's */
 	TRACER_HELLO,	/* no other tracer is left */
 	TRACER_OUTCOME,	/* @session, @slot, @outcome, @pid, @why: of TRACER_BEGIN */
-	TRACER_TAKEN,	/* @session, @result, @pid, @slot, @serial, @base, @why: of TRACER_TAKE */
+	TRACER_ATTACHED,	/* @session, @result, @pid, @slot, @serial, @base, @why */
 };
 
 #define TRACER_FDS 2

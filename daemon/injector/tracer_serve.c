@@ -197,7 +197,7 @@ static void go_on_all(void)
 static void take(const struct tracer_msg *m)
 {
 	struct tracer_msg answer = {
-		.op = TRACER_TAKEN, .session = m->session, .pid = m->pid, .result = -ENOENT,
+		.op = TRACER_ATTACHED, .session = m->session, .pid = m->pid, .result = -ENOENT,
 	};
 	const struct dep_pending who = {
 		.pid = m->pid, .has_uid = m->has_uid, .uid = m->uid, .start_ns = m->start_ns,
@@ -206,7 +206,7 @@ static void take(const struct tracer_msg *m)
 	struct dep_injected out = { 0 };
 
 	if (s) {
-		answer.result = dep_take(&s->target, &who, m->cause, &out, &answer.why);
+		answer.result = dep_attach(&s->target, &who, m->cause, &out, &answer.why);
 		answer.slot = out.proc;
 		answer.serial = out.serial;
 		/* Before anything that it executes is asked for. */
@@ -230,10 +230,10 @@ static void handle(const struct tracer_msg *m, const int *fds)
 	case TRACER_BEGIN:
 		begin(m);
 		break;
-	case TRACER_TAKE:
+	case TRACER_ATTACH:
 		take(m);
 		break;
-	case TRACER_BEAT:
+	case TRACER_HEARTBEAT:
 		tracer_line_send(&line, m, NULL, 0);
 		break;
 	}

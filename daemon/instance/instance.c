@@ -76,7 +76,7 @@ void link_changed(struct depd *d)
 
 static void flush_results(struct instance_link *l)
 {
-	struct link_msg m = { .op = LINK_TAKEN };
+	struct link_msg m = { .op = LINK_ATTACHED };
 	uint32_t n = 0;
 
 	for (; n < l->nresults; n++) {
@@ -99,7 +99,7 @@ static void result(struct instance_link *l, uint32_t seq, int ret, const char *w
 	flush_results(l);
 }
 
-void link_taken(struct session *s, int ret, const char *why)
+void link_attached(struct session *s, int ret, const char *why)
 {
 	if (!s->take_seq)
 		return;
@@ -228,10 +228,10 @@ static void set_config(struct depd *d, const struct link_config *c)
 	to->store = *c->store ? strndup(c->store, sizeof(c->store) - 1) : NULL;
 }
 
-static void take(struct instance_link *l, struct link_take *t, int pidfd)
+static void take(struct instance_link *l, struct link_attach *t, int pidfd)
 {
 	char why[CONTROL_WHY] = "";
-	struct rules_wish w = {
+	struct rules_config w = {
 		.pid = t->pid, .uid = t->uid, .start_ns = t->start_ns, .rule = t->rule,
 		.comm = t->comm, .path = t->path,
 		.dir = t->store, .flags = t->flags, .ring_size = t->ring_size,
@@ -241,7 +241,7 @@ static void take(struct instance_link *l, struct link_take *t, int pidfd)
 	int ret = -ESRCH;
 
 	if (pidfd >= 0 && !syscall(SYS_pidfd_send_signal, pidfd, 0, NULL, 0))
-		ret = rules_take(l->d, &w, why);
+		ret = rules_attach(l->d, &w, why);
 	if (ret)
 		result(l, t->seq, ret, *why ? why : strerror(-ret));
 }
@@ -270,7 +270,7 @@ static void handle(struct instance_link *l, struct link_msg *m, int *fds)
 		l->next_ids = m->ids;
 		l->asked = false;
 		break;
-	case LINK_TAKE:
+	case LINK_ATTACH:
 		take(l, &m->take, fds[0]);
 		break;
 	case LINK_RELOADED:
@@ -351,14 +351,14 @@ int link_reload(struct depd *d, char *why)
 
 static void fail(const char *what, int err)
 {
-	say(LOG_ERR, 0, "%s: %s", what, strerror(-err));
+	log_msg(LOG_ERR, 0, "%s: %s", what, strerror(-err));
 	_exit(EXIT_FAILURE);
 }
 
 /* Nothing was kept and nothing is recorded: the directory shall go. */
 static void tidy_up(const struct depd *d)
 {
-	static const char *const names[] = { "depd.sock", KEEPER_SOCKET, TRACER_LOCK, "lock" };
+	static const char *const names[] = { "depd.sock", HOLDER_SOCKET, TRACER_LOCK, "lock" };
 	int fd = open(d->rundir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	size_t i;
 
@@ -404,7 +404,7 @@ static void begin(struct depd *d, struct link_start *s, const int *fds)
 		fail("the rules", -EINVAL);
 	d->rundir_lock = rundir_own(d->rundir, LOCK_MS, why, sizeof(why));
 	if (d->rundir_lock < 0) {
-		say(LOG_ERR, 0, "%s", why);
+		log_msg(LOG_ERR, 0, "%s", why);
 		_exit(EXIT_FAILURE);
 	}
 }
@@ -430,12 +430,12 @@ void instance_main(void)
 {
 	struct link_msg *m = calloc(1, sizeof(*m));
 	struct depd *d = &depd;
-	struct kept *kept;
+	struct fdstore_entry *kept;
 	size_t nkept;
 	int fds[LINK_FDS], ret;
 
 	prctl(PR_SET_NAME, INSTANCE_NAME);
-	say_through_pipe();
+	log_through_pipe();
 	umask(077);
 	if (!m || fcntl(SOCKET, F_SETFD, FD_CLOEXEC) ||
 	    link_receive(SOCKET, m, fds, true) || m->op != LINK_START)

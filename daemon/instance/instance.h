@@ -30,8 +30,8 @@ void link_info(const struct depd *d, struct depd_info *out);
 uint32_t link_sessions_most(const struct depd *d);
 /** link_next_id() - the next session's number, 0: there is none yet; @take: and it is taken */
 uint32_t link_next_id(struct depd *d, bool take);
-/** link_taken() - tell the front what became of the process for which @s was begun */
-void link_taken(struct session *s, int ret, const char *why);
+/** link_attached() - tell the front what became of the process for which @s was begun */
+void link_attached(struct session *s, int ret, const char *why);
 char *link_rules_text(const struct depd *d);
 bool link_account(const struct depd *d, size_t n, struct account_info *out);
 /** link_reload() - have the front read the configuration; waits for it */

@@ -13,8 +13,8 @@
 
 static const uint16_t body[LINK_OPS] = {
 	[LINK_START] = BODY(start), [LINK_CONFIG] = BODY(config), [LINK_IDS] = BODY(ids),
-	[LINK_TAKE] = BODY(take), [LINK_RELOADED] = BODY(result), [LINK_REPORT] = BODY(report),
-	[LINK_GOT] = BODY(number), [LINK_TAKEN] = BODY(result), [LINK_BYE] = BODY(number),
+	[LINK_ATTACH] = BODY(take), [LINK_RELOADED] = BODY(result), [LINK_REPORT] = BODY(report),
+	[LINK_GOT] = BODY(number), [LINK_ATTACHED] = BODY(result), [LINK_BYE] = BODY(number),
 };
 
 _Static_assert(sizeof(struct link_msg) < UINT16_MAX, "sizes fit");

@@ -27,7 +27,7 @@ enum link_op {
 	LINK_CONFIG,		/* @config; the rules' text */
 	LINK_CLIENT,		/* a client's socket */
 	LINK_IDS,		/* @ids */
-	LINK_TAKE,		/* @take; a pidfd */
+	LINK_ATTACH,		/* @take; a pidfd */
 	LINK_END,		/* end all sessions, then go */
 	LINK_GO,		/* the answer to LINK_BYE: there is nothing more to come */
 	LINK_RELOADED,		/* @result, the answer to LINK_RELOAD */
@@ -36,7 +36,7 @@ enum link_op {
 	LINK_REPORT,		/* @report */
 	LINK_GOT,		/* @number: so many clients have arrived since it began */
 	LINK_WANT_IDS,
-	LINK_TAKEN,		/* @result of the LINK_TAKE with this @seq */
+	LINK_ATTACHED,		/* @result of the LINK_ATTACH with this @seq */
 	LINK_RELOAD,		/* of root's: read the configuration again */
 	LINK_BYE,		/* @number as of LINK_GOT: it has nothing to do any more */
 	LINK_OPS
@@ -62,8 +62,8 @@ struct link_start {
 	char rundir[PATH_MAX];
 };
 
-/** struct link_take - a process that a rule wants recorded */
-struct link_take {
+/** struct link_attach - a process that a rule wants recorded */
+struct link_attach {
 	uint32_t seq;
 	int32_t pid;
 	uint32_t uid;		/* of the process, the real one.. */
@@ -118,7 +118,7 @@ struct link_msg {
 		struct link_start start;
 		struct link_config config;
 		struct link_ids ids;
-		struct link_take take;
+		struct link_attach take;
 		struct link_result result;
 		struct link_report report;
 		uint64_t number;

@@ -27,8 +27,8 @@
 
 enum { RING = 3, OVER, FDS };	/* its descriptors */
 
-struct search {
-	struct search *next;
+struct live_analysis {
+	struct live_analysis *next;
 	struct depd *d;
 	uint32_t session;
 	pid_t pid;
@@ -43,7 +43,7 @@ struct search {
 
 /* ---- what it says ---- */
 
-static void say_line(struct search *q, char *line)
+static void say_line(struct live_analysis *q, char *line)
 {
 	static const char name[] = "depctl: ";
 	char *c;
@@ -54,13 +54,13 @@ static void say_line(struct search *q, char *line)
 		if (iscntrl((unsigned char)*c))
 			*c = '?';
 	if (++q->nlines < LINES_MAX)
-		say(LOG_WARNING, q->session, "%s", line);
+		log_msg(LOG_WARNING, q->session, "%s", line);
 	else if (q->nlines == LINES_MAX)
-		say(LOG_WARNING, q->session, "and more: %s has all of it", SEARCH_REPORT);
+		log_msg(LOG_WARNING, q->session, "and more: %s has all of it", LIVE_REPORT);
 }
 
 /* What is there; a line that is too long is cut. */
-static bool take_lines(struct search *q)
+static bool take_lines(struct live_analysis *q)
 {
 	ssize_t n = read(q->lines, q->text + q->n, sizeof(q->text) - 1 - q->n);
 	char *line = q->text, *end;
@@ -85,7 +85,8 @@ static bool take_lines(struct search *q)
 
 static void told(struct loop_watch *w, short revents)
 {
-	struct search *q = (struct search *)((char *)w - offsetof(struct search, told));
+	struct live_analysis *q =
+		(struct live_analysis *)((char *)w - offsetof(struct live_analysis, told));
 
 	(void)revents;
 	/* At its end there is nothing more to wait for but the process. */
@@ -95,9 +96,9 @@ static void told(struct loop_watch *w, short revents)
 
 /* ---- its end ---- */
 
-static void free_search(struct search *q)
+static void free_live_analysis(struct live_analysis *q)
 {
-	struct search **at = &q->d->searches;
+	struct live_analysis **at = &q->d->searches;
 
 	while (*at != q)
 		at = &(*at)->next;
@@ -114,7 +115,8 @@ static void free_search(struct search *q)
 
 static void gone(struct loop_watch *w, short revents)
 {
-	struct search *q = (struct search *)((char *)w - offsetof(struct search, gone));
+	struct live_analysis *q =
+		(struct live_analysis *)((char *)w - offsetof(struct live_analysis, gone));
 	int status;
 
 	(void)revents;
@@ -125,16 +127,16 @@ static void gone(struct loop_watch *w, short revents)
 	if (q->useless)
 		;
 	else if (WIFSIGNALED(status))
-		say(LOG_WARNING, q->session, "the search for races was killed by signal %d",
-		    WTERMSIG(status));
+		log_msg(LOG_WARNING, q->session, "the search for races was killed by signal %d",
+			WTERMSIG(status));
 	else if (WEXITSTATUS(status))
-		say(LOG_WARNING, q->session, "the search for races has failed");
-	free_search(q);
+		log_msg(LOG_WARNING, q->session, "the search for races has failed");
+	free_live_analysis(q);
 }
 
-void search_session_ended(struct session *s)
+void live_analysis_session_ended(struct session *s)
 {
-	struct search *q;
+	struct live_analysis *q;
 
 	for (q = s->d->searches; q; q = q->next) {
 		if (q->session != s->id || q->over < 0)
@@ -210,7 +212,7 @@ static void become(char *const argv[], int ring, int over, int lines)
 	_exit(1);
 }
 
-static int watch(struct search *q)
+static int watch(struct live_analysis *q)
 {
 	int ret;
 
@@ -223,7 +225,7 @@ static int watch(struct search *q)
 	return ret ? ret : loop_watch_add(q->d->loop, &q->gone, q->pidfd, POLLIN);
 }
 
-static int start(struct search *q, const struct session *s, int ring)
+static int start(struct live_analysis *q, const struct session *s, int ring)
 {
 	char depctl[PATH_MAX + 16], report[PATH_MAX + 32];
 	char *argv[] = { depctl, "query", "races", "--jobs=1", "--beside=3,4", report, s->store,
@@ -232,7 +234,7 @@ static int start(struct search *q, const struct session *s, int ring)
 
 	if (!find_depctl(depctl, sizeof(depctl)))
 		return -ENOENT;
-	snprintf(report, sizeof(report), "--report=%s/%s", s->store, SEARCH_REPORT);
+	snprintf(report, sizeof(report), "--report=%s/%s", s->store, LIVE_REPORT);
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, over))
 		return -errno;
 	if (pipe2(lines, O_CLOEXEC) || fcntl(lines[0], F_SETFL, O_NONBLOCK)) {
@@ -261,13 +263,13 @@ static int start(struct search *q, const struct session *s, int ring)
 
 static int begin(struct session *s)
 {
-	struct search *q = calloc(1, sizeof(*q));
+	struct live_analysis *q = calloc(1, sizeof(*q));
 	char path[32];
 	int ring, ret;
 
 	if (!q)
 		return -ENOMEM;
-	*q = (struct search){
+	*q = (struct live_analysis){
 		.d = s->d, .session = s->id, .over = -1, .lines = -1, .pidfd = -1,
 		.next = s->d->searches,
 	};
@@ -279,11 +281,11 @@ static int begin(struct session *s)
 	if (ring >= 0)
 		close(ring);
 	if (ret)
-		free_search(q);
+		free_live_analysis(q);
 	return ret;
 }
 
-void search_begin(struct session *s)
+void live_analysis_begin(struct session *s)
 {
 	const struct depd_config *c = &s->d->config;
 	int ret;
@@ -291,11 +293,11 @@ void search_begin(struct session *s)
 	if (!c->races || !*s->store || s->flags & (ADEPT_S_NULL | ADEPT_S_NO_RECORD))
 		return;
 	if (s->d->nsearches >= c->races) {
-		say(LOG_NOTICE, s->id, "is not searched for races: %u sessions are already",
-		    s->d->nsearches);
+		log_msg(LOG_NOTICE, s->id, "is not searched for races: %u sessions are already",
+			s->d->nsearches);
 		return;
 	}
 	ret = begin(s);
 	if (ret)
-		say(LOG_ERR, s->id, "cannot be searched for races: %s", strerror(-ret));
+		log_msg(LOG_ERR, s->id, "cannot be searched for races: %s", strerror(-ret));
 }

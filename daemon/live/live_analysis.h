@@ -9,11 +9,13 @@
 
 #include "daemon/sessions/session.h"
 
-#define SEARCH_REPORT	"races.txt"	/* in the store */
+#define LIVE_REPORT	"races.txt"	/* in the store */
 
-/** search_begin() - of @s, if it is configured and has a store; says why if it cannot */
-void search_begin(struct session *s);
-/** search_session_ended() - @s is stored as far as it will ever be: its report can be made */
-void search_session_ended(struct session *s);
+/** live_analysis_begin() - of @s, if it is configured and has a store; says why if it cannot */
+void live_analysis_begin(struct session *s);
+/**
+ * live_analysis_session_ended() - @s is stored as far as it will ever be: its report can be made
+ */
+void live_analysis_session_ended(struct session *s);
 
 #endif

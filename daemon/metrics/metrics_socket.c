@@ -26,7 +26,7 @@ struct reader {
 	struct reader *next;
 	char in[REQUEST_MAX + 1];
 	size_t in_len;
-	struct text out;
+	struct strbuf out;
 	size_t out_at;
 	bool answered;
 };
@@ -77,14 +77,14 @@ static bool wants_classic(const char *request)
 	return strcasestr(accept, "text/plain") && !strcasestr(accept, "openmetrics");
 }
 
-static void put_http(struct text *t, enum metrics_format format, size_t size)
+static void put_http(struct strbuf *t, enum metrics_format format, size_t size)
 {
-	text_printf(t, "HTTP/1.1 200 OK\r\n"
-		    "Content-Type: %s; charset=utf-8\r\n"
-		    "Content-Length: %zu\r\n"
-		    "Connection: close\r\n\r\n",
-		    format == METRICS_OPEN ? "application/openmetrics-text; version=1.0.0" :
-		    "text/plain; version=0.0.4", size);
+	strbuf_printf(t, "HTTP/1.1 200 OK\r\n"
+		      "Content-Type: %s; charset=utf-8\r\n"
+		      "Content-Length: %zu\r\n"
+		      "Connection: close\r\n\r\n",
+		      format == METRICS_OPEN ? "application/openmetrics-text; version=1.0.0" :
+		      "text/plain; version=0.0.4", size);
 }
 
 static void reader_send(struct reader *r)
@@ -112,7 +112,7 @@ static void reader_answer(struct reader *r, bool http)
 	if (text && http)
 		put_http(&r->out, format, strlen(text));
 	if (text)
-		text_str(&r->out, text);
+		strbuf_str(&r->out, text);
 	free(text);
 	if (!text || r->out.failed) {
 		reader_free(r);

@@ -19,7 +19,7 @@ static const char *const classic_types[] = { "gauge", "counter", "gauge" };
 
 /** struct metrics_out - the family that is being written */
 struct metrics_out {
-	struct text t;
+	struct strbuf t;
 	enum metrics_format format;
 	const char *name;
 	enum type type;
@@ -34,48 +34,48 @@ static void family(struct metrics_out *o, const char *name, enum type type, cons
 
 	o->name = name;
 	o->type = type;
-	text_printf(&o->t, "# TYPE %s%s %s\n", name, suffix,
-		    classic ? classic_types[type] : types[type]);
+	strbuf_printf(&o->t, "# TYPE %s%s %s\n", name, suffix,
+		      classic ? classic_types[type] : types[type]);
 	if (unit && !classic)
-		text_printf(&o->t, "# UNIT %s %s\n", name, unit);
-	text_printf(&o->t, "# HELP %s%s %s\n", name, suffix, help);
+		strbuf_printf(&o->t, "# UNIT %s %s\n", name, unit);
+	strbuf_printf(&o->t, "# HELP %s%s %s\n", name, suffix, help);
 }
 
 /* A label's value: UTF-8, and on one line.  NULL is empty. */
-static void put_label(struct text *t, const char *s)
+static void put_label(struct strbuf *t, const char *s)
 {
 	unsigned int n;
 
 	for (; s && *s; s += n ? n : 1) {
 		n = utf8_length(s);
 		if (n)
-			text_put(t, s, n);
+			strbuf_put(t, s, n);
 		else if (*s == '\n')
-			text_str(t, "\\n");
+			strbuf_str(t, "\\n");
 		else if (*s == '"' || *s == '\\')
-			text_printf(t, "\\%c", *s);
+			strbuf_printf(t, "\\%c", *s);
 		else if ((unsigned char)*s < 0x80)
-			text_put(t, s, 1);
+			strbuf_put(t, s, 1);
 		else
-			text_str(t, "\xef\xbf\xbd");	/* U+FFFD */
+			strbuf_str(t, "\xef\xbf\xbd");	/* U+FFFD */
 	}
 }
 
 static void begin_sample(struct metrics_out *o)
 {
-	text_printf(&o->t, "%s%s", o->name, suffixes[o->type]);
+	strbuf_printf(&o->t, "%s%s", o->name, suffixes[o->type]);
 }
 
 static void whole(struct metrics_out *o, uint64_t v)
 {
 	begin_sample(o);
-	text_printf(&o->t, " %" PRIu64 "\n", v);
+	strbuf_printf(&o->t, " %" PRIu64 "\n", v);
 }
 
 /* Exact, whatever the locale is. */
-static void put_seconds(struct text *t, uint64_t ns)
+static void put_seconds(struct strbuf *t, uint64_t ns)
 {
-	text_printf(t, " %" PRIu64 ".%09u\n", ns / 1000000000, (unsigned int)(ns % 1000000000));
+	strbuf_printf(t, " %" PRIu64 ".%09u\n", ns / 1000000000, (unsigned int)(ns % 1000000000));
 }
 
 static void seconds(struct metrics_out *o, uint64_t ns)
@@ -88,7 +88,7 @@ static void seconds(struct metrics_out *o, uint64_t ns)
 static void whole_of(struct metrics_out *o, const char *label, const char *value, uint64_t v)
 {
 	begin_sample(o);
-	text_printf(&o->t, "{%s=\"%s\"} %" PRIu64 "\n", label, value, v);
+	strbuf_printf(&o->t, "{%s=\"%s\"} %" PRIu64 "\n", label, value, v);
 }
 
 static void one(struct metrics_out *o, const char *name, enum type type, const char *unit,
@@ -104,9 +104,9 @@ static void put_self(struct metrics_out *o, const struct depd_info *d)
 {
 	family(o, "adept_build", INFO, NULL, "The version of depd.");
 	begin_sample(o);
-	text_str(&o->t, "{version=\"");
+	strbuf_str(&o->t, "{version=\"");
 	put_label(&o->t, d->version);
-	text_str(&o->t, "\"} 1\n");
+	strbuf_str(&o->t, "\"} 1\n");
 	family(o, "adept_start_time_seconds", GAUGE, "seconds", "When depd started, since 1970.");
 	seconds(o, d->start_realtime_ns);
 	family(o, "adept_cpu_seconds", COUNTER, "seconds", "Processor time of depd.");
@@ -149,7 +149,7 @@ static void put_flow(struct metrics_out *o, const struct depd_info *d)
 	       "Time that chunks took in each stage.");
 	for (i = 0; i < STAGES; i++) {
 		begin_sample(o);
-		text_printf(&o->t, "{stage=\"%s\"}", depd_stage_name(i));
+		strbuf_printf(&o->t, "{stage=\"%s\"}", depd_stage_name(i));
 		put_seconds(&o->t, d->stage_ns[i]);
 	}
 	family(o, "adept_stage_chunks", COUNTER, NULL, "Chunks that went through each stage.");
@@ -185,7 +185,7 @@ static void put_loss(struct metrics_out *o, const struct dep_loss *l)
 	    "Sessions that did not end properly.");
 }
 
-static void put_upkeep(struct metrics_out *o, const struct depd_info *d)
+static void put_retention(struct metrics_out *o, const struct depd_info *d)
 {
 	one(o, "adept_policy_active", GAUGE, NULL, d->policy_active,
 	    "1 if rules choose processes.");
@@ -239,7 +239,7 @@ static const struct series {
 	  "Not kept since the store was full, or had failed.", value_discarded },
 };
 
-/* The @n-th session, if it is there and open: 1, 0, or -1 behind the last. */
+/* The @n-th session, if it is there and open: 1, 0, or -1 after the last. */
 static int open_session(const struct control_ops *ops, size_t n, struct session_info *s)
 {
 	if (!ops->session(ops->arg, n, s))
@@ -258,14 +258,14 @@ static void put_who(struct metrics_out *o, const struct control_ops *ops)
 		if (!open)
 			continue;
 		begin_sample(o);
-		text_printf(&o->t, "{session=\"%u\",uid=\"%u\",state=\"%s\",transport=\"",
-			    s.id, s.uid, session_state_name(s.state));
+		strbuf_printf(&o->t, "{session=\"%u\",uid=\"%u\",state=\"%s\",transport=\"",
+			      s.id, s.uid, session_state_name(s.state));
 		put_label(&o->t, s.transport);
-		text_str(&o->t, "\",rule=\"");
+		strbuf_str(&o->t, "\",rule=\"");
 		put_label(&o->t, s.rule);
-		text_str(&o->t, "\",command=\"");
+		strbuf_str(&o->t, "\",command=\"");
 		put_label(&o->t, s.command);
-		text_str(&o->t, "\"} 1\n");
+		strbuf_str(&o->t, "\"} 1\n");
 	}
 }
 
@@ -337,12 +337,12 @@ static const struct {
 static void put_user(struct metrics_out *o, const struct account_info *a, enum account_what what)
 {
 	begin_sample(o);
-	text_printf(&o->t, "{uid=\"%" PRIu64 "\"}", a->uid);
+	strbuf_printf(&o->t, "{uid=\"%" PRIu64 "\"}", a->uid);
 	if (what == ACCOUNT_CPU)
 		put_seconds(&o->t, a->used[what]);
 	else
-		text_printf(&o->t, " %" PRIu64 "\n",
-			    what == ACCOUNT_KINDS ? a->refused : a->used[what]);
+		strbuf_printf(&o->t, " %" PRIu64 "\n",
+			      what == ACCOUNT_KINDS ? a->refused : a->used[what]);
 }
 
 static void put_users(struct metrics_out *o, const struct control_ops *ops)
@@ -368,13 +368,13 @@ char *metrics_format_text(const struct control_ops *ops, enum metrics_format for
 	put_flow(&o, &d);
 	put_lag(&o, ops, &d);
 	put_loss(&o, &d.loss);
-	put_upkeep(&o, &d);
+	put_retention(&o, &d);
 	put_who(&o, ops);
 	put_series(&o, ops);
 	put_users(&o, ops);
 	if (format == METRICS_OPEN)
-		text_str(&o.t, "# EOF\n");
-	return text_take(&o.t);
+		strbuf_str(&o.t, "# EOF\n");
+	return strbuf_take(&o.t);
 }
 
 char *metrics_text(const struct control_ops *ops)

@@ -11,7 +11,7 @@
 #define EXEC_TEXT	1024	/* of a path; a power of 2 */
 #define EXEC_ARGV	4096
 #define EXEC_WORDS	8	/* of 8 bytes, that are compared at either end of a text */
-#define EXEC_HELD	8192	/* processes held at a time, at most */
+#define EXEC_PENDING	8192	/* processes held at a time, at most */
 #define EXEC_RING	(4u << 20)
 
 /**
@@ -54,11 +54,11 @@ struct exec_event {
 	char exe[EXEC_TEXT];	/* the image's file, for a script its interpreter's */
 	char name[EXEC_TEXT];	/* as it was given to execve */
 	char cgroup[EXEC_TEXT];
-	char argv[EXEC_ARGV];	/* a 0 behind each */
+	char argv[EXEC_ARGV];	/* a 0 after each */
 };
 
-/** struct exec_held - of a process that is stopped, by its pid */
-struct exec_held {
+/** struct exec_pending - of a process that is stopped, by its pid */
+struct exec_pending {
 	u64 ns;			/* since when; CLOCK_MONOTONIC */
 	u64 start;		/* of the process; CLOCK_BOOTTIME */
 };

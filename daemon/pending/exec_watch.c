@@ -43,7 +43,7 @@ static int listen_to_libbpf(enum libbpf_print_level level, const char *fmt, va_l
 	return 0;
 }
 
-static int held_fd(const struct policy_watch *w)
+static int pending_fd(const struct policy_watch *w)
 {
 	return bpf_map__fd(w->bpf->maps.held);
 }
@@ -97,9 +97,9 @@ static int start(struct policy_watch *w, char *why, size_t size)
 	w->ring = ring_buffer__new(bpf_map__fd(w->bpf->maps.events), on_event, w, NULL);
 	if (!w->ring)
 		return refused(-errno, why, size);
-	held_recover();
-	held_pin(held_fd(w), w->pin, sizeof(w->pin));
-	w->guard = guard_start(held_fd(w), w->pin);
+	pending_recover();
+	pending_pin(pending_fd(w), w->pin, sizeof(w->pin));
+	w->guard = watchdog_start(pending_fd(w), w->pin);
 	if (w->guard < 0) {
 		err = w->guard;
 		snprintf(why, size, "Rules need a second process, which cannot be started: %s.",
@@ -235,10 +235,10 @@ static int on_event(void *ctx, void *data, size_t size)
 	const struct exec_event *e = data;
 	struct policy_watch *w = ctx;
 	struct policy_exec x;
-	struct exec_held h;
+	struct exec_pending h;
 
 	/* Ended, or let go by the guard. */
-	if (size < sizeof(*e) || bpf_map_lookup_elem(held_fd(w), &e->pid, &h))
+	if (size < sizeof(*e) || bpf_map_lookup_elem(pending_fd(w), &e->pid, &h))
 		return 0;
 	read_texts(w, e);
 	x = (struct policy_exec){
@@ -272,18 +272,18 @@ int policy_let_go(struct policy_watch *w, pid_t pid)
 {
 	u32 key = (u32)pid;
 
-	if (bpf_map_delete_elem(held_fd(w), &key))
+	if (bpf_map_delete_elem(pending_fd(w), &key))
 		return -errno == -ENOENT ? -ESRCH : -errno;
 	w->let_go++;
 	/* Even before it has stopped: this takes the signal away. */
 	return kill(pid, SIGCONT) ? -errno : 0;
 }
 
-void policy_taken(struct policy_watch *w, pid_t pid)
+void policy_attached(struct policy_watch *w, pid_t pid)
 {
 	u32 key = (u32)pid;
 
-	if (!bpf_map_delete_elem(held_fd(w), &key))
+	if (!bpf_map_delete_elem(pending_fd(w), &key))
 		w->taken++;
 }
 
@@ -317,7 +317,7 @@ void policy_watch_counts(const struct policy_watch *w, struct policy_counts *n)
 		.image32 = counted(w, EXEC_IMAGE32), .privileged = counted(w, EXEC_PRIVILEGED),
 		.traced = counted(w, EXEC_TRACED), .terminal = counted(w, EXEC_TERMINAL),
 	};
-	gone = n->let_go + n->taken + n->ended + held_number(held_fd(w));
+	gone = n->let_go + n->taken + n->ended + pending_pidfd(pending_fd(w));
 	n->given_up = n->held > gone ? n->held - gone : 0;
 }
 
@@ -328,8 +328,8 @@ void policy_watch_close(struct policy_watch *w)
 	if (w->bpf && w->guard >= 0) {
 		w->bpf->bss->nrules = 0;
 		exec_bpf__detach(w->bpf);
-		held_release_all(held_fd(w));
-		guard_end(w->guard);
+		pending_resume_all(pending_fd(w));
+		watchdog_end(w->guard);
 	}
 	if (*w->pin)
 		unlink(w->pin);

@@ -69,7 +69,7 @@ static bool began(u64 ticks, u64 start_ns)
 }
 
 /* Is it done with @pid, so that it may leave the table?  Another process is not continued. */
-static bool release(pid_t pid, const struct exec_held *h, u64 age_ms)
+static bool release(pid_t pid, const struct exec_pending *h, u64 age_ms)
 {
 	u64 start;
 	char state = look(pid, &start);
@@ -82,10 +82,10 @@ static bool release(pid_t pid, const struct exec_held *h, u64 age_ms)
 	return state != 't' && age_ms > SETTLE_MS;
 }
 
-size_t held_release(int table, u64 min_ms)
+size_t pending_resume(int table, u64 min_ms)
 {
 	u32 key, next, *from = NULL;
-	struct exec_held h;
+	struct exec_pending h;
 	size_t left = 0;
 	u64 age;
 
@@ -107,27 +107,27 @@ size_t held_release(int table, u64 min_ms)
 	return left;
 }
 
-void held_release_all(int table)
+void pending_resume_all(int table)
 {
 	/* Programs that run on another processor may hold one more. */
 	for (int i = 0, empty = 0; i < 100 + SETTLE_MS / 10 && empty < 5; i++) {
-		empty = held_release(table, 0) ? 0 : empty + 1;
+		empty = pending_resume(table, 0) ? 0 : empty + 1;
 		nap();
 	}
 }
 
-size_t held_number(int table)
+size_t pending_pidfd(int table)
 {
 	u32 key, *from = NULL;
 	size_t n = 0;
 
-	for (; !bpf_map_get_next_key(table, from, &key) && n < EXEC_HELD; n++)
+	for (; !bpf_map_get_next_key(table, from, &key) && n < EXEC_PENDING; n++)
 		from = &key;
 	return n;
 }
 
 /* held-PID-START, whose table it is: there may be no dots in bpffs. */
-void held_pin(int table, char *path, size_t size)
+void pending_pin(int table, char *path, size_t size)
 {
 	u64 start = 0;
 
@@ -156,7 +156,7 @@ static bool lives(const char *name)
 static void forget_others(int table)
 {
 	u32 key, next, *from = NULL;
-	struct exec_held h;
+	struct exec_pending h;
 	u64 start;
 
 	while (!bpf_map_get_next_key(table, from, &next)) {
@@ -171,7 +171,7 @@ static void forget_others(int table)
 	}
 }
 
-unsigned int held_recover(void)
+unsigned int pending_recover(void)
 {
 	DIR *d = opendir(FOLDER);
 	char path[sizeof(FOLDER) + 256];
@@ -189,7 +189,7 @@ unsigned int held_recover(void)
 		if (fd < 0)
 			continue;
 		forget_others(fd);
-		held_release(fd, 0);
+		pending_resume(fd, 0);
 		close(fd);
 		unlink(path);
 		n++;

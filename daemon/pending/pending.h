@@ -16,40 +16,40 @@
 #include "daemon/policy/kernel_rules.h"
 
 /**
- * held_release() - let all go that are held for @min_ms at least
+ * pending_resume() - let all go that are held for @min_ms at least
  * @table: descriptor of the map
  *
  * Who is in the table and not stopped yet stays there for a while.  Does not allocate.
  *
  * Return: how many are left in the table.
  */
-size_t held_release(int table, u64 min_ms);
-/** held_release_all() - release pending processes until none is left, for 2 seconds at most */
-void held_release_all(int table);
-size_t held_number(int table);
+size_t pending_resume(int table, u64 min_ms);
+/** pending_resume_all() - release pending processes until none is left, for 2 seconds at most */
+void pending_resume_all(int table);
+size_t pending_pidfd(int table);
 
 /**
- * held_pin() - leave the table where the next depd finds it
+ * pending_pin() - leave the table where the next depd finds it
  * @path: receives where; "" if there is no bpffs
  */
-void held_pin(int table, char *path, size_t size);
-/** held_recover() - let go whom a depd held that is dead; return: how many tables there were */
-unsigned int held_recover(void);
+void pending_pin(int table, char *path, size_t size);
+/** pending_recover() - let go whom a depd held that is dead; return: how many tables there were */
+unsigned int pending_recover(void);
 
-#define GUARD_NAME	"depd-guard"
+#define WATCHDOG_NAME	"depd-guard"
 
 /**
- * guard_start() - have somebody let all go when this process dies, and each after some time
+ * watchdog_start() - have somebody let all go when this process dies, and each after some time
  * @pin: to be removed then
  *
- * The guard executes /proc/self/exe with argv[0] = GUARD_NAME: main() must call guard_main() then,
- * before anything else.
+ * The guard executes /proc/self/exe with argv[0] = WATCHDOG_NAME: main() must call watchdog_main()
+ * then, before anything else.
  *
- * Return: a descriptor for guard_end(), or a negative errno.
+ * Return: a descriptor for watchdog_end(), or a negative errno.
  */
-int guard_start(int table, const char *pin);
-void guard_end(int fd);
-/** guard_main() - run as the guard that guard_start() has executed: never returns */
-void guard_main(int argc, char **argv) __attribute__((noreturn));
+int watchdog_start(int table, const char *pin);
+void watchdog_end(int fd);
+/** watchdog_main() - run as the guard that watchdog_start() has executed: never returns */
+void watchdog_main(int argc, char **argv) __attribute__((noreturn));
 
 #endif

@@ -62,9 +62,9 @@ static void guard(const char *pin)
 			if (p[1].revents)
 				break;
 		}
-		held_release(TABLE, POLICY_HOLD_MS);
+		pending_resume(TABLE, POLICY_HOLD_MS);
 	}
-	held_release_all(TABLE);
+	pending_resume_all(TABLE);
 	if (*pin)
 		unlink(pin);
 	_exit(0);
@@ -73,22 +73,22 @@ static void guard(const char *pin)
 /* depd has threads: nothing is called here that could wait for one of them. */
 static void become(int fd[FDS], const char *pin)
 {
-	char *argv[] = { GUARD_NAME, (char *)pin, NULL }, *envp[] = { NULL };
+	char *argv[] = { WATCHDOG_NAME, (char *)pin, NULL }, *envp[] = { NULL };
 
 	keep_only(fd);
 	execve("/proc/self/exe", argv, envp);
 	_exit(1);
 }
 
-void guard_main(int argc, char **argv)
+void watchdog_main(int argc, char **argv)
 {
-	prctl(PR_SET_NAME, GUARD_NAME);
+	prctl(PR_SET_NAME, WATCHDOG_NAME);
 	if (argc < 2 || chdir("/"))
 		_exit(1);
 	guard(argv[1]);
 }
 
-int guard_start(int table, const char *pin)
+int watchdog_start(int table, const char *pin)
 {
 	int ends[2], fd[FDS], err = 0;
 	sigset_t all, mask;
@@ -127,7 +127,7 @@ out:
 	return err;
 }
 
-void guard_end(int fd)
+void watchdog_end(int fd)
 {
 	send(fd, "q", 1, MSG_NOSIGNAL);
 	close(fd);

@@ -179,7 +179,7 @@ static int read_setting(struct conf *p, char *s, size_t column)
 	return conf_key(p, s, column, value, column + (size_t)(value - s));
 }
 
-/* @line of @n bytes, without its end; may be written to, also behind it. */
+/* @line of @n bytes, without its end; may be written to, also after it. */
 static int read_line(struct conf *p, char *line, size_t n)
 {
 	size_t skip;

@@ -90,7 +90,7 @@ struct policy_watch;
 /**
  * struct policy_exec - a process that a rule may want, held before its first instruction
  *
- * It is stopped (SIGSTOP), or about to be, and waits for dep_take() and then policy_taken(),
+ * It is stopped (SIGSTOP), or about to be, and waits for dep_attach() and then policy_attached(),
  * or for policy_let_go().  Texts are valid during the call.
  */
 struct policy_exec {
@@ -105,7 +105,7 @@ struct policy_counts {
 	uint64_t execs;
 	uint64_t held;
 	uint64_t let_go;	/* ..by policy_let_go() */
-	uint64_t taken;		/* ..by policy_taken() */
+	uint64_t taken;		/* ..by policy_attached() */
 	uint64_t ended;		/* ..killed while they were held */
 	uint64_t given_up;	/* ..let go after POLICY_HOLD_MS */
 	/* Might fit, and were not stopped: */
@@ -151,11 +151,11 @@ int policy_watch_read(struct policy_watch *w, void (*exec)(void *arg, const stru
 /**
  * policy_let_go() - let a held process run natively
  *
- * Also if dep_take() has failed.  Return: 0; -ESRCH: it is not held any more.
+ * Also if dep_attach() has failed.  Return: 0; -ESRCH: it is not held any more.
  */
 int policy_let_go(struct policy_watch *w, pid_t pid);
-/** policy_taken() - dep_take() has put the engine into it, and it runs */
-void policy_taken(struct policy_watch *w, pid_t pid);
+/** policy_attached() - dep_attach() has put the engine into it, and it runs */
+void policy_attached(struct policy_watch *w, pid_t pid);
 /** policy_watch_missed() - processes that were not stopped for want of room to tell of them */
 uint64_t policy_watch_missed(const struct policy_watch *w);
 void policy_watch_counts(const struct policy_watch *w, struct policy_counts *n);

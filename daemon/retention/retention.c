@@ -35,11 +35,11 @@ struct found {
 	ino_t inode;
 };
 
-struct upkeep {
+struct retention {
 	int fd;
 	struct found *store;
 	size_t n, room;
-	struct upkeep_result *out;
+	struct retention_result *out;
 };
 
 /* What a look into a directory finds. */
@@ -74,7 +74,7 @@ static bool is_ours(const char *name)
 {
 	static const char *const names[] = {
 		MANIFEST, OLD_TMP, LOG, "catalog.db", "catalog.db-journal",
-		"catalog.db-wal", "catalog.db-shm", SEARCH_REPORT,
+		"catalog.db-wal", "catalog.db-shm", LIVE_REPORT,
 	};
 	size_t i;
 
@@ -162,10 +162,10 @@ static int lock_store(int fd, const char *name)
 	return err;
 }
 
-static void failed(struct upkeep *u, const char *name, const char *fmt, ...)
+static void failed(struct retention *u, const char *name, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-static void failed(struct upkeep *u, const char *name, const char *fmt, ...)
+static void failed(struct retention *u, const char *name, const char *fmt, ...)
 {
 	char text[256];
 	va_list ap;
@@ -180,7 +180,7 @@ static void failed(struct upkeep *u, const char *name, const char *fmt, ...)
 
 /* ---- what there is ---- */
 
-static int add_store(struct upkeep *u, const char *name, int fd, const struct content *c)
+static int add_store(struct retention *u, const char *name, int fd, const struct content *c)
 {
 	size_t room = u->room ? 2 * u->room : 64;
 	struct found *f;
@@ -204,7 +204,7 @@ static int add_store(struct upkeep *u, const char *name, int fd, const struct co
 	return 0;
 }
 
-static int consider(struct upkeep *u, const char *name)
+static int consider(struct retention *u, const char *name)
 {
 	size_t n = strlen(name);
 	struct content c;
@@ -226,7 +226,7 @@ static int consider(struct upkeep *u, const char *name)
 	return err;
 }
 
-static int find_stores(struct upkeep *u)
+static int find_stores(struct retention *u)
 {
 	struct dirent *e;
 	DIR *d = list(u->fd);
@@ -278,7 +278,7 @@ static int remove_files(int fd)
 }
 
 /* @fd: its directory; the log is locked */
-static void remove_locked(struct upkeep *u, const struct found *f, int fd)
+static void remove_locked(struct retention *u, const struct found *f, int fd)
 {
 	struct content c;
 	int err = look_into(fd, &c);
@@ -301,14 +301,14 @@ static void remove_locked(struct upkeep *u, const struct found *f, int fd)
 	u->out->kept_bytes -= f->bytes;
 }
 
-static void gone(struct upkeep *u, const struct found *f)
+static void gone(struct retention *u, const struct found *f)
 {
 	u->out->kept--;
 	u->out->kept_bytes -= f->bytes;
 }
 
 /* The same directory as was found; -ENOENT if it has gone or is another one by now. */
-static int open_again(const struct upkeep *u, const struct found *f)
+static int open_again(const struct retention *u, const struct found *f)
 {
 	int fd = openat(u->fd, f->name, OPEN_DIR);
 	struct stat st;
@@ -321,7 +321,7 @@ static int open_again(const struct upkeep *u, const struct found *f)
 	return -ENOENT;
 }
 
-static void remove_store(struct upkeep *u, const struct found *f)
+static void remove_store(struct retention *u, const struct found *f)
 {
 	int fd = open_again(u, f), log = fd < 0 ? fd : lock_store(fd, f->name);
 
@@ -343,9 +343,10 @@ static bool is_too_old(const struct found *f, const struct timespec *now, uint64
 	       (uint64_t)(now->tv_sec - f->newest.tv_sec) > max_age_s;
 }
 
-int upkeep_run(const char *dir, uint64_t max_bytes, uint64_t max_age_s, struct upkeep_result *out)
+int retention_run(const char *dir, uint64_t max_bytes, uint64_t max_age_s,
+		  struct retention_result *out)
 {
-	struct upkeep u = { .out = out };
+	struct retention u = { .out = out };
 	struct timespec now;
 	size_t i;
 	int err;

@@ -7,19 +7,19 @@
 
 #include <stdint.h>
 
-#define UPKEEP_WHY	512
+#define RETENTION_WHY	512
 
-/** struct upkeep_result - what became of the stores */
-struct upkeep_result {
+/** struct retention_result - what became of the stores */
+struct retention_result {
 	uint64_t removed, removed_bytes;
 	uint64_t kept, kept_bytes;	/* the rest; in_use and failed are among them */
 	uint64_t in_use;
 	uint64_t failed;		/* would have been removed */
-	char why[UPKEEP_WHY];		/* the first of these; "" = none */
+	char why[RETENTION_WHY];		/* the first of these; "" = none */
 };
 
 /**
- * upkeep_run() - remove stores below @dir until the rest is within the limits
+ * retention_run() - remove stores below @dir until the rest is within the limits
  * @max_bytes: of all of them on disk, those in use included; 0 = no limit
  * @max_age_s: since something was written to one; 0 = no limit
  *
@@ -29,7 +29,7 @@ struct upkeep_result {
  *
  * Return: 0, or a negative errno if @dir cannot be read; @out is valid in any case.
  */
-int upkeep_run(const char *dir, uint64_t max_bytes, uint64_t max_age_s,
-	       struct upkeep_result *out);
+int retention_run(const char *dir, uint64_t max_bytes, uint64_t max_age_s,
+		  struct retention_result *out);
 
 #endif

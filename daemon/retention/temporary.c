@@ -33,8 +33,8 @@ struct place {
 	char dir[];
 };
 
-/** struct sweep - the places, and the process that looks into one of them */
-struct sweep {
+/** struct cleanup - the places, and the process that looks into one of them */
+struct cleanup {
 	struct depd *d;
 	struct place *places;
 	unsigned int n;
@@ -50,7 +50,7 @@ struct sweep {
 /* depd has threads: nothing is called here that could wait for one of them. */
 static void become(const char *dir)
 {
-	char *argv[] = { SWEEP_NAME, (char *)dir, NULL }, *envp[] = { NULL };
+	char *argv[] = { TEMPORARY_NAME, (char *)dir, NULL }, *envp[] = { NULL };
 	int null = open("/dev/null", O_RDWR), i;
 	sigset_t none;
 
@@ -66,11 +66,11 @@ static void become(const char *dir)
 	_exit(FAILED);
 }
 
-void sweep_main(int argc, char **argv)
+void temporary_main(int argc, char **argv)
 {
 	int left;
 
-	prctl(PR_SET_NAME, SWEEP_NAME);
+	prctl(PR_SET_NAME, TEMPORARY_NAME);
 	/* It is killed even if nobody is left to do it. */
 	signal(SIGALRM, SIG_DFL);
 	alarm(LIMIT_S);
@@ -87,7 +87,7 @@ static bool is_same(const struct place *p, const struct user *u, const char *dir
 	return p->owner.uid == u->uid && !strcmp(p->dir, dir);
 }
 
-static void forget(struct sweep *w, struct place *p)
+static void forget(struct cleanup *w, struct place *p)
 {
 	struct place **at = &w->places;
 
@@ -98,7 +98,7 @@ static void forget(struct sweep *w, struct place *p)
 	free(p);
 }
 
-static bool has_session(const struct sweep *w, const struct place *p)
+static bool has_session(const struct cleanup *w, const struct place *p)
 {
 	char dir[PATH_MAX];
 	struct session *s;
@@ -112,11 +112,11 @@ static bool has_session(const struct sweep *w, const struct place *p)
 
 /* ---- one after the other ---- */
 
-static void next(struct sweep *w);
+static void next(struct cleanup *w);
 
 static void gone(struct loop_watch *watch, short revents)
 {
-	struct sweep *w = (struct sweep *)((char *)watch - offsetof(struct sweep, gone));
+	struct cleanup *w = (struct cleanup *)((char *)watch - offsetof(struct cleanup, gone));
 	struct place *p = w->at;
 	int status;
 
@@ -127,8 +127,8 @@ static void gone(struct loop_watch *watch, short revents)
 	close(w->pidfd);
 	w->at = NULL;
 	if (!WIFEXITED(status) || WEXITSTATUS(status) == FAILED) {
-		say(LOG_WARNING, 0, "temporary stores of user %u in %s cannot be looked for",
-		    p->owner.uid, p->dir);
+		log_msg(LOG_WARNING, 0, "temporary stores of user %u in %s cannot be looked for",
+			p->owner.uid, p->dir);
 		forget(w, p);
 	} else if (WEXITSTATUS(status) == NOTHING_LEFT && !has_session(w, p)) {
 		forget(w, p);
@@ -136,7 +136,7 @@ static void gone(struct loop_watch *watch, short revents)
 	next(w);
 }
 
-static int start(struct sweep *w, struct place *p)
+static int start(struct cleanup *w, struct place *p)
 {
 	int ret;
 
@@ -158,7 +158,7 @@ static int start(struct sweep *w, struct place *p)
 }
 
 /* The next one that is due; if there is none, all again in a minute. */
-static void next(struct sweep *w)
+static void next(struct cleanup *w)
 {
 	struct place *p;
 	int ret;
@@ -175,13 +175,13 @@ static void next(struct sweep *w)
 		w->at = p;
 		return;
 	}
-	say(LOG_WARNING, 0, "temporary stores cannot be looked for: %s", strerror(-ret));
+	log_msg(LOG_WARNING, 0, "temporary stores cannot be looked for: %s", strerror(-ret));
 	loop_timer_set(w->d->loop, &w->timer, AGAIN_NS, 0);
 }
 
 static void due(struct loop_timer *t)
 {
-	struct sweep *w = (struct sweep *)((char *)t - offsetof(struct sweep, timer));
+	struct cleanup *w = (struct cleanup *)((char *)t - offsetof(struct cleanup, timer));
 	struct place *p;
 
 	for (p = w->places; p; p = p->next)
@@ -192,7 +192,8 @@ static void due(struct loop_timer *t)
 
 /* ---- sessions ---- */
 
-static struct place *find(struct sweep *w, const struct user *u, const char *dir, unsigned int *own)
+static struct place *find(struct cleanup *w, const struct user *u, const char *dir,
+			  unsigned int *own)
 {
 	struct place *p, *found = NULL;
 
@@ -205,9 +206,9 @@ static struct place *find(struct sweep *w, const struct user *u, const char *dir
 	return found;
 }
 
-static struct sweep *of(struct depd *d)
+static struct cleanup *of(struct depd *d)
 {
-	struct sweep *w = d->sweep ? d->sweep : calloc(1, sizeof(*w));
+	struct cleanup *w = d->sweep ? d->sweep : calloc(1, sizeof(*w));
 
 	if (w && !d->sweep) {
 		w->d = d;
@@ -217,7 +218,7 @@ static struct sweep *of(struct depd *d)
 	return w;
 }
 
-static int remember(struct sweep *w, const struct session *s, const char *dir)
+static int remember(struct cleanup *w, const struct session *s, const char *dir)
 {
 	unsigned int own;
 	struct place *p;
@@ -238,10 +239,10 @@ static int remember(struct sweep *w, const struct session *s, const char *dir)
 	return 0;
 }
 
-void sweep_session(struct session *s)
+void temporary_session(struct session *s)
 {
 	char dir[PATH_MAX];
-	struct sweep *w;
+	struct cleanup *w;
 	int ret;
 
 	if (!dep_tmpdir_parent(s->store, dir, sizeof(dir)))
@@ -249,17 +250,17 @@ void sweep_session(struct session *s)
 	w = of(s->d);
 	ret = remember(w, s, dir);
 	if (ret)
-		say(LOG_NOTICE, s->id, "its temporary store stays if depctl is killed: %s",
-		    ret == -ENOSPC ? "they are in too many places" : strerror(-ret));
+		log_msg(LOG_NOTICE, s->id, "its temporary store stays if depctl is killed: %s",
+			ret == -ENOSPC ? "they are in too many places" : strerror(-ret));
 	else if (!w->at && !w->timer.armed)
 		loop_timer_set(s->d->loop, &w->timer, AGAIN_NS, 0);
 }
 
-void sweep_session_ended(struct session *s)
+void temporary_session_ended(struct session *s)
 {
 	char dir[PATH_MAX];
 
-	sweep_session(s);
+	temporary_session(s);
 	if (s->d->sweep && dep_tmpdir_parent(s->store, dir, sizeof(dir)))
 		loop_timer_set(s->d->loop, &s->d->sweep->timer, SOON_NS, 0);
 }

@@ -12,13 +12,15 @@
 
 #include "daemon/sessions/session.h"
 
-/* The process executes /proc/self/exe with this as argv[0]: main() must call sweep_main() then. */
-#define SWEEP_NAME	"depd-sweep"
+/*
+ * The process executes /proc/self/exe with this as argv[0]: main() must call temporary_main() then.
+ */
+#define TEMPORARY_NAME	"depd-sweep"
 
-/** sweep_session() - remember the place of its store, if that is a temporary one */
-void sweep_session(struct session *s);
-/** sweep_session_ended() - look for it soon, if its store is a temporary one */
-void sweep_session_ended(struct session *s);
-void sweep_main(int argc, char **argv) __attribute__((noreturn));
+/** temporary_session() - remember the place of its store, if that is a temporary one */
+void temporary_session(struct session *s);
+/** temporary_session_ended() - look for it soon, if its store is a temporary one */
+void temporary_session_ended(struct session *s);
+void temporary_main(int argc, char **argv) __attribute__((noreturn));
 
 #endif

@@ -103,7 +103,7 @@ static int close_store(struct session *s)
 	if (ret)
 		return ret;
 	dep_resume_free(&r);
-	dep_writer_note(w, "depd was killed, and no other one could go on with the recording");
+	dep_writer_message(w, "depd was killed, and no other one could go on with the recording");
 	dep_writer_close(w, &ending);
 	return 0;
 }
@@ -164,7 +164,7 @@ static int adopt(struct session *s, int fd)
 		close(fd);
 		return -ECANCELED;
 	}
-	sweep_session(s);
+	temporary_session(s);
 	ret = adopt_ring(s, fd, &saved);
 	if (!ret)
 		ret = adopt_collector(s);
@@ -178,16 +178,16 @@ static int adopt(struct session *s, int fd)
 		session_end(s, s->cause, NULL);
 	else
 		expect_client(s);
-	search_begin(s);
+	live_analysis_begin(s);
 	return 0;
 }
 
 static void forget(struct session *s)
 {
-	char name[KEEP_NAME_MAX];
+	char name[FDSTORE_NAME_MAX];
 
 	snprintf(name, sizeof(name), "session-%u", s->id);
-	keep_remove(s->d->keep, name);
+	fdstore_remove(s->d->fdstore, name);
 	file_close(s->file, s, true);
 	session_free(s);
 }
@@ -202,8 +202,8 @@ static void undo(struct session *s)
 
 	while (!s->store_ino && is_dying(made_in_use(s) ? -EBUSY : 0, &tries))
 		;
-	say(LOG_NOTICE, s->id, "was not complete when depd was killed, and is dropped: %s",
-	    s->command);
+	log_msg(LOG_NOTICE, s->id, "was not complete when depd was killed, and is dropped: %s",
+		s->command);
 	made_remove(s);
 	forget(s);
 }
@@ -221,7 +221,7 @@ static void adopt_one(struct depd *d, uint32_t id, int fd)
 	}
 	ret = adopt(s, fd);
 	if (!ret) {
-		say(LOG_NOTICE, id, "is adopted: %s", s->command);
+		log_msg(LOG_NOTICE, id, "is adopted: %s", s->command);
 		return;
 	}
 	if (ret == -ECANCELED) {
@@ -230,22 +230,22 @@ static void adopt_one(struct depd *d, uint32_t id, int fd)
 	}
 	if (ret == -EALREADY) {
 		close_store(s);
-		session_was_ended(s);
+		session_teardown_adopted(s);
 		return;
 	}
-	say(LOG_ERR, id, "cannot be adopted, its programs go on: %s",
-	    *s->error ? s->error : strerror(-ret));
+	log_msg(LOG_ERR, id, "cannot be adopted, its programs go on: %s",
+		*s->error ? s->error : strerror(-ret));
 	/* Its programs would wait for us again and again. */
 	if (s->ring.map)
 		__atomic_store_n(&s->ring.map->abandoned, 1, __ATOMIC_SEQ_CST);
 	close_store(s);
-	sweep_session_ended(s);
+	temporary_session_ended(s);
 	forget(s);
 }
 
-static bool is_kept(const struct kept *kept, size_t n, uint32_t id)
+static bool is_kept(const struct fdstore_entry *kept, size_t n, uint32_t id)
 {
-	char name[KEEP_NAME_MAX];
+	char name[FDSTORE_NAME_MAX];
 	size_t i;
 
 	snprintf(name, sizeof(name), "session-%u", id);
@@ -274,16 +274,16 @@ static void close_lost_one(struct depd *d, uint32_t id)
 			return;
 		}
 		if (close_store(s) == -EALREADY) {
-			session_was_ended(s);
+			session_teardown_adopted(s);
 			return;
 		}
-		say(LOG_ERR, s->id, "cannot be adopted: nobody kept its session file");
-		sweep_session_ended(s);
+		log_msg(LOG_ERR, s->id, "cannot be adopted: nobody kept its session file");
+		temporary_session_ended(s);
 	}
 	forget(s);
 }
 
-static void close_lost(struct depd *d, const struct kept *kept, size_t n)
+static void close_lost(struct depd *d, const struct fdstore_entry *kept, size_t n)
 {
 	uint32_t ids[DEPD_SESSIONS_MAX];
 	size_t i, found = file_list(d->rundir, ids, DEPD_SESSIONS_MAX);
@@ -293,7 +293,7 @@ static void close_lost(struct depd *d, const struct kept *kept, size_t n)
 			close_lost_one(d, ids[i]);
 }
 
-void session_adopt_all(struct depd *d, struct kept *kept, size_t n)
+void session_adopt_all(struct depd *d, struct fdstore_entry *kept, size_t n)
 {
 	unsigned int id;
 	size_t i;
@@ -307,6 +307,6 @@ void session_adopt_all(struct depd *d, struct kept *kept, size_t n)
 			continue;
 		}
 		close(kept[i].fd);
-		keep_remove(d->keep, kept[i].name);
+		fdstore_remove(d->fdstore, kept[i].name);
 	}
 }

@@ -12,10 +12,10 @@
 
 static int put(struct session *s)
 {
-	char name[KEEP_NAME_MAX];
+	char name[FDSTORE_NAME_MAX];
 
 	snprintf(name, sizeof(name), "session-%u", s->id);
-	return keep_put(s->d->keep, name, s->ring.fd);
+	return fdstore_put(s->d->fdstore, name, s->ring.fd);
 }
 
 /* All that the last keeper had; one that only hung may have some of it. */
@@ -29,8 +29,8 @@ static void put_all(struct depd *d)
 			continue;
 		ret = put(s);
 		if (ret && ret != -EEXIST)
-			say(LOG_ERR, s->id, "its session file cannot be kept any more: %s",
-			    strerror(-ret));
+			log_msg(LOG_ERR, s->id, "its session file cannot be kept any more: %s",
+				strerror(-ret));
 	}
 }
 
@@ -39,46 +39,48 @@ static int make_another(struct depd *d)
 	char why[CONTROL_WHY] = "";
 	int ret;
 
-	if (loop_now() < d->keep_not_before_ns)
+	if (loop_now() < d->fdstore_retry_ns)
 		return -EPIPE;
-	loop_unwatch(d->loop, &d->keep_ready);
-	ret = keep_again(d->keep, d->rundir, why, sizeof(why));
+	loop_unwatch(d->loop, &d->fdstore_ready);
+	ret = fdstore_retry(d->fdstore, d->rundir, why, sizeof(why));
 	if (ret) {
-		say(LOG_ERR, 0, "the keeper has ended, and there is no other one; until there is, "
-		    "depd must not die: %s", why);
-		d->keep_not_before_ns = loop_now() + AGAIN_NS;
-		loop_timer_set(d->loop, &d->keep_again, AGAIN_NS, 0);
+		log_msg(LOG_ERR, 0,
+			"the keeper has ended, and there is no other one; until there is, "
+			"depd must not die: %s",
+			why);
+		d->fdstore_retry_ns = loop_now() + AGAIN_NS;
+		loop_timer_set(d->loop, &d->fdstore_retry, AGAIN_NS, 0);
 		return ret;
 	}
-	say(LOG_WARNING, 0, "the keeper has ended; another one has the session files now");
+	log_msg(LOG_WARNING, 0, "the keeper has ended; another one has the session files now");
 	put_all(d);
 	return kept_watch(d);
 }
 
 static void again(struct loop_timer *t)
 {
-	struct depd *d = (struct depd *)((char *)t - offsetof(struct depd, keep_again));
+	struct depd *d = (struct depd *)((char *)t - offsetof(struct depd, fdstore_retry));
 
-	if (keep_lost(d->keep))
+	if (fdstore_lost(d->fdstore))
 		make_another(d);
 }
 
-static void keep_ready(struct loop_watch *w, short revents)
+static void fdstore_ready(struct loop_watch *w, short revents)
 {
-	struct depd *d = (struct depd *)((char *)w - offsetof(struct depd, keep_ready));
+	struct depd *d = (struct depd *)((char *)w - offsetof(struct depd, fdstore_ready));
 
 	(void)revents;
-	if (keep_lost(d->keep))
+	if (fdstore_lost(d->fdstore))
 		make_another(d);
 }
 
 int kept_watch(struct depd *d)
 {
-	int fd = keep_fd(d->keep);
+	int fd = keep_fd(d->fdstore);
 
-	d->keep_again.due = again;
-	d->keep_ready.ready = keep_ready;
-	return fd < 0 ? 0 : loop_watch_add(d->loop, &d->keep_ready, fd, POLLIN);
+	d->fdstore_retry.due = again;
+	d->fdstore_ready.ready = fdstore_ready;
+	return fd < 0 ? 0 : loop_watch_add(d->loop, &d->fdstore_ready, fd, POLLIN);
 }
 
 int kept_put(struct session *s)

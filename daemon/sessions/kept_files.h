@@ -10,7 +10,7 @@
 
 /** kept_watch() - see from now on when the keeper dies */
 int kept_watch(struct depd *d);
-/** kept_put() - have the file of @s kept; 0 or as keep_put() */
+/** kept_put() - have the file of @s kept; 0 or as fdstore_put() */
 int kept_put(struct session *s);
 
 #endif

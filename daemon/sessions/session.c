@@ -76,7 +76,7 @@ void session_free(struct session *s)
 	loop_timer_cancel(s->d->loop, &s->step);
 	tracer_remove(s);
 	if (s->bell >= 0)
-		bells_remove(s->d->bells, s->bell);
+		wakeups_remove(s->d->bells, s->bell);
 	loop_unwatch(s->d->loop, &s->module_ready);
 	if (s->collector)
 		dep_collector_free(s->collector);
@@ -128,7 +128,7 @@ static int check_limits(struct depd *d, char *why)
 	return -EAGAIN;
 }
 
-static int make_ring(struct session *s, const struct session_wish *w, char *why)
+static int make_ring(struct session *s, const struct session_config *w, char *why)
 {
 	uint64_t give_up = s->d->config.give_up_ms * 1000000;
 	uint32_t flags = w->flags & ~(uint32_t)ADEPT_S_MODULE;
@@ -149,7 +149,7 @@ static int make_ring(struct session *s, const struct session_wish *w, char *why)
 	return 0;
 }
 
-static int make_store(struct session *s, const struct session_wish *w, struct dep_writer **writer,
+static int make_store(struct session *s, const struct session_config *w, struct dep_writer **writer,
 		      char *why)
 {
 	struct dep_meta meta = {
@@ -196,8 +196,8 @@ static int make_collector(struct session *s, struct dep_writer *writer, char *wh
 	if (ret)
 		return refuse(ret, why, "the collector cannot be made");
 	if (s->no_module)
-		dep_collector_note(s->collector, "the kernel module is not used: %s",
-				   strerror(-s->no_module));
+		dep_collector_message(s->collector, "the kernel module is not used: %s",
+				      strerror(-s->no_module));
 	return 0;
 }
 
@@ -217,7 +217,7 @@ int session_serve(struct session *s)
 	dep_session_guard(&s->ring);
 	/* The bell is always listened to. */
 	__atomic_store_n(&map->collector_waits, 1, __ATOMIC_SEQ_CST);
-	ret = bells_add(s->d->bells, &map->doorbell, s);
+	ret = wakeups_add(s->d->bells, &map->doorbell, s);
 	if (ret < 0)
 		return ret;
 	s->bell = ret;
@@ -264,7 +264,7 @@ static void drop_store(struct session *s, struct dep_writer *writer)
 	dep_store_remove(s->store);
 }
 
-int session_begin(struct depd *d, const struct session_wish *w, struct session **out, char *why)
+int session_begin(struct depd *d, const struct session_config *w, struct session **out, char *why)
 {
 	struct dep_writer *writer = NULL;
 	struct dep_why reason = { "" };
@@ -316,12 +316,12 @@ int session_begin(struct depd *d, const struct session_wish *w, struct session *
 	s->begun = true;
 	file_update(s->file, s);
 	d->begun++;
-	say(LOG_INFO, s->id, "begun by user %u: %s%s%s", s->owner.uid, s->command,
-	    *s->rule ? ", rule " : "", s->rule);
+	log_msg(LOG_INFO, s->id, "begun by user %u: %s%s%s", s->owner.uid, s->command,
+		*s->rule ? ", rule " : "", s->rule);
 	if (d->link)
 		link_changed(d);
-	search_begin(s);
-	sweep_session(s);
+	live_analysis_begin(s);
+	temporary_session(s);
 	*out = s;
 	return 0;
 
@@ -331,7 +331,7 @@ fail_store:
 	s->collector = NULL;
 	drop_store(s, writer);
 fail_keep:
-	session_unkeep(s);
+	session_forget_fd(s);
 fail:
 	session_free(s);
 	return ret;
@@ -356,14 +356,14 @@ void session_launched(struct session *s, pid_t pid, bool native, bool privileged
 	if (native) {
 		s->before.loss.native_images++;
 		s->before.loss.native_privileged += privileged;
-		dep_collector_note(s->collector, "%s runs unrecorded: %s", s->command,
-				   reason ? reason : "");
+		dep_collector_message(s->collector, "%s runs unrecorded: %s", s->command,
+				      reason ? reason : "");
 	}
 	file_update(s->file, s);
 	session_step(s);
 }
 
-void session_told(struct session *s, int status)
+void session_set_exit(struct session *s, int status)
 {
 	if (s->told || s->state == SESSION_ENDED)
 		return;
@@ -396,11 +396,11 @@ void session_end(struct session *s, enum dep_close_cause cause, const char *erro
 
 static void look_at_store(struct session *s, const struct dep_collect_status *st)
 {
-	if (!st->failed || s->told_failed)
+	if (!st->failed || s->warned_failed)
 		return;
-	s->told_failed = true;
+	s->warned_failed = true;
 	snprintf(s->error, sizeof(s->error), "%s", st->error);
-	say(LOG_ERR, s->id, "keeps nothing any more, its programs go on: %s", s->error);
+	log_msg(LOG_ERR, s->id, "keeps nothing any more, its programs go on: %s", s->error);
 	changed(s);
 }
 
@@ -423,7 +423,7 @@ static void look(struct session *s)
 		changed(s);
 	}
 	if (st->broken) {
-		say(LOG_WARNING, s->id, "is dropped: what its programs wrote makes no sense");
+		log_msg(LOG_WARNING, s->id, "is dropped: what its programs wrote makes no sense");
 		session_end(s, DEP_CLOSE_CORRUPT, "what its programs wrote makes no sense");
 	} else if (is_over(s, st)) {
 		session_end(s, st->failed ? DEP_CLOSE_FAILED :
@@ -445,7 +445,7 @@ void session_step(struct session *s)
 		look(s);
 	}
 	if (s->state == SESSION_ENDING)
-		more = session_go_on_ending(s);
+		more = session_teardown_step(s);
 	if (s->state == SESSION_ENDED)
 		return;
 	file_update(s->file, s);

@@ -15,8 +15,8 @@
 #include "libdep/collect/exec_ops.h"
 #include "daemon/depd.h"
 
-/** struct session_wish - what a session shall be like */
-struct session_wish {
+/** struct session_config - what a session shall be like */
+struct session_config {
 	struct user owner;
 	struct dep_base base;	/* of the client; for a rule: not known */
 	char *const *argv;
@@ -68,7 +68,7 @@ struct session {
 	struct session_exec *exec;	/* by process slot, until it has ended */
 	struct dep_collector *collector;
 	struct session_file *file;	/* the state file */
-	int bell;			/* of bells_add(), -1: none */
+	int bell;			/* of wakeups_add(), -1: none */
 	struct loop_watch module_ready;
 	struct loop_timer step;
 	int no_module;			/* why there are none of the module's rings, 0: no matter */
@@ -85,7 +85,7 @@ struct session {
 	bool begun;		/* somebody may know of it */
 	bool adopted;
 	bool traced;		/* the tracer knows it */
-	bool told_failed;
+	bool warned_failed;
 	enum { END_LEAVE, END_DRAIN, END_CLOSE } end;	/* how far ENDING is */
 	uint64_t ending_ns;
 	uint32_t live;			/* processes that went on when it ended */
@@ -101,14 +101,14 @@ struct session {
  *
  * Return: 0, -EAGAIN: too many; or another negative errno.
  */
-int session_begin(struct depd *d, const struct session_wish *w, struct session **out, char *why);
+int session_begin(struct depd *d, const struct session_config *w, struct session **out, char *why);
 /** session_launched() - its first process is in it, or runs unrecorded */
 void session_launched(struct session *s, pid_t pid, bool native, bool privileged,
 		      const char *reason);
 /** session_joined() - the privileges of its first process, which was taken for a rule */
 void session_joined(struct session *s, const struct dep_base *base);
-/** session_told() - how its first process ended, -1: nobody will tell */
-void session_told(struct session *s, int status);
+/** session_set_exit() - how its first process ended, -1: nobody will tell */
+void session_set_exit(struct session *s, int status);
 /** session_end() - record no more; its programs go on */
 void session_end(struct session *s, enum dep_close_cause cause, const char *error);
 /** session_step() - do what can be done now */
@@ -123,7 +123,7 @@ void session_totals(struct session *s, struct session_totals *out);
 /* ---- adopt.c ---- */
 
 /** session_adopt_all() - go on with what an earlier depd left */
-void session_adopt_all(struct depd *d, struct kept *kept, size_t n);
+void session_adopt_all(struct depd *d, struct fdstore_entry *kept, size_t n);
 
 /* ---- of session.c, for adopt.c ---- */
 

@@ -22,7 +22,7 @@
 struct session_file {
 	uint64_t magic;
 	uint32_t version, size;	/* of this structure */
-	uint64_t check;		/* XXH3-64 of what is behind it, up to what changes */
+	uint64_t check;		/* XXH3-64 of what is after it, up to what changes */
 	uint32_t id;
 	uint32_t flags;
 	uint64_t max_size;

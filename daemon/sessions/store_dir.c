@@ -92,5 +92,5 @@ void made_remove(struct session *s)
 	if (!made_is_store(s))
 		return;
 	if (dep_store_remove(s->store))
-		say(LOG_WARNING, s->id, "%s", dep_error());
+		log_msg(LOG_WARNING, s->id, "%s", dep_error());
 }

@@ -15,12 +15,12 @@
 #define LEAVE_NS	10000000000ull	/* for taking what living programs have written */
 #define KEEP_NS		60000000000ull	/* how long its end can be asked for */
 
-void session_unkeep(struct session *s)
+void session_forget_fd(struct session *s)
 {
-	char name[KEEP_NAME_MAX];
+	char name[FDSTORE_NAME_MAX];
 
 	snprintf(name, sizeof(name), "session-%u", s->id);
-	keep_remove(s->d->keep, name);
+	fdstore_remove(s->d->fdstore, name);
 	file_close(s->file, s, true);
 	s->file = NULL;
 }
@@ -40,7 +40,7 @@ static bool leave(struct session *s)
 	if (!all && !late)
 		return false;
 	if (live)
-		dep_collector_note(s->collector, "%u processes outlived the recording", live);
+		dep_collector_message(s->collector, "%u processes outlived the recording", live);
 	/* Without what could be taken: it is late. */
 	if (!all)
 		dep_collector_give_up(s->collector);
@@ -53,10 +53,10 @@ static bool leave(struct session *s)
 static void show_end(struct session *s)
 {
 	s->state = SESSION_ENDED;
-	say(LOG_INFO, s->id, "has ended: %s%s%s", session_cause_name(s->cause),
-	    *s->error ? ": " : "", s->error);
-	search_session_ended(s);
-	sweep_session_ended(s);
+	log_msg(LOG_INFO, s->id, "has ended: %s%s%s", session_cause_name(s->cause),
+		*s->error ? ": " : "", s->error);
+	live_analysis_session_ended(s);
+	temporary_session_ended(s);
 	if (s->d->link)
 		link_changed(s->d);
 	if (s->d->control)
@@ -64,7 +64,7 @@ static void show_end(struct session *s)
 	loop_timer_set(s->d->loop, &s->step, KEEP_NS, 0);
 }
 
-void session_was_ended(struct session *s)
+void session_teardown_adopted(struct session *s)
 {
 	*s->error = '\0';
 	if (!s->cause)
@@ -76,7 +76,7 @@ void session_was_ended(struct session *s)
 		dep_collector_free(s->collector);
 	s->collector = NULL;
 	dep_session_destroy(&s->ring);
-	session_unkeep(s);
+	session_forget_fd(s);
 	show_end(s);
 }
 
@@ -87,8 +87,10 @@ static void be_ended(struct session *s, int ret)
 
 	dep_collector_status(s->collector, &s->last);
 	if (ret > 0)
-		say(LOG_WARNING, s->id, "%s is closed, but its manifest or catalog could not be "
-		    "written; `depctl verify --rebuild' makes them", s->store);
+		log_msg(LOG_WARNING, s->id,
+			"%s is closed, but its manifest or catalog could not be "
+			"written; `depctl verify --rebuild' makes them",
+			s->store);
 	if (ret < 0 && !*s->error)
 		snprintf(s->error, sizeof(s->error), "%s",
 			 *s->last.error ? s->last.error : strerror(-ret));
@@ -103,7 +105,7 @@ static void be_ended(struct session *s, int ret)
 	s->before = t;
 	s->last.live_processes = 0;
 
-	bells_remove(d->bells, s->bell);
+	wakeups_remove(d->bells, s->bell);
 	s->bell = -1;
 	loop_unwatch(d->loop, &s->module_ready);
 	dep_collector_free(s->collector);
@@ -113,14 +115,14 @@ static void be_ended(struct session *s, int ret)
 	free(s->exec);
 	s->exec = NULL;
 	dep_session_destroy(&s->ring);
-	session_unkeep(s);
+	session_forget_fd(s);
 	/* What nothing was recorded into is not left behind. */
 	if (s->cause == DEP_CLOSE_ABANDONED && !s->last.processes)
 		made_remove(s);
 	show_end(s);
 }
 
-bool session_go_on_ending(struct session *s)
+bool session_teardown_step(struct session *s)
 {
 	int ret = 0;
 

@@ -5,12 +5,12 @@
 
 #include "session.h"
 
-/** session_go_on_ending() - true: call again at once */
-bool session_go_on_ending(struct session *s);
-/** session_was_ended() - by a depd that was killed before it could tell */
-void session_was_ended(struct session *s);
-/** session_unkeep() - it is not to be adopted any more */
-void session_unkeep(struct session *s);
+/** session_teardown_step() - true: call again at once */
+bool session_teardown_step(struct session *s);
+/** session_teardown_adopted() - by a depd that was killed before it could tell */
+void session_teardown_adopted(struct session *s);
+/** session_forget_fd() - it is not to be adopted any more */
+void session_forget_fd(struct session *s);
 
 /* ---- of session.c ---- */
 

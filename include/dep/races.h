@@ -74,7 +74,7 @@ struct dep_race_access {
 enum dep_step_end {
 	DEP_STEP_ACCESS,	/* it ends in front of the thread's access.. */
 	DEP_STEP_BEFORE,	/* ..in front of @call, which has to wait for another thread.. */
-	DEP_STEP_BEHIND,	/* ..behind @call; more is not needed */
+	DEP_STEP_AFTER,	/* ..after @call; more is not needed */
 };
 
 #define DEP_STEP_CALLS		4	/* addresses, the innermost first; 0: no more */
@@ -134,7 +134,7 @@ struct dep_races {
 	/* Words that turned out to be atomic too late: what is said of them may be wrong. */
 	uint64_t unsettled;
 	uint64_t references;
-	bool again;		/* the pass beside the recording had to be made again behind it */
+	bool again;		/* the pass beside the recording had to be made again after it */
 	uint64_t crowded;	/* processes with too many threads to be followed to their end */
 	uint64_t unpredicted;	/* processes of which prediction did not look at all */
 	struct dep_held *held;	/* of all accesses */
@@ -186,8 +186,8 @@ struct dep_races_options {
 	 */
 	void (*found)(void *arg, const struct dep_race *race);
 	void *arg;
-	/* The store is being written (dep_analyze_beside()); NULL: it is complete. */
-	const struct dep_beside *beside;
+	/* The store is being written (dep_analyze_live()); NULL: it is complete. */
+	const struct dep_live_options *beside;
 };
 
 /**

@@ -24,7 +24,7 @@ struct dep_ref {
 	uint16_t whose;		/* 1 + enum dep_code, where that was asked for; else 0 */
 };
 
-/** struct dep_event - one event, with its payload (abi/stream.h, behind the id) */
+/** struct dep_event - one event, with its payload (abi/stream.h, after the id) */
 struct dep_event {
 	uint32_t id;		/* enum adept_event */
 	uint32_t size;
@@ -33,16 +33,16 @@ struct dep_event {
 };
 
 /**
- * struct dep_ticket - a moment, see abi/stream.h; of a locked instruction
+ * struct dep_lock_timestamp - a moment, see abi/stream.h; of a locked instruction
  *
- * One is taken before it and one behind it, its references between them; a signal or a
- * fault can come behind the first, which is then taken again.  lock cmpxchg may have found
+ * One is taken before it and one after it, its references between them; a signal or a
+ * fault can come after the first, which is then taken again.  lock cmpxchg may have found
  * another value than it expected: it was a read then.  So is one that is a fence, and leaves
  * what is on top of the stack as it was (lock or $0, (%rsp)).
  */
-struct dep_ticket {
-	uint64_t pc, ticket;
-	bool behind;		/* the second one */
+struct dep_lock_timestamp {
+	uint64_t pc, timestamp;
+	bool after;		/* the second one */
 	bool wrote;		/* of the second: it may have changed what was there */
 	/* Of the second: it tells nothing of what was there, by a register or a flag. */
 	bool blind;
@@ -50,15 +50,15 @@ struct dep_ticket {
 
 /**
  * struct dep_call - a call, a return or an unconditional jump, done
- * @sp: the stack pointer behind it; of a jump 0 where it is not known
+ * @sp: the stack pointer after it; of a jump 0 where it is not known
  */
 struct dep_call {
 	uint64_t pc, sp;
 	uint32_t is_return, is_jump;
 };
 
-/** struct dep_passed - what a function got or returned */
-struct dep_passed {
+/** struct dep_call_values - what a function got or returned */
+struct dep_call_values {
 	uint64_t sp;		/* where the return address is; of a return: 8 above that */
 	uint64_t value[DEP_FUNCTION_ARGS];	/* the arguments; of a return: its result */
 	uint64_t again;		/* dep_filter_function(); without a filter: 0 */
@@ -74,48 +74,48 @@ struct dep_passed {
  * int are in the lower half.
  */
 struct dep_function_call {
-	uint64_t pc;		/* the function, or the instruction behind the call */
+	uint64_t pc;		/* the function, or the instruction after the call */
 	uint16_t function;	/* enum dep_function; of a return: DEP_F_NONE */
 	uint8_t is_return;
 	uint8_t known;		/* a bit for each value that is known */
-	const struct dep_passed *passed;
+	const struct dep_call_values *passed;
 };
 
-#define DEP_JOINED_PAGE		4096u
-#define DEP_JOINED_WORDS	(DEP_JOINED_PAGE / 64)
+#define DEP_ACCESS_PAGE_SIZE		4096u
+#define DEP_JOINED_WORDS	(DEP_ACCESS_PAGE_SIZE / 64)
 
-/** struct dep_joined_word - a bit for each byte that was only read, or that was written */
-struct dep_joined_word {
+/** struct dep_page_word - a bit for each byte that was only read, or that was written */
+struct dep_page_word {
 	uint64_t read, wrote;
 };
 
 /**
- * struct dep_joined - many accesses to a page, of which each byte is told once
+ * struct dep_page_accesses - many accesses to a page, of which each byte is told once
  * @pc: of one of them; @addr: the page's
  * @words: a bit for each 64 bytes of the page that have any, @nwords of them, by address
  * @whose: as in dep_ref
  */
-struct dep_joined {
+struct dep_page_accesses {
 	uint64_t pc, addr, words;
 	uint16_t whose, nwords;
-	struct dep_joined_word word[];
+	struct dep_page_word word[];
 };
 
 enum dep_item_kind {
 	DEP_ITEM_BLOCK,
 	DEP_ITEM_REF,
 	DEP_ITEM_EVENT,
-	DEP_ITEM_TICKET,
+	DEP_ITEM_TIMESTAMP,
 	DEP_ITEM_CALL,
 	DEP_ITEM_FUNCTION,
-	DEP_ITEM_JOINED,	/* only where the search for races leaves out what is repeated */
+	DEP_ITEM_PAGE,	/* only where the search for races leaves out what is repeated */
 };
 
 /**
  * struct dep_item - an element of a thread's stream, in program order
  *
  * A basic block begins at every address that control reaches other than by falling
- * through from a non-branch, and behind every branch, call, return and syscall.
+ * through from a non-branch, and after every branch, call, return and syscall.
  * Where the recorder cut straight-line code into fragments, each begins one too.
  * ninsns counts up to the block's end in the code of its fragment; a block that an
  * event interrupts has only the instructions done.
@@ -126,17 +126,17 @@ struct dep_item {
 		struct { uint64_t pc; uint32_t ninsns; } block;
 		struct dep_ref ref;
 		struct dep_event event;
-		struct dep_ticket ticket;
+		struct dep_lock_timestamp timestamp;
 		struct dep_call call;
 		struct dep_function_call function;
-		const struct dep_joined *joined;
+		const struct dep_page_accesses *joined;
 	};
 };
 
 #define DEP_WANT_BLOCKS	0x1
 #define DEP_WANT_REFS	0x2
 #define DEP_WANT_EVENTS	0x4
-#define DEP_WANT_TICKETS	0x8
+#define DEP_WANT_TIMESTAMPS	0x8
 #define DEP_WANT_CALLS	0x10
 #define DEP_WANT_FUNCTIONS	0x20
 #define DEP_WANT_JUMPS		0x40
@@ -182,13 +182,14 @@ int dep_recover_segment(struct dep_store *s, const struct dep_segment *seg,
 			const struct dep_sink *sink, struct dep_counts *counts);
 
 /**
- * dep_recover_seam() - recover one segment, and compare its end with the next one's beginning
+ * dep_recover_check_boundary() - recover one segment, and compare its end with the next one's
+ * beginning
  * @next: the segment that follows in the same thread; NULL = nothing to compare
  *
  * Return: as dep_recover_segment(), and -EUCLEAN if the two contradict each other.
  */
-int dep_recover_seam(struct dep_store *s, const struct dep_segment *seg,
-		     const struct dep_segment *next, struct dep_counts *counts);
+int dep_recover_check_boundary(struct dep_store *s, const struct dep_segment *seg,
+			       const struct dep_segment *next, struct dep_counts *counts);
 
 /**
  * dep_store_jobs() - how many of @jobs threads may recover some of the @n segments at a time

@@ -198,7 +198,7 @@ int dep_writer_segment(struct dep_writer *w, uint32_t thread, const struct adept
  */
 uint32_t dep_writer_scan(struct dep_writer *w, const void *body, uint32_t size);
 uint64_t dep_writer_bytes(const struct dep_writer *w);	/* on disk so far */
-int dep_writer_note(struct dep_writer *w, const char *text);
+int dep_writer_message(struct dep_writer *w, const char *text);
 /** dep_store_remove() - a store that nobody uses, and what else is in its directory */
 int dep_store_remove(const char *dir);
 /**
@@ -237,7 +237,7 @@ struct dep_store;
 int dep_store_open(struct dep_store **s, const char *dir);
 void dep_store_close(struct dep_store *s);
 /**
- * dep_store_open_growing() - open a store that is being written, for dep_analyze_beside()
+ * dep_store_open_growing() - open a store that is being written, for dep_analyze_live()
  *
  * Nothing is in it until that has read it.
  */
@@ -248,7 +248,7 @@ size_t dep_store_threads(struct dep_store *s, const struct dep_thread **out);
 size_t dep_store_modules(struct dep_store *s, const struct dep_module **out);
 /* Sorted by (thread, seq). */
 size_t dep_store_segments(struct dep_store *s, const struct dep_segment **out);
-size_t dep_store_notes(struct dep_store *s, const char *const **out);
+size_t dep_store_messages(struct dep_store *s, const char *const **out);
 const struct dep_loss *dep_store_loss(struct dep_store *s);
 const struct dep_meta *dep_store_meta(struct dep_store *s);
 /** dep_store_exit_status() - wait status of the command, -1 if unknown */

@@ -127,11 +127,11 @@ size_t dep_symbols_find(struct dep_symbols *s, uint32_t process, const char *nam
 			uint64_t *pcs, size_t max);
 
 /**
- * dep_symbols_notes() - sentences for people on files that could not be used, each once
+ * dep_symbols_messages() - sentences for people on files that could not be used, each once
  *
  * Their number grows as files are looked at; the array is valid until the next call here.
  */
-size_t dep_symbols_notes(struct dep_symbols *s, const char *const **out);
+size_t dep_symbols_messages(struct dep_symbols *s, const char *const **out);
 
 #pragma GCC visibility pop
 

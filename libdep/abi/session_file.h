@@ -5,8 +5,8 @@
  *
  *	 0            +----------------------+
  *	              | struct adept_session |  one page
- *	 kept_off     | struct adept_kept[]  |  slots that are never given to others:
- *	              | struct adept_kept_thread[]
+ *	 retired_off     | struct adept_retired[]  |  slots that are never given to others:
+ *	              | struct adept_retired_thread[]
  *	 proc_off     | struct adept_proc[]  |  a page each: who runs, where its descriptors are
  *	 thread_off   | struct adept_thread[]|  a page each: one ring per thread
  *	 desc_off     | descriptor rings     |  nprocs * desc_size
@@ -22,7 +22,7 @@
  * same strides.  The module ends a chunk when a store meets the guard, and carries what
  * there is of the record begun to the next one; of struct adept_chunk only tail, tail_at
  * and fill are used then, and only for a chunk that was ended by a store at
- * ADEPT_CROSS_AT: by the engine itself, at that position.
+ * ADEPT_CHUNK_END_AT: by the engine itself, at that position.
  *
  * The recorded side is hostile to the collector: it copies what it reads, checks
  * every index and length, and stops consuming a slot that does not make sense.  So are recorded
@@ -64,7 +64,7 @@
 #define ADEPT_NO_EXITS		0xf0000000u
 
 /* Offset from the profile pointer at which the engine stores to end a chunk. */
-#define ADEPT_CROSS_AT		3800u
+#define ADEPT_CHUNK_END_AT		3800u
 
 /* Exit ids below this are events (stream.h). */
 #define ADEPT_FIRST_EXIT	4096u
@@ -109,7 +109,7 @@ struct adept_session {
 	 */
 	u64 give_up_ns;
 	u64 beat_ns;
-	u64 kept_off;		/* struct adept_kept[nprocs], struct adept_kept_thread[nthreads] */
+	u64 retired_off;	/* struct adept_retired[nprocs], adept_retired_thread[nthreads] */
 	u64 reserved;
 
 	/* Below: changed while running, atomically. */
@@ -169,7 +169,7 @@ enum adept_slot_state {
  * struct adept_proc.exec_state: hand-shake around execve (os/exec.c, inject/).
  *
  * Only the process leaves NONE, and only the collector leaves REQUEST and FAILED.  READY
- * is ended by who comes first: the collector, at the stop behind execve, or the process:
+ * is ended by who comes first: the collector, at the stop after execve, or the process:
  * the parent of a vfork child runs on as soon as that child has left its memory.
  */
 enum adept_exec_state {
@@ -229,10 +229,10 @@ struct adept_proc {
 enum adept_cause { ADEPT_BY_LAUNCH, ADEPT_BY_FORK, ADEPT_BY_EXEC, ADEPT_BY_ATTACH };
 
 /* Where in the code a chunk begins or ends: inside fragment frag (its first exit id),
- * before instruction insn, of whose stores the first nvals are already behind.
+ * before instruction insn, of whose stores the first nvals are already after.
  * frag 0: at a record boundary.
  *
- * The store of extra stands behind instruction insn - 1, which is done; or behind insn,
+ * The store of extra stands after instruction insn - 1, which is done; or after insn,
  * which is a string instruction of which some iterations are done (the thread then left
  * the fragment, and the next chunk begins at a record boundary).
  */
@@ -252,7 +252,7 @@ struct adept_position {
  * set, the first record began in the chunk before (its id slot and the head.nvals
  * values already stored were copied over): recovery starts it at head.insn with
  * regs[] all known.  The same record's instructions before that belong to the
- * chunk before, which ends in the same position (tail), its values behind the last
+ * chunk before, which ends in the same position (tail), its values after the last
  * whole record.
  */
 struct adept_chunk {
@@ -264,7 +264,7 @@ struct adept_chunk {
 	u64 dropped_chunks;	/* so far, under ADEPT_S_DROP */
 	u64 dropped_bytes;
 	u64 start_ns;		/* CLOCK_MONOTONIC when it was begun */
-	u64 ticket;		/* the same moment; see stream.h */
+	u64 timestamp;		/* the same moment; see stream.h */
 	u64 fs_base, gs_base;	/* of the application, when it was begun */
 	u64 regs[16];		/* application registers at head, hardware order */
 };
@@ -276,7 +276,7 @@ struct adept_chunk {
  * written there: who reads the same @before twice, and the chunk in between, has all of it.
  */
 struct adept_call {
-	u64 before;		/* its ticket; 0: in none, or it is not told */
+	u64 before;		/* its timestamp; 0: in none, or it is not told */
 	u64 nr;
 	u64 args[6];
 };
@@ -287,7 +287,7 @@ struct adept_call {
  * head and tail count chunks for ever; chunk c lives at index c % nchunks.  The
  * thread fills chunk head; chunks tail..head-1 belong to the collector, which
  * zeroes a chunk's body before it returns it (tail + 1).  So after the thread was
- * killed its last chunk can be read up to the first zero id.  If it was at_rest then,
+ * killed its last chunk can be read up to the first zero id.  If it was at_safepoint then,
  * that is all of it; else up to one record is missing.
  */
 struct adept_thread {
@@ -304,7 +304,7 @@ struct adept_thread {
 	u64 null_bytes;		/* ADEPT_S_NULL and after stop: bytes counted and discarded */
 	u64 flushes;
 	u64 start_ns;
-	u32 at_rest;		/* 1: no record is unfinished, whatever becomes of the thread now */
+	u32 at_safepoint;		/* 1: no record is unfinished, even if it ends now */
 	u32 pad;
 	u64 absent_chunks;	/* lost since its collector had gone, and did not come back.. */
 	u64 absent_bytes;	/* ..within give_up_ns */
@@ -358,11 +358,11 @@ static inline void adept_following_lost(struct adept_session *s)
 }
 
 /**
- * struct adept_kept - the domain that keeps a process slot
+ * struct adept_retired - the domain that keeps a process slot
  *
  * By the domain's founder, before it isolates itself.
  */
-struct adept_kept {
+struct adept_retired {
 	u32 domain;		/* 1 + the founder's slot; 0: nobody keeps it */
 	u32 serial;		/* of the founder */
 	u64 desc_head;		/* what it describes from here on has ids of the domain's */
@@ -371,29 +371,30 @@ struct adept_kept {
 	u32 exits;		/* the first of ADEPT_ISOLATED_EXITS */
 };
 
-/** struct adept_kept_thread - the same of a thread slot */
-struct adept_kept_thread {
+/** struct adept_retired_thread - the same of a thread slot */
+struct adept_retired_thread {
 	u32 domain;
 	u32 serial;		/* of the thread that had it by then */
 };
 
-static inline u64 adept_kept_size(u32 nprocs, u32 nthreads)
+static inline u64 adept_retired_size(u32 nprocs, u32 nthreads)
 {
-	return (u64)nprocs * sizeof(struct adept_kept) +
-	       (u64)nthreads * sizeof(struct adept_kept_thread);
+	return (u64)nprocs * sizeof(struct adept_retired) +
+	       (u64)nthreads * sizeof(struct adept_retired_thread);
 }
 
-static inline struct adept_kept *adept_kept_proc(void *file, const struct adept_session *layout,
-						 u32 slot)
+static inline struct adept_retired *adept_retired_proc(void *file,
+						       const struct adept_session *layout, u32 slot)
 {
-	return (struct adept_kept *)((char *)file + layout->kept_off) + slot;
+	return (struct adept_retired *)((char *)file + layout->retired_off) + slot;
 }
 
-static inline struct adept_kept_thread *adept_kept_thread(void *file,
+static inline struct adept_retired_thread *adept_retired_thread(void *file,
 							   const struct adept_session *layout,
 							   u32 slot)
 {
-	return (struct adept_kept_thread *)adept_kept_proc(file, layout, layout->nprocs) + slot;
+	return (struct adept_retired_thread *)adept_retired_proc(file, layout, layout->nprocs) +
+	       slot;
 }
 
 /*
@@ -404,7 +405,7 @@ static inline struct adept_kept_thread *adept_kept_thread(void *file,
 static inline int adept_claim_proc(struct adept_session *file, const struct adept_session *layout,
 				   struct adept_proc *p, u32 i, u32 domain)
 {
-	u32 *keeper = &adept_kept_proc(file, layout, i)->domain, free = ADEPT_SLOT_FREE;
+	u32 *keeper = &adept_retired_proc(file, layout, i)->domain, free = ADEPT_SLOT_FREE;
 	u32 used = __atomic_load_n(&file->procs_used, __ATOMIC_RELAXED);
 
 	if (__atomic_load_n(keeper, __ATOMIC_SEQ_CST) != domain)

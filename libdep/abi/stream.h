@@ -34,8 +34,8 @@ enum adept_event {
 };
 
 /*
- * A ticket says when: the processor's time stamp counter.  One is taken before what lets
- * other threads go on (a release) and one behind what was let go on (an acquire), so of two
+ * A timestamp says when: the processor's time stamp counter.  One is taken before what lets
+ * other threads go on (a release) and one after what was let go on (an acquire), so of two
  * that belong together the release has the smaller one.
  */
 
@@ -65,14 +65,14 @@ struct adept_ev_signal {
 	s32 code;		/* si_code */
 	u64 pc;			/* interrupted application pc */
 	u64 addr;		/* si_addr or 0 */
-	u64 ticket;
+	u64 timestamp;
 } __attribute__((packed));
 
-/* One that returned; behind its instruction. */
+/* One that returned; after its instruction. */
 struct adept_ev_syscall {
 	u32 nr;
 	u64 result;
-	u64 before, behind;	/* tickets */
+	u64 before, after;	/* timestamps */
 	u64 args[6];		/* as the application gave them */
 	u64 out;		/* of pipe, pipe2 and socketpair: the two descriptors; else 0 */
 } __attribute__((packed));
@@ -81,19 +81,19 @@ struct adept_ev_start {
 	u32 tid;
 	u32 parent_serial;
 	u64 created_at;		/* application pc of the clone, 0 = first thread */
-	u64 ticket;
+	u64 timestamp;
 } __attribute__((packed));
 
 struct adept_ev_end {
 	u32 status;
-	u64 ticket;
+	u64 timestamp;
 } __attribute__((packed));
 
 /* In front of the EV_SYSCALL of the same call. */
 struct adept_ev_fork {
 	u32 pid;		/* of the child */
 	u32 flags;		/* of clone */
-	u64 before;		/* ticket */
+	u64 before;		/* timestamp */
 	u64 child_tid;		/* where the kernel stores 0 when the child has ended, or 0 */
 } __attribute__((packed));
 
@@ -119,7 +119,7 @@ struct adept_ev_shared {
 #define ADEPT_SHARED_SYSV	(~0ull)
 
 /*
- * Bytes behind the 32-bit id of event @id, the values of EV_PARTIAL not counted;
+ * Bytes after the 32-bit id of event @id, the values of EV_PARTIAL not counted;
  * -1: no such event.
  */
 static inline int adept_event_size(u32 id)
@@ -161,7 +161,7 @@ enum adept_desc_type {
 	ADEPT_DESC_FRAGMENT = 1,
 	ADEPT_DESC_MAP = 2,	/* executable mapping seen */
 	ADEPT_DESC_UNMAP = 3,
-	ADEPT_DESC_NOTE = 4,	/* text for people: something that could not be recorded */
+	ADEPT_DESC_MESSAGE = 4,	/* text for people: something that could not be recorded */
 };
 
 /* Every descriptor begins so; size is a multiple of 8 and counts this header. */
@@ -183,20 +183,20 @@ enum adept_store_kind {
 	/* register arg after instruction insn (before an exit): becomes known */
 	ADEPT_ST_EXIT_REG = 7,
 	ADEPT_ST_FSBASE = 8,	/* new fs base (wrfsbase), before it */
-	/* of a locked instruction: a ticket before it.. */
+	/* of a locked instruction: a timestamp before it.. */
 	ADEPT_ST_BEFORE = 9,
-	/* ..and one behind it; the highest byte of lock cmpxchg's is 1 if it exchanged */
-	ADEPT_ST_BEHIND = 10,
+	/* ..and one after it; the highest byte of lock cmpxchg's is 1 if it exchanged */
+	ADEPT_ST_AFTER = 10,
 };
 
-#define ADEPT_TICKET_MASK	0x00ffffffffffffffull
-#define ADEPT_TICKET_DONE	0x0100000000000000ull
+#define ADEPT_TIMESTAMP_MASK	0x00ffffffffffffffull
+#define ADEPT_TIMESTAMP_DONE	0x0100000000000000ull
 
 struct adept_store {
 	u8 insn;		/* index of the instruction in the fragment */
 	/*
-	 * Register whose value is in ADEPT_GS_SPILL meanwhile, + 1; or 0.  Of a ticket's
-	 * store rax and rdx are in the two words behind that one.
+	 * Register whose value is in ADEPT_GS_SPILL meanwhile, + 1; or 0.  Of a timestamp's
+	 * store rax and rdx are in the two words after that one.
 	 */
 	u8 held;
 	u8 kind;		/* enum adept_store_kind */
@@ -208,12 +208,12 @@ static inline u32 adept_store_bytes(const struct adept_store *st)
 {
 	if (st->kind == ADEPT_ST_VEC)
 		return (st->arg >> 5) < 3 ? 16u << (st->arg >> 5) : 0;
-	return st->kind >= ADEPT_ST_REG && st->kind <= ADEPT_ST_BEHIND ? 8 : 0;
+	return st->kind >= ADEPT_ST_REG && st->kind <= ADEPT_ST_AFTER ? 8 : 0;
 }
 
-static inline int adept_store_is_ticket(const struct adept_store *st)
+static inline int adept_store_is_timestamp(const struct adept_store *st)
 {
-	return st->kind == ADEPT_ST_BEFORE || st->kind == ADEPT_ST_BEHIND;
+	return st->kind == ADEPT_ST_BEFORE || st->kind == ADEPT_ST_AFTER;
 }
 
 enum adept_exit_kind {
@@ -224,7 +224,7 @@ enum adept_exit_kind {
 };
 
 /* Where the application is when an exit's id is stored. */
-#define ADEPT_XT_BEFORE	0x1u	/* before its last instruction, else behind it */
+#define ADEPT_XT_BEFORE	0x1u	/* before its last instruction, else after it */
 #define ADEPT_XT_PUSHED	0x2u	/* that has pushed its return address, though */
 #define ADEPT_XT_RCX	0x4u	/* rcx is in ADEPT_GS_RCX */
 #define ADEPT_XT_RDX	0x8u	/* rdx is in ADEPT_GS_RDX */
@@ -233,7 +233,7 @@ enum adept_exit_kind {
 struct adept_exit {
 	u16 ninsns;		/* instructions done when it is taken, the branch included */
 	u16 nstores;		/* stores passed on the way */
-	u16 mask;		/* registers known behind it */
+	u16 mask;		/* registers known after it */
 	u8 kind;		/* enum adept_exit_kind */
 	u8 at_id;		/* ADEPT_XT_* */
 	u64 target;
@@ -247,7 +247,7 @@ struct adept_exit {
 #define ADEPT_GS_RCX	2u
 #define ADEPT_GS_RDX	3u
 #define ADEPT_GS_SPILL	4u
-#define ADEPT_GS_RSP	5u	/* when the engine itself ends a chunk, ADEPT_CROSS_AT */
+#define ADEPT_GS_RSP	5u	/* when the engine itself ends a chunk, ADEPT_CHUNK_END_AT */
 #define ADEPT_GS_GSBASE	7u	/* its gs base */
 
 /* A run of instructions at consecutive addresses. */

@@ -12,10 +12,10 @@
 #define WORK	2000000000ull	/* for a process: half a minute or so */
 
 struct takes {
-	struct order_feed *feed;
-	struct order_process *process;
+	struct sync_events *feed;
+	struct sync_process *process;
 	struct dep_races *out;
-	struct order_stack **want;
+	struct sync_stack **want;
 };
 
 /* It happened, or so has one of the same places. */
@@ -50,7 +50,7 @@ static int make_room(struct takes *t)
 	return 0;
 }
 
-static const struct order_thread *thread_of(const struct takes *t, u32 index)
+static const struct sync_thread *thread_of(const struct takes *t, u32 index)
 {
 	size_t i;
 
@@ -63,7 +63,7 @@ static const struct order_thread *thread_of(const struct takes *t, u32 index)
 
 static void set_call(const struct takes *t, u64 *call, u32 place)
 {
-	const struct order_future *u = t->process->future;
+	const struct sync_thread_log *u = t->process->future;
 
 	if (place)
 		memcpy(call, u->place[place - 1].pc, sizeof(u->place[0].pc));
@@ -71,13 +71,13 @@ static void set_call(const struct takes *t, u64 *call, u32 place)
 
 static void take_step(const struct takes *t, struct dep_step *s, const struct predict_step *from)
 {
-	const struct order_thread *thread = thread_of(t, from->thread);
+	const struct sync_thread *thread = thread_of(t, from->thread);
 	u32 i;
 
 	s->thread = thread ? thread->serial : 0;
 	s->tid = thread ? thread->tid : 0;
 	s->end = from->end == PREDICT_ACCESS ? DEP_STEP_ACCESS :
-		 from->end == PREDICT_BEFORE ? DEP_STEP_BEFORE : DEP_STEP_BEHIND;
+		 from->end == PREDICT_BEFORE ? DEP_STEP_BEFORE : DEP_STEP_AFTER;
 	set_call(t, s->call, from->place);
 	s->nsections = from->nsections;
 	for (i = 0; i < PREDICT_SECTIONS && i < from->nsections; i++) {
@@ -95,7 +95,7 @@ static int report(void *arg, const struct predict_race *found)
 	struct dep_step *step;
 	u32 i;
 
-	if (order_is_runtimes(t->feed, t->process, &f) ||
+	if (sync_is_runtimes(t->feed, t->process, &f) ||
 	    is_there(t->out, t->process->serial, &f))
 		return 0;
 	if (make_room(t))
@@ -118,7 +118,7 @@ static int report(void *arg, const struct predict_race *found)
 	return 0;
 }
 
-int races_predict(struct order_feed *f, struct dep_races *out, struct order_stack **want)
+int races_predict(struct sync_events *f, struct dep_races *out, struct sync_stack **want)
 {
 	struct takes t = { .feed = f, .out = out, .want = want };
 	int ret;

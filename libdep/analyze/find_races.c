@@ -20,18 +20,18 @@
 
 #define MAX_PASSES	4
 
-static const struct dep_scope *scope(void *self, const struct dep_thread *t)
+static const struct dep_process_filter *scope(void *self, const struct dep_thread *t)
 {
-	return order_scope_seen(self, t->process);
+	return sync_facts_seen(self, t->process);
 }
 
-static int run(struct dep_store *store, const struct dep_races_options *o, struct order_feed *f,
+static int run(struct dep_store *store, const struct dep_races_options *o, struct sync_events *f,
 	       struct dep_analysis *how)
 {
 	struct dep_analyzer a = {
 		.name = "races", .want = DEP_WANT_REFS | DEP_WANT_FUNCTIONS,
-		.scope = f->pass == ORDER_ALL ? NULL : scope,
-		.items = order_items, .gap = order_gap, .end = order_end,
+		.scope = f->pass == SYNC_ALL ? NULL : scope,
+		.items = sync_items, .gap = sync_gap, .end = sync_end,
 	};
 
 	if (f->nwant || f->predict)
@@ -50,42 +50,42 @@ static u32 public_flags(u32 flags)
 	       (flags & RACE_ATOMIC ? DEP_ACCESS_ATOMIC : 0) |
 	       (flags & RACE_SYSCALL ? DEP_ACCESS_SYSCALL : 0) |
 	       (flags & RACE_FREE ? DEP_ACCESS_FREE : 0) |
-	       (flags & ORDER_OBJECT ? DEP_ACCESS_OBJECT : 0) |
-	       (flags & ORDER_DESCRIPTOR ? DEP_ACCESS_DESCRIPTOR : 0);
+	       (flags & SYNC_OBJECT ? DEP_ACCESS_OBJECT : 0) |
+	       (flags & SYNC_DESCRIPTOR ? DEP_ACCESS_DESCRIPTOR : 0);
 }
 
 /* Descriptors and objects are kept where no memory is. */
-static void set_place(struct dep_race *r, const struct order_image *m, const struct race_found *f)
+static void set_place(struct dep_race *r, const struct sync_image *m, const struct race_found *f)
 {
 	r->process = m->serial;
-	r->address = order_address_of(m, f->address);
+	r->address = sync_address_of(m, f->address);
 	r->size = f->size;
-	if (f->current.flags & ORDER_DESCRIPTOR) {
+	if (f->current.flags & SYNC_DESCRIPTOR) {
 		r->address /= 8;
 		r->size = 1;
 	}
 }
 
-static void describe(struct order_feed *f, struct order_process *p, const struct race_found *found,
+static void describe(struct sync_events *f, struct sync_process *p, const struct race_found *found,
 		     struct dep_race *r)
 {
-	set_place(r, order_image_at(f, p, found->current.thread), found);
-	r->maybe_atomic = order_maybe_atomic(f, p, found);
-	r->access[0].process = order_image_at(f, p, found->prior.thread)->serial;
+	set_place(r, sync_image_at(f, p, found->current.thread), found);
+	r->maybe_atomic = sync_maybe_atomic(f, p, found);
+	r->access[0].process = sync_image_at(f, p, found->prior.thread)->serial;
 	r->access[1].process = r->process;
 	r->access[0].pc = found->prior.pc;
 	r->access[1].pc = found->current.pc;
 	r->access[0].flags = public_flags(found->prior.flags) |
-			     order_condition(f, p, &found->prior);
+			     sync_condition(f, p, &found->prior);
 	r->access[1].flags = public_flags(found->current.flags) |
-			     order_condition(f, p, &found->current);
+			     sync_condition(f, p, &found->current);
 }
 
-static void tell(struct order_feed *f, struct order_process *p, const struct race_found *first)
+static void tell(struct sync_events *f, struct sync_process *p, const struct race_found *first)
 {
 	struct dep_race r = { 0 };
 
-	if (order_is_runtimes(f, p, first))
+	if (sync_is_runtimes(f, p, first))
 		return;
 	describe(f, p, first, &r);
 	pthread_mutex_lock(&f->asking);
@@ -96,9 +96,9 @@ static void tell(struct order_feed *f, struct order_process *p, const struct rac
 static ssize_t tell_items(void *self, const struct dep_thread *thread,
 			  const struct dep_item *items, size_t n, bool late)
 {
-	ssize_t ret = order_items(self, thread, items, n, late);
-	struct order_feed *f = self;
-	struct order_process *p;
+	ssize_t ret = sync_items(self, thread, items, n, late);
+	struct sync_events *f = self;
+	struct sync_process *p;
 
 	for (p = f->processes; p; p = p->next)
 		while (p->told < race_rows_count(p->rows))
@@ -108,28 +108,28 @@ static ssize_t tell_items(void *self, const struct dep_thread *thread,
 
 /* Beside the recording; if it had guessed wrong it is made again. */
 static int run_first(struct dep_store *store, const struct dep_races_options *o,
-		     struct order_feed *f, struct dep_analysis *how, bool *again)
+		     struct sync_events *f, struct dep_analysis *how, bool *again)
 {
 	struct dep_analyzer a = {
 		.name = "races", .want = DEP_WANT_REFS | DEP_WANT_FUNCTIONS, .scope = scope,
-		.items = o->found ? tell_items : order_items, .gap = order_gap, .end = order_end,
-		.foreseen = order_call_foreseen,
+		.items = o->found ? tell_items : sync_items, .gap = sync_gap, .end = sync_end,
+		.foreseen = sync_call_foreseen,
 	};
 	int err;
 
 	if (!o->beside)
 		return run(store, o, f, how);
-	err = dep_analyze_beside(store, &a, f, o->jobs, o->progress, o->beside, how);
+	err = dep_analyze_live(store, &a, f, o->jobs, o->progress, o->beside, how);
 	if (err != -ESTALE)
 		return err;
 	*again = true;
-	order_free(f);
+	sync_free(f);
 	return run(store, o, f, how);
 }
 
 /* ---- words ---- */
 
-static bool is_known(const struct order_words *w, u32 process, u64 word)
+static bool is_known(const struct sync_words *w, u32 process, u64 word)
 {
 	size_t i;
 
@@ -139,7 +139,7 @@ static bool is_known(const struct order_words *w, u32 process, u64 word)
 	return false;
 }
 
-static int learn(struct order_words *w, u32 process, u64 word)
+static int learn(struct sync_words *w, u32 process, u64 word)
 {
 	size_t room;
 	void *more;
@@ -159,29 +159,29 @@ static int learn(struct order_words *w, u32 process, u64 word)
 	return 0;
 }
 
-static bool asked(const struct order_feed *feed, const struct order_process *p,
+static bool asked(const struct sync_events *feed, const struct sync_process *p,
 		  const struct race_found *f, const struct race_access *a)
 {
 	const struct dep_races_options *o = feed->options;
-	const struct order_image *m;
+	const struct sync_image *m;
 
 	if (a->flags & RACE_ATOMIC || !o->is_atomic)
 		return false;
-	m = order_image_at(feed, p, a->thread);
-	return o->is_atomic(o->arg, m->serial, a->pc, order_address_of(m, f->address), f->size);
+	m = sync_image_at(feed, p, a->thread);
+	return o->is_atomic(o->arg, m->serial, a->pc, sync_address_of(m, f->address), f->size);
 }
 
-static bool said(const struct order_feed *feed, const struct order_process *p,
+static bool said(const struct sync_events *feed, const struct sync_process *p,
 		 const struct race_access *a)
 {
 	const struct dep_races_options *o = feed->options;
 
 	return o->says_atomic && !(a->flags & RACE_ATOMIC) &&
-	       o->says_atomic(o->arg, order_image_at(feed, p, a->thread)->serial, a->pc);
+	       o->says_atomic(o->arg, sync_image_at(feed, p, a->thread)->serial, a->pc);
 }
 
 /* Its word, by its type or since both accesses are. */
-static bool is_atomic(const struct order_feed *feed, const struct order_process *p,
+static bool is_atomic(const struct sync_events *feed, const struct sync_process *p,
 		      const struct race_found *f)
 {
 	return asked(feed, p, f, &f->prior) || asked(feed, p, f, &f->current) ||
@@ -189,9 +189,9 @@ static bool is_atomic(const struct order_feed *feed, const struct order_process 
 }
 
 /* Of two plain accesses, or a plain one and a locked one: words that are atomic, then. */
-static int learn_from(const struct order_feed *feed, const struct order_process *p)
+static int learn_from(const struct sync_events *feed, const struct sync_process *p)
 {
-	struct order_words *w = feed->words;
+	struct sync_words *w = feed->words;
 	const struct race_row *row;
 	const struct race_found *f;
 	u32 i, flags;
@@ -202,11 +202,11 @@ static int learn_from(const struct order_feed *feed, const struct order_process 
 		row = race_rows_get(p->rows, i);
 		f = &row->first;
 		flags = f->prior.flags | f->current.flags;
-		if (flags & ORDER_MAYBE_ATOMIC || row->high - row->low > 64)
+		if (flags & SYNC_MAYBE_ATOMIC || row->high - row->low > 64)
 			continue;
 		for (word = row->low / 4; word <= row->high / 4 && !err; word++)
-			if (order_object_find(&p->objects, ORDER_WORD, word) ||
-			    order_is_spun(feed, p, word))
+			if (sync_object_find(&p->objects, SYNC_WORD, word) ||
+			    sync_is_spun(feed, p, word))
 				err = learn(w, p->serial, word);
 		if (err || !is_atomic(feed, p, f))
 			continue;
@@ -218,29 +218,29 @@ static int learn_from(const struct order_feed *feed, const struct order_process 
 
 /* ---- results ---- */
 
-static size_t count_rows(const struct order_feed *f)
+static size_t count_rows(const struct sync_events *f)
 {
-	const struct order_process *p;
+	const struct sync_process *p;
 	size_t n = 0;
 	u32 i;
 
 	for (p = f->processes; p; p = p->next)
 		for (i = 0; i < race_rows_count(p->rows); i++)
-			n += !order_is_runtimes(f, p, &race_rows_get(p->rows, i)->first);
+			n += !sync_is_runtimes(f, p, &race_rows_get(p->rows, i)->first);
 	return n;
 }
 
-static void want_stack(struct order_stack *w, const struct order_process *p,
+static void want_stack(struct sync_stack *w, const struct sync_process *p,
 		       const struct race_found *found, const struct race_access *a)
 {
-	*w = (struct order_stack){
+	*w = (struct sync_stack){
 		.process_serial = p->serial, .index = a->thread, .epoch = a->epoch, .pc = a->pc,
 		.address = found->address, .size = found->size, .flags = a->flags,
 	};
 }
 
 /* Some compilers make an "add" to memory of an atomic load and an atomic store. */
-static bool is_fused(const struct order_feed *feed, const struct order_process *p,
+static bool is_fused(const struct sync_events *feed, const struct sync_process *p,
 		     const struct race_found *f)
 {
 	u32 both = RACE_READ | RACE_WRITE;
@@ -249,8 +249,8 @@ static bool is_fused(const struct order_feed *feed, const struct order_process *
 	       ((f->current.flags & both) == both && asked(feed, p, f, &f->current));
 }
 
-void races_take(struct order_feed *f, struct order_process *p,
-		const struct race_found *found, struct dep_race *r, struct order_stack *w)
+void races_take(struct sync_events *f, struct sync_process *p,
+		const struct race_found *found, struct dep_race *r, struct sync_stack *w)
 {
 	describe(f, p, found, r);
 	r->maybe_atomic |= is_fused(f, p, found);
@@ -258,11 +258,11 @@ void races_take(struct order_feed *f, struct order_process *p,
 	want_stack(w + 1, p, found, &found->current);
 }
 
-static int take_rows(struct order_feed *f, struct dep_races *out, struct order_stack **want)
+static int take_rows(struct sync_events *f, struct dep_races *out, struct sync_stack **want)
 {
 	const struct race_row *row;
-	struct order_process *p;
-	struct order_stack *w;
+	struct sync_process *p;
+	struct sync_stack *w;
 	struct dep_race *r;
 	u32 i;
 
@@ -274,7 +274,7 @@ static int take_rows(struct order_feed *f, struct dep_races *out, struct order_s
 	for (p = f->processes; p; p = p->next) {
 		for (i = 0; i < race_rows_count(p->rows); i++) {
 			row = race_rows_get(p->rows, i);
-			if (order_is_runtimes(f, p, &row->first))
+			if (sync_is_runtimes(f, p, &row->first))
 				continue;
 			races_take(f, p, &row->first, r, w);
 			r++->count = row->count;
@@ -284,22 +284,22 @@ static int take_rows(struct order_feed *f, struct dep_races *out, struct order_s
 	return 0;
 }
 
-static void free_stack(struct order_stack *w)
+static void free_stack(struct sync_stack *w)
 {
 	free(w->frame);
 	free(w->birth);
 	free(w->origin);
-	order_held_give_up(w->held, w->nheld);
+	sync_held_locks_give_up(w->held, w->nheld);
 }
 
 /* Those that were not the program's after all, as can be seen by where they were called from. */
-static void drop_librarys(struct order_feed *f, struct dep_races *out,
-			  struct order_stack *want)
+static void drop_librarys(struct sync_events *f, struct dep_races *out,
+			  struct sync_stack *want)
 {
 	size_t i, n = 0;
 
 	for (i = 0; i < out->n; i++) {
-		if (order_is_librarys(f, &want[2 * i], &want[2 * i + 1])) {
+		if (sync_is_librarys(f, &want[2 * i], &want[2 * i + 1])) {
 			free_stack(&want[2 * i]);
 			free_stack(&want[2 * i + 1]);
 			free(out->race[i].step);
@@ -313,7 +313,7 @@ static void drop_librarys(struct order_feed *f, struct dep_races *out,
 	out->n = n;
 }
 
-static void give_block(struct dep_race *r, const struct order_stack *w)
+static void give_block(struct dep_race *r, const struct sync_stack *w)
 {
 	r->block = w->block;
 	r->block_size = w->block_size;
@@ -323,9 +323,9 @@ static void give_block(struct dep_race *r, const struct order_stack *w)
 	r->nallocated = w->origin->n;
 }
 
-static void give_held(struct dep_race_access *a, const struct order_stack *w, struct dep_held *to)
+static void give_held(struct dep_race_access *a, const struct sync_stack *w, struct dep_held *to)
 {
-	const struct order_lock *l = w->held;
+	const struct sync_lock *l = w->held;
 	u32 i;
 
 	a->held = to;
@@ -336,15 +336,15 @@ static void give_held(struct dep_race_access *a, const struct order_stack *w, st
 	a->own_address = w->own_address;
 	for (i = 0; i < w->nheld; i++, l++)
 		to[i] = (struct dep_held){
-			.kind = l->how == ORDER_TAKES_MUTEX ? DEP_LOCK_MUTEX :
-				l->how == ORDER_TAKES_SPIN ? DEP_LOCK_SPIN : DEP_LOCK_RW,
-			.reading = l->how == ORDER_TAKES_READ, .address = l->address,
+			.kind = l->how == SYNC_TAKES_MUTEX ? DEP_LOCK_MUTEX :
+				l->how == SYNC_TAKES_SPIN ? DEP_LOCK_SPIN : DEP_LOCK_RW,
+			.reading = l->how == SYNC_TAKES_READ, .address = l->address,
 			.call = l->frame, .ncalls = l->nframes,
 			.block = l->block, .block_size = l->block_size,
 		};
 }
 
-static int give_stacks(struct order_feed *f, struct dep_races *out, struct order_stack *want)
+static int give_stacks(struct sync_events *f, struct dep_races *out, struct sync_stack *want)
 {
 	struct dep_race_access *a;
 	struct dep_held *held;
@@ -377,14 +377,14 @@ static int give_stacks(struct order_feed *f, struct dep_races *out, struct order
 
 /* All but the first, and the last one. */
 static int find_exactly(struct dep_store *store, const struct dep_races_options *o,
-			struct order_feed *f, struct dep_analysis *how)
+			struct sync_events *f, struct dep_analysis *how)
 {
-	struct order_process *p;
+	struct sync_process *p;
 	int pass, err = 0;
 
 	for (pass = 0; !err; pass++) {
-		order_free(f);
-		err = order_scopes_want(f);
+		sync_free(f);
+		err = sync_facts_want(f);
 		if (!err)
 			err = run(store, o, f, how);
 		for (p = f->processes; p && !err; p = p->next)
@@ -399,26 +399,26 @@ static int find_exactly(struct dep_store *store, const struct dep_races_options 
 }
 
 /* Everything once more, twice: see predict/predict.h.  The second time has all races, too. */
-static int predict(struct dep_store *store, struct order_feed *f, struct dep_races *out,
-		   struct order_stack **want)
+static int predict(struct dep_store *store, struct sync_events *f, struct dep_races *out,
+		   struct sync_stack **want)
 {
 	struct dep_analysis how;
 	int err;
 
-	order_free(f);
-	f->pass = ORDER_ALL;
+	sync_free(f);
+	f->pass = SYNC_ALL;
 	f->predict = true;
 	err = run(store, f->options, f, &how);
-	order_free(f);
-	order_futures_again(f);
+	sync_free(f);
+	sync_thread_logs_again(f);
 	if (!err)
 		err = run(store, f->options, f, &how);
 	if (!err)
 		err = take_rows(f, out, want);
 	if (!err)
 		err = races_predict(f, out, want);
-	order_free(f);
-	order_futures_free(f);
+	sync_free(f);
+	sync_thread_logs_free(f);
 	f->predict = false;
 	return err;
 }
@@ -426,29 +426,29 @@ static int predict(struct dep_store *store, struct order_feed *f, struct dep_rac
 int dep_races_find(struct dep_store *store, const struct dep_races_options *options,
 		   struct dep_races *out)
 {
-	struct order_words words = { 0 };
-	struct order_shares shares = { 0 };
-	struct order_feed f = {
+	struct sync_words words = { 0 };
+	struct sync_shared_maps shares = { 0 };
+	struct sync_events f = {
 		.store = store, .options = options, .words = &words, .shares = &shares,
 	};
-	struct order_stack *want = NULL;
+	struct sync_stack *want = NULL;
 	struct dep_analysis how;
 	int err;
 
 	memset(out, 0, sizeof(*out));
 	pthread_mutex_init(&f.asking, NULL);
-	f.pass = ORDER_FIRST;
+	f.pass = SYNC_FIRST;
 	err = run_first(store, options, &f, &how, &out->again);
 	if (!err)
-		err = order_scopes_learn(&f);
+		err = sync_facts_learn(&f);
 	if (!err)
-		err = order_shares_settle(&shares);
-	f.pass = ORDER_EXACT;
+		err = sync_shared_maps_resolve(&shares);
+	f.pass = SYNC_EXACT;
 	out->gaps = how.gaps;
 	out->disorder = how.disorder;
 	out->references = how.counts.refs;
 	if (!err)
-		err = order_scopes_want(&f);
+		err = sync_facts_want(&f);
 	if (!err)
 		err = find_exactly(store, options, &f, &how);
 	out->unsettled = words.n - f.nknown;
@@ -456,7 +456,7 @@ int dep_races_find(struct dep_store *store, const struct dep_races_options *opti
 		err = predict(store, &f, out, &want);
 	else if (!err)
 		err = take_rows(&f, out, &want);
-	order_free(&f);
+	sync_free(&f);
 	if (!err && out->n) {
 		f.want = want;
 		f.nwant = 2 * out->n;
@@ -464,11 +464,11 @@ int dep_races_find(struct dep_store *store, const struct dep_races_options *opti
 		if (!err)
 			err = give_stacks(&f, out, want);
 	}
-	order_free(&f);
+	sync_free(&f);
 	out->crowded = f.ncrowded;
-	order_scopes_free(&f);
-	order_shares_free(&shares);
-	order_insns_free(&f.insns);
+	sync_facts_free(&f);
+	sync_shared_maps_free(&shares);
+	sync_insns_free(&f.insns);
 	pthread_mutex_destroy(&f.asking);
 	free(words.v);
 	out->own = want;
@@ -480,7 +480,7 @@ int dep_races_find(struct dep_store *store, const struct dep_races_options *opti
 
 void dep_races_free(struct dep_races *r)
 {
-	struct order_stack *want = r->own;
+	struct sync_stack *want = r->own;
 	size_t i;
 
 	for (i = 0; want && i < 2 * r->n; i++)

@@ -6,14 +6,14 @@
 #include "libdep/analyze/sync/events.h"
 
 /** races_take() - make *@r of @found, and *@w and the next one what wants its stacks */
-void races_take(struct order_feed *f, struct order_process *p,
-		const struct race_found *found, struct dep_race *r, struct order_stack *w);
+void races_take(struct sync_events *f, struct sync_process *p,
+		const struct race_found *found, struct dep_race *r, struct sync_stack *w);
 
 /**
  * races_predict() - add those that could have happened, and are not among @out's
  *
  * After the second pass with @f->predict.  Return: 0 or -ENOMEM.
  */
-int races_predict(struct order_feed *f, struct dep_races *out, struct order_stack **want);
+int races_predict(struct sync_events *f, struct dep_races *out, struct sync_stack **want);
 
 #endif

@@ -3,7 +3,7 @@
  * Going on where another collector ended.
  *
  * The store says what it has; the session file, what there is.  A collector gives
- * memory back behind the store, so what is in neither was never recorded, and what is in
+ * memory back after the store, so what is in neither was never recorded, and what is in
  * both is only given back: at most one batch of descriptors of each process, and one
  * chunk of each thread, of which the store got hold just before the end.
  */
@@ -68,9 +68,9 @@ static void find_descriptors(struct dep_collector *c, u32 i, u64 logged)
 		p->skip = logged - stored;
 		return;
 	}
-	dep_collector_note(c, "process %u (%u): it is not known which of its descriptors are "
-			   "stored; code that is new from here cannot be recovered", p->serial,
-			   p->pid);
+	dep_collector_message(c, "process %u (%u): it is not known which of its descriptors are "
+			      "stored; code that is new from here cannot be recovered", p->serial,
+			      p->pid);
 	p->broken = true;
 	c->broken++;
 	c->loss.corrupt++;
@@ -212,7 +212,7 @@ int dep_collector_adopt(struct dep_collector *c, const char *dir, int level)
 	dep_queue_write_to(c->queue, w);
 	if (load(&c->s->map->stop))
 		dep_queue_stop(c->queue);
-	dep_collector_note(c, "another collector went on with the recording");
+	dep_collector_message(c, "another collector went on with the recording");
 	adopt_slots(c, &r);
 	dep_resume_free(&r);
 	return 0;

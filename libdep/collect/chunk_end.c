@@ -101,14 +101,14 @@ int dep_cuts_add(struct dep_cuts *c, const void *data, size_t size)
 	return 0;
 }
 
-bool dep_cross_by_engine(const struct dep_crossing *x)
+bool dep_chunk_end_by_engine(const struct dep_crossing *x)
 {
-	return x->fault_at - x->record_at == ADEPT_CROSS_AT;
+	return x->fault_at - x->record_at == ADEPT_CHUNK_END_AT;
 }
 
 /* The exit's id is stored: nothing else of the record was there. */
 static void at_id(const struct cut *k, const struct adept_exit *e, const struct dep_crossing *x,
-		  struct dep_cross *out)
+		  struct dep_chunk_end *out)
 {
 	u32 insn = e->at_id & ADEPT_XT_BEFORE ? e->ninsns - 1u : e->ninsns;
 
@@ -127,7 +127,7 @@ static void at_id(const struct cut *k, const struct adept_exit *e, const struct 
 
 /* Store number @n of the fragment is made. */
 static void at_store(const struct cut *k, u32 n, u32 have, const struct dep_crossing *x,
-		     struct dep_cross *out)
+		     struct dep_chunk_end *out)
 {
 	const struct adept_store *st = &k->store[n];
 
@@ -135,7 +135,7 @@ static void at_store(const struct cut *k, u32 n, u32 have, const struct dep_cros
 
 	if (st->held)
 		out->regs[st->held - 1] = x->words[ADEPT_GS_SPILL];
-	if (adept_store_is_ticket(st)) {
+	if (adept_store_is_timestamp(st)) {
 		stored = out->regs[X86_RDX] << 32 | (u32)out->regs[X86_RAX];
 		out->regs[X86_RAX] = x->words[ADEPT_GS_SPILL + 1];
 		out->regs[X86_RDX] = x->words[ADEPT_GS_SPILL + 2];
@@ -184,8 +184,8 @@ static const struct adept_exit *exit_of(const struct cut *k, const struct dep_be
 	return NULL;
 }
 
-bool dep_cross(const struct dep_cuts *c, const struct dep_crossing *x, const struct dep_begun *b,
-	       struct dep_cross *out)
+bool dep_chunk_end(const struct dep_cuts *c, const struct dep_crossing *x,
+		   const struct dep_begun *b, struct dep_chunk_end *out)
 {
 	u32 off = x->fault_at - x->record_at, at = 4, n, nstores, bytes;
 	const struct adept_exit *e;
@@ -197,7 +197,7 @@ bool dep_cross(const struct dep_cuts *c, const struct dep_crossing *x, const str
 	out->gs_base = x->words[ADEPT_GS_GSBASE];
 	if (!x->valid)
 		return false;
-	if (dep_cross_by_engine(x)) {
+	if (dep_chunk_end_by_engine(x)) {
 		out->regs[X86_RSP] = x->words[ADEPT_GS_RSP];
 		return true;
 	}

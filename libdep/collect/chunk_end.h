@@ -36,8 +36,8 @@ struct dep_begun {
 /** dep_begun() - @body may be being written */
 struct dep_begun dep_begun(const u8 *body);
 
-/** struct dep_cross - what a crossing means */
-struct dep_cross {
+/** struct dep_chunk_end - what a crossing means */
+struct dep_chunk_end {
 	struct adept_position tail, head;
 	u64 regs[16];		/* of the application at head */
 	u64 gs_base;
@@ -45,13 +45,13 @@ struct dep_cross {
 };
 
 /**
- * dep_cross() - interpret @x, with @b, which was begun then
+ * dep_chunk_end() - interpret @x, with @b, which was begun then
  *
  * Return: false if @b is nothing, or does not fit, or is of a fragment that is not known.
  */
-bool dep_cross(const struct dep_cuts *c, const struct dep_crossing *x, const struct dep_begun *b,
-	       struct dep_cross *out);
-/** dep_cross_by_engine() - did the engine itself end the chunk, between records? */
-bool dep_cross_by_engine(const struct dep_crossing *x);
+bool dep_chunk_end(const struct dep_cuts *c, const struct dep_crossing *x,
+		   const struct dep_begun *b, struct dep_chunk_end *out);
+/** dep_chunk_end_by_engine() - did the engine itself end the chunk, between records? */
+bool dep_chunk_end_by_engine(const struct dep_crossing *x);
 
 #endif

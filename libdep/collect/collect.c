@@ -75,7 +75,7 @@ bool dep_collector_step(struct dep_collector *c)
 		return did;
 	if (dep_threads_consume(c))
 		did = true;
-	if (dep_procs_bury(c))
+	if (dep_procs_end_slot(c))
 		did = true;
 	return did;
 }
@@ -221,7 +221,7 @@ bool dep_collector_leave(struct dep_collector *c)
 
 void dep_collector_give_up(struct dep_collector *c)
 {
-	dep_collector_note(c, "what living programs had written last could not be taken");
+	dep_collector_message(c, "what living programs had written last could not be taken");
 	dep_threads_give_up(c);
 }
 
@@ -235,7 +235,7 @@ static void take_leave(struct dep_collector *c)
 	const struct timespec pause = { .tv_nsec = 2000000 };
 	u64 until = now_ns() + LEAVE_NS;
 
-	dep_collector_note(c, "%u processes outlived the recording", c->nopen);
+	dep_collector_message(c, "%u processes outlived the recording", c->nopen);
 	do {
 		if (dep_collector_leave(c))
 			return;

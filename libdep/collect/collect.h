@@ -245,7 +245,7 @@ void dep_collector_loss(struct dep_collector *c, struct dep_loss *loss);
 /** dep_collector_own_loss() - the same without what the session file counts */
 void dep_collector_own_loss(struct dep_collector *c, struct dep_loss *loss);
 /**
- * dep_collector_close() - close the writer, behind everything that is queued for it
+ * dep_collector_close() - close the writer, after everything that is queued for it
  * @ending: copied; if the store failed, that becomes the cause
  */
 int dep_collector_close(struct dep_collector *c, const struct dep_ending *ending);
@@ -262,8 +262,8 @@ bool dep_collector_busy(const struct dep_collector *c, pid_t pid);
 /** dep_collector_child_ended() - has the launched child been waited for */
 bool dep_collector_child_ended(const struct dep_collector *c);
 
-/** dep_collector_note() - leave a sentence in the store, of at most 511 bytes */
-void dep_collector_note(struct dep_collector *c, const char *fmt, ...)
+/** dep_collector_message() - leave a sentence in the store, of at most 511 bytes */
+void dep_collector_message(struct dep_collector *c, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /** dep_collector_stop() - record no more; programs go on */

@@ -10,9 +10,9 @@
 
 #include "internal.h"
 
-static const struct adept_kept *kept(const struct dep_collector *c, u32 i)
+static const struct adept_retired *kept(const struct dep_collector *c, u32 i)
 {
-	return adept_kept_proc(c->s->map, &c->s->layout, i);
+	return adept_retired_proc(c->s->map, &c->s->layout, i);
 }
 
 u32 dep_domain(const struct dep_collector *c, u32 i)
@@ -67,7 +67,7 @@ bool dep_domain_process(const struct dep_collector *c, u32 i, u32 serial)
 
 bool dep_domain_thread(const struct dep_collector *c, u32 slot, u32 proc, u32 serial)
 {
-	const struct adept_kept_thread *k = adept_kept_thread(c->s->map, &c->s->layout, slot);
+	const struct adept_retired_thread *k = adept_retired_thread(c->s->map, &c->s->layout, slot);
 	u32 domain = load(&k->domain);
 
 	if (!domain)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Following execve: the injector's functions behind the collector's interface.
+ * Following execve: the injector's functions after the collector's interface.
  */
 #include <errno.h>
 

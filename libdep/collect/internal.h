@@ -61,7 +61,7 @@ struct thread_slot {
 	u64 start_ns;
 	u32 end;		/* enum dep_thread_end */
 	/* of the kernel module's ring: module_chunks.c */
-	struct dep_filled *filled;	/* taken and not yet given back, in order.. */
+	struct dep_module_chunks *filled;	/* taken and not yet given back, in order.. */
 	u32 nfilled, nqueued;	/* ..of which the first are queued */
 	u32 returned;		/* of given, those that the module was told of */
 	bool last_taken;
@@ -129,7 +129,7 @@ static inline u64 now_ns(void)
  */
 bool dep_serial_take(struct dep_collector *c, u32 serial);
 
-/** dep_slots_count() - set @nslots; slots that nobody ever used have no memory behind them */
+/** dep_slots_count() - set @nslots; slots that nobody ever used have no memory after them */
 void dep_slots_count(struct dep_collector *c);
 
 /** dep_table_seek() - next byte from @off on with memory (SEEK_DATA) or without; @end if none */
@@ -162,11 +162,11 @@ void dep_threads_snapshot(struct dep_collector *c);
 /** dep_threads_consume() - take what the snapshot saw; return true if anything was done */
 bool dep_threads_consume(struct dep_collector *c);
 /**
- * dep_threads_bury() - end all threads of the dead process in slot @proc
+ * dep_threads_end_slot() - end all threads of the dead process in slot @proc
  *
  * Return: false if that is not possible yet; call again.
  */
-bool dep_threads_bury(struct dep_collector *c, u32 proc);
+bool dep_threads_end_slot(struct dep_collector *c, u32 proc);
 /**
  * dep_threads_left_alive() - does a vfork child live on in slot @proc, its process being gone
  *
@@ -189,21 +189,21 @@ void dep_copy_upwards(u8 *to, const u8 *from, size_t size);
 
 /* ---- module_chunks.c: rings of the kernel module ---- */
 
-/** dep_filled_collect() - see what has been filled; before dep_procs_drain() */
-void dep_filled_collect(struct dep_collector *c);
-/** dep_filled_take() - take what can be taken of a slot, and give back what is stored */
-void dep_filled_take(struct dep_collector *c, u32 slot, bool *did);
+/** dep_module_chunks_collect() - see what has been filled; before dep_procs_drain() */
+void dep_module_chunks_collect(struct dep_collector *c);
+/** dep_module_chunks_take() - take what can be taken of a slot, and give back what is stored */
+void dep_module_chunks_take(struct dep_collector *c, u32 slot, bool *did);
 /**
- * dep_filled_finish() - take the rest of a thread
+ * dep_module_chunks_finish() - take the rest of a thread
  * @living: it goes on; else it has ended, or its process has
  *
  * Return: false if that is not possible yet; call again.
  */
-bool dep_filled_finish(struct dep_collector *c, u32 slot, bool living);
-/** dep_filled_tally() - chunks ended and lost on the whole, to the thread's account */
-void dep_filled_tally(struct dep_collector *c, u32 slot);
-/** dep_filled_free() - the slot is free for another thread */
-void dep_filled_free(struct dep_collector *c, u32 slot);
+bool dep_module_chunks_finish(struct dep_collector *c, u32 slot, bool living);
+/** dep_module_chunks_tally() - chunks ended and lost on the whole, to the thread's account */
+void dep_module_chunks_tally(struct dep_collector *c, u32 slot);
+/** dep_module_chunks_free() - the slot is free for another thread */
+void dep_module_chunks_free(struct dep_collector *c, u32 slot);
 
 /* ---- processes.c ---- */
 
@@ -215,8 +215,8 @@ void dep_procs_poll(struct dep_collector *c);
  * Return: 0 if one could not be emptied for want of room: no chunk may be taken then.
  */
 int dep_procs_drain(struct dep_collector *c, bool *did);
-/** dep_procs_bury() - end the processes that dep_procs_poll() found gone */
-bool dep_procs_bury(struct dep_collector *c);
+/** dep_procs_end_slot() - end the processes that dep_procs_poll() found gone */
+bool dep_procs_end_slot(struct dep_collector *c);
 /**
  * dep_find_exe() - what @pid executes, allocated; "" if that is unknown
  * @cause: what made the process, as it says itself

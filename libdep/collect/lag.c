@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * How far behind the store is.
+ * How far after the store is.
  */
 #include "chunk_end.h"
 #include "internal.h"

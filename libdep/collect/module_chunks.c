@@ -20,7 +20,7 @@ static void filled_stored(struct dep_job *job)
 	struct dep_collector *c = job->owner;
 
 	store(&c->threads[job->slot].given, (u32)job->upto);
-	dep_queue_ring(job->queue);
+	dep_queue_wake(job->queue);
 }
 
 /* Queue @job, which is about the slot's first chunk that is not queued. */
@@ -51,9 +51,9 @@ static bool give_stored(struct dep_collector *c, u32 slot)
 	return n;
 }
 
-void dep_filled_collect(struct dep_collector *c)
+void dep_module_chunks_collect(struct dep_collector *c)
 {
-	struct dep_filled f[TAKE];
+	struct dep_module_chunks f[TAKE];
 	u32 i, n;
 
 	if (dep_queue_stopped(c->queue))
@@ -79,13 +79,13 @@ void dep_filled_collect(struct dep_collector *c)
  * What was begun at the end of the slot's first chunk that is not queued; id 0: nothing.
  * Return: false if that is not known yet.
  */
-static bool begun_behind(struct dep_collector *c, u32 slot, struct dep_begun *out)
+static bool begun_after(struct dep_collector *c, u32 slot, struct dep_begun *out)
 {
 	const struct thread_slot *t = &c->threads[slot];
-	const struct dep_filled *f = &t->filled[t->nqueued];
-	const struct dep_filled *next = t->nfilled > t->nqueued + 1 ? f + 1 : NULL;
+	const struct dep_module_chunks *f = &t->filled[t->nqueued];
+	const struct dep_module_chunks *next = t->nfilled > t->nqueued + 1 ? f + 1 : NULL;
 	struct dep_ring_state before, after;
-	struct dep_filled current;
+	struct dep_module_chunks current;
 
 	*out = (struct dep_begun){ 0 };
 	if (next) {
@@ -107,7 +107,8 @@ static bool begun_behind(struct dep_collector *c, u32 slot, struct dep_begun *ou
 }
 
 /* What the engine said of the end of a chunk that it ended itself. */
-static void engines_tail(struct dep_collector *c, const struct dep_filled *f, struct adept_chunk *k)
+static void engines_tail(struct dep_collector *c, const struct dep_module_chunks *f,
+			 struct adept_chunk *k)
 {
 	struct adept_chunk e;
 
@@ -134,11 +135,11 @@ static bool may_come(const struct dep_begun *b, bool settled)
 	return !settled && (b->id >= ADEPT_FIRST_EXIT || b->id == ADEPT_EV_PARTIAL);
 }
 
-static enum outlook describe(struct dep_collector *c, u32 slot, const struct dep_filled *f,
+static enum outlook describe(struct dep_collector *c, u32 slot, const struct dep_module_chunks *f,
 			     bool settled, struct adept_chunk *k)
 {
 	struct dep_begun b = dep_begun(f->body);
-	struct dep_cross x;
+	struct dep_chunk_end x;
 
 	memset(k, 0, sizeof(*k));
 	k->seq = f->seq;
@@ -146,7 +147,7 @@ static enum outlook describe(struct dep_collector *c, u32 slot, const struct dep
 	k->fs_base = f->head.fs_base;
 	k->fill = k->tail_at = f->end;
 	/* The first one begins with events, and its first store is not one of a record. */
-	if (f->seq && dep_cross(c->cuts, &f->head, &b, &x)) {
+	if (f->seq && dep_chunk_end(c->cuts, &f->head, &b, &x)) {
 		k->head = x.head;
 		k->gs_base = x.gs_base;
 		memcpy(k->regs, x.regs, sizeof(k->regs));
@@ -155,16 +156,16 @@ static enum outlook describe(struct dep_collector *c, u32 slot, const struct dep
 	}
 	if (f->unfinished)
 		return CLEAR;
-	if (dep_cross_by_engine(&f->tail)) {
+	if (dep_chunk_end_by_engine(&f->tail)) {
 		engines_tail(c, f, k);
 		return CLEAR;
 	}
-	if (!begun_behind(c, slot, &b))
+	if (!begun_after(c, slot, &b))
 		return LATER;
 	if (!b.id)
 		return CLEAR;
 	/* If its end is blind, the next one begins so, and is left out. */
-	if (!dep_cross(c->cuts, &f->tail, &b, &x))
+	if (!dep_chunk_end(c->cuts, &f->tail, &b, &x))
 		return f->tail.valid && may_come(&b, settled) ? LATER : CLEAR;
 	k->tail = x.tail;
 	if (x.tail.frag && f->end + x.have <= c->s->layout.chunk_size)
@@ -172,7 +173,7 @@ static enum outlook describe(struct dep_collector *c, u32 slot, const struct dep
 	return CLEAR;
 }
 
-static void count_losses(struct thread_slot *t, const struct dep_filled *f)
+static void count_losses(struct thread_slot *t, const struct dep_module_chunks *f)
 {
 	if (f->absent) {
 		t->absent_chunks += f->lost_chunks;
@@ -184,12 +185,13 @@ static void count_losses(struct thread_slot *t, const struct dep_filled *f)
 }
 
 /* What is not recorded of this chunk, beside what was lost before it. */
-static void leave_out(struct dep_collector *c, struct thread_slot *t, const struct dep_filled *f)
+static void leave_out(struct dep_collector *c, struct thread_slot *t,
+		      const struct dep_module_chunks *f)
 {
 	count_losses(t, f);
 	if (!t->blind_chunks)
-		dep_collector_note(c, "thread %u: a chunk begins with registers that are not "
-				   "known; it is left out", t->serial);
+		dep_collector_message(c, "thread %u: a chunk begins with registers that are not "
+				      "known; it is left out", t->serial);
 	t->blind_chunks++;
 	t->blind_bytes += f->unfinished ? 0 : f->end;
 }
@@ -204,7 +206,7 @@ static bool wanted(struct dep_collector *c, const struct thread_slot *t)
  * A living thread may have begun the chunk anew while it was copied, or used code that was
  * described a moment ago.
  */
-static bool was_still(struct dep_collector *c, u32 slot, const struct dep_filled *f)
+static bool was_still(struct dep_collector *c, u32 slot, const struct dep_module_chunks *f)
 {
 	struct dep_ring_state s;
 	bool did;
@@ -214,8 +216,9 @@ static bool was_still(struct dep_collector *c, u32 slot, const struct dep_filled
 }
 
 /* The job for @f, which nobody writes to any more or, @living, somebody may write the end of. */
-static struct dep_job *chunk_job(struct dep_collector *c, u32 slot, const struct dep_filled *f,
-				 struct adept_chunk *k, bool living)
+static struct dep_job *chunk_job(struct dep_collector *c, u32 slot,
+				 const struct dep_module_chunks *f, struct adept_chunk *k,
+				 bool living)
 {
 	struct thread_slot *t = &c->threads[slot];
 	size_t size = f->unfinished ? c->s->layout.chunk_size : k->fill;
@@ -249,7 +252,7 @@ static struct dep_job *chunk_job(struct dep_collector *c, u32 slot, const struct
 static bool take_next(struct dep_collector *c, u32 slot, bool settled)
 {
 	struct thread_slot *t = &c->threads[slot];
-	struct dep_filled *f = &t->filled[t->nqueued];
+	struct dep_module_chunks *f = &t->filled[t->nqueued];
 	bool again = f->seq < t->next_seq;	/* a collector before this one has stored it */
 	bool want = wanted(c, t) && !again;
 	enum outlook look = CLEAR;
@@ -288,7 +291,7 @@ static void take(struct dep_collector *c, u32 slot, bool settled, bool *did)
 		*did = true;
 }
 
-void dep_filled_take(struct dep_collector *c, u32 slot, bool *did)
+void dep_module_chunks_take(struct dep_collector *c, u32 slot, bool *did)
 {
 	take(c, slot, false, did);
 }
@@ -301,7 +304,7 @@ static bool take_current(struct dep_collector *c, u32 slot)
 {
 	struct thread_slot *t = &c->threads[slot];
 	struct dep_ring_state s;
-	struct dep_filled f;
+	struct dep_module_chunks f;
 	struct adept_chunk k;
 	enum outlook look;
 	struct dep_job *job;
@@ -321,7 +324,7 @@ static bool take_current(struct dep_collector *c, u32 slot)
 	return job;
 }
 
-bool dep_filled_finish(struct dep_collector *c, u32 slot, bool living)
+bool dep_module_chunks_finish(struct dep_collector *c, u32 slot, bool living)
 {
 	struct thread_slot *t = &c->threads[slot];
 	struct dep_ring_state s;
@@ -333,7 +336,7 @@ bool dep_filled_finish(struct dep_collector *c, u32 slot, bool living)
 	living = living && !s.ended;
 	if (!living && !s.ended)
 		dep_module_flush(c->s->module, slot, s.ring);
-	dep_filled_collect(c);
+	dep_module_chunks_collect(c);
 	/* What it ran last may have been described a moment ago. */
 	if (!dep_procs_drain(c, &did))
 		return false;
@@ -345,7 +348,7 @@ bool dep_filled_finish(struct dep_collector *c, u32 slot, bool living)
 	return t->last_taken;
 }
 
-void dep_filled_tally(struct dep_collector *c, u32 slot)
+void dep_module_chunks_tally(struct dep_collector *c, u32 slot)
 {
 	struct thread_slot *t = &c->threads[slot];
 	struct dep_ring_state s;
@@ -365,7 +368,7 @@ void dep_filled_tally(struct dep_collector *c, u32 slot)
 	}
 }
 
-void dep_filled_free(struct dep_collector *c, u32 slot)
+void dep_module_chunks_free(struct dep_collector *c, u32 slot)
 {
 	struct thread_slot *t = &c->threads[slot];
 	struct dep_ring_state s;

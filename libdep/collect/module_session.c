@@ -27,8 +27,8 @@
 #define ORPHAN_WAIT_MS	2000
 
 _Static_assert(ADEPT_GUARD_SIZE == ADEPT_RING_GAP, "the strides of both transports");
-_Static_assert(ADEPT_CROSS_AT < ADEPT_RING_RECORD_MAX && ADEPT_CROSS_AT > ADEPT_MAX_RECORD,
-	       "ADEPT_CROSS_AT");
+_Static_assert(ADEPT_CHUNK_END_AT < ADEPT_RING_RECORD_MAX && ADEPT_CHUNK_END_AT > ADEPT_MAX_RECORD,
+	       "ADEPT_CHUNK_END_AT");
 
 struct dep_module {
 	int fd, writer;
@@ -271,12 +271,13 @@ static const u8 *body(const struct dep_module *m, u32 slot, u32 index)
 	return m->data + slot * m->slot_stride + index * m->chunk_stride;
 }
 
-static void fill_in(const struct dep_module *m, struct dep_filled *f, const struct adept_desc *d)
+static void fill_in(const struct dep_module *m, struct dep_module_chunks *f,
+		    const struct adept_desc *d)
 {
 	const struct adept_chunk_info *i = (const struct adept_chunk_info *)
 		(m->info + d->slot * m->info_stride) + d->chunk;
 
-	*f = (struct dep_filled){
+	*f = (struct dep_module_chunks){
 		.slot = d->slot, .ring = d->ring, .index = d->chunk, .seq = d->seq, .end = d->end,
 		.unfinished = !!(d->flags & ADEPT_CHUNK_UNFINISHED),
 		.lost_chunks = i->lost_chunks, .lost_bytes = i->lost_bytes,
@@ -287,7 +288,7 @@ static void fill_in(const struct dep_module *m, struct dep_filled *f, const stru
 	crossing(&f->tail, &i->tail);
 }
 
-u32 dep_module_take(struct dep_module *m, struct dep_filled *out, u32 n)
+u32 dep_module_take(struct dep_module *m, struct dep_module_chunks *out, u32 n)
 {
 	struct adept_desc d[MAX_TAKE];
 	struct adept_exchange x = {
@@ -308,7 +309,7 @@ u32 dep_module_take(struct dep_module *m, struct dep_filled *out, u32 n)
 	return x.taken;
 }
 
-void dep_module_give(struct dep_module *m, const struct dep_filled *f)
+void dep_module_give(struct dep_module *m, const struct dep_module_chunks *f)
 {
 	while (m->ngive == MAX_GIVE)
 		dep_module_take(m, NULL, 0);
@@ -331,7 +332,7 @@ void dep_module_state(struct dep_module *m, u32 slot, struct dep_ring_state *out
 }
 
 void dep_module_current(const struct dep_module *m, u32 slot, const struct dep_ring_state *s,
-			struct dep_filled *out)
+			struct dep_module_chunks *out)
 {
 	const struct adept_desc d = {
 		.slot = slot, .ring = s->ring, .chunk = s->index, .seq = s->seq,

@@ -26,8 +26,8 @@ struct dep_crossing {
 	bool valid;		/* all of it is known */
 };
 
-/** struct dep_filled - a filled chunk, ours until it is given back */
-struct dep_filled {
+/** struct dep_module_chunks - a filled chunk, ours until it is given back */
+struct dep_module_chunks {
 	u32 slot, ring, index;
 	u64 seq;
 	u32 end;		/* bytes of whole records */
@@ -74,14 +74,14 @@ void dep_module_close(struct dep_module *m);
 /** dep_module_writer() - the descriptor that recorded processes open once more */
 int dep_module_writer(const struct dep_module *m);
 /** dep_module_take() - up to @n filled chunks, in order for each ring; returns how many */
-u32 dep_module_take(struct dep_module *m, struct dep_filled *out, u32 n);
+u32 dep_module_take(struct dep_module *m, struct dep_module_chunks *out, u32 n);
 /** dep_module_give() - done with @f; sent with the next dep_module_take() at the latest */
-void dep_module_give(struct dep_module *m, const struct dep_filled *f);
+void dep_module_give(struct dep_module *m, const struct dep_module_chunks *f);
 /** dep_module_state() - of the ring in @slot, as it is now */
 void dep_module_state(struct dep_module *m, u32 slot, struct dep_ring_state *out);
 /** dep_module_current() - the chunk that @s says is being written, as an unfinished one */
 void dep_module_current(const struct dep_module *m, u32 slot, const struct dep_ring_state *s,
-			struct dep_filled *out);
+			struct dep_module_chunks *out);
 /** dep_module_flush() - its thread has ended: the chunk being written comes as the last */
 void dep_module_flush(struct dep_module *m, u32 slot, u32 ring);
 /** dep_module_reset() - free the ring; what is unread is lost */

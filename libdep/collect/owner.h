@@ -11,7 +11,7 @@
  *	shared page	| session's first page |	programs can write here
  *
  * The kernel finds the word at a fixed distance from the list entry, so the session's first page
- * is mapped once more, behind a private page that has the entry: what programs write leads the
+ * is mapped once more, after a private page that has the entry: what programs write leads the
  * kernel nowhere.
  */
 #ifndef ADEPT_COLLECT_OWNER_H

@@ -37,7 +37,7 @@ static bool is_younger(struct dep_collector *c, u32 pid)
 	n = fread(text, 1, sizeof(text) - 1, f);
 	fclose(f);
 	text[n] = '\0';
-	/* The name, in brackets, may hold anything; starttime is the 20th field behind it. */
+	/* The name, in brackets, may hold anything; starttime is the 20th field after it. */
 	p = strrchr(text, ')');
 	for (i = 0; p && i < 20; i++)
 		p = strchr(p + 1, ' ');

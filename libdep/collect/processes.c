@@ -77,8 +77,10 @@ static bool unknown_gone(struct dep_collector *c, struct proc_slot *p)
 	if (now - p->native_ns < UNKNOWN_NS)
 		return false;
 	c->loss.lost_processes++;
-	dep_collector_note(c, "process %u: it cannot be seen whether it lives; nothing is recorded "
-			   "of it from here", p->serial);
+	dep_collector_message(c,
+			      "process %u: it cannot be seen whether it lives; nothing is recorded "
+			      "of it from here",
+			      p->serial);
 	return true;
 }
 
@@ -96,7 +98,7 @@ static bool process_gone(struct dep_collector *c, struct proc_slot *p)
 	return kill(p->pid, 0) && errno == ESRCH;
 }
 
-/* An image that was replaced by one that runs natively leaves its pid behind. */
+/* An image that was replaced by one that runs natively leaves its pid after. */
 static bool image_gone(struct dep_collector *c, struct proc_slot *p)
 {
 	u64 now, every = IMAGE_CHECK_NS;
@@ -241,8 +243,8 @@ static void open_process(struct dep_collector *c, u32 i)
 	    (!pid && !p->unresolved_ns) ||
 	    pid > 0x7fffffff || pid == (u32)getpid()) {
 		dep_queue_cancel(c->queue, job);
-		dep_collector_note(c, "process slot %u: serial %u, pid %u are not possible", i,
-				   serial, pid);
+		dep_collector_message(c, "process slot %u: serial %u, pid %u are not possible", i,
+				      serial, pid);
 		p->serial = serial;
 		p->broken = true;
 		c->loss.corrupt++;
@@ -336,8 +338,8 @@ static void descriptors_stored(struct dep_job *job)
 
 static void break_process(struct dep_collector *c, struct proc_slot *p)
 {
-	dep_collector_note(c, "process %u (%u): its descriptors make no sense; code that is new "
-			   "from here cannot be recovered", p->serial, p->pid);
+	dep_collector_message(c, "process %u (%u): its descriptors make no sense; code that is new "
+			      "from here cannot be recovered", p->serial, p->pid);
 	p->broken = true;
 	c->broken++;
 	c->loss.corrupt++;
@@ -439,10 +441,10 @@ static void process_stored(struct dep_job *job)
 	struct dep_collector *c = job->owner;
 
 	store(&c->procs[job->slot].stored, true);
-	dep_queue_ring(job->queue);
+	dep_queue_wake(job->queue);
 }
 
-static bool bury(struct dep_collector *c, u32 i)
+static bool end_slot(struct dep_collector *c, u32 i)
 {
 	struct proc_slot *p = &c->procs[i];
 	struct adept_proc *sh = shared(c, i);
@@ -454,7 +456,7 @@ static bool bury(struct dep_collector *c, u32 i)
 	store(&sh->state, ADEPT_SLOT_ENDED);
 	if (load(&sh->desc_head) != p->desc_taken && !p->broken)
 		return false;
-	if (!dep_threads_bury(c, i))
+	if (!dep_threads_end_slot(c, i))
 		return false;
 	job = dep_queue_job(c->queue, DEP_JOB_PROCESS_END, 0);
 	if (!job)
@@ -498,7 +500,7 @@ static bool free_if_stored(struct dep_collector *c, u32 i)
 	return true;
 }
 
-bool dep_procs_bury(struct dep_collector *c)
+bool dep_procs_end_slot(struct dep_collector *c)
 {
 	bool did = false;
 	u32 i;
@@ -506,7 +508,7 @@ bool dep_procs_bury(struct dep_collector *c)
 	for (i = 0; i < c->s->layout.nprocs; i++) {
 		struct proc_slot *p = &c->procs[i];
 
-		if (p->closing ? free_if_stored(c, i) : p->open && p->dying && bury(c, i))
+		if (p->closing ? free_if_stored(c, i) : p->open && p->dying && end_slot(c, i))
 			did = true;
 	}
 	return did;

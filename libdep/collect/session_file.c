@@ -52,8 +52,8 @@ static void lay_out(struct adept_session *s)
 {
 	u64 at = ADEPT_PAGE;
 
-	s->kept_off = at;
-	at += page_up(adept_kept_size(s->nprocs, s->nthreads));
+	s->retired_off = at;
+	at += page_up(adept_retired_size(s->nprocs, s->nthreads));
 	s->proc_off = at;
 	at += (u64)s->nprocs * sizeof(struct adept_proc);
 	s->thread_off = at;
@@ -197,7 +197,7 @@ int dep_session_adopt(struct dep_session *s, int fd, const struct dep_session_sa
 	/* All that does not change while it is used. */
 	if (s->map->magic != ADEPT_SESSION_MAGIC ||
 	    memcmp(s->map, l, offsetof(struct adept_session, collector_pid)) ||
-	    s->map->kept_off != l->kept_off ||
+	    s->map->retired_off != l->retired_off ||
 	    memcmp(&s->map->proc_off, &l->proc_off, offsetof(struct adept_session, beat_ns) -
 		   offsetof(struct adept_session, proc_off))) {
 		ret = -EBADMSG;

@@ -65,9 +65,9 @@ void dep_punch(struct dep_collector *c, u64 off, u64 len)
 		memset((char *)c->s->map + off, 0, len);
 }
 
-void dep_collector_note(struct dep_collector *c, const char *fmt, ...)
+void dep_collector_message(struct dep_collector *c, const char *fmt, ...)
 {
-	struct dep_job *job = dep_queue_job(c->queue, DEP_JOB_NOTE, 512);
+	struct dep_job *job = dep_queue_job(c->queue, DEP_JOB_MESSAGE, 512);
 	va_list ap;
 
 	if (!job)

@@ -14,7 +14,7 @@
 
 #define load(p)	__atomic_load_n(p, __ATOMIC_ACQUIRE)
 
-struct dep_peek {
+struct dep_snapshot {
 	int fd;
 	const u8 *map;
 	size_t size;
@@ -24,7 +24,7 @@ struct dep_peek {
 	u8 *body;
 };
 
-static u64 ticket(void)
+static u64 timestamp(void)
 {
 	u32 low, high;
 
@@ -41,7 +41,7 @@ static u64 now_ns(void)
 	return (u64)t.tv_sec * 1000000000ull + (u64)t.tv_nsec;
 }
 
-static const struct adept_thread *thread(const struct dep_peek *p, u32 slot)
+static const struct adept_thread *thread(const struct dep_snapshot *p, u32 slot)
 {
 	return (const struct adept_thread *)(p->map + p->l.thread_off) + slot;
 }
@@ -62,9 +62,9 @@ static bool is_sane(const struct adept_session *l, u64 size)
 	       chunks <= (size - l->ring_off) / adept_chunk_stride(l);
 }
 
-int dep_peek_open(struct dep_peek **out, int fd)
+int dep_snapshot_open(struct dep_snapshot **out, int fd)
 {
-	struct dep_peek *p = calloc(1, sizeof(*p));
+	struct dep_snapshot *p = calloc(1, sizeof(*p));
 	int err = -EBADMSG, seals;
 	struct stat st;
 	void *map;
@@ -99,14 +99,14 @@ int dep_peek_open(struct dep_peek **out, int fd)
 	return 0;
 
 out_close:
-	dep_peek_close(p);
+	dep_snapshot_close(p);
 	return err;
 out_free:
 	free(p);
 	return err;
 }
 
-void dep_peek_close(struct dep_peek *p)
+void dep_snapshot_close(struct dep_snapshot *p)
 {
 	if (!p)
 		return;
@@ -117,8 +117,8 @@ void dep_peek_close(struct dep_peek *p)
 	free(p);
 }
 
-/* Slots that nobody ever used have no memory behind them, and get none. */
-static u32 next_used(const struct dep_peek *p, u32 slot)
+/* Slots that nobody ever used have no memory after them, and get none. */
+static u32 next_used(const struct dep_snapshot *p, u32 slot)
 {
 	const u64 each = sizeof(struct adept_thread), at = p->l.thread_off + slot * each;
 	off_t data = lseek(p->fd, (off_t)at, SEEK_DATA);
@@ -136,7 +136,7 @@ static u32 next_used(const struct dep_peek *p, u32 slot)
 }
 
 /* Is somebody being entered there, who has not had much time for it yet? */
-static bool is_making(struct dep_peek *p, u32 slot, u32 state)
+static bool is_making(struct dep_snapshot *p, u32 slot, u32 state)
 {
 	if (state != ADEPT_SLOT_CLAIMED) {
 		p->claimed_ns[slot] = 0;
@@ -147,12 +147,13 @@ static bool is_making(struct dep_peek *p, u32 slot, u32 state)
 	return now_ns() - p->claimed_ns[slot] < CLAIM_GRACE_NS;
 }
 
-u32 dep_peek_threads(struct dep_peek *p, const struct dep_peeked **out, u64 *now, bool *making)
+u32 dep_snapshot_threads(struct dep_snapshot *p, const struct dep_peeked **out, u64 *now,
+			 bool *making)
 {
 	const struct adept_thread *t;
 	u32 i, n = 0, state;
 
-	*now = ticket();
+	*now = timestamp();
 	*making = false;
 	for (i = next_used(p, 0); i < p->l.nthreads; i = next_used(p, i + 1)) {
 		t = thread(p, i);
@@ -170,10 +171,10 @@ u32 dep_peek_threads(struct dep_peek *p, const struct dep_peeked **out, u64 *now
 
 /*
  * Upwards, as the thread writes: who finds an id finds its values.  A page of nothing is
- * longer than any record, so the records have ended before it; what comes behind has no
+ * longer than any record, so the records have ended before it; what comes after has no
  * memory yet, and gets none.
  */
-static u32 copy_body(struct dep_peek *p, const u8 *from)
+static u32 copy_body(struct dep_snapshot *p, const u8 *from)
 {
 	u64 *to = (u64 *)p->body, any;
 	const u64 *src;
@@ -189,8 +190,8 @@ static u32 copy_body(struct dep_peek *p, const u8 *from)
 	return at;
 }
 
-bool dep_peek_chunk(struct dep_peek *p, u32 slot, u32 serial, u64 seq,
-		    struct dep_peek_chunk *out)
+bool dep_snapshot_chunk(struct dep_snapshot *p, u32 slot, u32 serial, u64 seq,
+			struct dep_snapshot_chunk *out)
 {
 	const struct adept_thread *t = thread(p, slot);
 	const struct adept_chunk *k;
@@ -208,7 +209,7 @@ bool dep_peek_chunk(struct dep_peek *p, u32 slot, u32 serial, u64 seq,
 		return false;
 	out->size = copy_body(p, p->map + adept_chunk_off(&p->l, slot, i));
 	out->body = p->body;
-	/* Its state was written before the first record was, and the call before its ticket. */
+	/* Its state was written before the first record was, and the call before its timestamp. */
 	memcpy(&out->chunk, k, sizeof(out->chunk));
 	memcpy(&out->call, &t->call, sizeof(out->call));
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);

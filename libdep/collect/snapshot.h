@@ -11,15 +11,15 @@
 
 #include "libdep/abi/session_file.h"
 
-struct dep_peek;
+struct dep_snapshot;
 
 /**
- * dep_peek_open() - look at the session file @fd, which stays the caller's
+ * dep_snapshot_open() - look at the session file @fd, which stays the caller's
  *
  * Return: 0, -EOPNOTSUPP for one of the kernel module, -EBADMSG or another error.
  */
-int dep_peek_open(struct dep_peek **out, int fd);
-void dep_peek_close(struct dep_peek *p);
+int dep_snapshot_open(struct dep_snapshot **out, int fd);
+void dep_snapshot_close(struct dep_snapshot *p);
 
 /** struct dep_peeked - a thread that has a ring */
 struct dep_peeked {
@@ -28,17 +28,18 @@ struct dep_peeked {
 };
 
 /**
- * dep_peek_threads() - who there is
- * @now: receives a ticket: who is not among them begins later, unless..
+ * dep_snapshot_threads() - who there is
+ * @now: receives a timestamp: who is not among them begins later, unless..
  * @making: ..somebody is just being entered; who takes longer than a second has been killed, as
  *	a rule, and is not waited for
  *
  * Return: how many; *@out is valid until the next call.
  */
-u32 dep_peek_threads(struct dep_peek *p, const struct dep_peeked **out, u64 *now, bool *making);
+u32 dep_snapshot_threads(struct dep_snapshot *p, const struct dep_peeked **out, u64 *now,
+			 bool *making);
 
-/** struct dep_peek_chunk - what a thread has written into the chunk that it fills */
-struct dep_peek_chunk {
+/** struct dep_snapshot_chunk - what a thread has written into the chunk that it fills */
+struct dep_snapshot_chunk {
 	struct adept_chunk chunk;
 	struct adept_call call;	/* before: 0, or @body is all that comes before this call */
 	const u8 *body;		/* until the next call */
@@ -46,11 +47,11 @@ struct dep_peek_chunk {
 };
 
 /**
- * dep_peek_chunk() - copy it, if it is number @seq of thread @serial
+ * dep_snapshot_chunk() - copy it, if it is number @seq of thread @serial
  *
  * Return: whether it is.
  */
-bool dep_peek_chunk(struct dep_peek *p, u32 slot, u32 serial, u64 seq,
-		    struct dep_peek_chunk *out);
+bool dep_snapshot_chunk(struct dep_snapshot *p, u32 slot, u32 serial, u64 seq,
+			struct dep_snapshot_chunk *out);
 
 #endif

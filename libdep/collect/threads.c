@@ -52,7 +52,7 @@ static void look_at_held(struct dep_collector *c)
 	}
 }
 
-/* Slots that nobody ever used have no memory behind them; looking would give them some. */
+/* Slots that nobody ever used have no memory after them; looking would give them some. */
 void dep_threads_snapshot(struct dep_collector *c)
 {
 	const u64 start = c->s->layout.thread_off, size = sizeof(struct adept_thread);
@@ -61,7 +61,7 @@ void dep_threads_snapshot(struct dep_collector *c)
 	u32 state;
 
 	if (c->s->module)
-		dep_filled_collect(c);
+		dep_module_chunks_collect(c);
 	look_at_held(c);
 	for (i = 0; i < n; i++) {
 		if (start + i * size >= hole) {
@@ -97,7 +97,7 @@ static u32 how_ended(struct dep_collector *c, u32 slot, enum thread_close close)
 	if (close == CLOSE_LEFT)
 		return DEP_END_LEFT;
 	/* A thread that has ended was not in the middle of a record. */
-	return load(&shared(c, slot)->at_rest) ? DEP_END_WHOLE : DEP_END_UNFINISHED;
+	return load(&shared(c, slot)->at_safepoint) ? DEP_END_WHOLE : DEP_END_UNFINISHED;
 }
 
 static void put_thread(struct dep_collector *c, u32 slot, struct dep_job *job)
@@ -134,8 +134,8 @@ static void open_thread(struct dep_collector *c, u32 slot)
 		return;
 	if (!dep_domain_thread(c, slot, proc, serial) || !dep_serial_take(c, serial)) {
 		if (!t->complained) {
-			dep_collector_note(c, "thread slot %u: serial %u is not possible", slot,
-					   serial);
+			dep_collector_message(c, "thread slot %u: serial %u is not possible", slot,
+					      serial);
 			c->loss.corrupt++;
 		}
 		t->complained = true;
@@ -212,7 +212,7 @@ static bool break_ring(struct dep_collector *c, u32 slot, const char *why)
 	if (!job)
 		return false;
 	if (!t->broken) {
-		dep_collector_note(c, "thread %u (%u): %s; nothing is recorded of it from here",
+		dep_collector_message(c, "thread %u (%u): %s; nothing is recorded of it from here",
 			     t->serial, t->tid, why);
 		t->broken = true;
 		c->broken++;
@@ -254,8 +254,8 @@ static bool take_chunk(struct dep_collector *c, u32 slot)
 	job->dirty = size;
 	if (!sane) {
 		if (!t->complained) {
-			dep_collector_note(c, "thread %u (%u): a chunk's state makes no sense",
-					   t->serial, t->tid);
+			dep_collector_message(c, "thread %u (%u): a chunk's state makes no sense",
+					      t->serial, t->tid);
 			c->loss.corrupt++;
 		}
 		t->complained = true;
@@ -272,7 +272,7 @@ static bool take_chunk(struct dep_collector *c, u32 slot)
 		job->serial = t->serial;
 		job->chunk = k;
 		job->size = k.fill;
-		/* Values of a record that was begun and left lie behind the fill. */
+		/* Values of a record that was begun and left lie after the fill. */
 		if (size - k.fill > ADEPT_MAX_RECORD)
 			job->dirty = k.fill + ADEPT_MAX_RECORD;
 	}
@@ -286,7 +286,7 @@ static bool take_chunks(struct dep_collector *c, u32 slot, bool *did)
 	struct thread_slot *t = &c->threads[slot];
 
 	if (c->s->module) {
-		dep_filled_take(c, slot, did);
+		dep_module_chunks_take(c, slot, did);
 		return true;
 	}
 	if (t->broken)
@@ -330,7 +330,7 @@ static bool take_unpublished(struct dep_collector *c, u32 slot, bool living)
 	bool did;
 
 	if (c->s->module)
-		return dep_filled_finish(c, slot, living);
+		return dep_module_chunks_finish(c, slot, living);
 	if (t->broken || !c->w || c->s->layout.flags & (ADEPT_S_NULL | ADEPT_S_NO_RECORD))
 		return true;
 	memcpy(&k, &shared(c, slot)->chunk[index], sizeof(k));
@@ -367,7 +367,7 @@ static void free_slot(struct dep_collector *c, u32 slot)
 	c->threads[slot].complained = false;
 	c->threads[slot].closing = false;
 	if (c->s->module)
-		dep_filled_free(c, slot);
+		dep_module_chunks_free(c, slot);
 	else
 		dep_punch(c, adept_chunk_off(l, slot, 0), l->nchunks * adept_chunk_stride(l));
 	memset((char *)sh + sizeof(sh->state), 0, sizeof(*sh) - sizeof(sh->state));
@@ -380,7 +380,7 @@ static void tally(struct dep_collector *c, u32 slot)
 	struct thread_slot *t = &c->threads[slot];
 
 	if (c->s->module) {
-		dep_filled_tally(c, slot);
+		dep_module_chunks_tally(c, slot);
 		return;
 	}
 	t->absent_chunks = load(&shared(c, slot)->absent_chunks);
@@ -395,7 +395,7 @@ static void thread_stored(struct dep_job *job)
 	struct dep_collector *c = job->owner;
 
 	store(&c->threads[job->slot].stored, true);
-	dep_queue_ring(job->queue);
+	dep_queue_wake(job->queue);
 }
 
 /* Log the end of the stream; the slot of a thread that has ended is free when that is stored. */
@@ -466,7 +466,7 @@ bool dep_threads_consume(struct dep_collector *c)
 	return did;
 }
 
-bool dep_threads_bury(struct dep_collector *c, u32 proc)
+bool dep_threads_end_slot(struct dep_collector *c, u32 proc)
 {
 	bool did, all = true;
 	u32 i, slot;

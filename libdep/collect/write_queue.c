@@ -5,7 +5,7 @@
  * All of them do the same: put what is ready at the queue's front into the store, one
  * of them at a time; else prepare the next job that nobody has prepared.  Preparing
  * is copying and packing a chunk, which any number may do at once, or admitting
- * descriptors, one at a time and before chunks behind them are begun.  What the store
+ * descriptors, one at a time and before chunks after them are begun.  What the store
  * gets, and in which order, is decided where jobs are put: it does not depend on how
  * many threads there are.
  */
@@ -119,7 +119,7 @@ void dep_queue_write_to(struct dep_queue *q, struct dep_writer *w)
 	q->set.w = w;
 }
 
-void dep_queue_ring(struct dep_queue *q)
+void dep_queue_wake(struct dep_queue *q)
 {
 	__atomic_fetch_add(&q->set.s->doorbell, 1, __ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&q->set.s->collector_waits, __ATOMIC_SEQ_CST))
@@ -197,7 +197,7 @@ static void note_bad(struct dep_queue *q, const struct dep_job *job)
 		 job->kind == DEP_JOB_DESCRIPTORS ? "descriptors" :
 		 is_chunk(job->kind) ? "a chunk" : "an entry",
 		 job->serial, why_of(job));
-	dep_writer_note(q->set.w, text);
+	dep_writer_message(q->set.w, text);
 }
 
 static void fail(struct dep_queue *q, const struct dep_job *job, int ret)
@@ -268,8 +268,8 @@ static void put_job(struct dep_queue *q, struct dep_job *job)
 	case DEP_JOB_SCAN:
 		ret = put_chunk(q, job);
 		break;
-	case DEP_JOB_NOTE:
-		ret = dep_writer_note(q->set.w, (const char *)job->data);
+	case DEP_JOB_MESSAGE:
+		ret = dep_writer_message(q->set.w, (const char *)job->data);
 		break;
 	case DEP_JOB_MARK:
 		ret = dep_writer_mark(q->set.w);
@@ -426,7 +426,7 @@ static void put_first(struct dep_queue *q)
 	if (closing)
 		store(&q->closed, true);
 	if (ring)
-		dep_queue_ring(q);
+		dep_queue_wake(q);
 	if (!q->first)
 		pthread_cond_broadcast(&q->pool->drained);
 }

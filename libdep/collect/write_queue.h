@@ -28,7 +28,7 @@ enum dep_job_kind {
 	DEP_JOB_DESCRIPTORS,
 	DEP_JOB_SEGMENT,
 	DEP_JOB_SCAN,		/* a segment whose fill must be found first */
-	DEP_JOB_NOTE,
+	DEP_JOB_MESSAGE,
 	DEP_JOB_MARK,		/* dep_writer_mark() */
 	DEP_JOB_NOTHING,	/* only its done() */
 	DEP_JOB_CLOSE,		/* dep_writer_close(); the last one */
@@ -113,8 +113,8 @@ void dep_queue_put(struct dep_queue *q, struct dep_job *job);
 void dep_queue_cancel(struct dep_queue *q, struct dep_job *job);
 /** dep_queue_write_to() - the writer, if there was none when the queue was made; before any job */
 void dep_queue_write_to(struct dep_queue *q, struct dep_writer *w);
-/** dep_queue_ring() - wake the loop */
-void dep_queue_ring(struct dep_queue *q);
+/** dep_queue_wake() - wake the loop */
+void dep_queue_wake(struct dep_queue *q);
 /** dep_queue_stopped() - nothing more is kept: throw chunks away */
 bool dep_queue_stopped(struct dep_queue *q);
 void dep_queue_stop(struct dep_queue *q);

@@ -39,7 +39,7 @@ static void *storing_thread(void *arg)
 		p->idle--;
 	}
 	pthread_mutex_unlock(&p->lock);
-	dep_press_free(me->press);
+	dep_compressor_free(me->press);
 	free(me->copy);
 	return NULL;
 }
@@ -73,10 +73,10 @@ struct dep_pool *dep_pool_create(u32 workers)
 		struct dep_worker *w = &p->worker[p->nworkers];
 
 		w->pool = p;
-		w->press = dep_press_new();
+		w->press = dep_compressor_new();
 		err = w->press ? pthread_create(&w->thread, NULL, storing_thread, w) : ENOMEM;
 		if (err)
-			dep_press_free(w->press);
+			dep_compressor_free(w->press);
 	}
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (p->nworkers)

@@ -14,7 +14,7 @@
 
 #define DEP_POOL_WORKERS	4u
 
-struct dep_press;
+struct dep_compressor;
 
 enum { JOB_WAITS, JOB_BUSY, JOB_READY };
 
@@ -52,7 +52,7 @@ struct dep_queue {
 struct dep_worker {
 	struct dep_pool *pool;
 	pthread_t thread;
-	struct dep_press *press;
+	struct dep_compressor *press;
 	u8 *copy;		/* of a chunk */
 	size_t room;
 };

@@ -13,7 +13,7 @@
 #include "libdep/engine/translate/dispatch.h"
 
 /*
- * The image begins with the boot parameters and, behind them, the offset of its
+ * The image begins with the boot parameters and, after them, the offset of its
  * first instruction.
  */
 __attribute__((used)) static void image_head(void)
@@ -61,6 +61,6 @@ u8 *boot_main(struct adept_boot *b)
 	signal_thread_init(t, &mask);
 	t->sync_blocked = mask & SYNC_SIGNALS;
 	ring_thread_start(t, t->tid, 0, 0);
-	ring_context(t, b->rip);
+	ring_record_context(t, b->rip);
 	return dispatch_to(t, b->rip, KNOWN_ALL);
 }

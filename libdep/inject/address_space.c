@@ -255,8 +255,9 @@ int dep_space_read(struct dep_space *s, pid_t pid, int proc, u64 rsp, struct dep
 		err = read_limits(s, proc);
 	if (err) {
 		dep_space_free(s);
-		return dep_explain(why, -err, "The memory map of process %d cannot be read: %s.",
-				pid, strerror(-err));
+		return dep_inject_error(why, -err,
+					"The memory map of process %d cannot be read: %s.", pid,
+					strerror(-err));
 	}
 	find_program(s);
 	stack = dep_space_find(s, rsp);
@@ -266,8 +267,8 @@ int dep_space_read(struct dep_space *s, pid_t pid, int proc, u64 rsp, struct dep
 		s->vdso = 0;
 	if (!stack || !s->prog_hi) {
 		dep_space_free(s);
-		return dep_explain(why, ENOEXEC, "The memory map of process %d makes no sense.",
-				pid);
+		return dep_inject_error(why, ENOEXEC,
+					"The memory map of process %d makes no sense.", pid);
 	}
 	s->stack_lo = stack->start;
 	return 0;

@@ -64,17 +64,20 @@ static int wait_stopped(pid_t pid, int proc, u64 start_ns, struct dep_why *why)
 	for (int i = 0; i < STOP_TRIES; i++) {
 		state = state_of(proc, &ticks);
 		if (state && start_ns && !began(ticks, start_ns))
-			return dep_explain(why, ESRCH, "process %d is another one by now", pid);
+			return dep_inject_error(why, ESRCH, "process %d is another one by now",
+						pid);
 		if (state == 'T')
 			return 0;
 		if (!state || state == 'Z' || state == 'X')
-			return dep_explain(why, ESRCH, "There is no process %d any more.", pid);
+			return dep_inject_error(why, ESRCH, "There is no process %d any more.",
+						pid);
 		if (state == 't')
-			return dep_explain(why, EPERM, "Process %d is traced by somebody else.",
-					pid);
+			return dep_inject_error(why, EPERM,
+						"Process %d is traced by somebody else.", pid);
 		nanosleep(&ms, NULL);
 	}
-	return dep_explain(why, EINVAL, "Process %d is not stopped but in state %c.", pid, state);
+	return dep_inject_error(why, EINVAL, "Process %d is not stopped but in state %c.", pid,
+				state);
 }
 
 /* Where execve left it: the interpreter's entry, or the program's. */
@@ -92,8 +95,9 @@ static int entry_of(pid_t pid, int proc, u64 rsp, u64 *entry, struct dep_why *wh
 		*entry = space.base + eh.e_entry;
 	}
 	dep_space_free(&space);
-	return err ? dep_explain(why, -err, "The memory of process %d cannot be read: %s.", pid,
-			      strerror(-err)) : 0;
+	return err ? dep_inject_error(why, -err, "The memory of process %d cannot be read: %s.",
+				      pid, strerror(-err))
+		   : 0;
 }
 
 /* As ELF_PLAT_INIT() leaves them; any other system call sets rcx. */
@@ -118,12 +122,12 @@ static int check_fresh(pid_t pid, int proc, struct dep_why *why)
 	int err;
 
 	if (ptrace(PTRACE_GETREGS, pid, NULL, &regs))
-		return dep_explain(why, errno, "Process %d cannot be controlled: %m.", pid);
+		return dep_inject_error(why, errno, "Process %d cannot be controlled: %m.", pid);
 	err = entry_of(pid, proc, regs.rsp, &entry, why);
 	if (err)
 		return err;
 	if (regs.rip != entry || !untouched(&regs))
-		return dep_explain(why, EINVAL, "Process %d has begun to run already.", pid);
+		return dep_inject_error(why, EINVAL, "Process %d has begun to run already.", pid);
 	return 0;
 }
 
@@ -134,15 +138,15 @@ static int seize(pid_t pid, int *sig, struct dep_why *why)
 
 	*sig = 0;
 	if (ptrace(PTRACE_SEIZE, pid, NULL, 0L))
-		return dep_explain(why, errno, "Process %d cannot be traced: %m.", pid);
+		return dep_inject_error(why, errno, "Process %d cannot be traced: %m.", pid);
 	/* Somebody else may have let it go meanwhile. */
 	ptrace(PTRACE_INTERRUPT, pid, NULL, NULL);
 	stop = dep_trace_wait(pid, true, sig);
 	if (stop != DEP_STOP_SIGNAL)
 		*sig = 0;
 	if (stop == DEP_STOP_DEAD || stop < 0) {
-		dep_trace_bury(pid, pid);
-		return dep_explain(why, ESRCH, "Process %d was killed.", pid);
+		dep_trace_reap(pid, pid);
+		return dep_inject_error(why, ESRCH, "Process %d was killed.", pid);
 	}
 	return 0;
 }
@@ -155,7 +159,8 @@ static int check_user(const struct dep_pending *who, int proc, struct dep_inject
 	int err = dep_judge(proc, &found, false, &found, why);
 
 	if (!err && who->has_uid && found.uid[0] != who->uid)
-		err = dep_explain(why, EACCES, "privileged: another user than it was held with");
+		err = dep_inject_error(why, EACCES,
+				       "privileged: another user than it was held with");
 	out->privileged = err == -EACCES;
 	return err;
 }
@@ -170,7 +175,7 @@ static int let_go(pid_t pid, int err)
 		return err;
 	/* It was killed; its parent sees that when we have. */
 	dep_trace_wait(pid, true, &sig);
-	dep_trace_bury(pid, pid);
+	dep_trace_reap(pid, pid);
 	return err;
 }
 
@@ -189,7 +194,7 @@ static int take(const struct dep_target *t, const struct dep_pending *who, int p
 		return err;
 	/* The folder is that of the process in our hands if there still is one in it. */
 	if (!state_of(proc, &ticks))
-		err = dep_explain(why, EINVAL, "process %d is another one by now", pid);
+		err = dep_inject_error(why, EINVAL, "process %d is another one by now", pid);
 	if (!err)
 		err = check_fresh(pid, proc, why);
 	if (err == -EINVAL) {
@@ -205,18 +210,19 @@ static int take(const struct dep_target *t, const struct dep_pending *who, int p
 	return err ? let_go(pid, err) : 0;
 }
 
-int dep_take(const struct dep_target *t, const struct dep_pending *who, u32 cause,
-	     struct dep_injected *out, struct dep_why *why)
+int dep_attach(const struct dep_target *t, const struct dep_pending *who, u32 cause,
+	       struct dep_injected *out, struct dep_why *why)
 {
 	int proc, err;
 
 	memset(out, 0, sizeof(*out));
 	out->pid = who->pid;
 	if (who->pid <= 0 || who->pid == getpid())
-		return dep_explain(why, EINVAL, "There can be no process %d to take.", who->pid);
+		return dep_inject_error(why, EINVAL, "There can be no process %d to take.",
+					who->pid);
 	proc = dep_proc_open(who->pid);
 	if (proc < 0)
-		return dep_explain(why, ESRCH, "There is no process %d any more.", who->pid);
+		return dep_inject_error(why, ESRCH, "There is no process %d any more.", who->pid);
 	err = take(t, who, proc, cause, out, why);
 	close(proc);
 	return err;

@@ -7,7 +7,7 @@
 
 #include "internal.h"
 
-int dep_explain(struct dep_why *why, int err, const char *fmt, ...)
+int dep_inject_error(struct dep_why *why, int err, const char *fmt, ...)
 {
 	va_list ap;
 

@@ -32,12 +32,13 @@ static int executable(const char *path, struct stat *st)
 static int not_executable(const char *path, const struct stat *st, int err, struct dep_why *why)
 {
 	if (err == -EACCES && S_ISDIR(st->st_mode))
-		return dep_explain(why, EACCES, "%s is a directory.", path);
+		return dep_inject_error(why, EACCES, "%s is a directory.", path);
 	if (err == -EACCES && st->st_mode && !S_ISREG(st->st_mode))
-		return dep_explain(why, EACCES, "%s is no ordinary file.", path);
+		return dep_inject_error(why, EACCES, "%s is no ordinary file.", path);
 	if (err == -EACCES && st->st_mode)
-		return dep_explain(why, EACCES, "%s may not be executed: permission denied.", path);
-	return dep_explain(why, -err, "%s cannot be executed: %s.", path, strerror(-err));
+		return dep_inject_error(why, EACCES, "%s may not be executed: permission denied.",
+					path);
+	return dep_inject_error(why, -err, "%s cannot be executed: %s.", path, strerror(-err));
 }
 
 /**
@@ -53,12 +54,13 @@ int dep_image_find(const char *name, char *path, size_t size, struct dep_why *wh
 
 	if (strchr(name, '/')) {
 		if ((size_t)snprintf(path, size, "%s", name) >= size)
-			return dep_explain(why, ENAMETOOLONG, "The command's name is too long.");
+			return dep_inject_error(why, ENAMETOOLONG,
+						"The command's name is too long.");
 		err = executable(path, &st);
 		return err ? not_executable(path, &st, err, why) : 0;
 	}
 	if (!*name)
-		return dep_explain(why, ENOENT, "The command's name is empty.");
+		return dep_inject_error(why, ENOENT, "The command's name is empty.");
 	for (dirs = dirs ? dirs : "/bin:/usr/bin"; dirs; dirs = *end ? end + 1 : NULL) {
 		end = strchrnul(dirs, ':');
 		if ((size_t)snprintf(path, size, "%.*s%s%s", (int)(end - dirs), dirs,
@@ -76,7 +78,7 @@ int dep_image_find(const char *name, char *path, size_t size, struct dep_why *wh
 	}
 	if (*denied)
 		return not_executable(denied, &denied_st, -EACCES, why);
-	return dep_explain(why, ENOENT, "%s: command not found.", name);
+	return dep_inject_error(why, ENOENT, "%s: command not found.", name);
 }
 
 /**
@@ -180,16 +182,16 @@ int dep_image_examine(const char *path, struct dep_image *img, struct dep_why *w
 	int fd, err;
 
 	if ((size_t)snprintf(img->file, sizeof(img->file), "%s", path) >= sizeof(img->file))
-		return dep_explain(why, ENAMETOOLONG, "The command's name is too long.");
+		return dep_inject_error(why, ENAMETOOLONG, "The command's name is too long.");
 	for (int depth = 0; depth <= MAX_SCRIPTS; depth++) {
 		fd = open(img->file, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 		if (fd < 0)
-			return dep_explain(why, errno, "%s cannot be read: %m.", img->file);
+			return dep_inject_error(why, errno, "%s cannot be read: %m.", img->file);
 		n = read(fd, buf, sizeof(buf) - 1);
 		if (n < 0) {
 			err = errno;
 			close(fd);
-			return dep_explain(why, err, "%s cannot be read: %s.", img->file,
+			return dep_inject_error(why, err, "%s cannot be read: %s.", img->file,
 					strerror(err));
 		}
 		img->privileged = fd_privileged(fd) == 1;
@@ -200,12 +202,12 @@ int dep_image_examine(const char *path, struct dep_image *img, struct dep_why *w
 			return 0;
 		}
 		if (!dep_image_interpreter((char *)buf, img->file, sizeof(img->file)))
-			return dep_explain(why, ENOEXEC, "%s names no interpreter in its #! line.",
-					path);
+			return dep_inject_error(why, ENOEXEC,
+						"%s names no interpreter in its #! line.", path);
 		err = executable(img->file, &st);
 		if (err)
-			return dep_explain(why, -err, "%s needs the interpreter %s: %s.", path,
+			return dep_inject_error(why, -err, "%s needs the interpreter %s: %s.", path,
 					img->file, strerror(-err));
 	}
-	return dep_explain(why, ELOOP, "%s leads through too many #! lines.", path);
+	return dep_inject_error(why, ELOOP, "%s leads through too many #! lines.", path);
 }

@@ -89,19 +89,21 @@ static int check_request(struct dep_follow *f, const struct dep_target *t, struc
 	int ret;
 
 	if (f->pid <= 0 || f->tid <= 0 || is_ours(t, f->pid))
-		return dep_explain(why, EINVAL, "Slot %u asks for an impossible execve.", f->slot);
+		return dep_inject_error(why, EINVAL, "Slot %u asks for an impossible execve.",
+					f->slot);
 	f->proc = dep_proc_open(f->tid);
 	if (f->proc < 0 || dep_task_read(task, f->proc))
-		return dep_explain(why, ESRCH, "There is no thread %d.", f->tid);
+		return dep_inject_error(why, ESRCH, "There is no thread %d.", f->tid);
 	f->child = task->pid != slot_pid;
 	f->pid = task->pid;
 	other = f->child && !dep_task_shares(task, f->tid, slot_pid);
 	/* A vfork child whose parent was killed meanwhile is all that is left of it. */
 	ret = other ? dep_space_has_file(slot_pid, t->dev, t->ino) : 0;
 	if (is_ours(t, f->pid) || (other && ret != -ESRCH && ret != -ENOENT))
-		return dep_explain(why, EPERM, "Process %d has no thread %d.", slot_pid, f->tid);
+		return dep_inject_error(why, EPERM, "Process %d has no thread %d.", slot_pid,
+					f->tid);
 	if (dep_space_has_file(f->pid, t->dev, t->ino) != 1)
-		return dep_explain(why, EPERM, "Process %d does not belong to this session.",
+		return dep_inject_error(why, EPERM, "Process %d does not belong to this session.",
 				f->pid);
 	return dep_judge_member(f->proc, &t->base, why);
 }
@@ -121,8 +123,9 @@ static int check_image(const struct dep_follow *f, const struct adept_proc *p,
 		return 0;
 	if (!args.path || !dep_request_privileged(task, f->tid, &args, file, sizeof(file)))
 		return 0;
-	return dep_explain(why, EACCES, "privileged: set-uid, set-gid or file capabilities of %s",
-			*file ? file : "the file");
+	return dep_inject_error(why, EACCES,
+				"privileged: set-uid, set-gid or file capabilities of %s",
+				*file ? file : "the file");
 }
 
 static bool is_dead(struct dep_follow *f)
@@ -157,7 +160,7 @@ int dep_follow_exec_begin(struct dep_follow *f, const struct dep_target *t, u32 
 	memset(f, 0, sizeof(*f));
 	f->proc = -1;
 	if (slot >= t->layout.nprocs)
-		return dep_explain(why, EINVAL, "There is no process slot %u.", slot);
+		return dep_inject_error(why, EINVAL, "There is no process slot %u.", slot);
 	p = dep_slot(t, slot);
 	f->slot = slot;
 	f->pid = (pid_t)__atomic_load_n(&p->pid, __ATOMIC_RELAXED);
@@ -167,7 +170,7 @@ int dep_follow_exec_begin(struct dep_follow *f, const struct dep_target *t, u32 
 	if (!err)
 		err = check_image(f, p, &task, why);
 	if (!err && ptrace(PTRACE_SEIZE, f->tid, NULL, PTRACE_O_TRACEEXEC))
-		err = dep_explain(why, errno, "Thread %d cannot be traced: %m.", f->tid);
+		err = dep_inject_error(why, errno, "Thread %d cannot be traced: %m.", f->tid);
 	if (err) {
 		/* Before it may go on: what it executes natively may end at once. */
 		if (is_dead(f)) {
@@ -240,7 +243,7 @@ static int inject_new_image(struct dep_follow *f, const struct dep_target *t,
 /* It told of a failure and died; who shares its memory waits for the answer. */
 static int dead(struct dep_follow *f, const struct dep_target *t, pid_t tid)
 {
-	dep_trace_bury(f->pid, tid);
+	dep_trace_reap(f->pid, tid);
 	if (!answer(t, f->slot, ADEPT_EXEC_FAILED, ADEPT_EXEC_NONE))
 		answer(t, f->slot, ADEPT_EXEC_READY, ADEPT_EXEC_NONE);
 	return DEP_FOLLOW_DEAD;
@@ -310,7 +313,7 @@ static int poll_once(struct dep_follow *f, const struct dep_target *t, struct de
 		if (stop == DEP_STOP_NONE)
 			break;
 		if (stop < 0) {
-			dep_explain(why, -stop, "Process %d is gone.", f->pid);
+			dep_inject_error(why, -stop, "Process %d is gone.", f->pid);
 			if (!answer(t, f->slot, ADEPT_EXEC_FAILED, ADEPT_EXEC_NONE))
 				answer(t, f->slot, ADEPT_EXEC_READY, ADEPT_EXEC_NONE);
 			return DEP_FOLLOW_DEAD;

@@ -51,8 +51,9 @@ static int write_blob(pid_t pid, const struct dep_target *t, const struct adept_
 				       t->blob_len - sizeof(*b));
 	if (!err)
 		err = dep_remote_write(pid, b->low, s->text, s->text_len);
-	return err ? dep_explain(why, -err, "The engine cannot be written to process %d: %s.", pid,
-			      strerror(-err)) : 0;
+	return err ? dep_inject_error(why, -err, "The engine cannot be written to process %d: %s.",
+				      pid, strerror(-err))
+		   : 0;
 }
 
 /* All of the engine's memory, up to its image; undone on failure. */
@@ -64,11 +65,11 @@ static int make_engine(struct dep_remote *r, const struct dep_target *t, struct 
 	s64 fd, rings = -1;
 	int err = 0;
 
-	fd = dep_handover(r, t, t->fd, &probe, why);
+	fd = dep_pass_session_fd(r, t, t->fd, &probe, why);
 	if (is_error(fd))
 		return (int)fd;
 	if (t->ring_fd >= 0) {
-		rings = dep_handover(r, t, t->ring_fd, &again, why);
+		rings = dep_pass_session_fd(r, t, t->ring_fd, &again, why);
 		err = is_error(rings) ? (int)rings : 0;
 	}
 	if (!err)
@@ -102,7 +103,7 @@ static int start_engine(struct dep_remote *r, const struct dep_target *t,
 	err = dep_remote_end(r, &regs);
 	if (!err && ptrace(PTRACE_DETACH, r->pid, NULL, NULL))
 		err = -errno;
-	return err ? dep_explain(why, -err, "Process %d cannot be let go: %s.", r->pid,
+	return err ? dep_inject_error(why, -err, "Process %d cannot be let go: %s.", r->pid,
 			      strerror(-err)) : 0;
 }
 
@@ -137,7 +138,7 @@ static int inject(struct dep_remote *r, int proc, const struct dep_target *t, bo
 		goto out_slot;
 	dep_slot_live(t, out->proc, r->pid, out->boot.ns & ADEPT_NS_TIDS, from, &out->serial);
 	dep_slot(t, out->proc)->self = out->boot.blob;
-	/* Behind this there is no system call: see no_longer_following() in follow_exec.c. */
+	/* After this there is no system call: see no_longer_following() in follow_exec.c. */
 	dep_space_free(&space);
 	close(proc);
 	err = start_engine(r, t, &out->boot, why);
@@ -168,7 +169,7 @@ int dep_inject_stopped(const struct dep_target *t, pid_t pid, bool held,
 	/* Stopped by us it keeps its number. */
 	proc = dep_proc_open(pid);
 	if (proc < 0)
-		return dep_explain(why, -proc, "process %d cannot be looked at: %s", pid,
+		return dep_inject_error(why, -proc, "process %d cannot be looked at: %s", pid,
 				strerror(-proc));
 	err = dep_judge(proc, &t->base, from->domain, &out->base, why);
 	out->privileged = err == -EACCES;

@@ -13,7 +13,7 @@
  * *why, which may be NULL.
  *
  * ptrace(2) binds a traced thread to the thread that seized it, so all calls for
- * one struct dep_follow must be made from the same thread.  dep_launch() and dep_take()
+ * one struct dep_follow must be made from the same thread.  dep_launch() and dep_attach()
  * have let go when they return, and may be called from any thread.
  */
 #ifndef ADEPT_INJECT_INJECT_H
@@ -101,7 +101,7 @@ int dep_judge_member(int proc, const struct dep_base *base, struct dep_why *why)
  * @flags:	DEP_T_*, may be changed after dep_target_init()
  * @base:	what images are judged against.  dep_target_init() takes the caller's, with which
  *		programs are launched; a caller that collects for another process sets it.  While it
- *		is not known no execve is followed; dep_take() tells it
+ *		is not known no execve is followed; dep_attach() tells it
  *
  * The rest is private: copies of what recorded processes could overwrite.
  */
@@ -250,7 +250,7 @@ struct dep_pending {
 };
 
 /**
- * dep_take() - inject into a process that is held at its first instruction
+ * dep_attach() - inject into a process that is held at its first instruction
  *
  * On success it runs, recorded, and is stopped no longer; nor is it after a failure, when it
  * runs natively, unless it may not be traced (-EPERM) or was not at its first instruction
@@ -267,8 +267,8 @@ struct dep_pending {
  * traced), -EACCES and out->privileged, -ENOTSUP, -EAGAIN (no free process slot) or another
  * negative errno.
  */
-int dep_take(const struct dep_target *t, const struct dep_pending *who, u32 cause,
-	     struct dep_injected *out, struct dep_why *why);
+int dep_attach(const struct dep_target *t, const struct dep_pending *who, u32 cause,
+	       struct dep_injected *out, struct dep_why *why);
 
 /**
  * struct dep_follow - one thread that is about to call execve

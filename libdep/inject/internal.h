@@ -15,7 +15,7 @@
 /* error.c: set the sentence, return -err.  (format/ has a dep_fail() too.) */
 #define dep_fail dep_inject_fail
 __attribute__((format(printf, 3, 4)))
-int dep_explain(struct dep_why *why, int err, const char *fmt, ...);
+int dep_inject_error(struct dep_why *why, int err, const char *fmt, ...);
 
 /* ---- address_space.c: an address space as /proc shows it ---- */
 
@@ -119,12 +119,12 @@ int dep_trace_wait(pid_t tid, bool block, int *sig);
  * Reap dead thread @tid of @pid, but not a child of this process: its end is the
  * caller's affair.
  */
-void dep_trace_bury(pid_t pid, pid_t tid);
+void dep_trace_reap(pid_t pid, pid_t tid);
 
 /* ---- inject.c ---- */
 
 /*
- * dep_inject() of a process at its exec stop, or held behind it.  All injections come here, and
+ * dep_inject() of a process at its exec stop, or held after it.  All injections come here, and
  * here their privileges are judged, before anything in the process is changed.
  */
 int dep_inject_stopped(const struct dep_target *t, pid_t pid, bool held,
@@ -133,8 +133,8 @@ int dep_inject_stopped(const struct dep_target *t, pid_t pid, bool held,
 
 /* ---- pass_session_fd.c ---- */
 
-s64 dep_handover(struct dep_remote *r, const struct dep_target *t, int ours, u64 *probe,
-		 struct dep_why *why);
+s64 dep_pass_session_fd(struct dep_remote *r, const struct dep_target *t, int ours, u64 *probe,
+			struct dep_why *why);
 
 /* ---- memory_layout.c: the engine's memory ---- */
 

@@ -126,7 +126,7 @@ static int start_child(struct child *c, struct dep_why *why)
 	int err = 0;
 
 	if (pipe2(c->go, O_CLOEXEC) || pipe2(c->result, O_CLOEXEC))
-		return dep_explain(why, errno, "No pipe can be made: %m.");
+		return dep_inject_error(why, errno, "No pipe can be made: %m.");
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &c->mask);
 	c->pid = fork();
@@ -136,7 +136,7 @@ static int start_child(struct child *c, struct dep_why *why)
 		err = errno;
 	pthread_sigmask(SIG_SETMASK, &c->mask, NULL);
 	if (err)
-		return dep_explain(why, err, "No process can be made: %s.", strerror(err));
+		return dep_inject_error(why, err, "No process can be made: %s.", strerror(err));
 	close(c->result[1]);
 	c->result[1] = -1;
 	return 0;
@@ -184,14 +184,15 @@ static int exec_failed(const struct child *c, int err, struct dep_why *why)
 
 	switch (err) {
 	case 0:
-		return dep_explain(why, ESRCH, "%s was killed before it began.", file);
+		return dep_inject_error(why, ESRCH, "%s was killed before it began.", file);
 	case ENOENT:
-		return dep_explain(why, err,
+		return dep_inject_error(why, err,
 				"%s: its interpreter or dynamic linker does not exist.", file);
 	case ENOEXEC:
-		return dep_explain(why, err, "%s is not an ELF program, nor a script.", file);
+		return dep_inject_error(why, err, "%s is not an ELF program, nor a script.", file);
 	default:
-		return dep_explain(why, err, "%s cannot be executed: %s.", file, strerror(err));
+		return dep_inject_error(why, err, "%s cannot be executed: %s.", file,
+					strerror(err));
 	}
 }
 
@@ -223,14 +224,14 @@ static int seize_failed(pid_t pid, int err, struct dep_why *why)
 	snprintf(file, sizeof(file), "/proc/%d/status", pid);
 	tracer = proc_number(file, "TracerPid:");
 	if (tracer)
-		return dep_explain(why, err,
+		return dep_inject_error(why, err,
 				"Process %d is already traced by process %ld "
 				"(a debugger or strace?).", pid, tracer);
 	if (err == EPERM && scope >= 2)
-		return dep_explain(why, err,
+		return dep_inject_error(why, err,
 				"The system forbids ptrace (kernel.yama.ptrace_scope is %ld).",
 				scope);
-	return dep_explain(why, err, "Process %d cannot be traced: %s.", pid, strerror(err));
+	return dep_inject_error(why, err, "Process %d cannot be traced: %s.", pid, strerror(err));
 }
 
 /* Until the child stops in execve; its signals reach it as if nobody watched. */
@@ -255,8 +256,8 @@ static int wait_exec(struct child *c, struct dep_why *why)
 			break;
 		default:
 			if (stop < 0)
-				return dep_explain(why, -stop, "Process %d got lost: %s.", c->pid,
-						strerror(-stop));
+				return dep_inject_error(why, -stop, "Process %d got lost: %s.",
+							c->pid, strerror(-stop));
 			ptrace(PTRACE_CONT, c->pid, NULL, NULL);
 		}
 	}
@@ -272,7 +273,7 @@ static int run_traced(struct child *c, const struct dep_target *t, struct dep_in
 		return seize_failed(c->pid, errno, why);
 	err = send_go(c);
 	if (err)
-		return dep_explain(why, -err, "The child cannot be started.");
+		return dep_inject_error(why, -err, "The child cannot be started.");
 	err = wait_exec(c, why);
 	if (err)
 		return err;
@@ -290,7 +291,7 @@ static int run_native(struct child *c, struct dep_injected *out, struct dep_why 
 	int err = send_go(c);
 
 	if (err)
-		return dep_explain(why, -err, "The child cannot be started.");
+		return dep_inject_error(why, -err, "The child cannot be started.");
 	err = exec_result(c);
 	if (err) {
 		reap(c->pid);
@@ -299,7 +300,7 @@ static int run_native(struct child *c, struct dep_injected *out, struct dep_why 
 	}
 	out->pid = c->pid;
 	out->native = out->privileged = true;
-	dep_explain(why, 0, "privileged: set-uid, set-gid or file capabilities, or a security "
+	dep_inject_error(why, 0, "privileged: set-uid, set-gid or file capabilities, or a security "
 		 "module confines it");
 	return 0;
 }
@@ -325,11 +326,11 @@ static char **shell_command(const char *path, char *const *argv)
 static int check_image(const struct dep_image *img, struct dep_why *why)
 {
 	if (img->kind == DEP_IMAGE_ELF32)
-		return dep_explain(why, ENOTSUP,
+		return dep_inject_error(why, ENOTSUP,
 				"%s is a 32-bit program; only 64-bit ones can be recorded.",
 				img->file);
 	if (img->kind == DEP_IMAGE_BAD_ELF)
-		return dep_explain(why, ENOEXEC, "%s is not a valid ELF program.", img->file);
+		return dep_inject_error(why, ENOEXEC, "%s is not a valid ELF program.", img->file);
 	return 0;
 }
 
@@ -344,7 +345,7 @@ int dep_launch(const struct dep_target *t, const struct dep_launch *l,
 
 	memset(out, 0, sizeof(*out));
 	if (!l->argv || !l->argv[0])
-		return dep_explain(why, EINVAL, "There is no command.");
+		return dep_inject_error(why, EINVAL, "There is no command.");
 	err = dep_image_find(l->argv[0], path, sizeof(path), why);
 	if (!err)
 		err = dep_image_examine(path, &img, why);
@@ -357,7 +358,7 @@ int dep_launch(const struct dep_target *t, const struct dep_launch *l,
 	if (img.kind == DEP_IMAGE_TEXT) {
 		c.shell_argv = shell_command(path, l->argv);
 		if (!c.shell_argv)
-			return dep_explain(why, ENOMEM, "No memory.");
+			return dep_inject_error(why, ENOMEM, "No memory.");
 	}
 	err = start_child(&c, why);
 	if (err)

@@ -43,7 +43,7 @@
 #define CAP_SYS_RESOURCE 24
 #define HEAP_MIN	MIB(256)
 
-/* Two huge pages and one page behind them, at multiples of a huge page. */
+/* Two huge pages and one page after them, at multiples of a huge page. */
 #define LOW_SIZE	(MIB(4) + ADEPT_PAGE)
 #define LOW_STEP	MIB(6)
 #define LOW_TOP		0x7f800000ull
@@ -132,7 +132,7 @@ static int map_failed(const struct dep_plan *p, int err, const char *what, struc
 		hint = " (is there a limit on its address space, ulimit -v?)";
 	else if (err == -EACCES || err == -EPERM)
 		hint = " (a security policy may forbid writable and executable memory)";
-	return dep_explain(why, -err, "Process %d: no memory for %s: %s%s.", p->r->pid, what,
+	return dep_inject_error(why, -err, "Process %d: no memory for %s: %s%s.", p->r->pid, what,
 			strerror(-err), hint);
 }
 
@@ -301,8 +301,9 @@ int dep_plan_fits(const struct dep_space *s, const struct dep_target *t,
 	    base->caps >> CAP_SYS_RESOURCE & 1 || s->data_limit > now + DATA_SPARE ||
 	    s->data_limit + 2 * now + later <= s->data_hard_limit)
 		return 0;
-	return dep_explain(why, ENOMEM, "its limit of memory (ulimit -d) leaves no room for the "
-			   "engine");
+	return dep_inject_error(why, ENOMEM,
+				"its limit of memory (ulimit -d) leaves no room for the "
+				"engine");
 }
 
 int dep_plan_make(struct dep_plan *p, const struct dep_target *t, u64 probe,

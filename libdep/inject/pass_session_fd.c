@@ -133,26 +133,26 @@ static s64 by_name(struct dep_remote *r, const struct dep_target *t, int ours, u
 }
 
 /**
- * dep_handover() - give the target the file that is @ours here
+ * dep_pass_session_fd() - give the target the file that is @ours here
  * @probe: set to the address that mmap(NULL) gives to a page
  *
  * Return: the target's file descriptor or a negative errno.
  */
-s64 dep_handover(struct dep_remote *r, const struct dep_target *t, int ours, u64 *probe,
-		 struct dep_why *why)
+s64 dep_pass_session_fd(struct dep_remote *r, const struct dep_target *t, int ours, u64 *probe,
+			struct dep_why *why)
 {
 	s64 page, fd, err;
 
 	page = dep_remote_call(r, SYS_mmap, 0, ADEPT_PAGE, PROT_READ | PROT_WRITE,
 			       MAP_PRIVATE | MAP_ANONYMOUS, -1ull, 0);
 	if (is_error(page))
-		return dep_explain(why, (int)-page, "Process %d cannot map memory: %s.", r->pid,
-				strerror((int)-page));
+		return dep_inject_error(why, (int)-page, "Process %d cannot map memory: %s.",
+					r->pid, strerror((int)-page));
 	*probe = (u64)page;
 	err = by_name(r, t, ours, *probe);
 	fd = is_error(err) ? by_socket(r, ours, *probe) : err;
 	if (is_error(fd))
-		dep_explain(why, (int)-fd,
+		dep_inject_error(why, (int)-fd,
 			 "Process %d cannot get the session's %s: by name: %s; by socket: %s.",
 			 r->pid, ours == t->fd ? "file" : "rings", strerror((int)-err),
 			 strerror((int)-fd));

@@ -203,7 +203,7 @@ static int read_facts(int proc, struct facts *f)
 
 static int privileged(struct dep_why *why, const char *what)
 {
-	return dep_explain(why, EACCES, "privileged: %s", what);
+	return dep_inject_error(why, EACCES, "privileged: %s", what);
 }
 
 /* Have all users and groups numbers here? */
@@ -298,9 +298,9 @@ static int check_against(int proc, const struct facts *f, const struct dep_base 
 static int unreadable(int err, struct dep_why *why)
 {
 	if (is_gone(err))
-		return dep_explain(why, ESRCH, "the process has ended");
-	return dep_explain(why, EACCES, "privileged: what it has cannot be read: %s",
-			   strerror(-err));
+		return dep_inject_error(why, ESRCH, "the process has ended");
+	return dep_inject_error(why, EACCES, "privileged: what it has cannot be read: %s",
+				strerror(-err));
 }
 
 int dep_judge(int proc, const struct dep_base *base, bool isolated, struct dep_base *found,
@@ -330,7 +330,7 @@ int dep_judge_member(int proc, const struct dep_base *base, struct dep_why *why)
 	int err;
 
 	if (!base->known)
-		return dep_explain(why, EACCES, "nothing is recorded in this session yet");
+		return dep_inject_error(why, EACCES, "nothing is recorded in this session yet");
 	err = read_facts(proc, &f);
 	if (!err)
 		err = read_label(proc, "attr/exec", next, sizeof(next));
@@ -366,15 +366,17 @@ int dep_base_self(struct dep_base *base, struct dep_why *why)
 
 	memset(base, 0, sizeof(*base));
 	if (proc < 0)
-		return dep_explain(why, -proc, "the process's own privileges cannot be read: %s",
-				   strerror(-proc));
+		return dep_inject_error(why, -proc,
+					"the process's own privileges cannot be read: %s",
+					strerror(-proc));
 	/* One that is not dumpable may not read its own vector; what is in it does not matter. */
 	memset(&f, 0, sizeof(f));
 	err = read_has(proc, &f);
 	close(proc);
 	if (err)
-		return dep_explain(why, -err, "the process's own privileges cannot be read: %s",
-				   strerror(-err));
+		return dep_inject_error(why, -err,
+					"the process's own privileges cannot be read: %s",
+					strerror(-err));
 	*base = f.has;
 	return 0;
 }

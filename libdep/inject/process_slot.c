@@ -12,8 +12,8 @@
 
 #include "internal.h"
 
-extern const unsigned char adept_blob[], adept_blob_end[];
-extern const unsigned long adept_blob_memsize;
+extern const unsigned char adept_engine[], adept_engine_end[];
+extern const unsigned long adept_engine_memsize;
 
 #define MAX_FILE_SIZE (512ull << 30)
 
@@ -26,13 +26,13 @@ static bool tables_fit(const struct adept_session *s)
 {
 	u64 procs = (u64)s->nprocs * sizeof(struct adept_proc);
 	u64 threads = (u64)s->nthreads * sizeof(struct adept_thread);
-	u64 kept = adept_kept_size(s->nprocs, s->nthreads);
+	u64 kept = adept_retired_size(s->nprocs, s->nthreads);
 
 	if (!s->nprocs || s->nprocs > ADEPT_MAX_PROCS || s->nthreads > ADEPT_MAX_THREADS)
 		return false;
-	if (s->kept_off < sizeof(*s) || s->kept_off > s->proc_off ||
-	    kept > s->proc_off - s->kept_off || s->proc_off % ADEPT_PAGE ||
-	    s->thread_off % ADEPT_PAGE || s->kept_off % 8)
+	if (s->retired_off < sizeof(*s) || s->retired_off > s->proc_off ||
+	    kept > s->proc_off - s->retired_off || s->proc_off % ADEPT_PAGE ||
+	    s->thread_off % ADEPT_PAGE || s->retired_off % 8)
 		return false;
 	if (s->proc_off < sizeof(*s) || s->proc_off > s->desc_off ||
 	    procs > s->desc_off - s->proc_off)
@@ -77,23 +77,23 @@ int dep_target_adopt(struct dep_target *t, struct adept_session *session,
 	/* Copied before it is checked: it may be the shared one. */
 	t->layout = *layout;
 	if (!layout_is_sane(&t->layout))
-		return dep_explain(why, EINVAL, "The session file's header makes no sense.");
+		return dep_inject_error(why, EINVAL, "The session file's header makes no sense.");
 	if (fstat(fd, &st))
-		return dep_explain(why, errno, "The session file cannot be used: %m.");
+		return dep_inject_error(why, errno, "The session file cannot be used: %m.");
 	if ((u64)st.st_size < t->layout.file_size)
-		return dep_explain(why, EINVAL,
+		return dep_inject_error(why, EINVAL,
 				"The session file is shorter than its header says.");
 	t->dev = st.st_dev;
 	t->ino = st.st_ino;
 
-	t->blob = adept_blob;
-	t->blob_len = (u64)(adept_blob_end - adept_blob);
-	t->blob_mem = page_up(adept_blob_memsize);
+	t->blob = adept_engine;
+	t->blob_len = (u64)(adept_engine_end - adept_engine);
+	t->blob_mem = page_up(adept_engine_memsize);
 	if (t->blob_len < sizeof(struct adept_boot) + sizeof(u64) || t->blob_mem < t->blob_len)
-		return dep_explain(why, EINVAL, "The engine's image is damaged.");
+		return dep_inject_error(why, EINVAL, "The engine's image is damaged.");
 	memcpy(&t->blob_entry, t->blob + sizeof(struct adept_boot), sizeof(u64));
 	if (t->blob_entry >= t->blob_len)
-		return dep_explain(why, EINVAL, "The engine's image has no entry point.");
+		return dep_inject_error(why, EINVAL, "The engine's image has no entry point.");
 	return 0;
 }
 
@@ -119,15 +119,16 @@ int dep_slot_claim(const struct dep_target *t, u32 domain, u32 *slot, struct dep
 		}
 	}
 	if (domain)
-		return dep_explain(why, EACCES, "The process has given up rights, and there is no "
-				   "slot left for what it executes.");
-	return dep_explain(why, EAGAIN, "All %u process slots of the session are in use.",
+		return dep_inject_error(why, EACCES,
+					"The process has given up rights, and there is no "
+					"slot left for what it executes.");
+	return dep_inject_error(why, EAGAIN, "All %u process slots of the session are in use.",
 			t->layout.nprocs);
 }
 
 u32 dep_slot_domain(const struct dep_target *t, u32 slot)
 {
-	u32 domain = __atomic_load_n(&adept_kept_proc(t->session, &t->layout, slot)->domain,
+	u32 domain = __atomic_load_n(&adept_retired_proc(t->session, &t->layout, slot)->domain,
 				     __ATOMIC_SEQ_CST);
 
 	return domain > t->layout.nprocs ? 0 : domain;

@@ -74,7 +74,7 @@ static bool is_child(pid_t pid)
 	return !p || strlen(p) < 5 || atoi(p + 4) == getpid();
 }
 
-void dep_trace_bury(pid_t pid, pid_t tid)
+void dep_trace_reap(pid_t pid, pid_t tid)
 {
 	siginfo_t si;
 

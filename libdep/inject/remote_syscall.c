@@ -101,7 +101,8 @@ static int is_32bit(pid_t pid)
 
 static int no_control(pid_t pid, int err, struct dep_why *why)
 {
-	return dep_explain(why, -err, "Process %d cannot be controlled: %s.", pid, strerror(-err));
+	return dep_inject_error(why, -err, "Process %d cannot be controlled: %s.", pid,
+				strerror(-err));
 }
 
 /* How many seccomp filters it has; kernels before 5.10 only tell whether there are any. */
@@ -134,8 +135,10 @@ static int beyond_filters(struct dep_remote *r, long options, struct dep_why *wh
 		return 0;
 	if (!ptrace(PTRACE_SETOPTIONS, r->pid, NULL, options | PTRACE_O_SUSPEND_SECCOMP))
 		return 0;
-	return dep_explain(why, errno, "Process %d has a seccomp filter, which may end it if it is "
-			   "recorded; only root can do so: %m.", r->pid);
+	return dep_inject_error(why, errno,
+				"Process %d has a seccomp filter, which may end it if it is "
+				"recorded; only root can do so: %m.",
+				r->pid);
 }
 
 /* Control over it, with all signals blocked but those in @open. */
@@ -146,7 +149,7 @@ static int take_control(struct dep_remote *r, u64 open, struct dep_why *why)
 	int err = is_32bit(r->pid);
 
 	if (err > 0)
-		return dep_explain(why, ENOTSUP,
+		return dep_inject_error(why, ENOTSUP,
 				"Process %d runs a 32-bit program; "
 				"only 64-bit ones can be recorded.", r->pid);
 	/* Half-made it must not go on if this process dies: hence EXITKILL. */
@@ -187,7 +190,7 @@ int dep_remote_begin(struct dep_remote *r, pid_t pid, struct dep_why *why)
 }
 
 /**
- * dep_remote_begin_held() - the same for a process that is stopped behind execve
+ * dep_remote_begin_held() - the same for a process that is stopped after execve
  *
  * It is so still for everybody else; see dep_remote_continue().
  */
@@ -211,7 +214,7 @@ int dep_remote_continue(struct dep_remote *r, struct dep_why *why)
 	s64 ret;
 
 	if (kill(r->pid, SIGCONT))
-		return dep_explain(why, errno, "Process %d cannot be continued: %m.", r->pid);
+		return dep_inject_error(why, errno, "Process %d cannot be continued: %m.", r->pid);
 	ret = dep_remote_call(r, SYS_getpid, 0, 0, 0, 0, 0, 0);
 	return ret < 0 ? no_control(r->pid, (int)ret, why) : 0;
 }
@@ -276,7 +279,8 @@ int dep_remote_find_syscall(struct dep_remote *r, const struct dep_space *s, boo
 	r->insn = r->regs.rip;
 	return 0;
 fail:
-	return dep_explain(why, errno, "The memory of process %d cannot be accessed: %m.", r->pid);
+	return dep_inject_error(why, errno, "The memory of process %d cannot be accessed: %m.",
+				r->pid);
 }
 
 /**

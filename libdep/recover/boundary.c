@@ -2,7 +2,7 @@
 /*
  * Seams: what recovery knows at the end of one segment must be what the next one
  * says about its beginning.  If it is, recovering a segment alone and recovering it
- * behind all others are the same thing.
+ * after all others are the same thing.
  */
 #include <errno.h>
 #include <string.h>
@@ -36,7 +36,7 @@ static int same_position(const struct adept_position *tail, const struct adept_p
 	       tail->nvals + !!tail->has_extra == head->nvals;
 }
 
-static int compare(const struct dep_run *r, const struct dep_segment *seg,
+static int compare(const struct dep_interp *r, const struct dep_segment *seg,
 		   const struct dep_seg_header *next)
 {
 	const struct adept_position *tail = &r->columns->h.tail;
@@ -61,16 +61,16 @@ static int compare(const struct dep_run *r, const struct dep_segment *seg,
 	return 0;
 }
 
-int dep_recover_seam(struct dep_store *s, const struct dep_segment *seg,
-		     const struct dep_segment *next, struct dep_counts *counts)
+int dep_recover_check_boundary(struct dep_store *s, const struct dep_segment *seg,
+			       const struct dep_segment *next, struct dep_counts *counts)
 {
 	static const struct dep_sink nowhere;
 	struct dep_columns c = { 0 };
 	struct dep_seg_header h;
-	struct dep_run r;
+	struct dep_interp r;
 	int err;
 
-	dep_run_init(&r, &c, &nowhere, NULL);
+	dep_interp_init(&r, &c, &nowhere, NULL);
 	err = dep_recover_traced(s, seg, &r, counts);
 	/* Of a piece that was cut the end is not known. */
 	if (!err && next && !c.h.lost_bytes) {
@@ -78,7 +78,7 @@ int dep_recover_seam(struct dep_store *s, const struct dep_segment *seg,
 		if (!err)
 			err = compare(&r, seg, &h);
 	}
-	dep_run_free(&r);
+	dep_interp_free(&r);
 	dep_columns_free(&c);
 	return err;
 }

@@ -89,12 +89,12 @@ int dep_formats(struct dep_store *s, struct dep_formats *f)
 	const struct dep_segment *seg;
 	struct dep_counts counts = { 0 };
 	struct dep_columns c = { 0 };
-	struct dep_run r;
+	struct dep_interp r;
 	size_t i, n;
 	int err, first = 0;
 
 	*f = (struct dep_formats){ 0 };
-	dep_run_init(&r, &c, &nowhere, &tracer);
+	dep_interp_init(&r, &c, &nowhere, &tracer);
 	n = dep_store_segments(s, &seg);
 	for (i = 0; i < n; i++) {
 		if (i && seg[i].thread != seg[i - 1].thread)
@@ -110,7 +110,7 @@ int dep_formats(struct dep_store *s, struct dep_formats *f)
 	}
 	begin_thread(&t);
 	f->mem_addr = 8 * counts.refs;
-	dep_run_free(&r);
+	dep_interp_free(&r);
 	dep_columns_free(&c);
 	return first;
 }

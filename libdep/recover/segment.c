@@ -16,10 +16,10 @@
 /* Reading position in the columns. */
 struct place {
 	const u32 *control, *control_end;
-	const u64 *value_end;		/* of whole records; the tail's come behind */
+	const u64 *value_end;		/* of whole records; the tail's come after */
 };
 
-static int get_program(struct dep_run *r, u32 number, const struct dep_program **out)
+static int get_program(struct dep_interp *r, u32 number, const struct dep_program **out)
 {
 	struct dep_fragment *f = dep_store_fragment(r->store, number);
 	struct dep_program *p = f->prog;
@@ -44,7 +44,7 @@ static int get_program(struct dep_run *r, u32 number, const struct dep_program *
 }
 
 /* The fragment whose first exit is @id. */
-static int fragment_program(struct dep_run *r, u32 id, const struct dep_program **out)
+static int fragment_program(struct dep_interp *r, u32 id, const struct dep_program **out)
 {
 	const struct dep_exit_entry *e = dep_index_find(&r->store->model.index, id);
 
@@ -57,7 +57,7 @@ static int fragment_program(struct dep_run *r, u32 id, const struct dep_program 
  * The values of a record or event, or of the tail, are there from now on: @words of them, which
  * begin at r->value and are its words @from and following.
  */
-static void take_values(struct dep_run *r, u32 id, u32 from, u32 words)
+static void take_values(struct dep_interp *r, u32 id, u32 from, u32 words)
 {
 	struct dep_columns *c = r->columns;
 
@@ -65,7 +65,7 @@ static void take_values(struct dep_run *r, u32 id, u32 from, u32 words)
 		dep_delta_sum(r->last, id, from, c->value + (r->value - c->value), words);
 }
 
-static int check_entry(struct dep_run *r, const struct dep_program *p)
+static int check_entry(struct dep_interp *r, const struct dep_program *p)
 {
 	u16 missing = p->entry_mask & ~r->known;
 
@@ -76,7 +76,7 @@ static int check_entry(struct dep_run *r, const struct dep_program *p)
 }
 
 /* What the exit that was taken last says. */
-static void settle_exit(struct dep_run *r)
+static void settle_exit(struct dep_interp *r)
 {
 	const struct dep_exit_info *x = r->exit;
 	const struct dep_program *p;
@@ -91,7 +91,7 @@ static void settle_exit(struct dep_run *r)
 }
 
 /* Between two cuts of a program, its values at r->value. */
-static int run_piece(struct dep_run *r, const struct dep_program *p, const struct dep_cut *from,
+static int run_piece(struct dep_interp *r, const struct dep_program *p, const struct dep_cut *from,
 		     const struct dep_cut *to, u32 last_insn)
 {
 	const struct dep_details *in;
@@ -100,7 +100,7 @@ static int run_piece(struct dep_run *r, const struct dep_program *p, const struc
 
 	if (from->op > to->op || from->word > to->word || from->insn > to->insn)
 		return dep_fail(-EBADMSG, "fragment %u ends before it begins", p->d->first_exit);
-	err = dep_run_reserve(r, p);
+	err = dep_interp_reserve(r, p);
 	if (!err)
 		err = dep_program_details(p, &in);
 	if (err)
@@ -118,10 +118,10 @@ static int run_piece(struct dep_run *r, const struct dep_program *p, const struc
 	settle_exit(r);
 	r->pc = to->insn < p->d->ninsns ? in->insn[to->insn].pc : 0;
 	r->last_pc = to->insn ? in->insn[to->insn - 1].pc : 0;
-	return dep_run_ops(r, p, from->op, to->op, last_insn);
+	return dep_interp_ops(r, p, from->op, to->op, last_insn);
 }
 
-static void take_exit(struct dep_run *r, const struct dep_exit_info *x)
+static void take_exit(struct dep_interp *r, const struct dep_exit_info *x)
 {
 	r->known = x->known;
 	r->exit = x;
@@ -131,7 +131,7 @@ static void take_exit(struct dep_run *r, const struct dep_exit_info *x)
  * Of many records without a write between them each read counts, now and then: somebody may be
  * waiting.  Machine code counts dep_filter.quiet the same way, and leaves when it becomes 0.
  */
-static bool is_filtered(struct dep_run *r, const struct dep_exit_info *x)
+static bool is_filtered(struct dep_interp *r, const struct dep_exit_info *x)
 {
 	struct dep_filter *s = r->filter;
 
@@ -155,15 +155,15 @@ static bool is_filtered(struct dep_run *r, const struct dep_exit_info *x)
 	return false;
 }
 
-static int run_filtered(struct dep_run *r, const struct dep_program *p,
+static int run_filtered(struct dep_interp *r, const struct dep_program *p,
 			const struct dep_exit_info *x)
 {
 	if (r->native)
 		dep_native_ran(r->native, p, x);
-	return dep_run_filtered(r, p, x, 0);
+	return dep_interp_filtered(r, p, x, 0);
 }
 
-static int trace_record(struct dep_run *r, const struct dep_exit_info *x)
+static int trace_record(struct dep_interp *r, const struct dep_exit_info *x)
 {
 	const struct dep_details *in;
 	int err = dep_program_details(x->program, &in);
@@ -173,7 +173,7 @@ static int trace_record(struct dep_run *r, const struct dep_exit_info *x)
 	return err;
 }
 
-static int run_record(struct dep_run *r, const struct place *at, const struct dep_exit_info *x,
+static int run_record(struct dep_interp *r, const struct place *at, const struct dep_exit_info *x,
 		      u32 id)
 {
 	const struct dep_program *p = x->program;
@@ -184,7 +184,7 @@ static int run_record(struct dep_run *r, const struct place *at, const struct de
 	if (x->words > at->value_end - r->value)
 		return dep_fail(-EBADMSG, "values end inside a record");
 	take_values(r, id, 0, x->words);
-	err = dep_run_reserve(r, p);
+	err = dep_interp_reserve(r, p);
 	if (err)
 		return err;
 	r->counts.refs += x->count.refs;
@@ -200,13 +200,13 @@ static int run_record(struct dep_run *r, const struct place *at, const struct de
 	if (is_filtered(r, x))
 		err = run_filtered(r, p, x);
 	else
-		err = dep_run_ops(r, p, 0, x->op_end, x->ninsns);
+		err = dep_interp_ops(r, p, 0, x->op_end, x->ninsns);
 	take_exit(r, x);
 	return err;
 }
 
 /* An exit, which must be of a known fragment. */
-static int get_exit(struct dep_run *r, u32 id, const struct dep_exit_info **out)
+static int get_exit(struct dep_interp *r, u32 id, const struct dep_exit_info **out)
 {
 	const struct dep_exit_entry *e = dep_index_find(&r->store->model.index, id);
 	const struct dep_program *p;
@@ -221,7 +221,7 @@ static int get_exit(struct dep_run *r, u32 id, const struct dep_exit_info **out)
 }
 
 /* The first record, which began in the segment before; @to is where it ends. */
-static int run_head(struct dep_run *r, const struct place *at, const struct dep_program *p,
+static int run_head(struct dep_interp *r, const struct place *at, const struct dep_program *p,
 		    const struct dep_cut *to, u32 last_insn)
 {
 	const struct adept_position *head = &r->columns->h.head;
@@ -247,7 +247,7 @@ static int run_head(struct dep_run *r, const struct place *at, const struct dep_
 	return run_piece(r, p, &from, to, last_insn);
 }
 
-static int head_record(struct dep_run *r, const struct place *at, const struct dep_exit_info *x,
+static int head_record(struct dep_interp *r, const struct place *at, const struct dep_exit_info *x,
 		       u32 id)
 {
 	const struct dep_program *p;
@@ -273,7 +273,7 @@ static int head_record(struct dep_run *r, const struct place *at, const struct d
 }
 
 /* Some iterations of instruction @insn were done; @post is its pointer register by then. */
-static int run_interrupted(struct dep_run *r, const struct dep_program *p, u32 insn, u64 post)
+static int run_interrupted(struct dep_interp *r, const struct dep_program *p, u32 insn, u64 post)
 {
 	const struct dep_details *details;
 	const struct dep_insn *in;
@@ -287,13 +287,13 @@ static int run_interrupted(struct dep_run *r, const struct dep_program *p, u32 i
 	if (insn >= p->d->ninsns || !(in->flags & DEP_I_STRING))
 		return dep_fail(-EBADMSG, "no string instruction was interrupted");
 	code = r->filter ? dep_filter_code(r->filter, in->pc) : 0;
-	err = dep_run_string(r, &p->odd[in->string].string, code, in->pc, post, 1);
+	err = dep_interp_string(r, &p->odd[in->string].string, code, in->pc, post, 1);
 	/* The count has gone down, too; a context follows. */
 	r->known &= (u16)~X86_BIT(X86_RCX);
 	return err;
 }
 
-static int run_partial(struct dep_run *r, const struct place *at,
+static int run_partial(struct dep_interp *r, const struct place *at,
 		       const struct adept_ev_partial *ev, int head)
 {
 	struct dep_cut from = { 0 }, to;
@@ -333,7 +333,7 @@ static int run_partial(struct dep_run *r, const struct place *at,
 }
 
 /* What an event changes; where it was. */
-static int apply_event(struct dep_run *r, const struct place *at, u32 id, const void *payload,
+static int apply_event(struct dep_interp *r, const struct place *at, u32 id, const void *payload,
 		       int head, u64 *pc)
 {
 	const struct adept_ev_context *ctx = payload;
@@ -378,7 +378,7 @@ static int apply_event(struct dep_run *r, const struct place *at, u32 id, const 
  * Can it let others go on, or change what memory there is?  What is only acquired makes nothing
  * new: who races with what comes, races with what was.
  */
-static bool is_turn(u32 id, const void *payload)
+static bool ends_interval(u32 id, const void *payload)
 {
 	const struct adept_ev_syscall *call = payload;
 
@@ -388,7 +388,7 @@ static bool is_turn(u32 id, const void *payload)
 	return id != ADEPT_EV_SYSCALL || !dep_call_receives(call->nr);
 }
 
-static int run_event(struct dep_run *r, struct place *at, u32 id, int head)
+static int run_event(struct dep_interp *r, struct place *at, u32 id, int head)
 {
 	int size = adept_event_size(id), err;
 	const void *payload = at->control;
@@ -403,15 +403,15 @@ static int run_event(struct dep_run *r, struct place *at, u32 id, int head)
 	at->control += size / 4;
 	err = apply_event(r, at, id, payload, head, &pc);
 	if (r->filter) {
-		dep_run_put_off(r);
-		if (is_turn(id, payload))
-			dep_filter_turn(r->filter);
+		dep_interp_put_off(r);
+		if (ends_interval(id, payload))
+			dep_filter_new_interval(r->filter);
 		if (id == ADEPT_EV_SIGNAL || id == ADEPT_EV_SIGRETURN)
 			dep_filter_left(r->filter);
 		r->filter->fs = r->slot[DEP_S_FS];
 	}
 	if (!err)
-		err = dep_out_room(&r->out, 1);
+		err = dep_batch_room(&r->out, 1);
 	if (err)
 		return err;
 	it = &r->out.item[r->out.n];
@@ -426,7 +426,7 @@ static int run_event(struct dep_run *r, struct place *at, u32 id, int head)
 }
 
 /* The unfinished record at the end; @head: it is unfinished at the front too. */
-static int run_tail(struct dep_run *r, struct place *at, int head)
+static int run_tail(struct dep_interp *r, struct place *at, int head)
 {
 	const struct dep_seg_header *h = &r->columns->h;
 	struct dep_cut from = { 0 }, to;
@@ -449,11 +449,13 @@ static int run_tail(struct dep_run *r, struct place *at, int head)
 	if (h->tail_values > DEP_DELTA_RUN || h->tail_values > at->value_end - r->value)
 		return dep_fail(-EBADMSG, "values end inside a record");
 	take_values(r, 0, 0, h->tail_values);
-	/* There is room for it behind the column. */
+	/* There is room for it after the column. */
 	r->columns->value[h->value_raw / 8] = h->tail.extra;
 	interrupted = h->tail.has_extra && to.in_string;
-	/* That of a string instruction is looked at by it, a ticket is an operation of its own. */
-	if (to.needs_extra && dep_desc_stores(p->d)[h->tail.nvals].kind == ADEPT_ST_BEHIND) {
+	/*
+	 * That of a string instruction is looked at by it, a timestamp is an operation of its own.
+	 */
+	if (to.needs_extra && dep_desc_stores(p->d)[h->tail.nvals].kind == ADEPT_ST_AFTER) {
 		err = dep_program_cut(p, h->tail.insn, h->tail.nvals + 1, &to);
 		if (err)
 			return err;
@@ -478,7 +480,7 @@ static int run_tail(struct dep_run *r, struct place *at, int head)
 	return run_interrupted(r, p, to.insn, h->tail.extra);
 }
 
-static int recent_exit(struct dep_run *r, u32 id, const struct dep_exit_info **out)
+static int recent_exit(struct dep_interp *r, u32 id, const struct dep_exit_info **out)
 {
 	struct dep_recent *recent = &r->recent[id % DEP_RECENT];
 	int err;
@@ -494,7 +496,7 @@ static int recent_exit(struct dep_run *r, u32 id, const struct dep_exit_info **o
 }
 
 /* What machine code did is counted, and the last record of it, if not whole, brought to an end. */
-static int run_native(struct dep_run *r, struct place *at)
+static int run_native(struct dep_interp *r, struct place *at)
 {
 	const struct dep_exit_info *x;
 	u32 left, words, id;
@@ -509,16 +511,16 @@ static int run_native(struct dep_run *r, struct place *at)
 		words = dep_native_words(left);
 		r->value += words;
 		take_values(r, id, words, x->words - words);
-		err = dep_run_reserve(r, x->program);
+		err = dep_interp_reserve(r, x->program);
 		if (!err)
-			err = dep_run_filtered(r, x->program, x, dep_native_op(left));
+			err = dep_interp_filtered(r, x->program, x, dep_native_op(left));
 	}
 	if (!err)
 		take_exit(r, x);
 	return err;
 }
 
-static int run_all(struct dep_run *r, struct place *at)
+static int run_all(struct dep_interp *r, struct place *at)
 {
 	int head = r->columns->h.head.frag != 0, err = 0;
 	const struct dep_native *native = r->columns->differences ? r->native : NULL;
@@ -557,7 +559,7 @@ static int run_all(struct dep_run *r, struct place *at)
 }
 
 /* Put thread, segment and place in front of what went wrong. */
-static int name_place(const struct dep_segment *seg, const struct dep_run *r,
+static int name_place(const struct dep_segment *seg, const struct dep_interp *r,
 		      const struct place *at, int err)
 {
 	char why[256];
@@ -572,7 +574,7 @@ static int name_place(const struct dep_segment *seg, const struct dep_run *r,
 			(size_t)(r->value - r->columns->value), why);
 }
 
-static void begin_out(struct dep_run *r, const struct dep_segment *seg)
+static void begin_out(struct dep_interp *r, const struct dep_segment *seg)
 {
 	r->out.n = 0;
 	r->out.stopped = 0;
@@ -582,13 +584,13 @@ static void begin_out(struct dep_run *r, const struct dep_segment *seg)
 }
 
 /* Is what was put off told by the next segment?  Not where something is missing in between. */
-static bool goes_on(const struct dep_run *r, int err)
+static bool goes_on(const struct dep_interp *r, int err)
 {
 	return r->more && !err && !r->columns->h.lost_bytes &&
-	       !dep_seen_is_filling(&r->filter->seen);
+	       !dep_access_set_is_filling(&r->filter->seen);
 }
 
-int dep_recover_traced(struct dep_store *s, const struct dep_segment *seg, struct dep_run *r,
+int dep_recover_traced(struct dep_store *s, const struct dep_segment *seg, struct dep_interp *r,
 		       struct dep_counts *counts)
 {
 	int err = dep_store_columns(s, seg, r->columns);
@@ -597,12 +599,12 @@ int dep_recover_traced(struct dep_store *s, const struct dep_segment *seg, struc
 		return dep_recover_columns(s, seg, r, counts);
 	/* What the segment before has put off is not lost with this one. */
 	begin_out(r, seg);
-	if (r->filter && !dep_run_put_off(r))
-		dep_out_flush(&r->out);
+	if (r->filter && !dep_interp_put_off(r))
+		dep_batch_flush(&r->out);
 	return err;
 }
 
-int dep_recover_columns(struct dep_store *s, const struct dep_segment *seg, struct dep_run *r,
+int dep_recover_columns(struct dep_store *s, const struct dep_segment *seg, struct dep_interp *r,
 			struct dep_counts *counts)
 {
 	struct dep_columns *c = r->columns;
@@ -628,15 +630,15 @@ int dep_recover_columns(struct dep_store *s, const struct dep_segment *seg, stru
 	r->counts.values = c->h.value_raw / 8;
 	if (r->filter) {
 		r->filter->fs = c->h.fs_base;
-		if (r->filter->held.pc && r->filter->tickets_stay)
-			dep_run_put_held(r);
+		if (r->filter->held.pc && r->filter->timestamps_stay)
+			dep_interp_put_held(r);
 	}
 	err = run_all(r, &at);
-	if (r->filter && !goes_on(r, err) && dep_run_put_off(r) && !err)
+	if (r->filter && !goes_on(r, err) && dep_interp_put_off(r) && !err)
 		err = r->failed;
 	/* What was recovered before an error is good. */
 	if (!r->out.stopped)
-		dep_out_flush(&r->out);
+		dep_batch_flush(&r->out);
 	if (counts)
 		dep_counts_add(counts, &r->counts);
 	return r->out.stopped ? r->out.stopped : name_place(seg, r, &at, err);
@@ -647,12 +649,12 @@ int dep_recover_segment(struct dep_store *s, const struct dep_segment *seg,
 {
 	static const struct dep_sink nowhere;
 	struct dep_columns c = { 0 };
-	struct dep_run r;
+	struct dep_interp r;
 	int err;
 
-	dep_run_init(&r, &c, sink ? sink : &nowhere, NULL);
+	dep_interp_init(&r, &c, sink ? sink : &nowhere, NULL);
 	err = dep_recover_traced(s, seg, &r, counts);
-	dep_run_free(&r);
+	dep_interp_free(&r);
 	dep_columns_free(&c);
 	return err;
 }

@@ -22,12 +22,12 @@
 #define MAX_JOBS	256
 #define MAX_PAYLOAD	160	/* bytes of any event, rounded up */
 
-_Static_assert(sizeof(struct dep_passed) <= MAX_PAYLOAD, "MAX_PAYLOAD");
+_Static_assert(sizeof(struct dep_call_values) <= MAX_PAYLOAD, "MAX_PAYLOAD");
 
 struct batch {
 	struct batch *next;
-	size_t n, room;		/* items or bytes; room in bytes, behind this header */
-	struct dep_item item[];	/* copies of what they point to behind them; or text */
+	size_t n, room;		/* items or bytes; room in bytes, after this header */
+	struct dep_item item[];	/* copies of what they point to after them; or text */
 };
 
 struct lane {
@@ -169,11 +169,11 @@ static void *worker(void *arg)
 	struct dep_sink sink = { .want = c->sink->want, .batch = queue_batch, .arg = &t };
 	struct dep_columns columns = { 0 };
 	struct dep_counts counts;
-	struct dep_run r;
+	struct dep_interp r;
 	size_t i;
 	int err;
 
-	dep_run_init(&r, &columns, &sink, NULL);
+	dep_interp_init(&r, &columns, &sink, NULL);
 	pthread_mutex_lock(&c->lock);
 	for (;;) {
 		while (!c->stop && c->next < c->n && c->next >= c->delivered + c->nlanes)
@@ -196,7 +196,7 @@ static void *worker(void *arg)
 		pthread_cond_signal(&c->news);
 	}
 	pthread_mutex_unlock(&c->lock);
-	dep_run_free(&r);
+	dep_interp_free(&r);
 	dep_columns_free(&columns);
 	return NULL;
 }
@@ -300,18 +300,18 @@ static int recover_serially(struct dep_store *s, const struct dep_segment *segs,
 			    void *arg)
 {
 	struct dep_columns c = { 0 };
-	struct dep_run r;
+	struct dep_interp r;
 	int err = 0;
 	size_t i;
 
-	dep_run_init(&r, &c, sink, NULL);
+	dep_interp_init(&r, &c, sink, NULL);
 	for (i = 0; i < n && !r.out.stopped; i++) {
 		err = dep_recover_traced(s, &segs[i], &r, counts);
 		if (err && !r.out.stopped && failed)
 			failed(arg, &segs[i], dep_error());
 	}
 	err = r.out.stopped;
-	dep_run_free(&r);
+	dep_interp_free(&r);
 	dep_columns_free(&c);
 	return err;
 }

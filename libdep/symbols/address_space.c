@@ -195,7 +195,7 @@ size_t dep_instances(struct dep_symbols *s, u32 process, struct dep_instance **o
 		s->ninst = 0;
 		s->inst_process = process;
 		s->have_inst = true;
-		/* Those of @process come behind those of all smaller ones. */
+		/* Those of @process come after those of all smaller ones. */
 		i = process ? rows_up_to(s, process - 1, UINT64_MAX) : 0;
 		for (; i < s->nrows && s->row[i].m->process == process; i++) {
 			im = dep_row_image(s, &s->row[i]);

@@ -33,7 +33,7 @@ static void find_demangler(void)
 		demangler = (demangle_fn *)dlsym(lib, "__cxa_demangle");
 }
 
-/* S_, S1A_, T0_: a back reference, behind its letter. */
+/* S_, S1A_, T0_: a back reference, after its letter. */
 static bool is_reference(const char *s)
 {
 	while (isdigit((unsigned char)*s) || (*s >= 'A' && *s <= 'Z'))

@@ -238,7 +238,7 @@ static u64 section_end(const struct dep_elf_symbols *t, u32 i)
 
 /*
  * Where symbol @number, which is without size, ends: at the next one, or with its section and
- * segment.  (_init is none of the stubs behind it.)
+ * segment.  (_init is none of the stubs after it.)
  */
 static u64 end_of(const struct dep_image *im, const u64 *value, u32 number, u64 at)
 {

@@ -84,7 +84,7 @@ size_t dep_image_frames(struct dep_image *im, u64 vaddr, struct dep_place *out, 
 	i = u ? dep_spans_find(&u->code, vaddr) : DEP_SPAN_NONE;
 	if (i == DEP_SPAN_NONE)
 		return put_symbol(im, vaddr, &at, out, max);
-	/* A function comes behind the one that it was inlined into, so this ends. */
+	/* A function comes after the one that it was inlined into, so this ends. */
 	for (; i != DEP_NO_INDEX; i = f->parent) {
 		f = &u->func[i];
 		dep_func_name(im, u, f);

@@ -222,8 +222,8 @@ struct dep_image *dep_row_image(struct dep_symbols *s, struct dep_row *row);
 /** dep_instances() - all files of a process; valid until another process's are asked for */
 size_t dep_instances(struct dep_symbols *s, u32 process, struct dep_instance **out);
 
-/** dep_symbols_note() - tell people; the same text only once */
-void dep_symbols_note(struct dep_symbols *s, const char *fmt, ...)
+/** dep_symbols_message() - tell people; the same text only once */
+void dep_symbols_message(struct dep_symbols *s, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /** dep_grow() - room for one more in an array of @size-byte elements; or NULL, and it stays */

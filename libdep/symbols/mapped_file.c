@@ -68,21 +68,23 @@ static void read_loads(struct dep_image *im)
 static bool is_another(struct dep_image *im)
 {
 	if (im->build_id[0] && strcmp(im->build_id, im->main.build_id)) {
-		dep_symbols_note(im->s, "%s is not the file that was recorded: its build-id is %s "
-				 "and was %s; only offsets in it can be told", im->path,
-				 im->main.build_id[0] ? im->main.build_id : "gone", im->build_id);
+		dep_symbols_message(im->s,
+				    "%s is not the file that was recorded: its build-id is %s "
+				    "and was %s; only offsets in it can be told",
+				    im->path, im->main.build_id[0] ? im->main.build_id : "gone",
+				    im->build_id);
 		return true;
 	}
 	if (!im->build_id[0] && im->mapped_ns && im->main.mtime_ns > im->mapped_ns) {
-		dep_symbols_note(im->s, "%s was modified after it was recorded and has no "
-				 "build-id to know it by; only offsets in it can be told",
-				 im->path);
+		dep_symbols_message(im->s, "%s was modified after it was recorded and has no "
+				    "build-id to know it by; only offsets in it can be told",
+				    im->path);
 		return true;
 	}
 	return false;
 }
 
-/* What /proc/PID/maps puts behind the path of a file that was unlinked. */
+/* What /proc/PID/maps puts after the path of a file that was unlinked. */
 static const char deleted[] = " (deleted)";
 
 void dep_image_open(struct dep_image *im)
@@ -105,9 +107,9 @@ void dep_image_open(struct dep_image *im)
 		free(path);
 	}
 	if (err) {
-		dep_symbols_note(im->s, "%s cannot be used: %s; only offsets in it can be told",
-				 im->path, err == -EINVAL ? "it is no ELF file for x86-64" :
-				 strerror(-err));
+		dep_symbols_message(im->s, "%s cannot be used: %s; only offsets in it can be told",
+				    im->path, err == -EINVAL ? "it is no ELF file for x86-64" :
+				    strerror(-err));
 		return;
 	}
 	if (is_another(im)) {

@@ -56,7 +56,7 @@ void dep_symbols_close(struct dep_symbols *s)
 	free(s);
 }
 
-void dep_symbols_note(struct dep_symbols *s, const char *fmt, ...)
+void dep_symbols_message(struct dep_symbols *s, const char *fmt, ...)
 {
 	const char **p, *kept;
 	char text[8192];
@@ -77,7 +77,7 @@ void dep_symbols_note(struct dep_symbols *s, const char *fmt, ...)
 	p[s->nnotes++] = kept;
 }
 
-size_t dep_symbols_notes(struct dep_symbols *s, const char *const **out)
+size_t dep_symbols_messages(struct dep_symbols *s, const char *const **out)
 {
 	*out = s->note;
 	return s->nnotes;

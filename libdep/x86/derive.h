@@ -62,7 +62,7 @@ struct x86_dop {
  * @nops: set to their number; may be NULL with @ops
  *
  * String instructions: rsi and rdi count as known afterwards (the recorder stores
- * one of them behind the instruction and recovery derives the other), rcx after
+ * one of them after the instruction and recovery derives the other), rcx after
  * rep movs/stos/lods is 0, after repe/repne unknown; no ops for rsi and rdi.
  *
  * Return: the mask of registers known after it.

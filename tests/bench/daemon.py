@@ -8,7 +8,7 @@ depd has one processor, the program another one if there is.  The private collec
 `depctl record --alone` is bound to the same processor as depd would be: taskset has
 depctl there, and the program on its own one.  Each round runs every program through
 each transport that can be used, and alone.  What depd used, and where each chunk's time
-went, is the difference of its status before and behind the run; what depctl used alone
+went, is the difference of its status before and after the run; what depctl used alone
 is what wait4() says beyond the program, which timecmd measures inside of the recording.
 
 ROUNDS=3  rounds; QUICK=1 inputs of a tenth.  BENCH_TMP: where stores go.

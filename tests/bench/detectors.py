@@ -12,9 +12,9 @@ of all these processes' proportional sets, of one more run in which it is looked
 or of the largest process, if that was more.
 
 Where a machine is a guest among others its processors are not always all there, which slows most
-who uses most of them.  So before and behind each run it is looked how long all of them at once
+who uses most of them.  So before and after each run it is looked how long all of them at once
 take for what one can do alone.  If that is more than a tenth longer, it waits a while before, and
-behind it does the run again, up to TRIES times.  What was never done undisturbed is measured all
+after it does the run again, up to TRIES times.  What was never done undisturbed is measured all
 the same, and told.
 
 ROUNDS=3  rounds; QUICK=1 inputs of a fifth.  TOOLS="adept drd" takes some.  TRIES=4; 1: once.

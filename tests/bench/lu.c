@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * lu SIZE THREADS: factorise a dense matrix in blocks, as SPLASH-2's LU does: threads own blocks
- * in a pattern and meet at a barrier behind each step.  Prints a sum that does not depend on
+ * in a pattern and meet at a barrier after each step.  Prints a sum that does not depend on
  * the number of threads.
  */
 #include <math.h>

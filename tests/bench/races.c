@@ -205,7 +205,7 @@ static u64 mixed(void)
 	return n;
 }
 
-/* Lock and unlock among 1000 threads, each behind all before it. */
+/* Lock and unlock among 1000 threads, each after all before it. */
 static u64 thousand_threads(void)
 {
 	u64 i, n = 200000;

@@ -58,7 +58,7 @@ static inline void nap_ms(uint64_t ms)
 	nanosleep(&t, NULL);
 }
 
-/* Number @nr of /proc/PID/stat behind the name, from 3; -1: it is gone. */
+/* Number @nr of /proc/PID/stat after the name, from 3; -1: it is gone. */
 static inline long stat_field(int pid, int nr)
 {
 	char path[32], text[1024], *p;

@@ -186,7 +186,7 @@ int main(int argc, char **argv)
 	pid = fork();
 	if (!pid) {
 		close(sock[1]);
-		/* It stays open until this process ends, behind its execve. */
+		/* It stays open until this process ends, after its execve. */
 		server(fcntl(sock[0], F_DUPFD, 100), argv[4]);
 	}
 	if (!fork()) {

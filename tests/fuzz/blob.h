@@ -5,7 +5,7 @@
  *	[length : 32] bytes	for each file of blob_names; length ~0: there is no such file
  *
  * The mutator changes frames and segments as wholes, or fields and contents of one, and makes
- * the checksums right again, so that what is behind them is reached.
+ * the checksums right again, so that what is after them is reached.
  */
 #ifndef FUZZ_BLOB_H
 #define FUZZ_BLOB_H

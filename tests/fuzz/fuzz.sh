@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What the bounded runs of libFuzzer have in common; source it behind lib.sh.  SECONDS of fuzzing:
+# What the bounded runs of libFuzzer have in common; source it after lib.sh.  SECONDS of fuzzing:
 # $FUZZ_SECONDS, 12 unless LONG=1.  Inputs to begin with go to $tmp/corpus, those that fail are left
 # in $out.
 #

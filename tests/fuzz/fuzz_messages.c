@@ -27,7 +27,7 @@
 enum { LINK, KEEPER, TRACER, RECORDER, RECEIVERS };
 
 static const size_t message_size[RECEIVERS] = {
-	[LINK] = sizeof(struct link_msg), [KEEPER] = sizeof(struct keeper_msg),
+	[LINK] = sizeof(struct link_msg), [KEEPER] = sizeof(struct holder_msg),
 	[TRACER] = sizeof(struct tracer_msg), [RECORDER] = sizeof(struct recorder_message),
 };
 
@@ -110,7 +110,7 @@ static void take_link(int sock)
 	REQUIRE(!ret || ret == -EPROTO);
 	REQUIRE(ret || m.op < LINK_OPS);
 	close_fds(fds, LINK_FDS, !ret);
-	if (ret || m.op != LINK_REPORT || report_take(&instance, &m.report))
+	if (ret || m.op != LINK_REPORT || report_attach(&instance, &m.report))
 		return;
 	REQUIRE(account_left(instance.account, ACCOUNT_SESSIONS) <= ACCOUNT_SESSIONS_MAX);
 	REQUIRE(instance.report.nrules <= POLICY_RULES_MAX);
@@ -119,10 +119,10 @@ static void take_link(int sock)
 
 static void take_keeper(int sock)
 {
-	struct keeper_msg m;
+	struct holder_msg m;
 	int fd, ret;
 
-	ret = keeper_receive(sock, &m, &fd);
+	ret = holder_receive(sock, &m, &fd);
 	REQUIRE(!ret || ret == -EPROTO || ret == -EMFILE);
 	REQUIRE(ret || memchr(m.name, 0, sizeof(m.name)));
 	close_fds(&fd, 1, !ret);
@@ -223,7 +223,7 @@ static void put(const char *dir, const char *name, unsigned int who, int n, cons
 static void make(const char *dir)
 {
 	static struct link_msg link;
-	struct keeper_msg keeper = { .op = KEEPER_PUT, .name = "session-1" };
+	struct holder_msg keeper = { .op = HOLDER_PUT, .name = "session-1" };
 	struct tracer_msg tracer = { .op = TRACER_BEGIN };
 	struct recorder_message recorder = { .kind = RECORDER_READY };
 	char name[32];

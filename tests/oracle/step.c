@@ -359,7 +359,7 @@ static bool is_own_trap(struct tracee *t, const struct insn *in,
 	return code != TRAP_TRACE && code != TRAP_BRKPT;
 }
 
-/* mov ss delays the trap: the instruction behind it has run as well. */
+/* mov ss delays the trap: the instruction after it has run as well. */
 static void report_shadowed(struct tracee *t, const struct insn *first,
 			    struct user_regs_struct *before)
 {
@@ -379,7 +379,7 @@ static void report_shadowed(struct tracee *t, const struct insn *first,
 
 /*
  * cpuid is executed here for the program: some hypervisors, which emulate it, do not raise the
- * trap behind it, and the next instructions would run unseen.
+ * trap after it, and the next instructions would run unseen.
  */
 static enum event step_cpuid(struct tracee *t, const struct insn *in)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* One writes in front of its section, the other behind its own; what is passed in it orders. */
+/* One writes in front of its section, the other after its own; what is passed in it orders. */
 #include "../races/races.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

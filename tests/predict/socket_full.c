@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Who finds room in a socket that was full comes behind who made some. */
+/* Who finds room in a socket that was full comes after who made some. */
 #include <sys/socket.h>
 
 #include "../races/races.h"

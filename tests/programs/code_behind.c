@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Suite: exact.  Code behind calls: written again by what was called, on a page of its
- * own, and behind a call that never returns another function's first instruction, which
+ * Suite: exact.  Code after calls: written again by what was called, on a page of its
+ * own, and after a call that never returns another function's first instruction, which
  * is called, too.  Targets of jumps that are written again.
  */
 #include <setjmp.h>

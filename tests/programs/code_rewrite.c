@@ -148,7 +148,7 @@ static void two_views(void)
 }
 
 /*
- * A loop that changes an instruction ahead of it and one behind it in its own page:
+ * A loop that changes an instruction ahead of it and one after it in its own page:
  * each lap adds another constant.
  */
 static void itself(void)

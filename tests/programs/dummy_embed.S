@@ -3,12 +3,12 @@
  * Embeds the dummy engine in place of the real one.
  */
 	.section .rodata
-	.globl	adept_blob, adept_blob_end, adept_blob_memsize
+	.globl	adept_engine, adept_engine_end, adept_engine_memsize
 	.balign	16
-adept_blob:
+adept_engine:
 	.incbin	"dummy_blob.bin"
-adept_blob_end:
+adept_engine_end:
 	.balign	8
-adept_blob_memsize:
-	.quad	adept_blob_end - adept_blob + 8192
+adept_engine_memsize:
+	.quad	adept_engine_end - adept_engine + 8192
 	.section .note.GNU-stack, "", @progbits

@@ -83,7 +83,7 @@ int main(int argc, char **argv)
 	if (!err)
 		err = dep_writer_process_end(w, &p);
 	if (!err)
-		err = dep_writer_note(w, "a note");
+		err = dep_writer_message(w, "a note");
 	if (!strcmp(how, "drop")) {
 		loss.dropped_chunks = 3;
 		loss.dropped_bytes = 3 << 20;

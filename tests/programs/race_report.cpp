@@ -31,7 +31,7 @@ static volatile size_t size = 300;
 static int mine;	/* another one each time */
 static bool has_counter = true, has_table = true, has_heap = true;
 
-/* What reads comes last: who saw the other's result comes behind it. */
+/* What reads comes last: who saw the other's result comes after it. */
 static void touch(int n)
 {
 	for (int i = 0; has_heap && i < ROUNDS; i++)

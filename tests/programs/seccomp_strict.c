@@ -69,7 +69,7 @@ static void forbidden(void)
 	strict();
 	say("before\n");
 	getppid();
-	say("behind\n");
+	say("after\n");
 	syscall(SYS_exit, 6);
 }
 
@@ -98,7 +98,7 @@ static void *one_thread(void *arg)
 {
 	strict();
 	getppid();
-	say("behind\n");
+	say("after\n");
 	return arg;
 }
 

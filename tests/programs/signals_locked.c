@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Suite: output.  A storm of SIGALRM in locked and string instructions around which r15 is in
- * use: the engine keeps that elsewhere, and has a store to make behind each of them.
+ * use: the engine keeps that elsewhere, and has a store to make after each of them.
  */
 #include <signal.h>
 #include <string.h>

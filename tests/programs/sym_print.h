@@ -12,7 +12,7 @@ static __attribute__((noinline, unused)) void mark(const char *name)
 	printf("pc %s %lx\n", name, (unsigned long)__builtin_return_address(0) - 1);
 }
 
-/* Behind a mark: it shall be a call, even if it is the last thing that is done. */
+/* After a mark: it shall be a call, even if it is the last thing that is done. */
 static inline void no_jump(void)
 {
 	__asm__ volatile("" ::: "memory");

@@ -73,13 +73,13 @@ int main(int argc, char **argv)
 	struct dep_counts counts = { 0 };
 	struct dep_columns c = { 0 };
 	struct dep_store *s;
-	struct dep_run r;
+	struct dep_interp r;
 	size_t i, n;
 	int err = 0;
 
 	if (argc != 2 || dep_store_open(&s, argv[1]))
 		return 2;
-	dep_run_init(&r, &c, &nowhere, &tracer);
+	dep_interp_init(&r, &c, &nowhere, &tracer);
 	n = dep_store_segments(s, &seg);
 	for (i = 0; i < n && !err; i++)
 		err = dep_recover_traced(s, &seg[i], &r, &counts);

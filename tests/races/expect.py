@@ -4,7 +4,7 @@
 "RACE: name" on two lines (on one, where it races with itself) is a race of the racy variant,
 "variable=name" may follow; "UNLESS ATOMIC: name" is one that the right variant may be
 reported for, if the report says that it holds unless the accesses are atomic; "UNLESS BEHIND:
-name" as well, unless what is read is behind the end of a string.
+name" as well, unless what is read is after the end of a string.
 """
 import os
 import re
@@ -44,7 +44,7 @@ def read(source):
         raise ValueError("%s names no race" % source)
     return list(races["RACE"].values()), {
         "race unless atomic": list(races["UNLESS ATOMIC"].values()),
-        "race unless behind the end": list(races["UNLESS BEHIND"].values()),
+        "race unless after the end": list(races["UNLESS BEHIND"].values()),
     }
 
 

@@ -25,11 +25,11 @@ static void *owner(void *arg)
 
 int main(void)
 {
-	void *behind;
+	void *after;
 
 	block = calloc(4, sizeof(*block));
 	/* so that it cannot grow where it is */
-	behind = malloc(16);
-	USE(behind);
+	after = malloc(16);
+	USE(after);
 	return both(user, owner);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A program that another one turns into comes behind it, and so does who waits for that.
+ * A program that another one turns into comes after it, and so does who waits for that.
  * tsan: no, because it does not see that two processes have memory in common
  */
 #include <fcntl.h>

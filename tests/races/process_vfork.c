@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The child of vfork writes into its parent's memory, and the parent goes on behind it; in the
+ * The child of vfork writes into its parent's memory, and the parent goes on after it; in the
  * racy one another thread does not.
  * tsan: no, because it takes the child for a process of its own
  */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Thirty-two bytes by one instruction, and a byte that is the last one or the one behind it.
+ * Thirty-two bytes by one instruction, and a byte that is the last one or the one after it.
  * Flags: -mavx
  * Needs: avx
  */

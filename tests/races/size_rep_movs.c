@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * rep movsb, and a byte within or behind what it copies.
+ * rep movsb, and a byte within or after what it copies.
  * tsan: right only, because the compiler does not see what an instruction does
  */
 #include "races.h"

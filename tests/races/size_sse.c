@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Sixteen bytes by one instruction, and a byte that is the last one or the one behind it. */
+/* Sixteen bytes by one instruction, and a byte that is the last one or the one after it. */
 #include <emmintrin.h>
 
 #include "races.h"

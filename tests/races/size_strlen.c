@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * strlen reads whole vectors, but what is behind the string's end is not its business.  Where that
+ * strlen reads whole vectors, but what is after the string's end is not its business.  Where that
  * is cannot be told.
  * asked with: --all
  */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A word that is not aligned, and a byte that is its last one or the one behind it. */
+/* A word that is not aligned, and a byte that is its last one or the one after it. */
 #include "races.h"
 
 #define LAST	12

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A name that is too long for its field overwrites what stands behind it and what another
+ * A name that is too long for its field overwrites what stands after it and what another
  * thread guards by a mutex: strcpy does not know of it.
  */
 #include <string.h>

@@ -172,7 +172,7 @@ static int check_record(struct consumer *c, const struct adept_desc *d, struct s
 	return 4 + 8 * n;
 }
 
-/* Behind a loss the first value says which record it is; what is missing must add up. */
+/* After a loss the first value says which record it is; what is missing must add up. */
 static bool skip_lost(struct consumer *c, const struct adept_desc *d, struct stream_state *st,
 		      const struct adept_chunk_info *ci, const u8 *body)
 {
@@ -279,7 +279,7 @@ static bool check_chunk(struct consumer *c, const struct adept_desc *d)
 	if (!open_stream(c, d, st))
 		return false;
 	if (st->last_flags)
-		return wrong(c, d, "behind the last one");
+		return wrong(c, d, "after the last one");
 	if (!skip_lost(c, d, st, ci, body))
 		return false;
 	first = st->next;

@@ -15,7 +15,7 @@ hostname guest
 ip link set lo up
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/tmp
 dmesg -n 1
-# behind what the firmware left on the line
+# after what the firmware left on the line
 echo
 if ! insmod /adept.ko; then
 	echo "VM insmod failed"

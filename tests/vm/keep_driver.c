@@ -32,12 +32,12 @@
 
 #define HELD_MAX 5000
 
-static struct keep *keep;
-static struct kept held[HELD_MAX];
+static struct fdstore *fdstore;
+static struct fdstore_entry held[HELD_MAX];
 static size_t nheld;
 static unsigned int reloads;
 
-static struct kept *find(const char *name)
+static struct fdstore_entry *find(const char *name)
 {
 	size_t i;
 
@@ -53,19 +53,19 @@ static int put(const char *name, const char *text)
 
 	if (fd < 0 || nheld == HELD_MAX || write(fd, text, strlen(text)) < 0)
 		return -errno;
-	ret = keep_put(keep, name, fd);
+	ret = fdstore_put(keep, name, fd);
 	if (ret) {
 		close(fd);
 		return ret;
 	}
-	snprintf(held[nheld].name, KEEP_NAME_MAX, "%s", name);
+	snprintf(held[nheld].name, FDSTORE_NAME_MAX, "%s", name);
 	held[nheld++].fd = fd;
 	return 0;
 }
 
 static int get(const char *name, FILE *out)
 {
-	struct kept *h = find(name);
+	struct fdstore_entry *h = find(name);
 	char text[256];
 	ssize_t n;
 
@@ -80,8 +80,8 @@ static int get(const char *name, FILE *out)
 
 static int forget(const char *name)
 {
-	struct kept *h = find(name);
-	int ret = keep_remove(keep, name);
+	struct fdstore_entry *h = find(name);
+	int ret = fdstore_remove(keep, name);
 
 	if (!ret && h) {
 		close(h->fd);
@@ -180,19 +180,19 @@ static const char *store_of(uint32_t session)
 static int start(const char *wish)
 {
 	char dir[PATH_MAX], why[512];
-	struct kept *kept;
+	struct fdstore_entry *kept;
 	size_t n;
 	int fd;
 
 	if (rundir_open(dir, sizeof(dir), wish, why, sizeof(why)) < 0 ||
-	    keep_open(&keep, dir, &kept, &n, why, sizeof(why))) {
+	    fdstore_open(&keep, dir, &kept, &n, why, sizeof(why))) {
 		say(LOG_ERR, 0, "%s", why);
 		return -1;
 	}
 	for (nheld = 0; nheld < n && nheld < HELD_MAX; nheld++)
 		held[nheld] = kept[nheld];
 	free(kept);
-	fd = keep_listen(keep, "control");
+	fd = fdstore_listen(keep, "control");
 	if (fd < 0)
 		fd = rundir_listen(dir, "depd.sock", 0666);
 	if (fd < 0)
@@ -208,7 +208,7 @@ static int run(const char *wish)
 	struct pollfd p[2] = { { .events = POLLIN }, { .events = POLLIN } };
 	sigset_t set;
 
-	say_open(store_of);
+	log_open(store_of);
 	sigemptyset(&set);
 	sigaddset(&set, SIGHUP);
 	sigaddset(&set, SIGTERM);
@@ -237,7 +237,7 @@ static int run(const char *wish)
 	}
 	notify_stopping();
 	notify_extend(1000000000);
-	keep_close(keep);
+	fdstore_close(keep);
 	return 0;
 }
 
@@ -271,8 +271,8 @@ static int ask(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	if (argc && !strcmp(argv[0], KEEPER_NAME))
-		keeper_main(argc, argv);
+	if (argc && !strcmp(argv[0], HOLDER_NAME))
+		holder_main(argc, argv);
 	if (argc > 3 && !strcmp(argv[1], "ask"))
 		return ask(argc, argv);
 	return run(argc > 1 ? argv[1] : NULL);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The module for a guest's kernel; source it in the top folder, behind setting $build.
+# The module for a guest's kernel; source it in the top folder, after setting $build.
 
 # Asking kbuild whether there is anything to do takes longer than booting.
 outdated() {

@@ -88,7 +88,7 @@ static struct {
 
 static void taken(pid_t pid)
 {
-	policy_taken(watch, pid);
+	policy_attached(watch, pid);
 }
 
 static void on_exec(void *arg, const struct policy_exec *e)
@@ -651,8 +651,8 @@ static void test_not_allowed(void)
 
 int main(int argc, char **argv)
 {
-	if (argc && !strcmp(argv[0], GUARD_NAME))
-		guard_main(argc, argv);
+	if (argc && !strcmp(argv[0], WATCHDOG_NAME))
+		watchdog_main(argc, argv);
 	mount("bpf", "/sys/fs/bpf", "bpf", 0, NULL);
 	test_not_allowed();
 	if (open_watch()) {

@@ -11,7 +11,7 @@ void fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 #define check(cond, ...) ((cond) ? pass(__VA_ARGS__) : fail(__VA_ARGS__))
 
 /**
- * record_held() - dep_take() @pid and record it into a new store @dir until it has ended
+ * record_held() - dep_attach() @pid and record it into a new store @dir until it has ended
  * @taken: called when it runs
  */
 int record_held(pid_t pid, const char *dir, void (*taken)(pid_t pid), char *why, size_t size);

@@ -61,7 +61,7 @@ int record_held(pid_t pid, const char *dir, void (*taken)(pid_t pid), char *why,
 		err = dep_collector_create(&c, &session, &setup);
 	}
 	if (!err)
-		err = dep_take(&target, &who, ADEPT_BY_LAUNCH, &done, &text);
+		err = dep_attach(&target, &who, ADEPT_BY_LAUNCH, &done, &text);
 	if (!err) {
 		target.base = done.base;
 		taken(pid);

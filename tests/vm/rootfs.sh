@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # A guest whose root file system is this machine's, read-only by 9p below a tmpfs, with what is
-# in $root/stage on top; source it in the top folder, behind setting $build and $suites, the
+# in $root/stage on top; source it in the top folder, after setting $build and $suites, the
 # names of what is to be run there.
 root='' image='' modules=''
 . tests/vm/module.sh

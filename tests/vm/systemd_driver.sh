@@ -15,7 +15,7 @@ hold() {
 	driver "$1" put "$2" "$3"
 }
 
-# hold_and_die SOCKET NAME TEXT: be killed right behind that
+# hold_and_die SOCKET NAME TEXT: be killed right after that
 hold_and_die() {
 	driver "$1" putdie "$2" "$3"
 	true

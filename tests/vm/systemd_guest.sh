@@ -117,8 +117,8 @@ check "killed: another one" another "$pid"
 check "killed: has the descriptor" has $sock one first
 pid=$(prop MainPID)
 hold_and_die $sock two second >/dev/null
-check "killed behind put: another one" another "$pid"
-check "killed behind put: has both" has $sock two second
+check "killed after put: another one" another "$pid"
+check "killed after put: has both" has $sock two second
 check "remove" release $sock one
 restarts=$(prop NRestarts)
 pid=$(prop MainPID)

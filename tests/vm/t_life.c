@@ -374,7 +374,7 @@ static void refusals(void)
 		{ BODY_EARLY, SIGSEGV, "first store elsewhere" },
 		{ GAP_EARLY, SIGSEGV, "first store across the gap" },
 		{ WRONG_BASE, SIGSEGV, "a gap far from r15" },
-		{ FAR, SIGSEGV, "3840 bytes behind r15" },
+		{ FAR, SIGSEGV, "3840 bytes after r15" },
 		{ READ_GAP, SIGSEGV, "a read of the gap" },
 		{ PLAIN, SIGSEGV, "a store by another register" },
 		{ PARENT, SIGSEGV, "a child in its parent's ring" },
@@ -406,7 +406,7 @@ static void by_the_kernel(void)
 	check(read(fd, area + s.info.chunk_size, 8) < 0 && errno == EFAULT, "not to its gap");
 	r15 = store_r15((u64)area + s.info.chunk_size - 8, 4, 0x1122334455667788);
 	check(r15 == (u64)area + s.info.chunk_stride && *(u64 *)(r15 + 4) == 0x1122334455667788,
-	      "a store that straddles the end is whole behind it");
+	      "a store that straddles the end is whole after it");
 	check(ring_info(&s, 0).filled == 1 && ring_info(&s, 0).chunk == 1,
 	      "one chunk is published");
 	munmap(area, s.info.area_size);

@@ -66,7 +66,7 @@ static void drop(u32 chunk_size, u32 nchunks, unsigned int delay_us)
 
 /*
  * With @held chunks in the consumer's hands, the newest ones of the others arrive: what is
- * given up is the oldest, and counted at the first one behind it.
+ * given up is the oldest, and counted at the first one after it.
  */
 static void newest_stay(u32 held)
 {

@@ -63,7 +63,7 @@ enum { OPT_JSON = 256 };
 error_t parse_store(int key, char *arg, struct argp_state *state, const char **path, bool *json,
 		    unsigned int *jobs);
 
-/** parse_size() - bytes, with K, M, G or T for powers of 1024 behind; false if it is not one */
+/** parse_size() - bytes, with K, M, G or T for powers of 1024 after; false if it is not one */
 bool parse_size(const char *s, uint64_t *out);
 
 /** human_size() - "12.3 MiB"; a buffer of 16 bytes */
@@ -80,7 +80,7 @@ bool is_lossy(struct dep_store *s);
 
 /* ---- read_file.c ---- */
 
-/** read_input() - a file of at most @max bytes, with a 0 behind; or NULL, and it is said why */
+/** read_input() - a file of at most @max bytes, with a 0 after; or NULL, and it is said why */
 char *read_input(const char *path, size_t max, size_t *size);
 
 /* ---- progress.c: one line on a terminal, nothing elsewhere ---- */
@@ -97,10 +97,10 @@ struct pool_job {
 	const struct dep_segment *segs;
 	size_t n;
 	unsigned int jobs;	/* 0 = one per processor */
-	bool seams;		/* also compare each with the segment behind it */
+	bool seams;		/* also compare each with the segment after it */
 	/**
 	 * @done: called for each segment, one call at a time, in no order; @ret is
-	 * what dep_recover_seam() returned and @why its message
+	 * what dep_recover_check_boundary() returned and @why its message
 	 */
 	void (*done)(void *arg, size_t i, int ret, const struct dep_counts *counts,
 		     const char *why);

@@ -4,7 +4,7 @@
  * dep_loader_start() sets; a request belongs to who asked until it is taken.
  *
  * What goes through a filter is little, and comes in order: of such a thread of the program the
- * segments behind those that were asked for are loaded as well, one by one, as long as there is
+ * segments after those that were asked for are loaded as well, one by one, as long as there is
  * room for what they come to.  So all are at work when one thread's turn is a long one.
  */
 #include <pthread.h>
@@ -19,12 +19,12 @@
 
 struct request {
 	struct request *next;		/* that wait */
-	struct request *behind;		/* of the same queue */
+	struct request *after;		/* of the same queue */
 	const struct dep_segment *seg;
 	struct dep_segment copy;	/* what @seg is in a store that grows */
 	struct dep_filter *filter;
 	bool more;
-	struct dep_loaded *loaded;
+	struct dep_segment_items *loaded;
 	enum { WAITING, AT_WORK, DONE } state;
 };
 
@@ -56,7 +56,7 @@ struct dep_loader {
 /* ---- what is next, with the lock held ---- */
 
 /* In items, of which two words of a joined one have the size. */
-static size_t weight(const struct dep_loaded *l)
+static size_t weight(const struct dep_segment_items *l)
 {
 	return l->nitems + l->nwords / 2;
 }
@@ -64,7 +64,7 @@ static size_t weight(const struct dep_loaded *l)
 static void add_behind(struct dep_ahead *a, struct request *r)
 {
 	if (a->first)
-		a->last->behind = r;
+		a->last->after = r;
 	else
 		a->first = r;
 	a->last = r;
@@ -83,8 +83,8 @@ static struct request *take_waiting(struct dep_loader *l)
 	return r;
 }
 
-/* The segment behind @seg, of the same thread. */
-static const struct dep_segment *behind(struct dep_loader *l, const struct dep_segment *seg)
+/* The segment after @seg, of the same thread. */
+static const struct dep_segment *after(struct dep_loader *l, const struct dep_segment *seg)
 {
 	const struct dep_segment *all;
 	size_t n;
@@ -101,7 +101,7 @@ static const struct dep_segment *behind(struct dep_loader *l, const struct dep_s
 
 static bool has_more(struct dep_loader *l, const struct dep_segment *seg)
 {
-	const struct dep_segment *next = behind(l, seg);
+	const struct dep_segment *next = after(l, seg);
 
 	return next && next->seq == seg->seq + 1;
 }
@@ -115,7 +115,7 @@ static struct dep_ahead *find_ahead(struct dep_loader *l, size_t items, unsigned
 		return NULL;
 	for (a = l->ahead; a; a = a->next)
 		if (!a->busy && a->first && a->n < n && (!least || a->n < least->n) &&
-		    behind(l, a->last->seg))
+		    after(l, a->last->seg))
 			least = a;
 	return least;
 }
@@ -145,7 +145,7 @@ static struct request *make_ahead(struct dep_loader *l)
 	r = least ? calloc(1, sizeof(*r)) : NULL;
 	if (!r)
 		return NULL;
-	r->seg = behind(l, least->last->seg);
+	r->seg = after(l, least->last->seg);
 	r->filter = least->filter;
 	r->more = has_more(l, r->seg);
 	add_behind(least, r);
@@ -324,16 +324,16 @@ static void leave_queue(struct dep_loader *l, struct request *r)
 
 	if (!a)
 		return;
-	a->first = r->behind;
+	a->first = r->after;
 	a->n--;
 	if (r->loaded)
 		l->items -= weight(r->loaded);
 }
 
-struct dep_loaded *dep_loader_take(struct dep_loader *l, void *asked)
+struct dep_segment_items *dep_loader_take(struct dep_loader *l, void *asked)
 {
 	struct request *r = asked;
-	struct dep_loaded *loaded;
+	struct dep_segment_items *loaded;
 
 	pthread_mutex_lock(&l->lock);
 	if (r->state == WAITING && take_back(l, r))

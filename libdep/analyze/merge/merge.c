@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * One order of all threads' items: the thread with the lowest ticket is always next, and
+ * One order of all threads' items: the thread with the lowest timestamp is always next, and
  * goes on up to its next one.
  *
- * A heap has the threads by the ticket at which they go on.  Of a thread that has not been
+ * A heap has the threads by the timestamp at which they go on.  Of a thread that has not been
  * reached only its first segment's header is read; of one that is under way a segment is in
  * memory, and the next one is loaded meanwhile.  tail.c is how that is done while the
  * store grows.
@@ -22,16 +22,16 @@
 
 /* ---- the heap ---- */
 
-static bool before(const struct lane *a, const struct lane *b)
+static bool before(const struct stream *a, const struct stream *b)
 {
-	if (lane_when(a) != lane_when(b))
-		return lane_when(a) < lane_when(b);
+	if (stream_time(a) != stream_time(b))
+		return stream_time(a) < stream_time(b);
 	return a->thread->serial < b->thread->serial;
 }
 
 static void sift_down(struct merge *m, size_t i)
 {
-	struct lane *l = m->heap[i];
+	struct stream *l = m->heap[i];
 	size_t k;
 
 	for (; (k = 2 * i + 1) < m->nheap; i = k) {
@@ -52,7 +52,7 @@ void merge_heap(struct merge *m)
 		sift_down(m, i);
 }
 
-void merge_pop(struct merge *m)
+void merge_remove_first(struct merge *m)
 {
 	m->heap[0] = m->heap[--m->nheap];
 	if (m->nheap)
@@ -61,25 +61,25 @@ void merge_pop(struct merge *m)
 
 /* ---- a thread's segments ---- */
 
-static int gap(struct merge *m, const struct lane *l)
+static int gap(struct merge *m, const struct stream *l)
 {
 	m->out->gaps++;
 	return m->a->gap ? m->a->gap(m->self, l->thread) : 0;
 }
 
 /* Never back: what follows from damage stays where it can be understood. */
-void merge_key(struct merge *m, struct lane *l, uint64_t ticket)
+void stream_set_time(struct merge *m, struct stream *l, uint64_t timestamp)
 {
-	if (!ticket)
+	if (!timestamp)
 		return;
-	if (ticket < l->key)
+	if (timestamp < l->key)
 		m->out->disorder++;
 	else
-		l->key = ticket;
+		l->key = timestamp;
 }
 
-/* In a store that grows the segment behind it may not be known yet. */
-void *merge_ask(struct merge *m, struct lane *l, const struct dep_segment *seg)
+/* In a store that grows the segment after it may not be known yet. */
+void *stream_prefetch(struct merge *m, struct stream *l, const struct dep_segment *seg)
 {
 	bool more = seg + 1 < l->end && seg[1].seq == seg->seq + 1;
 
@@ -87,12 +87,13 @@ void *merge_ask(struct merge *m, struct lane *l, const struct dep_segment *seg)
 }
 
 /* Wait for the segment that is being loaded, @seg if that is not yet. */
-static struct dep_loaded *take_next(struct merge *m, struct lane *l, const struct dep_segment *seg)
+static struct dep_segment_items *take_next(struct merge *m, struct stream *l,
+					   const struct dep_segment *seg)
 {
 	if (l->next)
 		return l->next;
 	if (!l->asked)
-		l->asked = merge_ask(m, l, seg);
+		l->asked = stream_prefetch(m, l, seg);
 	if (l->asked)
 		l->next = dep_loader_take(m->loader, l->asked);
 	l->asked = NULL;
@@ -102,9 +103,10 @@ static struct dep_loaded *take_next(struct merge *m, struct lane *l, const struc
 }
 
 /* What of the thread's references is wanted, before its first segment. */
-int merge_begin_lane(struct merge *m, struct lane *l)
+int merge_begin_stream(struct merge *m, struct stream *l)
 {
-	const struct dep_scope *scope = m->a->scope ? m->a->scope(m->self, l->thread) : NULL;
+	const struct dep_process_filter *scope =
+		m->a->scope ? m->a->scope(m->self, l->thread) : NULL;
 
 	l->begun = true;
 	if (!scope)
@@ -114,7 +116,7 @@ int merge_begin_lane(struct merge *m, struct lane *l)
 			  dep_fail(-ENOMEM, "threads");
 }
 
-static void end_lane(struct merge *m, struct lane *l)
+static void end_stream(struct merge *m, struct stream *l)
 {
 	if (l->filter) {
 		dep_loader_forget(m->loader, l->filter);
@@ -124,16 +126,16 @@ static void end_lane(struct merge *m, struct lane *l)
 	l->filter = NULL;
 }
 
-const struct dep_segment *merge_ahead(const struct lane *l)
+const struct dep_segment *stream_next_segment(const struct stream *l)
 {
 	const struct dep_segment *seg = l->seg + (l->now && !l->now->prefix);
 
 	return l->seg < l->end && seg < l->end ? seg : NULL;
 }
 
-static int begin_segment(struct merge *m, struct lane *l)
+static int begin_segment(struct merge *m, struct stream *l)
 {
-	int err = l->begun ? 0 : merge_begin_lane(m, l);
+	int err = l->begun ? 0 : merge_begin_stream(m, l);
 	uint64_t seq;
 
 	if (err)
@@ -146,8 +148,8 @@ static int begin_segment(struct merge *m, struct lane *l)
 	/* Of what is only there in part the rest is counted, too, when it comes. */
 	if (!l->now->prefix)
 		dep_counts_add(&m->out->counts, &l->now->counts);
-	if (merge_ahead(l))
-		l->asked = merge_ask(m, l, merge_ahead(l));
+	if (stream_next_segment(l))
+		l->asked = stream_prefetch(m, l, stream_next_segment(l));
 	seq = l->now->prefix ? l->now->seq : l->seg->seq;
 	if (seq != l->next_seq)
 		err = gap(m, l);
@@ -157,23 +159,23 @@ static int begin_segment(struct merge *m, struct lane *l)
 
 /*
  * When @seg began, which is to come.  The kernel module does not know; and a system call that
- * was under way then has the ticket from before it.
+ * was under way then has the timestamp from before it.
  */
-static int go_on_with(struct merge *m, struct lane *l, const struct dep_segment *seg)
+static int go_on_with(struct merge *m, struct stream *l, const struct dep_segment *seg)
 {
-	const struct dep_loaded *next = take_next(m, l, seg);
-	uint64_t ticket, first;
+	const struct dep_segment_items *next = take_next(m, l, seg);
+	uint64_t timestamp, first;
 
 	if (!next)
 		return -ENOMEM;
-	ticket = next->mark[0].ticket;
-	first = next->nmarks > 1 ? next->mark[1].ticket : 0;
-	merge_key(m, l, !ticket || (first && first < ticket) ? first : ticket);
+	timestamp = next->mark[0].timestamp;
+	first = next->nmarks > 1 ? next->mark[1].timestamp : 0;
+	stream_set_time(m, l, !timestamp || (first && first < timestamp) ? first : timestamp);
 	return 0;
 }
 
 /* Return: 1 if that was the thread's last. */
-static int end_segment(struct merge *m, struct lane *l)
+static int end_segment(struct merge *m, struct stream *l)
 {
 	int err = 0;
 
@@ -186,7 +188,7 @@ static int end_segment(struct merge *m, struct lane *l)
 		return err;
 	if (l->seg < l->end || l->next)
 		return go_on_with(m, l, l->seg);
-	end_lane(m, l);
+	end_stream(m, l);
 	if (l->thread->end != DEP_END_WHOLE || l->thread->null_bytes)
 		err = gap(m, l);
 	if (!err && m->a->end)
@@ -196,15 +198,17 @@ static int end_segment(struct merge *m, struct lane *l)
 
 /* ---- runs ---- */
 
-static size_t run_end(const struct lane *l)
+static size_t run_end(const struct stream *l)
 {
-	const struct dep_loaded *now = l->now;
+	const struct dep_segment_items *now = l->now;
 
 	return l->mark + 1 < now->nmarks ? now->mark[l->mark + 1].item : now->nitems;
 }
 
-/* Show the rest of the run at hand; what the analyzer does not take waits for the next ticket. */
-static int show(struct merge *m, struct lane *l)
+/*
+ * Show the rest of the run at hand; what the analyzer does not take waits for the next timestamp.
+ */
+static int show(struct merge *m, struct stream *l)
 {
 	size_t end = run_end(l);
 	ssize_t n = 0;
@@ -218,10 +222,10 @@ static int show(struct merge *m, struct lane *l)
 	return 0;
 }
 
-/* The call that made a process is in its own stream as well, behind its beginning. */
-static bool is_copied(const struct lane *l)
+/* The call that made a process is in its own stream as well, after its beginning. */
+static bool is_copied(const struct stream *l)
 {
-	const struct dep_mark *k = &l->now->mark[l->mark];
+	const struct dep_sync_index *k = &l->now->mark[l->mark];
 	const struct dep_item *it = l->now->item;
 
 	return l->mark && it[k[0].item].kind == DEP_ITEM_EVENT &&
@@ -231,7 +235,7 @@ static bool is_copied(const struct lane *l)
 }
 
 /* One run of the thread, or what was put off.  Return: 1 if it was its last. */
-static int step(struct merge *m, struct lane *l)
+static int step(struct merge *m, struct stream *l)
 {
 	int err = 0;
 
@@ -247,7 +251,7 @@ static int step(struct merge *m, struct lane *l)
 		return err;
 	if (l->mark + 1 < l->now->nmarks) {
 		if (!is_copied(l))
-			merge_key(m, l, l->now->mark[l->mark + 1].ticket);
+			stream_set_time(m, l, l->now->mark[l->mark + 1].timestamp);
 		l->mark += !l->late;
 		return 0;
 	}
@@ -282,7 +286,7 @@ static const struct dep_segment *first_of(const struct dep_segment *segs,
 	return segs;
 }
 
-static int make_lanes(struct merge *m)
+static int make_streams(struct merge *m)
 {
 	const struct dep_thread *threads;
 	const struct dep_segment *segs, *end;
@@ -290,12 +294,12 @@ static int make_lanes(struct merge *m)
 
 	nsegs = dep_store_segments(m->store, &segs);
 	end = nsegs ? segs + nsegs : segs;
-	m->lane = calloc(n + 1, sizeof(*m->lane));
+	m->stream = calloc(n + 1, sizeof(*m->stream));
 	m->heap = calloc(n + 1, sizeof(*m->heap));
-	if (!m->lane || !m->heap)
+	if (!m->stream || !m->heap)
 		return dep_fail(-ENOMEM, "threads");
 	for (i = 0; i < n; i++) {
-		struct lane *l = &m->lane[m->nlanes];
+		struct stream *l = &m->stream[m->nlanes];
 
 		l->thread = &threads[i];
 		l->seg = first_of(segs, end, threads[i].serial);
@@ -303,7 +307,7 @@ static int make_lanes(struct merge *m)
 			;
 		if (l->seg == l->end)
 			continue;
-		l->key = dep_segment_ticket(m->store, l->seg);
+		l->key = dep_segment_timestamp(m->store, l->seg);
 		m->heap[m->nheap++] = l;
 		m->nlanes++;
 	}
@@ -311,7 +315,7 @@ static int make_lanes(struct merge *m)
 	return 0;
 }
 
-void merge_lane_free(struct merge *m, struct lane *l)
+void merge_stream_free(struct merge *m, struct stream *l)
 {
 	if (l->asked)
 		dep_loaded_free(dep_loader_take(m->loader, l->asked));
@@ -319,7 +323,7 @@ void merge_lane_free(struct merge *m, struct lane *l)
 	dep_loaded_free(l->next);
 	l->asked = NULL;
 	l->now = l->next = NULL;
-	end_lane(m, l);
+	end_stream(m, l);
 }
 
 static void free_all(struct merge *m)
@@ -327,37 +331,37 @@ static void free_all(struct merge *m)
 	size_t i;
 
 	for (i = 0; i < m->nlanes; i++)
-		merge_lane_free(m, &m->lane[i]);
+		merge_stream_free(m, &m->stream[i]);
 	for (i = 0; i < m->ngrown; i++) {
-		merge_lane_free(m, m->grown[i]);
+		merge_stream_free(m, m->grown[i]);
 		free(m->grown[i]->own);
 		free(m->grown[i]);
 	}
 	free(m->grown);
-	merge_unfollow(m);
+	tail_close(m);
 	if (m->loader)
 		dep_loader_stop(m->loader);
-	free(m->lane);
+	free(m->stream);
 	free(m->heap);
 }
 
-static int begin(struct merge *m, const struct dep_beside *beside)
+static int begin(struct merge *m, const struct dep_live_options *beside)
 {
 	if (!m->loader)
 		return dep_fail(-ENOMEM, "threads");
-	return beside ? merge_follow(m, beside) : make_lanes(m);
+	return beside ? tail_open(m, beside) : make_streams(m);
 }
 
 int dep_analyze(struct dep_store *store, const struct dep_analyzer *a, void *self,
 		unsigned int jobs, void (*progress)(size_t done, size_t all),
 		struct dep_analysis *out)
 {
-	return dep_analyze_beside(store, a, self, jobs, progress, NULL, out);
+	return dep_analyze_live(store, a, self, jobs, progress, NULL, out);
 }
 
-int dep_analyze_beside(struct dep_store *store, const struct dep_analyzer *a, void *self,
-		       unsigned int jobs, void (*progress)(size_t done, size_t all),
-		       const struct dep_beside *beside, struct dep_analysis *out)
+int dep_analyze_live(struct dep_store *store, const struct dep_analyzer *a, void *self,
+		     unsigned int jobs, void (*progress)(size_t done, size_t all),
+		     const struct dep_live_options *beside, struct dep_analysis *out)
 {
 	struct merge m = { .store = store, .a = a, .self = self, .out = out };
 	const struct dep_segment *segs;
@@ -376,19 +380,19 @@ int dep_analyze_beside(struct dep_store *store, const struct dep_analyzer *a, vo
 	ret = begin(&m, beside);
 	while (!ret && (m.nheap || m.follower)) {
 		const struct dep_segment *at;
-		struct lane *l;
+		struct stream *l;
 
-		if (m.follower && !merge_may_step(&m)) {
+		if (m.follower && !tail_is_ready(&m)) {
 			ret = merge_wait(&m);
 			continue;
 		}
-		ret = m.follower ? merge_go_on(&m) : 0;
+		ret = m.follower ? tail_poll(&m) : 0;
 		if (ret || !m.nheap)
 			continue;
 		l = m.heap[0];
 		at = l->seg;
-		if (merge_lacks_rest(l)) {
-			ret = merge_install(&m, l);
+		if (tail_is_partial(l)) {
+			ret = tail_complete_segment(&m, l);
 			sift_down(&m, 0);
 			continue;
 		}
@@ -398,7 +402,7 @@ int dep_analyze_beside(struct dep_store *store, const struct dep_analyzer *a, vo
 		if (ret == 1) {
 			ret = 0;
 			l->done = true;
-			merge_pop(&m);
+			merge_remove_first(&m);
 		} else {
 			sift_down(&m, 0);
 		}
@@ -406,7 +410,7 @@ int dep_analyze_beside(struct dep_store *store, const struct dep_analyzer *a, vo
 			progress(++done, all);
 	}
 	if (ret == -ESTALE && m.follower)
-		ret = merge_wait_out(&m);
+		ret = tail_wait_complete(&m);
 	free_all(&m);
 	return ret;
 }

@@ -19,7 +19,7 @@ struct dep_payload {
 
 /** struct dep_load_space - what loading uses again */
 struct dep_load_space {
-	struct dep_run run;
+	struct dep_interp run;
 	struct dep_columns columns;
 	size_t nitems;		/* of the segment before */
 };
@@ -41,15 +41,15 @@ static int grow(void **p, size_t *room, size_t n, size_t size)
 	return 0;
 }
 
-static int add_mark(struct dep_loaded *l, uint64_t ticket, size_t item)
+static int add_mark(struct dep_segment_items *l, uint64_t timestamp, size_t item)
 {
 	if (grow((void **)&l->mark, &l->marks_room, l->nmarks + 1, sizeof(*l->mark)))
 		return -ENOMEM;
-	l->mark[l->nmarks++] = (struct dep_mark){ ticket, item };
+	l->mark[l->nmarks++] = (struct dep_sync_index){ timestamp, item };
 	return 0;
 }
 
-static const void *keep(struct dep_loaded *l, const void *payload, size_t size)
+static const void *keep(struct dep_segment_items *l, const void *payload, size_t size)
 {
 	struct dep_payload *p = l->payloads;
 	void *to;
@@ -68,8 +68,8 @@ static const void *keep(struct dep_loaded *l, const void *payload, size_t size)
 	return to;
 }
 
-/* Its ticket, of a system call the second one; 0: it has none. */
-static uint64_t event_ticket(const struct dep_event *e)
+/* Its timestamp, of a system call the second one; 0: it has none. */
+static uint64_t event_timestamp(const struct dep_event *e)
 {
 	const union {
 		struct adept_ev_syscall call;
@@ -81,25 +81,25 @@ static uint64_t event_ticket(const struct dep_event *e)
 
 	switch (e->id) {
 	case ADEPT_EV_SYSCALL:
-		return p->call.behind;
+		return p->call.after;
 	case ADEPT_EV_SYSCALL | DEP_EV_ENTER:
 		return p->call.before;
 	case ADEPT_EV_THREAD_START:
-		return p->start.ticket;
+		return p->start.timestamp;
 	case ADEPT_EV_THREAD_END:
-		return p->end.ticket;
+		return p->end.timestamp;
 	case ADEPT_EV_FORK:
 		return p->fork.before;
 	case ADEPT_EV_SIGNAL:
-		return p->sig.ticket;
+		return p->sig.timestamp;
 	}
 	return 0;
 }
 
-static int add_event(struct dep_loaded *l, const struct dep_event *from)
+static int add_event(struct dep_segment_items *l, const struct dep_event *from)
 {
 	struct dep_item it = { .kind = DEP_ITEM_EVENT, .event = *from };
-	uint64_t ticket;
+	uint64_t timestamp;
 	int err;
 
 	it.event.payload = keep(l, from->payload, from->size);
@@ -108,8 +108,8 @@ static int add_event(struct dep_loaded *l, const struct dep_event *from)
 	if (from->id == ADEPT_EV_SYSCALL)
 		it.event.id |= DEP_EV_ENTER;
 	for (;;) {
-		ticket = event_ticket(&it.event);
-		err = ticket ? add_mark(l, ticket, l->nitems) : 0;
+		timestamp = event_timestamp(&it.event);
+		err = timestamp ? add_mark(l, timestamp, l->nitems) : 0;
 		if (err)
 			return err;
 		l->item[l->nitems++] = it;
@@ -119,15 +119,15 @@ static int add_event(struct dep_loaded *l, const struct dep_event *from)
 	}
 }
 
-static int add_function(struct dep_loaded *l, struct dep_function_call *f)
+static int add_function(struct dep_segment_items *l, struct dep_function_call *f)
 {
 	f->passed = keep(l, f->passed, sizeof(*f->passed));
 	return f->passed ? 0 : dep_fail(-ENOMEM, "functions");
 }
 
-static int add_joined(struct dep_loaded *l, struct dep_item *it)
+static int add_page_accesses(struct dep_segment_items *l, struct dep_item *it)
 {
-	const struct dep_joined *j = it->joined;
+	const struct dep_page_accesses *j = it->joined;
 
 	l->nwords += j->nwords;
 	it->joined = keep(l, j, sizeof(*j) + j->nwords * sizeof(j->word[0]));
@@ -136,7 +136,7 @@ static int add_joined(struct dep_loaded *l, struct dep_item *it)
 
 static int batch(void *arg, const struct dep_segment *seg, const struct dep_item *items, size_t n)
 {
-	struct dep_loaded *l = arg;
+	struct dep_segment_items *l = arg;
 	int err;
 
 	(void)seg;
@@ -146,29 +146,29 @@ static int batch(void *arg, const struct dep_segment *seg, const struct dep_item
 			err = add_event(l, &items->event);
 			continue;
 		}
-		if (items->kind == DEP_ITEM_TICKET)
-			err = add_mark(l, items->ticket.ticket, l->nitems);
+		if (items->kind == DEP_ITEM_TIMESTAMP)
+			err = add_mark(l, items->timestamp.timestamp, l->nitems);
 		l->item[l->nitems] = *items;
 		if (items->kind == DEP_ITEM_FUNCTION)
 			err = add_function(l, &l->item[l->nitems].function);
-		else if (items->kind == DEP_ITEM_JOINED)
-			err = add_joined(l, &l->item[l->nitems]);
+		else if (items->kind == DEP_ITEM_PAGE)
+			err = add_page_accesses(l, &l->item[l->nitems]);
 		l->nitems += !err;
 	}
 	return err;
 }
 
-/* Whether it wrote is known behind an instruction, and wanted before it. */
-static void tell_before(struct dep_loaded *l)
+/* Whether it wrote is known after an instruction, and wanted before it. */
+static void tell_before(struct dep_segment_items *l)
 {
-	struct dep_ticket *before = NULL, *t;
+	struct dep_lock_timestamp *before = NULL, *t;
 	size_t i;
 
 	for (i = 1; i < l->nmarks; i++) {
-		if (l->item[l->mark[i].item].kind != DEP_ITEM_TICKET)
+		if (l->item[l->mark[i].item].kind != DEP_ITEM_TIMESTAMP)
 			continue;
-		t = &l->item[l->mark[i].item].ticket;
-		if (!t->behind) {
+		t = &l->item[l->mark[i].item].timestamp;
+		if (!t->after) {
 			before = t;
 			before->wrote = 1;
 		} else if (before && before->pc == t->pc) {
@@ -178,10 +178,10 @@ static void tell_before(struct dep_loaded *l)
 }
 
 /* It may wait for long: what there was room for beyond it is given back. */
-static void give_back(struct dep_loaded *l)
+static void give_back(struct dep_segment_items *l)
 {
 	struct dep_item *item = l->nitems ? realloc(l->item, l->nitems * sizeof(*item)) : NULL;
-	struct dep_mark *mark = realloc(l->mark, l->nmarks * sizeof(*mark));
+	struct dep_sync_index *mark = realloc(l->mark, l->nmarks * sizeof(*mark));
 
 	if (item) {
 		l->item = item;
@@ -199,7 +199,7 @@ struct dep_load_space *dep_load_space_new(void)
 	struct dep_load_space *p = calloc(1, sizeof(*p));
 
 	if (p)
-		dep_run_init(&p->run, &p->columns, &nowhere, NULL);
+		dep_interp_init(&p->run, &p->columns, &nowhere, NULL);
 	return p;
 }
 
@@ -207,52 +207,53 @@ void dep_load_space_free(struct dep_load_space *p)
 {
 	if (!p)
 		return;
-	dep_run_free(&p->run);
+	dep_interp_free(&p->run);
 	dep_columns_free(&p->columns);
 	free(p);
 }
 
 /* All that @seg has through @filter into @l; @c: of @seg, or NULL: they are in the store. */
-static void recover(struct dep_loaded *l, struct dep_store *s, const struct dep_segment *seg,
+static void recover(struct dep_segment_items *l, struct dep_store *s, const struct dep_segment *seg,
 		    struct dep_columns *c, unsigned int want, struct dep_filter *filter, bool more,
 		    struct dep_load_space *p)
 {
 	const struct dep_sink sink = {
-		.want = want | DEP_WANT_EVENTS | DEP_WANT_TICKETS, .batch = batch, .arg = l,
+		.want = want | DEP_WANT_EVENTS | DEP_WANT_TIMESTAMPS, .batch = batch, .arg = l,
 	};
-	struct dep_run *r = &p->run;
+	struct dep_interp *r = &p->run;
 
-	dep_run_again(r, c ? c : &p->columns, &sink);
+	dep_interp_again(r, c ? c : &p->columns, &sink);
 	r->filter = filter;
 	r->more = more;
 	r->filtered = filter && !filter->scope->wanted &&
 		  !(want & (DEP_WANT_BLOCKS | DEP_WANT_CALLS | DEP_WANT_JUMPS));
 	r->native = r->filtered && !filter->scope->interpret ? dep_native_of(s) : NULL;
 	if (filter && seg->seq != filter->next_seq)
-		dep_filter_lost(filter);
+		dep_filter_reset(filter);
 	if (filter) {
 		filter->next_seq = seg->seq + 1;
-		filter->tickets_stay = seg->seq == filter->peeked;
+		filter->timestamps_stay = seg->seq == filter->peeked;
 	}
 	l->err = c ? dep_recover_columns(s, seg, r, &l->counts) :
 		     dep_recover_traced(s, seg, r, &l->counts);
 	if (l->err) {
 		strncpy(l->why, dep_error(), sizeof(l->why) - 1);
 	} else {
-		l->mark[0].ticket = r->columns->h.ticket;
+		l->mark[0].timestamp = r->columns->h.timestamp;
 		l->lost_bytes = r->columns->h.lost_bytes;
 	}
 	/* The analyzer is told of a gap there. */
 	if (filter && (l->err || l->lost_bytes))
-		dep_filter_lost(filter);
+		dep_filter_reset(filter);
 }
 
-static struct dep_loaded *load(struct dep_store *s, const struct dep_segment *seg,
-			       struct dep_columns *c, unsigned int want, struct dep_filter *filter,
-			       bool more, struct dep_load_space *space)
+static struct dep_segment_items *load(struct dep_store *s, const struct dep_segment *seg,
+				      struct dep_columns *c, unsigned int want,
+				      struct dep_filter *filter, bool more,
+				      struct dep_load_space *space)
 {
 	struct dep_load_space *p = space ? space : dep_load_space_new();
-	struct dep_loaded *l = calloc(1, sizeof(*l));
+	struct dep_segment_items *l = calloc(1, sizeof(*l));
 
 	if (!l || !p || add_mark(l, 0, 0) ||
 	    grow((void **)&l->item, &l->room, p->nitems, sizeof(*l->item))) {
@@ -270,20 +271,21 @@ out:
 	return l;
 }
 
-struct dep_loaded *dep_load(struct dep_store *s, const struct dep_segment *seg, unsigned int want,
-			    struct dep_filter *filter, bool more, struct dep_load_space *space)
+struct dep_segment_items *dep_load(struct dep_store *s, const struct dep_segment *seg,
+				   unsigned int want, struct dep_filter *filter, bool more,
+				   struct dep_load_space *space)
 {
 	return load(s, seg, NULL, want, filter, more, space);
 }
 
-struct dep_loaded *dep_load_columns(struct dep_store *s, const struct dep_segment *seg,
-				    struct dep_columns *c, unsigned int want,
-				    struct dep_filter *filter)
+struct dep_segment_items *dep_load_columns(struct dep_store *s, const struct dep_segment *seg,
+					   struct dep_columns *c, unsigned int want,
+					   struct dep_filter *filter)
 {
 	return load(s, seg, c, want, filter, false, NULL);
 }
 
-void dep_loaded_free(struct dep_loaded *l)
+void dep_loaded_free(struct dep_segment_items *l)
 {
 	struct dep_payload *p;
 
@@ -298,9 +300,9 @@ void dep_loaded_free(struct dep_loaded *l)
 	free(l);
 }
 
-uint64_t dep_segment_ticket(struct dep_store *s, const struct dep_segment *seg)
+uint64_t dep_segment_timestamp(struct dep_store *s, const struct dep_segment *seg)
 {
 	struct dep_seg_header h;
 
-	return dep_store_header(s, seg, &h) ? 0 : h.ticket;
+	return dep_store_header(s, seg, &h) ? 0 : h.timestamp;
 }

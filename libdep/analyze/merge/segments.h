@@ -13,18 +13,18 @@ struct dep_columns;
 
 struct dep_filter;
 
-/** struct dep_mark - an item with a ticket; the first one is the segment's beginning */
-struct dep_mark {
-	uint64_t ticket;
+/** struct dep_sync_index - an item with a timestamp; the first one is the segment's beginning */
+struct dep_sync_index {
+	uint64_t timestamp;
 	size_t item;
 };
 
-/** struct dep_loaded - a segment's items; those of system calls stand there twice */
-struct dep_loaded {
+/** struct dep_segment_items - a segment's items; those of system calls stand there twice */
+struct dep_segment_items {
 	struct dep_item *item;
 	size_t nitems, room;
 	size_t nwords;		/* of joined items */
-	struct dep_mark *mark;
+	struct dep_sync_index *mark;
 	size_t nmarks, marks_room;
 	struct dep_payload *payloads;
 	struct dep_counts counts;
@@ -44,8 +44,8 @@ void dep_load_space_free(struct dep_load_space *p);
 
 /**
  * dep_load() - recover @seg
- * @want: DEP_WANT_*; events and tickets come always
- * @filter: of the thread, through which its segments go one behind the other; NULL: all of its
+ * @want: DEP_WANT_*; events and timestamps come always
+ * @filter: of the thread, through which its segments go one after the other; NULL: all of its
  *	references are loaded
  * @more: the next segment is what goes through @filter next, and nothing is missing between them:
  *	what is put off may be told by that one
@@ -53,16 +53,17 @@ void dep_load_space_free(struct dep_load_space *p);
  *
  * Always returns something, or NULL if there is no memory.  Any number of threads at once.
  */
-struct dep_loaded *dep_load(struct dep_store *s, const struct dep_segment *seg, unsigned int want,
-			    struct dep_filter *filter, bool more, struct dep_load_space *space);
+struct dep_segment_items *dep_load(struct dep_store *s, const struct dep_segment *seg,
+				   unsigned int want, struct dep_filter *filter, bool more,
+				   struct dep_load_space *space);
 /** dep_load_columns() - the same with columns that are in no store */
-struct dep_loaded *dep_load_columns(struct dep_store *s, const struct dep_segment *seg,
-				    struct dep_columns *c, unsigned int want,
-				    struct dep_filter *filter);
-void dep_loaded_free(struct dep_loaded *l);
+struct dep_segment_items *dep_load_columns(struct dep_store *s, const struct dep_segment *seg,
+					   struct dep_columns *c, unsigned int want,
+					   struct dep_filter *filter);
+void dep_loaded_free(struct dep_segment_items *l);
 
-/** dep_segment_ticket() - when @seg began; 0 if that cannot be read */
-uint64_t dep_segment_ticket(struct dep_store *s, const struct dep_segment *seg);
+/** dep_segment_timestamp() - when @seg began; 0 if that cannot be read */
+uint64_t dep_segment_timestamp(struct dep_store *s, const struct dep_segment *seg);
 
 /* ---- ahead of time, by threads ---- */
 
@@ -81,8 +82,8 @@ void *dep_loader_ask(struct dep_loader *l, const struct dep_segment *seg, struct
 /** dep_loader_forget() - no more will be asked for of what goes through @filter */
 void dep_loader_forget(struct dep_loader *l, struct dep_filter *filter);
 /** dep_loader_take() - wait for what @asked comes to and free it; NULL: no memory */
-struct dep_loaded *dep_loader_take(struct dep_loader *l, void *asked);
-/** dep_loader_growing() - what is asked for may go elsewhere, and what is behind it is not known */
+struct dep_segment_items *dep_loader_take(struct dep_loader *l, void *asked);
+/** dep_loader_growing() - what is asked for may go elsewhere, and what is after it is not known */
 void dep_loader_growing(struct dep_loader *l, bool growing);
 /** dep_loader_hold() - nobody looks at the store until dep_loader_go_on() */
 void dep_loader_hold(struct dep_loader *l);

@@ -2,14 +2,14 @@
 /*
  * The merge while the store grows.
  *
- * The first lane's next step is made when its run is all there, and nobody can come before
- * it: threads that are known have lanes, in the heap by what they cannot go on before, and
+ * The first stream's next step is made when its run is all there, and nobody can come before
+ * it: threads that are known have streams, in the heap by what they cannot go on before, and
  * those that are not begin after the moment of the last look at the session file.
  *
- * Who sleeps has what it did last in its ring.  If the first lane is one that lacks
+ * Who sleeps has what it did last in its ring.  If the first stream is one that lacks
  * something, that is copied and recovered like a segment (a prefix of the one that is to
  * come, which takes its place later) with the beginning of the system call that it is in.
- * That may be shown if all is known of it that counts, and it goes on behind the moment at
+ * That may be shown if all is known of it that counts, and it goes on after the moment at
  * which it was seen to be in it still.
  *
  * What was shown is compared with what comes, and -ESTALE returned if that is not so.  One
@@ -32,12 +32,12 @@
 #define STEPS		16u
 #define MAX_UNKNOWN	(2 * ADEPT_MAX_THREADS)	/* threads that are in no store */
 
-struct follower {
-	struct dep_beside how;
-	struct dep_peek *peek;
+struct tail {
+	struct dep_live_options how;
+	struct dep_snapshot *peek;
 	struct dep_columns columns;
-	size_t nsegs, nrows;		/* of the store that are with their lanes */
-	uint64_t now;			/* who is not known begins behind this */
+	size_t nsegs, nrows;		/* of the store that are with their streams */
+	uint64_t now;			/* who is not known begins after this */
 	uint64_t last;			/* the last step's */
 	unsigned int ms;		/* to wait if nothing comes */
 	uint64_t asked_ns;		/* when it was asked whether the recording is over.. */
@@ -52,28 +52,28 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000ull + (uint64_t)t.tv_nsec;
 }
 
-static int stale(const struct lane *l, const char *why)
+static int stale(const struct stream *l, const char *why)
 {
 	return dep_fail(-ESTALE, "thread %u: %s", l->serial, why);
 }
 
-/* ---- lanes ---- */
+/* ---- streams ---- */
 
-static int add_lane(struct merge *m, size_t at, uint32_t serial)
+static int add_stream(struct merge *m, size_t at, uint32_t serial)
 {
-	struct lane *l = calloc(1, sizeof(*l)), **more;
+	struct stream *l = calloc(1, sizeof(*l)), **more;
 
-	more = realloc(m->grown, (m->ngrown + 1) * sizeof(struct lane *));
+	more = realloc(m->grown, (m->ngrown + 1) * sizeof(struct stream *));
 	if (more)
 		m->grown = more;
 	if (more && l)
-		more = realloc(m->heap, (m->ngrown + 1) * sizeof(struct lane *));
+		more = realloc(m->heap, (m->ngrown + 1) * sizeof(struct stream *));
 	if (!more || !l) {
 		free(l);
 		return dep_fail(-ENOMEM, "threads");
 	}
 	m->heap = more;
-	memmove(&m->grown[at + 1], &m->grown[at], (m->ngrown++ - at) * sizeof(struct lane *));
+	memmove(&m->grown[at + 1], &m->grown[at], (m->ngrown++ - at) * sizeof(struct stream *));
 	m->grown[at] = l;
 	l->serial = l->row.serial = serial;
 	l->thread = &l->row;
@@ -83,7 +83,7 @@ static int add_lane(struct merge *m, size_t at, uint32_t serial)
 	return 0;
 }
 
-static struct lane *lane_of(struct merge *m, uint32_t serial)
+static struct stream *stream_of(struct merge *m, uint32_t serial)
 {
 	size_t lo = 0, hi = m->ngrown, mid;
 
@@ -94,12 +94,12 @@ static struct lane *lane_of(struct merge *m, uint32_t serial)
 		else
 			hi = mid;
 	}
-	if ((lo == m->ngrown || m->grown[lo]->serial != serial) && add_lane(m, lo, serial))
+	if ((lo == m->ngrown || m->grown[lo]->serial != serial) && add_stream(m, lo, serial))
 		return NULL;
 	return m->grown[lo];
 }
 
-static int append(struct merge *m, struct lane *l, const struct dep_segment *seg)
+static int append(struct merge *m, struct stream *l, const struct dep_segment *seg)
 {
 	size_t at = l->own ? (size_t)(l->seg - l->own) : 0;
 	size_t room = l->own_room ? l->own_room * 2 : 8;
@@ -119,14 +119,14 @@ static int append(struct merge *m, struct lane *l, const struct dep_segment *seg
 	l->end = l->own + l->nown;
 	/* The first of all it is known by. */
 	if (l->nown == 1 && !l->now && !l->next)
-		l->key = dep_segment_ticket(m->store, seg);
+		l->key = dep_segment_timestamp(m->store, seg);
 	return 0;
 }
 
 /* What is stored is loaded ahead, and what was only a part of it is not needed. */
-static void ask_ahead(struct merge *m, struct lane *l)
+static void ask_ahead(struct merge *m, struct stream *l)
 {
-	const struct dep_segment *seg = merge_ahead(l);
+	const struct dep_segment *seg = stream_next_segment(l);
 
 	if (!seg || l->asked)
 		return;
@@ -136,18 +136,18 @@ static void ask_ahead(struct merge *m, struct lane *l)
 	l->next = NULL;
 	/* Of the others one after the other is: they wait. */
 	if (l->now)
-		l->asked = merge_ask(m, l, seg);
+		l->asked = stream_prefetch(m, l, seg);
 }
 
 static int take_threads(struct merge *m)
 {
-	struct follower *f = m->follower;
+	struct tail *f = m->follower;
 	const struct dep_thread *rows;
 	size_t n = dep_store_threads(m->store, &rows), i;
-	struct lane *l;
+	struct stream *l;
 
 	for (; f->nrows < n; f->nrows++) {
-		l = lane_of(m, rows[f->nrows].serial);
+		l = stream_of(m, rows[f->nrows].serial);
 		if (!l)
 			return -ENOMEM;
 		l->row_at = f->nrows;
@@ -160,26 +160,26 @@ static int take_threads(struct merge *m)
 
 static int take_segments(struct merge *m)
 {
-	struct follower *f = m->follower;
+	struct tail *f = m->follower;
 	const struct dep_segment *segs;
 	size_t n = dep_store_segments(m->store, &segs);
-	struct lane *l;
+	struct stream *l;
 	int err = 0;
 
 	for (; f->nsegs < n && !err; f->nsegs++) {
-		l = lane_of(m, segs[f->nsegs].thread);
+		l = stream_of(m, segs[f->nsegs].thread);
 		err = l ? append(m, l, &segs[f->nsegs]) : -ENOMEM;
 	}
 	return err;
 }
 
-/* Those that have ended without a segment are no lanes. */
+/* Those that have ended without a segment are no streams. */
 static void drop_empty(struct merge *m)
 {
 	size_t i, n = 0;
 
 	for (i = 0; i < m->nheap; i++) {
-		struct lane *l = m->heap[i];
+		struct stream *l = m->heap[i];
 
 		if (l->over && !l->now && !l->next && l->seg == l->end)
 			l->done = true;
@@ -215,16 +215,16 @@ static int grow(struct merge *m)
 /* Who is known to be asleep still does not go on before now. */
 static int look(struct merge *m)
 {
-	struct follower *f = m->follower;
+	struct tail *f = m->follower;
 	const struct dep_peeked *p;
 	uint64_t now;
 	bool making;
-	struct lane *l;
-	u32 n = dep_peek_threads(f->peek, &p, &now, &making);
+	struct stream *l;
+	u32 n = dep_snapshot_threads(f->peek, &p, &now, &making);
 	int err = grow(m);
 
 	for (; n-- && !err; p++) {
-		l = lane_of(m, p->serial);
+		l = stream_of(m, p->serial);
 		if (!l)
 			return -ENOMEM;
 		l->slot = p->slot;
@@ -242,7 +242,7 @@ static int look(struct merge *m)
 
 /* ---- what is not stored yet ---- */
 
-static bool same_call(const struct dep_loaded *a, size_t mark, const struct adept_call *call)
+static bool same_call(const struct dep_segment_items *a, size_t mark, const struct adept_call *call)
 {
 	const struct dep_item *it = &a->item[a->mark[mark].item];
 	const struct adept_ev_syscall *ev = it->event.payload;
@@ -251,19 +251,21 @@ static bool same_call(const struct dep_loaded *a, size_t mark, const struct adep
 	       ev->before == call->before && ev->nr == call->nr;
 }
 
-static bool same_mark(const struct dep_loaded *a, const struct dep_loaded *b, size_t mark)
+static bool same_mark(const struct dep_segment_items *a, const struct dep_segment_items *b,
+		      size_t mark)
 {
-	return mark < a->nmarks && mark < b->nmarks && a->mark[mark].ticket == b->mark[mark].ticket;
+	return mark < a->nmarks && mark < b->nmarks &&
+	       a->mark[mark].timestamp == b->mark[mark].timestamp;
 }
 
 /* Has it come to the call that its thread is in, or even begun with it? */
-static bool is_in_call(const struct lane *l)
+static bool is_in_call(const struct stream *l)
 {
 	return l->now->call.before && l->mark + 1 == l->now->nmarks && !l->late;
 }
 
 /* Does @by have the thread's end where it was seen to enter a call, or end there? */
-static bool ended_in_call(const struct lane *l, const struct dep_loaded *by)
+static bool ended_in_call(const struct stream *l, const struct dep_segment_items *by)
 {
 	const struct dep_item *it;
 
@@ -277,7 +279,7 @@ static bool ended_in_call(const struct lane *l, const struct dep_loaded *by)
 }
 
 /* Has @by what @l is in the middle of? */
-static bool has_same(const struct lane *l, const struct dep_loaded *by)
+static bool has_same(const struct stream *l, const struct dep_segment_items *by)
 {
 	if (by->err || l->late || !same_mark(l->now, by, l->mark))
 		return false;
@@ -286,34 +288,34 @@ static bool has_same(const struct lane *l, const struct dep_loaded *by)
 }
 
 /* As it was taken to have: with nothing missing, which would have to be told earlier. */
-static bool has_ended(const struct lane *l)
+static bool has_ended(const struct stream *l)
 {
 	return l->seg + 1 == l->end && l->thread->end == DEP_END_WHOLE && !l->thread->null_bytes;
 }
 
 /* Who is killed has no end in its stream: then it is as good as ended where it was seen last. */
-static int go_on_to_end(struct merge *m, struct lane *l)
+static int go_on_to_end(struct merge *m, struct stream *l)
 {
-	const struct dep_loaded *now = l->now;
+	const struct dep_segment_items *now = l->now;
 
 	l->ends = true;
 	if (l->mark < now->nmarks) {
-		merge_key(m, l, now->mark[l->mark].ticket);
+		stream_set_time(m, l, now->mark[l->mark].timestamp);
 		l->item = now->mark[l->mark].item;
 	} else {
 		if (m->follower)
-			merge_key(m, l, m->follower->last);
+			stream_set_time(m, l, m->follower->last);
 		l->mark = now->nmarks - 1;
 		l->item = now->nitems;
 	}
 	/* Beside the recording its end is waited for. */
-	return m->follower || has_ended(l) ? 0 : stale(l, "it went on behind its end");
+	return m->follower || has_ended(l) ? 0 : stale(l, "it went on after its end");
 }
 
-/* Which memory the call found to be accessed was known behind it, and stands in front of it. */
-static int show_found(struct merge *m, struct lane *l)
+/* Which memory the call found to be accessed was known after it, and stands in front of it. */
+static int show_found(struct merge *m, struct stream *l)
 {
-	const struct dep_loaded *now = l->now;
+	const struct dep_segment_items *now = l->now;
 	size_t to = now->mark[l->mark].item, at = to;
 	const struct dep_item *it = now->item;
 	ssize_t n;
@@ -325,12 +327,12 @@ static int show_found(struct merge *m, struct lane *l)
 	return n < 0 ? (int)n : 0;
 }
 
-/* Behind the call, whose beginning has been shown. */
-static int go_on_behind(struct merge *m, struct lane *l)
+/* After the call, whose beginning has been shown. */
+static int go_on_behind(struct merge *m, struct stream *l)
 {
 	int err = show_found(m, l);
 
-	merge_key(m, l, l->now->mark[++l->mark].ticket);
+	stream_set_time(m, l, l->now->mark[++l->mark].timestamp);
 	l->item = l->now->mark[l->mark].item;
 	return err;
 }
@@ -339,7 +341,7 @@ static int go_on_behind(struct merge *m, struct lane *l)
  * There is more of the segment at hand than so far, or all of it.  Its runs are the same, but
  * not all that is in them: other threads may have been seen to lock what it accesses.
  */
-static int replace(struct merge *m, struct lane *l, struct dep_loaded *by)
+static int replace(struct merge *m, struct stream *l, struct dep_segment_items *by)
 {
 	bool entered = l->entered, ends = is_in_call(l) && ended_in_call(l, by);
 	int err = 0;
@@ -365,18 +367,18 @@ static int replace(struct merge *m, struct lane *l, struct dep_loaded *by)
 	return err;
 }
 
-bool merge_lacks_rest(const struct lane *l)
+bool tail_is_partial(const struct stream *l)
 {
 	return l->now && l->now->prefix && l->seg < l->end &&
 	       (l->entered || l->mark + 1 >= l->now->nmarks);
 }
 
-int merge_install(struct merge *m, struct lane *l)
+int tail_complete_segment(struct merge *m, struct stream *l)
 {
-	struct dep_loaded *all;
+	struct dep_segment_items *all;
 
 	if (!l->asked)
-		l->asked = merge_ask(m, l, l->seg);
+		l->asked = stream_prefetch(m, l, l->seg);
 	all = l->asked ? dep_loader_take(m->loader, l->asked) : NULL;
 	l->asked = NULL;
 	if (!all)
@@ -388,23 +390,23 @@ int merge_install(struct merge *m, struct lane *l)
 }
 
 /* The beginning of the call is an item, its end is not there yet. */
-static void cut_call(struct dep_loaded *p, const struct adept_call *call)
+static void cut_call(struct dep_segment_items *p, const struct adept_call *call)
 {
 	p->call = *call;
 	p->nmarks--;
 	p->nitems--;
 }
 
-static struct dep_loaded *load_prefix(struct merge *m, const struct lane *l, uint64_t seq)
+static struct dep_segment_items *load_prefix(struct merge *m, const struct stream *l, uint64_t seq)
 {
-	struct follower *f = m->follower;
+	struct tail *f = m->follower;
 	struct dep_segment seg = { .thread = l->serial, .seq = seq };
 	struct dep_filter filter;
-	struct dep_peek_chunk k;
-	struct dep_loaded *p;
+	struct dep_snapshot_chunk k;
+	struct dep_segment_items *p;
 	bool whole;
 
-	if (l->slot == UINT32_MAX || !dep_peek_chunk(f->peek, l->slot, l->serial, seq, &k) ||
+	if (l->slot == UINT32_MAX || !dep_snapshot_chunk(f->peek, l->slot, l->serial, seq, &k) ||
 	    dep_prefix_columns(m->store, l->serial, &k.chunk, k.body, k.size,
 			       k.call.before ? &k.call : NULL, &f->columns, &whole))
 		return NULL;
@@ -427,23 +429,23 @@ static struct dep_loaded *load_prefix(struct merge *m, const struct lane *l, uin
 	return p;
 }
 
-/* Does it make the lane go on? */
-static bool is_more(const struct lane *l, const struct dep_loaded *p)
+/* Does it make the stream go on? */
+static bool is_more(const struct stream *l, const struct dep_segment_items *p)
 {
 	size_t marks = l->entered ? l->mark + 1 : l->now->nmarks;
 
 	return p->nmarks > marks || (!l->entered && p->call.before && !l->now->call.before);
 }
 
-static int peek(struct merge *m, struct lane *l)
+static int peek(struct merge *m, struct stream *l)
 {
 	bool goes_on = l->now && l->now->prefix;
 	uint64_t since = now_ns();
-	struct dep_loaded *p;
+	struct dep_segment_items *p;
 
 	if (since < l->peek_ns || l->next || l->row_at == SIZE_MAX)
 		return 0;
-	if (!l->begun && merge_begin_lane(m, l))
+	if (!l->begun && merge_begin_stream(m, l))
 		return -ENOMEM;
 	p = load_prefix(m, l, goes_on ? l->now->seq : l->next_seq);
 	/* A fifth of the time at most. */
@@ -453,13 +455,13 @@ static int peek(struct merge *m, struct lane *l)
 	if (goes_on && is_more(l, p))
 		return replace(m, l, p);
 	/* What has only begun may have begun earlier than it says: see go_on_with(). */
-	if (goes_on || p->nmarks < 2 || merge_ahead(l)) {
+	if (goes_on || p->nmarks < 2 || stream_next_segment(l)) {
 		dep_loaded_free(p);
 		return 0;
 	}
 	l->next = p;
 	if (!l->now)
-		l->key = p->mark[0].ticket;
+		l->key = p->mark[0].timestamp;
 	return 0;
 }
 
@@ -472,7 +474,7 @@ static bool is_foreseen(const struct merge *m, const struct adept_call *call)
 }
 
 /* Is the run at hand all there, and what comes then? */
-static bool is_ready(const struct merge *m, const struct lane *l)
+static bool is_ready(const struct merge *m, const struct stream *l)
 {
 	if (l->row_at == SIZE_MAX || l->entered)
 		return false;
@@ -485,26 +487,27 @@ static bool is_ready(const struct merge *m, const struct lane *l)
 	return l->seg + 1 < l->end || l->next || l->over;
 }
 
-bool merge_may_step(const struct merge *m)
+bool tail_is_ready(const struct merge *m)
 {
-	return m->nheap && is_ready(m, m->heap[0]) && lane_when(m->heap[0]) < m->follower->now;
+	return m->nheap && is_ready(m, m->heap[0]) && stream_time(m->heap[0]) < m->follower->now;
 }
 
-int merge_step_is_next(struct merge *m, const struct lane *l)
+int merge_step_is_next(struct merge *m, const struct stream *l)
 {
-	struct follower *f = m->follower;
+	struct tail *f = m->follower;
 
-	if (lane_when(l) < f->last)
+	if (stream_time(l) < f->last)
 		return stale(l, "it comes before what others did already");
 	if (l->ends && !has_ended(l))
-		return stale(l, "it went on behind its end");
-	f->last = lane_when(l);
+		return stale(l, "it went on after its end");
+	f->last = stream_time(l);
 	f->ms = 0;
 	return 0;
 }
 
 /* Its segments are @segs, of which it has the first ones; from here on they stay there. */
-static int finish_lane(struct merge *m, struct lane *l, const struct dep_segment *segs, size_t n)
+static int finish_stream(struct merge *m, struct stream *l, const struct dep_segment *segs,
+			 size_t n)
 {
 	size_t at = l->own ? (size_t)(l->seg - l->own) : 0;
 	int err = 0;
@@ -512,7 +515,7 @@ static int finish_lane(struct merge *m, struct lane *l, const struct dep_segment
 	if (n < l->nown || (l->nown && segs[l->nown - 1].seq != l->own[l->nown - 1].seq))
 		return stale(l, "segments are not those that there were");
 	if (!l->nown && n && !l->now && !l->next)
-		l->key = dep_segment_ticket(m->store, segs);
+		l->key = dep_segment_timestamp(m->store, segs);
 	l->seg = segs + at;
 	l->end = segs + n;
 	l->over = true;
@@ -525,32 +528,32 @@ static int finish_lane(struct merge *m, struct lane *l, const struct dep_segment
 	else if (!l->now && l->seg == l->end && n)
 		err = stale(l, "it was not stored");
 	else if (l->entered)
-		err = merge_install(m, l);
+		err = tail_complete_segment(m, l);
 	if (!err && l->ends && !has_ended(l))
-		err = stale(l, "it went on behind its end");
+		err = stale(l, "it went on after its end");
 	if (!err)
 		ask_ahead(m, l);
 	return err;
 }
 
-/* Segments are sorted now: the first ones of each lane are those that it has. */
-static int finish_lanes(struct merge *m)
+/* Segments are sorted now: the first ones of each stream are those that it has. */
+static int finish_streams(struct merge *m)
 {
 	const struct dep_segment *segs;
 	size_t i, j, n = dep_store_segments(m->store, &segs), at = 0;
 	int err = 0;
 
 	for (i = 0; i < m->ngrown && !err; i++) {
-		struct lane *l = m->grown[i];
+		struct stream *l = m->grown[i];
 
 		for (; at < n && segs[at].thread < l->serial; at++)
 			;
 		for (j = at; j < n && segs[j].thread == l->serial; j++)
 			;
 		if (!l->done)
-			err = finish_lane(m, l, segs + at, j - at);
+			err = finish_stream(m, l, segs + at, j - at);
 		else if (j - at != l->nown)
-			err = stale(l, "it went on behind its end");
+			err = stale(l, "it went on after its end");
 		if (l->row_at == SIZE_MAX)
 			l->seg = l->end;
 		at = j;
@@ -558,14 +561,14 @@ static int finish_lanes(struct merge *m)
 	drop_empty(m);
 	merge_heap(m);
 	for (i = 0; i < m->nheap && !err; i++)
-		if (lane_when(m->heap[i]) < m->follower->last)
+		if (stream_time(m->heap[i]) < m->follower->last)
 			err = stale(m->heap[i], "it comes before what others did already");
 	return err;
 }
 
 static int settle(struct merge *m)
 {
-	const struct dep_beside *how = &m->follower->how;
+	const struct dep_live_options *how = &m->follower->how;
 	int err;
 
 	dep_loader_hold(m->loader);
@@ -585,28 +588,28 @@ static int finish(struct merge *m)
 	if (!err)
 		err = take_threads(m);
 	if (!err)
-		err = finish_lanes(m);
-	merge_unfollow(m);
+		err = finish_streams(m);
+	tail_close(m);
 	return err;
 }
 
-/* Look again; get what the first lane lacks. */
+/* Look again; get what the first stream lacks. */
 static int more(struct merge *m)
 {
-	struct lane *l;
+	struct stream *l;
 	int err = look(m);
 
-	if (err || !m->nheap || merge_may_step(m))
+	if (err || !m->nheap || tail_is_ready(m))
 		return err;
 	l = m->heap[0];
 	if (!is_ready(m, l)) {
-		err = merge_lacks_rest(l) ? merge_install(m, l) : peek(m, l);
+		err = tail_is_partial(l) ? tail_complete_segment(m, l) : peek(m, l);
 		merge_heap(m);
 	}
 	return err;
 }
 
-static int wait_more(struct follower *f)
+static int wait_more(struct tail *f)
 {
 	int over = f->how.wait(f->how.arg, f->ms);
 
@@ -620,15 +623,15 @@ int merge_wait(struct merge *m)
 {
 	int err = more(m);
 
-	if (err || merge_may_step(m))
+	if (err || tail_is_ready(m))
 		return err;
 	err = wait_more(m->follower);
 	return err > 0 ? finish(m) : err;
 }
 
-int merge_go_on(struct merge *m)
+int tail_poll(struct merge *m)
 {
-	struct follower *f = m->follower;
+	struct tail *f = m->follower;
 	uint64_t now;
 	int over;
 
@@ -643,7 +646,7 @@ int merge_go_on(struct merge *m)
 	return over > 0 ? finish(m) : over;
 }
 
-int merge_wait_out(struct merge *m)
+int tail_wait_complete(struct merge *m)
 {
 	int err;
 
@@ -655,29 +658,29 @@ int merge_wait_out(struct merge *m)
 	return err ? err : -ESTALE;
 }
 
-int merge_follow(struct merge *m, const struct dep_beside *how)
+int tail_open(struct merge *m, const struct dep_live_options *how)
 {
-	struct follower *f = m->follower = calloc(1, sizeof(*f));
+	struct tail *f = m->follower = calloc(1, sizeof(*f));
 	int err;
 
 	if (!f)
 		return dep_fail(-ENOMEM, "threads");
 	f->how = *how;
 	dep_loader_growing(m->loader, true);
-	err = dep_peek_open(&f->peek, how->session);
+	err = dep_snapshot_open(&f->peek, how->session);
 	/* Recorded processes can write there; what is recorded of them is in the store even so. */
 	if (err == -EBADMSG)
 		return dep_fail(-ESTALE, "the session file makes no sense");
 	return err ? dep_fail(err, "the session file cannot be looked at: %s", strerror(-err)) : 0;
 }
 
-void merge_unfollow(struct merge *m)
+void tail_close(struct merge *m)
 {
-	struct follower *f = m->follower;
+	struct tail *f = m->follower;
 
 	if (!f)
 		return;
-	dep_peek_close(f->peek);
+	dep_snapshot_close(f->peek);
 	dep_columns_free(&f->columns);
 	free(f);
 	m->follower = NULL;

@@ -5,7 +5,7 @@
  * The accesses to a granule are taken together by thread, place, locks and bytes.  Of two such
  * groups the ideals only grow while one goes on in both: who is in one of them is in all that
  * follow, and need not be looked at any more.  Where that finds none, a few pairs are tried with
- * the sections that they are in behind others.
+ * the sections that they are in after others.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ struct pair {
 
 struct finder {
 	struct predict *p;
-	struct predict_ideal ideal;
+	struct sp_closure ideal;
 	bool cut_off;
 	u32 *event;		/* numbers of the cell's, by group */
 	struct group *group;
@@ -197,14 +197,14 @@ static int tell(struct finder *f, u64 granule, const struct predict_event *a,
 	return f->report(f->arg, &r);
 }
 
-static bool has(const struct predict_ideal *i, const struct predict_event *e)
+static bool has(const struct sp_closure *i, const struct predict_event *e)
 {
 	return i->cut[e->thread] > e->at;
 }
 
 static int add(struct finder *f, const struct predict_event *e)
 {
-	return predict_ideal_add(&f->ideal, e->thread, e->at);
+	return sp_closure_add(&f->ideal, e->thread, e->at);
 }
 
 /* The sections that @e is in are kept open. */
@@ -225,7 +225,7 @@ static bool keep(struct finder *f, const struct predict_event *e)
 
 		if (f->p->lock[s->lock].section[s->section].to < e->at)
 			continue;
-		if (!predict_ideal_keep(&f->ideal, s->lock, s->section))
+		if (!sp_closure_keep(&f->ideal, s->lock, s->section))
 			return false;
 		left--;
 	}
@@ -238,7 +238,7 @@ static int reversed(struct finder *f, u64 granule, const struct predict_event *a
 {
 	int err;
 
-	predict_ideal_clear(&f->ideal);
+	sp_closure_clear(&f->ideal);
 	f->ideal.reversal = true;
 	if (!keep(f, a) || !keep(f, b))
 		return 0;
@@ -284,7 +284,7 @@ static int two_groups(struct finder *f, const struct predict_cell *c, u64 granul
 
 	if (is_known(f, &places))
 		return 0;
-	predict_ideal_clear(&f->ideal);
+	sp_closure_clear(&f->ideal);
 	while (i < x->n && j < y->n) {
 		a = &c->event[f->event[x->first + i]];
 		b = &c->event[f->event[y->first + j]];
@@ -359,7 +359,7 @@ int predict_find(struct predict *p, u64 work,
 	u32 i, n = 0;
 	int err;
 
-	err = predict_ideal_init(&f.ideal, p);
+	err = sp_closure_init(&f.ideal, p);
 	f.ideal.limit = work;
 	if (!page)
 		err = -ENOMEM;
@@ -370,7 +370,7 @@ int predict_find(struct predict *p, u64 work,
 	qsort(page, n, sizeof(page[0]), compare_pages);
 	for (i = 0; i < n && !err; i++)
 		err = one_page(&f, page[i]);
-	predict_ideal_free(&f.ideal);
+	sp_closure_free(&f.ideal);
 	free(page);
 	free(f.event);
 	free(f.group);

@@ -113,8 +113,8 @@ static int split(struct predict *p, struct predict_entry *first, struct predict_
 	return 0;
 }
 
-int predict_mark(struct predict *p, u32 thread, struct predict_page *page, u32 cell, u8 mask,
-		 u32 flags)
+int predict_candidate(struct predict *p, u32 thread, struct predict_page *page, u32 cell, u8 mask,
+		      u32 flags)
 {
 	const struct predict_thread *t = &p->thread[thread];
 	struct predict_entry *e, *same = NULL;

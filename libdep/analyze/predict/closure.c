@@ -6,11 +6,11 @@
 
 #include "internal.h"
 
-int predict_ideal_init(struct predict_ideal *i, struct predict *p)
+int sp_closure_init(struct sp_closure *i, struct predict *p)
 {
 	size_t n = p->nthreads + 1;
 
-	*i = (struct predict_ideal){ .p = p };
+	*i = (struct sp_closure){ .p = p };
 	i->cut = calloc(n, sizeof(*i->cut));
 	i->why = calloc(n, sizeof(*i->why));
 	i->taken = calloc(n, sizeof(*i->taken));
@@ -19,11 +19,11 @@ int predict_ideal_init(struct predict_ideal *i, struct predict *p)
 	i->open = calloc(p->nlocks + 1, sizeof(*i->open));
 	if (!i->cut || !i->why || !i->taken || !i->todo || !i->waits || !i->open)
 		return -ENOMEM;
-	predict_ideal_clear(i);
+	sp_closure_clear(i);
 	return 0;
 }
 
-void predict_ideal_free(struct predict_ideal *i)
+void sp_closure_free(struct sp_closure *i)
 {
 	u32 n;
 
@@ -37,7 +37,7 @@ void predict_ideal_free(struct predict_ideal *i)
 	free(i->open);
 }
 
-void predict_ideal_clear(struct predict_ideal *i)
+void sp_closure_clear(struct sp_closure *i)
 {
 	u32 n = i->p->nthreads;
 
@@ -52,7 +52,7 @@ void predict_ideal_clear(struct predict_ideal *i)
 	i->work += n;
 }
 
-static void need(struct predict_ideal *i, u32 thread, u64 n, u32 why)
+static void need(struct sp_closure *i, u32 thread, u64 n, u32 why)
 {
 	if (i->cut[thread] >= n)
 		return;
@@ -64,7 +64,7 @@ static void need(struct predict_ideal *i, u32 thread, u64 n, u32 why)
 	}
 }
 
-static void need_end(struct predict_ideal *i, const struct predict_locked *s)
+static void need_end(struct sp_closure *i, const struct predict_locked *s)
 {
 	if (s->to == PREDICT_OPEN)
 		i->impossible = true;
@@ -72,7 +72,7 @@ static void need_end(struct predict_ideal *i, const struct predict_locked *s)
 		need(i, s->thread, s->to + 1, s->left);
 }
 
-bool predict_ideal_keep(struct predict_ideal *i, u32 lock, u32 section)
+bool sp_closure_keep(struct sp_closure *i, u32 lock, u32 section)
 {
 	struct predict_open *o = &i->open[lock];
 
@@ -86,7 +86,7 @@ bool predict_ideal_keep(struct predict_ideal *i, u32 lock, u32 section)
 	return true;
 }
 
-bool predict_ideal_keeps(const struct predict_ideal *i, u32 lock, u32 section)
+bool sp_closure_keeps(const struct sp_closure *i, u32 lock, u32 section)
 {
 	const struct predict_open *o = &i->open[lock];
 	u32 k;
@@ -98,7 +98,7 @@ bool predict_ideal_keeps(const struct predict_ideal *i, u32 lock, u32 section)
 }
 
 /* It has to end, if it conflicts with one that does not. */
-static void end_for_kept(struct predict_ideal *i, u32 lock, const struct predict_locked *s)
+static void end_for_kept(struct sp_closure *i, u32 lock, const struct predict_locked *s)
 {
 	const struct predict_open *o = &i->open[lock];
 	u32 k;
@@ -109,7 +109,7 @@ static void end_for_kept(struct predict_ideal *i, u32 lock, const struct predict
 }
 
 /* Of two sections of which one is for writing the earlier one has ended. */
-static int add_section(struct predict_ideal *i, u32 lock, u32 x)
+static int add_section(struct sp_closure *i, u32 lock, u32 x)
 {
 	const struct predict_locked *all = i->p->lock[lock].section, *s = &all[x];
 	struct predict_open *o = &i->open[lock];
@@ -120,7 +120,7 @@ static int add_section(struct predict_ideal *i, u32 lock, u32 x)
 		o->turn = i->turn;
 		o->n = o->last = o->last_write = 0;
 	}
-	if (predict_ideal_keeps(i, lock, x)) {
+	if (sp_closure_keeps(i, lock, x)) {
 		if (o->last < x + 1)
 			o->last = x + 1;
 		return 0;
@@ -171,7 +171,7 @@ static const struct predict_edge *last_edge(const struct predict_edges *e, u64 c
 	return low ? &e->v[low - 1] : NULL;
 }
 
-static int add_thread(struct predict_ideal *i, u32 thread)
+static int add_thread(struct sp_closure *i, u32 thread)
 {
 	const struct predict_thread *t = &i->p->thread[thread];
 	u64 cut = i->cut[thread];
@@ -200,7 +200,7 @@ static int add_thread(struct predict_ideal *i, u32 thread)
 	return err;
 }
 
-int predict_ideal_add(struct predict_ideal *i, u32 thread, u64 n)
+int sp_closure_add(struct sp_closure *i, u32 thread, u64 n)
 {
 	int err = 0;
 	u32 t;

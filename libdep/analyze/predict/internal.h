@@ -32,7 +32,7 @@ struct predict_order {
 	u32 n;
 };
 
-struct predict_retro {
+struct predict_late_event {
 	u64 at, need;
 	u32 other;
 };
@@ -51,7 +51,7 @@ struct predict_thread {
 	u32 set;		/* locks that it holds */
 	struct predict_order hard;	/* for the ideal */
 	struct predict_order soft;	/* if both are in it, the order was this one */
-	struct predict_retro *retro;
+	struct predict_late_event *retro;
 	u32 nretro, retro_room;
 	struct predict_taken *taken;
 	u32 ntaken, taken_room;
@@ -157,8 +157,8 @@ void *predict_room(struct predict *p, void *v, u32 n, u32 *room, size_t size, in
 	((v) = predict_room(p, v, n, room, sizeof(*(v)), err))
 /** predict_alloc() - zeroed; NULL: no memory, or the limit */
 void *predict_alloc(struct predict *p, size_t size);
-/** predict_told() - something is told: is it of interest? */
-bool predict_told(struct predict *p);
+/** predict_events_sent() - something is told: is it of interest? */
+bool predict_events_sent(struct predict *p);
 /** predict_result() - 0 instead of -ENOSPC, which stops it */
 int predict_result(struct predict *p, int err);
 
@@ -173,20 +173,20 @@ int predict_lock_of(struct predict *p, u64 address, u32 *out);
 /* ---- candidates.c ---- */
 
 struct predict_page *predict_page(struct predict *p, u64 number, bool make);
-int predict_mark(struct predict *p, u32 thread, struct predict_page *page, u32 cell, u8 mask,
-		 u32 flags);
+int predict_candidate(struct predict *p, u32 thread, struct predict_page *page, u32 cell, u8 mask,
+		      u32 flags);
 
 /* ---- trace.c ---- */
 
 /** predict_hard() - the thread's event @at needs it; 1 if it did not before, or an error */
 int predict_hard(struct predict *p, u32 thread, u64 at, u32 other, u64 need, u32 place);
-/** predict_soft() - it came behind that; 0 or an error; @place: of the event */
+/** predict_soft() - it came after that; 0 or an error; @place: of the event */
 int predict_soft(struct predict *p, u32 thread, u64 at, u32 other, u64 need, u32 place);
 
 /* ---- closure.c ---- */
 
-/** struct predict_ideal - of each thread the first @cut events, of each lock what is open */
-struct predict_ideal {
+/** struct sp_closure - of each thread the first @cut events, of each lock what is open */
+struct sp_closure {
 	struct predict *p;
 	bool reversal;		/* sections that are kept open come last of their locks' */
 	u64 *cut;
@@ -207,14 +207,14 @@ struct predict_ideal {
 	bool impossible;
 };
 
-int predict_ideal_init(struct predict_ideal *i, struct predict *p);
-void predict_ideal_free(struct predict_ideal *i);
-void predict_ideal_clear(struct predict_ideal *i);
-/** predict_ideal_keep() - @section of @lock is kept open; false: that cannot be */
-bool predict_ideal_keep(struct predict_ideal *i, u32 lock, u32 section);
-bool predict_ideal_keeps(const struct predict_ideal *i, u32 lock, u32 section);
-/** predict_ideal_add() - the first @n of @thread, and all that they need */
-int predict_ideal_add(struct predict_ideal *i, u32 thread, u64 n);
+int sp_closure_init(struct sp_closure *i, struct predict *p);
+void sp_closure_free(struct sp_closure *i);
+void sp_closure_clear(struct sp_closure *i);
+/** sp_closure_keep() - @section of @lock is kept open; false: that cannot be */
+bool sp_closure_keep(struct sp_closure *i, u32 lock, u32 section);
+bool sp_closure_keeps(const struct sp_closure *i, u32 lock, u32 section);
+/** sp_closure_add() - the first @n of @thread, and all that they need */
+int sp_closure_add(struct sp_closure *i, u32 thread, u64 n);
 
 /* ---- witness.c ---- */
 
@@ -224,7 +224,7 @@ int predict_ideal_add(struct predict_ideal *i, u32 thread, u64 n);
  * Return: 0, 1: there is none, which contradicts what was told, or the limit of work has been
  * reached before it was found; or -ENOMEM.
  */
-int predict_witness(struct predict_ideal *i, struct predict_race *r,
+int predict_witness(struct sp_closure *i, struct predict_race *r,
 		    struct predict_step *step);
 
 static inline u64 predict_need_of(const struct predict_order *o, u32 thread)

@@ -9,10 +9,10 @@
  * - each thread does a beginning of what it did,
  * - each read gets the value of the same write, so all threads go the way they went,
  * - of two critical sections of a lock that are both in it, the same one comes first, and
- * - all other synchronisation comes behind what it came behind.
+ * - all other synchronisation comes after what it came after.
  *
  * and of other pairs, those where this holds but for the sections that the two accesses are in:
- * these may come behind others that came behind them (as in Shi, Mathur and Pavlogiannis,
+ * these may come after others that came after them (as in Shi, Mathur and Pavlogiannis,
  * "Optimistic Prediction of Synchronization-Reversal Data Races", ICSE 2024, of which it is a
  * part).
  *
@@ -60,7 +60,7 @@ void predict_free(struct predict *p);
 void predict_again(struct predict *p);
 /** predict_stop() - what comes is not known well enough; what came is looked at */
 void predict_stop(struct predict *p);
-/** predict_stopped() - there was something behind the end of what is looked at */
+/** predict_stopped() - there was something after the end of what is looked at */
 bool predict_stopped(const struct predict *p);
 
 /*
@@ -73,8 +73,8 @@ int predict_thread(struct predict *p, u32 thread, u32 parent, u32 place);
 int predict_acquire(struct predict *p, u32 thread, struct predict_sync *s, u32 place);
 int predict_release(struct predict *p, u32 thread, struct predict_sync *s, u32 place);
 void predict_sync_free(struct predict_sync *s);
-/** predict_behind() - what comes needs all that @other did so far */
-int predict_behind(struct predict *p, u32 thread, u32 other, u32 place);
+/** predict_after() - what comes needs all that @other did so far */
+int predict_after(struct predict *p, u32 thread, u32 other, u32 place);
 /** predict_needs() - all from @since (predict_now()) on needs all that @other did so far */
 int predict_needs(struct predict *p, u32 thread, u64 since, u32 other);
 u64 predict_now(const struct predict *p, u32 thread);
@@ -104,7 +104,7 @@ void predict_forget(struct predict *p, u64 address, u64 size);
 enum predict_end {
 	PREDICT_ACCESS,		/* the step ends in front of the thread's access.. */
 	PREDICT_BEFORE,		/* ..in front of @place, which has to wait for another thread.. */
-	PREDICT_BEHIND,		/* ..behind @place, since no more is needed */
+	PREDICT_AFTER,		/* ..after @place, since no more is needed */
 };
 
 struct predict_section {

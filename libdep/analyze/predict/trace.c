@@ -102,7 +102,7 @@ int predict_soft(struct predict *p, u32 thread, u64 at, u32 other, u64 need, u32
 }
 
 /* An event that needs what @other did so far. */
-static int behind(struct predict *p, u32 thread, u32 other, u64 need, u32 from, u32 place)
+static int after(struct predict *p, u32 thread, u32 other, u64 need, u32 from, u32 place)
 {
 	struct predict_thread *t = &p->thread[thread];
 	u64 at = t->now;
@@ -184,7 +184,7 @@ static int do_acquire(struct predict *p, u32 thread, struct predict_sync *s, u32
 	int err = 0;
 
 	for (i = 0; i < s->n && !err; i++)
-		err = behind(p, thread, i, s->v[i].need, s->v[i].place, place);
+		err = after(p, thread, i, s->v[i].need, s->v[i].place, place);
 	if (!p->again || err)
 		return err;
 	err = reach_sync(p, s, thread);
@@ -198,7 +198,7 @@ int predict_release(struct predict *p, u32 thread, struct predict_sync *s, u32 p
 {
 	int err;
 
-	if (!predict_told(p))
+	if (!predict_events_sent(p))
 		return 0;
 	err = reach(p, thread);
 	return predict_result(p, err ? err : do_release(p, thread, s, place));
@@ -208,7 +208,7 @@ int predict_acquire(struct predict *p, u32 thread, struct predict_sync *s, u32 p
 {
 	int err;
 
-	if (!predict_told(p))
+	if (!predict_events_sent(p))
 		return 0;
 	err = reach(p, thread);
 	return predict_result(p, err ? err : do_acquire(p, thread, s, place));
@@ -220,12 +220,12 @@ void predict_sync_free(struct predict_sync *s)
 	*s = (struct predict_sync){ 0 };
 }
 
-int predict_behind(struct predict *p, u32 thread, u32 other, u32 place)
+int predict_after(struct predict *p, u32 thread, u32 other, u32 place)
 {
 	struct predict_sync s = { 0 };
 	int err;
 
-	if (!predict_told(p))
+	if (!predict_events_sent(p))
 		return 0;
 	err = reach(p, thread > other ? thread : other);
 	if (!err)
@@ -240,17 +240,17 @@ int predict_behind(struct predict *p, u32 thread, u32 other, u32 place)
 int predict_thread(struct predict *p, u32 thread, u32 parent, u32 place)
 {
 	if (parent != RACE_NO_THREAD)
-		return predict_behind(p, thread, parent, place);
-	return predict_told(p) ? predict_result(p, reach(p, thread)) : 0;
+		return predict_after(p, thread, parent, place);
+	return predict_events_sent(p) ? predict_result(p, reach(p, thread)) : 0;
 }
 
 int predict_needs(struct predict *p, u32 thread, u64 since, u32 other)
 {
 	struct predict_thread *t;
-	struct predict_retro *r;
+	struct predict_late_event *r;
 	int err;
 
-	if (!predict_told(p))
+	if (!predict_events_sent(p))
 		return 0;
 	err = reach(p, thread > other ? thread : other);
 	if (err || !p->again || thread == other)
@@ -262,7 +262,7 @@ int predict_needs(struct predict *p, u32 thread, u64 since, u32 other)
 		if (err)
 			return predict_result(p, err);
 		r = &t->retro[t->nretro++];
-		*r = (struct predict_retro){ .at = since, .other = other };
+		*r = (struct predict_late_event){ .at = since, .other = other };
 	}
 	r->need = p->thread[other].now;
 	return 0;
@@ -278,7 +278,7 @@ int predict_interval(struct predict *p, u32 thread, u64 epoch)
 	struct predict_thread *t;
 	int err;
 
-	if (!predict_told(p))
+	if (!predict_events_sent(p))
 		return 0;
 	err = reach(p, thread);
 	if (err || !p->again)
@@ -377,7 +377,7 @@ int predict_lock(struct predict *p, u32 thread, u64 lock, bool reading, u32 plac
 {
 	int err;
 
-	if (!predict_told(p))
+	if (!predict_events_sent(p))
 		return 0;
 	err = reach(p, thread);
 	return predict_result(p, err ? err : do_lock(p, thread, lock, reading, place));
@@ -387,7 +387,7 @@ int predict_unlock(struct predict *p, u32 thread, u64 lock, u32 place)
 {
 	int err;
 
-	if (!predict_told(p))
+	if (!predict_events_sent(p))
 		return 0;
 	err = reach(p, thread);
 	return predict_result(p, err ? err : do_unlock(p, thread, lock, place));
@@ -398,7 +398,7 @@ int predict_tried(struct predict *p, u64 lock)
 	u32 l;
 	int err;
 
-	if (!predict_told(p))
+	if (!predict_events_sent(p))
 		return 0;
 	err = predict_lock_of(p, lock, &l);
 	if (!err)
@@ -429,7 +429,7 @@ static int add_event(struct predict *p, struct predict_cell *c, const struct pre
 	return err;
 }
 
-/* What it needs, and what it came behind. */
+/* What it needs, and what it came after. */
 static int add_edges(struct predict *p, const struct predict_cell *c, u32 thread, u8 mask,
 		     u32 flags, u32 place)
 {
@@ -536,7 +536,7 @@ int predict_access(struct predict *p, u32 thread, u64 pc, u64 address, u64 size,
 	bool shared = false;
 	int err;
 
-	if (!size || last < address || !predict_told(p))
+	if (!size || last < address || !predict_events_sent(p))
 		return 0;
 	err = reach(p, thread);
 	for (g = address / PREDICT_GRANULE; !err && g <= last / PREDICT_GRANULE; g++) {
@@ -552,7 +552,7 @@ int predict_access(struct predict *p, u32 thread, u64 pc, u64 address, u64 size,
 			g |= PREDICT_CELLS - 1;
 			page = NULL;
 		} else if (!p->again) {
-			err = predict_mark(p, thread, page, cell, mask, flags);
+			err = predict_candidate(p, thread, page, cell, mask, flags);
 		} else if (page->mark[cell] & PREDICT_SHARED) {
 			err = access_cell(p, thread, pc, page, cell, mask, flags, place);
 			shared = true;
@@ -600,7 +600,7 @@ void predict_forget(struct predict *p, u64 address, u64 size)
 	u64 last = address + size - 1, g;
 	struct predict_page *page = NULL;
 
-	if (!size || last < address || !predict_told(p))
+	if (!size || last < address || !predict_events_sent(p))
 		return;
 	for (g = address / PREDICT_GRANULE; g <= last / PREDICT_GRANULE; g++) {
 		u32 cell = g % PREDICT_CELLS;

@@ -2,9 +2,9 @@
 /*
  * An order of an ideal's events in which one thread runs for as long as it can.
  *
- * What came behind what in the recording does so here: accesses to the same byte, sections of
+ * What came after what in the recording does so here: accesses to the same byte, sections of
  * the same lock, other synchronisation.  So each read sees what it saw.  Sections that the ideal
- * keeps open come behind all others of their lock; where that cannot be there is no such order.
+ * keeps open come after all others of their lock; where that cannot be there is no such order.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "internal.h"
 
 struct run {
-	struct predict_ideal *i;
+	struct sp_closure *i;
 	u64 *at;		/* so far each has run */
 	u32 *taken;		/* so many sections each has begun, of its own */
 	u32 *done;		/* of each lock, so many of the first are over */
@@ -94,7 +94,7 @@ static void add_step(struct run *w, u32 thread, u64 from, u32 place)
 	*s = (struct predict_step){
 		.thread = thread, .to = to, .place = done ? w->i->why[thread] : place,
 		.end = !done ? PREDICT_BEFORE : races(w, thread) ? PREDICT_ACCESS :
-		       PREDICT_BEHIND,
+		       PREDICT_AFTER,
 	};
 	count_sections(w, s, thread, from, to);
 }
@@ -116,18 +116,18 @@ static bool is_too_much(const struct run *w)
 static bool may_take(struct run *w, u32 lock, u32 x)
 {
 	const struct predict_locked *all = w->i->p->lock[lock].section;
-	bool kept = predict_ideal_keeps(w->i, lock, x);
+	bool kept = sp_closure_keeps(w->i, lock, x);
 	u32 y, end = kept ? w->i->open[lock].last : x, thread = all[x].thread;
 	u64 at = all[x].from;
 
 	for (; w->done[lock] < end; w->done[lock]++)
 		if (!is_over(w, lock, w->done[lock], thread, at) &&
-		    !predict_ideal_keeps(w->i, lock, w->done[lock]))
+		    !sp_closure_keeps(w->i, lock, w->done[lock]))
 			break;
 	for (y = w->done[lock]; y < end && !is_too_much(w); y++, w->i->work++)
 		if (y != x && all[y].thread != thread &&
 		    !(all[y].reading && all[x].reading) &&
-		    !is_over(w, lock, y, thread, at) && !predict_ideal_keeps(w->i, lock, y))
+		    !is_over(w, lock, y, thread, at) && !sp_closure_keeps(w->i, lock, y))
 			return false;
 	return !is_too_much(w);
 }
@@ -184,7 +184,7 @@ static void add_idle(struct run *w, u32 thread)
 		add_step(w, thread, 0, 0);
 }
 
-int predict_witness(struct predict_ideal *i, struct predict_race *r, struct predict_step *step)
+int predict_witness(struct sp_closure *i, struct predict_race *r, struct predict_step *step)
 {
 	struct run w = { .i = i, .r = r, .step = step };
 	u32 t, turn, n = i->p->nthreads;

@@ -2,9 +2,9 @@
 /*
  * One state and one access to it: races, and the next state.
  *
- * An earlier access p can be left out for a later one q that is ordered behind it and
- * conflicts with all that p conflicts with: whatever will not be ordered behind p will
- * not be ordered behind q.  FastTrack does that with epochs and, for reads, vectors; here
+ * An earlier access p can be left out for a later one q that is ordered after it and
+ * conflicts with all that p conflicts with: whatever will not be ordered after p will
+ * not be ordered after q.  FastTrack does that with epochs and, for reads, vectors; here
  * it is a list, which has one entry in nearly all states.
  */
 #include <errno.h>
@@ -35,8 +35,8 @@ static bool is_before(const struct race_thread *t, u64 when)
 	return (when & RACE_EPOCH) <= race_clock_get(&t->clock, race_when_thread(when));
 }
 
-static void add_report(struct race_detector *d, const struct race_now *now, u64 when, u32 site,
-		       u64 address, u32 size)
+static void add_report(struct race_detector *d, const struct race_access_ctx *now, u64 when,
+		       u32 site, u64 address, u32 size)
 {
 	struct race_pending *p;
 	u32 i;
@@ -79,15 +79,15 @@ static int add_edge(struct race_detector *d, u64 when)
 
 /*
  * The access reads what was written last at @when or later in the same interval.  If it
- * is not ordered behind that: SHB.  While the rest of the interval is not known to the
+ * is not ordered after that: SHB.  While the rest of the interval is not known to the
  * reader, it may come to other bytes with this state that were written later.
  */
-static int saw_write(struct race_detector *d, const struct race_now *now, u64 when, u64 wrote,
-		     bool *keep)
+static int saw_write(struct race_detector *d, const struct race_access_ctx *now, u64 when,
+		     u64 wrote, bool *keep)
 {
 	struct race_thread *w = &d->thread[race_when_thread(when)];
 	u64 known = race_clock_get(&now->t->clock, race_when_thread(when));
-	u64 upto = when | RACE_STAMP, then;
+	u64 upto = when | RACE_SUB_EPOCH, then;
 
 	if (race_when_thread(when) == now->thread || known >= (upto & RACE_EPOCH))
 		return 0;
@@ -135,7 +135,7 @@ struct old {
  * Is this of the same interval as the access?  For one that only reads, whatever came
  * since the last release: nobody else can know more of it than of the access.
  */
-static bool together(const struct race_now *now, u64 when)
+static bool together(const struct race_access_ctx *now, u64 when)
 {
 	if (now->site & RACE_CLASS_WRITE)
 		return race_same_interval(when, now->when);
@@ -146,14 +146,14 @@ static bool together(const struct race_now *now, u64 when)
  * Must it be kept that @now frees what was accessed by @site, or goes on with what that freed?  See
  * struct race_ops.
  */
-static bool frees(const struct race_detector *d, const struct race_now *now, u32 site)
+static bool frees(const struct race_detector *d, const struct race_access_ctx *now, u32 site)
 {
 	return d->ops.forgotten &&
 	       (race_sites_get(&d->sites, site)->flags ^ now->flags) & RACE_FREE;
 }
 
 /* The entry that makes it needless to keep @now, or n. */
-static u32 find_like(const struct race_detector *d, const struct race_now *now,
+static u32 find_like(const struct race_detector *d, const struct race_access_ctx *now,
 		     const struct old *o, bool full)
 {
 	u32 class = now->site & RACE_CLASS, places = d->options.places, i, c, like = 0, at = o->n;
@@ -175,7 +175,7 @@ static u32 find_like(const struct race_detector *d, const struct race_now *now,
 }
 
 /* Is entry @i to be left out now that there is @now? */
-static bool is_stale(const struct race_detector *d, const struct race_now *now,
+static bool is_stale(const struct race_detector *d, const struct race_access_ctx *now,
 		     const struct old *o, u32 i, bool full)
 {
 	if (!is_before(now->t, o->when[i]))
@@ -187,7 +187,7 @@ static bool is_stale(const struct race_detector *d, const struct race_now *now,
 	return d->options.places == 1 || !together(now, o->when[i]);
 }
 
-/* Put an entry where it belongs behind the first @from of @n that are there. */
+/* Put an entry where it belongs after the first @from of @n that are there. */
 static void insert(struct race_detector *d, u32 from, u32 n, u64 when, u32 site)
 {
 	u32 i = n;
@@ -203,8 +203,8 @@ static void insert(struct race_detector *d, u32 from, u32 n, u64 when, u32 site)
 }
 
 /* The state after the access into d->when and d->site; returns its number of entries. */
-static u32 make_next(struct race_detector *d, const struct race_now *now, const struct old *o,
-		     u32 like, bool full)
+static u32 make_next(struct race_detector *d, const struct race_access_ctx *now,
+		     const struct old *o, u32 like, bool full)
 {
 	u64 last = like < o->n ? o->when[like] : now->when;
 	u32 site = like < o->n ? o->site[like] : now->site;
@@ -238,8 +238,8 @@ static u32 make_next(struct race_detector *d, const struct race_now *now, const 
 	return n;
 }
 
-static int next_state(struct race_detector *d, const struct race_now *now, const struct old *o,
-		      u32 id, bool raced, u32 *out)
+static int next_state(struct race_detector *d, const struct race_access_ctx *now,
+		      const struct old *o, u32 id, bool raced, u32 *out)
 {
 	bool full = raced || (o->flags & RACE_STATE_FULL) || d->options.mode & RACE_KEEP_ALL;
 	u32 flags = raced ? RACE_STATE_FULL : o->flags, like, n;
@@ -263,8 +263,8 @@ static int next_state(struct race_detector *d, const struct race_now *now, const
 	return race_states_find(&d->mem, &d->states, flags, n, d->when, d->site, out);
 }
 
-int race_step(struct race_detector *d, const struct race_now *now, u32 id, u64 wrote, u64 address,
-	      u32 size, u32 *out, bool *keep)
+int race_step(struct race_detector *d, const struct race_access_ctx *now, u32 id, u64 wrote,
+	      u64 address, u32 size, u32 *out, bool *keep)
 {
 	static const u64 no_when;
 	static const u32 no_site;

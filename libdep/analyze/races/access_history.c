@@ -283,14 +283,14 @@ void race_states_mark(struct race_states *s, u32 id)
 			race_states_mark(s, race_state_part(state)[i]);
 }
 
-struct sweep {
+struct collection {
 	struct race_mem *m;
 	struct race_states *s;
 	u32 begin, end;		/* of a hole that may grow */
 	u32 *last;		/* where the next hole is put into the list */
 };
 
-static void end_hole(struct sweep *w)
+static void end_hole(struct collection *w)
 {
 	u32 begin = w->begin, chunk = begin / RACE_ARENA, units = w->end - begin;
 	struct race_state *h;
@@ -314,7 +314,7 @@ static void end_hole(struct sweep *w)
 static void sweep_one(void *arg, u32 id, struct race_state *state)
 {
 	u32 units = units_of(state->info);
-	struct sweep *w = arg;
+	struct collection *w = arg;
 
 	if (state->info & RACE_STATE_MARK) {
 		state->info &= ~RACE_STATE_MARK;
@@ -332,7 +332,7 @@ static void sweep_one(void *arg, u32 id, struct race_state *state)
 
 void race_states_sweep(struct race_mem *m, struct race_states *s)
 {
-	struct sweep w = { .m = m, .s = s, .last = &s->holes };
+	struct collection w = { .m = m, .s = s, .last = &s->holes };
 
 	set_free(s, s->hole, s->hole_end - s->hole);
 	s->hole = s->hole_end = s->holes = 0;

@@ -2,7 +2,7 @@
 /*
  * What a thread's clock was at an earlier version of it.
  *
- * Needed where a read saw a write that it is not ordered behind: the reader gets the
+ * Needed where a read saw a write that it is not ordered after: the reader gets the
  * writer's clock as it was then (detector.h, SHB).  That is rare, so there is a log of
  * changes, 16 bytes for each component that changed, with a vector every so often, or
  * where very much changed, that the search begins at.

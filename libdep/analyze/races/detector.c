@@ -4,7 +4,7 @@
 
 #include "internal.h"
 
-_Static_assert(RACE_PAGE == DEP_JOINED_PAGE, "a joined access is to one page");
+_Static_assert(RACE_PAGE == DEP_ACCESS_PAGE_SIZE, "a joined access is to one page");
 
 int race_fail(struct race_detector *d, int ret)
 {
@@ -16,12 +16,12 @@ int race_fail(struct race_detector *d, int ret)
 }
 
 /* Make the table larger in which @t finds the stamps of its interval, if it is small. */
-static int more_stamps(struct race_detector *d, struct race_thread *t)
+static int next_sub_epoch(struct race_detector *d, struct race_thread *t)
 {
 	u32 n = t->stamps ? t->stamps * 2 : 32, i;
-	struct race_stamp *s;
+	struct race_sub_epoch *s;
 
-	if (n > RACE_STAMPS)
+	if (n > RACE_SUB_EPOCHS)
 		return 0;
 	s = race_alloc(&d->mem, RACE_MEM_OTHER, n * sizeof(*s));
 	if (!s)
@@ -35,10 +35,10 @@ static int more_stamps(struct race_detector *d, struct race_thread *t)
 }
 
 /* The place's number, and its stamp. */
-static int find_site(struct race_detector *d, struct race_now *now)
+static int find_site(struct race_detector *d, struct race_access_ctx *now)
 {
 	u32 version = race_when_version(now->t->clock.epoch);
-	struct race_stamp *s;
+	struct race_sub_epoch *s;
 
 	if (race_sites_find(&d->mem, &d->sites, now->pc, now->flags, &now->site))
 		return -ENOMEM;
@@ -47,22 +47,23 @@ static int find_site(struct race_detector *d, struct race_now *now)
 	now->when = race_when(now->thread, (u64)version << 16);
 	if (d->options.mode & RACE_HB_ONLY)
 		return 0;
-	if ((now->t->clock.epoch & RACE_STAMP) >= now->t->stamps / 2 && more_stamps(d, now->t))
+	if ((now->t->clock.epoch & RACE_SUB_EPOCH) >= now->t->stamps / 2 &&
+	    next_sub_epoch(d, now->t))
 		return -ENOMEM;
 	s = &now->t->stamp[(now->site >> RACE_CLASS_BITS) & (now->t->stamps - 1)];
 	if (s->site != now->site || s->version != version) {
-		if ((now->t->clock.epoch & RACE_STAMP) < RACE_STAMP)
+		if ((now->t->clock.epoch & RACE_SUB_EPOCH) < RACE_SUB_EPOCH)
 			now->t->clock.epoch++;
 		s->site = now->site;
 		s->version = version;
-		s->stamp = now->t->clock.epoch & RACE_STAMP;
+		s->stamp = now->t->clock.epoch & RACE_SUB_EPOCH;
 	}
 	now->when |= s->stamp;
 	return 0;
 }
 
 /* If @now does. */
-static inline int wrote(struct race_detector *d, const struct race_now *now,
+static inline int wrote(struct race_detector *d, const struct race_access_ctx *now,
 			struct race_page *page, u32 i)
 {
 	if (!(now->flags & RACE_WRITE) || d->shadow.untimed)
@@ -71,8 +72,9 @@ static inline int wrote(struct race_detector *d, const struct race_now *now,
 }
 
 /* What access_granule() does where nothing is remembered. */
-static int access_slowly(struct race_detector *d, struct race_now *now, struct race_page *page,
-			 u32 i, u32 mask, u64 address, struct race_memo *memo)
+static int access_slowly(struct race_detector *d, struct race_access_ctx *now,
+			 struct race_page *page, u32 i, u32 mask, u64 address,
+			 struct race_lookup_cache *memo)
 {
 	u32 part[8], b, e, first = __builtin_ctz(mask), id, out, own = 0;
 	u64 before = d->shadow.untimed ? 0 : race_page_wrote(page, i);
@@ -83,7 +85,7 @@ static int access_slowly(struct race_detector *d, struct race_now *now, struct r
 	d->slow++;
 	if (!now->when && find_site(d, now))
 		return -ENOMEM;
-	if (page->cell[i] & RACE_OWN && race_own_settle(d, page, i))
+	if (page->cell[i] & RACE_LOCAL && race_local_flush(d, page, i))
 		return -ENOMEM;
 	id = page->cell[i];
 	s = id ? race_states_get(&d->states, id) : NULL;
@@ -105,7 +107,7 @@ static int access_slowly(struct race_detector *d, struct race_now *now, struct r
 		}
 		if (!ret && keep && d->options.mode & RACE_BYTES &&
 		    page->settled < RACE_SETTLED_MAX)
-			ret = race_own_make(d, now, part, &own);
+			ret = race_local_create(d, now, part, &own);
 		if (!ret && !own)
 			ret = race_states_find_split(&d->mem, &d->states, part, &out);
 	}
@@ -116,30 +118,30 @@ static int access_slowly(struct race_detector *d, struct race_now *now, struct r
 		return 0;
 	}
 	if (keep)
-		*memo = (struct race_memo){ now->pc, (u64)now->t->context << 32 | id,
+		*memo = (struct race_lookup_cache){ now->pc, (u64)now->t->context << 32 | id,
 					    now->flags << 8 | mask, out };
 	page->cell[i] = out;
 	return wrote(d, now, page, i);
 }
 
 /* What is remembered of the access to bytes @mask of a granule with state @id, or what else. */
-static inline struct race_memo *memo_of(struct race_detector *d, const struct race_now *now,
-					u32 id, u32 mask, bool *found)
+static inline struct race_lookup_cache *
+memo_of(struct race_detector *d, const struct race_access_ctx *now, u32 id, u32 mask, bool *found)
 {
 	u32 how = now->flags << 8 | mask;
 	u64 key = (u64)now->t->context << 32 | id;
 	u64 h = (now->pc + how * 0x9e3779b1ull) ^ (u64)(id + now->t->context * 0x85ebca6bu) << 8;
-	struct race_memo *memo = &d->memo[(h * 0x9e3779b97f4a7c15u) >> 52];
+	struct race_lookup_cache *memo = &d->memo[(h * 0x9e3779b97f4a7c15u) >> 52];
 
 	*found = memo->pc == now->pc && memo->key == key && memo->how == how;
 	return memo;
 }
 
 /* The same in a granule's record; false if that says too little. */
-static inline bool access_own(struct race_detector *d, const struct race_now *now, u32 cell,
+static inline bool access_own(struct race_detector *d, const struct race_access_ctx *now, u32 cell,
 			      u32 mask)
 {
-	struct race_own *o = race_own_get(&d->shadow.owns, cell);
+	struct race_local *o = race_local_get(&d->shadow.owns, cell);
 	u32 at = race_when_version(now->t->clock.epoch) + 2 - o->base;
 	bool write = now->flags & RACE_WRITE;
 
@@ -148,19 +150,19 @@ static inline bool access_own(struct race_detector *d, const struct race_now *no
 		    (o->inside ? RACE_INSIDE : 0) ||
 	    (write && !o->covers && mask & ~o->bare))
 		return false;
-	race_own_note(o, mask, write, (u16)at);
+	race_local_note(o, mask, write, (u16)at);
 	return true;
 }
 
 /* Access the bytes @mask of the granule @i of @page, which is at @address. */
-static inline int access_granule(struct race_detector *d, struct race_now *now,
+static inline int access_granule(struct race_detector *d, struct race_access_ctx *now,
 				 struct race_page *page, u32 i, u32 mask, u64 address)
 {
 	u32 id = page->cell[i];
-	struct race_memo *memo;
+	struct race_lookup_cache *memo;
 	bool found;
 
-	if (id & RACE_OWN && access_own(d, now, id, mask))
+	if (id & RACE_LOCAL && access_own(d, now, id, mask))
 		return 0;
 	memo = memo_of(d, now, id, mask, &found);
 	if (__builtin_expect(!found, 0))
@@ -171,8 +173,8 @@ static inline int access_granule(struct race_detector *d, struct race_now *now,
 }
 
 /* Granules @i to @end - 1 of a page, all of each; those with the same state at one go. */
-static int access_granules(struct race_detector *d, struct race_now *now, struct race_page *page,
-			   u32 i, u32 end, u64 address)
+static int access_granules(struct race_detector *d, struct race_access_ctx *now,
+			   struct race_page *page, u32 i, u32 end, u64 address)
 {
 	u32 id, out, from = i;
 	bool found;
@@ -199,7 +201,7 @@ static int access_granules(struct race_detector *d, struct race_now *now, struct
 }
 
 /* Bytes of a page, @address to @last. */
-static int access_page(struct race_detector *d, struct race_now *now, struct race_page *page,
+static int access_page(struct race_detector *d, struct race_access_ctx *now, struct race_page *page,
 		       u64 address, u64 last)
 {
 	u32 i = address % RACE_PAGE / 8, end = last % RACE_PAGE / 8;
@@ -230,7 +232,7 @@ static inline int find_page(struct race_detector *d, u64 address, struct race_pa
 	return *page ? 0 : -ENOMEM;
 }
 
-static int access_range(struct race_detector *d, struct race_now *now, u64 address, u64 last)
+static int access_range(struct race_detector *d, struct race_access_ctx *now, u64 address, u64 last)
 {
 	struct race_page *page;
 	u64 stop;
@@ -249,7 +251,7 @@ static int access_range(struct race_detector *d, struct race_now *now, u64 addre
 	}
 }
 
-void race_report_pending(struct race_detector *d, const struct race_now *now)
+void race_report_pending(struct race_detector *d, const struct race_access_ctx *now)
 {
 	const struct race_site *s;
 	struct race_found f;
@@ -269,8 +271,8 @@ void race_report_pending(struct race_detector *d, const struct race_now *now)
 	d->npending = 0;
 }
 
-/* The thread is ordered behind what @w's thread did up to @when. */
-static int follow(struct race_detector *d, const struct race_now *now, u64 when)
+/* The thread is ordered after what @w's thread did up to @when. */
+static int follow(struct race_detector *d, const struct race_access_ctx *now, u64 when)
 {
 	u32 writer = race_when_thread(when), at = race_when_version(now->t->clock.epoch) + 1;
 	struct race_thread *t = now->t, *w = &d->thread[writer];
@@ -287,7 +289,7 @@ static int follow(struct race_detector *d, const struct race_now *now, u64 when)
 						   false);
 }
 
-int race_conclude(struct race_detector *d, const struct race_now *now)
+int race_conclude(struct race_detector *d, const struct race_access_ctx *now)
 {
 	struct race_thread *w;
 	int ret = 0;
@@ -297,13 +299,13 @@ int race_conclude(struct race_detector *d, const struct race_now *now)
 	for (i = 0; !ret && i < d->nedges; i++)
 		ret = follow(d, now, d->edge[i]);
 	if (!ret && d->nedges)
-		ret = race_interval(d, now->t, false);
+		ret = race_begin_interval(d, now->t, false);
 	/* What a writer does from now on must differ from what became known of it. */
 	for (i = 0; !ret && i < d->nedges; i++) {
 		w = &d->thread[race_when_thread(d->edge[i])];
 		if (w->life == RACE_LIVES &&
 		    race_when_version(w->clock.epoch) == race_when_version(d->edge[i]))
-			ret = race_interval(d, w, true);
+			ret = race_begin_interval(d, w, true);
 	}
 	d->nedges = 0;
 	return ret;
@@ -311,7 +313,7 @@ int race_conclude(struct race_detector *d, const struct race_now *now)
 
 struct known {
 	struct race_detector *d;
-	struct race_now *now;
+	struct race_access_ctx *now;
 	u64 first, last;
 };
 
@@ -324,19 +326,20 @@ static int access_known(void *arg, u64 number, struct race_page *page)
 			   k->last < end ? k->last : end);
 }
 
-static int conclude(struct race_detector *d, struct race_now *now, int ret)
+static int conclude(struct race_detector *d, struct race_access_ctx *now, int ret)
 {
 	if (!ret && d->npending + d->nedges)
 		ret = race_conclude(d, now);
 	if (!ret && race_collect_due(d))
-		ret = race_collect(d, false);
+		ret = race_gc(d, false);
 	return ret ? race_fail(d, ret) : 0;
 }
 
 /* All places are as one where only bytes are told of: there are fewer states then. */
-static inline struct race_now now_of(const struct race_detector *d, u32 thread, u64 pc, u32 flags)
+static inline struct race_access_ctx now_of(const struct race_detector *d, u32 thread, u64 pc,
+					    u32 flags)
 {
-	return (struct race_now){
+	return (struct race_access_ctx){
 		.t = &d->thread[thread], .thread = thread, .flags = flags,
 		.pc = d->options.mode & RACE_BYTES ? 0 : pc,
 	};
@@ -345,7 +348,7 @@ static inline struct race_now now_of(const struct race_detector *d, u32 thread, 
 static int access_memory(struct race_detector *d, u32 thread, u64 pc, u64 address, u32 size,
 			 u32 flags)
 {
-	struct race_now now = now_of(d, thread, pc, flags);
+	struct race_access_ctx now = now_of(d, thread, pc, flags);
 	u32 offset = address & 7, mask;
 	struct race_page *page;
 	u64 slow = d->slow;
@@ -387,7 +390,7 @@ int race_access_known(struct race_detector *d, u32 thread, u64 pc, u64 address, 
 		      u32 flags)
 {
 	struct known k = { .d = d, .first = address, .last = address + (size - 1) };
-	struct race_now now;
+	struct race_access_ctx now;
 
 	if (!is_good(d, thread, flags))
 		return -EINVAL;
@@ -441,8 +444,8 @@ int race_accesses(struct race_detector *d, u32 thread, const struct race_ref *re
 	return ret;
 }
 
-/* Bytes @bits of the 64 at @address, granules @i and behind of @page. */
-static inline int access_word(struct race_detector *d, struct race_now *now,
+/* Bytes @bits of the 64 at @address, granules @i and after of @page. */
+static inline int access_word(struct race_detector *d, struct race_access_ctx *now,
 			      struct race_page *page, u32 i, u64 address, u64 bits)
 {
 	u32 g;
@@ -457,10 +460,10 @@ static inline int access_word(struct race_detector *d, struct race_now *now,
 }
 
 /* All of one kind. */
-static int access_joined(struct race_detector *d, struct race_now *now, struct race_page *page,
-			 const struct dep_joined *j)
+static int check_page_accesses(struct race_detector *d, struct race_access_ctx *now,
+			       struct race_page *page, const struct dep_page_accesses *j)
 {
-	const struct dep_joined_word *w = j->word;
+	const struct dep_page_word *w = j->word;
 	bool writes = now->flags & RACE_WRITE;
 	u64 words = j->words, slow = d->slow;
 	int ret = 0;
@@ -474,7 +477,7 @@ static int access_joined(struct race_detector *d, struct race_now *now, struct r
 	return !ret && d->slow == slow ? 0 : conclude(d, now, ret);
 }
 
-void race_fetch_joined(struct race_detector *d, const struct dep_joined *j)
+void race_fetch_page(struct race_detector *d, const struct dep_page_accesses *j)
 {
 	const struct race_page *page = race_shadow_latest(&d->shadow, j->addr);
 	u64 words;
@@ -485,23 +488,24 @@ void race_fetch_joined(struct race_detector *d, const struct dep_joined *j)
 
 /* Records that will be looked at.  One after the other would be waited for. */
 static void fetch_owns(const struct race_detector *d, const struct race_page *page,
-		       const struct dep_joined *j)
+		       const struct dep_page_accesses *j)
 {
-	const struct dep_joined_word *w = j->word;
+	const struct dep_page_word *w = j->word;
 	const u32 *cell;
 	u64 words, bits;
 
 	for (words = j->words; words; words &= words - 1, w++) {
 		cell = &page->cell[__builtin_ctzll(words) * 8];
 		for (bits = w->read | w->wrote; bits; cell++, bits >>= 8)
-			if (bits & 0xff && *cell & RACE_OWN)
-				__builtin_prefetch(race_own_get(&d->shadow.owns, *cell), 1);
+			if (bits & 0xff && *cell & RACE_LOCAL)
+				__builtin_prefetch(race_local_get(&d->shadow.owns, *cell), 1);
 	}
 }
 
-int race_access_joined(struct race_detector *d, u32 thread, const struct dep_joined *j, u32 flags)
+int race_access_page(struct race_detector *d, u32 thread, const struct dep_page_accesses *j,
+		     u32 flags)
 {
-	struct race_now reads, writes;
+	struct race_access_ctx reads, writes;
 	struct race_page *page;
 	int ret;
 
@@ -514,9 +518,9 @@ int race_access_joined(struct race_detector *d, u32 thread, const struct dep_joi
 	ret = find_page(d, j->addr, &page);
 	if (!ret && page) {
 		fetch_owns(d, page, j);
-		ret = access_joined(d, &writes, page, j);
+		ret = check_page_accesses(d, &writes, page, j);
 	}
 	if (!ret && page)
-		ret = access_joined(d, &reads, page, j);
+		ret = check_page_accesses(d, &reads, page, j);
 	return ret ? race_fail(d, ret) : 0;
 }

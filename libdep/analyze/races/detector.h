@@ -10,7 +10,7 @@
  * The order is "happens before", by vector clocks; accesses are remembered by epochs as
  * in FastTrack (Flanagan and Freund, PLDI 2009), with as many of them as there are
  * readers or places that matter.  After it reported a race between a write and a read
- * that saw it, the read is ordered behind the write, as in SHB (Mathur, Kini and
+ * that saw it, the read is ordered after the write, as in SHB (Mathur, Kini and
  * Viswanathan, "What Happens-After the First Race?", OOPSLA 2018): each report, and not
  * only the first one, can happen in an order of the same events that the program allows.
  *
@@ -23,8 +23,8 @@
  * - Once a byte raced, all places that access it are kept, each with its last access in
  *   each chain, and every pair of places that races is reported; with RACE_KEEP_ALL from
  *   the beginning.  (If more than 256 accesses to a byte are unordered or of different
- *   places, places are given up that a later access is ordered behind.)
- * - With SHB, a read that saw an unordered write is ordered behind everything that its
+ *   places, places are given up that a later access is ordered after.)
+ * - With SHB, a read that saw an unordered write is ordered after everything that its
  *   thread did up to that write; if the write was repeated at the same place within its
  *   interval, or other bytes of its granule of 8 were written later, up to the last of
  *   these.  What its thread did in that interval before the read but after the write is
@@ -32,7 +32,7 @@
  *   missed (never invented) in a loop that another race interferes with.
  *
  * While only one thread exists, and all that ever existed have been joined, nothing is
- * recorded: all that may come is ordered behind it.
+ * recorded: all that may come is ordered after it.
  *
  * A detector is used by one thread at a time.  Functions that return int return 0, or
  * -EINVAL for a thread that is not there or flags that make no sense, which changes
@@ -138,9 +138,9 @@ int race_detector_create(struct race_detector **out, const struct race_ops *ops,
 void race_detector_free(struct race_detector *d);
 
 /**
- * race_thread_begin() - a thread, ordered behind what @parent did up to now
- * @parent: RACE_NO_THREAD: what is not known.  It is then ordered behind what was done
- *	while there was only one thread, and behind nothing else.
+ * race_thread_begin() - a thread, ordered after what @parent did up to now
+ * @parent: RACE_NO_THREAD: what is not known.  It is then ordered after what was done
+ *	while there was only one thread, and after nothing else.
  *
  * Return: 0, also -EINVAL, or -ENOSPC after RACE_THREADS threads.
  */
@@ -150,17 +150,17 @@ void race_thread_end(struct race_detector *d, u32 thread);
 /**
  * race_thread_join() - @joiner goes on after @joined has ended
  *
- * Should it be joined twice, the second one is ordered behind what it did, but not
- * behind what others did that it was ordered behind.  If it has not ended, it is ordered
- * behind what it did so far.
+ * Should it be joined twice, the second one is ordered after what it did, but not
+ * after what others did that it was ordered after.  If it has not ended, it is ordered
+ * after what it did so far.
  */
 int race_thread_join(struct race_detector *d, u32 joiner, u32 joined);
 
-/** race_acquire() - what follows is ordered behind what was released to @s */
+/** race_acquire() - what follows is ordered after what was released to @s */
 int race_acquire(struct race_detector *d, u32 thread, const struct race_sync *s);
-/** race_release() - who acquires @s is ordered behind this, too */
+/** race_release() - who acquires @s is ordered after this, too */
 int race_release(struct race_detector *d, u32 thread, struct race_sync *s);
-/** race_release_store() - who acquires @s is ordered behind this, and nothing else */
+/** race_release_store() - who acquires @s is ordered after this, and nothing else */
 int race_release_store(struct race_detector *d, u32 thread, struct race_sync *s);
 /** race_sync_free() - forget what was released; it can be used again */
 void race_sync_free(struct race_detector *d, struct race_sync *s);
@@ -184,13 +184,14 @@ int race_each_known(struct race_detector *d, u64 address, u64 size,
 int race_accesses(struct race_detector *d, u32 thread, const struct race_ref *ref, size_t n);
 
 /**
- * race_access_joined() - all accesses that @j tells of
+ * race_access_page() - all accesses that @j tells of
  * @flags: RACE_INSIDE, or 0
  */
-int race_access_joined(struct race_detector *d, u32 thread, const struct dep_joined *j, u32 flags);
+int race_access_page(struct race_detector *d, u32 thread, const struct dep_page_accesses *j,
+		     u32 flags);
 
-/** race_fetch_joined() - that will come soon; which only makes it faster */
-void race_fetch_joined(struct race_detector *d, const struct dep_joined *j);
+/** race_fetch_page() - that will come soon; which only makes it faster */
+void race_fetch_page(struct race_detector *d, const struct dep_page_accesses *j);
 
 /** race_forget() - the memory is new: nothing that was done to it before counts */
 int race_forget(struct race_detector *d, u64 address, u64 size);

@@ -29,7 +29,7 @@ static int mark_page(void *arg, u64 number, struct race_page *page)
 
 	(void)number;
 	for (i = 0; i < RACE_CELLS; i++) {
-		if (page->cell[i] != last && !(page->cell[i] & RACE_OWN))
+		if (page->cell[i] != last && !(page->cell[i] & RACE_LOCAL))
 			race_states_mark(s, page->cell[i]);
 		last = page->cell[i];
 	}
@@ -121,7 +121,7 @@ out:
 	return ret;
 }
 
-int race_collect(struct race_detector *d, bool all)
+int race_gc(struct race_detector *d, bool all)
 {
 	d->collections++;
 	race_shadow_each(&d->shadow, 0, ~0ull, mark_page, &d->states);

@@ -20,18 +20,18 @@
 #include "access_history.h"
 
 #define RACE_EPOCH	0xffffffffffffull
-#define RACE_STAMP	0xffffull
+#define RACE_SUB_EPOCH	0xffffull
 
 #define RACE_MEMOS	4096u
-#define RACE_STAMPS	4096u	/* of a thread, at most */
+#define RACE_SUB_EPOCHS	4096u	/* of a thread, at most */
 #define RACE_PENDING	64u
 
-/** struct race_stamp - a place's stamp in the interval @version */
-struct race_stamp {
+/** struct race_sub_epoch - a place's stamp in the interval @version */
+struct race_sub_epoch {
 	u32 site, version, stamp;
 };
 
-enum race_life { RACE_LIVES, RACE_ENDED, RACE_JOINED };
+enum race_life { RACE_LIVES, RACE_ENDED, RACE_ITEM_PAGE };
 
 struct race_thread {
 	struct race_clock clock;
@@ -39,22 +39,24 @@ struct race_thread {
 	u64 since;		/* the first epoch that others cannot know of by a release */
 	u32 context;		/* number of thread and interval, never used for others */
 	enum race_life life;
-	struct race_stamp *stamp;	/* by the low bits of the site's number.. */
+	struct race_sub_epoch *stamp;	/* by the low bits of the site's number.. */
 	u32 stamps;			/* ..a power of two, or 0 */
 };
 
 /**
- * struct race_memo - what an access makes of a state, if it is not a race
+ * struct race_lookup_cache - what an access makes of a state, if it is not a race
  * @key: context of the thread, and id of the state
  * @how: flags and bytes of the granule; @id: the state afterwards
  */
-struct race_memo {
+struct race_lookup_cache {
 	u64 pc, key;
 	u32 how, id;
 };
 
-/** struct race_now - the access that is being looked at; site and what follows: 0 = not yet */
-struct race_now {
+/**
+ * struct race_access_ctx - the access that is being looked at; site and what follows: 0 = not yet
+ */
+struct race_access_ctx {
 	struct race_thread *t;
 	u32 thread, flags;
 	u64 pc;
@@ -86,13 +88,13 @@ struct race_detector {
 	u64 *when;
 	u32 *site;
 	u32 scratch;
-	/* of the access: reports, and times of writes that it is to be ordered behind */
+	/* of the access: reports, and times of writes that it is to be ordered after */
 	u32 npending, nedges, edge_room;
 	u64 *edge;
 	struct race_pending pending[RACE_PENDING];
 	u64 clocks_kept;	/* bytes of clocks and histories after the last collection */
 	u64 slow, edges, collections, dropped;
-	struct race_memo memo[RACE_MEMOS];
+	struct race_lookup_cache memo[RACE_MEMOS];
 };
 
 static inline u32 race_when_thread(u64 when)
@@ -119,8 +121,8 @@ static inline bool race_same_interval(u64 a, u64 b)
 /** race_fail() - @ret is final, unless it is 0 or positive */
 int race_fail(struct race_detector *d, int ret);
 
-/** race_interval() - @t begins a new one, and if @release so that others can tell */
-int race_interval(struct race_detector *d, struct race_thread *t, bool release);
+/** race_begin_interval() - @t begins a new one, and if @release so that others can tell */
+int race_begin_interval(struct race_detector *d, struct race_thread *t, bool release);
 
 /**
  * race_step() - what access @now makes of a state that @size bytes from @address on have
@@ -129,26 +131,27 @@ int race_interval(struct race_detector *d, struct race_thread *t, bool release);
  *
  * Races are left in d->pending and d->edge.
  */
-int race_step(struct race_detector *d, const struct race_now *now, u32 id, u64 wrote, u64 address,
-	      u32 size, u32 *out, bool *keep);
+int race_step(struct race_detector *d, const struct race_access_ctx *now, u32 id, u64 wrote,
+	      u64 address, u32 size, u32 *out, bool *keep);
 
 /** race_conclude() - report and order what race_step() left */
-int race_conclude(struct race_detector *d, const struct race_now *now);
+int race_conclude(struct race_detector *d, const struct race_access_ctx *now);
 
 /** race_report_pending() - tell of what is in d->pending */
-void race_report_pending(struct race_detector *d, const struct race_now *now);
+void race_report_pending(struct race_detector *d, const struct race_access_ctx *now);
 
 /**
- * race_own_make() - *@cell: a record of a granule whose bytes have the states @part, of which @now
- * made one; as it was if that cannot be
+ * race_local_create() - *@cell: a record of a granule whose bytes have the states @part, of which
+ * @now made one; as it was if that cannot be
  */
-int race_own_make(struct race_detector *d, const struct race_now *now, const u32 *part, u32 *cell);
-/** race_own_settle() - make states of the record of granule @i of @page */
-int race_own_settle(struct race_detector *d, struct race_page *page, u32 i);
+int race_local_create(struct race_detector *d, const struct race_access_ctx *now, const u32 *part,
+		      u32 *cell);
+/** race_local_flush() - make states of the record of granule @i of @page */
+int race_local_flush(struct race_detector *d, struct race_page *page, u32 i);
 
 /** race_collect_due() - are there enough new states, or clocks? */
 bool race_collect_due(const struct race_detector *d);
-/** race_collect() - forget states that nothing names, and if there is need or @all, of histories */
-int race_collect(struct race_detector *d, bool all);
+/** race_gc() - forget states that nothing names, and if there is need or @all, of histories */
+int race_gc(struct race_detector *d, bool all);
 
 #endif

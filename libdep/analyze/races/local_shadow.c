@@ -8,20 +8,20 @@
 
 /* ---- where they are ---- */
 
-u32 race_own_take(struct race_mem *m, struct race_owns *s)
+u32 race_local_take(struct race_mem *m, struct race_owns *s)
 {
 	u32 room = s->room ? s->room * 2 : 16, cell = s->free;
-	struct race_own **p;
+	struct race_local **p;
 
 	if (cell) {
-		s->free = race_own_get(s, cell)->under;
-		*race_own_get(s, cell) = (struct race_own){ 0 };
+		s->free = race_local_get(s, cell)->under;
+		*race_local_get(s, cell) = (struct race_local){ 0 };
 		return cell;
 	}
-	if (!s->nchunks || s->used == RACE_OWN_CHUNK) {
+	if (!s->nchunks || s->used == RACE_LOCAL_CHUNK) {
 		if (s->nchunks == s->room) {
 			/* Cells have so many bits. */
-			if (room > RACE_OWN / RACE_OWN_CHUNK)
+			if (room > RACE_LOCAL / RACE_LOCAL_CHUNK)
 				return 0;
 			p = race_grow(m, RACE_MEM_STATES, s->chunk, s->room * sizeof(*p),
 				      room * sizeof(*p));
@@ -31,18 +31,18 @@ u32 race_own_take(struct race_mem *m, struct race_owns *s)
 			s->room = room;
 		}
 		s->chunk[s->nchunks] = race_alloc(m, RACE_MEM_STATES,
-						  RACE_OWN_CHUNK * sizeof(struct race_own));
+						  RACE_LOCAL_CHUNK * sizeof(struct race_local));
 		if (!s->chunk[s->nchunks])
 			return 0;
 		s->nchunks++;
 		s->used = 0;
 	}
-	return RACE_OWN | ((s->nchunks - 1) * RACE_OWN_CHUNK + s->used++);
+	return RACE_LOCAL | ((s->nchunks - 1) * RACE_LOCAL_CHUNK + s->used++);
 }
 
-void race_own_give(struct race_owns *s, u32 cell)
+void race_local_give(struct race_owns *s, u32 cell)
 {
-	race_own_get(s, cell)->under = s->free;
+	race_local_get(s, cell)->under = s->free;
 	s->free = cell;
 }
 
@@ -51,10 +51,10 @@ void race_owns_each(const struct race_owns *s, void (*f)(void *arg, u32 under), 
 	u32 i, j, under;
 
 	for (i = 0; i < s->nchunks; i++)
-		for (j = 0; j < (i + 1 < s->nchunks ? RACE_OWN_CHUNK : s->used); j++) {
+		for (j = 0; j < (i + 1 < s->nchunks ? RACE_LOCAL_CHUNK : s->used); j++) {
 			under = s->chunk[i][j].under;
 			/* Of what was given back it is a cell. */
-			if (under && !(under & RACE_OWN))
+			if (under && !(under & RACE_LOCAL))
 				f(arg, under);
 		}
 }
@@ -65,7 +65,7 @@ void race_owns_free(struct race_mem *m, struct race_owns *s)
 
 	for (i = 0; i < s->nchunks; i++)
 		race_free(m, RACE_MEM_STATES, s->chunk[i],
-			  RACE_OWN_CHUNK * sizeof(struct race_own));
+			  RACE_LOCAL_CHUNK * sizeof(struct race_local));
 	race_free(m, RACE_MEM_STATES, s->chunk, s->room * sizeof(*s->chunk));
 }
 
@@ -79,7 +79,8 @@ struct part {
 	u32 site[UNDER_MAX];
 };
 
-static bool is_own(const struct race_detector *d, const struct race_now *now, u64 when, u32 site)
+static bool is_own(const struct race_detector *d, const struct race_access_ctx *now, u64 when,
+		   u32 site)
 {
 	return race_when_thread(when) == now->thread &&
 	       !((site ^ now->site) & RACE_CLASS_INSIDE) && !(site & RACE_CLASS_ATOMIC) &&
@@ -87,7 +88,7 @@ static bool is_own(const struct race_detector *d, const struct race_now *now, u6
 }
 
 /* False if it cannot be told by a record. */
-static bool take_apart(const struct race_detector *d, const struct race_now *now, u32 id,
+static bool take_apart(const struct race_detector *d, const struct race_access_ctx *now, u32 id,
 		       struct part *p)
 {
 	struct race_state *s = id ? race_states_get(&d->states, id) : NULL;
@@ -125,7 +126,7 @@ static bool is_under(const struct part *a, const struct part *b)
 }
 
 /* Do the thread's reads never race with what is under it?  Its writes: *@covers */
-static bool may_be_under(const struct race_now *now, const struct part *p, bool *covers)
+static bool may_be_under(const struct race_access_ctx *now, const struct part *p, bool *covers)
 {
 	const u32 spared = RACE_CLASS_ATOMIC | RACE_CLASS_INSIDE;
 	bool before;
@@ -142,11 +143,12 @@ static bool may_be_under(const struct race_now *now, const struct part *p, bool 
 	return true;
 }
 
-int race_own_make(struct race_detector *d, const struct race_now *now, const u32 *part, u32 *cell)
+int race_local_create(struct race_detector *d, const struct race_access_ctx *now, const u32 *part,
+		      u32 *cell)
 {
 	struct part p[2], *under = NULL, *next = p;
 	u32 read[8], wrote[8], b, low = UINT32_MAX, high = 0;
-	struct race_own *o;
+	struct race_local *o;
 	bool covers = true;
 	u8 bare = 0;
 	int ret = 0;
@@ -173,10 +175,10 @@ int race_own_make(struct race_detector *d, const struct race_now *now, const u32
 	}
 	if (high < low || high - low >= UINT16_MAX || (under && !may_be_under(now, under, &covers)))
 		return 0;
-	*cell = race_own_take(&d->mem, &d->shadow.owns);
+	*cell = race_local_take(&d->mem, &d->shadow.owns);
 	if (!*cell)
 		return -ENOMEM;
-	o = race_own_get(&d->shadow.owns, *cell);
+	o = race_local_get(&d->shadow.owns, *cell);
 	if (under)
 		ret = race_states_find(&d->mem, &d->states, 0, under->n, under->when, under->site,
 				       &o->under);
@@ -194,13 +196,13 @@ int race_own_make(struct race_detector *d, const struct race_now *now, const u32
 
 /* ---- and back ---- */
 
-static u64 when_of(const struct race_own *o, u16 at)
+static u64 when_of(const struct race_local *o, u16 at)
 {
 	return race_when(o->thread, (u64)(o->base + at - 2) << 16);
 }
 
 /* The state of byte @b; @site: of a read, and of a write. */
-static int state_of(struct race_detector *d, const struct race_own *o, u32 b, const u32 *site,
+static int state_of(struct race_detector *d, const struct race_local *o, u32 b, const u32 *site,
 		    u32 *out)
 {
 	struct race_state *s = NULL;
@@ -231,9 +233,9 @@ static int state_of(struct race_detector *d, const struct race_own *o, u32 b, co
 	return race_states_find(&d->mem, &d->states, 0, n, when, sites, out);
 }
 
-int race_own_settle(struct race_detector *d, struct race_page *page, u32 i)
+int race_local_flush(struct race_detector *d, struct race_page *page, u32 i)
 {
-	const struct race_own *o = race_own_get(&d->shadow.owns, page->cell[i]);
+	const struct race_local *o = race_local_get(&d->shadow.owns, page->cell[i]);
 	u32 inside = o->inside ? RACE_INSIDE : 0, site[2], part[8], b, out;
 	int ret;
 
@@ -246,7 +248,7 @@ int race_own_settle(struct race_detector *d, struct race_page *page, u32 i)
 		ret = race_states_find_split(&d->mem, &d->states, part, &out);
 	if (ret)
 		return ret;
-	race_own_give(&d->shadow.owns, page->cell[i]);
+	race_local_give(&d->shadow.owns, page->cell[i]);
 	page->cell[i] = out;
 	page->settled += page->settled < RACE_SETTLED_MAX;
 	return 0;

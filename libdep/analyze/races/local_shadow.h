@@ -17,18 +17,18 @@
 
 #include "memory_budget.h"
 
-#define RACE_OWN	(1u << 31)	/* in a cell: it is the number of a record */
-#define RACE_OWN_CHUNK	1024u
+#define RACE_LOCAL	(1u << 31)	/* in a cell: it is the number of a record */
+#define RACE_LOCAL_CHUNK	1024u
 
 typedef u16 race_each_byte __attribute__((vector_size(16), aligned(4)));
 
 /**
- * struct race_own - a granule's
+ * struct race_local - a granule's
  * @under: what others left, id of a state: it counts for bytes that are not @bare
  * @base: intervals are counted from this one on, which is 1; 0: none
  * @covers: all in @under is left out for a write of the thread
  */
-struct race_own {
+struct race_local {
 	u32 under, base;
 	u16 thread;
 	u8 bare;
@@ -37,36 +37,36 @@ struct race_own {
 };
 
 struct race_owns {
-	struct race_own **chunk;
+	struct race_local **chunk;
 	u32 nchunks, room;
 	u32 used;		/* of the last chunk */
 	u32 free;		/* list by @under of what was given back; 0: none */
 };
 
-static inline struct race_own *race_own_get(const struct race_owns *s, u32 cell)
+static inline struct race_local *race_local_get(const struct race_owns *s, u32 cell)
 {
-	cell &= ~RACE_OWN;
-	return &s->chunk[cell / RACE_OWN_CHUNK][cell % RACE_OWN_CHUNK];
+	cell &= ~RACE_LOCAL;
+	return &s->chunk[cell / RACE_LOCAL_CHUNK][cell % RACE_LOCAL_CHUNK];
 }
 
-/** race_own_take() - a cell with an empty record; 0: no memory */
-u32 race_own_take(struct race_mem *m, struct race_owns *s);
-/** race_own_give() - nobody has @cell any more */
-void race_own_give(struct race_owns *s, u32 cell);
+/** race_local_take() - a cell with an empty record; 0: no memory */
+u32 race_local_take(struct race_mem *m, struct race_owns *s);
+/** race_local_give() - nobody has @cell any more */
+void race_local_give(struct race_owns *s, u32 cell);
 /** race_owns_each() - call @f for what is under all records */
 void race_owns_each(const struct race_owns *s, void (*f)(void *arg, u32 under), void *arg);
 void race_owns_free(struct race_mem *m, struct race_owns *s);
 
-/** race_own_since() - has the thread accessed byte @b at @epoch or later? */
-static inline bool race_own_since(const struct race_own *o, u32 b, u64 epoch)
+/** race_local_since() - has the thread accessed byte @b at @epoch or later? */
+static inline bool race_local_since(const struct race_local *o, u32 b, u64 epoch)
 {
 	u16 at = o->read[b] > o->wrote[b] ? o->read[b] : o->wrote[b];
 
 	return at && (u64)(o->base + at - 2) << 16 >= epoch;
 }
 
-/** race_own_note() - bytes @mask are read, or written, in interval @at */
-static inline void race_own_note(struct race_own *o, u32 mask, bool write, u16 at)
+/** race_local_note() - bytes @mask are read, or written, in interval @at */
+static inline void race_local_note(struct race_local *o, u32 mask, bool write, u16 at)
 {
 	const race_each_byte each = { 1, 2, 4, 8, 16, 32, 64, 128 };
 	race_each_byte those = (((race_each_byte){ 0 } + (u16)mask) & each) != 0;

@@ -91,7 +91,7 @@ static void tell_forgotten(const struct race_detector *d, u32 id, u32 mask, u64 
 static void forget_own(struct race_detector *d, struct race_page *page, u32 i, u32 mask,
 		       u64 address)
 {
-	struct race_own *o = race_own_get(&d->shadow.owns, page->cell[i]);
+	struct race_local *o = race_local_get(&d->shadow.owns, page->cell[i]);
 	const struct race_thread *t = &d->thread[o->thread];
 	bool at_work = o->thread != d->forgets && t->life == RACE_LIVES;
 	u32 b;
@@ -100,14 +100,14 @@ static void forget_own(struct race_detector *d, struct race_page *page, u32 i, u
 		if (!(mask >> b & 1))
 			continue;
 		if (d->ops.forgotten &&
-		    ((at_work && race_own_since(o, b, t->since)) ||
+		    ((at_work && race_local_since(o, b, t->since)) ||
 		     (!(o->bare >> b & 1) && is_at_work(d, o->under))))
 			d->ops.forgotten(d->ops.arg, address + b, 1);
 		o->read[b] = o->wrote[b] = 0;
 	}
 	o->bare |= (u8)mask;
 	if (mask == 0xff) {
-		race_own_give(&d->shadow.owns, page->cell[i]);
+		race_local_give(&d->shadow.owns, page->cell[i]);
 		page->cell[i] = 0;
 	}
 }
@@ -125,11 +125,11 @@ static int change_page(struct race_detector *d, struct race_page *page, u64 base
 			mask &= 0xff << (from & 7);
 		if (i == to / 8)
 			mask &= 0xff >> (7 - (to & 7));
-		if (page->cell[i] & RACE_OWN && !watch && !d->watched) {
+		if (page->cell[i] & RACE_LOCAL && !watch && !d->watched) {
 			forget_own(d, page, i, mask, base + i * RACE_GRANULE);
 			continue;
 		}
-		ret = page->cell[i] & RACE_OWN ? race_own_settle(d, page, i) : 0;
+		ret = page->cell[i] & RACE_LOCAL ? race_local_flush(d, page, i) : 0;
 		if (ret)
 			return ret;
 		if (!watch && d->ops.forgotten)
@@ -206,7 +206,7 @@ int race_forget_by(struct race_detector *d, u32 thread, u64 address, u64 size)
 	d->forgets = thread;
 	ret = forget(d, address, last_of(address, size));
 	if (!ret && race_collect_due(d))
-		ret = race_collect(d, false);
+		ret = race_gc(d, false);
 	return race_fail(d, ret);
 }
 

@@ -156,8 +156,8 @@ static void free_page(struct race_mem *m, struct race_shadow *s, struct race_pag
 	u32 i;
 
 	for (i = 0; i < RACE_CELLS; i++)
-		if (page->cell[i] & RACE_OWN)
-			race_own_give(&s->owns, page->cell[i]);
+		if (page->cell[i] & RACE_LOCAL)
+			race_local_give(&s->owns, page->cell[i]);
 	if (!s->untimed)
 		race_free(m, RACE_MEM_SHADOW, page->each, RACE_CELLS * sizeof(*page->each));
 	race_free(m, RACE_MEM_SHADOW, page, size_of_page(s));

@@ -18,7 +18,7 @@ static void new_context(struct race_detector *d, struct race_thread *t)
 	t->context = d->contexts;
 }
 
-int race_interval(struct race_detector *d, struct race_thread *t, bool release)
+int race_begin_interval(struct race_detector *d, struct race_thread *t, bool release)
 {
 	u32 version = race_when_version(t->clock.epoch);
 
@@ -36,7 +36,7 @@ static struct race_clock published(const struct race_thread *t)
 {
 	struct race_clock c = t->clock;
 
-	c.epoch |= RACE_STAMP;
+	c.epoch |= RACE_SUB_EPOCH;
 	return c;
 }
 
@@ -83,10 +83,10 @@ static int learn(struct race_detector *d, struct race_thread *t, const struct ra
 		return ret;
 	version += ret;
 	if (ret)
-		ret = race_interval(d, t, false);
+		ret = race_begin_interval(d, t, false);
 	if (!ret)
 		ret = race_history_settle(&d->mem, h, version, t->clock.vec, before, rewound);
-	return !ret && race_collect_due(d) ? race_collect(d, false) : ret;
+	return !ret && race_collect_due(d) ? race_gc(d, false) : ret;
 }
 
 static int begin(struct race_detector *d, struct race_thread *t, u32 parent)
@@ -103,7 +103,7 @@ static int begin(struct race_detector *d, struct race_thread *t, u32 parent)
 		t->clock.vec = race_vec_ref(from.vec);
 		ret = race_clock_raise(&d->mem, &t->clock, parent, from.epoch, NULL, 0);
 		if (ret >= 0 && d->thread[parent].life == RACE_LIVES)
-			ret = race_interval(d, &d->thread[parent], true);
+			ret = race_begin_interval(d, &d->thread[parent], true);
 	}
 	if (ret >= 0)
 		ret = race_history_begin(&d->mem, &t->history, t->clock.vec);
@@ -155,13 +155,13 @@ int race_thread_join(struct race_detector *d, u32 joiner, u32 joined)
 		return d->error;
 	t = &d->thread[joined];
 	c = published(t);
-	if (t->life == RACE_JOINED)
+	if (t->life == RACE_ITEM_PAGE)
 		c.whole = false;
 	ret = learn(d, &d->thread[joiner], &c);
 	if (!ret && t->life == RACE_LIVES)
-		ret = race_interval(d, t, true);
+		ret = race_begin_interval(d, t, true);
 	if (!ret && t->life == RACE_ENDED) {
-		t->life = RACE_JOINED;
+		t->life = RACE_ITEM_PAGE;
 		race_vec_put(&d->mem, t->clock.vec);
 		t->clock.vec = NULL;
 		set_around(d, -1);
@@ -188,7 +188,7 @@ int race_release_store(struct race_detector *d, u32 thread, struct race_sync *s)
 		return d->error;
 	c = published(&d->thread[thread]);
 	race_clock_copy(&d->mem, &s->clock, &c);
-	return race_fail(d, race_interval(d, &d->thread[thread], true));
+	return race_fail(d, race_begin_interval(d, &d->thread[thread], true));
 }
 
 int race_release(struct race_detector *d, u32 thread, struct race_sync *s)
@@ -207,7 +207,7 @@ int race_release(struct race_detector *d, u32 thread, struct race_sync *s)
 	ret = race_clock_join(&d->mem, c, &mine, NULL, 0);
 	if (ret >= 0) {
 		c->whole = false;
-		ret = race_interval(d, &d->thread[thread], true);
+		ret = race_begin_interval(d, &d->thread[thread], true);
 	}
 	return race_fail(d, ret);
 }

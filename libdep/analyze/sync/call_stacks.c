@@ -7,7 +7,7 @@
 
 #define MAX_JUMPS	16u	/* of one frame */
 
-static int push(struct order_thread *t, u64 pc, u64 sp)
+static int push(struct sync_thread *t, u64 pc, u64 sp)
 {
 	u32 room;
 	void *more;
@@ -16,7 +16,7 @@ static int push(struct order_thread *t, u64 pc, u64 sp)
 		room = t->stack_room ? t->stack_room * 2 : 64;
 		more = realloc(t->stack, room * sizeof(*t->stack));
 		if (!more)
-			return order_no_memory();
+			return sync_no_memory();
 		t->stack = more;
 		t->stack_room = room;
 	}
@@ -26,18 +26,18 @@ static int push(struct order_thread *t, u64 pc, u64 sp)
 }
 
 /* Only who ends has the stack as it was called with. */
-static void note_jump(struct order_thread *t, const struct dep_call *c)
+static void note_jump(struct sync_thread *t, const struct dep_call *c)
 {
 	const struct dep_races_options *o = t->feed->options;
 
 	t->jump = 0;
 	if (!t->depth || (c->sp && t->stack[t->depth - 1].sp != c->sp) || !o->leaves ||
-	    order_code(t->feed, t->image, c->pc) != DEP_CODE_PROGRAM)
+	    sync_code(t->feed, t->image, c->pc) != DEP_CODE_PROGRAM)
 		return;
 	t->jump = c->pc;
 }
 
-int order_note_call(struct order_thread *t, const struct dep_call *c)
+int sync_note_call(struct sync_thread *t, const struct dep_call *c)
 {
 	bool is_call = !c->is_return && !c->is_jump;
 
@@ -50,26 +50,26 @@ int order_note_call(struct order_thread *t, const struct dep_call *c)
 	return is_call ? push(t, c->pc, c->sp) : 0;
 }
 
-static bool leaves(struct order_thread *t, u64 from, u64 to)
+static bool leaves(struct sync_thread *t, u64 from, u64 to)
 {
 	const struct dep_races_options *o = t->feed->options;
-	struct order_image *m = t->image;
-	struct order_leap *l;
+	struct sync_image *m = t->image;
+	struct sync_leap *l;
 
 	if (!m->leap)
-		m->leap = calloc(ORDER_LEAPS, sizeof(*m->leap));
+		m->leap = calloc(SYNC_LEAPS, sizeof(*m->leap));
 	if (!m->leap)
 		return false;
 	l = &m->leap[(from ^ to << 20) * 0x9e3779b97f4a7c15ull >> 54];
 	if (l->from != from || l->to != to) {
 		pthread_mutex_lock(&t->feed->asking);
-		*l = (struct order_leap){ from, to, o->leaves(o->arg, m->serial, from, to) };
+		*l = (struct sync_leap){ from, to, o->leaves(o->arg, m->serial, from, to) };
 		pthread_mutex_unlock(&t->feed->asking);
 	}
 	return l->leaves;
 }
 
-int order_note_place(struct order_thread *t, u64 pc)
+int sync_note_pc(struct sync_thread *t, u64 pc)
 {
 	u64 from = t->jump, sp;
 	u32 i, n = 0;
@@ -88,7 +88,7 @@ int order_note_place(struct order_thread *t, u64 pc)
 	return n < MAX_JUMPS ? push(t, from, sp) : 0;
 }
 
-static int keep_stack(struct order_thread *t, struct order_stack *w)
+static int keep_stack(struct sync_thread *t, struct sync_stack *w)
 {
 	u32 i;
 
@@ -97,27 +97,27 @@ static int keep_stack(struct order_thread *t, struct order_stack *w)
 	w->tid = t->tid;
 	w->frame = malloc((t->depth + 1) * sizeof(*w->frame));
 	if (!w->frame)
-		return order_no_memory();
+		return sync_no_memory();
 	for (i = t->depth; i--;)
 		w->frame[w->nframes++] = t->stack[i].pc;
-	return order_heap_note(t->image, w) ? -ENOMEM : order_held_note(t, w);
+	return sync_heap_note(t->image, w) ? -ENOMEM : sync_held_locks_note(t, w);
 }
 
-int order_look_for(struct order_feed *f, struct order_thread *t, u64 pc, u64 address, u64 size)
+int sync_want_stack(struct sync_events *f, struct sync_thread *t, u64 pc, u64 address, u64 size)
 {
 	u64 epoch = 0;
 	size_t i;
 	int err = 0;
 
 	for (i = 0; i < f->nwant && !err; i++) {
-		struct order_stack *w = &f->want[i];
+		struct sync_stack *w = &f->want[i];
 
 		if (w->pc != pc || w->found || w->index != t->index ||
 		    w->process_serial != t->process->serial ||
 		    address >= w->address + w->size || w->address >= address + size)
 			continue;
 		if (!epoch) {
-			err = order_flush(t);
+			err = sync_flush(t);
 			epoch = race_epoch(t->process->detector, t->index);
 		}
 		if (!err && epoch >> 16 == w->epoch >> 16)

@@ -62,32 +62,32 @@ static bool uses(const struct adept_ev_syscall *c, s64 *second)
 	return false;
 }
 
-static u64 place_of(const struct order_thread *t, s64 fd)
+static u64 place_of(const struct sync_thread *t, s64 fd)
 {
-	return ORDER_DESCRIPTORS + ((u64)t->image->number << ORDER_NUMBER) + (u64)fd * 8;
+	return SYNC_DESCRIPTORS + ((u64)t->image->number << SYNC_NUMBER) + (u64)fd * 8;
 }
 
-static int use(struct order_thread *t, u64 pc, s64 fd, u32 flags)
+static int use(struct sync_thread *t, u64 pc, s64 fd, u32 flags)
 {
-	if (fd < 0 || fd >= ORDER_FILES_MAX)
+	if (fd < 0 || fd >= SYNC_FILES_MAX)
 		return 0;
-	return order_access(t, pc, place_of(t, fd), 8,
-			    flags | RACE_SYSCALL | ORDER_DESCRIPTOR);
+	return sync_access(t, pc, place_of(t, fd), 8,
+			   flags | RACE_SYSCALL | SYNC_DESCRIPTOR);
 }
 
 /* Its number may have been another one's. */
-static int make(struct order_thread *t, u64 pc, s64 fd)
+static int make(struct sync_thread *t, u64 pc, s64 fd)
 {
-	int err = order_flush(t);
+	int err = sync_flush(t);
 
-	if (err || fd < 0 || fd >= ORDER_FILES_MAX)
+	if (err || fd < 0 || fd >= SYNC_FILES_MAX)
 		return err;
-	order_predict_forget(t->process, place_of(t, fd), 8);
+	sync_predict_forget(t->process, place_of(t, fd), 8);
 	err = race_forget(t->process->detector, place_of(t, fd), 8);
 	return err ? err : use(t, pc, fd, RACE_WRITE);
 }
 
-static int enter(struct order_thread *t, const struct adept_ev_syscall *c, u64 pc)
+static int enter(struct sync_thread *t, const struct adept_ev_syscall *c, u64 pc)
 {
 	s64 second;
 	int err = 0;
@@ -102,7 +102,7 @@ static int enter(struct order_thread *t, const struct adept_ev_syscall *c, u64 p
 	return err;
 }
 
-static int leave(struct order_thread *t, const struct adept_ev_syscall *c, u64 pc)
+static int leave(struct sync_thread *t, const struct adept_ev_syscall *c, u64 pc)
 {
 	int err;
 
@@ -141,7 +141,7 @@ static int leave(struct order_thread *t, const struct adept_ev_syscall *c, u64 p
 	return make(t, pc, (s64)c->result);
 }
 
-int order_descriptors(struct order_thread *t, const struct adept_ev_syscall *c, u64 pc, bool before)
+int sync_descriptors(struct sync_thread *t, const struct adept_ev_syscall *c, u64 pc, bool before)
 {
 	if (t->vforked)
 		return 0;

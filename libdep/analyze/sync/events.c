@@ -9,110 +9,110 @@
 
 /* ---- accesses and order ---- */
 
-int order_flush(struct order_thread *t)
+int sync_flush(struct sync_thread *t)
 {
 	u32 n = t->nrefs;
 
 	t->nrefs = 0;
 	if (t->process->future)
-		return order_predict_flush(t, n);
+		return sync_predict_flush(t, n);
 	return n ? race_accesses(t->process->detector, t->index, t->ref, n) : 0;
 }
 
 /* What the C library has in a lock, or makes threads with, is nothing that prediction needs. */
-static int lock_access(struct order_thread *t, u64 pc, u64 address, u64 size, u32 flags)
+static int lock_access(struct sync_thread *t, u64 pc, u64 address, u64 size, u32 flags)
 {
-	int err = order_flush(t);
+	int err = sync_flush(t);
 
 	return err ? err : race_access(t->process->detector, t->index, pc, address,
 				       size < UINT32_MAX ? (u32)size : UINT32_MAX, flags);
 }
 
-int order_access(struct order_thread *t, u64 pc, u64 address, u64 size, u32 flags)
+int sync_access(struct sync_thread *t, u64 pc, u64 address, u64 size, u32 flags)
 {
 	int err = 0;
 
 	if (!size)
 		return 0;
 	if (t->feed->nwant)
-		err = order_look_for(t->feed, t, pc, address, size);
+		err = sync_want_stack(t->feed, t, pc, address, size);
 	if (err)
 		return err;
 	if (t->process->future)
-		order_predict_seen(t, pc, flags);
-	if (t->process->future && (t->in_library || order_in_lock(t, address)))
+		sync_predict_seen(t, pc, flags);
+	if (t->process->future && (t->in_library || sync_in_lock(t, address)))
 		return lock_access(t, pc, address, size, flags);
 	t->ref[t->nrefs++] = (struct race_ref){
 		.pc = pc, .address = address, .flags = flags,
 		.size = size < UINT32_MAX ? (u32)size : UINT32_MAX,
 	};
-	return t->nrefs == ORDER_BATCH ? order_flush(t) : 0;
+	return t->nrefs == SYNC_BATCH ? sync_flush(t) : 0;
 }
 
-int order_acquire(struct order_thread *t, enum order_kind kind, u64 id)
+int sync_acquire(struct sync_thread *t, enum sync_object_kind kind, u64 id)
 {
-	struct order_object *o = order_object_find(&t->process->objects, kind, id);
-	int err = o ? order_flush(t) : 0;
+	struct sync_object *o = sync_object_find(&t->process->objects, kind, id);
+	int err = o ? sync_flush(t) : 0;
 
 	if (o && !err)
 		err = race_acquire(t->process->detector, t->index, &o->sync);
-	return o && !err ? order_predict_acquire(t, o) : err;
+	return o && !err ? sync_predict_acquire(t, o) : err;
 }
 
-int order_release(struct order_thread *t, enum order_kind kind, u64 id)
+int sync_release(struct sync_thread *t, enum sync_object_kind kind, u64 id)
 {
-	struct order_object *o = order_object_get(&t->process->objects, kind, id);
-	int err = order_flush(t);
+	struct sync_object *o = sync_object_get(&t->process->objects, kind, id);
+	int err = sync_flush(t);
 
 	if (!o)
-		return order_no_memory();
+		return sync_no_memory();
 	if (!err)
 		err = race_release(t->process->detector, t->index, &o->sync);
-	return err ? err : order_predict_release(t, o);
+	return err ? err : sync_predict_release(t, o);
 }
 
-int order_acquire_all(struct order_thread *t, enum order_kind kind)
+int sync_acquire_all(struct sync_thread *t, enum sync_object_kind kind)
 {
-	const struct order_objects *o = &t->process->objects;
-	struct order_object *at;
-	int err = order_flush(t);
+	const struct sync_objects *o = &t->process->objects;
+	struct sync_object *at;
+	int err = sync_flush(t);
 	u32 i;
 
 	for (i = 0; i < o->nbuckets; i++)
 		for (at = o->bucket[i]; at && !err; at = at->next) {
-			if (at->kind != kind || (kind == ORDER_SIGNAL &&
+			if (at->kind != kind || (kind == SYNC_SIGNAL &&
 						 at->id >> 32 != t->image->told))
 				continue;
 			err = race_acquire(t->process->detector, t->index, &at->sync);
 			if (!err)
-				err = order_predict_acquire(t, at);
+				err = sync_predict_acquire(t, at);
 		}
 	return err;
 }
 
-int order_forget(struct order_thread *t, u64 address, u64 size)
+int sync_forget(struct sync_thread *t, u64 address, u64 size)
 {
-	int err = order_flush(t);
+	int err = sync_flush(t);
 
-	order_predict_forget(t->process, address, size);
-	order_predict_forget(t->process, address | ORDER_OBJECTS, size);
+	sync_predict_forget(t->process, address, size);
+	sync_predict_forget(t->process, address | SYNC_OBJECTS, size);
 	if (!err)
 		err = race_forget_by(t->process->detector, t->index, address, size);
 	return err ? err : race_forget_by(t->process->detector, t->index,
-					  address | ORDER_OBJECTS, size);
+					  address | SYNC_OBJECTS, size);
 }
 
-static bool is_among(const struct order_thread *t, const struct order_thread *o, bool image)
+static bool is_among(const struct sync_thread *t, const struct sync_thread *o, bool image)
 {
 	return o && o->begun && o->process == t->process && o->life == o->process->lives &&
 	       (!image || o->image == t->image);
 }
 
 /* Whoever has ended: @t may have joined it. */
-static int join_ended(struct order_thread *t, bool image)
+static int join_ended(struct sync_thread *t, bool image)
 {
-	struct order_feed *f = t->feed;
-	struct order_thread *o;
+	struct sync_events *f = t->feed;
+	struct sync_thread *o;
 	int err = 0;
 	size_t i;
 
@@ -126,18 +126,18 @@ static int join_ended(struct order_thread *t, bool image)
 	return err;
 }
 
-int order_everything(struct order_thread *t, bool image)
+int sync_barrier_all(struct sync_thread *t, bool image)
 {
-	struct order_feed *f = t->feed;
+	struct sync_events *f = t->feed;
 	struct race_sync all = { 0 };
-	int err = order_flush(t);
-	struct order_thread *o;
+	int err = sync_flush(t);
+	struct sync_thread *o;
 	size_t i;
 
 	if (!err)
 		err = join_ended(t, image);
 	/* What the others go on with in a turn of theirs is not shown again. */
-	if (f->pass == ORDER_FIRST)
+	if (f->pass == SYNC_FIRST)
 		return err;
 	for (i = 0; i < 2 * f->nthreads && !err; i++) {
 		o = f->thread[i % f->nthreads];
@@ -149,19 +149,19 @@ int order_everything(struct order_thread *t, bool image)
 			err = race_acquire(t->process->detector, o->index, &all);
 	}
 	race_sync_free(t->process->detector, &all);
-	return err ? err : order_predict_everything(t);
+	return err ? err : sync_predict_barrier_all(t);
 }
 
 /* Does a word that is known to be atomic have a byte of it? */
-static bool is_atomic(const struct order_objects *o, u64 address, u32 size)
+static bool is_atomic(const struct sync_objects *o, u64 address, u32 size)
 {
 	u64 word = address / 4, end = (address + size - 1) / 4;
 
-	if (!order_line_marked(o, address) && !order_line_marked(o, address + size - 1))
+	if (!sync_line_marked(o, address) && !sync_line_marked(o, address + size - 1))
 		return false;
 	/* More than 16 bytes are no operation on a lock, but a copy or a clearing. */
 	for (; size <= 16 && word <= end; word++)
-		if (order_object_find(o, ORDER_WORD, word))
+		if (sync_object_find(o, SYNC_WORD, word))
 			return true;
 	return false;
 }
@@ -170,34 +170,34 @@ static bool is_atomic(const struct order_objects *o, u64 address, u32 size)
  * Code that is no program's knows what it reads to synchronise: a word that is locked some time
  * is one from the beginning, as for who looks whether another thread has called pthread_once().
  */
-static bool will_be_atomic(const struct order_thread *t, u64 address, u32 size)
+static bool will_be_atomic(const struct sync_thread *t, u64 address, u32 size)
 {
-	const struct dep_places *p = &t->image->scope->locked;
+	const struct dep_word_set *p = &t->image->scope->locked;
 
 	return size <= 16 &&
-	       (dep_places_maybe(p, address) || dep_places_maybe(p, address + size - 1)) &&
-	       dep_places_has(p, address, size);
+	       (dep_word_set_maybe(p, address) || dep_word_set_maybe(p, address + size - 1)) &&
+	       dep_word_set_has(p, address, size);
 }
 
-static int each_word(struct order_thread *t, u64 address, u32 size,
-		     int (*f)(struct order_thread *t, enum order_kind kind, u64 id))
+static int each_word(struct sync_thread *t, u64 address, u32 size,
+		     int (*f)(struct sync_thread *t, enum sync_object_kind kind, u64 id))
 {
 	u64 word = address / 4, end = (address + size - 1) / 4;
 	int err = 0;
 
 	for (; word <= end && !err; word++)
-		err = f(t, ORDER_WORD, word);
+		err = f(t, SYNC_WORD, word);
 	return err;
 }
 
 /* It is an object, and that is all. */
-static int make_object(struct order_thread *t, enum order_kind kind, u64 id)
+static int make_object(struct sync_thread *t, enum sync_object_kind kind, u64 id)
 {
-	return order_object_get(&t->process->objects, kind, id) ? 0 : order_no_memory();
+	return sync_object_get(&t->process->objects, kind, id) ? 0 : sync_no_memory();
 }
 
-/* Of a locked instruction: what it releases, at its beginning; what it acquires, behind it. */
-static int locked_access(struct order_thread *t, const struct dep_ref *r, u32 inside)
+/* Of a locked instruction: what it releases, at its beginning; what it acquires, after it. */
+static int locked_access(struct sync_thread *t, const struct dep_ref *r, u32 inside)
 {
 	u32 flags = (t->wrote ? RACE_READ | RACE_WRITE : RACE_READ) | RACE_ATOMIC | inside;
 	int err = 0;
@@ -205,25 +205,25 @@ static int locked_access(struct order_thread *t, const struct dep_ref *r, u32 in
 	t->locked_at = r->addr;
 	t->locked_size = r->size <= 16 ? r->size : 16;
 	if (t->feed->nwant && t->wrote && !inside)
-		order_held_own(t, r->pc, r->addr);
-	/* Who acquires it comes behind this access, too. */
-	err = order_access(t, r->pc, r->addr, r->size, flags);
+		sync_held_locks_own(t, r->pc, r->addr);
+	/* Who acquires it comes after this access, too. */
+	err = sync_access(t, r->pc, r->addr, r->size, flags);
 	/* From here on it is an object, also to those that only acquire it. */
 	if (!err && t->wrote) {
-		order_functions_locked(t, r->addr);
-		order_robust_locked(t, r->addr / 4);
+		sync_functions_locked(t, r->addr);
+		sync_robust_locked(t, r->addr / 4);
 		err = each_word(t, r->addr, t->locked_size,
-				r->type & DEP_REF_COUNTS ? make_object : order_release);
+				r->type & DEP_REF_COUNTS ? make_object : sync_release);
 	}
 	return err;
 }
 
-static int ticket(struct order_thread *t, const struct dep_ticket *k)
+static int timestamp(struct sync_thread *t, const struct dep_lock_timestamp *k)
 {
 	int err = 0;
 
-	if (!k->behind) {
-		order_poll_synchronised(t);
+	if (!k->after) {
+		sync_poll_synchronised(t);
 		t->locked = true;
 		t->wrote = k->wrote;
 		t->locked_pc = k->pc;
@@ -232,12 +232,12 @@ static int ticket(struct order_thread *t, const struct dep_ticket *k)
 	}
 	/* What it cannot have seen the result of it need not have waited for. */
 	if (t->locked && t->locked_pc == k->pc && t->locked_size && !k->blind && !t->in_library)
-		err = each_word(t, t->locked_at, t->locked_size, order_acquire);
+		err = each_word(t, t->locked_at, t->locked_size, sync_acquire);
 	t->locked = false;
 	return err;
 }
 
-enum dep_code order_ask_code(struct order_feed *f, u32 process, u64 pc)
+enum dep_code sync_ask_code(struct sync_events *f, u32 process, u64 pc)
 {
 	const struct dep_races_options *o = f->options;
 	enum dep_code code;
@@ -250,17 +250,17 @@ enum dep_code order_ask_code(struct order_feed *f, u32 process, u64 pc)
 	return code;
 }
 
-enum dep_code order_code(struct order_feed *f, struct order_image *m, u64 pc)
+enum dep_code sync_code(struct sync_events *f, struct sync_image *m, u64 pc)
 {
-	struct order_code *c;
+	struct sync_code *c;
 
 	if (!m->code)
-		m->code = calloc(ORDER_CODES, sizeof(*m->code));
+		m->code = calloc(SYNC_CODES, sizeof(*m->code));
 	if (!m->code)
-		return order_ask_code(f, m->serial, pc);
+		return sync_ask_code(f, m->serial, pc);
 	c = &m->code[pc * 0x9e3779b97f4a7c15ull >> 52];
 	if (c->pc != pc) {
-		c->code = order_ask_code(f, m->serial, pc);
+		c->code = sync_ask_code(f, m->serial, pc);
 		c->pc = pc;
 	}
 	return c->code;
@@ -271,13 +271,13 @@ enum dep_code order_code(struct order_feed *f, struct order_image *m, u64 pc)
  *
  * Return: 0, -EAGAIN: it is to come late; or an error.
  */
-static int reference(struct order_feed *f, struct order_thread *t, const struct dep_ref *r,
+static int reference(struct sync_events *f, struct sync_thread *t, const struct dep_ref *r,
 		     u64 address, bool late)
 {
-	const struct order_objects *o = &t->process->objects;
-	enum dep_code code = r->whose ? r->whose - 1u : order_code(f, t->image, r->pc);
+	const struct sync_objects *o = &t->process->objects;
+	enum dep_code code = r->whose ? r->whose - 1u : sync_code(f, t->image, r->pc);
 	u32 type = r->type & DEP_MODIFY, flags = type, inside = 0;
-	int (*then)(struct order_thread *t, enum order_kind kind, u64 id) = NULL;
+	int (*then)(struct sync_thread *t, enum sync_object_kind kind, u64 id) = NULL;
 	int err = 0;
 
 	if (code != DEP_CODE_PROGRAM && code != DEP_CODE_CALLER)
@@ -287,33 +287,33 @@ static int reference(struct order_feed *f, struct order_thread *t, const struct 
 	else if (code == DEP_CODE_PROGRAM)
 		t->in_library = false;
 	if (t->calls.relocked && code == DEP_CODE_PROGRAM)
-		err = order_functions_cancelled(t);
+		err = sync_functions_cancelled(t);
 	if (err)
 		return err;
 	if (t->locked && t->locked_pc == r->pc)
 		return locked_access(t, r, inside);
 	flags |= inside;
 	if (r->addr - t->robust.head < sizeof(struct robust_list_head) && type == DEP_WRITE)
-		order_robust_write(t, r->addr);
+		sync_robust_write(t, r->addr);
 	if (is_atomic(o, r->addr, r->size) ||
 	    (inside && type == DEP_READ && will_be_atomic(t, address, r->size))) {
 		/* Compilers make neither memcpy() of atomic accesses nor "add" to memory. */
 		if (code != DEP_CODE_CALLER && type != DEP_MODIFY)
-			flags |= ORDER_MAYBE_ATOMIC;
+			flags |= SYNC_MAYBE_ATOMIC;
 		if (flags & RACE_READ && !late)
 			return -EAGAIN;
-		/* What the first pass was not shown may have come behind it. */
+		/* What the first pass was not shown may have come after it. */
 		if (!(flags & RACE_READ))
-			then = f->pass != ORDER_FIRST || r->type & DEP_REF_RELEASES ?
-				       order_release : NULL;
+			then = f->pass != SYNC_FIRST || r->type & DEP_REF_RELEASES ?
+				       sync_release : NULL;
 		else if (!t->in_library)
-			then = order_acquire;
+			then = sync_acquire;
 	}
-	if (f->pass == ORDER_FIRST && code == DEP_CODE_PROGRAM)
-		order_wait_access(t, r);
-	/* What is allocated for a thread comes in an order that is left out; see ticket(). */
+	if (f->pass == SYNC_FIRST && code == DEP_CODE_PROGRAM)
+		sync_wait_access(t, r);
+	/* What is allocated for a thread comes in an order that is left out; see timestamp(). */
 	if (code != DEP_CODE_LOADER && (!t->in_library || code == DEP_CODE_THREADS))
-		err = order_access(t, r->pc, r->addr, r->size, flags);
+		err = sync_access(t, r->pc, r->addr, r->size, flags);
 	/* Not before: what orders others does not order itself. */
 	return !err && then ? each_word(t, r->addr, r->size, then) : err;
 }
@@ -322,13 +322,13 @@ static int reference(struct order_feed *f, struct order_thread *t, const struct 
  * Of an image in a group.  While it has one thread, what it has for itself is nobody's business;
  * but its robust mutexes may be shared.
  */
-static int grouped_reference(struct order_feed *f, struct order_thread *t,
+static int grouped_reference(struct sync_events *f, struct sync_thread *t,
 			     const struct dep_ref *r, bool late)
 {
 	struct dep_ref at = *r;
 
-	at.addr = order_place(t->image, r->addr, NULL);
-	if (!(at.addr & ORDER_SHARED) && !t->image->multi &&
+	at.addr = sync_place(t->image, r->addr, NULL);
+	if (!(at.addr & SYNC_SHARED) && !t->image->multi &&
 	    at.addr - t->robust.head >= sizeof(struct robust_list_head))
 		return 0;
 	return reference(f, t, &at, r->addr, late);
@@ -338,55 +338,55 @@ static int grouped_reference(struct order_feed *f, struct order_thread *t,
  * What was put off, which is so in the first pass only: none of it orders, and the thread is
  * where it was.
  */
-static int joined(struct order_thread *t, const struct dep_joined *j)
+static int joined(struct sync_thread *t, const struct dep_page_accesses *j)
 {
 	u32 code = j->whose - 1u;
-	int err = order_flush(t);
+	int err = sync_flush(t);
 
 	if (err)
 		return err;
 	if (code == DEP_CODE_PROGRAM)
-		order_wait_joined(t, j);
-	return race_access_joined(t->process->detector, t->index, j,
-				  code == DEP_CODE_PROGRAM ? 0 : RACE_INSIDE);
+		sync_wait_joined(t, j);
+	return race_access_page(t->process->detector, t->index, j,
+				code == DEP_CODE_PROGRAM ? 0 : RACE_INSIDE);
 }
 
 /* ---- events ---- */
 
-static int event(struct order_thread *t, const struct dep_event *e)
+static int event(struct sync_thread *t, const struct dep_event *e)
 {
 	const struct adept_ev_signal *sig = e->payload;
 	int err;
 
 	switch (e->id) {
 	case ADEPT_EV_SYSCALL | DEP_EV_ENTER:
-		return order_call_enter(t, e->payload, e->pc);
+		return sync_call_enter(t, e->payload, e->pc);
 	case ADEPT_EV_SYSCALL:
-		return order_call_leave(t, e->payload, e->pc);
+		return sync_call_leave(t, e->payload, e->pc);
 	case ADEPT_EV_BUFFER:
-		order_note_buffer(t, e->payload);
+		sync_note_buffer(t, e->payload);
 		break;
 	case ADEPT_EV_SHARED:
 		memcpy(&t->shared, e->payload, sizeof(t->shared));
 		t->has_shared = true;
 		break;
 	case ADEPT_EV_FORK:
-		return order_thread_created(t, e->payload);
+		return sync_thread_created(t, e->payload);
 	case ADEPT_EV_THREAD_END:
-		return order_thread_ended(t);
+		return sync_thread_ended(t);
 	case ADEPT_EV_SIGRETURN:
 		t->in_library = t->was_in_library & 1;
 		t->was_in_library >>= 1;
-		order_functions_sigreturn(t);
+		sync_functions_sigreturn(t);
 		break;
 	case ADEPT_EV_SIGNAL:
 		t->was_in_library = t->was_in_library << 1 | t->in_library;
 		t->in_library = false;
 		t->locked = false;
-		order_functions_signal(t, sig->signo);
-		err = order_acquire(t, ORDER_SIGNAL, order_signal(t->image, sig->signo));
+		sync_functions_signal(t, sig->signo);
+		err = sync_acquire(t, SYNC_SIGNAL, sync_signal(t->image, sig->signo));
 		return err ? err :
-		       order_acquire(t, ORDER_SIGNAL, order_signal(t->image, 0));
+		       sync_acquire(t, SYNC_SIGNAL, sync_signal(t->image, 0));
 	}
 	return 0;
 }
@@ -398,15 +398,15 @@ static u64 place_of(const struct dep_item *it)
 	switch (it->kind) {
 	case DEP_ITEM_REF:
 		return it->ref.pc;
-	case DEP_ITEM_TICKET:
-		return it->ticket.pc;
+	case DEP_ITEM_TIMESTAMP:
+		return it->timestamp.pc;
 	case DEP_ITEM_EVENT:
 		return it->event.pc;
 	case DEP_ITEM_CALL:
 		return it->call.pc;
 	case DEP_ITEM_FUNCTION:
 		return it->function.pc;
-	case DEP_ITEM_JOINED:
+	case DEP_ITEM_PAGE:
 		return it->joined->pc;
 	case DEP_ITEM_BLOCK:
 		return it->block.pc;
@@ -414,38 +414,40 @@ static u64 place_of(const struct dep_item *it)
 	return 0;
 }
 
-static int one_item(struct order_feed *f, struct order_thread *t, const struct dep_item *it,
+static int one_item(struct sync_events *f, struct sync_thread *t, const struct dep_item *it,
 		    bool late)
 {
 	int err = 0;
 
 	if (t->jump)
-		err = order_note_place(t, place_of(it));
+		err = sync_note_pc(t, place_of(it));
 	if (err)
 		return err;
 	switch (it->kind) {
 	case DEP_ITEM_REF:
 		if (t->muted)
-			order_functions_left(t, it->ref.pc);
+			sync_functions_left(t, it->ref.pc);
 		if (!t->muted)
 			err = t->image->grouped ? grouped_reference(f, t, &it->ref, late) :
 						  reference(f, t, &it->ref, it->ref.addr, late);
 		break;
-	case DEP_ITEM_TICKET:
-		/* Also in a function that is left out: its return may be told behind the ticket. */
-		err = ticket(t, &it->ticket);
+	case DEP_ITEM_TIMESTAMP:
+		/*
+		 * Also in a function that is left out: its return may be told after the timestamp.
+		 */
+		err = timestamp(t, &it->timestamp);
 		break;
 	case DEP_ITEM_EVENT:
 		err = event(t, &it->event);
 		break;
 	case DEP_ITEM_CALL:
 		if (f->nwant || f->predict)
-			err = order_note_call(t, &it->call);
+			err = sync_note_call(t, &it->call);
 		break;
 	case DEP_ITEM_FUNCTION:
-		err = order_function(t, &it->function);
+		err = sync_function(t, &it->function);
 		break;
-	case DEP_ITEM_JOINED:
+	case DEP_ITEM_PAGE:
 		/* Also in a function that is left out: it was not done in there. */
 		err = joined(t, it->joined);
 		break;
@@ -456,32 +458,32 @@ static int one_item(struct order_feed *f, struct order_thread *t, const struct d
 }
 
 /* Of a process that has too many threads nothing is told any more. */
-static int result(struct order_thread *t, int err)
+static int result(struct sync_thread *t, int err)
 {
 	if (err != -ENOSPC)
 		return err;
-	order_crowded(t->feed, t->process);
+	sync_too_many_threads(t->feed, t->process);
 	return 0;
 }
 
-ssize_t order_items(void *self, const struct dep_thread *thread, const struct dep_item *items,
-		    size_t n, bool late)
+ssize_t sync_items(void *self, const struct dep_thread *thread, const struct dep_item *items,
+		   size_t n, bool late)
 {
-	struct order_feed *f = self;
-	struct order_thread *t = order_thread_of(f, thread);
+	struct sync_events *f = self;
+	struct sync_thread *t = sync_thread_of(f, thread);
 	size_t i = 0;
 	int err = 0;
 
 	if (!t)
-		return order_no_memory();
+		return sync_no_memory();
 	if (t->process->crowded)
 		return (ssize_t)n;
 	if (!t->begun)
-		err = order_thread_begin(t);
-	/* Nothing comes behind a thread's end, whatever a damaged store says. */
+		err = sync_thread_begin(t);
+	/* Nothing comes after a thread's end, whatever a damaged store says. */
 	for (; i < n && !err && !t->ended; i++) {
-		if (i + 1 < n && items[i + 1].kind == DEP_ITEM_JOINED && t->process->detector)
-			race_fetch_joined(t->process->detector, items[i + 1].joined);
+		if (i + 1 < n && items[i + 1].kind == DEP_ITEM_PAGE && t->process->detector)
+			race_fetch_page(t->process->detector, items[i + 1].joined);
 		err = one_item(f, t, &items[i], late);
 	}
 	err = result(t, err);
@@ -493,7 +495,7 @@ ssize_t order_items(void *self, const struct dep_thread *thread, const struct de
 	}
 	/* Others come next: theirs and these are told in the order in which they are shown. */
 	if (!err)
-		err = order_flush(t);
+		err = sync_flush(t);
 	if (err)
 		return dep_fail(err, "thread %u cannot be analyzed: %s", t->tid, strerror(-err));
 	return t->ended ? (ssize_t)n : (ssize_t)i;
@@ -503,28 +505,28 @@ ssize_t order_items(void *self, const struct dep_thread *thread, const struct de
  * Nobody knows what it did, or waited for: whatever others did before may be ordered before
  * what it does now, and the other way round.
  */
-int order_gap(void *self, const struct dep_thread *thread)
+int sync_gap(void *self, const struct dep_thread *thread)
 {
-	struct order_feed *f = self;
-	struct order_thread *t = order_thread_of(f, thread);
+	struct sync_events *f = self;
+	struct sync_thread *t = sync_thread_of(f, thread);
 	int err = 0;
 
 	if (!t)
-		return order_no_memory();
+		return sync_no_memory();
 	if (!t->begun && !t->process->crowded)
-		err = result(t, order_thread_begin(t));
+		err = result(t, sync_thread_begin(t));
 	if (err || t->process->crowded || t->ended)
 		return err;
 	/* Who knows which handler it is in. */
 	t->was_in_library = 0;
-	order_functions_lost(t);
-	order_predict_gap(t);
-	return order_everything(t, false);
+	sync_functions_lost(t);
+	sync_predict_gap(t);
+	return sync_barrier_all(t, false);
 }
 
-int order_end(void *self, const struct dep_thread *thread)
+int sync_end(void *self, const struct dep_thread *thread)
 {
-	struct order_thread *t = order_thread_of(self, thread);
+	struct sync_thread *t = sync_thread_of(self, thread);
 
-	return t && t->begun && !t->process->crowded ? order_thread_ended(t) : 0;
+	return t && t->begun && !t->process->crowded ? sync_thread_ended(t) : 0;
 }

@@ -7,7 +7,7 @@
 
 #define ROOM	64u	/* at first; a power of two, of which no more than half is used */
 
-static void put(struct order_index *x, struct order_index_slot what)
+static void put(struct sync_index *x, struct sync_index_slot what)
 {
 	u32 i = what.hash & (x->room - 1);
 
@@ -16,9 +16,9 @@ static void put(struct order_index *x, struct order_index_slot what)
 	x->slot[i] = what;
 }
 
-static int grow(struct order_index *x)
+static int grow(struct sync_index *x)
 {
-	struct order_index old = *x;
+	struct sync_index old = *x;
 	u32 i;
 
 	x->room = old.room ? 2 * old.room : ROOM;
@@ -34,18 +34,18 @@ static int grow(struct order_index *x)
 	return 0;
 }
 
-int order_index_add(struct order_index *x, u64 hash, u32 at)
+int sync_index_add(struct sync_index *x, u64 hash, u32 at)
 {
 	if (x->n >= x->room / 2 && grow(x))
 		return -ENOMEM;
-	put(x, (struct order_index_slot){ (u32)hash, at + 1 });
+	put(x, (struct sync_index_slot){ (u32)hash, at + 1 });
 	x->n++;
 	return 0;
 }
 
-bool order_index_next(const struct order_index *x, u64 hash, u32 *i, u32 *at)
+bool sync_index_next(const struct sync_index *x, u64 hash, u32 *i, u32 *at)
 {
-	const struct order_index_slot *s;
+	const struct sync_index_slot *s;
 
 	while (x->room) {
 		s = &x->slot[((u32)hash + *i) & (x->room - 1)];
@@ -60,24 +60,24 @@ bool order_index_next(const struct order_index *x, u64 hash, u32 *i, u32 *at)
 	return false;
 }
 
-void order_index_free(struct order_index *x)
+void sync_index_free(struct sync_index *x)
 {
 	free(x->slot);
 	memset(x, 0, sizeof(*x));
 }
 
-void *order_serials_find(const struct order_serials *s, u32 serial)
+void *sync_serials_find(const struct sync_serials *s, u32 serial)
 {
-	u64 hash = order_index_mix(0, serial);
+	u64 hash = sync_index_mix(0, serial);
 	u32 i = 0, at;
 
-	while (order_index_next(&s->index, hash, &i, &at))
+	while (sync_index_next(&s->index, hash, &i, &at))
 		if (s->v[at].serial == serial)
 			return s->v[at].what;
 	return NULL;
 }
 
-int order_serials_add(struct order_serials *s, u32 serial, void *what)
+int sync_serials_add(struct sync_serials *s, u32 serial, void *what)
 {
 	u32 room = s->room ? 2 * s->room : 16;
 	void *more;
@@ -89,15 +89,15 @@ int order_serials_add(struct order_serials *s, u32 serial, void *what)
 		s->v = more;
 		s->room = room;
 	}
-	if (order_index_add(&s->index, order_index_mix(0, serial), s->n))
+	if (sync_index_add(&s->index, sync_index_mix(0, serial), s->n))
 		return -ENOMEM;
-	s->v[s->n++] = (struct order_serial){ serial, what };
+	s->v[s->n++] = (struct sync_serial){ serial, what };
 	return 0;
 }
 
-void order_serials_free(struct order_serials *s)
+void sync_serials_free(struct sync_serials *s)
 {
-	order_index_free(&s->index);
+	sync_index_free(&s->index);
 	free(s->v);
 	memset(s, 0, sizeof(*s));
 }

@@ -10,48 +10,48 @@
 
 #include "libdep/abi/types.h"
 
-/** struct order_index - zeroed, it has nothing */
-struct order_index {
-	struct order_index_slot {
+/** struct sync_index - zeroed, it has nothing */
+struct sync_index {
+	struct sync_index_slot {
 		u32 hash, at;	/* the latter plus 1; 0: nothing */
 	} *slot;
 	u32 n, room;
 };
 
-static inline u64 order_index_mix(u64 hash, u64 value)
+static inline u64 sync_index_mix(u64 hash, u64 value)
 {
 	hash = (hash ^ value) * 0x9e3779b97f4a7c15ull;
 	return hash ^ hash >> 32;
 }
 
-/** order_index_add() - what is at @at has that hash; 0 or -ENOMEM */
-int order_index_add(struct order_index *x, u64 hash, u32 at);
+/** sync_index_add() - what is at @at has that hash; 0 or -ENOMEM */
+int sync_index_add(struct sync_index *x, u64 hash, u32 at);
 /**
- * order_index_next() - what may be looked for
+ * sync_index_next() - what may be looked for
  * @i: 0 at first; where to go on
  * @at: receives where it is
  *
  * Return: false: there is no more.
  */
-bool order_index_next(const struct order_index *x, u64 hash, u32 *i, u32 *at);
-/** order_index_free() - it has nothing any more */
-void order_index_free(struct order_index *x);
+bool sync_index_next(const struct sync_index *x, u64 hash, u32 *i, u32 *at);
+/** sync_index_free() - it has nothing any more */
+void sync_index_free(struct sync_index *x);
 
-/** struct order_serials - what has a serial; zeroed, nothing */
-struct order_serials {
-	struct order_index index;
-	struct order_serial {
+/** struct sync_serials - what has a serial; zeroed, nothing */
+struct sync_serials {
+	struct sync_index index;
+	struct sync_serial {
 		u32 serial;
 		void *what;
 	} *v;
 	u32 n, room;
 };
 
-/** order_serials_find() - NULL: there is none */
-void *order_serials_find(const struct order_serials *s, u32 serial);
-/** order_serials_add() - one that is not there yet; 0 or -ENOMEM */
-int order_serials_add(struct order_serials *s, u32 serial, void *what);
-/** order_serials_free() - nothing has one any more */
-void order_serials_free(struct order_serials *s);
+/** sync_serials_find() - NULL: there is none */
+void *sync_serials_find(const struct sync_serials *s, u32 serial);
+/** sync_serials_add() - one that is not there yet; 0 or -ENOMEM */
+int sync_serials_add(struct sync_serials *s, u32 serial, void *what);
+/** sync_serials_free() - nothing has one any more */
+void sync_serials_free(struct sync_serials *s);
 
 #endif

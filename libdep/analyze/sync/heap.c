@@ -2,10 +2,10 @@
 /*
  * Memory that is allocated and freed.
  *
- * Whoever frees a block must be ordered behind all that was done to it, like one who
+ * Whoever frees a block must be ordered after all that was done to it, like one who
  * writes.  What is allocated is new: what was done to it before has nothing to do with it.
  * Of posix_memalign() the address is not in the profile; from the first such call on who
- * allocates like that is ordered behind all who freed memory.
+ * allocates like that is ordered after all who freed memory.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -20,9 +20,9 @@
 
 #define GONE	1u	/* address of a place that was used; 0: never was */
 
-static struct order_block *slot_of(const struct order_heap *h, u64 address, bool free_too)
+static struct sync_block *slot_of(const struct sync_heap *h, u64 address, bool free_too)
 {
-	struct order_block *free_one = NULL;
+	struct sync_block *free_one = NULL;
 	u32 i = (u32)(address * 0x9e3779b97f4a7c15ull >> 32) & (h->room - 1);
 
 	for (; h->block[i].address && h->block[i].address != address; i = (i + 1) & (h->room - 1))
@@ -31,16 +31,16 @@ static struct order_block *slot_of(const struct order_heap *h, u64 address, bool
 	return h->block[i].address != address && free_one ? free_one : &h->block[i];
 }
 
-static int grow(struct order_heap *h)
+static int grow(struct sync_heap *h)
 {
-	struct order_heap old = *h;
+	struct sync_heap old = *h;
 	u32 i;
 
 	h->room = !old.room ? 1024 : old.n > old.room / 4 ? 2 * old.room : old.room;
 	h->block = calloc(h->room, sizeof(*h->block));
 	if (!h->block) {
 		*h = old;
-		return order_no_memory();
+		return sync_no_memory();
 	}
 	h->used = h->n;
 	for (i = 0; i < old.room; i++)
@@ -51,23 +51,23 @@ static int grow(struct order_heap *h)
 }
 
 /* The call of @f is what was popped last. */
-static struct order_origin *origin_of(const struct order_thread *t, const struct order_frame *f)
+static struct sync_origin *origin_of(const struct sync_thread *t, const struct sync_frame *f)
 {
-	struct order_origin *o = malloc(sizeof(*o) + f->depth * sizeof(o->frame[0]));
+	struct sync_origin *o = malloc(sizeof(*o) + f->depth * sizeof(o->frame[0]));
 	u32 i = f->depth;
 
 	if (!o)
 		return NULL;
-	*o = (struct order_origin){ .serial = t->serial, .tid = t->tid };
+	*o = (struct sync_origin){ .serial = t->serial, .tid = t->tid };
 	while (i--)
 		o->frame[o->n++] = t->stack[i].pc;
 	return o;
 }
 
-static int add(struct order_thread *t, const struct order_frame *f, u64 address, u64 size)
+static int add(struct sync_thread *t, const struct sync_frame *f, u64 address, u64 size)
 {
-	struct order_heap *h = &t->image->heap;
-	struct order_block *b;
+	struct sync_heap *h = &t->image->heap;
+	struct sync_block *b;
 
 	if (h->used >= h->room / 2 && grow(h))
 		return -ENOMEM;
@@ -75,41 +75,41 @@ static int add(struct order_thread *t, const struct order_frame *f, u64 address,
 	h->used += !b->address;
 	h->n += b->address != address;
 	free(b->origin);
-	*b = (struct order_block){ .address = address, .size = size };
+	*b = (struct sync_block){ .address = address, .size = size };
 	if (!t->feed->nwant)
 		return 0;
 	b->origin = origin_of(t, f);
-	return b->origin ? 0 : order_no_memory();
+	return b->origin ? 0 : sync_no_memory();
 }
 
-static struct order_block *find(const struct order_heap *h, u64 address)
+static struct sync_block *find(const struct sync_heap *h, u64 address)
 {
-	struct order_block *b = h->room && address > GONE ? slot_of(h, address, false) : NULL;
+	struct sync_block *b = h->room && address > GONE ? slot_of(h, address, false) : NULL;
 
 	return b && b->address == address ? b : NULL;
 }
 
-static void take(struct order_heap *h, struct order_block *b)
+static void take(struct sync_heap *h, struct sync_block *b)
 {
 	free(b->origin);
-	*b = (struct order_block){ .address = GONE };
+	*b = (struct sync_block){ .address = GONE };
 	h->n--;
 }
 
 /*
- * Whoever gets it next comes behind, if it is not known what that is.  In the first pass a thread
+ * Whoever gets it next comes after, if it is not known what that is.  In the first pass a thread
  * goes on with its turn, so it tells nobody; that makes candidates, and no order is made up.
  */
-static int given_back(struct order_thread *t)
+static int given_back(struct sync_thread *t)
 {
-	if (!t->image->heap.blind || t->feed->pass == ORDER_FIRST)
+	if (!t->image->heap.blind || t->feed->pass == SYNC_FIRST)
 		return 0;
-	return order_release(t, ORDER_HEAP, t->image->number);
+	return sync_release(t, SYNC_HEAP, t->image->number);
 }
 
 static int may_race(void *raced, u64 address, u64 size)
 {
-	return dep_places_add(raced, address, size);
+	return dep_word_set_add(raced, address, size);
 }
 
 /*
@@ -117,22 +117,22 @@ static int may_race(void *raced, u64 address, u64 size)
  * do to the rest, and another one may have it next.  Who claims to have more than there can be gets
  * what was accessed of it.
  */
-static int not_shown_again(struct order_thread *t, u64 block, u64 size, u64 again)
+static int not_shown_again(struct sync_thread *t, u64 block, u64 size, u64 again)
 {
-	struct dep_places *raced = &t->process->scope->raced;
+	struct dep_word_set *raced = &t->process->scope->raced;
 
-	if (t->feed->pass != ORDER_FIRST || again >= size)
+	if (t->feed->pass != SYNC_FIRST || again >= size)
 		return 0;
 	if (size - again <= EXACTLY)
-		return dep_places_add(raced, block + again, size - again);
+		return dep_word_set_add(raced, block + again, size - again);
 	return race_each_known(t->process->detector, block + again, size - again, may_race, raced);
 }
 
 /* @again: so much of it is new to the thread's filter */
-static int freed(struct order_thread *t, u64 pc, u64 address, u64 again)
+static int freed(struct sync_thread *t, u64 pc, u64 address, u64 again)
 {
-	struct order_heap *h = &t->image->heap;
-	struct order_block *b = find(h, address);
+	struct sync_heap *h = &t->image->heap;
+	struct sync_block *b = find(h, address);
 	u64 size;
 	int err;
 
@@ -141,10 +141,10 @@ static int freed(struct order_thread *t, u64 pc, u64 address, u64 again)
 	size = b->size;
 	err = not_shown_again(t, address, size, again);
 	if (!err && t->feed->nwant)
-		err = order_look_for(t->feed, t, pc, address, size);
+		err = sync_want_stack(t->feed, t, pc, address, size);
 	take(h, b);
 	if (!err)
-		err = order_flush(t);
+		err = sync_flush(t);
 	if (!err && size <= ALL_OF_IT)
 		err = race_access(t->process->detector, t->index, pc, address, (u32)size,
 				  RACE_WRITE | RACE_FREE);
@@ -152,51 +152,51 @@ static int freed(struct order_thread *t, u64 pc, u64 address, u64 again)
 		err = race_access_known(t->process->detector, t->index, pc, address, size,
 					RACE_WRITE | RACE_FREE);
 	if (!err)
-		err = order_predict_access(t, pc, address, size, RACE_WRITE | RACE_FREE,
-					   size > ALL_OF_IT);
+		err = sync_predict_access(t, pc, address, size, RACE_WRITE | RACE_FREE,
+					  size > ALL_OF_IT);
 	return err ? err : given_back(t);
 }
 
 /* Some block is its own now. */
-static int allocated_blindly(struct order_thread *t)
+static int allocated_blindly(struct sync_thread *t)
 {
-	struct order_heap *h = &t->image->heap;
+	struct sync_heap *h = &t->image->heap;
 
-	if (t->feed->pass == ORDER_FIRST)
+	if (t->feed->pass == SYNC_FIRST)
 		return 0;
 	if (h->blind)
-		return order_acquire(t, ORDER_HEAP, t->image->number);
+		return sync_acquire(t, SYNC_HEAP, t->image->number);
 	h->blind = true;
-	return order_everything(t, true);
+	return sync_barrier_all(t, true);
 }
 
-static int allocated(struct order_thread *t, const struct order_frame *f, u64 address, u64 size)
+static int allocated(struct sync_thread *t, const struct sync_frame *f, u64 address, u64 size)
 {
-	int err = order_flush(t);
+	int err = sync_flush(t);
 
 	if (!err)
-		err = order_forget(t, address, size);
+		err = sync_forget(t, address, size);
 	return err || !size ? err : add(t, f, address, size);
 }
 
-int order_heap_enter(struct order_thread *t, const struct order_frame *f)
+int sync_heap_enter(struct sync_thread *t, const struct sync_frame *f)
 {
-	const struct order_block *b;
+	const struct sync_block *b;
 
 	/* What it was called from is not known any more when it returns. */
 	if (t->feed->nwant && dep_function_reallocates(f->function) && f->known & 1) {
-		b = find(&t->image->heap, order_at(t, f->arg[0]));
-		return b ? order_look_for(t->feed, t, f->pc, b->address, b->size) : 0;
+		b = find(&t->image->heap, sync_at(t, f->arg[0]));
+		return b ? sync_want_stack(t->feed, t, f->pc, b->address, b->size) : 0;
 	}
 	if (!dep_function_frees(f->function) || !(f->known & 1))
 		return 0;
-	return freed(t, f->pc, order_at(t, f->arg[0]), f->again);
+	return freed(t, f->pc, sync_at(t, f->arg[0]), f->again);
 }
 
 /* A program may use the whole size reported for a block.  @again: so much is new to its filter */
-static int grown(struct order_thread *t, u64 address, u64 size, u64 again)
+static int grown(struct sync_thread *t, u64 address, u64 size, u64 again)
 {
-	struct order_block *b = find(&t->image->heap, address);
+	struct sync_block *b = find(&t->image->heap, address);
 	u64 old = b ? b->size : size;
 	int err;
 
@@ -204,30 +204,30 @@ static int grown(struct order_thread *t, u64 address, u64 size, u64 again)
 		return 0;
 	b->size = size;
 	err = not_shown_again(t, address, size, old > again ? old : again);
-	return err ? err : order_forget(t, address + old, size - old);
+	return err ? err : sync_forget(t, address + old, size - old);
 }
 
-int order_heap_leave(struct order_thread *t, const struct order_frame *f,
-		     const struct dep_function_call *left)
+int sync_heap_leave(struct sync_thread *t, const struct sync_frame *f,
+		    const struct dep_function_call *left)
 {
 	u64 size, old = 0, before, result = left->passed->value[0];
 	bool known = left->known & 1;
-	struct order_block *b;
+	struct sync_block *b;
 	int err = 0;
 
 	if (f->function == DEP_F_POSIX_MEMALIGN)
 		return known && (u32)result ? 0 : allocated_blindly(t);
 	if (dep_function_tells_size(f->function))
 		return known && f->known & 1 ?
-			       grown(t, order_at(t, f->arg[0]), result, left->passed->again) : 0;
+			       grown(t, sync_at(t, f->arg[0]), result, left->passed->again) : 0;
 	if (!dep_function_asks(f->function, f->known, f->arg, &size))
 		return 0;
 	if (!known)
 		return allocated_blindly(t);
 	if (!result && size)
 		return 0;
-	before = f->arg[0] ? order_at(t, f->arg[0]) : 0;
-	result = result ? order_at(t, result) : 0;
+	before = f->arg[0] ? sync_at(t, f->arg[0]) : 0;
+	result = result ? sync_at(t, result) : 0;
 	if (!dep_function_reallocates(f->function) || !(f->known & 1) || !before)
 		return result ? allocated(t, f, result, size) : 0;
 	if (result != before) {
@@ -240,14 +240,14 @@ int order_heap_leave(struct order_thread *t, const struct order_frame *f,
 		take(&t->image->heap, b);
 	}
 	if (size > old)
-		err = order_forget(t, result + old, size - old);
+		err = sync_forget(t, result + old, size - old);
 	return err || !size ? err : add(t, f, result, size);
 }
 
-int order_heap_note(const struct order_image *m, struct order_stack *w)
+int sync_heap_note(const struct sync_image *m, struct sync_stack *w)
 {
-	const struct order_heap *h = &m->heap;
-	const struct order_block *b;
+	const struct sync_heap *h = &m->heap;
+	const struct sync_block *b;
 	size_t bytes;
 	u32 i;
 
@@ -258,16 +258,16 @@ int order_heap_note(const struct order_image *m, struct order_stack *w)
 		bytes = sizeof(*b->origin) + b->origin->n * sizeof(b->origin->frame[0]);
 		w->origin = malloc(bytes);
 		if (!w->origin)
-			return order_no_memory();
+			return sync_no_memory();
 		memcpy(w->origin, b->origin, bytes);
-		w->block = order_address_of(m, b->address);
+		w->block = sync_address_of(m, b->address);
 		w->block_size = b->size;
 		break;
 	}
 	return 0;
 }
 
-void order_heap_free(struct order_heap *h)
+void sync_heap_free(struct sync_heap *h)
 {
 	u32 i;
 

@@ -13,26 +13,26 @@
 #include "hooked_functions.h"
 
 /* Frames of an interrupted level are above those of the handler, and stay. */
-static bool at_hand(const struct order_thread *t)
+static bool at_hand(const struct sync_thread *t)
 {
-	const struct order_calls *c = &t->calls;
+	const struct sync_calls *c = &t->calls;
 
 	return c->n && c->frame[c->n - 1].level == c->level;
 }
 
 /* Whatever it came out of the last one by, it does not wait in there any more. */
-static struct order_frame drop(struct order_thread *t)
+static struct sync_frame drop(struct sync_thread *t)
 {
-	struct order_frame last = t->calls.frame[--t->calls.n];
+	struct sync_frame last = t->calls.frame[--t->calls.n];
 
-	if (order_waits(last.function))
-		order_wait_over(t);
+	if (sync_may_block(last.function))
+		sync_wait_over(t);
 	return last;
 }
 
-static void set_muted(struct order_thread *t)
+static void set_muted(struct sync_thread *t)
 {
-	struct order_calls *c = &t->calls;
+	struct sync_calls *c = &t->calls;
 	u32 i = c->n;
 
 	t->muted = false;
@@ -40,21 +40,21 @@ static void set_muted(struct order_thread *t)
 		t->muted |= dep_function_mutes(c->frame[i].function);
 }
 
-static int push(struct order_thread *t, const struct dep_function_call *f)
+static int push(struct sync_thread *t, const struct dep_function_call *f)
 {
-	struct order_calls *c = &t->calls;
-	struct order_frame *more;
+	struct sync_calls *c = &t->calls;
+	struct sync_frame *more;
 	u32 room;
 
 	if (c->n == c->room) {
 		room = c->room ? 2 * c->room : 16;
 		more = realloc(c->frame, room * sizeof(*more));
 		if (!more)
-			return order_no_memory();
+			return sync_no_memory();
 		c->frame = more;
 		c->room = room;
 	}
-	c->frame[c->n] = (struct order_frame){
+	c->frame[c->n] = (struct sync_frame){
 		.sp = f->passed->sp, .pc = f->pc, .function = f->function, .known = f->known,
 		.level = c->level, .depth = t->depth, .again = f->passed->again,
 	};
@@ -63,9 +63,9 @@ static int push(struct order_thread *t, const struct dep_function_call *f)
 	return 0;
 }
 
-static int entered(struct order_thread *t, const struct dep_function_call *f)
+static int entered(struct sync_thread *t, const struct dep_function_call *f)
 {
-	struct order_calls *c = &t->calls;
+	struct sync_calls *c = &t->calls;
 	bool outside;
 	int err;
 
@@ -79,16 +79,16 @@ static int entered(struct order_thread *t, const struct dep_function_call *f)
 	if (err || !outside)
 		return err;
 	if (dep_function_is_heap(f->function))
-		return order_heap_enter(t, &c->frame[c->n - 1]);
+		return sync_heap_enter(t, &c->frame[c->n - 1]);
 	/* It uses the object while it has the lock. */
-	err = order_lock_enter(t, &c->frame[c->n - 1]);
-	return err ? err : order_held_enter(t, &c->frame[c->n - 1]);
+	err = sync_lock_enter(t, &c->frame[c->n - 1]);
+	return err ? err : sync_held_locks_enter(t, &c->frame[c->n - 1]);
 }
 
-static int returned(struct order_thread *t, const struct dep_function_call *f)
+static int returned(struct sync_thread *t, const struct dep_function_call *f)
 {
-	struct order_calls *c = &t->calls;
-	struct order_frame last = { 0 };
+	struct sync_calls *c = &t->calls;
+	struct sync_frame last = { 0 };
 	int err;
 
 	while (at_hand(t) && c->frame[c->n - 1].sp < f->passed->sp)
@@ -97,24 +97,24 @@ static int returned(struct order_thread *t, const struct dep_function_call *f)
 	if (last.sp != f->passed->sp - 8 || t->muted)
 		return 0;
 	if (dep_function_is_heap(last.function))
-		return order_heap_leave(t, &last, f);
-	err = order_held_leave(t, &last, f->known & 1, f->passed->value[0]);
-	return err ? err : order_lock_leave(t, &last, f->known & 1, f->passed->value[0]);
+		return sync_heap_leave(t, &last, f);
+	err = sync_held_locks_leave(t, &last, f->known & 1, f->passed->value[0]);
+	return err ? err : sync_lock_leave(t, &last, f->known & 1, f->passed->value[0]);
 }
 
-int order_function(struct order_thread *t, const struct dep_function_call *f)
+int sync_function(struct sync_thread *t, const struct dep_function_call *f)
 {
 	return f->is_return ? returned(t, f) : entered(t, f);
 }
 
-void order_functions_left(struct order_thread *t, u64 pc)
+void sync_functions_left(struct sync_thread *t, u64 pc)
 {
-	struct order_calls *c = &t->calls;
+	struct sync_calls *c = &t->calls;
 	u64 inner = c->frame[c->n - 1].pc;
 
 	/* An allocator may be the program's own. */
-	if (order_code(t->feed, t->image, inner) == DEP_CODE_PROGRAM ||
-	    order_code(t->feed, t->image, pc) != DEP_CODE_PROGRAM)
+	if (sync_code(t->feed, t->image, inner) == DEP_CODE_PROGRAM ||
+	    sync_code(t->feed, t->image, pc) != DEP_CODE_PROGRAM)
 		return;
 	while (at_hand(t))
 		drop(t);
@@ -127,7 +127,7 @@ static bool may_cancel(u32 signo)
 	return signo == 32 || signo == 33;
 }
 
-void order_functions_signal(struct order_thread *t, u32 signo)
+void sync_functions_signal(struct sync_thread *t, u32 signo)
 {
 	t->calls.level++;
 	if (may_cancel(signo))
@@ -136,44 +136,44 @@ void order_functions_signal(struct order_thread *t, u32 signo)
 }
 
 /* The wait that was interrupted by what is at hand. */
-static const struct order_frame *interrupted_wait(const struct order_calls *c)
+static const struct sync_frame *interrupted_wait(const struct sync_calls *c)
 {
 	u32 i = c->n;
 
 	while (i-- && c->frame[i].level >= c->level)
 		;
-	return i != ~0u && order_waits(c->frame[i].function) ? &c->frame[i] : NULL;
+	return i != ~0u && sync_may_block(c->frame[i].function) ? &c->frame[i] : NULL;
 }
 
-void order_functions_locked(struct order_thread *t, u64 place)
+void sync_functions_locked(struct sync_thread *t, u64 place)
 {
-	struct order_calls *c = &t->calls;
-	const struct order_frame *f = c->cancelling && c->level == c->cancelling ?
+	struct sync_calls *c = &t->calls;
+	const struct sync_frame *f = c->cancelling && c->level == c->cancelling ?
 				      interrupted_wait(c) : NULL;
 
-	if (f && f->known & 2 && place - order_at(t, f->arg[1]) < sizeof(pthread_mutex_t))
+	if (f && f->known & 2 && place - sync_at(t, f->arg[1]) < sizeof(pthread_mutex_t))
 		c->relocked = true;
 }
 
-int order_functions_cancelled(struct order_thread *t)
+int sync_functions_cancelled(struct sync_thread *t)
 {
-	struct order_frame last;
+	struct sync_frame last;
 	int err = 0;
 
 	t->calls.cancelling = 0;
 	t->calls.relocked = false;
 	while (t->calls.n && !err) {
 		last = drop(t);
-		if (order_waits(last.function))
-			err = order_held_leave(t, &last, false, 0);
+		if (sync_may_block(last.function))
+			err = sync_held_locks_leave(t, &last, false, 0);
 	}
 	set_muted(t);
 	return err;
 }
 
-void order_functions_sigreturn(struct order_thread *t)
+void sync_functions_sigreturn(struct sync_thread *t)
 {
-	struct order_calls *c = &t->calls;
+	struct sync_calls *c = &t->calls;
 
 	if (c->cancelling && c->cancelling >= c->level)
 		c->cancelling = c->relocked = 0;
@@ -184,17 +184,17 @@ void order_functions_sigreturn(struct order_thread *t)
 	set_muted(t);
 }
 
-void order_functions_lost(struct order_thread *t)
+void sync_functions_lost(struct sync_thread *t)
 {
-	order_wait_over(t);
+	sync_wait_over(t);
 	t->calls.n = t->calls.level = t->calls.nread = t->calls.cancelling = 0;
 	t->calls.relocked = false;
-	order_held_lost(t);
+	sync_held_locks_lost(t);
 	t->muted = false;
 }
 
-void order_functions_free(struct order_thread *t)
+void sync_functions_free(struct sync_thread *t)
 {
 	free(t->calls.frame);
-	order_held_free(&t->held);
+	sync_held_locks_free(&t->held);
 }

@@ -11,10 +11,10 @@
 
 static u64 hash_of(u32 process, u64 page)
 {
-	return order_index_mix(order_index_mix(0, process), page);
+	return sync_index_mix(sync_index_mix(0, process), page);
 }
 
-static int add_page(struct order_insns *x, u32 process, u64 page, u32 fragment)
+static int add_page(struct sync_insns *x, u32 process, u64 page, u32 fragment)
 {
 	u32 room = x->room ? 2 * x->room : 1024;
 	void *more;
@@ -26,14 +26,14 @@ static int add_page(struct order_insns *x, u32 process, u64 page, u32 fragment)
 		x->v = more;
 		x->room = room;
 	}
-	if (order_index_add(&x->index, hash_of(process, page), x->n))
+	if (sync_index_add(&x->index, hash_of(process, page), x->n))
 		return -ENOMEM;
-	x->v[x->n++] = (struct order_code_page){ page, process, fragment };
+	x->v[x->n++] = (struct sync_code_page){ page, process, fragment };
 	return 0;
 }
 
 /* How long a run is is not known before it is decoded: each page that it may reach. */
-static int add_fragment(struct order_insns *x, const struct dep_fragment *f, u32 number)
+static int add_fragment(struct sync_insns *x, const struct dep_fragment *f, u32 number)
 {
 	const struct adept_run *run = dep_desc_runs(f->d);
 	u64 page, last, size;
@@ -55,7 +55,7 @@ static int add_fragment(struct order_insns *x, const struct dep_fragment *f, u32
 static bool find(const struct adept_desc_frag *d, u64 pc, struct x86_insn *in)
 {
 	const struct adept_run *run = dep_desc_runs(d), *end = run + d->nruns;
-	const u8 *code = dep_desc_code(d), *behind = code + d->code_len;
+	const u8 *code = dep_desc_code(d), *after = code + d->code_len;
 	u64 at;
 	u32 n;
 	int len;
@@ -63,7 +63,7 @@ static bool find(const struct adept_desc_frag *d, u64 pc, struct x86_insn *in)
 	for (; run < end; run++) {
 		at = run->pc;
 		for (n = run->ninsns; n--; at += (u32)len, code += len) {
-			len = x86_decode(in, code, (unsigned int)(behind - code));
+			len = x86_decode(in, code, (unsigned int)(after - code));
 			if (len <= 0)
 				return false;
 			if (at == pc)
@@ -87,8 +87,8 @@ static bool walk(struct dep_store *s, u32 process, u64 pc, struct x86_insn *in)
 	return false;
 }
 
-bool order_insn_at(struct order_insns *x, struct dep_store *s, u32 process, u64 pc,
-		   struct x86_insn *in)
+bool sync_insn_at(struct sync_insns *x, struct dep_store *s, u32 process, u64 pc,
+		  struct x86_insn *in)
 {
 	u64 page = pc >> PAGE_BITS;
 	u32 i = 0, at;
@@ -98,24 +98,24 @@ bool order_insn_at(struct order_insns *x, struct dep_store *s, u32 process, u64 
 	for (; x->fragments < s->model.fragments.n && !err; x->fragments++)
 		err = add_fragment(x, dep_store_fragment(s, x->fragments), x->fragments);
 	if (err) {
-		order_insns_free(x);
+		sync_insns_free(x);
 		return walk(s, process, pc, in);
 	}
-	while (order_index_next(&x->index, hash_of(process, page), &i, &at))
+	while (sync_index_next(&x->index, hash_of(process, page), &i, &at))
 		if (x->v[at].process == process && x->v[at].page == page &&
 		    find(dep_store_fragment(s, x->v[at].fragment)->d, pc, in))
 			return true;
 	return false;
 }
 
-bool order_insn_may_drop(const struct x86_insn *in)
+bool sync_insn_may_drop(const struct x86_insn *in)
 {
 	return in->enc == X86_LEGACY && in->map == 1 && (in->opcode & 0xf0) == 0x40 && in->nmem;
 }
 
-void order_insns_free(struct order_insns *x)
+void sync_insns_free(struct sync_insns *x)
 {
 	free(x->v);
-	order_index_free(&x->index);
+	sync_index_free(&x->index);
 	memset(x, 0, sizeof(*x));
 }

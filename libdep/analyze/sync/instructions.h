@@ -7,22 +7,22 @@
 #include "libdep/x86/decode.h"
 #include "hash_index.h"
 
-/** struct order_insns - zeroed, nothing is known yet */
-struct order_insns {
-	struct order_code_page {
+/** struct sync_insns - zeroed, nothing is known yet */
+struct sync_insns {
+	struct sync_code_page {
 		u64 page;
 		u32 process, fragment;
 	} *v;
 	u32 n, room;
 	u32 fragments;		/* of them it is known what they have */
-	struct order_index index;
+	struct sync_index index;
 };
 
-/** order_insn_at() - the instruction that @process executed at @pc, if any */
-bool order_insn_at(struct order_insns *x, struct dep_store *s, u32 process, u64 pc,
-		   struct x86_insn *in);
-/** order_insn_may_drop() - it loads, and uses what it loaded under a condition only: cmov */
-bool order_insn_may_drop(const struct x86_insn *in);
-void order_insns_free(struct order_insns *x);
+/** sync_insn_at() - the instruction that @process executed at @pc, if any */
+bool sync_insn_at(struct sync_insns *x, struct dep_store *s, u32 process, u64 pc,
+		  struct x86_insn *in);
+/** sync_insn_may_drop() - it loads, and uses what it loaded under a condition only: cmov */
+bool sync_insn_may_drop(const struct x86_insn *in);
+void sync_insns_free(struct sync_insns *x);
 
 #endif

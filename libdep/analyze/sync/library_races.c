@@ -20,7 +20,7 @@ static bool is_runtime(const char *path)
 	return false;
 }
 
-static bool in_runtime(struct dep_store *store, const struct order_image *p, u64 pc)
+static bool in_runtime(struct dep_store *store, const struct sync_image *p, u64 pc)
 {
 	const struct dep_module *m;
 	size_t n = store ? dep_store_modules(store, &m) : 0;
@@ -32,11 +32,11 @@ static bool in_runtime(struct dep_store *store, const struct order_image *p, u64
 	return false;
 }
 
-bool order_is_runtimes(const struct order_feed *f, const struct order_process *p,
-		       const struct race_found *found)
+bool sync_is_runtimes(const struct sync_events *f, const struct sync_process *p,
+		      const struct race_found *found)
 {
-	return in_runtime(f->store, order_image_at(f, p, found->prior.thread), found->prior.pc) &&
-	       in_runtime(f->store, order_image_at(f, p, found->current.thread),
+	return in_runtime(f->store, sync_image_at(f, p, found->prior.thread), found->prior.pc) &&
+	       in_runtime(f->store, sync_image_at(f, p, found->current.thread),
 			  found->current.pc);
 }
 
@@ -49,59 +49,59 @@ static bool is_inside(enum dep_code code)
  * A compiler may have made a plain access of an atomic one, but not where the C library
  * accesses what the program has, as when it writes into what was freed.
  */
-bool order_maybe_atomic(struct order_feed *f, struct order_process *p,
-			const struct race_found *found)
+bool sync_maybe_atomic(struct sync_events *f, struct sync_process *p,
+		       const struct race_found *found)
 {
-	enum dep_code a = order_code(f, order_image_at(f, p, found->prior.thread),
-				     found->prior.pc);
-	enum dep_code b = order_code(f, order_image_at(f, p, found->current.thread),
-				     found->current.pc);
+	enum dep_code a = sync_code(f, sync_image_at(f, p, found->prior.thread),
+				    found->prior.pc);
+	enum dep_code b = sync_code(f, sync_image_at(f, p, found->current.thread),
+				    found->current.pc);
 
 	if (is_inside(a) != is_inside(b))
 		return false;
-	return (found->prior.flags | found->current.flags) & ORDER_MAYBE_ATOMIC;
+	return (found->prior.flags | found->current.flags) & SYNC_MAYBE_ATOMIC;
 }
 
-u32 order_condition(struct order_feed *f, const struct order_process *p,
-		    const struct race_access *a)
+u32 sync_condition(struct sync_events *f, const struct sync_process *p,
+		   const struct race_access *a)
 {
-	const struct order_image *m = order_image_at(f, p, a->thread);
+	const struct sync_image *m = sync_image_at(f, p, a->thread);
 	struct x86_insn in;
 
-	if (a->flags & (RACE_WRITE | RACE_SYSCALL | ORDER_OBJECT | ORDER_DESCRIPTOR) || !f->store)
+	if (a->flags & (RACE_WRITE | RACE_SYSCALL | SYNC_OBJECT | SYNC_DESCRIPTOR) || !f->store)
 		return 0;
-	return order_insn_at(&f->insns, f->store, m->serial, a->pc, &in) &&
-	       order_insn_may_drop(&in) ? DEP_ACCESS_CONDITIONAL : 0;
+	return sync_insn_at(&f->insns, f->store, m->serial, a->pc, &in) &&
+	       sync_insn_may_drop(&in) ? DEP_ACCESS_CONDITIONAL : 0;
 }
 
 /* Whose it is: its caller's, if what the program calls is not more than an access. */
-static u64 place_of(struct order_feed *f, struct order_image *p, const struct order_stack *w)
+static u64 place_of(struct sync_events *f, struct sync_image *p, const struct sync_stack *w)
 {
 	bool for_caller = w->flags & (RACE_SYSCALL | RACE_FREE) ||
-			  order_code(f, p, w->pc) == DEP_CODE_CALLER;
+			  sync_code(f, p, w->pc) == DEP_CODE_CALLER;
 
 	return !for_caller ? w->pc : w->nframes ? w->frame[0] : 0;
 }
 
-static bool is_librarys(struct order_feed *f, struct order_image *p, u64 place)
+static bool is_librarys(struct sync_events *f, struct sync_image *p, u64 place)
 {
-	enum dep_code code = place ? order_code(f, p, place) : DEP_CODE_PROGRAM;
+	enum dep_code code = place ? sync_code(f, p, place) : DEP_CODE_PROGRAM;
 
 	return is_inside(code) || code == DEP_CODE_LOADER;
 }
 
-bool order_is_librarys(struct order_feed *f, const struct order_stack *prior,
-		       const struct order_stack *current)
+bool sync_is_librarys(struct sync_events *f, const struct sync_stack *prior,
+		      const struct sync_stack *current)
 {
-	struct order_process *p = order_serials_find(&f->process_by, prior->process_serial);
-	struct order_image *ma, *mb;
+	struct sync_process *p = sync_serials_find(&f->process_by, prior->process_serial);
+	struct sync_image *ma, *mb;
 	u64 a, b;
 
 	/* What two of them copy may be the program's; what they free, or have written, is not. */
 	if (!p || !((prior->flags | current->flags) & (RACE_SYSCALL | RACE_FREE)))
 		return false;
-	ma = order_image_at(f, p, prior->index);
-	mb = order_image_at(f, p, current->index);
+	ma = sync_image_at(f, p, prior->index);
+	mb = sync_image_at(f, p, current->index);
 	a = place_of(f, ma, prior);
 	b = place_of(f, mb, current);
 	return (is_librarys(f, ma, a) && is_librarys(f, mb, b)) ||

@@ -11,74 +11,74 @@
 
 /* ---- regions ---- */
 
-static struct order_region *find_region(const struct order_regions *all,
-					const struct order_key *key)
+static struct sync_region *find_region(const struct sync_regions *all,
+				       const struct sync_key *key)
 {
-	u64 hash = order_key_hash(key);
+	u64 hash = sync_key_hash(key);
 	u32 i = 0, at;
 
-	while (order_index_next(&all->index, hash, &i, &at))
-		if (order_key_same(&all->v[at]->key, key))
+	while (sync_index_next(&all->index, hash, &i, &at))
+		if (sync_key_same(&all->v[at]->key, key))
 			return all->v[at];
 	return NULL;
 }
 
 /* NULL: no memory. */
-static struct order_region *make_region(struct order_regions *all, const struct order_key *key)
+static struct sync_region *make_region(struct sync_regions *all, const struct sync_key *key)
 {
 	u32 room = all->room ? 2 * all->room : 16;
-	struct order_region *r;
+	struct sync_region *r;
 	void *more;
 
 	if (all->n == all->room) {
-		more = realloc(all->v, room * sizeof(struct order_region *));
+		more = realloc(all->v, room * sizeof(struct sync_region *));
 		if (!more)
 			return NULL;
 		all->v = more;
 		all->room = room;
 	}
 	r = calloc(1, sizeof(*r));
-	if (!r || order_index_add(&all->index, order_key_hash(key), all->n)) {
+	if (!r || sync_index_add(&all->index, sync_key_hash(key), all->n)) {
 		free(r);
 		return NULL;
 	}
 	r->key = *key;
-	r->base = ORDER_SHARED | (u64)all->n << ORDER_REGION;
+	r->base = SYNC_SHARED | (u64)all->n << SYNC_REGION;
 	all->v[all->n++] = r;
 	return r;
 }
 
 /* *@out: NULL if no number is left. */
-static int region_of(struct order_process *p, const struct order_key *key,
-		     struct order_region **out)
+static int region_of(struct sync_process *p, const struct sync_key *key,
+		     struct sync_region **out)
 {
 	*out = find_region(&p->regions, key);
-	if (*out || p->regions.n == ORDER_REGIONS)
+	if (*out || p->regions.n == SYNC_REGIONS)
 		return 0;
 	*out = make_region(&p->regions, key);
-	return *out ? 0 : order_no_memory();
+	return *out ? 0 : sync_no_memory();
 }
 
 /* What nobody has any more is new to who maps it next: another file may have its number. */
-static int leave_region(struct order_process *p, struct order_region *r)
+static int leave_region(struct sync_process *p, struct sync_region *r)
 {
 	if (!r || --r->maps)
 		return 0;
-	return race_forget(p->detector, r->base, 1ull << ORDER_REGION);
+	return race_forget(p->detector, r->base, 1ull << SYNC_REGION);
 }
 
-void order_regions_free(struct order_regions *r)
+void sync_regions_free(struct sync_regions *r)
 {
 	while (r->n)
 		free(r->v[--r->n]);
 	free(r->v);
-	order_index_free(&r->index);
+	sync_index_free(&r->index);
 }
 
 /* ---- maps ---- */
 
 /* Room for one more. */
-static int extend(struct order_map **v, u32 n, u32 *room)
+static int extend(struct sync_map **v, u32 n, u32 *room)
 {
 	u32 want = *room ? 2 * *room : 8;
 	void *more;
@@ -87,14 +87,14 @@ static int extend(struct order_map **v, u32 n, u32 *room)
 		return 0;
 	more = realloc(*v, want * sizeof(**v));
 	if (!more)
-		return order_no_memory();
+		return sync_no_memory();
 	*v = more;
 	*room = want;
 	return 0;
 }
 
-/* The first one that ends behind @address. */
-static u32 first_behind(const struct order_maps *s, u64 address)
+/* The first one that ends after @address. */
+static u32 first_behind(const struct sync_maps *s, u64 address)
 {
 	u32 low = 0, high = s->n, middle;
 
@@ -109,7 +109,7 @@ static u32 first_behind(const struct order_maps *s, u64 address)
 }
 
 /* Where nothing is mapped. */
-static int add(struct order_maps *s, const struct order_map *map)
+static int add(struct sync_maps *s, const struct sync_map *map)
 {
 	u32 i = first_behind(s, map->start);
 	int err = extend(&s->v, s->n, &s->room);
@@ -124,14 +124,14 @@ static int add(struct order_maps *s, const struct order_map *map)
 }
 
 /* So that it can be said later where something was. */
-static int remember(struct order_maps *s, const struct order_map *map)
+static int remember(struct sync_maps *s, const struct sync_map *map)
 {
-	u64 hash = order_index_mix(order_index_mix(order_index_mix(map->region->base, map->start),
-						   map->end), map->offset);
-	const struct order_map *w;
+	u64 hash = sync_index_mix(sync_index_mix(sync_index_mix(map->region->base, map->start),
+						 map->end), map->offset);
+	const struct sync_map *w;
 	u32 i = 0, at;
 
-	while (order_index_next(&s->was_index, hash, &i, &at)) {
+	while (sync_index_next(&s->was_index, hash, &i, &at)) {
 		w = &s->was[at];
 		if (w->region == map->region && w->start == map->start && w->end == map->end &&
 		    w->offset == map->offset)
@@ -139,36 +139,36 @@ static int remember(struct order_maps *s, const struct order_map *map)
 	}
 	if (extend(&s->was, s->nwas, &s->was_room))
 		return -ENOMEM;
-	if (order_index_add(&s->was_index, hash, s->nwas))
-		return order_no_memory();
+	if (sync_index_add(&s->was_index, hash, s->nwas))
+		return sync_no_memory();
 	s->was[s->nwas++] = *map;
 	return 0;
 }
 
 /* Only the first pass is asked who shares what. */
-static int note(const struct order_image *m, const struct order_map *map)
+static int note(const struct sync_image *m, const struct sync_map *map)
 {
-	struct order_share share = {
+	struct sync_shared_map share = {
 		.key = map->key, .image = m->serial, .writes = map->writes, .at = map->start,
 	};
 
-	return m->feed->shares && m->feed->pass == ORDER_FIRST ?
-	       order_shares_note(m->feed->shares, &share) : 0;
+	return m->feed->shares && m->feed->pass == SYNC_FIRST ?
+	       sync_shared_maps_add(m->feed->shares, &share) : 0;
 }
 
-static int map(struct order_image *m, struct order_map *map)
+static int map(struct sync_image *m, struct sync_map *map)
 {
 	int err;
 
-	if (map->end <= map->start || map->end >> ORDER_NUMBER)
+	if (map->end <= map->start || map->end >> SYNC_NUMBER)
 		return 0;
 	map->region = NULL;
 	err = note(m, map);
 	if (err || !m->grouped)
 		return err ? err : add(&m->maps, map);
 	/* What is not followed is as if it were its own. */
-	if (map->offset >> ORDER_REGION ||
-	    (map->offset + (map->end - map->start)) >> ORDER_REGION)
+	if (map->offset >> SYNC_REGION ||
+	    (map->offset + (map->end - map->start)) >> SYNC_REGION)
 		return 0;
 	err = region_of(m->process, &map->key, &map->region);
 	if (err || !map->region)
@@ -178,20 +178,20 @@ static int map(struct order_image *m, struct order_map *map)
 }
 
 /* Of one map the middle. */
-static int split(struct order_maps *s, u32 i, u64 start, u64 end)
+static int split(struct sync_maps *s, u32 i, u64 start, u64 end)
 {
-	struct order_map behind = s->v[i];
+	struct sync_map after = s->v[i];
 
-	behind.start = end;
-	behind.offset += end - s->v[i].start;
+	after.start = end;
+	after.offset += end - s->v[i].start;
 	s->v[i].end = start;
-	return add(s, &behind);
+	return add(s, &after);
 }
 
 /* Nothing of @start to @end is mapped any more. */
-static int cut(struct order_image *m, u64 start, u64 end)
+static int cut(struct sync_image *m, u64 start, u64 end)
 {
-	struct order_maps *s = &m->maps;
+	struct sync_maps *s = &m->maps;
 	u32 from = first_behind(s, start), to;
 	int err = 0;
 
@@ -214,16 +214,16 @@ static int cut(struct order_image *m, u64 start, u64 end)
 	return err;
 }
 
-int order_maps_inherit(struct order_maps *to, const struct order_maps *from)
+int sync_maps_inherit(struct sync_maps *to, const struct sync_maps *from)
 {
 	u32 i;
 
-	*to = (struct order_maps){ .n = from->n, .room = from->n };
+	*to = (struct sync_maps){ .n = from->n, .room = from->n };
 	if (!from->n)
 		return 0;
 	to->v = malloc(from->n * sizeof(*to->v));
 	if (!to->v)
-		return order_no_memory();
+		return sync_no_memory();
 	memcpy(to->v, from->v, from->n * sizeof(*to->v));
 	for (i = 0; i < to->n; i++)
 		if (to->v[i].region)
@@ -232,9 +232,9 @@ int order_maps_inherit(struct order_maps *to, const struct order_maps *from)
 }
 
 /* It counts its own from the beginning: they are told apart by its serial. */
-int order_maps_take(struct order_image *m, struct order_maps *from, struct order_process *p)
+int sync_maps_take(struct sync_image *m, struct sync_maps *from, struct sync_process *p)
 {
-	struct order_map one;
+	struct sync_map one;
 	int err = 0;
 	u32 i;
 
@@ -244,19 +244,19 @@ int order_maps_take(struct order_image *m, struct order_maps *from, struct order
 	}
 	for (i = 0; i < from->n && !err; i++)
 		err = leave_region(p, from->v[i].region);
-	order_maps_free(from);
-	*from = (struct order_maps){ 0 };
+	sync_maps_free(from);
+	*from = (struct sync_maps){ 0 };
 	return err;
 }
 
-void order_maps_free(struct order_maps *s)
+void sync_maps_free(struct sync_maps *s)
 {
 	free(s->v);
 	free(s->was);
-	order_index_free(&s->was_index);
+	sync_index_free(&s->was_index);
 }
 
-int order_maps_gone(struct order_image *m)
+int sync_maps_gone(struct sync_image *m)
 {
 	return cut(m, 0, ~0ull);
 }
@@ -272,9 +272,9 @@ static u64 page_up(u64 n)
  * @new comes where others may be, or where it was itself.  If nobody else has the region it must
  * not be taken for gone in between: what was done to it stays.
  */
-static int replace(struct order_image *m, struct order_map *new, u64 gone, u64 gone_size)
+static int replace(struct sync_image *m, struct sync_map *new, u64 gone, u64 gone_size)
 {
-	struct order_region *r = m->grouped ? find_region(&m->process->regions, &new->key) : NULL;
+	struct sync_region *r = m->grouped ? find_region(&m->process->regions, &new->key) : NULL;
 	int err;
 
 	if (r)
@@ -287,11 +287,11 @@ static int replace(struct order_image *m, struct order_map *new, u64 gone, u64 g
 	return err || !r ? err : leave_region(m->process, r);
 }
 
-static int mapped(struct order_thread *t, const struct adept_ev_syscall *c)
+static int mapped(struct sync_thread *t, const struct adept_ev_syscall *c)
 {
-	struct order_image *m = t->image;
+	struct sync_image *m = t->image;
 	bool anonymous = c->args[3] & MAP_ANONYMOUS;
-	struct order_map new = {
+	struct sync_map new = {
 		.start = c->result, .end = c->result + page_up(c->args[1]),
 		.writes = c->args[2] & PROT_WRITE,
 	};
@@ -299,17 +299,17 @@ static int mapped(struct order_thread *t, const struct adept_ev_syscall *c)
 	if ((c->args[3] & MAP_TYPE) == MAP_PRIVATE || (!anonymous && !t->has_shared))
 		return cut(m, new.start, new.end);
 	if (anonymous) {
-		new.key = (struct order_key){ ORDER_ANONYMOUS, m->serial, ++m->maps.anonymous };
+		new.key = (struct sync_key){ SYNC_ANONYMOUS, m->serial, ++m->maps.anonymous };
 	} else {
-		new.key = (struct order_key){ t->shared.dev, t->shared.inode, 0 };
+		new.key = (struct sync_key){ t->shared.dev, t->shared.inode, 0 };
 		new.offset = c->args[5];
 	}
 	return replace(m, &new, 0, 0);
 }
 
-static int attached(struct order_thread *t, const struct adept_ev_syscall *c)
+static int attached(struct sync_thread *t, const struct adept_ev_syscall *c)
 {
-	struct order_map new = {
+	struct sync_map new = {
 		.key = { t->shared.dev, t->shared.inode, 0 },
 		.start = c->result, .end = c->result + page_up(t->shared.size),
 		.writes = !(c->args[2] & 010000),	/* SHM_RDONLY */
@@ -319,9 +319,9 @@ static int attached(struct order_thread *t, const struct adept_ev_syscall *c)
 }
 
 /* The segment that begins there, whatever is left of it. */
-static int detached(struct order_image *m, u64 start)
+static int detached(struct sync_image *m, u64 start)
 {
-	const struct order_map *v;
+	const struct sync_map *v;
 	u32 i = m->maps.n;
 	int err = 0;
 
@@ -333,11 +333,11 @@ static int detached(struct order_image *m, u64 start)
 	return err;
 }
 
-static int moved(struct order_image *m, const struct adept_ev_syscall *c)
+static int moved(struct sync_image *m, const struct adept_ev_syscall *c)
 {
 	u64 old = c->args[0], size = page_up(c->args[1]);
 	u32 i = first_behind(&m->maps, old);
-	struct order_map new;
+	struct sync_map new;
 	int err;
 
 	/* Of 0 bytes of shared memory it makes a second mapping. */
@@ -354,7 +354,7 @@ static int moved(struct order_image *m, const struct adept_ev_syscall *c)
 	return replace(m, &new, old, size);
 }
 
-static int protected(struct order_image *m, const struct adept_ev_syscall *c)
+static int protected(struct sync_image *m, const struct adept_ev_syscall *c)
 {
 	u64 start = c->args[0], end = start + page_up(c->args[1]);
 	u32 i;
@@ -369,10 +369,10 @@ static int protected(struct order_image *m, const struct adept_ev_syscall *c)
 	return err;
 }
 
-int order_maps_call(struct order_thread *t, const struct adept_ev_syscall *c)
+int sync_maps_call(struct sync_thread *t, const struct adept_ev_syscall *c)
 {
 	/* What it did before is not done to what is new there. */
-	int err = t->image->grouped ? order_flush(t) : 0;
+	int err = t->image->grouped ? sync_flush(t) : 0;
 
 	if (err)
 		return err;
@@ -403,10 +403,10 @@ int order_maps_call(struct order_thread *t, const struct adept_ev_syscall *c)
 
 /* ---- places ---- */
 
-u64 order_place(const struct order_image *m, u64 address, u64 *left)
+u64 sync_place(const struct sync_image *m, u64 address, u64 *left)
 {
-	const struct order_map *v = m->maps.v;
-	u64 next = 1ull << ORDER_NUMBER;
+	const struct sync_map *v = m->maps.v;
+	u64 next = 1ull << SYNC_NUMBER;
 	u32 i = m->maps.n ? first_behind(&m->maps, address) : 0;
 
 	if (address >= next)
@@ -420,11 +420,11 @@ u64 order_place(const struct order_image *m, u64 address, u64 *left)
 		next = v[i].start;
 	if (left && *left > next - address)
 		*left = next - address;
-	return (u64)m->number << ORDER_NUMBER | address;
+	return (u64)m->number << SYNC_NUMBER | address;
 }
 
 /* The last one that has it. */
-static bool find(const struct order_map *v, u32 n, u64 place, u64 *address)
+static bool find(const struct sync_map *v, u32 n, u64 place, u64 *address)
 {
 	while (n--) {
 		if (!v[n].region || place - v[n].region->base - v[n].offset >=
@@ -436,12 +436,12 @@ static bool find(const struct order_map *v, u32 n, u64 place, u64 *address)
 	return false;
 }
 
-u64 order_address(const struct order_image *m, u64 place)
+u64 sync_address(const struct sync_image *m, u64 place)
 {
 	u64 address = 0;
 
-	if (!(place & ORDER_SHARED))
-		return place & ((1ull << ORDER_NUMBER) - 1);
+	if (!(place & SYNC_SHARED))
+		return place & ((1ull << SYNC_NUMBER) - 1);
 	return find(m->maps.v, m->maps.n, place, &address) ||
 	       find(m->maps.was, m->maps.nwas, place, &address) ? address : 0;
 }

@@ -8,31 +8,31 @@
 
 #include "libdep/recover/filter/filter.h"
 
-struct order_feed;
-struct order_process;
+struct sync_events;
+struct sync_process;
 
-/** struct order_scope - @raced: found by the first pass; @wanted: in the passes behind it */
-struct order_scope {
-	struct order_scope *next;
-	struct dep_scope seen;		/* by the filter */
-	struct dep_places locked, spun, raced, wanted;
-	struct dep_counters counters;
+/** struct sync_facts - @raced: found by the first pass; @wanted: in the passes after it */
+struct sync_facts {
+	struct sync_facts *next;
+	struct dep_process_filter seen;		/* by the filter */
+	struct dep_word_set locked, spun, raced, wanted;
+	struct dep_atomic_counters counters;
 };
 
-/** order_scope_of() - made if it is new; NULL: no memory */
-struct order_scope *order_scope_of(struct order_feed *f, u32 process);
-/** order_scope_seen() - what of @process's references is wanted; NULL: all, or no memory */
-const struct dep_scope *order_scope_seen(struct order_feed *f, u32 process);
-/** order_scope_learn() - what is known of @p's words; 0 or -ENOMEM */
-int order_scope_learn(struct order_process *p);
-/** order_scopes_learn() - what is known behind the first pass; 0 or -ENOMEM */
-int order_scopes_learn(struct order_feed *f);
+/** sync_facts_of() - made if it is new; NULL: no memory */
+struct sync_facts *sync_facts_of(struct sync_events *f, u32 process);
+/** sync_facts_seen() - what of @process's references is wanted; NULL: all, or no memory */
+const struct dep_process_filter *sync_facts_seen(struct sync_events *f, u32 process);
+/** sync_facts_learn_process() - what is known of @p's words; 0 or -ENOMEM */
+int sync_facts_learn_process(struct sync_process *p);
+/** sync_facts_learn() - what is known after the first pass; 0 or -ENOMEM */
+int sync_facts_learn(struct sync_events *f);
 /**
- * order_scopes_want() - the next pass is shown what may race and what orders threads
+ * sync_facts_want() - the next pass is shown what may race and what orders threads
  *
  * Return: 0, 1: nothing may race, or -ENOMEM.
  */
-int order_scopes_want(struct order_feed *f);
-void order_scopes_free(struct order_feed *f);
+int sync_facts_want(struct sync_events *f);
+void sync_facts_free(struct sync_events *f);
 
 #endif

@@ -8,19 +8,19 @@
 
 static u32 number_of(s64 fd)
 {
-	return fd < 0 || fd >= ORDER_FILES_MAX ? ORDER_FILES_MAX - 1 : (u32)fd;
+	return fd < 0 || fd >= SYNC_FILES_MAX ? SYNC_FILES_MAX - 1 : (u32)fd;
 }
 
-static void put(struct order_file_table *t)
+static void put(struct sync_file_table *t)
 {
 	if (t && !--t->refs)
 		free(t);
 }
 
 /* A table of one's own that has a place for descriptor @n. */
-static int own(struct order_files *f, u32 n)
+static int own(struct sync_files *f, u32 n)
 {
-	struct order_file_table *old = f->table, *new;
+	struct sync_file_table *old = f->table, *new;
 	u32 room = old ? old->room : 64;
 
 	if (old && old->refs == 1 && n < old->room)
@@ -39,34 +39,34 @@ static int own(struct order_files *f, u32 n)
 	return 0;
 }
 
-static u32 *last_of(struct order_files *f)
+static u32 *last_of(struct sync_files *f)
 {
 	return f->last ? f->last : &f->own;
 }
 
-static u32 next_file(struct order_files *f)
+static u32 next_file(struct sync_files *f)
 {
 	u32 *last = last_of(f);
 
 	if (!*last)
-		*last = ORDER_UNKNOWN + ORDER_FILES_MAX;
+		*last = SYNC_UNKNOWN + SYNC_FILES_MAX;
 	return ++*last;
 }
 
-u32 order_file(const struct order_files *f, s64 fd)
+u32 sync_file(const struct sync_files *f, s64 fd)
 {
 	u32 n = number_of(fd);
 
 	return f->table && n < f->table->room && f->table->file[n] ? f->table->file[n] :
-								      ORDER_UNKNOWN + n;
+								      SYNC_UNKNOWN + n;
 }
 
-int order_file_set(struct order_files *f, s64 fd, u32 file)
+int sync_file_set(struct sync_files *f, s64 fd, u32 file)
 {
 	u32 n = number_of(fd);
 	int err;
 
-	if (fd < 0 || order_file(f, fd) == file)
+	if (fd < 0 || sync_file(f, fd) == file)
 		return 0;
 	err = own(f, n);
 	if (!err)
@@ -74,25 +74,25 @@ int order_file_set(struct order_files *f, s64 fd, u32 file)
 	return err;
 }
 
-int order_file_new(struct order_files *f, s64 fd, s64 other)
+int sync_file_new(struct sync_files *f, s64 fd, s64 other)
 {
 	u32 file = next_file(f);
-	int err = order_file_set(f, fd, file);
+	int err = sync_file_set(f, fd, file);
 
-	return err ? err : order_file_set(f, other, file);
+	return err ? err : sync_file_set(f, other, file);
 }
 
-int order_file_same(struct order_files *f, s64 fd, s64 like)
+int sync_file_same(struct sync_files *f, s64 fd, s64 like)
 {
-	return order_file_set(f, fd, order_file(f, like));
+	return sync_file_set(f, fd, sync_file(f, like));
 }
 
-int order_file_socket(struct order_files *f, s64 fd)
+int sync_file_socket(struct sync_files *f, s64 fd)
 {
-	return order_file_set(f, fd, ORDER_SOCKETS);
+	return sync_file_set(f, fd, SYNC_SOCKETS);
 }
 
-void order_files_copy(struct order_files *to, const struct order_files *from)
+void sync_files_copy(struct sync_files *to, const struct sync_files *from)
 {
 	u32 last = from->last ? *from->last : from->own;
 
@@ -106,7 +106,7 @@ void order_files_copy(struct order_files *to, const struct order_files *from)
 		*last_of(to) = last;
 }
 
-void order_files_free(struct order_files *f)
+void sync_files_free(struct sync_files *f)
 {
 	put(f->table);
 	memset(f, 0, sizeof(*f));

@@ -10,10 +10,10 @@
 
 #include "libdep/abi/types.h"
 
-#define ORDER_FILES_MAX	65536u	/* descriptors beyond are taken for one file */
+#define SYNC_FILES_MAX	65536u	/* descriptors beyond are taken for one file */
 
-struct order_files {
-	struct order_file_table {
+struct sync_files {
+	struct sync_file_table {
 		u32 refs;	/* processes have it in common until one of them changes it */
 		u32 room;
 		u32 file[];	/* by descriptor; 0: not known */
@@ -22,24 +22,24 @@ struct order_files {
 	u32 *last;		/* number, of all that share them; NULL: @own */
 };
 
-#define ORDER_SOCKETS	1u	/* the file that stands for all of them */
-#define ORDER_UNKNOWN	2u	/* the first of those that are not known, by descriptor */
+#define SYNC_SOCKETS	1u	/* the file that stands for all of them */
+#define SYNC_UNKNOWN	2u	/* the first of those that are not known, by descriptor */
 
-/** order_file() - the file that @fd is */
-u32 order_file(const struct order_files *f, s64 fd);
+/** sync_file() - the file that @fd is */
+u32 sync_file(const struct sync_files *f, s64 fd);
 
 /* The next four return 0 or -ENOMEM, and do nothing to negative descriptors. */
 
-/** order_file_new() - @fd is a new file; @other, if not negative, is the same */
-int order_file_new(struct order_files *f, s64 fd, s64 other);
-/** order_file_set() - @fd is @file */
-int order_file_set(struct order_files *f, s64 fd, u32 file);
-/** order_file_same() - @fd is what @like is */
-int order_file_same(struct order_files *f, s64 fd, s64 like);
-/** order_file_socket() - @fd is a socket, connected to who knows what */
-int order_file_socket(struct order_files *f, s64 fd);
-/** order_files_copy() - a child begins with what its parent has */
-void order_files_copy(struct order_files *to, const struct order_files *from);
-void order_files_free(struct order_files *f);
+/** sync_file_new() - @fd is a new file; @other, if not negative, is the same */
+int sync_file_new(struct sync_files *f, s64 fd, s64 other);
+/** sync_file_set() - @fd is @file */
+int sync_file_set(struct sync_files *f, s64 fd, u32 file);
+/** sync_file_same() - @fd is what @like is */
+int sync_file_same(struct sync_files *f, s64 fd, s64 like);
+/** sync_file_socket() - @fd is a socket, connected to who knows what */
+int sync_file_socket(struct sync_files *f, s64 fd);
+/** sync_files_copy() - a child begins with what its parent has */
+void sync_files_copy(struct sync_files *to, const struct sync_files *from);
+void sync_files_free(struct sync_files *f);
 
 #endif

@@ -12,9 +12,9 @@
 
 /* ---- processes ---- */
 
-struct order_future *order_future_of(struct order_feed *f, u32 process)
+struct sync_thread_log *sync_thread_log_of(struct sync_events *f, u32 process)
 {
-	struct order_future *u;
+	struct sync_thread_log *u;
 
 	for (u = f->futures; u; u = u->next)
 		if (u->process == process)
@@ -32,9 +32,9 @@ struct order_future *order_future_of(struct order_feed *f, u32 process)
 	return u;
 }
 
-void order_futures_again(struct order_feed *f)
+void sync_thread_logs_again(struct sync_events *f)
 {
-	struct order_future *u;
+	struct sync_thread_log *u;
 
 	for (u = f->futures; u; u = u->next) {
 		predict_again(u->predict);
@@ -42,9 +42,9 @@ void order_futures_again(struct order_feed *f)
 	}
 }
 
-void order_futures_free(struct order_feed *f)
+void sync_thread_logs_free(struct sync_events *f)
 {
-	struct order_future *u;
+	struct sync_thread_log *u;
 
 	while ((u = f->futures)) {
 		f->futures = u->next;
@@ -57,7 +57,7 @@ void order_futures_free(struct order_feed *f)
 /* ---- places ---- */
 
 /* Return: its number, 0 if there is no memory for it. */
-static u32 place_of(struct order_future *u, const u64 pc[ORDER_PLACE])
+static u32 place_of(struct sync_thread_log *u, const u64 pc[SYNC_PLACE])
 {
 	u64 h = pc[0] ^ pc[1] << 7 ^ pc[2] << 13 ^ pc[3] << 19;
 	u32 *head = &u->head[h * 0x9e3779b97f4a7c15ull >> 52], i, room;
@@ -79,35 +79,35 @@ static u32 place_of(struct order_future *u, const u64 pc[ORDER_PLACE])
 	return *head = ++u->nplaces;
 }
 
-static u32 place_of_pc(struct order_future *u, u64 pc)
+static u32 place_of_pc(struct sync_thread_log *u, u64 pc)
 {
-	return place_of(u, (u64[ORDER_PLACE]){ pc });
+	return place_of(u, (u64[SYNC_PLACE]){ pc });
 }
 
 /* From the first call of the program's own on. */
-static u32 place_of_stack(struct order_thread *t, u32 depth)
+static u32 place_of_stack(struct sync_thread *t, u32 depth)
 {
-	u64 pc[ORDER_PLACE] = { 0 };
+	u64 pc[SYNC_PLACE] = { 0 };
 	u32 i, n = 0;
 
 	if (depth > t->stack_room)
 		return 0;
 	for (i = depth; i; i--)
-		if (order_code(t->feed, t->image, t->stack[i - 1].pc) == DEP_CODE_PROGRAM)
+		if (sync_code(t->feed, t->image, t->stack[i - 1].pc) == DEP_CODE_PROGRAM)
 			break;
-	for (i = i ? i : depth; i && n < ORDER_PLACE; i--)
+	for (i = i ? i : depth; i && n < SYNC_PLACE; i--)
 		pc[n++] = t->stack[i - 1].pc;
 	return n ? place_of(t->process->future, pc) : 0;
 }
 
 /* 0 of those that are taken to load libraries and to make threads: they say nothing to anybody. */
-static u32 place_of_lock(struct order_thread *t, const struct order_frame *f)
+static u32 place_of_lock(struct sync_thread *t, const struct sync_frame *f)
 {
 	enum dep_code code = DEP_CODE_LIBRARY;
 	u32 i;
 
 	for (i = f->depth <= t->stack_room ? f->depth : 0; i && code != DEP_CODE_PROGRAM; i--) {
-		code = order_code(t->feed, t->image, t->stack[i - 1].pc);
+		code = sync_code(t->feed, t->image, t->stack[i - 1].pc);
 		if (code == DEP_CODE_LOADER || code == DEP_CODE_THREADS)
 			return 0;
 	}
@@ -116,9 +116,9 @@ static u32 place_of_lock(struct order_thread *t, const struct order_frame *f)
 
 /* ---- accesses ---- */
 
-static const struct order_frame *at_hand(const struct order_thread *t)
+static const struct sync_frame *at_hand(const struct sync_thread *t)
 {
-	const struct order_calls *c = &t->calls;
+	const struct sync_calls *c = &t->calls;
 
 	return c->n && c->frame[c->n - 1].level == c->level ? &c->frame[c->n - 1] : NULL;
 }
@@ -128,9 +128,9 @@ static bool waits(u32 f)
 	return f >= DEP_F_COND_WAIT && f <= DEP_F_COND_CLOCKWAIT;
 }
 
-bool order_in_lock(const struct order_thread *t, u64 address)
+bool sync_in_lock(const struct sync_thread *t, u64 address)
 {
-	const struct order_frame *f = at_hand(t);
+	const struct sync_frame *f = at_hand(t);
 	u32 which, size = sizeof(pthread_mutex_t);
 
 	if (!f)
@@ -140,15 +140,15 @@ bool order_in_lock(const struct order_thread *t, u64 address)
 	    f->function == DEP_F_SPIN_UNLOCK)
 		size = sizeof(pthread_spinlock_t);
 	else if (!which && f->function != DEP_F_MUTEX_UNLOCK &&
-		 order_takes(f->function) != ORDER_TAKES_MUTEX)
+		 sync_acquires(f->function) != SYNC_TAKES_MUTEX)
 		return false;
 	return f->known >> which & 1 && address - f->arg[which] < size;
 }
 
-void order_predict_report(void *arg, const struct race_found *found)
+void sync_predict_report(void *arg, const struct race_found *found)
 {
-	struct order_process *p = arg;
-	struct order_future *u = p->future;
+	struct sync_process *p = arg;
+	struct sync_thread_log *u = p->future;
 	u32 i = 0;
 
 	race_rows_report(p->rows, found);
@@ -168,20 +168,20 @@ void order_predict_report(void *arg, const struct race_found *found)
  * Which of two that race came first nobody knows, and who saw what the other one wrote, neither:
  * each needs the other one, and what that one's thread did so far.
  */
-static int need_before(struct order_thread *t, u32 place)
+static int need_before(struct sync_thread *t, u32 place)
 {
-	struct order_future *u = t->process->future;
+	struct sync_thread_log *u = t->process->future;
 	int err = 0;
 	u32 i;
 
 	for (i = 0; i < u->nraced && !err; i++)
-		err = predict_behind(u->predict, t->index, u->raced[i].thread, place);
+		err = predict_after(u->predict, t->index, u->raced[i].thread, place);
 	return err;
 }
 
-static int need_behind(struct order_thread *t)
+static int need_behind(struct sync_thread *t)
 {
-	struct order_future *u = t->process->future;
+	struct sync_thread_log *u = t->process->future;
 	u64 since;
 	int err = 0;
 	u32 i;
@@ -197,17 +197,17 @@ static int need_behind(struct order_thread *t)
 	return err;
 }
 
-/* What cleans up behind a wait that was cancelled has the lock again; since when is not known. */
-void order_predict_seen(struct order_thread *t, u64 pc, u32 flags)
+/* What cleans up after a wait that was cancelled has the lock again; since when is not known. */
+void sync_predict_seen(struct sync_thread *t, u64 pc, u32 flags)
 {
-	if (t->held.waiting == t->calls.level + 1 && !(flags & (RACE_SYSCALL | ORDER_OBJECT)) &&
-	    order_code(t->feed, t->image, pc) == DEP_CODE_PROGRAM)
+	if (t->held.waiting == t->calls.level + 1 && !(flags & (RACE_SYSCALL | SYNC_OBJECT)) &&
+	    sync_code(t->feed, t->image, pc) == DEP_CODE_PROGRAM)
 		predict_stop(t->process->future->predict);
 }
 
-static int one(struct order_thread *t, const struct race_ref *r)
+static int one(struct sync_thread *t, const struct race_ref *r)
 {
-	struct order_future *u = t->process->future;
+	struct sync_thread_log *u = t->process->future;
 	struct race_detector *d = t->process->detector;
 	u32 place = place_of_pc(u, r->pc);
 	int err;
@@ -223,7 +223,7 @@ static int one(struct order_thread *t, const struct race_ref *r)
 	return err ? err : need_behind(t);
 }
 
-int order_predict_flush(struct order_thread *t, u32 n)
+int sync_predict_flush(struct sync_thread *t, u32 n)
 {
 	int err = 0;
 	u32 i;
@@ -233,10 +233,10 @@ int order_predict_flush(struct order_thread *t, u32 n)
 	return err;
 }
 
-int order_predict_access(struct order_thread *t, u64 pc, u64 address, u64 size, u32 flags,
-			 bool known)
+int sync_predict_access(struct sync_thread *t, u64 pc, u64 address, u64 size, u32 flags,
+			bool known)
 {
-	struct order_future *u = t->process->future;
+	struct sync_thread_log *u = t->process->future;
 	u32 place;
 	int err;
 
@@ -252,7 +252,7 @@ int order_predict_access(struct order_thread *t, u64 pc, u64 address, u64 size, 
 	return err ? err : need_behind(t);
 }
 
-void order_predict_forget(struct order_process *p, u64 address, u64 size)
+void sync_predict_forget(struct sync_process *p, u64 address, u64 size)
 {
 	if (p->future)
 		predict_forget(p->future->predict, address, size);
@@ -261,16 +261,16 @@ void order_predict_forget(struct order_process *p, u64 address, u64 size)
 /* ---- order ---- */
 
 /* What a lock is made of: this is told otherwise. */
-static bool is_lock(struct order_thread *t, const struct order_object *o)
+static bool is_lock(struct sync_thread *t, const struct sync_object *o)
 {
-	return (o->kind == ORDER_WORD && order_in_lock(t, o->id * 4)) ||
-	       (o->kind == ORDER_FUTEX && order_in_lock(t, o->id)) ||
-	       o->kind == ORDER_WRITER || o->kind == ORDER_READERS;
+	return (o->kind == SYNC_WORD && sync_in_lock(t, o->id * 4)) ||
+	       (o->kind == SYNC_FUTEX && sync_in_lock(t, o->id)) ||
+	       o->kind == SYNC_WRITER || o->kind == SYNC_READERS;
 }
 
-int order_predict_acquire(struct order_thread *t, struct order_object *o)
+int sync_predict_acquire(struct sync_thread *t, struct sync_object *o)
 {
-	struct order_future *u = t->process->future;
+	struct sync_thread_log *u = t->process->future;
 
 	if (!u || is_lock(t, o))
 		return 0;
@@ -278,30 +278,30 @@ int order_predict_acquire(struct order_thread *t, struct order_object *o)
 }
 
 /* In a wait for a condition, this is where it is left. */
-static int leave_for_wait(struct order_thread *t)
+static int leave_for_wait(struct sync_thread *t)
 {
-	const struct order_frame *f = at_hand(t);
+	const struct sync_frame *f = at_hand(t);
 
-	return waits(f->function) ? order_predict_unlock(t, f->arg[1], f) : 0;
+	return waits(f->function) ? sync_predict_unlock(t, f->arg[1], f) : 0;
 }
 
-int order_predict_release(struct order_thread *t, struct order_object *o)
+int sync_predict_release(struct sync_thread *t, struct sync_object *o)
 {
-	struct order_future *u = t->process->future;
+	struct sync_thread_log *u = t->process->future;
 
 	if (!u)
 		return 0;
 	if (is_lock(t, o))
-		return o->kind == ORDER_WORD ? leave_for_wait(t) : 0;
+		return o->kind == SYNC_WORD ? leave_for_wait(t) : 0;
 	return predict_release(u->predict, t->index, &o->predict, place_of_stack(t, t->depth));
 }
 
-int order_predict_everything(struct order_thread *t)
+int sync_predict_barrier_all(struct sync_thread *t)
 {
-	struct order_feed *f = t->feed;
-	struct order_future *u = t->process->future;
+	struct sync_events *f = t->feed;
+	struct sync_thread_log *u = t->process->future;
 	struct predict_sync all = { 0 };
-	struct order_thread *o;
+	struct sync_thread *o;
 	int err = 0;
 	size_t i;
 
@@ -318,9 +318,9 @@ int order_predict_everything(struct order_thread *t)
 	return err;
 }
 
-int order_predict_thread(struct order_process *p, u32 index, const struct order_thread *parent)
+int sync_predict_thread(struct sync_process *p, u32 index, const struct sync_thread *parent)
 {
-	struct order_thread *t = (struct order_thread *)parent;
+	struct sync_thread *t = (struct sync_thread *)parent;
 
 	if (!p->future)
 		return 0;
@@ -328,7 +328,7 @@ int order_predict_thread(struct order_process *p, u32 index, const struct order_
 			      t ? place_of_stack(t, t->depth) : 0);
 }
 
-void order_predict_gap(struct order_thread *t)
+void sync_predict_gap(struct sync_thread *t)
 {
 	if (t->process->future)
 		predict_stop(t->process->future->predict);
@@ -337,26 +337,26 @@ void order_predict_gap(struct order_thread *t)
 /* ---- locks ---- */
 
 /* Who is about to take it may have it already. */
-static bool others_try(const struct order_thread *t, u64 lock)
+static bool others_try(const struct sync_thread *t, u64 lock)
 {
-	const struct order_feed *f = t->feed;
-	const struct order_frame *g;
+	const struct sync_events *f = t->feed;
+	const struct sync_frame *g;
 	size_t i;
 
 	for (i = 0; i < f->nthreads; i++) {
 		if (!f->thread[i] || f->thread[i] == t || f->thread[i]->process != t->process)
 			continue;
 		g = at_hand(f->thread[i]);
-		if (g && ((order_takes(g->function) && g->known & 1 && g->arg[0] == lock) ||
+		if (g && ((sync_acquires(g->function) && g->known & 1 && g->arg[0] == lock) ||
 			  (waits(g->function) && g->known & 2 && g->arg[1] == lock)))
 			return true;
 	}
 	return false;
 }
 
-static int took_it(struct order_thread *t, u64 lock)
+static int took_it(struct sync_thread *t, u64 lock)
 {
-	struct order_future *u = t->process->future;
+	struct sync_thread_log *u = t->process->future;
 	bool more = u->ntried && others_try(t, lock);
 	u32 i, n = 0;
 	int err = 0;
@@ -372,18 +372,18 @@ static int took_it(struct order_thread *t, u64 lock)
 	return err;
 }
 
-int order_predict_lock(struct order_thread *t, u64 lock, bool reading, const struct order_frame *f)
+int sync_predict_lock(struct sync_thread *t, u64 lock, bool reading, const struct sync_frame *f)
 {
-	struct order_future *u = t->process->future;
-	struct order_object *o;
+	struct sync_thread_log *u = t->process->future;
+	struct sync_object *o;
 	int err;
 
 	if (!u)
 		return 0;
-	o = order_object_get(&t->process->objects, ORDER_TRIED, lock);
+	o = sync_object_get(&t->process->objects, SYNC_TRIED, lock);
 	if (!o)
-		return order_no_memory();
-	err = order_flush(t);
+		return sync_no_memory();
+	err = sync_flush(t);
 	if (!err)
 		err = predict_lock(u->predict, t->index, lock, reading, place_of_lock(t, f));
 	if (!err)
@@ -391,31 +391,31 @@ int order_predict_lock(struct order_thread *t, u64 lock, bool reading, const str
 	return err ? err : took_it(t, lock);
 }
 
-int order_predict_unlock(struct order_thread *t, u64 lock, const struct order_frame *f)
+int sync_predict_unlock(struct sync_thread *t, u64 lock, const struct sync_frame *f)
 {
-	struct order_future *u = t->process->future;
-	int err = u ? order_flush(t) : 0;
+	struct sync_thread_log *u = t->process->future;
+	int err = u ? sync_flush(t) : 0;
 
 	if (!u || err)
 		return err;
 	return predict_unlock(u->predict, t->index, lock, place_of_stack(t, f->depth));
 }
 
-int order_predict_tried(struct order_thread *t, u64 lock, bool dead)
+int sync_predict_tried(struct sync_thread *t, u64 lock, bool dead)
 {
-	struct order_future *u = t->process->future;
-	struct order_object *o;
+	struct sync_thread_log *u = t->process->future;
+	struct sync_object *o;
 	int err;
 
 	if (!u)
 		return 0;
-	err = order_flush(t);
+	err = sync_flush(t);
 	if (!err)
 		err = predict_tried(u->predict, lock);
-	o = order_object_find(&t->process->objects, ORDER_TRIED, lock);
+	o = sync_object_find(&t->process->objects, SYNC_TRIED, lock);
 	if (o && !err)
 		err = predict_acquire(u->predict, t->index, &o->predict, 0);
-	o = order_object_find(&t->process->objects, ORDER_WORD, lock / 4);
+	o = sync_object_find(&t->process->objects, SYNC_WORD, lock / 4);
 	if (dead && o && !err)
 		err = predict_acquire(u->predict, t->index, &o->predict, 0);
 	if (err || dead || !others_try(t, lock))
@@ -461,19 +461,19 @@ static bool tells_nothing(const struct adept_ev_syscall *c)
 	return (c->nr == SYS_pwrite64 || c->nr == SYS_pwritev) && (s64)c->result > 0;
 }
 
-int order_predict_call(struct order_thread *t, const struct adept_ev_syscall *c)
+int sync_predict_call(struct sync_thread *t, const struct adept_ev_syscall *c)
 {
-	struct order_future *u = t->process->future;
-	struct order_object *o;
+	struct sync_thread_log *u = t->process->future;
+	struct sync_object *o;
 	u32 place;
 	int err;
 
 	if (!u || is_alone(c->nr))
 		return 0;
-	o = order_object_get(&t->process->objects, ORDER_KERNEL, 0);
-	err = order_flush(t);
+	o = sync_object_get(&t->process->objects, SYNC_KERNEL, 0);
+	err = sync_flush(t);
 	if (err || !o)
-		return err ? err : order_no_memory();
+		return err ? err : sync_no_memory();
 	place = place_of_stack(t, t->depth);
 	if (!tells_nothing(c))
 		err = predict_acquire(u->predict, t->index, &o->predict, place);

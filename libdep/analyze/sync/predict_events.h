@@ -11,14 +11,14 @@
 
 #include "hooked_functions.h"
 
-#define ORDER_PLACE	4u	/* addresses of a place, the innermost first; 0: no more */
+#define SYNC_PLACE	4u	/* addresses of a place, the innermost first; 0: no more */
 
-/** struct order_future - of a process; it stays from one pass to the next */
-struct order_future {
-	struct order_future *next;
+/** struct sync_thread_log - of a process; it stays from one pass to the next */
+struct sync_thread_log {
+	struct sync_thread_log *next;
 	u32 process;
 	struct predict *predict;
-	struct { u64 pc[ORDER_PLACE]; u32 next; } *place;
+	struct { u64 pc[SYNC_PLACE]; u32 next; } *place;
 	u32 nplaces, places_room;
 	u32 head[4096];
 	/* Who raced with the access at hand, and since when what it does may depend on that. */
@@ -30,38 +30,38 @@ struct order_future {
 	u32 ntried;
 };
 
-/** order_future_of() - made if it is new; NULL: no memory */
-struct order_future *order_future_of(struct order_feed *f, u32 process);
-void order_futures_again(struct order_feed *f);
-void order_futures_free(struct order_feed *f);
+/** sync_thread_log_of() - made if it is new; NULL: no memory */
+struct sync_thread_log *sync_thread_log_of(struct sync_events *f, u32 process);
+void sync_thread_logs_again(struct sync_events *f);
+void sync_thread_logs_free(struct sync_events *f);
 
 /* All of these do nothing if there is no prediction. */
 
-/** order_predict_seen() - only if there is: the code at @pc accesses memory */
-void order_predict_seen(struct order_thread *t, u64 pc, u32 flags);
-/** order_predict_flush() - as order_flush() */
-int order_predict_flush(struct order_thread *t, u32 n);
-/** order_predict_access() - of memory that the detector was told of beside order_access() */
-int order_predict_access(struct order_thread *t, u64 pc, u64 address, u64 size, u32 flags,
-			 bool known);
-void order_predict_forget(struct order_process *p, u64 address, u64 size);
-int order_predict_acquire(struct order_thread *t, struct order_object *o);
-int order_predict_release(struct order_thread *t, struct order_object *o);
-int order_predict_everything(struct order_thread *t);
-int order_predict_thread(struct order_process *p, u32 index, const struct order_thread *parent);
-void order_predict_gap(struct order_thread *t);
-/** order_predict_call() - a system call begins, or has ended */
-int order_predict_call(struct order_thread *t, const struct adept_ev_syscall *c);
-/** order_predict_report() - struct race_ops.report, whose @arg is a struct order_process */
-void order_predict_report(void *arg, const struct race_found *found);
+/** sync_predict_seen() - only if there is: the code at @pc accesses memory */
+void sync_predict_seen(struct sync_thread *t, u64 pc, u32 flags);
+/** sync_predict_flush() - as sync_flush() */
+int sync_predict_flush(struct sync_thread *t, u32 n);
+/** sync_predict_access() - of memory that the detector was told of beside sync_access() */
+int sync_predict_access(struct sync_thread *t, u64 pc, u64 address, u64 size, u32 flags,
+			bool known);
+void sync_predict_forget(struct sync_process *p, u64 address, u64 size);
+int sync_predict_acquire(struct sync_thread *t, struct sync_object *o);
+int sync_predict_release(struct sync_thread *t, struct sync_object *o);
+int sync_predict_barrier_all(struct sync_thread *t);
+int sync_predict_thread(struct sync_process *p, u32 index, const struct sync_thread *parent);
+void sync_predict_gap(struct sync_thread *t);
+/** sync_predict_call() - a system call begins, or has ended */
+int sync_predict_call(struct sync_thread *t, const struct adept_ev_syscall *c);
+/** sync_predict_report() - struct race_ops.report, whose @arg is a struct sync_process */
+void sync_predict_report(void *arg, const struct race_found *found);
 
-/** order_predict_lock() - @t has taken it, by the call of @f */
-int order_predict_lock(struct order_thread *t, u64 lock, bool reading,
-		       const struct order_frame *f);
-int order_predict_unlock(struct order_thread *t, u64 lock, const struct order_frame *f);
-/** order_predict_tried() - it was not to be had, or @dead: its owner has ended */
-int order_predict_tried(struct order_thread *t, u64 lock, bool dead);
-/** order_in_lock() - is that what the function that @t is in makes a lock of? */
-bool order_in_lock(const struct order_thread *t, u64 address);
+/** sync_predict_lock() - @t has taken it, by the call of @f */
+int sync_predict_lock(struct sync_thread *t, u64 lock, bool reading,
+		      const struct sync_frame *f);
+int sync_predict_unlock(struct sync_thread *t, u64 lock, const struct sync_frame *f);
+/** sync_predict_tried() - it was not to be had, or @dead: its owner has ended */
+int sync_predict_tried(struct sync_thread *t, u64 lock, bool dead);
+/** sync_in_lock() - is that what the function that @t is in makes a lock of? */
+bool sync_in_lock(const struct sync_thread *t, u64 address);
 
 #endif

@@ -10,31 +10,31 @@
 
 #include "hooked_functions.h"
 
-/** struct order_fork - of a process that has not been seen yet */
-struct order_fork {
-	struct order_fork *next;
+/** struct sync_fork - of a process that has not been seen yet */
+struct sync_fork {
+	struct sync_fork *next;
 	u32 pid;
-	struct order_image *parent;
+	struct sync_image *parent;
 	u32 index;		/* the detector's of its thread; RACE_NO_THREAD: in no group */
-	struct order_files files;
-	struct order_maps maps;
+	struct sync_files files;
+	struct sync_maps maps;
 };
 
-static void free_fork(struct order_fork *k)
+static void free_fork(struct sync_fork *k)
 {
-	order_files_free(&k->files);
-	order_maps_free(&k->maps);
+	sync_files_free(&k->files);
+	sync_maps_free(&k->maps);
 	free(k);
 }
 
 /* What is in the store is all that there is; not so beside the recording. */
-static bool is_complete(const struct order_feed *f)
+static bool is_complete(const struct sync_events *f)
 {
-	return f->store && (f->pass != ORDER_FIRST || !f->options->beside);
+	return f->store && (f->pass != SYNC_FIRST || !f->options->beside);
 }
 
 /* May anything be seen of it? */
-static bool will_be_seen(struct order_feed *f, u32 pid, u32 parent)
+static bool will_be_seen(struct sync_events *f, u32 pid, u32 parent)
 {
 	const struct dep_process *all;
 	u32 i = 0, at;
@@ -44,49 +44,49 @@ static bool will_be_seen(struct order_feed *f, u32 pid, u32 parent)
 		return true;
 	n = dep_store_processes(f->store, &all);
 	for (; f->nby_pid < n; f->nby_pid++)
-		if (order_index_add(&f->by_pid, all[f->nby_pid].pid, (u32)f->nby_pid))
+		if (sync_index_add(&f->by_pid, all[f->nby_pid].pid, (u32)f->nby_pid))
 			return true;
-	while (order_index_next(&f->by_pid, pid, &i, &at))
+	while (sync_index_next(&f->by_pid, pid, &i, &at))
 		if (all[at].pid == pid && (!all[at].parent || all[at].parent == parent))
 			return true;
 	return false;
 }
 
-int order_forked(struct order_thread *t, u32 pid)
+int sync_forked(struct sync_thread *t, u32 pid)
 {
-	struct order_fork *k;
+	struct sync_fork *k;
 	int err;
 
 	if (!will_be_seen(t->feed, pid, t->image->serial))
 		return 0;
 	k = calloc(1, sizeof(*k));
 	if (!k)
-		return order_no_memory();
-	err = order_maps_inherit(&k->maps, &t->image->maps);
+		return sync_no_memory();
+	err = sync_maps_inherit(&k->maps, &t->image->maps);
 	k->index = RACE_NO_THREAD;
 	/* From here on, and not when it is seen first: nobody may miss that it is there. */
 	if (!err && t->image->grouped)
-		err = order_flush(t);
+		err = sync_flush(t);
 	if (!err && t->image->grouped)
 		err = race_thread_begin(t->process->detector, t->index, &k->index);
 	if (!err && t->image->grouped)
-		err = order_note_birth(t, k->index);
+		err = sync_note_birth(t, k->index);
 	if (err) {
-		order_maps_free(&k->maps);
+		sync_maps_free(&k->maps);
 		free(k);
 		return err;
 	}
 	k->pid = pid;
 	k->parent = t->image;
-	order_files_copy(&k->files, &t->image->files);
+	sync_files_copy(&k->files, &t->image->files);
 	k->next = t->feed->forks;
 	t->feed->forks = k;
 	return 0;
 }
 
-static struct order_fork *take_fork(struct order_feed *f, u32 pid, u32 parent)
+static struct sync_fork *take_fork(struct sync_events *f, u32 pid, u32 parent)
 {
-	struct order_fork **pp = &f->forks, *k;
+	struct sync_fork **pp = &f->forks, *k;
 
 	for (; (k = *pp); pp = &k->next) {
 		if (k->pid != pid || (parent && k->parent->serial != parent))
@@ -97,12 +97,12 @@ static struct order_fork *take_fork(struct order_feed *f, u32 pid, u32 parent)
 	return NULL;
 }
 
-static struct order_image *find_image(const struct order_feed *f, u32 serial)
+static struct sync_image *find_image(const struct sync_events *f, u32 serial)
 {
-	return order_serials_find(&f->image_by, serial);
+	return sync_serials_find(&f->image_by, serial);
 }
 
-static const struct dep_process *recorded(const struct order_feed *f, u32 serial)
+static const struct dep_process *recorded(const struct sync_events *f, u32 serial)
 {
 	const struct dep_process *all;
 	size_t n = f->store ? dep_store_processes(f->store, &all) : 0;
@@ -115,48 +115,48 @@ static const struct dep_process *recorded(const struct order_feed *f, u32 serial
 
 static int watch(void *arg, u64 address, u64 size)
 {
-	const struct order_image *m = arg;
+	const struct sync_image *m = arg;
 
-	return race_watch(m->process->detector, (u64)m->number << ORDER_NUMBER | address, size);
+	return race_watch(m->process->detector, (u64)m->number << SYNC_NUMBER | address, size);
 }
 
-static int begin_with(struct order_image *m, struct order_fork *k)
+static int begin_with(struct sync_image *m, struct sync_fork *k)
 {
 	m->fork = k;
-	order_files_copy(&m->files, &k->files);
-	return order_maps_take(m, &k->maps, k->parent->process);
+	sync_files_copy(&m->files, &k->files);
+	return sync_maps_take(m, &k->maps, k->parent->process);
 }
 
 /* Its process; NULL: no memory.  Those that share nothing can be followed one by one. */
-static struct order_process *process_for(struct order_feed *f, struct order_image *m)
+static struct sync_process *process_for(struct sync_events *f, struct sync_image *m)
 {
-	bool group = f->shares && f->pass != ORDER_FIRST && f->shares->nimages;
-	struct order_process *p = group ? order_process_of(f, ORDER_GROUP) : NULL;
+	bool group = f->shares && f->pass != SYNC_FIRST && f->shares->nimages;
+	struct sync_process *p = group ? sync_process_of(f, SYNC_GROUP) : NULL;
 
 	if (group && !p)
 		return NULL;
-	if (group && p->nimages + 1 == ORDER_IMAGES)
-		order_crowded(f, p);
-	m->grouped = group && (!p->crowded || order_shares_has(f->shares, m->serial));
-	return m->grouped ? p : order_process_of(f, m->serial);
+	if (group && p->nimages + 1 == SYNC_IMAGES)
+		sync_too_many_threads(f, p);
+	m->grouped = group && (!p->crowded || sync_shared_maps_has(f->shares, m->serial));
+	return m->grouped ? p : sync_process_of(f, m->serial);
 }
 
 /* What is known of its memory; 0 or -1: no memory. */
-static int settle(struct order_feed *f, struct order_image *m)
+static int settle(struct sync_events *f, struct sync_image *m)
 {
 	m->process = process_for(f, m);
-	m->scope = m->process ? order_scope_of(f, m->serial) : NULL;
+	m->scope = m->process ? sync_facts_of(f, m->serial) : NULL;
 	if (!m->scope)
 		return -1;
 	m->files.last = &m->process->last_file;
 	if (!m->grouped || m->process->crowded)
 		return 0;
 	m->number = m->told = ++m->process->nimages;
-	return dep_places_each(&m->scope->raced, watch, m);
+	return dep_word_set_each(&m->scope->raced, watch, m);
 }
 
 /* Whoever made it waited for the process, and not for an image. */
-static void give_parents(struct order_image *m, const struct order_image *parent)
+static void give_parents(struct sync_image *m, const struct sync_image *parent)
 {
 	m->first = m->serial;
 	m->creator = m->parent;
@@ -171,11 +171,11 @@ static void give_parents(struct order_image *m, const struct order_image *parent
 		m->told = parent->told;
 }
 
-struct order_image *order_image_of(struct order_feed *f, const struct dep_thread *t)
+struct sync_image *sync_image_of(struct sync_events *f, const struct dep_thread *t)
 {
-	struct order_image *m = find_image(f, t->process), *parent;
+	struct sync_image *m = find_image(f, t->process), *parent;
 	const struct dep_process *p;
-	struct order_fork *k;
+	struct sync_fork *k;
 
 	if (m)
 		return m;
@@ -187,7 +187,7 @@ struct order_image *order_image_of(struct order_feed *f, const struct dep_thread
 	m->serial = t->process;
 	m->pid = p ? p->pid : t->tid;
 	m->parent = p ? p->parent : 0;
-	if (settle(f, m) || order_serials_add(&f->image_by, m->serial, m)) {
+	if (settle(f, m) || sync_serials_add(&f->image_by, m->serial, m)) {
 		free(m);
 		return NULL;
 	}
@@ -199,17 +199,17 @@ struct order_image *order_image_of(struct order_feed *f, const struct dep_thread
 	if (k && begin_with(m, k))
 		return NULL;
 	if (!k && parent)
-		order_files_copy(&m->files, &parent->files);
+		sync_files_copy(&m->files, &parent->files);
 	return m;
 }
 
 /* ---- what orders the images of a group ---- */
 
-/* An image that took the place of another one comes behind it. */
-static int replaces(struct order_thread *t)
+/* An image that took the place of another one comes after it. */
+static int replaces(struct sync_thread *t)
 {
-	const struct order_image *m = t->image;
-	const struct order_thread *o;
+	const struct sync_image *m = t->image;
+	const struct sync_thread *o;
 	size_t i;
 	int err = 0;
 
@@ -222,10 +222,10 @@ static int replaces(struct order_thread *t)
 	return err;
 }
 
-int order_image_begin(struct order_thread *t)
+int sync_image_begin(struct sync_thread *t)
 {
-	struct order_image *m = t->image;
-	struct order_fork *k = m->fork;
+	struct sync_image *m = t->image;
+	struct sync_fork *k = m->fork;
 	int err = 0;
 
 	m->multi |= m->alive;
@@ -237,36 +237,36 @@ int order_image_begin(struct order_thread *t)
 		err = race_thread_begin(m->process->detector, RACE_NO_THREAD, &t->index);
 	if (!k && !err && m->grouped)
 		err = replaces(t);
-	/* Who created it, and behind what, is in a window that is missing. */
+	/* Who created it, and after what, is in a window that is missing. */
 	if (!k && !err && m->multi)
-		err = order_everything(t, true);
+		err = sync_barrier_all(t, true);
 	if (k)
 		free_fork(k);
 	return err;
 }
 
 /* Of all descriptors, and of who waits for a signal: the kernel tells them. */
-static int tell_end(struct order_thread *t)
+static int tell_end(struct sync_thread *t)
 {
-	const struct order_image *m = t->image, *parent = find_image(t->feed, m->creator);
-	const struct order_file_table *files = m->files.table;
+	const struct sync_image *m = t->image, *parent = find_image(t->feed, m->creator);
+	const struct sync_file_table *files = m->files.table;
 	u32 i;
-	int err = order_release(t, ORDER_END, m->serial);
+	int err = sync_release(t, SYNC_END, m->serial);
 
 	for (i = 0; files && i < files->room && !err; i++)
 		if (files->file[i])
-			err = order_release(t, ORDER_CLOSED, files->file[i]);
+			err = sync_release(t, SYNC_CLOSED, files->file[i]);
 	if (!err && m->locks)
-		err = order_release(t, ORDER_LOCKS, 0);
+		err = sync_release(t, SYNC_LOCKS, 0);
 	if (!err && parent && parent->process == m->process)
-		err = order_release(t, ORDER_SIGNAL, order_signal(parent, SIGCHLD));
+		err = sync_release(t, SYNC_SIGNAL, sync_signal(parent, SIGCHLD));
 	return err;
 }
 
 /* The last thread that was seen may not be the last that there is. */
-static bool is_last(struct order_image *m)
+static bool is_last(struct sync_image *m)
 {
-	struct order_feed *f = m->feed;
+	struct sync_events *f = m->feed;
 	const struct dep_thread *all;
 	u32 i = 0, at, known = 0;
 	size_t n;
@@ -275,30 +275,30 @@ static bool is_last(struct order_image *m)
 		return !m->alive && !m->created;
 	n = dep_store_threads(f->store, &all);
 	for (; f->nby_image < n; f->nby_image++)
-		if (order_index_add(&f->by_image, order_index_mix(0, all[f->nby_image].process),
-				    (u32)f->nby_image))
+		if (sync_index_add(&f->by_image, sync_index_mix(0, all[f->nby_image].process),
+				   (u32)f->nby_image))
 			return false;
-	while (order_index_next(&f->by_image, order_index_mix(0, m->serial), &i, &at))
+	while (sync_index_next(&f->by_image, sync_index_mix(0, m->serial), &i, &at))
 		known += all[at].process == m->serial;
 	return m->seen >= known;
 }
 
-int order_image_end(struct order_thread *t)
+int sync_image_end(struct sync_thread *t)
 {
-	struct order_image *m = t->image;
+	struct sync_image *m = t->image;
 	int err;
 
 	if (m->alive)
 		m->alive--;
 	if (!m->grouped)
-		return is_last(m) ? order_process_over(m) : 0;
-	err = m->alive ? order_release(t, ORDER_END, m->serial) : tell_end(t);
-	return err || !is_last(m) ? err : order_maps_gone(m);
+		return is_last(m) ? sync_process_over(m) : 0;
+	err = m->alive ? sync_release(t, SYNC_END, m->serial) : tell_end(t);
+	return err || !is_last(m) ? err : sync_maps_gone(m);
 }
 
-int order_waited(struct order_thread *t, u32 pid)
+int sync_waited(struct sync_thread *t, u32 pid)
 {
-	const struct order_image *m;
+	const struct sync_image *m;
 	int err = 0;
 
 	if (!t->image->grouped)
@@ -306,18 +306,18 @@ int order_waited(struct order_thread *t, u32 pid)
 	for (m = t->feed->images; m && !err; m = m->next)
 		if (m->process == t->process && (pid ? m->pid == pid :
 						 m->creator == t->image->first))
-			err = order_acquire(t, ORDER_END, m->serial);
+			err = sync_acquire(t, SYNC_END, m->serial);
 	return err;
 }
 
-u64 order_signal(const struct order_image *m, u64 signo)
+u64 sync_signal(const struct sync_image *m, u64 signo)
 {
 	return (u64)m->told << 32 | (u32)signo;
 }
 
-int order_send(struct order_thread *t, s64 pid, u64 signo)
+int sync_send(struct sync_thread *t, s64 pid, u64 signo)
 {
-	const struct order_image *m;
+	const struct sync_image *m;
 	bool any = false;
 	int err = 0;
 
@@ -325,37 +325,37 @@ int order_send(struct order_thread *t, s64 pid, u64 signo)
 		if (m->process != t->process || (pid > 0 && m->pid != (u32)pid))
 			continue;
 		any = true;
-		err = order_release(t, ORDER_SIGNAL, order_signal(m, signo));
+		err = sync_release(t, SYNC_SIGNAL, sync_signal(m, signo));
 	}
-	return any || err ? err : order_release(t, ORDER_SIGNAL, order_signal(t->image, signo));
+	return any || err ? err : sync_release(t, SYNC_SIGNAL, sync_signal(t->image, signo));
 }
 
 /* ---- of which image an access is ---- */
 
-int order_image_note(struct order_thread *t)
+int sync_image_note(struct sync_thread *t)
 {
-	struct order_process *p = t->process;
+	struct sync_process *p = t->process;
 	u32 n = p->nof ? p->nof : 16;
 	void *more;
 
 	while (n <= t->index)
 		n *= 2;
 	if (n > p->nof) {
-		more = realloc(p->of, n * sizeof(struct order_image *));
+		more = realloc(p->of, n * sizeof(struct sync_image *));
 		if (!more)
-			return order_no_memory();
+			return sync_no_memory();
 		p->of = more;
-		memset(p->of + p->nof, 0, (n - p->nof) * sizeof(struct order_image *));
+		memset(p->of + p->nof, 0, (n - p->nof) * sizeof(struct sync_image *));
 		p->nof = n;
 	}
 	p->of[t->index] = t->image;
 	return 0;
 }
 
-struct order_image *order_image_at(const struct order_feed *f, const struct order_process *p,
-				   u32 index)
+struct sync_image *sync_image_at(const struct sync_events *f, const struct sync_process *p,
+				 u32 index)
 {
-	struct order_image *m;
+	struct sync_image *m;
 
 	if (index < p->nof && p->of[index])
 		return p->of[index];
@@ -366,49 +366,49 @@ struct order_image *order_image_at(const struct order_feed *f, const struct orde
 	return m;
 }
 
-u64 order_address_of(const struct order_image *m, u64 place)
+u64 sync_address_of(const struct sync_image *m, u64 place)
 {
-	place &= ~(ORDER_DESCRIPTORS | ORDER_OBJECTS);
-	return m->grouped ? order_address(m, place) : place;
+	place &= ~(SYNC_DESCRIPTORS | SYNC_OBJECTS);
+	return m->grouped ? sync_address(m, place) : place;
 }
 
-bool order_is_spun(const struct order_feed *f, const struct order_process *p, u64 word)
+bool sync_is_spun(const struct sync_events *f, const struct sync_process *p, u64 word)
 {
-	const struct order_image *m;
+	const struct sync_image *m;
 	u64 address;
 
 	for (m = f->images; m; m = m->next) {
 		if (m->process != p)
 			continue;
-		address = order_address_of(m, word * 4);
-		if (address && dep_places_has(&m->scope->spun, address, 4))
+		address = sync_address_of(m, word * 4);
+		if (address && dep_word_set_has(&m->scope->spun, address, 4))
 			return true;
 	}
 	return false;
 }
 
-void order_images_free(struct order_feed *f)
+void sync_images_free(struct sync_events *f)
 {
-	struct order_fork *k;
-	struct order_image *m;
+	struct sync_fork *k;
+	struct sync_image *m;
 
-	order_index_free(&f->by_pid);
-	order_index_free(&f->by_image);
+	sync_index_free(&f->by_pid);
+	sync_index_free(&f->by_image);
 	f->nby_pid = f->nby_image = 0;
 	while ((k = f->forks)) {
 		f->forks = k->next;
 		free_fork(k);
 	}
-	order_serials_free(&f->image_by);
+	sync_serials_free(&f->image_by);
 	while ((m = f->images)) {
 		f->images = m->next;
 		if (m->fork)
 			free_fork(m->fork);
-		order_files_free(&m->files);
-		order_heap_free(&m->heap);
+		sync_files_free(&m->files);
+		sync_heap_free(&m->heap);
 		free(m->code);
 		free(m->leap);
-		order_maps_free(&m->maps);
+		sync_maps_free(&m->maps);
 		free(m);
 	}
 }

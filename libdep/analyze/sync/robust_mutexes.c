@@ -15,28 +15,28 @@
 #define LIST		offsetof(struct robust_list_head, list)
 #define PENDING		offsetof(struct robust_list_head, list_op_pending)
 
-void order_robust_list(struct order_thread *t, u64 head)
+void sync_robust_list(struct sync_thread *t, u64 head)
 {
-	t->robust = (struct order_robust){ .head = head ? order_at(t, head) : 0 };
+	t->robust = (struct sync_robust){ .head = head ? sync_at(t, head) : 0 };
 }
 
-static void take(struct order_robust *r, u64 word)
+static void take(struct sync_robust *r, u64 word)
 {
 	u32 i = 0;
 
 	while (i < r->nheld && r->held[i] != word)
 		i++;
 	/* Of more than there is room for the last is given up. */
-	if (i == ORDER_HELD)
+	if (i == SYNC_HELD_LOCKS)
 		i--;
 	r->held[i] = word;
 	if (i == r->nheld)
 		r->nheld++;
 }
 
-void order_robust_write(struct order_thread *t, u64 address)
+void sync_robust_write(struct sync_thread *t, u64 address)
 {
-	struct order_robust *r = &t->robust;
+	struct sync_robust *r = &t->robust;
 
 	if (address == r->head + PENDING)
 		r->pending = true;
@@ -47,9 +47,9 @@ void order_robust_write(struct order_thread *t, u64 address)
 	r->locked = 0;
 }
 
-void order_robust_locked(struct order_thread *t, u64 word)
+void sync_robust_locked(struct sync_thread *t, u64 word)
 {
-	struct order_robust *r = &t->robust;
+	struct sync_robust *r = &t->robust;
 	u32 i;
 
 	for (i = 0; i < r->nheld; i++)
@@ -60,11 +60,11 @@ void order_robust_locked(struct order_thread *t, u64 word)
 	r->pending = false;
 }
 
-int order_robust_end(struct order_thread *t)
+int sync_robust_end(struct sync_thread *t)
 {
 	int err = 0;
 
 	while (t->robust.nheld && !err)
-		err = order_release(t, ORDER_WORD, t->robust.held[--t->robust.nheld]);
+		err = sync_release(t, SYNC_WORD, t->robust.held[--t->robust.nheld]);
 	return err;
 }

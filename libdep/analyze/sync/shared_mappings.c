@@ -6,26 +6,26 @@
 #include "libdep/format/file/error.h"
 #include "shared_mappings.h"
 
-static struct order_share *find(const struct order_shares *s, const struct order_share *like,
-				u64 hash)
+static struct sync_shared_map *find(const struct sync_shared_maps *s,
+				    const struct sync_shared_map *like, u64 hash)
 {
-	struct order_share *v;
+	struct sync_shared_map *v;
 	u32 i = 0, at;
 
-	while (order_index_next(&s->index, hash, &i, &at)) {
+	while (sync_index_next(&s->index, hash, &i, &at)) {
 		v = &s->v[at];
 		if (v->image == like->image && v->at == like->at &&
-		    order_key_same(&v->key, &like->key))
+		    sync_key_same(&v->key, &like->key))
 			return v;
 	}
 	return NULL;
 }
 
-int order_shares_note(struct order_shares *s, const struct order_share *share)
+int sync_shared_maps_add(struct sync_shared_maps *s, const struct sync_shared_map *share)
 {
-	u64 hash = order_index_mix(order_index_mix(order_key_hash(&share->key), share->image),
-				   share->at);
-	struct order_share *old = find(s, share, hash);
+	u64 hash = sync_index_mix(sync_index_mix(sync_key_hash(&share->key), share->image),
+				  share->at);
+	struct sync_shared_map *old = find(s, share, hash);
 	size_t room = s->room ? 2 * s->room : 64;
 	void *more;
 
@@ -40,7 +40,7 @@ int order_shares_note(struct order_shares *s, const struct order_share *share)
 		s->v = more;
 		s->room = room;
 	}
-	if (order_index_add(&s->index, hash, (u32)s->n))
+	if (sync_index_add(&s->index, hash, (u32)s->n))
 		return dep_fail(-ENOMEM, "shared memory");
 	s->v[s->n++] = *share;
 	return 0;
@@ -53,7 +53,7 @@ static int compare(u64 a, u64 b)
 
 static int by_key(const void *x, const void *y)
 {
-	const struct order_share *a = x, *b = y;
+	const struct sync_shared_map *a = x, *b = y;
 	int ret = compare(a->key.dev, b->key.dev);
 
 	if (!ret)
@@ -69,7 +69,7 @@ static int by_number(const void *x, const void *y)
 }
 
 /* All map the same: two of them, or one twice, and one can write? */
-static bool is_shared(const struct order_share *v, size_t n)
+static bool is_shared(const struct sync_shared_map *v, size_t n)
 {
 	bool writes = false;
 	size_t i;
@@ -79,11 +79,11 @@ static bool is_shared(const struct order_share *v, size_t n)
 	return writes && n > 1;
 }
 
-int order_shares_settle(struct order_shares *s)
+int sync_shared_maps_resolve(struct sync_shared_maps *s)
 {
 	size_t i, from, n = 0;
 
-	order_index_free(&s->index);
+	sync_index_free(&s->index);
 	free(s->image);
 	s->nimages = 0;
 	s->image = calloc(s->n + 1, sizeof(*s->image));
@@ -93,7 +93,7 @@ int order_shares_settle(struct order_shares *s)
 		return 0;
 	qsort(s->v, s->n, sizeof(*s->v), by_key);
 	for (from = 0, i = 1; i <= s->n; i++) {
-		if (i < s->n && order_key_same(&s->v[i].key, &s->v[from].key))
+		if (i < s->n && sync_key_same(&s->v[i].key, &s->v[from].key))
 			continue;
 		if (is_shared(s->v + from, i - from))
 			for (; from < i; from++)
@@ -107,14 +107,14 @@ int order_shares_settle(struct order_shares *s)
 	return 0;
 }
 
-bool order_shares_has(const struct order_shares *s, u32 image)
+bool sync_shared_maps_has(const struct sync_shared_maps *s, u32 image)
 {
 	return s->nimages && bsearch(&image, s->image, s->nimages, sizeof(image), by_number);
 }
 
-void order_shares_free(struct order_shares *s)
+void sync_shared_maps_free(struct sync_shared_maps *s)
 {
-	order_index_free(&s->index);
+	sync_index_free(&s->index);
 	free(s->v);
 	free(s->image);
 	memset(s, 0, sizeof(*s));

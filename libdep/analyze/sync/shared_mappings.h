@@ -17,50 +17,50 @@
 #include "hash_index.h"
 
 /**
- * struct order_key - what is mapped, the same for all
- * @dev, @inode: of a file; ADEPT_SHARED_SYSV and a segment's number; ORDER_ANONYMOUS and the
+ * struct sync_key - what is mapped, the same for all
+ * @dev, @inode: of a file; ADEPT_SHARED_SYSV and a segment's number; SYNC_ANONYMOUS and the
  *	image that mapped it first
  * @nth: which one of that image, of anonymous memory
  */
-struct order_key {
+struct sync_key {
 	u64 dev, inode, nth;
 };
 
-#define ORDER_ANONYMOUS	(~1ull)
+#define SYNC_ANONYMOUS	(~1ull)
 
-/** struct order_share - @image has mapped @key at @at */
-struct order_share {
-	struct order_key key;
+/** struct sync_shared_map - @image has mapped @key at @at */
+struct sync_shared_map {
+	struct sync_key key;
 	u32 image;
 	bool writes;
 	u64 at;
 };
 
-/** struct order_shares - kept from one pass to the next; zeroed, nobody shares anything */
-struct order_shares {
-	struct order_share *v;
+/** struct sync_shared_maps - kept from one pass to the next; zeroed, nobody shares anything */
+struct sync_shared_maps {
+	struct sync_shared_map *v;
 	size_t n, room;
-	struct order_index index;	/* until it is settled */
+	struct sync_index index;	/* until it is settled */
 	u32 *image;		/* those that share something, sorted */
 	size_t nimages;
 };
 
-static inline u64 order_key_hash(const struct order_key *k)
+static inline u64 sync_key_hash(const struct sync_key *k)
 {
-	return order_index_mix(order_index_mix(order_index_mix(0, k->dev), k->inode), k->nth);
+	return sync_index_mix(sync_index_mix(sync_index_mix(0, k->dev), k->inode), k->nth);
 }
 
-static inline bool order_key_same(const struct order_key *a, const struct order_key *b)
+static inline bool sync_key_same(const struct sync_key *a, const struct sync_key *b)
 {
 	return a->dev == b->dev && a->inode == b->inode && a->nth == b->nth;
 }
 
-/** order_shares_note() - before it is settled; 0 or -ENOMEM */
-int order_shares_note(struct order_shares *s, const struct order_share *share);
-/** order_shares_settle() - find out who shares what was noted; 0 or -ENOMEM */
-int order_shares_settle(struct order_shares *s);
-/** order_shares_has() - does @image share anything? */
-bool order_shares_has(const struct order_shares *s, u32 image);
-void order_shares_free(struct order_shares *s);
+/** sync_shared_maps_add() - before it is settled; 0 or -ENOMEM */
+int sync_shared_maps_add(struct sync_shared_maps *s, const struct sync_shared_map *share);
+/** sync_shared_maps_resolve() - find out who shares what was noted; 0 or -ENOMEM */
+int sync_shared_maps_resolve(struct sync_shared_maps *s);
+/** sync_shared_maps_has() - does @image share anything? */
+bool sync_shared_maps_has(const struct sync_shared_maps *s, u32 image);
+void sync_shared_maps_free(struct sync_shared_maps *s);
 
 #endif

@@ -13,34 +13,34 @@
 
 #define SPINS	8	/* who does the same so often in vain, waits */
 
-static int spun(struct order_thread *t, u64 address, u32 size)
+static int spun(struct sync_thread *t, u64 address, u32 size)
 {
-	return size <= 8 ? dep_places_add(&t->process->scope->spun, address, size) : 0;
+	return size <= 8 ? dep_word_set_add(&t->process->scope->spun, address, size) : 0;
 }
 
-static void mix(struct order_round *o, u64 what)
+static void mix(struct sync_round *o, u64 what)
 {
 	u64 h = (o->hash ^ what) * 0x9e3779b97f4a7c15ull;
 
 	o->hash = h ^ h >> 29;
 }
 
-static void note_round(struct order_round *o, const struct dep_ref *r)
+static void note_round(struct sync_round *o, const struct dep_ref *r)
 {
 	mix(o, r->pc ^ r->addr << 20 ^ r->type);
-	if (r->type == DEP_READ && o->n < ORDER_ROUND) {
+	if (r->type == DEP_READ && o->n < SYNC_ROUND) {
 		o->at[o->n] = r->addr;
 		o->size[o->n++] = r->size;
 	}
 }
 
-void order_wait_access(struct order_thread *t, const struct dep_ref *r)
+void sync_wait_access(struct sync_thread *t, const struct dep_ref *r)
 {
 	note_round(&t->round, r);
-	order_poll_access(t, r);
+	sync_poll_access(t, r);
 }
 
-void order_wait_joined(struct order_thread *t, const struct dep_joined *j)
+void sync_wait_joined(struct sync_thread *t, const struct dep_page_accesses *j)
 {
 	u32 i;
 
@@ -50,22 +50,22 @@ void order_wait_joined(struct order_thread *t, const struct dep_joined *j)
 		mix(&t->round, j->word[i].read);
 		mix(&t->round, j->word[i].wrote);
 	}
-	order_poll_others(t);
+	sync_poll_others(t);
 }
 
 /* Two rounds may take turns, as in a loop that sleeps twice. */
-int order_wait_call(struct order_thread *t, const struct adept_ev_syscall *c)
+int sync_wait_call(struct sync_thread *t, const struct adept_ev_syscall *c)
 {
-	struct order_round *o = &t->round;
+	struct sync_round *o = &t->round;
 	bool same = o->hash == o->before[0] || o->hash == o->before[1];
 	int err = 0;
 	u32 i;
 
 	if (c->nr != SYS_nanosleep && c->nr != SYS_clock_nanosleep && c->nr != SYS_sched_yield) {
-		order_poll_synchronised(t);
+		sync_poll_synchronised(t);
 		return 0;
 	}
-	order_poll_slept(t);
+	sync_poll_slept(t);
 	o->same = same ? o->same + 1 : 0;
 	for (i = 0; i < o->n && o->same >= SPINS && !err; i++)
 		err = spun(t, o->at[i], o->size[i]);

@@ -3,14 +3,15 @@
 
 #include "sync_objects.h"
 
-static u32 hash(enum order_kind kind, u64 id)
+static u32 hash(enum sync_object_kind kind, u64 id)
 {
 	return (u32)((id + ((u64)kind << 60)) * 0x9e3779b97f4a7c15ull >> 32);
 }
 
-struct order_object *order_object_find(const struct order_objects *o, enum order_kind kind, u64 id)
+struct sync_object *sync_object_find(const struct sync_objects *o, enum sync_object_kind kind,
+				     u64 id)
 {
-	struct order_object *at;
+	struct sync_object *at;
 
 	if (!o->nbuckets)
 		return NULL;
@@ -20,10 +21,10 @@ struct order_object *order_object_find(const struct order_objects *o, enum order
 	return at;
 }
 
-static int grow(struct order_objects *o)
+static int grow(struct sync_objects *o)
 {
 	u32 i, n = o->nbuckets ? o->nbuckets * 2 : 256;
-	struct order_object **bucket = calloc(n, sizeof(struct order_object *)), **to, *at;
+	struct sync_object **bucket = calloc(n, sizeof(struct sync_object *)), **to, *at;
 
 	if (!bucket)
 		return -1;
@@ -41,9 +42,9 @@ static int grow(struct order_objects *o)
 	return 0;
 }
 
-struct order_object *order_object_get(struct order_objects *o, enum order_kind kind, u64 id)
+struct sync_object *sync_object_get(struct sync_objects *o, enum sync_object_kind kind, u64 id)
 {
-	struct order_object *at = order_object_find(o, kind, id), **to;
+	struct sync_object *at = sync_object_find(o, kind, id), **to;
 	u32 line;
 
 	if (at || (o->n == o->nbuckets && grow(o)))
@@ -57,16 +58,16 @@ struct order_object *order_object_get(struct order_objects *o, enum order_kind k
 	at->next = *to;
 	*to = at;
 	o->n++;
-	if (kind == ORDER_WORD) {
-		line = order_line_hash(id * 4);
+	if (kind == SYNC_WORD) {
+		line = sync_line_hash(id * 4);
 		o->lines[line >> 6] |= 1ull << (line & 63);
 	}
 	return at;
 }
 
-void order_objects_free(struct order_objects *o, struct race_detector *d)
+void sync_objects_free(struct sync_objects *o, struct race_detector *d)
 {
-	struct order_object *at;
+	struct sync_object *at;
 	u32 i;
 
 	for (i = 0; i < o->nbuckets; i++) {

@@ -88,28 +88,28 @@ static const struct buffer buffers[] = {
 	{ SYS_timer_gettime, WRITES, 1, ONE, 32 },
 };
 
-void order_note_buffer(struct order_thread *t, const struct adept_ev_buffer *b)
+void sync_note_buffer(struct sync_thread *t, const struct adept_ev_buffer *b)
 {
 	if (t->nbuffers < ADEPT_BUFFERS)
 		t->buffer[t->nbuffers++] = *b;
 }
 
 /* Of memory that may be partly shared. */
-static int access_all(struct order_thread *t, u64 pc, u64 address, u64 size, u32 flags)
+static int access_all(struct sync_thread *t, u64 pc, u64 address, u64 size, u32 flags)
 {
 	u64 part, place;
 	int err = 0;
 
 	for (; size && !err; size -= part, address += part) {
 		part = size;
-		place = order_range(t, address, &part);
-		err = order_access(t, pc, place, part, flags | RACE_SYSCALL);
+		place = sync_range(t, address, &part);
+		err = sync_access(t, pc, place, part, flags | RACE_SYSCALL);
 	}
 	return err;
 }
 
 /* Those that the call found; all calls that have some only read them, or only write. */
-static int found(struct order_thread *t, const struct adept_ev_syscall *c, u64 pc, bool enter)
+static int found(struct sync_thread *t, const struct adept_ev_syscall *c, u64 pc, bool enter)
 {
 	bool writes = c->nr == SYS_readv || c->nr == SYS_preadv || c->nr == SYS_preadv2 ||
 		      c->nr == SYS_recvmsg || c->nr == SYS_recvmmsg ||
@@ -127,7 +127,7 @@ static int found(struct order_thread *t, const struct adept_ev_syscall *c, u64 p
 	return err;
 }
 
-static int one(struct order_thread *t, const struct adept_ev_syscall *c, u64 pc,
+static int one(struct sync_thread *t, const struct adept_ev_syscall *c, u64 pc,
 	       const struct buffer *b)
 {
 	u64 n = b->count == RESULT ? c->result : b->count == ONE ? 1 : c->args[b->count];
@@ -143,7 +143,7 @@ static int one(struct order_thread *t, const struct adept_ev_syscall *c, u64 pc,
 	return access_all(t, pc, address, n, b->how == READS ? RACE_READ : RACE_WRITE);
 }
 
-int order_buffers(struct order_thread *t, const struct adept_ev_syscall *c, u64 pc, bool enter)
+int sync_buffers(struct sync_thread *t, const struct adept_ev_syscall *c, u64 pc, bool enter)
 {
 	size_t i;
 	int err = 0;

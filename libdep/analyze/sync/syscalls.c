@@ -3,7 +3,7 @@
  * System calls: what is ordered by them.
  *
  * A call that can let another thread go on releases before it, one that can have waited
- * acquires behind it, if it succeeded.
+ * acquires after it, if it succeeded.
  */
 #include <errno.h>
 #include <sys/mman.h>
@@ -37,29 +37,29 @@ static bool waits_for_word(u32 op)
 	return op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET || op == FUTEX_LOCK_PI;
 }
 
-static int futex(struct order_thread *t, const struct adept_ev_syscall *c, bool enter)
+static int futex(struct sync_thread *t, const struct adept_ev_syscall *c, bool enter)
 {
 	u32 op = c->args[1] & FUTEX_CMD_MASK;
-	u64 word = order_at(t, c->args[0]);
+	u64 word = sync_at(t, c->args[0]);
 	bool waits = waits_for_word(op);
 	/* What the first pass is shown of the beginning may be of a call that never returns. */
-	bool known = enter != (waits && t->feed->pass == ORDER_FIRST);
+	bool known = enter != (waits && t->feed->pass == SYNC_FIRST);
 
 	if (t->muted)
 		return 0;
 	/* Whoever changes it, and however: threads wait for that. */
-	if (known && !order_object_get(&t->process->objects, ORDER_WORD, word / 4))
+	if (known && !sync_object_get(&t->process->objects, SYNC_WORD, word / 4))
 		return -ENOMEM;
 	if (enter && op == FUTEX_UNLOCK_PI)
-		return order_release(t, ORDER_WORD, word / 4);
+		return sync_release(t, SYNC_WORD, word / 4);
 	if (!waits)
-		return enter ? order_release(t, ORDER_FUTEX, word) : 0;
+		return enter ? sync_release(t, SYNC_FUTEX, word) : 0;
 	if (enter)
 		return 0;
 	/* The kernel takes such a lock by itself, and gives it on by itself. */
 	if (op == FUTEX_LOCK_PI && !failed(c))
-		return order_acquire(t, ORDER_WORD, word / 4);
-	return failed(c) ? 0 : order_acquire(t, ORDER_FUTEX, word);
+		return sync_acquire(t, SYNC_WORD, word / 4);
+	return failed(c) ? 0 : sync_acquire(t, SYNC_FUTEX, word);
 }
 
 /* 1: it writes to descriptor @*fd, 2: it reads from it, 3: both. */
@@ -91,23 +91,23 @@ static int moves_data(const struct adept_ev_syscall *c, s64 *fd)
 }
 
 /* Signals that a call sends, or may send later, to the process itself. */
-static int send_signals(struct order_thread *t, const struct adept_ev_syscall *c)
+static int send_signals(struct sync_thread *t, const struct adept_ev_syscall *c)
 {
 	switch (c->nr) {
 	case SYS_kill:
 	case SYS_rt_sigqueueinfo:
-		return order_send(t, (s32)c->args[0], c->args[1]);
+		return sync_send(t, (s32)c->args[0], c->args[1]);
 	case SYS_tkill:
 	case SYS_pidfd_send_signal:
 		/* Of which process that thread is, or that descriptor, is not known. */
-		return order_send(t, 0, c->args[1]);
+		return sync_send(t, 0, c->args[1]);
 	case SYS_tgkill:
 	case SYS_rt_tgsigqueueinfo:
-		return order_send(t, (s32)c->args[0], c->args[2]);
+		return sync_send(t, (s32)c->args[0], c->args[2]);
 	case SYS_alarm:
 	case SYS_setitimer:
 	case SYS_timer_settime:
-		return order_release(t, ORDER_SIGNAL, order_signal(t->image, 0));
+		return sync_release(t, SYNC_SIGNAL, sync_signal(t->image, 0));
 	}
 	return 0;
 }
@@ -131,36 +131,36 @@ static bool locks_file(const struct adept_ev_syscall *c)
 }
 
 /* All of them are taken for one. */
-static int signal_file_made(struct order_thread *t, s64 fd)
+static int signal_file_made(struct sync_thread *t, s64 fd)
 {
-	struct order_files *f = &t->image->files;
+	struct sync_files *f = &t->image->files;
 	int err = 0;
 
 	if (!t->process->signal_file) {
-		err = order_file_new(f, fd, -1);
-		t->process->signal_file = order_file(f, fd);
+		err = sync_file_new(f, fd, -1);
+		t->process->signal_file = sync_file(f, fd);
 	}
-	return err ? err : order_file_set(f, fd, t->process->signal_file);
+	return err ? err : sync_file_set(f, fd, t->process->signal_file);
 }
 
-static int file_made(struct order_thread *t, const struct adept_ev_syscall *c)
+static int file_made(struct sync_thread *t, const struct adept_ev_syscall *c)
 {
-	struct order_files *f = &t->image->files;
+	struct sync_files *f = &t->image->files;
 	s64 fd = (s64)c->result;
 
 	switch (c->nr) {
 	case SYS_pipe:
 	case SYS_pipe2:
 	case SYS_socketpair:
-		return order_file_new(f, (s32)c->out, (s32)(c->out >> 32));
+		return sync_file_new(f, (s32)c->out, (s32)(c->out >> 32));
 	case SYS_dup:
-		return order_file_same(f, fd, (s32)c->args[0]);
+		return sync_file_same(f, fd, (s32)c->args[0]);
 	case SYS_dup2:
 	case SYS_dup3:
-		return order_file_same(f, (s32)c->args[1], (s32)c->args[0]);
+		return sync_file_same(f, (s32)c->args[1], (s32)c->args[0]);
 	case SYS_fcntl:
 		if (c->args[1] == F_DUPFD || c->args[1] == F_DUPFD_CLOEXEC)
-			return order_file_same(f, fd, (s32)c->args[0]);
+			return sync_file_same(f, fd, (s32)c->args[0]);
 		return 0;
 	case SYS_open:
 	case SYS_openat:
@@ -171,60 +171,60 @@ static int file_made(struct order_thread *t, const struct adept_ev_syscall *c)
 	case SYS_epoll_create1:
 	case SYS_timerfd_create:
 	case SYS_memfd_create:
-		return order_file_new(f, fd, -1);
+		return sync_file_new(f, fd, -1);
 	case SYS_signalfd:
 	case SYS_signalfd4:
 		return signal_file_made(t, fd);
 	case SYS_socket:
 	case SYS_accept:
 	case SYS_accept4:
-		return order_file_socket(f, fd);
+		return sync_file_socket(f, fd);
 	}
 	return 0;
 }
 
-static int unmap_own(struct order_thread *t, u64 pc, u64 place, u64 size)
+static int unmap_own(struct sync_thread *t, u64 pc, u64 place, u64 size)
 {
-	int err = t->feed->nwant ? order_look_for(t->feed, t, pc, place, size) : 0;
+	int err = t->feed->nwant ? sync_want_stack(t->feed, t, pc, place, size) : 0;
 
 	if (!err)
-		err = order_flush(t);
+		err = sync_flush(t);
 	/* Stacks are unmapped where the C library makes threads, in an order of its own. */
 	if (!err && !t->muted && !t->in_library &&
-	    order_code(t->feed, t->image, pc) != DEP_CODE_LOADER)
+	    sync_code(t->feed, t->image, pc) != DEP_CODE_LOADER)
 		err = race_access_known(t->process->detector, t->index, pc, place, size,
 					RACE_WRITE | RACE_FREE | RACE_SYSCALL);
 	if (!err && !t->muted && !t->in_library &&
-	    order_code(t->feed, t->image, pc) != DEP_CODE_LOADER)
-		err = order_predict_access(t, pc, place, size,
-					   RACE_WRITE | RACE_FREE | RACE_SYSCALL, true);
-	return err ? err : order_forget(t, place, size);
+	    sync_code(t->feed, t->image, pc) != DEP_CODE_LOADER)
+		err = sync_predict_access(t, pc, place, size,
+					  RACE_WRITE | RACE_FREE | RACE_SYSCALL, true);
+	return err ? err : sync_forget(t, place, size);
 }
 
-static int map_own(struct order_thread *t, u64 pc, u64 place, u64 size)
+static int map_own(struct sync_thread *t, u64 pc, u64 place, u64 size)
 {
 	(void)pc;
-	return order_forget(t, place, size);
+	return sync_forget(t, place, size);
 }
 
 /* What others share is not gone, and not new, if one of them maps or unmaps it. */
-static int each_own(struct order_thread *t, u64 pc, u64 address, u64 size,
-		    int (*f)(struct order_thread *t, u64 pc, u64 place, u64 size))
+static int each_own(struct sync_thread *t, u64 pc, u64 address, u64 size,
+		    int (*f)(struct sync_thread *t, u64 pc, u64 place, u64 size))
 {
 	u64 part, place;
 	int err = 0;
 
 	for (; size && !err; size -= part, address += part) {
 		part = size;
-		place = order_range(t, address, &part);
-		if (!t->image->grouped || !(place & ORDER_SHARED))
+		place = sync_range(t, address, &part);
+		if (!t->image->grouped || !(place & SYNC_SHARED))
 			err = f(t, pc, place, part);
 	}
 	return err;
 }
 
-/* Who unmaps memory must be ordered behind all that was done to it, like one who writes. */
-static int unmap(struct order_thread *t, const struct adept_ev_syscall *c, u64 pc)
+/* Who unmaps memory must be ordered after all that was done to it, like one who writes. */
+static int unmap(struct sync_thread *t, const struct adept_ev_syscall *c, u64 pc)
 {
 	u64 address = c->args[0], size = c->args[1];
 
@@ -271,13 +271,13 @@ static bool is_foreseen(u32 nr, u64 second)
 	return false;
 }
 
-bool order_call_foreseen(void *self, uint32_t nr, const uint64_t args[6])
+bool sync_call_foreseen(void *self, uint32_t nr, const uint64_t args[6])
 {
 	(void)self;
 	return is_foreseen(nr, args[1]);
 }
 
-int order_call_enter(struct order_thread *t, const struct adept_ev_syscall *c, u64 pc)
+int sync_call_enter(struct sync_thread *t, const struct adept_ev_syscall *c, u64 pc)
 {
 	bool counts = !failed(c) || is_foreseen(c->nr, c->args[1]);
 	int err, moves;
@@ -286,33 +286,33 @@ int order_call_enter(struct order_thread *t, const struct adept_ev_syscall *c, u
 	if (c->nr == SYS_futex)
 		return futex(t, c, true);
 	if (c->nr == SYS_set_robust_list && !failed(c))
-		order_robust_list(t, c->args[0]);
-	err = order_predict_call(t, c);
+		sync_robust_list(t, c->args[0]);
+	err = sync_predict_call(t, c);
 	if (!err && counts)
-		err = order_buffers(t, c, pc, true);
+		err = sync_buffers(t, c, pc, true);
 	if (!err && counts)
-		err = order_descriptors(t, c, pc, true);
+		err = sync_descriptors(t, c, pc, true);
 	moves = moves_data(c, &fd);
 	if (!err && moves & 1 && !failed(c))
-		err = order_release(t, ends_file(c) ? ORDER_CLOSED : ORDER_FILE,
-				    order_file(&t->image->files, fd));
+		err = sync_release(t, ends_file(c) ? SYNC_CLOSED : SYNC_FILE,
+				   sync_file(&t->image->files, fd));
 	/* What is waited for in an epoll set may come from any of its files. */
 	if (!err && c->nr == SYS_epoll_ctl)
-		err = order_file_same(&t->image->files, (s32)c->args[0], (s32)c->args[2]);
+		err = sync_file_same(&t->image->files, (s32)c->args[0], (s32)c->args[2]);
 	if (!err)
 		err = send_signals(t, c);
 	/* Who unlocks a file, and who locks it. */
 	t->image->locks |= locks_file(c);
 	if (!err && t->image->grouped &&
 	    (locks_file(c) || (c->nr == SYS_close && t->image->locks)))
-		err = order_release(t, ORDER_LOCKS, 0);
+		err = sync_release(t, SYNC_LOCKS, 0);
 	if (!err && !failed(c))
 		err = unmap(t, c, pc);
 	return err;
 }
 
 /* Which of those it waited for is in memory, and not in the profile. */
-static int waited(struct order_thread *t, const struct adept_ev_syscall *c)
+static int waited(struct sync_thread *t, const struct adept_ev_syscall *c)
 {
 	int err;
 
@@ -321,63 +321,63 @@ static int waited(struct order_thread *t, const struct adept_ev_syscall *c)
 	case SYS_ppoll:
 	case SYS_select:
 	case SYS_pselect6:
-		err = c->result ? order_acquire_all(t, ORDER_FILE) : 0;
-		return c->result && !err ? order_acquire_all(t, ORDER_CLOSED) : err;
+		err = c->result ? sync_acquire_all(t, SYNC_FILE) : 0;
+		return c->result && !err ? sync_acquire_all(t, SYNC_CLOSED) : err;
 	case SYS_rt_sigtimedwait:
-		err = order_acquire(t, ORDER_SIGNAL, order_signal(t->image, c->result));
-		return err ? err : order_acquire(t, ORDER_SIGNAL, order_signal(t->image, 0));
+		err = sync_acquire(t, SYNC_SIGNAL, sync_signal(t->image, c->result));
+		return err ? err : sync_acquire(t, SYNC_SIGNAL, sync_signal(t->image, 0));
 	case SYS_signalfd:
 	case SYS_signalfd4:
-		return order_acquire_all(t, ORDER_SIGNAL);
+		return sync_acquire_all(t, SYNC_SIGNAL);
 	case SYS_read:
-		if (order_file(&t->image->files, (s32)c->args[0]) == t->process->signal_file)
-			return order_acquire_all(t, ORDER_SIGNAL);
+		if (sync_file(&t->image->files, (s32)c->args[0]) == t->process->signal_file)
+			return sync_acquire_all(t, SYNC_SIGNAL);
 		break;
 	case SYS_vfork:
 	case SYS_clone:
 	case SYS_clone3:
-		return order_acquire(t, ORDER_CHILD, c->result);
+		return sync_acquire(t, SYNC_CHILD, c->result);
 	case SYS_wait4:
-		return c->result ? order_waited(t, (u32)c->result) : 0;
+		return c->result ? sync_waited(t, (u32)c->result) : 0;
 	case SYS_waitid:
 		/* Which one it was is in memory, unless it was asked for. */
-		return order_waited(t, c->args[0] == P_PID ? (u32)c->args[1] : 0);
+		return sync_waited(t, c->args[0] == P_PID ? (u32)c->args[1] : 0);
 	}
 	return 0;
 }
 
-int order_call_leave(struct order_thread *t, const struct adept_ev_syscall *c, u64 pc)
+int sync_call_leave(struct sync_thread *t, const struct adept_ev_syscall *c, u64 pc)
 {
 	int err = 0, moves;
 	s64 fd;
 
 	if (c->nr == SYS_futex)
 		return futex(t, c, false);
-	err = order_wait_call(t, c);
+	err = sync_wait_call(t, c);
 	if (!err)
-		err = order_predict_call(t, c);
+		err = sync_predict_call(t, c);
 	if (err || failed(c))
 		return err;
 	err = file_made(t, c);
 	moves = moves_data(c, &fd);
 	if (!err && moves & 2)
-		err = order_acquire(t, ORDER_FILE, order_file(&t->image->files, fd));
+		err = sync_acquire(t, SYNC_FILE, sync_file(&t->image->files, fd));
 	/* The end is what is read last. */
 	if (!err && moves & 2 && (!c->result || waits_for_any(c)))
-		err = order_acquire(t, ORDER_CLOSED, order_file(&t->image->files, fd));
+		err = sync_acquire(t, SYNC_CLOSED, sync_file(&t->image->files, fd));
 	if (!err)
 		err = waited(t, c);
 	if (!err && t->image->grouped && locks_file(c))
-		err = order_acquire(t, ORDER_LOCKS, 0);
+		err = sync_acquire(t, SYNC_LOCKS, 0);
 	if (!err)
-		err = order_buffers(t, c, pc, false);
+		err = sync_buffers(t, c, pc, false);
 	if (!err)
-		err = order_descriptors(t, c, pc, false);
+		err = sync_descriptors(t, c, pc, false);
 	if (!err)
-		err = order_maps_call(t, c);
+		err = sync_maps_call(t, c);
 	if (!err && c->nr == SYS_mmap)
 		err = each_own(t, pc, c->result, c->args[1], map_own);
 	if (!err && c->nr == SYS_mmap && c->args[3] & MAP_STACK)
-		err = order_stack(t->process, order_at(t, c->result), c->args[1]);
+		err = sync_stack(t->process, sync_at(t, c->result), c->args[1]);
 	return err;
 }

@@ -4,9 +4,9 @@
 
 #include "events.h"
 
-int order_note_birth(struct order_thread *t, u32 index)
+int sync_note_birth(struct sync_thread *t, u32 index)
 {
-	struct order_stack *w;
+	struct sync_stack *w;
 	size_t n;
 	u32 i;
 
@@ -16,7 +16,7 @@ int order_note_birth(struct order_thread *t, u32 index)
 			continue;
 		w->birth = malloc((t->depth + 1) * sizeof(*w->birth));
 		if (!w->birth)
-			return order_no_memory();
+			return sync_no_memory();
 		w->creator = t->serial;
 		w->creator_tid = t->tid;
 		for (i = t->depth; i--;)

@@ -8,12 +8,12 @@
 #include "libdep/format/file/error.h"
 #include "predict_events.h"
 
-int order_no_memory(void)
+int sync_no_memory(void)
 {
 	return dep_fail(-ENOMEM, "the race detector");
 }
 
-void order_crowded(struct order_feed *f, struct order_process *p)
+void sync_too_many_threads(struct sync_events *f, struct sync_process *p)
 {
 	f->ncrowded += !p->crowded;
 	p->crowded = true;
@@ -27,15 +27,15 @@ static int watch(void *arg, u64 address, u64 size)
 /* In the first pass: bytes that the others are to look at. */
 static void note_raced(void *arg, const struct race_found *found)
 {
-	struct order_process *p = arg;
+	struct sync_process *p = arg;
 
-	dep_places_add(&p->scope->raced, found->address, found->size);
+	dep_word_set_add(&p->scope->raced, found->address, found->size);
 }
 
 /* Somebody wants to hear of each pair, too. */
 static void tell_raced(void *arg, const struct race_found *found)
 {
-	struct order_process *p = arg;
+	struct sync_process *p = arg;
 
 	note_raced(p, found);
 	race_rows_report(p->rows, found);
@@ -47,12 +47,12 @@ static void tell_raced(void *arg, const struct race_found *found)
  */
 static void note_forgotten(void *arg, u64 address, u32 size)
 {
-	struct order_process *p = arg;
+	struct sync_process *p = arg;
 
-	dep_places_add(&p->scope->raced, address, size);
+	dep_word_set_add(&p->scope->raced, address, size);
 }
 
-static int make_detector(const struct order_feed *f, struct order_process *p)
+static int make_detector(const struct sync_events *f, struct sync_process *p)
 {
 	const struct race_options first = {
 		.mode = RACE_HB_ONLY | (f->options->found ? 0 : RACE_BYTES),
@@ -63,34 +63,34 @@ static int make_detector(const struct order_feed *f, struct order_process *p)
 		.forgotten = note_forgotten, .arg = p,
 	};
 	const struct race_ops tell = { .report = race_rows_report, .arg = p->rows };
-	const struct race_ops predict = { .report = order_predict_report, .arg = p };
+	const struct race_ops predict = { .report = sync_predict_report, .arg = p };
 	/* Of a group nothing is known from the first pass. */
-	bool exact = f->pass == ORDER_EXACT && p->serial != ORDER_GROUP;
+	bool exact = f->pass == SYNC_EXACT && p->serial != SYNC_GROUP;
 	int err;
 
-	if (f->pass == ORDER_FIRST)
+	if (f->pass == SYNC_FIRST)
 		return race_detector_create(&p->detector, &find, &first);
 	err = race_detector_create(&p->detector, p->future ? &predict : &tell,
 				   exact ? &watched : NULL);
-	if (!err && p->serial != ORDER_GROUP)
-		err = dep_places_each(&p->scope->raced, watch, p->detector);
+	if (!err && p->serial != SYNC_GROUP)
+		err = dep_word_set_each(&p->scope->raced, watch, p->detector);
 	return err;
 }
 
-static int add_known(struct order_feed *f, struct order_process *p)
+static int add_known(struct sync_events *f, struct sync_process *p)
 {
 	size_t i;
 
 	for (i = 0; i < f->nknown; i++)
 		if (f->words->v[i].process == p->serial &&
-		    !order_object_get(&p->objects, ORDER_WORD, f->words->v[i].word))
-			return order_no_memory();
+		    !sync_object_get(&p->objects, SYNC_WORD, f->words->v[i].word))
+			return sync_no_memory();
 	return 0;
 }
 
-struct order_process *order_process_of(struct order_feed *f, u32 serial)
+struct sync_process *sync_process_of(struct sync_events *f, u32 serial)
 {
-	struct order_process *p = order_serials_find(&f->process_by, serial);
+	struct sync_process *p = sync_serials_find(&f->process_by, serial);
 
 	if (p)
 		return p;
@@ -98,13 +98,13 @@ struct order_process *order_process_of(struct order_feed *f, u32 serial)
 	if (!p)
 		return NULL;
 	p->serial = serial;
-	p->scope = order_scope_of(f, serial);
+	p->scope = sync_facts_of(f, serial);
 	p->rows = race_rows_create();
 	/* Between processes nothing is predicted. */
-	if (f->predict && serial != ORDER_GROUP)
-		p->future = order_future_of(f, serial);
-	if (!p->scope || !p->rows || (f->predict && serial != ORDER_GROUP && !p->future) ||
-	    make_detector(f, p) || order_serials_add(&f->process_by, serial, p)) {
+	if (f->predict && serial != SYNC_GROUP)
+		p->future = sync_thread_log_of(f, serial);
+	if (!p->scope || !p->rows || (f->predict && serial != SYNC_GROUP && !p->future) ||
+	    make_detector(f, p) || sync_serials_add(&f->process_by, serial, p)) {
 		race_detector_free(p->detector);
 		race_rows_free(p->rows);
 		free(p);
@@ -116,21 +116,21 @@ struct order_process *order_process_of(struct order_feed *f, u32 serial)
 }
 
 /* Those that race are asked for, and prediction is not done before the pass is. */
-int order_process_over(struct order_image *m)
+int sync_process_over(struct sync_image *m)
 {
-	struct order_process *p = m->process;
-	struct order_feed *f = m->feed;
+	struct sync_process *p = m->process;
+	struct sync_events *f = m->feed;
 	int err;
 
 	free(m->code);
 	m->code = NULL;
 	free(m->leap);
 	m->leap = NULL;
-	if (f->predict || (f->pass != ORDER_FIRST && race_rows_count(p->rows)))
+	if (f->predict || (f->pass != SYNC_FIRST && race_rows_count(p->rows)))
 		return 0;
-	err = f->pass == ORDER_FIRST ? order_scope_learn(p) : 0;
-	order_heap_free(&m->heap);
-	order_objects_free(&p->objects, p->detector);
+	err = f->pass == SYNC_FIRST ? sync_facts_learn_process(p) : 0;
+	sync_heap_free(&m->heap);
+	sync_objects_free(&p->objects, p->detector);
 	race_detector_free(p->detector);
 	p->detector = NULL;
 	p->nchildren = p->nstacks = p->nwaiters = 0;
@@ -139,17 +139,17 @@ int order_process_over(struct order_image *m)
 }
 
 /* Of one that was over, a thread that nobody knew of. */
-static int live_again(struct order_feed *f, struct order_process *p)
+static int live_again(struct sync_events *f, struct sync_process *p)
 {
 	int err = make_detector(f, p);
 
 	return err ? err : add_known(f, p);
 }
 
-struct order_thread *order_thread_of(struct order_feed *f, const struct dep_thread *t)
+struct sync_thread *sync_thread_of(struct sync_events *f, const struct dep_thread *t)
 {
-	struct order_thread *r;
-	struct order_thread **more;
+	struct sync_thread *r;
+	struct sync_thread **more;
 	size_t n = f->nthreads ? f->nthreads : 64;
 
 	if (t->serial < f->nthreads && f->thread[t->serial])
@@ -157,10 +157,10 @@ struct order_thread *order_thread_of(struct order_feed *f, const struct dep_thre
 	while (n <= t->serial)
 		n *= 2;
 	if (n > f->nthreads) {
-		more = realloc(f->thread, n * sizeof(struct order_thread *));
+		more = realloc(f->thread, n * sizeof(struct sync_thread *));
 		if (!more)
 			return NULL;
-		memset(more + f->nthreads, 0, (n - f->nthreads) * sizeof(struct order_thread *));
+		memset(more + f->nthreads, 0, (n - f->nthreads) * sizeof(struct sync_thread *));
 		f->thread = more;
 		f->nthreads = n;
 	}
@@ -171,7 +171,7 @@ struct order_thread *order_thread_of(struct order_feed *f, const struct dep_thre
 	r->tid = t->tid;
 	r->index = RACE_NO_THREAD;
 	r->feed = f;
-	r->image = order_image_of(f, t);
+	r->image = sync_image_of(f, t);
 	if (!r->image) {
 		free(r);
 		return NULL;
@@ -181,7 +181,7 @@ struct order_thread *order_thread_of(struct order_feed *f, const struct dep_thre
 	return r;
 }
 
-int order_stack(struct order_process *p, u64 start, u64 size)
+int sync_stack(struct sync_process *p, u64 start, u64 size)
 {
 	u32 i, room;
 	void *more;
@@ -192,7 +192,7 @@ int order_stack(struct order_process *p, u64 start, u64 size)
 		room = i ? i * 2 : 16;
 		more = realloc(p->stack, room * sizeof(*p->stack));
 		if (!more)
-			return order_no_memory();
+			return sync_no_memory();
 		p->stack = more;
 		p->stacks_room = room;
 	}
@@ -203,47 +203,47 @@ int order_stack(struct order_process *p, u64 start, u64 size)
 }
 
 /* A stack may have been another thread's, which has ended; its last word is in it. */
-static int forget_stack(const struct order_thread *t, u64 child_tid)
+static int forget_stack(const struct sync_thread *t, u64 child_tid)
 {
-	struct order_process *p = t->process;
+	struct sync_process *p = t->process;
 	u32 i;
 
 	for (i = 0; i < p->nstacks; i++)
 		if (child_tid - p->stack[i].start < p->stack[i].size) {
-			order_predict_forget(p, p->stack[i].start, p->stack[i].size);
+			sync_predict_forget(p, p->stack[i].start, p->stack[i].size);
 			return race_forget_by(p->detector, t->index, p->stack[i].start,
 					      p->stack[i].size);
 		}
 	return 0;
 }
 
-int order_thread_created(struct order_thread *t, const struct adept_ev_fork *ev)
+int sync_thread_created(struct sync_thread *t, const struct adept_ev_fork *ev)
 {
-	struct order_process *p = t->process;
-	u64 child_tid = ev->child_tid ? order_at(t, ev->child_tid) : 0;
+	struct sync_process *p = t->process;
+	u64 child_tid = ev->child_tid ? sync_at(t, ev->child_tid) : 0;
 	u32 index, room;
 	void *more;
 	int err;
 
 	if (!(ev->flags & CLONE_VM))
-		return order_forked(t, ev->pid);
+		return sync_forked(t, ev->pid);
 	t->image->multi = true;
-	err = order_flush(t);
+	err = sync_flush(t);
 	if (!err)
 		err = forget_stack(t, child_tid);
 	if (!err)
 		err = race_thread_begin(p->detector, t->index, &index);
 	if (!err)
-		err = order_predict_thread(p, index, t);
+		err = sync_predict_thread(p, index, t);
 	if (!err)
-		err = order_note_birth(t, index);
+		err = sync_note_birth(t, index);
 	if (err)
 		return err;
 	if (p->nchildren == p->children_room) {
 		room = p->children_room ? p->children_room * 2 : 16;
 		more = realloc(p->child, room * sizeof(*p->child));
 		if (!more)
-			return order_no_memory();
+			return sync_no_memory();
 		p->child = more;
 		p->children_room = room;
 	}
@@ -254,14 +254,14 @@ int order_thread_created(struct order_thread *t, const struct adept_ev_fork *ev)
 	p->child[p->nchildren].flags = ev->flags;
 	p->child[p->nchildren++].child_tid = child_tid;
 	/* Who waits for its end looks at this word. */
-	if (child_tid && !order_object_get(&p->objects, ORDER_WORD, child_tid / 4))
-		return order_no_memory();
+	if (child_tid && !sync_object_get(&p->objects, SYNC_WORD, child_tid / 4))
+		return sync_no_memory();
 	return 0;
 }
 
-int order_thread_begin(struct order_thread *t)
+int sync_thread_begin(struct sync_thread *t)
 {
-	struct order_process *p = t->process;
+	struct sync_process *p = t->process;
 	u32 i = p->nchildren;
 	int err = p->detector ? 0 : live_again(t->feed, p);
 
@@ -273,8 +273,8 @@ int order_thread_begin(struct order_thread *t)
 	while (i-- && p->child[i].tid != t->tid)
 		;
 	if (i == ~0u) {
-		err = order_image_begin(t);
-		return err ? err : order_image_note(t);
+		err = sync_image_begin(t);
+		return err ? err : sync_image_note(t);
 	}
 	t->image->alive++;
 	if (p->child[i].image)
@@ -283,61 +283,61 @@ int order_thread_begin(struct order_thread *t)
 	t->index = p->child[i].index;
 	t->vforked = p->child[i].flags & CLONE_VFORK;
 	t->in_library = !t->vforked;
-	return order_image_note(t);
+	return sync_image_note(t);
 }
 
-int order_thread_ended(struct order_thread *t)
+int sync_thread_ended(struct sync_thread *t)
 {
-	struct order_process *p = t->process;
+	struct sync_process *p = t->process;
 	int err = 0;
 	u32 i;
 
 	if (t->ended)
 		return 0;
 	t->ended = true;
-	order_wait_over(t);
-	err = order_robust_end(t);
+	sync_wait_over(t);
+	err = sync_robust_end(t);
 	for (i = 0; i < p->nchildren && !err; i++) {
 		if (p->child[i].index != t->index)
 			continue;
 		/* Its parent has been waiting for that. */
 		if (t->vforked)
-			err = order_release(t, ORDER_CHILD, t->tid);
+			err = sync_release(t, SYNC_CHILD, t->tid);
 		if (!err && p->child[i].child_tid)
-			err = order_release(t, ORDER_WORD, p->child[i].child_tid / 4);
+			err = sync_release(t, SYNC_WORD, p->child[i].child_tid / 4);
 		p->child[i] = p->child[--p->nchildren];
 		break;
 	}
 	if (!err)
-		err = order_flush(t);
+		err = sync_flush(t);
 	if (!err)
-		err = order_image_end(t);
+		err = sync_image_end(t);
 	if (p->detector)
 		race_thread_end(p->detector, t->index);
 	return err;
 }
 
-void order_free(struct order_feed *f)
+void sync_free(struct sync_events *f)
 {
-	struct order_process *p;
+	struct sync_process *p;
 	size_t i;
 
 	for (i = 0; i < f->nthreads; i++) {
 		if (!f->thread[i])
 			continue;
 		free(f->thread[i]->stack);
-		order_functions_free(f->thread[i]);
+		sync_functions_free(f->thread[i]);
 		free(f->thread[i]);
 	}
 	free(f->thread);
 	f->thread = NULL;
 	f->nthreads = 0;
-	order_images_free(f);
-	order_serials_free(&f->process_by);
+	sync_images_free(f);
+	sync_serials_free(&f->process_by);
 	while ((p = f->processes)) {
 		f->processes = p->next;
-		order_objects_free(&p->objects, p->detector);
-		order_regions_free(&p->regions);
+		sync_objects_free(&p->objects, p->detector);
+		sync_regions_free(&p->regions);
 		race_detector_free(p->detector);
 		race_rows_free(p->rows);
 		free(p->child);

@@ -270,12 +270,12 @@ sigreturn_with:
 	hlt
 
 /*
- * u64 ring_cross(struct tls *t): end the chunk of t->pp by a store to the guard behind it,
+ * u64 ring_chunk_end(struct tls *t): end the chunk of t->pp by a store to the guard after it,
  * at which the kernel module sees the application's registers; returns the new t->pp.
  * rsp stays: this may be the signal stack, and a signal may come.
  */
-	.globl	ring_cross
-ring_cross:
+	.globl	ring_chunk_end
+ring_chunk_end:
 	push	%rbx
 	push	%rbp
 	push	%r12
@@ -283,7 +283,7 @@ ring_cross:
 	push	%r14
 	push	%r15
 	LOAD_REGS
-	movb	$0, CROSS_AT(%r15)
+	movb	$0, CHUNK_END_AT(%r15)
 	mov	%r15, %rax
 	pop	%r15
 	pop	%r14

@@ -90,8 +90,8 @@ static inline u64 get_fs_base(void)
 	return v;
 }
 
-/* A ticket, see abi/stream.h: not before what was done before has been seen by all. */
-static inline u64 rt_ticket(void)
+/* A timestamp, see abi/stream.h: not before what was done before has been seen by all. */
+static inline u64 rt_timestamp(void)
 {
 	u32 low, high;
 

@@ -24,7 +24,7 @@
 #define TLS_PP		0xe8	/* profile pointer while in the blob */
 #define TLS_IBTARGET	0xf0
 
-#define CROSS_AT	3800	/* ADEPT_CROSS_AT */
+#define CHUNK_END_AT	3800	/* ADEPT_CHUNK_END_AT */
 
 /* struct adept_boot */
 #define BOOT_REGS	96
@@ -36,7 +36,7 @@
 
 /* struct tls.pending */
 #define PENDING_SIGNAL	1	/* a signal waits to be delivered */
-#define PENDING_REST	2	/* somebody may want this thread at rest */
+#define PENDING_STOP	2	/* somebody may want this thread at rest */
 
 /* SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV: from the processor, if nobody sends them */
 #define ADEPT_SYNC_SIGNALS 5
@@ -79,7 +79,7 @@ struct tls {
 	u64 pp;
 	u64 ib_target;
 
-	u64 before;		/* ticket in front of the system call at hand */
+	u64 before;		/* timestamp in front of the system call at hand */
 	u64 resume_pc;		/* application pc that is about to run */
 	u16 resume_known;	/* registers that the recovery knows there */
 	u64 fs_base;
@@ -113,7 +113,7 @@ struct tls {
 	u32 own_process;	/* not a thread of its parent's process, though in its memory */
 	u32 clear_handlers;	/* of a new process: CLONE_CLEAR_SIGHAND */
 	struct group *group;	/* its process (os/stop_world.h) */
-	u32 rest;		/* enum rest_state */
+	u32 stop_state;		/* enum stop_state */
 	u32 marked;		/* its stream's end stands at pp, which has not moved */
 	u32 strict;		/* in seccomp's strict mode (os/seccomp.c) */
 };
@@ -123,7 +123,7 @@ _Static_assert(TLS_R15 == 8 * ADEPT_GS_R15 && TLS_IND0 == 8 * ADEPT_GS_RCX &&
 	       TLS_IND1 == 8 * ADEPT_GS_RDX && TLS_SPILL0 == 8 * ADEPT_GS_SPILL &&
 	       TLS_SPILL1 == 8 * ADEPT_GS_RSP &&
 	       TLS_GSBASE == 8 * ADEPT_GS_GSBASE, "ADEPT_GS_*");
-_Static_assert(CROSS_AT == ADEPT_CROSS_AT, "CROSS_AT");
+_Static_assert(CHUNK_END_AT == ADEPT_CHUNK_END_AT, "CHUNK_END_AT");
 _Static_assert(offsetof(struct adept_boot, regs) == BOOT_REGS, "BOOT_REGS");
 _Static_assert(offsetof(struct adept_boot, rip) == BOOT_RIP, "BOOT_RIP");
 _Static_assert(offsetof(struct adept_boot, rflags) == BOOT_RFLAGS, "BOOT_RFLAGS");

@@ -181,7 +181,8 @@ static void search_hash(const struct image *m, const struct search *s)
 	}
 }
 
-void watch_elf(u64 base, const char *names, void (*found)(void *arg, u64 pc, u8 number), void *arg)
+void hooks_scan_elf(u64 base, const char *names, void (*found)(void *arg, u64 pc, u8 number),
+		    void *arg)
 {
 	struct search s = { .name = names, .number = 1, .found = found, .arg = arg };
 	struct image m = { 0 };

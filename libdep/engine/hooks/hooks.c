@@ -97,15 +97,15 @@ static void found(void *arg, u64 pc, u8 function)
 		m->function = function;
 }
 
-void watch_module(u64 base, u64 start, u64 end)
+void hooks_scan_module(u64 base, u64 start, u64 end)
 {
 	struct range r = { start, end };
 
 	if (recording() && !(layout()->flags & ADEPT_S_NO_FUNCTIONS))
-		watch_elf(base, names, found, &r);
+		hooks_scan_elf(base, names, found, &r);
 }
 
-void watch_forget(u64 start, u64 end)
+void hooks_forget_range(u64 start, u64 end)
 {
 	for (u32 i = 0; i < nmarks; i++) {
 		struct mark *m = &marks[i];
@@ -113,22 +113,22 @@ void watch_forget(u64 start, u64 end)
 		if (m->pc - start >= end - start)
 			continue;
 		if (m->returns)
-			sites_forget(m->pc);
+			return_sites_forget(m->pc);
 		m->function = m->returns = 0;
 	}
 }
 
-u8 watch_function(u64 pc)
+u8 hook_at(u64 pc)
 {
 	return find(pc)->function;
 }
 
-int watch_returns(u64 pc)
+int hook_is_return_site(u64 pc)
 {
 	return find(pc)->returns;
 }
 
-int watch_add_return(u64 pc)
+int hook_add_return(u64 pc)
 {
 	struct mark *m = pc ? add(pc) : NULL;
 
@@ -137,7 +137,7 @@ int watch_add_return(u64 pc)
 	return m != NULL;
 }
 
-u16 watch_needs(u8 function)
+u16 hook_argument_regs(u8 function)
 {
 	static const u8 regs[DEP_FUNCTION_ARGS] = { X86_RDI, X86_RSI, X86_RDX, X86_RCX };
 	u16 needs = X86_BIT(X86_RSP);

@@ -3,7 +3,7 @@
  * Where watched functions return to.
  *
  * What is translated of such a place stores rax.  Most are known before they are translated:
- * they are behind a call of such a function, or of an entry of a procedure linkage table
+ * they are after a call of such a function, or of an entry of a procedure linkage table
  * whose slot has one.  For all others (a function pointer, a tail call, a symbol that has
  * yet to be bound) the function's entry compares its return address with a table of those
  * that are known, and if it is not there has the code at that place translated anew, before
@@ -32,7 +32,7 @@ static u32 tag(u64 ret)
 	return (u32)-(ret >> 16);
 }
 
-void sites_emit_check(struct build *b)
+void return_sites_emit_check(struct build *b)
 {
 	static const u8 compare[] = {
 		0x0f, 0xb7, 0x14, 0x24,		/* movzx edx, word [rsp] */
@@ -41,15 +41,15 @@ void sites_emit_check(struct build *b)
 		0x8d, 0x0c, 0x11,		/* lea ecx, [rcx+rdx] */
 		0xe3, 0x05,			/* jrcxz over the jump */
 	};
-	struct bexit *x = &b->exits[b->nexits++];
+	struct build_exit *x = &b->exits[b->nexits++];
 	struct emit *e = &b->e;
 	u8 *start = e->p;
 
-	*x = (struct bexit){ .kind = X_SITE, .target = b->pc, .mask = b->mask };
-	build_xl8(b, XL8_ENTRY, 0, X86_NONE, X86_NONE, X86_NONE);
+	*x = (struct build_exit){ .kind = X_SITE, .target = b->pc, .mask = b->mask };
+	emit_state(b, STATE_ENTRY, 0, X86_NONE, X86_NONE, X86_NONE);
 	emit_store_gs(e, X86_RCX, TLS_IND0);
 	emit_store_gs(e, X86_RDX, TLS_IND1);
-	build_xl8(b, XL8_LAND_OK, 0, X86_NONE, X86_NONE, X86_NONE);
+	emit_state(b, STATE_LAND_OK, 0, X86_NONE, X86_NONE, X86_NONE);
 	emit_mov_imm64(e, X86_RCX, (u64)table());
 	emit_bytes(e, compare, sizeof(compare));
 	emit8(e, 0xe9);
@@ -60,9 +60,9 @@ void sites_emit_check(struct build *b)
 	b->check = (u8)(e->p - start);
 }
 
-void sites_emit_miss(struct build *b)
+void return_sites_emit_miss(struct build *b)
 {
-	build_xl8(b, XL8_LAND_OK, 0, X86_NONE, X86_NONE, X86_NONE);
+	emit_state(b, STATE_LAND_OK, 0, X86_NONE, X86_NONE, X86_NONE);
 	emit_load_gs(&b->e, X86_RCX, TLS_IND0);
 	emit_load_gs(&b->e, X86_RDX, TLS_IND1);
 }
@@ -70,8 +70,8 @@ void sites_emit_miss(struct build *b)
 /* The table last: who finds it there may count on the rest. */
 static void add(u64 ret)
 {
-	if (!watch_returns(ret)) {
-		if (!watch_add_return(ret))
+	if (!hook_is_return_site(ret)) {
+		if (!hook_add_return(ret))
 			return;
 		frag_kill_at(ret);
 	}
@@ -79,7 +79,7 @@ static void add(u64 ret)
 		__atomic_store_n(&table()[ret % KNOWN_SITES], tag(ret), __ATOMIC_RELEASE);
 }
 
-void sites_learn(u64 sp)
+void return_sites_add(u64 sp)
 {
 	u64 ret;
 
@@ -91,7 +91,7 @@ void sites_learn(u64 sp)
 static u8 called(u64 target)
 {
 	static const u8 endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
-	u8 function = watch_function(target), code[11];
+	u8 function = hook_at(target), code[11];
 	u32 at = 0;
 	u64 to;
 	s32 rel;
@@ -107,16 +107,16 @@ static u8 called(u64 target)
 	memcpy(&rel, code + at + 2, 4);
 	if (rt_copy_in(&to, (void *)(target + at + 6 + (u64)(s64)rel), 8) != 8)
 		return 0;
-	return watch_function(to);
+	return hook_at(to);
 }
 
-void sites_call(u64 ret, u64 target)
+void return_sites_call(u64 ret, u64 target)
 {
 	if (called(target))
 		add(ret);
 }
 
-void sites_forget(u64 ret)
+void return_sites_forget(u64 ret)
 {
 	u32 *at = &table()[ret % KNOWN_SITES];
 

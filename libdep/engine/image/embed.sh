@@ -5,13 +5,13 @@ set -eu
 mem=$(nm "$1" | awk '$3 == "blob_memsize" { print "0x" $1 }')
 cat <<END
 	.section .rodata
-	.globl	adept_blob, adept_blob_end, adept_blob_memsize
+	.globl	adept_engine, adept_engine_end, adept_engine_memsize
 	.balign	16
-adept_blob:
+adept_engine:
 	.incbin	"$2"
-adept_blob_end:
+adept_engine_end:
 	.balign	8
-adept_blob_memsize:
+adept_engine_memsize:
 	.quad	$mem
 	.section .note.GNU-stack, "", @progbits
 END

@@ -10,20 +10,20 @@
 
 #define SYSCALL_LEN	2
 
-static void restore_spills(struct tls *t, const struct xl8_pos *pos)
+static void restore_spills(struct tls *t, const struct state_pos *pos)
 {
-	if (pos->kind == XL8_DONE_R15)
+	if (pos->kind == STATE_DONE_R15)
 		t->regs[X86_R15] = t->regs[pos->arg];
 	if (pos->arg != X86_NONE)
 		t->regs[pos->arg] = t->spill[0];
 	if (pos->arg2 != X86_NONE)
 		t->regs[pos->arg2] = t->spill[1];
-	if (pos->arg3 != X86_NONE && !(pos->arg3 & XL8_NO_REG))
+	if (pos->arg3 != X86_NONE && !(pos->arg3 & STATE_NO_REG))
 		t->regs[pos->arg3 & 15] = t->spill[2];
 }
 
 /* A string instruction's base register without the gs base that it carries. */
-static void restore_gs(struct tls *t, const struct xl8_pos *pos)
+static void restore_gs(struct tls *t, const struct state_pos *pos)
 {
 	t->regs[pos->arg2] -= t->app_gs_base;
 	t->regs[pos->arg] = t->spill[0];
@@ -35,29 +35,29 @@ static void restore_indirect(struct tls *t)
 	t->regs[X86_RDX] = t->ind[1];
 }
 
-static int is_ticket(const struct xl8_pos *pos)
+static int is_timestamp(const struct state_pos *pos)
 {
-	return pos->kind == XL8_AFTER && pos->arg3 != X86_NONE;
+	return pos->kind == STATE_FOLLOWING && pos->arg3 != X86_NONE;
 }
 
-void leave_regs(struct tls *t, const struct xl8_pos *pos, const struct k_ucontext *uc)
+void bail_out_regs(struct tls *t, const struct state_pos *pos, const struct k_ucontext *uc)
 {
 	regs_from_uc(t->regs, uc);
 	t->pp = t->regs[X86_R15];
 	t->regs[X86_R15] = t->app_r15;
 	t->flags = uc->regs[SC_EFLAGS];
-	if (pos->kind == XL8_MANGLE || pos->kind == XL8_DONE || pos->kind == XL8_DONE_R15 ||
-	    pos->kind == XL8_AFTER)
+	if (pos->kind == STATE_MANGLE || pos->kind == STATE_DONE || pos->kind == STATE_DONE_R15 ||
+	    pos->kind == STATE_FOLLOWING)
 		restore_spills(t, pos);
-	if (pos->kind == XL8_GS || pos->kind == XL8_GS_DONE)
+	if (pos->kind == STATE_GS || pos->kind == STATE_GS_DONE)
 		restore_gs(t, pos);
-	if (pos->kind >= XL8_IND && pos->kind <= XL8_IND_CALL_TAG)
+	if (pos->kind >= STATE_IND && pos->kind <= STATE_IND_CALL_TAG)
 		restore_indirect(t);
-	if (pos->kind >= XL8_RET_IND && pos->kind <= XL8_RET_RCX)
+	if (pos->kind >= STATE_RET_IND && pos->kind <= STATE_RET_RCX)
 		t->regs[X86_RCX] = t->ind[0];
 	/* Back to before a call that has pushed its return address. */
-	if (pos->kind == XL8_CALL || pos->kind == XL8_CALL_TAG || pos->kind == XL8_IND_CALL ||
-	    pos->kind == XL8_IND_CALL_TAG)
+	if (pos->kind == STATE_CALL || pos->kind == STATE_CALL_TAG || pos->kind == STATE_IND_CALL ||
+	    pos->kind == STATE_IND_CALL_TAG)
 		t->regs[X86_RSP] += 8;
 }
 
@@ -73,32 +73,33 @@ static int string_progress(const struct tls *t, u64 rip, u64 *value)
 	return 1;
 }
 
-static void before(struct tls *t, const struct xl8_pos *pos, u64 rip)
+static void before(struct tls *t, const struct state_pos *pos, u64 rip)
 {
 	u64 value;
-	int rep = (pos->kind == XL8_RUN || pos->kind == XL8_GS) && string_progress(t, rip, &value);
+	int rep = (pos->kind == STATE_RUN || pos->kind == STATE_GS) &&
+		  string_progress(t, rip, &value);
 
-	ring_partial(t, pos->frag, pos->insn, pos->nst, NULL, rep ? &value : NULL);
+	ring_end_partial_record(t, pos->frag, pos->insn, pos->nst, NULL, rep ? &value : NULL);
 	t->resume_pc = frag_insn_pc(pos->frag, pos->insn);
 }
 
-static void after(struct tls *t, const struct xl8_pos *pos, const u64 *post)
+static void after(struct tls *t, const struct state_pos *pos, const u64 *post)
 {
-	ring_partial(t, pos->frag, pos->insn + 1u, pos->nst, post, NULL);
+	ring_end_partial_record(t, pos->frag, pos->insn + 1u, pos->nst, post, NULL);
 	t->resume_pc = frag_insn_pc(pos->frag, pos->insn + 1u);
 }
 
-/* Of the instruction behind which it is taken; the flags are still its own. */
-static u64 late_ticket(const struct tls *t)
+/* Of the instruction after which it is taken; the flags are still its own. */
+static u64 late_timestamp(const struct tls *t)
 {
-	return rt_ticket() | (t->flags & X86_ZF ? ADEPT_TICKET_DONE : 0);
+	return rt_timestamp() | (t->flags & X86_ZF ? ADEPT_TIMESTAMP_DONE : 0);
 }
 
 /*
- * What the store at @pos is about to write.  Of a ticket, what the processor has of it: it
+ * What the store at @pos is about to write.  Of a timestamp, what the processor has of it: it
  * is that of the upper half at the guard, and any later one is as good elsewhere.
  */
-static u64 stored_value(const struct tls *t, const struct xl8_pos *pos,
+static u64 stored_value(const struct tls *t, const struct state_pos *pos,
 			const struct k_ucontext *uc)
 {
 	u64 rip = uc->regs[SC_RIP];
@@ -106,27 +107,27 @@ static u64 stored_value(const struct tls *t, const struct xl8_pos *pos,
 
 	if (x86_decode(&in, (u8 *)rip, 16) <= 0)
 		fatal("no store at %lx", rip);
-	if (is_ticket(pos)) {
+	if (is_timestamp(pos)) {
 		if (in.opcode == 0x89 && in.base == X86_R15)
 			return uc->regs[SC_RDX] << 32 | (u32)uc->regs[SC_RAX];
-		return late_ticket(t);
+		return late_timestamp(t);
 	}
 	if (in.f_reg == X86_NONE)
 		fatal("no store at %lx", rip);
 	return t->regs[in.f_reg];
 }
 
-/* Of an instruction that is done, while registers are restored: what comes behind that. */
-static const u64 *yet_to_store(const struct tls *t, const struct xl8_pos *pos, u64 *value)
+/* Of an instruction that is done, while registers are restored: what comes after that. */
+static const u64 *yet_to_store(const struct tls *t, const struct state_pos *pos, u64 *value)
 {
-	switch (pos->arg3 == X86_NONE ? 0 : pos->arg3 & XL8_BEHIND) {
-	case XL8_TICKET:
-		*value = late_ticket(t);
+	switch (pos->arg3 == X86_NONE ? 0 : pos->arg3 & STATE_AFTER) {
+	case STATE_TIMESTAMP:
+		*value = late_timestamp(t);
 		return value;
-	case XL8_RSI:
+	case STATE_RSI:
 		*value = t->regs[X86_RSI];
 		return value;
-	case XL8_RDI:
+	case STATE_RDI:
 		*value = t->regs[X86_RDI];
 		return value;
 	}
@@ -144,108 +145,108 @@ static void at_target(struct tls *t, const struct exit *x)
 	at(t, x->target - (x->kind == ADEPT_X_SYSCALL ? SYSCALL_LEN : 0));
 }
 
-void leave_cache(struct tls *t, const struct xl8_pos *pos, const struct k_ucontext *uc)
+void bail_out(struct tls *t, const struct state_pos *pos, const struct k_ucontext *uc)
 {
 	struct frag *f = pos->frag;
 	const struct exit *x = pos->arg < f->nexits ? &frag_exits(f)[pos->arg] : NULL;
 	u64 rip = uc->regs[SC_RIP], value;
 
-	leave_regs(t, pos, uc);
+	bail_out_regs(t, pos, uc);
 	t->resume_known = KNOWN_ALL;
 	switch (pos->kind) {
-	case XL8_RUN:
-	case XL8_STORE:
-	case XL8_MANGLE:
-	case XL8_GS:
-	case XL8_CALL:
-	case XL8_CALL_TAG:
-	case XL8_IND:
-	case XL8_IND_TAG:
-	case XL8_IND_CALL:
-	case XL8_IND_CALL_TAG:
-	case XL8_RET_IND:
-	case XL8_RET_IND_TAG:
+	case STATE_RUN:
+	case STATE_STORE:
+	case STATE_MANGLE:
+	case STATE_GS:
+	case STATE_CALL:
+	case STATE_CALL_TAG:
+	case STATE_IND:
+	case STATE_IND_TAG:
+	case STATE_IND_CALL:
+	case STATE_IND_CALL_TAG:
+	case STATE_RET_IND:
+	case STATE_RET_IND_TAG:
 		before(t, pos, rip);
 		break;
-	case XL8_AFTER:
+	case STATE_FOLLOWING:
 		value = stored_value(t, pos, uc);
 		after(t, pos, &value);
 		break;
-	case XL8_DONE:
-	case XL8_DONE_R15:
-	case XL8_GS_DONE:
+	case STATE_DONE:
+	case STATE_DONE_R15:
+	case STATE_GS_DONE:
 		after(t, pos, yet_to_store(t, pos, &value));
 		break;
-	case XL8_EXIT:
-		ring_complete(t, x);
+	case STATE_EXIT:
+		ring_end_record(t, x);
 		at_target(t, x);
 		break;
-	case XL8_EXIT_TAG:
+	case STATE_EXIT_TAG:
 		t->pp += x->reclen;
 		at_target(t, x);
 		break;
-	case XL8_CALLED:
+	case STATE_CALLED:
 		t->regs[X86_RSP] += 8;
 		at(t, x->target);
 		break;
-	case XL8_EXIT_DONE:
+	case STATE_EXIT_DONE:
 		at_target(t, x);
 		break;
-	case XL8_RET_RCX:
+	case STATE_RET_RCX:
 		t->regs[X86_RSP] += 8;
 		at(t, uc->regs[SC_RCX]);
 		break;
-	case XL8_RET_SWAPPED:
+	case STATE_RET_SWAPPED:
 		*(u64 *)t->regs[X86_RSP] = t->regs[X86_RCX];
 		/* fall through */
-	case XL8_RET:
+	case STATE_RET:
 		t->regs[X86_RSP] += 8u + pos->arg2 + 256u * pos->arg3;
 		at(t, t->regs[X86_RCX]);
 		restore_indirect(t);
 		break;
-	case XL8_ENTRY_CALL:
+	case STATE_ENTRY_CALL:
 		t->regs[X86_RSP] += 8;
 		at(t, f->pc);
 		break;
-	case XL8_ENTRY:
+	case STATE_ENTRY:
 		at(t, f->pc);
 		break;
-	case XL8_LAND_CALL:
+	case STATE_LAND_CALL:
 		t->regs[X86_RSP] += 8;
 		at(t, t->regs[X86_RCX]);
 		restore_indirect(t);
 		break;
-	case XL8_LAND:
-	case XL8_AT_RCX:
+	case STATE_LAND:
+	case STATE_AT_RCX:
 		at(t, t->regs[X86_RCX]);
 		restore_indirect(t);
 		break;
-	case XL8_LAND_LOOP:
+	case STATE_LAND_LOOP:
 		at(t, t->regs[X86_RCX] - 1 + f->pc);
 		restore_indirect(t);
 		break;
-	case XL8_LAND_CMP:
+	case STATE_LAND_CMP:
 		at(t, t->regs[X86_RCX] + f->pc);
 		restore_indirect(t);
 		break;
-	case XL8_LAND_OK:
+	case STATE_LAND_OK:
 		at(t, f->pc);
 		restore_indirect(t);
 		break;
-	case XL8_DATA:
+	case STATE_DATA:
 		fatal("execution in a fragment's data at %lx", rip);
 	}
 }
 
-u64 leave_turn(struct tls *t, const struct xl8_pos *pos, const struct k_ucontext *uc)
+u64 bail_out_at_chunk_end(struct tls *t, const struct state_pos *pos, const struct k_ucontext *uc)
 {
 	struct adept_position tail = {
 		.frag = pos->frag->first_exit, .insn = pos->insn, .nvals = pos->nst,
 	}, head;
 
-	leave_regs(t, pos, uc);
+	bail_out_regs(t, pos, uc);
 	head = tail;
-	if (pos->kind == XL8_AFTER) {
+	if (pos->kind == STATE_FOLLOWING) {
 		tail.insn = head.insn = (u16)(pos->insn + 1);
 		tail.has_extra = 1;
 		tail.extra = stored_value(t, pos, uc);
@@ -254,6 +255,6 @@ u64 leave_turn(struct tls *t, const struct xl8_pos *pos, const struct k_ucontext
 	/* Nothing of this record yet: between records. */
 	if (!tail.insn && !tail.nvals)
 		tail.frag = head.frag = 0;
-	ring_turn(t, &tail, &head, 4 + record_value_bytes(pos->frag, pos->nst));
+	ring_next_chunk(t, &tail, &head, 4 + record_value_bytes(pos->frag, pos->nst));
 	return t->pp;
 }

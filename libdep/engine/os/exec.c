@@ -83,7 +83,7 @@ static void owner_gone(struct adept_proc *p, u32 tid)
 
 /*
  * One at a time: the slot has room for one request.  A child that shares memory and
- * is not a vfork child leaves nobody behind who knows that its execve succeeded.
+ * is not a vfork child leaves nobody after who knows that its execve succeeded.
  */
 static void take_turn(struct adept_proc *p)
 {
@@ -162,18 +162,18 @@ s64 exec_syscall(struct tls *t, u64 nr, u64 args[6])
 	s64 ret;
 	u32 state;
 
-	ring_room(t);
-	rest_begin(t);
+	ring_reserve_end(t);
+	safepoint_enter(t);
 	p = slot_for_exec();
 	if (!p || slot_lost(p)) {
-		rest_end(t);
+		safepoint_leave(t);
 		return exec_natively(t, nr, args);
 	}
 	thread_wait_for_slot();
 	take_turn(p);
 	announce(p, nr, args);
 	answer_wait(p, ADEPT_EXEC_REQUEST);
-	rest_end(t);
+	safepoint_leave(t);
 	ret = execute(t, nr, args);
 	state = __atomic_load_n(&p->exec_state, __ATOMIC_ACQUIRE);
 	/* Who was told to go natively says so as well: the image is watched for, and counted. */

@@ -26,7 +26,7 @@ static u32 path_cache[256];	/* heap_ref() by the hash of the name, 0: none */
 
 /* ---- the table ---- */
 
-/* The first entry that ends behind @addr. */
+/* The first entry that ends after @addr. */
 static u32 first_behind(u64 addr)
 {
 	u32 lo = 0, hi = n;
@@ -104,7 +104,7 @@ static struct tracked part(const struct tracked *t, u64 start, u64 end)
 static void split(u64 stamp, u64 addr)
 {
 	u32 i = first_behind(addr);
-	struct tracked behind;
+	struct tracked after;
 
 	if (i == n || table[i].start >= addr || table[i].stamp > stamp)
 		return;
@@ -117,10 +117,10 @@ static void split(u64 stamp, u64 addr)
 	i = first_behind(addr);
 	if (i == n || table[i].start >= addr)
 		return;
-	behind = part(&table[i], addr, table[i].end);
+	after = part(&table[i], addr, table[i].end);
 	table[i].end = addr;
 	memmove(&table[i + 2], &table[i + 1], (n - i - 1) * sizeof(table[0]));
-	table[i + 1] = behind;
+	table[i + 1] = after;
 	n++;
 }
 

@@ -26,7 +26,7 @@ s64 maps_open(struct maps *m);
 /**
  * maps_next() - the next mapping, in ascending order; 0 at the end
  *
- * The mappings may change meanwhile: the kernel goes on behind the last address that it showed.
+ * The mappings may change meanwhile: the kernel goes on after the last address that it showed.
  */
 int maps_next(struct maps *m, struct map_line *l);
 void maps_close(struct maps *m);

@@ -131,10 +131,10 @@ static s64 lock_all(struct tls *t, const u64 args[6])
 			future = flags & MCL_FUTURE;
 		return ret;
 	}
-	ring_room(t);
-	rest_begin(t);
+	ring_reserve_end(t);
+	safepoint_enter(t);
 	ret = lock_current(flags);
-	rest_end(t);
+	safepoint_leave(t);
 	return ret;
 }
 

@@ -136,9 +136,9 @@ void seccomp_strict(struct tls *t, u64 nr)
 	/* The other threads of the process go on. */
 	if (thread_each_other(t, count, 1))
 		thread_exit(t, K_SIGKILL);
-	ring_room(t);
-	ring_mark_end(t, K_SIGKILL);
-	rest_begin(t);
+	ring_reserve_end(t);
+	ring_put_thread_end(t, K_SIGKILL);
+	safepoint_enter(t);
 	for (;;)
 		sys2(__NR_kill, (u64)sys0(__NR_getpid), K_SIGKILL);
 }

@@ -88,14 +88,16 @@ void regs_to_uc(struct k_ucontext *uc, const u64 regs[16]);
 int sigframe_push(struct tls *t, const struct k_sigaction *sa);
 
 /* bailout.c */
-struct xl8_pos;
-/** leave_regs() - the application's registers at @pos, from those in @uc, to t->regs */
-void leave_regs(struct tls *t, const struct xl8_pos *pos, const struct k_ucontext *uc);
+struct state_pos;
+/** bail_out_regs() - the application's registers at @pos, from those in @uc, to t->regs */
+void bail_out_regs(struct tls *t, const struct state_pos *pos, const struct k_ucontext *uc);
 /**
- * leave_cache() - the thread stops at @pos: complete its stream, set t->regs, resume_pc
+ * bail_out() - the thread stops at @pos: complete its stream, set t->regs, resume_pc
  */
-void leave_cache(struct tls *t, const struct xl8_pos *pos, const struct k_ucontext *uc);
-/** leave_turn() - the store at @pos met the guard: next chunk; the new profile pointer */
-u64 leave_turn(struct tls *t, const struct xl8_pos *pos, const struct k_ucontext *uc);
+void bail_out(struct tls *t, const struct state_pos *pos, const struct k_ucontext *uc);
+/**
+ * bail_out_at_chunk_end() - the store at @pos met the guard: next chunk; the new profile pointer
+ */
+u64 bail_out_at_chunk_end(struct tls *t, const struct state_pos *pos, const struct k_ucontext *uc);
 
 #endif

@@ -82,7 +82,7 @@ static int in_blob(u64 rip)
 }
 
 /* Follow the indirect jumps between arenas and to the gates. */
-static int cache_position(struct k_ucontext *uc, struct xl8_pos *pos)
+static int cache_position(struct k_ucontext *uc, struct state_pos *pos)
 {
 	u64 *rip = &uc->regs[SC_RIP];
 
@@ -90,7 +90,7 @@ static int cache_position(struct k_ucontext *uc, struct xl8_pos *pos)
 		const u8 *code = (const u8 *)*rip;
 		s32 rel;
 
-		if (xl8_lookup(*rip, pos))
+		if (state_lookup(*rip, pos))
 			return 1;
 		if (code[0] != 0xff || code[1] != 0x25)
 			return 0;
@@ -103,11 +103,11 @@ static int cache_position(struct k_ucontext *uc, struct xl8_pos *pos)
 /* Out of the cache, or not into it.  Return: 0 if the thread is elsewhere. */
 static int stop(struct tls *t, struct k_ucontext *uc)
 {
-	struct xl8_pos pos;
+	struct state_pos pos;
 	u64 rip;
 
 	if (cache_position(uc, &pos)) {
-		leave_cache(t, &pos, uc);
+		bail_out(t, &pos, uc);
 	} else {
 		rip = uc->regs[SC_RIP];
 		if (rip < (u64)gate_enter || rip >= (u64)gate_enter_end)
@@ -137,8 +137,8 @@ static void asynchronous(struct tls *t, u32 signo, const struct k_siginfo *info,
 /* Somebody wants this thread at rest.  In the blob it finds out by itself, soon. */
 static void kicked(struct tls *t, struct k_ucontext *uc)
 {
-	if (rest_wanted(t) && !stop(t, uc))
-		t->pending |= PENDING_REST;
+	if (stop_requested(t) && !stop(t, uc))
+		t->pending |= PENDING_STOP;
 }
 
 /* ---- faults ---- */
@@ -156,9 +156,9 @@ static int forbidden_write(u32 signo, const struct k_siginfo *info, const struct
 
 /*
  * The code that just wrote to its own page has become stale: let this store be
- * done and leave the fragment behind it.
+ * done and leave the fragment after it.
  */
-static void stop_behind_store(const struct xl8_pos *pos, u64 rip)
+static void stop_after_store(const struct state_pos *pos, u64 rip)
 {
 	struct x86_insn in;
 
@@ -168,11 +168,11 @@ static void stop_behind_store(const struct xl8_pos *pos, u64 rip)
 }
 
 /* A native call's own push met the end of the stack: go to the callee without it. */
-static int finish_call(struct tls *t, const struct xl8_pos *pos, struct k_ucontext *uc)
+static int finish_call(struct tls *t, const struct state_pos *pos, struct k_ucontext *uc)
 {
-	if (pos->kind != XL8_EXIT_DONE && pos->kind != XL8_AT_RCX)
+	if (pos->kind != STATE_EXIT_DONE && pos->kind != STATE_AT_RCX)
 		return 0;
-	leave_cache(t, pos, uc);
+	bail_out(t, pos, uc);
 	go_to_gate(t, uc);
 	return 1;
 }
@@ -181,7 +181,7 @@ static int finish_call(struct tls *t, const struct xl8_pos *pos, struct k_uconte
  * Values stand at multiples of 4: under the AC flag their stores fault where the
  * application's own accesses would not.  Do the store here.
  */
-static int misaligned_store(struct tls *t, const struct xl8_pos *pos, struct k_ucontext *uc)
+static int misaligned_store(struct tls *t, const struct state_pos *pos, struct k_ucontext *uc)
 {
 	u64 rip = uc->regs[SC_RIP], p = uc->regs[SC_R15];
 	u64 regs[16];
@@ -195,12 +195,12 @@ static int misaligned_store(struct tls *t, const struct xl8_pos *pos, struct k_u
 		module_find(t);
 	if (p + (u64)in.disp + 8 > t->chunk_end && module_ring(t)) {
 		/* Its turn is made by what comes next, from where that is easy. */
-		leave_cache(t, pos, uc);
+		bail_out(t, pos, uc);
 		go_to_gate(t, uc);
 		return 1;
 	}
 	if (p + (u64)in.disp + 8 > t->chunk_end)
-		p = uc->regs[SC_R15] = leave_turn(t, pos, uc);
+		p = uc->regs[SC_R15] = bail_out_at_chunk_end(t, pos, uc);
 	regs_from_uc(regs, uc);
 	memcpy((void *)(p + (u64)in.disp), &regs[in.f_reg], 8);
 	uc->regs[SC_RIP] += in.len;
@@ -209,7 +209,7 @@ static int misaligned_store(struct tls *t, const struct xl8_pos *pos, struct k_u
 
 /* Faults that are the engine's business.  Return: 1 if that was all. */
 static int own_fault(struct tls *t, u32 signo, const struct k_siginfo *info,
-		     struct k_ucontext *uc, const struct xl8_pos *pos)
+		     struct k_ucontext *uc, const struct state_pos *pos)
 {
 	u64 rip = uc->regs[SC_RIP], addr = info->addr;
 
@@ -235,11 +235,11 @@ static int own_fault(struct tls *t, u32 signo, const struct k_siginfo *info,
 	if (signo == K_SIGBUS && addr - boot.session < layout()->file_size)
 		fatal("adept.ko refuses a store to the ring at %lx", addr);
 	if (signo == K_SIGSEGV && ring_guard_hit(t, addr)) {
-		uc->regs[SC_R15] = leave_turn(t, pos, uc);
+		uc->regs[SC_R15] = bail_out_at_chunk_end(t, pos, uc);
 		return 1;
 	}
 	if (forbidden_write(signo, info, uc) && code_write_fault(addr)) {
-		stop_behind_store(pos, rip);
+		stop_after_store(pos, rip);
 		return 1;
 	}
 	if (signo == K_SIGSEGV && addr == uc->regs[SC_RSP] - 8)
@@ -249,15 +249,15 @@ static int own_fault(struct tls *t, u32 signo, const struct k_siginfo *info,
 
 static void fault(struct tls *t, u32 signo, struct k_siginfo *info, struct k_ucontext *uc)
 {
-	struct xl8_pos pos;
+	struct state_pos pos;
 	u64 rip = uc->regs[SC_RIP];
 	int cached;
 
-	/* int3 and int1 leave rip behind them; so does our own int3 (stop_behind_store). */
+	/* int3 and int1 leave rip after them; so does our own int3 (stop_after_store). */
 	if (signo == K_SIGTRAP && arena_of(rip - 1) && *(u8 *)(rip - 1) == 0xcc &&
-	    xl8_lookup(rip - 1, &pos) && pos.frag->dead) {
+	    state_lookup(rip - 1, &pos) && pos.frag->dead) {
 		uc->regs[SC_RIP] = rip - 1;
-		leave_cache(t, &pos, uc);
+		bail_out(t, &pos, uc);
 		go_to_gate(t, uc);
 		return;
 	}
@@ -266,7 +266,7 @@ static void fault(struct tls *t, u32 signo, struct k_siginfo *info, struct k_uco
 		return;
 	note_signal(t, signo, info, uc, 1);
 	if (cached) {
-		leave_cache(t, &pos, uc);
+		bail_out(t, &pos, uc);
 	} else {
 		/* dispatch_trap() jumped to an address that cannot be executed. */
 		regs_from_uc(t->regs, uc);
@@ -287,7 +287,7 @@ static void handler(int signo, struct k_siginfo *info, struct k_ucontext *uc)
 
 	/* The kernel leaves AC as the application had it. */
 	__asm__ volatile("pushfq; andl %0, (%%rsp); popfq" : : "i"(~FLAG_AC) : "cc", "memory");
-	if (rest_is_kick(t, (u32)signo, info))
+	if (is_stop_signal(t, (u32)signo, info))
 		kicked(t, uc);
 	else if (SIGBIT(signo) & SYNC_SIGNALS && info->code > 0)
 		fault(t, (u32)signo, info, uc);
@@ -334,7 +334,7 @@ static void die_of(struct tls *t, u32 signo)
 	struct k_sigaction dfl = { 0 };
 	u64 mask = ~SIGBIT(signo);
 
-	rest_stop_others(t, signo);
+	stop_world(t, signo);
 	ring_thread_end(t, signo);
 	sys4(__NR_rt_sigaction, signo, (u64)&dfl, 0, 8);
 	sys3(__NR_tgkill, (u64)sys0(__NR_getpid), (u64)sys0(__NR_gettid), signo);
@@ -357,7 +357,7 @@ void signal_deliver(struct tls *t)
 		t->handlers->action[p->signo].handler = 0;
 	unlock(&action_lock);
 	ev = (struct adept_ev_signal){
-		p->signo, info_of(t)->code, t->resume_pc, info_of(t)->addr, rt_ticket(),
+		p->signo, info_of(t)->code, t->resume_pc, info_of(t)->addr, rt_timestamp(),
 	};
 	ring_event(t, ADEPT_EV_SIGNAL, &ev, sizeof(ev));
 	if (p->forced && (sa.handler < 2 || t->sync_blocked & SIGBIT(p->signo)))
@@ -404,7 +404,7 @@ void signal_sigreturn(struct tls *t)
 	t->app_altstack[1] = f.uc.stack.flags & ~(u64)SS_ONSTACK;
 	t->app_altstack[2] = f.uc.stack.size;
 	/* Before another signal comes, whose event might begin a new chunk. */
-	ring_context(t, t->resume_pc);
+	ring_record_context(t, t->resume_pc);
 	/* The kernel restores vector state and mask; the rest is ours to restore. */
 	f.uc.sigmask &= ~SYNC_SIGNALS;
 	f.uc.stack = (struct k_stack){ t->sig_stack, 0, 0, t->sig_stack_size };

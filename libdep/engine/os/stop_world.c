@@ -16,13 +16,13 @@
 #include "thread.h"
 #include "libdep/engine/record/record.h"
 
-#define PATIENCE_NS	1000000000ull
+#define STOP_TIMEOUT_NS	1000000000ull
 #define PAUSE_MIN_NS	50000
 #define PAUSE_MAX_NS	2000000
 
 #define KICK_CODE	(-1)	/* SI_QUEUE */
 
-int rest_wanted(const struct tls *t)
+int stop_requested(const struct tls *t)
 {
 	u32 stop = __atomic_load_n(&t->group->stop, __ATOMIC_SEQ_CST);
 
@@ -37,37 +37,37 @@ static void wait_for_release(struct tls *t)
 		futex_wait(&t->group->stop, stop, NULL);
 }
 
-void rest_begin(struct tls *t)
+void safepoint_enter(struct tls *t)
 {
 	if (t->ring)
-		__atomic_store_n(&t->ring->at_rest, 1, __ATOMIC_RELEASE);
-	__atomic_store_n(&t->rest, REST_RESTS, __ATOMIC_SEQ_CST);
+		__atomic_store_n(&t->ring->at_safepoint, 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&t->stop_state, STOP_SAFEPOINT, __ATOMIC_SEQ_CST);
 	wait_for_release(t);
 }
 
-void rest_end(struct tls *t)
+void safepoint_leave(struct tls *t)
 {
 	u32 rests;
 
 	do {
 		wait_for_release(t);
-		rests = REST_RESTS;
-	} while (!__atomic_compare_exchange_n(&t->rest, &rests, REST_RUNS, 0, __ATOMIC_SEQ_CST,
-					      __ATOMIC_RELAXED));
+		rests = STOP_SAFEPOINT;
+	} while (!__atomic_compare_exchange_n(&t->stop_state, &rests, STOP_RUNNING, 0,
+					      __ATOMIC_SEQ_CST, __ATOMIC_RELAXED));
 	if (t->ring)
-		__atomic_store_n(&t->ring->at_rest, 0, __ATOMIC_RELEASE);
+		__atomic_store_n(&t->ring->at_safepoint, 0, __ATOMIC_RELEASE);
 }
 
-void rest_if_asked(struct tls *t)
+void safepoint_poll(struct tls *t)
 {
-	if (likely(!rest_wanted(t)))
+	if (likely(!stop_requested(t)))
 		return;
-	ring_room(t);
-	rest_begin(t);
-	rest_end(t);
+	ring_reserve_end(t);
+	safepoint_enter(t);
+	safepoint_leave(t);
 }
 
-int rest_is_kick(const struct tls *t, u32 signo, const struct k_siginfo *info)
+int is_stop_signal(const struct tls *t, u32 signo, const struct k_siginfo *info)
 {
 	return signo == K_SIGTRAP && info->code == KICK_CODE && info->rest[0] == (u64)t->group;
 }
@@ -83,13 +83,13 @@ static s64 kick(const struct tls *t)
 /* Return: 1 if @t is not at rest yet. */
 static u32 hold(struct tls *t, u32 status)
 {
-	u32 rests = REST_RESTS;
+	u32 rests = STOP_SAFEPOINT;
 
-	if (__atomic_load_n(&t->rest, __ATOMIC_SEQ_CST) == REST_HELD)
+	if (__atomic_load_n(&t->stop_state, __ATOMIC_SEQ_CST) == STOP_STOPPED)
 		return 0;
-	if (__atomic_compare_exchange_n(&t->rest, &rests, REST_HELD, 0, __ATOMIC_SEQ_CST,
+	if (__atomic_compare_exchange_n(&t->stop_state, &rests, STOP_STOPPED, 0, __ATOMIC_SEQ_CST,
 					__ATOMIC_RELAXED)) {
-		ring_mark_end(t, status);
+		ring_put_thread_end(t, status);
 		return 0;
 	}
 	/* Unrecorded, or at its end: there is no stream. */
@@ -101,9 +101,9 @@ static u32 hold(struct tls *t, u32 status)
 static u32 release(struct tls *t, u32 unused)
 {
 	(void)unused;
-	if (t->rest == REST_HELD) {
-		ring_unmark_end(t);
-		__atomic_store_n(&t->rest, REST_RESTS, __ATOMIC_SEQ_CST);
+	if (t->stop_state == STOP_STOPPED) {
+		ring_remove_thread_end(t);
+		__atomic_store_n(&t->stop_state, STOP_SAFEPOINT, __ATOMIC_SEQ_CST);
 	}
 	return 0;
 }
@@ -114,12 +114,12 @@ static void take_stop(struct tls *t)
 
 	while (!__atomic_compare_exchange_n(&t->group->stop, &none, t->tid, 0, __ATOMIC_SEQ_CST,
 					    __ATOMIC_RELAXED)) {
-		rest_if_asked(t);
+		safepoint_poll(t);
 		none = 0;
 	}
 }
 
-void rest_stop_others(struct tls *t, u32 status)
+void stop_world(struct tls *t, u32 status)
 {
 	s64 pause[2] = { 0, PAUSE_MIN_NS };
 	u32 left = ~0u, n;
@@ -130,7 +130,7 @@ void rest_stop_others(struct tls *t, u32 status)
 	take_stop(t);
 	while ((n = thread_each_other(t, hold, status))) {
 		if (n < left)
-			until = rt_now() + PATIENCE_NS;
+			until = rt_now() + STOP_TIMEOUT_NS;
 		else if (rt_now() > until)
 			return;
 		left = n < left ? n : left;
@@ -140,7 +140,7 @@ void rest_stop_others(struct tls *t, u32 status)
 	}
 }
 
-void rest_let_go(struct tls *t)
+void resume_world(struct tls *t)
 {
 	struct group *g = t->group;
 

@@ -12,11 +12,11 @@
 
 struct k_siginfo;
 
-/* struct tls.rest; only the thread itself leaves RUNS and RESTS, only who stops it HELD */
-enum rest_state {
-	REST_RUNS,
-	REST_RESTS,
-	REST_HELD,	/* at rest, and it must wait before it goes on */
+/* struct tls.stop_state; only the thread itself leaves RUNS and RESTS, only who stops it HELD */
+enum stop_state {
+	STOP_RUNNING,
+	STOP_SAFEPOINT,
+	STOP_STOPPED,	/* at rest, and it must wait before it goes on */
 };
 
 /** struct group - threads that end together: those of one process, as the kernel has it */
@@ -25,26 +25,26 @@ struct group {
 	u32 nthreads;	/* under the lock of thread.c */
 };
 
-/** rest_begin() - at rest from here on, between records or with its chunk published */
-void rest_begin(struct tls *t);
-/** rest_end() - it goes on; waits while it is held */
-void rest_end(struct tls *t);
-/** rest_if_asked() - between records, with the application's state in @t */
-void rest_if_asked(struct tls *t);
-/** rest_wanted() - does somebody want this thread at rest */
-int rest_wanted(const struct tls *t);
-/** rest_is_kick() - is the signal the one that asks for it */
-int rest_is_kick(const struct tls *t, u32 signo, const struct k_siginfo *info);
+/** safepoint_enter() - at rest from here on, between records or with its chunk published */
+void safepoint_enter(struct tls *t);
+/** safepoint_leave() - it goes on; waits while it is held */
+void safepoint_leave(struct tls *t);
+/** safepoint_poll() - between records, with the application's state in @t */
+void safepoint_poll(struct tls *t);
+/** stop_requested() - does somebody want this thread at rest */
+int stop_requested(const struct tls *t);
+/** is_stop_signal() - is the signal the one that asks for it */
+int is_stop_signal(const struct tls *t, u32 signo, const struct k_siginfo *info);
 
 /**
- * rest_stop_others() - bring all other threads of @t's process to rest and hold them
+ * stop_world() - bring all other threads of @t's process to rest and hold them
  * @status: of their streams' ends
  *
  * Waits for another thread that does the same.  After a second in which not one more
  * has come to rest the others are left as they are; they are counted then.
  */
-void rest_stop_others(struct tls *t, u32 status);
-/** rest_let_go() - the end did not come */
-void rest_let_go(struct tls *t);
+void stop_world(struct tls *t, u32 status);
+/** resume_world() - the end did not come */
+void resume_world(struct tls *t);
 
 #endif

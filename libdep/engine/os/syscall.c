@@ -44,11 +44,11 @@ s64 app_syscall(struct tls *t, u64 nr, const u64 args[6])
 {
 	s64 ret;
 
-	ring_room(t);
+	ring_reserve_end(t);
 	ring_call_begin(t, nr);
-	rest_begin(t);
+	safepoint_enter(t);
 	ret = app_syscall_raw(t, nr, args);
-	rest_end(t);
+	safepoint_leave(t);
 	ring_call_end(t);
 	return ret;
 }
@@ -61,12 +61,12 @@ s64 app_last_syscall(struct tls *t, u64 nr, const u64 args[6], u32 status)
 {
 	s64 ret;
 
-	rest_stop_others(t, status);
-	ring_room(t);
-	ring_mark_end(t, status);
+	stop_world(t, status);
+	ring_reserve_end(t);
+	ring_put_thread_end(t, status);
 	ret = app_syscall(t, nr, args);
-	ring_unmark_end(t);
-	rest_let_go(t);
+	ring_remove_thread_end(t);
+	resume_world(t);
 	return ret;
 }
 
@@ -84,7 +84,7 @@ static int take_back(u64 start, u64 len)
 {
 	if (mem_is_ours(start, len))
 		return 0;
-	code_unwatch_range(start, start + len);
+	code_unprotect_range(start, start + len);
 	code_changed(TRACK_ANY, start, start + len);
 	return 1;
 }
@@ -242,10 +242,10 @@ static s64 sys_plain(struct tls *t, u64 nr, const u64 a[6])
 	s64 ret;
 
 	do {
-		before = code_unwatched();
+		before = code_unprotect_count();
 		ret = app_syscall(t, nr, a);
 	} while (ret == -E_FAULT && ++tries < MAX_TRIES &&
-		 (code_unwatch_range(0, ~0ull) || code_unwatched() != before));
+		 (code_unprotect_range(0, ~0ull) || code_unprotect_count() != before));
 	return ret;
 }
 
@@ -387,7 +387,7 @@ static s64 do_syscall(struct tls *t, u64 nr, u64 a[6])
 	case __NR_prctl:
 		if (a[0] == PR_SET_SECCOMP)
 			return seccomp_install(t, nr, a);
-		/* Tickets are taken from the time stamp counter. */
+		/* Timestamps are taken from the time stamp counter. */
 		if (a[0] == PR_SET_SYSCALL_USER_DISPATCH ||
 		    (a[0] == PR_SET_TSC && a[1] == PR_TSC_SIGSEGV))
 			return -E_INVAL;
@@ -425,7 +425,7 @@ u8 *dispatch_syscall(struct tls *t)
 	u64 a[6] = { r[X86_RDI], r[X86_RSI], r[X86_RDX], r[X86_R10], r[X86_R8], r[X86_R9] };
 	s64 ret;
 
-	t->before = rt_ticket();
+	t->before = rt_timestamp();
 	t->resume_pc = x->target;
 	t->resume_known = x->mask;
 	/* The instruction changes these two whatever the call does. */
@@ -442,17 +442,20 @@ u8 *dispatch_syscall(struct tls *t)
 		r[X86_RCX] = rcx;
 		r[X86_R11] = r11;
 		t->resume_pc = insn;
-		/* ring_room() was asked before: in the chunk that ends behind the instruction. */
-		ring_context(t, insn);
+		/*
+		 * ring_reserve_end() was asked before: in the chunk that ends after the
+		 * instruction.
+		 */
+		ring_record_context(t, insn);
 		return dispatch_resume(t);
 	}
 	r[X86_RAX] = (u64)ret;
 	ev = (struct adept_ev_syscall){
-		.nr = (u32)nr, .result = (u64)ret, .before = t->before, .behind = rt_ticket(),
+		.nr = (u32)nr, .result = (u64)ret, .before = t->before, .after = rt_timestamp(),
 		.out = ret ? 0 : descriptors_made(nr, a),
 		.args = { r[X86_RDI], r[X86_RSI], r[X86_RDX], r[X86_R10], r[X86_R8], r[X86_R9] },
 	};
-	told_note(t, &ev);
+	syscall_effects_record(t, &ev);
 	ring_event(t, ADEPT_EV_SYSCALL, &ev, sizeof(ev));
 	return dispatch_to(t, x->target, x->mask);
 }

@@ -103,7 +103,7 @@ static void attached(struct tls *t, const struct adept_ev_syscall *c)
 	ring_event(t, ADEPT_EV_SHARED, &ev, sizeof(ev));
 }
 
-void told_note(struct tls *t, const struct adept_ev_syscall *c)
+void syscall_effects_record(struct tls *t, const struct adept_ev_syscall *c)
 {
 	u32 room = ADEPT_BUFFERS;
 

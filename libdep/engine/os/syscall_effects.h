@@ -7,11 +7,11 @@
 #include "libdep/engine/base/runtime.h"
 
 /**
- * told_note() - events for what @c, which returned, had in memory or in a descriptor
+ * syscall_effects_record() - events for what @c, which returned, had in memory or in a descriptor
  *
  * Buffers that it found in vectors or messages, and what it mapped for several processes.
- * It is looked at behind the call: by then its caller may not have changed it, or it is a race.
+ * It is looked at after the call: by then its caller may not have changed it, or it is a race.
  */
-void told_note(struct tls *t, const struct adept_ev_syscall *c);
+void syscall_effects_record(struct tls *t, const struct adept_ev_syscall *c);
 
 #endif

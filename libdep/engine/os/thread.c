@@ -108,7 +108,7 @@ struct tls *thread_alloc(struct group *g)
 	t->app_altstack[1] = 2;		/* SS_DISABLE */
 	t->flags = 0x202;
 	t->group = g ? g : heap_alloc(sizeof(*g));
-	t->rest = REST_RESTS;
+	t->stop_state = STOP_SAFEPOINT;
 	lock(&threads_lock);
 	enlist(t);
 	unlock(&threads_lock);
@@ -157,7 +157,7 @@ struct tls *thread_first(void)
 	t->app_gs_base = boot.gs_base;
 	t->tid = (u32)sys0(__NR_gettid);
 	t->resume_pc = boot.rip;
-	t->rest = REST_RUNS;
+	t->stop_state = STOP_RUNNING;
 	return t;
 }
 
@@ -191,7 +191,7 @@ void thread_exit_group(struct tls *t, u64 status)
 	u64 old;
 
 	block_signals(&old);
-	rest_stop_others(t, (u32)status);
+	stop_world(t, (u32)status);
 	ring_thread_end(t, (u32)status);
 	for (;;)
 		filtered_syscall(__NR_exit_group, args);
@@ -247,7 +247,7 @@ u32 thread_claim_process_slot(void)
 	return NO_SLOT;
 }
 
-static void ring_bell(void)
+static void ring_wake(void)
 {
 	struct adept_session *s = session();
 
@@ -279,7 +279,7 @@ static int pause_for_slot(s64 pause[2])
 			return 0;
 		pause[1] /= 2;
 	}
-	ring_bell();
+	ring_wake();
 	sys2(__NR_nanosleep, (u64)pause, 0);
 	pause[1] *= 2;
 	return 1;
@@ -349,7 +349,7 @@ static void take_process_slot(u32 cause, u32 parent)
 	sys3(__NR_mprotect, boot.session + l->desc_off + (u64)k * l->desc_size, l->desc_size,
 	     K_PROT_READ | K_PROT_WRITE);
 	__atomic_store_n(&p->state, ADEPT_SLOT_LIVE, __ATOMIC_RELEASE);
-	ring_bell();
+	ring_wake();
 }
 
 struct adept_proc *thread_exec_slot(void)
@@ -362,7 +362,7 @@ struct adept_proc *thread_exec_slot(void)
 	fill_process_slot(p, ADEPT_BY_FORK, own_parent);
 	adept_native_sub(session(), thread_without_slot());
 	__atomic_store_n(&p->state, ADEPT_SLOT_LIVE, __ATOMIC_RELEASE);
-	ring_bell();
+	ring_wake();
 	return p;
 }
 
@@ -395,7 +395,7 @@ static void forked_child(struct tls *t)
 	exec_process_init();
 	mlock_forked();
 	ring_thread_start(t, t->tid, t->parent_serial, t->resume_pc - 2);
-	ring_context(t, t->resume_pc);
+	ring_record_context(t, t->resume_pc);
 }
 
 /* The child gets a copy of everything: nobody else may be in the middle of it. */
@@ -446,14 +446,14 @@ u8 *thread_main(struct tls *t)
 	u64 mask = t->blocked_mask;
 
 	t->tid = (u32)sys0(__NR_gettid);
-	rest_end(t);
+	safepoint_leave(t);
 	if (t->own_process)
 		allow_tracing();
 	if (t->clear_handlers)
 		signal_clear(t);
 	signal_thread_init(t, NULL);
 	ring_thread_start(t, t->tid, t->parent_serial, t->created_at);
-	ring_context(t, t->resume_pc);
+	ring_record_context(t, t->resume_pc);
 	restore_signals(&mask);
 	return dispatch_to(t, t->resume_pc, KNOWN_ALL);
 }
@@ -465,7 +465,7 @@ static void vfork_done(struct tls *child)
 
 	exec_vfork_done(child->tid);
 	if (r)
-		ring_thread_lost(child);
+		ring_thread_vanished(child);
 	if (!__atomic_load_n(&child->gone, __ATOMIC_ACQUIRE)) {
 		thread_free(child);
 		__atomic_store_n(&child->gone, 1, __ATOMIC_RELEASE);
@@ -498,10 +498,10 @@ static s64 clone_thread(struct tls *t, u64 nr, u64 a[6], u64 flags, u64 stack, u
 		memcpy(child->app_altstack, t->app_altstack, sizeof(t->app_altstack));
 	block_signals(&old);
 	child->blocked_mask = old;
-	ring_room(t);
-	rest_begin(t);
+	ring_reserve_end(t);
+	safepoint_enter(t);
 	ret = thread_clone(nr, a, child);
-	rest_end(t);
+	safepoint_leave(t);
 	restore_signals(&old);
 	if (ret < 0) {
 		thread_free(child);

@@ -21,7 +21,7 @@ void record_forget_exits(void)
 	exits_left = 0;
 }
 
-u32 record_take_exits(unsigned int n)
+u32 record_alloc_exit_ids(unsigned int n)
 {
 	u32 first;
 
@@ -148,7 +148,7 @@ void record_describe(const struct build *b)
 	for (u32 i = 0; i < d.nruns; i++)
 		at = put(at, &b->runs[i], sizeof(b->runs[i]));
 	for (u32 i = 0; i < b->nrecorded; i++) {
-		const struct bexit *x = &b->exits[i];
+		const struct build_exit *x = &b->exits[i];
 		struct adept_exit e = {
 			.ninsns = x->ninsns,
 			.nstores = x->nstores,
@@ -169,9 +169,9 @@ void record_describe(const struct build *b)
 	append(buf, finish(at));
 }
 
-void record_note(const char *text)
+void record_message(const char *text)
 {
-	struct adept_desc h = { .type = ADEPT_DESC_NOTE };
+	struct adept_desc h = { .type = ADEPT_DESC_MESSAGE };
 
 	memcpy(buf, &h, sizeof(h));
 	append(buf, finish(put(buf + sizeof(h), text, strlen(text) + 1)));

@@ -25,14 +25,14 @@ static u32 nthreads, nprocs;
 
 static u32 first_exit, first_serial;
 
-static struct adept_kept *kept_proc(u32 slot)
+static struct adept_retired *retired_proc(u32 slot)
 {
-	return adept_kept_proc((void *)boot.session, layout(), slot);
+	return adept_retired_proc((void *)boot.session, layout(), slot);
 }
 
-static struct adept_kept_thread *kept_thread(u32 slot)
+static struct adept_retired_thread *retired_thread(u32 slot)
 {
-	return adept_kept_thread((void *)boot.session, layout(), slot);
+	return adept_retired_thread((void *)boot.session, layout(), slot);
 }
 
 u32 isolate_threads(const u32 **slots)
@@ -59,23 +59,23 @@ int isolate_may_use_serial(u32 serial)
 
 /* ---- the table of kept slots; by the founder ---- */
 
-static void keep_thread_slot(u32 slot, u32 serial)
+static void retire_thread_slot(u32 slot, u32 serial)
 {
-	kept_thread(slot)->serial = serial;
-	__atomic_store_n(&kept_thread(slot)->domain, boot.proc + 1, __ATOMIC_SEQ_CST);
+	retired_thread(slot)->serial = serial;
+	__atomic_store_n(&retired_thread(slot)->domain, boot.proc + 1, __ATOMIC_SEQ_CST);
 }
 
-static void keep_proc_slot(u32 slot, u32 serial, u64 desc_head)
+static void retire_proc_slot(u32 slot, u32 serial, u64 desc_head)
 {
-	kept_proc(slot)->serial = serial;
-	kept_proc(slot)->desc_head = desc_head;
-	__atomic_store_n(&kept_proc(slot)->domain, boot.proc + 1, __ATOMIC_SEQ_CST);
+	retired_proc(slot)->serial = serial;
+	retired_proc(slot)->desc_head = desc_head;
+	__atomic_store_n(&retired_proc(slot)->domain, boot.proc + 1, __ATOMIC_SEQ_CST);
 }
 
 static void keep_thread(struct tls *t)
 {
 	if (t->ring)
-		keep_thread_slot(t->slot, t->ring->serial);
+		retire_thread_slot(t->slot, t->ring->serial);
 }
 
 /* No more than half of all slots go this way. */
@@ -84,7 +84,7 @@ static u32 how_many_threads(void)
 	u32 i, n = ADEPT_ISOLATED_THREADS;
 
 	for (i = 0; i < layout()->nthreads; i++)
-		n += !!__atomic_load_n(&kept_thread(i)->domain, __ATOMIC_RELAXED);
+		n += !!__atomic_load_n(&retired_thread(i)->domain, __ATOMIC_RELAXED);
 	return n <= layout()->nthreads / 2 ? ADEPT_ISOLATED_THREADS : 0;
 }
 
@@ -93,22 +93,22 @@ static u32 how_many_procs(u32 wanted)
 	u32 i, n = wanted;
 
 	for (i = 0; i < layout()->nprocs; i++)
-		n += !!__atomic_load_n(&kept_proc(i)->domain, __ATOMIC_RELAXED);
+		n += !!__atomic_load_n(&retired_proc(i)->domain, __ATOMIC_RELAXED);
 	return n <= layout()->nprocs / 2 ? wanted : 0;
 }
 
 /* Claimed first, so that they are nobody else's by then. */
-static void keep_free_slots(u32 wanted)
+static void retire_free_slots(u32 wanted)
 {
 	u32 n = how_many_procs(wanted), m = how_many_threads(), proc;
 	int thread;
 
 	while (n-- && (proc = thread_claim_process_slot()) != NO_SLOT) {
-		keep_proc_slot(proc, 0, 0);
+		retire_proc_slot(proc, 0, 0);
 		__atomic_store_n(&proc_slots()[proc].state, ADEPT_SLOT_FREE, __ATOMIC_SEQ_CST);
 	}
 	while (m-- && (thread = slots_claim()) >= 0) {
-		keep_thread_slot((u32)thread, 0);
+		retire_thread_slot((u32)thread, 0);
 		__atomic_store_n(&thread_slots()[thread].state, ADEPT_SLOT_FREE, __ATOMIC_SEQ_CST);
 	}
 }
@@ -133,11 +133,11 @@ static void found_domain(u32 wanted)
 					      __ATOMIC_RELAXED);
 	p->own.next_serial = __atomic_fetch_add(&s->next_serial, ADEPT_ISOLATED_SERIALS,
 						__ATOMIC_RELAXED);
-	kept_proc(boot.proc)->exits = p->own.next_exit;
-	kept_proc(boot.proc)->serials = p->own.next_serial;
-	keep_proc_slot(boot.proc, p->serial, p->desc_head);
+	retired_proc(boot.proc)->exits = p->own.next_exit;
+	retired_proc(boot.proc)->serials = p->own.next_serial;
+	retire_proc_slot(boot.proc, p->serial, p->desc_head);
 	thread_each(keep_thread);
-	keep_free_slots(wanted);
+	retire_free_slots(wanted);
 }
 
 /* What the table says of a domain. */
@@ -145,14 +145,14 @@ static void read_table(u32 domain)
 {
 	u32 i;
 
-	first_exit = kept_proc(domain - 1)->exits;
-	first_serial = kept_proc(domain - 1)->serials;
+	first_exit = retired_proc(domain - 1)->exits;
+	first_serial = retired_proc(domain - 1)->serials;
 	nprocs = nthreads = 0;
 	for (i = 0; i < layout()->nprocs; i++)
-		if (kept_proc(i)->domain == domain)
+		if (retired_proc(i)->domain == domain)
 			procs[nprocs++] = i;
 	for (i = 0; i < layout()->nthreads; i++)
-		if (kept_thread(i)->domain == domain)
+		if (retired_thread(i)->domain == domain)
 			threads[nthreads++] = i;
 }
 
@@ -170,7 +170,7 @@ static int drop(u64 start, u64 end, u32 prot)
 		       (s64)start;
 }
 
-/* Give up what lies between *at and @start, and go on behind what is kept. */
+/* Give up what lies between *at and @start, and go on after what is kept. */
 static int drop_up_to(u64 *at, u64 start, u64 size)
 {
 	int failed = drop(*at, start, K_PROT_NONE);
@@ -218,8 +218,8 @@ static void enter(u32 domain)
 {
 	__atomic_store_n(&boot.domain, domain, __ATOMIC_SEQ_CST);
 	if (domain == ADEPT_NO_DOMAIN ? drop_all() : drop_others())
-		record_note("it has given up rights, but not the memory of other processes: "
-			    "it has too many mappings");
+		record_message("it has given up rights, but not the memory of other processes: "
+			       "it has too many mappings");
 }
 
 void isolate(u32 wanted)

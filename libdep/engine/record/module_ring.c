@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
  * Rings of adept.ko (ADEPT_S_MODULE): the module ends a chunk at the fault that a store
- * behind it causes, and moves the profile pointer.  So nothing here knows how far a ring
+ * after it causes, and moves the profile pointer.  So nothing here knows how far a ring
  * is but by where the profile pointer lies.
  */
 #include "record.h"
 
-/* Store a zero at ADEPT_CROSS_AT from t->pp, with the application's registers. */
-u64 ring_cross(struct tls *t);	/* gate.S */
+/* Store a zero at ADEPT_CHUNK_END_AT from t->pp, with the application's registers. */
+u64 ring_chunk_end(struct tls *t);	/* gate.S */
 
 static u64 chunk_addr(const struct tls *t, u32 index)
 {
@@ -29,7 +29,7 @@ void module_find(struct tls *t)
 	t->chunk_end = t->chunk_base + layout()->chunk_size;
 }
 
-void module_turn(struct tls *t, const struct adept_position *tail, u32 have)
+void module_next_chunk(struct tls *t, const struct adept_position *tail, u32 have)
 {
 	u32 index = (u32)((t->chunk_base - chunk_addr(t, 0)) / adept_chunk_stride(layout()));
 	struct adept_chunk *c = &t->ring->chunk[index];
@@ -40,9 +40,9 @@ void module_turn(struct tls *t, const struct adept_position *tail, u32 have)
 	c->fill = c->tail_at + (tail->frag ? have : 0);
 	t->app_r15 = t->regs[X86_R15];
 	t->spill[1] = t->regs[X86_RSP];
-	t->pp = ring_cross(t);
+	t->pp = ring_chunk_end(t);
 	module_find(t);
-	/* What is behind the last record has been told by the tail. */
+	/* What is after the last record has been told by the tail. */
 	memset((void *)t->pp, 0, carried);
 }
 

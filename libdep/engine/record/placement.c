@@ -3,7 +3,7 @@
  * Placement: which values a fragment version stores.
  *
  * Walk the instructions with the set of registers that recovery knows; store what
- * an address needs and is not in it.  rsp is always known behind an exit, so that
+ * an address needs and is not in it.  rsp is always known after an exit, so that
  * every fragment has a version for {rsp} that any exit may enter.
  */
 #include "record.h"
@@ -39,7 +39,7 @@ static u16 entry_needs(const struct build *b)
 {
 	const struct adept_run *r = &b->runs[0];
 
-	return (r->function ? watch_needs((u8)r->function) : 0) |
+	return (r->function ? hook_argument_regs((u8)r->function) : 0) |
 	       (r->returns ? X86_BIT(X86_RAX) | X86_BIT(X86_RSP) : 0);
 }
 
@@ -116,7 +116,7 @@ static void cut(struct build *b, unsigned int n)
 		left -= b->runs[r].ninsns;
 	}
 	b->n = n;
-	b->exits[b->nexits++] = (struct bexit){
+	b->exits[b->nexits++] = (struct build_exit){
 		.target = pc, .insn = (u16)(n - 1), .ninsns = (u16)n, .kind = ADEPT_X_DIRECT,
 	};
 }
@@ -160,9 +160,9 @@ void record_plan(struct build *b)
 		if (in->kind == X86_STRING)
 			add(b, i, ADEPT_ST_POST, string_pointer(in));
 		if (is_locked(in))
-			add(b, i, ADEPT_ST_BEHIND, 0);
+			add(b, i, ADEPT_ST_AFTER, 0);
 		for (; x < b->nexits && b->exits[x].insn == i; x++) {
-			struct bexit *e = &b->exits[x];
+			struct build_exit *e = &b->exits[x];
 
 			if (!(known & X86_BIT(X86_RSP))) {
 				add(b, i, ADEPT_ST_EXIT_REG, X86_RSP);
@@ -175,7 +175,7 @@ void record_plan(struct build *b)
 	}
 	/* Exits before the first instruction, or the one that cut() made. */
 	for (; x < b->nexits; x++) {
-		struct bexit *e = &b->exits[x];
+		struct build_exit *e = &b->exits[x];
 
 		if (!(known & X86_BIT(X86_RSP)) && b->n) {
 			add(b, b->n - 1, ADEPT_ST_EXIT_REG, X86_RSP);
@@ -187,7 +187,7 @@ void record_plan(struct build *b)
 	}
 }
 
-u16 record_relevant(const struct build *b)
+u16 record_useful_regs(const struct build *b)
 {
 	u16 relevant, seen = 0;
 

@@ -2,7 +2,7 @@
 /*
  * A thread's ring: chunks, each followed by a guard that is never accessible.  The
  * store that meets the guard faults.  In the session file os/signal.c finds out where
- * that was and calls ring_turn(); see module_ring.c for rings of the kernel module.
+ * that was and calls ring_next_chunk(); see module_ring.c for rings of the kernel module.
  */
 #include "record.h"
 #include "thread_slots.h"
@@ -10,11 +10,11 @@
 #include "libdep/engine/os/stop_world.h"
 #include "libdep/engine/os/thread.h"
 
-/* A THREAD_END, and the zero behind it */
+/* A THREAD_END, and the zero after it */
 #define END_ROOM	16u
 /* Bytes of a chunk for what is not kept */
 #define SCRATCH_SIZE	65536u
-/* Bytes of a chunk behind the first whose pages are asked for when it is begun */
+/* Bytes of a chunk after the first whose pages are asked for when it is begun */
 #define LATER_CHUNKS	(256ull << 10)
 /* ..and of the first chunk of a thread that another one created */
 #define OTHER_THREADS	(16ull << 10)
@@ -113,7 +113,7 @@ static void chunk_begin(struct tls *t, const struct adept_position *at, u64 seq)
 	c->head = *at;
 	memset(&c->tail, 0, sizeof(c->tail));
 	c->start_ns = rt_now();
-	c->ticket = rt_ticket();
+	c->timestamp = rt_timestamp();
 	c->fs_base = t->fs_base;
 	c->gs_base = t->app_gs_base;
 	memcpy(c->regs, t->regs, sizeof(c->regs));
@@ -150,7 +150,7 @@ static int chunk_wait(struct adept_thread *r)
 }
 
 /* All that the thread has is published, and its chunk is no longer its own. */
-static int wait_at_rest(struct tls *t)
+static int wait_at_safepoint(struct tls *t)
 {
 	u64 end = t->chunk_end;
 	int ret;
@@ -158,15 +158,15 @@ static int wait_at_rest(struct tls *t)
 	if (chunk_free(t->ring))
 		return 1;
 	t->chunk_end = 0;
-	rest_begin(t);
+	safepoint_enter(t);
 	ret = chunk_wait(t->ring);
-	rest_end(t);
+	safepoint_leave(t);
 	t->chunk_end = end;
 	return ret;
 }
 
 /* Count what the chunk holds and begin it anew. */
-static void turn_in_place(struct tls *t, u32 have, int zero)
+static void reuse_chunk(struct tls *t, u32 have, int zero)
 {
 	u64 fill = t->pp - t->chunk_base;
 
@@ -181,7 +181,7 @@ static void turn_in_place(struct tls *t, u32 have, int zero)
 	t->pp = t->chunk_base;
 }
 
-/* Begin chunk r->head, which is free, behind the one published last. */
+/* Begin chunk r->head, which is free, after the one published last. */
 static void chunk_next(struct tls *t, const struct adept_position *at)
 {
 	struct adept_thread *r = t->ring;
@@ -229,7 +229,7 @@ static void take_scratch(struct tls *t)
 	use_scratch(t, t->scratch_chunk ? t->scratch_chunk : spare_scratch);
 }
 /* The collector is gone, and all chunks are full: nothing is kept until one is free. */
-static void turn_absent(struct tls *t, const struct adept_position *at, u32 have)
+static void next_chunk_absent(struct tls *t, const struct adept_position *at, u32 have)
 {
 	u64 from = t->pp, fill = t->pp - t->chunk_base;
 
@@ -249,7 +249,7 @@ static void drop_chunk(struct tls *t, const struct adept_position *at, u32 have)
 
 	c->dropped_chunks++;
 	c->dropped_bytes += fill;
-	turn_in_place(t, have, 1);
+	reuse_chunk(t, have, 1);
 	chunk_begin(t, at, c->seq + 1);
 }
 
@@ -260,8 +260,8 @@ static void note_fs_base(struct tls *t)
 		t->fs_base = get_fs_base();
 }
 
-void ring_turn(struct tls *t, const struct adept_position *tail, const struct adept_position *head,
-	       u32 have)
+void ring_next_chunk(struct tls *t, const struct adept_position *tail,
+		     const struct adept_position *head, u32 have)
 {
 	struct adept_thread *r = t->ring;
 	u32 n = layout()->nchunks, keep;
@@ -272,16 +272,16 @@ void ring_turn(struct tls *t, const struct adept_position *tail, const struct ad
 	if (t->pp + have > t->chunk_end)
 		have = (u32)(t->chunk_end - t->pp);
 	if (module_ring(t)) {
-		module_turn(t, tail, have);
+		module_next_chunk(t, tail, have);
 		return;
 	}
 	keep = head->frag ? have : 0;
 	if (must_discard(t)) {
-		turn_in_place(t, keep, 0);
+		reuse_chunk(t, keep, 0);
 		return;
 	}
 	if (t->absent) {
-		turn_absent(t, head, keep);
+		next_chunk_absent(t, head, keep);
 		return;
 	}
 	if (layout()->flags & ADEPT_S_DROP &&
@@ -298,7 +298,7 @@ void ring_turn(struct tls *t, const struct adept_position *tail, const struct ad
 	r->flushes++;
 	__atomic_store_n(&r->head, r->head + 1, __ATOMIC_RELEASE);
 	ring_when_half_full(r);
-	if (wait_at_rest(t)) {
+	if (wait_at_safepoint(t)) {
 		chunk_next(t, head);
 	} else {
 		/* Nobody takes more; but what was taken may not have been read yet. */
@@ -319,10 +319,10 @@ static int has_room(struct tls *t, u32 bytes)
 static void need(struct tls *t, u32 bytes)
 {
 	if (!has_room(t, bytes))
-		ring_turn(t, &boundary, &boundary, 0);
+		ring_next_chunk(t, &boundary, &boundary, 0);
 }
 
-void ring_room(struct tls *t)
+void ring_reserve_end(struct tls *t)
 {
 	if (recording())
 		need(t, 4 + sizeof(struct adept_ev_context) + END_ROOM);
@@ -356,16 +356,16 @@ void ring_call_end(struct tls *t)
 		__atomic_store_n(&t->ring->call.before, 0, __ATOMIC_RELEASE);
 }
 
-void ring_mark_end(struct tls *t, u32 status)
+void ring_put_thread_end(struct tls *t, u32 status)
 {
 	struct adept_ev_end ev = { status, 0 };
 	u32 id = ADEPT_EV_THREAD_END;
 
 	if (!t->ring || t->absent || must_discard(t) || !has_room(t, END_ROOM))
 		return;
-	/* Who sees it in its call goes on before the ticket that it ends at. */
+	/* Who sees it in its call goes on before the timestamp that it ends at. */
 	ring_call_end(t);
-	ev.ticket = rt_ticket();
+	ev.timestamp = rt_timestamp();
 	/* What a record that was given up left behind is not to be read as one. */
 	memset((void *)t->pp, 0, END_ROOM);
 	memcpy((void *)(t->pp + 4), &ev, sizeof(ev));
@@ -373,7 +373,7 @@ void ring_mark_end(struct tls *t, u32 status)
 	t->marked = 1;
 }
 
-void ring_unmark_end(struct tls *t)
+void ring_remove_thread_end(struct tls *t)
 {
 	if (t->marked)
 		memset((void *)t->pp, 0, END_ROOM);
@@ -395,7 +395,7 @@ void ring_event(struct tls *t, u32 id, const void *payload, u32 size)
 	t->pp += 4 + size;
 }
 
-void ring_context(struct tls *t, u64 pc)
+void ring_record_context(struct tls *t, u64 pc)
 {
 	struct adept_ev_context c = { .pc = pc };
 
@@ -428,7 +428,7 @@ static int room_or_tail(struct tls *t, u32 bytes, const struct frag *f, unsigned
 
 	if (has_room(t, bytes))
 		return 1;
-	ring_turn(t, &tail, &boundary, 4 + record_value_bytes(f, nst));
+	ring_next_chunk(t, &tail, &boundary, 4 + record_value_bytes(f, nst));
 	return 0;
 }
 
@@ -444,8 +444,8 @@ static int just_moved(struct tls *t)
 	return t->pp == t->chunk_base;
 }
 
-void ring_partial(struct tls *t, struct frag *f, unsigned int n, unsigned int nst,
-		  const u64 *post, const u64 *extra)
+void ring_end_partial_record(struct tls *t, struct frag *f, unsigned int n, unsigned int nst,
+			     const u64 *post, const u64 *extra)
 {
 	struct adept_ev_partial p = {
 		.frag = f->first_exit,
@@ -473,7 +473,7 @@ void ring_partial(struct tls *t, struct frag *f, unsigned int n, unsigned int ns
 	t->pp += 4 + sizeof(p) + p.val_bytes;
 }
 
-void ring_complete(struct tls *t, const struct exit *x)
+void ring_end_record(struct tls *t, const struct exit *x)
 {
 	if (!recording())
 		return;
@@ -549,7 +549,7 @@ void ring_thread_start(struct tls *t, u32 tid, u32 parent_serial, u64 created_at
 	r->parent_serial = parent_serial;
 	r->head = r->tail = r->tail_waits = 0;
 	r->discarding = !!(layout()->flags & ADEPT_S_NULL);
-	r->at_rest = 0;
+	r->at_safepoint = 0;
 	r->null_bytes = r->flushes = 0;
 	r->absent_chunks = r->absent_bytes = 0;
 	r->call.before = 0;
@@ -560,14 +560,14 @@ void ring_thread_start(struct tls *t, u32 tid, u32 parent_serial, u64 created_at
 		t->pp = t->chunk_base;
 	}
 	__atomic_store_n(&r->state, ADEPT_SLOT_LIVE, __ATOMIC_RELEASE);
-	ev.ticket = rt_ticket();
+	ev.timestamp = rt_timestamp();
 	ring_event(t, ADEPT_EV_THREAD_START, &ev, sizeof(ev));
 }
 
 /* Publish what there is; the slot belongs to the collector afterwards. */
 void ring_thread_end(struct tls *t, u32 status)
 {
-	struct adept_ev_end ev = { status, rt_ticket() };
+	struct adept_ev_end ev = { status, rt_timestamp() };
 	struct adept_thread *r = t->ring;
 
 	if (!recording())
@@ -592,12 +592,12 @@ void ring_thread_end(struct tls *t, u32 status)
 		__atomic_store_n(&r->head, r->head + 1, __ATOMIC_RELEASE);
 	}
 	t->discard = 1;
-	r->at_rest = 1;
+	r->at_safepoint = 1;
 	slots_leave(t, ADEPT_SLOT_ENDED);
 	ring_doorbell();
 }
 
-void ring_thread_lost(struct tls *t)
+void ring_thread_vanished(struct tls *t)
 {
 	slots_leave(t, ADEPT_SLOT_ENDED);
 	ring_doorbell();

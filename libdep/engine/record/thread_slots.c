@@ -36,7 +36,7 @@ static u32 nth_slot(u32 i)
 static int is_others(u32 k)
 {
 	return !boot.domain &&
-	       __atomic_load_n(&adept_kept_thread((void *)boot.session, layout(), k)->domain,
+	       __atomic_load_n(&adept_retired_thread((void *)boot.session, layout(), k)->domain,
 			       __ATOMIC_SEQ_CST);
 }
 

@@ -16,7 +16,7 @@ static u8 scratch_for(const struct x86_insn *in)
 	return X86_RBP;
 }
 
-static void store_reg(struct build *b, unsigned int n, u8 reg, s32 off, enum xl8_kind kind)
+static void store_reg(struct build *b, unsigned int n, u8 reg, s32 off, enum state_kind kind)
 {
 	struct adept_store *st = &b->stores[b->next_store];
 	u8 s;
@@ -24,21 +24,21 @@ static void store_reg(struct build *b, unsigned int n, u8 reg, s32 off, enum xl8
 	if (b->held != X86_NONE)
 		st->held = (u8)(b->held + 1);
 	if (reg != X86_R15) {
-		build_xl8(b, kind, n, b->held, X86_NONE, X86_NONE);
+		emit_state(b, kind, n, b->held, X86_NONE, X86_NONE);
 		emit_rm64(&b->e, 0x89, reg, X86_R15, off);
 		return;
 	}
 	/* The application's r15 lives in the TLS block, and at times in a register too. */
 	if (b->held != X86_NONE) {
-		build_xl8(b, kind, n, b->held, X86_NONE, X86_NONE);
+		emit_state(b, kind, n, b->held, X86_NONE, X86_NONE);
 		emit_rm64(&b->e, 0x89, b->held, X86_R15, off);
 		return;
 	}
 	s = scratch_for(&b->ins[n].in);
 	st->held = (u8)(s + 1);
-	build_xl8(b, kind, n, X86_NONE, X86_NONE, X86_NONE);
+	emit_state(b, kind, n, X86_NONE, X86_NONE, X86_NONE);
 	emit_store_gs(&b->e, s, TLS_SPILL0);
-	build_xl8(b, XL8_MANGLE, n, s, X86_NONE, X86_NONE);
+	emit_state(b, STATE_MANGLE, n, s, X86_NONE, X86_NONE);
 	emit_load_gs(&b->e, s, TLS_R15);
 	emit_rm64(&b->e, 0x89, s, X86_R15, off);
 	emit_load_gs(&b->e, s, TLS_SPILL0);
@@ -56,7 +56,7 @@ static void store_vector(struct build *b, unsigned int n, u8 arg, s32 off)
 	struct emit *e = &b->e;
 	u8 reg = arg & 31, size = arg >> 5;
 
-	build_xl8(b, XL8_STORE, n, X86_NONE, X86_NONE, X86_NONE);
+	emit_state(b, STATE_STORE, n, X86_NONE, X86_NONE, X86_NONE);
 	if (size == 2) {
 		/* vmovdqu64 [r15 + off], zmm: EVEX.512.F3.0F.W1 7F; disp32 is not scaled */
 		emit8(e, 0x62);
@@ -78,7 +78,7 @@ static void store_opmask(struct build *b, unsigned int n, u8 k, s32 off)
 	struct emit *e = &b->e;
 
 	/* kmovq [r15 + off], k: VEX.L0.0F.W1 91 */
-	build_xl8(b, XL8_STORE, n, X86_NONE, X86_NONE, X86_NONE);
+	emit_state(b, STATE_STORE, n, X86_NONE, X86_NONE, X86_NONE);
 	emit8(e, 0xc4);
 	emit8(e, 0xc1);
 	emit8(e, 0xf8);
@@ -88,7 +88,7 @@ static void store_opmask(struct build *b, unsigned int n, u8 k, s32 off)
 
 static void store_fsbase(struct build *b, unsigned int n, s32 off)
 {
-	store_reg(b, n, b->ins[n].in.f_rm, off, XL8_STORE);
+	store_reg(b, n, b->ins[n].in.f_rm, off, STATE_STORE);
 	if (b->ins[n].in.opsize == 4) {
 		/* mov dword [r15 + off + 4], 0: the upper half is not written */
 		emit8(&b->e, 0x41);
@@ -117,21 +117,21 @@ static void emit_half(struct emit *e, u8 reg, s32 off)
  * The upper half first: it alone can meet the guard, and is stored again then.  Meanwhile
  * rax and rdx are spilled, which @kind tells in its own way; no flag is changed.
  */
-static void store_ticket(struct build *b, unsigned int n, s32 off, enum xl8_kind kind)
+static void store_timestamp(struct build *b, unsigned int n, s32 off, enum state_kind kind)
 {
 	struct adept_store *st = &b->stores[b->next_store];
-	u8 held = b->held, mark = kind == XL8_AFTER ? XL8_TICKET : 0;
-	u8 none = mark ? mark | XL8_NO_REG : X86_NONE;
+	u8 held = b->held, mark = kind == STATE_FOLLOWING ? STATE_TIMESTAMP : 0;
+	u8 none = mark ? mark | STATE_NO_REG : X86_NONE;
 	struct emit *e = &b->e;
 
 	if (held != X86_NONE)
 		st->held = (u8)(held + 1);
-	build_xl8(b, kind, n, held, X86_NONE, none);
+	emit_state(b, kind, n, held, X86_NONE, none);
 	emit_store_gs(e, X86_RAX, TLS_SPILL1);
-	build_xl8(b, kind, n, held, X86_RAX, none);
+	emit_state(b, kind, n, held, X86_RAX, none);
 	emit_store_gs(e, X86_RDX, TLS_SPILL2);
-	build_xl8(b, kind, n, held, X86_RAX, X86_RDX | mark);
-	if (kind == XL8_AFTER) {
+	emit_state(b, kind, n, held, X86_RAX, X86_RDX | mark);
+	if (kind == STATE_FOLLOWING) {
 		/* lfence */
 		emit8(e, 0x0f);
 		emit8(e, 0xae);
@@ -140,7 +140,7 @@ static void store_ticket(struct build *b, unsigned int n, s32 off, enum xl8_kind
 	/* rdtsc */
 	emit8(e, 0x0f);
 	emit8(e, 0x31);
-	if (kind == XL8_AFTER && is_cmpxchg(&b->ins[n].in)) {
+	if (kind == STATE_FOLLOWING && is_cmpxchg(&b->ins[n].in)) {
 		/* bswap edx; setz dl; bswap edx */
 		emit8(e, 0x0f);
 		emit8(e, 0xca);
@@ -158,7 +158,7 @@ static void store_ticket(struct build *b, unsigned int n, s32 off, enum xl8_kind
 
 static int is_after(u8 kind)
 {
-	return kind == ADEPT_ST_POST || kind == ADEPT_ST_EXIT_REG || kind == ADEPT_ST_BEHIND;
+	return kind == ADEPT_ST_POST || kind == ADEPT_ST_EXIT_REG || kind == ADEPT_ST_AFTER;
 }
 
 void record_emit_before(struct build *b, unsigned int n)
@@ -180,10 +180,10 @@ void record_emit_before(struct build *b, unsigned int n)
 			store_fsbase(b, n, off);
 			break;
 		case ADEPT_ST_BEFORE:
-			store_ticket(b, n, off, XL8_MANGLE);
+			store_timestamp(b, n, off, STATE_MANGLE);
 			break;
 		default:
-			store_reg(b, n, s->arg, off, XL8_STORE);
+			store_reg(b, n, s->arg, off, STATE_STORE);
 		}
 	}
 }
@@ -195,38 +195,38 @@ void record_emit_after(struct build *b, unsigned int n)
 
 		if (s->insn != n || !is_after(s->kind))
 			return;
-		if (s->kind == ADEPT_ST_BEHIND)
-			store_ticket(b, n, b->store_off[b->next_store], XL8_AFTER);
+		if (s->kind == ADEPT_ST_AFTER)
+			store_timestamp(b, n, b->store_off[b->next_store], STATE_FOLLOWING);
 		else
-			store_reg(b, n, s->arg, b->store_off[b->next_store], XL8_AFTER);
+			store_reg(b, n, s->arg, b->store_off[b->next_store], STATE_FOLLOWING);
 	}
 }
 
 /* ADEPT_XT_* of the states in which an id is stored. */
-static u8 state_at_id(enum xl8_kind before)
+static u8 state_at_id(enum state_kind before)
 {
 	switch (before) {
-	case XL8_CALL:
+	case STATE_CALL:
 		return ADEPT_XT_BEFORE | ADEPT_XT_PUSHED;
-	case XL8_IND:
+	case STATE_IND:
 		return ADEPT_XT_BEFORE | ADEPT_XT_RCX | ADEPT_XT_RDX;
-	case XL8_IND_CALL:
+	case STATE_IND_CALL:
 		return ADEPT_XT_BEFORE | ADEPT_XT_PUSHED | ADEPT_XT_RCX | ADEPT_XT_RDX;
-	case XL8_RET_IND:
+	case STATE_RET_IND:
 		return ADEPT_XT_BEFORE | ADEPT_XT_RCX;
 	default:
 		return 0;
 	}
 }
 
-void record_emit_tag(struct build *b, unsigned int x, enum xl8_kind before)
+void record_emit_tag(struct build *b, unsigned int x, enum state_kind before)
 {
-	struct bexit *bx = &b->exits[x];
+	struct build_exit *bx = &b->exits[x];
 	struct emit *e = &b->e;
-	u8 n = (u8)(before == XL8_EXIT ? bx->ninsns : bx->insn);
+	u8 n = (u8)(before == STATE_EXIT ? bx->ninsns : bx->insn);
 
 	bx->at_id = state_at_id(before);
-	build_xl8(b, before, n, (u8)x, X86_NONE, X86_NONE);
+	emit_state(b, before, n, (u8)x, X86_NONE, X86_NONE);
 	if (!recording())
 		return;
 	/* mov dword [r15], id */
@@ -234,6 +234,6 @@ void record_emit_tag(struct build *b, unsigned int x, enum xl8_kind before)
 	emit8(e, 0xc7);
 	emit8(e, 0x07);
 	emit32(e, b->first_exit + x);
-	build_xl8(b, before + 1, n, (u8)x, X86_NONE, X86_NONE);
+	emit_state(b, before + 1, n, (u8)x, X86_NONE, X86_NONE);
 	emit_rm64(e, 0x8d, X86_R15, X86_R15, bx->reclen);
 }

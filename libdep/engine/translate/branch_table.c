@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Branch tables, and the chains of landings behind their entries.
+ * Branch tables, and the chains of landings after their entries.
  *
  * An entry leads to the first landing of its bucket, each landing's literal to the next one of
  * it, the last one's to the dispatcher.  Both change by single stores under running threads,

@@ -19,9 +19,9 @@ static void emit_body(struct build *b)
 	u32 x = 0;
 
 	for (unsigned int n = 0; n < b->n; n++) {
-		const struct binsn *bi = &b->ins[n];
+		const struct build_insn *bi = &b->ins[n];
 
-		r15_begin(b, n);
+		reserved_reg_load(b, n);
 		record_emit_before(b, n);
 		switch (bi->in.kind) {
 		case X86_JCC:
@@ -44,11 +44,11 @@ static void emit_body(struct build *b)
 			if (mangle_needed(bi)) {
 				mangle_insn(b, n);
 			} else {
-				build_xl8(b, XL8_RUN, n, X86_NONE, X86_NONE, X86_NONE);
+				emit_state(b, STATE_RUN, n, X86_NONE, X86_NONE, X86_NONE);
 				emit_bytes(&b->e, bi->raw, bi->in.len);
 			}
 		}
-		r15_end(b, n);
+		reserved_reg_spill(b, n);
 		record_emit_after(b, n);
 	}
 }
@@ -60,14 +60,14 @@ static struct frag *emit_fragment(struct build *b, struct arena *a)
 
 	build_begin(b, a);
 	if (!a) {
-		build_xl8(b, XL8_ENTRY_CALL, 0, X86_NONE, X86_NONE, X86_NONE);
+		emit_state(b, STATE_ENTRY_CALL, 0, X86_NONE, X86_NONE, X86_NONE);
 		emit_lea_rsp(&b->e, 8);
 		b->entry = EMIT_LEA_RSP_LEN;
 	}
 	if (!b->n)
-		build_xl8(b, XL8_ENTRY, 0, X86_NONE, X86_NONE, X86_NONE);
+		emit_state(b, STATE_ENTRY, 0, X86_NONE, X86_NONE, X86_NONE);
 	else if (b->runs[0].function)
-		sites_emit_check(b);
+		return_sites_emit_check(b);
 	emit_body(b);
 	exits_emit_final(b);
 	exits_emit_stubs(b);
@@ -85,10 +85,10 @@ static void link_indirect_call(struct frag *f)
 	for (u32 i = 0; i < f->nexits; i++)
 		if (x[i].kind == ADEPT_X_INDIRECT && x[i].patch)
 			exit_link(&x[i],
-				  callsite_indirect(frag_insn_pc(f, f->ninsns), !f->behind));
+				  call_stub_indirect(frag_insn_pc(f, f->ninsns), !f->after));
 }
 
-static struct frag *build(u64 pc, u16 mask, struct arena *a, enum behind behind)
+static struct frag *build(u64 pc, u16 mask, struct arena *a, enum after after)
 {
 	static struct build build;
 	struct build *b = &build;
@@ -106,10 +106,10 @@ static struct frag *build(u64 pc, u16 mask, struct arena *a, enum behind behind)
 		if (a && b->unwatchable)
 			return NULL;
 		record_plan(b);
-		r15_plan(b);
-		b->relevant = record_relevant(b);
+		reserved_reg_plan(b);
+		b->relevant = record_useful_regs(b);
 		b->mask &= b->relevant;
-		b->first_exit = recording() ? record_take_exits(b->nexits) : 0;
+		b->first_exit = recording() ? record_alloc_exit_ids(b->nexits) : 0;
 		b->nrecorded = b->nexits;
 		f = emit_fragment(b, a);
 		if (f)
@@ -119,7 +119,7 @@ static struct frag *build(u64 pc, u16 mask, struct arena *a, enum behind behind)
 			fatal("cannot translate the instruction at %lx", pc);
 		limit /= 2;
 	}
-	f->behind = behind;
+	f->after = after;
 	proc_slot()->built++;
 	frag_insert(f);
 	link_indirect_call(f);
@@ -128,15 +128,15 @@ static struct frag *build(u64 pc, u16 mask, struct arena *a, enum behind behind)
 
 struct frag *build_fragment(u64 pc, u16 mask)
 {
-	return build(pc, mask, NULL, BEHIND_NOTHING);
+	return build(pc, mask, NULL, AFTER_NOTHING);
 }
 
-struct frag *build_behind(u64 pc, struct arena *a, enum behind behind)
+struct frag *build_after(u64 pc, struct arena *a, enum after after)
 {
-	return build(pc, X86_BIT(X86_RSP), a, behind);
+	return build(pc, X86_BIT(X86_RSP), a, after);
 }
 
-struct build *build_bare(u64 pc, struct arena *a)
+struct build *build_stub(u64 pc, struct arena *a)
 {
 	static struct build bare;
 	struct build *b = &bare;

@@ -2,7 +2,7 @@
 /*
  * Call stubs.
  *
- * The processor predicts a return to the instruction behind the call.  So that the
+ * The processor predicts a return to the instruction after the call.  So that the
  * return table can lead there, all translations of one call must share one native
  * call: a stub with the call and the landing of its return, to which they jump with
  * the application's return address already pushed.
@@ -10,7 +10,7 @@
  * A stub for a direct call enters the callee with a mask that all its users have;
  * when one comes that knows less, a new stub takes over the old one's users.
  *
- * The landing falls into the fragment behind the call, translated along with the
+ * The landing falls into the fragment after the call, translated along with the
  * stub.  If that dies, threads must not land there any more: a new stub, whose
  * landing jumps, takes over.
  */
@@ -58,19 +58,19 @@ static struct callsite *add_site(u64 ret, u64 target)
 
 static struct frag *build_call(const struct callsite *c, u16 mask, struct landing_place *at)
 {
-	struct build *b = build_bare(c->ret, NULL);
+	struct build *b = build_stub(c->ret, NULL);
 	struct frag *f;
 
 	b->mask = mask;
-	landing_emit_way_out(b);
+	landing_emit_mismatch_exit(b);
 	if (c->target) {
-		b->exits[b->nexits++] = (struct bexit){
+		b->exits[b->nexits++] = (struct build_exit){
 			.kind = X_LINK, .call = CALL_NATIVE, .target = c->target, .mask = mask,
 		};
-		build_xl8(b, XL8_EXIT_DONE, 0, 0, X86_NONE, X86_NONE);
+		emit_state(b, STATE_EXIT_DONE, 0, 0, X86_NONE, X86_NONE);
 		b->exits[0].patch = exits_emit_linkable(b, 0xe8);
 	} else {
-		build_xl8(b, XL8_AT_RCX, 0, 0, X86_NONE, X86_NONE);
+		emit_state(b, STATE_AT_RCX, 0, 0, X86_NONE, X86_NONE);
 		lookup_call(&b->e);
 	}
 	landing_emit(b, 1);
@@ -93,23 +93,23 @@ static void renew(struct callsite *c, u16 mask, int inlined)
 	struct frag *old = c->stub;
 	struct landing_place at;
 
-	/* The fragment behind it may contain this call: c->stub must be there. */
+	/* The fragment after it may contain this call: c->stub must be there. */
 	c->stub = build_call(c, mask, &at);
-	landing_build_rest(c->ret, arena_of((u64)c->stub->start),
-			   inlined && same_page ? BEHIND_RETURN : BEHIND_NOTHING);
+	landing_build_tail(c->ret, arena_of((u64)c->stub->start),
+			   inlined && same_page ? AFTER_RETURN : AFTER_NOTHING);
 	/* Only now can a thread get there. */
 	table_set(T_RETURN, c->ret, &at);
 	while (old && old->in)
 		exit_link(heap_at(old->in), c->stub);
 }
 
-struct frag *callsite_direct(const struct exit *x)
+struct frag *call_stub_direct(const struct exit *x)
 {
 	u64 ret = frag_insn_pc(exit_frag(x), x->ninsns);
 	struct callsite *c = find_site(ret, x->target);
 
 	if (!c) {
-		sites_call(ret, x->target);
+		return_sites_call(ret, x->target);
 		c = add_site(ret, x->target);
 	}
 	if (!c->stub)
@@ -119,7 +119,7 @@ struct frag *callsite_direct(const struct exit *x)
 	return c->stub;
 }
 
-struct frag *callsite_indirect(u64 ret, int inlined)
+struct frag *call_stub_indirect(u64 ret, int inlined)
 {
 	struct callsite *c = find_site(ret, 0);
 
@@ -130,7 +130,7 @@ struct frag *callsite_indirect(u64 ret, int inlined)
 	return c->stub;
 }
 
-void callsite_renew(u64 ret)
+void call_stub_rebuild(u64 ret)
 {
 	struct callsite *c;
 

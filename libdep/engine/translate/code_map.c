@@ -13,7 +13,7 @@
 #include "libdep/engine/hooks/hooks.h"
 
 #define MAX_REGIONS	1024
-#define MAX_WATCHED	4096
+#define MAX_PROTECTED	4096
 
 struct region {
 	u64 start, end;
@@ -31,7 +31,7 @@ struct watched {
 static struct region regions[MAX_REGIONS];
 static u32 nregions;
 static int forgotten;	/* there were more regions than that */
-static struct watched watched[MAX_WATCHED];
+static struct watched watched[MAX_PROTECTED];
 static u32 nwatched;
 static u32 unwatched;	/* how many there have been */
 
@@ -99,7 +99,7 @@ static int lookup_region(u64 pc, struct region *r)
 	if (recording())
 		record_map(l.start, l.end, l.offset, l.dev, l.inode, l.prot, l.path);
 	if (base)
-		watch_module(base, l.start, l.end);
+		hooks_scan_module(base, l.start, l.end);
 	return 1;
 }
 
@@ -131,7 +131,7 @@ static struct region *region_of(u64 pc)
 
 /* ---- watched pages ---- */
 
-static struct watched *find_watched(u64 page)
+static struct watched *find_protected(u64 page)
 {
 	for (u32 i = 0; i < nwatched; i++)
 		if (watched[i].page == page)
@@ -139,7 +139,7 @@ static struct watched *find_watched(u64 page)
 	return NULL;
 }
 
-static void unwatch(struct watched *w)
+static void unprotect(struct watched *w)
 {
 	sys3(__NR_mprotect, w->page, ADEPT_PAGE, w->prot);
 	*w = watched[--nwatched];
@@ -149,9 +149,9 @@ static void unwatch(struct watched *w)
 /* Return: 0 if no more pages can be watched. */
 static int watch(u64 page, u32 prot)
 {
-	if (find_watched(page))
+	if (find_protected(page))
 		return 1;
-	if (nwatched == MAX_WATCHED)
+	if (nwatched == MAX_PROTECTED)
 		return 0;
 	/* The kernel may have no more mappings for this process. */
 	if (sys3(__NR_mprotect, page, ADEPT_PAGE, prot & ~K_PROT_WRITE) < 0)
@@ -160,12 +160,12 @@ static int watch(u64 page, u32 prot)
 	return 1;
 }
 
-u32 code_unwatched(void)
+u32 code_unprotect_count(void)
 {
 	return __atomic_load_n(&unwatched, __ATOMIC_ACQUIRE);
 }
 
-static int unwatch_range(u64 start, u64 end)
+static int unprotect_range(u64 start, u64 end)
 {
 	int n = 0;
 
@@ -174,7 +174,7 @@ static int unwatch_range(u64 start, u64 end)
 
 		if (page < end && page + ADEPT_PAGE > start) {
 			frag_kill_range(page, page + ADEPT_PAGE);
-			unwatch(&watched[i]);
+			unprotect(&watched[i]);
 			n++;
 		} else {
 			i++;
@@ -183,12 +183,12 @@ static int unwatch_range(u64 start, u64 end)
 	return n != 0;
 }
 
-int code_unwatch_range(u64 start, u64 end)
+int code_unprotect_range(u64 start, u64 end)
 {
 	int any;
 
 	lock(&frag_lock);
-	any = unwatch_range(start, end);
+	any = unprotect_range(start, end);
 	unlock(&frag_lock);
 	return any;
 }
@@ -210,10 +210,10 @@ int code_write_fault(u64 addr)
 	u64 page = addr & ~(u64)(ADEPT_PAGE - 1);
 	int ours;
 
-	if (!__atomic_load_n(&nwatched, __ATOMIC_RELAXED) && !code_unwatched())
+	if (!__atomic_load_n(&nwatched, __ATOMIC_RELAXED) && !code_unprotect_count())
 		return 0;
 	lock(&frag_lock);
-	ours = unwatch_range(page, page + ADEPT_PAGE) || came_late(page);
+	ours = unprotect_range(page, page + ADEPT_PAGE) || came_late(page);
 	unlock(&frag_lock);
 	return ours;
 }
@@ -272,19 +272,19 @@ size_t code_fetch(u64 pc, u8 *buf, size_t n, u8 *unwatchable)
  */
 static void cut_region(u32 i, u64 start, u64 end)
 {
-	struct region behind = regions[i];
+	struct region after = regions[i];
 
 	if (regions[i].start < start)
 		regions[i].end = start;
 	else
 		regions[i] = regions[--nregions];
-	if (behind.end <= end)
+	if (after.end <= end)
 		return;
-	behind.start = end;
+	after.start = end;
 	if (nregions == MAX_REGIONS)
 		forgotten = 1;
 	else
-		regions[nregions++] = behind;
+		regions[nregions++] = after;
 }
 
 void code_changed(u64 stamp, u64 start, u64 end)
@@ -311,7 +311,7 @@ void code_changed(u64 stamp, u64 start, u64 end)
 	}
 	if (hit || forgotten) {
 		frag_kill_range(start, end);
-		watch_forget(start, end);
+		hooks_forget_range(start, end);
 		if (recording())
 			record_unmap(start, end);
 	}

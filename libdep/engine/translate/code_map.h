@@ -27,12 +27,12 @@ size_t code_fetch(u64 pc, u8 *buf, size_t n, u8 *unwatchable);
  */
 int code_write_fault(u64 addr);
 /**
- * code_unwatch_range() - let the kernel write there (a system call met EFAULT);
+ * code_unprotect_range() - let the kernel write there (a system call met EFAULT);
  * 1 if any was watched
  */
-int code_unwatch_range(u64 start, u64 end);
-/** code_unwatched() - a number that grows when a page is no longer watched */
-u32 code_unwatched(void);
+int code_unprotect_range(u64 start, u64 end);
+/** code_unprotect_count() - a number that grows when a page is no longer watched */
+u32 code_unprotect_count(void);
 /**
  * code_changed() - [@start, @end) was unmapped, mapped or re-protected
  * @stamp: see mapping_table.h; pages that have been watched since are another mapping's

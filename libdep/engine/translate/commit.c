@@ -23,54 +23,54 @@ void build_begin(struct build *b, struct arena *a)
 	b->check = 0;
 }
 
-/* What has yet to be stored behind @insn, for arg3. */
-static u8 stored_behind(const struct build *b, unsigned int insn)
+/* What has yet to be stored after @insn, for arg3. */
+static u8 stored_after(const struct build *b, unsigned int insn)
 {
 	const struct adept_store *s = &b->stores[b->next_store];
 
 	if (b->next_store == b->nstores || s->insn != insn)
 		return 0;
-	if (s->kind == ADEPT_ST_BEHIND)
-		return XL8_TICKET;
+	if (s->kind == ADEPT_ST_AFTER)
+		return STATE_TIMESTAMP;
 	if (s->kind == ADEPT_ST_POST)
-		return s->arg == X86_RDI ? XL8_RDI : XL8_RSI;
+		return s->arg == X86_RDI ? STATE_RDI : STATE_RSI;
 	return 0;
 }
 
-void build_xl8(struct build *b, enum xl8_kind kind, unsigned int insn, u8 arg, u8 arg2, u8 arg3)
+void emit_state(struct build *b, enum state_kind kind, unsigned int insn, u8 arg, u8 arg2, u8 arg3)
 {
-	struct xl8 *x;
+	struct state_entry *x;
 	u32 nst = b->next_store;
 	u16 off = (u16)(b->hot_end ? COLD_OFFSET + (b->e.p - b->cold) : b->e.p - b->start);
 
 	/* A register that holds r15 has to be restored anywhere. */
-	if (b->held != X86_NONE && (kind == XL8_RUN || kind == XL8_STORE)) {
-		kind = XL8_MANGLE;
+	if (b->held != X86_NONE && (kind == STATE_RUN || kind == STATE_STORE)) {
+		kind = STATE_MANGLE;
 		arg = b->held;
 	}
-	if (kind == XL8_DONE || kind == XL8_DONE_R15 || kind == XL8_GS_DONE) {
-		u8 behind = stored_behind(b, insn);
+	if (kind == STATE_DONE || kind == STATE_DONE_R15 || kind == STATE_GS_DONE) {
+		u8 after = stored_after(b, insn);
 
-		if (behind)
-			arg3 = behind | (arg3 == X86_NONE ? XL8_NO_REG : arg3);
+		if (after)
+			arg3 = after | (arg3 == X86_NONE ? STATE_NO_REG : arg3);
 	}
-	if (kind == XL8_RUN) {
+	if (kind == STATE_RUN) {
 		if (b->run_open)
 			return;
 		b->run_open = 1;
 	} else {
 		b->run_open = 0;
 	}
-	if (kind >= XL8_EXIT && kind <= XL8_EXIT_DONE)
+	if (kind >= STATE_EXIT && kind <= STATE_EXIT_DONE)
 		nst = b->exits[arg].nstores;
 	/* Two entries at one address: the later one counts. */
-	if (b->nxl8 && b->xl8[b->nxl8 - 1].off == off)
+	if (b->nxl8 && b->state_entry[b->nxl8 - 1].off == off)
 		b->nxl8--;
-	if (b->nxl8 == MAX_XL8) {
+	if (b->nxl8 == MAX_STATES) {
 		b->e.overflow = 1;
 		return;
 	}
-	x = &b->xl8[b->nxl8++];
+	x = &b->state_entry[b->nxl8++];
 	x->off = off;
 	x->kind = kind;
 	x->insn = (u8)insn;
@@ -94,7 +94,7 @@ static void emit_literals(struct build *b)
 {
 	if (!b->nlits)
 		return;
-	build_xl8(b, XL8_DATA, b->n, X86_NONE, X86_NONE, X86_NONE);
+	emit_state(b, STATE_DATA, b->n, X86_NONE, X86_NONE, X86_NONE);
 	while ((u64)b->e.p & 7)
 		emit8(&b->e, 0xcc);
 	for (u32 i = 0; i < b->nlits; i++) {
@@ -128,7 +128,7 @@ static u16 code_offset(const struct build *b, const u8 *p)
 static void link_exits(struct frag *f, const struct build *b)
 {
 	for (u32 i = 0; i < b->nexits; i++) {
-		const struct bexit *bx = &b->exits[i];
+		const struct build_exit *bx = &b->exits[i];
 		struct exit *x = &frag_exits(f)[i];
 
 		x->target = bx->target;
@@ -146,9 +146,9 @@ static void link_exits(struct frag *f, const struct build *b)
 
 static struct frag *make_frag(struct build *b)
 {
-	u8 xl8[MAX_XL8 * XL8_PACKED];
-	u32 xl8_len = xl8_pack(xl8, b->xl8, b->nxl8);
-	struct frag *f = heap_alloc(sizeof(*f) + b->nruns * sizeof(f->runs[0]) + b->n + xl8_len);
+	u8 state_entry[MAX_STATES * STATE_PACKED];
+	u32 states_len = state_pack(state_entry, b->state_entry, b->nxl8);
+	struct frag *f = heap_alloc(sizeof(*f) + b->nruns * sizeof(f->runs[0]) + b->n + states_len);
 
 	f->pc = b->pc;
 	f->start = b->start;
@@ -163,11 +163,11 @@ static struct frag *make_frag(struct build *b)
 	f->nruns = (u8)b->nruns;
 	f->ninsns = (u8)b->n;
 	f->check = b->check;
-	f->xl8_len = (u16)xl8_len;
+	f->states_len = (u16)states_len;
 	memcpy(f->runs, b->runs, b->nruns * sizeof(f->runs[0]));
 	for (u32 i = 0; i < b->n; i++)
 		frag_lens(f)[i] = b->ins[i].in.len;
-	memcpy(frag_xl8(f), xl8, xl8_len);
+	memcpy(frag_states(f), state_entry, states_len);
 	return f;
 }
 

@@ -61,10 +61,10 @@ u8 *dispatch_exit(struct tls *t)
 		return dispatch_resume(t);
 	since = begin();
 	if (x->kind == X_SITE)
-		sites_learn(t->regs[X86_RSP]);
+		return_sites_add(t->regs[X86_RSP]);
 	f = frag_get(x->target, x->mask, x->call != CALL_NONE);
 	if (x->kind != X_SITE)
-		exit_link(x, x->call == CALL_BY_STUB ? callsite_direct(x) : f);
+		exit_link(x, x->call == CALL_BY_STUB ? call_stub_direct(x) : f);
 	end(since);
 	return frag_entry(f) + (x->kind == X_SITE ? f->check : 0);
 }
@@ -106,7 +106,7 @@ static u8 *write_gs_base(struct tls *t, const struct x86_insn *in, u64 next)
 	/* A chunk that begins with the event begins with the old base. */
 	ring_event(t, ADEPT_EV_GSBASE, &v, 8);
 	t->app_gs_base = v;
-	ring_context(t, next);
+	ring_record_context(t, next);
 	return dispatch_to(t, next, KNOWN_ALL);
 }
 
@@ -146,7 +146,7 @@ u8 *dispatch_trap(struct tls *t)
 	t->resume_pc = x->target;
 	t->resume_known = KNOWN_ALL;
 	if (has_come(x->target)) {
-		ring_context(t, x->target);
+		ring_record_context(t, x->target);
 		return dispatch_to(t, x->target, KNOWN_ALL);
 	}
 	switch (x86_decode(&in, raw, (unsigned int)got)) {
@@ -175,15 +175,15 @@ u8 *dispatch_resume(struct tls *t)
 		sigmask_release(t);
 		if (!t->pending)
 			break;
-		t->pending &= ~(u64)PENDING_REST;
+		t->pending &= ~(u64)PENDING_STOP;
 		if (t->pending)
 			signal_deliver(t);
 		/* Its registers must be known before another event begins a new chunk. */
 		if (t->pending)
-			ring_context(t, t->resume_pc);
+			ring_record_context(t, t->resume_pc);
 	}
-	rest_if_asked(t);
+	safepoint_poll(t);
 	t->resume_known = KNOWN_ALL;
-	ring_context(t, t->resume_pc);
+	ring_record_context(t, t->resume_pc);
 	return dispatch_to(t, t->resume_pc, t->resume_known);
 }

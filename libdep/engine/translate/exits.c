@@ -31,45 +31,45 @@ static void push_return_address(struct build *b, u64 ret)
 
 static void emit_direct(struct build *b, u32 i)
 {
-	struct bexit *x = &b->exits[i];
+	struct build_exit *x = &b->exits[i];
 
 	if (x->call == CALL_BY_STUB) {
 		push_return_address(b, b->ins[x->insn].pc + b->ins[x->insn].in.len);
-		record_emit_tag(b, i, XL8_CALL);
+		record_emit_tag(b, i, STATE_CALL);
 		if (layout()->flags & ADEPT_S_STRICT)
 			x->call = CALL_NONE;
 	} else {
-		record_emit_tag(b, i, XL8_EXIT);
+		record_emit_tag(b, i, STATE_EXIT);
 	}
-	build_xl8(b, XL8_EXIT_DONE, x->ninsns, (u8)i, X86_NONE, X86_NONE);
+	emit_state(b, STATE_EXIT_DONE, x->ninsns, (u8)i, X86_NONE, X86_NONE);
 	x->patch = exits_emit_linkable(b, 0xe9);
 }
 
 static void emit_indirect(struct build *b, u32 i)
 {
-	struct bexit *x = &b->exits[i];
-	const struct binsn *bi = &b->ins[x->insn];
+	struct build_exit *x = &b->exits[i];
+	const struct build_insn *bi = &b->ins[x->insn];
 
 	if (bi->in.kind == X86_RET && !bi->in.imm_len && !(layout()->flags & ADEPT_S_STRICT)) {
 		returns_emit(b, i);
 		return;
 	}
-	build_xl8(b, XL8_STORE, x->insn, X86_NONE, X86_NONE, X86_NONE);
+	emit_state(b, STATE_STORE, x->insn, X86_NONE, X86_NONE, X86_NONE);
 	emit_store_gs(&b->e, X86_RCX, TLS_IND0);
 	emit_store_gs(&b->e, X86_RDX, TLS_IND1);
-	build_xl8(b, XL8_IND, x->insn, (u8)i, X86_NONE, X86_NONE);
+	emit_state(b, STATE_IND, x->insn, (u8)i, X86_NONE, X86_NONE);
 	mangle_load_target(b, x->insn);
 	if (bi->in.kind == X86_CALL_IND) {
 		push_return_address(b, bi->pc + bi->in.len);
-		record_emit_tag(b, i, XL8_IND_CALL);
+		record_emit_tag(b, i, STATE_IND_CALL);
 	} else {
-		record_emit_tag(b, i, XL8_IND);
+		record_emit_tag(b, i, STATE_IND);
 	}
 	if (bi->in.kind == X86_RET) {
 		returns_emit_by_jump(b, i);
 		return;
 	}
-	build_xl8(b, XL8_AT_RCX, x->insn, (u8)i, X86_NONE, X86_NONE);
+	emit_state(b, STATE_AT_RCX, x->insn, (u8)i, X86_NONE, X86_NONE);
 	if (bi->in.kind == X86_CALL_IND && !(layout()->flags & ADEPT_S_STRICT))
 		x->patch = exits_emit_linkable(b, 0xe9);
 	else
@@ -83,18 +83,18 @@ static void emit_gate(struct build *b, enum gate g)
 
 void exits_emit_thunk(struct build *b, u32 i, const struct exit *x)
 {
-	struct bexit *bx = &b->exits[i];
+	struct build_exit *bx = &b->exits[i];
 
 	if (!bx->patch || bx->kind == ADEPT_X_INDIRECT)
 		return;
 	bx->thunk = b->e.p;
 	if (bx->kind == X_SITE)
-		sites_emit_miss(b);
+		return_sites_emit_miss(b);
 	if (bx->call == CALL_NATIVE) {
-		build_xl8(b, XL8_CALLED, bx->insn, (u8)i, X86_NONE, X86_NONE);
+		emit_state(b, STATE_CALLED, bx->insn, (u8)i, X86_NONE, X86_NONE);
 		emit_lea_rsp(&b->e, 8);
 	}
-	build_xl8(b, XL8_EXIT_DONE, bx->ninsns, (u8)i, X86_NONE, X86_NONE);
+	emit_state(b, STATE_EXIT_DONE, bx->ninsns, (u8)i, X86_NONE, X86_NONE);
 	emit_store_gs_imm(&b->e, TLS_EXIT, heap_ref(x));
 	emit_gate(b, bx->kind == ADEPT_X_SYSCALL ? GATE_SYSCALL :
 		  bx->kind == ADEPT_X_TRAP ? GATE_TRAP : GATE_EXIT);
@@ -102,12 +102,12 @@ void exits_emit_thunk(struct build *b, u32 i, const struct exit *x)
 		put_rel32(bx->patch, bx->thunk);
 }
 
-void exits_emit_branch(struct build *b, unsigned int n, struct bexit *x)
+void exits_emit_branch(struct build *b, unsigned int n, struct build_exit *x)
 {
-	const struct binsn *bi = &b->ins[n];
+	const struct build_insn *bi = &b->ins[n];
 	struct emit *e = &b->e;
 
-	build_xl8(b, XL8_STORE, n, X86_NONE, X86_NONE, X86_NONE);
+	emit_state(b, STATE_STORE, n, X86_NONE, X86_NONE, X86_NONE);
 	if (bi->in.kind == X86_JCC) {
 		emit_align_field(e, 2);
 		emit8(e, 0x0f);
@@ -121,10 +121,10 @@ void exits_emit_branch(struct build *b, unsigned int n, struct bexit *x)
 		emit8(e, 0x67);
 	emit8(e, bi->in.opcode);
 	emit8(e, 2);
-	build_xl8(b, XL8_STORE, n + 1, X86_NONE, X86_NONE, X86_NONE);
+	emit_state(b, STATE_STORE, n + 1, X86_NONE, X86_NONE, X86_NONE);
 	emit8(e, 0xeb);
 	emit8(e, 0);
-	build_xl8(b, XL8_EXIT, n + 1, (u8)(x - b->exits), X86_NONE, X86_NONE);
+	emit_state(b, STATE_EXIT, n + 1, (u8)(x - b->exits), X86_NONE, X86_NONE);
 	u8 *skip = e->p;
 
 	emit_align_field(e, 1);
@@ -138,7 +138,7 @@ void exits_emit_branch(struct build *b, unsigned int n, struct bexit *x)
 void exits_emit_final(struct build *b)
 {
 	for (u32 i = 0; i < b->nrecorded; i++) {
-		struct bexit *x = &b->exits[i];
+		struct build_exit *x = &b->exits[i];
 
 		if (x->jcc)
 			continue;
@@ -147,8 +147,8 @@ void exits_emit_final(struct build *b)
 		} else if (x->kind == ADEPT_X_DIRECT) {
 			emit_direct(b, i);
 		} else {
-			record_emit_tag(b, i, XL8_EXIT);
-			build_xl8(b, XL8_EXIT_DONE, x->ninsns, (u8)i, X86_NONE, X86_NONE);
+			record_emit_tag(b, i, STATE_EXIT);
+			emit_state(b, STATE_EXIT_DONE, x->ninsns, (u8)i, X86_NONE, X86_NONE);
 			x->patch = exits_emit_linkable(b, 0xe9);
 		}
 	}
@@ -157,7 +157,7 @@ void exits_emit_final(struct build *b)
 void exits_emit_stubs(struct build *b)
 {
 	for (u32 i = 0; i < b->nexits; i++) {
-		struct bexit *x = &b->exits[i];
+		struct build_exit *x = &b->exits[i];
 
 		if (!x->jcc)
 			continue;
@@ -167,8 +167,8 @@ void exits_emit_stubs(struct build *b)
 		}
 		if (!b->e.overflow)
 			put_rel32(x->jcc, b->e.p);
-		record_emit_tag(b, i, XL8_EXIT);
-		build_xl8(b, XL8_EXIT_DONE, x->ninsns, (u8)i, X86_NONE, X86_NONE);
+		record_emit_tag(b, i, STATE_EXIT);
+		emit_state(b, STATE_EXIT_DONE, x->ninsns, (u8)i, X86_NONE, X86_NONE);
 		x->patch = exits_emit_linkable(b, 0xe9);
 	}
 }

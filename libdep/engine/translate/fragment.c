@@ -176,9 +176,9 @@ void frag_kill(struct frag *f)
 		exit_unlink(heap_at(f->in));
 	for (u32 i = 0; i < f->nexits; i++)
 		exit_unlink(&frag_exits(f)[i]);
-	if (f->behind == BEHIND_RETURN)
-		callsite_renew(f->pc);
-	else if (f->behind == BEHIND_JUMP)
+	if (f->after == AFTER_RETURN)
+		call_stub_rebuild(f->pc);
+	else if (f->after == AFTER_JUMP)
 		landing_renew(f->pc);
 }
 

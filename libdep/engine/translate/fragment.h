@@ -39,7 +39,7 @@ struct exit {
 	u32 to;			/* fragment that it is linked to */
 	u32 next_in;		/* next exit linked to the same fragment */
 	u16 patch, thunk;	/* see frag_code() */
-	u16 mask;		/* registers known behind it */
+	u16 mask;		/* registers known after it */
 	u16 reclen;
 	u8 ninsns;
 	u8 nstores;
@@ -53,14 +53,14 @@ static inline struct frag *exit_frag(const struct exit *x)
 }
 
 /* Which landing falls into a fragment. */
-enum behind { BEHIND_NOTHING, BEHIND_RETURN, BEHIND_JUMP };
+enum after { AFTER_NOTHING, AFTER_RETURN, AFTER_JUMP };
 
 /* What the cache bytes from some offset on are, while they are built; see state_table.h. */
-struct xl8 {
+struct state_entry {
 	u16 off;		/* see frag_code() */
-	u8 kind;		/* enum xl8_kind */
+	u8 kind;		/* enum state_kind */
 	u8 insn;
-	u8 nst;			/* stores of the record behind this point */
+	u8 nst;			/* stores of the record after this point */
 	u8 arg;			/* exit index, or register in TLS_SPILL0 */
 	u8 arg2;		/* register in TLS_SPILL1 */
 	u8 arg3;		/* register in TLS_SPILL2 */
@@ -80,15 +80,15 @@ struct frag {
 	u32 store_off;		/* u16: of each value in the record; none: 8 bytes each */
 	u32 source;		/* copy of the code it came from, compared at each entry */
 	u16 hot_len, cold_len;
-	u16 xl8_len;		/* bytes */
+	u16 states_len;		/* bytes */
 	u16 entry;		/* offset of the body; the call entry is before it: none if 0 */
 	u16 mask;		/* entry mask */
 	u16 relevant;		/* registers whose being known matters here */
 	u8 nexits, ninsns, nruns;
 	u8 dead;
-	u8 behind;		/* enum behind: such a fragment has no call entry */
-	u8 check;		/* bytes of sites_emit_check() at the entry */
-	/* nruns of them, then ninsns instruction lengths, then xl8 */
+	u8 after;		/* enum after: such a fragment has no call entry */
+	u8 check;		/* bytes of return_sites_emit_check() at the entry */
+	/* nruns of them, then ninsns instruction lengths, then state_entry */
 	struct adept_run runs[];
 };
 
@@ -116,8 +116,8 @@ static inline u8 *frag_lens(struct frag *f)
 	return (u8 *)&f->runs[f->nruns];
 }
 
-/* What xl8_pack() made. */
-static inline u8 *frag_xl8(struct frag *f)
+/* What state_pack() made. */
+static inline u8 *frag_states(struct frag *f)
 {
 	return frag_lens(f) + f->ninsns;
 }
@@ -151,10 +151,10 @@ static inline u8 *frag_entry(const struct frag *f)
  */
 struct frag *build_fragment(u64 pc, u16 mask);
 /**
- * build_behind() - the {rsp} version, right behind what was built last in @a; NULL if it
+ * build_after() - the {rsp} version, right after what was built last in @a; NULL if it
  * cannot be
  */
-struct frag *build_behind(u64 pc, struct arena *a, enum behind behind);
+struct frag *build_after(u64 pc, struct arena *a, enum after after);
 
 /* link.c */
 void exit_link(struct exit *x, struct frag *to);

@@ -8,7 +8,7 @@
  * landing of the same bucket (branch_table.c), the last one to the dispatcher.  It only names an
  * address, not a translation, so it is never stale and never freed.
  *
- * Returns have a table of their own: a call's return landing stands right behind
+ * Returns have a table of their own: a call's return landing stands right after
  * the native call, where the processor's return predictor expects it (call_stub.c).
  */
 #include "build.h"
@@ -55,11 +55,11 @@ void landing_init(void)
 	callsite_init();
 }
 
-void landing_emit_way_out(struct build *b)
+void landing_emit_mismatch_exit(struct build *b)
 {
 	if (!by_loop)
 		return;
-	build_xl8(b, XL8_LAND_CMP, 0, X86_NONE, X86_NONE, X86_NONE);
+	emit_state(b, STATE_LAND_CMP, 0, X86_NONE, X86_NONE, X86_NONE);
 	emit8(&b->e, 0xe9);
 	emit32(&b->e, 0);
 	b->land_miss = b->e.p - 4;
@@ -96,7 +96,7 @@ void landing_emit(struct build *b, int is_return)
 
 	b->land = e->p;
 	b->land_is_return = (u8)is_return;
-	build_xl8(b, XL8_LAND, b->n, X86_NONE, X86_NONE, X86_NONE);
+	emit_state(b, STATE_LAND, b->n, X86_NONE, X86_NONE, X86_NONE);
 	if (is_return) {
 		/*
 		 * mov [rsp-8], rcx: the return address again, where the native return
@@ -109,19 +109,19 @@ void landing_emit(struct build *b, int is_return)
 	emit_subtract(b, is_return);
 	if (by_loop) {
 		/* loop back to the way out */
-		build_xl8(b, XL8_LAND_LOOP, b->n, X86_NONE, X86_NONE, X86_NONE);
+		emit_state(b, STATE_LAND_LOOP, b->n, X86_NONE, X86_NONE, X86_NONE);
 		emit8(e, 0xe2);
 		emit8(e, (u8)(b->start - (e->p + 1)));
 	} else {
 		/* jrcxz over the jump */
-		build_xl8(b, XL8_LAND_CMP, b->n, X86_NONE, X86_NONE, X86_NONE);
+		emit_state(b, STATE_LAND_CMP, b->n, X86_NONE, X86_NONE, X86_NONE);
 		emit8(e, 0xe3);
 		emit8(e, 5);
 		emit8(e, 0xe9);
 		emit32(e, 0);
 		b->land_miss = e->p - 4;
 	}
-	build_xl8(b, XL8_LAND_OK, b->n, X86_NONE, X86_NONE, X86_NONE);
+	emit_state(b, STATE_LAND_OK, b->n, X86_NONE, X86_NONE, X86_NONE);
 	emit_load_gs(e, X86_RCX, TLS_IND0);
 	emit_load_gs(e, X86_RDX, TLS_IND1);
 }
@@ -133,14 +133,14 @@ void landing_emit_mismatch(struct build *b)
 
 	if (!e->overflow)
 		put_rel32(b->land_miss, e->p);
-	build_xl8(b, XL8_LAND_CMP, b->n, X86_NONE, X86_NONE, X86_NONE);
+	emit_state(b, STATE_LAND_CMP, b->n, X86_NONE, X86_NONE, X86_NONE);
 	if (small(b->pc)) {
 		emit_rm64(e, 0x8d, X86_RCX, X86_RCX, (s32)b->pc);
 	} else {
 		emit_mov_imm64(e, X86_RDX, b->pc);
 		emit_op_mem(e, 0x8d, X86_RCX, &sum);
 	}
-	build_xl8(b, XL8_LAND, b->n, X86_NONE, X86_NONE, X86_NONE);
+	emit_state(b, STATE_LAND, b->n, X86_NONE, X86_NONE, X86_NONE);
 	if (b->land_is_return) {
 		/* mov rdx, [literal]; jmp rdx */
 		emit8(e, 0x48);
@@ -170,41 +170,41 @@ struct landing_place landing_place(const struct build *b)
 
 static void build_landing(u64 pc, int is_return, int inlined)
 {
-	struct build *b = build_bare(pc, NULL);
+	struct build *b = build_stub(pc, NULL);
 	struct landing_place at;
 
-	landing_emit_way_out(b);
-	build_xl8(b, XL8_LAND_CALL, 0, X86_NONE, X86_NONE, X86_NONE);
+	landing_emit_mismatch_exit(b);
+	emit_state(b, STATE_LAND_CALL, 0, X86_NONE, X86_NONE, X86_NONE);
 	emit_lea_rsp(&b->e, 8);
 	landing_emit(b, is_return);
 	/* Its tables have room for so little; an error of the engine's. */
 	if (!build_commit(b))
 		fatal("cannot build a landing for %lx", pc);
 	at = landing_place(b);
-	landing_build_rest(pc, b->arena, inlined ? BEHIND_JUMP : BEHIND_NOTHING);
+	landing_build_tail(pc, b->arena, inlined ? AFTER_JUMP : AFTER_NOTHING);
 	/* Only now can a thread get there. */
 	table_set(is_return ? T_RETURN : T_JUMP, pc, &at);
 }
 
-/* Behind a landing for @pc: jump to wherever its fragment is. */
+/* After a landing for @pc: jump to wherever its fragment is. */
 static void build_link(u64 pc, struct arena *a)
 {
-	struct build *b = build_bare(pc, a);
+	struct build *b = build_stub(pc, a);
 
-	b->exits[b->nexits++] = (struct bexit){
+	b->exits[b->nexits++] = (struct build_exit){
 		.kind = X_LINK, .target = pc, .mask = X86_BIT(X86_RSP),
 	};
-	build_xl8(b, XL8_EXIT_DONE, 0, 0, X86_NONE, X86_NONE);
+	emit_state(b, STATE_EXIT_DONE, 0, 0, X86_NONE, X86_NONE);
 	b->exits[0].patch = exits_emit_linkable(b, 0xe9);
 	/* The same. */
 	if (!build_commit(b))
 		fatal("cannot build a link to %lx", pc);
 }
 
-void landing_build_rest(u64 pc, struct arena *a, enum behind behind)
+void landing_build_tail(u64 pc, struct arena *a, enum after after)
 {
-	if (behind == BEHIND_NOTHING || frag_exists(pc, X86_BIT(X86_RSP)) ||
-	    !build_behind(pc, a, behind))
+	if (after == AFTER_NOTHING || frag_exists(pc, X86_BIT(X86_RSP)) ||
+	    !build_after(pc, a, after))
 		build_link(pc, a);
 }
 

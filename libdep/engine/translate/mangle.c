@@ -13,7 +13,7 @@
  * Only a ModRM operand: gs means nothing to push, pop, stos, lea or a register operand.
  * Not by nmem: clflush references nothing, but can fault.
  */
-int mangle_gs(const struct binsn *bi)
+int mangle_gs(const struct build_insn *bi)
 {
 	const struct x86_insn *in = &bi->in;
 
@@ -21,14 +21,14 @@ int mangle_gs(const struct binsn *bi)
 	       in->modrm < 0xc0 && !(in->enc == X86_LEGACY && !in->map && in->opcode == 0x8d);
 }
 
-static u64 rip_target(const struct binsn *bi)
+static u64 rip_target(const struct build_insn *bi)
 {
 	u64 at = bi->pc + bi->in.len + (u64)(s64)bi->in.disp;
 
 	return bi->in.attr & X86_A_ADDR32 ? (u32)at : at;
 }
 
-static int out_of_reach(const struct build *b, const struct binsn *bi)
+static int out_of_reach(const struct build *b, const struct build_insn *bi)
 {
 	s64 rel = (s64)(rip_target(bi) - (u64)b->e.p);
 
@@ -44,7 +44,7 @@ int mangle_implicit_gs(const struct x86_insn *in)
 	return 0;
 }
 
-int mangle_needed(const struct binsn *bi)
+int mangle_needed(const struct build_insn *bi)
 {
 	/* What always faults does so before it looks at an operand. */
 	if (bi->in.kind == X86_INT)
@@ -122,7 +122,7 @@ struct edit {
 	u8 rex;		/* offset + 1, 0 = none */
 };
 
-static void edit_begin(struct edit *ed, const struct binsn *bi)
+static void edit_begin(struct edit *ed, const struct build_insn *bi)
 {
 	const struct x86_insn *in = &bi->in;
 
@@ -229,31 +229,31 @@ static void mangle_rdgsbase(struct build *b, unsigned int n)
 	u8 reg = b->ins[n].in.f_rm;
 	struct emit *e = &b->e;
 
-	build_xl8(b, XL8_STORE, n, X86_NONE, X86_NONE, X86_NONE);
+	emit_state(b, STATE_STORE, n, X86_NONE, X86_NONE, X86_NONE);
 	if (reg != X86_R15) {
 		load(e, reg, TLS_GSBASE);
 		return;
 	}
 	emit_store_gs(e, X86_RAX, TLS_SPILL0);
-	build_xl8(b, XL8_MANGLE, n, X86_RAX, X86_NONE, X86_NONE);
+	emit_state(b, STATE_MANGLE, n, X86_RAX, X86_NONE, X86_NONE);
 	load(e, X86_RAX, TLS_GSBASE);
 	emit_store_gs(e, X86_RAX, TLS_R15);
-	build_xl8(b, XL8_DONE, n, X86_RAX, X86_NONE, X86_NONE);
+	emit_state(b, STATE_DONE, n, X86_RAX, X86_NONE, X86_NONE);
 	emit_load_gs(e, X86_RAX, TLS_SPILL0);
 }
 
-/* mov between rax and an absolute address behind gs: through [sa] */
+/* mov between rax and an absolute address after gs: through [sa] */
 static void mangle_gs_moffs(struct build *b, unsigned int n)
 {
-	const struct binsn *bi = &b->ins[n];
+	const struct build_insn *bi = &b->ins[n];
 	const struct x86_insn *in = &bi->in;
 	struct emit_operand sum = { .base = X86_RCX, .index = X86_RDX };
 	struct emit *e = &b->e;
 
-	build_xl8(b, XL8_STORE, n, X86_NONE, X86_NONE, X86_NONE);
+	emit_state(b, STATE_STORE, n, X86_NONE, X86_NONE, X86_NONE);
 	emit_store_gs(e, X86_RCX, TLS_SPILL0);
 	emit_store_gs(e, X86_RDX, TLS_SPILL1);
-	build_xl8(b, XL8_MANGLE, n, X86_RCX, X86_RDX, X86_NONE);
+	emit_state(b, STATE_MANGLE, n, X86_RCX, X86_RDX, X86_NONE);
 	emit_mov_imm64(e, X86_RCX, (u64)in->mem[0].disp);
 	emit_load_gs(e, X86_RDX, TLS_GSBASE);
 	emit_op_mem(e, 0x8d, X86_RCX, &sum);
@@ -264,7 +264,7 @@ static void mangle_gs_moffs(struct build *b, unsigned int n)
 	/* a0..a3: load or store of al or rAX; 8a, 8b, 88, 89 with [rcx] */
 	emit8(e, (u8)(0x88 | (in->opcode & 1) | (in->opcode & 2 ? 0 : 2)));
 	emit8(e, 0x01);
-	build_xl8(b, XL8_DONE, n, X86_RCX, X86_RDX, X86_NONE);
+	emit_state(b, STATE_DONE, n, X86_RCX, X86_RDX, X86_NONE);
 	emit_load_gs(e, X86_RCX, TLS_SPILL0);
 	emit_load_gs(e, X86_RDX, TLS_SPILL1);
 }
@@ -272,7 +272,7 @@ static void mangle_gs_moffs(struct build *b, unsigned int n)
 /* Strings, xlat, maskmov: the base register carries the gs base while it runs. */
 static void mangle_gs_implicit(struct build *b, unsigned int n, u8 base)
 {
-	const struct binsn *bi = &b->ins[n];
+	const struct build_insn *bi = &b->ins[n];
 	u8 s = pick_low(&bi->in);
 	struct emit_operand sum = { .base = base, .index = s };
 	struct emit *e = &b->e;
@@ -280,26 +280,26 @@ static void mangle_gs_implicit(struct build *b, unsigned int n, u8 base)
 
 	edit_begin(&ed, bi);
 	edit_drop_prefix(&ed, SEG_GS);
-	build_xl8(b, XL8_STORE, n, X86_NONE, X86_NONE, X86_NONE);
+	emit_state(b, STATE_STORE, n, X86_NONE, X86_NONE, X86_NONE);
 	emit_store_gs(e, s, TLS_SPILL0);
-	build_xl8(b, XL8_MANGLE, n, s, X86_NONE, X86_NONE);
+	emit_state(b, STATE_MANGLE, n, s, X86_NONE, X86_NONE);
 	emit_load_gs(e, s, TLS_GSBASE);
 	emit_op_mem(e, 0x8d, base, &sum);
-	build_xl8(b, XL8_GS, n, s, base, X86_NONE);
+	emit_state(b, STATE_GS, n, s, base, X86_NONE);
 	emit_bytes(e, ed.b, ed.len);
-	build_xl8(b, XL8_GS_DONE, n, s, base, X86_NONE);
+	emit_state(b, STATE_GS_DONE, n, s, base, X86_NONE);
 	/* not s; lea base, [base + s + 1] */
 	emit8(e, 0x48);
 	emit8(e, 0xf7);
 	emit8(e, (u8)(0xd0 | s));
 	sum.disp = 1;
 	emit_op_mem(e, 0x8d, base, &sum);
-	build_xl8(b, XL8_DONE, n, s, X86_NONE, X86_NONE);
+	emit_state(b, STATE_DONE, n, s, X86_NONE, X86_NONE);
 	emit_load_gs(e, s, TLS_SPILL0);
 }
 
 /* sa = address of the ModRM operand without its segment; r15 has become @s15 */
-static void emit_address(struct build *b, const struct binsn *bi, u8 sa, u8 s15)
+static void emit_address(struct build *b, const struct build_insn *bi, u8 sa, u8 s15)
 {
 	const struct x86_insn *in = &bi->in;
 	struct emit_operand m = {
@@ -321,24 +321,24 @@ static void emit_address(struct build *b, const struct binsn *bi, u8 sa, u8 s15)
 
 static void mangle_with_scratch(struct build *b, unsigned int n, int r15, int gs, int far)
 {
-	const struct binsn *bi = &b->ins[n];
+	const struct build_insn *bi = &b->ins[n];
 	const struct x86_insn *in = &bi->in;
 	u8 s15 = b->held, sa = X86_NONE, sb = X86_NONE;
 	struct emit *e = &b->e;
 	struct edit ed;
 
 	edit_begin(&ed, bi);
-	build_xl8(b, XL8_STORE, n, X86_NONE, X86_NONE, X86_NONE);
+	emit_state(b, STATE_STORE, n, X86_NONE, X86_NONE, X86_NONE);
 	if (r15)
 		edit_replace_r15(&ed, in, s15);
 	if (gs || far) {
 		sa = pick_low(in);
 		emit_store_gs(e, sa, TLS_SPILL1);
-		build_xl8(b, XL8_MANGLE, n, s15, sa, X86_NONE);
+		emit_state(b, STATE_MANGLE, n, s15, sa, X86_NONE);
 		if (gs) {
 			sb = pick_high(in, s15);
 			emit_store_gs(e, sb, TLS_SPILL2);
-			build_xl8(b, XL8_MANGLE, n, s15, sa, sb);
+			emit_state(b, STATE_MANGLE, n, s15, sa, sb);
 		}
 		emit_address(b, bi, sa, s15);
 		if (gs) {
@@ -361,10 +361,10 @@ static void mangle_with_scratch(struct build *b, unsigned int n, int r15, int gs
 	}
 	emit_bytes(e, ed.b, ed.len);
 	if (r15 && in->gpr_write & X86_BIT(X86_R15)) {
-		build_xl8(b, XL8_DONE_R15, n, s15, sa, sb);
+		emit_state(b, STATE_DONE_R15, n, s15, sa, sb);
 		emit_store_gs(e, s15, TLS_R15);
 	} else {
-		build_xl8(b, XL8_DONE, n, s15, sa, sb);
+		emit_state(b, STATE_DONE, n, s15, sa, sb);
 	}
 	if (sb != X86_NONE)
 		emit_load_gs(e, sb, TLS_SPILL2);
@@ -374,10 +374,10 @@ static void mangle_with_scratch(struct build *b, unsigned int n, int r15, int gs
 
 static void mangle_rip(struct build *b, unsigned int n)
 {
-	const struct binsn *bi = &b->ins[n];
+	const struct build_insn *bi = &b->ins[n];
 	s32 rel;
 
-	build_xl8(b, XL8_RUN, n, X86_NONE, X86_NONE, X86_NONE);
+	emit_state(b, STATE_RUN, n, X86_NONE, X86_NONE, X86_NONE);
 	rel = (s32)(rip_target(bi) - ((u64)b->e.p + bi->in.len));
 	emit_bytes(&b->e, bi->raw, bi->in.len);
 	if (!b->e.overflow)
@@ -386,7 +386,7 @@ static void mangle_rip(struct build *b, unsigned int n)
 
 void mangle_insn(struct build *b, unsigned int n)
 {
-	const struct binsn *bi = &b->ins[n];
+	const struct build_insn *bi = &b->ins[n];
 	const struct x86_insn *in = &bi->in;
 	int r15 = r15_named(in), gs = mangle_gs(bi);
 	int far = in->attr & X86_A_RIPREL && out_of_reach(b, bi);
@@ -413,7 +413,7 @@ void mangle_insn(struct build *b, unsigned int n)
 	mangle_with_scratch(b, n, r15, gs, far);
 }
 
-static void load_target_operand(struct build *b, const struct binsn *bi)
+static void load_target_operand(struct build *b, const struct build_insn *bi)
 {
 	const struct x86_insn *in = &bi->in;
 	struct emit *e = &b->e;
@@ -448,7 +448,7 @@ static void load_target_operand(struct build *b, const struct binsn *bi)
 
 void mangle_load_target(struct build *b, unsigned int n)
 {
-	const struct binsn *bi = &b->ins[n];
+	const struct build_insn *bi = &b->ins[n];
 	const struct x86_insn *in = &bi->in;
 	struct emit *e = &b->e;
 

@@ -22,7 +22,7 @@ int r15_named(const struct x86_insn *in)
 
 /*
  * rol and ror by a constant.  Where that is not 1 the overflow flag is undefined, and there
- * are processors that leave another one behind them for memory than for a register.
+ * are processors that leave another one after them for memory than for a register.
  */
 static int is_rotate(const struct x86_insn *in)
 {
@@ -72,7 +72,7 @@ static int is_idle(const struct x86_insn *in, u8 prefix, int *have66)
 	       prefix == 0x67 || prefix == 0xf2 || prefix == 0xf3 || (prefix & 0xf0) == 0x40;
 }
 
-static void emit_slot_form(struct build *b, const struct binsn *bi, u8 opcode, u8 reg)
+static void emit_slot_form(struct build *b, const struct build_insn *bi, u8 opcode, u8 reg)
 {
 	const struct x86_insn *in = &bi->in;
 	struct emit *e = &b->e;
@@ -163,10 +163,10 @@ static enum slot_form slot_form(const struct x86_insn *in)
 
 void r15_emit_slot_form(struct build *b, unsigned int n)
 {
-	const struct binsn *bi = &b->ins[n];
+	const struct build_insn *bi = &b->ins[n];
 	const struct x86_insn *in = &bi->in;
 
-	build_xl8(b, XL8_RUN, n, X86_NONE, X86_NONE, X86_NONE);
+	emit_state(b, STATE_RUN, n, X86_NONE, X86_NONE, X86_NONE);
 	switch (slot_form(in)) {
 	case SLOT_PUSH_POP:
 		emit_push_pop_slot(b, in->opcode & 8);
@@ -193,14 +193,14 @@ void r15_emit_slot_form(struct build *b, unsigned int n)
 
 /*
  * r8 to r14, so that only the low three bits of a field change; r12 and r13 would need
- * other bytes behind it.
+ * other bytes after it.
  */
 static const u8 scratch[] = { X86_R11, X86_R10, X86_R9, X86_R8, X86_R14 };
 
 /* Only what the general way of mangle.c handles, and what falls through. */
 static int can_be_held(const struct build *b, unsigned int n)
 {
-	const struct binsn *bi = &b->ins[n];
+	const struct build_insn *bi = &b->ins[n];
 
 	return bi->in.kind == X86_NORMAL && !mangle_implicit_gs(&bi->in) &&
 	       !(bi->in.attr & X86_A_RDGSBASE);
@@ -231,7 +231,7 @@ static unsigned int uses(const struct build *b, unsigned int n, u8 reg, unsigned
 	return count;
 }
 
-void r15_plan(struct build *b)
+void reserved_reg_plan(struct build *b)
 {
 	memset(b->hold, X86_NONE, b->n + 1);
 	for (unsigned int n = 0; n < b->n; n++) {
@@ -257,28 +257,28 @@ void r15_plan(struct build *b)
 	}
 }
 
-void r15_begin(struct build *b, unsigned int n)
+void reserved_reg_load(struct build *b, unsigned int n)
 {
 	const struct x86_insn *in = &b->ins[n].in;
 	u8 reg = b->hold[n];
 
 	if (reg == b->held)
 		return;
-	build_xl8(b, XL8_STORE, n, X86_NONE, X86_NONE, X86_NONE);
+	emit_state(b, STATE_STORE, n, X86_NONE, X86_NONE, X86_NONE);
 	emit_store_gs(&b->e, reg, TLS_SPILL0);
 	b->held = reg;
-	build_xl8(b, XL8_STORE, n, X86_NONE, X86_NONE, X86_NONE);
+	emit_state(b, STATE_STORE, n, X86_NONE, X86_NONE, X86_NONE);
 	if (in->gpr_read & X86_BIT(X86_R15) || !(in->gpr_full & X86_BIT(X86_R15)))
 		emit_load_gs(&b->e, reg, TLS_R15);
 }
 
-void r15_end(struct build *b, unsigned int n)
+void reserved_reg_spill(struct build *b, unsigned int n)
 {
 	u8 reg = b->held;
 
 	if (reg == X86_NONE || reg == b->hold[n + 1])
 		return;
 	b->held = X86_NONE;
-	build_xl8(b, XL8_DONE, n, reg, X86_NONE, X86_NONE);
+	emit_state(b, STATE_DONE, n, reg, X86_NONE, X86_NONE);
 	emit_load_gs(&b->e, reg, TLS_SPILL0);
 }

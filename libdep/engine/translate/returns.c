@@ -4,7 +4,7 @@
  *
  * A return leaves the fragment by the processor's own ret, so that its return
  * predictor serves: the address on the stack is replaced by that of the landing
- * behind the native call (call_stub.c), looked up by the application's.  All returns
+ * after the native call (call_stub.c), looked up by the application's.  All returns
  * of an arena share the instructions that do it; the predictor does not care where
  * the ret stands, and the caches do.
  */
@@ -16,12 +16,12 @@ static void emit_path(struct build *b)
 {
 	static const u8 swap[] = { 0x48, 0x89, 0x14, 0x24 };	/* mov [rsp], rdx */
 
-	build_xl8(b, XL8_RET_RCX, 0, X86_NONE, X86_NONE, X86_NONE);
+	emit_state(b, STATE_RET_RCX, 0, X86_NONE, X86_NONE, X86_NONE);
 	emit_store_gs(&b->e, X86_RDX, TLS_IND1);
-	build_xl8(b, XL8_RET, 0, X86_NONE, 0, 0);
+	emit_state(b, STATE_RET, 0, X86_NONE, 0, 0);
 	lookup_return(&b->e);
 	emit_bytes(&b->e, swap, sizeof(swap));
-	build_xl8(b, XL8_RET_SWAPPED, 0, X86_NONE, 0, 0);
+	emit_state(b, STATE_RET_SWAPPED, 0, X86_NONE, 0, 0);
 	emit8(&b->e, 0xc3);
 }
 
@@ -33,7 +33,7 @@ void returns_prepare(u64 pc)
 
 	if (*arena_ret_path(a))
 		return;
-	b = build_bare(0, a);
+	b = build_stub(0, a);
 	emit_path(b);
 	f = build_commit(b);
 	*arena_ret_path(a) = frag_entry(f);
@@ -42,27 +42,27 @@ void returns_prepare(u64 pc)
 void returns_emit(struct build *b, u32 i)
 {
 	struct emit_operand top = { .base = X86_RSP, .index = X86_NONE };
-	struct bexit *x = &b->exits[i];
+	struct build_exit *x = &b->exits[i];
 
-	build_xl8(b, XL8_STORE, x->insn, X86_NONE, X86_NONE, X86_NONE);
+	emit_state(b, STATE_STORE, x->insn, X86_NONE, X86_NONE, X86_NONE);
 	emit_store_gs(&b->e, X86_RCX, TLS_IND0);
 	emit_op_mem(&b->e, 0x8b, X86_RCX, &top);
-	record_emit_tag(b, i, XL8_RET_IND);
-	build_xl8(b, XL8_RET_RCX, x->insn, X86_NONE, X86_NONE, X86_NONE);
+	record_emit_tag(b, i, STATE_RET_IND);
+	emit_state(b, STATE_RET_RCX, x->insn, X86_NONE, X86_NONE, X86_NONE);
 	emit_branch(&b->e, 0xe9, *arena_ret_path(b->arena));
 }
 
 void returns_emit_by_jump(struct build *b, u32 i)
 {
-	const struct bexit *x = &b->exits[i];
+	const struct build_exit *x = &b->exits[i];
 	const struct x86_insn *in = &b->ins[x->insn].in;
 	u16 more = (u16)(in->imm_len ? in->imm : 0);
 	struct emit_operand above = {
 		.base = X86_RSP, .index = X86_NONE, .disp = 8 + more,
 	};
 
-	build_xl8(b, XL8_RET, x->insn, X86_NONE, (u8)more, (u8)(more >> 8));
+	emit_state(b, STATE_RET, x->insn, X86_NONE, (u8)more, (u8)(more >> 8));
 	emit_op_mem(&b->e, 0x8d, X86_RSP, &above);
-	build_xl8(b, XL8_AT_RCX, x->insn, X86_NONE, X86_NONE, X86_NONE);
+	emit_state(b, STATE_AT_RCX, x->insn, X86_NONE, X86_NONE, X86_NONE);
 	lookup_jump(&b->e);
 }

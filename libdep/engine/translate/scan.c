@@ -15,7 +15,7 @@
 
 static void add_exit(struct build *b, u8 kind, unsigned int ninsns, u64 target, int is_call)
 {
-	b->exits[b->nexits++] = (struct bexit){
+	b->exits[b->nexits++] = (struct build_exit){
 		.kind = kind,
 		.insn = (u16)(ninsns - 1),
 		.ninsns = (u16)ninsns,
@@ -74,7 +74,7 @@ static int seen(const struct build *b, u64 pc)
 }
 
 /* Return: 1 to go on at *pc, 0 at the fragment's end. */
-static int scan_insn(struct build *b, struct binsn *bi, u64 *pc)
+static int scan_insn(struct build *b, struct build_insn *bi, u64 *pc)
 {
 	const struct x86_insn *in = &bi->in;
 	u64 next = *pc + in->len;
@@ -116,7 +116,7 @@ static int scan_insn(struct build *b, struct binsn *bi, u64 *pc)
 		add_exit(b, ADEPT_X_SYSCALL, b->n, next, 0);
 		return 0;
 	case X86_INT:
-		/* int3 leaves rip behind it: there must be a place with just that pc. */
+		/* int3 leaves rip after it: there must be a place with just that pc. */
 		add_exit(b, ADEPT_X_DIRECT, b->n, next, 0);
 		return 0;
 	default:
@@ -135,11 +135,11 @@ void build_scan(struct build *b)
 	b->nruns = 1;
 	b->runs[0] = (struct adept_run){ .pc = pc };
 	while (more && b->n < b->limit) {
-		struct binsn *bi = &b->ins[b->n];
+		struct build_insn *bi = &b->ins[b->n];
 		size_t got = fetch(b, pc, bi->raw);
 
 		/* Functions begin fragments.  What is in a module is known when it was fetched. */
-		if (b->n && watch_function(pc))
+		if (b->n && hook_at(pc))
 			break;
 		bi->pc = pc;
 		if (x86_decode(&bi->in, bi->raw, (unsigned int)got) <= 0) {
@@ -154,6 +154,6 @@ void build_scan(struct build *b)
 		add_exit(b, ADEPT_X_DIRECT, b->n, pc, 0);
 	if (b->nruns > 1 && !b->runs[b->nruns - 1].ninsns)
 		b->nruns--;
-	b->runs[0].function = watch_function(b->pc);
-	b->runs[0].returns = (u16)watch_returns(b->pc);
+	b->runs[0].function = hook_at(b->pc);
+	b->runs[0].returns = (u16)hook_is_return_site(b->pc);
 }

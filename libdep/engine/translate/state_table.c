@@ -9,11 +9,11 @@
 #define WITH_ARG	0x40	/* arg, which is X86_NONE else */
 #define WITH_ARGS	0x80	/* arg2, arg3 */
 
-_Static_assert(XL8_DATA < WITH_POS, "a kind does not fit");
+_Static_assert(STATE_DATA < WITH_POS, "a kind does not fit");
 
-u32 xl8_pack(u8 *out, const struct xl8 *v, u32 n)
+u32 state_pack(u8 *out, const struct state_entry *v, u32 n)
 {
-	struct xl8 last = { 0 };
+	struct state_entry last = { 0 };
 	u8 *at = out;
 
 	for (; n; n--, v++) {
@@ -46,7 +46,7 @@ u32 xl8_pack(u8 *out, const struct xl8 *v, u32 n)
 }
 
 /* The entry at @at, where *x is the one before; returns where the next one is. */
-static const u8 *unpack(struct xl8 *x, const u8 *at)
+static const u8 *unpack(struct state_entry *x, const u8 *at)
 {
 	u8 kind = *at++, step = *at++;
 
@@ -70,10 +70,10 @@ static const u8 *unpack(struct xl8 *x, const u8 *at)
 }
 
 /* The last entry at or before @off; 0 if there is none. */
-static int find(struct frag *f, u32 off, struct xl8 *found)
+static int find(struct frag *f, u32 off, struct state_entry *found)
 {
-	const u8 *at = frag_xl8(f), *end = at + f->xl8_len;
-	struct xl8 x = { 0 };
+	const u8 *at = frag_states(f), *end = at + f->states_len;
+	struct state_entry x = { 0 };
 	int any = 0;
 
 	while (at < end) {
@@ -86,11 +86,11 @@ static int find(struct frag *f, u32 off, struct xl8 *found)
 	return any;
 }
 
-int xl8_lookup(u64 addr, struct xl8_pos *pos)
+int state_lookup(u64 addr, struct state_pos *pos)
 {
 	struct arena *a = arena_of(addr);
 	struct frag *f = a ? arena_frag(a, addr) : NULL;
-	struct xl8 x;
+	struct state_entry x;
 	u32 off;
 
 	if (!f)
@@ -107,7 +107,7 @@ int xl8_lookup(u64 addr, struct xl8_pos *pos)
 	pos->arg = x.arg;
 	pos->arg2 = x.arg2;
 	pos->arg3 = x.arg3;
-	if (x.kind == XL8_RUN) {
+	if (x.kind == STATE_RUN) {
 		u32 at = x.off;
 		struct x86_insn in;
 

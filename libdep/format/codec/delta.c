@@ -61,7 +61,7 @@ static inline u64 get_difference(const u8 *p, u32 len)
 /*
  * Eight at a time, as long as 64 bytes may be read.  Where @lens are good, see lens_good().
  *
- * Return: how many values; *@bytes is behind theirs.
+ * Return: how many values; *@bytes is after theirs.
  */
 static __attribute__((target("avx512f,avx512bw,avx512vbmi2,bmi2,popcnt")))
 u32 differences_wide(const struct dep_delta_in *in, u64 *value, u32 n, const u8 **bytes)
@@ -89,7 +89,7 @@ u32 differences_wide(const struct dep_delta_in *in, u64 *value, u32 n, const u8 
 	return i;
 }
 
-/* One behind the other: whose they are does not matter yet. */
+/* One after the other: whose they are does not matter yet. */
 int dep_delta_differences(const struct dep_delta_in *in, u64 *value, u32 n)
 {
 	const u8 *p = in->bytes, *lens = in->lens;

@@ -78,6 +78,6 @@ static inline void dep_delta_sum(u64 *last, u32 id, u32 from, u64 *value, u32 wo
 }
 
 _Static_assert(sizeof(struct dep_delta) == 16, "wire layout");
-_Static_assert(DEP_DELTA_RUN >= ADEPT_MAX_RECORD / 8, "a record's values fit behind any slot");
+_Static_assert(DEP_DELTA_RUN >= ADEPT_MAX_RECORD / 8, "a record's values fit after any slot");
 
 #endif

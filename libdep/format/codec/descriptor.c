@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
  * A fragment is a fixed sequence: for each instruction the stores before it, the
- * instruction, the stores behind it.  Every exit, and every other way out, is a cut
+ * instruction, the stores after it.  Every exit, and every other way out, is a cut
  * of this sequence, given by how many instructions and how many stores are before
  * it.  What is checked here makes sure that each exit is such a cut.
  */
@@ -144,7 +144,7 @@ int dep_desc_check(const struct adept_desc *h)
 		if (h->size >= sizeof(struct adept_desc_unmap))
 			return 0;
 		break;
-	case ADEPT_DESC_NOTE:
+	case ADEPT_DESC_MESSAGE:
 		if (has_nul(h, sizeof(*h)))
 			return 0;
 		break;
@@ -158,23 +158,23 @@ int dep_desc_check(const struct adept_desc *h)
 /* The stores of one instruction, and whether it has those that it must have. */
 static int check_insn_stores(const struct x86_insn *in, const struct adept_store *st, u32 n)
 {
-	int post = 0, before = 0, behind = 0;
+	int post = 0, before = 0, after = 0;
 	u32 i;
 
 	for (i = 0; i < n; i++) {
 		before += st[i].kind == ADEPT_ST_BEFORE;
-		behind += st[i].kind == ADEPT_ST_BEHIND;
+		after += st[i].kind == ADEPT_ST_AFTER;
 		if (st[i].kind == ADEPT_ST_EA &&
 		    (st[i].arg >= in->nmem ||
 		     (in->mem[st[i].arg].flags & (X86_M_STRING | X86_M_VSIB))))
 			return -EBADMSG;
 		if (st[i].kind != ADEPT_ST_POST)
 			continue;
-		/* Exactly one, the first behind the instruction. */
+		/* Exactly one, the first after the instruction. */
 		if (post++ || in->kind != X86_STRING || (i && dep_store_is_post(&st[i - 1])))
 			return -EBADMSG;
 	}
-	if (before > 1 || behind > 1 || ((before || behind) && in->kind != X86_NORMAL))
+	if (before > 1 || after > 1 || ((before || after) && in->kind != X86_NORMAL))
 		return -EBADMSG;
 	return post == (in->kind == X86_STRING) ? 0 : -EBADMSG;
 }

@@ -25,11 +25,11 @@ static inline const u8 *dep_desc_code(const struct adept_desc_frag *d)
 	return (const u8 *)(dep_desc_stores(d) + d->nstores);
 }
 
-/* Whether the store comes behind its instruction. */
+/* Whether the store comes after its instruction. */
 static inline int dep_store_is_post(const struct adept_store *st)
 {
 	return st->kind == ADEPT_ST_POST || st->kind == ADEPT_ST_EXIT_REG ||
-	       st->kind == ADEPT_ST_BEHIND;
+	       st->kind == ADEPT_ST_AFTER;
 }
 
 /**
@@ -58,7 +58,7 @@ struct dep_desc_at {
  * dep_desc_insn() - decode the next instruction of a checked fragment, compare its stores with it
  * @at: 0 for the first one
  *
- * For the last one: is there no more code behind it?
+ * For the last one: is there no more code after it?
  *
  * Return: 0 or -EBADMSG.
  */

@@ -6,7 +6,7 @@
 #include "split.h"
 
 /*
- * Bytes of the event at @p behind its id, values included (they alone in *@values),
+ * Bytes of the event at @p after its id, values included (they alone in *@values),
  * or -1 if it is none or is cut.
  */
 static s64 event_bytes(u32 id, const u8 *p, u32 avail, u32 *values)
@@ -60,20 +60,20 @@ static inline const u8 *put_records(struct ends *to, u64 *slot, const struct rec
 				    const u8 *p, const u8 *end)
 {
 	const struct recent *r;
-	const u8 *behind;
+	const u8 *after;
 	u32 id;
 
-	for (; end - p >= 4; p = behind) {
+	for (; end - p >= 4; p = after) {
 		memcpy(&id, p, 4);
 		r = &recent[id % RECENT];
 		if (r->id != id || !id || r->bytes > end - p)
 			break;
-		behind = p + r->bytes;
+		after = p + r->bytes;
 		if (!to)
 			continue;
 		memcpy(to->control, p, 4);
 		to->control += 4;
-		put_values(to, slot + r->slot, p + 4, behind);
+		put_values(to, slot + r->slot, p + 4, after);
 	}
 	return p;
 }

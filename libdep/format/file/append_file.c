@@ -192,7 +192,7 @@ static int allocate(struct dep_file *f, u64 upto)
 	return 0;
 }
 
-/* Allocate what is to be reserved behind @end. */
+/* Allocate what is to be reserved after @end. */
 static int keep_reserve(struct dep_file *f, u64 end)
 {
 	u64 upto = end + f->reserve;
@@ -254,7 +254,7 @@ static int write_all(int fd, struct iovec *iov, int n, u64 off, u64 *size)
 }
 
 /*
- * Take back what was written of an append that failed.  That frees what is allocated behind the
+ * Take back what was written of an append that failed.  That frees what is allocated after the
  * file's end, too, so it is done only if there is something to take back, and the reserve is
  * allocated again at once.  If it fails, a reader finds what follows by its magic.
  */

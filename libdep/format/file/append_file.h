@@ -22,7 +22,7 @@
 struct dep_file {
 	int fd;
 	u64 size;		/* where the next append goes, a multiple of 8 */
-	u64 reserve;		/* keep so many bytes behind it allocated */
+	u64 reserve;		/* keep so many bytes after it allocated */
 	u64 reserved;		/* allocated up to there */
 	bool no_reserve;	/* its file system cannot allocate in advance */
 };
@@ -113,7 +113,7 @@ int dep_open_read(int dirfd, const char *name);
 /** dep_open_failed() - say why dep_open_read() failed; returns the error to return */
 int dep_open_failed(int err, const char *name);
 
-/** dep_read_fd() - read a file of @max bytes at most into memory from malloc(), 16 zeros behind */
+/** dep_read_fd() - read a file of @max bytes at most into memory from malloc(), 16 zeros after */
 int dep_read_fd(int fd, const char *name, u64 max, void **data, size_t *size);
 
 /** dep_read_all() - the same of file @name of @dirfd */

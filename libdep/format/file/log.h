@@ -3,7 +3,7 @@
  * The log: file "fragments", a chain of frames.
  *
  * Each frame has a checksum of its own and holds that of the frame before it.  So a frame that was
- * removed, doubled or moved is noticed at its neighbour, also behind damage.
+ * removed, doubled or moved is noticed at its neighbour, also after damage.
  */
 #ifndef ADEPT_FORMAT_FILE_LOG_H
 #define ADEPT_FORMAT_FILE_LOG_H

@@ -73,7 +73,7 @@ enum dep_frame_type {
 	DEP_F_PROCESS_END = 3,	/* struct dep_wire_process_end */
 	DEP_F_THREAD = 4,	/* struct dep_wire_thread */
 	DEP_F_THREAD_END = 5,	/* struct dep_wire_thread, with what it amounts to */
-	DEP_F_NOTE = 6,		/* text */
+	DEP_F_MESSAGE = 6,		/* text */
 	DEP_F_BUILD_ID = 7,	/* struct dep_wire_build_id, build-id, path */
 	DEP_F_END = 8,		/* struct dep_wire_end and its tables; the last frame */
 	DEP_F_MARK = 9,		/* struct dep_wire_mark: what is on the disk for certain */
@@ -81,7 +81,7 @@ enum dep_frame_type {
 	DEP_F_REPACK = 11,	/* reserved: a file of segments was packed again */
 };
 
-/* Texts are NUL terminated; a frame's payload is size bytes behind this. */
+/* Texts are NUL terminated; a frame's payload is size bytes after this. */
 struct dep_frame {
 	u32 magic;
 	u16 type;		/* enum dep_frame_type; unknown ones are skipped */
@@ -118,7 +118,7 @@ struct dep_wire_build_id {
 };
 
 /*
- * END.  Behind the structure of @fixed bytes come @threads rows of struct dep_wire_thread_sum,
+ * END.  After the structure of @fixed bytes come @threads rows of struct dep_wire_thread_sum,
  * sorted by serial, then @files sizes (u64) of segments.NNN, beginning with @first_file.
  */
 struct dep_wire_end {
@@ -196,7 +196,7 @@ struct dep_seg_header {
 	u64 control_check, value_check;	/* XXH3-64 of the stored bytes */
 	struct adept_position head, tail;
 	u64 dropped_chunks, dropped_bytes;
-	u64 start_ns, ticket;
+	u64 start_ns, timestamp;
 	u64 fs_base, gs_base;
 	u64 regs[16];
 	u64 index;		/* 0, 1, 2... of the thread's stored segments; no gaps */

@@ -94,7 +94,7 @@ static void cpu_name(char *name, size_t size)
 	fclose(f);
 }
 
-/* Does the kernel take the processors' time stamp counters, which tickets are, for one clock? */
+/* Does the kernel take the processors' time stamp counters, which timestamps are, for one clock? */
 static bool tsc_trusted(void)
 {
 	char line[256] = "", *at = line, *word;
@@ -262,7 +262,7 @@ void dep_manifest_end(void *tree, const struct dep_ending *e, u64 end_at, u64 en
 }
 
 #define CHECK_BEFORE	",\n\t\"check\":\t\""	/* in front of the checksum of all before it */
-#define CHECK_BEHIND	"\"\n}\n"
+#define CHECK_AFTER	"\"\n}\n"
 
 int dep_manifest_write(int dirfd, const struct dep_access *access, void *tree, bool durable)
 {
@@ -275,13 +275,13 @@ int dep_manifest_write(int dirfd, const struct dep_access *access, void *tree, b
 	if (!text)
 		return dep_fail(-ENOMEM, "manifest");
 	n = strlen(text) - strlen("\n}");
-	room = n + sizeof(CHECK_BEFORE) + 16 + sizeof(CHECK_BEHIND);
+	room = n + sizeof(CHECK_BEFORE) + 16 + sizeof(CHECK_AFTER);
 	all = malloc(room);
 	if (!all) {
 		cJSON_free(text);
 		return dep_fail(-ENOMEM, "manifest");
 	}
-	n = (size_t)snprintf(all, room, "%.*s" CHECK_BEFORE "%016" PRIx64 CHECK_BEHIND, (int)n,
+	n = (size_t)snprintf(all, room, "%.*s" CHECK_BEFORE "%016" PRIx64 CHECK_AFTER, (int)n,
 			     text, (uint64_t)XXH3_64bits(text, n));
 	err = dep_write_whole(dirfd, DEP_MANIFEST_NAME, all, n, access, durable);
 	cJSON_free(text);
@@ -316,7 +316,7 @@ static size_t count_values(const char *text, size_t size)
 /* Does the text end with its own checksum?  @text ends with a NUL byte. */
 static bool is_unchanged(const char *text, size_t size)
 {
-	const size_t tail = strlen(CHECK_BEFORE) + 16 + strlen(CHECK_BEHIND);
+	const size_t tail = strlen(CHECK_BEFORE) + 16 + strlen(CHECK_AFTER);
 	char expect[80];
 
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
@@ -324,7 +324,7 @@ static bool is_unchanged(const char *text, size_t size)
 #endif
 	if (size < tail)
 		return false;
-	snprintf(expect, sizeof(expect), CHECK_BEFORE "%016" PRIx64 CHECK_BEHIND,
+	snprintf(expect, sizeof(expect), CHECK_BEFORE "%016" PRIx64 CHECK_AFTER,
 		 (uint64_t)XXH3_64bits(text, size - tail));
 	return !memcmp(text + size - tail, expect, tail);
 }

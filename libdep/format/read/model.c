@@ -86,7 +86,7 @@ static int add_descriptors(struct dep_model *m, const struct dep_log_entry *fr)
 		case ADEPT_DESC_UNMAP:
 			err = add_map_event(m, fr->process, h);
 			break;
-		case ADEPT_DESC_NOTE:
+		case ADEPT_DESC_MESSAGE:
 			note = dep_table_add(&m->notes, sizeof(*note));
 			if (!note)
 				return -ENOMEM;
@@ -259,7 +259,7 @@ int dep_build_id_add(struct dep_table *ids, const struct dep_log_entry *fr)
 	return 0;
 }
 
-/* Whether @n rows fit behind @off bytes of the payload. */
+/* Whether @n rows fit after @off bytes of the payload. */
 static bool rows_fit(const struct dep_log_entry *fr, u32 off, u64 n, size_t size)
 {
 	return off <= fr->size && off % 8 == 0 && n <= (fr->size - off) / size;
@@ -324,7 +324,7 @@ int dep_model_add(struct dep_model *m, const struct dep_log_entry *fr)
 {
 	const char **note;
 
-	/* END is the last frame of a closed store; else another writer went on behind it. */
+	/* END is the last frame of a closed store; else another writer went on after it. */
 	m->ended = 0;
 	switch (fr->type) {
 	case DEP_F_DESCRIPTORS:
@@ -339,7 +339,7 @@ int dep_model_add(struct dep_model *m, const struct dep_log_entry *fr)
 		return add_thread(m, fr);
 	case DEP_F_BUILD_ID:
 		return dep_build_id_add(&m->build_ids, fr);
-	case DEP_F_NOTE:
+	case DEP_F_MESSAGE:
 		if (!text_at(fr, 0))
 			return 0;
 		note = dep_table_add(&m->notes, sizeof(*note));

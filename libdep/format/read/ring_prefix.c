@@ -10,7 +10,7 @@
 static void put_call(struct dep_columns *c, const struct adept_call *call)
 {
 	struct adept_ev_syscall ev = {
-		.nr = (u32)call->nr, .before = call->before, .behind = call->before,
+		.nr = (u32)call->nr, .before = call->before, .after = call->before,
 	};
 	const u32 id = ADEPT_EV_SYSCALL;
 	u8 *to = (u8 *)c->control + c->h.control_raw;
@@ -25,12 +25,12 @@ static void set_header(struct dep_seg_header *h, u32 thread, const struct adept_
 {
 	*h = (struct dep_seg_header){
 		.thread = thread, .seq = k->seq, .head = k->head, .start_ns = k->start_ns,
-		.ticket = k->ticket, .fs_base = k->fs_base, .gs_base = k->gs_base,
+		.timestamp = k->timestamp, .fs_base = k->fs_base, .gs_base = k->gs_base,
 	};
 	memcpy(h->regs, k->regs, sizeof(h->regs));
 }
 
-/* Nothing but zeros may stand behind the records: no id whose fragment is not known yet. */
+/* Nothing but zeros may stand after the records: no id whose fragment is not known yet. */
 static bool ends_there(const u8 *body, u32 size, u32 at)
 {
 	u32 id = 0;

@@ -9,8 +9,8 @@
 /**
  * dep_prefix_columns() - the whole records of a chunk that is still being filled
  * @chunk: fill and tail are not looked at
- * @body: @size bytes, zero behind the records
- * @call: NULL, or a system call to be put behind them, which has not returned
+ * @body: @size bytes, zero after the records
+ * @call: NULL, or a system call to be put after them, which has not returned
  * @whole: receives whether that is all that stands there; else @call is left out
  *
  * Return: 0, or -ENOMEM.

@@ -15,7 +15,7 @@
 #include "libdep/format/file/append_file.h"
 #include "segment_file.h"
 
-#define WINDOW	65536	/* of a search for the next header behind a torn place */
+#define WINDOW	65536	/* of a search for the next header after a torn place */
 
 /* zstd's best is far from this; what claims more is forged to take our memory. */
 #define MAX_RATIO	40000u
@@ -306,7 +306,7 @@ static int unpack_stream(u8 codec, const u8 *in, u32 stored, u8 **buffer, size_t
 	return dep_column_unpack(codec, in, stored, *buffer, size);
 }
 
-/* The value column's differences from its two streams; behind @in there are 8 bytes more. */
+/* The value column's differences from its two streams; after @in there are 8 bytes more. */
 static int unpack_delta(struct dep_columns *c, const u8 *in, u32 size)
 {
 	u32 lens_raw = (c->h.value_raw / 8 + 1) / 2;

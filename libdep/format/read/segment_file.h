@@ -47,7 +47,7 @@ int dep_seg_header_read(const struct dep_format *fmt, const void *raw, struct de
  * dep_seg_files() - which files of segments are in a store
  * @first: numbers below are not counted
  * @count: receives how many there are
- * @end: receives the number behind the last one, @first if there is none
+ * @end: receives the number after the last one, @first if there is none
  */
 int dep_seg_files(int dirfd, u32 first, u32 *count, u32 *end);
 

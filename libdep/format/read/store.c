@@ -215,7 +215,7 @@ void dep_store_close(struct dep_store *s)
 	free(s->segs.seg);
 	dep_model_free(&s->model);
 	dep_manifest_free(&s->manifest);
-	dep_growth_free(s);
+	dep_store_tail_free(s);
 	free(s->log);
 	close(s->dirfd);
 	free(s);
@@ -325,7 +325,7 @@ size_t dep_store_segments(struct dep_store *s, const struct dep_segment **out)
 	return s->segs.n;
 }
 
-size_t dep_store_notes(struct dep_store *s, const char *const **out)
+size_t dep_store_messages(struct dep_store *s, const char *const **out)
 {
 	*out = s->model.notes.row;
 	return s->model.notes.n;

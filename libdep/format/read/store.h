@@ -23,7 +23,7 @@ struct dep_store {
 	struct dep_table defects;	/* of verdict.. */
 	struct dep_verdict verdict;
 	bool judged;		/* ..which is made when it is asked for */
-	struct dep_growth *growth;	/* it is being followed; tail.c */
+	struct dep_store_tail *growth;	/* it is being followed; tail.c */
 	void (*prog_free)(void *prog);	/* of dep_fragment.prog, if there is any */
 	void *native;		/* struct dep_native of its recovery programs, or NULL */
 	void (*native_free)(void *native);
@@ -69,7 +69,7 @@ void dep_verdict_free(struct dep_store *s);
 int dep_store_grow(struct dep_store *s);
 /** dep_store_settle() - its writer is gone: from here on it is as if it had been opened now */
 int dep_store_settle(struct dep_store *s);
-void dep_growth_free(struct dep_store *s);
+void dep_store_tail_free(struct dep_store *s);
 
 /**
  * dep_catalog_write() - write the tables of @s into catalog.db of its directory

@@ -3,9 +3,9 @@
  * Reading a store while it is being written.
  *
  * Only what is whole is taken; at what is not, the reader waits for the writer, and looks
- * for what comes behind it only when that is gone.  Segments are read first and the log
+ * for what comes after it only when that is gone.  Segments are read first and the log
  * second: so all that the segments refer to is known.  That a thread has ended, which the
- * log says behind its last segment, is therefore believed one round later.
+ * log says after its last segment, is therefore believed one round later.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,16 +22,16 @@ struct block {
 	u8 data[];
 };
 
-struct dep_growth {
+struct dep_store_tail {
 	u64 log_at, seg_at;	/* read up to there; seg_at: of the last file */
 	u64 prev;		/* check of the last frame */
 	struct block *blocks;	/* what the model points into */
 	size_t maps, build_ids, forks;	/* what the modules are made of */
 };
 
-void dep_growth_free(struct dep_store *s)
+void dep_store_tail_free(struct dep_store *s)
 {
-	struct dep_growth *g = s->growth;
+	struct dep_store_tail *g = s->growth;
 	struct block *b;
 
 	if (!g)
@@ -93,7 +93,7 @@ int dep_store_open_growing(struct dep_store **out, const char *dir)
 
 static int grow_segments(struct dep_store *s, bool whole)
 {
-	struct dep_growth *g = s->growth;
+	struct dep_store_tail *g = s->growth;
 	int err = 0, more = 1;
 
 	while (!err && more) {
@@ -153,7 +153,7 @@ static struct block *read_block(struct dep_store *s, size_t *size)
 
 static int grow_log(struct dep_store *s, bool whole)
 {
-	struct dep_growth *g = s->growth;
+	struct dep_store_tail *g = s->growth;
 	const struct dep_log_entry *e;
 	struct dep_log_scan scan = { .fmt = s->fmt, .prev = g->prev };
 	struct block *b = read_block(s, &scan.size);
@@ -196,7 +196,7 @@ static size_t count_forks(const struct dep_model *m)
 /* A mapping's end may be known later than it: all of them are made anew. */
 static int grow_modules(struct dep_store *s)
 {
-	struct dep_growth *g = s->growth;
+	struct dep_store_tail *g = s->growth;
 	struct dep_model *m = &s->model;
 	size_t forks = count_forks(m);
 

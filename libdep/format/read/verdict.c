@@ -195,7 +195,7 @@ static void check_files(struct dep_store *s)
 		for (n = 0; n < end->files; n++)
 			check_file(s, end->first_file + n, s->model.file_size[n]);
 		if (s->nfds > (u64)end->first_file + end->files)
-			defect(s, DEP_DEFECT_FILE, "there are files of segments behind the last");
+			defect(s, DEP_DEFECT_FILE, "there are files of segments after the last");
 	} else {
 		for (n = s->model.first_file; n < s->nfds; n++)
 			check_file(s, n, 0);

@@ -148,10 +148,10 @@ static void put_segments(struct insert *in, struct dep_store *s)
 	}
 }
 
-static void put_notes(struct insert *in, struct dep_store *s)
+static void put_messages(struct insert *in, struct dep_store *s)
 {
 	const char *const *note;
-	size_t n = dep_store_notes(s, &note);
+	size_t n = dep_store_messages(s, &note);
 
 	for (; n--; note++) {
 		text(in, *note);
@@ -214,7 +214,7 @@ static const struct {
 	{ "INSERT INTO threads VALUES(?,?,?,?,?,?,?,?,?)", put_threads },
 	{ "INSERT INTO modules VALUES(?,?,?,?,?,?,?,?)", put_modules },
 	{ "INSERT INTO segments VALUES(?,?,?,?,?,?,?,?)", put_segments },
-	{ "INSERT INTO notes VALUES(?)", put_notes },
+	{ "INSERT INTO notes VALUES(?)", put_messages },
 	{ "INSERT INTO loss VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)", put_loss },
 	{ "INSERT INTO verdict VALUES(?,?,?)", put_verdict },
 	{ "INSERT INTO defects VALUES(?,?,?,?,?,?)", put_defects },

@@ -4,7 +4,7 @@
  *
  * A MARK frame names, for each thread, how many segments were on the disk before the frame was
  * written.  After a crash of the machine everything that the last MARK names must be there; what
- * comes behind it is there as far as it was written by chance.  The order on the disk is: the log
+ * comes after it is there as far as it was written by chance.  The order on the disk is: the log
  * with all descriptors, the segments that need them, the MARK.
  *
  * Segments are handed to the disk early (sync_file_range), so that waiting for them takes little:
@@ -12,7 +12,7 @@
  * sync_file_range().
  *
  * After a sync that failed the kernel takes the pages for clean, and the next sync succeeds
- * although they are not on the disk.  So there is no MARK behind the first failure.
+ * although they are not on the disk.  So there is no MARK after the first failure.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -84,7 +84,7 @@ int dep_writer_sync(struct dep_writer *w)
 	e = dep_sync(w->seg.fd, "segments");
 	if (e && !err)
 		err = e;
-	/* Behind what they name: a file that is there on the disk is one of this store. */
+	/* After what they name: a file that is there on the disk is one of this store. */
 	e = w->unnamed ? sync_names(w) : 0;
 	if (e && !err)
 		err = e;

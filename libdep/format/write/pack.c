@@ -12,7 +12,7 @@
 #include "libdep/format/codec/split.h"
 #include "writer.h"
 
-struct dep_press {
+struct dep_compressor {
 	struct dep_packer *packer;
 	u8 *control, *lens, *bytes, *out;
 	size_t room;		/* bytes of the largest body they are made for */
@@ -25,9 +25,9 @@ struct dep_packed {
 	u8 data[];		/* the columns as they are stored */
 };
 
-struct dep_press *dep_press_new(void)
+struct dep_compressor *dep_compressor_new(void)
 {
-	struct dep_press *p = calloc(1, sizeof(*p));
+	struct dep_compressor *p = calloc(1, sizeof(*p));
 
 	if (!p)
 		return NULL;
@@ -39,7 +39,7 @@ struct dep_press *dep_press_new(void)
 	return p;
 }
 
-static void free_buffers(struct dep_press *p)
+static void free_buffers(struct dep_compressor *p)
 {
 	free(p->control);
 	free(p->lens);
@@ -48,7 +48,7 @@ static void free_buffers(struct dep_press *p)
 	p->control = p->lens = p->bytes = p->out = NULL;
 }
 
-void dep_press_free(struct dep_press *p)
+void dep_compressor_free(struct dep_compressor *p)
 {
 	if (!p)
 		return;
@@ -57,7 +57,7 @@ void dep_press_free(struct dep_press *p)
 	free(p);
 }
 
-static int make_room(struct dep_press *p, size_t size)
+static int make_room(struct dep_compressor *p, size_t size)
 {
 	if (p->out && p->room >= size)
 		return 0;
@@ -76,7 +76,7 @@ static int make_room(struct dep_press *p, size_t size)
 	return 0;
 }
 
-/* Whether what is behind the last whole record can be the record that tail names. */
+/* Whether what is after the last whole record can be the record that tail names. */
 static int tail_good(const struct dep_split *s, const struct adept_chunk *c)
 {
 	struct dep_exit_entry e = dep_index_get(s->x, c->tail.frag);
@@ -113,11 +113,11 @@ static void split_body(struct dep_split *s, const struct adept_chunk *c, const u
 }
 
 /*
- * Store the values behind @out.  What is to be quick leaves them as they are: compression takes
+ * Store the values after @out.  What is to be quick leaves them as they are: compression takes
  * little off differences, and most of its time.
  */
-static u32 pack_values(struct dep_press *p, const struct dep_split *s, u32 lens_raw, bool quick,
-		       u8 *out, u8 *codec)
+static u32 pack_values(struct dep_compressor *p, const struct dep_split *s, u32 lens_raw,
+		       bool quick, u8 *out, u8 *codec)
 {
 	struct dep_delta d = { .bytes_raw = s->bytes_size };
 	u8 *at = out + sizeof(d);
@@ -135,7 +135,7 @@ static u32 pack_values(struct dep_press *p, const struct dep_split *s, u32 lens_
 	return at - out;
 }
 
-int dep_writer_pack(const struct dep_writer *w, struct dep_press *p, uint32_t known,
+int dep_writer_pack(const struct dep_writer *w, struct dep_compressor *p, uint32_t known,
 		    uint32_t thread, const struct adept_chunk *c, const void *body,
 		    struct dep_packed **out)
 {
@@ -143,7 +143,7 @@ int dep_writer_pack(const struct dep_writer *w, struct dep_press *p, uint32_t kn
 		.magic = DEP_SEG_HEAD_MAGIC, .version = w->fmt.version,
 		.size = sizeof(h), .thread = thread, .seq = c->seq, .raw_bytes = c->fill,
 		.dropped_chunks = c->dropped_chunks, .dropped_bytes = c->dropped_bytes,
-		.start_ns = c->start_ns, .ticket = c->ticket,
+		.start_ns = c->start_ns, .timestamp = c->timestamp,
 		.fs_base = c->fs_base, .gs_base = c->gs_base,
 	};
 	struct dep_split s = { .x = &w->index, .limit = known, .slot = p->slot };
@@ -229,7 +229,7 @@ int dep_writer_segment(struct dep_writer *w, uint32_t thread, const struct adept
 	int err;
 
 	if (!w->press)
-		w->press = dep_press_new();
+		w->press = dep_compressor_new();
 	if (!w->press)
 		err = dep_fail(-ENOMEM, "segment");
 	else

@@ -5,7 +5,7 @@
  *	admit	descriptors, in their order
  *	pack	a segment: any number of threads at once, even beside an admit
  *	log	admitted descriptors, in their order
- *	put	packed segments, in their order and behind the log of their descriptors
+ *	put	packed segments, in their order and after the log of their descriptors
  *
  * dep_writer_descriptors() is admit and log, dep_writer_segment() pack and put.  One
  * thread at a time may do the first, and one the last two with all other calls of
@@ -18,14 +18,14 @@
 #include "dep/store.h"
 #include "libdep/format/file/wire.h"
 
-/** struct dep_press - what packing needs besides the writer; one per thread */
-struct dep_press;
+/** struct dep_compressor - what packing needs besides the writer; one per thread */
+struct dep_compressor;
 /** struct dep_packed - a segment on its way to the file */
 struct dep_packed;
 
-/** dep_press_new() - for any number of writers; NULL without memory */
-struct dep_press *dep_press_new(void);
-void dep_press_free(struct dep_press *p);
+/** dep_compressor_new() - for any number of writers; NULL without memory */
+struct dep_compressor *dep_compressor_new(void);
+void dep_compressor_free(struct dep_compressor *p);
 
 /**
  * dep_writer_admit() - check descriptors and make their fragments known
@@ -47,7 +47,7 @@ uint32_t dep_writer_scan_known(const struct dep_writer *w, uint32_t known, const
  * dep_writer_pack() - make a segment of a chunk (see dep_writer_segment())
  * @known: dep_writer_known() at its place in the order
  */
-int dep_writer_pack(const struct dep_writer *w, struct dep_press *p, uint32_t known,
+int dep_writer_pack(const struct dep_writer *w, struct dep_compressor *p, uint32_t known,
 		    uint32_t thread, const struct adept_chunk *chunk, const void *body,
 		    struct dep_packed **out);
 /** dep_writer_put() - append it; it is freed in any case */

@@ -120,7 +120,7 @@ static int open_store(struct dep_writer **out, const char *dir, int level)
 	err = dep_file_open(&log, dirfd, DEP_LOG_NAME);
 	if (!err)
 		err = dep_lock_writer(log.fd, dir);
-	/* Behind the lock: until then another writer may close it. */
+	/* After the lock: until then another writer may close it. */
 	if (!err)
 		err = dep_manifest_read(dirfd, &m);
 	if (!err && m.closed)
@@ -154,7 +154,7 @@ static int note_cut(struct dep_writer *w, u64 bytes, const char *what)
 	snprintf(text, sizeof(text),
 		 "%llu bytes of an unfinished %s were cut off when recording went on",
 		 (unsigned long long)bytes, what);
-	return dep_writer_note(w, text);
+	return dep_writer_message(w, text);
 }
 
 /* Let no reader take segments for good of which only the header is. */
@@ -186,7 +186,7 @@ static int note_damage(struct dep_writer *w, size_t segments)
 		return 0;
 	snprintf(text, sizeof(text),
 		 "%zu damaged segments were taken away when recording went on", segments);
-	return dep_writer_note(w, text);
+	return dep_writer_message(w, text);
 }
 
 /* Where segments go from now on. */
@@ -233,7 +233,7 @@ static int go_on(struct dep_resume_scan *s)
 		err = note_damage(w, s->damaged.n);
 	/* An END is one only if it is the last frame. */
 	if (!err && s->r->ending)
-		err = dep_writer_note(w, "recording went on behind its end");
+		err = dep_writer_message(w, "recording went on after its end");
 	return err;
 }
 

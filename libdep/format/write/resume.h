@@ -3,7 +3,7 @@
  * Going on with a store whose writer was killed.
  *
  * What is in the store decides: who goes on with it gives the writer what is not there
- * yet, beginning with the descriptors behind desc_bytes and the segment next_seq.
+ * yet, beginning with the descriptors after desc_bytes and the segment next_seq.
  */
 #ifndef ADEPT_FORMAT_WRITE_RESUME_H
 #define ADEPT_FORMAT_WRITE_RESUME_H

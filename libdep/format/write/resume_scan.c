@@ -183,7 +183,7 @@ int dep_resume_log(struct dep_resume_scan *s)
 			return err;
 		s->log_end = fr->end;
 	}
-	/* There may be good frames behind, and a reader would not find those to come. */
+	/* There may be good frames after, and a reader would not find those to come. */
 	if (scan.gave_up)
 		return dep_fail(-EBADMSG, "%s is damaged in too many places", DEP_LOG_NAME);
 	s->w->log.seed = scan.fmt.seed;
@@ -197,8 +197,8 @@ int dep_resume_log(struct dep_resume_scan *s)
 	return 0;
 }
 
-/* The build-ids in the frames behind s->last, sorted by file. */
-static int build_ids_behind(const struct dep_resume_scan *s, struct dep_table *ids)
+/* The build-ids in the frames after s->last, sorted by file. */
+static int build_ids_after(const struct dep_resume_scan *s, struct dep_table *ids)
 {
 	const struct dep_log_entry *fr;
 	struct dep_log_scan scan;
@@ -232,7 +232,7 @@ int dep_resume_build_ids(struct dep_resume_scan *s)
 
 	if (!s->last.payload)
 		return 0;
-	err = build_ids_behind(s, &ids);
+	err = build_ids_after(s, &ids);
 	h = s->last.payload;
 	for (left = s->last.size; left && !err; left -= n) {
 		n = dep_desc_next(h, left);
@@ -366,7 +366,7 @@ int dep_resume_segments(struct dep_resume_scan *s, int fd, u32 number, u64 size,
 	if (err)
 		return err;
 	if (last) {
-		/* What is behind the last header counts as one torn place, but is cut off. */
+		/* What is after the last header counts as one torn place, but is cut off. */
 		if (size > end_of(l))
 			l->torn--;
 		err = drop_unfinished(&s->w->fmt, l, fd);

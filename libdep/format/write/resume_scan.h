@@ -17,8 +17,8 @@ struct dep_resume_scan {
 	struct dep_seg_list list;		/* of one file */
 	void *log;
 	u64 log_size;
-	u64 log_end;		/* behind the last good frame */
-	u64 seg_end;		/* behind the last good segment of the last file */
+	u64 log_end;		/* after the last good frame */
+	u64 seg_end;		/* after the last good segment of the last file */
 	bool make_again;	/* the last file, which has no header yet */
 	struct dep_table damaged;		/* struct dep_segment: good header, bad columns */
 	/* DESCRIPTORS that nothing but BUILD_ID frames follow: some of them may be missing. */

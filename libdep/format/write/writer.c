@@ -69,7 +69,7 @@ void dep_writer_free(struct dep_writer *w)
 	free(w->file_size);
 	free(w->chains.row);
 	dep_manifest_drop(w->manifest);
-	dep_press_free(w->press);
+	dep_compressor_free(w->press);
 	dep_index_free(&w->index);
 	free(w->desc);
 	free(w->dir);
@@ -319,9 +319,9 @@ int dep_writer_thread_end(struct dep_writer *w, const struct dep_thread *t)
 	return dep_writer_frame(w, DEP_F_THREAD_END, t->process, &r, sizeof(r), NULL, 0);
 }
 
-int dep_writer_note(struct dep_writer *w, const char *text)
+int dep_writer_message(struct dep_writer *w, const char *text)
 {
-	return dep_writer_frame(w, DEP_F_NOTE, 0, text, strlen(text) + 1, NULL, 0);
+	return dep_writer_frame(w, DEP_F_MESSAGE, 0, text, strlen(text) + 1, NULL, 0);
 }
 
 /* Put a new file where the last one has reached its size. */

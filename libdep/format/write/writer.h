@@ -11,7 +11,7 @@
 #include "libdep/format/codec/exit_index.h"
 #include "libdep/format/file/log.h"
 
-struct dep_press;
+struct dep_compressor;
 
 /* Disk space of the log for its last frames, beside the tables of END. */
 #define DEP_LOG_RESERVE	(64u << 10)
@@ -45,7 +45,7 @@ struct dep_writer {
 	u32 nrolled;
 	u64 unmarked;			/* bytes of segments since the last MARK */
 	u64 flushed;			/* up to there the present file is on its way to the disk */
-	struct dep_press *press;	/* of dep_writer_segment() */
+	struct dep_compressor *press;	/* of dep_writer_segment() */
 	u8 *desc;			/* buffer of descriptors.c */
 	size_t desc_room;
 };

@@ -8,24 +8,24 @@
 
 #define BUCKETS		4096u
 #define BLOCK		32u	/* pages that are allocated at a time */
-#define BLOCKS		(DEP_SEEN_PAGES / BLOCK)
+#define BLOCKS		(DEP_ACCESS_SET_PAGES / BLOCK)
 #define KEPT		256u	/* pages of old turns that stay, since they come again mostly */
 
-struct dep_seen_block {
-	struct dep_seen_page page[BLOCK];
+struct dep_access_block {
+	struct dep_access_page page[BLOCK];
 };
 
-int dep_seen_init(struct dep_seen *s)
+int dep_access_set_init(struct dep_access_set *s)
 {
 	memset(s, 0, sizeof(*s));
 	s->bucket = calloc(BUCKETS, sizeof(*s->bucket));
-	s->block = calloc(BLOCKS, sizeof(struct dep_seen_block *));
-	s->stamp = DEP_SEEN_STAMPS - 1;
-	dep_seen_turn(s);
+	s->block = calloc(BLOCKS, sizeof(struct dep_access_block *));
+	s->stamp = DEP_ACCESS_SET_INTERVALS - 1;
+	dep_access_set_new_interval(s);
 	return s->bucket && s->block ? 0 : dep_fail(-ENOMEM, "references");
 }
 
-void dep_seen_free(struct dep_seen *s)
+void dep_access_set_free(struct dep_access_set *s)
 {
 	u32 i;
 
@@ -37,18 +37,18 @@ void dep_seen_free(struct dep_seen *s)
 	s->bucket = NULL;
 }
 
-static void clear_ways(struct dep_seen *s)
+static void clear_ways(struct dep_access_set *s)
 {
 	memset(s->key, 0xff, sizeof(s->key));
 	memset(s->page, 0, sizeof(s->page));
 }
 
-void dep_seen_turn(struct dep_seen *s)
+void dep_access_set_new_interval(struct dep_access_set *s)
 {
 	for (; s->later; s->later = s->later->next_later)
 		s->later->later = 0;
 	s->turn++;
-	if (++s->stamp < DEP_SEEN_STAMPS)
+	if (++s->stamp < DEP_ACCESS_SET_INTERVALS)
 		return;
 	/* Keys of this number are of long ago. */
 	s->stamp = 1;
@@ -60,26 +60,26 @@ static u32 bucket_of(u64 place)
 	return place * 0x9e3779b97f4a7c15ull >> 52;
 }
 
-static struct dep_seen_page *number(struct dep_seen *s, u32 i)
+static struct dep_access_page *number(struct dep_access_set *s, u32 i)
 {
 	return &s->block[i / BLOCK]->page[i % BLOCK];
 }
 
 /* The turn that the bits of a page are of, if they are of any use. */
-static u64 turn_of(const struct dep_seen *s, u64 place)
+static u64 interval_of(const struct dep_access_set *s, u64 place)
 {
-	return place >> DEP_SEEN_WHO == DEP_SEEN_ALWAYS ? 0 : s->turn;
+	return place >> DEP_ACCESS_SET_ORIGIN == DEP_ORIGIN_IGNORED ? 0 : s->turn;
 }
 
 static u64 number_of(u64 place)
 {
-	return place & ((1ull << DEP_SEEN_WHO) - 1);
+	return place & ((1ull << DEP_ACCESS_SET_ORIGIN) - 1);
 }
 
 /* One of an old turn, taken from where it was, or NULL. */
-static struct dep_seen_page *used_again(struct dep_seen *s)
+static struct dep_access_page *used_again(struct dep_access_set *s)
 {
-	struct dep_seen_page *p, **pp;
+	struct dep_access_page *p, **pp;
 	u32 way;
 
 	if (s->pages < KEPT)
@@ -91,18 +91,18 @@ static struct dep_seen_page *used_again(struct dep_seen *s)
 	for (pp = &s->bucket[bucket_of(p->place)]; *pp != p; pp = &(*pp)->next)
 		;
 	*pp = p->next;
-	/* That of DEP_SEEN_ALWAYS is not of an old turn. */
-	way = number_of(p->place) % DEP_SEEN_WAYS;
+	/* That of DEP_ORIGIN_IGNORED is not of an old turn. */
+	way = number_of(p->place) % DEP_ACCESS_SET_CACHE;
 	if (s->page[way] == p)
 		s->key[way] = ~0ull;
 	return p;
 }
 
-static struct dep_seen_page *unused(struct dep_seen *s)
+static struct dep_access_page *unused(struct dep_access_set *s)
 {
-	struct dep_seen_block **b;
+	struct dep_access_block **b;
 
-	if (s->pages == DEP_SEEN_PAGES) {
+	if (s->pages == DEP_ACCESS_SET_PAGES) {
 		if (s->later)
 			return NULL;
 		/* It is all forgotten, and will be shown again. */
@@ -116,7 +116,7 @@ static struct dep_seen_page *unused(struct dep_seen *s)
 	return *b ? number(s, s->pages++) : NULL;
 }
 
-static void clear(struct dep_seen_page *p)
+static void clear(struct dep_access_page *p)
 {
 	u32 i;
 
@@ -127,13 +127,14 @@ static void clear(struct dep_seen_page *p)
 }
 
 /* The page of this turn, or NULL; @p: one that it may be, or NULL */
-static struct dep_seen_page *page_of(struct dep_seen *s, u64 place, struct dep_seen_page *p)
+static struct dep_access_page *page_of(struct dep_access_set *s, u64 place,
+				       struct dep_access_page *p)
 {
-	struct dep_seen_page **bucket = &s->bucket[bucket_of(place)];
+	struct dep_access_page **bucket = &s->bucket[bucket_of(place)];
 
 	for (p = p && p->place == place ? p : *bucket; p && p->place != place;)
 		p = p->next;
-	if (p && p->turn == turn_of(s, place))
+	if (p && p->turn == interval_of(s, place))
 		return p;
 	if (!p) {
 		p = used_again(s);
@@ -144,7 +145,7 @@ static struct dep_seen_page *page_of(struct dep_seen *s, u64 place, struct dep_s
 		p->next = *bucket;
 		*bucket = p;
 	}
-	p->turn = turn_of(s, place);
+	p->turn = interval_of(s, place);
 	clear(p);
 	return p;
 }
@@ -162,7 +163,7 @@ static u64 part_of(u32 i, u32 from, u32 to)
 }
 
 /* Set the bits @from to @to - 1 of @p; which words have new ones? */
-static u64 set_bits(struct dep_seen_page *p, u32 from, u32 to, bool write, bool later)
+static u64 set_bits(struct dep_access_page *p, u32 from, u32 to, bool write, bool later)
 {
 	u64 bits, words = 0;
 	u32 i;
@@ -183,7 +184,7 @@ static u64 set_bits(struct dep_seen_page *p, u32 from, u32 to, bool write, bool 
 	return words;
 }
 
-static void clear_bits(struct dep_seen_page *p, u32 from, u32 to)
+static void clear_bits(struct dep_access_page *p, u32 from, u32 to)
 {
 	u64 bits;
 	u32 i;
@@ -198,7 +199,7 @@ static void clear_bits(struct dep_seen_page *p, u32 from, u32 to)
 }
 
 /* Bits of a word that are to be told: what was written, or only read. */
-static u64 bits_of(const struct dep_seen_page *p, u32 i, bool reads)
+static u64 bits_of(const struct dep_access_page *p, u32 i, bool reads)
 {
 	if (!(p->later >> i & 1))
 		return 0;
@@ -207,21 +208,21 @@ static u64 bits_of(const struct dep_seen_page *p, u32 i, bool reads)
 }
 
 /* Of this turn, or NULL. */
-static struct dep_seen_page *find(const struct dep_seen *s, u64 place)
+static struct dep_access_page *find(const struct dep_access_set *s, u64 place)
 {
-	struct dep_seen_page *p = s->bucket[bucket_of(place)];
+	struct dep_access_page *p = s->bucket[bucket_of(place)];
 
 	while (p && p->place != place)
 		p = p->next;
-	return p && p->turn == turn_of(s, place) ? p : NULL;
+	return p && p->turn == interval_of(s, place) ? p : NULL;
 }
 
-static bool is_too_much(const struct dep_seen *s, u64 addr, u64 size)
+static bool is_too_much(const struct dep_access_set *s, u64 addr, u64 size)
 {
-	return addr + size < addr || size / DEP_SEEN_PAGE > s->pages;
+	return addr + size < addr || size / DEP_ACCESS_SET_PAGE > s->pages;
 }
 
-static bool are_put_off(const struct dep_seen_page *p, u32 from, u32 to)
+static bool are_put_off(const struct dep_access_page *p, u32 from, u32 to)
 {
 	u64 bits;
 	u32 i;
@@ -237,14 +238,14 @@ static bool are_put_off(const struct dep_seen_page *p, u32 from, u32 to)
 /* How much of @size bytes is in the page of @addr. */
 static u32 in_page(u64 addr, u64 size)
 {
-	u64 most = DEP_SEEN_PAGE - addr % DEP_SEEN_PAGE;
+	u64 most = DEP_ACCESS_SET_PAGE - addr % DEP_ACCESS_SET_PAGE;
 
 	return size < most ? size : most;
 }
 
-bool dep_seen_is_put_off(const struct dep_seen *s, u64 addr, u64 size)
+bool dep_access_set_is_deferred(const struct dep_access_set *s, u64 addr, u64 size)
 {
-	const struct dep_seen_page *p;
+	const struct dep_access_page *p;
 	u32 n, from;
 	u64 who;
 
@@ -254,9 +255,9 @@ bool dep_seen_is_put_off(const struct dep_seen *s, u64 addr, u64 size)
 		return false;
 	for (; size; addr += n, size -= n) {
 		n = in_page(addr, size);
-		from = addr % DEP_SEEN_PAGE;
-		for (who = 0; who < DEP_SEEN_ALWAYS; who++) {
-			p = find(s, addr / DEP_SEEN_PAGE | who << DEP_SEEN_WHO);
+		from = addr % DEP_ACCESS_SET_PAGE;
+		for (who = 0; who < DEP_ORIGIN_IGNORED; who++) {
+			p = find(s, addr / DEP_ACCESS_SET_PAGE | who << DEP_ACCESS_SET_ORIGIN);
 			if (p && p->later && are_put_off(p, from, from + n))
 				return true;
 		}
@@ -264,19 +265,19 @@ bool dep_seen_is_put_off(const struct dep_seen *s, u64 addr, u64 size)
 	return false;
 }
 
-bool dep_seen_forget(struct dep_seen *s, u64 addr, u64 size)
+bool dep_access_set_forget(struct dep_access_set *s, u64 addr, u64 size)
 {
-	struct dep_seen_page *p;
+	struct dep_access_page *p;
 	u32 from, to;
 	u64 who;
 
 	if (is_too_much(s, addr, size))
 		return false;
 	for (; size; addr += to - from, size -= to - from) {
-		from = addr % DEP_SEEN_PAGE;
+		from = addr % DEP_ACCESS_SET_PAGE;
 		to = from + in_page(addr, size);
-		for (who = 0; who < DEP_SEEN_ALWAYS; who++) {
-			p = find(s, addr / DEP_SEEN_PAGE | who << DEP_SEEN_WHO);
+		for (who = 0; who < DEP_ORIGIN_IGNORED; who++) {
+			p = find(s, addr / DEP_ACCESS_SET_PAGE | who << DEP_ACCESS_SET_ORIGIN);
 			if (p)
 				clear_bits(p, from, to);
 		}
@@ -284,7 +285,7 @@ bool dep_seen_forget(struct dep_seen *s, u64 addr, u64 size)
 	return true;
 }
 
-static void tell_later(struct dep_seen *s, struct dep_seen_page *p, u64 words, u64 pc)
+static void tell_later(struct dep_access_set *s, struct dep_access_page *p, u64 words, u64 pc)
 {
 	if (!words)
 		return;
@@ -297,10 +298,10 @@ static void tell_later(struct dep_seen *s, struct dep_seen_page *p, u64 words, u
 }
 
 /* All in one word of @p, as most are.  Return: was it new? */
-static int note_word(struct dep_seen *s, struct dep_seen_page *p, const struct dep_seen_access *a,
-		     bool later)
+static int note_word(struct dep_access_set *s, struct dep_access_page *p,
+		     const struct dep_access_set_access *a, bool later)
 {
-	u32 at = a->addr % DEP_SEEN_PAGE, i = at / 64;
+	u32 at = a->addr % DEP_ACCESS_SET_PAGE, i = at / 64;
 	u64 bits = ~0ull >> (64 - a->size) << at % 64, read = p->read[i], wrote = p->wrote[i];
 	bool new = bits & ~(a->write ? wrote : read);
 
@@ -317,15 +318,15 @@ static int note_word(struct dep_seen *s, struct dep_seen_page *p, const struct d
 }
 
 /* The page of this turn that @addr is in, which is in its way from then on; NULL: no memory */
-static struct dep_seen_page *way_to(struct dep_seen *s, u64 addr, u8 who)
+static struct dep_access_page *way_to(struct dep_access_set *s, u64 addr, u8 who)
 {
-	u64 page = addr / DEP_SEEN_PAGE, key = page | dep_seen_tag(s, who);
-	u32 way = page % DEP_SEEN_WAYS;
-	struct dep_seen_page *p;
+	u64 page = addr / DEP_ACCESS_SET_PAGE, key = page | dep_access_set_tag(s, who);
+	u32 way = page % DEP_ACCESS_SET_CACHE;
+	struct dep_access_page *p;
 
 	if (s->key[way] == key)
 		return s->page[way];
-	p = page_of(s, page | (u64)who << DEP_SEEN_WHO, s->page[way]);
+	p = page_of(s, page | (u64)who << DEP_ACCESS_SET_ORIGIN, s->page[way]);
 	if (p) {
 		s->key[way] = key;
 		s->page[way] = p;
@@ -334,10 +335,10 @@ static struct dep_seen_page *way_to(struct dep_seen *s, u64 addr, u8 who)
 }
 
 /* Return: was it new, or -ENOMEM. */
-static int note(struct dep_seen *s, const struct dep_seen_access *a, bool later)
+static int note(struct dep_access_set *s, const struct dep_access_set_access *a, bool later)
 {
 	u64 addr = a->addr, size = a->size, words;
-	struct dep_seen_page *p;
+	struct dep_access_page *p;
 	u32 from, to;
 	int new = 0;
 
@@ -348,7 +349,7 @@ static int note(struct dep_seen *s, const struct dep_seen_access *a, bool later)
 		return p ? note_word(s, p, a, later) : -ENOMEM;
 	}
 	for (; size; addr += to - from, size -= to - from) {
-		from = addr % DEP_SEEN_PAGE;
+		from = addr % DEP_ACCESS_SET_PAGE;
 		to = from + in_page(addr, size);
 		p = way_to(s, addr, a->who);
 		if (!p)
@@ -361,34 +362,35 @@ static int note(struct dep_seen *s, const struct dep_seen_access *a, bool later)
 	return new;
 }
 
-bool dep_seen_note(struct dep_seen *s, const struct dep_seen_access *a)
+bool dep_access_set_add(struct dep_access_set *s, const struct dep_access_set_access *a)
 {
 	return note(s, a, false) != 0;
 }
 
-bool dep_seen_put_off(struct dep_seen *s, const struct dep_seen_access *a)
+bool dep_access_set_defer(struct dep_access_set *s, const struct dep_access_set_access *a)
 {
 	return note(s, a, true) >= 0;
 }
 
-bool dep_seen_near(struct dep_seen *s, u64 tag, u64 pc, u64 addr, u64 read, u64 wrote, bool later)
+bool dep_access_set_near(struct dep_access_set *s, u64 tag, u64 pc, u64 addr, u64 read, u64 wrote,
+			 bool later)
 {
-	u32 way = addr / DEP_SEEN_PAGE % DEP_SEEN_WAYS;
-	u32 at = addr % DEP_SEEN_PAGE, i = at / 64, shift = at % 64;
-	u64 behind = shift ? (read | wrote) >> (64 - shift) : 0;
-	u64 words = (behind ? 3ull : 1ull) << i;
-	struct dep_seen_page *p = s->page[way];
+	u32 way = addr / DEP_ACCESS_SET_PAGE % DEP_ACCESS_SET_CACHE;
+	u32 at = addr % DEP_ACCESS_SET_PAGE, i = at / 64, shift = at % 64;
+	u64 after = shift ? (read | wrote) >> (64 - shift) : 0;
+	u64 words = (after ? 3ull : 1ull) << i;
+	struct dep_access_page *p = s->page[way];
 
-	if (!tag || (behind && i + 1 == DEP_SEEN_PAGE / 64))
+	if (!tag || (after && i + 1 == DEP_ACCESS_SET_PAGE / 64))
 		return false;
-	if (s->key[way] != (addr / DEP_SEEN_PAGE | tag))
-		p = way_to(s, addr, tag >> DEP_SEEN_WHO & (DEP_SEEN_WHOS - 1));
+	if (s->key[way] != (addr / DEP_ACCESS_SET_PAGE | tag))
+		p = way_to(s, addr, tag >> DEP_ACCESS_SET_ORIGIN & (DEP_ACCESS_SET_ORIGINS - 1));
 	if (!p)
 		return false;
 	p->read[i] |= (read | wrote) << shift;
 	p->wrote[i] |= wrote << shift;
-	if (behind) {
-		p->read[i + 1] |= behind;
+	if (after) {
+		p->read[i + 1] |= after;
 		p->wrote[i + 1] |= wrote >> (64 - shift);
 	}
 	p->used |= words;
@@ -397,17 +399,17 @@ bool dep_seen_near(struct dep_seen *s, u64 tag, u64 pc, u64 addr, u64 read, u64 
 	return true;
 }
 
-bool dep_seen_take(struct dep_seen *s, struct dep_seen_taken *out)
+bool dep_access_set_flush(struct dep_access_set *s, struct dep_access_set_flushed *out)
 {
-	struct dep_seen_page *p = s->later;
-	struct dep_joined_word *w = out->word;
+	struct dep_access_page *p = s->later;
+	struct dep_page_word *w = out->word;
 	u32 i;
 
 	if (!p)
 		return false;
 	out->pc = p->pc;
-	out->addr = number_of(p->place) * DEP_SEEN_PAGE;
-	out->who = (u8)(p->place >> DEP_SEEN_WHO);
+	out->addr = number_of(p->place) * DEP_ACCESS_SET_PAGE;
+	out->who = (u8)(p->place >> DEP_ACCESS_SET_ORIGIN);
 	out->words = 0;
 	for (; p->later; p->later &= p->later - 1) {
 		i = (u32)__builtin_ctzll(p->later);

@@ -14,27 +14,27 @@
 
 #include "libdep/abi/types.h"
 
-#define DEP_COUNTERS		256u
-#define DEP_COUNTERS_OFTEN	256u	/* who counts so often, counts */
+#define DEP_ATOMIC_COUNTERS		256u
+#define DEP_ATOMIC_COUNTERS_OFTEN	256u	/* who counts so often, counts */
 
-/** struct dep_counters - zeroed, there are none; aligned 8 bytes each */
-struct dep_counters {
+/** struct dep_atomic_counters - zeroed, there are none; aligned 8 bytes each */
+struct dep_atomic_counters {
 	struct {
 		u64 at;		/* address / 8; 0: none */
-		u32 reader;	/* a thread, DEP_COUNTERS_MANY, or 0 */
-		u32 n;		/* so often it was counted in, up to DEP_COUNTERS_OFTEN */
-	} slot[DEP_COUNTERS];
+		u32 reader;	/* a thread, DEP_ATOMIC_COUNTERS_MANY, or 0 */
+		u32 n;		/* so often it was counted in, up to DEP_ATOMIC_COUNTERS_OFTEN */
+	} slot[DEP_ATOMIC_COUNTERS];
 };
 
-#define DEP_COUNTERS_MANY	(~0u)
+#define DEP_ATOMIC_COUNTERS_MANY	(~0u)
 
 /**
- * dep_counters_count() - @thread, not 0, counts there
+ * dep_atomic_counters_count() - @thread, not 0, counts there
  *
  * Return: it did often enough, and nobody else has read it.
  */
-bool dep_counters_count(struct dep_counters *c, u64 address, u32 size, u32 thread);
-/** dep_counters_read() - @thread reads there, by any instruction that sees what it read */
-void dep_counters_read(struct dep_counters *c, u64 address, u32 size, u32 thread);
+bool dep_atomic_counters_count(struct dep_atomic_counters *c, u64 address, u32 size, u32 thread);
+/** dep_atomic_counters_read() - @thread reads there, by any instruction that sees what it read */
+void dep_atomic_counters_read(struct dep_atomic_counters *c, u64 address, u32 size, u32 thread);
 
 #endif

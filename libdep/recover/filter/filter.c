@@ -8,10 +8,10 @@
 #include "filtered_program.h"
 #include "filter.h"
 
-#define CONTROL_BLOCK	4096u	/* bytes of a thread's; what is behind it is the program's */
+#define CONTROL_BLOCK	4096u	/* bytes of a thread's; what is after it is the program's */
 #define WORD_MAX	16u	/* more bytes are no operation on a lock, but a copy */
 
-int dep_filter_init(struct dep_filter *s, const struct dep_scope *scope, u32 thread)
+int dep_filter_init(struct dep_filter *s, const struct dep_process_filter *scope, u32 thread)
 {
 	int err;
 
@@ -21,8 +21,8 @@ int dep_filter_init(struct dep_filter *s, const struct dep_scope *scope, u32 thr
 	s->quiet = DEP_FILTER_QUIET;
 	s->unheard = DEP_FILTER_NOTHING;
 	s->peeked = ~0ull;
-	err = dep_seen_init(&s->seen);
-	dep_filter_turn(s);
+	err = dep_access_set_init(&s->seen);
+	dep_filter_new_interval(s);
 	return err;
 }
 
@@ -33,11 +33,11 @@ int dep_filter_copy(struct dep_filter *to, const struct dep_filter *from)
 
 	*to = *from;
 	to->ahead = NULL;
-	to->blocks = (struct dep_blocks){ 0 };
+	to->blocks = (struct dep_heap_sizes){ 0 };
 	/* They are of turns by another count. */
 	memset(to->counted, 0, sizeof(to->counted));
-	err = dep_seen_init(&to->seen);
-	dep_filter_turn(to);
+	err = dep_access_set_init(&to->seen);
+	dep_filter_new_interval(to);
 	to->all = all;
 	to->counts = counts;
 	to->held = from->held;
@@ -46,11 +46,11 @@ int dep_filter_copy(struct dep_filter *to, const struct dep_filter *from)
 
 void dep_filter_free(struct dep_filter *s)
 {
-	dep_seen_free(&s->seen);
-	dep_blocks_free(&s->blocks);
+	dep_access_set_free(&s->seen);
+	dep_heap_sizes_free(&s->blocks);
 }
 
-/* Was the function that it is in left without a return?  As order_functions_left() says. */
+/* Was the function that it is in left without a return?  As sync_functions_left() says. */
 static bool is_outside(const struct dep_filter *s, u8 code)
 {
 	return code == DEP_CODE_PROGRAM && s->call[s->ncalls - 1].code != DEP_CODE_PROGRAM;
@@ -59,8 +59,8 @@ static bool is_outside(const struct dep_filter *s, u8 code)
 static u64 tag_of(const struct dep_filter *s, u8 code)
 {
 	if (s->muted)
-		return is_outside(s, code) ? 0 : dep_seen_tag(&s->seen, DEP_FILTER_MUTED);
-	return s->who[code] & DEP_FILTER_LOOK ? 0 : dep_seen_tag(&s->seen, s->who[code]);
+		return is_outside(s, code) ? 0 : dep_access_set_tag(&s->seen, DEP_FILTER_MUTED);
+	return s->who[code] & DEP_FILTER_LOOK ? 0 : dep_access_set_tag(&s->seen, s->who[code]);
 }
 
 void dep_filter_set_tags(struct dep_filter *s)
@@ -80,10 +80,10 @@ static void set_who(struct dep_filter *s, u8 others, u8 program, u8 threads)
 	dep_filter_set_tags(s);
 }
 
-void dep_filter_turn(struct dep_filter *s)
+void dep_filter_new_interval(struct dep_filter *s)
 {
-	dep_seen_turn(&s->seen);
-	/* A locked instruction that is interrupted takes its ticket once more. */
+	dep_access_set_new_interval(&s->seen);
+	/* A locked instruction that is interrupted takes its timestamp once more. */
 	s->held.pc = 0;
 	s->all = s->counts = false;
 	s->singly = s->nlast = s->first = 0;
@@ -105,11 +105,11 @@ static void settle(struct dep_filter *s, u8 code)
 	dep_filter_set_tags(s);
 }
 
-void dep_filter_lost(struct dep_filter *s)
+void dep_filter_reset(struct dep_filter *s)
 {
 	dep_filter_left(s);
 	s->unsure = true;
-	dep_filter_turn(s);
+	dep_filter_new_interval(s);
 }
 
 bool dep_filter_may_count(const struct dep_filter *s, u32 how)
@@ -121,22 +121,22 @@ bool dep_filter_may_count(const struct dep_filter *s, u32 how)
 bool dep_filter_locks(const struct dep_filter *s, u32 how, u8 code)
 {
 	/* A turn; or it may acquire, if anything of it was shown. */
-	if (how & DEP_TK_BEHIND)
-		return !s->muted && (s->counts || !(how & DEP_TK_BLIND || s->held.pc));
+	if (how & DEP_TK_AFTER)
+		return !s->muted && (s->counts || !(how & DEP_TK_UNUSED || s->held.pc));
 	return !dep_filter_may_count(s, how) && (!s->muted || is_outside(s, code));
 }
 
 bool dep_filter_holds(const struct dep_filter *s, u32 how, u8 code)
 {
-	return !s->tickets_stay && dep_filter_may_count(s, how) &&
+	return !s->timestamps_stay && dep_filter_may_count(s, how) &&
 	       (!s->muted || is_outside(s, code));
 }
 
-void dep_filter_ticket(struct dep_filter *s, u32 how)
+void dep_filter_timestamp(struct dep_filter *s, u32 how)
 {
-	if (how & DEP_TK_BEHIND) {
+	if (how & DEP_TK_AFTER) {
 		if (s->counts && !s->muted)
-			dep_filter_turn(s);
+			dep_filter_new_interval(s);
 		/*
 		 * What is acquired makes nothing new: who races with what comes, races with what
 		 * was.
@@ -156,15 +156,15 @@ void dep_filter_ticket(struct dep_filter *s, u32 how)
 	s->fence = how & DEP_TK_FENCE;
 	s->counts = dep_filter_may_count(s, how);
 	if (!s->counts)
-		dep_filter_turn(s);
+		dep_filter_new_interval(s);
 	s->all = true;
 }
 
-void dep_filter_hear(struct dep_filter *s, u32 unheard)
+void dep_filter_event(struct dep_filter *s, u32 unheard)
 {
 	s->unheard = DEP_FILTER_NOTHING;
 	if (unheard != DEP_FILTER_NOTHING)
-		dep_filter_ticket(s, unheard);
+		dep_filter_timestamp(s, unheard);
 }
 
 u8 dep_filter_code(const struct dep_filter *s, u64 pc)
@@ -207,10 +207,11 @@ int dep_filter_learn(struct dep_filter *s, struct dep_program *p)
 	return err;
 }
 
-static bool is_locked(const struct dep_places *p, u64 addr, u32 size)
+static bool is_locked(const struct dep_word_set *p, u64 addr, u32 size)
 {
-	return (size > 64 || dep_places_maybe(p, addr) || dep_places_maybe(p, addr + size - 1)) &&
-	       dep_places_has(p, addr, size);
+	return (size > 64 || dep_word_set_maybe(p, addr) ||
+		dep_word_set_maybe(p, addr + size - 1)) &&
+	       dep_word_set_has(p, addr, size);
 }
 
 /* Robust mutexes that it holds are in a list there. */
@@ -219,10 +220,10 @@ static bool in_control_block(const struct dep_filter *s, u64 addr)
 	return addr - s->fs < CONTROL_BLOCK;
 }
 
-static struct dep_seen_access access_of(const struct dep_filter *s, u8 code,
-					const struct dep_ref *r)
+static struct dep_access_set_access access_of(const struct dep_filter *s, u8 code,
+				   const struct dep_ref *r)
 {
-	return (struct dep_seen_access){ .pc = r->pc, .addr = r->addr, .size = r->size,
+	return (struct dep_access_set_access){ .pc = r->pc, .addr = r->addr, .size = r->size,
 					 .who = s->who[code], .write = r->type & DEP_WRITE };
 }
 
@@ -236,18 +237,18 @@ static bool may_wait(const struct dep_filter *s, u8 code)
 /* Is it nobody's business? */
 static bool is_muted(struct dep_filter *s, u8 code, const struct dep_ref *r)
 {
-	struct dep_seen_access a = access_of(s, code, r);
+	struct dep_access_set_access a = access_of(s, code, r);
 	u32 unheard = s->unheard;
 
 	if (!s->muted)
 		return false;
 	if (is_outside(s, code)) {
 		dep_filter_left(s);
-		dep_filter_hear(s, unheard);
+		dep_filter_event(s, unheard);
 		return false;
 	}
 	a.who = DEP_FILTER_MUTED;
-	dep_seen_note(&s->seen, &a);
+	dep_access_set_add(&s->seen, &a);
 	return true;
 }
 
@@ -259,9 +260,9 @@ static bool are_later(const struct dep_filter *s, u8 code)
 	return s->singly >= DEP_FILTER_SINGLY && !s->scope->singly && may_wait(s, code);
 }
 
-bool dep_filter_later(struct dep_filter *s, u8 code, const struct dep_ref *r)
+bool dep_filter_defer(struct dep_filter *s, u8 code, const struct dep_ref *r)
 {
-	struct dep_seen_access a;
+	struct dep_access_set_access a;
 
 	if (is_muted(s, code, r))
 		return true;
@@ -271,10 +272,10 @@ bool dep_filter_later(struct dep_filter *s, u8 code, const struct dep_ref *r)
 	    is_locked(s->scope->locked, r->addr, r->size))
 		return false;
 	if (code == DEP_CODE_LOADER) {
-		dep_seen_note(&s->seen, &a);
+		dep_access_set_add(&s->seen, &a);
 		return true;
 	}
-	if (!dep_seen_put_off(&s->seen, &a))
+	if (!dep_access_set_defer(&s->seen, &a))
 		return false;
 	if (r->type == DEP_READ)
 		s->last[s->nlast++ % DEP_FILTER_LAST] = *r;
@@ -296,29 +297,29 @@ static void keep_reads(struct dep_filter *s, u8 code, u64 pc, u64 addr, u64 bits
 	}
 }
 
-bool dep_filter_later_near(struct dep_filter *s, u8 code, u64 pc, u64 addr, u64 read, u64 wrote)
+bool dep_filter_defer_near(struct dep_filter *s, u8 code, u64 pc, u64 addr, u64 read, u64 wrote)
 {
-	const struct dep_places *locked = s->scope->locked;
+	const struct dep_word_set *locked = s->scope->locked;
 	u64 last = addr + 63 - (u64)__builtin_clzll(read | wrote);
 	bool is_loader = code == DEP_CODE_LOADER;
 
 	if (s->muted)
 		return !is_outside(s, code) &&
-		       dep_seen_near(&s->seen, s->tag[code], pc, addr, read, wrote, false);
+		       dep_access_set_near(&s->seen, s->tag[code], pc, addr, read, wrote, false);
 	if (!are_later(s, code) || (wrote && in_control_block(s, addr)) ||
-	    dep_places_maybe(locked, addr) || dep_places_maybe(locked, last) ||
-	    !dep_seen_near(&s->seen, s->tag[code], pc, addr, read, wrote, !is_loader))
+	    dep_word_set_maybe(locked, addr) || dep_word_set_maybe(locked, last) ||
+	    !dep_access_set_near(&s->seen, s->tag[code], pc, addr, read, wrote, !is_loader))
 		return false;
 	if (!is_loader)
 		keep_reads(s, code, pc, addr, read);
 	return true;
 }
 
-bool dep_filter_take(struct dep_filter *s, struct dep_joined *out)
+bool dep_filter_flush(struct dep_filter *s, struct dep_page_accesses *out)
 {
-	struct dep_seen_taken t = { .word = out->word };
+	struct dep_access_set_flushed t = { .word = out->word };
 
-	while (dep_seen_take(&s->seen, &t)) {
+	while (dep_access_set_flush(&s->seen, &t)) {
 		if (!t.words)
 			continue;
 		out->pc = t.pc;
@@ -351,7 +352,7 @@ bool dep_filter_last(struct dep_filter *s, struct dep_ref *r)
 static void reads(struct dep_filter *s, const struct dep_ref *r)
 {
 	if (s->scope->counters && r->type & DEP_READ)
-		dep_counters_read(s->scope->counters, r->addr, r->size, s->thread);
+		dep_atomic_counters_read(s->scope->counters, r->addr, r->size, s->thread);
 }
 
 /* Has it been counted there in this turn?  From now on it has. */
@@ -370,48 +371,48 @@ static bool was_counted(struct dep_filter *s, u64 addr)
 static enum dep_filtered locked(struct dep_filter *s, u8 code, struct dep_ref *r)
 {
 	if (!s->fence)
-		dep_places_add(s->scope->locked, r->addr,
-			       r->size <= WORD_MAX ? r->size : WORD_MAX);
+		dep_word_set_add(s->scope->locked, r->addr,
+				 r->size <= WORD_MAX ? r->size : WORD_MAX);
 	if (!s->counts) {
 		reads(s, r);
-		return DEP_FILTERED_SHOW;
+		return DEP_FILTER_EMIT;
 	}
-	/* If it is no count, the turn comes behind it. */
+	/* If it is no count, the turn comes after it. */
 	if (!may_wait(s, code) ||
-	    !dep_counters_count(s->scope->counters, r->addr, r->size, s->thread))
-		return DEP_FILTERED_SHOW_BEHIND;
+	    !dep_atomic_counters_count(s->scope->counters, r->addr, r->size, s->thread))
+		return DEP_FILTER_FLUSH_THEN_EMIT;
 	s->counts = false;
 	r->type |= DEP_REF_COUNTS;
-	return was_counted(s, r->addr) ? DEP_FILTERED_OUT : DEP_FILTERED_SHOW;
+	return was_counted(s, r->addr) ? DEP_FILTER_DROP : DEP_FILTER_EMIT;
 }
 
 enum dep_filtered dep_filter_slowly(struct dep_filter *s, u8 code, struct dep_ref *r)
 {
 	bool look = s->who[code] & DEP_FILTER_LOOK, write = r->type & DEP_WRITE, new;
-	struct dep_seen_access a;
+	struct dep_access_set_access a;
 
 	if (is_muted(s, code, r))
-		return DEP_FILTERED_OUT;
+		return DEP_FILTER_DROP;
 	if (s->all)
 		return locked(s, code, r);
 	if (look)
 		settle(s, code);
-	else if (dep_filter_later(s, code, r))
-		return DEP_FILTERED_OUT;
+	else if (dep_filter_defer(s, code, r))
+		return DEP_FILTER_DROP;
 	if (is_locked(s->scope->locked, r->addr, r->size)) {
 		reads(s, r);
 		if (r->type == DEP_WRITE && r->size <= WORD_MAX)
 			r->type |= DEP_REF_RELEASES;
-		return DEP_FILTERED_SHOW_BEHIND;
+		return DEP_FILTER_FLUSH_THEN_EMIT;
 	}
 	if (write && s->who[code] != DEP_FILTER_PROGRAM && in_control_block(s, r->addr))
-		return DEP_FILTERED_SHOW;
+		return DEP_FILTER_EMIT;
 	a = access_of(s, code, r);
-	new = dep_seen_note(&s->seen, &a);
+	new = dep_access_set_add(&s->seen, &a);
 	if (look)
-		return DEP_FILTERED_SHOW_BEHIND;
+		return DEP_FILTER_FLUSH_THEN_EMIT;
 	s->singly += new;
-	return new ? DEP_FILTERED_SHOW : DEP_FILTERED_OUT;
+	return new ? DEP_FILTER_EMIT : DEP_FILTER_DROP;
 }
 
 bool dep_filter_wanted(struct dep_filter *s, u8 code, u64 addr, u32 size, u32 type)
@@ -424,7 +425,7 @@ bool dep_filter_wanted(struct dep_filter *s, u8 code, u64 addr, u32 size, u32 ty
 	}
 	if (type & DEP_WRITE && s->who[code] != DEP_FILTER_PROGRAM && in_control_block(s, addr))
 		return true;
-	return dep_places_has(s->scope->wanted, addr, size);
+	return dep_word_set_has(s->scope->wanted, addr, size);
 }
 
 bool dep_filter_watches(struct dep_filter *s, u32 fragment)
@@ -441,7 +442,7 @@ void dep_filter_spin(struct dep_filter *s, u64 pc, u64 addr, u32 size)
 		s->spin.n = 0;
 	if (s->spin.n && s->spin.pc == pc && s->spin.at == addr) {
 		if (++s->spin.n == DEP_FILTER_SPINS && size <= 8)
-			dep_places_add(s->scope->spun, addr, size);
+			dep_word_set_add(s->scope->spun, addr, size);
 		return;
 	}
 	/* Others may be read in the same loop. */

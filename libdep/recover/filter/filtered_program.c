@@ -26,7 +26,7 @@ struct seen {
 };
 
 struct filtered {
-	struct dep_sums sums;
+	struct dep_symbolic_addrs sums;
 	struct seen seen[SEEN];
 	u32 nseen;
 	u8 whose;
@@ -34,7 +34,7 @@ struct filtered {
 
 bool dep_filtered_ends(u8 code)
 {
-	return code == DEP_O_TICKET || code == DEP_O_FUNCTION || code == DEP_O_STRING ||
+	return code == DEP_O_TIMESTAMP || code == DEP_O_FUNCTION || code == DEP_O_STRING ||
 	       code == DEP_O_GATHER || code == DEP_O_MASKED || code == DEP_O_ENTER;
 }
 
@@ -42,13 +42,13 @@ static bool covers(const struct seen *a, const struct seen *b)
 {
 	u64 distance = b->at.plus - a->at.plus;
 
-	return dep_sums_near(&a->at, &b->at) && distance < a->size &&
+	return dep_symbolic_addrs_near(&a->at, &b->at) && distance < a->size &&
 	       distance + b->size <= a->size && (a->write || !b->write);
 }
 
 static bool is_again(struct filtered *l, const struct dep_op *op)
 {
-	struct seen s = { dep_sums_place(&l->sums, op), op->size, op->type & DEP_WRITE };
+	struct seen s = { dep_symbolic_addrs_word(&l->sums, op), op->size, op->type & DEP_WRITE };
 	u32 i;
 
 	if (op->addr32)
@@ -78,7 +78,7 @@ static struct dep_filtered_op filtered_of(const struct dep_program *p, u32 i, bo
 			out.code = DEP_O_WIDE;
 		return out;
 	}
-	if (locked || op->addr32 || op->size - 1u >= DEP_SEEN_AT_ONCE ||
+	if (locked || op->addr32 || op->size - 1u >= DEP_ACCESS_SET_AT_ONCE ||
 	    (op->code == DEP_O_REF0 && p->rebased))
 		out.code = DEP_O_REFX;
 	out.dst = op->whose;
@@ -100,17 +100,17 @@ static u32 fill(struct dep_program *p, struct dep_filtered_op *out)
 	bool locked = false;
 	u32 i, n = 0, x;
 
-	dep_sums_init(&l.sums, p);
+	dep_symbolic_addrs_init(&l.sums, p);
 	for (i = 0; i < p->nops; i++) {
 		const struct dep_op *op = &p->op[i];
 
-		if (op->code == DEP_O_TICKET)
-			locked = !(op->size & DEP_TK_BEHIND);
+		if (op->code == DEP_O_TIMESTAMP)
+			locked = !(op->size & DEP_TK_AFTER);
 		if (dep_filtered_ends(op->code))
 			l.nseen = 0;
 		if (!is_left_out(&l, op))
 			out[n++] = filtered_of(p, i, locked);
-		dep_sums_follow(&l.sums, p, op);
+		dep_symbolic_addrs_follow(&l.sums, p, op);
 		for (x = 0; x < p->d->nexits; x++)
 			if (p->exit[x].op_end == i + 1)
 				p->exit[x].filtered_end = (u16)n;

@@ -12,7 +12,7 @@ static u32 number_of(u64 address)
 	return address * 0x9e3779b97f4a7c15ull >> 32 & (DEP_BLOCKS - 1);
 }
 
-static u64 *slot_of(const struct dep_blocks *b, u64 address)
+static u64 *slot_of(const struct dep_heap_sizes *b, u64 address)
 {
 	return &b->slot[number_of(address)];
 }
@@ -22,18 +22,18 @@ static bool is_it(u64 slot, u64 address)
 	return !(address % ALIGNED) && address / ALIGNED == (slot & ((1ull << ADDRESS_BITS) - 1));
 }
 
-void dep_blocks_free(struct dep_blocks *b)
+void dep_heap_sizes_free(struct dep_heap_sizes *b)
 {
 	free(b->slot);
 	free(b->told);
 	b->slot = b->told = NULL;
 }
 
-void dep_blocks_set(struct dep_blocks *b, u64 address, u64 size)
+void dep_heap_sizes_set(struct dep_heap_sizes *b, u64 address, u64 size)
 {
 	u64 key = address / ALIGNED;
 
-	dep_blocks_remove(b, address);
+	dep_heap_sizes_remove(b, address);
 	if (!size || size >> (64 - ADDRESS_BITS) || key >> ADDRESS_BITS || address % ALIGNED)
 		return;
 	/* Without a table nothing is known, and that is all. */
@@ -45,30 +45,30 @@ void dep_blocks_set(struct dep_blocks *b, u64 address, u64 size)
 		b->told[number_of(address)] = 0;
 }
 
-u64 dep_blocks_get(const struct dep_blocks *b, u64 address)
+u64 dep_heap_sizes_get(const struct dep_heap_sizes *b, u64 address)
 {
 	u64 slot = b->slot ? *slot_of(b, address) : 0;
 
 	return is_it(slot, address) ? slot >> ADDRESS_BITS : 0;
 }
 
-void dep_blocks_remove(struct dep_blocks *b, u64 address)
+void dep_heap_sizes_remove(struct dep_heap_sizes *b, u64 address)
 {
 	if (b->slot && is_it(*slot_of(b, address), address))
 		*slot_of(b, address) = 0;
 }
 
-void dep_blocks_tell(struct dep_blocks *b, u64 address, u64 size, u64 turn)
+void dep_heap_sizes_tell(struct dep_heap_sizes *b, u64 address, u64 size, u64 turn)
 {
-	dep_blocks_set(b, address, size);
+	dep_heap_sizes_set(b, address, size);
 	if (!b->told)
 		b->told = calloc(DEP_BLOCKS, sizeof(*b->told));
-	if (b->told && dep_blocks_get(b, address) == size)
+	if (b->told && dep_heap_sizes_get(b, address) == size)
 		b->told[number_of(address)] = turn;
 }
 
-bool dep_blocks_told(const struct dep_blocks *b, u64 address, u64 size, u64 turn)
+bool dep_heap_sizes_told(const struct dep_heap_sizes *b, u64 address, u64 size, u64 turn)
 {
 	return b->told && b->told[number_of(address)] == turn &&
-	       dep_blocks_get(b, address) == size;
+	       dep_heap_sizes_get(b, address) == size;
 }

@@ -14,21 +14,21 @@
 
 #define DEP_BLOCKS	4096u
 
-/** struct dep_blocks - zeroed, there are none; dep_blocks_free() */
-struct dep_blocks {
+/** struct dep_heap_sizes - zeroed, there are none; dep_heap_sizes_free() */
+struct dep_heap_sizes {
 	u64 *slot;
 	u64 *told;		/* for each: the turn in which somebody asked; NULL: nobody has */
 };
 
-void dep_blocks_free(struct dep_blocks *b);
-/** dep_blocks_set() - it may be forgotten at once, as the largest ones are */
-void dep_blocks_set(struct dep_blocks *b, u64 address, u64 size);
-/** dep_blocks_get() - its size, or 0: not known */
-u64 dep_blocks_get(const struct dep_blocks *b, u64 address);
-void dep_blocks_remove(struct dep_blocks *b, u64 address);
-/** dep_blocks_tell() - dep_blocks_set(), because somebody asked in turn @turn, not 0 */
-void dep_blocks_tell(struct dep_blocks *b, u64 address, u64 size, u64 turn);
-/** dep_blocks_told() - is that the same as in dep_blocks_tell(), and no news since? */
-bool dep_blocks_told(const struct dep_blocks *b, u64 address, u64 size, u64 turn);
+void dep_heap_sizes_free(struct dep_heap_sizes *b);
+/** dep_heap_sizes_set() - it may be forgotten at once, as the largest ones are */
+void dep_heap_sizes_set(struct dep_heap_sizes *b, u64 address, u64 size);
+/** dep_heap_sizes_get() - its size, or 0: not known */
+u64 dep_heap_sizes_get(const struct dep_heap_sizes *b, u64 address);
+void dep_heap_sizes_remove(struct dep_heap_sizes *b, u64 address);
+/** dep_heap_sizes_tell() - dep_heap_sizes_set(), because somebody asked in turn @turn, not 0 */
+void dep_heap_sizes_tell(struct dep_heap_sizes *b, u64 address, u64 size, u64 turn);
+/** dep_heap_sizes_told() - is that the same as in dep_heap_sizes_tell(), and no news since? */
+bool dep_heap_sizes_told(const struct dep_heap_sizes *b, u64 address, u64 size, u64 turn);
 
 #endif

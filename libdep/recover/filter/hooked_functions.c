@@ -61,7 +61,7 @@ static struct news frees(const struct dep_filter *s, const struct dep_function_c
 
 	if (!(f->known & 1))
 		return (struct news){ .turn = true };
-	size = dep_blocks_get(&s->blocks, block);
+	size = dep_heap_sizes_get(&s->blocks, block);
 	return (struct news){ .turn = block && !size, .address = block, .size = size };
 }
 
@@ -72,7 +72,7 @@ static struct news frees(const struct dep_filter *s, const struct dep_function_c
  */
 static struct news tells_size(const struct dep_filter *s, u64 block, u64 size)
 {
-	if (dep_blocks_told(&s->blocks, block, size, s->seen.turn))
+	if (dep_heap_sizes_told(&s->blocks, block, size, s->seen.turn))
 		size = 0;
 	return (struct news){ .turn = !block, .address = block, .size = size };
 }
@@ -101,15 +101,15 @@ static void note_block(struct dep_filter *s, const struct dep_filter_call *c, u6
 	if (dep_function_frees(c->function))
 		return;
 	if (dep_function_tells_size(c->function)) {
-		if (c->block && !dep_blocks_told(&s->blocks, c->block, result, s->seen.turn))
-			dep_blocks_tell(&s->blocks, c->block, result, s->seen.turn);
+		if (c->block && !dep_heap_sizes_told(&s->blocks, c->block, result, s->seen.turn))
+			dep_heap_sizes_tell(&s->blocks, c->block, result, s->seen.turn);
 		return;
 	}
 	/* If it does not fail, what it was called for is gone. */
 	if (c->sized && dep_function_reallocates(c->function) && (result || !c->size))
-		dep_blocks_remove(&s->blocks, c->block);
+		dep_heap_sizes_remove(&s->blocks, c->block);
 	if (c->sized && result)
-		dep_blocks_set(&s->blocks, result, c->size);
+		dep_heap_sizes_set(&s->blocks, result, c->size);
 }
 
 /* Its frames that are left when it passes @f, and the last one of the others. */
@@ -164,7 +164,7 @@ bool dep_filter_passes(const struct dep_filter *s, const struct dep_function_cal
 	if (f->is_return && s->unheard != DEP_FILTER_NOTHING &&
 	    !dep_filter_may_count(s, s->unheard))
 		return true;
-	return news.turn || dep_seen_is_put_off(&s->seen, news.address, news.size);
+	return news.turn || dep_access_set_is_deferred(&s->seen, news.address, news.size);
 }
 
 u64 dep_filter_function(struct dep_filter *s, const struct dep_function_call *f, u8 code)
@@ -184,12 +184,12 @@ u64 dep_filter_function(struct dep_filter *s, const struct dep_function_call *f,
 		return DEP_FILTER_ALL_OF_IT;
 	}
 	news = news_of(s, f, &last);
-	news.turn |= !dep_seen_forget(&s->seen, news.address, news.size);
+	news.turn |= !dep_access_set_forget(&s->seen, news.address, news.size);
 	if (news.turn) {
 		all = s->all;
 		held = s->held.pc;
-		dep_filter_turn(s);
-		/* It is told between a ticket and what is locked. */
+		dep_filter_new_interval(s);
+		/* It is told between a timestamp and what is locked. */
 		s->all = all;
 		s->held.pc = held;
 		news.size = 0;
@@ -199,13 +199,13 @@ u64 dep_filter_function(struct dep_filter *s, const struct dep_function_call *f,
 			!dep_function_tells_size(last.function);
 		if (is_from(f, &last) && dep_function_is_heap(last.function) && f->known & 1)
 			note_block(s, &last, f->passed->value[0]);
-		dep_filter_hear(s, s->unheard);
+		dep_filter_event(s, s->unheard);
 		return again ? DEP_FILTER_ALL_OF_IT : 0;
 	}
 	if (dep_function_frees(f->function) && (news.turn || news.size)) {
 		/* The last reads may be of the block, and it is too late for that. */
 		s->nlast = s->first = 0;
-		dep_blocks_remove(&s->blocks, f->passed->value[0]);
+		dep_heap_sizes_remove(&s->blocks, f->passed->value[0]);
 	}
 	enter(s, f, code);
 	set_muted(s);

@@ -10,28 +10,28 @@
 #include "libdep/format/file/error.h"
 #include "word_set.h"
 
-#define WORDS		(DEP_PLACES_PAGE / 4)
+#define WORDS		(DEP_WORD_SET_PAGE / 4)
 
 struct page {
 	u64 number;
 	u64 word[WORDS / 64];
 };
 
-struct dep_places_table {
-	struct dep_places_table *old;
+struct dep_word_set_table {
+	struct dep_word_set_table *old;
 	size_t room, n;		/* room: a power of two */
 	struct page *slot[];
 };
 
-void dep_places_init(struct dep_places *p)
+void dep_word_set_init(struct dep_word_set *p)
 {
 	memset(p, 0, sizeof(*p));
 	pthread_mutex_init(&p->lock, NULL);
 }
 
-void dep_places_free(struct dep_places *p)
+void dep_word_set_free(struct dep_word_set *p)
 {
-	struct dep_places_table *t = p->table, *old;
+	struct dep_word_set_table *t = p->table, *old;
 	size_t i;
 
 	for (i = 0; t && i < t->room; i++)
@@ -44,7 +44,7 @@ void dep_places_free(struct dep_places *p)
 }
 
 /* Where it is or would be. */
-static struct page **slot_of(struct dep_places_table *t, u64 number)
+static struct page **slot_of(struct dep_word_set_table *t, u64 number)
 {
 	size_t i = (size_t)(number * 0x9e3779b97f4a7c15ull >> 20) & (t->room - 1);
 	struct page *page;
@@ -54,16 +54,16 @@ static struct page **slot_of(struct dep_places_table *t, u64 number)
 	return &t->slot[i];
 }
 
-static struct page *find(const struct dep_places *p, u64 number)
+static struct page *find(const struct dep_word_set *p, u64 number)
 {
-	struct dep_places_table *t = __atomic_load_n(&p->table, __ATOMIC_ACQUIRE);
+	struct dep_word_set_table *t = __atomic_load_n(&p->table, __ATOMIC_ACQUIRE);
 
 	return t ? *slot_of(t, number) : NULL;
 }
 
-static int grow(struct dep_places *p)
+static int grow(struct dep_word_set *p)
 {
-	struct dep_places_table *old = p->table, *t;
+	struct dep_word_set_table *old = p->table, *t;
 	size_t room = old ? 2 * old->room : 64, i;
 
 	t = calloc(1, sizeof(*t) + room * sizeof(struct page *));
@@ -79,7 +79,7 @@ static int grow(struct dep_places *p)
 	return 0;
 }
 
-static struct page *make(struct dep_places *p, u64 number)
+static struct page *make(struct dep_word_set *p, u64 number)
 {
 	struct page *page = find(p, number);
 
@@ -98,7 +98,7 @@ static struct page *make(struct dep_places *p, u64 number)
 	return page;
 }
 
-static void add_word(struct dep_places *p, struct page *page, u64 word)
+static void add_word(struct dep_word_set *p, struct page *page, u64 word)
 {
 	u64 bit = 1ull << (word & 63), *at = &page->word[word % WORDS / 64];
 	u32 h = (u32)((word >> 4) * 0x9e3779b97f4a7c15ull >> 48);
@@ -115,7 +115,7 @@ static u64 last_of(u64 address, u64 size)
 	return address + (size - 1) < address ? ~0ull : address + (size - 1);
 }
 
-int dep_places_add(struct dep_places *p, u64 address, u64 size)
+int dep_word_set_add(struct dep_word_set *p, u64 address, u64 size)
 {
 	u64 word = address / 4, end = last_of(address, size) / 4;
 	struct page *page = NULL;
@@ -137,7 +137,7 @@ int dep_places_add(struct dep_places *p, u64 address, u64 size)
 	return err;
 }
 
-bool dep_places_has(const struct dep_places *p, u64 address, u64 size)
+bool dep_word_set_has(const struct dep_word_set *p, u64 address, u64 size)
 {
 	u64 word = address / 4, end = last_of(address, size) / 4;
 	struct page *page = NULL;
@@ -168,17 +168,18 @@ static int each_of(const struct page *page, int (*f)(void *arg, u64 address, u64
 			if (from == WORDS)
 				from = i;
 		} else if (from < WORDS) {
-			ret = f(arg, page->number * DEP_PLACES_PAGE + from * 4ul, (i - from) * 4ul);
+			ret = f(arg, page->number * DEP_WORD_SET_PAGE + from * 4ul,
+				(i - from) * 4ul);
 			from = WORDS;
 		}
 	}
 	return ret;
 }
 
-int dep_places_each(const struct dep_places *p, int (*f)(void *arg, u64 address, u64 size),
-		    void *arg)
+int dep_word_set_each(const struct dep_word_set *p, int (*f)(void *arg, u64 address, u64 size),
+		      void *arg)
 {
-	const struct dep_places_table *t = p->table;
+	const struct dep_word_set_table *t = p->table;
 	int ret = 0;
 	size_t i;
 

@@ -14,14 +14,14 @@
 /* Which references are shown: see filter.h. */
 enum shown { SHOW_ALL, SHOW_FIRST, SHOW_WANTED };
 
-static inline enum shown shown(const struct dep_run *r)
+static inline enum shown shown(const struct dep_interp *r)
 {
 	if (!r->filter)
 		return SHOW_ALL;
 	return r->filter->scope->wanted ? SHOW_WANTED : SHOW_FIRST;
 }
 
-static void show_ref(struct dep_run *r, const struct dep_ref *ref)
+static void show_ref(struct dep_interp *r, const struct dep_ref *ref)
 {
 	struct dep_item *it = &r->out.item[r->out.n];
 
@@ -31,80 +31,82 @@ static void show_ref(struct dep_run *r, const struct dep_ref *ref)
 }
 
 /* A page of what was put off; false if there is none, or r->failed. */
-static bool put_joined(struct dep_run *r)
+static bool put_page_accesses(struct dep_interp *r)
 {
-	struct dep_joined *j;
+	struct dep_page_accesses *j;
 	struct dep_item *it;
 
-	r->failed = dep_out_room(&r->out, r->reserve + 1);
-	j = r->failed ? NULL : dep_out_joined(&r->out);
+	r->failed = dep_batch_room(&r->out, r->reserve + 1);
+	j = r->failed ? NULL : dep_batch_page(&r->out);
 	if (!j) {
 		r->failed = r->failed ? r->failed : r->out.stopped;
 		return false;
 	}
-	if (!dep_filter_take(r->filter, j))
+	if (!dep_filter_flush(r->filter, j))
 		return false;
 	r->out.joined_used += sizeof(*j) + j->nwords * sizeof(j->word[0]);
 	it = &r->out.item[r->out.n];
-	it->kind = DEP_ITEM_JOINED;
+	it->kind = DEP_ITEM_PAGE;
 	it->joined = j;
 	r->out.n += r->out.want_ref;
 	return true;
 }
 
-static int put_off(struct dep_run *r, bool last)
+static int put_off(struct dep_interp *r, bool last)
 {
 	struct dep_ref ref;
 
-	while (!r->failed && r->filter->seen.later && put_joined(r))
+	while (!r->failed && r->filter->seen.later && put_page_accesses(r))
 		;
 	while (last && !r->failed && dep_filter_last(r->filter, &ref)) {
-		r->failed = dep_out_room(&r->out, r->reserve + 1);
+		r->failed = dep_batch_room(&r->out, r->reserve + 1);
 		if (!r->failed)
 			show_ref(r, &ref);
 	}
 	return r->failed;
 }
 
-int dep_run_put_off(struct dep_run *r)
+int dep_interp_put_off(struct dep_interp *r)
 {
 	return put_off(r, true);
 }
 
-/* The ticket that was held back, now that there is something to be told behind it. */
-void dep_run_put_held(struct dep_run *r)
+/* The timestamp that was held back, now that there is something to be told after it. */
+void dep_interp_put_held(struct dep_interp *r)
 {
 	struct dep_filter *s = r->filter;
 	struct dep_item *it;
 
-	r->failed = r->failed ? r->failed : dep_out_room(&r->out, r->reserve + 1);
+	r->failed = r->failed ? r->failed : dep_batch_room(&r->out, r->reserve + 1);
 	if (r->failed)
 		return;
 	it = &r->out.item[r->out.n];
-	it->kind = DEP_ITEM_TICKET;
-	it->ticket = (struct dep_ticket){ .pc = s->held.pc, .ticket = s->held.ticket };
-	r->out.n += r->out.want_ticket;
+	it->kind = DEP_ITEM_TIMESTAMP;
+	it->timestamp =
+		(struct dep_lock_timestamp){.pc = s->held.pc, .timestamp = s->held.timestamp};
+	r->out.n += r->out.want_timestamp;
 	s->held.pc = 0;
 }
 
 /* Where the first ones are shown.  Return: has it ordered threads? */
-static bool put_first(struct dep_run *r, u8 code, struct dep_ref *ref)
+static bool put_first(struct dep_interp *r, u8 code, struct dep_ref *ref)
 {
 	enum dep_filtered what = dep_filter_first(r->filter, code, ref);
 
-	if (what == DEP_FILTERED_OUT || (what == DEP_FILTERED_SHOW_BEHIND && dep_run_put_off(r)))
+	if (what == DEP_FILTER_DROP ||
+	    (what == DEP_FILTER_FLUSH_THEN_EMIT && dep_interp_put_off(r)))
 		return false;
 	if (r->filter->held.pc)
-		dep_run_put_held(r);
+		dep_interp_put_held(r);
 	show_ref(r, ref);
 	if (!(ref->type & DEP_REF_RELEASES))
 		return false;
-	dep_filter_turn(r->filter);
+	dep_filter_new_interval(r->filter);
 	return true;
 }
 
 /* Return: has it ordered threads? */
-static inline __attribute__((always_inline)) bool put_ref(struct dep_run *r, enum shown show,
+static inline __attribute__((always_inline)) bool put_ref(struct dep_interp *r, enum shown show,
 							  u8 code, u64 pc, u64 addr, u32 size,
 							  u32 type)
 {
@@ -121,7 +123,7 @@ static inline __attribute__((always_inline)) bool put_ref(struct dep_run *r, enu
 	return false;
 }
 
-static inline __attribute__((always_inline)) bool put_op(struct dep_run *r, enum shown show,
+static inline __attribute__((always_inline)) bool put_op(struct dep_interp *r, enum shown show,
 							 const struct dep_op *op, u64 base,
 							 u64 addr)
 {
@@ -134,7 +136,7 @@ static inline __attribute__((always_inline)) u64 sum_of(const struct dep_op *op,
 	return slot[op->src] + (slot[op->src2] << op->shift) + (u64)(s64)op->imm;
 }
 
-static inline void count_ref(struct dep_run *r, u32 type, u64 n)
+static inline void count_ref(struct dep_interp *r, u32 type, u64 n)
 {
 	r->counts.refs += n;
 	r->counts.reads += n * (type & 1);
@@ -142,21 +144,21 @@ static inline void count_ref(struct dep_run *r, u32 type, u64 n)
 }
 
 /* All of it at a time, which is the same where only the first accesses are shown. */
-static int put_range(struct dep_run *r, u8 code, u64 pc, u64 addr, u64 size, u32 type)
+static int put_range(struct dep_interp *r, u8 code, u64 pc, u64 addr, u64 size, u32 type)
 {
 	u64 part;
 	int err = 0;
 
 	for (; size && !err; addr += part, size -= part) {
 		part = size < STRING_PART ? size : STRING_PART;
-		err = dep_run_room(r, 1);
+		err = dep_interp_room(r, 1);
 		if (!err)
 			put_ref(r, SHOW_FIRST, code, pc, addr, (u32)part, type);
 	}
 	return err;
 }
 
-static int put_string(struct dep_run *r, const struct dep_string *s, u8 code, u64 pc, u64 n,
+static int put_string(struct dep_interp *r, const struct dep_string *s, u8 code, u64 pc, u64 n,
 		      bool down)
 {
 	u64 at[2], i, cut = s->addr32 ? UINT32_MAX : UINT64_MAX, all = n * s->size;
@@ -174,7 +176,7 @@ static int put_string(struct dep_run *r, const struct dep_string *s, u8 code, u6
 		return err;
 	}
 	for (i = 0; i < n; i++) {
-		err = dep_run_room(r, 2);
+		err = dep_interp_room(r, 2);
 		if (err)
 			return err;
 		for (k = 0; k < s->nmem; k++) {
@@ -186,8 +188,8 @@ static int put_string(struct dep_run *r, const struct dep_string *s, u8 code, u6
 	return 0;
 }
 
-int dep_run_string(struct dep_run *r, const struct dep_string *s, u8 code, u64 pc, u64 post,
-		   int rep)
+int dep_interp_string(struct dep_interp *r, const struct dep_string *s, u8 code, u64 pc, u64 post,
+		      int rep)
 {
 	u64 delta, move, n, cut = s->addr32 ? UINT32_MAX : UINT64_MAX;
 	u32 k;
@@ -212,14 +214,14 @@ int dep_run_string(struct dep_run *r, const struct dep_string *s, u8 code, u64 p
 	return 0;
 }
 
-static int run_gather(struct dep_run *r, const struct dep_gather *g, u8 code, u64 pc)
+static int run_gather(struct dep_interp *r, const struct dep_gather *g, u8 code, u64 pc)
 {
 	const u8 *index = (const u8 *)r->vec[0], *mask = (const u8 *)r->vec[1];
 	u64 addr, wide;
 	u32 i, narrow;
 	int err;
 
-	err = dep_run_room(r, g->n);
+	err = dep_interp_room(r, g->n);
 	for (i = 0; i < g->n && !err; i++) {
 		if (g->mask_size ? !(mask[(i + 1) * g->mask_size - 1] & 0x80) : !(r->kreg >> i & 1))
 			continue;
@@ -239,7 +241,7 @@ static int run_gather(struct dep_run *r, const struct dep_gather *g, u8 code, u6
 }
 
 /* A bit for each of up to 64 elements that the mask lets through. */
-static u64 let_through(const struct dep_run *r, const struct dep_op *op)
+static u64 let_through(const struct dep_interp *r, const struct dep_op *op)
 {
 	u32 n = op->size & 0xff, elem = op->size >> 8 & 15, i;
 	const u8 *mask = (const u8 *)r->vec[1];
@@ -253,14 +255,14 @@ static u64 let_through(const struct dep_run *r, const struct dep_op *op)
 }
 
 /* A reference for each run of them. */
-static int run_masked(struct dep_run *r, const struct dep_op *op, u64 pc)
+static int run_masked(struct dep_interp *r, const struct dep_op *op, u64 pc)
 {
 	u32 n = op->size & 0xff, elem = op->size >> 8 & 15, from, size;
 	u64 a = sum_of(op, r->slot), bits, rest;
 	int err;
 
 	a = (op->addr32 ? (u32)a : a) + r->slot[op->dst];
-	err = dep_run_room(r, n / 2 + 1);
+	err = dep_interp_room(r, n / 2 + 1);
 	for (bits = let_through(r, op); bits && !err; bits &= bits + 1) {
 		from = (u32)__builtin_ctzll(bits);
 		rest = ~(bits >> from);
@@ -273,7 +275,7 @@ static int run_masked(struct dep_run *r, const struct dep_op *op, u64 pc)
 }
 
 struct enter {
-	struct dep_run *r;
+	struct dep_interp *r;
 	u8 code;
 	u64 pc;
 	int err;
@@ -284,14 +286,14 @@ static void enter_ref(void *arg, u64 addr, unsigned int size, int rw)
 	struct enter *e = arg;
 
 	if (!e->err)
-		e->err = dep_run_room(e->r, 1);
+		e->err = dep_interp_room(e->r, 1);
 	if (e->err)
 		return;
 	put_ref(e->r, shown(e->r), e->code, e->pc, addr, size, rw);
 	count_ref(e->r, rw, 1);
 }
 
-static int run_enter(struct dep_run *r, const struct x86_insn *in, u8 code, u64 pc)
+static int run_enter(struct dep_interp *r, const struct x86_insn *in, u8 code, u64 pc)
 {
 	struct enter e = { r, code, pc, 0 };
 
@@ -307,7 +309,7 @@ static u64 bit_offset(u64 bit, u32 size)
 	return size ? (u64)(b >> (__builtin_ctz(size) + 3)) * size : 0;
 }
 
-static void put_block(struct dep_run *r, const struct dep_op *op, u64 pc, u32 last_insn)
+static void put_block(struct dep_interp *r, const struct dep_op *op, u64 pc, u32 last_insn)
 {
 	struct dep_item *it = &r->out.item[r->out.n];
 	u32 n = last_insn - op->size;
@@ -319,43 +321,43 @@ static void put_block(struct dep_run *r, const struct dep_op *op, u64 pc, u32 la
 }
 
 /* Return: may others see it?  Else it is held back, or left out with the one that was. */
-static bool filter_ticket(struct dep_run *r, const struct dep_op *op, u64 pc, u64 ticket)
+static bool filter_timestamp(struct dep_interp *r, const struct dep_op *op, u64 pc, u64 timestamp)
 {
 	struct dep_filter *s = r->filter;
 	u64 held = s->held.pc;
 
 	if (dep_filter_locks(s, op->size, op->whose))
 		put_off(r, false);
-	dep_filter_ticket(s, op->size);
+	dep_filter_timestamp(s, op->size);
 	s->held.pc = 0;
-	if (op->size & DEP_TK_BEHIND)
+	if (op->size & DEP_TK_AFTER)
 		return !held;
 	if (!dep_filter_holds(s, op->size, op->whose))
 		return true;
 	s->held.pc = pc;
-	s->held.ticket = ticket;
+	s->held.timestamp = timestamp;
 	return false;
 }
 
-static void put_ticket(struct dep_run *r, const struct dep_op *op, u64 pc, u64 value)
+static void put_timestamp(struct dep_interp *r, const struct dep_op *op, u64 pc, u64 value)
 {
-	struct dep_out *o = &r->out;
+	struct dep_batch *o = &r->out;
 	struct dep_item *it;
 
-	if (r->filter && !filter_ticket(r, op, pc, value & ADEPT_TICKET_MASK))
+	if (r->filter && !filter_timestamp(r, op, pc, value & ADEPT_TIMESTAMP_MASK))
 		return;
 	it = &o->item[o->n];
-	it->kind = DEP_ITEM_TICKET;
-	it->ticket.pc = pc;
-	it->ticket.ticket = value & ADEPT_TICKET_MASK;
-	it->ticket.behind = op->size & DEP_TK_BEHIND;
-	it->ticket.wrote = op->size & DEP_TK_BEHIND && !(op->size & DEP_TK_FENCE) &&
-			   (!(op->size & DEP_TK_CMPXCHG) || value & ADEPT_TICKET_DONE);
-	it->ticket.blind = op->size & DEP_TK_BLIND;
-	o->n += o->want_ticket;
+	it->kind = DEP_ITEM_TIMESTAMP;
+	it->timestamp.pc = pc;
+	it->timestamp.timestamp = value & ADEPT_TIMESTAMP_MASK;
+	it->timestamp.after = op->size & DEP_TK_AFTER;
+	it->timestamp.wrote = op->size & DEP_TK_AFTER && !(op->size & DEP_TK_FENCE) &&
+			   (!(op->size & DEP_TK_CMPXCHG) || value & ADEPT_TIMESTAMP_DONE);
+	it->timestamp.blind = op->size & DEP_TK_UNUSED;
+	o->n += o->want_timestamp;
 }
 
-static void put_call(struct dep_out *o, const struct dep_op *op, u64 pc, u64 sp)
+static void put_call(struct dep_batch *o, const struct dep_op *op, u64 pc, u64 sp)
 {
 	struct dep_item *it = &o->item[o->n];
 
@@ -367,14 +369,14 @@ static void put_call(struct dep_out *o, const struct dep_op *op, u64 pc, u64 sp)
 	o->n += op->size == DEP_CL_JUMP ? o->want_jump : o->want_call;
 }
 
-static void put_function(struct dep_run *r, const struct dep_op *op, u64 pc, const u64 *slot)
+static void put_function(struct dep_interp *r, const struct dep_op *op, u64 pc, const u64 *slot)
 {
-	struct dep_passed passed = { .sp = slot[X86_RSP] };
+	struct dep_call_values passed = { .sp = slot[X86_RSP] };
 	struct dep_function_call f = {
 		.pc = pc, .function = op->imm & 0xffff, .is_return = op->size,
 		.known = (u32)op->imm >> 16, .passed = &passed,
 	};
-	struct dep_out *o = &r->out;
+	struct dep_batch *o = &r->out;
 	struct dep_item *it;
 	u32 i;
 
@@ -395,29 +397,29 @@ static void put_function(struct dep_run *r, const struct dep_op *op, u64 pc, con
 }
 
 /* Operations that may call the sink need room for the rest afterwards. */
-static int run_dynamic(struct dep_run *r, const struct dep_program *p, const struct dep_op *op,
+static int run_dynamic(struct dep_interp *r, const struct dep_program *p, const struct dep_op *op,
 		       u64 pc)
 {
-	const union dep_odd *odd = p->odd + (op->code == DEP_O_MASKED ? 0 : op->imm);
+	const union dep_unusual *odd = p->odd + (op->code == DEP_O_MASKED ? 0 : op->imm);
 	u8 code = op->whose;
 	int err;
 
 	if (op->code == DEP_O_STRING)
-		err = dep_run_string(r, &odd->string, code, pc, r->value[0], odd->string.rep);
+		err = dep_interp_string(r, &odd->string, code, pc, r->value[0], odd->string.rep);
 	else if (op->code == DEP_O_GATHER)
 		err = run_gather(r, &odd->gather, code, pc);
 	else if (op->code == DEP_O_MASKED)
 		err = run_masked(r, op, pc);
 	else
 		err = run_enter(r, &odd->enter, code, pc);
-	return err ? err : dep_run_reserve(r, p);
+	return err ? err : dep_interp_reserve(r, p);
 }
 
 /* Of the operation at work. */
 #define IMM	((u64)(s64)op->imm)
 #define PC	(base + (u64)(s64)op->pc)
 
-static inline __attribute__((always_inline)) int run_ops(struct dep_run *r,
+static inline __attribute__((always_inline)) int run_ops(struct dep_interp *r,
 							 const struct dep_program *p,
 							 u32 from, u32 to, u32 last_insn,
 							 enum shown show)
@@ -491,8 +493,8 @@ static inline __attribute__((always_inline)) int run_ops(struct dep_run *r,
 		case DEP_O_DERIVE:
 			x86_derive_run(&p->dop[op->imm], op->size, slot);
 			break;
-		case DEP_O_TICKET:
-			put_ticket(r, op, PC, *v++);
+		case DEP_O_TIMESTAMP:
+			put_timestamp(r, op, PC, *v++);
 			break;
 		case DEP_O_CALL:
 			put_call(&r->out, op, PC, slot[op->src] + IMM);
@@ -515,7 +517,8 @@ static inline __attribute__((always_inline)) int run_ops(struct dep_run *r,
 	return 0;
 }
 
-int dep_run_ops(struct dep_run *r, const struct dep_program *p, u32 from, u32 to, u32 last_insn)
+int dep_interp_ops(struct dep_interp *r, const struct dep_program *p, u32 from, u32 to,
+		   u32 last_insn)
 {
 	switch (shown(r)) {
 	case SHOW_FIRST:
@@ -529,7 +532,7 @@ int dep_run_ops(struct dep_run *r, const struct dep_program *p, u32 from, u32 to
 }
 
 /* A simple reference of a filtered program; returns whether it has ordered threads. */
-static inline bool put_filtered(struct dep_run *r, const struct dep_program *p,
+static inline bool put_filtered(struct dep_interp *r, const struct dep_program *p,
 				const struct dep_filtered_op *op, u64 addr)
 {
 	const struct dep_op *whole;
@@ -541,7 +544,7 @@ static inline bool put_filtered(struct dep_run *r, const struct dep_program *p,
 }
 
 /* Any other one. */
-static bool put_odd(struct dep_run *r, const struct dep_program *p, u32 of)
+static bool put_unusual(struct dep_interp *r, const struct dep_program *p, u32 of)
 {
 	const struct dep_op *op = &p->op[of];
 	u64 base = dep_program_base(p, of), a = sum_of(op, r->slot);
@@ -554,16 +557,16 @@ static bool put_odd(struct dep_run *r, const struct dep_program *p, u32 of)
 	return put_op(r, SHOW_FIRST, op, base, a);
 }
 
-/* What is behind @op in a record that ends at @x, all of it. */
-static int go_on(struct dep_run *r, const struct dep_program *p, const struct dep_exit_info *x,
+/* What is after @op in a record that ends at @x, all of it. */
+static int go_on(struct dep_interp *r, const struct dep_program *p, const struct dep_exit_info *x,
 		 const struct dep_filtered_op *op, const u64 *v)
 {
 	r->value = v;
-	return dep_run_ops(r, p, op->of + 1, x->op_end, x->ninsns);
+	return dep_interp_ops(r, p, op->of + 1, x->op_end, x->ninsns);
 }
 
-int dep_run_filtered(struct dep_run *r, const struct dep_program *p, const struct dep_exit_info *x,
-		     u32 from)
+int dep_interp_filtered(struct dep_interp *r, const struct dep_program *p,
+			const struct dep_exit_info *x, u32 from)
 {
 	const struct dep_filtered_op *op = p->filtered + from, *end = p->filtered + x->filtered_end;
 	const u64 *v = r->value, base = p->base;
@@ -604,12 +607,12 @@ int dep_run_filtered(struct dep_run *r, const struct dep_program *p, const struc
 				return go_on(r, p, x, op, v);
 			break;
 		case DEP_O_REFX:
-			if (put_odd(r, p, op->of))
+			if (put_unusual(r, p, op->of))
 				return go_on(r, p, x, op, v);
 			break;
 		default:
 			r->value = v;
-			err = dep_run_ops(r, p, op->of, op->of + 1, 0);
+			err = dep_interp_ops(r, p, op->of, op->of + 1, 0);
 			if (err)
 				return err;
 			v = r->value;

@@ -6,7 +6,7 @@
 #include "libdep/format/file/error.h"
 #include "run.h"
 
-int dep_out_flush(struct dep_out *o)
+int dep_batch_flush(struct dep_batch *o)
 {
 	size_t n = o->n;
 
@@ -17,13 +17,13 @@ int dep_out_flush(struct dep_out *o)
 	return o->stopped;
 }
 
-int dep_out_grow(struct dep_out *o, size_t n)
+int dep_batch_grow(struct dep_batch *o, size_t n)
 {
-	struct dep_passed *passed;
+	struct dep_call_values *passed;
 	struct dep_item *p;
 	int err;
 
-	err = dep_out_flush(o);
+	err = dep_batch_flush(o);
 	if (err || n <= o->room)
 		return err;
 	if (n < DEP_BATCH)
@@ -43,36 +43,36 @@ int dep_out_grow(struct dep_out *o, size_t n)
 }
 
 #define JOINED_ROOM	(64u << 10)
-#define JOINED_MAX	(sizeof(struct dep_joined) + DEP_JOINED_WORDS * \
-			 sizeof(struct dep_joined_word))
+#define JOINED_MAX	(sizeof(struct dep_page_accesses) + DEP_JOINED_WORDS * \
+			 sizeof(struct dep_page_word))
 
-struct dep_joined *dep_out_joined(struct dep_out *o)
+struct dep_page_accesses *dep_batch_page(struct dep_batch *o)
 {
-	if (o->joined_used + JOINED_MAX > JOINED_ROOM && dep_out_flush(o))
+	if (o->joined_used + JOINED_MAX > JOINED_ROOM && dep_batch_flush(o))
 		return NULL;
 	if (!o->joined)
 		o->joined = malloc(JOINED_ROOM);
 	if (!o->joined)
 		o->stopped = dep_fail(-ENOMEM, "items");
-	return o->joined ? (struct dep_joined *)(o->joined + o->joined_used) : NULL;
+	return o->joined ? (struct dep_page_accesses *)(o->joined + o->joined_used) : NULL;
 }
 
-void dep_run_init(struct dep_run *r, struct dep_columns *c, const struct dep_sink *sink,
-		  const struct dep_tracer *tracer)
+void dep_interp_init(struct dep_interp *r, struct dep_columns *c, const struct dep_sink *sink,
+		     const struct dep_tracer *tracer)
 {
 	memset(r, 0, sizeof(*r));
 	r->tracer = tracer;
-	dep_run_again(r, c, sink);
+	dep_interp_again(r, c, sink);
 }
 
-void dep_run_again(struct dep_run *r, struct dep_columns *c, const struct dep_sink *sink)
+void dep_interp_again(struct dep_interp *r, struct dep_columns *c, const struct dep_sink *sink)
 {
 	r->columns = c;
 	r->out.sink = sink;
 	r->out.want_block = !!(sink->want & DEP_WANT_BLOCKS);
 	r->out.want_ref = !!(sink->want & DEP_WANT_REFS);
 	r->out.want_event = !!(sink->want & DEP_WANT_EVENTS);
-	r->out.want_ticket = !!(sink->want & DEP_WANT_TICKETS);
+	r->out.want_timestamp = !!(sink->want & DEP_WANT_TIMESTAMPS);
 	r->out.want_call = !!(sink->want & DEP_WANT_CALLS);
 	r->out.want_jump = !!(sink->want & DEP_WANT_JUMPS);
 	r->out.want_function = !!(sink->want & DEP_WANT_FUNCTIONS);
@@ -81,7 +81,7 @@ void dep_run_again(struct dep_run *r, struct dep_columns *c, const struct dep_si
 		r->out.room = 0;
 }
 
-void dep_run_free(struct dep_run *r)
+void dep_interp_free(struct dep_interp *r)
 {
 	free(r->out.item);
 	free(r->out.passed);

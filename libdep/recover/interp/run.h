@@ -12,33 +12,33 @@
 #define DEP_BATCH	4096	/* items, where one operation does not need more */
 
 /**
- * struct dep_out - items on their way to the sink
+ * struct dep_batch - items on their way to the sink
  *
- * dep_out_room() before they are made; those that are not wanted are made too, and
+ * dep_batch_room() before they are made; those that are not wanted are made too, and
  * overwritten.
  */
-struct dep_out {
+struct dep_batch {
 	struct dep_item *item;
-	struct dep_passed *passed;	/* of the function that item of the same number is */
-	uint8_t *joined;		/* what joined items are, one behind the other */
+	struct dep_call_values *passed;	/* of the function that item of the same number is */
+	uint8_t *joined;		/* what joined items are, one after the other */
 	size_t n, room, joined_used;
 	int stopped;		/* what the sink said when it would have no more */
 	const struct dep_sink *sink;
 	const struct dep_segment *seg;
 	/* 0 or 1 */
-	u32 want_block, want_ref, want_event, want_ticket, want_call, want_function,
+	u32 want_block, want_ref, want_event, want_timestamp, want_call, want_function,
 	    want_jump;
 };
 
-int dep_out_flush(struct dep_out *o);
-int dep_out_grow(struct dep_out *o, size_t n);
-/** dep_out_joined() - room for DEP_JOINED_WORDS, until more is asked for; NULL: see @o->stopped */
-struct dep_joined *dep_out_joined(struct dep_out *o);
+int dep_batch_flush(struct dep_batch *o);
+int dep_batch_grow(struct dep_batch *o, size_t n);
+/** dep_batch_page() - room for DEP_JOINED_WORDS, until more is asked for; NULL: see @o->stopped */
+struct dep_page_accesses *dep_batch_page(struct dep_batch *o);
 
-/** dep_out_room() - make sure that @n more items fit; what the sink returned, or 0 */
-static inline int dep_out_room(struct dep_out *o, size_t n)
+/** dep_batch_room() - make sure that @n more items fit; what the sink returned, or 0 */
+static inline int dep_batch_room(struct dep_batch *o, size_t n)
 {
-	return o->n + n <= o->room ? 0 : dep_out_grow(o, n);
+	return o->n + n <= o->room ? 0 : dep_batch_grow(o, n);
 }
 
 /**
@@ -60,15 +60,15 @@ struct dep_recent {
 	const struct dep_exit_info *exit;
 };
 
-struct dep_run {
+struct dep_interp {
 	struct dep_store *store;
 	struct dep_columns *columns;
-	struct dep_out out;
+	struct dep_batch out;
 	struct dep_counts counts;
 	const struct dep_tracer *tracer;
 	struct dep_filter *filter;	/* NULL: all references are shown */
 	bool more;		/* what it puts off may be told by the next segment */
-	size_t reserve;		/* items that what is under way may make; dep_run_reserve() */
+	size_t reserve;		/* items that what is under way may make; dep_interp_reserve() */
 	int failed;		/* what the sink returned where that could not be told */
 	bool filtered;			/* whole records by filtered programs */
 	struct dep_native *native;	/* NULL: no machine code; else it is filtered */
@@ -86,11 +86,13 @@ struct dep_run {
 	u64 last[DEP_DELTA_SLOTS];	/* values, where the columns have differences */
 };
 
-/** dep_run_again() - dep_run_init() of one that was used with the same store, and no tracer */
-void dep_run_again(struct dep_run *r, struct dep_columns *c, const struct dep_sink *sink);
+/**
+ * dep_interp_again() - dep_interp_init() of one that was used with the same store, and no tracer
+ */
+void dep_interp_again(struct dep_interp *r, struct dep_columns *c, const struct dep_sink *sink);
 
 /**
- * dep_run_ops() - interpret operations @from..@to-1
+ * dep_interp_ops() - interpret operations @from..@to-1
  * @last_insn: where blocks end at the latest
  *
  * Counts the references of dynamic operations only; the caller knows the others,
@@ -98,49 +100,54 @@ void dep_run_again(struct dep_run *r, struct dep_columns *c, const struct dep_si
  *
  * Return: 0, what the sink returned, or -EBADMSG.
  */
-int dep_run_ops(struct dep_run *r, const struct dep_program *p, u32 from, u32 to, u32 last_insn);
-
-/** dep_run_filtered() - the same of a record that ends at @x, by its filtered program from @from */
-int dep_run_filtered(struct dep_run *r, const struct dep_program *p, const struct dep_exit_info *x,
-		     u32 from);
+int dep_interp_ops(struct dep_interp *r, const struct dep_program *p, u32 from, u32 to,
+		   u32 last_insn);
 
 /**
- * dep_run_string() - the references of a string instruction that moved its pointer to @post
+ * dep_interp_filtered() - the same of a record that ends at @x, by its filtered program from @from
+ */
+int dep_interp_filtered(struct dep_interp *r, const struct dep_program *p,
+			const struct dep_exit_info *x, u32 from);
+
+/**
+ * dep_interp_string() - the references of a string instruction that moved its pointer to @post
  * @code: enum dep_code, for r->filter
  */
-int dep_run_string(struct dep_run *r, const struct dep_string *s, u8 code, u64 pc, u64 post,
-		   int rep);
+int dep_interp_string(struct dep_interp *r, const struct dep_string *s, u8 code, u64 pc, u64 post,
+		      int rep);
 
-/** dep_run_reserve() - make room for all that a piece of @p makes; what the sink returned, or 0 */
-static inline int dep_run_reserve(struct dep_run *r, const struct dep_program *p)
+/**
+ * dep_interp_reserve() - make room for all that a piece of @p makes; what the sink returned, or 0
+ */
+static inline int dep_interp_reserve(struct dep_interp *r, const struct dep_program *p)
 {
 	r->reserve = p->max_items + 1;
-	return dep_out_room(&r->out, r->reserve);
+	return dep_batch_room(&r->out, r->reserve);
 }
 
-/** dep_run_room() - make room for @n items of an operation; what the sink returned, or 0 */
-static inline int dep_run_room(struct dep_run *r, size_t n)
+/** dep_interp_room() - make room for @n items of an operation; what the sink returned, or 0 */
+static inline int dep_interp_room(struct dep_interp *r, size_t n)
 {
 	r->reserve = r->reserve < n ? n : r->reserve;
-	return dep_out_room(&r->out, n);
+	return dep_batch_room(&r->out, n);
 }
 
-/** dep_run_put_held() - put the ticket that r->filter holds back; or r->failed is set */
-void dep_run_put_held(struct dep_run *r);
-/** dep_run_put_off() - put the references that r->filter has put off; 0 or r->failed */
-int dep_run_put_off(struct dep_run *r);
+/** dep_interp_put_held() - put the timestamp that r->filter holds back; or r->failed is set */
+void dep_interp_put_held(struct dep_interp *r);
+/** dep_interp_put_off() - put the references that r->filter has put off; 0 or r->failed */
+int dep_interp_put_off(struct dep_interp *r);
 
 /** dep_recover_traced() - dep_recover_segment() with buffers that are used again */
-int dep_recover_traced(struct dep_store *s, const struct dep_segment *seg, struct dep_run *r,
+int dep_recover_traced(struct dep_store *s, const struct dep_segment *seg, struct dep_interp *r,
 		       struct dep_counts *counts);
 
 /** dep_recover_columns() - the same with columns that are there already */
-int dep_recover_columns(struct dep_store *s, const struct dep_segment *seg, struct dep_run *r,
+int dep_recover_columns(struct dep_store *s, const struct dep_segment *seg, struct dep_interp *r,
 			struct dep_counts *counts);
 
-void dep_run_init(struct dep_run *r, struct dep_columns *c, const struct dep_sink *sink,
-		  const struct dep_tracer *tracer);
-void dep_run_free(struct dep_run *r);
+void dep_interp_init(struct dep_interp *r, struct dep_columns *c, const struct dep_sink *sink,
+		     const struct dep_tracer *tracer);
+void dep_interp_free(struct dep_interp *r);
 
 void dep_counts_add(struct dep_counts *sum, const struct dep_counts *c);
 

@@ -8,7 +8,7 @@
 #include "libdep/x86/emit.h"
 #include "libdep/recover/program/program.h"
 
-struct dep_run;
+struct dep_interp;
 
 /* Places that records' code leaves by. */
 struct dep_native_exits {
@@ -17,7 +17,9 @@ struct dep_native_exits {
 	const u8 *quiet;	/* the same, and it did not count as a quiet one */
 	const u8 *end;		/* in front of the next one, not begun */
 	const u8 *middle;	/* eax: dep_native_left() */
-	/* To be called; rax: address, rsi: dep_native_look; eax afterwards: dep_native_slow() */
+	/*
+	 * To be called; rax: address, rsi: dep_native_look; eax afterwards: dep_jit_call_interp()
+	 */
 	const u8 *slow;
 	/* To be called; rsi: program, edx: operation; eax afterwards: dep_native_one() */
 	const u8 *one;
@@ -36,18 +38,18 @@ struct dep_native_look {
 };
 
 /**
- * dep_native_slow() - not all has been seen
+ * dep_jit_call_interp() - not all has been seen
  *
  * Return: 0: it is noted, to be told later; 1: the interpreter has to see to it.
  */
-u32 dep_native_slow(struct dep_run *r, const struct dep_native_look *look, u64 addr);
+u32 dep_jit_call_interp(struct dep_interp *r, const struct dep_native_look *look, u64 addr);
 
 /**
  * dep_native_one() - do operation @op of @p, for which the interpreter need not stay
  *
  * Return: 0, or 1: it did not work, and all else is left to the interpreter.
  */
-u32 dep_native_one(struct dep_run *r, const struct dep_program *p, u32 op);
+u32 dep_native_one(struct dep_interp *r, const struct dep_program *p, u32 op);
 
 /** dep_native_derives() - is there code for @d?  dep_native_derive() emits it, over rax and rcx. */
 bool dep_native_derives(const struct x86_dop *d);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
  * Where the machine code is: a file of memory that is mapped twice, to be written and to be
- * executed.  It grows behind its end only, so who runs in it is not disturbed; what is full gets
+ * executed.  It grows after its end only, so who runs in it is not disturbed; what is full gets
  * no more.
  */
 #include <pthread.h>
@@ -110,7 +110,7 @@ struct dep_native *dep_native_of(struct dep_store *s)
 	return native_of(s, x86_has_bmi());
 }
 
-struct dep_native *dep_native_plain(struct dep_store *s)
+struct dep_native *dep_jit_lookup(struct dep_store *s)
 {
 	return native_of(s, false);
 }
@@ -160,7 +160,7 @@ static void add_counts(struct dep_counts *c, const u32 *count)
 }
 
 /* All runs of @bits. */
-static bool put_off(struct dep_run *r, const struct dep_native_look *look, u64 addr, u64 bits,
+static bool put_off(struct dep_interp *r, const struct dep_native_look *look, u64 addr, u64 bits,
 		    u32 type)
 {
 	struct dep_ref ref = { .pc = look->pc, .type = (u16)type, .whose = look->whose + 1 };
@@ -171,26 +171,26 @@ static bool put_off(struct dep_run *r, const struct dep_native_look *look, u64 a
 		ref.addr = addr + at;
 		ref.size = (u32)__builtin_ctzll(~(bits >> at));
 		bits |= bits - 1;
-		if (!dep_filter_later(r->filter, look->whose, &ref))
+		if (!dep_filter_defer(r->filter, look->whose, &ref))
 			return false;
 	}
 	return true;
 }
 
-u32 dep_native_slow(struct dep_run *r, const struct dep_native_look *look, u64 addr)
+u32 dep_jit_call_interp(struct dep_interp *r, const struct dep_native_look *look, u64 addr)
 {
-	if (dep_filter_later_near(r->filter, look->whose, look->pc, addr, look->read, look->wrote))
+	if (dep_filter_defer_near(r->filter, look->whose, look->pc, addr, look->read, look->wrote))
 		return 0;
 	return !put_off(r, look, addr, look->wrote, DEP_WRITE) ||
 	       !put_off(r, look, addr, look->read, DEP_READ);
 }
 
-u32 dep_native_one(struct dep_run *r, const struct dep_program *p, u32 op)
+u32 dep_native_one(struct dep_interp *r, const struct dep_program *p, u32 op)
 {
-	int err = dep_run_reserve(r, p);
+	int err = dep_interp_reserve(r, p);
 
 	if (!err)
-		err = dep_run_ops(r, p, op, op + 1, 0);
+		err = dep_interp_ops(r, p, op, op + 1, 0);
 	if (err && !r->failed)
 		r->failed = err;
 	return err != 0;
@@ -199,11 +199,11 @@ u32 dep_native_one(struct dep_run *r, const struct dep_program *p, u32 op)
 /* So many records at a time that none of the counts can overflow. */
 #define AT_ONCE	(1 << 14)
 
-u32 dep_native_run(struct dep_run *r, const u32 **control, const u32 *control_end,
+u32 dep_native_run(struct dep_interp *r, const u32 **control, const u32 *control_end,
 		   const u64 *value_end)
 {
 	const struct dep_native *n = r->native;
-	u32 (*enter)(struct dep_run *run, const u8 *code);
+	u32 (*enter)(struct dep_interp *run, const u8 *code);
 	struct dep_native_state *s = &r->state;
 	u32 left;
 
@@ -215,7 +215,7 @@ u32 dep_native_run(struct dep_run *r, const u32 **control, const u32 *control_en
 	s->filter = r->filter;
 	s->table = n->table;
 	s->code = n->code;
-	enter = (u32 (*)(struct dep_run *, const u8 *))(u64)n->enter;
+	enter = (u32 (*)(struct dep_interp *, const u8 *))(u64)n->enter;
 	s->unknown = (u16)~r->known;
 	left = enter(r, n->code + n->table[**control]);
 	r->known = (u16)~s->unknown;

@@ -9,9 +9,9 @@
  * calls the interpreter.  Whatever else is not simple, and each reference that cannot be put off,
  * is left to that, which takes over in the middle of the record.
  *
- * The code writes to nothing but its dep_run, the record's values, and two numbers of its filter,
- * whatever the store says: all else that is computed from values is only compared.  It takes the
- * differences that the columns have (codec/delta.h) for values as it comes to them.
+ * The code writes to nothing but its dep_interp, the record's values, and two numbers of its
+ * filter, whatever the store says: all else that is computed from values is only compared. It takes
+ * the differences that the columns have (codec/delta.h) for values as it comes to them.
  */
 #ifndef ADEPT_RECOVER_JIT_JIT_H
 #define ADEPT_RECOVER_JIT_JIT_H
@@ -23,7 +23,7 @@
 #define DEP_NATIVE_IDS	(1u << 24)	/* exits with higher ids have no code */
 #define DEP_NATIVE_RUNS	16u		/* when one gets its code */
 
-struct dep_run;
+struct dep_interp;
 struct dep_filter;
 struct dep_store;
 
@@ -41,7 +41,7 @@ enum {
 	DEP_NATIVE_WORDS, DEP_NATIVE_RECORDS, DEP_NATIVE_COUNTS = 8,
 };
 
-/** struct dep_native_state - of a dep_run; @ran: records, the one that was left among them */
+/** struct dep_native_state - of a dep_interp; @ran: records, the one that was left among them */
 struct dep_native_state {
 	const u64 *value_end;
 	const u32 *control, *control_end;
@@ -49,14 +49,14 @@ struct dep_native_state {
 	const u32 *table;
 	const u8 *code;
 	u32 count[DEP_NATIVE_COUNTS];
-	u32 unknown;		/* registers: dep_run.known without these */
+	u32 unknown;		/* registers: dep_interp.known without these */
 	u32 ran;
 };
 
 /** dep_native_of() - that of @s, made by the first who asks, or NULL if there can be none */
 struct dep_native *dep_native_of(struct dep_store *s);
-/** dep_native_plain() - the same, made of instructions that every processor has; to compare */
-struct dep_native *dep_native_plain(struct dep_store *s);
+/** dep_jit_lookup() - the same, made of instructions that every processor has; to compare */
+struct dep_native *dep_jit_lookup(struct dep_store *s);
 
 /** dep_native_ran() - the interpreter runs a record of @p that ends at @x; any thread */
 void dep_native_ran(struct dep_native *n, const struct dep_program *p,
@@ -72,7 +72,7 @@ void dep_native_ran(struct dep_native *n, const struct dep_program *p,
  * Return: 0, or where the interpreter has to go on in the last one: dep_native_op() and
  * dep_native_words().
  */
-u32 dep_native_run(struct dep_run *r, const u32 **control, const u32 *control_end,
+u32 dep_native_run(struct dep_interp *r, const u32 **control, const u32 *control_end,
 		   const u64 *value_end);
 
 /** dep_native_has() - is there code for the exit @id?  Any thread. */

@@ -13,8 +13,8 @@
 #define MAX_REFS	256u
 #define MAX_LOOKS	2u
 
-_Static_assert(DEP_SEEN_WAYS == 1 << 10, "a way is found by these bits");
-_Static_assert(DEP_SEEN_PAGE == 4096 && DEP_SEEN_AT_ONCE <= 57, "a look is one load");
+_Static_assert(DEP_ACCESS_SET_CACHE == 1 << 10, "a way is found by these bits");
+_Static_assert(DEP_ACCESS_SET_PAGE == 4096 && DEP_ACCESS_SET_AT_ONCE <= 57, "a look is one load");
 _Static_assert(DEP_FILTER_CODES <= 64, "a look has it beside its bits");
 
 struct ref {
@@ -28,7 +28,7 @@ struct ref {
 	const u8 *data;		/* @look, as it is beside the code */
 	u8 *no_way, *jump[MAX_LOOKS];	/* fields of jumps: there is no way to the page.. */
 	u32 njumps;			/* ..or it has not all of the bits */
-	const u8 *behind;	/* where it goes on */
+	const u8 *after;	/* where it goes on */
 	u32 left;		/* to the interpreter */
 	u32 stretch;		/* they are looked up with others of the same */
 };
@@ -43,7 +43,7 @@ struct code {
 	u32 stretch;		/* so many operations were called */
 	u64 base;		/* of dep_op.pc and .imm */
 	u32 words;		/* values that are used up */
-	s32 last;		/* what the first one was lately: of the dep_run */
+	s32 last;		/* what the first one was lately: of the dep_interp */
 	u32 filtered;		/* where it is in the filtered program */
 };
 
@@ -87,10 +87,10 @@ static bool is_called(const struct dep_op *op)
 }
 
 /* Is the interpreter's to do, and all that follows? */
-static bool is_odd(const struct dep_program *p, const struct dep_op *op)
+static bool is_unusual(const struct dep_program *p, const struct dep_op *op)
 {
 	if (dep_op_is_ref(op->code))
-		return op->addr32 || op->size - 1u >= DEP_SEEN_AT_ONCE;
+		return op->addr32 || op->size - 1u >= DEP_ACCESS_SET_AT_ONCE;
 	if (op->code == DEP_O_DERIVE)
 		return op->size != 1 || !dep_native_derives(&p->dop[op->imm]);
 	if (is_called(op))
@@ -104,13 +104,13 @@ static void join(struct code *c, struct ref *r, struct ref *s)
 	const struct dep_filtered_op *filtered = c->p->filtered;
 	s64 from = (s64)(s->at.plus - r->at.plus), to = from + filtered[s->filtered].size, low;
 
-	if (s->with || s->stretch != r->stretch || !dep_sums_near(&r->at, &s->at) ||
-	    from < -(s64)DEP_SEEN_AT_ONCE ||
-	    from > (s64)DEP_SEEN_AT_ONCE || filtered[s->filtered].dst != filtered[r->filtered].dst)
+	if (s->with || s->stretch != r->stretch || !dep_symbolic_addrs_near(&r->at, &s->at) ||
+	    from < -(s64)DEP_ACCESS_SET_AT_ONCE || from > (s64)DEP_ACCESS_SET_AT_ONCE ||
+	    filtered[s->filtered].dst != filtered[r->filtered].dst)
 		return;
 	low = from < r->low ? from : r->low;
 	to = to > r->high ? to : r->high;
-	if (to - low > (s64)DEP_SEEN_AT_ONCE)
+	if (to - low > (s64)DEP_ACCESS_SET_AT_ONCE)
 		return;
 	r->low = low;
 	r->high = to;
@@ -149,27 +149,27 @@ static void join_refs(struct code *c)
 /* Find all that is simple: up to what is not, or @x. */
 static void find_refs(struct code *c)
 {
-	struct dep_sums sums;
+	struct dep_symbolic_addrs sums;
 	struct ref *r;
 	u32 i;
 
-	dep_sums_init(&sums, c->p);
+	dep_symbolic_addrs_init(&sums, c->p);
 	for (i = 0; i < c->x->op_end && c->nrefs < MAX_REFS; i++) {
 		const struct dep_op *op = &c->p->op[i];
 		bool left = is_left(c, i);
 
-		if (left && is_odd(c->p, op))
+		if (left && is_unusual(c->p, op))
 			break;
 		if (left && dep_op_is_ref(op->code)) {
 			r = &c->ref[c->nrefs++];
 			*r = (struct ref){
-				.filtered = c->filtered, .at = dep_sums_place(&sums, op),
+				.filtered = c->filtered, .at = dep_symbolic_addrs_word(&sums, op),
 				.pc = sums.base + (u64)(s64)op->pc, .look.whose = op->whose,
 				.stretch = c->stretch,
 			};
 		}
 		c->stretch += left && is_called(op);
-		dep_sums_follow(&sums, c->p, op);
+		dep_symbolic_addrs_follow(&sums, c->p, op);
 		c->filtered += left;
 	}
 	c->filtered = 0;
@@ -245,8 +245,8 @@ static void word(struct code *c, s32 map)
 	native_reg(c->e, 1, 0xd3, 5, X86_RDI);	/* shr cl */
 }
 
-#define READ	((s32)offsetof(struct dep_seen_page, read))
-#define WROTE	((s32)offsetof(struct dep_seen_page, wrote))
+#define READ	((s32)offsetof(struct dep_access_page, read))
+#define WROTE	((s32)offsetof(struct dep_access_page, wrote))
 
 static void look(struct code *c, struct ref *r, s32 map, u64 bits)
 {
@@ -257,7 +257,7 @@ static void look(struct code *c, struct ref *r, s32 map, u64 bits)
 }
 
 /*
- * As dep_seen_has() does, but what reaches into the next word is not found: see emit_behind().
+ * As dep_access_set_has() does, but what reaches into the next word is not found: see emit_after().
  */
 static void reference(struct code *c, const struct dep_op *op)
 {
@@ -277,7 +277,7 @@ static void reference(struct code *c, const struct dep_op *op)
 	extract(c, X86_RDX, WORD, X86_R11);
 	look(c, r, WROTE, r->look.wrote);
 	look(c, r, READ, r->look.read);
-	r->behind = e->p;
+	r->after = e->p;
 	r->left = dep_native_left(c->filtered, c->words);
 }
 
@@ -452,7 +452,7 @@ static void end(struct code *c)
 }
 
 /* Are not all @bits set in the @map of page rsi, from bit cl of its byte rdx on?  NULL: none */
-static u8 *look_behind(struct emit *e, s32 map, u64 bits)
+static u8 *look_after(struct emit *e, s32 map, u64 bits)
 {
 	if (!bits)
 		return NULL;
@@ -468,18 +468,18 @@ static void come_here(struct emit *e, u8 *jump)
 }
 
 /* Where a word has not all of the bits: the rest of them may be in the next one. */
-static void emit_behind(struct emit *e, const struct ref *r)
+static void emit_after(struct emit *e, const struct ref *r)
 {
 	u8 *no[2];
 
 	native_reg(e, 0, 0x89, X86_RAX, X86_RDX);
-	native_imm(e, 0, OP_AND, X86_RDX, DEP_SEEN_PAGE - 1);
+	native_imm(e, 0, OP_AND, X86_RDX, DEP_ACCESS_SET_PAGE - 1);
 	native_shift(e, 0, 5, X86_RDX, 3);
 	native_reg(e, 0, 0x89, X86_RAX, X86_RCX);
 	native_imm(e, 0, OP_AND, X86_RCX, 7);
-	no[0] = look_behind(e, WROTE, r->look.wrote);
-	no[1] = look_behind(e, READ, r->look.read);
-	native_branch(e, r->behind);
+	no[0] = look_after(e, WROTE, r->look.wrote);
+	no[1] = look_after(e, READ, r->look.read);
+	native_branch(e, r->after);
 	come_here(e, no[0]);
 	come_here(e, no[1]);
 }
@@ -492,7 +492,7 @@ static void emit_slow(struct emit *e, const struct dep_native_exits *exits, cons
 	for (i = 0; i < r->njumps; i++)
 		come_here(e, r->jump[i]);
 	if (r->high - r->low > 1)
-		emit_behind(e, r);
+		emit_after(e, r);
 	come_here(e, r->no_way);
 	/* lea rsi, [rip + ..] */
 	native_opcode(e, 1, 0x8d, X86_RSI, 0, 0);
@@ -502,7 +502,7 @@ static void emit_slow(struct emit *e, const struct dep_native_exits *exits, cons
 		put_rel32(e->p - 4, r->data);
 	emit_branch(e, 0xe8, exits->slow);
 	native_reg(e, 0, 0x85, X86_RAX, X86_RAX);
-	native_branch_if(e, CC_E, r->behind);
+	native_branch_if(e, CC_E, r->after);
 	emit_mov_imm64(e, X86_RAX, r->left);
 	native_branch(e, exits->middle);
 }
@@ -573,7 +573,7 @@ const u8 *dep_native_emit(struct emit *e, const struct dep_native_exits *exits,
 			c.base = p->wide[op->imm];
 		if (!is_left(&c, i))
 			continue;
-		if (is_odd(p, op) || (dep_op_is_ref(op->code) && c.next_ref == c.nrefs))
+		if (is_unusual(p, op) || (dep_op_is_ref(op->code) && c.next_ref == c.nrefs))
 			break;
 		if (is_called(op))
 			call_out(&c, i);

@@ -2,10 +2,10 @@
 /*
  * What the machine code of recovery has in its registers:
  *
- *	rbx	slots of its dep_run, 128 bytes above the first one, so that bytes reach all
+ *	rbx	slots of its dep_interp, 128 bytes above the first one, so that bytes reach all
  *	rbp	dep_native.table
  *	r12	its values
- *	r13	the control stream, behind its exit
+ *	r13	the control stream, after its exit
  *	r14	its filter
  *	r15	where code begins
  *	xmm0, 1	what is counted
@@ -32,8 +32,8 @@ enum { CC_B = 2, CC_AE = 3, CC_E = 4, CC_NE = 5, CC_A = 7 };
 /* Operations of native_imm(). */
 enum { OP_ADD = 0, OP_AND = 4, OP_SUB = 5, OP_CMP = 7 };
 
-#define IN_RUN(member)	((s32)offsetof(struct dep_run, member) - \
-			 (s32)offsetof(struct dep_run, slot) - NATIVE_SLOT_BIAS)
+#define IN_RUN(member)	((s32)offsetof(struct dep_interp, member) - \
+			 (s32)offsetof(struct dep_interp, slot) - NATIVE_SLOT_BIAS)
 #define IN_FILTER(member)	((s32)offsetof(struct dep_filter, member))
 
 static inline void native_branch(struct emit *e, const u8 *to)

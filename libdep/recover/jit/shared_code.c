@@ -45,14 +45,14 @@ static void constants(struct emit *e)
 	emit_mov_imm64(e, X86_R11, WORD);
 }
 
-/* Call @function with its dep_run, and return.  What is counted is kept. */
+/* Call @function with its dep_interp, and return.  What is counted is kept. */
 static void emit_call(struct emit *e, u64 function)
 {
-	/* Here the stack is aligned as behind a call. */
+	/* Here the stack is aligned as after a call. */
 	move_counts(e, 0x7f, 0, IN_RUN(state.count[0]));
 	move_counts(e, 0x7f, 1, IN_RUN(state.count[4]));
 	native_mem(e, 1, 0x8d, X86_RDI, X86_RBX,
-		   -(s32)offsetof(struct dep_run, slot) - NATIVE_SLOT_BIAS);
+		   -(s32)offsetof(struct dep_interp, slot) - NATIVE_SLOT_BIAS);
 	emit_mov_imm64(e, X86_RAX, function);
 	native_reg(e, 0, 0xff, 2, X86_RAX);	/* call */
 	move_counts(e, 0x6f, 0, IN_RUN(state.count[0]));
@@ -85,7 +85,7 @@ const u8 *dep_native_emit_shared(struct emit *e, struct dep_native_exits *x)
 
 	x->slow = e->p;
 	native_reg(e, 1, 0x89, X86_RAX, X86_RDX);
-	emit_call(e, (u64)dep_native_slow);
+	emit_call(e, (u64)dep_jit_call_interp);
 	x->one = e->p;
 	emit_call(e, (u64)dep_native_one);
 
@@ -93,7 +93,7 @@ const u8 *dep_native_emit_shared(struct emit *e, struct dep_native_exits *x)
 	push_kept(e);
 	/* lea rbx, [rdi + ..] */
 	native_mem(e, 1, 0x8d, X86_RBX, X86_RDI,
-		   (s32)offsetof(struct dep_run, slot) + NATIVE_SLOT_BIAS);
+		   (s32)offsetof(struct dep_interp, slot) + NATIVE_SLOT_BIAS);
 	native_mem(e, 1, 0x8b, X86_R12, X86_RBX, IN_RUN(value));
 	native_mem(e, 1, 0x8b, X86_R13, X86_RBX, IN_RUN(state.control));
 	native_mem(e, 1, 0x8b, X86_R14, X86_RBX, IN_RUN(state.filter));

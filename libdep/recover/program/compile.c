@@ -9,8 +9,8 @@
 
 #define NEAR	(1ull << 30)
 
-/* LIKELY_BLIND: a jump comes before another look, as to the function that is called last. */
-enum blind { SEES, LIKELY_BLIND, BLIND };
+/* LIKELY_UNUSED: a jump comes before another look, as to the function that is called last. */
+enum blind { SEES, LIKELY_UNUSED, BLIND };
 
 /* The instruction at work. */
 struct site {
@@ -203,11 +203,11 @@ static void add_store(struct dep_builder *b, struct site *at, const struct adept
 		op->imm = 1;
 		break;
 	case ADEPT_ST_BEFORE:
-	case ADEPT_ST_BEHIND:
-		op = add_op(b, DEP_O_TICKET, at->pc);
-		op->size = (st->kind == ADEPT_ST_BEHIND ? DEP_TK_BEHIND : 0) |
+	case ADEPT_ST_AFTER:
+		op = add_op(b, DEP_O_TIMESTAMP, at->pc);
+		op->size = (st->kind == ADEPT_ST_AFTER ? DEP_TK_AFTER : 0) |
 			   (is_cmpxchg(at->in) ? DEP_TK_CMPXCHG : 0) |
-			   (at->blind == BLIND ? DEP_TK_BLIND : 0) |
+			   (at->blind == BLIND ? DEP_TK_UNUSED : 0) |
 			   (is_fence(at->in) ? DEP_TK_FENCE : 0) |
 			   (at->blind != SEES && is_count(at->in) ? DEP_TK_COUNTS : 0);
 		break;
@@ -322,7 +322,7 @@ static int add_ref(struct dep_builder *b, struct site *at, u32 i)
 
 static int add_string(struct dep_builder *b, struct site *at, const struct adept_store *post)
 {
-	union dep_odd *odd = dep_builder_add(b, &b->odd, sizeof(*odd));
+	union dep_unusual *odd = dep_builder_add(b, &b->odd, sizeof(*odd));
 	const struct x86_insn *in = at->in;
 	struct dep_string *s;
 	struct dep_insn *insn;
@@ -351,7 +351,7 @@ static int add_string(struct dep_builder *b, struct site *at, const struct adept
 			s->other = s->base[i];
 	}
 	if (in->nmem == 1 && s->base[0] != s->ptr)
-		return corrupt(b, at, "the wrong pointer is stored behind it");
+		return corrupt(b, at, "the wrong pointer is stored after it");
 	insn = (struct dep_insn *)b->insn.item + b->insn.n - 1;
 	insn->flags |= DEP_I_STRING;
 	insn->string = (u16)(b->odd.n - 1);
@@ -361,7 +361,7 @@ static int add_string(struct dep_builder *b, struct site *at, const struct adept
 
 static int add_gather(struct dep_builder *b, struct site *at, const struct x86_mem *m)
 {
-	union dep_odd *odd = dep_builder_add(b, &b->odd, sizeof(*odd));
+	union dep_unusual *odd = dep_builder_add(b, &b->odd, sizeof(*odd));
 	const struct x86_insn *in = at->in;
 	struct dep_gather *g;
 	u32 widest;
@@ -392,7 +392,7 @@ static int add_gather(struct dep_builder *b, struct site *at, const struct x86_m
 
 static int add_enter(struct dep_builder *b, struct site *at)
 {
-	union dep_odd *odd;
+	union dep_unusual *odd;
 
 	if (~b->known & (X86_BIT(X86_RSP) | X86_BIT(X86_RBP)))
 		return corrupt(b, at, "an address register is unknown");
@@ -586,7 +586,7 @@ static void close_blocks(struct dep_builder *b)
  * Is no flag of @in read, nor one of its registers written?  The @size bytes at @code follow
  * it.  Flags are not handed on by calls and returns.
  */
-static enum blind is_blind(const struct x86_insn *in, const u8 *code, u32 size)
+static enum blind is_result_unused(const struct x86_insn *in, const u8 *code, u32 size)
 {
 	u16 left = in->flags_write;
 	struct x86_insn next;
@@ -601,7 +601,7 @@ static enum blind is_blind(const struct x86_insn *in, const u8 *code, u32 size)
 		if (next.kind == X86_CALL || next.kind == X86_CALL_IND || next.kind == X86_RET)
 			return BLIND;
 		if (next.kind == X86_JMP || next.kind == X86_JMP_IND)
-			return LIKELY_BLIND;
+			return LIKELY_UNUSED;
 		if (next.kind != X86_NORMAL || next.flags_read & left)
 			return SEES;
 		left &= ~next.flags_kill;
@@ -639,7 +639,8 @@ int dep_compile(struct dep_builder *b)
 		at = (struct site){ .in = &in, .pc = pc, .number = i, .begins = at.begins };
 		rebase(b, pc);
 		if (in.attr & X86_A_LOCK)
-			at.blind = is_blind(&in, code + done.code, b->d->code_len - done.code);
+			at.blind =
+				is_result_unused(&in, code + done.code, b->d->code_len - done.code);
 		for (; st < end && st->insn == i && !dep_store_is_post(st); st++)
 			add_store(b, &at, st);
 		err = add_insn(b, &at, st);

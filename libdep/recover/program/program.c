@@ -112,7 +112,7 @@ static int find_cut(const struct adept_desc_frag *d, const struct dep_details *i
 		last = st + nstores - 1;
 	if (nstores < d->nstores)
 		next = st + nstores;
-	/* The last store is not behind instruction ninsns, the next not in front of ninsns - 1. */
+	/* The last store is not after instruction ninsns, the next not in front of ninsns - 1. */
 	if ((last && (last->insn > ninsns || (last->insn == ninsns && dep_store_is_post(last)))) ||
 	    (next && next->insn < ninsns &&
 	     (next->insn + 1u < ninsns || !dep_store_is_post(next))))
@@ -192,7 +192,7 @@ static void *block(size_t size)
 
 static int makes_item(u8 code)
 {
-	return dep_op_is_ref(code) || code == DEP_O_BLOCK || code == DEP_O_TICKET ||
+	return dep_op_is_ref(code) || code == DEP_O_BLOCK || code == DEP_O_TIMESTAMP ||
 	       code == DEP_O_CALL || code == DEP_O_FUNCTION;
 }
 

@@ -49,7 +49,7 @@ enum dep_op_code {
 	DEP_O_DERIVE,	/* size derivations from program->dop[imm] on */
 	DEP_O_STRING,	/* program->odd[imm]; the next value is its pointer afterwards */
 	DEP_O_GATHER,	/* program->odd[imm] */
-	DEP_O_TICKET,	/* the next value is one, size: DEP_TK_* */
+	DEP_O_TIMESTAMP,	/* the next value is one, size: DEP_TK_* */
 	/* size: DEP_CL_*, src: where rsp is, which imm changes */
 	DEP_O_CALL,
 	/* a function imm & 0xffff begins (size 0), or returned (1); imm >> 16: known values */
@@ -59,7 +59,7 @@ enum dep_op_code {
 	 * and DEP_MK_VECTOR where the mask is one
 	 */
 	DEP_O_MASKED,
-	DEP_O_ENTER,	/* references of enter behind the first; program->odd[imm] */
+	DEP_O_ENTER,	/* references of enter after the first; program->odd[imm] */
 };
 
 #define DEP_MK_VECTOR	0x8000u
@@ -72,11 +72,11 @@ static inline int dep_op_is_ref(u8 code)
 }
 
 /*
- * DEP_TK_COUNTS: it adds or subtracts, and is DEP_TK_BLIND or likely to be.  DEP_TK_FENCE: it
+ * DEP_TK_COUNTS: it adds or subtracts, and is DEP_TK_UNUSED or likely to be.  DEP_TK_FENCE: it
  * changes nothing, on top of the stack.
  */
 enum {
-	DEP_TK_BEHIND = 1, DEP_TK_CMPXCHG = 2, DEP_TK_BLIND = 4, DEP_TK_COUNTS = 8,
+	DEP_TK_AFTER = 1, DEP_TK_CMPXCHG = 2, DEP_TK_UNUSED = 4, DEP_TK_COUNTS = 8,
 	DEP_TK_FENCE = 16,
 };
 
@@ -132,15 +132,15 @@ enum { DEP_I_BLOCK = 1, DEP_I_COND = 2, DEP_I_INDIRECT = 4, DEP_I_STRING = 8 };
 struct dep_insn {
 	u64 pc;
 	u16 op_end;		/* of its own operations, those of later stores not among them */
-	u16 known;		/* registers, behind it and in front of its later stores */
+	u16 known;		/* registers, after it and in front of its later stores */
 	u16 gpr_addr, gpr_write;
 	u16 string;		/* dep_program.odd */
 	u8 flags;		/* DEP_I_* */
 };
 
 struct dep_store_info {
-	u16 op_end;		/* behind its operation */
-	u16 known;		/* behind it */
+	u16 op_end;		/* after its operation */
+	u16 known;		/* after it */
 	u16 word;		/* values before it, in 64-bit words */
 };
 
@@ -169,7 +169,7 @@ struct dep_exit_info {
 };
 
 /* What some rare operations have. */
-union dep_odd {
+union dep_unusual {
 	struct dep_string string;
 	struct dep_gather gather;
 	struct x86_insn enter;
@@ -183,7 +183,7 @@ struct dep_program {
 	struct dep_op *op;
 	struct x86_dop *dop;
 	u64 *wide;
-	union dep_odd *odd;
+	union dep_unusual *odd;
 	struct dep_filtered_op *filtered;
 	struct dep_details *_Atomic details;	/* dep_program_details() */
 	u16 nops;
@@ -216,12 +216,12 @@ struct dep_cut {
 	u32 op;
 	u16 word, known;
 	u16 insn;
-	u8 needs_extra;		/* a string instruction's POST store is behind the cut */
+	u8 needs_extra;		/* a string instruction's POST store is after the cut */
 	u8 in_string;		/* the next store is the POST store of the next instruction */
 };
 
 /**
- * dep_program_cut() - the place behind @ninsns instructions and @nstores stores
+ * dep_program_cut() - the place after @ninsns instructions and @nstores stores
  *
  * Return: 0, or -EBADMSG if no such place exists.
  */

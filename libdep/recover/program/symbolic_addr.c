@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "symbolic_addr.h"
 
-static void set_unknown(struct dep_sums *s, u8 slot)
+static void set_unknown(struct dep_symbolic_addrs *s, u8 slot)
 {
 	if (slot != DEP_S_ZERO)
 		s->slot[slot] = (struct dep_sum){ ++s->values, 0 };
 }
 
-void dep_sums_init(struct dep_sums *s, const struct dep_program *p)
+void dep_symbolic_addrs_init(struct dep_symbolic_addrs *s, const struct dep_program *p)
 {
 	u32 i;
 
@@ -18,7 +18,7 @@ void dep_sums_init(struct dep_sums *s, const struct dep_program *p)
 		set_unknown(s, (u8)i);
 }
 
-static void derive(struct dep_sums *s, const struct x86_dop *d, u32 n)
+static void derive(struct dep_symbolic_addrs *s, const struct x86_dop *d, u32 n)
 {
 	u32 i;
 
@@ -29,7 +29,8 @@ static void derive(struct dep_sums *s, const struct x86_dop *d, u32 n)
 	}
 }
 
-void dep_sums_follow(struct dep_sums *s, const struct dep_program *p, const struct dep_op *op)
+void dep_symbolic_addrs_follow(struct dep_symbolic_addrs *s, const struct dep_program *p,
+			       const struct dep_op *op)
 {
 	switch ((enum dep_op_code)op->code) {
 	case DEP_O_CONST:
@@ -71,7 +72,8 @@ void dep_sums_follow(struct dep_sums *s, const struct dep_program *p, const stru
 	}
 }
 
-struct dep_sum_place dep_sums_place(const struct dep_sums *s, const struct dep_op *op)
+struct dep_sum_place dep_symbolic_addrs_word(const struct dep_symbolic_addrs *s,
+					     const struct dep_op *op)
 {
 	struct dep_sum_place at = { .plus = (u64)(s64)op->imm };
 

@@ -16,7 +16,7 @@ struct dep_sum {
 	u64 plus;
 };
 
-struct dep_sums {
+struct dep_symbolic_addrs {
 	struct dep_sum slot[DEP_SLOTS];
 	u64 base;		/* of dep_op.pc and .imm */
 	u32 values;
@@ -29,15 +29,20 @@ struct dep_sum_place {
 	u64 plus;
 };
 
-/** dep_sums_init() - in front of the first operation of @p */
-void dep_sums_init(struct dep_sums *s, const struct dep_program *p);
-/** dep_sums_follow() - behind @op of @p */
-void dep_sums_follow(struct dep_sums *s, const struct dep_program *p, const struct dep_op *op);
-/** dep_sums_place() - where @op, one of DEP_O_REF0 to DEP_O_REFX, is; not where it is cut */
-struct dep_sum_place dep_sums_place(const struct dep_sums *s, const struct dep_op *op);
+/** dep_symbolic_addrs_init() - in front of the first operation of @p */
+void dep_symbolic_addrs_init(struct dep_symbolic_addrs *s, const struct dep_program *p);
+/** dep_symbolic_addrs_follow() - after @op of @p */
+void dep_symbolic_addrs_follow(struct dep_symbolic_addrs *s, const struct dep_program *p,
+			       const struct dep_op *op);
+/**
+ * dep_symbolic_addrs_word() - where @op, one of DEP_O_REF0 to DEP_O_REFX, is; not where it is cut
+ */
+struct dep_sum_place dep_symbolic_addrs_word(const struct dep_symbolic_addrs *s,
+					     const struct dep_op *op);
 
-/** dep_sums_near() - do they differ by a constant? */
-static inline bool dep_sums_near(const struct dep_sum_place *a, const struct dep_sum_place *b)
+/** dep_symbolic_addrs_near() - do they differ by a constant? */
+static inline bool dep_symbolic_addrs_near(const struct dep_sum_place *a,
+					   const struct dep_sum_place *b)
 {
 	return a->base == b->base && a->index == b->index && a->shift == b->shift &&
 	       a->seg == b->seg;

@@ -10,7 +10,7 @@
 /**
  * dep_call_receives() - does it take from its first argument, a descriptor, what others gave?
  *
- * So it can be ordered behind them, but lets nobody go on, and leaves what memory there is.
+ * So it can be ordered after them, but lets nobody go on, and leaves what memory there is.
  */
 bool dep_call_receives(u32 nr);
 

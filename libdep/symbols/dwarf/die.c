@@ -101,7 +101,7 @@ bool dep_walk_next(struct dep_walk *w, Dwarf_Die *die)
 	if (!w->left)
 		return false;
 	w->left--;
-	/* A sibling is behind this one, whatever the file says. */
+	/* A sibling is after this one, whatever the file says. */
 	if (dwarf_siblingof(die, &next) || (const char *)next.addr <= (const char *)die->addr)
 		return false;
 	*die = next;

@@ -39,7 +39,7 @@ bool dep_walk_next(struct dep_walk *w, Dwarf_Die *die);
 
 #define DEP_WALK_DEPTH 128	/* of entries in entries */
 
-/** dep_die_path() - @path as @unit means it: behind its directory, unless absolute */
+/** dep_die_path() - @path as @unit means it: after its directory, unless absolute */
 const char *dep_die_path(struct dep_strings *strings, Dwarf_Die *unit, const char *path);
 /** dep_die_file() - path of file number @file in @unit's table, or NULL */
 const char *dep_die_file(struct dep_strings *strings, Dwarf_Die *unit, u64 file);

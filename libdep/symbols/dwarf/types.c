@@ -231,7 +231,7 @@ static void put_qualified(Dwarf_Die *type, struct dep_text *to, int depth, const
 {
 	Dwarf_Die target;
 
-	/* A pointer's own qualifier stands behind it. */
+	/* A pointer's own qualifier stands after it. */
 	if (dep_die_ref(type, DW_AT_type, &target) && dep_type_peel(&target, NULL) &&
 	    dwarf_tag(&target) == DW_TAG_pointer_type) {
 		put_target(type, to, depth);

@@ -25,7 +25,7 @@ static bool address_of(Dwarf_Die *die, u64 *addr)
 
 	if (!dwarf_attr(die, DW_AT_location, &a) || dwarf_getlocation(&a, &op, &n) || !n || n > 2)
 		return false;
-	/* Variables that the compiler put into one: this, and so far behind it. */
+	/* Variables that the compiler put into one: this, and so far after it. */
 	if (n == 2 && op[1].atom != DW_OP_plus_uconst)
 		return false;
 	switch (op[0].atom) {
@@ -59,7 +59,7 @@ static const char *name_of(struct dep_image *im, Dwarf_Die *die)
 	return plain ? plain : dep_string(&im->s->strings, linkage);
 }
 
-static void take_variable(struct dep_image *im, Dwarf_Die *die, const struct dep_scope *sc)
+static void take_variable(struct dep_image *im, Dwarf_Die *die, const struct dep_process_filter *sc)
 {
 	struct dep_vars *v = &im->vars;
 	struct dep_var *p, var = { .die = *die };
@@ -69,7 +69,7 @@ static void take_variable(struct dep_image *im, Dwarf_Die *die, const struct dep
 	bool has_address = address_of(die, &var.addr);
 
 	if ((has_address || dwarf_hasattr(die, DW_AT_declaration)) && !dep_die_linkage(die))
-		dep_scopes_note(&v->scopes, &im->s->strings, die, sc);
+		dep_scopes_message(&v->scopes, &im->s->strings, die, sc);
 	if (!has_address)
 		return;
 	if (dep_die_ref(die, DW_AT_type, &type))
@@ -85,7 +85,7 @@ static void take_variable(struct dep_image *im, Dwarf_Die *die, const struct dep
 	p[v->n++] = var;
 }
 
-static void take_type(struct dep_image *im, Dwarf_Die *die, const struct dep_scope *sc)
+static void take_type(struct dep_image *im, Dwarf_Die *die, const struct dep_process_filter *sc)
 {
 	const char *name = sc->is_std ? dep_die_string(die, DW_AT_name) : NULL;
 	struct dep_vars *v = &im->vars;
@@ -101,9 +101,9 @@ static void take_type(struct dep_image *im, Dwarf_Die *die, const struct dep_sco
 	p[v->natomic++] = die->addr;
 }
 
-static void walk(struct visit *v, Dwarf_Die *of, const struct dep_scope *sc, int depth)
+static void walk(struct visit *v, Dwarf_Die *of, const struct dep_process_filter *sc, int depth)
 {
-	struct dep_scope in;
+	struct dep_process_filter in;
 	Dwarf_Die die;
 	bool more;
 
@@ -142,7 +142,7 @@ static int by_pointer(const void *pa, const void *pb)
 /* Units that DWARF from several files was merged into: types only. */
 static void visit_shared(struct visit *v)
 {
-	static const struct dep_scope top;
+	static const struct dep_process_filter top;
 	Dwarf *dw = dwarf_getalt(v->im->dw);
 	Dwarf_CU *cu = NULL;
 	Dwarf_Die die;
@@ -165,7 +165,7 @@ static int by_size(const void *pa, const void *pb)
 
 struct dep_vars *dep_image_vars(struct dep_image *im)
 {
-	static const struct dep_scope top;
+	static const struct dep_process_filter top;
 	struct dep_vars *v = &im->vars;
 	struct visit visit = { .im = im };
 	u32 i;

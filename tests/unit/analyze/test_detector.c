@@ -245,7 +245,7 @@ static void places(void **state)
 	assert_int_equal(row(12, 20, X, 8), 1);
 }
 
-/* What is found by a read that saw a race is ordered behind it; what comes later is not. */
+/* What is found by a read that saw a race is ordered after it; what comes later is not. */
 static void shb(void **state)
 {
 	(void)state;
@@ -305,20 +305,20 @@ static void forgotten(void **state)
 	assert_int_equal(race_rows_count(rows), 1);
 }
 
-static u64 told_first, told_bytes;
+static u64 effect_first, effect_bytes;
 
 static void tell(void *arg, u64 address, u32 size)
 {
 	(void)arg;
-	told_first = told_bytes ? told_first : address;
-	told_bytes += size;
+	effect_first = effect_bytes ? effect_first : address;
+	effect_bytes += size;
 }
 
 static u64 told(void)
 {
-	u64 n = told_bytes;
+	u64 n = effect_bytes;
 
-	told_bytes = 0;
+	effect_bytes = 0;
 	return n;
 }
 
@@ -338,7 +338,7 @@ static void forgotten_at_work(void **state)
 	race_access(f, one, 1, X, 8, RACE_READ);
 	race_forget(f, X - 64, 128);
 	assert_int_equal(told(), 8);
-	assert_int_equal(told_first, X);
+	assert_int_equal(effect_first, X);
 	/* it is forgotten, then */
 	race_forget(f, X - 64, 128);
 	assert_int_equal(told(), 0);
@@ -446,7 +446,7 @@ static void many_threads(void **state)
 	assert_true(s.clock_bytes < 64 << 20);
 }
 
-/* One who waits all the while, many readers, a write that is behind all of them. */
+/* One who waits all the while, many readers, a write that is after all of them. */
 static void read_shared(void **state)
 {
 	u32 i, t, n = 2000;
@@ -539,7 +539,7 @@ static void no_memory(void **state)
 			if (!ret && i % 7 == 0)
 				ret = race_acquire(d, t[j], &s);
 			if (!ret && i % 50 == 0)
-				ret = race_fail(d, race_collect(d, true));
+				ret = race_fail(d, race_gc(d, true));
 		}
 		if (ret) {
 			assert_int_equal(ret, -ENOMEM);
@@ -576,7 +576,7 @@ static void collected(void **state)
 	assert_true(st.collections >= 1);
 	assert_true(st.state_bytes < 16 << 20);
 	assert_true(st.clock_bytes < 24 << 20);
-	assert_int_equal(race_collect(d, true), 0);
+	assert_int_equal(race_gc(d, true), 0);
 	race_get_stats(d, &st);
 	assert_true(st.states < 10);
 	assert_true(st.clock_bytes < 64 << 10);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The merge of threads by tickets: made-up streams of system calls and one load in between. */
+/* The merge of threads by timestamps: made-up streams of system calls and one load in between. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -27,10 +27,10 @@ struct seen {
 	bool late[MAX_SEEN];
 	u32 n;
 	u32 putting_off;	/* the thread whose load is put off; 0: none */
-	const struct dep_scope *scope;
+	const struct dep_process_filter *scope;
 };
 
-static const struct dep_scope *scope(void *self, const struct dep_thread *t)
+static const struct dep_process_filter *scope(void *self, const struct dep_thread *t)
 {
 	(void)t;
 	return ((struct seen *)self)->scope;
@@ -55,7 +55,7 @@ static ssize_t items(void *self, const struct dep_thread *t, const struct dep_it
 			if (t->serial == s->putting_off && !late)
 				return (ssize_t)i;
 			see(s, t, LOAD, late);
-		} else if (it->kind == DEP_ITEM_JOINED) {
+		} else if (it->kind == DEP_ITEM_PAGE) {
 			see(s, t, PUT_OFF, late);
 		} else if (it->kind == DEP_ITEM_EVENT &&
 			   (it->event.id & ~DEP_EV_ENTER) == ADEPT_EV_SYSCALL) {
@@ -82,37 +82,37 @@ static int end(void *self, const struct dep_thread *t)
 
 static const u8 load[] = { 0x48, 0x8b, 0x07, 0xeb, 0x00 };	/* mov (%rdi),%rax; jmp */
 
-/* A thread whose first segment begins at @ticket, and whose load needs the registers @mask. */
-static void begin_with(struct stream *s, u64 ticket, u16 mask)
+/* A thread whose first segment begins at @timestamp, and whose load needs the registers @mask. */
+static void begin_with(struct stream *s, u64 timestamp, u16 mask)
 {
 	const struct stream_code code = {
 		.pc = 0x401000, .bytes = load, .len = sizeof(load), .entry_mask = mask,
 	};
 
 	stream_init(s, 1);
-	s->cur.ticket = ticket;
+	s->cur.timestamp = timestamp;
 	stream_fragment(s, &code);
 	stream_context(s, 0x401000);
 }
 
-static void begin(struct stream *s, u64 ticket)
+static void begin(struct stream *s, u64 timestamp)
 {
-	begin_with(s, ticket, 0xffff);
+	begin_with(s, timestamp, 0xffff);
 }
 
-static void call(struct stream *s, u32 nr, u64 before, u64 behind)
+static void call(struct stream *s, u32 nr, u64 before, u64 after)
 {
-	struct adept_ev_syscall ev = { .nr = nr, .before = before, .behind = behind };
+	struct adept_ev_syscall ev = { .nr = nr, .before = before, .after = after };
 
 	stream_event(s, ADEPT_EV_SYSCALL, &ev);
 	stream_context(s, 0x401000);
 }
 
-/* The next segment begins at @ticket; 0: it does not know when. */
-static void next_segment(struct stream *s, u64 ticket)
+/* The next segment begins at @timestamp; 0: it does not know when. */
+static void next_segment(struct stream *s, u64 timestamp)
 {
 	stream_close(s);
-	s->cur.ticket = ticket;
+	s->cur.timestamp = timestamp;
 }
 
 /* Write the @n threads without segment @missing of the first one, look at them, and free them. */
@@ -197,7 +197,7 @@ static void two_threads(unsigned int jobs, struct seen *seen)
 	assert_int_equal(how.counts.refs, 2);
 }
 
-static void by_tickets(void **state)
+static void by_timestamps(void **state)
 {
 	struct seen one = { 0 }, two = { 0 };
 
@@ -209,8 +209,8 @@ static void by_tickets(void **state)
 	assert_memory_equal(&one, &two, sizeof(one));
 }
 
-/* The load of thread 1 is put off to where its next segment begins, or its first ticket. */
-static void late(u64 ticket, struct seen *seen)
+/* The load of thread 1 is put off to where its next segment begins, or its first timestamp. */
+static void late(u64 timestamp, struct seen *seen)
 {
 	struct dep_analysis how;
 	struct stream s[2];
@@ -219,7 +219,7 @@ static void late(u64 ticket, struct seen *seen)
 	begin(&s[0], 1);
 	call(&s[0], 1, 10, 11);
 	stream_run(&s[0], 0, 0);
-	next_segment(&s[0], ticket);
+	next_segment(&s[0], timestamp);
 	call(&s[0], 2, 20, 21);
 	begin(&s[1], 2);
 	call(&s[1], 3, 12, 13);
@@ -230,15 +230,15 @@ static void late(u64 ticket, struct seen *seen)
 
 static void to_the_next_segment(void **state)
 {
-	static const u64 tickets[] = { 20, 0, 15, 25 };
+	static const u64 timestamps[] = { 20, 0, 15, 25 };
 	size_t i;
 	u32 k;
 
 	(void)state;
-	for (i = 0; i < sizeof(tickets) / sizeof(tickets[0]); i++) {
+	for (i = 0; i < sizeof(timestamps) / sizeof(timestamps[0]); i++) {
 		struct seen seen = { 0 };
 
-		late(tickets[i], &seen);
+		late(timestamps[i], &seen);
 		CHECK(&seen, 12001, 10001, 22003, 20003, 11000, 12002, 10002, 10000 + END, 22004,
 		      20004, 20000 + END);
 		for (k = 0; k < seen.n; k++)
@@ -246,8 +246,8 @@ static void to_the_next_segment(void **state)
 	}
 }
 
-/* Within a segment it comes at the next ticket, at the end of the last one at once. */
-static void to_the_next_ticket(void **state)
+/* Within a segment it comes at the next timestamp, at the end of the last one at once. */
+static void to_the_next_timestamp(void **state)
 {
 	struct seen seen = { .putting_off = 1 };
 	struct stream s[2];
@@ -282,7 +282,7 @@ static void missing_segment(void **state)
 	CHECK(&seen, 12001, 10001, 10000 + GAP, 12003, 10003, 10000 + END);
 }
 
-/* Tickets that run backwards are taken as equal, and counted. */
+/* Timestamps that run backwards are taken as equal, and counted. */
 static void disorder(void **state)
 {
 	struct seen seen = { 0 };
@@ -298,10 +298,10 @@ static void disorder(void **state)
 	CHECK(&seen, 12001, 10001, 12002, 10002, 10000 + END);
 }
 
-/* A new process has the call that made it in its stream: that has a ticket of the parent's. */
+/* A new process has the call that made it in its stream: that has a timestamp of the parent's. */
 static void forked(void **state)
 {
-	struct adept_ev_start start = { .tid = 100, .ticket = 30 };
+	struct adept_ev_start start = { .tid = 100, .timestamp = 30 };
 	struct seen seen = { 0 };
 	struct dep_analysis how;
 	struct stream s[1];
@@ -324,17 +324,17 @@ static u8 code(void *arg, u32 process, u64 pc)
 	return DEP_CODE_PROGRAM;
 }
 
-/* Threads of many segments, which go through a filter one behind the other. */
+/* Threads of many segments, which go through a filter one after the other. */
 static void many_segments(unsigned int jobs, struct seen *seen)
 {
-	struct dep_places locked, spun;
-	const struct dep_scope once = { .code = code, .locked = &locked, .spun = &spun };
+	struct dep_word_set locked, spun;
+	const struct dep_process_filter once = { .code = code, .locked = &locked, .spun = &spun };
 	struct dep_analysis how;
 	struct stream s[3];
 	u32 i, k, n;
 
-	dep_places_init(&locked);
-	dep_places_init(&spun);
+	dep_word_set_init(&locked);
+	dep_word_set_init(&spun);
 	seen->scope = &once;
 	for (i = 0; i < 3; i++) {
 		/* it loads again and again without a context in between */
@@ -351,8 +351,8 @@ static void many_segments(unsigned int jobs, struct seen *seen)
 	how = show(s, 3, ~0ull, jobs, seen);
 	assert_int_equal(how.gaps, 0);
 	assert_int_equal(how.counts.refs, 3 * 39 * 5);
-	dep_places_free(&locked);
-	dep_places_free(&spun);
+	dep_word_set_free(&locked);
+	dep_word_set_free(&spun);
 	seen->scope = NULL;
 }
 
@@ -365,7 +365,7 @@ static void through_a_filter(void **state)
 	many_segments(1, &one);
 	for (i = 0; i < one.n; i++)
 		loads += one.what[i] % 10000 == LOAD;
-	/* of each turn the first one: the registers are the same behind each call */
+	/* of each turn the first one: the registers are the same after each call */
 	assert_int_equal(loads, 2 * 39 + 2);
 	for (jobs = 2; jobs <= 4; jobs++) {
 		memset(&other, 0, sizeof(other));
@@ -392,13 +392,13 @@ static u32 count(const struct seen *s, u32 what, u32 *last)
 
 static void load_pages(u64 missing, unsigned int jobs, struct seen *seen)
 {
-	struct dep_places locked, spun;
-	const struct dep_scope once = { .code = code, .locked = &locked, .spun = &spun };
+	struct dep_word_set locked, spun;
+	const struct dep_process_filter once = { .code = code, .locked = &locked, .spun = &spun };
 	struct stream s[1];
 	u32 i;
 
-	dep_places_init(&locked);
-	dep_places_init(&spun);
+	dep_word_set_init(&locked);
+	dep_word_set_init(&spun);
 	memset(seen, 0, sizeof(*seen));
 	seen->scope = &once;
 	begin_with(&s[0], 1, X86_BIT(X86_RSP));
@@ -413,8 +413,8 @@ static void load_pages(u64 missing, unsigned int jobs, struct seen *seen)
 	next_segment(&s[0], 0);
 	call(&s[0], 1, 10, 14);
 	show(s, 1, missing, jobs, seen);
-	dep_places_free(&locked);
-	dep_places_free(&spun);
+	dep_word_set_free(&locked);
+	dep_word_set_free(&spun);
 }
 
 /* What was put off is told once, at the end of the turn; but in front of what is missing. */
@@ -442,9 +442,9 @@ static void between_segments(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(by_tickets),
+		cmocka_unit_test(by_timestamps),
 		cmocka_unit_test(to_the_next_segment),
-		cmocka_unit_test(to_the_next_ticket),
+		cmocka_unit_test(to_the_next_timestamp),
 		cmocka_unit_test(missing_segment),
 		cmocka_unit_test(disorder),
 		cmocka_unit_test(forked),

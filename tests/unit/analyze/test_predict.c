@@ -32,8 +32,8 @@ struct event {
 	unsigned int writer[BYTES];
 	unsigned int section;
 	unsigned int need[THREADS];
-	/* What predict_now() said before and behind it. */
-	u64 before, behind;
+	/* What predict_now() said before and after it. */
+	u64 before, after;
 };
 
 struct trace {
@@ -149,7 +149,7 @@ static void tell(struct predict *p, struct trace *t)
 					 0);
 			break;
 		}
-		e->behind = predict_now(p, e->thread);
+		e->after = predict_now(p, e->thread);
 	}
 	for (i = 0; i < SYNCS; i++)
 		predict_sync_free(&sync[i]);
@@ -309,7 +309,7 @@ static unsigned int numbered(const struct trace *t, unsigned int thread, u64 num
 
 	for (i = 0; i < t->n; i++)
 		if (t->e[i].thread == thread && t->e[i].before == number &&
-		    t->e[i].behind > number)
+		    t->e[i].after > number)
 			return i;
 	fail();
 	return 0;
@@ -320,7 +320,7 @@ static const struct event *pending(const struct trace *t, const struct state *s,
 {
 	const struct event *e = s->cut[k] < t->count[k] ? &t->e[t->of[k][s->cut[k]]] : NULL;
 
-	return e && e->behind <= to ? e : NULL;
+	return e && e->after <= to ? e : NULL;
 }
 
 /* Events without a number are between others, and come as soon as they can. */
@@ -334,7 +334,7 @@ static void settle(const struct trace *t, struct state *s, const u64 *to)
 		more = false;
 		for (k = 0; k < t->threads; k++) {
 			e = pending(t, s, k, to[k]);
-			more |= e && e->before == e->behind && go_on(t, s, k, true);
+			more |= e && e->before == e->after && go_on(t, s, k, true);
 		}
 	}
 }
@@ -347,7 +347,7 @@ static void run_to(const struct trace *t, struct state *s, unsigned int thread, 
 	while ((e = pending(t, s, thread, to[thread]))) {
 		if (!go_on(t, s, thread, true)) {
 			/* What comes last may wait for another one's that has no number. */
-			assert_true(e->before == e->behind);
+			assert_true(e->before == e->after);
 			break;
 		}
 		settle(t, s, to);
@@ -478,7 +478,7 @@ static int count(void *arg, const struct predict_race *r)
 	return 0;
 }
 
-/* Two that write, the second one behind a section of each; optionally they share it. */
+/* Two that write, the second one after a section of each; optionally they share it. */
 static unsigned int simple(bool inside, u64 limit, bool *stopped)
 {
 	struct predict *p;
@@ -533,7 +533,7 @@ static void test_unsure(void **state)
 			predict_access(p, 0, 1, BASE, 4, RACE_WRITE, 0, false);
 			predict_access(p, 0, 3, BASE + 8, 4, RACE_WRITE, 0, false);
 			if (!sure)
-				predict_behind(p, 1, 0, 0);
+				predict_after(p, 1, 0, 0);
 			predict_access(p, 1, 4, BASE + 8, 4, RACE_WRITE, 0, false);
 			if (!sure)
 				predict_needs(p, 0, 1, 1);

@@ -248,7 +248,7 @@ static void do_event(struct pair *p)
 		assert_int_equal(race_forget(p->d, p->base + at, sync), 0);
 		break;
 	case 14:
-		assert_int_equal(race_collect(p->d, rnd() % 2), 0);
+		assert_int_equal(race_gc(p->d, rnd() % 2), 0);
 		break;
 	}
 }

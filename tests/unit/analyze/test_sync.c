@@ -7,88 +7,88 @@
 
 static void files(void **state)
 {
-	struct order_files f = { 0 }, copy = { 0 };
+	struct sync_files f = { 0 }, copy = { 0 };
 	u32 three;
 
 	(void)state;
-	three = order_file(&f, 3);
+	three = sync_file(&f, 3);
 	assert_true(three != 0);
-	assert_int_equal(order_file(&f, 3), three);
-	assert_int_not_equal(order_file(&f, 4), three);
+	assert_int_equal(sync_file(&f, 3), three);
+	assert_int_not_equal(sync_file(&f, 4), three);
 	/* a pipe is one file, and so is a duplicate */
-	order_file_new(&f, 5, 6);
-	assert_int_equal(order_file(&f, 5), order_file(&f, 6));
-	order_file_same(&f, 100, 5);
-	assert_int_equal(order_file(&f, 100), order_file(&f, 6));
+	sync_file_new(&f, 5, 6);
+	assert_int_equal(sync_file(&f, 5), sync_file(&f, 6));
+	sync_file_same(&f, 100, 5);
+	assert_int_equal(sync_file(&f, 100), sync_file(&f, 6));
 	/* a number that is given again */
-	order_file_new(&f, 3, -1);
-	assert_int_not_equal(order_file(&f, 3), three);
-	order_file_socket(&f, 7);
-	order_file_socket(&f, 8);
-	assert_int_equal(order_file(&f, 7), order_file(&f, 8));
+	sync_file_new(&f, 3, -1);
+	assert_int_not_equal(sync_file(&f, 3), three);
+	sync_file_socket(&f, 7);
+	sync_file_socket(&f, 8);
+	assert_int_equal(sync_file(&f, 7), sync_file(&f, 8));
 	/* a copy is one only when somebody changes something */
-	order_file_new(&f, ORDER_FILES_MAX - 2, -1);
-	order_files_copy(&copy, &f);
-	assert_int_equal(order_file(&copy, 100), order_file(&f, 5));
-	order_file_same(&copy, 100, 5);
+	sync_file_new(&f, SYNC_FILES_MAX - 2, -1);
+	sync_files_copy(&copy, &f);
+	assert_int_equal(sync_file(&copy, 100), sync_file(&f, 5));
+	sync_file_same(&copy, 100, 5);
 	assert_ptr_equal(copy.table, f.table);
 	assert_int_equal(f.table->refs, 2);
-	order_file_new(&copy, 100, -1);
-	assert_int_not_equal(order_file(&copy, 100), order_file(&f, 100));
-	assert_int_equal(order_file(&copy, 6), order_file(&f, 6));
-	assert_int_equal(order_file(&copy, ORDER_FILES_MAX - 2),
-			 order_file(&f, ORDER_FILES_MAX - 2));
+	sync_file_new(&copy, 100, -1);
+	assert_int_not_equal(sync_file(&copy, 100), sync_file(&f, 100));
+	assert_int_equal(sync_file(&copy, 6), sync_file(&f, 6));
+	assert_int_equal(sync_file(&copy, SYNC_FILES_MAX - 2),
+			 sync_file(&f, SYNC_FILES_MAX - 2));
 	assert_int_equal(f.table->refs, 1);
-	order_file_new(&f, 6, -1);
-	assert_int_not_equal(order_file(&copy, 6), order_file(&f, 6));
-	order_files_free(&f);
-	order_files_free(&copy);
+	sync_file_new(&f, 6, -1);
+	assert_int_not_equal(sync_file(&copy, 6), sync_file(&f, 6));
+	sync_files_free(&f);
+	sync_files_free(&copy);
 }
 
 static void files_of_any_number(void **state)
 {
-	static const s64 odd[] = { -1, ORDER_FILES_MAX, 1ll << 40, INT64_MIN, INT64_MAX };
-	struct order_files f = { 0 };
+	static const s64 odd[] = { -1, SYNC_FILES_MAX, 1ll << 40, INT64_MIN, INT64_MAX };
+	struct sync_files f = { 0 };
 	size_t i;
 
 	(void)state;
 	for (i = 0; i < sizeof(odd) / sizeof(odd[0]); i++)
-		assert_int_equal(order_file(&f, odd[i]), order_file(&f, ORDER_FILES_MAX - 1));
+		assert_int_equal(sync_file(&f, odd[i]), sync_file(&f, SYNC_FILES_MAX - 1));
 	/* who asks for one that nobody knows of needs no room for it */
 	assert_null(f.table);
-	assert_int_equal(order_file_new(&f, -1, -1), 0);
+	assert_int_equal(sync_file_new(&f, -1, -1), 0);
 	assert_null(f.table);
-	assert_int_equal(order_file_new(&f, INT64_MAX, -1), 0);
-	assert_int_equal(f.table->room, ORDER_FILES_MAX);
-	order_files_free(&f);
+	assert_int_equal(sync_file_new(&f, INT64_MAX, -1), 0);
+	assert_int_equal(f.table->room, SYNC_FILES_MAX);
+	sync_files_free(&f);
 }
 
 static void objects(void **state)
 {
-	struct order_object *all[1000], *o;
-	struct order_objects objects = { 0 };
+	struct sync_object *all[1000], *o;
+	struct sync_objects objects = { 0 };
 	struct race_detector *d;
 	u64 i;
 
 	(void)state;
 	assert_int_equal(race_detector_create(&d, &(struct race_ops){ 0 }, NULL), 0);
-	assert_null(order_object_find(&objects, ORDER_WORD, 1));
-	assert_false(order_line_marked(&objects, 4));
+	assert_null(sync_object_find(&objects, SYNC_WORD, 1));
+	assert_false(sync_line_marked(&objects, 4));
 	for (i = 0; i < 1000; i++) {
-		all[i] = order_object_get(&objects, ORDER_WORD, i * 1000);
+		all[i] = sync_object_get(&objects, SYNC_WORD, i * 1000);
 		assert_non_null(all[i]);
 	}
 	for (i = 0; i < 1000; i++) {
-		assert_ptr_equal(order_object_find(&objects, ORDER_WORD, i * 1000), all[i]);
-		assert_ptr_equal(order_object_get(&objects, ORDER_WORD, i * 1000), all[i]);
-		assert_true(order_line_marked(&objects, i * 4000));
-		assert_null(order_object_find(&objects, ORDER_WORD, i * 1000 + 1));
-		assert_null(order_object_find(&objects, ORDER_FUTEX, i * 1000));
+		assert_ptr_equal(sync_object_find(&objects, SYNC_WORD, i * 1000), all[i]);
+		assert_ptr_equal(sync_object_get(&objects, SYNC_WORD, i * 1000), all[i]);
+		assert_true(sync_line_marked(&objects, i * 4000));
+		assert_null(sync_object_find(&objects, SYNC_WORD, i * 1000 + 1));
+		assert_null(sync_object_find(&objects, SYNC_FUTEX, i * 1000));
 	}
-	o = order_object_get(&objects, ORDER_FUTEX, 0);
+	o = sync_object_get(&objects, SYNC_FUTEX, 0);
 	assert_ptr_not_equal(o, all[0]);
-	order_objects_free(&objects, d);
-	assert_null(order_object_find(&objects, ORDER_WORD, 0));
+	sync_objects_free(&objects, d);
+	assert_null(sync_object_find(&objects, SYNC_WORD, 0));
 	race_detector_free(d);
 }
 
@@ -96,19 +96,19 @@ static void objects(void **state)
 static void serials(void **state)
 {
 	static char all[5000];
-	struct order_serials s = { 0 };
+	struct sync_serials s = { 0 };
 	u32 i;
 
 	(void)state;
-	assert_null(order_serials_find(&s, 0));
+	assert_null(sync_serials_find(&s, 0));
 	for (i = 0; i < sizeof(all); i++)
-		assert_int_equal(order_serials_add(&s, i * 0x10001, &all[i]), 0);
+		assert_int_equal(sync_serials_add(&s, i * 0x10001, &all[i]), 0);
 	for (i = 0; i < sizeof(all); i++) {
-		assert_ptr_equal(order_serials_find(&s, i * 0x10001), &all[i]);
-		assert_null(order_serials_find(&s, i * 0x10001 + 1));
+		assert_ptr_equal(sync_serials_find(&s, i * 0x10001), &all[i]);
+		assert_null(sync_serials_find(&s, i * 0x10001 + 1));
 	}
-	order_serials_free(&s);
-	assert_null(order_serials_find(&s, 0));
+	sync_serials_free(&s);
+	assert_null(sync_serials_find(&s, 0));
 }
 
 /* ---- system calls ---- */
@@ -151,20 +151,20 @@ static void unmapped(void **state)
 
 	(void)state;
 	begin(&t);
-	assert_int_equal(order_access(t.first, 0x2000, 0x50008, 4, RACE_WRITE), 0);
-	assert_int_equal(order_flush(t.first), 0);
+	assert_int_equal(sync_access(t.first, 0x2000, 0x50008, 4, RACE_WRITE), 0);
+	assert_int_equal(sync_flush(t.first), 0);
 	call(t.second, &(struct adept_ev_syscall){ .nr = SYS_munmap, .args = { 0x60000, 4096 } });
 	assert_int_equal(races(&t), 0);
 	call(t.second, &(struct adept_ev_syscall){ .nr = SYS_munmap, .args = { 0x50000, 4096 } });
 	assert_int_equal(races(&t), 1);
 	/* it is another one's now */
-	assert_int_equal(order_access(t.first, 0x2001, 0x50008, 4, RACE_WRITE), 0);
-	assert_int_equal(order_flush(t.first), 0);
+	assert_int_equal(sync_access(t.first, 0x2001, 0x50008, 4, RACE_WRITE), 0);
+	assert_int_equal(sync_flush(t.first), 0);
 	assert_int_equal(races(&t), 1);
 	finish(&t);
 }
 
-static void access_by(struct order_thread *t, enum dep_code code)
+static void access_by(struct sync_thread *t, enum dep_code code)
 {
 	item(t, &(struct dep_item){
 		.kind = DEP_ITEM_REF,
@@ -175,7 +175,7 @@ static void access_by(struct order_thread *t, enum dep_code code)
 
 /*
  * Where the C library unmaps stacks an order of its own holds, also if the program handles a
- * signal in there; but not behind the return of a handler whose signal is missing.
+ * signal in there; but not after the return of a handler whose signal is missing.
  */
 static void unmapped_in_library(void **state)
 {
@@ -186,8 +186,8 @@ static void unmapped_in_library(void **state)
 	(void)state;
 	for (missing = false;; missing = true) {
 		begin(&t);
-		assert_int_equal(order_access(t.first, 0x2000, 0x50008, 4, RACE_WRITE), 0);
-		assert_int_equal(order_flush(t.first), 0);
+		assert_int_equal(sync_access(t.first, 0x2000, 0x50008, 4, RACE_WRITE), 0);
+		assert_int_equal(sync_flush(t.first), 0);
 		access_by(t.second, DEP_CODE_THREADS);
 		event(t.second, ADEPT_EV_SIGNAL);
 		access_by(t.second, DEP_CODE_PROGRAM);
@@ -196,7 +196,7 @@ static void unmapped_in_library(void **state)
 		event(t.second, ADEPT_EV_SIGRETURN);
 		assert_false(t.second->in_library);
 		if (missing)
-			assert_int_equal(order_gap(&t.feed, &(struct dep_thread){
+			assert_int_equal(sync_gap(&t.feed, &(struct dep_thread){
 				.serial = 2, .tid = 11, .process = 1 }), 0);
 		event(t.second, ADEPT_EV_SIGRETURN);
 		assert_int_equal(t.second->in_library, !missing);
@@ -206,8 +206,8 @@ static void unmapped_in_library(void **state)
 		end(&t, 0);
 	}
 	/* what was done before the gap may be ordered before it */
-	assert_int_equal(order_access(t.first, 0x2000, 0x50008, 4, RACE_WRITE), 0);
-	assert_int_equal(order_flush(t.first), 0);
+	assert_int_equal(sync_access(t.first, 0x2000, 0x50008, 4, RACE_WRITE), 0);
+	assert_int_equal(sync_flush(t.first), 0);
 	call(t.second, &unmap);
 	end(&t, 1);
 }
@@ -244,13 +244,13 @@ static void piped(void **state)
 	begin(&t);
 	call(t.first, &(struct adept_ev_syscall){ .nr = SYS_pipe, .args = { 0x1000 },
 						 .out = 8ull << 32 | 7 });
-	assert_int_equal(order_access(t.first, 0x2000, 0x50008, 4, RACE_WRITE), 0);
+	assert_int_equal(sync_access(t.first, 0x2000, 0x50008, 4, RACE_WRITE), 0);
 	call(t.first, &(struct adept_ev_syscall){ .nr = SYS_write, .result = 1,
 						 .args = { 8, 0x3000, 1 } });
 	call(t.second, &(struct adept_ev_syscall){ .nr = SYS_read, .result = 1,
 						  .args = { 7, 0x4000, 1 } });
-	assert_int_equal(order_access(t.second, 0x2001, 0x50008, 4, RACE_READ), 0);
-	assert_int_equal(order_flush(t.second), 0);
+	assert_int_equal(sync_access(t.second, 0x2001, 0x50008, 4, RACE_READ), 0);
+	assert_int_equal(sync_flush(t.second), 0);
 	/* only that it reads the descriptor, of which nobody told it */
 	assert_int_equal(races(&t), 1);
 	finish(&t);
@@ -268,22 +268,22 @@ static void buffers(void **state)
 
 	(void)state;
 	begin(&t);
-	assert_int_equal(order_access(t.first, 0x2000, 0x50004, 1, RACE_WRITE), 0);
-	assert_int_equal(order_flush(t.first), 0);
+	assert_int_equal(sync_access(t.first, 0x2000, 0x50004, 1, RACE_WRITE), 0);
+	assert_int_equal(sync_flush(t.first), 0);
 	call(t.second, &writev);
 	assert_int_equal(races(&t), 0);
-	order_note_buffer(t.second, &(struct adept_ev_buffer){ 0x50000, 4 });
+	sync_note_buffer(t.second, &(struct adept_ev_buffer){ 0x50000, 4 });
 	call(t.second, &writev);
 	assert_int_equal(races(&t), 0);
-	order_note_buffer(t.second, &(struct adept_ev_buffer){ 0x50000, 8 });
+	sync_note_buffer(t.second, &(struct adept_ev_buffer){ 0x50000, 8 });
 	call(t.second, &writev);
 	assert_int_equal(races(&t), 1);
 	call(t.second, &readv);
 	assert_int_equal(races(&t), 1);
 	/* from a damaged store */
 	for (i = 0; i < 2 * ADEPT_BUFFERS; i++)
-		order_note_buffer(t.second, &(struct adept_ev_buffer){ i << 20, ~0ull });
-	order_note_buffer(t.second, &(struct adept_ev_buffer){ ~0ull - 7, 8 });
+		sync_note_buffer(t.second, &(struct adept_ev_buffer){ i << 20, ~0ull });
+	sync_note_buffer(t.second, &(struct adept_ev_buffer){ ~0ull - 7, 8 });
 	call(t.second, &readv);
 	finish(&t);
 }
@@ -298,21 +298,21 @@ static bool by_hundreds(void *arg, u32 process, u64 from, u64 to)
 	return from >> 8 != to >> 8;
 }
 
-static void at(struct order_thread *t, u64 pc)
+static void at(struct sync_thread *t, u64 pc)
 {
 	if (t->jump)
-		assert_int_equal(order_note_place(t, pc), 0);
+		assert_int_equal(sync_note_pc(t, pc), 0);
 }
 
-static void goes(struct order_thread *t, u64 pc, u64 sp, bool is_return, bool is_jump)
+static void goes(struct sync_thread *t, u64 pc, u64 sp, bool is_return, bool is_jump)
 {
 	const struct dep_call c = { pc, sp, is_return, is_jump };
 
 	at(t, pc);
-	assert_int_equal(order_note_call(t, &c), 0);
+	assert_int_equal(sync_note_call(t, &c), 0);
 }
 
-static void expect_stack(const struct order_thread *t, const u64 *pc, u32 n)
+static void expect_stack(const struct sync_thread *t, const u64 *pc, u32 n)
 {
 	u32 i;
 
@@ -325,7 +325,7 @@ static void expect_stack(const struct order_thread *t, const u64 *pc, u32 n)
 static void jumps(void **state)
 {
 	struct two t;
-	struct order_thread *first;
+	struct sync_thread *first;
 	u64 pc;
 
 	(void)state;

@@ -17,7 +17,7 @@ static void heap(void **state)
 	run(t.first, DEP_F_FREE, BLOCK, 0, 0);
 	access_it(t.second, BLOCK + 12, DEP_READ);
 	end(&t, 1);
-	/* behind its end */
+	/* after its end */
 	begin(&t);
 	run(t.first, DEP_F_CALLOC, 4, 4, BLOCK);
 	run(t.first, DEP_F_FREE, BLOCK, 0, 0);
@@ -117,7 +117,7 @@ static void inside(void **state)
 	/* nobody knows what a thread did in a gap */
 	begin(&t);
 	enter(t.first, DEP_F_MALLOC, 0x8000, 16, 0);
-	assert_int_equal(order_gap(&t.feed, &(struct dep_thread){ .serial = 1, .process = 1 }), 0);
+	assert_int_equal(sync_gap(&t.feed, &(struct dep_thread){ .serial = 1, .process = 1 }), 0);
 	assert_false(t.first->muted);
 	end(&t, 0);
 }
@@ -125,24 +125,24 @@ static void inside(void **state)
 /* Where a window of a thread is missing others may have been created and joined in it. */
 static void behind_gaps(void **state)
 {
-	struct order_thread *third;
+	struct sync_thread *third;
 	struct two t;
 
 	(void)state;
-	/* it goes on behind all that there was.. */
+	/* it goes on after all that there was.. */
 	begin(&t);
 	access_it(t.second, LOCK, DEP_WRITE);
-	assert_int_equal(order_thread_ended(t.second), 0);
-	assert_int_equal(order_gap(&t.feed, &(struct dep_thread){ .serial = 1, .process = 1 }), 0);
+	assert_int_equal(sync_thread_ended(t.second), 0);
+	assert_int_equal(sync_gap(&t.feed, &(struct dep_thread){ .serial = 1, .process = 1 }), 0);
 	access_it(t.first, LOCK, DEP_WRITE);
 	end(&t, 0);
 	/* ..as does a thread that nobody is known to have created.. */
 	begin(&t);
 	access_it(t.second, LOCK, DEP_WRITE);
-	assert_int_equal(order_thread_ended(t.second), 0);
-	third = order_thread_of(&t.feed, &(struct dep_thread){ .serial = 3, .tid = 12,
+	assert_int_equal(sync_thread_ended(t.second), 0);
+	third = sync_thread_of(&t.feed, &(struct dep_thread){ .serial = 3, .tid = 12,
 							      .process = 1 });
-	assert_int_equal(order_thread_begin(third), 0);
+	assert_int_equal(sync_thread_begin(third), 0);
 	access_it(third, LOCK, DEP_WRITE);
 	/* ..and no further */
 	access_it(t.first, BLOCK, DEP_WRITE);
@@ -158,7 +158,7 @@ static void lives(void **state)
 		{ .serial = 3, .process = 1 },
 	};
 	struct dep_store store = { .model.threads = { all, 3, 3 } };
-	struct order_thread *third;
+	struct sync_thread *third;
 	struct two t;
 	u32 i;
 
@@ -166,41 +166,41 @@ static void lives(void **state)
 	/* one that was recorded may not have done anything yet */
 	for (i = 0; i < 2; i++) {
 		begin(&t);
-		t.feed.pass = ORDER_FIRST;
+		t.feed.pass = SYNC_FIRST;
 		t.feed.store = i ? NULL : &store;
 		locked(t.first, 0x1001, false);
 		access_it(t.first, LOCK, DEP_MODIFY);
 		locked(t.first, 0x1001, true);
 		access_it(t.first, BLOCK, DEP_WRITE);
-		assert_int_equal(order_thread_ended(t.first), 0);
+		assert_int_equal(sync_thread_ended(t.first), 0);
 		assert_non_null(t.first->process->detector);
-		assert_int_equal(order_thread_ended(t.second), 0);
+		assert_int_equal(sync_thread_ended(t.second), 0);
 		assert_int_equal(!t.first->process->detector, i);
-		assert_int_equal(order_gap(&t.feed, &all[1]), 0);
-		assert_int_equal(order_end(&t.feed, &all[1]), 0);
-		third = order_thread_of(&t.feed, &all[2]);
+		assert_int_equal(sync_gap(&t.feed, &all[1]), 0);
+		assert_int_equal(sync_end(&t.feed, &all[1]), 0);
+		third = sync_thread_of(&t.feed, &all[2]);
 		access_it(third, BLOCK, DEP_WRITE);
 		assert_non_null(t.first->process->detector);
-		assert_int_equal(order_gap(&t.feed, &all[2]), 0);
-		assert_int_equal(order_thread_ended(third), 0);
+		assert_int_equal(sync_gap(&t.feed, &all[2]), 0);
+		assert_int_equal(sync_thread_ended(third), 0);
 		assert_null(t.first->process->detector);
-		assert_int_equal(order_scopes_learn(&t.feed), 0);
-		assert_true(dep_places_has(&t.first->process->scope->locked, LOCK, 4));
+		assert_int_equal(sync_facts_learn(&t.feed), 0);
+		assert_true(dep_word_set_has(&t.first->process->scope->locked, LOCK, 4));
 		finish(&t);
 	}
 	/* races are asked for */
 	begin(&t);
-	t.feed.pass = ORDER_EXACT;
+	t.feed.pass = SYNC_EXACT;
 	t.feed.store = NULL;
 	access_it(t.first, BLOCK, DEP_WRITE);
 	access_it(t.second, BLOCK, DEP_WRITE);
-	assert_int_equal(order_thread_ended(t.first), 0);
-	assert_int_equal(order_thread_ended(t.second), 0);
+	assert_int_equal(sync_thread_ended(t.first), 0);
+	assert_int_equal(sync_thread_ended(t.second), 0);
 	assert_non_null(t.first->process->detector);
 	end(&t, 1);
 }
 
-/* A locked instruction that a function returns to: its ticket comes first. */
+/* A locked instruction that a function returns to: its timestamp comes first. */
 static void returned_to(void **state)
 {
 	struct two t;
@@ -209,7 +209,7 @@ static void returned_to(void **state)
 	(void)state;
 	begin(&t);
 	for (i = 0; i < 2; i++) {
-		struct order_thread *thread = i ? t.second : t.first;
+		struct sync_thread *thread = i ? t.second : t.first;
 		u64 pc = 0x1000 + thread->serial;
 
 		enter(thread, DEP_F_MALLOC_USABLE_SIZE, 0x8000, BLOCK, 0);
@@ -222,7 +222,7 @@ static void returned_to(void **state)
 	/* one inside orders nobody */
 	begin(&t);
 	for (i = 0; i < 2; i++) {
-		struct order_thread *thread = i ? t.second : t.first;
+		struct sync_thread *thread = i ? t.second : t.first;
 
 		access_it(thread, BLOCK, DEP_WRITE);
 		enter(thread, DEP_F_MALLOC, 0x8000, 16, 0);
@@ -278,13 +278,13 @@ static void locks(void **state)
 
 #define COND	0x30000u
 
-/* What the first thread does behind its pthread_cond_wait(). */
+/* What the first thread does after its pthread_cond_wait(). */
 enum leaving {
 	LEFT_NOT, LEFT_BY_RETURN, LEFT_BY_JUMP, LEFT_FROM_OUTSIDE, LEFT_BY_SIGRETURN,
 	LEFT_CANCELLED, LEFT_ANOTHER_MUTEX,
 };
 
-static void wait_and_leave(struct order_thread *t, enum leaving how)
+static void wait_and_leave(struct sync_thread *t, enum leaving how)
 {
 	enter(t, DEP_F_BARRIER_INIT, 0x8100, 2 * COND, 0);
 	if (how == LEFT_BY_SIGRETURN)
@@ -325,8 +325,8 @@ static void waits(void **state)
 		begin(&t);
 		wait_and_leave(t.first, how);
 		/* all that it did comes before */
-		assert_int_equal(order_release(t.first, ORDER_FILE, 1), 0);
-		assert_int_equal(order_acquire(t.second, ORDER_FILE, 1), 0);
+		assert_int_equal(sync_release(t.first, SYNC_FILE, 1), 0);
+		assert_int_equal(sync_acquire(t.second, SYNC_FILE, 1), 0);
 		run(t.second, DEP_F_COND_DESTROY, COND, 0, 0);
 		end(&t, how == LEFT_NOT || how == LEFT_ANOTHER_MUTEX);
 	}
@@ -348,26 +348,27 @@ static void rounds(void **state)
 	put_off.j.word[0].read = ~0ull;
 	for (other = 0; other < 2; other++) {
 		begin(&t);
-		t.feed.pass = ORDER_FIRST;
+		t.feed.pass = SYNC_FIRST;
 		for (i = 0; i < 12; i++) {
 			access_it(t.first, LOCK, DEP_WRITE);
 			access_it(t.first, BLOCK, DEP_READ);
-			put_off.j.addr = BLOCK & -DEP_JOINED_PAGE;
+			put_off.j.addr = BLOCK & -DEP_ACCESS_PAGE_SIZE;
 			put_off.j.words = 1ull << i * other;
 			item(t.first, &(struct dep_item){
-				.kind = DEP_ITEM_JOINED, .joined = &put_off.j,
+				.kind = DEP_ITEM_PAGE, .joined = &put_off.j,
 			});
 			call(t.first, &sleep);
 		}
-		assert_int_equal(dep_places_has(&t.first->process->scope->spun, BLOCK, 4), !other);
-		assert_false(dep_places_has(&t.first->process->scope->spun, LOCK, 4));
+		assert_int_equal(dep_word_set_has(&t.first->process->scope->spun, BLOCK, 4),
+				 !other);
+		assert_false(dep_word_set_has(&t.first->process->scope->spun, LOCK, 4));
 		finish(&t);
 	}
 }
 
-static void frees_partly(struct order_thread *t, u64 address, u64 again)
+static void frees_partly(struct sync_thread *t, u64 address, u64 again)
 {
-	const struct dep_passed p = { .sp = 0x8000, .value = { address }, .again = again };
+	const struct dep_call_values p = { .sp = 0x8000, .value = { address }, .again = again };
 
 	item(t, &(struct dep_item){
 		.kind = DEP_ITEM_FUNCTION,
@@ -377,23 +378,23 @@ static void frees_partly(struct order_thread *t, u64 address, u64 again)
 }
 
 /* In the first pass; what may be in a race by it. */
-static const struct dep_places *begin_first(struct two *t)
+static const struct dep_word_set *begin_first(struct two *t)
 {
 	begin(t);
-	t->feed.pass = ORDER_FIRST;
+	t->feed.pass = SYNC_FIRST;
 	return &t->first->process->scope->raced;
 }
 
-static void expect_behind_24(const struct dep_places *raced)
+static void expect_behind_24(const struct dep_word_set *raced)
 {
 	assert_int_equal(raced->words, 10);
-	assert_true(dep_places_has(raced, BLOCK + 24, 1));
-	assert_true(dep_places_has(raced, BLOCK + 63, 1));
+	assert_true(dep_word_set_has(raced, BLOCK + 24, 1));
+	assert_true(dep_word_set_has(raced, BLOCK + 63, 1));
 }
 
-static void reported(struct order_thread *t, u64 address, u64 size, u64 again)
+static void reported(struct sync_thread *t, u64 address, u64 size, u64 again)
 {
-	const struct dep_passed p = { .sp = 0x8008, .value = { size }, .again = again };
+	const struct dep_call_values p = { .sp = 0x8008, .value = { size }, .again = again };
 
 	enter(t, DEP_F_MALLOC_USABLE_SIZE, 0x8000, address, 0);
 	item(t, &(struct dep_item){
@@ -402,10 +403,10 @@ static void reported(struct order_thread *t, u64 address, u64 size, u64 again)
 	});
 }
 
-/* What a thread's filter does not show again behind free() may be in a race. */
+/* What a thread's filter does not show again after free() may be in a race. */
 static void freed_partly(void **state)
 {
-	const struct dep_places *raced;
+	const struct dep_word_set *raced;
 	struct two t;
 
 	(void)state;
@@ -420,12 +421,12 @@ static void freed_partly(void **state)
 	frees_partly(t.first, BLOCK, 24);
 	expect_behind_24(raced);
 	/* from a damaged store: what was accessed of it, and a page around that */
-	assert_int_equal(order_access(t.first, 0x2000, BLOCK + (1ull << 40), 8, RACE_READ), 0);
-	assert_int_equal(order_flush(t.first), 0);
+	assert_int_equal(sync_access(t.first, 0x2000, BLOCK + (1ull << 40), 8, RACE_READ), 0);
+	assert_int_equal(sync_flush(t.first), 0);
 	run(t.second, DEP_F_MALLOC, 24, 0, BLOCK);
 	reported(t.first, BLOCK, ~0ull >> 1, 24);
 	assert_in_range(raced->words, 1024, 4096);
-	assert_true(dep_places_has(raced, BLOCK + (1ull << 40), 8));
+	assert_true(dep_word_set_has(raced, BLOCK + (1ull << 40), 8));
 	finish(&t);
 	/* other passes are shown all that matters */
 	begin(&t);
@@ -438,7 +439,7 @@ static void freed_partly(void **state)
 /* Nor what it does to a block whose same size was reported before. */
 static void reported_again(void **state)
 {
-	const struct dep_places *raced;
+	const struct dep_word_set *raced;
 	struct two t;
 
 	(void)state;
@@ -454,7 +455,7 @@ static void reported_again(void **state)
 	finish(&t);
 }
 
-static void locks_it(struct order_thread *t, u32 type)
+static void locks_it(struct sync_thread *t, u32 type)
 {
 	locked(t, 0x100, false);
 	item(t, &(struct dep_item){
@@ -473,7 +474,7 @@ static void counts(void **state)
 	(void)state;
 	for (i = 0; i < 2; i++) {
 		begin(&t);
-		t.feed.pass = ORDER_FIRST;
+		t.feed.pass = SYNC_FIRST;
 		access_it(t.first, BLOCK, DEP_WRITE);
 		locks_it(t.first, DEP_MODIFY | (i ? DEP_REF_COUNTS : 0));
 		locks_it(t.second, DEP_MODIFY);

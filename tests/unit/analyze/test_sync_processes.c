@@ -10,7 +10,7 @@
 
 static void shares(void **state)
 {
-	static const struct order_share all[] = {
+	static const struct sync_shared_map all[] = {
 		{ { 1, 7, 0 }, 1, true, 0x1000 },
 		{ { 1, 7, 0 }, 2, false, 0x9000 },
 		{ { 1, 8, 0 }, 3, true, 0x1000 },
@@ -21,51 +21,51 @@ static void shares(void **state)
 		/* nobody writes */
 		{ { 3, 1, 0 }, 5, false, 0x1000 },
 		{ { 3, 1, 0 }, 6, false, 0x1000 },
-		{ { ORDER_ANONYMOUS, 9, 1 }, 9, true, 0x1000 },
-		{ { ORDER_ANONYMOUS, 9, 2 }, 10, true, 0x1000 },
+		{ { SYNC_ANONYMOUS, 9, 1 }, 9, true, 0x1000 },
+		{ { SYNC_ANONYMOUS, 9, 2 }, 10, true, 0x1000 },
 	};
-	struct order_shares s = { 0 };
+	struct sync_shared_maps s = { 0 };
 	size_t i;
 
 	(void)state;
-	assert_int_equal(order_shares_settle(&s), 0);
-	assert_false(order_shares_has(&s, 1));
+	assert_int_equal(sync_shared_maps_resolve(&s), 0);
+	assert_false(sync_shared_maps_has(&s, 1));
 	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++)
-		assert_int_equal(order_shares_note(&s, &all[i]), 0);
-	assert_int_equal(order_shares_settle(&s), 0);
+		assert_int_equal(sync_shared_maps_add(&s, &all[i]), 0);
+	assert_int_equal(sync_shared_maps_resolve(&s), 0);
 	assert_int_equal(s.nimages, 3);
-	assert_true(order_shares_has(&s, 1));
-	assert_true(order_shares_has(&s, 2));
-	assert_true(order_shares_has(&s, 4));
-	assert_false(order_shares_has(&s, 3));
-	order_shares_free(&s);
+	assert_true(sync_shared_maps_has(&s, 1));
+	assert_true(sync_shared_maps_has(&s, 2));
+	assert_true(sync_shared_maps_has(&s, 4));
+	assert_false(sync_shared_maps_has(&s, 3));
+	sync_shared_maps_free(&s);
 }
 
 /* Each is noted once, however often and in whatever order. */
 static void many_shares(void **state)
 {
-	struct order_shares s = { 0 };
-	struct order_share share = { .image = 1 };
+	struct sync_shared_maps s = { 0 };
+	struct sync_shared_map share = { .image = 1 };
 	u32 i;
 
 	(void)state;
 	for (i = 0; i < 60000; i++) {
-		share.key = (struct order_key){ i % 3, i % 20000 / 100, 0 };
+		share.key = (struct sync_key){ i % 3, i % 20000 / 100, 0 };
 		share.at = i % 100 << 12;
 		share.writes = i >= 40000;
-		assert_int_equal(order_shares_note(&s, &share), 0);
+		assert_int_equal(sync_shared_maps_add(&s, &share), 0);
 	}
 	assert_int_equal(s.n, 60000);
 	share.writes = false;
 	for (i = 0; i < 60000; i++) {
-		share.key = (struct order_key){ i % 3, i % 20000 / 100, 0 };
+		share.key = (struct sync_key){ i % 3, i % 20000 / 100, 0 };
 		share.at = i % 100 << 12;
-		assert_int_equal(order_shares_note(&s, &share), 0);
+		assert_int_equal(sync_shared_maps_add(&s, &share), 0);
 	}
 	assert_int_equal(s.n, 60000);
 	for (i = 0; i < 60000; i++)
 		assert_int_equal(s.v[i].writes, i >= 40000);
-	order_shares_free(&s);
+	sync_shared_maps_free(&s);
 }
 
 #define SHARED	0x200000u
@@ -74,19 +74,19 @@ static void many_shares(void **state)
 #define FILE_MAP 0x900000u
 
 /* A process that maps memory.. */
-static void begin_first(struct two *t, struct order_shares *s, u64 flags)
+static void begin_first(struct two *t, struct sync_shared_maps *s, u64 flags)
 {
 	static u32 both[] = { 1, 2 };
 
 	memset(t, 0, sizeof(*t));
-	*s = (struct order_shares){ .image = both, .nimages = 2 };
+	*s = (struct sync_shared_maps){ .image = both, .nimages = 2 };
 	t->feed.options = &t->options;
 	t->feed.words = &t->words;
-	t->feed.pass = ORDER_EXACT;
+	t->feed.pass = SYNC_EXACT;
 	t->feed.shares = s;
-	t->first = order_thread_of(&t->feed, &(struct dep_thread){ .serial = 1, .tid = 10,
+	t->first = sync_thread_of(&t->feed, &(struct dep_thread){ .serial = 1, .tid = 10,
 								  .process = 1 });
-	assert_int_equal(order_thread_begin(t->first), 0);
+	assert_int_equal(sync_thread_begin(t->first), 0);
 	call(t->first, &(struct adept_ev_syscall){
 		.nr = SYS_mmap, .result = SHARED,
 		.args = { 0, 8192, PROT_READ | PROT_WRITE, flags | MAP_ANONYMOUS },
@@ -96,16 +96,16 @@ static void begin_first(struct two *t, struct order_shares *s, u64 flags)
 /* ..and one that it forked. */
 static void begin_second(struct two *t)
 {
-	t->second = order_thread_of(&t->feed, &(struct dep_thread){ .serial = 2, .tid = 20,
+	t->second = sync_thread_of(&t->feed, &(struct dep_thread){ .serial = 2, .tid = 20,
 								   .process = 2 });
-	assert_int_equal(order_thread_begin(t->second), 0);
+	assert_int_equal(sync_thread_begin(t->second), 0);
 	assert_ptr_equal(t->first->process, t->second->process);
 }
 
-static void begin_processes(struct two *t, struct order_shares *s, u64 flags)
+static void begin_processes(struct two *t, struct sync_shared_maps *s, u64 flags)
 {
 	begin_first(t, s, flags);
-	assert_int_equal(order_thread_created(t->first, &(struct adept_ev_fork){ .pid = 20 }), 0);
+	assert_int_equal(sync_thread_created(t->first, &(struct adept_ev_fork){ .pid = 20 }), 0);
 	/* what it maps later its child does not have */
 	call(t->first, &(struct adept_ev_syscall){
 		.nr = SYS_mmap, .result = OWN,
@@ -132,7 +132,7 @@ static void processes(void **state)
 		{ .nr = SYS_pidfd_send_signal, .args = { 3, 10 } },
 	};
 	const struct adept_ev_fork fork = { .pid = 20 };
-	struct order_shares s;
+	struct sync_shared_maps s;
 	struct two t;
 	u32 i;
 
@@ -152,13 +152,13 @@ static void processes(void **state)
 	access_it(t.second, SHARED + 8, DEP_READ);
 	end_processes(&t, 1);
 
-	/* before the fork; behind the end */
+	/* before the fork; after the end */
 	begin_first(&t, &s, MAP_SHARED);
 	access_it(t.first, SHARED, DEP_WRITE);
-	assert_int_equal(order_thread_created(t.first, &fork), 0);
+	assert_int_equal(sync_thread_created(t.first, &fork), 0);
 	begin_second(&t);
 	access_it(t.second, SHARED, DEP_WRITE);
-	assert_int_equal(order_thread_ended(t.second), 0);
+	assert_int_equal(sync_thread_ended(t.second), 0);
 	call(t.first, &wait);
 	access_it(t.first, SHARED, DEP_WRITE);
 	end_processes(&t, 0);
@@ -167,7 +167,7 @@ static void processes(void **state)
 	for (i = 0; i < 3; i++) {
 		begin_processes(&t, &s, MAP_SHARED);
 		access_it(t.second, SHARED, DEP_WRITE);
-		assert_int_equal(order_thread_ended(t.second), 0);
+		assert_int_equal(sync_thread_ended(t.second), 0);
 		call(t.first, &(struct adept_ev_syscall){
 			.nr = SYS_waitid, .args = { i ? P_PID : P_ALL, i > 1 ? 21 : 20 } });
 		access_it(t.first, SHARED, DEP_WRITE);
@@ -176,7 +176,7 @@ static void processes(void **state)
 
 	/* what a child that has not been seen yet has is not gone */
 	begin_first(&t, &s, MAP_SHARED);
-	assert_int_equal(order_thread_created(t.first, &fork), 0);
+	assert_int_equal(sync_thread_created(t.first, &fork), 0);
 	access_it(t.first, SHARED, DEP_WRITE);
 	call(t.first, &(struct adept_ev_syscall){ .nr = SYS_munmap, .args = { SHARED, 8192 } });
 	begin_second(&t);
@@ -184,7 +184,7 @@ static void processes(void **state)
 	assert_int_equal(t.first->process->regions.v[0]->maps, 1);
 	end_processes(&t, 1);
 
-	/* a signal comes behind what was done before it was sent, however */
+	/* a signal comes after what was done before it was sent, however */
 	for (i = 0; i < sizeof(send) / sizeof(send[0]); i++) {
 		begin_processes(&t, &s, MAP_SHARED);
 		access_it(t.second, SHARED, DEP_WRITE);
@@ -196,14 +196,14 @@ static void processes(void **state)
 
 	/* a process is there while a thread is that has not been seen yet */
 	begin_processes(&t, &s, MAP_SHARED);
-	assert_int_equal(order_thread_created(t.first, &(struct adept_ev_fork){
+	assert_int_equal(sync_thread_created(t.first, &(struct adept_ev_fork){
 		.pid = 11, .flags = CLONE_VM | CLONE_THREAD }), 0);
-	assert_int_equal(order_thread_ended(t.first), 0);
-	t.first = order_thread_of(&t.feed, &(struct dep_thread){ .serial = 3, .tid = 11,
+	assert_int_equal(sync_thread_ended(t.first), 0);
+	t.first = sync_thread_of(&t.feed, &(struct dep_thread){ .serial = 3, .tid = 11,
 								.process = 1 });
 	access_it(t.first, SHARED, DEP_WRITE);
 	access_it(t.second, SHARED, DEP_WRITE);
-	assert_int_equal(order_thread_ended(t.first), 0);
+	assert_int_equal(sync_thread_ended(t.first), 0);
 	assert_int_equal(t.first->image->maps.n, 0);
 	end_processes(&t, 1);
 
@@ -216,12 +216,12 @@ static void processes(void **state)
 	access_it(t.second, SHARED + 4096, DEP_WRITE);
 	assert_int_equal(races(&t), 0);
 	access_it(t.second, MOVED, DEP_WRITE);
-	assert_int_equal(order_address_of(t.second->image, order_at(t.first, SHARED + 4096)),
+	assert_int_equal(sync_address_of(t.second->image, sync_at(t.first, SHARED + 4096)),
 			 MOVED);
 	end_processes(&t, 1);
 }
 
-static void map_file(struct order_thread *t, u64 at)
+static void map_file(struct sync_thread *t, u64 at)
 {
 	t->shared = (struct adept_ev_shared){ 1, 7, 4096 };
 	t->has_shared = true;
@@ -237,7 +237,7 @@ static void regions(void **state)
 	const struct adept_ev_syscall move = { .nr = SYS_mremap, .result = MOVED,
 					      .args = { FILE_MAP, 4096, 4096, 1 } };
 	const struct adept_ev_syscall unmap = { .nr = SYS_munmap, .args = { FILE_MAP, 4096 } };
-	struct order_shares s;
+	struct sync_shared_maps s;
 	struct two t;
 
 	(void)state;
@@ -259,7 +259,7 @@ static void regions(void **state)
 	/* what the detector has not yet been told */
 	begin_processes(&t, &s, MAP_PRIVATE);
 	map_file(t.first, FILE_MAP);
-	assert_int_equal(order_access(t.first, 0x2000, order_at(t.first, FILE_MAP), 4, RACE_WRITE),
+	assert_int_equal(sync_access(t.first, 0x2000, sync_at(t.first, FILE_MAP), 4, RACE_WRITE),
 			 0);
 	call(t.first, &unmap);
 	map_file(t.second, FILE_MAP);
@@ -273,25 +273,25 @@ static void regions(void **state)
 /* A file and its page at each page of memory, 0: none. */
 static void check_places(const struct two *t, const u32 *file, const u32 *nth)
 {
-	const struct order_regions *all = &t->first->process->regions;
-	const struct order_region *r;
+	const struct sync_regions *all = &t->first->process->regions;
+	const struct sync_region *r;
 	u64 left, place;
 	u32 i, run;
 
 	for (i = 0; i < PAGES; i++) {
 		left = ~0ull;
-		place = order_place(t->first->image, BASE + i * 4096 + 8, &left);
+		place = sync_place(t->first->image, BASE + i * 4096 + 8, &left);
 		for (run = i + 1; run < PAGES && file[run] == file[i] &&
 		     (!file[i] || nth[run] == nth[i] + run - i); run++)
 			;
-		assert_int_equal(!!(place & ORDER_SHARED), !!file[i]);
+		assert_int_equal(!!(place & SYNC_SHARED), !!file[i]);
 		if (!file[i]) {
 			/* nothing is lost between here and the next that is shared */
-			assert_int_equal(place & ((1ull << ORDER_NUMBER) - 1), BASE + i * 4096 + 8);
+			assert_int_equal(place & ((1ull << SYNC_NUMBER) - 1), BASE + i * 4096 + 8);
 			assert_true(run == PAGES || left == (run - i) * 4096 - 8);
 			continue;
 		}
-		r = all->v[(place & ~ORDER_SHARED) >> ORDER_REGION];
+		r = all->v[(place & ~SYNC_SHARED) >> SYNC_REGION];
 		assert_int_equal(r->key.inode, file[i]);
 		assert_int_equal(place - r->base, nth[i] * 4096 + 8);
 		/* what was mapped by two calls may be told as two */
@@ -309,7 +309,7 @@ static u32 random_number(u64 *seed, u32 n)
 static void random_maps(void **state)
 {
 	u32 file[PAGES] = { 0 }, nth[PAGES] = { 0 }, from, to, n, i, k, was[2][PAGES];
-	struct order_shares s;
+	struct sync_shared_maps s;
 	struct two t;
 	u64 seed = 1;
 
@@ -391,8 +391,8 @@ static void crowds(void **state)
 	/* the one without a number may have ordered these */
 	access_it(t.first, BLOCK + 8, DEP_WRITE);
 	access_it(t.second, BLOCK + 8, DEP_WRITE);
-	assert_int_equal(order_end(&t.feed, &(struct dep_thread){ .serial = 1, .process = 1 }), 0);
-	assert_int_equal(order_gap(&t.feed, &(struct dep_thread){ .serial = 2, .process = 1 }), 0);
+	assert_int_equal(sync_end(&t.feed, &(struct dep_thread){ .serial = 1, .process = 1 }), 0);
+	assert_int_equal(sync_gap(&t.feed, &(struct dep_thread){ .serial = 2, .process = 1 }), 0);
 	assert_int_equal(t.feed.ncrowded, 1);
 	end(&t, 1);
 }
@@ -400,26 +400,26 @@ static void crowds(void **state)
 /* Of which there are as many as there are numbers, and those that are alone are followed. */
 static void crowds_of_processes(void **state)
 {
-	struct order_thread *lone, *other;
-	struct order_shares s;
+	struct sync_thread *lone, *other;
+	struct sync_shared_maps s;
 	struct two t;
 
 	(void)state;
 	begin_processes(&t, &s, MAP_SHARED);
-	t.first->process->nimages = ORDER_IMAGES - 1;
+	t.first->process->nimages = SYNC_IMAGES - 1;
 	access_it(t.first, SHARED, DEP_WRITE);
 	access_it(t.second, SHARED, DEP_WRITE);
-	assert_int_equal(dep_places_add(&order_scope_of(&t.feed, 3)->raced, SHARED, 16), 0);
-	lone = order_thread_of(&t.feed, &(struct dep_thread){ .serial = 3, .tid = 30,
+	assert_int_equal(dep_word_set_add(&sync_facts_of(&t.feed, 3)->raced, SHARED, 16), 0);
+	lone = sync_thread_of(&t.feed, &(struct dep_thread){ .serial = 3, .tid = 30,
 							     .process = 3 });
 	assert_ptr_not_equal(lone->process, t.first->process);
 	assert_int_equal(t.feed.ncrowded, 1);
 	access_it(t.first, SHARED + 8, DEP_WRITE);
 	access_it(t.second, SHARED + 8, DEP_WRITE);
-	other = order_thread_of(&t.feed, &(struct dep_thread){ .serial = 4, .tid = 31,
+	other = sync_thread_of(&t.feed, &(struct dep_thread){ .serial = 4, .tid = 31,
 							      .process = 3 });
-	assert_int_equal(order_thread_begin(lone), 0);
-	assert_int_equal(order_thread_begin(other), 0);
+	assert_int_equal(sync_thread_begin(lone), 0);
+	assert_int_equal(sync_thread_begin(other), 0);
 	access_it(lone, SHARED + 8, DEP_WRITE);
 	access_it(other, SHARED + 8, DEP_WRITE);
 	assert_int_equal(race_rows_count(lone->process->rows), 1);
@@ -434,7 +434,7 @@ static void forks(void **state)
 		{ .serial = 1, .pid = 10 }, { .serial = 2, .pid = 20, .parent = 1 },
 	};
 	struct dep_store store = { .model.processes = { all, 2, 2 } };
-	struct order_shares s;
+	struct sync_shared_maps s;
 	struct two t;
 	u32 i;
 
@@ -442,11 +442,11 @@ static void forks(void **state)
 	begin_first(&t, &s, MAP_SHARED);
 	t.feed.store = &store;
 	for (i = 0; i < 1000; i++)
-		assert_int_equal(order_thread_created(t.first,
-						      &(struct adept_ev_fork){ .pid = 30 + i }),
+		assert_int_equal(sync_thread_created(t.first,
+						     &(struct adept_ev_fork){ .pid = 30 + i }),
 				 0);
 	assert_null(t.feed.forks);
-	assert_int_equal(order_thread_created(t.first, &(struct adept_ev_fork){ .pid = 20 }), 0);
+	assert_int_equal(sync_thread_created(t.first, &(struct adept_ev_fork){ .pid = 20 }), 0);
 	assert_non_null(t.feed.forks);
 	begin_second(&t);
 	assert_null(t.feed.forks);
@@ -456,14 +456,14 @@ static void forks(void **state)
 	end_processes(&t, 1);
 	/* in the first pass neither, but beside the recording nobody knows */
 	for (i = 0; i < 2; i++) {
-		struct dep_beside beside = { 0 };
+		struct dep_live_options beside = { 0 };
 
 		begin(&t);
 		t.feed.store = &store;
-		t.feed.pass = ORDER_FIRST;
+		t.feed.pass = SYNC_FIRST;
 		t.options.beside = i ? &beside : NULL;
-		assert_int_equal(order_thread_created(t.first,
-						      &(struct adept_ev_fork){ .pid = 30 }), 0);
+		assert_int_equal(sync_thread_created(t.first,
+						     &(struct adept_ev_fork){ .pid = 30 }), 0);
 		assert_int_equal(!!t.feed.forks, i);
 		end(&t, 0);
 	}
@@ -473,7 +473,7 @@ static void forks(void **state)
 static void odd_maps(void **state)
 {
 	static const u64 odd[] = { 0, 1, 4095, 1ull << 46, 1ull << 47, 1ull << 62, ~0ull - 4096 };
-	struct order_shares s;
+	struct sync_shared_maps s;
 	struct two t, other;
 	size_t i, k;
 

@@ -211,9 +211,9 @@ struct scene {
 	enum { WAKES, FINDS, ENDS, IS_KILLED, IS_LOST, GOES_ON } how;
 };
 
-static void call(struct stream *s, u32 nr, u64 before, u64 behind)
+static void call(struct stream *s, u32 nr, u64 before, u64 after)
 {
-	struct adept_ev_syscall ev = { .nr = nr, .before = before, .behind = behind };
+	struct adept_ev_syscall ev = { .nr = nr, .before = before, .after = after };
 
 	stream_event(s, ADEPT_EV_SYSCALL, &ev);
 	stream_context(s, 0x401000);
@@ -262,14 +262,14 @@ static void set_scene(struct scene *c)
 
 		assert_int_equal(dep_writer_thread(c->w, &t), 0);
 		stream_init(&c->t[i], 1);
-		c->t[i].cur.ticket = i ? 5 : 1;
+		c->t[i].cur.timestamp = i ? 5 : 1;
 		stream_context(&c->t[i], 0x401000);
 	}
 	call(&c->t[0], 1, 10, 20);
 	sleeps(c);
 	call(&c->t[1], 3, 15, 40);
 	stream_close(&c->t[1]);
-	c->t[1].cur.ticket = 45;
+	c->t[1].cur.timestamp = 45;
 	call(&c->t[1], 4, 50, 70);
 	store_thread(c, 1);
 }
@@ -301,7 +301,7 @@ static void wakes(struct scene *c)
 		break;
 	case GOES_ON:
 		stream_close(&c->t[0]);
-		c->t[0].cur.ticket = 85;
+		c->t[0].cur.timestamp = 85;
 		call(&c->t[0], 2, 90, 91);
 		break;
 	case IS_KILLED:
@@ -346,13 +346,13 @@ static void same_afterwards(struct scene *c)
 
 static int analyze(struct scene *c, unsigned int jobs)
 {
-	struct dep_beside beside = { .wait = wait_more, .arg = c, .session = c->s.fd };
+	struct dep_live_options beside = { .wait = wait_more, .arg = c, .session = c->s.fd };
 	struct dep_analysis how;
 	struct dep_store *store;
 	int err;
 
 	assert_int_equal(dep_store_open_growing(&store, c->dir), 0);
-	err = dep_analyze_beside(store, &analyzer, &c->seen, jobs, NULL, &beside, &how);
+	err = dep_analyze_live(store, &analyzer, &c->seen, jobs, NULL, &beside, &how);
 	dep_store_close(store);
 	return err;
 }
@@ -377,7 +377,7 @@ static void sleeper(void **state)
 	}
 }
 
-/* A call whose beginning depends on its end holds up what comes behind it. */
+/* A call whose beginning depends on its end holds up what comes after it. */
 static void not_foreseen(void **state)
 {
 	struct scene c;
@@ -547,14 +547,14 @@ static void without_end(void **state)
 	struct dep_analysis how;
 	struct dep_store *store;
 	struct scene c;
-	struct dep_beside beside = { .wait = wait_renamed, .arg = &c };
+	struct dep_live_options beside = { .wait = wait_renamed, .arg = &c };
 
 	(void)state;
 	set_scene(&c);
 	c.seen.foreseen = 9;
 	beside.session = c.s.fd;
 	assert_int_equal(dep_store_open_growing(&store, c.dir), 0);
-	assert_int_equal(dep_analyze_beside(store, &analyzer, &c.seen, 1, NULL, &beside, &how),
+	assert_int_equal(dep_analyze_live(store, &analyzer, &c.seen, 1, NULL, &beside, &how),
 			 -ESTALE);
 	dep_store_close(store);
 	strike(&c);
@@ -573,7 +573,7 @@ static void looks_without_a_trace(void **state)
 {
 	const struct dep_peeked *seen;
 	struct dep_session s;
-	struct dep_peek *p;
+	struct dep_snapshot *p;
 	off_t before;
 	bool making;
 	u64 now;
@@ -586,12 +586,12 @@ static void looks_without_a_trace(void **state)
 		dep_session_thread(&s, i)->state = ADEPT_SLOT_LIVE;
 	}
 	before = memory_of(s.fd);
-	assert_int_equal(dep_peek_open(&p, s.fd), 0);
+	assert_int_equal(dep_snapshot_open(&p, s.fd), 0);
 	for (i = 0; i < 50; i++) {
-		assert_int_equal(dep_peek_threads(p, &seen, &now, &making), 3);
+		assert_int_equal(dep_snapshot_threads(p, &seen, &now, &making), 3);
 		assert_true(!making && seen[0].slot == 300 && seen[2].serial == 900);
 	}
-	dep_peek_close(p);
+	dep_snapshot_close(p);
 	assert_int_equal(memory_of(s.fd), before);
 	dep_session_destroy(&s);
 }
@@ -600,7 +600,7 @@ static void looks_without_a_trace(void **state)
 static void not_sealed(void **state)
 {
 	struct dep_session s;
-	struct dep_peek *p;
+	struct dep_snapshot *p;
 	int fd;
 
 	(void)state;
@@ -609,7 +609,7 @@ static void not_sealed(void **state)
 	assert_true(fd >= 0);
 	assert_int_equal(ftruncate(fd, (off_t)s.layout.file_size), 0);
 	assert_int_equal(pwrite(fd, s.map, 4096, 0), 4096);
-	assert_int_equal(dep_peek_open(&p, fd), -EBADMSG);
+	assert_int_equal(dep_snapshot_open(&p, fd), -EBADMSG);
 	close(fd);
 	dep_session_destroy(&s);
 }

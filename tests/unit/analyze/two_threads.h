@@ -17,9 +17,9 @@
 
 struct two {
 	struct dep_races_options options;
-	struct order_words words;
-	struct order_feed feed;
-	struct order_thread *first, *second;
+	struct sync_words words;
+	struct sync_events feed;
+	struct sync_thread *first, *second;
 };
 
 static inline void begin(struct two *t)
@@ -27,25 +27,25 @@ static inline void begin(struct two *t)
 	memset(t, 0, sizeof(*t));
 	t->feed.options = &t->options;
 	t->feed.words = &t->words;
-	t->first = order_thread_of(&t->feed, &(struct dep_thread){ .serial = 1, .tid = 10,
+	t->first = sync_thread_of(&t->feed, &(struct dep_thread){ .serial = 1, .tid = 10,
 								  .process = 1 });
-	t->second = order_thread_of(&t->feed, &(struct dep_thread){ .serial = 2, .tid = 11,
+	t->second = sync_thread_of(&t->feed, &(struct dep_thread){ .serial = 2, .tid = 11,
 								   .process = 1 });
-	assert_int_equal(order_thread_begin(t->first), 0);
-	assert_int_equal(order_thread_begin(t->second), 0);
+	assert_int_equal(sync_thread_begin(t->first), 0);
+	assert_int_equal(sync_thread_begin(t->second), 0);
 }
 
 static inline void finish(struct two *t)
 {
-	order_free(&t->feed);
-	order_scopes_free(&t->feed);
+	sync_free(&t->feed);
+	sync_facts_free(&t->feed);
 }
 
-static inline void call(struct order_thread *t, const struct adept_ev_syscall *c)
+static inline void call(struct sync_thread *t, const struct adept_ev_syscall *c)
 {
-	assert_int_equal(order_call_enter(t, c, 0x1000), 0);
-	assert_int_equal(order_call_leave(t, c, 0x1000), 0);
-	assert_int_equal(order_flush(t), 0);
+	assert_int_equal(sync_call_enter(t, c, 0x1000), 0);
+	assert_int_equal(sync_call_leave(t, c, 0x1000), 0);
+	assert_int_equal(sync_flush(t), 0);
 }
 
 static inline u32 races(const struct two *t)
@@ -53,18 +53,18 @@ static inline u32 races(const struct two *t)
 	return race_rows_count(t->feed.processes->rows);
 }
 
-static inline void item(struct order_thread *t, const struct dep_item *it)
+static inline void item(struct sync_thread *t, const struct dep_item *it)
 {
 	const struct dep_thread *of = &(struct dep_thread){
 		.serial = t->serial, .tid = t->tid, .process = 1,
 	};
 
-	assert_int_equal(order_items(t->feed, of, it, 1, false), 1);
+	assert_int_equal(sync_items(t->feed, of, it, 1, false), 1);
 }
 
-static inline void enter(struct order_thread *t, enum dep_function function, u64 sp, u64 a, u64 b)
+static inline void enter(struct sync_thread *t, enum dep_function function, u64 sp, u64 a, u64 b)
 {
-	const struct dep_passed p = { .sp = sp, .value = { a, b } };
+	const struct dep_call_values p = { .sp = sp, .value = { a, b } };
 
 	item(t, &(struct dep_item){
 		.kind = DEP_ITEM_FUNCTION,
@@ -74,9 +74,9 @@ static inline void enter(struct order_thread *t, enum dep_function function, u64
 	});
 }
 
-static inline void leave(struct order_thread *t, u64 sp, u64 result)
+static inline void leave(struct sync_thread *t, u64 sp, u64 result)
 {
-	const struct dep_passed p = { .sp = sp + 8, .value = { result } };
+	const struct dep_call_values p = { .sp = sp + 8, .value = { result } };
 
 	item(t, &(struct dep_item){
 		.kind = DEP_ITEM_FUNCTION,
@@ -84,13 +84,13 @@ static inline void leave(struct order_thread *t, u64 sp, u64 result)
 	});
 }
 
-static inline void run(struct order_thread *t, enum dep_function function, u64 a, u64 b, u64 result)
+static inline void run(struct sync_thread *t, enum dep_function function, u64 a, u64 b, u64 result)
 {
 	enter(t, function, 0x8000, a, b);
 	leave(t, 0x8000, result);
 }
 
-static inline void access_it(struct order_thread *t, u64 address, u32 type)
+static inline void access_it(struct sync_thread *t, u64 address, u32 type)
 {
 	item(t, &(struct dep_item){
 		.kind = DEP_ITEM_REF,
@@ -101,7 +101,7 @@ static inline void access_it(struct order_thread *t, u64 address, u32 type)
 	});
 }
 
-static inline void event(struct order_thread *t, u32 id)
+static inline void event(struct sync_thread *t, u32 id)
 {
 	const struct adept_ev_signal sig = { .signo = 10 };
 
@@ -116,11 +116,12 @@ static inline void end(struct two *t, u32 want)
 	finish(t);
 }
 
-static inline void locked(struct order_thread *t, u64 pc, bool behind)
+static inline void locked(struct sync_thread *t, u64 pc, bool after)
 {
 	item(t, &(struct dep_item){
-		.kind = DEP_ITEM_TICKET, .ticket = { .pc = pc, .behind = behind, .wrote = true },
-	});
+			.kind = DEP_ITEM_TIMESTAMP,
+			.timestamp = {.pc = pc, .after = after, .wrote = true},
+		});
 }
 
 #endif

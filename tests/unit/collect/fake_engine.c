@@ -265,7 +265,7 @@ void fake_thread_end(struct fake_thread *t)
 		k->tail_at = fill;
 		__atomic_store_n(&sh->head, sh->head + 1, __ATOMIC_RELEASE);
 	}
-	sh->at_rest = 1;
+	sh->at_safepoint = 1;
 	__atomic_store_n(&sh->state, ADEPT_SLOT_ENDED, __ATOMIC_RELEASE);
 	fake_ring_doorbell(s);
 }

@@ -141,7 +141,7 @@ static int put_segment(struct dep_writer *w, u32 thread, u32 fill, const void *b
 }
 
 /* Called by several threads, and touches nothing that they share. */
-int dep_writer_pack(const struct dep_writer *w, struct dep_press *p, uint32_t known,
+int dep_writer_pack(const struct dep_writer *w, struct dep_compressor *p, uint32_t known,
 		    uint32_t thread, const struct adept_chunk *chunk, const void *body,
 		    struct dep_packed **out)
 {
@@ -172,12 +172,12 @@ int dep_writer_put(struct dep_writer *w, struct dep_packed *pk)
 	return ret;
 }
 
-struct dep_press *dep_press_new(void)
+struct dep_compressor *dep_compressor_new(void)
 {
 	return malloc(1);
 }
 
-void dep_press_free(struct dep_press *p)
+void dep_compressor_free(struct dep_compressor *p)
 {
 	free(p);
 }
@@ -227,7 +227,7 @@ uint64_t dep_writer_bytes(const struct dep_writer *w)
 	return w->bytes;
 }
 
-int dep_writer_note(struct dep_writer *w, const char *text)
+int dep_writer_message(struct dep_writer *w, const char *text)
 {
 	(void)text;
 	w->notes++;

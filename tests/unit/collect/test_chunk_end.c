@@ -47,7 +47,7 @@ static struct dep_crossing crossing(u32 off)
 	return x;
 }
 
-/* Byte @off of a record that is left by @exit: which store it is; NONE behind them. */
+/* Byte @off of a record that is left by @exit: which store it is; NONE after them. */
 static u32 store_at(const struct stream_frag *f, const struct adept_exit *exit, u32 off, u32 *begin)
 {
 	u32 n, at = 4;
@@ -61,9 +61,9 @@ static u32 store_at(const struct stream_frag *f, const struct adept_exit *exit, 
 	return NONE;
 }
 
-static bool by_id(const struct dep_crossing *x, u32 id, struct dep_cross *out)
+static bool by_id(const struct dep_crossing *x, u32 id, struct dep_chunk_end *out)
 {
-	return dep_cross(cuts, x, &(struct dep_begun){ .id = id }, out);
+	return dep_chunk_end(cuts, x, &(struct dep_begun){ .id = id }, out);
 }
 
 static void check_at(const struct stream_frag *f, u32 e, u32 off)
@@ -73,7 +73,7 @@ static void check_at(const struct stream_frag *f, u32 e, u32 off)
 	u32 begin = 4, n = off < 4 ? NONE : store_at(f, exit, off, &begin);
 	const struct adept_store *st = n == NONE ? NULL : &f->store[n];
 	bool post = st && dep_store_is_post(st);
-	struct dep_cross out;
+	struct dep_chunk_end out;
 
 	if (off >= 4 && !st) {
 		assert_false(by_id(&x, f->id + e, &out));
@@ -135,7 +135,7 @@ static void test_saved(void **state)
 {
 	struct dep_crossing x = crossing(4);
 	struct adept_desc_frag *d;
-	struct dep_cross out;
+	struct dep_chunk_end out;
 	u32 i, flags;
 
 	(void)state;
@@ -168,7 +168,7 @@ static void test_saved(void **state)
 	}
 }
 
-static void check_same(const struct dep_cross *a, const struct dep_cross *b)
+static void check_same(const struct dep_chunk_end *a, const struct dep_chunk_end *b)
 {
 	assert_memory_equal(&a->tail, &b->tail, sizeof(a->tail));
 	assert_memory_equal(&a->head, &b->head, sizeof(a->head));
@@ -181,7 +181,7 @@ static void test_left(void **state)
 {
 	struct dep_begun left = { .id = ADEPT_EV_PARTIAL };
 	struct dep_crossing x;
-	struct dep_cross out, want;
+	struct dep_chunk_end out, want;
 	const struct stream_frag *f;
 	struct adept_desc_frag *d;
 	u32 i, off, places = 0;
@@ -194,7 +194,7 @@ static void test_left(void **state)
 			x = crossing(off);
 			if (!by_id(&x, f->id + f->nexits - 1, &want))
 				break;
-			assert_true(dep_cross(cuts, &x, &left, &out));
+			assert_true(dep_chunk_end(cuts, &x, &left, &out));
 			check_same(&out, &want);
 			places++;
 		}
@@ -204,42 +204,42 @@ static void test_left(void **state)
 	x = crossing(0);
 	left.frag = s.frag[0].id;
 	left.ninsns = (u16)(s.frag[0].exit[0].ninsns - 1);
-	assert_false(dep_cross(cuts, &x, &left, &out));
+	assert_false(dep_chunk_end(cuts, &x, &left, &out));
 	d = copy(0);
 	d->first_exit += 1u << 25;
 	((struct adept_exit *)dep_desc_exits(d))->at_id = ADEPT_XT_BEFORE | ADEPT_XT_PUSHED;
 	assert_int_equal(dep_cuts_add(cuts, d, d->h.size), 0);
 	left.frag = d->first_exit;
-	assert_true(dep_cross(cuts, &x, &left, &out));
+	assert_true(dep_chunk_end(cuts, &x, &left, &out));
 	assert_int_equal(out.head.insn, left.ninsns);
 	assert_int_equal(out.regs[X86_RSP], 100 + X86_RSP + 8);
 	free(d);
 	left.frag = 0;
-	assert_false(dep_cross(cuts, &x, &left, &out));
+	assert_false(dep_chunk_end(cuts, &x, &left, &out));
 	left.frag = ~0u;
-	assert_false(dep_cross(cuts, &x, &left, &out));
+	assert_false(dep_chunk_end(cuts, &x, &left, &out));
 }
 
 static void test_engine(void **state)
 {
-	struct dep_crossing x = crossing(ADEPT_CROSS_AT);
-	struct dep_cross out;
+	struct dep_crossing x = crossing(ADEPT_CHUNK_END_AT);
+	struct dep_chunk_end out;
 
 	(void)state;
-	assert_true(dep_cross_by_engine(&x));
+	assert_true(dep_chunk_end_by_engine(&x));
 	/* Whatever the next record is. */
 	assert_true(by_id(&x, 0, &out));
 	assert_int_equal(out.tail.frag, 0);
 	assert_int_equal(out.regs[X86_RSP], 200 + ADEPT_GS_RSP);
 	x = crossing(ADEPT_MAX_RECORD);
-	assert_false(dep_cross_by_engine(&x));
+	assert_false(dep_chunk_end_by_engine(&x));
 }
 
 static void test_impossible(void **state)
 {
 	static const u32 ids[] = { 0, 1, ADEPT_FIRST_EXIT - 1, 0x0fffffff, 0x10000000, ~0u };
 	struct dep_crossing x = crossing(0);
-	struct dep_cross out;
+	struct dep_chunk_end out;
 	u32 i;
 
 	(void)state;
@@ -256,7 +256,7 @@ static void test_impossible(void **state)
 static void test_hostile(void **state)
 {
 	struct dep_crossing x;
-	struct dep_cross out;
+	struct dep_chunk_end out;
 	struct dep_cuts *c;
 	u8 *desc = malloc(s.desc_size);
 	u32 i, k, id;
@@ -272,8 +272,8 @@ static void test_hostile(void **state)
 			     stream_random(&s) % s.desc_size);
 		for (id = s.frag[0].id; id < s.next_id; id++) {
 			x = crossing((u32)stream_random(&s) % 200);
-			dep_cross(c, &x, &(struct dep_begun){ .id = id }, &out);
-			dep_cross(c, &x, &(struct dep_begun){
+			dep_chunk_end(c, &x, &(struct dep_begun){ .id = id }, &out);
+			dep_chunk_end(c, &x, &(struct dep_begun){
 				.id = ADEPT_EV_PARTIAL, .frag = id, .ninsns = (u16)(i % 8),
 			}, &out);
 		}

@@ -62,12 +62,12 @@ static void test_slot_lies(void **state)
 /* What the process would do before it isolates itself, with thread slot 0 for threads to come. */
 static void keep(struct collect_fixture *f, const struct fake_process *p, u32 serials, u32 exits)
 {
-	struct adept_kept *k = adept_kept_proc(f->s.map, &f->s.layout, p->slot);
+	struct adept_retired *k = adept_retired_proc(f->s.map, &f->s.layout, p->slot);
 
 	k->exits = exits;
 	k->serials = serials;
 	k->serial = dep_session_proc(&f->s, p->slot)->serial;
-	adept_kept_thread(f->s.map, &f->s.layout, 0)->domain = p->slot + 1;
+	adept_retired_thread(f->s.map, &f->s.layout, 0)->domain = p->slot + 1;
 	__atomic_store_n(&k->domain, p->slot + 1, __ATOMIC_SEQ_CST);
 }
 

@@ -31,13 +31,13 @@ static struct proc_slot proc;
 /* ---- the module ---- */
 
 static u8 body[NCHUNKS][CHUNK];
-static struct dep_filled ready[NCHUNKS];
+static struct dep_module_chunks ready[NCHUNKS];
 static u32 nready;
 static struct dep_ring_state ring;
 static u64 given[MAX_JOBS];
 static u32 ngiven;
 
-u32 dep_module_take(struct dep_module *m, struct dep_filled *out, u32 n)
+u32 dep_module_take(struct dep_module *m, struct dep_module_chunks *out, u32 n)
 {
 	u32 taken = nready < n ? nready : n;
 
@@ -48,7 +48,7 @@ u32 dep_module_take(struct dep_module *m, struct dep_filled *out, u32 n)
 	return taken;
 }
 
-void dep_module_give(struct dep_module *m, const struct dep_filled *f)
+void dep_module_give(struct dep_module *m, const struct dep_module_chunks *f)
 {
 	(void)m;
 	given[ngiven++] = f->seq;
@@ -62,10 +62,10 @@ void dep_module_state(struct dep_module *m, u32 slot, struct dep_ring_state *out
 }
 
 void dep_module_current(const struct dep_module *m, u32 slot, const struct dep_ring_state *st,
-			struct dep_filled *out)
+			struct dep_module_chunks *out)
 {
 	(void)m;
-	*out = (struct dep_filled){
+	*out = (struct dep_module_chunks){
 		.slot = slot, .ring = st->ring, .index = st->index, .seq = st->seq, .end = CHUNK,
 		.unfinished = true, .body = body[st->index],
 	};
@@ -127,7 +127,7 @@ void dep_queue_put(struct dep_queue *q, struct dep_job *j)
 	job = NULL;
 }
 
-void dep_queue_ring(struct dep_queue *q)
+void dep_queue_wake(struct dep_queue *q)
 {
 	(void)q;
 }
@@ -139,7 +139,7 @@ void dep_queue_cancel(struct dep_queue *q, struct dep_job *j)
 	job = NULL;
 }
 
-void dep_collector_note(struct dep_collector *collector, const char *fmt, ...)
+void dep_collector_message(struct dep_collector *collector, const char *fmt, ...)
 {
 	(void)collector;
 	assert_non_null(strstr(fmt, "left out"));
@@ -174,9 +174,9 @@ static struct dep_crossing crossing(bool valid)
 /* Fill chunk @seq, whose first record has @id; its head is known or not. */
 static void fill(u64 seq, u32 id, bool valid)
 {
-	struct dep_filled *f = &ready[nready++];
+	struct dep_module_chunks *f = &ready[nready++];
 
-	*f = (struct dep_filled){
+	*f = (struct dep_module_chunks){
 		.ring = 7, .index = (u32)(seq % NCHUNKS), .seq = seq, .end = 1000,
 		.head = crossing(valid), .tail = crossing(true), .body = body[seq % NCHUNKS],
 	};
@@ -196,10 +196,10 @@ static bool take(void)
 {
 	bool did = false, gave;
 
-	dep_filled_collect(&c);
-	dep_filled_take(&c, 0, &did);
+	dep_module_chunks_collect(&c);
+	dep_module_chunks_take(&c, 0, &did);
 	/* What was stored is given back with the next round. */
-	dep_filled_take(&c, 0, &gave);
+	dep_module_chunks_take(&c, 0, &gave);
 	return did;
 }
 
@@ -230,7 +230,7 @@ static int begin(void **state)
 static int end(void **state)
 {
 	(void)state;
-	dep_filled_free(&c, 0);
+	dep_module_chunks_free(&c, 0);
 	dep_cuts_free(c.cuts);
 	stream_free(&s);
 	free(session.map);
@@ -243,7 +243,7 @@ static void test_known(void **state)
 	fill(0, known_id, true);
 	fill(1, known_id, true);
 	writes(2, 0);
-	/* The last one waits for the id of what was begun behind it. */
+	/* The last one waits for the id of what was begun after it. */
 	assert_true(take());
 	assert_int_equal(nput, 1);
 	assert_false(take());
@@ -287,7 +287,7 @@ static void test_blind(void **state)
 	/* What was left out was not dropped on request: it is counted apart, as discarded. */
 	ring.lost_chunks = 6;
 	ring.lost_bytes = 510;
-	dep_filled_tally(&c, 0);
+	dep_module_chunks_tally(&c, 0);
 	assert_int_equal(thread.dropped_chunks, 6);
 	assert_int_equal(thread.dropped_bytes, 510);
 	assert_int_equal(thread.blind_bytes, 2000);
@@ -381,7 +381,7 @@ static void test_blind_end(void **state)
 	ready[0].unfinished = true;
 	ready[0].end = CHUNK;
 	writes(3, known_id);
-	assert_true(dep_filled_finish(&c, 0, false));
+	assert_true(dep_module_chunks_finish(&c, 0, false));
 	take();
 	assert_int_equal(nput, 0);
 	assert_int_equal(thread.blind_chunks, 1);
@@ -395,7 +395,7 @@ static void test_blind_living(void **state)
 {
 	(void)state;
 	writes(3, known_id);
-	assert_true(dep_filled_finish(&c, 0, true));
+	assert_true(dep_module_chunks_finish(&c, 0, true));
 	assert_int_equal(nput, 0);
 	assert_int_equal(thread.blind_chunks, 1);
 	assert_int_equal(ngiven, 0);

@@ -18,7 +18,7 @@ struct fake_server {
 };
 
 void server_start(struct fake_server *s);
-/** server_stop() - the thread is gone behind it; core stays to be looked at */
+/** server_stop() - the thread is gone after it; core stays to be looked at */
 void server_stop(struct fake_server *s);
 /** server_call() - have it done in the loop's thread */
 void server_call(struct fake_server *s, void (*call)(struct fake_server *s, void *arg), void *arg);

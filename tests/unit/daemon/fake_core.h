@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What stands for depd's core behind the control socket: sessions that only exist in a
+ * What stands for depd's core after the control socket: sessions that only exist in a
  * table.  All of it is called in the loop's thread.
  */
 #ifndef TESTS_UNIT_DAEMON_FAKE_CORE_H

@@ -93,7 +93,7 @@ static void test_amounts(void **state)
 	assert_int_equal(accounts_list(a, info, 1), 1);
 	/* Who has nothing is forgotten, who has something is not. */
 	assert_ptr_not_equal(account_of(a, 4000000002u), NULL);
-	accounts_sweep(a, 1000 * SECOND);
+	accounts_free_unused(a, 1000 * SECOND);
 	assert_int_equal(accounts_list(a, info, 4), 2);
 	accounts_close(a);
 }

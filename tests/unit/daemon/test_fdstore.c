@@ -49,10 +49,10 @@ static void assert_text(int fd, const char *text)
 	assert_string_equal(got, text);
 }
 
-static struct keep *open_keep(struct kept **kept, size_t *n)
+static struct fdstore *open_keep(struct fdstore_entry **kept, size_t *n)
 {
-	struct keep *k;
-	int ret = keep_open(&k, dir, kept, n, why, sizeof(why));
+	struct fdstore *k;
+	int ret = fdstore_open(&k, dir, kept, n, why, sizeof(why));
 
 	if (ret)
 		print_message("%s\n", why);
@@ -61,10 +61,10 @@ static struct keep *open_keep(struct kept **kept, size_t *n)
 	return k;
 }
 
-static struct keep *open_empty(void)
+static struct fdstore *open_empty(void)
 {
-	struct kept *kept;
-	struct keep *k;
+	struct fdstore_entry *kept;
+	struct fdstore *k;
 	size_t n;
 
 	k = open_keep(&kept, &n);
@@ -73,15 +73,15 @@ static struct keep *open_empty(void)
 	return k;
 }
 
-static void put(struct keep *k, const char *name, const char *text)
+static void put(struct fdstore *k, const char *name, const char *text)
 {
 	int fd = memory(text);
 
-	assert_int_equal(keep_put(k, name, fd), 0);
+	assert_int_equal(fdstore_put(k, name, fd), 0);
 	close(fd);
 }
 
-static void free_kept(struct kept *kept, size_t n)
+static void free_kept(struct fdstore_entry *kept, size_t n)
 {
 	while (n--)
 		close(kept[n].fd);
@@ -103,7 +103,7 @@ static pid_t keeper(void)
 	return atoi(line);
 }
 
-static bool keeper_ends(unsigned int ms)
+static bool holder_ends(unsigned int ms)
 {
 	unsigned int i;
 
@@ -133,7 +133,7 @@ static void killed(void (*what)(void))
 static int setup(void **state)
 {
 	(void)state;
-	keeper_limits = (struct keeper_limits){ 10000, 600000, KEEPER_FDS_MAX };
+	holder_limits = (struct holder_limits){ 10000, 600000, HOLDER_FDS_MAX };
 	strcpy(template_end, "XXXXXX");
 	return !mkdtemp(dir);
 }
@@ -155,18 +155,18 @@ static int teardown(void **state)
 
 static void put_three(void)
 {
-	struct keep *k = open_empty();
+	struct fdstore *k = open_empty();
 
 	put(k, "session-1", "one");
 	put(k, "session-2", "two");
 	put(k, "session-3", "three");
-	keep_remove(k, "session-2");
+	fdstore_remove(k, "session-2");
 }
 
 static void outlives_kill(void **state)
 {
-	struct kept *kept;
-	struct keep *k;
+	struct fdstore_entry *kept;
+	struct fdstore *k;
 	size_t n;
 	int i;
 
@@ -184,18 +184,18 @@ static void outlives_kill(void **state)
 		if (i)
 			break;
 		/* it goes on to hold what it has given */
-		keep_close(k);
+		fdstore_close(k);
 	}
-	assert_int_equal(keep_put(k, "session-1", 0), -EEXIST);
-	assert_int_equal(keep_remove(k, "session-1"), 0);
-	assert_int_equal(keep_remove(k, "session-3"), 0);
-	keep_close(k);
-	assert_true(keeper_ends(2000));
+	assert_int_equal(fdstore_put(k, "session-1", 0), -EEXIST);
+	assert_int_equal(fdstore_remove(k, "session-1"), 0);
+	assert_int_equal(fdstore_remove(k, "session-3"), 0);
+	fdstore_close(k);
+	assert_true(holder_ends(2000));
 }
 
 static void a_process_of_its_own(void **state)
 {
-	struct keep *k = open_empty();
+	struct fdstore *k = open_empty();
 	char path[64], text[64] = "";
 	pid_t pid = keeper();
 	unsigned int fds = 0;
@@ -227,109 +227,109 @@ static void a_process_of_its_own(void **state)
 	assert_int_equal(fds, 5);
 	assert_int_equal(kill(pid, SIGHUP), 0);
 	put(k, "a", "");
-	assert_int_equal(keep_remove(k, "a"), 0);
-	keep_close(k);
-	assert_true(keeper_ends(2000));
+	assert_int_equal(fdstore_remove(k, "a"), 0);
+	fdstore_close(k);
+	assert_true(holder_ends(2000));
 }
 
 static void names(void **state)
 {
 	static const char *bad[] = { "", "a:b", "a/b", "a b", "\n", "\xc3\xa4",
 		"0123456789012345678901234567890123456789012345678901234567890123" };
-	struct keeper_msg m = { .op = KEEPER_PUT, .name = "a:b" };
-	struct keep *k = open_empty();
+	struct holder_msg m = { .op = HOLDER_PUT, .name = "a:b" };
+	struct fdstore *k = open_empty();
 	unsigned int i;
 	int fd;
 
 	(void)state;
 	for (i = 0; i < sizeof(bad) / sizeof(*bad); i++)
-		assert_int_equal(keep_put(k, bad[i], 0), -EINVAL);
+		assert_int_equal(fdstore_put(k, bad[i], 0), -EINVAL);
 	/* The keeper does not believe that depd has looked. */
-	assert_int_equal(keeper_send(keep_fd(k), &m, 0), 0);
-	assert_int_equal(keeper_receive(keep_fd(k), &m, &fd), 0);
+	assert_int_equal(holder_send(keep_fd(k), &m, 0), 0);
+	assert_int_equal(holder_receive(keep_fd(k), &m, &fd), 0);
 	assert_int_equal(m.result, -EINVAL);
 	put(k, "012345678901234567890123456789012345678901234567890123456789.-_", "");
-	assert_int_equal(keep_remove(k, "a"), -ENOENT);
-	assert_int_equal(keep_put(k, "a", -1), -EINVAL);
-	keep_close(k);
+	assert_int_equal(fdstore_remove(k, "a"), -ENOENT);
+	assert_int_equal(fdstore_put(k, "a", -1), -EINVAL);
+	fdstore_close(k);
 }
 
 static void limit(void **state)
 {
 	struct rlimit files;
-	struct kept *kept;
-	struct keep *k;
+	struct fdstore_entry *kept;
+	struct fdstore *k;
 	char name[32];
 	size_t n;
 	int i;
 
 	(void)state;
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
-	if (files.rlim_cur < KEEPER_FDS_MAX + 64)
+	if (files.rlim_cur < HOLDER_FDS_MAX + 64)
 		skip();
 	k = open_empty();
-	for (i = 0; i < KEEPER_FDS_MAX; i++) {
+	for (i = 0; i < HOLDER_FDS_MAX; i++) {
 		snprintf(name, sizeof(name), "session-%d", i);
-		if (keep_put(k, name, 0))
+		if (fdstore_put(k, name, 0))
 			break;
 	}
-	assert_int_equal(i, KEEPER_FDS_MAX);
-	assert_int_equal(keep_put(k, "more", 0), -ENOSPC);
-	keep_close(k);
+	assert_int_equal(i, HOLDER_FDS_MAX);
+	assert_int_equal(fdstore_put(k, "more", 0), -ENOSPC);
+	fdstore_close(k);
 	k = open_keep(&kept, &n);
-	assert_int_equal(n, KEEPER_FDS_MAX);
+	assert_int_equal(n, HOLDER_FDS_MAX);
 	assert_string_equal(kept[n - 1].name, name);
 	free_kept(kept, n);
-	assert_int_equal(keep_remove(k, "session-7"), 0);
-	assert_int_equal(keep_put(k, "more", 0), 0);
-	assert_int_equal(keep_put(k, "more-2", 0), -ENOSPC);
-	keep_close(k);
+	assert_int_equal(fdstore_remove(k, "session-7"), 0);
+	assert_int_equal(fdstore_put(k, "more", 0), 0);
+	assert_int_equal(fdstore_put(k, "more-2", 0), -ENOSPC);
+	fdstore_close(k);
 }
 
 static void limit_of_the_keeper(void **state)
 {
-	struct keep *k;
+	struct fdstore *k;
 
 	(void)state;
-	keeper_limits.fds = 2;
+	holder_limits.fds = 2;
 	k = open_empty();
 	put(k, "a", "");
 	put(k, "b", "");
-	assert_int_equal(keep_put(k, "c", 0), -ENOSPC);
-	assert_int_equal(keep_remove(k, "a"), 0);
-	assert_int_equal(keep_put(k, "c", 0), 0);
-	keep_close(k);
+	assert_int_equal(fdstore_put(k, "c", 0), -ENOSPC);
+	assert_int_equal(fdstore_remove(k, "a"), 0);
+	assert_int_equal(fdstore_put(k, "c", 0), 0);
+	fdstore_close(k);
 }
 
 static void one_at_a_time(void **state)
 {
-	struct keep *k = open_empty(), *second;
-	struct kept *kept;
+	struct fdstore *k = open_empty(), *second;
+	struct fdstore_entry *kept;
 	size_t n;
 
 	(void)state;
 	put(k, "a", "text");
-	assert_int_equal(keep_open(&second, dir, &kept, &n, why, sizeof(why)), -EBUSY);
+	assert_int_equal(fdstore_open(&second, dir, &kept, &n, why, sizeof(why)), -EBUSY);
 	assert_non_null(strstr(why, "Another depd"));
 	/* the first is not disturbed */
 	put(k, "b", "");
-	keep_close(k);
+	fdstore_close(k);
 	second = open_keep(&kept, &n);
 	assert_int_equal(n, 2);
 	free_kept(kept, n);
-	keep_close(second);
+	fdstore_close(second);
 }
 
 static int raw_connect(void)
 {
-	struct keeper_msg m;
+	struct holder_msg m;
 	int fd, none;
 
-	fd = rundir_connect(dir, KEEPER_SOCKET, SOCK_SEQPACKET, 1000);
+	fd = rundir_connect(dir, HOLDER_SOCKET, SOCK_SEQPACKET, 1000);
 	if (fd < 0)
 		return fd;
-	assert_int_equal(keeper_receive(fd, &m, &none), 0);
-	assert_int_equal(m.op, KEEPER_HELLO);
+	assert_int_equal(holder_receive(fd, &m, &none), 0);
+	assert_int_equal(m.op, HOLDER_HELLO);
 	if (!m.result)
 		return fd;
 	close(fd);
@@ -339,7 +339,7 @@ static int raw_connect(void)
 static void foreign_user(void **state)
 {
 	char path[128];
-	struct keep *k;
+	struct fdstore *k;
 	int status;
 	pid_t pid;
 
@@ -348,7 +348,7 @@ static void foreign_user(void **state)
 		skip();
 	k = open_empty();
 	put(k, "a", "");
-	keep_close(k);
+	fdstore_close(k);
 	chmod(dir, 0755);
 	pid = fork();
 	if (!pid)
@@ -356,7 +356,7 @@ static void foreign_user(void **state)
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
 	/* Even if the socket's mode let it in. */
-	snprintf(path, sizeof(path), "%s/%s", dir, KEEPER_SOCKET);
+	snprintf(path, sizeof(path), "%s/%s", dir, HOLDER_SOCKET);
 	chmod(path, 0666);
 	pid = fork();
 	if (!pid)
@@ -379,7 +379,7 @@ static void many_fds(void)
 		struct cmsghdr h;
 		char room[CMSG_SPACE(3 * sizeof(int))];
 	} c = { 0 };
-	struct keeper_msg m = { .op = KEEPER_PUT, .name = "many" };
+	struct holder_msg m = { .op = HOLDER_PUT, .name = "many" };
 	struct iovec v = { &m, sizeof(m) };
 	struct msghdr h = { .msg_iov = &v, .msg_iovlen = 1, .msg_control = &c,
 			    .msg_controllen = sizeof(c) };
@@ -391,31 +391,31 @@ static void many_fds(void)
 
 static void reads_nothing(void)
 {
-	struct keeper_msg m = { .op = KEEPER_TAKE };
+	struct holder_msg m = { .op = HOLDER_TAKE };
 	int i, fd = raw_connect();
 
-	for (i = 0; i < 2000 && !keeper_send(fd, &m, -1); i++)
+	for (i = 0; i < 2000 && !holder_send(fd, &m, -1); i++)
 		;
 }
 
 static void unknown_requests(void)
 {
-	struct keeper_msg m = { .op = 77 };
+	struct holder_msg m = { .op = 77 };
 	int none, fd = raw_connect();
 
-	keeper_send(fd, &m, 0);
-	assert_int_equal(keeper_receive(fd, &m, &none), 0);
+	holder_send(fd, &m, 0);
+	assert_int_equal(holder_receive(fd, &m, &none), 0);
 	assert_int_equal(m.result, -EPROTO);
-	m = (struct keeper_msg){ .op = KEEPER_TAKE, .arg = ~0u };
-	keeper_send(fd, &m, -1);
-	assert_int_equal(keeper_receive(fd, &m, &none), 0);
+	m = (struct holder_msg){ .op = HOLDER_TAKE, .arg = ~0u };
+	holder_send(fd, &m, -1);
+	assert_int_equal(holder_receive(fd, &m, &none), 0);
 	assert_int_equal(m.result, -ENOENT);
 }
 
 /* Requests of all sizes, some nearly right; until it is thrown out, and again. */
 static void noise(void)
 {
-	struct keeper_msg m[2];
+	struct holder_msg m[2];
 	unsigned char *b = (unsigned char *)m;
 	int i, round, fd;
 	size_t n;
@@ -430,9 +430,9 @@ static void noise(void)
 			n = random() % 4 ? sizeof(m[0]) : (size_t)random() % sizeof(m);
 			if (random() % 2) {
 				strcpy(m[0].name, "noise");
-				m[0].op = random() % 2 ? KEEPER_PUT : KEEPER_REMOVE;
+				m[0].op = random() % 2 ? HOLDER_PUT : HOLDER_REMOVE;
 			}
-			if (n == sizeof(m[0]) && random() % 2 ? keeper_send(fd, m, 0) :
+			if (n == sizeof(m[0]) && random() % 2 ? holder_send(fd, m, 0) :
 			    send(fd, m, n, MSG_NOSIGNAL) < 0)
 				break;
 			recv(fd, b, sizeof(m), MSG_DONTWAIT);
@@ -442,23 +442,23 @@ static void noise(void)
 	do
 		fd = raw_connect();
 	while (fd < 0);
-	*m = (struct keeper_msg){ .op = KEEPER_REMOVE, .name = "noise" };
-	keeper_send(fd, m, -1);
+	*m = (struct holder_msg){ .op = HOLDER_REMOVE, .name = "noise" };
+	holder_send(fd, m, -1);
 }
 
 static void last_words(void)
 {
-	struct keeper_msg m = { .op = KEEPER_PUT, .name = "last" };
+	struct holder_msg m = { .op = HOLDER_PUT, .name = "last" };
 
-	keeper_send(raw_connect(), &m, memory("words"));
+	holder_send(raw_connect(), &m, memory("words"));
 }
 
 static void clients_that_die(void **state)
 {
 	void (*bad[])(void) = { half_message, many_fds, reads_nothing, unknown_requests,
 				noise };
-	struct kept *kept;
-	struct keep *k;
+	struct fdstore_entry *kept;
+	struct fdstore *k;
 	unsigned int i;
 	size_t n;
 	pid_t pid;
@@ -467,14 +467,14 @@ static void clients_that_die(void **state)
 	k = open_empty();
 	put(k, "a", "text");
 	pid = keeper();
-	keep_close(k);
+	fdstore_close(k);
 	for (i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
 		killed(bad[i]);
 		k = open_keep(&kept, &n);
 		assert_int_equal(n, 1);
 		assert_text(kept[0].fd, "text");
 		free_kept(kept, n);
-		keep_close(k);
+		fdstore_close(k);
 	}
 	killed(last_words);
 	k = open_keep(&kept, &n);
@@ -482,78 +482,78 @@ static void clients_that_die(void **state)
 	assert_text(kept[1].fd, "words");
 	free_kept(kept, n);
 	assert_int_equal(keeper(), pid);
-	keep_close(k);
+	fdstore_close(k);
 }
 
 static void ends(void **state)
 {
-	struct keep *k;
+	struct fdstore *k;
 	int fd;
 
 	(void)state;
 	/* nobody has come */
-	keeper_limits.start_ms = 100;
-	keeper_limits.idle_ms = 300;
-	fd = rundir_socket(dir, KEEPER_SOCKET, SOCK_SEQPACKET, 0600);
-	assert_int_equal(keeper_start(fd, dir), 0);
+	holder_limits.start_ms = 100;
+	holder_limits.idle_ms = 300;
+	fd = rundir_socket(dir, HOLDER_SOCKET, SOCK_SEQPACKET, 0600);
+	assert_int_equal(holder_start(fd, dir), 0);
 	close(fd);
-	assert_true(keeper_ends(2000));
+	assert_true(holder_ends(2000));
 	/* holding something, without depd; a stale socket is there */
 	k = open_empty();
 	put(k, "a", "");
-	assert_false(keeper_ends(600));
-	keep_close(k);
-	assert_false(keeper_ends(150));
-	assert_true(keeper_ends(2000));
+	assert_false(holder_ends(600));
+	fdstore_close(k);
+	assert_false(holder_ends(150));
+	assert_true(holder_ends(2000));
 	/* what it held is gone with it */
 	k = open_empty();
-	keep_close(k);
-	assert_true(keeper_ends(2000));
+	fdstore_close(k);
+	assert_true(holder_ends(2000));
 }
 
-static void keeper_dies(void **state)
+static void holder_dies(void **state)
 {
-	struct keep *k = open_empty();
+	struct fdstore *k = open_empty();
 	struct pollfd p = { .fd = keep_fd(k), .events = POLLIN };
 
 	(void)state;
 	put(k, "a", "");
 	assert_int_equal(poll(&p, 1, 0), 0);
-	assert_false(keep_lost(k));
+	assert_false(fdstore_lost(k));
 	kill(keeper(), SIGKILL);
-	assert_true(keeper_ends(2000));
+	assert_true(holder_ends(2000));
 	assert_int_equal(poll(&p, 1, 0), 1);
-	assert_true(keep_lost(k));
-	assert_int_equal(keep_put(k, "b", 0), -EPIPE);
-	assert_int_equal(keep_remove(k, "a"), -EPIPE);
+	assert_true(fdstore_lost(k));
+	assert_int_equal(fdstore_put(k, "b", 0), -EPIPE);
+	assert_int_equal(fdstore_remove(k, "a"), -EPIPE);
 	assert_int_equal(keep_fd(k), -1);
-	assert_true(keep_lost(k));
+	assert_true(fdstore_lost(k));
 	/* The next one has nothing. */
-	assert_int_equal(keep_again(k, dir, why, sizeof(why)), 0);
-	assert_false(keep_lost(k));
-	assert_int_equal(keep_remove(k, "a"), -ENOENT);
+	assert_int_equal(fdstore_retry(k, dir, why, sizeof(why)), 0);
+	assert_false(fdstore_lost(k));
+	assert_int_equal(fdstore_remove(k, "a"), -ENOENT);
 	put(k, "a", "");
-	keep_close(k);
+	fdstore_close(k);
 }
 
-static void keeper_hangs(void **state)
+static void holder_hangs(void **state)
 {
-	struct keep *k = open_empty();
+	struct fdstore *k = open_empty();
 
 	(void)state;
 	kill(keeper(), SIGSTOP);
-	assert_int_equal(keep_put(k, "a", 0), -ETIMEDOUT);
-	assert_int_equal(keep_put(k, "a", 0), -EPIPE);
-	assert_true(keep_lost(k));
-	assert_int_not_equal(keep_again(k, dir, why, sizeof(why)), 0);
+	assert_int_equal(fdstore_put(k, "a", 0), -ETIMEDOUT);
+	assert_int_equal(fdstore_put(k, "a", 0), -EPIPE);
+	assert_true(fdstore_lost(k));
+	assert_int_not_equal(fdstore_retry(k, dir, why, sizeof(why)), 0);
 	assert_string_not_equal(why, "");
-	assert_true(keep_lost(k));
+	assert_true(fdstore_lost(k));
 	kill(keeper(), SIGCONT);
 	/* It had the first of these, and has done it now. */
-	assert_int_equal(keep_again(k, dir, why, sizeof(why)), 0);
-	assert_int_equal(keep_put(k, "a", 0), -EEXIST);
-	assert_int_equal(keep_remove(k, "a"), 0);
-	keep_close(k);
+	assert_int_equal(fdstore_retry(k, dir, why, sizeof(why)), 0);
+	assert_int_equal(fdstore_put(k, "a", 0), -EEXIST);
+	assert_int_equal(fdstore_remove(k, "a"), 0);
+	fdstore_close(k);
 }
 
 /* ---- systemd, played by the test ---- */
@@ -595,7 +595,7 @@ static void hear(int sock, char *text, size_t size, int *fd)
 static void systemd_store(void **state)
 {
 	int fd, sock = play_systemd();
-	struct keep *k = open_empty();
+	struct fdstore *k = open_empty();
 	char text[256];
 
 	(void)state;
@@ -605,20 +605,20 @@ static void systemd_store(void **state)
 	assert_string_equal(text, "FDSTORE=1\nFDPOLL=0\nFDNAME=session-1");
 	assert_text(fd, "one");
 	close(fd);
-	assert_int_equal(keep_put(k, "session-1", 0), -EEXIST);
-	assert_int_equal(keep_put(k, "a:b", 0), -EINVAL);
-	assert_int_equal(keep_remove(k, "session-1"), 0);
+	assert_int_equal(fdstore_put(k, "session-1", 0), -EEXIST);
+	assert_int_equal(fdstore_put(k, "a:b", 0), -EINVAL);
+	assert_int_equal(fdstore_remove(k, "session-1"), 0);
 	hear(sock, text, sizeof(text), &fd);
 	assert_string_equal(text, "FDSTOREREMOVE=1\nFDNAME=session-1");
-	assert_int_equal(keep_remove(k, "session-1"), -ENOENT);
+	assert_int_equal(fdstore_remove(k, "session-1"), -ENOENT);
 	close(sock);
-	assert_true(keep_put(k, "session-2", 0) < 0);
-	keep_close(k);
+	assert_true(fdstore_put(k, "session-2", 0) < 0);
+	fdstore_close(k);
 	/* started by a service, and not one: a keeper */
 	setenv("SYSTEMD_EXEC_PID", "1", 1);
 	k = open_empty();
 	assert_true(keep_fd(k) >= 0);
-	keep_close(k);
+	fdstore_close(k);
 	unsetenv("SYSTEMD_EXEC_PID");
 	unsetenv("NOTIFY_SOCKET");
 	unsetenv("FDSTORE");
@@ -628,8 +628,8 @@ static void systemd_store(void **state)
 static void take_passed(void)
 {
 	char pid[16];
-	struct kept *kept;
-	struct keep *k;
+	struct fdstore_entry *kept;
+	struct fdstore *k;
 	size_t n;
 	int fd[4];
 
@@ -655,11 +655,11 @@ static void take_passed(void)
 	assert_text(kept[1].fd, "two");
 	assert_int_equal(fcntl(6, F_GETFD), -1);
 	assert_null(getenv("LISTEN_FDS"));
-	assert_int_equal(keep_listen(k, "metrics"), -ENOENT);
-	assert_int_equal(keep_listen(k, "control"), 3);
+	assert_int_equal(fdstore_listen(k, "metrics"), -ENOENT);
+	assert_int_equal(fdstore_listen(k, "control"), 3);
 	assert_true(fcntl(3, F_GETFL) & O_NONBLOCK);
-	assert_int_equal(keep_listen(k, "control"), -ENOENT);
-	assert_int_equal(keep_remove(k, "session-2"), 0);
+	assert_int_equal(fdstore_listen(k, "control"), -ENOENT);
+	assert_int_equal(fdstore_remove(k, "session-2"), 0);
 }
 
 static void systemd_passes(void **state)
@@ -674,11 +674,11 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		T(outlives_kill), T(a_process_of_its_own), T(names), T(limit),
 		T(limit_of_the_keeper), T(one_at_a_time), T(foreign_user), T(clients_that_die),
-		T(ends), T(keeper_dies), T(keeper_hangs), T(systemd_store), T(systemd_passes),
+		T(ends), T(holder_dies), T(holder_hangs), T(systemd_store), T(systemd_passes),
 	};
 
-	if (argc && !strcmp(argv[0], KEEPER_NAME))
-		keeper_main(argc, argv);
+	if (argc && !strcmp(argv[0], HOLDER_NAME))
+		holder_main(argc, argv);
 	template_end = dir + strlen(dir) - 6;
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	unsetenv("NOTIFY_SOCKET");

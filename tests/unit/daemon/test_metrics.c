@@ -102,7 +102,7 @@ static void test_bare(void **state)
 	expect_bare(fd);
 }
 
-/* The body behind the head, whose length must be the one that the head says. */
+/* The body after the head, whose length must be the one that the head says. */
 static const char *body_of(size_t n)
 {
 	const char *body = strstr(buf, "\r\n\r\n"), *length = strstr(buf, "Content-Length: ");

@@ -138,8 +138,8 @@ static void test_no_json(void **state)
 	refused(-EPROTO, "no JSON", "{\"v\":1,\"op\":\"\\ud800\"}");
 	refused(-EPROTO, "no JSON", "{\"v\":1,\"op\":\"\\x\"}");
 	refused(-EPROTO, "no JSON", "{\"v\":1,\"op\":truely}");
-	refused(-EPROTO, "behind", "{\"v\":1,\"op\":\"status\"} {}");
-	refused(-EPROTO, "behind", "{\"v\":1,\"op\":\"status\"}}");
+	refused(-EPROTO, "after", "{\"v\":1,\"op\":\"status\"} {}");
+	refused(-EPROTO, "after", "{\"v\":1,\"op\":\"status\"}}");
 	refused(-EPROTO, "NUL", "{\"v\":1,\"op\":\"stat\\u0000us\"}");
 	refused(-EPROTO, "control character", "{\"v\":1,\"op\":\"stat\tus\"}");
 	refused(-EPROTO, "nested", "{\"v\":[[[[[[[[1]]]]]]]]}");

@@ -19,7 +19,7 @@
 #define DAY 86400
 
 static char top[128];
-static struct upkeep_result out;
+static struct retention_result out;
 
 static const char *path_of(const char *name, const char *file)
 {
@@ -78,7 +78,7 @@ static int is_there(const char *name)
 
 static void upkeep(u64 max_bytes, u64 max_age, u64 removed, u64 kept)
 {
-	int err = upkeep_run(top, max_bytes, max_age, &out);
+	int err = retention_run(top, max_bytes, max_age, &out);
 
 	assert_int_equal(err, 0);
 	assert_int_equal(out.removed, removed);
@@ -142,11 +142,11 @@ static void in_use(void **state)
 	dep_writer_free(w);
 	assert_int_equal(dep_writer_resume(&w, path_of("dead.dep", ""), 0, NULL, NULL, &r), 0);
 	dep_resume_free(&r);
-	assert_int_equal(upkeep_run(top, 1, 0, &out), 0);
+	assert_int_equal(retention_run(top, 1, 0, &out), 0);
 	assert_true(out.in_use == 1 && out.removed == 1 && out.kept == 1);
 	assert_true(is_there("dead.dep") && !is_there("used.dep"));
 	dep_writer_free(w);
-	assert_int_equal(upkeep_run(top, 1, 0, &out), 0);
+	assert_int_equal(retention_run(top, 1, 0, &out), 0);
 	assert_true(out.removed == 1 && !out.kept && !is_there("dead.dep"));
 }
 
@@ -220,8 +220,8 @@ static void links(void **state)
 	upkeep(1, 1, 1, 0);
 	assert_true(is_there("link.dep") && is_there("short.dep") && is_there("l.dep/fragments"));
 	assert_true(is_there("outside/fragments") && is_there("outside/segments.1000"));
-	assert_int_equal(upkeep_run(path_of("nowhere", ""), 1, 1, &out), -ENOENT);
-	assert_int_equal(upkeep_run(path_of("outside", "fragments"), 1, 1, &out), -ENOTDIR);
+	assert_int_equal(retention_run(path_of("nowhere", ""), 1, 1, &out), -ENOENT);
+	assert_int_equal(retention_run(path_of("outside", "fragments"), 1, 1, &out), -ENOTDIR);
 	assert_true(!out.removed && !out.kept);
 }
 
@@ -251,10 +251,10 @@ static void *meddle(void *arg)
 
 static void *other_upkeep(void *arg)
 {
-	struct upkeep_result *r = arg;
+	struct retention_result *r = arg;
 
 	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED))
-		upkeep_run(top, 1, 0, r);
+		retention_run(top, 1, 0, r);
 	return NULL;
 }
 
@@ -278,7 +278,7 @@ static void try_store(int i)
 
 static void vanishing(void **state)
 {
-	struct upkeep_result other, r;
+	struct retention_result other, r;
 	pthread_t t[2];
 	char path[300];
 	int i;
@@ -291,7 +291,7 @@ static void vanishing(void **state)
 	for (i = 0; i < 20000; i++) {
 		try_store(i % 8);
 		if (i % 4 == 0)
-			assert_int_equal(upkeep_run(top, 1, 0, &r), 0);
+			assert_int_equal(retention_run(top, 1, 0, &r), 0);
 		assert_true(r.kept < 20 && r.kept_bytes < 1 << 20);
 	}
 	__atomic_store_n(&stop, 1, __ATOMIC_RELAXED);

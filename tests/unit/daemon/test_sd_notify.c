@@ -77,15 +77,15 @@ static void watchdog(void **state)
 	unsetenv("WATCHDOG_USEC");
 }
 
-/* What say() writes to stderr. */
+/* What log_msg() writes to stderr. */
 static const char *said(int priority, uint32_t session, const char *what)
 {
 	int fd = memfd_create("stderr", MFD_CLOEXEC), old = dup(2);
 	ssize_t n;
 
 	dup2(fd, 2);
-	say_open(NULL);
-	say(priority, session, "%s", what);
+	log_open(NULL);
+	log_msg(priority, session, "%s", what);
 	dup2(old, 2);
 	close(old);
 	n = pread(fd, text, sizeof(text) - 1, 0);

@@ -187,8 +187,8 @@ static void knows_no_session(void **state)
 	assert_int_equal(m.session, 7);
 	assert_int_equal(m.slot, 3);
 	assert_int_equal(m.outcome, DEP_EXEC_REFUSED);
-	request(TRACER_TAKE, 7, 0, 1);
-	answer(&m, TRACER_TAKEN);
+	request(TRACER_ATTACH, 7, 0, 1);
+	answer(&m, TRACER_ATTACHED);
 	assert_int_equal(m.result, -ENOENT);
 	request(TRACER_REMOVE, 7, 0, 0);
 	ends(pid);
@@ -201,8 +201,8 @@ static void answers_a_beat(void **state)
 
 	(void)state;
 	answer(&m, TRACER_HELLO);
-	request(TRACER_BEAT, 0, 0, 0);
-	answer(&m, TRACER_BEAT);
+	request(TRACER_HEARTBEAT, 0, 0, 0);
+	answer(&m, TRACER_HEARTBEAT);
 	ends(pid);
 }
 

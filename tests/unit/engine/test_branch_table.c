@@ -22,7 +22,7 @@
 
 #define LOW		0x20000000ul
 #define LOW_SIZE	((4ul << 20) + 4096)
-#define COUNT		40000u	/* tables have all entries behind 4096 */
+#define COUNT		40000u	/* tables have all entries after 4096 */
 #define FIRST		4096u	/* entries */
 #define SPARSE		32u	/* of them for each landing */
 #define WALKERS		2
@@ -231,7 +231,7 @@ static void test_all_are_found(void **state)
 	plain = 0;
 }
 
-/* A new landing for the same address: no way leads to the old one, behind which code is dead. */
+/* A new landing for the same address: no way leads to the old one, after which code is dead. */
 static void replace_some(void)
 {
 	u32 steps;

@@ -59,7 +59,7 @@ static void look(void)
 {
 	memset(&seen, 0, sizeof(seen));
 	mem.reads = 0;
-	watch_elf(mem.base, names, found, &seen);
+	hooks_scan_elf(mem.base, names, found, &seen);
 }
 
 static void expect(u32 i, u8 number, u64 pc)

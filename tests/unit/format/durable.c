@@ -268,7 +268,7 @@ static void look_at_all(const struct durable *d, struct dep_store *s, const u64 
 		   dep_store_processes(s, &p) == d->nprocesses &&
 		   dep_store_threads(s, &t) == d->nthreads &&
 		   dep_store_modules(s, &m) == d->nmodules &&
-		   dep_store_notes(s, &note) >= d->nnotes;
+		   dep_store_messages(s, &note) >= d->nnotes;
 	for (i = 0; h->whole && i < d->nthreads; i++)
 		h->whole = t[i].end == DEP_END_WHOLE && t[i].end_ns;
 }
@@ -336,7 +336,7 @@ static void learn(struct durable *d)
 	d->nprocesses = dep_store_processes(s, &p);
 	d->nthreads = dep_store_threads(s, &t);
 	d->nmodules = dep_store_modules(s, &m);
-	d->nnotes = dep_store_notes(s, &note);
+	d->nnotes = dep_store_messages(s, &note);
 	dep_store_close(s);
 }
 

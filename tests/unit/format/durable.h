@@ -70,7 +70,7 @@ struct held {
 /**
  * durable_check() - open store @dir and look at all of it
  * @before: if not NULL, what was found before the store was resumed: what MARKs named then must
- *	still be there, those behind also name what was found damaged
+ *	still be there, those after also name what was found damaged
  *
  * Everything that a MARK names must be there, be readable and be what was recorded, and all
  * that is there must be what was recorded; COMPLETE only if nothing is missing.

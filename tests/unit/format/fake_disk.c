@@ -258,7 +258,7 @@ int ftruncate(int fd, off_t size)
 	if (!ret && disk.on) {
 		o = record(OP_TRUNCATE, file_of(fd));
 		o->size = (u64)size;
-		/* Also frees what was allocated behind the end, as file systems do. */
+		/* Also frees what was allocated after the end, as file systems do. */
 		if (disk.allocated[o->file] > o->size)
 			disk.allocated[o->file] = o->size;
 	}

@@ -12,7 +12,7 @@
 #define OLD_FILE_HEADER	offsetof(struct dep_file_header, id)
 #define OLD_FRAME	(offsetof(struct dep_frame, prev) + sizeof(u64))
 
-/* The whole file in memory with a NUL byte behind it, NULL on failure. */
+/* The whole file in memory with a NUL byte after it, NULL on failure. */
 static u8 *load(const char *dir, const char *name, size_t *size)
 {
 	char path[512];

@@ -272,8 +272,8 @@ static int hash_items(void *arg, const struct dep_segment *seg, const struct dep
 			hash(arg, &it->event.id, 4);
 			hash(arg, it->event.payload, it->event.size);
 			break;
-		case DEP_ITEM_TICKET:
-			hash(arg, &it->ticket, sizeof(it->ticket));
+		case DEP_ITEM_TIMESTAMP:
+			hash(arg, &it->timestamp, sizeof(it->timestamp));
 			break;
 		case DEP_ITEM_CALL:
 			hash(arg, &it->call, sizeof(it->call));
@@ -282,7 +282,7 @@ static int hash_items(void *arg, const struct dep_segment *seg, const struct dep
 			hash(arg, &it->function.pc, 8);
 			hash(arg, it->function.passed, sizeof(*it->function.passed));
 			break;
-		case DEP_ITEM_JOINED:
+		case DEP_ITEM_PAGE:
 			fail_msg("nothing is left out here");
 			break;
 		}
@@ -294,7 +294,7 @@ static u64 items_of(struct dep_store *st, const struct dep_segment *g)
 {
 	u64 h = 0xcbf29ce484222325ull;
 	struct dep_sink sink = { .want = DEP_WANT_BLOCKS | DEP_WANT_REFS | DEP_WANT_EVENTS |
-					 DEP_WANT_TICKETS | DEP_WANT_CALLS | DEP_WANT_JUMPS |
+					 DEP_WANT_TIMESTAMPS | DEP_WANT_CALLS | DEP_WANT_JUMPS |
 					 DEP_WANT_FUNCTIONS,
 				 .batch = hash_items, .arg = &h };
 	struct dep_counts counts = { 0 };
@@ -320,7 +320,8 @@ static void same_segments(struct dep_store *a, struct dep_store *b)
 		assert_int_equal(g[i].value_bytes, h[i].value_bytes);
 		assert_true(items_of(a, &g[i]) == items_of(b, &h[i]));
 		if (i + 1 < n && g[i + 1].thread == g[i].thread)
-			assert_int_equal(dep_recover_seam(b, &h[i], &h[i + 1], &counts), 0);
+			assert_int_equal(dep_recover_check_boundary(b, &h[i], &h[i + 1], &counts),
+					 0);
 	}
 }
 
@@ -405,7 +406,7 @@ size_t session_check(const struct session *s, const char *dir, int bytes)
 	same_meta(a, b);
 	assert_int_equal(dep_store_verdict(a)->state, DEP_VERDICT_COMPLETE);
 	assert_int_equal(dep_store_verdict(b)->state, DEP_VERDICT_COMPLETE);
-	n = dep_store_notes(b, &note);
+	n = dep_store_messages(b, &note);
 	dep_store_close(a);
 	dep_store_close(b);
 	if (bytes)

@@ -181,7 +181,7 @@ void threads_in_disorder(void **state)
 void frames_overlap(void **state)
 {
 	const struct dep_frame fr = {
-		.magic = DEP_FRAME_MAGIC, .type = DEP_F_NOTE, .size = 60 << 20,
+		.magic = DEP_FRAME_MAGIC, .type = DEP_F_MESSAGE, .size = 60 << 20,
 	};
 	const size_t n = 64 << 20;
 	struct iovec iov;

@@ -130,7 +130,7 @@ static void failing_files(void **state)
 	each_call(*state, DISK_ALLOC, DISK_MODE);
 }
 
-/* A write that is cut short goes on behind that; if it then fails, nothing of it may count. */
+/* A write that is cut short goes on after that; if it then fails, nothing of it may count. */
 static void short_writes(void **state)
 {
 	static const size_t parts[] = { 1, 40, 333, 100000 };
@@ -255,7 +255,7 @@ static void reserve_is_kept(void **state)
 		scratch_name(dir, sizeof(dir));
 		assert_int_equal(dep_writer_create(&w, dir, &durable_meta, 0), 0);
 		disk_begin(dir, &faults[i]);
-		assert_int_equal(dep_writer_note(w, text), -faults[i].error);
+		assert_int_equal(dep_writer_message(w, text), -faults[i].error);
 		disk_end();
 		assert_int_equal(fstat(w->log.file.fd, &st), 0);
 		assert_int_equal(st.st_size, w->log.file.size);
@@ -288,7 +288,7 @@ static int record_many(const struct durable *d, const char *dir, const struct di
 	*writes = disk_calls(DISK_WRITE);
 	/* What there is beside the reserve is used up first. */
 	memset(text, 'x', sizeof(text) - 1);
-	for (i = 0; f && i < 64 && !dep_writer_note(w, text); i++)
+	for (i = 0; f && i < 64 && !dep_writer_message(w, text); i++)
 		;
 	assert_true(!f || (i && i < 64));
 	err = close_writer(w, NULL, 0);

@@ -42,7 +42,7 @@ static int close_lost(const char *dir)
 	if (err)
 		return err;
 	dep_resume_free(&r);
-	err = dep_writer_note(w, "depd was killed");
+	err = dep_writer_message(w, "depd was killed");
 	assert_int_equal(err, 0);
 	return dep_writer_close(w, &e);
 }

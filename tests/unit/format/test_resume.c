@@ -56,7 +56,7 @@ static void cut_at(const struct session *s, const struct files *f, size_t log_si
 
 	put_files(f, dir, sizeof(dir), log_size, seg_size);
 	session_finish(s, dir, 0, &r);
-	/* The zeros behind a frame may be missing, then nothing is cut off. */
+	/* The zeros after a frame may be missing, then nothing is cut off. */
 	assert_true(r.cut_log < f->log_size && r.cut_segments < f->seg_size);
 	assert_true(!r.bad_bytes && !r.torn);
 	notes = session_check(s, dir, 1);

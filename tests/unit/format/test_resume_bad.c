@@ -52,7 +52,7 @@ static void expect_incomplete(const char *dir, u32 thread, bool missing)
 	dep_store_close(st);
 }
 
-/* Damage that good frames or segments follow: all stays, and is gone on behind. */
+/* Damage that good frames or segments follow: all stays, and is gone on after. */
 void damage_in_the_middle(void **state)
 {
 	struct session *s = *state;
@@ -93,10 +93,10 @@ void damage_in_the_middle(void **state)
 		assert_int_equal(dep_writer_resume(&w, dir, 0, NULL, NULL, &r), 0);
 		assert_true(!r.cut_log && !r.cut_segments);
 		assert_int_equal(size_of(dir, "fragments"), f.log_size);
-		assert_int_equal(dep_writer_note(w, "behind"), 0);
+		assert_int_equal(dep_writer_message(w, "after"), 0);
 		assert_int_equal(dep_store_open(&st, dir), 0);
-		assert_int_equal(dep_store_notes(st, &note), 1);
-		assert_string_equal(note[0], "behind");
+		assert_int_equal(dep_store_messages(st, &note), 1);
+		assert_string_equal(note[0], "after");
 		dep_store_close(st);
 		dep_writer_free(w);
 		dep_resume_free(&r);
@@ -185,7 +185,7 @@ void refusals(void **state)
 	refused_with(&f, "segments.999999", f.seg, f.seg_size, -EBADMSG, "are missing");
 	refused_with(&f, "segments.001", noise, FILE_HEADER + 1, -EBADMSG,
 		     "segments.001 is no file of");
-	/* So much damage that good frames behind it are not looked for. */
+	/* So much damage that good frames after it are not looked for. */
 	memcpy(noise, f.log, FILE_HEADER);
 	for (i = FILE_HEADER; i < 300000; i += 24)
 		memcpy(noise + i, "DEPF", 4);
@@ -254,7 +254,7 @@ void random_damage(void **state)
 		else
 			assert_true(err == 0 || err == -EBADMSG);
 		if (!err) {
-			dep_writer_note(w, "on");
+			dep_writer_message(w, "on");
 			dep_writer_segment(w, 1, &s->stream[0].chunk[0].c,
 					   s->stream[0].chunk[0].body);
 			assert_int_equal(close_writer(w, NULL, 0), 0);

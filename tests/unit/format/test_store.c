@@ -65,7 +65,7 @@ static void round_trip(void **state)
 	assert_int_equal(t->end_ns, 77);
 	assert_int_equal(t->flushes, 3);
 	assert_int_equal(t->end, DEP_END_UNFINISHED);
-	assert_int_equal(dep_store_notes(st, &note), 1);
+	assert_int_equal(dep_store_messages(st, &note), 1);
 	assert_string_equal(note[0], "hello");
 	assert_int_equal(dep_store_segments(st, &g), CHUNKS);
 	for (i = 0; i < CHUNKS; i++) {

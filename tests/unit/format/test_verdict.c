@@ -3,7 +3,7 @@
  * The verdict on stores: each way a recording ends, and each way a store can lose a part.
  *
  * A store that is not byte for byte what was written is never complete, with two exceptions that
- * change nothing that is read: the zeros behind a frame or a segment (up to 7), which belong to no
+ * change nothing that is read: the zeros after a frame or a segment (up to 7), which belong to no
  * structure, and the order in one file of segments of different threads.  What is inside the
  * columns of a segment is found by dep_segment_check().
  */

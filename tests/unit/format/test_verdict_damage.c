@@ -91,7 +91,7 @@ void segments_cut_out(void **state)
 
 /* ---- doubled and exchanged ---- */
 
-/* Once more behind segment @at. */
+/* Once more after segment @at. */
 static void put_double(const struct victim *vi, size_t which, size_t at)
 {
 	struct part part[PARTS_SEGMENTS + 1];

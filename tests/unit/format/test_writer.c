@@ -105,7 +105,7 @@ static void bad_bodies(void **state)
 		n = dep_writer_scan(w, body, at);
 		assert_true(n <= at && n + ADEPT_MAX_RECORD > at);
 	}
-	/* Zeros behind, and an id that nobody knows. */
+	/* Zeros after, and an id that nobody knows. */
 	c.fill = c.tail_at = fill + 64;
 	assert_int_equal(dep_writer_segment(w, 1, &c, body), 0);
 	memset(body + fill, 0xff, 4);

@@ -375,7 +375,7 @@ static void make_session(void)
 		.magic = ADEPT_SESSION_MAGIC, .version = ADEPT_SESSION_VERSION,
 		.chunk_size = 65536, .nchunks = 2, .nprocs = 16, .nthreads = 16,
 		.desc_size = 65536, .next_exit = ADEPT_FIRST_EXIT, .next_serial = 1,
-		.collector_pid = (u32)getpid(), .kept_off = ADEPT_PAGE,
+		.collector_pid = (u32)getpid(), .retired_off = ADEPT_PAGE,
 		.proc_off = 2 * ADEPT_PAGE,
 	};
 	int fd = memfd_create("adept-session", MFD_CLOEXEC);

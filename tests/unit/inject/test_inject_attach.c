@@ -88,7 +88,7 @@ static int try(pid_t pid, struct dep_injected *done)
 {
 	const struct dep_pending who = { .pid = pid };
 
-	return dep_take(&target, &who, ADEPT_BY_LAUNCH, done, &why);
+	return dep_attach(&target, &who, ADEPT_BY_LAUNCH, done, &why);
 }
 
 /* Take @pid; the status it ends with. */
@@ -344,17 +344,17 @@ static void test_identity(void **state)
 		.start_ns = (u64)(now.tv_sec + 10) * 1000000000ull,
 	};
 	/* Not this one: it stays stopped. */
-	assert_int_equal(dep_take(&target, &who, ADEPT_BY_LAUNCH, &done, &why), -ESRCH);
+	assert_int_equal(dep_attach(&target, &who, ADEPT_BY_LAUNCH, &done, &why), -ESRCH);
 	assert_false(done.privileged);
 	becomes(pid, 'T');
 	who.start_ns = (u64)now.tv_sec * 1000000000ull + (u64)now.tv_nsec;
-	assert_int_equal(dep_take(&target, &who, ADEPT_BY_LAUNCH, &done, &why), 0);
+	assert_int_equal(dep_attach(&target, &who, ADEPT_BY_LAUNCH, &done, &why), 0);
 	assert_int_equal(end_of(pid), 1 << 8);
 	free_slots();
 	/* Another user's than it was held with: it runs natively. */
 	pid = held_command("/bin/false");
 	who = (struct dep_pending){ .pid = pid, .has_uid = true, .uid = getuid() + 1 };
-	assert_int_equal(dep_take(&target, &who, ADEPT_BY_LAUNCH, &done, &why), -EACCES);
+	assert_int_equal(dep_attach(&target, &who, ADEPT_BY_LAUNCH, &done, &why), -EACCES);
 	assert_true(done.privileged);
 	assert_int_equal(end_of(pid), 1 << 8);
 	free_slots();

@@ -118,7 +118,7 @@ static void hits(void **state)
 	assert_int_equal(h.record_at, g.chunk_size - 3839);
 	assert_true(adept_geo_hit(&g, 5, 2, end + 20, end - 100, &h));
 	assert_int_equal(h.fault_at, g.chunk_size + 20);
-	/* too far behind r15 */
+	/* too far after r15 */
 	assert_false(adept_geo_hit(&g, 5, 2, end + 3840, end, &h));
 	assert_false(adept_geo_hit(&g, 5, 2, end, end - 3840, &h));
 	assert_false(adept_geo_hit(&g, 5, 2, end, end - 3841, &h));
@@ -252,7 +252,7 @@ static void oldest_goes(void **state)
 	assert_int_equal(adept_core_advance(&c), 3);
 	assert_int_equal(c.cur, 1);
 	assert_int_equal(c.seq[1], 4);
-	/* Given back behind what is in the ring's order next: order is that of numbers. */
+	/* Given back after what is in the ring's order next: order is that of numbers. */
 	assert_int_equal(adept_core_give(&c, 0), 0);
 	adept_core_cleaned(&c, 0);
 	assert_int_equal(adept_core_advance(&c), 1);

@@ -7,13 +7,13 @@
 
 /** union joined_room - room for all that there can be of a page */
 union joined_room {
-	struct dep_joined j;
+	struct dep_page_accesses j;
 	u64 room[8 + 2 * DEP_JOINED_WORDS];
 };
 
-static inline bool is_joined(const struct dep_joined *j, u32 byte, bool write)
+static inline bool is_joined(const struct dep_page_accesses *j, u32 byte, bool write)
 {
-	const struct dep_joined_word *w = j->word;
+	const struct dep_page_word *w = j->word;
 	u32 i;
 
 	if (!(j->words >> byte / 64 & 1))
@@ -23,20 +23,20 @@ static inline bool is_joined(const struct dep_joined *j, u32 byte, bool write)
 	return (write ? w->wrote : w->read) >> byte % 64 & 1;
 }
 
-/* The next run of bytes behind *@at, which begins as 0; false: no more. */
-static inline bool next_run(const struct dep_joined *j, u32 *at, struct dep_ref *r)
+/* The next run of bytes after *@at, which begins as 0; false: no more. */
+static inline bool next_run(const struct dep_page_accesses *j, u32 *at, struct dep_ref *r)
 {
 	bool write;
 	u32 from;
 
-	for (; *at < 2 * DEP_JOINED_PAGE; ++*at) {
-		write = *at < DEP_JOINED_PAGE;
-		from = *at % DEP_JOINED_PAGE;
+	for (; *at < 2 * DEP_ACCESS_PAGE_SIZE; ++*at) {
+		write = *at < DEP_ACCESS_PAGE_SIZE;
+		from = *at % DEP_ACCESS_PAGE_SIZE;
 		if (!is_joined(j, from, write))
 			continue;
 		*r = (struct dep_ref){ .pc = j->pc, .addr = j->addr + from, .whose = j->whose,
 				       .type = write ? DEP_WRITE : DEP_READ };
-		for (; from < DEP_JOINED_PAGE && is_joined(j, from, write); from++, ++*at)
+		for (; from < DEP_ACCESS_PAGE_SIZE && is_joined(j, from, write); from++, ++*at)
 			r->size++;
 		return true;
 	}
@@ -58,7 +58,7 @@ static inline bool take_run(struct taken *t, struct dep_filter *s, struct dep_re
 	for (;;) {
 		if (t->any && next_run(&t->room.j, &t->at, r))
 			return true;
-		t->any = dep_filter_take(s, &t->room.j);
+		t->any = dep_filter_flush(s, &t->room.j);
 		t->at = 0;
 		if (!t->any)
 			break;

@@ -45,7 +45,7 @@ static inline void write_store(const char *dir, struct dep_writer **out, const s
 	assert_int_equal(dep_writer_process(w, &child), 0);
 	assert_int_equal(dep_writer_thread(w, &t), 0);
 	assert_int_equal(dep_writer_descriptors(w, 1, s->desc, s->desc_size), 0);
-	assert_int_equal(dep_writer_note(w, "hello"), 0);
+	assert_int_equal(dep_writer_message(w, "hello"), 0);
 	for (i = 0; i < s->nchunks; i++)
 		assert_int_equal(dep_writer_segment(w, 1, &s->chunk[i].c, s->chunk[i].body), 0);
 	t.end_ns = 77;

@@ -187,7 +187,7 @@ void stream_free(struct stream *s)
 static void expect_function(struct stream *s, const struct stream_frag *f, u32 function)
 {
 	struct dep_item *it = expect(s, DEP_ITEM_FUNCTION);
-	struct dep_passed *p = calloc(1, sizeof(*p));
+	struct dep_call_values *p = calloc(1, sizeof(*p));
 
 	it->function.pc = f->pc[0];
 	it->function.function = function;

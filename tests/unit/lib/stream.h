@@ -24,7 +24,7 @@ struct stream_code {
 	u32 len;
 	u16 entry_mask;
 	u16 function, returns;
-	s64 far;		/* behind its first jump it goes on so much further than there */
+	s64 far;		/* after its first jump it goes on so much further than there */
 };
 
 struct stream_frag {

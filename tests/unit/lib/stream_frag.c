@@ -160,7 +160,7 @@ u32 stream_fragment(struct stream *s, const struct stream_code *code)
 }
 
 
-/* Code, the part behind the first jump @distance away. */
+/* Code, the part after the first jump @distance away. */
 #define CODE_FAR(distance, at, ...) { .far = (s64)(distance), .pc = at, \
 			.bytes = (const u8[]){ __VA_ARGS__ }, \
 			.len = sizeof((const u8[]){ __VA_ARGS__ }) }
@@ -229,7 +229,7 @@ static const struct stream_code standard[] = {
 	     0xba, 0xf0, 0xff, 0xff, 0xff, 0xa1, 0x44, 0x33, 0x22, 0x11, 0x00, 0x7f, 0, 0,
 	     0x8b, 0x04, 0x25, 0, 0x10, 0, 0, 0x67, 0x8b, 0x0b, 0x62, 0xe1, 0x7f, 0x49, 0x7f,
 	     0x05, 64, 0, 0, 0, 0xeb, 0x00),
-	/* mov rsp, [rax]: rsp becomes unknown and is stored behind; jmp */
+	/* mov rsp, [rax]: rsp becomes unknown and is stored after; jmp */
 	CODE(0x408000, 0x48, 0x8b, 0x20, 0xeb, 0x00),
 };
 

@@ -20,19 +20,19 @@ static inline u8 code_by_pc(void *arg, u32 process, u64 pc)
 }
 
 struct one {
-	struct dep_places locked, spun, wanted;
-	struct dep_counters counters;
-	struct dep_scope scope;
+	struct dep_word_set locked, spun, wanted;
+	struct dep_atomic_counters counters;
+	struct dep_process_filter scope;
 	struct dep_filter s;
 };
 
 static inline void begin_one(struct one *o, bool wanted)
 {
-	dep_places_init(&o->locked);
-	dep_places_init(&o->spun);
-	dep_places_init(&o->wanted);
+	dep_word_set_init(&o->locked);
+	dep_word_set_init(&o->spun);
+	dep_word_set_init(&o->wanted);
 	memset(&o->counters, 0, sizeof(o->counters));
-	o->scope = (struct dep_scope){
+	o->scope = (struct dep_process_filter){
 		.code = code_by_pc, .locked = &o->locked, .spun = &o->spun,
 		.counters = &o->counters,
 		.wanted = wanted ? &o->wanted : NULL, .singly = true,
@@ -43,9 +43,9 @@ static inline void begin_one(struct one *o, bool wanted)
 static inline void end_one(struct one *o)
 {
 	dep_filter_free(&o->s);
-	dep_places_free(&o->locked);
-	dep_places_free(&o->spun);
-	dep_places_free(&o->wanted);
+	dep_word_set_free(&o->locked);
+	dep_word_set_free(&o->spun);
+	dep_word_set_free(&o->wanted);
 }
 
 /* What recovery does with a reference; what was put off comes at the end of a turn. */
@@ -54,8 +54,8 @@ static inline bool show(struct dep_filter *s, u8 code, struct dep_ref *r)
 	enum dep_filtered what = dep_filter_first(s, code, r);
 
 	if (r->type & DEP_REF_RELEASES)
-		dep_filter_turn(s);
-	return what != DEP_FILTERED_OUT;
+		dep_filter_new_interval(s);
+	return what != DEP_FILTER_DROP;
 }
 
 #endif

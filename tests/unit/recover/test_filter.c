@@ -64,7 +64,7 @@ static void first_ones(void **unused)
 	assert_true(shows(&o, me, ~0ull, 4, DEP_READ));
 	assert_true(shows(&o, me, ~0ull, 4, DEP_READ));
 	for (i = 0; i < 40000; i++) {
-		dep_filter_turn(&o.s);
+		dep_filter_new_interval(&o.s);
 		assert_true(shows(&o, me, BASE, 4, DEP_READ));
 		assert_false(shows(&o, me, BASE, 4, DEP_READ));
 	}
@@ -79,7 +79,7 @@ static void who_it_was(void **unused)
 	(void)unused;
 	begin_one(&o, false);
 	assert_true(shows(&o, me, BASE, 4, DEP_READ));
-	/* the first one behind a change is shown, whatever it is */
+	/* the first one after a change is shown, whatever it is */
 	assert_true(shows(&o, it, BASE + 8, 4, DEP_READ));
 	assert_true(shows(&o, me, BASE, 4, DEP_READ));
 	assert_false(shows(&o, me, BASE, 4, DEP_READ));
@@ -110,13 +110,13 @@ static void what_orders(void **unused)
 	o.s.all = true;
 	assert_true(shows(&o, me, WORD, 4, DEP_MODIFY));
 	assert_true(shows(&o, me, WORD, 4, DEP_MODIFY));
-	dep_filter_turn(&o.s);
-	assert_true(dep_places_has(&o.locked, WORD, 4));
+	dep_filter_new_interval(&o.s);
+	assert_true(dep_word_set_has(&o.locked, WORD, 4));
 	assert_true(shows(&o, me, WORD, 4, DEP_READ));
 	assert_true(shows(&o, me, WORD, 4, DEP_READ));
 	assert_true(shows(&o, me, BASE, 4, DEP_READ));
 	assert_false(shows(&o, me, BASE, 4, DEP_READ));
-	/* what comes behind a write of it is new */
+	/* what comes after a write of it is new */
 	assert_true(show(&o.s, me, &plain));
 	assert_int_equal(plain.type, DEP_WRITE | DEP_REF_RELEASES);
 	assert_true(shows(&o, me, BASE, 4, DEP_READ));
@@ -151,7 +151,7 @@ static bool is_put_off(struct one *o, bool last)
 
 static u64 calls(struct one *o, u64 sp, u32 function, u64 a, u64 b, u8 code)
 {
-	const struct dep_passed passed = { .sp = sp, .value = { a, b } };
+	const struct dep_call_values passed = { .sp = sp, .value = { a, b } };
 	const struct dep_function_call f = { .function = function, .known = 3, .passed = &passed };
 
 	return dep_filter_function(&o->s, &f, code);
@@ -159,7 +159,7 @@ static u64 calls(struct one *o, u64 sp, u32 function, u64 a, u64 b, u8 code)
 
 static void returns(struct one *o, u64 sp, u64 result, bool known)
 {
-	const struct dep_passed passed = { .sp = sp + 8, .value = { result } };
+	const struct dep_call_values passed = { .sp = sp + 8, .value = { result } };
 	const struct dep_function_call f = { .is_return = true, .known = known, .passed = &passed };
 
 	dep_filter_function(&o->s, &f, DEP_CODE_PROGRAM);
@@ -190,11 +190,11 @@ static void put_off(void **unused)
 	/* These cannot wait: who makes threads, and what orders. */
 	assert_true(shows(&o, threads, BASE + 0x4000, 4, DEP_READ));
 	assert_true(shows(&o, me, BASE + 0x4100, 4, DEP_READ));
-	assert_int_equal(dep_places_add(&o.locked, WORD, 4), 0);
+	assert_int_equal(dep_word_set_add(&o.locked, WORD, 4), 0);
 	r = (struct dep_ref){ 1, WORD, 4, DEP_READ, 0 };
-	assert_int_equal(dep_filter_first(&o.s, me, &r), DEP_FILTERED_SHOW_BEHIND);
+	assert_int_equal(dep_filter_first(&o.s, me, &r), DEP_FILTER_FLUSH_THEN_EMIT);
 	r = (struct dep_ref){ 1, WORD, 4, DEP_WRITE, 0 };
-	assert_int_equal(dep_filter_first(&o.s, me, &r), DEP_FILTERED_SHOW_BEHIND);
+	assert_int_equal(dep_filter_first(&o.s, me, &r), DEP_FILTER_FLUSH_THEN_EMIT);
 	/* the last page first */
 	expect_put_off(&o, BASE + 0x3000, 4, writes);
 	expect_put_off(&o, BASE + 0x1000, 4, reads);
@@ -214,7 +214,7 @@ static void put_off(void **unused)
 	/* once is enough; and in a new turn it begins anew */
 	assert_false(shows(&o, me, BASE + 0xfa0, 16, DEP_READ));
 	assert_false(is_put_off(&o, true));
-	dep_filter_turn(&o.s);
+	dep_filter_new_interval(&o.s);
 	assert_true(shows(&o, me, BASE + 0xfa0, 16, DEP_READ));
 	end_one(&o);
 }
@@ -257,10 +257,10 @@ static void in_functions(void **unused)
 	calls(&o, 0x1000, DEP_F_CALLOC, 2, 8, it);
 	calls(&o, 0xf00, DEP_F_MALLOC, 16, 0, it);
 	assert_false(shows(&o, it, BASE + 0x2000, 8, DEP_WRITE));
-	dep_filter_ticket(&o.s, 0);
+	dep_filter_timestamp(&o.s, 0);
 	assert_false(shows(&o, it, BASE + 0x3000, 8, DEP_MODIFY));
-	dep_filter_ticket(&o.s, DEP_TK_BEHIND);
-	assert_false(dep_places_has(&o.locked, BASE + 0x3000, 8));
+	dep_filter_timestamp(&o.s, DEP_TK_AFTER);
+	assert_false(dep_word_set_has(&o.locked, BASE + 0x3000, 8));
 	returns(&o, 0xf00, BASE, true);
 	assert_false(shows(&o, it, BASE + 0x2000, 8, DEP_WRITE));
 	returns(&o, 0x1000, BASE + 0x1000 - 8, true);
@@ -376,7 +376,7 @@ static void asking_again(void **unused)
 	tell_size(&o, BASE, 32);
 	assert_true(shows(&o, me, BASE, 32, DEP_WRITE));
 	assert_false(shows(&o, me, BASE + 32, 32, DEP_WRITE));
-	dep_filter_turn(&o.s);
+	dep_filter_new_interval(&o.s);
 	assert_true(shows(&o, me, BASE, 32, DEP_WRITE));
 	tell_size(&o, BASE, 32);
 	assert_true(shows(&o, me, BASE, 32, DEP_WRITE));
@@ -393,7 +393,7 @@ static void asking_again(void **unused)
 
 static bool is_due(struct one *o, u32 function, u64 block)
 {
-	const struct dep_passed passed = { .sp = 0x1000, .value = { block } };
+	const struct dep_call_values passed = { .sp = 0x1000, .value = { block } };
 	const struct dep_function_call f = { .function = function, .known = 1, .passed = &passed };
 
 	return dep_filter_passes(&o->s, &f);
@@ -401,7 +401,7 @@ static bool is_due(struct one *o, u32 function, u64 block)
 
 static bool is_due_behind(struct one *o, u64 result)
 {
-	const struct dep_passed passed = { .sp = 0x1008, .value = { result } };
+	const struct dep_call_values passed = { .sp = 0x1008, .value = { result } };
 	const struct dep_function_call f = { .is_return = true, .known = 1, .passed = &passed };
 
 	return dep_filter_passes(&o->s, &f);
@@ -411,7 +411,7 @@ static bool is_due_behind(struct one *o, u64 result)
 static void when_due(void **unused)
 {
 	const u8 me = DEP_CODE_PROGRAM, it = DEP_CODE_LIBRARY;
-	const u32 counts = DEP_TK_COUNTS | DEP_TK_BLIND;
+	const u32 counts = DEP_TK_COUNTS | DEP_TK_UNUSED;
 	struct one o;
 	u32 i;
 
@@ -435,25 +435,25 @@ static void when_due(void **unused)
 	assert_false(is_due_behind(&o, BASE + 0x140));
 	assert_true(is_due_behind(&o, BASE + 0x138));
 	/* A locked instruction that is told before the return. */
-	dep_filter_ticket(&o.s, counts);
+	dep_filter_timestamp(&o.s, counts);
 	assert_false(is_due_behind(&o, BASE + 0x140));
-	dep_filter_ticket(&o.s, 0);
+	dep_filter_timestamp(&o.s, 0);
 	assert_true(is_due_behind(&o, BASE + 0x140));
-	dep_filter_ticket(&o.s, DEP_TK_BEHIND);
+	dep_filter_timestamp(&o.s, DEP_TK_AFTER);
 	returns(&o, 0x1000, BASE + 0x140, true);
 	assert_true(is_put_off(&o, false));
 	assert_false(is_put_off(&o, false));
 	assert_true(dep_filter_locks(&o.s, 0, me));
 	assert_false(dep_filter_locks(&o.s, counts, me));
-	assert_true(dep_filter_locks(&o.s, DEP_TK_BEHIND, me));
-	assert_false(dep_filter_locks(&o.s, DEP_TK_BEHIND | DEP_TK_BLIND, me));
+	assert_true(dep_filter_locks(&o.s, DEP_TK_AFTER, me));
+	assert_false(dep_filter_locks(&o.s, DEP_TK_AFTER | DEP_TK_UNUSED, me));
 	end_one(&o);
 }
 
 /* Of what is counted again and again in a turn nothing is shown. */
 static void counting_again(void **unused)
 {
-	const u32 counts = DEP_TK_COUNTS | DEP_TK_BLIND;
+	const u32 counts = DEP_TK_COUNTS | DEP_TK_UNUSED;
 	const u8 me = DEP_CODE_PROGRAM;
 	struct dep_ref r = { 1, WORD, 8, DEP_MODIFY, 0 };
 	struct dep_filter copy;
@@ -463,44 +463,44 @@ static void counting_again(void **unused)
 	(void)unused;
 	begin_one(&o, false);
 	o.scope.singly = false;
-	for (i = 0; i < DEP_COUNTERS_OFTEN; i++)
-		dep_counters_count(&o.counters, WORD, 8, 1);
+	for (i = 0; i < DEP_ATOMIC_COUNTERS_OFTEN; i++)
+		dep_atomic_counters_count(&o.counters, WORD, 8, 1);
 	shows(&o, me, BASE, 4, DEP_READ);
 	for (i = 0; i < 4; i++) {
 		if (i == 2)
-			dep_filter_turn(&o.s);
+			dep_filter_new_interval(&o.s);
 		if (i == 2)
 			shows(&o, me, BASE, 4, DEP_READ);
 		assert_true(dep_filter_holds(&o.s, counts, me));
-		dep_filter_ticket(&o.s, counts);
+		dep_filter_timestamp(&o.s, counts);
 		assert_int_equal(shows(&o, me, WORD, 8, DEP_MODIFY), i % 2 == 0);
-		dep_filter_ticket(&o.s, counts | DEP_TK_BEHIND);
+		dep_filter_timestamp(&o.s, counts | DEP_TK_AFTER);
 	}
-	assert_false(dep_filter_holds(&o.s, DEP_TK_BLIND, me));
+	assert_false(dep_filter_holds(&o.s, DEP_TK_UNUSED, me));
 	assert_false(dep_filter_holds(&o.s, counts | DEP_TK_FENCE, me));
-	o.s.tickets_stay = true;
+	o.s.timestamps_stay = true;
 	assert_false(dep_filter_holds(&o.s, counts, me));
 	/* One that goes on with another count of turns has counted nothing, but holds on. */
-	dep_filter_ticket(&o.s, counts);
+	dep_filter_timestamp(&o.s, counts);
 	o.s.held.pc = 1;
 	while (o.s.seen.turn < 3)
-		dep_seen_turn(&o.s.seen);
+		dep_access_set_new_interval(&o.s.seen);
 	shows(&o, me, WORD, 8, DEP_MODIFY);
 	o.s.all = true;
 	o.s.counts = true;
 	assert_int_equal(dep_filter_copy(&copy, &o.s), 0);
 	assert_int_equal(copy.held.pc, 1);
 	while (copy.seen.turn < o.s.seen.turn)
-		dep_seen_turn(&copy.seen);
+		dep_access_set_new_interval(&copy.seen);
 	copy.who[me] = DEP_FILTER_PROGRAM;
-	assert_int_equal(dep_filter_first(&copy, me, &r), DEP_FILTERED_SHOW);
+	assert_int_equal(dep_filter_first(&copy, me, &r), DEP_FILTER_EMIT);
 	dep_filter_free(&copy);
 	/* What interrupts it lets go of that, but not the return that is told before it. */
 	calls(&o, 0x1000, DEP_F_MUTEX_UNLOCK, BASE, 0, DEP_CODE_LIBRARY);
 	o.s.held.pc = 1;
 	returns(&o, 0x1000, 0, true);
 	assert_int_equal(o.s.held.pc, 1);
-	dep_filter_lost(&o.s);
+	dep_filter_reset(&o.s);
 	assert_int_equal(o.s.held.pc, 0);
 	end_one(&o);
 }
@@ -513,15 +513,15 @@ static void fences(void **unused)
 	(void)unused;
 	begin_one(&o, false);
 	assert_true(shows(&o, me, BASE, 4, DEP_READ));
-	dep_filter_ticket(&o.s, DEP_TK_FENCE);
+	dep_filter_timestamp(&o.s, DEP_TK_FENCE);
 	assert_true(shows(&o, me, WORD, 8, DEP_MODIFY));
-	dep_filter_ticket(&o.s, DEP_TK_BEHIND | DEP_TK_FENCE);
-	assert_false(dep_places_has(&o.locked, WORD, 8));
+	dep_filter_timestamp(&o.s, DEP_TK_AFTER | DEP_TK_FENCE);
+	assert_false(dep_word_set_has(&o.locked, WORD, 8));
 	/* It is a turn all the same. */
 	assert_true(shows(&o, me, BASE, 4, DEP_READ));
-	dep_filter_ticket(&o.s, 0);
+	dep_filter_timestamp(&o.s, 0);
 	assert_true(shows(&o, me, WORD, 8, DEP_MODIFY));
-	assert_true(dep_places_has(&o.locked, WORD, 8));
+	assert_true(dep_word_set_has(&o.locked, WORD, 8));
 	end_one(&o);
 }
 
@@ -534,18 +534,18 @@ static void by_loader(void **unused)
 	(void)unused;
 	begin_one(&o, false);
 	assert_false(shows(&o, it, BASE, 4, DEP_WRITE));
-	assert_int_equal(dep_places_add(&o.locked, WORD, 4), 0);
+	assert_int_equal(dep_word_set_add(&o.locked, WORD, 4), 0);
 	assert_true(shows(&o, it, WORD, 4, DEP_WRITE));
-	dep_filter_ticket(&o.s, 0);
+	dep_filter_timestamp(&o.s, 0);
 	assert_true(shows(&o, it, BASE + 8, 4, DEP_MODIFY));
-	dep_filter_ticket(&o.s, DEP_TK_BEHIND);
-	assert_true(dep_places_has(&o.locked, BASE + 8, 4));
+	dep_filter_timestamp(&o.s, DEP_TK_AFTER);
+	assert_true(dep_word_set_has(&o.locked, BASE + 8, 4));
 	o.s.fs = BASE + 0x1000;
 	assert_true(shows(&o, it, BASE + 0x1100, 8, DEP_WRITE));
 	end_one(&o);
 }
 
-/* The first instruction behind a call may be a locked one: its ticket comes before the return. */
+/* The first instruction after a call may be a locked one: its timestamp comes before the return. */
 static void locked_behind_call(void **unused)
 {
 	const u8 me = DEP_CODE_PROGRAM, it = DEP_CODE_LIBRARY;
@@ -558,27 +558,27 @@ static void locked_behind_call(void **unused)
 		assert_true(shows(&o, me, BASE, 64, DEP_READ));
 		assert_false(shows(&o, me, BASE, 64, DEP_READ));
 		calls(&o, 0x1000, DEP_F_MALLOC, 16, 0, it);
-		dep_filter_ticket(&o.s, 0);
+		dep_filter_timestamp(&o.s, 0);
 		/* Or it comes from there by longjmp(). */
 		if (!i)
 			returns(&o, 0x1000, BASE + 0x100, true);
 		assert_true(shows(&o, me, WORD, 4, DEP_MODIFY));
-		dep_filter_ticket(&o.s, DEP_TK_BEHIND);
-		assert_true(dep_places_has(&o.locked, WORD, 4));
+		dep_filter_timestamp(&o.s, DEP_TK_AFTER);
+		assert_true(dep_word_set_has(&o.locked, WORD, 4));
 		assert_true(shows(&o, me, BASE, 64, DEP_READ));
 		assert_false(shows(&o, me, BASE, 64, DEP_READ));
 		/* Where what returns orders, too, it is still a locked one. */
 		calls(&o, 0x1000, DEP_F_MUTEX_UNLOCK, BASE, 0, it);
-		dep_filter_ticket(&o.s, 0);
+		dep_filter_timestamp(&o.s, 0);
 		returns(&o, 0x1000, 0, true);
 		assert_true(shows(&o, me, WORD + 64, 4, DEP_MODIFY));
-		dep_filter_ticket(&o.s, DEP_TK_BEHIND);
-		assert_true(dep_places_has(&o.locked, WORD + 64, 4));
+		dep_filter_timestamp(&o.s, DEP_TK_AFTER);
+		assert_true(dep_word_set_has(&o.locked, WORD + 64, 4));
 		shows(&o, me, BASE, 64, DEP_READ);
 		/* The allocator's own is over by then. */
 		calls(&o, 0x1000, DEP_F_MALLOC, 16, 0, it);
-		dep_filter_ticket(&o.s, 0);
-		dep_filter_ticket(&o.s, DEP_TK_BEHIND);
+		dep_filter_timestamp(&o.s, 0);
+		dep_filter_timestamp(&o.s, DEP_TK_AFTER);
 		returns(&o, 0x1000, BASE + 0x100, true);
 		assert_false(shows(&o, me, BASE, 64, DEP_READ));
 		end_one(&o);
@@ -589,15 +589,15 @@ static u32 count_in(struct one *o, u8 code, u64 address, u32 how)
 {
 	struct dep_ref r = { 1, address, 8, DEP_MODIFY, 0 };
 
-	dep_filter_ticket(&o->s, how);
+	dep_filter_timestamp(&o->s, how);
 	assert_true(show(&o->s, code, &r));
-	dep_filter_ticket(&o->s, DEP_TK_BEHIND);
+	dep_filter_timestamp(&o->s, DEP_TK_AFTER);
 	return r.type;
 }
 
 static void counting(void **unused)
 {
-	const u32 counts = DEP_TK_COUNTS | DEP_TK_BLIND, is_one = DEP_MODIFY | DEP_REF_COUNTS;
+	const u32 counts = DEP_TK_COUNTS | DEP_TK_UNUSED, is_one = DEP_MODIFY | DEP_REF_COUNTS;
 	const u8 me = DEP_CODE_PROGRAM;
 	struct one o;
 	u32 i;
@@ -605,7 +605,7 @@ static void counting(void **unused)
 	(void)unused;
 	begin_one(&o, false);
 	o.scope.singly = false;
-	for (i = 0; i < DEP_COUNTERS_OFTEN; i++) {
+	for (i = 0; i < DEP_ATOMIC_COUNTERS_OFTEN; i++) {
 		shows(&o, me, BASE, 4, DEP_READ);
 		assert_int_equal(count_in(&o, me, WORD, counts), DEP_MODIFY);
 		assert_true(shows(&o, me, BASE, 4, DEP_READ));
@@ -613,20 +613,20 @@ static void counting(void **unused)
 	assert_int_equal(count_in(&o, me, WORD, counts), is_one);
 	assert_false(shows(&o, me, BASE, 4, DEP_READ));
 	/* only such an instruction, when it is known who is at work */
-	assert_int_equal(count_in(&o, me, WORD, DEP_TK_BLIND), DEP_MODIFY);
+	assert_int_equal(count_in(&o, me, WORD, DEP_TK_UNUSED), DEP_MODIFY);
 	assert_int_equal(count_in(&o, me, WORD, counts), DEP_MODIFY);
 	assert_true(shows(&o, me, BASE, 4, DEP_READ));
 	assert_int_equal(count_in(&o, DEP_CODE_THREADS, WORD, counts), DEP_MODIFY);
 	assert_true(shows(&o, me, BASE, 4, DEP_READ));
 	assert_int_equal(count_in(&o, me, WORD, counts), is_one);
 	/* whatever comes in between */
-	dep_filter_ticket(&o.s, counts);
-	dep_filter_ticket(&o.s, DEP_TK_BEHIND);
+	dep_filter_timestamp(&o.s, counts);
+	dep_filter_timestamp(&o.s, DEP_TK_AFTER);
 	assert_true(shows(&o, me, BASE, 4, DEP_READ));
 	/* it may read it, but not others */
 	assert_true(shows(&o, me, WORD, 4, DEP_READ));
 	assert_int_equal(count_in(&o, me, WORD, counts), is_one);
-	dep_counters_read(&o.counters, WORD, 4, 2);
+	dep_atomic_counters_read(&o.counters, WORD, 4, 2);
 	assert_int_equal(count_in(&o, me, WORD, counts), DEP_MODIFY);
 	assert_true(shows(&o, me, BASE, 4, DEP_READ));
 	end_one(&o);
@@ -648,7 +648,7 @@ static void waiting(void **unused)
 	for (i = 0; i < 40; i++)
 		shows(&o, me, WORD, 4, DEP_READ);
 	assert_int_equal(o.spun.words, 1);
-	assert_true(dep_places_has(&o.spun, WORD, 4));
+	assert_true(dep_word_set_has(&o.spun, WORD, 4));
 	end_one(&o);
 }
 
@@ -660,7 +660,7 @@ static void wanted_ones(void **unused)
 
 	(void)unused;
 	begin_one(&o, true);
-	assert_int_equal(dep_places_add(&o.wanted, BASE, 4), 0);
+	assert_int_equal(dep_word_set_add(&o.wanted, BASE, 4), 0);
 	assert_true(dep_filter_wants(&o.s, me, BASE + 64, 4, DEP_READ));
 	for (i = 0; i < 3; i++) {
 		assert_false(dep_filter_wants(&o.s, me, BASE + 64, 4, DEP_READ));

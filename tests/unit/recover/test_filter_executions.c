@@ -87,8 +87,8 @@ static void begin_execution(struct execution *x)
 	for (i = 0; i < THREADS; i++)
 		assert_int_equal(dep_filter_init(&x->filter[i], &x->place.scope, i + 1), 0);
 	/* One that was counted in before. */
-	for (i = 0; i < DEP_COUNTERS_OFTEN; i++)
-		dep_counters_count(&x->place.counters, COUNTER, 8, 1);
+	for (i = 0; i < DEP_ATOMIC_COUNTERS_OFTEN; i++)
+		dep_atomic_counters_count(&x->place.counters, COUNTER, 8, 1);
 }
 
 static void end_execution(struct execution *x)
@@ -126,7 +126,7 @@ static void access_byte(struct execution *x, u32 t)
 		x->filter[t].singly = DEP_FILTER_SINGLY;
 	/* as machine code does */
 	bits = ~0ull >> (64 - size);
-	if (rnd() % 2 && dep_filter_later_near(&x->filter[t], DEP_CODE_PROGRAM, pc, address,
+	if (rnd() % 2 && dep_filter_defer_near(&x->filter[t], DEP_CODE_PROGRAM, pc, address,
 					       type & DEP_WRITE ? 0 : bits,
 					       type & DEP_WRITE ? bits : 0))
 		return;
@@ -141,9 +141,9 @@ static void show_joined(struct execution *x, u32 t, bool last)
 	union joined_room room;
 	struct dep_ref r;
 
-	while (dep_filter_take(&x->filter[t], &room.j)) {
+	while (dep_filter_flush(&x->filter[t], &room.j)) {
 		x->shown++;
-		race_access_joined(x->d[1], x->index[1][t], &room.j, 0);
+		race_access_page(x->d[1], x->index[1][t], &room.j, 0);
 	}
 	while (last && dep_filter_last(&x->filter[t], &r)) {
 		x->shown++;
@@ -165,14 +165,14 @@ static void synchronise(struct execution *x, u32 t)
 
 	if (!plain) {
 		show_put_off(x, t);
-		dep_filter_ticket(&x->filter[t], 0);
+		dep_filter_timestamp(&x->filter[t], 0);
 		r.type = DEP_MODIFY;
 		assert_int_equal(dep_filter_first(&x->filter[t], DEP_CODE_PROGRAM, &r),
-				 DEP_FILTERED_SHOW);
+				 DEP_FILTER_EMIT);
 	} else if (dep_filter_first(&x->filter[t], DEP_CODE_PROGRAM, &r) ==
-		   DEP_FILTERED_SHOW_BEHIND) {
+		   DEP_FILTER_FLUSH_THEN_EMIT) {
 		show_put_off(x, t);
-		dep_filter_turn(&x->filter[t]);
+		dep_filter_new_interval(&x->filter[t]);
 	}
 	/* What it was not known to do is not done. */
 	for (k = 0; k < 2; k++) {
@@ -183,7 +183,7 @@ static void synchronise(struct execution *x, u32 t)
 		race_release(x->d[k], x->index[k][t], &x->lock[k][l]);
 	}
 	if (!plain)
-		dep_filter_ticket(&x->filter[t], DEP_TK_BEHIND);
+		dep_filter_timestamp(&x->filter[t], DEP_TK_AFTER);
 }
 
 /* As recovery does. */
@@ -194,9 +194,9 @@ static void pass_ticket(struct execution *x, u32 t, u32 how)
 
 	if (dep_filter_locks(s, how, DEP_CODE_PROGRAM))
 		show_joined(x, t, false);
-	dep_filter_ticket(s, how);
+	dep_filter_timestamp(s, how);
 	s->held.pc = 0;
-	if (how & DEP_TK_BEHIND)
+	if (how & DEP_TK_AFTER)
 		x->held += held != 0;
 	else if (dep_filter_holds(s, how, DEP_CODE_PROGRAM))
 		s->held.pc = 1;
@@ -205,7 +205,7 @@ static void pass_ticket(struct execution *x, u32 t, u32 how)
 /* By a locked instruction that counts, or another one of the same word, or a plain read. */
 static void count(struct execution *x, u32 t)
 {
-	static const u32 hows[] = { 0, DEP_TK_COUNTS, DEP_TK_COUNTS | DEP_TK_BLIND };
+	static const u32 hows[] = { 0, DEP_TK_COUNTS, DEP_TK_COUNTS | DEP_TK_UNUSED };
 	u32 how = hows[rnd() % 3], l = rnd() % COUNTERS, k;
 	struct dep_ref r = { 1, COUNTER + 8 * l, 8, DEP_READ, 0 };
 	bool plain = rnd() % 16 == 0;
@@ -216,19 +216,19 @@ static void count(struct execution *x, u32 t)
 		r.type = DEP_MODIFY;
 	}
 	what = dep_filter_first(&x->filter[t], DEP_CODE_PROGRAM, &r);
-	if (what == DEP_FILTERED_SHOW_BEHIND)
+	if (what == DEP_FILTER_FLUSH_THEN_EMIT)
 		show_put_off(x, t);
-	if (what != DEP_FILTERED_OUT)
+	if (what != DEP_FILTER_DROP)
 		x->filter[t].held.pc = 0;
 	for (k = 0; k < 2; k++)
 		if (!plain && !(k && r.type & DEP_REF_COUNTS))
 			race_release(x->d[k], x->index[k][t], &x->counter[k][l]);
 	x->counted += (r.type & DEP_REF_COUNTS) != 0;
 	if (!plain)
-		pass_ticket(x, t, how | DEP_TK_BEHIND);
+		pass_ticket(x, t, how | DEP_TK_AFTER);
 	/* It has seen what is there by a flag, or by what it has read. */
 	for (k = 0; k < 2; k++)
-		if (!(how & DEP_TK_BLIND) && (!k || what != DEP_FILTERED_OUT))
+		if (!(how & DEP_TK_UNUSED) && (!k || what != DEP_FILTER_DROP))
 			race_acquire(x->d[k], x->index[k][t], &x->counter[k][l]);
 }
 
@@ -242,17 +242,17 @@ static void receive(struct execution *x, u32 t)
 		race_acquire(x->d[k], x->index[k][t], &x->lock[k][l]);
 }
 
-/* What is new to the filter, of a call that tells a size behind it. */
+/* What is new to the filter, of a call that tells a size after it. */
 static u64 call_it(struct execution *x, u32 t, u32 function, u64 a, u64 result)
 {
-	struct dep_passed passed = { .sp = 0x1000, .value = { a } };
+	struct dep_call_values passed = { .sp = 0x1000, .value = { a } };
 	struct dep_function_call f = { .function = function, .known = 1, .passed = &passed };
 	u64 again;
 
 	if (dep_filter_passes(&x->filter[t], &f))
 		show_joined(x, t, false);
 	again = dep_filter_function(&x->filter[t], &f, DEP_CODE_LIBRARY);
-	passed = (struct dep_passed){ .sp = 0x1008, .value = { result } };
+	passed = (struct dep_call_values){ .sp = 0x1008, .value = { result } };
 	f = (struct dep_function_call){ .is_return = 1, .known = 1, .passed = &passed };
 	if (dep_filter_passes(&x->filter[t], &f))
 		show_joined(x, t, false);

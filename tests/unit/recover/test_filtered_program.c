@@ -55,11 +55,11 @@ static bool covers(const struct turn *b, const struct turn *a)
 }
 
 /* Does it order threads?  @p: not told by the reference, but these words are known to. */
-static bool releases(const struct dep_ref *r, const struct dep_places *p)
+static bool releases(const struct dep_ref *r, const struct dep_word_set *p)
 {
 	if (!p)
 		return r->type & DEP_REF_RELEASES;
-	return r->type == DEP_WRITE && r->size <= 16 && dep_places_has(p, r->addr, r->size);
+	return r->type == DEP_WRITE && r->size <= 16 && dep_word_set_has(p, r->addr, r->size);
 }
 
 /* Functions that a thread is in; what it does in some of them is left out. */
@@ -78,7 +78,7 @@ static bool is_muted(const struct inside *in)
 	return false;
 }
 
-/* Return: is everything new behind it? */
+/* Return: is everything new after it? */
 static bool follow(struct inside *in, const struct dep_function_call *f)
 {
 	u64 sp = f->passed->sp, last = 0;
@@ -110,14 +110,14 @@ static bool only_receives(const struct dep_event *e)
 	       ((e->id & ~DEP_EV_ENTER) == ADEPT_EV_SYSCALL && dep_call_receives(call->nr));
 }
 
-static bool is_turn(struct inside *in, const struct dep_item *it)
+static bool ends_interval(struct inside *in, const struct dep_item *it)
 {
 	switch (it->kind) {
 	case DEP_ITEM_REF:
-	case DEP_ITEM_JOINED:
+	case DEP_ITEM_PAGE:
 		return false;
-	case DEP_ITEM_TICKET:
-		return !it->ticket.behind && !is_muted(in);
+	case DEP_ITEM_TIMESTAMP:
+		return !it->timestamp.after && !is_muted(in);
 	case DEP_ITEM_FUNCTION:
 		return follow(in, &it->function);
 	default:
@@ -129,7 +129,7 @@ static bool is_turn(struct inside *in, const struct dep_item *it)
 	}
 }
 
-static void add_joined(struct turn *t, const struct dep_joined *j, u64 *refs)
+static void add_page_accesses(struct turn *t, const struct dep_page_accesses *j, u64 *refs)
 {
 	struct dep_ref r;
 	u32 at = 0, b;
@@ -142,17 +142,17 @@ static void add_joined(struct turn *t, const struct dep_joined *j, u64 *refs)
 }
 
 /* The turn that begins with item *@i of @l; returns whether there is another one. */
-static bool next_turn(const struct dep_loaded *l, const struct dep_places *p, struct inside *in,
-		      size_t *i, struct turn *t, u64 *refs)
+static bool next_turn(const struct dep_segment_items *l, const struct dep_word_set *p,
+		      struct inside *in, size_t *i, struct turn *t, u64 *refs)
 {
 	const struct dep_ref *r;
 	u32 b;
 
 	memset(t, 0, sizeof(*t));
-	for (; *i < l->nitems && !is_turn(in, &l->item[*i]); (*i)++) {
+	for (; *i < l->nitems && !ends_interval(in, &l->item[*i]); (*i)++) {
 		/* What was put off was not done in there. */
-		if (l->item[*i].kind == DEP_ITEM_JOINED)
-			add_joined(t, l->item[*i].joined, refs);
+		if (l->item[*i].kind == DEP_ITEM_PAGE)
+			add_page_accesses(t, l->item[*i].joined, refs);
 		if (l->item[*i].kind != DEP_ITEM_REF || is_muted(in))
 			continue;
 		r = &l->item[*i].ref;
@@ -166,8 +166,9 @@ static bool next_turn(const struct dep_loaded *l, const struct dep_places *p, st
 }
 
 /* Machine code may also show what follows a write that orders, in its record, before that. */
-static void compare_loaded(const struct dep_loaded *all, const struct dep_loaded *left,
-			   const struct dep_places *locked, bool native, u64 *refs)
+static void compare_loaded(const struct dep_segment_items *all,
+			   const struct dep_segment_items *left, const struct dep_word_set *locked,
+			   bool native, u64 *refs)
 {
 	struct inside in_all = { .n = 0 }, in_left = { .n = 0 };
 	static struct turn a, b;
@@ -194,13 +195,13 @@ static u8 any_code(void *arg, u32 process, u64 pc)
 }
 
 /* Some of the words that are accessed are locked by others, by one of @in accesses. */
-static void lock_some(struct one *o, const struct dep_loaded *l, u32 in)
+static void lock_some(struct one *o, const struct dep_segment_items *l, u32 in)
 {
 	size_t i;
 
 	for (i = 0; i < l->nitems; i++)
 		if (l->item[i].kind == DEP_ITEM_REF && rnd() % in == 0)
-			dep_places_add(&o->locked, l->item[i].ref.addr, 4);
+			dep_word_set_add(&o->locked, l->item[i].ref.addr, 4);
 }
 
 #define TIMES	(2 * DEP_NATIVE_RUNS + 8)
@@ -210,7 +211,7 @@ static void compare_often(struct dep_store *store, const struct dep_segment *seg
 			  u64 *refs)
 {
 	const u32 want = DEP_WANT_REFS | DEP_WANT_FUNCTIONS;
-	struct dep_loaded *all = dep_load(store, seg, want, NULL, false, NULL), *left;
+	struct dep_segment_items *all = dep_load(store, seg, want, NULL, false, NULL), *left;
 	u64 other[2];
 	u32 i;
 
@@ -219,7 +220,7 @@ static void compare_often(struct dep_store *store, const struct dep_segment *seg
 	for (i = 0; i < TIMES; i++) {
 		o->scope.interpret = i % 2;
 		o->scope.singly = i % 3 == 0;
-		dep_filter_lost(&o->s);
+		dep_filter_reset(&o->s);
 		left = dep_load(store, seg, want, &o->s, false, NULL);
 		assert_non_null(left);
 		compare_loaded(all, left, &o->locked, !o->scope.interpret,
@@ -264,7 +265,7 @@ static struct dep_store *make_store(const struct stream *s, char *dir, size_t si
 	assert_int_equal(close_writer(w, NULL, 0), 0);
 	assert_int_equal(dep_store_open(&store, dir), 0);
 	if (rnd() % 2)
-		assert_non_null(dep_native_plain(store));
+		assert_non_null(dep_jit_lookup(store));
 	return store;
 }
 
@@ -328,10 +329,10 @@ static void make_segments(struct stream *s, u64 seed)
 	stream_close(s);
 }
 
-/* All items of @part, whose they stay, one behind the other. */
-static struct dep_loaded joined(struct dep_loaded **part, size_t n)
+/* All items of @part, whose they stay, one after the other. */
+static struct dep_segment_items joined(struct dep_segment_items **part, size_t n)
 {
-	struct dep_loaded all = { .nitems = 0 };
+	struct dep_segment_items all = { .nitems = 0 };
 	size_t i;
 
 	for (i = 0; i < n; i++) {
@@ -352,7 +353,7 @@ static struct dep_loaded joined(struct dep_loaded **part, size_t n)
  * Return: how many of them had such accesses at their end.
  */
 static u32 load_segments(struct dep_store *store, struct dep_filter *filter, bool more,
-			  struct dep_loaded **part)
+			  struct dep_segment_items **part)
 {
 	const struct dep_segment *seg;
 	size_t i, n = dep_store_segments(store, &seg);
@@ -368,7 +369,7 @@ static u32 load_segments(struct dep_store *store, struct dep_filter *filter, boo
 	return ret;
 }
 
-static void free_segments(struct dep_loaded **part, size_t n, struct dep_loaded *all)
+static void free_segments(struct dep_segment_items **part, size_t n, struct dep_segment_items *all)
 {
 	while (n--)
 		dep_loaded_free(part[n]);
@@ -378,10 +379,10 @@ static void free_segments(struct dep_loaded **part, size_t n, struct dep_loaded 
 /* Return: as load_segments() does. */
 static u32 compare_whole(struct dep_store *store, struct one *o)
 {
-	static struct dep_loaded *part[2][SEGMENTS];
+	static struct dep_segment_items *part[2][SEGMENTS];
 	const struct dep_segment *seg;
 	size_t n = dep_store_segments(store, &seg);
-	struct dep_loaded all, left;
+	struct dep_segment_items all, left;
 	u64 refs[2] = { 0 };
 	u32 k, ret = 0;
 
@@ -390,7 +391,7 @@ static u32 compare_whole(struct dep_store *store, struct one *o)
 	lock_some(o, &all, 1000);
 	for (k = 0; k < TIMES; k++) {
 		o->scope.interpret = k % 2;
-		dep_filter_lost(&o->s);
+		dep_filter_reset(&o->s);
 		o->s.next_seq = seg[0].seq;
 		ret += load_segments(store, &o->s, true, part[1]);
 		assert_null(o->s.seen.later);
@@ -402,7 +403,7 @@ static u32 compare_whole(struct dep_store *store, struct one *o)
 	return ret;
 }
 
-/* Where what a segment puts off is told by one behind it, too. */
+/* Where what a segment puts off is told by one after it, too. */
 static void from_segment_to_segment(void **unused)
 {
 	struct dep_store *store;
@@ -433,7 +434,7 @@ static void before_unreadable(void **unused)
 {
 	const u32 want = DEP_WANT_REFS | DEP_WANT_FUNCTIONS;
 	const struct dep_segment *seg;
-	struct dep_loaded *l;
+	struct dep_segment_items *l;
 	struct dep_store *store;
 	struct dep_segment bad;
 	struct stream s;
@@ -455,7 +456,7 @@ static void before_unreadable(void **unused)
 	bad.offset += 8;
 	l = dep_load(store, &bad, want, &o.s, true, NULL);
 	assert_true(l && l->err && !o.s.seen.later);
-	assert_true(l->nitems && l->item[0].kind == DEP_ITEM_JOINED);
+	assert_true(l->nitems && l->item[0].kind == DEP_ITEM_PAGE);
 	dep_loaded_free(l);
 	end_one(&o);
 	dep_store_close(store);
@@ -485,7 +486,7 @@ static void space_again(void **unused)
 		DEP_WANT_REFS, DEP_WANT_REFS | DEP_WANT_FUNCTIONS, DEP_WANT_FUNCTIONS,
 	};
 	struct dep_load_space *space = dep_load_space_new();
-	struct dep_loaded *own, *l;
+	struct dep_segment_items *own, *l;
 	const struct dep_segment *seg;
 	struct dep_store *store;
 	struct stream s;
@@ -520,7 +521,7 @@ static void space_again(void **unused)
 static u64 turns(const struct stream *s, u64 *lost)
 {
 	const struct dep_segment *seg;
-	struct dep_loaded *l;
+	struct dep_segment_items *l;
 	struct dep_store *store;
 	struct one o;
 	char dir[128];

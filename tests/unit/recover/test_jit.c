@@ -134,10 +134,10 @@ static void end(struct made *m, u32 nops)
 
 struct bench {
 	struct dep_store store;
-	struct dep_scope scope;
-	struct dep_places locked, spun;
+	struct dep_process_filter scope;
+	struct dep_word_set locked, spun;
 	struct dep_filter filter;
-	struct dep_run r;
+	struct dep_interp r;
 	u64 values[OPS * VALUES];
 };
 
@@ -154,14 +154,14 @@ static void set_up(struct bench *b, const bool *plain)
 	u32 i;
 
 	memset(b, 0, sizeof(*b));
-	dep_places_init(&b->locked);
-	dep_places_init(&b->spun);
-	b->scope = (struct dep_scope){
+	dep_word_set_init(&b->locked);
+	dep_word_set_init(&b->spun);
+	b->scope = (struct dep_process_filter){
 		.code = the_programs, .locked = &b->locked, .spun = &b->spun,
 	};
 	assert_int_equal(dep_filter_init(&b->filter, &b->scope, 1), 0);
 	b->r.filter = &b->filter;
-	b->r.native = *plain ? dep_native_plain(&b->store) : dep_native_of(&b->store);
+	b->r.native = *plain ? dep_jit_lookup(&b->store) : dep_native_of(&b->store);
 	assert_non_null(b->r.native);
 	b->r.known = 0xffff;
 	for (i = 0; i < OPS * VALUES; i++)
@@ -172,8 +172,8 @@ static void tear_down(struct bench *b)
 {
 	b->store.native_free(b->store.native);
 	dep_filter_free(&b->filter);
-	dep_places_free(&b->locked);
-	dep_places_free(&b->spun);
+	dep_word_set_free(&b->locked);
+	dep_word_set_free(&b->spun);
 }
 
 static bool compile(struct bench *b, struct made *m)
@@ -261,7 +261,7 @@ static void same_as_interpreted(void **plain)
 			assert_true(lately[i] == (i < words ? sums[i] : last[i]));
 		}
 		b.r.value = sums;
-		assert_int_equal(dep_run_ops(&b.r, &m.p, 0, done, 0), 0);
+		assert_int_equal(dep_interp_ops(&b.r, &m.p, 0, done, 0), 0);
 		assert_int_equal(b.r.value - sums, words);
 		assert_memory_equal(native, b.r.slot, sizeof(native));
 		assert_true(kreg == b.r.kreg);
@@ -283,9 +283,9 @@ static void one_ref(struct made *m, u32 i, s32 imm, u32 size, u32 type)
 
 static void note(struct bench *b, u64 addr, u32 size, bool write)
 {
-	const struct dep_seen_access a = { .addr = addr, .size = size, .write = write };
+	const struct dep_access_set_access a = { .addr = addr, .size = size, .write = write };
 
-	dep_seen_note(&b->filter.seen, &a);
+	dep_access_set_add(&b->filter.seen, &a);
 }
 
 static void references(void **plain)
@@ -300,7 +300,7 @@ static void references(void **plain)
 
 	set_up(&b, *plain);
 	b.filter.who[0] = DEP_FILTER_PROGRAM;
-	b.filter.tag[0] = dep_seen_tag(&b.filter.seen, DEP_FILTER_PROGRAM);
+	b.filter.tag[0] = dep_access_set_tag(&b.filter.seen, DEP_FILTER_PROGRAM);
 	b.r.slot[X86_RDI] = at;
 	begin(&m, 1000);
 	one_ref(&m, 0, 8, 4, DEP_READ);
@@ -336,11 +336,11 @@ static void references(void **plain)
 	assert_true(take_run(&taken, &b.filter, &r, true, &joined));
 	assert_true(r.addr == at + 0x10000 && r.size == 8);
 	/* nor is that which orders */
-	dep_places_add(&b.locked, at + 0x20000, 4);
+	dep_word_set_add(&b.locked, at + 0x20000, 4);
 	b.r.slot[X86_RDI] = at + 0x20000;
 	assert_int_equal(dep_native_op(run(&b, &m, 2)), 0);
 	/* In a new turn nothing has been seen. */
-	dep_filter_turn(&b.filter);
+	dep_filter_new_interval(&b.filter);
 	b.r.slot[X86_RDI] = at;
 	assert_int_equal(dep_native_op(run(&b, &m, 3)), 0);
 	tear_down(&b);

@@ -39,8 +39,8 @@ static int collect(void *arg, const struct dep_segment *seg, const struct dep_it
 			memcpy(copy, items[i].event.payload, items[i].event.size);
 			g->item[g->n + i].event.payload = copy;
 		} else if (items[i].kind == DEP_ITEM_FUNCTION) {
-			copy = malloc(sizeof(struct dep_passed));
-			memcpy(copy, items[i].function.passed, sizeof(struct dep_passed));
+			copy = malloc(sizeof(struct dep_call_values));
+			memcpy(copy, items[i].function.passed, sizeof(struct dep_call_values));
 			g->item[g->n + i].function.passed = copy;
 		}
 	g->n += n;
@@ -82,7 +82,8 @@ static int same(const struct dep_item *a, const struct dep_item *b, int longer)
 		       a->function.function == b->function.function &&
 		       a->function.is_return == b->function.is_return &&
 		       a->function.known == b->function.known &&
-		       !memcmp(a->function.passed, b->function.passed, sizeof(struct dep_passed));
+		       !memcmp(a->function.passed, b->function.passed,
+			       sizeof(struct dep_call_values));
 	default:
 		return a->event.id == b->event.id && a->event.size == b->event.size &&
 		       (a->event.id != ADEPT_EV_SYSCALL || a->event.pc == b->event.pc) &&
@@ -142,7 +143,7 @@ static void check_seams(struct dep_store *store, const struct dep_segment *seg, 
 	size_t i;
 
 	for (i = 0; i + 1 < n; i++)
-		if (dep_recover_seam(store, &seg[i], &seg[i + 1], NULL)) {
+		if (dep_recover_check_boundary(store, &seg[i], &seg[i + 1], NULL)) {
 			fprintf(stderr, "%s\n", dep_error());
 			fail();
 		}

@@ -214,7 +214,7 @@ u32 sym_line(const char *source, const char *mark)
 	assert_non_null(f);
 	while (!found && fgets(line, sizeof(line), f)) {
 		n++;
-		/* Comments end behind a mark, in C with a star. */
+		/* Comments end after a mark, in C with a star. */
 		if (strstr(line, want))
 			found = n;
 	}

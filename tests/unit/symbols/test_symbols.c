@@ -60,9 +60,9 @@ static size_t frames(struct fixture *f, const char *name, struct dep_place *p)
 	return dep_symbols_frames(f->t.s, 1, sym_at(&f->r, name), 0, p, DEP_PLACES);
 }
 
-static int object(struct fixture *f, const char *name, u64 behind, u32 size, struct dep_object *o)
+static int object(struct fixture *f, const char *name, u64 after, u32 size, struct dep_object *o)
 {
-	return dep_symbols_object(f->t.s, 1, sym_at(&f->r, name) + behind, size, 0, o);
+	return dep_symbols_object(f->t.s, 1, sym_at(&f->r, name) + after, size, 0, o);
 }
 
 /* What one compiler calls long is long int to another. */
@@ -122,7 +122,7 @@ static bool has_dwarf(const struct fixture *f)
 	return false;
 }
 
-/* Compilers put a point and what they did to the function behind its name. */
+/* Compilers put a point and what they did to the function after its name. */
 static void expect_linker_name(const char *got, const char *function)
 {
 	size_t n = strlen(function);
@@ -218,7 +218,7 @@ static void check_c_data(struct fixture *f, bool old)
 	assert_int_equal(dep_symbols_object(f->t.s, 2, sym_at(&f->r, "ticks"), 4, 0, &o), 0);
 }
 
-/* The stubs behind _init, which has no size, are none of it. */
+/* The stubs after _init, which has no size, are none of it. */
 static void stubs(void **state)
 {
 	struct dep_place p;
@@ -255,7 +255,7 @@ static void c_forms(void **state)
 		check_c_functions(&f);
 		check_c_code(&f, forms[i]);
 		check_c_data(&f, strchr(forms[i], '4'));
-		assert_int_equal(dep_symbols_notes(f.t.s, &note), 0);
+		assert_int_equal(dep_symbols_messages(f.t.s, &note), 0);
 		end(&f);
 		n++;
 	}

@@ -39,7 +39,7 @@ static void expect_nameless(struct sym_store *t, const struct sym_run *r, const 
 		assert_int_equal(dep_symbols_object(t->s, 1, sym_at(r, "key"), 4, 0, &o), 0);
 		assert_int_equal(dep_symbols_find(t->s, 1, "outer", NULL, 0), 0);
 	}
-	assert_int_equal(dep_symbols_notes(t->s, &note), 1);
+	assert_int_equal(dep_symbols_messages(t->s, &note), 1);
 	assert_non_null(strstr(note[0], why));
 	assert_non_null(strstr(note[0], path));
 }
@@ -190,7 +190,7 @@ void no_files(void **state)
 	assert_string_equal(p->module, "[unknown]");
 	assert_int_equal(dep_symbols_object(t.s, 1, 0x7123, 4, 0, &o), 0);
 	assert_int_equal(dep_symbols_find(t.s, 1, "main", NULL, 0), 0);
-	assert_int_equal(dep_symbols_notes(t.s, &note), 0);
+	assert_int_equal(dep_symbols_messages(t.s, &note), 0);
 	sym_store_end(&t);
 }
 

@@ -25,7 +25,7 @@ u64 native_pc(void);
 
 /**
  * native_run() - run one instruction
- * @code: its bytes; control must arrive behind it
+ * @code: its bytes; control must arrive after it
  * @len: their number
  * @in: registers before it, all sixteen, and the flags
  * @out: registers after it

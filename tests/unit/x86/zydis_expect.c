@@ -108,7 +108,7 @@ static void one_mem(struct x86_insn *want, const ZydisDecodedOperand *op, unsign
 		m->seg = X86_SEG_FS;
 	if (op->mem.segment == ZYDIS_REGISTER_GS)
 		m->seg = X86_SEG_GS;
-	/* Its destination is behind es, whatever the prefix; Zydis applies that to both. */
+	/* Its destination is after es, whatever the prefix; Zydis applies that to both. */
 	if (is("movdir64b") && rw == X86_W)
 		m->seg = X86_SEG_NONE;
 	m->rw = rw;

@@ -15,7 +15,7 @@
 
 /** struct out - buffered output; @error is the errno of the first failed write */
 struct out {
-	int fd;			/* standard output, unless set behind out_begin() */
+	int fd;			/* standard output, unless set after out_begin() */
 	char *at;
 	char *buf;		/* OUT_ROOM + OUT_SLACK bytes */
 	int error;

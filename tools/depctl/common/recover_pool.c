@@ -39,8 +39,8 @@ static void *worker(void *arg)
 		if (i >= job->n)
 			return NULL;
 		counts = (struct dep_counts){ 0 };
-		ret = dep_recover_seam(job->store, &job->segs[i],
-				       job->seams ? next_of(job, i) : NULL, &counts);
+		ret = dep_recover_check_boundary(job->store, &job->segs[i],
+						 job->seams ? next_of(job, i) : NULL, &counts);
 		pthread_mutex_lock(&p->lock);
 		job->done(job->arg, i, ret, &counts, ret ? dep_error() : "");
 		progress(++p->finished);

@@ -96,7 +96,7 @@ static int connect_there(struct client *c, const char *path)
 }
 
 /* In the directory of the socket @path. */
-static int connect_beside(struct client *c, const char *path, const char *name)
+static int connect_tail(struct client *c, const char *path, const char *name)
 {
 	const char *slash = strrchr(path, '/');
 	char other[PATH_MAX];
@@ -117,7 +117,7 @@ int client_find(struct client *c, const char *socket, const char *name, bool is_
 	if (socket)
 		return connect_there(c, socket);
 	if (env && *env)
-		return is_control ? connect_there(c, env) : connect_beside(c, env, name);
+		return is_control ? connect_there(c, env) : connect_tail(c, env, name);
 	if (rundir && *rundir) {
 		snprintf(path, sizeof(path), "%s/%s", rundir, name);
 		return connect_there(c, path);

@@ -102,7 +102,7 @@ static void put_session(struct out *o, const cJSON *s)
 	const cJSON *lag = cJSON_GetObjectItemCaseSensitive(s, "lag");
 	const cJSON *loss = cJSON_GetObjectItemCaseSensitive(s, "loss");
 	const char *store = client_string(s, "store"), *error = client_string(s, "error");
-	char user[16], a[16], raw[16], stored[16], behind[16];
+	char user[16], a[16], raw[16], stored[16], after[16];
 
 	out_printf(o, "%6.0f %-9.9s %-8s %8.0f %8s %5.0f %10s %10s %10s  ", client_number(s, "id"),
 		   client_string(s, "state"), user_name(client_number(s, "uid"), user),
@@ -110,7 +110,7 @@ static void put_session(struct out *o, const cJSON *s)
 		   client_number(s, "live_processes"),
 		   human_size(client_number(s, "raw_bytes"), raw),
 		   human_size(client_number(s, "stored_bytes"), stored),
-		   human_size(client_number(lag, "bytes"), behind));
+		   human_size(client_number(lag, "bytes"), after));
 	put_plain(o, client_string(s, "command"));
 	if (*store) {
 		out_text(o, " -> ");

@@ -3,7 +3,7 @@
  * What the source says of an access.
  *
  * An atomic load or store is a move like any other where no other thread's instruction is locked,
- * and debug information has no type of what is behind a pointer; but it has the line and column of
+ * and debug information has no type of what is after a pointer; but it has the line and column of
  * each instruction.  If there stands atomic_load(), __atomic_store_n() or the like it is one.
  */
 #include <ctype.h>

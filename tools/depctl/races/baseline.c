@@ -10,7 +10,7 @@
 #define BASELINE_BYTES	(256u << 20)
 
 /* Where it is, or would be. */
-static char *slot_of(const struct races_known *k, const char *fingerprint)
+static char *slot_of(const struct races_baseline *k, const char *fingerprint)
 {
 	char digits[16] = "";
 	size_t i;
@@ -22,9 +22,9 @@ static char *slot_of(const struct races_known *k, const char *fingerprint)
 	return k->print[i & (k->room - 1)];
 }
 
-static int grow(struct races_known *k)
+static int grow(struct races_baseline *k)
 {
-	struct races_known more = { .room = k->room ? k->room * 2 : 64 };
+	struct races_baseline more = { .room = k->room ? k->room * 2 : 64 };
 	size_t i;
 
 	more.print = calloc(more.room, sizeof(*more.print));
@@ -39,7 +39,7 @@ static int grow(struct races_known *k)
 	return 0;
 }
 
-int races_known_add(struct races_known *k, const char *fingerprint)
+int races_baseline_add(struct races_baseline *k, const char *fingerprint)
 {
 	char *slot;
 
@@ -51,7 +51,7 @@ int races_known_add(struct races_known *k, const char *fingerprint)
 	return 0;
 }
 
-bool races_known_has(const struct races_known *k, const char *fingerprint)
+bool races_baseline_has(const struct races_baseline *k, const char *fingerprint)
 {
 	return k->n && *slot_of(k, fingerprint);
 }
@@ -62,7 +62,7 @@ static bool is_fingerprint(const char *s)
 	       strspn(s, "0123456789abcdef") == RACE_FINGERPRINT - 1;
 }
 
-static int take(struct races_known *k, const cJSON *answer, const char *file)
+static int take(struct races_baseline *k, const cJSON *answer, const char *file)
 {
 	const cJSON *races = cJSON_GetObjectItemCaseSensitive(answer, "races"), *race;
 	const char *print;
@@ -77,7 +77,7 @@ static int take(struct races_known *k, const cJSON *answer, const char *file)
 			warn("%s: a race has no fingerprint", file);
 			return -1;
 		}
-		if (races_known_add(k, print)) {
+		if (races_baseline_add(k, print)) {
 			warn("out of memory");
 			return -1;
 		}
@@ -85,7 +85,7 @@ static int take(struct races_known *k, const cJSON *answer, const char *file)
 	return 0;
 }
 
-int races_known_read(struct races_known *k, const char *file)
+int races_baseline_read(struct races_baseline *k, const char *file)
 {
 	size_t size;
 	char *text = read_input(file, BASELINE_BYTES, &size);
@@ -104,7 +104,7 @@ int races_known_read(struct races_known *k, const char *file)
 	return ret;
 }
 
-void races_known_free(struct races_known *k)
+void races_baseline_free(struct races_baseline *k)
 {
 	free(k->print);
 }

@@ -21,7 +21,7 @@ static uint64_t count_empty(struct dep_store *store)
 }
 
 /* What the verdict says beside the counts of losses, which are reasons of their own. */
-static void take_verdict(struct races_sums *s, struct dep_store *store)
+static void take_verdict(struct races_summary *s, struct dep_store *store)
 {
 	const struct dep_verdict *v = dep_store_verdict(store);
 	size_t i;
@@ -36,11 +36,12 @@ static void take_verdict(struct races_sums *s, struct dep_store *store)
 	}
 }
 
-void races_sums_init(struct races_sums *s, struct dep_store *store, const struct dep_races *found)
+void races_summary_init(struct races_summary *s, struct dep_store *store,
+			const struct dep_races *found)
 {
 	struct races_reasons why;
 
-	*s = (struct races_sums){
+	*s = (struct races_summary){
 		.references = found->references, .gaps = found->gaps,
 		.disorder = found->disorder, .unsettled = found->unsettled,
 		.crowded = found->crowded, .unpredicted = found->unpredicted,
@@ -59,7 +60,7 @@ static void add(struct races_reasons *r, uint64_t n, const char *one, const char
 			 n == 1 ? one : more);
 }
 
-void races_reasons(struct races_reasons *r, const struct races_sums *s)
+void races_reasons(struct races_reasons *r, const struct races_summary *s)
 {
 	const struct dep_loss *l = &s->loss;
 

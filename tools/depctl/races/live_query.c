@@ -33,10 +33,10 @@ int races_recorder_wait(void *arg, unsigned int ms)
 	return 1;
 }
 
-int races_beside(struct races_report *r, const char *path, int session, int over, size_t *found)
+int races_tail(struct races_report *r, const char *path, int session, int over, size_t *found)
 {
 	struct races_recorder recorder = { .fd = over, .goes_on = true };
-	struct dep_beside beside = {
+	struct dep_live_options beside = {
 		.wait = races_recorder_wait, .arg = &recorder, .session = session,
 	};
 	struct dep_store *store;
@@ -52,7 +52,7 @@ int races_beside(struct races_report *r, const char *path, int session, int over
 		dep_store_close(store);
 		return EXIT_FAILURE;
 	}
-	races_report_beside(r, &beside, true);
+	races_report_tail(r, &beside, true);
 	status = races_report(r, store, path, STDOUT_FILENO, found);
 	dep_store_close(store);
 	if (status != -EOPNOTSUPP)
@@ -62,7 +62,7 @@ int races_beside(struct races_report *r, const char *path, int session, int over
 	} while (!ret);
 	if (ret < 0)
 		return EXIT_FAILURE;
-	races_report_beside(r, NULL, false);
+	races_report_tail(r, NULL, false);
 	store = open_store(path);
 	status = store ? races_report(r, store, path, STDOUT_FILENO, found) : EXIT_FAILURE;
 	dep_store_close(store);

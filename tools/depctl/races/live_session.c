@@ -63,7 +63,7 @@ static int look_afterwards(struct races_report *r, struct live *l, const char *p
 	warn("rings of the kernel module cannot be followed: races are told when it has ended");
 	while (!wait_over(l, 1000))
 		;
-	races_report_beside(r, NULL, false);
+	races_report_tail(r, NULL, false);
 	store = open_store(path);
 	status = store ? races_report(r, store, path, STDOUT_FILENO, found) : EXIT_FAILURE;
 	dep_store_close(store);
@@ -73,7 +73,7 @@ static int look_afterwards(struct races_report *r, struct live *l, const char *p
 int races_live(struct races_report *r, uint32_t id, const char *socket, size_t *found)
 {
 	struct live l = { .c = { .fd = -1 }, .id = id };
-	struct dep_beside beside = { .wait = wait_over, .arg = &l, .session = -1 };
+	struct dep_live_options beside = { .wait = wait_over, .arg = &l, .session = -1 };
 	struct dep_store *store = NULL;
 	int status = EXIT_FAILURE;
 	char path[PATH_MAX];
@@ -85,7 +85,7 @@ int races_live(struct races_report *r, uint32_t id, const char *socket, size_t *
 		warn("%s", dep_error());
 		goto out;
 	}
-	races_report_beside(r, &beside, true);
+	races_report_tail(r, &beside, true);
 	status = races_report(r, store, path, STDOUT_FILENO, found);
 	if (status == -EOPNOTSUPP)
 		status = look_afterwards(r, &l, path, found);

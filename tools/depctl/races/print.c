@@ -77,7 +77,7 @@ void race_print_text(struct out *o, const struct race_view *v)
 	const struct dep_race *r = v->race;
 	int i;
 
-	out_printf(o, "%s%s: ", r->predicted ? "predicted " : "", race_rank_name(v->rank));
+	out_printf(o, "%s%s: ", r->predicted ? "predicted " : "", race_confidence_name(v->rank));
 	if (r->access[0].flags & DEP_ACCESS_DESCRIPTOR)
 		out_printf(o, "descriptor %llu", (unsigned long long)r->address);
 	else if (r->access[0].flags & DEP_ACCESS_OBJECT)
@@ -108,7 +108,7 @@ void race_print_text(struct out *o, const struct race_view *v)
 		text_stack(o, &v->stack[i]);
 		race_text_held(o, v, i);
 	}
-	race_text_steps(o, v);
+	race_text_witness(o, v);
 	text_block(o, v);
 	for (i = 1; i >= 0; i--)
 		text_birth(o, v, i);
@@ -168,7 +168,7 @@ static void text_suppressions(struct out *o, const struct suppressions *s, bool 
 	}
 }
 
-static void text_complete(struct out *o, const struct races_sums *s)
+static void text_complete(struct out *o, const struct races_summary *s)
 {
 	struct races_reasons why;
 	size_t i;
@@ -182,20 +182,20 @@ static void text_complete(struct out *o, const struct races_sums *s)
 	out_text(o, "\n");
 }
 
-void races_end_text(struct out *o, const struct races_sums *s, const struct races_options *how,
+void races_end_text(struct out *o, const struct races_summary *s, const struct races_options *how,
 		    const struct suppressions *suppressions)
 {
-	out_printf(o, "%zu race%s in %llu references", s->count[RANK_RACE],
-		   s->count[RANK_RACE] == 1 ? "" : "s", (unsigned long long)s->references);
-	if (s->count[RANK_UNLESS_ATOMIC])
-		out_printf(o, "; %zu more unless a word is atomic", s->count[RANK_UNLESS_ATOMIC]);
-	if (s->count[RANK_UNLESS_BEHIND])
-		out_printf(o, "; %zu unless behind the end of a string",
-			   s->count[RANK_UNLESS_BEHIND]);
-	if (s->count[RANK_UNLESS_EARLY])
-		out_printf(o, "; %zu unless loaded early", s->count[RANK_UNLESS_EARLY]);
-	if (s->count[RANK_LIBRARY])
-		out_printf(o, "; %zu inside of the C library", s->count[RANK_LIBRARY]);
+	out_printf(o, "%zu race%s in %llu references", s->count[RACE_CERTAIN],
+		   s->count[RACE_CERTAIN] == 1 ? "" : "s", (unsigned long long)s->references);
+	if (s->count[RACE_UNLESS_ATOMIC])
+		out_printf(o, "; %zu more unless a word is atomic", s->count[RACE_UNLESS_ATOMIC]);
+	if (s->count[RACE_UNLESS_OVERREAD])
+		out_printf(o, "; %zu unless after the end of a string",
+			   s->count[RACE_UNLESS_OVERREAD]);
+	if (s->count[RACE_UNLESS_SPECULATIVE])
+		out_printf(o, "; %zu unless loaded early", s->count[RACE_UNLESS_SPECULATIVE]);
+	if (s->count[RACE_IN_LIBRARY])
+		out_printf(o, "; %zu inside of the C library", s->count[RACE_IN_LIBRARY]);
 	out_text(o, "\n");
 	if (how->nsuppressions) {
 		out_printf(o, "suppressed: %zu\n", s->suppressed);
@@ -285,14 +285,14 @@ void race_print_json(struct json *j, const struct race_view *v)
 	const struct dep_race *r = v->race;
 
 	json_object(j, NULL);
-	json_str(j, "kind", race_rank_name(v->rank));
+	json_str(j, "kind", race_confidence_name(v->rank));
 	json_str(j, "fingerprint", v->fingerprint);
 	json_u64(j, "process", r->process);
 	json_str(j, "variable", v->named ? v->object.name : "");
 	json_hex(j, "addr", r->address);
 	json_u64(j, "size", r->size);
 	json_u64(j, "count", r->predicted ? 0 : r->count);
-	race_json_steps(j, v);
+	race_json_witness(j, v);
 	if (r->block_size) {
 		json_object(j, "block");
 		json_hex(j, "addr", r->block);
@@ -328,7 +328,7 @@ static void json_suppressions(struct json *j, const struct suppressions *s)
 	json_close(j, ']');
 }
 
-void races_end_json(struct json *j, const struct races_sums *s,
+void races_end_json(struct json *j, const struct races_summary *s,
 		    const struct suppressions *suppressions)
 {
 	struct races_reasons why;
@@ -336,10 +336,10 @@ void races_end_json(struct json *j, const struct races_sums *s,
 
 	races_reasons(&why, s);
 	json_close(j, ']');
-	json_u64(j, "unless_atomic", s->count[RANK_UNLESS_ATOMIC]);
-	json_u64(j, "unless_behind", s->count[RANK_UNLESS_BEHIND]);
-	json_u64(j, "unless_early", s->count[RANK_UNLESS_EARLY]);
-	json_u64(j, "in_library", s->count[RANK_LIBRARY]);
+	json_u64(j, "unless_atomic", s->count[RACE_UNLESS_ATOMIC]);
+	json_u64(j, "unless_behind", s->count[RACE_UNLESS_OVERREAD]);
+	json_u64(j, "unless_early", s->count[RACE_UNLESS_SPECULATIVE]);
+	json_u64(j, "in_library", s->count[RACE_IN_LIBRARY]);
 	json_u64(j, "suppressed", s->suppressed);
 	json_suppressions(j, suppressions);
 	json_u64(j, "not_new", s->known);

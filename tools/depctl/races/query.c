@@ -9,7 +9,7 @@
 #include "tools/depctl/depctl.h"
 #include "races.h"
 
-enum { OPT_LIVE = 600, OPT_DEPD, OPT_BESIDE };
+enum { OPT_LIVE = 600, OPT_DEPD, OPT_TAIL_FDS };
 
 struct query {
 	const char *path;
@@ -41,7 +41,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_DEPD:
 		q->socket = arg;
 		return 0;
-	case OPT_BESIDE:
+	case OPT_TAIL_FDS:
 		q->beside = sscanf(arg, "%d,%d%c", &q->ring, &q->over, &more) == 2;
 		if (!q->beside)
 			argp_error(state, "two descriptors, not '%s'", arg);
@@ -69,7 +69,7 @@ static const struct argp_option options[] = {
 	{ "live", OPT_LIVE, NULL, 0, "Of SESSION, which depd records: tell at once of each race "
 	  "that is suspected, and report when it has ended; in front of SESSION", 1 },
 	{ "socket", OPT_DEPD, "PATH", 0, "Where depd listens", 9 },
-	{ "beside", OPT_BESIDE, "FD,FD", OPTION_HIDDEN, NULL, 9 },	/* how depd calls this */
+	{ "beside", OPT_TAIL_FDS, "FD,FD", OPTION_HIDDEN, NULL, 9 },	/* how depd calls this */
 	{ 0 }
 };
 
@@ -96,7 +96,7 @@ int query_races(int argc, char **argv)
 	if (report && q.live)
 		status = races_live(report, q.session, q.socket, &found);
 	else if (report && q.beside)
-		status = races_beside(report, q.path, q.ring, q.over, &found);
+		status = races_tail(report, q.path, q.ring, q.over, &found);
 	else if (report)
 		status = races_report(report, store, q.path, STDOUT_FILENO, &found);
 	if (!status && found)

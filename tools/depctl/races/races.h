@@ -48,30 +48,30 @@ struct races_recorder {
 	bool goes_on;		/* if it is killed another one does, and searches as well */
 };
 
-/** races_recorder_wait() - struct dep_beside.wait; @arg is the struct races_recorder */
+/** races_recorder_wait() - struct dep_live_options.wait; @arg is the struct races_recorder */
 int races_recorder_wait(void *arg, unsigned int ms);
 /**
- * races_beside() - the races of the store @path while depd records it
+ * races_tail() - the races of the store @path while depd records it
  * @session: descriptor of the session file
  * @over: of the socket, as above; without that byte nothing is reported
  *
  * Return: 0 or EXIT_FAILURE.
  */
-int races_beside(struct races_report *r, const char *path, int session, int over, size_t *found);
+int races_tail(struct races_report *r, const char *path, int session, int over, size_t *found);
 
 /* ---- rank.c: which of them matter ---- */
 
-enum race_rank {
-	RANK_RACE,
-	RANK_UNLESS_ATOMIC,	/* a race unless the word is an atomic one.. */
-	RANK_UNLESS_BEHIND,	/* ..unless it is behind the end that a string function looks for */
-	RANK_UNLESS_EARLY,	/* ..unless a compiler loads before it is known whether to load */
-	RANK_LIBRARY,		/* both inside of the C library or the loader, which know why */
+enum race_confidence {
+	RACE_CERTAIN,
+	RACE_UNLESS_ATOMIC,	/* a race unless the word is an atomic one.. */
+	RACE_UNLESS_OVERREAD,	/* ..unless it is past the end that a string function looks for */
+	RACE_UNLESS_SPECULATIVE,	/* ..unless a compiler moved the load above its condition */
+	RACE_IN_LIBRARY,		/* both within the C library or the loader */
 };
 
-/** race_rank() - how sure it is that somebody wants to know of @r */
-enum race_rank race_rank(struct dep_symbols *symbols, const struct dep_race *r);
-const char *race_rank_name(enum race_rank rank);
+/** race_confidence() - how sure it is that somebody wants to know of @r */
+enum race_confidence race_confidence(struct dep_symbols *symbols, const struct dep_race *r);
+const char *race_confidence_name(enum race_confidence rank);
 /** race_code() - dep_races_options.code */
 enum dep_code race_code(void *arg, uint32_t process, uint64_t pc);
 /** race_leaves() - dep_races_options.leaves */
@@ -110,7 +110,7 @@ struct race_step {
 /** struct race_view - a race with names; zeroed: none yet */
 struct race_view {
 	const struct dep_race *race;
-	enum race_rank rank;
+	enum race_confidence rank;
 	bool named;			/* @object is known */
 	struct dep_object object;
 	struct race_stack stack[2];	/* of the accesses.. */
@@ -143,7 +143,7 @@ void race_name_whole(struct dep_object *o);
 
 /* ---- locks_held.c ---- */
 
-/** race_held_name() - the locks of one side, behind them what may have been one; 0 or -ENOMEM */
+/** race_held_name() - the locks of one side, after them what may have been one; 0 or -ENOMEM */
 int race_held_name(struct race_view *v, struct dep_symbols *symbols, int side);
 void race_held_free(struct race_held *h);
 void race_text_held(struct out *o, const struct race_view *v, int side);
@@ -160,12 +160,12 @@ void race_say_held(char *text, size_t size, const struct race_view *v, int side)
 
 /* ---- witness.c: how a predicted race can happen; nothing of others ---- */
 
-int race_steps_name(struct race_view *v, struct dep_symbols *symbols);
-void race_steps_free(struct race_view *v);
-void race_text_steps(struct out *o, const struct race_view *v);
-void race_json_steps(struct json *j, const struct race_view *v);
-/** race_say_steps() - in a sentence, as much of it as fits */
-void race_say_steps(char *text, size_t size, const struct race_view *v);
+int race_witness_name(struct race_view *v, struct dep_symbols *symbols);
+void race_witness_free(struct race_view *v);
+void race_text_witness(struct out *o, const struct race_view *v);
+void race_json_witness(struct json *j, const struct race_view *v);
+/** race_say_witness() - in a sentence, as much of it as fits */
+void race_say_witness(char *text, size_t size, const struct race_view *v);
 
 /* ---- merge_reports.c ---- */
 
@@ -179,18 +179,18 @@ int races_merge(struct dep_store *store, struct dep_symbols *symbols, struct dep
 
 /* ---- baseline.c: those that are no news ---- */
 
-/** struct races_known - a set of fingerprints; zeroed: none */
-struct races_known {
+/** struct races_baseline - a set of fingerprints; zeroed: none */
+struct races_baseline {
 	char (*print)[RACE_FINGERPRINT];	/* a hash table, half of it "" at least */
 	size_t n, room;
 };
 
-/** races_known_add() - 0 or -ENOMEM */
-int races_known_add(struct races_known *k, const char *fingerprint);
-/** races_known_read() - those of a saved `--json'; says what is wrong with it and returns -1 */
-int races_known_read(struct races_known *k, const char *file);
-bool races_known_has(const struct races_known *k, const char *fingerprint);
-void races_known_free(struct races_known *k);
+/** races_baseline_add() - 0 or -ENOMEM */
+int races_baseline_add(struct races_baseline *k, const char *fingerprint);
+/** races_baseline_read() - those of a saved `--json'; says what is wrong with it and returns -1 */
+int races_baseline_read(struct races_baseline *k, const char *file);
+bool races_baseline_has(const struct races_baseline *k, const char *fingerprint);
+void races_baseline_free(struct races_baseline *k);
 
 /* ---- options.c ---- */
 
@@ -226,10 +226,10 @@ int share_report(int fd, const char *store);
  */
 struct races_report *races_report_begin(const struct races_options *o);
 /**
- * races_report_beside() - races_report() is about a store that is being written
+ * races_report_tail() - races_report() is about a store that is being written
  * @live: say at once what seems to be one
  */
-void races_report_beside(struct races_report *r, const struct dep_beside *beside, bool live);
+void races_report_tail(struct races_report *r, const struct dep_live_options *beside, bool live);
 /** races_report_fd() - where it is written to if not to the caller's, or -1 */
 int races_report_fd(const struct races_report *r);
 /**
@@ -245,8 +245,8 @@ void races_report_end(struct races_report *r);
 
 /* ---- what it prints ---- */
 
-/** struct races_sums - beside the races themselves */
-struct races_sums {
+/** struct races_summary - beside the races themselves */
+struct races_summary {
 	size_t count[RACE_RANKS];	/* neither suppressed nor known */
 	size_t suppressed, known;	/* of those that would have been shown */
 	uint64_t references, gaps, disorder, unsettled, crowded, unpredicted;
@@ -262,17 +262,18 @@ struct races_sums {
 #define RACES_CLOCKS \
 	"the order is that of time stamp counters that the kernel is not known to trust"
 
-/** races_sums_init() - of @store and what was found in it, without the counts of races */
-void races_sums_init(struct races_sums *s, struct dep_store *store, const struct dep_races *found);
+/** races_summary_init() - of @store and what was found in it, without the counts of races */
+void races_summary_init(struct races_summary *s, struct dep_store *store,
+			const struct dep_races *found);
 
 /* print.c */
 void race_print_text(struct out *o, const struct race_view *v);
 void race_json_stack(struct json *j, const struct race_stack *s);
-void races_end_text(struct out *o, const struct races_sums *s, const struct races_options *how,
+void races_end_text(struct out *o, const struct races_summary *s, const struct races_options *how,
 		    const struct suppressions *suppressions);
 void races_begin_json(struct json *j);
 void race_print_json(struct json *j, const struct race_view *v);
-void races_end_json(struct json *j, const struct races_sums *s,
+void races_end_json(struct json *j, const struct races_summary *s,
 		    const struct suppressions *suppressions);
 
 /** race_print_suspect() - one line on what has no stacks yet, and may turn out to be none */
@@ -281,7 +282,7 @@ void race_print_suspect(struct out *o, const struct race_view *v);
 /* sarif.c */
 void races_begin_sarif(struct json *j);
 void race_print_sarif(struct json *j, const struct race_view *v);
-void races_end_sarif(struct json *j, const struct races_sums *s);
+void races_end_sarif(struct json *j, const struct races_summary *s);
 
 /* completeness.c: one sentence for each reason why there may be more races */
 #define RACES_REASONS	18
@@ -289,10 +290,10 @@ struct races_reasons {
 	char text[RACES_REASONS][320];
 	size_t n;
 };
-void races_reasons(struct races_reasons *r, const struct races_sums *s);
+void races_reasons(struct races_reasons *r, const struct races_summary *s);
 
 /* suppression_entries.c: suppressions for them.  An entry that was printed is not printed again. */
 void race_print_entry(struct out *o, const struct race_view *v, enum races_form form,
-		      struct races_known *printed);
+		      struct races_baseline *printed);
 
 #endif

@@ -66,7 +66,7 @@ static bool is_for_caller(const char *function)
 	       !begins_with_any(function, others, sizeof(others) / sizeof(others[0]));
 }
 
-/* Where the compiler changed or cut a function it says so behind a point. */
+/* Where the compiler changed or cut a function it says so after a point. */
 static bool is_named(const char *function, const char *name)
 {
 	size_t n = strlen(name);
@@ -180,25 +180,25 @@ bool race_says_atomic(struct dep_symbols *symbols, struct race_source *s, uint32
 	       race_source_atomic(s, &p[0]);
 }
 
-enum race_rank race_rank(struct dep_symbols *symbols, const struct dep_race *r)
+enum race_confidence race_confidence(struct dep_symbols *symbols, const struct dep_race *r)
 {
 	if (is_internal(symbols, r, 0) && is_internal(symbols, r, 1))
-		return RANK_LIBRARY;
+		return RACE_IN_LIBRARY;
 	if (reads_too_much(symbols, r, 0) || reads_too_much(symbols, r, 1))
-		return RANK_UNLESS_BEHIND;
+		return RACE_UNLESS_OVERREAD;
 	if ((r->access[0].flags | r->access[1].flags) & DEP_ACCESS_CONDITIONAL)
-		return RANK_UNLESS_EARLY;
-	return r->maybe_atomic ? RANK_UNLESS_ATOMIC : RANK_RACE;
+		return RACE_UNLESS_SPECULATIVE;
+	return r->maybe_atomic ? RACE_UNLESS_ATOMIC : RACE_CERTAIN;
 }
 
-const char *race_rank_name(enum race_rank rank)
+const char *race_confidence_name(enum race_confidence rank)
 {
 	static const char *const names[RACE_RANKS] = {
-		[RANK_RACE] = "race",
-		[RANK_UNLESS_ATOMIC] = "race unless atomic",
-		[RANK_UNLESS_BEHIND] = "race unless behind the end",
-		[RANK_UNLESS_EARLY] = "race unless loaded early",
-		[RANK_LIBRARY] = "inside of the library",
+		[RACE_CERTAIN] = "race",
+		[RACE_UNLESS_ATOMIC] = "race unless atomic",
+		[RACE_UNLESS_OVERREAD] = "race unless after the end",
+		[RACE_UNLESS_SPECULATIVE] = "race unless loaded early",
+		[RACE_IN_LIBRARY] = "inside of the library",
 	};
 
 	return names[rank];

@@ -15,11 +15,11 @@
 struct races_report {
 	const struct races_options *how;
 	struct suppressions suppressions;
-	struct races_known known;	/* no news */
-	struct races_known printed;	/* suppressions */
-	struct races_known told;	/* while it was recorded */
+	struct races_baseline known;	/* no news */
+	struct races_baseline printed;	/* suppressions */
+	struct races_baseline told;	/* while it was recorded */
 	int fd;				/* of --report, or -1 */
-	const struct dep_beside *beside;	/* NULL: the store is complete */
+	const struct dep_live_options *beside;	/* NULL: the store is complete */
 	bool live;
 };
 
@@ -43,10 +43,10 @@ static void show_progress(size_t done, size_t all)
 
 static bool is_wanted(struct races_report *r, const struct race_view *v)
 {
-	return (v->rank == RANK_RACE || r->how->all) &&
+	return (v->rank == RACE_CERTAIN || r->how->all) &&
 	       !suppressions_match(&r->suppressions, v->stack,
 				   v->named ? v->object.name : NULL) &&
-	       !races_known_has(&r->known, v->fingerprint);
+	       !races_baseline_has(&r->known, v->fingerprint);
 }
 
 /* The command writes to the terminal as well: a line at a time, and each once. */
@@ -57,8 +57,8 @@ static void tell_suspect(void *arg, const struct dep_race *race)
 	struct out o;
 
 	if (race_view_make(&a->view, a->store, a->symbols, race) || !is_wanted(r, &a->view) ||
-	    races_known_has(&r->told, a->view.fingerprint) ||
-	    races_known_add(&r->told, a->view.fingerprint))
+	    races_baseline_has(&r->told, a->view.fingerprint) ||
+	    races_baseline_add(&r->told, a->view.fingerprint))
 		return;
 	out_begin(&o);
 	o.fd = STDERR_FILENO;
@@ -171,7 +171,7 @@ static int read_known(struct races_report *r, const char *path)
 	for (i = 0; i < a.races.n && !err; i++) {
 		err = race_view_make(&a.view, store, a.symbols, &a.races.race[i]);
 		if (!err)
-			err = races_known_add(&r->known, a.view.fingerprint);
+			err = races_baseline_add(&r->known, a.view.fingerprint);
 		if (err)
 			warn("out of memory");
 	}
@@ -195,7 +195,7 @@ struct races_report *races_report_begin(const struct races_options *o)
 	for (i = 0; i < o->nsuppressions; i++)
 		if (read_suppressions(r, o->suppressions[i]))
 			goto bad;
-	if (o->baseline && races_known_read(&r->known, o->baseline))
+	if (o->baseline && races_baseline_read(&r->known, o->baseline))
 		goto bad;
 	if (o->new_since && read_known(r, o->new_since))
 		goto bad;
@@ -220,13 +220,13 @@ void races_report_end(struct races_report *r)
 	if (r->fd >= 0)
 		close(r->fd);
 	suppressions_free(&r->suppressions);
-	races_known_free(&r->known);
-	races_known_free(&r->printed);
-	races_known_free(&r->told);
+	races_baseline_free(&r->known);
+	races_baseline_free(&r->printed);
+	races_baseline_free(&r->told);
 	free(r);
 }
 
-void races_report_beside(struct races_report *r, const struct dep_beside *beside, bool live)
+void races_report_tail(struct races_report *r, const struct dep_live_options *beside, bool live)
 {
 	r->beside = beside;
 	r->live = live;
@@ -267,7 +267,7 @@ static void print(struct races_report *r, struct json *j, const struct race_view
 	}
 }
 
-static void end(const struct races_report *r, struct json *j, const struct races_sums *s)
+static void end(const struct races_report *r, struct json *j, const struct races_summary *s)
 {
 	if (r->how->form == RACES_TEXT)
 		races_end_text(j->o, s, r->how, &r->suppressions);
@@ -279,14 +279,14 @@ static void end(const struct races_report *r, struct json *j, const struct races
 		warn("there may be more races: not everything is known that ran");
 }
 
-static void one_race(struct races_report *r, struct json *j, struct races_sums *s,
+static void one_race(struct races_report *r, struct json *j, struct races_summary *s,
 		     const struct race_view *v)
 {
-	bool shown = v->rank == RANK_RACE || r->how->all;
+	bool shown = v->rank == RACE_CERTAIN || r->how->all;
 
 	if (suppressions_match(&r->suppressions, v->stack, v->named ? v->object.name : NULL)) {
 		s->suppressed += shown;
-	} else if (races_known_has(&r->known, v->fingerprint)) {
+	} else if (races_baseline_has(&r->known, v->fingerprint)) {
 		s->known += shown;
 	} else {
 		s->count[v->rank]++;
@@ -295,10 +295,10 @@ static void one_race(struct races_report *r, struct json *j, struct races_sums *
 	}
 }
 
-static void print_notes(struct dep_symbols *symbols)
+static void print_messages(struct dep_symbols *symbols)
 {
 	const char *const *note;
-	size_t i, n = dep_symbols_notes(symbols, &note);
+	size_t i, n = dep_symbols_messages(symbols, &note);
 
 	for (i = 0; i < n; i++)
 		warn("%s", note[i]);
@@ -308,7 +308,7 @@ int races_report(struct races_report *r, struct dep_store *store, const char *pa
 		 size_t *found)
 {
 	struct asked a = { .store = store, .report = r };
-	struct races_sums sums;
+	struct races_summary sums;
 	struct out out;
 	struct json j;
 	int err, status = EXIT_FAILURE;
@@ -327,7 +327,7 @@ int races_report(struct races_report *r, struct dep_store *store, const char *pa
 		warn("out of memory");
 		goto out;
 	}
-	races_sums_init(&sums, store, &a.races);
+	races_summary_init(&sums, store, &a.races);
 	out_begin(&out);
 	out.fd = r->fd >= 0 ? r->fd : fd;
 	begin(r, &j, &out);
@@ -342,10 +342,10 @@ int races_report(struct races_report *r, struct dep_store *store, const char *pa
 	}
 	end(r, &j, &sums);
 	status = out_end(&out);
-	print_notes(a.symbols);
+	print_messages(a.symbols);
 	if (err)
 		status = EXIT_FAILURE;
-	*found = sums.count[RANK_RACE];
+	*found = sums.count[RACE_CERTAIN];
 out:
 	ask_no_more(&a);
 	return status;

@@ -12,14 +12,14 @@
 static const struct rule {
 	const char *id, *name, *level, *brief, *text, *help;
 } rules[RACE_RANKS] = {
-	[RANK_RACE] = {
+	[RACE_CERTAIN] = {
 		"data-race", "DataRace", "error", "Data race",
 		"Two threads access the same memory, at least one of them writes, and nothing "
 		"orders the two accesses.",
 		"Let both threads hold the same lock, make the variable atomic, or let one thread "
 		"wait for the other between the two accesses.",
 	},
-	[RANK_UNLESS_ATOMIC] = {
+	[RACE_UNLESS_ATOMIC] = {
 		"data-race-unless-atomic", "DataRaceUnlessAtomic", "warning",
 		"Data race, unless the variable is atomic",
 		"One of the accesses is a plain load or store of a word that other code accesses "
@@ -28,15 +28,15 @@ static const struct rule {
 		"If the variable is no atomic one in the source, make it one; else there is "
 		"nothing to do.",
 	},
-	[RANK_UNLESS_BEHIND] = {
-		"data-race-unless-behind-end", "DataRaceUnlessBehindEnd", "note",
-		"Data race, unless behind the end of a string",
+	[RACE_UNLESS_OVERREAD] = {
+		"data-race-unless-after-end", "DataRaceUnlessBehindEnd", "note",
+		"Data race, unless after the end of a string",
 		"One of the accesses is a read by a function like strlen, which reads more than "
 		"it looks at.",
-		"If what the other thread writes is behind the end of the string, there is "
+		"If what the other thread writes is after the end of the string, there is "
 		"nothing to do.",
 	},
-	[RANK_UNLESS_EARLY] = {
+	[RACE_UNLESS_SPECULATIVE] = {
 		"data-race-unless-early", "DataRaceUnlessEarly", "note",
 		"Data race, unless the compiler loads early",
 		"One of the accesses is a load whose value is used under a condition. Compilers "
@@ -44,7 +44,7 @@ static const struct rule {
 		"If the source does not access the variable where the condition does not hold, "
 		"and the other thread does not write it where it holds, there is nothing to do.",
 	},
-	[RANK_LIBRARY] = {
+	[RACE_IN_LIBRARY] = {
 		"data-race-in-library", "DataRaceInLibrary", "note",
 		"Data race inside of the C library",
 		"Both accesses are made by the C library to its own data.",
@@ -198,7 +198,7 @@ void race_print_sarif(struct json *j, const struct race_view *v)
 
 	say_access(access[0], sizeof(access[0]), v, 0);
 	say_access(access[1], sizeof(access[1]), v, 1);
-	race_say_steps(how, sizeof(how), v);
+	race_say_witness(how, sizeof(how), v);
 	snprintf(times, sizeof(times), " It happened %llu time%s.",
 		 (unsigned long long)v->race->count, v->race->count == 1 ? "" : "s");
 	snprintf(text, sizeof(text), "%s%s: %s%s%llu bytes, %s, and %s, with nothing that orders "
@@ -291,7 +291,7 @@ static void notify(struct json *j, const char *text)
 	json_close(j, '}');
 }
 
-void races_end_sarif(struct json *j, const struct races_sums *s)
+void races_end_sarif(struct json *j, const struct races_summary *s)
 {
 	struct races_reasons why;
 	size_t i;

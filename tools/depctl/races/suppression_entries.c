@@ -8,16 +8,16 @@
 #include "races.h"
 
 /* Has the same been printed already?  Without memory it is printed again. */
-static bool is_new(struct races_known *printed, const char *text)
+static bool is_new(struct races_baseline *printed, const char *text)
 {
 	XXH128_hash_t h = XXH3_128bits(text, strlen(text));
 	char print[RACE_FINGERPRINT];
 
 	snprintf(print, sizeof(print), "%016llx%016llx", (unsigned long long)h.high64,
 		 (unsigned long long)h.low64);
-	if (races_known_has(printed, print))
+	if (races_baseline_has(printed, print))
 		return false;
-	races_known_add(printed, print);
+	races_baseline_add(printed, print);
 	return true;
 }
 
@@ -94,7 +94,7 @@ static void for_valgrind(char *text, size_t size, const struct race_view *v, int
 }
 
 void race_print_entry(struct out *o, const struct race_view *v, enum races_form form,
-		      struct races_known *printed)
+		      struct races_baseline *printed)
 {
 	char text[SUPPRESSION_FRAMES * 2048 + 1024];
 	int side, last = form == RACES_FOR_TSAN ? 1 : 0;

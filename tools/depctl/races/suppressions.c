@@ -142,7 +142,7 @@ static int parse_frame(struct parser *p, struct suppression_frame *f, char *line
 		errno = 0;
 		f->line = (uint32_t)strtoul(colon + 1, &end, 10);
 		if (colon[1] < '0' || colon[1] > '9' || *end || errno || !f->line)
-			return fail(p, p->line, "What is behind a file's : must be a line number");
+			return fail(p, p->line, "What is after a file's : must be a line number");
 		*colon = '\0';
 	}
 	return 0;

@@ -28,7 +28,7 @@ bool suppression_fits(const char *pattern, const char *s)
 			pattern++;
 			continue;
 		}
-		/* What is behind it counts for nothing there. */
+		/* What is after it counts for nothing there. */
 		if (*pattern == '$')
 			return !*s || star;
 		n = strcspn(pattern, "*$");
@@ -120,7 +120,7 @@ static bool fits_frame(const struct suppression_frame *f, const struct dep_place
 	       (glob(f->pattern, p->file) || (base && glob(f->pattern, base + 1)));
 }
 
-/* The innermost frames; what is behind the last one of the suppression counts for nothing. */
+/* The innermost frames; what is after the last one of the suppression counts for nothing. */
 static bool fits_frames(const struct suppression *s, const struct race_stack *k)
 {
 	size_t i = 0, f = 0, any = s->nframes, from = 0;

@@ -194,7 +194,7 @@ int race_view_make(struct race_view *v, struct dep_store *store, struct dep_symb
 	size_t i;
 
 	v->race = r;
-	v->rank = race_rank(symbols, r);
+	v->rank = race_confidence(symbols, r);
 	v->named = !(r->access[0].flags & DEP_ACCESS_DESCRIPTOR) &&
 		   dep_symbols_object(symbols, r->process, r->address, (uint32_t)r->size, 0,
 				      &v->object);
@@ -209,7 +209,7 @@ int race_view_make(struct race_view *v, struct dep_store *store, struct dep_symb
 		err = race_add_places(&v->block, symbols, r->process, r->allocated[i]);
 	race_find_main(&v->block);
 	if (!err)
-		err = race_steps_name(v, symbols);
+		err = race_witness_name(v, symbols);
 	return err ? err : make_fingerprint(v);
 }
 
@@ -223,5 +223,5 @@ void race_view_free(struct race_view *v)
 		race_held_free(&v->held[side]);
 	}
 	free(v->block.place);
-	race_steps_free(v);
+	race_witness_free(v);
 }

@@ -37,7 +37,7 @@ static int name_step(struct race_step *to, struct dep_symbols *symbols, uint32_t
 	return err;
 }
 
-int race_steps_name(struct race_view *v, struct dep_symbols *symbols)
+int race_witness_name(struct race_view *v, struct dep_symbols *symbols)
 {
 	size_t i, n = v->race->nsteps;
 	void *more;
@@ -56,7 +56,7 @@ int race_steps_name(struct race_view *v, struct dep_symbols *symbols)
 	return err;
 }
 
-void race_steps_free(struct race_view *v)
+void race_witness_free(struct race_view *v)
 {
 	size_t i, k;
 
@@ -82,11 +82,11 @@ static void text_end(struct out *o, const struct race_view *v, const struct dep_
 		return;
 	}
 	if (!name->end.n) {
-		out_text(o, s->end == DEP_STEP_BEHIND ? " runs as far as others need it\n" :
+		out_text(o, s->end == DEP_STEP_AFTER ? " runs as far as others need it\n" :
 							" runs until it needs another thread\n");
 		return;
 	}
-	out_text(o, s->end == DEP_STEP_BEHIND ? " runs through " : " runs up to ");
+	out_text(o, s->end == DEP_STEP_AFTER ? " runs through " : " runs up to ");
 	race_text_place(o, &name->end.place[name->end.own]);
 	out_text(o, "\n");
 }
@@ -112,7 +112,7 @@ static void text_sections(struct out *o, const struct dep_step *s, const struct 
 	}
 }
 
-void race_text_steps(struct out *o, const struct race_view *v)
+void race_text_witness(struct out *o, const struct race_view *v)
 {
 	const struct dep_race *r = v->race;
 	size_t i;
@@ -141,9 +141,9 @@ static void json_section(struct json *j, const struct dep_section *s, const stru
 	json_close(j, '}');
 }
 
-void race_json_steps(struct json *j, const struct race_view *v)
+void race_json_witness(struct json *j, const struct race_view *v)
 {
-	static const char *const ends[] = { "access", "before", "behind" };
+	static const char *const ends[] = { "access", "before", "after" };
 	const struct dep_race *r = v->race;
 	size_t i, k;
 
@@ -168,7 +168,7 @@ void race_json_steps(struct json *j, const struct race_view *v)
 	json_u64(j, "witness_left_out", r->more_steps);
 }
 
-void race_say_steps(char *text, size_t size, const struct race_view *v)
+void race_say_witness(char *text, size_t size, const struct race_view *v)
 {
 	const struct dep_race *r = v->race;
 	size_t i, n;
@@ -186,10 +186,10 @@ void race_say_steps(char *text, size_t size, const struct race_view *v)
 		n += (size_t)snprintf(text + n, size - n, "%s thread %u runs %s", i ? ", then" : "",
 				      s->tid, s->end == DEP_STEP_ACCESS ? "up to its access" :
 				      s->end == DEP_STEP_BEFORE ? "on" : "on until ");
-		if (n < size && s->end == DEP_STEP_BEHIND && p)
+		if (n < size && s->end == DEP_STEP_AFTER && p)
 			n += (size_t)snprintf(text + n, size - n, "%.100s line %u is done",
 					      p->function ? p->function : p->module, p->line);
-		else if (n < size && s->end == DEP_STEP_BEHIND)
+		else if (n < size && s->end == DEP_STEP_AFTER)
 			n += (size_t)snprintf(text + n, size - n, "no more is needed");
 	}
 	if (n < size)

@@ -38,7 +38,7 @@ struct record {
 	bool made;		/* the store */
 	bool native;		/* the command is not recorded.. */
 	bool privileged;	/* ..for privileges that it has */
-	bool child_ended, told_waiting, told_failed;
+	bool child_ended, told_waiting, warned_failed;
 	uint64_t ended_ns;
 	int status;		/* of the command, as wait() gives it; -1: unknown */
 };
@@ -88,7 +88,7 @@ static void runs_native(void *arg, pid_t pid, const char *why)
 {
 	struct record *r = arg;
 
-	dep_collector_note(r->collector, "process %d runs unrecorded: %s", pid, why);
+	dep_collector_message(r->collector, "process %d runs unrecorded: %s", pid, why);
 }
 
 static void command_ended(struct record *r, int status)
@@ -143,8 +143,8 @@ static int tick(void *arg)
 	if (listen_to_depctl(r))
 		return 1;
 	dep_collector_status(r->collector, &st);
-	if (st.failed && !r->told_failed) {
-		r->told_failed = true;
+	if (st.failed && !r->warned_failed) {
+		r->warned_failed = true;
 		warn("recording has stopped, the command goes on: %s",
 		     dep_collector_error(r->collector));
 	}
@@ -233,8 +233,8 @@ static int prepare(struct record *r)
 	if (ret)
 		warn("the collector cannot be started: %s", strerror(-ret));
 	else if (r->no_module)
-		dep_collector_note(r->collector, "the kernel module is not used: %s",
-				   r->no_module);
+		dep_collector_message(r->collector, "the kernel module is not used: %s",
+				      r->no_module);
 	return ret;
 }
 
@@ -244,7 +244,7 @@ static int finish(struct record *r)
 	int ret = 0;
 
 	dep_collector_finish(r->collector, &r->ending, &r->result);
-	if (r->result.failed && !r->told_failed)
+	if (r->result.failed && !r->warned_failed)
 		warn("recording has failed: %s", r->result.error);
 	r->collector = NULL;
 	r->ending.loss.native_images += r->native;
@@ -282,7 +282,7 @@ static bool wait_for_launch(struct record *r)
 	struct recorder_message m;
 
 	if (recorder_receive(r->sock, &m, NULL, 0)) {
-		/* It may have been killed behind the launch: what runs is in a slot. */
+		/* It may have been killed after the launch: what runs is in a slot. */
 		depctl_gone(r);
 		return true;
 	}
@@ -292,8 +292,8 @@ static bool wait_for_launch(struct record *r)
 	r->privileged = m.launched.privileged;
 	m.launched.why[sizeof(m.launched.why) - 1] = '\0';
 	if (r->native)
-		dep_collector_note(r->collector, "%s runs unrecorded: %s", r->o.argv[0],
-				   m.launched.why);
+		dep_collector_message(r->collector, "%s runs unrecorded: %s", r->o.argv[0],
+				      m.launched.why);
 	return true;
 }
 
@@ -335,7 +335,7 @@ static void clean_up(struct record *r, int ret)
 		dep_collector_finish(r->collector, &r->ending, NULL);
 	if (r->writer)
 		dep_writer_discard(r->writer);
-	/* A command that never ran leaves no store behind, nor does one that nobody keeps. */
+	/* A command that never ran leaves no store after, nor does one that nobody keeps. */
 	if (r->made && (ret > 0 || (r->alone && r->o.temporary)))
 		dep_store_remove(r->dir);
 	dep_session_destroy(&r->session);

@@ -51,7 +51,7 @@ int record_races_begin(struct record_races *r, struct record_options *o)
 	snprintf(r->store, sizeof(r->store), "%s/" DEP_TMPDIR_STORE, r->tmp);
 	o->dir = r->store;
 	o->temporary = true;
-	/* The search is behind most of the time: what is in the rings only takes memory. */
+	/* The search is after most of the time: what is in the rings only takes memory. */
 	if (!o->ring_size)
 		o->ring_size = RING_SIZE;
 	/* Nobody will look for it; losses are told even so. */
@@ -119,10 +119,10 @@ static void close_others(const struct record_races *r, int a, int b)
 		close_range((unsigned int)high + 1, ~0u, 0);
 }
 
-static int look_beside(struct record_races *r, int session, int over)
+static int look_at_tail(struct record_races *r, int session, int over)
 {
 	struct races_recorder recorder = { .fd = over };
-	struct dep_beside beside = {
+	struct dep_live_options beside = {
 		.wait = races_recorder_wait, .complete = is_complete, .arg = &recorder,
 		.session = session,
 	};
@@ -133,7 +133,7 @@ static int look_beside(struct record_races *r, int session, int over)
 	if (failed) {
 		warn("%s", dep_error());
 	} else {
-		races_report_beside(r->report, &beside, r->live);
+		races_report_tail(r->report, &beside, r->live);
 		failed = report(r, store, &found);
 	}
 	dep_store_close(store);
@@ -143,7 +143,7 @@ static int look_beside(struct record_races *r, int session, int over)
 			     "the end");
 		while (!races_recorder_wait(&recorder, 1000))
 			;
-		races_report_beside(r->report, NULL, false);
+		races_report_tail(r->report, NULL, false);
 		store = open_store(r->store);
 		is_complete(NULL);
 		failed = report(r, store, &found);
@@ -155,7 +155,7 @@ static int look_beside(struct record_races *r, int session, int over)
 	return failed ? FAILED : found ? FOUND : NONE_FOUND;
 }
 
-void record_races_beside(struct record_races *r, int session)
+void record_races_tail(struct record_races *r, int session)
 {
 	int end[2];
 
@@ -169,7 +169,7 @@ void record_races_beside(struct record_races *r, int session)
 		close(end[1]);
 		close_others(r, session, end[0]);
 		/* What the other one opened for its own end stays as it is. */
-		_exit(look_beside(r, session, end[0]));
+		_exit(look_at_tail(r, session, end[0]));
 	}
 	close(end[0]);
 	if (r->child > 0) {

@@ -119,12 +119,12 @@ struct record_races {
  */
 int record_races_begin(struct record_races *r, struct record_options *o);
 /**
- * record_races_beside() - there is a store, and a session that is recorded into
+ * record_races_tail() - there is a store, and a session that is recorded into
  *
  * Another process looks for races from here on, and prints them.  To be called before this
  * one has threads or a command; what it cannot do is done at the end.
  */
-void record_races_beside(struct record_races *r, int session);
+void record_races_tail(struct record_races *r, int session);
 /** record_races_report() - the exit status, which is @status unless races change it */
 int record_races_report(struct record_races *r, int status);
 void record_races_end(struct record_races *r);

@@ -10,7 +10,7 @@
  *	kill(depctl, SIGUSR1):	pending in depctl
  *
  * The kernel sends to a group under its tasklist lock, one member after the other.  setpgid()
- * takes that lock for writing, so behind it the witness has what depctl has.
+ * takes that lock for writing, so after it the witness has what depctl has.
  */
 #include <errno.h>
 #include <poll.h>

@@ -317,7 +317,7 @@ static bool is_lost(const struct remote *r)
  */
 static void lose(struct remote *r)
 {
-	/* It may have been killed behind its last work on the session. */
+	/* It may have been killed after its last work on the session. */
 	read_store(r);
 	if (r->child_ended && !r->out->failed)
 		return;
@@ -436,7 +436,7 @@ static bool is_silent(const struct remote *r)
 	return r->connected ? r->quiet_ms > COME_BACK_MS : client_now_ms() - since > COME_BACK_MS;
 }
 
-/* It may have been killed behind its last work on the session. */
+/* It may have been killed after its last work on the session. */
 static int give_up(struct remote *r)
 {
 	bool hangs = r->connected;
@@ -510,7 +510,7 @@ int record_by_depd(const struct record_options *o, const struct dep_native *nati
 		ret = ret == -EXDEV && !o->socket ? RECORD_ELSEWHERE : 1;
 		goto out;
 	}
-	record_races_beside(o->beside, r->fd);
+	record_races_tail(o->beside, r->fd);
 	if (signals_catch() || launch(r, native)) {
 		drop_session(r);
 		ret = 1;

@@ -13,7 +13,7 @@
 #include "tools/depctl/common/output.h"
 #include "verdict.h"
 
-enum what { NOTHING, REFS = 'r', BLOCKS = 'b', EVENTS = 'e', TICKETS = 't', FUNCTIONS = 'f',
+enum what { NOTHING, REFS = 'r', BLOCKS = 'b', EVENTS = 'e', TIMESTAMPS = 't', FUNCTIONS = 'f',
 	    SEGMENTS = 's' };
 
 struct dump {
@@ -32,15 +32,15 @@ struct dump {
 	struct out out;
 };
 
-enum { OPT_SEGMENT = OPT_JSON + 1, OPT_REFS, OPT_BLOCKS, OPT_EVENTS, OPT_TICKETS,
+enum { OPT_SEGMENT = OPT_JSON + 1, OPT_REFS, OPT_BLOCKS, OPT_EVENTS, OPT_TIMESTAMPS,
        OPT_FUNCTIONS, OPT_SEGMENTS };
 
 static const struct argp_option options[] = {
 	{ "refs", OPT_REFS, NULL, 0, "Memory references: TID PC ADDR SIZE TYPE", 1 },
 	{ "blocks", OPT_BLOCKS, NULL, 0, "Executed basic blocks: TID PC", 1 },
 	{ "events", OPT_EVENTS, NULL, 0, "Signals, system calls, forks..: TID PC EVENT ...", 1 },
-	{ "tickets", OPT_TICKETS, NULL, 0,
-	  "When locked instructions were executed: TID PC TICKET PLACE", 1 },
+	{ "timestamps", OPT_TIMESTAMPS, NULL, 0,
+	  "When locked instructions were executed: TID PC TIMESTAMP PLACE", 1 },
 	{ "functions", OPT_FUNCTIONS, NULL, 0,
 	  "Calls of malloc, pthread_mutex_lock..: TID PC SP NAME ARGUMENT..., and TID PC SP "
 	  "return RESULT", 1 },
@@ -56,7 +56,7 @@ static const struct argp_option options[] = {
 static void choose(struct argp_state *state, struct dump *d, enum what what)
 {
 	if (d->what && d->what != what)
-		argp_error(state, "only one of --refs, --blocks, --events, --tickets, "
+		argp_error(state, "only one of --refs, --blocks, --events, --timestamps, "
 			   "--functions and --segments can be printed at a time");
 	d->what = what;
 }
@@ -76,8 +76,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_EVENTS:
 		choose(state, d, EVENTS);
 		break;
-	case OPT_TICKETS:
-		choose(state, d, TICKETS);
+	case OPT_TIMESTAMPS:
+		choose(state, d, TIMESTAMPS);
 		break;
 	case OPT_FUNCTIONS:
 		choose(state, d, FUNCTIONS);
@@ -96,7 +96,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (!d->what)
 			argp_error(state, "say what to print: --refs, --blocks, --events, "
-				   "--tickets, --functions or --segments");
+				   "--timestamps, --functions or --segments");
 		break;
 	default:
 		return err;
@@ -204,16 +204,17 @@ static void put_block(struct out *o, uint32_t tid, const struct dep_item *it, bo
 	put_char(o, '\n');
 }
 
-static void put_ticket(struct out *o, uint32_t tid, const struct dep_ticket *t, bool json)
+static void put_timestamp(struct out *o, uint32_t tid, const struct dep_lock_timestamp *t,
+			  bool json)
 {
-	const char *place = !t->behind ? "before" : t->wrote ? "behind" : "behind-read";
+	const char *place = !t->after ? "before" : t->wrote ? "after" : "after-read";
 
 	put_text(o, json ? "{\"tid\":" : "");
 	put_dec(o, tid);
 	put_text(o, json ? ",\"pc\":\"" : " ");
 	put_hex(o, t->pc);
-	put_text(o, json ? "\",\"ticket\":" : " ");
-	put_dec(o, t->ticket);
+	put_text(o, json ? "\",\"timestamp\":" : " ");
+	put_dec(o, t->timestamp);
 	put_text(o, json ? ",\"place\":\"" : " ");
 	put_text(o, place);
 	put_text(o, json ? "\"}\n" : "\n");
@@ -278,15 +279,15 @@ static void put_item(struct out *o, uint32_t tid, const struct dep_item *it, boo
 	case DEP_ITEM_BLOCK:
 		put_block(o, tid, it, json);
 		break;
-	case DEP_ITEM_TICKET:
-		put_ticket(o, tid, &it->ticket, json);
+	case DEP_ITEM_TIMESTAMP:
+		put_timestamp(o, tid, &it->timestamp, json);
 		break;
 	case DEP_ITEM_FUNCTION:
 		put_function(o, tid, &it->function, json);
 		break;
 	case DEP_ITEM_EVENT:
 	case DEP_ITEM_CALL:
-	case DEP_ITEM_JOINED:
+	case DEP_ITEM_PAGE:
 		break;
 	}
 }
@@ -413,7 +414,7 @@ static int recover(struct dump *d)
 
 	sink.want = d->what == REFS ? DEP_WANT_REFS :
 		    d->what == BLOCKS ? DEP_WANT_BLOCKS :
-		    d->what == TICKETS ? DEP_WANT_TICKETS :
+		    d->what == TIMESTAMPS ? DEP_WANT_TIMESTAMPS :
 		    d->what == FUNCTIONS ? DEP_WANT_FUNCTIONS : DEP_WANT_EVENTS;
 	/* Events have no longest line. */
 	if (d->what != EVENTS) {

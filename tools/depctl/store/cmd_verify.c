@@ -20,10 +20,10 @@
 #define MAX_SHOWN 20u	/* problems of one kind */
 
 /* Found by recovery; the verdict says what is absent. */
-enum problem { CORRUPT, SEAM, VALUES, CHECK, UNSEEN, NKINDS };
+enum problem { CORRUPT, BOUNDARY, VALUES, CHECK, UNSEEN, NKINDS };
 
 static const char *const kinds[] = {
-	[CORRUPT] = "corrupt", [SEAM] = "seam", [VALUES] = "values", [CHECK] = "check",
+	[CORRUPT] = "corrupt", [BOUNDARY] = "seam", [VALUES] = "values", [CHECK] = "check",
 	[UNSEEN] = "unseen",
 };
 
@@ -110,7 +110,7 @@ static void checked(void *arg, size_t i, int ret, const struct dep_counts *c, co
 
 	add_counts(&v->counts, c);
 	if (ret == -EUCLEAN)
-		problem(v, SEAM, "%s", why);
+		problem(v, BOUNDARY, "%s", why);
 	else if (ret)
 		problem(v, CORRUPT, "%s", *why ? why : strerror(-ret));
 	else if (c->values != c->values_used)

@@ -360,7 +360,7 @@ static int look_up_all(struct where *w)
 			status = EXIT_FAILURE;
 	}
 	status |= out_end(&w->out);
-	n = dep_symbols_notes(w->s, &note);
+	n = dep_symbols_messages(w->s, &note);
 	for (i = 0; i < n; i++)
 		warn("%s", note[i]);
 	dep_symbols_close(w->s);

@@ -48,7 +48,7 @@ static const struct field signal_fields[] = {
 	FIELD(adept_ev_signal, signo, 'u'),
 	FIELD(adept_ev_signal, code, 'd'),
 	FIELD(adept_ev_signal, addr, 'x'),
-	FIELD(adept_ev_signal, ticket, 'u'),
+	FIELD(adept_ev_signal, timestamp, 'u'),
 	{ 0 }
 };
 
@@ -56,7 +56,7 @@ static const struct field syscall_fields[] = {
 	FIELD(adept_ev_syscall, nr, 'u'),
 	FIELD(adept_ev_syscall, result, 'd'),
 	FIELD(adept_ev_syscall, before, 'u'),
-	FIELD(adept_ev_syscall, behind, 'u'),
+	FIELD(adept_ev_syscall, after, 'u'),
 	{ "arg0", offsetof(struct adept_ev_syscall, args), 8, 'x' },
 	{ "arg1", offsetof(struct adept_ev_syscall, args) + 8, 8, 'x' },
 	{ "arg2", offsetof(struct adept_ev_syscall, args) + 16, 8, 'x' },
@@ -75,13 +75,13 @@ static const struct field base[] = {
 static const struct field start[] = {
 	FIELD(adept_ev_start, parent_serial, 'u'),
 	FIELD(adept_ev_start, created_at, 'x'),
-	FIELD(adept_ev_start, ticket, 'u'),
+	FIELD(adept_ev_start, timestamp, 'u'),
 	{ 0 }
 };
 
 static const struct field end[] = {
 	FIELD(adept_ev_end, status, 'u'),
-	FIELD(adept_ev_end, ticket, 'u'),
+	FIELD(adept_ev_end, timestamp, 'u'),
 	{ 0 }
 };
 

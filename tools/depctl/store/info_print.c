@@ -179,7 +179,7 @@ static void print_json(struct info *f)
 	loss_json(&j, dep_store_loss(f->store));
 	verdict_json(&j, f->store);
 	json_array(&j, "notes");
-	n = dep_store_notes(f->store, &notes);
+	n = dep_store_messages(f->store, &notes);
 	for (i = 0; i < n; i++)
 		json_str(&j, NULL, notes[i]);
 	json_close(&j, ']');
@@ -275,7 +275,7 @@ static void print_loss(struct info *f)
 		{ "rings, slots or descriptors that made no sense", l->corrupt },
 	};
 	const char *const *notes;
-	size_t i, n = dep_store_notes(f->store, &notes);
+	size_t i, n = dep_store_messages(f->store, &notes);
 	char line[VERDICT_LINE];
 	bool any = false;
 
