@@ -233,14 +233,14 @@ $(TESTS):
 	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) -o $@ $^ -lcmocka $(HOSTLIBS) $(LIBS)
 
 # The engine that test_inject launches programs under.
-$(B)/tests/dummy_blob.bin: tests/programs/dummy_blob.S tests/programs/dummy_blob.h
+$(B)/tests/dummy_image.bin: tests/programs/dummy_image.S tests/programs/dummy_image.h
 	@mkdir -p $(@D)
 	$(call msg,AS,$@)
 	$(Q)$(CC) -nostdlib -static -Wl,-Ttext=0,--build-id=none,--no-warn-rwx-segments \
-		-o $(B)/tests/dummy_blob.elf $<
-	$(Q)objcopy -O binary -j .text $(B)/tests/dummy_blob.elf $@
+		-o $(B)/tests/dummy_image.elf $<
+	$(Q)objcopy -O binary -j .text $(B)/tests/dummy_image.elf $@
 
-$(B)/tests/dummy_embed.o: tests/programs/dummy_embed.S $(B)/tests/dummy_blob.bin
+$(B)/tests/dummy_embed.o: tests/programs/dummy_embed.S $(B)/tests/dummy_image.bin
 	$(Q)$(CC) -Wa,-I$(B)/tests -c $< -o $@
 
 # Programs that it launches: the sanitizers would change what they show.

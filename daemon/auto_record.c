@@ -38,7 +38,7 @@ static uint32_t of_rule(struct depd *d, const char *name)
 }
 
 /* Each n-th of those that match, and only so many at a time. */
-static bool is_its_turn(struct depd *d, int i)
+static bool may_attach_next(struct depd *d, int i)
 {
 	const struct policy_rule *r = &d->config.rule[i];
 
@@ -92,9 +92,9 @@ static void missed(struct depd *d, pid_t pid, const char *name, const char *why)
 void rules_attached(struct session *s, int ret, const char *why)
 {
 	struct depd *d = s->d;
-	pid_t pid = s->taking;
+	pid_t pid = s->attaching;
 
-	s->taking = 0;
+	s->attaching = 0;
 	/* It may have been quicker than its end. */
 	if (ret == -EPIPE) {
 		session_step(s);
@@ -140,7 +140,7 @@ static void exec(void *arg, const struct policy_exec *e)
 	/* There may be hundreds of them before the loop goes round. */
 	notify_alive();
 	/* Who would take the tracer? */
-	if (i >= 0 && e->pid != tracer_pid(d) && is_its_turn(d, i)) {
+	if (i >= 0 && e->pid != tracer_pid(d) && may_attach_next(d, i)) {
 		ret = take(d, e, &d->config.rule[i], why);
 		if (ret)
 			missed(d, e->pid, e->p.comm, why);
@@ -204,13 +204,13 @@ void policy_start(struct depd *d)
 {
 	int ret;
 
-	*d->policy_trouble = '\0';
+	*d->policy_error = '\0';
 	if (!d->config.nrules)
 		return;
-	ret = policy_watch_open(&d->watch, d->policy_trouble, sizeof(d->policy_trouble));
+	ret = policy_watch_open(&d->watch, d->policy_error, sizeof(d->policy_error));
 	if (ret) {
 		d->watch = NULL;
-		log_msg(LOG_ERR, 0, "rules have no effect: %s", d->policy_trouble);
+		log_msg(LOG_ERR, 0, "rules have no effect: %s", d->policy_error);
 		return;
 	}
 	d->rule_seen = calloc(d->config.nrules, sizeof(*d->rule_seen));
@@ -220,16 +220,16 @@ void policy_start(struct depd *d)
 		ret = loop_watch_add(d->loop, &d->policy_ready, policy_watch_fd(d->watch), POLLIN);
 	if (!ret)
 		return;
-	snprintf(d->policy_trouble, sizeof(d->policy_trouble), "the rules cannot be set: %s",
+	snprintf(d->policy_error, sizeof(d->policy_error), "the rules cannot be set: %s",
 		 strerror(-ret));
-	log_msg(LOG_ERR, 0, "%s", d->policy_trouble);
+	log_msg(LOG_ERR, 0, "%s", d->policy_error);
 	policy_stop(d);
 }
 
 void policy_stop(struct depd *d)
 {
 	if (d->watch) {
-		loop_unwatch(d->loop, &d->policy_ready);
+		loop_remove(d->loop, &d->policy_ready);
 		policy_watch_close(d->watch);
 	}
 	d->watch = NULL;

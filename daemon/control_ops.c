@@ -68,7 +68,7 @@ void depd_own_info(struct depd *d, struct depd_info *out)
 		.queue_jobs = pool.jobs, .workers = pool.workers, .workers_busy = pool.busy,
 		.loss = d->loss,
 		.clients = d->control ? control_clients(d->control) : 0,
-		.policy_active = d->watch, .policy_trouble = d->policy_trouble,
+		.policy_active = d->watch, .policy_error = d->policy_error,
 		.rules = d->config.nrules,
 		.policy_matches = d->matches,
 		.policy_missed = d->missed + (d->watch ? policy_watch_missed(d->watch) : 0),

@@ -34,7 +34,7 @@ static int exit_status;
 
 static void retention_due(struct loop_timer *t)
 {
-	struct depd *d = (struct depd *)((char *)t - offsetof(struct depd, upkeep));
+	struct depd *d = (struct depd *)((char *)t - offsetof(struct depd, retention));
 	struct retention_result r = { 0 };
 	int ret;
 
@@ -173,7 +173,7 @@ int core_prepare(struct depd *d, struct fdstore_entry **kept, size_t *n)
 	}
 	ret = loop_create(&d->loop);
 	if (ret)
-		return core_fail(ret, loop_trouble(ret));
+		return core_fail(ret, loop_error(ret));
 	signal_ready.ready = signal_arrived;
 	ret = signals_watch(d->loop, &signal_ready);
 	if (ret)
@@ -185,9 +185,9 @@ int core_prepare(struct depd *d, struct fdstore_entry **kept, size_t *n)
 	ret = wakeups_open(&d->bells);
 	if (ret)
 		return core_fail(ret, "doorbells");
-	ret = kept_watch(d);
+	ret = session_files_watch(d);
 	if (ret)
-		return core_fail(ret, "the keeper");
+		return core_fail(ret, "the holder");
 	d->wakeups_ready.ready = wakeups_came;
 	ret = loop_watch_add(d->loop, &d->wakeups_ready, wakeups_fd(d->bells), POLLIN);
 	if (ret)
@@ -200,8 +200,8 @@ int core_run(struct depd *d)
 {
 	uint64_t watchdog = notify_watchdog_ns();
 
-	d->upkeep.due = retention_due;
-	loop_timer_set(d->loop, &d->upkeep, d->link ? 0 : RETENTION_NS, RETENTION_NS);
+	d->retention.due = retention_due;
+	loop_timer_set(d->loop, &d->retention, d->link ? 0 : RETENTION_NS, RETENTION_NS);
 	d->alive.due = alive_due;
 	if (!watchdog || watchdog > 1000000000)
 		watchdog = 1000000000;

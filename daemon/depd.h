@@ -6,7 +6,7 @@
  * A session is what is recorded together: a session file, a collector, a store.  All of
  * them are served by one loop (loop.h), which never waits, and by the storing threads of
  * one pool.  What a session needs to be taken over by another depd is in its state file
- * and with the keeper (fdstore.h).
+ * and with the holder (fdstore.h).
  */
 #ifndef DEPD_H
 #define DEPD_H
@@ -45,9 +45,9 @@ struct depd {
 
 	struct session *sessions;	/* the newest first */
 	uint32_t nsessions;
-	struct live_analysis *searches;	/* for races; live_analysis.c */
-	uint32_t nsearches;
-	struct cleanup *sweep;		/* for temporary stores; temporary.c */
+	struct live_analysis *analyses;	/* for races; live_analysis.c */
+	uint32_t nanalyses;
+	struct cleanup *cleanup;		/* for temporary stores; temporary.c */
 	uint32_t last_id;
 	struct instance_link *link;	/* to the front; NULL: there is none */
 	uint64_t start_ns, start_realtime_ns;
@@ -59,13 +59,13 @@ struct depd {
 
 	struct policy_watch *watch;
 	struct loop_watch policy_ready;
-	char policy_trouble[CONTROL_WHY];
+	char policy_error[CONTROL_WHY];
 	uint64_t matches, missed;
 	uint64_t *rule_seen;		/* by rule: how many it matched */
 
 	struct loop_watch wakeups_ready, fdstore_ready;
-	struct loop_timer upkeep, alive, fdstore_retry;
-	uint64_t fdstore_retry_ns;	/* another keeper is tried again */
+	struct loop_timer retention, alive, fdstore_retry;
+	uint64_t fdstore_retry_ns;	/* another holder is tried again */
 	uint64_t removed, removed_bytes;
 	uint64_t trimmed;		/* sessions there had been when memory was given back */
 	bool shutting_down;

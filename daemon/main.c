@@ -42,7 +42,7 @@ int depd_reload(struct depd *d, char *why)
 	ret = options_load(&c, &given, why, CONTROL_WHY);
 	if (ret) {
 		log_msg(LOG_ERR, 0, "the configuration stays as it was: %s", why);
-		snprintf(d->policy_trouble, sizeof(d->policy_trouble), "%s", why);
+		snprintf(d->policy_error, sizeof(d->policy_error), "%s", why);
 	} else {
 		policy_stop(d);
 		policy_free(&d->config);

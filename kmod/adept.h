@@ -213,8 +213,8 @@ void adept_ring_move(struct adept_ring *r, u32 from, u32 off, u32 len, u32 to);
 void adept_ring_zero(const struct adept_session *s, struct adept_ring *r, u32 chunk, u32 off);
 /** adept_ring_end() - to state DEAD or ENDED; under s->lock; true: somebody is to be woken */
 bool adept_ring_end(struct adept_session *s, struct adept_ring *r, u32 state);
-/** adept_ring_filled() - one more chunk is FILLED; under s->lock; true: wake the consumer */
-bool adept_ring_filled(struct adept_session *s, struct adept_ring *r);
+/** adept_ring_chunk_filled() - one more chunk is FILLED; under s->lock; true: wake the consumer */
+bool adept_ring_chunk_filled(struct adept_session *s, struct adept_ring *r);
 /**
  * adept_ring_map() - map the pages of a chunk that a mapping has room for, best effort
  * @s: the session

@@ -245,7 +245,7 @@ void adept_ring_zero(const struct adept_session *s, struct adept_ring *r, u32 ch
 	}
 }
 
-bool adept_ring_filled(struct adept_session *s, struct adept_ring *r)
+bool adept_ring_chunk_filled(struct adept_session *s, struct adept_ring *r)
 {
 	bool first = list_empty(&s->ready);
 
@@ -270,7 +270,7 @@ bool adept_ring_end(struct adept_session *s, struct adept_ring *r, u32 state)
 	r->info[i].end = s->geo.chunk_size;
 	trace_adept_publish(s, r, i, r->core.seq[i]);
 	adept_count(ADEPT_N_PUBLISHED, 1);
-	return adept_ring_filled(s, r);
+	return adept_ring_chunk_filled(s, r);
 }
 
 void adept_ring_map(struct adept_session *s, struct adept_ring *r, u32 chunk,

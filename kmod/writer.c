@@ -184,7 +184,7 @@ static bool advance(struct turn *t, const struct adept_hit *hit, struct adept_co
 	adept_core_advance(c);
 	t->s->stats.bytes += hit->record_at;
 	trace_adept_publish(t->s, t->r, cur, old->seq);
-	return adept_ring_filled(t->s, t->r);
+	return adept_ring_chunk_filled(t->s, t->r);
 }
 
 /* Count a chunk lost directly before that of @i.  Under the session's lock. */

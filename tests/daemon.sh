@@ -462,15 +462,15 @@ else
 fi
 rm -rf gap.dep
 
-# The keeper dies alone: another one has the sessions, and the next depd adopts them.
-keeper() {
+# The holder dies alone: another one has the sessions, and the next depd adopts them.
+holder() {
 	for p in $(helpers); do
-		[ "$(cat "/proc/$p/comm" 2>/dev/null)" != depd-keeper ] || echo "$p"
+		[ "$(cat "/proc/$p/comm" 2>/dev/null)" != depd-holder ] || echo "$p"
 	done
 }
 
 kill_keeper() {
-	keeper | xargs -r kill -9
+	holder | xargs -r kill -9
 }
 end
 start
@@ -479,14 +479,14 @@ job=$!
 recording
 kill_keeper
 "$DEPCTL" record -q -o new.dep -- true 2>err
-check $? "a recording begins after the keeper's death" "$(cat err)"
+check $? "a recording begins after the holder's death" "$(cat err)"
 kill_depd
 start
 wait $job
 s=$?
 [ $s = 0 ] && [ ! -s keep.err ] && grep -q "another one has the session files" "$tmp/log"
-check $? "the keeper was killed, then depd" "status $s, $(cat keep.err)"
-good "the keeper was killed, then depd" keep.dep
+check $? "the holder was killed, then depd" "status $s, $(cat keep.err)"
+good "the holder was killed, then depd" keep.dep
 rm -rf keep.dep new.dep
 
 # Nobody kept the session: its program does not wait until it gives up.
@@ -496,17 +496,17 @@ start --give-up=90s
 	'my $n; for (1 .. 3000000) { $n += $_ } print "done\n"' >lost.out 2>lost.err &
 job=$!
 recording
-# At once, else another keeper is made.
-kill -9 "$depd_pid" $(instance) $(keeper)
+# At once, else another holder is made.
+kill -9 "$depd_pid" $(instance) $(holder)
 wait "$depd_pid" 2>/dev/null
 begun=$SECONDS
 wait $job
 s=$?
 took=$((SECONDS - begun))
 start --give-up=90s
-[ $s = 1 ] && [ "$(cat lost.out)" = done ] && grep -q "keeper were killed" lost.err &&
+[ $s = 1 ] && [ "$(cat lost.out)" = done ] && grep -q "holder were killed" lost.err &&
 	[ $took -lt 60 ]
-check $? "the keeper was killed as well: the program goes on" \
+check $? "the holder was killed as well: the program goes on" \
 	"status $s after $took s, $(cat lost.err)"
 rm -rf lost.dep
 end

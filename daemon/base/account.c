@@ -11,7 +11,7 @@ static const uint64_t limits[ACCOUNT_KINDS] = {
 	[ACCOUNT_INSTANCES] = ACCOUNT_INSTANCES_MAX,
 	[ACCOUNT_DIRECTORIES] = ACCOUNT_DIRECTORIES_MAX,
 	[ACCOUNT_WAITING] = ACCOUNT_WAITING_MAX,
-	[ACCOUNT_HELD] = ACCOUNT_HELD_MAX,
+	[ACCOUNT_USED] = ACCOUNT_USED_MAX,
 	[ACCOUNT_SESSIONS] = ACCOUNT_SESSIONS_MAX,
 	[ACCOUNT_CLIENTS] = ACCOUNT_CLIENTS_MAX,
 	[ACCOUNT_MEMORY] = ACCOUNT_INSTANCES_MAX *
@@ -154,7 +154,7 @@ static bool is_empty(const struct account *a)
 {
 	int i;
 
-	for (i = 0; i < ACCOUNT_HELD_KINDS; i++)
+	for (i = 0; i < ACCOUNT_USED_KINDS; i++)
 		if (a->used[i])
 			return false;
 	return true;

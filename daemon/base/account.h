@@ -18,14 +18,14 @@ enum account_what {
 	ACCOUNT_INSTANCES,	/* processes for a set of credentials each */
 	ACCOUNT_DIRECTORIES,	/* of instances, also left ones */
 	ACCOUNT_WAITING,	/* clients that no instance has taken yet */
-	ACCOUNT_HELD,		/* processes that a rule wants and no instance has taken yet */
+	ACCOUNT_USED,		/* processes that a rule wants and no instance has taken yet */
 	ACCOUNT_SESSIONS,	/* these are reported.. */
 	ACCOUNT_CLIENTS,
 	ACCOUNT_MEMORY,		/* bytes that are resident */
 	ACCOUNT_FDS,
 	ACCOUNT_QUEUED,		/* bytes that programs have published and no store has yet */
-	ACCOUNT_HELD_KINDS,	/* those before it are given back; these only grow */
-	ACCOUNT_STORED = ACCOUNT_HELD_KINDS,	/* bytes */
+	ACCOUNT_USED_KINDS,	/* those before it are given back; these only grow */
+	ACCOUNT_STORED = ACCOUNT_USED_KINDS,	/* bytes */
 	ACCOUNT_CPU,		/* ns of processor time */
 	ACCOUNT_KINDS
 };
@@ -43,7 +43,7 @@ enum account_rate {
 #define ACCOUNT_INSTANCES_MAX	4u
 #define ACCOUNT_DIRECTORIES_MAX	32u
 #define ACCOUNT_WAITING_MAX	64u
-#define ACCOUNT_HELD_MAX	128u
+#define ACCOUNT_USED_MAX	128u
 #define ACCOUNT_CLIENTS_MAX	64
 #define ACCOUNT_FDS_MAX		4096u		/* of an instance */
 #define ACCOUNT_MEMORY_BASE	(256ull << 20)	/* data of an instance.. */

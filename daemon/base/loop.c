@@ -223,7 +223,7 @@ int loop_watch_change(struct loop *l, struct loop_watch *w, short events)
 	return 0;
 }
 
-void loop_unwatch(struct loop *l, struct loop_watch *w)
+void loop_remove(struct loop *l, struct loop_watch *w)
 {
 	struct slot *s = slot_of(l, w->id);
 
@@ -492,7 +492,7 @@ free_loop:
 	return ret;
 }
 
-const char *loop_trouble(int err)
+const char *loop_error(int err)
 {
 	switch (err) {
 	case -EPERM:

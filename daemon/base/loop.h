@@ -17,7 +17,7 @@ struct io_uring_sqe;
 /**
  * struct loop_watch - a descriptor that is waited for
  *
- * Embedded in its owner's structure, which may be freed after loop_unwatch().
+ * Embedded in its owner's structure, which may be freed after loop_remove().
  */
 struct loop_watch {
 	/**
@@ -47,10 +47,10 @@ struct loop_op {
 	uint64_t id;		/* of the loop; 0: not under way */
 };
 
-/** loop_create() - -EPERM, -ENOSYS..: loop_trouble() says what it means */
+/** loop_create() - -EPERM, -ENOSYS..: loop_error() says what it means */
 int loop_create(struct loop **l);
-/** loop_trouble() - what an error of loop_create() means, and what to do */
-const char *loop_trouble(int err);
+/** loop_error() - what an error of loop_create() means, and what to do */
+const char *loop_error(int err);
 /** loop_free() - watches and operations are forgotten, without a call */
 void loop_free(struct loop *l);
 /** loop_watch_add() - call @w->ready whenever one of @events (POLLIN..) is there */
@@ -58,11 +58,11 @@ int loop_watch_add(struct loop *l, struct loop_watch *w, int fd, short events);
 /** loop_watch_change() - wait for other events; -ENOENT: it is not watched */
 int loop_watch_change(struct loop *l, struct loop_watch *w, short events);
 /**
- * loop_unwatch() - harmless if it is not watched; to be called before the fd is closed
+ * loop_remove() - harmless if it is not watched; to be called before the fd is closed
  *
  * The kernel holds the file until the loop waits next: a peer sees the end only then.
  */
-void loop_unwatch(struct loop *l, struct loop_watch *w);
+void loop_remove(struct loop *l, struct loop_watch *w);
 /** loop_timer_set() - due in @in_ns, and every @every_ns then if that is not 0 */
 void loop_timer_set(struct loop *l, struct loop_timer *t, uint64_t in_ns, uint64_t every_ns);
 void loop_timer_cancel(struct loop *l, struct loop_timer *t);

@@ -99,7 +99,7 @@ static pid_t holder(int fd)
 }
 
 /*
- * A child that was just forked has the lock, too, until it executes the keeper or the tracer: also
+ * A child that was just forked has the lock, too, until it executes the holder or the tracer: also
  * when depd is killed before that.
  */
 static int wait_for_child(int fd)

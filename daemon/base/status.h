@@ -77,7 +77,7 @@ struct depd_info {
 	uint32_t clients;
 	/* Policy */
 	bool policy_active;
-	const char *policy_trouble;	/* why it is not, or what is wrong with the file; "" */
+	const char *policy_error;	/* why it is not, or what is wrong with the file; "" */
 	uint32_t rules;
 	uint64_t policy_matches, policy_missed;	/* processes recorded; that it was too late for */
 	/* Of instances other than this one, whose sessions are not reported here */

@@ -26,7 +26,7 @@ void client_drop(struct client *cl)
 	if (cl->dead)
 		return;
 	cl->dead = true;
-	loop_unwatch(c->loop, &cl->watch);
+	loop_remove(c->loop, &cl->watch);
 	close(cl->fd);
 	c->nclients--;
 	loop_timer_set(c->loop, &c->reap, 0, 0);

@@ -23,7 +23,7 @@ struct client_fds {
 /** struct client_watch - a session whose events it gets */
 struct client_watch {
 	uint32_t id;
-	bool told_error;
+	bool warned_error;
 };
 
 /** struct client - one connection */
@@ -58,10 +58,10 @@ struct control {
 	struct loop *loop;
 	struct control_ops ops;
 	struct loop_watch listen;
-	struct loop_timer sweep, reap;
+	struct loop_timer idle_check, reap;
 	struct client *clients;
 	unsigned int nclients;
-	bool deaf;		/* no descriptors: new clients wait for the next sweep */
+	bool accept_paused;		/* no descriptors: new clients wait for the next sweep */
 	uint64_t idle_ns;
 	uint64_t requests, refused;
 };

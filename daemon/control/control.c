@@ -25,8 +25,8 @@ static void need_idle_timer(struct control *c)
 {
 	uint64_t every = c->idle_ns / 4 < IDLE_CHECK_NS ? c->idle_ns / 4 + 1 : IDLE_CHECK_NS;
 
-	if (!c->sweep.armed)
-		loop_timer_set(c->loop, &c->sweep, every, every);
+	if (!c->idle_check.armed)
+		loop_timer_set(c->loop, &c->idle_check, every, every);
 }
 
 /* Has @uid as many as it may have? */
@@ -102,7 +102,7 @@ static void control_ready(struct loop_watch *w, short revents)
 		if (errno == ECONNABORTED || errno == EINTR)
 			continue;
 		if (errno != EAGAIN) {
-			c->deaf = true;
+			c->accept_paused = true;
 			need_idle_timer(c);
 			loop_watch_change(c->loop, w, 0);
 		}
@@ -114,14 +114,14 @@ static void control_ready(struct loop_watch *w, short revents)
 
 static void close_idle_clients(struct loop_timer *t)
 {
-	struct control *c = (struct control *)((char *)t - offsetof(struct control, sweep));
+	struct control *c = (struct control *)((char *)t - offsetof(struct control, idle_check));
 	uint64_t now = loop_now();
 	struct client *cl;
 
 	for (cl = c->clients; cl; cl = cl->next)
 		client_idle(cl, now);
-	if (c->deaf) {
-		c->deaf = false;
+	if (c->accept_paused) {
+		c->accept_paused = false;
 		loop_watch_change(c->loop, &c->listen, POLLIN);
 	}
 	if (!c->clients)
@@ -164,7 +164,7 @@ int control_open(struct control **out, struct loop *l, int fd, const struct cont
 	c->ops = *ops;
 	c->idle_ns = CONTROL_IDLE_NS;
 	c->listen.ready = control_ready;
-	c->sweep.due = close_idle_clients;
+	c->idle_check.due = close_idle_clients;
 	c->reap.due = control_reap;
 	ret = loop_watch_add(l, &c->listen, fd, POLLIN);
 	if (ret) {
@@ -181,13 +181,13 @@ void control_close(struct control *c)
 
 	if (!c)
 		return;
-	loop_unwatch(c->loop, &c->listen);
+	loop_remove(c->loop, &c->listen);
 	close(c->listen.fd);
 	for (cl = c->clients; cl; cl = cl->next)
 		client_drop(cl);
 	control_reap(&c->reap);
 	loop_timer_cancel(c->loop, &c->reap);
-	loop_timer_cancel(c->loop, &c->sweep);
+	loop_timer_cancel(c->loop, &c->idle_check);
 	free(c);
 }
 
@@ -208,7 +208,7 @@ void control_session_changed(struct control *c, uint32_t id)
 void control_set_idle(struct control *c, uint64_t ns)
 {
 	c->idle_ns = ns;
-	loop_timer_cancel(c->loop, &c->sweep);
+	loop_timer_cancel(c->loop, &c->idle_check);
 	need_idle_timer(c);
 }
 

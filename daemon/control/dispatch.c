@@ -174,9 +174,9 @@ void handle_event(struct client *cl, uint32_t id)
 	if (s.state == SESSION_ENDED) {
 		event = "ended";
 		*w = cl->watched[--cl->nwatched];
-	} else if (s.error && *s.error && !w->told_error) {
+	} else if (s.error && *s.error && !w->warned_error) {
 		event = "error";
-		w->told_error = true;
+		w->warned_error = true;
 	}
 	response_event(&t, event, &s);
 	client_send(cl, &t);

@@ -131,7 +131,7 @@ static void put_sessions(struct strbuf *t, const struct depd_info *d)
 static void put_policy(struct strbuf *t, const struct depd_info *d)
 {
 	strbuf_bool(t, "active", d->policy_active);
-	strbuf_string(t, "trouble", d->policy_trouble);
+	strbuf_string(t, "trouble", d->policy_error);
 	strbuf_u64(t, "matches", d->policy_matches);
 	strbuf_u64(t, "missed", d->policy_missed);
 }

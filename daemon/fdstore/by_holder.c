@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The keeper, as depd sees it. */
+/* The holder, as depd sees it. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -56,9 +56,9 @@ static int holder_remove(struct fdstore *k, const char *name)
 	return ask(k, &m, -1, NULL);
 }
 
-static const struct fdstore_way holder_way = { holder_put, holder_remove };
+static const struct fdstore_ops holder_ops = { holder_put, holder_remove };
 
-static int make_keeper(const char *rundir)
+static int make_holder(const char *rundir)
 {
 	int fd = rundir_socket(rundir, HOLDER_SOCKET, SOCK_SEQPACKET, 0600);
 	int ret;
@@ -85,7 +85,7 @@ static int hello(struct fdstore *k)
 	return ret ? broken(k, ret) : 0;
 }
 
-static int find_keeper(struct fdstore *k, const char *rundir)
+static int find_holder(struct fdstore *k, const char *rundir)
 {
 	unsigned int i;
 	int ret = -EBUSY;
@@ -102,7 +102,7 @@ static int find_keeper(struct fdstore *k, const char *rundir)
 		}
 		ret = k->sock;
 		if (ret == -ENOENT || ret == -ECONNREFUSED)
-			ret = make_keeper(rundir);
+			ret = make_holder(rundir);
 		if (ret)
 			return ret;
 	}
@@ -116,7 +116,7 @@ static int take_all(struct fdstore *k, struct fdstore_list *kept)
 	int fd, ret;
 
 	for (i = 0; i < HOLDER_FDS_MAX; i++) {
-		m = (struct holder_msg){ .op = HOLDER_TAKE, .arg = i };
+		m = (struct holder_msg){ .op = HOLDER_FETCH, .arg = i };
 		ret = ask(k, &m, -1, &fd);
 		if (ret)
 			return ret == -ENOENT ? 0 : ret;
@@ -133,16 +133,16 @@ static int take_all(struct fdstore *k, struct fdstore_list *kept)
 int fdstore_by_holder(struct fdstore *k, const char *rundir, struct fdstore_list *kept, char *why,
 		      size_t why_size)
 {
-	int ret = find_keeper(k, rundir);
+	int ret = find_holder(k, rundir);
 
 	if (!ret)
 		ret = take_all(k, kept);
 	if (ret == -EBUSY)
-		snprintf(why, why_size, "Another depd uses the keeper of %s.", rundir);
+		snprintf(why, why_size, "Another depd uses the holder of %s.", rundir);
 	else if (ret)
-		snprintf(why, why_size, "The keeper at %s/%s cannot be used: %s.", rundir,
+		snprintf(why, why_size, "The holder at %s/%s cannot be used: %s.", rundir,
 			 HOLDER_SOCKET, strerror(-ret));
-	k->way = &holder_way;
-	k->has_keeper = true;
+	k->ops = &holder_ops;
+	k->has_holder = true;
 	return ret;
 }

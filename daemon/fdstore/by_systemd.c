@@ -32,7 +32,7 @@ static int systemd_remove(struct fdstore *k, const char *name)
 	return ret > 0 ? 0 : ret ? ret : -ENOTCONN;
 }
 
-static const struct fdstore_way systemd_way = { systemd_put, systemd_remove };
+static const struct fdstore_ops systemd_ops = { systemd_put, systemd_remove };
 
 bool fdstore_systemd(struct fdstore *k)
 {
@@ -41,7 +41,7 @@ bool fdstore_systemd(struct fdstore *k)
 	/* systemd sets FDSTORE itself from version 254 on, depd.service does for older ones. */
 	if (!notify_is_service() || !getenv("NOTIFY_SOCKET") || !fds || atol(fds) <= 0)
 		return false;
-	k->way = &systemd_way;
+	k->ops = &systemd_ops;
 	return true;
 }
 

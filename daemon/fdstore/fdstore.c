@@ -74,7 +74,7 @@ int fdstore_put(struct fdstore *k, const char *name, int fd)
 
 	if (ret)
 		return ret;
-	ret = k->way->put(k, name, fd);
+	ret = k->ops->put(k, name, fd);
 	if (ret)
 		fdstore_list_remove(&k->names, k->names.n - 1);
 	return ret;
@@ -86,7 +86,7 @@ int fdstore_remove(struct fdstore *k, const char *name)
 
 	if (i < 0)
 		return i;
-	ret = k->way->remove(k, name);
+	ret = k->ops->remove(k, name);
 	if (!ret)
 		fdstore_list_remove(&k->names, i);
 	return ret;
@@ -96,7 +96,7 @@ bool fdstore_lost(const struct fdstore *k)
 {
 	struct pollfd p = { .fd = k->sock, .events = POLLIN };
 
-	if (!k->has_keeper)
+	if (!k->has_holder)
 		return false;
 	return k->sock < 0 || (poll(&p, 1, 0) == 1 && p.revents & (POLLHUP | POLLERR));
 }

@@ -2,7 +2,7 @@
 /*
  * Descriptors that outlive depd: the session files, until the next depd asks for them.
  *
- * Under systemd its file-descriptor store keeps them.  Elsewhere a keeper does: a small
+ * Under systemd its file-descriptor store keeps them.  Elsewhere a holder does: a small
  * process of depd's own that holds descriptors with a name each and does nothing else; it
  * ends when it has been without a depd and without a live session for some time.
  */
@@ -24,7 +24,7 @@ struct fdstore_entry {
 
 /**
  * fdstore_open() - find what is kept
- * @rundir: where the keeper's socket is
+ * @rundir: where the holder's socket is
  * @kept: receives an array from malloc()
  *
  * Listening sockets that systemd passes are not among them: see fdstore_listen().
@@ -33,21 +33,21 @@ struct fdstore_entry {
 int fdstore_open(struct fdstore **k, const char *rundir, struct fdstore_entry **kept, size_t *n,
 		 char *why, size_t why_size);
 /**
- * fdstore_put() - keep a duplicate of @fd as @name; waits for the keeper, not for long
+ * fdstore_put() - keep a duplicate of @fd as @name; waits for the holder, not for long
  * @name: letters, digits, '.', '_', '-'
  *
  * Return: 0; -EINVAL, -EEXIST: the name; -ENOSPC, -EMFILE: too many are; -ETIMEDOUT, -EPIPE: the
- * keeper does not answer, or is gone: fdstore_open() makes a new one, which has nothing.
+ * holder does not answer, or is gone: fdstore_open() makes a new one, which has nothing.
  */
 int fdstore_put(struct fdstore *k, const char *name, int fd);
 /** fdstore_remove() - -ENOENT: it is not kept */
 int fdstore_remove(struct fdstore *k, const char *name);
-/** fdstore_lost() - the keeper is gone, or did not answer: nothing can be kept */
+/** fdstore_lost() - the holder is gone, or did not answer: nothing can be kept */
 bool fdstore_lost(const struct fdstore *k);
 /**
- * fdstore_retry() - find or make a keeper when the last one is lost
+ * fdstore_retry() - find or make a holder when the last one is lost
  *
- * All that is to be kept must be put again; a keeper that did not answer may still have some of it:
+ * All that is to be kept must be put again; a holder that did not answer may still have some of it:
  * -EEXIST.  Return: as fdstore_open().
  */
 int fdstore_retry(struct fdstore *k, const char *rundir, char *why, size_t why_size);
@@ -55,7 +55,7 @@ int fdstore_retry(struct fdstore *k, const char *rundir, char *why, size_t why_s
  * fdstore_listen_only() - for who keeps nothing itself: what systemd passes for fdstore_listen()
  */
 int fdstore_listen_only(struct fdstore **k);
-/** keep_fd() - readable when the keeper is gone; -1: there is none */
+/** keep_fd() - readable when the holder is gone; -1: there is none */
 int keep_fd(const struct fdstore *k);
 /** fdstore_listen() - a listening socket, non-blocking, that systemd passed as @name; -ENOENT */
 int fdstore_listen(struct fdstore *k, const char *name);

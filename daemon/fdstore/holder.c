@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Starting the keeper.
+ * Starting the holder.
  *
- * The keeper executes depd's file anew under a name of its own: a fork would keep depd's command
+ * The holder executes depd's file anew under a name of its own: a fork would keep depd's command
  * line, and `kill $(pidof depd)` would end both.
  */
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The keeper: a process that holds descriptors for depd, and how depd talks to it.
+ * The holder: a process that holds descriptors for depd, and how depd talks to it.
  *
- * Messages go over a SOCK_SEQPACKET socket, one descriptor with each at most.  The keeper
+ * Messages go over a SOCK_SEQPACKET socket, one descriptor with each at most.  The holder
  * sends a HELLO when somebody connects, then an answer to each request.
  */
 #ifndef DEPD_FDSTORE_HOLDER_H
@@ -12,16 +12,16 @@
 
 #include "fdstore.h"
 
-#define HOLDER_NAME	"depd-keeper"
-#define HOLDER_SOCKET	"keeper.sock"
-#define HOLDER_VERSION	"depd-keeper-1"	/* the name in a HELLO */
+#define HOLDER_NAME	"depd-holder"
+#define HOLDER_SOCKET	"holder.sock"
+#define HOLDER_VERSION	"depd-holder-1"	/* the name in a HELLO */
 #define HOLDER_FDS_MAX	4096
 
 enum holder_op {
 	HOLDER_HELLO,		/* result: 0, -EBUSY: another depd is connected, -EPERM */
 	HOLDER_PUT,		/* with a descriptor */
 	HOLDER_REMOVE,
-	HOLDER_TAKE		/* arg-th of all: its name, and a duplicate; -ENOENT: no more */
+	HOLDER_FETCH		/* arg-th of all: its name, and a duplicate; -ENOENT: no more */
 };
 
 struct holder_msg {
@@ -40,14 +40,14 @@ struct holder_limits {
 extern struct holder_limits holder_limits;
 
 /**
- * holder_start() - start a keeper that serves on @fd, a listening socket (duplicated)
+ * holder_start() - start a holder that serves on @fd, a listening socket (duplicated)
  * @rundir: shown in its command line
  *
- * The keeper executes /proc/self/exe with argv[0] = HOLDER_NAME: main() must call holder_main()
+ * The holder executes /proc/self/exe with argv[0] = HOLDER_NAME: main() must call holder_main()
  * then, before anything else.
  */
 int holder_start(int fd, const char *rundir);
-/** holder_main() - run as the keeper that holder_start() has executed: never returns */
+/** holder_main() - run as the holder that holder_start() has executed: never returns */
 void holder_main(int argc, char **argv) __attribute__((noreturn));
 /** holder_serve() - what it does then: returns when nothing is left to do */
 void holder_serve(int fd);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Messages between depd and its keeper, and descriptors with them. */
+/* Messages between depd and its holder, and descriptors with them. */
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What the keeper does: one depd at a time, one answer to each request. */
+/* What the holder does: one depd at a time, one answer to each request. */
 #include <errno.h>
 #include <poll.h>
 #include <stdbool.h>
@@ -39,7 +39,7 @@ static int put(const char *name, int fd)
 	if (nheld >= holder_limits.fds || nheld >= HOLDER_FDS_MAX)
 		return -ENOSPC;
 	snprintf(held[nheld].name, FDSTORE_NAME_MAX, "%s", name);
-	owner[nheld] = dep_owner_new(fd, offsetof(struct adept_session, keeper));
+	owner[nheld] = dep_owner_new(fd, offsetof(struct adept_session, holder));
 	held[nheld++].fd = fd;
 	return 0;
 }
@@ -70,7 +70,7 @@ static int answer(int sock, struct holder_msg *m, int *fd)
 	case HOLDER_REMOVE:
 		m->result = drop(m->name);
 		break;
-	case HOLDER_TAKE:
+	case HOLDER_FETCH:
 		m->result = m->arg < nheld ? 0 : -ENOENT;
 		if (!m->result) {
 			memcpy(m->name, held[m->arg].name, FDSTORE_NAME_MAX);

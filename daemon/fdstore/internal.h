@@ -8,8 +8,8 @@
 
 #include "fdstore.h"
 
-/** struct fdstore_way - who keeps; 0 or a negative errno */
-struct fdstore_way {
+/** struct fdstore_ops - who keeps; 0 or a negative errno */
+struct fdstore_ops {
 	int (*put)(struct fdstore *k, const char *name, int fd);
 	int (*remove)(struct fdstore *k, const char *name);
 };
@@ -20,8 +20,8 @@ struct fdstore_list {
 };
 
 struct fdstore {
-	const struct fdstore_way *way;
-	bool has_keeper;	/* or had one; not systemd.. */
+	const struct fdstore_ops *ops;
+	bool has_holder;	/* or had one; not systemd.. */
 	int sock;		/* ..to it, -1 = none */
 	struct fdstore_list listen;	/* what systemd passed for that */
 	struct fdstore_list names;	/* of what is kept; no descriptors */
@@ -38,9 +38,9 @@ void fdstore_list_free(struct fdstore_list *l);
 
 /** fdstore_passed() - what systemd passed to this process: kept ones, and k->listen */
 int fdstore_passed(struct fdstore *k, struct fdstore_list *kept);
-/** fdstore_systemd() - does systemd keep? k->way is set then */
+/** fdstore_systemd() - does systemd keep? k->ops is set then */
 bool fdstore_systemd(struct fdstore *k);
-/** fdstore_by_holder() - find or make a keeper, take what it has; k->way is set then */
+/** fdstore_by_holder() - find or make a holder, take what it has; k->ops is set then */
 int fdstore_by_holder(struct fdstore *k, const char *rundir, struct fdstore_list *kept, char *why,
 		      size_t why_size);
 

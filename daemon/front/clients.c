@@ -105,7 +105,7 @@ static void ready(struct loop_watch *w, short revents)
 		if (errno == ECONNABORTED || errno == EINTR)
 			continue;
 		if (errno != EAGAIN) {
-			f->deaf = true;
+			f->accept_paused = true;
 			loop_watch_change(f->loop, w, 0);
 		}
 		return;
@@ -120,8 +120,8 @@ int accept_open(struct front *f, int fd)
 
 void accept_second(struct front *f)
 {
-	if (!f->deaf)
+	if (!f->accept_paused)
 		return;
-	f->deaf = false;
+	f->accept_paused = false;
 	loop_watch_change(f->loop, &f->listen, POLLIN);
 }

@@ -53,7 +53,7 @@ int front_reload(struct front *f, char *why)
 		ret = -ENOMEM;
 	if (ret) {
 		log_msg(LOG_ERR, 0, "the configuration stays as it was: %s", why);
-		snprintf(f->policy_trouble, sizeof(f->policy_trouble), "%s", why);
+		snprintf(f->policy_error, sizeof(f->policy_error), "%s", why);
 		policy_free(&c);
 	} else {
 		front_policy_stop(f);
@@ -244,7 +244,7 @@ static int prepare(struct front *f)
 		return fail(ret, "accounts");
 	ret = loop_create(&f->loop);
 	if (ret)
-		return fail(ret, loop_trouble(ret));
+		return fail(ret, loop_error(ret));
 	f->signals.ready = signal_arrived;
 	ret = signals_watch(f->loop, &f->signals);
 	if (ret)
@@ -274,7 +274,7 @@ static void close_all(struct front *f)
 	metrics_close(f->metrics);
 	while (f->instances)
 		instance_close(f->instances);
-	loop_unwatch(f->loop, &f->listen);
+	loop_remove(f->loop, &f->listen);
 	close(f->listen.fd);
 	accounts_close(f->accounts);
 	policy_free(&f->config);

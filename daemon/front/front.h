@@ -85,14 +85,14 @@ struct front {
 	struct loop_watch listen, signals;
 	struct loop_timer second;
 	struct metrics *metrics;
-	bool deaf, shutting_down;
+	bool accept_paused, shutting_down;
 	uint64_t end_ns;		/* when the front exits, even if instances still run */
 	struct link_counters past;	/* of instances that have ended */
 	char exe[PATH_MAX];		/* depd's own file: rules leave it alone */
 
 	struct policy_watch *watch;
 	struct loop_watch policy_ready;
-	char policy_trouble[CONTROL_WHY];
+	char policy_error[CONTROL_WHY];
 	uint64_t matches, missed;
 	uint64_t unsaid;		/* of those missed, since the last second */
 	uint64_t *rule_seen;
@@ -148,8 +148,8 @@ int instance_get(struct front *f, const struct user *u, struct instance **out);
 int instance_client(struct instance *i, int fd);
 /** instance_second() - what is to be done each second */
 void instance_second(struct instance *i, uint64_t now);
-/** instance_told() - a message has come */
-void instance_told(struct instance *i, const struct link_msg *m);
+/** instance_message() - a message has come */
+void instance_message(struct instance *i, const struct link_msg *m);
 /** instance_config() - have it hear of another configuration */
 void instance_config(struct instance *i);
 /** instance_end() - have it end its sessions */

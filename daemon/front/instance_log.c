@@ -92,7 +92,7 @@ void log_ready(struct loop_watch *w, short revents)
 		i->nbytes += n > 0 ? (uint32_t)n : 0;
 	}
 	if (!n || (n < 0 && revents & POLLERR))
-		loop_unwatch(i->front->loop, w);
+		loop_remove(i->front->loop, w);
 }
 
 void log_flush(struct instance *i)

@@ -86,9 +86,9 @@ int instance_client(struct instance *i, int fd)
 
 static void drop_process(struct instance *i)
 {
-	loop_unwatch(i->front->loop, &i->ready);
-	loop_unwatch(i->front->loop, &i->gone);
-	loop_unwatch(i->front->loop, &i->says);
+	loop_remove(i->front->loop, &i->ready);
+	loop_remove(i->front->loop, &i->gone);
+	loop_remove(i->front->loop, &i->says);
 	if (i->sock >= 0)
 		close(i->sock);
 	if (i->pidfd >= 0)
@@ -276,7 +276,7 @@ static void reload(struct instance *i)
 	link_send(i->sock, &m, NULL, 0);
 }
 
-void instance_told(struct instance *i, const struct link_msg *m)
+void instance_message(struct instance *i, const struct link_msg *m)
 {
 	switch (m->op) {
 	case LINK_HELLO:
@@ -332,11 +332,11 @@ static void ready(struct loop_watch *w, short revents)
 			if (fds[k] >= 0)
 				close(fds[k]);
 		if (!ret)
-			instance_told(i, &m);
+			instance_message(i, &m);
 	}
 	if (!ret || ret == -EAGAIN)
 		return;
-	loop_unwatch(i->front->loop, w);
+	loop_remove(i->front->loop, w);
 	/* That it has ended is seen by its pidfd; one that only closed its end is of no use. */
 	kill(i->pid, SIGKILL);
 }

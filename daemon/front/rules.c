@@ -69,7 +69,7 @@ static void drop(struct front *f, struct attach *t)
 		at = &(*at)->next;
 	*at = t->next;
 	t->i->ntakes--;
-	account_put(t->i->account, ACCOUNT_HELD, 1);
+	account_put(t->i->account, ACCOUNT_USED, 1);
 	close(t->pidfd);
 	free(t);
 }
@@ -250,7 +250,7 @@ static uint64_t of_rule(const struct front *f, uint64_t name)
 }
 
 /* Each n-th of those that match, and only so many at a time. */
-static bool is_its_turn(struct front *f, int i)
+static bool may_attach_next(struct front *f, int i)
 {
 	const struct policy_rule *r = &f->config.rule[i];
 
@@ -288,7 +288,7 @@ static int ask(struct front *f, const struct policy_exec *e, const struct policy
 		goto fail;
 	}
 	/* Else one user could have all that may be held. */
-	ret = account_get(i->account, ACCOUNT_HELD, 1);
+	ret = account_get(i->account, ACCOUNT_USED, 1);
 	if (ret) {
 		snprintf(why, CONTROL_WHY, "too many of its user's are held");
 		goto fail;
@@ -356,7 +356,7 @@ static void exec(void *arg, const struct policy_exec *e)
 	/* There may be hundreds of them before the loop goes round. */
 	notify_alive();
 	/* Instances, tracers and the like: who would take those? */
-	if (i >= 0 && strcmp(e->p.exe, f->exe) && is_its_turn(f, i)) {
+	if (i >= 0 && strcmp(e->p.exe, f->exe) && may_attach_next(f, i)) {
 		ret = take(f, e, &f->config.rule[i], why);
 		if (ret && ret != -ESRCH)
 			missed(f, e->p.uid, e->pid, e->p.comm, why);
@@ -377,14 +377,14 @@ void front_policy_start(struct front *f)
 {
 	int ret;
 
-	*f->policy_trouble = '\0';
+	*f->policy_error = '\0';
 	f->late.due = late_due;
 	if (!f->config.nrules)
 		return;
-	ret = policy_watch_open(&f->watch, f->policy_trouble, sizeof(f->policy_trouble));
+	ret = policy_watch_open(&f->watch, f->policy_error, sizeof(f->policy_error));
 	if (ret) {
 		f->watch = NULL;
-		log_msg(LOG_ERR, 0, "rules have no effect: %s", f->policy_trouble);
+		log_msg(LOG_ERR, 0, "rules have no effect: %s", f->policy_error);
 		return;
 	}
 	f->rule_seen = calloc(f->config.nrules, sizeof(*f->rule_seen));
@@ -394,9 +394,9 @@ void front_policy_start(struct front *f)
 		ret = loop_watch_add(f->loop, &f->policy_ready, policy_watch_fd(f->watch), POLLIN);
 	if (!ret)
 		return;
-	snprintf(f->policy_trouble, sizeof(f->policy_trouble), "the rules cannot be set: %s",
+	snprintf(f->policy_error, sizeof(f->policy_error), "the rules cannot be set: %s",
 		 strerror(-ret));
-	log_msg(LOG_ERR, 0, "%s", f->policy_trouble);
+	log_msg(LOG_ERR, 0, "%s", f->policy_error);
 	front_policy_stop(f);
 }
 
@@ -406,7 +406,7 @@ void front_policy_stop(struct front *f)
 		let_go(f, f->takes, "the rules are read again");
 	loop_timer_cancel(f->loop, &f->late);
 	if (f->watch) {
-		loop_unwatch(f->loop, &f->policy_ready);
+		loop_remove(f->loop, &f->policy_ready);
 		policy_watch_close(f->watch);
 	}
 	f->watch = NULL;

@@ -180,7 +180,7 @@ static void info_of(const struct front *f, struct link_info *out)
 		.rules = f->config.nrules, .matches = f->matches,
 		.missed = f->missed + (f->watch ? policy_watch_missed(f->watch) : 0),
 	};
-	memcpy(out->trouble, f->policy_trouble, sizeof(out->trouble));
+	memcpy(out->trouble, f->policy_error, sizeof(out->trouble));
 }
 
 void report_pages(struct front *f)
@@ -223,7 +223,7 @@ static void info(void *arg, struct depd_info *out)
 	*out = (struct depd_info){
 		.version = ADEPT_VERSION, .pid = getpid(),
 		.start_realtime_ns = f->start_realtime_ns, .uptime_ns = loop_now() - f->start_ns,
-		.policy_active = li.policy_active, .policy_trouble = f->policy_trouble,
+		.policy_active = li.policy_active, .policy_error = f->policy_error,
 		.rules = li.rules, .policy_matches = li.matches, .policy_missed = li.missed,
 	};
 	link_add_info(out, &c, &g);

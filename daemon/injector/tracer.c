@@ -24,7 +24,7 @@ struct tracer {
 	struct depd *d;
 	struct tracer_line line;
 	struct loop_watch ready;
-	struct loop_timer again, beat;
+	struct loop_timer again, heartbeat;
 	unsigned int beats;	/* not answered */
 	pid_t pid;		/* 0: there is none, not even a dead one */
 	uint64_t start_ns;
@@ -34,7 +34,7 @@ struct tracer {
 
 static const char lost[] = "the process that was about to take it has ended";
 
-static void settle_line(struct tracer *t)
+static void resolve_line(struct tracer *t)
 {
 	loop_watch_change(t->d->loop, &t->ready,
 			  POLLIN | (tracer_line_waits(&t->line) ? POLLOUT : 0));
@@ -46,7 +46,7 @@ static int tell(struct tracer *t, const struct tracer_msg *m, const int *fds, in
 	int ret = tracer_line_send(&t->line, m, fds, n);
 
 	if (waits != tracer_line_waits(&t->line))
-		settle_line(t);
+		resolve_line(t);
 	/* Gone: that is seen soon, and all is asked again. */
 	return ret == -EPIPE ? 0 : ret;
 }
@@ -84,7 +84,7 @@ int tracer_attach(struct session *s, const struct dep_pending *who)
 	int ret = tell(s->d->tracer, &m, NULL, 0);
 
 	if (!ret)
-		s->taking = who->pid;
+		s->attaching = who->pid;
 	return ret;
 }
 
@@ -131,7 +131,7 @@ static void settle(struct session *s, uint32_t slot, enum dep_exec_outcome o)
 		loop_timer_set(s->d->loop, &s->step, 0, 0);
 }
 
-static void outcome_told(struct session *s, const struct tracer_msg *m)
+static void report_outcome(struct session *s, const struct tracer_msg *m)
 {
 	bool native = m->outcome == DEP_EXEC_REFUSED || m->outcome == DEP_EXEC_RUNS_NATIVE ||
 		      m->outcome == DEP_EXEC_CHILD_RUNS_NATIVE;
@@ -160,8 +160,8 @@ static void handle(struct tracer *t, struct tracer_msg *m)
 	if (!s)
 		return;
 	if (m->op == TRACER_OUTCOME) {
-		outcome_told(s, m);
-	} else if (m->op == TRACER_ATTACHED && s->taking == m->pid) {
+		report_outcome(s, m);
+	} else if (m->op == TRACER_ATTACHED && s->attaching == m->pid) {
 		if (!m->result)
 			session_joined(s, &m->base);
 		rules_attached(s, m->result, m->why.text);
@@ -188,7 +188,7 @@ static int receive(struct tracer *t)
 /* ---- the end of one, and the next ---- */
 
 /* What it had not answered.  A request is the next one's. */
-static void settle_slot(struct session *s, uint32_t slot)
+static void resolve_slot(struct session *s, uint32_t slot)
 {
 	switch (dep_follow_exec_lost(&s->target, slot)) {
 	case ADEPT_EXEC_REQUEST:
@@ -212,32 +212,32 @@ static void settle_slot(struct session *s, uint32_t slot)
 	}
 }
 
-static void settle_session(struct session *s)
+static void resolve_session(struct session *s)
 {
 	uint32_t i;
 
 	s->traced = false;
-	if (s->taking)
+	if (s->attaching)
 		rules_attached(s, -EPIPE, lost);
 	if (s->collector)
 		adept_following_lost(s->ring.map);
 	for (i = 0; s->collector && i < s->ring.layout.nprocs; i++)
 		if (s->exec[i].asked)
-			settle_slot(s, i);
+			resolve_slot(s, i);
 }
 
 static void has_ended(struct tracer *t)
 {
 	struct session *s;
 
-	loop_unwatch(t->d->loop, &t->ready);
+	loop_remove(t->d->loop, &t->ready);
 	tracer_line_close(&t->line);
 	log_msg(LOG_ERR, 0, "the tracer, process %d, has ended: what it followed runs unrecorded, "
 		"another one is made", t->pid);
 	kill(t->pid, SIGKILL);
 	t->broken = !t->works;
 	for (s = t->d->sessions; s; s = s->next)
-		settle_session(s);
+		resolve_session(s);
 	loop_timer_set(t->d->loop, &t->again, loop_now() - t->start_ns < OFTEN_NS ? OFTEN_NS :
 		       AGAIN_NS, 0);
 }
@@ -248,7 +248,7 @@ static void ready(struct loop_watch *w, short revents)
 
 	if (revents & POLLOUT) {
 		tracer_line_flush(&t->line);
-		settle_line(t);
+		resolve_line(t);
 	}
 	if (receive(t) == -EPIPE)
 		has_ended(t);
@@ -260,7 +260,7 @@ static void ready(struct loop_watch *w, short revents)
  */
 static void heartbeat_due(struct loop_timer *timer)
 {
-	struct tracer *t = (struct tracer *)((char *)timer - offsetof(struct tracer, beat));
+	struct tracer *t = (struct tracer *)((char *)timer - offsetof(struct tracer, heartbeat));
 	struct tracer_msg m = { .op = TRACER_HEARTBEAT };
 
 	if (t->line.sock < 0)
@@ -325,7 +325,7 @@ static void again_due(struct loop_timer *timer)
 		log_msg(LOG_ERR, 0, "the tracer cannot be started: %s", strerror(-ret));
 		t->broken = true;
 		for (s = t->d->sessions; s; s = s->next)
-			settle_session(s);
+			resolve_session(s);
 		loop_timer_set(t->d->loop, &t->again, OFTEN_NS, 0);
 		return;
 	}
@@ -365,9 +365,9 @@ int tracer_open(struct depd *d)
 	t->line.sock = -1;
 	t->ready.ready = ready;
 	t->again.due = again_due;
-	t->beat.due = heartbeat_due;
+	t->heartbeat.due = heartbeat_due;
 	d->tracer = t;
-	loop_timer_set(d->loop, &t->beat, TRACER_HEARTBEAT_MS * 1000000ull,
+	loop_timer_set(d->loop, &t->heartbeat, TRACER_HEARTBEAT_MS * 1000000ull,
 		       TRACER_HEARTBEAT_MS * 1000000ull);
 	ret = start(t);
 	return ret ? ret : wait_for_hello(t);
@@ -380,8 +380,8 @@ void tracer_close(struct depd *d)
 	if (!t)
 		return;
 	loop_timer_cancel(d->loop, &t->again);
-	loop_timer_cancel(d->loop, &t->beat);
-	loop_unwatch(d->loop, &t->ready);
+	loop_timer_cancel(d->loop, &t->heartbeat);
+	loop_remove(d->loop, &t->ready);
 	tracer_line_close(&t->line);
 	d->tracer = NULL;
 	free(t);

@@ -59,7 +59,7 @@ void tracer_main(void) __attribute__((noreturn));
 
 /* ---- tracer_serve.c ---- */
 
-/** tracer_serve() - until depd is gone and everything is finished */
-void tracer_serve(int sock);
+/** tracer_loop() - until depd is gone and everything is finished */
+void tracer_loop(int sock);
 
 #endif

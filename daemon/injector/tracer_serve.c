@@ -292,7 +292,7 @@ static void finish(int signals)
 	}
 }
 
-void tracer_serve(int sock)
+void tracer_loop(int sock)
 {
 	struct tracer_msg hello = { .op = TRACER_HELLO };
 	struct ucred peer = { 0 };

@@ -88,7 +88,7 @@ void tracer_main(void)
 	while (flock(LOCK, LOCK_EX))
 		if (errno != EINTR)
 			_exit(1);
-	tracer_serve(SOCKET);
+	tracer_loop(SOCKET);
 	/* Whom it still traces goes on. */
 	_exit(0);
 }

@@ -3,7 +3,7 @@
  * System calls that no instance needs: those that change the machine, mounts or namespaces, and
  * those through which the kernel is attacked most.
  *
- * The filter is inherited by the tracer, the keeper and searches for races, so ptrace(2) and
+ * The filter is inherited by the tracer, the holder and searches for races, so ptrace(2) and
  * process_vm_writev(2) are not in the list; without capabilities they reach the user's own
  * processes only.
  */

@@ -122,7 +122,7 @@ static void look_idle(struct instance_link *l, uint32_t open)
 {
 	struct depd *d = l->d;
 
-	if (open || d->sessions || d->searches || control_clients(d->control) || l->nresults)
+	if (open || d->sessions || d->analyses || control_clients(d->control) || l->nresults)
 		l->busy_ns = loop_now();
 	else if (!d->shutting_down && loop_now() - l->busy_ns > IDLE_NS)
 		tell_number(l, LINK_BYE, l->got);
@@ -182,7 +182,7 @@ void link_info(const struct depd *d, struct depd_info *out)
 	out->start_realtime_ns = i.start_realtime_ns;
 	out->uptime_ns = loop_now() - i.start_ns;
 	out->policy_active = i.policy_active;
-	out->policy_trouble = trouble;
+	out->policy_error = trouble;
 	out->rules = i.rules;
 	out->policy_matches = i.matches;
 	out->policy_missed = i.missed;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * An instance: the depd of one user under root's (front/front.h), a process with that user's
- * credentials and nothing more.  It has sessions, collectors, a tracer and a keeper as a user's
+ * credentials and nothing more.  It has sessions, collectors, a tracer and a holder as a user's
  * own depd has; its clients, configuration and numbers of sessions come from the front.
  *
  * When the front is gone it ends at once and leaves its sessions open, as they are after a kill:

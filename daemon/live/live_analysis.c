@@ -91,21 +91,21 @@ static void told(struct loop_watch *w, short revents)
 	(void)revents;
 	/* At its end there is nothing more to wait for but the process. */
 	if (!take_lines(q))
-		loop_unwatch(q->d->loop, w);
+		loop_remove(q->d->loop, w);
 }
 
 /* ---- its end ---- */
 
 static void free_live_analysis(struct live_analysis *q)
 {
-	struct live_analysis **at = &q->d->searches;
+	struct live_analysis **at = &q->d->analyses;
 
 	while (*at != q)
 		at = &(*at)->next;
 	*at = q->next;
-	q->d->nsearches--;
-	loop_unwatch(q->d->loop, &q->told);
-	loop_unwatch(q->d->loop, &q->gone);
+	q->d->nanalyses--;
+	loop_remove(q->d->loop, &q->told);
+	loop_remove(q->d->loop, &q->gone);
 	if (q->over >= 0)
 		close(q->over);
 	close(q->lines);
@@ -138,7 +138,7 @@ void live_analysis_session_ended(struct session *s)
 {
 	struct live_analysis *q;
 
-	for (q = s->d->searches; q; q = q->next) {
+	for (q = s->d->analyses; q; q = q->next) {
 		if (q->session != s->id || q->over < 0)
 			continue;
 		q->useless = s->cause == DEP_CLOSE_ABANDONED;
@@ -271,10 +271,10 @@ static int begin(struct session *s)
 		return -ENOMEM;
 	*q = (struct live_analysis){
 		.d = s->d, .session = s->id, .over = -1, .lines = -1, .pidfd = -1,
-		.next = s->d->searches,
+		.next = s->d->analyses,
 	};
-	s->d->searches = q;
-	s->d->nsearches++;
+	s->d->analyses = q;
+	s->d->nanalyses++;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", s->ring.fd);
 	ring = open(path, O_RDONLY | O_CLOEXEC);
 	ret = ring < 0 ? -errno : start(q, s, ring);
@@ -292,9 +292,9 @@ void live_analysis_begin(struct session *s)
 
 	if (!c->races || !*s->store || s->flags & (ADEPT_S_NULL | ADEPT_S_NO_RECORD))
 		return;
-	if (s->d->nsearches >= c->races) {
+	if (s->d->nanalyses >= c->races) {
 		log_msg(LOG_NOTICE, s->id, "is not searched for races: %u sessions are already",
-			s->d->nsearches);
+			s->d->nanalyses);
 		return;
 	}
 	ret = begin(s);

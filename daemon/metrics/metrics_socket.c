@@ -35,7 +35,7 @@ struct metrics {
 	struct loop *loop;
 	struct control_ops ops;
 	struct loop_watch listen;
-	struct loop_timer deaf;	/* no descriptors: listen again then */
+	struct loop_timer accept_paused;	/* no descriptors: listen again then */
 	struct reader *readers;
 	unsigned int nreaders;
 };
@@ -50,7 +50,7 @@ static void reader_free(struct reader *r)
 	*p = r->next;
 	m->nreaders--;
 	loop_timer_cancel(m->loop, &r->timer);
-	loop_unwatch(m->loop, &r->watch);
+	loop_remove(m->loop, &r->watch);
 	close(r->watch.fd);
 	free(r->out.s);
 	free(r);
@@ -210,13 +210,13 @@ static void metrics_ready(struct loop_watch *w, short revents)
 			close(fd);
 	} else if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
 		loop_watch_change(m->loop, w, 0);
-		loop_timer_set(m->loop, &m->deaf, SILENT_NS, 0);
+		loop_timer_set(m->loop, &m->accept_paused, SILENT_NS, 0);
 	}
 }
 
-static void metrics_hear(struct loop_timer *t)
+static void metrics_readable(struct loop_timer *t)
 {
-	struct metrics *m = (struct metrics *)((char *)t - offsetof(struct metrics, deaf));
+	struct metrics *m = (struct metrics *)((char *)t - offsetof(struct metrics, accept_paused));
 
 	loop_watch_change(m->loop, &m->listen, POLLIN);
 }
@@ -231,7 +231,7 @@ int metrics_open(struct metrics **out, struct loop *l, int fd, const struct cont
 	m->loop = l;
 	m->ops = *ops;
 	m->listen.ready = metrics_ready;
-	m->deaf.due = metrics_hear;
+	m->accept_paused.due = metrics_readable;
 	ret = loop_watch_add(l, &m->listen, fd, POLLIN);
 	if (ret) {
 		free(m);
@@ -247,8 +247,8 @@ void metrics_close(struct metrics *m)
 		return;
 	while (m->readers)
 		reader_free(m->readers);
-	loop_timer_cancel(m->loop, &m->deaf);
-	loop_unwatch(m->loop, &m->listen);
+	loop_timer_cancel(m->loop, &m->accept_paused);
+	loop_remove(m->loop, &m->listen);
 	close(m->listen.fd);
 	free(m);
 }

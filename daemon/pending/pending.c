@@ -19,7 +19,7 @@
 
 #define FOLDER		"/sys/fs/bpf/adept"
 #define NS_PER_TICK	10000000ull	/* of /proc, on x86 */
-#define SETTLE_MS	1000		/* who is not stopped by then was let go by somebody else */
+#define RESOLVE_MS	1000		/* who is not stopped by then was let go by somebody else */
 
 static u64 now_ms(void)
 {
@@ -79,7 +79,7 @@ static bool release(pid_t pid, const struct exec_pending *h, u64 age_ms)
 	if (state == 'T')
 		return !kill(pid, SIGCONT) || errno == ESRCH;
 	/* On its way to the stop, or being taken. */
-	return state != 't' && age_ms > SETTLE_MS;
+	return state != 't' && age_ms > RESOLVE_MS;
 }
 
 size_t pending_resume(int table, u64 min_ms)
@@ -110,7 +110,7 @@ size_t pending_resume(int table, u64 min_ms)
 void pending_resume_all(int table)
 {
 	/* Programs that run on another processor may hold one more. */
-	for (int i = 0, empty = 0; i < 100 + SETTLE_MS / 10 && empty < 5; i++) {
+	for (int i = 0, empty = 0; i < 100 + RESOLVE_MS / 10 && empty < 5; i++) {
 		empty = pending_resume(table, 0) ? 0 : empty + 1;
 		nap();
 	}

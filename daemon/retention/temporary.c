@@ -123,7 +123,7 @@ static void gone(struct loop_watch *watch, short revents)
 	(void)revents;
 	if (waitpid(w->pid, &status, WNOHANG) != w->pid)
 		return;
-	loop_unwatch(w->d->loop, &w->gone);
+	loop_remove(w->d->loop, &w->gone);
 	close(w->pidfd);
 	w->at = NULL;
 	if (!WIFEXITED(status) || WEXITSTATUS(status) == FAILED) {
@@ -208,12 +208,12 @@ static struct place *find(struct cleanup *w, const struct user *u, const char *d
 
 static struct cleanup *of(struct depd *d)
 {
-	struct cleanup *w = d->sweep ? d->sweep : calloc(1, sizeof(*w));
+	struct cleanup *w = d->cleanup ? d->cleanup : calloc(1, sizeof(*w));
 
-	if (w && !d->sweep) {
+	if (w && !d->cleanup) {
 		w->d = d;
 		w->timer.due = due;
-		d->sweep = w;
+		d->cleanup = w;
 	}
 	return w;
 }
@@ -261,6 +261,6 @@ void temporary_session_ended(struct session *s)
 	char dir[PATH_MAX];
 
 	temporary_session(s);
-	if (s->d->sweep && dep_tmpdir_parent(s->store, dir, sizeof(dir)))
-		loop_timer_set(s->d->loop, &s->d->sweep->timer, SOON_NS, 0);
+	if (s->d->cleanup && dep_tmpdir_parent(s->store, dir, sizeof(dir)))
+		loop_timer_set(s->d->loop, &s->d->cleanup->timer, SOON_NS, 0);
 }

@@ -169,7 +169,7 @@ static int adopt(struct session *s, int fd)
 	if (!ret)
 		ret = adopt_collector(s);
 	if (!ret)
-		ret = session_serve(s);
+		ret = session_start(s);
 	if (ret)
 		return ret;
 	s->adopted = true;
@@ -256,7 +256,7 @@ static bool is_kept(const struct fdstore_entry *kept, size_t n, uint32_t id)
 }
 
 /*
- * What is known by its state file only: the keeper was killed, too, or depd was while it removed
+ * What is known by its state file only: the holder was killed, too, or depd was while it removed
  * what is kept of a session that had ended.
  */
 static void close_lost_one(struct depd *d, uint32_t id)

@@ -8,7 +8,7 @@
 #include "kept_files.h"
 #include "daemon/base/log.h"
 
-#define AGAIN_NS	10000000000ull	/* after a keeper that could not be made */
+#define AGAIN_NS	10000000000ull	/* after a holder that could not be made */
 
 static int put(struct session *s)
 {
@@ -18,7 +18,7 @@ static int put(struct session *s)
 	return fdstore_put(s->d->fdstore, name, s->ring.fd);
 }
 
-/* All that the last keeper had; one that only hung may have some of it. */
+/* All that the last holder had; one that only hung may have some of it. */
 static void put_all(struct depd *d)
 {
 	struct session *s;
@@ -41,20 +41,20 @@ static int make_another(struct depd *d)
 
 	if (loop_now() < d->fdstore_retry_ns)
 		return -EPIPE;
-	loop_unwatch(d->loop, &d->fdstore_ready);
+	loop_remove(d->loop, &d->fdstore_ready);
 	ret = fdstore_retry(d->fdstore, d->rundir, why, sizeof(why));
 	if (ret) {
 		log_msg(LOG_ERR, 0,
-			"the keeper has ended, and there is no other one; until there is, "
+			"the holder has ended, and there is no other one; until there is, "
 			"depd must not die: %s",
 			why);
 		d->fdstore_retry_ns = loop_now() + AGAIN_NS;
 		loop_timer_set(d->loop, &d->fdstore_retry, AGAIN_NS, 0);
 		return ret;
 	}
-	log_msg(LOG_WARNING, 0, "the keeper has ended; another one has the session files now");
+	log_msg(LOG_WARNING, 0, "the holder has ended; another one has the session files now");
 	put_all(d);
-	return kept_watch(d);
+	return session_files_watch(d);
 }
 
 static void again(struct loop_timer *t)
@@ -74,7 +74,7 @@ static void fdstore_ready(struct loop_watch *w, short revents)
 		make_another(d);
 }
 
-int kept_watch(struct depd *d)
+int session_files_watch(struct depd *d)
 {
 	int fd = keep_fd(d->fdstore);
 
@@ -83,7 +83,7 @@ int kept_watch(struct depd *d)
 	return fd < 0 ? 0 : loop_watch_add(d->loop, &d->fdstore_ready, fd, POLLIN);
 }
 
-int kept_put(struct session *s)
+int session_files_put(struct session *s)
 {
 	int ret = put(s);
 

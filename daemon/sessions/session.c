@@ -77,7 +77,7 @@ void session_free(struct session *s)
 	tracer_remove(s);
 	if (s->bell >= 0)
 		wakeups_remove(s->d->bells, s->bell);
-	loop_unwatch(s->d->loop, &s->module_ready);
+	loop_remove(s->d->loop, &s->module_ready);
 	if (s->collector)
 		dep_collector_free(s->collector);
 	dep_session_destroy(&s->ring);
@@ -207,7 +207,7 @@ static void module_ready(struct loop_watch *w, short revents)
 	session_step((struct session *)((char *)w - offsetof(struct session, module_ready)));
 }
 
-int session_serve(struct session *s)
+int session_start(struct session *s)
 {
 	struct adept_session *map = s->ring.map;
 	int ret = tracer_add(s);
@@ -217,7 +217,7 @@ int session_serve(struct session *s)
 	dep_session_guard(&s->ring);
 	/* The bell is always listened to. */
 	__atomic_store_n(&map->collector_waits, 1, __ATOMIC_SEQ_CST);
-	ret = wakeups_add(s->d->bells, &map->doorbell, s);
+	ret = wakeups_add(s->d->bells, &map->wakeup, s);
 	if (ret < 0)
 		return ret;
 	s->bell = ret;
@@ -239,7 +239,7 @@ static int make_adoptable(struct session *s, char *why)
 
 	if (ret)
 		return refuse(ret, why, "the state file cannot be made");
-	ret = kept_put(s);
+	ret = session_files_put(s);
 	return ret ? refuse(ret, why, "the session file cannot be kept") : 0;
 }
 
@@ -310,7 +310,7 @@ int session_begin(struct depd *d, const struct session_config *w, struct session
 	note_store(s);
 	ret = make_collector(s, writer, why);
 	if (!ret)
-		ret = session_serve(s);
+		ret = session_start(s);
 	if (ret)
 		goto fail_store;
 	s->begun = true;

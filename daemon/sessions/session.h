@@ -6,7 +6,7 @@
  *	     \_________________/
  *
  * A session is ENDING from when nothing of it lives any more, or is to be recorded any
- * more, until its store is closed.  It is stepped by the loop: when its doorbell has rung,
+ * more, until its store is closed.  It is stepped by the loop: when its wakeup has rung,
  * and by its timer.
  */
 #ifndef DEPD_SESSIONS_SESSION_H
@@ -77,7 +77,7 @@ struct session {
 	enum dep_close_cause cause;
 	pid_t pid;
 	uint32_t take_seq;	/* ..the number of the front's wish for it */
-	pid_t taking;		/* who is being taken for a rule, 0: nobody */
+	pid_t attaching;		/* who is being taken for a rule, 0: nobody */
 	int status;
 	bool has_client;	/* it will tell how the first process ended.. */
 	bool told;		/* ..and did */
@@ -128,8 +128,8 @@ void session_adopt_all(struct depd *d, struct fdstore_entry *kept, size_t n);
 /* ---- of session.c, for adopt.c ---- */
 
 struct session *session_new(struct depd *d, uint32_t id);
-/** session_serve() - let the loop look after it */
-int session_serve(struct session *s);
+/** session_start() - let the loop look after it */
+int session_start(struct session *s);
 /** session_free() - one that is not served, or has ended */
 void session_free(struct session *s);
 struct dep_collect_setup session_setup(struct session *s, struct dep_exec_ops *ops);

@@ -13,7 +13,7 @@
 #include "daemon/injector/tracer.h"
 
 #define LEAVE_NS	10000000000ull	/* for taking what living programs have written */
-#define KEEP_NS		60000000000ull	/* how long its end can be asked for */
+#define REMEMBER_NS		60000000000ull	/* how long its end can be asked for */
 
 void session_forget_fd(struct session *s)
 {
@@ -61,7 +61,7 @@ static void show_end(struct session *s)
 		link_changed(s->d);
 	if (s->d->control)
 		control_session_changed(s->d->control, s->id);
-	loop_timer_set(s->d->loop, &s->step, KEEP_NS, 0);
+	loop_timer_set(s->d->loop, &s->step, REMEMBER_NS, 0);
 }
 
 void session_teardown_adopted(struct session *s)
@@ -107,7 +107,7 @@ static void be_ended(struct session *s, int ret)
 
 	wakeups_remove(d->bells, s->bell);
 	s->bell = -1;
-	loop_unwatch(d->loop, &s->module_ready);
+	loop_remove(d->loop, &s->module_ready);
 	dep_collector_free(s->collector);
 	s->collector = NULL;
 	tracer_remove(s);

@@ -29,8 +29,8 @@ extern "C" {
 
 enum dep_lock_kind { DEP_LOCK_MUTEX, DEP_LOCK_SPIN, DEP_LOCK_RW };
 
-/** struct dep_held - a lock of pthreads that a thread held */
-struct dep_held {
+/** struct dep_held_lock - a lock of pthreads that a thread held */
+struct dep_held_lock {
 	enum dep_lock_kind kind;
 	bool reading;		/* a read-write lock, for reading */
 	uint64_t address;
@@ -41,8 +41,8 @@ struct dep_held {
 };
 
 /* What is not known of the locks. */
-#define DEP_HELD_LOST	0x1u	/* part of what the thread did */
-#define DEP_HELD_UNSEEN	0x2u	/* calls of functions: the program is linked statically, say */
+#define DEP_LOCK_LOST	0x1u	/* part of what the thread did */
+#define DEP_LOCK_UNSEEN	0x2u	/* calls of functions: the program is linked statically, say */
 
 /** struct dep_race_access - one of the two */
 struct dep_race_access {
@@ -65,7 +65,7 @@ struct dep_race_access {
 	 * known as such: what may have been one is the word at @own_address, which the last locked
 	 * instruction of the thread's own (at @own_pc, 0: none) changed.
 	 */
-	const struct dep_held *held;
+	const struct dep_held_lock *held;
 	size_t nheld;
 	uint32_t held_missing;	/* DEP_HELD_* */
 	uint64_t own_pc, own_address;
@@ -135,9 +135,9 @@ struct dep_races {
 	uint64_t unsettled;
 	uint64_t references;
 	bool again;		/* the pass beside the recording had to be made again after it */
-	uint64_t crowded;	/* processes with too many threads to be followed to their end */
+	uint64_t too_many_threads;	/* processes not followed to their end for that */
 	uint64_t unpredicted;	/* processes of which prediction did not look at all */
-	struct dep_held *held;	/* of all accesses */
+	struct dep_held_lock *held;	/* of all accesses */
 	void *own;
 };
 

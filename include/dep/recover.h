@@ -21,7 +21,7 @@ struct dep_ref {
 	uint64_t pc, addr;
 	uint32_t size;
 	uint16_t type;		/* enum dep_ref_type */
-	uint16_t whose;		/* 1 + enum dep_code, where that was asked for; else 0 */
+	uint16_t origin;		/* 1 + enum dep_code, where that was asked for; else 0 */
 };
 
 /** struct dep_event - one event, with its payload (abi/stream.h, after the id) */
@@ -45,7 +45,7 @@ struct dep_lock_timestamp {
 	bool after;		/* the second one */
 	bool wrote;		/* of the second: it may have changed what was there */
 	/* Of the second: it tells nothing of what was there, by a register or a flag. */
-	bool blind;
+	bool result_unused;
 };
 
 /**
@@ -97,7 +97,7 @@ struct dep_page_word {
  */
 struct dep_page_accesses {
 	uint64_t pc, addr, words;
-	uint16_t whose, nwords;
+	uint16_t origin, nwords;
 	struct dep_page_word word[];
 };
 

@@ -104,17 +104,17 @@ struct adept_session {
 	u64 ring_off;
 	u64 file_size;
 	/*
-	 * 0: the collector is there as long as its pid; else until beat_ns, CLOCK_MONOTONIC, by
-	 * the collector, is so old, or the collector and the keeper have died.
+	 * 0: the collector is there as long as its pid; else until heartbeat_ns, CLOCK_MONOTONIC,
+	 * by the collector, is so old, or the collector and the fd store holder have died.
 	 */
 	u64 give_up_ns;
-	u64 beat_ns;
+	u64 heartbeat_ns;
 	u64 retired_off;	/* struct adept_retired[nprocs], adept_retired_thread[nthreads] */
 	u64 reserved;
 
 	/* Below: changed while running, atomically. */
-	u32 doorbell;		/* futex: +1 whenever the collector has something to do */
-	u32 collector_waits;	/* the collector is asleep on doorbell */
+	u32 wakeup;		/* futex: +1 whenever the collector has something to do */
+	u32 collector_waits;	/* the collector is asleep on wakeup */
 	u32 next_exit;		/* next unused exit id; +ADEPT_EXIT_BATCH by recorded processes */
 	u32 stop;		/* collector: 1 = record no more (--max-size reached, disk full) */
 	u32 lost_threads;	/* threads that ran unrecorded since no slot was free */
@@ -129,7 +129,7 @@ struct adept_session {
 	 * FUTEX_OWNER_DIED, which is seen from any pid namespace.
 	 */
 	u32 collector;
-	u32 keeper;
+	u32 holder;
 	u32 native_privileged;	/* of native_images: for privileges that the session has not */
 	u32 procs_used;		/* no process slot from here on was ever claimed; only grows */
 };
@@ -145,7 +145,7 @@ static inline int adept_owner_died(const u32 *word)
 /* With give_up_ns: is nobody left who could collect, or hand the session file on? */
 static inline int adept_session_lost(const struct adept_session *s)
 {
-	return adept_owner_died(&s->collector) && adept_owner_died(&s->keeper);
+	return adept_owner_died(&s->collector) && adept_owner_died(&s->holder);
 }
 
 /* Which numbers of a process are those of another pid namespace than the collector's. */
@@ -214,7 +214,7 @@ struct adept_proc {
 	u64 self;		/* with NS_PID: address of the process's struct adept_boot */
 	/*
 	 * Of the founder of a domain: the domain has it in place of the session's first page.  The
-	 * collector tells it stop, abandoned and beat_ns there, and adds its counters to the
+	 * collector tells it stop, abandoned and heartbeat_ns there, and adds its counters to the
 	 * session's.
 	 */
 	struct adept_session own;
@@ -437,14 +437,14 @@ static inline u64 adept_chunk_off(const struct adept_session *s, u32 slot, u32 i
 }
 
 /**
- * struct adept_boot - what the injector hands to the blob, at the blob's start
+ * struct adept_boot - what the injector hands to the engine image, at the engine image's start
  *
- * The blob is a flat image: this structure's address is in rdi at its entry, the
+ * The engine image is a flat image: this structure's address is in rdi at its entry, the
  * stack pointer is the application's and must not be used.
  */
 struct adept_boot {
 	u64 session;		/* address of the session file's mapping */
-	u64 blob, blob_size;
+	u64 image, image_size;
 	/*
 	 * Memory below 2 GiB for the branch tables, RW.  At first it has lines of /proc/PID/maps
 	 * of before the engine came, as text: all that are executable, those of the first bytes

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Fixed-width types shared by the blob (freestanding) and the host side.
+ * Fixed-width types shared by the engine image (freestanding) and the host side.
  */
 #ifndef ADEPT_ABI_TYPES_H
 #define ADEPT_ABI_TYPES_H

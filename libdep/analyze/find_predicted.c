@@ -106,7 +106,7 @@ static int report(void *arg, const struct predict_race *found)
 	f.prior.epoch <<= 16;
 	f.current.epoch <<= 16;
 	r = &t->out->race[t->out->n];
-	races_take(t->feed, t->process, &f, r, *t->want + 2 * t->out->n);
+	races_add_predicted(t->feed, t->process, &f, r, *t->want + 2 * t->out->n);
 	r->count = 1;
 	r->predicted = true;
 	r->step = step;

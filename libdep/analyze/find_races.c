@@ -22,7 +22,7 @@
 
 static const struct dep_process_filter *scope(void *self, const struct dep_thread *t)
 {
-	return sync_facts_seen(self, t->process);
+	return sync_facts_note(self, t->process);
 }
 
 static int run(struct dep_store *store, const struct dep_races_options *o, struct sync_events *f,
@@ -37,7 +37,7 @@ static int run(struct dep_store *store, const struct dep_races_options *o, struc
 	if (f->nwant || f->predict)
 		a.want |= DEP_WANT_CALLS | DEP_WANT_JUMPS;
 	f->nknown = f->words->n;
-	f->ncrowded = 0;
+	f->ntoo_many_threads = 0;
 	return dep_analyze(store, &a, f, o->jobs, o->progress, how);
 }
 
@@ -206,7 +206,7 @@ static int learn_from(const struct sync_events *feed, const struct sync_process 
 			continue;
 		for (word = row->low / 4; word <= row->high / 4 && !err; word++)
 			if (sync_object_find(&p->objects, SYNC_WORD, word) ||
-			    sync_is_spun(feed, p, word))
+			    sync_is_spin_word(feed, p, word))
 				err = learn(w, p->serial, word);
 		if (err || !is_atomic(feed, p, f))
 			continue;
@@ -249,8 +249,8 @@ static bool is_fused(const struct sync_events *feed, const struct sync_process *
 	       ((f->current.flags & both) == both && asked(feed, p, f, &f->current));
 }
 
-void races_take(struct sync_events *f, struct sync_process *p,
-		const struct race_found *found, struct dep_race *r, struct sync_stack *w)
+void races_add_predicted(struct sync_events *f, struct sync_process *p,
+			 const struct race_found *found, struct dep_race *r, struct sync_stack *w)
 {
 	describe(f, p, found, r);
 	r->maybe_atomic |= is_fused(f, p, found);
@@ -276,7 +276,7 @@ static int take_rows(struct sync_events *f, struct dep_races *out, struct sync_s
 			row = race_rows_get(p->rows, i);
 			if (sync_is_runtimes(f, p, &row->first))
 				continue;
-			races_take(f, p, &row->first, r, w);
+			races_add_predicted(f, p, &row->first, r, w);
 			r++->count = row->count;
 			w += 2;
 		}
@@ -323,19 +323,20 @@ static void give_block(struct dep_race *r, const struct sync_stack *w)
 	r->nallocated = w->origin->n;
 }
 
-static void give_held(struct dep_race_access *a, const struct sync_stack *w, struct dep_held *to)
+static void give_held(struct dep_race_access *a, const struct sync_stack *w,
+		      struct dep_held_lock *to)
 {
 	const struct sync_lock *l = w->held;
 	u32 i;
 
 	a->held = to;
 	a->nheld = w->nheld;
-	a->held_missing = (w->held_lost ? DEP_HELD_LOST : 0) |
-			  (w->held_unseen ? DEP_HELD_UNSEEN : 0);
+	a->held_missing = (w->held_lost ? DEP_LOCK_LOST : 0) |
+			  (w->held_unseen ? DEP_LOCK_UNSEEN : 0);
 	a->own_pc = w->own_pc;
 	a->own_address = w->own_address;
 	for (i = 0; i < w->nheld; i++, l++)
-		to[i] = (struct dep_held){
+		to[i] = (struct dep_held_lock){
 			.kind = l->how == SYNC_TAKES_MUTEX ? DEP_LOCK_MUTEX :
 				l->how == SYNC_TAKES_SPIN ? DEP_LOCK_SPIN : DEP_LOCK_RW,
 			.reading = l->how == SYNC_TAKES_READ, .address = l->address,
@@ -347,7 +348,7 @@ static void give_held(struct dep_race_access *a, const struct sync_stack *w, str
 static int give_stacks(struct sync_events *f, struct dep_races *out, struct sync_stack *want)
 {
 	struct dep_race_access *a;
-	struct dep_held *held;
+	struct dep_held_lock *held;
 	size_t i, n = 0;
 
 	drop_librarys(f, out, want);
@@ -465,7 +466,7 @@ int dep_races_find(struct dep_store *store, const struct dep_races_options *opti
 			err = give_stacks(&f, out, want);
 	}
 	sync_free(&f);
-	out->crowded = f.ncrowded;
+	out->too_many_threads = f.ntoo_many_threads;
 	sync_facts_free(&f);
 	sync_shared_maps_free(&shares);
 	sync_insns_free(&f.insns);

@@ -5,9 +5,9 @@
 
 #include "libdep/analyze/sync/events.h"
 
-/** races_take() - make *@r of @found, and *@w and the next one what wants its stacks */
-void races_take(struct sync_events *f, struct sync_process *p,
-		const struct race_found *found, struct dep_race *r, struct sync_stack *w);
+/** races_add_predicted() - make *@r of @found, and *@w and the next one what wants its stacks */
+void races_add_predicted(struct sync_events *f, struct sync_process *p,
+			 const struct race_found *found, struct dep_race *r, struct sync_stack *w);
 
 /**
  * races_predict() - add those that could have happened, and are not among @out's

@@ -65,7 +65,7 @@ bool dep_collector_step(struct dep_collector *c)
 {
 	bool did = false;
 
-	store(&c->s->map->beat_ns, now_ns());
+	store(&c->s->map->heartbeat_ns, now_ns());
 	dep_slots_count(c);
 	dep_domains_tell(c);
 	dep_queue_mark(c->queue);
@@ -90,17 +90,17 @@ bool dep_collector_idle(const struct dep_collector *c)
 	return !c->nopen && !c->nclaimed && !c->nclosing;
 }
 
-/* Sleep until the doorbell is not @seen any more, a signal, or time is up. */
+/* Sleep until the wakeup is not @seen any more, a signal, or time is up. */
 static void wait_for_work(struct dep_collector *c, u32 seen)
 {
 	struct adept_session *s = c->s->map;
 	struct timespec t = { .tv_nsec = c->nfollowing ? WAIT_EXEC_NS : DEP_STEP_NS };
 
 	if (c->s->module)
-		dep_module_wake_on(c->s->module, &s->doorbell);
+		dep_module_wake_on(c->s->module, &s->wakeup);
 	__atomic_store_n(&s->collector_waits, 1, __ATOMIC_SEQ_CST);
-	if (__atomic_load_n(&s->doorbell, __ATOMIC_SEQ_CST) == seen)
-		syscall(SYS_futex, &s->doorbell, FUTEX_WAIT, seen, &t, NULL, 0);
+	if (__atomic_load_n(&s->wakeup, __ATOMIC_SEQ_CST) == seen)
+		syscall(SYS_futex, &s->wakeup, FUTEX_WAIT, seen, &t, NULL, 0);
 	__atomic_store_n(&s->collector_waits, 0, __ATOMIC_SEQ_CST);
 }
 
@@ -135,7 +135,7 @@ int dep_collector_run(struct dep_collector *c, pid_t child, int *status, int (*t
 		pidfd = syscall(SYS_pidfd_open, child, 0);
 
 	for (;;) {
-		seen = load(&c->s->map->doorbell);
+		seen = load(&c->s->map->wakeup);
 		over = c->child_gone;
 		if (tick) {
 			ret = tick(arg);

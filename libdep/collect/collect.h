@@ -215,7 +215,7 @@ void dep_collector_child_gone(struct dep_collector *c);
 /**
  * dep_collector_step() - do what can be done now, without waiting
  *
- * To be called when the doorbell rang, and now and then: DEP_STEP_NS at most later, to
+ * To be called when the wakeup rang, and now and then: DEP_STEP_NS at most later, to
  * see who is gone; sooner while dep_collector_following().
  *
  * Return: whether anything was done; then call again soon.

@@ -35,7 +35,7 @@ static void tell(struct dep_collector *c, u32 founder)
 {
 	struct adept_session *own = &dep_session_proc(c->s, founder)->own, *s = c->s->map;
 
-	store(&own->beat_ns, load(&s->beat_ns));
+	store(&own->heartbeat_ns, load(&s->heartbeat_ns));
 	store(&own->stop, load(&s->stop));
 	store(&own->abandoned, load(&s->abandoned));
 	count(&own->lost_threads, &s->lost_threads);

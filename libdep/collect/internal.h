@@ -65,7 +65,7 @@ struct thread_slot {
 	u32 nfilled, nqueued;	/* ..of which the first are queued */
 	u32 returned;		/* of given, those that the module was told of */
 	bool last_taken;
-	u64 blind_chunks, blind_bytes;	/* left out: nobody knows where they begin */
+	u64 unreadable_chunks, unreadable_bytes;	/* left out: their begin is unknown */
 };
 
 /** struct dep_collector - everything; the loop's thread owns all but @queue's inside */

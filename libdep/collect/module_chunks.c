@@ -15,7 +15,7 @@
 #define TAKE	64u
 
 /* Of a storing thread: all before @job->upto are stored. */
-static void filled_stored(struct dep_job *job)
+static void module_chunk_stored(struct dep_job *job)
 {
 	struct dep_collector *c = job->owner;
 
@@ -24,11 +24,11 @@ static void filled_stored(struct dep_job *job)
 }
 
 /* Queue @job, which is about the slot's first chunk that is not queued. */
-static void put_filled(struct dep_collector *c, u32 slot, struct dep_job *job)
+static void put_module_chunk(struct dep_collector *c, u32 slot, struct dep_job *job)
 {
 	struct thread_slot *t = &c->threads[slot];
 
-	job->done = filled_stored;
+	job->done = module_chunk_stored;
 	job->owner = c;
 	job->slot = slot;
 	job->upto = ++t->taken;
@@ -123,7 +123,7 @@ static void engines_tail(struct dep_collector *c, const struct dep_module_chunks
 enum outlook {
 	CLEAR,
 	LATER,		/* what it takes to know is on its way */
-	BLIND,		/* the registers that it begins with will never be known */
+	UNREADABLE,		/* the registers that it begins with will never be known */
 };
 
 /*
@@ -152,7 +152,7 @@ static enum outlook describe(struct dep_collector *c, u32 slot, const struct dep
 		k->gs_base = x.gs_base;
 		memcpy(k->regs, x.regs, sizeof(k->regs));
 	} else if (f->seq && b.id) {
-		return f->head.valid && may_come(&b, settled) ? LATER : BLIND;
+		return f->head.valid && may_come(&b, settled) ? LATER : UNREADABLE;
 	}
 	if (f->unfinished)
 		return CLEAR;
@@ -189,11 +189,11 @@ static void leave_out(struct dep_collector *c, struct thread_slot *t,
 		      const struct dep_module_chunks *f)
 {
 	count_losses(t, f);
-	if (!t->blind_chunks)
+	if (!t->unreadable_chunks)
 		dep_collector_message(c, "thread %u: a chunk begins with registers that are not "
 				      "known; it is left out", t->serial);
-	t->blind_chunks++;
-	t->blind_bytes += f->unfinished ? 0 : f->end;
+	t->unreadable_chunks++;
+	t->unreadable_bytes += f->unfinished ? 0 : f->end;
 }
 
 static bool wanted(struct dep_collector *c, const struct thread_slot *t)
@@ -238,8 +238,8 @@ static struct dep_job *chunk_job(struct dep_collector *c, u32 slot,
 		}
 	}
 	count_losses(t, f);
-	k->dropped_chunks = t->dropped_chunks + t->blind_chunks;
-	k->dropped_bytes = t->dropped_bytes + t->blind_bytes;
+	k->dropped_chunks = t->dropped_chunks + t->unreadable_chunks;
+	k->dropped_bytes = t->dropped_bytes + t->unreadable_bytes;
 	job->serial = t->serial;
 	job->chunk = *k;
 	if (!f->unfinished)
@@ -269,14 +269,14 @@ static bool take_next(struct dep_collector *c, u32 slot, bool settled)
 		job = dep_queue_job(c->queue, DEP_JOB_NOTHING, 0);
 	if (!job)
 		return false;
-	if (look == BLIND)
+	if (look == UNREADABLE)
 		leave_out(c, t, f);
 	else if (!want && !again && c->w)
 		c->loss.discarded_bytes += f->unfinished ? 0 : f->end;
 	if (!again)
 		t->next_seq = f->seq + 1;
 	t->last_taken |= f->unfinished;
-	put_filled(c, slot, job);
+	put_module_chunk(c, slot, job);
 	return true;
 }
 
@@ -314,10 +314,10 @@ static bool take_current(struct dep_collector *c, u32 slot)
 		return false;
 	dep_module_current(c->s->module, slot, &s, &f);
 	look = describe(c, slot, &f, true, &k);
-	if (look == BLIND)
+	if (look == UNREADABLE)
 		leave_out(c, t, &f);
 	if (look != CLEAR)
-		return look == BLIND;
+		return look == UNREADABLE;
 	job = chunk_job(c, slot, &f, &k, true);
 	if (job)
 		dep_queue_put(c->queue, job);

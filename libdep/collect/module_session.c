@@ -43,11 +43,11 @@ struct dep_module {
 	u32 ngive;
 	bool discarding;
 
-	/* The waker: rings the doorbell when there is something to take. */
+	/* The waker: rings the wakeup when there is something to take. */
 	pthread_t waker;
 	bool has_waker;
 	u32 armed;		/* futex: 1 it shall wait for chunks, 2 end */
-	u32 *doorbell;
+	u32 *wakeup;
 	int stop[2];		/* pipe: closing the second end wakes it from poll() */
 };
 
@@ -386,18 +386,18 @@ static void *waker(void *arg)
 		armed = 1;
 		__atomic_compare_exchange_n(&m->armed, &armed, 0, 0, __ATOMIC_SEQ_CST,
 					    __ATOMIC_SEQ_CST);
-		__atomic_fetch_add(m->doorbell, 1, __ATOMIC_SEQ_CST);
-		futex(m->doorbell, FUTEX_WAKE, 1);
+		__atomic_fetch_add(m->wakeup, 1, __ATOMIC_SEQ_CST);
+		futex(m->wakeup, FUTEX_WAKE, 1);
 	}
 }
 
-void dep_module_wake_on(struct dep_module *m, u32 *doorbell)
+void dep_module_wake_on(struct dep_module *m, u32 *wakeup)
 {
 	u32 not = 0;
 	sigset_t all, old;
 
 	if (!m->has_waker) {
-		m->doorbell = doorbell;
+		m->wakeup = wakeup;
 		if (pipe2(m->stop, O_CLOEXEC))
 			return;
 		sigfillset(&all);

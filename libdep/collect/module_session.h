@@ -90,7 +90,7 @@ void dep_module_reset(struct dep_module *m, u32 slot, u32 ring);
 void dep_module_discard(struct dep_module *m);
 /** dep_module_fd() - readable when there are filled chunks */
 int dep_module_fd(const struct dep_module *m);
-/** dep_module_wake_on() - ring @doorbell, a futex, once when there are filled chunks */
-void dep_module_wake_on(struct dep_module *m, u32 *doorbell);
+/** dep_module_wake_on() - ring @wakeup, a futex, once when there are filled chunks */
+void dep_module_wake_on(struct dep_module *m, u32 *wakeup);
 
 #endif

@@ -78,7 +78,7 @@ static bool uses_slot(struct dep_collector *c, u32 pid, u32 i)
 	struct iovec remote = { (void *)(uintptr_t)self, sizeof(boot) };
 
 	return process_vm_readv((pid_t)pid, &local, 1, &remote, 1, 0) == sizeof(boot) &&
-	       boot.proc == i && boot.blob == self && dep_image_alive(c, pid);
+	       boot.proc == i && boot.image == self && dep_image_alive(c, pid);
 }
 
 static bool is_it(struct dep_collector *c, u32 pid, u32 i, u32 number)

@@ -154,7 +154,7 @@ int dep_session_create_for(struct dep_session *s, uid_t charge, u32 flags, u64 r
 	s->start_ns = now_ns();
 	s->start_tsc = __builtin_ia32_rdtsc();
 	*s->map = *l;
-	s->map->beat_ns = s->start_ns;
+	s->map->heartbeat_ns = s->start_ns;
 	if (flags & ADEPT_S_MODULE)
 		ret = dep_module_open(&s->module, l, charge);
 	if (!ret)
@@ -198,7 +198,7 @@ int dep_session_adopt(struct dep_session *s, int fd, const struct dep_session_sa
 	if (s->map->magic != ADEPT_SESSION_MAGIC ||
 	    memcmp(s->map, l, offsetof(struct adept_session, collector_pid)) ||
 	    s->map->retired_off != l->retired_off ||
-	    memcmp(&s->map->proc_off, &l->proc_off, offsetof(struct adept_session, beat_ns) -
+	    memcmp(&s->map->proc_off, &l->proc_off, offsetof(struct adept_session, heartbeat_ns) -
 		   offsetof(struct adept_session, proc_off))) {
 		ret = -EBADMSG;
 		goto fail;
@@ -209,7 +209,7 @@ int dep_session_adopt(struct dep_session *s, int fd, const struct dep_session_sa
 		goto fail;
 	s->map->collector_pid = getpid();
 	adept_following_lost(s->map);
-	store(&s->map->beat_ns, now_ns());
+	store(&s->map->heartbeat_ns, now_ns());
 	return 0;
 
 fail:

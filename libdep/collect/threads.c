@@ -161,8 +161,8 @@ static void open_thread(struct dep_collector *c, u32 slot)
 	t->flushes = 0;
 	t->null_bytes = 0;
 	t->last_taken = false;
-	t->blind_chunks = 0;
-	t->blind_bytes = 0;
+	t->unreadable_chunks = 0;
+	t->unreadable_bytes = 0;
 	c->nthreads_seen++;
 	put_thread(c, slot, job);
 }
@@ -410,7 +410,7 @@ static bool close_thread(struct dep_collector *c, u32 slot, enum thread_close cl
 	c->loss.dropped_chunks += t->dropped_chunks;
 	c->loss.dropped_bytes += t->dropped_bytes;
 	/* Left out although nobody asked for it: module_chunks.c */
-	c->loss.discarded_bytes += t->blind_bytes;
+	c->loss.discarded_bytes += t->unreadable_bytes;
 	c->loss.absent_chunks += t->absent_chunks;
 	c->loss.absent_bytes += t->absent_bytes;
 	c->null_bytes += t->null_bytes;

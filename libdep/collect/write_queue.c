@@ -121,9 +121,9 @@ void dep_queue_write_to(struct dep_queue *q, struct dep_writer *w)
 
 void dep_queue_wake(struct dep_queue *q)
 {
-	__atomic_fetch_add(&q->set.s->doorbell, 1, __ATOMIC_SEQ_CST);
+	__atomic_fetch_add(&q->set.s->wakeup, 1, __ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&q->set.s->collector_waits, __ATOMIC_SEQ_CST))
-		futex_wake(&q->set.s->doorbell);
+		futex_wake(&q->set.s->wakeup);
 }
 
 bool dep_queue_stopped(struct dep_queue *q)

@@ -95,7 +95,7 @@ void dep_pool_stats(struct dep_pool *p, struct dep_pool_stats *out);
 struct dep_queue_setup {
 	struct dep_writer *w;		/* NULL: nothing is kept */
 	struct adept_session *s;	/* stop is set when the store fails or is full, the.. */
-	u32 chunk_size;			/* ..doorbell rung when the loop has something to do */
+	u32 chunk_size;			/* ..wakeup rung when the loop has something to do */
 	u64 max_size;			/* 0 = none */
 };
 
@@ -104,7 +104,7 @@ struct dep_queue *dep_queue_create(struct dep_pool *pool, const struct dep_queue
 /**
  * dep_queue_job() - a job with room for @room bytes
  *
- * Descriptors are bounded: NULL if too much is waiting already (the doorbell will ring)
+ * Descriptors are bounded: NULL if too much is waiting already (the wakeup will ring)
  * or memory is short.  Other jobs are NULL only for want of memory.
  */
 struct dep_job *dep_queue_job(struct dep_queue *q, enum dep_job_kind kind, size_t room);

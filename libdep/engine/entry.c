@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* The blob's start: from the injector's registers to the first fragment. */
+/* The engine image's start: from the injector's registers to the first fragment. */
 #include "libdep/engine/base/runtime.h"
 #include "libdep/engine/translate/code_map.h"
 #include "libdep/engine/os/rlimit.h"
@@ -21,7 +21,7 @@ __attribute__((used)) static void image_head(void)
 	__asm__ volatile(".pushsection .boot, \"aw\"\n"
 			 "	.globl boot\n"
 			 "boot:	.zero %c0\n"
-			 "	.quad blob_start - boot\n"
+			 "	.quad image_start - boot\n"
 			 "	.popsection"
 			 : : "i"(sizeof(struct adept_boot)));
 }

@@ -16,7 +16,7 @@
 
 #define MAX_MAPS 65536
 
-static int insert(struct dep_space *s, const struct dep_map *m)
+static int insert(struct dep_address_space *s, const struct dep_map *m)
 {
 	size_t i = s->n;
 
@@ -40,7 +40,7 @@ static int insert(struct dep_space *s, const struct dep_map *m)
 	return 0;
 }
 
-int dep_space_add(struct dep_space *s, u64 start, u64 end)
+int dep_address_space_add(struct dep_address_space *s, u64 start, u64 end)
 {
 	struct dep_map m = { .start = start, .end = end };
 
@@ -63,7 +63,7 @@ static bool parse_map(const char *line, struct dep_map *m)
 }
 
 /* Code, where files begin, and the stack.  A name that does not fit is left out. */
-static int keep_line(struct dep_space *s, const char *line)
+static int keep_line(struct dep_address_space *s, const char *line)
 {
 	unsigned long long offset, ino;
 	char perms[5];
@@ -74,12 +74,12 @@ static int keep_line(struct dep_space *s, const char *line)
 		return 0;
 	if (perms[2] != 'x' && (!ino || offset) && !strstr(line, "[stack]"))
 		return 0;
-	if (s->text_len + len >= DEP_SPACE_TEXT)
+	if (s->text_len + len >= DEP_ADDRESS_SPACE_TEXT)
 		len = (size_t)named;
-	if (s->text_len + len + 1 >= DEP_SPACE_TEXT)
+	if (s->text_len + len + 1 >= DEP_ADDRESS_SPACE_TEXT)
 		return -E2BIG;
 	if (!s->text)
-		s->text = malloc(DEP_SPACE_TEXT);
+		s->text = malloc(DEP_ADDRESS_SPACE_TEXT);
 	if (!s->text)
 		return -ENOMEM;
 	memcpy(s->text + s->text_len, line, len);
@@ -89,7 +89,7 @@ static int keep_line(struct dep_space *s, const char *line)
 	return 0;
 }
 
-static int read_maps(struct dep_space *s, int proc, bool text)
+static int read_maps(struct dep_address_space *s, int proc, bool text)
 {
 	FILE *f = dep_proc_file(proc, "maps");
 	char *line = NULL;
@@ -113,14 +113,14 @@ static int read_maps(struct dep_space *s, int proc, bool text)
 }
 
 /**
- * dep_space_has_file() - does a process map this file?
+ * dep_address_space_has_file() - does a process map this file?
  *
  * Return: 1, 0 or a negative errno.
  */
-int dep_space_has_file(pid_t pid, u64 dev, u64 ino)
+int dep_address_space_has_file(pid_t pid, u64 dev, u64 ino)
 {
 	int proc = dep_proc_open(pid), ret = proc;
-	struct dep_space s = { 0 };
+	struct dep_address_space s = { 0 };
 
 	if (proc >= 0) {
 		ret = read_maps(&s, proc, false);
@@ -128,11 +128,11 @@ int dep_space_has_file(pid_t pid, u64 dev, u64 ino)
 	}
 	for (size_t i = 0; !ret && i < s.n; i++)
 		ret = s.map[i].ino == ino && s.map[i].dev == dev;
-	dep_space_free(&s);
+	dep_address_space_free(&s);
 	return ret;
 }
 
-static int read_auxv(struct dep_space *s, int proc)
+static int read_auxv(struct dep_address_space *s, int proc)
 {
 	FILE *f = dep_proc_file(proc, "auxv");
 	u64 pair[2];
@@ -152,7 +152,7 @@ static int read_auxv(struct dep_space *s, int proc)
 }
 
 /* Field 47 of /proc/PID/stat; the name in field 2 may contain anything. */
-static int read_brk(struct dep_space *s, int proc)
+static int read_brk(struct dep_address_space *s, int proc)
 {
 	FILE *f = dep_proc_file(proc, "stat");
 	char buf[2048], *p;
@@ -172,7 +172,7 @@ static int read_brk(struct dep_space *s, int proc)
 
 /* prlimit(2) would need more privilege than ptrace if the process is of another user. */
 /* "unlimited" is no number. */
-static int read_limits(struct dep_space *s, int proc)
+static int read_limits(struct dep_address_space *s, int proc)
 {
 	FILE *f = dep_proc_file(proc, "limits");
 	unsigned long long soft, hard;
@@ -195,7 +195,7 @@ static int read_limits(struct dep_space *s, int proc)
 	return 0;
 }
 
-const struct dep_map *dep_space_find(const struct dep_space *s, u64 addr)
+const struct dep_map *dep_address_space_find(const struct dep_address_space *s, u64 addr)
 {
 	for (size_t i = 0; i < s->n; i++)
 		if (addr >= s->map[i].start && addr < s->map[i].end)
@@ -203,7 +203,7 @@ const struct dep_map *dep_space_find(const struct dep_space *s, u64 addr)
 	return NULL;
 }
 
-bool dep_space_is_free(const struct dep_space *s, u64 start, u64 end)
+bool dep_address_space_is_free(const struct dep_address_space *s, u64 start, u64 end)
 {
 	if (start >= end)
 		return false;
@@ -214,9 +214,9 @@ bool dep_space_is_free(const struct dep_space *s, u64 start, u64 end)
 }
 
 /* The program: all mappings of the file that the entry point is in, and its bss. */
-static void find_program(struct dep_space *s)
+static void find_program(struct dep_address_space *s)
 {
-	const struct dep_map *m = dep_space_find(s, s->entry);
+	const struct dep_map *m = dep_address_space_find(s, s->entry);
 
 	if (!m)
 		return;
@@ -237,10 +237,11 @@ static void find_program(struct dep_space *s)
 }
 
 /**
- * dep_space_read() - look at a process that stopped at its first instruction
+ * dep_address_space_read() - look at a process that stopped at its first instruction
  * @rsp: its stack pointer
  */
-int dep_space_read(struct dep_space *s, pid_t pid, int proc, u64 rsp, struct dep_why *why)
+int dep_address_space_read(struct dep_address_space *s, pid_t pid, int proc, u64 rsp,
+			   struct dep_why *why)
 {
 	const struct dep_map *stack, *vdso;
 	int err;
@@ -254,19 +255,19 @@ int dep_space_read(struct dep_space *s, pid_t pid, int proc, u64 rsp, struct dep
 	if (!err)
 		err = read_limits(s, proc);
 	if (err) {
-		dep_space_free(s);
+		dep_address_space_free(s);
 		return dep_inject_error(why, -err,
 					"The memory map of process %d cannot be read: %s.", pid,
 					strerror(-err));
 	}
 	find_program(s);
-	stack = dep_space_find(s, rsp);
-	vdso = dep_space_find(s, s->vdso);
+	stack = dep_address_space_find(s, rsp);
+	vdso = dep_address_space_find(s, s->vdso);
 	s->vdso_size = vdso ? vdso->end - s->vdso : 0;
 	if (!s->vdso_size)
 		s->vdso = 0;
 	if (!stack || !s->prog_hi) {
-		dep_space_free(s);
+		dep_address_space_free(s);
 		return dep_inject_error(why, ENOEXEC,
 					"The memory map of process %d makes no sense.", pid);
 	}
@@ -274,7 +275,7 @@ int dep_space_read(struct dep_space *s, pid_t pid, int proc, u64 rsp, struct dep
 	return 0;
 }
 
-void dep_space_free(struct dep_space *s)
+void dep_address_space_free(struct dep_address_space *s)
 {
 	free(s->text);
 	free(s->map);

@@ -83,9 +83,9 @@ static int wait_stopped(pid_t pid, int proc, u64 start_ns, struct dep_why *why)
 /* Where execve left it: the interpreter's entry, or the program's. */
 static int entry_of(pid_t pid, int proc, u64 rsp, u64 *entry, struct dep_why *why)
 {
-	struct dep_space space;
+	struct dep_address_space space;
 	Elf64_Ehdr eh;
-	int err = dep_space_read(&space, pid, proc, rsp, why);
+	int err = dep_address_space_read(&space, pid, proc, rsp, why);
 
 	if (err)
 		return err;
@@ -94,7 +94,7 @@ static int entry_of(pid_t pid, int proc, u64 rsp, u64 *entry, struct dep_why *wh
 		err = dep_remote_read(pid, space.base, &eh, sizeof(eh));
 		*entry = space.base + eh.e_entry;
 	}
-	dep_space_free(&space);
+	dep_address_space_free(&space);
 	return err ? dep_inject_error(why, -err, "The memory of process %d cannot be read: %s.",
 				      pid, strerror(-err))
 		   : 0;

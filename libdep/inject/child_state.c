@@ -17,7 +17,7 @@ static int by_number(const void *a, const void *b)
 	return *(const int *)a - *(const int *)b;
 }
 
-static int add_fd(struct dep_native *n, int fd)
+static int add_fd(struct dep_caller_state *n, int fd)
 {
 	int *fds = realloc(n->fds, (n->nfds + 1) * sizeof(*fds));
 
@@ -28,7 +28,7 @@ static int add_fd(struct dep_native *n, int fd)
 	return 0;
 }
 
-static int save_fds(struct dep_native *n)
+static int save_fds(struct dep_caller_state *n)
 {
 	DIR *dir = opendir("/proc/self/fd");
 	struct dirent *e;
@@ -67,7 +67,7 @@ void dep_signal_set(int sig, bool ignored)
 	syscall(SYS_rt_sigaction, sig, &sa, NULL, sizeof(sa.mask));
 }
 
-int dep_native_save(struct dep_native *n)
+int dep_caller_state_save(struct dep_caller_state *n)
 {
 	int err;
 
@@ -80,11 +80,11 @@ int dep_native_save(struct dep_native *n)
 		return -errno;
 	err = save_fds(n);
 	if (err)
-		dep_native_free(n);
+		dep_caller_state_free(n);
 	return err;
 }
 
-void dep_native_free(struct dep_native *n)
+void dep_caller_state_free(struct dep_caller_state *n)
 {
 	free(n->fds);
 	n->fds = NULL;

@@ -3,11 +3,11 @@
  * Following execve.
  *
  *	process                           collector
- *	exec_tid, REQUEST, doorbell ----> begin: PTRACE_SEIZE(exec_tid)
+ *	exec_tid, REQUEST, wakeup ----> begin: PTRACE_SEIZE(exec_tid)
  *	go on <-------------------------- READY (or NATIVE)
  *	execve -------------------------> poll: PTRACE_EVENT_EXEC: inject, detach
  *	  or: it failed
- *	FAILED, doorbell ---------------> poll: PTRACE_INTERRUPT
+ *	FAILED, wakeup ---------------> poll: PTRACE_INTERRUPT
  *	                                  poll: stopped: detach
  *	go on <-------------------------- NONE
  *
@@ -98,11 +98,11 @@ static int check_request(struct dep_follow *f, const struct dep_target *t, struc
 	f->pid = task->pid;
 	other = f->child && !dep_task_shares(task, f->tid, slot_pid);
 	/* A vfork child whose parent was killed meanwhile is all that is left of it. */
-	ret = other ? dep_space_has_file(slot_pid, t->dev, t->ino) : 0;
+	ret = other ? dep_address_space_has_file(slot_pid, t->dev, t->ino) : 0;
 	if (is_ours(t, f->pid) || (other && ret != -ESRCH && ret != -ENOENT))
 		return dep_inject_error(why, EPERM, "Process %d has no thread %d.", slot_pid,
 					f->tid);
-	if (dep_space_has_file(f->pid, t->dev, t->ino) != 1)
+	if (dep_address_space_has_file(f->pid, t->dev, t->ino) != 1)
 		return dep_inject_error(why, EPERM, "Process %d does not belong to this session.",
 				f->pid);
 	return dep_judge_member(f->proc, &t->base, why);

@@ -20,7 +20,7 @@ static bool is_error(s64 ret)
 }
 
 static void fill_boot(struct adept_boot *b, const struct dep_target *t,
-		      const struct user_regs_struct *u, const struct dep_space *s)
+		      const struct user_regs_struct *u, const struct dep_address_space *s)
 {
 	const u64 regs[16] = {
 		u->rax, u->rcx, u->rdx, u->rbx, u->rsp, u->rbp, u->rsi, u->rdi,
@@ -38,17 +38,17 @@ static void fill_boot(struct adept_boot *b, const struct dep_target *t,
 	b->fsgsbase = !!(getauxval(AT_HWCAP2) & HWCAP2_FSGSBASE);
 }
 
-static int write_blob(pid_t pid, const struct dep_target *t, const struct adept_boot *b,
-		      const struct dep_space *s, struct dep_why *why)
+static int write_image(pid_t pid, const struct dep_target *t, const struct adept_boot *b,
+		       const struct dep_address_space *s, struct dep_why *why)
 {
-	const unsigned char *image = t->blob;
+	const unsigned char *image = t->image;
 	int err;
 
 	/* The image begins with the boot parameters. */
-	err = dep_remote_write(pid, b->blob, b, sizeof(*b));
+	err = dep_remote_write(pid, b->image, b, sizeof(*b));
 	if (!err)
-		err = dep_remote_write(pid, b->blob + sizeof(*b), image + sizeof(*b),
-				       t->blob_len - sizeof(*b));
+		err = dep_remote_write(pid, b->image + sizeof(*b), image + sizeof(*b),
+				       t->image_len - sizeof(*b));
 	if (!err)
 		err = dep_remote_write(pid, b->low, s->text, s->text_len);
 	return err ? dep_inject_error(why, -err, "The engine cannot be written to process %d: %s.",
@@ -57,8 +57,8 @@ static int write_blob(pid_t pid, const struct dep_target *t, const struct adept_
 }
 
 /* All of the engine's memory, up to its image; undone on failure. */
-static int make_engine(struct dep_remote *r, const struct dep_target *t, struct dep_space *space,
-		       struct adept_boot *b, struct dep_why *why)
+static int make_engine(struct dep_remote *r, const struct dep_target *t,
+		       struct dep_address_space *space, struct adept_boot *b, struct dep_why *why)
 {
 	struct dep_plan plan = { .r = r, .space = space };
 	u64 probe = 0, again;
@@ -83,7 +83,7 @@ static int make_engine(struct dep_remote *r, const struct dep_target *t, struct 
 		dep_remote_call(r, SYS_close, (u64)rings, 0, 0, 0, 0, 0);
 	if (!err) {
 		fill_boot(b, t, &r->regs, space);
-		err = write_blob(r->pid, t, b, space, why);
+		err = write_image(r->pid, t, b, space, why);
 	}
 	if (err)
 		dep_plan_undo(&plan);
@@ -97,8 +97,8 @@ static int start_engine(struct dep_remote *r, const struct dep_target *t,
 	struct user_regs_struct regs = r->regs;
 	int err;
 
-	regs.rip = b->blob + t->blob_entry;
-	regs.rdi = b->blob;
+	regs.rip = b->image + t->image_entry;
+	regs.rdi = b->image;
 	regs.orig_rax = -1ull;
 	err = dep_remote_end(r, &regs);
 	if (!err && ptrace(PTRACE_DETACH, r->pid, NULL, NULL))
@@ -111,10 +111,10 @@ static int start_engine(struct dep_remote *r, const struct dep_target *t,
 static int inject(struct dep_remote *r, int proc, const struct dep_target *t, bool held,
 		  const struct dep_origin *from, struct dep_injected *out, struct dep_why *why)
 {
-	struct dep_space space = { 0 };
+	struct dep_address_space space = { 0 };
 	int err;
 
-	err = dep_space_read(&space, r->pid, proc, r->regs.rsp, why);
+	err = dep_address_space_read(&space, r->pid, proc, r->regs.rsp, why);
 	if (err)
 		goto out_end;
 	err = dep_plan_fits(&space, t, &out->base, why);
@@ -137,9 +137,9 @@ static int inject(struct dep_remote *r, int proc, const struct dep_target *t, bo
 	if (err)
 		goto out_slot;
 	dep_slot_live(t, out->proc, r->pid, out->boot.ns & ADEPT_NS_TIDS, from, &out->serial);
-	dep_slot(t, out->proc)->self = out->boot.blob;
+	dep_slot(t, out->proc)->self = out->boot.image;
 	/* After this there is no system call: see no_longer_following() in follow_exec.c. */
-	dep_space_free(&space);
+	dep_address_space_free(&space);
 	close(proc);
 	err = start_engine(r, t, &out->boot, why);
 	if (!err)
@@ -149,7 +149,7 @@ static int inject(struct dep_remote *r, int proc, const struct dep_target *t, bo
 out_slot:
 	dep_slot_drop(t, out->proc);
 out_space:
-	dep_space_free(&space);
+	dep_address_space_free(&space);
 out_end:
 	dep_remote_end(r, NULL);
 	if (proc >= 0)

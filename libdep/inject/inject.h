@@ -4,7 +4,7 @@
  *
  * A process is taken at the stop right after execve, when the new image is mapped
  * and none of its instructions has run.  The injector makes the memory the engine
- * needs, writes the engine's image (the blob) there, points the instruction pointer
+ * needs, writes the engine's image (the engine image) there, points the instruction pointer
  * to it and lets go: ptrace is not in the way while the program runs.  Environment,
  * auxiliary vector, file descriptors, signal state, stack and the addresses of the
  * program's own mappings are those of a native run.
@@ -113,8 +113,8 @@ struct dep_target {
 	u32 flags;
 	struct dep_base base;
 
-	const unsigned char *blob;
-	u64 blob_len, blob_mem, blob_entry;
+	const unsigned char *image;
+	u64 image_len, image_mem, image_entry;
 	struct adept_session layout;
 	u64 dev, ino;
 };
@@ -150,12 +150,12 @@ int dep_target_adopt(struct dep_target *t, struct adept_session *session,
 		     const struct adept_session *layout, int fd, struct dep_why *why);
 
 /**
- * struct dep_native - process state as our caller made it, for the launched program
+ * struct dep_caller_state - process state as our caller made it, for the launched program
  *
  * A collector blocks and handles signals, opens files and raises limits; what it
  * launches shall see none of that.  Save early in main(), before any of it.
  */
-struct dep_native {
+struct dep_caller_state {
 	sigset_t mask;
 	u64 ignored;		/* bit n-1: signal n is ignored */
 	struct rlimit nofile;
@@ -163,8 +163,8 @@ struct dep_native {
 	size_t nfds;
 };
 
-int dep_native_save(struct dep_native *n);
-void dep_native_free(struct dep_native *n);
+int dep_caller_state_save(struct dep_caller_state *n);
+void dep_caller_state_free(struct dep_caller_state *n);
 
 /* Actions of any signal, those that libc uses itself included. */
 bool dep_signal_ignored(int sig);
@@ -177,7 +177,7 @@ void dep_signal_set(int sig, bool ignored);
 struct dep_launch {
 	char *const *argv;		/* argv[0] is looked up as execvp(3) does */
 	char *const *envp;		/* NULL: the environment of the caller */
-	const struct dep_native *native;	/* NULL: child inherits the state as it is */
+	const struct dep_caller_state *caller_state;	/* NULL: as it is here */
 	u32 flags;			/* DEP_LAUNCH_* */
 };
 
@@ -328,7 +328,7 @@ u32 dep_follow_exec_lost(const struct dep_target *t, u32 slot);
  * dep_follow_exec_poll() - see what became of it; does not wait
  * @out: filled in for DEP_FOLLOW_EXECED and DEP_FOLLOW_NATIVE
  *
- * To be called after SIGCHLD and after the doorbell rang.  With ADEPT_EXEC_FAILED
+ * To be called after SIGCHLD and after the wakeup rang.  With ADEPT_EXEC_FAILED
  * the thread is stopped, let go, and the slot's exec_state set to ADEPT_EXEC_NONE.
  * A dead child of this process is left for the caller to wait for.
  *

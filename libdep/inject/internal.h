@@ -25,15 +25,15 @@ struct dep_map {
 };
 
 /**
- * struct dep_space - address space of a process that has not run yet
+ * struct dep_address_space - address space of a process that has not run yet
  *
  * At this point all of it was made by the kernel.
  */
-struct dep_space {
+struct dep_address_space {
 	struct dep_map *map;	/* ascending */
 	size_t n, cap;
 	char *text;		/* the lines that the engine wants (struct adept_boot.low).. */
-	size_t text_len;	/* ..which fit into DEP_SPACE_TEXT */
+	size_t text_len;	/* ..which fit into DEP_ADDRESS_SPACE_TEXT */
 	u64 entry;		/* AT_ENTRY */
 	u64 base;		/* AT_BASE: the interpreter; 0: there is none */
 	u64 prog_lo, prog_hi;	/* extent of the main program */
@@ -44,15 +44,16 @@ struct dep_space {
 	u64 data_limit, data_hard_limit;	/* RLIMIT_DATA */
 };
 
-#define DEP_SPACE_TEXT	(256u << 10)
+#define DEP_ADDRESS_SPACE_TEXT	(256u << 10)
 
 /* @proc: dep_proc_open() of @pid */
-int dep_space_read(struct dep_space *s, pid_t pid, int proc, u64 rsp, struct dep_why *why);
-void dep_space_free(struct dep_space *s);
-int dep_space_add(struct dep_space *s, u64 start, u64 end);
-bool dep_space_is_free(const struct dep_space *s, u64 start, u64 end);
-const struct dep_map *dep_space_find(const struct dep_space *s, u64 addr);
-int dep_space_has_file(pid_t pid, u64 dev, u64 ino);
+int dep_address_space_read(struct dep_address_space *s, pid_t pid, int proc, u64 rsp,
+			   struct dep_why *why);
+void dep_address_space_free(struct dep_address_space *s);
+int dep_address_space_add(struct dep_address_space *s, u64 start, u64 end);
+bool dep_address_space_is_free(const struct dep_address_space *s, u64 start, u64 end);
+const struct dep_map *dep_address_space_find(const struct dep_address_space *s, u64 addr);
+int dep_address_space_has_file(pid_t pid, u64 dev, u64 ino);
 
 /* ---- privileges.c: privileges ---- */
 
@@ -94,7 +95,7 @@ struct dep_remote {
 int dep_remote_begin(struct dep_remote *r, pid_t pid, struct dep_why *why);
 int dep_remote_begin_held(struct dep_remote *r, pid_t pid, struct dep_why *why);
 int dep_remote_continue(struct dep_remote *r, struct dep_why *why);
-int dep_remote_find_syscall(struct dep_remote *r, const struct dep_space *s, bool use_vdso,
+int dep_remote_find_syscall(struct dep_remote *r, const struct dep_address_space *s, bool use_vdso,
 			    struct dep_why *why);
 s64 dep_remote_call(struct dep_remote *r, long nr, u64 a, u64 b, u64 c, u64 d, u64 e, u64 f);
 int dep_remote_end(struct dep_remote *r, const struct user_regs_struct *regs);
@@ -141,7 +142,7 @@ s64 dep_pass_session_fd(struct dep_remote *r, const struct dep_target *t, int ou
 /** struct dep_plan - memory made in the target, to be undone on failure */
 struct dep_plan {
 	struct dep_remote *r;
-	struct dep_space *space;
+	struct dep_address_space *space;
 	struct { u64 start, size; } made[8];
 	size_t nmade;
 };
@@ -150,7 +151,7 @@ struct dep_plan {
  * dep_plan_fits() - is there room for the engine in the process's limit of memory?
  * @base: what the process has; with CAP_SYS_RESOURCE the engine raises the limits (os/rlimit.c)
  */
-int dep_plan_fits(const struct dep_space *s, const struct dep_target *t,
+int dep_plan_fits(const struct dep_address_space *s, const struct dep_target *t,
 		  const struct dep_base *base, struct dep_why *why);
 int dep_plan_make(struct dep_plan *p, const struct dep_target *t, u64 probe,
 		  struct adept_boot *b, struct dep_why *why);

@@ -59,13 +59,13 @@ static void set_cloexec(int from, int to)
 		fcntl(fd, F_SETFD, FD_CLOEXEC);
 }
 
-static void reset_signals(const struct dep_native *n)
+static void reset_signals(const struct dep_caller_state *n)
 {
 	for (int sig = 1; sig < NSIG; sig++)
 		dep_signal_set(sig, n ? n->ignored >> (sig - 1) & 1 : dep_signal_ignored(sig));
 }
 
-static void reset_fds(const struct dep_native *n)
+static void reset_fds(const struct dep_caller_state *n)
 {
 	int from = 0;
 
@@ -81,7 +81,7 @@ static void reset_fds(const struct dep_native *n)
 __attribute__((noreturn))
 static void child_main(const struct child *c)
 {
-	const struct dep_native *n = c->l->native;
+	const struct dep_caller_state *n = c->l->caller_state;
 	ssize_t got;
 	char go;
 	int err;

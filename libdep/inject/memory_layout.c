@@ -93,7 +93,8 @@ static int map_at(struct dep_plan *p, u64 addr, u64 size, int prot, int flags, i
 {
 	s64 ret;
 
-	if (!dep_space_is_free(p->space, addr, addr + size) || p->nmade == ARRAY_SIZE(p->made))
+	if (!dep_address_space_is_free(p->space, addr, addr + size) ||
+	    p->nmade == ARRAY_SIZE(p->made))
 		return -EEXIST;
 	ret = dep_remote_call(p->r, SYS_mmap, addr, size, (u64)prot,
 			      (u64)(flags | MAP_FIXED_NOREPLACE), (u64)(s64)fd, 0);
@@ -108,7 +109,7 @@ static int map_at(struct dep_plan *p, u64 addr, u64 size, int prot, int flags, i
 		return -EEXIST;
 	}
 	keep_out_of_cores(p, addr, size);
-	return dep_space_add(p->space, addr, addr + size);
+	return dep_address_space_add(p->space, addr, addr + size);
 }
 
 static void unmap_last(struct dep_plan *p)
@@ -140,8 +141,8 @@ static int map_failed(const struct dep_plan *p, int err, const char *what, struc
 static int map_engine_at(struct dep_plan *p, const struct dep_target *t, u64 base,
 			 struct adept_boot *b)
 {
-	u64 heap = base + align_up(t->blob_mem, MIB(2)), size;
-	int err = map_at(p, base, t->blob_mem, PROT_READ | PROT_WRITE | PROT_EXEC, ANON, -1);
+	u64 heap = base + align_up(t->image_mem, MIB(2)), size;
+	int err = map_at(p, base, t->image_mem, PROT_READ | PROT_WRITE | PROT_EXEC, ANON, -1);
 
 	if (err)
 		return err;
@@ -155,8 +156,8 @@ static int map_engine_at(struct dep_plan *p, const struct dep_target *t, u64 bas
 		unmap_last(p);
 		return err;
 	}
-	b->blob = base;
-	b->blob_size = t->blob_mem;
+	b->image = base;
+	b->image_size = t->image_mem;
 	b->heap = heap;
 	b->heap_size = size;
 	b->session = heap + HEAP_SIZE;
@@ -165,12 +166,12 @@ static int map_engine_at(struct dep_plan *p, const struct dep_target *t, u64 bas
 
 static int map_engine(struct dep_plan *p, const struct dep_target *t, struct adept_boot *b)
 {
-	u64 whole = align_up(t->blob_mem, MIB(2)) + HEAP_SIZE + t->layout.file_size;
+	u64 whole = align_up(t->image_mem, MIB(2)) + HEAP_SIZE + t->layout.file_size;
 	u64 base = whole <= ENGINE_END - ENGINE_BASE ? ENGINE_BASE : ENGINE_SPARE;
 	int err = -EEXIST;
 
 	for (int i = 0; i < ENGINE_TRIES && err == -EEXIST; i++) {
-		if (dep_space_is_free(p->space, base, base + whole))
+		if (dep_address_space_is_free(p->space, base, base + whole))
 			err = map_engine_at(p, t, base, b);
 		base += ENGINE_STEP;
 		if (base < ENGINE_END && base + whole > ENGINE_END)
@@ -180,7 +181,7 @@ static int map_engine(struct dep_plan *p, const struct dep_target *t, struct ade
 }
 
 /* The program's heap grows upwards from brk. */
-static bool blocks_heap(const struct dep_space *s, u64 start, u64 end)
+static bool blocks_heap(const struct dep_address_space *s, u64 start, u64 end)
 {
 	return end > s->brk && start < s->brk + BRK_ROOM;
 }
@@ -220,18 +221,18 @@ static bool is_legacy(u64 probe)
 }
 
 /* Follow mappings without a gap from @at on, to the edge of the mmap area. */
-static u64 area_edge(const struct dep_space *s, u64 at, bool up)
+static u64 area_edge(const struct dep_address_space *s, u64 at, bool up)
 {
 	const struct dep_map *m;
 
-	while ((m = dep_space_find(s, up ? at : at - 1)))
+	while ((m = dep_address_space_find(s, up ? at : at - 1)))
 		at = up ? m->end : m->start;
 	return at;
 }
 
 static int map_arena0(struct dep_plan *p, u64 probe, struct adept_boot *b)
 {
-	const struct dep_space *s = p->space;
+	const struct dep_address_space *s = p->space;
 	int err = -EEXIST;
 	u64 at, room;
 
@@ -258,7 +259,7 @@ static int map_arena0(struct dep_plan *p, u64 probe, struct adept_boot *b)
 
 static int map_arena1(struct dep_plan *p, struct adept_boot *b)
 {
-	const struct dep_space *s = p->space;
+	const struct dep_address_space *s = p->space;
 	u64 lo = s->prog_lo, hi = s->prog_hi, at;
 	int err = -EEXIST;
 
@@ -292,10 +293,10 @@ static int map_arena1(struct dep_plan *p, struct adept_boot *b)
  * dep_plan_make() - make all but the session's mapping
  * @probe: address that mmap(NULL) gives to a page
  */
-int dep_plan_fits(const struct dep_space *s, const struct dep_target *t,
+int dep_plan_fits(const struct dep_address_space *s, const struct dep_target *t,
 		  const struct dep_base *base, struct dep_why *why)
 {
-	const u64 now = t->blob_mem + LOW_SIZE + 2 * ARENA_SIZE, later = HEAP_SIZE + ARENAS_SIZE;
+	const u64 now = t->image_mem + LOW_SIZE + 2 * ARENA_SIZE, later = HEAP_SIZE + ARENAS_SIZE;
 
 	if (s->data_limit == RLIM_INFINITY || s->data_hard_limit == RLIM_INFINITY ||
 	    base->caps >> CAP_SYS_RESOURCE & 1 || s->data_limit > now + DATA_SPARE ||

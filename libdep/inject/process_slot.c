@@ -86,13 +86,13 @@ int dep_target_adopt(struct dep_target *t, struct adept_session *session,
 	t->dev = st.st_dev;
 	t->ino = st.st_ino;
 
-	t->blob = adept_engine;
-	t->blob_len = (u64)(adept_engine_end - adept_engine);
-	t->blob_mem = page_up(adept_engine_memsize);
-	if (t->blob_len < sizeof(struct adept_boot) + sizeof(u64) || t->blob_mem < t->blob_len)
+	t->image = adept_engine;
+	t->image_len = (u64)(adept_engine_end - adept_engine);
+	t->image_mem = page_up(adept_engine_memsize);
+	if (t->image_len < sizeof(struct adept_boot) + sizeof(u64) || t->image_mem < t->image_len)
 		return dep_inject_error(why, EINVAL, "The engine's image is damaged.");
-	memcpy(&t->blob_entry, t->blob + sizeof(struct adept_boot), sizeof(u64));
-	if (t->blob_entry >= t->blob_len)
+	memcpy(&t->image_entry, t->image + sizeof(struct adept_boot), sizeof(u64));
+	if (t->image_entry >= t->image_len)
 		return dep_inject_error(why, EINVAL, "The engine's image has no entry point.");
 	return 0;
 }

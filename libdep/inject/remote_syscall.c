@@ -228,7 +228,7 @@ static u64 find_insn(const unsigned char *text, u64 from, u64 to)
 	return 0;
 }
 
-static u64 search_vdso(const struct dep_space *s, pid_t pid)
+static u64 search_vdso(const struct dep_address_space *s, pid_t pid)
 {
 	unsigned char buf[VDSO_MAX];
 	u64 size = s->vdso_size;
@@ -260,7 +260,7 @@ static u64 search_vdso(const struct dep_space *s, pid_t pid)
 /**
  * dep_remote_find_syscall() - find a syscall instruction, or put one at rip
  */
-int dep_remote_find_syscall(struct dep_remote *r, const struct dep_space *s, bool use_vdso,
+int dep_remote_find_syscall(struct dep_remote *r, const struct dep_address_space *s, bool use_vdso,
 			    struct dep_why *why)
 {
 	long text;

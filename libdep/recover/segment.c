@@ -158,8 +158,8 @@ static bool is_filtered(struct dep_interp *r, const struct dep_exit_info *x)
 static int run_filtered(struct dep_interp *r, const struct dep_program *p,
 			const struct dep_exit_info *x)
 {
-	if (r->native)
-		dep_native_ran(r->native, p, x);
+	if (r->jit)
+		dep_jit_ran(r->jit, p, x);
 	return dep_interp_filtered(r, p, x, 0);
 }
 
@@ -287,7 +287,7 @@ static int run_interrupted(struct dep_interp *r, const struct dep_program *p, u3
 	if (insn >= p->d->ninsns || !(in->flags & DEP_I_STRING))
 		return dep_fail(-EBADMSG, "no string instruction was interrupted");
 	code = r->filter ? dep_filter_code(r->filter, in->pc) : 0;
-	err = dep_interp_string(r, &p->odd[in->string].string, code, in->pc, post, 1);
+	err = dep_interp_string(r, &p->unusual[in->string].string, code, in->pc, post, 1);
 	/* The count has gone down, too; a context follows. */
 	r->known &= (u16)~X86_BIT(X86_RCX);
 	return err;
@@ -502,18 +502,18 @@ static int run_native(struct dep_interp *r, struct place *at)
 	u32 left, words, id;
 	int err;
 
-	left = dep_native_run(r, &at->control, at->control_end, at->value_end);
+	left = dep_jit_run(r, &at->control, at->control_end, at->value_end);
 	if (!r->state.ran)
 		return 0;
 	id = at->control[-1];
 	err = recent_exit(r, id, &x);
 	if (!err && left) {
-		words = dep_native_words(left);
+		words = dep_jit_words(left);
 		r->value += words;
 		take_values(r, id, words, x->words - words);
 		err = dep_interp_reserve(r, x->program);
 		if (!err)
-			err = dep_interp_filtered(r, x->program, x, dep_native_op(left));
+			err = dep_interp_filtered(r, x->program, x, dep_jit_op(left));
 	}
 	if (!err)
 		take_exit(r, x);
@@ -523,7 +523,7 @@ static int run_native(struct dep_interp *r, struct place *at)
 static int run_all(struct dep_interp *r, struct place *at)
 {
 	int head = r->columns->h.head.frag != 0, err = 0;
-	const struct dep_native *native = r->columns->differences ? r->native : NULL;
+	const struct dep_jit *jit = r->columns->differences ? r->jit : NULL;
 	const struct dep_exit_info *x;
 	u32 id;
 
@@ -531,7 +531,7 @@ static int run_all(struct dep_interp *r, struct place *at)
 		if (r->failed)
 			return r->failed;
 		id = *at->control;
-		if (native && !head && dep_native_has(native, id) && !r->filter->all &&
+		if (jit && !head && dep_jit_has(jit, id) && !r->filter->all &&
 		    !r->filter->wholly) {
 			err = run_native(r, at);
 			if (err || r->state.ran)
@@ -631,7 +631,7 @@ int dep_recover_columns(struct dep_store *s, const struct dep_segment *seg, stru
 	if (r->filter) {
 		r->filter->fs = c->h.fs_base;
 		if (r->filter->held.pc && r->filter->timestamps_stay)
-			dep_interp_put_held(r);
+			dep_interp_put_stopped(r);
 	}
 	err = run_all(r, &at);
 	if (r->filter && !goes_on(r, err) && dep_interp_put_off(r) && !err)

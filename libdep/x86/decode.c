@@ -2,7 +2,7 @@
 /*
  * The decoder: prefixes and ModRM by hand, all else from the tables.
  *
- * Compiled into the blob, so: no libc, no vector registers, no relocations.
+ * Compiled into the engine image, so: no libc, no vector registers, no relocations.
  */
 #include "decode_internal.h"
 #include "x86tab.h"

@@ -2,7 +2,7 @@
 /*
  * x86-64 instruction decoder, driven by tables that gen/main.c makes from Zydis
  * when Adept is built.  Freestanding: no libc, no allocation, no global state;
- * every function may be called from any thread.  Linked into the blob and into
+ * every function may be called from any thread.  Linked into the engine image and into
  * libdep.
  */
 #ifndef ADEPT_X86_DECODE_H

@@ -170,7 +170,7 @@ kernel_now() {
 kernel_since() {
 	dmesg 2>/dev/null | sed -n 's/^\[ *\([0-9.]*\)\] /\1 /p' | awk -v t="$1" '$1 > t' |
 		grep -E -e 'BUG:|WARNING:|Oops|Call Trace|blocked for more|lockup|Out of memory' \
-			-e 'general protection|depd(-user|-tracer|-keeper)?\[[0-9]+\]: segfault'
+			-e 'general protection|depd(-user|-tracer|-holder)?\[[0-9]+\]: segfault'
 }
 
 # ---- an attack ----
@@ -377,11 +377,11 @@ if [ "$LONG" = 1 ]; then
 fi
 since=$SECONDS
 term_depd && pass "depd ends" || fail "depd ends with $?: $(tail -n 1 "$tmp/log")"
-# On a machine that has no time for an instance depd waits for 10 seconds; then its keeper stays,
+# On a machine that has no time for an instance depd waits for 10 seconds; then its holder stays,
 # for the next depd.
 kept=
-[ $((SECONDS - since)) -lt 10 ] || kept=depd-keeper
-# Tracers and keepers see that their instance has ended.
+[ $((SECONDS - since)) -lt 10 ] || kept=depd-holder
+# Tracers and holder see that their instance has ended.
 left() {
 	for p in $(of_user $evil) $(of_user $victim); do
 		read -r comm <"/proc/$p/comm" && [ "$comm" != "$kept" ] && echo "$comm"

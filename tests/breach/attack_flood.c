@@ -125,7 +125,7 @@ static void fill(int fd)
 		__atomic_store_n(&t[i].state, ADEPT_SLOT_LIVE, __ATOMIC_RELEASE);
 	}
 	__atomic_fetch_add(&s->next_serial, l.nthreads, __ATOMIC_SEQ_CST);
-	__atomic_fetch_add(&s->doorbell, 1, __ATOMIC_SEQ_CST);
+	__atomic_fetch_add(&s->wakeup, 1, __ATOMIC_SEQ_CST);
 	munmap(s, size);
 }
 

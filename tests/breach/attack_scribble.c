@@ -120,12 +120,12 @@ static void scribble_once(unsigned int targets)
 		return;
 	switch (what) {
 	case PAGE:
-		scribble_in(0, offsetof(struct adept_session, doorbell));
+		scribble_in(0, offsetof(struct adept_session, wakeup));
 		break;
 	case COUNTERS:
-		scribble_in(offsetof(struct adept_session, doorbell),
+		scribble_in(offsetof(struct adept_session, wakeup),
 			    sizeof(struct adept_session) -
-			    offsetof(struct adept_session, doorbell));
+			    offsetof(struct adept_session, wakeup));
 		break;
 	case PROCS:
 		scribble_in(layout.proc_off + slot(layout.nprocs) * sizeof(struct adept_proc),
@@ -148,7 +148,7 @@ static void scribble_once(unsigned int targets)
 			scribble_engine();
 	}
 	if (!below(16))
-		__atomic_fetch_add(&session->doorbell, 1, __ATOMIC_SEQ_CST);
+		__atomic_fetch_add(&session->wakeup, 1, __ATOMIC_SEQ_CST);
 }
 
 /* ---- inside: recorded ---- */

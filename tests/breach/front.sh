@@ -177,8 +177,8 @@ starts=$(grep -c "instance of user $evil, process" "$tmp/log")
 
 # She cannot come there but by an instance that she has taken over.
 (cd "$(ls -d "$run"/user/$evil-*[0-9a-f] | head -n 1)" && as $evil sh -c '
-	rm -f depd.sock lock keeper.sock tracer
-	mkfifo depd.sock lock tracer; ln -s /etc/shadow session-7; ln -s / keeper.sock
+	rm -f depd.sock lock holder.sock tracer
+	mkfifo depd.sock lock tracer; ln -s /etc/shadow session-7; ln -s / holder.sock
 	mkdir -p session-8/x')
 pid=$(instance $evil)
 [ -z "$pid" ] || kill -9 "$pid"

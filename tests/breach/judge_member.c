@@ -123,8 +123,8 @@ static u32 request(struct adept_session *s, pid_t pid)
 	s->procs_used = 1;
 	__atomic_store_n(&p->state, ADEPT_SLOT_LIVE, __ATOMIC_RELEASE);
 	for (int i = 0; i < 500 && state == ADEPT_EXEC_REQUEST; i++) {
-		__atomic_fetch_add(&s->doorbell, 1, __ATOMIC_SEQ_CST);
-		syscall(SYS_futex, &s->doorbell, FUTEX_WAKE, 1, NULL, NULL, 0);
+		__atomic_fetch_add(&s->wakeup, 1, __ATOMIC_SEQ_CST);
+		syscall(SYS_futex, &s->wakeup, FUTEX_WAKE, 1, NULL, NULL, 0);
 		nap();
 		state = __atomic_load_n(&p->exec_state, __ATOMIC_ACQUIRE);
 	}

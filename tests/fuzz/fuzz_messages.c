@@ -223,7 +223,7 @@ static void put(const char *dir, const char *name, unsigned int who, int n, cons
 static void make(const char *dir)
 {
 	static struct link_msg link;
-	struct holder_msg keeper = { .op = HOLDER_PUT, .name = "session-1" };
+	struct holder_msg holder = { .op = HOLDER_PUT, .name = "session-1" };
 	struct tracer_msg tracer = { .op = TRACER_BEGIN };
 	struct recorder_message recorder = { .kind = RECORDER_READY };
 	char name[32];
@@ -235,7 +235,7 @@ static void make(const char *dir)
 		put(dir, name, LINK, (int)link.op % 3, &link, offsetof(struct link_msg, start) +
 		    (link.op == LINK_IDS ? sizeof(link.ids) : 0));
 	}
-	put(dir, "keeper", KEEPER, 1, &keeper, sizeof(keeper));
+	put(dir, "holder", KEEPER, 1, &holder, sizeof(holder));
 	put(dir, "tracer", TRACER, TRACER_FDS, &tracer, sizeof(tracer));
 	put(dir, "tracer_short", TRACER, TRACER_FDS, &tracer, sizeof(tracer) - 1);
 	put(dir, "recorder", RECORDER, 2, &recorder, sizeof(recorder));

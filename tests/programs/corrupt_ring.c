@@ -67,7 +67,7 @@ int main(int argc, char **argv)
 	} else if (!strcmp(how, "tail")) {
 		t->tail -= 77;
 	} else if (!strcmp(how, "page")) {
-		memset(s, 0xff, offsetof(struct adept_session, doorbell));
+		memset(s, 0xff, offsetof(struct adept_session, wakeup));
 	} else if (!strcmp(how, "table")) {
 		/* Every slot but our own and our process's. */
 		for (i = 0; i < s->nthreads; i++)

@@ -6,7 +6,7 @@
 	.globl	adept_engine, adept_engine_end, adept_engine_memsize
 	.balign	16
 adept_engine:
-	.incbin	"dummy_blob.bin"
+	.incbin	"dummy_image.bin"
 adept_engine_end:
 	.balign	8
 adept_engine_memsize:

@@ -40,7 +40,7 @@ int main(int argc, char **argv)
 	ops = fake_core_ops(&core);
 	ret = loop_create(&loop);
 	if (ret) {
-		fprintf(stderr, "fake_depd: %s\n", loop_trouble(ret));
+		fprintf(stderr, "fake_depd: %s\n", loop_error(ret));
 		return 1;
 	}
 	if (control_open(&core.control, loop, fake_core_listen(argv[1]), &ops) ||

@@ -56,8 +56,8 @@ static void find_session(void)
 static void set_and_wait(u32 state)
 {
 	__atomic_store_n(&self->exec_state, state, __ATOMIC_RELEASE);
-	__atomic_add_fetch(&session->doorbell, 1, __ATOMIC_RELEASE);
-	syscall(SYS_futex, &session->doorbell, FUTEX_WAKE, 1, NULL, NULL, 0);
+	__atomic_add_fetch(&session->wakeup, 1, __ATOMIC_RELEASE);
+	syscall(SYS_futex, &session->wakeup, FUTEX_WAKE, 1, NULL, NULL, 0);
 	while (__atomic_load_n(&self->exec_state, __ATOMIC_ACQUIRE) == state)
 		syscall(SYS_futex, &self->exec_state, FUTEX_WAIT, state, NULL, NULL, 0);
 }

@@ -10,13 +10,13 @@
 
 #include "common.h"
 
-static volatile uint64_t spun;
+static volatile uint64_t spin_words;
 static int fds[2];
 
 static void *spin(void *arg)
 {
-	while (spun + 1)
-		spun++;
+	while (spin_words + 1)
+		spin_words++;
 	return arg;
 }
 
@@ -38,7 +38,7 @@ static void *create(void *arg)
 {
 	pthread_t t;
 
-	while (spun + 1)
+	while (spin_words + 1)
 		if (!pthread_create(&t, NULL, nothing, NULL))
 			pthread_join(t, NULL);
 	return arg;

@@ -38,8 +38,8 @@ int cmd_stop(int argc, char **argv);
 int cmd_metrics(int argc, char **argv);
 int cmd_policy(int argc, char **argv);
 
-/** module_trouble() - what a negative errno of the kernel module means, and what to do */
-const char *module_trouble(int err);
+/** module_error() - what a negative errno of the kernel module means, and what to do */
+const char *module_error(int err);
 
 /* ---- util.c ---- */
 

@@ -50,7 +50,7 @@ struct dep_loader {
 	bool growing;			/* segments do not stay where they are: none ahead */
 	bool stop;
 	pthread_t job[MAX_JOBS];
-	struct dep_load_space *space;	/* of the thread that asks; each job has its own */
+	struct dep_load_buffers *space;	/* of the thread that asks; each job has its own */
 };
 
 /* ---- what is next, with the lock held ---- */
@@ -159,7 +159,7 @@ static void set_busy(struct request *r, bool busy)
 }
 
 /* Do @r; the lock is given up meanwhile. */
-static void load(struct dep_loader *l, struct request *r, struct dep_load_space *space)
+static void load(struct dep_loader *l, struct request *r, struct dep_load_buffers *space)
 {
 	r->state = AT_WORK;
 	set_busy(r, true);
@@ -176,7 +176,7 @@ static void load(struct dep_loader *l, struct request *r, struct dep_load_space 
 }
 
 /* Return: was there anything to do? */
-static bool load_any(struct dep_loader *l, struct dep_load_space *space)
+static bool load_any(struct dep_loader *l, struct dep_load_buffers *space)
 {
 	struct request *r = take_waiting(l);
 
@@ -190,7 +190,7 @@ static bool load_any(struct dep_loader *l, struct dep_load_space *space)
 static void *job(void *arg)
 {
 	/* Without any it takes some each time. */
-	struct dep_load_space *space = dep_load_space_new();
+	struct dep_load_buffers *space = dep_load_buffers_new();
 	struct dep_loader *l = arg;
 
 	pthread_mutex_lock(&l->lock);
@@ -202,7 +202,7 @@ static void *job(void *arg)
 		l->idle--;
 	}
 	pthread_mutex_unlock(&l->lock);
-	dep_load_space_free(space);
+	dep_load_buffers_free(space);
 	return NULL;
 }
 
@@ -218,7 +218,7 @@ struct dep_loader *dep_loader_start(struct dep_store *s, unsigned int want, unsi
 	l->store = s;
 	l->want = want;
 	l->last = &l->first;
-	l->space = dep_load_space_new();
+	l->space = dep_load_buffers_new();
 	pthread_mutex_init(&l->lock, NULL);
 	pthread_cond_init(&l->work, NULL);
 	pthread_cond_init(&l->done, NULL);
@@ -246,7 +246,7 @@ void dep_loader_stop(struct dep_loader *l)
 	pthread_cond_destroy(&l->work);
 	pthread_cond_destroy(&l->done);
 	pthread_rwlock_destroy(&l->grows);
-	dep_load_space_free(l->space);
+	dep_load_buffers_free(l->space);
 	free(l);
 }
 

@@ -17,8 +17,8 @@ struct dep_payload {
 	char byte[PAYLOAD_BYTES];
 };
 
-/** struct dep_load_space - what loading uses again */
-struct dep_load_space {
+/** struct dep_load_buffers - what loading uses again */
+struct dep_load_buffers {
 	struct dep_interp run;
 	struct dep_columns columns;
 	size_t nitems;		/* of the segment before */
@@ -193,17 +193,17 @@ static void give_back(struct dep_segment_items *l)
 	}
 }
 
-struct dep_load_space *dep_load_space_new(void)
+struct dep_load_buffers *dep_load_buffers_new(void)
 {
 	static const struct dep_sink nowhere;
-	struct dep_load_space *p = calloc(1, sizeof(*p));
+	struct dep_load_buffers *p = calloc(1, sizeof(*p));
 
 	if (p)
 		dep_interp_init(&p->run, &p->columns, &nowhere, NULL);
 	return p;
 }
 
-void dep_load_space_free(struct dep_load_space *p)
+void dep_load_buffers_free(struct dep_load_buffers *p)
 {
 	if (!p)
 		return;
@@ -215,7 +215,7 @@ void dep_load_space_free(struct dep_load_space *p)
 /* All that @seg has through @filter into @l; @c: of @seg, or NULL: they are in the store. */
 static void recover(struct dep_segment_items *l, struct dep_store *s, const struct dep_segment *seg,
 		    struct dep_columns *c, unsigned int want, struct dep_filter *filter, bool more,
-		    struct dep_load_space *p)
+		    struct dep_load_buffers *p)
 {
 	const struct dep_sink sink = {
 		.want = want | DEP_WANT_EVENTS | DEP_WANT_TIMESTAMPS, .batch = batch, .arg = l,
@@ -227,7 +227,7 @@ static void recover(struct dep_segment_items *l, struct dep_store *s, const stru
 	r->more = more;
 	r->filtered = filter && !filter->scope->wanted &&
 		  !(want & (DEP_WANT_BLOCKS | DEP_WANT_CALLS | DEP_WANT_JUMPS));
-	r->native = r->filtered && !filter->scope->interpret ? dep_native_of(s) : NULL;
+	r->jit = r->filtered && !filter->scope->interpret ? dep_jit_of(s) : NULL;
 	if (filter && seg->seq != filter->next_seq)
 		dep_filter_reset(filter);
 	if (filter) {
@@ -250,9 +250,9 @@ static void recover(struct dep_segment_items *l, struct dep_store *s, const stru
 static struct dep_segment_items *load(struct dep_store *s, const struct dep_segment *seg,
 				      struct dep_columns *c, unsigned int want,
 				      struct dep_filter *filter, bool more,
-				      struct dep_load_space *space)
+				      struct dep_load_buffers *space)
 {
-	struct dep_load_space *p = space ? space : dep_load_space_new();
+	struct dep_load_buffers *p = space ? space : dep_load_buffers_new();
 	struct dep_segment_items *l = calloc(1, sizeof(*l));
 
 	if (!l || !p || add_mark(l, 0, 0) ||
@@ -267,13 +267,13 @@ static struct dep_segment_items *load(struct dep_store *s, const struct dep_segm
 	give_back(l);
 out:
 	if (p != space)
-		dep_load_space_free(p);
+		dep_load_buffers_free(p);
 	return l;
 }
 
 struct dep_segment_items *dep_load(struct dep_store *s, const struct dep_segment *seg,
 				   unsigned int want, struct dep_filter *filter, bool more,
-				   struct dep_load_space *space)
+				   struct dep_load_buffers *space)
 {
 	return load(s, seg, NULL, want, filter, more, space);
 }

@@ -36,11 +36,11 @@ struct dep_segment_items {
 	char why[256];
 };
 
-struct dep_load_space;
+struct dep_load_buffers;
 
-/** dep_load_space_new() - room to load many segments in, one after the other; NULL: no memory */
-struct dep_load_space *dep_load_space_new(void);
-void dep_load_space_free(struct dep_load_space *p);
+/** dep_load_buffers_new() - room to load many segments in, one after the other; NULL: no memory */
+struct dep_load_buffers *dep_load_buffers_new(void);
+void dep_load_buffers_free(struct dep_load_buffers *p);
 
 /**
  * dep_load() - recover @seg
@@ -55,7 +55,7 @@ void dep_load_space_free(struct dep_load_space *p);
  */
 struct dep_segment_items *dep_load(struct dep_store *s, const struct dep_segment *seg,
 				   unsigned int want, struct dep_filter *filter, bool more,
-				   struct dep_load_space *space);
+				   struct dep_load_buffers *space);
 /** dep_load_columns() - the same with columns that are in no store */
 struct dep_segment_items *dep_load_columns(struct dep_store *s, const struct dep_segment *seg,
 					   struct dep_columns *c, unsigned int want,

@@ -572,7 +572,7 @@ static int settle(struct merge *m)
 	int err;
 
 	dep_loader_hold(m->loader);
-	err = dep_store_settle(m->store);
+	err = dep_store_finish_tail(m->store);
 	dep_loader_go_on(m->loader);
 	dep_loader_growing(m->loader, false);
 	if (how->complete)

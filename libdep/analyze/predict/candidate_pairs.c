@@ -24,7 +24,7 @@ struct pair {
 
 struct finder {
 	struct predict *p;
-	struct sp_closure ideal;
+	struct sp_closure closure;
 	bool cut_off;
 	u32 *event;		/* numbers of the cell's, by group */
 	struct group *group;
@@ -85,7 +85,7 @@ static int make_groups(struct finder *f, const struct predict_cell *c)
 			f->group[f->ngroups++] = (struct group){ .first = i };
 		f->group[f->ngroups - 1].n++;
 	}
-	f->ideal.work += c->nevents;
+	f->closure.work += c->nevents;
 	return 0;
 }
 
@@ -105,14 +105,14 @@ static struct pair *slot_of(struct finder *f, const struct pair *x)
 
 	while (f->known[i].flags[0] && memcmp(&f->known[i], x, sizeof(*x))) {
 		i = (i + 1) & (f->known_room - 1);
-		f->ideal.work++;
+		f->closure.work++;
 	}
 	return &f->known[i];
 }
 
 static bool is_known(struct finder *f, const struct pair *x)
 {
-	f->ideal.work++;
+	f->closure.work++;
 	return f->known_room && slot_of(f, x)->flags[0];
 }
 
@@ -146,7 +146,7 @@ static int learn(struct finder *f, const struct pair *x)
 
 static bool is_too_much(struct finder *f)
 {
-	if ((f->ideal.limit && f->ideal.work > f->ideal.limit) ||
+	if ((f->closure.limit && f->closure.work > f->closure.limit) ||
 	    f->reports == PREDICT_REPORTS)
 		f->cut_off = true;
 	return f->cut_off;
@@ -190,7 +190,7 @@ static int tell(struct finder *f, u64 granule, const struct predict_event *a,
 		r.found.size++;
 	r.number[0] = a->at;
 	r.number[1] = b->at;
-	ret = predict_witness(&f->ideal, &r, step);
+	ret = predict_witness(&f->closure, &r, step);
 	if (ret)
 		return ret;
 	f->reports++;
@@ -204,7 +204,7 @@ static bool has(const struct sp_closure *i, const struct predict_event *e)
 
 static int add(struct finder *f, const struct predict_event *e)
 {
-	return sp_closure_add(&f->ideal, e->thread, e->at);
+	return sp_closure_add(&f->closure, e->thread, e->at);
 }
 
 /* The sections that @e is in are kept open. */
@@ -220,12 +220,12 @@ static bool keep(struct finder *f, const struct predict_event *e)
 		else
 			k = mid;
 	}
-	for (; k-- && left; f->ideal.work++) {
+	for (; k-- && left; f->closure.work++) {
 		const struct predict_taken *s = &t->taken[k];
 
 		if (f->p->lock[s->lock].section[s->section].to < e->at)
 			continue;
-		if (!sp_closure_keep(&f->ideal, s->lock, s->section))
+		if (!sp_closure_keep(&f->closure, s->lock, s->section))
 			return false;
 		left--;
 	}
@@ -238,14 +238,14 @@ static int reversed(struct finder *f, u64 granule, const struct predict_event *a
 {
 	int err;
 
-	sp_closure_clear(&f->ideal);
-	f->ideal.reversal = true;
+	sp_closure_clear(&f->closure);
+	f->closure.reversal = true;
 	if (!keep(f, a) || !keep(f, b))
 		return 0;
 	err = add(f, a);
 	if (!err)
 		err = add(f, b);
-	if (err || f->ideal.impossible || has(&f->ideal, a) || has(&f->ideal, b))
+	if (err || f->closure.impossible || has(&f->closure, a) || has(&f->closure, b))
 		return err;
 	err = a < b ? tell(f, granule, a, b) : tell(f, granule, b, a);
 	return err < 0 ? err : !err;
@@ -284,7 +284,7 @@ static int two_groups(struct finder *f, const struct predict_cell *c, u64 granul
 
 	if (is_known(f, &places))
 		return 0;
-	sp_closure_clear(&f->ideal);
+	sp_closure_clear(&f->closure);
 	while (i < x->n && j < y->n) {
 		a = &c->event[f->event[x->first + i]];
 		b = &c->event[f->event[y->first + j]];
@@ -293,11 +293,11 @@ static int two_groups(struct finder *f, const struct predict_cell *c, u64 granul
 			err = add(f, b);
 		if (err)
 			return err;
-		if (f->ideal.impossible)
+		if (f->closure.impossible)
 			break;
-		i += has(&f->ideal, a);
-		j += has(&f->ideal, b);
-		if (!has(&f->ideal, a) && !has(&f->ideal, b)) {
+		i += has(&f->closure, a);
+		j += has(&f->closure, b);
+		if (!has(&f->closure, a) && !has(&f->closure, b)) {
 			err = a < b ? tell(f, granule, a, b) : tell(f, granule, b, a);
 			if (err)
 				return err < 0 ? err : 0;
@@ -324,7 +324,7 @@ static int one_cell(struct finder *f, const struct predict_cell *c, u64 granule)
 
 	for (i = 0; i < f->ngroups && !err; i++) {
 		for (j = i + 1; j < f->ngroups && !err && !is_too_much(f); j++) {
-			f->ideal.work++;
+			f->closure.work++;
 			if (worth(f, &c->event[f->event[f->group[i].first]],
 				  &c->event[f->event[f->group[j].first]]))
 				err = two_groups(f, c, granule, &f->group[i], &f->group[j]);
@@ -359,8 +359,8 @@ int predict_find(struct predict *p, u64 work,
 	u32 i, n = 0;
 	int err;
 
-	err = sp_closure_init(&f.ideal, p);
-	f.ideal.limit = work;
+	err = sp_closure_init(&f.closure, p);
+	f.closure.limit = work;
 	if (!page)
 		err = -ENOMEM;
 	for (i = 0; i < p->pages_room && !err; i++)
@@ -370,7 +370,7 @@ int predict_find(struct predict *p, u64 work,
 	qsort(page, n, sizeof(page[0]), compare_pages);
 	for (i = 0; i < n && !err; i++)
 		err = one_page(&f, page[i]);
-	sp_closure_free(&f.ideal);
+	sp_closure_free(&f.closure);
 	free(page);
 	free(f.event);
 	free(f.group);

@@ -185,9 +185,9 @@ static int add_thread(struct sp_closure *i, u32 thread)
 			need(i, k, e->need, e->place);
 	}
 	for (k = 0; k < t->nretro; k++) {
-		if (t->retro[k].at >= cut)
+		if (t->late_events[k].at >= cut)
 			continue;
-		need(i, t->retro[k].other, t->retro[k].need, 0);
+		need(i, t->late_events[k].other, t->late_events[k].need, 0);
 		/* The order of the recording is not known well enough to change it. */
 		i->impossible |= i->reversal;
 	}

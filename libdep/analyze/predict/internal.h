@@ -51,8 +51,8 @@ struct predict_thread {
 	u32 set;		/* locks that it holds */
 	struct predict_order hard;	/* for the ideal */
 	struct predict_order soft;	/* if both are in it, the order was this one */
-	struct predict_late_event *retro;
-	u32 nretro, retro_room;
+	struct predict_late_event *late_events;
+	u32 nretro, late_events_room;
 	struct predict_taken *taken;
 	u32 ntaken, taken_room;
 	struct { u64 at, epoch; } *interval;

@@ -108,7 +108,7 @@ static void free_threads(struct predict *p)
 		free(t->clock);
 		free_order(&t->hard);
 		free_order(&t->soft);
-		free(t->retro);
+		free(t->late_events);
 		free(t->taken);
 		free(t->interval);
 		free(t->held);

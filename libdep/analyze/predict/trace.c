@@ -256,12 +256,12 @@ int predict_needs(struct predict *p, u32 thread, u64 since, u32 other)
 	if (err || !p->again || thread == other)
 		return predict_result(p, err);
 	t = &p->thread[thread];
-	r = t->nretro ? &t->retro[t->nretro - 1] : NULL;
+	r = t->nretro ? &t->late_events[t->nretro - 1] : NULL;
 	if (!r || r->at != since || r->other != other) {
-		predict_more(p, t->retro, t->nretro, &t->retro_room, &err);
+		predict_more(p, t->late_events, t->nretro, &t->late_events_room, &err);
 		if (err)
 			return predict_result(p, err);
-		r = &t->retro[t->nretro++];
+		r = &t->late_events[t->nretro++];
 		*r = (struct predict_late_event){ .at = since, .other = other };
 	}
 	r->need = p->thread[other].now;

@@ -330,7 +330,7 @@ static void sweep_one(void *arg, u32 id, struct race_state *state)
 	w->end = id + units;
 }
 
-void race_states_sweep(struct race_mem *m, struct race_states *s)
+void race_states_free_unmarked(struct race_mem *m, struct race_states *s)
 {
 	struct collection w = { .m = m, .s = s, .last = &s->holes };
 

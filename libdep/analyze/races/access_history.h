@@ -101,8 +101,8 @@ int race_states_find_split(struct race_mem *m, struct race_states *s, const u32 
 
 /** race_states_mark() - @id is held, and what it is made of */
 void race_states_mark(struct race_states *s, u32 id);
-/** race_states_sweep() - what is not marked is gone, its ids will be used again */
-void race_states_sweep(struct race_mem *m, struct race_states *s);
+/** race_states_free_unmarked() - what is not marked is gone, its ids will be used again */
+void race_states_free_unmarked(struct race_mem *m, struct race_states *s);
 /** race_states_each() - call @f for all of them */
 void race_states_each(struct race_states *s, void (*f)(void *arg, struct race_state *state),
 		      void *arg);

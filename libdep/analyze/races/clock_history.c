@@ -67,8 +67,8 @@ bool race_history_rewind(struct race_mem *m, struct race_history *h)
 	return dropped;
 }
 
-int race_history_settle(struct race_mem *m, struct race_history *h, u32 version,
-			struct race_vec *vec, size_t before, bool whole)
+int race_history_flush(struct race_mem *m, struct race_history *h, u32 version,
+		       struct race_vec *vec, size_t before, bool whole)
 {
 	u32 every = vec && vec->n * RACE_CHUNK > POINT_EVERY ? vec->n * RACE_CHUNK : POINT_EVERY;
 

@@ -46,11 +46,11 @@ int race_history_add(struct race_mem *m, struct race_history *h, u32 version, u3
 /** race_history_rewind() - forget what came after the last write; was there anything? */
 bool race_history_rewind(struct race_mem *m, struct race_history *h);
 /**
- * race_history_settle() - from @version on the clock is @vec
+ * race_history_flush() - from @version on the clock is @vec
  * @before: changes there were before; if many came, or @whole, the vector stands for them
  */
-int race_history_settle(struct race_mem *m, struct race_history *h, u32 version,
-			struct race_vec *vec, size_t before, bool whole);
+int race_history_flush(struct race_mem *m, struct race_history *h, u32 version,
+		       struct race_vec *vec, size_t before, bool whole);
 
 /**
  * race_history_join() - @c learns what the thread's vector was at @version

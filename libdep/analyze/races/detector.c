@@ -285,8 +285,8 @@ static int follow(struct race_detector *d, const struct race_access_ctx *now, u6
 		ret = race_clock_raise(&d->mem, &t->clock, writer, when & RACE_EPOCH, &t->history,
 				       at);
 	d->edges++;
-	return ret < 0 ? ret : race_history_settle(&d->mem, &t->history, at, t->clock.vec, before,
-						   false);
+	return ret < 0 ? ret : race_history_flush(&d->mem, &t->history, at, t->clock.vec, before,
+						  false);
 }
 
 int race_conclude(struct race_detector *d, const struct race_access_ctx *now)

@@ -127,7 +127,7 @@ int race_gc(struct race_detector *d, bool all)
 	race_shadow_each(&d->shadow, 0, ~0ull, mark_page, &d->states);
 	race_owns_each(&d->shadow.owns, mark_under, &d->states);
 	race_states_mark(&d->states, d->watched);
-	race_states_sweep(&d->mem, &d->states);
+	race_states_free_unmarked(&d->mem, &d->states);
 	memset(d->memo, 0, sizeof(d->memo));
 	if (all || clocks_due(d))
 		return prune_histories(d);

@@ -85,7 +85,7 @@ static int learn(struct race_detector *d, struct race_thread *t, const struct ra
 	if (ret)
 		ret = race_begin_interval(d, t, false);
 	if (!ret)
-		ret = race_history_settle(&d->mem, h, version, t->clock.vec, before, rewound);
+		ret = race_history_flush(&d->mem, h, version, t->clock.vec, before, rewound);
 	return !ret && race_collect_due(d) ? race_gc(d, false) : ret;
 }
 

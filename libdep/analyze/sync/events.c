@@ -39,7 +39,7 @@ int sync_access(struct sync_thread *t, u64 pc, u64 address, u64 size, u32 flags)
 	if (err)
 		return err;
 	if (t->process->future)
-		sync_predict_seen(t, pc, flags);
+		sync_predict_note(t, pc, flags);
 	if (t->process->future && (t->in_library || sync_in_lock(t, address)))
 		return lock_access(t, pc, address, size, flags);
 	t->ref[t->nrefs++] = (struct race_ref){
@@ -231,7 +231,8 @@ static int timestamp(struct sync_thread *t, const struct dep_lock_timestamp *k)
 		return 0;
 	}
 	/* What it cannot have seen the result of it need not have waited for. */
-	if (t->locked && t->locked_pc == k->pc && t->locked_size && !k->blind && !t->in_library)
+	if (t->locked && t->locked_pc == k->pc && t->locked_size && !k->result_unused &&
+	    !t->in_library)
 		err = each_word(t, t->locked_at, t->locked_size, sync_acquire);
 	t->locked = false;
 	return err;
@@ -275,7 +276,7 @@ static int reference(struct sync_events *f, struct sync_thread *t, const struct 
 		     u64 address, bool late)
 {
 	const struct sync_objects *o = &t->process->objects;
-	enum dep_code code = r->whose ? r->whose - 1u : sync_code(f, t->image, r->pc);
+	enum dep_code code = r->origin ? r->origin - 1u : sync_code(f, t->image, r->pc);
 	u32 type = r->type & DEP_MODIFY, flags = type, inside = 0;
 	int (*then)(struct sync_thread *t, enum sync_object_kind kind, u64 id) = NULL;
 	int err = 0;
@@ -340,13 +341,13 @@ static int grouped_reference(struct sync_events *f, struct sync_thread *t,
  */
 static int joined(struct sync_thread *t, const struct dep_page_accesses *j)
 {
-	u32 code = j->whose - 1u;
+	u32 code = j->origin - 1u;
 	int err = sync_flush(t);
 
 	if (err)
 		return err;
 	if (code == DEP_CODE_PROGRAM)
-		sync_wait_joined(t, j);
+		sync_wait_page(t, j);
 	return race_access_page(t->process->detector, t->index, j,
 				code == DEP_CODE_PROGRAM ? 0 : RACE_INSIDE);
 }
@@ -476,7 +477,7 @@ ssize_t sync_items(void *self, const struct dep_thread *thread, const struct dep
 
 	if (!t)
 		return sync_no_memory();
-	if (t->process->crowded)
+	if (t->process->too_many_threads)
 		return (ssize_t)n;
 	if (!t->begun)
 		err = sync_thread_begin(t);
@@ -487,7 +488,7 @@ ssize_t sync_items(void *self, const struct dep_thread *thread, const struct dep
 		err = one_item(f, t, &items[i], late);
 	}
 	err = result(t, err);
-	if (t->process->crowded)
+	if (t->process->too_many_threads)
 		return (ssize_t)n;
 	if (err == -EAGAIN) {
 		err = 0;
@@ -513,9 +514,9 @@ int sync_gap(void *self, const struct dep_thread *thread)
 
 	if (!t)
 		return sync_no_memory();
-	if (!t->begun && !t->process->crowded)
+	if (!t->begun && !t->process->too_many_threads)
 		err = result(t, sync_thread_begin(t));
-	if (err || t->process->crowded || t->ended)
+	if (err || t->process->too_many_threads || t->ended)
 		return err;
 	/* Who knows which handler it is in. */
 	t->was_in_library = 0;
@@ -528,5 +529,5 @@ int sync_end(void *self, const struct dep_thread *thread)
 {
 	struct sync_thread *t = sync_thread_of(self, thread);
 
-	return t && t->begun && !t->process->crowded ? sync_thread_ended(t) : 0;
+	return t && t->begun && !t->process->too_many_threads ? sync_thread_ended(t) : 0;
 }

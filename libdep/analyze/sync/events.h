@@ -77,7 +77,7 @@ struct sync_robust {
 	u64 held[SYNC_HELD_LOCKS];
 };
 
-enum sync_take {
+enum sync_acquire_kind {
 	SYNC_TAKES_NOTHING,
 	SYNC_TAKES_MUTEX,
 	SYNC_TAKES_SPIN,
@@ -92,7 +92,7 @@ struct sync_lock {
 	u32 nframes;
 	u32 times;		/* more than one: it is recursive */
 	u32 waiting;		/* for a condition, without it; so many handlers ran, and one */
-	enum sync_take how;
+	enum sync_acquire_kind how;
 	u64 block, block_size;	/* allocated, that it is in; of a wanted stack only */
 };
 
@@ -139,7 +139,7 @@ struct sync_heap {
 		struct sync_origin *origin;
 	} *block;
 	u32 n, used, room;
-	bool blind;		/* some are allocated of which the address is not known */
+	bool result_unused;		/* some are allocated of which the address is not known */
 };
 
 struct sync_fork;
@@ -221,7 +221,7 @@ struct sync_thread {
 struct sync_process {
 	struct sync_process *next;
 	struct sync_thread_log *future;	/* prediction; NULL: none */
-	bool crowded;		/* it is not followed any more: see sync_too_many_threads() */
+	bool too_many_threads;		/* not followed any more: sync_too_many_threads() */
 	u32 serial;		/* of the image, or SYNC_GROUP */
 	struct race_detector *detector;	/* NULL: it is over, and nobody will ask for it */
 	u32 lives;		/* so often it was over */
@@ -298,7 +298,7 @@ struct sync_events {
 	struct sync_facts *scopes;	/* kept from one pass to the next */
 	pthread_mutex_t asking;		/* held while options->code() or leaves() runs */
 	struct sync_insns insns;	/* stay until sync_insns_free() */
-	u32 ncrowded;			/* processes, in this pass */
+	u32 ntoo_many_threads;			/* processes, in this pass */
 	struct sync_stack *want;
 	size_t nwant;
 	bool predict;
@@ -373,8 +373,8 @@ int sync_waited(struct sync_thread *t, u32 pid);
 u64 sync_signal(const struct sync_image *m, u64 signo);
 /** sync_send() - @t sends a signal to process @pid of its group; 0 and below: to any */
 int sync_send(struct sync_thread *t, s64 pid, u64 signo);
-/** sync_is_spun() - did a thread wait in a loop for this word to change? */
-bool sync_is_spun(const struct sync_events *f, const struct sync_process *p, u64 word);
+/** sync_is_spin_word() - did a thread wait in a loop for this word to change? */
+bool sync_is_spin_word(const struct sync_events *f, const struct sync_process *p, u64 word);
 void sync_images_free(struct sync_events *f);
 
 /** sync_at() - where the detector has @address of @t */
@@ -398,8 +398,8 @@ int sync_note_pc(struct sync_thread *t, u64 pc);
 /** sync_want_stack() - keep the stack if this access is one of those that are wanted */
 int sync_want_stack(struct sync_events *f, struct sync_thread *t, u64 pc, u64 address, u64 size);
 
-/** sync_note_birth() - @t creates the thread @index; keeps its stack if that one is wanted */
-int sync_note_birth(struct sync_thread *t, u32 index);
+/** sync_note_creation() - @t creates the thread @index; keeps its stack if that one is wanted */
+int sync_note_creation(struct sync_thread *t, u32 index);
 
 /* ---- events.c, for syscalls.c ---- */
 
@@ -430,8 +430,8 @@ int sync_call_leave(struct sync_thread *t, const struct adept_ev_syscall *c, u64
 
 /** sync_wait_access() - a plain access of the program's code */
 void sync_wait_access(struct sync_thread *t, const struct dep_ref *r);
-/** sync_wait_joined() - many of them, which it is not known by what it waits for */
-void sync_wait_joined(struct sync_thread *t, const struct dep_page_accesses *j);
+/** sync_wait_page() - many of them, which it is not known by what it waits for */
+void sync_wait_page(struct sync_thread *t, const struct dep_page_accesses *j);
 /** sync_wait_call() - a system call, which has ended */
 int sync_wait_call(struct sync_thread *t, const struct adept_ev_syscall *c);
 

@@ -102,7 +102,7 @@ static void take(struct sync_heap *h, struct sync_block *b)
  */
 static int given_back(struct sync_thread *t)
 {
-	if (!t->image->heap.blind || t->feed->pass == SYNC_FIRST)
+	if (!t->image->heap.result_unused || t->feed->pass == SYNC_FIRST)
 		return 0;
 	return sync_release(t, SYNC_HEAP, t->image->number);
 }
@@ -164,9 +164,9 @@ static int allocated_blindly(struct sync_thread *t)
 
 	if (t->feed->pass == SYNC_FIRST)
 		return 0;
-	if (h->blind)
+	if (h->result_unused)
 		return sync_acquire(t, SYNC_HEAP, t->image->number);
-	h->blind = true;
+	h->result_unused = true;
 	return sync_barrier_all(t, true);
 }
 

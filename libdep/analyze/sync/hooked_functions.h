@@ -54,7 +54,7 @@ int sync_lock_leave(struct sync_thread *t, const struct sync_frame *f, bool know
 /* ---- locks_held.c ---- */
 
 /** sync_acquires() - the kind of lock that the function takes, if it succeeds */
-enum sync_take sync_acquires(u32 function);
+enum sync_acquire_kind sync_acquires(u32 function);
 /** sync_leaves() - does it leave one? */
 bool sync_leaves(u32 function);
 /** sync_may_block() - does it wait for a condition? */

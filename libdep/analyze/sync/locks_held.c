@@ -14,7 +14,7 @@
 
 #define FRAMES	64u	/* of where it was taken; a deeper stack is cut off */
 
-enum sync_take sync_acquires(u32 f)
+enum sync_acquire_kind sync_acquires(u32 f)
 {
 	if (f >= DEP_F_MUTEX_LOCK && f <= DEP_F_MUTEX_CLOCKLOCK)
 		return SYNC_TAKES_MUTEX;
@@ -65,7 +65,7 @@ static int set_place(struct sync_thread *t, struct sync_lock *l, const struct sy
 	return 0;
 }
 
-static int take(struct sync_thread *t, const struct sync_frame *f, enum sync_take how)
+static int take(struct sync_thread *t, const struct sync_frame *f, enum sync_acquire_kind how)
 {
 	struct sync_held_locks *h = &t->held;
 	struct sync_lock *l = find(h, f->arg[0]);
@@ -132,7 +132,7 @@ static int waited(struct sync_thread *t, struct sync_lock *l, const struct sync_
 /* An unlocking that failed was of a lock that it did not hold. */
 int sync_held_locks_leave(struct sync_thread *t, const struct sync_frame *f, bool known, u64 result)
 {
-	enum sync_take how = sync_acquires(f->function);
+	enum sync_acquire_kind how = sync_acquires(f->function);
 	struct sync_lock *l;
 	int err = 0;
 

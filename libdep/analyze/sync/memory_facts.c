@@ -21,11 +21,15 @@ struct sync_facts *sync_facts_of(struct sync_events *f, u32 process)
 		return NULL;
 	}
 	dep_word_set_init(&s->locked);
-	dep_word_set_init(&s->spun);
+	dep_word_set_init(&s->spin_words);
 	dep_word_set_init(&s->raced);
 	dep_word_set_init(&s->wanted);
 	s->seen = (struct dep_process_filter){
-		.process = process, .code = code, .arg = f, .locked = &s->locked, .spun = &s->spun,
+		.process = process,
+		.code = code,
+		.arg = f,
+		.locked = &s->locked,
+		.spin_words = &s->spin_words,
 		.counters = &s->counters,
 		/* What is told at once is told as it was. */
 		.singly = f->options->found,
@@ -34,7 +38,7 @@ struct sync_facts *sync_facts_of(struct sync_events *f, u32 process)
 	return f->scopes = s;
 }
 
-const struct dep_process_filter *sync_facts_seen(struct sync_events *f, u32 process)
+const struct dep_process_filter *sync_facts_note(struct sync_events *f, u32 process)
 {
 	struct sync_facts *s;
 
@@ -98,7 +102,7 @@ int sync_facts_want(struct sync_events *f)
 		s->seen.wanted = &s->wanted;
 		/* Of those that share memory everything is looked at. */
 		none &= !s->raced.words && !(f->shares && f->shares->nimages);
-		if (s->raced.lost || s->locked.lost || s->spun.lost)
+		if (s->raced.lost || s->locked.lost || s->spin_words.lost)
 			err = sync_no_memory();
 	}
 	return err ? err : none;
@@ -112,7 +116,7 @@ void sync_facts_free(struct sync_events *f)
 	while ((s = f->scopes)) {
 		f->scopes = s->next;
 		dep_word_set_free(&s->locked);
-		dep_word_set_free(&s->spun);
+		dep_word_set_free(&s->spin_words);
 		dep_word_set_free(&s->raced);
 		dep_word_set_free(&s->wanted);
 		free(s);

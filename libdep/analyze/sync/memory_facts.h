@@ -15,14 +15,14 @@ struct sync_process;
 struct sync_facts {
 	struct sync_facts *next;
 	struct dep_process_filter seen;		/* by the filter */
-	struct dep_word_set locked, spun, raced, wanted;
+	struct dep_word_set locked, spin_words, raced, wanted;
 	struct dep_atomic_counters counters;
 };
 
 /** sync_facts_of() - made if it is new; NULL: no memory */
 struct sync_facts *sync_facts_of(struct sync_events *f, u32 process);
-/** sync_facts_seen() - what of @process's references is wanted; NULL: all, or no memory */
-const struct dep_process_filter *sync_facts_seen(struct sync_events *f, u32 process);
+/** sync_facts_note() - what of @process's references is wanted; NULL: all, or no memory */
+const struct dep_process_filter *sync_facts_note(struct sync_events *f, u32 process);
 /** sync_facts_learn_process() - what is known of @p's words; 0 or -ENOMEM */
 int sync_facts_learn_process(struct sync_process *p);
 /** sync_facts_learn() - what is known after the first pass; 0 or -ENOMEM */

@@ -198,7 +198,7 @@ static int need_behind(struct sync_thread *t)
 }
 
 /* What cleans up after a wait that was cancelled has the lock again; since when is not known. */
-void sync_predict_seen(struct sync_thread *t, u64 pc, u32 flags)
+void sync_predict_note(struct sync_thread *t, u64 pc, u32 flags)
 {
 	if (t->held.waiting == t->calls.level + 1 && !(flags & (RACE_SYSCALL | SYNC_OBJECT)) &&
 	    sync_code(t->feed, t->image, pc) == DEP_CODE_PROGRAM)

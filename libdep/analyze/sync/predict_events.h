@@ -37,8 +37,8 @@ void sync_thread_logs_free(struct sync_events *f);
 
 /* All of these do nothing if there is no prediction. */
 
-/** sync_predict_seen() - only if there is: the code at @pc accesses memory */
-void sync_predict_seen(struct sync_thread *t, u64 pc, u32 flags);
+/** sync_predict_note() - only if there is: the code at @pc accesses memory */
+void sync_predict_note(struct sync_thread *t, u64 pc, u32 flags);
 /** sync_predict_flush() - as sync_flush() */
 int sync_predict_flush(struct sync_thread *t, u32 n);
 /** sync_predict_access() - of memory that the detector was told of beside sync_access() */

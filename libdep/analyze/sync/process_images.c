@@ -70,7 +70,7 @@ int sync_forked(struct sync_thread *t, u32 pid)
 	if (!err && t->image->grouped)
 		err = race_thread_begin(t->process->detector, t->index, &k->index);
 	if (!err && t->image->grouped)
-		err = sync_note_birth(t, k->index);
+		err = sync_note_creation(t, k->index);
 	if (err) {
 		sync_maps_free(&k->maps);
 		free(k);
@@ -137,7 +137,7 @@ static struct sync_process *process_for(struct sync_events *f, struct sync_image
 		return NULL;
 	if (group && p->nimages + 1 == SYNC_IMAGES)
 		sync_too_many_threads(f, p);
-	m->grouped = group && (!p->crowded || sync_shared_maps_has(f->shares, m->serial));
+	m->grouped = group && (!p->too_many_threads || sync_shared_maps_has(f->shares, m->serial));
 	return m->grouped ? p : sync_process_of(f, m->serial);
 }
 
@@ -149,7 +149,7 @@ static int settle(struct sync_events *f, struct sync_image *m)
 	if (!m->scope)
 		return -1;
 	m->files.last = &m->process->last_file;
-	if (!m->grouped || m->process->crowded)
+	if (!m->grouped || m->process->too_many_threads)
 		return 0;
 	m->number = m->told = ++m->process->nimages;
 	return dep_word_set_each(&m->scope->raced, watch, m);
@@ -372,7 +372,7 @@ u64 sync_address_of(const struct sync_image *m, u64 place)
 	return m->grouped ? sync_address(m, place) : place;
 }
 
-bool sync_is_spun(const struct sync_events *f, const struct sync_process *p, u64 word)
+bool sync_is_spin_word(const struct sync_events *f, const struct sync_process *p, u64 word)
 {
 	const struct sync_image *m;
 	u64 address;
@@ -381,7 +381,7 @@ bool sync_is_spun(const struct sync_events *f, const struct sync_process *p, u64
 		if (m->process != p)
 			continue;
 		address = sync_address_of(m, word * 4);
-		if (address && dep_word_set_has(&m->scope->spun, address, 4))
+		if (address && dep_word_set_has(&m->scope->spin_words, address, 4))
 			return true;
 	}
 	return false;

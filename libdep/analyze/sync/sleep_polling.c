@@ -23,7 +23,7 @@ void sync_poll_access(struct sync_thread *t, const struct dep_ref *r)
 	}
 	p->awake = again;
 	if (again && r->size <= 8)
-		dep_word_set_add(&t->process->scope->spun, r->addr, r->size);
+		dep_word_set_add(&t->process->scope->spin_words, r->addr, r->size);
 }
 
 void sync_poll_others(struct sync_thread *t)

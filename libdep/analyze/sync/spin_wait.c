@@ -13,9 +13,9 @@
 
 #define SPINS	8	/* who does the same so often in vain, waits */
 
-static int spun(struct sync_thread *t, u64 address, u32 size)
+static int spin_words(struct sync_thread *t, u64 address, u32 size)
 {
-	return size <= 8 ? dep_word_set_add(&t->process->scope->spun, address, size) : 0;
+	return size <= 8 ? dep_word_set_add(&t->process->scope->spin_words, address, size) : 0;
 }
 
 static void mix(struct sync_round *o, u64 what)
@@ -40,7 +40,7 @@ void sync_wait_access(struct sync_thread *t, const struct dep_ref *r)
 	sync_poll_access(t, r);
 }
 
-void sync_wait_joined(struct sync_thread *t, const struct dep_page_accesses *j)
+void sync_wait_page(struct sync_thread *t, const struct dep_page_accesses *j)
 {
 	u32 i;
 
@@ -68,7 +68,7 @@ int sync_wait_call(struct sync_thread *t, const struct adept_ev_syscall *c)
 	sync_poll_slept(t);
 	o->same = same ? o->same + 1 : 0;
 	for (i = 0; i < o->n && o->same >= SPINS && !err; i++)
-		err = spun(t, o->at[i], o->size[i]);
+		err = spin_words(t, o->at[i], o->size[i]);
 	o->before[1] = o->before[0];
 	o->before[0] = o->hash;
 	o->hash = o->n = 0;

@@ -4,7 +4,7 @@
 
 #include "events.h"
 
-int sync_note_birth(struct sync_thread *t, u32 index)
+int sync_note_creation(struct sync_thread *t, u32 index)
 {
 	struct sync_stack *w;
 	size_t n;

@@ -15,8 +15,8 @@ int sync_no_memory(void)
 
 void sync_too_many_threads(struct sync_events *f, struct sync_process *p)
 {
-	f->ncrowded += !p->crowded;
-	p->crowded = true;
+	f->ntoo_many_threads += !p->too_many_threads;
+	p->too_many_threads = true;
 }
 
 static int watch(void *arg, u64 address, u64 size)
@@ -236,7 +236,7 @@ int sync_thread_created(struct sync_thread *t, const struct adept_ev_fork *ev)
 	if (!err)
 		err = sync_predict_thread(p, index, t);
 	if (!err)
-		err = sync_note_birth(t, index);
+		err = sync_note_creation(t, index);
 	if (err)
 		return err;
 	if (p->nchildren == p->children_room) {

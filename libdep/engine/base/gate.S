@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Between the code cache and the blob.  General registers and flags are saved in
- * the TLS block; vector and x87 state is never touched, since the blob is compiled
+ * Between the code cache and the engine image.  General registers and flags are saved in
+ * the TLS block; vector and x87 state is never touched, since the engine image is compiled
  * without it.
  */
 #include "tls.h"
@@ -28,7 +28,7 @@
 	mov	%gs:TLS_STACK, %rsp
 	pushfq
 	popq	%gs:TLS_FLAGS
-	/* The blob runs with DF, AC and TF clear. */
+	/* The engine image runs with DF, AC and TF clear. */
 	pushq	$0x202
 	popfq
 	mov	%gs:TLS_SELF, %rdi
@@ -36,9 +36,9 @@
 
 	.text
 
-/* void blob_start(struct adept_boot *): the first instruction in the process */
-	.globl	blob_start
-blob_start:
+/* void image_start(struct adept_boot *): the first instruction in the process */
+	.globl	image_start
+image_start:
 	lea	boot_stack_top(%rip), %rsp
 	xor	%ebp, %ebp
 	call	boot_main

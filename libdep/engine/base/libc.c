@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* The few libc functions that the compiler and the blob need. */
+/* The few libc functions that the compiler and the engine image need. */
 #include "runtime.h"
 
 /* Below this a loop is faster than starting a rep. */

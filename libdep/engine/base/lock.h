@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A futex mutex.  Not recursive; the blob's locks are only taken outside of signal
+ * A futex mutex.  Not recursive; the engine image's locks are only taken outside of signal
  * handlers or with all signals blocked.
  */
 #ifndef ADEPT_ENGINE_BASE_LOCK_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The freestanding base of the blob: what a libc would give it.
+ * The freestanding base of the engine image: what a libc would give it.
  */
 #ifndef ADEPT_ENGINE_BASE_RUNTIME_H
 #define ADEPT_ENGINE_BASE_RUNTIME_H
@@ -14,7 +14,7 @@
 #define likely(x)	__builtin_expect(!!(x), 1)
 #define unlikely(x)	__builtin_expect(!!(x), 0)
 
-/* The blob's own image; boot parameters stand at its start. */
+/* The engine image's own image; boot parameters stand at its start. */
 extern struct adept_boot boot;
 
 /* What does not change, where no other process can change it. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Per-thread state of the blob.  The gs base of every recorded thread points to
- * its struct tls while it runs in the code cache or in the blob; emitted code and
+ * Per-thread state of the engine image.  The gs base of every recorded thread points to
+ * its struct tls while it runs in the code cache or in the engine image; emitted code and
  * gate.S address the first fields by the TLS_* offsets.
  */
 #ifndef ADEPT_ENGINE_BASE_TLS_H
@@ -21,7 +21,7 @@
 #define TLS_PENDING	0x58	/* PENDING_*: not into the cache, and no system call */
 #define TLS_REGS	0x60	/* application registers, hardware order; [15] is TLS_R15's copy */
 #define TLS_FLAGS	0xe0
-#define TLS_PP		0xe8	/* profile pointer while in the blob */
+#define TLS_PP		0xe8	/* profile pointer while in the engine image */
 #define TLS_IBTARGET	0xf0
 
 #define CHUNK_END_AT	3800	/* ADEPT_CHUNK_END_AT */

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# The blob must stand alone: nothing undefined, nothing to relocate, no vector
+# The engine image must stand alone: nothing undefined, nothing to relocate, no vector
 # registers and no fs (the application's).
 set -eu
 elf=$1

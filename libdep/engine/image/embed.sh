@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The engine's image as data of libdep: embed.sh ENGINE.elf ENGINE.bin
 set -eu
-mem=$(nm "$1" | awk '$3 == "blob_memsize" { print "0x" $1 }')
+mem=$(nm "$1" | awk '$3 == "image_memsize" { print "0x" $1 }')
 cat <<END
 	.section .rodata
 	.globl	adept_engine, adept_engine_end, adept_engine_memsize

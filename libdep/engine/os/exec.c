@@ -42,8 +42,8 @@ static void tell(struct adept_proc *p, u32 state)
 	struct adept_session *s = session();
 
 	__atomic_store_n(&p->exec_state, state, __ATOMIC_RELEASE);
-	__atomic_add_fetch(&s->doorbell, 1, __ATOMIC_SEQ_CST);
-	futex_wake(&s->doorbell, 1);
+	__atomic_add_fetch(&s->wakeup, 1, __ATOMIC_SEQ_CST);
+	futex_wake(&s->wakeup, 1);
 }
 
 /* What execve is about to get: the collector looks whether it could be followed. */

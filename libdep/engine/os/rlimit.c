@@ -88,7 +88,7 @@ static int add_share(struct share *s, u64 soft, u64 later)
 int rlimit_init(void)
 {
 	u64 arenas = boot.arena_size[0] + boot.arena_size[1];
-	u64 data = boot.blob_size + boot.low_size + arenas;
+	u64 data = boot.image_size + boot.low_size + arenas;
 	u64 mapped = data + boot.heap_size + layout()->file_size;
 
 	return add_share(&shares[0], data, boot.heap_size + ARENAS_MAX) &&

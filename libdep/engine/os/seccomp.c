@@ -44,10 +44,10 @@ static void write_beginning(struct sock_filter *f)
 {
 	const struct sock_filter code[PASSES] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, IP_HIGH),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (u32)(boot.blob >> 32), 0, 8),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (u32)(boot.image >> 32), 0, 8),
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, IP_LOW),
-		BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, (u32)boot.blob, 0, 6),
-		BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, (u32)(boot.blob + boot.blob_size), 5, 0),
+		BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, (u32)boot.image, 0, 6),
+		BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, (u32)(boot.image + boot.image_size), 5, 0),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, low(app_syscall_done), 4, 0),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, low(thread_clone_done), 3, 0),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, low(thread_vanish_done), 2, 0),

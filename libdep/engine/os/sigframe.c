@@ -30,7 +30,7 @@ struct fp_sw {
 	u32 xstate_size, pad[7];
 };
 
-/* The vector state as the kernel would write it; the blob never changes it. */
+/* The vector state as the kernel would write it; the engine image never changes it. */
 static void save_xstate(u8 *area, const struct sig_pending *p)
 {
 	struct fp_sw sw = {

@@ -6,7 +6,7 @@
  * lets the thread go on at gate_resume, where signal_deliver() enters the
  * application's handler through the cache like any other code.
  *
- * While the thread is in the blob, the signal only waits (t->pending); the blob
+ * While the thread is in the engine image, the signal only waits (t->pending); the engine image
  * looks before it enters the cache or makes a system call.
  */
 #include "libdep/engine/translate/code_map.h"
@@ -76,9 +76,9 @@ static void go_to_gate(struct tls *t, struct k_ucontext *uc)
 	uc->regs[SC_EFLAGS] = 0x202;
 }
 
-static int in_blob(u64 rip)
+static int in_engine(u64 rip)
 {
-	return rip - boot.blob < boot.blob_size;
+	return rip - boot.image < boot.image_size;
 }
 
 /* Follow the indirect jumps between arenas and to the gates. */
@@ -134,7 +134,7 @@ static void asynchronous(struct tls *t, u32 signo, const struct k_siginfo *info,
 		uc->regs[SC_RIP] = (u64)app_syscall_abort;
 }
 
-/* Somebody wants this thread at rest.  In the blob it finds out by itself, soon. */
+/* Somebody wants this thread at rest.  In the engine image it finds out by itself, soon. */
 static void kicked(struct tls *t, struct k_ucontext *uc)
 {
 	if (stop_requested(t) && !stop(t, uc))
@@ -221,8 +221,9 @@ static int own_fault(struct tls *t, u32 signo, const struct k_siginfo *info,
 	}
 	if (!pos) {
 		/* An error of the engine's; or adept.ko has no memory for what an event needs. */
-		if (in_blob(rip) && rip != (u64)gate_undefined)
-			fatal("signal %u at blob + %lx, address %lx", signo, rip - boot.blob, addr);
+		if (in_engine(rip) && rip != (u64)gate_undefined)
+			fatal("signal %u at blob + %lx, address %lx", signo, rip - boot.image,
+			      addr);
 		return 0;
 	}
 	if (signo == K_SIGBUS && uc->regs[SC_EFLAGS] & FLAG_AC && misaligned_store(t, pos, uc))

@@ -251,8 +251,8 @@ static void ring_wake(void)
 {
 	struct adept_session *s = session();
 
-	__atomic_add_fetch(&s->doorbell, 1, __ATOMIC_SEQ_CST);
-	futex_wake(&s->doorbell, 1);
+	__atomic_add_fetch(&s->wakeup, 1, __ATOMIC_SEQ_CST);
+	futex_wake(&s->wakeup, 1);
 }
 
 static int any_in_state(u32 state)

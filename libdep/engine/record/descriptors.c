@@ -60,8 +60,8 @@ static int wait_for_space(struct adept_proc *p, u64 head, u32 size)
 		if (collector_gone())
 			return 0;
 		__atomic_store_n(&p->desc_waits, 1, __ATOMIC_SEQ_CST);
-		__atomic_add_fetch(&s->doorbell, 1, __ATOMIC_SEQ_CST);
-		futex_wake(&s->doorbell, 1);
+		__atomic_add_fetch(&s->wakeup, 1, __ATOMIC_SEQ_CST);
+		futex_wake(&s->wakeup, 1);
 		futex_wait(&p->desc_space, seen, second);
 		__atomic_store_n(&p->desc_waits, 0, __ATOMIC_RELAXED);
 	}

@@ -120,7 +120,7 @@ static void take_own_page(struct adept_session *own)
 	own->lost_threads = own->lost_procs = 0;
 	own->native_images = own->native_privileged = 0;
 	/* Their owners are not seen from here any more: the beat is. */
-	own->collector = own->keeper = 0;
+	own->collector = own->holder = 0;
 	own->collector_waits = 0;
 }
 

@@ -40,7 +40,7 @@ void record_unmap(u64 start, u64 end);
 
 /** ring_init() - what threads need that are not recorded; 0: there is no memory */
 int ring_init(void);
-/* ring.c: everything below runs in the blob, with t->pp as the profile pointer. */
+/* ring.c: everything below runs in the engine image, with t->pp as the profile pointer. */
 void ring_thread_start(struct tls *t, u32 tid, u32 parent_serial, u64 created_at);
 void ring_thread_end(struct tls *t, u32 status);
 /**

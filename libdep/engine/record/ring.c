@@ -15,7 +15,7 @@
 /* Bytes of a chunk for what is not kept */
 #define SCRATCH_SIZE	65536u
 /* Bytes of a chunk after the first whose pages are asked for when it is begun */
-#define LATER_CHUNKS	(256ull << 10)
+#define DEFERRED_CHUNKS	(256ull << 10)
 /* ..and of the first chunk of a thread that another one created */
 #define OTHER_THREADS	(16ull << 10)
 
@@ -29,13 +29,13 @@ static u64 chunk_addr(const struct tls *t, u32 index)
 	return boot.session + adept_chunk_off(layout(), t->slot, index);
 }
 
-static void ring_doorbell(void)
+static void ring_wakeup(void)
 {
 	struct adept_session *s = session();
 
-	__atomic_add_fetch(&s->doorbell, 1, __ATOMIC_SEQ_CST);
+	__atomic_add_fetch(&s->wakeup, 1, __ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&s->collector_waits, __ATOMIC_SEQ_CST))
-		sys3(__NR_futex, (u64)&s->doorbell, SYS_FUTEX_WAKE, 1);
+		sys3(__NR_futex, (u64)&s->wakeup, SYS_FUTEX_WAKE, 1);
 }
 
 /* A chunk was published.  The collector looks by itself now and then: it is not woken for each. */
@@ -44,7 +44,7 @@ static void ring_when_half_full(const struct adept_thread *r)
 	u32 have = r->head - __atomic_load_n(&r->tail, __ATOMIC_RELAXED);
 
 	if (have * 2 >= layout()->nchunks || layout()->flags & ADEPT_S_DROP)
-		ring_doorbell();
+		ring_wakeup();
 }
 
 /*
@@ -61,7 +61,7 @@ int collector_gone(void)
 		return 1;
 	if (layout()->give_up_ns)
 		return adept_session_lost(s) ||
-		       (s64)(rt_now() - __atomic_load_n(&s->beat_ns, __ATOMIC_RELAXED)) >
+		       (s64)(rt_now() - __atomic_load_n(&s->heartbeat_ns, __ATOMIC_RELAXED)) >
 		       (s64)layout()->give_up_ns;
 	word = __atomic_load_n(&s->collector, __ATOMIC_RELAXED);
 	/* Its number means something only where its pid namespace is ours. */
@@ -91,7 +91,7 @@ static int must_discard(const struct tls *t)
  */
 static void prefault_chunk(const struct tls *t, u32 head)
 {
-	u64 size = LATER_CHUNKS;
+	u64 size = DEFERRED_CHUNKS;
 
 	if (module_ring(t) || head >= layout()->nchunks)
 		return;
@@ -142,7 +142,7 @@ static int chunk_wait(struct adept_thread *r)
 			return 0;
 		__atomic_store_n(&r->tail_waits, 1, __ATOMIC_SEQ_CST);
 		if (__atomic_load_n(&r->tail, __ATOMIC_SEQ_CST) == tail) {
-			ring_doorbell();
+			ring_wakeup();
 			sys4(__NR_futex, (u64)&r->tail, SYS_FUTEX_WAIT, tail, (u64)second);
 		}
 		__atomic_store_n(&r->tail_waits, 0, __ATOMIC_RELAXED);
@@ -594,11 +594,11 @@ void ring_thread_end(struct tls *t, u32 status)
 	t->discard = 1;
 	r->at_safepoint = 1;
 	slots_leave(t, ADEPT_SLOT_ENDED);
-	ring_doorbell();
+	ring_wakeup();
 }
 
 void ring_thread_vanished(struct tls *t)
 {
 	slots_leave(t, ADEPT_SLOT_ENDED);
-	ring_doorbell();
+	ring_wakeup();
 }

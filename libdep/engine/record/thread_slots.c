@@ -120,8 +120,8 @@ int slots_take(struct tls *t)
 		slots_hold(0);
 		if (got || !ended || layout()->flags & ADEPT_S_DROP || collector_gone())
 			return got;
-		__atomic_add_fetch(&session()->doorbell, 1, __ATOMIC_SEQ_CST);
-		futex_wake(&session()->doorbell, 1);
+		__atomic_add_fetch(&session()->wakeup, 1, __ATOMIC_SEQ_CST);
+		futex_wake(&session()->wakeup, 1);
 		futex_wait(&(u32){ 0 }, 0, millisecond);
 	}
 }

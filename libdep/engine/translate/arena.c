@@ -5,7 +5,7 @@
  *
  * An arena has two parts, both filled from below: the hot one for what runs, so
  * that it lies close together, and the cold one for what seldom or never does
- * (ways to the dispatcher, literals), which begins with jumps to the blob's gates.
+ * (ways to the dispatcher, literals), which begins with jumps to the engine image's gates.
  */
 #include "fragment.h"
 #include "libdep/engine/base/prefault.h"

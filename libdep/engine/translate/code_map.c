@@ -41,7 +41,7 @@ u64 mem_ours_from(u64 start, u64 end)
 {
 	u64 first = arena_first(start, end);
 	const u64 own[][2] = {
-		{ boot.blob, boot.blob_size }, { boot.low, boot.low_size },
+		{ boot.image, boot.image_size }, { boot.low, boot.low_size },
 		{ boot.heap, boot.heap_size }, { boot.session, layout()->file_size },
 	};
 

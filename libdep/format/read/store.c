@@ -203,8 +203,8 @@ void dep_store_close(struct dep_store *s)
 	for (i = 0; i < s->model.fragments.n; i++)
 		if (s->prog_free)
 			s->prog_free(dep_store_fragment(s, i)->prog);
-	if (s->native)
-		s->native_free(s->native);
+	if (s->jit)
+		s->jit_free(s->jit);
 	for (n = 0; n < s->nfds; n++)
 		if (s->fds[n] >= 0)
 			close(s->fds[n]);

@@ -25,8 +25,8 @@ struct dep_store {
 	bool judged;		/* ..which is made when it is asked for */
 	struct dep_store_tail *growth;	/* it is being followed; tail.c */
 	void (*prog_free)(void *prog);	/* of dep_fragment.prog, if there is any */
-	void *native;		/* struct dep_native of its recovery programs, or NULL */
-	void (*native_free)(void *native);
+	void *jit;		/* struct dep_jit of its recovery programs, or NULL */
+	void (*jit_free)(void *jit);
 	u64 modules_version;	/* +1 whenever the modules, and rows of them, are others */
 };
 
@@ -67,8 +67,8 @@ void dep_verdict_free(struct dep_store *s);
  * they are appended.  Nobody else may be using the store.
  */
 int dep_store_grow(struct dep_store *s);
-/** dep_store_settle() - its writer is gone: from here on it is as if it had been opened now */
-int dep_store_settle(struct dep_store *s);
+/** dep_store_finish_tail() - its writer is gone: from here on it is as if it had been opened now */
+int dep_store_finish_tail(struct dep_store *s);
 void dep_store_tail_free(struct dep_store *s);
 
 /**

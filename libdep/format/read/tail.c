@@ -224,7 +224,7 @@ int dep_store_grow(struct dep_store *s)
 	return grow(s, true);
 }
 
-int dep_store_settle(struct dep_store *s)
+int dep_store_finish_tail(struct dep_store *s)
 {
 	struct dep_manifest now;
 	int err;

@@ -37,7 +37,7 @@ void dep_access_set_free(struct dep_access_set *s)
 	s->bucket = NULL;
 }
 
-static void clear_ways(struct dep_access_set *s)
+static void clear_entries(struct dep_access_set *s)
 {
 	memset(s->key, 0xff, sizeof(s->key));
 	memset(s->page, 0, sizeof(s->page));
@@ -45,14 +45,14 @@ static void clear_ways(struct dep_access_set *s)
 
 void dep_access_set_new_interval(struct dep_access_set *s)
 {
-	for (; s->later; s->later = s->later->next_later)
+	for (; s->later; s->later = s->later->next_deferred)
 		s->later->later = 0;
 	s->turn++;
 	if (++s->stamp < DEP_ACCESS_SET_INTERVALS)
 		return;
 	/* Keys of this number are of long ago. */
 	s->stamp = 1;
-	clear_ways(s);
+	clear_entries(s);
 }
 
 static u32 bucket_of(u64 place)
@@ -107,7 +107,7 @@ static struct dep_access_page *unused(struct dep_access_set *s)
 			return NULL;
 		/* It is all forgotten, and will be shown again. */
 		memset(s->bucket, 0, BUCKETS * sizeof(*s->bucket));
-		clear_ways(s);
+		clear_entries(s);
 		s->pages = 0;
 	}
 	b = &s->block[s->pages / BLOCK];
@@ -285,13 +285,13 @@ bool dep_access_set_forget(struct dep_access_set *s, u64 addr, u64 size)
 	return true;
 }
 
-static void tell_later(struct dep_access_set *s, struct dep_access_page *p, u64 words, u64 pc)
+static void emit_deferred(struct dep_access_set *s, struct dep_access_page *p, u64 words, u64 pc)
 {
 	if (!words)
 		return;
 	if (!p->later) {
 		p->pc = pc;
-		p->next_later = s->later;
+		p->next_deferred = s->later;
 		s->later = p;
 	}
 	p->later |= words;
@@ -313,12 +313,12 @@ static int note_word(struct dep_access_set *s, struct dep_access_page *p,
 	p->wrote[i] = wrote | (a->write ? bits : 0);
 	p->used |= 1ull << i;
 	if (later && new)
-		tell_later(s, p, 1ull << i, a->pc);
+		emit_deferred(s, p, 1ull << i, a->pc);
 	return new;
 }
 
 /* The page of this turn that @addr is in, which is in its way from then on; NULL: no memory */
-static struct dep_access_page *way_to(struct dep_access_set *s, u64 addr, u8 who)
+static struct dep_access_page *entry_of(struct dep_access_set *s, u64 addr, u8 who)
 {
 	u64 page = addr / DEP_ACCESS_SET_PAGE, key = page | dep_access_set_tag(s, who);
 	u32 way = page % DEP_ACCESS_SET_CACHE;
@@ -345,19 +345,19 @@ static int note(struct dep_access_set *s, const struct dep_access_set_access *a,
 	if (!size || addr + (size - 1) < addr)
 		return -ENOMEM;
 	if (size <= 64 - addr % 64) {
-		p = way_to(s, addr, a->who);
+		p = entry_of(s, addr, a->who);
 		return p ? note_word(s, p, a, later) : -ENOMEM;
 	}
 	for (; size; addr += to - from, size -= to - from) {
 		from = addr % DEP_ACCESS_SET_PAGE;
 		to = from + in_page(addr, size);
-		p = way_to(s, addr, a->who);
+		p = entry_of(s, addr, a->who);
 		if (!p)
 			return -ENOMEM;
 		words = set_bits(p, from, to, a->write, later);
 		new |= words != 0;
 		if (later)
-			tell_later(s, p, words, a->pc);
+			emit_deferred(s, p, words, a->pc);
 	}
 	return new;
 }
@@ -384,7 +384,7 @@ bool dep_access_set_near(struct dep_access_set *s, u64 tag, u64 pc, u64 addr, u6
 	if (!tag || (after && i + 1 == DEP_ACCESS_SET_PAGE / 64))
 		return false;
 	if (s->key[way] != (addr / DEP_ACCESS_SET_PAGE | tag))
-		p = way_to(s, addr, tag >> DEP_ACCESS_SET_ORIGIN & (DEP_ACCESS_SET_ORIGINS - 1));
+		p = entry_of(s, addr, tag >> DEP_ACCESS_SET_ORIGIN & (DEP_ACCESS_SET_ORIGINS - 1));
 	if (!p)
 		return false;
 	p->read[i] |= (read | wrote) << shift;
@@ -395,7 +395,7 @@ bool dep_access_set_near(struct dep_access_set *s, u64 tag, u64 pc, u64 addr, u6
 	}
 	p->used |= words;
 	if (later)
-		tell_later(s, p, words, pc);
+		emit_deferred(s, p, words, pc);
 	return true;
 }
 
@@ -423,6 +423,6 @@ bool dep_access_set_flush(struct dep_access_set *s, struct dep_access_set_flushe
 		w++;
 	}
 	out->nwords = (u16)(w - out->word);
-	s->later = p->next_later;
+	s->later = p->next_deferred;
 	return true;
 }

@@ -42,7 +42,7 @@ struct dep_access_page {
 	u64 read[DEP_ACCESS_SET_PAGE / 64 + 1], wrote[DEP_ACCESS_SET_PAGE / 64 + 1];
 	struct { u64 read, wrote; } told[DEP_ACCESS_SET_PAGE / 64];
 	struct dep_access_page *next;	/* of the same bucket */
-	struct dep_access_page *next_later;
+	struct dep_access_page *next_deferred;
 };
 
 /** struct dep_access_set_access - @pc: of any access by the same */

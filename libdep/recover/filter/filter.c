@@ -72,7 +72,7 @@ void dep_filter_set_tags(struct dep_filter *s)
 }
 
 /* Set who is meant by all codes but two. */
-static void set_who(struct dep_filter *s, u8 others, u8 program, u8 threads)
+static void set_origin(struct dep_filter *s, u8 others, u8 program, u8 threads)
 {
 	memset(s->who, others, sizeof(s->who));
 	s->who[DEP_CODE_PROGRAM] = program;
@@ -88,19 +88,19 @@ void dep_filter_new_interval(struct dep_filter *s)
 	s->all = s->counts = false;
 	s->singly = s->nlast = s->first = 0;
 	/* Who is at work is not known, nor what the analyzer takes it for. */
-	set_who(s, DEP_FILTER_THREADS, DEP_FILTER_PROGRAM | DEP_FILTER_LOOK,
-		DEP_FILTER_THREADS | DEP_FILTER_LOOK);
+	set_origin(s, DEP_FILTER_THREADS, DEP_FILTER_PROGRAM | DEP_FILTER_LOOK,
+		   DEP_FILTER_THREADS | DEP_FILTER_LOOK);
 }
 
 /* What others do for the code that makes threads is left out by who analyzes. */
 static void settle(struct dep_filter *s, u8 code)
 {
 	if (code == DEP_CODE_THREADS) {
-		set_who(s, DEP_FILTER_THREADS, DEP_FILTER_PROGRAM | DEP_FILTER_LOOK,
-			DEP_FILTER_THREADS);
+		set_origin(s, DEP_FILTER_THREADS, DEP_FILTER_PROGRAM | DEP_FILTER_LOOK,
+			   DEP_FILTER_THREADS);
 		return;
 	}
-	set_who(s, DEP_FILTER_LIBRARY, DEP_FILTER_PROGRAM, DEP_FILTER_THREADS | DEP_FILTER_LOOK);
+	set_origin(s, DEP_FILTER_LIBRARY, DEP_FILTER_PROGRAM, DEP_FILTER_THREADS | DEP_FILTER_LOOK);
 	s->who[DEP_CODE_CALLER] = DEP_FILTER_PROGRAM;
 	dep_filter_set_tags(s);
 }
@@ -187,7 +187,7 @@ static int learn(struct dep_filter *s, struct dep_program *p)
 			pc = at;
 			code = dep_filter_code(s, pc);
 		}
-		p->op[i].whose = code;
+		p->op[i].origin = code;
 	}
 	err = dep_filtered_make(p);
 	if (!err)
@@ -253,7 +253,7 @@ static bool is_muted(struct dep_filter *s, u8 code, const struct dep_ref *r)
 }
 
 /* Are plain references by @code shown later, all in all?  Those of the loader never are. */
-static bool are_later(const struct dep_filter *s, u8 code)
+static bool are_deferred(const struct dep_filter *s, u8 code)
 {
 	if (s->all || code == DEP_CODE_LOADER)
 		return !s->all;
@@ -267,7 +267,7 @@ bool dep_filter_defer(struct dep_filter *s, u8 code, const struct dep_ref *r)
 	if (is_muted(s, code, r))
 		return true;
 	a = access_of(s, code, r);
-	if (!are_later(s, code) ||
+	if (!are_deferred(s, code) ||
 	    (a.write && a.who != DEP_FILTER_PROGRAM && in_control_block(s, r->addr)) ||
 	    is_locked(s->scope->locked, r->addr, r->size))
 		return false;
@@ -291,7 +291,7 @@ static void keep_reads(struct dep_filter *s, u8 code, u64 pc, u64 addr, u64 bits
 		at = (u32)__builtin_ctzll(bits);
 		s->last[s->nlast++ % DEP_FILTER_LAST] = (struct dep_ref){
 			.pc = pc, .addr = addr + at, .size = (u32)__builtin_ctzll(~(bits >> at)),
-			.type = DEP_READ, .whose = code + 1,
+			.type = DEP_READ, .origin = code + 1,
 		};
 		bits |= bits - 1;
 	}
@@ -306,7 +306,7 @@ bool dep_filter_defer_near(struct dep_filter *s, u8 code, u64 pc, u64 addr, u64 
 	if (s->muted)
 		return !is_outside(s, code) &&
 		       dep_access_set_near(&s->seen, s->tag[code], pc, addr, read, wrote, false);
-	if (!are_later(s, code) || (wrote && in_control_block(s, addr)) ||
+	if (!are_deferred(s, code) || (wrote && in_control_block(s, addr)) ||
 	    dep_word_set_maybe(locked, addr) || dep_word_set_maybe(locked, last) ||
 	    !dep_access_set_near(&s->seen, s->tag[code], pc, addr, read, wrote, !is_loader))
 		return false;
@@ -326,7 +326,7 @@ bool dep_filter_flush(struct dep_filter *s, struct dep_page_accesses *out)
 		out->addr = t.addr;
 		out->words = t.words;
 		out->nwords = t.nwords;
-		out->whose = 1 + (t.who == DEP_FILTER_PROGRAM ? DEP_CODE_PROGRAM :
+		out->origin = 1 + (t.who == DEP_FILTER_PROGRAM ? DEP_CODE_PROGRAM :
 							       DEP_CODE_LIBRARY);
 		return true;
 	}
@@ -442,7 +442,7 @@ void dep_filter_spin(struct dep_filter *s, u64 pc, u64 addr, u32 size)
 		s->spin.n = 0;
 	if (s->spin.n && s->spin.pc == pc && s->spin.at == addr) {
 		if (++s->spin.n == DEP_FILTER_SPINS && size <= 8)
-			dep_word_set_add(s->scope->spun, addr, size);
+			dep_word_set_add(s->scope->spin_words, addr, size);
 		return;
 	}
 	/* Others may be read in the same loop. */

@@ -36,7 +36,7 @@
  * @code: whose code it is, enum dep_code; any number of threads at once, and the answer must
  *	be the same for as long as the store is open
  * @locked: words that locked instructions access; added to
- * @spun: words that somebody waited for in a loop of reads; added to
+ * @spin_words: words that somebody waited for in a loop of reads; added to
  * @counters: NULL: all locked instructions order
  * @wanted: NULL: of repeated accesses the first; else only those of these words
  * @singly: put nothing off
@@ -46,7 +46,7 @@ struct dep_process_filter {
 	u32 process;
 	u8 (*code)(void *arg, u32 process, u64 pc);
 	void *arg;
-	struct dep_word_set *locked, *spun;
+	struct dep_word_set *locked, *spin_words;
 	struct dep_atomic_counters *counters;
 	const struct dep_word_set *wanted;
 	bool singly;
@@ -171,7 +171,7 @@ bool dep_filter_holds(const struct dep_filter *s, u32 how, u8 code);
 /** dep_filter_code() - enum dep_code of what is at @pc */
 u8 dep_filter_code(const struct dep_filter *s, u64 pc);
 /**
- * dep_filter_learn() - set dep_op.whose of all operations of @p, and make its filtered program
+ * dep_filter_learn() - set dep_op.origin of all operations of @p, and make its filtered program
  *
  * Return: 0 or -ENOMEM.
  */

@@ -29,7 +29,7 @@ struct filtered {
 	struct dep_symbolic_addrs sums;
 	struct seen seen[SEEN];
 	u32 nseen;
-	u8 whose;
+	u8 origin;
 };
 
 bool dep_filtered_ends(u8 code)
@@ -53,9 +53,9 @@ static bool is_again(struct filtered *l, const struct dep_op *op)
 
 	if (op->addr32)
 		return false;
-	if (op->whose != l->whose)
+	if (op->origin != l->origin)
 		l->nseen = 0;
-	l->whose = op->whose;
+	l->origin = op->origin;
 	for (i = l->nseen; i--;)
 		if (covers(&l->seen[i], &s))
 			return true;
@@ -81,7 +81,7 @@ static struct dep_filtered_op filtered_of(const struct dep_program *p, u32 i, bo
 	if (locked || op->addr32 || op->size - 1u >= DEP_ACCESS_SET_AT_ONCE ||
 	    (op->code == DEP_O_REF0 && p->rebased))
 		out.code = DEP_O_REFX;
-	out.dst = op->whose;
+	out.dst = op->origin;
 	out.size = (u8)op->size;
 	out.write = !!(op->type & DEP_WRITE);
 	return out;
@@ -96,7 +96,7 @@ static bool is_left_out(struct filtered *l, const struct dep_op *op)
 /* Its operations into @out, as many as there may be; returns how many there are. */
 static u32 fill(struct dep_program *p, struct dep_filtered_op *out)
 {
-	struct filtered l = { .whose = 0 };
+	struct filtered l = { .origin = 0 };
 	bool locked = false;
 	u32 i, n = 0, x;
 

@@ -26,9 +26,9 @@ void dep_heap_sizes_set(struct dep_heap_sizes *b, u64 address, u64 size);
 /** dep_heap_sizes_get() - its size, or 0: not known */
 u64 dep_heap_sizes_get(const struct dep_heap_sizes *b, u64 address);
 void dep_heap_sizes_remove(struct dep_heap_sizes *b, u64 address);
-/** dep_heap_sizes_tell() - dep_heap_sizes_set(), because somebody asked in turn @turn, not 0 */
-void dep_heap_sizes_tell(struct dep_heap_sizes *b, u64 address, u64 size, u64 turn);
-/** dep_heap_sizes_told() - is that the same as in dep_heap_sizes_tell(), and no news since? */
-bool dep_heap_sizes_told(const struct dep_heap_sizes *b, u64 address, u64 size, u64 turn);
+/** dep_heap_sizes_flush() - dep_heap_sizes_set(), because somebody asked in turn @turn, not 0 */
+void dep_heap_sizes_flush(struct dep_heap_sizes *b, u64 address, u64 size, u64 turn);
+/** dep_heap_sizes_flushed() - is that the same as in dep_heap_sizes_flush(), and no news since? */
+bool dep_heap_sizes_flushed(const struct dep_heap_sizes *b, u64 address, u64 size, u64 turn);
 
 #endif

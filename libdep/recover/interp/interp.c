@@ -72,7 +72,7 @@ int dep_interp_put_off(struct dep_interp *r)
 }
 
 /* The timestamp that was held back, now that there is something to be told after it. */
-void dep_interp_put_held(struct dep_interp *r)
+void dep_interp_put_stopped(struct dep_interp *r)
 {
 	struct dep_filter *s = r->filter;
 	struct dep_item *it;
@@ -97,7 +97,7 @@ static bool put_first(struct dep_interp *r, u8 code, struct dep_ref *ref)
 	    (what == DEP_FILTER_FLUSH_THEN_EMIT && dep_interp_put_off(r)))
 		return false;
 	if (r->filter->held.pc)
-		dep_interp_put_held(r);
+		dep_interp_put_stopped(r);
 	show_ref(r, ref);
 	if (!(ref->type & DEP_REF_RELEASES))
 		return false;
@@ -112,7 +112,7 @@ static inline __attribute__((always_inline)) bool put_ref(struct dep_interp *r, 
 {
 	struct dep_ref ref = {
 		.pc = pc, .addr = addr, .size = size, .type = (u16)type,
-		.whose = show == SHOW_ALL ? 0 : code + 1,
+		.origin = show == SHOW_ALL ? 0 : code + 1,
 	};
 
 	if (show == SHOW_FIRST)
@@ -127,7 +127,7 @@ static inline __attribute__((always_inline)) bool put_op(struct dep_interp *r, e
 							 const struct dep_op *op, u64 base,
 							 u64 addr)
 {
-	return put_ref(r, show, op->whose, base + (u64)(s64)op->pc, addr, op->size, op->type);
+	return put_ref(r, show, op->origin, base + (u64)(s64)op->pc, addr, op->size, op->type);
 }
 
 /* Where @op's address begins, with base and index, and nothing else. */
@@ -267,7 +267,7 @@ static int run_masked(struct dep_interp *r, const struct dep_op *op, u64 pc)
 		from = (u32)__builtin_ctzll(bits);
 		rest = ~(bits >> from);
 		size = rest ? (u32)__builtin_ctzll(rest) : 64;
-		put_ref(r, shown(r), op->whose, pc, a + (u64)from * elem, size * elem, op->type);
+		put_ref(r, shown(r), op->origin, pc, a + (u64)from * elem, size * elem, op->type);
 		count_ref(r, op->type, 1);
 		bits |= bits - 1;
 	}
@@ -326,13 +326,13 @@ static bool filter_timestamp(struct dep_interp *r, const struct dep_op *op, u64 
 	struct dep_filter *s = r->filter;
 	u64 held = s->held.pc;
 
-	if (dep_filter_locks(s, op->size, op->whose))
+	if (dep_filter_locks(s, op->size, op->origin))
 		put_off(r, false);
 	dep_filter_timestamp(s, op->size);
 	s->held.pc = 0;
 	if (op->size & DEP_TK_AFTER)
 		return !held;
-	if (!dep_filter_holds(s, op->size, op->whose))
+	if (!dep_filter_holds(s, op->size, op->origin))
 		return true;
 	s->held.pc = pc;
 	s->held.timestamp = timestamp;
@@ -353,7 +353,7 @@ static void put_timestamp(struct dep_interp *r, const struct dep_op *op, u64 pc,
 	it->timestamp.after = op->size & DEP_TK_AFTER;
 	it->timestamp.wrote = op->size & DEP_TK_AFTER && !(op->size & DEP_TK_FENCE) &&
 			   (!(op->size & DEP_TK_CMPXCHG) || value & ADEPT_TIMESTAMP_DONE);
-	it->timestamp.blind = op->size & DEP_TK_UNUSED;
+	it->timestamp.result_unused = op->size & DEP_TK_UNUSED;
 	o->n += o->want_timestamp;
 }
 
@@ -392,7 +392,7 @@ static void put_function(struct dep_interp *r, const struct dep_op *op, u64 pc, 
 	it->function = f;
 	it->function.passed = &o->passed[o->n];
 	if (r->filter)
-		passed.again = dep_filter_function(r->filter, &f, op->whose);
+		passed.again = dep_filter_function(r->filter, &f, op->origin);
 	o->passed[o->n++] = passed;
 }
 
@@ -400,18 +400,19 @@ static void put_function(struct dep_interp *r, const struct dep_op *op, u64 pc, 
 static int run_dynamic(struct dep_interp *r, const struct dep_program *p, const struct dep_op *op,
 		       u64 pc)
 {
-	const union dep_unusual *odd = p->odd + (op->code == DEP_O_MASKED ? 0 : op->imm);
-	u8 code = op->whose;
+	const union dep_unusual *unusual = p->unusual + (op->code == DEP_O_MASKED ? 0 : op->imm);
+	u8 code = op->origin;
 	int err;
 
 	if (op->code == DEP_O_STRING)
-		err = dep_interp_string(r, &odd->string, code, pc, r->value[0], odd->string.rep);
+		err = dep_interp_string(r, &unusual->string, code, pc, r->value[0],
+					unusual->string.rep);
 	else if (op->code == DEP_O_GATHER)
-		err = run_gather(r, &odd->gather, code, pc);
+		err = run_gather(r, &unusual->gather, code, pc);
 	else if (op->code == DEP_O_MASKED)
 		err = run_masked(r, op, pc);
 	else
-		err = run_enter(r, &odd->enter, code, pc);
+		err = run_enter(r, &unusual->enter, code, pc);
 	return err ? err : dep_interp_reserve(r, p);
 }
 

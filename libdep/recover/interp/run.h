@@ -71,8 +71,8 @@ struct dep_interp {
 	size_t reserve;		/* items that what is under way may make; dep_interp_reserve() */
 	int failed;		/* what the sink returned where that could not be told */
 	bool filtered;			/* whole records by filtered programs */
-	struct dep_native *native;	/* NULL: no machine code; else it is filtered */
-	struct dep_native_state state;	/* of the machine code */
+	struct dep_jit *jit;	/* NULL: no machine code; else it is filtered */
+	struct dep_jit_state state;	/* of the machine code */
 	u64 slot[DEP_SLOTS];
 	const u64 *value;	/* next one */
 	const u64 *vec[2];
@@ -132,8 +132,8 @@ static inline int dep_interp_room(struct dep_interp *r, size_t n)
 	return dep_batch_room(&r->out, n);
 }
 
-/** dep_interp_put_held() - put the timestamp that r->filter holds back; or r->failed is set */
-void dep_interp_put_held(struct dep_interp *r);
+/** dep_interp_put_stopped() - put the timestamp that r->filter holds back; or r->failed is set */
+void dep_interp_put_stopped(struct dep_interp *r);
 /** dep_interp_put_off() - put the references that r->filter has put off; 0 or r->failed */
 int dep_interp_put_off(struct dep_interp *r);
 

@@ -3,7 +3,7 @@
 #include "internal.h"
 #include "emit.h"
 
-bool dep_native_derives(const struct x86_dop *d)
+bool dep_jit_derives(const struct x86_dop *d)
 {
 	if (d->code == X86_D_LEA)
 		return d->size >= 4 && fits32(d->imm);
@@ -18,23 +18,23 @@ static void get(struct emit *e, u8 reg, u8 from, u8 size)
 	u16 opcode = size == 1 ? 0x0fb6 : size == 2 ? 0x0fb7 : 0x8b;
 
 	if (from < 16)
-		native_mem(e, size == 8, opcode, reg, X86_RBX, native_slot(from));
+		jit_mem(e, size == 8, opcode, reg, X86_RBX, jit_slot(from));
 	else
-		native_reg(e, 0, 0x31, reg, reg);
+		jit_reg(e, 0, 0x31, reg, reg);
 }
 
 static void get_signed(struct emit *e, u8 reg, u8 from, u8 size)
 {
 	u16 opcode = size == 1 ? 0x0fbe : size == 2 ? 0x0fbf : size == 4 ? 0x63 : 0x8b;
 
-	native_mem(e, 1, opcode, reg, X86_RBX, native_slot(from));
+	jit_mem(e, 1, opcode, reg, X86_RBX, jit_slot(from));
 }
 
 static void put(struct emit *e, u8 slot, u8 size)
 {
 	if (size == 2)
 		emit8(e, 0x66);
-	native_mem(e, size >= 4, size == 1 ? 0x88 : 0x89, X86_RAX, X86_RBX, native_slot(slot));
+	jit_mem(e, size >= 4, size == 1 ? 0x88 : 0x89, X86_RAX, X86_RBX, jit_slot(slot));
 }
 
 /* rax = rax op (a slot or a constant) */
@@ -45,9 +45,9 @@ static void arithmetic(struct emit *e, u16 opcode, const struct x86_dop *d)
 	else
 		get(e, X86_RCX, d->src2, d->size);
 	if (opcode > 0xff)
-		native_reg(e, d->size == 8, opcode, X86_RAX, X86_RCX);
+		jit_reg(e, d->size == 8, opcode, X86_RAX, X86_RCX);
 	else
-		native_reg(e, d->size == 8, opcode, X86_RCX, X86_RAX);
+		jit_reg(e, d->size == 8, opcode, X86_RCX, X86_RAX);
 }
 
 static void shift(struct emit *e, u8 what, const struct x86_dop *d)
@@ -56,7 +56,7 @@ static void shift(struct emit *e, u8 what, const struct x86_dop *d)
 		emit_mov_imm64(e, X86_RCX, (u64)d->imm & 0xff);
 	else
 		get(e, X86_RCX, d->src2, 1);
-	native_reg(e, d->size == 8, 0xd3, what, X86_RAX);
+	jit_reg(e, d->size == 8, 0xd3, what, X86_RAX);
 }
 
 static void lea(struct emit *e, const struct x86_dop *d)
@@ -65,10 +65,10 @@ static void lea(struct emit *e, const struct x86_dop *d)
 
 	get(e, X86_RAX, d->src, 8);
 	get(e, X86_RCX, d->src2, 8);
-	native_index(e, 1, 0x8d, X86_RAX, X86_RAX, X86_RCX, bits, (s32)d->imm);
+	jit_index(e, 1, 0x8d, X86_RAX, X86_RAX, X86_RCX, bits, (s32)d->imm);
 }
 
-void dep_native_derive(struct emit *e, const struct x86_dop *d)
+void dep_jit_derive(struct emit *e, const struct x86_dop *d)
 {
 	static const u8 opcodes[] = {
 		[X86_D_ADD] = 0x01, [X86_D_SUB] = 0x29, [X86_D_AND] = 0x21, [X86_D_OR] = 0x09,
@@ -102,13 +102,13 @@ void dep_native_derive(struct emit *e, const struct x86_dop *d)
 		else if (d->code >= X86_D_SHL && d->code <= X86_D_ROR)
 			shift(e, shifts[d->code], d);
 		else if (d->code == X86_D_NOT || d->code == X86_D_NEG)
-			native_reg(e, wide, 0xf7, d->code == X86_D_NOT ? 2 : 3, X86_RAX);
+			jit_reg(e, wide, 0xf7, d->code == X86_D_NOT ? 2 : 3, X86_RAX);
 		else if (d->code == X86_D_BSWAP)
-			native_opcode(e, wide, 0x0fc8 | X86_RAX, 0, 0, X86_RAX);
+			jit_opcode(e, wide, 0x0fc8 | X86_RAX, 0, 0, X86_RAX);
 		break;
 	}
 	/* The upper half is 0 where there is one. */
 	if (d->size == 4)
-		native_reg(e, 0, 0x89, X86_RAX, X86_RAX);
+		jit_reg(e, 0, 0x89, X86_RAX, X86_RAX);
 	put(e, d->dst, d->size);
 }

@@ -5,15 +5,15 @@
 
 #include "libdep/x86/emit.h"
 
-#define NATIVE_SLOT_BIAS	128	/* rbx is so far above the first slot: bytes reach all */
+#define JIT_SLOT_BIAS	128	/* rbx is so far above the first slot: bytes reach all */
 
-static inline s32 native_slot(u8 slot)
+static inline s32 jit_slot(u8 slot)
 {
-	return (s32)slot * 8 - NATIVE_SLOT_BIAS;
+	return (s32)slot * 8 - JIT_SLOT_BIAS;
 }
 
 /* Opcodes of two bytes begin with 0f. */
-static inline void native_opcode(struct emit *e, u8 wide, u16 opcode, u8 reg, u8 index, u8 base)
+static inline void jit_opcode(struct emit *e, u8 wide, u16 opcode, u8 reg, u8 index, u8 base)
 {
 	u8 rex = (u8)(0x40 | wide << 3 | (reg >> 3) << 2 | (index >> 3) << 1 | base >> 3);
 
@@ -25,13 +25,13 @@ static inline void native_opcode(struct emit *e, u8 wide, u16 opcode, u8 reg, u8
 }
 
 /* op reg, rm; @wide: 64 bits, else 32 */
-static inline void native_reg(struct emit *e, u8 wide, u16 opcode, u8 reg, u8 rm)
+static inline void jit_reg(struct emit *e, u8 wide, u16 opcode, u8 reg, u8 rm)
 {
-	native_opcode(e, wide, opcode, reg, 0, rm);
+	jit_opcode(e, wide, opcode, reg, 0, rm);
 	emit8(e, (u8)(0xc0 | (reg & 7) << 3 | (rm & 7)));
 }
 
-static inline void native_disp(struct emit *e, u8 reg, u8 rm, s32 disp)
+static inline void jit_disp(struct emit *e, u8 reg, u8 rm, s32 disp)
 {
 	bool small = disp == (s8)disp;
 
@@ -46,31 +46,31 @@ static inline void native_disp(struct emit *e, u8 reg, u8 rm, s32 disp)
 }
 
 /* op reg, [base + disp] */
-static inline void native_mem(struct emit *e, u8 wide, u16 opcode, u8 reg, u8 base, s32 disp)
+static inline void jit_mem(struct emit *e, u8 wide, u16 opcode, u8 reg, u8 base, s32 disp)
 {
-	native_opcode(e, wide, opcode, reg, 0, base);
-	native_disp(e, reg, base & 7, disp);
+	jit_opcode(e, wide, opcode, reg, 0, base);
+	jit_disp(e, reg, base & 7, disp);
 }
 
 /* op reg, [base + (index << shift) + disp32]; index is not rsp */
-static inline void native_index(struct emit *e, u8 wide, u16 opcode, u8 reg, u8 base, u8 index,
-				u8 shift, s32 disp)
+static inline void jit_index(struct emit *e, u8 wide, u16 opcode, u8 reg, u8 base, u8 index,
+			     u8 shift, s32 disp)
 {
-	native_opcode(e, wide, opcode, reg, index, base);
+	jit_opcode(e, wide, opcode, reg, index, base);
 	emit8(e, (u8)(0x84 | (reg & 7) << 3));
 	emit8(e, (u8)(shift << 6 | (index & 7) << 3 | (base & 7)));
 	emit32(e, (u32)disp);
 }
 
 /* Prefixes of VEX instructions, as they are in it. */
-enum { NATIVE_VEX_NONE = 0, NATIVE_VEX_F2 = 3 };
+enum { JIT_VEX_NONE = 0, JIT_VEX_F2 = 3 };
 
 /*
  * VEX: op reg, rm, vvvv with opcode f7 of map 0f38, which are shrx (f2) and bextr (none); rm is
  * [base + (index << 3) + disp32], or a register if @index is 0xff
  */
-static inline void native_vex_f7(struct emit *e, u8 wide, u8 prefix, u8 reg, u8 rm, u8 index,
-				 s32 disp, u8 vvvv)
+static inline void jit_vex_f7(struct emit *e, u8 wide, u8 prefix, u8 reg, u8 rm, u8 index,
+			      s32 disp, u8 vvvv)
 {
 	bool mem = index != 0xff;
 
@@ -88,21 +88,21 @@ static inline void native_vex_f7(struct emit *e, u8 wide, u8 prefix, u8 reg, u8 
 }
 
 /* One of the operations that opcode 81 does: add 0, or 1, and 4, sub 5, xor 6, cmp 7 */
-static inline void native_imm(struct emit *e, u8 wide, u8 what, u8 rm, s32 imm)
+static inline void jit_imm(struct emit *e, u8 wide, u8 what, u8 rm, s32 imm)
 {
-	native_reg(e, wide, 0x81, what, rm);
+	jit_reg(e, wide, 0x81, what, rm);
 	emit32(e, (u32)imm);
 }
 
 /* shl 4, shr 5, sar 7, rol 0, ror 1 */
-static inline void native_shift(struct emit *e, u8 wide, u8 what, u8 rm, u8 by)
+static inline void jit_shift(struct emit *e, u8 wide, u8 what, u8 rm, u8 by)
 {
-	native_reg(e, wide, 0xc1, what, rm);
+	jit_reg(e, wide, 0xc1, what, rm);
 	emit8(e, by);
 }
 
 /* jcc rel32, to be filled in; @cc: the lower half of its opcode */
-static inline u8 *native_jump_if(struct emit *e, u8 cc)
+static inline u8 *jit_jump_if(struct emit *e, u8 cc)
 {
 	emit8(e, 0x0f);
 	emit8(e, 0x80 | cc);

@@ -17,23 +17,23 @@
 
 #define SPACE	(64ul << 20)
 
-struct dep_native_space {
+struct dep_jit_space {
 	pthread_mutex_t lock;
 	u8 *write;
 	size_t used;
-	struct dep_native_exits exits;
+	struct dep_jit_exits exits;
 };
 
 static void free_native(void *arg)
 {
-	struct dep_native *n = arg;
+	struct dep_jit *n = arg;
 
 	if (n->code)
 		munmap((void *)n->code, SPACE);
 	if (n->space && n->space->write)
 		munmap(n->space->write, SPACE);
 	if (n->table)
-		munmap(n->table, DEP_NATIVE_IDS * sizeof(*n->table));
+		munmap(n->table, DEP_JIT_IDS * sizeof(*n->table));
 	free(n->space);
 	free(n);
 }
@@ -46,7 +46,7 @@ static void *map(int fd, size_t size, int prot)
 	return p == MAP_FAILED ? NULL : p;
 }
 
-static bool map_all(struct dep_native *n)
+static bool map_all(struct dep_jit *n)
 {
 	int fd = memfd_create("adept-recovery", MFD_CLOEXEC);
 	bool ok = fd >= 0 && !ftruncate(fd, SPACE);
@@ -54,7 +54,7 @@ static bool map_all(struct dep_native *n)
 	if (ok) {
 		n->space->write = map(fd, SPACE, PROT_READ | PROT_WRITE);
 		n->code = map(fd, SPACE, PROT_READ | PROT_EXEC);
-		n->table = map(-1, DEP_NATIVE_IDS * sizeof(*n->table), PROT_READ | PROT_WRITE);
+		n->table = map(-1, DEP_JIT_IDS * sizeof(*n->table), PROT_READ | PROT_WRITE);
 		ok = n->space->write && n->code && n->table;
 	}
 	if (fd >= 0)
@@ -62,17 +62,17 @@ static bool map_all(struct dep_native *n)
 	return ok;
 }
 
-static struct emit emit_at(struct dep_native_space *s)
+static struct emit emit_at(struct dep_jit_space *s)
 {
 	u8 *from = s->write + s->used, *end = s->write + SPACE;
 
 	return (struct emit){ .p = from,
-			      .end = end - from > DEP_NATIVE_MAX ? from + DEP_NATIVE_MAX : end };
+			      .end = end - from > DEP_JIT_MAX ? from + DEP_JIT_MAX : end };
 }
 
-static struct dep_native *make(bool bmi)
+static struct dep_jit *make(bool bmi)
 {
-	struct dep_native *n = calloc(1, sizeof(*n));
+	struct dep_jit *n = calloc(1, sizeof(*n));
 	struct emit e;
 	const u8 *enter;
 
@@ -86,47 +86,47 @@ static struct dep_native *make(bool bmi)
 	pthread_mutex_init(&n->space->lock, NULL);
 	n->space->exits.bmi = bmi;
 	e = emit_at(n->space);
-	enter = dep_native_emit_shared(&e, &n->space->exits);
+	enter = dep_jit_emit_shared(&e, &n->space->exits);
 	n->enter = n->code + (enter - n->space->write);
 	n->space->used = e.p - n->space->write;
 	return n;
 }
 
-static struct dep_native *native_of(struct dep_store *s, bool bmi)
+static struct dep_jit *jit_of(struct dep_store *s, bool bmi)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 	pthread_mutex_lock(&lock);
-	if (!s->native) {
-		s->native = make(bmi);
-		s->native_free = free_native;
+	if (!s->jit) {
+		s->jit = make(bmi);
+		s->jit_free = free_native;
 	}
 	pthread_mutex_unlock(&lock);
-	return s->native;
+	return s->jit;
 }
 
-struct dep_native *dep_native_of(struct dep_store *s)
+struct dep_jit *dep_jit_of(struct dep_store *s)
 {
-	return native_of(s, x86_has_bmi());
+	return jit_of(s, x86_has_bmi());
 }
 
-struct dep_native *dep_jit_lookup(struct dep_store *s)
+struct dep_jit *dep_jit_lookup(struct dep_store *s)
 {
-	return native_of(s, false);
+	return jit_of(s, false);
 }
 
-static void compile(struct dep_native *n, const struct dep_program *p,
+static void compile(struct dep_jit *n, const struct dep_program *p,
 		    const struct dep_exit_info *x)
 {
 	u32 id = p->d->first_exit + (u32)(x - p->exit);
-	struct dep_native_space *s = n->space;
+	struct dep_jit_space *s = n->space;
 	const u8 *code;
 	struct emit e;
 
 	pthread_mutex_lock(&s->lock);
-	if (id < DEP_NATIVE_IDS && !n->table[id]) {
+	if (id < DEP_JIT_IDS && !n->table[id]) {
 		e = emit_at(s);
-		code = dep_native_emit(&e, &s->exits, p, x);
+		code = dep_jit_emit(&e, &s->exits, p, x);
 		if (code && !e.overflow) {
 			s->used = e.p - s->write;
 			__atomic_store_n(&n->table[id], (u32)(code - s->write), __ATOMIC_RELEASE);
@@ -135,35 +135,35 @@ static void compile(struct dep_native *n, const struct dep_program *p,
 	pthread_mutex_unlock(&s->lock);
 }
 
-void dep_native_ran(struct dep_native *n, const struct dep_program *p,
-		    const struct dep_exit_info *x)
+void dep_jit_ran(struct dep_jit *n, const struct dep_program *p,
+		 const struct dep_exit_info *x)
 {
 	u8 *runs = (u8 *)&x->runs, seen = __atomic_load_n(runs, __ATOMIC_RELAXED);
 
-	if (seen >= DEP_NATIVE_RUNS)
+	if (seen >= DEP_JIT_RUNS)
 		return;
 	/* If two count at once, it takes one more. */
 	__atomic_store_n(runs, ++seen, __ATOMIC_RELAXED);
-	if (seen == DEP_NATIVE_RUNS)
+	if (seen == DEP_JIT_RUNS)
 		compile(n, p, x);
 }
 
 static void add_counts(struct dep_counts *c, const u32 *count)
 {
-	c->refs += count[DEP_NATIVE_REFS];
-	c->reads += count[DEP_NATIVE_READS];
-	c->writes += count[DEP_NATIVE_WRITES];
-	c->blocks += count[DEP_NATIVE_BLOCKS];
-	c->instructions += count[DEP_NATIVE_INSNS];
-	c->values_used += count[DEP_NATIVE_WORDS];
-	c->records += count[DEP_NATIVE_RECORDS];
+	c->refs += count[DEP_JIT_REFS];
+	c->reads += count[DEP_JIT_READS];
+	c->writes += count[DEP_JIT_WRITES];
+	c->blocks += count[DEP_JIT_BLOCKS];
+	c->instructions += count[DEP_JIT_INSNS];
+	c->values_used += count[DEP_JIT_WORDS];
+	c->records += count[DEP_JIT_RECORDS];
 }
 
 /* All runs of @bits. */
-static bool put_off(struct dep_interp *r, const struct dep_native_look *look, u64 addr, u64 bits,
+static bool put_off(struct dep_interp *r, const struct dep_jit_look *look, u64 addr, u64 bits,
 		    u32 type)
 {
-	struct dep_ref ref = { .pc = look->pc, .type = (u16)type, .whose = look->whose + 1 };
+	struct dep_ref ref = { .pc = look->pc, .type = (u16)type, .origin = look->origin + 1 };
 	u32 at;
 
 	for (; bits; bits &= bits + 1) {
@@ -171,21 +171,21 @@ static bool put_off(struct dep_interp *r, const struct dep_native_look *look, u6
 		ref.addr = addr + at;
 		ref.size = (u32)__builtin_ctzll(~(bits >> at));
 		bits |= bits - 1;
-		if (!dep_filter_defer(r->filter, look->whose, &ref))
+		if (!dep_filter_defer(r->filter, look->origin, &ref))
 			return false;
 	}
 	return true;
 }
 
-u32 dep_jit_call_interp(struct dep_interp *r, const struct dep_native_look *look, u64 addr)
+u32 dep_jit_call_interp(struct dep_interp *r, const struct dep_jit_look *look, u64 addr)
 {
-	if (dep_filter_defer_near(r->filter, look->whose, look->pc, addr, look->read, look->wrote))
+	if (dep_filter_defer_near(r->filter, look->origin, look->pc, addr, look->read, look->wrote))
 		return 0;
 	return !put_off(r, look, addr, look->wrote, DEP_WRITE) ||
 	       !put_off(r, look, addr, look->read, DEP_READ);
 }
 
-u32 dep_native_one(struct dep_interp *r, const struct dep_program *p, u32 op)
+u32 dep_jit_one(struct dep_interp *r, const struct dep_program *p, u32 op)
 {
 	int err = dep_interp_reserve(r, p);
 
@@ -199,12 +199,12 @@ u32 dep_native_one(struct dep_interp *r, const struct dep_program *p, u32 op)
 /* So many records at a time that none of the counts can overflow. */
 #define AT_ONCE	(1 << 14)
 
-u32 dep_native_run(struct dep_interp *r, const u32 **control, const u32 *control_end,
-		   const u64 *value_end)
+u32 dep_jit_run(struct dep_interp *r, const u32 **control, const u32 *control_end,
+		const u64 *value_end)
 {
-	const struct dep_native *n = r->native;
+	const struct dep_jit *n = r->jit;
 	u32 (*enter)(struct dep_interp *run, const u8 *code);
-	struct dep_native_state *s = &r->state;
+	struct dep_jit_state *s = &r->state;
 	u32 left;
 
 	if (control_end - *control > AT_ONCE)
@@ -220,7 +220,7 @@ u32 dep_native_run(struct dep_interp *r, const u32 **control, const u32 *control
 	left = enter(r, n->code + n->table[**control]);
 	r->known = (u16)~s->unknown;
 	*control = s->control;
-	s->ran = s->count[DEP_NATIVE_RECORDS];
+	s->ran = s->count[DEP_JIT_RECORDS];
 	add_counts(&r->counts, s->count);
 	return left;
 }

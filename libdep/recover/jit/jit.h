@@ -20,80 +20,80 @@
 
 #include "libdep/recover/program/program.h"
 
-#define DEP_NATIVE_IDS	(1u << 24)	/* exits with higher ids have no code */
-#define DEP_NATIVE_RUNS	16u		/* when one gets its code */
+#define DEP_JIT_IDS	(1u << 24)	/* exits with higher ids have no code */
+#define DEP_JIT_RUNS	16u		/* when one gets its code */
 
 struct dep_interp;
 struct dep_filter;
 struct dep_store;
 
-/** struct dep_native - the code of a store's programs */
-struct dep_native {
+/** struct dep_jit - the code of a store's programs */
+struct dep_jit {
 	u32 *table;		/* where that of an exit is, by id; 0: there is none */
 	const u8 *code;
 	const u8 *enter;
-	struct dep_native_space *space;
+	struct dep_jit_space *space;
 };
 
 /* In number and order as the code adds them up. */
 enum {
-	DEP_NATIVE_REFS, DEP_NATIVE_READS, DEP_NATIVE_WRITES, DEP_NATIVE_BLOCKS, DEP_NATIVE_INSNS,
-	DEP_NATIVE_WORDS, DEP_NATIVE_RECORDS, DEP_NATIVE_COUNTS = 8,
+	DEP_JIT_REFS, DEP_JIT_READS, DEP_JIT_WRITES, DEP_JIT_BLOCKS, DEP_JIT_INSNS,
+	DEP_JIT_WORDS, DEP_JIT_RECORDS, DEP_JIT_COUNTS = 8,
 };
 
-/** struct dep_native_state - of a dep_interp; @ran: records, the one that was left among them */
-struct dep_native_state {
+/** struct dep_jit_state - of a dep_interp; @ran: records, the one that was left among them */
+struct dep_jit_state {
 	const u64 *value_end;
 	const u32 *control, *control_end;
 	struct dep_filter *filter;
 	const u32 *table;
 	const u8 *code;
-	u32 count[DEP_NATIVE_COUNTS];
+	u32 count[DEP_JIT_COUNTS];
 	u32 unknown;		/* registers: dep_interp.known without these */
 	u32 ran;
 };
 
-/** dep_native_of() - that of @s, made by the first who asks, or NULL if there can be none */
-struct dep_native *dep_native_of(struct dep_store *s);
+/** dep_jit_of() - that of @s, made by the first who asks, or NULL if there can be none */
+struct dep_jit *dep_jit_of(struct dep_store *s);
 /** dep_jit_lookup() - the same, made of instructions that every processor has; to compare */
-struct dep_native *dep_jit_lookup(struct dep_store *s);
+struct dep_jit *dep_jit_lookup(struct dep_store *s);
 
-/** dep_native_ran() - the interpreter runs a record of @p that ends at @x; any thread */
-void dep_native_ran(struct dep_native *n, const struct dep_program *p,
-		    const struct dep_exit_info *x);
+/** dep_jit_ran() - the interpreter runs a record of @p that ends at @x; any thread */
+void dep_jit_ran(struct dep_jit *n, const struct dep_program *p,
+		 const struct dep_exit_info *x);
 
 /**
- * dep_native_run() - run records from @*control on, the first of which has code
+ * dep_jit_run() - run records from @*control on, the first of which has code
  *
  * Afterwards @r->value is in front of the values of the record that @*control is at, or
  * of the last one if that was left in the middle.  @r->state.ran says how many there were, and
  * @r->counts has them all.
  *
- * Return: 0, or where the interpreter has to go on in the last one: dep_native_op() and
- * dep_native_words().
+ * Return: 0, or where the interpreter has to go on in the last one: dep_jit_op() and
+ * dep_jit_words().
  */
-u32 dep_native_run(struct dep_interp *r, const u32 **control, const u32 *control_end,
-		   const u64 *value_end);
+u32 dep_jit_run(struct dep_interp *r, const u32 **control, const u32 *control_end,
+		const u64 *value_end);
 
-/** dep_native_has() - is there code for the exit @id?  Any thread. */
-static inline bool dep_native_has(const struct dep_native *n, u32 id)
+/** dep_jit_has() - is there code for the exit @id?  Any thread. */
+static inline bool dep_jit_has(const struct dep_jit *n, u32 id)
 {
-	return id < DEP_NATIVE_IDS && __atomic_load_n(&n->table[id], __ATOMIC_ACQUIRE);
+	return id < DEP_JIT_IDS && __atomic_load_n(&n->table[id], __ATOMIC_ACQUIRE);
 }
 
-static inline u32 dep_native_left(u32 filtered_op, u32 words)
+static inline u32 dep_jit_left(u32 filtered_op, u32 words)
 {
 	return words << 16 | (filtered_op + 1);
 }
 
-/** dep_native_op() - of the filtered program, where it goes on */
-static inline u32 dep_native_op(u32 left)
+/** dep_jit_op() - of the filtered program, where it goes on */
+static inline u32 dep_jit_op(u32 left)
 {
 	return (left & 0xffff) - 1;
 }
 
-/** dep_native_words() - how many values of the record are in front of that */
-static inline u32 dep_native_words(u32 left)
+/** dep_jit_words() - how many values of the record are in front of that */
+static inline u32 dep_jit_words(u32 left)
 {
 	return left >> 16;
 }

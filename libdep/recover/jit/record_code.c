@@ -24,9 +24,9 @@ struct ref {
 	const struct ref *with;	/* that it is looked up with, the first one of them */
 	/* Of a first one: where what is looked up begins, as seen from here, and what it is. */
 	s64 low, high;
-	struct dep_native_look look;
+	struct dep_jit_look look;
 	const u8 *data;		/* @look, as it is beside the code */
-	u8 *no_way, *jump[MAX_LOOKS];	/* fields of jumps: there is no way to the page.. */
+	u8 *no_entry, *jump[MAX_LOOKS];	/* fields of jumps: there is no way to the page.. */
 	u32 njumps;			/* ..or it has not all of the bits */
 	const u8 *after;	/* where it goes on */
 	u32 left;		/* to the interpreter */
@@ -35,7 +35,7 @@ struct ref {
 
 struct code {
 	struct emit *e;
-	const struct dep_native_exits *exits;
+	const struct dep_jit_exits *exits;
 	const struct dep_program *p;
 	const struct dep_exit_info *x;
 	struct ref ref[MAX_REFS];
@@ -49,12 +49,12 @@ struct code {
 
 static void load(struct emit *e, u8 reg, u8 slot)
 {
-	native_mem(e, 1, 0x8b, reg, X86_RBX, native_slot(slot));
+	jit_mem(e, 1, 0x8b, reg, X86_RBX, jit_slot(slot));
 }
 
 static void store(struct emit *e, u8 reg, u8 slot)
 {
-	native_mem(e, 1, 0x89, reg, X86_RBX, native_slot(slot));
+	jit_mem(e, 1, 0x89, reg, X86_RBX, jit_slot(slot));
 }
 
 static void add_imm(struct emit *e, u8 reg, u64 imm)
@@ -62,11 +62,11 @@ static void add_imm(struct emit *e, u8 reg, u64 imm)
 	if (!imm)
 		return;
 	if (fits32((s64)imm)) {
-		native_imm(e, 1, OP_ADD, reg, (s32)imm);
+		jit_imm(e, 1, OP_ADD, reg, (s32)imm);
 		return;
 	}
 	emit_mov_imm64(e, X86_R8, imm);
-	native_reg(e, 1, 0x01, X86_R8, reg);
+	jit_reg(e, 1, 0x01, X86_R8, reg);
 }
 
 static void constant(struct emit *e, u8 slot, u64 value)
@@ -92,7 +92,7 @@ static bool is_unusual(const struct dep_program *p, const struct dep_op *op)
 	if (dep_op_is_ref(op->code))
 		return op->addr32 || op->size - 1u >= DEP_ACCESS_SET_AT_ONCE;
 	if (op->code == DEP_O_DERIVE)
-		return op->size != 1 || !dep_native_derives(&p->dop[op->imm]);
+		return op->size != 1 || !dep_jit_derives(&p->dop[op->imm]);
 	if (is_called(op))
 		return false;
 	return dep_filtered_ends(op->code) || op->code == DEP_O_CHECK || op->code == DEP_O_BITOFF;
@@ -164,7 +164,7 @@ static void find_refs(struct code *c)
 			r = &c->ref[c->nrefs++];
 			*r = (struct ref){
 				.filtered = c->filtered, .at = dep_symbolic_addrs_word(&sums, op),
-				.pc = sums.base + (u64)(s64)op->pc, .look.whose = op->whose,
+				.pc = sums.base + (u64)(s64)op->pc, .look.origin = op->origin,
 				.stretch = c->stretch,
 			};
 		}
@@ -189,60 +189,60 @@ static void address(struct code *c, const struct ref *r, const struct dep_op *op
 	load(e, X86_RAX, op->src);
 	if (op->code == DEP_O_REF2 || (op->code == DEP_O_REFX && op->src2 != DEP_S_ZERO)) {
 		load(e, X86_RCX, op->src2);
-		native_index(e, 1, 0x8d, X86_RAX, X86_RAX, X86_RCX, op->shift, 0);
+		jit_index(e, 1, 0x8d, X86_RAX, X86_RAX, X86_RCX, op->shift, 0);
 	}
 	if (op->code == DEP_O_REFX)
-		native_mem(e, 1, 0x03, X86_RAX, X86_RBX, native_slot(op->dst));
+		jit_mem(e, 1, 0x03, X86_RAX, X86_RBX, jit_slot(op->dst));
 	add_imm(e, X86_RAX, disp);
 }
 
 /* Are not all @bits set in rdi? */
 static u8 *if_not_all(struct emit *e, u64 bits)
 {
-	native_reg(e, 1, 0xf7, 2, X86_RDI);	/* not */
+	jit_reg(e, 1, 0xf7, 2, X86_RDI);	/* not */
 	if (bits <= 0x7fffffff) {
-		native_reg(e, 0, 0xf7, 0, X86_RDI);	/* test */
+		jit_reg(e, 0, 0xf7, 0, X86_RDI);	/* test */
 		emit32(e, (u32)bits);
 	} else {
 		emit_mov_imm64(e, X86_R8, bits);
-		native_reg(e, 1, 0x85, X86_R8, X86_RDI);
+		jit_reg(e, 1, 0x85, X86_R8, X86_RDI);
 	}
-	return native_jump_if(e, CC_NE);
+	return jit_jump_if(e, CC_NE);
 }
 
 /* @to = the @bits of rax, which @constant has, too */
 static void extract(struct code *c, u8 to, u32 bits, u8 constant)
 {
 	if (c->exits->bmi) {
-		native_vex_f7(c->e, 0, NATIVE_VEX_NONE, to, X86_RAX, 0xff, 0, constant);
+		jit_vex_f7(c->e, 0, JIT_VEX_NONE, to, X86_RAX, 0xff, 0, constant);
 		return;
 	}
-	native_reg(c->e, 0, 0x89, X86_RAX, to);
-	native_shift(c->e, 0, 5, to, (u8)bits);
-	native_imm(c->e, 0, OP_AND, to, (1 << (bits >> 8)) - 1);
+	jit_reg(c->e, 0, 0x89, X86_RAX, to);
+	jit_shift(c->e, 0, 5, to, (u8)bits);
+	jit_imm(c->e, 0, OP_AND, to, (1 << (bits >> 8)) - 1);
 }
 
 /* rcx = number of the page of rax */
 static void page_number(struct code *c)
 {
 	if (c->exits->bmi) {
-		native_vex_f7(c->e, 1, NATIVE_VEX_F2, X86_RCX, X86_RAX, 0xff, 0, X86_R9);
+		jit_vex_f7(c->e, 1, JIT_VEX_F2, X86_RCX, X86_RAX, 0xff, 0, X86_R9);
 		return;
 	}
-	native_reg(c->e, 1, 0x89, X86_RAX, X86_RCX);
-	native_shift(c->e, 1, 5, X86_RCX, NUMBER_SHIFT);
+	jit_reg(c->e, 1, 0x89, X86_RAX, X86_RCX);
+	jit_shift(c->e, 1, 5, X86_RCX, NUMBER_SHIFT);
 }
 
 /* rdi = word rdx of the @map of page rsi, from the bit of rax on */
 static void word(struct code *c, s32 map)
 {
 	if (c->exits->bmi) {
-		native_vex_f7(c->e, 1, NATIVE_VEX_F2, X86_RDI, X86_RSI, X86_RDX, map, X86_RAX);
+		jit_vex_f7(c->e, 1, JIT_VEX_F2, X86_RDI, X86_RSI, X86_RDX, map, X86_RAX);
 		return;
 	}
-	native_index(c->e, 1, 0x8b, X86_RDI, X86_RSI, X86_RDX, 3, map);
-	native_reg(c->e, 0, 0x89, X86_RAX, X86_RCX);
-	native_reg(c->e, 1, 0xd3, 5, X86_RDI);	/* shr cl */
+	jit_index(c->e, 1, 0x8b, X86_RDI, X86_RSI, X86_RDX, 3, map);
+	jit_reg(c->e, 0, 0x89, X86_RAX, X86_RCX);
+	jit_reg(c->e, 1, 0xd3, 5, X86_RDI);	/* shr cl */
 }
 
 #define READ	((s32)offsetof(struct dep_access_page, read))
@@ -262,7 +262,7 @@ static void look(struct code *c, struct ref *r, s32 map, u64 bits)
 static void reference(struct code *c, const struct dep_op *op)
 {
 	struct ref *r = &c->ref[c->next_ref++];
-	s32 tag = IN_FILTER(tag) + op->whose % DEP_FILTER_CODES * 8;
+	s32 tag = IN_FILTER(tag) + op->origin % DEP_FILTER_CODES * 8;
 	struct emit *e = c->e;
 
 	if (r->with != r)
@@ -270,15 +270,15 @@ static void reference(struct code *c, const struct dep_op *op)
 	address(c, r, op);
 	extract(c, X86_RSI, WAY, X86_R10);
 	page_number(c);
-	native_mem(e, 1, 0x0b, X86_RCX, X86_R14, tag);
-	native_index(e, 1, 0x3b, X86_RCX, X86_R14, X86_RSI, 3, IN_FILTER(seen.key[0]));
-	r->no_way = native_jump_if(e, CC_NE);
-	native_index(e, 1, 0x8b, X86_RSI, X86_R14, X86_RSI, 3, IN_FILTER(seen.page[0]));
+	jit_mem(e, 1, 0x0b, X86_RCX, X86_R14, tag);
+	jit_index(e, 1, 0x3b, X86_RCX, X86_R14, X86_RSI, 3, IN_FILTER(seen.key[0]));
+	r->no_entry = jit_jump_if(e, CC_NE);
+	jit_index(e, 1, 0x8b, X86_RSI, X86_R14, X86_RSI, 3, IN_FILTER(seen.page[0]));
 	extract(c, X86_RDX, WORD, X86_R11);
 	look(c, r, WROTE, r->look.wrote);
 	look(c, r, READ, r->look.read);
 	r->after = e->p;
-	r->left = dep_native_left(c->filtered, c->words);
+	r->left = dep_jit_left(c->filtered, c->words);
 }
 
 /* ---- operations ---- */
@@ -288,9 +288,9 @@ static void value(struct code *c)
 {
 	s32 word = (s32)c->words++ * 8;
 
-	native_mem(c->e, 1, 0x8b, X86_RAX, X86_R12, word);
-	native_mem(c->e, 1, 0x03, X86_RAX, X86_RBX, c->last + word);
-	native_mem(c->e, 1, 0x89, X86_RAX, X86_RBX, c->last + word);
+	jit_mem(c->e, 1, 0x8b, X86_RAX, X86_R12, word);
+	jit_mem(c->e, 1, 0x03, X86_RAX, X86_RBX, c->last + word);
+	jit_mem(c->e, 1, 0x89, X86_RAX, X86_RBX, c->last + word);
 }
 
 /* The next @n values are not needed, but those that follow on them some time. */
@@ -300,8 +300,8 @@ static void skip_values(struct code *c, u64 n)
 
 	while (n-- && !c->e->overflow) {
 		word = (s32)c->words++ * 8;
-		native_mem(c->e, 1, 0x8b, X86_RAX, X86_R12, word);
-		native_mem(c->e, 1, 0x01, X86_RAX, X86_RBX, c->last + word);
+		jit_mem(c->e, 1, 0x8b, X86_RAX, X86_R12, word);
+		jit_mem(c->e, 1, 0x01, X86_RAX, X86_RBX, c->last + word);
 	}
 }
 
@@ -312,9 +312,9 @@ static void vector(struct code *c, u64 n)
 
 	for (; n-- && !c->e->overflow;) {
 		value(c);
-		native_mem(c->e, 1, 0x89, X86_RAX, X86_R12, (s32)(c->words - 1) * 8);
+		jit_mem(c->e, 1, 0x89, X86_RAX, X86_R12, (s32)(c->words - 1) * 8);
 	}
-	native_mem(c->e, 1, 0x8d, X86_RAX, X86_R12, at);
+	jit_mem(c->e, 1, 0x8d, X86_RAX, X86_R12, at);
 }
 
 static void operation(struct code *c, const struct dep_op *op)
@@ -331,12 +331,12 @@ static void operation(struct code *c, const struct dep_op *op)
 		break;
 	case DEP_O_VEC:
 		vector(c, (u32)op->imm);
-		native_mem(e, 1, 0x89, X86_RAX, X86_RBX,
-			   op->dst & 1 ? IN_RUN(vec[1]) : IN_RUN(vec[0]));
+		jit_mem(e, 1, 0x89, X86_RAX, X86_RBX,
+			op->dst & 1 ? IN_RUN(vec[1]) : IN_RUN(vec[0]));
 		break;
 	case DEP_O_KREG:
 		value(c);
-		native_mem(e, 1, 0x89, X86_RAX, X86_RBX, IN_RUN(kreg));
+		jit_mem(e, 1, 0x89, X86_RAX, X86_RBX, IN_RUN(kreg));
 		break;
 	case DEP_O_CONST:
 		constant(e, op->dst, (u64)(s64)op->imm);
@@ -357,16 +357,16 @@ static void operation(struct code *c, const struct dep_op *op)
 	case DEP_O_LEA:
 		load(e, X86_RAX, op->src);
 		load(e, X86_RCX, op->src2);
-		native_index(e, 1, 0x8d, X86_RAX, X86_RAX, X86_RCX, op->shift, 0);
+		jit_index(e, 1, 0x8d, X86_RAX, X86_RAX, X86_RCX, op->shift, 0);
 		add_imm(e, X86_RAX, (u64)(s64)op->imm);
 		store(e, X86_RAX, op->dst);
 		break;
 	case DEP_O_LOW8:
-		native_mem(e, 0, 0x0fb6, X86_RAX, X86_RBX, native_slot(op->src));
+		jit_mem(e, 0, 0x0fb6, X86_RAX, X86_RBX, jit_slot(op->src));
 		store(e, X86_RAX, op->dst);
 		break;
 	case DEP_O_DERIVE:
-		dep_native_derive(e, &c->p->dop[op->imm]);
+		dep_jit_derive(e, &c->p->dop[op->imm]);
 		break;
 	default:
 		reference(c, op);
@@ -383,10 +383,10 @@ static void call_out(struct code *c, u32 op)
 	emit_mov_imm64(e, X86_RSI, (u64)c->p);
 	emit_mov_imm64(e, X86_RDX, op);
 	emit_branch(e, 0xe8, c->exits->one);
-	native_reg(e, 0, 0x85, X86_RAX, X86_RAX);
-	over = native_jump_if(e, CC_E);
-	emit_mov_imm64(e, X86_RAX, dep_native_left(c->filtered + 1, c->words));
-	native_branch(e, c->exits->middle);
+	jit_reg(e, 0, 0x85, X86_RAX, X86_RAX);
+	over = jit_jump_if(e, CC_E);
+	emit_mov_imm64(e, X86_RAX, dep_jit_left(c->filtered + 1, c->words));
+	jit_branch(e, c->exits->middle);
 	if (!e->overflow)
 		put_rel32(over, e->p);
 }
@@ -400,22 +400,22 @@ static void begin(struct code *c, const u8 *counts)
 	struct emit *e = c->e;
 	u8 xmm;
 
-	native_mem(e, 1, 0x8d, X86_RAX, X86_R12, x->words * 8);
-	native_mem(e, 1, 0x3b, X86_RAX, X86_RBX, IN_RUN(state.value_end));
-	native_branch_if(e, CC_A, c->exits->record);
+	jit_mem(e, 1, 0x8d, X86_RAX, X86_R12, x->words * 8);
+	jit_mem(e, 1, 0x3b, X86_RAX, X86_RBX, IN_RUN(state.value_end));
+	jit_branch_if(e, CC_A, c->exits->record);
 	if (c->p->entry_mask) {
-		native_mem(e, 0, 0xf7, 0, X86_RBX, IN_RUN(state.unknown));	/* test */
+		jit_mem(e, 0, 0xf7, 0, X86_RBX, IN_RUN(state.unknown));	/* test */
 		emit32(e, c->p->entry_mask);
-		native_branch_if(e, CC_NE, c->exits->record);
+		jit_branch_if(e, CC_NE, c->exits->record);
 	}
 	if (x->count.writes) {
-		native_mem(e, 0, 0xc7, 0, X86_R14, IN_FILTER(quiet));
+		jit_mem(e, 0, 0xc7, 0, X86_R14, IN_FILTER(quiet));
 		emit32(e, (u32)DEP_FILTER_QUIET);
-		native_mem(e, 0, 0xc7, 0, X86_R14, IN_FILTER(reads));
+		jit_mem(e, 0, 0xc7, 0, X86_R14, IN_FILTER(reads));
 		emit32(e, 0);
 	} else {
-		native_mem(e, 0, 0xff, 0, X86_R14, IN_FILTER(quiet));	/* inc */
-		native_branch_if(e, CC_E, c->exits->quiet);
+		jit_mem(e, 0, 0xff, 0, X86_R14, IN_FILTER(quiet));	/* inc */
+		jit_branch_if(e, CC_E, c->exits->quiet);
 	}
 	/* paddd xmm, [rip + ..] */
 	for (xmm = 0; xmm < 2; xmm++) {
@@ -436,19 +436,19 @@ static void end(struct code *c)
 	struct emit *e = c->e;
 
 	if (x->words)
-		native_imm(e, 1, OP_ADD, X86_R12, x->words * 8);
-	native_mem(e, 0, 0xc7, 0, X86_RBX, IN_RUN(state.unknown));	/* mov */
+		jit_imm(e, 1, OP_ADD, X86_R12, x->words * 8);
+	jit_mem(e, 0, 0xc7, 0, X86_RBX, IN_RUN(state.unknown));	/* mov */
 	emit32(e, (u16)~x->known);
-	native_mem(e, 1, 0x3b, X86_R13, X86_RBX, IN_RUN(state.control_end));
-	native_branch_if(e, CC_AE, c->exits->end);
-	native_mem(e, 0, 0x8b, X86_RAX, X86_R13, 0);
-	native_imm(e, 1, OP_ADD, X86_R13, 4);
-	native_imm(e, 0, OP_CMP, X86_RAX, (s32)DEP_NATIVE_IDS);
-	native_branch_if(e, CC_AE, c->exits->record);
-	native_index(e, 0, 0x8b, X86_RAX, X86_RBP, X86_RAX, 2, 0);
+	jit_mem(e, 1, 0x3b, X86_R13, X86_RBX, IN_RUN(state.control_end));
+	jit_branch_if(e, CC_AE, c->exits->end);
+	jit_mem(e, 0, 0x8b, X86_RAX, X86_R13, 0);
+	jit_imm(e, 1, OP_ADD, X86_R13, 4);
+	jit_imm(e, 0, OP_CMP, X86_RAX, (s32)DEP_JIT_IDS);
+	jit_branch_if(e, CC_AE, c->exits->record);
+	jit_index(e, 0, 0x8b, X86_RAX, X86_RBP, X86_RAX, 2, 0);
 	/* That of none is in front of all code: it leaves. */
-	native_reg(e, 1, 0x01, X86_R15, X86_RAX);
-	native_reg(e, 0, 0xff, 4, X86_RAX);	/* jmp */
+	jit_reg(e, 1, 0x01, X86_R15, X86_RAX);
+	jit_reg(e, 0, 0xff, 4, X86_RAX);	/* jmp */
 }
 
 /* Are not all @bits set in the @map of page rsi, from bit cl of its byte rdx on?  NULL: none */
@@ -456,8 +456,8 @@ static u8 *look_after(struct emit *e, s32 map, u64 bits)
 {
 	if (!bits)
 		return NULL;
-	native_index(e, 1, 0x8b, X86_RDI, X86_RSI, X86_RDX, 0, map);
-	native_reg(e, 1, 0xd3, 5, X86_RDI);	/* shr cl */
+	jit_index(e, 1, 0x8b, X86_RDI, X86_RSI, X86_RDX, 0, map);
+	jit_reg(e, 1, 0xd3, 5, X86_RDI);	/* shr cl */
 	return if_not_all(e, bits);
 }
 
@@ -472,20 +472,20 @@ static void emit_after(struct emit *e, const struct ref *r)
 {
 	u8 *no[2];
 
-	native_reg(e, 0, 0x89, X86_RAX, X86_RDX);
-	native_imm(e, 0, OP_AND, X86_RDX, DEP_ACCESS_SET_PAGE - 1);
-	native_shift(e, 0, 5, X86_RDX, 3);
-	native_reg(e, 0, 0x89, X86_RAX, X86_RCX);
-	native_imm(e, 0, OP_AND, X86_RCX, 7);
+	jit_reg(e, 0, 0x89, X86_RAX, X86_RDX);
+	jit_imm(e, 0, OP_AND, X86_RDX, DEP_ACCESS_SET_PAGE - 1);
+	jit_shift(e, 0, 5, X86_RDX, 3);
+	jit_reg(e, 0, 0x89, X86_RAX, X86_RCX);
+	jit_imm(e, 0, OP_AND, X86_RCX, 7);
 	no[0] = look_after(e, WROTE, r->look.wrote);
 	no[1] = look_after(e, READ, r->look.read);
-	native_branch(e, r->after);
+	jit_branch(e, r->after);
 	come_here(e, no[0]);
 	come_here(e, no[1]);
 }
 
 /* Where it is slow. */
-static void emit_slow(struct emit *e, const struct dep_native_exits *exits, const struct ref *r)
+static void emit_slow(struct emit *e, const struct dep_jit_exits *exits, const struct ref *r)
 {
 	u32 i;
 
@@ -493,18 +493,18 @@ static void emit_slow(struct emit *e, const struct dep_native_exits *exits, cons
 		come_here(e, r->jump[i]);
 	if (r->high - r->low > 1)
 		emit_after(e, r);
-	come_here(e, r->no_way);
+	come_here(e, r->no_entry);
 	/* lea rsi, [rip + ..] */
-	native_opcode(e, 1, 0x8d, X86_RSI, 0, 0);
+	jit_opcode(e, 1, 0x8d, X86_RSI, 0, 0);
 	emit8(e, 0x05 | X86_RSI << 3);
 	emit32(e, 0);
 	if (!e->overflow)
 		put_rel32(e->p - 4, r->data);
 	emit_branch(e, 0xe8, exits->slow);
-	native_reg(e, 0, 0x85, X86_RAX, X86_RAX);
-	native_branch_if(e, CC_E, r->after);
+	jit_reg(e, 0, 0x85, X86_RAX, X86_RAX);
+	jit_branch_if(e, CC_E, r->after);
 	emit_mov_imm64(e, X86_RAX, r->left);
-	native_branch(e, exits->middle);
+	jit_branch(e, exits->middle);
 }
 
 /* Beside the code, in front of it: what is looked up. */
@@ -526,11 +526,11 @@ static void emit_looks(struct code *c)
 static const u8 *emit_counts(struct code *c)
 {
 	const struct dep_exit_info *x = c->x;
-	const u32 count[DEP_NATIVE_COUNTS] = {
-		[DEP_NATIVE_REFS] = x->count.refs, [DEP_NATIVE_READS] = x->count.reads,
-		[DEP_NATIVE_WRITES] = x->count.writes, [DEP_NATIVE_BLOCKS] = x->count.blocks,
-		[DEP_NATIVE_INSNS] = x->ninsns, [DEP_NATIVE_WORDS] = x->words,
-		[DEP_NATIVE_RECORDS] = 1,
+	const u32 count[DEP_JIT_COUNTS] = {
+		[DEP_JIT_REFS] = x->count.refs, [DEP_JIT_READS] = x->count.reads,
+		[DEP_JIT_WRITES] = x->count.writes, [DEP_JIT_BLOCKS] = x->count.blocks,
+		[DEP_JIT_INSNS] = x->ninsns, [DEP_JIT_WORDS] = x->words,
+		[DEP_JIT_RECORDS] = 1,
 	};
 	const u8 *at;
 	u32 i;
@@ -538,19 +538,19 @@ static const u8 *emit_counts(struct code *c)
 	while (!c->e->overflow && (u64)c->e->p & 15)
 		emit8(c->e, 0);
 	at = c->e->p;
-	for (i = 0; i < DEP_NATIVE_COUNTS; i++)
+	for (i = 0; i < DEP_JIT_COUNTS; i++)
 		emit32(c->e, count[i]);
 	return at;
 }
 
-const u8 *dep_native_emit(struct emit *e, const struct dep_native_exits *exits,
-			  const struct dep_program *p, const struct dep_exit_info *x)
+const u8 *dep_jit_emit(struct emit *e, const struct dep_jit_exits *exits,
+		       const struct dep_program *p, const struct dep_exit_info *x)
 {
 	const u8 *counts, *from;
 	struct code c;
 	u32 i;
 
-	/* More than that does not go into dep_native_left(). */
+	/* More than that does not go into dep_jit_left(). */
 	if (x->filtered_end >= UINT16_MAX || x->words > DEP_DELTA_RUN)
 		return NULL;
 	/* Not all of its references are cleared, there are so many. */
@@ -584,8 +584,8 @@ const u8 *dep_native_emit(struct emit *e, const struct dep_native_exits *exits,
 	if (i < x->op_end && !c.filtered)
 		return NULL;
 	if (i < x->op_end) {
-		emit_mov_imm64(e, X86_RAX, dep_native_left(c.filtered, c.words));
-		native_branch(e, exits->middle);
+		emit_mov_imm64(e, X86_RAX, dep_jit_left(c.filtered, c.words));
+		jit_branch(e, exits->middle);
 	} else {
 		end(&c);
 	}

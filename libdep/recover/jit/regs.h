@@ -3,7 +3,7 @@
  * What the machine code of recovery has in its registers:
  *
  *	rbx	slots of its dep_interp, 128 bytes above the first one, so that bytes reach all
- *	rbp	dep_native.table
+ *	rbp	dep_jit.table
  *	r12	its values
  *	r13	the control stream, after its exit
  *	r14	its filter
@@ -29,21 +29,21 @@
 
 /* Conditions. */
 enum { CC_B = 2, CC_AE = 3, CC_E = 4, CC_NE = 5, CC_A = 7 };
-/* Operations of native_imm(). */
+/* Operations of jit_imm(). */
 enum { OP_ADD = 0, OP_AND = 4, OP_SUB = 5, OP_CMP = 7 };
 
 #define IN_RUN(member)	((s32)offsetof(struct dep_interp, member) - \
-			 (s32)offsetof(struct dep_interp, slot) - NATIVE_SLOT_BIAS)
+			 (s32)offsetof(struct dep_interp, slot) - JIT_SLOT_BIAS)
 #define IN_FILTER(member)	((s32)offsetof(struct dep_filter, member))
 
-static inline void native_branch(struct emit *e, const u8 *to)
+static inline void jit_branch(struct emit *e, const u8 *to)
 {
 	emit_branch(e, 0xe9, to);
 }
 
-static inline void native_branch_if(struct emit *e, u8 cc, const u8 *to)
+static inline void jit_branch_if(struct emit *e, u8 cc, const u8 *to)
 {
-	u8 *field = native_jump_if(e, cc);
+	u8 *field = jit_jump_if(e, cc);
 
 	if (!e->overflow)
 		put_rel32(field, to);

@@ -3,8 +3,8 @@
 #include "internal.h"
 #include "regs.h"
 
-_Static_assert(DEP_SLOTS * 8 <= 2 * NATIVE_SLOT_BIAS, "slots are reached by one byte");
-_Static_assert(DEP_NATIVE_RECORDS == 6 && DEP_NATIVE_COUNTS == 8, "two registers of counts");
+_Static_assert(DEP_SLOTS * 8 <= 2 * JIT_SLOT_BIAS, "slots are reached by one byte");
+_Static_assert(DEP_JIT_RECORDS == 6 && DEP_JIT_COUNTS == 8, "two registers of counts");
 
 static const u8 kept[] = { X86_RBX, X86_RBP, X86_R12, X86_R13, X86_R14, X86_R15 };
 
@@ -13,7 +13,7 @@ static void push_kept(struct emit *e)
 	u32 i;
 
 	for (i = 0; i < sizeof(kept); i++)
-		native_opcode(e, 0, 0x50 | (kept[i] & 7), 0, 0, kept[i]);
+		jit_opcode(e, 0, 0x50 | (kept[i] & 7), 0, 0, kept[i]);
 }
 
 static void pop_kept(struct emit *e)
@@ -21,21 +21,21 @@ static void pop_kept(struct emit *e)
 	u32 i;
 
 	for (i = sizeof(kept); i--;)
-		native_opcode(e, 0, 0x58 | (kept[i] & 7), 0, 0, kept[i]);
+		jit_opcode(e, 0, 0x58 | (kept[i] & 7), 0, 0, kept[i]);
 }
 
 /* movdqu [rbx + disp], xmm (opcode 7f), or the reverse (6f) */
 static void move_counts(struct emit *e, u8 opcode, u8 xmm, s32 disp)
 {
 	emit8(e, 0xf3);
-	native_mem(e, 0, 0x0f00 | opcode, xmm, X86_RBX, disp);
+	jit_mem(e, 0, 0x0f00 | opcode, xmm, X86_RBX, disp);
 }
 
 /* pxor xmm, xmm */
 static void clear_counts(struct emit *e, u8 xmm)
 {
 	emit8(e, 0x66);
-	native_reg(e, 0, 0x0fef, xmm, xmm);
+	jit_reg(e, 0, 0x0fef, xmm, xmm);
 }
 
 static void constants(struct emit *e)
@@ -51,28 +51,28 @@ static void emit_call(struct emit *e, u64 function)
 	/* Here the stack is aligned as after a call. */
 	move_counts(e, 0x7f, 0, IN_RUN(state.count[0]));
 	move_counts(e, 0x7f, 1, IN_RUN(state.count[4]));
-	native_mem(e, 1, 0x8d, X86_RDI, X86_RBX,
-		   -(s32)offsetof(struct dep_interp, slot) - NATIVE_SLOT_BIAS);
+	jit_mem(e, 1, 0x8d, X86_RDI, X86_RBX,
+		-(s32)offsetof(struct dep_interp, slot) - JIT_SLOT_BIAS);
 	emit_mov_imm64(e, X86_RAX, function);
-	native_reg(e, 0, 0xff, 2, X86_RAX);	/* call */
+	jit_reg(e, 0, 0xff, 2, X86_RAX);	/* call */
 	move_counts(e, 0x6f, 0, IN_RUN(state.count[0]));
 	move_counts(e, 0x6f, 1, IN_RUN(state.count[4]));
 	constants(e);
 	emit8(e, 0xc3);
 }
 
-const u8 *dep_native_emit_shared(struct emit *e, struct dep_native_exits *x)
+const u8 *dep_jit_emit_shared(struct emit *e, struct dep_jit_exits *x)
 {
 	const u8 *leave, *enter;
 
 	/* 0 in the table is "none", so this is where records without code come to. */
 	x->record = e->p;
-	native_imm(e, 1, OP_SUB, X86_R13, 4);
+	jit_imm(e, 1, OP_SUB, X86_R13, 4);
 	x->end = e->p;
-	native_reg(e, 0, 0x31, X86_RAX, X86_RAX);
+	jit_reg(e, 0, 0x31, X86_RAX, X86_RAX);
 	leave = e->p;
-	native_mem(e, 1, 0x89, X86_R12, X86_RBX, IN_RUN(value));
-	native_mem(e, 1, 0x89, X86_R13, X86_RBX, IN_RUN(state.control));
+	jit_mem(e, 1, 0x89, X86_R12, X86_RBX, IN_RUN(value));
+	jit_mem(e, 1, 0x89, X86_R13, X86_RBX, IN_RUN(state.control));
 	move_counts(e, 0x7f, 0, IN_RUN(state.count[0]));
 	move_counts(e, 0x7f, 1, IN_RUN(state.count[4]));
 	pop_kept(e);
@@ -80,28 +80,28 @@ const u8 *dep_native_emit_shared(struct emit *e, struct dep_native_exits *x)
 
 	x->middle = leave;
 	x->quiet = e->p;
-	native_mem(e, 0, 0xff, 1, X86_R14, IN_FILTER(quiet));	/* dec */
-	native_branch(e, x->record);
+	jit_mem(e, 0, 0xff, 1, X86_R14, IN_FILTER(quiet));	/* dec */
+	jit_branch(e, x->record);
 
 	x->slow = e->p;
-	native_reg(e, 1, 0x89, X86_RAX, X86_RDX);
+	jit_reg(e, 1, 0x89, X86_RAX, X86_RDX);
 	emit_call(e, (u64)dep_jit_call_interp);
 	x->one = e->p;
-	emit_call(e, (u64)dep_native_one);
+	emit_call(e, (u64)dep_jit_one);
 
 	enter = e->p;
 	push_kept(e);
 	/* lea rbx, [rdi + ..] */
-	native_mem(e, 1, 0x8d, X86_RBX, X86_RDI,
-		   (s32)offsetof(struct dep_interp, slot) + NATIVE_SLOT_BIAS);
-	native_mem(e, 1, 0x8b, X86_R12, X86_RBX, IN_RUN(value));
-	native_mem(e, 1, 0x8b, X86_R13, X86_RBX, IN_RUN(state.control));
-	native_mem(e, 1, 0x8b, X86_R14, X86_RBX, IN_RUN(state.filter));
-	native_mem(e, 1, 0x8b, X86_RBP, X86_RBX, IN_RUN(state.table));
-	native_mem(e, 1, 0x8b, X86_R15, X86_RBX, IN_RUN(state.code));
+	jit_mem(e, 1, 0x8d, X86_RBX, X86_RDI,
+		(s32)offsetof(struct dep_interp, slot) + JIT_SLOT_BIAS);
+	jit_mem(e, 1, 0x8b, X86_R12, X86_RBX, IN_RUN(value));
+	jit_mem(e, 1, 0x8b, X86_R13, X86_RBX, IN_RUN(state.control));
+	jit_mem(e, 1, 0x8b, X86_R14, X86_RBX, IN_RUN(state.filter));
+	jit_mem(e, 1, 0x8b, X86_RBP, X86_RBX, IN_RUN(state.table));
+	jit_mem(e, 1, 0x8b, X86_R15, X86_RBX, IN_RUN(state.code));
 	clear_counts(e, 0);
 	clear_counts(e, 1);
 	constants(e);
-	native_reg(e, 0, 0xff, 4, X86_RSI);	/* jmp */
+	jit_reg(e, 0, 0xff, 4, X86_RSI);	/* jmp */
 	return enter;
 }

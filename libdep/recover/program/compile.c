@@ -10,7 +10,7 @@
 #define NEAR	(1ull << 30)
 
 /* LIKELY_UNUSED: a jump comes before another look, as to the function that is called last. */
-enum blind { SEES, LIKELY_UNUSED, BLIND };
+enum result_use { USED, LIKELY_UNUSED, UNUSED };
 
 /* The instruction at work. */
 struct site {
@@ -19,7 +19,7 @@ struct site {
 	u32 number;
 	u8 ea;			/* bit per operand: its address came from an EA store */
 	u32 vec[2];		/* bytes of index and mask vector that were stored */
-	enum blind blind;	/* locked: does nobody look at what it found? */
+	enum result_use result_unused;	/* locked: does nobody look at what it found? */
 	int kreg;
 	const struct adept_run *begins;	/* that it is the first instruction of, or NULL */
 };
@@ -207,9 +207,9 @@ static void add_store(struct dep_builder *b, struct site *at, const struct adept
 		op = add_op(b, DEP_O_TIMESTAMP, at->pc);
 		op->size = (st->kind == ADEPT_ST_AFTER ? DEP_TK_AFTER : 0) |
 			   (is_cmpxchg(at->in) ? DEP_TK_CMPXCHG : 0) |
-			   (at->blind == BLIND ? DEP_TK_UNUSED : 0) |
+			   (at->result_unused == UNUSED ? DEP_TK_UNUSED : 0) |
 			   (is_fence(at->in) ? DEP_TK_FENCE : 0) |
-			   (at->blind != SEES && is_count(at->in) ? DEP_TK_COUNTS : 0);
+			   (at->result_unused != USED && is_count(at->in) ? DEP_TK_COUNTS : 0);
 		break;
 	default:
 		op = add_op(b, DEP_O_LOAD, at->pc);
@@ -322,15 +322,15 @@ static int add_ref(struct dep_builder *b, struct site *at, u32 i)
 
 static int add_string(struct dep_builder *b, struct site *at, const struct adept_store *post)
 {
-	union dep_unusual *odd = dep_builder_add(b, &b->odd, sizeof(*odd));
+	union dep_unusual *unusual = dep_builder_add(b, &b->unusual, sizeof(*unusual));
 	const struct x86_insn *in = at->in;
 	struct dep_string *s;
 	struct dep_insn *insn;
 	u32 i;
 
-	if (!odd)
+	if (!unusual)
 		return -ENOMEM;
-	s = &odd->string;
+	s = &unusual->string;
 	if (!in->nmem || in->nmem > 2 || !in->mem[0].size)
 		return corrupt(b, at, "a string instruction of an unknown form");
 	s->ptr = post->arg;
@@ -354,21 +354,21 @@ static int add_string(struct dep_builder *b, struct site *at, const struct adept
 		return corrupt(b, at, "the wrong pointer is stored after it");
 	insn = (struct dep_insn *)b->insn.item + b->insn.n - 1;
 	insn->flags |= DEP_I_STRING;
-	insn->string = (u16)(b->odd.n - 1);
-	add_op(b, DEP_O_STRING, at->pc)->imm = (s32)b->odd.n - 1;
+	insn->string = (u16)(b->unusual.n - 1);
+	add_op(b, DEP_O_STRING, at->pc)->imm = (s32)b->unusual.n - 1;
 	return 0;
 }
 
 static int add_gather(struct dep_builder *b, struct site *at, const struct x86_mem *m)
 {
-	union dep_unusual *odd = dep_builder_add(b, &b->odd, sizeof(*odd));
+	union dep_unusual *unusual = dep_builder_add(b, &b->unusual, sizeof(*unusual));
 	const struct x86_insn *in = at->in;
 	struct dep_gather *g;
 	u32 widest;
 
-	if (!odd)
+	if (!unusual)
 		return -ENOMEM;
-	g = &odd->gather;
+	g = &unusual->gather;
 	widest = m->size > in->vsib_elem ? m->size : in->vsib_elem;
 	if ((m->size != 4 && m->size != 8) || (in->vsib_elem != 4 && in->vsib_elem != 8))
 		return corrupt(b, at, "a gather of an unknown form");
@@ -386,21 +386,21 @@ static int add_gather(struct dep_builder *b, struct site *at, const struct x86_m
 	if (at->vec[0] < (u32)g->n * g->index_size ||
 	    (g->mask_size ? at->vec[1] < (u32)g->n * g->mask_size : !at->kreg))
 		return corrupt(b, at, "index or mask of a gather is missing");
-	add_op(b, DEP_O_GATHER, at->pc)->imm = (s32)b->odd.n - 1;
+	add_op(b, DEP_O_GATHER, at->pc)->imm = (s32)b->unusual.n - 1;
 	return 0;
 }
 
 static int add_enter(struct dep_builder *b, struct site *at)
 {
-	union dep_unusual *odd;
+	union dep_unusual *unusual;
 
 	if (~b->known & (X86_BIT(X86_RSP) | X86_BIT(X86_RBP)))
 		return corrupt(b, at, "an address register is unknown");
-	odd = dep_builder_add(b, &b->odd, sizeof(*odd));
-	if (!odd)
+	unusual = dep_builder_add(b, &b->unusual, sizeof(*unusual));
+	if (!unusual)
 		return -ENOMEM;
-	odd->enter = *at->in;
-	add_op(b, DEP_O_ENTER, at->pc)->imm = (s32)b->odd.n - 1;
+	unusual->enter = *at->in;
+	add_op(b, DEP_O_ENTER, at->pc)->imm = (s32)b->unusual.n - 1;
 	return 0;
 }
 
@@ -586,29 +586,29 @@ static void close_blocks(struct dep_builder *b)
  * Is no flag of @in read, nor one of its registers written?  The @size bytes at @code follow
  * it.  Flags are not handed on by calls and returns.
  */
-static enum blind is_result_unused(const struct x86_insn *in, const u8 *code, u32 size)
+static enum result_use is_result_unused(const struct x86_insn *in, const u8 *code, u32 size)
 {
 	u16 left = in->flags_write;
 	struct x86_insn next;
 	int len;
 
 	if (in->gpr_write)
-		return SEES;
+		return USED;
 	while (left) {
 		len = x86_decode(&next, code, size);
 		if (len <= 0)
-			return SEES;
+			return USED;
 		if (next.kind == X86_CALL || next.kind == X86_CALL_IND || next.kind == X86_RET)
-			return BLIND;
+			return UNUSED;
 		if (next.kind == X86_JMP || next.kind == X86_JMP_IND)
 			return LIKELY_UNUSED;
 		if (next.kind != X86_NORMAL || next.flags_read & left)
-			return SEES;
+			return USED;
 		left &= ~next.flags_kill;
 		code += len;
 		size -= (u32)len;
 	}
-	return BLIND;
+	return UNUSED;
 }
 
 int dep_compile(struct dep_builder *b)
@@ -639,7 +639,7 @@ int dep_compile(struct dep_builder *b)
 		at = (struct site){ .in = &in, .pc = pc, .number = i, .begins = at.begins };
 		rebase(b, pc);
 		if (in.attr & X86_A_LOCK)
-			at.blind =
+			at.result_unused =
 				is_result_unused(&in, code + done.code, b->d->code_len - done.code);
 		for (; st < end && st->insn == i && !dep_store_is_post(st); st++)
 			add_store(b, &at, st);

@@ -50,13 +50,13 @@ static size_t lay_out(struct dep_program *p, char *base, const struct dep_builde
 	q.op = place(base, &at, b->op.item, b->op.n * sizeof(*q.op));
 	q.dop = place(base, &at, b->dop.item, b->dop.n * sizeof(*q.dop));
 	q.wide = place(base, &at, b->wide.item, b->wide.n * sizeof(*q.wide));
-	q.odd = place(base, &at, b->odd.item, b->odd.n * sizeof(*q.odd));
+	q.unusual = place(base, &at, b->unusual.item, b->unusual.n * sizeof(*q.unusual));
 	if (p) {
 		p->exit = q.exit;
 		p->op = q.op;
 		p->dop = q.dop;
 		p->wide = q.wide;
-		p->odd = q.odd;
+		p->unusual = q.unusual;
 	}
 	return at;
 }
@@ -178,7 +178,7 @@ static void free_builder(struct dep_builder *b)
 	free(b->store.item);
 	free(b->dop.item);
 	free(b->wide.item);
-	free(b->odd.item);
+	free(b->unusual.item);
 }
 
 static void *block(size_t size)

@@ -47,8 +47,8 @@ enum dep_op_code {
 	DEP_O_LOW8,	/* dst = low byte of src */
 	DEP_O_BITOFF,	/* dst = offset of the word that bit src lies in; size: of the word */
 	DEP_O_DERIVE,	/* size derivations from program->dop[imm] on */
-	DEP_O_STRING,	/* program->odd[imm]; the next value is its pointer afterwards */
-	DEP_O_GATHER,	/* program->odd[imm] */
+	DEP_O_STRING,	/* program->unusual[imm]; the next value is its pointer afterwards */
+	DEP_O_GATHER,	/* program->unusual[imm] */
 	DEP_O_TIMESTAMP,	/* the next value is one, size: DEP_TK_* */
 	/* size: DEP_CL_*, src: where rsp is, which imm changes */
 	DEP_O_CALL,
@@ -59,7 +59,7 @@ enum dep_op_code {
 	 * and DEP_MK_VECTOR where the mask is one
 	 */
 	DEP_O_MASKED,
-	DEP_O_ENTER,	/* references of enter after the first; program->odd[imm] */
+	DEP_O_ENTER,	/* references of enter after the first; program->unusual[imm] */
 };
 
 #define DEP_MK_VECTOR	0x8000u
@@ -90,7 +90,7 @@ struct dep_op {
 	u8 dst, src, src2;	/* enum dep_slot */
 	u8 shift;
 	/* type: enum dep_ref_type; whose: enum dep_code, once the program is coded (filter.c) */
-	u8 addr32 : 1, type : 2, whose : 5;
+	u8 addr32 : 1, type : 2, origin : 5;
 	u16 size;
 	s32 imm;
 	s32 pc;
@@ -134,7 +134,7 @@ struct dep_insn {
 	u16 op_end;		/* of its own operations, those of later stores not among them */
 	u16 known;		/* registers, after it and in front of its later stores */
 	u16 gpr_addr, gpr_write;
-	u16 string;		/* dep_program.odd */
+	u16 string;		/* dep_program.unusual */
 	u8 flags;		/* DEP_I_* */
 };
 
@@ -183,14 +183,14 @@ struct dep_program {
 	struct dep_op *op;
 	struct x86_dop *dop;
 	u64 *wide;
-	union dep_unusual *odd;
+	union dep_unusual *unusual;
 	struct dep_filtered_op *filtered;
 	struct dep_details *_Atomic details;	/* dep_program_details() */
 	u16 nops;
 	u16 max_items;		/* those that dynamic operations add not counted */
 	u16 entry_mask;
 	bool rebased;		/* it has a DEP_O_BASE */
-	u8 coded;		/* dep_op.whose and @filtered are there: filter.c */
+	u8 coded;		/* dep_op.origin and @filtered are there: filter.c */
 };
 
 /** dep_program_make() - compile a fragment whose descriptor was checked */
@@ -260,7 +260,7 @@ struct dep_vector {
 
 struct dep_builder {
 	const struct adept_desc_frag *d;
-	struct dep_vector op, insn, store, dop, wide, odd;
+	struct dep_vector op, insn, store, dop, wide, unusual;
 	u64 first_base, base;	/* of dep_op.pc and .imm */
 	u16 known;
 	u16 words;

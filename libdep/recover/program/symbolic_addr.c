@@ -64,8 +64,8 @@ void dep_symbolic_addrs_follow(struct dep_symbolic_addrs *s, const struct dep_pr
 		derive(s, &p->dop[op->imm], op->size);
 		break;
 	case DEP_O_STRING:
-		set_unknown(s, p->odd[op->imm].string.ptr);
-		set_unknown(s, p->odd[op->imm].string.other);
+		set_unknown(s, p->unusual[op->imm].string.ptr);
+		set_unknown(s, p->unusual[op->imm].string.other);
 		break;
 	default:
 		break;

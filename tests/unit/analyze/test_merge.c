@@ -327,14 +327,15 @@ static u8 code(void *arg, u32 process, u64 pc)
 /* Threads of many segments, which go through a filter one after the other. */
 static void many_segments(unsigned int jobs, struct seen *seen)
 {
-	struct dep_word_set locked, spun;
-	const struct dep_process_filter once = { .code = code, .locked = &locked, .spun = &spun };
+	struct dep_word_set locked, spin_words;
+	const struct dep_process_filter once = {
+		.code = code, .locked = &locked, .spin_words = &spin_words};
 	struct dep_analysis how;
 	struct stream s[3];
 	u32 i, k, n;
 
 	dep_word_set_init(&locked);
-	dep_word_set_init(&spun);
+	dep_word_set_init(&spin_words);
 	seen->scope = &once;
 	for (i = 0; i < 3; i++) {
 		/* it loads again and again without a context in between */
@@ -352,7 +353,7 @@ static void many_segments(unsigned int jobs, struct seen *seen)
 	assert_int_equal(how.gaps, 0);
 	assert_int_equal(how.counts.refs, 3 * 39 * 5);
 	dep_word_set_free(&locked);
-	dep_word_set_free(&spun);
+	dep_word_set_free(&spin_words);
 	seen->scope = NULL;
 }
 
@@ -392,13 +393,14 @@ static u32 count(const struct seen *s, u32 what, u32 *last)
 
 static void load_pages(u64 missing, unsigned int jobs, struct seen *seen)
 {
-	struct dep_word_set locked, spun;
-	const struct dep_process_filter once = { .code = code, .locked = &locked, .spun = &spun };
+	struct dep_word_set locked, spin_words;
+	const struct dep_process_filter once = {
+		.code = code, .locked = &locked, .spin_words = &spin_words};
 	struct stream s[1];
 	u32 i;
 
 	dep_word_set_init(&locked);
-	dep_word_set_init(&spun);
+	dep_word_set_init(&spin_words);
 	memset(seen, 0, sizeof(*seen));
 	seen->scope = &once;
 	begin_with(&s[0], 1, X86_BIT(X86_RSP));
@@ -414,7 +416,7 @@ static void load_pages(u64 missing, unsigned int jobs, struct seen *seen)
 	call(&s[0], 1, 10, 14);
 	show(s, 1, missing, jobs, seen);
 	dep_word_set_free(&locked);
-	dep_word_set_free(&spun);
+	dep_word_set_free(&spin_words);
 }
 
 /* What was put off is told once, at the end of the turn; but in front of what is missing. */

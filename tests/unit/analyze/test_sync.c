@@ -169,7 +169,7 @@ static void access_by(struct sync_thread *t, enum dep_code code)
 	item(t, &(struct dep_item){
 		.kind = DEP_ITEM_REF,
 		.ref = { .pc = 0x3000, .addr = 0x70000 + t->serial * 64, .size = 4,
-			 .type = DEP_READ, .whose = code + 1 },
+			 .type = DEP_READ, .origin = code + 1 },
 	});
 }
 

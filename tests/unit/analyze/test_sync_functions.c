@@ -62,7 +62,7 @@ static void heap(void **state)
 }
 
 /* Functions are the library's. */
-static enum dep_code whose(void *arg, uint32_t process, uint64_t pc)
+static enum dep_code origin(void *arg, uint32_t process, uint64_t pc)
 {
 	(void)arg;
 	(void)process;
@@ -109,7 +109,7 @@ static void inside(void **state)
 	end(&t, 1);
 	/* the program's code shows that, too */
 	begin(&t);
-	t.options.code = whose;
+	t.options.code = origin;
 	enter(t.first, DEP_F_MALLOC, 0x8000, 16, 0);
 	access_it(t.first, LOCK, DEP_WRITE);
 	access_it(t.second, LOCK, DEP_WRITE);
@@ -339,7 +339,7 @@ static void waits(void **state)
 static void rounds(void **state)
 {
 	const struct adept_ev_syscall sleep = { .nr = SYS_nanosleep };
-	union joined_room put_off = { .j = { .pc = 0x1000, .whose = 1 + DEP_CODE_PROGRAM,
+	union joined_room put_off = { .j = { .pc = 0x1000, .origin = 1 + DEP_CODE_PROGRAM,
 					     .nwords = 1 } };
 	struct two t;
 	u32 i, other;
@@ -359,9 +359,9 @@ static void rounds(void **state)
 			});
 			call(t.first, &sleep);
 		}
-		assert_int_equal(dep_word_set_has(&t.first->process->scope->spun, BLOCK, 4),
+		assert_int_equal(dep_word_set_has(&t.first->process->scope->spin_words, BLOCK, 4),
 				 !other);
-		assert_false(dep_word_set_has(&t.first->process->scope->spun, LOCK, 4));
+		assert_false(dep_word_set_has(&t.first->process->scope->spin_words, LOCK, 4));
 		finish(&t);
 	}
 }

@@ -98,7 +98,7 @@ static void grow_by(size_t log_step, size_t seg_step, size_t log_end, size_t seg
 	}
 	if (log_end == SIZE_MAX)
 		copy_part(dir, copy, "manifest.json", SIZE_MAX);
-	assert_int_equal(dep_store_settle(s), 0);
+	assert_int_equal(dep_store_finish_tail(s), 0);
 	assert_int_equal(dep_store_open(&whole, copy), 0);
 	same_store(s, whole);
 	dep_store_close(whole);

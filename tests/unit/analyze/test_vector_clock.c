@@ -61,7 +61,7 @@ static void acquire(u64 *now)
 	ret = race_clock_join(&mem, &mine, &other, rewound ? NULL : &history, version + 1);
 	assert_int_equal(ret, 1);
 	version++;
-	assert_int_equal(race_history_settle(&mem, &history, version, mine.vec, before, rewound),
+	assert_int_equal(race_history_flush(&mem, &history, version, mine.vec, before, rewound),
 			 0);
 	for (i = 0; i < nthreads; i++) {
 		if (now[i] < model[i])

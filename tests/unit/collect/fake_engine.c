@@ -42,9 +42,9 @@ static u32 serial(struct dep_session *s)
 
 void fake_ring_doorbell(struct dep_session *s)
 {
-	__atomic_fetch_add(&s->map->doorbell, 1, __ATOMIC_SEQ_CST);
+	__atomic_fetch_add(&s->map->wakeup, 1, __ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&s->map->collector_waits, __ATOMIC_SEQ_CST))
-		futex(&s->map->doorbell, FUTEX_WAKE, 1);
+		futex(&s->map->wakeup, FUTEX_WAKE, 1);
 }
 
 int fake_process_begin(struct fake_process *p, struct dep_session *s, u32 parent)

@@ -189,8 +189,8 @@ static int leave_out(void *arg)
 	for (i = 0; i < f->c->nused && !f->shared[0]; i++) {
 		if (!f->c->threads[f->c->used[i]].open)
 			continue;
-		f->c->threads[f->c->used[i]].blind_chunks = 3;
-		f->c->threads[f->c->used[i]].blind_bytes = 4321;
+		f->c->threads[f->c->used[i]].unreadable_chunks = 3;
+		f->c->threads[f->c->used[i]].unreadable_bytes = 4321;
 		__atomic_store_n(&f->shared[0], 1, __ATOMIC_SEQ_CST);
 	}
 	return 0;

@@ -279,8 +279,8 @@ static void test_blind(void **state)
 	/* All are given back, one note is enough. */
 	assert_int_equal(ngiven, 4);
 	assert_int_equal(nnotes, 1);
-	assert_int_equal(thread.blind_chunks, 2);
-	assert_int_equal(thread.blind_bytes, 2000);
+	assert_int_equal(thread.unreadable_chunks, 2);
+	assert_int_equal(thread.unreadable_bytes, 2000);
 	assert_int_equal(put[0].dropped_chunks, 0);
 	assert_int_equal(put[1].dropped_chunks, 5 + 1 + 2);
 	assert_int_equal(put[1].dropped_bytes, 500 + 10 + 2000);
@@ -290,7 +290,7 @@ static void test_blind(void **state)
 	dep_module_chunks_tally(&c, 0);
 	assert_int_equal(thread.dropped_chunks, 6);
 	assert_int_equal(thread.dropped_bytes, 510);
-	assert_int_equal(thread.blind_bytes, 2000);
+	assert_int_equal(thread.unreadable_bytes, 2000);
 }
 
 /* What is not described yet may be; but not when nothing more can come. */
@@ -311,7 +311,7 @@ static void test_later(void **state)
 	assert_true(take());
 	assert_int_equal(nput, 1);
 	assert_int_equal(put[0].seq, 1);
-	assert_int_equal(thread.blind_chunks, 1);
+	assert_int_equal(thread.unreadable_chunks, 1);
 	assert_int_equal(ngiven, 2);
 }
 
@@ -345,7 +345,7 @@ static void test_not_told(void **state)
 	assert_true(take());
 	assert_int_equal(nput, 1);
 	assert_int_equal(put[0].tail.frag, 0);
-	assert_int_equal(thread.blind_chunks, 1);
+	assert_int_equal(thread.unreadable_chunks, 1);
 	assert_int_equal(ngiven, 2);
 }
 
@@ -384,8 +384,8 @@ static void test_blind_end(void **state)
 	assert_true(dep_module_chunks_finish(&c, 0, false));
 	take();
 	assert_int_equal(nput, 0);
-	assert_int_equal(thread.blind_chunks, 1);
-	assert_int_equal(thread.blind_bytes, 0);
+	assert_int_equal(thread.unreadable_chunks, 1);
+	assert_int_equal(thread.unreadable_bytes, 0);
 	assert_int_equal(ngiven, 1);
 	assert_int_equal(nnotes, 1);
 }
@@ -397,7 +397,7 @@ static void test_blind_living(void **state)
 	writes(3, known_id);
 	assert_true(dep_module_chunks_finish(&c, 0, true));
 	assert_int_equal(nput, 0);
-	assert_int_equal(thread.blind_chunks, 1);
+	assert_int_equal(thread.unreadable_chunks, 1);
 	assert_int_equal(ngiven, 0);
 	assert_int_equal(nnotes, 1);
 }

@@ -17,7 +17,7 @@
 #include "libdep/collect/owner.h"
 
 #define COLLECTOR	offsetof(struct adept_session, collector)
-#define KEEPER		offsetof(struct adept_session, keeper)
+#define KEEPER		offsetof(struct adept_session, holder)
 #define MANY		1000
 
 static struct adept_session *page[MANY];
@@ -102,7 +102,7 @@ static void test_killed(void **state)
 	collector = start_owner(1, COLLECTOR, -1);
 	keeper = start_owner(1, KEEPER, -1);
 	assert_int_equal(page[0]->collector, collector);
-	assert_int_equal(page[0]->keeper, keeper);
+	assert_int_equal(page[0]->holder, keeper);
 	assert_false(adept_session_lost(page[0]));
 	kill_owner(collector);
 	assert_true(adept_owner_died(&page[0]->collector));

@@ -24,7 +24,7 @@ static void info(void *arg, struct depd_info *out)
 		.stored_bytes = 1 << 20, .stage_ns = { 1, 2000000000, 3 },
 		.stage_chunks = { 10, 9, 8 }, .queue_jobs = 1, .workers = 2,
 		.workers_busy = 1, .loss.dropped_bytes = 4096, .loss.dropped_chunks = 1,
-		.policy_trouble = "line 3: no such thing", .rules = 1, .policy_matches = 4,
+		.policy_error = "line 3: no such thing", .rules = 1, .policy_matches = 4,
 	};
 	for (i = 0; i < f->nsessions; i++)
 		if (f->session[i].state != SESSION_ENDED)

@@ -76,10 +76,10 @@ static void test_amounts(void **state)
 	assert_int_equal(account_get(u, ACCOUNT_INSTANCES, 1), 0);
 	assert_int_equal(account_left(u, ACCOUNT_SESSIONS), ACCOUNT_SESSIONS_MAX);
 	/* One user never has all that the front can hold. */
-	assert_int_equal(account_get(u, ACCOUNT_HELD, ACCOUNT_HELD_MAX), 0);
-	assert_int_equal(account_get(u, ACCOUNT_HELD, 1), -EUSERS);
-	account_put(u, ACCOUNT_HELD, ACCOUNT_HELD_MAX);
-	assert_int_equal(account_left(u, ACCOUNT_HELD), ACCOUNT_HELD_MAX);
+	assert_int_equal(account_get(u, ACCOUNT_USED, ACCOUNT_USED_MAX), 0);
+	assert_int_equal(account_get(u, ACCOUNT_USED, 1), -EUSERS);
+	account_put(u, ACCOUNT_USED, ACCOUNT_USED_MAX);
+	assert_int_equal(account_left(u, ACCOUNT_USED), ACCOUNT_USED_MAX);
 	/* What a hostile instance reports leaves nothing, and does not wrap. */
 	account_report(u, ACCOUNT_SESSIONS, 0, 1000);
 	assert_int_equal(account_left(u, ACCOUNT_SESSIONS), 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What is kept outlives who put it; the keeper's limits and end; what systemd is told. */
+/* What is kept outlives who put it; the holder's limits and end; what systemd is told. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -88,8 +88,8 @@ static void free_kept(struct fdstore_entry *kept, size_t n)
 	free(kept);
 }
 
-/* This process adopts keepers: the only child's pid; 0: there is none. */
-static pid_t keeper(void)
+/* This process adopts holder: the only child's pid; 0: there is none. */
+static pid_t holder(void)
 {
 	char path[64], line[256] = "";
 	FILE *f;
@@ -145,7 +145,7 @@ static int teardown(void **state)
 
 	(void)state;
 	/* What still holds something. */
-	while ((pid = keeper())) {
+	while ((pid = holder())) {
 		kill(pid, SIGKILL);
 		waitpid(pid, NULL, 0);
 	}
@@ -197,7 +197,7 @@ static void a_process_of_its_own(void **state)
 {
 	struct fdstore *k = open_empty();
 	char path[64], text[64] = "";
-	pid_t pid = keeper();
+	pid_t pid = holder();
 	unsigned int fds = 0;
 	struct dirent *e;
 	DIR *d;
@@ -208,13 +208,13 @@ static void a_process_of_its_own(void **state)
 	fd = open(path, O_RDONLY);
 	assert_true(read(fd, text, sizeof(text) - 1) > 0);
 	close(fd);
-	assert_string_equal(text, "depd-keeper\n");
+	assert_string_equal(text, "depd-holder\n");
 	/* pidof compares the first argument. */
 	snprintf(path, sizeof(path), "/proc/%d/cmdline", pid);
 	fd = open(path, O_RDONLY);
 	assert_true(read(fd, text, sizeof(text) - 1) > 0);
 	close(fd);
-	assert_string_equal(text, "depd-keeper");
+	assert_string_equal(text, "depd-holder");
 	snprintf(path, sizeof(path), "/proc/%d/cwd", pid);
 	assert_int_equal(readlink(path, text, sizeof(text)), 1);
 	assert_int_not_equal(getsid(pid), getsid(0));
@@ -244,7 +244,7 @@ static void names(void **state)
 	(void)state;
 	for (i = 0; i < sizeof(bad) / sizeof(*bad); i++)
 		assert_int_equal(fdstore_put(k, bad[i], 0), -EINVAL);
-	/* The keeper does not believe that depd has looked. */
+	/* The holder does not believe that depd has looked. */
 	assert_int_equal(holder_send(keep_fd(k), &m, 0), 0);
 	assert_int_equal(holder_receive(keep_fd(k), &m, &fd), 0);
 	assert_int_equal(m.result, -EINVAL);
@@ -391,7 +391,7 @@ static void many_fds(void)
 
 static void reads_nothing(void)
 {
-	struct holder_msg m = { .op = HOLDER_TAKE };
+	struct holder_msg m = { .op = HOLDER_FETCH };
 	int i, fd = raw_connect();
 
 	for (i = 0; i < 2000 && !holder_send(fd, &m, -1); i++)
@@ -406,7 +406,7 @@ static void unknown_requests(void)
 	holder_send(fd, &m, 0);
 	assert_int_equal(holder_receive(fd, &m, &none), 0);
 	assert_int_equal(m.result, -EPROTO);
-	m = (struct holder_msg){ .op = HOLDER_TAKE, .arg = ~0u };
+	m = (struct holder_msg){ .op = HOLDER_FETCH, .arg = ~0u };
 	holder_send(fd, &m, -1);
 	assert_int_equal(holder_receive(fd, &m, &none), 0);
 	assert_int_equal(m.result, -ENOENT);
@@ -466,7 +466,7 @@ static void clients_that_die(void **state)
 	(void)state;
 	k = open_empty();
 	put(k, "a", "text");
-	pid = keeper();
+	pid = holder();
 	fdstore_close(k);
 	for (i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
 		killed(bad[i]);
@@ -481,7 +481,7 @@ static void clients_that_die(void **state)
 	assert_int_equal(n, 2);
 	assert_text(kept[1].fd, "words");
 	free_kept(kept, n);
-	assert_int_equal(keeper(), pid);
+	assert_int_equal(holder(), pid);
 	fdstore_close(k);
 }
 
@@ -520,7 +520,7 @@ static void holder_dies(void **state)
 	put(k, "a", "");
 	assert_int_equal(poll(&p, 1, 0), 0);
 	assert_false(fdstore_lost(k));
-	kill(keeper(), SIGKILL);
+	kill(holder(), SIGKILL);
 	assert_true(holder_ends(2000));
 	assert_int_equal(poll(&p, 1, 0), 1);
 	assert_true(fdstore_lost(k));
@@ -541,14 +541,14 @@ static void holder_hangs(void **state)
 	struct fdstore *k = open_empty();
 
 	(void)state;
-	kill(keeper(), SIGSTOP);
+	kill(holder(), SIGSTOP);
 	assert_int_equal(fdstore_put(k, "a", 0), -ETIMEDOUT);
 	assert_int_equal(fdstore_put(k, "a", 0), -EPIPE);
 	assert_true(fdstore_lost(k));
 	assert_int_not_equal(fdstore_retry(k, dir, why, sizeof(why)), 0);
 	assert_string_not_equal(why, "");
 	assert_true(fdstore_lost(k));
-	kill(keeper(), SIGCONT);
+	kill(holder(), SIGCONT);
 	/* It had the first of these, and has done it now. */
 	assert_int_equal(fdstore_retry(k, dir, why, sizeof(why)), 0);
 	assert_int_equal(fdstore_put(k, "a", 0), -EEXIST);
@@ -614,7 +614,7 @@ static void systemd_store(void **state)
 	close(sock);
 	assert_true(fdstore_put(k, "session-2", 0) < 0);
 	fdstore_close(k);
-	/* started by a service, and not one: a keeper */
+	/* started by a service, and not one: a holder */
 	setenv("SYSTEMD_EXEC_PID", "1", 1);
 	k = open_empty();
 	assert_true(keep_fd(k) >= 0);

@@ -44,7 +44,7 @@ struct pair {
 
 static void pair_free(struct pair *p)
 {
-	loop_unwatch(loop, &p->w);
+	loop_remove(loop, &p->w);
 	close(p->mine);
 	close(p->other);
 	free(p);
@@ -255,8 +255,8 @@ static void test_bad_descriptor(void **state)
 	assert_int_equal(loop_watch_add(loop, &p.w, 1000000, POLLIN), 0);
 	assert_int_equal(loop_run(loop), 0);
 	assert_int_equal(p.revents, POLLNVAL);
-	loop_unwatch(loop, &p.w);
-	loop_unwatch(loop, &p.w);
+	loop_remove(loop, &p.w);
+	loop_remove(loop, &p.w);
 	assert_int_equal(loop_watch_change(loop, &p.w, POLLIN), -ENOENT);
 }
 
@@ -272,7 +272,7 @@ static void test_error(void **state)
 	assert_int_equal(loop_watch_add(loop, &p.w, fd[1], 0), 0);
 	assert_int_equal(loop_run(loop), 0);
 	assert_true(p.revents & POLLERR);
-	loop_unwatch(loop, &p.w);
+	loop_remove(loop, &p.w);
 	close(fd[1]);
 }
 
@@ -373,7 +373,7 @@ static void test_closed_is_seen(void **state)
 	(void)state;
 	/* Polling holds the file: its peer sees the end as soon as the loop runs. */
 	run_ms(2);
-	loop_unwatch(loop, &p->w);
+	loop_remove(loop, &p->w);
 	close(p->mine);
 	run_ms(2);
 	assert_int_equal(read(p->other, &c, 1), 0);
@@ -566,8 +566,8 @@ static void test_denied(void **state)
 		_exit(denied());
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
-	assert_non_null(strstr(loop_trouble(-EPERM), "io_uring_disabled"));
-	assert_non_null(strstr(loop_trouble(-ENOSYS), "5.11"));
+	assert_non_null(strstr(loop_error(-EPERM), "io_uring_disabled"));
+	assert_non_null(strstr(loop_error(-ENOSYS), "5.11"));
 }
 
 static void test_refused(void **state)
@@ -584,7 +584,7 @@ static void test_refused(void **state)
 	ret = loop_create(&l);
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
 	assert_int_equal(ret, -EMFILE);
-	assert_non_null(strstr(loop_trouble(ret), "open files"));
+	assert_non_null(strstr(loop_error(ret), "open files"));
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

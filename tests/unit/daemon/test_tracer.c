@@ -141,7 +141,7 @@ static pid_t serve(void)
 
 	if (!pid) {
 		close(ours.sock);
-		tracer_serve(theirs.sock);
+		tracer_loop(theirs.sock);
 		_exit(0);
 	}
 	close(theirs.sock);

@@ -19,9 +19,9 @@
 #include <unistd.h>
 
 #include "test_inject.h"
-#include "tests/programs/dummy_blob.h"
+#include "tests/programs/dummy_image.h"
 
-struct dep_native native;
+struct dep_caller_state native;
 struct dep_target target;
 struct dep_why why;
 
@@ -94,7 +94,7 @@ void remove_engine(char *out, const struct adept_boot *b)
 		next = strchrnul(line, '\n');
 		next += *next == '\n';
 		if (sscanf(line, "%lx-%lx ", &a, &e) == 2 &&
-		    (within(a, b->blob, b->blob_size) || within(a, b->low, b->low_size) ||
+		    (within(a, b->image, b->image_size) || within(a, b->low, b->low_size) ||
 		     within(a, b->heap, b->heap_size) ||
 		     within(a, b->session, target.layout.file_size) ||
 		     within(a, b->arena[0], b->arena_size[0]) ||
@@ -415,7 +415,7 @@ int main(void)
 	char command[PATH_MAX];
 	int failed;
 
-	if (dep_native_save(&native) || !mkdtemp(dir))
+	if (dep_caller_state_save(&native) || !mkdtemp(dir))
 		return 1;
 	make_session();
 	failed = cmocka_run_group_tests_name("launch", tests, NULL, NULL);
@@ -424,6 +424,6 @@ int main(void)
 	snprintf(command, sizeof(command), "rm -r %s", dir);
 	if (system(command))
 		return 1;
-	dep_native_free(&native);
+	dep_caller_state_free(&native);
 	return failed;
 }

@@ -17,7 +17,7 @@
 
 #define OUTPUT_MAX 65536
 
-extern struct dep_native native;
+extern struct dep_caller_state native;
 extern struct dep_target target;
 extern struct dep_why why;
 

@@ -34,7 +34,7 @@ static inline bool next_run(const struct dep_page_accesses *j, u32 *at, struct d
 		from = *at % DEP_ACCESS_PAGE_SIZE;
 		if (!is_joined(j, from, write))
 			continue;
-		*r = (struct dep_ref){ .pc = j->pc, .addr = j->addr + from, .whose = j->whose,
+		*r = (struct dep_ref){ .pc = j->pc, .addr = j->addr + from, .origin = j->origin,
 				       .type = write ? DEP_WRITE : DEP_READ };
 		for (; from < DEP_ACCESS_PAGE_SIZE && is_joined(j, from, write); from++, ++*at)
 			r->size++;

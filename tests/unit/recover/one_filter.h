@@ -20,7 +20,7 @@ static inline u8 code_by_pc(void *arg, u32 process, u64 pc)
 }
 
 struct one {
-	struct dep_word_set locked, spun, wanted;
+	struct dep_word_set locked, spin_words, wanted;
 	struct dep_atomic_counters counters;
 	struct dep_process_filter scope;
 	struct dep_filter s;
@@ -29,11 +29,11 @@ struct one {
 static inline void begin_one(struct one *o, bool wanted)
 {
 	dep_word_set_init(&o->locked);
-	dep_word_set_init(&o->spun);
+	dep_word_set_init(&o->spin_words);
 	dep_word_set_init(&o->wanted);
 	memset(&o->counters, 0, sizeof(o->counters));
 	o->scope = (struct dep_process_filter){
-		.code = code_by_pc, .locked = &o->locked, .spun = &o->spun,
+		.code = code_by_pc, .locked = &o->locked, .spin_words = &o->spin_words,
 		.counters = &o->counters,
 		.wanted = wanted ? &o->wanted : NULL, .singly = true,
 	};
@@ -44,7 +44,7 @@ static inline void end_one(struct one *o)
 {
 	dep_filter_free(&o->s);
 	dep_word_set_free(&o->locked);
-	dep_word_set_free(&o->spun);
+	dep_word_set_free(&o->spin_words);
 	dep_word_set_free(&o->wanted);
 }
 

@@ -644,11 +644,11 @@ static void waiting(void **unused)
 		shows(&o, me, WORD, 4, DEP_READ);
 		shows(&o, me, BASE + i * 8, 4, DEP_WRITE);
 	}
-	assert_int_equal(o.spun.words, 0);
+	assert_int_equal(o.spin_words.words, 0);
 	for (i = 0; i < 40; i++)
 		shows(&o, me, WORD, 4, DEP_READ);
-	assert_int_equal(o.spun.words, 1);
-	assert_true(dep_word_set_has(&o.spun, WORD, 4));
+	assert_int_equal(o.spin_words.words, 1);
+	assert_true(dep_word_set_has(&o.spin_words, WORD, 4));
 	end_one(&o);
 }
 

@@ -204,7 +204,7 @@ static void lock_some(struct one *o, const struct dep_segment_items *l, u32 in)
 			dep_word_set_add(&o->locked, l->item[i].ref.addr, 4);
 }
 
-#define TIMES	(2 * DEP_NATIVE_RUNS + 8)
+#define TIMES	(2 * DEP_JIT_RUNS + 8)
 
 /* Often, so that there is machine code; every other time it is not used. */
 static void compare_often(struct dep_store *store, const struct dep_segment *seg, struct one *o,
@@ -232,12 +232,12 @@ static void compare_often(struct dep_store *store, const struct dep_segment *seg
 
 static u32 count_native(struct dep_store *store)
 {
-	const struct dep_native *native = dep_native_of(store);
+	const struct dep_jit *jit = dep_jit_of(store);
 	u32 id, n = 0;
 
-	assert_non_null(native);
+	assert_non_null(jit);
 	for (id = 0; id < 1 << 16; id++)
-		n += dep_native_has(native, id);
+		n += dep_jit_has(jit, id);
 	return n;
 }
 
@@ -485,7 +485,7 @@ static void space_again(void **unused)
 	static const u32 wants[] = {
 		DEP_WANT_REFS, DEP_WANT_REFS | DEP_WANT_FUNCTIONS, DEP_WANT_FUNCTIONS,
 	};
-	struct dep_load_space *space = dep_load_space_new();
+	struct dep_load_buffers *space = dep_load_buffers_new();
 	struct dep_segment_items *own, *l;
 	const struct dep_segment *seg;
 	struct dep_store *store;
@@ -511,7 +511,7 @@ static void space_again(void **unused)
 			dep_loaded_free(l);
 		}
 	}
-	dep_load_space_free(space);
+	dep_load_buffers_free(space);
 	dep_store_close(store);
 	scratch_remove(dir);
 	stream_free(&s);

@@ -135,7 +135,7 @@ static void end(struct made *m, u32 nops)
 struct bench {
 	struct dep_store store;
 	struct dep_process_filter scope;
-	struct dep_word_set locked, spun;
+	struct dep_word_set locked, spin_words;
 	struct dep_filter filter;
 	struct dep_interp r;
 	u64 values[OPS * VALUES];
@@ -155,14 +155,14 @@ static void set_up(struct bench *b, const bool *plain)
 
 	memset(b, 0, sizeof(*b));
 	dep_word_set_init(&b->locked);
-	dep_word_set_init(&b->spun);
+	dep_word_set_init(&b->spin_words);
 	b->scope = (struct dep_process_filter){
-		.code = the_programs, .locked = &b->locked, .spun = &b->spun,
+		.code = the_programs, .locked = &b->locked, .spin_words = &b->spin_words,
 	};
 	assert_int_equal(dep_filter_init(&b->filter, &b->scope, 1), 0);
 	b->r.filter = &b->filter;
-	b->r.native = *plain ? dep_jit_lookup(&b->store) : dep_native_of(&b->store);
-	assert_non_null(b->r.native);
+	b->r.jit = *plain ? dep_jit_lookup(&b->store) : dep_jit_of(&b->store);
+	assert_non_null(b->r.jit);
 	b->r.known = 0xffff;
 	for (i = 0; i < OPS * VALUES; i++)
 		b->values[i] = value();
@@ -170,21 +170,21 @@ static void set_up(struct bench *b, const bool *plain)
 
 static void tear_down(struct bench *b)
 {
-	b->store.native_free(b->store.native);
+	b->store.jit_free(b->store.jit);
 	dep_filter_free(&b->filter);
 	dep_word_set_free(&b->locked);
-	dep_word_set_free(&b->spun);
+	dep_word_set_free(&b->spin_words);
 }
 
 static bool compile(struct bench *b, struct made *m)
 {
 	u32 i;
 
-	for (i = 0; i < DEP_NATIVE_RUNS; i++) {
-		assert_false(dep_native_has(b->r.native, m->d.first_exit));
-		dep_native_ran(b->r.native, &m->p, &m->x);
+	for (i = 0; i < DEP_JIT_RUNS; i++) {
+		assert_false(dep_jit_has(b->r.jit, m->d.first_exit));
+		dep_jit_ran(b->r.jit, &m->p, &m->x);
 	}
-	return dep_native_has(b->r.native, m->d.first_exit);
+	return dep_jit_has(b->r.jit, m->d.first_exit);
 }
 
 /* @n records of it; returns what is left of the last one. */
@@ -197,7 +197,7 @@ static u32 run(struct bench *b, const struct made *m, u32 n)
 		control[i] = m->d.first_exit;
 	b->r.value = b->values;
 	memset(&b->r.counts, 0, sizeof(b->r.counts));
-	return dep_native_run(&b->r, &at, control + n, b->values + OPS * VALUES);
+	return dep_jit_run(&b->r, &at, control + n, b->values + OPS * VALUES);
 }
 
 /* Machine code puts the values of vectors where their differences were. */
@@ -251,8 +251,8 @@ static void same_as_interpreted(void **plain)
 		assert_int_equal(b.r.counts.values_used, m.x.words);
 		memcpy(native, b.r.slot, sizeof(native));
 		kreg = b.r.kreg;
-		done = left ? dep_native_op(left) : nops;
-		words = left ? dep_native_words(left) : m.x.words;
+		done = left ? dep_jit_op(left) : nops;
+		words = left ? dep_jit_words(left) : m.x.words;
 		whole += !left;
 		/* The same by the interpreter, as far as it went. */
 		memcpy(b.r.slot, from, sizeof(from));
@@ -311,10 +311,10 @@ static void references(void **plain)
 	/* Nothing has been seen: the first two are one. */
 	left = run(&b, &m, 3);
 	assert_int_equal(b.r.state.ran, 1);
-	assert_int_equal(dep_native_op(left), 0);
+	assert_int_equal(dep_jit_op(left), 0);
 	note(&b, at, 12, true);
 	left = run(&b, &m, 3);
-	assert_int_equal(dep_native_op(left), 2);
+	assert_int_equal(dep_jit_op(left), 2);
 	note(&b, at + 0x1000, 8, false);
 	assert_int_equal(run(&b, &m, 3), 0);
 	assert_int_equal(b.r.state.ran, 3);
@@ -323,10 +323,10 @@ static void references(void **plain)
 	b.r.slot[X86_RDI] = at + 0x100;
 	note(&b, at + 0x100, 12, false);
 	note(&b, at + 0x1100, 8, false);
-	assert_int_equal(dep_native_op(run(&b, &m, 3)), 0);
+	assert_int_equal(dep_jit_op(run(&b, &m, 3)), 0);
 	b.r.slot[X86_RDI] = at + 12;
 	note(&b, at, 0x2000, true);
-	assert_int_equal(dep_native_op(run(&b, &m, 3)), 0);
+	assert_int_equal(dep_jit_op(run(&b, &m, 3)), 0);
 	/* What may be told later does not stop it. */
 	b.filter.singly = DEP_FILTER_SINGLY;
 	b.r.slot[X86_RDI] = at + 0x10000;
@@ -338,11 +338,11 @@ static void references(void **plain)
 	/* nor is that which orders */
 	dep_word_set_add(&b.locked, at + 0x20000, 4);
 	b.r.slot[X86_RDI] = at + 0x20000;
-	assert_int_equal(dep_native_op(run(&b, &m, 2)), 0);
+	assert_int_equal(dep_jit_op(run(&b, &m, 2)), 0);
 	/* In a new turn nothing has been seen. */
 	dep_filter_new_interval(&b.filter);
 	b.r.slot[X86_RDI] = at;
-	assert_int_equal(dep_native_op(run(&b, &m, 3)), 0);
+	assert_int_equal(dep_jit_op(run(&b, &m, 3)), 0);
 	tear_down(&b);
 }
 
@@ -370,7 +370,7 @@ static void ends(void **plain)
 	assert_true(compile(&b, &other));
 	/* There is none of the third one. */
 	b.r.value = b.values;
-	assert_int_equal(dep_native_run(&b.r, &at, control + 4, b.values + 4), 0);
+	assert_int_equal(dep_jit_run(&b.r, &at, control + 4, b.values + 4), 0);
 	assert_int_equal(b.r.state.ran, 2);
 	assert_ptr_equal(at, control + 2);
 	assert_ptr_equal(b.r.value, b.values + 2);
@@ -378,13 +378,13 @@ static void ends(void **plain)
 	/* values, or registers, are missing */
 	at = control;
 	b.r.value = b.values;
-	assert_int_equal(dep_native_run(&b.r, &at, control + 4, b.values + 1), 0);
+	assert_int_equal(dep_jit_run(&b.r, &at, control + 4, b.values + 1), 0);
 	assert_int_equal(b.r.state.ran, 1);
 	assert_ptr_equal(at, control + 1);
 	at = control + 1;
 	b.r.known = (u16)~X86_BIT(X86_RCX);
 	b.r.value = b.values;
-	assert_int_equal(dep_native_run(&b.r, &at, control + 4, b.values + 4), 0);
+	assert_int_equal(dep_jit_run(&b.r, &at, control + 4, b.values + 4), 0);
 	assert_int_equal(b.r.state.ran, 0);
 	assert_ptr_equal(at, control + 1);
 	tear_down(&b);

@@ -49,7 +49,7 @@ static const struct argp argp = {
 #define REPLACE "`make modules modules_install' where depctl was built, `rmmod adept' and " \
 		"`modprobe adept' replace it"
 
-const char *module_trouble(int err)
+const char *module_error(int err)
 {
 	switch (err) {
 	case -ENOENT:
@@ -195,7 +195,7 @@ int cmd_module(int argc, char **argv)
 	parse_args(&argp, argc, argv, 0, &m);
 	dev = dep_module_device();
 	if (dev < 0) {
-		warn("/dev/adept cannot be used: %s", module_trouble(dev));
+		warn("/dev/adept cannot be used: %s", module_error(dev));
 		return EXIT_FAILURE;
 	}
 	out_begin(&m.out);

@@ -44,7 +44,7 @@ void races_summary_init(struct races_summary *s, struct dep_store *store,
 	*s = (struct races_summary){
 		.references = found->references, .gaps = found->gaps,
 		.disorder = found->disorder, .unsettled = found->unsettled,
-		.crowded = found->crowded, .unpredicted = found->unpredicted,
+		.too_many_threads = found->too_many_threads, .unpredicted = found->unpredicted,
 		.loss = *dep_store_loss(store),
 		.empty = count_empty(store), .one_clock = dep_store_meta(store)->tsc_trusted,
 	};
@@ -69,7 +69,7 @@ void races_reasons(struct races_reasons *r, const struct races_summary *s)
 	add(r, s->disorder, "time a clock ran backwards", "times a clock ran backwards");
 	add(r, s->unsettled, "word was known to be atomic too late",
 	    "words were known to be atomic too late");
-	add(r, s->crowded, "process, or group of them, had too many threads",
+	add(r, s->too_many_threads, "process, or group of them, had too many threads",
 	    "processes, or groups of them, had too many threads");
 	add(r, s->unpredicted, "process was predicted in part only",
 	    "processes were predicted in part only");

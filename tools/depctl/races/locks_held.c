@@ -27,7 +27,7 @@ int race_held_name(struct race_view *v, struct dep_symbols *symbols, int side)
 {
 	const struct dep_race_access *a = &v->race->access[side];
 	struct race_held *h = &v->held[side];
-	const struct dep_held *l = a->held;
+	const struct dep_held_lock *l = a->held;
 	size_t i, n = a->nheld + 1;
 	void *more;
 	int err = 0;
@@ -59,7 +59,7 @@ void race_held_free(struct race_held *h)
 	free(h->lock);
 }
 
-static const char *kind_name(const struct dep_held *l)
+static const char *kind_name(const struct dep_held_lock *l)
 {
 	return l->kind == DEP_LOCK_MUTEX ? "mutex" :
 	       l->kind == DEP_LOCK_SPIN ? "spin lock" : "read-write lock";
@@ -67,8 +67,8 @@ static const char *kind_name(const struct dep_held *l)
 
 static const char *unknown(const struct dep_race_access *a)
 {
-	return a->held_missing & DEP_HELD_UNSEEN ? "calls of lock functions were not seen" :
-	       a->held_missing & DEP_HELD_LOST ? "part of what the thread did is missing" : NULL;
+	return a->held_missing & DEP_LOCK_UNSEEN ? "calls of lock functions were not seen" :
+	       a->held_missing & DEP_LOCK_LOST ? "part of what the thread did is missing" : NULL;
 }
 
 /* ---- text ---- */
@@ -103,7 +103,7 @@ void race_text_place(struct out *o, const struct dep_place *p)
 	}
 }
 
-static void text_lock(struct out *o, const struct dep_held *l, const struct race_lock *name)
+static void text_lock(struct out *o, const struct dep_held_lock *l, const struct race_lock *name)
 {
 	out_printf(o, "    holding %s ", kind_name(l));
 	race_text_lock(o, name, l->address);
@@ -152,7 +152,7 @@ void race_json_held(struct json *j, const struct race_view *v, int side)
 
 	json_array(j, "locks");
 	for (i = 0; i < a->nheld; i++, name++) {
-		const struct dep_held *l = &a->held[i];
+		const struct dep_held_lock *l = &a->held[i];
 
 		json_object(j, NULL);
 		json_str(j, "kind", kind_name(l));
@@ -183,7 +183,7 @@ void race_json_held(struct json *j, const struct race_view *v, int side)
 
 void race_say_lock(char *text, size_t size, const struct race_view *v, int side, size_t i)
 {
-	const struct dep_held *l = &v->race->access[side].held[i];
+	const struct dep_held_lock *l = &v->race->access[side].held[i];
 	const struct race_lock *name = &v->held[side].lock[i];
 	char address[24];
 

@@ -45,7 +45,7 @@ static void text_thread(struct out *o, const struct race_view *v, uint32_t tid)
 	out_printf(o, "thread %u%s", tid, main ? " (main)" : "");
 }
 
-static void text_birth(struct out *o, const struct race_view *v, int side)
+static void text_creation(struct out *o, const struct race_view *v, int side)
 {
 	const struct dep_race_access *a = &v->race->access[side];
 
@@ -111,7 +111,7 @@ void race_print_text(struct out *o, const struct race_view *v)
 	race_text_witness(o, v);
 	text_block(o, v);
 	for (i = 1; i >= 0; i--)
-		text_birth(o, v, i);
+		text_creation(o, v, i);
 	out_text(o, "\n");
 }
 

@@ -249,7 +249,7 @@ void races_report_end(struct races_report *r);
 struct races_summary {
 	size_t count[RACE_RANKS];	/* neither suppressed nor known */
 	size_t suppressed, known;	/* of those that would have been shown */
-	uint64_t references, gaps, disorder, unsettled, crowded, unpredicted;
+	uint64_t references, gaps, disorder, unsettled, too_many_threads, unpredicted;
 	uint64_t empty;			/* threads of which there is nothing */
 	struct dep_loss loss;
 	uint64_t defects;		/* of the store, other than what @loss counts.. */

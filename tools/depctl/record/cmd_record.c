@@ -87,7 +87,7 @@ void record_summary(const struct record_options *o, const char *dir, const struc
 }
 
 /* Through depd if it runs, unless it was not wanted. */
-static int record(const struct record_options *o, const struct dep_native *native,
+static int record(const struct record_options *o, const struct dep_caller_state *native,
 		  struct recorded *out)
 {
 	struct client c = { .fd = -1 };
@@ -144,11 +144,11 @@ int cmd_record(int argc, char **argv)
 {
 	struct record_options o = { 0 };
 	struct record_races races = { 0 };
-	struct dep_native native;
+	struct dep_caller_state native;
 	struct recorded r = { 0 };
 	int ret, status, own;
 
-	ret = dep_native_save(&native);
+	ret = dep_caller_state_save(&native);
 	if (!ret)
 		ret = fill_standard_fds();
 	if (ret) {
@@ -160,7 +160,7 @@ int cmd_record(int argc, char **argv)
 	record_options_parse(&o, argc, argv);
 	ret = o.races ? record_races_begin(&races, &o) : 0;
 	ret = ret ? 1 : record(&o, &native, &r);
-	dep_native_free(&native);
+	dep_caller_state_free(&native);
 	status = own = exit_status(ret, &r);
 	if (o.races) {
 		if (ret <= 0)

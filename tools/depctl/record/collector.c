@@ -38,7 +38,7 @@ struct record {
 	bool made;		/* the store */
 	bool native;		/* the command is not recorded.. */
 	bool privileged;	/* ..for privileges that it has */
-	bool child_ended, told_waiting, warned_failed;
+	bool child_ended, warned_waiting, warned_failed;
 	uint64_t ended_ns;
 	int status;		/* of the command, as wait() gives it; -1: unknown */
 };
@@ -148,8 +148,8 @@ static int tick(void *arg)
 		warn("recording has stopped, the command goes on: %s",
 		     dep_collector_error(r->collector));
 	}
-	if (!r->told_waiting && is_waiting(r, &st)) {
-		r->told_waiting = true;
+	if (!r->warned_waiting && is_waiting(r, &st)) {
+		r->warned_waiting = true;
 		warn("%s has ended; %u of its processes still run and are recorded; Ctrl-C ends "
 		     "the recording, not them", r->o.argv[0], st.live_processes);
 	}
@@ -168,9 +168,9 @@ static int make_session(struct record *r)
 			r->o.flags |= ADEPT_S_MODULE;
 		else if (r->o.transport == TRANSPORT_KMOD)
 			warn("/dev/adept cannot be used: %s; --transport=shm needs no module",
-			     module_trouble(ret));
+			     module_error(ret));
 		else if (ret != -ENOENT)
-			r->no_module = module_trouble(ret);
+			r->no_module = module_error(ret);
 		if (!ret || r->o.transport == TRANSPORT_KMOD)
 			return ret;
 	}

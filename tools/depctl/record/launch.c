@@ -34,10 +34,10 @@ bad:
 }
 
 static int launch(struct record_launch *l, const struct record_options *o,
-		  const struct dep_native *native)
+		  const struct dep_caller_state *native)
 {
 	struct dep_launch how = {
-		.argv = o->argv, .native = native,
+		.argv = o->argv, .caller_state = native,
 		.flags = o->no_aslr ? DEP_LAUNCH_NO_ASLR : 0,
 	};
 	int ret;
@@ -52,7 +52,7 @@ static int launch(struct record_launch *l, const struct record_options *o,
 }
 
 int record_launch(struct record_launch *l, const struct record_options *o,
-		  const struct dep_native *native, int fd, int ring_fd, pid_t ptracer)
+		  const struct dep_caller_state *native, int fd, int ring_fd, pid_t ptracer)
 {
 	int ret;
 

@@ -103,7 +103,7 @@ static void give_up(struct front *f)
 	wait_for_collector(f);
 }
 
-static int begin(struct front *f, const struct dep_native *native)
+static int begin(struct front *f, const struct dep_caller_state *native)
 {
 	struct recorder_message m;
 	int fds[2];
@@ -190,7 +190,7 @@ static void run(struct front *f)
 	}
 }
 
-int record_here(const struct record_options *o, const struct dep_native *native,
+int record_here(const struct record_options *o, const struct dep_caller_state *native,
 		struct recorded *out)
 {
 	struct front f = { .o = o, .sock = -1, .status = -1, .out = out };

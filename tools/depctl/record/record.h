@@ -61,7 +61,7 @@ struct recorded {
  *
  * Return: 0, 1: it could not be started, -1: the store is not complete.
  */
-int record_here(const struct record_options *o, const struct dep_native *native,
+int record_here(const struct record_options *o, const struct dep_caller_state *native,
 		struct recorded *out);
 #define RECORD_ELSEWHERE	2
 
@@ -70,7 +70,7 @@ int record_here(const struct record_options *o, const struct dep_native *native,
  *
  * Return: as record_here(), or RECORD_ELSEWHERE: this depd cannot, and that has been said.
  */
-int record_by_depd(const struct record_options *o, const struct dep_native *native,
+int record_by_depd(const struct record_options *o, const struct dep_caller_state *native,
 		   struct client *c, struct recorded *out);
 
 /* ---- launch.c ---- */
@@ -92,7 +92,7 @@ struct record_launch {
  * Nothing of the session is left in this process.  Return: 0, or it has been said what failed.
  */
 int record_launch(struct record_launch *l, const struct record_options *o,
-		  const struct dep_native *native, int fd, int ring_fd, pid_t ptracer);
+		  const struct dep_caller_state *native, int fd, int ring_fd, pid_t ptracer);
 
 /** record_dir() - the store's name: -o, or one made of the command's */
 void record_dir(const struct record_options *o, char *dir, size_t size);

@@ -35,7 +35,7 @@ struct remote {
 	struct record_launch launch;
 	struct adept_session *page;	/* of the session file, its first one; NULL: not mapped */
 	int fd, ring_fd;
-	bool connected, told_launched, child_ended, ended, told_error;
+	bool connected, warned_launched, child_ended, ended, warned_error;
 	int status;
 	uint64_t child_ended_ms;
 	uint64_t asked_ms;	/* when depd was asked for the session's state.. */
@@ -198,8 +198,8 @@ static void take_session(struct remote *r, const cJSON *s)
 			.corrupt = count(l, "corrupt"),
 		},
 	};
-	if (*error && !r->told_error) {
-		r->told_error = true;
+	if (*error && !r->warned_error) {
+		r->warned_error = true;
 		warn("recording has stopped%s: %s", r->child_ended ? "" : ", the command goes on",
 		     error);
 	}
@@ -218,9 +218,9 @@ static int tell_launched(struct remote *r)
 		cJSON_AddStringToObject(q, "why", r->launch.native.text);
 	}
 	ret = client_ask(r->c, q);
-	r->told_launched = ret != -EPIPE && ret != -ETIMEDOUT;
+	r->warned_launched = ret != -EPIPE && ret != -ETIMEDOUT;
 	/* If there is no such session any more, watching it says so. */
-	return r->told_launched ? 0 : ret;
+	return r->warned_launched ? 0 : ret;
 }
 
 static int tell_ended(struct remote *r)
@@ -234,7 +234,7 @@ static int tell_ended(struct remote *r)
 /* What becomes of the session is told from now on. */
 static int watch(struct remote *r)
 {
-	int ret = r->told_launched ? 0 : tell_launched(r);
+	int ret = r->warned_launched ? 0 : tell_launched(r);
 
 	if (!ret)
 		ret = client_ask(r->c, client_request("watch", r->session));
@@ -471,7 +471,7 @@ static int run(struct remote *r)
 	return r->out->failed ? -1 : 0;
 }
 
-static int launch(struct remote *r, const struct dep_native *native)
+static int launch(struct remote *r, const struct dep_caller_state *native)
 {
 	int fd = r->fd, ring_fd = r->ring_fd;
 	void *page = mmap(NULL, ADEPT_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -494,7 +494,7 @@ static void drop_session(struct remote *r)
 			take_event(r);
 }
 
-int record_by_depd(const struct record_options *o, const struct dep_native *native,
+int record_by_depd(const struct record_options *o, const struct dep_caller_state *native,
 		   struct client *c, struct recorded *out)
 {
 	struct remote *r = calloc(1, sizeof(*r));

@@ -3,7 +3,7 @@
  * The smallest engine: gives the program its registers and gets out of the way.
  * Laid out as libdep/abi/session_file.h wants it: boot structure, entry offset, code.
  */
-#include "dummy_blob.h"
+#include "dummy_image.h"
 
 	.text
 	.globl	_start
