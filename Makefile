@@ -8,6 +8,7 @@
 # make bench-races	what looking for data races costs, beside other detectors; takes the same
 # make bench-depd	how fast depd is, beside `depctl record --alone`; takes the same
 # make lint		licence lines, line lengths, cppcheck where it is installed
+# make docs		Documentation as HTML, in build/docs; warnings are errors (Sphinx)
 # make modules, check-vm, check-vm-debug, bench-vm: the kernel module, see kmod/rules.mk
 # make install		DESTDIR= PREFIX=; make uninstall takes the same
 # V=1 shows the commands; SAN=1 builds the host side with ASan and UBSan, in
@@ -307,6 +308,9 @@ bench-depd: all
 lint:
 	$(Q)sh scripts/lint.sh
 
+docs:
+	$(Q)sh scripts/docs.sh $(B)/docs
+
 # ---- the kernel module ----
 
 include kmod/rules.mk
@@ -362,5 +366,5 @@ uninstall:
 clean:
 	rm -rf build build-san build-tsan
 
-.PHONY: all tests check check-long bench bench-races bench-depd lint install uninstall clean
+.PHONY: all tests check check-long bench bench-races bench-depd lint docs install uninstall clean
 -include $(ENGINE_OBJ:.o=.d) $(LIB_OBJ:.o=.d) $(DEPCTL_OBJ:.o=.d) $(wildcard $(B)/tests/*.d)

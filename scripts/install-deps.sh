@@ -17,7 +17,7 @@ tests="g++ libcmocka-dev libclang-rt-14-dev python3 strace pkg-config procps uti
 	libpython3.11-testsuite bc cppcheck python3-prometheus-client valgrind libomp-dev
 	libcap2-bin sudo iputils-ping"
 
-long="libevent-dev libbz2-dev bzip2 postgresql postgresql-client"
+long="libevent-dev libbz2-dev bzip2 postgresql postgresql-client python3-sphinx"
 
 vm="linux-headers-amd64 qemu-system-x86 busybox-static cpio kmod sparse bzip2 xz-utils pigz perl
 	mawk sqlite3 python3"

@@ -51,13 +51,7 @@ done
 for test in $(sed -n '/^UNIT :=/,/[^\\]$/p' Makefile | sed 's/.*:=//' | tr -d '\\'); do
 	described "unit-$test"
 done
-if command -v groff >/dev/null; then
-	for page in Documentation/man/*; do
-		groff -man -w mac -w missing -z "$page" 2>&1 | grep . && bad=1
-	done
-else
-	echo "groff is not installed: manual pages are left out"
-fi
+sh scripts/check-man.sh || bad=1
 if command -v cppcheck >/dev/null; then
 	# Addresses of the stack go to system calls; linker symbols are subtracted; rotations
 	# are of 1 to 8 bytes.

@@ -203,6 +203,7 @@ suite detectors 120 sh tests/detectors.sh
 if [ "$LONG" = 1 ]; then
 	suite races-truth 200 bash tests/races_truth.sh
 	suite races-suites 1000 bash tests/races_suites.sh
+	suite docs 60 sh tests/docs.sh
 fi
 suite badinput 180 sh tests/badinput.sh
 suite install 60 sh tests/install.sh
