@@ -12,7 +12,7 @@
 #include "daemon/front/front.h"
 #include "daemon/instance/instance.h"
 #include "daemon/fdstore/holder.h"
-#include "daemon/base/listen.h"
+#include "daemon/fdstore/listen.h"
 #include "daemon/base/sd_notify.h"
 #include "daemon/pending/pending.h"
 #include "daemon/base/rundir.h"

@@ -24,6 +24,7 @@ for f in $(sources); do
 	} END { exit n > 0 }' || bad=1
 	grep -n '[ 	]$' "$f" | sed "s,^,$f: white space at the end of line ," | grep . && bad=1
 done
+python3 scripts/check-includes.py || bad=1
 for licence in $(sources | xargs head -q -n 3 | sed -n 's/.*SPDX-License-Identifier: //p' |
 	sed 's, \*/.*,,' | sort -u | tr ' ' '_'); do
 	case $licence in

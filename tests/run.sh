@@ -209,6 +209,7 @@ suite badinput 180 sh tests/badinput.sh
 suite install 60 sh tests/install.sh
 suite kbuild 400 bash tests/kbuild.sh
 suite readme 180 bash tests/readme.sh
+suite include-rules 60 sh tests/include_rules.sh
 end_lane
 for s in $wanted; do
 	if [[ $known != *" $s "* ]]; then

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "daemon/fdstore/fdstore.h"
-#include "daemon/base/listen.h"
+#include "daemon/fdstore/listen.h"
 #include "daemon/base/sd_notify.h"
 #include "daemon/base/rundir.h"
 #include "daemon/base/log.h"

@@ -19,7 +19,7 @@
 #include "daemon/link/link.h"
 #include "instance.h"
 #include "daemon/fdstore/holder.h"
-#include "daemon/base/listen.h"
+#include "daemon/fdstore/listen.h"
 #include "report.h"
 #include "daemon/base/rundir.h"
 #include "daemon/base/log.h"

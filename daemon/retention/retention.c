@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "libdep/format/file/append_file.h"
-#include "libdep/format/file/lock.h"
+#include "libdep/format/read/lock.h"
 #include "daemon/live/live_analysis.h"
 
 #define MANIFEST	"manifest.json"

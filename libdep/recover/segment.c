@@ -8,6 +8,7 @@
 #include "libdep/format/codec/descriptor.h"
 #include "libdep/format/file/error.h"
 #include "libdep/recover/program/syscall_info.h"
+#include "libdep/recover/jit/jit.h"
 #include "libdep/recover/interp/run.h"
 
 #define QUIET_ALL	256	/* of so many records without a write these are read wholly */

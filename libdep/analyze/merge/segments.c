@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "libdep/format/file/error.h"
+#include "libdep/recover/jit/jit.h"
 #include "libdep/recover/interp/run.h"
 #include "segments.h"
 

@@ -21,7 +21,7 @@
 #include <sys/stat.h>
 
 #include "libdep/format/file/error.h"
-#include "libdep/format/file/lock.h"
+#include "lock.h"
 #include "store.h"
 
 const char *dep_verdict_name(enum dep_verdict_state state)

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "libdep/format/file/error.h"
-#include "libdep/format/file/lock.h"
+#include "libdep/format/read/lock.h"
 #include "libdep/format/read/manifest.h"
 #include "resume_scan.h"
 

@@ -15,7 +15,7 @@
 #include "libdep/format/file/error.h"
 #include "libdep/format/file/append_file.h"
 #include "libdep/format/codec/exit_index.h"
-#include "libdep/format/file/lock.h"
+#include "libdep/format/read/lock.h"
 #include "libdep/format/read/manifest.h"
 #include "pack.h"
 #include "writer.h"

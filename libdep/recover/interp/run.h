@@ -5,11 +5,30 @@
 
 #include "dep/recover.h"
 #include "libdep/format/codec/delta.h"
-#include "libdep/recover/jit/jit.h"
 #include "libdep/recover/program/program.h"
 #include "libdep/recover/filter/filter.h"
 
 #define DEP_BATCH	4096	/* items, where one operation does not need more */
+
+struct dep_jit;
+
+/* In number and order as the code adds them up. */
+enum {
+	DEP_JIT_REFS, DEP_JIT_READS, DEP_JIT_WRITES, DEP_JIT_BLOCKS, DEP_JIT_INSNS,
+	DEP_JIT_WORDS, DEP_JIT_RECORDS, DEP_JIT_COUNTS = 8,
+};
+
+/** struct dep_jit_state - of a dep_interp; @ran: records, the one that was left among them */
+struct dep_jit_state {
+	const u64 *value_end;
+	const u32 *control, *control_end;
+	struct dep_filter *filter;
+	const u32 *table;
+	const u8 *code;
+	u32 count[DEP_JIT_COUNTS];
+	u32 unknown;		/* registers: dep_interp.known without these */
+	u32 ran;
+};
 
 /**
  * struct dep_batch - items on their way to the sink

@@ -12,6 +12,7 @@
 
 #include "libdep/format/read/store.h"
 #include "libdep/x86/cpu_features.h"
+#include "jit.h"
 #include "internal.h"
 #include "libdep/recover/interp/run.h"
 

@@ -24,7 +24,6 @@
 #define DEP_JIT_RUNS	16u		/* when one gets its code */
 
 struct dep_interp;
-struct dep_filter;
 struct dep_store;
 
 /** struct dep_jit - the code of a store's programs */
@@ -33,24 +32,6 @@ struct dep_jit {
 	const u8 *code;
 	const u8 *enter;
 	struct dep_jit_space *space;
-};
-
-/* In number and order as the code adds them up. */
-enum {
-	DEP_JIT_REFS, DEP_JIT_READS, DEP_JIT_WRITES, DEP_JIT_BLOCKS, DEP_JIT_INSNS,
-	DEP_JIT_WORDS, DEP_JIT_RECORDS, DEP_JIT_COUNTS = 8,
-};
-
-/** struct dep_jit_state - of a dep_interp; @ran: records, the one that was left among them */
-struct dep_jit_state {
-	const u64 *value_end;
-	const u32 *control, *control_end;
-	struct dep_filter *filter;
-	const u32 *table;
-	const u8 *code;
-	u32 count[DEP_JIT_COUNTS];
-	u32 unknown;		/* registers: dep_interp.known without these */
-	u32 ran;
 };
 
 /** dep_jit_of() - that of @s, made by the first who asks, or NULL if there can be none */

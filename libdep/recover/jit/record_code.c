@@ -7,6 +7,7 @@
  */
 #include "libdep/recover/filter/filtered_program.h"
 #include "internal.h"
+#include "jit.h"
 #include "regs.h"
 #include "libdep/recover/program/symbolic_addr.h"
 

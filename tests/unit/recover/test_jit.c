@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "libdep/format/read/store.h"
+#include "libdep/recover/jit/jit.h"
 #include "libdep/recover/interp/run.h"
 #include "tests/unit/lib/joined.h"
 #include "tests/unit/lib/random.h"

@@ -4,10 +4,10 @@
 #include <unistd.h>
 
 #include "dep/store.h"
-#include "error.h"
-#include "append_file.h"
 #include "lock.h"
-#include "libdep/format/read/manifest.h"
+#include "manifest.h"
+#include "libdep/format/file/append_file.h"
+#include "libdep/format/file/error.h"
 
 int dep_lock_writer(int fd, const char *dir)
 {

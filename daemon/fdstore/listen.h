@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* depd's listening sockets: systemd's if it passes them, else depd makes them. */
-#ifndef DEPD_BASE_LISTEN_H
-#define DEPD_BASE_LISTEN_H
+#ifndef DEPD_FDSTORE_LISTEN_H
+#define DEPD_FDSTORE_LISTEN_H
 
 #include <sys/types.h>
 
-#include "daemon/fdstore/fdstore.h"
+#include "fdstore.h"
 
 /**
  * listen_on() - a listening socket

@@ -6,7 +6,7 @@
 #include <time.h>
 
 #include "listen.h"
-#include "rundir.h"
+#include "daemon/base/rundir.h"
 
 /* The one that was killed may still be about to close its socket; the lock is ours. */
 static int listen_patiently(const char *dir, const char *name, mode_t mode)

@@ -4,8 +4,8 @@
  * can take it; readers ask whether it is held, and never hold one themselves, so that nobody who
  * may only read a store can keep its writer out.
  */
-#ifndef ADEPT_FORMAT_FILE_LOCK_H
-#define ADEPT_FORMAT_FILE_LOCK_H
+#ifndef ADEPT_FORMAT_READ_LOCK_H
+#define ADEPT_FORMAT_READ_LOCK_H
 
 /** dep_lock_writer() - take it for as long as @fd, the log of @dir, is open; 0 or -EBUSY */
 int dep_lock_writer(int fd, const char *dir);
