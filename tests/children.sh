@@ -195,19 +195,19 @@ if wants rows; then
 	if "$python" -Sc 'import json, sys
 d = [json.loads(l) for l in open(sys.argv[1])]
 if len(d) == 1: d = d[0]["processes"]
-p = {r["serial"]: r for r in d}
+p = {r["process"]: r for r in d}
 assert len(p) == 4, d
 for r in p.values():
 	up = p.get(r["parent"])
 	assert (up is None) == (r["cause"] == "launch"), r
-	assert r["end_ns"] >= r["start_ns"] > 0, r
+	assert int(r["end_ns"]) >= int(r["start_ns"]) > 0, r
 	base = r["exe"].split("/")[-1]
 	if base == "true":
 		assert r["cause"] == "exec" and up["cause"] == "launch" and up["pid"] != r["pid"], r
-		assert up["end_ns"] > r["end_ns"], "the parent lives on"
+		assert int(up["end_ns"]) > int(r["end_ns"]), "the parent lives on"
 	elif base == "false":
 		assert r["cause"] == "exec" and up["cause"] == "fork" and up["pid"] == r["pid"], r
-		assert up["end_ns"] <= r["end_ns"], r
+		assert int(up["end_ns"]) <= int(r["end_ns"]), r
 		assert p[up["parent"]]["cause"] == "launch", up' "$tmp/json" 2>"$tmp/err"; then
 		pass rows
 	else
@@ -223,13 +223,13 @@ if wants parent-gone; then
 		if "$DEPCTL" ls --json "$tmp/dep" >"$tmp/json" && "$python" -Sc 'import json, sys
 d = [json.loads(l) for l in open(sys.argv[1])]
 if len(d) == 1: d = d[0]["processes"]
-p = {r["serial"]: r for r in d}
+p = {r["process"]: r for r in d}
 forked = [r for r in d if r["cause"] == "fork"]
 assert len(forked) == 8, d
 assert len({r["parent"] for r in forked}) == 8, forked
 for r in forked:
 	up = p.get(r["parent"])
-	assert up and up["cause"] != "fork" and up["start_ns"] < r["start_ns"], r
+	assert up and up["cause"] != "fork" and int(up["start_ns"]) < int(r["start_ns"]), r
 	assert r["exe"] == up["exe"], r' \
 			"$tmp/json" 2>"$tmp/err"; then
 			pass parent-gone

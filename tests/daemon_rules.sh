@@ -35,7 +35,7 @@ rule() {
 		grep -q "\"rules\":$rules[,}]" status && grep -q '"active":true' status && return
 		sleep 0.1
 	done
-	why=$(sed 's/.*"trouble":\("[^"]*"\).*/\1/' status)
+	why=$(sed 's/.*"policy_error":\("[^"]*"\).*/\1/' status)
 	[ "${MUST:-}" = 1 ] && fail "rules do not work: $why" ||
 		skip "rules do not work here: $why"
 	finish
@@ -115,7 +115,7 @@ check_stores() {
 		first=${first:-$s: $why}
 	done
 	n=$(ls -d $stores/*.dep 2>/dev/null | wc -l)
-	missed=$(($(field missed) - before))
+	missed=$(($(field unrecorded) - before))
 	if [ "$n" != "$2" ] || [ $missed != 0 ]; then
 		fail "$1: $n stores for $2 programs, $missed missed: $(grep -m 1 unrecorded log)"
 	elif [ $bad != 0 ]; then
@@ -137,7 +137,7 @@ ln -s "$(gcc -print-prog-name=cc1)" bin/cc1
 project
 rule compilers "comm = cc1
 path = $tmp/bin/*"
-before=$(field missed)
+before=$(field unrecorded)
 rm -f over
 most_open &
 sampler=$!
@@ -167,7 +167,7 @@ check_stores "build" $((files + 1)) 1
 
 cp /bin/true short$$
 rule short "comm = short$$"
-before=$(field missed)
+before=$(field unrecorded)
 bad=0 jobs=
 for i in $(seq "$short"); do
 	./short$$ &
@@ -184,7 +184,7 @@ check_stores "short" "$short" 1
 
 cp "$(readlink -f "$(command -v perl)")" forks$$
 rule forks "comm = forks$$"
-before=$(field missed)
+before=$(field unrecorded)
 ./forks$$ -e '
 	for (1 .. $ARGV[0]) {
 		$pid = fork();
@@ -215,7 +215,7 @@ if [ "$stores" = stores ]; then
 		pass "a folder that the group cannot enter is reported" ||
 		fail "a folder that the group cannot enter is not reported: $(tail -n 1 log)"
 fi
-before=$(field missed)
+before=$(field unrecorded)
 ./shared$$
 all_ended shared
 [ "$stores" = stores ] || [ "$(stat -c %a stores $stores | tr '\n' ' ')" = "711 711 " ] &&
@@ -242,7 +242,7 @@ if [ "$(id -u)" = 0 ] && have setpriv && [ "$(cat /proc/sys/kernel/yama/ptrace_s
 	cp /bin/true theirs$$
 	rule theirs "comm = theirs$$"
 	stores=stores/64341
-	before=$(field missed)
+	before=$(field unrecorded)
 	theirs >/dev/null
 	all_ended theirs
 	[ "$(stat -c '%a %u' $stores $stores/*.dep | sort -u)" = "700 64341" ] &&
@@ -256,17 +256,17 @@ if [ "$(id -u)" = 0 ] && have setpriv && [ "$(cat /proc/sys/kernel/yama/ptrace_s
 	kill -CONT "$pid"
 	sleep 1
 	[ $took -lt $((4000 * slow)) ] && [ ! -e theirs.bad ] &&
-		[ $(($(field missed) - before)) = 1 ] &&
+		[ $(($(field unrecorded) - before)) = 1 ] &&
 		pass "a stopped instance: the program goes on after $took ms, which is counted" ||
-		fail "a stopped instance: $took ms, $(field missed) missed, $(cat theirs.bad)"
+		fail "a stopped instance: $took ms, $(field unrecorded) missed, $(cat theirs.bad)"
 	theirs >/dev/null
 	all_ended theirs
-	[ $(($(field missed) - before)) = 1 ] && pass "then it takes programs again" ||
+	[ $(($(field unrecorded) - before)) = 1 ] && pass "then it takes programs again" ||
 		fail "then it takes none: $(tail -n 1 log)"
 	# A directory for stores that somebody else can write to is not used.
 	chmod 777 stores
 	theirs >/dev/null
-	[ $(($(field missed) - before)) = 2 ] && pass "no stores where everybody may write" ||
+	[ $(($(field unrecorded) - before)) = 2 ] && pass "no stores where everybody may write" ||
 		fail "a store is made where everybody may write"
 	chmod 711 stores
 fi

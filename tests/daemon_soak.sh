@@ -177,7 +177,7 @@ mappings() { wc -l <"/proc/$1/maps"; }
 # state: "RssAnon RssShmem descriptors threads mappings sessions-begun"
 state() {
 	echo "$(sum anon) $(sum shmem) $(sum descriptors) $(sum threads) $(sum mappings)" \
-		"$(count begun)"
+		"$(count started)"
 }
 
 # quiet FILE: wait until nothing is open, then write its state

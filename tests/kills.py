@@ -410,7 +410,7 @@ class Case:
                 raise Wrong("row %d: %d steps in the store, %d done" % (row, n, done[row]))
             if how == "double":
                 raise Wrong("row %d: a step is there twice" % row)
-            if how == "hole" and not v["absent_bytes"]:
+            if how == "hole" and not v["loss"]["absent_bytes"]:
                 raise Wrong("row %d: a hole that is not counted: %s" % (row, texts))
         missing = {r: done[r] - n for r, (n, how) in rows.items() if n != done[r]}
         state = verdict["state"]

@@ -15,7 +15,7 @@ asked() {
 		import json, re, sys
 		def held(a):
 		    return ", ".join(l["kind"] + " " + (l["variable"] or "in a block of %d" %
-		        l["block"]["size"]) + (" for reading" if l["reading"] else "")
+		        l["block"]["size"]) + (" for reading" if l["shared"] else "")
 		        for l in a["locks"]) or ("maybe " + a["last_atomic"]["variable"]
 		        if "last_atomic" in a else "none")
 		races = json.load(open(sys.argv[1]))["races"]

@@ -113,7 +113,7 @@ asked "--error-exitcode" 7 "^3 races" "" races --error-exitcode=7 one.dep
 asked "two processes" 0 \
 	"^  (earlier )?write by thread ([0-9]+) \(main\) of process [0-9]+:$" "" races pipes.dep
 asked "JSON of two processes" 0 - "" races --json pipes.dep
-python3 - out one.json "$tests/../Documentation/man/depctl-query.1" >why <<-'END'
+python3 - out one.json "$tests/../Documentation/man/depctl-json.5" >why <<-'END'
 	import json, re, sys
 	def keys(a):
 	    if isinstance(a, list):
@@ -214,7 +214,8 @@ asked "-v" 0 "^  0 by race:nowhere \(supp:2\)$" - races -v --suppressions=supp o
 echo "race:^counter" >supp2
 asked "two files" 0 "^suppressed: 2$" - races --suppressions=supp --suppressions=supp2 one.dep
 asked "suppressions in JSON" 0 - - races --json --suppressions=supp one.dep
-is "suppressions in JSON: all" "$(json '[(s["line"], s["text"], s["races"], s["for_races"])
+is "suppressions in JSON: all" "$(json '[(s["line"], s["text"], s["races_suppressed"],
+		s["is_race_suppression"])
 	for s in a["suppressions"]], a["suppressed"], len(a["races"])')" \
 	"([(1, 'mutex:x', 0, False), (2, 'race:nowhere', 0, True), (3, 'race:^table\$', 1, True), \
 (4, 'name', 0, False)], 1, 2)"
@@ -277,7 +278,7 @@ asked "--baseline" 0 "^not new: 3, in one.json$" "" races --baseline=one.json tw
 asked "both" 0 "^not new: 3, in part.dep or one.json$" "" \
 	races --baseline=one.json --new-since=part.dep two.dep
 asked "in JSON" 0 - "" races --json --new-since=part.dep one.dep
-is "in JSON: how many" "$(json 'len(a["races"]), a["not_new"]')" "(1, 2)"
+is "in JSON: how many" "$(json 'len(a["races"]), a["in_baseline"]')" "(1, 2)"
 asked "in SARIF" 0 '"notNew":2' "" races --sarif --new-since=part.dep one.dep
 asked "no such base line" 1 "" "there is no store nowhere" races --new-since=nowhere one.dep
 asked "no such file" 1 "" "nowhere: No such file" races --baseline=nowhere one.dep

@@ -65,7 +65,7 @@ if recorded sym_cpp.cpp "$build/tests/sym_cpp"; then
 	says "C++" touch "^    app::Box<long>::touch\(long\) at .*sym_cpp.cpp:$(line touch):"
 	says "std::atomic" hits "^    app::box.hits\[2\], std::atomic<long( int)?>, atomic$"
 	options=--json
-	says "JSON" refs '"name":"app::box.refs","type":"std::atomic<int>"' '"atomic":true'
+	says "JSON" refs '"name":"app::box.refs","type_name":"std::atomic<int>"' '"atomic":true'
 	says "JSON" touch '"function":"app::Box<long>::touch\(long\)","symbol":"_ZN3app3BoxIlE5'
 	options=
 fi

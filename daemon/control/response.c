@@ -2,9 +2,13 @@
 /*
  * Answers and events of the control socket.
  */
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
+#include "daemon/base/signal_name.h"
 #include "response.h"
 #include "request.h"
 
@@ -41,6 +45,32 @@ void response_event(struct strbuf *t, const char *event, const struct session_in
 	strbuf_close(t, '}');
 }
 
+/* A string: a double cannot hold nanoseconds since 1970. */
+static void put_time(struct strbuf *t, const char *key, uint64_t ns)
+{
+	char digits[24];
+
+	snprintf(digits, sizeof(digits), "%" PRIu64, ns);
+	strbuf_string(t, key, digits);
+}
+
+/* How the first process ended, as wait() has it; -1: it is not known. */
+static void put_exit(struct strbuf *t, int status)
+{
+	char name[SIGNAL_NAME];
+
+	if (status < 0) {
+		strbuf_string(t, "exit", NULL);
+		return;
+	}
+	strbuf_open(t, "exit", '{');
+	if (WIFSIGNALED(status))
+		strbuf_string(t, "signal", signal_name(WTERMSIG(status), name));
+	else
+		strbuf_u64(t, "code", WEXITSTATUS(status));
+	strbuf_close(t, '}');
+}
+
 static void put_loss(struct strbuf *t, const struct dep_loss *l)
 {
 	strbuf_open(t, "loss", '{');
@@ -57,7 +87,7 @@ static void put_loss(struct strbuf *t, const struct dep_loss *l)
 	strbuf_u64(t, "untaken_threads", l->untaken_threads);
 	strbuf_u64(t, "corrupt", l->corrupt);
 	strbuf_u64(t, "torn_segments", l->torn_segments);
-	strbuf_u64(t, "unclean", l->unclean);
+	strbuf_u64(t, "unfinished_processes", l->unclean);
 	strbuf_close(t, '}');
 }
 
@@ -82,11 +112,11 @@ void response_session(struct strbuf *t, const char *key, const struct session_in
 	strbuf_string(t, "rule", s->rule);
 	strbuf_string(t, "transport", s->transport);
 	strbuf_string(t, "error", s->error);
-	strbuf_bool(t, "adopted", s->adopted);
-	strbuf_u64(t, "start_realtime_ns", s->start_realtime_ns);
+	strbuf_bool(t, "is_adopted", s->adopted);
+	put_time(t, "start_realtime_ns", s->start_realtime_ns);
 	strbuf_u64(t, "age_ns", s->age_ns);
-	strbuf_u64(t, "processes", s->processes);
-	strbuf_u64(t, "threads", s->threads);
+	strbuf_u64(t, "process_count", s->processes);
+	strbuf_u64(t, "thread_count", s->threads);
 	strbuf_u64(t, "live_processes", s->live_processes);
 	strbuf_u64(t, "chunks", s->chunks);
 	strbuf_u64(t, "raw_bytes", s->raw_bytes);
@@ -94,7 +124,7 @@ void response_session(struct strbuf *t, const char *key, const struct session_in
 	strbuf_u64(t, "null_bytes", s->null_bytes);
 	put_lag(t, s->lag_chunks, s->lag_bytes);
 	strbuf_u64(t, "waiting_threads", s->waiting_threads);
-	strbuf_i64(t, "exit_status", s->exit_status);
+	put_exit(t, s->exit_status);
 	put_loss(t, &s->loss);
 	strbuf_close(t, '}');
 }
@@ -117,9 +147,9 @@ static void put_sessions(struct strbuf *t, const struct depd_info *d)
 {
 	int i;
 
-	strbuf_open(t, "sessions", '{');
+	strbuf_open(t, "session_counts", '{');
 	strbuf_u64(t, "open", d->sessions_open);
-	strbuf_u64(t, "begun", d->sessions_begun);
+	strbuf_u64(t, "started", d->sessions_begun);
 	strbuf_u64(t, "adopted", d->sessions_adopted);
 	strbuf_open(t, "ended", '{');
 	for (i = DEP_CLOSE_UNKNOWN + 1; i < DEP_CLOSE_CAUSES; i++)
@@ -131,9 +161,9 @@ static void put_sessions(struct strbuf *t, const struct depd_info *d)
 static void put_policy(struct strbuf *t, const struct depd_info *d)
 {
 	strbuf_bool(t, "active", d->policy_active);
-	strbuf_string(t, "trouble", d->policy_error);
+	strbuf_string(t, "policy_error", d->policy_error);
 	strbuf_u64(t, "matches", d->policy_matches);
-	strbuf_u64(t, "missed", d->policy_missed);
+	strbuf_u64(t, "unrecorded", d->policy_missed);
 }
 
 void response_depd(struct strbuf *t, const struct depd_info *d, uint64_t chunks, uint64_t bytes)
@@ -141,7 +171,7 @@ void response_depd(struct strbuf *t, const struct depd_info *d, uint64_t chunks,
 	strbuf_open(t, "depd", '{');
 	strbuf_string(t, "version", d->version);
 	strbuf_u64(t, "pid", d->pid);
-	strbuf_u64(t, "start_realtime_ns", d->start_realtime_ns);
+	put_time(t, "start_realtime_ns", d->start_realtime_ns);
 	strbuf_u64(t, "uptime_ns", d->uptime_ns);
 	strbuf_u64(t, "cpu_ns", d->cpu_ns);
 	strbuf_u64(t, "memory_bytes", d->memory_bytes);
@@ -152,15 +182,15 @@ void response_depd(struct strbuf *t, const struct depd_info *d, uint64_t chunks,
 	put_lag(t, chunks, bytes);
 	put_stages(t, d);
 	strbuf_u64(t, "queue_jobs", d->queue_jobs);
-	strbuf_u64(t, "workers", d->workers);
-	strbuf_u64(t, "workers_busy", d->workers_busy);
+	strbuf_u64(t, "writer_threads", d->workers);
+	strbuf_u64(t, "writer_threads_busy", d->workers_busy);
 	put_loss(t, &d->loss);
 	strbuf_u64(t, "requests", d->requests);
 	strbuf_u64(t, "requests_refused", d->requests_refused);
 	strbuf_u64(t, "clients", d->clients);
 	strbuf_open(t, "policy", '{');
 	put_policy(t, d);
-	strbuf_u64(t, "rules", d->rules);
+	strbuf_u64(t, "rule_count", d->rules);
 	strbuf_close(t, '}');
 	strbuf_u64(t, "stores_removed", d->stores_removed);
 	strbuf_u64(t, "stores_removed_bytes", d->stores_removed_bytes);
@@ -172,7 +202,7 @@ void response_account(struct strbuf *t, const struct account_info *a)
 	strbuf_open(t, NULL, '{');
 	strbuf_u64(t, "uid", a->uid);
 	strbuf_u64(t, "instances", a->used[ACCOUNT_INSTANCES]);
-	strbuf_u64(t, "sessions", a->used[ACCOUNT_SESSIONS]);
+	strbuf_u64(t, "session_count", a->used[ACCOUNT_SESSIONS]);
 	strbuf_u64(t, "clients", a->used[ACCOUNT_CLIENTS]);
 	strbuf_u64(t, "waiting", a->used[ACCOUNT_WAITING]);
 	strbuf_u64(t, "directories", a->used[ACCOUNT_DIRECTORIES]);

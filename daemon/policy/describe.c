@@ -22,9 +22,9 @@ static bool add_number(cJSON *o, const char *key, double n)
 static bool add_conditions(cJSON *o, const struct policy_rule *r)
 {
 	return add_text(o, "comm", r->comm) && add_text(o, "path", r->path) &&
-	       add_text(o, "cgroup", r->cgroup) && add_text(o, "argv", r->argv) &&
+	       add_text(o, "cgroup", r->cgroup) && add_text(o, "argv_pattern", r->argv) &&
 	       (!r->has_uid || add_number(o, "uid", r->uid)) && add_number(o, "every", r->every) &&
-	       add_number(o, "at-once", r->at_once) &&
+	       add_number(o, "at_once", r->at_once) &&
 	       cJSON_AddBoolToObject(o, "terminal", r->terminal);
 }
 
@@ -32,14 +32,14 @@ static bool add_how(cJSON *o, const struct policy_rule *r)
 {
 	static const char *const transport[] = { "auto", "kmod", "shm" };
 
-	return (!r->ring_size || add_number(o, "ring-size", r->ring_size)) &&
-	       add_text(o, "on-full", r->flags & ADEPT_S_DROP ? "drop" : "wait") &&
-	       (!r->max_size || add_number(o, "max-size", r->max_size)) &&
+	return (!r->ring_size || add_number(o, "ring_size", r->ring_size)) &&
+	       add_text(o, "on_full", r->flags & ADEPT_S_DROP ? "drop" : "wait") &&
+	       (!r->max_size || add_number(o, "max_size", r->max_size)) &&
 	       (!r->level || add_number(o, "level", r->level)) &&
 	       add_text(o, "transport", transport[r->transport]) &&
 	       cJSON_AddBoolToObject(o, "follow", !(r->flags & ADEPT_S_NO_FOLLOW)) &&
-	       cJSON_AddBoolToObject(o, "self-check", !!(r->flags & ADEPT_S_SELF_CHECK)) &&
-	       cJSON_AddBoolToObject(o, "null", !!(r->flags & ADEPT_S_NULL)) &&
+	       cJSON_AddBoolToObject(o, "self_check", !!(r->flags & ADEPT_S_SELF_CHECK)) &&
+	       cJSON_AddBoolToObject(o, "discarded", !!(r->flags & ADEPT_S_NULL)) &&
 	       add_text(o, "store", r->store) &&
 	       (!r->shared || add_number(o, "share", r->group));
 }

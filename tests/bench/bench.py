@@ -68,7 +68,7 @@ def density(build, tmp):
     t = info["total"]
     n = t["instructions"] or 1
     return (n, t["control_bytes"] / n, t["value_bytes"] / n, t["stored_bytes"] / n,
-            info["translation"]["ns"] / 1e9)
+            info["translation"]["translate_ns"] / 1e9)
 
 
 def same_output(tmp, name, known):

@@ -334,7 +334,7 @@ rules=no
 if grep -q '"active":true' status; then
 	rules=yes
 else
-	skip "rules do not work here: $(sed 's/.*"trouble":\("[^"]*"\).*/\1/' status)"
+	skip "rules do not work here: $(sed 's/.*"policy_error":\("[^"]*"\).*/\1/' status)"
 fi
 cat v/text >out
 echo "seed $seed"

@@ -242,7 +242,7 @@ if grep -q '"active":true' status; then
 			"engine: $(grep -m 1 'engine yes' take.out)"
 	fi
 else
-	skip "rules do not work here: $(sed 's/.*"trouble":\("[^"]*"\).*/\1/' status)"
+	skip "rules do not work here: $(sed 's/.*"policy_error":\("[^"]*"\).*/\1/' status)"
 fi
 term_depd && pass "depd ends" || fail "depd ends with $?: $(tail -n 1 "$tmp/log")"
 finish

@@ -44,7 +44,7 @@ def read(source):
         raise ValueError("%s names no race" % source)
     return list(races["RACE"].values()), {
         "race unless atomic": list(races["UNLESS ATOMIC"].values()),
-        "race unless after the end": list(races["UNLESS BEHIND"].values()),
+        "race unless a string function overreads": list(races["UNLESS BEHIND"].values()),
     }
 
 

@@ -23,7 +23,7 @@ def places(access):
     for frame in frames:
         function, line = frame.get("function") or "??", frame.get("line")
         if function == "??" and frame.get("module"):
-            function = "%s+%s" % (os.path.basename(frame["module"]), frame.get("offset"))
+            function = "%s+%s" % (os.path.basename(frame["module"]), frame.get("module_offset"))
         names.add(function)
         if line:
             names.add("%s:%d" % (os.path.basename(frame.get("file") or ""), line))
@@ -46,7 +46,8 @@ def main():
     elif how == "silent" and report["races"]:
         print("%d races: %s" % (len(report["races"]), "; ".join(map(told, report["races"]))))
     elif how == "silent":
-        used = ["%s (%d)" % (s["text"], s["races"]) for s in report["suppressions"] if s["races"]]
+        used = ["%s (%d)" % (s["text"], s["races_suppressed"]) for s in report["suppressions"]
+                if s["races_suppressed"]]
         print("good: %.1f million references, suppressed: %s" % (report["references"] / 1e6,
                                                                  ", ".join(used) or "none"))
     else:

@@ -121,7 +121,7 @@ static void test_requests(void **state)
 	(void)state;
 	session_of(geteuid());
 	answer = ask(fd, STATUS);
-	expect(answer, "\"start_realtime_ns\":1700000000123456789");
+	expect(answer, "\"start_realtime_ns\":\"1700000000123456789\"");
 	o = cJSON_Parse(answer);
 	assert_non_null(o);
 	assert_true(cJSON_IsTrue(cJSON_GetObjectItem(o, "ok")));
@@ -134,6 +134,7 @@ static void test_requests(void **state)
 	o = cJSON_Parse(answer);
 	assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(o, "sessions")), 1);
 	cJSON_Delete(o);
+	expect(ask(fd, SESSIONS), "\"exit\":null");
 	expect(ask(fd, SESSIONS), "\"command\":\"prog \\\"a\\\\b\\\"\\u000a\\ufffd\"");
 	expect(ask(fd, "{\"v\":1,\"op\":\"policy\"}"), "\"rules\":[{\"name\":\"all\"}]");
 	assert_string_equal(ask(fd, "{\"v\":1,\"op\":\"reload\"}"), OK);

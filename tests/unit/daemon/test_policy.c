@@ -309,9 +309,9 @@ static void test_describe(void **state)
 	good("[rule a]\ncomm = \"x\"\nlevel = 3\nuid=5\n");
 	text = policy_describe(&conf);
 	assert_string_equal(text, "[{\"name\":\"a\",\"comm\":\"\\\"x\\\"\",\"uid\":5,\"every\":1,"
-			    "\"at-once\":0,\"terminal\":false,\"on-full\":\"wait\",\"level\":3,"
-			    "\"transport\":\"auto\",\"follow\":true,\"self-check\":false,"
-			    "\"null\":false}]");
+			    "\"at_once\":0,\"terminal\":false,\"on_full\":\"wait\",\"level\":3,"
+			    "\"transport\":\"auto\",\"follow\":true,\"self_check\":false,"
+			    "\"discarded\":false}]");
 	free(text);
 }
 

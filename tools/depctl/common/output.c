@@ -6,8 +6,10 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "daemon/base/signal_name.h"
 #include "daemon/base/utf8.h"
 #include "tools/depctl/depctl.h"
 #include "output.h"
@@ -168,8 +170,16 @@ void json_bool(struct json *j, const char *key, bool v)
 void json_hex(struct json *j, const char *key, uint64_t v)
 {
 	key_of(j, key);
-	put_char(j->o, '"');
+	put_text(j->o, "\"0x");
 	put_hex(j->o, v);
+	put_char(j->o, '"');
+}
+
+void json_big(struct json *j, const char *key, uint64_t v)
+{
+	key_of(j, key);
+	put_char(j->o, '"');
+	put_dec(j->o, v);
 	put_char(j->o, '"');
 }
 
@@ -180,6 +190,22 @@ void json_str(struct json *j, const char *key, const char *s)
 		put_string(j, s);
 	else
 		put_text(j->o, "null");
+}
+
+void json_exit(struct json *j, int status)
+{
+	char name[SIGNAL_NAME];
+
+	if (status < 0) {
+		json_str(j, "exit", NULL);
+		return;
+	}
+	json_object(j, "exit");
+	if (WIFSIGNALED(status))
+		json_str(j, "signal", signal_name(WTERMSIG(status), name));
+	else
+		json_u64(j, "code", WEXITSTATUS(status));
+	json_close(j, '}');
 }
 
 void json_line(struct json *j)

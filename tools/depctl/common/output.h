@@ -95,8 +95,13 @@ void json_u64(struct json *j, const char *key, uint64_t v);
 void json_i64(struct json *j, const char *key, int64_t v);
 void json_double(struct json *j, const char *key, double v);
 void json_bool(struct json *j, const char *key, bool v);
-void json_hex(struct json *j, const char *key, uint64_t v);	/* a string */
+/** json_hex() - an address or bits: a string, "0x" and hexadecimal digits */
+void json_hex(struct json *j, const char *key, uint64_t v);
+/** json_big() - a number that a double may not hold, such as a time: a string of digits */
+void json_big(struct json *j, const char *key, uint64_t v);
 void json_str(struct json *j, const char *key, const char *s);	/* NULL: null */
+/** json_exit() - member "exit": how a process ended, as wait() has it; -1: null, not known */
+void json_exit(struct json *j, int status);
 /** json_line() - end of the outermost value */
 void json_line(struct json *j);
 

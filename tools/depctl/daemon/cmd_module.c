@@ -150,7 +150,7 @@ static void put_session(struct module *m, const struct adept_session_info *i)
 	json_str(&m->j, "state", state);
 	json_u64(&m->j, "uid", i->uid);
 	json_u64(&m->j, "charge_uid", i->charge_uid);
-	json_str(&m->j, "policy", policy_name(i->policy));
+	json_str(&m->j, "on_full", policy_name(i->policy));
 	json_u64(&m->j, "chunk_size", i->chunk_size);
 	json_u64(&m->j, "chunks", i->nchunks);
 	json_u64(&m->j, "slots", i->nslots);
@@ -202,7 +202,7 @@ int cmd_module(int argc, char **argv)
 	json_begin(&m.j, &m.out);
 	if (m.json) {
 		json_object(&m.j, NULL);
-		json_u64(&m.j, "version", ADEPT_ABI_VERSION);
+		json_u64(&m.j, "interface_version", ADEPT_ABI_VERSION);
 	} else {
 		out_printf(&m.out, "adept.ko, interface version %u\n", ADEPT_ABI_VERSION);
 	}

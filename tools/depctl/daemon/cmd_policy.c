@@ -157,12 +157,12 @@ static int put_json(struct policy *p)
 	json_begin(&j, &p->out);
 	json_object(&j, NULL);
 	json_str(&j, "store", p->c.store);
-	json_u64(&j, "max-store", p->c.max_store);
-	json_u64(&j, "max-age", p->c.max_age_s);
-	json_u64(&j, "give-up-ms", p->c.give_up_ms);
-	json_u64(&j, "workers", p->c.workers);
-	json_u64(&j, "max-sessions", p->c.max_sessions);
-	json_u64(&j, "races", p->c.races);
+	json_u64(&j, "max_store", p->c.max_store);
+	json_u64(&j, "max_age_s", p->c.max_age_s);
+	json_u64(&j, "give_up_ms", p->c.give_up_ms);
+	json_u64(&j, "writer_threads", p->c.workers);
+	json_u64(&j, "max_sessions", p->c.max_sessions);
+	json_u64(&j, "max_races", p->c.races);
 	out_text(&p->out, ",\"rules\":");
 	out_text(&p->out, rules);
 	json_close(&j, '}');

@@ -71,11 +71,11 @@ static void put_head(struct out *o, const cJSON *d, const char *path)
 
 static void put_counts(struct out *o, const cJSON *d)
 {
-	const cJSON *s = member(d, "sessions"), *cause;
+	const cJSON *s = member(d, "session_counts"), *cause;
 	const char *sep = "; ended: ";
 
-	out_printf(o, "  sessions  %.0f open, %.0f begun, %.0f adopted", client_number(s, "open"),
-		   client_number(s, "begun"), client_number(s, "adopted"));
+	out_printf(o, "  sessions  %.0f open, %.0f started, %.0f adopted", client_number(s, "open"),
+		   client_number(s, "started"), client_number(s, "adopted"));
 	cJSON_ArrayForEach(cause, member(s, "ended")) {
 		if (cause->valuedouble <= 0)
 			continue;
@@ -97,7 +97,7 @@ static void put_flow(struct out *o, const cJSON *d)
 	out_printf(o, "  lag       %s in %.0f chunks; %.0f jobs, %.0f of %.0f workers are "
 		   "busy\n", size_of(lag, "bytes", a), client_number(lag, "chunks"),
 		   client_number(d, "queue_jobs"),
-		   client_number(d, "workers_busy"), client_number(d, "workers"));
+		   client_number(d, "writer_threads_busy"), client_number(d, "writer_threads"));
 	out_text(o, "  time      ");
 	cJSON_ArrayForEach(stage, member(d, "stages")) {
 		out_text(o, sep);
@@ -114,12 +114,12 @@ static void put_policy(struct out *o, const cJSON *d)
 {
 	const cJSON *p = member(d, "policy");
 
-	out_printf(o, "  rules     %.0f, %s; %.0f processes recorded, %.0f missed\n",
-		   client_number(p, "rules"), cJSON_IsTrue(member(p, "active")) ? "active" :
-		   "not active", client_number(p, "matches"), client_number(p, "missed"));
-	if (*client_string(p, "trouble")) {
+	out_printf(o, "  rules     %.0f, %s; %.0f processes recorded, %.0f unrecorded\n",
+		   client_number(p, "rule_count"), cJSON_IsTrue(member(p, "active")) ? "active" :
+		   "not active", client_number(p, "matches"), client_number(p, "unrecorded"));
+	if (*client_string(p, "policy_error")) {
 		out_text(o, "            ");
-		put_plain(o, client_string(p, "trouble"));
+		put_plain(o, client_string(p, "policy_error"));
 		out_text(o, "\n");
 	}
 	if (client_number(d, "stores_removed") > 0)
@@ -158,7 +158,7 @@ static int show_users(struct client *c, const struct client_args *a, struct out 
 	cJSON_ArrayForEach(u, member(c->answer, "users"))
 		out_printf(o, "%10.0f %9.0f %8.0f %7.0f %10s %11.0f %10s %10s %7.1f s %8.0f\n",
 			   client_number(u, "uid"), client_number(u, "instances"),
-			   client_number(u, "sessions"), client_number(u, "clients"),
+			   client_number(u, "session_count"), client_number(u, "clients"),
 			   size_of(u, "memory_bytes", size), client_number(u, "descriptors"),
 			   size_of(u, "queued_bytes", queued), size_of(u, "stored_bytes", stored),
 			   client_number(u, "cpu_ns") / 1e9,

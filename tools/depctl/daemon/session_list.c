@@ -34,7 +34,7 @@ static const struct loss_text {
 	{ "native_privileged", false, "of them privileged" },
 	{ "unfinished_threads", false, "threads killed amid a record" },
 	{ "torn_segments", false, "segments torn" },
-	{ "unclean", false, "not ended properly" },
+	{ "unfinished_processes", false, "not ended properly" },
 };
 
 #define NLOSSES (sizeof(losses) / sizeof(losses[0]))

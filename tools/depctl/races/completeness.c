@@ -46,7 +46,7 @@ void races_summary_init(struct races_summary *s, struct dep_store *store,
 		.disorder = found->disorder, .unsettled = found->unsettled,
 		.too_many_threads = found->too_many_threads, .unpredicted = found->unpredicted,
 		.loss = *dep_store_loss(store),
-		.empty = count_empty(store), .one_clock = dep_store_meta(store)->tsc_trusted,
+		.empty = count_empty(store), .tsc_synchronized = dep_store_meta(store)->tsc_trusted,
 	};
 	take_verdict(s, store);
 	races_reasons(&why, s);

@@ -156,12 +156,12 @@ void race_json_held(struct json *j, const struct race_view *v, int side)
 
 		json_object(j, NULL);
 		json_str(j, "kind", kind_name(l));
-		json_bool(j, "reading", l->reading);
-		json_hex(j, "addr", l->address);
+		json_bool(j, "shared", l->reading);
+		json_hex(j, "address", l->address);
 		json_str(j, "variable", name->named ? name->object.name : "");
 		if (l->block_size) {
 			json_object(j, "block");
-			json_hex(j, "addr", l->block);
+			json_hex(j, "address", l->block);
 			json_u64(j, "size", l->block_size);
 			json_close(j, '}');
 		}
@@ -173,7 +173,7 @@ void race_json_held(struct json *j, const struct race_view *v, int side)
 	if (!a->own_pc)
 		return;
 	json_object(j, "last_atomic");
-	json_hex(j, "addr", a->own_address);
+	json_hex(j, "address", a->own_address);
 	json_str(j, "variable", name->named ? name->object.name : "");
 	race_json_stack(j, &name->stack);
 	json_close(j, '}');

@@ -189,11 +189,12 @@ void races_end_text(struct out *o, const struct races_summary *s, const struct r
 		   s->count[RACE_CERTAIN] == 1 ? "" : "s", (unsigned long long)s->references);
 	if (s->count[RACE_UNLESS_ATOMIC])
 		out_printf(o, "; %zu more unless a word is atomic", s->count[RACE_UNLESS_ATOMIC]);
-	if (s->count[RACE_UNLESS_OVERREAD])
-		out_printf(o, "; %zu unless after the end of a string",
-			   s->count[RACE_UNLESS_OVERREAD]);
-	if (s->count[RACE_UNLESS_SPECULATIVE])
-		out_printf(o, "; %zu unless loaded early", s->count[RACE_UNLESS_SPECULATIVE]);
+	if (s->count[RANK_UNLESS_OVERREAD])
+		out_printf(o, "; %zu unless a string function overreads",
+			   s->count[RANK_UNLESS_OVERREAD]);
+	if (s->count[RANK_UNLESS_SPECULATIVE])
+		out_printf(o, "; %zu unless a load is speculative",
+			   s->count[RANK_UNLESS_SPECULATIVE]);
 	if (s->count[RACE_IN_LIBRARY])
 		out_printf(o, "; %zu inside of the C library", s->count[RACE_IN_LIBRARY]);
 	out_text(o, "\n");
@@ -211,7 +212,7 @@ void races_end_text(struct out *o, const struct races_summary *s, const struct r
 		out_text(o, "\n");
 	}
 	text_complete(o, s);
-	if (!s->one_clock)
+	if (!s->tsc_synchronized)
 		out_text(o, "clocks: " RACES_CLOCKS "\n");
 }
 
@@ -232,7 +233,7 @@ void race_json_stack(struct json *j, const struct race_stack *s)
 		json_u64(j, "column", p->column);
 		json_bool(j, "inlined", p->inlined);
 		json_str(j, "module", p->module);
-		json_hex(j, "offset", p->offset);
+		json_hex(j, "module_offset", p->offset);
 		json_str(j, "build_id", p->build_id);
 		json_close(j, '}');
 	}
@@ -289,13 +290,13 @@ void race_print_json(struct json *j, const struct race_view *v)
 	json_str(j, "fingerprint", v->fingerprint);
 	json_u64(j, "process", r->process);
 	json_str(j, "variable", v->named ? v->object.name : "");
-	json_hex(j, "addr", r->address);
+	json_hex(j, "address", r->address);
 	json_u64(j, "size", r->size);
 	json_u64(j, "count", r->predicted ? 0 : r->count);
 	race_json_witness(j, v);
 	if (r->block_size) {
 		json_object(j, "block");
-		json_hex(j, "addr", r->block);
+		json_hex(j, "address", r->block);
 		json_u64(j, "size", r->block_size);
 		json_u64(j, "thread", r->owner);
 		json_u64(j, "tid", r->owner_tid);
@@ -321,8 +322,8 @@ static void json_suppressions(struct json *j, const struct suppressions *s)
 		json_str(j, "file", e->file);
 		json_u64(j, "line", e->line);
 		json_str(j, "text", e->text);
-		json_bool(j, "for_races", e->kind != SUPPRESS_USELESS);
-		json_u64(j, "races", e->races);
+		json_bool(j, "is_race_suppression", e->kind != SUPPRESS_USELESS);
+		json_u64(j, "races_suppressed", e->races);
 		json_close(j, '}');
 	}
 	json_close(j, ']');
@@ -337,16 +338,16 @@ void races_end_json(struct json *j, const struct races_summary *s,
 	races_reasons(&why, s);
 	json_close(j, ']');
 	json_u64(j, "unless_atomic", s->count[RACE_UNLESS_ATOMIC]);
-	json_u64(j, "unless_behind", s->count[RACE_UNLESS_OVERREAD]);
-	json_u64(j, "unless_early", s->count[RACE_UNLESS_SPECULATIVE]);
+	json_u64(j, "unless_overread", s->count[RANK_UNLESS_OVERREAD]);
+	json_u64(j, "unless_speculative_load", s->count[RANK_UNLESS_SPECULATIVE]);
 	json_u64(j, "in_library", s->count[RACE_IN_LIBRARY]);
 	json_u64(j, "suppressed", s->suppressed);
 	json_suppressions(j, suppressions);
-	json_u64(j, "not_new", s->known);
+	json_u64(j, "in_baseline", s->known);
 	json_u64(j, "references", s->references);
 	json_u64(j, "lost_windows", s->gaps);
 	json_u64(j, "disorder", s->disorder);
-	json_bool(j, "one_clock", s->one_clock);
+	json_bool(j, "tsc_synchronized", s->tsc_synchronized);
 	json_bool(j, "complete", s->complete);
 	json_array(j, "missing");
 	for (i = 0; i < why.n; i++)

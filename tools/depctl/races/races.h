@@ -256,7 +256,7 @@ struct races_summary {
 	char defect[256];		/* ..and the first of them */
 	bool recording;			/* the store was being recorded */
 	bool complete;
-	bool one_clock;			/* the kernel took what orders threads for one */
+	bool tsc_synchronized;			/* the kernel took what orders threads for one */
 };
 
 #define RACES_CLOCKS \

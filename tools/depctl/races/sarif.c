@@ -28,17 +28,17 @@ static const struct rule {
 		"If the variable is no atomic one in the source, make it one; else there is "
 		"nothing to do.",
 	},
-	[RACE_UNLESS_OVERREAD] = {
-		"data-race-unless-after-end", "DataRaceUnlessBehindEnd", "note",
-		"Data race, unless after the end of a string",
+	[RANK_UNLESS_OVERREAD] = {
+		"data-race-unless-overread", "DataRaceUnlessOverread", "note",
+		"Data race, unless a string function overreads",
 		"One of the accesses is a read by a function like strlen, which reads more than "
 		"it looks at.",
 		"If what the other thread writes is after the end of the string, there is "
 		"nothing to do.",
 	},
-	[RACE_UNLESS_SPECULATIVE] = {
-		"data-race-unless-early", "DataRaceUnlessEarly", "note",
-		"Data race, unless the compiler loads early",
+	[RANK_UNLESS_SPECULATIVE] = {
+		"data-race-unless-speculative-load", "DataRaceUnlessSpeculativeLoad", "note",
+		"Data race, unless a load is speculative",
 		"One of the accesses is a load whose value is used under a condition. Compilers "
 		"make such loads where the source loads only if the condition holds.",
 		"If the source does not access the variable where the condition does not hold, "
@@ -304,7 +304,7 @@ void races_end_sarif(struct json *j, const struct races_summary *s)
 	json_array(j, "toolExecutionNotifications");
 	for (i = 0; i < why.n; i++)
 		notify(j, why.text[i]);
-	if (!s->one_clock)
+	if (!s->tsc_synchronized)
 		notify(j, RACES_CLOCKS);
 	json_close(j, ']');
 	json_close(j, '}');

@@ -134,9 +134,9 @@ void race_text_witness(struct out *o, const struct race_view *v)
 static void json_section(struct json *j, const struct dep_section *s, const struct race_lock *name)
 {
 	json_object(j, NULL);
-	json_hex(j, "addr", s->lock);
+	json_hex(j, "address", s->lock);
 	json_str(j, "variable", name->named ? name->object.name : "");
-	json_bool(j, "reading", s->reading);
+	json_bool(j, "shared", s->reading);
 	race_json_stack(j, &name->stack);
 	json_close(j, '}');
 }

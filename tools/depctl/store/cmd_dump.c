@@ -171,18 +171,18 @@ static void text_ref(struct out *o, uint32_t tid, const struct dep_ref *r)
 
 static void json_ref(struct out *o, uint32_t tid, const struct dep_ref *r)
 {
-	static const char types[] = "?RWM";
+	static const char *const types[] = { "?", "read", "write", "read-modify-write" };
 
 	put_text(o, "{\"tid\":");
 	put_dec(o, tid);
-	put_text(o, ",\"pc\":\"");
+	put_text(o, ",\"pc\":\"0x");
 	put_hex(o, r->pc);
-	put_text(o, "\",\"addr\":\"");
+	put_text(o, "\",\"address\":\"0x");
 	put_hex(o, r->addr);
 	put_text(o, "\",\"size\":");
 	put_dec(o, r->size);
 	put_text(o, ",\"type\":\"");
-	put_char(o, types[r->type & 3]);
+	put_text(o, types[r->type & 3]);
 	put_text(o, "\"}\n");
 }
 
@@ -191,7 +191,7 @@ static void put_block(struct out *o, uint32_t tid, const struct dep_item *it, bo
 	if (json) {
 		put_text(o, "{\"tid\":");
 		put_dec(o, tid);
-		put_text(o, ",\"pc\":\"");
+		put_text(o, ",\"pc\":\"0x");
 		put_hex(o, it->block.pc);
 		put_text(o, "\",\"instructions\":");
 		put_dec(o, it->block.ninsns);
@@ -211,11 +211,11 @@ static void put_timestamp(struct out *o, uint32_t tid, const struct dep_lock_tim
 
 	put_text(o, json ? "{\"tid\":" : "");
 	put_dec(o, tid);
-	put_text(o, json ? ",\"pc\":\"" : " ");
+	put_text(o, json ? ",\"pc\":\"0x" : " ");
 	put_hex(o, t->pc);
-	put_text(o, json ? "\",\"timestamp\":" : " ");
+	put_text(o, json ? "\",\"timestamp\":\"" : " ");
 	put_dec(o, t->timestamp);
-	put_text(o, json ? ",\"place\":\"" : " ");
+	put_text(o, json ? "\",\"place\":\"" : " ");
 	put_text(o, place);
 	put_text(o, json ? "\"}\n" : "\n");
 }
@@ -235,7 +235,7 @@ static void put_value(struct out *o, const struct dep_function_call *f, unsigned
 		put_text(o, json ? "null" : "?");
 		return;
 	}
-	put_text(o, json ? "\"" : "");
+	put_text(o, json ? "\"0x" : "");
 	put_hex(o, f->passed->value[i]);
 	put_text(o, json ? "\"" : "");
 }
@@ -246,12 +246,12 @@ static void put_function(struct out *o, uint32_t tid, const struct dep_function_
 
 	put_text(o, json ? "{\"tid\":" : "");
 	put_dec(o, tid);
-	put_text(o, json ? ",\"pc\":\"" : " ");
+	put_text(o, json ? ",\"pc\":\"0x" : " ");
 	put_hex(o, f->pc);
-	put_text(o, json ? "\",\"sp\":\"" : " ");
+	put_text(o, json ? "\",\"sp\":\"0x" : " ");
 	put_hex(o, f->passed->sp);
 	if (f->is_return) {
-		put_text(o, json ? "\",\"result\":" : " return ");
+		put_text(o, json ? "\",\"return_value\":" : " return ");
 		put_value(o, f, 0, json);
 		put_text(o, json ? "}\n" : "\n");
 		return;
@@ -395,7 +395,7 @@ static void dump_segment_list(struct dump *d)
 		json_u64(&j, "tid", tid_of(d, s));
 		json_u64(&j, "thread", s->thread);
 		json_u64(&j, "segment", s->seq);
-		json_u64(&j, "file", s->file);
+		json_u64(&j, "file_index", s->file);
 		json_u64(&j, "offset", s->offset);
 		json_u64(&j, "raw_bytes", s->raw_bytes);
 		json_u64(&j, "stored_bytes", s->stored_bytes);

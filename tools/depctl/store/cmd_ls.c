@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "daemon/base/signal_name.h"
 #include "libdep/abi/session_file.h"
 #include "tools/depctl/depctl.h"
 #include "tools/depctl/common/output.h"
@@ -97,12 +98,12 @@ static void ls_thread(struct ls *l, struct dep_store *s, const struct dep_thread
 
 	if (l->json) {
 		json_object(&l->j, NULL);
-		json_u64(&l->j, "serial", t->serial);
+		json_u64(&l->j, "thread", t->serial);
 		json_u64(&l->j, "tid", t->tid);
 		json_u64(&l->j, "process", t->process);
 		json_u64(&l->j, "parent", t->parent);
-		json_u64(&l->j, "start_ns", t->start_ns);
-		json_u64(&l->j, "end_ns", t->end_ns);
+		json_big(&l->j, "start_ns", t->start_ns);
+		json_big(&l->j, "end_ns", t->end_ns);
 		json_u64(&l->j, "segments", n);
 		json_u64(&l->j, "raw_bytes", raw);
 		json_u64(&l->j, "stored_bytes", stored);
@@ -119,14 +120,14 @@ static void ls_process(struct ls *l, const struct dep_process *p)
 {
 	if (l->json) {
 		json_object(&l->j, NULL);
-		json_u64(&l->j, "serial", p->serial);
+		json_u64(&l->j, "process", p->serial);
 		json_u64(&l->j, "pid", p->pid);
 		json_u64(&l->j, "parent", p->parent);
 		json_str(&l->j, "cause", cause_of(p));
 		json_str(&l->j, "exe", p->exe);
-		json_u64(&l->j, "start_ns", p->start_ns);
-		json_u64(&l->j, "end_ns", p->end_ns);
-		json_u64(&l->j, "built", p->built);
+		json_big(&l->j, "start_ns", p->start_ns);
+		json_big(&l->j, "end_ns", p->end_ns);
+		json_u64(&l->j, "fragments_built", p->built);
 		json_u64(&l->j, "translate_ns", p->translate_ns);
 		json_close(&l->j, '}');
 		return;
@@ -145,13 +146,13 @@ static void ls_module(struct ls *l, const struct dep_module *m)
 	if (l->json) {
 		json_object(&l->j, NULL);
 		json_u64(&l->j, "process", m->process);
-		json_hex(&l->j, "start", m->start);
-		json_hex(&l->j, "end", m->end);
-		json_hex(&l->j, "offset", m->offset);
+		json_hex(&l->j, "start_address", m->start);
+		json_hex(&l->j, "end_address", m->end);
+		json_hex(&l->j, "file_offset", m->offset);
 		json_str(&l->j, "path", m->path);
 		json_str(&l->j, "build_id", m->build_id);
-		json_u64(&l->j, "from_ns", m->from_ns);
-		json_u64(&l->j, "to_ns", m->to_ns);
+		json_big(&l->j, "from_ns", m->from_ns);
+		json_big(&l->j, "to_ns", m->to_ns);
 		json_close(&l->j, '}');
 		return;
 	}
@@ -241,16 +242,17 @@ static uint64_t disk_size(const char *path)
 static void put_status(struct ls *l, struct dep_store *s)
 {
 	int st = dep_store_exit_status(s);
-	char text[32] = "unfinished";
+	char text[SIGNAL_NAME] = "unfinished";
 
+	if (l->json) {
+		json_exit(&l->j, st);
+		return;
+	}
 	if (st >= 0 && WIFSIGNALED(st))
-		snprintf(text, sizeof(text), "signal %d", WTERMSIG(st));
+		signal_name(WTERMSIG(st), text);
 	else if (st >= 0)
 		snprintf(text, sizeof(text), "exit %d", WEXITSTATUS(st));
-	if (l->json)
-		json_str(&l->j, "status", text);
-	else
-		out_printf(&l->out, " %-10s", text);
+	out_printf(&l->out, " %-10s", text);
 }
 
 /* What a column has room for: "" for a complete store that nothing was left out of. */
@@ -283,10 +285,10 @@ static int ls_one(struct ls *l, const char *path, const char *name)
 	if (l->json) {
 		json_object(&l->j, NULL);
 		json_str(&l->j, "store", name);
-		json_u64(&l->j, "start_realtime_ns", m->start_realtime_ns);
+		json_big(&l->j, "start_realtime_ns", m->start_realtime_ns);
 		json_u64(&l->j, "bytes", disk_size(path));
-		json_u64(&l->j, "processes", dep_store_processes(s, &p));
-		json_u64(&l->j, "threads", dep_store_threads(s, &t));
+		json_u64(&l->j, "process_count", dep_store_processes(s, &p));
+		json_u64(&l->j, "thread_count", dep_store_threads(s, &t));
 		json_bool(&l->j, "lossy", is_lossy(s));
 		verdict_json(&l->j, s);
 		put_status(l, s);

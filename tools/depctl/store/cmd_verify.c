@@ -254,8 +254,10 @@ static void json_summary(struct verify *v)
 	int i;
 
 	json_close(&v->j, ']');
+	json_object(&v->j, "problem_counts");
 	for (i = 0; i < NKINDS; i++)
 		json_u64(&v->j, kinds[i], v->problems[i]);
+	json_close(&v->j, '}');
 	json_u64(&v->j, "segments", v->nsegs);
 	json_u64(&v->j, "instructions", v->counts.instructions);
 	json_u64(&v->j, "references", v->counts.refs);
@@ -263,13 +265,7 @@ static void json_summary(struct verify *v)
 	json_u64(&v->j, "values_used", v->counts.values_used);
 	json_u64(&v->j, "checks", v->counts.checks);
 	json_u64(&v->j, "check_failures", v->counts.check_failures);
-	json_u64(&v->j, "dropped_bytes", dep_store_loss(v->store)->dropped_bytes);
-	json_u64(&v->j, "discarded_bytes", dep_store_loss(v->store)->discarded_bytes);
-	json_u64(&v->j, "unfinished_threads",
-		 dep_store_loss(v->store)->unfinished_threads);
-	json_u64(&v->j, "absent_bytes", dep_store_loss(v->store)->absent_bytes);
-	json_u64(&v->j, "native_images", dep_store_loss(v->store)->native_images);
-	json_u64(&v->j, "native_privileged", dep_store_loss(v->store)->native_privileged);
+	loss_json(&v->j, dep_store_loss(v->store));
 	verdict_json(&v->j, v->store);
 	json_bool(&v->j, "good", !total(v) &&
 		  dep_store_verdict(v->store)->state == DEP_VERDICT_COMPLETE);

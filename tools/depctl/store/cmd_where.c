@@ -235,12 +235,12 @@ static void json_place(struct where *w, const struct dep_place *p)
 
 static void json_variable(struct where *w, const struct dep_object *o)
 {
-	json_object(&w->j, "variable");
+	json_object(&w->j, "data");
 	json_str(&w->j, "name", o->name);
-	json_str(&w->j, "type", o->type[0] ? o->type : NULL);
+	json_str(&w->j, "type_name", o->type[0] ? o->type : NULL);
 	json_u64(&w->j, "offset", o->offset);
 	json_bool(&w->j, "atomic", o->atomic);
-	json_hex(&w->j, "start", o->start);
+	json_hex(&w->j, "start_address", o->start);
 	json_u64(&w->j, "size", o->size);
 	json_str(&w->j, "file", o->file);
 	json_u64(&w->j, "line", o->line);
@@ -262,7 +262,7 @@ static void json_answer(struct where *w, const struct answer *a)
 	if (a->is_data) {
 		json_variable(w, &a->object);
 		json_str(&w->j, "module", a->object.module);
-		json_hex(&w->j, "linked", a->object.linked);
+		json_hex(&w->j, "linked_address", a->object.linked);
 		json_str(&w->j, "build_id", a->object.build_id);
 		json_bool(&w->j, "ambiguous", a->object.ambiguous);
 	} else if (a->is_code) {
@@ -271,8 +271,8 @@ static void json_answer(struct where *w, const struct answer *a)
 			json_place(w, &p[i]);
 		json_close(&w->j, ']');
 		json_str(&w->j, "module", p->module);
-		json_hex(&w->j, "offset", p->offset);
-		json_hex(&w->j, "linked", p->linked);
+		json_hex(&w->j, "module_offset", p->offset);
+		json_hex(&w->j, "linked_address", p->linked);
 		json_str(&w->j, "build_id", p->build_id);
 		json_bool(&w->j, "ambiguous", p->ambiguous);
 	}

@@ -12,7 +12,7 @@ struct field {
 	const char *name;
 	unsigned short at;
 	unsigned char size;
-	char format;		/* x hexadecimal, u unsigned, d signed */
+	char format;		/* x hexadecimal, u unsigned, d signed, b may exceed a double */
 };
 
 #define FIELD(type, member, format) \
@@ -40,23 +40,23 @@ static const struct field context[] = {
 };
 
 static const struct field partial[] = {
-	FIELD(adept_ev_partial, ninsns, 'u'),
+	{ "instructions", offsetof(struct adept_ev_partial, ninsns), 4, 'u' },
 	{ 0 }
 };
 
 static const struct field signal_fields[] = {
 	FIELD(adept_ev_signal, signo, 'u'),
 	FIELD(adept_ev_signal, code, 'd'),
-	FIELD(adept_ev_signal, addr, 'x'),
-	FIELD(adept_ev_signal, timestamp, 'u'),
+	{ "address", offsetof(struct adept_ev_signal, addr), 8, 'x' },
+	FIELD(adept_ev_signal, timestamp, 'b'),
 	{ 0 }
 };
 
 static const struct field syscall_fields[] = {
 	FIELD(adept_ev_syscall, nr, 'u'),
 	FIELD(adept_ev_syscall, result, 'd'),
-	FIELD(adept_ev_syscall, before, 'u'),
-	FIELD(adept_ev_syscall, after, 'u'),
+	FIELD(adept_ev_syscall, before, 'b'),
+	FIELD(adept_ev_syscall, after, 'b'),
 	{ "arg0", offsetof(struct adept_ev_syscall, args), 8, 'x' },
 	{ "arg1", offsetof(struct adept_ev_syscall, args) + 8, 8, 'x' },
 	{ "arg2", offsetof(struct adept_ev_syscall, args) + 16, 8, 'x' },
@@ -73,35 +73,35 @@ static const struct field base[] = {
 };
 
 static const struct field start[] = {
-	FIELD(adept_ev_start, parent_serial, 'u'),
+	{ "parent", offsetof(struct adept_ev_start, parent_serial), 4, 'u' },
 	FIELD(adept_ev_start, created_at, 'x'),
-	FIELD(adept_ev_start, timestamp, 'u'),
+	FIELD(adept_ev_start, timestamp, 'b'),
 	{ 0 }
 };
 
 static const struct field end[] = {
 	FIELD(adept_ev_end, status, 'u'),
-	FIELD(adept_ev_end, timestamp, 'u'),
+	FIELD(adept_ev_end, timestamp, 'b'),
 	{ 0 }
 };
 
 static const struct field fork_fields[] = {
-	FIELD(adept_ev_fork, pid, 'u'),
+	{ "child_pid", offsetof(struct adept_ev_fork, pid), 4, 'u' },
 	FIELD(adept_ev_fork, flags, 'x'),
-	FIELD(adept_ev_fork, before, 'u'),
+	FIELD(adept_ev_fork, before, 'b'),
 	FIELD(adept_ev_fork, child_tid, 'x'),
 	{ 0 }
 };
 
 static const struct field buffer[] = {
-	FIELD(adept_ev_buffer, addr, 'x'),
+	{ "address", offsetof(struct adept_ev_buffer, addr), 8, 'x' },
 	FIELD(adept_ev_buffer, size, 'u'),
 	{ 0 }
 };
 
 static const struct field shared[] = {
 	FIELD(adept_ev_shared, dev, 'x'),
-	FIELD(adept_ev_shared, inode, 'u'),
+	FIELD(adept_ev_shared, inode, 'b'),
 	FIELD(adept_ev_shared, size, 'u'),
 	{ 0 }
 };
@@ -200,6 +200,8 @@ void event_json(struct json *j, const struct dep_event *e)
 			json_hex(j, f->name, value_of(e, f));
 		else if (f->format == 'd')
 			json_i64(j, f->name, (int64_t)value_of(e, f));
+		else if (f->format == 'b')
+			json_big(j, f->name, value_of(e, f));
 		else
 			json_u64(j, f->name, value_of(e, f));
 	}

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "daemon/base/signal_name.h"
 #include "libdep/abi/session_file.h"
 #include "info.h"
 #include "verdict.h"
@@ -57,7 +58,7 @@ static void row_json(struct json *j, const struct info *f, const struct info_row
 {
 	if (r->thread) {
 		json_u64(j, "tid", r->thread->tid);
-		json_u64(j, "serial", r->thread->serial);
+		json_u64(j, "thread", r->thread->serial);
 		json_u64(j, "process", r->thread->process);
 		json_str(j, "end", r->thread->end < NENDS ? ends[r->thread->end] : NULL);
 	}
@@ -83,31 +84,10 @@ static void row_json(struct json *j, const struct info *f, const struct info_row
 	json_u64(j, "null_bytes", null_of(r));
 }
 
-static void loss_json(struct json *j, const struct dep_loss *l)
-{
-	json_object(j, "loss");
-	json_u64(j, "dropped_chunks", l->dropped_chunks);
-	json_u64(j, "dropped_bytes", l->dropped_bytes);
-	json_u64(j, "discarded_bytes", l->discarded_bytes);
-	json_u64(j, "lost_threads", l->lost_threads);
-	json_u64(j, "lost_processes", l->lost_processes);
-	json_u64(j, "native_images", l->native_images);
-	json_u64(j, "native_privileged", l->native_privileged);
-	json_u64(j, "unfinished_threads", l->unfinished_threads);
-	json_u64(j, "untaken_threads", l->untaken_threads);
-	json_u64(j, "corrupt", l->corrupt);
-	json_u64(j, "absent_chunks", l->absent_chunks);
-	json_u64(j, "absent_bytes", l->absent_bytes);
-	json_u64(j, "torn_segments", l->torn_segments);
-	json_bool(j, "unclean", l->unclean);
-	json_close(j, '}');
-}
-
 static void meta_json(struct json *j, struct info *f)
 {
 	const struct dep_meta *m = dep_store_meta(f->store);
-	int st = dep_store_exit_status(f->store);
-	size_t k;
+	uint32_t flags = m->session_flags;
 	int i;
 
 	json_str(j, "store", f->path);
@@ -116,21 +96,18 @@ static void meta_json(struct json *j, struct info *f)
 		json_str(j, NULL, m->argv[i]);
 	json_close(j, ']');
 	json_str(j, "cwd", m->cwd);
-	json_u64(j, "start_realtime_ns", m->start_realtime_ns);
+	json_big(j, "start_realtime_ns", m->start_realtime_ns);
 	json_bool(j, "aslr", m->aslr);
-	json_u64(j, "ring_bytes", (uint64_t)m->chunk_size * m->nchunks);
+	json_u64(j, "ring_size", (uint64_t)m->chunk_size * m->nchunks);
 	json_u64(j, "max_size", m->max_size);
-	json_array(j, "flags");
-	for (k = 0; k < NFLAGS; k++)
-		if (m->session_flags & flag_names[k].flag)
-			json_str(j, NULL, flag_names[k].name);
-	json_close(j, ']');
-	if (st < 0)
-		json_str(j, "exit_status", NULL);
-	else if (WIFSIGNALED(st))
-		json_u64(j, "exit_signal", WTERMSIG(st));
-	else
-		json_u64(j, "exit_status", WEXITSTATUS(st));
+	json_str(j, "on_full", flags & ADEPT_S_DROP ? "drop" : "wait");
+	json_str(j, "transport", flags & ADEPT_S_MODULE ? "kmod" : "shm");
+	json_bool(j, "follow", !(flags & ADEPT_S_NO_FOLLOW));
+	json_bool(j, "function_calls", !(flags & ADEPT_S_NO_FUNCTIONS));
+	json_bool(j, "self_check", flags & ADEPT_S_SELF_CHECK);
+	json_bool(j, "strict", flags & ADEPT_S_STRICT);
+	json_bool(j, "discarded", flags & ADEPT_S_NULL);
+	json_exit(j, dep_store_exit_status(f->store));
 }
 
 static void sum_translation(struct dep_store *s, uint64_t *built, uint64_t *ns)
@@ -173,8 +150,8 @@ static void print_json(struct info *f)
 	json_close(&j, '}');
 	sum_translation(f->store, &built, &ns);
 	json_object(&j, "translation");
-	json_u64(&j, "fragments", built);
-	json_u64(&j, "ns", ns);
+	json_u64(&j, "fragments_built", built);
+	json_u64(&j, "translate_ns", ns);
 	json_close(&j, '}');
 	loss_json(&j, dep_store_loss(f->store));
 	verdict_json(&j, f->store);
@@ -201,7 +178,7 @@ static void print_head(struct info *f)
 	const struct dep_meta *m = dep_store_meta(f->store);
 	time_t when = m->start_realtime_ns / 1000000000ull;
 	int st = dep_store_exit_status(f->store), i;
-	char date[32], size[16];
+	char date[32], size[16], name[SIGNAL_NAME];
 	size_t k;
 
 	out_text(&f->out, "command:   ");
@@ -214,7 +191,8 @@ static void print_head(struct info *f)
 	if (st < 0)
 		out_text(&f->out, "how it ended is not known\n");
 	else if (WIFSIGNALED(st))
-		out_printf(&f->out, "killed by signal %d\n", WTERMSIG(st));
+		out_printf(&f->out, "killed by signal %d (%s)\n", WTERMSIG(st),
+			   signal_name(WTERMSIG(st), name));
 	else
 		out_printf(&f->out, "exit status %d\n", WEXITSTATUS(st));
 	out_printf(&f->out, "settings:  ring of %s%s",

@@ -74,7 +74,7 @@ static void put_defect(struct json *j, struct dep_store *s, const struct dep_def
 		json_u64(j, "count", d->count);
 	}
 	if (d->since_ns)
-		json_u64(j, "since_ns", d->since_ns);
+		json_big(j, "since_ns", d->since_ns);
 	json_str(j, "text", d->text);
 	json_close(j, '}');
 }
@@ -89,13 +89,33 @@ void verdict_json(struct json *j, struct dep_store *s)
 	json_bool(j, "proof", v->proof);
 	json_str(j, "cause", dep_close_cause_name(v->cause));
 	json_u64(j, "live_processes", v->live);
-	json_u64(j, "error", (uint64_t)v->error);
+	json_u64(j, "errno", (uint64_t)v->error);
 	if (v->sure_ns)
-		json_u64(j, "sure_ns", v->sure_ns);
+		json_big(j, "sure_ns", v->sure_ns);
 	json_array(j, "defects");
 	for (i = 0; i < v->ndefects; i++)
 		put_defect(j, s, &v->defect[i]);
 	json_close(j, ']');
 	json_u64(j, "more_defects", v->more);
+	json_close(j, '}');
+}
+
+void loss_json(struct json *j, const struct dep_loss *l)
+{
+	json_object(j, "loss");
+	json_u64(j, "dropped_chunks", l->dropped_chunks);
+	json_u64(j, "dropped_bytes", l->dropped_bytes);
+	json_u64(j, "discarded_bytes", l->discarded_bytes);
+	json_u64(j, "lost_threads", l->lost_threads);
+	json_u64(j, "lost_processes", l->lost_processes);
+	json_u64(j, "native_images", l->native_images);
+	json_u64(j, "native_privileged", l->native_privileged);
+	json_u64(j, "unfinished_threads", l->unfinished_threads);
+	json_u64(j, "unfinished_processes", l->unclean);
+	json_u64(j, "untaken_threads", l->untaken_threads);
+	json_u64(j, "corrupt", l->corrupt);
+	json_u64(j, "absent_chunks", l->absent_chunks);
+	json_u64(j, "absent_bytes", l->absent_bytes);
+	json_u64(j, "torn_segments", l->torn_segments);
 	json_close(j, '}');
 }

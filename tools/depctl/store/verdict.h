@@ -14,5 +14,7 @@ void verdict_line(struct dep_store *s, char *text, size_t size);
 void verdict_warn(struct dep_store *s, const char *path);
 /** verdict_json() - member "verdict" of the object that is open */
 void verdict_json(struct json *j, struct dep_store *s);
+/** loss_json() - member "loss" of the object that is open: what @l counts */
+void loss_json(struct json *j, const struct dep_loss *l);
 
 #endif
