@@ -326,9 +326,11 @@ LIBDIR := $(PREFIX)/lib
 INCDIR := $(PREFIX)/include/dep
 MANDIR := $(PREFIX)/share/man
 COMPDIR := $(PREFIX)/share/bash-completion/completions
+SCHEMADIR := $(PREFIX)/share/adept/schema
 PCDIR := $(LIBDIR)/pkgconfig
 MAN1 := $(notdir $(wildcard Documentation/man/*.1))
 MAN4 := $(notdir $(wildcard Documentation/man/*.4))
+SCHEMAS := $(notdir $(wildcard Documentation/schema/*.json))
 MAN5 := $(notdir $(wildcard Documentation/man/*.5))
 MAN8 := $(notdir $(wildcard Documentation/man/*.8))
 HEADERS := $(notdir $(wildcard include/dep/*.h))
@@ -341,7 +343,8 @@ install: all
 	$(Q)rm -f $(B)/libdep.pc && $(MAKE) --no-print-directory -s $(B)/libdep.pc
 	$(call msg,INSTALL,$(DESTDIR)$(PREFIX))
 	$(Q)install -d $(addprefix $(DESTDIR),$(BINDIR) $(LIBDIR) $(INCDIR) $(MANDIR)/man1 \
-		$(MANDIR)/man4 $(MANDIR)/man5 $(MANDIR)/man8 $(COMPDIR) $(PCDIR))
+		$(MANDIR)/man4 $(MANDIR)/man5 $(MANDIR)/man8 $(COMPDIR) $(PCDIR) \
+		$(SCHEMADIR))
 	$(Q)install -m 755 $(B)/depctl $(DESTDIR)$(BINDIR)/depctl
 	$(Q)install -m 755 $(B)/libdep.so $(DESTDIR)$(LIBDIR)/libdep.so.$(VERSION)
 	$(Q)ln -sf libdep.so.$(VERSION) $(DESTDIR)$(LIBDIR)/libdep.so.0
@@ -351,6 +354,7 @@ install: all
 	$(Q)install -m 644 $(addprefix Documentation/man/,$(MAN4)) $(DESTDIR)$(MANDIR)/man4
 	$(Q)install -m 644 $(addprefix Documentation/man/,$(MAN5)) $(DESTDIR)$(MANDIR)/man5
 	$(Q)install -m 644 $(addprefix Documentation/man/,$(MAN8)) $(DESTDIR)$(MANDIR)/man8
+	$(Q)install -m 644 $(addprefix Documentation/schema/,$(SCHEMAS)) $(DESTDIR)$(SCHEMADIR)
 	$(Q)install -m 644 tools/depctl/completion.bash $(DESTDIR)$(COMPDIR)/depctl
 	$(Q)install -m 644 $(B)/libdep.pc $(DESTDIR)$(PCDIR)/libdep.pc
 
@@ -360,8 +364,11 @@ uninstall:
 		$(LIBDIR)/libdep.so.0 $(LIBDIR)/libdep.so.$(VERSION) $(COMPDIR)/depctl \
 		$(PCDIR)/libdep.pc $(addprefix $(INCDIR)/,$(HEADERS)) \
 		$(addprefix $(MANDIR)/man1/,$(MAN1)) $(addprefix $(MANDIR)/man4/,$(MAN4)) \
-		$(addprefix $(MANDIR)/man5/,$(MAN5)) $(addprefix $(MANDIR)/man8/,$(MAN8)))
+		$(addprefix $(MANDIR)/man5/,$(MAN5)) $(addprefix $(MANDIR)/man8/,$(MAN8)) \
+		$(addprefix $(SCHEMADIR)/,$(SCHEMAS)))
 	$(Q)! test -d $(DESTDIR)$(INCDIR) || rmdir --ignore-fail-on-non-empty $(DESTDIR)$(INCDIR)
+	$(Q)! test -d $(DESTDIR)$(SCHEMADIR) || rmdir --ignore-fail-on-non-empty \
+		$(DESTDIR)$(SCHEMADIR) $(DESTDIR)$(patsubst %/,%,$(dir $(SCHEMADIR)))
 
 clean:
 	rm -rf build build-san build-tsan

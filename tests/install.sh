@@ -41,6 +41,7 @@ else
 fi
 for f in lib/libdep.so lib/libdep.so.0 include/dep/store.h include/dep/recover.h \
 	include/dep/symbols.h lib/pkgconfig/libdep.pc share/man/man1/depctl.1 share/man/man5/dep.5 \
+	share/man/man5/depctl-json.5 share/adept/schema/info.json share/adept/schema/common.json \
 	share/bash-completion/completions/depctl; do
 	if [ -s "$dest/usr/$f" ]; then pass "$f"; else fail "$f is missing"; fi
 done

@@ -169,6 +169,7 @@ beside fuzz-policy 120 bash tests/fuzz/fuzz_policy.sh
 beside fuzz-suppressions 120 bash tests/fuzz/fuzz_suppressions.sh
 begin_lane
 suite cli 120 bash tests/cli.sh "$DEPCTL" "$BUILD/tests/make_store"
+suite json 120 bash tests/json.sh
 suite where 120 sh tests/where.sh
 suite metrics 60 bash tests/metrics.sh
 suite transparency 480 sh tests/transparency.sh
