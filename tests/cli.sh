@@ -93,7 +93,7 @@ expect 2 "" "must be a size" "$depctl" record --ring-size=many true
 expect 2 "" "must be from 64" "$depctl" record --ring-size=1 true
 expect 2 "" "must be from" "$depctl" record --ring-size=100G true
 expect 2 "" "must be a size" "$depctl" record --max-size=-1 true
-expect 2 "" "block or drop" "$depctl" record --on-full=wait true
+expect 2 "" "wait or drop, not 'block'" "$depctl" record --on-full=block true
 expect 2 "" "number from 1 to 19" "$depctl" record --level 20 true
 expect 2 "" "auto, kmod or shm" "$depctl" record --transport=pigeon true
 expect 2 "" "makes no store" "$depctl" record --no-record -o x true
@@ -427,6 +427,10 @@ check "completion after the command" grep -qx "the command at 5" out
 
 # ---- a byte wrong in the second segment ----
 cp -r s.dep broken.dep
+completed help rec >out
+check "completion of a command to explain" grep -qx record out
+completed record --on-full = w >out
+check "completion of --on-full" grep -qx wait out
 size=$(stat -c %s broken.dep/segments.000)
 printf '\377' | dd of=broken.dep/segments.000 bs=1 seek=$((size - 20)) conv=notrunc 2>/dev/null
 expect 1 "-" "-" "$depctl" verify broken.dep

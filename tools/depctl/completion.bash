@@ -53,7 +53,7 @@ _depctl_record()
 		return
 		;;
 	--on-full)
-		mapfile -t COMPREPLY < <(compgen -W "block drop" -- "$cur")
+		mapfile -t COMPREPLY < <(compgen -W "wait drop" -- "$cur")
 		return
 		;;
 	--transport)

@@ -24,7 +24,7 @@ static const struct argp_option options[] = {
 	  "without =GROUP your primary group", 1 },
 	{ "ring-size", OPT_RING_SIZE, "SIZE", 0, "Memory between each thread and the store "
 	  "(default 4M)", 2 },
-	{ "on-full", OPT_ON_FULL, "POLICY", 0, "When the ring is full: block (default; nothing is "
+	{ "on-full", OPT_ON_FULL, "POLICY", 0, "When the ring is full: wait (default; nothing is "
 	  "lost) or drop (losses are counted)", 2 },
 	{ "transport", OPT_TRANSPORT, "HOW", 0, "Rings of the kernel module: kmod; in shared "
 	  "memory: shm; or auto (default): kmod if /dev/adept can be used", 2 },
@@ -85,10 +85,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_ON_FULL:
 		if (!strcmp(arg, "drop"))
 			o->flags |= ADEPT_S_DROP;
-		else if (!strcmp(arg, "block"))
+		else if (!strcmp(arg, "wait"))
 			o->flags &= ~ADEPT_S_DROP;
 		else
-			argp_error(state, "--on-full must be block or drop, not '%s'", arg);
+			argp_error(state, "--on-full must be wait or drop, not '%s'", arg);
 		break;
 	case OPT_TRANSPORT:
 		if (!strcmp(arg, "auto"))
