@@ -82,9 +82,23 @@ for line in sys.stdin: json.loads(line)' <out 2>>err; then
 expect 2 "" "Usage: depctl" "$depctl"
 expect 0 "Usage: depctl" "" "$depctl" --help
 expect 0 "^depctl .*store format" "" "$depctl" --version
-expect 2 "" "no command 'frobnicate'" "$depctl" frobnicate
+expect 0 "^depctl .*store format" "" "$depctl" -V
+expect 2 "" "has no command 'frobnicate'; .depctl --help. lists them$" "$depctl" frobnicate
+expect 2 "" "has no command 'recrod'; did you mean 'record'.$" "$depctl" recrod
+expect 2 "" "has no command 'lss'; did you mean 'ls'.$" "$depctl" lss
+expect 2 "" "has no command 'xy'; .depctl --help" "$depctl" xy
+expect 2 "" "has no command 'race'; did you mean 'races'" "$depctl" query race
+expect 2 "" "has no option '--frobnicate'" "$depctl" --frobnicate
+expect 0 "Usage: depctl COMMAND" "" "$depctl" -h
+expect 0 "Usage: depctl COMMAND" "" "$depctl" help
+expect 0 "Usage: depctl query races" "" "$depctl" help query races
+expect 0 "Usage: depctl query races" "" "$depctl" query races -h
+expect 0 "Usage: depctl query " "" "$depctl" query -h
+expect 2 "" "has no command 'frobnicate'" "$depctl" help frobnicate
 for c in record ls info dump where verify module status sessions stop metrics policy; do
 	expect 0 "Usage: depctl $c" "" "$depctl" $c --help
+	expect 0 "Usage: depctl $c" "" "$depctl" $c -h
+	expect 0 "Usage: depctl $c" "" "$depctl" help $c
 	expect 2 "" "unrecognized option" "$depctl" $c --frobnicate
 done
 expect 2 "" "which command" "$depctl" record
@@ -129,15 +143,16 @@ expect 2 "" "must be a number" "$depctl" where a 1 --time 0
 # ---- refusals ----
 mkdir there
 expect 1 "" "there exists already" "$depctl" record -o there true
-expect 1 "" "command not found" "$depctl" record -o s1 no-such-command
+expect 127 "" "command not found" "$depctl" record -o s1 no-such-command
+expect 127 "" "nowhere/x" "$depctl" record -o s1 nowhere/x
 check "a store was left by a command that never ran" test ! -e s1
-expect 1 "" "cannot be recorded: /dev/null" "$depctl" record -o s1 /dev/null
+expect 126 "" "cannot be recorded: /dev/null" "$depctl" record -o s1 /dev/null
 echo 'just text' >text
-expect 1 "" "cannot be recorded: .*text" "$depctl" record -o s1 ./text
+expect 126 "" "cannot be recorded: .*text" "$depctl" record -o s1 ./text
 printf '\177ELF\001\001\001' >elf32
 head -c 200 /dev/zero >>elf32
 chmod +x elf32
-expect 1 "" "cannot be recorded: .*elf32" "$depctl" record -o s1 ./elf32
+expect 126 "" "cannot be recorded: .*elf32" "$depctl" record -o s1 ./elf32
 expect 1 "" "cannot be made.*another place" "$depctl" record -o no/such/dir/x true
 check "a store was left by a program that cannot be recorded" test ! -e s1
 if [ "$(id -u)" = 0 ]; then
@@ -412,6 +427,10 @@ for command in ls info dump "query races" where verify module status sessions st
 	# shellcheck disable=SC2086
 	diff <(options $command) out >err && ok || bad "completion of depctl $command"
 done
+completed help rec >out
+check "completion of a command to explain" grep -qx record out
+completed record --on-full = w >out
+check "completion of --on-full" grep -qx wait out
 completed query r >out
 check "completion of a query" grep -qx races out
 completed query races --print-suppressions = t >out
@@ -427,10 +446,6 @@ check "completion after the command" grep -qx "the command at 5" out
 
 # ---- a byte wrong in the second segment ----
 cp -r s.dep broken.dep
-completed help rec >out
-check "completion of a command to explain" grep -qx record out
-completed record --on-full = w >out
-check "completion of --on-full" grep -qx wait out
 size=$(stat -c %s broken.dep/segments.000)
 printf '\377' | dd of=broken.dep/segments.000 bs=1 seek=$((size - 20)) conv=notrunc 2>/dev/null
 expect 1 "-" "-" "$depctl" verify broken.dep

@@ -353,7 +353,7 @@ asked "with a base line" 0 "" "^not new: 2" "$DEPCTL" record --races --new-since
 asked "--report" 0 "" "" "$DEPCTL" record --races --sarif --report=sarif ./prog
 python3 "$tests/races/check_sarif.py" sarif 3 >why && pass "SARIF of it" ||
 	fail "SARIF of it: $(cat why)"
-asked "no such command" 1 "" "command not found" "$DEPCTL" record --races no-such-command
+asked "no such command" 127 "" "command not found" "$DEPCTL" record --races no-such-command
 asked "wrong suppressions are told before" 1 "" "nowhere: No such file" "$DEPCTL" record --races \
 	--suppressions=nowhere ./prog
 asked "no --null" 2 "" "--races needs what" "$DEPCTL" record --races --null ./prog

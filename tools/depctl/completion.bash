@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # bash completion for depctl(1)
 
+_depctl_commands="record ls info dump query where verify module status sessions stop metrics
+	policy"
+
 # Stores and directories that may hold some.
 _depctl_store()
 {
@@ -113,8 +116,8 @@ _depctl()
 
 	COMPREPLY=()
 	if [ "$COMP_CWORD" = 1 ]; then
-		mapfile -t COMPREPLY < <(compgen -W "record ls info dump query where verify module
-			status sessions stop metrics policy help --help --version" -- "$cur")
+		mapfile -t COMPREPLY < <(compgen -W "$_depctl_commands help --help --version" \
+			-- "$cur")
 		return
 	fi
 	# --option=value comes as three words.
@@ -126,6 +129,12 @@ _depctl()
 	case ${COMP_WORDS[1]} in
 	record)
 		_depctl_record "$cur" "$prev"
+		return
+		;;
+	help)
+		if [ "$COMP_CWORD" = 2 ]; then
+			mapfile -t COMPREPLY < <(compgen -W "$_depctl_commands" -- "$cur")
+		fi
 		return
 		;;
 	ls) options="--modules --json --help" ;;

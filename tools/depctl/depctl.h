@@ -14,7 +14,10 @@
 #define ADEPT_VERSION "0"
 #endif
 
-/* Exit status: 0 done, EXIT_FAILURE (1) something failed or is lost, EXIT_USAGE. */
+/*
+ * Exit status: 0 done, EXIT_FAILURE (1) something failed or is lost, EXIT_USAGE; depctl record has
+ * more, see record/record.h.
+ */
 #define EXIT_USAGE 2
 
 /** struct command - one subcommand; run() returns the exit status */
@@ -23,6 +26,21 @@ struct command {
 	int (*run)(int argc, char **argv);
 	const char *summary;
 };
+
+/* ---- subcommand.c ---- */
+
+/**
+ * run_command() - run the one of @commands that argv[1] names
+ * @of: what it is a command of, such as "depctl"
+ *
+ * A name that is not among them is a usage error; the message suggests one that is near.
+ *
+ * Return: its exit status; EXIT_USAGE; or -1: argv[1] is an option, or missing.
+ */
+int run_command(const struct command *commands, size_t n, const char *of, int argc, char **argv);
+
+/* ---- the commands ---- */
+
 
 int cmd_record(int argc, char **argv);
 int cmd_ls(int argc, char **argv);

@@ -34,20 +34,39 @@ static void usage(FILE *f)
 		   "Record the whole execution of a program, exactly, and read it back.\n\n");
 	for (i = 0; i < NCOMMANDS; i++)
 		fprintf(f, "  %-8s %s\n", commands[i].name, commands[i].summary);
-	fprintf(f, "\n`depctl COMMAND --help' tells its options; man depctl the rest.\n");
+	fprintf(f, "\n`depctl help COMMAND' lists the options of one; see also depctl(1).\n");
+}
+
+/* help [COMMAND...]: as COMMAND... --help */
+static int help(int argc, char **argv)
+{
+	char *words[8] = { argv[0] };
+	int i, n = argc - 2;
+
+	if (n <= 0 || argv[2][0] == '-') {
+		usage(stdout);
+		return 0;
+	}
+	if (n > 4)
+		n = 4;
+	for (i = 1; i <= n; i++)
+		words[i] = argv[i + 1];
+	words[i] = "--help";
+	return run_command(commands, NCOMMANDS, "depctl", n + 2, words);
 }
 
 int main(int argc, char **argv)
 {
-	char name[64];
-	size_t i;
+	int status;
 
 	argp_err_exit_status = EXIT_USAGE;
 	if (argc < 2) {
 		usage(stderr);
 		return EXIT_USAGE;
 	}
-	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
+	if (!strcmp(argv[1], "help"))
+		return help(argc, argv);
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
 		usage(stdout);
 		return 0;
 	}
@@ -55,13 +74,9 @@ int main(int argc, char **argv)
 		printf("depctl %s, store format %d\n", ADEPT_VERSION, DEP_FORMAT_VERSION);
 		return 0;
 	}
-	for (i = 0; i < NCOMMANDS; i++) {
-		if (strcmp(argv[1], commands[i].name))
-			continue;
-		snprintf(name, sizeof(name), "depctl %s", commands[i].name);
-		argv[1] = name;
-		return commands[i].run(argc - 1, argv + 1);
-	}
-	warn("there is no command '%s'; `depctl --help' lists them", argv[1]);
+	status = run_command(commands, NCOMMANDS, "depctl", argc, argv);
+	if (status >= 0)
+		return status;
+	warn("depctl has no option '%s'; `depctl --help' lists its commands", argv[1]);
 	return EXIT_USAGE;
 }

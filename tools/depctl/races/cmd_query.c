@@ -2,9 +2,6 @@
 /*
  * depctl query: what analyzers find in a store.
  */
-#include <stdlib.h>
-#include <string.h>
-
 #include "tools/depctl/depctl.h"
 #include "races.h"
 
@@ -24,20 +21,10 @@ static const struct argp argp = {
 
 int cmd_query(int argc, char **argv)
 {
-	char name[64];
-	size_t i;
+	int status = run_command(queries, NQUERIES, "depctl query", argc, argv);
 
-	for (i = 0; argc > 1 && i < NQUERIES; i++) {
-		if (strcmp(argv[1], queries[i].name))
-			continue;
-		snprintf(name, sizeof(name), "depctl query %s", queries[i].name);
-		argv[1] = name;
-		return queries[i].run(argc - 1, argv + 1);
-	}
-	if (argc > 1 && argv[1][0] != '-') {
-		warn("there is no query '%s', but: races", argv[1]);
-		return EXIT_USAGE;
-	}
+	if (status >= 0)
+		return status;
 	parse_args(&argp, argc, argv, 0, NULL);
 	warn("say what to query: races");
 	return EXIT_USAGE;

@@ -112,7 +112,7 @@ static int record(const struct record_options *o, const struct dep_caller_state 
 static int exit_status(int ret, const struct recorded *r)
 {
 	if (ret > 0)
-		return EXIT_FAILURE;
+		return r->not_run ? r->not_run : EXIT_FAILURE;
 	if (WIFSIGNALED(r->status))
 		return 128 + WTERMSIG(r->status);
 	if (!WIFEXITED(r->status))

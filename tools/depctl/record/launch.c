@@ -44,6 +44,8 @@ static int launch(struct record_launch *l, const struct record_options *o,
 
 	ret = dep_launch(&l->target, &how, &l->child, &l->native);
 	if (ret)
+		l->not_run = ret == -ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
+	if (ret)
 		warn("%s cannot be recorded: %s", o->argv[0],
 		     *l->native.text ? l->native.text : strerror(-ret));
 	else if (l->child.native)

@@ -195,8 +195,10 @@ int record_here(const struct record_options *o, const struct dep_caller_state *n
 {
 	struct front f = { .o = o, .sock = -1, .status = -1, .out = out };
 
-	if (begin(&f, native))
+	if (begin(&f, native)) {
+		out->not_run = f.launch.not_run;
 		return 1;
+	}
 	run(&f);
 	out->status = f.status;
 	if (f.done)

@@ -177,7 +177,8 @@ static const struct argp_child children[] = {
 static const struct argp argp = {
 	options, parse, "[--] COMMAND [ARGUMENT...]",
 	"Run COMMAND and record its whole execution and that of its children.\v"
-	"The exit status is that of COMMAND; 1 if it could not be run, 2 for wrong usage.",
+	"The exit status is that of COMMAND; 127 if it is not found, 126 if it cannot be executed "
+	"or recorded, 1 if recording failed, 2 for wrong usage.",
 	children, NULL, NULL
 };
 

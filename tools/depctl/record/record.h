@@ -54,7 +54,11 @@ struct recorded {
 	struct dep_loss loss;
 	bool failed, stopped;	/* the store; or at its --max-size */
 	int status;		/* of the command, as wait() gives it */
+	int not_run;		/* exit status, as of env(1): the command could not be run; or 0 */
 };
+
+#define EXIT_CANNOT_RUN	126	/* the command is there, and cannot be executed or recorded */
+#define EXIT_NOT_FOUND	127
 
 /**
  * record_here() - collect without depd, in a process of its own: see recorder.h
@@ -82,6 +86,7 @@ struct record_launch {
 	struct dep_target target;
 	struct dep_injected child;
 	struct dep_why native;	/* why the child is, if it is */
+	int not_run;		/* see struct recorded */
 };
 
 /**

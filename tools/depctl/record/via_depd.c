@@ -513,6 +513,7 @@ int record_by_depd(const struct record_options *o, const struct dep_caller_state
 	record_races_tail(o->beside, r->fd);
 	if (signals_catch() || launch(r, native)) {
 		drop_session(r);
+		out->not_run = r->launch.not_run;
 		ret = 1;
 		goto out;
 	}
