@@ -303,6 +303,14 @@ call="fork child_pid=101 flags=11 before=0 child_tid=0"
 expect 0 "^100 [0-9a-f]+ $call$" "" "$depctl" dump --events s.dep
 expect 0 "^100 1 0 [0-9]+ [0-9]+ " "" "$depctl" dump --segments s.dep
 expect 0 "^100 401001 context" "" "$depctl" dump --events --thread 100 --segment 1 s.dep
+expect 0 "^1 2 100 prog 1 401001 context" "" "$depctl" dump --events \
+	--fields=process,thread,tid,program,segment,pc,event --segment 1 s.dep
+expect 0 '^\{"tsc":"0","pid":100,"event":"context",' "" "$depctl" dump --events \
+	--fields=tsc,pid,event --json s.dep
+expect 2 "" "no field 'address', but process,.*,event$" "$depctl" dump --events \
+	--fields=pc,address s.dep
+expect 2 "" "no field '', but process" "$depctl" dump --refs --fields= s.dep
+expect 2 "" "does not go with --segments" "$depctl" dump --segments --fields=tid s.dep
 expect 1 "" "has no thread 7" "$depctl" dump --events --thread 7 s.dep
 expect 1 "" "has no segment 9" "$depctl" dump --events --segment 9 s.dep
 expect 0 "2 segments, .*: good" "" "$depctl" verify s.dep

@@ -105,7 +105,8 @@ END
 gcc -O1 -g -pthread -o racy racy.c || exit 1
 "$DEPCTL" record -q --alone -o racy.dep ./racy >/dev/null 2>&1
 (
-	"$DEPCTL" record -q --alone --on-full=drop --self-check -o shell.dep sh -c 'kill -9 $$'
+	"$DEPCTL" record -q --alone --on-full=drop --self-check -o shell.dep \
+		sh -c 'kill -9 $$'
 	:
 ) >/dev/null 2>&1
 for store in racy.dep shell.dep; do
@@ -118,6 +119,26 @@ for store in racy.dep shell.dep; do
 	done
 done
 has "a file's number" '"file_index":0'
+for what in refs blocks events timestamps functions; do
+	valid dump dump --$what --json --fields=process,pid,thread,tid,program,segment,tsc,pc \
+		racy.dep
+done
+valid dump dump --refs --json --fields=tsc,address,size,type racy.dep
+has "when a thread accessed something" '"tsc":"[1-9][0-9]{9,}","address":"0x'
+valid dump dump --functions --json --fields=sp,function racy.dep
+valid dump dump --timestamps --json --fields=tsc,timestamp,place racy.dep
+if "$DEPCTL" dump --refs racy.dep >out && "$DEPCTL" dump --refs --fields=tid,pc,address,size,type \
+	racy.dep | cmp -s - out; then
+	pass "--fields with the usual columns prints the usual lines"
+else
+	fail "--fields with the usual columns prints other lines"
+fi
+if "$DEPCTL" dump --timestamps --fields=tsc,timestamp racy.dep >out && [ -s out ] &&
+	awk '$1 != $2 { exit 1 }' out; then
+	pass "tsc of a timestamp is the timestamp"
+else
+	fail "tsc of a timestamp is another one"
+fi
 valid info info --json shell.dep
 has "killed" '"exit":\{"signal":"SIGKILL"\}'
 has "a policy for full rings" '"on_full":"drop"'
@@ -125,7 +146,8 @@ valid info info --json racy.dep
 has "an exit code" '"exit":\{"code":7\}'
 has "points in time are strings" '"start_realtime_ns":"[0-9]{19}"'
 valid dump dump --refs --json racy.dep
-has "addresses are strings" '"pc":"0x[0-9a-f]+","address":"0x[0-9a-f]+","size":[0-9]+,"type":"write"'
+address='"0x[0-9a-f]+"'
+has "addresses are strings" "\"pc\":$address,\"address\":$address,\"size\":[0-9]+,\"type\":\"write"
 pc=$(sed -n '1s/.*"pc":"\([^"]*\)".*/\1/p' out)
 valid where where --json racy.dep "$pc" 0x1 "0x$(nm racy | awk '$3 == "value" { print $1 }')"
 has "code" '"functions":\['

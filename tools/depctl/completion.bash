@@ -139,7 +139,8 @@ _depctl()
 		;;
 	ls) options="--modules --json --help" ;;
 	info) options="--formats --quick --json --jobs --help" ;;
-	dump) options="--refs --blocks --events --timestamps --functions --segments --thread --segment --json --jobs --help" ;;
+	dump) options="--refs --blocks --events --timestamps --functions --segments --thread --segment
+		--fields= --json --jobs --help" ;;
 	query)
 		if [[ " ${COMP_WORDS[*]:2:COMP_CWORD-2} " != *" races "* ]]; then
 			mapfile -t COMPREPLY < <(compgen -W "races" -- "$cur")

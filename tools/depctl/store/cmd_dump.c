@@ -10,6 +10,7 @@
 
 #include "tools/depctl/depctl.h"
 #include "events.h"
+#include "fields.h"
 #include "tools/depctl/common/output.h"
 #include "verdict.h"
 
@@ -22,18 +23,21 @@ struct dump {
 	bool json, by_thread, by_segment;
 	uint64_t thread, segment;
 	unsigned int jobs;
+	const char *field_list;
+	struct fields fields;
 
 	struct dep_store *store;
 	struct dep_segment *segs;
 	size_t nsegs, done;
 	const struct dep_segment *at;
 	uint32_t tid;
+	struct fields_line line;	/* with --fields */
 	uint64_t failures;
 	struct out out;
 };
 
 enum { OPT_SEGMENT = OPT_JSON + 1, OPT_REFS, OPT_BLOCKS, OPT_EVENTS, OPT_TIMESTAMPS,
-       OPT_FUNCTIONS, OPT_SEGMENTS };
+       OPT_FUNCTIONS, OPT_SEGMENTS, OPT_FIELDS };
 
 static const struct argp_option options[] = {
 	{ "refs", OPT_REFS, NULL, 0, "Memory references: TID PC ADDR SIZE TYPE", 1 },
@@ -48,6 +52,9 @@ static const struct argp_option options[] = {
 	  "CONTROL VALUES", 1 },
 	{ "thread", 't', "TID", 0, "Only threads with this id", 2 },
 	{ "segment", OPT_SEGMENT, "N", 0, "Only the segment with this number (of each thread)", 2 },
+	{ "fields", OPT_FIELDS, "LIST", 0, "Print these columns instead, separated by commas: "
+	  "process, pid, thread, tid, program, segment, tsc, pc, and what lines of this kind have",
+	  3 },
 	{ "json", OPT_JSON, NULL, 0, "One JSON object per line", 3 },
 	{ "jobs", 'j', "N", 0, "Recover with N threads (default: one per processor)", 3 },
 	{ 0 }
@@ -59,6 +66,25 @@ static void choose(struct argp_state *state, struct dump *d, enum what what)
 		argp_error(state, "only one of --refs, --blocks, --events, --timestamps, "
 			   "--functions and --segments can be printed at a time");
 	d->what = what;
+}
+
+static unsigned int wanted(enum what what)
+{
+	return what == REFS ? DEP_WANT_REFS : what == BLOCKS ? DEP_WANT_BLOCKS :
+	       what == TIMESTAMPS ? DEP_WANT_TIMESTAMPS : what == FUNCTIONS ? DEP_WANT_FUNCTIONS :
+	       DEP_WANT_EVENTS;
+}
+
+static void choose_fields(struct argp_state *state, struct dump *d)
+{
+	char bad[FIELDS_NAME], names[256];
+
+	if (d->what == SEGMENTS)
+		argp_error(state, "--fields does not go with --segments");
+	if (!fields_parse(&d->fields, d->field_list, wanted(d->what), bad))
+		return;
+	fields_list(wanted(d->what), names, sizeof(names));
+	argp_error(state, "these lines have no field '%s', but %s", bad, names);
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -93,10 +119,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		d->segment = parse_number(state, "--segment", arg, 0, UINT64_MAX - 1);
 		d->by_segment = true;
 		break;
+	case OPT_FIELDS:
+		d->field_list = arg;
+		break;
 	case ARGP_KEY_END:
 		if (!d->what)
 			argp_error(state, "say what to print: --refs, --blocks, --events, "
 				   "--timestamps, --functions or --segments");
+		if (d->field_list)
+			choose_fields(state, d);
 		break;
 	default:
 		return err;
@@ -314,6 +345,57 @@ static void put_event(struct out *o, uint32_t tid, const struct dep_event *e, bo
 	put_char(o, '\n');
 }
 
+static const struct dep_process *process_of(struct dump *d, uint32_t serial)
+{
+	const struct dep_process *p;
+	size_t i, n = dep_store_processes(d->store, &p);
+
+	for (i = 0; i < n; i++)
+		if (p[i].serial == serial)
+			return &p[i];
+	return NULL;
+}
+
+static void next_segment(struct dump *d, const struct dep_segment *seg)
+{
+	const struct dep_thread *t = thread_of(d->store, seg->thread);
+
+	if (t != d->line.thread) {
+		d->line = (struct fields_line){ .thread = t };
+		d->line.process = t ? process_of(d, t->process) : NULL;
+	}
+	d->line.segment = seg->seq;
+}
+
+static bool is_wanted(const struct dump *d, const struct dep_item *it)
+{
+	switch (it->kind) {
+	case DEP_ITEM_REF:
+		return d->what == REFS;
+	case DEP_ITEM_BLOCK:
+		return d->what == BLOCKS;
+	case DEP_ITEM_EVENT:
+		return d->what == EVENTS;
+	case DEP_ITEM_TIMESTAMP:
+		return d->what == TIMESTAMPS;
+	default:
+		return d->what == FUNCTIONS && it->kind == DEP_ITEM_FUNCTION;
+	}
+}
+
+static void put_chosen(struct dump *d, const struct dep_item *it)
+{
+	uint64_t tsc = it->kind == DEP_ITEM_TIMESTAMP ? it->timestamp.timestamp :
+		       it->kind == DEP_ITEM_EVENT ? event_tsc(&it->event) : 0;
+
+	if (tsc)
+		d->line.tsc = tsc;
+	if (!is_wanted(d, it))
+		return;
+	d->line.item = it;
+	fields_put(&d->out, &d->fields, &d->line, d->json);
+}
+
 static int batch(void *arg, const struct dep_segment *seg, const struct dep_item *items, size_t n)
 {
 	struct dump *d = arg;
@@ -323,12 +405,15 @@ static int batch(void *arg, const struct dep_segment *seg, const struct dep_item
 	if (seg != d->at) {
 		d->at = seg;
 		d->tid = tid_of(d, seg);
+		next_segment(d, seg);
 		if (seg >= d->segs && seg < d->segs + d->nsegs)
 			progress(seg - d->segs);
 	}
 	for (i = 0; i < n; i++) {
 		out_reserve(o);
-		if (items[i].kind == DEP_ITEM_EVENT)
+		if (d->fields.n)
+			put_chosen(d, &items[i]);
+		else if (items[i].kind == DEP_ITEM_EVENT)
 			put_event(o, d->tid, &items[i].event, d->json);
 		else
 			put_item(o, d->tid, &items[i], d->json);
@@ -412,12 +497,12 @@ static int recover(struct dump *d)
 	struct dep_counts counts = { 0 };
 	int ret;
 
-	sink.want = d->what == REFS ? DEP_WANT_REFS :
-		    d->what == BLOCKS ? DEP_WANT_BLOCKS :
-		    d->what == TIMESTAMPS ? DEP_WANT_TIMESTAMPS :
-		    d->what == FUNCTIONS ? DEP_WANT_FUNCTIONS : DEP_WANT_EVENTS;
+	sink.want = wanted(d->what);
+	/* What the counter was before is known in the order of the thread only. */
+	if (fields_have_tsc(&d->fields))
+		sink.want |= DEP_WANT_TIMESTAMPS | DEP_WANT_EVENTS;
 	/* Events have no longest line. */
-	if (d->what != EVENTS) {
+	if (d->what != EVENTS && !d->fields.n) {
 		sink.format = format;
 		sink.bytes = bytes;
 		sink.item_bytes = LINE_MAX_BYTES;

@@ -4,6 +4,7 @@
  */
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "libdep/abi/stream.h"
 #include "events.h"
@@ -160,6 +161,18 @@ static uint64_t value_of(const struct dep_event *e, const struct field *f)
 	if (f->format == 'd' && f->size == 4)
 		v = (uint64_t)(int64_t)(int32_t)v;
 	return v;
+}
+
+uint64_t event_tsc(const struct dep_event *e)
+{
+	const struct field *f = NULL;
+	uint64_t tsc = 0;
+
+	while ((f = next_field(e, f)))
+		if (!strcmp(f->name, "timestamp") || !strcmp(f->name, "before") ||
+		    !strcmp(f->name, "after"))
+			tsc = value_of(e, f);
+	return tsc;
 }
 
 void event_text(struct out *o, const struct dep_event *e)
