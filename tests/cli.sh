@@ -287,7 +287,8 @@ rm -r bad.dep
 
 # ---- a good store ----
 "$make_store" s.dep || exit 1
-expect 0 "^s.dep .*exit 3 .*prog a \"b\"" "" "$depctl" ls
+expect 0 "^s.dep .*exit 3 .*prog 'a \"b\"'$" "" "$depctl" ls
+expect 0 "^command: +prog 'a \"b\"'$" "" "$depctl" info s.dep
 expect 0 "^process 100 +launch +1.500 s +/bin/prog" "" "$depctl" ls s.dep
 expect 0 "thread 100 +2 segments" "" "$depctl" ls s.dep
 expect 0 "exit status 3" "" "$depctl" info s.dep

@@ -83,6 +83,38 @@ void out_printf(struct out *o, const char *fmt, ...)
 	out_text(o, text);
 }
 
+/* Letters that mean themselves to a shell, wherever they are. */
+static bool is_plain(const char *s)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789%+,-./:=@_";
+
+	return *s && s[strspn(s, plain)] == '\0';
+}
+
+void out_command(struct out *o, int argc, char *const *argv)
+{
+	const char *s;
+	int i;
+
+	for (i = 0; i < argc; i++) {
+		out_text(o, i ? " " : "");
+		if (is_plain(argv[i])) {
+			out_text(o, argv[i]);
+			continue;
+		}
+		out_text(o, "'");
+		for (s = argv[i]; *s; s++) {
+			out_reserve(o);
+			if (*s == '\'')
+				put_text(o, "'\\''");
+			else
+				put_char(o, *s);
+		}
+		out_text(o, "'");
+	}
+}
+
 void json_begin(struct json *j, struct out *o)
 {
 	memset(j, 0, sizeof(*j));

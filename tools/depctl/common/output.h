@@ -79,6 +79,9 @@ static inline void put_text(struct out *o, const char *s)
 void out_text(struct out *o, const char *s);
 void out_printf(struct out *o, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/** out_command() - print a command as a shell reads it, with quotes where they are needed */
+void out_command(struct out *o, int argc, char *const *argv);
+
 /** struct json - where in a JSON text we are */
 struct json {
 	struct out *o;

@@ -303,10 +303,7 @@ static int ls_one(struct ls *l, const char *path, const char *name)
 			   dep_store_threads(s, &t));
 		put_status(l, s);
 		out_printf(&l->out, " %-10s ", short_verdict(s));
-		for (i = 0; i < m->argc; i++) {
-			out_text(&l->out, i ? " " : "");
-			out_text(&l->out, m->argv[i]);
-		}
+		out_command(&l->out, m->argc, m->argv);
 		out_text(&l->out, "\n");
 	}
 	dep_store_close(s);

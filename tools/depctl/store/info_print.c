@@ -177,15 +177,12 @@ static void print_head(struct info *f)
 {
 	const struct dep_meta *m = dep_store_meta(f->store);
 	time_t when = m->start_realtime_ns / 1000000000ull;
-	int st = dep_store_exit_status(f->store), i;
+	int st = dep_store_exit_status(f->store);
 	char date[32], size[16], name[SIGNAL_NAME];
 	size_t k;
 
 	out_text(&f->out, "command:   ");
-	for (i = 0; i < m->argc; i++) {
-		out_text(&f->out, i ? " " : "");
-		out_text(&f->out, m->argv[i]);
-	}
+	out_command(&f->out, m->argc, m->argv);
 	strftime(date, sizeof(date), "%F %T", localtime(&when));
 	out_printf(&f->out, "\nrecorded:  %s, ", date);
 	if (st < 0)
