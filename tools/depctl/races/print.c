@@ -189,12 +189,12 @@ void races_end_text(struct out *o, const struct races_summary *s, const struct r
 		   s->count[RACE_CERTAIN] == 1 ? "" : "s", (unsigned long long)s->references);
 	if (s->count[RACE_UNLESS_ATOMIC])
 		out_printf(o, "; %zu more unless a word is atomic", s->count[RACE_UNLESS_ATOMIC]);
-	if (s->count[RANK_UNLESS_OVERREAD])
+	if (s->count[RACE_UNLESS_OVERREAD])
 		out_printf(o, "; %zu unless a string function overreads",
-			   s->count[RANK_UNLESS_OVERREAD]);
-	if (s->count[RANK_UNLESS_SPECULATIVE])
+			   s->count[RACE_UNLESS_OVERREAD]);
+	if (s->count[RACE_UNLESS_SPECULATIVE])
 		out_printf(o, "; %zu unless a load is speculative",
-			   s->count[RANK_UNLESS_SPECULATIVE]);
+			   s->count[RACE_UNLESS_SPECULATIVE]);
 	if (s->count[RACE_IN_LIBRARY])
 		out_printf(o, "; %zu inside of the C library", s->count[RACE_IN_LIBRARY]);
 	out_text(o, "\n");
@@ -338,8 +338,8 @@ void races_end_json(struct json *j, const struct races_summary *s,
 	races_reasons(&why, s);
 	json_close(j, ']');
 	json_u64(j, "unless_atomic", s->count[RACE_UNLESS_ATOMIC]);
-	json_u64(j, "unless_overread", s->count[RANK_UNLESS_OVERREAD]);
-	json_u64(j, "unless_speculative_load", s->count[RANK_UNLESS_SPECULATIVE]);
+	json_u64(j, "unless_overread", s->count[RACE_UNLESS_OVERREAD]);
+	json_u64(j, "unless_speculative_load", s->count[RACE_UNLESS_SPECULATIVE]);
 	json_u64(j, "in_library", s->count[RACE_IN_LIBRARY]);
 	json_u64(j, "suppressed", s->suppressed);
 	json_suppressions(j, suppressions);

@@ -185,9 +185,9 @@ enum race_confidence race_confidence(struct dep_symbols *symbols, const struct d
 	if (is_internal(symbols, r, 0) && is_internal(symbols, r, 1))
 		return RACE_IN_LIBRARY;
 	if (reads_too_much(symbols, r, 0) || reads_too_much(symbols, r, 1))
-		return RANK_UNLESS_OVERREAD;
+		return RACE_UNLESS_OVERREAD;
 	if ((r->access[0].flags | r->access[1].flags) & DEP_ACCESS_CONDITIONAL)
-		return RANK_UNLESS_SPECULATIVE;
+		return RACE_UNLESS_SPECULATIVE;
 	return r->maybe_atomic ? RACE_UNLESS_ATOMIC : RACE_CERTAIN;
 }
 
@@ -196,8 +196,8 @@ const char *race_confidence_name(enum race_confidence rank)
 	static const char *const names[RACE_RANKS] = {
 		[RACE_CERTAIN] = "race",
 		[RACE_UNLESS_ATOMIC] = "race unless atomic",
-		[RANK_UNLESS_OVERREAD] = "race unless a string function overreads",
-		[RANK_UNLESS_SPECULATIVE] = "race unless a load is speculative",
+		[RACE_UNLESS_OVERREAD] = "race unless a string function overreads",
+		[RACE_UNLESS_SPECULATIVE] = "race unless a load is speculative",
 		[RACE_IN_LIBRARY] = "inside of the library",
 	};
 

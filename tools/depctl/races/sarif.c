@@ -28,7 +28,7 @@ static const struct rule {
 		"If the variable is no atomic one in the source, make it one; else there is "
 		"nothing to do.",
 	},
-	[RANK_UNLESS_OVERREAD] = {
+	[RACE_UNLESS_OVERREAD] = {
 		"data-race-unless-overread", "DataRaceUnlessOverread", "note",
 		"Data race, unless a string function overreads",
 		"One of the accesses is a read by a function like strlen, which reads more than "
@@ -36,7 +36,7 @@ static const struct rule {
 		"If what the other thread writes is after the end of the string, there is "
 		"nothing to do.",
 	},
-	[RANK_UNLESS_SPECULATIVE] = {
+	[RACE_UNLESS_SPECULATIVE] = {
 		"data-race-unless-speculative-load", "DataRaceUnlessSpeculativeLoad", "note",
 		"Data race, unless a load is speculative",
 		"One of the accesses is a load whose value is used under a condition. Compilers "
