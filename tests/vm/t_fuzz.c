@@ -2,14 +2,27 @@
 /*
  * Random ioctls, mappings, uring commands and stores, as root and as nobody, while
  * honest writers and a consumer run in a session that nobody must get at.
+ *
+ * Each fuzzer starts children that write, read its mappings or make calls on its descriptors while
+ * it goes on.  Limits are so low that sessions, orphans and memory exceed them now and then.
+ *
+ * FUZZ_SECONDS says how long; else a minute, or ten with LONG=1.
  */
+#include <asm/prctl.h>
 #include <liburing.h>
+#include <sched.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 
 #include "vm.h"
 
 #define FDS	24
 #define MAPS	24
+#define CHILDREN 3
+#define IDS	16
+#define TAKEN	64
+#define VIEWS	1100		/* more than a session may have */
 
 static unsigned int seed;
 static u64 began, span;
@@ -17,6 +30,11 @@ static int fds[FDS];
 static struct { u8 *p; size_t size; } maps[MAPS];
 static u8 *arena;		/* what arguments point to */
 #define ARENA	(256 * KIB)
+static pid_t children[CHILDREN];
+static u64 ids[IDS];		/* of sessions that there are, or were */
+static struct { int fd; struct adept_give give; } taken[TAKEN];	/* chunks, on that descriptor */
+static u32 ntaken;
+static int toggle = -1;		/* switches the module's tracepoints; root's only */
 
 static u64 rnd(void)
 {
@@ -48,8 +66,11 @@ static void *pointer(void)
 		return (void *)number();
 	case 2:
 		return arena + ARENA - rnd() % 64;
-	case 3:
-		return maps[rnd() % MAPS].p;
+	case 3: {
+		u32 k = rnd() % MAPS;
+
+		return maps[k].p ? maps[k].p + rnd() % maps[k].size : NULL;
+	}
 	default:
 		return arena + (rnd() % ARENA & ~7ull);
 	}
@@ -69,53 +90,126 @@ static unsigned long command(void)
 	return known[rnd() % 12];
 }
 
+/* Does what is at @p lie within the arena? */
+static bool in_arena(const void *p, size_t size)
+{
+	return (u64)p >= (u64)arena && (u64)p - (u64)arena <= ARENA - size;
+}
+
+static void fill_create(struct adept_session_create *c)
+{
+	const u32 users[] = { 0, 65534, getuid(), number() };
+
+	*c = (struct adept_session_create){
+		.version = ADEPT_ABI_VERSION, .chunk_size = 65536 << rnd() % 3,
+		.nchunks = 2 + rnd() % 3, .nslots = 1 + rnd() % 8, .policy = rnd() % 3,
+		.orphan_wait_ms = rnd() % 300, .orphan_keep_ms = rnd() % 2 ? rnd() % 500 : 0 };
+	if (rnd() % 4 == 0) {
+		c->flags = ADEPT_CREATE_CHARGE_UID;
+		c->charge_uid = users[rnd() % 4];
+	}
+}
+
+/* Chunks that were taken by this descriptor are given back, or nonsense is. */
+static void fill_exchange(int fd, struct adept_exchange *x)
+{
+	struct adept_give *g;
+	u32 i, n = 0;
+
+	*x = (struct adept_exchange){ .give = (u64)pointer(), .take = (u64)pointer(),
+				      .ngive = rnd() % 5, .ntake = rnd() % 40 };
+	if (rnd() % 4 == 0)
+		return;
+	g = (void *)(arena + (rnd() % (ARENA - TAKEN * sizeof(*g)) & ~7ull));
+	for (i = 0; i < ntaken; i++)
+		if (taken[i].fd == fd)
+			g[n++] = taken[i].give;
+	x->give = (u64)g;
+	x->ngive = rnd() % (n + 1);
+}
+
+/* The slot's ring as it is now, more often than not. */
+static void fill_slot(int fd, struct adept_slot_cmd *c)
+{
+	struct adept_ring_info i = { .slot = rnd() % 8 };
+
+	*c = (struct adept_slot_cmd){ .slot = i.slot, .flags = rnd() % 2, .ring = rnd() % 16 };
+	if (rnd() % 4 && !ioctl(fd, ADEPT_IOC_RING_INFO, &i))
+		c->ring = i.ring;
+}
+
 /* A valid structure more often than not, then some of its words changed. */
-static void fill(unsigned long cmd, void *at)
+static void fill(int fd, unsigned long cmd, void *at)
 {
 	u64 words[32] = { 0 };
 	u32 i;
 
 	switch (cmd) {
-	case ADEPT_IOC_SESSION_CREATE: {
-		struct adept_session_create *c = (void *)words;
-
-		*c = (struct adept_session_create){
-			.version = 1, .chunk_size = 65536 << rnd() % 3, .nchunks = 2 + rnd() % 3,
-			.nslots = 1 + rnd() % 8, .policy = rnd() % 3,
-			.orphan_wait_ms = rnd() % 300,
-			.orphan_keep_ms = rnd() % 2 ? rnd() % 500 : 0 };
+	case ADEPT_IOC_SESSION_CREATE:
+		fill_create((void *)words);
 		break;
-	}
-	case ADEPT_IOC_EXCHANGE: {
-		struct adept_exchange *x = (void *)words;
-
-		*x = (struct adept_exchange){ .give = (u64)pointer(), .take = (u64)pointer(),
-					      .ngive = rnd() % 5, .ntake = rnd() % 40 };
+	case ADEPT_IOC_EXCHANGE:
+		fill_exchange(fd, (void *)words);
 		break;
-	}
+	case ADEPT_IOC_FLUSH:
+	case ADEPT_IOC_RESET:
+		fill_slot(fd, (void *)words);
+		break;
+	case ADEPT_IOC_SESSION_ADOPT:
+		words[0] = ids[rnd() % IDS] + (rnd() % 4 ? 0 : rnd() % 8);
+		break;
 	case ADEPT_IOC_SESSION_LIST:
 		words[0] = (u64)pointer();
 		words[1] = rnd() % 20;
 		break;
 	default:
-		words[0] = rnd() % 8 | rnd() % 2 << 32;
-		words[1] = rnd() % 16;
+		words[0] = rnd() % 8 | (rnd() % 8 ? 0 : 1ull << 32);
+		words[1] = rnd() % 8 ? 0 : rnd() % 16;
 	}
 	for (i = rnd() % 8 ? 0 : 1 + rnd() % 3; i; i--)
 		words[rnd() % 16] = number();
-	if ((u64)at - (u64)arena <= ARENA - sizeof(words))
+	if (in_arena(at, sizeof(words)))
 		memcpy(at, words, sizeof(words));
+}
+
+/* What an exchange at @x delivered to @fd is kept, to be given back. */
+static void keep_taken(int fd, const struct adept_exchange *x)
+{
+	const struct adept_desc *d = (void *)x->take;
+	u32 i;
+
+	for (i = 0; i < x->taken && i < TAKEN && in_arena(d + i, sizeof(*d)); i++) {
+		u32 k = ntaken < TAKEN ? ntaken++ : rnd() % TAKEN;
+
+		taken[k].fd = fd;
+		taken[k].give = (struct adept_give){ d[i].slot, d[i].ring, d[i].seq };
+	}
+}
+
+static void forget_taken(int fd)
+{
+	u32 i, n = 0;
+
+	for (i = 0; i < ntaken; i++)
+		if (taken[i].fd != fd)
+			taken[n++] = taken[i];
+	ntaken = n;
 }
 
 static void keep_fd(int fd)
 {
 	u32 i = 1 + rnd() % (FDS - 1);
+	struct adept_session_info info;
 
 	if (fd < 0)
 		return;
-	if (fds[i] > 0)
+	if (fds[i] > 0) {
 		close(fds[i]);
+		forget_taken(fds[i]);
+	}
 	fds[i] = fd;
+	if (!ioctl(fd, ADEPT_IOC_SESSION_INFO, &info))
+		ids[rnd() % IDS] = info.id;
 }
 
 static int some_fd(void)
@@ -132,8 +226,10 @@ static void do_ioctl(void)
 	if (cmd == ADEPT_IOC_SESSION_CREATE || cmd == ADEPT_IOC_SESSION_ADOPT ||
 	    cmd == ADEPT_IOC_SESSION_LIST || cmd == ADEPT_IOC_VERSION)
 		fd = rnd() % 8 ? fds[0] : fd;
-	fill(cmd, arg);
+	fill(fd, cmd, arg);
 	ret = ioctl(fd, cmd, arg);
+	if (!ret && cmd == ADEPT_IOC_EXCHANGE && in_arena(arg, sizeof(struct adept_exchange)))
+		keep_taken(fd, arg);
 	if (ret >= 0 && (cmd == ADEPT_IOC_SESSION_CREATE || cmd == ADEPT_IOC_SESSION_ADOPT ||
 			 cmd == ADEPT_IOC_WRITER_FD))
 		keep_fd(ret);
@@ -144,8 +240,11 @@ static void do_open(void)
 	static const int flags[] = { O_RDONLY, O_WRONLY, O_RDWR, O_RDWR | O_TRUNC, O_PATH,
 				     O_RDWR | O_NONBLOCK, O_RDWR | O_APPEND };
 	char path[64];
+	int fd = some_fd();
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", some_fd());
+	if (!fd)
+		return;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	keep_fd(open(path, flags[rnd() % 7] | O_CLOEXEC));
 }
 
@@ -153,7 +252,7 @@ static void do_mmap(void)
 {
 	struct adept_session_info i = { 0 };
 	u32 k = rnd() % MAPS;
-	int fd = some_fd();
+	int fd = some_fd(), prot;
 	u64 off = 0, size;
 
 	if (maps[k].p) {
@@ -176,14 +275,75 @@ static void do_mmap(void)
 		off = i.info_off;
 		size = i.info_size;
 		break;
+	case 4:
+		/* A part of the data. */
+		off = i.data_off + (rnd() % size & ~4095ull);
+		size = 4096 << rnd() % 8;
+		break;
 	}
 	if (!size || size > 1ull << 32)
 		return;
+	prot = off ? PROT_READ : PROT_READ | PROT_WRITE;
 	maps[k].size = size;
-	maps[k].p = mmap(NULL, size, rnd() % 4 ? PROT_READ | PROT_WRITE : rnd() % 8,
+	maps[k].p = mmap(NULL, size, rnd() % 8 ? prot : (int)(rnd() % 8),
 			 rnd() % 16 ? MAP_SHARED : MAP_PRIVATE, fd, off);
 	if (maps[k].p == MAP_FAILED)
 		maps[k].p = NULL;
+}
+
+/* Views until one is refused. */
+static void do_many_views(void)
+{
+	static void *views[VIEWS];
+	struct adept_session_info i = { 0 };
+	int fd = some_fd(), n;
+
+	if (ioctl(fd, ADEPT_IOC_SESSION_INFO, &i))
+		return;
+	for (n = 0; n < VIEWS; n++) {
+		views[n] = mmap(NULL, 8192, PROT_READ, MAP_SHARED, fd, i.data_off);
+		if (views[n] == MAP_FAILED)
+			break;
+	}
+	if (n)
+		mprotect(views[0], 4096, PROT_NONE);
+	while (n--)
+		munmap(views[n], 8192);
+}
+
+/* What a file may be asked for, and these refuse. */
+static void do_file(void)
+{
+	int fd = some_fd();
+	struct pollfd p = { .fd = fd, .events = POLLIN | POLLOUT };
+	struct statfs fs;
+	char buf[16];
+
+	/* Not the console, of which a read may wait for ever. */
+	if (!fd)
+		return;
+	switch (rnd() % 8) {
+	case 0:
+		fchmod(fd, rnd() % 0777);
+		break;
+	case 1:
+		fchown(fd, 0, 0);
+		break;
+	case 2:
+		if (ftruncate(fd, number()))
+			fstatfs(fd, &fs);
+		break;
+	case 3:
+		if (read(fd, buf, sizeof(buf)) < 0)
+			fsync(fd);
+		break;
+	case 4:
+		if (write(fd, buf, sizeof(buf)) < 0)
+			lseek(fd, number(), SEEK_SET);
+		break;
+	default:
+		poll(&p, 1, 0);
+	}
 }
 
 static void do_memory(void)
@@ -195,13 +355,24 @@ static void do_memory(void)
 	u32 k = rnd() % MAPS;
 	u8 *p = maps[k].p;
 	size_t size = maps[k].size, part;
+	void *to;
 
 	if (!p)
 		return;
 	part = rnd() % 2 ? size : number() % size & ~4095ull;
-	switch (rnd() % 6) {
+	switch (rnd() % 7) {
 	case 0:
 		mprotect(p, part, rnd() % 4);
+		break;
+	case 6:
+		/* To an address of the same page offset, where nothing else is. */
+		to = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+			  0);
+		if (to != MAP_FAILED &&
+		    mremap(p, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, to) == to)
+			maps[k].p = to;
+		else if (to != MAP_FAILED)
+			munmap(to, size);
 		break;
 	case 1:
 		if (mremap(p, size, number() & 0xffffff, rnd() % 2) != MAP_FAILED)
@@ -222,48 +393,160 @@ static void do_memory(void)
 	}
 }
 
-/* In a child, since it will die of most. */
-static int stores(void *arg)
+/* ---- children, since they will die of most of what they do ---- */
+
+/* gs at any address, also where nothing is mapped, and at one that only the kernel may use. */
+static void any_gs(void)
 {
-	u32 k = (u64)arg, i;
+	if (syscall(SYS_arch_prctl, ARCH_SET_GS, pointer()))
+		syscall(SYS_arch_prctl, ARCH_SET_GS, 0);
+}
+
+static void stores(u32 k)
+{
 	u8 *p = maps[k].p;
+	u32 i;
 
 	for (i = 0; i < 200; i++) {
 		u64 at = rnd() % 2 ? rnd() % 4 * (65536 + 65536) : rnd() % maps[k].size;
 
 		if (at + 8 >= maps[k].size)
 			continue;
-		if (rnd() % 2)
-			store_r15((u64)p + at - rnd() % 8192 / 8 * 8, rnd() % 4096, rnd());
-		else
+		switch (rnd() % 4) {
+		case 0:
 			store_r15((u64)p + at, 4, rnd());
+			break;
+		case 1:
+			store_plain((u64)p + at, rnd());
+			break;
+		default:
+			store_r15((u64)p + at - rnd() % 8192 / 8 * 8, rnd() % 4096, rnd());
+		}
 	}
-	return 0;
 }
 
-static void do_stores(void)
+/* A valid writer of a random slot; sometimes with its gs elsewhere at each end of a chunk. */
+static void write_slot(u32 k)
 {
-	struct writer w = { .stream = 1, .records = 2000 };
-	u32 k = rnd() % MAPS;
-	pid_t pid;
+	struct adept_session_info i = { 0 };
+	struct writer w = { .stream = 1, .records = rnd() % 2 ? 2000 : 40000 };
+	u64 r15, slot = 0;
+	u32 n, fd;
 
-	if (!maps[k].p)
+	/* A mapping as large as the area is most likely the area. */
+	for (fd = 1; fd < FDS; fd++)
+		if (!ioctl(fds[fd], ADEPT_IOC_SESSION_INFO, &i) && i.area_size == maps[k].size)
+			slot = rnd() % i.nslots * i.slot_stride;
+	/* So that closing them elsewhere ends the session's consumer. */
+	if (rnd() % 2)
+		close_range(fds[0], ~0u, 0);
+	w.window = maps[k].p + slot;
+	if (rnd() % 2) {
+		writer_run(&w);
 		return;
-	pid = fork();
-	if (!pid) {
-		signal(SIGALRM, SIG_DFL);
-		alarm(2);
-		if (rnd() % 2) {
-			w.window = maps[k].p;
-			writer_run(&w);
-		}
-		_exit(stores((void *)(u64)k));
 	}
-	if (pid > 0) {
-		usleep(rnd() % 20000);
-		kill(pid, SIGKILL);
-		waitpid(pid, NULL, 0);
+	any_gs();
+	r15 = store_r15((u64)w.window, 0, 1);
+	for (n = 0; n < 100000; n++)
+		r15 = store_r15(r15 + 8, 0, 1);
+}
+
+static void loads(u32 k)
+{
+	u32 i;
+
+	for (i = 0; i < 200; i++)
+		*(volatile u8 *)(maps[k].p + rnd() % maps[k].size);
+}
+
+/* Calls on the descriptors that both have, as long as it is let. */
+static void calls(void)
+{
+	for (;;) {
+		do_ioctl();
+		if (rnd() % 8 == 0)
+			do_memory();
 	}
+}
+
+/* Sessions from a user namespace, or one within it. */
+static void calls_in_namespace(void)
+{
+	u32 i;
+
+	if (unshare(CLONE_NEWUSER) || (rnd() % 2 && unshare(CLONE_NEWUSER)))
+		return;
+	for (i = 0; i < 200; i++)
+		do_ioctl();
+}
+
+static void child(u64 n)
+{
+	u32 k = rnd() % MAPS;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	signal(SIGALRM, SIG_DFL);
+	alarm(3);
+	seed ^= (n + 1) * 2654435761u;
+	memset(children, 0, sizeof(children));
+	/* Few of its mappings are used, so look for one. */
+	while (!maps[k].p && k + 1 < MAPS)
+		k++;
+	switch (rnd() % 8) {
+	case 0:
+		calls();
+		break;
+	case 1:
+		calls_in_namespace();
+		break;
+	default:
+		if (!maps[k].p)
+			break;
+		if (rnd() % 4 == 0)
+			loads(k);
+		else if (rnd() % 3 == 0)
+			stores(k);
+		else
+			write_slot(k);
+	}
+	_exit(0);
+}
+
+static void end_child(u32 i)
+{
+	if (children[i] > 0) {
+		kill(children[i], SIGKILL);
+		waitpid(children[i], NULL, 0);
+	}
+	children[i] = 0;
+}
+
+/* Instead of another one. */
+static void do_child(u64 n)
+{
+	u32 i = rnd() % CHILDREN;
+
+	end_child(i);
+	fflush(stdout);
+	children[i] = fork();
+	if (!children[i])
+		child(n);
+}
+
+/* With no room for another descriptor. */
+static void do_few_descriptors(void)
+{
+	struct rlimit old, few;
+	u32 i;
+
+	if (getrlimit(RLIMIT_NOFILE, &old))
+		return;
+	few = old;
+	few.rlim_cur = 4;
+	must(!setrlimit(RLIMIT_NOFILE, &few));
+	for (i = 0; i < 16; i++)
+		do_ioctl();
+	must(!setrlimit(RLIMIT_NOFILE, &old));
 }
 
 static void do_uring(struct io_uring *ring)
@@ -287,9 +570,11 @@ static void do_uring(struct io_uring *ring)
 			void *arg = pointer();
 			u64 u[2] = { (u64)arg, rnd() % 8 ? 0 : number() };
 
-			io_uring_prep_rw(IORING_OP_URING_CMD, sqe, some_fd(), NULL, 0, 0);
+			int fd = some_fd();
+
+			io_uring_prep_rw(IORING_OP_URING_CMD, sqe, fd, NULL, 0, 0);
 			sqe->cmd_op = rnd() % 4 ? ADEPT_IOC_EXCHANGE : command();
-			fill(ADEPT_IOC_EXCHANGE, arg);
+			fill(fd, ADEPT_IOC_EXCHANGE, arg);
 			memcpy(sqe->cmd, u, sizeof(u));
 			if (rnd() % 4 == 0)
 				io_uring_sqe_set_flags(sqe, IOSQE_ASYNC);
@@ -304,8 +589,10 @@ static void do_uring(struct io_uring *ring)
 static int fuzz(void *arg)
 {
 	struct io_uring ring;
+	u32 i;
 	u64 n;
 
+	toggle = arg ? -1 : open("/sys/kernel/tracing/events/adept/enable", O_WRONLY | O_CLOEXEC);
 	if (arg)
 		must(!setgid(65534) && !setuid(65534));
 	seed ^= (u64)arg;
@@ -329,7 +616,9 @@ static int fuzz(void *arg)
 			break;
 		case 4:
 			if (rnd() % 8 == 0)
-				do_stores();
+				do_child(n);
+			else
+				do_file();
 			break;
 		case 5 ... 6:
 			do_uring(&ring);
@@ -339,13 +628,24 @@ static int fuzz(void *arg)
 				io_uring_queue_exit(&ring);
 				must(!io_uring_queue_init(16, &ring,
 							  rnd() % 4 ? 0 : IORING_SETUP_SQPOLL));
+			} else if (rnd() % 64 == 0) {
+				do_few_descriptors();
+			} else if (rnd() % 256 == 0) {
+				do_many_views();
+			} else if (rnd() % 64 == 0 && toggle >= 0) {
+				must(write(toggle, rnd() % 4 ? "0" : "1", 1) == 1);
 			}
 			break;
 		default:
 			do_ioctl();
 		}
 	}
-	printf("     %lu operations as %s\n", n, arg ? "nobody" : "root");
+	for (i = 0; i < CHILDREN; i++)
+		end_child(i);
+	if (toggle >= 0)
+		must(write(toggle, "0", 1) == 1);
+	printf("     %lu operations as %s in %lu s\n", n, arg ? "nobody" : "root",
+	       (now_ns() - began) / 1000000000);
 	fflush(stdout);
 	return 0;
 }
@@ -364,28 +664,42 @@ static int honest_writer(void *arg)
 	return 0;
 }
 
+static const struct { const char *name; long value; } limits[] = {
+	{ "user_mb", 16 },
+	{ "user_sessions", 12 },
+	{ "user_orphans", 3 },
+	/* A random keep time may be weeks, which is right while chunks are unread. */
+	{ "orphan_max_s", 1 },
+};
+
 int main(void)
 {
 	bool long_run = getenv("LONG") && *getenv("LONG") == '1';
-	const char *given = getenv("SEED");
+	const char *given = getenv("SEED"), *seconds = getenv("FUZZ_SECONDS");
+	long before[sizeof(limits) / sizeof(limits[0])];
 	struct session s;
 	struct consumer c;
 	pid_t root, nobody, writer;
 	bool ok = true;
 	int status;
+	u32 i;
 
 	seed = given && *given ? (u32)atoi(given) : (u32)time(NULL);
 	printf("seed %u\n", seed);
-	span = (long_run ? 600 : 60) * 1000000000ull;
+	span = (seconds && *seconds ? (u32)atoi(seconds) : long_run ? 600 : 60) * 1000000000ull;
 	began = now_ns();
 	progress = progress_make();
 	must(!chmod("/dev/adept", 0666));
-	set_param("user_mb", 64);
-	/* A random keep time may be weeks, which is right while chunks are unread. */
-	set_param("orphan_max_s", 1);
+	for (i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+		before[i] = param(limits[i].name);
+		set_param(limits[i].name, limits[i].value);
+	}
 	session_make(&s, 64 * KIB, 4, 1, ADEPT_POLICY_WAIT);
 	consumer_init(&c, &s);
 	writer = spawn(honest_writer, &s);
+	/* Its memory is charged to root's limit with its first store, so before there is less. */
+	while (!progress[0].done)
+		sleep_ms(1);
 	nobody = spawn(fuzz, (void *)1);
 	root = fork();
 	must(root >= 0);
@@ -414,5 +728,7 @@ int main(void)
 	/* Orphans that the fuzzers left behind live up to a second. */
 	check(counter_becomes("sessions", 0) && !counter("rings") && !counter("pages") &&
 	      !counter("orphans"), "nothing is left");
+	for (i = 0; i < sizeof(limits) / sizeof(limits[0]); i++)
+		set_param(limits[i].name, before[i]);
 	return finish();
 }
