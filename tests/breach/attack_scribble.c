@@ -5,8 +5,9 @@
  *	attack_scribble SECONDS SEED SOCKET DEPCTL DIR
  *
  * By turns a recorded run of itself, whose threads and children write to the session's first page,
- * its tables, descriptor rings and chunks, to their struct adept_boot and to the engine's memory;
- * and a session as a client has it, without an engine that would break first.
+ * its tables, descriptor rings and chunks, to the rings of the kernel module where it is loaded, to
+ * their struct adept_boot and to the engine's memory; and a session as a client has it, without an
+ * engine that would break first.
  */
 #include <pthread.h>
 
@@ -21,6 +22,8 @@ static char *base;			/* of the session */
 static size_t size;
 static struct adept_boot *boot;		/* of the engine in here */
 static struct adept_boot boot_was;
+static char *module_rings;		/* NULL: none */
+static size_t module_size;
 
 /* ---- what is written to ---- */
 
@@ -35,9 +38,14 @@ static void find_ranges(void)
 	char line[4352], may[8];
 
 	nranges = 0;
+	module_rings = NULL;
 	while (f && nranges < 1024 && fgets(line, sizeof(line), f)) {
 		if (sscanf(line, "%lx-%lx %7s", &from, &to, may) != 3 || may[1] != 'w')
 			continue;
+		if (strchr(line, '/') && !strcmp(strchr(line, '/'), "/adept (deleted)\n")) {
+			module_rings = (char *)from;
+			module_size = to - from;
+		}
 		range[nranges].from = from;
 		range[nranges++].to = to;
 	}
@@ -110,7 +118,16 @@ static void scribble_engine(void)
 	}
 }
 
-enum { PAGE, COUNTERS, PROCS, THREADS, DESCS, CHUNKS, ENGINE, TARGETS };
+/* The first chunk most often: a store to one that is not mapped ends the program. */
+static void scribble_module(void)
+{
+	uint64_t room = below(1024) ? 65536 : module_size;
+
+	if (module_rings)
+		scribble(module_rings + (below(room) & ~7ull), 8);
+}
+
+enum { PAGE, COUNTERS, PROCS, THREADS, DESCS, CHUNKS, MODULE, ENGINE, TARGETS };
 
 static void scribble_once(unsigned int targets)
 {
@@ -142,6 +159,9 @@ static void scribble_once(unsigned int targets)
 		break;
 	case CHUNKS:
 		scribble_chunk();
+		break;
+	case MODULE:
+		scribble_module();
 		break;
 	default:
 		if (boot)

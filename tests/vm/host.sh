@@ -18,9 +18,12 @@ root_make "$kver"
 install -m 755 tests/vm/host_guest.sh "$root/stage/t/init"
 install -m 644 tests/vm/guest_jobs.sh "$root/stage/t/jobs"
 # What may be built anew here while it runs there.
-mkdir -p "$root/stage/t/build" "$root/stage/t/tests"
+mkdir -p "$root/stage/t/build" "$root"/stage/t/tests/{breach,programs} "$root/stage/t/libdep"
 cp "$build"/{depctl,depd} "$root/stage/t/build"
 cp tests/*.sh "$root/stage/t/tests"
+cp tests/breach/* "$root/stage/t/tests/breach"
+cp tests/programs/*.h "$root/stage/t/tests/programs"
+cp -r libdep/abi "$root/stage/t/libdep"
 for s in $suites; do
 	install -m 755 "tests/vm/t_$s" "$root/stage/t/"
 done

@@ -19,7 +19,7 @@ suites="$suites policy:200 record:400 trouble:60 charged:200"
 # own, see host.sh and systemd.sh.
 named="threads:500"
 suites=${VM_SUITES:-$suites}
-of_host="redis:600 rules:2000"
+of_host="redis:600 rules:2000 attack:3600"
 quick="integrity:120 trace:30 loss:60 life:60 adopt:60 uring:60 view:60 reuse:60 compat:30"
 log=$BUILD/log
 mkdir -p "$log" "$BUILD/vm"
@@ -111,7 +111,8 @@ of_host() {
 		limit=$((limit + ${j#*:}))
 	done
 	timeout -k 10 $((limit + 180)) bash tests/vm/host.sh "$1" "$limit" "${run%,}" \
-		adept.rmmod=1 adept.slow=4 slub_debug=FZP page_poison=1 >"$file" 2>&1
+		adept.rmmod=1 adept.slow=4 adept.long="$LONG" slub_debug=FZP page_poison=1 \
+		>"$file" 2>&1
 	evaluate "$file"
 	echo "$1 with the host's programs: $((SECONDS - begun)) s"
 }
