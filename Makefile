@@ -9,7 +9,8 @@
 # make bench-depd	how fast depd is, beside `depctl record --alone`; takes the same
 # make lint		licence lines, line lengths, cppcheck where it is installed
 # make docs		Documentation as HTML, in build/docs; warnings are errors (Sphinx)
-# make modules, check-vm, check-vm-debug, bench-vm: the kernel module, see kmod/rules.mk
+# make modules, check-vm, check-vm-debug, check-vm-coverage, bench-vm: the kernel module, see
+#			kmod/rules.mk
 # make install		DESTDIR= PREFIX=; make uninstall takes the same
 # V=1 shows the commands; SAN=1 builds the host side with ASan and UBSan, in
 # build-san/, SAN=thread with ThreadSanitizer, in build-tsan/.

@@ -5,6 +5,8 @@
 # make modules_install	DESTDIR=; with the rule that gives /dev/adept to the group adept
 # make check-vm		the module's tests, in QEMU
 # make check-vm-debug	the same on a kernel that checks locks, memory and leaks, which it builds
+# make check-vm-coverage	an hour of random calls on that kernel (COVERAGE_SECONDS), and which of the
+#			module's functions and lines they executed
 # make bench-vm		what handing chunks over costs there
 
 KVER ?= $(shell uname -r)
@@ -34,7 +36,10 @@ check-vm:
 check-vm-debug:
 	$(Q)BUILD=$(B) bash tests/vm/debug.sh $(SUITES)
 
+check-vm-coverage:
+	$(Q)BUILD=$(B) bash tests/vm/coverage.sh
+
 bench-vm:
 	$(Q)BUILD=$(B) bash tests/vm/bench.sh
 
-.PHONY: modules modules_install check-vm check-vm-debug bench-vm
+.PHONY: modules modules_install check-vm check-vm-debug check-vm-coverage bench-vm

@@ -5,7 +5,8 @@
 # The kernel is Debian's linux-source-6.1 with debug.config, unpacked and built below
 # $ADEPT_DEBUG_KERNEL (build/vm/debug).  It is built once, and again when the package or
 # debug.config changes.  The suites are run by run.sh, with time limits for an emulated kernel
-# that checks.
+# that checks.  VM_COVERAGE=SECONDS, for coverage.sh: the suite fuzz for so long, on a module with
+# gcov's counters.
 cd "$(dirname "$0")/../.." || exit 1
 export BUILD=${BUILD:-build} LONG=0 LC_ALL=C
 unset MAKEFLAGS MFLAGS MAKELEVEL
@@ -74,11 +75,19 @@ unpack "$tree"
 begun=$SECONDS
 build_kernel "$tree"
 echo "the kernel: $((SECONDS - begun)) s"
-ko=$BUILD/modules-debug/adept.ko
+name=${VM_COVERAGE:+coverage}
+name=${name:-debug}
+ko=$BUILD/modules-$name/adept.ko
 [ "$ko" -nt "$image" ] || rm -rf "${ko%/*}"
 # UBSAN for the module alone: the kernel's own would make it slower.
-export VM_KERNELS=debug VM_IMAGE=$image VM_KDIR=$tree KFLAGS=UBSAN_SANITIZE=y
+export VM_KERNELS=$name VM_IMAGE=$image VM_KDIR=$tree KFLAGS=UBSAN_SANITIZE=y
 export VM_SUITES=$suites VM_LIMIT=4000 VM_ARGUMENTS="adept.checks=1 watchdog_thresh=60"
+if [ -n "${VM_COVERAGE:-}" ]; then
+	# A function that is inlined early has no counters of its own.
+	KFLAGS="$KFLAGS GCOV_PROFILE=y KCFLAGS=-fno-early-inlining"
+	VM_SUITES="fuzz:$((VM_COVERAGE + 600))" VM_LIMIT=$((VM_COVERAGE + 1200))
+	VM_ARGUMENTS="$VM_ARGUMENTS adept.fuzz=$VM_COVERAGE adept.gcov=1"
+fi
 # KASAN reports once only by default, and an early access of the kernel's own with
 # five levels of page tables is that one.
 VM_ARGUMENTS="$VM_ARGUMENTS kasan_multi_shot no5lvl"

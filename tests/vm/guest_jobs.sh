@@ -5,7 +5,7 @@
 word() {
 	tr -s ' \t' '\n' </proc/cmdline | sed -n "s/^adept\.$1=//p"
 }
-export LONG="$(word long)" SEED="$(word seed)" SLOW="$(word slow)"
+export LONG="$(word long)" SEED="$(word seed)" SLOW="$(word slow)" FUZZ_SECONDS="$(word fuzz)"
 complaints='WARNING|BUG|Oops|general protection|INFO: |possible|stall|hung_task'
 complaints="$complaints|blocked for|leak|Bad page|bad:|UBSAN|KASAN|Redzone|Poison|corrupt"
 
@@ -43,6 +43,17 @@ checks() {
 	[ $bad = 0 ]
 }
 
+# What the module's functions have executed, for coverage.py.  It is still there when the module is
+# gone, and then has its end, too.
+coverage() {
+	mount -t debugfs debug /sys/kernel/debug 2>/dev/null
+	find /sys/kernel/debug/gcov -name '*.gcda' | while read -r f; do
+		echo "VM gcda ${f##*/}"
+		base64 "$f"
+	done
+	echo "VM gcda"
+}
+
 dmesg -c >/dev/null
 for job in $(word run | tr , ' '); do
 	name=${job%:*}
@@ -64,5 +75,6 @@ fi
 if [ -n "$(word rmmod)" ]; then
 	rmmod adept && echo "VM rmmod 0" || echo "VM rmmod 1"
 fi
+[ -z "$(word gcov)" ] || coverage
 dmesg | grep -E "$complaints" | grep -v "kmemleak: .* suspected" | sed 's/^/VM late /'
 echo "VM done"
