@@ -533,6 +533,57 @@ static void do_child(u64 n)
 		child(n);
 }
 
+/*
+ * A session with a writer, whose chunks are taken while random calls are made on it.  It loses its
+ * consumer and is adopted, or its ring is flushed under the writer.
+ */
+static void do_session(void)
+{
+	struct adept_session_create c = {
+		.version = ADEPT_ABI_VERSION, .chunk_size = 65536, .nchunks = 2 + rnd() % 3,
+		.nslots = 1, .policy = rnd() % 3, .orphan_wait_ms = 300, .orphan_keep_ms = 1000,
+	};
+	struct adept_session_adopt a = { 0 };
+	struct adept_exchange x = { .take = (u64)arena, .ntake = 1 };
+	struct writer w = { .stream = 2 };
+	struct session s = { .fd = ioctl(fds[0], ADEPT_IOC_SESSION_CREATE, &c) };
+	pid_t pid;
+	u32 i;
+
+	if (s.fd < 0 || ioctl(s.fd, ADEPT_IOC_SESSION_INFO, &s.info))
+		return;
+	fflush(stdout);
+	pid = fork();
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		signal(SIGALRM, SIG_DFL);
+		alarm(5);
+		w.window = mmap(NULL, s.info.area_size, PROT_READ | PROT_WRITE, MAP_SHARED,
+				ioctl(s.fd, ADEPT_IOC_WRITER_FD, 0), 0);
+		close_range(fds[0], ~0u, 0);
+		if (w.window != MAP_FAILED)
+			writer_run(&w);
+		_exit(0);
+	}
+	for (i = 0; i < 20 && x.taken == 0; i++) {
+		sleep_ms(20);
+		ioctl(s.fd, ADEPT_IOC_EXCHANGE, &x);
+	}
+	if (rnd() % 2)
+		slot_cmd(&s, ADEPT_IOC_FLUSH, 0, ring_info(&s, 0).ring, 0);
+	a.id = s.info.id;
+	close(s.fd);
+	/* By now, or never: other fuzzers may have it. */
+	s.fd = ioctl(fds[0], ADEPT_IOC_SESSION_ADOPT, &a);
+	for (i = 0; i < 20; i++)
+		do_ioctl();
+	if (pid > 0) {
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+	}
+	keep_fd(s.fd);
+}
+
 /* With no room for another descriptor. */
 static void do_few_descriptors(void)
 {
@@ -628,6 +679,8 @@ static int fuzz(void *arg)
 				io_uring_queue_exit(&ring);
 				must(!io_uring_queue_init(16, &ring,
 							  rnd() % 4 ? 0 : IORING_SETUP_SQPOLL));
+			} else if (rnd() % 32 == 0) {
+				do_session();
 			} else if (rnd() % 64 == 0) {
 				do_few_descriptors();
 			} else if (rnd() % 256 == 0) {
