@@ -102,7 +102,7 @@ $(B)/tests/test_sd_notify: $(call unit_obj,test_sd_notify) $(NOTIFY_OBJ)
 $(B)/tests/test_account: $(call unit_obj,test_account) $(call depd_obj,base/account base/subuid)
 $(B)/tests/test_link: $(call unit_obj,test_link) $(call depd_obj,link/link link/shared_page) \
 		      $(B)/libdep.a
-$(B)/tests/test_tracer: $(call unit_obj,test_tracer) $(call depd_obj,injector/tracer_msg injector/tracer_main) \
+$(B)/tests/test_tracer: $(call unit_obj,test_tracer) $(call depd_obj,injector/tracer_msg injector/tracer_serve) \
 			$(B)/libdep.a
 $(addprefix $(B)/tests/test_,fdstore sd_notify): private HOSTLIBS := -lsystemd
 
