@@ -7,9 +7,9 @@
 #include "access_set.h"
 
 #define BUCKETS		4096u
-#define BLOCK		32u	/* pages that are allocated at a time */
+#define BLOCK		32u	/* pages per allocation */
 #define BLOCKS		(DEP_ACCESS_SET_PAGES / BLOCK)
-#define KEPT		256u	/* pages of old turns that stay, since they come again mostly */
+#define KEPT		256u	/* no page is reused below this number: most are needed again */
 
 struct dep_access_block {
 	struct dep_access_page page[BLOCK];
@@ -50,7 +50,7 @@ void dep_access_set_new_interval(struct dep_access_set *s)
 	s->turn++;
 	if (++s->stamp < DEP_ACCESS_SET_INTERVALS)
 		return;
-	/* Keys of this number are of long ago. */
+	/* The numbers wrap: remove all old keys. */
 	s->stamp = 1;
 	clear_entries(s);
 }
@@ -65,7 +65,7 @@ static struct dep_access_page *number(struct dep_access_set *s, u32 i)
 	return &s->block[i / BLOCK]->page[i % BLOCK];
 }
 
-/* The turn that the bits of a page are of, if they are of any use. */
+/* The interval to which valid bits of a page belong; pages of DEP_ORIGIN_IGNORED stay valid. */
 static u64 interval_of(const struct dep_access_set *s, u64 place)
 {
 	return place >> DEP_ACCESS_SET_ORIGIN == DEP_ORIGIN_IGNORED ? 0 : s->turn;
@@ -76,7 +76,7 @@ static u64 number_of(u64 place)
 	return place & ((1ull << DEP_ACCESS_SET_ORIGIN) - 1);
 }
 
-/* One of an old turn, taken from where it was, or NULL. */
+/* Unlink a page of an older interval for reuse, or return NULL. */
 static struct dep_access_page *used_again(struct dep_access_set *s)
 {
 	struct dep_access_page *p, **pp;
@@ -91,7 +91,7 @@ static struct dep_access_page *used_again(struct dep_access_set *s)
 	for (pp = &s->bucket[bucket_of(p->place)]; *pp != p; pp = &(*pp)->next)
 		;
 	*pp = p->next;
-	/* That of DEP_ORIGIN_IGNORED is not of an old turn. */
+	/* A cache entry of DEP_ORIGIN_IGNORED does not expire by itself. */
 	way = number_of(p->place) % DEP_ACCESS_SET_CACHE;
 	if (s->page[way] == p)
 		s->key[way] = ~0ull;
@@ -105,7 +105,7 @@ static struct dep_access_page *unused(struct dep_access_set *s)
 	if (s->pages == DEP_ACCESS_SET_PAGES) {
 		if (s->later)
 			return NULL;
-		/* It is all forgotten, and will be shown again. */
+		/* The set is full: forget everything.  Repeated accesses are emitted once more. */
 		memset(s->bucket, 0, BUCKETS * sizeof(*s->bucket));
 		clear_entries(s);
 		s->pages = 0;
@@ -126,7 +126,7 @@ static void clear(struct dep_access_page *p)
 	}
 }
 
-/* The page of this turn, or NULL; @p: one that it may be, or NULL */
+/* Find or make the page of this interval; NULL: no memory.  @p: a page to try first, or NULL */
 static struct dep_access_page *page_of(struct dep_access_set *s, u64 place,
 				       struct dep_access_page *p)
 {
@@ -150,7 +150,7 @@ static struct dep_access_page *page_of(struct dep_access_set *s, u64 place,
 	return p;
 }
 
-/* Bits of word @i that are @from to @to - 1. */
+/* Those bits of word @i that are within @from to @to - 1 of the page. */
 static u64 part_of(u32 i, u32 from, u32 to)
 {
 	u64 bits = ~0ull;
@@ -162,7 +162,7 @@ static u64 part_of(u32 i, u32 from, u32 to)
 	return bits;
 }
 
-/* Set the bits @from to @to - 1 of @p; which words have new ones? */
+/* Set the bits @from to @to - 1 of @p.  Return: a bit for each word with new ones. */
 static u64 set_bits(struct dep_access_page *p, u32 from, u32 to, bool write, bool later)
 {
 	u64 bits, words = 0;
@@ -172,7 +172,7 @@ static u64 set_bits(struct dep_access_page *p, u32 from, u32 to, bool write, boo
 		bits = part_of(i, from, to);
 		if (bits & ~(write ? p->wrote[i] : p->read[i]))
 			words |= 1ull << i;
-		/* Who tells it at once tells no more than what is new. */
+		/* An access that is emitted now covers the new bytes only. */
 		if (!later) {
 			p->told[i].read |= bits & ~p->read[i];
 			p->told[i].wrote |= write ? bits & ~p->wrote[i] : 0;
@@ -198,7 +198,7 @@ static void clear_bits(struct dep_access_page *p, u32 from, u32 to)
 	}
 }
 
-/* Bits of a word that are to be told: what was written, or only read. */
+/* The bits of word @i to be flushed: bytes only read if @reads, else bytes written. */
 static u64 bits_of(const struct dep_access_page *p, u32 i, bool reads)
 {
 	if (!(p->later >> i & 1))
@@ -207,7 +207,7 @@ static u64 bits_of(const struct dep_access_page *p, u32 i, bool reads)
 		       p->wrote[i] & ~p->told[i].wrote;
 }
 
-/* Of this turn, or NULL. */
+/* The page of this interval, or NULL. */
 static struct dep_access_page *find(const struct dep_access_set *s, u64 place)
 {
 	struct dep_access_page *p = s->bucket[bucket_of(place)];
@@ -235,7 +235,7 @@ static bool are_put_off(const struct dep_access_page *p, u32 from, u32 to)
 	return false;
 }
 
-/* How much of @size bytes is in the page of @addr. */
+/* The number of bytes of the range that are in the page of @addr. */
 static u32 in_page(u64 addr, u64 size)
 {
 	u64 most = DEP_ACCESS_SET_PAGE - addr % DEP_ACCESS_SET_PAGE;
@@ -297,7 +297,7 @@ static void emit_deferred(struct dep_access_set *s, struct dep_access_page *p, u
 	p->later |= words;
 }
 
-/* All in one word of @p, as most are.  Return: was it new? */
+/* Fast path of note(): all bytes are in one word of @p.  Return: was any byte new? */
 static int note_word(struct dep_access_set *s, struct dep_access_page *p,
 		     const struct dep_access_set_access *a, bool later)
 {
@@ -317,7 +317,7 @@ static int note_word(struct dep_access_set *s, struct dep_access_page *p,
 	return new;
 }
 
-/* The page of this turn that @addr is in, which is in its way from then on; NULL: no memory */
+/* The page of this interval, also put into the cache; NULL: no memory */
 static struct dep_access_page *entry_of(struct dep_access_set *s, u64 addr, u8 who)
 {
 	u64 page = addr / DEP_ACCESS_SET_PAGE, key = page | dep_access_set_tag(s, who);
@@ -334,7 +334,7 @@ static struct dep_access_page *entry_of(struct dep_access_set *s, u64 addr, u8 w
 	return p;
 }
 
-/* Return: was it new, or -ENOMEM. */
+/* Return: 1 if any byte was new, else 0; or -ENOMEM. */
 static int note(struct dep_access_set *s, const struct dep_access_set_access *a, bool later)
 {
 	u64 addr = a->addr, size = a->size, words;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What a thread has accessed since it may last have synchronised: for each page two bits for
- * each of its bytes, read and written (what was written counts as read, too).
+ * Access set: the bytes that a thread has accessed in the current interval.
  *
- * Pages are found by a table of ways, by the lower bits of their numbers, which machine code looks
- * into as well (jit.c); after it is one of all pages.  A turn makes all that is known old
- * at once: its number is in the keys of the ways, and in the pages.  Of DEP_ORIGIN_IGNORED, whose
- * accesses are never told, nothing grows old.
+ * Each page has two bits per byte, read and written; a written byte counts as read, too.  A
+ * direct-mapped cache, indexed by the low bits of the page number, finds the page.  Machine code
+ * looks into the same cache (jit.c).  Behind it is a hash table of all pages.
+ *
+ * A new interval does not clear the bits.  Its number is part of each cache key and page, so older
+ * entries miss.  Accesses of origin DEP_ORIGIN_IGNORED never expire and are never emitted.
  */
 #ifndef ADEPT_RECOVER_FILTER_ACCESS_SET_H
 #define ADEPT_RECOVER_FILTER_ACCESS_SET_H
@@ -18,34 +19,31 @@
 
 #define DEP_ACCESS_SET_PAGE	DEP_ACCESS_PAGE_SIZE
 #define DEP_ACCESS_SET_CACHE	1024u
-#define DEP_ACCESS_SET_PAGES	8192u		/* at most */
-#define DEP_ACCESS_SET_AT_ONCE	57u	/* bytes that one look tells of, wherever they begin */
+#define DEP_ACCESS_SET_PAGES	8192u		/* maximum */
+#define DEP_ACCESS_SET_AT_ONCE	57u	/* bytes that one lookup covers at any alignment */
 
-/*
- * A key: the number of the page, 52 bits; who accessed it, 2; and a number of the turn that is
- * not 0, 10.
- */
+/* Cache key: page number, 52 bits; origin, 2 bits; interval number that is not 0, 10 bits. */
 #define DEP_ACCESS_SET_ORIGIN	52
 #define DEP_ACCESS_SET_ORIGINS	4u
-#define DEP_ORIGIN_IGNORED	3u	/* who */
+#define DEP_ORIGIN_IGNORED	3u	/* an origin */
 #define DEP_ACCESS_SET_INTERVAL	54
 #define DEP_ACCESS_SET_INTERVALS \
-	1022u /* this one is of DEP_ORIGIN_IGNORED; a way that has none: the next */
+	1022u /* the number of DEP_ORIGIN_IGNORED; an empty entry has the next one */
 
-/* The words after the last byte's stay 0: nothing is known after the end. */
+/* Each array has a word after the last byte's, which stays 0: lookups can read past the end. */
 struct dep_access_page {
-	u64 place;		/* number and who, as in a key */
-	u64 turn;		/* that its bits are of */
+	u64 place;		/* page number and origin, as in a key */
+	u64 turn;		/* the interval that its bits belong to */
 	u64 used;		/* a bit for each word that is not 0 */
-	u64 later;		/* and for those that dep_access_set_flush() is to tell */
-	u64 pc;			/* of the first access that was put off */
+	u64 later;		/* a bit for each word that dep_access_set_flush() must look at */
+	u64 pc;			/* of the first deferred access */
 	u64 read[DEP_ACCESS_SET_PAGE / 64 + 1], wrote[DEP_ACCESS_SET_PAGE / 64 + 1];
 	struct { u64 read, wrote; } told[DEP_ACCESS_SET_PAGE / 64];
-	struct dep_access_page *next;	/* of the same bucket */
+	struct dep_access_page *next;	/* in the same bucket */
 	struct dep_access_page *next_deferred;
 };
 
-/** struct dep_access_set_access - @pc: of any access by the same */
+/** struct dep_access_set_access - one access; @pc: of any access of the same origin */
 struct dep_access_set_access {
 	u64 pc, addr;
 	u32 size;
@@ -54,91 +52,94 @@ struct dep_access_set_access {
 };
 
 /**
- * struct dep_access_set_flushed - accesses to the page at @addr
- * @words: a bit for each 64 bytes that have any, @nwords of them; of these word[] has bits, for
- *	each byte that was written, or only read
+ * struct dep_access_set_flushed - deferred accesses to the page at @addr
+ * @words: a bit for each 64 bytes that have any
+ * @nwords: number of bits in @words, and of elements of @word
+ * @word: for each of these 64 bytes, which were written and which only read
  */
 struct dep_access_set_flushed {
 	u64 pc, addr, words;
 	u16 nwords;
 	u8 who;
-	struct dep_page_word *word;	/* the caller's, DEP_JOINED_WORDS of them */
+	struct dep_page_word *word;	/* from the caller, DEP_JOINED_WORDS of them */
 };
 
 struct dep_access_block;
 
 struct dep_access_set {
-	/* The ways: a key, and the page that it leads to. */
+	/* The cache: a key, and the page that it finds. */
 	u64 key[DEP_ACCESS_SET_CACHE];
 	struct dep_access_page *page[DEP_ACCESS_SET_CACHE];
 	u64 turn;
 	u32 stamp;
-	u32 pages, oldest;	/* @oldest: the next one to be used for another place */
+	u32 pages, oldest;	/* @oldest: the next one to check for reuse */
 	struct dep_access_page **bucket;
 	struct dep_access_block **block;
-	struct dep_access_page *later;	/* those with accesses to be told */
+	struct dep_access_page *later;	/* list of pages with deferred accesses */
 };
 
-/** dep_access_set_init() - 0 or -ENOMEM; dep_access_set_free() in any case */
+/** dep_access_set_init() - 0 or -ENOMEM; call dep_access_set_free() in both cases */
 int dep_access_set_init(struct dep_access_set *s);
 void dep_access_set_free(struct dep_access_set *s);
 
-/** dep_access_set_new_interval() - from here on nothing has been accessed */
+/** dep_access_set_new_interval() - begin an interval; discards what is still deferred */
 void dep_access_set_new_interval(struct dep_access_set *s);
 
 /**
- * dep_access_set_add() - remember an access, of any size
+ * dep_access_set_add() - add an access of any size
  *
- * Return: was it new, in any byte?  That, too, if it cannot be remembered.
+ * Return: was any byte new?  Also true if the access could not be added.
  */
 bool dep_access_set_add(struct dep_access_set *s, const struct dep_access_set_access *a);
 
 /**
- * dep_access_set_defer() - the same; what is new is told later; false if it cannot be remembered
+ * dep_access_set_defer() - add an access whose new bytes dep_access_set_flush() reports
+ *
+ * Return: false if it could not be added.
  */
 bool dep_access_set_defer(struct dep_access_set *s, const struct dep_access_set_access *a);
 /**
- * dep_access_set_near() - remember several accesses at once, if they are in one page
- * @tag: dep_access_set_tag() of who made them
- * @read: a bit for each byte from @addr on, of those that were only read
- * @wrote: and of those that were written
- * @later: what is new is told later, or else never
+ * dep_access_set_near() - add several accesses at once, if they are in one page
+ * @tag: dep_access_set_tag() of their origin
+ * @read: a bit for each byte from @addr on that was only read
+ * @wrote: a bit for each byte that was written
+ * @later: defer the new bytes; else nothing is flushed
  *
- * Return: false if nothing was done.
+ * Return: false if nothing was added.
  */
 bool dep_access_set_near(struct dep_access_set *s, u64 tag, u64 pc, u64 addr, u64 read, u64 wrote,
 			 bool later);
 /**
- * dep_access_set_flush() - what was put off in one page; false if there is none
+ * dep_access_set_flush() - get the deferred accesses of one page
  *
- * To be called until then, in front of the next turn; what was not told by then is lost.  There
- * may be no words in what it tells.
+ * Call it until it returns false, before the next interval begins.  @out->words can be 0.
+ *
+ * Return: false if no page has any.
  */
 bool dep_access_set_flush(struct dep_access_set *s, struct dep_access_set_flushed *out);
 
 /**
- * dep_access_set_is_deferred() - is anything of it still to be told?
+ * dep_access_set_is_deferred() - is any byte of the range deferred?
  *
- * Return: true also where it is more than dep_access_set_forget() takes.
+ * Return: true also for a range that dep_access_set_forget() refuses.
  */
 bool dep_access_set_is_deferred(const struct dep_access_set *s, u64 addr, u64 size);
 
 /**
- * dep_access_set_forget() - it has not been accessed; nothing of it may be put off
+ * dep_access_set_forget() - make a range new; no byte of it may be deferred
  *
- * Return: false if that is more than is remembered: a turn is better.
+ * Return: false, with no effect, if the range wraps or has more pages than the set.  The caller
+ * begins a new interval instead.
  */
 bool dep_access_set_forget(struct dep_access_set *s, u64 addr, u64 size);
 
-/**
- * dep_access_set_is_filling() - is what was put off better told soon, so that there is room again?
- */
+/** dep_access_set_is_filling() - should deferred accesses be flushed soon to free pages? */
 static inline bool dep_access_set_is_filling(const struct dep_access_set *s)
 {
 	return s->pages > DEP_ACCESS_SET_PAGES / 2;
 }
 
-/** dep_access_set_tag() - what distinguishes the pages of @who in this turn, not 0 */
+/** dep_access_set_tag() - the part of a cache key that is not the page number; never 0 */
 static inline u64 dep_access_set_tag(const struct dep_access_set *s, u8 who)
 {
 	u64 stamp = who == DEP_ORIGIN_IGNORED ? DEP_ACCESS_SET_INTERVALS : s->stamp;
@@ -147,11 +148,11 @@ static inline u64 dep_access_set_tag(const struct dep_access_set *s, u8 who)
 }
 
 /**
- * dep_access_set_has() - is it known that @size bytes at @addr were accessed?
- * @tag: dep_access_set_tag(), or 0: nothing is
+ * dep_access_set_has() - look up @size bytes at @addr in the cache
+ * @tag: dep_access_set_tag(), or 0: nothing was accessed
  * @size: 1 to DEP_ACCESS_SET_AT_ONCE
  *
- * Return: false also where it takes longer to find out.
+ * Return: true if all were accessed; false also if the page is not in the cache.
  */
 static inline bool dep_access_set_has(const struct dep_access_set *s, u64 tag, u64 addr, u32 size,
 				      bool write)

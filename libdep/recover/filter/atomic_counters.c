@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "atomic_counters.h"
 
-#define TRIES	8u	/* slots that one can be in */
+#define TRIES	8u	/* slots that an address may use */
 
 static u32 hash_of(u64 at)
 {
@@ -9,7 +9,7 @@ static u32 hash_of(u64 at)
 }
 
 /*
- * The number of its slot; @make: of a free one if it has none. DEP_ATOMIC_COUNTERS: it has none.
+ * The number of @at's slot, or DEP_ATOMIC_COUNTERS if it has none; with @make, a free one is taken.
  */
 static u32 find(struct dep_atomic_counters *c, u64 at, bool make)
 {
@@ -25,7 +25,7 @@ static u32 find(struct dep_atomic_counters *c, u64 at, bool make)
 			continue;
 		if (!make)
 			break;
-		/* Another thread may be faster. */
+		/* Another thread may have taken the slot meanwhile. */
 		if (__atomic_compare_exchange_n(&c->slot[k].at, &is, at, false, __ATOMIC_RELAXED,
 						__ATOMIC_RELAXED) || is == at)
 			return k;

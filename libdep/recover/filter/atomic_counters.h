@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Words that threads count in, by locked instructions whose result they do not look at: numbers
- * of allocations, say.
+ * Atomic counters: words that threads increment with locked instructions whose result is unused,
+ * such as statistics of an allocator.
  *
- * Such an instruction releases, but that matters only to who reads the word.  While nobody else
- * has, it need not order anything in a pass that may do with less order.  Any number of threads
- * at once; all may be forgotten.
+ * Such an instruction releases, but only a thread that reads the word can tell.  Until another
+ * thread reads it, the instruction orders nothing.  This is for passes that tolerate missing order.
+ * Any number of threads use the table at once, without a lock.  Entries can be lost at any time.
  */
 #ifndef ADEPT_RECOVER_FILTER_ATOMIC_COUNTERS_H
 #define ADEPT_RECOVER_FILTER_ATOMIC_COUNTERS_H
@@ -15,26 +15,26 @@
 #include "libdep/abi/types.h"
 
 #define DEP_ATOMIC_COUNTERS		256u
-#define DEP_ATOMIC_COUNTERS_OFTEN	256u	/* who counts so often, counts */
+#define DEP_ATOMIC_COUNTERS_OFTEN	256u	/* counts until a word is taken for a counter */
 
-/** struct dep_atomic_counters - zeroed, there are none; aligned 8 bytes each */
+/** struct dep_atomic_counters - the table, empty if zeroed; one slot for 8 aligned bytes */
 struct dep_atomic_counters {
 	struct {
 		u64 at;		/* address / 8; 0: none */
-		u32 reader;	/* a thread, DEP_ATOMIC_COUNTERS_MANY, or 0 */
-		u32 n;		/* so often it was counted in, up to DEP_ATOMIC_COUNTERS_OFTEN */
+		u32 reader;	/* thread that has read it, DEP_ATOMIC_COUNTERS_MANY, or 0 */
+		u32 n;		/* number of counts, up to DEP_ATOMIC_COUNTERS_OFTEN */
 	} slot[DEP_ATOMIC_COUNTERS];
 };
 
 #define DEP_ATOMIC_COUNTERS_MANY	(~0u)
 
 /**
- * dep_atomic_counters_count() - @thread, not 0, counts there
+ * dep_atomic_counters_count() - note that @thread, not 0, counts at @address
  *
- * Return: it did often enough, and nobody else has read it.
+ * Return: the word was counted often enough, and no other thread has read it since its first count.
  */
 bool dep_atomic_counters_count(struct dep_atomic_counters *c, u64 address, u32 size, u32 thread);
-/** dep_atomic_counters_read() - @thread reads there, by any instruction that sees what it read */
+/** dep_atomic_counters_read() - note that an instruction of @thread uses the value of the word */
 void dep_atomic_counters_read(struct dep_atomic_counters *c, u64 address, u32 size, u32 thread);
 
 #endif

@@ -8,8 +8,8 @@
 #include "filtered_program.h"
 #include "filter.h"
 
-#define CONTROL_BLOCK	4096u	/* bytes of a thread's; what is after it is the program's */
-#define WORD_MAX	16u	/* more bytes are no operation on a lock, but a copy */
+#define CONTROL_BLOCK	4096u	/* bytes of a thread's control block; the program's data follows */
+#define WORD_MAX	16u	/* a larger access is a copy, not a lock operation */
 
 int dep_filter_init(struct dep_filter *s, const struct dep_process_filter *scope, u32 thread)
 {
@@ -34,7 +34,7 @@ int dep_filter_copy(struct dep_filter *to, const struct dep_filter *from)
 	*to = *from;
 	to->ahead = NULL;
 	to->blocks = (struct dep_heap_sizes){ 0 };
-	/* They are of turns by another count. */
+	/* These entries have interval numbers of the other access set. */
 	memset(to->counted, 0, sizeof(to->counted));
 	err = dep_access_set_init(&to->seen);
 	dep_filter_new_interval(to);
@@ -50,7 +50,7 @@ void dep_filter_free(struct dep_filter *s)
 	dep_heap_sizes_free(&s->blocks);
 }
 
-/* Was the function that it is in left without a return?  As sync_functions_left() says. */
+/* Was the hooked function left without a return?  Like sync_functions_left() of the analyzer. */
 static bool is_outside(const struct dep_filter *s, u8 code)
 {
 	return code == DEP_CODE_PROGRAM && s->call[s->ncalls - 1].code != DEP_CODE_PROGRAM;
@@ -71,7 +71,7 @@ void dep_filter_set_tags(struct dep_filter *s)
 		s->tag[i] = tag_of(s, i);
 }
 
-/* Set who is meant by all codes but two. */
+/* Set the origins of program code, of the thread runtime, and of all other code. */
 static void set_origin(struct dep_filter *s, u8 others, u8 program, u8 threads)
 {
 	memset(s->who, others, sizeof(s->who));
@@ -83,16 +83,16 @@ static void set_origin(struct dep_filter *s, u8 others, u8 program, u8 threads)
 void dep_filter_new_interval(struct dep_filter *s)
 {
 	dep_access_set_new_interval(&s->seen);
-	/* A locked instruction that is interrupted takes its timestamp once more. */
+	/* An interrupted locked instruction takes its first timestamp again. */
 	s->held.pc = 0;
 	s->all = s->counts = false;
 	s->singly = s->nlast = s->first = 0;
-	/* Who is at work is not known, nor what the analyzer takes it for. */
+	/* Unknown: which code runs next, and which origin the analyzer gives to it. */
 	set_origin(s, DEP_FILTER_THREADS, DEP_FILTER_PROGRAM | DEP_FILTER_LOOK,
 		   DEP_FILTER_THREADS | DEP_FILTER_LOOK);
 }
 
-/* What others do for the code that makes threads is left out by who analyzes. */
+/* Set origins after the first access by @code: libraries called by it share its origin. */
 static void settle(struct dep_filter *s, u8 code)
 {
 	if (code == DEP_CODE_THREADS) {
@@ -120,7 +120,7 @@ bool dep_filter_may_count(const struct dep_filter *s, u32 how)
 
 bool dep_filter_locks(const struct dep_filter *s, u32 how, u8 code)
 {
-	/* A turn; or it may acquire, if anything of it was shown. */
+	/* An interval begins, or the instruction acquires: its value is used and it is emitted. */
 	if (how & DEP_TK_AFTER)
 		return !s->muted && (s->counts || !(how & DEP_TK_UNUSED || s->held.pc));
 	return !dep_filter_may_count(s, how) && (!s->muted || is_outside(s, code));
@@ -138,21 +138,21 @@ void dep_filter_timestamp(struct dep_filter *s, u32 how)
 		if (s->counts && !s->muted)
 			dep_filter_new_interval(s);
 		/*
-		 * What is acquired makes nothing new: who races with what comes, races with what
-		 * was.
+		 * An acquire makes no access new: what races with a later access also races with
+		 * the earlier one.
 		 */
 		s->all = s->counts = false;
 		s->unheard = DEP_FILTER_NOTHING;
 		return;
 	}
-	/* Who locks in between does not wait by them. */
+	/* A thread that locks between its reads does not wait by them. */
 	s->nlast = s->first = 0;
-	/* What is not shown does not order, unless the return comes before the access. */
+	/* A muted instruction orders nothing, unless the return comes before its reference. */
 	if (s->muted) {
 		s->unheard = how;
 		return;
 	}
-	/* What it accesses is to come. */
+	/* The references of the instruction follow. */
 	s->fence = how & DEP_TK_FENCE;
 	s->counts = dep_filter_may_count(s, how);
 	if (!s->counts)
@@ -214,7 +214,7 @@ static bool is_locked(const struct dep_word_set *p, u64 addr, u32 size)
 	       dep_word_set_has(p, addr, size);
 }
 
-/* Robust mutexes that it holds are in a list there. */
+/* The list of robust mutexes that the thread holds is in its control block. */
 static bool in_control_block(const struct dep_filter *s, u64 addr)
 {
 	return addr - s->fs < CONTROL_BLOCK;
@@ -227,14 +227,14 @@ static struct dep_access_set_access access_of(const struct dep_filter *s, u8 cod
 					 .who = s->who[code], .write = r->type & DEP_WRITE };
 }
 
-/* Of these it is known who they are when they are told. */
+/* Can these accesses be deferred?  A flush emits no other origins. */
 static bool may_wait(const struct dep_filter *s, u8 code)
 {
 	return s->who[code] == DEP_FILTER_PROGRAM ||
 	       (s->who[code] == DEP_FILTER_LIBRARY && code == DEP_CODE_LIBRARY);
 }
 
-/* Is it nobody's business? */
+/* Is the access made inside a hooked function that mutes?  Then it is never emitted. */
 static bool is_muted(struct dep_filter *s, u8 code, const struct dep_ref *r)
 {
 	struct dep_access_set_access a = access_of(s, code, r);
@@ -252,7 +252,7 @@ static bool is_muted(struct dep_filter *s, u8 code, const struct dep_ref *r)
 	return true;
 }
 
-/* Are plain references by @code shown later, all in all?  Those of the loader never are. */
+/* Are plain references by @code deferred in general?  Those of the loader are dropped. */
 static bool are_deferred(const struct dep_filter *s, u8 code)
 {
 	if (s->all || code == DEP_CODE_LOADER)
@@ -282,7 +282,7 @@ bool dep_filter_defer(struct dep_filter *s, u8 code, const struct dep_ref *r)
 	return true;
 }
 
-/* Who waits by reading is known by the last ones. */
+/* The analyzer recognises a waiting thread by its last reads. */
 static void keep_reads(struct dep_filter *s, u8 code, u64 pc, u64 addr, u64 bits)
 {
 	u32 at;
@@ -335,11 +335,11 @@ bool dep_filter_flush(struct dep_filter *s, struct dep_page_accesses *out)
 
 bool dep_filter_last(struct dep_filter *s, struct dep_ref *r)
 {
-	/* In there the program's code would mean that it has left. */
+	/* A read by the program's code would look as if it had left the muting function. */
 	if (s->muted || !s->nlast)
 		return false;
 	if (s->nlast > DEP_FILTER_LAST) {
-		/* The oldest one first. */
+		/* Begin with the oldest one. */
 		s->first = s->nlast % DEP_FILTER_LAST;
 		s->nlast = DEP_FILTER_LAST;
 	}
@@ -355,7 +355,7 @@ static void reads(struct dep_filter *s, const struct dep_ref *r)
 		dep_atomic_counters_read(s->scope->counters, r->addr, r->size, s->thread);
 }
 
-/* Has it been counted there in this turn?  From now on it has. */
+/* Was there a count at @addr in this interval?  Notes this one. */
 static bool was_counted(struct dep_filter *s, u64 addr)
 {
 	u32 i = addr / 8 % DEP_FILTER_COUNTED;
@@ -367,7 +367,10 @@ static bool was_counted(struct dep_filter *s, u64 addr)
 	return false;
 }
 
-/* Of a locked instruction.  Who is at work must be known, since that stays so. */
+/*
+ * A reference of a locked instruction.  A count needs a settled origin (may_wait()): it begins no
+ * interval, so origins do not change.
+ */
 static enum dep_filtered locked(struct dep_filter *s, u8 code, struct dep_ref *r)
 {
 	if (!s->fence)
@@ -377,7 +380,7 @@ static enum dep_filtered locked(struct dep_filter *s, u8 code, struct dep_ref *r
 		reads(s, r);
 		return DEP_FILTER_EMIT;
 	}
-	/* If it is no count, the turn comes after it. */
+	/* Not a counter: the second timestamp begins an interval. */
 	if (!may_wait(s, code) ||
 	    !dep_atomic_counters_count(s->scope->counters, r->addr, r->size, s->thread))
 		return DEP_FILTER_FLUSH_THEN_EMIT;
@@ -432,7 +435,7 @@ bool dep_filter_watches(struct dep_filter *s, u32 fragment)
 {
 	u8 n = ++s->watched[fragment * 0x9e3779b9u >> 24];
 
-	/* The first, the second, the fourth.. and each 64th time. */
+	/* The 1st, 2nd, 4th, 8th.. and each 64th time. */
 	return !(n & (n - 1)) || !(n & 63);
 }
 
@@ -445,7 +448,7 @@ void dep_filter_spin(struct dep_filter *s, u64 pc, u64 addr, u32 size)
 			dep_word_set_add(s->scope->spin_words, addr, size);
 		return;
 	}
-	/* Others may be read in the same loop. */
+	/* The loop can read other words, too. */
 	if (!s->spin.n || s->spin.pc == pc) {
 		s->spin.pc = pc;
 		s->spin.at = addr;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Filtered programs: what of a fragment's operations is left where of repeated accesses only the
- * first one is shown (filter.h).  There are no blocks and no calls, and no references that another
- * one of the same execution makes needless, whatever the values are (symbolic_addr.h).
+ * Filtered programs: the operations of a fragment that the redundant-access filter needs
+ * (filter.h).  Blocks and calls are left out.  So are references that an earlier reference of the
+ * same execution covers for all values (symbolic_addr.h).
  *
- * A plain write that turns out to order threads makes what follows new.  Then the execution goes
- * on with all operations.
+ * If a plain write turns out to be to an atomic word, it begins an interval and later references
+ * are new.  The execution then continues with the whole program.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -73,7 +73,7 @@ static struct dep_filtered_op filtered_of(const struct dep_program *p, u32 i, bo
 	};
 
 	if (!dep_op_is_ref(op->code)) {
-		/* They only know the first base. */
+		/* Filtered programs have no DEP_O_BASE: use the whole program's operation. */
 		if (op->code == DEP_O_NEAR && p->rebased)
 			out.code = DEP_O_WIDE;
 		return out;
@@ -93,7 +93,7 @@ static bool is_left_out(struct filtered *l, const struct dep_op *op)
 	       (dep_op_is_ref(op->code) && is_again(l, op));
 }
 
-/* Its operations into @out, as many as there may be; returns how many there are. */
+/* Write the filtered operations to @out, which has room for all.  Return: their number. */
 static u32 fill(struct dep_program *p, struct dep_filtered_op *out)
 {
 	struct filtered l = { .origin = 0 };

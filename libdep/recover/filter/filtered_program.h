@@ -6,10 +6,10 @@
 
 #include "libdep/recover/program/program.h"
 
-/** dep_filtered_ends() - does such an operation end what is known of earlier accesses? */
+/** dep_filtered_ends() - does the operation make earlier accesses of the execution irrelevant? */
 bool dep_filtered_ends(u8 code);
 
-/** dep_filtered_make() - make @p->filtered, once it is known whose code @p is; 0 or -ENOMEM */
+/** dep_filtered_make() - make @p->filtered; needs dep_op.origin; 0 or -ENOMEM */
 int dep_filtered_make(struct dep_program *p);
 
 #endif

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* One slot for each hash of an address: the address, and above it the size. */
+/* A direct-mapped table by hash of the address.  A slot has the address, and above it the size. */
 #include <stdlib.h>
 
 #include "heap_blocks.h"
 
-#define ALIGNED		8u	/* blocks begin at multiples of that */
+#define ALIGNED		8u	/* alignment of blocks */
 #define ADDRESS_BITS	44u
 
 static u32 number_of(u64 address)
@@ -36,7 +36,7 @@ void dep_heap_sizes_set(struct dep_heap_sizes *b, u64 address, u64 size)
 	dep_heap_sizes_remove(b, address);
 	if (!size || size >> (64 - ADDRESS_BITS) || key >> ADDRESS_BITS || address % ALIGNED)
 		return;
-	/* Without a table nothing is known, and that is all. */
+	/* Without memory for the table no size is known, which is allowed. */
 	if (!b->slot)
 		b->slot = calloc(DEP_BLOCKS, sizeof(*b->slot));
 	if (b->slot)

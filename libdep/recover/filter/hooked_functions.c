@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * What a filter makes of watched functions: the same as the analyzer (sync/hooked_functions.c) does
- * with its frames.
+ * Effects of hooked functions on the filter.  They must match how the analyzer tracks its frames
+ * (sync/hooked_functions.c).
  */
 #include "filter.h"
 
@@ -29,7 +29,7 @@ static void enter(struct dep_filter *s, const struct dep_function_call *f, u8 co
 {
 	struct dep_filter_call *c;
 
-	/* Too many: it is thought to be in none, so all is shown. */
+	/* Nested too deeply: forget all calls, so that nothing is muted. */
 	if (s->ncalls == DEP_FILTER_CALLS) {
 		s->ncalls = 0;
 		s->unsure = true;
@@ -43,8 +43,8 @@ static void enter(struct dep_filter *s, const struct dep_function_call *f, u8 co
 }
 
 /*
- * What a watched function makes new: nothing (@size is 0), so many bytes, or all that there is,
- * by a turn.
+ * What a hooked function makes new: nothing (@size is 0), @size bytes, or everything, by a new
+ * interval.
  */
 struct news {
 	bool turn;
@@ -52,8 +52,8 @@ struct news {
 };
 
 /*
- * What it has freed may be another's soon, and then what it does to it all the same is to be seen.
- * If the block is another one by now, and larger, the analyzer sees that.
+ * The block can soon be another thread's.  A later access by this thread would be an error, so it
+ * must be emitted again.  If the block is already another, larger one, the analyzer detects that.
  */
 static struct news frees(const struct dep_filter *s, const struct dep_function_call *f)
 {
@@ -77,7 +77,7 @@ static struct news tells_size(const struct dep_filter *s, u64 block, u64 size)
 	return (struct news){ .turn = !block, .address = block, .size = size };
 }
 
-/* What it got is new. */
+/* The allocated block is new. */
 static struct news allocates(const struct dep_filter *s, const struct dep_filter_call *c,
 			     const struct dep_function_call *f)
 {
@@ -95,7 +95,7 @@ static struct news allocates(const struct dep_filter *s, const struct dep_filter
 	};
 }
 
-/* What is known of blocks from then on. */
+/* Update the known block sizes after a return. */
 static void note_block(struct dep_filter *s, const struct dep_filter_call *c, u64 result)
 {
 	if (dep_function_frees(c->function))
@@ -105,14 +105,14 @@ static void note_block(struct dep_filter *s, const struct dep_filter_call *c, u6
 			dep_heap_sizes_flush(&s->blocks, c->block, result, s->seen.turn);
 		return;
 	}
-	/* If it does not fail, what it was called for is gone. */
+	/* A reallocation that did not fail has freed its argument. */
 	if (c->sized && dep_function_reallocates(c->function) && (result || !c->size))
 		dep_heap_sizes_remove(&s->blocks, c->block);
 	if (c->sized && result)
 		dep_heap_sizes_set(&s->blocks, result, c->size);
 }
 
-/* Its frames that are left when it passes @f, and the last one of the others. */
+/* Number of calls that are still active at @f; @last: the outermost call that was left, or sp 0 */
 static u32 frames_left(const struct dep_filter *s, const struct dep_function_call *f,
 		       struct dep_filter_call *last)
 {
@@ -125,13 +125,13 @@ static u32 frames_left(const struct dep_filter *s, const struct dep_function_cal
 	return n;
 }
 
-/* Does it come from @last? */
+/* Is @f the return of @last? */
 static bool is_from(const struct dep_function_call *f, const struct dep_filter_call *last)
 {
 	return last->sp && last->sp == f->passed->sp - 8;
 }
 
-/* @last: frames_left(); it is in none that mutes */
+/* What @f makes new, outside of muting functions; @last: see frames_left() */
 static struct news news_of(const struct dep_filter *s, const struct dep_function_call *f,
 			   const struct dep_filter_call *last)
 {
@@ -189,7 +189,7 @@ u64 dep_filter_function(struct dep_filter *s, const struct dep_function_call *f,
 		all = s->all;
 		held = s->held.pc;
 		dep_filter_new_interval(s);
-		/* It is told between a timestamp and what is locked. */
+		/* A function item can be between a timestamp and the locked reference. */
 		s->all = all;
 		s->held.pc = held;
 		news.size = 0;
@@ -203,7 +203,7 @@ u64 dep_filter_function(struct dep_filter *s, const struct dep_function_call *f,
 		return again ? DEP_FILTER_ALL_OF_IT : 0;
 	}
 	if (dep_function_frees(f->function) && (news.turn || news.size)) {
-		/* The last reads may be of the block, and it is too late for that. */
+		/* The last reads may be of the block; it is too late to emit them. */
 		s->nlast = s->first = 0;
 		dep_heap_sizes_remove(&s->blocks, f->passed->value[0]);
 	}

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Pages in a table with open addressing.  A table that is full is copied into a larger one; the
- * old one stays until the end, since somebody may be looking at it, and knows the same pages.
+ * A hash table of pages with open addressing.  A full table is copied into a larger one.  Old
+ * tables are kept until the end: another thread may still be searching one.  All tables share the
+ * pages.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,7 +20,7 @@ struct page {
 
 struct dep_word_set_table {
 	struct dep_word_set_table *old;
-	size_t room, n;		/* room: a power of two */
+	size_t room, n;		/* @room is a power of two */
 	struct page *slot[];
 };
 
@@ -43,7 +44,7 @@ void dep_word_set_free(struct dep_word_set *p)
 	pthread_mutex_destroy(&p->lock);
 }
 
-/* Where it is or would be. */
+/* The slot of a page, or the free slot where it belongs. */
 static struct page **slot_of(struct dep_word_set_table *t, u64 number)
 {
 	size_t i = (size_t)(number * 0x9e3779b97f4a7c15ull >> 20) & (t->room - 1);
@@ -151,7 +152,7 @@ bool dep_word_set_has(const struct dep_word_set *p, u64 address, u64 size)
 		if (page && __atomic_load_n(&page->word[word % WORDS / 64], __ATOMIC_ACQUIRE) >>
 			    (word & 63) & 1)
 			return true;
-		/* There is nothing in the rest of that page. */
+		/* No word of this page is in the set: skip the rest of it. */
 		if (!page)
 			word |= WORDS - 1;
 	}
