@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* A fragment's instructions and stores -> operations. */
+/* Compile a fragment's instructions and stores into operations. */
 #include <errno.h>
 #include <string.h>
 
@@ -9,24 +9,24 @@
 
 #define NEAR	(1ull << 30)
 
-/* LIKELY_UNUSED: a jump comes before another look, as to the function that is called last. */
+/* LIKELY_UNUSED: a jump comes before the next use of the flags, such as a tail call. */
 enum result_use { USED, LIKELY_UNUSED, UNUSED };
 
-/* The instruction at work. */
+/* The instruction that is being compiled. */
 struct site {
 	const struct x86_insn *in;
 	u64 pc;
 	u32 number;
-	u8 ea;			/* bit per operand: its address came from an EA store */
-	u32 vec[2];		/* bytes of index and mask vector that were stored */
-	enum result_use result_unused;	/* locked: does nobody look at what it found? */
+	u8 ea;			/* a bit for each operand whose address an EA store has */
+	u32 vec[2];		/* bytes of the index and mask vectors that are stored */
+	enum result_use result_unused;	/* of a locked instruction: is the old value unused? */
 	int kreg;
-	const struct adept_run *begins;	/* that it is the first instruction of, or NULL */
+	const struct adept_run *begins;	/* the run that begins with the instruction, or NULL */
 };
 
 static struct dep_op *add_op(struct dep_builder *b, u8 code, u64 pc)
 {
-	static _Thread_local struct dep_op waste;	/* b->err is set */
+	static _Thread_local struct dep_op waste;	/* used when b->err is set */
 	struct dep_op *op = dep_builder_add(b, &b->op, sizeof(*op));
 
 	if (!op)
@@ -39,7 +39,7 @@ static struct dep_op *add_op(struct dep_builder *b, u8 code, u64 pc)
 	return op;
 }
 
-/* An operation as it is, but for its place. */
+/* Add a copy of an operation at @pc. */
 static void put_op(struct dep_builder *b, const struct dep_op *from, u64 pc)
 {
 	struct dep_op *op = add_op(b, from->code, pc);
@@ -54,7 +54,7 @@ static bool fits(u64 imm)
 	return (s64)imm == (s32)imm;
 }
 
-/* Its index. */
+/* Return: the index of the value. */
 static s32 add_wide(struct dep_builder *b, u64 value)
 {
 	u64 *wide = dep_builder_add(b, &b->wide, sizeof(*wide));
@@ -64,7 +64,10 @@ static s32 add_wide(struct dep_builder *b, u64 value)
 	return (s32)b->wide.n - 1;
 }
 
-/* Of all instructions that are not near the first one; NEAR leaves room for what they refer to. */
+/*
+ * Set a new base for an instruction far from the current one.  NEAR leaves room in 32 bits for
+ * displacements of instructions that are near it.
+ */
 static void rebase(struct dep_builder *b, u64 pc)
 {
 	if (pc - b->base + NEAR < 2 * NEAR)
@@ -164,8 +167,8 @@ static int is_count(const struct x86_insn *in)
 }
 
 /*
- * Of what is on top of the stack it leaves every bit as it was: so compilers and libraries write
- * a fence, and the word that it falls on is any (Intel, SDM volume 3, 8.2.5).
+ * Does it leave every bit of the top of the stack as it is?  Compilers and libraries use such
+ * instructions as fences; which word they access does not matter (Intel, SDM volume 3, 8.2.5).
  */
 static int is_fence(const struct x86_insn *in)
 {
@@ -179,7 +182,7 @@ static int is_fence(const struct x86_insn *in)
 	return in->imm ? reg == 4 && in->imm == -1 : reg < 2 || reg == 5 || reg == 6;
 }
 
-/* The operation of one store; those of an instruction come in order. */
+/* Add the operation of one store; the stores of an instruction are added in order. */
 static void add_store(struct dep_builder *b, struct site *at, const struct adept_store *st)
 {
 	struct dep_store_info *info = dep_builder_add(b, &b->store, sizeof(*info));
@@ -228,7 +231,7 @@ static void add_store(struct dep_builder *b, struct site *at, const struct adept
 	info->known = b->known;
 }
 
-/* What is added to an address beyond base, index and displacement. */
+/* Add an offset to an address besides base, index and displacement: of xlat and bit strings. */
 static int add_extra_offset(struct dep_builder *b, struct site *at, const struct x86_mem *m,
 			    struct dep_op *ref)
 {
@@ -254,7 +257,7 @@ static int add_extra_offset(struct dep_builder *b, struct site *at, const struct
 	return 0;
 }
 
-/* Is it a move by a mask that was stored?  Older stores have none: all of it counts. */
+/* Is it a masked move whose mask is stored?  Older stores have none: then all elements count. */
 static bool has_mask(const struct site *at)
 {
 	if (!x86_mask_elem(at->in))
@@ -262,7 +265,7 @@ static bool has_mask(const struct site *at)
 	return at->in->enc == X86_EVEX ? at->kreg : at->vec[1] >= at->in->mem[0].size;
 }
 
-/* What is constant in an address; only the first kind of reference has it by its base. */
+/* Set the constant part of an address; only DEP_O_REF0 is relative to the base. */
 static int set_disp(struct dep_builder *b, struct site *at, const struct x86_mem *m,
 		    struct dep_op *ref)
 {
@@ -428,7 +431,7 @@ static int add_refs(struct dep_builder *b, struct site *at, const struct adept_s
 	return err;
 }
 
-/* A derivation that is one of the operations that we have of our own. */
+/* Add a simple operation instead of the derivation.  Return: 0 if none is equivalent. */
 static int fold(struct dep_builder *b, const struct x86_dop *d, u64 pc)
 {
 	struct dep_op o = { .dst = d->dst, .src = d->src, .src2 = DEP_S_ZERO };
@@ -492,7 +495,7 @@ static int add_derivation(struct dep_builder *b, struct site *at)
 	return 0;
 }
 
-/* In front of what it does to rsp, which an exit's mask may not have. */
+/* Comes before the instruction changes rsp: a derived rsp can be missing in an exit's mask. */
 static void add_call(struct dep_builder *b, const struct site *at)
 {
 	const struct x86_insn *in = at->in;
@@ -510,7 +513,7 @@ static void add_call(struct dep_builder *b, const struct site *at)
 	}
 }
 
-/* What is known of the address that a run begins at; a call that returned comes first. */
+/* Add hooked functions at the address where a run begins; a return comes before an entry. */
 static void add_functions(struct dep_builder *b, const struct site *at)
 {
 	const struct adept_run *run = at->begins;
@@ -563,12 +566,12 @@ static int add_insn(struct dep_builder *b, struct site *at, const struct adept_s
 	if (err)
 		return err;
 	insn = (struct dep_insn *)b->insn.item + b->insn.n - 1;
-	insn->op_end = (u16)b->op.n;	/* dep_program_make() refuses what is more */
+	insn->op_end = (u16)b->op.n;	/* dep_program_make() refuses more operations */
 	insn->known = b->known;
 	return 0;
 }
 
-/* How long the blocks are is known only now. */
+/* Set the lengths of all blocks, now that their ends are known. */
 static void close_blocks(struct dep_builder *b)
 {
 	struct dep_op *op = b->op.item;
@@ -583,8 +586,9 @@ static void close_blocks(struct dep_builder *b)
 }
 
 /*
- * Is no flag of @in read, nor one of its registers written?  The @size bytes at @code follow
- * it.  Flags are not handed on by calls and returns.
+ * Is the old value of a locked instruction unused: @in writes no register, and its flags are not
+ * read before they are overwritten?  The @size bytes at @code follow it.  Calls and returns do not
+ * pass flags on.
  */
 static enum result_use is_result_unused(const struct x86_insn *in, const u8 *code, u32 size)
 {

@@ -30,7 +30,7 @@ static size_t round8(size_t n)
 	return (n + 7) & ~(size_t)7;
 }
 
-/* Move a vector to @*at inside a block; with @base NULL only count. */
+/* Copy a vector to @*at within the allocation; with @base NULL only add up its size. */
 static void *place(char *base, size_t *at, const void *item, size_t bytes)
 {
 	char *to = base ? base + *at : NULL;
@@ -112,7 +112,7 @@ static int find_cut(const struct adept_desc_frag *d, const struct dep_details *i
 		last = st + nstores - 1;
 	if (nstores < d->nstores)
 		next = st + nstores;
-	/* The last store is not after instruction ninsns, the next not in front of ninsns - 1. */
+	/* The last store must not follow instruction @ninsns, nor the next precede @ninsns - 1. */
 	if ((last && (last->insn > ninsns || (last->insn == ninsns && dep_store_is_post(last)))) ||
 	    (next && next->insn < ninsns &&
 	     (next->insn + 1u < ninsns || !dep_store_is_post(next))))
@@ -159,7 +159,7 @@ static int fill_exit(struct dep_program *p, const struct dep_details *in,
 	return 0;
 }
 
-/* The builder is to be freed in any case. */
+/* Compile the fragment; the caller calls free_builder() in any case. */
 static int build(struct dep_builder *b, const struct adept_desc_frag *d)
 {
 	int err;
@@ -261,7 +261,7 @@ int dep_program_details(const struct dep_program *p, const struct dep_details **
 	}
 	if (!err) {
 		lay_out_details(d, (char *)d, &b);
-		/* Two threads may make them at once; one of the two is kept. */
+		/* If another thread was faster, its details are kept. */
 		if (!atomic_compare_exchange_strong((struct dep_details *_Atomic *)&p->details,
 						    &none, d)) {
 			free(d);

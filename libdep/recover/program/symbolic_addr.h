@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What of a fragment's addresses is known whatever the values are: each is a sum of unknown
- * values and a constant, and of two with the same unknown values the distance is known.
+ * Symbolic addresses: each address of a fragment as a sum of unknown values and a constant.  If
+ * the unknown values of two addresses are the same, their distance is known.
  */
 #ifndef ADEPT_RECOVER_PROGRAM_SYMBOLIC_ADDR_H
 #define ADEPT_RECOVER_PROGRAM_SYMBOLIC_ADDR_H
@@ -10,7 +10,7 @@
 
 #include "program.h"
 
-/** struct dep_sum - what a slot has: an unknown value, 0 none, and a constant */
+/** struct dep_sum - content of a slot: an unknown value by number, 0 for none, plus a constant */
 struct dep_sum {
 	u32 value;
 	u64 plus;
@@ -18,7 +18,7 @@ struct dep_sum {
 
 struct dep_symbolic_addrs {
 	struct dep_sum slot[DEP_SLOTS];
-	u64 base;		/* of dep_op.pc and .imm */
+	u64 base;		/* as dep_program.base or the last DEP_O_BASE */
 	u32 values;
 };
 
@@ -29,18 +29,18 @@ struct dep_sum_place {
 	u64 plus;
 };
 
-/** dep_symbolic_addrs_init() - in front of the first operation of @p */
+/** dep_symbolic_addrs_init() - set up for the position before the first operation of @p */
 void dep_symbolic_addrs_init(struct dep_symbolic_addrs *s, const struct dep_program *p);
-/** dep_symbolic_addrs_follow() - after @op of @p */
+/** dep_symbolic_addrs_follow() - apply the effect of operation @op of @p */
 void dep_symbolic_addrs_follow(struct dep_symbolic_addrs *s, const struct dep_program *p,
 			       const struct dep_op *op);
 /**
- * dep_symbolic_addrs_word() - where @op, one of DEP_O_REF0 to DEP_O_REFX, is; not where it is cut
+ * dep_symbolic_addrs_word() - address of @op, DEP_O_REF0 to DEP_O_REFX; ignores addr32
  */
 struct dep_sum_place dep_symbolic_addrs_word(const struct dep_symbolic_addrs *s,
 					     const struct dep_op *op);
 
-/** dep_symbolic_addrs_near() - do they differ by a constant? */
+/** dep_symbolic_addrs_near() - do the addresses differ by a constant? */
 static inline bool dep_symbolic_addrs_near(const struct dep_sum_place *a,
 					   const struct dep_sum_place *b)
 {

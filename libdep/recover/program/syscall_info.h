@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What is known of system calls by their numbers alone. */
+/* Properties of system calls that follow from their numbers. */
 #ifndef ADEPT_RECOVER_PROGRAM_SYSCALL_INFO_H
 #define ADEPT_RECOVER_PROGRAM_SYSCALL_INFO_H
 
@@ -8,9 +8,10 @@
 #include "libdep/abi/types.h"
 
 /**
- * dep_call_receives() - does it take from its first argument, a descriptor, what others gave?
+ * dep_call_receives() - does the call read from a descriptor, its first argument?
  *
- * So it can be ordered after them, but lets nobody go on, and leaves what memory there is.
+ * Such a call can be ordered after another thread.  It lets no other thread continue, and it does
+ * not change mappings.
  */
 bool dep_call_receives(u32 nr);
 
