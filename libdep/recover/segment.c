@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* A segment's columns -> items: records through their programs, and events. */
+/* Recover a segment: run its records by their programs, apply its events, emit items. */
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -11,13 +11,13 @@
 #include "libdep/recover/jit/jit.h"
 #include "libdep/recover/interp/run.h"
 
-#define QUIET_ALL	256	/* of so many records without a write these are read wholly */
+#define QUIET_ALL	256	/* of so many records without a write, QUIET_READ run whole */
 #define QUIET_READ	64
 
-/* Reading position in the columns. */
+/* Position in the columns. */
 struct place {
 	const u32 *control, *control_end;
-	const u64 *value_end;		/* of whole records; the tail's come after */
+	const u64 *value_end;		/* of whole records; those of the tail follow */
 };
 
 static int get_program(struct dep_interp *r, u32 number, const struct dep_program **out)
@@ -32,7 +32,7 @@ static int get_program(struct dep_interp *r, u32 number, const struct dep_progra
 		if (err)
 			return err;
 		__atomic_store_n(&r->store->prog_free, dep_program_free, __ATOMIC_RELAXED);
-		/* Two threads may make it at once; one of the two is kept. */
+		/* If another thread was faster, its program is kept. */
 		if (!atomic_compare_exchange_strong(&f->prog, &none, p)) {
 			dep_program_free(p);
 			p = none;
@@ -44,7 +44,7 @@ static int get_program(struct dep_interp *r, u32 number, const struct dep_progra
 	return 0;
 }
 
-/* The fragment whose first exit is @id. */
+/* The program of the fragment whose first exit is @id. */
 static int fragment_program(struct dep_interp *r, u32 id, const struct dep_program **out)
 {
 	const struct dep_exit_entry *e = dep_index_find(&r->store->model.index, id);
@@ -55,8 +55,8 @@ static int fragment_program(struct dep_interp *r, u32 id, const struct dep_progr
 }
 
 /*
- * The values of a record or event, or of the tail, are there from now on: @words of them, which
- * begin at r->value and are its words @from and following.
+ * Decode @words values at r->value in place: words @from and following of a record, an event or
+ * the tail.
  */
 static void take_values(struct dep_interp *r, u32 id, u32 from, u32 words)
 {
@@ -76,7 +76,7 @@ static int check_entry(struct dep_interp *r, const struct dep_program *p)
 			p->d->first_exit, missing);
 }
 
-/* What the exit that was taken last says. */
+/* Update pc, last_pc and after_syscall from the last exit. */
 static void settle_exit(struct dep_interp *r)
 {
 	const struct dep_exit_info *x = r->exit;
@@ -91,7 +91,7 @@ static void settle_exit(struct dep_interp *r)
 	r->last_pc = x->ninsns ? dep_program_base(p, x->op_end) + (u64)(s64)x->last_pc : 0;
 }
 
-/* Between two cuts of a program, its values at r->value. */
+/* Run the operations between two cuts of a program; the values begin at r->value. */
 static int run_piece(struct dep_interp *r, const struct dep_program *p, const struct dep_cut *from,
 		     const struct dep_cut *to, u32 last_insn)
 {
@@ -129,8 +129,9 @@ static void take_exit(struct dep_interp *r, const struct dep_exit_info *x)
 }
 
 /*
- * Of many records without a write between them each read counts, now and then: somebody may be
- * waiting.  Machine code counts dep_filter.quiet the same way, and leaves when it becomes 0.
+ * Can the record run by its filtered program?  In long runs without a write, whole programs run
+ * now and then, because every read is needed to recognise a thread that waits.  Machine code counts
+ * dep_filter.quiet in the same way, and leaves when it becomes 0.
  */
 static bool is_filtered(struct dep_interp *r, const struct dep_exit_info *x)
 {
@@ -206,7 +207,7 @@ static int run_record(struct dep_interp *r, const struct place *at, const struct
 	return err;
 }
 
-/* An exit, which must be of a known fragment. */
+/* Find an exit by its id. */
 static int get_exit(struct dep_interp *r, u32 id, const struct dep_exit_info **out)
 {
 	const struct dep_exit_entry *e = dep_index_find(&r->store->model.index, id);
@@ -221,7 +222,7 @@ static int get_exit(struct dep_interp *r, u32 id, const struct dep_exit_info **o
 	return err;
 }
 
-/* The first record, which began in the segment before; @to is where it ends. */
+/* Run the rest of the record that began in the previous segment; it ends at @to. */
 static int run_head(struct dep_interp *r, const struct place *at, const struct dep_program *p,
 		    const struct dep_cut *to, u32 last_insn)
 {
@@ -234,7 +235,7 @@ static int run_head(struct dep_interp *r, const struct place *at, const struct d
 	err = dep_program_cut(p, head->insn, n, &from);
 	if (err)
 		return err;
-	/* What the first instruction uses of its stores, vectors say, is not in registers. */
+	/* Stores of the first instruction run again: vectors, for example, are not in registers. */
 	while (n && st[n - 1].insn == head->insn)
 		n--;
 	err = dep_program_cut(p, head->insn, n, &from);
@@ -242,7 +243,7 @@ static int run_head(struct dep_interp *r, const struct place *at, const struct d
 		return err;
 	if (from.word > to->word || to->word > at->value_end - r->value)
 		return dep_fail(-EBADMSG, "values end inside a record");
-	/* Copies of what the segment before has. */
+	/* Skip copies of values that the previous segment consumed. */
 	r->value += from.word;
 	r->counts.values_used += from.word;
 	return run_piece(r, p, &from, to, last_insn);
@@ -273,7 +274,7 @@ static int head_record(struct dep_interp *r, const struct place *at, const struc
 	return err;
 }
 
-/* Some iterations of instruction @insn were done; @post is its pointer register by then. */
+/* String instruction @insn was interrupted after some iterations; @post is its pointer register. */
 static int run_interrupted(struct dep_interp *r, const struct dep_program *p, u32 insn, u64 post)
 {
 	const struct dep_details *details;
@@ -289,7 +290,7 @@ static int run_interrupted(struct dep_interp *r, const struct dep_program *p, u3
 		return dep_fail(-EBADMSG, "no string instruction was interrupted");
 	code = r->filter ? dep_filter_code(r->filter, in->pc) : 0;
 	err = dep_interp_string(r, &p->unusual[in->string].string, code, in->pc, post, 1);
-	/* The count has gone down, too; a context follows. */
+	/* rcx was decremented, too; a context event follows. */
 	r->known &= (u16)~X86_BIT(X86_RCX);
 	return err;
 }
@@ -311,7 +312,7 @@ static int run_partial(struct dep_interp *r, const struct place *at,
 	if (words > DEP_DELTA_RUN || words > (size_t)(at->value_end - r->value))
 		return dep_fail(-EBADMSG, "values end inside a record");
 	take_values(r, ADEPT_EV_PARTIAL, 0, words);
-	/* How many stores the values are. */
+	/* Find the number of stores. */
 	for (n = 0; n < p->d->nstores && in->store[n].word < words; n++)
 		;
 	err = dep_program_cut(p, ev->ninsns, n, &to);
@@ -333,7 +334,7 @@ static int run_partial(struct dep_interp *r, const struct place *at,
 	return err || !ev->has_extra ? err : run_interrupted(r, p, ev->ninsns, ev->extra);
 }
 
-/* What an event changes; where it was. */
+/* Apply the effect of an event.  @pc: where it happened. */
 static int apply_event(struct dep_interp *r, const struct place *at, u32 id, const void *payload,
 		       int head, u64 *pc)
 {
@@ -357,7 +358,7 @@ static int apply_event(struct dep_interp *r, const struct place *at, u32 id, con
 		*pc = sig->pc;
 		/* fall through */
 	case ADEPT_EV_SIGRETURN:
-		/* A context follows, maybe in the next chunk. */
+		/* A context event follows, possibly in the next chunk. */
 		r->known = 0;
 		break;
 	case ADEPT_EV_FSBASE:
@@ -376,14 +377,14 @@ static int apply_event(struct dep_interp *r, const struct place *at, u32 id, con
 }
 
 /*
- * Can it let others go on, or change what memory there is?  What is only acquired makes nothing
- * new: who races with what comes, races with what was.
+ * Can the event let another thread continue, or change mappings?  Acquiring makes no access new:
+ * what races with a later access also races with the earlier one.
  */
 static bool ends_interval(u32 id, const void *payload)
 {
 	const struct adept_ev_syscall *call = payload;
 
-	/* Told in front of the call that they are of. */
+	/* These are recorded before the system call that they belong to. */
 	if (id == ADEPT_EV_BUFFER || id == ADEPT_EV_SHARED)
 		return false;
 	return id != ADEPT_EV_SYSCALL || !dep_call_receives(call->nr);
@@ -426,7 +427,7 @@ static int run_event(struct dep_interp *r, struct place *at, u32 id, int head)
 	return 0;
 }
 
-/* The unfinished record at the end; @head: it is unfinished at the front too. */
+/* Run the unfinished record at the end; @head: its beginning is in the previous segment. */
 static int run_tail(struct dep_interp *r, struct place *at, int head)
 {
 	const struct dep_seg_header *h = &r->columns->h;
@@ -450,12 +451,10 @@ static int run_tail(struct dep_interp *r, struct place *at, int head)
 	if (h->tail_values > DEP_DELTA_RUN || h->tail_values > at->value_end - r->value)
 		return dep_fail(-EBADMSG, "values end inside a record");
 	take_values(r, 0, 0, h->tail_values);
-	/* There is room for it after the column. */
+	/* The buffer has room for one more value. */
 	r->columns->value[h->value_raw / 8] = h->tail.extra;
 	interrupted = h->tail.has_extra && to.in_string;
-	/*
-	 * That of a string instruction is looked at by it, a timestamp is an operation of its own.
-	 */
+	/* The extra value of a string instruction is used by it; a timestamp is an operation. */
 	if (to.needs_extra && dep_desc_stores(p->d)[h->tail.nvals].kind == ADEPT_ST_AFTER) {
 		err = dep_program_cut(p, h->tail.insn, h->tail.nvals + 1, &to);
 		if (err)
@@ -463,7 +462,7 @@ static int run_tail(struct dep_interp *r, struct place *at, int head)
 		at->value_end++;
 		r->counts.values++;
 	}
-	/* The next segment goes on there, or else the thread has left the fragment. */
+	/* The next segment continues there; otherwise the thread has left the fragment. */
 	last_insn = interrupted ? to.insn : p->d->ninsns;
 	if (head) {
 		if (h->tail.frag != h->head.frag)
@@ -496,7 +495,7 @@ static int recent_exit(struct dep_interp *r, u32 id, const struct dep_exit_info 
 	return 0;
 }
 
-/* What machine code did is counted, and the last record of it, if not whole, brought to an end. */
+/* Run machine code, and let the interpreter finish its last record if that is needed. */
 static int run_native(struct dep_interp *r, struct place *at)
 {
 	const struct dep_exit_info *x;
@@ -559,7 +558,7 @@ static int run_all(struct dep_interp *r, struct place *at)
 	return err;
 }
 
-/* Put thread, segment and place in front of what went wrong. */
+/* Prepend thread, segment and position to the error message. */
 static int name_place(const struct dep_segment *seg, const struct dep_interp *r,
 		      const struct place *at, int err)
 {
@@ -584,7 +583,7 @@ static void begin_out(struct dep_interp *r, const struct dep_segment *seg)
 	r->failed = 0;
 }
 
-/* Is what was put off told by the next segment?  Not where something is missing in between. */
+/* May deferred accesses be left to the next segment?  Not if data is missing in between. */
 static bool goes_on(const struct dep_interp *r, int err)
 {
 	return r->more && !err && !r->columns->h.lost_bytes &&
@@ -598,7 +597,7 @@ int dep_recover_traced(struct dep_store *s, const struct dep_segment *seg, struc
 
 	if (!err)
 		return dep_recover_columns(s, seg, r, counts);
-	/* What the segment before has put off is not lost with this one. */
+	/* The segment cannot be read, but deferred accesses of the previous one must be emitted. */
 	begin_out(r, seg);
 	if (r->filter && !dep_interp_put_off(r))
 		dep_batch_flush(&r->out);
@@ -637,7 +636,7 @@ int dep_recover_columns(struct dep_store *s, const struct dep_segment *seg, stru
 	err = run_all(r, &at);
 	if (r->filter && !goes_on(r, err) && dep_interp_put_off(r) && !err)
 		err = r->failed;
-	/* What was recovered before an error is good. */
+	/* Items that were recovered before an error are valid. */
 	if (!r->out.stopped)
 		dep_batch_flush(&r->out);
 	if (counts)

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* The interpreter of recovery programs: the loop that all of recovery spends its time in. */
+/* The interpreter of recovery programs. */
 #include <errno.h>
 #include <string.h>
 
 #include "libdep/format/file/error.h"
 #include "run.h"
 
-/* No string instruction moves further; what says so is corrupt. */
+/* A string instruction that moves further is corrupt. */
 #define MAX_MOVE	(1ull << 40)
 
-#define STRING_PART	4096u	/* bytes of a long one that are shown as one reference */
+#define STRING_PART	4096u	/* maximum bytes of one reference, of long string accesses */
 
-/* Which references are shown: see filter.h. */
+/* Which references are emitted: see filter.h. */
 enum shown { SHOW_ALL, SHOW_FIRST, SHOW_WANTED };
 
 static inline enum shown shown(const struct dep_interp *r)
@@ -30,7 +30,7 @@ static void show_ref(struct dep_interp *r, const struct dep_ref *ref)
 	r->out.n += r->out.want_ref;
 }
 
-/* A page of what was put off; false if there is none, or r->failed. */
+/* Emit the deferred accesses of one page; false if there are none, or r->failed is set. */
 static bool put_page_accesses(struct dep_interp *r)
 {
 	struct dep_page_accesses *j;
@@ -71,7 +71,7 @@ int dep_interp_put_off(struct dep_interp *r)
 	return put_off(r, true);
 }
 
-/* The timestamp that was held back, now that there is something to be told after it. */
+/* Emit the withheld timestamp, because a reference that needs it follows. */
 void dep_interp_put_stopped(struct dep_interp *r)
 {
 	struct dep_filter *s = r->filter;
@@ -88,7 +88,7 @@ void dep_interp_put_stopped(struct dep_interp *r)
 	s->held.pc = 0;
 }
 
-/* Where the first ones are shown.  Return: has it ordered threads? */
+/* Emit a reference if it is the first.  Return: did it begin an interval? */
 static bool put_first(struct dep_interp *r, u8 code, struct dep_ref *ref)
 {
 	enum dep_filtered what = dep_filter_first(r->filter, code, ref);
@@ -105,7 +105,7 @@ static bool put_first(struct dep_interp *r, u8 code, struct dep_ref *ref)
 	return true;
 }
 
-/* Return: has it ordered threads? */
+/* Return: did it begin an interval? */
 static inline __attribute__((always_inline)) bool put_ref(struct dep_interp *r, enum shown show,
 							  u8 code, u64 pc, u64 addr, u32 size,
 							  u32 type)
@@ -130,7 +130,7 @@ static inline __attribute__((always_inline)) bool put_op(struct dep_interp *r, e
 	return put_ref(r, show, op->origin, base + (u64)(s64)op->pc, addr, op->size, op->type);
 }
 
-/* Where @op's address begins, with base and index, and nothing else. */
+/* The base and index part of @op's address, without segment. */
 static inline __attribute__((always_inline)) u64 sum_of(const struct dep_op *op, const u64 *slot)
 {
 	return slot[op->src] + (slot[op->src2] << op->shift) + (u64)(s64)op->imm;
@@ -143,7 +143,7 @@ static inline void count_ref(struct dep_interp *r, u32 type, u64 n)
 	r->counts.writes += n * (type >> 1);
 }
 
-/* All of it at a time, which is the same where only the first accesses are shown. */
+/* Emit a range in large parts: in the mode that emits first accesses this makes no difference. */
 static int put_range(struct dep_interp *r, u8 code, u64 pc, u64 addr, u64 size, u32 type)
 {
 	u64 part;
@@ -240,7 +240,7 @@ static int run_gather(struct dep_interp *r, const struct dep_gather *g, u8 code,
 	return err;
 }
 
-/* A bit for each of up to 64 elements that the mask lets through. */
+/* A bit for each of up to 64 elements that the mask selects. */
 static u64 let_through(const struct dep_interp *r, const struct dep_op *op)
 {
 	u32 n = op->size & 0xff, elem = op->size >> 8 & 15, i;
@@ -254,7 +254,7 @@ static u64 let_through(const struct dep_interp *r, const struct dep_op *op)
 	return bits;
 }
 
-/* A reference for each run of them. */
+/* One reference for each run of selected elements. */
 static int run_masked(struct dep_interp *r, const struct dep_op *op, u64 pc)
 {
 	u32 n = op->size & 0xff, elem = op->size >> 8 & 15, from, size;
@@ -301,7 +301,7 @@ static int run_enter(struct dep_interp *r, const struct x86_insn *in, u8 code, u
 	return e.err;
 }
 
-/* Bit strings: which word of @size bytes the bit lies in. */
+/* Bit strings: the offset of the word of @size bytes that contains @bit. */
 static u64 bit_offset(u64 bit, u32 size)
 {
 	s64 b = size == 2 ? (s16)bit : size == 4 ? (s32)bit : (s64)bit;
@@ -320,7 +320,7 @@ static void put_block(struct dep_interp *r, const struct dep_op *op, u64 pc, u32
 	r->out.n += r->out.want_block;
 }
 
-/* Return: may others see it?  Else it is held back, or left out with the one that was. */
+/* Return: emit the timestamp now?  Else it is withheld, or dropped with the withheld first one. */
 static bool filter_timestamp(struct dep_interp *r, const struct dep_op *op, u64 pc, u64 timestamp)
 {
 	struct dep_filter *s = r->filter;
@@ -396,7 +396,7 @@ static void put_function(struct dep_interp *r, const struct dep_op *op, u64 pc, 
 	o->passed[o->n++] = passed;
 }
 
-/* Operations that may call the sink need room for the rest afterwards. */
+/* These operations can pass items to the sink, so they reserve room for the rest afterwards. */
 static int run_dynamic(struct dep_interp *r, const struct dep_program *p, const struct dep_op *op,
 		       u64 pc)
 {
@@ -416,7 +416,7 @@ static int run_dynamic(struct dep_interp *r, const struct dep_program *p, const 
 	return err ? err : dep_interp_reserve(r, p);
 }
 
-/* Of the operation at work. */
+/* Fields of the current operation. */
 #define IMM	((u64)(s64)op->imm)
 #define PC	(base + (u64)(s64)op->pc)
 
@@ -532,7 +532,7 @@ int dep_interp_ops(struct dep_interp *r, const struct dep_program *p, u32 from, 
 	return run_ops(r, p, from, to, last_insn, SHOW_ALL);
 }
 
-/* A simple reference of a filtered program; returns whether it has ordered threads. */
+/* A simple reference of a filtered program.  Return: did it begin an interval? */
 static inline bool put_filtered(struct dep_interp *r, const struct dep_program *p,
 				const struct dep_filtered_op *op, u64 addr)
 {
@@ -544,7 +544,7 @@ static inline bool put_filtered(struct dep_interp *r, const struct dep_program *
 	return put_op(r, SHOW_FIRST, whole, dep_program_base(p, op->of), addr);
 }
 
-/* Any other one. */
+/* Any other reference. */
 static bool put_unusual(struct dep_interp *r, const struct dep_program *p, u32 of)
 {
 	const struct dep_op *op = &p->op[of];
@@ -558,7 +558,7 @@ static bool put_unusual(struct dep_interp *r, const struct dep_program *p, u32 o
 	return put_op(r, SHOW_FIRST, op, base, a);
 }
 
-/* What is after @op in a record that ends at @x, all of it. */
+/* Run the whole program from the operation after @op to the end of the record at @x. */
 static int go_on(struct dep_interp *r, const struct dep_program *p, const struct dep_exit_info *x,
 		 const struct dep_filtered_op *op, const u64 *v)
 {

@@ -76,7 +76,7 @@ void dep_interp_again(struct dep_interp *r, struct dep_columns *c, const struct 
 	r->out.want_call = !!(sink->want & DEP_WANT_CALLS);
 	r->out.want_jump = !!(sink->want & DEP_WANT_JUMPS);
 	r->out.want_function = !!(sink->want & DEP_WANT_FUNCTIONS);
-	/* It was used by somebody who did not want these. */
+	/* Items without values were allocated for a sink that did not want functions. */
 	if (r->out.want_function && !r->out.passed)
 		r->out.room = 0;
 }
