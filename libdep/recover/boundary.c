@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Seams: what recovery knows at the end of one segment must be what the next one
- * says about its beginning.  If it is, recovering a segment alone and recovering it
- * after all others are the same thing.
+ * Segment boundary state: position and known registers at the end of a segment must equal those
+ * at the beginning of the next one.  If they do, recovering each segment alone gives the same as
+ * recovering them one after the other.
  */
 #include <errno.h>
 #include <string.h>
@@ -25,8 +25,8 @@ static int read_header(struct dep_store *s, const struct dep_segment *seg,
 }
 
 /*
- * A segment may begin between records though the one before ended inside of one: the
- * thread left that fragment there.  A tail's extra value is the next one's first.
+ * The next segment can begin between records although this one ended inside one: the thread left
+ * the fragment there.  The extra value of a tail is the last value of the next segment's head.
  */
 static int same_position(const struct adept_position *tail, const struct adept_position *head)
 {
@@ -72,7 +72,7 @@ int dep_recover_check_boundary(struct dep_store *s, const struct dep_segment *se
 
 	dep_interp_init(&r, &c, &nowhere, NULL);
 	err = dep_recover_traced(s, seg, &r, counts);
-	/* Of a piece that was cut the end is not known. */
+	/* If part of the segment is missing, the state at its end is unknown. */
 	if (!err && next && !c.h.lost_bytes) {
 		err = read_header(s, next, &h);
 		if (!err)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * The formats of the DEP paper, for 64-bit addresses: how large they would be.
+ * Sizes that the formats of the DEP paper would have, with 64-bit addresses.
  *
  * BB_pc: 8 bytes per block.
  *
@@ -104,7 +104,7 @@ int dep_formats(struct dep_store *s, struct dep_formats *f)
 		err = dep_recover_traced(s, &seg[i], &r, &counts);
 		if (!err)
 			continue;
-		/* The rest still counts. */
+		/* Count the other segments. */
 		t.updated = 0xffff;
 		first = first ? first : err;
 	}

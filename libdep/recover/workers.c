@@ -2,12 +2,12 @@
 /*
  * Recovery of many segments by several workers, delivered in order.
  *
- * Workers take segments in order and queue their batches in the segment's lane; the
- * caller empties one lane after the other.  At most nlanes segments are under way
- * and a lane holds at most LANE_BATCHES batches, so memory is bounded; the segment
- * that is being delivered always has a worker, so nothing waits for ever.
+ * Workers take segments in order.  Segment i has output queue i % nlanes (struct lane), to which
+ * its worker appends batches.  The caller empties one queue after the other.  At most nlanes
+ * segments are in progress and a queue holds at most LANE_BATCHES batches, so memory is bounded.
+ * Segments are taken in order, so the one that is delivered has a worker: there is no deadlock.
  *
- * lock protects all of struct crew but segs, sink and what only the caller uses.
+ * crew.lock protects all fields that change after the workers have been started.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -20,14 +20,14 @@
 
 #define LANE_BATCHES	32
 #define MAX_JOBS	256
-#define MAX_PAYLOAD	160	/* bytes of any event, rounded up */
+#define MAX_PAYLOAD	160	/* maximum size of an event's payload, rounded up */
 
 _Static_assert(sizeof(struct dep_call_values) <= MAX_PAYLOAD, "MAX_PAYLOAD");
 
 struct batch {
 	struct batch *next;
-	size_t n, room;		/* items or bytes; room in bytes, after this header */
-	struct dep_item item[];	/* copies of what they point to after them; or text */
+	size_t n, room;		/* n: items or bytes; room: bytes after this header */
+	struct dep_item item[];	/* followed by copies of their payloads; or formatted bytes */
 };
 
 struct lane {
@@ -40,8 +40,8 @@ struct lane {
 
 struct crew {
 	pthread_mutex_t lock;
-	pthread_cond_t work;	/* a lane has room, or there is a free lane */
-	pthread_cond_t news;	/* a batch, or the end of a segment */
+	pthread_cond_t work;	/* a queue has room, or a queue is free */
+	pthread_cond_t news;	/* a batch was queued, or a segment has ended */
 	struct dep_store *store;
 	const struct dep_segment *segs;
 	size_t n, next, delivered;
@@ -49,16 +49,16 @@ struct crew {
 	const struct dep_sink *sink;
 	struct lane *lane;
 	size_t nlanes;
-	struct batch *spare;	/* delivered, to be used again */
+	struct batch *spare;	/* delivered batches, for reuse */
 };
 
-/* One worker's view of the segment that it recovers. */
+/* The segment that a worker recovers. */
 struct task {
 	struct crew *crew;
 	struct lane *lane;
 };
 
-/* One with room for @bytes; fresh pages for each would cost more than filling them. */
+/* Get a batch with room for @bytes; reuse is cheaper, because fresh pages must be faulted in. */
 static struct batch *get_batch(struct crew *c, size_t bytes)
 {
 	struct batch *b;
@@ -92,7 +92,7 @@ static struct batch *format_batch(struct crew *c, const struct dep_segment *seg,
 	return b;
 }
 
-/* What an item points to, a field of it; NULL: nothing. */
+/* The field of an item that points to its payload, or NULL. */
 static const void **payload_of(struct dep_item *it, size_t *size)
 {
 	switch (it->kind) {
@@ -217,7 +217,7 @@ static void free_batches(struct batch *b)
 	}
 }
 
-/* Put delivered batches where workers find them. */
+/* Keep delivered batches for reuse. */
 static void give_back(struct crew *c, struct batch *first)
 {
 	struct batch *last = first;
@@ -240,7 +240,7 @@ static int deliver_batch(const struct dep_sink *sink, const struct dep_segment *
 	return sink->batch ? sink->batch(sink->arg, seg, b->item, b->n) : 0;
 }
 
-/* Deliver one segment's batches up to its end; what the sink returned. */
+/* Deliver the batches of segment @i until it has ended.  Return: what the sink returned. */
 static int deliver(struct crew *c, size_t i, const struct dep_sink *sink)
 {
 	struct lane *l = &c->lane[i % c->nlanes];
@@ -266,7 +266,7 @@ static int deliver(struct crew *c, size_t i, const struct dep_sink *sink)
 	return stop;
 }
 
-/* All segments, in order, from the crew's lanes. */
+/* Deliver all segments in order. */
 static int deliver_all(struct crew *c, const struct dep_sink *sink, struct dep_counts *counts,
 		       void (*failed)(void *arg, const struct dep_segment *seg, const char *why),
 		       void *arg)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Derivations as machine code: what x86_derive_run() does with slots that rbx points to. */
+/* Machine code for derivations, equivalent to x86_derive_run(); rbx has the slots. */
 #include "internal.h"
 #include "emit.h"
 
@@ -12,7 +12,7 @@ bool dep_jit_derives(const struct x86_dop *d)
 	return d->code != X86_D_XCHG && !d->dst_high && !d->src_high && !d->src2_high;
 }
 
-/* reg = @size bytes of a slot, the rest 0 */
+/* reg = @size bytes of a slot, zero-extended */
 static void get(struct emit *e, u8 reg, u8 from, u8 size)
 {
 	u16 opcode = size == 1 ? 0x0fb6 : size == 2 ? 0x0fb7 : 0x8b;
@@ -107,7 +107,7 @@ void dep_jit_derive(struct emit *e, const struct x86_dop *d)
 			jit_opcode(e, wide, 0x0fc8 | X86_RAX, 0, 0, X86_RAX);
 		break;
 	}
-	/* The upper half is 0 where there is one. */
+	/* A result of 4 bytes is zero-extended. */
 	if (d->size == 4)
 		jit_reg(e, 0, 0x89, X86_RAX, X86_RAX);
 	put(e, d->dst, d->size);

@@ -5,7 +5,7 @@
 
 #include "libdep/x86/emit.h"
 
-#define JIT_SLOT_BIAS	128	/* rbx is so far above the first slot: bytes reach all */
+#define JIT_SLOT_BIAS	128	/* rbx - address of slot 0, so that disp8 reaches all slots */
 
 static inline s32 jit_slot(u8 slot)
 {
@@ -36,7 +36,7 @@ static inline void jit_disp(struct emit *e, u8 reg, u8 rm, s32 disp)
 	bool small = disp == (s8)disp;
 
 	emit8(e, (u8)((small ? 0x40 : 0x80) | (reg & 7) << 3 | rm));
-	/* All of these bases are named by a byte of their own. */
+	/* rsp and r12 need a SIB byte. */
 	if ((rm & 7) == 4)
 		emit8(e, 0x24);
 	if (small)
@@ -62,12 +62,12 @@ static inline void jit_index(struct emit *e, u8 wide, u16 opcode, u8 reg, u8 bas
 	emit32(e, (u32)disp);
 }
 
-/* Prefixes of VEX instructions, as they are in it. */
+/* The prefix field of VEX instructions. */
 enum { JIT_VEX_NONE = 0, JIT_VEX_F2 = 3 };
 
 /*
- * VEX: op reg, rm, vvvv with opcode f7 of map 0f38, which are shrx (f2) and bextr (none); rm is
- * [base + (index << 3) + disp32], or a register if @index is 0xff
+ * VEX: op reg, operand, vvvv; opcode f7 of map 0f38: shrx with prefix f2, bextr without.  The
+ * operand is [rm + (index << 3) + disp32], or register @rm if @index is 0xff
  */
 static inline void jit_vex_f7(struct emit *e, u8 wide, u8 prefix, u8 reg, u8 rm, u8 index,
 			      s32 disp, u8 vvvv)
@@ -87,7 +87,7 @@ static inline void jit_vex_f7(struct emit *e, u8 wide, u8 prefix, u8 reg, u8 rm,
 	emit32(e, (u32)disp);
 }
 
-/* One of the operations that opcode 81 does: add 0, or 1, and 4, sub 5, xor 6, cmp 7 */
+/* An operation of opcode 81: add 0, or 1, and 4, sub 5, xor 6, cmp 7 */
 static inline void jit_imm(struct emit *e, u8 wide, u8 what, u8 rm, s32 imm)
 {
 	jit_reg(e, wide, 0x81, what, rm);
@@ -101,7 +101,7 @@ static inline void jit_shift(struct emit *e, u8 wide, u8 what, u8 rm, u8 by)
 	emit8(e, by);
 }
 
-/* jcc rel32, to be filled in; @cc: the lower half of its opcode */
+/* jcc rel32, to be filled in; @cc: low half of its opcode */
 static inline u8 *jit_jump_if(struct emit *e, u8 cc)
 {
 	emit8(e, 0x0f);

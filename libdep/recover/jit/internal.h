@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Between jit.c and those who emit: shared_code.c, record_code.c, derive_code.c. */
+/* Shared by jit.c and the files that emit code: shared_code.c, record_code.c, derive_code.c. */
 #ifndef ADEPT_RECOVER_JIT_INTERNAL_H
 #define ADEPT_RECOVER_JIT_INTERNAL_H
 
@@ -10,26 +10,25 @@
 
 struct dep_interp;
 
-/* Places that records' code leaves by. */
+/* Addresses to which the code of records jumps, and functions that it calls. */
 struct dep_jit_exits {
-	bool bmi;		/* there are shrx and bextr */
-	const u8 *record;	/* in front of the record that was begun */
-	const u8 *quiet;	/* the same, and it did not count as a quiet one */
-	const u8 *end;		/* in front of the next one, not begun */
-	const u8 *middle;	/* eax: dep_jit_left() */
-	/*
-	 * To be called; rax: address, rsi: dep_jit_look; eax afterwards: dep_jit_call_interp()
-	 */
+	bool bmi;		/* the processor has shrx and bextr */
+	const u8 *record;	/* leave before the current record */
+	const u8 *quiet;	/* the same, and undo the increment of dep_filter.quiet */
+	const u8 *end;		/* leave before the next record */
+	const u8 *middle;	/* leave in the middle; eax: dep_jit_left() */
+	/* Function; rax: address, rsi: dep_jit_look; result in eax: dep_jit_call_interp() */
 	const u8 *slow;
-	/* To be called; rsi: program, edx: operation; eax afterwards: dep_jit_one() */
+	/* Function; rsi: program, edx: operation; result in eax: dep_jit_one() */
 	const u8 *one;
 };
 
 /**
- * struct dep_jit_look - what is looked up together
- * @pc: of the first of them
- * @read, @wrote: bytes of it, bit 0 is the one at the address
- * @whose: enum dep_code
+ * struct dep_jit_look - references that are looked up together
+ * @pc: of the first reference
+ * @read: a bit for each byte that is only read; bit 0 is the byte at the address
+ * @wrote: a bit for each byte that is written
+ * @origin: enum dep_code
  */
 struct dep_jit_look {
 	u64 pc;
@@ -38,37 +37,37 @@ struct dep_jit_look {
 };
 
 /**
- * dep_jit_call_interp() - not all has been seen
+ * dep_jit_call_interp() - handle references of which some byte is new
  *
- * Return: 0: it is noted, to be told later; 1: the interpreter has to see to it.
+ * Return: 0: they are deferred or dropped; 1: the interpreter must handle them.
  */
 u32 dep_jit_call_interp(struct dep_interp *r, const struct dep_jit_look *look, u64 addr);
 
 /**
- * dep_jit_one() - do operation @op of @p, for which the interpreter need not stay
+ * dep_jit_one() - interpret operation @op of @p, then return to the code
  *
- * Return: 0, or 1: it did not work, and all else is left to the interpreter.
+ * Return: 0, or 1 on error: the interpreter must run the rest.
  */
 u32 dep_jit_one(struct dep_interp *r, const struct dep_program *p, u32 op);
 
-/** dep_jit_derives() - is there code for @d?  dep_jit_derive() emits it, over rax and rcx. */
+/** dep_jit_derives() - can dep_jit_derive() emit code for @d?  That code changes rax and rcx. */
 bool dep_jit_derives(const struct x86_dop *d);
 void dep_jit_derive(struct emit *e, const struct x86_dop *d);
 
-/* Whole code is limited to that. */
+/* Maximum size of an exit's code. */
 #define DEP_JIT_MAX	(24u << 10)
 
 /**
- * dep_jit_emit_shared() - what all records have in common, in front of all code
+ * dep_jit_emit_shared() - emit the code that all records share, at the beginning of the space
  *
- * Return: where it is entered.
+ * Return: its entry.
  */
 const u8 *dep_jit_emit_shared(struct emit *e, struct dep_jit_exits *x);
 
 /**
- * dep_jit_emit() - the code for records of @p that end at @x
+ * dep_jit_emit() - emit the code for records of @p that end at @x
  *
- * Return: where it begins, or NULL if there is no use in it.
+ * Return: its entry, or NULL if code is not possible or useless.
  */
 const u8 *dep_jit_emit(struct emit *e, const struct dep_jit_exits *exits,
 		       const struct dep_program *p, const struct dep_exit_info *x);

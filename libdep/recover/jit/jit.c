@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Where the machine code is: a file of memory that is mapped twice, to be written and to be
- * executed.  It grows after its end only, so who runs in it is not disturbed; what is full gets
- * no more.
+ * Code memory: a memfd that is mapped twice, writable and executable.  Code is only appended, so
+ * threads that run in it are not disturbed.  When it is full, no more exits are compiled.
  */
 #include <pthread.h>
 #include <stddef.h>
@@ -143,7 +142,7 @@ void dep_jit_ran(struct dep_jit *n, const struct dep_program *p,
 
 	if (seen >= DEP_JIT_RUNS)
 		return;
-	/* If two count at once, it takes one more. */
+	/* If two threads count at once, one more execution is needed. */
 	__atomic_store_n(runs, ++seen, __ATOMIC_RELAXED);
 	if (seen == DEP_JIT_RUNS)
 		compile(n, p, x);
@@ -160,7 +159,7 @@ static void add_counts(struct dep_counts *c, const u32 *count)
 	c->records += count[DEP_JIT_RECORDS];
 }
 
-/* All runs of @bits. */
+/* Defer the references, one for each run of @bits. */
 static bool put_off(struct dep_interp *r, const struct dep_jit_look *look, u64 addr, u64 bits,
 		    u32 type)
 {
@@ -197,7 +196,7 @@ u32 dep_jit_one(struct dep_interp *r, const struct dep_program *p, u32 op)
 	return err != 0;
 }
 
-/* So many records at a time that none of the counts can overflow. */
+/* Maximum number of control words at a time, so that no count can overflow. */
 #define AT_ONCE	(1 << 14)
 
 u32 dep_jit_run(struct dep_interp *r, const u32 **control, const u32 *control_end,

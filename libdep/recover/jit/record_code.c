@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * The code of a record; regs.h says what is in which register.
+ * Machine code of one record; regs.h lists the registers.
  *
- * References whose distance is known are looked up together, if they are near enough: nothing of
- * what is between them matters to that.
+ * References whose distance is known are looked up together if they are near each other; what is
+ * between them does not matter.
  */
 #include "libdep/recover/filter/filtered_program.h"
 #include "internal.h"
@@ -19,19 +19,19 @@ _Static_assert(DEP_ACCESS_SET_PAGE == 4096 && DEP_ACCESS_SET_AT_ONCE <= 57, "a l
 _Static_assert(DEP_FILTER_CODES <= 64, "a look has it beside its bits");
 
 struct ref {
-	u32 filtered;		/* of the filtered program */
+	u32 filtered;		/* index in the filtered program */
 	u64 pc;
 	struct dep_sum_place at;
-	const struct ref *with;	/* that it is looked up with, the first one of them */
-	/* Of a first one: where what is looked up begins, as seen from here, and what it is. */
+	const struct ref *with;	/* the first reference of those that are looked up together */
+	/* Of a first one: the common range, relative to @at, and what is looked up. */
 	s64 low, high;
 	struct dep_jit_look look;
-	const u8 *data;		/* @look, as it is beside the code */
-	u8 *no_entry, *jump[MAX_LOOKS];	/* fields of jumps: there is no way to the page.. */
-	u32 njumps;			/* ..or it has not all of the bits */
-	const u8 *after;	/* where it goes on */
-	u32 left;		/* to the interpreter */
-	u32 stretch;		/* they are looked up with others of the same */
+	const u8 *data;		/* @look, stored in front of the code */
+	u8 *no_entry, *jump[MAX_LOOKS];	/* jumps to be filled in: the page is not in the cache, */
+	u32 njumps;			/* or a word does not have all bits */
+	const u8 *after;	/* where the fast path continues */
+	u32 left;		/* dep_jit_left() for the interpreter */
+	u32 stretch;		/* only references with the same number are looked up together */
 };
 
 struct code {
@@ -41,11 +41,11 @@ struct code {
 	const struct dep_exit_info *x;
 	struct ref ref[MAX_REFS];
 	u32 nrefs, next_ref;
-	u32 stretch;		/* so many operations were called */
-	u64 base;		/* of dep_op.pc and .imm */
-	u32 words;		/* values that are used up */
-	s32 last;		/* what the first one was lately: of the dep_interp */
-	u32 filtered;		/* where it is in the filtered program */
+	u32 stretch;		/* number of operations that call the interpreter so far */
+	u64 base;		/* base of dep_op.pc and .imm */
+	u32 words;		/* number of values consumed so far */
+	s32 last;		/* offset from rbx of this exit's last values */
+	u32 filtered;		/* index in the filtered program */
 };
 
 static void load(struct emit *e, u8 reg, u8 slot)
@@ -81,13 +81,13 @@ static bool is_left(const struct code *c, u32 op)
 	return c->filtered < c->x->filtered_end && c->p->filtered[c->filtered].of == op;
 }
 
-/* Is it the interpreter's to do, and nothing else?  It has no values. */
+/* Does the code call the interpreter for this operation?  Such operations have no values. */
 static bool is_called(const struct dep_op *op)
 {
 	return op->code == DEP_O_FUNCTION || op->code == DEP_O_MASKED;
 }
 
-/* Is the interpreter's to do, and all that follows? */
+/* Must the interpreter run this operation and the rest of the record? */
 static bool is_unusual(const struct dep_program *p, const struct dep_op *op)
 {
 	if (dep_op_is_ref(op->code))
@@ -99,7 +99,7 @@ static bool is_unusual(const struct dep_program *p, const struct dep_op *op)
 	return dep_filtered_ends(op->code) || op->code == DEP_O_CHECK || op->code == DEP_O_BITOFF;
 }
 
-/* Let @s be looked up with @r and its others, which reach from r->low to r->high, if that fits. */
+/* Look up @s together with @r and those that were joined to it, if all fit into one lookup. */
 static void join(struct code *c, struct ref *r, struct ref *s)
 {
 	const struct dep_filtered_op *filtered = c->p->filtered;
@@ -142,12 +142,12 @@ static void join_refs(struct code *c)
 			else
 				r->look.read |= bits;
 		}
-		/* What was written was read. */
+		/* A written byte counts as read. */
 		r->look.read &= ~r->look.wrote;
 	}
 }
 
-/* Find all that is simple: up to what is not, or @x. */
+/* Find the references up to the first operation that must be interpreted, or up to @x. */
 static void find_refs(struct code *c)
 {
 	struct dep_symbolic_addrs sums;
@@ -177,7 +177,7 @@ static void find_refs(struct code *c)
 	join_refs(c);
 }
 
-/* rax = the address of the lowest byte of @r and those that are looked up with it */
+/* rax = the lowest address of @r and the references that are looked up with it */
 static void address(struct code *c, const struct ref *r, const struct dep_op *op)
 {
 	u64 disp = (u64)(s64)op->imm + (u64)r->low;
@@ -197,7 +197,7 @@ static void address(struct code *c, const struct ref *r, const struct dep_op *op
 	add_imm(e, X86_RAX, disp);
 }
 
-/* Are not all @bits set in rdi? */
+/* Return: a jump, to be filled in, that is taken if not all @bits are set in rdi. */
 static u8 *if_not_all(struct emit *e, u64 bits)
 {
 	jit_reg(e, 1, 0xf7, 2, X86_RDI);	/* not */
@@ -211,7 +211,7 @@ static u8 *if_not_all(struct emit *e, u64 bits)
 	return jit_jump_if(e, CC_NE);
 }
 
-/* @to = the @bits of rax, which @constant has, too */
+/* @to = some bits of rax: @bits says which; register @constant has the same for bextr */
 static void extract(struct code *c, u8 to, u32 bits, u8 constant)
 {
 	if (c->exits->bmi) {
@@ -223,7 +223,7 @@ static void extract(struct code *c, u8 to, u32 bits, u8 constant)
 	jit_imm(c->e, 0, OP_AND, to, (1 << (bits >> 8)) - 1);
 }
 
-/* rcx = number of the page of rax */
+/* rcx = page number of the address rax */
 static void page_number(struct code *c)
 {
 	if (c->exits->bmi) {
@@ -234,7 +234,7 @@ static void page_number(struct code *c)
 	jit_shift(c->e, 1, 5, X86_RCX, NUMBER_SHIFT);
 }
 
-/* rdi = word rdx of the @map of page rsi, from the bit of rax on */
+/* rdi = word rdx of the @map of page rsi, shifted right to the bit of address rax */
 static void word(struct code *c, s32 map)
 {
 	if (c->exits->bmi) {
@@ -258,7 +258,7 @@ static void look(struct code *c, struct ref *r, s32 map, u64 bits)
 }
 
 /*
- * As dep_access_set_has() does, but what reaches into the next word is not found: see emit_after().
+ * As dep_access_set_has(), but bits in the next word are not found here: see emit_after().
  */
 static void reference(struct code *c, const struct dep_op *op)
 {
@@ -284,7 +284,7 @@ static void reference(struct code *c, const struct dep_op *op)
 
 /* ---- operations ---- */
 
-/* rax = the next value, of which its difference to the last one is there */
+/* rax = the next value; memory has its difference to the last one */
 static void value(struct code *c)
 {
 	s32 word = (s32)c->words++ * 8;
@@ -294,7 +294,7 @@ static void value(struct code *c)
 	jit_mem(c->e, 1, 0x89, X86_RAX, X86_RBX, c->last + word);
 }
 
-/* The next @n values are not needed, but those that follow on them some time. */
+/* Skip @n values; their differences are added up all the same, for later values. */
 static void skip_values(struct code *c, u64 n)
 {
 	s32 word;
@@ -306,7 +306,7 @@ static void skip_values(struct code *c, u64 n)
 	}
 }
 
-/* The next @n values are to be where their differences are; rax = there */
+/* Replace the next @n differences in memory by their values; rax = the address of the first */
 static void vector(struct code *c, u64 n)
 {
 	s32 at = (s32)c->words * 8;
@@ -375,7 +375,7 @@ static void operation(struct code *c, const struct dep_op *op)
 	}
 }
 
-/* @op, by the interpreter */
+/* Call the interpreter for @op. */
 static void call_out(struct code *c, u32 op)
 {
 	struct emit *e = c->e;
@@ -392,9 +392,9 @@ static void call_out(struct code *c, u32 op)
 		put_rel32(over, e->p);
 }
 
-/* ---- around them ---- */
+/* ---- begin and end of a record ---- */
 
-/* Has it all that it needs, and may it be done this way? */
+/* Leave if values or registers are missing, or a check for a wait loop is due.  Add the counts. */
 static void begin(struct code *c, const u8 *counts)
 {
 	const struct dep_exit_info *x = c->x;
@@ -430,7 +430,7 @@ static void begin(struct code *c, const u8 *counts)
 	}
 }
 
-/* On to the next one. */
+/* Jump to the code of the next record. */
 static void end(struct code *c)
 {
 	const struct dep_exit_info *x = c->x;
@@ -447,12 +447,12 @@ static void end(struct code *c)
 	jit_imm(e, 0, OP_CMP, X86_RAX, (s32)DEP_JIT_IDS);
 	jit_branch_if(e, CC_AE, c->exits->record);
 	jit_index(e, 0, 0x8b, X86_RAX, X86_RBP, X86_RAX, 2, 0);
-	/* That of none is in front of all code: it leaves. */
+	/* A record without code has offset 0, where the code leaves. */
 	jit_reg(e, 1, 0x01, X86_R15, X86_RAX);
 	jit_reg(e, 0, 0xff, 4, X86_RAX);	/* jmp */
 }
 
-/* Are not all @bits set in the @map of page rsi, from bit cl of its byte rdx on?  NULL: none */
+/* As if_not_all(), for the @map of page rsi from bit cl of its byte rdx on; NULL: no @bits */
 static u8 *look_after(struct emit *e, s32 map, u64 bits)
 {
 	if (!bits)
@@ -468,7 +468,7 @@ static void come_here(struct emit *e, u8 *jump)
 		put_rel32(jump, e->p);
 }
 
-/* Where a word has not all of the bits: the rest of them may be in the next one. */
+/* Slow path: a word does not have all bits; look at the next word, too. */
 static void emit_after(struct emit *e, const struct ref *r)
 {
 	u8 *no[2];
@@ -485,7 +485,7 @@ static void emit_after(struct emit *e, const struct ref *r)
 	come_here(e, no[1]);
 }
 
-/* Where it is slow. */
+/* Slow path of a lookup. */
 static void emit_slow(struct emit *e, const struct dep_jit_exits *exits, const struct ref *r)
 {
 	u32 i;
@@ -508,7 +508,7 @@ static void emit_slow(struct emit *e, const struct dep_jit_exits *exits, const s
 	jit_branch(e, exits->middle);
 }
 
-/* Beside the code, in front of it: what is looked up. */
+/* Store the arguments of all lookups in front of the code. */
 static void emit_looks(struct code *c)
 {
 	struct ref *r;
@@ -551,10 +551,10 @@ const u8 *dep_jit_emit(struct emit *e, const struct dep_jit_exits *exits,
 	struct code c;
 	u32 i;
 
-	/* More than that does not go into dep_jit_left(). */
+	/* dep_jit_left() cannot encode more. */
 	if (x->filtered_end >= UINT16_MAX || x->words > DEP_DELTA_RUN)
 		return NULL;
-	/* Not all of its references are cleared, there are so many. */
+	/* The array of references is not cleared: it is large. */
 	c.e = e;
 	c.exits = exits;
 	c.p = p;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What the machine code of recovery has in its registers:
+ * Registers of the machine code of recovery:
  *
- *	rbx	slots of its dep_interp, 128 bytes above the first one, so that bytes reach all
+ *	rbx	slots of the dep_interp, plus JIT_SLOT_BIAS, so that 8-bit displacements reach all
  *	rbp	dep_jit.table
- *	r12	its values
- *	r13	the control stream, after its exit
- *	r14	its filter
- *	r15	where code begins
- *	xmm0, 1	what is counted
- *	r9..11	NUMBER_SHIFT, WAY and WORD, where there are instructions (BMI) that take them there
+ *	r12	values of the current record
+ *	r13	control column, after the current exit
+ *	r14	the filter
+ *	r15	dep_jit.code
+ *	xmm0, 1	counts
+ *	r9..11	NUMBER_SHIFT, WAY and WORD, for BMI instructions, which take them from registers
  *
  * All others are free.
  */
@@ -21,13 +21,13 @@
 #include "emit.h"
 #include "libdep/recover/interp/run.h"
 
-/* Bits of an address for bextr: where they begin, and how many they are. */
+/* Bits of an address, as bextr takes them: first bit and number of bits. */
 #define BITS(from, n)	((n) << 8 | (from))
-#define NUMBER_SHIFT	12u		/* of a page */
-#define WAY		BITS(12u, 10u)	/* to the page */
-#define WORD		BITS(6u, 6u)	/* in the page's maps */
+#define NUMBER_SHIFT	12u		/* of the page number */
+#define WAY		BITS(12u, 10u)	/* index in the page cache */
+#define WORD		BITS(6u, 6u)	/* index in the bitmaps of a page */
 
-/* Conditions. */
+/* Condition codes. */
 enum { CC_B = 2, CC_AE = 3, CC_E = 4, CC_NE = 5, CC_A = 7 };
 /* Operations of jit_imm(). */
 enum { OP_ADD = 0, OP_AND = 4, OP_SUB = 5, OP_CMP = 7 };

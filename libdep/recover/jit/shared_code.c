@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* What the code of all records has in common: entering, leaving, and calling the interpreter. */
+/* Code that all records share: entry, exits, and calls to the interpreter. */
 #include "internal.h"
 #include "regs.h"
 
@@ -45,10 +45,10 @@ static void constants(struct emit *e)
 	emit_mov_imm64(e, X86_R11, WORD);
 }
 
-/* Call @function with its dep_interp, and return.  What is counted is kept. */
+/* Call @function with the dep_interp, and return.  The counts are preserved. */
 static void emit_call(struct emit *e, u64 function)
 {
-	/* Here the stack is aligned as after a call. */
+	/* The stack is aligned as at the entry of a function. */
 	move_counts(e, 0x7f, 0, IN_RUN(state.count[0]));
 	move_counts(e, 0x7f, 1, IN_RUN(state.count[4]));
 	jit_mem(e, 1, 0x8d, X86_RDI, X86_RBX,
@@ -65,7 +65,7 @@ const u8 *dep_jit_emit_shared(struct emit *e, struct dep_jit_exits *x)
 {
 	const u8 *leave, *enter;
 
-	/* 0 in the table is "none", so this is where records without code come to. */
+	/* Offset 0 means "no code", so a record without code jumps here. */
 	x->record = e->p;
 	jit_imm(e, 1, OP_SUB, X86_R13, 4);
 	x->end = e->p;
