@@ -15,7 +15,7 @@
 #include "error.h"
 #include "append_file.h"
 
-#define RESERVE_STEP	(256u << 10)	/* allocated at a time: one system call per so much log */
+#define RESERVE_STEP	(256u << 10)	/* step of allocation, to save system calls */
 
 /* ---- file headers ---- */
 
@@ -73,8 +73,8 @@ int dep_format_read(struct dep_format *fmt, const void *header, size_t size, con
 /* ---- who may read ---- */
 
 /*
- * With an ACL, the group's bits of the mode are the most that its entries may give: to share the
- * store with a group would let in whom a default ACL of the parent folder names, and not the group.
+ * With an ACL, the group bits of the mode are the mask of its entries.  To share the store with a
+ * group would admit users that a default ACL of the parent directory names, and not the group.
  */
 static int remove_acl(int fd, const char *name)
 {
@@ -192,7 +192,7 @@ static int allocate(struct dep_file *f, u64 upto)
 	return 0;
 }
 
-/* Allocate what is to be reserved after @end. */
+/* Allocate the reserve after @end. */
 static int keep_reserve(struct dep_file *f, u64 end)
 {
 	u64 upto = end + f->reserve;
@@ -200,7 +200,7 @@ static int keep_reserve(struct dep_file *f, u64 end)
 
 	if (!f->reserve || f->no_reserve || upto <= f->reserved)
 		return 0;
-	/* Near the end of the disk's space there may be room for this, and not for a whole step. */
+	/* On an almost full disk there can be room for the reserve, but not for a whole step. */
 	err = allocate(f, upto + RESERVE_STEP);
 	if (err)
 		err = allocate(f, upto);
@@ -215,7 +215,7 @@ void dep_file_reserve(struct dep_file *f, u64 bytes)
 	if (!f->reserve)
 		f->reserved = f->size;
 	f->reserve = bytes;
-	/* If there is no room for it the next append says so. */
+	/* If this fails, the next append reports that there is no space. */
 	keep_reserve(f, f->size);
 }
 
@@ -224,7 +224,7 @@ void dep_file_use_reserve(struct dep_file *f)
 	f->reserve = 0;
 }
 
-/* @size receives how much was written, also on failure. */
+/* @size receives the number of bytes written, also on failure. */
 static int write_all(int fd, struct iovec *iov, int n, u64 off, u64 *size)
 {
 	ssize_t done;
@@ -254,9 +254,9 @@ static int write_all(int fd, struct iovec *iov, int n, u64 off, u64 *size)
 }
 
 /*
- * Take back what was written of an append that failed.  That frees what is allocated after the
- * file's end, too, so it is done only if there is something to take back, and the reserve is
- * allocated again at once.  If it fails, a reader finds what follows by its magic.
+ * Undo a failed append.  Truncation also frees the space allocated after the file's end, so it is
+ * done only if something was written, and the reserve is allocated again at once.  If it fails,
+ * readers skip the rest by searching for the next magic.
  */
 static int take_back(struct dep_file *f, u64 written)
 {
@@ -300,7 +300,7 @@ int dep_sync(int fd, const char *what)
 	while (fdatasync(fd)) {
 		if (errno == EINTR)
 			continue;
-		/* Some file systems have nothing to wait for. */
+		/* Some file systems do not support it. */
 		if (errno == EINVAL)
 			return 0;
 		return dep_fail(-errno, "cannot write %s to the disk", what);

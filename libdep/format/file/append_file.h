@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Files of a store: append-only files that a failed write leaves as they were, and small files
- * that are replaced as a whole.
+ * Files of a store: append-only files, which a failed write leaves unchanged, and small files that
+ * are replaced as a whole.
  *
  * A user may put anything under a name that a writer is about to create or open, at any moment,
- * and the writer may be a daemon.  So files are created with O_EXCL, no link is followed, no open
- * waits for somebody at the other end of a FIFO, and what is opened must be a regular file.
+ * and the writer may be a daemon.  So files are created with O_EXCL, links are not followed,
+ * opening a FIFO does not block, and an opened file must be a regular file.
  */
 #ifndef ADEPT_FORMAT_FILE_APPEND_FILE_H
 #define ADEPT_FORMAT_FILE_APPEND_FILE_H
@@ -22,8 +22,8 @@
 struct dep_file {
 	int fd;
 	u64 size;		/* where the next append goes, a multiple of 8 */
-	u64 reserve;		/* keep so many bytes after it allocated */
-	u64 reserved;		/* allocated up to there */
+	u64 reserve;		/* bytes to keep allocated after it */
+	u64 reserved;		/* end of the allocated space */
 	bool no_reserve;	/* its file system cannot allocate in advance */
 };
 
@@ -31,7 +31,7 @@ struct dep_file {
 struct dep_access {
 	bool shared;
 	gid_t group;
-	bool has_owner;		/* @owner is known; else it is who makes the file */
+	bool has_owner;		/* @owner is known; else the process that makes the file */
 	uid_t owner;
 };
 
@@ -42,10 +42,10 @@ int dep_format_new(struct dep_format *fmt);
 void dep_format_seed(struct dep_format *fmt);
 
 /**
- * dep_format_read() - what the header of a file says
- * @fmt: receives it
- * @size: bytes that are there at @header
- * @magic: that it must have
+ * dep_format_read() - check the header of a file
+ * @fmt: receives its format
+ * @size: number of bytes at @header
+ * @magic: the magic that it must have
  *
  * Return: 0; -EBADMSG if it is not such a header, or -EPROTONOSUPPORT for another version.
  */
@@ -63,7 +63,7 @@ void dep_file_header(struct dep_file_header *h, const struct dep_format *fmt, co
 int dep_access_dir(int fd, const struct dep_access *access);
 int dep_access_file(int fd, const struct dep_access *access);
 
-/** dep_access_read() - that of @like, a file of a store */
+/** dep_access_read() - get the access of @like, a file of a store */
 struct dep_access dep_access_read(int like);
 
 /**
@@ -74,12 +74,12 @@ int dep_file_create(struct dep_file *f, int dirfd, const char *name, const char 
 		    u32 number, const struct dep_format *fmt, const struct dep_access *access);
 
 /**
- * dep_file_open() - open @name in @dirfd to read it and to append to it
- * @f: size is the file's, whatever that is; on failure f->fd is -1
+ * dep_file_open() - open @name in @dirfd for reading and appending
+ * @f: f->size is the size of the file, of any alignment; on failure f->fd is -1
  */
 int dep_file_open(struct dep_file *f, int dirfd, const char *name);
 
-/** dep_file_end() - let the file end at @size, a multiple of 8 */
+/** dep_file_end() - truncate the file to @size, a multiple of 8 */
 int dep_file_end(struct dep_file *f, u64 size);
 
 /**
@@ -92,9 +92,9 @@ void dep_file_reserve(struct dep_file *f, u64 bytes);
 void dep_file_use_reserve(struct dep_file *f);
 
 /**
- * dep_file_append() - write @n pieces, the last followed by zeros up to a multiple of 8
+ * dep_file_append() - write @n pieces, then zeros up to a multiple of 8
  *
- * Return: 0, or a negative errno and the file ends where it ended.
+ * Return: 0, or a negative errno; then the file is unchanged.
  */
 int dep_file_append(struct dep_file *f, const struct iovec *iov, int n);
 
@@ -110,21 +110,21 @@ ssize_t dep_read_at(int fd, void *buf, size_t size, u64 off);
 /** dep_open_read() - open regular file @name of @dirfd; a descriptor or a negative errno */
 int dep_open_read(int dirfd, const char *name);
 
-/** dep_open_failed() - say why dep_open_read() failed; returns the error to return */
+/** dep_open_failed() - set the message for a failure of dep_open_read(); returns the error */
 int dep_open_failed(int err, const char *name);
 
-/** dep_read_fd() - read a file of @max bytes at most into memory from malloc(), 16 zeros after */
+/** dep_read_fd() - read a file of up to @max bytes into malloc() memory, followed by 16 zeros */
 int dep_read_fd(int fd, const char *name, u64 max, void **data, size_t *size);
 
-/** dep_read_all() - the same of file @name of @dirfd */
+/** dep_read_all() - the same for file @name of @dirfd */
 int dep_read_all(int dirfd, const char *name, u64 max, void **data, size_t *size);
 
 /**
- * dep_write_whole() - replace @name by @text
- * @durable: and wait until the disk has it
+ * dep_write_whole() - replace file @name by @text
+ * @durable: also wait until the disk has it
  *
- * By way of a temporary file of a random name and rename(): a process that opens @name finds the
- * old contents or the new ones.  On failure the old ones stay.
+ * Writes a temporary file with a random name and renames it: a process that opens @name finds
+ * either the old contents or the new ones.  On failure the old ones stay.
  */
 int dep_write_whole(int dirfd, const char *name, const char *text, size_t size,
 		    const struct dep_access *access, bool durable);

@@ -2,10 +2,10 @@
 /*
  * How much memory the reader of a store may use.
  *
- * A store may come from anybody: counts and sizes in it can lie.  The reader uses at most
+ * A store may come from anyone: counts and sizes in it can be forged.  The reader uses at most
  * DEP_BUDGET_BASE bytes, and DEP_BUDGET_FACTOR more for each byte of input.  A hole of a sparse
- * file is no input.  Most tables are bounded by the bytes that they are made of; what is not has
- * a share of the budget, and is refused beyond it:
+ * file is no input.  Most tables are bounded by the bytes that they are made from.  The others have
+ * a share of the budget each:
  *
  *	a file that is read as a whole	dep_budget_file()
  *	mappings, which forks copy	dep_budget_mappings()
@@ -20,7 +20,7 @@
 #define DEP_BUDGET_BASE		(256ull << 20)
 #define DEP_BUDGET_FACTOR	16u
 
-/** dep_budget_file() - how large a file may claim to be that has @data bytes outside of holes */
+/** dep_budget_file() - maximum size of a file that has @data bytes outside of holes */
 static inline u64 dep_budget_file(u64 data)
 {
 	return (32ull << 20) + 2 * data;
@@ -33,7 +33,7 @@ static inline u64 dep_budget_mappings(u64 input)
 }
 
 /**
- * dep_budget_segments() - bytes for all segments that are unpacked at a time
+ * dep_budget_segments() - bytes for all segments that are unpacked at the same time
  * @input: bytes of the store
  *
  * The largest chunk of a ring has 64 MiB, and takes 132 MiB if it compresses to nothing.
@@ -43,13 +43,13 @@ static inline u64 dep_budget_segments(u64 input)
 	return (160ull << 20) + 8 * input;
 }
 
-/** dep_budget_catalog() - bytes for SQLite while it changes a catalog that was there before */
+/** dep_budget_catalog() - bytes for SQLite while it changes an existing catalog */
 static inline u64 dep_budget_catalog(u64 input)
 {
 	return (64ull << 20) + 4 * input;
 }
 
-/** dep_file_data() - how many bytes of the file are not in holes, up to @most or a bit more */
+/** dep_file_data() - number of bytes of the file outside of holes; stops counting beyond @most */
 u64 dep_file_data(int fd, u64 most);
 
 #endif

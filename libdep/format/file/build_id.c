@@ -14,17 +14,16 @@
 
 static bool is_file(const struct stat *st, u64 dev, u64 inode)
 {
-	/* As /proc/PID/maps has it, which is not how dev_t is put together. */
+	/* The encoding of /proc/PID/maps, which differs from dev_t. */
 	u64 have = (u64)major(st->st_dev) << 32 | minor(st->st_dev);
 
 	return S_ISREG(st->st_mode) && (!inode || st->st_ino == inode) && (!dev || dev == have);
 }
 
 /*
- * The build-id is in a note that linkers put in front of everything but the headers, mostly within
- * the first page.  Only so much of a file is read, into memory of our own: who can write the file
- * could truncate it under a mapping, and the header of a hostile one may claim any number of
- * sections.
+ * Linkers put the build-id into a note near the beginning, mostly within the first page.  Only that
+ * part of the file is read, into our own memory: another process could truncate the file under a
+ * mapping, and the header of a hostile file can claim any number of sections.
  */
 #define FIRST_BYTES	(4u << 10)
 #define READ_BYTES	(64u << 10)
@@ -55,7 +54,7 @@ void dep_build_id(const char *path, u64 dev, u64 inode, char *hex, size_t size)
 	hex[0] = 0;
 	if (path[0] != '/' || elf_version(EV_CURRENT) == EV_NONE)
 		return;
-	/* Look before opening: to open a device or a FIFO has effects of its own. */
+	/* Check the type first: opening a device or a FIFO has side effects. */
 	if (stat(path, &st) || !S_ISREG(st.st_mode))
 		return;
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);

@@ -5,11 +5,12 @@
 #include "libdep/abi/types.h"
 
 /**
- * dep_build_id() - build-id of the ELF file at @path, if that is still file @dev, @inode
- * @dev: major << 32 | minor; 0 = any, and so for @inode
+ * dep_build_id() - build-id of the ELF file at @path, if it is still file @dev, @inode
+ * @dev: major << 32 | minor; 0: any
+ * @inode: 0: any
  * @hex: receives lower-case hexadecimal, "" if there is none
  *
- * The path comes from the recorded process: nothing but a regular file is touched.
+ * The recorded process chose the path, so only regular files are opened.
  */
 void dep_build_id(const char *path, u64 dev, u64 inode, char *hex, size_t size);
 

@@ -3,8 +3,8 @@
 #define ADEPT_FORMAT_FILE_ERROR_H
 
 /**
- * dep_fail() - set what dep_error() says and give back @err
- * @err: negative errno; for those of system calls its text is appended
+ * dep_fail() - set the message of dep_error() and return @err
+ * @err: negative errno; for errors of system calls its text is appended
  */
 int dep_fail(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3), cold));
 

@@ -9,13 +9,13 @@
 #include "log.h"
 
 /*
- * After this many broken frames the rest is given up, lest a forged file cost hours.  So it is if
- * they overlap: each may claim to have all that follows.
+ * The scan ends after this many broken frames, so that a forged file cannot take hours.  It also
+ * ends if broken frames overlap too much: each can claim all bytes that follow.
  */
 #define MAX_TRIES	10000
-#define MAX_OVERLAP	8	/* times the file */
+#define MAX_OVERLAP	8	/* times the size of the file */
 
-/* @header: @bytes of a frame, the check last. */
+/* Checksum of the frame header of @bytes at @header, without its last field. */
 static u64 frame_check(const void *header, u32 bytes, const void *payload, u32 size, u64 seed)
 {
 	return XXH3_64bits_withSeed(payload, size, XXH3_64bits_withSeed(header,
@@ -73,7 +73,7 @@ int dep_log_open(struct dep_log_scan *s, const void *data, size_t size)
 	return 0;
 }
 
-/* Look at the frame at @s->at, which has the right magic; fill in the entry if it is good. */
+/* Check the frame at @s->at, whose magic is right; fill in the entry if it is valid. */
 static bool is_good(struct dep_log_scan *s)
 {
 	u32 head = dep_frame_bytes(&s->fmt);
@@ -120,7 +120,7 @@ const struct dep_log_entry *dep_log_next(struct dep_log_scan *s)
 		if (!has_magic(s))
 			continue;
 		if (is_good(s)) {
-			/* The padding of the last frame may be what is missing. */
+			/* The padding of the last frame can be missing. */
 			s->at = s->entry.end < s->size ? s->entry.end : s->size;
 			return &s->entry;
 		}

@@ -2,8 +2,8 @@
 /*
  * The log: file "fragments", a chain of frames.
  *
- * Each frame has a checksum of its own and holds that of the frame before it.  So a frame that was
- * removed, doubled or moved is noticed at its neighbour, also after damage.
+ * Each frame has its own checksum and holds that of the previous frame.  So a frame that was
+ * removed, doubled or moved is detected at its neighbour, also after damage.
  */
 #ifndef ADEPT_FORMAT_FILE_LOG_H
 #define ADEPT_FORMAT_FILE_LOG_H
@@ -20,13 +20,13 @@ struct dep_log {
 	u64 frames;
 };
 
-/** dep_log_append() - one frame, its payload in two pieces (the second may be empty) */
+/** dep_log_append() - append a frame; the payload has two pieces, the second may be empty */
 int dep_log_append(struct dep_log *l, u32 type, u32 process, const void *a, size_t a_size,
 		   const void *b, size_t b_size);
 
 /* ---- reading ---- */
 
-/** struct dep_log_entry - a frame that was found good */
+/** struct dep_log_entry - a valid frame */
 struct dep_log_entry {
 	u32 type;		/* enum dep_frame_type, or an unknown one */
 	u32 process;
@@ -40,28 +40,29 @@ struct dep_log_scan {
 	struct dep_format fmt;
 	const u8 *data;
 	size_t size, at;
-	u64 prev;		/* check of the last frame that was good */
-	u64 breaks;		/* frames that do not follow the one in front of them */
-	u64 frames;		/* good ones so far */
-	u64 bad_bytes;		/* not part of any good frame */
+	u64 prev;		/* check of the last valid frame */
+	u64 breaks;		/* frames that do not follow their predecessor */
+	u64 frames;		/* valid frames so far */
+	u64 bad_bytes;		/* not part of any valid frame */
 	u32 tries;		/* broken frames so far.. */
-	u64 tried_bytes;	/* ..and bytes that their checksums were taken of */
-	int gave_up;		/* 1: too many broken frames to look further */
+	u64 tried_bytes;	/* ..and bytes that were checksummed for them */
+	int gave_up;		/* 1: too many broken frames, the scan has ended */
 	struct dep_log_entry entry;
 };
 
 /** dep_log_open() - check the file header of a log of @size bytes, aligned to 8 */
 int dep_log_open(struct dep_log_scan *s, const void *data, size_t size);
 
-/** dep_log_next() - the next good frame, or NULL; valid until the next call */
+/** dep_log_next() - next valid frame, or NULL; skips damage; valid until the next call */
 const struct dep_log_entry *dep_log_next(struct dep_log_scan *s);
 
-/** dep_log_whole() - as dep_log_next(), but NULL if there is no good frame just here */
+/** dep_log_whole() - as dep_log_next(), but NULL if no valid frame begins right here */
 const struct dep_log_entry *dep_log_whole(struct dep_log_scan *s);
 
 /**
- * dep_log_payload() - copy a payload's structure, which may have grown since
- * @least: bytes that must be there; what is missing of @size is zero
+ * dep_log_payload() - copy the structure at the beginning of a payload
+ * @size: of the structure now; in an older store it can be shorter, the rest is zeroed
+ * @least: bytes that must be present
  *
  * Return: 1, or 0 if it is too short.
  */

@@ -25,7 +25,7 @@ void *dep_table_add(struct dep_table *t, size_t row_size)
 	return memset(p, 0, row_size);
 }
 
-/* The number of the first row whose serial is not below @serial. */
+/* Index of the first row whose serial is not below @serial. */
 static size_t lower_bound(const struct dep_table *t, size_t row_size, u32 serial)
 {
 	size_t lo = 0, hi = t->n, mid;
@@ -50,7 +50,7 @@ void *dep_table_find(const struct dep_table *t, size_t row_size, u32 serial)
 	return row && !memcmp(row, &serial, sizeof(serial)) ? row : NULL;
 }
 
-/* May @bytes of rows move once more? */
+/* May @bytes more of rows be moved? */
 static bool may_move(struct dep_table *t, u64 bytes)
 {
 	if (!t->may_move)

@@ -8,10 +8,9 @@
 #include "libdep/abi/types.h"
 
 /**
- * struct dep_table - one such array
- * @may_move: bytes of rows that insertions may still move, if not 0; then 1 is the least.  Serials
- *	are given in ascending order, so few rows move; of a forged file each insertion may move
- *	all of them.
+ * struct dep_table - a growing array
+ * @may_move: bytes of rows that insertions may still move; counts down to 1; 0: no limit.  Serials
+ *	ascend, so few rows move; in a forged file each insertion could move all of them.
  */
 struct dep_table {
 	void *row;
@@ -19,10 +18,10 @@ struct dep_table {
 	u64 may_move;
 };
 
-/* For tables that are made of what somebody else wrote: seconds, and not hours. */
+/* Limit for tables made from untrusted files: seconds of work instead of hours. */
 #define DEP_TABLE_MOVES	(16ull << 30)
 
-/** dep_table_add() - a zeroed row at the end, or NULL without memory */
+/** dep_table_add() - append a zeroed row; NULL without memory */
 void *dep_table_add(struct dep_table *t, size_t row_size);
 
 /** dep_table_find() - the row of @serial in a table sorted by serial, or NULL */
@@ -31,8 +30,7 @@ void *dep_table_find(const struct dep_table *t, size_t row_size, u32 serial);
 /**
  * dep_table_of() - as dep_table_find(), but a missing row is inserted
  *
- * Rows move when one is inserted.  Return: the row, or NULL without memory, or if more would move
- * than may.
+ * Rows move when one is inserted.  Return: the row; NULL without memory, or beyond @may_move.
  */
 void *dep_table_of(struct dep_table *t, size_t row_size, u32 serial);
 

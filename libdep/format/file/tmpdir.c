@@ -17,7 +17,7 @@
 #define OPEN_DIR	(O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 #define TRIES		10
 
-/* One who sweeps may have removed it before it was locked. */
+/* dep_tmpdir_sweep() of another process can remove the directory before it is locked. */
 static bool is_there(int fd, const char *path)
 {
 	struct stat here, there;
@@ -43,7 +43,7 @@ int dep_tmpdir_make(const char *parent, char *path, size_t size)
 			rmdir(path);
 			return err;
 		}
-		/* Without locks nobody sweeps here either. */
+		/* Without locks dep_tmpdir_sweep() removes nothing, either. */
 		if ((flock(fd, LOCK_SH) && errno != EINTR) || is_there(fd, path))
 			return fd;
 		close(fd);
@@ -51,7 +51,7 @@ int dep_tmpdir_make(const char *parent, char *path, size_t size)
 	return -EBUSY;
 }
 
-/* Is there nothing but a store, which no depd writes to? */
+/* Does the directory have nothing but a store, which no depd writes? */
 static bool may_go(int fd, const char *store)
 {
 	int copy = openat(fd, ".", OPEN_DIR);
@@ -69,7 +69,7 @@ static bool may_go(int fd, const char *store)
 	return may && !dep_store_in_use(store);
 }
 
-/* Return: is it the user's, and still there? */
+/* Return: does it still exist, and is it the user's? */
 static bool sweep_one(int parent, const char *name)
 {
 	int fd = openat(parent, name, OPEN_DIR);
@@ -79,7 +79,7 @@ static bool sweep_one(int parent, const char *name)
 
 	if (fd < 0)
 		return false;
-	/* Names are looked up in what was opened, whatever becomes of the folder's own name. */
+	/* Relative to the opened directory, which may have been renamed. */
 	snprintf(store, sizeof(store), "/proc/self/fd/%d/" DEP_TMPDIR_STORE, fd);
 	if (!fstat(fd, &st) && st.st_uid == geteuid() && !(st.st_mode & 077))
 		left = flock(fd, LOCK_EX | LOCK_NB) || !may_go(fd, store) ||

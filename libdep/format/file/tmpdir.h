@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Folders for the temporary stores of `depctl record --races`.
+ * Directories for the temporary stores of `depctl record --races`.
  *
- * Each is locked (flock) by its recorder until that ends, however it does.  One that is not
- * locked was left by a recorder that was killed.  It goes when the next one is made, or when depd,
- * if that wrote its store, looks for it.
+ * The recorder holds a lock (flock) on its directory until it ends for any reason.  A directory
+ * without a lock was left by a recorder that was killed.  It is removed when the next one is made,
+ * or by depd if that wrote its store.
  */
 #ifndef ADEPT_FORMAT_FILE_TMPDIR_H
 #define ADEPT_FORMAT_FILE_TMPDIR_H
@@ -12,26 +12,26 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define DEP_TMPDIR_PREFIX	"adept-races-"	/* of its name; six random letters follow */
+#define DEP_TMPDIR_PREFIX	"adept-races-"	/* six random letters follow */
 #define DEP_TMPDIR_STORE	"races.dep"	/* the store in it */
 
 /**
- * dep_tmpdir_make() - make one in @parent, and lock it
+ * dep_tmpdir_make() - make a directory in @parent and lock it
  * @path: receives its name
  *
  * Return: a descriptor that holds the lock, or a negative errno.
  */
 int dep_tmpdir_make(const char *parent, char *path, size_t size);
 /**
- * dep_tmpdir_sweep() - remove this user's own in @parent whose recorders are gone
+ * dep_tmpdir_sweep() - remove this user's directories in @parent whose recorders are gone
  *
- * No link is followed, and a folder with anything but a store, or with one that is being written,
- * stays.  Return: how many of the user's own are left, or a negative errno.
+ * Follows no links.  A directory stays if it has anything but a store, or if the store is being
+ * written.  Return: how many directories of the user are left, or a negative errno.
  */
 int dep_tmpdir_sweep(const char *parent);
 /**
- * dep_tmpdir_parent() - is the absolute name @store that of a temporary store?
- * @parent: receives the folder that its folder is in
+ * dep_tmpdir_parent() - is the absolute path @store that of a temporary store?
+ * @parent: receives the parent of the store's directory
  */
 bool dep_tmpdir_parent(const char *store, char *parent, size_t size);
 

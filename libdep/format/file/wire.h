@@ -72,11 +72,11 @@ enum dep_frame_type {
 	DEP_F_PROCESS = 2,	/* struct dep_wire_process, exe */
 	DEP_F_PROCESS_END = 3,	/* struct dep_wire_process_end */
 	DEP_F_THREAD = 4,	/* struct dep_wire_thread */
-	DEP_F_THREAD_END = 5,	/* struct dep_wire_thread, with what it amounts to */
+	DEP_F_THREAD_END = 5,	/* struct dep_wire_thread with its final counts */
 	DEP_F_MESSAGE = 6,		/* text */
 	DEP_F_BUILD_ID = 7,	/* struct dep_wire_build_id, build-id, path */
 	DEP_F_END = 8,		/* struct dep_wire_end and its tables; the last frame */
-	DEP_F_MARK = 9,		/* struct dep_wire_mark: what is on the disk for certain */
+	DEP_F_MARK = 9,		/* struct dep_wire_mark: what is durable */
 	DEP_F_TRIM = 10,	/* struct dep_wire_trim: the oldest segments were removed */
 	DEP_F_REPACK = 11,	/* reserved: a file of segments was packed again */
 };
@@ -109,7 +109,7 @@ struct dep_wire_thread {
 	u32 end, pad;		/* enum dep_thread_end; not in older stores */
 	/* Of THREAD_END, from format 4 on: what the store must have of the thread. */
 	u64 segments;		/* stored since the beginning */
-	u64 raw_bytes;		/* of them, in memory */
+	u64 raw_bytes;		/* size of them before packing */
 	u64 chain;		/* of the last one; 0 if there is none */
 };
 
@@ -132,8 +132,8 @@ struct dep_wire_end {
 	u64 untaken_threads, corrupt;
 	u32 cause;		/* enum dep_close_cause */
 	u32 error;		/* errno of a store that failed, else 0 */
-	u32 live;		/* processes that went on */
-	u32 processes, threads;	/* logged */
+	u32 live;		/* processes that were still running */
+	u32 processes, threads;	/* number of logged ones */
 	u32 files, first_file;
 	u32 native_privileged;	/* 0 in older stores */
 	u64 frames;		/* of the log, this one included */
@@ -147,13 +147,13 @@ struct dep_wire_thread_sum {
 	u64 chain;		/* of the last one */
 };
 
-/* MARK: a row of struct dep_wire_thread_sum for each thread that has more than at the last MARK. */
+/* MARK: a struct dep_wire_thread_sum for each thread with new segments since the last MARK. */
 struct dep_wire_mark {
-	u64 time_ns;		/* CLOCK_MONOTONIC, when they had been stored */
+	u64 time_ns;		/* CLOCK_MONOTONIC, when these segments had been stored */
 	u32 rows, pad;
 };
 
-/* TRIM: files in front of @first_file were removed; a row for each thread: its removed segments. */
+/* TRIM: files before @first_file were removed; a row for each thread: its removed segments. */
 struct dep_wire_trim {
 	u32 first_file, rows;
 };
@@ -170,7 +170,7 @@ enum dep_codec {
 	DEP_C_CODECS
 };
 
-#define DEP_SEG_CUT	0x1	/* the body went on with lost_bytes that did not parse */
+#define DEP_SEG_CUT	0x1	/* lost_bytes at the end of the body did not parse */
 
 /**
  * struct dep_seg_header - in front of a segment's two columns
