@@ -7,8 +7,8 @@
 #include "libdep/format/file/error.h"
 
 /*
- * Of all that is hashed this is by far the most: with the widest registers that the processor
- * has.  xxhash.h alone takes those of all x86-64 processors.
+ * The contents are most of what is hashed.  So this file uses the dispatching header of xxHash,
+ * which selects the widest registers of the processor; xxhash.h uses those of all x86-64.
  */
 u64 dep_seg_content(const struct dep_format *fmt, const struct dep_contents *c)
 {

@@ -46,11 +46,11 @@ size_t dep_column_bound(size_t size)
 {
 	size_t bound = ZSTD_compressBound(size), quick = size + size / 255 + 16;
 
-	/* LZ4's own takes sizes up to LZ4_MAX_INPUT_SIZE. */
+	/* LZ4_compressBound() fails for sizes beyond LZ4_MAX_INPUT_SIZE. */
 	return bound > quick ? bound : quick;
 }
 
-/* How many bytes of @in it is at @out; 0: no less than it was */
+/* Return: the number of bytes written to @out; 0: not smaller than @size */
 static size_t compress(struct dep_packer *p, const void *in, u32 size, u8 *out, u8 *codec)
 {
 	size_t bound = dep_column_bound(size), n;

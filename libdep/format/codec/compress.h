@@ -7,11 +7,11 @@
 
 struct dep_packer;
 
-/** dep_packer_new() - contexts and buffers for packing, or NULL */
+/** dep_packer_new() - make a context for packing; NULL without memory */
 struct dep_packer *dep_packer_new(void);
-#define DEP_PACKER_NONE	0	/* a level: not at all */
+#define DEP_PACKER_NONE	0	/* a level: no compression */
 
-/** dep_packer_level() - zstd's level for what is packed from now on, negative: by LZ4 */
+/** dep_packer_level() - set the level of zstd for further columns; negative: use LZ4 */
 void dep_packer_level(struct dep_packer *p, int level);
 void dep_packer_free(struct dep_packer *p);
 
@@ -20,12 +20,13 @@ size_t dep_column_bound(size_t size);
 
 /**
  * dep_column_pack() - compress @size bytes into @out
+ * @codec: receives enum dep_codec
  *
- * Return: bytes written; *@codec says how.
+ * Return: number of bytes written.
  */
 u32 dep_column_pack(struct dep_packer *p, const void *in, u32 size, u8 *out, u8 *codec);
 
-/** dep_column_unpack() - the reverse, into exactly @size bytes; 0 or -EBADMSG */
+/** dep_column_unpack() - decompress into exactly @size bytes; 0 or -EBADMSG */
 int dep_column_unpack(u8 codec, const void *in, u32 in_size, void *out, u32 size);
 
 #endif

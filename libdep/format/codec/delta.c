@@ -25,7 +25,7 @@ u32 dep_delta_lens(u8 *len, u32 n)
 
 #define EACH	0x0101010101010101ull
 
-/* Every length is possible and they add up to what is there. */
+/* Is every length valid, and is their sum @bytes? */
 static int lens_good(const u8 *lens, u32 n, u64 bytes)
 {
 	u32 i, size = (n + 1) / 2;
@@ -36,7 +36,7 @@ static int lens_good(const u8 *lens, u32 n, u64 bytes)
 		memcpy(&v, lens + i, size - i < 8 ? size - i : 8);
 		low = v & 15 * EACH;
 		high = v >> 4 & 15 * EACH;
-		/* 9 and 0x77 are the first to have the uppermost bit set. */
+		/* Adding 0x77 sets the highest bit of lengths from 9 on. */
 		bad |= (low + 0x77 * EACH) | (high + 0x77 * EACH);
 		sum += (low + high) * EACH >> 56;
 	}
@@ -59,9 +59,9 @@ static inline u64 get_difference(const u8 *p, u32 len)
 #define WIDE_AT_ONCE	8u	/* values */
 
 /*
- * Eight at a time, as long as 64 bytes may be read.  Where @lens are good, see lens_good().
+ * Decode eight differences at a time, as long as 64 bytes can be read.  lens_good() must hold.
  *
- * Return: how many values; *@bytes is after theirs.
+ * Return: the number of differences; *@bytes is after their bytes.
  */
 static __attribute__((target("avx512f,avx512bw,avx512vbmi2,bmi2,popcnt")))
 u32 differences_wide(const struct dep_delta_in *in, u64 *value, u32 n, const u8 **bytes)
@@ -74,7 +74,7 @@ u32 differences_wide(const struct dep_delta_in *in, u64 *value, u32 n, const u8 
 
 	for (i = 0; i + WIDE_AT_ONCE <= n && end - p >= 64; i += WIDE_AT_ONCE) {
 		memcpy(&lens, in->lens + i / 2, 4);
-		/* A length -> so many ones: which bytes of the values there are. */
+		/* Turn each length into a mask of so many ones: the bytes that are present. */
 		used = _pdep_u64(lens, 15 * EACH);
 		used = (u64)_mm_cvtsi128_si64(_mm_shuffle_epi8(ones,
 							       _mm_cvtsi64_si128((s64)used)));
@@ -89,7 +89,7 @@ u32 differences_wide(const struct dep_delta_in *in, u64 *value, u32 n, const u8 
 	return i;
 }
 
-/* One after the other: whose they are does not matter yet. */
+/* Their exits are not needed here: dep_delta_sum() adds the differences up. */
 int dep_delta_differences(const struct dep_delta_in *in, u64 *value, u32 n)
 {
 	const u8 *p = in->bytes, *lens = in->lens;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * A fragment is a fixed sequence: for each instruction the stores before it, the
- * instruction, the stores after it.  Every exit, and every other way out, is a cut
- * of this sequence, given by how many instructions and how many stores are before
- * it.  What is checked here makes sure that each exit is such a cut.
+ * A fragment is a fixed sequence: for each instruction the stores before it, the instruction, and
+ * the stores after it.  Every exit, and every other way to leave, is a cut of this sequence, given
+ * by the number of instructions and of stores before it.  The checks ensure that each exit is such
+ * a cut.
  */
 #include <errno.h>
 #include <string.h>
@@ -78,7 +78,7 @@ static int check_exit(const struct adept_desc_frag *d, const struct adept_exit *
 	if (x->ninsns > d->ninsns || x->nstores > d->nstores || x->kind > ADEPT_X_TRAP ||
 	    x->at_id & ~ADEPT_XT_ALL || (x->at_id & ADEPT_XT_BEFORE && !x->ninsns))
 		return -EBADMSG;
-	/* The stores are sorted: to look at both sides of the cut is enough. */
+	/* Stores are sorted, so it is enough to check those next to the cut. */
 	if (x->nstores) {
 		st += x->nstores - 1;
 		if (st->insn > x->ninsns || (st->insn == x->ninsns && dep_store_is_post(st)))
@@ -155,7 +155,7 @@ int dep_desc_check(const struct adept_desc *h)
 			h->size);
 }
 
-/* The stores of one instruction, and whether it has those that it must have. */
+/* Check the stores of one instruction: all are allowed, and required ones are present. */
 static int check_insn_stores(const struct x86_insn *in, const struct adept_store *st, u32 n)
 {
 	int post = 0, before = 0, after = 0;
@@ -170,7 +170,7 @@ static int check_insn_stores(const struct x86_insn *in, const struct adept_store
 			return -EBADMSG;
 		if (st[i].kind != ADEPT_ST_POST)
 			continue;
-		/* Exactly one, the first after the instruction. */
+		/* Exactly one, and it is the first one after the instruction. */
 		if (post++ || in->kind != X86_STRING || (i && dep_store_is_post(&st[i - 1])))
 			return -EBADMSG;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Checks of descriptors, and where the parts of one are. */
+/* Checks of descriptors, and access to their parts. */
 #ifndef ADEPT_FORMAT_CODEC_DESCRIPTOR_H
 #define ADEPT_FORMAT_CODEC_DESCRIPTOR_H
 
@@ -25,7 +25,7 @@ static inline const u8 *dep_desc_code(const struct adept_desc_frag *d)
 	return (const u8 *)(dep_desc_stores(d) + d->nstores);
 }
 
-/* Whether the store comes after its instruction. */
+/* Is the value stored after the instruction? */
 static inline int dep_store_is_post(const struct adept_store *st)
 {
 	return st->kind == ADEPT_ST_POST || st->kind == ADEPT_ST_EXIT_REG ||
@@ -33,15 +33,15 @@ static inline int dep_store_is_post(const struct adept_store *st)
 }
 
 /**
- * dep_desc_next() - check the frame of the descriptor at @data
+ * dep_desc_next() - check the size of the descriptor at @data
  *
- * Return: its size; 0 if it does not fit, -EBADMSG comes from dep_desc_check().
+ * Return: its size, or 0 if it does not fit into @avail bytes.  dep_desc_check() checks the rest.
  */
 size_t dep_desc_next(const void *data, size_t avail);
 
 /**
- * dep_desc_check() - check all of one descriptor but its code
- * @h: the descriptor, all h->size bytes present, aligned to 8
+ * dep_desc_check() - check a descriptor, except its code
+ * @h: the descriptor, with all h->size bytes, aligned to 8
  *
  * Return: 0 or -EBADMSG.
  */
@@ -49,21 +49,21 @@ int dep_desc_check(const struct adept_desc *h);
 
 struct x86_insn;
 
-/** struct dep_desc_at - how far a fragment's code has been decoded: instructions, bytes, stores */
+/** struct dep_desc_at - position in a fragment: instructions, bytes of code, stores */
 struct dep_desc_at {
 	u32 insn, code, store;
 };
 
 /**
- * dep_desc_insn() - decode the next instruction of a checked fragment, compare its stores with it
- * @at: 0 for the first one
+ * dep_desc_insn() - decode the next instruction of a checked fragment, and check its stores
+ * @at: position, all 0 for the first instruction; advanced
  *
- * For the last one: is there no more code after it?
+ * The last instruction must end where the code ends.
  *
  * Return: 0 or -EBADMSG.
  */
 int dep_desc_insn(const struct adept_desc_frag *d, struct dep_desc_at *at, struct x86_insn *in);
-/** dep_desc_check_code() - dep_desc_insn() of all instructions; 0 or -EBADMSG */
+/** dep_desc_check_code() - call dep_desc_insn() for all instructions; 0 or -EBADMSG */
 int dep_desc_check_code(const struct adept_desc_frag *d);
 
 #endif

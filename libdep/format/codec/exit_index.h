@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Exit id -> fragment and record length: a tree of three levels, made for the loops that parse
- * bodies.
+ * Exit id -> fragment and record length: a tree of three levels, fast enough for the loops that
+ * parse chunk bodies.
  *
  *	id	bits 16 and up	5 to 15		0 to 4
  *		root ---------> node ---------> page of entries
  *
- * A process's ids are dense, but a forged log may give each fragment, of 40 bytes at least, an id
- * far from all others.  So pages are small: 256 bytes for each fragment, and 64 MiB for all nodes
- * that there can be, are the most that it takes.
+ * The ids of a process are dense, but a forged log can give each fragment, of at least 40 bytes, an
+ * id far from all others.  So pages are small: the index takes at most 256 bytes for each fragment,
+ * and 64 MiB for all nodes.
  */
 #ifndef ADEPT_FORMAT_CODEC_EXIT_INDEX_H
 #define ADEPT_FORMAT_CODEC_EXIT_INDEX_H
@@ -16,24 +16,24 @@
 #include "libdep/abi/stream.h"
 #include "libdep/format/file/wire.h"
 
-#define DEP_INDEX_PAGE	32u	/* entries */
-#define DEP_INDEX_NODE	2048u	/* pages */
+#define DEP_INDEX_PAGE	32u	/* entries in a page */
+#define DEP_INDEX_NODE	2048u	/* pages in a node */
 #define DEP_INDEX_ROOT	(DEP_EXIT_LIMIT / DEP_INDEX_PAGE / DEP_INDEX_NODE)
 
 struct dep_exit_entry {
 	u32 frag;	/* number of the fragment */
-	u16 bytes;	/* of the record, id included; 0 = unknown id */
+	u16 bytes;	/* of the record, id included; 0: unknown id */
 	u16 first;	/* 1: first exit of its fragment */
 };
 
 struct dep_index {
-	struct dep_exit_entry ***root;	/* of DEP_INDEX_ROOT nodes, NULL where there is none yet */
+	struct dep_exit_entry ***root;	/* DEP_INDEX_ROOT nodes, NULL if not made yet */
 };
 
-/* Entered whole and never changed, so threads may look while one adds. */
+/* An entry is written as one word and never changed: other threads can look up ids meanwhile. */
 typedef u64 __attribute__((may_alias)) dep_index_word;
 
-/** dep_index_page() - where @id, which is below DEP_EXIT_LIMIT, belongs; NULL: nothing is there */
+/** dep_index_page() - the page of @id, which must be below DEP_EXIT_LIMIT; NULL: not made yet */
 static inline struct dep_exit_entry *dep_index_page(const struct dep_index *x, u32 id)
 {
 	struct dep_exit_entry **node;
@@ -58,7 +58,7 @@ static inline struct dep_exit_entry dep_index_get(const struct dep_index *x, u32
 	return u.e;
 }
 
-/** dep_index_set() - put @e where @id, whose page exists, belongs */
+/** dep_index_set() - set the entry of @id, whose page must exist */
 static inline void dep_index_set(struct dep_index *x, u32 id, struct dep_exit_entry e)
 {
 	union { struct dep_exit_entry e; u64 word; } u = { e };
@@ -71,9 +71,9 @@ int dep_index_init(struct dep_index *x);
 void dep_index_free(struct dep_index *x);
 
 /**
- * dep_index_add() - enter all exits of a checked fragment as number @frag
+ * dep_index_add() - add all exits of a checked fragment with number @frag
  *
- * Return: 0, -EEXIST if an id is known already (nothing is entered), -ENOMEM.
+ * Return: 0, -ENOMEM, or -EEXIST if an id is known already (then none is added).
  */
 int dep_index_add(struct dep_index *x, const struct adept_desc_frag *d, u32 frag);
 

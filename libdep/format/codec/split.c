@@ -6,8 +6,8 @@
 #include "split.h"
 
 /*
- * Bytes of the event at @p after its id, values included (they alone in *@values),
- * or -1 if it is none or is cut.
+ * Number of bytes of the event at @p without its id, but with its values (*@values: only those).
+ * -1: it is no event, or it is truncated.
  */
 static s64 event_bytes(u32 id, const u8 *p, u32 avail, u32 *values)
 {
@@ -27,7 +27,7 @@ static s64 event_bytes(u32 id, const u8 *p, u32 avail, u32 *values)
 	return (s64)size + *values;
 }
 
-/* Exits that were looked up lately, by the lower bits of their ids; 0 is none's. */
+/* Cache of exits, by the low bits of their ids; id 0: empty entry. */
 #define RECENT	1024u
 
 struct recent {
@@ -37,7 +37,7 @@ struct recent {
 
 _Static_assert(DEP_DELTA_BITS <= 16, "a slot's number fits");
 
-/* Where the streams end while they are written. */
+/* Current ends of the streams. */
 struct ends {
 	u8 *control, *len, *bytes;
 };
@@ -55,7 +55,7 @@ static inline void put_values(struct ends *to, u64 *at, const u8 *from, const u8
 	}
 }
 
-/* Records from @p on, as long as there is nothing else; @to: NULL to parse only. */
+/* Parse records from @p on, up to anything else; @to: NULL to parse only. */
 static inline const u8 *put_records(struct ends *to, u64 *slot, const struct recent *recent,
 				    const u8 *p, const u8 *end)
 {
@@ -78,7 +78,7 @@ static inline const u8 *put_records(struct ends *to, u64 *slot, const struct rec
 	return p;
 }
 
-/* Is @id an exit that is known?  Then it is a recent one from now on. */
+/* Is @id a known exit?  If so, put it into the cache. */
 static bool known_exit(const struct dep_split *s, struct recent *recent, u32 id)
 {
 	struct dep_exit_entry e = dep_index_get(s->x, id);
@@ -89,7 +89,7 @@ static bool known_exit(const struct dep_split *s, struct recent *recent, u32 id)
 	return true;
 }
 
-/* @keep is constant where this is used. */
+/* @keep is a constant of each caller. */
 static inline __attribute__((always_inline)) void parse(struct dep_split *s, const u8 *body,
 							u32 size, bool keep)
 {
@@ -105,7 +105,7 @@ static inline __attribute__((always_inline)) void parse(struct dep_split *s, con
 			break;
 		memcpy(&id, p, 4);
 		if (known_exit(s, recent, id)) {
-			/* It is cut. */
+			/* The record is truncated. */
 			if (recent[id % RECENT].bytes > end - p)
 				break;
 			continue;
@@ -126,7 +126,7 @@ static inline __attribute__((always_inline)) void parse(struct dep_split *s, con
 	s->bytes_size = (u32)(to.bytes - s->bytes);
 }
 
-/* The same with instructions that not all processors have. */
+/* The same, compiled for processors with BMI. */
 static __attribute__((target("lzcnt,bmi,bmi2"))) void parse_bmi(struct dep_split *s,
 								const u8 *body, u32 size)
 {

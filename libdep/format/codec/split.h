@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A chunk's body -> control column and the value column's two streams (delta.h). */
+/* Split a chunk's body into the control column and the value column's two streams (delta.h). */
 #ifndef ADEPT_FORMAT_CODEC_SPLIT_H
 #define ADEPT_FORMAT_CODEC_SPLIT_H
 
@@ -7,14 +7,14 @@
 #include "exit_index.h"
 
 /**
- * struct dep_split - what a body is parsed with and into
+ * struct dep_split - parameters, buffers and results of a split
  *
- * The buffers have room for a body: control DEP_SPLIT_ROOM(size), lens
- * DEP_SPLIT_ROOM(size / 8), bytes DEP_SPLIT_ROOM(size); or all are NULL to parse only.
+ * Sizes of the buffers: @control DEP_SPLIT_ROOM(size), @lens DEP_SPLIT_ROOM(size / 8), @bytes
+ * DEP_SPLIT_ROOM(size), for a body of size bytes.  All are NULL to parse only.
  */
 struct dep_split {
 	const struct dep_index *x;
-	u32 limit;		/* fragments with higher numbers are not known yet */
+	u32 limit;		/* fragments from this number on are not known yet */
 	u8 *control, *lens, *bytes;
 	u64 *slot;		/* DEP_DELTA_SLOTS */
 	/* results */
@@ -26,10 +26,10 @@ struct dep_split {
 
 #define DEP_SPLIT_ROOM(n)	((n) + 64ul)
 
-/** dep_split() - parse records of @body up to the first thing that is no whole record */
+/** dep_split() - parse @body up to the first position without a whole record or event */
 void dep_split(struct dep_split *s, const u8 *body, u32 size);
 
-/** dep_split_tail() - add @words of an unfinished record */
+/** dep_split_tail() - add @words values of an unfinished record */
 void dep_split_tail(struct dep_split *s, const u8 *from, u32 words);
 
 #endif
