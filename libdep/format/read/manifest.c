@@ -13,11 +13,11 @@
 #include "libdep/format/file/error.h"
 #include "manifest.h"
 
-/* Numbers of 64 bits are decimal strings: JSON's numbers are doubles to most readers. */
+/* 64-bit numbers are decimal strings: most readers take JSON numbers for doubles. */
 
 #define MAX_SIZE	(64u << 20)	/* of the file */
 #define MAX_ARGS	100000
-/* A value takes 112 bytes of memory, and may have two in the file. */
+/* A value takes 112 bytes of memory, and the file can have two bytes for it. */
 #define MAX_VALUES	(1u << 20)
 
 /* Names of struct dep_loss's members, in its order. */
@@ -94,7 +94,7 @@ static void cpu_name(char *name, size_t size)
 	fclose(f);
 }
 
-/* Does the kernel take the processors' time stamp counters, which timestamps are, for one clock? */
+/* Does the kernel regard the time stamp counters of all processors as one clock? */
 static bool tsc_trusted(void)
 {
 	char line[256] = "", *at = line, *word;
@@ -126,7 +126,7 @@ static void put_host(cJSON *o)
 	cJSON_AddBoolToObject(o, "tsc_trusted", tsc_trusted());
 }
 
-/* ---- who writes it ---- */
+/* ---- the recording process ---- */
 
 /* Field 22 of /proc/PID/stat; 0 if it cannot be read. */
 static u64 start_of(int pid)
@@ -144,7 +144,7 @@ static u64 start_of(int pid)
 	n = fread(text, 1, sizeof(text) - 1, f);
 	fclose(f);
 	text[n] = '\0';
-	/* The name is in parentheses and may hold anything. */
+	/* The name is in parentheses and can contain anything. */
 	at = strrchr(text, ')');
 	for (i = 2; at && i < 22; i++)
 		at = strchr(at + 1, ' ');
@@ -261,7 +261,7 @@ void dep_manifest_end(void *tree, const struct dep_ending *e, u64 end_at, u64 en
 			*(const uint64_t *)((const char *)&e->loss + loss_member[i].off));
 }
 
-#define CHECK_BEFORE	",\n\t\"check\":\t\""	/* in front of the checksum of all before it */
+#define CHECK_BEFORE	",\n\t\"check\":\t\""	/* before the checksum of all that precedes it */
 #define CHECK_AFTER	"\"\n}\n"
 
 int dep_manifest_write(int dirfd, const struct dep_access *access, void *tree, bool durable)
@@ -296,7 +296,7 @@ void dep_manifest_drop(void *tree)
 
 /* ---- reading ---- */
 
-/* At least as many values as there are in the text; text that is no JSON is not refused here. */
+/* An upper bound for the number of values in the text; invalid JSON is not rejected here. */
 static size_t count_values(const char *text, size_t size)
 {
 	bool string = false;
@@ -346,7 +346,7 @@ static bool read_id(struct dep_format *fmt, const cJSON *o)
 	return true;
 }
 
-/* Is it a manifest of a version that can be read, as it was written? */
+/* Is it an unchanged manifest of a version that can be read? */
 static int check_tree(struct dep_manifest *m, const cJSON *o, const char *text, size_t size)
 {
 	const cJSON *v = cJSON_GetObjectItemCaseSensitive(o, "format");

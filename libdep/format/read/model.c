@@ -8,7 +8,7 @@
 #include "libdep/format/file/error.h"
 #include "model.h"
 
-/* The text at @off of the payload, NULL if there is none or it has no end. */
+/* The text at offset @off of the payload; NULL if there is none or it is not terminated. */
 static const char *text_at(const struct dep_log_entry *fr, size_t off)
 {
 	const char *s = (const char *)fr->payload + off;
@@ -125,7 +125,7 @@ static int add_process(struct dep_model *m, const struct dep_log_entry *fr)
 	p->start_ns = w->start_ns;
 	p->end_ns = w->end_ns;
 	p->exe = text_at(fr, sizeof(*w));
-	/* It had ended when it was first seen, and its parent too. */
+	/* A forked process that ended before its name was read has its parent's program. */
 	parent = !p->exe && p->cause == ADEPT_BY_FORK ? dep_model_process(m, p->parent) : NULL;
 	if (parent)
 		p->exe = parent->exe;
@@ -148,7 +148,7 @@ static void end_process(struct dep_model *m, const struct dep_log_entry *fr)
 	p->translate_ns = w.translate_ns;
 }
 
-/* The store must have @sum->segments of a thread. */
+/* The store must have at least the @sum->segments of the thread. */
 static int claim(struct dep_model *m, const struct dep_wire_thread_sum *sum)
 {
 	struct dep_proof *p = dep_table_of(&m->proofs, sizeof(*p), sum->serial);
@@ -171,7 +171,7 @@ static int claim_rows(struct dep_model *m, const struct dep_wire_thread_sum *sum
 	return err;
 }
 
-/* The row of thread @w->serial, which is made if there is none. */
+/* The row of thread @w->serial; made if it does not exist. */
 static struct dep_thread *thread_of(struct dep_model *m, const struct dep_wire_thread *w)
 {
 	struct dep_proof *p = dep_table_of(&m->proofs, sizeof(*p), w->serial);
@@ -259,7 +259,7 @@ int dep_build_id_add(struct dep_table *ids, const struct dep_log_entry *fr)
 	return 0;
 }
 
-/* Whether @n rows fit after @off bytes of the payload. */
+/* Do @n rows fit after @off bytes of the payload? */
 static bool rows_fit(const struct dep_log_entry *fr, u32 off, u64 n, size_t size)
 {
 	return off <= fr->size && off % 8 == 0 && n <= (fr->size - off) / size;
@@ -324,7 +324,7 @@ int dep_model_add(struct dep_model *m, const struct dep_log_entry *fr)
 {
 	const char **note;
 
-	/* END is the last frame of a closed store; else another writer went on after it. */
+	/* END is valid only as the last frame: otherwise another writer resumed the store. */
 	m->ended = 0;
 	switch (fr->type) {
 	case DEP_F_DESCRIPTORS:

@@ -14,7 +14,7 @@
 struct dep_fragment {
 	const struct adept_desc_frag *d;
 	u32 process;
-	void *_Atomic prog;	/* program/program.h, made on demand; dep_store.prog_free */
+	void *_Atomic prog;	/* recovery program, made on demand; freed by dep_store.prog_free */
 };
 
 /* A MAP or UNMAP descriptor. */
@@ -32,24 +32,24 @@ struct dep_build_id_row {
 };
 
 /**
- * struct dep_proof - what the log says the store must have of one thread
+ * struct dep_proof - what the store must have of one thread, according to the log
  *
  * From THREAD, THREAD_END, MARK, TRIM and END frames; rows of a table sorted by serial.
  */
 struct dep_proof {
 	u32 serial;
 	bool end_seen;		/* there is a THREAD_END */
-	u32 thread;		/* its row of dep_model.threads, from 1; 0: there is none */
+	u32 thread;		/* row in dep_model.threads, counted from 1; 0: none */
 	u64 segments;		/* stored since the beginning.. */
 	u64 chain;		/* ..and the chain value of the last of them */
 	u64 trimmed;		/* removed from the beginning.. */
-	u64 trim_chain;		/* ..and the chain value of the last of those */
+	u64 trim_chain;		/* ..and the chain value of the last removed one */
 };
 
-/** struct dep_serial - where a process is */
+/** struct dep_serial - finds a process by its serial */
 struct dep_serial {
 	u32 serial;
-	u32 row;		/* of dep_model.processes; the last one that has the serial */
+	u32 row;		/* in dep_model.processes; the last row with this serial */
 };
 
 struct dep_model {
@@ -59,25 +59,25 @@ struct dep_model {
 	struct dep_index index;
 	struct dep_wire_end end;
 	int ended;		/* END is the last frame */
-	u64 end_at, end_check;	/* where it is, and its checksum */
+	u64 end_at, end_check;	/* offset of END, and its checksum */
 	const u64 *file_size;	/* of END: end.files sizes; NULL in format 3 */
-	u32 first_file;		/* files in front of it were removed on purpose */
-	u64 mark_ns;		/* time of the last MARK, 0 = there is none */
-	u64 frames;		/* good ones */
+	u32 first_file;		/* files before it were removed on purpose */
+	u64 mark_ns;		/* time of the last MARK, 0: none */
+	u64 frames;		/* valid frames */
 	u64 breaks;		/* places where frames are missing, doubled or out of order */
 	u64 bad_bytes;		/* of the log */
-	u64 bad_descriptors;	/* well framed and wrong in themselves */
+	u64 bad_descriptors;	/* invalid ones in valid frames */
 	u64 code_bytes, desc_bytes;
 };
 
-/** dep_build_id_add() - add what a BUILD_ID frame says to a table of struct dep_build_id_row */
+/** dep_build_id_add() - add a BUILD_ID frame to a table of struct dep_build_id_row */
 int dep_build_id_add(struct dep_table *ids, const struct dep_log_entry *fr);
 /** dep_build_id_order() - by file, for qsort() and bsearch() */
 int dep_build_id_order(const void *a, const void *b);
 
-/** dep_model_build() - @fmt receives the log's format */
+/** dep_model_build() - build all tables from a log; @fmt receives its format */
 int dep_model_build(struct dep_model *m, const void *log, size_t size, struct dep_format *fmt);
-/* The same one frame after the other; dep_modules_build() is the caller's. */
+/* The same frame by frame, without dep_modules_build(). */
 int dep_model_init(struct dep_model *m);
 int dep_model_add(struct dep_model *m, const struct dep_log_entry *e);
 void dep_model_free(struct dep_model *m);
@@ -86,7 +86,7 @@ void dep_model_free(struct dep_model *m);
 struct dep_process *dep_model_process(const struct dep_model *m, u32 serial);
 
 /**
- * dep_modules_build() - m->map_events -> m->modules, which are empty (modules.c)
+ * dep_modules_build() - fill m->modules, which is empty, from m->map_events (modules.c)
  * @input: bytes of the log
  */
 int dep_modules_build(struct dep_model *m, u64 input);

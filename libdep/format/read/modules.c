@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Executable mappings over time.  A mapping ends where another is put over it or
- * where it is unmapped, what is left of it on either side goes on as a row of its
- * own; a forked process begins with its parent's.
+ * Executable mappings over time.  A mapping ends where another is put over it or where it is
+ * unmapped; the parts of it on either side become rows of their own.  A forked process begins with
+ * the mappings of its parent.
  *
  * The mappings of a process that exist at one time never overlap.  They are in a search tree
- * (tsearch) that takes overlapping for equality, so an event finds those it ends in logarithmic
- * time, and in a list per process, for forks.  A log may come from anybody: no event costs time in
- * proportion to all others, and the rows have a share of the reader's memory (budget.h).
+ * (tsearch) whose comparison treats overlapping ranges as equal, so an event finds those it ends in
+ * logarithmic time, and in a list per process, for forks.  A log may come from anyone: no event
+ * takes time proportional to all others, and the rows have a share of the memory budget (budget.h).
  */
 #include <errno.h>
 #include <search.h>
@@ -34,14 +34,14 @@ struct owner {
 
 struct mapper {
 	struct dep_model *m;
-	struct dep_build_id_row *id;	/* sorted copies, the first one of each file */
+	struct dep_build_id_row *id;	/* sorted copies of rows, without duplicates */
 	size_t nids;
 	struct dep_table owners;
 	void *tree;		/* of struct live */
-	size_t most;		/* rows */
+	size_t most;		/* maximum number of rows */
 };
 
-/* What a row takes while its table grows, with its struct live and a node of the tree. */
+/* Memory per row: the row while its table grows, struct live, and a node of the tree. */
 #define ROW_MEMORY	(3 * sizeof(struct dep_module) + sizeof(struct live) + 64)
 
 static int by_time(const void *pa, const void *pb)
@@ -111,7 +111,7 @@ static struct dep_module *row_of(const struct mapper *mp, const struct live *l)
 	return (struct dep_module *)mp->m->modules.row + l->row;
 }
 
-/* Any of @process that overlaps [start, end), or NULL. */
+/* Any live mapping of @process that overlaps [start, end), or NULL. */
 static struct live *find(const struct mapper *mp, u32 process, u64 start, u64 end)
 {
 	const struct live key = { .process = process, .start = start, .end = end };
@@ -120,7 +120,7 @@ static struct live *find(const struct mapper *mp, u32 process, u64 start, u64 en
 	return node ? *node : NULL;
 }
 
-/* A mapping begins that overlaps no other. */
+/* Add a mapping that overlaps no other. */
 static int map_begins(struct mapper *mp, const struct dep_module *what)
 {
 	struct dep_module *mod;
@@ -169,7 +169,7 @@ static void map_ends(struct mapper *mp, struct live *l, u64 time)
 	free(l);
 }
 
-/* @like goes on as [start, end) from @time on. */
+/* Add a part [start, end) of @like, from @time on. */
 static int begin_part(struct mapper *mp, struct dep_module like, u64 start, u64 end, u64 time)
 {
 	like.offset += start - like.start;
@@ -180,9 +180,9 @@ static int begin_part(struct mapper *mp, struct dep_module like, u64 start, u64 
 	return map_begins(mp, &like);
 }
 
-/* ---- what happened ---- */
+/* ---- events ---- */
 
-/* Take [start, end) out of what is mapped in @process. */
+/* End what is mapped in [start, end) of @process. */
 static int cut_out(struct mapper *mp, u32 process, u64 start, u64 upto, u64 time)
 {
 	struct dep_module old;
@@ -202,7 +202,7 @@ static int cut_out(struct mapper *mp, u32 process, u64 start, u64 upto, u64 time
 
 static bool known_already(const struct mapper *mp, u32 process, const struct adept_desc_map *map)
 {
-	/* If it is there, nothing else is in its place. */
+	/* One that equals @map fills the whole range. */
 	const struct live *l = find(mp, process, map->start, map->end);
 	const struct dep_module *mod = l ? row_of(mp, l) : NULL;
 
@@ -228,7 +228,7 @@ static int map_event(struct mapper *mp, const struct dep_map_event *e)
 	return map_begins(mp, &mod);
 }
 
-/* @p begins with what its parent has mapped, but where it is known to have something else. */
+/* Copy the parent's mappings to @p, except where @p is known to have another mapping. */
 static int inherit(struct mapper *mp, const struct dep_process *p)
 {
 	struct owner *o = dep_table_find(&mp->owners, sizeof(*o), p->parent);
@@ -247,8 +247,8 @@ static int inherit(struct mapper *mp, const struct dep_process *p)
 }
 
 /*
- * An image that ended before the collector could read what it is: the program is the file that is
- * mapped lowest, and the engine describes that first.
+ * Name the program of an image that ended before the collector could read its name: the program is
+ * the file that is mapped lowest, which the engine describes first.
  */
 static void name_programs(struct dep_model *m)
 {
@@ -265,7 +265,7 @@ static void name_programs(struct dep_model *m)
 	}
 }
 
-/* Processes by their beginning, maps by their time: a walk over both. */
+/* Process starts and map events are both ordered by time: merge them. */
 static int walk(struct mapper *mp)
 {
 	const struct dep_process *p = mp->m->processes.row;

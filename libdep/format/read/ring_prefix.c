@@ -30,7 +30,7 @@ static void set_header(struct dep_seg_header *h, u32 thread, const struct adept_
 	memcpy(h->regs, k->regs, sizeof(h->regs));
 }
 
-/* Nothing but zeros may stand after the records: no id whose fragment is not known yet. */
+/* Is there no further id?  If there is one, its fragment is not known yet. */
 static bool ends_there(const u8 *body, u32 size, u32 at)
 {
 	u32 id = 0;

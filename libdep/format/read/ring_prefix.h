@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Columns of what stands in a ring, as if it had been stored and read again. */
+/* Present the records in a ring as the columns of a segment. */
 #ifndef ADEPT_FORMAT_READ_RING_PREFIX_H
 #define ADEPT_FORMAT_READ_RING_PREFIX_H
 
@@ -7,11 +7,11 @@
 #include "store.h"
 
 /**
- * dep_prefix_columns() - the whole records of a chunk that is still being filled
- * @chunk: fill and tail are not looked at
+ * dep_prefix_columns() - make columns of the whole records of a chunk that is being filled
+ * @chunk: its fields fill and tail are ignored
  * @body: @size bytes, zero after the records
- * @call: NULL, or a system call to be put after them, which has not returned
- * @whole: receives whether that is all that stands there; else @call is left out
+ * @call: NULL, or a system call in progress, to be added after the records
+ * @whole: receives whether the records are all that the chunk has; else @call is not added
  *
  * Return: 0, or -ENOMEM.
  */

@@ -15,13 +15,13 @@
 #include "libdep/format/file/append_file.h"
 #include "segment_file.h"
 
-#define WINDOW	65536	/* of a search for the next header after a torn place */
+#define WINDOW	65536	/* bytes per read of the search for the next header after a torn place */
 
-/* zstd's best is far from this; what claims more is forged to take our memory. */
+/* zstd's best ratio is far below this; a header that claims more is forged to exhaust memory. */
 #define MAX_RATIO	40000u
-#define DELTA_RATIO	(16 * MAX_RATIO)	/* half a byte for a value */
+#define DELTA_RATIO	(16 * MAX_RATIO)	/* a value takes at least half a byte */
 
-/* Differences of few values, or of noise, need more bytes than the values have. */
+/* Few differences, or those of noise, need more bytes than the values. */
 static u64 most_stored(const struct dep_seg_header *h)
 {
 	if (h->value_codec != DEP_C_DELTA)
@@ -87,13 +87,13 @@ static int list_add(struct dep_seg_list *l, const struct dep_seg_header *h, u32 
 	return 0;
 }
 
-/* Without the padding, which may be what is missing of the last. */
+/* Size without the padding, which can be missing after the last segment. */
 static u64 bytes_used(const struct dep_seg_header *h)
 {
 	return (u64)h->size + h->control_stored + h->value_stored;
 }
 
-/* The next offset >= @off that is not in a hole, a multiple of 8; @end if there is none. */
+/* The next offset >= @off outside of holes, a multiple of 8; @end if there is none. */
 static u64 skip_hole(int fd, u64 off, u64 end)
 {
 	off_t data = lseek(fd, (off_t)off, SEEK_DATA);
@@ -103,7 +103,7 @@ static u64 skip_hole(int fd, u64 off, u64 end)
 	return (u64)data > off ? (u64)data & ~7ull : off;
 }
 
-/* The next offset >= @off that is a multiple of 8 and holds a good header, or @end. */
+/* The next offset >= @off that is a multiple of 8 and has a valid header, or @end. */
 static s64 find_header(int fd, const struct dep_format *fmt, u64 off, u64 end, u8 *buf)
 {
 	u32 size = dep_seg_header_bytes(fmt);
@@ -126,7 +126,7 @@ static s64 find_header(int fd, const struct dep_format *fmt, u64 off, u64 end, u
 	return end;
 }
 
-/* The number of segments.NNN, or -1 if @name is none. */
+/* The number of segments.NNN, or -1 if @name is another file. */
 static int number_of(const char *name)
 {
 	const char *digits = strchr(name, '.');
@@ -148,7 +148,7 @@ int dep_seg_files(int dirfd, u32 first, u32 *count, u32 *end)
 
 	*count = 0;
 	*end = first;
-	/* A description of its own: the place in a directory is part of it. */
+	/* Open the directory again: its read position belongs to the open file description. */
 	fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	d = fd < 0 ? NULL : fdopendir(fd);
 	if (!d) {
@@ -289,7 +289,7 @@ static int check_column(const struct dep_format *fmt, const void *data, u32 size
 	return XXH3_64bits_withSeed(data, size, fmt->seed) == check ? 0 : wrong_column();
 }
 
-/* One of the value column's streams; what is not compressed stays where it is. */
+/* Unpack one of the value column's streams; an uncompressed one is used in place. */
 static int unpack_stream(u8 codec, const u8 *in, u32 stored, u8 **buffer, size_t *room, u32 size,
 			 const u8 **out)
 {
@@ -306,7 +306,7 @@ static int unpack_stream(u8 codec, const u8 *in, u32 stored, u8 **buffer, size_t
 	return dep_column_unpack(codec, in, stored, *buffer, size);
 }
 
-/* The value column's differences from its two streams; after @in there are 8 bytes more. */
+/* Decode the value column's differences from its two streams; @in is followed by 8 more bytes. */
 static int unpack_delta(struct dep_columns *c, const u8 *in, u32 size)
 {
 	u32 lens_raw = (c->h.value_raw / 8 + 1) / 2;
@@ -340,7 +340,7 @@ bad:
 	return dep_fail(-EBADMSG, "the value column's streams do not fit");
 }
 
-/* Both columns, whose stored bytes begin at @stored. */
+/* Unpack both columns; the stored bytes begin at @stored. */
 static int unpack_columns(struct dep_columns *c, const u8 *stored)
 {
 	const struct dep_seg_header *h = &c->h;
@@ -372,7 +372,7 @@ static int read_failed(const struct dep_segment *seg, ssize_t n)
 						(unsigned long long)seg->seq, seg->thread);
 }
 
-/* Is @h still what @seg was made of?  Memory is given by what @seg says. */
+/* Does @h still match @seg?  Memory was allocated by the sizes in @seg. */
 static bool is_same(const struct dep_segment *seg, const struct dep_seg_header *h)
 {
 	return h->thread == seg->thread && h->seq == seg->seq &&
@@ -380,7 +380,7 @@ static bool is_same(const struct dep_segment *seg, const struct dep_seg_header *
 	       h->value_raw == seg->value_bytes;
 }
 
-/* One column of @size bytes at @at; @buf has WINDOW bytes. */
+/* Check one column of @size bytes at @at; @buf has WINDOW bytes. */
 static int check_stored(int fd, const struct dep_format *fmt, const struct dep_segment *seg,
 			u64 at, u32 size, u64 check, u8 *buf, XXH3_state_t *hash)
 {

@@ -8,19 +8,19 @@
 #include "libdep/format/codec/exit_index.h"
 #include "libdep/format/file/wire.h"
 
-/** struct dep_columns - one segment, unpacked; its buffers are used again by the next */
+/** struct dep_columns - an unpacked segment; its buffers are reused for the next one */
 struct dep_columns {
 	struct dep_seg_header h;
 	u32 *control;		/* h.control_raw bytes */
-	u64 *value;		/* h.value_raw bytes, 8 more that may be written */
+	u64 *value;		/* h.value_raw bytes; 8 more can be written */
 	u8 *stored;
 	u8 *lens, *bytes;	/* the value column's streams (delta.h) */
-	bool differences;	/* that is what @value has; whose values they are says @control */
+	bool differences;	/* @value has differences; @control tells their exits */
 	struct dep_contents contents;	/* of the same segment, for its content value */
 	size_t control_room, value_room, stored_room, lens_room, bytes_room;
 };
 
-/** dep_seg_memory() - bytes that struct dep_columns takes for @seg at most */
+/** dep_seg_memory() - maximum size of struct dep_columns' buffers for @seg */
 static inline u64 dep_seg_memory(const struct dep_segment *seg)
 {
 	return (u64)seg->stored_bytes + seg->control_bytes + 2ull * seg->value_bytes +
@@ -30,51 +30,51 @@ static inline u64 dep_seg_memory(const struct dep_segment *seg)
 struct dep_seg_list {
 	struct dep_segment *seg;
 	size_t n, room;
-	u64 torn;		/* places that hold no good segment but something */
-	u64 lost_bytes;		/* of the segments' headers */
+	u64 torn;		/* places with data that is no valid segment */
+	u64 lost_bytes;		/* sum of the segments' headers */
 };
 
 /**
- * dep_seg_header_read() - take a header from @raw, if it makes sense
+ * dep_seg_header_read() - check the header at @raw
  * @raw: dep_seg_header_bytes(@fmt) bytes
- * @h: receives it; of an older format what that does not have is zero
+ * @h: receives the header; fields that an older format does not have are zero
  *
  * Return: 0 or -EBADMSG.
  */
 int dep_seg_header_read(const struct dep_format *fmt, const void *raw, struct dep_seg_header *h);
 
 /**
- * dep_seg_files() - which files of segments are in a store
- * @first: numbers below are not counted
- * @count: receives how many there are
- * @end: receives the number after the last one, @first if there is none
+ * dep_seg_files() - list the segment files of a store
+ * @first: lower numbers are not counted
+ * @count: receives their number
+ * @end: receives the highest number + 1, or @first
  */
 int dep_seg_files(int dirfd, u32 first, u32 *count, u32 *end);
 
-/** dep_seg_file_check() - whether @fd begins as file @number of segments; 0, -EBADMSG, -errno */
+/** dep_seg_file_check() - is @fd segment file @number?  Return: 0, -EBADMSG, -errno */
 int dep_seg_file_check(int fd, const struct dep_format *fmt, u32 number);
 
 /**
  * dep_seg_scan() - find the segments of file @number by their headers
- * @last: also compare the checksums of the last one's columns
+ * @last: also compare the checksums of the last segment's columns
  */
 int dep_seg_scan(int fd, const struct dep_format *fmt, u32 number, int last,
 		 struct dep_seg_list *list);
 
 /**
- * dep_seg_scan_from() - the same from @*at on, which receives how far it came
- * @whole: stop at what is no whole segment: it is being written
+ * dep_seg_scan_from() - the same from offset *@at on, which is advanced
+ * @whole: stop at a segment that is not whole, because it is being written
  */
 int dep_seg_scan_from(int fd, const struct dep_format *fmt, u32 number, bool whole, u64 *at,
 		      struct dep_seg_list *list);
-/** dep_seg_check_last() - take the last one of @list, in @fd, off if its columns are bad */
+/** dep_seg_check_last() - remove the last segment of @list, in @fd, if its columns are bad */
 void dep_seg_check_last(int fd, const struct dep_format *fmt, struct dep_seg_list *list);
 
 /**
- * dep_seg_check() - read a segment piece by piece and compare the checksums of its columns
- * @h: receives its header, all zero if that is not good
+ * dep_seg_check() - read a segment in pieces and compare the checksums of its columns
+ * @h: receives its header, all zero if that is invalid
  *
- * Return: 0, -EBADMSG if it is not what was stored, or another negative errno.
+ * Return: 0, -EBADMSG if it is damaged, or another negative errno.
  */
 int dep_seg_check(int fd, const struct dep_format *fmt, const struct dep_segment *seg,
 		  struct dep_seg_header *h);

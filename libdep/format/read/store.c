@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Opening a store: everything comes from the log, the manifest and the segments'
- * headers.  The catalog is for others; it is not looked at.
+ * Opening a store.  Everything comes from the log, the manifest and the segments' headers; the
+ * catalog is not used.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -60,10 +60,10 @@ static int open_segments(struct dep_store *s)
 	int err;
 
 	err = dep_seg_files(s->dirfd, 0, &count, &end);
-	/* All files first: whether one is the last decides what is checked. */
+	/* Open all files first, because the last one is checked more thoroughly. */
 	while (err >= 0 && s->nfds < end)
 		err = dep_store_add_file(s, true);
-	/* Files that were removed on purpose may still be there if their recorder was killed. */
+	/* Removed files can still exist if their recorder was killed. */
 	for (n = s->model.first_file; n < s->nfds && err >= 0; n++)
 		if (s->fds[n] >= 0)
 			err = dep_seg_scan(s->fds[n], &s->fmt, n,
@@ -89,7 +89,7 @@ void dep_loss_add(struct dep_loss *to, const struct dep_loss *from)
 	to->unclean += from->unclean;
 }
 
-/* How the recording ended, by END if that is there, else by the manifest. */
+/* How the recording ended: by END if it exists, else by the manifest. */
 static void read_ending(struct dep_store *s)
 {
 	const struct dep_wire_end *end = &s->model.end;
@@ -129,7 +129,7 @@ void dep_store_complete(struct dep_store *s)
 	sum_loss(s);
 }
 
-/* The log must be of the store that the manifest is of. */
+/* Log and manifest must belong to the same store. */
 static int check_identity(const struct dep_store *s)
 {
 	if (s->fmt.version == s->manifest.fmt.version &&
@@ -249,7 +249,7 @@ unsigned int dep_store_jobs(struct dep_store *s, const struct dep_segment *segs,
 	return jobs ? jobs : 1;
 }
 
-/* May one thread unpack it? */
+/* Does the memory budget allow one thread to unpack the segment? */
 static int check_memory(const struct dep_store *s, const struct dep_segment *seg)
 {
 	const u64 need = dep_seg_memory(seg);
@@ -354,7 +354,7 @@ void dep_store_fragments(struct dep_store *s, uint64_t *count, uint64_t *code_by
 	*desc_bytes = s->model.desc_bytes;
 }
 
-/* The final manifest of a store that has an END; its collector was killed in between. */
+/* Finish a store that has an END frame: its collector was killed before the final manifest. */
 static int rebuild_manifest(struct dep_store *s)
 {
 	struct dep_access access = dep_access_read(s->log_fd);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Reading a store while it is being written.
+ * Tailing: reading a store while it is being written.
  *
- * Only what is whole is taken; at what is not, the reader waits for the writer, and looks
- * for what comes after it only when that is gone.  Segments are read first and the log
- * second: so all that the segments refer to is known.  That a thread has ended, which the
- * log says after its last segment, is therefore believed one round later.
+ * Only whole frames and segments are read.  At one that is not whole the reader waits for the
+ * writer; it looks for what follows only when the writer is gone.  Segments are read first and the
+ * log second, so everything that the segments refer to is known.  The log reports a thread's end
+ * after its last segment, so the end is believed one pass later.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,10 +23,10 @@ struct block {
 };
 
 struct dep_store_tail {
-	u64 log_at, seg_at;	/* read up to there; seg_at: of the last file */
+	u64 log_at, seg_at;	/* offsets up to which all is read; seg_at: in the last file */
 	u64 prev;		/* check of the last frame */
-	struct block *blocks;	/* what the model points into */
-	size_t maps, build_ids, forks;	/* what the modules are made of */
+	struct block *blocks;	/* parts of the log; the model points into them */
+	size_t maps, build_ids, forks;	/* what the modules were built from */
 };
 
 void dep_store_tail_free(struct dep_store *s)
@@ -97,7 +97,7 @@ static int grow_segments(struct dep_store *s, bool whole)
 	int err = 0, more = 1;
 
 	while (!err && more) {
-		/* If there is another file nothing more is appended to this one. */
+		/* When another file exists, this one does not grow any more. */
 		more = dep_store_add_file(s, false);
 		if (more < 0)
 			return more;
@@ -111,7 +111,7 @@ static int grow_segments(struct dep_store *s, bool whole)
 	return err;
 }
 
-/* They may have been opened before their headers were written. */
+/* Files can have been opened before their headers were written. */
 static void check_files(struct dep_store *s)
 {
 	u32 n;
@@ -167,7 +167,7 @@ static int grow_log(struct dep_store *s, bool whole)
 		err = dep_model_add(&s->model, e);
 		taken = scan.at;
 	}
-	/* Offsets are those of the block. */
+	/* The scan's offsets are relative to the block. */
 	s->model.end_at += taken && s->model.ended ? g->log_at : 0;
 	s->model.bad_bytes += scan.bad_bytes;
 	s->model.breaks += scan.breaks;
@@ -193,7 +193,7 @@ static size_t count_forks(const struct dep_model *m)
 	return n;
 }
 
-/* A mapping's end may be known later than it: all of them are made anew. */
+/* The end of a mapping can become known later, so all modules are built anew. */
 static int grow_modules(struct dep_store *s)
 {
 	struct dep_store_tail *g = s->growth;

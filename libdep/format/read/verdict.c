@@ -73,7 +73,7 @@ static struct dep_defect *defect(struct dep_store *s, enum dep_defect_kind kind,
 	return d;
 }
 
-/* Of one thread, from some moment on. */
+/* A defect of one thread, from some time on. */
 static void set_place(struct dep_defect *d, u32 thread, u64 first, u64 count, u64 since_ns)
 {
 	if (!d)
@@ -84,7 +84,7 @@ static void set_place(struct dep_defect *d, u32 thread, u64 first, u64 count, u6
 	d->since_ns = since_ns;
 }
 
-/* Seconds since the recording began, for messages; "?" if that is not known. */
+/* Seconds since the recording began, for messages; "?" if unknown. */
 static const char *since(const struct dep_store *s, u64 ns, char *buf, size_t size)
 {
 	u64 start = s->manifest.meta.start_ns;
@@ -107,7 +107,7 @@ static bool is_closed(const struct dep_store *s)
 	return s->model.ended || s->manifest.closed;
 }
 
-/* Is somebody writing it?  Where there are no locks, its recorder must be there. */
+/* Is a process writing the store?  Without locks, its recorder must exist. */
 static bool is_recording(const struct dep_store *s)
 {
 	int held = s->log_fd >= 0 ? dep_lock_held(s->log_fd) : 0;
@@ -207,17 +207,17 @@ static void check_files(struct dep_store *s)
 
 /* ---- segments ---- */
 
-/* What is looked at of one thread: its segments in order, and what there must be. */
+/* State of the check of one thread: its segments in order. */
 struct stretch {
 	u32 serial, tid;
-	u64 next;		/* index that comes next */
-	u64 chain;		/* of the segment before */
-	u64 since_ns;		/* of the last one that is there, else of the thread's beginning */
-	u32 file;		/* where the last one is */
+	u64 next;		/* expected index of the next segment */
+	u64 chain;		/* of the previous segment */
+	u64 since_ns;		/* start of the last segment that exists, else of the thread */
+	u32 file;		/* position of the last segment */
 	u64 offset;
 };
 
-/* Is @g in front of the thread's last segment?  They are written in their order. */
+/* Is @g before the thread's last segment?  A thread's segments are written in order. */
 static bool is_displaced(const struct stretch *t, const struct dep_segment *g)
 {
 	return g->file < t->file || (g->file == t->file && g->offset < t->offset);
@@ -279,14 +279,14 @@ static struct stretch begin_stretch(const struct dep_store *s, u32 serial)
 	};
 }
 
-/* All segments of one thread were looked at: are there as many as the log says? */
+/* After all segments of one thread: does it have as many as the log says? */
 static void end_stretch(struct dep_store *s, const struct stretch *t)
 {
 	const struct dep_proof *p = dep_table_find(&s->model.proofs, sizeof(*p), t->serial);
 	struct dep_defect *d = NULL;
 
 	if (!p || t->next > p->segments) {
-		/* Without an end of the log there may be more than it says. */
+		/* Without END, the store can have more than the log says. */
 		if (s->model.ended || (p && p->end_seen))
 			d = defect(s, DEP_DEFECT_ORDER,
 				   "thread %u has segments that %s does not name", t->tid,
@@ -300,7 +300,7 @@ static void end_stretch(struct dep_store *s, const struct stretch *t)
 	set_place(d, t->serial, t->next, 0, t->since_ns);
 }
 
-/* Segments come sorted by thread; threads of which none is left are found by their proofs. */
+/* Segments are sorted by thread; threads without any are found by their proofs. */
 static void check_segments(struct dep_store *s)
 {
 	const struct dep_segment *seg = s->segs.seg;
@@ -328,8 +328,8 @@ static void check_segments(struct dep_store *s)
 /* ---- chunks ---- */
 
 /*
- * The numbers of chunks.  A gap is a chunk that the recorder could not keep, or in format 3 perhaps
- * a segment that is missing.  With --on-full=drop there are gaps on request.
+ * Chunk numbers.  A gap is a chunk that the recorder could not store; in format 3 it can also be a
+ * missing segment.  With --on-full=drop gaps are expected.
  */
 static void check_chunks(struct dep_store *s)
 {
@@ -403,7 +403,7 @@ static void check_threads(struct dep_store *s)
 		check_thread(s, &t[i]);
 }
 
-/* ---- what the recorder counted ---- */
+/* ---- losses counted by the recorder ---- */
 
 static void say_loss(struct dep_store *s, u64 n, const char *one, const char *more)
 {
@@ -411,7 +411,7 @@ static void say_loss(struct dep_store *s, u64 n, const char *one, const char *mo
 		defect(s, DEP_DEFECT_LOSS, "%" PRIu64 " %s", n, n == 1 ? one : more);
 }
 
-/* Threads that have this end. */
+/* Number of threads with this end. */
 static u64 count_ends(const struct dep_store *s, enum dep_thread_end end)
 {
 	const struct dep_thread *t = s->model.threads.row;
@@ -438,7 +438,7 @@ static void check_loss(struct dep_store *s)
 	say_loss(s, l->unfinished_threads,
 		 "thread was killed: up to one unfinished record is missing",
 		 "threads were killed: up to one unfinished record of each is missing");
-	/* Each thread that says so itself is a defect of its own. */
+	/* Each thread with this end is a defect of its own already. */
 	if (l->untaken_threads > count_ends(s, DEP_END_UNTAKEN))
 		say_loss(s, l->untaken_threads,
 			 "thread went on, and what it had written last could not be read",
@@ -450,8 +450,8 @@ static void check_loss(struct dep_store *s)
 	say_loss(s, l->corrupt, "ring, slot or descriptor made no sense",
 		 "rings, slots or descriptors made no sense");
 	/*
-	 * What was asked for is no defect: --max-size and --on-full=drop.  What is cut off chunks
-	 * because it makes no sense was not asked for.
+	 * Data left out by --max-size or --on-full=drop is no defect.  Parts of chunks that did not
+	 * parse are one.
 	 */
 	on_request = s->manifest.ending.cause == DEP_CLOSE_MAX_SIZE || meta->max_size;
 	say_loss(s, on_request ? s->segs.lost_bytes : l->discarded_bytes, "byte was not kept",
@@ -460,7 +460,7 @@ static void check_loss(struct dep_store *s)
 		say_loss(s, l->dropped_bytes, "byte was dropped", "bytes were dropped");
 }
 
-/* ---- all of it ---- */
+/* ---- the verdict ---- */
 
 static void judge(struct dep_store *s)
 {
