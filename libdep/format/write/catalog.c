@@ -2,11 +2,11 @@
 /*
  * catalog.db: the store's tables for SQL.
  *
- * When a store is closed it replaces whatever is there, so that there is a whole catalog or none.
- * When it is made again tables that others put there stay.
+ * When a store is closed, the catalog replaces the file, so it is whole or does not exist.  When it
+ * is rebuilt, tables of other programs in it are kept.
  *
- * It is put together in memory: SQLite opens files and their journals by name, waits for FIFOs and
- * writes through hard links, and a name in a user's directory may be anything.
+ * It is made in memory: SQLite opens files and journals by name, waits for FIFOs and writes through
+ * hard links, and a name in a user's directory may be anything.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@
 #include "libdep/format/read/store.h"
 
 #define DEP_CATALOG_NAME "catalog.db"
-#define CATALOG_MAX	(1u << 30)	/* of SQLite for databases in memory */
+#define CATALOG_MAX	(1u << 30)	/* limit of SQLite for databases in memory */
 
 static const char schema[] =
 	"BEGIN IMMEDIATE;"
@@ -48,7 +48,7 @@ static const char schema[] =
 	"CREATE TABLE defects(kind TEXT, thread INTEGER, first INTEGER, count INTEGER,"
 	" since_ns INTEGER, text TEXT);";
 
-/* A statement whose columns are being bound from the left; the first error stays. */
+/* A statement whose columns are bound from left to right; keeps the first error. */
 struct insert {
 	sqlite3_stmt *st;
 	int col, err;
@@ -244,7 +244,7 @@ static int db_error(sqlite3 *db, const char *path)
 	return dep_fail(-EBADMSG, "%s: %s", path, db ? sqlite3_errmsg(db) : "no memory");
 }
 
-/* Fill in @db, which is in memory, and let it replace catalog.db. */
+/* Fill @db, which is in memory, and replace catalog.db by it. */
 static int replace(struct dep_store *s, sqlite3 *db)
 {
 	const struct dep_access access = dep_access_read(s->log_fd);
@@ -271,7 +271,7 @@ static int write_new(struct dep_store *s)
 	return err;
 }
 
-/* What is in such a file belongs to the catalog, and is not in catalog.db yet. */
+/* Content of such a journal belongs to the catalog, but is not in catalog.db yet. */
 static int check_journal(struct dep_store *s, const char *name)
 {
 	struct stat st;
@@ -284,14 +284,14 @@ static int check_journal(struct dep_store *s, const char *name)
 			" is in use, or must be opened by sqlite3 once", name);
 }
 
-/* A database in WAL mode cannot be in memory; without a WAL it is like any other. */
+/* SQLite cannot open an image in WAL mode; without a WAL file the header can be changed. */
 static void leave_wal_mode(unsigned char *image, size_t size)
 {
 	if (size >= 20 && image[18] == 2 && image[19] == 2)
 		image[18] = image[19] = 1;
 }
 
-/* Replace our tables in the catalog @image, which is freed; 1: it is no database. */
+/* Replace our tables in the catalog @image, which is freed.  Return: 1: it is no database. */
 static int write_image(struct dep_store *s, unsigned char *image, size_t size)
 {
 	sqlite3 *db = NULL;
@@ -316,8 +316,8 @@ static int write_image(struct dep_store *s, unsigned char *image, size_t size)
 }
 
 /*
- * The same with a limit to the memory of SQLite: each table and view that is in a catalog is
- * parsed.  The limit is the whole program's, so a lower one that is there already stays.
+ * The same with a memory limit, because SQLite parses each table and view of the catalog.  The
+ * limit applies to the whole program, so a lower limit that is set already is kept.
  */
 static int write_limited(struct dep_store *s, unsigned char *image, size_t size)
 {
@@ -334,7 +334,7 @@ static int write_limited(struct dep_store *s, unsigned char *image, size_t size)
 	return err;
 }
 
-/* Replace our tables in the catalog that is there; 1: it is no database. */
+/* Replace our tables in the existing catalog.  Return: 1: it is no database. */
 static int write_into(struct dep_store *s)
 {
 	unsigned char *image;

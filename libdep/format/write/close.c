@@ -22,7 +22,7 @@ static u32 nfiles(const struct dep_writer *w)
 	return w->seg_number + 1 - w->first_file;
 }
 
-/* The rows of threads and the sizes of files, as they follow struct dep_wire_end. */
+/* The rows of threads and the sizes of files that follow struct dep_wire_end. */
 static void *end_tables(const struct dep_writer *w, size_t *size, u32 *threads)
 {
 	struct dep_wire_thread_sum *sums;
@@ -61,7 +61,7 @@ static u64 count_segments(const struct dep_writer *w)
 	return sum;
 }
 
-/* Log how the recording ended; @at and @check receive where that is. */
+/* Log how the recording ended; @at and @check receive offset and checksum of the END frame. */
 static int put_end(struct dep_writer *w, const struct dep_ending *e, u64 *at, u64 *check)
 {
 	const struct dep_loss *l = &e->loss;
@@ -92,7 +92,7 @@ static int put_end(struct dep_writer *w, const struct dep_ending *e, u64 *at, u6
 	return err;
 }
 
-/* What is of use, but not needed to read the store. */
+/* Write what is useful but not needed to read the store. */
 static int put_conveniences(struct dep_writer *w, const struct dep_ending *e, u64 end_at,
 			    u64 end_check)
 {
@@ -110,7 +110,7 @@ int dep_writer_close(struct dep_writer *w, const struct dep_ending *ending)
 	int err;
 
 	e.loss.discarded_bytes += w->discarded_bytes;
-	/* Segments first: if they cannot be written to the disk, END has to say so. */
+	/* Sync segments first: if that fails, END must report it. */
 	if (!w->meta.temporary)
 		dep_writer_sync(w);
 	if (w->error) {

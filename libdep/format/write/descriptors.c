@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* The writer's descriptors. */
+/* Admitting and logging descriptors. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "pack.h"
 #include "writer.h"
 
-/* Check a descriptor; a fragment's exits enter the index. */
+/* Check a descriptor; add the exits of a fragment to the index. */
 static int take_descriptor(struct dep_writer *w, const struct adept_desc *h)
 {
 	const struct adept_desc_frag *d = (const void *)h;
@@ -31,7 +31,7 @@ static int take_descriptor(struct dep_writer *w, const struct adept_desc *h)
 	return 0;
 }
 
-/* The index must not know what the log does not have. */
+/* The index must not contain fragments that are not in the log. */
 static void forget(struct dep_writer *w, const u8 *data, size_t size)
 {
 	const struct adept_desc_frag *d;
@@ -118,7 +118,7 @@ int dep_writer_log(struct dep_writer *w, uint32_t process, const void *data, siz
 	return err ? err : put_build_ids(w, process, data, size);
 }
 
-/* One batch that fits a frame. */
+/* Admit and log one batch, which fits into a frame. */
 static int put_batch(struct dep_writer *w, u32 process, const u8 *data, size_t size)
 {
 	u64 before = w->log.file.size;
@@ -133,7 +133,7 @@ static int put_batch(struct dep_writer *w, u32 process, const u8 *data, size_t s
 			return dep_fail(-ENOMEM, "descriptors");
 		w->desc_room = size;
 	}
-	/* Our own copy: @data may be memory that the process still writes to. */
+	/* Copy: @data can be memory that the recorded process still writes to. */
 	memcpy(w->desc, data, size);
 	err = dep_writer_admit(w, w->desc, size, &good);
 	e = dep_writer_log(w, process, w->desc, good);

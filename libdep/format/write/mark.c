@@ -3,16 +3,16 @@
  * Durable points.
  *
  * A MARK frame names, for each thread, how many segments were on the disk before the frame was
- * written.  After a crash of the machine everything that the last MARK names must be there; what
- * comes after it is there as far as it was written by chance.  The order on the disk is: the log
- * with all descriptors, the segments that need them, the MARK.
+ * written.  After a crash of the machine everything that the last MARK names must be there; later
+ * data may or may not be.  The order on the disk is: the log with all descriptors, the segments
+ * that need them, the MARK.
  *
  * Segments are handed to the disk early (sync_file_range), so that waiting for them takes little:
  * measured on ext4, fdatasync() after 16 MiB takes 5 ms, and .4 ms half a second after
  * sync_file_range().
  *
- * After a sync that failed the kernel takes the pages for clean, and the next sync succeeds
- * although they are not on the disk.  So there is no MARK after the first failure.
+ * After a failed sync the kernel marks the pages as clean, and the next sync succeeds although they
+ * are not on the disk.  So no MARK is written after the first failure.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +30,7 @@ void dep_writer_flush(struct dep_writer *w)
 {
 	if (w->meta.temporary || w->seg.size - w->flushed < w->flush)
 		return;
-	/* It is only a hint; what fails, fails again where it is waited for. */
+	/* Only a hint: an error occurs again in the sync. */
 	sync_file_range(w->seg.fd, (off_t)w->flushed, (off_t)(w->seg.size - w->flushed),
 			SYNC_FILE_RANGE_WRITE);
 	w->flushed = w->seg.size;
@@ -45,7 +45,7 @@ static int sync_parent(const char *dir)
 		return dep_fail(-ENOMEM, "name of the store");
 	fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	free(copy);
-	/* A directory that may be searched and not read cannot be synced by us. */
+	/* A directory with search permission only cannot be opened to be synced. */
 	if (fd < 0)
 		return 0;
 	err = dep_sync_dir(fd);
@@ -53,7 +53,7 @@ static int sync_parent(const char *dir)
 	return err;
 }
 
-/* The manifest, and the names of all files and of the store itself. */
+/* Sync the manifest, and the names of all files and of the store. */
 static int sync_names(struct dep_writer *w)
 {
 	int fd = dep_open_read(w->dirfd, DEP_MANIFEST_NAME), err;
@@ -84,7 +84,7 @@ int dep_writer_sync(struct dep_writer *w)
 	e = dep_sync(w->seg.fd, "segments");
 	if (e && !err)
 		err = e;
-	/* After what they name: a file that is there on the disk is one of this store. */
+	/* Names after contents: a file whose name is on the disk has a valid header. */
 	e = w->unnamed ? sync_names(w) : 0;
 	if (e && !err)
 		err = e;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Chunk -> segment. */
+/* Pack a chunk into a segment. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,14 +15,14 @@
 struct dep_compressor {
 	struct dep_packer *packer;
 	u8 *control, *lens, *bytes, *out;
-	size_t room;		/* bytes of the largest body they are made for */
+	size_t room;		/* size of the largest body that the buffers have room for */
 	u64 slot[DEP_DELTA_SLOTS];
 };
 
 struct dep_packed {
 	struct dep_seg_header h;
 	size_t size;
-	u8 data[];		/* the columns as they are stored */
+	u8 data[];		/* stored bytes of the columns */
 };
 
 struct dep_compressor *dep_compressor_new(void)
@@ -65,7 +65,7 @@ static int make_room(struct dep_compressor *p, size_t size)
 	p->control = malloc(DEP_SPLIT_ROOM(size));
 	p->lens = malloc(DEP_SPLIT_ROOM(size / 8));
 	p->bytes = malloc(DEP_SPLIT_ROOM(size));
-	/* Records share the body between both columns, events go to one. */
+	/* Both columns together are as large as the records; each event goes to one column. */
 	p->out = malloc(2 * dep_column_bound(DEP_SPLIT_ROOM(size)) +
 			dep_column_bound(DEP_SPLIT_ROOM(size / 8)) + sizeof(struct dep_delta));
 	if (!p->control || !p->lens || !p->bytes || !p->out) {
@@ -76,7 +76,7 @@ static int make_room(struct dep_compressor *p, size_t size)
 	return 0;
 }
 
-/* Whether what is after the last whole record can be the record that tail names. */
+/* Can the bytes after the last whole record be the unfinished record that the tail names? */
 static int tail_good(const struct dep_split *s, const struct adept_chunk *c)
 {
 	struct dep_exit_entry e = dep_index_get(s->x, c->tail.frag);
@@ -86,7 +86,7 @@ static int tail_good(const struct dep_split *s, const struct adept_chunk *c)
 	       (left - 4) % 8 == 0;
 }
 
-/* Split the body; what is known of its end goes to @h. */
+/* Split the body; tail and loss go to @h. */
 static void split_body(struct dep_split *s, const struct adept_chunk *c, const u8 *body,
 		       struct dep_seg_header *h)
 {
@@ -101,7 +101,7 @@ static void split_body(struct dep_split *s, const struct adept_chunk *c, const u
 		h->tail = c->tail;
 		return;
 	}
-	/* A body may end in a position with nothing stored yet, not even an id's slot. */
+	/* A body can end at a position with no value stored, not even the space of an id. */
 	e = dep_index_get(s->x, c->tail.frag);
 	if (s->parsed == c->fill && c->tail.frag && e.bytes && e.frag < s->limit) {
 		h->tail = c->tail;
@@ -113,8 +113,8 @@ static void split_body(struct dep_split *s, const struct adept_chunk *c, const u
 }
 
 /*
- * Store the values after @out.  What is to be quick leaves them as they are: compression takes
- * little off differences, and most of its time.
+ * Store the values after @out.  For temporary stores they are left uncompressed: compression saves
+ * little of the differences and takes most of the time.
  */
 static u32 pack_values(struct dep_compressor *p, const struct dep_split *s, u32 lens_raw,
 		       bool quick, u8 *out, u8 *codec)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Going on with a store: all of it is read and checked before anything is changed.
- * Writes were made in the order of the store, so all that a killed writer can have left
- * unfinished is the last frame and the last segment.
+ * Resuming a store: all of it is read and checked before anything is changed.  A writer appends one
+ * frame or segment after the other, so a killed writer leaves at most the last frame and the last
+ * segment unfinished.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,8 +17,8 @@
 #include "resume_scan.h"
 
 /*
- * A file that was being made: is what there is of its header right?  Its name may be on the disk
- * without any of its bytes.
+ * Is the header of a file that was being created valid as far as it is there?  The name can be on
+ * the disk without any contents.
  */
 static int check_new_file(const struct dep_format *fmt, const struct dep_file *f, u32 number)
 {
@@ -42,7 +42,7 @@ static bool is_new(const struct dep_format *fmt, const struct dep_file *f, u32 n
 		dep_seg_file_check(f->fd, fmt, number) == -EBADMSG);
 }
 
-/* Look at one file; the last becomes the writer's. */
+/* Read one file; the last one becomes the writer's current file. */
 static int read_file(struct dep_resume_scan *s, u32 number, bool last)
 {
 	struct dep_writer *w = s->w;
@@ -83,7 +83,7 @@ static int read_files(struct dep_resume_scan *s)
 	if (!err && first >= DEP_SEG_FILES)
 		err = dep_fail(-EBADMSG, "%s says that all files of segments were removed",
 			       DEP_LOG_NAME);
-	/* If there is none the next one to be made has the first number. */
+	/* Without any file, the next one has the first number. */
 	s->w->seg_number = first;
 	if (!err && count != end - first)
 		err = dep_fail(-EBADMSG, "%u of %u files of segments are missing",
@@ -93,7 +93,7 @@ static int read_files(struct dep_resume_scan *s)
 	return err;
 }
 
-/* The writer's part of what @m says; the tree is the writer's from now on. */
+/* Set the writer's fields from @m; the writer takes over the tree. */
 static struct dep_writer *writer_of(struct dep_manifest *m, const char *dir, int level)
 {
 	struct dep_writer *w = dep_writer_new(dir, &m->meta, level);
@@ -107,7 +107,7 @@ static struct dep_writer *writer_of(struct dep_manifest *m, const char *dir, int
 	return w;
 }
 
-/* Open what a writer has open but the segments, and see that nobody else writes it. */
+/* Open the directory and the log, and lock out other writers. */
 static int open_store(struct dep_writer **out, const char *dir, int level)
 {
 	struct dep_file log = { .fd = -1 };
@@ -120,7 +120,7 @@ static int open_store(struct dep_writer **out, const char *dir, int level)
 	err = dep_file_open(&log, dirfd, DEP_LOG_NAME);
 	if (!err)
 		err = dep_lock_writer(log.fd, dir);
-	/* After the lock: until then another writer may close it. */
+	/* Read after locking: before that, another writer could close the store. */
 	if (!err)
 		err = dep_manifest_read(dirfd, &m);
 	if (!err && m.closed)
@@ -157,7 +157,7 @@ static int note_cut(struct dep_writer *w, u64 bytes, const char *what)
 	return dep_writer_message(w, text);
 }
 
-/* Let no reader take segments for good of which only the header is. */
+/* Overwrite headers of segments whose columns are bad, so that readers do not count them. */
 static int take_headers_away(struct dep_resume_scan *s)
 {
 	static const u64 zero;
@@ -189,7 +189,7 @@ static int note_damage(struct dep_writer *w, size_t segments)
 	return dep_writer_message(w, text);
 }
 
-/* Where segments go from now on. */
+/* Open the file to which segments are appended. */
 static int end_segments(struct dep_resume_scan *s)
 {
 	struct dep_writer *w = s->w;
@@ -231,7 +231,7 @@ static int go_on(struct dep_resume_scan *s)
 		err = note_cut(w, s->r->cut_segments, "segment");
 	if (!err)
 		err = note_damage(w, s->damaged.n);
-	/* An END is one only if it is the last frame. */
+	/* END is valid only as the last frame. */
 	if (!err && s->r->ending)
 		err = dep_writer_message(w, "recording went on after its end");
 	return err;
@@ -255,7 +255,7 @@ int dep_writer_resume(struct dep_writer **out, const char *dir, int compress_lev
 	if (!err)
 		err = go_on(&s);
 	dep_resume_scan_free(&s, !err);
-	/* What is added from now on was checked when it was recorded. */
+	/* Descriptors that follow were checked when they were recorded. */
 	s.w->chains.may_move = 0;
 	if (err)
 		dep_writer_free(s.w);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Going on with a store whose writer was killed.
+ * Resuming a store whose writer was killed.
  *
- * What is in the store decides: who goes on with it gives the writer what is not there
- * yet, beginning with the descriptors after desc_bytes and the segment next_seq.
+ * The store determines what is missing.  The caller gives the resumed writer the rest: descriptors
+ * from desc_bytes on, and segments from next_seq on.
  */
 #ifndef ADEPT_FORMAT_WRITE_RESUME_H
 #define ADEPT_FORMAT_WRITE_RESUME_H
@@ -11,51 +11,51 @@
 #include "dep/store.h"
 #include "libdep/format/file/wire.h"
 
-/** struct dep_resume_process - a process that the store knows */
+/** struct dep_resume_process - a process that is in the store */
 struct dep_resume_process {
 	u32 serial;
-	u32 pid;		/* 0: its PROCESS frame is not there */
-	bool ended;		/* its PROCESS_END is */
+	u32 pid;		/* 0: it has no PROCESS frame */
+	bool ended;		/* it has a PROCESS_END frame */
 	u64 desc_bytes;		/* payload of its DESCRIPTORS frames */
 };
 
-/** struct dep_resume_thread - a thread that the store knows */
+/** struct dep_resume_thread - a thread that is in the store */
 struct dep_resume_thread {
 	u32 serial;
 	u32 tid;
-	u32 process;		/* 0: its THREAD frame is not there, only segments */
-	bool ended;		/* its THREAD_END is */
-	u64 next_seq;		/* 0: no segment of it yet */
+	u32 process;		/* 0: it has no THREAD frame, only segments */
+	bool ended;		/* it has a THREAD_END frame */
+	u64 next_seq;		/* 0: it has no segment */
 };
 
-/** struct dep_resume - what a store knows that was not closed */
+/** struct dep_resume - content of a store that was not closed */
 struct dep_resume {
-	struct dep_resume_process *process;	/* by serial */
+	struct dep_resume_process *process;	/* sorted by serial */
 	size_t nprocesses;
-	struct dep_resume_thread *thread;	/* by serial */
+	struct dep_resume_thread *thread;	/* sorted by serial */
 	size_t nthreads;
-	u64 cut_log, cut_segments;	/* bytes of what was unfinished */
-	u64 bad_bytes;		/* of the log, damage in front of good frames: still there */
-	u64 torn;		/* places of such damage in the segments */
-	bool ending;		/* the writer had logged its end, but not closed the store */
+	u64 cut_log, cut_segments;	/* unfinished bytes that were cut off */
+	u64 bad_bytes;		/* damage of the log before valid frames; it stays */
+	u64 torn;		/* number of damaged places in the segments; they stay */
+	bool ending;		/* the log has an END frame, but the store was not closed */
 };
 
 /**
- * dep_writer_resume() - go on with the store @dir, which was not closed
- * @descriptors: called for the good descriptors of each frame, in order; they are valid
- *	during the call, and what it returns if not 0 is returned.  May be NULL
- * @r: receives what is there; dep_resume_free()
+ * dep_writer_resume() - continue the store @dir, which was not closed
+ * @descriptors: called for the valid descriptors of each frame, in order; NULL: none.  They are
+ *	valid during the call.  A result other than 0 is returned
+ * @r: receives the content of the store; free with dep_resume_free()
  *
- * An unfinished frame or segment at the end is cut off, and a note says so.  Damage in
- * front of good ones stays as it is.  A store that is refused is not changed.
+ * An unfinished frame or segment at the end is cut off, and a message in the store says so.  Damage
+ * before valid ones stays.  A store that cannot be resumed is not changed.
  *
- * Return: 0, -EALREADY if the store was closed, -EBUSY if it is in use, -EBADMSG if it is
- * none or too damaged, or another negative errno.
+ * Return: 0; -EALREADY: the store was closed; -EBUSY: it is in use; -EBADMSG: it is no store or too
+ * damaged; or another negative errno.
  */
 int dep_writer_resume(struct dep_writer **w, const char *dir, int compress_level,
 		      int (*descriptors)(void *arg, const void *data, size_t size), void *arg,
 		      struct dep_resume *r);
-/** dep_resume_free() - of what dep_writer_resume() put there */
+/** dep_resume_free() - free the content of @r */
 void dep_resume_free(struct dep_resume *r);
 
 #endif

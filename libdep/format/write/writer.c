@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * The writer.  What it has written is a readable store at any moment: the log and the files of
- * segments only grow by whole frames and segments, a failed write is taken back, and a fragment's
- * descriptor is in the log before the first segment that needs it.
+ * The writer.  What it has written is a readable store at any time: the log and the segment files
+ * grow only by whole frames and segments, a failed write is undone, and a fragment's descriptor is
+ * in the log before the first segment that needs it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,8 +21,8 @@
 #include "writer.h"
 
 /*
- * Of what zstd is given (delta.h) it is the smaller part of the time.  Measured on
- * gzip, perl, python3 and cc1: -1 is 5 % faster and its stores are 15 % larger.
+ * Default level of zstd.  Compression takes less time than the rest of packing (delta.h).  Measured
+ * on gzip, perl, python3 and cc1: level -1 is 5 % faster and its stores are 15 % larger.
  */
 #define DEFAULT_LEVEL	1
 
@@ -94,7 +94,7 @@ int dep_writer_leave_file(struct dep_writer *w)
 	return 0;
 }
 
-/* First the header, then the name: a file that is there on the disk is one of this store. */
+/* Sync the header before the name: a file whose name is on the disk has a valid header. */
 static int sync_new(struct dep_writer *w, int fd, const char *name)
 {
 	int err;
@@ -155,7 +155,7 @@ struct dep_writer *dep_writer_new(const char *dir, const struct dep_meta *meta, 
 	return w;
 }
 
-/* Make the directory, which nobody else may have made, and open it. */
+/* Make the directory, which must not exist, and open it. */
 static int make_directory(struct dep_writer *w)
 {
 	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
@@ -164,7 +164,7 @@ static int make_directory(struct dep_writer *w)
 	if (mkdir(w->dir, 0700))
 		return dep_fail(-errno, "cannot make %s", w->dir);
 	w->dirfd = open(w->dir, flags);
-	/* The umask may have taken the owner's rights away. */
+	/* The umask can have removed the owner's permissions. */
 	if (w->dirfd < 0 && errno == EACCES &&
 	    !fchmodat(AT_FDCWD, w->dir, 0700, AT_SYMLINK_NOFOLLOW))
 		w->dirfd = open(w->dir, flags);
@@ -204,7 +204,7 @@ int dep_writer_create(struct dep_writer **out, const char *dir, const struct dep
 	*out = NULL;
 	if (meta->shared && meta->temporary)
 		return dep_fail(-EINVAL, "a temporary store is not shared");
-	/* Which fchown() would take for "leave the group as it is". */
+	/* fchown() takes this value for "leave the group as it is". */
 	if (meta->shared && meta->group == UINT32_MAX)
 		return dep_fail(-EINVAL, "there is no group %u", meta->group);
 	w = dep_writer_new(dir, meta, compress_level);
@@ -215,7 +215,7 @@ int dep_writer_create(struct dep_writer **out, const char *dir, const struct dep
 		err = make_directory(w);
 	if (err)
 		goto out_free;
-	/* The program waits for this, so nothing here waits for the disk: the first MARK does. */
+	/* The program waits for this call, so nothing is synced here: the first MARK does that. */
 	w->unnamed = !meta->temporary;
 	err = make_log(w);
 	if (!err)
@@ -324,7 +324,7 @@ int dep_writer_message(struct dep_writer *w, const char *text)
 	return dep_writer_frame(w, DEP_F_MESSAGE, 0, text, strlen(text) + 1, NULL, 0);
 }
 
-/* Put a new file where the last one has reached its size. */
+/* Begin a new file if the current one has reached its size. */
 int dep_writer_roll(struct dep_writer *w, u64 more)
 {
 	if (w->seg.size + more <= w->roll || w->seg.size <= sizeof(struct dep_file_header))

@@ -13,10 +13,10 @@
 
 struct dep_compressor;
 
-/* Disk space of the log for its last frames, beside the tables of END. */
+/* Disk space reserved in the log for its last frames, besides the tables of END. */
 #define DEP_LOG_RESERVE	(64u << 10)
 
-#define DEP_SEG_FLUSH	(8ull << 20)	/* hand segments to the disk in such pieces */
+#define DEP_SEG_FLUSH	(8ull << 20)	/* bytes after which segments are written to the disk */
 
 struct dep_writer {
 	char *dir;
@@ -29,49 +29,49 @@ struct dep_writer {
 	struct dep_file seg;
 	u32 seg_number, first_file;
 	u64 roll, flush;		/* DEP_SEG_ROLL, DEP_SEG_FLUSH; less for tests */
-	u64 closed_bytes;		/* of segments.NNN before the present one */
-	u64 *file_size;			/* by number, of those before the present one */
+	u64 closed_bytes;		/* of segment files before the current one */
+	u64 *file_size;			/* by number, of files before the current one */
 	struct dep_table chains;	/* struct dep_chain of each thread with segments */
-	u32 nprocesses, nthreads;	/* logged */
+	u32 nprocesses, nthreads;	/* number of logged ones */
 	struct dep_index index;
 	u32 nfrags;
-	int level;			/* zstd's */
+	int level;			/* of zstd */
 	u64 discarded_bytes;
-	int error;			/* the first errno of what could not be stored.. */
-	int unsure;			/* ..and of a sync: nothing more can be promised */
+	int error;			/* first errno of a failed write.. */
+	int unsure;			/* ..and of a failed sync: no further MARK */
 	/* durable points: mark.c */
-	bool unnamed;			/* the disk may not have the names of the first files */
-	int *rolled;			/* files before the present one, not on the disk yet */
+	bool unnamed;			/* the names of the first files may not be on the disk */
+	int *rolled;			/* files before the current one that are not synced yet */
 	u32 nrolled;
 	u64 unmarked;			/* bytes of segments since the last MARK */
-	u64 flushed;			/* up to there the present file is on its way to the disk */
+	u64 flushed;			/* up to here the disk is being written */
 	struct dep_compressor *press;	/* of dep_writer_segment() */
-	u8 *desc;			/* buffer of descriptors.c */
+	u8 *desc;			/* buffer in descriptors.c */
 	size_t desc_room;
 };
 
-/** dep_writer_new() - one without any files yet; NULL without memory */
+/** dep_writer_new() - a writer without files; NULL without memory */
 struct dep_writer *dep_writer_new(const char *dir, const struct dep_meta *meta, int level);
-/** dep_writer_free() - leave the store as it is; NULL is harmless */
+/** dep_writer_free() - free @w, not changing the store; @w may be NULL */
 void dep_writer_free(struct dep_writer *w);
-/** dep_writer_segment_file() - make segments.NNN and go on there */
+/** dep_writer_segment_file() - make segments.NNN the current file */
 int dep_writer_segment_file(struct dep_writer *w, u32 number);
-/** dep_writer_leave_file() - nothing more goes to the present file; the next MARK waits for it */
+/** dep_writer_leave_file() - end the current file; the next MARK syncs it */
 int dep_writer_leave_file(struct dep_writer *w);
-/** dep_writer_roll() - begin a new file if the present one would grow too large by @more bytes */
+/** dep_writer_roll() - begin a new file if @more bytes would make the current one too large */
 int dep_writer_roll(struct dep_writer *w, u64 more);
-/** dep_writer_frame() - dep_log_append(), and an error is kept in @w->error */
+/** dep_writer_frame() - dep_log_append(); an error is kept in @w->error */
 int dep_writer_frame(struct dep_writer *w, u32 type, u32 process, const void *a, size_t a_size,
 		     const void *b, size_t b_size);
-/** dep_writer_reserve() - keep disk space for the last frames, whose tables have grown */
+/** dep_writer_reserve() - update the disk space that is reserved for the last frames */
 void dep_writer_reserve(struct dep_writer *w);
-/** dep_writer_flush() - let the kernel begin to write segments to the disk; never waits for it */
+/** dep_writer_flush() - let the kernel start writing segments to the disk; does not wait */
 void dep_writer_flush(struct dep_writer *w);
-/** dep_writer_sync() - wait until the disk has the log and all segments; fails for ever after */
+/** dep_writer_sync() - sync the log and all segments; after a failure it always fails */
 int dep_writer_sync(struct dep_writer *w);
-/** dep_writer_unsure() - keep the result @err of a sync; @err, or the first failure if that is 0 */
+/** dep_writer_unsure() - note the result @err of a sync; returns it, or the first failure if 0 */
 int dep_writer_unsure(struct dep_writer *w, int err);
-/** dep_writer_build_id() - log what a mapping's file is, if that can be seen */
+/** dep_writer_build_id() - log the build-id of a mapping's file, if the file can be read */
 int dep_writer_build_id(struct dep_writer *w, u32 process, const struct adept_desc_map *map);
 
 #endif
