@@ -36,7 +36,7 @@ static inline s64 fetch(const u8 *p, unsigned int len)
 /**
  * prefixes() - read legacy prefixes and REX
  *
- * A REX that another prefix follows counts for nothing.
+ * A REX prefix that is followed by another prefix is ignored.
  *
  * Return: 1 with c->pos at the first byte of the opcode, else as x86_decode().
  */
@@ -73,7 +73,7 @@ static int prefixes(struct x86_insn *in, struct x86_cursor *c)
 		case 0x26:
 		case 0x2e:
 		case 0x36:
-		case 0x3e:	/* no meaning in 64-bit mode, and do not undo fs and gs */
+		case 0x3e:	/* ignored in 64-bit mode; they do not undo fs and gs */
 			break;
 		default:
 			return 1;
@@ -155,7 +155,7 @@ static int evex(struct x86_insn *in, struct x86_cursor *c)
 	return 1;
 }
 
-/* Read all up to and with the opcode. */
+/* Read all bytes up to the end of the opcode. */
 static int opcode(struct x86_insn *in, struct x86_cursor *c)
 {
 	u8 byte = c->code[c->pos];
@@ -341,7 +341,7 @@ static void clear(struct x86_insn *in)
 	in->index = X86_NONE;
 }
 
-/* All that follows the opcode. */
+/* Read all that follows the opcode. */
 static int rest(struct x86_insn *in, struct x86_cursor *c, const struct x86_row *row)
 {
 	u32 f = row->fields;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Private to the decoder: its two halves, and its state between them.
+ * Internals of the decoder: what decode.c passes to operands.c.
  */
 #ifndef ADEPT_X86_DECODE_INTERNAL_H
 #define ADEPT_X86_DECODE_INTERNAL_H
@@ -8,7 +8,7 @@
 #include "decode.h"
 #include "table_row.h"
 
-/* What has been read so far. */
+/* Position in the instruction, and the prefixes read so far. */
 struct x86_cursor {
 	const u8 *code;
 	unsigned int pos, limit;
@@ -20,7 +20,7 @@ struct x86_cursor {
 	u8 seg;		/* enum x86_seg */
 };
 
-/* Fill registers, flags and mem[] of an instruction whose bytes are all read. */
+/* Fill in registers, flags and mem[] after all bytes of the instruction have been read. */
 void x86_operands(struct x86_insn *in, const struct x86_cursor *c, const struct x86_row *row);
 
 #endif

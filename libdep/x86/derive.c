@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Which registers an instruction leaves known, and how to compute them.
+ * Which registers are known after an instruction, and how to compute them.
  *
- * Whatever is not recognised here becomes unknown when it is written: that is
- * always right, it only costs a stored word.
+ * Registers that are written in a way not recognised here become unknown.  That is always correct
+ * and costs only a stored value.
  */
 #include "derive.h"
 
@@ -34,7 +34,7 @@ static inline u16 bit(u8 reg)
 	return reg < 16 ? X86_BIT(reg) : 0;
 }
 
-/* A register field; @raw: its three bits in the instruction. */
+/* The operand that a register field names; @raw: its three bits in the instruction. */
 static inline struct operand named(const struct x86_insn *in, u8 reg, unsigned int raw,
 				   unsigned int size)
 {
@@ -56,7 +56,7 @@ static struct operand op_opc(const struct x86_insn *in, unsigned int size)
 	return named(in, in->f_opc, in->opcode & 7, size);
 }
 
-/* Add an operation if all that it reads is known. */
+/* Add an operation if all registers that it reads are known. */
 static struct x86_dop *emit(struct state *s, u8 code, u8 size, struct operand dst,
 			    struct operand src, struct operand src2, s64 imm)
 {
@@ -139,7 +139,7 @@ static void xchg(struct state *s, u8 size, struct operand a, struct operand b)
 	if (a.reg >= 16 || b.reg >= 16)
 		return;
 	if (size >= 4 && (bit(a.reg) | bit(b.reg)) & ~s->before) {
-		/* at most one is known: it moves */
+		/* At most one of them is known: its value moves to the other. */
 		emit(s, X86_D_MOV, size, a, b, none, 0);
 		emit(s, X86_D_MOV, size, b, a, none, 0);
 	} else if (!((bit(a.reg) | bit(b.reg)) & ~s->before)) {
@@ -378,7 +378,7 @@ u16 x86_derive(const struct x86_insn *in, u64 pc, u16 known, struct x86_dop *ops
 			add_rsp(&s, 8 + in->imm);
 		break;
 	case X86_SYSCALL:
-		/* rcx is set, unless a signal comes first or the call is sigreturn. */
+		/* The call sets rcx, unless a signal comes first or it is sigreturn. */
 		s.after &= ~(RAX | RCX | R11);
 		break;
 	case X86_INT:	/* int 0x80 is a system call */

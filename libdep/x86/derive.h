@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Derivation: which register values follow from values already known.
+ * Derivation: which register values follow from known ones, and how to compute them.
  *
- * The recorder (blob) uses the mask only, to decide which registers it must
- * store; recovery (libdep) runs the operations.  Both get them from one function,
- * so that what the recorder counts as known is what recovery can compute.
+ * The recorder (in the engine) uses only the mask of known registers, to decide which ones it must
+ * store.  Recovery (in libdep) runs the operations.  Both get them from one function, so what the
+ * recorder counts as known is what recovery can compute.
  */
 #ifndef ADEPT_X86_DERIVE_H
 #define ADEPT_X86_DERIVE_H
@@ -14,7 +14,7 @@
 enum x86_dop_code {
 	X86_D_CONST,	/* dst = imm */
 	X86_D_MOV,	/* dst = src */
-	X86_D_ADD,	/* dst = a + b ... with b = register src2 or imm */
+	X86_D_ADD,	/* dst = src + src2, or src + imm; likewise up to X86_D_IMUL */
 	X86_D_SUB,
 	X86_D_AND,
 	X86_D_OR,
@@ -35,10 +35,10 @@ enum x86_dop_code {
 };
 
 /**
- * struct x86_dop - one derivation: dst is written with size bytes of the result
+ * struct x86_dop - one operation: write @size bytes of the result to @dst
  *
- * size 4 zero-extends, sizes 1 and 2 merge into the old value of dst (which is
- * known then), as the processor does.  high selects bits 8..15 of a size-1 operand.
+ * As in the processor, size 4 zero-extends; sizes 1 and 2 merge into the old value of @dst, which
+ * is known.  The fields *_high select bits 8..15 of an operand of size 1.
  */
 struct x86_dop {
 	u8 code;	/* enum x86_dop_code */
@@ -53,17 +53,17 @@ struct x86_dop {
 #define X86_MAX_DOPS	4
 
 /**
- * x86_derive() - effect of one instruction on what is known
+ * x86_derive() - effect of one instruction on the set of known registers
  * @in: the instruction
  * @pc: its address
  * @known: mask of registers (X86_BIT) whose values are known before it
- * @ops: X86_MAX_DOPS entries for the operations that compute the changed known
- *	registers, in order, reading the values before and writing after; may be NULL
- * @nops: set to their number; may be NULL with @ops
+ * @ops: receives up to X86_MAX_DOPS operations that compute the changed known registers.  Run them
+ *	in order.  May be NULL
+ * @nops: receives their number; may be NULL with @ops
  *
- * String instructions: rsi and rdi count as known afterwards (the recorder stores
- * one of them after the instruction and recovery derives the other), rcx after
- * rep movs/stos/lods is 0, after repe/repne unknown; no ops for rsi and rdi.
+ * String instructions: rsi and rdi are known afterwards, without operations, because the recorder
+ * stores one of them after the instruction and recovery derives the other.  rcx is 0 after rep
+ * movs/stos/lods, and unknown after repe/repne.
  *
  * Return: the mask of registers known after it.
  */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Runs the operations of derive.c on register values, as the processor does.
+ * Run the operations of derive.c on register values, with the processor's semantics.
  */
 #include "derive.h"
 

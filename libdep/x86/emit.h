@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Emitting machine code: the few instructions that the engine adds, none of which
- * changes a flag (law 5).
+ * Machine code emitter for the instructions that the engine adds.  None of them changes a flag: the
+ * flags are the program's.
  */
 #ifndef ADEPT_X86_EMIT_H
 #define ADEPT_X86_EMIT_H
@@ -11,7 +11,7 @@
 struct emit {
 	u8 *p;
 	u8 *end;
-	int overflow;	/* something did not fit: the result must be thrown away */
+	int overflow;	/* the buffer was too small: discard the result */
 };
 
 static inline void emit8(struct emit *e, u8 v)
@@ -140,7 +140,7 @@ static inline void put_rel32(u8 *field, const u8 *target)
 	__builtin_memcpy(field, &rel, 4);
 }
 
-/* jmp/call rel32 to a fixed place in reach */
+/* jmp/call rel32 to an address within 2 GiB */
 static inline void emit_branch(struct emit *e, u8 opcode, const u8 *target)
 {
 	emit8(e, opcode);
@@ -152,11 +152,10 @@ static inline void emit_branch(struct emit *e, u8 opcode, const u8 *target)
 }
 
 /*
- * Pad so that the four bytes at p + ahead are aligned: such a field can be rewritten by one
- * store under running threads.  (Processors do with less, as long as it is in one cache line,
- * but emulators store byte by byte to code what is not aligned.)  With prefixes that mean
- * nothing to the branch that comes: a nop would come between it and the comparison that the
- * processor would fuse it with.
+ * Pad so that the four bytes at p + ahead are aligned.  Such a field can be rewritten by one store
+ * while other threads run the code.  (Processors only need it within one cache line, but emulators
+ * write unaligned code byte by byte.)  The padding consists of prefixes that have no effect on the
+ * next branch: a nop would prevent the processor from fusing it with the comparison before it.
  */
 static inline void emit_align_field(struct emit *e, unsigned int ahead)
 {
@@ -164,7 +163,7 @@ static inline void emit_align_field(struct emit *e, unsigned int ahead)
 		emit8(e, 0x2e);
 }
 
-/* A memory operand: any base and index. */
+/* A memory operand with any base and index. */
 struct emit_operand {
 	u8 base, index;		/* enum x86_reg or X86_NONE; not rip */
 	u8 scale_bits;		/* log2 of the scale */

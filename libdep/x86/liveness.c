@@ -15,7 +15,7 @@ static int is_zero_idiom(const struct x86_insn *in)
 	       in->f_rm == in->f_reg && in->opsize >= 4;
 }
 
-/* A shift by an immediate that the processor masks to 0 leaves the flags alone. */
+/* A shift whose immediate count the processor masks to 0 does not change flags. */
 static int is_null_shift(const struct x86_insn *in)
 {
 	if (in->enc != X86_LEGACY || in->imm & (in->opsize == 8 ? 63 : 31))

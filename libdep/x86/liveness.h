@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Dead registers and flags: what straight-line code overwrites before reading it.
+ * Dead registers and flags: those that straight-line code overwrites before reading them.
  */
 #ifndef ADEPT_X86_LIVENESS_H
 #define ADEPT_X86_LIVENESS_H
@@ -8,14 +8,13 @@
 #include "decode.h"
 
 /**
- * x86_dead_gprs() - registers whose values are provably not read before they are replaced
- * @in: instructions that follow each other
- * @n: how many
+ * x86_dead_gprs() - find registers that are not read before they are overwritten
+ * @in: consecutive instructions
+ * @n: their number
  *
- * Looks no further than the first branch, system call or other change of control;
- * that instruction itself counts for nothing.  A register in the result may be
- * used as scratch in front of in[0].  Faults are left out of account: a handler
- * sees what is in the registers when one of the instructions faults.
+ * Stops at the first branch, system call or other change of control, which is not examined.  A
+ * register in the result can be used as scratch before in[0].  Faults are ignored: if one of the
+ * instructions faults, a handler sees the scratch value.
  *
  * Return: mask of X86_BIT.
  */

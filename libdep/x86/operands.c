@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * The decoder's second half: what an instruction reads and writes.
+ * The second part of the decoder: what an instruction reads and writes.
  */
 #include "decode_internal.h"
 #include "x86tab.h"
 
-/* Note one field that names a general register. */
+/* Record one field that names a general register. */
 static inline u8 field(struct x86_insn *in, unsigned int bits, unsigned int number)
 {
 	u16 mask;
@@ -157,7 +157,7 @@ void x86_operands(struct x86_insn *in, const struct x86_cursor *c, const struct 
 		in->gpr_read |= X86_BIT(in->index);
 }
 
-/* Moves between memory and a vector register, by the tables of Intel's manual, volume 2. */
+/* Element size of moves between memory and a vector register (tables of Intel's SDM, volume 2). */
 static unsigned int evex_move_elem(const struct x86_insn *in)
 {
 	static const u8 floats[4] = { 4, 8, 4, 8 };	/* ps, pd, ss, sd */
@@ -178,7 +178,7 @@ static unsigned int evex_move_elem(const struct x86_insn *in)
 	return 0;
 }
 
-/* Of bytes and words, as memcmp() has them; those of more can repeat one element instead. */
+/* Comparisons of bytes and words, as in memcmp().  Wider ones can broadcast one element instead. */
 static unsigned int evex_compare_elem(const struct x86_insn *in)
 {
 	if (in->pp != 1)

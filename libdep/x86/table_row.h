@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What gen/main.c writes and decode.c reads.
+ * Format of the tables that gen/main.c writes and decode.c reads.
  *
- * An opcode selects an entry of a top table.  An entry below X86_T_NODE is the
- * number of a row; else it is the position of a node in x86_nodes[]: a dimension
- * (which bits of the instruction decide) followed by one entry for each of its
- * values.  So only dimensions that make a difference cost space and time.
+ * An opcode selects an entry of a top table.  An entry below X86_T_NODE is the number of a row.
+ * Any other entry is the position of a node in x86_nodes[]: a dimension (the bits of the
+ * instruction that decide), followed by one entry for each of its values.  So only dimensions that
+ * make a difference cost space and time.
  */
 #ifndef ADEPT_X86_TABLE_ROW_H
 #define ADEPT_X86_TABLE_ROW_H
@@ -36,7 +36,7 @@ enum x86_field { X86_FLD_REG, X86_FLD_RM, X86_FLD_OPC, X86_FLD_VVVV, X86_NFLD };
 #define X86_FB_R	2u
 #define X86_FB_W	4u
 #define X86_FB_FULL	8u	/* always written, with at least 32 bits */
-#define X86_FB_8	16u	/* as a byte: 4..7 without REX are ah, ch, dh, bh */
+#define X86_FB_8	16u	/* accessed as a byte: 4..7 without REX are ah, ch, dh, bh */
 #define X86_FB_SHIFT(f)	((f) * 5)
 
 #define X86_RF_FORCEREG	(1u << 20)	/* mod is ignored, the operand is a register */
@@ -45,7 +45,7 @@ enum x86_field { X86_FLD_REG, X86_FLD_RM, X86_FLD_OPC, X86_FLD_VVVV, X86_NFLD };
 #define X86_RF_POPMEM	(1u << 23)	/* ModRM address is computed with the popped rsp */
 #define X86_RF_BITOFF	(1u << 24)
 #define X86_RF_MODRM	(1u << 25)
-#define X86_RF_VSIB	(1u << 26)	/* vector index, if only to prefetch */
+#define X86_RF_VSIB	(1u << 26)	/* vector index, also of prefetches */
 
 /* Constraints whose violation makes the encoding invalid. */
 #define X86_C_VV0	0x0001	/* vvvv must be 0 (1111 as encoded) */
@@ -81,7 +81,7 @@ struct x86_memlist {
 	struct x86_mt_entry t[3];
 };
 
-/* General registers that no field names. */
+/* General registers that are accessed without being named by a field. */
 struct x86_implicit {
 	u16 read, write, full;
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Finds out which register numbers, prefix bits and address forms would make a
- * valid encoding invalid, by trying them on Zydis.
+ * Find out which register numbers, prefix bits and address forms make a valid encoding invalid, by
+ * trying them with Zydis.
  */
 #include "gen.h"
 
@@ -21,7 +21,7 @@ static int other(const struct probe *p)
 	return v;
 }
 
-/* Which changes of an encoding that is valid as it stands are not. */
+/* Note constraint @bit if @field with @value makes the encoding invalid. */
 #define TRY(field, value, bit)						\
 	do {								\
 		struct probe t = *p;					\

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The table generator's parts: main.c enumerates encodings and writes the
- * tables, row.c makes a row of one encoding, constraints.c finds its constraints.
- * Host program.
+ * Parts of the table generator: main.c enumerates encodings and writes the tables, row.c makes the
+ * row of one encoding, constraints.c finds its constraints.  Host program.
  */
 #ifndef ADEPT_X86_GEN_GEN_H
 #define ADEPT_X86_GEN_GEN_H

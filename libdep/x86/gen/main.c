@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Writes the decoder's tables: gen_tab > x86tab.h.  Host program, links Zydis.
+ * Write the decoder's tables: gen_tab > x86tab.h.  Host program, links Zydis.
  *
- * For every opcode of every map, each combination of the dimensions of table_row.h is
- * made into bytes, decoded by Zydis and turned into a row; rows are unified; then
- * a tree is built for the opcode that splits only where rows differ.
+ * For every opcode of every map, each combination of the dimensions in table_row.h is encoded,
+ * decoded by Zydis and turned into a row.  Equal rows are unified.  Then a tree is built for the
+ * opcode that splits only where rows differ.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -96,7 +96,7 @@ int gen_decode(const struct probe *p, struct insn *in)
 		return 0;
 	if (in->i.encoding == ZYDIS_INSTRUCTION_ENCODING_3DNOW)
 		return now;
-	/* Knights Corner only: not to be met beside EVEX */
+	/* Knights Corner only, which has no EVEX */
 	if (in->i.meta.isa_ext == ZYDIS_ISA_EXT_KNC || in->i.meta.isa_ext == ZYDIS_ISA_EXT_KNCE ||
 	    in->i.meta.isa_ext == ZYDIS_ISA_EXT_KNCV)
 		return 0;
@@ -197,7 +197,7 @@ static void opcode(unsigned int t, unsigned int enc, unsigned int map, unsigned 
 		p.rm = at[X86_DIM_RM];
 		p.r = at[X86_DIM_R];
 		p.b = at[X86_DIM_B];
-		/* F3 41 90 is xchg r8, rax, or pause as Zydis says: assume what writes more */
+		/* F3 41 90 is xchg r8, rax, or for Zydis pause: assume the one that writes more */
 		if (enc == X86_LEGACY && !map && op == 0x90 && p.b)
 			p.pp = 0;
 		if (with && !p.mod && p.rm) {
@@ -261,7 +261,7 @@ static void enumerate(void)
 	}
 }
 
-/* Which last bytes 3DNow! instructions (0F 0F) may have. */
+/* Find the valid last bytes of 3DNow! instructions (0F 0F). */
 static void suffixes(void)
 {
 	struct insn in;

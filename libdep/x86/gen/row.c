@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Makes a table row of one encoding, by asking Zydis.  Deviations from what Zydis
- * says have their reason beside them.
+ * Make the table row of one encoding from what Zydis reports.  Each deviation from Zydis has its
+ * reason next to it.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,7 +57,7 @@ static int no_reference(const struct insn *in)
 	case ZYDIS_CATEGORY_CLFLUSHOPT:
 	case ZYDIS_CATEGORY_CLWB:
 	case ZYDIS_CATEGORY_IOSTRINGOP:
-	case ZYDIS_CATEGORY_MPX:	/* nops on processors without it: all that are made now */
+	case ZYDIS_CATEGORY_MPX:	/* nops on all current processors */
 	case ZYDIS_CATEGORY_PADLOCK:
 	case ZYDIS_CATEGORY_AMX_TILE:
 		return in->i.mnemonic != ZYDIS_MNEMONIC_LDTILECFG &&
@@ -138,7 +138,7 @@ static unsigned int memory(const struct insn *in)
 	return add_to(gen_lists.mem, &gen_lists.nmem, &list, sizeof(list));
 }
 
-/* Written under a condition that Zydis does not know: the old value may remain. */
+/* Written under a condition that Zydis does not report: the old value can remain. */
 static int may_keep(ZydisMnemonic m)
 {
 	switch (m) {
@@ -204,7 +204,7 @@ static void registers(const struct insn *in, struct x86_row *row)
 	case ZYDIS_MNEMONIC_XLAT:
 		impl.read |= X86_BIT(X86_RAX);
 		break;
-	case ZYDIS_MNEMONIC_SYSCALL:	/* as Linux has it: result, number and arguments */
+	case ZYDIS_MNEMONIC_SYSCALL:	/* as in Linux: result, number and arguments */
 		impl.write |= X86_BIT(X86_RAX);
 		impl.read |= X86_BIT(X86_RAX) | X86_BIT(X86_RDI) | X86_BIT(X86_RSI) |
 			     X86_BIT(X86_RDX) | X86_BIT(X86_R10) | X86_BIT(X86_R8) |
@@ -213,7 +213,7 @@ static void registers(const struct insn *in, struct x86_row *row)
 	default:
 		break;
 	}
-	/* Zydis leaves the pointers of repeated cmps out. */
+	/* Zydis omits the pointers of repeated cmps. */
 	if (row->kind == X86_STRING) {
 		for (k = 0; k < 3; k++) {
 			if (gen_lists.mem[row->mem].t[k].what == X86_MT_RSI)
@@ -256,7 +256,7 @@ static void flags(const struct insn *in, struct x86_row *row)
 	default:
 		break;
 	}
-	/* Nothing is written when the count in cl or rcx is 0. */
+/* Nothing is written if the count in cl or rcx is 0. */
 	if (in->i.meta.category == ZYDIS_CATEGORY_SHIFT ||
 	    in->i.meta.category == ZYDIS_CATEGORY_ROTATE) {
 		for (k = 0; k < in->i.operand_count; k++)
@@ -361,7 +361,7 @@ static unsigned int attributes(const struct insn *in)
 	}
 }
 
-/* Find register numbers with which the encoding is valid at all. */
+/* Find register numbers for which the encoding is valid. */
 static int settle(struct probe *p, struct insn *in)
 {
 	unsigned int k, tries = p->enc == X86_LEGACY ? 1 : 6;
