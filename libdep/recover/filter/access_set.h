@@ -4,7 +4,7 @@
  *
  * Each page has two bits per byte, read and written; a written byte counts as read, too.  A
  * direct-mapped cache, indexed by the low bits of the page number, finds the page.  Machine code
- * looks into the same cache (jit.c).  Behind it is a hash table of all pages.
+ * looks into the same cache (jit/record_code.c).  Behind it is a hash table of all pages.
  *
  * A new interval does not clear the bits.  Its number is part of each cache key and page, so older
  * entries miss.  Accesses of origin DEP_ORIGIN_IGNORED never expire and are never emitted.
