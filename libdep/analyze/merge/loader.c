@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Threads that load segments before they are needed.  The lock protects all but what
- * dep_loader_start() sets; a request belongs to who asked until it is taken.
+ * Threads that load segments before they are needed. @lock protects everything except the fields
+ * that dep_loader_start() sets once. A request is freed by the dep_loader_take() for it.
  *
- * What goes through a filter is little, and comes in order: of such a thread of the program the
- * segments after those that were asked for are loaded as well, one by one, as long as there is
- * room for what they come to.  So all are at work when one thread's turn is a long one.
+ * Segments of one filter must be loaded in order, and filtered segments have few items. So for each
+ * filter the segments after the requested ones are loaded as well, one by one, within the limits
+ * below. This keeps all loader threads busy while the merge stays with one thread.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -14,21 +14,21 @@
 #include "segments.h"
 
 #define MAX_JOBS	64u
-#define MAX_AHEAD	64u		/* segments of a thread */
-#define MAX_ITEMS	(1u << 19)	/* of all of them */
+#define MAX_AHEAD	64u		/* requests of one filter */
+#define MAX_ITEMS	(1u << 19)	/* in all of them */
 
 struct request {
-	struct request *next;		/* that wait */
-	struct request *after;		/* of the same queue */
+	struct request *next;		/* in the list of waiting requests */
+	struct request *after;		/* in the queue of the same filter */
 	const struct dep_segment *seg;
-	struct dep_segment copy;	/* what @seg is in a store that grows */
+	struct dep_segment copy;	/* of a growing store: @seg points here */
 	struct dep_filter *filter;
 	bool more;
 	struct dep_segment_items *loaded;
 	enum { WAITING, AT_WORK, DONE } state;
 };
 
-/** struct dep_ahead - of a filter: requests that were not taken, the first one first */
+/** struct dep_ahead - the queue of a filter: requests that were not taken, in order */
 struct dep_ahead {
 	struct dep_ahead *next;
 	struct dep_filter *filter;
@@ -40,22 +40,23 @@ struct dep_ahead {
 struct dep_loader {
 	struct dep_store *store;
 	unsigned int want, njobs;
-	unsigned int idle;		/* jobs that wait for work */
+	unsigned int idle;		/* threads that wait for work */
 	pthread_mutex_t lock;
 	pthread_cond_t work, done;
-	pthread_rwlock_t grows;		/* to be written: the store's tables are changed */
-	struct request *first, **last;	/* those that wait */
+	pthread_rwlock_t grows;		/* written: the store's tables are being changed */
+	struct request *first, **last;	/* waiting requests */
 	struct dep_ahead *ahead;
-	size_t items;			/* in requests of @ahead that are done */
-	bool growing;			/* segments do not stay where they are: none ahead */
+	size_t items;			/* in finished requests of @ahead */
+	/* the segment table may move: load only what is asked for */
+	bool growing;
 	bool stop;
 	pthread_t job[MAX_JOBS];
-	struct dep_load_buffers *space;	/* of the thread that asks; each job has its own */
+	struct dep_load_buffers *space;	/* of the merge thread; each loader thread has its own */
 };
 
-/* ---- what is next, with the lock held ---- */
+/* ---- choice of the next request, with the lock held ---- */
 
-/* In items, of which two words of a joined one have the size. */
+/* Size in items. Two words of merged accesses are as large as an item. */
 static size_t weight(const struct dep_segment_items *l)
 {
 	return l->nitems + l->nwords / 2;
@@ -83,17 +84,17 @@ static struct request *take_waiting(struct dep_loader *l)
 	return r;
 }
 
-/* The segment after @seg, of the same thread. */
+/* The segment of the same thread after @seg, or NULL. */
 static const struct dep_segment *after(struct dep_loader *l, const struct dep_segment *seg)
 {
 	const struct dep_segment *all;
 	size_t n;
 
-	/* Who holds the store may be moving them. */
+	/* Another thread may be moving the table. */
 	if (l->growing)
 		return NULL;
 	n = dep_store_segments(l->store, &all);
-	/* It may have been asked for when it was elsewhere. */
+	/* @seg may point into an older table. */
 	if (seg < all || seg + 1 >= all + n)
 		return NULL;
 	return seg[1].thread == seg->thread ? seg + 1 : NULL;
@@ -106,7 +107,10 @@ static bool has_more(struct dep_loader *l, const struct dep_segment *seg)
 	return next && next->seq == seg->seq + 1;
 }
 
-/* The thread of which least is ready, and something is to come, with less than so much; or NULL */
+/*
+ * The filter with the fewest requests, less than @n, that has a further segment; NULL: none, or too
+ * many @items.
+ */
 static struct dep_ahead *find_ahead(struct dep_loader *l, size_t items, unsigned int n)
 {
 	struct dep_ahead *a, *least = NULL;
@@ -120,13 +124,13 @@ static struct dep_ahead *find_ahead(struct dep_loader *l, size_t items, unsigned
 	return least;
 }
 
-/* Is there enough to do for a job that waits?  If not it would soon wait again. */
+/* Is there work for an idle thread? Half of the limits, or it would soon be idle again. */
 static bool wants_job(struct dep_loader *l)
 {
 	return l->idle && (l->first || find_ahead(l, MAX_ITEMS / 2, MAX_AHEAD / 2));
 }
 
-/* Wakes a job without the lock, which that would wait for. */
+/* Wake a thread after the unlock, since it needs the lock. */
 static void unlock_for_job(struct dep_loader *l)
 {
 	bool wake = wants_job(l);
@@ -136,7 +140,7 @@ static void unlock_for_job(struct dep_loader *l)
 		pthread_cond_signal(&l->work);
 }
 
-/* One that nobody asked for yet. */
+/* Make a request that was not asked for. */
 static struct request *make_ahead(struct dep_loader *l)
 {
 	struct dep_ahead *least = find_ahead(l, MAX_ITEMS, MAX_AHEAD);
@@ -158,7 +162,7 @@ static void set_busy(struct request *r, bool busy)
 		r->filter->ahead->busy = busy;
 }
 
-/* Do @r; the lock is given up meanwhile. */
+/* Load the segment of @r; the lock is released meanwhile. */
 static void load(struct dep_loader *l, struct request *r, struct dep_load_buffers *space)
 {
 	r->state = AT_WORK;
@@ -175,7 +179,7 @@ static void load(struct dep_loader *l, struct request *r, struct dep_load_buffer
 	pthread_cond_broadcast(&l->done);
 }
 
-/* Return: was there anything to do? */
+/* Return: was there anything to load? */
 static bool load_any(struct dep_loader *l, struct dep_load_buffers *space)
 {
 	struct request *r = take_waiting(l);
@@ -189,7 +193,7 @@ static bool load_any(struct dep_loader *l, struct dep_load_buffers *space)
 
 static void *job(void *arg)
 {
-	/* Without any it takes some each time. */
+	/* NULL (no memory): each load allocates its own. */
 	struct dep_load_buffers *space = dep_load_buffers_new();
 	struct dep_loader *l = arg;
 
@@ -206,7 +210,7 @@ static void *job(void *arg)
 	return NULL;
 }
 
-/* ---- for the thread that asks ---- */
+/* ---- for the merge thread ---- */
 
 struct dep_loader *dep_loader_start(struct dep_store *s, unsigned int want, unsigned int jobs)
 {
@@ -222,12 +226,12 @@ struct dep_loader *dep_loader_start(struct dep_store *s, unsigned int want, unsi
 	pthread_mutex_init(&l->lock, NULL);
 	pthread_cond_init(&l->work, NULL);
 	pthread_cond_init(&l->done, NULL);
-	/* There is always one more to be loaded. */
+	/* Readers never pause: without this the writer would starve. */
 	pthread_rwlockattr_init(&first);
 	pthread_rwlockattr_setkind_np(&first, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
 	pthread_rwlock_init(&l->grows, &first);
 	pthread_rwlockattr_destroy(&first);
-	/* With fewer than asked for it goes on all the same. */
+	/* It works with fewer threads as well. */
 	while (l->njobs < jobs && l->njobs < MAX_JOBS &&
 	       !pthread_create(&l->job[l->njobs], NULL, job, l))
 		l->njobs++;
@@ -250,7 +254,7 @@ void dep_loader_stop(struct dep_loader *l)
 	free(l);
 }
 
-/* What is loaded of @filter's thread; NULL: no memory. */
+/* The queue of @filter; NULL: no memory. */
 static struct dep_ahead *ahead_of(struct dep_loader *l, struct dep_filter *filter)
 {
 	struct dep_ahead *a = filter->ahead;
@@ -274,7 +278,7 @@ static struct request *ask(struct dep_loader *l, const struct dep_segment *seg,
 
 	if (filter && !a)
 		return NULL;
-	/* They are asked for in order. */
+	/* Requests of one filter are made in order, so this is the first of the queue. */
 	if (a && a->first)
 		return a->first;
 	r = calloc(1, sizeof(*r));
@@ -302,7 +306,7 @@ void *dep_loader_ask(struct dep_loader *l, const struct dep_segment *seg, struct
 	return r;
 }
 
-/* Out of the queue, if nobody has begun with it. */
+/* Remove @r from the waiting requests, unless it has been started. */
 static bool take_back(struct dep_loader *l, struct request *r)
 {
 	struct request **pp = &l->first;
@@ -317,7 +321,7 @@ static bool take_back(struct dep_loader *l, struct request *r)
 	return true;
 }
 
-/* It is the first one of its queue. */
+/* Remove @r, the first request of its queue. */
 static void leave_queue(struct dep_loader *l, struct request *r)
 {
 	struct dep_ahead *a = r->filter ? r->filter->ahead : NULL;
@@ -338,7 +342,7 @@ struct dep_segment_items *dep_loader_take(struct dep_loader *l, void *asked)
 	pthread_mutex_lock(&l->lock);
 	if (r->state == WAITING && take_back(l, r))
 		load(l, r, l->space);
-	/* Rather than to wait this thread loads others, if there are any threads that do. */
+	/* Load other segments while waiting, if there are loader threads. */
 	while (r->state != DONE)
 		if (!l->njobs || !load_any(l, l->space))
 			pthread_cond_wait(&l->done, &l->lock);

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * One order of all threads' items: the thread with the lowest timestamp is always next, and
- * goes on up to its next one.
+ * Merge the items of all threads into one order: always take the thread with the lowest timestamp,
+ * and emit its items up to its next timestamp (a run).
  *
- * A heap has the threads by the timestamp at which they go on.  Of a thread that has not been
- * reached only its first segment's header is read; of one that is under way a segment is in
- * memory, and the next one is loaded meanwhile.  tail.c is how that is done while the
- * store grows.
+ * A heap orders the streams by the timestamp at which they continue. Of a thread that has not been
+ * reached only the header of its first segment is read. A thread under way has one segment in
+ * memory while the next one is being loaded. tail.c does the same while the store grows.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -67,7 +66,7 @@ static int gap(struct merge *m, const struct stream *l)
 	return m->a->gap ? m->a->gap(m->self, l->thread) : 0;
 }
 
-/* Never back: what follows from damage stays where it can be understood. */
+/* A stream never goes back in time, so damage affects no other thread's order. */
 void stream_set_time(struct merge *m, struct stream *l, uint64_t timestamp)
 {
 	if (!timestamp)
@@ -78,7 +77,7 @@ void stream_set_time(struct merge *m, struct stream *l, uint64_t timestamp)
 		l->key = timestamp;
 }
 
-/* In a store that grows the segment after it may not be known yet. */
+/* In a growing store the segment after @seg may not be known yet: @more is false then. */
 void *stream_prefetch(struct merge *m, struct stream *l, const struct dep_segment *seg)
 {
 	bool more = seg + 1 < l->end && seg[1].seq == seg->seq + 1;
@@ -86,7 +85,7 @@ void *stream_prefetch(struct merge *m, struct stream *l, const struct dep_segmen
 	return dep_loader_ask(m->loader, seg, l->filter, more);
 }
 
-/* Wait for the segment that is being loaded, @seg if that is not yet. */
+/* Wait for the request for the next segment, @seg; make the request if there is none. */
 static struct dep_segment_items *take_next(struct merge *m, struct stream *l,
 					   const struct dep_segment *seg)
 {
@@ -102,7 +101,7 @@ static struct dep_segment_items *take_next(struct merge *m, struct stream *l,
 	return l->next;
 }
 
-/* What of the thread's references is wanted, before its first segment. */
+/* Ask the analyzer for the thread's filter. */
 int merge_begin_stream(struct merge *m, struct stream *l)
 {
 	const struct dep_process_filter *scope =
@@ -145,7 +144,7 @@ static int begin_segment(struct merge *m, struct stream *l)
 		return -ENOMEM;
 	l->next = NULL;
 	l->mark = l->item = 0;
-	/* Of what is only there in part the rest is counted, too, when it comes. */
+	/* A prefix is not counted: its segment is counted when it replaces the prefix. */
 	if (!l->now->prefix)
 		dep_counts_add(&m->out->counts, &l->now->counts);
 	if (stream_next_segment(l))
@@ -158,8 +157,9 @@ static int begin_segment(struct merge *m, struct stream *l)
 }
 
 /*
- * When @seg began, which is to come.  The kernel module does not know; and a system call that
- * was under way then has the timestamp from before it.
+ * Continue when @seg, the next segment, begins. Chunks of the kernel module have no begin
+ * timestamp. If a chunk ended within a system call, the call's first timestamp is lower than the
+ * segment's.
  */
 static int go_on_with(struct merge *m, struct stream *l, const struct dep_segment *seg)
 {
@@ -174,7 +174,7 @@ static int go_on_with(struct merge *m, struct stream *l, const struct dep_segmen
 	return 0;
 }
 
-/* Return: 1 if that was the thread's last. */
+/* Return: 1 if that was the thread's last segment. */
 static int end_segment(struct merge *m, struct stream *l)
 {
 	int err = 0;
@@ -206,7 +206,8 @@ static size_t run_end(const struct stream *l)
 }
 
 /*
- * Show the rest of the run at hand; what the analyzer does not take waits for the next timestamp.
+ * Emit the rest of the current run. Items that the analyzer does not take are deferred to the next
+ * timestamp.
  */
 static int show(struct merge *m, struct stream *l)
 {
@@ -222,7 +223,10 @@ static int show(struct merge *m, struct stream *l)
 	return 0;
 }
 
-/* The call that made a process is in its own stream as well, after its beginning. */
+/*
+ * A forked child's stream repeats the fork call after its thread start. The earlier timestamp of
+ * that call is no disorder.
+ */
 static bool is_copied(const struct stream *l)
 {
 	const struct dep_sync_index *k = &l->now->mark[l->mark];
@@ -234,14 +238,14 @@ static bool is_copied(const struct stream *l)
 	       it[k[1].item].event.id == (ADEPT_EV_SYSCALL | DEP_EV_ENTER);
 }
 
-/* One run of the thread, or what was put off.  Return: 1 if it was its last. */
+/* Emit one run, or the deferred rest of one. Return: 1 if the stream is complete. */
 static int step(struct merge *m, struct stream *l)
 {
 	int err = 0;
 
 	if (!l->now) {
 		err = begin_segment(m, l);
-		/* What this needs to go on may not be there yet. */
+		/* The next segment may not be stored yet. */
 		if (m->follower)
 			return err;
 	}
@@ -255,20 +259,20 @@ static int step(struct merge *m, struct stream *l)
 		l->mark += !l->late;
 		return 0;
 	}
-	/* It has begun; when it ended is told by what comes in place of this. */
+	/* Only the beginning of the call is known: its segment will replace this prefix. */
 	if (l->now->prefix) {
 		l->entered = true;
 		return 0;
 	}
 	if (!l->late)
 		return end_segment(m, l);
-	/* Late is when the next segment begins, or at once if there is none. */
+	/* Emit deferred items when the next segment begins; at once if there is none. */
 	return l->seg + 1 < l->end || l->next ? go_on_with(m, l, l->seg + 1) : 0;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole analysis ---- */
 
-/* They are sorted by thread. */
+/* Segments are sorted by thread. */
 static const struct dep_segment *first_of(const struct dep_segment *segs,
 					  const struct dep_segment *end, uint32_t thread)
 {
@@ -375,7 +379,7 @@ int dep_analyze_live(struct dep_store *store, const struct dep_analyzer *a, void
 	if (jobs > MAX_JOBS)
 		jobs = MAX_JOBS;
 	jobs = dep_store_jobs(store, segs, all, jobs);
-	/* This thread is one of them. */
+	/* The calling thread is one of the jobs. */
 	m.loader = dep_loader_start(store, a->want, jobs - 1);
 	ret = begin(&m, beside);
 	while (!ret && (m.nheap || m.follower)) {

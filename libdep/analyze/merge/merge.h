@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the merge and its following of a store that grows share. */
+/* Streams and the merge's state: shared by merge.c and tail.c. */
 #ifndef ADEPT_ANALYZE_MERGE_MERGE_H
 #define ADEPT_ANALYZE_MERGE_MERGE_H
 
@@ -10,29 +10,34 @@ struct tail;
 
 struct stream {
 	const struct dep_thread *thread;
-	const struct dep_segment *seg, *end;	/* the one at hand or to come; after the last */
-	struct dep_filter *filter;		/* NULL: all references are shown */
-	struct dep_segment_items *now;			/* NULL: @seg has not been begun */
-	void *asked;				/* the loading of @seg, or of @seg + 1 if @now.. */
-	struct dep_segment_items *next;		/* ..which may have come to this already */
-	size_t mark;				/* of @now: the run at hand.. */
-	size_t item;				/* ..and how far it has been shown */
+	/* the current segment or the next one; end of the table */
+	const struct dep_segment *seg, *end;
+	struct dep_filter *filter;		/* NULL: all references are emitted */
+	/* items of the current segment; NULL: not begun */
+	struct dep_segment_items *now;
+	/* request for @seg, or for @seg + 1 if @now is set */
+	void *asked;
+	struct dep_segment_items *next;		/* result of @asked, taken early */
+	size_t mark;				/* index of the current run in @now */
+	size_t item;				/* next item to emit */
 	bool begun;
-	bool late;				/* its rest was put off to @key */
+	bool late;				/* the rest of the run is deferred to @key */
 	uint64_t key;
 	uint64_t next_seq;
-	/* While the store grows: tail.c */
+	/* Used by tail.c while the store grows. */
 	struct dep_thread row;
-	struct dep_segment *own;	/* what @seg and @end point into */
+	/* copy of the segment table, which @seg and @end point into */
+	struct dep_segment *own;
 	size_t nown, own_room;
-	size_t row_at;			/* of the store's threads; SIZE_MAX: not there yet */
+	size_t row_at;			/* index in the store's threads; SIZE_MAX: not stored yet */
 	uint32_t serial, slot;
 	bool over;			/* no more segments come */
-	bool done;			/* shown to its end */
-	bool entered;			/* the call that @now ends in has been shown to begin */
-	bool ends;			/* in such a call: nothing comes after @now */
-	uint64_t bound;			/* it does not go on before, or 0 */
-	uint64_t peek_ns;		/* look at its ring not before */
+	bool done;			/* emitted completely */
+	/* the beginning of the last call of @now has been emitted */
+	bool entered;
+	bool ends;			/* the process ended in such a call: nothing follows @now */
+	uint64_t bound;			/* earliest timestamp at which it can continue, or 0 */
+	uint64_t peek_ns;		/* do not read its ring before */
 };
 
 struct merge {
@@ -46,7 +51,7 @@ struct merge {
 	struct stream **heap;
 	size_t nheap;
 	struct tail *follower;	/* NULL: the store is complete */
-	struct stream **grown;		/* the streams that it made, by serial */
+	struct stream **grown;		/* streams of a growing store, sorted by serial */
 	size_t ngrown;
 };
 
@@ -55,44 +60,45 @@ static inline uint64_t stream_time(const struct stream *l)
 	return l->key > l->bound ? l->key : l->bound;
 }
 
-/** merge_begin_stream() - before its first segment is loaded */
+/** merge_begin_stream() - make the filter of @l; before its first segment is loaded */
 int merge_begin_stream(struct merge *m, struct stream *l);
 void merge_heap(struct merge *m);
 void merge_remove_first(struct merge *m);
-/** stream_next_segment() - the segment after the one at hand: to come, or NULL */
+/** stream_next_segment() - the segment after the current items, or NULL if none is stored */
 const struct dep_segment *stream_next_segment(const struct stream *l);
-/** stream_prefetch() - begin to load @seg, one of @l; for l->asked */
+/** stream_prefetch() - begin to load @seg of @l; returns a request for l->asked */
 void *stream_prefetch(struct merge *m, struct stream *l, const struct dep_segment *seg);
-/** stream_set_time() - it goes on at @timestamp; never back, and 0 is not known */
+/** stream_set_time() - continue at @timestamp; a lower one counts as disorder, 0 is ignored */
 void stream_set_time(struct merge *m, struct stream *l, uint64_t timestamp);
-/** merge_stream_free() - what @l has loaded */
+/** merge_stream_free() - free the items, requests and filter of @l */
 void merge_stream_free(struct merge *m, struct stream *l);
 
 /* ---- tail.c ---- */
 
-/** tail_open() - begin: there are no streams yet */
+/** tail_open() - begin to follow a growing store; there are no streams yet */
 int tail_open(struct merge *m, const struct dep_live_options *how);
-/** tail_is_ready() - is all there that the first stream's next step needs? */
+/** tail_is_ready() - can the first stream take its next step? */
 bool tail_is_ready(const struct merge *m);
 /**
- * merge_wait() - for more of the store
+ * merge_wait() - wait for more of the store, or for progress of a sleeping thread
  *
- * When that is complete streams are as if they had been made from it, and there is no follower.
+ * When the store is complete this turns the streams into streams of a complete store and sets
+ * m->follower to NULL.
  */
 int merge_wait(struct merge *m);
 /**
- * tail_poll() - now and then, look whether the recording is over
+ * tail_poll() - check now and then whether the recording has ended
  *
- * Who is after it loads what is there faster when it does not grow any more.
+ * A complete store can be loaded further ahead than a growing one.
  */
 int tail_poll(struct merge *m);
-/** tail_wait_complete() - until the store is complete; -ESTALE then */
+/** tail_wait_complete() - wait until the store is complete; returns -ESTALE then */
 int tail_wait_complete(struct merge *m);
-/** tail_is_partial() - @l is at the end of what was there of a segment that is stored now */
+/** tail_is_partial() - is @l at the end of a prefix whose segment is stored now? */
 bool tail_is_partial(const struct stream *l);
-/** tail_complete_segment() - load that in its place */
+/** tail_complete_segment() - replace the prefix by the stored segment */
 int tail_complete_segment(struct merge *m, struct stream *l);
-/** merge_step_is_next() - note the step of @l; -ESTALE: others should have come after it */
+/** merge_step_is_next() - note the step of @l; -ESTALE if it should have come earlier */
 int merge_step_is_next(struct merge *m, const struct stream *l);
 void tail_close(struct merge *m);
 

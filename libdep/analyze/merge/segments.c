@@ -11,18 +11,18 @@
 
 #define PAYLOAD_BYTES	(64u << 10)
 
-/* Copies of events' payloads and of what functions were passed, which do not move. */
+/* Copies of events' payloads, function values and merged accesses. They do not move. */
 struct dep_payload {
 	struct dep_payload *next;
 	size_t used;
 	char byte[PAYLOAD_BYTES];
 };
 
-/** struct dep_load_buffers - what loading uses again */
+/** struct dep_load_buffers - buffers that are reused from segment to segment */
 struct dep_load_buffers {
 	struct dep_interp run;
 	struct dep_columns columns;
-	size_t nitems;		/* of the segment before */
+	size_t nitems;		/* of the previous segment */
 };
 
 static int grow(void **p, size_t *room, size_t n, size_t size)
@@ -64,12 +64,15 @@ static const void *keep(struct dep_segment_items *l, const void *payload, size_t
 		l->payloads = p;
 	}
 	to = memcpy(p->byte + p->used, payload, size);
-	/* The next one is aligned, too. */
+	/* Keep the next payload aligned. */
 	p->used += (size + 7) & ~(size_t)7;
 	return to;
 }
 
-/* Its timestamp, of a system call the second one; 0: it has none. */
+/*
+ * Timestamp of an event, or 0. A system call's is the one after it, with DEP_EV_ENTER the one
+ * before.
+ */
 static uint64_t event_timestamp(const struct dep_event *e)
 {
 	const union {
@@ -159,7 +162,10 @@ static int batch(void *arg, const struct dep_segment *seg, const struct dep_item
 	return err;
 }
 
-/* Whether it wrote is known after an instruction, and wanted before it. */
+/*
+ * Copy @wrote from the second timestamp of a locked instruction to the first one. Recovery knows it
+ * after the instruction; the analyzer needs it before.
+ */
 static void tell_before(struct dep_segment_items *l)
 {
 	struct dep_lock_timestamp *before = NULL, *t;
@@ -178,7 +184,7 @@ static void tell_before(struct dep_segment_items *l)
 	}
 }
 
-/* It may wait for long: what there was room for beyond it is given back. */
+/* Segments may wait for long: free unused room. */
 static void give_back(struct dep_segment_items *l)
 {
 	struct dep_item *item = l->nitems ? realloc(l->item, l->nitems * sizeof(*item)) : NULL;
@@ -213,7 +219,7 @@ void dep_load_buffers_free(struct dep_load_buffers *p)
 	free(p);
 }
 
-/* All that @seg has through @filter into @l; @c: of @seg, or NULL: they are in the store. */
+/* Recover @seg through @filter into @l. @c has its columns; NULL: read them from the store. */
 static void recover(struct dep_segment_items *l, struct dep_store *s, const struct dep_segment *seg,
 		    struct dep_columns *c, unsigned int want, struct dep_filter *filter, bool more,
 		    struct dep_load_buffers *p)
@@ -243,7 +249,7 @@ static void recover(struct dep_segment_items *l, struct dep_store *s, const stru
 		l->mark[0].timestamp = r->columns->h.timestamp;
 		l->lost_bytes = r->columns->h.lost_bytes;
 	}
-	/* The analyzer is told of a gap there. */
+	/* The analyzer is told of a gap here. */
 	if (filter && (l->err || l->lost_bytes))
 		dep_filter_reset(filter);
 }

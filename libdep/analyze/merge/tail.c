@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * The merge while the store grows.
+ * The merge of a store that is still being written (live analysis).
  *
- * The first stream's next step is made when its run is all there, and nobody can come before
- * it: threads that are known have streams, in the heap by what they cannot go on before, and
- * those that are not begin after the moment of the last look at the session file.
+ * The merge takes the next step of the first stream when two conditions hold: the run of that
+ * stream is complete, and no thread can still produce an earlier timestamp. Each known thread is a
+ * stream in the heap, ordered by the earliest time at which it can continue. An unknown thread
+ * begins after the last look at the session file.
  *
- * Who sleeps has what it did last in its ring.  If the first stream is one that lacks
- * something, that is copied and recovered like a segment (a prefix of the one that is to
- * come, which takes its place later) with the beginning of the system call that it is in.
- * That may be shown if all is known of it that counts, and it goes on after the moment at
- * which it was seen to be in it still.
+ * The last records of a sleeping thread are still in its ring. If the first stream lacks records,
+ * its current chunk is copied and recovered like a segment. The result is a prefix of the segment
+ * to come, followed by the beginning of the system call that the thread is in. The stored segment
+ * replaces the prefix later. The beginning of a call is emitted only if foreseen() accepts the
+ * call. The stream then continues after the last time at which the thread was still in that call.
  *
- * What was shown is compared with what comes, and -ESTALE returned if that is not so.  One
- * thing may be otherwise: of a call that its process ended in there is nothing in the store.
+ * Each stored segment is compared with its prefix. If they differ, the merge returns -ESTALE. One
+ * difference is allowed: if the process ended in a system call, the store does not have that call.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -30,18 +31,19 @@
 #define LONGEST_MS	16u
 #define ASK_MS		4u
 #define STEPS		16u
-#define MAX_UNKNOWN	(2 * ADEPT_MAX_THREADS)	/* threads that are in no store */
+#define MAX_UNKNOWN	(2 * ADEPT_MAX_THREADS)	/* threads that are not in the store */
 
 struct tail {
 	struct dep_live_options how;
 	struct dep_snapshot *peek;
 	struct dep_columns columns;
-	size_t nsegs, nrows;		/* of the store that are with their streams */
-	uint64_t now;			/* who is not known begins after this */
-	uint64_t last;			/* the last step's */
-	unsigned int ms;		/* to wait if nothing comes */
-	uint64_t asked_ns;		/* when it was asked whether the recording is over.. */
-	unsigned int steps;		/* ..which is done between these */
+	/* segments and threads of the store that have been added to streams */
+	size_t nsegs, nrows;
+	uint64_t now;			/* an unknown thread begins after this timestamp */
+	uint64_t last;			/* timestamp of the last step */
+	unsigned int ms;		/* timeout of the next wait */
+	uint64_t asked_ns;		/* last check whether the recording has ended */
+	unsigned int steps;		/* steps counted; only each STEPS-th one reads the clock */
 };
 
 static uint64_t now_ns(void)
@@ -117,13 +119,13 @@ static int append(struct merge *m, struct stream *l, const struct dep_segment *s
 	l->own[l->nown++] = *seg;
 	l->seg = l->own + at;
 	l->end = l->own + l->nown;
-	/* The first of all it is known by. */
+	/* Until its first segment has been loaded, a stream is ordered by that segment's header. */
 	if (l->nown == 1 && !l->now && !l->next)
 		l->key = dep_segment_timestamp(m->store, seg);
 	return 0;
 }
 
-/* What is stored is loaded ahead, and what was only a part of it is not needed. */
+/* Load the next stored segment of @l ahead. A prefix of it that is not in use yet is dropped. */
 static void ask_ahead(struct merge *m, struct stream *l)
 {
 	const struct dep_segment *seg = stream_next_segment(l);
@@ -134,7 +136,7 @@ static void ask_ahead(struct merge *m, struct stream *l)
 		return;
 	dep_loaded_free(l->next);
 	l->next = NULL;
-	/* Of the others one after the other is: they wait. */
+	/* A stream that has not begun loads its first segment when it is reached. */
 	if (l->now)
 		l->asked = stream_prefetch(m, l, seg);
 }
@@ -173,7 +175,7 @@ static int take_segments(struct merge *m)
 	return err;
 }
 
-/* Those that have ended without a segment are no streams. */
+/* Remove threads that ended without a segment. */
 static void drop_empty(struct merge *m)
 {
 	size_t i, n = 0;
@@ -194,7 +196,9 @@ static int grow(struct merge *m)
 	int err;
 	size_t i;
 
-	/* Its last segment had been stored when its end was. */
+	/*
+	 * The last segment of a thread is stored before its end, so the rows read earlier decide.
+	 */
 	for (i = 0; i < m->nheap; i++)
 		m->heap[i]->over = m->heap[i]->row.end_ns != 0;
 	dep_loader_hold(m->loader);
@@ -212,7 +216,7 @@ static int grow(struct merge *m)
 	return 0;
 }
 
-/* Who is known to be asleep still does not go on before now. */
+/* Read the session file. A thread that is still in its system call does not continue before now. */
 static int look(struct merge *m)
 {
 	struct tail *f = m->follower;
@@ -234,7 +238,7 @@ static int look(struct merge *m)
 	if (!making)
 		f->now = now;
 	merge_heap(m);
-	/* Who changes its number again and again is no thread. */
+	/* A damaged slot could name a new serial at each look: limit the number of streams. */
 	if (!err && m->ngrown > f->nrows + MAX_UNKNOWN)
 		err = dep_fail(-ESTALE, "there are threads without end");
 	return err;
@@ -258,13 +262,13 @@ static bool same_mark(const struct dep_segment_items *a, const struct dep_segmen
 	       a->mark[mark].timestamp == b->mark[mark].timestamp;
 }
 
-/* Has it come to the call that its thread is in, or even begun with it? */
+/* Is @l at the system call that its thread is in, whether or not the call has been emitted? */
 static bool is_in_call(const struct stream *l)
 {
 	return l->now->call.before && l->mark + 1 == l->now->nmarks && !l->late;
 }
 
-/* Does @by have the thread's end where it was seen to enter a call, or end there? */
+/* Does the thread end in @by at the call that it was seen to enter, or does @by end there? */
 static bool ended_in_call(const struct stream *l, const struct dep_segment_items *by)
 {
 	const struct dep_item *it;
@@ -278,7 +282,7 @@ static bool ended_in_call(const struct stream *l, const struct dep_segment_items
 	       it->event.id == ADEPT_EV_THREAD_END;
 }
 
-/* Has @by what @l is in the middle of? */
+/* Does @by contain the run that @l is at, and the call whose beginning was emitted? */
 static bool has_same(const struct stream *l, const struct dep_segment_items *by)
 {
 	if (by->err || l->late || !same_mark(l->now, by, l->mark))
@@ -287,13 +291,13 @@ static bool has_same(const struct stream *l, const struct dep_segment_items *by)
 	       (l->mark + 1 < by->nmarks && same_call(by, l->mark, &l->now->call));
 }
 
-/* As it was taken to have: with nothing missing, which would have to be told earlier. */
+/* Does the stream end with its current segment, with no gap to be reported before its end? */
 static bool has_ended(const struct stream *l)
 {
 	return l->seg + 1 == l->end && l->thread->end == DEP_END_WHOLE && !l->thread->null_bytes;
 }
 
-/* Who is killed has no end in its stream: then it is as good as ended where it was seen last. */
+/* A killed thread has no end event: it counts as ended at the time of the last step. */
 static int go_on_to_end(struct merge *m, struct stream *l)
 {
 	const struct dep_segment_items *now = l->now;
@@ -308,11 +312,11 @@ static int go_on_to_end(struct merge *m, struct stream *l)
 		l->mark = now->nmarks - 1;
 		l->item = now->nitems;
 	}
-	/* Beside the recording its end is waited for. */
+	/* During the recording its end is not stored yet: merge_step_is_next() checks later. */
 	return m->follower || has_ended(l) ? 0 : stale(l, "it went on after its end");
 }
 
-/* Which memory the call found to be accessed was known after it, and stands in front of it. */
+/* Emit the buffers of a call. They are known after the call, and precede it in the segment. */
 static int show_found(struct merge *m, struct stream *l)
 {
 	const struct dep_segment_items *now = l->now;
@@ -327,7 +331,7 @@ static int show_found(struct merge *m, struct stream *l)
 	return n < 0 ? (int)n : 0;
 }
 
-/* After the call, whose beginning has been shown. */
+/* Continue after the call whose beginning has been emitted. */
 static int go_on_behind(struct merge *m, struct stream *l)
 {
 	int err = show_found(m, l);
@@ -338,8 +342,9 @@ static int go_on_behind(struct merge *m, struct stream *l)
 }
 
 /*
- * There is more of the segment at hand than so far, or all of it.  Its runs are the same, but
- * not all that is in them: other threads may have been seen to lock what it accesses.
+ * Replace the prefix at hand by @by, which has more of the segment or all of it. The runs are the
+ * same, but their items may differ: other threads may have used locked instructions on the same
+ * words meanwhile.
  */
 static int replace(struct merge *m, struct stream *l, struct dep_segment_items *by)
 {
@@ -389,7 +394,7 @@ int tail_complete_segment(struct merge *m, struct stream *l)
 	return stale(l, "what it had written was given up");
 }
 
-/* The beginning of the call is an item, its end is not there yet. */
+/* The beginning of the call is an item; its end is not known yet. */
 static void cut_call(struct dep_segment_items *p, const struct adept_call *call)
 {
 	p->call = *call;
@@ -410,7 +415,10 @@ static struct dep_segment_items *load_prefix(struct merge *m, const struct strea
 	    dep_prefix_columns(m->store, l->serial, &k.chunk, k.body, k.size,
 			       k.call.before ? &k.call : NULL, &f->columns, &whole))
 		return NULL;
-	/* All of it goes through the filter later, and must come to the same marks. */
+	/*
+	 * The whole segment goes through the thread's filter later and must produce the same marks.
+	 * So the prefix goes through a copy of the filter, and both keep all timestamps.
+	 */
 	if (l->filter)
 		l->filter->peeked = seq;
 	if (l->filter && dep_filter_copy(&filter, l->filter))
@@ -429,7 +437,7 @@ static struct dep_segment_items *load_prefix(struct merge *m, const struct strea
 	return p;
 }
 
-/* Does it make the stream go on? */
+/* Does @p allow @l to continue? */
 static bool is_more(const struct stream *l, const struct dep_segment_items *p)
 {
 	size_t marks = l->entered ? l->mark + 1 : l->now->nmarks;
@@ -448,13 +456,13 @@ static int peek(struct merge *m, struct stream *l)
 	if (!l->begun && merge_begin_stream(m, l))
 		return -ENOMEM;
 	p = load_prefix(m, l, goes_on ? l->now->seq : l->next_seq);
-	/* A fifth of the time at most. */
+	/* Copying takes a fifth of the time at most. */
 	l->peek_ns = now_ns() + 4 * (now_ns() - since) + MS;
 	if (!p)
 		return 0;
 	if (goes_on && is_more(l, p))
 		return replace(m, l, p);
-	/* What has only begun may have begun earlier than it says: see go_on_with(). */
+	/* A prefix with one mark may have begun before its header's timestamp: see go_on_with(). */
 	if (goes_on || p->nmarks < 2 || stream_next_segment(l)) {
 		dep_loaded_free(p);
 		return 0;
@@ -473,7 +481,7 @@ static bool is_foreseen(const struct merge *m, const struct adept_call *call)
 	       m->a->foreseen(m->self, (uint32_t)call->nr, call->args);
 }
 
-/* Is the run at hand all there, and what comes then? */
+/* Is the run at hand complete, and is the time of the next one known? */
 static bool is_ready(const struct merge *m, const struct stream *l)
 {
 	if (l->row_at == SIZE_MAX || l->entered)
@@ -505,7 +513,7 @@ int merge_step_is_next(struct merge *m, const struct stream *l)
 	return 0;
 }
 
-/* Its segments are @segs, of which it has the first ones; from here on they stay there. */
+/* Let @l use the store's own table, @segs, which no longer moves. @l has its first segments. */
 static int finish_stream(struct merge *m, struct stream *l, const struct dep_segment *segs,
 			 size_t n)
 {
@@ -536,7 +544,7 @@ static int finish_stream(struct merge *m, struct stream *l, const struct dep_seg
 	return err;
 }
 
-/* Segments are sorted now: the first ones of each stream are those that it has. */
+/* The store's segments are sorted by thread now; each stream has the first ones of its thread. */
 static int finish_streams(struct merge *m)
 {
 	const struct dep_segment *segs;
@@ -580,7 +588,7 @@ static int settle(struct merge *m)
 	return err;
 }
 
-/* From here on all is as in a store that was complete from the beginning. */
+/* Continue as with a store that was complete from the beginning. */
 static int finish(struct merge *m)
 {
 	int err = settle(m);
@@ -593,7 +601,7 @@ static int finish(struct merge *m)
 	return err;
 }
 
-/* Look again; get what the first stream lacks. */
+/* Read the store and the session file again, and get what the first stream lacks. */
 static int more(struct merge *m)
 {
 	struct stream *l;
@@ -635,7 +643,7 @@ int tail_poll(struct merge *m)
 	uint64_t now;
 	int over;
 
-	/* Most steps take less time than to ask what time it is. */
+	/* Reading the clock takes longer than most steps. */
 	if (++f->steps % STEPS)
 		return 0;
 	now = now_ns();
@@ -668,7 +676,7 @@ int tail_open(struct merge *m, const struct dep_live_options *how)
 	f->how = *how;
 	dep_loader_growing(m->loader, true);
 	err = dep_snapshot_open(&f->peek, how->session);
-	/* Recorded processes can write there; what is recorded of them is in the store even so. */
+	/* A recorded process can damage the session file; the store is complete nevertheless. */
 	if (err == -EBADMSG)
 		return dep_fail(-ESTALE, "the session file makes no sense");
 	return err ? dep_fail(err, "the session file cannot be looked at: %s", strerror(-err)) : 0;
