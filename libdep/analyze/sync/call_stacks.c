@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Where wanted accesses were called from. */
+/* Call stacks of requested accesses, followed by calls and returns. */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "hooked_functions.h"
 
-#define MAX_JUMPS	16u	/* of one frame */
+#define MAX_JUMPS	16u	/* tail calls of one frame */
 
 static int push(struct sync_thread *t, u64 pc, u64 sp)
 {
@@ -25,7 +25,7 @@ static int push(struct sync_thread *t, u64 pc, u64 sp)
 	return 0;
 }
 
-/* Only who ends has the stack as it was called with. */
+/* A tail call has the stack pointer of the function's entry. */
 static void note_jump(struct sync_thread *t, const struct dep_call *c)
 {
 	const struct dep_races_options *o = t->feed->options;
@@ -41,7 +41,7 @@ int sync_note_call(struct sync_thread *t, const struct dep_call *c)
 {
 	bool is_call = !c->is_return && !c->is_jump;
 
-	/* Frames that a longjmp, an exception or a return left behind. */
+	/* Remove frames left by a return, longjmp() or an exception. */
 	while (t->depth && t->stack[t->depth - 1].sp < c->sp + is_call)
 		t->depth--;
 	t->jump = 0;
@@ -77,7 +77,7 @@ int sync_note_pc(struct sync_thread *t, u64 pc)
 	t->jump = 0;
 	if (!t->depth || !leaves(t, from, pc))
 		return 0;
-	/* Functions that jump to each other go round. */
+	/* Functions that jump to each other in a cycle: cut the stack back. */
 	sp = t->stack[t->depth - 1].sp;
 	for (i = t->depth - 1; i && t->stack[i - 1].sp == sp; i--, n++) {
 		if (t->stack[i].pc == from) {

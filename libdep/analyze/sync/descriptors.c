@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Descriptors are shared like memory: a call that uses one reads it, one that makes or closes
- * it writes it.  So who closes what another thread uses is found by the same detector.
+ * Descriptors are treated like memory: a call that uses a descriptor reads it; a call that makes or
+ * closes one writes it. The detector then finds a close of a descriptor that another thread uses.
  */
 #include <errno.h>
 #include <sys/syscall.h>
@@ -11,13 +11,13 @@
 #define F_DUPFD			0
 #define F_DUPFD_CLOEXEC		1030
 
-/* Does the call use a descriptor, that of its first argument or (*@second) of another, too? */
+/* Does the call use the descriptor in its first argument? *@second: another one, or -1. */
 static bool uses(const struct adept_ev_syscall *c, s64 *second)
 {
 	*second = -1;
 	switch (c->nr) {
 	case SYS_sendfile:
-	/* What has the number so far is replaced at once: who uses it gets one of the two. */
+	/* dup2() replaces the old file atomically: a concurrent user gets one of the two. */
 	case SYS_dup2:
 	case SYS_dup3:
 		*second = (s32)c->args[1];
@@ -75,7 +75,7 @@ static int use(struct sync_thread *t, u64 pc, s64 fd, u32 flags)
 			   flags | RACE_SYSCALL | SYNC_DESCRIPTOR);
 }
 
-/* Its number may have been another one's. */
+/* The number may have belonged to a closed descriptor. */
 static int make(struct sync_thread *t, u64 pc, s64 fd)
 {
 	int err = sync_flush(t);

@@ -19,7 +19,7 @@ int sync_flush(struct sync_thread *t)
 	return n ? race_accesses(t->process->detector, t->index, t->ref, n) : 0;
 }
 
-/* What the C library has in a lock, or makes threads with, is nothing that prediction needs. */
+/* Inside locks and code that creates threads: pass on to the detector, but not to prediction. */
 static int lock_access(struct sync_thread *t, u64 pc, u64 address, u64 size, u32 flags)
 {
 	int err = sync_flush(t);
@@ -108,7 +108,7 @@ static bool is_among(const struct sync_thread *t, const struct sync_thread *o, b
 	       (!image || o->image == t->image);
 }
 
-/* Whoever has ended: @t may have joined it. */
+/* Join all threads that have ended: @t may have waited for any of them. */
 static int join_ended(struct sync_thread *t, bool image)
 {
 	struct sync_events *f = t->feed;
@@ -136,7 +136,10 @@ int sync_barrier_all(struct sync_thread *t, bool image)
 
 	if (!err)
 		err = join_ended(t, image);
-	/* What the others go on with in a turn of theirs is not shown again. */
+	/*
+	 * In the first pass the filters of the other threads stay in their intervals, so their
+	 * later accesses may have been dropped: do not order what came before.
+	 */
 	if (f->pass == SYNC_FIRST)
 		return err;
 	for (i = 0; i < 2 * f->nthreads && !err; i++) {
@@ -152,14 +155,14 @@ int sync_barrier_all(struct sync_thread *t, bool image)
 	return err ? err : sync_predict_barrier_all(t);
 }
 
-/* Does a word that is known to be atomic have a byte of it? */
+/* Does a word that is known to be atomic overlap these bytes? */
 static bool is_atomic(const struct sync_objects *o, u64 address, u32 size)
 {
 	u64 word = address / 4, end = (address + size - 1) / 4;
 
 	if (!sync_line_marked(o, address) && !sync_line_marked(o, address + size - 1))
 		return false;
-	/* More than 16 bytes are no operation on a lock, but a copy or a clearing. */
+	/* An access of more than 16 bytes copies or clears memory; it does not use a lock. */
 	for (; size <= 16 && word <= end; word++)
 		if (sync_object_find(o, SYNC_WORD, word))
 			return true;
@@ -167,8 +170,8 @@ static bool is_atomic(const struct sync_objects *o, u64 address, u32 size)
 }
 
 /*
- * Code that is no program's knows what it reads to synchronise: a word that is locked some time
- * is one from the beginning, as for who looks whether another thread has called pthread_once().
+ * Libraries read words plainly in order to synchronise, as in the fast path of pthread_once(). For
+ * them a word that a locked instruction accesses at any time is atomic from the beginning.
  */
 static bool will_be_atomic(const struct sync_thread *t, u64 address, u32 size)
 {
@@ -190,13 +193,13 @@ static int each_word(struct sync_thread *t, u64 address, u32 size,
 	return err;
 }
 
-/* It is an object, and that is all. */
+/* Make the word an object that releases nothing yet. */
 static int make_object(struct sync_thread *t, enum sync_object_kind kind, u64 id)
 {
 	return sync_object_get(&t->process->objects, kind, id) ? 0 : sync_no_memory();
 }
 
-/* Of a locked instruction: what it releases, at its beginning; what it acquires, after it. */
+/* The access and the release of a locked instruction. timestamp() acquires after it. */
 static int locked_access(struct sync_thread *t, const struct dep_ref *r, u32 inside)
 {
 	u32 flags = (t->wrote ? RACE_READ | RACE_WRITE : RACE_READ) | RACE_ATOMIC | inside;
@@ -206,9 +209,9 @@ static int locked_access(struct sync_thread *t, const struct dep_ref *r, u32 ins
 	t->locked_size = r->size <= 16 ? r->size : 16;
 	if (t->feed->nwant && t->wrote && !inside)
 		sync_held_locks_own(t, r->pc, r->addr);
-	/* Who acquires it comes after this access, too. */
+	/* A thread that acquires the word is ordered after this access as well. */
 	err = sync_access(t, r->pc, r->addr, r->size, flags);
-	/* From here on it is an object, also to those that only acquire it. */
+	/* From here on the words are objects, so that later accesses acquire them. */
 	if (!err && t->wrote) {
 		sync_functions_locked(t, r->addr);
 		sync_robust_locked(t, r->addr / 4);
@@ -230,7 +233,7 @@ static int timestamp(struct sync_thread *t, const struct dep_lock_timestamp *k)
 		t->locked_size = 0;
 		return 0;
 	}
-	/* What it cannot have seen the result of it need not have waited for. */
+	/* An instruction with an unused result need not have waited for another thread. */
 	if (t->locked && t->locked_pc == k->pc && t->locked_size && !k->result_unused &&
 	    !t->in_library)
 		err = each_word(t, t->locked_at, t->locked_size, sync_acquire);
@@ -268,9 +271,10 @@ enum dep_code sync_code(struct sync_events *f, struct sync_image *m, u64 pc)
 }
 
 /*
- * @address: where the image itself has what @r has where its detector has it
+ * Handle a reference. @r->addr is the detector's address.
+ * @address: the same in the image
  *
- * Return: 0, -EAGAIN: it is to come late; or an error.
+ * Return: 0, -EAGAIN if it must come late, or an error.
  */
 static int reference(struct sync_events *f, struct sync_thread *t, const struct dep_ref *r,
 		     u64 address, bool late)
@@ -298,12 +302,15 @@ static int reference(struct sync_events *f, struct sync_thread *t, const struct 
 		sync_robust_write(t, r->addr);
 	if (is_atomic(o, r->addr, r->size) ||
 	    (inside && type == DEP_READ && will_be_atomic(t, address, r->size))) {
-		/* Compilers make neither memcpy() of atomic accesses nor "add" to memory. */
+		/* No compiler makes atomic accesses by memcpy() or by "add" to memory. */
 		if (code != DEP_CODE_CALLER && type != DEP_MODIFY)
 			flags |= SYNC_MAYBE_ATOMIC;
 		if (flags & RACE_READ && !late)
 			return -EAGAIN;
-		/* What the first pass was not shown may have come after it. */
+		/*
+		 * In the first pass a store releases only if the filter began a new interval at it.
+		 * Otherwise dropped accesses that came after it would count as released.
+		 */
 		if (!(flags & RACE_READ))
 			then = f->pass != SYNC_FIRST || r->type & DEP_REF_RELEASES ?
 				       sync_release : NULL;
@@ -312,16 +319,18 @@ static int reference(struct sync_events *f, struct sync_thread *t, const struct 
 	}
 	if (f->pass == SYNC_FIRST && code == DEP_CODE_PROGRAM)
 		sync_wait_access(t, r);
-	/* What is allocated for a thread comes in an order that is left out; see timestamp(). */
+	/*
+	 * Allocations for new threads are ordered by locks that do not count here; see timestamp().
+	 */
 	if (code != DEP_CODE_LOADER && (!t->in_library || code == DEP_CODE_THREADS))
 		err = sync_access(t, r->pc, r->addr, r->size, flags);
-	/* Not before: what orders others does not order itself. */
+	/* After the access: it is not ordered by its own release or acquire. */
 	return !err && then ? each_word(t, r->addr, r->size, then) : err;
 }
 
 /*
- * Of an image in a group.  While it has one thread, what it has for itself is nobody's business;
- * but its robust mutexes may be shared.
+ * Handle a reference of an image in a group. Private accesses of an image with one thread are left
+ * out, except those to the list of robust mutexes, which may be shared.
  */
 static int grouped_reference(struct sync_events *f, struct sync_thread *t,
 			     const struct dep_ref *r, bool late)
@@ -336,8 +345,8 @@ static int grouped_reference(struct sync_events *f, struct sync_thread *t,
 }
 
 /*
- * What was put off, which is so in the first pass only: none of it orders, and the thread is
- * where it was.
+ * Handle merged accesses, which the filter makes in the first pass. None of them orders, and
+ * t->in_library does not change.
  */
 static int joined(struct sync_thread *t, const struct dep_page_accesses *j)
 {
@@ -433,9 +442,7 @@ static int one_item(struct sync_events *f, struct sync_thread *t, const struct d
 						  reference(f, t, &it->ref, it->ref.addr, late);
 		break;
 	case DEP_ITEM_TIMESTAMP:
-		/*
-		 * Also in a function that is left out: its return may be told after the timestamp.
-		 */
+		/* Also while muted: a function's return may be emitted after the timestamp. */
 		err = timestamp(t, &it->timestamp);
 		break;
 	case DEP_ITEM_EVENT:
@@ -449,7 +456,7 @@ static int one_item(struct sync_events *f, struct sync_thread *t, const struct d
 		err = sync_function(t, &it->function);
 		break;
 	case DEP_ITEM_PAGE:
-		/* Also in a function that is left out: it was not done in there. */
+		/* Also while muted: merged accesses were made before the function was entered. */
 		err = joined(t, it->joined);
 		break;
 	case DEP_ITEM_BLOCK:
@@ -458,7 +465,7 @@ static int one_item(struct sync_events *f, struct sync_thread *t, const struct d
 	return err;
 }
 
-/* Of a process that has too many threads nothing is told any more. */
+/* A process with too many threads is no longer analysed. */
 static int result(struct sync_thread *t, int err)
 {
 	if (err != -ENOSPC)
@@ -481,7 +488,7 @@ ssize_t sync_items(void *self, const struct dep_thread *thread, const struct dep
 		return (ssize_t)n;
 	if (!t->begun)
 		err = sync_thread_begin(t);
-	/* Nothing comes after a thread's end, whatever a damaged store says. */
+	/* Ignore items after a thread's end: a damaged store may have them. */
 	for (; i < n && !err && !t->ended; i++) {
 		if (i + 1 < n && items[i + 1].kind == DEP_ITEM_PAGE && t->process->detector)
 			race_fetch_page(t->process->detector, items[i + 1].joined);
@@ -494,7 +501,7 @@ ssize_t sync_items(void *self, const struct dep_thread *thread, const struct dep
 		err = 0;
 		i--;
 	}
-	/* Others come next: theirs and these are told in the order in which they are shown. */
+	/* Another thread's items come next; the detector must get all accesses in order. */
 	if (!err)
 		err = sync_flush(t);
 	if (err)
@@ -502,10 +509,7 @@ ssize_t sync_items(void *self, const struct dep_thread *thread, const struct dep
 	return t->ended ? (ssize_t)n : (ssize_t)i;
 }
 
-/*
- * Nobody knows what it did, or waited for: whatever others did before may be ordered before
- * what it does now, and the other way round.
- */
+/* A gap: what the thread did or waited for is not known. Order all threads before and after it. */
 int sync_gap(void *self, const struct dep_thread *thread)
 {
 	struct sync_events *f = self;
@@ -518,7 +522,7 @@ int sync_gap(void *self, const struct dep_thread *thread)
 		err = result(t, sync_thread_begin(t));
 	if (err || t->process->too_many_threads || t->ended)
 		return err;
-	/* Who knows which handler it is in. */
+	/* The number of running handlers is not known. */
 	t->was_in_library = 0;
 	sync_functions_lost(t);
 	sync_predict_gap(t);

@@ -5,7 +5,7 @@
 
 #include "hash_index.h"
 
-#define ROOM	64u	/* at first; a power of two, of which no more than half is used */
+#define ROOM	64u	/* initial size, a power of two; at most half of the slots are used */
 
 static void put(struct sync_index *x, struct sync_index_slot what)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Where in an array something is, by a hash of it: the array is the caller's, grows at its end
- * and does not change its order.
+ * Index of an array by a hash of its elements. The array belongs to the caller; it may only be
+ * appended to.
  */
 #ifndef ADEPT_ANALYZE_SYNC_HASH_INDEX_H
 #define ADEPT_ANALYZE_SYNC_HASH_INDEX_H
@@ -10,10 +10,10 @@
 
 #include "libdep/abi/types.h"
 
-/** struct sync_index - zeroed, it has nothing */
+/** struct sync_index - empty if zeroed */
 struct sync_index {
 	struct sync_index_slot {
-		u32 hash, at;	/* the latter plus 1; 0: nothing */
+		u32 hash, at;	/* @at: position + 1; 0: free */
 	} *slot;
 	u32 n, room;
 };
@@ -24,20 +24,20 @@ static inline u64 sync_index_mix(u64 hash, u64 value)
 	return hash ^ hash >> 32;
 }
 
-/** sync_index_add() - what is at @at has that hash; 0 or -ENOMEM */
+/** sync_index_add() - add position @at with @hash; 0 or -ENOMEM */
 int sync_index_add(struct sync_index *x, u64 hash, u32 at);
 /**
- * sync_index_next() - what may be looked for
- * @i: 0 at first; where to go on
- * @at: receives where it is
+ * sync_index_next() - find the next candidate with @hash; the caller compares
+ * @i: state of the search, 0 at first
+ * @at: receives the position
  *
- * Return: false: there is no more.
+ * Return: false if there is no more.
  */
 bool sync_index_next(const struct sync_index *x, u64 hash, u32 *i, u32 *at);
-/** sync_index_free() - it has nothing any more */
+/** sync_index_free() - make it empty */
 void sync_index_free(struct sync_index *x);
 
-/** struct sync_serials - what has a serial; zeroed, nothing */
+/** struct sync_serials - map from serials to pointers; empty if zeroed */
 struct sync_serials {
 	struct sync_index index;
 	struct sync_serial {
@@ -47,11 +47,11 @@ struct sync_serials {
 	u32 n, room;
 };
 
-/** sync_serials_find() - NULL: there is none */
+/** sync_serials_find() - NULL: none */
 void *sync_serials_find(const struct sync_serials *s, u32 serial);
-/** sync_serials_add() - one that is not there yet; 0 or -ENOMEM */
+/** sync_serials_add() - add a serial that is not in the map; 0 or -ENOMEM */
 int sync_serials_add(struct sync_serials *s, u32 serial, void *what);
-/** sync_serials_free() - nothing has one any more */
+/** sync_serials_free() - make it empty */
 void sync_serials_free(struct sync_serials *s);
 
 #endif

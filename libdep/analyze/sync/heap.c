@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Memory that is allocated and freed.
+ * Allocated and freed memory.
  *
- * Whoever frees a block must be ordered after all that was done to it, like one who
- * writes.  What is allocated is new: what was done to it before has nothing to do with it.
- * Of posix_memalign() the address is not in the profile; from the first such call on who
- * allocates like that is ordered after all who freed memory.
+ * Freeing a block counts as a write to it. Allocating makes the memory new: earlier accesses are
+ * forgotten. The address that posix_memalign() returns is not recorded; from the first such call on
+ * these allocations acquire what all frees released.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,12 +12,12 @@
 
 #include "predict_events.h"
 
-/* Of more than this only what was accessed counts as freed, or there may be no memory for it.. */
+/* From larger blocks only the bytes that were accessed are freed, to save memory.. */
 #define ALL_OF_IT	(1u << 20)
-/* ..and of more than this, only that may be in a race that the filter does not show. */
+/* ..and beyond this, only those can be candidates when a filter does not repeat accesses. */
 #define EXACTLY		(16u << 20)
 
-#define GONE	1u	/* address of a place that was used; 0: never was */
+#define GONE	1u	/* address of a deleted entry; 0: never used */
 
 static struct sync_block *slot_of(const struct sync_heap *h, u64 address, bool free_too)
 {
@@ -50,7 +49,7 @@ static int grow(struct sync_heap *h)
 	return 0;
 }
 
-/* The call of @f is what was popped last. */
+/* Copy the stack of the call @f, which has been popped last, so t->stack still has it. */
 static struct sync_origin *origin_of(const struct sync_thread *t, const struct sync_frame *f)
 {
 	struct sync_origin *o = malloc(sizeof(*o) + f->depth * sizeof(o->frame[0]));
@@ -97,8 +96,8 @@ static void take(struct sync_heap *h, struct sync_block *b)
 }
 
 /*
- * Whoever gets it next comes after, if it is not known what that is.  In the first pass a thread
- * goes on with its turn, so it tells nobody; that makes candidates, and no order is made up.
+ * Release to allocations whose address is not known. Not in the first pass, in which the thread's
+ * interval goes on: this gives more candidates and no order that did not exist.
  */
 static int given_back(struct sync_thread *t)
 {
@@ -113,9 +112,9 @@ static int may_race(void *raced, u64 address, u64 size)
 }
 
 /*
- * A filter that takes a block for smaller than it is does not show again what its thread goes on to
- * do to the rest, and another one may have it next.  Who claims to have more than there can be gets
- * what was accessed of it.
+ * Note the part of a block that the filter did not make new. The filter drops this thread's later
+ * accesses there, though another thread may own the memory next. For an implausibly large block
+ * only the bytes that were accessed are noted.
  */
 static int not_shown_again(struct sync_thread *t, u64 block, u64 size, u64 again)
 {
@@ -128,7 +127,7 @@ static int not_shown_again(struct sync_thread *t, u64 block, u64 size, u64 again
 	return race_each_known(t->process->detector, block + again, size - again, may_race, raced);
 }
 
-/* @again: so much of it is new to the thread's filter */
+/* @again: size of the part that is new to the thread's filter */
 static int freed(struct sync_thread *t, u64 pc, u64 address, u64 again)
 {
 	struct sync_heap *h = &t->image->heap;
@@ -157,7 +156,7 @@ static int freed(struct sync_thread *t, u64 pc, u64 address, u64 again)
 	return err ? err : given_back(t);
 }
 
-/* Some block is its own now. */
+/* The thread has got a block whose address is not known. */
 static int allocated_blindly(struct sync_thread *t)
 {
 	struct sync_heap *h = &t->image->heap;
@@ -183,7 +182,7 @@ int sync_heap_enter(struct sync_thread *t, const struct sync_frame *f)
 {
 	const struct sync_block *b;
 
-	/* What it was called from is not known any more when it returns. */
+	/* The caller's stack is needed, which is gone when the function returns. */
 	if (t->feed->nwant && dep_function_reallocates(f->function) && f->known & 1) {
 		b = find(&t->image->heap, sync_at(t, f->arg[0]));
 		return b ? sync_want_stack(t->feed, t, f->pc, b->address, b->size) : 0;
@@ -193,7 +192,10 @@ int sync_heap_enter(struct sync_thread *t, const struct sync_frame *f)
 	return freed(t, f->pc, sync_at(t, f->arg[0]), f->again);
 }
 
-/* A program may use the whole size reported for a block.  @again: so much is new to its filter */
+/*
+ * malloc_usable_size() and the like: the program may use the whole size. @again: size of the part
+ * that is new to the thread's filter
+ */
 static int grown(struct sync_thread *t, u64 address, u64 size, u64 again)
 {
 	struct sync_block *b = find(&t->image->heap, address);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Watched functions that a thread is in, and what is done in them.
+ * Calls of hooked functions.
  *
- * What an allocator or a read-write lock does inside is left out: how it orders threads is
- * no order that a program may count on, and its data are its own business.  What the
- * function means is told instead.
+ * Accesses and locked instructions inside an allocator or a read-write lock do not count: the order
+ * that they make is not one a program may rely on, and the data are internal. The meaning of the
+ * function is passed on instead.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 #include "hooked_functions.h"
 
-/* Frames of an interrupted level are above those of the handler, and stay. */
+/* Is the innermost call of the current handler level? Calls of interrupted levels stay. */
 static bool at_hand(const struct sync_thread *t)
 {
 	const struct sync_calls *c = &t->calls;
@@ -20,7 +20,7 @@ static bool at_hand(const struct sync_thread *t)
 	return c->n && c->frame[c->n - 1].level == c->level;
 }
 
-/* Whatever it came out of the last one by, it does not wait in there any more. */
+/* Remove the innermost call. However it was left, it no longer waits. */
 static struct sync_frame drop(struct sync_thread *t)
 {
 	struct sync_frame last = t->calls.frame[--t->calls.n];
@@ -69,7 +69,7 @@ static int entered(struct sync_thread *t, const struct dep_function_call *f)
 	bool outside;
 	int err;
 
-	/* Left by longjmp() or an exception, or by a jump to this one. */
+	/* Calls left by longjmp(), an exception or a jump to this function. */
 	while (at_hand(t) && c->frame[c->n - 1].sp <= f->passed->sp)
 		drop(t);
 	set_muted(t);
@@ -80,7 +80,7 @@ static int entered(struct sync_thread *t, const struct dep_function_call *f)
 		return err;
 	if (dep_function_is_heap(f->function))
 		return sync_heap_enter(t, &c->frame[c->n - 1]);
-	/* It uses the object while it has the lock. */
+	/* A use of the object precedes an unlock. */
 	err = sync_lock_enter(t, &c->frame[c->n - 1]);
 	return err ? err : sync_held_locks_enter(t, &c->frame[c->n - 1]);
 }
@@ -112,7 +112,7 @@ void sync_functions_left(struct sync_thread *t, u64 pc)
 	struct sync_calls *c = &t->calls;
 	u64 inner = c->frame[c->n - 1].pc;
 
-	/* An allocator may be the program's own. */
+	/* Program code runs. An allocator of the program's own is not left by that. */
 	if (sync_code(t->feed, t->image, inner) == DEP_CODE_PROGRAM ||
 	    sync_code(t->feed, t->image, pc) != DEP_CODE_PROGRAM)
 		return;
@@ -121,7 +121,7 @@ void sync_functions_left(struct sync_thread *t, u64 pc)
 	set_muted(t);
 }
 
-/* The first two of real time are the C library's own; by one of them it cancels threads. */
+/* Signals 32 and 33 are the C library's; one of them cancels threads. */
 static bool may_cancel(u32 signo)
 {
 	return signo == 32 || signo == 33;
@@ -135,7 +135,7 @@ void sync_functions_signal(struct sync_thread *t, u32 signo)
 	set_muted(t);
 }
 
-/* The wait that was interrupted by what is at hand. */
+/* The condition wait that the current handler interrupted. */
 static const struct sync_frame *interrupted_wait(const struct sync_calls *c)
 {
 	u32 i = c->n;

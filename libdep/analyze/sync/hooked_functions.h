@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * What calls of watched functions (dep/functions.h) mean for the order of threads and for
- * memory.
- */
+/* What calls of hooked functions (dep/functions.h) mean for memory and for the order of threads. */
 #ifndef ADEPT_ANALYZE_SYNC_HOOKED_FUNCTIONS_H
 #define ADEPT_ANALYZE_SYNC_HOOKED_FUNCTIONS_H
 
@@ -10,27 +7,28 @@
 
 /* ---- hooked_functions.c ---- */
 
-/** sync_function() - @t enters one, or comes to where one may have returned */
+/** sync_function() - @t enters a hooked function, or is at a return site of one */
 int sync_function(struct sync_thread *t, const struct dep_function_call *f);
 /**
  * sync_functions_left() - while muted: the code at @pc accesses memory
  *
- * The C library's functions do not call the program's: by a jump the thread has left them.
+ * The C library's hooked functions do not call the program: if program code runs, the thread has
+ * left them by a jump.
  */
 void sync_functions_left(struct sync_thread *t, u64 pc);
-/** sync_functions_signal() - a handler runs: what it does is not done by what it interrupts */
+/** sync_functions_signal() - a handler begins: its accesses are not those of the hooked function */
 void sync_functions_signal(struct sync_thread *t, u32 signo);
-/** sync_functions_locked() - a locked instruction changed what is at that place */
+/** sync_functions_locked() - a locked instruction changed the word at @place */
 void sync_functions_locked(struct sync_thread *t, u64 place);
 /**
- * sync_functions_cancelled() - after that, @t.calls.relocked: the program's code runs
+ * sync_functions_cancelled() - the program's code runs after @t.calls.relocked was set
  *
- * Who is cancelled in a wait for a condition locks the mutex and then runs its cleanup handlers,
- * all within the handler of a signal that never returns.
+ * A thread cancelled in a condition wait locks the mutex and then runs its cleanup handlers, all
+ * within a signal handler that never returns.
  */
 int sync_functions_cancelled(struct sync_thread *t);
 void sync_functions_sigreturn(struct sync_thread *t);
-/** sync_functions_lost() - what @t did is not known: it may be in none of them any more */
+/** sync_functions_lost() - after a gap: @t may have left all of them */
 void sync_functions_lost(struct sync_thread *t);
 void sync_functions_free(struct sync_thread *t);
 
@@ -40,36 +38,36 @@ int sync_heap_enter(struct sync_thread *t, const struct sync_frame *f);
 /** sync_heap_leave() - @left: the return */
 int sync_heap_leave(struct sync_thread *t, const struct sync_frame *f,
 		    const struct dep_function_call *left);
-/** sync_heap_note() - keep in which block of @m @w is, if in any */
+/** sync_heap_note() - find the block of @m that contains w->address */
 int sync_heap_note(const struct sync_image *m, struct sync_stack *w);
 void sync_heap_free(struct sync_heap *h);
 
 /* ---- rwlocks.c ---- */
 
 int sync_lock_enter(struct sync_thread *t, const struct sync_frame *f);
-/** sync_wait_over() - @t waits for no condition any more */
+/** sync_wait_over() - @t no longer waits for a condition */
 void sync_wait_over(struct sync_thread *t);
 int sync_lock_leave(struct sync_thread *t, const struct sync_frame *f, bool known, u64 result);
 
 /* ---- locks_held.c ---- */
 
-/** sync_acquires() - the kind of lock that the function takes, if it succeeds */
+/** sync_acquires() - the kind of lock that the function takes if it succeeds */
 enum sync_acquire_kind sync_acquires(u32 function);
-/** sync_leaves() - does it leave one? */
+/** sync_leaves() - does the function unlock? */
 bool sync_leaves(u32 function);
-/** sync_may_block() - does it wait for a condition? */
+/** sync_may_block() - does the function wait for a condition? */
 bool sync_may_block(u32 function);
 int sync_held_locks_enter(struct sync_thread *t, const struct sync_frame *f);
 int sync_held_locks_leave(struct sync_thread *t, const struct sync_frame *f, bool known,
 			  u64 result);
-/** sync_held_locks_own() - the program's own code executed a locked instruction */
+/** sync_held_locks_own() - a locked instruction of the program's own code */
 void sync_held_locks_own(struct sync_thread *t, u64 pc, u64 address);
-/** sync_held_locks_note() - keep which locks @t holds */
+/** sync_held_locks_note() - copy the locks that @t holds to @w */
 int sync_held_locks_note(struct sync_thread *t, struct sync_stack *w);
-/** sync_held_locks_lost() - what @t did is not known */
+/** sync_held_locks_lost() - after a gap: @t's locks are not known */
 void sync_held_locks_lost(struct sync_thread *t);
 void sync_held_locks_free(struct sync_held_locks *h);
-/** sync_held_locks_give_up() - free what sync_held_locks_note() kept */
+/** sync_held_locks_give_up() - free a copy made by sync_held_locks_note() */
 void sync_held_locks_give_up(struct sync_lock *held, u32 n);
 
 #endif

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Races that are none of the program's business: both accesses are of a runtime library to its
- * own data.  The C library's are known one by one, when they happen (events.c).
+ * Races that do not concern the program: both accesses are by a runtime library to its own data.
+ * Those of the C library are known when the accesses come (events.c).
  */
 #include <string.h>
 
 #include "events.h"
 
-/* OpenMP's, which synchronise by plain accesses too: these must order, and are no races. */
+/* OpenMP runtimes synchronise by plain accesses, which must order but are no races. */
 static bool is_runtime(const char *path)
 {
 	static const char *const names[] = { "libgomp.so", "libomp.so", "libiomp5.so" };
@@ -46,8 +46,8 @@ static bool is_inside(enum dep_code code)
 }
 
 /*
- * A compiler may have made a plain access of an atomic one, but not where the C library
- * accesses what the program has, as when it writes into what was freed.
+ * A compiler may have made a plain access from an atomic one. That does not explain a race of the C
+ * library with program code, such as a write to freed memory.
  */
 bool sync_maybe_atomic(struct sync_events *f, struct sync_process *p,
 		       const struct race_found *found)
@@ -74,7 +74,7 @@ u32 sync_condition(struct sync_events *f, const struct sync_process *p,
 	       sync_insn_may_drop(&in) ? DEP_ACCESS_CONDITIONAL : 0;
 }
 
-/* Whose it is: its caller's, if what the program calls is not more than an access. */
+/* The code that an access belongs to: the caller, for system calls, frees and copies. */
 static u64 place_of(struct sync_events *f, struct sync_image *p, const struct sync_stack *w)
 {
 	bool for_caller = w->flags & (RACE_SYSCALL | RACE_FREE) ||
@@ -97,7 +97,7 @@ bool sync_is_librarys(struct sync_events *f, const struct sync_stack *prior,
 	struct sync_image *ma, *mb;
 	u64 a, b;
 
-	/* What two of them copy may be the program's; what they free, or have written, is not. */
+	/* Only frees and system calls: a copy by a library may be of the program's memory. */
 	if (!p || !((prior->flags | current->flags) & (RACE_SYSCALL | RACE_FREE)))
 		return false;
 	ma = sync_image_at(f, p, prior->index);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Locks that threads hold, for those who read of a race, and for prediction.  They are kept in a
- * pass with wanted stacks, or with that, only.
+ * Locks that threads hold: for race reports and for prediction. They are followed only in a pass
+ * that collects stacks, or with prediction.
  *
- * They are known by the functions that take and leave them.  Who makes locks himself does so by
- * locked instructions of his own, the last of which is kept: it may have been one.
+ * Locks are known by the functions that lock and unlock them. For locks that a program makes itself
+ * the last locked instruction is kept, which may have locked one.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 #include "predict_events.h"
 
-#define FRAMES	64u	/* of where it was taken; a deeper stack is cut off */
+#define FRAMES	64u	/* entries of the stack of a lock; deeper ones are cut off */
 
 enum sync_acquire_kind sync_acquires(u32 f)
 {
@@ -47,7 +47,7 @@ static struct sync_lock *find(struct sync_held_locks *h, u64 address)
 	return NULL;
 }
 
-/* The call of @f is what was popped last. */
+/* Keep where @l was locked. The call of @f has been popped last, so t->stack still has it. */
 static int set_place(struct sync_thread *t, struct sync_lock *l, const struct sync_frame *f)
 {
 	u32 depth = f->depth, n = depth < FRAMES ? depth : FRAMES;
@@ -104,7 +104,7 @@ static int leave(struct sync_thread *t, const struct sync_frame *f)
 	return sync_predict_unlock(t, f->arg[0], f);
 }
 
-/* Who waits for a condition leaves the lock somewhere inside. */
+/* A condition wait unlocks the mutex somewhere inside. */
 int sync_held_locks_enter(struct sync_thread *t, const struct sync_frame *f)
 {
 	struct sync_lock *l;
@@ -129,7 +129,7 @@ static int waited(struct sync_thread *t, struct sync_lock *l, const struct sync_
 	return err ? err : sync_predict_lock(t, l->address, false, f);
 }
 
-/* An unlocking that failed was of a lock that it did not hold. */
+/* An unlock that fails concerns a lock that the thread does not hold. */
 int sync_held_locks_leave(struct sync_thread *t, const struct sync_frame *f, bool known, u64 result)
 {
 	enum sync_acquire_kind how = sync_acquires(f->function);
@@ -195,7 +195,10 @@ int sync_held_locks_note(struct sync_thread *t, struct sync_stack *w)
 	w->own_pc = h->own_pc;
 	w->own_address = h->own_address;
 	for (i = 0; i < h->n; i++) {
-		/* While it waits a handler runs without; after a wait that was left it has it. */
+		/*
+		 * Handlers run during a wait do not have the mutex; after a wait left by a jump it
+		 * is held.
+		 */
 		if (h->lock[i].waiting && h->lock[i].waiting <= t->calls.level)
 			continue;
 		l = &w->held[w->nheld];

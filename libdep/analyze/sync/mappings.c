@@ -48,7 +48,7 @@ static struct sync_region *make_region(struct sync_regions *all, const struct sy
 	return r;
 }
 
-/* *@out: NULL if no number is left. */
+/* *@out: NULL if there are too many regions. */
 static int region_of(struct sync_process *p, const struct sync_key *key,
 		     struct sync_region **out)
 {
@@ -59,7 +59,7 @@ static int region_of(struct sync_process *p, const struct sync_key *key,
 	return *out ? 0 : sync_no_memory();
 }
 
-/* What nobody has any more is new to who maps it next: another file may have its number. */
+/* Unmapped by all images, the region is forgotten: another file may get its inode number. */
 static int leave_region(struct sync_process *p, struct sync_region *r)
 {
 	if (!r || --r->maps)
@@ -75,9 +75,9 @@ void sync_regions_free(struct sync_regions *r)
 	sync_index_free(&r->index);
 }
 
-/* ---- maps ---- */
+/* ---- mappings ---- */
 
-/* Room for one more. */
+/* Make room for one more. */
 static int extend(struct sync_map **v, u32 n, u32 *room)
 {
 	u32 want = *room ? 2 * *room : 8;
@@ -93,7 +93,7 @@ static int extend(struct sync_map **v, u32 n, u32 *room)
 	return 0;
 }
 
-/* The first one that ends after @address. */
+/* Index of the first mapping that ends after @address. */
 static u32 first_behind(const struct sync_maps *s, u64 address)
 {
 	u32 low = 0, high = s->n, middle;
@@ -108,7 +108,7 @@ static u32 first_behind(const struct sync_maps *s, u64 address)
 	return low;
 }
 
-/* Where nothing is mapped. */
+/* Add a mapping where nothing is mapped. */
 static int add(struct sync_maps *s, const struct sync_map *map)
 {
 	u32 i = first_behind(s, map->start);
@@ -123,7 +123,7 @@ static int add(struct sync_maps *s, const struct sync_map *map)
 	return 0;
 }
 
-/* So that it can be said later where something was. */
+/* Keep the mapping for sync_address(). */
 static int remember(struct sync_maps *s, const struct sync_map *map)
 {
 	u64 hash = sync_index_mix(sync_index_mix(sync_index_mix(map->region->base, map->start),
@@ -145,7 +145,7 @@ static int remember(struct sync_maps *s, const struct sync_map *map)
 	return 0;
 }
 
-/* Only the first pass is asked who shares what. */
+/* The first pass looks for images that share memory. */
 static int note(const struct sync_image *m, const struct sync_map *map)
 {
 	struct sync_shared_map share = {
@@ -166,7 +166,7 @@ static int map(struct sync_image *m, struct sync_map *map)
 	err = note(m, map);
 	if (err || !m->grouped)
 		return err ? err : add(&m->maps, map);
-	/* What is not followed is as if it were its own. */
+	/* Memory that is not followed counts as private. */
 	if (map->offset >> SYNC_REGION ||
 	    (map->offset + (map->end - map->start)) >> SYNC_REGION)
 		return 0;
@@ -177,7 +177,7 @@ static int map(struct sync_image *m, struct sync_map *map)
 	return err ? err : add(&m->maps, map);
 }
 
-/* Of one map the middle. */
+/* Remove @start to @end from the middle of a mapping. */
 static int split(struct sync_maps *s, u32 i, u64 start, u64 end)
 {
 	struct sync_map after = s->v[i];
@@ -188,14 +188,14 @@ static int split(struct sync_maps *s, u32 i, u64 start, u64 end)
 	return add(s, &after);
 }
 
-/* Nothing of @start to @end is mapped any more. */
+/* Remove all mappings from @start to @end. */
 static int cut(struct sync_image *m, u64 start, u64 end)
 {
 	struct sync_maps *s = &m->maps;
 	u32 from = first_behind(s, start), to;
 	int err = 0;
 
-	/* Nor is anything of a range that wraps, as damaged stores have them. */
+	/* A range that wraps comes from a damaged store. */
 	if (end <= start || from == s->n)
 		return 0;
 	if (s->v[from].start < start) {
@@ -231,7 +231,7 @@ int sync_maps_inherit(struct sync_maps *to, const struct sync_maps *from)
 	return 0;
 }
 
-/* It counts its own from the beginning: they are told apart by its serial. */
+/* Anonymous mappings are numbered by image, so the child's count starts at 0. */
 int sync_maps_take(struct sync_image *m, struct sync_maps *from, struct sync_process *p)
 {
 	struct sync_map one;
@@ -261,7 +261,7 @@ int sync_maps_gone(struct sync_image *m)
 	return cut(m, 0, ~0ull);
 }
 
-/* ---- calls ---- */
+/* ---- system calls ---- */
 
 static u64 page_up(u64 n)
 {
@@ -269,8 +269,8 @@ static u64 page_up(u64 n)
 }
 
 /*
- * @new comes where others may be, or where it was itself.  If nobody else has the region it must
- * not be taken for gone in between: what was done to it stays.
+ * Replace what is mapped at @new, and move it if @gone is its old place. A region that only @new
+ * maps stays in use meanwhile, so that its accesses are not forgotten.
  */
 static int replace(struct sync_image *m, struct sync_map *new, u64 gone, u64 gone_size)
 {
@@ -318,7 +318,7 @@ static int attached(struct sync_thread *t, const struct adept_ev_syscall *c)
 	return t->has_shared ? replace(t->image, &new, 0, 0) : 0;
 }
 
-/* The segment that begins there, whatever is left of it. */
+/* Unmap all parts of the segment attached at @start. */
 static int detached(struct sync_image *m, u64 start)
 {
 	const struct sync_map *v;
@@ -340,7 +340,7 @@ static int moved(struct sync_image *m, const struct adept_ev_syscall *c)
 	struct sync_map new;
 	int err;
 
-	/* Of 0 bytes of shared memory it makes a second mapping. */
+	/* An old size of 0 makes a second mapping of shared memory. */
 	if (c->args[3] & MREMAP_DONTUNMAP)
 		size = 0;
 	if (i == m->maps.n || m->maps.v[i].start > old) {
@@ -371,7 +371,7 @@ static int protected(struct sync_image *m, const struct adept_ev_syscall *c)
 
 int sync_maps_call(struct sync_thread *t, const struct adept_ev_syscall *c)
 {
-	/* What it did before is not done to what is new there. */
+	/* Pass on earlier accesses before the mappings change. */
 	int err = t->image->grouped ? sync_flush(t) : 0;
 
 	if (err)
@@ -401,7 +401,7 @@ int sync_maps_call(struct sync_thread *t, const struct adept_ev_syscall *c)
 	return err;
 }
 
-/* ---- places ---- */
+/* ---- addresses ---- */
 
 u64 sync_place(const struct sync_image *m, u64 address, u64 *left)
 {
@@ -423,7 +423,7 @@ u64 sync_place(const struct sync_image *m, u64 address, u64 *left)
 	return (u64)m->number << SYNC_NUMBER | address;
 }
 
-/* The last one that has it. */
+/* Find @place in the last mapping that contains it. */
 static bool find(const struct sync_map *v, u32 n, u64 place, u64 *address)
 {
 	while (n--) {

@@ -17,7 +17,7 @@ static void put(struct sync_file_table *t)
 		free(t);
 }
 
-/* A table of one's own that has a place for descriptor @n. */
+/* Make the table private, with room for descriptor @n. */
 static int own(struct sync_files *f, u32 n)
 {
 	struct sync_file_table *old = f->table, *new;
@@ -101,7 +101,7 @@ void sync_files_copy(struct sync_files *to, const struct sync_files *from)
 	from->table->refs++;
 	put(to->table);
 	to->table = from->table;
-	/* What one of them opens from now on is not what the other one does. */
+	/* File numbers of parent and child must differ from here on. */
 	if (*last_of(to) < last)
 		*last_of(to) = last;
 }

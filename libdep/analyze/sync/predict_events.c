@@ -8,7 +8,7 @@
 #include "libdep/analyze/predict/predict.h"
 #include "predict_events.h"
 
-#define LIMIT	(2ull << 30)	/* bytes, of a process */
+#define LIMIT	(2ull << 30)	/* bytes, for each process */
 
 /* ---- processes ---- */
 
@@ -56,7 +56,7 @@ void sync_thread_logs_free(struct sync_events *f)
 
 /* ---- places ---- */
 
-/* Return: its number, 0 if there is no memory for it. */
+/* Return: the number of the place; 0: no memory. */
 static u32 place_of(struct sync_thread_log *u, const u64 pc[SYNC_PLACE])
 {
 	u64 h = pc[0] ^ pc[1] << 7 ^ pc[2] << 13 ^ pc[3] << 19;
@@ -84,7 +84,7 @@ static u32 place_of_pc(struct sync_thread_log *u, u64 pc)
 	return place_of(u, (u64[SYNC_PLACE]){ pc });
 }
 
-/* From the first call of the program's own on. */
+/* The place of the innermost call by the program's own code, with its callers. */
 static u32 place_of_stack(struct sync_thread *t, u32 depth)
 {
 	u64 pc[SYNC_PLACE] = { 0 };
@@ -100,7 +100,7 @@ static u32 place_of_stack(struct sync_thread *t, u32 depth)
 	return n ? place_of(t->process->future, pc) : 0;
 }
 
-/* 0 of those that are taken to load libraries and to make threads: they say nothing to anybody. */
+/* 0 for locks taken to load libraries or to create threads, which are not reported. */
 static u32 place_of_lock(struct sync_thread *t, const struct sync_frame *f)
 {
 	enum dep_code code = DEP_CODE_LIBRARY;
@@ -165,8 +165,8 @@ void sync_predict_report(void *arg, const struct race_found *found)
 }
 
 /*
- * Which of two that race came first nobody knows, and who saw what the other one wrote, neither:
- * each needs the other one, and what that one's thread did so far.
+ * The order of two racing accesses is not known, nor which one saw the other's value. So each needs
+ * the other one, and all that its thread did before.
  */
 static int need_before(struct sync_thread *t, u32 place)
 {
@@ -197,7 +197,7 @@ static int need_behind(struct sync_thread *t)
 	return err;
 }
 
-/* What cleans up after a wait that was cancelled has the lock again; since when is not known. */
+/* Cleanup after a cancelled wait holds the mutex again, since when is not known: stop here. */
 void sync_predict_note(struct sync_thread *t, u64 pc, u32 flags)
 {
 	if (t->held.waiting == t->calls.level + 1 && !(flags & (RACE_SYSCALL | SYNC_OBJECT)) &&
@@ -260,7 +260,7 @@ void sync_predict_forget(struct sync_process *p, u64 address, u64 size)
 
 /* ---- order ---- */
 
-/* What a lock is made of: this is told otherwise. */
+/* Is @o part of a lock? Locks are passed on by sync_predict_lock() and its like. */
 static bool is_lock(struct sync_thread *t, const struct sync_object *o)
 {
 	return (o->kind == SYNC_WORD && sync_in_lock(t, o->id * 4)) ||
@@ -277,7 +277,7 @@ int sync_predict_acquire(struct sync_thread *t, struct sync_object *o)
 	return predict_acquire(u->predict, t->index, &o->predict, place_of_stack(t, t->depth));
 }
 
-/* In a wait for a condition, this is where it is left. */
+/* A condition wait unlocks its mutex here. */
 static int leave_for_wait(struct sync_thread *t)
 {
 	const struct sync_frame *f = at_hand(t);
@@ -336,7 +336,7 @@ void sync_predict_gap(struct sync_thread *t)
 
 /* ---- locks ---- */
 
-/* Who is about to take it may have it already. */
+/* Is another thread about to take the lock? It may have it already. */
 static bool others_try(const struct sync_thread *t, u64 lock)
 {
 	const struct sync_events *f = t->feed;
@@ -432,7 +432,7 @@ int sync_predict_tried(struct sync_thread *t, u64 lock, bool dead)
 
 /* ---- system calls ---- */
 
-/* Its result is the same whatever other threads do, or the order of such calls is known. */
+/* Calls whose result does not depend on other threads, or whose order is known otherwise. */
 static bool is_alone(u64 nr)
 {
 	static const u16 calls[] = {
@@ -453,8 +453,8 @@ static bool is_alone(u64 nr)
 }
 
 /*
- * Who writes to a file learns nothing of others.  Into what has no positions, as pipes and sockets,
- * he may have had to wait for a reader; what write() writes to is not known.
+ * A successful pwrite() tells the thread nothing about others. Other writes may have waited for a
+ * reader (pipes, sockets), and the kind of file is not known.
  */
 static bool tells_nothing(const struct adept_ev_syscall *c)
 {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Process images: which there are, what orders them in a group, and what a forked one begins
- * with, which is what its parent had at the fork.
+ * Process images: fork, execve, and the order between the images of a group.
+ *
+ * A forked image begins with the descriptors and mappings that its parent had at the fork.
  */
 #include <errno.h>
 #include <signal.h>
@@ -10,12 +11,12 @@
 
 #include "hooked_functions.h"
 
-/** struct sync_fork - of a process that has not been seen yet */
+/** struct sync_fork - a forked process whose first item has not come */
 struct sync_fork {
 	struct sync_fork *next;
 	u32 pid;
 	struct sync_image *parent;
-	u32 index;		/* the detector's of its thread; RACE_NO_THREAD: in no group */
+	u32 index;		/* detector index of its thread; RACE_NO_THREAD: not in a group */
 	struct sync_files files;
 	struct sync_maps maps;
 };
@@ -27,13 +28,13 @@ static void free_fork(struct sync_fork *k)
 	free(k);
 }
 
-/* What is in the store is all that there is; not so beside the recording. */
+/* A complete store has all processes; that of a running recording has not. */
 static bool is_complete(const struct sync_events *f)
 {
 	return f->store && (f->pass != SYNC_FIRST || !f->options->beside);
 }
 
-/* May anything be seen of it? */
+/* Can items of the process come? */
 static bool will_be_seen(struct sync_events *f, u32 pid, u32 parent)
 {
 	const struct dep_process *all;
@@ -64,7 +65,9 @@ int sync_forked(struct sync_thread *t, u32 pid)
 		return sync_no_memory();
 	err = sync_maps_inherit(&k->maps, &t->image->maps);
 	k->index = RACE_NO_THREAD;
-	/* From here on, and not when it is seen first: nobody may miss that it is there. */
+	/*
+	 * Begin it here, not at its first item: until then others might count as the only thread.
+	 */
 	if (!err && t->image->grouped)
 		err = sync_flush(t);
 	if (!err && t->image->grouped)
@@ -127,7 +130,7 @@ static int begin_with(struct sync_image *m, struct sync_fork *k)
 	return sync_maps_take(m, &k->maps, k->parent->process);
 }
 
-/* Its process; NULL: no memory.  Those that share nothing can be followed one by one. */
+/* The process of @m; NULL: no memory. Beyond the limit, images that share nothing are separate. */
 static struct sync_process *process_for(struct sync_events *f, struct sync_image *m)
 {
 	bool group = f->shares && f->pass != SYNC_FIRST && f->shares->nimages;
@@ -141,7 +144,7 @@ static struct sync_process *process_for(struct sync_events *f, struct sync_image
 	return m->grouped ? p : sync_process_of(f, m->serial);
 }
 
-/* What is known of its memory; 0 or -1: no memory. */
+/* Set the process, facts and number of @m; 0 or -1: no memory. */
 static int settle(struct sync_events *f, struct sync_image *m)
 {
 	m->process = process_for(f, m);
@@ -155,7 +158,7 @@ static int settle(struct sync_events *f, struct sync_image *m)
 	return dep_word_set_each(&m->scope->raced, watch, m);
 }
 
-/* Whoever made it waited for the process, and not for an image. */
+/* wait() refers to processes, not to images: find the first image of each. */
 static void give_parents(struct sync_image *m, const struct sync_image *parent)
 {
 	m->first = m->serial;
@@ -205,7 +208,7 @@ struct sync_image *sync_image_of(struct sync_events *f, const struct dep_thread 
 
 /* ---- what orders the images of a group ---- */
 
-/* An image that took the place of another one comes after it. */
+/* Order an image made by execve after the image that it replaces. */
 static int replaces(struct sync_thread *t)
 {
 	const struct sync_image *m = t->image;
@@ -237,7 +240,7 @@ int sync_image_begin(struct sync_thread *t)
 		err = race_thread_begin(m->process->detector, RACE_NO_THREAD, &t->index);
 	if (!k && !err && m->grouped)
 		err = replaces(t);
-	/* Who created it, and after what, is in a window that is missing. */
+	/* The creation of this thread is in a gap: order it with all others. */
 	if (!k && !err && m->multi)
 		err = sync_barrier_all(t, true);
 	if (k)
@@ -245,7 +248,7 @@ int sync_image_begin(struct sync_thread *t)
 	return err;
 }
 
-/* Of all descriptors, and of who waits for a signal: the kernel tells them. */
+/* The end of a process closes its descriptors and sends SIGCHLD. */
 static int tell_end(struct sync_thread *t)
 {
 	const struct sync_image *m = t->image, *parent = find_image(t->feed, m->creator);
@@ -263,7 +266,7 @@ static int tell_end(struct sync_thread *t)
 	return err;
 }
 
-/* The last thread that was seen may not be the last that there is. */
+/* Has the last thread ended? The store may have threads whose items have not come. */
 static bool is_last(struct sync_image *m)
 {
 	struct sync_events *f = m->feed;
@@ -330,7 +333,7 @@ int sync_send(struct sync_thread *t, s64 pid, u64 signo)
 	return any || err ? err : sync_release(t, SYNC_SIGNAL, sync_signal(t->image, signo));
 }
 
-/* ---- of which image an access is ---- */
+/* ---- the image of an access ---- */
 
 int sync_image_note(struct sync_thread *t)
 {
@@ -359,7 +362,7 @@ struct sync_image *sync_image_at(const struct sync_events *f, const struct sync_
 
 	if (index < p->nof && p->of[index])
 		return p->of[index];
-	/* One that was created and never seen: none made an access. */
+	/* A thread that was created but has no items has no accesses: any image will do. */
 	for (m = f->images; m; m = m->next)
 		if (m->process == p)
 			break;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Robust mutexes: the kernel unlocks those that a thread holds when it ends.
+ * Robust mutexes: the kernel unlocks them when the thread that holds them ends.
  *
- * The thread has a list of them, whose head it told the kernel: a struct robust_list_head.
- * What stands in it is not in the profile, but when it is written is.  The C library writes
- * list_op_pending, locks, writes list, and clears list_op_pending; to unlock it writes both
- * before it does so.
+ * The thread registers a list head, struct robust_list_head. The list's contents are not recorded,
+ * but the writes to its head are. To lock, the C library writes list_op_pending, locks the word,
+ * writes the list, and clears list_op_pending. To unlock, it writes both before it unlocks.
  */
 #include <stddef.h>
 #include <linux/futex.h>
@@ -26,7 +25,7 @@ static void take(struct sync_robust *r, u64 word)
 
 	while (i < r->nheld && r->held[i] != word)
 		i++;
-	/* Of more than there is room for the last is given up. */
+	/* There is no room: replace the last one. */
 	if (i == SYNC_HELD_LOCKS)
 		i--;
 	r->held[i] = word;

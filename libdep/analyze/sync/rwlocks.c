@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Read-write locks, whose readers are not ordered by them though they change the same word;
- * and objects that are made and destroyed while others use them.
+ * Read-write locks, and the lifetime of pthreads objects.
  *
- * The latter are kept in memory of their own, SYNC_OBJECTS away from that of the program:
- * who makes or destroys an object writes to it there, who uses it reads.
+ * Readers of a lock are not ordered by it though they change the same word, so the functions are
+ * followed instead of the word.
+ *
+ * Each object has a byte at SYNC_OBJECTS | its address. Creating or destroying an object writes the
+ * byte; using it reads the byte.
  */
 #include <stdlib.h>
 
 #include "hooked_functions.h"
 
-/* What a function does to the object that its first argument is. */
+/* The effect of a function on the object that is its first argument. */
 static bool makes(u32 f)
 {
 	return f == DEP_F_MUTEX_INIT || f == DEP_F_RWLOCK_INIT || f == DEP_F_COND_INIT ||
@@ -33,7 +35,7 @@ static bool writes(u32 f)
 	return f >= DEP_F_RWLOCK_WRLOCK && f <= DEP_F_RWLOCK_CLOCKWRLOCK;
 }
 
-/* Is it held for reading, and if so not any more? */
+/* Is @lock held for reading? If so, note that it no longer is. */
 static bool was_read(struct sync_thread *t, u64 lock)
 {
 	struct sync_calls *c = &t->calls;
@@ -47,7 +49,7 @@ static bool was_read(struct sync_thread *t, u64 lock)
 	return true;
 }
 
-/* ---- conditions that are destroyed while somebody waits ---- */
+/* ---- conditions that are destroyed while a thread waits ---- */
 
 static int begin_wait(struct sync_thread *t, const struct sync_frame *f, u64 object)
 {
@@ -86,9 +88,9 @@ void sync_wait_over(struct sync_thread *t)
 }
 
 /*
- * A thread that is cancelled runs its cleanup handlers on top of what it was in, and one that
- * leaves a handler by a jump is in there for ever: but who leaves the mutex waits no more.  (A C
- * library that does so by the same function to wait has no waiters, then.)
+ * End the wait of a thread that unlocks its mutex. A cancelled thread runs its cleanup handlers
+ * within the wait, and a handler left by a jump never ends it. (If a C library's wait calls the
+ * same unlock function, its waits end here at once.)
  */
 static void leave_wait(struct sync_thread *t, u64 mutex)
 {
@@ -96,7 +98,7 @@ static void leave_wait(struct sync_thread *t, u64 mutex)
 		sync_wait_over(t);
 }
 
-/* Which one is woken is not known; who is may still be in there while it is destroyed. */
+/* Any of the waiters may be woken, and may still be inside when the condition is destroyed. */
 static void wake(const struct sync_process *p, u64 object)
 {
 	u32 i;
@@ -106,7 +108,7 @@ static void wake(const struct sync_process *p, u64 object)
 			sync_wait_over(p->waiter[i]);
 }
 
-/* However that is ordered: nobody has woken them. */
+/* Report each waiter: none of them was woken, so this is a race whatever the order. */
 static void destroy(struct sync_thread *t, u64 object, u64 pc)
 {
 	struct sync_process *p = t->process;
@@ -134,7 +136,7 @@ static void destroy(struct sync_thread *t, u64 object, u64 pc)
 	}
 }
 
-/* ---- all of them ---- */
+/* ---- all functions ---- */
 
 static int about_condition(struct sync_thread *t, const struct sync_frame *f, u64 object)
 {
@@ -181,7 +183,7 @@ int sync_lock_leave(struct sync_thread *t, const struct sync_frame *f, bool know
 	err = sync_acquire(t, SYNC_WRITER, lock);
 	if (err || writes(f->function))
 		return err ? err : sync_acquire(t, SYNC_READERS, lock);
-	/* Of more than there is room for the last is taken for one that is written. */
+	/* There is no room: the unlock will count as a writer's. */
 	if (c->nread < SYNC_HELD_LOCKS)
 		c->read[c->nread++] = lock;
 	return 0;

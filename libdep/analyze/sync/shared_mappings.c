@@ -68,7 +68,7 @@ static int by_number(const void *x, const void *y)
 	return compare(*(const u32 *)x, *(const u32 *)y);
 }
 
-/* All map the same: two of them, or one twice, and one can write? */
+/* @v map the same memory. Are there at least two mappings, one of them writable? */
 static bool is_shared(const struct sync_shared_map *v, size_t n)
 {
 	bool writes = false;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Threads that sleep and look again.
+ * Threads that wait by sleeping and reading again.
  *
- * Who reads the same after a sleep as before it, by the same instructions, before it writes
- * anything and with no synchronisation in between, sleeps because of what it read.  Once is
- * enough: how often it has to look is chance.
+ * If a thread reads the same word by the same instruction before and after a sleep, without a write
+ * or synchronisation in between, it slept because of that word. One repetition is enough: the
+ * number of repetitions depends on chance.
  */
 #include <string.h>
 

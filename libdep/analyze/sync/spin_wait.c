@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Threads that wait for another one by looking again and again.
+ * Threads that wait by reading in a loop.
  *
- * A loop that does nothing but read waits for what it reads; whatever its variable is by name,
- * it is one that threads synchronise by.  Such loops are seen where all accesses are
- * (libdep/recover/filter/filter.c).  One that sleeps in between does other things as well, but the
- * same ones each time.
+ * A loop that does nothing but read waits for its words to change, so threads synchronise by these
+ * words. The filter finds such loops (libdep/recover/filter/filter.c), since it has all accesses.
+ * Loops that sleep are found here: they do the same in each round.
  */
 #include <sys/syscall.h>
 
 #include "events.h"
 
-#define SPINS	8	/* who does the same so often in vain, waits */
+#define SPINS	8	/* equal rounds that make a wait */
 
 static int spin_words(struct sync_thread *t, u64 address, u32 size)
 {
@@ -53,7 +52,7 @@ void sync_wait_page(struct sync_thread *t, const struct dep_page_accesses *j)
 	sync_poll_others(t);
 }
 
-/* Two rounds may take turns, as in a loop that sleeps twice. */
+/* A round may equal either of the last two, as in a loop that sleeps twice. */
 int sync_wait_call(struct sync_thread *t, const struct adept_ev_syscall *c)
 {
 	struct sync_round *o = &t->round;

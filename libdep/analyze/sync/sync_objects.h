@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What threads synchronise by, and the clock of each: words of memory, and objects of the
+ * Objects that threads synchronise by, each with a clock: words of memory and objects of the
  * kernel.
  */
 #ifndef ADEPT_ANALYZE_SYNC_SYNC_OBJECTS_H
@@ -11,18 +11,19 @@
 
 enum sync_object_kind {
 	SYNC_WORD,		/* aligned 4 bytes, by address / 4 */
-	SYNC_FUTEX,		/* the kernel's queue, by address */
+	SYNC_FUTEX,		/* kernel's wait queue, by address */
 	SYNC_FILE,		/* open file, by its number in struct sync_files */
-	SYNC_CLOSED,		/* its end, which only who comes to it sees */
-	SYNC_SIGNAL,		/* by sync_signal(); number 0: whatever any signal may tell */
-	SYNC_WRITER,		/* of a read-write lock, by address: who held it alone last.. */
-	SYNC_READERS,		/* ..and those who read since */
-	SYNC_HEAP,		/* by number of the image: who freed memory */
-	SYNC_TRIED,		/* for prediction: who held a lock, by address */
-	SYNC_KERNEL,		/* for prediction: 0: system calls that may depend on others */
-	SYNC_CHILD,		/* of vfork, by tid: its parent waits until it has left */
-	SYNC_END,		/* of an image in a group, by serial */
-	SYNC_LOCKS,		/* 0: of files */
+	/* close or shutdown of a file; acquired by a thread that reads its end */
+	SYNC_CLOSED,
+	SYNC_SIGNAL,		/* by sync_signal(); number 0: timers, which may send any signal */
+	SYNC_WRITER,		/* of a read-write lock, by address: released by writers */
+	SYNC_READERS,		/* of the same lock: released by readers */
+	SYNC_HEAP,		/* memory freed by an image, by its number */
+	SYNC_TRIED,		/* for prediction: past holders of a lock, by address */
+	SYNC_KERNEL,		/* for prediction, 0: system calls that may depend on each other */
+	SYNC_CHILD,		/* vfork child that has left its parent's memory, by tid */
+	SYNC_END,		/* end of an image in a group, by serial */
+	SYNC_LOCKS,		/* file locks, 0 */
 };
 
 struct sync_object {
@@ -34,10 +35,10 @@ struct sync_object {
 };
 
 /**
- * struct sync_objects - all of a process
+ * struct sync_objects - all objects of a process; empty if zeroed
  *
- * Zeroed, there are none; sync_objects_free() before the detector that they are used with.
- * A bit of @lines says that a word in a cache line of that hash may be one.
+ * Call sync_objects_free() before the detector is freed. A bit of @lines says that a word in a
+ * cache line with that hash may be an object.
  */
 struct sync_objects {
 	struct sync_object **bucket;
@@ -50,7 +51,7 @@ static inline u32 sync_line_hash(u64 address)
 	return (u32)((address >> 6) * 0x9e3779b97f4a7c15ull >> 48);
 }
 
-/* Quick: 0 if no byte of the cache line of @address belongs to a word that is an object. */
+/* Quick test: 0 if no word in the cache line of @address is an object. */
 static inline int sync_line_marked(const struct sync_objects *o, u64 address)
 {
 	u32 h = sync_line_hash(address);
@@ -61,7 +62,7 @@ static inline int sync_line_marked(const struct sync_objects *o, u64 address)
 /** sync_object_find() - NULL if there is none */
 struct sync_object *sync_object_find(const struct sync_objects *o, enum sync_object_kind kind,
 				     u64 id);
-/** sync_object_get() - made if there is none; NULL: no memory */
+/** sync_object_get() - find or make; NULL: no memory */
 struct sync_object *sync_object_get(struct sync_objects *o, enum sync_object_kind kind, u64 id);
 void sync_objects_free(struct sync_objects *o, struct race_detector *d);
 

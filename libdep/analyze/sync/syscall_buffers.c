@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Which memory the kernel accesses for system calls.  What it finds in memory that it is given,
- * as the vectors of readv() and the messages of recvmsg(), stands in front of the call.
+ * Memory that the kernel accesses in system calls. Buffers that a call finds in memory, such as the
+ * vectors of readv(), are recorded as events before the call.
  */
 #include <sys/syscall.h>
 
 #include "events.h"
 
-/* More than this no call is taken to have moved, whatever a damaged store says. */
+/* limit for one call, also for damaged stores */
 #define MOST	(16u << 20)
 
 enum { READS = 1, WRITES };
 
 /*
- * @arg is the argument that has the address.  Bytes: @size for each of what argument @count
- * says; RESULT: of what was returned, but no more than the next argument; ONE: of one.
+ * @arg is the number of the argument with the address. @count is the number of the argument with
+ * 	the element count; RESULT: the result, but at most the argument after @arg; ONE: one
+ * 	element. @size is the size of an element.
  */
 struct buffer {
 	u16 nr;
@@ -26,7 +27,10 @@ struct buffer {
 #define ONE	7u
 
 static const struct buffer buffers[] = {
-	/* At its beginning it is not known how much a write writes, at its end it is too late. */
+	/*
+	 * How much a write writes is known only at its end, which is too late: the store has it
+	 * here.
+	 */
 	{ SYS_write, READS, 1, RESULT, 1 },
 	{ SYS_pwrite64, READS, 1, RESULT, 1 },
 	{ SYS_sendto, READS, 1, RESULT, 1 },
@@ -94,7 +98,7 @@ void sync_note_buffer(struct sync_thread *t, const struct adept_ev_buffer *b)
 		t->buffer[t->nbuffers++] = *b;
 }
 
-/* Of memory that may be partly shared. */
+/* Access memory that may be shared in part. */
 static int access_all(struct sync_thread *t, u64 pc, u64 address, u64 size, u32 flags)
 {
 	u64 part, place;
@@ -108,7 +112,7 @@ static int access_all(struct sync_thread *t, u64 pc, u64 address, u64 size, u32 
 	return err;
 }
 
-/* Those that the call found; all calls that have some only read them, or only write. */
+/* Access the recorded buffers. Each call with such buffers either reads or writes all of them. */
 static int found(struct sync_thread *t, const struct adept_ev_syscall *c, u64 pc, bool enter)
 {
 	bool writes = c->nr == SYS_readv || c->nr == SYS_preadv || c->nr == SYS_preadv2 ||
@@ -133,10 +137,10 @@ static int one(struct sync_thread *t, const struct adept_ev_syscall *c, u64 pc,
 	u64 n = b->count == RESULT ? c->result : b->count == ONE ? 1 : c->args[b->count];
 	u64 address = c->args[b->arg];
 
-	/* With MSG_TRUNC it is told how long a message was, and not how much of it there is. */
+	/* With MSG_TRUNC the result is the size of the message, which may exceed the buffer. */
 	if (b->count == RESULT && n > c->args[b->arg + 1])
 		n = c->args[b->arg + 1];
-	/* An address that it was not given, or that there cannot be. */
+	/* NULL, or not an address of user space. */
 	if (!address || address >> 47)
 		return 0;
 	n = n < MOST / b->size ? n * b->size : MOST;

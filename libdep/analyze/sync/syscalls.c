@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * System calls: what is ordered by them.
+ * Order by system calls.
  *
- * A call that can let another thread go on releases before it, one that can have waited
+ * A call that can let another thread continue releases before it. A call that can have waited
  * acquires after it, if it succeeded.
  */
 #include <errno.h>
@@ -42,12 +42,15 @@ static int futex(struct sync_thread *t, const struct adept_ev_syscall *c, bool e
 	u32 op = c->args[1] & FUTEX_CMD_MASK;
 	u64 word = sync_at(t, c->args[0]);
 	bool waits = waits_for_word(op);
-	/* What the first pass is shown of the beginning may be of a call that never returns. */
+	/*
+	 * In the first pass the beginning of a wait may be emitted though the call never returns.
+	 * So the word becomes an object only after the call.
+	 */
 	bool known = enter != (waits && t->feed->pass == SYNC_FIRST);
 
 	if (t->muted)
 		return 0;
-	/* Whoever changes it, and however: threads wait for that. */
+	/* Threads wait for the word to change: it is an object, however it is changed. */
 	if (known && !sync_object_get(&t->process->objects, SYNC_WORD, word / 4))
 		return -ENOMEM;
 	if (enter && op == FUTEX_UNLOCK_PI)
@@ -56,13 +59,13 @@ static int futex(struct sync_thread *t, const struct adept_ev_syscall *c, bool e
 		return enter ? sync_release(t, SYNC_FUTEX, word) : 0;
 	if (enter)
 		return 0;
-	/* The kernel takes such a lock by itself, and gives it on by itself. */
+	/* The kernel locks and unlocks PI futexes itself. */
 	if (op == FUTEX_LOCK_PI && !failed(c))
 		return sync_acquire(t, SYNC_WORD, word / 4);
 	return failed(c) ? 0 : sync_acquire(t, SYNC_FUTEX, word);
 }
 
-/* 1: it writes to descriptor @*fd, 2: it reads from it, 3: both. */
+/* Bit 0: the call writes to descriptor @*fd; bit 1: it reads from it. */
 static int moves_data(const struct adept_ev_syscall *c, s64 *fd)
 {
 	*fd = (s32)c->args[0];
@@ -90,7 +93,7 @@ static int moves_data(const struct adept_ev_syscall *c, s64 *fd)
 	return dep_call_receives(c->nr) ? 2 : 0;
 }
 
-/* Signals that a call sends, or may send later, to the process itself. */
+/* Release the signals that a call sends or will send. */
 static int send_signals(struct sync_thread *t, const struct adept_ev_syscall *c)
 {
 	switch (c->nr) {
@@ -99,7 +102,7 @@ static int send_signals(struct sync_thread *t, const struct adept_ev_syscall *c)
 		return sync_send(t, (s32)c->args[0], c->args[1]);
 	case SYS_tkill:
 	case SYS_pidfd_send_signal:
-		/* Of which process that thread is, or that descriptor, is not known. */
+		/* The process of the thread or of the descriptor is not known. */
 		return sync_send(t, 0, c->args[1]);
 	case SYS_tgkill:
 	case SYS_rt_tgsigqueueinfo:
@@ -122,7 +125,7 @@ static bool waits_for_any(const struct adept_ev_syscall *c)
 	return c->nr == SYS_epoll_wait || c->nr == SYS_epoll_pwait || c->nr == SYS_epoll_pwait2;
 }
 
-/* Between processes; which part of which file is in memory. */
+/* Locks between processes. The locked range is in memory and not recorded. */
 static bool locks_file(const struct adept_ev_syscall *c)
 {
 	return c->nr == SYS_flock ||
@@ -130,7 +133,7 @@ static bool locks_file(const struct adept_ev_syscall *c)
 				       c->args[1] == F_OFD_SETLK || c->args[1] == F_OFD_SETLKW));
 }
 
-/* All of them are taken for one. */
+/* All signalfds count as one file. */
 static int signal_file_made(struct sync_thread *t, s64 fd)
 {
 	struct sync_files *f = &t->image->files;
@@ -189,7 +192,10 @@ static int unmap_own(struct sync_thread *t, u64 pc, u64 place, u64 size)
 
 	if (!err)
 		err = sync_flush(t);
-	/* Stacks are unmapped where the C library makes threads, in an order of its own. */
+	/*
+	 * The C library unmaps stacks in code that creates threads, by an order that does not
+	 * count.
+	 */
 	if (!err && !t->muted && !t->in_library &&
 	    sync_code(t->feed, t->image, pc) != DEP_CODE_LOADER)
 		err = race_access_known(t->process->detector, t->index, pc, place, size,
@@ -207,7 +213,7 @@ static int map_own(struct sync_thread *t, u64 pc, u64 place, u64 size)
 	return sync_forget(t, place, size);
 }
 
-/* What others share is not gone, and not new, if one of them maps or unmaps it. */
+/* Memory shared with other images is neither gone nor new when one of them maps or unmaps it. */
 static int each_own(struct sync_thread *t, u64 pc, u64 address, u64 size,
 		    int (*f)(struct sync_thread *t, u64 pc, u64 place, u64 size))
 {
@@ -223,7 +229,7 @@ static int each_own(struct sync_thread *t, u64 pc, u64 address, u64 size,
 	return err;
 }
 
-/* Who unmaps memory must be ordered after all that was done to it, like one who writes. */
+/* Unmapping memory counts as a write to it. */
 static int unmap(struct sync_thread *t, const struct adept_ev_syscall *c, u64 pc)
 {
 	u64 address = c->args[0], size = c->args[1];
@@ -239,8 +245,9 @@ static int unmap(struct sync_thread *t, const struct adept_ev_syscall *c, u64 pc
 }
 
 /*
- * Of what can take for ever; a descriptor is used, and a time read, even if it fails then.  Their
- * beginnings are accesses, and neither order anything nor tell what does.
+ * Calls that may wait without end and whose beginning does not depend on their result. At their
+ * beginning they only access memory and descriptors. A descriptor is used, and a timeout is read,
+ * even if the call fails later.
  */
 static bool is_foreseen(u32 nr, u64 second)
 {
@@ -296,12 +303,12 @@ int sync_call_enter(struct sync_thread *t, const struct adept_ev_syscall *c, u64
 	if (!err && moves & 1 && !failed(c))
 		err = sync_release(t, ends_file(c) ? SYNC_CLOSED : SYNC_FILE,
 				   sync_file(&t->image->files, fd));
-	/* What is waited for in an epoll set may come from any of its files. */
+	/* Data of an epoll set comes from its files: treat it as one of them. */
 	if (!err && c->nr == SYS_epoll_ctl)
 		err = sync_file_same(&t->image->files, (s32)c->args[0], (s32)c->args[2]);
 	if (!err)
 		err = send_signals(t, c);
-	/* Who unlocks a file, and who locks it. */
+	/* Locking and unlocking both release. */
 	t->image->locks |= locks_file(c);
 	if (!err && t->image->grouped &&
 	    (locks_file(c) || (c->nr == SYS_close && t->image->locks)))
@@ -311,7 +318,7 @@ int sync_call_enter(struct sync_thread *t, const struct adept_ev_syscall *c, u64
 	return err;
 }
 
-/* Which of those it waited for is in memory, and not in the profile. */
+/* poll() and select() write the ready descriptors to memory, which is not recorded: acquire all. */
 static int waited(struct sync_thread *t, const struct adept_ev_syscall *c)
 {
 	int err;
@@ -340,7 +347,7 @@ static int waited(struct sync_thread *t, const struct adept_ev_syscall *c)
 	case SYS_wait4:
 		return c->result ? sync_waited(t, (u32)c->result) : 0;
 	case SYS_waitid:
-		/* Which one it was is in memory, unless it was asked for. */
+		/* waitid() writes the pid to memory. */
 		return sync_waited(t, c->args[0] == P_PID ? (u32)c->args[1] : 0);
 	}
 	return 0;
@@ -362,7 +369,7 @@ int sync_call_leave(struct sync_thread *t, const struct adept_ev_syscall *c, u64
 	moves = moves_data(c, &fd);
 	if (!err && moves & 2)
 		err = sync_acquire(t, SYNC_FILE, sync_file(&t->image->files, fd));
-	/* The end is what is read last. */
+	/* End of file is read after all data. */
 	if (!err && moves & 2 && (!c->result || waits_for_any(c)))
 		err = sync_acquire(t, SYNC_CLOSED, sync_file(&t->image->files, fd));
 	if (!err)

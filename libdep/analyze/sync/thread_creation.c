@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Where the threads of wanted stacks were created. */
+/* Stacks of the creation of requested threads. */
 #include <stdlib.h>
 
 #include "events.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* The processes and threads of a session, and what they are to the detector. */
+/* Processes and threads of a session, and their detectors. */
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ static int watch(void *arg, u64 address, u64 size)
 	return race_watch(arg, address, size);
 }
 
-/* In the first pass: bytes that the others are to look at. */
+/* First pass: note bytes for the exact passes. */
 static void note_raced(void *arg, const struct race_found *found)
 {
 	struct sync_process *p = arg;
@@ -32,7 +32,7 @@ static void note_raced(void *arg, const struct race_found *found)
 	dep_word_set_add(&p->scope->raced, found->address, found->size);
 }
 
-/* Somebody wants to hear of each pair, too. */
+/* First pass of a live analysis that reports pairs at once. */
 static void tell_raced(void *arg, const struct race_found *found)
 {
 	struct sync_process *p = arg;
@@ -42,8 +42,8 @@ static void tell_raced(void *arg, const struct race_found *found)
 }
 
 /*
- * Nor does the first pass see what a thread does again to memory that became new in between: it
- * has been shown its first access, and that is forgotten.
+ * The first pass gets a repeated access only once. If the memory became new in between, that access
+ * is forgotten, so these bytes are for the exact passes as well.
  */
 static void note_forgotten(void *arg, u64 address, u32 size)
 {
@@ -64,7 +64,7 @@ static int make_detector(const struct sync_events *f, struct sync_process *p)
 	};
 	const struct race_ops tell = { .report = race_rows_report, .arg = p->rows };
 	const struct race_ops predict = { .report = sync_predict_report, .arg = p };
-	/* Of a group nothing is known from the first pass. */
+	/* The first pass has looked at images one by one: in a group watch everything. */
 	bool exact = f->pass == SYNC_EXACT && p->serial != SYNC_GROUP;
 	int err;
 
@@ -100,7 +100,7 @@ struct sync_process *sync_process_of(struct sync_events *f, u32 serial)
 	p->serial = serial;
 	p->scope = sync_facts_of(f, serial);
 	p->rows = race_rows_create();
-	/* Between processes nothing is predicted. */
+	/* No prediction across processes. */
 	if (f->predict && serial != SYNC_GROUP)
 		p->future = sync_thread_log_of(f, serial);
 	if (!p->scope || !p->rows || (f->predict && serial != SYNC_GROUP && !p->future) ||
@@ -115,7 +115,7 @@ struct sync_process *sync_process_of(struct sync_events *f, u32 serial)
 	return add_known(f, p) ? NULL : p;
 }
 
-/* Those that race are asked for, and prediction is not done before the pass is. */
+/* Images with races are needed for the report; prediction runs after the pass. */
 int sync_process_over(struct sync_image *m)
 {
 	struct sync_process *p = m->process;
@@ -138,7 +138,7 @@ int sync_process_over(struct sync_image *m)
 	return err;
 }
 
-/* Of one that was over, a thread that nobody knew of. */
+/* A thread that was not known begins in a process that had ended. */
 static int live_again(struct sync_events *f, struct sync_process *p)
 {
 	int err = make_detector(f, p);
@@ -202,7 +202,7 @@ int sync_stack(struct sync_process *p, u64 start, u64 size)
 	return 0;
 }
 
-/* A stack may have been another thread's, which has ended; its last word is in it. */
+/* A stack may be reused after its thread has ended; @child_tid is in it. */
 static int forget_stack(const struct sync_thread *t, u64 child_tid)
 {
 	struct sync_process *p = t->process;
@@ -253,7 +253,7 @@ int sync_thread_created(struct sync_thread *t, const struct adept_ev_fork *ev)
 	p->child[p->nchildren].index = index;
 	p->child[p->nchildren].flags = ev->flags;
 	p->child[p->nchildren++].child_tid = child_tid;
-	/* Who waits for its end looks at this word. */
+	/* A thread that waits for the child's end reads this word. */
 	if (child_tid && !sync_object_get(&p->objects, SYNC_WORD, child_tid / 4))
 		return sync_no_memory();
 	return 0;
@@ -300,7 +300,7 @@ int sync_thread_ended(struct sync_thread *t)
 	for (i = 0; i < p->nchildren && !err; i++) {
 		if (p->child[i].index != t->index)
 			continue;
-		/* Its parent has been waiting for that. */
+		/* The parent of a vfork waits for this. */
 		if (t->vforked)
 			err = sync_release(t, SYNC_CHILD, t->tid);
 		if (!err && p->child[i].child_tid)
