@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * One state and one access to it: races, and the next state.
+ * One access and one access history: find races, and the next history.
  *
- * An earlier access p can be left out for a later one q that is ordered after it and
- * conflicts with all that p conflicts with: whatever will not be ordered after p will
- * not be ordered after q.  FastTrack does that with epochs and, for reads, vectors; here
- * it is a list, which has one entry in nearly all states.
+ * An earlier access p can be dropped for a later access q if q is ordered after p and conflicts
+ * with everything that p conflicts with: an access that is not ordered after p is not ordered after
+ * q either. FastTrack does this with epochs and, for reads, vectors. Here it is a list, which
+ * nearly always has one entry.
  */
 #include <errno.h>
 
 #include "internal.h"
 
-#define FULL_MAX	256u	/* accesses in a state that raced */
+#define FULL_MAX	256u	/* limit of accesses in a history that has raced */
 
 static bool conflict(u32 a, u32 b)
 {
@@ -19,7 +19,7 @@ static bool conflict(u32 a, u32 b)
 	       !(a & b & (RACE_CLASS_ATOMIC | RACE_CLASS_INSIDE));
 }
 
-/* Has class @a the conflicts of @b as well?  It writes if @b does, and is spared no more. */
+/* Does class @a conflict with all that @b conflicts with? */
 static bool covers(u32 a, u32 b)
 {
 	u32 spared = RACE_CLASS_ATOMIC | RACE_CLASS_INSIDE;
@@ -29,7 +29,7 @@ static bool covers(u32 a, u32 b)
 	return !(b & ~a & RACE_CLASS_WRITE) && !(a & ~b & spared);
 }
 
-/* Is @when, of another access to the same bytes, before what @t does now? */
+/* Is @when, of an earlier access to the same bytes, ordered before what @t does now? */
 static bool is_before(const struct race_thread *t, u64 when)
 {
 	return (when & RACE_EPOCH) <= race_clock_get(&t->clock, race_when_thread(when));
@@ -78,9 +78,9 @@ static int add_edge(struct race_detector *d, u64 when)
 }
 
 /*
- * The access reads what was written last at @when or later in the same interval.  If it
- * is not ordered after that: SHB.  While the rest of the interval is not known to the
- * reader, it may come to other bytes with this state that were written later.
+ * The access reads a value that was written at @when, or later in that interval. If it is not
+ * ordered after that write, add an SHB edge. *@keep is cleared: other bytes with this history may
+ * have been written later in the interval.
  */
 static int saw_write(struct race_detector *d, const struct race_access_ctx *now, u64 when,
 		     u64 wrote, bool *keep)
@@ -124,7 +124,7 @@ static int room_for(struct race_detector *d, u32 n)
 	return -ENOMEM;
 }
 
-/* What a state is made from. */
+/* The accesses of the current history. */
 struct old {
 	u32 n, flags;
 	const u64 *when;
@@ -132,8 +132,8 @@ struct old {
 };
 
 /*
- * Is this of the same interval as the access?  For one that only reads, whatever came
- * since the last release: nobody else can know more of it than of the access.
+ * Is @when in the same interval as the access? For a read: since the thread's last release, since
+ * other threads know either all or nothing of that time.
  */
 static bool together(const struct race_access_ctx *now, u64 when)
 {
@@ -143,8 +143,8 @@ static bool together(const struct race_access_ctx *now, u64 when)
 }
 
 /*
- * Must it be kept that @now frees what was accessed by @site, or goes on with what that freed?  See
- * struct race_ops.
+ * Does one of the two accesses free the memory and the other not? Then both must be kept, for
+ * race_ops.forgotten.
  */
 static bool frees(const struct race_detector *d, const struct race_access_ctx *now, u32 site)
 {
@@ -152,7 +152,7 @@ static bool frees(const struct race_detector *d, const struct race_access_ctx *n
 	       (race_sites_get(&d->sites, site)->flags ^ now->flags) & RACE_FREE;
 }
 
-/* The entry that makes it needless to keep @now, or n. */
+/* Find the entry that makes it unnecessary to add @now; o->n: none. */
 static u32 find_like(const struct race_detector *d, const struct race_access_ctx *now,
 		     const struct old *o, bool full)
 {
@@ -164,7 +164,7 @@ static u32 find_like(const struct race_detector *d, const struct race_access_ctx
 		if (o->site[i] == now->site)
 			return i;
 		c = o->site[i] & RACE_CLASS;
-		/* The last write must be found again as one. */
+		/* A write needs a write of its own class: the last write must remain a write. */
 		if (class & RACE_CLASS_WRITE ? c == class : covers(c, class)) {
 			if (at == o->n)
 				at = i;
@@ -174,7 +174,7 @@ static u32 find_like(const struct race_detector *d, const struct race_access_ctx
 	return !full && like >= places ? at : o->n;
 }
 
-/* Is entry @i to be left out now that there is @now? */
+/* Does @now make entry @i unnecessary? */
 static bool is_stale(const struct race_detector *d, const struct race_access_ctx *now,
 		     const struct old *o, u32 i, bool full)
 {
@@ -187,7 +187,7 @@ static bool is_stale(const struct race_detector *d, const struct race_access_ctx
 	return d->options.places == 1 || !together(now, o->when[i]);
 }
 
-/* Put an entry where it belongs after the first @from of @n that are there. */
+/* Insert an entry into d->when and d->site, sorted from index @from on. */
 static void insert(struct race_detector *d, u32 from, u32 n, u64 when, u32 site)
 {
 	u32 i = n;
@@ -202,7 +202,7 @@ static void insert(struct race_detector *d, u32 from, u32 n, u64 when, u32 site)
 	d->site[i] = site;
 }
 
-/* The state after the access into d->when and d->site; returns its number of entries. */
+/* Write the next history to d->when and d->site. Return: number of its entries. */
 static u32 make_next(struct race_detector *d, const struct race_access_ctx *now,
 		     const struct old *o, u32 like, bool full)
 {
@@ -229,7 +229,7 @@ static u32 make_next(struct race_detector *d, const struct race_access_ctx *now,
 		d->when[n] = last;
 		d->site[n++] = site;
 	} else if (added) {
-		/* Writes move up. */
+		/* Make room for the read before the writes. */
 		memmove(d->when + reads + 1, d->when + reads, (n - reads) * 8ul);
 		memmove(d->site + reads + 1, d->site + reads, (n - reads) * 4ul);
 		insert(d, 0, reads, last, site);
@@ -246,7 +246,7 @@ static int next_state(struct race_detector *d, const struct race_access_ctx *now
 
 	like = find_like(d, now, o, full);
 	*out = id;
-	/* Nothing changes? */
+	/* Is the history unchanged? */
 	if (like < o->n && flags == o->flags &&
 	    (!(now->site & RACE_CLASS_WRITE) || like + 1 == o->n))
 		return 0;

@@ -3,7 +3,7 @@
 
 #include "access_history.h"
 
-#define SMALL		8u	/* units: larger ones do not look for a hole */
+#define SMALL		8u	/* units; larger histories are not put into free gaps */
 #define CHUNK_SIZE	((size_t)RACE_ARENA * RACE_UNIT)
 
 static u32 units_of(u32 info)
@@ -47,7 +47,7 @@ static u32 hash_of(struct race_state *s)
 	       hash_accesses(s->info, race_state_n(s), race_state_when(s), race_state_site(s));
 }
 
-/* The index of a new chunk: one that was given back, or one more. */
+/* Index for a new chunk: one that was freed, or a new one. */
 static int add_slot(struct race_mem *m, struct race_states *s, u32 *slot)
 {
 	u32 room = s->room ? s->room * 2 : 16;
@@ -56,7 +56,7 @@ static int add_slot(struct race_mem *m, struct race_states *s, u32 *slot)
 	for (*slot = 0; s->gaps && *slot < s->nchunks; ++*slot)
 		if (!s->chunk[*slot])
 			return 0;
-	/* Ids have 31 bits: see local_shadow.h. */
+	/* Ids have 31 bits, see local_shadow.h. */
 	if (s->nchunks == RACE_ARENA / 2)
 		return -ENOMEM;
 	if (s->nchunks == s->room) {
@@ -109,7 +109,7 @@ static void next_hole(struct race_states *s)
 	s->holes = h->next;
 }
 
-/* An id with room for @units, or 0. */
+/* Allocate @units. Return: an id, or 0. */
 static u32 take(struct race_mem *m, struct race_states *s, u32 units)
 {
 	u32 id;
@@ -148,7 +148,7 @@ static void each(struct race_states *s, void (*f)(void *, u32, struct race_state
 	u32 c, u, end, units;
 	struct race_state *state;
 
-	/* So that units between the states say that they are free. */
+	/* Mark the rest of the current gap as free for the walk. */
 	set_free(s, s->hole, s->hole_end - s->hole);
 	for (c = 0; c < s->nchunks; c++) {
 		if (!s->chunk[c])
@@ -286,8 +286,8 @@ void race_states_mark(struct race_states *s, u32 id)
 struct collection {
 	struct race_mem *m;
 	struct race_states *s;
-	u32 begin, end;		/* of a hole that may grow */
-	u32 *last;		/* where the next hole is put into the list */
+	u32 begin, end;		/* of a gap that may still grow */
+	u32 *last;		/* end of the list of gaps */
 };
 
 static void end_hole(struct collection *w)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What is known of the accesses to a byte: a state.
+ * Access histories: what is known of the accesses to a byte.
  *
- * States are values: they never change, equal ones are one (hash consing, as in Ershov,
- * "On Programming of Arithmetic Operations", 1958), and shadow memory holds their 32-bit
- * ids.  So a loop over an array makes one state however long the array is, and what an
- * access does to a state can be remembered by its id (detector.c).  Id 0 is the empty state.
- * They have 31 bits: where there is one more, it is something else (local_shadow.h).
+ * An access history (struct race_state) is immutable and interned: equal ones have the same 32-bit
+ * id (hash consing, as in Ershov, "On Programming of Arithmetic Operations", 1958). Shadow memory
+ * holds ids. So a loop over an array makes one history however long the array is, and the result of
+ * an access to a history can be cached by its id (detector.c). Id 0 is the empty history. Ids have
+ * 31 bits; bit 31 marks a thread-local shadow entry (local_shadow.h).
  *
- * Nobody counts who holds an id.  Once there are many new ones, the holders mark what
- * they hold and the rest is swept; detector_gc.c does that, between accesses.
+ * Ids are not reference counted. After enough new histories, detector_gc.c marks those in use and
+ * sweeps the others, between accesses.
  *
  * Times are a thread's index (16 bits) above its epoch (48 bits, see internal.h).
  */
@@ -20,43 +20,45 @@
 
 #include "memory_budget.h"
 
-#define RACE_GRANULE		8u	/* bytes that one id stands for */
-#define RACE_STATE_MAX		40000u	/* accesses in a state: as many as an arena chunk holds */
+#define RACE_GRANULE		8u	/* bytes of a shadow word */
+/* limit of accesses in a history, so that it fits into an arena chunk */
+#define RACE_STATE_MAX		40000u
 
-/* struct race_state, info: the number of accesses and.. */
+/* struct race_state.info: number of accesses, and flags */
 #define RACE_STATE_N		0xfffffu
-#define RACE_STATE_FULL		(1u << 20)	/* it raced: all places are kept from then on */
-#define RACE_STATE_SPLIT	(1u << 21)	/* the ids of eight bytes instead of accesses */
+#define RACE_STATE_FULL		(1u << 20)	/* the byte has raced: keep all places */
+/* of a shadow word: ids of its eight bytes instead of accesses */
+#define RACE_STATE_SPLIT	(1u << 21)
 #define RACE_STATE_MARK		(1u << 22)
-#define RACE_STATE_FREE		(1u << 23)	/* none; n is its size in units */
+#define RACE_STATE_FREE		(1u << 23)	/* free memory; RACE_STATE_N is its size in units */
 
 /**
- * struct race_state - when[n] and site[n] follow, or part[8]
- * @next: in a list of the same hash
+ * struct race_state - an access history; when[n] and site[n] follow, or part[8]
+ * @next: next one in the hash list
  *
- * First the reads by time and site, then the writes but the last one likewise, then the
- * write that came last.
+ * Sorted by time and site: first the reads, then the writes except the last one. The write that
+ * came last is at the end.
  */
 struct race_state {
 	u32 next;
 	u32 info;
 };
 
-#define RACE_UNIT	16u		/* bytes; an id counts them */
+#define RACE_UNIT	16u		/* bytes; ids are in these units */
 #define RACE_ARENA	65536u		/* units in a chunk */
 
 struct race_states {
 	u8 **chunk;
-	u32 nchunks, room;	/* some may be NULL: */
+	u32 nchunks, room;	/* NULL: freed */
 	u32 gaps;
-	u32 last, used;		/* the chunk that new ones are taken from, units of it */
-	u32 hole, hole_end;	/* free units that are used up next */
-	u32 holes;		/* list of more */
+	u32 last, used;		/* current chunk and the units used in it */
+	u32 hole, hole_end;	/* free units that are used next */
+	u32 holes;		/* list of further free units */
 	u32 *head;
 	u32 heads;		/* a power of two */
 	u32 n;
-	u64 live;		/* bytes after the last sweep */
-	u64 fresh;		/* bytes since */
+	u64 live;		/* bytes of live histories after the last sweep */
+	u64 fresh;		/* bytes allocated since */
 };
 
 int race_states_init(struct race_mem *m, struct race_states *s);
@@ -89,21 +91,21 @@ static inline u32 *race_state_part(struct race_state *s)
 }
 
 /**
- * race_states_find() - *@id: of the state with these accesses, which may be new
+ * race_states_find() - get the id of the history with these accesses, made if it is new
  * @flags: 0 or RACE_STATE_FULL
  *
  * Return: 0 or -ENOMEM.
  */
 int race_states_find(struct race_mem *m, struct race_states *s, u32 flags, u32 n, const u64 *when,
 		     const u32 *site, u32 *id);
-/** race_states_find_split() - the same of a granule whose bytes have these states */
+/** race_states_find_split() - the same for a shadow word whose bytes have histories @part */
 int race_states_find_split(struct race_mem *m, struct race_states *s, const u32 *part, u32 *id);
 
-/** race_states_mark() - @id is held, and what it is made of */
+/** race_states_mark() - mark @id, and its parts, as used */
 void race_states_mark(struct race_states *s, u32 id);
-/** race_states_free_unmarked() - what is not marked is gone, its ids will be used again */
+/** race_states_free_unmarked() - free unmarked histories; their ids are reused */
 void race_states_free_unmarked(struct race_mem *m, struct race_states *s);
-/** race_states_each() - call @f for all of them */
+/** race_states_each() - call @f for each history */
 void race_states_each(struct race_states *s, void (*f)(void *arg, struct race_state *state),
 		      void *arg);
 

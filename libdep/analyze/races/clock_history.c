@@ -4,7 +4,7 @@
 #include "clock_history.h"
 
 #define POINT_EVERY	1024u	/* changes between two points */
-#define MANY		64u	/* changes at once that a vector is better for */
+#define MANY		64u	/* changes at once that a point replaces */
 
 static int grow(struct race_mem *m, void **p, size_t *room, size_t n, size_t size)
 {
@@ -61,7 +61,7 @@ bool race_history_rewind(struct race_mem *m, struct race_history *h)
 		h->n--;
 		dropped = true;
 	}
-	/* Changes that a vector has may have been merged into later versions. */
+	/* A point's vector may contain changes that were merged into later versions. */
 	for (i = h->npoints; i-- && h->point[i].at > h->n; )
 		h->point[i].at = h->n;
 	return dropped;
@@ -81,7 +81,7 @@ int race_history_flush(struct race_mem *m, struct race_history *h, u32 version,
 	return add_point(m, h, version, vec);
 }
 
-/* The last point that is not younger than @version. */
+/* The last point that is not after @version. */
 static const struct race_point *find_point(const struct race_history *h, u32 version)
 {
 	size_t low = 0, high = h->npoints, mid;
@@ -105,7 +105,7 @@ int race_history_join(struct race_mem *m, const struct race_history *h, u32 vers
 	size_t i;
 
 	if (p && p->vec) {
-		/* A clock of nobody: its owner's component is one that @c has. */
+		/* Take the owner's component as known, so that @c's own is not changed. */
 		then.vec = p->vec;
 		then.owner = c->owner;
 		then.epoch = 1;
@@ -126,9 +126,8 @@ int race_history_join(struct race_mem *m, const struct race_history *h, u32 vers
 }
 
 /*
- * Points move to where the changes begin that are not in their vectors, or some earlier:
- * changes that are in the vector do no harm.  One stays if a version that is asked for
- * finds it.
+ * Keep a point if a version that can be asked for begins its search there. Its @at is where the
+ * changes not in its vector begin, or earlier: changes that the vector has do no harm.
  */
 static void prune_points(struct race_mem *m, struct race_history *h, const u64 *named, size_t n)
 {
@@ -147,7 +146,7 @@ static void prune_points(struct race_mem *m, struct race_history *h, const u64 *
 	h->npoints = kept;
 }
 
-/* What stands before the first point is never looked at. */
+/* Changes before the first point are never read. */
 static void trim(struct race_mem *m, struct race_history *h)
 {
 	size_t i, first = h->npoints ? h->point[0].at : h->n, room;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Accesses: from bytes to granules, and from granules to states. */
+/* Accesses: split into shadow words, whose access histories are looked up and replaced. */
 #include <errno.h>
 
 #include "internal.h"
@@ -15,7 +15,7 @@ int race_fail(struct race_detector *d, int ret)
 	return ret;
 }
 
-/* Make the table larger in which @t finds the stamps of its interval, if it is small. */
+/* Enlarge the table of sub-epochs, up to its limit. */
 static int next_sub_epoch(struct race_detector *d, struct race_thread *t)
 {
 	u32 n = t->stamps ? t->stamps * 2 : 32, i;
@@ -34,7 +34,7 @@ static int next_sub_epoch(struct race_detector *d, struct race_thread *t)
 	return 0;
 }
 
-/* The place's number, and its stamp. */
+/* Set the site and time of @now, with its sub-epoch. */
 static int find_site(struct race_detector *d, struct race_access_ctx *now)
 {
 	u32 version = race_when_version(now->t->clock.epoch);
@@ -62,7 +62,7 @@ static int find_site(struct race_detector *d, struct race_access_ctx *now)
 	return 0;
 }
 
-/* If @now does. */
+/* Note the time of the write, if @now writes. */
 static inline int wrote(struct race_detector *d, const struct race_access_ctx *now,
 			struct race_page *page, u32 i)
 {
@@ -71,7 +71,7 @@ static inline int wrote(struct race_detector *d, const struct race_access_ctx *n
 	return race_page_write(&d->mem, page, i, race_when(now->thread, now->t->clock.epoch));
 }
 
-/* What access_granule() does where nothing is remembered. */
+/* Access a shadow word without the lookup cache. */
 static int access_slowly(struct race_detector *d, struct race_access_ctx *now,
 			 struct race_page *page, u32 i, u32 mask, u64 address,
 			 struct race_lookup_cache *memo)
@@ -124,7 +124,7 @@ static int access_slowly(struct race_detector *d, struct race_access_ctx *now,
 	return wrote(d, now, page, i);
 }
 
-/* What is remembered of the access to bytes @mask of a granule with state @id, or what else. */
+/* Find the cache entry for an access to bytes @mask of a word with history @id. */
 static inline struct race_lookup_cache *
 memo_of(struct race_detector *d, const struct race_access_ctx *now, u32 id, u32 mask, bool *found)
 {
@@ -137,7 +137,7 @@ memo_of(struct race_detector *d, const struct race_access_ctx *now, u32 id, u32 
 	return memo;
 }
 
-/* The same in a granule's record; false if that says too little. */
+/* Access a thread-local entry; false if the access does not fit. */
 static inline bool access_own(struct race_detector *d, const struct race_access_ctx *now, u32 cell,
 			      u32 mask)
 {
@@ -154,7 +154,7 @@ static inline bool access_own(struct race_detector *d, const struct race_access_
 	return true;
 }
 
-/* Access the bytes @mask of the granule @i of @page, which is at @address. */
+/* Access bytes @mask of word @i of @page, at @address. */
 static inline int access_granule(struct race_detector *d, struct race_access_ctx *now,
 				 struct race_page *page, u32 i, u32 mask, u64 address)
 {
@@ -172,7 +172,7 @@ static inline int access_granule(struct race_detector *d, struct race_access_ctx
 	return wrote(d, now, page, i);
 }
 
-/* Granules @i to @end - 1 of a page, all of each; those with the same state at one go. */
+/* Access words @i to @end - 1 of a page wholly. Words with equal histories need one lookup. */
 static int access_granules(struct race_detector *d, struct race_access_ctx *now,
 			   struct race_page *page, u32 i, u32 end, u64 address)
 {
@@ -200,7 +200,7 @@ static int access_granules(struct race_detector *d, struct race_access_ctx *now,
 	return 0;
 }
 
-/* Bytes of a page, @address to @last. */
+/* Access bytes @address to @last, within a page. */
 static int access_page(struct race_detector *d, struct race_access_ctx *now, struct race_page *page,
 		       u64 address, u64 last)
 {
@@ -221,7 +221,7 @@ static int access_page(struct race_detector *d, struct race_access_ctx *now, str
 	return ret;
 }
 
-/* *@page: the shadow of @address, or NULL if nothing there is watched. */
+/* *@page: the shadow of @address, or NULL if it is not watched. */
 static inline int find_page(struct race_detector *d, u64 address, struct race_page **page)
 {
 	if (__builtin_expect(d->options.mode & RACE_ONLY_WATCHED, 0)) {
@@ -271,7 +271,7 @@ void race_report_pending(struct race_detector *d, const struct race_access_ctx *
 	d->npending = 0;
 }
 
-/* The thread is ordered after what @w's thread did up to @when. */
+/* Order the thread after what the writing thread of @when did until then. */
 static int follow(struct race_detector *d, const struct race_access_ctx *now, u64 when)
 {
 	u32 writer = race_when_thread(when), at = race_when_version(now->t->clock.epoch) + 1;
@@ -300,7 +300,7 @@ int race_conclude(struct race_detector *d, const struct race_access_ctx *now)
 		ret = follow(d, now, d->edge[i]);
 	if (!ret && d->nedges)
 		ret = race_begin_interval(d, now->t, false);
-	/* What a writer does from now on must differ from what became known of it. */
+	/* The writer's later accesses must not be ordered before the reader: begin an interval. */
 	for (i = 0; !ret && i < d->nedges; i++) {
 		w = &d->thread[race_when_thread(d->edge[i])];
 		if (w->life == RACE_LIVES &&
@@ -335,7 +335,7 @@ static int conclude(struct race_detector *d, struct race_access_ctx *now, int re
 	return ret ? race_fail(d, ret) : 0;
 }
 
-/* All places are as one where only bytes are told of: there are fewer states then. */
+/* With RACE_BYTES all places count as one, which makes fewer histories. */
 static inline struct race_access_ctx now_of(const struct race_detector *d, u32 thread, u64 pc,
 					    u32 flags)
 {
@@ -444,7 +444,7 @@ int race_accesses(struct race_detector *d, u32 thread, const struct race_ref *re
 	return ret;
 }
 
-/* Bytes @bits of the 64 at @address, granules @i and after of @page. */
+/* Access bytes @bits of the 64 bytes at @address, which begin with word @i of @page. */
 static inline int access_word(struct race_detector *d, struct race_access_ctx *now,
 			      struct race_page *page, u32 i, u64 address, u64 bits)
 {
@@ -459,7 +459,7 @@ static inline int access_word(struct race_detector *d, struct race_access_ctx *n
 	return ret;
 }
 
-/* All of one kind. */
+/* All reads or all writes of @j. */
 static int check_page_accesses(struct race_detector *d, struct race_access_ctx *now,
 			       struct race_page *page, const struct dep_page_accesses *j)
 {
@@ -486,7 +486,7 @@ void race_fetch_page(struct race_detector *d, const struct dep_page_accesses *j)
 		__builtin_prefetch(&page->cell[__builtin_ctzll(words) * 8]);
 }
 
-/* Records that will be looked at.  One after the other would be waited for. */
+/* Prefetch the thread-local entries of @j's bytes all at once. */
 static void fetch_owns(const struct race_detector *d, const struct race_page *page,
 		       const struct dep_page_accesses *j)
 {

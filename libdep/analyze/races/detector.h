@@ -1,44 +1,45 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The race detector: which accesses to memory are not ordered by what happened before?
+ * The race detector: finds pairs of accesses to the same byte that are not ordered.
  *
- * It is told what the threads of a program did, in one order that agrees with the order
- * of each thread and of each synchronisation object: threads that begin and end,
- * releases and acquires, and accesses.  It reports pairs of accesses of which one
- * writes, that are not both atomic, have a byte in common, and are not ordered.
+ * The caller passes on what the threads of a program did, in one sequence that agrees with the
+ * order of each thread and of each synchronisation object: thread starts and ends, releases,
+ * acquires and accesses. The detector reports two accesses that have a byte in common if one of
+ * them writes, they are not both atomic, and neither happened before the other.
  *
- * The order is "happens before", by vector clocks; accesses are remembered by epochs as
- * in FastTrack (Flanagan and Freund, PLDI 2009), with as many of them as there are
- * readers or places that matter.  After it reported a race between a write and a read
- * that saw it, the read is ordered after the write, as in SHB (Mathur, Kini and
- * Viswanathan, "What Happens-After the First Race?", OOPSLA 2018): each report, and not
- * only the first one, can happen in an order of the same events that the program allows.
+ * The order is "happens before", by vector clocks. Accesses are kept by epochs as in FastTrack
+ * (Flanagan and Freund, PLDI 2009), as many of them as there are readers or places that matter.
+ * After a reported race between a write and a read that saw it, the read is ordered after the
+ * write, as in SHB (Mathur, Kini and Viswanathan, "What Happens-After the First Race?", OOPSLA
+ * 2018). So each report, and not only the first one, can happen in an order of the same events that
+ * the program allows.
  *
- * What is guaranteed, for each byte and without any limit of time:
+ * Guarantees, for each byte and without any limit of time:
  *
- * - Each reported pair is unordered, except for what race_thread_join() says.
- * - An access that races with any earlier ones is reported with at least one of them:
- *   the last in each chain of ordered ones.  In an interval of a thread between two
- *   synchronisations, that is the first race_options.places of those that access the byte.
- * - Once a byte raced, all places that access it are kept, each with its last access in
- *   each chain, and every pair of places that races is reported; with RACE_KEEP_ALL from
- *   the beginning.  (If more than 256 accesses to a byte are unordered or of different
- *   places, places are given up that a later access is ordered after.)
- * - With SHB, a read that saw an unordered write is ordered after everything that its
- *   thread did up to that write; if the write was repeated at the same place within its
- *   interval, or other bytes of its granule of 8 were written later, up to the last of
- *   these.  What its thread did in that interval before the read but after the write is
- *   compared by the first execution of its place in the interval: so a race can be
+ * - Each reported pair is unordered, except as described at race_thread_join().
+ * - An access that races with earlier ones is reported with at least one of them: the last one of
+ *   each chain of ordered accesses. Within an interval of a thread, that is one of the first
+ *   race_options.places places that access the byte.
+ * - Once a byte has raced, all places that access it are kept, each with its last access in each
+ *   chain, and every pair of places that races is reported. With RACE_KEEP_ALL this holds from the
+ *   beginning. (If more than 256 accesses to a byte are kept, places are dropped that a later
+ *   access is ordered after.)
+ * - With SHB, a read that saw an unordered write is ordered after all that the writing thread did
+ *   up to that write. If the write was repeated at the same place within its interval, or other
+ *   bytes of its shadow word were written later in the interval, the read is ordered after the last
+ *   of these. Accesses that the writing thread made in that interval after the write and before the
+ *   read are compared by the first execution of their place in the interval. So a race can be
  *   missed (never invented) in a loop that another race interferes with.
  *
- * While only one thread exists, and all that ever existed have been joined, nothing is
- * recorded: all that may come is ordered after it.
+ * While only one thread exists and all earlier ones have been joined, nothing is recorded:
+ * everything that may follow is ordered after it.
  *
- * A detector is used by one thread at a time.  Functions that return int return 0, or
- * -EINVAL for a thread that is not there or flags that make no sense, which changes
- * nothing; or -ENOMEM (also at race_options.limit), or -EOVERFLOW after 2^32
- * synchronisations of a thread.  The latter two are final: everything returns it from
- * then on, and what was reported is true.
+ * One thread at a time may use a detector. Functions that return int return 0, or an error:
+ * - -EINVAL: no such thread, or invalid flags; nothing was changed;
+ * - -ENOMEM: no memory, or race_options.limit is reached;
+ * - -EOVERFLOW: a thread has synchronised 2^32 times.
+ *
+ * The latter two are final: all later calls return the same. Races reported before are valid.
  */
 #ifndef ADEPT_ANALYZE_RACES_DETECTOR_H
 #define ADEPT_ANALYZE_RACES_DETECTOR_H
@@ -49,12 +50,12 @@
 #define RACE_READ	0x01u
 #define RACE_WRITE	0x02u	/* with RACE_READ: read-modify-write */
 #define RACE_ATOMIC	0x04u
-#define RACE_INSIDE	0x100u	/* two of these never race, like two atomic ones */
-/* These only say what it was.  RACE_FREE is a write. */
+#define RACE_INSIDE	0x100u	/* two such accesses never race; nor do two atomic ones */
+/* These describe the access. RACE_FREE implies RACE_WRITE. */
 #define RACE_FREE	0x08u
 #define RACE_SYSCALL	0x10u
-#define RACE_USER1	0x20u	/* for the caller: two accesses that differ in it.. */
-#define RACE_USER2	0x40u	/* ..are of two places */
+#define RACE_USER1	0x20u	/* for the caller: accesses that differ in these.. */
+#define RACE_USER2	0x40u	/* ..count as different places */
 #define RACE_USER3	0x80u
 
 #define RACE_NO_THREAD	0xffffffffu
@@ -65,8 +66,7 @@ struct race_detector;
 /**
  * struct race_sync - the clock of a synchronisation object
  *
- * The caller's; all zero is one that was never released.  race_sync_free() before it is
- * forgotten.
+ * Owned by the caller. All zero: never released. Call race_sync_free() before dropping it.
  */
 struct race_sync {
 	struct race_clock clock;
@@ -75,8 +75,8 @@ struct race_sync {
 /**
  * struct race_access - one side of a race
  * @thread: index that race_thread_begin() gave
- * @epoch: of the thread; see race_epoch().  Of the prior access, when its place was
- *	first executed in its interval: the access is not older, and of that interval.
+ * @epoch: of the thread; see race_epoch(). For the prior access: the first execution of its place
+ * 	in its interval. The access itself is in the same interval and not earlier.
  */
 struct race_access {
 	u32 thread;
@@ -87,15 +87,14 @@ struct race_access {
 
 struct race_found {
 	struct race_access prior, current;
-	u64 address;		/* of the bytes they have in common, or some of them */
+	u64 address;		/* of the bytes in common, or of some of them */
 	u32 size;
 };
 
 /**
- * struct race_ops - what is called within race_access() and race_forget(); it must not call the
- * detector
- * @forgotten: may be NULL; of bytes that are forgotten though a thread that lives has accessed
- *	them, other than to free them, and released nothing since
+ * struct race_ops - callbacks from race_access() and race_forget(); they must not call the detector
+ * @forgotten: NULL or called for forgotten bytes that a living thread has accessed, other than to
+ * 	free them, without a release since
  */
 struct race_ops {
 	void (*report)(void *arg, const struct race_found *found);
@@ -103,26 +102,27 @@ struct race_ops {
 	void *arg;
 };
 
-#define RACE_KEEP_ALL		1u	/* all places of all bytes, not only after a race */
+#define RACE_KEEP_ALL		1u	/* keep all places of all bytes, not only after a race */
 #define RACE_HB_ONLY		2u	/* no SHB */
-#define RACE_ONLY_WATCHED	4u	/* only what race_watch() was told */
-/* With RACE_HB_ONLY: only bytes and threads of races are told; places and flags are any. */
+#define RACE_ONLY_WATCHED	4u	/* ignore all bytes that were not passed to race_watch() */
+/* With RACE_HB_ONLY: only bytes and threads of reports are exact; places and flags are not. */
 #define RACE_BYTES		8u
 
 struct race_options {
-	u32 places;		/* in an interval; 0 = 1 */
-	u32 mode;		/* RACE_KEEP_ALL.. */
-	u64 limit;		/* bytes that it may allocate; 0 = any */
+	u32 places;		/* kept for an interval; 0: 1 */
+	u32 mode;		/* RACE_KEEP_ALL and the like */
+	u64 limit;		/* limit of allocated bytes; 0: none */
 };
 
-/** struct race_stats - bytes in use, numbers of things there are, and of what happened */
+/** struct race_stats - bytes in use, numbers of objects in use, and counts of events */
 struct race_stats {
 	u64 bytes, shadow_bytes, state_bytes, clock_bytes;
 	u64 pages, states, sites;
-	u64 slow;		/* accesses that had to be thought about */
-	u64 edges;		/* of SHB */
+	u64 slow;		/* accesses that the lookup cache did not answer */
+	u64 edges;		/* SHB edges */
 	u64 collections;
-	u64 dropped;		/* accesses to a byte beyond 40,000 unordered ones */
+	/* accesses dropped from a history of more than 40,000 unordered ones */
+	u64 dropped;
 };
 
 /** struct race_ref - one access of a batch */
@@ -131,84 +131,89 @@ struct race_ref {
 	u32 size, flags;
 };
 
-/** race_detector_create() - @options may be NULL */
+/** race_detector_create() - @options: NULL for the defaults */
 int race_detector_create(struct race_detector **out, const struct race_ops *ops,
 			 const struct race_options *options);
-/** race_detector_free() - @d may be NULL; the caller's struct race_sync must be freed before */
+/** race_detector_free() - @d: NULL does nothing; free the caller's struct race_sync before */
 void race_detector_free(struct race_detector *d);
 
 /**
- * race_thread_begin() - a thread, ordered after what @parent did up to now
- * @parent: RACE_NO_THREAD: what is not known.  It is then ordered after what was done
- *	while there was only one thread, and after nothing else.
+ * race_thread_begin() - begin a thread that is ordered after all that @parent did until now
+ * @parent: RACE_NO_THREAD: not known. Then the thread is ordered after what was done while only one
+ * 	thread existed, and after nothing else.
  *
  * Return: 0, also -EINVAL, or -ENOSPC after RACE_THREADS threads.
  */
 int race_thread_begin(struct race_detector *d, u32 parent, u32 *thread);
-/** race_thread_end() - it does nothing more, but may be joined */
+/** race_thread_end() - the thread does nothing more; it can still be joined */
 void race_thread_end(struct race_detector *d, u32 thread);
 /**
- * race_thread_join() - @joiner goes on after @joined has ended
+ * race_thread_join() - order @joiner after the end of @joined
  *
- * Should it be joined twice, the second one is ordered after what it did, but not
- * after what others did that it was ordered after.  If it has not ended, it is ordered
- * after what it did so far.
+ * If @joined is joined a second time, @joiner is ordered after what @joined did, but not after what
+ * @joined was ordered after. If @joined has not ended, @joiner is ordered after what it did until
+ * now.
  */
 int race_thread_join(struct race_detector *d, u32 joiner, u32 joined);
 
-/** race_acquire() - what follows is ordered after what was released to @s */
+/** race_acquire() - order what follows after all releases of @s */
 int race_acquire(struct race_detector *d, u32 thread, const struct race_sync *s);
-/** race_release() - who acquires @s is ordered after this, too */
+/** race_release() - order later acquires of @s after this and all earlier releases of it */
 int race_release(struct race_detector *d, u32 thread, struct race_sync *s);
-/** race_release_store() - who acquires @s is ordered after this, and nothing else */
+/** race_release_store() - order later acquires of @s after this release only */
 int race_release_store(struct race_detector *d, u32 thread, struct race_sync *s);
-/** race_sync_free() - forget what was released; it can be used again */
+/** race_sync_free() - forget the releases of @s, which can be used again */
 void race_sync_free(struct race_detector *d, struct race_sync *s);
 
-/** race_access() - @size bytes at @address, which wrap nowhere: what does is cut off */
+/** race_access() - access @size bytes at @address, up to the end of the address space */
 int race_access(struct race_detector *d, u32 thread, u64 pc, u64 address, u32 size, u32 flags);
 /**
- * race_access_known() - the same of as much memory as one likes, where it was accessed before
+ * race_access_known() - access those parts of the range that were accessed before
  *
- * What was not accessed remains so: this is for memory that goes away.
+ * For memory that goes away: bytes that were never accessed stay so. @size has no limit.
  */
 int race_access_known(struct race_detector *d, u32 thread, u64 pc, u64 address, u64 size,
 		      u32 flags);
 /**
- * race_each_known() - call @f for pieces of that memory which were accessed before, with more
- * around them, until it does not return 0
+ * race_each_known() - call @f for pieces of the range that include all bytes accessed before
+ *
+ * The pieces are whole pages, cut to the range. Ends when @f does not return 0.
  */
 int race_each_known(struct race_detector *d, u64 address, u64 size,
 		    int (*f)(void *arg, u64 address, u64 size), void *arg);
-/** race_accesses() - many of one thread, in their order */
+/** race_accesses() - accesses of one thread, in order */
 int race_accesses(struct race_detector *d, u32 thread, const struct race_ref *ref, size_t n);
 
 /**
- * race_access_page() - all accesses that @j tells of
+ * race_access_page() - all accesses of @j, merged by the filter
  * @flags: RACE_INSIDE, or 0
  */
 int race_access_page(struct race_detector *d, u32 thread, const struct dep_page_accesses *j,
 		     u32 flags);
 
-/** race_fetch_page() - that will come soon; which only makes it faster */
+/** race_fetch_page() - prefetch the shadow memory for race_access_page() */
 void race_fetch_page(struct race_detector *d, const struct dep_page_accesses *j);
 
-/** race_forget() - the memory is new: nothing that was done to it before counts */
+/** race_forget() - the memory is new: forget all accesses to it */
 int race_forget(struct race_detector *d, u64 address, u64 size);
-/** race_forget_by() - the same; what @thread itself does to it again will be told again */
+/**
+ * race_forget_by() - race_forget(), but no race_ops.forgotten for @thread's own accesses
+ *
+ * The filter of @thread does not drop its later accesses to the memory.
+ */
 int race_forget_by(struct race_detector *d, u32 thread, u64 address, u64 size);
 /**
- * race_watch() - keep all places of these bytes; the only ones with RACE_ONLY_WATCHED
+ * race_watch() - keep all places of these bytes; with RACE_ONLY_WATCHED ignore all others
  *
- * They stay watched when they are forgotten; from then on race_forget() frees no memory.
+ * race_forget() does not end that. From then on it frees no memory.
  */
 int race_watch(struct race_detector *d, u64 address, u64 size);
 
 /**
- * race_epoch() - now, by the clock of @thread; 0 if there is no such thread
+ * race_epoch() - current epoch of @thread; 0: no such thread
  *
- * It never runs backwards.  Bits 16 to 47 number its intervals: a new one begins with
- * each release and each acquire that it learned something by.
+ * It never decreases. Bits 16 to 47 are the number of the interval. A new interval begins with each
+ * release, and with each acquire that changes the thread's clock.
  */
 u64 race_epoch(const struct race_detector *d, u32 thread);
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* The detector's beginning and end, and what it forgets in between. */
+/* Creation and destruction of a detector, and garbage collection. */
 #include <errno.h>
 
 #include "internal.h"
 
-/* Bytes that may come before they are looked through.  A processor's cache holds the states. */
+/* New bytes before a collection. The histories fit into a processor's cache. */
 #define STATES_MIN	(512ull << 10)
 #define CLOCKS_MIN	(8ull << 20)
 
@@ -41,7 +41,7 @@ static void mark_under(void *arg, u32 under)
 	race_states_mark(arg, under);
 }
 
-/* Intervals that writes in states are of, and those that threads are in. */
+/* Intervals of writes in access histories, and the current intervals of threads. */
 struct named {
 	u64 *when;
 	size_t n, room;
@@ -68,7 +68,7 @@ static int compare(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* All of them, ascending and each once. */
+/* Collect them, sorted and without duplicates. */
 static int find_named(struct race_detector *d, struct named *w)
 {
 	size_t i, n = 0;

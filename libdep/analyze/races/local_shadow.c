@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Records of granules: where they are, and between them and states. */
+/* Thread-local shadow entries: allocation, and conversion from and to access histories. */
 #include <errno.h>
 
 #include "internal.h"
 
-#define UNDER_MAX	8u	/* accesses */
+#define UNDER_MAX	8u	/* accesses by other threads */
 
-/* ---- where they are ---- */
+/* ---- allocation ---- */
 
 u32 race_local_take(struct race_mem *m, struct race_owns *s)
 {
@@ -20,7 +20,7 @@ u32 race_local_take(struct race_mem *m, struct race_owns *s)
 	}
 	if (!s->nchunks || s->used == RACE_LOCAL_CHUNK) {
 		if (s->nchunks == s->room) {
-			/* Cells have so many bits. */
+			/* limit of cell numbers */
 			if (room > RACE_LOCAL / RACE_LOCAL_CHUNK)
 				return 0;
 			p = race_grow(m, RACE_MEM_STATES, s->chunk, s->room * sizeof(*p),
@@ -53,7 +53,7 @@ void race_owns_each(const struct race_owns *s, void (*f)(void *arg, u32 under), 
 	for (i = 0; i < s->nchunks; i++)
 		for (j = 0; j < (i + 1 < s->nchunks ? RACE_LOCAL_CHUNK : s->used); j++) {
 			under = s->chunk[i][j].under;
-			/* Of what was given back it is a cell. */
+			/* In a free entry @under is a cell. */
 			if (under && !(under & RACE_LOCAL))
 				f(arg, under);
 		}
@@ -69,11 +69,11 @@ void race_owns_free(struct race_mem *m, struct race_owns *s)
 	race_free(m, RACE_MEM_STATES, s->chunk, s->room * sizeof(*s->chunk));
 }
 
-/* ---- states to a record ---- */
+/* ---- from access histories to an entry ---- */
 
-/* What a byte's state comes to: intervals of the thread, and what others did. */
+/* The history of one byte, split into the thread's own accesses and those of others. */
 struct part {
-	u32 read, wrote;	/* interval + 1; 0: none */
+	u32 read, wrote;	/* version + 1 of the interval; 0: none */
 	u32 n;
 	u64 when[UNDER_MAX];
 	u32 site[UNDER_MAX];
@@ -87,7 +87,7 @@ static bool is_own(const struct race_detector *d, const struct race_access_ctx *
 	       !(race_sites_get(&d->sites, site)->flags & RACE_FREE);
 }
 
-/* False if it cannot be told by a record. */
+/* Split history @id. False if an entry cannot represent it. */
 static bool take_apart(const struct race_detector *d, const struct race_access_ctx *now, u32 id,
 		       struct part *p)
 {
@@ -115,7 +115,7 @@ static bool take_apart(const struct race_detector *d, const struct race_access_c
 			p->read = at > p->read ? at : p->read;
 		}
 	}
-	/* Which write came last would have to be kept. */
+	/* With both, the entry could not tell which write was the last one. */
 	return !p->wrote || !p->n;
 }
 
@@ -125,7 +125,10 @@ static bool is_under(const struct part *a, const struct part *b)
 	       !memcmp(a->site, b->site, a->n * sizeof(a->site[0]));
 }
 
-/* Do the thread's reads never race with what is under it?  Its writes: *@covers */
+/*
+ * Are all writes in @p ordered before the thread's access, so that its reads cannot race with them?
+ * *@covers: a write of the thread makes all of @p unnecessary.
+ */
 static bool may_be_under(const struct race_access_ctx *now, const struct part *p, bool *covers)
 {
 	const u32 spared = RACE_CLASS_ATOMIC | RACE_CLASS_INSIDE;
@@ -194,14 +197,14 @@ int race_local_create(struct race_detector *d, const struct race_access_ctx *now
 	return ret;
 }
 
-/* ---- and back ---- */
+/* ---- from an entry to access histories ---- */
 
 static u64 when_of(const struct race_local *o, u16 at)
 {
 	return race_when(o->thread, (u64)(o->base + at - 2) << 16);
 }
 
-/* The state of byte @b; @site: of a read, and of a write. */
+/* Make the history of byte @b. @site[0]: of a read, @site[1]: of a write. */
 static int state_of(struct race_detector *d, const struct race_local *o, u32 b, const u32 *site,
 		    u32 *out)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Granules that a thread has for itself for a while, and accesses in pieces.
+ * Thread-local shadow entries: shadow words that one thread accesses in pieces.
  *
- * Its bytes have different states then, as many as there are granules and intervals: looking one
- * up for each access, to be used by no other granule, is what takes the time.  So such a
- * granule has a record of its own, which that thread's accesses change where it is: by byte the
- * interval of its last read and of its last write, beside one state that other threads' accesses
- * have left.  Anything else makes states of it again.
+ * The bytes of such a word have different access histories, about one for each word and interval.
+ * Looking up a history that no other word will have is slow. So the word gets an entry of its own,
+ * which the thread changes in place: for each byte the intervals of its last read and write, and
+ * one common history of other threads' accesses. Any access that does not fit turns the entry back
+ * into access histories (race_local_flush()).
  *
- * Only what bytes race is told by it, and not at what places: RACE_BYTES.
+ * An entry tells which bytes race, but not at which places: it needs RACE_BYTES.
  */
 #ifndef ADEPT_ANALYZE_RACES_LOCAL_SHADOW_H
 #define ADEPT_ANALYZE_RACES_LOCAL_SHADOW_H
@@ -17,16 +17,16 @@
 
 #include "memory_budget.h"
 
-#define RACE_LOCAL	(1u << 31)	/* in a cell: it is the number of a record */
+#define RACE_LOCAL	(1u << 31)	/* in a cell: the rest is the number of an entry */
 #define RACE_LOCAL_CHUNK	1024u
 
 typedef u16 race_each_byte __attribute__((vector_size(16), aligned(4)));
 
 /**
- * struct race_local - a granule's
- * @under: what others left, id of a state: it counts for bytes that are not @bare
- * @base: intervals are counted from this one on, which is 1; 0: none
- * @covers: all in @under is left out for a write of the thread
+ * struct race_local - a thread-local shadow entry
+ * @under: history of other threads' accesses; valid for bytes not in @bare
+ * @base: version + 1 of the interval with number 1 in @read and @wrote, in which 0 is none
+ * @covers: a write of the thread replaces everything in @under
  */
 struct race_local {
 	u32 under, base;
@@ -39,8 +39,8 @@ struct race_local {
 struct race_owns {
 	struct race_local **chunk;
 	u32 nchunks, room;
-	u32 used;		/* of the last chunk */
-	u32 free;		/* list by @under of what was given back; 0: none */
+	u32 used;		/* entries used in the last chunk */
+	u32 free;		/* list of free entries, linked by @under; 0: none */
 };
 
 static inline struct race_local *race_local_get(const struct race_owns *s, u32 cell)
@@ -49,11 +49,11 @@ static inline struct race_local *race_local_get(const struct race_owns *s, u32 c
 	return &s->chunk[cell / RACE_LOCAL_CHUNK][cell % RACE_LOCAL_CHUNK];
 }
 
-/** race_local_take() - a cell with an empty record; 0: no memory */
+/** race_local_take() - allocate an empty entry and return its cell; 0: no memory */
 u32 race_local_take(struct race_mem *m, struct race_owns *s);
-/** race_local_give() - nobody has @cell any more */
+/** race_local_give() - free the entry of @cell */
 void race_local_give(struct race_owns *s, u32 cell);
-/** race_owns_each() - call @f for what is under all records */
+/** race_owns_each() - call @f for @under of all entries */
 void race_owns_each(const struct race_owns *s, void (*f)(void *arg, u32 under), void *arg);
 void race_owns_free(struct race_mem *m, struct race_owns *s);
 
@@ -65,7 +65,7 @@ static inline bool race_local_since(const struct race_local *o, u32 b, u64 epoch
 	return at && (u64)(o->base + at - 2) << 16 >= epoch;
 }
 
-/** race_local_note() - bytes @mask are read, or written, in interval @at */
+/** race_local_note() - bytes @mask are read or written in interval number @at */
 static inline void race_local_note(struct race_local *o, u32 mask, bool write, u16 at)
 {
 	const race_each_byte each = { 1, 2, 4, 8, 16, 32, 64, 128 };

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Memory that becomes new, or is watched. */
+/* Ranges of memory that are forgotten or watched. */
 #include <errno.h>
 
 #include "internal.h"
 
-/* What bytes with this state have afterwards. */
+/* The history of bytes that are forgotten. */
 static u32 renewed(const struct race_detector *d, u32 id)
 {
 	return id && d->watched ? d->watched : 0;
@@ -53,7 +53,7 @@ static int change_cell(struct race_detector *d, u32 *cell, u32 mask, bool watch)
 	return race_states_find_split(&d->mem, &d->states, part, cell);
 }
 
-/* Has another thread accessed what has that state, so that it would do so again like before? */
+/* Has another living thread accessed the bytes since its last release, other than to free them? */
 static bool is_at_work(const struct race_detector *d, u32 id)
 {
 	struct race_state *s = id ? race_states_get(&d->states, id) : NULL;
@@ -73,7 +73,7 @@ static bool is_at_work(const struct race_detector *d, u32 id)
 	return false;
 }
 
-/* Tell of bytes @mask of the granule at @address. */
+/* Call race_ops.forgotten for bytes @mask of the shadow word at @address. */
 static void tell_forgotten(const struct race_detector *d, u32 id, u32 mask, u64 address)
 {
 	struct race_state *s = id ? race_states_get(&d->states, id) : NULL;
@@ -87,7 +87,7 @@ static void tell_forgotten(const struct race_detector *d, u32 id, u32 mask, u64 
 			d->ops.forgotten(d->ops.arg, address + b, 1);
 }
 
-/* Of a granule with a record of its own, at @address, bytes @mask. */
+/* Forget bytes @mask of a thread-local entry, whose shadow word is at @address. */
 static void forget_own(struct race_detector *d, struct race_page *page, u32 i, u32 mask,
 		       u64 address)
 {
@@ -112,7 +112,7 @@ static void forget_own(struct race_detector *d, struct race_page *page, u32 i, u
 	}
 }
 
-/* Of @page, which is at @base, bytes @from..@to. */
+/* Forget or watch bytes @from to @to of @page, which is at @base. */
 static int change_page(struct race_detector *d, struct race_page *page, u64 base, u32 from, u32 to,
 		       bool watch)
 {
@@ -160,12 +160,12 @@ static int forget(struct race_detector *d, u64 first, u64 last)
 	struct race_page *page;
 	int ret;
 
-	/* Quick for what lies in a page, as most does that malloc gives. */
+	/* Fast path: most blocks that malloc() returns are within a page. */
 	if (from == to && last - first != RACE_PAGE - 1) {
 		page = race_shadow_find(&d->shadow, from);
 		return page ? forget_page(&c, from, page) : 0;
 	}
-	/* Watched pages must stay. */
+	/* Pages with watched bytes must stay. */
 	if (d->watched || d->ops.forgotten) {
 		ret = race_shadow_each(&d->shadow, from, to, forget_page, &c);
 		if (ret || d->watched)

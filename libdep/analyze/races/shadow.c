@@ -11,7 +11,7 @@ static u32 hash(u64 number)
 	return (number * 0x9e3779b97f4a7c15u) >> 32;
 }
 
-/* Where the region is or would be; there is room for one more. */
+/* Slot of the region or for it; at least one slot is free. */
 static struct race_region **slot_of(const struct race_shadow *s, u64 number)
 {
 	u32 i = hash(number) & (s->room - 1);
@@ -94,7 +94,7 @@ struct race_page *race_shadow_make(struct race_mem *m, struct race_shadow *s, u6
 	return race_shadow_find(s, number);
 }
 
-/* What nobody has any more makes room; returns how many times are left. */
+/* Remove unused times. Return: number of times left. */
 static u32 sweep(struct race_page *page)
 {
 	u8 to[RACE_TIMES], n = 0;
@@ -133,7 +133,9 @@ int race_page_write_slowly(struct race_mem *m, struct race_page *page, u32 i, u6
 
 	while (k <= page->top && page->time[k] != when)
 		k++;
-	/* If more than half are left, it would have to be done again too soon. */
+	/*
+	 * If more than half are in use, a sweep would soon be needed again: keep a time per word.
+	 */
 	if (k == RACE_TIMES) {
 		k = sweep(page);
 		if (k > RACE_TIMES / 2 && spread(m, page))
@@ -224,7 +226,7 @@ static int drop_page(void *arg, u64 number, struct race_page *page)
 	return 0;
 }
 
-/* Regions without pages go too, once they are many. */
+/* Free regions without pages if they are many. */
 static void drop_regions(struct race_mem *m, struct race_shadow *s)
 {
 	struct race_region **old = s->region;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Shadow memory: for each aligned 8-byte granule of the program's the id of its state
- * (access_history.h), and when it was written last.
+ * Shadow memory: for each aligned 8 bytes (a shadow word) the id of their access history
+ * (access_history.h) and the time of their last write.
  *
- * A hash table of regions of 4 MiB, each with a table of pages of 4 KiB; any 64-bit
- * address will do.  5 and a half bytes for each 8 of pages that were touched: granules of a page
- * have few different times, mostly.  Where they have many, it is 8 more.
+ * A hash table of regions of 4 MiB, each with a table of pages of 4 KiB, for any 64-bit address. A
+ * page takes 5.5 bytes for each shadow word, since most pages have few different times; a page with
+ * many times takes 8 bytes more.
  */
 #ifndef ADEPT_ANALYZE_RACES_SHADOW_H
 #define ADEPT_ANALYZE_RACES_SHADOW_H
@@ -23,12 +23,13 @@
 #define RACE_SETTLED_MAX	64u
 
 /**
- * struct race_page - of 4 KiB of the program's memory
- * @cell: an id, or a record (local_shadow.h)
- * @settled: how many records became states again; at RACE_SETTLED_MAX no more are made
- * What follows is not there with race_shadow.untimed:
- * @each: the times of all granules, or NULL: then @time[@of[]] has them
- * @last: number of the time that was set last; @top: of the highest one that is in use
+ * struct race_page - shadow of 4 KiB of the program's memory
+ * @cell: id of an access history, or a thread-local entry (local_shadow.h)
+ * @settled: number of entries that were flushed; no more are made after RACE_SETTLED_MAX
+ * The following fields do not exist with race_shadow.untimed:
+ * @each: times of all words; NULL: the times are @time[@of[]]
+ * @last: index of the time set last
+ * @top: highest index in use
  */
 struct race_page {
 	u32 cell[RACE_CELLS];
@@ -46,43 +47,43 @@ struct race_region {
 };
 
 struct race_shadow {
-	/* pages that were looked up lately, by the low bits of their numbers */
+	/* cache of pages, by the low bits of their numbers */
 	struct {
 		u64 number;
 		struct race_page *page;
 	} latest[RACE_LATEST];
-	struct race_region **region;	/* open addressing */
-	u32 nregions, room;		/* room: a power of two, or 0 */
+	struct race_region **region;	/* hash table with open addressing */
+	u32 nregions, room;		/* @room: its size, a power of two, or 0 */
 	u64 pages;
-	bool untimed;		/* when granules were written is not kept */
+	bool untimed;		/* do not keep times of writes */
 	struct race_owns owns;
 };
 
 /** race_shadow_find() - the page with number @number (address / 4 KiB), or NULL */
 struct race_page *race_shadow_find(struct race_shadow *s, u64 number);
-/** race_shadow_make() - the same, but a new one if there is none; NULL: no memory */
+/** race_shadow_make() - find or make the page; NULL: no memory */
 struct race_page *race_shadow_make(struct race_mem *m, struct race_shadow *s, u64 number);
-/** race_shadow_drop() - free pages @first..@last; takes no longer than there are pages */
+/** race_shadow_drop() - free pages @first..@last; the time depends on the pages that exist */
 void race_shadow_drop(struct race_mem *m, struct race_shadow *s, u64 first, u64 last);
-/** race_shadow_each() - call @f for each page until it does not return 0 */
+/** race_shadow_each() - call @f for each existing page until it does not return 0 */
 int race_shadow_each(struct race_shadow *s, u64 first, u64 last,
 		     int (*f)(void *arg, u64 number, struct race_page *page), void *arg);
 void race_shadow_free(struct race_mem *m, struct race_shadow *s);
 
 /**
- * race_page_wrote() - when any byte of granule @i was written last, exactly
+ * race_page_wrote() - exact time of the last write to word @i
  *
- * It means nothing before there is a write in the granule's state.
+ * Undefined unless the word's access history has a write.
  */
 static inline u64 race_page_wrote(const struct race_page *page, u32 i)
 {
 	return page->each ? page->each[i] : page->time[page->of[i]];
 }
 
-/** race_page_write_slowly() - race_page_write() of another time than the last; not with @each */
+/** race_page_write_slowly() - race_page_write() at a new time; only without @each */
 int race_page_write_slowly(struct race_mem *m, struct race_page *page, u32 i, u64 when);
 
-/** race_page_write() - granule @i is written at @when; 0 or -ENOMEM */
+/** race_page_write() - word @i is written at @when; 0 or -ENOMEM */
 static inline int race_page_write(struct race_mem *m, struct race_page *page, u32 i, u64 when)
 {
 	if (page->each)
@@ -94,7 +95,7 @@ static inline int race_page_write(struct race_mem *m, struct race_page *page, u3
 	return 0;
 }
 
-/** race_shadow_latest() - the page of @address, if it was used lately; or NULL */
+/** race_shadow_latest() - the page of @address if it is in the cache; or NULL */
 static inline struct race_page *race_shadow_latest(const struct race_shadow *s, u64 address)
 {
 	u64 number = address >> RACE_PAGE_SHIFT;
@@ -103,7 +104,7 @@ static inline struct race_page *race_shadow_latest(const struct race_shadow *s, 
 	return s->latest[i].number == number ? s->latest[i].page : NULL;
 }
 
-/** race_shadow_page() - race_shadow_make(), quick for a page that was used lately */
+/** race_shadow_page() - race_shadow_make(), by the cache if possible */
 static inline struct race_page *race_shadow_page(struct race_mem *m, struct race_shadow *s,
 						 u64 address)
 {

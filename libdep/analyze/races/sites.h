@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Places in the program, numbered: a place is a pc and how memory is accessed there.
+ * Numbered places: a pc and the kind of its access (flags).
  *
- * A site is its number with its class in the low bits, so that what conflicts with what
- * is known without looking it up.
+ * A site is the number of a place above its class, so conflicts can be tested without a lookup.
  */
 #ifndef ADEPT_ANALYZE_RACES_SITES_H
 #define ADEPT_ANALYZE_RACES_SITES_H
 
 #include "memory_budget.h"
 
-#define RACE_CLASS_WRITE	1u	/* else it only reads */
+#define RACE_CLASS_WRITE	1u	/* otherwise it reads */
 #define RACE_CLASS_ATOMIC	2u
 #define RACE_CLASS_INSIDE	4u
 #define RACE_CLASS		7u
@@ -31,7 +30,7 @@ struct race_sites {
 };
 
 /**
- * race_sites_find() - *@out: the site of @pc and @flags (RACE_READ..), which may be new
+ * race_sites_find() - get the site of @pc and @flags (RACE_READ..), made if it is new
  *
  * Return: 0 or -ENOMEM.
  */

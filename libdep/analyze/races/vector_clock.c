@@ -48,7 +48,7 @@ void race_clock_copy(struct race_mem *m, struct race_clock *c, const struct race
 	race_vec_put(m, old);
 }
 
-/* Make *@v one that nobody shares, of @n chunks or more. */
+/* Make *@v unshared, with at least @n chunks. */
 static int own_vec(struct race_mem *m, struct race_vec **v, u32 n)
 {
 	struct race_vec *old = *v, *new;
@@ -73,7 +73,7 @@ static int own_vec(struct race_mem *m, struct race_vec **v, u32 n)
 	return 0;
 }
 
-/* The same with chunk @i of a vector of one's own. */
+/* Make chunk @i of the unshared vector @v unshared. */
 static int own_chunk(struct race_mem *m, struct race_vec *v, u32 i)
 {
 	struct race_chunk *old = v->chunk[i], *new;
@@ -114,7 +114,7 @@ int race_clock_raise(struct race_mem *m, struct race_clock *c, u32 thread, u64 v
 	return 1;
 }
 
-/* Chunk @i of @c becomes the larger one of it and @o; the owner's component does not count. */
+/* Join chunk @o into chunk @i of @c. The component of the owner is skipped. */
 static int join_chunk(struct race_mem *m, struct race_clock *c, u32 i, struct race_chunk *o,
 		      struct race_history *log, u32 version)
 {
@@ -180,7 +180,7 @@ int race_clock_join(struct race_mem *m, struct race_clock *c, const struct race_
 			return ret;
 		changed |= ret;
 	}
-	/* Others may know more of an owner than it left here, unless it is a thread's clock. */
+	/* The vector may have a newer component of the owner, if @c is an object's clock. */
 	if (race_vec_get(v, c->owner) > c->epoch) {
 		c->epoch = race_vec_get(v, c->owner);
 		changed = 1;

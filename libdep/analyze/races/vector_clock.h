@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Vector clocks (Mattern, "Virtual Time and Global States of Distributed Systems", 1989)
- * that share what they have in common.
+ * Vector clocks (Mattern, "Virtual Time and Global States of Distributed Systems", 1989) with
+ * shared parts.
  *
- * A vector is an array of references to chunks of components; both are counted and are
- * copied when one who shares them writes.  So copying a clock costs nothing, a join
- * passes over chunks that both have, and components of threads that ended long ago stand
- * in chunks that all clocks share.  The component of a clock's owner stands beside the
- * vector: it changes most often and would undo the sharing.
+ * A vector is an array of references to chunks of components. Vectors and chunks are reference
+ * counted and copied on write. So copying a clock is cheap, a join skips chunks that both clocks
+ * share, and all clocks share the components of threads that ended long ago. The component of a
+ * clock's owner is kept outside of the vector: it changes most often and would prevent sharing.
  *
- * One thread uses them at a time.  Functions that may allocate return -ENOMEM; what a
- * clock holds then is between old and new and must not be relied on.
+ * Not thread safe. Functions that allocate return -ENOMEM on failure; the clock is then between its
+ * old and new value and must not be used.
  */
 #ifndef ADEPT_ANALYZE_RACES_VECTOR_CLOCK_H
 #define ADEPT_ANALYZE_RACES_VECTOR_CLOCK_H
@@ -27,15 +26,14 @@ struct race_chunk {
 };
 
 struct race_vec {
-	u32 refs, n;		/* n chunks; absent ones are NULL, and zeros */
+	u32 refs, n;		/* number of chunks; a NULL chunk is all zero */
 	struct race_chunk *chunk[];
 };
 
 /**
- * struct race_clock - epoch 0: the empty clock, whatever else it holds
- * @epoch: the component of @owner; what the vector says of it is older
- * @whole: this is what @owner's clock was at @epoch, so whoever knows that epoch knows
- *	all of this
+ * struct race_clock - a vector clock; empty if @epoch is 0
+ * @epoch: the component of @owner; the vector's value for it is out of date
+ * @whole: this is the clock of @owner at @epoch, so a thread that knows that epoch knows all of it
  */
 struct race_clock {
 	struct race_vec *vec;
@@ -61,20 +59,20 @@ static inline u64 race_clock_get(const struct race_clock *c, u32 thread)
 struct race_vec *race_vec_ref(struct race_vec *v);
 void race_vec_put(struct race_mem *m, struct race_vec *v);
 
-/** race_clock_copy() - *@c, which is empty or is freed, becomes @from */
+/** race_clock_copy() - replace *@c by @from */
 void race_clock_copy(struct race_mem *m, struct race_clock *c, const struct race_clock *from);
 void race_clock_free(struct race_mem *m, struct race_clock *c);
 
 /**
- * race_clock_raise() - component @thread becomes @value if it is less
- * @log: where changes of a thread's clock are noted, as seen from @version on; or NULL
+ * race_clock_raise() - raise component @thread to @value if it is less
+ * @log: NULL, or the history of a thread's clock, which gets the changes from @version on
  *
- * Return: 1 if it was, 0 if not, or -ENOMEM.
+ * Return: 1 if it was raised, 0 if not, or -ENOMEM.
  */
 int race_clock_raise(struct race_mem *m, struct race_clock *c, u32 thread, u64 value,
 		     struct race_history *log, u32 version);
 
-/** race_clock_join() - each component the larger one; arguments and result as above */
+/** race_clock_join() - raise each component to that of @other; see race_clock_raise() */
 int race_clock_join(struct race_mem *m, struct race_clock *c, const struct race_clock *other,
 		    struct race_history *log, u32 version);
 
