@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Predicted races among the others. */
+/* Adds predicted races to the races that were found. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "libdep/analyze/predict/predict.h"
 #include "find_races.h"
 
-#define WORK	2000000000ull	/* for a process: half a minute or so */
+#define WORK	2000000000ull	/* for each process: about half a minute */
 
 struct takes {
 	struct sync_events *feed;
@@ -18,7 +18,7 @@ struct takes {
 	struct sync_stack **want;
 };
 
-/* It happened, or so has one of the same places. */
+/* Is there a race between the same two pcs? */
 static bool is_there(const struct dep_races *all, u32 process, const struct race_found *f)
 {
 	size_t i;

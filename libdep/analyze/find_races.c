@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * The passes.  The first one finds the bytes that may race: it is shown little (filter/filter.h)
- * and keeps to "happens before", so it finds all that do, and some that do not.  Most programs
- * have none, and all is done.  The others look at these bytes only, and exactly.
+ * The passes of race detection.
  *
- * A word turns out to be atomic when somebody accesses it by a locked instruction; plain accesses
- * before that were taken for plain ones.  If one of those was in a race with a locked one, all is
- * done again with what is known now: there is more order then, and no more races.  The last pass
- * has the stacks of what was found: the same events give the same intervals.
+ * The first pass finds the bytes that may race. It uses the redundant-access filter and "happens
+ * before" without SHB, so it finds all racy bytes and some others. Most programs have none; then
+ * the search is over. Exact passes look at these bytes only.
+ *
+ * A word becomes atomic when a locked instruction accesses it; plain accesses before that were
+ * taken for plain. If such an access was in a race, the exact pass is repeated with what is known
+ * now: more order and fewer races. The last pass collects stacks. The same events give the same
+ * intervals in each pass.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -41,7 +43,7 @@ static int run(struct dep_store *store, const struct dep_races_options *o, struc
 	return dep_analyze(store, &a, f, o->jobs, o->progress, how);
 }
 
-/* ---- the first pass, while the program runs ---- */
+/* ---- the first pass, during the recording ---- */
 
 static u32 public_flags(u32 flags)
 {
@@ -54,7 +56,7 @@ static u32 public_flags(u32 flags)
 	       (flags & SYNC_DESCRIPTOR ? DEP_ACCESS_DESCRIPTOR : 0);
 }
 
-/* Descriptors and objects are kept where no memory is. */
+/* Turn the detector's addresses of descriptors and objects into those of the image. */
 static void set_place(struct dep_race *r, const struct sync_image *m, const struct race_found *f)
 {
 	r->process = m->serial;
@@ -106,7 +108,7 @@ static ssize_t tell_items(void *self, const struct dep_thread *thread,
 	return ret;
 }
 
-/* Beside the recording; if it had guessed wrong it is made again. */
+/* Run the first pass, live if requested; repeat it on the complete store if that fails. */
 static int run_first(struct dep_store *store, const struct dep_races_options *o,
 		     struct sync_events *f, struct dep_analysis *how, bool *again)
 {
@@ -180,7 +182,7 @@ static bool said(const struct sync_events *feed, const struct sync_process *p,
 	       o->says_atomic(o->arg, sync_image_at(feed, p, a->thread)->serial, a->pc);
 }
 
-/* Its word, by its type or since both accesses are. */
+/* Is the word atomic by its type, or do both places access it by atomic operations? */
 static bool is_atomic(const struct sync_events *feed, const struct sync_process *p,
 		      const struct race_found *f)
 {
@@ -188,7 +190,7 @@ static bool is_atomic(const struct sync_events *feed, const struct sync_process 
 	       (said(feed, p, &f->prior) && said(feed, p, &f->current));
 }
 
-/* Of two plain accesses, or a plain one and a locked one: words that are atomic, then. */
+/* Learn atomic words from races that have a plain access. */
 static int learn_from(const struct sync_events *feed, const struct sync_process *p)
 {
 	struct sync_words *w = feed->words;
@@ -239,7 +241,7 @@ static void want_stack(struct sync_stack *w, const struct sync_process *p,
 	};
 }
 
-/* Some compilers make an "add" to memory of an atomic load and an atomic store. */
+/* Some compilers combine an atomic load and an atomic store into an "add" to memory. */
 static bool is_fused(const struct sync_events *feed, const struct sync_process *p,
 		     const struct race_found *f)
 {
@@ -292,7 +294,7 @@ static void free_stack(struct sync_stack *w)
 	sync_held_locks_give_up(w->held, w->nheld);
 }
 
-/* Those that were not the program's after all, as can be seen by where they were called from. */
+/* Drop races that the stacks show to be inside libraries. */
 static void drop_librarys(struct sync_events *f, struct dep_races *out,
 			  struct sync_stack *want)
 {
@@ -369,14 +371,14 @@ static int give_stacks(struct sync_events *f, struct dep_races *out, struct sync
 		a->ncreated = want[i].nbirth;
 		give_held(a, &want[i], held);
 		held += want[i].nheld;
-		/* Both are in one block, or the first one's was freed. */
+		/* Both accesses are in one block, or the block was freed before the second one. */
 		if (want[i].origin)
 			give_block(&out->race[i / 2], &want[i]);
 	}
 	return 0;
 }
 
-/* All but the first, and the last one. */
+/* The exact passes, repeated while they find atomic words. */
 static int find_exactly(struct dep_store *store, const struct dep_races_options *o,
 			struct sync_events *f, struct dep_analysis *how)
 {
@@ -399,7 +401,7 @@ static int find_exactly(struct dep_store *store, const struct dep_races_options 
 	return err;
 }
 
-/* Everything once more, twice: see predict/predict.h.  The second time has all races, too. */
+/* Two more passes for prediction; the second one also finds all races that happened. */
 static int predict(struct dep_store *store, struct sync_events *f, struct dep_races *out,
 		   struct sync_stack **want)
 {
@@ -473,7 +475,7 @@ int dep_races_find(struct dep_store *store, const struct dep_races_options *opti
 	pthread_mutex_destroy(&f.asking);
 	free(words.v);
 	out->own = want;
-	/* 1: nothing may race. */
+	/* 1: no byte may race. */
 	if (err < 0)
 		dep_races_free(out);
 	return err < 0 ? err : 0;

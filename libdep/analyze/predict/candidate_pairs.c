@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Pairs of accesses that can race.
+ * Check pairs of accesses to a candidate.
  *
- * The accesses to a granule are taken together by thread, place, locks and bytes.  Of two such
- * groups the ideals only grow while one goes on in both: who is in one of them is in all that
- * follow, and need not be looked at any more.  Where that finds none, a few pairs are tried with
- * the sections that they are in after others.
+ * The accesses to a shadow word are grouped by thread, place, lockset and bytes. For two groups,
+ * closures only grow along both. So an access that is in a closure is in all later ones, and need
+ * not be checked again. If no pair races, a few pairs are tried with the sections that contain them
+ * reversed.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #include "internal.h"
 
 struct group {
-	u32 first, n;		/* of struct finder.event */
+	u32 first, n;		/* range of struct finder.event */
 };
 
 struct pair {
@@ -26,10 +26,10 @@ struct finder {
 	struct predict *p;
 	struct sp_closure closure;
 	bool cut_off;
-	u32 *event;		/* numbers of the cell's, by group */
+	u32 *event;		/* indexes of the cell's events, sorted by group */
 	struct group *group;
 	u32 events_room, ngroups;
-	struct pair *known;	/* by a hash, of a power of 2; flags 0: free */
+	struct pair *known;	/* reported pairs: hash table, flags[0] 0: free */
 	u32 nknown, known_room, reports;
 	int (*report)(void *arg, const struct predict_race *r);
 	void *arg;
@@ -207,7 +207,7 @@ static int add(struct finder *f, const struct predict_event *e)
 	return sp_closure_add(&f->closure, e->thread, e->at);
 }
 
-/* The sections that @e is in are kept open. */
+/* Keep the sections that contain @e open. */
 static bool keep(struct finder *f, const struct predict_event *e)
 {
 	const struct predict_thread *t = &f->p->thread[e->thread];
@@ -232,7 +232,7 @@ static bool keep(struct finder *f, const struct predict_event *e)
 	return true;
 }
 
-/* Return: 1: it is one, 0: it is none, or an error. */
+/* Check one pair by sync-reversal. Return: 1: race, 0: none, or an error. */
 static int reversed(struct finder *f, u64 granule, const struct predict_event *a,
 		    const struct predict_event *b)
 {
@@ -272,7 +272,7 @@ static int reversed_groups(struct finder *f, const struct predict_cell *c, u64 g
 	return ret <= 0 ? ret : learn(f, places);
 }
 
-/* Return: 0, or an error. */
+/* Check two groups. Return: 0 or an error. */
 static int two_groups(struct finder *f, const struct predict_cell *c, u64 granule,
 		      const struct group *x, const struct group *y)
 {
@@ -366,7 +366,7 @@ int predict_find(struct predict *p, u64 work,
 	for (i = 0; i < p->pages_room && !err; i++)
 		if (p->page[i])
 			page[n++] = p->page[i];
-	/* In an order that does not depend on the table. */
+	/* The order of reports must not depend on the hash table. */
 	qsort(page, n, sizeof(page[0]), compare_pages);
 	for (i = 0; i < n && !err; i++)
 		err = one_page(&f, page[i]);

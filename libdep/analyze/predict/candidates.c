@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * The first time: which memory is accessed by several threads, and which of it maybe without a
- * common lock and any other order.  A granule has an entry for each thread, set of locks and kind
- * of access, with the last time.  What is marked needs to be looked at, and may be all right.
+ * First pass: find shadow words that several threads access, and those among them that possibly
+ * neither a common lock nor other synchronisation orders (candidates). Each word has an entry for
+ * each thread, lockset and kind of access, with the time of the last one. A candidate need not have
+ * a race.
  */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "internal.h"
 
-#define ENTRIES	64u	/* of a granule with more it is taken for granted */
+#define ENTRIES	64u	/* a word with more entries is a candidate without further checks */
 
 static u32 first_slot(const struct predict *p, u64 number)
 {
@@ -82,7 +83,7 @@ static bool ordered(const struct predict_thread *t, u64 when)
 	return other < t->nclock && (when & 0xffffffffffffull) < t->clock[other];
 }
 
-/* Two of different threads, of a byte that one of them writes. */
+/* The mark for conflicting accesses of two threads. */
 static u8 what_of(const struct predict *p, const struct predict_thread *t,
 		  const struct predict_entry *e, u32 flags)
 {

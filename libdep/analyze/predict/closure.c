@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* The smallest set of events that has certain ones and all that these need. */
+/* Closure: the smallest set of events that contains given events and all that these need. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,7 +97,7 @@ bool sp_closure_keeps(const struct sp_closure *i, u32 lock, u32 section)
 	return false;
 }
 
-/* It has to end, if it conflicts with one that does not. */
+/* A section must end if it conflicts with a kept one, which does not end. */
 static void end_for_kept(struct sp_closure *i, u32 lock, const struct predict_locked *s)
 {
 	const struct predict_open *o = &i->open[lock];
@@ -108,7 +108,7 @@ static void end_for_kept(struct sp_closure *i, u32 lock, const struct predict_lo
 			need_end(i, s);
 }
 
-/* Of two sections of which one is for writing the earlier one has ended. */
+/* Add section @x. Of two sections in the closure that conflict, the earlier one must end. */
 static int add_section(struct sp_closure *i, u32 lock, u32 x)
 {
 	const struct predict_locked *all = i->p->lock[lock].section, *s = &all[x];
@@ -156,7 +156,7 @@ static int add_section(struct sp_closure *i, u32 lock, u32 x)
 	return 0;
 }
 
-/* The last edge of an event in front of @cut. */
+/* The last edge of an event before @cut. */
 static const struct predict_edge *last_edge(const struct predict_edges *e, u64 cut)
 {
 	u32 low = 0, high = e->n, mid;
@@ -188,7 +188,10 @@ static int add_thread(struct sp_closure *i, u32 thread)
 		if (t->late_events[k].at >= cut)
 			continue;
 		need(i, t->late_events[k].other, t->late_events[k].need, 0);
-		/* The order of the recording is not known well enough to change it. */
+		/*
+		 * With late events the order of the recording is not known well enough to reverse
+		 * sections.
+		 */
 		i->impossible |= i->reversal;
 	}
 	i->work += 4 * t->hard.n + t->nretro;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Inside of prediction. */
+/* Internals of prediction. The code calls a shadow word a granule. */
 #ifndef ADEPT_ANALYZE_PREDICT_INTERNAL_H
 #define ADEPT_ANALYZE_PREDICT_INTERNAL_H
 
@@ -8,25 +8,25 @@
 #define PREDICT_PAGE	4096u
 #define PREDICT_GRANULE	8u
 #define PREDICT_CELLS	(PREDICT_PAGE / PREDICT_GRANULE)
-#define PREDICT_OPEN	(~0ull)		/* the end of a section that has none */
+#define PREDICT_OPEN	(~0ull)		/* end of a section that never ended */
 
-/* What a granule turned out to be. */
-#define PREDICT_SHARED		1u	/* one thread writes, another one accesses it */
-#define PREDICT_CANDIDATE	2u	/* and maybe nothing orders them */
+/* Marks of a shadow word. */
+#define PREDICT_SHARED		1u	/* one thread writes it, another one accesses it */
+#define PREDICT_CANDIDATE	2u	/* ..and possibly nothing orders these */
 
-/** struct predict_edge - from the thread's event @at on another thread's first @need are needed */
+/** struct predict_edge - the thread's events from @at on need another thread's first @need ones */
 struct predict_edge {
 	u64 at, need;
 	u32 place;
 };
 
-/** struct predict_edges - one after the other; both @at and @need grow */
+/** struct predict_edges - sorted; both @at and @need increase */
 struct predict_edges {
 	struct predict_edge *v;
 	u32 n, room;
 };
 
-/** struct predict_order - by the other thread */
+/** struct predict_order - edges of a thread, by the other thread */
 struct predict_order {
 	struct predict_edges *by;
 	u32 n;
@@ -37,20 +37,21 @@ struct predict_late_event {
 	u32 other;
 };
 
-/** struct predict_taken - the thread's event @at begins a section */
+/** struct predict_taken - event @at begins a critical section */
 struct predict_taken {
 	u64 at;
 	u32 lock, section;
 };
 
 struct predict_thread {
-	u64 now;		/* the number of its next event */
-	u64 slot;		/* grows where an ideal can come to depend on others */
-	u64 *clock;		/* the first time only: what it needs, with all that that needs */
+	u64 now;		/* number of the next event */
+	u64 slot;		/* increases when the closure of later events may be larger */
+	u64 *clock;		/* first pass: vector clock, transitive */
 	u32 nclock;
-	u32 set;		/* locks that it holds */
-	struct predict_order hard;	/* for the ideal */
-	struct predict_order soft;	/* if both are in it, the order was this one */
+	u32 set;		/* locks that it holds now: number of a struct predict_set */
+	struct predict_order hard;	/* edges that a closure must follow */
+	/* order of the recording between events that are both in a closure */
+	struct predict_order soft;
 	struct predict_late_event *late_events;
 	u32 nretro, late_events_room;
 	struct predict_taken *taken;
@@ -62,31 +63,34 @@ struct predict_thread {
 };
 
 struct predict_locked {
-	u64 from, to;		/* events of @thread; PREDICT_OPEN */
-	u32 thread, place, left;	/* where it was taken and left */
+	u64 from, to;		/* event numbers of @thread; @to may be PREDICT_OPEN */
+	u32 thread, place, left;	/* places of the lock and the unlock */
 	bool reading;
 };
 
 struct predict_lock {
 	u64 address;
 	bool tried;
-	struct predict_locked *section;		/* in their order */
+	struct predict_locked *section;		/* in recorded order */
 	u32 n, room;
 };
 
-/** struct predict_set - locks that are held together, sorted; each times 2, + 1: for reading */
+/**
+ * struct predict_set - set of held locks (interned); sorted numbers of locks times 2, + 1 if held
+ * for reading
+ */
 struct predict_set {
 	u32 next, n;
 	u32 *v;
 };
 
-/** struct predict_entry - the first time: who accesses a granule, and how; mask 0: none */
+/** struct predict_entry - first pass: accesses of a kind to a shadow word; @mask 0: none */
 struct predict_entry {
-	u64 when;		/* thread in the upper 16 bits; the last time */
+	u64 when;		/* the last one; thread in the upper 16 bits */
 	u32 set;
 	u16 flags;
 	u8 mask;
-	bool more;		/* set is the number of a struct predict_entries */
+	bool more;		/* @set is the number of a struct predict_entries instead */
 };
 
 struct predict_entries {
@@ -107,37 +111,37 @@ struct predict_last {
 	u8 mask;
 };
 
-/** struct predict_event - an access to a candidate */
+/** struct predict_event - second pass: an access to a candidate */
 struct predict_event {
 	u64 at, slot, pc;
 	u32 thread, flags, set, age;
 	u8 mask;
 };
 
-/** struct predict_cell - the second time: a shared granule */
+/** struct predict_cell - second pass: a shared shadow word */
 struct predict_cell {
-	struct predict_write *write;	/* who wrote its bytes last */
-	struct predict_last *last;	/* each thread's last access, reading and writing */
+	struct predict_write *write;	/* last writes of its bytes */
+	struct predict_last *last;	/* last read and last write of each thread */
 	struct predict_event *event;
 	u32 nwrites, writes_room, nlast, last_room, nevents, events_room;
-	u32 age;			/* how often it was forgotten */
+	u32 age;			/* number of predict_forget() for it */
 };
 
 struct predict_page {
 	u64 number;
 	u8 mark[PREDICT_CELLS];
 	bool marked;
-	struct predict_entry *entry;	/* the first time */
-	struct predict_cell **cell;	/* the second time */
+	struct predict_entry *entry;	/* first pass */
+	struct predict_cell **cell;	/* second pass */
 };
 
 struct predict {
 	u64 limit, bytes;
-	u64 told, stop_at;	/* so many were told; from there on it is too much */
+	u64 told, stop_at;	/* events passed in; events that fit in memory in the first pass */
 	bool again, stopped;
 	struct predict_thread *thread;
 	u32 nthreads, threads_room;
-	struct predict_page **page;	/* by a hash of the number */
+	struct predict_page **page;	/* hash table by number */
 	u32 npages, pages_room;
 	struct predict_page *last;
 	struct predict_entries *entries;
@@ -151,22 +155,24 @@ struct predict {
 	u64 shared, candidates, accesses, sections, edges;
 };
 
-/** predict_room() - @v with room for an element more; *@err: 0, -ENOMEM, or -ENOSPC: the limit */
+/**
+ * predict_room() - make room in @v for one more element; *@err: 0, -ENOMEM, or -ENOSPC at the limit
+ */
 void *predict_room(struct predict *p, void *v, u32 n, u32 *room, size_t size, int *err);
 #define predict_more(p, v, n, room, err) \
 	((v) = predict_room(p, v, n, room, sizeof(*(v)), err))
-/** predict_alloc() - zeroed; NULL: no memory, or the limit */
+/** predict_alloc() - zeroed memory; NULL with errno ENOMEM or ENOSPC */
 void *predict_alloc(struct predict *p, size_t size);
-/** predict_events_sent() - something is told: is it of interest? */
+/** predict_events_sent() - count an event; false: ignore it */
 bool predict_events_sent(struct predict *p);
-/** predict_result() - 0 instead of -ENOSPC, which stops it */
+/** predict_result() - turn -ENOSPC into 0 and stop */
 int predict_result(struct predict *p, int err);
 
 /* ---- locksets.c ---- */
 
-/** predict_set() - the number of that set; negative errno */
+/** predict_set() - find or add the set of @t's locks; 0 or a negative errno */
 int predict_set(struct predict *p, const struct predict_thread *t, u32 *out);
-/** predict_exclude() - is there a lock in both that only one can hold? */
+/** predict_exclude() - do both sets have a lock that they cannot hold at the same time? */
 bool predict_exclude(const struct predict *p, u32 a, u32 b);
 int predict_lock_of(struct predict *p, u64 address, u32 *out);
 
@@ -178,51 +184,54 @@ int predict_candidate(struct predict *p, u32 thread, struct predict_page *page, 
 
 /* ---- trace.c ---- */
 
-/** predict_hard() - the thread's event @at needs it; 1 if it did not before, or an error */
+/** predict_hard() - add an edge to t->hard; 1: added, 0: implied by others, or an error */
 int predict_hard(struct predict *p, u32 thread, u64 at, u32 other, u64 need, u32 place);
-/** predict_soft() - it came after that; 0 or an error; @place: of the event */
+/** predict_soft() - add an edge to t->soft; 0 or an error; @place: of the event */
 int predict_soft(struct predict *p, u32 thread, u64 at, u32 other, u64 need, u32 place);
 
 /* ---- closure.c ---- */
 
-/** struct sp_closure - of each thread the first @cut events, of each lock what is open */
+/** struct sp_closure - sync-preserving closure: the first @cut events of each thread */
 struct sp_closure {
 	struct predict *p;
-	bool reversal;		/* sections that are kept open come last of their locks' */
+	/* sync-reversal: kept sections come after all others of their lock */
+	bool reversal;
 	u64 *cut;
-	u32 *why;		/* the place in front of the cut; 0: none */
-	u32 *taken;		/* so many of the thread's sections */
+	u32 *why;		/* place before the cut; 0: none */
+	u32 *taken;		/* number of the thread's sections that are in the closure */
 	struct predict_open {
 		u64 turn;
-		u32 *v;		/* sections that are not known to end in it */
+		u32 *v;		/* sections in the closure whose end need not be */
 		u32 n, room;
-		u32 last, last_write;	/* + 1; in it */
-		u64 keeps;	/* the turn of: */
-		u32 keep[2], nkeep;	/* sections that the two accesses are in */
+		/*
+		 * number + 1 of the last section, and of the last one for writing, in the closure
+		 */
+		u32 last, last_write;
+		u64 keeps;	/* value of sp_closure.turn for which @keep is valid */
+		u32 keep[2], nkeep;	/* sections that contain the two accesses */
 	} *open;
 	u32 *todo;
 	bool *waits;
 	u32 ntodo;
-	u64 turn, work, limit;	/* 0: none */
+	u64 turn, work, limit;	/* @turn: number of the closure; @limit of @work: 0 is none */
 	bool impossible;
 };
 
 int sp_closure_init(struct sp_closure *i, struct predict *p);
 void sp_closure_free(struct sp_closure *i);
 void sp_closure_clear(struct sp_closure *i);
-/** sp_closure_keep() - @section of @lock is kept open; false: that cannot be */
+/** sp_closure_keep() - leave @section open, which contains an access; false: not possible */
 bool sp_closure_keep(struct sp_closure *i, u32 lock, u32 section);
 bool sp_closure_keeps(const struct sp_closure *i, u32 lock, u32 section);
-/** sp_closure_add() - the first @n of @thread, and all that they need */
+/** sp_closure_add() - add the first @n events of @thread, and all that they need */
 int sp_closure_add(struct sp_closure *i, u32 thread, u64 n);
 
 /* ---- witness.c ---- */
 
 /**
- * predict_witness() - the ideal's events in a good order, as steps of @r
+ * predict_witness() - order the closure's events, as steps of @r
  *
- * Return: 0, 1: there is none, which contradicts what was told, or the limit of work has been
- * reached before it was found; or -ENOMEM.
+ * Return: 0; 1 if no order exists or the limit of work was reached; or -ENOMEM.
  */
 int predict_witness(struct sp_closure *i, struct predict_race *r,
 		    struct predict_step *step);
@@ -239,7 +248,7 @@ static inline bool predict_conflict(u32 a, u32 b)
 	return (a | b) & RACE_WRITE;
 }
 
-/* Two that conflict: would they race? */
+/* Can two conflicting accesses race? */
 static inline bool predict_may_race(u32 a, u32 b)
 {
 	return !(a & b & (RACE_ATOMIC | RACE_INSIDE));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Locks by their address, and which of them are held together. */
+/* Locks by address, and interned sets of locks held together. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,7 +66,7 @@ static u32 hash(const u32 *v, u32 n)
 	return (u32)(h >> 54);
 }
 
-/* Set 0 is the empty one. */
+/* Add a set. Set 0 is the empty set. */
 static int add(struct predict *p, const u32 *v, u32 n, u32 h, u32 *out)
 {
 	struct predict_set *s;
@@ -124,7 +124,7 @@ bool predict_exclude(const struct predict *p, u32 a, u32 b)
 		return false;
 	while (i < x->n && j < y->n) {
 		if (x->v[i] / 2 == y->v[j] / 2) {
-			/* At most one of the two is for reading. */
+			/* At least one of the two is for writing. */
 			if (!(x->v[i] & y->v[j] & 1))
 				return true;
 			i++;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Memory, and what is the same both times. */
+/* Memory, and the begin and end of both passes. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,7 +55,7 @@ bool predict_events_sent(struct predict *p)
 	return true;
 }
 
-/* What was told last may be known in part: it is as if it had not been told. */
+/* The last event may be kept in part: treat it as ignored. */
 int predict_result(struct predict *p, int err)
 {
 	if (err != -ENOSPC)

@@ -1,37 +1,35 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Races that did not happen, but can in another order of the same events.
+ * Race prediction: races that did not happen, but can in another order of the same events.
  *
- * Found are sync-preserving races (Mathur, Pavlogiannis and Viswanathan, "Optimal Prediction of
- * Synchronization-Preserving Races", POPL 2021): two accesses to the same byte, one a write, that
- * can be next to each other in an order of some of the events in which
+ * It finds sync-preserving races (Mathur, Pavlogiannis and Viswanathan, "Optimal Prediction of
+ * Synchronization-Preserving Races", POPL 2021): two accesses to the same byte, one of them a
+ * write, that can be adjacent in an order of some of the events in which
  *
- * - each thread does a beginning of what it did,
- * - each read gets the value of the same write, so all threads go the way they went,
- * - of two critical sections of a lock that are both in it, the same one comes first, and
- * - all other synchronisation comes after what it came after.
+ * - each thread executes a prefix of its events,
+ * - each read gets the value of the same write, so that all threads take the same path,
+ * - critical sections of one lock keep their order, and
+ * - all other synchronisation keeps its order.
  *
- * and of other pairs, those where this holds but for the sections that the two accesses are in:
- * these may come after others that came after them (as in Shi, Mathur and Pavlogiannis,
- * "Optimistic Prediction of Synchronization-Reversal Data Races", ICSE 2024, of which it is a
- * part).
+ * For some pairs it also tries an order in which the critical sections that contain the two
+ * accesses come after sections that they preceded. This is a part of sync-reversal (Shi, Mathur and
+ * Pavlogiannis, "Optimistic Prediction of Synchronization-Reversal Data Races", ICSE 2024).
  *
- * So none is reported that cannot be.  For two accesses the smallest such set of events is looked
- * at, the ideal: it has what stands before them in their threads, with each event those that it
- * needs, and of two conflicting sections of a lock the end of the earlier one.  There is a race
- * if it has neither access; the ideal in the order of the recording is the proof.
+ * So every reported race can happen. For two accesses the sync-preserving closure is the smallest
+ * set of events that has what precedes both in their threads, with each event what it needs, and
+ * with two conflicting sections of a lock the end of the earlier one. If neither access is in the
+ * closure, they race: the closure in the order of the recording is the proof.
  *
- * All is told twice, in one order that agrees with that of each thread, lock and synchronisation:
- * the first time it is found out which memory can be in such a race at all (candidates.c), the
- * second time what happens there is kept (trace.c).  predict_find() (candidate_pairs.c) looks at
- * pairs then.
+ * The caller passes in all events twice, in one order that agrees with that of each thread, lock
+ * and synchronisation object. The first pass finds the memory that can be in such a race
+ * (candidates.c). The second pass keeps what happens to it (trace.c). Then predict_find() checks
+ * pairs of accesses (candidate_pairs.c).
  *
- * A thread's events are numbered.  "Its first n" are those before the one with number n; what is
- * between two of them is of no interest to others.
+ * Events of a thread are numbered. Its first n events are those before number n. Accesses between
+ * two events get the number of the next one.
  *
- * A struct predict is used by one thread at a time.  Functions that return int return 0 or -ENOMEM.
- * When the limit of memory has been reached nothing more is kept: what is found is of the part
- * before that.
+ * One thread at a time may use a struct predict. Functions that return int return 0 or -ENOMEM. At
+ * the memory limit no more events are kept: reports concern the part before.
  */
 #ifndef ADEPT_ANALYZE_PREDICT_PREDICT_H
 #define ADEPT_ANALYZE_PREDICT_PREDICT_H
@@ -42,69 +40,67 @@
 
 struct predict;
 
-/** struct predict_sync - what who acquires an object needs, zeroed: nothing; the caller's */
+/** struct predict_sync - a synchronisation object; owned by the caller, zeroed: never released */
 struct predict_sync {
 	struct predict_need {
-		u64 need;	/* by thread: its first so many.. */
-		u64 seen;	/* ..which may have acquired it, up to there */
+		u64 need;	/* by thread: an acquire needs its first @need events */
+		u64 seen;	/* the thread's last acquire is before this event */
 		u32 place;
 	} *v;
 	u32 n;
 };
 
-/** predict_create() - @limit in bytes; 0: any */
+/** predict_create() - @limit in bytes; 0: none */
 int predict_create(struct predict **out, u64 limit);
 void predict_free(struct predict *p);
 
-/** predict_again() - the first time is over; from now on all is told again */
+/** predict_again() - begin the second pass */
 void predict_again(struct predict *p);
-/** predict_stop() - what comes is not known well enough; what came is looked at */
+/** predict_stop() - ignore all later events, which are not known well enough */
 void predict_stop(struct predict *p);
-/** predict_stopped() - there was something after the end of what is looked at */
+/** predict_stopped() - were events ignored? */
 bool predict_stopped(const struct predict *p);
 
-/*
- * What happens.  @place is a number of the caller's that is given back with a witness.
- */
+/* Events. @place is a number of the caller's, which is returned in a witness. */
 
-/** predict_thread() - @thread begins; it needs what @parent (RACE_NO_THREAD: nobody) did so far */
+/** predict_thread() - begin @thread; it needs all that @parent (or RACE_NO_THREAD) did until now */
 int predict_thread(struct predict *p, u32 thread, u32 parent, u32 place);
-/** predict_acquire() - what comes needs what was released to @s; @place: of the acquiring */
+/** predict_acquire() - later events need what was released to @s */
 int predict_acquire(struct predict *p, u32 thread, struct predict_sync *s, u32 place);
 int predict_release(struct predict *p, u32 thread, struct predict_sync *s, u32 place);
 void predict_sync_free(struct predict_sync *s);
-/** predict_after() - what comes needs all that @other did so far */
+/** predict_after() - later events of @thread need all that @other did until now */
 int predict_after(struct predict *p, u32 thread, u32 other, u32 place);
-/** predict_needs() - all from @since (predict_now()) on needs all that @other did so far */
+/** predict_needs() - all events from @since (predict_now()) on need what @other did until now */
 int predict_needs(struct predict *p, u32 thread, u64 since, u32 other);
 u64 predict_now(const struct predict *p, u32 thread);
-/** predict_interval() - the caller's number of what comes, given back as race_access.epoch */
+/** predict_interval() - an interval begins, which is reported as race_access.epoch */
 int predict_interval(struct predict *p, u32 thread, u64 epoch);
-/** predict_since() - when that began; 0 if it is not known */
+/** predict_since() - first event of the interval @epoch; 0: not known */
 u64 predict_since(const struct predict *p, u32 thread, u64 epoch);
 
-/** predict_lock() - @thread holds @lock from now on; not if it does already */
+/** predict_lock() - @thread locks @lock, unless it holds it already */
 int predict_lock(struct predict *p, u32 thread, u64 lock, bool reading, u32 place);
-/** predict_unlock() - not any more; nothing if it did not */
+/** predict_unlock() - @thread unlocks @lock, if it holds it */
 int predict_unlock(struct predict *p, u32 thread, u64 lock, u32 place);
-/** predict_tried() - somebody found it held: its sections stay in their order */
+/** predict_tried() - an attempt to lock failed: the lock's sections must keep their order */
 int predict_tried(struct predict *p, u64 lock);
 
 /**
- * predict_access() - @flags as of race_access()
- * @known: only memory that was accessed before counts
+ * predict_access() - access memory; @flags as in race_access()
+ * @known: only pages that were accessed before
  */
 int predict_access(struct predict *p, u32 thread, u64 pc, u64 address, u64 size, u32 flags,
 		   u32 place, bool known);
 /** predict_forget() - the memory is new */
 void predict_forget(struct predict *p, u64 address, u64 size);
 
-/* What is found. */
+/* Results. */
 
 enum predict_end {
-	PREDICT_ACCESS,		/* the step ends in front of the thread's access.. */
-	PREDICT_BEFORE,		/* ..in front of @place, which has to wait for another thread.. */
-	PREDICT_AFTER,		/* ..after @place, since no more is needed */
+	PREDICT_ACCESS,		/* the step ends before the thread's racing access */
+	PREDICT_BEFORE,		/* it ends before @place, which must wait for another thread */
+	PREDICT_AFTER,		/* it ends after @place: no later event of the thread is needed */
 };
 
 struct predict_section {
@@ -113,34 +109,35 @@ struct predict_section {
 	bool reading;
 };
 
-#define PREDICT_REPORTS		4096u	/* of one predict_find() at most */
+#define PREDICT_REPORTS		4096u	/* limit for one predict_find() */
 #define PREDICT_STEPS		16u
-#define PREDICT_SECTIONS	4u	/* of a step, the last ones */
+#define PREDICT_SECTIONS	4u	/* sections kept for a step, the last ones */
 
-/** struct predict_step - a thread goes on, up to where */
+/** struct predict_step - one thread runs for a while */
 struct predict_step {
 	u32 thread, place;
 	enum predict_end end;
-	u64 to;			/* its first so many have been executed then */
-	u64 nsections;		/* critical sections that it begins; the last of them: */
+	u64 to;			/* at the end of the step the thread's first @to events have run */
+	/* number of critical sections that it begins, the last ones in @section */
+	u64 nsections;
 	struct predict_section section[PREDICT_SECTIONS];
 };
 
-/** struct predict_race - the accesses, and the order that leads to both of them */
+/** struct predict_race - two accesses and the witness: an order of events that leads to both */
 struct predict_race {
 	struct race_found found;
-	u64 number[2];		/* of the accesses in their threads */
+	u64 number[2];		/* event numbers of the accesses */
 	const struct predict_step *step;
 	u32 nsteps;
-	u64 more_steps;		/* beyond PREDICT_STEPS */
+	u64 more_steps;		/* number of steps beyond PREDICT_STEPS */
 };
 
 /**
- * predict_find() - look for races
- * @report: is given each pair of places (pc and flags) once, of one process
- * @work: how much may be done, in steps of some 10 ns; 0: as much as it takes
+ * predict_find() - check candidate pairs
+ * @report: called once for each pair of places (pc and flags)
+ * @work: limit, in units of about 10 ns; 0: none
  *
- * Return: 0, 1 if not all was looked at, as with PREDICT_REPORTS reports, or -ENOMEM.
+ * Return: 0; 1 if not all pairs were checked, because of @work or PREDICT_REPORTS; or -ENOMEM.
  */
 int predict_find(struct predict *p, u64 work,
 		 int (*report)(void *arg, const struct predict_race *r), void *arg);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * What happens: threads, locks and other synchronisation.
+ * Events of threads, locks and other synchronisation, and accesses.
  *
- * The first time a thread's number grows with what it releases, and clocks are vector clocks of
- * all order but that of locks and of what reads saw; it is less order than there is, so more is
- * marked.  The second time each event has a number, and what it needs is kept one by one.
+ * In the first pass event numbers increase with each release. Vector clocks contain all order
+ * except that of locks and that between a write and the read that saw it. That is less order than
+ * exists, so more words become candidates. In the second pass each event has a number, and the
+ * events that it needs are kept as edges.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -49,7 +50,7 @@ static int raise_clock(struct predict *p, struct predict_thread *t, u32 other, u
 	return 0;
 }
 
-/* Return: 1 if it is new, 0 if not, or an error. */
+/* Return: 1 if the edge was added, 0 if it was implied, or an error. */
 static int edge(struct predict *p, struct predict_order *o, u64 at, u32 other, u64 need,
 		u32 place)
 {
@@ -101,7 +102,7 @@ int predict_soft(struct predict *p, u32 thread, u64 at, u32 other, u64 need, u32
 	return ret < 0 ? ret : 0;
 }
 
-/* An event that needs what @other did so far. */
+/* Order the next event of @thread after @other's first @need events. */
 static int after(struct predict *p, u32 thread, u32 other, u64 need, u32 from, u32 place)
 {
 	struct predict_thread *t = &p->thread[thread];
@@ -146,7 +147,7 @@ static int release(struct predict *p, struct predict_sync *s, u32 other, u64 nee
 	return err;
 }
 
-/* Who acquired it before did not see this. */
+/* Threads that acquired @s before did not get this release: keep that order. */
 static int behind_acquires(struct predict *p, u32 thread, const struct predict_sync *s, u32 place)
 {
 	int err = 0;
@@ -167,7 +168,7 @@ static int do_release(struct predict *p, u32 thread, struct predict_sync *s, u32
 
 	if (p->again) {
 		err = behind_acquires(p, thread, s, place);
-		/* It is an event, so that what was acquired before stays in front of it. */
+		/* Count the release as an event, so that earlier acquires stay before it. */
 		t->now++;
 		return err ? err : release(p, s, thread, t->now, place);
 	}
@@ -303,7 +304,7 @@ u64 predict_since(const struct predict *p, u32 thread, u64 epoch)
 	const struct predict_thread *t = thread < p->nthreads ? &p->thread[thread] : NULL;
 	u32 low = 0, high = t ? t->nintervals : 0, mid;
 
-	/* The last one that did not begin later. */
+	/* The last interval that did not begin after @epoch. */
 	while (low < high) {
 		mid = low + (high - low) / 2;
 		if (t->interval[mid].epoch <= epoch)
@@ -406,7 +407,7 @@ int predict_tried(struct predict *p, u64 lock)
 	return predict_result(p, err);
 }
 
-/* ---- accesses, the second time ---- */
+/* ---- accesses, second pass ---- */
 
 static bool same_event(const struct predict_event *a, const struct predict_event *b)
 {
@@ -429,7 +430,7 @@ static int add_event(struct predict *p, struct predict_cell *c, const struct pre
 	return err;
 }
 
-/* What it needs, and what it came after. */
+/* Add what the access needs (the writes that it saw) and the order of conflicting accesses. */
 static int add_edges(struct predict *p, const struct predict_cell *c, u32 thread, u8 mask,
 		     u32 flags, u32 place)
 {

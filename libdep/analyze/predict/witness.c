@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * An order of an ideal's events in which one thread runs for as long as it can.
+ * Witness: an order of a closure's events with few thread switches.
  *
- * What came after what in the recording does so here: accesses to the same byte, sections of
- * the same lock, other synchronisation.  So each read sees what it saw.  Sections that the ideal
- * keeps open come after all others of their lock; where that cannot be there is no such order.
+ * It keeps the recorded order of accesses to the same byte, of sections of the same lock, and of
+ * other synchronisation. So each read sees the value that it saw. Sections that the closure keeps
+ * open come after all others of their lock; if that is impossible, no such order exists.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,14 +14,14 @@
 
 struct run {
 	struct sp_closure *i;
-	u64 *at;		/* so far each has run */
-	u32 *taken;		/* so many sections each has begun, of its own */
-	u32 *done;		/* of each lock, so many of the first are over */
+	u64 *at;		/* events that each thread has run */
+	u32 *taken;		/* sections that each thread has begun */
+	u32 *done;		/* by lock: all earlier sections have ended */
 	struct predict_race *r;
 	struct predict_step *step;
 };
 
-/* The first event that has to wait for one of @other's that has not run. */
+/* The first event of @thread that must wait for an event of @other that has not run. */
 static u64 blocked_by(const struct run *w, const struct predict_edges *e, u32 thread, u32 other,
 		      u64 until, u32 *place)
 {
@@ -37,7 +37,7 @@ static u64 blocked_by(const struct run *w, const struct predict_edges *e, u32 th
 		else
 			high = mid;
 	}
-	/* It grows with the event, so events that came before need no more than this one. */
+	/* @need increases, so earlier events need no more than this one. */
 	for (; low < e->n && e->v[low].at < w->at[thread]; w->i->work++)
 		low++;
 	if (low == e->n || e->v[low].at >= until)
@@ -64,7 +64,7 @@ static void count_sections(const struct run *w, struct predict_step *s, u32 thre
 		const struct predict_lock *l = &w->i->p->lock[x->lock];
 		const struct predict_locked *y = &l->section[x->section];
 
-		/* Without a place it is nothing that anybody wants to know. */
+		/* Sections without a place are not reported. */
 		if (!y->place)
 			continue;
 		s->nsections++;
@@ -99,7 +99,7 @@ static void add_step(struct run *w, u32 thread, u64 from, u32 place)
 	count_sections(w, s, thread, from, to);
 }
 
-/* When @thread has come to @at. */
+/* Has section @x ended when @thread is at event @at? */
 static bool is_over(const struct run *w, u32 lock, u32 x, u32 thread, u64 at)
 {
 	const struct predict_locked *s = &w->i->p->lock[lock].section[x];
@@ -132,7 +132,7 @@ static bool may_take(struct run *w, u32 lock, u32 x)
 	return !is_too_much(w);
 }
 
-/* Up to the first lock that it has to wait for. */
+/* Take locks up to event @to. Return: the first event that must wait for a lock, or @to. */
 static u64 take_locks(struct run *w, u32 thread, u64 to, u32 *place)
 {
 	const struct predict_thread *t = &w->i->p->thread[thread];
@@ -177,7 +177,7 @@ static bool all_done(const struct run *w)
 	return true;
 }
 
-/* One that needs no event to come to its access. */
+/* Add a step for a thread that needs no event before its access. */
 static void add_idle(struct run *w, u32 thread)
 {
 	if (!w->i->cut[thread])
@@ -205,7 +205,7 @@ int predict_witness(struct sp_closure *i, struct predict_race *r, struct predict
 	i->work += 4 * n + i->p->nlocks;
 	while (moved && !is_too_much(&w) && !all_done(&w)) {
 		moved = false;
-		/* The two that race last, so that they come to it at the end. */
+		/* The racing threads come last, so that the witness ends with them. */
 		for (turn = 0; turn < 2; turn++)
 			for (t = 0; t < n; t++)
 				if (races(&w, t) == (turn == 1))
