@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Going on where another collector ended.
+ * Take over a session from a collector that has ended.
  *
- * The store says what it has; the session file, what there is.  A collector gives
- * memory back after the store, so what is in neither was never recorded, and what is in
- * both is only given back: at most one batch of descriptors of each process, and one
- * chunk of each thread, of which the store got hold just before the end.
+ * The store has what was stored; the session file has what was recorded. A collector returns memory
+ * only after the store has the data, so no data is in neither. Data that is in both is only
+ * returned: at most one batch of descriptors for each process and one chunk for each thread, which
+ * were stored just before the end.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -51,7 +51,7 @@ size_t dep_adopt_skip(struct proc_slot *p, const u8 *data, size_t size)
 	return at;
 }
 
-/* Where its descriptors go on.  What the process could write is believed within bounds. */
+/* Find where the process's descriptors continue. Values that it could change are checked. */
 static void find_descriptors(struct dep_collector *c, u32 i, u64 logged)
 {
 	struct proc_slot *p = &c->procs[i];
@@ -77,8 +77,8 @@ static void find_descriptors(struct dep_collector *c, u32 i, u64 logged)
 }
 
 /*
- * An execve that was answered has come to its end without us, and is counted.  READY, FAILED:
- * whoever followed it has ended, too, or it was told to go on natively.
+ * An execve that was answered has ended without this collector, and is counted already. READY or
+ * FAILED: the process that followed it has ended as well, or it was told to go on natively.
  */
 static void settle_exec(struct dep_collector *c, u32 i)
 {
@@ -105,7 +105,7 @@ static void adopt_process(struct dep_collector *c, u32 i, const struct dep_resum
 		c->nclosing++;
 		return;
 	}
-	/* The slot may say another number by now; the store's was checked. */
+	/* The slot's pid may have been changed; the store's was checked. */
 	p->pid = r->pid;
 	p->exe = dep_find_exe(c, p->pid, ADEPT_BY_LAUNCH, 0);
 	p->open = p->exe;
@@ -113,7 +113,7 @@ static void adopt_process(struct dep_collector *c, u32 i, const struct dep_resum
 		return;
 	p->pidfd = syscall(SYS_pidfd_open, p->pid, 0);
 	p->gone = p->pidfd < 0 && errno == ESRCH;
-	/* The number may be somebody else's meanwhile. */
+	/* The pid may have been reused. */
 	if (!p->gone && load(&sh->exec_state) == ADEPT_EXEC_NONE && !dep_image_alive(c, p->pid))
 		p->gone = true;
 	p->gone |= dep_proc_replaced(c, i);
@@ -147,7 +147,7 @@ static void adopt_thread(struct dep_collector *c, u32 slot, const struct dep_res
 	if (c->s->module)
 		return;
 	t->taken = t->given = load(&sh->tail);
-	/* The chunk given back last still says what had been dropped by then. */
+	/* The chunk that was returned last has the loss counters of that time. */
 	memcpy(&k, &sh->chunk[(t->taken - 1) % c->s->layout.nchunks], sizeof(k));
 	if (t->taken) {
 		t->dropped_chunks = k.dropped_chunks;

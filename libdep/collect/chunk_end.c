@@ -106,7 +106,7 @@ bool dep_chunk_end_by_engine(const struct dep_crossing *x)
 	return x->fault_at - x->record_at == ADEPT_CHUNK_END_AT;
 }
 
-/* The exit's id is stored: nothing else of the record was there. */
+/* Only the exit's id did not fit: the record was otherwise complete. */
 static void at_id(const struct cut *k, const struct adept_exit *e, const struct dep_crossing *x,
 		  struct dep_chunk_end *out)
 {
@@ -125,7 +125,7 @@ static void at_id(const struct cut *k, const struct adept_exit *e, const struct 
 		};
 }
 
-/* Store number @n of the fragment is made. */
+/* Store number @n of the fragment did not fit. */
 static void at_store(const struct cut *k, u32 n, u32 have, const struct dep_crossing *x,
 		     struct dep_chunk_end *out)
 {
@@ -153,7 +153,7 @@ static void at_store(const struct cut *k, u32 n, u32 have, const struct dep_cros
 		out->tail.extra = stored;
 		out->head.nvals++;
 	}
-	/* Nothing of the record yet. */
+	/* Nothing of the record was in the chunk. */
 	if (!out->tail.insn && !out->tail.nvals)
 		out->tail.frag = out->head.frag = 0;
 }
@@ -171,7 +171,7 @@ struct dep_begun dep_begun(const u8 *body)
 	return b;
 }
 
-/* The exit by which a record is left, or would have been if the thread had gone on. */
+/* The exit of the record; for a partial one, the exit that it would have reached. */
 static const struct adept_exit *exit_of(const struct cut *k, const struct dep_begun *b)
 {
 	u32 i;

@@ -2,9 +2,9 @@
 /*
  * The collector's loop.
  *
- * One pass: who is gone; what threads have published; all descriptors; the chunks
- * seen published before; the ends.  That order makes it true that a chunk's
- * descriptors are stored before it, and that nothing of a dead process is missed.
+ * Steps of a pass: find ended processes; read the heads of all threads; take all descriptors; take
+ * the chunks that were published before; end threads and processes. This order ensures that a
+ * chunk's descriptors are stored before it, and that nothing of a dead process is missed.
  */
 #include <errno.h>
 #include <poll.h>
@@ -17,7 +17,7 @@
 #include "internal.h"
 
 #define LEAVE_NS	10000000000ull
-#define WAIT_EXEC_NS	1000000l	/* while an execve is under way */
+#define WAIT_EXEC_NS	1000000l	/* while an execve is in progress */
 
 int dep_collector_create(struct dep_collector **out, struct dep_session *s,
 			 const struct dep_collect_setup *setup)
@@ -90,7 +90,7 @@ bool dep_collector_idle(const struct dep_collector *c)
 	return !c->nopen && !c->nclaimed && !c->nclosing;
 }
 
-/* Sleep until the wakeup is not @seen any more, a signal, or time is up. */
+/* Sleep until the wakeup differs from @seen, a signal comes, or the time is up. */
 static void wait_for_work(struct dep_collector *c, u32 seen)
 {
 	struct adept_session *s = c->s->map;
@@ -104,7 +104,7 @@ static void wait_for_work(struct dep_collector *c, u32 seen)
 	__atomic_store_n(&s->collector_waits, 0, __ATOMIC_SEQ_CST);
 }
 
-/* waitpid() only after the pidfd says it ended: a ptrace stop is not ours to take. */
+/* Call waitpid() only after the pidfd reports the end: it must not consume a ptrace stop. */
 static void look_after_child(struct dep_collector *c, int pidfd, int *status)
 {
 	struct pollfd pfd = { .fd = pidfd, .events = POLLIN };
@@ -129,7 +129,7 @@ int dep_collector_run(struct dep_collector *c, pid_t child, int *status, int (*t
 
 	*status = -1;
 	c->child = child == DEP_CHILD_OF_OTHER ? 0 : child;
-	/* The caller may know already that it has gone. */
+	/* dep_collector_child_gone() may have been called before. */
 	c->child_gone |= !child;
 	if (c->child)
 		pidfd = syscall(SYS_pidfd_open, child, 0);
@@ -226,9 +226,9 @@ void dep_collector_give_up(struct dep_collector *c)
 }
 
 /*
- * The last pass over programs that go on: what they have written up to now is taken
- * with the chunk they are filling, for up to 10 seconds if memory is short.  They
- * are not told to stop before: they would begin to write over that chunk.
+ * The last pass over programs that continue. It takes what they have written until now, including
+ * their current chunk, for up to 10 seconds if memory is short. They are told to stop only
+ * afterwards: before, they would begin to overwrite that chunk.
  */
 static void take_leave(struct dep_collector *c)
 {
@@ -308,7 +308,7 @@ void dep_collector_free(struct dep_collector *c)
 	free(c);
 }
 
-/* Why the recording ends, as far as the collector can tell. */
+/* Why the recording ends, as far as the collector knows. */
 static enum dep_close_cause cause_of(const struct dep_collector *c, u32 live)
 {
 	if (live)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The collector: makes the session file that recorded processes write into, and
- * consumes it into a store (abi/session_file.h is the contract).
+ * The collector: creates the session file that recorded processes write to, and moves its data to a
+ * store (abi/session_file.h is the contract).
  *
- * Several threads.  The loop, which is the caller's thread, looks after processes and
- * queues what they published; it never waits for the store, and never touches a chunk's
- * body.  The storing threads have the dep_writer; they copy, pack and write, and give a
- * chunk's memory back when it is in the store (write_queue.h).  If they are slow rings fill,
- * and recorded threads wait or drop as the session's policy says.
+ * The loop runs in the caller's thread. It follows processes and queues what they have published.
+ * It never waits for the store and never reads the body of a chunk. Writer threads own the
+ * dep_writer: they copy, pack and write chunks, and return a chunk's memory when it is in the store
+ * (write_queue.h). If they are slow, rings fill, and recorded threads wait or drop chunks according
+ * to the session's policy.
  *
  * Functions return 0 or a negative errno unless they say otherwise.
  */
@@ -30,14 +30,16 @@ struct dep_writer;
 struct dep_session {
 	int fd;			/* memfd, close-on-exec */
 	size_t size;
-	struct adept_session *map;	/* the whole file */
-	struct adept_session layout;	/* as created: never read the sizes from the shared page */
+	struct adept_session *map;	/* the whole file, mapped */
+	/* as created: recorded processes can change the sizes in the shared page */
+	struct adept_session layout;
 	dev_t dev;		/* of the memfd, to find it in /proc/PID/maps */
 	ino_t ino;
-	u64 start_boot_ns;	/* CLOCK_BOOTTIME: recorded processes are younger */
-	u64 start_ns, start_tsc;	/* CLOCK_MONOTONIC and the processor's at one time */
-	struct dep_module *module;	/* the rings of ADEPT_S_MODULE, else NULL */
-	struct dep_owner *owner;	/* of dep_session_guard() */
+	u64 start_boot_ns;	/* CLOCK_BOOTTIME; recorded processes began later */
+	u64 start_ns, start_tsc;	/* CLOCK_MONOTONIC and the TSC, read together */
+	/* rings of the kernel module with ADEPT_S_MODULE, else NULL */
+	struct dep_module *module;
+	struct dep_owner *owner;	/* made by dep_session_guard() */
 };
 
 #define DEP_RING_DEFAULT	(4u << 20)
@@ -45,37 +47,38 @@ struct dep_session {
 #define DEP_RING_MAX		(1ull << 30)
 
 /**
- * dep_session_create() - make a session file and map it
+ * dep_session_create() - create and map a session file
  * @flags: ADEPT_S_*; ADEPT_S_MODULE: with rings of the kernel module
- * @ring_size: bytes of ring per thread, 0 = the default; rounded up to whole chunks
- * @nprocs, @nthreads: slots, 0 = the most (fewer threads if their rings are large)
- * @give_up_ns: how long programs wait for a collector that is gone, before they go on
- *	unrecorded until it is back; 0: it never comes back
+ * @ring_size: bytes of ring per thread, rounded up to whole chunks; 0: the default
+ * @nprocs, @nthreads: slots; 0: the maximum (fewer threads if rings are large)
+ * @give_up_ns: time that programs wait for a dead collector before they go on unrecorded until
+ * 	another one takes over; 0: none will
  */
 int dep_session_create(struct dep_session *s, u32 flags, u64 ring_size, u32 nprocs, u32 nthreads,
 		       u64 give_up_ns);
 
-/* The file system user of the thread that makes the session. */
+/* The file system user of the calling thread. */
 #define DEP_CHARGE_SELF	((uid_t)-1)
 
 /**
- * dep_session_create_for() - dep_session_create() with rings of the module that count as a user's
- * @charge: whose limits they count against
+ * dep_session_create_for() - dep_session_create() with module rings accounted to a user
+ * @charge: the user against whose limits the rings count
  *
- * Another user than DEP_CHARGE_SELF takes CAP_SETUID: -EPERM.  Shared memory is not counted.
+ * Another user than DEP_CHARGE_SELF requires CAP_SETUID (-EPERM). Rings in shared memory are not
+ * accounted.
  */
 int dep_session_create_for(struct dep_session *s, uid_t charge, u32 flags, u64 ring_size,
 			   u32 nprocs, u32 nthreads, u64 give_up_ns);
 
 /**
- * dep_session_guard() - let programs see when the calling thread dies
+ * dep_session_guard() - let programs notice the death of the calling thread
  *
- * For the loop's thread of a process that collects.  The thread's robust mutexes are not marked
- * from then on.
+ * Call it in the loop's thread. From then on the kernel no longer marks this thread's robust
+ * mutexes.
  */
 void dep_session_guard(struct dep_session *s);
 
-/** struct dep_session_saved - what it takes to adopt a session, for its creator to keep */
+/** struct dep_session_saved - what dep_session_adopt() needs; kept by the creator */
 struct dep_session_saved {
 	struct adept_session layout;
 	u64 start_boot_ns, start_ns, start_tsc;
@@ -84,18 +87,18 @@ struct dep_session_saved {
 
 void dep_session_save(const struct dep_session *s, struct dep_session_saved *to);
 /**
- * dep_session_adopt() - take over a session whose collector is gone
- * @fd: the session file; taken over, closed if it fails
+ * dep_session_adopt() - take over a session whose collector has ended
+ * @fd: the session file; owned by @s, closed on error
  *
- * Whoever followed its execves must have ended: what they had in hand counts as native.
- * Return: 0, -EBADMSG if the file is not the one that was saved; or as dep_module_adopt().
+ * The process that followed its execves must have ended: execves in progress count as native.
+ * Return: 0, -EBADMSG if the file is not the saved session's, or as dep_module_adopt().
  */
 int dep_session_adopt(struct dep_session *s, int fd, const struct dep_session_saved *saved);
-/** dep_session_loss() - add what the session file counts, for all collectors that it has had */
+/** dep_session_loss() - add the losses counted in the session file, by all its collectors */
 void dep_session_loss(const struct dep_session *s, struct dep_loss *loss);
-/** dep_session_destroy() - programs that still run discard from now on */
+/** dep_session_destroy() - end the session; programs that still run discard from now on */
 void dep_session_destroy(struct dep_session *s);
-/** dep_session_tsc_ns() - how long @ticks of the processor's clock are */
+/** dep_session_tsc_ns() - convert TSC ticks to nanoseconds */
 u64 dep_session_tsc_ns(const struct dep_session *s, u64 ticks);
 
 static inline struct adept_proc *dep_session_proc(const struct dep_session *s, u32 i)
@@ -118,172 +121,176 @@ static inline u8 *dep_session_chunk(const struct dep_session *s, u32 slot, u32 i
 	return (u8 *)s->map + adept_chunk_off(&s->layout, slot, i);
 }
 
-/* What became of an execve that is being followed. */
+/* Outcome of an execve that is followed. */
 enum dep_exec_outcome {
 	DEP_EXEC_PENDING,
 	DEP_EXEC_FOLLOWED,	/* the new image has a slot of its own */
-	DEP_EXEC_RUNS_NATIVE,	/* the new image runs, unrecorded */
-	DEP_EXEC_CHILD_FOLLOWED, /* it was a vfork child: the same, and the old image goes on */
+	DEP_EXEC_RUNS_NATIVE,	/* the new image runs natively */
+	/* a vfork child's execve: as above; the parent's image continues */
+	DEP_EXEC_CHILD_FOLLOWED,
 	DEP_EXEC_CHILD_RUNS_NATIVE,
-	DEP_EXEC_CANCELLED,	/* execve failed, the old image goes on */
-	DEP_EXEC_REFUSED,	/* the answer was ADEPT_EXEC_NATIVE: as if begin() had failed */
-	DEP_EXEC_DEAD,		/* ..with -ESRCH */
+	DEP_EXEC_CANCELLED,	/* execve failed; the old image continues */
+	DEP_EXEC_REFUSED,	/* answered with ADEPT_EXEC_NATIVE, as if begin() had failed */
+	DEP_EXEC_DEAD,		/* as if begin() had returned -ESRCH */
 };
 
 /**
- * struct dep_exec_ops - how the collector follows execve; NULL members = never
+ * struct dep_exec_ops - how the collector follows execve; NULL members: it does not
  *
- * Called from the loop, so a ptracer may keep its tracees: it is always one thread.  Who lets
- * an image run natively counts it by adept_native_add().
+ * Called in the loop's thread, so they may use ptrace. An implementation that lets an image run
+ * natively counts it by adept_native_add().
  */
 struct dep_exec_ops {
 	/**
-	 * @begin: slot @proc wrote ADEPT_EXEC_REQUEST.  Answers it: ADEPT_EXEC_READY
-	 * and 0 when its exec_tid is traced, else ADEPT_EXEC_NATIVE and a negative errno:
-	 * -ESRCH if it is dead, so that nothing will run natively.  It may leave the
-	 * answer to somebody else and return 0: poll() tells what it was.
+	 * @begin: slot @proc has set ADEPT_EXEC_REQUEST. Answers with ADEPT_EXEC_READY and returns
+	 * 	0 if exec_tid is traced now. Otherwise answers with ADEPT_EXEC_NATIVE and returns a
+	 * 	negative errno; -ESRCH if the process is dead, so that nothing runs natively. It may
+	 * 	also return 0 and let another thread or process answer: poll() reports the answer.
 	 */
 	int (*begin)(void *arg, struct dep_session *s, u32 proc);
-	/** @poll: never waits */
+	/** @poll: return the outcome so far; never waits */
 	enum dep_exec_outcome (*poll)(void *arg, struct dep_session *s, u32 proc);
-	/** @end: follow it no longer, the collector ends */
+	/** @end: stop following, because the collector ends */
 	void (*end)(void *arg, struct dep_session *s, u32 proc);
 	void *arg;
 };
 
-/** struct dep_collect_status - how far it is; see dep_collector_status() */
+/** struct dep_collect_status - state of a collector; see dep_collector_status() */
 struct dep_collect_status {
-	u32 processes, threads;	/* seen so far */
+	u32 processes, threads;	/* number seen so far */
 	u32 live_processes;
-	u32 broken;		/* rings and processes that made no sense */
+	u32 broken;		/* rings and processes with corrupt data */
 	u64 stored_bytes;
 	u64 chunks, raw_bytes;	/* consumed from rings */
-	u64 null_bytes;		/* counted by ended threads and not kept */
-	bool stopped;		/* records no more */
-	bool failed;		/* because the store failed.. */
-	char error[512];	/* ..with this message */
+	u64 null_bytes;		/* bytes that ended threads counted and discarded */
+	bool stopped;		/* no longer records */
+	bool failed;		/* because the store failed, with message @error */
+	char error[512];
 };
 
 struct dep_collector;
 struct dep_pool;
 
-/** struct dep_collect_setup - what a collector is made with */
+/** struct dep_collect_setup - parameters of a collector */
 struct dep_collect_setup {
-	struct dep_writer *w;		/* NULL to keep nothing at all (ADEPT_S_NO_RECORD) */
-	u64 max_size;			/* stop recording at so many bytes, 0 = never */
-	const struct dep_exec_ops *ops;	/* copied; NULL: execve is not followed */
-	struct dep_pool *pool;		/* storing threads; NULL: some of its own */
-	/* Of other processes nothing is looked up; NULL: of all, and so while it is not known. */
+	struct dep_writer *w;		/* NULL: keep nothing (ADEPT_S_NO_RECORD) */
+	u64 max_size;			/* stop recording at this size in bytes; 0: never */
+	const struct dep_exec_ops *ops;	/* copied; NULL: do not follow execve */
+	struct dep_pool *pool;		/* writer threads; NULL: own ones */
+	/*
+	 * Names of executables are looked up only for processes without other privileges; NULL or
+	 * not yet known: for all.
+	 */
 	const struct dep_base *base;
 };
 
 /**
- * dep_collector_create() - prepare to consume @s
+ * dep_collector_create() - create a collector for @s
  *
- * Until dep_collector_finish() the writer belongs to the collector.
+ * The collector owns the writer until dep_collector_finish().
  */
 int dep_collector_create(struct dep_collector **c, struct dep_session *s,
 			 const struct dep_collect_setup *setup);
 
 /**
- * dep_collector_adopt() - go on with a session that an earlier collector left
- * @dir: its store; the collector was created without a writer and gets this one's
+ * dep_collector_adopt() - continue a session that an earlier collector left
+ * @dir: its store, for which a writer is made; @c must have been created without one
  *
- * To be called before anything else.  Return: 0, or as dep_writer_resume().
+ * Call it before all other functions. Return: 0, or as dep_writer_resume().
  */
 int dep_collector_adopt(struct dep_collector *c, const char *dir, int level);
 
 /**
- * dep_collector_run() - consume until @child has ended and no recorded process lives
- * @child: launched process, a child of the caller; 0 = none; DEP_CHILD_OF_OTHER: another
- *	process waits for it, and @tick calls dep_collector_child_gone() when it has ended
- * @status: receives @child's wait status; -1 = unknown
- * @tick: called in every round; non-zero ends the run, what lives is abandoned
+ * dep_collector_run() - run until @child has ended and no recorded process lives
+ * @child: launched child of the caller; 0: none; DEP_CHILD_OF_OTHER: a child of another process,
+ * 	whose end @tick reports by dep_collector_child_gone()
+ * @status: receives the wait status of @child; -1: not known
+ * @tick: called in each pass; a non-zero result ends the run and abandons living processes
  *
- * Return: 0, or what @tick returned.
+ * Return: 0, or the result of @tick.
  */
 int dep_collector_run(struct dep_collector *c, pid_t child, int *status, int (*tick)(void *arg),
 		      void *arg);
 
 #define DEP_CHILD_OF_OTHER	((pid_t)-1)
 
-/** dep_collector_child_gone() - the launched process has ended, as another process says */
+/** dep_collector_child_gone() - report that the launched process has ended */
 void dep_collector_child_gone(struct dep_collector *c);
 
-/* ---- for who has a loop of its own, in this order ---- */
+/* ---- for callers with their own loop; call in this order ---- */
 
 /**
- * dep_collector_step() - do what can be done now, without waiting
+ * dep_collector_step() - do what can be done without waiting
  *
- * To be called when the wakeup rang, and now and then: DEP_STEP_NS at most later, to
- * see who is gone; sooner while dep_collector_following().
+ * Call it after a wakeup, and at least every DEP_STEP_NS to notice ended processes; every
+ * millisecond while dep_collector_following().
  *
- * Return: whether anything was done; then call again soon.
+ * Return: true if there may be more to do now.
  */
 bool dep_collector_step(struct dep_collector *c);
 #define DEP_STEP_NS	15000000ull
-/** dep_collector_following() - an execve is under way: step in a millisecond */
+/** dep_collector_following() - is an execve in progress? */
 bool dep_collector_following(const struct dep_collector *c);
-/** dep_collector_idle() - nothing lives, and nobody is in the making */
+/** dep_collector_idle() - does no process live, and is none being created? */
 bool dep_collector_idle(const struct dep_collector *c);
-/** dep_collector_unfollow() - what is executed from now on runs unrecorded */
+/** dep_collector_unfollow() - let all images executed from now on run natively */
 void dep_collector_unfollow(struct dep_collector *c);
 /**
- * dep_collector_leave() - take what living programs have written up to now
+ * dep_collector_leave() - take what living programs have written until now
  *
- * They go on.  Return: false if that was not possible yet; step and call again.
+ * They continue. Return: false if not all could be taken: step and call again.
  */
 bool dep_collector_leave(struct dep_collector *c);
-/** dep_collector_give_up() - leave without what could not be taken; it is counted */
+/** dep_collector_give_up() - leave without the rest, which is counted as lost */
 void dep_collector_give_up(struct dep_collector *c);
-/** dep_collector_abandon() - living programs discard from now on, and wait for nobody */
+/** dep_collector_abandon() - let living programs discard from now on and never wait */
 void dep_collector_abandon(struct dep_collector *c);
-/** dep_collector_drained() - all that was taken is stored */
+/** dep_collector_drained() - is everything that was taken stored? */
 bool dep_collector_drained(struct dep_collector *c);
-/** dep_collector_loss() - what is known not to be in the store, after abandon() */
+/** dep_collector_loss() - all known losses; call it after dep_collector_abandon() */
 void dep_collector_loss(struct dep_collector *c, struct dep_loss *loss);
-/** dep_collector_own_loss() - the same without what the session file counts */
+/** dep_collector_own_loss() - dep_collector_loss() without the losses in the session file */
 void dep_collector_own_loss(struct dep_collector *c, struct dep_loss *loss);
 /**
- * dep_collector_close() - close the writer, after everything that is queued for it
- * @ending: copied; if the store failed, that becomes the cause
+ * dep_collector_close() - close the writer after all queued jobs
+ * @ending: copied; a store failure replaces its cause
  */
 int dep_collector_close(struct dep_collector *c, const struct dep_ending *ending);
-/** dep_collector_closed() - it is closed; *ret is what dep_writer_close() returned */
+/** dep_collector_closed() - is the writer closed? *ret: result of dep_writer_close() */
 bool dep_collector_closed(struct dep_collector *c, int *ret);
-/** dep_collector_free() - waits for the store if it was not closed */
+/** dep_collector_free() - waits for queued jobs */
 void dep_collector_free(struct dep_collector *c);
 
 /* ---- at any time ---- */
 
-/** dep_collector_busy() - is an execve of @pid being followed (it may be in a ptrace stop) */
+/** dep_collector_busy() - is an execve of @pid followed? It may be in a ptrace stop. */
 bool dep_collector_busy(const struct dep_collector *c, pid_t pid);
 
-/** dep_collector_child_ended() - has the launched child been waited for */
+/** dep_collector_child_ended() - has the launched child been reaped? */
 bool dep_collector_child_ended(const struct dep_collector *c);
 
-/** dep_collector_message() - leave a sentence in the store, of at most 511 bytes */
+/** dep_collector_message() - add a message of at most 511 bytes to the store */
 void dep_collector_message(struct dep_collector *c, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/** dep_collector_stop() - record no more; programs go on */
+/** dep_collector_stop() - stop recording; programs continue */
 void dep_collector_stop(struct dep_collector *c);
 
 void dep_collector_status(struct dep_collector *c, struct dep_collect_status *st);
 
 /**
- * dep_collector_lag() - chunks that are published and not stored yet, and bytes in them
- * @waiting: receives how many threads wait for a free chunk
+ * dep_collector_lag() - published chunks that are not stored, and their bytes
+ * @waiting: receives the number of threads that wait for a free chunk
  */
 void dep_collector_lag(struct dep_collector *c, u64 *chunks, u64 *bytes, u64 *waiting);
 
-/** dep_collector_error() - why the store failed, "" if it did not */
+/** dep_collector_error() - error message of the store; "" if it has not failed */
 const char *dep_collector_error(const struct dep_collector *c);
 
 /**
- * dep_collector_finish() - abandon what still lives, store everything taken, free @c
- * @ending: receives cause and loss, for dep_writer_close(); its exit status is the caller's
- * @status: may be NULL; receives the final state
+ * dep_collector_finish() - abandon living programs, store everything taken, and free @c
+ * @ending: receives cause and losses for dep_writer_close(); the caller sets the exit status
+ * @status: NULL, or receives the final state
  */
 void dep_collector_finish(struct dep_collector *c, struct dep_ending *ending,
 			  struct dep_collect_status *status);

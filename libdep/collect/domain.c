@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Domains of isolated processes (record/isolate.c), from the collector's side.
+ * Domains of isolated processes (record/isolate.c), on the collector's side.
  *
- * They can write their own slots only, and read of the session's first page what is written to them
- * here.  They use serials and exit ids of their own range only: with others' they could make
- * those that keep their rights look as if their recordings made no sense.
+ * These processes can write only their own slots, and read those fields of the session's first page
+ * that are copied to them here. They may use serials and exit ids of their own range only: with
+ * others they could make the recordings of unrelated processes look corrupt.
  */
 #include <string.h>
 
@@ -22,7 +22,7 @@ u32 dep_domain(const struct dep_collector *c, u32 i)
 	return domain > c->s->layout.nprocs ? 0 : domain;
 }
 
-/* Their counters are added to the session's, and begin anew. */
+/* Add a domain's counter to the session's and clear it. */
 static void count(u32 *own, u32 *all)
 {
 	u32 n = __atomic_exchange_n(own, 0, __ATOMIC_RELAXED);
@@ -83,7 +83,10 @@ bool dep_domain_describes(const struct dep_collector *c, u32 i, u64 at, const vo
 
 	if (!domain)
 		return true;
-	/* What the founder described before; its slot may be another's of the domain by now. */
+	/*
+	 * The founder's earlier descriptors; its slot may belong to another process of the domain
+	 * now.
+	 */
 	if (c->procs[i].serial == load(&kept(c, i)->serial) && at < load(&kept(c, i)->desc_head))
 		return true;
 	memcpy(&d, desc, sizeof(d.h));

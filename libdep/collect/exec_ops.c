@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/*
- * Following execve: the injector's functions after the collector's interface.
- */
+/* Follows execve: connects the injector's functions to the collector's interface. */
 #include <errno.h>
 
 #include "exec_ops.h"
@@ -32,7 +30,7 @@ enum dep_exec_outcome dep_exec_poll(struct dep_follow *f, const struct dep_targe
 	case DEP_FOLLOW_NATIVE:
 		return child ? DEP_EXEC_CHILD_RUNS_NATIVE : DEP_EXEC_RUNS_NATIVE;
 	default:
-		/* Dead is not for us to conclude: the process's pidfd tells. */
+		/* A dead process is noticed by its pidfd, not here. */
 		return DEP_EXEC_CANCELLED;
 	}
 }

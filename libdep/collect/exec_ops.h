@@ -1,27 +1,25 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Following execve with the injector, as the collector's loop wants it. */
+/* Follows execve with the injector, for the collector's loop. */
 #ifndef ADEPT_COLLECT_EXEC_OPS_H
 #define ADEPT_COLLECT_EXEC_OPS_H
 
 #include "libdep/inject/inject.h"
 #include "collect.h"
 
-/** struct dep_exec - the execves under way, one per process slot at most */
+/** struct dep_exec - execves in progress, at most one for each process slot */
 struct dep_exec {
 	const struct dep_target *target;
 	struct dep_follow follow[ADEPT_MAX_PROCS];
-	/**
-	 * @native: may be NULL; an image that runs natively, and why
-	 */
+	/** @native: NULL, or called for each image that runs natively, with the reason */
 	void (*native)(void *arg, pid_t pid, const char *why);
 	void *arg;
 };
 
-/** dep_exec_poll() - dep_follow_exec_poll() as the collector wants to hear it */
+/** dep_exec_poll() - dep_follow_exec_poll(), with the outcome as the collector needs it */
 enum dep_exec_outcome dep_exec_poll(struct dep_follow *f, const struct dep_target *t,
 				    struct dep_injected *out, struct dep_why *why);
 
-/** dep_exec_ops() - the functions for dep_collector_create(); @e must outlive it */
+/** dep_exec_ops() - functions for dep_collector_create(); @e must outlive the collector */
 struct dep_exec_ops dep_exec_ops(struct dep_exec *e);
 
 #endif

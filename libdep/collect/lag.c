@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/*
- * How far after the store is.
- */
+/* The backlog: chunks that are published and not stored. */
 #include "chunk_end.h"
 #include "internal.h"
 

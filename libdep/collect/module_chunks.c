@@ -2,9 +2,9 @@
 /*
  * Chunks of the kernel module's rings.
  *
- * Where in the code a chunk ends is known as soon as the record that was begun there
- * has its id, at the beginning of the next chunk; a chunk waits for that.  It is read
- * where it is, and given back when the store has it.
+ * The position at which a chunk ends is known when the record begun there has its id, at the
+ * beginning of the next chunk. The chunk waits for that. It is read in place and returned when the
+ * store has it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 
 #define TAKE	64u
 
-/* Of a storing thread: all before @job->upto are stored. */
+/* By a writer thread: the store has all chunks before @job->upto. */
 static void module_chunk_stored(struct dep_job *job)
 {
 	struct dep_collector *c = job->owner;
@@ -23,7 +23,7 @@ static void module_chunk_stored(struct dep_job *job)
 	dep_queue_wake(job->queue);
 }
 
-/* Queue @job, which is about the slot's first chunk that is not queued. */
+/* Queue @job for the slot's first chunk that is not queued. */
 static void put_module_chunk(struct dep_collector *c, u32 slot, struct dep_job *job)
 {
 	struct thread_slot *t = &c->threads[slot];
@@ -36,7 +36,7 @@ static void put_module_chunk(struct dep_collector *c, u32 slot, struct dep_job *
 	dep_queue_put(c->queue, job);
 }
 
-/* Give back what the store has; it goes with the next exchange. */
+/* Return stored chunks to the module, with the next exchange. */
 static bool give_stored(struct dep_collector *c, u32 slot)
 {
 	struct thread_slot *t = &c->threads[slot];
@@ -76,7 +76,7 @@ void dep_module_chunks_collect(struct dep_collector *c)
 }
 
 /*
- * What was begun at the end of the slot's first chunk that is not queued; id 0: nothing.
+ * Find the record begun at the end of the slot's first chunk that is not queued; id 0: none.
  * Return: false if that is not known yet.
  */
 static bool begun_after(struct dep_collector *c, u32 slot, struct dep_begun *out)
@@ -96,17 +96,17 @@ static bool begun_after(struct dep_collector *c, u32 slot, struct dep_begun *out
 	dep_module_state(c->s->module, slot, &before);
 	if (!before.there || before.ring != f->ring)
 		return true;
-	/* More has been filled, and comes with the next exchange; or was lost. */
+	/* A later chunk was filled, and comes with the next exchange; or it was lost. */
 	if (before.seq != f->seq + 1)
 		return !before.filled;
 	dep_module_current(c->s->module, slot, &before, &current);
 	*out = dep_begun(current.body);
 	dep_module_state(c->s->module, slot, &after);
-	/* Begun anew meanwhile: it may be another record's. */
+	/* If the chunk was begun again meanwhile, the id may belong to another record. */
 	return after.seq == before.seq && (out->id || before.ended);
 }
 
-/* What the engine said of the end of a chunk that it ended itself. */
+/* The engine's own description of the end of a chunk that it ended. */
 static void engines_tail(struct dep_collector *c, const struct dep_module_chunks *f,
 			 struct adept_chunk *k)
 {
@@ -122,13 +122,13 @@ static void engines_tail(struct dep_collector *c, const struct dep_module_chunks
 
 enum outlook {
 	CLEAR,
-	LATER,		/* what it takes to know is on its way */
-	UNREADABLE,		/* the registers that it begins with will never be known */
+	LATER,		/* the missing information will come */
+	UNREADABLE,		/* the registers at its begin will never be known */
 };
 
 /*
- * Can what it takes to understand @b come still?  @settled: all that the ring's thread has
- * described is known.
+ * Can the information needed to interpret @b still come? @settled: all descriptors of the ring's
+ * thread have been taken.
  */
 static bool may_come(const struct dep_begun *b, bool settled)
 {
@@ -146,7 +146,7 @@ static enum outlook describe(struct dep_collector *c, u32 slot, const struct dep
 	k->start_ns = f->head.clock_ns;
 	k->fs_base = f->head.fs_base;
 	k->fill = k->tail_at = f->end;
-	/* The first one begins with events, and its first store is not one of a record. */
+	/* The first chunk begins with events and has no earlier record. */
 	if (f->seq && dep_chunk_end(c->cuts, &f->head, &b, &x)) {
 		k->head = x.head;
 		k->gs_base = x.gs_base;
@@ -164,7 +164,7 @@ static enum outlook describe(struct dep_collector *c, u32 slot, const struct dep
 		return LATER;
 	if (!b.id)
 		return CLEAR;
-	/* If its end is blind, the next one begins so, and is left out. */
+	/* If its end is not known, nor is the begin of the next chunk, which is left out. */
 	if (!dep_chunk_end(c->cuts, &f->tail, &b, &x))
 		return f->tail.valid && may_come(&b, settled) ? LATER : CLEAR;
 	k->tail = x.tail;
@@ -184,7 +184,7 @@ static void count_losses(struct thread_slot *t, const struct dep_module_chunks *
 	}
 }
 
-/* What is not recorded of this chunk, beside what was lost before it. */
+/* Count @f, and the loss before it, as not recorded. */
 static void leave_out(struct dep_collector *c, struct thread_slot *t,
 		      const struct dep_module_chunks *f)
 {
@@ -203,8 +203,8 @@ static bool wanted(struct dep_collector *c, const struct thread_slot *t)
 }
 
 /*
- * A living thread may have begun the chunk anew while it was copied, or used code that was
- * described a moment ago.
+ * Check that a living thread has not begun the chunk again during the copy, and take descriptors of
+ * code that it may have just used.
  */
 static bool was_still(struct dep_collector *c, u32 slot, const struct dep_module_chunks *f)
 {
@@ -215,7 +215,7 @@ static bool was_still(struct dep_collector *c, u32 slot, const struct dep_module
 	return s.there && s.seq == f->seq && dep_procs_drain(c, &did);
 }
 
-/* The job for @f, which nobody writes to any more or, @living, somebody may write the end of. */
+/* Make the job for @f, which is complete; or @living: its thread may write to its end. */
 static struct dep_job *chunk_job(struct dep_collector *c, u32 slot,
 				 const struct dep_module_chunks *f, struct adept_chunk *k,
 				 bool living)
@@ -248,12 +248,12 @@ static struct dep_job *chunk_job(struct dep_collector *c, u32 slot,
 	return job;
 }
 
-/* The next chunk that is not queued; false if that is not possible now. */
+/* Queue the next chunk; false if that must wait. */
 static bool take_next(struct dep_collector *c, u32 slot, bool settled)
 {
 	struct thread_slot *t = &c->threads[slot];
 	struct dep_module_chunks *f = &t->filled[t->nqueued];
-	bool again = f->seq < t->next_seq;	/* a collector before this one has stored it */
+	bool again = f->seq < t->next_seq;	/* an earlier collector has stored it */
 	bool want = wanted(c, t) && !again;
 	enum outlook look = CLEAR;
 	struct dep_job *job;
@@ -280,7 +280,7 @@ static bool take_next(struct dep_collector *c, u32 slot, bool settled)
 	return true;
 }
 
-/* What can be taken; *did tells of any progress. */
+/* Queue what can be queued; *did: there was some. */
 static void take(struct dep_collector *c, u32 slot, bool settled, bool *did)
 {
 	struct thread_slot *t = &c->threads[slot];
@@ -297,8 +297,8 @@ void dep_module_chunks_take(struct dep_collector *c, u32 slot, bool *did)
 }
 
 /*
- * The chunk that a living thread is writing, without ending its ring: it would write over
- * what is being read.
+ * Take a copy of the chunk that a living thread is writing. Its ring is not ended, since the thread
+ * would overwrite the chunk while it is read.
  */
 static bool take_current(struct dep_collector *c, u32 slot)
 {
@@ -337,7 +337,7 @@ bool dep_module_chunks_finish(struct dep_collector *c, u32 slot, bool living)
 	if (!living && !s.ended)
 		dep_module_flush(c->s->module, slot, s.ring);
 	dep_module_chunks_collect(c);
-	/* What it ran last may have been described a moment ago. */
+	/* The code that ran last may have been described just now. */
 	if (!dep_procs_drain(c, &did))
 		return false;
 	take(c, slot, true, &did);
@@ -357,7 +357,7 @@ void dep_module_chunks_tally(struct dep_collector *c, u32 slot)
 	if (!s.there)
 		return;
 	t->flushes = s.seq;
-	/* The thread itself counts the chunk that it did not fill. */
+	/* The thread itself counts its last, unfilled chunk. */
 	t->null_bytes = __atomic_load_n(&dep_session_thread(c->s, slot)->null_bytes,
 					__ATOMIC_RELAXED);
 	if (c->s->layout.flags & ADEPT_S_NULL || dep_queue_stopped(c->queue)) {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/*
- * include/uapi/linux/adept.h from the consumer's side.
- */
+/* The consumer's side of include/uapi/linux/adept.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <liburing.h>
@@ -23,7 +21,7 @@
 #define DEVICE		"/dev/adept"
 #define MAX_GIVE	256u
 #define MAX_TAKE	256u
-/* A private consumer that is gone does not come back. */
+/* A private consumer that has ended does not come back. */
 #define ORPHAN_WAIT_MS	2000
 
 _Static_assert(ADEPT_GUARD_SIZE == ADEPT_RING_GAP, "the strides of both transports");
@@ -33,7 +31,7 @@ _Static_assert(ADEPT_CHUNK_END_AT < ADEPT_RING_RECORD_MAX && ADEPT_CHUNK_END_AT 
 struct dep_module {
 	int fd, writer;
 	u64 id;
-	struct io_uring uring;	/* for the exchange, if has_uring: it may be denied */
+	struct io_uring uring;	/* for the exchange, if has_uring: io_uring may be denied */
 	bool has_uring;
 	u32 chunk_size, nchunks;
 	u64 chunk_stride, slot_stride, area_size, info_stride, info_size;
@@ -43,12 +41,12 @@ struct dep_module {
 	u32 ngive;
 	bool discarding;
 
-	/* The waker: rings the wakeup when there is something to take. */
+	/* The waker thread: wakes the loop when there are filled chunks. */
 	pthread_t waker;
 	bool has_waker;
-	u32 armed;		/* futex: 1 it shall wait for chunks, 2 end */
+	u32 armed;		/* futex: 1: wait for chunks, 2: end */
 	u32 *wakeup;
-	int stop[2];		/* pipe: closing the second end wakes it from poll() */
+	int stop[2];		/* pipe: closing the second end ends poll() in the waker */
 };
 
 int dep_module_device(void)
@@ -68,7 +66,7 @@ int dep_module_device(void)
 	return err;
 }
 
-/* One that can be adopted is kept much longer than its writers wait. */
+/* A session that can be adopted is kept much longer than its writers wait. */
 static int create(struct dep_module *m, int dev, const struct adept_session *l, uid_t charge)
 {
 	u64 give_up_ms = l->give_up_ns / 1000000;
@@ -151,7 +149,9 @@ static int exchange(struct dep_module *m, struct adept_exchange *x)
 	do
 		ret = io_uring_submit_and_wait(&m->uring, 1);
 	while (ret == -EINTR || ret == -EAGAIN);
-	/* A signal ends that wait, too; as long as it is under way the command writes to @x. */
+	/*
+	 * A signal interrupts this wait, too; but the command writes to @x until it has completed.
+	 */
 	do
 		ret = io_uring_wait_cqe(&m->uring, &cqe);
 	while (ret == -EINTR || ret == -EAGAIN);
@@ -162,7 +162,7 @@ static int exchange(struct dep_module *m, struct adept_exchange *x)
 	return ret;
 }
 
-/* io_uring may be denied, or the kernel (before 5.19) have no such commands. */
+/* io_uring may be denied, and kernels before 5.19 lack these commands. */
 static void try_uring(struct dep_module *m)
 {
 	struct adept_exchange nothing = { 0 };
@@ -174,7 +174,7 @@ static void try_uring(struct dep_module *m)
 	m->has_uring = false;
 }
 
-/* @id: of the session to adopt, NULL: a new one, charged to @charge */
+/* @id: session to adopt; NULL: create one, accounted to @charge */
 static int open_module(struct dep_module **out, const struct adept_session *l, const u64 *id,
 		       uid_t charge)
 {
@@ -299,7 +299,7 @@ u32 dep_module_take(struct dep_module *m, struct dep_module_chunks *out, u32 n)
 
 	if (exchange(m, &x))
 		return 0;
-	/* What is refused belongs to a ring that was reset. */
+	/* A rejected entry belongs to a ring that was reset. */
 	if (x.given < m->ngive)
 		x.given++;
 	m->ngive -= x.given;

@@ -10,7 +10,7 @@
 #include "libdep/abi/session_file.h"
 #include "owner.h"
 
-/* Two pages: this one, and the session's first one. */
+/* First of two pages; the second one is the session's first page. */
 struct dep_owner {
 	struct robust_list entry;
 	struct dep_owner *next;
@@ -20,14 +20,15 @@ struct dep_owner {
 
 static __thread struct robust_list_head head;
 static __thread struct dep_owner *first;
-static __thread u32 owner_tid;	/* whose list it is: fork copies it, but the kernel forgets it */
+/* owner of the list: fork copies the variable, but the kernel drops the child's list */
+static __thread u32 owner_tid;
 
 static void barrier(void)
 {
 	__asm__ volatile("" : : : "memory");
 }
 
-/* Programs must not be able to cut the page off, which would be SIGBUS here. */
+/* A file that can shrink would cause SIGBUS here. */
 static int is_session(int fd)
 {
 	struct stat st;
@@ -47,7 +48,7 @@ static void set_up_list(size_t word, u32 tid)
 	syscall(SYS_set_robust_list, &head, sizeof(head));
 }
 
-/* The kernel may look at any moment: first the entry, then what leads to it. */
+/* The kernel may read the list at any time: write the entry before the pointer to it. */
 static void put_in(struct dep_owner *o)
 {
 	o->next = first;
@@ -92,7 +93,9 @@ struct dep_owner *dep_owner_new(int fd, size_t word)
 	o->word = (u32 *)(p + ADEPT_PAGE + word);
 	o->tid = (u32)gettid();
 	set_up_list(word, o->tid);
-	/* Killed between the two, it is found by this. */
+	/*
+	 * If the thread is killed between the next two steps, the kernel finds the entry by this.
+	 */
 	head.list_op_pending = &o->entry;
 	barrier();
 	__atomic_store_n(o->word, o->tid, __ATOMIC_SEQ_CST);

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Letting recorded programs see when a process dies that they depend on.
+ * Lets recorded programs notice the death of a process that they depend on.
  *
- * Two words on the first page of a session file name the collector's thread and that of the
- * process which keeps the file for another collector.  They are robust futexes
- * (set_robust_list(2)): when the thread dies, however it does, the kernel sets ADEPT_OWNER_DIED.
- * That needs no system call of the programs, and is seen from any pid namespace.
+ * Two words on the session file's first page name the collector's thread and the thread of the
+ * process that keeps the file for another collector. They are robust futexes (set_robust_list(2)):
+ * when the thread dies, in whatever way, the kernel sets ADEPT_OWNER_DIED. Programs need no system
+ * call to see that, and it works across pid namespaces.
  *
- *	private page	| list entry |		the kernel follows it when the thread dies;
- *	shared page	| session's first page |	programs can write here
+ * 	private page	| list entry |		followed by the kernel when the thread dies
+ * 	shared page	| session's first page |	programs can write here
  *
- * The kernel finds the word at a fixed distance from the list entry, so the session's first page
- * is mapped once more, after a private page that has the entry: what programs write leads the
- * kernel nowhere.
+ * The kernel finds the word at a fixed distance from the list entry. So the session's first page is
+ * mapped again, directly after a private page with the entry. Programs cannot change the list that
+ * the kernel follows.
  */
 #ifndef ADEPT_COLLECT_OWNER_H
 #define ADEPT_COLLECT_OWNER_H
@@ -22,16 +22,16 @@
 struct dep_owner;
 
 /**
- * dep_owner_new() - mark a word as the calling thread's
+ * dep_owner_new() - mark a word as owned by the calling thread
  * @fd: a session file; stays the caller's
  * @word: offset of the word; the same in all calls of a thread
  *
- * The thread's own robust mutexes are not marked from then on.
+ * From then on the kernel does not mark the thread's own robust mutexes.
  *
- * Return: NULL if @fd is no session file, or there is no memory: programs do not see the death.
+ * Return: NULL if @fd is no session file or there is no memory: programs will not notice the death.
  */
 struct dep_owner *dep_owner_new(int fd, size_t word);
-/** dep_owner_free() - by the same thread; the word is 0 then, unless it is another one's */
+/** dep_owner_free() - by the same thread; clears the word unless another thread owns it */
 void dep_owner_free(struct dep_owner *o);
 
 #endif

@@ -2,16 +2,16 @@
 /*
  * Processes in other pid namespaces than the collector's.
  *
- * A forked child writes the number into its slot that it sees itself.  If that is one of another
- * namespace the collector looks for the process: among the children of its parent, then among
- * all processes.  It is the one that
- *  - has this number in its own namespace (NSpid in /proc/PID/status),
- *  - maps the session, and
- *  - has the number of the slot in its engine's memory, at the address that the slot names.
+ * A forked child writes its pid, as seen by itself, into its slot. If it is in another pid
+ * namespace, the collector searches for the process: first among its parent's children, then among
+ * all processes. It is the one that
+ * - has this pid in its own namespace (NSpid in /proc/PID/status),
+ * - maps the session, and
+ * - has the number of the slot in its engine's memory, at the address given in the slot.
  *
- * The last one tells children of one parent apart that are all number 1 in namespaces of their
- * own.  What recorded programs write can make the search fail, or find another process that
- * belongs to the session.
+ * The last condition distinguishes children of one parent that all have pid 1 in their namespaces.
+ * Recorded programs can write data that makes the search fail, or find another process of the
+ * session, but no process outside of the session.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -22,10 +22,10 @@
 
 #include "internal.h"
 
-#define SCAN_NS		50000000ull	/* at most so often all processes are looked through */
+#define SCAN_NS		50000000ull	/* minimum interval between scans of all processes */
 #define SCAN_MAX	65536
 
-/* The number of task @dir has in its own namespace, 0: not known; @depth: in how many it is. */
+/* Pid of task @dir in its own namespace, 0: not known; @depth: number of its namespaces. */
 static u32 own_number(const char *dir, u32 *depth)
 {
 	char path[96], line[512], *p, *end;
@@ -69,7 +69,7 @@ static bool is_open(const struct dep_collector *c, u32 pid)
 	return false;
 }
 
-/* Does the engine in @pid say that it uses slot @i? */
+/* Does the engine in @pid use slot @i, according to its memory? */
 static bool uses_slot(struct dep_collector *c, u32 pid, u32 i)
 {
 	u64 self = load(&dep_session_proc(c->s, i)->self);
@@ -86,7 +86,7 @@ static bool is_it(struct dep_collector *c, u32 pid, u32 i, u32 number)
 	return has_number(pid, number) && !is_open(c, pid) && uses_slot(c, pid, i);
 }
 
-/* The next process of a list like that of /proc/PID/task/TID/children; 0 at its end. */
+/* The next pid of a list like /proc/PID/task/TID/children; 0: end. */
 static u32 next_child(FILE *f)
 {
 	unsigned int pid;
@@ -94,10 +94,10 @@ static u32 next_child(FILE *f)
 	return fscanf(f, "%u", &pid) == 1 ? pid : 0;
 }
 
-/* Is @pid the process that is looked for? */
+/* Is @pid the process that is searched for? */
 typedef bool test_fn(struct dep_collector *c, u32 pid, u32 slot, u32 number);
 
-/* The first child of @parent that passes, or 0. */
+/* The first child of @parent that passes @test, or 0. */
 static u32 find_child(struct dep_collector *c, u32 parent, u32 slot, u32 number, test_fn *test)
 {
 	char path[320];
@@ -124,7 +124,7 @@ static u32 find_child(struct dep_collector *c, u32 parent, u32 slot, u32 number,
 	return pid;
 }
 
-/* Not more often than now and then: there may be many. */
+/* Search all processes, at most every SCAN_NS. */
 static u32 find_anywhere(struct dep_collector *c, u32 slot, u32 number)
 {
 	u64 now = now_ns();
@@ -159,13 +159,13 @@ u32 dep_pidns_process(struct dep_collector *c, u32 i)
 	return pid ? pid : find_anywhere(c, i, number);
 }
 
-/* A vfork child: in its parent's memory, so the slot is its parent's. */
+/* A vfork child runs in its parent's memory, so it uses its parent's slot. */
 static bool is_vfork_child(struct dep_collector *c, u32 pid, u32 i, u32 number)
 {
 	return has_number(pid, number) && uses_slot(c, pid, i);
 }
 
-/* Our number of the thread of @pid that is @number to itself. */
+/* The collector's tid for the thread of @pid that has tid @number in its namespace. */
 static u32 find_thread(u32 pid, u32 number)
 {
 	char path[320];

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Process slots: who lives, descriptor rings, and the end of an image.
+ * Process slots: liveness, descriptor rings, and the end of an image.
  *
- * Exit ids are unique in the session and a forked child goes on with its parent's
- * fragments, so a chunk may need the descriptors of any process: all rings are
- * emptied after the heads of the threads were read and before any chunk is taken.
+ * Exit ids are unique in the session, and a forked child uses its parent's fragments. So a chunk
+ * may need the descriptors of any process: all descriptor rings are emptied after the threads'
+ * heads were read and before any chunk is taken.
  */
 #include <errno.h>
 #include <poll.h>
@@ -17,11 +17,14 @@
 #include "chunk_end.h"
 #include "internal.h"
 
-#define CLAIM_GRACE_NS	1000000000ull	/* a fork that long in the making has failed */
-#define RESOLVE_NS	2000000000ull	/* to find a process of another pid namespace */
-#define UNKNOWN_NS	5000000000ull	/* how long one that was not found is alone waited for */
-#define POLL_NS		1000000ull	/* a system call per process, so not in every pass */
-#define IMAGE_CHECK_NS	250000000ull	/* it costs the reading of /proc/PID/maps */
+#define CLAIM_GRACE_NS	1000000000ull	/* a fork that takes longer has failed */
+/* limit for the search for a process in another pid namespace */
+#define RESOLVE_NS	2000000000ull
+/* how long a process without known pid is waited for when no other lives */
+#define UNKNOWN_NS	5000000000ull
+/* minimum interval: it takes a system call for each process */
+#define POLL_NS		1000000ull
+#define IMAGE_CHECK_NS	250000000ull	/* minimum interval: it reads /proc/PID/maps */
 
 static struct adept_proc *shared(const struct dep_collector *c, u32 i)
 {
@@ -33,7 +36,7 @@ static bool is_taken(u32 state)
 	return state == ADEPT_SLOT_LIVE || state == ADEPT_SLOT_ENDED;
 }
 
-/* Is there a thread of slot @i that has not ended? */
+/* Has slot @i a thread that has not ended? */
 static bool has_thread(struct dep_collector *c, u32 i)
 {
 	struct adept_thread *sh;
@@ -59,8 +62,8 @@ static bool others_live(struct dep_collector *c)
 }
 
 /*
- * A process whose number is not known is gone when its threads have ended.  One that was killed
- * tells nothing: when no other is left it is waited for a while, and then counted as lost.
+ * A process without known pid has ended when its threads have. If it was killed, its slots do not
+ * show that: when no other process is left, wait for a while and count it as lost.
  */
 static bool unknown_gone(struct dep_collector *c, struct proc_slot *p)
 {
@@ -98,7 +101,7 @@ static bool process_gone(struct dep_collector *c, struct proc_slot *p)
 	return kill(p->pid, 0) && errno == ESRCH;
 }
 
-/* An image that was replaced by one that runs natively leaves its pid after. */
+/* An image that was replaced by a native one has the same pid. */
 static bool image_gone(struct dep_collector *c, struct proc_slot *p)
 {
 	u64 now, every = IMAGE_CHECK_NS;
@@ -106,7 +109,7 @@ static bool image_gone(struct dep_collector *c, struct proc_slot *p)
 	if (!p->pid || (!p->native && !c->child_gone))
 		return false;
 	now = now_ns();
-	/* Most such execves come at once. */
+	/* Most such execves complete at once. */
 	if (p->native && (now - p->native_ns) / 4 < every)
 		every = (now - p->native_ns) / 4;
 	if (now - p->checked_ns < every)
@@ -115,7 +118,7 @@ static bool image_gone(struct dep_collector *c, struct proc_slot *p)
 	return !dep_image_alive(c, p->pid);
 }
 
-/* Its slot will be free: who finds none waits for that. */
+/* Mark the slot as ended: others may wait for a free slot. */
 static void tell_ended(struct dep_collector *c, u32 i)
 {
 	u32 live = ADEPT_SLOT_LIVE;
@@ -136,7 +139,7 @@ void dep_procs_poll(struct dep_collector *c)
 	for (i = 0; i < c->s->layout.nprocs; i++) {
 		struct proc_slot *p = &c->procs[i];
 
-		/* A vfork child may ask, or be followed, when its parent was killed. */
+		/* A vfork child may request execve after its parent was killed. */
 		if (p->open)
 			dep_exec_step(c, i);
 		if (!p->open || p->dying || !(ask || p->gone))
@@ -149,8 +152,8 @@ void dep_procs_poll(struct dep_collector *c)
 }
 
 /*
- * The slot's number is not proven.  The name is looked up only if the process has no privileges
- * that the session lacks: the user who records it may read the name without us.
+ * The slot's pid is not verified. Look up the name only if the process has no privileges that the
+ * session lacks: then the user who records could read the name as well.
  */
 static void read_exe(const struct dep_collector *c, u32 pid, char *exe, size_t size)
 {
@@ -170,7 +173,7 @@ char *dep_find_exe(struct dep_collector *c, u32 pid, u32 cause, u32 parent)
 	u32 i;
 
 	read_exe(c, pid, exe, sizeof(exe));
-	/* Ended already.  A forked child has asked for no other image before it was seen. */
+	/* It has ended. A forked child runs its parent's image until its own execve. */
 	for (i = 0; !*exe && cause == ADEPT_BY_FORK && i < c->s->layout.nprocs; i++)
 		if (c->procs[i].open && c->procs[i].serial == parent)
 			return strdup(c->procs[i].exe);
@@ -194,8 +197,8 @@ bool dep_proc_replaced(struct dep_collector *c, u32 i)
 }
 
 /*
- * The process's number here; 0: it is in another pid namespace and was not found.
- * Return: false to look again later.
+ * Find the process's pid; 0: in another pid namespace and not found. Return: false to try again
+ * later.
  */
 static bool find_pid(struct dep_collector *c, u32 i, u32 *pid)
 {
@@ -207,7 +210,7 @@ static bool find_pid(struct dep_collector *c, u32 i, u32 *pid)
 		return true;
 	*pid = dep_pidns_process(c, i);
 	if (*pid) {
-		/* For all that look there from now on, a next collector included. */
+		/* For all later readers, including the next collector. */
 		store(&sh->pid, *pid);
 		__atomic_fetch_and(&sh->ns, ~ADEPT_NS_PID, __ATOMIC_SEQ_CST);
 		return true;
@@ -227,7 +230,7 @@ static void open_process(struct dep_collector *c, u32 i)
 	char *exe;
 	size_t n;
 
-	/* A slot refused once is looked at again only when it says something else. */
+	/* Look again at a rejected slot only when its serial has changed. */
 	if (p->serial == serial && p->broken)
 		return;
 	if (!find_pid(c, i, &pid))
@@ -282,8 +285,8 @@ out_free:
 }
 
 /*
- * Copy the whole descriptors of one straight piece of process slot @i's ring, @pos in all that it
- * ever wrote; false if they make no sense.
+ * Copy the descriptors of a contiguous part of process slot @i's ring, which begins at position
+ * @pos of all that it has written. Return: false if they are corrupt.
  */
 static bool copy_descriptors(struct dep_collector *c, struct dep_job *job, u32 i, u64 pos,
 			     const u8 *from, size_t size)
@@ -301,7 +304,7 @@ static bool copy_descriptors(struct dep_collector *c, struct dep_job *job, u32 i
 		if (len < sizeof(d) || len % 8 || len > size - at)
 			return false;
 		memcpy(job->data + job->size, from + at, len);
-		/* The size that was checked is the one that is kept. */
+		/* Keep the header that was checked: the shared one may have changed. */
 		memcpy(job->data + job->size, &d, sizeof(d));
 		if (!dep_domain_describes(c, i, pos + at, job->data + job->size))
 			return false;
@@ -310,7 +313,7 @@ static bool copy_descriptors(struct dep_collector *c, struct dep_job *job, u32 i
 	return true;
 }
 
-/* Of a storing thread, or of the loop if nothing of the process is queued. */
+/* By a writer thread, or by the loop if nothing of the process is queued. */
 static void consumed(struct dep_collector *c, u32 i, u64 head)
 {
 	struct adept_proc *sh = shared(c, i);
@@ -345,7 +348,7 @@ static void break_process(struct dep_collector *c, struct proc_slot *p)
 	c->loss.corrupt++;
 }
 
-/* 1 = took some, 0 = nothing there, -1 = no room in the queue. */
+/* Return: 1: took some, 0: none, -1: no room in the queue. */
 static int drain(struct dep_collector *c, u32 i)
 {
 	struct proc_slot *p = &c->procs[i];
@@ -414,13 +417,13 @@ int dep_procs_drain(struct dep_collector *c, bool *did)
 			} else {
 				p->claimed_ns = 0;
 			}
-			/* An earlier collector may have seen it end. */
+			/* An earlier collector may have recorded its end. */
 			if (!is_taken(state)) {
 				p->unresolved_ns = 0;
 				continue;
 			}
 			open_process(c, i);
-			/* One that is being looked for is as good as in the making. */
+			/* A process that is searched for counts as being created. */
 			c->nclaimed += !p->open && p->unresolved_ns && !p->broken;
 			if (!p->open)
 				continue;
@@ -435,7 +438,7 @@ int dep_procs_drain(struct dep_collector *c, bool *did)
 	return all;
 }
 
-/* Of a storing thread: the loop may free the slot. */
+/* By a writer thread: the loop may free the slot. */
 static void process_stored(struct dep_job *job)
 {
 	struct dep_collector *c = job->owner;
@@ -450,7 +453,9 @@ static bool end_slot(struct dep_collector *c, u32 i)
 	struct adept_proc *sh = shared(c, i);
 	struct dep_job *job;
 
-	/* What is traced must be let go first; the process being gone, that is soon. */
+	/*
+	 * A traced thread must be detached first, which happens soon after the process has ended.
+	 */
 	if (p->following || dep_threads_left_alive(c, i))
 		return false;
 	store(&sh->state, ADEPT_SLOT_ENDED);
@@ -493,7 +498,7 @@ static bool free_if_stored(struct dep_collector *c, u32 i)
 	memset(p, 0, sizeof(*p));
 	c->nclosing--;
 	dep_punch(c, l->desc_off + (u64)i * l->desc_size, l->desc_size);
-	/* A founder's page outlives it. */
+	/* The founder's own page is used after the founder has ended. */
 	memset((char *)sh + sizeof(sh->state), 0,
 	       offsetof(struct adept_proc, own) - sizeof(sh->state));
 	store(&sh->state, ADEPT_SLOT_FREE);

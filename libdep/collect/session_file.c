@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/*
- * The session file: its sizes, its first page, its mapping.
- */
+/* The session file: sizes, first page, mapping. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
@@ -15,22 +13,23 @@
 #include "owner.h"
 #include "internal.h"
 
-#define CHUNK_WANTED	(1u << 20)	/* the size that suits an L2 cache */
+#define CHUNK_WANTED	(1u << 20)	/* fits into an L2 cache */
 /*
- * One is written, one is stored, one is between them; each costs a signal, a wake and a look at all
- * slots.  Of the module's the consumer holds one more.
+ * One chunk is written, one is stored, one is between them. More chunks cost more signals, wakeups
+ * and scans of the slots. With the module the consumer holds one more.
  */
 #define CHUNKS_WANTED	3u
 #define MODULE_CHUNKS_WANTED	4u
 #define MODULE_CHUNK_MIN 65536u
-#define MAX_RINGS	(256ull << 30)	/* of address space, in every recorded process */
+/* limit of address space, which each recorded process needs */
+#define MAX_RINGS	(256ull << 30)
 
 static u64 page_up(u64 n)
 {
 	return (n + ADEPT_PAGE - 1) / ADEPT_PAGE * ADEPT_PAGE;
 }
 
-/* Chunks of 1 MiB as long as the ring holds some of them; the module's are not tiny. */
+/* Chunks of 1 MiB if the ring has enough of them; at least MODULE_CHUNK_MIN with the module. */
 static void choose_chunks(struct adept_session *s, u64 ring_size)
 {
 	u64 least = s->flags & ADEPT_S_MODULE ? MODULE_CHUNKS_WANTED : CHUNKS_WANTED;
@@ -78,7 +77,7 @@ static int map_file(struct dep_session *s)
 		 s->fd, 0);
 	if (p == MAP_FAILED)
 		return -errno;
-	/* A core dump of the collector has no use for gigabytes of rings. */
+	/* Keep gigabytes of rings out of core dumps. */
 	madvise(p, s->layout.file_size, MADV_DONTDUMP);
 	s->map = p;
 	s->size = s->layout.file_size;
@@ -138,9 +137,9 @@ int dep_session_create_for(struct dep_session *s, uid_t charge, u32 flags, u64 r
 	if (s->fd < 0)
 		return -errno;
 	/*
-	 * A memfd has mode 0777: any user could open it through /proc/PID/fd or map_files of a
-	 * process that is readable to all.  The seals keep a recorded process from truncating
-	 * memory that the collector reads.
+	 * A memfd has mode 0777, so any user could open it through /proc/PID/fd or map_files of a
+	 * process that is readable to all. The seals keep recorded processes from truncating memory
+	 * that the collector reads.
 	 */
 	if (fchmod(s->fd, 0600) || ftruncate(s->fd, l->file_size) ||
 	    fcntl(s->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
@@ -194,7 +193,7 @@ int dep_session_adopt(struct dep_session *s, int fd, const struct dep_session_sa
 	ret = map_file(s);
 	if (ret)
 		goto fail;
-	/* All that does not change while it is used. */
+	/* All fields that never change. */
 	if (s->map->magic != ADEPT_SESSION_MAGIC ||
 	    memcmp(s->map, l, offsetof(struct adept_session, collector_pid)) ||
 	    s->map->retired_off != l->retired_off ||

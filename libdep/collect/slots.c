@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/*
- * Helpers for the tables of slots: serials, holes, complaints.
- */
+/* Helpers for the slot tables: serials, holes, messages. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -11,7 +9,7 @@
 
 #include "internal.h"
 
-#define MAX_SERIAL	(1u << 26)	/* 8 MiB of bitmap at most */
+#define MAX_SERIAL	(1u << 26)	/* limits the bitmap to 8 MiB */
 
 bool dep_serial_take(struct dep_collector *c, u32 serial)
 {
@@ -35,7 +33,7 @@ bool dep_serial_take(struct dep_collector *c, u32 serial)
 	return true;
 }
 
-/* It only grows, whatever recorded processes write there. */
+/* nslots never decreases, whatever recorded processes write to the file. */
 void dep_slots_count(struct dep_collector *c)
 {
 	u32 n = load(&c->s->map->procs_used);
@@ -58,8 +56,8 @@ u64 dep_table_seek(struct dep_collector *c, u64 off, u64 end, int whence)
 void dep_punch(struct dep_collector *c, u64 off, u64 len)
 {
 	/*
-	 * On memory this fails only if the kernel was built without it or is out of
-	 * memory for its own bookkeeping; then the range must be zeroed by hand.
+	 * This fails only if the kernel lacks support or has no memory for its bookkeeping; then
+	 * zero the range.
 	 */
 	if (fallocate(c->s->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, off, len))
 		memset((char *)c->s->map + off, 0, len);

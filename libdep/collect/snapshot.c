@@ -10,7 +10,8 @@
 
 #include "snapshot.h"
 
-#define CLAIM_GRACE_NS	1000000000ull	/* for a thread to be entered; who is killed never is */
+/* time to claim a slot; a thread killed meanwhile never completes it */
+#define CLAIM_GRACE_NS	1000000000ull
 
 #define load(p)	__atomic_load_n(p, __ATOMIC_ACQUIRE)
 
@@ -18,9 +19,11 @@ struct dep_snapshot {
 	int fd;
 	const u8 *map;
 	size_t size;
-	struct adept_session l;		/* checked: never read the sizes from the shared page */
+	/* checked: recorded processes can change the sizes in the shared page */
+	struct adept_session l;
 	struct dep_peeked *thread;
-	u64 *claimed_ns;		/* of each slot: seen CLAIMED since, 0: it is not */
+	/* by slot: time when it was first seen CLAIMED; 0: it is not */
+	u64 *claimed_ns;
 	u8 *body;
 };
 
@@ -46,7 +49,7 @@ static const struct adept_thread *thread(const struct dep_snapshot *p, u32 slot)
 	return (const struct adept_thread *)(p->map + p->l.thread_off) + slot;
 }
 
-/* Places and sizes that lie in the file. */
+/* All offsets and sizes are within the file. */
 static bool is_sane(const struct adept_session *l, u64 size)
 {
 	u64 threads = (u64)l->nthreads * sizeof(struct adept_thread), chunks;
@@ -73,7 +76,9 @@ int dep_snapshot_open(struct dep_snapshot **out, int fd)
 	if (!p)
 		return -ENOMEM;
 	p->fd = fd;
-	/* Whoever else has it could cut it off under our eyes. */
+	/*
+	 * Without this seal another process could truncate the file, which would cause SIGBUS here.
+	 */
 	seals = fcntl(fd, F_GET_SEALS);
 	if (seals < 0 || !(seals & F_SEAL_SHRINK) || fstat(fd, &st) ||
 	    st.st_size < (off_t)sizeof(p->l))
@@ -117,7 +122,7 @@ void dep_snapshot_close(struct dep_snapshot *p)
 	free(p);
 }
 
-/* Slots that nobody ever used have no memory after them, and get none. */
+/* The next slot with memory. Slots that were never used have none, and get none here. */
 static u32 next_used(const struct dep_snapshot *p, u32 slot)
 {
 	const u64 each = sizeof(struct adept_thread), at = p->l.thread_off + slot * each;
@@ -131,11 +136,11 @@ static u32 next_used(const struct dep_snapshot *p, u32 slot)
 	size = (u64)data - p->l.thread_off;
 	if (size >= p->l.nthreads * each)
 		return p->l.nthreads;
-	/* One whose beginning lies in the hole is free. */
+	/* A slot that begins in a hole is free. */
 	return (u32)((size + each - 1) / each);
 }
 
-/* Is somebody being entered there, who has not had much time for it yet? */
+/* Is a thread claiming the slot, for less than CLAIM_GRACE_NS? */
 static bool is_making(struct dep_snapshot *p, u32 slot, u32 state)
 {
 	if (state != ADEPT_SLOT_CLAIMED) {
@@ -170,9 +175,8 @@ u32 dep_snapshot_threads(struct dep_snapshot *p, const struct dep_peeked **out, 
 }
 
 /*
- * Upwards, as the thread writes: who finds an id finds its values.  A page of nothing is
- * longer than any record, so the records have ended before it; what comes after has no
- * memory yet, and gets none.
+ * Copy upwards: then a copied id has its values. A zero page is longer than any record, so all
+ * records are before it. Later pages may have no memory, and get none.
  */
 static u32 copy_body(struct dep_snapshot *p, const u8 *from)
 {
@@ -209,7 +213,7 @@ bool dep_snapshot_chunk(struct dep_snapshot *p, u32 slot, u32 serial, u64 seq,
 		return false;
 	out->size = copy_body(p, p->map + adept_chunk_off(&p->l, slot, i));
 	out->body = p->body;
-	/* Its state was written before the first record was, and the call before its timestamp. */
+	/* The state is written before the first record, and the call before its timestamp. */
 	memcpy(&out->chunk, k, sizeof(out->chunk));
 	memcpy(&out->call, &t->call, sizeof(out->call));
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);

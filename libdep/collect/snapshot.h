@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A look at a session file from outside: which threads there are, and what they have in hand
- * that is in no store yet.  Nothing is taken, and nobody notices; the collector goes on beside
- * it.  Not for sessions of the kernel module, whose rings are elsewhere.
+ * Snapshot reader: reads from a session file which threads exist, and their records that are not
+ * stored yet. It changes nothing and works in parallel with the collector. Sessions of the kernel
+ * module are not supported, since their rings are elsewhere.
  */
 #ifndef ADEPT_COLLECT_SNAPSHOT_H
 #define ADEPT_COLLECT_SNAPSHOT_H
@@ -14,9 +14,10 @@
 struct dep_snapshot;
 
 /**
- * dep_snapshot_open() - look at the session file @fd, which stays the caller's
+ * dep_snapshot_open() - open a reader for the session file @fd, which stays the caller's
  *
- * Return: 0, -EOPNOTSUPP for one of the kernel module, -EBADMSG or another error.
+ * Return: 0; -EOPNOTSUPP for a session of the kernel module; -EBADMSG if the file is invalid; or
+ * another error.
  */
 int dep_snapshot_open(struct dep_snapshot **out, int fd);
 void dep_snapshot_close(struct dep_snapshot *p);
@@ -24,32 +25,33 @@ void dep_snapshot_close(struct dep_snapshot *p);
 /** struct dep_peeked - a thread that has a ring */
 struct dep_peeked {
 	u32 slot, serial;
-	u64 before;		/* of the system call that it is in, or 0 */
+	u64 before;		/* first timestamp of its current system call, or 0 */
 };
 
 /**
- * dep_snapshot_threads() - who there is
- * @now: receives a timestamp: who is not among them begins later, unless..
- * @making: ..somebody is just being entered; who takes longer than a second has been killed, as
- *	a rule, and is not waited for
+ * dep_snapshot_threads() - list the threads
+ * @now: receives a timestamp. A thread not in the list begins later, unless @making.
+ * @making: receives true if a thread is claiming a slot. A claim older than one second is ignored:
+ * 	its thread has been killed, most likely.
  *
- * Return: how many; *@out is valid until the next call.
+ * Return: their number; *@out is valid until the next call.
  */
 u32 dep_snapshot_threads(struct dep_snapshot *p, const struct dep_peeked **out, u64 *now,
 			 bool *making);
 
-/** struct dep_snapshot_chunk - what a thread has written into the chunk that it fills */
+/** struct dep_snapshot_chunk - copy of a thread's current chunk */
 struct dep_snapshot_chunk {
 	struct adept_chunk chunk;
-	struct adept_call call;	/* before: 0, or @body is all that comes before this call */
-	const u8 *body;		/* until the next call */
-	u32 size;		/* more than the records: the rest is zero */
+	/* if before is not 0: the current call; @body has all records before it */
+	struct adept_call call;
+	const u8 *body;		/* valid until the next call */
+	u32 size;		/* bytes of @body; those after the records are zero */
 };
 
 /**
- * dep_snapshot_chunk() - copy it, if it is number @seq of thread @serial
+ * dep_snapshot_chunk() - copy the current chunk of thread @serial
  *
- * Return: whether it is.
+ * Return: false if it is not number @seq, or changed meanwhile.
  */
 bool dep_snapshot_chunk(struct dep_snapshot *p, u32 slot, u32 serial, u64 seq,
 			struct dep_snapshot_chunk *out);

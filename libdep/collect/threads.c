@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Thread slots: taking published chunks, and the last chunk of who was killed.
+ * Thread slots: take published chunks, and the last chunk of a thread that was killed.
  *
- * A chunk's state is copied before anything is believed of it.  Its body is copied by a
- * storing thread, and zeroed and returned when the store has it: what a collector that
- * is killed had not stored yet is still there for the next one.
+ * A chunk's state is copied before it is checked. A writer thread copies the body, and zeroes and
+ * returns the chunk when it is in the store. So a chunk that a killed collector had not stored is
+ * still in the ring for the next collector.
  */
 #include <string.h>
 
@@ -32,14 +32,14 @@ static bool is_held(const struct thread_slot *t)
 	return t->open || t->closing;
 }
 
-/* Why a thread's slot is closed. */
+/* Why a thread is closed. */
 enum thread_close {
 	CLOSE_ENDED,		/* the thread has ended, or its process is gone */
-	CLOSE_LEFT,		/* it goes on, unrecorded */
-	CLOSE_UNTAKEN,		/* the same, but what it wrote last could not be taken */
+	CLOSE_LEFT,		/* it continues, unrecorded */
+	CLOSE_UNTAKEN,		/* as CLOSE_LEFT, but its last records could not be taken */
 };
 
-/* What the last pass was not done with stays, whatever its slot says by now. */
+/* Keep the slots that the collector has not finished, whatever their state in the file is now. */
 static void look_at_held(struct dep_collector *c)
 {
 	u32 i, slot, n = c->nused;
@@ -52,7 +52,7 @@ static void look_at_held(struct dep_collector *c)
 	}
 }
 
-/* Slots that nobody ever used have no memory after them; looking would give them some. */
+/* Slots that were never used have no memory; reading them would allocate some. */
 void dep_threads_snapshot(struct dep_collector *c)
 {
 	const u64 start = c->s->layout.thread_off, size = sizeof(struct adept_thread);
@@ -69,7 +69,7 @@ void dep_threads_snapshot(struct dep_collector *c)
 			if (data >= end)
 				break;
 			hole = dep_table_seek(c, data, end, SEEK_HOLE);
-			/* The next slot that begins in these pages, if one does. */
+			/* The next slot that begins in these pages, if any. */
 			i = (data - start + size - 1) / size;
 			if (start + i * size >= hole) {
 				i--;
@@ -96,7 +96,7 @@ static u32 how_ended(struct dep_collector *c, u32 slot, enum thread_close close)
 		return DEP_END_UNTAKEN;
 	if (close == CLOSE_LEFT)
 		return DEP_END_LEFT;
-	/* A thread that has ended was not in the middle of a record. */
+	/* A thread that ended by itself was at a record boundary. */
 	return load(&shared(c, slot)->at_safepoint) ? DEP_END_WHOLE : DEP_END_UNFINISHED;
 }
 
@@ -121,7 +121,7 @@ static void put_thread(struct dep_collector *c, u32 slot, struct dep_job *job)
 	dep_queue_put(c->queue, job);
 }
 
-/* The process was registered by dep_procs_drain() of this pass, if it exists at all. */
+/* dep_procs_drain() has registered the process in this pass, if it exists. */
 static void open_thread(struct dep_collector *c, u32 slot)
 {
 	struct thread_slot *t = &c->threads[slot];
@@ -168,15 +168,15 @@ static void open_thread(struct dep_collector *c, u32 slot)
 }
 
 /*
- * Is it worth waking the thread, which waits for a chunk?  Not for one at a time: it would soon
- * wait again.  Those that were published before it are all given, one by one.
+ * Is it worth waking the thread that waits for a chunk? Not until half of the ring is free: it
+ * would soon wait again.
  */
 static bool may_go_on(const struct adept_thread *sh, u32 upto, u32 nchunks)
 {
 	return (__atomic_load_n(&sh->head, __ATOMIC_RELAXED) - upto) * 2 <= nchunks;
 }
 
-/* Of a storing thread: the store has all chunks before @job->upto. */
+/* By a writer thread: the store has all chunks before @job->upto. */
 static void give_chunks(struct dep_job *job)
 {
 	struct dep_collector *c = job->owner;
@@ -192,7 +192,7 @@ static void give_chunks(struct dep_job *job)
 		futex_wake(&sh->tail);
 }
 
-/* Queue @job, which is about the chunks before @upto. */
+/* Queue @job for the chunks before @upto. */
 static void put_chunks(struct dep_collector *c, u32 slot, struct dep_job *job, u32 upto)
 {
 	job->done = give_chunks;
@@ -203,7 +203,7 @@ static void put_chunks(struct dep_collector *c, u32 slot, struct dep_job *job, u
 	dep_queue_put(c->queue, job);
 }
 
-/* A ring that makes no sense is emptied for ever, so that its thread can go on. */
+/* Discard a corrupt ring from now on, so that its thread can continue. */
 static bool break_ring(struct dep_collector *c, u32 slot, const char *why)
 {
 	struct thread_slot *t = &c->threads[slot];
@@ -234,7 +234,7 @@ static bool is_kept(struct dep_collector *c)
 	return c->w && !dep_queue_stopped(c->queue);
 }
 
-/* False without memory. */
+/* Return: false without memory. */
 static bool take_chunk(struct dep_collector *c, u32 slot)
 {
 	struct thread_slot *t = &c->threads[slot];
@@ -272,7 +272,7 @@ static bool take_chunk(struct dep_collector *c, u32 slot)
 		job->serial = t->serial;
 		job->chunk = k;
 		job->size = k.fill;
-		/* Values of a record that was begun and left lie after the fill. */
+		/* Values of a record that was begun and abandoned may follow the fill. */
 		if (size - k.fill > ADEPT_MAX_RECORD)
 			job->dirty = k.fill + ADEPT_MAX_RECORD;
 	}
@@ -280,7 +280,7 @@ static bool take_chunk(struct dep_collector *c, u32 slot)
 	return true;
 }
 
-/* False if not all of them could be taken; *did tells of any progress. */
+/* Return: false if not all could be taken; *did: some were. */
 static bool take_chunks(struct dep_collector *c, u32 slot, bool *did)
 {
 	struct thread_slot *t = &c->threads[slot];
@@ -302,8 +302,8 @@ static bool take_chunks(struct dep_collector *c, u32 slot, bool *did)
 }
 
 /*
- * Whoever reads upwards in whole words and finds the id finds the values too, even while
- * the thread goes on writing.  memcpy() promises no direction.
+ * Reading whole words upwards ensures that a copied id has its values, even while the thread
+ * writes. memcpy() guarantees no direction.
  */
 void dep_copy_upwards(u8 *to, const u8 *from, size_t size)
 {
@@ -318,8 +318,8 @@ void dep_copy_upwards(u8 *to, const u8 *from, size_t size)
 }
 
 /*
- * The chunk that a thread was filling when it was killed or left its image by
- * execve, or is filling still (@living): whole records up to the first zero.
+ * Take the chunk that a thread was filling when it was killed or called execve, or is still filling
+ * (@living): whole records up to the first zero id.
  */
 static bool take_unpublished(struct dep_collector *c, u32 slot, bool living)
 {
@@ -334,7 +334,7 @@ static bool take_unpublished(struct dep_collector *c, u32 slot, bool living)
 	if (t->broken || !c->w || c->s->layout.flags & (ADEPT_S_NULL | ADEPT_S_NO_RECORD))
 		return true;
 	memcpy(&k, &shared(c, slot)->chunk[index], sizeof(k));
-	/* Not begun: the state still is the one of a round ago. */
+	/* The chunk was not begun: its state is still that of its previous use. */
 	if (k.seq < t->next_seq || k.seq == UINT64_MAX || load(&shared(c, slot)->discarding))
 		return true;
 	job = dep_queue_job(c->queue, DEP_JOB_SCAN, living ? size : 0);
@@ -345,7 +345,7 @@ static bool take_unpublished(struct dep_collector *c, u32 slot, bool living)
 	memset(&job->chunk.tail, 0, sizeof(job->chunk.tail));
 	job->size = size;
 	job->body = dep_session_chunk(c->s, slot, index);
-	/* A living thread goes on writing, and may have used code described a moment ago. */
+	/* A living thread may write on, and may have used code that was described just now. */
 	if (living) {
 		dep_copy_upwards(job->data, job->body, size);
 		job->body = NULL;
@@ -374,7 +374,7 @@ static void free_slot(struct dep_collector *c, u32 slot)
 	store(&sh->state, ADEPT_SLOT_FREE);
 }
 
-/* What its ring has to say in the end. */
+/* Read the ring's final counters. */
 static void tally(struct dep_collector *c, u32 slot)
 {
 	struct thread_slot *t = &c->threads[slot];
@@ -389,7 +389,7 @@ static void tally(struct dep_collector *c, u32 slot)
 	t->null_bytes = load(&shared(c, slot)->null_bytes);
 }
 
-/* Of a storing thread: the loop may free the slot. */
+/* By a writer thread: the loop may free the slot. */
 static void thread_stored(struct dep_job *job)
 {
 	struct dep_collector *c = job->owner;
@@ -398,7 +398,7 @@ static void thread_stored(struct dep_job *job)
 	dep_queue_wake(job->queue);
 }
 
-/* Log the end of the stream; the slot of a thread that has ended is free when that is stored. */
+/* Log the end of the stream. The slot of an ended thread is freed when that is stored. */
 static bool close_thread(struct dep_collector *c, u32 slot, enum thread_close close)
 {
 	struct thread_slot *t = &c->threads[slot];
@@ -409,7 +409,7 @@ static bool close_thread(struct dep_collector *c, u32 slot, enum thread_close cl
 	tally(c, slot);
 	c->loss.dropped_chunks += t->dropped_chunks;
 	c->loss.dropped_bytes += t->dropped_bytes;
-	/* Left out although nobody asked for it: module_chunks.c */
+	/* Chunks left out for technical reasons: module_chunks.c */
 	c->loss.discarded_bytes += t->unreadable_bytes;
 	c->loss.absent_chunks += t->absent_chunks;
 	c->loss.absent_bytes += t->absent_bytes;
@@ -483,7 +483,7 @@ bool dep_threads_end_slot(struct dep_collector *c, u32 proc)
 			      load(&shared(c, slot)->proc_serial) != c->procs[proc].serial)
 			continue;
 		if (!t->open) {
-			/* Claimed, or refused at the door. */
+			/* Only claimed, or rejected by open_thread(). */
 			if (load(&shared(c, slot)->state) != ADEPT_SLOT_FREE)
 				free_slot(c, slot);
 			continue;
@@ -495,7 +495,7 @@ bool dep_threads_end_slot(struct dep_collector *c, u32 proc)
 	return all;
 }
 
-/* With a slot of its own it has gone on to another image. */
+/* A process with its own slot has executed another image. */
 static bool has_slot(const struct dep_collector *c, u32 pid)
 {
 	u32 i;

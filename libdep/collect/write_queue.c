@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * What storing threads do for a queue.
+ * Writer threads' work for a queue.
  *
- * All of them do the same: put what is ready at the queue's front into the store, one
- * of them at a time; else prepare the next job that nobody has prepared.  Preparing
- * is copying and packing a chunk, which any number may do at once, or admitting
- * descriptors, one at a time and before chunks after them are begun.  What the store
- * gets, and in which order, is decided where jobs are put: it does not depend on how
- * many threads there are.
+ * All writer threads do the same. If the first job is prepared, one of them puts it into the store.
+ * Otherwise a thread prepares the next job. Preparing a chunk is copying and packing it, which
+ * several threads may do at once. Preparing descriptors is admitting them, one job at a time and
+ * before later chunks are begun. The content and order of the store are decided when jobs are put,
+ * so they do not depend on the number of threads.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -20,18 +19,18 @@
 #include "writer_pool.h"
 #include "internal.h"
 
-#define QUEUE_DESC	(16u << 20)	/* bytes of descriptors that wait */
-#define PREFAULT_MIN	(64u << 10)	/* bytes of a job */
-#define MAX_PREPARED	8u		/* packed chunks that wait for their turn */
-#define MARK_BYTES	(64ull << 20)	/* of segments between two durable points.. */
-#define MARK_NS		1000000000ull	/* ..and time */
+#define QUEUE_DESC	(16u << 20)	/* limit of waiting descriptors in bytes */
+#define PREFAULT_MIN	(64u << 10)	/* minimum size of a job in bytes */
+#define MAX_PREPARED	8u		/* limit of prepared jobs */
+#define MARK_BYTES	(64ull << 20)	/* bytes of segments between durable points */
+#define MARK_NS		1000000000ull	/* time between durable points */
 
 static bool is_chunk(enum dep_job_kind kind)
 {
 	return kind == DEP_JOB_SEGMENT || kind == DEP_JOB_SCAN;
 }
 
-/* Populate the whole pages of a job at once: a fault for each costs more than copying to it. */
+/* Populate all whole pages of a job at once: one fault for each would cost more than the copy. */
 static void prefault(void *p, size_t size)
 {
 	uintptr_t from = ((uintptr_t)p + 4095) & ~4095ul, to = ((uintptr_t)p + size) & ~4095ul;
@@ -85,9 +84,9 @@ void dep_queue_cancel(struct dep_queue *q, struct dep_job *job)
 }
 
 /*
- * Is another storing thread worth its waking?  One that is at work for the queue comes by soon; if
- * it is held by another one's disk, nobody knows.  With the lock held; to be woken without it,
- * which it would wait for.
+ * Should another writer thread be woken? A thread that works for the queue comes back soon, but it
+ * may be delayed by the disk of another queue. Called with the lock held; wake the thread after the
+ * unlock, since it needs the lock.
  */
 static bool wants_another(const struct dep_queue *q)
 {
@@ -175,13 +174,13 @@ const char *dep_queue_error(struct dep_queue *q)
 	return dep_queue_failed(q) ? q->error : "";
 }
 
-/* What recorded programs got wrong costs them their data; anything else is the store. */
+/* Errors caused by recorded programs lose their data; other errors are the store's. */
 static bool is_bad_input(int ret)
 {
 	return ret == -EBADMSG || ret == -EINVAL || ret == -EEXIST || ret == -ENOENT;
 }
 
-/* The message of what went wrong in another thread, or else just now. */
+/* The error message of the preparing thread, or else of this thread. */
 static const char *why_of(const struct dep_job *job)
 {
 	return job->why[0] ? job->why : dep_error();
@@ -303,8 +302,8 @@ static void count_stage(struct dep_pool *p, enum dep_stage stage, u64 since)
 }
 
 /*
- * Nothing of a chunk is believed before it has been copied.  Who may still be writing to
- * it, or was killed at it, is read upwards: see dep_copy_upwards().
+ * A chunk is copied before it is checked. A chunk that a thread may still write to, or that belongs
+ * to a killed thread, is copied upwards: see dep_copy_upwards().
  */
 static const u8 *copy_chunk(struct dep_worker *me, const struct dep_job *job)
 {
@@ -328,7 +327,7 @@ static const u8 *copy_chunk(struct dep_worker *me, const struct dep_job *job)
 	return me->copy;
 }
 
-/* Pack a chunk with what was @known when it was its turn. */
+/* Pack a chunk, with the descriptors @known at its turn. */
 static int pack_chunk(struct dep_queue *q, struct dep_job *job, struct dep_worker *me, u32 known)
 {
 	const u8 *body = copy_chunk(me, job);
@@ -343,7 +342,7 @@ static int pack_chunk(struct dep_queue *q, struct dep_job *job, struct dep_worke
 		if (!job->chunk.fill)
 			return 0;
 	}
-	/* It would be thrown away. */
+	/* The result would be discarded. */
 	if (dep_queue_stopped(q))
 		return 0;
 	ret = dep_writer_pack(q->set.w, me->press, known, job->serial, &job->chunk, body,
@@ -352,7 +351,7 @@ static int pack_chunk(struct dep_queue *q, struct dep_job *job, struct dep_worke
 	return ret;
 }
 
-/* Give up the lock for something long, which another may do what comes next beside. */
+/* Release the lock for a long operation; another thread may do the next job meanwhile. */
 static void unlock(struct dep_queue *q)
 {
 	bool wake = wants_another(q);
@@ -362,7 +361,7 @@ static void unlock(struct dep_queue *q)
 		pthread_cond_signal(&q->pool->more);
 }
 
-/* Prepare job @job, which nobody else does; with the lock held but not throughout. */
+/* Prepare @job. Called with the lock held; releases it meanwhile. */
 static void prepare(struct dep_queue *q, struct dep_job *job, struct dep_worker *me)
 {
 	pthread_mutex_t *lock = &q->pool->lock;
@@ -395,7 +394,7 @@ static void prepare(struct dep_queue *q, struct dep_job *job, struct dep_worker 
 	job->state = JOB_READY;
 }
 
-/* Take the first job off, put it, and tell; with the lock held but not meanwhile. */
+/* Put the first job and call its done(). Called with the lock held; releases it meanwhile. */
 static void put_first(struct dep_queue *q)
 {
 	pthread_mutex_t *lock = &q->pool->lock;

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/*
- * Storing threads.  Each looks for the next queue, in turn, that has something to do.
- */
+/* Writer threads: each works for the next queue that has something to do, in turn. */
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -66,7 +64,7 @@ struct dep_pool *dep_pool_create(u32 workers)
 	pthread_cond_init(&p->more, NULL);
 	pthread_cond_init(&p->drained, NULL);
 
-	/* Signals are the loop's affair: they interrupt its sleep. */
+	/* The loop's thread takes signals, since they interrupt its sleep. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	for (; p->nworkers < want && !err; p->nworkers += !err) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Between write_queue.c and writer_pool.c: what storing threads do for a queue.
+ * Shared by write_queue.c and writer_pool.c: the work of writer threads for a queue.
  *
- * The pool's lock guards the lists of all queues, the states of their jobs, and the
- * counters of what is queued.  Flags that the loop asks for once per chunk are atomic.
+ * The pool's lock guards the lists of all queues, the states of their jobs, and the counters of
+ * queued data. Flags that the loop reads for each chunk are atomic.
  */
 #ifndef ADEPT_COLLECT_WRITER_POOL_H
 #define ADEPT_COLLECT_WRITER_POOL_H
@@ -21,55 +21,55 @@ enum { JOB_WAITS, JOB_BUSY, JOB_READY };
 struct dep_queue {
 	struct dep_queue_setup set;
 	struct dep_pool *pool;
-	struct dep_queue *after;	/* the pool's list, a circle */
+	struct dep_queue *after;	/* circular list of the pool's queues */
 
 	struct dep_job *first, **last;
-	struct dep_job *next;	/* the first that nobody prepares */
-	u32 prepared;		/* jobs that are busy or ready */
-	u32 workers;		/* storing threads that are at work for it */
+	struct dep_job *next;	/* first job that is not prepared */
+	u32 prepared;		/* jobs in preparation or prepared */
+	u32 workers;		/* writer threads that work for the queue */
 	bool admitting, putting;
 	u64 desc_bytes;
-	bool wanted;		/* the loop was refused room */
+	bool wanted;		/* the loop had to wait for room */
 
 	bool stopped, failed, closed;
 	int closed_ret;
 	u64 stored;
-	u64 scanned;		/* bytes found in chunks that were never published */
+	u64 scanned;		/* bytes found in unpublished chunks */
 	char error[512];
 	int error_number;	/* errno */
 
-	/* Durable points: dep_queue_mark() */
+	/* Durable points: dep_queue_mark(). */
 	u64 unmarked;		/* bytes stored since the last one */
-	u64 marked_ns;		/* when the loop last asked for one.. */
-	bool marking;		/* ..and whether that is under way */
+	u64 marked_ns;		/* time of the last request */
+	bool marking;		/* one is requested and not done */
 
-	/* Only who is putting writes these. */
+	/* Written only by the thread that is putting. */
 	u64 discarded;
 	u64 bad;
 };
 
-/** struct dep_worker - a storing thread */
+/** struct dep_worker - a writer thread */
 struct dep_worker {
 	struct dep_pool *pool;
 	pthread_t thread;
 	struct dep_compressor *press;
-	u8 *copy;		/* of a chunk */
+	u8 *copy;		/* buffer for a chunk */
 	size_t room;
 };
 
 struct dep_pool {
 	pthread_mutex_t lock;
-	pthread_cond_t more;	/* there may be something to do */
-	pthread_cond_t drained;	/* a queue is empty */
+	pthread_cond_t more;	/* signalled when there may be work */
+	pthread_cond_t drained;	/* signalled when a queue is empty */
 	struct dep_worker worker[DEP_POOL_WORKERS];
 	u32 nworkers;
-	struct dep_queue *turn;	/* where to look first; NULL: there are no queues */
+	struct dep_queue *turn;	/* the queue to look at next; NULL: no queues */
 	u32 idle, jobs;
 	bool ended;
 	u64 stage_ns[DEP_STAGES], stage_chunks[DEP_STAGES];
 };
 
-/* With the lock held, but not throughout: do what can be done, or return false. */
+/* Do one unit of work for @q, or return false. Called with the lock held; releases it meanwhile. */
 bool dep_queue_work(struct dep_queue *q, struct dep_worker *me);
 
 #endif

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/*
- * The address space of a process, as /proc shows it.
- */
+/* Reads the address space of a process from /proc. */
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -62,7 +60,10 @@ static bool parse_map(const char *line, struct dep_map *m)
 	return true;
 }
 
-/* Code, where files begin, and the stack.  A name that does not fit is left out. */
+/*
+ * Keep lines of code, of the first page of files, and of the stack. A name that does not fit is
+ * cut.
+ */
 static int keep_line(struct dep_address_space *s, const char *line)
 {
 	unsigned long long offset, ino;
@@ -170,8 +171,10 @@ static int read_brk(struct dep_address_space *s, int proc)
 	return 0;
 }
 
-/* prlimit(2) would need more privilege than ptrace if the process is of another user. */
-/* "unlimited" is no number. */
+/*
+ * Read from /proc: prlimit(2) requires more privileges than ptrace for a process of another user.
+ * The text "unlimited" is not parsed as a number and leaves RLIM_INFINITY.
+ */
 static int read_limits(struct dep_address_space *s, int proc)
 {
 	FILE *f = dep_proc_file(proc, "limits");
@@ -213,7 +216,7 @@ bool dep_address_space_is_free(const struct dep_address_space *s, u64 start, u64
 	return true;
 }
 
-/* The program: all mappings of the file that the entry point is in, and its bss. */
+/* The program: all mappings of the file with the entry point, and its bss. */
 static void find_program(struct dep_address_space *s)
 {
 	const struct dep_map *m = dep_address_space_find(s, s->entry);
@@ -237,7 +240,7 @@ static void find_program(struct dep_address_space *s)
 }
 
 /**
- * dep_address_space_read() - look at a process that stopped at its first instruction
+ * dep_address_space_read() - read the address space of a process stopped at its first instruction
  * @rsp: its stack pointer
  */
 int dep_address_space_read(struct dep_address_space *s, pid_t pid, int proc, u64 rsp,

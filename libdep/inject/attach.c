@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Taking a process that somebody holds at its first instruction.
+ * Attach to a process that is stopped at its first instruction.
  *
- *	process				caller
- *	in execve: SIGSTOP arrives
- *	end of execve: stops ---------> PTRACE_SEIZE, PTRACE_INTERRUPT
- *	group stop, now a ptrace stop	has it run? if not:
- *					SIGCONT; inject as at an exec stop, detach
- *	engine <------------------------
+ * 	process				caller
+ * 	in execve: SIGSTOP arrives
+ * 	end of execve: stops ---------> PTRACE_SEIZE, PTRACE_INTERRUPT
+ * 	group stop, now a ptrace stop	has it run? if not:
+ * 					SIGCONT; inject as at an exec stop, detach
+ * 	engine <------------------------
  *
- * The kernel has cleared all general registers by then, and nothing but execve leaves a
- * process in a system call like that: so it is known whether it has run.
+ * execve clears all general registers, and only execve leaves a process in a system call with such
+ * registers. This shows whether an instruction of the new image has run.
  */
 #include <elf.h>
 #include <errno.h>
@@ -24,9 +24,9 @@
 
 #include "internal.h"
 
-#define STOP_TRIES	200	/* of a millisecond: it is in the kernel, on its way */
+#define STOP_TRIES	200	/* milliseconds: it is in the kernel and about to stop */
 
-/* The state in /proc/PID/stat, and when it began, in ticks; 0: there is no such process. */
+/* State in /proc/PID/stat, 0: no such process; @start: when it began, in ticks. */
 static char state_of(int proc, u64 *start)
 {
 	FILE *f = dep_proc_file(proc, "stat");
@@ -47,7 +47,7 @@ static char state_of(int proc, u64 *start)
 	return state;
 }
 
-/* The kernel's number of ticks is rounded down; of time namespaces it may be another way. */
+/* The kernel rounds ticks down; with time namespaces the result may be one higher. */
 static bool began(u64 ticks, u64 start_ns)
 {
 	u64 expect = start_ns / (1000000000ull / (u64)sysconf(_SC_CLK_TCK));
@@ -80,7 +80,7 @@ static int wait_stopped(pid_t pid, int proc, u64 start_ns, struct dep_why *why)
 				state);
 }
 
-/* Where execve left it: the interpreter's entry, or the program's. */
+/* The entry point after execve: the interpreter's, or the program's. */
 static int entry_of(pid_t pid, int proc, u64 rsp, u64 *entry, struct dep_why *why)
 {
 	struct dep_address_space space;
@@ -100,7 +100,7 @@ static int entry_of(pid_t pid, int proc, u64 rsp, u64 *entry, struct dep_why *wh
 		   : 0;
 }
 
-/* As ELF_PLAT_INIT() leaves them; any other system call sets rcx. */
+/* Registers as ELF_PLAT_INIT() sets them. Any other system call sets rcx. */
 static bool untouched(const struct user_regs_struct *u)
 {
 	const u64 regs[] = {
@@ -114,7 +114,7 @@ static bool untouched(const struct user_regs_struct *u)
 	return !all && (s64)u->orig_rax >= 0;
 }
 
-/* Traced and stopped: is no instruction of it run? */
+/* Check that the traced and stopped process has not run an instruction. */
 static int check_fresh(pid_t pid, int proc, struct dep_why *why)
 {
 	struct user_regs_struct regs;
@@ -131,7 +131,7 @@ static int check_fresh(pid_t pid, int proc, struct dep_why *why)
 	return 0;
 }
 
-/* Until it is in our hands.  A signal that it was about to get is given back in *sig. */
+/* Seize and stop the process. *sig receives a signal that it was about to get. */
 static int seize(pid_t pid, int *sig, struct dep_why *why)
 {
 	int stop;
@@ -139,7 +139,7 @@ static int seize(pid_t pid, int *sig, struct dep_why *why)
 	*sig = 0;
 	if (ptrace(PTRACE_SEIZE, pid, NULL, 0L))
 		return dep_inject_error(why, errno, "Process %d cannot be traced: %m.", pid);
-	/* Somebody else may have let it go meanwhile. */
+	/* Another process may have continued it meanwhile. */
 	ptrace(PTRACE_INTERRUPT, pid, NULL, NULL);
 	stop = dep_trace_wait(pid, true, sig);
 	if (stop != DEP_STOP_SIGNAL)
@@ -151,7 +151,7 @@ static int seize(pid_t pid, int *sig, struct dep_why *why)
 	return 0;
 }
 
-/* It may have executed another program since it was held, with another user's ids. */
+/* It may have executed another program with other user ids since it was stopped. */
 static int check_user(const struct dep_pending *who, int proc, struct dep_injected *out,
 		      struct dep_why *why)
 {
@@ -165,7 +165,7 @@ static int check_user(const struct dep_pending *who, int proc, struct dep_inject
 	return err;
 }
 
-/* It runs natively. */
+/* Detach; the process runs natively. */
 static int let_go(pid_t pid, int err)
 {
 	int sig;
@@ -173,13 +173,13 @@ static int let_go(pid_t pid, int err)
 	kill(pid, SIGCONT);
 	if (!ptrace(PTRACE_DETACH, pid, NULL, NULL))
 		return err;
-	/* It was killed; its parent sees that when we have. */
+	/* It was killed; its parent is notified after the tracer has reaped it. */
 	dep_trace_wait(pid, true, &sig);
 	dep_trace_reap(pid, pid);
 	return err;
 }
 
-/* @proc: this process's folder, which does not become another one's as its number may */
+/* @proc: its /proc directory, which stays that of the same process even if the pid is reused */
 static int take(const struct dep_target *t, const struct dep_pending *who, int proc, u32 cause,
 		struct dep_injected *out, struct dep_why *why)
 {
@@ -192,13 +192,13 @@ static int take(const struct dep_target *t, const struct dep_pending *who, int p
 		err = seize(pid, &sig, why);
 	if (err)
 		return err;
-	/* The folder is that of the process in our hands if there still is one in it. */
+	/* If the directory still has a process, it is the one that was seized. */
 	if (!state_of(proc, &ticks))
 		err = dep_inject_error(why, EINVAL, "process %d is another one by now", pid);
 	if (!err)
 		err = check_fresh(pid, proc, why);
 	if (err == -EINVAL) {
-		/* Not ours to continue. */
+		/* Leave the process as it was. */
 		ptrace(PTRACE_DETACH, pid, NULL, (long)sig);
 		return err;
 	}

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/*
- * The process state that a launched program shall find.
- */
+/* Process state that a launched program must find. */
 #include <dirent.h>
 #include <errno.h>
 #include <signal.h>
@@ -45,7 +43,7 @@ static int save_fds(struct dep_caller_state *n)
 	return err;
 }
 
-/* The kernel's own: libc hides the signals that it uses itself. */
+/* The kernel's structure: libc hides the signals that it reserves. */
 struct kernel_sigaction {
 	u64 handler, flags, restorer, mask;
 };

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/*
- * Sentences for people.
- */
+/* Error messages. */
 #include <stdarg.h>
 #include <stdio.h>
 

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/*
- * Files to be executed: finding them as execvp(3) does, and what execve will make of
- * them.
- */
+/* Files to be executed: find them as execvp(3) does, and find out what execve will execute. */
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -17,9 +14,9 @@
 
 #include "internal.h"
 
-#define MAX_SCRIPTS 5	/* the kernel follows as many #! lines */
+#define MAX_SCRIPTS 5	/* limit of #! lines, as in the kernel */
 
-/* Return: 0 or a negative errno, as execve of it would. */
+/* Return: 0 or a negative errno, as execve would. */
 static int executable(const char *path, struct stat *st)
 {
 	if (stat(path, st))
@@ -42,8 +39,8 @@ static int not_executable(const char *path, const struct stat *st, int err, stru
 }
 
 /**
- * dep_image_find() - look a command up as execvp(3) does
- * @path: where to put the file's name
+ * dep_image_find() - look up a command as execvp(3) does
+ * @path: receives the file's name
  */
 int dep_image_find(const char *name, char *path, size_t size, struct dep_why *why)
 {
@@ -70,7 +67,7 @@ int dep_image_find(const char *name, char *path, size_t size, struct dep_why *wh
 		err = executable(path, &st);
 		if (!err)
 			return 0;
-		/* A directory that may not be searched does not count. */
+		/* Directories without search permission do not count. */
 		if (err == -EACCES && st.st_mode && !*denied) {
 			snprintf(denied, sizeof(denied), "%s", path);
 			denied_st = st;
@@ -138,13 +135,13 @@ static enum dep_image_kind classify(const unsigned char *buf, size_t n)
 	if (n < 4 || memcmp(buf, ELFMAG, SELFMAG)) {
 		const unsigned char *nl = memchr(buf, '\n', n);
 
-		/* The test that shells make before they take a file for a script. */
+		/* The test by which shells recognise scripts. */
 		return memchr(buf, 0, nl ? (size_t)(nl - buf) : n) ? DEP_IMAGE_OTHER :
 								     DEP_IMAGE_TEXT;
 	}
 	if (n < sizeof(Elf32_Ehdr))
 		return DEP_IMAGE_BAD_ELF;
-	/* Of another machine: binfmt_misc may know it (qemu). */
+	/* For another machine: binfmt_misc may know it (qemu). */
 	memcpy(&machine, buf + offsetof(Elf64_Ehdr, e_machine), sizeof(machine));
 	if (machine != EM_X86_64 && machine != EM_386)
 		return DEP_IMAGE_OTHER;
@@ -170,7 +167,7 @@ bool dep_image_interpreter(char *line, char *path, size_t size)
 }
 
 /**
- * dep_image_examine() - what execve of a file will end up with
+ * dep_image_examine() - find out what execve of a file executes
  *
  * Follows #! lines as the kernel does.
  */

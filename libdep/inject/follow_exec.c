@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Following execve.
+ * Follow execve.
  *
- *	process                           collector
- *	exec_tid, REQUEST, wakeup ----> begin: PTRACE_SEIZE(exec_tid)
- *	go on <-------------------------- READY (or NATIVE)
- *	execve -------------------------> poll: PTRACE_EVENT_EXEC: inject, detach
- *	  or: it failed
- *	FAILED, wakeup ---------------> poll: PTRACE_INTERRUPT
- *	                                  poll: stopped: detach
- *	go on <-------------------------- NONE
+ * 	process                           collector
+ * 	exec_tid, REQUEST, wakeup ----> begin: PTRACE_SEIZE(exec_tid)
+ * 	continues <---------------------- READY (or NATIVE)
+ * 	execve -------------------------> poll: PTRACE_EVENT_EXEC: inject, detach
+ * 	  or: execve failed
+ * 	FAILED, wakeup ---------------> poll: PTRACE_INTERRUPT
+ * 	                                  poll: stopped: detach
+ * 	continues <---------------------- NONE
  *
- * A thread that is not the leader takes over the leader's id when its execve succeeds:
- * the stop is then seen at the process id.
+ * A thread that is not the leader gets the leader's tid when its execve succeeds: the stop is then
+ * reported for the process id.
  *
- * A vfork child uses the slot of its parent, in whose memory it is.  The parent goes on
- * when the child has left, which is before the collector sees the stop, and sets NONE; so
- * the collector leaves a state alone that is not the one that it answers to.
+ * A vfork child uses its parent's slot, in whose memory it runs. The parent continues when the
+ * child has left that memory, which is before the collector sees the stop, and sets NONE. So the
+ * collector changes a state only if it is the one that it answers.
  */
 #include <errno.h>
 #include <limits.h>
@@ -29,7 +29,7 @@
 
 #include "internal.h"
 
-/* Answer; nothing happens if the process is not in state @from. */
+/* Change the state to @to, unless it is not @from. */
 static bool answer(const struct dep_target *t, u32 slot, u32 from, u32 to)
 {
 	u32 *state = &dep_slot(t, slot)->exec_state;
@@ -41,14 +41,14 @@ static bool answer(const struct dep_target *t, u32 slot, u32 from, u32 to)
 	return true;
 }
 
-/* Why an image runs natively that was not followed: @err. */
+/* Why the image runs natively if following failed with @err. */
 static enum adept_native kind_of(int err)
 {
 	return err == -EACCES ? ADEPT_NATIVE_PRIVILEGED :
 	       err == -ENOTSUP ? ADEPT_NATIVE_BY_DESIGN : ADEPT_NATIVE_LOST;
 }
 
-/* If the execve fails after this, the collector takes back what is counted here. */
+/* If the execve fails afterwards, the collector corrects this count. */
 static void refuse(const struct dep_target *t, u32 slot, enum adept_native kind)
 {
 	__atomic_store_n(&dep_slot(t, slot)->exec_native, kind, __ATOMIC_RELAXED);
@@ -78,8 +78,8 @@ static bool is_ours(const struct dep_target *t, pid_t pid)
 }
 
 /*
- * Is it a thread of this session, in the memory that the slot belongs to?  All numbers
- * are the process's claim.
+ * Is it a thread of this session, in the memory that the slot belongs to? All numbers come from the
+ * process and are not trusted.
  */
 static int check_request(struct dep_follow *f, const struct dep_target *t, struct dep_task *task,
 			 struct dep_why *why)
@@ -97,7 +97,7 @@ static int check_request(struct dep_follow *f, const struct dep_target *t, struc
 	f->child = task->pid != slot_pid;
 	f->pid = task->pid;
 	other = f->child && !dep_task_shares(task, f->tid, slot_pid);
-	/* A vfork child whose parent was killed meanwhile is all that is left of it. */
+	/* If the parent was killed, the vfork child may be the only process left in the slot. */
 	ret = other ? dep_address_space_has_file(slot_pid, t->dev, t->ino) : 0;
 	if (is_ours(t, f->pid) || (other && ret != -ESRCH && ret != -ENOENT))
 		return dep_inject_error(why, EPERM, "Process %d has no thread %d.", slot_pid,
@@ -118,7 +118,7 @@ static int check_image(const struct dep_follow *f, const struct adept_proc *p,
 	};
 	char file[PATH_MAX];
 
-	/* What can be had of the answer afterwards is not looked for in files that may be slow. */
+	/* With CAP_SYS_PTRACE the result of execve tells; avoid reading files that may be slow. */
 	if (dep_judge_raises())
 		return 0;
 	if (!args.path || !dep_request_privileged(task, f->tid, &args, file, sizeof(file)))
@@ -138,8 +138,8 @@ static bool is_dead(struct dep_follow *f)
 }
 
 /*
- * Its number may have become another process's just before it was traced, or it may have executed
- * something else.  That it has died is seen later.
+ * The tid may have been reused just before it was traced, or the process may have executed another
+ * program. Its death is noticed later.
  */
 static int check_traced(struct dep_follow *f, const struct dep_target *t, struct dep_why *why)
 {
@@ -172,7 +172,7 @@ int dep_follow_exec_begin(struct dep_follow *f, const struct dep_target *t, u32 
 	if (!err && ptrace(PTRACE_SEIZE, f->tid, NULL, PTRACE_O_TRACEEXEC))
 		err = dep_inject_error(why, errno, "Thread %d cannot be traced: %m.", f->tid);
 	if (err) {
-		/* Before it may go on: what it executes natively may end at once. */
+		/* Test before the answer: a natively executed program may end at once. */
 		if (is_dead(f)) {
 			err = -ESRCH;
 			answer(t, slot, ADEPT_EXEC_REQUEST, ADEPT_EXEC_NATIVE);
@@ -188,13 +188,16 @@ int dep_follow_exec_begin(struct dep_follow *f, const struct dep_target *t, u32 
 	if (err) {
 		refuse(t, slot, kind_of(err));
 	} else {
-		/* If we die.  No system call may come between this and the answer. */
+		/*
+		 * For the case that the tracer dies. No system call may come between this and the
+		 * answer.
+		 */
 		f->counted = true;
 		__atomic_store_n(&p->exec_native, ADEPT_NATIVE_LOST, __ATOMIC_RELAXED);
 		__atomic_fetch_add(&t->session->following, 1, __ATOMIC_RELAXED);
 	}
 	if (err || !answer(t, slot, ADEPT_EXEC_REQUEST, ADEPT_EXEC_READY)) {
-		/* It changed its mind (or is not what it seems): get out again. */
+		/* The request was withdrawn or is invalid: detach again. */
 		f->letting_go = true;
 		ptrace(PTRACE_INTERRUPT, f->tid, NULL, NULL);
 	}
@@ -202,8 +205,8 @@ int dep_follow_exec_begin(struct dep_follow *f, const struct dep_target *t, u32 
 }
 
 /*
- * What was stopped is no longer: it was killed.  Its parent sees that only when we have,
- * and there may be nothing to see yet.
+ * A stopped thread can only have been killed. Its parent is notified after the tracer has reaped
+ * it; there may be no event yet.
  */
 static int dying(struct dep_follow *f)
 {
@@ -230,17 +233,17 @@ static int inject_new_image(struct dep_follow *f, const struct dep_target *t,
 	if (err && dep_inject_release(f->pid))
 		return dying(f);
 	out->native = err;
-	/* 32-bit programs are not recorded; all else should have been. */
+	/* 32-bit programs are not recorded; any other failure is a loss. */
 	if (err)
 		adept_native_add(t->session, kind_of(err));
-	/* Before any system call: if we die there it was not lost. */
+	/* Before any system call: if the tracer dies there, nothing is lost. */
 	no_longer_following(f, t);
-	/* Last: whoever finds READY knows that we did not come so far. */
+	/* Last: READY means that the tracer has not come this far. */
 	answer(t, f->slot, ADEPT_EXEC_READY, ADEPT_EXEC_NONE);
 	return err ? DEP_FOLLOW_NATIVE : DEP_FOLLOW_EXECED;
 }
 
-/* It told of a failure and died; who shares its memory waits for the answer. */
+/* It reported a failure and died; a process that shares its memory waits for the answer. */
 static int dead(struct dep_follow *f, const struct dep_target *t, pid_t tid)
 {
 	dep_trace_reap(f->pid, tid);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/*
- * Putting the engine into a process that stopped at its first instruction.
- */
+/* Put the engine into a process that is stopped at its first instruction. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,7 +42,7 @@ static int write_image(pid_t pid, const struct dep_target *t, const struct adept
 	const unsigned char *image = t->image;
 	int err;
 
-	/* The image begins with the boot parameters. */
+	/* The engine image begins with the boot parameters. */
 	err = dep_remote_write(pid, b->image, b, sizeof(*b));
 	if (!err)
 		err = dep_remote_write(pid, b->image + sizeof(*b), image + sizeof(*b),
@@ -56,7 +54,7 @@ static int write_image(pid_t pid, const struct dep_target *t, const struct adept
 		   : 0;
 }
 
-/* All of the engine's memory, up to its image; undone on failure. */
+/* Map the engine's memory and write its image; unmapped on failure. */
 static int make_engine(struct dep_remote *r, const struct dep_target *t,
 		       struct dep_address_space *space, struct adept_boot *b, struct dep_why *why)
 {
@@ -90,7 +88,7 @@ static int make_engine(struct dep_remote *r, const struct dep_target *t,
 	return err;
 }
 
-/* Let it go into the engine. */
+/* Let the process run into the engine. */
 static int start_engine(struct dep_remote *r, const struct dep_target *t,
 			const struct adept_boot *b, struct dep_why *why)
 {
@@ -107,7 +105,7 @@ static int start_engine(struct dep_remote *r, const struct dep_target *t,
 			      strerror(-err)) : 0;
 }
 
-/* @proc: is closed */
+/* @proc is closed. */
 static int inject(struct dep_remote *r, int proc, const struct dep_target *t, bool held,
 		  const struct dep_origin *from, struct dep_injected *out, struct dep_why *why)
 {
@@ -138,7 +136,7 @@ static int inject(struct dep_remote *r, int proc, const struct dep_target *t, bo
 		goto out_slot;
 	dep_slot_live(t, out->proc, r->pid, out->boot.ns & ADEPT_NS_TIDS, from, &out->serial);
 	dep_slot(t, out->proc)->self = out->boot.image;
-	/* After this there is no system call: see no_longer_following() in follow_exec.c. */
+	/* No system call follows: see no_longer_following() in follow_exec.c. */
 	dep_address_space_free(&space);
 	close(proc);
 	err = start_engine(r, t, &out->boot, why);
@@ -166,7 +164,7 @@ int dep_inject_stopped(const struct dep_target *t, pid_t pid, bool held,
 
 	memset(out, 0, sizeof(*out));
 	out->pid = pid;
-	/* Stopped by us it keeps its number. */
+	/* Its pid is not reused while it is traced and stopped. */
 	proc = dep_proc_open(pid);
 	if (proc < 0)
 		return dep_inject_error(why, -proc, "process %d cannot be looked at: %s", pid,

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * Between the files of inject/.
- */
+/* Shared by the files of inject/. */
 #ifndef ADEPT_INJECT_INTERNAL_H
 #define ADEPT_INJECT_INTERNAL_H
 
@@ -12,7 +10,7 @@
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
-/* error.c: set the sentence, return -err.  (format/ has a dep_fail() too.) */
+/* error.c: set the message, return -err. (format/ has another dep_fail().) */
 #define dep_fail dep_inject_fail
 __attribute__((format(printf, 3, 4)))
 int dep_inject_error(struct dep_why *why, int err, const char *fmt, ...);
@@ -25,20 +23,21 @@ struct dep_map {
 };
 
 /**
- * struct dep_address_space - address space of a process that has not run yet
+ * struct dep_address_space - address space of a process that has not run
  *
- * At this point all of it was made by the kernel.
+ * All of its mappings were made by the kernel.
  */
 struct dep_address_space {
-	struct dep_map *map;	/* ascending */
+	struct dep_map *map;	/* sorted by address */
 	size_t n, cap;
-	char *text;		/* the lines that the engine wants (struct adept_boot.low).. */
-	size_t text_len;	/* ..which fit into DEP_ADDRESS_SPACE_TEXT */
+	/* lines of /proc/PID/maps that the engine needs (struct adept_boot.low) */
+	char *text;
+	size_t text_len;	/* at most DEP_ADDRESS_SPACE_TEXT */
 	u64 entry;		/* AT_ENTRY */
-	u64 base;		/* AT_BASE: the interpreter; 0: there is none */
+	u64 base;		/* AT_BASE: address of the interpreter; 0: none */
 	u64 prog_lo, prog_hi;	/* extent of the main program */
-	u64 vdso, vdso_size;	/* 0: there is none */
-	u64 brk;		/* where the heap begins */
+	u64 vdso, vdso_size;	/* 0: none */
+	u64 brk;		/* start of the heap */
 	u64 stack_lo;
 	u64 stack_limit;	/* RLIMIT_STACK */
 	u64 data_limit, data_hard_limit;	/* RLIMIT_DATA */
@@ -57,29 +56,29 @@ int dep_address_space_has_file(pid_t pid, u64 dev, u64 ino);
 
 /* ---- privileges.c: privileges ---- */
 
-/* A file of a process's folder in /proc, to be read; NULL and errno. */
+/* Open a file in a process's /proc directory for reading; NULL and errno on failure. */
 FILE *dep_proc_file(int proc, const char *name);
 /*
- * May the engine be put into this process, which is stopped?  If @base is not known only what it
- * has by its file is looked at.  @isolated: it will have none of the session but its domain's part,
- * so that it may have fewer rights.  @found: receives what it has, may be NULL.
+ * May the engine be put into this stopped process? If @base is not known, only privileges from its
+ * file are tested. @isolated: it will map only its domain's part of the session, so it may have
+ * fewer privileges. @found: NULL, or receives its privileges.
  *
- * Return: 0, -EACCES: it has more privileges, or may have, or fewer, -ESRCH.
+ * Return: 0, -EACCES: it has, or may have, more privileges, or fewer; -ESRCH.
  */
 int dep_judge(int proc, const struct dep_base *base, bool isolated, struct dep_base *found,
 	      struct dep_why *why);
-/* Do programs that this process traces get the privileges of their files? */
+/* Do programs traced by this process get the privileges of their files? */
 bool dep_judge_raises(void);
-/* Is the next program of this thread to be confined by a security module? */
+/* Will a security module confine the next program of this thread? */
 bool dep_judge_confined(void);
 
 /* ---- remote_syscall.c: system calls in a stopped process ---- */
 
 /**
  * struct dep_remote - a process stopped at the end of execve
- * @regs:	registers of its first instruction
+ * @regs:	registers at its first instruction
  * @insn:	address of a syscall instruction in its memory
- * @held:	stop signal that came meanwhile, to be sent again
+ * @held:	stop signal received meanwhile, to be sent again
  */
 struct dep_remote {
 	pid_t pid;
@@ -102,13 +101,13 @@ int dep_remote_end(struct dep_remote *r, const struct user_regs_struct *regs);
 int dep_remote_read(pid_t pid, u64 addr, void *buf, size_t len);
 int dep_remote_write(pid_t pid, u64 addr, const void *buf, size_t len);
 
-/* What dep_trace_wait() saw. */
+/* Results of dep_trace_wait(). */
 enum dep_stop {
-	DEP_STOP_NONE,		/* nothing (only without blocking) */
-	DEP_STOP_DEAD,		/* ended; not reaped */
+	DEP_STOP_NONE,		/* no event (only without @block) */
+	DEP_STOP_DEAD,		/* dead, not reaped */
 	DEP_STOP_SIGNAL,	/* about to receive *sig */
-	DEP_STOP_GROUP,		/* stopped by job control, *sig */
-	DEP_STOP_INTERRUPT,	/* PTRACE_INTERRUPT, or the end of a group stop */
+	DEP_STOP_GROUP,		/* stopped by job control, by *sig */
+	DEP_STOP_INTERRUPT,	/* by PTRACE_INTERRUPT, or at the end of a group stop */
 	DEP_STOP_SYSCALL,
 	DEP_STOP_EXEC,
 	DEP_STOP_OTHER,
@@ -116,17 +115,14 @@ enum dep_stop {
 
 /* Return: an enum dep_stop or a negative errno (-ECHILD: no such tracee). */
 int dep_trace_wait(pid_t tid, bool block, int *sig);
-/*
- * Reap dead thread @tid of @pid, but not a child of this process: its end is the
- * caller's affair.
- */
+/* Reap dead thread @tid of @pid, unless it is a child of this process, which the caller reaps. */
 void dep_trace_reap(pid_t pid, pid_t tid);
 
 /* ---- inject.c ---- */
 
 /*
- * dep_inject() of a process at its exec stop, or held after it.  All injections come here, and
- * here their privileges are judged, before anything in the process is changed.
+ * dep_inject() for a process at its exec stop, or stopped after it (@held). All injections use this
+ * function. It checks privileges before it changes anything in the process.
  */
 int dep_inject_stopped(const struct dep_target *t, pid_t pid, bool held,
 		       const struct dep_origin *from, struct dep_injected *out,
@@ -139,7 +135,7 @@ s64 dep_pass_session_fd(struct dep_remote *r, const struct dep_target *t, int ou
 
 /* ---- memory_layout.c: the engine's memory ---- */
 
-/** struct dep_plan - memory made in the target, to be undone on failure */
+/** struct dep_plan - memory mapped in the target, unmapped on failure */
 struct dep_plan {
 	struct dep_remote *r;
 	struct dep_address_space *space;
@@ -148,8 +144,8 @@ struct dep_plan {
 };
 
 /**
- * dep_plan_fits() - is there room for the engine in the process's limit of memory?
- * @base: what the process has; with CAP_SYS_RESOURCE the engine raises the limits (os/rlimit.c)
+ * dep_plan_fits() - does the process's memory limit have room for the engine?
+ * @base: its privileges; with CAP_SYS_RESOURCE the engine raises the limits (os/rlimit.c)
  */
 int dep_plan_fits(const struct dep_address_space *s, const struct dep_target *t,
 		  const struct dep_base *base, struct dep_why *why);
@@ -164,14 +160,14 @@ void dep_plan_undo(struct dep_plan *p);
 /* ---- process_slot.c: process slots ---- */
 
 struct adept_proc *dep_slot(const struct dep_target *t, u32 i);
-/** dep_slot_claim() - a free slot of @domain: 1 + its founder's slot, 0: of none */
+/** dep_slot_claim() - claim a free slot in @domain: 1 + its founder's slot, 0: none */
 int dep_slot_claim(const struct dep_target *t, u32 domain, u32 *slot, struct dep_why *why);
-/* pidns.c: ADEPT_NS_* of a process that this one traces. */
+/* pidns.c: ADEPT_NS_* of a process that the caller traces. */
 u32 dep_pidns_of(pid_t pid);
 
 void dep_slot_live(const struct dep_target *t, u32 slot, pid_t pid, u32 ns,
 		   const struct dep_origin *from, u32 *serial);
-/** dep_slot_domain() - of the process that has the slot; 0: none */
+/** dep_slot_domain() - domain of the slot's process; 0: none */
 u32 dep_slot_domain(const struct dep_target *t, u32 slot);
 void dep_slot_drop(const struct dep_target *t, u32 slot);
 
@@ -181,11 +177,11 @@ enum dep_image_kind {
 	DEP_IMAGE_ELF64,
 	DEP_IMAGE_ELF32,
 	DEP_IMAGE_BAD_ELF,
-	DEP_IMAGE_TEXT,		/* no #!: for /bin/sh */
-	DEP_IMAGE_OTHER,	/* maybe known to binfmt_misc */
+	DEP_IMAGE_TEXT,		/* no #!: executed by /bin/sh */
+	DEP_IMAGE_OTHER,	/* possibly known to binfmt_misc */
 };
 
-/** struct dep_image - what execve of a file ends up with */
+/** struct dep_image - what execve of a file executes */
 struct dep_image {
 	enum dep_image_kind kind;
 	bool privileged;
@@ -195,7 +191,7 @@ struct dep_image {
 int dep_image_find(const char *name, char *path, size_t size, struct dep_why *why);
 bool dep_image_interpreter(char *line, char *path, size_t size);
 
-/** struct dep_cred - whose execve it is */
+/** struct dep_cred - credentials for an execve */
 struct dep_cred {
 	uid_t uid, euid;
 	gid_t gid, egid;
@@ -210,11 +206,11 @@ int dep_image_examine(const char *path, struct dep_image *img, struct dep_why *w
 /** struct dep_task - a thread as /proc/TID/status shows it */
 struct dep_task {
 	pid_t pid, parent;
-	bool dead;		/* or about to be: it has no memory any more */
+	bool dead;		/* or dying: it has no memory */
 	struct dep_cred cred;
 };
 
-/** struct dep_exec_args - its execveat; path is an address in its memory */
+/** struct dep_exec_args - arguments of an execveat; path is an address in the thread's memory */
 struct dep_exec_args {
 	u64 path;
 	s32 dirfd;
@@ -227,9 +223,9 @@ int dep_task_read(struct dep_task *t, int proc);
 bool dep_task_shares(const struct dep_task *t, pid_t tid, pid_t pid);
 /**
  * dep_request_privileged() - would this execve raise the thread's privileges?
- * @file: receives the name of the file that would
+ * @file: receives the name of the file that raises them
  *
- * What cannot be found out does not: execve will fail as well, as a rule.
+ * Return: false also if that cannot be found out: then execve usually fails, too.
  */
 bool dep_request_privileged(const struct dep_task *t, pid_t tid, const struct dep_exec_args *args,
 			    char *file, size_t size);

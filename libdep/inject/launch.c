@@ -52,7 +52,7 @@ static void set_cloexec(int from, int to)
 		return;
 	if (!syscall(SYS_close_range, from, to, CLOSE_RANGE_CLOEXEC))
 		return;
-	/* Before Linux 5.11; it is the rare case, so slow is good enough. */
+	/* Before Linux 5.11. */
 	if (to > 65536)
 		to = 65536;
 	for (int fd = from; fd <= to; fd++)
@@ -77,7 +77,7 @@ static void reset_fds(const struct dep_caller_state *n)
 	setrlimit(RLIMIT_NOFILE, &n->nofile);
 }
 
-/* In the child, all signals blocked; only async-signal-safe calls. */
+/* In the child, with all signals blocked; only async-signal-safe calls. */
 __attribute__((noreturn))
 static void child_main(const struct child *c)
 {
@@ -144,7 +144,7 @@ static int start_child(struct child *c, struct dep_why *why)
 
 static int send_go(struct child *c)
 {
-	/* The read end is open here as well: there is no SIGPIPE. */
+	/* The read end is open in this process, too: no SIGPIPE. */
 	return write(c->go[1], "", 1) == 1 ? 0 : -EIO;
 }
 
@@ -234,7 +234,7 @@ static int seize_failed(pid_t pid, int err, struct dep_why *why)
 	return dep_inject_error(why, err, "Process %d cannot be traced: %s.", pid, strerror(err));
 }
 
-/* Until the child stops in execve; its signals reach it as if nobody watched. */
+/* Wait until the child stops in execve. Its signals are delivered as without a tracer. */
 static int wait_exec(struct child *c, struct dep_why *why)
 {
 	int sig = 0, stop;
@@ -280,7 +280,7 @@ static int run_traced(struct child *c, const struct dep_target *t, struct dep_in
 	err = dep_inject(t, c->pid, &(struct dep_origin){ ADEPT_BY_LAUNCH, 0, 0 }, out, why);
 	if (!out->privileged)
 		return err;
-	/* If it was killed its end is seen as that of any child. */
+	/* If it was killed, its end is reported as for any child. */
 	dep_inject_release(c->pid);
 	out->native = true;
 	return 0;
@@ -305,7 +305,7 @@ static int run_native(struct child *c, struct dep_injected *out, struct dep_why 
 	return 0;
 }
 
-/* What execvp(3) does with a text: sh FILE ARGS. */
+/* As execvp(3) for a text file: sh FILE ARGS. */
 static char **shell_command(const char *path, char *const *argv)
 {
 	size_t n = 0;
@@ -363,7 +363,7 @@ int dep_launch(const struct dep_target *t, const struct dep_launch *l,
 	err = start_child(&c, why);
 	if (err)
 		goto out_free;
-	/* What it gets from its file it would not get under a tracer without privileges. */
+	/* A tracer without privileges would prevent the privileges of its file. */
 	native = (img.privileged && !dep_judge_raises()) || dep_judge_confined();
 	err = native ? run_native(&c, out, why) : run_traced(&c, t, out, why);
 	if (err && c.pid)

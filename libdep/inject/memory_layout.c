@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Where the engine's memory goes.
+ * Layout of the engine's memory.
  *
- *	below 2 GiB       low     branch tables, reached by absolute disp32
- *	                  arena 1 code cache of a program that is linked there
- *	below the program arena 1 code cache of a position-independent program
- *	ENGINE_BASE       blob | heap | session
- *	above mmap_base   arena 0 code cache of the libraries
- *	                  (gap the kernel leaves for the stack)
- *	                  stack
+ * 	below 2 GiB       low     branch tables, addressed by absolute disp32
+ * 	                  arena 1 code cache of a program that is linked there
+ * 	below the program arena 1 code cache of a position-independent program
+ * 	ENGINE_BASE       engine image | heap | session
+ * 	above mmap_base   arena 0 code cache of the libraries
+ * 	                  (gap that the kernel leaves for the stack)
+ * 	                  stack
  *
- * The program's own mappings must get the addresses of a native run.  The kernel
- * gives out the mmap area downwards from mmap_base, so what lies above mmap_base
- * never matters; with an unlimited stack it goes upwards instead, and what lies
- * below the base does not matter.
+ * The program's own mappings must get the addresses of a native run. The kernel allocates the mmap
+ * area downwards from mmap_base, so mappings above mmap_base have no effect on it. With an
+ * unlimited stack it allocates upwards, and mappings below the base have no effect.
  *
- * The sanitizers divide the address space among themselves.  ENGINE_BASE, below the
- * lowest place of position-independent programs, is ordinary memory to all of them;
- * so is the low region, which must end below 0x7fff8000.  ENGINE_SPARE is for sessions
- * that are too large for that, and suits only ASan.
+ * The sanitizers reserve parts of the address space. ENGINE_BASE, below the lowest address of
+ * position-independent programs, is ordinary memory for all of them. So is the low region, which
+ * must end below 0x7fff8000. ENGINE_SPARE is for sessions that are too large for that place, and
+ * works only with ASan.
  */
 #include <errno.h>
 #include <string.h>
@@ -38,12 +37,12 @@
 #define ENGINE_STEP	0x001000000000ull
 #define ENGINE_TRIES	16
 #define HEAP_SIZE	GIB(4)
-#define ARENAS_SIZE	GIB(2)		/* code caches, when there are as many as there can be */
-#define DATA_SPARE	GIB(1)		/* for a program whose limit cannot be raised */
+#define ARENAS_SIZE	GIB(2)		/* all code caches at their maximum */
+#define DATA_SPARE	GIB(1)		/* left for a program whose limit cannot be raised */
 #define CAP_SYS_RESOURCE 24
 #define HEAP_MIN	MIB(256)
 
-/* Two huge pages and one page after them, at multiples of a huge page. */
+/* Two huge pages and one more page, aligned to a huge page. */
 #define LOW_SIZE	(MIB(4) + ADEPT_PAGE)
 #define LOW_STEP	MIB(6)
 #define LOW_TOP		0x7f800000ull
@@ -54,7 +53,7 @@
 #define REACH		(GIB(2) - MIB(2))
 #define BRK_ROOM	MIB(256)
 
-/* Where the mmap area of the bottom-up layout begins, and how far it is randomised. */
+/* Start of the bottom-up mmap area, and the range of its randomisation. */
 #define LEGACY_BASE	0x2aaaaaaab000ull
 #define LEGACY_RANDOM	(1ull << 40)
 
@@ -79,16 +78,16 @@ static bool is_error(s64 ret)
 }
 
 /*
- * Keep a mapping out of core dumps: the engine reserves gigabytes.  The kernel hands the flag on
- * to forked children, and to what mprotect() splits off.  Every kernel since 3.4 knows it; an error
- * would only make a core larger.
+ * Exclude a mapping from core dumps: the engine reserves gigabytes. The flag is inherited by forked
+ * children and by parts that mprotect() splits off. Kernels since 3.4 support it; an error would
+ * only make a core larger.
  */
 static void keep_out_of_cores(struct dep_plan *p, u64 addr, u64 size)
 {
 	dep_remote_call(p->r, SYS_madvise, addr, size, MADV_DONTDUMP, 0, 0, 0);
 }
 
-/* Return: 0, -EEXIST if the place is taken, or another negative errno. */
+/* Return: 0, -EEXIST if the range is in use, or another negative errno. */
 static int map_at(struct dep_plan *p, u64 addr, u64 size, int prot, int flags, int fd)
 {
 	s64 ret;
@@ -102,7 +101,7 @@ static int map_at(struct dep_plan *p, u64 addr, u64 size, int prot, int flags, i
 		return (int)ret;
 	p->made[p->nmade].start = (u64)ret;
 	p->made[p->nmade++].size = size;
-	/* Kernels before 4.17 take the address for a hint. */
+	/* Kernels before 4.17 treat the address as a hint. */
 	if ((u64)ret != addr) {
 		dep_remote_call(p->r, SYS_munmap, (u64)ret, size, 0, 0, 0, 0);
 		p->nmade--;
@@ -137,7 +136,7 @@ static int map_failed(const struct dep_plan *p, int err, const char *what, struc
 			strerror(-err), hint);
 }
 
-/* [blob | heap], the heap smaller if it must be; the session follows it. */
+/* Map engine image and heap, a smaller heap if necessary. The session follows the heap's range. */
 static int map_engine_at(struct dep_plan *p, const struct dep_target *t, u64 base,
 			 struct adept_boot *b)
 {
@@ -147,7 +146,7 @@ static int map_engine_at(struct dep_plan *p, const struct dep_target *t, u64 bas
 	if (err)
 		return err;
 	for (size = HEAP_SIZE; size >= HEAP_MIN; size /= 4) {
-		/* The engine makes it accessible as it needs it (base/heap.c). */
+		/* The engine makes it accessible as needed (base/heap.c). */
 		err = map_at(p, heap, size, PROT_NONE, ANON, -1);
 		if (err != -ENOMEM)
 			break;
@@ -200,7 +199,7 @@ static int map_low(struct dep_plan *p, struct adept_boot *b)
 	return err;
 }
 
-/* Can all code and data in [lo, hi) be reached from an arena at @at? */
+/* Are all code and data in [lo, hi) within reach of an arena at @at? */
 static bool reaches(u64 at, u64 lo, u64 hi)
 {
 	u64 first = at < lo ? at : lo;
@@ -214,13 +213,13 @@ static int map_arena(struct dep_plan *p, u64 at)
 	return map_at(p, at, ARENA_SIZE, PROT_READ | PROT_WRITE | PROT_EXEC, ANON, -1);
 }
 
-/* @probe is what mmap(NULL) gave: the free page nearest to the base of the mmap area. */
+/* @probe: result of mmap(NULL), the free page nearest to the base of the mmap area. */
 static bool is_legacy(u64 probe)
 {
 	return probe >= LEGACY_BASE && probe < LEGACY_BASE + LEGACY_RANDOM + GIB(64);
 }
 
-/* Follow mappings without a gap from @at on, to the edge of the mmap area. */
+/* Follow adjacent mappings from @at to the edge of the mmap area. */
 static u64 area_edge(const struct dep_address_space *s, u64 at, bool up)
 {
 	const struct dep_map *m;
@@ -289,10 +288,7 @@ static int map_arena1(struct dep_plan *p, struct adept_boot *b)
 	return err;
 }
 
-/**
- * dep_plan_make() - make all but the session's mapping
- * @probe: address that mmap(NULL) gives to a page
- */
+/** dep_plan_fits() - see internal.h */
 int dep_plan_fits(const struct dep_address_space *s, const struct dep_target *t,
 		  const struct dep_base *base, struct dep_why *why)
 {
@@ -327,10 +323,10 @@ int dep_plan_make(struct dep_plan *p, const struct dep_target *t, u64 probe,
 }
 
 /**
- * dep_plan_session() - map the session, and open up what is used from the start
+ * dep_plan_session() - map the session, and make accessible what is used from the start
  * @remote_fd: the session file in the target
  *
- * That is everything before the descriptor rings, and the ring of slot b->proc.
+ * That is everything before the descriptor rings, and the descriptor ring of slot b->proc.
  */
 int dep_plan_session(struct dep_plan *p, const struct dep_target *t, int remote_fd,
 		     struct adept_boot *b, struct dep_why *why)
@@ -349,8 +345,8 @@ int dep_plan_session(struct dep_plan *p, const struct dep_target *t, int remote_
 }
 
 /**
- * dep_plan_rings() - put the kernel module's rings in the place of the session's
- * @remote_fd: their file in the target
+ * dep_plan_rings() - map the kernel module's rings over the session's
+ * @remote_fd: the file of the rings in the target
  */
 int dep_plan_rings(struct dep_plan *p, const struct dep_target *t, int remote_fd,
 		   const struct adept_boot *b, struct dep_why *why)

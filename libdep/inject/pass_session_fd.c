@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * A descriptor of the session file, or of the rings in the kernel module, for a process
- * that has just begun a new image.
+ * Open the session file, or the kernel module's rings, in a process that has just begun a new
+ * image.
  *
- * As a rule it opens the file through this process's /proc entry.  That fails if it
- * is of another user, in another pid namespace or without /proc: then it makes a pair
- * of sockets, of which we fetch one end and send the descriptor through.
+ * Usually the process opens the file through the injector's /proc entry. That fails for another
+ * user, another pid namespace or without /proc. Then the process makes a socket pair; the injector
+ * fetches one end and sends the descriptor through it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 
 #include "internal.h"
 
-/** struct scratch - what remote calls find in a page of the target */
+/** struct scratch - data for remote calls, in a page of the target */
 struct scratch {
 	char path[64];
 	int pair[2];
@@ -36,7 +36,7 @@ static bool is_error(s64 ret)
 	return ret < 0 && ret >= -4095;
 }
 
-/* Our descriptor for @remote_fd of the target. */
+/* Get a copy of the target's descriptor @remote_fd. */
 static int fetch(pid_t pid, int remote_fd)
 {
 	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0), fd;
@@ -64,7 +64,7 @@ static int send_fd(int sock, int fd)
 	return sendmsg(sock, &msg, MSG_NOSIGNAL | MSG_DONTWAIT) == 1 ? 0 : -errno;
 }
 
-/* The descriptor waits in socket @sock of the target: receive it there. */
+/* Receive in the target the descriptor that was sent to its socket @sock. */
 static s64 receive(struct dep_remote *r, u64 page, int sock)
 {
 	struct scratch s = { 0 };
@@ -133,8 +133,8 @@ static s64 by_name(struct dep_remote *r, const struct dep_target *t, int ours, u
 }
 
 /**
- * dep_pass_session_fd() - give the target the file that is @ours here
- * @probe: set to the address that mmap(NULL) gives to a page
+ * dep_pass_session_fd() - open the file of descriptor @ours in the target
+ * @probe: receives the address that mmap(NULL) gives to a page
  *
  * Return: the target's file descriptor or a negative errno.
  */

@@ -7,14 +7,14 @@
 
 #include "internal.h"
 
-/* Is namespace @name of the process the pid namespace that we are in? */
+/* Is namespace @name of the process the caller's pid namespace? */
 static bool is_ours(pid_t pid, const char *name)
 {
 	struct stat own, other;
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/ns/%s", pid, name);
-	/* That of children does not exist until the first child does. */
+	/* The namespace for children does not exist until the first child does. */
 	return !stat("/proc/self/ns/pid", &own) && !stat(path, &other) &&
 	       own.st_dev == other.st_dev && own.st_ino == other.st_ino;
 }

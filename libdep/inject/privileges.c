@@ -2,15 +2,15 @@
 /*
  * May the engine be put into this process?
  *
- * Only if the process has no privileges that the first process of its session lacked: the
- * engine's memory is shared with that one.  What a program is about to execute cannot answer
- * that, since the program may change its mind until the kernel has looked; so the stopped process
- * itself is asked, through one descriptor of its folder in /proc, which stays that process's.
+ * Only if the process has no privileges that the first process of its session lacked: both can
+ * write to the engine's memory. The file to be executed cannot answer that, since it may change
+ * until the kernel reads it. So the stopped process itself is examined, through one descriptor of
+ * its /proc directory, which always refers to the same process.
  *
- * None of the facts is enough by itself:
- *  - AT_SECURE is 0 for a program that its user may not read;
- *  - only ids and capabilities tell whose process it is;
- *  - a process with privileges of its file may look dumpable in a user namespace of its own.
+ * No single fact is sufficient:
+ * - AT_SECURE is 0 for a program that its user may not read;
+ * - only ids and capabilities tell the process's user;
+ * - a process with privileges from its file may look dumpable in a user namespace of its own.
  */
 #include <elf.h>
 #include <errno.h>
@@ -28,7 +28,7 @@
 
 #include "internal.h"
 
-#define OVERFLOW_ID 65534u /* what has no number in our user namespace reads as this */
+#define OVERFLOW_ID 65534u /* ids without a mapping in the reader's user namespace read as this */
 #define MAX_NAMESPACES 32 /* nested, as many as the kernel allows */
 
 /** struct facts - what the kernel says of a process */
@@ -128,10 +128,7 @@ static bool has_memory(int proc)
 	return has;
 }
 
-/*
- * The kernel gives files of a process that is not dumpable to another user, and those of one that
- * was killed, too.
- */
+/* The kernel assigns the /proc files of a process to root if it is not dumpable, or was killed. */
 static int read_dumpable(int proc, struct facts *f)
 {
 	struct stat st;
@@ -146,7 +143,7 @@ static int read_namespace(int proc, struct facts *f)
 {
 	struct stat st;
 
-	/* A kernel without user namespaces has just one. */
+	/* A kernel without user namespaces. */
 	if (fstatat(proc, "ns/user", &st, 0))
 		return errno == ENOENT ? 0 : -errno;
 	f->has.ns_dev = st.st_dev;
@@ -154,7 +151,7 @@ static int read_namespace(int proc, struct facts *f)
 	return 0;
 }
 
-/* The label by which an LSM confines it; "" without one. */
+/* Label of a security module; "" if there is none. */
 static int read_label(int proc, const char *name, char *label, size_t size)
 {
 	int fd = openat(proc, name, O_RDONLY | O_CLOEXEC), err;
@@ -175,7 +172,7 @@ static int read_label(int proc, const char *name, char *label, size_t size)
 	return 0;
 }
 
-/* All but AT_SECURE. */
+/* Read everything but AT_SECURE. */
 static int read_has(int proc, struct facts *f)
 {
 	int err = read_status(proc, f);
@@ -199,14 +196,14 @@ static int read_facts(int proc, struct facts *f)
 	return err ? err : read_has(proc, f);
 }
 
-/* ---- the judgement ---- */
+/* ---- checks ---- */
 
 static int privileged(struct dep_why *why, const char *what)
 {
 	return dep_inject_error(why, EACCES, "privileged: %s", what);
 }
 
-/* Have all users and groups numbers here? */
+/* Are some user or group ids not mapped here? */
 static bool ids_are_ambiguous(void)
 {
 	unsigned int inside, outside, count;
@@ -241,8 +238,8 @@ static int check_alone(const struct facts *f, struct dep_why *why)
 }
 
 /*
- * Is its user namespace @base's, or one below that the user of @base owns?  Capabilities there are
- * those that its owner has over it anyway.
+ * Is its user namespace that of @base, or a descendant owned by the user of @base? The owner has
+ * all capabilities in such a namespace anyway.
  */
 static int check_namespace(int proc, const struct facts *f, const struct dep_base *base,
 			   bool *below, struct dep_why *why)
@@ -273,7 +270,7 @@ static int check_namespace(int proc, const struct facts *f, const struct dep_bas
 	return *below ? 0 : privileged(why, "another user namespace");
 }
 
-/* Has it rights that @base has not?  @fewer: has @base some that it has not? */
+/* Has it privileges that @base lacks? @fewer: does it lack some of @base's? */
 static int check_against(int proc, const struct facts *f, const struct dep_base *base, bool *fewer,
 			 struct dep_why *why)
 {
@@ -294,7 +291,7 @@ static int check_against(int proc, const struct facts *f, const struct dep_base 
 	return 0;
 }
 
-/* What cannot be read is not trusted. */
+/* Facts that cannot be read count as privileges. */
 static int unreadable(int err, struct dep_why *why)
 {
 	if (is_gone(err))
@@ -357,7 +354,7 @@ bool dep_judge_raises(void)
 	return !syscall(SYS_capget, &head, data) && data[0].effective & (1u << CAP_SYS_PTRACE);
 }
 
-/* ---- whom others are judged against ---- */
+/* ---- the base that others are compared with ---- */
 
 int dep_base_self(struct dep_base *base, struct dep_why *why)
 {
@@ -369,7 +366,9 @@ int dep_base_self(struct dep_base *base, struct dep_why *why)
 		return dep_inject_error(why, -proc,
 					"the process's own privileges cannot be read: %s",
 					strerror(-proc));
-	/* One that is not dumpable may not read its own vector; what is in it does not matter. */
+	/*
+	 * A process that is not dumpable cannot read its own auxiliary vector, which is not needed.
+	 */
 	memset(&f, 0, sizeof(f));
 	err = read_has(proc, &f);
 	close(proc);
@@ -381,7 +380,7 @@ int dep_base_self(struct dep_base *base, struct dep_why *why)
 	return 0;
 }
 
-/* While @pidfd's process has not been waited for its number is no other's. */
+/* The pid is not reused while the process of @pidfd has not been reaped. */
 static bool is_alive(int pidfd)
 {
 	struct pollfd p = { .fd = pidfd, .events = POLLIN };
@@ -403,10 +402,10 @@ int dep_base_peer(struct dep_base *base, const struct dep_peer *peer, struct dep
 		err = dep_judge(proc, &none, false, base, why);
 	if (!err && !is_alive(pidfd))
 		err = unreadable(-ESRCH, why);
-	/* Who has connected may be another program by now. */
+	/* The process may have executed another program since it connected. */
 	if (!err && (base->uid[1] != peer->uid || base->gid[1] != peer->gid))
 		err = privileged(why, "another user or group than it connected with");
-	/* Without SO_PEERPIDFD the number may have been another process's in between. */
+	/* Without SO_PEERPIDFD the pid may have been reused before it was opened. */
 	if (!err && peer->pidfd < 0 && base->uid[1])
 		base->caps = 0;
 	if (err)

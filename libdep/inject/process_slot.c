@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Process slots of the session file, from the collector's side.
+ * Process slots of the session file, on the collector's side.
  *
- * Recorded processes can overwrite all of the file that is read here, so places are
- * computed from the copies in struct dep_target.
+ * Recorded processes can overwrite the whole file, so addresses are computed from the copies in
+ * struct dep_target.
  */
 #include <errno.h>
 #include <string.h>
@@ -57,7 +57,7 @@ static bool rings_fit(const struct adept_session *s)
 	return rings * adept_chunk_stride(s) <= s->file_size - s->ring_off;
 }
 
-/* Everything that a recorded process computes an address from. */
+/* Check all fields that recorded processes compute addresses from. */
 static bool layout_is_sane(const struct adept_session *s)
 {
 	return s->magic == ADEPT_SESSION_MAGIC && s->version == ADEPT_SESSION_VERSION &&
@@ -74,7 +74,7 @@ int dep_target_adopt(struct dep_target *t, struct adept_session *session,
 	t->session = session;
 	t->fd = fd;
 	t->ring_fd = -1;
-	/* Copied before it is checked: it may be the shared one. */
+	/* Copy before checking: @layout may be the shared page. */
 	t->layout = *layout;
 	if (!layout_is_sane(&t->layout))
 		return dep_inject_error(why, EINVAL, "The session file's header makes no sense.");
@@ -142,7 +142,7 @@ void dep_slot_live(const struct dep_target *t, u32 slot, pid_t pid, u32 ns,
 	struct timespec ts;
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
-	/* 0 once in 2^32, or as a recorded process likes: the collector refuses that. */
+	/* It may be 0 after an overflow, or invalid: the collector rejects such a serial. */
 	*serial = __atomic_fetch_add(&s->next_serial, 1, __ATOMIC_RELAXED);
 	if (!*serial)
 		*serial = __atomic_fetch_add(&s->next_serial, 1, __ATOMIC_RELAXED);

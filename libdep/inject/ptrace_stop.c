@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/*
- * What a traced thread reports.
- */
+/* Stops and deaths of traced threads. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -35,7 +33,7 @@ int dep_trace_wait(pid_t tid, bool block, int *sig)
 	siginfo_t si;
 
 	for (;;) {
-		/* Look first: the death of a child must stay for its parent to see. */
+		/* Do not consume yet: the death of a child must stay for its parent. */
 		si.si_pid = 0;
 		if (waitid(P_PID, (id_t)tid, &si, flags | WSTOPPED | WEXITED | WNOWAIT)) {
 			if (errno == EINTR)
@@ -46,13 +44,13 @@ int dep_trace_wait(pid_t tid, bool block, int *sig)
 			return DEP_STOP_NONE;
 		if (si.si_code != CLD_TRAPPED && si.si_code != CLD_STOPPED)
 			return DEP_STOP_DEAD;
-		/* Job control, seen as its parent and not as its tracer. */
+		/* A job control stop, reported to the parent and not to the tracer. */
 		if (si.si_code == CLD_STOPPED)
 			return DEP_STOP_NONE;
 		si.si_pid = 0;
 		if (!waitid(P_PID, (id_t)tid, &si, __WALL | WNOHANG | WSTOPPED) && si.si_pid)
 			return (int)classify(si.si_status, sig);
-		/* Killed in between: what is dead is no child (ECHILD) to whom asks for stops. */
+		/* Killed in between: then waitid() for stops fails with ECHILD. */
 	}
 }
 
@@ -78,7 +76,7 @@ void dep_trace_reap(pid_t pid, pid_t tid)
 {
 	siginfo_t si;
 
-	/* A thread that is not buried would keep its whole process from ending. */
+	/* A thread that is not reaped keeps its whole process from ending. */
 	if (tid != pid || !is_child(pid))
 		waitid(P_PID, (id_t)tid, &si, WEXITED | WNOHANG | __WALL);
 }

@@ -2,16 +2,15 @@
 /*
  * System calls in a process that has just begun a new image.
  *
- * It is at PTRACE_EVENT_EXEC, or held: stopped by SIGSTOP on its way out of execve.
+ * The process is at PTRACE_EVENT_EXEC, or stopped by SIGSTOP at the end of execve (held).
  *
- * PTRACE_EVENT_EXEC comes in the middle of execve, whose result would overwrite rax
- * later; so the process first goes on to the end of the system call.  From there each
- * remote call takes two stops, before and after it, and the process never gets as far
- * as an instruction of its own.
+ * PTRACE_EVENT_EXEC comes in the middle of execve, whose result overwrites rax later. So the
+ * process first continues to the end of the system call. From there each remote call takes two
+ * stops, before and after it, and the process never reaches an instruction of its own.
  *
- * All signals are blocked meanwhile, which leaves them pending; what cannot be blocked
- * (SIGSTOP) is held back and sent again at the end.  SIGCONT is not blocked in a process
- * that was held, for it must be seen to be gone before the process goes on.
+ * All signals are blocked meanwhile and stay pending. SIGSTOP cannot be blocked: it is suppressed
+ * and sent again at the end. In a held process SIGCONT is not blocked, since it must be consumed
+ * before the process continues.
  */
 #include <elf.h>
 #include <errno.h>
@@ -56,7 +55,7 @@ int dep_remote_write(pid_t pid, u64 addr, const void *buf, size_t len)
 	return (size_t)n == len ? 0 : -EFAULT;
 }
 
-/* Let it run to the next system call stop. */
+/* Continue to the next system call stop. */
 static int next_stop(struct dep_remote *r)
 {
 	int sig = 0, stop;
@@ -70,8 +69,8 @@ static int next_stop(struct dep_remote *r)
 			return 0;
 		case DEP_STOP_SIGNAL:
 			/*
-			 * Nothing but SIGSTOP and SIGCONT is expected here; tkill()
-			 * below keeps the number of whatever comes.
+			 * Only SIGSTOP and SIGCONT are expected here; dep_remote_end() sends any
+			 * other signal again.
 			 */
 		case DEP_STOP_GROUP:
 			r->held = sig == SIGCONT ? 0 : sig;
@@ -105,7 +104,7 @@ static int no_control(pid_t pid, int err, struct dep_why *why)
 				strerror(-err));
 }
 
-/* How many seccomp filters it has; kernels before 5.10 only tell whether there are any. */
+/* Number of its seccomp filters; kernels before 5.10 tell only whether there are any. */
 static unsigned int count_filters(pid_t pid)
 {
 	unsigned int mode = 0, n = 0;
@@ -126,8 +125,8 @@ static unsigned int count_filters(pid_t pid)
 }
 
 /*
- * A filter that this process does not have itself may kill it for our calls.  Only
- * who has CAP_SYS_ADMIN can suspend it; else the image runs natively.
+ * A filter that this process does not have may kill the target for a remote call. Suspending
+ * filters requires CAP_SYS_ADMIN; without it the image runs natively.
  */
 static int beyond_filters(struct dep_remote *r, long options, struct dep_why *why)
 {
@@ -141,7 +140,7 @@ static int beyond_filters(struct dep_remote *r, long options, struct dep_why *wh
 				r->pid);
 }
 
-/* Control over it, with all signals blocked but those in @open. */
+/* Take control, with all signals blocked except those in @open. */
 static int take_control(struct dep_remote *r, u64 open, struct dep_why *why)
 {
 	long options = PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL;
@@ -152,7 +151,7 @@ static int take_control(struct dep_remote *r, u64 open, struct dep_why *why)
 		return dep_inject_error(why, ENOTSUP,
 				"Process %d runs a 32-bit program; "
 				"only 64-bit ones can be recorded.", r->pid);
-	/* Half-made it must not go on if this process dies: hence EXITKILL. */
+	/* EXITKILL: the process must not continue incomplete if the tracer dies. */
 	if (!err && (ptrace(PTRACE_SETOPTIONS, r->pid, NULL, options) ||
 		     ptrace(PTRACE_GETSIGMASK, r->pid, sizeof(r->sigmask), &r->sigmask) ||
 		     ptrace(PTRACE_SETSIGMASK, r->pid, sizeof(mask), &mask)))
@@ -167,9 +166,9 @@ static int take_control(struct dep_remote *r, u64 open, struct dep_why *why)
 }
 
 /**
- * dep_remote_begin() - go from PTRACE_EVENT_EXEC to the end of execve
+ * dep_remote_begin() - continue from PTRACE_EVENT_EXEC to the end of execve
  *
- * On failure the process is at one of the two stops, with its signal mask as it was.
+ * On failure the process is at one of the two stops, with its original signal mask.
  */
 int dep_remote_begin(struct dep_remote *r, pid_t pid, struct dep_why *why)
 {
@@ -190,9 +189,9 @@ int dep_remote_begin(struct dep_remote *r, pid_t pid, struct dep_why *why)
 }
 
 /**
- * dep_remote_begin_held() - the same for a process that is stopped after execve
+ * dep_remote_begin_held() - dep_remote_begin() for a process that is stopped after execve
  *
- * It is so still for everybody else; see dep_remote_continue().
+ * For other processes it stays stopped; see dep_remote_continue().
  */
 int dep_remote_begin_held(struct dep_remote *r, pid_t pid, struct dep_why *why)
 {
@@ -204,10 +203,10 @@ int dep_remote_begin_held(struct dep_remote *r, pid_t pid, struct dep_why *why)
 }
 
 /**
- * dep_remote_continue() - end the stop of a process that was held
+ * dep_remote_continue() - end the stop of a held process
  *
- * SIGCONT is taken out of its queue on the way through a system call that does nothing, at
- * whose end the process is in our hands even if somebody else's SIGTSTP took it away first.
+ * SIGCONT is consumed during a system call without effect. At its end the process is under control
+ * even if a SIGTSTP from another process came first.
  */
 int dep_remote_continue(struct dep_remote *r, struct dep_why *why)
 {
@@ -219,7 +218,7 @@ int dep_remote_continue(struct dep_remote *r, struct dep_why *why)
 	return ret < 0 ? no_control(r->pid, (int)ret, why) : 0;
 }
 
-/* Only bytes count: whatever instruction they belong to, jumping there is a syscall. */
+/* Any bytes 0f 05 will do, whatever instruction they are part of. */
 static u64 find_insn(const unsigned char *text, u64 from, u64 to)
 {
 	for (u64 i = from; i + 1 < to; i++)
@@ -257,9 +256,7 @@ static u64 search_vdso(const struct dep_address_space *s, pid_t pid)
 	return 0;
 }
 
-/**
- * dep_remote_find_syscall() - find a syscall instruction, or put one at rip
- */
+/** dep_remote_find_syscall() - find a syscall instruction, or write one at rip */
 int dep_remote_find_syscall(struct dep_remote *r, const struct dep_address_space *s, bool use_vdso,
 			    struct dep_why *why)
 {
@@ -284,7 +281,7 @@ fail:
 }
 
 /**
- * dep_remote_call() - make the process do a system call
+ * dep_remote_call() - let the process make a system call
  *
  * Return: its result; -ESRCH also if the process died.
  */
@@ -315,10 +312,10 @@ s64 dep_remote_call(struct dep_remote *r, long nr, u64 a, u64 b, u64 c, u64 d, u
 }
 
 /**
- * dep_remote_end() - put back what the remote calls changed
- * @regs: registers to go on with; NULL: those the process had
+ * dep_remote_end() - undo what remote calls changed
+ * @regs: registers to continue with; NULL: the process's own
  *
- * It may be detached afterwards.
+ * The caller may detach it afterwards.
  */
 int dep_remote_end(struct dep_remote *r, const struct user_regs_struct *regs)
 {
