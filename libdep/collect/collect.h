@@ -52,7 +52,7 @@ struct dep_session {
  * @ring_size: bytes of ring per thread, rounded up to whole chunks; 0: the default
  * @nprocs, @nthreads: slots; 0: the maximum (fewer threads if rings are large)
  * @give_up_ns: time that programs wait for a dead collector before they go on unrecorded until
- * 	another one takes over; 0: none will
+ *	another one takes over; 0: none will
  */
 int dep_session_create(struct dep_session *s, u32 flags, u64 ring_size, u32 nprocs, u32 nthreads,
 		       u64 give_up_ns);
@@ -143,9 +143,9 @@ enum dep_exec_outcome {
 struct dep_exec_ops {
 	/**
 	 * @begin: slot @proc has set ADEPT_EXEC_REQUEST. Answers with ADEPT_EXEC_READY and returns
-	 * 	0 if exec_tid is traced now. Otherwise answers with ADEPT_EXEC_NATIVE and returns a
-	 * 	negative errno; -ESRCH if the process is dead, so that nothing runs natively. It may
-	 * 	also return 0 and let another thread or process answer: poll() reports the answer.
+	 *	0 if exec_tid is traced now. Otherwise answers with ADEPT_EXEC_NATIVE and returns a
+	 *	negative errno; -ESRCH if the process is dead, so that nothing runs natively. It may
+	 *	also return 0 and let another thread or process answer: poll() reports the answer.
 	 */
 	int (*begin)(void *arg, struct dep_session *s, u32 proc);
 	/** @poll: return the outcome so far; never waits */
@@ -203,7 +203,7 @@ int dep_collector_adopt(struct dep_collector *c, const char *dir, int level);
 /**
  * dep_collector_run() - run until @child has ended and no recorded process lives
  * @child: launched child of the caller; 0: none; DEP_CHILD_OF_OTHER: a child of another process,
- * 	whose end @tick reports by dep_collector_child_gone()
+ *	whose end @tick reports by dep_collector_child_gone()
  * @status: receives the wait status of @child; -1: not known
  * @tick: called in each pass; a non-zero result ends the run and abandons living processes
  *

@@ -7,8 +7,8 @@
  * when the thread dies, in whatever way, the kernel sets ADEPT_OWNER_DIED. Programs need no system
  * call to see that, and it works across pid namespaces.
  *
- * 	private page	| list entry |		followed by the kernel when the thread dies
- * 	shared page	| session's first page |	programs can write here
+ *	private page	| list entry |		followed by the kernel when the thread dies
+ *	shared page	| session's first page |	programs can write here
  *
  * The kernel finds the word at a fixed distance from the list entry. So the session's first page is
  * mapped again, directly after a private page with the entry. Programs cannot change the list that

@@ -2,8 +2,8 @@
 /*
  * The image of a process: whether it is still the recorded one, and the handshake around execve.
  *
- * 	process: REQUEST  ->  collector: READY (traced) or NATIVE  ->  execve
- * 	                                                 execve failed: process: FAILED
+ *	process: REQUEST  ->  collector: READY (traced) or NATIVE  ->  execve
+ *	                                                 execve failed: process: FAILED
  *
  * The collector resets it to NONE when it has detached. For a vfork child's execve the parent may
  * reset it as well.

@@ -32,7 +32,7 @@ struct dep_peeked {
  * dep_snapshot_threads() - list the threads
  * @now: receives a timestamp. A thread not in the list begins later, unless @making.
  * @making: receives true if a thread is claiming a slot. A claim older than one second is ignored:
- * 	its thread has been killed, most likely.
+ *	its thread has been killed, most likely.
  *
  * Return: their number; *@out is valid until the next call.
  */

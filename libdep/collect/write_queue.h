@@ -43,7 +43,7 @@ struct dep_job {
 	const u8 *body;		/* the chunk's memory; NULL: in @data */
 	/**
 	 * @done: NULL, or called by a writer thread when the store has the job or has rejected it;
-	 * 	in the order of the queue and one at a time
+	 *	in the order of the queue and one at a time
 	 */
 	void (*done)(struct dep_job *job);
 	/* For done(). */

@@ -2,12 +2,12 @@
 /*
  * Attach to a process that is stopped at its first instruction.
  *
- * 	process				caller
- * 	in execve: SIGSTOP arrives
- * 	end of execve: stops ---------> PTRACE_SEIZE, PTRACE_INTERRUPT
- * 	group stop, now a ptrace stop	has it run? if not:
- * 					SIGCONT; inject as at an exec stop, detach
- * 	engine <------------------------
+ *	process				caller
+ *	in execve: SIGSTOP arrives
+ *	end of execve: stops ---------> PTRACE_SEIZE, PTRACE_INTERRUPT
+ *	group stop, now a ptrace stop	has it run? if not:
+ *					SIGCONT; inject as at an exec stop, detach
+ *	engine <------------------------
  *
  * execve clears all general registers, and only execve leaves a process in a system call with such
  * registers. This shows whether an instruction of the new image has run.

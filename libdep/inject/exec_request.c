@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * What a thread that waits for its answer is about to execute, seen with its eyes: its
- * root, folder and descriptors, its user.
+ * Finds out what a thread that waits for an answer will execute, with the thread's own root,
+ * directory, descriptors and user.
  *
- * It is no more than a hint, for tracers whose programs the kernel does not give the privileges
- * of their files: a program that changes the file or its name afterwards runs without them.
- * Whether the engine may be in it is decided when it has been executed (privileges.c).
+ * This is only a hint, needed by tracers under which programs do not get the privileges of their
+ * files. A program that changes the file or its name afterwards runs without them. Whether the
+ * engine may be in the process is decided after execve (privileges.c).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +22,7 @@
 
 #include "internal.h"
 
-#define MAX_SCRIPTS 5	/* the kernel follows as many #! lines */
+#define MAX_SCRIPTS 5	/* limit of #! lines, as in the kernel */
 
 int dep_task_read(struct dep_task *t, int proc)
 {
@@ -35,7 +35,7 @@ int dep_task_read(struct dep_task *t, int proc)
 	if (!f)
 		return -errno;
 	while (fgets(line, sizeof(line), f)) {
-		/* A name cannot begin a line: newlines in it are escaped. */
+		/* A process name cannot begin a line: newlines in it are escaped. */
 		if (!strncmp(line, "VmSize:", 7))
 			t->dead = false;
 		sscanf(line, "Tgid: %d", &t->pid);
@@ -52,11 +52,13 @@ bool dep_task_shares(const struct dep_task *t, pid_t tid, pid_t pid)
 {
 	long ret = syscall(SYS_kcmp, pid, tid, KCMP_VM, 0, 0);
 
-	/* Not in every kernel; then a child that maps the session is believed. */
+	/* kcmp(2) may be missing; then trust a child that maps the session. */
 	return ret < 0 && errno != ESRCH ? t->parent == pid : !ret;
 }
 
-/* The string at @addr of a process, at most @size bytes with its end; 0 or a negative errno. */
+/*
+ * Read the string at @addr of a process, at most @size bytes with its NUL; 0 or a negative errno.
+ */
 static int read_string(pid_t tid, u64 addr, char *to, size_t size)
 {
 	size_t have = 0, n;
@@ -65,7 +67,7 @@ static int read_string(pid_t tid, u64 addr, char *to, size_t size)
 	while (have < size) {
 		struct iovec local, remote;
 
-		/* Up to the end of a page: the next one may not be there. */
+		/* Read up to the end of a page: the next page may not exist. */
 		n = ADEPT_PAGE - (addr + have) % ADEPT_PAGE;
 		if (n > size - have)
 			n = size - have;
@@ -81,7 +83,7 @@ static int read_string(pid_t tid, u64 addr, char *to, size_t size)
 	return -ENAMETOOLONG;
 }
 
-/* "self" is who looks: put the one that is meant in its place. */
+/* "self" means the reader: replace it by the thread. */
 static void name_self(pid_t tid, const char *path, char *to, size_t size)
 {
 	static const struct { const char *prefix, *put; } table[] = {
@@ -101,19 +103,19 @@ static void name_self(pid_t tid, const char *path, char *to, size_t size)
 	snprintf(to, size, "%s", path);
 }
 
-/* An absolute name: symbolic links in it are relative to the thread's root, too. */
+/* Open an absolute name; symbolic links are relative to the thread's root, too. */
 static int open_below_root(int root, const char *path, int flags)
 {
 	struct open_how how = { .flags = (u64)flags, .resolve = RESOLVE_IN_ROOT };
 	int fd = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
 
-	/* No such call, or a link of /proc, which leads anywhere. */
+	/* openat2(2) may be missing, and it rejects magic links of /proc. */
 	if (fd < 0 && (errno == ENOSYS || errno == EXDEV || errno == ELOOP || errno == EPERM))
 		fd = openat(root, path + strspn(path, "/"), flags);
 	return fd;
 }
 
-/* The file as an O_PATH descriptor, or a negative errno. */
+/* Return: an O_PATH descriptor of the file, or a negative errno. */
 static int open_as(pid_t tid, s32 dirfd, const char *path, u32 flags)
 {
 	int how = O_PATH | O_CLOEXEC | (flags & AT_SYMLINK_NOFOLLOW ? O_NOFOLLOW : 0);
@@ -139,7 +141,7 @@ static int open_as(pid_t tid, s32 dirfd, const char *path, u32 flags)
 	return fd;
 }
 
-/* The interpreter of the script @fd into @path; false if it is none. */
+/* Read the interpreter of the script @fd into @path; false if it is no script. */
 static bool script(int fd, char *path, size_t size)
 {
 	char self[64], buf[257];

@@ -2,14 +2,14 @@
 /*
  * Follow execve.
  *
- * 	process                           collector
- * 	exec_tid, REQUEST, wakeup ----> begin: PTRACE_SEIZE(exec_tid)
- * 	continues <---------------------- READY (or NATIVE)
- * 	execve -------------------------> poll: PTRACE_EVENT_EXEC: inject, detach
- * 	  or: execve failed
- * 	FAILED, wakeup ---------------> poll: PTRACE_INTERRUPT
- * 	                                  poll: stopped: detach
- * 	continues <---------------------- NONE
+ *	process                           collector
+ *	exec_tid, REQUEST, wakeup ----> begin: PTRACE_SEIZE(exec_tid)
+ *	continues <---------------------- READY (or NATIVE)
+ *	execve -------------------------> poll: PTRACE_EVENT_EXEC: inject, detach
+ *	  or: execve failed
+ *	FAILED, wakeup ---------------> poll: PTRACE_INTERRUPT
+ *	                                  poll: stopped: detach
+ *	continues <---------------------- NONE
  *
  * A thread that is not the leader gets the leader's tid when its execve succeeds: the stop is then
  * reported for the process id.
@@ -252,7 +252,7 @@ static int dead(struct dep_follow *f, const struct dep_target *t, pid_t tid)
 	return DEP_FOLLOW_DEAD;
 }
 
-/* Stopped, and to be let go. */
+/* Detach a stopped thread. */
 static int cancel(struct dep_follow *f, const struct dep_target *t, pid_t tid, int sig)
 {
 	if (ptrace(PTRACE_DETACH, tid, NULL, (long)sig))
@@ -288,7 +288,7 @@ static int handle_stop(struct dep_follow *f, const struct dep_target *t, pid_t t
 	}
 }
 
-/* The thread that asked, or the process id that it took over. */
+/* Wait for the requesting thread, or for the process id that it may have got by execve. */
 static int next_report(const struct dep_follow *f, pid_t *tid, int *sig)
 {
 	int stop;

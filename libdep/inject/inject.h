@@ -87,17 +87,17 @@ int dep_judge_member(int proc, const struct dep_base *base, struct dep_why *why)
 /**
  * struct dep_target - parameters of injections into one session
  * @session:	the collector's mapping of the session file, at least up to desc_off; must outlive
- * 	the target
+ *	the target
  * @fd:		the session file in this process; keep it open while anything is injected
  * @ring_fd:	rings of the kernel module in this process, or -1; set it after dep_target_init()
  * @collector:	a process that must never be traced, whatever a slot says, since it maps the session
- * 	as well; 0: none; set it after dep_target_init()
+ *	as well; 0: none; set it after dep_target_init()
  * @ptracer:	a process that must be able to trace recorded programs although Yama would forbid
- * 	it: programs name it by PR_SET_PTRACER; 0: none; set it after dep_target_init()
+ *	it: programs name it by PR_SET_PTRACER; 0: none; set it after dep_target_init()
  * @flags:	DEP_T_*; may be changed after dep_target_init()
  * @base:	privileges that images may have. dep_target_init() sets the caller's, which launched
- * 	programs have. A caller that collects for another process sets that one's. While it is not
- * 	known, no execve is followed; dep_attach() reports it.
+ *	programs have. A caller that collects for another process sets that one's. While it is not
+ *	known, no execve is followed; dep_attach() reports it.
  *
  * The other fields are private: copies of data that recorded processes could overwrite.
  */
@@ -232,7 +232,7 @@ int dep_inject_release(pid_t pid);
 /**
  * struct dep_pending - a process stopped at its first instruction
  * @pid:	SIGSTOP was sent to it during execve; it has stopped or is about to; need not be a
- * 	child
+ *	child
  * @start_ns:	when it began, by the kernel's CLOCK_BOOTTIME; 0: not known
  * @has_uid:	@uid is valid: its real user at that time
  *

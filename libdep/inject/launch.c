@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Launching a program under the engine.
+ * Launch a program under the engine.
  *
  *	caller                        child
- *	fork ------------------------> state as natively, waits
+ *	fork ------------------------> restores native state, waits
  *	PTRACE_SEIZE (no signal, no
  *	  stop that it could notice)
  *	"go" ------------------------> execve
  *	PTRACE_EVENT_EXEC <-----------
  *	inject, detach --------------> engine
  *
- * If execve fails, the child sends the errno through a pipe that execve closes.
+ * If execve fails, the child sends the errno through a pipe that a successful execve closes.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -33,14 +33,14 @@
 
 #define SHELL "/bin/sh"
 
-/** struct child - all that the forked child needs; it must not allocate */
+/** struct child - data for the forked child, which must not allocate memory */
 struct child {
 	const struct dep_launch *l;
-	pid_t ptracer;		/* struct dep_target's */
+	pid_t ptracer;		/* as in struct dep_target */
 	const char *path;
 	char *const *envp;
-	char **shell_argv;	/* for a text without #!, else NULL */
-	sigset_t mask;		/* the caller's */
+	char **shell_argv;	/* for a script without #!, else NULL */
+	sigset_t mask;		/* the caller's signal mask */
 	int go[2];		/* caller -> child */
 	int result[2];		/* child -> caller */
 	pid_t pid;

@@ -2,13 +2,13 @@
 /*
  * Layout of the engine's memory.
  *
- * 	below 2 GiB       low     branch tables, addressed by absolute disp32
- * 	                  arena 1 code cache of a program that is linked there
- * 	below the program arena 1 code cache of a position-independent program
- * 	ENGINE_BASE       engine image | heap | session
- * 	above mmap_base   arena 0 code cache of the libraries
- * 	                  (gap that the kernel leaves for the stack)
- * 	                  stack
+ *	below 2 GiB       low     branch tables, addressed by absolute disp32
+ *	                  arena 1 code cache of a program that is linked there
+ *	below the program arena 1 code cache of a position-independent program
+ *	ENGINE_BASE       engine image | heap | session
+ *	above mmap_base   arena 0 code cache of the libraries
+ *	                  (gap that the kernel leaves for the stack)
+ *	                  stack
  *
  * The program's own mappings must get the addresses of a native run. The kernel allocates the mmap
  * area downwards from mmap_base, so mappings above mmap_base have no effect on it. With an

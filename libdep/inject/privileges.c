@@ -31,7 +31,7 @@
 #define OVERFLOW_ID 65534u /* ids without a mapping in the reader's user namespace read as this */
 #define MAX_NAMESPACES 32 /* nested, as many as the kernel allows */
 
-/** struct facts - what the kernel says of a process */
+/** struct facts - what the kernel reports about a process */
 struct facts {
 	struct dep_base has;
 	u64 effective, ambient;
@@ -48,7 +48,7 @@ int dep_proc_open(pid_t pid)
 	return fd < 0 ? -errno : fd;
 }
 
-/* It is another one, or dead, and will not come back. */
+/* The process has died, or the descriptor refers to one that has. */
 static bool is_gone(int err)
 {
 	return err == -ESRCH || err == -ENOENT;
@@ -67,13 +67,13 @@ FILE *dep_proc_file(int proc, const char *name)
 /* ---- facts ---- */
 
 /*
- * Only AT_SECURE is of use: AT_UID and its like are numbers of the process's own user namespace.
- * A vector of 32-bit words has no such entry.
+ * Only AT_SECURE is used: AT_UID and the like are numbers in the process's own user namespace. The
+ * vector of a 32-bit process does not have it in this form.
  */
 static int read_secure(int proc, struct facts *f)
 {
 	FILE *file = dep_proc_file(proc, "auxv");
-	int ret = -ESRCH; /* empty: it has no memory any more */
+	int ret = -ESRCH; /* empty: the process has no memory */
 	u64 pair[2];
 
 	if (!file)
@@ -100,7 +100,7 @@ static int read_status(int proc, struct facts *f)
 
 	if (!file)
 		return -errno;
-	/* A name cannot begin a line: newlines in it are escaped. */
+	/* A process name cannot begin a line: newlines in it are escaped. */
 	while (fgets(line, sizeof(line), file)) {
 		n += sscanf(line, "Uid: %u %u %u %u", &u[0], &u[1], &u[2], &u[3]) == 4;
 		n += sscanf(line, "Gid: %u %u %u %u", &g[0], &g[1], &g[2], &g[3]) == 4;

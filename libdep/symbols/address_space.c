@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Which file was where in a process: the store's rows are of executable mappings, with
- * times; where the same file's data is follows from its program headers.
+ * Which file was mapped where in a process. The store has the executable mappings with their times.
+ * The addresses of a file's data follow from its program headers.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ static int by_place(const void *pa, const void *pb)
 		return a->start < b->start ? -1 : 1;
 	if (a->from_ns != b->from_ns)
 		return a->from_ns < b->from_ns ? -1 : 1;
-	/* Rows of one time as the store has them. */
+	/* Rows of the same time keep the store's order. */
 	return a < b ? -1 : a > b;
 }
 
@@ -54,14 +54,14 @@ int dep_rows_build(struct dep_symbols *s)
 	return 0;
 }
 
-/* The store may be growing.  Without memory there are no names. */
+/* The store may have grown. Without memory there are no names. */
 static void renew(struct dep_symbols *s)
 {
 	if (s->rows_version != s->store->modules_version)
 		dep_rows_build(s);
 }
 
-/* How many rows begin at or before @pc of @process, those of smaller processes included. */
+/* Number of rows that begin at or before @pc of @process, including those of smaller processes. */
 static size_t rows_up_to(const struct dep_symbols *s, u32 process, u64 pc)
 {
 	size_t lo = 0, hi = s->nrows, mid;
@@ -78,7 +78,7 @@ static size_t rows_up_to(const struct dep_symbols *s, u32 process, u64 pc)
 	return lo;
 }
 
-/* How far a time is from one when the row was mapped. */
+/* Distance of a time from the row's lifetime. */
 static u64 distance(const struct dep_module *m, u64 time_ns)
 {
 	if (!time_ns)
@@ -114,7 +114,7 @@ struct dep_row *dep_row_at(struct dep_symbols *s, u32 process, u64 pc, u64 time_
 		if (!best || distance(r->m, time_ns) < distance(best->m, time_ns))
 			best = r;
 	}
-	/* A time decides, if it is one of a mapping's. */
+	/* A time decides if one of the rows was mapped then. */
 	*ambiguous = other && (!time_ns || distance(best->m, time_ns));
 	return best;
 }
@@ -148,7 +148,7 @@ struct dep_image *dep_row_image(struct dep_symbols *s, struct dep_row *row)
 	return row->image && row->image->nloads ? row->image : NULL;
 }
 
-/* The file's segments at their places. */
+/* Add the file's segments at their addresses. */
 static void add_instance(struct dep_symbols *s, const struct dep_module *m, struct dep_image *im,
 			 u64 bias)
 {
@@ -195,7 +195,7 @@ size_t dep_instances(struct dep_symbols *s, u32 process, struct dep_instance **o
 		s->ninst = 0;
 		s->inst_process = process;
 		s->have_inst = true;
-		/* Those of @process come after those of all smaller ones. */
+		/* Rows are sorted by process. */
 		i = process ? rows_up_to(s, process - 1, UINT64_MAX) : 0;
 		for (; i < s->nrows && s->row[i].m->process == process; i++) {
 			im = dep_row_image(s, &s->row[i]);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/*
- * What is at a data address.
- */
+/* The variable and member at a data address. */
 #include "libdep/symbols/dwarf/member_path.h"
 
 static void name_part(struct dep_image *im, struct dep_var *v, u64 vaddr, u32 size,
@@ -21,7 +19,7 @@ static void name_part(struct dep_image *im, struct dep_var *v, u64 vaddr, u32 si
 	out->atomic = part.atomic;
 	dep_text_begin(&type, out->type, sizeof(out->type));
 	peeled = part.type;
-	/* A typedef like std::atomic_int hides what it is. */
+	/* A typedef such as std::atomic_int hides the type. */
 	if (part.is_std && dep_type_peel(&peeled, NULL)) {
 		dep_text_add(&type, "std::");
 		dep_type_name(&peeled, &type);
@@ -41,7 +39,10 @@ static void name_declaration(struct dep_image *im, struct dep_var *v, struct dep
 	    !dep_die_attr(&v->die, DW_AT_decl_file, &a) || dwarf_formudata(&a, &file) ||
 	    !dwarf_cu_die(a.cu, &unit, NULL, NULL, NULL, NULL, NULL, NULL))
 		return;
-	/* The number is one of the unit that has it, which need not be the variable's. */
+	/*
+	 * The file number belongs to the unit with the declaration, which need not be the
+	 * variable's.
+	 */
 	out->file = dep_die_file(&im->s->strings, &unit, file);
 	out->line = (uint32_t)line;
 }

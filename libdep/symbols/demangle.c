@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * C++ names, by a demangler that is found at run time: libdep does not depend on a C++
+ * C++ names, by a demangler that is found at run time, so that libdep does not depend on a C++
  * library.
  */
 #include <ctype.h>
@@ -20,7 +20,7 @@ typedef char *demangle_fn(const char *name, char *buf, size_t *len, int *status)
 static demangle_fn *demangler;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* Stays loaded: what uses it may live as long as the process. */
+/* The library stays loaded for the lifetime of the process. */
 static void find_demangler(void)
 {
 	void *lib;
@@ -33,7 +33,7 @@ static void find_demangler(void)
 		demangler = (demangle_fn *)dlsym(lib, "__cxa_demangle");
 }
 
-/* S_, S1A_, T0_: a back reference, after its letter. */
+/* Is this a back reference after its letter: S_, S1A_, T0_? */
 static bool is_reference(const char *s)
 {
 	while (isdigit((unsigned char)*s) || (*s >= 'A' && *s <= 'Z'))
@@ -42,9 +42,9 @@ static bool is_reference(const char *s)
 }
 
 /*
- * A name can refer to its own parts, so a short one can stand for gigabytes of text.
- * With n references the text has at most 3^(n/3) times the name's length; a pack is
- * written once for each of its elements, which are taken to be few.
+ * A name can refer to its own parts, so a short name may stand for gigabytes of text. With n
+ * references the text is at most 3^(n/3) times as long as the name. A pack is written once for each
+ * element, of which there should be few.
  */
 static bool is_bounded(const char *s)
 {

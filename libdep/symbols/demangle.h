@@ -3,10 +3,10 @@
 #define ADEPT_SYMBOLS_DEMANGLE_H
 
 /**
- * dep_demangle() - @symbol as C++ writes it
+ * dep_demangle() - demangle a C++ symbol
  *
- * Return: to be freed; NULL if it is no C++ name, no demangler is there, or the name is
- * such that its text could be out of all proportion.
+ * Return: allocated text; NULL if it is no C++ symbol, there is no demangler, or the text could be
+ * disproportionately long.
  */
 char *dep_demangle(const char *symbol);
 

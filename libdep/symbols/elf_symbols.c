@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/*
- * ELF symbols: all that a stripped library has, and what tells names of assembler code.
- */
+/* ELF symbols: the only names in a stripped library, and those of assembler code. */
 #include <errno.h>
 #include <gelf.h>
 #include <stdlib.h>
@@ -10,7 +8,7 @@
 #include "demangle.h"
 #include "internal.h"
 
-/* puts@GLIBC_2.2.5, or puts@@GLIBC_2.2.5 where it is defined. */
+/* Length without the version: puts@GLIBC_2.2.5, or puts@@GLIBC_2.2.5 in the defining file. */
 static size_t bare_length(const char *name)
 {
 	const char *at = name[0] ? strchr(name + 1, '@') : NULL;
@@ -51,7 +49,7 @@ struct dep_elf_symbol dep_elf_symbol(const struct dep_elf_symbols *t, u32 i)
 	return sym;
 }
 
-/* ---- names that are shown ---- */
+/* ---- cache of names ---- */
 
 static struct dep_shown *slot_of(const struct dep_elf_symbols *t, u32 symbol)
 {
@@ -62,7 +60,7 @@ static struct dep_shown *slot_of(const struct dep_elf_symbols *t, u32 symbol)
 	return &t->shown[i];
 }
 
-/* At least half of them are free. */
+/* At least half of the entries stay free. */
 static int make_room(struct dep_elf_symbols *t)
 {
 	struct dep_elf_symbols grown = *t;
@@ -115,7 +113,7 @@ const char *dep_symbol_name(struct dep_image *im, u32 i, const char **mangled)
 	return s->name;
 }
 
-/* ---- all of them ---- */
+/* ---- symbol tables ---- */
 
 static int add_symbol(struct dep_elf_symbols *t, u32 number)
 {
@@ -133,7 +131,7 @@ static int add_symbol(struct dep_elf_symbols *t, u32 number)
 	return 0;
 }
 
-/* Is it one of those that tell what is where? */
+/* Does the symbol name code or data of the file? */
 static bool is_named(struct dep_image *im, const struct dep_elf_table *t, const GElf_Sym *es)
 {
 	const char *name;
@@ -145,7 +143,7 @@ static bool is_named(struct dep_image *im, const struct dep_elf_table *t, const 
 	case STT_GNU_IFUNC:
 	case STT_OBJECT:
 	case STT_COMMON:
-	case STT_NOTYPE:	/* Assembler code may have no types. */
+	case STT_NOTYPE:	/* Symbols in assembler code may have no type. */
 		name = elf_strptr(t->elf, t->names, es->st_name);
 		return name && *name;
 	default:
@@ -188,7 +186,7 @@ static int read_table(struct dep_image *im, Elf *elf, u32 type)
 
 #define RANKS	16u
 
-/* Of several names for one thing people know the one that is global and plain best. */
+/* Of several names for one address prefer the global and plain one. */
 static u8 plainness(const struct dep_elf_symbol *s)
 {
 	unsigned int n = 0, rank;
@@ -202,7 +200,7 @@ static u8 plainness(const struct dep_elf_symbol *s)
 	return (u8)rank;
 }
 
-/* The index of each, the least plain ones first, and those that are it alike in their order. */
+/* Sort by rank, the least plain first; equal ones keep their order. */
 static void put_in_order(const u8 *rank, u32 n, u32 *order)
 {
 	u32 from[RANKS + 1] = { 0 }, i;
@@ -237,8 +235,8 @@ static u64 section_end(const struct dep_elf_symbols *t, u32 i)
 }
 
 /*
- * Where symbol @number, which is without size, ends: at the next one, or with its section and
- * segment.  (_init is none of the stubs after it.)
+ * End of symbol @number, which has no size: the next symbol, or the end of its section or segment.
+ * (So _init does not include the stubs after it.)
  */
 static u64 end_of(const struct dep_image *im, const u64 *value, u32 number, u64 at)
 {
@@ -372,7 +370,7 @@ struct dep_elf_symbols *dep_image_symbols(struct dep_image *im)
 	if (im->have_syms || !im->main.elf)
 		return t;
 	im->have_syms = true;
-	/* It may have the table that was stripped off. */
+	/* The debug file may have the table that was stripped. */
 	dep_image_debug(im);
 	if (read_table(im, im->main.elf, SHT_DYNSYM))
 		return t;

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/*
- * What is at a code address: the function, what was inlined there, and the lines.
- */
+/* The function, the inlined calls and the lines at a code address. */
 #include <string.h>
 
 #include "libdep/symbols/dwarf/die.h"
@@ -48,7 +46,7 @@ static void put(struct dep_place *out, size_t n, size_t max, const struct line *
 					     .inlined = inlined };
 }
 
-/* A file without a unit there, or a unit without a function: what the linker knows. */
+/* Without a unit or function at the address, use the ELF symbol. */
 static size_t put_symbol(struct dep_image *im, u64 vaddr, const struct line *l,
 			 struct dep_place *out, size_t max)
 {
@@ -58,7 +56,7 @@ static size_t put_symbol(struct dep_image *im, u64 vaddr, const struct line *l,
 	return 1;
 }
 
-/* Of a static function of C++ gcc tells neither the linker's name nor, in its own, parameters. */
+/* For static C++ functions gcc gives neither a linkage name nor parameters in the name. */
 static void name_static(struct dep_image *im, u64 vaddr, struct dep_func *f)
 {
 	u32 sym = f->name ? dep_image_function(im, vaddr) : DEP_NO_INDEX;
@@ -84,7 +82,7 @@ size_t dep_image_frames(struct dep_image *im, u64 vaddr, struct dep_place *out, 
 	i = u ? dep_spans_find(&u->code, vaddr) : DEP_SPAN_NONE;
 	if (i == DEP_SPAN_NONE)
 		return put_symbol(im, vaddr, &at, out, max);
-	/* A function comes after the one that it was inlined into, so this ends. */
+	/* A function's index is higher than its parent's, so this terminates. */
 	for (; i != DEP_NO_INDEX; i = f->parent) {
 		f = &u->func[i];
 		dep_func_name(im, u, f);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * One mapped file: whether it is still the one that was recorded, where its segments are,
- * and which DWARF belongs to it.
+ * A mapped file: whether it is still the recorded one, where its segments are, and which DWARF
+ * belongs to it.
  */
 #include <errno.h>
 #include <gelf.h>
@@ -13,7 +13,7 @@
 #define MAX_LOADS	256u
 #define PAGE		4096ull
 
-/* CLOCK_REALTIME of a time in the store, 0 = not known. */
+/* Convert a time in the store to CLOCK_REALTIME; 0: not known. */
 static u64 realtime_of(const struct dep_symbols *s, u64 ns)
 {
 	const struct dep_meta *meta = dep_store_meta(s->store);
@@ -52,7 +52,7 @@ static void read_loads(struct dep_image *im)
 	for (i = 0; im->load && i < n && im->nloads < MAX_LOADS; i++) {
 		if (!gelf_getphdr(im->main.elf, (int)i, &ph) || ph.p_type != PT_LOAD)
 			continue;
-		/* Nothing below may overflow. */
+		/* Reject values with which later sums could overflow. */
 		if (ph.p_vaddr >> 56 || ph.p_memsz >> 56 || ph.p_offset >> 56 || ph.p_filesz >> 56)
 			continue;
 		l = &im->load[im->nloads++];
@@ -64,7 +64,7 @@ static void read_loads(struct dep_image *im)
 	}
 }
 
-/* Is the open file another one than was recorded?  Then say so. */
+/* Is the open file different from the recorded one? Then add a message. */
 static bool is_another(struct dep_image *im)
 {
 	if (im->build_id[0] && strcmp(im->build_id, im->main.build_id)) {
@@ -84,7 +84,7 @@ static bool is_another(struct dep_image *im)
 	return false;
 }
 
-/* What /proc/PID/maps puts after the path of a file that was unlinked. */
+/* Suffix of the path of an unlinked file in /proc/PID/maps. */
 static const char deleted[] = " (deleted)";
 
 void dep_image_open(struct dep_image *im)
@@ -96,7 +96,7 @@ void dep_image_open(struct dep_image *im)
 	if (im->path[0] != '/')
 		return;
 	err = dep_elf_open(&im->main, im->path);
-	/* Another one may have taken its place; only a build-id tells. */
+	/* A new file may have replaced it; compare the build-id. */
 	if (err && im->build_id[0] && n > cut && !strcmp(im->path + n - cut, deleted)) {
 		path = strndup(im->path, n - cut);
 		if (path && !dep_elf_open(&im->main, path) &&
@@ -161,7 +161,7 @@ bool dep_image_linked(const struct dep_image *im, u64 offset, u64 *vaddr)
 	u32 i;
 	int pass;
 
-	/* Whole pages are mapped; one at a border belongs to two segments. */
+	/* Whole pages are mapped; a page at a boundary belongs to two segments. */
 	for (pass = 0; pass < 2; pass++)
 		for (i = 0; i < im->nloads; i++) {
 			l = &im->load[i];
@@ -179,7 +179,7 @@ static bool has_segment(const struct dep_image *im, u64 lo, u64 hi, bool code)
 	const struct dep_load *l;
 	u32 i;
 
-	/* At 0 the linker leaves what it has thrown away. */
+	/* Linkers leave discarded code at address 0. */
 	if (!lo || lo >= hi)
 		return false;
 	for (i = 0; i < im->nloads; i++) {

@@ -37,7 +37,7 @@ static bool grow(struct dep_strings *p)
 	return true;
 }
 
-/* A copy without control characters if there are any; *@failed: no memory for it. */
+/* A copy without control characters, NULL if there are none; *@failed: no memory. */
 static char *cleaned(const char *s, bool *failed)
 {
 	size_t i, n = strlen(s);

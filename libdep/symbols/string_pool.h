@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Strings that are kept once each, until all of them go. */
+/* Interned strings, freed together. */
 #ifndef ADEPT_SYMBOLS_STRING_POOL_H
 #define ADEPT_SYMBOLS_STRING_POOL_H
 
@@ -11,7 +11,7 @@ struct dep_strings {
 };
 
 /**
- * dep_string() - @s as it is kept; control characters become '?'
+ * dep_string() - intern @s, with control characters replaced by '?'
  *
  * Return: the same pointer for the same text; NULL if @s is NULL or there is no memory.
  */

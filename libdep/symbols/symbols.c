@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * The public side: from a process's address to a file and an address as linked, and what
- * is the same for all of that file.
+ * The public interface: maps an address of a process to a file and its linked address, and sets the
+ * fields that depend only on the file.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -83,7 +83,7 @@ size_t dep_symbols_messages(struct dep_symbols *s, const char *const **out)
 	return s->nnotes;
 }
 
-/* A row that is no file: an area of the kernel's, or memory that code was put into. */
+/* A row without a file: a mapping by the kernel, or memory with generated code. */
 static void name_module(struct dep_symbols *s, const struct dep_row *row, u64 pc,
 			struct dep_place *p)
 {
@@ -103,7 +103,7 @@ static void name_module(struct dep_symbols *s, const struct dep_row *row, u64 pc
 		p->module = "[unknown]";
 }
 
-/* All but the functions; returns the file, or NULL if none can be read there. */
+/* Set all fields but functions. Return: the file, or NULL if none can be read. */
 static struct dep_image *find_module(struct dep_symbols *s, u32 process, u64 pc, u64 time_ns,
 				     struct dep_place *where)
 {
@@ -158,7 +158,7 @@ void dep_symbols_function(struct dep_symbols *s, uint32_t process, uint64_t pc,
 		dep_image_real_function(im, out->linked, out);
 }
 
-/* The instance at a data address: one of its segments has it. */
+/* The instance with a segment at a data address. */
 static struct dep_instance *instance_at(struct dep_symbols *s, u32 process, u64 addr, u64 time_ns,
 					bool *ambiguous)
 {
@@ -201,7 +201,7 @@ int dep_symbols_object(struct dep_symbols *s, uint32_t process, uint64_t addr, u
 	return 1;
 }
 
-/* The first of a file's functions that is not before @name. */
+/* Index of the first of a file's functions that is not less than @name. */
 static u32 first_named(const struct dep_elf_symbols *t, const char *name)
 {
 	u32 lo = 0, hi = t->nby_name, mid;
@@ -228,7 +228,7 @@ size_t dep_symbols_find(struct dep_symbols *s, uint32_t process, const char *nam
 
 	for (i = 0; i < n; i++) {
 		t = dep_image_by_name(in[i].image);
-		/* None is at 0: see dep_image_is_code(). */
+		/* No function is at 0: see dep_image_is_code(). */
 		last = 0;
 		for (k = first_named(t, name); k < t->nby_name; k++, last = sym.value) {
 			sym = dep_elf_symbol(t, t->by_name[k]);

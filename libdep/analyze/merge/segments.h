@@ -47,7 +47,7 @@ void dep_load_buffers_free(struct dep_load_buffers *p);
  * @want: DEP_WANT_*; events and timestamps are always loaded
  * @filter: the thread's; its segments must go through it in order. NULL: load all references
  * @more: the next segment of the thread follows without a gap and goes through @filter next, so
- * 	deferred accesses may be emitted with that segment
+ *	deferred accesses may be emitted with that segment
  * @space: used by one thread and for one store; NULL: allocate buffers for this call
  *
  * Any number of threads may call this at once, each with its own filter.

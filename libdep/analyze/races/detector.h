@@ -76,7 +76,7 @@ struct race_sync {
  * struct race_access - one side of a race
  * @thread: index that race_thread_begin() gave
  * @epoch: of the thread; see race_epoch(). For the prior access: the first execution of its place
- * 	in its interval. The access itself is in the same interval and not earlier.
+ *	in its interval. The access itself is in the same interval and not earlier.
  */
 struct race_access {
 	u32 thread;
@@ -94,7 +94,7 @@ struct race_found {
 /**
  * struct race_ops - callbacks from race_access() and race_forget(); they must not call the detector
  * @forgotten: NULL or called for forgotten bytes that a living thread has accessed, other than to
- * 	free them, without a release since
+ *	free them, without a release since
  */
 struct race_ops {
 	void (*report)(void *arg, const struct race_found *found);
@@ -140,7 +140,7 @@ void race_detector_free(struct race_detector *d);
 /**
  * race_thread_begin() - begin a thread that is ordered after all that @parent did until now
  * @parent: RACE_NO_THREAD: not known. Then the thread is ordered after what was done while only one
- * 	thread existed, and after nothing else.
+ *	thread existed, and after nothing else.
  *
  * Return: 0, also -EINVAL, or -ENOSPC after RACE_THREADS threads.
  */

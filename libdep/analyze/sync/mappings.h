@@ -74,7 +74,7 @@ int sync_maps_call(struct sync_thread *t, const struct adept_ev_syscall *c);
 /**
  * sync_place() - detector address of @address in an image that is in a group
  * @left: NULL, or the bytes from there on; reduced to the bytes that are contiguous in the
- * 	detector, too
+ *	detector, too
  */
 u64 sync_place(const struct sync_image *m, u64 address, u64 *left);
 /** sync_address() - inverse: current or former address in @m of @place; 0: none */

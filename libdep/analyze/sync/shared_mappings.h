@@ -18,7 +18,7 @@
 /**
  * struct sync_key - identity of mapped memory, the same in all images
  * @dev, @inode: of a file; ADEPT_SHARED_SYSV and the id of a segment; or SYNC_ANONYMOUS and the
- * 	image that mapped it first
+ *	image that mapped it first
  * @nth: number of an anonymous mapping of that image
  */
 struct sync_key {

@@ -14,8 +14,8 @@ enum { READS = 1, WRITES };
 
 /*
  * @arg is the number of the argument with the address. @count is the number of the argument with
- * 	the element count; RESULT: the result, but at most the argument after @arg; ONE: one
- * 	element. @size is the size of an element.
+ *	the element count; RESULT: the result, but at most the argument after @arg; ONE: one
+ *	element. @size is the size of an element.
  */
 struct buffer {
 	u16 nr;

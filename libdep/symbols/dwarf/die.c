@@ -4,7 +4,7 @@
 
 #include "die.h"
 
-#define MAX_CHAIN	16	/* of instances of instances */
+#define MAX_CHAIN	16	/* limit of chained instances */
 
 bool dep_die_declares(Dwarf_Die *die, unsigned int name, Dwarf_Die *out)
 {
@@ -78,7 +78,7 @@ void dep_walk_begin(struct dep_walk *w, Dwarf_Die *unit)
 	Dwarf_Off here = dwarf_dieoffset(unit), next;
 	size_t header;
 
-	/* An entry takes a byte at least.  Type units can be in a section of their own. */
+	/* An entry has at least one byte. Type units may be in a separate section. */
 	w->left = 1 << 24;
 	if (dwarf_tag(unit) != DW_TAG_type_unit &&
 	    !dwarf_nextcu(dwarf_cu_getdwarf(unit->cu), here - dwarf_cuoffset(unit), &next,
@@ -101,7 +101,7 @@ bool dep_walk_next(struct dep_walk *w, Dwarf_Die *die)
 	if (!w->left)
 		return false;
 	w->left--;
-	/* A sibling is after this one, whatever the file says. */
+	/* Require a sibling to be after its predecessor. */
 	if (dwarf_siblingof(die, &next) || (const char *)next.addr <= (const char *)die->addr)
 		return false;
 	*die = next;

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/*
- * The functions of a compilation unit and what was inlined into them.
- */
+/* The functions of a compilation unit, and the calls inlined into them. */
 #include <stdlib.h>
 
 #include "libdep/symbols/demangle.h"
@@ -42,7 +40,7 @@ struct visit {
 static void walk(struct visit *v, Dwarf_Die *of, const struct dep_process_filter *sc, u32 parent,
 		 int depth);
 
-/* A function that has code, or an inlined one; @parent: the function around it. */
+/* Add a function with code, or an inlined one; @parent: the enclosing function. */
 static void take(struct visit *v, Dwarf_Die *die, const struct dep_process_filter *sc, u32 parent,
 		 int depth, bool inlined)
 {
@@ -51,7 +49,7 @@ static void take(struct visit *v, Dwarf_Die *die, const struct dep_process_filte
 	if (f == DEP_NO_INDEX)
 		return;
 	if (!dep_die_spans(v->im, die, &v->u->code, f)) {
-		/* Thrown away, or the description of what is inlined elsewhere. */
+		/* Discarded by the linker, or the abstract description of an inlined function. */
 		v->u->nfuncs--;
 		if (inlined)
 			return;

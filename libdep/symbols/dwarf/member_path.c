@@ -4,9 +4,9 @@
 #include "member_path.h"
 
 #define MAX_DEPTH	24
-#define MAX_ENTRIES	65536	/* looked at in all */
+#define MAX_ENTRIES	65536	/* limit of entries visited */
 
-/* One way down, and how many entries all of them may still look at. */
+/* Parameters of a search, with the number of entries that it may still visit. */
 struct descent {
 	const struct dep_vars *vars;
 	struct dep_walk *w;
@@ -31,12 +31,12 @@ static bool is_std_atomic(const struct dep_vars *v, Dwarf_Die *type)
 
 	if (!v->natomic)
 		return false;
-	/* In a type unit only its declaration is in the namespace. */
+	/* For a type unit only the declaration is in the namespace. */
 	return is_listed(v, type) ||
 	       (dep_die_ref(type, DW_AT_specification, &decl) && is_listed(v, &decl));
 }
 
-/* Where a member or base begins; bit fields are no places of their own. */
+/* Offset of a member or base; bit fields are not named. */
 static bool place_of(Dwarf_Die *member, u64 *at)
 {
 	Dwarf_Attribute a;
@@ -47,7 +47,7 @@ static bool place_of(Dwarf_Die *member, u64 *at)
 	*at = 0;
 	if (dwarf_hasattr(member, DW_AT_data_bit_offset) || dwarf_hasattr(member, DW_AT_bit_size))
 		return false;
-	/* Without a location it is at the beginning, as in a union. */
+	/* Without a location the offset is 0, as in a union. */
 	if (!dwarf_attr(member, DW_AT_data_member_location, &a))
 		return !dwarf_hasattr(member, DW_AT_external) &&
 		       !dwarf_hasattr(member, DW_AT_declaration);
@@ -64,7 +64,7 @@ static bool place_of(Dwarf_Die *member, u64 *at)
 static void go_down(const struct descent *d, struct dep_part *part, struct dep_text *to,
 		    int depth);
 
-/* Go into @member if it has all that was accessed. */
+/* Descend into @member if it contains all bytes accessed. */
 static bool enter(const struct descent *d, Dwarf_Die *member, struct dep_part *part,
 		  struct dep_text *to, int depth)
 {
@@ -79,7 +79,7 @@ static bool enter(const struct descent *d, Dwarf_Die *member, struct dep_part *p
 	size = dep_type_size(&in.type);
 	if (in.offset >= size || d->size > size - in.offset)
 		return false;
-	/* Bases, and members without a name, are written as parts of what has them. */
+	/* Bases and unnamed members add nothing to the path. */
 	if (name && dwarf_tag(member) == DW_TAG_member)
 		dep_text_add(to, ".%s", name);
 	go_down(d, &in, to, depth + 1);
@@ -87,7 +87,7 @@ static bool enter(const struct descent *d, Dwarf_Die *member, struct dep_part *p
 	return true;
 }
 
-/* Of a union's members, or of a structure's that share bytes, that which fits best. */
+/* Of members that share bytes (in a union) choose the one that fits best. */
 static void into_members(const struct descent *d, Dwarf_Die *type, struct dep_part *part,
 			 struct dep_text *to, int depth)
 {

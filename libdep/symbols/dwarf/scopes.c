@@ -78,7 +78,7 @@ const char *dep_scopes_name(const struct dep_scopes *t, struct dep_strings *stri
 	const char *name;
 	Dwarf_Die decl;
 
-	/* Where it is declared tells more than where it is defined. */
+	/* Prefer the scope of the declaration to that of the definition. */
 	if (!dep_die_declares(die, DW_AT_name, &decl))
 		return NULL;
 	name = noted(t, &decl);

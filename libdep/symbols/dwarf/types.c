@@ -8,7 +8,7 @@
 #define MAX_QUALIFIERS	32
 #define MAX_NESTING	32
 
-/* DW_LANG_*, not in all headers yet. */
+/* DW_LANG_* constants that older headers lack. */
 #define LANG_C17	0x2c
 #define LANG_C23	0x3e
 
@@ -65,7 +65,7 @@ bool dep_type_peel(Dwarf_Die *type, bool *atomic)
 	for (i = 0; i < MAX_QUALIFIERS; i++) {
 		tag = dwarf_tag(type);
 		if (!is_qualifier(tag)) {
-			/* Its definition may be in a type unit. */
+			/* The definition may be in a type unit. */
 			if (!dwarf_hasattr(type, DW_AT_signature) ||
 			    !dep_die_ref(type, DW_AT_signature, &next))
 				return true;
@@ -82,7 +82,7 @@ bool dep_type_peel(Dwarf_Die *type, bool *atomic)
 
 static u64 size_of(Dwarf_Die *type, int depth);
 
-/* A bound: compilers write small positive numbers in forms without a sign. */
+/* Read a bound: compilers write small positive numbers in unsigned forms. */
 static bool bound_of(Dwarf_Die *dimension, unsigned int name, s64 *out)
 {
 	Dwarf_Attribute a;
@@ -103,7 +103,7 @@ static bool bound_of(Dwarf_Die *dimension, unsigned int name, s64 *out)
 	return true;
 }
 
-/* How many elements a dimension has, 0 = not known. */
+/* Number of elements of a dimension; 0: not known. */
 static u64 count_of(Dwarf_Die *dimension)
 {
 	s64 low, high;
@@ -113,7 +113,7 @@ static u64 count_of(Dwarf_Die *dimension)
 		return n;
 	if (!bound_of(dimension, DW_AT_lower_bound, &low))
 		low = 0;
-	/* C has -1 for an array without length. */
+	/* The upper bound is -1 for a C array without length. */
 	if (!bound_of(dimension, DW_AT_upper_bound, &high) || high < low)
 		return 0;
 	return (u64)high - (u64)low + 1;
@@ -193,7 +193,7 @@ static void put_tagged(Dwarf_Die *type, struct dep_text *to, const char *tag)
 	Dwarf_Die unit;
 	u64 lang = 0;
 
-	/* C has tags; other languages have names. */
+	/* C types have tags ("struct node"); other languages use the name alone. */
 	if (dwarf_cu_die(cu, &unit, NULL, NULL, NULL, NULL, NULL, NULL))
 		dep_die_number(&unit, DW_AT_language, &lang);
 	switch (lang) {
@@ -216,7 +216,7 @@ static void put_tagged(Dwarf_Die *type, struct dep_text *to, const char *tag)
 
 static void put_name(Dwarf_Die *type, struct dep_text *to, int depth);
 
-/* What it points to or consists of; C's void has no entry. */
+/* Append the name of the target or element type; C's void has no entry. */
 static void put_target(Dwarf_Die *type, struct dep_text *to, int depth)
 {
 	Dwarf_Die target;
@@ -231,7 +231,7 @@ static void put_qualified(Dwarf_Die *type, struct dep_text *to, int depth, const
 {
 	Dwarf_Die target;
 
-	/* A pointer's own qualifier stands after it. */
+	/* A qualifier of a pointer follows the asterisk. */
 	if (dep_die_ref(type, DW_AT_type, &target) && dep_type_peel(&target, NULL) &&
 	    dwarf_tag(&target) == DW_TAG_pointer_type) {
 		put_target(type, to, depth);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * The compilation units of a file, by the addresses of their code.  .debug_aranges would
- * say the same, but not all compilers write it.
+ * The compilation units of a file, by the addresses of their code. .debug_aranges has the same
+ * data, but not all compilers write it.
  */
 #include <stdlib.h>
 
 #include "die.h"
 #include "libdep/symbols/internal.h"
 
-#define MAX_RANGES	(1 << 20)	/* of one entry */
+#define MAX_RANGES	(1 << 20)	/* limit for one entry */
 
 static struct dep_unit *add_unit(struct dep_image *im, size_t *room)
 {
@@ -31,7 +31,10 @@ int dep_die_spans(struct dep_image *im, Dwarf_Die *die, struct dep_spans *to, u3
 		at = dwarf_ranges(die, at, &base, &lo, &hi);
 		if (at <= 0)
 			break;
-		/* What the linker threw away is still described, at 0 or nowhere. */
+		/*
+		 * Code that the linker discarded is still described, at address 0 or outside of all
+		 * segments.
+		 */
 		if (dep_image_is_code(im, lo, hi) && !dep_spans_add(to, lo, hi, value))
 			n++;
 	}

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/*
- * All variables of a file that have a fixed address, and which types are std::atomic.
- */
+/* Variables with a fixed address, and the std::atomic types. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +13,7 @@ struct visit {
 	struct dep_walk w;
 };
 
-/* The address, if it is one and always the same. */
+/* The address, if it is constant. */
 static bool address_of(Dwarf_Die *die, u64 *addr)
 {
 	Dwarf_Attribute a, at;
@@ -25,7 +23,7 @@ static bool address_of(Dwarf_Die *die, u64 *addr)
 
 	if (!dwarf_attr(die, DW_AT_location, &a) || dwarf_getlocation(&a, &op, &n) || !n || n > 2)
 		return false;
-	/* Variables that the compiler put into one: this, and so far after it. */
+	/* Variables that the compiler merged into one: base plus offset. */
 	if (n == 2 && op[1].atom != DW_OP_plus_uconst)
 		return false;
 	switch (op[0].atom) {
@@ -139,7 +137,7 @@ static int by_pointer(const void *pa, const void *pb)
 	return a < b ? -1 : a > b;
 }
 
-/* Units that DWARF from several files was merged into: types only. */
+/* Units shared by several files (dwz): they have types only. */
 static void visit_shared(struct visit *v)
 {
 	static const struct dep_process_filter top;
@@ -185,7 +183,7 @@ struct dep_vars *dep_image_vars(struct dep_image *im)
 	dep_scopes_seal(&v->scopes);
 	for (i = 0; i < v->n; i++)
 		v->var[i].name = name_of(im, &v->var[i].die);
-	/* Of several at one address the one with a type of known size. */
+	/* Of several variables at one address prefer one whose type has a known size. */
 	if (v->n)
 		qsort(v->var, v->n, sizeof(*v->var), by_size);
 	for (i = 0; i < v->n; i++)
