@@ -3,9 +3,9 @@
  * May the engine be put into this process?
  *
  * Only if the process has no privileges that the first process of its session lacked: both can
- * write to the engine's memory. The file to be executed cannot answer that, since it may change
- * until the kernel reads it. So the stopped process itself is examined, through one descriptor of
- * its /proc directory, which always refers to the same process.
+ * write to the session file, which the engine uses. The file to be executed cannot answer that,
+ * since it may change until the kernel reads it. So the stopped process itself is examined, through
+ * one descriptor of its /proc directory, which always refers to the same process.
  *
  * No single fact is sufficient:
  * - AT_SECURE is 0 for a program that its user may not read;
