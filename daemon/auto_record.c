@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Policy: processes that begin by themselves, and that a rule wants recorded.
+ * Recording by rules: create a session for a pending process that a rule matches.
  */
 #include <errno.h>
 #include <limits.h>
@@ -15,7 +15,7 @@
 #include "daemon/base/log.h"
 #include "daemon/injector/tracer.h"
 
-/* DIR/RULE-COMM-PID-ID.dep; what is no letter of a file name becomes '_'. */
+/* DIR/RULE-COMM-PID-ID.dep; in COMM a slash, blank, control or non-ASCII byte becomes '_'. */
 static void name_store(const struct rules_config *w, uint32_t id, char *path, size_t size)
 {
 	char comm[32], *p;
@@ -37,7 +37,7 @@ static uint32_t of_rule(struct depd *d, const char *name)
 	return n;
 }
 
-/* Each n-th of those that match, and only so many at a time. */
+/* Apply a rule's `every` (each n-th match) and its limit of sessions at the same time. */
 static bool may_attach_next(struct depd *d, int i)
 {
 	const struct policy_rule *r = &d->config.rule[i];
@@ -62,7 +62,7 @@ int rules_attach(struct depd *d, const struct rules_config *r, char *why)
 	struct session *s;
 	int ret;
 
-	/* The front has made the folder for its user alone. */
+	/* The front made this directory with mode 0700. */
 	if (d->link && r->shared && chmod(r->dir, 0711)) {
 		ret = -errno;
 		snprintf(why, CONTROL_WHY, "%s cannot be entered by a group: %s", r->dir,
@@ -95,7 +95,7 @@ void rules_attached(struct session *s, int ret, const char *why)
 	pid_t pid = s->attaching;
 
 	s->attaching = 0;
-	/* It may have been quicker than its end. */
+	/* The tracer may have attached the process before it ended: look in the session file. */
 	if (ret == -EPIPE) {
 		session_step(s);
 		ret = s->state == SESSION_RECORDING ? 0 : ret;
@@ -137,9 +137,9 @@ static void exec(void *arg, const struct policy_exec *e)
 	int i = policy_match(&d->config, &e->p);
 	int ret = -ENOENT;
 
-	/* There may be hundreds of them before the loop goes round. */
+	/* One read can deliver hundreds of processes: notify the watchdog between them. */
 	notify_alive();
-	/* Who would take the tracer? */
+	/* The tracer cannot attach to itself. */
 	if (i >= 0 && e->pid != tracer_pid(d) && may_attach_next(d, i)) {
 		ret = take(d, e, &d->config.rule[i], why);
 		if (ret)
@@ -157,7 +157,7 @@ static void events(struct loop_watch *w, short revents)
 	policy_watch_read(d->watch, exec, d);
 }
 
-/* A store can be read by a group only if that may enter the folder. */
+/* Warn if the rule's group has no execute permission on the directory of its stores. */
 static void check_folder(const char *dir, const struct policy_rule *r)
 {
 	struct stat st;
@@ -172,7 +172,7 @@ static void check_folder(const char *dir, const struct policy_rule *r)
 
 static void make_folder(const struct depd *d, bool shared)
 {
-	/* They are found by their names only; whose they are may read them. */
+	/* 0711: others can open a store by its name, but cannot list the directory. */
 	const mode_t mode = shared ? 0711 : 0700;
 
 	if (!mkdir(d->config.store, mode)) {

@@ -133,7 +133,7 @@ static void user_of(const struct peer *peer, struct user *u)
 	memcpy(u->groups, peer->groups, (size_t)u->ngroups * sizeof(u->groups[0]));
 }
 
-/* May @peer share what it owns with @group?  Root may with any. */
+/* True if @peer is in @group, or is root: it has permission to share its store with the group. */
 static bool is_member(const struct peer *peer, gid_t group)
 {
 	int i;
@@ -143,7 +143,7 @@ static bool is_member(const struct peer *peer, gid_t group)
 	return !peer->uid || peer->gid == group || i < peer->ngroups;
 }
 
-/* Are numbers of processes the same to this client and to us?  It is not seen otherwise. */
+/* True if the client is in depd's pid namespace, so that the pids it sends are valid here. */
 static bool in_our_pid_namespace(const struct peer *peer)
 {
 	char path[64], line[256];
@@ -175,7 +175,7 @@ static int record(void *arg, const struct peer *peer, const struct request *r, u
 	int ret;
 
 	user_of(peer, &w.owner);
-	/* A user's own depd has no other rights than that user's. */
+	/* A user's own depd has only that user's rights. */
 	if (d->self.uid && peer->uid != d->self.uid) {
 		snprintf(why, CONTROL_WHY, "this depd is user %u's, and serves nobody else",
 			 d->self.uid);
@@ -207,7 +207,7 @@ static int record(void *arg, const struct peer *peer, const struct request *r, u
 	return 0;
 }
 
-/* What a thread has not published yet is in its ring only. */
+/* Open the session file read-only: unpublished data of a thread is in its ring only. */
 static int follow(void *arg, const struct peer *peer, const struct request *r, int *fd, char *why)
 {
 	struct session *s = own_session(arg, peer, r->session, why);
@@ -219,7 +219,7 @@ static int follow(void *arg, const struct peer *peer, const struct request *r, i
 		snprintf(why, CONTROL_WHY, "session %u has ended; its store has it all", s->id);
 		return -EALREADY;
 	}
-	/* Of its own: who looks has no right to write there. */
+	/* A new open file description: it is read-only, and so is every mapping of it. */
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", s->ring.fd);
 	*fd = open(path, O_RDONLY | O_CLOEXEC);
 	return *fd < 0 ? -errno : 0;
@@ -277,7 +277,10 @@ static bool account(void *arg, size_t n, struct account_info *out)
 	return d->link && link_account(d, n, out);
 }
 
-/* Before anything ran in it there is no sense in it; later its programs decide. */
+/*
+ * The client of session @id has disconnected.  End the session if no process has run in it;
+ * otherwise it ends with its processes.
+ */
 static void gone(void *arg, uint32_t id)
 {
 	struct depd *d = arg;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What a user's own depd and an instance have in common: sessions and all that serves them.
+ * Start, run and shut down a depd that has sessions: a user's own depd or an instance.
  */
 #include <errno.h>
 #include <malloc.h>
@@ -41,7 +41,7 @@ static void retention_due(struct loop_timer *t)
 	if (!d->config.store || (!d->config.max_store && !d->config.max_age_s))
 		return;
 	ret = retention_run(d->config.store, d->config.max_store, d->config.max_age_s, &r);
-	/* Of a user whom no rule has recorded there are none. */
+	/* The store directory of an instance is missing until a rule records its user. */
 	if (ret && !(ret == -ENOENT && d->link))
 		log_msg(LOG_ERR, 0, "stores in %s cannot be looked after: %s", d->config.store,
 			r.why);
@@ -54,7 +54,7 @@ static void retention_due(struct loop_timer *t)
 
 /* ---- signals and the end ---- */
 
-/* What busy times took and malloc() keeps would be a service's for good. */
+/* Return free heap memory to the kernel once no session is open: malloc() would keep it. */
 static void give_back_memory(struct depd *d, uint32_t open)
 {
 	uint64_t had = d->begun + d->adopted;
@@ -151,7 +151,6 @@ int core_fail(int err, const char *what)
 	return err;
 }
 
-/* What other parts stand on. */
 int core_prepare(struct depd *d, struct fdstore_entry **kept, size_t *n)
 {
 	char why[CONTROL_WHY] = "";
@@ -164,7 +163,7 @@ int core_prepare(struct depd *d, struct fdstore_entry **kept, size_t *n)
 		files.rlim_cur = files.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &files);
 	}
-	/* What programs did is nobody's business but their user's. */
+	/* Recordings are readable by their user only. */
 	umask(077);
 	ret = fdstore_open(&d->fdstore, d->rundir, kept, n, why, sizeof(why));
 	if (ret) {
@@ -178,7 +177,7 @@ int core_prepare(struct depd *d, struct fdstore_entry **kept, size_t *n)
 	ret = signals_watch(d->loop, &signal_ready);
 	if (ret)
 		return core_fail(ret, "signals");
-	/* What an earlier depd's tracer was about it has finished then. */
+	/* Waits until an earlier depd's tracer has ended, before any session is adopted. */
 	ret = tracer_open(d);
 	if (ret)
 		return core_fail(ret, "the tracer");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* depd's beginning: root's is the front, anybody else's a depd of their own. */
+/* main(): runs a helper process by argv[0], the front for root, or a user's own depd. */
 #include <argp.h>
 #include <errno.h>
 #include <stdio.h>
@@ -71,7 +71,7 @@ static int serve(struct depd *d)
 	return ret ? core_fail(ret, "the metrics socket") : 0;
 }
 
-/* Without a front. */
+/* A user's own depd, which has no front. */
 static int own_run(struct depd *d)
 {
 	char why[CONTROL_WHY] = "";

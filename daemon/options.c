@@ -38,7 +38,7 @@ static const struct argp_option options[] = {
 	{ 0 },
 };
 
-/* One key, by way of a configuration with nothing else. */
+/* Set one key: parse a configuration text that has only this key. */
 static int read_key(struct depd_config *c, enum option_key key, const char *value,
 		    struct policy_error *e)
 {

@@ -5,10 +5,10 @@
 
 #include "daemon/policy/policy.h"
 
-/* How depd ends for another one to go on at once; systemd takes it for a failure. */
+/* Exit status if the next depd must adopt the sessions; systemd restarts depd as after a crash. */
 #define EXIT_HAND_OVER	75
 
-/* What is the same as a key of section [depd], and overrides it. */
+/* Options that override the key of the same name in section [depd] of the configuration. */
 enum option_key { OPTION_STORE, OPTION_MAX_STORE, OPTION_MAX_AGE, OPTION_WORKERS, OPTION_GIVE_UP,
 		  OPTION_RACES, OPTION_KEYS };
 
@@ -18,11 +18,11 @@ struct options {
 	const char *value[OPTION_KEYS];		/* NULL: not given */
 };
 
-/** options_parse() - exits with a message if they make no sense */
+/** options_parse() - parse the command line; exits with a message if it is invalid */
 void options_parse(struct options *o, int argc, char **argv);
 /**
- * options_load() - the configuration: the file, and what the command line says instead
- * @why: of @size bytes; receives a sentence if it fails
+ * options_load() - read the configuration file and apply the options that override it
+ * @why: receives the error message, up to @size bytes
  */
 int options_load(struct depd_config *c, const struct options *o, char *why, size_t size);
 

@@ -5,7 +5,7 @@
 
 #include "account.h"
 
-#define FORGET_NS	60000000000ull	/* by then what time brings is there again */
+#define FORGET_NS	60000000000ull	/* after that long all token buckets are full again */
 
 static const uint64_t limits[ACCOUNT_KINDS] = {
 	[ACCOUNT_INSTANCES] = ACCOUNT_INSTANCES_MAX,
@@ -19,7 +19,7 @@ static const uint64_t limits[ACCOUNT_KINDS] = {
 	[ACCOUNT_FDS] = ACCOUNT_INSTANCES_MAX * ACCOUNT_FDS_MAX,
 };
 
-/* What time brings: so many in a second, and what can be saved. */
+/* Token buckets: tokens added each second, and capacity. */
 static const struct {
 	uint32_t every_s, most;
 } rates[ACCOUNT_RATES] = {
@@ -34,8 +34,8 @@ struct account {
 	uid_t uid;
 	uint64_t used[ACCOUNT_KINDS], refused, seen_ns;
 	struct {
-		uint64_t units;		/* billionths of one */
-		uint64_t ns;		/* as of then; 0: never, it is full */
+		uint64_t units;		/* billionths of a token */
+		uint64_t ns;		/* time of @units; 0: never used, the bucket is full */
 	} rate[ACCOUNT_RATES];
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Credentials: of whom depd is, and whom it serves. */
+/* Credentials of depd itself and of session owners. */
 #ifndef DEPD_BASE_CREDENTIALS_H
 #define DEPD_BASE_CREDENTIALS_H
 
@@ -8,7 +8,7 @@
 
 #define USER_GROUPS_MAX 64
 
-/** struct user - a uid, a gid, and other groups, sorted */
+/** struct user - a uid, a gid and supplementary groups */
 struct user {
 	uid_t uid;
 	gid_t gid;
@@ -16,7 +16,7 @@ struct user {
 	int ngroups;
 };
 
-/** user_self() - depd itself, with its first groups */
+/** user_self() - credentials of this process; no groups if it has more than USER_GROUPS_MAX */
 void user_self(struct user *u);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What depd logs: to the journal with fields where stderr goes there, else to stderr.
+ * Log of depd: journal entries with fields if stderr is connected to the journal, else lines on
+ * stderr.
  */
 #ifndef DEPD_BASE_LOG_H
 #define DEPD_BASE_LOG_H
@@ -9,19 +10,19 @@
 #include <syslog.h>
 
 /**
- * log_open() - find out where to
- * @store: the directory of a session's store, for the field ADEPT_STORE; NULL: it has none.
- *	   Called by log_msg(), in its thread.  NULL: no such field.
+ * log_open() - choose between journal and stderr
+ * @store: returns the directory of a session's store for the field ADEPT_STORE, or NULL if it has
+ *	   none.  log_msg() calls it in its own thread.  NULL: no field ADEPT_STORE.
  */
 void log_open(const char *(*store)(uint32_t session));
 
-/** log_through_pipe() - from now on as lines "<PRIORITY>SESSION TEXT" on stderr, for the front */
+/** log_through_pipe() - write lines "<PRIORITY>SESSION TEXT" to stderr, which the front reads */
 void log_through_pipe(void);
 
 /**
  * log_msg() - log a line
  * @priority: LOG_ERR..
- * @session: what it is about, field ADEPT_SESSION; 0: none
+ * @session: session that the line is about, for the field ADEPT_SESSION; 0: none
  */
 void log_msg(int priority, uint32_t session, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));

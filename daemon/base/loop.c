@@ -2,14 +2,15 @@
 /*
  * The event loop.
  *
- * Watches are single IORING_OP_POLL_ADD, armed anew after each call of ready().  That is
- * level-triggered, which multishot poll is not, and costs an entry in a submission that
- * is made anyway.  But io_uring always tells of POLLRDHUP, also who has not asked: where
- * there is nothing else a multishot poll waits for more, since a single one would not wait.
+ * A watch is a single-shot IORING_OP_POLL_ADD, which is armed again after each call of ready().
+ * This makes it level-triggered, as multishot poll is not.  The new entry is part of a submission
+ * that is made in any case.  io_uring always reports POLLRDHUP, even if it was not asked for.  If
+ * POLLRDHUP is the only event, the watch continues as multishot poll: a single-shot poll would
+ * complete again at once.
  *
- * What is under way has a slot, and an id of the slot's number and generation, which is
- * the completion's user_data.  A completion whose id is not the slot's any more is of
- * something that was removed since, and means nothing.
+ * Each watch or operation has a slot.  Its id consists of the slot's number and generation, and is
+ * the user_data of its completions.  A completion whose generation is not the slot's present one
+ * belongs to a removed watch or operation and is ignored.
  */
 #include <errno.h>
 #include <liburing.h>
@@ -24,7 +25,7 @@
 #include "loop.h"
 
 #define ENTRIES		256
-#define NO_ID		0	/* of cancellations, whose completion nobody waits for */
+#define NO_ID		0	/* id of cancel requests; their completions are ignored */
 
 /** struct slot - a watch or an operation */
 struct slot {
@@ -34,18 +35,18 @@ struct slot {
 	uint32_t next_free;	/* number + 1 */
 	int fd;
 	short events;
-	bool polled;		/* the kernel has it */
-	bool multishot;		/* ..or shall have it as one */
-	bool listed;		/* in to_arm */
+	bool polled;		/* a poll request is in the kernel */
+	bool multishot;		/* poll with a multishot request */
+	bool listed;		/* is in to_arm */
 };
 
 struct loop {
 	struct io_uring ring;
 	struct slot *slot;
 	uint32_t nslots, first_free;
-	uint32_t *to_arm;	/* numbers of slots, nslots at most */
+	uint32_t *to_arm;	/* slots to be polled with the next submission; room for nslots */
 	uint32_t nto_arm;
-	struct loop_timer *timers;	/* the nearest first */
+	struct loop_timer *timers;	/* sorted by time */
 	struct loop_watch wake;
 	void (*woken)(void *arg);
 	void *woken_arg;
@@ -67,7 +68,7 @@ static uint64_t id_of(const struct loop *l, uint32_t i)
 	return (uint64_t)l->slot[i].generation << 32 | (i + 1);
 }
 
-/* The slot that has @id now, or NULL. */
+/* Find the slot with this id; NULL if the id is no longer valid. */
 static struct slot *slot_of(struct loop *l, uint64_t id)
 {
 	uint32_t i = (uint32_t)id - 1;
@@ -107,7 +108,7 @@ static struct slot *slot_get(struct loop *l, uint64_t *id)
 	return s;
 }
 
-/* From now on completions with the old id mean nothing. */
+/* Give the slot a new id: completions with the old one are ignored. */
 static void slot_renew(struct slot *s)
 {
 	if (!++s->generation)
@@ -140,14 +141,14 @@ static void cancel(struct loop *l, uint64_t id)
 {
 	struct io_uring_sqe *sqe = get_sqe(l);
 
-	/* Without an entry it stays under way: its completion is a stale one. */
+	/* Without an entry the request stays in the kernel; its completion will be ignored. */
 	if (!sqe)
 		return;
 	io_uring_prep_cancel64(sqe, id, 0);
 	io_uring_sqe_set_data64(sqe, NO_ID);
 }
 
-/* Poll for it with the next submission. */
+/* Arm the slot's poll with the next submission. */
 static void list_to_arm(struct loop *l, struct slot *s)
 {
 	if (s->listed)
@@ -156,7 +157,7 @@ static void list_to_arm(struct loop *l, struct slot *s)
 	l->to_arm[l->nto_arm++] = s - l->slot;
 }
 
-/* Those that find no entry stay in the list. */
+/* If the submission queue is full, the rest stays in the list until the next pass. */
 static void arm_all(struct loop *l)
 {
 	struct io_uring_sqe *sqe;
@@ -182,7 +183,7 @@ static void arm_all(struct loop *l)
 
 /* ---- watches ---- */
 
-/* From now on a single poll for its present events, also if there is another one. */
+/* Replace the slot's poll, if any, by a single-shot poll for its present events. */
 static void poll_anew(struct loop *l, struct slot *s)
 {
 	if (s->polled) {
@@ -300,7 +301,7 @@ void loop_timer_set(struct loop *l, struct loop_timer *t, uint64_t in_ns, uint64
 	timer_insert(l, t);
 }
 
-/* Those that are set meanwhile wait for the next turn, also if they are due. */
+/* Timers that are set by a callback run in the next pass at the earliest. */
 static void run_timers(struct loop *l)
 {
 	uint64_t now = loop_now();
@@ -310,7 +311,7 @@ static void run_timers(struct loop *l)
 		t = l->timers;
 		loop_timer_cancel(l, t);
 		if (t->every_ns) {
-			/* Times that were missed are not made up for. */
+			/* Missed periods are skipped. */
 			t->at_ns += t->every_ns;
 			if (t->at_ns < now)
 				t->at_ns = now + t->every_ns;
@@ -322,7 +323,7 @@ static void run_timers(struct loop *l)
 
 /* ---- the loop ---- */
 
-/* What poll(2) would have said. */
+/* Convert a completion's result to the revents of poll(2). */
 static short revents_of(const struct slot *s, int res)
 {
 	if (res == -EBADF)
@@ -368,7 +369,7 @@ static void complete(struct loop *l, uint64_t id, int res, uint32_t flags)
 	}
 }
 
-/* Only what is there now: timers shall have their turn. */
+/* Handle only completions that are present now, so that timers are not delayed. */
 static void run_completions(struct loop *l)
 {
 	unsigned int n = io_uring_cq_ready(&l->ring);
@@ -398,13 +399,13 @@ static int wait_for_any(struct loop *l)
 		ret = io_uring_submit_and_wait(&l->ring, 1);
 	} else {
 		now = loop_now();
-		/* One more, since a timer is due when its time is past. */
+		/* Plus one: a timer runs when its time is past, not when it is reached. */
 		left = l->timers->at_ns < now ? 0 : l->timers->at_ns - now + 1;
 		ts.tv_sec = left / 1000000000;
 		ts.tv_nsec = left % 1000000000;
 		ret = io_uring_submit_and_wait_timeout(&l->ring, &cqe, 1, &ts, NULL);
 	}
-	/* Of memory or of room for completions there is more after some completions. */
+	/* EBUSY, EAGAIN: handling completions frees memory and completion entries. */
 	if (ret == -ETIME || ret == -EINTR || ret == -EBUSY || ret == -EAGAIN)
 		return 0;
 	return ret < 0 ? ret : 0;
@@ -451,12 +452,12 @@ void loop_wake(struct loop *l)
 	uint64_t one = 1;
 	int err = errno;
 
-	/* It is nonblocking, and fails only if enough wakes wait there already. */
+	/* The eventfd is nonblocking.  If its counter is full, a wake is pending in any case. */
 	if (write(l->wake.fd, &one, sizeof(one)) < 0)
 		errno = err;
 }
 
-/* ---- making it ---- */
+/* ---- creation ---- */
 
 int loop_create(struct loop **out)
 {

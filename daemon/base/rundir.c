@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The directory and its lock. */
+/* The run directory and its lock. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -52,7 +52,7 @@ static int choose(char *path, size_t size, const char *wish, char *why, size_t w
 	return -ENAMETOOLONG;
 }
 
-/* Nobody else may put sockets there. */
+/* Check the owner and set the mode, so that no other user can create sockets there. */
 static int check(int dir, const char *path, mode_t mode, char *why, size_t why_size)
 {
 	struct stat st;
@@ -90,7 +90,7 @@ static int open_dir(const char *path, mode_t mode, char *why, size_t why_size)
 	return ret;
 }
 
-/* The number that is in the file, 0: none yet. */
+/* Read the pid of the lock's owner; 0: none yet. */
 static pid_t holder(int fd)
 {
 	char pid[24] = "";
@@ -99,8 +99,8 @@ static pid_t holder(int fd)
 }
 
 /*
- * A child that was just forked has the lock, too, until it executes the holder or the tracer: also
- * when depd is killed before that.
+ * Take the lock; if its owner is dead, retry for up to 5 seconds.  A forked child inherits the lock
+ * until it executes the fd store's holder or the tracer, so the lock can outlive a killed depd.
  */
 static int wait_for_child(int fd)
 {
@@ -134,7 +134,7 @@ static int lock(int dir, const char *path, char *why, size_t why_size)
 		close(fd);
 		return ret == -EWOULDBLOCK ? -EBUSY : ret;
 	}
-	/* who it is, for the message above */
+	/* our pid, for the message above */
 	if (!ftruncate(fd, 0))
 		dprintf(fd, "%d\n", getpid());
 	return fd;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * depd's directory of sockets, and that there is one depd only.
+ * Run directory: sockets and state files of depd, and the lock that allows one depd per directory.
  */
 #ifndef DEPD_BASE_RUNDIR_H
 #define DEPD_BASE_RUNDIR_H
@@ -9,40 +9,45 @@
 #include <sys/types.h>
 
 /**
- * rundir_open() - choose and make the directory, and be the only depd that uses it
+ * rundir_open() - choose, create and lock the run directory
  * @path: receives its name
- * @wish: this one; NULL: $ADEPT_RUNDIR if it is set, else /run/adept for root and
+ * @wish: directory to use; NULL: $ADEPT_RUNDIR if it is set, else /run/adept for root and
  *	$XDG_RUNTIME_DIR/adept for others
- * @why: receives a sentence if it fails
+ * @why: receives the error message
  *
  * Return: a descriptor that holds the lock until it is closed; -EBUSY: another depd has it;
- * -EPERM, -ELOOP, -ENOTDIR: it is not one to be trusted.
+ * -EPERM, -ELOOP, -ENOTDIR: the directory belongs to another user, is a symbolic link, or is no
+ * directory.
  */
 int rundir_open(char *path, size_t size, const char *wish, char *why, size_t why_size);
 
 /**
- * rundir_own() - use @path, which somebody has made for this user, alone
- * @patience_ms: for another one that uses it to end
+ * rundir_own() - lock the existing directory @path, which must belong to this user
+ * @patience_ms: how long to wait for a process that has the lock
  *
  * Return: as rundir_open().
  */
 int rundir_own(const char *path, unsigned int patience_ms, char *why, size_t why_size);
-/** rundir_show() - what command lines of helpers have for @path; @shown stays the caller's */
+/**
+ * rundir_show() - set another name for @path in the command lines of helper processes
+ *
+ * The caller must not free the strings.  An instance uses it: its helpers start in @path as ".".
+ */
 void rundir_show(const char *path, const char *shown);
-/** rundir_shown() - that, or @path itself */
+/** rundir_shown() - the other name of @path if rundir_show() has set one, else @path */
 const char *rundir_shown(const char *path);
 
 /**
  * rundir_listen() - listen on a SOCK_STREAM socket @name in @dir
  *
- * Takes the place of a socket that nobody listens on any more.  Not for when other threads
- * make files: it sets the umask for a moment.
- * Return: the socket; -EADDRINUSE: somebody listens; -EEXIST: something else has the name.
+ * Replaces a socket file on which no process listens.  Changes the umask for a moment, so no other
+ * thread may create files at the same time.
+ * Return: the socket; -EADDRINUSE: a process listens there; -EEXIST: @name is no socket.
  */
 int rundir_listen(const char *dir, const char *name, mode_t mode);
-/** rundir_socket() - the same with another type of socket */
+/** rundir_socket() - rundir_listen() for another type of socket */
 int rundir_socket(const char *dir, const char *name, int type, mode_t mode);
-/** rundir_connect() - connect to such a socket; @timeout_ms for each send and receive */
+/** rundir_connect() - connect to such a socket; @timeout_ms limits connect, send and receive */
 int rundir_connect(const char *dir, const char *name, int type, unsigned int timeout_ms);
 
 #endif

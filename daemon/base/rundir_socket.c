@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Sockets in depd's directory. */
+/* Sockets in the run directory. */
 #include <errno.h>
 #include <stdio.h>
 #include <sys/socket.h>
@@ -27,7 +27,7 @@ static int connect_to(const struct sockaddr_un *a, int type, unsigned int timeou
 	fd = socket(AF_UNIX, type | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return -errno;
-	/* connect() waits while the backlog is full, for as long */
+	/* connect() waits while the backlog is full, up to SO_SNDTIMEO */
 	if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof(t)) ||
 	    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &t, sizeof(t)) ||
 	    connect(fd, (const struct sockaddr *)a, sizeof(*a))) {
@@ -46,7 +46,7 @@ int rundir_connect(const char *dir, const char *name, int type, unsigned int tim
 	return ret ? ret : connect_to(&a, type, timeout_ms);
 }
 
-/* Make room for a socket: 0 if nothing is there, or was of any use. */
+/* Remove a socket file on which no process listens.  Return: 0: the name is free. */
 static int replace(const struct sockaddr_un *a, int type)
 {
 	struct stat st;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Text that grows, and JSON in it.
+ * Growable string buffer and JSON output.
  */
 #include <inttypes.h>
 #include <stdarg.h>

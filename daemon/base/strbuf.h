@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Text that grows, and JSON in it: answers and metrics.
+ * Growable string buffer and JSON output, for responses and metrics.
  *
- * Without memory a text is @failed, and all that follows does nothing.
+ * If memory runs out, @failed is set and further calls do nothing.
  */
 #ifndef DEPD_BASE_STRBUF_H
 #define DEPD_BASE_STRBUF_H
@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** struct strbuf - begin with { 0 }; free(@s) at the end */
+/** struct strbuf - initialise with { 0 }; the user frees @s */
 struct strbuf {
 	char *s;		/* with a NUL after it, unless it is NULL */
 	size_t len, room;
@@ -22,16 +22,16 @@ struct strbuf {
 void strbuf_put(struct strbuf *t, const char *data, size_t size);
 void strbuf_str(struct strbuf *t, const char *s);
 void strbuf_printf(struct strbuf *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/** strbuf_take() - the text, the caller's from now on; NULL without memory */
+/** strbuf_take() - return the string, which the caller frees, and empty @t; NULL: no memory */
 char *strbuf_take(struct strbuf *t);
 
-/* Compact JSON.  @key is NULL inside of arrays and for the outermost value. */
+/* Compact JSON.  @key is NULL inside arrays and for the outermost value. */
 void strbuf_open(struct strbuf *t, const char *key, char bracket);
 void strbuf_close(struct strbuf *t, char bracket);
 void strbuf_u64(struct strbuf *t, const char *key, uint64_t v);
 void strbuf_i64(struct strbuf *t, const char *key, int64_t v);
 void strbuf_bool(struct strbuf *t, const char *key, bool v);
-void strbuf_string(struct strbuf *t, const char *key, const char *s);	/* NULL: null */
-void strbuf_raw(struct strbuf *t, const char *key, const char *json);	/* as it is */
+void strbuf_string(struct strbuf *t, const char *key, const char *s);	/* @s NULL: null */
+void strbuf_raw(struct strbuf *t, const char *key, const char *json);	/* copied unchanged */
 
 #endif

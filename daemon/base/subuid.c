@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Whose a subordinate uid is.  The files are root's; names are looked up in /etc/passwd alone,
- * since asking other services of nsswitch.conf(5) may wait for a network.
+ * Find the owner of a subordinate uid.
+ *
+ * The files belong to root.  Names are looked up in /etc/passwd only: other services of
+ * nsswitch.conf(5) can wait for the network.
  */
 #include <errno.h>
 #include <pwd.h>
@@ -114,7 +116,7 @@ void subuid_close(struct subuids *s)
 	free(s);
 }
 
-/* Someone may have ranges within another one's: the nearest owner is the one who pays. */
+/* Ranges can overlap: the first one in the file whose owner is not root decides. */
 uid_t subuid_owner(struct subuids *s, uid_t uid)
 {
 	uint32_t i;

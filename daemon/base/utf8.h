@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* UTF-8, and strings of JSON: paths and arguments are just bytes. */
+/* JSON strings from arbitrary bytes: paths and arguments need not be valid UTF-8. */
 #ifndef DEPD_BASE_UTF8_H
 #define DEPD_BASE_UTF8_H
 
 #include <stdio.h>
 #include <string.h>
 
-/** utf8_length() - of the well-formed sequence of more than one byte at @s, or 0 */
+/** utf8_length() - length of the well-formed multi-byte sequence at @str; 0: there is none */
 static inline unsigned int utf8_length(const char *str)
 {
 	const unsigned char *s = (const unsigned char *)str;
@@ -26,10 +26,10 @@ static inline unsigned int utf8_length(const char *str)
 #define JSON_CHAR_MAX 8
 
 /**
- * json_char() - the character at @s as it stands in a string of JSON
- * @out: receives it, of *@size bytes
+ * json_char() - convert the character at @s to its form in a JSON string
+ * @out: receives *@size bytes
  *
- * What is no UTF-8 becomes U+FFFD.  Return: how many bytes of @s it is.
+ * A byte that is not valid UTF-8 becomes U+FFFD.  Return: the bytes of @s that were converted.
  */
 static inline unsigned int json_char(const char *s, char out[JSON_CHAR_MAX], unsigned int *size)
 {

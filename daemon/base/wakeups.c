@@ -16,15 +16,15 @@
 #define SYS_futex_waitv 449
 #endif
 
-#define GROUP		100u	/* of a waiter thread; the kernel takes 128 at a time */
+#define GROUP		100u	/* futexes of a waiter thread; futex_waitv(2) takes 128 */
 #define GROUPS		64u
-#define WITHOUT_NS	2000000l	/* a look at all of them where there is no futex_waitv */
+#define WITHOUT_NS	2000000l	/* polling interval on kernels without futex_waitv(2) */
 
-/* Bells are read and changed under the group's lock; the futexes may vanish outside of it. */
+/* Protected by the group's lock.  Without it a futex can be removed and unmapped at any time. */
 struct wakeup {
-	uint32_t *futex;	/* NULL: the place is free */
-	uint32_t seen;
-	bool rang;
+	uint32_t *futex;	/* NULL: entry is free */
+	uint32_t seen;		/* last value read */
+	bool rang;		/* has changed since wakeups_take() */
 	void *owner;
 };
 
@@ -32,14 +32,14 @@ struct group {
 	struct bells *all;
 	pthread_mutex_t lock;
 	pthread_t waiter;
-	uint32_t changed;	/* futex: the waiter shall look again */
+	uint32_t changed;	/* futex: the list has changed, the waiter must read it again */
 	bool ended;
 	struct wakeup wakeup[GROUP];
 };
 
 struct bells {
 	int event;
-	struct group *group[GROUPS];	/* of the loop */
+	struct group *group[GROUPS];	/* only the loop's thread uses the array */
 };
 
 static void look_again(struct group *g)
@@ -48,7 +48,7 @@ static void look_again(struct group *g)
 	syscall(SYS_futex, &g->changed, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
-/* With the lock held: what to wait for. */
+/* List the futexes to wait for.  The caller holds the lock.  Return: their number. */
 static unsigned int list(struct group *g, struct futex_waitv *w)
 {
 	unsigned int i, n = 1;
@@ -65,7 +65,7 @@ static unsigned int list(struct group *g, struct futex_waitv *w)
 	return n;
 }
 
-/* With the lock held: whether any has rung. */
+/* Mark each futex that has changed.  The caller holds the lock.  Return: true if any has. */
 static bool listen_all(struct group *g)
 {
 	bool any = false;
@@ -100,7 +100,7 @@ static void *waiter(void *arg)
 			break;
 		n = list(g, w);
 		pthread_mutex_unlock(&g->lock);
-		/* EFAULT: one of them has been unmapped, and is not listed again. */
+		/* EFAULT: a futex was removed and unmapped meanwhile; the next list omits it. */
 		if (syscall(SYS_futex_waitv, w, n, 0, NULL, CLOCK_MONOTONIC) < 0 &&
 		    errno == ENOSYS)
 			nanosleep(&without, NULL);
@@ -220,7 +220,7 @@ void wakeups_remove(struct bells *b, int n)
 	look_again(g);
 }
 
-/* The next one from @n on, or -1. */
+/* Find the next changed entry from @n on and clear its mark.  Return: its number, or -1. */
 static int next_woken(struct bells *b, int n, void **owner)
 {
 	for (; n < (int)(GROUPS * GROUP) && b->group[n / GROUP]; n++) {

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Doorbells: one futex per session, rung by its recorded processes and by storing
- * threads.  Waiter threads wait for many of them at once (futex_waitv(2)) and make a
- * descriptor readable.
+ * Wakeups: wake the event loop from recorded processes and writer threads.
+ *
+ * Each session has one futex, which they change and wake.  Each waiter thread sleeps on up to 100
+ * futexes (futex_waitv(2)) and makes one descriptor readable, which the loop polls.  All functions
+ * are called from the loop's thread.
  */
 #ifndef DEPD_BASE_WAKEUPS_H
 #define DEPD_BASE_WAKEUPS_H
@@ -13,18 +15,18 @@ struct bells;
 
 int wakeups_open(struct bells **b);
 void wakeups_close(struct bells *b);
-/** wakeups_fd() - readable when one has rung since wakeups_take() */
+/** wakeups_fd() - descriptor that is readable if a futex has changed since wakeups_take() */
 int wakeups_fd(const struct bells *b);
 /**
- * wakeups_add() - listen to @futex
- * @owner: for wakeups_take()
+ * wakeups_add() - wait for changes of @futex
+ * @owner: argument of wakeups_take()'s callback
  *
  * Return: a number for wakeups_remove(), or a negative errno.
  */
 int wakeups_add(struct bells *b, uint32_t *futex, void *owner);
-/** wakeups_remove() - @futex may be unmapped afterwards */
+/** wakeups_remove() - stop waiting; the caller may unmap the futex afterwards */
 void wakeups_remove(struct bells *b, int n);
-/** wakeups_take() - call @rang for each that has rung; of the loop */
+/** wakeups_take() - call @rang for the owner of each futex that has changed */
 void wakeups_take(struct bells *b, void (*rang)(void *owner));
 
 #endif
