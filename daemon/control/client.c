@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * One client of the control socket: its bytes in and out.
+ * One client of the control socket: input, output, timeouts.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,11 +13,11 @@
 
 #include "client.h"
 
-/* At a time, since the loop has others, too. */
+/* Limits for one call, so that other events of the loop are not delayed. */
 #define READ_ONCE	(64u << 10)
 #define LINES_ONCE	64
 
-/* ---- its end ---- */
+/* ---- end of a connection ---- */
 
 void client_drop(struct client *cl)
 {
@@ -51,7 +51,7 @@ void client_free(struct client *cl)
 		cl->fds = f->next;
 		free_fds(f);
 	}
-	/* It is in no list any more, so that @nmade stays. */
+	/* The client is in no list any more: the callback cannot change @made. */
 	for (i = 0; i < cl->nmade; i++)
 		c->ops.gone(c->ops.arg, cl->made[i]);
 	free(cl->made);
@@ -70,7 +70,7 @@ static size_t waiting(const struct client *cl)
 	return cl->out.len - cl->out_at;
 }
 
-/* Send up to @size bytes, with @f at the first one. */
+/* Send up to @size bytes, with the descriptors @f on the first one. */
 static ssize_t send_some(struct client *cl, size_t size, const struct client_fds *f)
 {
 	union {
@@ -93,7 +93,7 @@ static ssize_t send_some(struct client *cl, size_t size, const struct client_fds
 	return sendmsg(cl->fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-/* Up to the next byte that has descriptors; 0, or an errno of the socket. */
+/* Send up to the next byte that has descriptors.  Return: 0 or a positive errno. */
 static int send_part(struct client *cl)
 {
 	struct client_fds *f = cl->fds;
@@ -122,7 +122,7 @@ static int send_part(struct client *cl)
 	return 0;
 }
 
-/* What was sent makes room when it is most of it. */
+/* Remove sent output from the buffer once it is half of it. */
 static void out_compact(struct client *cl)
 {
 	if (cl->out_at < cl->out.len && cl->out_at < cl->out.room / 2)
@@ -136,7 +136,7 @@ static void out_compact(struct client *cl)
 		free(strbuf_take(&cl->out));
 }
 
-/* Send what goes; a client that is gone or has enough is dropped. */
+/* Send as much as possible; drop the client on an error. */
 static void out_flush(struct client *cl)
 {
 	int err = 0;
@@ -159,14 +159,14 @@ static void want(struct client *cl)
 
 	if (cl->dead)
 		return;
-	/* Without input it stays for its answers, and for the events that it watches. */
+	/* After the end of its input a client stays for unsent output and for events. */
 	if (!waiting(cl) && (cl->closing || (cl->eof && !cl->in_len && !cl->nwatched))) {
 		client_drop(cl);
 		return;
 	}
 	if (!cl->eof && !cl->closing && waiting(cl) < CLIENT_OUT_HIGH)
 		events |= POLLIN;
-	/* Lines that are left go on when the loop comes around. */
+	/* POLLOUT calls us again in the next pass of the loop, for the lines that are left. */
 	if (waiting(cl) || cl->more)
 		events |= POLLOUT;
 	loop_watch_change(cl->control->loop, &cl->watch, events);
@@ -217,7 +217,7 @@ int client_send_fds(struct client *cl, struct strbuf *line, const int *fds, int 
 
 /* ---- input ---- */
 
-/* Serve the next line; false: there is none, or it must wait. */
+/* Handle the next line.  Return: false: none is complete, or output must be sent first. */
 static bool handle_next(struct client *cl)
 {
 	char *line = cl->in + cl->in_at, *end;
@@ -245,14 +245,14 @@ static void in_compact(struct client *cl)
 	cl->in_at = 0;
 }
 
-/* What is left is a part of a line. */
+/* Handle an incomplete line: too long, or cut off by the end of input. */
 static void handle_part(struct client *cl)
 {
 	if (cl->in_len >= DEPD_LINE_MAX) {
 		cl->closing = true;
 		client_refuse(cl, -EMSGSIZE, "this line is too long for a request");
 	} else if (cl->eof && cl->in_len) {
-		/* Cut off JSON is none, so this does no harm. */
+		/* A request without newline; if it was cut off it is not valid JSON. */
 		client_handle_line(cl, cl->in, cl->in_len);
 		cl->in_at = cl->in_len;
 		cl->in_seen = cl->in_len;
@@ -277,7 +277,7 @@ static void receive(struct client *cl)
 	size_t room = DEPD_LINE_MAX - cl->in_len;
 	ssize_t n;
 
-	/* Lines that wait are there to be served first. */
+	/* The buffer is full of lines that must be handled first. */
 	if (!room)
 		return;
 	n = recv(cl->fd, cl->in + cl->in_len, room < READ_ONCE ? room : READ_ONCE, MSG_DONTWAIT);
@@ -305,7 +305,7 @@ static void client_ready(struct loop_watch *w, short revents)
 	want(cl);
 }
 
-/* ---- time ---- */
+/* ---- idle timeout ---- */
 
 void client_idle(struct client *cl, uint64_t now)
 {
@@ -323,7 +323,7 @@ void client_idle(struct client *cl, uint64_t now)
 	}
 }
 
-/* ---- its beginning ---- */
+/* ---- start of a connection ---- */
 
 struct client *client_new(struct control *c, int fd, const struct peer *peer)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The control socket's insides: one client (client.c), what it asks for (dispatch.c), and
- * all of them (control.c).
+ * Internals of the control socket: one client (client.c), its requests (dispatch.c), and the list
+ * of all clients (control.c).
  */
 #ifndef DEPD_CONTROL_CLIENT_H
 #define DEPD_CONTROL_CLIENT_H
@@ -9,18 +9,18 @@
 #include "control.h"
 #include "daemon/base/strbuf.h"
 
-#define CLIENT_FDS_MAX	2	/* in one answer */
-#define CLIENT_OUT_HIGH	(64u << 10)	/* with so much unread no request is looked at */
+#define CLIENT_FDS_MAX	2	/* in one response */
+#define CLIENT_OUT_HIGH	(64u << 10)	/* unsent output above which no request is handled */
 
-/** struct client_fds - descriptors that go with a byte of the output */
+/** struct client_fds - descriptors that are sent with one byte of the output */
 struct client_fds {
 	struct client_fds *next;
-	uint64_t at;		/* which byte, since the beginning */
+	uint64_t at;		/* offset of the byte in all output of the connection */
 	int n;
 	int fd[CLIENT_FDS_MAX];
 };
 
-/** struct client_watch - a session whose events it gets */
+/** struct client_watch - a session whose events the client gets */
 struct client_watch {
 	uint32_t id;
 	bool warned_error;
@@ -33,24 +33,24 @@ struct client {
 	struct client *next;
 	struct peer peer;
 	int fd;
-	bool dead;		/* to be freed by the reaper */
-	bool eof;		/* it sends nothing any more */
-	bool closing;		/* goes when the output is out, and is not listened to */
-	/* Input: a part of a line, or lines that are not served yet */
+	bool dead;		/* closed; the timer `reap` frees it */
+	bool eof;		/* the client has closed its sending side */
+	bool closing;		/* close when all output is sent; input is ignored */
+	/* Input: a part of a line, or lines that are not handled yet */
 	char *in;
-	size_t in_at, in_len;	/* served up to the former */
-	size_t in_seen;		/* from in_at up to here there is no newline */
-	bool more;		/* lines are left for the next turn */
-	uint64_t in_ns;		/* when something came last */
-	/* Output: from out_at on */
+	size_t in_at, in_len;	/* handled up to in_at; data up to in_len */
+	size_t in_seen;		/* no newline between in_at and here */
+	bool more;		/* lines are left for the next pass of the loop */
+	uint64_t in_ns;		/* time of the last input */
+	/* Output: unsent from out_at on */
 	struct strbuf out;
 	size_t out_at;
-	uint64_t out_base;	/* bytes since the beginning before @out */
-	uint64_t out_ns;	/* when something went last, or began to wait */
+	uint64_t out_base;	/* offset of @out in all output of the connection */
+	uint64_t out_ns;	/* time when output was last sent or began to wait */
 	struct client_fds *fds, **fds_tail;
 	struct client_watch *watched;
 	uint32_t nwatched;
-	uint32_t *made;		/* sessions by RECORD, until they have ended */
+	uint32_t *made;		/* sessions created by RECORD that have not ended */
 	uint32_t nmade;
 };
 
@@ -61,33 +61,33 @@ struct control {
 	struct loop_timer idle_check, reap;
 	struct client *clients;
 	unsigned int nclients;
-	bool accept_paused;		/* no descriptors: new clients wait for the next sweep */
+	bool accept_paused;		/* out of descriptors; resumed at the next idle check */
 	uint64_t idle_ns;
 	uint64_t requests, refused;
 };
 
 /* ---- client.c ---- */
 
-/** client_new() - of a connected socket, which it takes over if it can; NULL: no memory */
+/** client_new() - create a client, which owns the connected socket @fd; NULL: it failed */
 struct client *client_new(struct control *c, int fd, const struct peer *peer);
-/** client_free() - tells what it made that it is gone */
+/** client_free() - free it; calls @gone for each session that it created */
 void client_free(struct client *cl);
-/** client_drop() - close it now, free it when nothing uses it any more */
+/** client_drop() - close the connection now; the memory is freed later, by a timer */
 void client_drop(struct client *cl);
-/** client_send() - put a line into its output and send what goes */
+/** client_send() - append @line to the output and send as much as possible; empties @line */
 void client_send(struct client *cl, struct strbuf *line);
-/** client_send_fds() - with duplicates of these descriptors on its first byte */
+/** client_send_fds() - client_send() with duplicates of descriptors on the line's first byte */
 int client_send_fds(struct client *cl, struct strbuf *line, const int *fds, int n);
-/** client_idle() - look for what takes too long */
+/** client_idle() - drop a client that does not read or does not complete a line in time */
 void client_idle(struct client *cl, uint64_t now);
 
 /* ---- dispatch.c ---- */
 
-/** client_handle_line() - a request: answer it */
+/** client_handle_line() - handle one request line and send the response */
 void client_handle_line(struct client *cl, const char *line, size_t size);
-/** client_refuse() - an answer that says no */
+/** client_refuse() - send an error response */
 void client_refuse(struct client *cl, int err, const char *why);
-/** handle_event() - tell @cl, if it watches @id */
+/** handle_event() - send an event about session @id if @cl watches it */
 void handle_event(struct client *cl, uint32_t id);
 
 #endif

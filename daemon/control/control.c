@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The control socket: who may connect, and all clients together.
+ * The control socket: accept, limits of clients, idle timeout, events.
  */
 #include <errno.h>
 #include <poll.h>
@@ -20,7 +20,7 @@
 #define ACCEPT_ONCE	16
 #define IDLE_CHECK_NS	1000000000ull
 
-/* Time is looked at while there are clients, or some wait to be. */
+/* Run the idle timer while there are clients or accepting is paused. */
 static void need_idle_timer(struct control *c)
 {
 	uint64_t every = c->idle_ns / 4 < IDLE_CHECK_NS ? c->idle_ns / 4 + 1 : IDLE_CHECK_NS;
@@ -29,7 +29,7 @@ static void need_idle_timer(struct control *c)
 		loop_timer_set(c->loop, &c->idle_check, every, every);
 }
 
-/* Has @uid as many as it may have? */
+/* True if no further client of @uid is allowed. */
 static bool is_full(const struct control *c, uid_t uid)
 {
 	const struct client *cl;
@@ -43,7 +43,7 @@ static bool is_full(const struct control *c, uid_t uid)
 	       c->nclients >= CONTROL_CLIENTS_MAX - CONTROL_ROOT_CLIENTS;
 }
 
-/* To somebody who does not become a client: it fits in an empty socket, or is lost. */
+/* Refuse a connection with one response, which always fits into an empty socket buffer. */
 static void turn_away(struct control *c, int fd, int err, const char *why)
 {
 	struct strbuf t = { 0 };
@@ -72,7 +72,7 @@ static void admit(struct control *c, int fd)
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &peer.pidfd, &size))
 		peer.pidfd = -1;
 	size = sizeof(peer.groups);
-	/* Who is in more groups than that has none of them. */
+	/* A peer with more than PEER_GROUPS_MAX groups is treated as having none. */
 	if (!getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, peer.groups, &size))
 		peer.ngroups = size / sizeof(peer.groups[0]);
 	if (is_full(c, peer.uid)) {
@@ -110,7 +110,7 @@ static void control_ready(struct loop_watch *w, short revents)
 	}
 }
 
-/* ---- time ---- */
+/* ---- timers ---- */
 
 static void close_idle_clients(struct loop_timer *t)
 {
@@ -128,7 +128,7 @@ static void close_idle_clients(struct loop_timer *t)
 		loop_timer_cancel(c->loop, t);
 }
 
-/* Take a dead one out of the list. */
+/* Remove a dead client from the list and return it; NULL: none is left. */
 static struct client *next_dead(struct control *c)
 {
 	struct client **p, *cl;
@@ -151,7 +151,7 @@ static void control_reap(struct loop_timer *t)
 		client_free(cl);
 }
 
-/* ---- what others call ---- */
+/* ---- interface ---- */
 
 int control_open(struct control **out, struct loop *l, int fd, const struct control_ops *ops)
 {

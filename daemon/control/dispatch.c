@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Requests of a client: who may do it, doing it, and the answer.
+ * Requests: check permission, call the operation, send the response.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@ void client_refuse(struct client *cl, int err, const char *why)
 	client_send(cl, &t);
 }
 
-/* The answer of those that have nothing to tell. */
+/* Send a response without data. */
 static void client_request_done(struct client *cl)
 {
 	struct strbuf t = { 0 };
@@ -34,7 +34,7 @@ static bool may_see(const struct client *cl, const struct session_info *s)
 	return !cl->peer.uid || cl->peer.uid == s->uid;
 }
 
-/* ---- what there is ---- */
+/* ---- status ---- */
 
 static void handle_status(struct client *cl)
 {
@@ -120,7 +120,7 @@ static void handle_policy(struct client *cl)
 	client_send(cl, &t);
 }
 
-/* ---- watching ---- */
+/* ---- events of sessions ---- */
 
 static struct client_watch *find_watch(struct client *cl, uint32_t id)
 {
@@ -237,7 +237,7 @@ out:
 
 /* ---- recording ---- */
 
-/* Room for one more in @made. */
+/* Reserve room for one more entry in @made. */
 static int reserve_made(struct client *cl)
 {
 	uint32_t *made;
@@ -298,9 +298,9 @@ static int handle_reload(struct client *cl, char *why)
 	return ops->reload(ops->arg, &cl->peer, why);
 }
 
-/* ---- any ---- */
+/* ---- dispatch ---- */
 
-/* Those that are answered by yes or no. */
+/* Handle the requests whose response has no data. */
 static int handle_plain(struct client *cl, const struct request *r, char *why)
 {
 	const struct control_ops *ops = &cl->control->ops;
@@ -364,7 +364,7 @@ void client_handle_line(struct client *cl, const char *line, size_t size)
 	cl->control->requests++;
 	ret = request_parse(&r, line, size, why, sizeof(why));
 	if (ret) {
-		/* After what is no request nothing else is looked for. */
+		/* Not the protocol at all: ignore the rest of the input and close. */
 		cl->closing = ret == -EPROTO;
 		client_refuse(cl, ret, why);
 		return;

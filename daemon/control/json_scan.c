@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A look at a line before cJSON parses it.
+ * Check of a request line before cJSON parses it.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -16,7 +16,7 @@ struct scan {
 	const char *line, *at, *end;
 	const char *text, *text_end;	/* the last string */
 	unsigned int depth;
-	bool ended;		/* the object is after us */
+	bool ended;		/* the object is complete */
 	char *why;
 	size_t why_size;
 };
@@ -68,7 +68,7 @@ static int scan_string(struct scan *s)
 	return 0;
 }
 
-/* What it seems to be the value of, in so far as that can be printed. */
+/* Refuse a number; the message names its key (the last string) as far as it is printable. */
 static int refuse_number(struct scan *s, const char *expected)
 {
 	int n = s->text ? s->text_end - s->text : 0, i;

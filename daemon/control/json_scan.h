@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What cJSON would let pass: a look at a line before it is parsed.
+ * Check of a request line for content that cJSON accepts but requests must not have.
  */
 #ifndef DEPD_CONTROL_JSON_SCAN_H
 #define DEPD_CONTROL_JSON_SCAN_H
@@ -10,14 +10,14 @@
 #define JSON_DEPTH_MAX	8
 
 /**
- * json_scan() - is @line an object, with nothing in it that has no place in a request?
- * @why: receives a sentence if not
+ * json_scan() - check a line before cJSON parses it
+ * @why: receives the error message
  *
- * Refused are NULs, also written as \u0000, other control characters, brackets nested
- * deeper than JSON_DEPTH_MAX, numbers that are not whole, or written with an exponent,
- * and more than white space after the object.  What else is no JSON is left to cJSON.
+ * The line must be one object.  Rejected are NULs (also as \u0000) and other control characters,
+ * brackets nested deeper than JSON_DEPTH_MAX, numbers with a fraction or an exponent, and anything
+ * but white space after the object.  Other JSON errors are left to cJSON.
  *
- * Return: 0, -EPROTO, or -EINVAL for a number.
+ * Return: 0; -EPROTO; -EINVAL: a number.
  */
 int json_scan(const char *line, size_t size, char *why, size_t why_size);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Requests: from a line to struct request, strictly.
+ * Parse a request line into struct request and check every field.
  */
 #include <cjson/cJSON.h>
 #include <errno.h>
@@ -15,26 +15,26 @@
 #include "json_scan.h"
 #include "request.h"
 
-#define WHOLE_MAX	((1ull << 53) - 1)	/* cJSON keeps numbers as double */
+#define WHOLE_MAX	((1ull << 53) - 1)	/* cJSON stores numbers as double */
 #define PID_MAX		(1u << 22)
 
 enum kind {
-	KIND_KNOWN,		/* v and op, which were looked at before */
+	KIND_KNOWN,		/* v and op, which were checked before */
 	KIND_U32, KIND_U64, KIND_INT, KIND_BOOL, KIND_FLAG, KIND_PATH, KIND_TEXT, KIND_ARGV,
 	KIND_TRANSPORT, KIND_GROUP, KIND_OPTIONS,
 };
 
-/** struct field - one that an object may have; offsets are of struct request */
+/** struct field - a field that an object can have */
 struct field {
 	const char *name;
 	enum kind kind;
-	size_t offset;
-	uint64_t min, max;	/* of numbers; max: bytes of texts; the flag */
-	unsigned int ops;	/* that may have it: bits 1 << enum request_op */
-	unsigned int need;	/* that must */
+	size_t offset;		/* in struct request */
+	uint64_t min, max;	/* range of a number; @max: bytes of a string, or the flag */
+	unsigned int ops;	/* requests that can have it: bits 1 << enum request_op */
+	unsigned int need;	/* requests that must have it */
 };
 
-/** struct parse - a request being read */
+/** struct parse - state while a request is parsed */
 struct parse {
 	struct request *r;
 	char *why;
@@ -233,7 +233,7 @@ static int take(struct parse *p, const struct field *f, const cJSON *v)
 
 /* ---- objects ---- */
 
-/* A name from outside, as it may be printed. */
+/* Make an untrusted name printable. */
 static const char *printable(const char *name, char buf[33])
 {
 	size_t i;
@@ -255,7 +255,7 @@ static const struct field *find_field(const struct field *list, const char *name
 	return NULL;
 }
 
-/* Those of @list that @o has; @of says what it is, for messages. */
+/* Parse the fields of object @o, which must be in @list; @of names the object in messages. */
 static int take_object(struct parse *p, const struct field *list, const cJSON *o, const char *of)
 {
 	unsigned int op = 1u << p->r->op, seen = 0, bit;
@@ -304,7 +304,7 @@ static int take_op(struct parse *p, const cJSON *o)
 		      "ended, watch, stop, policy and reload");
 }
 
-/* What no field can say of itself. */
+/* Check conditions that concern several fields. */
 static int check_whole(struct parse *p)
 {
 	const struct request *r = p->r;

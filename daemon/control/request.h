@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Requests on the control socket: one JSON object per line, depd(8) has them all.
- * Everything here comes from outside.
+ * Requests on the control socket: one JSON object per line, see depd(8).  Untrusted input.
  */
 #ifndef DEPD_CONTROL_REQUEST_H
 #define DEPD_CONTROL_REQUEST_H
@@ -17,23 +16,23 @@
 #define REQUEST_WHY_MAX	1024		/* bytes of struct request's why */
 
 enum request_op {
-	REQUEST_STATUS,		/* all of depd */
-	REQUEST_SESSIONS,	/* list, those the peer may see */
-	REQUEST_RECORD,		/* make a session; answered with descriptors */
-	REQUEST_LAUNCHED,	/* the client has put the first process into it */
-	REQUEST_ENDED,		/* ..and waited for it */
-	REQUEST_WATCH,		/* tell what becomes of it: events until it has ended */
-	REQUEST_FOLLOW,		/* the same, and a descriptor to look at it by */
-	REQUEST_STOP,		/* end recording; programs go on */
-	REQUEST_POLICY,		/* rules and what they did */
+	REQUEST_STATUS,		/* status of depd */
+	REQUEST_SESSIONS,	/* list the sessions that the peer has permission to see */
+	REQUEST_RECORD,		/* create a session; the response has descriptors */
+	REQUEST_LAUNCHED,	/* the client has started the first process in it */
+	REQUEST_ENDED,		/* ..and reports its exit status */
+	REQUEST_WATCH,		/* send events about a session until it has ended */
+	REQUEST_FOLLOW,		/* the same, and the session file as a read-only descriptor */
+	REQUEST_STOP,		/* stop recording; the programs continue */
+	REQUEST_POLICY,		/* rules and their counters */
 	REQUEST_RELOAD,		/* read the configuration again */
-	REQUEST_USERS,		/* accounts, of root's */
+	REQUEST_USERS,		/* accounts; of root's depd only */
 	REQUEST_OPS
 };
 
 enum request_transport { REQUEST_AUTO, REQUEST_KMOD, REQUEST_SHM };
 
-/** struct request - one, checked for form; texts belong to it */
+/** struct request - a request with a checked form; it owns its strings */
 struct request {
 	enum request_op op;
 	uint32_t session;	/* LAUNCHED, ENDED, WATCH, FOLLOW, STOP */
@@ -41,33 +40,34 @@ struct request {
 	char **argv;
 	int argc;
 	char *cwd;		/* absolute */
-	char *store;		/* absolute, NULL: nothing is kept (no_record, or null) */
+	char *store;		/* absolute; NULL: nothing is stored (no_record or null) */
 	uint32_t flags;		/* ADEPT_S_NO_RECORD, _NULL, _DROP, _SELF_CHECK, _STRICT,
 				 * _NO_FOLLOW */
-	uint64_t ring_size, max_size;	/* 0 = default, none */
-	int level;		/* 0 = default */
-	bool aslr;		/* true unless refused */
+	uint64_t ring_size, max_size;	/* 0: default ring size, no limit */
+	int level;		/* 0: default */
+	bool aslr;		/* true unless the client disabled it */
 	enum request_transport transport;
-	bool shared;		/* @group may read the store, too */
+	bool shared;		/* @group gets read access to the store */
 	uint32_t group;
 	/* LAUNCHED */
 	pid_t pid;
-	bool privileged;	/* for privileges that it has.. */
-	bool native;		/* ..the first image runs unrecorded, because of.. */
-	char *why;		/* a sentence, NULL unless native */
+	bool privileged;	/* with @native: because its program raises privileges */
+	bool native;		/* the first image runs unrecorded */
+	char *why;		/* the reason; NULL unless native */
 	/* ENDED */
-	int status;		/* as wait() gives it */
+	int status;		/* as from wait(2) */
 };
 
 /**
- * request_parse() - @line of @size bytes without its newline
- * @why: of @why_size bytes; receives a sentence if it is refused
+ * request_parse() - parse and check a request line
+ * @r: to be freed with request_free() if the return value is 0
+ * @line: @size bytes without the newline
+ * @why: receives the error message, up to @why_size bytes
  *
- * Strings are bytes without NUL: those that are no UTF-8 stay as they are.
+ * Strings are bytes without NUL; they need not be valid UTF-8 and are not changed.
  *
- * Return: 0, -EPROTO (no JSON object, or another version), -EMSGSIZE, -EINVAL (a field that
- * is missing, unknown, there twice, or has an impossible value), -ENOMEM.  *r needs no
- * request_free() if it is not 0.
+ * Return: 0; -EPROTO: no JSON object, or another version; -EMSGSIZE; -EINVAL: a field is missing,
+ * unknown, duplicate or has an invalid value; -ENOMEM.
  */
 int request_parse(struct request *r, const char *line, size_t size, char *why, size_t why_size);
 void request_free(struct request *r);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Answers and events of the control socket.
+ * JSON responses and events of the control socket.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -45,7 +45,7 @@ void response_event(struct strbuf *t, const char *event, const struct session_in
 	strbuf_close(t, '}');
 }
 
-/* A string: a double cannot hold nanoseconds since 1970. */
+/* Times are strings: a double cannot hold nanoseconds since 1970 exactly. */
 static void put_time(struct strbuf *t, const char *key, uint64_t ns)
 {
 	char digits[24];
@@ -54,7 +54,7 @@ static void put_time(struct strbuf *t, const char *key, uint64_t ns)
 	strbuf_string(t, key, digits);
 }
 
-/* How the first process ended, as wait() has it; -1: it is not known. */
+/* Exit status of the first process, as from wait(2); -1: unknown. */
 static void put_exit(struct strbuf *t, int status)
 {
 	char name[SIGNAL_NAME];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Going on with the sessions of an earlier depd.
+ * Adoption: continue the sessions of an earlier depd, or close them if that fails.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,13 +19,13 @@
 #include "daemon/live/live_analysis.h"
 #include "daemon/retention/temporary.h"
 
-#define DYING_NS	10000000l	/* what is busy is tried again.. */
-#define DYING_TRIES	1000		/* ..so often */
-#define STATUS_NS	5000000000ull	/* for a client to come back and tell an exit status */
+#define DYING_NS	10000000l	/* pause before a busy object is tried again.. */
+#define DYING_TRIES	1000		/* ..up to so many times */
+#define STATUS_NS	5000000000ull	/* for a client to reconnect and report an exit status */
 
 /*
- * One that was killed closes its descriptors one after the other, that of our own lock before
- * those of stores and of the module's sessions: @ret is -EBUSY until then.
+ * Sleep if @ret is -EBUSY.  Return: true: try again.  The kernel closes the descriptors of a killed
+ * depd one by one: the lock of the run directory is free before its stores and module sessions are.
  */
 static bool is_dying(int ret, int *tries)
 {
@@ -80,9 +80,9 @@ static int adopt_collector(struct session *s)
 }
 
 /*
- * Nobody can write to it any more, but what is there is a store.
+ * Close the store of a session that cannot be adopted; its data stays readable.
  *
- * Return: 0, -EALREADY if it was closed already, or why it cannot be closed.
+ * Return: 0; -EALREADY: it was closed already; or another negative errno.
  */
 static int close_store(struct session *s)
 {
@@ -128,8 +128,9 @@ static void client_is_late(struct loop_timer *t)
 }
 
 /*
- * A client that is still there connects again; one that is gone is not waited for.  Without a
- * client, for a rule: nothing ran in it yet if taking the process had failed.
+ * Wait up to STATUS_NS for the client to connect again and report the exit status; then stop
+ * expecting one, and end a session in which no process runs.  A rule's session has no client, but
+ * if its process was not attached it must be ended, too.
  */
 static void expect_client(struct session *s)
 {
@@ -193,8 +194,8 @@ static void forget(struct session *s)
 }
 
 /*
- * The last depd was killed while it made the session: nobody has heard of it, and a client that
- * asked for it asks again, for the same store.
+ * Drop a session that an earlier depd had not finished creating.  No client got a response for it.
+ * The client repeats its request for the same store, so the store must be removed.
  */
 static void undo(struct session *s)
 {
@@ -235,7 +236,7 @@ static void adopt_one(struct depd *d, uint32_t id, int fd)
 	}
 	log_msg(LOG_ERR, id, "cannot be adopted, its programs go on: %s",
 		*s->error ? s->error : strerror(-ret));
-	/* Its programs would wait for us again and again. */
+	/* Its programs must stop recording: no collector will make room in their rings. */
 	if (s->ring.map)
 		__atomic_store_n(&s->ring.map->abandoned, 1, __ATOMIC_SEQ_CST);
 	close_store(s);
@@ -256,8 +257,8 @@ static bool is_kept(const struct fdstore_entry *kept, size_t n, uint32_t id)
 }
 
 /*
- * What is known by its state file only: the holder was killed, too, or depd was while it removed
- * what is kept of a session that had ended.
+ * Close a session that has a state file but no stored descriptor.  Either the fd store's holder was
+ * killed as well, or depd was killed while it removed the entries of an ended session.
  */
 static void close_lost_one(struct depd *d, uint32_t id)
 {

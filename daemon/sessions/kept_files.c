@@ -8,7 +8,7 @@
 #include "kept_files.h"
 #include "daemon/base/log.h"
 
-#define AGAIN_NS	10000000000ull	/* after a holder that could not be made */
+#define AGAIN_NS	10000000000ull	/* pause after a failed start of a holder */
 
 static int put(struct session *s)
 {
@@ -18,7 +18,7 @@ static int put(struct session *s)
 	return fdstore_put(s->d->fdstore, name, s->ring.fd);
 }
 
-/* All that the last holder had; one that only hung may have some of it. */
+/* Add all session files to the new holder.  -EEXIST: it is the old one, which has them still. */
 static void put_all(struct depd *d)
 {
 	struct session *s;
@@ -87,7 +87,7 @@ int session_files_put(struct session *s)
 {
 	int ret = put(s);
 
-	/* It died, or hangs: that is noticed here as well. */
+	/* The holder has ended or hangs: replace it at once. */
 	if (ret != -EPIPE && ret != -ETIMEDOUT)
 		return ret;
 	ret = make_another(s->d);

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The session files that a holder has for the next depd (fdstore.h), also when the holder dies:
- * another one is made then, and gets all of them.
+ * Session files in the fd store (fdstore.h), from which the next depd gets them.
+ *
+ * If the fd store's holder ends, a new one is started and gets all session files.
  */
 #ifndef DEPD_SESSIONS_KEPT_FILES_H
 #define DEPD_SESSIONS_KEPT_FILES_H
 
 #include "session.h"
 
-/** session_files_watch() - see from now on when the holder dies */
+/** session_files_watch() - detect the end of the holder and replace it */
 int session_files_watch(struct depd *d);
-/** session_files_put() - have the file of @s kept; 0 or as fdstore_put() */
+/** session_files_put() - add the session file of @s to the fd store.  Return: as fdstore_put() */
 int session_files_put(struct session *s);
 
 #endif

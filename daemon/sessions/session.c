@@ -19,7 +19,7 @@
 #include "daemon/injector/tracer.h"
 
 #define STEP_NS		20000000ull
-#define STEPS		16		/* at a time, then it is another session's turn */
+#define STEPS		16		/* collector steps before other sessions are handled */
 
 static uint64_t realtime_ns(void)
 {
@@ -35,7 +35,7 @@ static int refuse(int err, char *why, const char *text)
 	return err;
 }
 
-/* ---- making one ---- */
+/* ---- creation ---- */
 
 static void due(struct loop_timer *t)
 {
@@ -215,7 +215,7 @@ int session_start(struct session *s)
 	if (ret)
 		return ret;
 	dep_session_guard(&s->ring);
-	/* The bell is always listened to. */
+	/* A waiter thread always waits on the futex: writers must wake it. */
 	__atomic_store_n(&map->collector_waits, 1, __ATOMIC_SEQ_CST);
 	ret = wakeups_add(s->d->bells, &map->wakeup, s);
 	if (ret < 0)
@@ -232,7 +232,7 @@ int session_start(struct session *s)
 	return 0;
 }
 
-/* All that another depd would need, where it would look for it. */
+/* Create the state file and store the session file, so that another depd can adopt the session. */
 static int make_adoptable(struct session *s, char *why)
 {
 	int ret = file_create(&s->file, s);
@@ -243,7 +243,7 @@ static int make_adoptable(struct session *s, char *why)
 	return ret ? refuse(ret, why, "the session file cannot be kept") : 0;
 }
 
-/* Which directory was made: the name may be another one's later. */
+/* Note the identity of the store's directory: another directory could get its name later. */
 static void note_store(struct session *s)
 {
 	struct stat st;
@@ -255,7 +255,7 @@ static void note_store(struct session *s)
 	file_update(s->file, s);
 }
 
-/* A store that nothing was recorded into is not left behind. */
+/* Remove the empty store of a session that could not be created. */
 static void drop_store(struct session *s, struct dep_writer *writer)
 {
 	if (!writer)
@@ -300,7 +300,7 @@ int session_begin(struct depd *d, const struct session_config *w, struct session
 	s->target.base = w->base;
 	if (s->ring.module)
 		s->target.ring_fd = dep_module_writer(s->ring.module);
-	/* First the state file, which names the store: no store is left that no depd knows of. */
+	/* The state file names the store and comes first, so that depd knows of every store. */
 	ret = make_adoptable(s, why);
 	if (ret)
 		goto fail_keep;
@@ -337,7 +337,7 @@ fail:
 	return ret;
 }
 
-/* ---- what becomes of it ---- */
+/* ---- state changes ---- */
 
 void session_joined(struct session *s, const struct dep_base *base)
 {
@@ -348,7 +348,7 @@ void session_joined(struct session *s, const struct dep_base *base)
 void session_launched(struct session *s, pid_t pid, bool native, bool privileged,
 		      const char *reason)
 {
-	/* A client that has had no answer tells it again. */
+	/* A client that got no response repeats the request. */
 	if (s->launched)
 		return;
 	s->launched = true;
@@ -404,7 +404,7 @@ static void look_at_store(struct session *s, const struct dep_collect_status *st
 	changed(s);
 }
 
-/* All have ended, and whoever knows how has said so. */
+/* True if all processes have ended and a client, if any, has reported the exit status. */
 static bool is_over(struct session *s, const struct dep_collect_status *st)
 {
 	if (!st->processes && !s->launched)
@@ -452,7 +452,7 @@ void session_step(struct session *s)
 	loop_timer_set(s->d->loop, &s->step, more ? 0 : STEP_NS, 0);
 }
 
-/* ---- telling ---- */
+/* ---- status ---- */
 
 void session_totals(struct session *s, struct session_totals *out)
 {
@@ -461,7 +461,7 @@ void session_totals(struct session *s, struct session_totals *out)
 	*out = s->before;
 	if (!s->collector)
 		return;
-	/* The rest is counted in the session file, for all that consume it. */
+	/* The collector's own losses.  session_loss() adds those counted in the session file. */
 	dep_collector_own_loss(s->collector, &loss);
 	dep_loss_add(&out->loss, &loss);
 	out->raw_bytes += s->last.raw_bytes;

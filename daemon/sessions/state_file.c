@@ -18,11 +18,11 @@
 #define FILE_VERSION	3u
 #define TEXT_MAX	4096
 
-/* The file, as it is mapped. */
+/* Content of the mapped file. */
 struct session_file {
 	uint64_t magic;
 	uint32_t version, size;	/* of this structure */
-	uint64_t check;		/* XXH3-64 of what is after it, up to what changes */
+	uint64_t check;		/* XXH3-64 of the constant fields: id up to rule */
 	uint32_t id;
 	uint32_t flags;
 	uint64_t max_size;
@@ -32,7 +32,7 @@ struct session_file {
 	struct user owner;
 	struct dep_session_saved saved;
 	char store[TEXT_MAX], command[TEXT_MAX], rule[TEXT_MAX];
-	/* What changes; each is of use without the others. */
+	/* Variable fields; a reader must not expect them to agree with each other. */
 	int32_t pid;
 	uint32_t launched, told;
 	int32_t status;
@@ -74,7 +74,7 @@ int file_create(struct session_file **out, const struct session *s)
 	fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return -errno;
-	/* The memory is taken now: writing must not fail later. */
+	/* Allocate the space now: a write to the mapping must not fail later. */
 	err = -posix_fallocate(fd, 0, sizeof(*f));
 	f = err ? NULL : map(fd);
 	if (!f) {
@@ -174,7 +174,7 @@ void file_update(struct session_file *f, struct session *s)
 	f->begun = s->begun;
 	f->store_dev = s->store_dev;
 	f->store_ino = s->store_ino;
-	/* Set once; half of it is none. */
+	/* Written once; `known` comes last, so that a partly written base is not used. */
 	if (!f->base.known && s->target.base.known) {
 		f->base = s->target.base;
 		f->base.known = 0;

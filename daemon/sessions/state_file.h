@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The state file of a session, RUNDIR/session-ID: what it takes to adopt it.
+ * State file of a session, RUNDIR/session-ID: the data that another depd needs to adopt it.
  *
- * Mapped, so that what depd writes there is there after SIGKILL.  Another version of depd
- * does not read it.
+ * The file is mapped, so that its content survives SIGKILL.  depd rejects files of another
+ * FILE_VERSION.
  */
 #ifndef DEPD_SESSIONS_STATE_FILE_H
 #define DEPD_SESSIONS_STATE_FILE_H
@@ -12,20 +12,21 @@
 
 struct session_file;
 
-/** file_create() - write what does not change */
+/** file_create() - create the file and write the constant fields */
 int file_create(struct session_file **f, const struct session *s);
 /**
- * file_open() - what an earlier depd left about session @id
+ * file_open() - read the state file that an earlier depd wrote for session @s->id
+ * @s: receives owner, store, command, rule, flags, target.base and the other stored fields
+ * @saved: receives layout data of the session file
  *
- * Fills in @s: owner, store, command, rule, flags, target.base and what else is kept; and @saved.
- * Return: 0, -ENOENT, -EBADMSG: not this version's, or damaged.
+ * Return: 0; -ENOENT; -EBADMSG: another version or damaged; or another negative errno.
  */
 int file_open(struct session_file **f, struct session *s, struct dep_session_saved *saved);
-/** file_update() - write what changes */
+/** file_update() - write the variable fields */
 void file_update(struct session_file *f, struct session *s);
-/** file_close() - @remove: nobody has to adopt it any more */
+/** file_close() - unmap the file; with @remove also delete it: the session needs no adoption */
 void file_close(struct session_file *f, const struct session *s, bool remove);
-/** file_list() - the numbers of sessions that have one: how many, at most @max of them */
+/** file_list() - list sessions that have a state file.  Return: their number, up to @max */
 size_t file_list(const char *rundir, uint32_t *ids, size_t max);
 
 #endif

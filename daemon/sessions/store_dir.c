@@ -8,7 +8,7 @@
 #include "store_dir.h"
 #include "daemon/base/log.h"
 
-/* More than the headers of an empty store's files, less than any store that was recorded into. */
+/* Larger than the headers in files of an empty store, smaller than a store with recorded data. */
 #define EMPTY_MAX	65536
 
 static bool is_younger(int fd, const struct session *s)
@@ -18,15 +18,15 @@ static bool is_younger(int fd, const struct session *s)
 
 	if (statx(fd, "", AT_EMPTY_PATH, STATX_BTIME | STATX_CTIME, &st))
 		return false;
-	/* A file system without times of birth has at least this one, which is never earlier. */
+	/* A file system without birth times has change times, which are never earlier. */
 	if (!(st.stx_mask & STATX_BTIME))
 		st.stx_btime = st.stx_ctime;
 	ns = (uint64_t)st.stx_btime.tv_sec * 1000000000 + st.stx_btime.tv_nsec;
-	/* File systems take the time of the last tick, or whole seconds. */
+	/* File systems round down to the last tick or to whole seconds. */
 	return ns + 1000000000 > s->start_realtime_ns;
 }
 
-/* Nothing but what dep_writer_create() makes. */
+/* True if the directory has only files as dep_writer_create() makes them. */
 static bool is_empty(int fd)
 {
 	static const char *const names[] = { "fragments", "segments.000", "manifest.json" };

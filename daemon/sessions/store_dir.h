@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Whether the directory with the name of a session's store is the one that depd made.
+ * Check that the directory with the name of a session's store is the one that depd created.
  */
 #ifndef DEPD_SESSIONS_STORE_DIR_H
 #define DEPD_SESSIONS_STORE_DIR_H
@@ -8,16 +8,16 @@
 #include "session.h"
 
 /**
- * made_is_store() - is it the directory that session_begin() made?
+ * made_is_store() - true if s->store is the directory that session_begin() created
  *
- * A depd that was killed within session_begin() may have made it without noting which one it is.
- * Then it is taken for the session's if it is the owner's, is younger than the session, is in
- * nobody's use, and nothing was recorded into it.
+ * A depd that was killed in session_begin() may have created the directory without noting its
+ * identity.  Then it must belong to the owner, be younger than the session, be empty of recorded
+ * data, and have no writer.
  */
 bool made_is_store(const struct session *s);
-/** made_in_use() - has a writer the store open?  The depd that was killed may, for a moment */
+/** made_in_use() - true if a writer has the store open; a killed depd can have it for a moment */
 bool made_in_use(const struct session *s);
-/** made_remove() - remove the session's store, unless the directory is another one */
+/** made_remove() - remove the session's store; does nothing unless made_is_store() */
 void made_remove(struct session *s);
 
 #endif

@@ -12,8 +12,8 @@
 #include "daemon/retention/temporary.h"
 #include "daemon/injector/tracer.h"
 
-#define LEAVE_NS	10000000000ull	/* for taking what living programs have written */
-#define REMEMBER_NS		60000000000ull	/* how long its end can be asked for */
+#define LEAVE_NS	10000000000ull	/* limit for taking the data of running programs */
+#define REMEMBER_NS		60000000000ull	/* how long clients can ask for the result */
 
 void session_forget_fd(struct session *s)
 {
@@ -25,7 +25,10 @@ void session_forget_fd(struct session *s)
 	s->file = NULL;
 }
 
-/* Living programs are left as soon as none of them is amid an execve that is followed. */
+/*
+ * Leave the running programs: take what they have written, but not while one of them is in an
+ * execve that the tracer follows.  After LEAVE_NS the rest is given up.  Return: true: done.
+ */
 static bool leave(struct session *s)
 {
 	bool late = loop_now() - s->ending_ns > LEAVE_NS;
@@ -41,7 +44,7 @@ static bool leave(struct session *s)
 		return false;
 	if (live)
 		dep_collector_message(s->collector, "%u processes outlived the recording", live);
-	/* Without what could be taken: it is late. */
+	/* Time is up: give up the data that was not taken. */
 	if (!all)
 		dep_collector_give_up(s->collector);
 	s->live = live;
@@ -49,7 +52,7 @@ static bool leave(struct session *s)
 	return true;
 }
 
-/* How it ended can be asked for, for a while. */
+/* Report the end; the session stays in the list for REMEMBER_NS. */
 static void show_end(struct session *s)
 {
 	s->state = SESSION_ENDED;
@@ -111,12 +114,12 @@ static void be_ended(struct session *s, int ret)
 	dep_collector_free(s->collector);
 	s->collector = NULL;
 	tracer_remove(s);
-	/* Twenty kilobytes, and what has ended is remembered for a while. */
+	/* Free 20 KB that the ended session does not need while it is remembered. */
 	free(s->exec);
 	s->exec = NULL;
 	dep_session_destroy(&s->ring);
 	session_forget_fd(s);
-	/* What nothing was recorded into is not left behind. */
+	/* Remove the store of a session in which no process ran. */
 	if (s->cause == DEP_CLOSE_ABANDONED && !s->last.processes)
 		made_remove(s);
 	show_end(s);
