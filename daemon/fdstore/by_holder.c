@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The holder, as depd sees it. */
+/* depd's side of the connection to the fd store's holder. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,9 +11,9 @@
 #include "daemon/base/rundir.h"
 
 #define ANSWER_MS	2000
-#define TRIES		40	/* 50 ms apart: it has to see first that the last depd is gone */
+#define TRIES		40	/* 50 ms apart, until the holder has noticed the last depd's end */
 
-/* An answer that came too late would be taken for the next one's: say no more. */
+/* Close the connection: a late answer would be taken for the answer to the next request. */
 static int broken(struct fdstore *k, int ret)
 {
 	close(k->sock);
@@ -94,7 +94,7 @@ static int find_holder(struct fdstore *k, const char *rundir)
 		k->sock = rundir_connect(rundir, HOLDER_SOCKET, SOCK_SEQPACKET, ANSWER_MS);
 		if (k->sock >= 0) {
 			ret = hello(k);
-			/* -EPIPE: it was just about to end */
+			/* -EPIPE: the holder was just ending */
 			if (ret != -EBUSY && ret != -EPIPE)
 				return ret;
 			usleep(50000);

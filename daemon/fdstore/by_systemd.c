@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* systemd's file-descriptor store. */
+/* fd store of systemd. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@ static int systemd_put(struct fdstore *k, const char *name, int fd)
 	int ret;
 
 	(void)k;
-	/* Not polled: that a session file is at its end says nothing. */
+	/* FDPOLL=0: systemd would drop a descriptor for which poll() reports POLLHUP or POLLERR. */
 	snprintf(text, sizeof(text), "FDSTORE=1\nFDPOLL=0\nFDNAME=%s", name);
 	ret = sd_pid_notify_with_fds(0, 0, text, &fd, 1);
 	return ret > 0 ? 0 : ret ? ret : -ENOTCONN;
@@ -38,7 +38,7 @@ bool fdstore_systemd(struct fdstore *k)
 {
 	const char *fds = getenv("FDSTORE");
 
-	/* systemd sets FDSTORE itself from version 254 on, depd.service does for older ones. */
+	/* systemd sets FDSTORE from version 254 on; the user's unit sets it for older ones. */
 	if (!notify_is_service() || !getenv("NOTIFY_SOCKET") || !fds || atol(fds) <= 0)
 		return false;
 	k->ops = &systemd_ops;
@@ -57,7 +57,7 @@ static int sort_in(struct fdstore *k, struct fdstore_list *kept, const char *nam
 		ret = fdstore_list_add(&k->listen, name, fd);
 	if (ret)
 		close(fd);
-	/* Not depd's, or there twice. */
+	/* A name that depd did not give, or a duplicate: ignore it. */
 	return ret == -EINVAL || ret == -EEXIST ? 0 : ret;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Keeping descriptors: what does not depend on who does it. */
+/* fd store: the part that is the same for systemd and the holder. */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>

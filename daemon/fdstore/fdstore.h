@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Descriptors that outlive depd: the session files, until the next depd asks for them.
+ * fd store: keeps session files open until the next depd takes them.
  *
- * Under systemd its file-descriptor store keeps them.  Elsewhere a holder does: a small
- * process of depd's own that holds descriptors with a name each and does nothing else; it
- * ends when it has been without a depd and without a live session for some time.
+ * A user's depd under systemd uses systemd's file descriptor store.  Otherwise a holder process
+ * (holder.h) has the descriptors, each with a name.  It ends when it has no depd and no descriptor,
+ * or no depd for ten minutes.
  */
 #ifndef DEPD_FDSTORE_FDSTORE_H
 #define DEPD_FDSTORE_FDSTORE_H
@@ -16,50 +16,50 @@ struct fdstore;
 
 #define FDSTORE_NAME_MAX	64
 
-/** struct fdstore_entry - a descriptor that an earlier depd left */
+/** struct fdstore_entry - a stored descriptor */
 struct fdstore_entry {
 	char name[FDSTORE_NAME_MAX];
-	int fd;			/* the caller's from now on */
+	int fd;			/* the caller closes it */
 };
 
 /**
- * fdstore_open() - find what is kept
- * @rundir: where the holder's socket is
- * @kept: receives an array from malloc()
+ * fdstore_open() - connect to the fd store and get all stored descriptors
+ * @rundir: directory of the holder's socket
+ * @kept: receives an array of @n entries, which the caller frees
  *
- * Listening sockets that systemd passes are not among them: see fdstore_listen().
- * Return: 0 or a negative errno with a sentence in @why.
+ * Starts a holder if one is needed and none runs.  Listening sockets that systemd passes are not
+ * in @kept: see fdstore_listen().
+ * Return: 0 or a negative errno with an error message in @why.
  */
 int fdstore_open(struct fdstore **k, const char *rundir, struct fdstore_entry **kept, size_t *n,
 		 char *why, size_t why_size);
 /**
- * fdstore_put() - keep a duplicate of @fd as @name; waits for the holder, not for long
+ * fdstore_put() - store a duplicate of @fd as @name
  * @name: letters, digits, '.', '_', '-'
  *
- * Return: 0; -EINVAL, -EEXIST: the name; -ENOSPC, -EMFILE: too many are; -ETIMEDOUT, -EPIPE: the
- * holder does not answer, or is gone: fdstore_open() makes a new one, which has nothing.
+ * Waits for the holder, at most 2 seconds for each send and receive.
+ * Return: 0; -EINVAL, -EEXIST: the name; -ENOSPC, -EMFILE: too many descriptors; -ETIMEDOUT,
+ * -EPIPE: the holder does not answer or has ended: call fdstore_retry().
  */
 int fdstore_put(struct fdstore *k, const char *name, int fd);
-/** fdstore_remove() - -ENOENT: it is not kept */
+/** fdstore_remove() - remove a stored descriptor.  Return: -ENOENT: none has this name */
 int fdstore_remove(struct fdstore *k, const char *name);
-/** fdstore_lost() - the holder is gone, or did not answer: nothing can be kept */
+/** fdstore_lost() - true if the holder has ended or did not answer */
 bool fdstore_lost(const struct fdstore *k);
 /**
- * fdstore_retry() - find or make a holder when the last one is lost
+ * fdstore_retry() - find or start a holder after the last one was lost
  *
- * All that is to be kept must be put again; a holder that did not answer may still have some of it:
- * -EEXIST.  Return: as fdstore_open().
+ * The caller must store its descriptors again.  A holder that did not answer in time can still
+ * have some of them: fdstore_put() then returns -EEXIST.  Return: as fdstore_open().
  */
 int fdstore_retry(struct fdstore *k, const char *rundir, char *why, size_t why_size);
-/**
- * fdstore_listen_only() - for who keeps nothing itself: what systemd passes for fdstore_listen()
- */
+/** fdstore_listen_only() - for a process without stored descriptors: only fdstore_listen() works */
 int fdstore_listen_only(struct fdstore **k);
-/** keep_fd() - readable when the holder is gone; -1: there is none */
+/** keep_fd() - descriptor that is readable when the holder has ended; -1: no holder */
 int keep_fd(const struct fdstore *k);
-/** fdstore_listen() - a listening socket, non-blocking, that systemd passed as @name; -ENOENT */
+/** fdstore_listen() - take the listening socket that systemd passed as @name, or -ENOENT */
 int fdstore_listen(struct fdstore *k, const char *name);
-/** fdstore_close() - what is kept stays kept */
+/** fdstore_close() - disconnect; stored descriptors stay stored */
 void fdstore_close(struct fdstore *k);
 
 #endif

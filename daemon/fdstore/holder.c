@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Starting the holder.
+ * Start of the fd store's holder.
  *
- * The holder executes depd's file anew under a name of its own: a fork would keep depd's command
- * line, and `kill $(pidof depd)` would end both.
+ * The holder executes depd's file again under another process name.  A plain fork would have depd's
+ * command line, and `kill $(pidof depd)` would end both.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -55,7 +55,7 @@ static void raise_limit(void)
 	setrlimit(RLIMIT_NOFILE, &r);
 }
 
-/* Leave nothing open but @fd, which becomes 3. */
+/* Close all descriptors but @fd, which becomes 3; 0 to 2 become /dev/null. */
 static int keep_only(int fd)
 {
 	int null, i;
@@ -92,7 +92,7 @@ static void become(int fd, const char *rundir)
 void holder_main(int argc, char **argv)
 {
 	prctl(PR_SET_NAME, HOLDER_NAME);
-	/* What it holds is depd's: other processes of this user have no way to it. */
+	/* Not dumpable: other processes of this user cannot trace it and take its descriptors. */
 	prctl(PR_SET_DUMPABLE, 0);
 	if (argc < 4 || chdir("/"))
 		_exit(1);
@@ -114,7 +114,7 @@ int holder_start(int fd, const char *rundir)
 	if (pid < 0)
 		return -errno;
 	if (!pid) {
-		/* Not depd's child, so that it does not have to be waited for. */
+		/* The second fork makes it no child of depd, so depd need not wait for it. */
 		setsid();
 		pid = fork();
 		if (!pid)

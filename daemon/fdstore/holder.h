@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The holder: a process that holds descriptors for depd, and how depd talks to it.
+ * The fd store's holder: a process that holds descriptors for depd, and its protocol.
  *
- * Messages go over a SOCK_SEQPACKET socket, one descriptor with each at most.  The holder
- * sends a HELLO when somebody connects, then an answer to each request.
+ * Messages are packets of a SOCK_SEQPACKET socket with at most one descriptor each.  The holder
+ * sends a HELLO when depd connects, then one answer to each request.
  */
 #ifndef DEPD_FDSTORE_HOLDER_H
 #define DEPD_FDSTORE_HOLDER_H
@@ -18,10 +18,10 @@
 #define HOLDER_FDS_MAX	4096
 
 enum holder_op {
-	HOLDER_HELLO,		/* result: 0, -EBUSY: another depd is connected, -EPERM */
-	HOLDER_PUT,		/* with a descriptor */
+	HOLDER_HELLO,		/* result: 0; -EBUSY: another depd is connected; -EPERM */
+	HOLDER_PUT,		/* comes with the descriptor to store */
 	HOLDER_REMOVE,
-	HOLDER_FETCH		/* arg-th of all: its name, and a duplicate; -ENOENT: no more */
+	HOLDER_FETCH		/* get name and duplicate of entry @arg; -ENOENT: no more */
 };
 
 struct holder_msg {
@@ -31,37 +31,39 @@ struct holder_msg {
 	char name[FDSTORE_NAME_MAX];
 };
 
-/** struct holder_limits - when it ends, what it holds at most; tests set others */
+/** struct holder_limits - limits of the holder; tests change them */
 struct holder_limits {
-	unsigned int start_ms;	/* for the first depd to connect */
-	unsigned int idle_ms;	/* without a depd */
-	uint32_t fds;
+	unsigned int start_ms;	/* it ends if no depd connects within this time.. */
+	unsigned int idle_ms;	/* ..or if it has descriptors but no depd for so long */
+	uint32_t fds;		/* descriptors */
 };
 extern struct holder_limits holder_limits;
 
 /**
- * holder_start() - start a holder that serves on @fd, a listening socket (duplicated)
+ * holder_start() - start a holder
+ * @fd: listening socket; the holder gets a duplicate
  * @rundir: shown in its command line
  *
- * The holder executes /proc/self/exe with argv[0] = HOLDER_NAME: main() must call holder_main()
+ * The holder executes /proc/self/exe with argv[0] = HOLDER_NAME.  main() must call holder_main()
  * then, before anything else.
  */
 int holder_start(int fd, const char *rundir);
-/** holder_main() - run as the holder that holder_start() has executed: never returns */
+/** holder_main() - main function of the holder process */
 void holder_main(int argc, char **argv) __attribute__((noreturn));
-/** holder_serve() - what it does then: returns when nothing is left to do */
+/** holder_serve() - the holder's loop on a listening socket; returns when the holder must end */
 void holder_serve(int fd);
 
-/** holder_send() - send a message; @fd: -1 = none */
+/** holder_send() - send a message; @fd: descriptor to send with it, or -1 */
 int holder_send(int sock, const struct holder_msg *m, int fd);
 /**
- * holder_receive() - receive one; *@fd: -1 = none, the caller's otherwise
+ * holder_receive() - receive a message
+ * @fd: receives a descriptor, which the caller closes, or -1
  *
- * Return: 0; -EMFILE: it came without its descriptor; -EPIPE: the other side is gone;
- * -EPROTO: not a message of ours; -EAGAIN.
+ * Return: 0; -EMFILE: its descriptor could not be received; -EPIPE: the peer has closed the
+ * connection; -EPROTO: not a valid message; -EAGAIN: none in time.
  */
 int holder_receive(int sock, struct holder_msg *m, int *fd);
-/** fdstore_peer_ok() - is the other side root, or the same user? */
+/** fdstore_peer_ok() - true if the peer is root or the same user */
 int fdstore_peer_ok(int sock);
 
 #endif

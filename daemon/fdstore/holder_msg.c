@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Messages between depd and its holder, and descriptors with them. */
+/* Messages between depd and the fd store's holder, with descriptors. */
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -35,7 +35,7 @@ int holder_send(int sock, const struct holder_msg *m, int fd)
 	return n == (ssize_t)sizeof(*m) ? 0 : -EPROTO;
 }
 
-/* Take descriptors out of @h: how many there were; the first in *fd, others closed. */
+/* Take the first descriptor of @h into *fd and close the others.  Return: their number. */
 static unsigned int take_fds(struct msghdr *h, int *fd)
 {
 	unsigned int seen = 0;

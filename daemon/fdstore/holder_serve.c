@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What the holder does: one depd at a time, one answer to each request. */
+/* Loop of the fd store's holder: one depd at a time, one answer to each request. */
 #include <errno.h>
 #include <poll.h>
 #include <stdbool.h>
@@ -15,7 +15,7 @@
 #include "holder.h"
 
 static struct fdstore_entry held[HOLDER_FDS_MAX];
-/* The programs of a session that is held see by it when this process dies. */
+/* Robust futexes in the session files: they show recorded programs that this process has ended. */
 static struct dep_owner *owner[HOLDER_FDS_MAX];
 static uint32_t nheld;
 
@@ -29,7 +29,7 @@ static int find(const char *name)
 	return -ENOENT;
 }
 
-/* Takes @fd over if it succeeds. */
+/* Store @fd, which belongs to the holder on success. */
 static int put(const char *name, int fd)
 {
 	if (fd < 0 || !fdstore_name_good(name))
@@ -65,7 +65,7 @@ static int answer(int sock, struct holder_msg *m, int *fd)
 	case HOLDER_PUT:
 		m->result = put(m->name, *fd);
 		if (!m->result)
-			*fd = -1;	/* held */
+			*fd = -1;	/* owned by the holder */
 		break;
 	case HOLDER_REMOVE:
 		m->result = drop(m->name);
@@ -83,7 +83,7 @@ static int answer(int sock, struct holder_msg *m, int *fd)
 	return holder_send(sock, m, send);
 }
 
-/* Answer what @sock has asked: 0, or an error if it is of no use any more. */
+/* Answer all requests that have arrived.  Return: 0, or an error: close the connection. */
 static int serve(int sock)
 {
 	struct holder_msg m = { 0 };
@@ -96,7 +96,7 @@ static int serve(int sock)
 		if (ret && ret != -EMFILE)
 			return ret;
 		m.result = ret;
-		/* One that does not read its answers is dropped: -EAGAIN. */
+		/* -EAGAIN, because depd does not read its answers, ends the connection as well. */
 		ret = ret ? holder_send(sock, &m, -1) : answer(sock, &m, &fd);
 		if (fd >= 0)
 			close(fd);
@@ -105,7 +105,7 @@ static int serve(int sock)
 	}
 }
 
-/* A connection, or -1; who is not let in is told why. */
+/* Accept a connection and send a HELLO.  Return: the socket; -1: the peer was refused. */
 static int greet(int listener, bool busy)
 {
 	struct holder_msg m = { .op = HOLDER_HELLO, .name = HOLDER_VERSION };
@@ -147,7 +147,7 @@ void holder_serve(int listener)
 		p[0].revents = p[1].revents = 0;
 		if (poll(p, 2, p[0].fd < 0 ? (int)left : -1) < 0 && errno != EINTR)
 			return;
-		/* First the one that is there: its last words, and whether it is gone. */
+		/* First the present depd: its last requests, and the end of its connection. */
 		if (p[0].fd >= 0 && serve(p[0].fd)) {
 			close(p[0].fd);
 			p[0].fd = -1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Inside of fdstore.c: the two ways of keeping. */
+/* Internals of the fd store: the interface of its two implementations, and lists. */
 #ifndef DEPD_FDSTORE_INTERNAL_H
 #define DEPD_FDSTORE_INTERNAL_H
 
@@ -8,7 +8,7 @@
 
 #include "fdstore.h"
 
-/** struct fdstore_ops - who keeps; 0 or a negative errno */
+/** struct fdstore_ops - an implementation; functions return 0 or a negative errno */
 struct fdstore_ops {
 	int (*put)(struct fdstore *k, const char *name, int fd);
 	int (*remove)(struct fdstore *k, const char *name);
@@ -21,26 +21,26 @@ struct fdstore_list {
 
 struct fdstore {
 	const struct fdstore_ops *ops;
-	bool has_holder;	/* or had one; not systemd.. */
-	int sock;		/* ..to it, -1 = none */
-	struct fdstore_list listen;	/* what systemd passed for that */
-	struct fdstore_list names;	/* of what is kept; no descriptors */
+	bool has_holder;	/* the holder is used, not systemd */
+	int sock;		/* connection to the holder; -1: none */
+	struct fdstore_list listen;	/* listening sockets that systemd passed */
+	struct fdstore_list names;	/* names of the stored descriptors; fd is -1 */
 };
 
-/** fdstore_name_good() - letters, digits, '.', '_', '-': what systemd allows, and less */
+/** fdstore_name_good() - true if @name has only letters, digits, '.', '_', '-' and fits */
 bool fdstore_name_good(const char *name);
-/** fdstore_list_add() - 0, -ENOMEM, -EEXIST, -ENOSPC; @fd belongs to the list then */
+/** fdstore_list_add() - add an entry, which owns @fd.  Return: 0 or a negative errno */
 int fdstore_list_add(struct fdstore_list *l, const char *name, int fd);
 int fdstore_list_find(const struct fdstore_list *l, const char *name);
 void fdstore_list_remove(struct fdstore_list *l, size_t i);
-/** fdstore_list_free() - with its descriptors */
+/** fdstore_list_free() - free the list and close its descriptors */
 void fdstore_list_free(struct fdstore_list *l);
 
-/** fdstore_passed() - what systemd passed to this process: kept ones, and k->listen */
+/** fdstore_passed() - sort the descriptors that systemd passed into @kept and k->listen */
 int fdstore_passed(struct fdstore *k, struct fdstore_list *kept);
-/** fdstore_systemd() - does systemd keep? k->ops is set then */
+/** fdstore_systemd() - use systemd's fd store if there is one: sets k->ops.  Return: true: yes */
 bool fdstore_systemd(struct fdstore *k);
-/** fdstore_by_holder() - find or make a holder, take what it has; k->ops is set then */
+/** fdstore_by_holder() - find or start a holder and fetch its entries into @kept; sets k->ops */
 int fdstore_by_holder(struct fdstore *k, const char *rundir, struct fdstore_list *kept, char *why,
 		      size_t why_size);
 

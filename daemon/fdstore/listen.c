@@ -8,7 +8,7 @@
 #include "listen.h"
 #include "daemon/base/rundir.h"
 
-/* The one that was killed may still be about to close its socket; the lock is ours. */
+/* Retry for 5 seconds: a killed depd can have its socket open still, though we have its lock. */
 static int listen_patiently(const char *dir, const char *name, mode_t mode)
 {
 	const struct timespec pause = { .tv_nsec = 50000000 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* depd's listening sockets: systemd's if it passes them, else depd makes them. */
+/* depd's listening sockets: passed by systemd, or created by depd. */
 #ifndef DEPD_FDSTORE_LISTEN_H
 #define DEPD_FDSTORE_LISTEN_H
 
@@ -8,9 +8,11 @@
 #include "fdstore.h"
 
 /**
- * listen_on() - a listening socket
- * @k: may have one of systemd's, named @systemd_name; NULL: there are none
- * @path: where; NULL: @name in @rundir
+ * listen_on() - get a listening socket
+ * @k: the socket that systemd passed as @systemd_name is used if there is one; NULL: none
+ * @path: path of a new socket; NULL: @name in @rundir
+ *
+ * Return: the socket or a negative errno.
  */
 int listen_on(struct fdstore *k, const char *rundir, const char *systemd_name, const char *path,
 	      const char *name, mode_t mode);

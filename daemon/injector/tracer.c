@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The tracer as depd sees it: what it was asked, what it answered, and another one if it ends.
+ * depd's side of the tracer: requests, outcomes, heartbeat, and restart.
  */
 #include <errno.h>
 #include <poll.h>
@@ -15,21 +15,21 @@
 #include "tracer.h"
 #include "tracer_msg.h"
 
-#define WAIT_MS		(TRACER_FINISH_MS + 1000)	/* for an earlier one to end */
-#define ROUND		64				/* messages at a time */
-#define AGAIN_NS	10000000ull			/* after which another one is made.. */
-#define OFTEN_NS	1000000000ull			/* ..but not more often than that */
+#define WAIT_MS		(TRACER_FINISH_MS + 1000)	/* for an earlier tracer to end */
+#define ROUND		64				/* messages per call */
+#define AGAIN_NS	10000000ull			/* delay before a new tracer is started.. */
+#define OFTEN_NS	1000000000ull			/* ..and shortest time between starts */
 
 struct tracer {
 	struct depd *d;
 	struct tracer_line line;
 	struct loop_watch ready;
 	struct loop_timer again, heartbeat;
-	unsigned int beats;	/* not answered */
-	pid_t pid;		/* 0: there is none, not even a dead one */
+	unsigned int beats;	/* unanswered heartbeats */
+	pid_t pid;		/* 0: none, and no zombie either */
 	uint64_t start_ns;
-	bool works;		/* it has said hello.. */
-	bool broken;		/* ..which the last one has not: nobody is to wait for it */
+	bool works;		/* TRACER_HELLO was received */
+	bool broken;		/* the last tracer ended without it: refuse requests meanwhile */
 };
 
 static const char lost[] = "the process that was about to take it has ended";
@@ -47,11 +47,11 @@ static int tell(struct tracer *t, const struct tracer_msg *m, const int *fds, in
 
 	if (waits != tracer_line_waits(&t->line))
 		resolve_line(t);
-	/* Gone: that is seen soon, and all is asked again. */
+	/* The tracer has ended: the loop will notice, and requests are sent again. */
 	return ret == -EPIPE ? 0 : ret;
 }
 
-/* ---- asking ---- */
+/* ---- requests ---- */
 
 int tracer_add(struct session *s)
 {
@@ -138,7 +138,7 @@ static void report_outcome(struct session *s, const struct tracer_msg *m)
 
 	if (!s->exec || m->slot >= s->ring.layout.nprocs || !s->exec[m->slot].asked)
 		return;
-	/* If it could not answer itself. */
+	/* The tracer could not write the refusal into the session file. */
 	if (m->outcome == DEP_EXEC_REFUSED && s->collector)
 		dep_follow_exec_refuse(&s->target, m->slot);
 	if (native && s->collector)
@@ -168,7 +168,7 @@ static void handle(struct tracer *t, struct tracer_msg *m)
 	}
 }
 
-/* -EPIPE: it is gone */
+/* Handle messages of the tracer.  Return: -EPIPE: it has ended. */
 static int receive(struct tracer *t)
 {
 	int fds[TRACER_FDS], i, k, ret = 0;
@@ -185,9 +185,9 @@ static int receive(struct tracer *t)
 	return ret;
 }
 
-/* ---- the end of one, and the next ---- */
+/* ---- end of a tracer, and start of the next ---- */
 
-/* What it had not answered.  A request is the next one's. */
+/* Resolve a request that the tracer had not answered.  If not begun, it goes to the next tracer. */
 static void resolve_slot(struct session *s, uint32_t slot)
 {
 	switch (dep_follow_exec_lost(&s->target, slot)) {
@@ -255,8 +255,8 @@ static void ready(struct loop_watch *w, short revents)
 }
 
 /*
- * Beats are counted, and what has come is read before: if depd itself did not run for a while
- * that is not the tracer's fault.  Until it has said hello it waits for an earlier one.
+ * Messages are read before a heartbeat counts as missed, since depd itself could have been stopped
+ * for a while.  Before TRACER_HELLO the tracer waits for an earlier one and cannot answer.
  */
 static void heartbeat_due(struct loop_timer *timer)
 {
@@ -277,7 +277,7 @@ static void heartbeat_due(struct loop_timer *timer)
 		return;
 	log_msg(LOG_ERR, 0, "the tracer, process %d, has not answered for %d seconds: it is killed",
 		t->pid, TRACER_BEATS * TRACER_HEARTBEAT_MS / 1000);
-	/* That it has ended is seen as ever. */
+	/* Its end closes the socket, which the loop handles. */
 	kill(t->pid, SIGKILL);
 }
 
@@ -333,7 +333,7 @@ static void again_due(struct loop_timer *timer)
 		ask_again(s);
 }
 
-/* An earlier one may still be finishing. */
+/* Wait for TRACER_HELLO: an earlier tracer can still be finishing its work. */
 static int wait_for_hello(struct tracer *t)
 {
 	struct pollfd p = { .fd = t->line.sock, .events = POLLIN };

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The tracer: a process that does all that takes ptrace, for all sessions.
+ * The injector process, or tracer: does all ptrace work, for all sessions.
  *
- * Who is traced depends on its tracer: while the engine is put into an image the image dies with
- * it, and an execve that it was to follow runs natively.  So it is not depd, which may be killed:
- * when depd is gone the tracer finishes what is under way, and ends.  There is one at a time, by
- * a lock on the file "tracer" in the directory; the next depd adopts nothing before it has its
- * own.
+ * A traced process depends on its tracer.  If the tracer dies during an injection, the image dies
+ * with it; an execve that it had to follow then runs natively.  So the tracer is a process of its
+ * own, because depd can be killed at any time.  Without depd it finishes the work that it has
+ * begun, and ends.  A lock on the file "tracer" in the run directory allows one tracer at a time.
+ * The next depd adopts no session before its own tracer has the lock.
  *
- * It is asked and answers over a socket (tracer_msg.h); depd never waits for it but at the start.
- * One that does not answer any more is killed, and another one is made.
+ * Requests and answers go over a socket (tracer_msg.h).  depd waits for the tracer only at the
+ * start.  A tracer that misses its heartbeats is killed and replaced.
  */
 #ifndef DEPD_INJECTOR_TRACER_H
 #define DEPD_INJECTOR_TRACER_H
@@ -19,47 +19,47 @@
 struct tracer;
 
 #define TRACER_NAME	"depd-tracer"
-#define TRACER_LOCK	"tracer"	/* in the directory */
-#define TRACER_FINISH_MS 5000		/* without depd; what is left then runs natively */
-#define TRACER_HEARTBEAT_MS	5000		/* it is asked whether it goes round.. */
-#define TRACER_BEATS	4		/* ..and is killed if it has not answered so often */
+#define TRACER_LOCK	"tracer"	/* in the run directory */
+#define TRACER_FINISH_MS 5000		/* time to finish without depd; the rest runs natively */
+#define TRACER_HEARTBEAT_MS	5000		/* interval of heartbeats */
+#define TRACER_BEATS	4		/* missed heartbeats after which it is killed */
 
-/* ---- tracer.c: as depd sees it ---- */
+/* ---- tracer.c: depd's side ---- */
 
 /**
- * tracer_open() - start it, when no other one is left
+ * tracer_open() - start the tracer and wait until an earlier one has ended
  *
  * Return: 0 or a negative errno.
  */
 int tracer_open(struct depd *d);
 void tracer_close(struct depd *d);
-/** tracer_pid() - 0: there is none at present */
+/** tracer_pid() - pid of the tracer; 0: none at present */
 pid_t tracer_pid(const struct depd *d);
-/** tracer_add() - it may be asked for @s from now on; and so may those after it */
+/** tracer_add() - register @s with this tracer and with those that replace it */
 int tracer_add(struct session *s);
-/** tracer_remove() - harmless if it was not added */
+/** tracer_remove() - unregister @s; does nothing if it is not registered */
 void tracer_remove(struct session *s);
-/** tracer_attach() - dep_attach(); rules_attached() is called when it is done, unless this fails */
+/** tracer_attach() - request dep_attach(); on success rules_attached() gets the result later */
 int tracer_attach(struct session *s, const struct dep_pending *who);
-/** tracer_ops() - for the collector of @s */
+/** tracer_ops() - exec operations for the collector of @s */
 struct dep_exec_ops tracer_ops(struct session *s);
 
 /* ---- tracer_start.c ---- */
 
 /**
- * tracer_start() - make the process
+ * tracer_start() - start the tracer process
  * @sock: receives depd's end of the socket
  *
- * It executes depd again: whatever depd has mapped shall not stay mapped with it.
+ * The process executes depd's file again, so that it keeps none of depd's mappings.
  * Return: its pid or a negative errno.
  */
 pid_t tracer_start(const char *rundir, int *sock);
-/** tracer_main() - what it executes: never returns */
+/** tracer_main() - main function of the tracer process */
 void tracer_main(void) __attribute__((noreturn));
 
 /* ---- tracer_serve.c ---- */
 
-/** tracer_loop() - until depd is gone and everything is finished */
+/** tracer_loop() - handle messages until depd has ended and all work is finished */
 void tracer_loop(int sock);
 
 #endif

@@ -13,7 +13,7 @@ union control {
 	char room[CMSG_SPACE(TRACER_FDS * sizeof(int))];
 };
 
-/* One that waits. */
+/* A queued packet. */
 struct tracer_packet {
 	struct tracer_packet *next;
 	struct tracer_msg m;
@@ -41,7 +41,7 @@ static int send_now(int sock, const struct tracer_msg *m, const int *fds, int n)
 	return sent < 0 ? -errno : 0;
 }
 
-/* Descriptors under way are limited, too. */
+/* The kernel limits descriptors in flight, so a full queue is not the only reason to wait. */
 static bool is_full(int ret)
 {
 	return ret == -EAGAIN || ret == -ENOBUFS || ret == -ETOOMANYREFS;
@@ -94,13 +94,13 @@ void tracer_line_flush(struct tracer_line *l)
 	while ((p = l->first)) {
 		if (is_full(send_now(l->sock, &p->m, p->fds, p->n)))
 			return;
-		/* Sent; or the other side is gone, which is seen when receiving. */
+		/* Sent, or the peer has ended, which the next receive reports. */
 		l->first = p->next;
 		drop(p);
 	}
 }
 
-/* The kernel has installed them: none may stay unseen. */
+/* Take the received descriptors: each one that is open must be used or closed. */
 static void take_fds(struct msghdr *h, int *fds)
 {
 	struct cmsghdr *c;
@@ -133,13 +133,13 @@ int tracer_line_receive(struct tracer_line *l, struct tracer_msg *m, int *fds)
 	for (i = 0; i < TRACER_FDS; i++)
 		fds[i] = -1;
 	do {
-		/* ECONNRESET: it had not read everything; what it sent comes after that. */
+		/* ECONNRESET: the peer ended with unread messages; its own messages follow. */
 		n = recvmsg(l->sock, &h, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
 	} while (n < 0 && (errno == EINTR || errno == ECONNRESET));
 	if (n < 0)
 		return errno == EAGAIN ? -EAGAIN : -EPIPE;
 	take_fds(&h, fds);
-	/* Without its descriptors, for want of room for them, it is refused by who handles it. */
+	/* If descriptors could not be received, the handler of the message refuses it. */
 	if (n == (ssize_t)sizeof(*m) && !(h.msg_flags & MSG_TRUNC))
 		return 0;
 	for (i = 0; i < TRACER_FDS; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What depd and its tracer tell each other: a message per packet.  Neither waits for the other;
- * what does not fit into the socket waits in a line.
+ * Messages between depd and its tracer, one per packet.  Neither side waits for the other: packets
+ * that do not fit into the socket wait in a queue.
  */
 #ifndef DEPD_INJECTOR_TRACER_MSG_H
 #define DEPD_INJECTOR_TRACER_MSG_H
@@ -12,15 +12,15 @@
 #include "libdep/inject/inject.h"
 
 enum tracer_op {
-	/* depd's */
-	TRACER_ADD,	/* @session: @layout, @base, and descriptors: the session file, the rings */
-	TRACER_REMOVE,	/* @session; what is under way in it is finished */
+	/* From depd */
+	TRACER_ADD,	/* @session: @layout, @base; descriptors: session file, module rings */
+	TRACER_REMOVE,	/* @session; work that has begun in it is finished */
 	TRACER_BEGIN,	/* @session, @slot: follow its execve */
 	TRACER_ATTACH,	/* @session, @pid, @has_uid, @uid, @start_ns, @cause: dep_attach() */
-	TRACER_HEARTBEAT,	/* to be answered by the same */
-	/* the tracer's */
-	TRACER_HELLO,	/* no other tracer is left */
-	TRACER_OUTCOME,	/* @session, @slot, @outcome, @pid, @why: of TRACER_BEGIN */
+	TRACER_HEARTBEAT,	/* answered by the same message */
+	/* From the tracer */
+	TRACER_HELLO,	/* sent once, when no earlier tracer is left */
+	TRACER_OUTCOME,	/* @session, @slot, @outcome, @pid, @why: result of TRACER_BEGIN */
 	TRACER_ATTACHED,	/* @session, @result, @pid, @slot, @serial, @base, @why */
 };
 
@@ -45,29 +45,29 @@ struct tracer_msg {
 
 struct tracer_packet;
 
-/** struct tracer_line - an end of the socket, and what waits for room in it */
+/** struct tracer_line - one end of the socket, with a queue of packets to send */
 struct tracer_line {
-	int sock;		/* -1: there is none */
+	int sock;		/* -1: none */
 	struct tracer_packet *first, *last;
 };
 
 /**
- * tracer_line_send() - send it now, or when there is room
- * @fds: of @n; duplicated if they have to wait
+ * tracer_line_send() - send a message now, or queue it until there is room
+ * @fds: @n descriptors; duplicated if the message is queued
  *
- * Return: 0, -EPIPE: the other side is gone; -ENOMEM, -EMFILE.
+ * Return: 0; -EPIPE: the peer has ended; -ENOMEM, -EMFILE.
  */
 int tracer_line_send(struct tracer_line *l, const struct tracer_msg *m, const int *fds, int n);
-/** tracer_line_flush() - send what waits, as far as there is room; to be called on POLLOUT */
+/** tracer_line_flush() - send queued messages as far as there is room; call it on POLLOUT */
 void tracer_line_flush(struct tracer_line *l);
 /**
- * tracer_line_receive() - the next message; does not wait
- * @fds: receives TRACER_FDS descriptors, -1: there is none
+ * tracer_line_receive() - receive the next message, without waiting
+ * @fds: receives TRACER_FDS descriptors; -1: none
  *
- * Return: 0, -EAGAIN: there is none; -EPIPE: nor will there be.
+ * Return: 0; -EAGAIN: no message; -EPIPE: the peer has ended.
  */
 int tracer_line_receive(struct tracer_line *l, struct tracer_msg *m, int *fds);
-/** tracer_line_close() - and forget what waits */
+/** tracer_line_close() - close the socket and drop queued messages */
 void tracer_line_close(struct tracer_line *l);
 
 static inline bool tracer_line_waits(const struct tracer_line *l)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What the tracer does.  One thread, since ptrace(2) binds who is traced to one; it is held up
- * only by processes that it controls, for milliseconds.
+ * The injector process.  It has one thread, since ptrace(2) binds a traced process to a thread of
+ * the tracer.  It waits only for processes that it controls, for milliseconds.
  */
 #include <errno.h>
 #include <poll.h>
@@ -17,22 +17,22 @@
 #include "tracer.h"
 #include "tracer_msg.h"
 
-#define ROUND		16	/* messages at a time */
-#define TICK_MS		1	/* a failed execve is seen by looking, all else by SIGCHLD */
+#define ROUND		16	/* messages per call */
+#define TICK_MS		1	/* polling detects a failed execve; SIGCHLD reports all else */
 #define SLOW_TICK_MS	20
-#define SLOW_NS		1000000000ull	/* one under way for so long may take much longer */
+#define SLOW_NS		1000000000ull	/* poll slowly if no execve began within this time */
 
-/** struct served - a session, as far as the injector has to know it */
+/** struct served - a session that depd has registered */
 struct served {
 	struct served *next;
 	uint32_t id;
 	struct dep_target target;
 	size_t mapped;
 	unsigned int follows;
-	bool removed;		/* freed when nothing is under way in it */
+	bool removed;		/* freed when no execve is followed in it */
 };
 
-/** struct following - an execve under way */
+/** struct following - an execve that is being followed */
 struct following {
 	struct following *next;
 	struct served *s;
@@ -42,7 +42,7 @@ struct following {
 static struct tracer_line line;
 static struct served *sessions;
 static struct following *follows;
-static uint64_t followed_ns;	/* when the youngest began */
+static uint64_t followed_ns;	/* start of the latest */
 static pid_t depd_pid;
 
 static uint64_t now_ns(void)
@@ -78,7 +78,7 @@ static void free_session(struct served *s)
 	free(s);
 }
 
-/* If that fails depd hears of it when it asks for something in that session. */
+/* Register a session.  On failure later requests for it fail, which depd is told. */
 static void add(const struct tracer_msg *m, int fd, int ring_fd)
 {
 	struct served *s = calloc(1, sizeof(*s));
@@ -131,7 +131,7 @@ static void tell(uint32_t session, uint32_t slot, enum dep_exec_outcome o, pid_t
 
 	if (why)
 		m.why = *why;
-	/* If depd is gone: all that the next one has to know is in the session file. */
+	/* If depd has ended this fails; the session file has all that the next depd needs. */
 	tracer_line_send(&line, &m, NULL, 0);
 }
 
@@ -163,7 +163,7 @@ static void begin(const struct tracer_msg *m)
 	followed_ns = now_ns();
 }
 
-/* Whether it has come to its end. */
+/* Continue following an execve.  Return: true: finished. */
 static bool go_on(struct following *f)
 {
 	struct dep_why why = { "" };
@@ -192,7 +192,7 @@ static void go_on_all(void)
 	}
 }
 
-/* ---- taking ---- */
+/* ---- attaching to pending processes ---- */
 
 static void take(const struct tracer_msg *m)
 {
@@ -209,7 +209,7 @@ static void take(const struct tracer_msg *m)
 		answer.result = dep_attach(&s->target, &who, m->cause, &out, &answer.why);
 		answer.slot = out.proc;
 		answer.serial = out.serial;
-		/* Before anything that it executes is asked for. */
+		/* Set the privileges before a request to follow an execve of this process. */
 		if (!answer.result)
 			answer.base = s->target.base = out.base;
 	}
@@ -239,7 +239,7 @@ static void handle(const struct tracer_msg *m, const int *fds)
 	}
 }
 
-/* -EPIPE: depd is gone */
+/* Handle messages of depd.  Return: -EPIPE: depd has ended. */
 static int receive(void)
 {
 	int fds[TRACER_FDS], i, ret = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Becoming the tracer: a process that nothing of depd's ends or holds up. */
+/* Start of the tracer, a process that continues when depd ends. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -15,7 +15,7 @@
 
 enum { SOCKET = 3, LOCK, FDS };		/* its descriptors */
 
-/* depd has threads: nothing is called here that could wait for one of them. */
+/* Runs between fork and exec: depd has threads, so it must not allocate or take a lock. */
 static void become(const char *rundir, int sock, int lock)
 {
 	char *argv[] = { TRACER_NAME, (char *)rundir_shown(rundir), NULL }, *envp[] = { NULL };
@@ -77,9 +77,9 @@ out:
 void tracer_main(void)
 {
 	prctl(PR_SET_NAME, TRACER_NAME);
-	/* Other processes of this user have no way to its files, nor to whom it traces. */
+	/* Not dumpable: other processes of this user cannot trace it or reach its descriptors. */
 	prctl(PR_SET_DUMPABLE, 0);
-	/* Ignored it would tell of nothing. */
+	/* If SIGCHLD was ignored, waits would report nothing. */
 	signal(SIGCHLD, SIG_DFL);
 	if (chdir("/"))
 		_exit(1);
@@ -89,6 +89,6 @@ void tracer_main(void)
 		if (errno != EINTR)
 			_exit(1);
 	tracer_loop(SOCKET);
-	/* Whom it still traces goes on. */
+	/* Processes that are still traced continue, since the kernel detaches them. */
 	_exit(0);
 }

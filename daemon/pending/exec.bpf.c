@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * In the kernel: stop a process that a rule may want, before its first instruction.
+ * BPF program: stop a process that a rule may match, before its first instruction.
  *
- * The tracepoint sched_process_exec is in the middle of execve, when the new image is
- * there; SIGSTOP sent now acts when execve returns.  What is compared here only rules
- * processes out: patterns by the literal text at their ends, see kernel_rules.c.  Whatever
- * cannot be decided may fit, and user space decides.
+ * The tracepoint sched_process_exec is in the middle of execve, when the new image exists.  A
+ * SIGSTOP sent there takes effect when execve returns.  The comparison here only excludes
+ * processes: it tests the literal text at the ends of patterns, see kernel_rules.c.  If it cannot
+ * decide, the process is stopped and user space decides.
  *
- * Nothing is stopped that user space does not get to know of: room in the ring buffer and
- * in the table of those held comes first.
+ * User space learns of every stopped process: room in the ring buffer and an entry in the map of
+ * pending processes are reserved before the signal is sent.
  */
 #include <linux/types.h>
 #include <linux/bpf.h>
@@ -31,9 +31,9 @@ char LICENSE[] SEC("license") = "GPL";
 #define PIDTYPE_PGID	2
 #define ELFCLASS64	2
 #define EM_X86_64	62
-#define DEPTH		40	/* folders of a path, at most */
+#define DEPTH		40	/* limit of directories in a path */
 
-/* As far as they are used; where things are is found out when this is loaded. */
+/* Only the members used here; libbpf relocates their offsets when it loads the program. */
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
 struct ns_common {
@@ -144,8 +144,8 @@ struct linux_binprm {
 #pragma clang attribute pop
 
 /* Set before loading. */
-const volatile u32 self_pid;		/* depd, in its namespace.. */
-const volatile u32 self_ns;		/* ..which is this one */
+const volatile u32 self_pid;		/* pid of depd in its pid namespace.. */
+const volatile u32 self_ns;		/* ..and the inode of that namespace */
 
 /* Written by user space. */
 volatile u32 nrules;
@@ -181,17 +181,17 @@ struct strbuf {
 	char pad[8 * EXEC_WORDS];
 	char s[EXEC_TEXT + 256];
 	u32 start, end;
-	bool cut;		/* there is more of it than fits: unknown */
+	bool cut;		/* truncated, so it cannot be compared */
 };
 
-/** struct subject - the process in question */
+/** struct subject - the process that is tested */
 struct subject {
 	struct strbuf exe, name, cgroup;
 	u64 comm[2];
 	u32 uid, nrules;
-	s32 known;		/* bytes at the end of a relative name */
+	s32 known;		/* bytes of a relative name that are the end of the absolute one */
 	bool foreground;
-	bool fits, terminal;	/* result: some rule may fit; would, but for the terminal */
+	bool fits, terminal;	/* result: a rule may match; ..if it were not on a terminal */
 };
 
 struct {
@@ -209,7 +209,7 @@ static __always_inline void count(u32 what)
 		++*n;
 }
 
-/* The number that @task has in depd's namespace; 0: it is in another one. */
+/* Get the pid of @task in depd's pid namespace; 0: it is in another one. */
 static __always_inline u32 number_of(struct task_struct *task)
 {
 	struct pid *pid = BPF_CORE_READ(task, thread_pid);
@@ -240,7 +240,7 @@ static __always_inline bool is_foreground(struct task_struct *task)
 	return pgrp == BPF_CORE_READ(signal, pids[PIDTYPE_PGID]);
 }
 
-/* Put a name, of at most 255 bytes, and a slash in front of it before @t. */
+/* Prepend a slash and a name of at most 255 bytes to @t. */
 static __always_inline bool prepend(struct strbuf *t, const void *name, u32 len)
 {
 	u32 at;
@@ -256,7 +256,7 @@ static __always_inline bool prepend(struct strbuf *t, const void *name, u32 len)
 	return true;
 }
 
-/* Where a file is, up to the root of its mount namespace. */
+/* Get the path of a file, up to the root of its mount namespace. */
 static __always_inline void read_path(struct strbuf *t, struct file *file)
 {
 	struct dentry *d = BPF_CORE_READ(file, f_path.dentry), *up;
@@ -327,7 +327,7 @@ static __always_inline void read_name(struct strbuf *t, const char *name)
 	t->cut = n <= 0 || n == EXEC_TEXT;
 }
 
-/* How many bytes at the end of a relative name are the same in the absolute one. */
+/* Count the bytes at the end of a relative name that are the same in the absolute one. */
 static __always_inline u32 known_tail(const struct strbuf *t)
 {
 	u32 end = t->end & (EXEC_TEXT - 1), i;
@@ -338,7 +338,7 @@ static __always_inline u32 known_tail(const struct strbuf *t)
 	return i <= end ? i : end;
 }
 
-/* Does the end of @t fit, as far as its last @known bytes tell? */
+/* True if the end of @t can match, judging by its last @known bytes. */
 static __always_inline bool tail_fits(const struct strbuf *t, const struct exec_pattern *p,
 				      s32 known)
 {
@@ -371,7 +371,7 @@ static __always_inline bool may_fit(const struct strbuf *t, const struct exec_pa
 	return !diff && tail_fits(t, p, 8 * EXEC_WORDS);
 }
 
-/* As the file is called, or by the name that execve got: a link, or a script. */
+/* Compare the path of the file and the name given to execve, which can be a link or a script. */
 static __always_inline bool path_may_fit(const struct subject *s, const struct exec_pattern *p)
 {
 	if (may_fit(&s->exe, p))
@@ -411,7 +411,7 @@ static long try_rule(struct bpf_map *map, const void *key, void *value, void *ct
 	return 1;
 }
 
-/* What is left alone whatever rules say. */
+/* True if the process is never stopped, whatever the rules are. */
 static __always_inline bool leave_alone(struct task_struct *task, struct linux_binprm *bprm,
 					u32 *pid)
 {
@@ -464,7 +464,7 @@ static __always_inline void describe(struct exec_event *e, const struct subject 
 	e->argv_len = bpf_probe_read_user(e->argv, len, (void *)from) ? 0 : len;
 }
 
-/* Reserve first: who is stopped must be known to user space. */
+/* Stop the process.  Room for event and map entry comes first: user space must know of it. */
 static __always_inline void hold(struct task_struct *task, const struct subject *s, u32 pid)
 {
 	struct exec_pending h = { .ns = bpf_ktime_get_ns(), .start = task->start_boottime };
@@ -529,7 +529,7 @@ int BPF_PROG(on_exec, struct task_struct *task, int old_pid, struct linux_binprm
 	return 0;
 }
 
-/* Of one that is held only its single thread can end. */
+/* A pending process has one thread, so the end of that thread is the end of the process. */
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(on_exit, struct task_struct *task)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The BPF programs: loading them, giving them rules, hearing whom they hold.
+ * Load the BPF programs, set their rules, read their events, and release pending processes.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -31,7 +31,7 @@ struct policy_watch {
 	char argv[EXEC_ARGV + 1];
 };
 
-/* libbpf's first complaint, which is the reason; the others follow from it. */
+/* First warning of libbpf, which has the cause; later ones follow from it. */
 static __thread char complaint[256];
 
 static int listen_to_libbpf(enum libbpf_print_level level, const char *fmt, va_list ap)
@@ -89,7 +89,7 @@ static int load(struct policy_watch *w, char *why, size_t size)
 
 static int on_event(void *ctx, void *data, size_t size);
 
-/* Nothing is held before there are rules, so the order does not matter. */
+/* No process is stopped before rules are set, so the order here does not matter. */
 static int start(struct policy_watch *w, char *why, size_t size)
 {
 	int err;
@@ -142,7 +142,7 @@ int policy_watch_rules(struct policy_watch *w, const struct depd_config *c)
 	u32 n = c ? c->nrules : 0;
 	struct exec_rule r;
 
-	/* In between nothing is held: rather one too few than by half a rule. */
+	/* No rule is active while they are written, so that none is applied half-written. */
 	w->bpf->bss->nrules = 0;
 	for (u32 i = 0; i < n; i++) {
 		policy_compile(&r, &c->rule[i]);
@@ -177,7 +177,7 @@ static bool read_link(pid_t pid, const char *what, char *to, size_t size)
 	return n > 0;
 }
 
-/* The program's name as it was executed, below its working directory if it is relative. */
+/* Make the name given to execve absolute; a relative one is in the working directory. */
 static void absolute_name(struct policy_watch *w, pid_t pid, const char *name)
 {
 	char cwd[PATH_MAX];
@@ -237,7 +237,7 @@ static int on_event(void *ctx, void *data, size_t size)
 	struct policy_exec x;
 	struct exec_pending h;
 
-	/* Ended, or let go by the guard. */
+	/* The process has ended, or the watchdog has resumed it. */
 	if (size < sizeof(*e) || bpf_map_lookup_elem(pending_fd(w), &e->pid, &h))
 		return 0;
 	read_texts(w, e);
@@ -275,7 +275,7 @@ int policy_let_go(struct policy_watch *w, pid_t pid)
 	if (bpf_map_delete_elem(pending_fd(w), &key))
 		return -errno == -ENOENT ? -ESRCH : -errno;
 	w->let_go++;
-	/* Even before it has stopped: this takes the signal away. */
+	/* If it has not stopped yet, SIGCONT removes the pending SIGSTOP. */
 	return kill(pid, SIGCONT) ? -errno : 0;
 }
 

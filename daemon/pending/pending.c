@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The table of held processes, from user space.  Parts of it run in the guard, which was
- * forked from a process that may have threads: no memory is allocated there.
+ * The map of pending processes, seen from user space.
+ *
+ * The watchdog runs pending_resume() and pending_resume_all(), which allocate no memory.
  */
 #include <bpf/bpf.h>
 #include <dirent.h>
@@ -18,8 +19,8 @@
 #include "pending.h"
 
 #define FOLDER		"/sys/fs/bpf/adept"
-#define NS_PER_TICK	10000000ull	/* of /proc, on x86 */
-#define RESOLVE_MS	1000		/* who is not stopped by then was let go by somebody else */
+#define NS_PER_TICK	10000000ull	/* unit of times in /proc/PID/stat on x86 */
+#define RESOLVE_MS	1000		/* if not stopped by then, it was resumed already */
 
 static u64 now_ms(void)
 {
@@ -36,7 +37,7 @@ static void nap(void)
 	nanosleep(&t, NULL);
 }
 
-/* State and start of a process, from /proc/PID/stat; 0: there is none. */
+/* Read state and start time (in ticks) from /proc/PID/stat.  Return: 0: no such process. */
 static char look(pid_t pid, u64 *start)
 {
 	char path[32], buf[1024], *p;
@@ -50,7 +51,7 @@ static char look(pid_t pid, u64 *start)
 	n = read(fd, buf, sizeof(buf) - 1);
 	close(fd);
 	buf[n > 0 ? n : 0] = '\0';
-	/* The name before it may contain anything. */
+	/* The process name before the last ')' can contain any character. */
 	p = strrchr(buf, ')');
 	if (!p || strlen(p) < 4)
 		return 0;
@@ -62,13 +63,16 @@ static char look(pid_t pid, u64 *start)
 	return buf[0];
 }
 
-/* Is it the process that began at @start_ns, as far as /proc tells? */
+/* True if the start time @ticks can be @start_ns, within the precision of /proc. */
 static bool began(u64 ticks, u64 start_ns)
 {
 	return ticks == start_ns / NS_PER_TICK || ticks == start_ns / NS_PER_TICK + 1;
 }
 
-/* Is it done with @pid, so that it may leave the table?  Another process is not continued. */
+/*
+ * Resume @pid if it is stopped and is the process of the entry, not a later one with the same pid.
+ * Return: true: the entry can be removed.
+ */
 static bool release(pid_t pid, const struct exec_pending *h, u64 age_ms)
 {
 	u64 start;
@@ -78,7 +82,7 @@ static bool release(pid_t pid, const struct exec_pending *h, u64 age_ms)
 		return true;
 	if (state == 'T')
 		return !kill(pid, SIGCONT) || errno == ESRCH;
-	/* On its way to the stop, or being taken. */
+	/* Not stopped yet, or being attached ('t'). */
 	return state != 't' && age_ms > RESOLVE_MS;
 }
 
@@ -100,7 +104,7 @@ size_t pending_resume(int table, u64 min_ms)
 			continue;
 		}
 		bpf_map_delete_elem(table, &key);
-		/* The one to go on from is gone: begin anew. */
+		/* The key to continue from is deleted: start again. */
 		from = NULL;
 		left = 0;
 	}
@@ -109,7 +113,7 @@ size_t pending_resume(int table, u64 min_ms)
 
 void pending_resume_all(int table)
 {
-	/* Programs that run on another processor may hold one more. */
+	/* A BPF program on another processor can still add an entry: require 5 empty passes. */
 	for (int i = 0, empty = 0; i < 100 + RESOLVE_MS / 10 && empty < 5; i++) {
 		empty = pending_resume(table, 0) ? 0 : empty + 1;
 		nap();
@@ -126,7 +130,7 @@ size_t pending_pidfd(int table)
 	return n;
 }
 
-/* held-PID-START, whose table it is: there may be no dots in bpffs. */
+/* The name is held-PID-START of this process; names in bpffs cannot have dots. */
 void pending_pin(int table, char *path, size_t size)
 {
 	u64 start = 0;
@@ -152,7 +156,7 @@ static bool lives(const char *name)
 	return state && state != 'Z' && state != 'X' && found == start;
 }
 
-/* After hours a number may be another process's, which may be stopped for its own reasons. */
+/* Remove entries whose pid is another process by now: it may be stopped for other reasons. */
 static void forget_others(int table)
 {
 	u32 key, next, *from = NULL;

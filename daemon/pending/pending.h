@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Processes that are held at their first instruction, and that none stays so.
+ * Pending processes: stopped at their first instruction until depd decides whether to record them.
  *
- * The kernel keeps a table of them.  depd takes them out one by one.  If it dies, the guard
- * (watchdog.c) does; if that was killed, too, the table is still to be found in bpffs, and the
- * next depd does.
+ * The BPF program adds an entry to a map and sends SIGSTOP; depd removes the entry.  If depd dies,
+ * the watchdog (watchdog.c) resumes every process in the map.  If the watchdog dies as well, the
+ * next depd finds the map pinned in bpffs and resumes them.
  */
 #ifndef DEPD_PENDING_PENDING_H
 #define DEPD_PENDING_PENDING_H
@@ -16,40 +16,49 @@
 #include "daemon/policy/kernel_rules.h"
 
 /**
- * pending_resume() - let all go that are held for @min_ms at least
+ * pending_resume() - resume processes that have been pending for at least @min_ms
  * @table: descriptor of the map
  *
- * Who is in the table and not stopped yet stays there for a while.  Does not allocate.
+ * A process that has an entry but is not stopped yet keeps it, for up to a second.  Does not
+ * allocate memory.
  *
- * Return: how many are left in the table.
+ * Return: number of entries left.
  */
 size_t pending_resume(int table, u64 min_ms);
-/** pending_resume_all() - release pending processes until none is left, for 2 seconds at most */
+/** pending_resume_all() - resume pending processes until none is left, for 2 seconds at most */
 void pending_resume_all(int table);
+/** pending_pidfd() - count the entries of the map */
 size_t pending_pidfd(int table);
 
 /**
- * pending_pin() - leave the table where the next depd finds it
- * @path: receives where; "" if there is no bpffs
+ * pending_pin() - pin the map in bpffs for the next depd
+ * @path: receives its path; "" if this fails, for example because bpffs is not mounted
  */
 void pending_pin(int table, char *path, size_t size);
-/** pending_recover() - let go whom a depd held that is dead; return: how many tables there were */
+/**
+ * pending_recover() - resume the pending processes of dead depds, and remove their maps
+ *
+ * Return: number of maps found.
+ */
 unsigned int pending_recover(void);
 
 #define WATCHDOG_NAME	"depd-guard"
 
 /**
- * watchdog_start() - have somebody let all go when this process dies, and each after some time
- * @pin: to be removed then
+ * watchdog_start() - start the watchdog process
+ * @table: descriptor of the map
+ * @pin: path of the pinned map, which the watchdog removes when this process has died; or ""
  *
- * The guard executes /proc/self/exe with argv[0] = WATCHDOG_NAME: main() must call watchdog_main()
- * then, before anything else.
+ * The watchdog resumes each process that has been pending for POLICY_HOLD_MS, and all of them when
+ * this process dies.  It executes /proc/self/exe with argv[0] = WATCHDOG_NAME.  main() must call
+ * watchdog_main() then, before anything else.
  *
  * Return: a descriptor for watchdog_end(), or a negative errno.
  */
 int watchdog_start(int table, const char *pin);
+/** watchdog_end() - end the watchdog, without resuming any process */
 void watchdog_end(int fd);
-/** watchdog_main() - run as the guard that watchdog_start() has executed: never returns */
+/** watchdog_main() - main function of the watchdog process */
 void watchdog_main(int argc, char **argv) __attribute__((noreturn));
 
 #endif

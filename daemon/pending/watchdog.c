@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The guard: a small process that lets go whom depd holds when depd has died.
+ * Watchdog: a small process that resumes pending processes when depd has died.
  *
- * It also ends what takes too long, so a depd that hangs delays programs and no more.  It has
- * the table of held processes, and waits for two things: a word on a socket, and depd's end.
- * It has no other descriptor of depd's; those of the BPF programs would keep them attached.
+ * It also resumes each process that has been pending for POLICY_HOLD_MS, so a depd that hangs only
+ * delays programs.  It has the map of pending processes, a socket on which depd ends it, and a
+ * pidfd of depd.  It has no other descriptor of depd: those of the BPF programs would keep the
+ * programs attached.
  *
- * The guard executes depd's file anew under a name of its own: a fork would keep depd's command
- * line, and `kill $(pidof depd)` would end both.
+ * The watchdog executes depd's file again under another process name.  A plain fork would have
+ * depd's command line, and `kill $(pidof depd)` would end both.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +25,7 @@
 
 #define ROUND_MS 1000
 
-enum { TABLE, SOCKET, DEPD, FDS };	/* its descriptors */
+enum { TABLE, SOCKET, DEPD, FDS };	/* descriptors of the watchdog */
 
 static void close_others(void)
 {
@@ -34,7 +35,7 @@ static void close_others(void)
 		close(fd);
 }
 
-/* @fd become 0, 1, 2; nothing else stays open. */
+/* Make the descriptors @fd 0, 1 and 2, and close all others. */
 static void keep_only(int fd[FDS])
 {
 	for (int i = 0; i < FDS; i++)
@@ -57,7 +58,7 @@ static void guard(const char *pin)
 		if (poll(p, 2, ROUND_MS) > 0) {
 			if (p[0].revents && read(SOCKET, &c, 1) == 1)
 				_exit(0);
-			/* When it has ended its programs are detached. */
+			/* The socket was closed, so depd is ending: wait for its pidfd only. */
 			p[0].fd = -1;
 			if (p[1].revents)
 				break;
@@ -70,7 +71,7 @@ static void guard(const char *pin)
 	_exit(0);
 }
 
-/* depd has threads: nothing is called here that could wait for one of them. */
+/* Runs between fork and exec: depd has threads, so it must not allocate or take a lock. */
 static void become(int fd[FDS], const char *pin)
 {
 	char *argv[] = { WATCHDOG_NAME, (char *)pin, NULL }, *envp[] = { NULL };
@@ -107,7 +108,7 @@ int watchdog_start(int table, const char *pin)
 	pthread_sigmask(SIG_SETMASK, &all, &mask);
 	pid = fork();
 	if (!pid) {
-		/* No child of depd's, and no signal but SIGKILL ends it. */
+		/* The second fork makes it no child of depd.  All signals are blocked. */
 		setsid();
 		if (fork())
 			_exit(0);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Between config.c, which reads depd.conf line by line, and config_keys.c, which knows its keys.
+ * Interface between config.c, which reads the lines of depd.conf, and config_keys.c, which has the
+ * keys.
  */
 #ifndef DEPD_POLICY_CONF_H
 #define DEPD_POLICY_CONF_H
@@ -13,13 +14,13 @@
 
 enum conf_section { CONF_NONE, CONF_DEPD, CONF_RULE };
 
-/** struct conf - how far reading is */
+/** struct conf - state while a configuration is read */
 struct conf {
 	struct depd_config *c;
 	struct policy_error *e;
 	unsigned int line;
 	enum conf_section section;
-	uint64_t given;			/* keys of this section, a bit each */
+	uint64_t given;			/* bit per key: set in this section */
 	bool had_depd;
 	unsigned int rule_line[POLICY_RULES_MAX];
 };
@@ -28,7 +29,7 @@ struct conf {
 int conf_error(struct conf *p, size_t column, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/** conf_rule() - the rule whose section this is */
+/** conf_rule() - rule of the current section */
 static inline struct policy_rule *conf_rule(struct conf *p)
 {
 	return &p->c->rule[p->c->nrules - 1];
@@ -40,7 +41,7 @@ static inline struct policy_rule *conf_rule(struct conf *p)
  */
 int conf_key(struct conf *p, const char *name, size_t key_at, const char *value, size_t value_at);
 
-/** conf_has_condition() - is there anything that a process must fit? */
+/** conf_has_condition() - true if the rule has a condition that a process must fulfil */
 bool conf_has_condition(const struct policy_rule *r);
 
 #endif

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Reading depd.conf(5): sections, lines, comments.
+ * Read depd.conf(5): sections, lines, comments.
  *
- * The file is taken for hostile: it is bounded, must be UTF-8 without control characters,
- * and the first thing that is wrong ends it.
+ * The file is untrusted: its size is limited, it must be UTF-8 without control characters, and the
+ * first error ends reading.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -25,7 +25,7 @@ int conf_error(struct conf *p, size_t column, const char *fmt, ...)
 	return -EINVAL;
 }
 
-/* The length of a well-formed character, 0 if it is none. */
+/* Length of the well-formed UTF-8 character at @s; 0: there is none. */
 static size_t utf8_length(const unsigned char *s, size_t room)
 {
 	size_t n = *s < 0x80 ? 1 : *s >= 0xc2 && *s < 0xe0 ? 2 : *s >= 0xe0 && *s < 0xf0 ? 3 :
@@ -124,7 +124,7 @@ static int begin_rule(struct conf *p, const char *name, size_t column)
 	return 0;
 }
 
-/* @s is "[..."; @column is where. */
+/* Parse a section header at @s, which starts with '[', in column @column. */
 static int begin_section(struct conf *p, char *s, size_t column)
 {
 	char *close = strchr(s, ']'), *name;
@@ -160,7 +160,7 @@ static int begin_section(struct conf *p, char *s, size_t column)
 			  name);
 }
 
-/* @s is neither empty nor a comment, and has no blanks at its ends. */
+/* Parse `key = value`.  @s has no blanks at its ends and is neither empty nor a comment. */
 static int read_setting(struct conf *p, char *s, size_t column)
 {
 	char *equals = strchr(s, '='), *end, *value;
@@ -179,7 +179,7 @@ static int read_setting(struct conf *p, char *s, size_t column)
 	return conf_key(p, s, column, value, column + (size_t)(value - s));
 }
 
-/* @line of @n bytes, without its end; may be written to, also after it. */
+/* Parse a line of @n bytes without its newline.  The line and the byte after it are modified. */
 static int read_line(struct conf *p, char *line, size_t n)
 {
 	size_t skip;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The keys of depd.conf(5), and their values.
+ * Keys of depd.conf(5) and the values that they accept.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -14,13 +14,13 @@
 #include "libdep/collect/collect.h"
 #include "conf.h"
 
-#define COMM_MAX 15	/* the kernel keeps no more of a name */
+#define COMM_MAX 15	/* the kernel truncates process names to this length */
 
 struct value {
 	struct conf *p;
 	const char *key, *text;
 	size_t column;
-	void *to;		/* the field */
+	void *to;		/* field to set */
 };
 
 struct key {
@@ -28,8 +28,8 @@ struct key {
 	int (*set)(const struct value *v, const struct key *k);
 	size_t off;
 	uint64_t min, max;
-	uint32_t flag;		/* for yes and no: the bit.. */
-	bool clears;		/* ..that yes clears */
+	uint32_t flag;		/* for yes and no: the bit that yes sets.. */
+	bool clears;		/* ..or clears */
 };
 
 static int refuse(const struct value *v, const char *what)
@@ -54,7 +54,7 @@ static int set_comm(const struct value *v, const struct key *k)
 	return set_text(v, k);
 }
 
-/* What begins neither with / nor with a pattern fits no absolute name. */
+/* Set a pattern for absolute paths; one that starts with neither / nor a wildcard never matches. */
 static int set_rooted(const struct value *v, const struct key *k)
 {
 	if (!strchr("/*?[\\", *v->text))
@@ -74,7 +74,7 @@ static int set_folder(const struct value *v, const struct key *k)
 	return set_text(v, k);
 }
 
-/* A number and a unit of @units, each of which stands for @factor of the same place. */
+/* Parse a number with an optional unit: a character of @units, with the multiplier in @factor. */
 static bool number(const char *s, const char *units, const uint64_t *factor, uint64_t *out)
 {
 	unsigned long long n;
@@ -207,7 +207,7 @@ static int set_transport(const struct value *v, const struct key *k)
 	return refuse(v, "auto, kmod or shm");
 }
 
-/* A fuzzer shall not look for names. */
+/* The fuzzer must not look up names in system databases. */
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
 #define LOOK_UP	0
 #else
@@ -232,7 +232,7 @@ static bool find_group(const char *name, uint32_t *id)
 	return g;
 }
 
-/* The number of a user or group, given as such or by name; 4294967295 stands for none. */
+/* Parse a user or group, given as a number or by name; 4294967295 is refused. */
 static int set_id(const struct value *v, const char *what, bool (*find)(const char *, uint32_t *),
 		  uint32_t *id)
 {
@@ -308,7 +308,7 @@ static const struct key rule_keys[] = {
 
 _Static_assert(sizeof(int) == sizeof(uint32_t), "level is set by set_u32()");
 
-/* How many letters must be changed, put in or taken out to get from one to the other. */
+/* Edit distance of two names, to suggest a key for a misspelt one. */
 static unsigned int distance(const char *a, const char *b)
 {
 	unsigned int row[32], n = (unsigned int)strlen(b), i, diagonal, up, best;

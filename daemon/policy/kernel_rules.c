@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Rules as the kernel can test them: the literal text at both ends of a pattern.
+ * Compile rules for the kernel: the literal text at both ends of each pattern.
  */
 #include <string.h>
 
@@ -8,14 +8,14 @@
 
 #define SPECIAL "*?[]\\"
 
-/* The bytes at @from, of which @n are meant, as masked words. */
+/* Convert @n bytes to words with masks. */
 static void words(u64 *word, u64 *mask, const char *from, size_t n)
 {
 	memcpy(word, from, n);
 	memset(mask, 0xff, n);
 }
 
-/* Where the literal end of a pattern begins. */
+/* Find the start of the literal end of a pattern. */
 static const char *literal_end(const char *s)
 {
 	const char *end = s;
@@ -48,7 +48,7 @@ static void compile_comm(struct exec_rule *to, const char *comm)
 {
 	size_t len = strlen(comm), head = strcspn(comm, SPECIAL);
 
-	/* With its end, if that is literal. */
+	/* A pattern without special characters: compare the terminating NUL as well. */
 	if (head == len)
 		head++;
 	words(to->comm, to->comm_mask, comm, head < sizeof(to->comm) ? head : sizeof(to->comm));

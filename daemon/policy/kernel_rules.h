@@ -6,7 +6,7 @@
 #include "policy.h"
 #include "daemon/pending/exec_bpf.h"
 
-/** policy_compile() - what the kernel can test of a rule; it fits more than the rule does */
+/** policy_compile() - compile a rule for the kernel; it matches at least what the rule matches */
 void policy_compile(struct exec_rule *to, const struct policy_rule *r);
 
 #endif

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Does a process fit a rule?
+ * Match a process against rules.
  */
 #include <fnmatch.h>
 
 #include "policy.h"
 
-/* A text that is not known fits nothing. */
+/* An unknown text (NULL) matches no pattern. */
 static bool fits(const char *pattern, const char *text)
 {
 	return !pattern || (text && !fnmatch(pattern, text, 0));
