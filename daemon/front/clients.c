@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Clients: who they are is asked of the kernel, then they are an instance's.
+ * Clients: accept, get the credentials from the kernel, pass the connection to an instance.
  */
 #include <errno.h>
 #include <poll.h>
@@ -14,8 +14,8 @@
 #include "front.h"
 
 #define ACCEPT_ONCE	16
-#define WAITING_MAX	1024u	/* in all.. */
-#define WAITING_ROOT	16u	/* ..of which these are root's */
+#define WAITING_MAX	1024u	/* limit of queued clients of all users.. */
+#define WAITING_ROOT	16u	/* ..of which so many are reserved for root */
 
 void accept_refuse(struct front *f, int fd, int err, const char *why)
 {
@@ -24,7 +24,7 @@ void accept_refuse(struct front *f, int fd, int err, const char *why)
 	f->refused++;
 	response_refusal(&t, err, why);
 	strbuf_put(&t, "\n", 1);
-	/* It fits in an empty socket, or is lost. */
+	/* The response fits into an empty socket buffer; an error is ignored. */
 	if (!t.failed)
 		send(fd, t.s, t.len, MSG_NOSIGNAL | MSG_DONTWAIT);
 	free(strbuf_take(&t));
@@ -38,7 +38,7 @@ static int by_number(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Sorted, so that the same groups are the same credentials. */
+/* Get the peer's credentials.  Groups are sorted, so that equal sets compare equal. */
 static int who_is_it(int fd, struct user *u)
 {
 	struct ucred who;
@@ -50,7 +50,7 @@ static int who_is_it(int fd, struct user *u)
 	u->uid = who.uid;
 	u->gid = who.gid;
 	size = sizeof(u->groups);
-	/* Who is in more groups than that has none of them. */
+	/* A peer with more than USER_GROUPS_MAX groups is treated as having none. */
 	if (!getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, u->groups, &size))
 		u->ngroups = (int)(size / sizeof(u->groups[0]));
 	qsort(u->groups, (size_t)u->ngroups, sizeof(u->groups[0]), by_number);

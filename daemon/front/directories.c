@@ -2,10 +2,10 @@
 /*
  * Directories of instances.
  *
- * RUNDIR/user is root's, so that names in it are what root made them.  In it are NAME, a
- * directory that is the user's and that root never looks into, and NAME.who, root's record of
- * whose it is.  Nobody else can enter RUNDIR/user: the instance is put into its directory, and
- * other processes of its user can neither fill the file system there nor spoil its files.
+ * Root owns RUNDIR/user, so only root creates names in it.  For each instance it has NAME, a
+ * directory that the user owns and root never reads, and NAME.who, root's record of the
+ * credentials.  No other user can enter RUNDIR/user.  The instance starts in its directory; other
+ * processes of its user can neither fill the file system there nor damage its files.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -22,14 +22,14 @@
 #define RECORD_MAGIC	0x0157454e4f504544ull
 #define RECORD_SUFFIX	".who"
 #define OPEN_DIR	(O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-#define NAME_DIR	(O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)	/* a user's: not read */
+#define NAME_DIR	(O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)	/* for a user's directory */
 
 struct record {
 	uint64_t magic;
 	struct user user;
 };
 
-/* A directory of root's own that nobody else can write to. */
+/* Open a directory and check that root owns it and no other user has write permission. */
 static int open_own(int at, const char *name, mode_t mode)
 {
 	struct stat st;
@@ -119,7 +119,7 @@ static int write_record(int users, const char *name, const struct user *u)
 	return ret;
 }
 
-/* Another one's of the same name would be a collision of hashes. */
+/* Check the record's credentials: the name has a hash, so different ones can have the same name. */
 static int check_record(int users, const char *name, const struct user *u)
 {
 	char record[96];
@@ -133,7 +133,7 @@ static int check_record(int users, const char *name, const struct user *u)
 	return same_user(&had, u) ? 0 : -EEXIST;
 }
 
-/* A new directory is root's until it is given away; one that was made before is the user's. */
+/* Give the directory to the user, unless an earlier front has done so. */
 static int give(int dir, const struct user *u)
 {
 	struct stat st;
@@ -228,8 +228,8 @@ void dir_each(int users, void (*one)(void *arg, const struct user *u), void *arg
 }
 
 /*
- * The directory for all users' stores is root's, and those in it are made by root: who may write
- * there is asked before.
+ * Root must own the directory for all users' stores, since root creates the directories in it; no
+ * other user may have write permission there.
  */
 int dir_store(const char *store, const struct user *u, char *path, size_t size)
 {
@@ -247,7 +247,7 @@ int dir_store(const char *store, const struct user *u, char *path, size_t size)
 	ret = fstat(base, &st) ? -errno : 0;
 	if (!ret && (st.st_uid != geteuid() || st.st_mode & 022))
 		ret = -EPERM;
-	/* Users must come through to what is theirs. */
+	/* Users need search permission to reach their own directory. */
 	if (!ret && !(st.st_mode & 01) && fchmod(base, (st.st_mode & 07777) | 0111))
 		ret = -errno;
 	snprintf(name, sizeof(name), "%u", u->uid);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The front: start, signals, end. */
+/* The front: start, configuration, signals, periodic work, shutdown. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -26,7 +26,7 @@
 
 #define SECOND_NS	1000000000ull
 #define SHUTDOWN_NS	30000000000ull	/* extended while sessions are being stored */
-#define SHUTDOWN_MOST_NS 100000000000ull /* whatever an instance does */
+#define SHUTDOWN_MOST_NS 100000000000ull /* limit of the whole shutdown */
 #define SILENT_NS	10000000000ull
 
 static struct front front = { .lock = -1, .users = -1, .ids = -1 };
@@ -98,9 +98,9 @@ int front_rules_fd(const struct front *f)
 	return ret;
 }
 
-/* ---- time ---- */
+/* ---- periodic work ---- */
 
-/* Those to wait for: one that says nothing, as it does each second, is left to the next front. */
+/* Count the instances to wait for.  One that has sent no report is left to the next front. */
 static uint32_t running(const struct front *f, uint64_t now)
 {
 	const struct instance *i;
@@ -187,8 +187,8 @@ static int fail(int err, const char *what)
 }
 
 /*
- * The front has no business in users' files: without these it cannot open them even by a mistake.
- * Root's instance has them, which gets them when it executes depd's file.
+ * Drop the capabilities for users' files, so that the front cannot open them even by a mistake.
+ * Only root's instance needs them; it gets them back when it executes depd's file.
  */
 static int lower_capabilities(void)
 {
@@ -258,7 +258,7 @@ static int serve(struct front *f)
 	struct control_ops ops = report_ops(f);
 	int ret, fd;
 
-	/* Who connects is asked, not kept out. */
+	/* Every user has permission to connect; depd decides by the peer's credentials. */
 	fd = listen_on(f->fdstore, f->rundir, "control", f->given->socket, "depd.sock", 0666);
 	ret = fd < 0 ? fd : accept_open(f, fd);
 	if (ret)

@@ -2,10 +2,12 @@
 /*
  * The front: root's depd.
  *
- * It listens, finds out who connects, and passes each connection on to the instance of that
- * user's exact credentials (link.h), which it starts if there is none.  Rules, configuration,
- * accounts, numbers of sessions and metrics are its own.  It reads no line of a client, opens no
- * file of a user's, maps no session, traces nobody, and waits for none of its instances.
+ * It accepts connections, gets the peer's credentials from the kernel, and passes each connection
+ * to the instance of exactly these credentials (link.h), which it starts if needed.  It owns rules,
+ * configuration, accounts, session ids and metrics.
+ *
+ * For safety it reads no request of a client, opens no file of a user, maps no session file, traces
+ * no process, and never waits for an instance.
  */
 #ifndef DEPD_FRONT_FRONT_H
 #define DEPD_FRONT_FRONT_H
@@ -15,12 +17,12 @@
 #include "daemon/link/link.h"
 
 #define FRONT_INSTANCES_MAX	1024u
-#define FRONT_UNTAKEN_MAX	16u	/* clients on the way to an instance */
+#define FRONT_UNTAKEN_MAX	16u	/* clients sent to an instance and not acknowledged */
 #define FRONT_SESSIONS_MAX	1024u
-#define FRONT_WAIT_NS		10000000000ull	/* for an instance to take a client */
-#define FRONT_ATTACH_NS		2000000000ull	/* ..and a held process */
+#define FRONT_WAIT_NS		10000000000ull	/* timeout for an instance to accept a client */
+#define FRONT_ATTACH_NS		2000000000ull	/* ..and to answer for a pending process */
 
-/** struct waiting - a client that no instance has been sent yet */
+/** struct waiting - a client that has not been sent to an instance yet */
 struct waiting {
 	struct waiting *next;
 	int fd;
@@ -29,11 +31,11 @@ struct waiting {
 
 enum instance_state {
 	INSTANCE_RUNNING,
-	INSTANCE_LEAVING,	/* asked to exit; it has nothing left to do */
-	INSTANCE_ENDED,		/* its process; another one is started when @again is due */
+	INSTANCE_LEAVING,	/* asked to exit, since it has nothing to do */
+	INSTANCE_ENDED,		/* the process has ended; @again starts another one */
 };
 
-/** struct instance - a depd with a user's credentials */
+/** struct instance - the front's view of a depd with a user's credentials */
 struct instance {
 	struct instance *next;
 	struct front *front;
@@ -46,32 +48,32 @@ struct instance {
 	int pidfd, sock, log;
 	struct loop_watch ready, gone, says;
 	struct loop_timer again;
-	uint64_t start_ns, heard_ns;	/* heard: its last report */
-	unsigned int failures;	/* in a row; it is waited longer each time */
+	uint64_t start_ns, heard_ns;	/* start of the process; time of its last report */
+	unsigned int failures;	/* in a row; each one doubles the delay before a restart */
 	struct link_page *page;
 	bool serves, config_due, end_due;
 
 	struct waiting *first, **last;
 	uint32_t nwaiting;
-	uint64_t sent, got;	/* clients, of this process */
-	uint32_t ntakes;	/* of rules, not answered */
-	uint64_t taken;		/* ..and those that succeeded */
+	uint64_t sent, got;	/* clients sent to this process; clients that it acknowledged */
+	uint32_t ntakes;	/* unanswered requests to record a pending process.. */
+	uint64_t taken;		/* ..and successful ones */
 
 	struct link_report report;
-	uint64_t memory;	/* resident, by the kernel's word.. */
-	uint64_t cpu_ns;	/* ..and so is this */
-	char line[1536];	/* of its messages, not complete */
+	uint64_t memory;	/* resident bytes, from the kernel */
+	uint64_t cpu_ns;	/* processor time, from the kernel */
+	char line[1536];	/* incomplete log line */
 	size_t nline;
-	uint32_t nlines, nbytes, nmessages;	/* in this second */
+	uint32_t nlines, nbytes, nmessages;	/* in the present second */
 	uint64_t lines_lost;
-	bool cut;		/* the rest of a line that was too long is not shown */
+	bool cut;		/* skip the rest of an overlong log line */
 };
 
 struct front {
 	struct loop *loop;
 	const struct options *given;
 	char rundir[PATH_MAX];
-	int lock, users, ids;	/* descriptors: the lock, RUNDIR/user, the next number */
+	int lock, users, ids;	/* descriptors: the lock, RUNDIR/user, RUNDIR/next-id */
 	uint32_t next_id;
 	struct depd_config config;
 	char *rules_text;
@@ -87,123 +89,124 @@ struct front {
 	struct metrics *metrics;
 	bool accept_paused, shutting_down;
 	uint64_t end_ns;		/* when the front exits, even if instances still run */
-	struct link_counters past;	/* of instances that have ended */
-	char exe[PATH_MAX];		/* depd's own file: rules leave it alone */
+	struct link_counters past;	/* of instance processes that have ended */
+	char exe[PATH_MAX];		/* depd's own file, which rules never record */
 
 	struct policy_watch *watch;
 	struct loop_watch policy_ready;
 	char policy_error[CONTROL_WHY];
 	uint64_t matches, missed;
-	uint64_t unsaid;		/* of those missed, since the last second */
+	uint64_t unsaid;		/* missed processes not logged since the last summary */
 	uint64_t *rule_seen;
 	struct attach *takes;
 	struct loop_timer late;
 	uint32_t last_attach;
 };
 
-/** front_run() - root's depd; returns its exit status */
+/** front_run() - run root's depd.  Return: exit status of the process */
 int front_run(const struct options *given);
-/** front_reload() - read the configuration again; the old one stays if it is wrong */
+/** front_reload() - read the configuration again; on an error the old one stays in effect */
 int front_reload(struct front *f, char *why);
-/** front_config() - for one user */
+/** front_config() - make the part of the configuration that an instance of @u gets */
 void front_config(const struct front *f, const struct user *u, struct link_config *out);
-/** front_rules_fd() - a copy of the rules' text to be passed on, or a negative errno */
+/** front_rules_fd() - make a file with the rules' text for an instance; or a negative errno */
 int front_rules_fd(const struct front *f);
 
-/* ---- directories.c: RUNDIR/user, and who owned what is in it ---- */
+/* ---- directories.c: directories of instances in RUNDIR/user, and records of their owners ---- */
 
-/** dir_open() - RUNDIR/user, root's; a descriptor or a negative errno */
+/** dir_open() - open RUNDIR/user, which root owns.  Return: a descriptor or a negative errno */
 int dir_open(const char *rundir);
-/** dir_name() - of these credentials */
+/** dir_name() - make the name of the directory for these credentials */
 void dir_name(const struct user *u, char *name, size_t size);
-/** dir_make() - the directory, which is the user's, and the record beside it, which is root's */
+/** dir_make() - create the directory, owned by the user, and its record, owned by root */
 int dir_make(int users, const char *name, const struct user *u);
-/** dir_drop() - remove both: 0; -ENOTEMPTY: the user has left something, and it stays */
+/** dir_drop() - remove both.  Return: -ENOTEMPTY: both stay, since the directory has files */
 int dir_drop(int users, const char *name);
-/** dir_exists() - was it made, or left, before? */
+/** dir_exists() - true if there is such a directory, of this or an earlier front */
 bool dir_exists(int users, const char *name);
-/** dir_left() - call @one for each directory, with whose it is */
+/** dir_left() - call @one with the owner of each directory */
 void dir_left(int users, void (*one)(void *arg, uid_t uid), void *arg);
-/** dir_each() - call @one for each record */
+/** dir_each() - call @one with the credentials in each record */
 void dir_each(int users, void (*one)(void *arg, const struct user *u), void *arg);
-/** dir_store() - STORE/UID for stores of rules, of @u; 0 or a negative errno */
+/** dir_store() - create STORE/UID for stores of rules.  Return: 0 or a negative errno */
 int dir_store(const char *store, const struct user *u, char *path, size_t size);
 
 /* ---- session_ids.c ---- */
 
-/** ids_open() - the number of the next session, from RUNDIR/next-id */
+/** ids_open() - read the next session id from RUNDIR/next-id */
 int ids_open(struct front *f);
-/** ids_lease() - up to @n numbers */
+/** ids_lease() - reserve up to @n session ids for an instance */
 struct link_ids ids_lease(struct front *f, uint32_t n);
 
 /* ---- instances.c ---- */
 
 /**
- * instance_get() - that of these credentials, started if there is none
+ * instance_get() - find or start the instance of these credentials
  *
- * Return: 0, -EUSERS, -EAGAIN: this person has too many, or there are; or another errno.
+ * Return: 0; -EUSERS, -EAGAIN: too many instances, of this person or in all; or another negative
+ * errno.
  */
 int instance_get(struct front *f, const struct user *u, struct instance **out);
-/** instance_client() - pass a client on, or let it wait; takes @fd over unless it fails */
+/** instance_client() - send a client to the instance, or queue it; on success it owns @fd */
 int instance_client(struct instance *i, int fd);
-/** instance_second() - what is to be done each second */
+/** instance_second() - periodic work, once a second */
 void instance_second(struct instance *i, uint64_t now);
-/** instance_message() - a message has come */
+/** instance_message() - handle a message of the instance */
 void instance_message(struct instance *i, const struct link_msg *m);
-/** instance_config() - have it hear of another configuration */
+/** instance_config() - send it the present configuration */
 void instance_config(struct instance *i);
-/** instance_end() - have it end its sessions */
+/** instance_end() - ask it to end its sessions */
 void instance_end(struct instance *i);
-/** instance_adopt_all() - start those that an earlier front's records name */
+/** instance_adopt_all() - start an instance for each record of an earlier front */
 void instance_adopt_all(struct front *f);
-/** instance_close() - give everything back; the process sees that and hands its sessions over */
+/** instance_close() - free it; its process sees the closed link and leaves its sessions open */
 void instance_close(struct instance *i);
 
 /* ---- start_instance.c ---- */
 
-/** instance_start() - make its process and send it LINK_START; 0 or a negative errno */
+/** instance_start() - start the process and send LINK_START.  Return: 0 or a negative errno */
 int instance_start(struct instance *i);
-/** instance_ids() - so many numbers as it may have now */
+/** instance_ids() - reserve session ids for it, as many as its user is allowed now */
 struct link_ids instance_ids(struct instance *i);
 
 /* ---- instance_log.c ---- */
 
 void log_ready(struct loop_watch *w, short revents);
-/** log_flush() - at the end of its process: what it said last */
+/** log_flush() - log the last lines of a process that has ended */
 void log_flush(struct instance *i);
 void log_second(struct instance *i);
 
 /* ---- totals.c ---- */
 
-/** report_attach() - check what it says: 0, or -ERANGE: it makes no sense */
+/** report_attach() - check and store a report.  Return: 0; -ERANGE: it is not plausible */
 int report_attach(struct instance *i, const struct link_report *r);
-/** report_measure() - ask the kernel how large it is */
+/** report_measure() - read memory and processor time of the process from the kernel */
 void report_measure(struct instance *i);
-/** report_end() - its process has ended */
+/** report_end() - the process has ended: add its counters to f->past */
 void report_end(struct instance *i);
-/** report_sum() - of all instances, also those that have ended */
+/** report_sum() - sums over all instances, including those that have ended */
 void report_sum(const struct front *f, struct link_counters *c, struct link_gauges *g);
-/** report_pages() - write what all of them may know */
+/** report_pages() - write the shared page of each instance */
 void report_pages(struct front *f);
-/** report_ops() - for metrics_open() */
+/** report_ops() - operations for metrics_open() */
 struct control_ops report_ops(struct front *f);
 
 /* ---- clients.c ---- */
 
 int accept_open(struct front *f, int fd);
 void accept_second(struct front *f);
-/** accept_refuse() - an answer that says no, and the end of the connection */
+/** accept_refuse() - send an error response and close the connection */
 void accept_refuse(struct front *f, int fd, int err, const char *why);
 
 /* ---- rules.c ---- */
 
 void front_policy_start(struct front *f);
 void front_policy_stop(struct front *f);
-/** front_policy_second() - what is to be said each second */
+/** front_policy_second() - log, once a second, missed processes that were not logged */
 void front_policy_second(struct front *f);
-/** front_attached() - an instance's answer */
+/** front_attached() - handle an instance's answer about a pending process */
 void front_attached(struct instance *i, const struct link_result *r);
-/** front_attaches_lost() - it will not answer any more */
+/** front_attaches_lost() - the instance has ended: release the processes it was asked to record */
 void front_attaches_lost(struct instance *i);
 
 #endif

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What instances say, as lines "<PRIORITY>SESSION TEXT" over a pipe.  It is a user's: so much in a
- * second, and nothing that a terminal or the journal would take for more than text.
+ * Log lines of instances: "<PRIORITY>SESSION TEXT" over a pipe.
+ *
+ * They are untrusted.  Their number per second is limited, and control characters are replaced.
  */
 #include <ctype.h>
 #include <poll.h>
@@ -13,7 +14,7 @@
 #include "daemon/base/log.h"
 #include "front.h"
 
-#define LINES_SECOND	100u	/* of one instance */
+#define LINES_SECOND	100u	/* limits of one instance */
 #define BYTES_SECOND	(256u << 10)
 #define READS		4
 
@@ -28,7 +29,7 @@ static void show(struct instance *i, char *line)
 		session = 0;
 		used = 0;
 	}
-	/* What is an emergency to a user is none to the machine. */
+	/* A user's instance cannot log with a priority above LOG_ERR. */
 	if (i->user.uid && priority < LOG_ERR)
 		priority = LOG_ERR;
 	for (c = line; *c; c++)
@@ -82,7 +83,7 @@ void log_ready(struct loop_watch *w, short revents)
 	ssize_t n = 1;
 	int k;
 
-	/* One that says more than can be shown is read again in the next second. */
+	/* Beyond the limit, stop reading until the next second. */
 	if (i->nbytes > BYTES_SECOND) {
 		loop_watch_change(i->front->loop, w, 0);
 		return;
@@ -99,7 +100,7 @@ void log_flush(struct instance *i)
 {
 	int k;
 
-	/* A pipe's worth at most: others may have it open, too. */
+	/* Bounded: another process can have the pipe open and continue to write. */
 	for (k = 0; i->log >= 0 && k < 64 && read_some(i) > 0; k++)
 		;
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Instances as the front sees them.  The front never waits for one: what an instance does not
- * take in time is refused, and one whose process has ended is started again, later each time.
+ * The front's view of instances: start, messages, queued clients, restart.
+ *
+ * The front never waits for an instance.  A client that is not accepted in time is refused.  An
+ * instance whose process has ended is started again, with a growing delay.
  */
 #include <errno.h>
 #include <poll.h>
@@ -15,16 +17,16 @@
 #include "daemon/base/log.h"
 #include "front.h"
 
-#define ROUND		32		/* messages at a time.. */
-#define MESSAGES_SECOND	1000u		/* ..and in a second, of a user's */
-#define AGAIN_NS	10000000ull	/* after which an instance is started again.. */
-#define AGAIN_MOST_NS	30000000000ull	/* ..doubled each time up to this.. */
-#define LIVED_NS	10000000000ull	/* ..until one has lived for so long */
+#define ROUND		32		/* messages per call.. */
+#define MESSAGES_SECOND	1000u		/* ..and per second, of a user's instance */
+#define AGAIN_NS	10000000ull	/* delay before the first restart.. */
+#define AGAIN_MOST_NS	30000000000ull	/* ..which doubles up to this.. */
+#define LIVED_NS	10000000000ull	/* ..and is reset by a process that ran so long */
 
 static const char slow[] = "your instance of depd does not take your request: it is stopped, or "
 			   "has too many";
 
-/* ---- clients on their way ---- */
+/* ---- queued clients ---- */
 
 static void drop_first(struct instance *i)
 {
@@ -82,7 +84,7 @@ int instance_client(struct instance *i, int fd)
 	return 0;
 }
 
-/* ---- its process ---- */
+/* ---- the process ---- */
 
 static void drop_process(struct instance *i)
 {
@@ -157,7 +159,7 @@ static void again_due(struct loop_timer *t)
 		start(i);
 }
 
-/* Nothing is left: of its directory neither, unless the user has put something there. */
+/* Free an instance that has no sessions, and its directory unless that has files. */
 static void forget(struct instance *i)
 {
 	if (!dir_drop(i->front->users, i->name))
@@ -185,7 +187,7 @@ static void has_ended(struct instance *i, int status)
 		i->failures = 0;
 	drop_process(i);
 	if (i->front->shutting_down || (i->state == INSTANCE_LEAVING && !i->first)) {
-		/* An instance that was asked to end and exited with 0 has nothing left, either. */
+		/* An exit status of 0 means that it has left no session. */
 		if (WIFEXITED(status) && !WEXITSTATUS(status) && !i->first)
 			forget(i);
 		else
@@ -214,7 +216,7 @@ static void send_ids(struct instance *i)
 	struct link_msg m = { .op = LINK_IDS };
 
 	m.ids = instance_ids(i);
-	/* One that does not take them asks again. */
+	/* If the socket is full they are lost, and the instance asks again. */
 	if (m.ids.count)
 		link_send(i->sock, &m, NULL, 0);
 }
@@ -260,12 +262,12 @@ static void bye(struct instance *i, uint64_t received)
 
 	if (i->state != INSTANCE_RUNNING || received != i->sent || i->first || i->ntakes)
 		return;
-	/* Unless it hears that it stays, and says so again. */
+	/* If the socket is full the instance stays and sends LINK_BYE again. */
 	if (!link_send(i->sock, &m, NULL, 0))
 		i->state = INSTANCE_LEAVING;
 }
 
-/* Of root's only.  The reading may take a second. */
+/* Reload on request of root's instance; others are ignored.  Reading can take a second. */
 static void reload(struct instance *i)
 {
 	struct link_msg m = { .op = LINK_RELOADED };
@@ -320,7 +322,7 @@ static void ready(struct loop_watch *w, short revents)
 	int fds[LINK_FDS], n, k, ret = 0;
 
 	(void)revents;
-	/* One that talks all the time is heard again in the next second. */
+	/* Beyond the limit, stop reading until the next second. */
 	if (i->user.uid && i->nmessages > MESSAGES_SECOND) {
 		loop_watch_change(i->front->loop, w, 0);
 		return;
@@ -337,11 +339,11 @@ static void ready(struct loop_watch *w, short revents)
 	if (!ret || ret == -EAGAIN)
 		return;
 	loop_remove(i->front->loop, w);
-	/* That it has ended is seen by its pidfd; one that only closed its end is of no use. */
+	/* The link is closed or broken: end the process.  Its pidfd reports the end. */
 	kill(i->pid, SIGKILL);
 }
 
-/* ---- time ---- */
+/* ---- periodic work ---- */
 
 void instance_second(struct instance *i, uint64_t now)
 {
@@ -363,7 +365,7 @@ void instance_second(struct instance *i, uint64_t now)
 	pass_on(i);
 }
 
-/* ---- all of them ---- */
+/* ---- all instances ---- */
 
 static bool is_of(const struct instance *i, const struct user *u)
 {
@@ -387,7 +389,7 @@ static int make(struct front *f, const struct user *u, struct instance **out)
 	if (ret)
 		goto fail;
 	dir_name(u, i->name, sizeof(i->name));
-	/* One that was left is counted already. */
+	/* A directory that exists is charged already. */
 	ret = dir_exists(f->users, i->name) ? 0 : account_get(a, ACCOUNT_DIRECTORIES, 1);
 	if (ret) {
 		account_put(a, ACCOUNT_INSTANCES, 1);

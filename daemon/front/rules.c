@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Rules: the front hears of new processes and matches them; the instance of the process's own
- * credentials takes it.
+ * Rules: the front matches new processes; the instance with a process's own credentials attaches
+ * to it and records it.
  *
- * A held process waits for the front alone: it is let go when its instance has not answered
- * anything for FRONT_ATTACH_NS, and after FRONT_PENDING_NS in any case.
+ * The front releases a pending process if its instance has answered nothing for FRONT_ATTACH_NS,
+ * and after FRONT_PENDING_NS in any case.
  */
 #include <errno.h>
 #include <poll.h>
@@ -19,12 +19,12 @@
 #include "daemon/base/log.h"
 #include "front.h"
 
-#define FRONT_PENDING_NS	8000000000ull	/* the watchdog lets go at 10 s */
+#define FRONT_PENDING_NS	8000000000ull	/* before the watchdog, which resumes at 10 s */
 #define LOOK_NS		100000000ull
-#define SENT_MAX	8u		/* to one instance, and not answered */
-#define TAKES_MAX	1024u		/* in all */
+#define SENT_MAX	8u		/* unanswered requests to one instance */
+#define TAKES_MAX	1024u		/* pending processes of all instances */
 
-/** struct attach - a held process that an instance was asked to take, or is to be */
+/** struct attach - a pending process that an instance records, queued or requested */
 struct attach {
 	struct attach *next;
 	struct instance *i;
@@ -35,7 +35,7 @@ struct attach {
 	uint64_t since_ns, heard_ns;
 };
 
-/* A user who has programs missed all the time does not fill the log: the others are counted. */
+/* Log a process that runs unrecorded.  Beyond a user's rate it is counted only. */
 static void missed(struct front *f, uid_t uid, pid_t pid, const char *name, const char *why)
 {
 	struct account *a = account_of(f->accounts, uid);
@@ -59,7 +59,7 @@ void front_policy_second(struct front *f)
 	f->unsaid = 0;
 }
 
-/* ---- what is asked for ---- */
+/* ---- requests to instances ---- */
 
 static void drop(struct front *f, struct attach *t)
 {
@@ -83,7 +83,7 @@ static void let_go(struct front *f, struct attach *t, const char *why)
 	drop(f, t);
 }
 
-/* As many as are looked at soon: the others wait here, where their time is known. */
+/* Send up to SENT_MAX requests; the others wait here, where their timeout is checked. */
 static void send_some(struct instance *i)
 {
 	static struct link_msg m;
@@ -167,7 +167,7 @@ void front_attaches_lost(struct instance *i)
 	}
 }
 
-/* ---- whom ---- */
+/* ---- credentials of a process ---- */
 
 static int by_number(const void *a, const void *b)
 {
@@ -176,7 +176,7 @@ static int by_number(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The numbers of a line: how many, -1: there are more. */
+/* Parse the numbers of a line.  Return: how many; -1: more than @max. */
 static int numbers(const char *s, unsigned int *v, int max)
 {
 	int n = 0, used;
@@ -191,7 +191,7 @@ static bool all_same(const unsigned int v[4])
 	return v[0] == v[1] && v[0] == v[2] && v[0] == v[3];
 }
 
-/* One with several uids is between two users: it is neither's. */
+/* Read a process's credentials.  One with different uids or gids belongs to no single user. */
 static int who_is(pid_t pid, struct user *u)
 {
 	unsigned int uid[4], gid[4];
@@ -225,7 +225,7 @@ static int who_is(pid_t pid, struct user *u)
 	return 0;
 }
 
-/* A user's instance can say that it has more than it was given, for others to have none. */
+/* Sessions of rule @k.  An instance cannot claim more than it was given, to block other users. */
 static uint64_t open_at(const struct instance *i, uint32_t k)
 {
 	uint64_t n = i->report.rule[k].open;
@@ -249,7 +249,7 @@ static uint64_t of_rule(const struct front *f, uint64_t name)
 	return n;
 }
 
-/* Each n-th of those that match, and only so many at a time. */
+/* Apply a rule's `every` (each n-th match) and its limit of sessions at the same time. */
 static bool may_attach_next(struct front *f, int i)
 {
 	const struct policy_rule *r = &f->config.rule[i];
@@ -287,7 +287,7 @@ static int ask(struct front *f, const struct policy_exec *e, const struct policy
 			 strerror(-ret));
 		goto fail;
 	}
-	/* Else one user could have all that may be held. */
+	/* The limit per user leaves room for other users. */
 	ret = account_get(i->account, ACCOUNT_USED, 1);
 	if (ret) {
 		snprintf(why, CONTROL_WHY, "too many of its user's are held");
@@ -332,7 +332,7 @@ static int take(struct front *f, const struct policy_exec *e, const struct polic
 	if (pidfd < 0)
 		return -ESRCH;
 	ret = who_is(e->pid, &u);
-	/* What was read was of this process if it is there still. */
+	/* If the process still exists, the credentials read by its pid are its own. */
 	if (!ret && syscall(SYS_pidfd_send_signal, pidfd, 0, NULL, 0))
 		ret = -ESRCH;
 	if (ret == -EPERM)
@@ -344,7 +344,7 @@ static int take(struct front *f, const struct policy_exec *e, const struct polic
 	return ret;
 }
 
-/* ---- what the kernel tells ---- */
+/* ---- events of the kernel ---- */
 
 static void exec(void *arg, const struct policy_exec *e)
 {
@@ -353,9 +353,9 @@ static void exec(void *arg, const struct policy_exec *e)
 	int i = policy_match(&f->config, &e->p);
 	int ret = -ENOENT;
 
-	/* There may be hundreds of them before the loop goes round. */
+	/* One read can deliver hundreds of processes: notify the watchdog between them. */
 	notify_alive();
-	/* Instances, tracers and the like: who would take those? */
+	/* Processes of depd itself, such as instances and tracers, are never recorded. */
 	if (i >= 0 && strcmp(e->p.exe, f->exe) && may_attach_next(f, i)) {
 		ret = take(f, e, &f->config.rule[i], why);
 		if (ret && ret != -ESRCH)

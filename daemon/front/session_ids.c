@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Numbers of sessions are those of all instances, so the front hands them out; the next one is in
- * a file that the next front finds.
+ * Session ids are unique among all instances, so the front assigns them.  The next id is in the
+ * file RUNDIR/next-id for the next front.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +25,7 @@ int ids_open(struct front *f)
 	return 0;
 }
 
-/* Written before they are used: a number is rather lost than there twice. */
+/* The file is written first, so that a crash can skip ids but never assigns one twice. */
 struct link_ids ids_lease(struct front *f, uint32_t n)
 {
 	struct link_ids ids = { .first = f->next_id, .count = n };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Starting an instance's process. */
+/* Start the process of an instance. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -14,11 +14,11 @@
 #include "front.h"
 
 #define LEASE_ROOT	1024u
-#define LEASE_USER	16u	/* of what a person may have, who may have several instances */
+#define LEASE_USER	16u	/* the rest of a person's rate is for their other instances */
 
-enum { SOCKET = 3, FDS };	/* its descriptors */
+enum { SOCKET = 3, FDS };	/* descriptors of the instance */
 
-/* It executes depd's file anew, so that it keeps nothing of the front's memory. */
+/* Execute depd's file again, so that the instance has none of the front's memory. */
 static void become(const char *rundir, int sock, int log)
 {
 	char *argv[] = { INSTANCE_NAME, (char *)rundir, NULL }, *envp[] = { NULL };
@@ -95,7 +95,7 @@ int instance_start(struct instance *i)
 		return ret;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
 		return -errno;
-	/* Neither waits for the other: what does not fit is not said. */
+	/* Neither side waits for the other: log lines that do not fit are lost. */
 	if (pipe2(log, O_CLOEXEC | O_NONBLOCK)) {
 		ret = -errno;
 		close(ends[0]);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Numbers of instances: checked, summed, shown.  A user's instance can say of itself what it
- * likes, within bounds in which sums stay sums.
+ * Reports of instances: check them, sum them up, and publish the sums.
+ *
+ * A report is untrusted.  The check only ensures that sums cannot overflow.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -50,7 +51,7 @@ static void subtract(void *from, const void *what, size_t n)
 		sum[i] -= v[i] < sum[i] ? v[i] : sum[i];
 }
 
-/* Of a process that is our child, by the kernel's word. */
+/* Resident bytes of a child process, from the kernel. */
 static uint64_t resident(pid_t pid)
 {
 	unsigned long long size, pages = 0;
@@ -153,7 +154,7 @@ static uint64_t cpu_ns(void)
 	       (u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1000ull;
 }
 
-/* The front's own part of the sums. */
+/* Add the front's own numbers to the sums. */
 static void add_self(const struct front *f, struct link_counters *c, struct link_gauges *g)
 {
 	c->cpu_ns += cpu_ns();
@@ -243,7 +244,7 @@ static bool nth_account(void *arg, size_t n, struct account_info *out)
 	static struct account_info account[LINK_ACCOUNTS_MAX];
 	static size_t have;
 
-	/* They are asked for from the first to the last. */
+	/* Callers ask for @n from 0 up: the list is made for 0. */
 	if (!n)
 		have = accounts_list(f->accounts, account, LINK_ACCOUNTS_MAX);
 	if (n >= have)

@@ -2,8 +2,8 @@
 /*
  * Credentials and limits of an instance.
  *
- * Afterwards it can do no more than its user can, and takes no more than is allotted to one: it
- * reads what its user's programs wrote, so taking control of it must gain nothing.
+ * An instance reads data that its user's programs have written, so an attacker could take control
+ * of it.  This must gain nothing: it has only its user's rights, and limited resources.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,11 +18,11 @@
 #include "daemon/base/account.h"
 #include "confine.h"
 
-/* Root's: seizing whom it records, and files of users in whose directories its stores are. */
+/* Capabilities of root's instance: to trace recorded processes, and for stores of users. */
 #define ROOT_KEEPS	(1u << CAP_SYS_PTRACE | 1u << CAP_DAC_OVERRIDE | 1u << CAP_KILL | \
 			 1u << CAP_DAC_READ_SEARCH | 1u << CAP_CHOWN | 1u << CAP_FOWNER)
 
-#define LOCKED_MAX	(64ull << 20)	/* of io_uring, on kernels that count it so */
+#define LOCKED_MAX	(64ull << 20)	/* older kernels count io_uring's memory as locked */
 
 static int limit(int what, uint64_t most)
 {
@@ -36,14 +36,14 @@ static int limit(int what, uint64_t most)
 	return setrlimit(what, &r) ? -errno : 0;
 }
 
-/* The front is spared for want of memory; an instance is not. */
+/* Reset oom_score_adj: unlike the front, an instance is not protected from the OOM killer. */
 static void be_usual_victim(void)
 {
 	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
 
 	if (fd < 0)
 		return;
-	/* If it cannot be changed the kernel goes by the size alone. */
+	/* An error does no harm. */
 	if (write(fd, "0", 1) < 0)
 		errno = 0;
 	close(fd);
@@ -85,7 +85,7 @@ static int drop_capabilities(uint32_t keep)
 	return syscall(SYS_capset, &h, c) ? -errno : 0;
 }
 
-/* By the kernel's word: what follows relies on it. */
+/* Ask the kernel for the credentials: all that follows relies on them. */
 static int check(const struct user *u)
 {
 	uid_t r, e, s;
@@ -96,7 +96,7 @@ static int check(const struct user *u)
 	if (r != u->uid || e != u->uid || s != u->uid || rg != u->gid || eg != u->gid ||
 	    sg != u->gid)
 		return -EPERM;
-	/* Nobody comes back. */
+	/* It must be impossible to become root again. */
 	if (u->uid && (!setuid(0) || !seteuid(0)))
 		return -EPERM;
 	return 0;
@@ -108,7 +108,7 @@ int confine(const struct user *u, uint32_t sessions)
 	int ret;
 
 	be_usual_victim();
-	/* No core: it would be of what others of this user wrote. */
+	/* No core dump: it would contain data of recorded programs. */
 	if (setrlimit(RLIMIT_CORE, &none))
 		return -errno;
 	ret = u->uid ? limits(sessions) : 0;
@@ -120,7 +120,7 @@ int confine(const struct user *u, uint32_t sessions)
 		ret = check(u);
 	if (ret)
 		return ret;
-	/* For those it executes, too: root's gets no capability back by that. */
+	/* Inherited over execve: children of root's instance get no capability back. */
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
 		return -errno;
 	return confine_calls();

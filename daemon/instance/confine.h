@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What an instance gives up before it does anything for its user. */
+/* Confinement: privileges that an instance drops before it does anything for its user. */
 #ifndef DEPD_INSTANCE_CONFINE_H
 #define DEPD_INSTANCE_CONFINE_H
 
@@ -8,14 +8,14 @@
 #include "daemon/base/credentials.h"
 
 /**
- * confine() - be @u from now on, with limits and without privileges
- * @sessions: at a time, for the limit of memory
+ * confine() - take the credentials of @u, set resource limits, and drop all other privileges
+ * @sessions: open sessions that the memory limit allows for
  *
- * Root keeps the capabilities that tracing and storing take, see confine.c.
- * Return: 0 or a negative errno; then nothing is to be done for @u.
+ * Root keeps the capabilities that tracing and storing need, see confine.c.
+ * Return: 0 or a negative errno, after which the process must do nothing for @u.
  */
 int confine(const struct user *u, uint32_t sessions);
-/** confine_calls() - refuse system calls that no instance needs, also to those it starts */
+/** confine_calls() - install the seccomp filter, which processes started later inherit */
 int confine_calls(void);
 
 #endif

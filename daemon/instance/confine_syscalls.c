@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * System calls that no instance needs: those that change the machine, mounts or namespaces, and
- * those through which the kernel is attacked most.
+ * Seccomp filter against system calls that no instance needs: those that change the machine, mounts
+ * or namespaces, and those that are most often used to attack the kernel.
  *
- * The filter is inherited by the tracer, the holder and searches for races, so ptrace(2) and
- * process_vm_writev(2) are not in the list; without capabilities they reach the user's own
- * processes only.
+ * The tracer, the fd store's holder and live analyses inherit the filter.  So it allows ptrace(2)
+ * and process_vm_writev(2), which without capabilities reach only the user's own processes.
  */
 #include <errno.h>
 #include <linux/audit.h>
@@ -24,7 +23,7 @@ static const unsigned short refused[] = {
 	SYS_kexec_file_load, SYS_reboot, SYS_swapon, SYS_swapoff, SYS_iopl, SYS_ioperm,
 	SYS_syslog, SYS_acct, SYS_quotactl, SYS_quotactl_fd, SYS_settimeofday, SYS_clock_settime,
 	SYS_adjtimex, SYS_clock_adjtime, SYS_sethostname, SYS_setdomainname, SYS_vhangup,
-	/* programs and events of the kernel's */
+	/* BPF, perf events and other large kernel interfaces */
 	SYS_bpf, SYS_perf_event_open, SYS_userfaultfd, SYS_lookup_dcookie,
 	SYS_add_key, SYS_request_key, SYS_keyctl, SYS_modify_ldt,
 	/* mounts, namespaces */
@@ -57,7 +56,7 @@ int confine_calls(void)
 		LOAD(nr),
 		UNLESS(BPF_JGE, X32, 1),
 		REFUSE(EPERM),
-		/* Its flags are in memory: without it, clone() is used. */
+		/* A filter cannot read its flags in memory; callers fall back to clone(). */
 		UNLESS(BPF_JEQ, SYS_clone3, 1),
 		REFUSE(ENOSYS),
 		UNLESS(BPF_JEQ, SYS_clone, 4),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* An instance's beginning, and its end of the link. */
+/* Start of an instance, and its side of the link to the front. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -26,42 +26,42 @@
 #include "daemon/injector/tracer.h"
 
 #define SOCKET		3
-#define ROUND		64		/* messages at a time */
-#define IDS_LOW		16u		/* then more are asked for.. */
-#define IDS_LOW_ROOT	256u		/* ..whom no rate limits */
+#define ROUND		64		/* messages per call */
+#define IDS_LOW		16u		/* request more ids if fewer are left.. */
+#define IDS_LOW_ROOT	256u		/* ..of root, which has no rate limit */
 #define RULES_MAX	(4u << 20)	/* bytes of the rules' text */
-#define IDLE_NS		60000000000ull	/* without anything to do; then it goes */
-#define LOCK_MS		5000		/* for the one before to end */
+#define IDLE_NS		60000000000ull	/* idle timeout, after which it exits */
+#define LOCK_MS		5000		/* wait for an earlier instance to end */
 #define RELOAD_MS	10000
 #define RESULTS_MAX	256
 
-/** struct instance_link - the front, as its instance sees it */
+/** struct instance_link - an instance's side of the link to the front */
 struct instance_link {
 	struct depd *d;
 	int sock;
 	struct loop_watch ready;
 	const struct link_page *page;
 	char *rules;
-	struct link_ids ids, next_ids;	/* leased: in use, and then */
-	uint64_t got;			/* clients */
-	uint64_t busy_ns;		/* when there was something to do last */
-	bool asked;			/* for numbers, this second */
+	struct link_ids ids, next_ids;	/* reserved session ids: present range, next range */
+	uint64_t got;			/* clients received */
+	uint64_t busy_ns;		/* last time it was not idle */
+	bool asked;			/* ids were requested in this second */
 	bool going, reloaded;
 	struct link_result reload;
-	struct link_result result[RESULTS_MAX];	/* that did not fit into the socket */
+	struct link_result result[RESULTS_MAX];	/* waiting for room in the socket */
 	uint32_t nresults;
 };
 
 static struct depd depd;
 static struct instance_link front;
 
-/* ---- telling ---- */
+/* ---- messages to the front ---- */
 
 static void tell_number(struct instance_link *l, enum link_op op, uint64_t n)
 {
 	struct link_msg m = { .op = op, .number = n };
 
-	/* What does not fit is said again in a second. */
+	/* If the socket is full, link_second() sends it again. */
 	link_send(l->sock, &m, NULL, 0);
 }
 
@@ -93,7 +93,7 @@ static void result(struct instance_link *l, uint32_t seq, int ret, const char *w
 	struct link_result r = { .seq = seq, .result = ret };
 
 	snprintf(r.why, sizeof(r.why), "%s", why ? why : "");
-	/* How many are asked for is limited: there is room for all of them. */
+	/* The front limits its requests, so there is room for all results. */
 	if (l->nresults < RESULTS_MAX)
 		l->result[l->nresults++] = r;
 	flush_results(l);
@@ -103,7 +103,7 @@ void link_attached(struct session *s, int ret, const char *why)
 {
 	if (!s->take_seq)
 		return;
-	/* First that there is the session: the front counts those of a rule. */
+	/* Report the session first: the front counts the sessions of a rule. */
 	link_changed(s->d);
 	result(s->d->link, s->take_seq, ret, why);
 	s->take_seq = 0;
@@ -135,13 +135,13 @@ void link_second(struct depd *d, uint32_t open)
 	flush_results(l);
 	link_changed(d);
 	tell_number(l, LINK_GOT, l->got);
-	/* There may have been none to be had. */
+	/* Request ids again: the front can have had none to give. */
 	l->asked = false;
 	want_ids(l);
 	look_idle(l, open);
 }
 
-/* ---- what the front is asked for ---- */
+/* ---- services of the front ---- */
 
 uint32_t link_next_id(struct depd *d, bool take)
 {
@@ -198,7 +198,7 @@ bool link_account(const struct depd *d, size_t n, struct account_info *out)
 	return page_account(d->link->page, n, out);
 }
 
-/* ---- what the front sends ---- */
+/* ---- messages from the front ---- */
 
 static char *read_rules(int fd)
 {
@@ -347,7 +347,7 @@ int link_reload(struct depd *d, char *why)
 	return l->reload.result;
 }
 
-/* ---- the beginning ---- */
+/* ---- start ---- */
 
 static void fail(const char *what, int err)
 {
@@ -355,7 +355,7 @@ static void fail(const char *what, int err)
 	_exit(EXIT_FAILURE);
 }
 
-/* Nothing was kept and nothing is recorded: the directory shall go. */
+/* No session is left: remove depd's files, so that the front can remove the directory. */
 static void tidy_up(const struct depd *d)
 {
 	static const char *const names[] = { "depd.sock", HOLDER_SOCKET, TRACER_LOCK, "lock" };
@@ -392,7 +392,7 @@ static void begin(struct depd *d, struct link_start *s, const int *fds)
 	d->start_ns = loop_now();
 	clock_gettime(CLOCK_REALTIME, &t);
 	d->start_realtime_ns = t.tv_sec * 1000000000ull + t.tv_nsec;
-	/* Where it has been since it was root: its user cannot come there by a name. */
+	/* The working directory since it was root: the user cannot reach it by a path. */
 	strcpy(d->rundir, ".");
 	rundir_show(".", strndup(s->rundir, sizeof(s->rundir) - 1));
 	set_config(d, &s->config);
@@ -453,7 +453,7 @@ void instance_main(void)
 	free(kept);
 	serve(d);
 	ret = core_run(d);
-	/* Who ended without having ended its sessions leaves them to the next one. */
+	/* Open sessions are left to the next instance. */
 	if (!ret && has_sessions(d))
 		ret = EXIT_HAND_OVER;
 	if (!ret)

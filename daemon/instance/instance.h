@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * An instance: the depd of one user under root's (front/front.h), a process with that user's
- * credentials and nothing more.  It has sessions, collectors, a tracer and a holder as a user's
- * own depd has; its clients, configuration and numbers of sessions come from the front.
+ * Instance: the depd of one user under root's depd (front/front.h).
  *
- * When the front is gone it ends at once and leaves its sessions open, as they are after a kill:
- * the next front starts another one, which adopts them.
+ * It is a process with that user's credentials and no further rights.  Like a user's own depd it
+ * has sessions, collectors, a tracer and a holder of the fd store.  Clients, configuration and
+ * session ids come from the front.
+ *
+ * When the front ends, the instance ends at once and leaves its sessions open, as after a kill.
+ * The next front starts an instance that adopts them.
  */
 #ifndef DEPD_INSTANCE_INSTANCE_H
 #define DEPD_INSTANCE_INSTANCE_H
@@ -15,26 +17,26 @@
 
 struct link_page;
 
-/** instance_main() - what the front executes: never returns */
+/** instance_main() - main function of an instance, which the front executes */
 void instance_main(void) __attribute__((noreturn));
 
-/* What follows is for depds that have a d->link. */
+/* The following functions require d->link. */
 
-/** link_second() - what is to be done each second, with @open sessions */
+/** link_second() - periodic work, once a second; @open: number of open sessions */
 void link_second(struct depd *d, uint32_t open);
-/** link_changed() - a session has begun or ended: have the front know */
+/** link_changed() - report to the front that a session has begun or ended */
 void link_changed(struct depd *d);
-/** link_info() - add all that is the front's and the other instances' */
+/** link_info() - add the numbers of the front and of the other instances */
 void link_info(const struct depd *d, struct depd_info *out);
-/** link_sessions_most() - how many may be open here */
+/** link_sessions_most() - limit of open sessions of this instance */
 uint32_t link_sessions_most(const struct depd *d);
-/** link_next_id() - the next session's number, 0: there is none yet; @take: and it is taken */
+/** link_next_id() - get the next session id, and use it up if @take; 0: none is available now */
 uint32_t link_next_id(struct depd *d, bool take);
-/** link_attached() - tell the front what became of the process for which @s was begun */
+/** link_attached() - report to the front whether the process of session @s was attached */
 void link_attached(struct session *s, int ret, const char *why);
 char *link_rules_text(const struct depd *d);
 bool link_account(const struct depd *d, size_t n, struct account_info *out);
-/** link_reload() - have the front read the configuration; waits for it */
+/** link_reload() - make the front read the configuration; waits up to 10 seconds */
 int link_reload(struct depd *d, char *why);
 
 #endif

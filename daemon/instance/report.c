@@ -47,7 +47,7 @@ static uint64_t count_fds(void)
 	while (readdir(d))
 		n++;
 	closedir(d);
-	/* Without the two names that every directory has, and itself. */
+	/* Without ".", ".." and the descriptor of the directory itself. */
 	return n > 3 ? n - 3 : 0;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* An instance's numbers, for the front. */
+/* Reports of an instance to the front. */
 #ifndef DEPD_INSTANCE_REPORT_H
 #define DEPD_INSTANCE_REPORT_H
 

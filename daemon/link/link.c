@@ -53,7 +53,7 @@ int link_send(int sock, const struct link_msg *m, const int *fds, int n)
 	return 0;
 }
 
-/* The kernel has installed them: none may stay unseen. */
+/* Take the received descriptors: each one that is open must be used or closed. */
 static void take_fds(struct msghdr *h, int *fds)
 {
 	struct cmsghdr *c;

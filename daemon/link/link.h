@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the front and its instances tell each other: a message per packet of a SOCK_SEQPACKET
- * pair, each of the size that its kind has.
+ * Link: messages between the front and its instances.
  *
- * The front takes all that comes from an instance for hostile: it reads numbers only, checks
- * them, and waits for none of them.  An instance trusts the front.
+ * A message is one packet of a SOCK_SEQPACKET pair, with a fixed size for each kind.  The front
+ * trusts no instance: it uses numbers only, checks each, and never waits for a message.  An
+ * instance trusts the front.
  */
 #ifndef DEPD_LINK_LINK_H
 #define DEPD_LINK_LINK_H
@@ -19,37 +19,37 @@
 #include "daemon/base/credentials.h"
 
 #define INSTANCE_NAME	"depd-user"
-#define LINK_FDS	2	/* in one message, at most */
+#define LINK_FDS	2	/* limit of descriptors in one message */
 
 enum link_op {
-	/* the front's */
-	LINK_START,		/* the first one: @start; the page, the rules' text */
-	LINK_CONFIG,		/* @config; the rules' text */
-	LINK_CLIENT,		/* a client's socket */
+	/* From the front */
+	LINK_START,		/* first message: @start; descriptors: shared page, rules' text */
+	LINK_CONFIG,		/* @config; descriptor: rules' text */
+	LINK_CLIENT,		/* descriptor: a client's socket */
 	LINK_IDS,		/* @ids */
-	LINK_ATTACH,		/* @take; a pidfd */
-	LINK_END,		/* end all sessions, then go */
-	LINK_GO,		/* the answer to LINK_BYE: there is nothing more to come */
-	LINK_RELOADED,		/* @result, the answer to LINK_RELOAD */
-	/* an instance's */
-	LINK_HELLO,		/* it serves */
+	LINK_ATTACH,		/* @take; descriptor: a pidfd */
+	LINK_END,		/* end all sessions, then exit */
+	LINK_GO,		/* answer to LINK_BYE: exit, no message follows */
+	LINK_RELOADED,		/* @result: answer to LINK_RELOAD */
+	/* From an instance */
+	LINK_HELLO,		/* it is ready to serve */
 	LINK_REPORT,		/* @report */
-	LINK_GOT,		/* @number: so many clients have arrived since it began */
+	LINK_GOT,		/* @number: clients received since it began */
 	LINK_WANT_IDS,
 	LINK_ATTACHED,		/* @result of the LINK_ATTACH with this @seq */
-	LINK_RELOAD,		/* of root's: read the configuration again */
-	LINK_BYE,		/* @number as of LINK_GOT: it has nothing to do any more */
+	LINK_RELOAD,		/* read the configuration again; from root's instance only */
+	LINK_BYE,		/* @number as in LINK_GOT: it is idle and wants to exit */
 	LINK_OPS
 };
 
-/** struct link_config - what an instance has to know of the configuration */
+/** struct link_config - the part of the configuration that an instance needs */
 struct link_config {
 	uint64_t give_up_ms, max_store, max_age_s;
 	uint32_t workers, races;
-	char store[PATH_MAX];	/* where this user's stores of rules are, "" = nowhere */
+	char store[PATH_MAX];	/* directory for this user's stores of rules; "": none */
 };
 
-/** struct link_ids - numbers of sessions that nobody else has */
+/** struct link_ids - a range of session ids, reserved for one instance */
 struct link_ids {
 	uint32_t first, count;
 };
@@ -58,16 +58,16 @@ struct link_start {
 	struct user user;
 	struct link_config config;
 	struct link_ids ids;
-	uint32_t sessions;	/* at a time, as far as limits of memory and descriptors go */
+	uint32_t sessions;	/* open sessions that resource limits allow for */
 	char rundir[PATH_MAX];
 };
 
-/** struct link_attach - a process that a rule wants recorded */
+/** struct link_attach - request to record a pending process for a rule */
 struct link_attach {
 	uint32_t seq;
 	int32_t pid;
-	uint32_t uid;		/* of the process, the real one.. */
-	uint64_t start_ns;	/* ..and when it began; CLOCK_BOOTTIME */
+	uint32_t uid;		/* real uid of the process */
+	uint64_t start_ns;	/* start time of the process; CLOCK_BOOTTIME */
 	uint32_t flags;
 	int32_t level;
 	uint64_t ring_size, max_size;
@@ -84,7 +84,7 @@ struct link_result {
 	char why[CONTROL_WHY];
 };
 
-/** struct link_counters - since the instance began; all are u64 */
+/** struct link_counters - totals since the instance began; all members are u64 */
 struct link_counters {
 	uint64_t begun, adopted, ended[DEP_CLOSE_CAUSES];
 	uint64_t chunks, raw_bytes, stored_bytes;
@@ -93,7 +93,7 @@ struct link_counters {
 	struct dep_loss loss;
 };
 
-/** struct link_gauges - now; all are u64 */
+/** struct link_gauges - present values; all members are u64 */
 struct link_gauges {
 	uint64_t open, clients, lag_chunks, lag_bytes, waiting_threads;
 	uint64_t queue_jobs, workers, workers_busy, memory_bytes, fds;
@@ -101,10 +101,10 @@ struct link_gauges {
 
 struct link_rule {
 	uint64_t name;		/* link_rule_name() */
-	uint64_t open;		/* sessions of it */
+	uint64_t open;		/* open sessions of the rule */
 };
 
-/** struct link_report - how an instance is */
+/** struct link_report - status of an instance */
 struct link_report {
 	struct link_counters counters;
 	struct link_gauges gauges;
@@ -126,57 +126,57 @@ struct link_msg {
 };
 
 /**
- * link_send() - does not wait
+ * link_send() - send a message with @n descriptors, without waiting
  *
- * Return: 0, -EAGAIN: there is no room; -EPIPE: nobody is there; or another negative errno.
+ * Return: 0; -EAGAIN: no room; -EPIPE: the peer has closed its end; or another negative errno.
  */
 int link_send(int sock, const struct link_msg *m, const int *fds, int n);
 /**
- * link_receive() - the next message
- * @fds: receives LINK_FDS descriptors, -1: there is none
- * @wait: for one
+ * link_receive() - receive the next message
+ * @fds: receives LINK_FDS descriptors; -1: none
+ * @wait: wait until there is a message
  *
- * Return: 0; -EAGAIN; -EPIPE: at its end; -EPROTO: it is none of ours.
+ * Return: 0; -EAGAIN: none; -EPIPE: the peer has closed its end; -EPROTO: not a valid message.
  */
 int link_receive(int sock, struct link_msg *m, int *fds, bool wait);
 uint64_t link_rule_name(const char *name);
-/** link_add_info() - add the numbers of others */
+/** link_add_info() - add counters and gauges of other processes */
 void link_add_info(struct depd_info *to, const struct link_counters *c,
 		   const struct link_gauges *g);
 
-/* ---- shared_page.c: what all instances may see of the front ---- */
+/* ---- shared_page.c: status of the front, for instances ---- */
 
-/** struct link_info - the front, and all but one instance */
+/** struct link_info - status of the front, and sums over all instances but one */
 struct link_info {
 	int32_t pid;
 	uint32_t policy_active;
 	uint64_t start_ns, start_realtime_ns;
 	uint32_t rules;
-	uint32_t sessions_most;	/* that this instance may have open */
+	uint32_t sessions_most;	/* limit of open sessions of this instance */
 	uint64_t matches, missed;
 	char trouble[CONTROL_WHY];
-	struct link_counters counters;	/* of all others, also of those that have ended */
-	struct link_gauges gauges;	/* likewise */
+	struct link_counters counters;	/* of the others, including instances that have ended */
+	struct link_gauges gauges;	/* of the others */
 };
 
 struct link_page;
 
-#define LINK_ACCOUNTS_MAX 512	/* that root is shown */
+#define LINK_ACCOUNTS_MAX 512	/* in the page of root's instance */
 
 /**
- * page_make() - a page that only the front can write to
- * @accounts: root's, which has them
- * @fd: to be passed on
+ * page_make() - create a page to which only the front can write
+ * @accounts: with room for accounts, for root's instance
+ * @fd: receives a descriptor to send to the instance
  */
 int page_make(struct link_page **p, bool accounts, int *fd);
 void page_write(struct link_page *p, const struct link_info *info);
-/** page_write_accounts() - harmless if it has none */
+/** page_write_accounts() - does nothing if the page has no room for accounts */
 void page_write_accounts(struct link_page *p, const struct account_info *a, uint32_t n);
 void page_free(struct link_page *p);
-/** page_open() - an instance's view of it; takes @fd over */
+/** page_open() - map the page in an instance; closes @fd */
 int page_open(const struct link_page **p, int fd);
 void page_read(const struct link_page *p, struct link_info *out);
-/** page_account() - the @n-th; false: there are no more, or none are shown */
+/** page_account() - get the @n-th account; false: there are no more, or none in this page */
 bool page_account(const struct link_page *p, size_t n, struct account_info *out);
 
 #endif

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The page: written by the front, read by an instance.
+ * Shared page: written by the front, read by an instance.
  *
- * It is a memfd that is sealed against all writing but that of the front's own mapping, and
- * against a change of its size, so that an instance can neither change it nor have the front
- * fault.  What is in it is written under a sequence number that is odd meanwhile.
+ * It is a memfd, sealed against changes of its size and against all writes except through the
+ * front's own mapping.  So an instance can neither change it nor make the front fault.  A sequence
+ * counter is odd while the front writes.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 
 #include "link.h"
 
-#define TRIES	1000	/* of a reader; a front that was killed leaves it odd */
+#define TRIES	1000	/* of a reader: a front that was killed can leave `seq` odd */
 
 struct link_page {
 	uint32_t seq;
@@ -113,7 +113,7 @@ int page_open(const struct link_page **out, int fd)
 	return 0;
 }
 
-/* Is what was read since @seq was, whole? */
+/* True if the page was not written since its sequence counter was @seq. */
 static bool is_whole(const struct link_page *p, uint32_t seq)
 {
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A searching process has the session file, to be read only, as descriptor 3, and a socket as 4,
- * over which a byte comes when the session has ended.  If depd is gone before it gives up: the
- * depd that adopts the session begins anew.  Its messages come by a pipe.
+ * The analysis process has the session file, opened read-only, as descriptor 3 and a socket as
+ * descriptor 4.  depd sends a byte over the socket when the session has ended.  If the socket is
+ * closed without it, depd has ended: the process gives up, and the depd that adopts the session
+ * starts a new analysis.  Messages of the process come by a pipe.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -23,25 +24,25 @@
 #include "daemon/base/log.h"
 #include "live_analysis.h"
 
-#define LINES_MAX	100u	/* of a search: programs decide what is found */
+#define LINES_MAX	100u	/* log lines of one analysis; the recorded program causes them */
 
-enum { RING = 3, OVER, FDS };	/* its descriptors */
+enum { RING = 3, OVER, FDS };	/* descriptors of the process */
 
 struct live_analysis {
 	struct live_analysis *next;
 	struct depd *d;
 	uint32_t session;
 	pid_t pid;
-	int over;		/* -1: it has been told */
+	int over;		/* socket to it; -1: the end of the session has been sent */
 	int pidfd, lines;
 	struct loop_watch gone, told;
 	char text[1024];
-	size_t n;		/* bytes of a line that is not complete */
+	size_t n;		/* bytes of an incomplete line */
 	unsigned int nlines;
 	bool useless;		/* its session never began */
 };
 
-/* ---- what it says ---- */
+/* ---- messages ---- */
 
 static void say_line(struct live_analysis *q, char *line)
 {
@@ -59,7 +60,7 @@ static void say_line(struct live_analysis *q, char *line)
 		log_msg(LOG_WARNING, q->session, "and more: %s has all of it", LIVE_REPORT);
 }
 
-/* What is there; a line that is too long is cut. */
+/* Log the lines that have arrived; an overlong line is truncated. */
 static bool take_lines(struct live_analysis *q)
 {
 	ssize_t n = read(q->lines, q->text + q->n, sizeof(q->text) - 1 - q->n);
@@ -89,12 +90,12 @@ static void told(struct loop_watch *w, short revents)
 		(struct live_analysis *)((char *)w - offsetof(struct live_analysis, told));
 
 	(void)revents;
-	/* At its end there is nothing more to wait for but the process. */
+	/* After the end of the pipe only the end of the process is waited for. */
 	if (!take_lines(q))
 		loop_remove(q->d->loop, w);
 }
 
-/* ---- its end ---- */
+/* ---- end of an analysis ---- */
 
 static void free_live_analysis(struct live_analysis *q)
 {
@@ -150,9 +151,9 @@ void live_analysis_session_ended(struct session *s)
 	}
 }
 
-/* ---- its beginning ---- */
+/* ---- start of an analysis ---- */
 
-/* Beside depd's own file, or where it is installed if that is in another folder. */
+/* Find depctl in the directory of depd's own file, or in ../bin. */
 static bool find_depctl(char *path, size_t size)
 {
 	static const char *const names[] = { "depctl", "../bin/depctl" };
@@ -179,14 +180,14 @@ static void be_victim(void)
 {
 	int fd;
 
-	/* Who cannot be dumped may not write there, and gives that up when it executes anyway. */
+	/* Writing there requires a dumpable process; execve makes it dumpable in any case. */
 	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
 	fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
 	if (fd >= 0 && write(fd, "500", 3) == 3)
 		close(fd);
 }
 
-/* depd has threads: nothing is called here that could wait for one of them. */
+/* Runs between fork and exec: depd has threads, so it must not allocate or take a lock. */
 static void become(char *const argv[], int ring, int over, int lines)
 {
 	char *envp[] = { NULL };
@@ -253,7 +254,7 @@ static int start(struct live_analysis *q, const struct session *s, int ring)
 	q->lines = lines[0];
 	if (!ret)
 		ret = watch(q);
-	/* It hears that there is nobody, and ends. */
+	/* Not watched: end it. */
 	if (ret && q->pid > 0) {
 		kill(q->pid, SIGKILL);
 		waitpid(q->pid, NULL, 0);

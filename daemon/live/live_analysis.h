@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Sessions that are searched for data races while they are recorded: each by a process of its
- * own, depctl's, with the rights of the session's user.  What it suspects is logged, its report
- * is in the store.
+ * Live analysis: race detection while a session is recorded.
+ *
+ * Each analysis is a process `depctl query races` with the rights of the session's user.  Suspected
+ * races are logged; the report is written into the store.
  */
 #ifndef DEPD_LIVE_LIVE_ANALYSIS_H
 #define DEPD_LIVE_LIVE_ANALYSIS_H
@@ -11,11 +12,9 @@
 
 #define LIVE_REPORT	"races.txt"	/* in the store */
 
-/** live_analysis_begin() - of @s, if it is configured and has a store; says why if it cannot */
+/** live_analysis_begin() - start an analysis of @s if configured and possible; logs errors */
 void live_analysis_begin(struct session *s);
-/**
- * live_analysis_session_ended() - @s is stored as far as it will ever be: its report can be made
- */
+/** live_analysis_session_ended() - the store of @s is complete: let its analysis finish */
 void live_analysis_session_ended(struct session *s);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The metrics socket: says its text to whoever connects, over HTTP if it is asked so.
+ * The metrics socket: sends the metrics to every connection, over HTTP if it is requested.
  */
 #include <errno.h>
 #include <poll.h>
@@ -15,8 +15,8 @@
 
 #define READERS_MAX	32
 #define REQUEST_MAX	8192		/* bytes of an HTTP request */
-#define SILENT_NS	100000000ull	/* then it gets the bare text */
-#define READER_NS	5000000000ull	/* then it goes, whatever it does */
+#define SILENT_NS	100000000ull	/* without a request, send the bare text after this time */
+#define READER_NS	5000000000ull	/* limit of a connection's time */
 
 /** struct reader - one connection */
 struct reader {
@@ -35,7 +35,7 @@ struct metrics {
 	struct loop *loop;
 	struct control_ops ops;
 	struct loop_watch listen;
-	struct loop_timer accept_paused;	/* no descriptors: listen again then */
+	struct loop_timer accept_paused;	/* out of descriptors: accept again when due */
 	struct reader *readers;
 	unsigned int nreaders;
 };
@@ -56,9 +56,9 @@ static void reader_free(struct reader *r)
 	free(r);
 }
 
-/* ---- the answer ---- */
+/* ---- response ---- */
 
-/* Its Accept names the older format and not the newer one. */
+/* True if the Accept field names the older format and not OpenMetrics. */
 static bool wants_classic(const char *request)
 {
 	const char *line = strcasestr(request, "\nAccept:"), *end;
@@ -122,14 +122,14 @@ static void reader_answer(struct reader *r, bool http)
 	reader_send(r);
 }
 
-/* ---- the question ---- */
+/* ---- request ---- */
 
 static bool may_be_http(const struct reader *r)
 {
 	return !strncmp(r->in, "GET ", r->in_len < 4 ? r->in_len : 4);
 }
 
-/* Is all of an HTTP request's head here? */
+/* True if the head of an HTTP request is complete or the buffer is full. */
 static bool is_whole(const struct reader *r)
 {
 	return strstr(r->in, "\r\n\r\n") || strstr(r->in, "\n\n") || r->in_len == REQUEST_MAX;
@@ -146,7 +146,7 @@ static void reader_read(struct reader *r)
 	}
 	if (!r->in_len)
 		loop_timer_set(r->metrics->loop, &r->timer, READER_NS, 0);
-	/* A NUL ends it for the functions of <string.h>: that is no HTTP. */
+	/* The string functions stop at a NUL, which no HTTP request has. */
 	r->in_len += n;
 	r->in[r->in_len] = 0;
 	if (!n || !may_be_http(r))
@@ -177,7 +177,7 @@ static void reader_due(struct loop_timer *t)
 		reader_answer(r, false);
 }
 
-/* ---- all of them ---- */
+/* ---- all connections ---- */
 
 static int reader_new(struct metrics *m, int fd)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Metrics as text: of all of depd, and of open sessions.
+ * Metrics of depd and of open sessions as text.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@ static const char *const suffixes[] = { "", "_total", "_info" };
 static const char *const types[] = { "gauge", "counter", "info" };
 static const char *const classic_types[] = { "gauge", "counter", "gauge" };
 
-/** struct metrics_out - the family that is being written */
+/** struct metrics_out - output, and the present metric family */
 struct metrics_out {
 	struct strbuf t;
 	enum metrics_format format;
@@ -25,7 +25,7 @@ struct metrics_out {
 	enum type type;
 };
 
-/* @unit is NULL, or what the name ends in. */
+/* Start a family.  @unit is NULL or the last part of @name. */
 static void family(struct metrics_out *o, const char *name, enum type type, const char *unit,
 		   const char *help)
 {
@@ -41,7 +41,7 @@ static void family(struct metrics_out *o, const char *name, enum type type, cons
 	strbuf_printf(&o->t, "# HELP %s%s %s\n", name, suffix, help);
 }
 
-/* A label's value: UTF-8, and on one line.  NULL is empty. */
+/* Write a label's value as UTF-8 on one line.  NULL is the empty string. */
 static void put_label(struct strbuf *t, const char *s)
 {
 	unsigned int n;
@@ -72,7 +72,7 @@ static void whole(struct metrics_out *o, uint64_t v)
 	strbuf_printf(&o->t, " %" PRIu64 "\n", v);
 }
 
-/* Exact, whatever the locale is. */
+/* Write seconds exactly, independent of the locale. */
 static void put_seconds(struct strbuf *t, uint64_t ns)
 {
 	strbuf_printf(t, " %" PRIu64 ".%09u\n", ns / 1000000000, (unsigned int)(ns % 1000000000));
@@ -84,7 +84,7 @@ static void seconds(struct metrics_out *o, uint64_t ns)
 	put_seconds(&o->t, ns);
 }
 
-/* With one label, whose value needs no escapes. */
+/* Write a value of depd with one label, which needs no escapes. */
 static void whole_of(struct metrics_out *o, const char *label, const char *value, uint64_t v)
 {
 	begin_sample(o);
@@ -98,7 +98,7 @@ static void one(struct metrics_out *o, const char *name, enum type type, const c
 	whole(o, v);
 }
 
-/* ---- all of depd ---- */
+/* ---- depd as a whole ---- */
 
 static void put_self(struct metrics_out *o, const struct depd_info *d)
 {
@@ -239,7 +239,7 @@ static const struct series {
 	  "Not kept since the store was full, or had failed.", value_discarded },
 };
 
-/* The @n-th session, if it is there and open: 1, 0, or -1 after the last. */
+/* Get the @n-th session.  Return: 1: it is open; 0: it is not; -1: there are no more. */
 static int open_session(const struct control_ops *ops, size_t n, struct session_info *s)
 {
 	if (!ops->session(ops->arg, n, s))

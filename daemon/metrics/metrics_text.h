@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The two text formats of metrics.  They differ in what a counter's family is called
- * (without _total, or with), in units, and in the end.
+ * The two text formats of metrics, OpenMetrics and Prometheus' older one.
+ *
+ * They differ in the name of a counter's family (without or with _total), in units, and in the end
+ * marker.
  */
 #ifndef DEPD_METRICS_METRICS_TEXT_H
 #define DEPD_METRICS_METRICS_TEXT_H
@@ -10,7 +12,7 @@
 
 enum metrics_format { METRICS_OPEN, METRICS_CLASSIC };
 
-/** metrics_format_text() - malloc()ed; NULL without memory */
+/** metrics_format_text() - make the text, which the caller frees; NULL: no memory */
 char *metrics_format_text(const struct control_ops *ops, enum metrics_format format);
 
 #endif

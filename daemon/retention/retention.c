@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Whoever may write to the directory can change what is in it at any time, so names are
- * looked up once: everything is done on descriptors, and no link is followed.
+ * Find stores, order them by age, and remove the oldest.
+ *
+ * Another process can change the directory at any time.  So each name is looked up once, everything
+ * is done on descriptors, and no link is followed.
  */
 #include "retention.h"
 
@@ -26,7 +28,7 @@
 #define OLD_TMP		MANIFEST ".tmp"		/* left by writers of format 3 */
 #define OPEN_DIR	(O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
-/* One that was found. */
+/* A store that was found. */
 struct found {
 	char name[NAME_MAX + 1];
 	struct timespec newest;
@@ -42,11 +44,11 @@ struct retention {
 	struct retention_result *out;
 };
 
-/* What a look into a directory finds. */
+/* Contents of a directory. */
 struct content {
 	bool manifest, log;
-	bool other;			/* something that is none of a store's files.. */
-	char name[NAME_MAX + 1];	/* ..and what */
+	bool other;			/* it has a file that does not belong to a store.. */
+	char name[NAME_MAX + 1];	/* ..with this name */
 	struct timespec newest;
 	uint64_t bytes;
 };
@@ -89,13 +91,13 @@ static bool is_newer(const struct timespec *a, const struct timespec *b)
 	return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec : a->tv_nsec > b->tv_nsec;
 }
 
-/* Readers put catalogs and their journals there: that makes no store younger. */
+/* True for files that determine a store's age.  Readers write catalogs, which do not count. */
 static bool is_written(const char *name)
 {
 	return !strcmp(name, MANIFEST) || !strcmp(name, LOG) || is_segments(name);
 }
 
-/* fdopendir() of a description of its own; @fd stays open. */
+/* fdopendir() on a new open file description; @fd stays open. */
 static DIR *list(int fd)
 {
 	int copy = openat(fd, ".", OPEN_DIR);
@@ -115,7 +117,7 @@ static void add_entry(struct content *c, int fd, const char *name)
 {
 	struct stat st;
 
-	/* It may have gone since. */
+	/* It can have been removed meanwhile. */
 	if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW))
 		return;
 	if (!S_ISREG(st.st_mode) || !is_ours(name)) {
@@ -178,7 +180,7 @@ static void failed(struct retention *u, const char *name, const char *fmt, ...)
 	snprintf(u->out->why, sizeof(u->out->why), "%.200s cannot be removed: %s", name, text);
 }
 
-/* ---- what there is ---- */
+/* ---- finding stores ---- */
 
 static int add_store(struct retention *u, const char *name, int fd, const struct content *c)
 {
@@ -257,8 +259,8 @@ static int remove_file(int fd, const char *name)
 }
 
 /*
- * The manifest and the log last: until then it is a store, and the next run goes on
- * where this one was stopped.
+ * Remove manifest and log last: until then the directory is still a store, and the next run can
+ * finish an interrupted removal.
  */
 static int remove_files(int fd)
 {
@@ -277,7 +279,7 @@ static int remove_files(int fd)
 	return err ? err : remove_file(fd, MANIFEST);
 }
 
-/* @fd: its directory; the log is locked */
+/* Remove a store whose log is locked; @fd is its directory. */
 static void remove_locked(struct retention *u, const struct found *f, int fd)
 {
 	struct content c;
@@ -307,7 +309,7 @@ static void gone(struct retention *u, const struct found *f)
 	u->out->kept_bytes -= f->bytes;
 }
 
-/* The same directory as was found; -ENOENT if it has gone or is another one by now. */
+/* Open the directory that was found.  Return: -ENOENT: removed, or another one has its name. */
 static int open_again(const struct retention *u, const struct found *f)
 {
 	int fd = openat(u->fd, f->name, OPEN_DIR);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Room for new stores: old ones are removed.
+ * Retention: removal of old stores.
  */
 #ifndef DEPD_RETENTION_RETENTION_H
 #define DEPD_RETENTION_RETENTION_H
@@ -9,23 +9,23 @@
 
 #define RETENTION_WHY	512
 
-/** struct retention_result - what became of the stores */
+/** struct retention_result - numbers of stores and bytes */
 struct retention_result {
 	uint64_t removed, removed_bytes;
-	uint64_t kept, kept_bytes;	/* the rest; in_use and failed are among them */
+	uint64_t kept, kept_bytes;	/* the rest, including in_use and failed */
 	uint64_t in_use;
-	uint64_t failed;		/* would have been removed */
-	char why[RETENTION_WHY];		/* the first of these; "" = none */
+	uint64_t failed;		/* could not be removed */
+	char why[RETENTION_WHY];		/* error of the first one; "": none */
 };
 
 /**
- * retention_run() - remove stores below @dir until the rest is within the limits
- * @max_bytes: of all of them on disk, those in use included; 0 = no limit
- * @max_age_s: since something was written to one; 0 = no limit
+ * retention_run() - remove stores in @dir until the rest is within the limits
+ * @max_bytes: limit of all stores on disk, including those in use; 0: no limit
+ * @max_age_s: limit of the time since the last write to a store; 0: no limit
  *
- * Oldest first, and never one in use.  A store is a directory NAME.dep in @dir with a
- * manifest.json and a log; others, links, and stores with anything in them that does not
- * belong to a store are left alone.  All of this waits for the disk.
+ * Removes the oldest first and never a store in use.  A store is a directory NAME.dep in @dir with
+ * a manifest.json and a log.  Other directories, links, and stores with files that do not belong to
+ * a store are not touched.  Waits for the disk.
  *
  * Return: 0, or a negative errno if @dir cannot be read; @out is valid in any case.
  */

@@ -16,16 +16,16 @@
 #include "daemon/base/log.h"
 #include "temporary.h"
 
-#define PLACES_MAX	256u	/* remembered at a time.. */
-#define USER_PLACES_MAX	8u	/* ..of a user that is not root */
-#define SOON_NS		500000000ull	/* depctl, if it lives, removes its store itself */
+#define PLACES_MAX	256u	/* limit of remembered directories.. */
+#define USER_PLACES_MAX	8u	/* ..and of those of a user except root */
+#define SOON_NS		500000000ull	/* time for a running depctl to remove its store */
 #define AGAIN_NS	60000000000ull
-#define LIMIT_S		30u	/* a file system may not answer */
+#define LIMIT_S		30u	/* the file system can hang */
 
 /* Exit status of the process. */
 enum { NOTHING_LEFT, SOME_LEFT, FAILED };
 
-/** struct place - a folder in which temporary stores of a user are */
+/** struct place - a directory in which temporary stores of a user were made */
 struct place {
 	struct place *next;
 	struct user owner;
@@ -33,12 +33,12 @@ struct place {
 	char dir[];
 };
 
-/** struct cleanup - the places, and the process that looks into one of them */
+/** struct cleanup - remembered directories, and the process that looks into one of them */
 struct cleanup {
 	struct depd *d;
 	struct place *places;
 	unsigned int n;
-	struct place *at;	/* whose process this is, NULL: there is none */
+	struct place *at;	/* directory of the running process; NULL: none runs */
 	pid_t pid;
 	int pidfd;
 	struct loop_watch gone;
@@ -47,7 +47,7 @@ struct cleanup {
 
 /* ---- the process ---- */
 
-/* depd has threads: nothing is called here that could wait for one of them. */
+/* Runs between fork and exec: depd has threads, so it must not allocate or take a lock. */
 static void become(const char *dir)
 {
 	char *argv[] = { TEMPORARY_NAME, (char *)dir, NULL }, *envp[] = { NULL };
@@ -71,7 +71,7 @@ void temporary_main(int argc, char **argv)
 	int left;
 
 	prctl(PR_SET_NAME, TEMPORARY_NAME);
-	/* It is killed even if nobody is left to do it. */
+	/* The alarm ends it even if depd has ended. */
 	signal(SIGALRM, SIG_DFL);
 	alarm(LIMIT_S);
 	if (argc != 2 || chdir("/"))
@@ -110,7 +110,7 @@ static bool has_session(const struct cleanup *w, const struct place *p)
 	return false;
 }
 
-/* ---- one after the other ---- */
+/* ---- running the process ---- */
 
 static void next(struct cleanup *w);
 
@@ -157,7 +157,7 @@ static int start(struct cleanup *w, struct place *p)
 	return ret;
 }
 
-/* The next one that is due; if there is none, all again in a minute. */
+/* Start the process for the next directory that is due; if none is, all are due in a minute. */
 static void next(struct cleanup *w)
 {
 	struct place *p;

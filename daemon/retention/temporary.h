@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Temporary stores of `depctl record --races' whose depctl was killed.
+ * Removal of temporary stores of `depctl record --races' whose depctl was killed.
  *
- * depctl makes a folder (libdep/format/file/tmpdir.h), depd writes the store in it, and depctl
- * removes both.  If depctl is killed, nobody does until its user runs another one.  So depd
- * remembers where it wrote such stores, and has them looked for: by a process with the rights of
- * the session's user and no others, since the place is that user's choice.
+ * depctl creates a directory (libdep/format/file/tmpdir.h), depd writes the store into it, and
+ * depctl removes both.  If depctl is killed they are left.  So depd remembers in which directories
+ * temporary stores were made, and starts a process that looks for such leftovers.  The user chooses
+ * the directory, so that process has the rights of the session's user and no others.
  */
 #ifndef DEPD_RETENTION_TEMPORARY_H
 #define DEPD_RETENTION_TEMPORARY_H
@@ -13,13 +13,13 @@
 #include "daemon/sessions/session.h"
 
 /*
- * The process executes /proc/self/exe with this as argv[0]: main() must call temporary_main() then.
+ * The process executes /proc/self/exe with this argv[0]; main() must call temporary_main() then.
  */
 #define TEMPORARY_NAME	"depd-sweep"
 
-/** temporary_session() - remember the place of its store, if that is a temporary one */
+/** temporary_session() - remember the parent directory of a temporary store */
 void temporary_session(struct session *s);
-/** temporary_session_ended() - look for it soon, if its store is a temporary one */
+/** temporary_session_ended() - look soon whether a temporary store was left */
 void temporary_session_ended(struct session *s);
 void temporary_main(int argc, char **argv) __attribute__((noreturn));
 
