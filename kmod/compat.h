@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What differs between the kernels that the module is built for: Linux 6.1 to 6.12.
+ * Differences between the kernels that the module is built for, Linux 6.1 to 6.12.
  * ADEPT_LINUX is 601 to 612, see Kbuild.
  */
 #ifndef ADEPT_COMPAT_H
@@ -36,7 +36,7 @@ static inline void vm_flags_clear(struct vm_area_struct *vma, vm_flags_t flags)
 #define adept_idmap mnt_idmap
 #endif
 
-/* 6.6: faults may hold the mapping's lock instead of the address space's. */
+/* 6.6: a fault can hold the lock of the mapping instead of that of the address space. */
 static inline void adept_fault_unlock(struct vm_fault *vmf)
 {
 #if ADEPT_LINUX < 606

@@ -18,8 +18,8 @@ static struct adept_ring *ring_of(struct adept_session *s, u32 slot, u32 id)
 }
 
 /*
- * The ring stays: freeing it takes the consumer's lock, which is held.  Return: 1 if its
- * writer is to be woken, 0 or a negative errno.
+ * Give one chunk back.  The ring cannot be freed meanwhile, since that needs consumer_lock, which
+ * the caller holds.  Return: 1: its writer must be woken; 0; or a negative errno.
  */
 static int give_one(struct adept_session *s, const struct adept_give *g)
 {
@@ -45,8 +45,8 @@ static int give_one(struct adept_session *s, const struct adept_give *g)
 }
 
 /*
- * A writer that waits is woken when all of its chunks are given: if it ran after the first
- * one it would wait again before it had the second.
+ * Give back a batch of chunks, then wake the writers.  A writer that was woken after its first
+ * chunk could have to wait again before it got the second.
  */
 static int give_batch(struct adept_session *s, const struct adept_give *g, u32 n, u32 *given)
 {
@@ -87,7 +87,7 @@ static void give(struct adept_session *s, struct adept_exchange *x)
 	}
 }
 
-/* Under s->lock. */
+/* Take the oldest chunk of a ring.  The caller holds s->lock. */
 static void take_one(struct adept_session *s, struct adept_ring *r, struct adept_desc *d)
 {
 	u32 i = adept_core_oldest(&r->core);
@@ -105,7 +105,7 @@ static void take_one(struct adept_session *s, struct adept_ring *r, struct adept
 	};
 	adept_core_take(&r->core, i);
 	s->stats.taken++;
-	/* Rings take turns. */
+	/* Round robin: the next chunk comes from another ring. */
 	if (r->core.filled)
 		list_move_tail(&r->ready, &s->ready);
 	else
@@ -177,8 +177,8 @@ static int exchange(struct file *file, struct adept_exchange __user *arg, bool m
 }
 
 /*
- * Done at once, whoever runs it.  The result is 0 or an error: Linux 6.1 takes a
- * positive one for a failure of the request.
+ * Completes at once in every context.  The result is 0 or an error: Linux 6.1 treats a positive
+ * result as a failure of the request.
  */
 int adept_consumer_uring(struct io_uring_cmd *cmd, unsigned int issue_flags)
 {
@@ -220,12 +220,12 @@ static int flush(struct adept_session *s, const struct adept_slot_cmd *c)
 		return -ENOENT;
 	if (wake)
 		wake_up_interruptible_poll(&s->wq, EPOLLIN | EPOLLRDNORM);
-	/* A writer that waits in it has no ring to wait for. */
+	/* A writer that waits on the slot has no LIVE ring any more. */
 	wake_up(&s->slots[c->slot].wq);
 	return 0;
 }
 
-/* What is not LIVE now never will be again, and the consumer's lock keeps others from reading. */
+/* A ring that is not LIVE stays so, and consumer_lock excludes other readers. */
 static int reset(struct adept_session *s, const struct adept_slot_cmd *c)
 {
 	struct adept_ring *r;

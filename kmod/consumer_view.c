@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The consumer's read-only mappings: chunks, and what is known of them. */
+/* The consumer's read-only mappings (views): chunks, and their struct adept_chunk_info. */
 #include <linux/mm.h>
 
 #include "adept.h"
 
-/* The page at @off of the data area.  Those pages of its chunk that the view has come with it. */
+/* Get the page at @at in the data area; also map the other pages of its chunk that @vma covers. */
 static struct page *data_page(struct adept_session *s, struct adept_ring *r,
 			      const struct adept_place *at, struct vm_area_struct *vma)
 {
@@ -21,9 +21,8 @@ static struct page *data_page(struct adept_session *s, struct adept_ring *r,
 }
 
 /*
- * The view's lock keeps the ring on its slot until the page is mapped.  Only a command of the
- * session's own consumer takes it for longer than that, and then for a constant amount of work:
- * this need not be killable.
+ * view_lock keeps the ring on its slot until the page is mapped.  Only commands of the session's
+ * own consumer hold it longer, for a bounded amount of work, so waiting need not be killable.
  */
 static vm_fault_t view_fault(struct vm_fault *vmf)
 {
@@ -74,8 +73,8 @@ static void view_close(struct vm_area_struct *vma)
 }
 
 /*
- * A split makes one more mapping.  Splits in several address spaces at once may exceed the limit by
- * one each.
+ * A split makes one more mapping.  Simultaneous splits in several address spaces can exceed the
+ * limit by one each.
  */
 static int view_may_split(struct vm_area_struct *vma, unsigned long addr)
 {
@@ -91,7 +90,7 @@ static const struct vm_operations_struct view_ops = {
 	.fault = view_fault,
 };
 
-/* Count a view, unless there are too many. */
+/* Count a view.  Return: false: there are too many. */
 static bool count_view(struct adept_session *s)
 {
 	bool ok;

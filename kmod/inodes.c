@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A file system without names, for the inodes of sessions.  Each session has one of its
- * own, so that unmapping a ring looks at this session's mappings only.
+ * File system without names for the inodes of sessions.  Each session has an inode of its own, so
+ * that unmapping a ring visits the mappings of this session only.
  */
 #include <linux/file.h>
 #include <linux/module.h>
@@ -45,7 +45,7 @@ static struct file_system_type fs_type = {
 	.kill_sb = kill_anon_super,
 };
 
-/* Owner, mode and size are what they are. */
+/* Owner, mode and size cannot be changed. */
 static int refuse_setattr(struct adept_idmap *idmap, struct dentry *dentry, struct iattr *attr)
 {
 	return -EPERM;
@@ -73,7 +73,7 @@ struct file *adept_fs_file(struct adept_session *s)
 	inode->i_gid = current_egid();
 	inode->i_op = &inode_ops;
 	inode->i_fop = &adept_session_fops;
-	/* A file made this way does not count, but puts the module when it is closed. */
+	/* Such a file takes no reference to the module, but drops one when it is closed. */
 	__module_get(THIS_MODULE);
 	file = alloc_file_pseudo(inode, mount, "adept", O_RDWR | O_CLOEXEC, &adept_session_fops);
 	if (IS_ERR(file)) {

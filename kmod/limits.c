@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* How much a user and all users together may have. */
+/* Limits of sessions, orphans and memory, for each user and for all users together. */
 #include <linux/cred.h>
 #include <linux/mm.h>
 #include <linux/module.h>
@@ -30,11 +30,11 @@ MODULE_PARM_DESC(orphan_max_s, "How long a session may wait for adoption, in sec
 
 /**
  * struct adept_user - a user that has sessions
- * @node: in the list of them
- * @uid: who
- * @sessions: number
- * @orphans: of them
- * @bytes: of their rings and slots
+ * @node: entry in the list of users
+ * @uid: kernel uid
+ * @sessions: number of sessions
+ * @orphans: number of orphans among them
+ * @bytes: charged for rings and slots
  */
 struct adept_user {
 	struct list_head node;
@@ -46,7 +46,7 @@ struct adept_user {
 
 static LIST_HEAD(users);
 static u64 total_bytes;
-static DEFINE_SPINLOCK(users_lock);	/* all of the above */
+static DEFINE_SPINLOCK(users_lock);	/* protects all of the above */
 
 static struct adept_user *find(kuid_t uid)
 {

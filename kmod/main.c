@@ -97,7 +97,7 @@ static int __init adept_init(void)
 static void __exit adept_exit(void)
 {
 	misc_deregister(&control);
-	/* No session is left, or the module would be in use. */
+	/* No session is left: otherwise the module would be in use. */
 	adept_session_exit();
 	adept_fs_exit();
 }

@@ -29,7 +29,7 @@ static void free_pages_of(struct page **pages, unsigned long n)
 	kvfree(pages);
 }
 
-/* In the memory cgroup of who writes, which may make it wait. */
+/* Allocate a chunk's pages, charged to the caller's memory cgroup, which can delay the caller. */
 static struct page **alloc_chunk(struct adept_session *s)
 {
 	unsigned long i, n = chunk_pages(s);
@@ -67,7 +67,7 @@ bool adept_ring_chunk(struct adept_session *s, struct adept_ring *r, u32 chunk)
 		return false;
 	spin_lock(&s->lock);
 	if (!r->pages[chunk]) {
-		/* Views and writers look without the lock. */
+		/* Views and writers read it without the lock. */
 		smp_store_release(&r->pages[chunk], pages);
 		pages = NULL;
 	}
@@ -163,7 +163,7 @@ static void unmap_ring(struct adept_session *s, u32 slot)
 	unmap_mapping_range(m, ADEPT_INFO_OFF + slot * g->info_stride, g->info_stride, 1);
 }
 
-/* Count what nobody will read; under s->lock. */
+/* Remove a ring from its slot and count its unread chunks as lost.  The caller holds s->lock. */
 static u64 take_off(struct adept_session *s, struct adept_ring *r, u64 *bytes)
 {
 	u64 lost = 0;
@@ -195,7 +195,7 @@ void adept_ring_free(struct adept_session *s, u32 slot, u32 id)
 	u64 lost = 0, bytes = 0;
 	struct adept_ring *r;
 
-	/* A view either maps a page before it is taken out, or finds no ring. */
+	/* A view either maps a page before the unmapping below, or finds no ring. */
 	down_write(&s->view_lock);
 	spin_lock(&s->lock);
 	r = s->slots[slot].ring;
@@ -284,7 +284,7 @@ void adept_ring_map(struct adept_session *s, struct adept_ring *r, u32 chunk,
 	if (first >= end)
 		return;
 	n = end - first;
-	/* What fails comes page by page, in faults of its own. */
+	/* Pages that are not mapped here are mapped one by one in later faults. */
 	vm_insert_pages(vma, vma->vm_start + ((first - vma->vm_pgoff) << PAGE_SHIFT),
 			r->pages[chunk] + (first - begin), &n);
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Sessions: made, left by their consumer, adopted, given up.
+ * Sessions: creation, loss of the consumer (orphan), adoption, and giving up.
  *
- * An orphan is a session that holds itself, by its path, since nobody else may.  The
- * reaper lets go of it when its time is over or nothing of it is left.  Dead rings of
- * sessions that were given up are freed by who gives it up, those that die later by who
- * unmaps them.
+ * An orphan holds itself by its path, since it can be without any other reference.  The reaper
+ * drops this reference when the orphan's time is over or it has no data and no writer.  A session
+ * that is given up frees its dead rings at once; rings that die later are freed when their mapping
+ * is removed.
  */
 #include <linux/capability.h>
 #include <linux/cred.h>
@@ -47,7 +47,7 @@ static void free_session(struct adept_session *s)
 	kfree(s);
 }
 
-/* Whom to charge; 0 or a negative errno. */
+/* Find the user to charge.  Return: 0 or a negative errno. */
 static int charged_user(const struct adept_session_create *c, kuid_t *uid)
 {
 	*uid = adept_user_self();
@@ -228,7 +228,7 @@ void adept_session_free_dead(struct adept_session *s)
 	} while (found);
 }
 
-/* Is it time?  Else *left is how long it may still take, in ns. */
+/* True if an orphan must end now; otherwise *left is the time until then, in ns. */
 static bool is_over(struct adept_session *s, u64 *left)
 {
 	u64 keep = s->create.orphan_keep_ms * (u64)NSEC_PER_MSEC, age;
@@ -261,7 +261,7 @@ static void reap(struct work_struct *work)
 			list_move(&s->node, &over);
 		}
 	}
-	/* Back into the list, where its end looks for it; then let go. */
+	/* Move each back into the list, where adept_session_destroy() expects it; then drop it. */
 	while (!list_empty(&over)) {
 		struct path path;
 
@@ -304,7 +304,7 @@ static struct file *open_again(const struct path *path)
 	return dentry_open(path, O_RDWR | O_CLOEXEC | O_LARGEFILE, current_cred());
 }
 
-/* All that was taken and not given back comes once more. */
+/* Set a new consumer; chunks that were taken and not given back are delivered again. */
 static void change_consumer(struct adept_session *s, struct file *file)
 {
 	struct adept_ring *r;
@@ -322,7 +322,7 @@ static void change_consumer(struct adept_session *s, struct file *file)
 	spin_unlock(&s->lock);
 }
 
-/* May @s, which was found under adept_sessions_lock, be adopted?  0 or a negative errno. */
+/* Check that @s can be adopted.  The caller holds adept_sessions_lock.  Return: 0 or an errno. */
 static int check_adopt(const struct adept_session *s)
 {
 	if (!s)
@@ -334,7 +334,7 @@ static int check_adopt(const struct adept_session *s)
 	return 0;
 }
 
-/* A file for a new consumer.  Opening allocates, so it comes before the lock. */
+/* Open a file for a new consumer.  Opening allocates, so it is done before taking the lock. */
 static struct file *open_orphan(u64 id)
 {
 	struct adept_session *s;
@@ -368,7 +368,7 @@ static struct file *adopt(u64 id)
 		return file;
 	s = adept_session_of(file);
 	spin_lock(&adept_sessions_lock);
-	/* Somebody else may have it meanwhile. */
+	/* Another process can have adopted it meanwhile. */
 	err = check_adopt(s);
 	if (!err) {
 		path = s->path;
@@ -400,13 +400,13 @@ int adept_session_adopt(const struct adept_session_adopt *a)
 		put_unused_fd(fd);
 		return PTR_ERR(file);
 	}
-	/* There is somebody to wait for now. */
+	/* Writers now have a consumer to wait for. */
 	adept_ring_wake_writers(adept_session_of(file));
 	fd_install(fd, file);
 	return fd;
 }
 
-/* ---- what there is ---- */
+/* ---- list of sessions ---- */
 
 void adept_session_info(struct adept_session *s, struct adept_session_info *i)
 {
@@ -443,7 +443,7 @@ void adept_session_info(struct adept_session *s, struct adept_session_info *i)
 	spin_unlock(&s->lock);
 }
 
-/* Memory of the caller's may take as long as it likes: not under the lock of all. */
+/* Access to the caller's memory can take any time, so it is done without adept_sessions_lock. */
 int adept_session_list(struct adept_session_list *l)
 {
 	struct adept_session_info *i;
@@ -506,7 +506,10 @@ static long session_ioctl(struct file *file, unsigned int cmd, unsigned long arg
 	return adept_consumer_ioctl(file, cmd, arg);
 }
 
-/* A writer's mapping must not keep the consumer's file, nor see what others write. */
+/*
+ * Only the consumer's file can map views, and only other files can map the writer area.  So a
+ * writer's mapping does not hold the consumer's file, and writers cannot read other data.
+ */
 static int session_mmap(struct file *file, struct vm_area_struct *vma)
 {
 	struct adept_session *s = adept_session_of(file);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The writers' side: their mappings, and the fault that moves a writer on.
+ * The writers' mappings, and the fault that gives a writer its next chunk.
  *
- * Only the slot's own writer comes here as a rule, but nothing relies on it: what is done to
- * a ring is done under the session's lock, and who drops that lock looks again whether the ring
- * is still on its slot.  Memory is allocated without any lock, also not that of the address
- * space; then the fault is taken again and finds it.
+ * Normally only a slot's own writer faults here, but nothing relies on it.  A ring is changed under
+ * session.lock.  After dropping that lock, a function checks again that the ring is still on its
+ * slot.  Memory is allocated without any lock, not even that of the address space: the fault then
+ * returns VM_FAULT_RETRY, and the next attempt uses the memory.
  */
 #include <linux/file.h>
 #include <linux/mm.h>
@@ -18,13 +18,13 @@
 #include "trace.h"
 
 /**
- * struct turn - one fault on its way
- * @vmf: as the kernel has it
+ * struct turn - state of one fault
+ * @vmf: the kernel's description
  * @s: the session
  * @slot: the slot
  * @r: its ring, with a reference, or NULL
- * @at: where it faulted
- * @file: once the mapping's lock was dropped: what keeps the session, for the mapping may go
+ * @at: position of the fault
+ * @file: after the mapping's lock was dropped: holds the session, since the mapping can go
  * @fetch: have the words at gs read into memory at the end
  */
 struct turn {
@@ -37,7 +37,7 @@ struct turn {
 	bool fetch;
 };
 
-/* A wild access ends as it would with no mapping there. */
+/* Count and refuse an invalid access; it gets the same signal as without a mapping. */
 static vm_fault_t refuse(struct adept_session *s, vm_fault_t how)
 {
 	spin_lock(&s->lock);
@@ -47,7 +47,7 @@ static vm_fault_t refuse(struct adept_session *s, vm_fault_t how)
 	return how;
 }
 
-/* Was it a store of this task in 64-bit code, whose registers are on its stack? */
+/* True for a store of this task itself in 64-bit code: its registers are on its kernel stack. */
 static bool own_store(const struct vm_fault *vmf)
 {
 	const unsigned int want = FAULT_FLAG_USER | FAULT_FLAG_WRITE;
@@ -57,7 +57,7 @@ static bool own_store(const struct vm_fault *vmf)
 	       user_64bit_mode(current_pt_regs());
 }
 
-/* The mapping that made the ring cannot go while it has a fault: no lock is needed. */
+/* True if this mapping made the ring.  It cannot go during its own fault, so no lock is needed. */
 static bool own_ring(const struct turn *t)
 {
 	return t->r && READ_ONCE(t->r->mm) == t->vmf->vma->vm_mm &&
@@ -74,7 +74,7 @@ static unsigned long chunk_addr(const struct turn *t, u32 chunk)
 	return t->vmf->vma->vm_start + chunk_off(t, chunk);
 }
 
-/* May the fault be given up, to be taken again at once? */
+/* True if the fault handler has permission to return VM_FAULT_RETRY. */
 static bool may_retry(const struct turn *t)
 {
 	const unsigned int how = FAULT_FLAG_ALLOW_RETRY | FAULT_FLAG_TRIED;
@@ -82,7 +82,7 @@ static bool may_retry(const struct turn *t)
 	return (t->vmf->flags & how) == FAULT_FLAG_ALLOW_RETRY;
 }
 
-/* From here on the mapping may go: only VM_FAULT_RETRY may be returned. */
+/* Drop the mapping's lock.  The mapping can go afterwards, so the fault must return RETRY. */
 static void let_go_of_mapping(struct turn *t)
 {
 	t->file = get_file(t->vmf->vma->vm_file);
@@ -90,8 +90,8 @@ static void let_go_of_mapping(struct turn *t)
 }
 
 /*
- * Was the ring taken off its slot while some of its pages were being mapped?  Then the unmapping
- * that goes with it came too early for them.  It takes a store to a slot that its thread has left.
+ * If the ring was removed from its slot while its pages were being mapped, the unmapping was too
+ * early for them: unmap again.  This needs a store to a slot that its thread has left.
  */
 static vm_fault_t mapped(struct turn *t, u64 off, u64 size)
 {
@@ -101,8 +101,8 @@ static vm_fault_t mapped(struct turn *t, u64 off, u64 size)
 }
 
 /*
- * Memory for a ring, which the next attempt makes of it.  If there is none the store is executed
- * again, until there is or the writer is killed.
+ * Allocate the spare of a slot, which the next attempt makes its ring.  Without memory the store is
+ * executed again, until there is some or the writer is killed.
  */
 static vm_fault_t get_spare(struct turn *t)
 {
@@ -145,7 +145,7 @@ static vm_fault_t make_ring(struct turn *t)
 	return mapped(t, chunk_off(t, 0), s->geo.chunk_size);
 }
 
-/* A page in a chunk that comes back. */
+/* Map one page of a chunk that has pages; the first store of all makes the ring. */
 static vm_fault_t map_page(struct turn *t)
 {
 	struct vm_fault *vmf = t->vmf;
@@ -163,7 +163,7 @@ static vm_fault_t map_page(struct turn *t)
 	return mapped(t, chunk_off(t, t->at.chunk) + (t->at.off & PAGE_MASK), PAGE_SIZE);
 }
 
-/* Publish this chunk, begin the next.  Under the session's lock. */
+/* Publish this chunk and begin the next.  The caller holds session.lock. */
 static bool advance(struct turn *t, const struct adept_hit *hit, struct adept_context *ctx)
 {
 	struct adept_core *c = &t->r->core;
@@ -187,7 +187,7 @@ static bool advance(struct turn *t, const struct adept_hit *hit, struct adept_co
 	return adept_ring_chunk_filled(t->s, t->r);
 }
 
-/* Count a chunk lost directly before that of @i.  Under the session's lock. */
+/* Count a chunk that is lost directly before that of @i.  The caller holds session.lock. */
 static void count_loss(struct turn *t, struct adept_chunk_info *i, u64 bytes, u32 cause)
 {
 	struct adept_stats *st = &t->s->stats;
@@ -204,9 +204,9 @@ static void count_loss(struct turn *t, struct adept_chunk_info *i, u64 bytes, u3
 }
 
 /*
- * Give up the oldest chunk that nobody took, with what was lost before it.  Under the
- * session's lock, but while zeroing: nobody else touches what is CLEANING.  If the ring was
- * taken off its slot meanwhile it was counted with this chunk.
+ * Drop the oldest FILLED chunk, together with the losses noted before it.  The caller holds
+ * session.lock, which is dropped while the chunk is zeroed: no other code touches a CLEANING chunk.
+ * If the ring is removed from its slot meanwhile, that counts this chunk as well.
  */
 static void make_room(struct turn *t, u32 cause)
 	__must_hold(&t->s->lock)
@@ -239,7 +239,7 @@ static void make_room(struct turn *t, u32 cause)
 	s->unread--;
 }
 
-/* Begin the chunk anew.  Under the session's lock; it is zeroed after @carried afterwards. */
+/* Start the chunk again.  Caller holds session.lock; later the chunk is zeroed from @carried on. */
 static u32 drop_current_chunk(struct turn *t, const struct adept_hit *hit,
 			      const struct adept_context *ctx, u32 cause)
 {
@@ -279,8 +279,8 @@ static long wait_timeout(const struct adept_session *s)
 }
 
 /*
- * Off the queue first: who wakes up and is still on it spins for the queue's lock, which is
- * held while the interrupt that wakes it is sent.
+ * Remove the entry from the queue before waking the writer.  Otherwise the writer would spin for
+ * the queue's lock, which is held while the wakeup interrupt is sent.
  */
 static int wake_writer(struct wait_queue_entry *wait, unsigned int mode, int flags, void *key)
 {
@@ -294,7 +294,7 @@ static int wake_writer(struct wait_queue_entry *wait, unsigned int mode, int fla
 	return woken;
 }
 
-/* Sleep outside of all locks until the next chunk may be free, then fault again. */
+/* Sleep without any lock until a chunk can be free, then fault again. */
 static vm_fault_t wait_for_chunk(struct turn *t)
 {
 	struct adept_session *s = t->s;
@@ -318,7 +318,7 @@ static vm_fault_t wait_for_chunk(struct turn *t)
 	return VM_FAULT_RETRY;
 }
 
-/* Pages for a chunk; as get_spare() for a ring. */
+/* Allocate the pages of a chunk, as get_spare() does for a ring. */
 static vm_fault_t get_chunk(struct turn *t, u32 chunk)
 {
 	if (!may_retry(t))
@@ -329,12 +329,12 @@ static vm_fault_t get_chunk(struct turn *t, u32 chunk)
 }
 
 /**
- * struct move - what is done at the end of a chunk
+ * struct move - actions at the end of a chunk
  * @hit: the store
- * @step: what it is
- * @ctx: registers, unless it is to wait
- * @gone: the ring is not on its slot any more
- * @wild: this is no store that moves on
+ * @step: the action
+ * @ctx: registers, unless @step is to wait
+ * @gone: the ring is no longer on its slot
+ * @wild: the store does not end a chunk
  * @next: chunk to be begun, for ADEPT_STEP_ADVANCE
  * @carried: bytes at the chunk's beginning that stay, for ADEPT_STEP_ANEW
  * @cur: chunk that is being filled afterwards
@@ -356,7 +356,7 @@ struct move {
 	bool no_words;
 };
 
-/* What is to be done?  Under the session's lock, which make_room() drops. */
+/* Choose the action.  The caller holds session.lock, which make_room() drops meanwhile. */
 static void decide(struct turn *t, const struct pt_regs *regs, struct move *m, u32 *cause)
 	__must_hold(&t->s->lock)
 {
@@ -380,7 +380,7 @@ static void decide(struct turn *t, const struct pt_regs *regs, struct move *m, u
 	}
 }
 
-/* Do it.  Under the session's lock. */
+/* Do the action.  The caller holds session.lock. */
 static void act(struct turn *t, struct move *m, u32 cause)
 {
 	struct adept_core *c = &t->r->core;
@@ -411,7 +411,7 @@ static void act(struct turn *t, struct move *m, u32 cause)
 	m->cur = c->cur;
 }
 
-/* What of it needs no lock. */
+/* The part of the action that needs no lock: wake the consumer, count, zero. */
 static vm_fault_t follow_up(struct turn *t, const struct move *m)
 {
 	struct adept_session *s = t->s;
@@ -428,13 +428,13 @@ static vm_fault_t follow_up(struct turn *t, const struct move *m)
 	} else if (m->step == ADEPT_STEP_ANEW) {
 		adept_count(ADEPT_N_LOST_CHUNKS, 1);
 		adept_count(ADEPT_N_LOST_BYTES, m->hit.record_at);
-		/* It is FILLING, so nobody else looks at it; only its end may come meanwhile. */
+		/* It is FILLING, so no other code reads it; at most the ring can end meanwhile. */
 		adept_ring_zero(s, t->r, m->cur, m->carried);
 	}
 	return VM_FAULT_NOPAGE;
 }
 
-/* The store met the gap after its chunk. */
+/* Handle a store into the gap after its chunk. */
 static vm_fault_t move_on(struct turn *t, struct pt_regs *regs)
 {
 	struct move m = { .step = ADEPT_STEP_ENDED };
@@ -487,7 +487,7 @@ static vm_fault_t writer_fault(struct vm_fault *vmf)
 		adept_ring_put(t.s, t.r);
 	if (t.file)
 		fput(t.file);
-	/* User memory, which may take as long as it likes. */
+	/* Access to user memory can take any time, so it is done without locks. */
 	if (t.fetch)
 		adept_context_fault_in();
 	return ret;
@@ -503,8 +503,8 @@ static void writer_open(struct vm_area_struct *vma)
 }
 
 /*
- * The mapping is gone, and with it all who wrote through it.  The rings must not be taken for those
- * of another address space that gets the same address later.
+ * A mapping was removed, so all its writers have ended.  Clear ring.mm: a later address space can
+ * have the same address.
  */
 static void writer_close(struct vm_area_struct *vma)
 {
@@ -549,8 +549,8 @@ static const struct vm_operations_struct writer_ops = {
 };
 
 /*
- * Does the address space of @new map the writer area elsewhere?  What @new is to replace does not
- * count; some kernels still list it at this time.
+ * True if the address space of @new already maps the writer area elsewhere.  A mapping that @new
+ * replaces does not count; some kernels still list it at this time.
  */
 static bool mapped_elsewhere(const struct adept_session *s, const struct vm_area_struct *new)
 {
@@ -565,8 +565,8 @@ static bool mapped_elsewhere(const struct adept_session *s, const struct vm_area
 }
 
 /*
- * An address space may map the writer area once.  Freeing a ring visits every mapping, and a
- * process that had many could multiply them by forking.
+ * An address space has permission to map the writer area only once.  Freeing a ring visits every
+ * mapping, and a process with many could multiply them by forking.
  */
 int adept_writer_mmap(struct adept_session *s, struct vm_area_struct *vma)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A writer's registers at the store that faulted. */
+/* Read a writer's registers at the store that faulted. */
 #include <linux/ktime.h>
 #include <linux/pagemap.h>
 #include <linux/ptrace.h>
@@ -12,7 +12,7 @@
 
 #define GS_WORDS_SIZE	sizeof_field(struct adept_context, gs_words)
 
-/* Faults are taken with the mapping's lock held, so this one must not take another. */
+/* The caller holds the mapping's lock, so the copy must not fault. */
 static bool read_gs_words(u64 base, u64 *words)
 {
 	const void __user *from = u64_to_user_ptr(base);
@@ -32,7 +32,7 @@ static u64 gs_base(void)
 {
 	u64 base;
 
-	/* The kernel runs on its own gs base; the user's waits in this register. */
+	/* While the kernel uses its own gs base, the user's is in this register. */
 	rdmsrl(MSR_KERNEL_GS_BASE, base);
 	return base;
 }
