@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Analyzers: what the threads of a session did, recovered and merged into one order.
+ * Analyzers: callbacks that receive the recovered items of all threads, merged into one order.
  *
- * A thread's items come in program order, in runs.  A run begins with an item that has a
- * timestamp (abi/stream.h), or where a segment begins, and goes on to the next such item;
- * runs of all threads come in the order of these timestamps.  So what lets another thread go on
- * comes before what that one does then.  What stands between two timestamps comes at the first
- * of them, as early as it can have been; an analyzer that wants the rest of a run as late
- * as it can have been says so, and gets it at the thread's next timestamp.
+ * The items of a thread come in program order, in runs.  A run begins at an item that has a
+ * timestamp (abi/stream.h), or at the beginning of a segment, and ends before the next such item.
+ * The runs of all threads are merged by these timestamps.  A release therefore comes before the
+ * acquire that it allowed.
+ *
+ * The items between two timestamps come with the first one, which is the earliest time at which
+ * they can have happened.  An analyzer that needs the latest time instead leaves the rest of a run
+ * and receives it at the thread's next timestamp, see items().
  */
 #ifndef DEP_ANALYZE_H
 #define DEP_ANALYZE_H
@@ -23,52 +25,54 @@ extern "C" {
 #pragma GCC visibility push(default)
 
 /*
- * A system call comes twice, at both of its timestamps: the first time with this in event.id.
- * The payload is the same.
+ * A system call is delivered twice, once at each of its timestamps.  The first event has this bit
+ * set in event.id; the payload is the same.
  */
 #define DEP_EV_ENTER	0x80000000u
 
 struct dep_process_filter;
 
-/** struct dep_analyzer - what is called, by one thread, with @self as it was given */
+/** struct dep_analyzer - callbacks of an analysis; all are called by the caller's thread */
 struct dep_analyzer {
 	const char *name;
-	/* Items that are wanted, DEP_WANT_*; those with timestamps come always. */
+	/* Requested items, DEP_WANT_*.  Items with timestamps are always delivered. */
 	unsigned int want;
 	/*
-	 * Which references of the thread are reported (libdep/recover/filter/filter.h).  If it is
-	 * NULL, or returns NULL, all are.
+	 * Returns the filter that decides which references of @t are emitted
+	 * (libdep/recover/filter/filter.h).  If it is NULL, or returns NULL, all are emitted.
 	 */
 	const struct dep_process_filter *(*scope)(void *self, const struct dep_thread *t);
 	/*
-	 * Returns how many of the @n items it took, or a negative errno.  If not all, it gets
-	 * the rest at the thread's next timestamp, with @late, and has to take all then.
+	 * Returns how many of the @n items it consumed, or a negative errno.  The rest is passed
+	 * again at the thread's next timestamp, with @late set; then it must consume all.
 	 */
 	ssize_t (*items)(void *self, const struct dep_thread *t, const struct dep_item *items,
 			 size_t n, bool late);
-	/* May be NULL: something of the thread is missing here, between two of its runs. */
+	/* Part of the thread's stream is missing here, between two runs.  NULL: not called. */
 	int (*gap)(void *self, const struct dep_thread *t);
-	/* May be NULL: its stream is over. */
+	/* The thread's stream is complete.  NULL: not called. */
 	int (*end)(void *self, const struct dep_thread *t);
 	/*
-	 * May be NULL, for none: may the beginning of system call @nr be shown before it has
-	 * ended, without a result, and before the ADEPT_EV_BUFFER that belong to it?  It may
-	 * not be in the store then, if its process ended in it.  See dep_analyze_live().
+	 * For dep_analyze_live(): returns whether the DEP_EV_ENTER event of system call @nr can be
+	 * delivered while the call still runs.  The event has no result then, and comes before the
+	 * call's ADEPT_EV_BUFFER events.  If the process ends during the call, the event is never
+	 * in the store.  NULL: never.
 	 */
 	bool (*foreseen)(void *self, uint32_t nr, const uint64_t args[6]);
 };
 
-/** struct dep_analysis - how an analysis went */
+/** struct dep_analysis - statistics of an analysis */
 struct dep_analysis {
 	struct dep_counts counts;
 	uint64_t gaps;		/* lost or unreadable segments, and threads without an end */
-	uint64_t disorder;	/* timestamps below the ones before them, taken as equal */
+	uint64_t disorder;	/* timestamps below the one before them, treated as equal to it */
 };
 
 /**
- * dep_analyze() - show @store to @a, from the beginning to the end
- * @jobs: workers that recover, 0 = one per processor
- * @progress: may be NULL; called now and then with how many of all segments are done
+ * dep_analyze() - deliver all items of @store to @a in merged order
+ * @self: passed to all callbacks of @a
+ * @jobs: recovery workers, 0 = one per processor
+ * @progress: called now and then with the number of segments done and the total; NULL: not called
  *
  * A segment that does not decode is a gap.  Memory: two segments' items per living thread.
  *
@@ -78,33 +82,35 @@ int dep_analyze(struct dep_store *store, const struct dep_analyzer *a, void *sel
 		unsigned int jobs, void (*progress)(size_t done, size_t all),
 		struct dep_analysis *out);
 
-/** struct dep_live_options - how a store is followed that is being written */
+/** struct dep_live_options - callbacks and session of dep_analyze_live() */
 struct dep_live_options {
 	/**
-	 * @wait: for @ms milliseconds, or less
+	 * @wait: sleep for at most @ms milliseconds
 	 *
-	 * Return: 1 when the store is complete, as far as it will ever be; 0, or a negative
-	 * errno to give up.
+	 * Return: 1 when nothing more will be written to the store, 0 when something may be; a
+	 * negative errno ends the analysis.
 	 */
 	int (*wait)(void *arg, unsigned int ms);
-	/* May be NULL: called when it is, and all its files are open. */
+	/* Called when the store is complete and all its files are open.  NULL: not called. */
 	void (*complete)(void *arg);
 	void *arg;
-	int session;		/* descriptor of the session file that is recorded into */
+	int session;		/* descriptor of the recording's session file */
 };
 
 /**
  * dep_analyze_live() - dep_analyze() while @store is being written
- * @store: of dep_store_open_growing(); when this returns 0 or -ESTALE it is complete
+ * @store: opened by dep_store_open_growing(); complete when this returns 0 or -ESTALE
+ * @beside: callbacks and session
  *
- * Shows the same in the same order as dep_analyze() does when the recording has ended, but for
- * what foreseen() says of calls, as soon as that is known: when no thread can come with a
- * smaller timestamp any more.  What threads that wait have written last is read where it stands in
- * their rings.
+ * Delivers the same items in the same order as dep_analyze() on the complete store, except for
+ * system calls that foreseen() accepts.  An item is delivered as soon as no thread can have a
+ * smaller timestamp any more.  The last records of threads that wait are read from their rings,
+ * since they are not in the store yet.
  *
- * Return: as dep_analyze(); -EOPNOTSUPP for rings of the kernel module, of which nothing was
- * shown and nothing waited for; -ESTALE: what was shown is not how it was after all (memory
- * was given up, a call was interrupted and made again..), begin anew with dep_analyze().
+ * Return: as dep_analyze().  -EOPNOTSUPP: the rings belong to the kernel module; nothing was
+ * delivered and @wait was not called.  -ESTALE: the delivered items turned out to be wrong (a
+ * chunk was given up, a system call was interrupted and repeated..); the caller must start again
+ * with dep_analyze().
  */
 int dep_analyze_live(struct dep_store *store, const struct dep_analyzer *a, void *self,
 		     unsigned int jobs, void (*progress)(size_t done, size_t all),

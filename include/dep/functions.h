@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Functions whose calls are recorded with their arguments and their result, whatever that is
- * where there is none: what allocates memory, and what orders threads.
+ * Hooked functions: their calls are recorded with arguments and result.
+ *
+ * These are the functions that allocate memory or synchronise threads.  Of a function that returns
+ * void, the recorded result is a meaningless value of rax.
  */
 #ifndef DEP_FUNCTIONS_H
 #define DEP_FUNCTIONS_H
@@ -13,9 +15,9 @@ extern "C" {
 #pragma GCC visibility push(default)
 
 /*
- * X(identifier, symbol, arguments).  Stores have their numbers: add at the end only.  Of several
- * names that a function has the first one counts: glibc's spin locks are initialised by what
- * unlocks them.
+ * X(identifier, symbol, number of arguments).  Stores contain the numbers: add at the end only.
+ * If a function has several of these names, the first one counts.  For example, in glibc
+ * pthread_spin_unlock and pthread_spin_init are one function.
  */
 #define DEP_FUNCTIONS(X)						\
 	X(MALLOC, "malloc", 1)						\
@@ -119,7 +121,7 @@ enum dep_function {
 
 #define DEP_FUNCTION_ARGS	4	/* at most, in rdi, rsi, rdx, rcx */
 
-/** dep_function_name() - its symbol; "?" if this library does not know it */
+/** dep_function_name() - symbol of @function; "?" if this library does not know it */
 const char *dep_function_name(unsigned int function);
 
 #pragma GCC visibility pop

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Data races: pairs of accesses of two threads to the same memory, one of them a write,
- * that nothing orders.
+ * Data races: pairs of accesses by two threads to the same byte, at least one of them a write,
+ * that no synchronisation orders.
  */
 #ifndef DEP_RACES_H
 #define DEP_RACES_H
@@ -18,74 +18,76 @@ extern "C" {
 #define DEP_ACCESS_WRITE	0x2u
 #define DEP_ACCESS_ATOMIC	0x4u	/* by a locked instruction */
 #define DEP_ACCESS_SYSCALL	0x8u	/* by the kernel, for a system call */
-#define DEP_ACCESS_FREE		0x10u	/* the memory was given back */
-#define DEP_ACCESS_OBJECT	0x20u	/* use of an object of pthreads; writes make or end it */
-#define DEP_ACCESS_DESCRIPTOR	0x40u	/* of a descriptor; address is its number */
+#define DEP_ACCESS_FREE		0x10u	/* the memory was freed */
+#define DEP_ACCESS_OBJECT	0x20u	/* use of a pthread object; write: creates or destroys it */
+#define DEP_ACCESS_DESCRIPTOR	0x40u	/* use of a file descriptor; address is its number */
 /*
- * A load whose value is used under a condition (cmov), of which nobody knows whether it held.
- * Compilers make such loads where the program loads only under that condition.
+ * The load of a conditional move (cmov).  Whether its condition held is not recorded.  A compiler
+ * can emit such a load where the source loads only under the condition.
  */
 #define DEP_ACCESS_CONDITIONAL	0x80u
 
 enum dep_lock_kind { DEP_LOCK_MUTEX, DEP_LOCK_SPIN, DEP_LOCK_RW };
 
-/** struct dep_held_lock - a lock of pthreads that a thread held */
+/** struct dep_held_lock - a pthread lock that a thread held */
 struct dep_held_lock {
 	enum dep_lock_kind kind;
-	bool reading;		/* a read-write lock, for reading */
+	bool reading;		/* a read-write lock that is held for reading */
 	uint64_t address;
-	/* Where it was taken, or a wait for a condition took it again; innermost first. */
+	/* Stack of the call that took it, or that took it again after a condition wait; innermost
+	 * first. */
 	const uint64_t *call;
 	size_t ncalls;
-	uint64_t block, block_size;	/* the allocated block that it is in; size 0: in none */
+	uint64_t block, block_size;	/* allocated block that contains it; size 0: none */
 };
 
-/* What is not known of the locks. */
-#define DEP_LOCK_LOST	0x1u	/* part of what the thread did */
-#define DEP_LOCK_UNSEEN	0x2u	/* calls of functions: the program is linked statically, say */
+/* Why the list of held locks may be incomplete. */
+#define DEP_LOCK_LOST	0x1u	/* part of the thread's stream is missing */
+#define DEP_LOCK_UNSEEN	0x2u	/* lock functions were not hooked: a static program, say */
 
-/** struct dep_race_access - one of the two */
+/** struct dep_race_access - one of the two accesses of a race */
 struct dep_race_access {
-	uint32_t thread, tid;	/* serial */
-	uint32_t process;	/* serial; not the other one's, if they share memory */
+	uint32_t thread, tid;	/* thread: serial */
+	uint32_t process;	/* serial; the two accesses differ if processes share memory */
 	uint32_t flags;		/* DEP_ACCESS_* */
 	uint64_t pc;
 	/*
-	 * Where that was called from, the innermost first: addresses of the calls, and of the jumps
-	 * that functions ended with (options.leaves).
+	 * Stack, innermost first: addresses of calls, and of jumps by which a function ended in a
+	 * tail call (options.leaves).
 	 */
 	const uint64_t *call;
 	size_t ncalls;
-	/* Who created the thread (serial; 0: not known), and where: as above. */
+	/* Thread that created this one (serial; 0: not known), and the stack of the creation. */
 	uint32_t creator, creator_tid;
 	const uint64_t *created;
 	size_t ncreated;
 	/*
-	 * Locks that the thread held, the first taken first.  Others than those of pthreads are not
-	 * known as such: what may have been one is the word at @own_address, which the last locked
-	 * instruction of the thread's own (at @own_pc, 0: none) changed.
+	 * Pthread locks that the thread held, in the order in which it took them.  Other locks are
+	 * not recognised.  A candidate for one is the word at @own_address: the last locked
+	 * instruction of the thread outside of hooked functions (at @own_pc, 0: none) accessed it.
 	 */
 	const struct dep_held_lock *held;
 	size_t nheld;
-	uint32_t held_missing;	/* DEP_HELD_* */
+	uint32_t held_missing;	/* DEP_LOCK_* */
 	uint64_t own_pc, own_address;
 };
 
+/* Where a step of a witness ends. */
 enum dep_step_end {
-	DEP_STEP_ACCESS,	/* it ends in front of the thread's access.. */
-	DEP_STEP_BEFORE,	/* ..in front of @call, which has to wait for another thread.. */
-	DEP_STEP_AFTER,	/* ..after @call; more is not needed */
+	DEP_STEP_ACCESS,	/* before the thread's access of the race */
+	DEP_STEP_BEFORE,	/* before @call, which must wait for another thread */
+	DEP_STEP_AFTER,		/* after @call; the witness needs no more of this thread */
 };
 
 #define DEP_STEP_CALLS		4	/* addresses, the innermost first; 0: no more */
 #define DEP_STEP_SECTIONS	4
 
-/** struct dep_step - a thread goes on, alone, up to where */
+/** struct dep_step - one step of a witness: one thread runs up to a position */
 struct dep_step {
 	uint32_t thread, tid;
 	enum dep_step_end end;
 	uint64_t call[DEP_STEP_CALLS];
-	uint64_t nsections;		/* critical sections that it begins, and the last of them */
+	uint64_t nsections;		/* critical sections begun in the step; the last ones: */
 	struct dep_section {
 		uint64_t lock;
 		bool reading;
@@ -94,109 +96,114 @@ struct dep_step {
 };
 
 /**
- * struct dep_race - all races of one pair of places
+ * struct dep_race - all races of one pair of instructions
  *
- * What is said of accesses is of their first occurrence.  access[0] came first, but the
- * program does not make it so.
+ * The fields of both accesses describe their first occurrence.  access[0] came first in the
+ * recording, but the program does not enforce this order.
  */
 struct dep_race {
-	uint32_t process;		/* serial: of access[1], whose the address is */
+	uint32_t process;		/* serial: of access[1]; @address is one of its addresses */
 	/*
-	 * One of the two is a plain access to a word that may be atomic, since compilers make
-	 * atomic loads and stores of those: others access it by locked instructions, or a thread
-	 * waited in a loop for it to change, or the program's debug information says so.
+	 * One of the two is a plain access to a word that may be atomic: another instruction
+	 * accesses it with a lock prefix, a thread waited in a loop for it to change, or the debug
+	 * information says so.  Compilers turn atomic loads and stores into plain instructions.
 	 */
 	bool maybe_atomic;
 	/*
-	 * It did not happen in the order of the recording, but can in that of these steps, in which
-	 * each thread does what it did, up to the two accesses.
+	 * The race did not happen in the recorded order, but it can happen in the order of @step,
+	 * the witness.  Up to the two accesses each thread does the same as in the recording.
 	 */
 	bool predicted;
 	struct dep_step *step;
 	size_t nsteps;
-	uint64_t more_steps;		/* that are left out, at the end but for the accesses */
-	uint64_t address, size;		/* what both accessed */
-	uint64_t count;			/* at least */
+	uint64_t more_steps;		/* steps left out between the end of @step and the race */
+	uint64_t address, size;		/* bytes that both accessed */
+	uint64_t count;			/* lower bound of the number of occurrences */
 	struct dep_race_access access[2];
-	/* The allocated block that it is in, who asked for it, and where; size 0: in none. */
+	/* Allocated block that contains it, thread and stack of the allocation; size 0: none. */
 	uint64_t block, block_size;
 	uint32_t owner, owner_tid;
 	const uint64_t *allocated;
 	size_t nallocated;
 };
 
-/** struct dep_races - what was found, in the order in which it happened */
+/** struct dep_races - races found, in the order in which they happened; dep_races_free() */
 struct dep_races {
 	struct dep_race *race;
 	size_t n;
-	uint64_t gaps;		/* windows of which nothing is known */
-	uint64_t disorder;	/* as of struct dep_analysis: the processors' clocks differ */
-	/* Words that turned out to be atomic too late: what is said of them may be wrong. */
+	uint64_t gaps;		/* as in struct dep_analysis */
+	uint64_t disorder;	/* as in struct dep_analysis: the processors' clocks differ */
+	/* Words found to be atomic after the last pass: their reports may be wrong. */
 	uint64_t unsettled;
 	uint64_t references;
-	bool again;		/* the pass beside the recording had to be made again after it */
-	uint64_t too_many_threads;	/* processes not followed to their end for that */
-	uint64_t unpredicted;	/* processes of which prediction did not look at all */
-	struct dep_held_lock *held;	/* of all accesses */
+	bool again;		/* live analysis failed; the first pass was repeated afterwards */
+	uint64_t too_many_threads;	/* processes abandoned at the limit of threads or images */
+	uint64_t unpredicted;	/* processes that prediction analysed in part or not at all */
+	struct dep_held_lock *held;	/* storage of the lists of all accesses */
 	void *own;
 };
 
-/* Whose code it is. */
+/* Origin of an access: the code that executed it. */
 enum dep_code {
 	DEP_CODE_PROGRAM,
-	/* The C library's, but what it accesses is its caller's: memcpy() and the like. */
+	/* C library code that accesses memory on behalf of its caller, such as memcpy(). */
 	DEP_CODE_CALLER,
-	/* The C library's own: its data are its own business, if it accesses them on both sides. */
+	/* Other C library code.  A race between two accesses of this origin is not reported. */
 	DEP_CODE_LIBRARY,
 	/*
-	 * Where the C library makes and ends threads.  It locks what is its own there, which
-	 * orders its threads but is no reason why the program's should be.
+	 * The C library's creation and end of threads.  Its internal locks order its own accesses,
+	 * but the program must not rely on that order, so they do not order the program's.
 	 */
 	DEP_CODE_THREADS,
-	/* The loader's, which changes what others read, and knows when: left out. */
+	/* The dynamic loader.  It changes data that others read; its plain accesses are dropped. */
 	DEP_CODE_LOADER,
 };
 
-/** struct dep_races_options - all may be zero */
+/** struct dep_races_options - options of dep_races_find(); zero and NULL are valid everywhere */
 struct dep_races_options {
-	bool predict;			/* also races that did not happen, but can */
-	unsigned int jobs;		/* as of dep_analyze().. */
+	bool predict;			/* also predict races that did not happen but can */
+	unsigned int jobs;		/* as in dep_analyze() */
 	void (*progress)(size_t done, size_t all);
 	/*
-	 * Is the plain access at @pc one of those that compilers make of atomic ones, or what
-	 * is at @address an atomic variable?  Asked for races between passes.
+	 * Whether the plain access at @pc may be compiled from an atomic one, or @address is an
+	 * atomic variable.  Called for races, between passes.
 	 */
 	bool (*is_atomic)(void *arg, uint32_t process, uint64_t pc, uint64_t address,
 			  uint64_t size);
 	/*
-	 * Is the access at @pc an atomic one, by what is known of its source?  That says nothing of
-	 * the variable: both accesses of a race must be.  Asked as the former.
+	 * Whether the access at @pc is atomic in the source.  This does not make the variable
+	 * atomic: both accesses of a race must be.  Called as is_atomic() is.
 	 */
 	bool (*says_atomic)(void *arg, uint32_t process, uint64_t pc);
-	/* Called once or a few times for each pc; never at the same time as leaves() or found(). */
+	/*
+	 * Origin of the code at @pc.  Called once or a few times for each pc, never at the same
+	 * time as leaves() or found().
+	 */
 	enum dep_code (*code)(void *arg, uint32_t process, uint64_t pc);
 	/*
-	 * Is the code at @to, to which the program jumped at @from, another function's?  Without
-	 * it, functions that end with such a jump are missing in stacks.  Called as code() is.
+	 * Whether the jump from @from to @to enters another function.  Without it, stacks lack
+	 * functions that end in a tail call.  Called as code() is.
 	 */
 	bool (*leaves)(void *arg, uint32_t process, uint64_t from, uint64_t to);
 	/*
-	 * Called for each race as soon as the first pass has met it; the ones that follow may show
-	 * that it is none.  It has no counts, threads or stacks yet.
+	 * Called for each suspected race as soon as the first pass finds it.  Later passes may
+	 * refute it.  It has no counts, threads or stacks yet.
 	 */
 	void (*found)(void *arg, const struct dep_race *race);
 	void *arg;
-	/* The store is being written (dep_analyze_live()); NULL: it is complete. */
+	/* Live analysis of a store that is being written (dep_analyze_live()); NULL: complete. */
 	const struct dep_live_options *beside;
 };
 
 /**
- * dep_races_find() - find the races that are in @store
+ * dep_races_find() - find the races in @store
  *
- * Goes over the store twice if there are any, and again when it learns too late that a
- * word is atomic; if it is being written the first time is beside the recording.
+ * The first pass finds candidates; with @options->beside it runs during the recording.  If it
+ * finds any, further passes over the store follow, and are repeated when a word turns out to be
+ * atomic after accesses to it were taken for plain.
  *
- * Return: 0, or a negative errno with dep_error(); -EOPNOTSUPP: it cannot be followed.
+ * Return: 0, or a negative errno with dep_error().  -EOPNOTSUPP: live analysis is not possible,
+ * see dep_analyze_live().
  */
 int dep_races_find(struct dep_store *store, const struct dep_races_options *options,
 		   struct dep_races *out);

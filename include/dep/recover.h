@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Recovery: from a stored segment to executed blocks, memory references and events.
+ * Recovery: turns a stored segment into executed blocks, memory references, calls and events.
  */
 #ifndef DEP_RECOVER_H
 #define DEP_RECOVER_H
@@ -21,7 +21,7 @@ struct dep_ref {
 	uint64_t pc, addr;
 	uint32_t size;
 	uint16_t type;		/* enum dep_ref_type */
-	uint16_t origin;		/* 1 + enum dep_code, where that was asked for; else 0 */
+	uint16_t origin;	/* 1 + enum dep_code; 0 if no filter was given */
 };
 
 /** struct dep_event - one event, with its payload (abi/stream.h, after the id) */
@@ -33,67 +33,71 @@ struct dep_event {
 };
 
 /**
- * struct dep_lock_timestamp - a moment, see abi/stream.h; of a locked instruction
- *
- * One is taken before it and one after it, its references between them; a signal or a
- * fault can come after the first, which is then taken again.  lock cmpxchg may have found
- * another value than it expected: it was a read then.  So is one that is a fence, and leaves
- * what is on top of the stack as it was (lock or $0, (%rsp)).
+ * struct dep_lock_timestamp - timestamp of a locked instruction (see abi/stream.h)
+ * @after: false: taken before the instruction; true: taken after it.  The instruction's references
+ *	come between the two.  A signal or fault may come after the first, which is then repeated.
+ * @wrote: only with @after: the instruction may have changed memory.  False for a lock cmpxchg
+ *	that found another value, and for a fence that leaves the top of the stack unchanged
+ *	(lock or $0, (%rsp)).
+ * @result_unused: only with @after: the program uses the old value neither in a register nor by
+ *	a flag
  */
 struct dep_lock_timestamp {
 	uint64_t pc, timestamp;
-	bool after;		/* the second one */
-	bool wrote;		/* of the second: it may have changed what was there */
-	/* Of the second: it tells nothing of what was there, by a register or a flag. */
+	bool after;
+	bool wrote;
 	bool result_unused;
 };
 
 /**
- * struct dep_call - a call, a return or an unconditional jump, done
- * @sp: the stack pointer after it; of a jump 0 where it is not known
+ * struct dep_call - an executed call, return or unconditional jump
+ * @sp: stack pointer after it; of a jump 0 if recovery does not know it
  */
 struct dep_call {
 	uint64_t pc, sp;
 	uint32_t is_return, is_jump;
 };
 
-/** struct dep_call_values - what a function got or returned */
+/** struct dep_call_values - arguments or result of a hooked function */
 struct dep_call_values {
-	uint64_t sp;		/* where the return address is; of a return: 8 above that */
-	uint64_t value[DEP_FUNCTION_ARGS];	/* the arguments; of a return: its result */
-	uint64_t again;		/* dep_filter_function(); without a filter: 0 */
+	uint64_t sp;		/* address of the return address; of a return: that + 8 */
+	uint64_t value[DEP_FUNCTION_ARGS];	/* arguments; of a return: [0] is the result */
+	uint64_t again;		/* result of dep_filter_function(); 0 without a filter */
 };
 
 /**
- * struct dep_function_call - a watched function was entered, or one may have returned
+ * struct dep_function_call - entry of a hooked function, or execution of a return site
  *
- * Returns are seen where calls of watched functions return to, whoever comes there: a return
- * belongs to the last entry that has its sp - 8, if there is one, and to those with the same sp
- * that jumped on to it.  Entries below a later sp have been left otherwise, by
- * longjmp, say.  A function that jumps to its beginning is entered again.  Results that are an
- * int are in the lower half.
+ * A return site is an instruction to which calls of hooked functions return.  The item appears
+ * however control reaches the site.  To pair the two, take the last entry with sp equal to the
+ * return's sp - 8; earlier entries with the same sp are tail calls and return here too.  Entries
+ * whose sp is below that of a later return were left without returning, by longjmp for example.
+ * A function that jumps to its own beginning is entered again.  A result of type int is in the
+ * lower half of the value.
  */
 struct dep_function_call {
-	uint64_t pc;		/* the function, or the instruction after the call */
+	uint64_t pc;		/* the function, or the return site */
 	uint16_t function;	/* enum dep_function; of a return: DEP_F_NONE */
 	uint8_t is_return;
-	uint8_t known;		/* a bit for each value that is known */
+	uint8_t known;		/* bit i: value[i] is known */
 	const struct dep_call_values *passed;
 };
 
 #define DEP_ACCESS_PAGE_SIZE		4096u
 #define DEP_JOINED_WORDS	(DEP_ACCESS_PAGE_SIZE / 64)
 
-/** struct dep_page_word - a bit for each byte that was only read, or that was written */
+/** struct dep_page_word - 64 bytes of memory: one bit per byte only read, and per byte written */
 struct dep_page_word {
 	uint64_t read, wrote;
 };
 
 /**
- * struct dep_page_accesses - many accesses to a page, of which each byte is told once
- * @pc: of one of them; @addr: the page's
- * @words: a bit for each 64 bytes of the page that have any, @nwords of them, by address
- * @whose: as in dep_ref
+ * struct dep_page_accesses - deferred accesses to one page, merged; each byte is reported once
+ * @pc:     of one of the accesses
+ * @addr:   of the page
+ * @words:  bit i: bytes 64 * i to 64 * i + 63 of the page have an entry in @word
+ * @origin: as in dep_ref
+ * @nwords: number of entries in @word, which are in ascending order of address
  */
 struct dep_page_accesses {
 	uint64_t pc, addr, words;
@@ -108,17 +112,15 @@ enum dep_item_kind {
 	DEP_ITEM_TIMESTAMP,
 	DEP_ITEM_CALL,
 	DEP_ITEM_FUNCTION,
-	DEP_ITEM_PAGE,	/* only where the search for races leaves out what is repeated */
+	DEP_ITEM_PAGE,	/* only from the redundant-access filter */
 };
 
 /**
  * struct dep_item - an element of a thread's stream, in program order
  *
- * A basic block begins at every address that control reaches other than by falling
- * through from a non-branch, and after every branch, call, return and syscall.
- * Where the recorder cut straight-line code into fragments, each begins one too.
- * ninsns counts up to the block's end in the code of its fragment; a block that an
- * event interrupts has only the instructions done.
+ * A basic block begins at each branch target that was reached, after each branch, call, return and
+ * system call, and at the beginning of each fragment.  ninsns counts the instructions up to the
+ * block's end within its fragment, or up to the event that interrupted the block.
  */
 struct dep_item {
 	enum dep_item_kind kind;
@@ -141,19 +143,21 @@ struct dep_item {
 #define DEP_WANT_FUNCTIONS	0x20
 #define DEP_WANT_JUMPS		0x40
 
-/** struct dep_counts - what one segment (or several) amounted to */
+/** struct dep_counts - totals of one or several segments */
 struct dep_counts {
 	uint64_t instructions, blocks, refs, reads, writes;
 	uint64_t records, events;
-	uint64_t values, values_used;	/* 64-bit words stored and consumed; law 6: equal */
-	uint64_t checks, check_failures;	/* self-check mode, law 3 */
+	/* 64-bit words stored and consumed; equal, since every stored value is consumed */
+	uint64_t values, values_used;
+	/* Self-check mode: stored registers compared with derived ones, and how many differed. */
+	uint64_t checks, check_failures;
 };
 
 /**
- * struct dep_sink - receives one segment's items in batches
+ * struct dep_sink - receives the items of segments in batches
  *
- * batch() is called from the worker that recovers the segment; returning non-zero
- * stops that segment with this value.
+ * With dep_recover_segment(), batch() is called by the recovering thread.  A non-zero result stops
+ * recovery, which returns it.
  */
 struct dep_sink {
 	unsigned int want;	/* DEP_WANT_* */
@@ -161,10 +165,9 @@ struct dep_sink {
 		     size_t n);
 	void *arg;
 	/*
-	 * dep_recover() only, both or neither: with several workers, these turn items
-	 * into format()'s bytes, item_bytes per item at most, and what is delivered, to
-	 * bytes() instead of batch(), are those.  format() is called by several threads
-	 * at once and returns how many there are.
+	 * dep_recover() only; set both or neither.  Workers call format(), several at once, to
+	 * turn items into at most @item_bytes bytes each; it returns the number of bytes.  The
+	 * result is delivered to bytes(), in order, instead of the items to batch().
 	 */
 	size_t (*format)(void *arg, const struct dep_segment *seg, const struct dep_item *items,
 			 size_t n, char *to);
@@ -175,27 +178,28 @@ struct dep_sink {
 /**
  * dep_recover_segment() - recover one segment from its own initial context
  *
- * Any number of threads may recover segments of one store at once.  -EBADMSG with
- * dep_error() naming thread, segment and offset if it does not decode.
+ * Several threads may recover segments of one store at once.
+ *
+ * Return: 0, or a negative errno; -EBADMSG if the segment does not decode, dep_error() names the
+ * thread, segment and offset.
  */
 int dep_recover_segment(struct dep_store *s, const struct dep_segment *seg,
 			const struct dep_sink *sink, struct dep_counts *counts);
 
 /**
- * dep_recover_check_boundary() - recover one segment, and compare its end with the next one's
- * beginning
+ * dep_recover_check_boundary() - recover a segment and compare its boundary state with @next
  * @next: the segment that follows in the same thread; NULL = nothing to compare
  *
- * Return: as dep_recover_segment(), and -EUCLEAN if the two contradict each other.
+ * Return: as dep_recover_segment(); -EUCLEAN if the end of @seg and the beginning of @next differ.
  */
 int dep_recover_check_boundary(struct dep_store *s, const struct dep_segment *seg,
 			       const struct dep_segment *next, struct dep_counts *counts);
 
 /**
- * dep_store_jobs() - how many of @jobs threads may recover some of the @n segments at a time
+ * dep_store_jobs() - limit the number of workers by the memory that the @n segments need
  *
- * Fewer than @jobs if their memory would be far more than a store of its size should take.  At
- * least one: a segment that takes too much by itself is refused when it is recovered.
+ * Return: @jobs, or fewer if recovery would need far more memory than a store of this size should;
+ * at least 1.  A segment that alone needs too much fails when it is recovered.
  */
 unsigned int dep_store_jobs(struct dep_store *s, const struct dep_segment *segs, size_t n,
 			    unsigned int jobs);
@@ -203,29 +207,30 @@ unsigned int dep_store_jobs(struct dep_store *s, const struct dep_segment *segs,
 /**
  * dep_recover() - recover @n segments with @jobs workers (0 = one per processor)
  *
- * Batches reach @sink from one thread only, in the order of @segs, whatever @jobs is.
- * A segment that fails is reported through @failed (may be NULL) and the rest goes on.
- * If @sink's batch() returns non-zero, everything stops with this value.  Payloads of
- * events, and what functions were passed, are valid during batch() only.
+ * @failed: called for each segment that fails, others continue; NULL: not called
+ *
+ * Batches reach @sink from one thread, in the order of @segs, for any number of @jobs.  If batch()
+ * returns non-zero, recovery stops and returns this value.  Pointers in items are valid only during
+ * batch().
  */
 int dep_recover(struct dep_store *s, const struct dep_segment *segs, size_t n, unsigned int jobs,
 		const struct dep_sink *sink, struct dep_counts *counts,
 		void (*failed)(void *arg, const struct dep_segment *seg, const char *why),
 		void *arg);
 
-/** struct dep_formats - sizes in bytes that the formats of the DEP paper would have */
+/** struct dep_formats - size in bytes that the trace would have in each format of the DEP paper */
 struct dep_formats {
 	uint64_t bb_pc;		/* one address per block */
 	uint64_t depc;		/* H/L tags, 2 bytes each, 64-bit pcs: three high parts */
-	uint64_t cf_bit;	/* a bit per conditional, an address per indirect branch */
+	uint64_t cf_bit;	/* one bit per conditional branch, an address per indirect branch */
 	uint64_t mem_addr;	/* an address per reference */
 	uint64_t depm;		/* registers under the UPDATED/RECORDED rule */
 };
 
 /**
- * dep_formats() - compute them from a whole store's recovered trace
+ * dep_formats() - compute these sizes from the recovered trace of a whole store
  *
- * If a segment does not decode, *@f is of what does, and the first error is returned.
+ * If a segment does not decode, it is left out of @f, and the first such error is returned.
  */
 int dep_formats(struct dep_store *s, struct dep_formats *f);
 
