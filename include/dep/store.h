@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The DEP store: a directory NAME.dep that holds one recorded session.  dep(5)
- * describes the files.
+ * DEP store: a directory NAME.dep that contains one recorded session.  dep(5) describes its files.
  *
- * Functions return 0 or a negative errno; dep_error() then gives a sentence for
- * people (thread-local, valid until the next call in that thread).
+ * Unless noted otherwise, functions return 0 or a negative errno.  After an error dep_error()
+ * returns a message, which is valid until the thread's next call into this library.
  */
 #ifndef DEP_STORE_H
 #define DEP_STORE_H
@@ -23,10 +22,10 @@ struct adept_chunk;
 
 #define DEP_FORMAT_VERSION 4
 
-/** dep_error() - what went wrong in the last failing call of this thread */
+/** dep_error() - message of this thread's last failed call */
 const char *dep_error(void);
 
-/* ---- what a store knows ---- */
+/* ---- contents of a store ---- */
 
 /** struct dep_process - one process image; an execve begins a new one */
 struct dep_process {
@@ -36,19 +35,19 @@ struct dep_process {
 	uint32_t cause;		/* enum adept_cause */
 	uint64_t start_ns, end_ns;	/* CLOCK_MONOTONIC; end 0 = unknown */
 	const char *exe;	/* may be NULL */
-	uint64_t built;		/* fragments translated, and the time.. */
-	uint64_t translate_ns;	/* ..in the dispatcher; known at its end */
+	uint64_t built;		/* fragments translated; 0 until the process has ended */
+	uint64_t translate_ns;	/* time in the dispatcher; 0 until the process has ended */
 };
 
 /* How a thread's stream ended. */
 enum dep_thread_end {
-	DEP_END_UNKNOWN,	/* its end was not seen */
-	DEP_END_WHOLE,
-	DEP_END_UNFINISHED,	/* killed in the middle of a record, which is missing */
-	DEP_END_LEFT,		/* the recording ended first; whole up to then */
-	DEP_END_UNTAKEN,	/* the same, but what it had written last could not be read */
-	DEP_END_STOPPED,	/* nothing was kept from some moment on: --max-size, an error.. */
-	DEP_END_CORRUPT,	/* its ring made no sense from some moment on */
+	DEP_END_UNKNOWN,	/* its end was not recorded */
+	DEP_END_WHOLE,		/* the thread ended; its stream is complete */
+	DEP_END_UNFINISHED,	/* killed; the record that it was writing is missing */
+	DEP_END_LEFT,		/* the recording ended first; complete up to then */
+	DEP_END_UNTAKEN,	/* the recording ended first; its last chunk could not be read */
+	DEP_END_STOPPED,	/* storing stopped early: --max-size, an error of the store.. */
+	DEP_END_CORRUPT,	/* its ring became inconsistent; the rest is missing */
 	DEP_THREAD_ENDS
 };
 
@@ -60,7 +59,7 @@ struct dep_thread {
 	uint32_t parent;	/* serial of the creating thread, 0 = first of its process */
 	uint64_t start_ns, end_ns;
 	uint64_t flushes;
-	uint64_t null_bytes;	/* counted and not kept (--null, or after --max-size) */
+	uint64_t null_bytes;	/* counted but not stored (--null, or after --max-size) */
 	uint32_t end;		/* enum dep_thread_end */
 };
 
@@ -68,7 +67,7 @@ struct dep_thread {
 struct dep_module {
 	uint32_t process;
 	uint64_t start, end, offset;
-	uint64_t from_ns, to_ns;	/* to 0 = still mapped at the end */
+	uint64_t from_ns, to_ns;	/* to_ns 0 = still mapped at the end */
 	const char *path;
 	const char *build_id;	/* hexadecimal, "" if none */
 };
@@ -76,31 +75,31 @@ struct dep_module {
 /** struct dep_segment - one stored chunk of one thread */
 struct dep_segment {
 	uint32_t thread;	/* serial */
-	uint64_t seq;		/* per thread; a gap is a loss */
-	uint32_t raw_bytes;	/* as it stood in the ring */
+	uint64_t seq;		/* chunk number in the thread; a gap is a loss */
+	uint32_t raw_bytes;	/* size in the ring */
 	uint32_t stored_bytes;	/* header included */
 	uint32_t control_bytes;	/* ids and events, uncompressed */
 	uint32_t value_bytes;	/* values, uncompressed */
 	uint32_t file;		/* segments.NNN */
 	uint64_t offset;	/* in that file */
 	uint64_t start_ns;	/* CLOCK_MONOTONIC */
-	uint64_t index;		/* 0, 1, 2... of the thread's stored segments; format 4 */
-	uint64_t prev, chain;	/* chain values of the segment before and of this one; format 4 */
+	uint64_t index;		/* number among the thread's stored segments, from 0; format 4 */
+	uint64_t prev, chain;	/* chain values of the previous segment and this one; format 4 */
 };
 
-/** struct dep_loss - everything that is known not to be in the store */
+/** struct dep_loss - data that is known to be missing from the store */
 struct dep_loss {
 	uint64_t dropped_chunks, dropped_bytes;	/* --on-full=drop */
 	uint64_t discarded_bytes;	/* after --max-size or an error of the store */
 	uint64_t lost_threads, lost_processes;	/* ran unrecorded */
-	uint64_t native_images;	/* programs that were executed and ran natively.. */
-	uint64_t native_privileged;	/* ..of them: for privileges (set-uid and the like) */
-	uint64_t absent_chunks, absent_bytes;	/* while nobody collected; see give-up */
-	uint64_t unfinished_threads;	/* killed: up to one unfinished record of each */
-	uint64_t untaken_threads;	/* went on, and their last chunk could not be read */
-	uint64_t corrupt;	/* rings, slots and descriptors that made no sense */
+	uint64_t native_images;	/* executed programs that ran natively by design */
+	uint64_t native_privileged;	/* of native_images: set-uid and similar privileges */
+	uint64_t absent_chunks, absent_bytes;	/* overwritten while no collector ran */
+	uint64_t unfinished_threads;	/* killed; each may lack one record */
+	uint64_t untaken_threads;	/* DEP_END_UNTAKEN */
+	uint64_t corrupt;	/* inconsistent rings, slots and descriptors */
 	uint64_t torn_segments;	/* found when reading */
-	uint64_t unclean;	/* 1: the store was not closed in order */
+	uint64_t unclean;	/* 1: the store was not closed */
 };
 
 /** dep_loss_add() - *to += *from */
@@ -116,41 +115,41 @@ struct dep_meta {
 	uint64_t max_size;	/* 0 = none */
 	int aslr;		/* address randomisation of the recorded program */
 	uint64_t start_ns, start_realtime_ns;
-	/* Reading only: there the kernel took the processors' time stamp counters for one clock. */
+	/* Reading only: the recording kernel treated the processors' TSCs as synchronised. */
 	int tsc_trusted;
 	/* Writing only */
-	bool shared;		/* @group may read the store, too */
+	bool shared;		/* @group gets permission to read the store */
 	uint32_t group;
-	bool temporary;		/* for a reader of this moment only: wait for no disk, no catalog */
+	bool temporary;		/* deleted after use: do not wait for the disk, make no catalog */
 };
 
 /* Why a recording ended. */
 enum dep_close_cause {
-	DEP_CLOSE_UNKNOWN,	/* it has not, or its store does not say */
+	DEP_CLOSE_UNKNOWN,	/* it has not ended, or the store does not say */
 	DEP_CLOSE_ENDED,	/* all programs ended */
 	DEP_CLOSE_STOPPED,	/* by request */
 	DEP_CLOSE_SHUTDOWN,	/* the collector was asked to end */
-	DEP_CLOSE_MAX_SIZE,	/* the store had reached its size */
-	DEP_CLOSE_FAILED,	/* the store could not be written to: dep_ending.error */
-	DEP_CLOSE_CORRUPT,	/* what the programs wrote made no sense */
-	DEP_CLOSE_LOST,		/* the collector was killed, and none could go on with it */
+	DEP_CLOSE_MAX_SIZE,	/* the store reached its maximum size */
+	DEP_CLOSE_FAILED,	/* writing the store failed: dep_ending.error */
+	DEP_CLOSE_CORRUPT,	/* the programs wrote inconsistent data to the session file */
+	DEP_CLOSE_LOST,		/* the collector was killed and no successor could continue */
 	DEP_CLOSE_ABANDONED,	/* nothing was recorded */
 	DEP_CLOSE_CAUSES
 };
 
-/** dep_close_cause_name() - a word for it, as in manifest.json; "unknown" for none */
+/** dep_close_cause_name() - name of @cause in manifest.json; "unknown" if it has none */
 const char *dep_close_cause_name(enum dep_close_cause cause);
 
-/** struct dep_ending - how a recording ended, for the last frame of its store */
+/** struct dep_ending - end of a recording, for the last frame of its log */
 struct dep_ending {
 	enum dep_close_cause cause;
 	int exit_status;	/* wait status of the command, -1 if unknown */
 	int error;		/* errno of DEP_CLOSE_FAILED, else 0 */
-	uint32_t live;		/* processes that went on */
+	uint32_t live;		/* processes that still ran */
 	struct dep_loss loss;
 };
 
-#define DEP_LEVEL_QUICK	(-1)	/* a store that is not there for long */
+#define DEP_LEVEL_QUICK	(-1)	/* fast compression, for a short-lived store */
 
 /* ---- writing; one writer per store, calls from one thread ---- */
 
@@ -158,16 +157,17 @@ struct dep_writer;
 
 /**
  * dep_writer_create() - make the directory @dir and begin a store in it
+ * @compress_level: level of zstd, or 0 for the default.  DEP_LEVEL_QUICK compresses the control
+ *	column with LZ4 and leaves value columns uncompressed.
  *
- * Fails with -EEXIST if @dir exists.  With @compress_level 0 the default is used;
- * the number is zstd's.  With DEP_LEVEL_QUICK only what was executed is compressed, by LZ4,
- * and most values are not.  Until it is closed the store is in use: no other writer can go on
- * with it.
+ * The store is in use until it is closed: no other writer can continue it.
+ *
+ * Return: 0 or a negative errno; -EEXIST if @dir exists.
  */
 int dep_writer_create(struct dep_writer **w, const char *dir, const struct dep_meta *meta,
 		      int compress_level);
 int dep_writer_process(struct dep_writer *w, const struct dep_process *p);
-/** dep_writer_process_end() - of @p: serial, end_ns, built, translate_ns */
+/** dep_writer_process_end() - store @p's end_ns, built and translate_ns; @p->serial names it */
 int dep_writer_process_end(struct dep_writer *w, const struct dep_process *p);
 int dep_writer_thread(struct dep_writer *w, const struct dep_thread *t);
 int dep_writer_thread_end(struct dep_writer *w, const struct dep_thread *t);
@@ -175,52 +175,54 @@ int dep_writer_thread_end(struct dep_writer *w, const struct dep_thread *t);
 /**
  * dep_writer_descriptors() - append whole descriptors of process @process
  *
- * Checks each (abi/stream.h); a bad one is -EBADMSG and nothing of @data from
- * there on is kept.  Must be called before the segments whose ids they describe.
+ * Must be called before the segments that contain ids of these descriptors.
+ *
+ * Return: 0 or a negative errno; -EBADMSG if a descriptor is invalid (abi/stream.h): it and all
+ * that follow are not stored.
  */
 int dep_writer_descriptors(struct dep_writer *w, uint32_t process, const void *data, size_t size);
 
 /**
  * dep_writer_segment() - store one chunk of thread @thread
- * @chunk: its published state (or, for a killed thread, one made up with fill set
- *	to where the zeros begin)
+ * @chunk: its published state.  For the unpublished chunk of a killed thread, the caller makes
+ *	one up, with @fill from dep_writer_scan().
  * @body: chunk->fill bytes
  *
- * A body that does not parse is stored up to the first bad record and counted.
+ * If the body does not parse, it is stored up to the first bad record, and this is counted.
  */
 int dep_writer_segment(struct dep_writer *w, uint32_t thread, const struct adept_chunk *chunk,
 		       const void *body);
 
 /**
- * dep_writer_scan() - how far a body that was never published holds whole records
+ * dep_writer_scan() - find the end of the whole records in an unpublished chunk
  *
- * Return: the offset of the first zero id, unknown id, or cut record; @size at most.
+ * Return: the offset of the first zero id, unknown id, or cut record; at most @size.
  */
 uint32_t dep_writer_scan(struct dep_writer *w, const void *body, uint32_t size);
 uint64_t dep_writer_bytes(const struct dep_writer *w);	/* on disk so far */
 int dep_writer_message(struct dep_writer *w, const char *text);
-/** dep_store_remove() - a store that nobody uses, and what else is in its directory */
+/** dep_store_remove() - delete @dir and all files in it; the caller checks that it is not in use */
 int dep_store_remove(const char *dir);
 /**
- * dep_writer_mark() - wait until everything stored so far is on the disk, and log that it is
+ * dep_writer_mark() - flush the store to the disk, and log a mark that says so
  *
- * After an error nothing more can be promised: the store should be closed.  Does nothing for a
- * temporary store, or if there is nothing new.
+ * Does nothing for a temporary store, or if nothing was stored since the last mark.  After an
+ * error the caller should close the store, since the disk's state is unknown.
  */
 int dep_writer_mark(struct dep_writer *w);
-/** dep_writer_unmarked() - bytes of segments that the last dep_writer_mark() did not cover */
+/** dep_writer_unmarked() - bytes of segments stored since the last dep_writer_mark() */
 uint64_t dep_writer_unmarked(const struct dep_writer *w);
 /**
  * dep_writer_close() - write the last frame, the final manifest and the catalog
  *
- * Frees @w in any case.  On a full disk the last frame goes into space that was reserved for it.
- * If something could not be stored before, the cause is DEP_CLOSE_FAILED, whatever @ending says.
+ * Always frees @w.  Space for the last frame was reserved, in case the disk is full.  If storing
+ * failed earlier, the stored cause is DEP_CLOSE_FAILED instead of that in @ending.
  *
- * Return: 0; 1 if the store is closed but has no final manifest or no catalog, which
- * dep_store_rebuild() can make later; or a negative errno: its last frame is not there.
+ * Return: 0; 1 if the store is closed but lacks the final manifest or the catalog, which
+ * dep_store_rebuild() can make later; a negative errno if the last frame could not be written.
  */
 int dep_writer_close(struct dep_writer *w, const struct dep_ending *ending);
-/** dep_writer_discard() - free @w and leave the files as they are */
+/** dep_writer_discard() - free @w without closing the store; the files stay as they are */
 void dep_writer_discard(struct dep_writer *w);
 
 /* ---- reading; a store may be opened while it is being written ---- */
@@ -230,16 +232,17 @@ struct dep_store;
 /**
  * dep_store_open() - open a store to read it
  *
- * Return: 0; -EBADMSG if it is none or its manifest does not match, -EPROTONOSUPPORT for a format
- * that this version does not read, or another negative errno.  A store of which parts are missing
- * can be opened: dep_store_verdict() says what is absent.
+ * A store with missing parts can be opened; dep_store_verdict() lists them.
+ *
+ * Return: 0 or a negative errno; -EBADMSG if @dir is no store or its manifest does not match,
+ * -EPROTONOSUPPORT for an unsupported format.
  */
 int dep_store_open(struct dep_store **s, const char *dir);
 void dep_store_close(struct dep_store *s);
 /**
  * dep_store_open_growing() - open a store that is being written, for dep_analyze_live()
  *
- * Nothing is in it until that has read it.
+ * The store appears empty until dep_analyze_live() has read it.
  */
 int dep_store_open_growing(struct dep_store **s, const char *dir);
 /* All pointers below are owned by the store. */
@@ -253,12 +256,12 @@ const struct dep_loss *dep_store_loss(struct dep_store *s);
 const struct dep_meta *dep_store_meta(struct dep_store *s);
 /** dep_store_exit_status() - wait status of the command, -1 if unknown */
 int dep_store_exit_status(struct dep_store *s);
-/** dep_store_fragments() - how many fragment versions, their code and descriptor bytes */
+/** dep_store_fragments() - count fragment versions and the bytes of their code and descriptors */
 void dep_store_fragments(struct dep_store *s, uint64_t *count, uint64_t *code_bytes,
 			 uint64_t *desc_bytes);
-/** dep_store_rebuild() - make catalog.db, and a final manifest that is missing, anew */
+/** dep_store_rebuild() - make catalog.db again, and the final manifest if it is missing */
 int dep_store_rebuild(const char *dir);
-/** dep_store_in_use() - whether a writer has it open, as far as its file system has locks */
+/** dep_store_in_use() - whether a writer has it open; false if the file system has no locks */
 bool dep_store_in_use(const char *dir);
 
 #pragma GCC visibility pop

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Names for addresses: functions, source lines and inlining at code addresses, variables
- * and their fields at data addresses.
+ * Names of addresses: functions, source lines and inlining for code addresses, variables and their
+ * members for data addresses.
  *
- * They come from the files that the recorded processes had mapped, as these are when
- * asked: DWARF in the file itself or in a separate debug file, else the ELF symbols.
- * A file that is gone, or is another one than was recorded (its build-id differs; without
- * a build-id: it was modified after the recording), gives no names but its path and
- * offsets.  So does whatever cannot be read: nothing here fails because of what is in a
- * file.  Nothing is fetched from the network.
+ * Names are read from the files that the recorded processes had mapped, in their present state:
+ * from DWARF in the file or in a separate debug file, otherwise from ELF symbols.  Without usable
+ * symbols an address has only the file's path and an offset.  This is the case if the file is
+ * missing, unreadable or malformed, or differs from the recorded one (another build-id or, without
+ * a build-id, a modification after it was mapped).  The content of a file never causes an error.
+ * Nothing is fetched from the network.
  *
- * C++ names are demangled by the __cxa_demangle() that the program has, or by that of
- * libstdc++.so.6 if it can be loaded; else they stay as they are.  Names never contain
- * control characters.
+ * C++ names are demangled by the calling program's __cxa_demangle(), or by that of libstdc++.so.6
+ * if it can be loaded; otherwise they stay mangled.  Names contain no control characters.
  *
- * A struct dep_symbols is used by one thread at a time.  Strings belong to it and stay
- * until dep_symbols_close().  Addresses are those of the recorded process.
+ * One thread at a time may use a struct dep_symbols.  It owns the strings, which are valid until
+ * dep_symbols_close().  Addresses are those of the recorded process.
  */
 #ifndef DEP_SYMBOLS_H
 #define DEP_SYMBOLS_H
@@ -31,10 +30,10 @@ extern "C" {
 struct dep_symbols;
 
 /**
- * dep_symbols_open() - make ready to name addresses of @store's processes
+ * dep_symbols_open() - prepare to name addresses of @store's processes
  * @store: must stay open until dep_symbols_close()
  *
- * Reads no file yet; each is read when an address in it is asked for first.
+ * Reads no file yet; each is read when an address in it is first looked up.
  *
  * Return: 0, or -ENOMEM.
  */
@@ -44,8 +43,8 @@ void dep_symbols_close(struct dep_symbols *s);
 /** struct dep_place - one function at a code address */
 struct dep_place {
 	const char *function;	/* demangled; NULL: not known */
-	const char *symbol;	/* the same as the linker has it, if that differs; or NULL */
-	const char *file;	/* absolute where the compiler said; NULL: not known */
+	const char *symbol;	/* the linker's name if it differs from @function, else NULL */
+	const char *file;	/* absolute if the compiler recorded that; NULL: not known */
 	uint32_t line, column;	/* 0: not known */
 	bool inlined;		/* into the function of the next place */
 	bool ambiguous;		/* another file was mapped there at another time */
@@ -62,27 +61,27 @@ struct dep_place {
  * dep_symbols_frames() - all functions at @pc: innermost inlined first, the real one last
  * @process: serial
  * @pc: of an instruction; pass the return address - 1 to get the line of a call
- * @time_ns: CLOCK_MONOTONIC, when it ran, which tells libraries apart that were mapped at
- *	the same address one after the other; 0 = not known: the last one
+ * @time_ns: CLOCK_MONOTONIC, when the instruction ran.  It selects among files that were mapped
+ *	at this address one after another; 0 selects the last one.
  * @out: room for @max places
  *
- * Return: how many there are, at least 1.  If that is more than @max, @out has the first.
+ * Return: the number of places, at least 1.  If it exceeds @max, @out has the first @max.
  */
 size_t dep_symbols_frames(struct dep_symbols *s, uint32_t process, uint64_t pc,
 			  uint64_t time_ns, struct dep_place *out, size_t max);
 
 /**
- * dep_symbols_function() - the real function at @pc, as the linker knows it
- * @out: as the last place of dep_symbols_frames(), without file and line; if a function has
- *	several names, or the compiler cut it in pieces, @function can be another one
+ * dep_symbols_function() - the real (not inlined) function at @pc, by its ELF symbol
+ * @out: as the last place of dep_symbols_frames(), without file and line.  @function can differ
+ *	from that if the function has several names or the compiler split it.
  *
- * Needs ELF symbols only, and reads no DWARF unless the file has no symbol table: for who
- * asks of many addresses what few of them are printed for.
+ * Reads no DWARF unless the file has no symbol table.  Use it for many addresses of which few are
+ * printed.
  */
 void dep_symbols_function(struct dep_symbols *s, uint32_t process, uint64_t pc,
 			  uint64_t time_ns, struct dep_place *out);
 
-/** dep_symbols_module() - the same without the function: reads no symbols at all */
+/** dep_symbols_module() - the mapped file at @pc, without the function; reads no symbols */
 void dep_symbols_module(struct dep_symbols *s, uint32_t process, uint64_t pc,
 			uint64_t time_ns, struct dep_place *out);
 
@@ -90,11 +89,11 @@ void dep_symbols_module(struct dep_symbols *s, uint32_t process, uint64_t pc,
 struct dep_object {
 	char name[256];		/* "queue.head[3].next"; cut off with "..." */
 	char type[128];		/* of what @name names; "": not known */
-	uint64_t offset;	/* of the address in what @name names */
-	bool atomic;		/* that is, or is in, an _Atomic or std::atomic */
+	uint64_t offset;	/* of the address within what @name names */
+	bool atomic;		/* @name is, or is part of, an _Atomic or std::atomic */
 	bool ambiguous;		/* another file was mapped there at another time */
 	uint64_t start, size;	/* of the whole variable; size 0: not known */
-	const char *file;	/* where it is declared; NULL: not known */
+	const char *file;	/* of the declaration; NULL: not known */
 	uint32_t line;
 	const char *module, *build_id;	/* as in struct dep_place */
 	uint64_t linked;	/* the address as linked */
@@ -102,12 +101,12 @@ struct dep_object {
 
 /**
  * dep_symbols_object() - the global or static variable at data address @addr
- * @size: bytes accessed; the smallest part that has them all is named, but in arrays the
- *	first element.  0: the smallest part at @addr.
- * @time_ns: as above
+ * @size: bytes accessed.  The smallest part that contains all of them is named; in an array, the
+ *	first element accessed.  0: the smallest part at @addr.
+ * @time_ns: as in dep_symbols_frames()
  *
- * Only files whose code was executed are known to the store, so a library of which only
- * data was used is not found.  Stacks, heaps and thread-local variables are not either.
+ * The store knows only files with executable mappings, so a file of which only data was mapped is
+ * not found.  Stacks, heaps and thread-local variables are not found either.
  *
  * Return: 1, or 0 if nothing is known.
  */
@@ -117,19 +116,21 @@ int dep_symbols_object(struct dep_symbols *s, uint32_t process, uint64_t addr, u
 /**
  * dep_symbols_find() - addresses of the ELF function symbol @name in all files that
  *	@process had mapped at any time
- * @name: as the linker has it, without a version
+ * @name: the linker's name, without a version
  *
- * Indirect functions (STT_GNU_IFUNC) are left out: where they lead is not in the file.
+ * Indirect functions (STT_GNU_IFUNC) are left out: the file does not contain their target.
  *
- * Return: how many there are; @pcs has the first @max.
+ * Return: the number of addresses; @pcs has the first @max.
  */
 size_t dep_symbols_find(struct dep_symbols *s, uint32_t process, const char *name,
 			uint64_t *pcs, size_t max);
 
 /**
- * dep_symbols_messages() - sentences for people on files that could not be used, each once
+ * dep_symbols_messages() - one message for each file that could not be used
  *
- * Their number grows as files are looked at; the array is valid until the next call here.
+ * Looking addresses up adds messages.  The array is valid until the next call with @s.
+ *
+ * Return: the number of messages.
  */
 size_t dep_symbols_messages(struct dep_symbols *s, const char *const **out);
 
