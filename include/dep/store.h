@@ -261,7 +261,7 @@ void dep_store_fragments(struct dep_store *s, uint64_t *count, uint64_t *code_by
 			 uint64_t *desc_bytes);
 /** dep_store_rebuild() - make catalog.db again, and the final manifest if it is missing */
 int dep_store_rebuild(const char *dir);
-/** dep_store_in_use() - whether a writer has it open; false if the file system has no locks */
+/** dep_store_in_use() - whether a writer has @dir open, by file lock or else by the writer's pid */
 bool dep_store_in_use(const char *dir);
 
 #pragma GCC visibility pop

@@ -1,38 +1,34 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The session file: memory shared by everything that is recorded together and by
- * the collector that consumes it (shared-memory transport).
+ * Session file: memory shared by the recorded processes of a session and their collector.
  *
  *	 0            +----------------------+
  *	              | struct adept_session |  one page
- *	 retired_off     | struct adept_retired[]  |  slots that are never given to others:
- *	              | struct adept_retired_thread[]
- *	 proc_off     | struct adept_proc[]  |  a page each: who runs, where its descriptors are
- *	 thread_off   | struct adept_thread[]|  a page each: one ring per thread
+ *	 retired_off  | struct adept_retired[] , struct adept_retired_thread[]: reserved slots
+ *	 proc_off     | struct adept_proc[]  |  process slots, a page each
+ *	 thread_off   | struct adept_thread[]|  thread slots, a page each
  *	 desc_off     | descriptor rings     |  nprocs * desc_size
  *	 ring_off     | rings                |  nthreads * nchunks * chunk_stride
  *	              +----------------------+
  *
- * It is a sparse memfd, mapped whole at one address in every recorded process
- * (PROT_NONE but for what is in use) and inherited by fork.  A chunk takes
- * chunk_stride = chunk_size + ADEPT_GUARD_SIZE bytes of the file, of which the
- * guard is never made accessible.
+ * The file is a sparse memfd.  Every recorded process maps all of it at the same address, and fork
+ * inherits the mapping.  Only the parts in use are accessible; the rest is PROT_NONE.  A chunk
+ * takes chunk_size + ADEPT_GUARD_SIZE bytes of the file; the guard behind it is never accessible.
  *
- * With ADEPT_S_MODULE the rings are memory of adept.ko, mapped in their place, with the
- * same strides.  The module ends a chunk when a store meets the guard, and carries what
- * there is of the record begun to the next one; of struct adept_chunk only tail, tail_at
- * and fill are used then, and only for a chunk that was ended by a store at
- * ADEPT_CHUNK_END_AT: by the engine itself, at that position.
+ * With ADEPT_S_MODULE the rings are memory of adept.ko, mapped at the same addresses.  The module
+ * ends a chunk when a store meets the guard, and moves the unfinished record to the next chunk.
+ * The engine ends a chunk itself by a store at ADEPT_CHUNK_END_AT.  Of struct adept_chunk only
+ * tail, tail_at and fill are used then, for chunks that the engine ended.
  *
- * The recorded side is hostile to the collector: it copies what it reads, checks
- * every index and length, and stops consuming a slot that does not make sense.  So are recorded
- * processes to each other, since some may have given up rights: each computes addresses from
- * its own struct adept_boot only.
+ * The collector does not trust recorded processes: it copies what it reads, checks every index and
+ * length, and gives up a slot with inconsistent content.  Recorded processes do not trust each
+ * other either, since some may have fewer rights: each computes addresses from its own struct
+ * adept_boot only.
  *
- * A process that gives up rights isolates itself (record/isolate.c): of all this it keeps its own
- * slot, its threads' slots and rings, and some for threads and processes to come, which are a
- * domain.  They stay its own: who could still have them mapped is not known, so no process outside
- * of the domain gets them later.
+ * A process that gives up rights isolates itself (record/isolate.c).  It keeps its own slot, the
+ * slots and rings of its threads, and some slots for future threads and processes; together these
+ * form a domain.  No process outside the domain ever gets these slots, because processes of the
+ * domain may still have them mapped.
  */
 #ifndef ADEPT_ABI_SESSION_FILE_H
 #define ADEPT_ABI_SESSION_FILE_H
@@ -44,26 +40,29 @@
 
 #define ADEPT_PAGE		4096u
 #define ADEPT_GUARD_SIZE	65536u
-/* Bytes; so far below what the kernel module moves that nothing else comes so far. */
+/*
+ * Bytes.  Less than ADEPT_CHUNK_END_AT, so that no store of a record is taken for the end of a
+ * chunk.
+ */
 #define ADEPT_MAX_RECORD	3584u
 #define ADEPT_MAX_CHUNKS	16u
 #define ADEPT_MAX_PROCS		1024u
 #define ADEPT_MAX_THREADS	4096u
 #define ADEPT_DESC_SIZE		(1u << 20)
 
-/* What a process that isolates itself takes of the session, for its domain. */
-#define ADEPT_ISOLATED_PROCS	32u	/* of those in a user namespace: they create others */
+/* Slots and numbers that a process reserves for its domain when it isolates itself. */
+#define ADEPT_ISOLATED_PROCS	32u	/* only if it enters a user namespace */
 #define ADEPT_ISOLATED_THREADS	64u
 #define ADEPT_ISOLATED_EXITS	(1u << 17)
 #define ADEPT_ISOLATED_SERIALS	4096u
 
-/* struct adept_boot.domain of a process that has nothing of the session */
+/* struct adept_boot.domain of a process that cannot use any part of the session */
 #define ADEPT_NO_DOMAIN		(~0u)
 
-/* The first exit id of fragments that are not described, since the process has no more ids. */
+/* First exit id of fragments without a descriptor; used when the process has no more ids. */
 #define ADEPT_NO_EXITS		0xf0000000u
 
-/* Offset from the profile pointer at which the engine stores to end a chunk. */
+/* Offset from the record pointer (r15) at which the engine stores to end a module's chunk. */
 #define ADEPT_CHUNK_END_AT		3800u
 
 /* Exit ids below this are events (stream.h). */
@@ -73,20 +72,20 @@
 
 /* struct adept_session.flags, set by the collector before anything runs */
 #define ADEPT_S_NO_RECORD	0x01u	/* engine alone: no stores, no descriptors */
-#define ADEPT_S_NULL		0x02u	/* record, count the bytes, keep nothing */
+#define ADEPT_S_NULL		0x02u	/* dry run: record and count bytes, store nothing */
 #define ADEPT_S_DROP		0x04u	/* full ring: drop a chunk and count it */
-#define ADEPT_S_SELF_CHECK	0x08u	/* store all address registers as well */
+#define ADEPT_S_SELF_CHECK	0x08u	/* also store address registers that are known */
 #define ADEPT_S_STRICT		0x10u	/* no native call/ret pairing */
-#define ADEPT_S_NO_FOLLOW	0x20u	/* execve'd images run natively */
-#define ADEPT_S_MODULE		0x40u	/* the rings are adept.ko's, see below */
-#define ADEPT_S_NO_FUNCTIONS	0x80u	/* calls of dep/functions.h's are not told */
+#define ADEPT_S_NO_FOLLOW	0x20u	/* images started by execve run natively */
+#define ADEPT_S_MODULE		0x40u	/* the rings belong to adept.ko, see above */
+#define ADEPT_S_NO_FUNCTIONS	0x80u	/* no function hooks (dep/functions.h) */
 
 /**
  * struct adept_session - first page of the session file
  *
- * Written by the collector before the first process is injected, except where a
- * field says otherwise.  A user of the session copies what does not change when it opens the
- * session, and never reads it from the page again.
+ * The collector writes it before the first process is injected, except where a field says
+ * otherwise.  Each user of the session copies the constant fields when it opens the session, and
+ * never reads them from the page again.
  */
 struct adept_session {
 	u64 magic;
@@ -104,80 +103,84 @@ struct adept_session {
 	u64 ring_off;
 	u64 file_size;
 	/*
-	 * 0: the collector is there as long as its pid; else until heartbeat_ns, CLOCK_MONOTONIC,
-	 * by the collector, is so old, or the collector and the fd store holder have died.
+	 * When writers treat the collector as gone.  0: when its pid no longer exists.  Otherwise:
+	 * when heartbeat_ns is older than this, or the collector and the fd store holder have died.
 	 */
 	u64 give_up_ns;
-	u64 heartbeat_ns;
+	u64 heartbeat_ns;	/* CLOCK_MONOTONIC, by the collector in each pass */
 	u64 retired_off;	/* struct adept_retired[nprocs], adept_retired_thread[nthreads] */
 	u64 reserved;
 
-	/* Below: changed while running, atomically. */
+	/* Below: changed atomically while the session runs. */
 	u32 wakeup;		/* futex: +1 whenever the collector has something to do */
-	u32 collector_waits;	/* the collector is asleep on wakeup */
+	u32 collector_waits;	/* the collector sleeps on wakeup */
 	u32 next_exit;		/* next unused exit id; +ADEPT_EXIT_BATCH by recorded processes */
-	u32 stop;		/* collector: 1 = record no more (--max-size reached, disk full) */
-	u32 lost_threads;	/* threads that ran unrecorded since no slot was free */
-	u32 lost_procs;		/* images unrecorded: no slot, or nobody to follow execve */
+	u32 stop;		/* by the collector: 1 = stop recording (--max-size, disk full) */
+	u32 lost_threads;	/* threads that ran unrecorded because no slot was free */
+	u32 lost_procs;		/* unrecorded images: no free slot, or execve was not followed */
 	u32 next_serial;	/* serials of processes and threads, from 1 */
-	u32 abandoned;		/* 1: the collector is gone for good: writers discard */
-	u32 native_images;	/* not followed by design (set-uid..); by who let them go, below */
-	u32 following;		/* execves that a tracer has in hand: if it dies they are lost */
+	u32 abandoned;		/* 1: the collector is gone for good; writers discard */
+	u32 native_images;	/* images that run natively by design; see adept_native_add() */
+	u32 following;		/* execves that a tracer is following; lost if it dies */
 	/*
-	 * Robust futexes (collect/owner.h) of the collector, and of the process that keeps the
-	 * session file for the next collector; 0: unknown.  When one dies the kernel sets
-	 * FUTEX_OWNER_DIED, which is seen from any pid namespace.
+	 * Robust futexes (collect/owner.h) of the collector and of the fd store holder, which holds
+	 * the session file for the next collector; 0: unknown.  When one of them dies, the kernel
+	 * sets FUTEX_OWNER_DIED, which is visible in any pid namespace.
 	 */
 	u32 collector;
 	u32 holder;
-	u32 native_privileged;	/* of native_images: for privileges that the session has not */
-	u32 procs_used;		/* no process slot from here on was ever claimed; only grows */
+	u32 native_privileged;	/* of native_images: with privileges that the session lacks */
+	u32 procs_used;		/* slots from this index on were never claimed; only grows */
 };
 
 #define ADEPT_OWNER_DIED	0x40000000u	/* FUTEX_OWNER_DIED */
 
-/* Has the process died that the robust futex @word names? */
+/* Whether the owner of robust futex @word has died. */
 static inline int adept_owner_died(const u32 *word)
 {
 	return !!(__atomic_load_n(word, __ATOMIC_RELAXED) & ADEPT_OWNER_DIED);
 }
 
-/* With give_up_ns: is nobody left who could collect, or hand the session file on? */
+/* With give_up_ns: whether the collector and the fd store holder have both died. */
 static inline int adept_session_lost(const struct adept_session *s)
 {
 	return adept_owner_died(&s->collector) && adept_owner_died(&s->holder);
 }
 
-/* Which numbers of a process are those of another pid namespace than the collector's. */
-#define ADEPT_NS_TIDS		0x01u	/* its threads', and exec_tid */
-#define ADEPT_NS_PID		0x02u	/* adept_proc.pid, until the collector has found its own */
-#define ADEPT_NS_CHILDREN	0x04u	/* adept_boot: those of its future children */
+/* Ids of a process that belong to another pid namespace than the collector's. */
+#define ADEPT_NS_TIDS		0x01u	/* the tids of its threads, and exec_tid */
+#define ADEPT_NS_PID		0x02u	/* adept_proc.pid, until the collector has translated it */
+#define ADEPT_NS_CHILDREN	0x04u	/* adept_boot: the ids of its future children */
 
-/* struct adept_proc.state; the recorded side moves FREE -> CLAIMED -> LIVE, the
- * collector LIVE -> ENDED after the process is gone, and ENDED -> FREE when the store has all
- * that it recorded.
+/*
+ * State of a process or thread slot.  Of a process slot, the recorded side moves FREE -> CLAIMED ->
+ * LIVE; the collector moves LIVE -> ENDED after the process has ended, and ENDED -> FREE when all
+ * that it recorded is stored.
  */
 enum adept_slot_state {
 	ADEPT_SLOT_FREE,
 	ADEPT_SLOT_CLAIMED,	/* being filled in */
 	ADEPT_SLOT_LIVE,
-	ADEPT_SLOT_ENDED,	/* threads: its last chunk is published; processes: it is gone, as
-				 * the collector has seen, and the slot soon free: wait for that */
+	/*
+	 * Thread: its last chunk is published.  Process: the collector has noticed its end and will
+	 * free the slot, so a process that needs a slot can wait.
+	 */
+	ADEPT_SLOT_ENDED,
 };
 
 /*
- * struct adept_proc.exec_state: hand-shake around execve (os/exec.c, inject/).
+ * struct adept_proc.exec_state: handshake around execve (os/exec.c, inject/).
  *
- * Only the process leaves NONE, and only the collector leaves REQUEST and FAILED.  READY
- * is ended by who comes first: the collector, at the stop after execve, or the process:
- * the parent of a vfork child runs on as soon as that child has left its memory.
+ * Only the process leaves NONE; only the collector leaves REQUEST and FAILED.  READY is left by the
+ * collector at the stop after execve, or by the process, whichever comes first: the parent of a
+ * vfork child continues as soon as the child has left its memory.
  */
 enum adept_exec_state {
 	ADEPT_EXEC_NONE,
 	ADEPT_EXEC_REQUEST,	/* process: thread exec_tid is about to call execve */
-	ADEPT_EXEC_READY,	/* collector: tracing exec_tid, go on */
-	ADEPT_EXEC_NATIVE,	/* collector: will not follow, go on */
-	ADEPT_EXEC_FAILED,	/* process: execve returned; collector must let go, then NONE */
+	ADEPT_EXEC_READY,	/* collector: traces exec_tid; it can call execve */
+	ADEPT_EXEC_NATIVE,	/* collector: will not follow; it can call execve */
+	ADEPT_EXEC_FAILED,	/* process: execve failed; the collector detaches and sets NONE */
 };
 
 /** struct adept_proc - one recorded process image (an execve makes a new one) */
@@ -185,56 +188,56 @@ struct adept_proc {
 	u32 state;		/* enum adept_slot_state */
 	u32 serial;		/* unique in the session */
 	u32 pid;
-	u32 parent_serial;	/* of the image that forked or exec'd this one, 0 = the first */
+	u32 parent_serial;	/* of the image that forked or executed this one, 0 = the first */
 	u32 exec_state;		/* futex; enum adept_exec_state */
 	u32 exec_tid;
 	u32 cause;		/* enum adept_cause */
-	u32 undescribed;	/* descriptors lost since its collector had gone */
+	u32 undescribed;	/* descriptors lost because no collector was there */
 	u64 start_ns;		/* CLOCK_MONOTONIC */
 	u64 desc_head;		/* bytes ever written to its descriptor ring; by the process */
 	u64 desc_tail;		/* bytes ever consumed; by the collector */
-	u32 desc_space;		/* futex: +1 by the collector whenever it consumed */
-	u32 desc_waits;		/* somebody sleeps on desc_space */
-	u64 exec_path;		/* with REQUEST: what is to be executed, as execveat has it */
-	s32 exec_dirfd;
+	u32 desc_space;		/* futex: +1 by the collector whenever it has consumed */
+	u32 desc_waits;		/* a thread sleeps on desc_space */
+	u64 exec_path;		/* with REQUEST: address of the path that execve will get.. */
+	s32 exec_dirfd;		/* ..and the other arguments of execveat */
 	u32 exec_flags;
-	u64 built;		/* fragments */
-	u64 translate_tsc;	/* ticks that the dispatcher took, both by the process */
+	u64 built;		/* fragments built; by the process */
+	u64 translate_tsc;	/* TSC ticks spent in the dispatcher; by the process */
 	/*
-	 * By the collector, for the next one: that the store had @stored bytes of the
-	 * process's descriptors at desc_tail @tail.  The entry with the present desc_tail
-	 * counts; the other one is written before desc_tail is.
+	 * By the collector, for its successor: the store had @stored bytes of the process's
+	 * descriptors when desc_tail was @tail.  The entry whose @tail equals desc_tail is valid;
+	 * the collector writes the other one before it changes desc_tail.
 	 */
 	struct adept_desc_mark {
 		u64 tail, stored;
 	} mark[2];
-	u32 ns;			/* ADEPT_NS_*: by who fills in pid; the collector clears NS_PID */
-	/* enum adept_native, by who answers: of the execve under way if it is not followed */
-	u32 exec_native;
+	u32 ns;			/* ADEPT_NS_*, set together with pid; the collector clears NS_PID */
+	u32 exec_native;	/* enum adept_native: why the current execve is not followed */
 	u64 self;		/* with NS_PID: address of the process's struct adept_boot */
 	/*
-	 * Of the founder of a domain: the domain has it in place of the session's first page.  The
-	 * collector tells it stop, abandoned and heartbeat_ns there, and adds its counters to the
-	 * session's.
+	 * Only in the slot of a domain's founder.  The domain uses it instead of the session's
+	 * first page: the collector writes stop, abandoned and heartbeat_ns here as well, and adds
+	 * the counters here to the session's.
 	 */
 	struct adept_session own;
 } __attribute__((aligned(ADEPT_PAGE)));
 
 /*
- * A child that shares memory with its parent (vfork, posix_spawn) has no slot: it is a
- * thread of its parent's, and exec_tid is then not one of process pid.  The image that
- * it executes gets a slot like any other, by ADEPT_BY_EXEC, with another pid than its
- * parent's, whose slot lives on.
+ * A child that shares memory with its parent (vfork, posix_spawn) has no process slot: it counts as
+ * a thread of the parent.  If it calls execve, exec_tid is not a thread of process pid.  The image
+ * that it executes gets a slot of its own with cause ADEPT_BY_EXEC and the child's pid; the
+ * parent's slot stays.
  */
 enum adept_cause { ADEPT_BY_LAUNCH, ADEPT_BY_FORK, ADEPT_BY_EXEC, ADEPT_BY_ATTACH };
 
-/* Where in the code a chunk begins or ends: inside fragment frag (its first exit id),
- * before instruction insn, of whose stores the first nvals are already after.
- * frag 0: at a record boundary.
+/*
+ * Position in the code where a chunk begins or ends.  frag 0: at a record boundary.  Otherwise
+ * within fragment frag (its first exit id), before instruction insn; nvals values of the record
+ * are already stored.
  *
- * The store of extra stands after instruction insn - 1, which is done; or after insn,
- * which is a string instruction of which some iterations are done (the thread then left
- * the fragment, and the next chunk begins at a record boundary).
+ * extra is the value of a store that comes after an instruction: after insn - 1, which is done; or
+ * after insn, a string instruction of which some iterations are done.  In the second case the
+ * thread left the fragment, and the next chunk begins at a record boundary.
  */
 struct adept_position {
 	u32 frag;
@@ -246,14 +249,13 @@ struct adept_position {
 };
 
 /**
- * struct adept_chunk - what is known of one published chunk
+ * struct adept_chunk - header of one published chunk
  *
- * The body is records back to back; the first begins at offset 0.  If head.frag is
- * set, the first record began in the chunk before (its id slot and the head.nvals
- * values already stored were copied over): recovery starts it at head.insn with
- * regs[] all known.  The same record's instructions before that belong to the
- * chunk before, which ends in the same position (tail), its values after the last
- * whole record.
+ * The body is a sequence of records from offset 0 on.  If head.frag is set, the first record began
+ * in the previous chunk: its id field and the head.nvals values already stored were copied to this
+ * one.  Recovery starts it at head.insn, with all of regs[] known.  The instructions of the record
+ * before head.insn belong to the previous chunk.  That one ends at the same position (tail), and
+ * its body ends with the values stored so far.
  */
 struct adept_chunk {
 	u64 seq;		/* 0, 1, 2.. per thread; a gap is a loss */
@@ -261,34 +263,36 @@ struct adept_chunk {
 	u32 tail_at;		/* offset of the unfinished record; == fill if there is none */
 	struct adept_position head;
 	struct adept_position tail;
-	u64 dropped_chunks;	/* so far, under ADEPT_S_DROP */
+	u64 dropped_chunks;	/* of the thread so far, with ADEPT_S_DROP */
 	u64 dropped_bytes;
 	u64 start_ns;		/* CLOCK_MONOTONIC when it was begun */
-	u64 timestamp;		/* the same moment; see stream.h */
-	u64 fs_base, gs_base;	/* of the application, when it was begun */
+	u64 timestamp;		/* of the same moment; see stream.h */
+	u64 fs_base, gs_base;	/* of the application at that moment */
 	u64 regs[16];		/* application registers at head, hardware order */
 };
 
 /**
  * struct adept_call - the system call that a thread is in
  *
- * Set when all that comes before the call is in the ring, cleared before anything else is
- * written there: who reads the same @before twice, and the chunk in between, has all of it.
+ * The thread sets it when everything before the call is in the ring, and clears it before it
+ * writes anything else.  A reader that finds the same @before before and after it copied the chunk
+ * has a complete copy.
  */
 struct adept_call {
-	u64 before;		/* its timestamp; 0: in none, or it is not told */
+	u64 before;		/* timestamp before the call; 0: in no call, or not reported */
 	u64 nr;
 	u64 args[6];
 };
 
 /**
- * struct adept_thread - ring of one thread
+ * struct adept_thread - thread slot: the ring of one thread
  *
- * head and tail count chunks for ever; chunk c lives at index c % nchunks.  The
- * thread fills chunk head; chunks tail..head-1 belong to the collector, which
- * zeroes a chunk's body before it returns it (tail + 1).  So after the thread was
- * killed its last chunk can be read up to the first zero id.  If it was at_safepoint then,
- * that is all of it; else up to one record is missing.
+ * head counts chunks published, tail counts chunks returned; both only grow.  Chunk c is stored at
+ * index c % nchunks.  The thread fills chunk head; chunks tail to head - 1 belong to the collector.
+ *
+ * The collector zeroes a chunk's body before it returns it (tail + 1).  So the last chunk of a
+ * killed thread is valid up to the first zero id.  If at_safepoint is 1, nothing is missing after
+ * that; otherwise at most one record is.
  */
 struct adept_thread {
 	u32 state;		/* enum adept_slot_state */
@@ -300,27 +304,27 @@ struct adept_thread {
 	u32 head;		/* by the thread */
 	u32 tail;		/* futex, by the collector */
 	u32 tail_waits;		/* the thread sleeps on tail */
-	u32 discarding;		/* 1: what chunk head holds is not to be kept (null, stop) */
-	u64 null_bytes;		/* ADEPT_S_NULL and after stop: bytes counted and discarded */
+	u32 discarding;		/* 1: chunk head must not be stored (dry run, stop) */
+	u64 null_bytes;		/* bytes counted and discarded (dry run, after stop) */
 	u64 flushes;
 	u64 start_ns;
-	u32 at_safepoint;		/* 1: no record is unfinished, even if it ends now */
+	u32 at_safepoint;	/* 1: the stream ends at a record boundary */
 	u32 pad;
-	u64 absent_chunks;	/* lost since its collector had gone, and did not come back.. */
-	u64 absent_bytes;	/* ..within give_up_ns */
+	u64 absent_chunks;	/* overwritten because the collector was gone for give_up_ns */
+	u64 absent_bytes;
 	struct adept_call call;
 	u64 reserved[4];
 	struct adept_chunk chunk[ADEPT_MAX_CHUNKS];
 } __attribute__((aligned(ADEPT_PAGE)));
 
 /*
- * Images that run natively are counted here, whoever lets them go: a collector that counts for
- * itself may be killed before it has told anybody.
+ * Why an image runs natively, and which counters count it.  They are in the session file because a
+ * collector's private counters would be lost if it is killed.
  */
 enum adept_native {
-	ADEPT_NATIVE_BY_DESIGN,		/* 32-bit code and the like: native_images */
+	ADEPT_NATIVE_BY_DESIGN,		/* native_images: 32-bit code, for example */
 	ADEPT_NATIVE_PRIVILEGED,	/* native_images and native_privileged */
-	ADEPT_NATIVE_LOST,		/* it should have been recorded: lost_procs */
+	ADEPT_NATIVE_LOST,		/* lost_procs: it should have been recorded */
 };
 
 static inline void adept_native_add(struct adept_session *s, enum adept_native kind)
@@ -331,7 +335,7 @@ static inline void adept_native_add(struct adept_session *s, enum adept_native k
 		__atomic_fetch_add(&s->native_privileged, 1, __ATOMIC_RELAXED);
 }
 
-/* Not below zero, whatever recorded processes have written there. */
+/* Decrement @count, but not below 0: recorded processes can write any value to it. */
 static inline void adept_count_down(u32 *count)
 {
 	u32 n = __atomic_load_n(count, __ATOMIC_RELAXED);
@@ -341,7 +345,7 @@ static inline void adept_count_down(u32 *count)
 		;
 }
 
-/* Its execve failed. */
+/* Undo adept_native_add(): the execve failed. */
 static inline void adept_native_sub(struct adept_session *s, enum adept_native kind)
 {
 	adept_count_down(kind == ADEPT_NATIVE_LOST ? &s->lost_procs : &s->native_images);
@@ -349,7 +353,7 @@ static inline void adept_native_sub(struct adept_session *s, enum adept_native k
 		adept_count_down(&s->native_privileged);
 }
 
-/* Their tracer has died. */
+/* The tracer has died: count the execves that it was following as lost. */
 static inline void adept_following_lost(struct adept_session *s)
 {
 	u32 n = __atomic_exchange_n(&s->following, 0, __ATOMIC_RELAXED);
@@ -358,23 +362,23 @@ static inline void adept_following_lost(struct adept_session *s)
 }
 
 /**
- * struct adept_retired - the domain that keeps a process slot
+ * struct adept_retired - the domain that a process slot is reserved for
  *
- * By the domain's founder, before it isolates itself.
+ * Written by the domain's founder before it isolates itself.
  */
 struct adept_retired {
-	u32 domain;		/* 1 + the founder's slot; 0: nobody keeps it */
-	u32 serial;		/* of the founder */
-	u64 desc_head;		/* what it describes from here on has ids of the domain's */
-	/* In the founder's entry: for processes, threads and fragments to come. */
-	u32 serials;		/* the first of ADEPT_ISOLATED_SERIALS */
-	u32 exits;		/* the first of ADEPT_ISOLATED_EXITS */
+	u32 domain;		/* 1 + the founder's slot; 0: none */
+	u32 serial;		/* of the process in the slot (the founder), 0: free */
+	u64 desc_head;		/* descriptors from this position on have exit ids of the domain */
+	/* Only in the founder's entry: numbers for future processes, threads and fragments. */
+	u32 serials;		/* first of ADEPT_ISOLATED_SERIALS */
+	u32 exits;		/* first of ADEPT_ISOLATED_EXITS */
 };
 
-/** struct adept_retired_thread - the same of a thread slot */
+/** struct adept_retired_thread - the domain that a thread slot is reserved for */
 struct adept_retired_thread {
-	u32 domain;
-	u32 serial;		/* of the thread that had it by then */
+	u32 domain;		/* as in struct adept_retired */
+	u32 serial;		/* of the thread that had the slot then, 0: free */
 };
 
 static inline u64 adept_retired_size(u32 nprocs, u32 nthreads)
@@ -398,9 +402,11 @@ static inline struct adept_retired_thread *adept_retired_thread(void *file,
 }
 
 /*
- * Take process slot @i at @p if it is free and of @domain (0: of none).  Return: 1 if it is ours.
+ * Claim process slot @i at @p if it is free and reserved for @domain (0: for none).
  *
- * Who is in a domain can write what its slots' states are, but not whose they are.
+ * Processes of a domain can write the states of its slots, but not the table of reserved slots.
+ *
+ * Return: 1 if the slot was claimed.
  */
 static inline int adept_claim_proc(struct adept_session *file, const struct adept_session *layout,
 				   struct adept_proc *p, u32 i, u32 domain)
@@ -410,14 +416,14 @@ static inline int adept_claim_proc(struct adept_session *file, const struct adep
 
 	if (__atomic_load_n(keeper, __ATOMIC_SEQ_CST) != domain)
 		return 0;
-	/* The collector must not overlook it. */
+	/* First, so that the collector's scan includes the slot. */
 	while (used <= i && !__atomic_compare_exchange_n(&file->procs_used, &used, i + 1, 0,
 							 __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
 		;
 	if (!__atomic_compare_exchange_n(&p->state, &free, ADEPT_SLOT_CLAIMED, 0,
 					 __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
 		return 0;
-	/* A founder has claimed it in between, and left it free for its domain. */
+	/* In between, a founder claimed the slot and freed it for its domain. */
 	if (__atomic_load_n(keeper, __ATOMIC_SEQ_CST) != domain) {
 		__atomic_store_n(&p->state, ADEPT_SLOT_FREE, __ATOMIC_SEQ_CST);
 		return 0;
@@ -437,18 +443,18 @@ static inline u64 adept_chunk_off(const struct adept_session *s, u32 slot, u32 i
 }
 
 /**
- * struct adept_boot - what the injector hands to the engine image, at the engine image's start
+ * struct adept_boot - parameters from the injector, at the start of the engine image
  *
- * The engine image is a flat image: this structure's address is in rdi at its entry, the
- * stack pointer is the application's and must not be used.
+ * At the image's entry rdi has the address of this structure.  rsp is the application's; the
+ * engine must not use that stack.
  */
 struct adept_boot {
 	u64 session;		/* address of the session file's mapping */
 	u64 image, image_size;
 	/*
-	 * Memory below 2 GiB for the branch tables, RW.  At first it has lines of /proc/PID/maps
-	 * of before the engine came, as text: all that are executable, those of the first bytes
-	 * of files, and the stack's.  The rest is zero.
+	 * Memory below 2 GiB for the branch tables, RW.  At first it contains text: lines of
+	 * /proc/PID/maps from before the injection, for executable mappings, mappings of the first
+	 * bytes of files, and the stack.  The rest is zero.
 	 */
 	u64 low, low_size;
 	u64 heap, heap_size;	/* reserved for the engine's data, PROT_NONE at first */
@@ -458,14 +464,14 @@ struct adept_boot {
 	u64 regs[16];		/* initial application registers, hardware order */
 	u64 rip, rflags, fs_base, gs_base;
 	u64 vdso, vdso_size;
-	u64 fsgsbase;		/* 1: the kernel keeps what wrgsbase writes (HWCAP2_FSGSBASE) */
+	u64 fsgsbase;		/* 1: the kernel preserves what wrgsbase writes (HWCAP2_FSGSBASE) */
 	u32 ns;			/* ADEPT_NS_* */
-	u32 domain;		/* 1 + its founder's slot; 0: none, all is shared */
+	u32 domain;		/* 1 + its founder's slot; 0: none, the session is shared */
 	u32 unused;
-	u32 ptracer;		/* who must be allowed to trace children (Yama), 0: nobody */
+	u32 ptracer;		/* pid that children must allow to trace them (Yama), 0: none */
 	/*
-	 * The session as it was made.  All sizes and places are taken from here: its own first
-	 * page can be written by processes with fewer rights than this one.
+	 * Private copy of the session's first page.  All sizes and offsets are taken from here,
+	 * because processes with fewer rights can write to the shared page.
 	 */
 	struct adept_session layout;
 };

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What travels in the streams: records and events in a thread's ring, descriptors
- * in a process's descriptor ring.  Little endian, as the processor writes it.
+ * Contents of the streams: records and events in a thread's ring, descriptors in a process's
+ * descriptor ring.  Little endian.
  *
  * A record:	[exit id : 32] [value : 64]...
  * An event:	[event id : 32] [payload, a multiple of 4 bytes, length by id]
  *
- * A record's number and kinds of values follow from its exit's descriptor.  Values
- * are 64 bits but for vector stores, which take their full size.
+ * The descriptor of the exit determines number and kinds of a record's values.  Values have 64
+ * bits; those of vector registers have the register's size.
  */
 #ifndef ADEPT_ABI_STREAM_H
 #define ADEPT_ABI_STREAM_H
@@ -17,29 +17,28 @@
 /* ---- events ---- */
 
 enum adept_event {
-	ADEPT_EV_END = 0,	/* never written: zeroed memory, end of what was recorded */
-	ADEPT_EV_CONTEXT = 1,	/* struct adept_ev_context: goes on at pc, registers known */
+	ADEPT_EV_END = 0,	/* never written: zeroed memory, the end of the stream */
+	ADEPT_EV_CONTEXT = 1,	/* struct adept_ev_context: continues at pc, registers known */
 	ADEPT_EV_PARTIAL = 2,	/* struct adept_ev_partial + values: fragment left in the middle */
-	ADEPT_EV_SIGNAL = 3,	/* struct adept_ev_signal: handler about to run; CONTEXT follows */
-	ADEPT_EV_SIGRETURN = 4,	/* no payload but pad; CONTEXT follows */
+	ADEPT_EV_SIGNAL = 3,	/* struct adept_ev_signal: handler will run; CONTEXT follows */
+	ADEPT_EV_SIGRETURN = 4,	/* 4 bytes of padding; CONTEXT follows */
 	ADEPT_EV_SYSCALL = 5,	/* struct adept_ev_syscall */
 	ADEPT_EV_FSBASE = 6,	/* u64 */
 	ADEPT_EV_THREAD_START = 7, /* struct adept_ev_start; CONTEXT follows */
 	ADEPT_EV_THREAD_END = 8, /* struct adept_ev_end */
 	ADEPT_EV_FORK = 10,	/* struct adept_ev_fork: in the parent, after fork or clone */
-	ADEPT_EV_GAP = 11,	/* u64 bytes: recorded code ran unrecorded up to here */
+	ADEPT_EV_GAP = 11,	/* u64 bytes: code ran unrecorded up to here */
 	ADEPT_EV_GSBASE = 12,	/* u64 */
-	ADEPT_EV_BUFFER = 13,	/* struct adept_ev_buffer, one for each */
+	ADEPT_EV_BUFFER = 13,	/* struct adept_ev_buffer, one event for each buffer */
 	ADEPT_EV_SHARED = 14,	/* struct adept_ev_shared */
 };
 
 /*
- * A timestamp says when: the processor's time stamp counter.  One is taken before what lets
- * other threads go on (a release) and one after what was let go on (an acquire), so of two
- * that belong together the release has the smaller one.
+ * A timestamp is a reading of the processor's time stamp counter.  One is taken before each release
+ * and one after each acquire, so a release has a smaller timestamp than an acquire that it allowed.
  */
 
-/* Payloads; each follows its 32-bit event id immediately (so they are packed). */
+/* Payloads.  Each follows its 32-bit event id immediately; hence they are packed. */
 struct adept_ev_context {
 	u64 pc;
 	u64 fs_base;
@@ -47,10 +46,9 @@ struct adept_ev_context {
 } __attribute__((packed));
 
 /*
- * The fragment (by its first exit id) was entered, its first ninsns instructions
- * were done, the nvals values stored on the way follow.  With has_extra the next
- * instruction was a string instruction interrupted after some iterations: extra is
- * its pointer register (rdi, or rsi for lods) by then.
+ * A fragment, named by its first exit id, was left after its first ninsns instructions.  The values
+ * stored until then follow.  With has_extra the next instruction was a string instruction that was
+ * interrupted after some iterations; extra is its pointer register (rdi, or rsi for lods) then.
  */
 struct adept_ev_partial {
 	u32 frag;
@@ -68,7 +66,7 @@ struct adept_ev_signal {
 	u64 timestamp;
 } __attribute__((packed));
 
-/* One that returned; after its instruction. */
+/* A system call that returned. */
 struct adept_ev_syscall {
 	u32 nr;
 	u64 result;
@@ -94,12 +92,13 @@ struct adept_ev_fork {
 	u32 pid;		/* of the child */
 	u32 flags;		/* of clone */
 	u64 before;		/* timestamp */
-	u64 child_tid;		/* where the kernel stores 0 when the child has ended, or 0 */
+	u64 child_tid;		/* address at which the kernel stores 0 when the child ends; or 0 */
 } __attribute__((packed));
 
 /*
- * In front of the EV_SYSCALL of the same call: a buffer that it found in memory (the vectors of
- * readv, what a message consists of), as far as it moved data; the first ADEPT_BUFFERS of them.
+ * In front of the EV_SYSCALL of the same call: a buffer whose address is in memory and not in the
+ * arguments (an iovec of readv, a part of a message).  The size is that of the data transferred.
+ * Only the first ADEPT_BUFFERS buffers of a call are recorded.
  */
 struct adept_ev_buffer {
 	u64 addr, size;
@@ -108,19 +107,19 @@ struct adept_ev_buffer {
 #define ADEPT_BUFFERS	64u
 
 /*
- * In front of the EV_SYSCALL of the same mmap or shmat: what it mapped so that others can share
- * it.  Of a file its device and inode, of a segment ADEPT_SHARED_SYSV and its number.
+ * In front of the EV_SYSCALL of the same mmap or shmat: the object of a shared mapping.
+ * @dev, @inode: of the file; of a System V segment ADEPT_SHARED_SYSV and its number
+ * @size: of the whole object at that time
  */
 struct adept_ev_shared {
 	u64 dev, inode;
-	u64 size;		/* of all of it, then */
+	u64 size;
 } __attribute__((packed));
 
 #define ADEPT_SHARED_SYSV	(~0ull)
 
 /*
- * Bytes after the 32-bit id of event @id, the values of EV_PARTIAL not counted;
- * -1: no such event.
+ * Size of the payload of event @id, without the values of EV_PARTIAL; -1: no such event.
  */
 static inline int adept_event_size(u32 id)
 {
@@ -159,33 +158,32 @@ static inline int adept_event_size(u32 id)
 enum adept_desc_type {
 	ADEPT_DESC_PAD = 0,	/* skip to the ring's end */
 	ADEPT_DESC_FRAGMENT = 1,
-	ADEPT_DESC_MAP = 2,	/* executable mapping seen */
+	ADEPT_DESC_MAP = 2,	/* new executable mapping */
 	ADEPT_DESC_UNMAP = 3,
-	ADEPT_DESC_MESSAGE = 4,	/* text for people: something that could not be recorded */
+	ADEPT_DESC_MESSAGE = 4,	/* message for users: text */
 };
 
-/* Every descriptor begins so; size is a multiple of 8 and counts this header. */
+/* Header of every descriptor; size is a multiple of 8 and includes the header. */
 struct adept_desc {
 	u32 size;
 	u32 type;
 };
 
-/* What a store puts into the record. */
+/* Kind of the value that a store adds to the record. */
 enum adept_store_kind {
-	ADEPT_ST_REG = 1,	/* register arg before the instruction: becomes known */
-	ADEPT_ST_EA = 2,	/* address (segment base not included) of mem[arg] before it */
+	ADEPT_ST_REG = 1,	/* register arg before the instruction; it becomes known */
+	ADEPT_ST_EA = 2,	/* address of mem[arg] before it, without the segment base */
 	ADEPT_ST_POST = 3,	/* register arg after a string instruction */
-	/* vector register arg & 31 before it; size arg >> 5: 0 16, 1 32, 2 64 bytes */
+	/* vector register arg & 31 before it; arg >> 5 is the size: 0, 1, 2 for 16, 32, 64 bytes */
 	ADEPT_ST_VEC = 4,
 	ADEPT_ST_KREG = 5,	/* opmask register arg before it */
-	/* self-check: register arg before it, must equal the derived value */
+	/* self-check: register arg before it; must equal the derived value */
 	ADEPT_ST_CHECK = 6,
-	/* register arg after instruction insn (before an exit): becomes known */
+	/* register arg after instruction insn, before an exit; it becomes known */
 	ADEPT_ST_EXIT_REG = 7,
-	ADEPT_ST_FSBASE = 8,	/* new fs base (wrfsbase), before it */
-	/* of a locked instruction: a timestamp before it.. */
-	ADEPT_ST_BEFORE = 9,
-	/* ..and one after it; the highest byte of lock cmpxchg's is 1 if it exchanged */
+	ADEPT_ST_FSBASE = 8,	/* new fs base, before wrfsbase */
+	ADEPT_ST_BEFORE = 9,	/* timestamp before a locked instruction */
+	/* timestamp after it; of lock cmpxchg with the highest byte 1 if it exchanged */
 	ADEPT_ST_AFTER = 10,
 };
 
@@ -195,15 +193,15 @@ enum adept_store_kind {
 struct adept_store {
 	u8 insn;		/* index of the instruction in the fragment */
 	/*
-	 * Register whose value is in ADEPT_GS_SPILL meanwhile, + 1; or 0.  Of a timestamp's
-	 * store rax and rdx are in the two words after that one.
+	 * 1 + the register that is spilled to ADEPT_GS_SPILL at the store, or 0.  At the store of
+	 * a timestamp, rax and rdx are spilled to the two words after ADEPT_GS_SPILL.
 	 */
 	u8 held;
 	u8 kind;		/* enum adept_store_kind */
 	u8 arg;
 };
 
-/* Bytes that the value of store @st takes in the record; 0: no such store. */
+/* Size of the value of store @st in the record; 0: invalid. */
 static inline u32 adept_store_bytes(const struct adept_store *st)
 {
 	if (st->kind == ADEPT_ST_VEC)
@@ -217,53 +215,52 @@ static inline int adept_store_is_timestamp(const struct adept_store *st)
 }
 
 enum adept_exit_kind {
-	ADEPT_X_DIRECT,		/* goes to target */
+	ADEPT_X_DIRECT,		/* continues at target */
 	ADEPT_X_INDIRECT,	/* jmp or call through a register or memory, ret */
-	ADEPT_X_SYSCALL,	/* target: the instruction after it */
-	ADEPT_X_TRAP,		/* the instruction at target always faults or cannot be run here */
+	ADEPT_X_SYSCALL,	/* target: the instruction after the system call */
+	ADEPT_X_TRAP,		/* target is an instruction that faults or cannot be translated */
 };
 
-/* Where the application is when an exit's id is stored. */
-#define ADEPT_XT_BEFORE	0x1u	/* before its last instruction, else after it */
-#define ADEPT_XT_PUSHED	0x2u	/* that has pushed its return address, though */
+/* State of the application when the exit's id is stored. */
+#define ADEPT_XT_BEFORE	0x1u	/* before the exit's last instruction; otherwise after it */
+#define ADEPT_XT_PUSHED	0x2u	/* with BEFORE: a call has already pushed its return address */
 #define ADEPT_XT_RCX	0x4u	/* rcx is in ADEPT_GS_RCX */
 #define ADEPT_XT_RDX	0x8u	/* rdx is in ADEPT_GS_RDX */
 #define ADEPT_XT_ALL	0xfu
 
 struct adept_exit {
-	u16 ninsns;		/* instructions done when it is taken, the branch included */
-	u16 nstores;		/* stores passed on the way */
-	u16 mask;		/* registers known after it */
+	u16 ninsns;		/* instructions executed up to the exit, including the branch */
+	u16 nstores;		/* stores executed up to the exit */
+	u16 mask;		/* registers known after the exit */
 	u8 kind;		/* enum adept_exit_kind */
 	u8 at_id;		/* ADEPT_XT_* */
 	u64 target;
 };
 
 /*
- * The words at the thread's gs base that have application registers while it is in the
- * code cache.
+ * Indices of the 8-byte words at the thread's gs base that have the application's registers while
+ * the thread is in the code cache.
  */
 #define ADEPT_GS_R15	1u
 #define ADEPT_GS_RCX	2u
 #define ADEPT_GS_RDX	3u
 #define ADEPT_GS_SPILL	4u
-#define ADEPT_GS_RSP	5u	/* when the engine itself ends a chunk, ADEPT_CHUNK_END_AT */
-#define ADEPT_GS_GSBASE	7u	/* its gs base */
+#define ADEPT_GS_RSP	5u	/* while the engine ends a chunk, see ADEPT_CHUNK_END_AT */
+#define ADEPT_GS_GSBASE	7u	/* the application's gs base */
 
-/* A run of instructions at consecutive addresses. */
+/* A sequence of instructions at consecutive addresses. */
 struct adept_run {
 	u64 pc;
 	u32 ninsns;
 	u16 function;		/* enum dep_function (dep/functions.h) that begins at pc, or 0 */
-	u16 returns;		/* 1: calls of such functions return to pc */
+	u16 returns;		/* 1: pc is a return site of hooked functions */
 };
 
 /**
  * struct adept_desc_frag - one fragment version
  *
- * Followed by, in order: adept_run[nruns], adept_exit[nexits],
- * adept_store[nstores], code bytes of all instructions back to back (their lengths
- * follow from decoding), zero padding to a multiple of 8.
+ * Followed by, in this order: adept_run[nruns], adept_exit[nexits], adept_store[nstores], the code
+ * bytes of all instructions without gaps, zero padding to a multiple of 8.
  */
 struct adept_desc_frag {
 	struct adept_desc h;
@@ -276,7 +273,7 @@ struct adept_desc_frag {
 	u16 code_len;
 };
 
-/* Followed by the path, NUL terminated, padded. */
+/* Followed by the path, NUL-terminated and padded to a multiple of 8. */
 struct adept_desc_map {
 	struct adept_desc h;
 	u64 start, end;
