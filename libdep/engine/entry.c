@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* The engine image's start: from the injector's registers to the first fragment. */
+/* Start of the engine: initialise it and enter the program's first fragment. */
 #include "libdep/engine/base/runtime.h"
 #include "libdep/engine/translate/code_map.h"
 #include "libdep/engine/os/rlimit.h"
@@ -29,7 +29,7 @@ __attribute__((used)) static void image_head(void)
 u8 boot_stack[16384] __attribute__((aligned(16)));
 __asm__(".globl boot_stack_top\n	.set boot_stack_top, boot_stack + 16384");
 
-/* There is no room for the engine: the program counts as one with a lost thread. */
+/* No memory for the engine: count the program's thread as lost. */
 static u8 *run_natively(void)
 {
 	rlimit_exec_begin(1);
@@ -38,8 +38,9 @@ static u8 *run_natively(void)
 }
 
 /*
- * Runs on the boot stack; gs is not set up yet.  Return: the cache address to enter; NULL: nothing
- * has been changed, the program is to run natively.
+ * Initialise the engine.  Runs on the boot stack; gs is not set up yet.
+ *
+ * Return: the cache address to enter; NULL: run the program natively, nothing was changed.
  */
 u8 *boot_main(struct adept_boot *b)
 {

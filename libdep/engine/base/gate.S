@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Between the code cache and the engine image.  General registers and flags are saved in
- * the TLS block; vector and x87 state is never touched, since the engine image is compiled
- * without it.
+ * Gates: context switches between the code cache and the engine.  They save general registers and
+ * flags in the TLS block.  Vector and x87 registers keep the application's values, since the engine
+ * is compiled to not use them.
  */
 #include "tls.h"
 
@@ -28,7 +28,7 @@
 	mov	%gs:TLS_STACK, %rsp
 	pushfq
 	popq	%gs:TLS_FLAGS
-	/* The engine image runs with DF, AC and TF clear. */
+	/* The engine runs with DF, AC and TF clear. */
 	pushq	$0x202
 	popfq
 	mov	%gs:TLS_SELF, %rdi
@@ -44,7 +44,7 @@ image_start:
 	call	boot_main
 	test	%rax, %rax
 	jnz	enter
-	/* Natively: as the injector found it. */
+	/* Run natively: restore the state that the injector found. */
 	pushq	boot+BOOT_RFLAGS(%rip)
 	popfq
 	mov	boot+BOOT_REGS+0(%rip), %rax
@@ -104,7 +104,7 @@ gate_miss:
 gate_miss_return:
 	MISS	dispatch_miss_return
 
-	/* The application's registers, but for rsp, and the profile pointer. */
+	/* Load the application's registers except rsp; r15 gets the record pointer. */
 	.macro LOAD_REGS
 	mov	%gs:TLS_REGS+0, %rax
 	mov	%gs:TLS_REGS+8, %rcx
@@ -123,7 +123,7 @@ gate_miss_return:
 	mov	%gs:TLS_PP, %r15
 	.endm
 
-	/* A signal arrived, or a thread starts: TLS_REGS and resume_pc say where to go on. */
+	/* Continue with the state in TLS_REGS and resume_pc: after a signal, or in a new thread. */
 	.globl	gate_resume
 gate_resume:
 	mov	%gs:TLS_STACK, %rsp
@@ -131,8 +131,8 @@ gate_resume:
 	call	dispatch_resume
 
 	/*
-	 * Into the cache at rax.  A signal that arrives from here to the jump finds
-	 * everything still in the TLS block: its handler restarts at gate_resume.
+	 * Enter the cache at rax.  Up to the jump, the application's state is still in the TLS
+	 * block.  The handler of a signal that arrives here restarts the entry at gate_resume.
 	 */
 	.globl	gate_enter
 	.globl	gate_enter_end
@@ -154,10 +154,9 @@ gate_enter_end:
 /*
  * s64 app_syscall_raw(struct tls *, u64 nr, const u64 args[6])
  *
- * The application's own system calls.  A signal that arrives before the syscall
- * instruction, or that makes the kernel restart it, is answered by going to
- * app_syscall_abort: the call has not taken place.  A clone's child comes out on
- * the stack it was given.
+ * Make a system call of the application.  If a signal arrives before the syscall instruction, or
+ * makes the kernel restart the call, the handler continues at app_syscall_abort, which reports
+ * that the call did not take place.  The child of a clone returns here on the stack given to clone.
  */
 	.globl	app_syscall_raw
 	.globl	app_syscall_insn
@@ -190,8 +189,8 @@ app_syscall_abort:
 /*
  * s64 thread_clone(u64 nr, const u64 args[6], struct tls *child)
  *
- * clone or clone3 whose child shares memory: it starts on its own runtime stack, in
- * thread_main(child).
+ * clone or clone3 of a child that shares memory.  The child starts in thread_main(child) on its own
+ * runtime stack.
  */
 	.globl	thread_clone
 thread_clone:
@@ -241,8 +240,10 @@ thread_vanish_done:
 	hlt
 
 /*
- * s64 filtered_syscall(u64 nr, const u64 args[6]): a call that the program makes, in the eyes of
- * its seccomp filter, too (os/seccomp.c)
+ * s64 filtered_syscall(u64 nr, const u64 args[6])
+ *
+ * Make a system call that the program's seccomp filter judges like a call of the program
+ * (os/seccomp.c).
  */
 	.globl	filtered_syscall
 	.globl	filtered_syscall_done
@@ -270,9 +271,11 @@ sigreturn_with:
 	hlt
 
 /*
- * u64 ring_chunk_end(struct tls *t): end the chunk of t->pp by a store to the guard after it,
- * at which the kernel module sees the application's registers; returns the new t->pp.
- * rsp stays: this may be the signal stack, and a signal may come.
+ * u64 ring_chunk_end(struct tls *t)
+ *
+ * End the chunk at t->pp by a store at ADEPT_CHUNK_END_AT, into the guard behind it.  The kernel
+ * module reads the application's registers at this fault.  Returns the new t->pp.  rsp must stay
+ * valid, since a signal can arrive here: the module takes it from TLS_SPILL1.
  */
 	.globl	ring_chunk_end
 ring_chunk_end:
@@ -293,7 +296,7 @@ ring_chunk_end:
 	pop	%rbx
 	ret
 
-	/* Stands in for an instruction that cannot be decoded: see dispatch_trap(). */
+	/* Executed instead of an instruction that cannot be decoded; see dispatch_trap(). */
 	.globl	gate_undefined
 gate_undefined:
 	ud2

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * The engine's heap: a reserved range, filled from below, with a free list per
- * power-of-two class.  Fresh memory comes zeroed from the kernel.
+ * The engine's heap: a reserved range that is filled from below, with a free list for each
+ * power-of-two size class.  New memory is zeroed by the kernel.
  *
- * The range is mapped PROT_NONE and made accessible 2 MiB at a time: gigabytes of accessible
- * memory would count against the commit limit of a system with vm.overcommit_memory=2, and
- * would be populated by a lock of the whole address space.
+ * The range is mapped PROT_NONE and made accessible 2 MiB at a time.  Otherwise gigabytes would
+ * count against the commit limit if vm.overcommit_memory is 2, and mlockall() would populate them.
  */
 #include "prefault.h"
 #include "runtime.h"
@@ -18,7 +17,7 @@
 
 static struct lock heap_lock;
 static u64 next, opened, limit;
-static u64 ready;	/* pages up to here were asked for */
+static u64 ready;	/* pages below are populated, see prefault_ahead() */
 static void *free_list[NCLASSES];
 
 /* Make the heap accessible up to @end; heap_lock held.  Return: 0 if there is no memory. */
@@ -56,7 +55,7 @@ static unsigned int size_class(size_t n)
 	return c;
 }
 
-/* Small sizes are rounded to 16 bytes only, and shared between frees by class. */
+/* New blocks are rounded to 16 bytes only, not to the size of their class. */
 void *heap_alloc(size_t n)
 {
 	unsigned int c = size_class(n);
@@ -73,9 +72,9 @@ void *heap_alloc(size_t n)
 		return p;
 	}
 	/*
-	 * The limits of the process allow it (os/rlimit.h), so its 4 GiB are used or the machine
-	 * has no memory.  It is the translator that asks, with its tables half changed: the process
-	 * cannot go on, in the engine or without it.
+	 * The process's limits have room for the heap (os/rlimit.h), so either its 4 GiB are used
+	 * or the machine is out of memory.  The caller may be the translator with half-changed
+	 * tables, so the process cannot continue, neither in the engine nor natively.
 	 */
 	if (!open_up_to(next + n + 16)) {
 		unlock(&heap_lock);
@@ -83,7 +82,7 @@ void *heap_alloc(size_t n)
 		      (unsigned int)((next - boot.heap) >> 20),
 		      (unsigned int)(boot.heap_size >> 20));
 	}
-	/* A large table may stay mostly unused. */
+	/* Large tables are not populated, since most of one may stay unused. */
 	if (n < PREFAULT_SIZE)
 		prefault_ahead(&ready, next, next + n, opened);
 	p = (void *)next;
@@ -92,7 +91,7 @@ void *heap_alloc(size_t n)
 	return p;
 }
 
-/* A block goes to the largest class that it can serve. */
+/* A block goes to the free list of the largest class whose size it has. */
 void heap_free(void *p, size_t n)
 {
 	unsigned int c = size_class(n);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Included before everything in the engine image: no symbol is looked up through a GOT,
- * which would hold link-time addresses.
+ * Included before each engine file.  Hidden symbols are not accessed through a GOT, which would
+ * contain link-time addresses.
  */
 #pragma GCC visibility push(hidden)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* The few libc functions that the compiler and the engine image need. */
+/* The libc functions that the compiler and the engine need. */
 #include "runtime.h"
 
-/* Below this a loop is faster than starting a rep. */
+/* Below this size a loop is faster than a rep instruction. */
 #define SMALL 128
 
 typedef u64 __attribute__((may_alias, aligned(1))) word;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A futex mutex.  Not recursive; the engine image's locks are only taken outside of signal
- * handlers or with all signals blocked.
+ * Futex mutex.  Not recursive: code that a signal handler may interrupt must not share a lock with
+ * that handler.
  */
 #ifndef ADEPT_ENGINE_BASE_LOCK_H
 #define ADEPT_ENGINE_BASE_LOCK_H
@@ -9,7 +9,7 @@
 #include "libdep/abi/types.h"
 
 struct lock {
-	u32 word;	/* 0 free, 1 held, 2 held and waited for */
+	u32 word;	/* 0: free, 1: held, 2: held, and threads may wait */
 };
 
 void lock_slow(struct lock *l);

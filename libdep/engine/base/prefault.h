@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Page faults taken together.
+ * Populate pages ahead of use.
  *
- * The first touches of the engine's pages, one fault each, are most of what a short process costs.
- * Where a range is filled from below, the next pages are certain to be needed.  Asking the kernel
- * for sixteen of them in one call takes as long as one or two faults.
+ * Page faults on the engine's own memory are most of the cost of a short process.  In a range that
+ * is filled from below, the next pages will certainly be needed.  Populating sixteen pages by one
+ * system call takes as long as one or two faults.
  */
 #ifndef ADEPT_ENGINE_BASE_PREFAULT_H
 #define ADEPT_ENGINE_BASE_PREFAULT_H
@@ -16,7 +16,8 @@
 /**
  * prefault() - populate the pages of [@begin, @end), which are about to be written
  *
- * Kernels before 5.14, and mappings that cannot be populated, leave them to be faulted in.
+ * If this fails (kernels before 5.14, mappings that cannot be populated), the pages are faulted in
+ * as usual.
  */
 static inline void prefault(u64 begin, u64 end)
 {
@@ -25,11 +26,13 @@ static inline void prefault(u64 begin, u64 end)
 }
 
 /**
- * prefault_ahead() - populate ahead of a range that is filled from below
- * @ready: up to where that was done before
- * @begin: first byte that is going to be written
- * @end: end of what is going to be written
+ * prefault_ahead() - populate the next pages of a range that is filled from below
+ * @ready: in, out: end of the populated part
+ * @begin: first byte that will be written
+ * @end: end of the bytes that will be written
  * @limit: end of the memory that may be populated
+ *
+ * Populates up to the next multiple of PREFAULT_SIZE.
  */
 static inline void prefault_ahead(u64 *ready, u64 begin, u64 end, u64 limit)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The freestanding base of the engine image: what a libc would give it.
+ * Freestanding base of the engine: boot parameters, slots, heap, and replacements for libc.
  */
 #ifndef ADEPT_ENGINE_BASE_RUNTIME_H
 #define ADEPT_ENGINE_BASE_RUNTIME_H
@@ -14,10 +14,10 @@
 #define likely(x)	__builtin_expect(!!(x), 1)
 #define unlikely(x)	__builtin_expect(!!(x), 0)
 
-/* The engine image's own image; boot parameters stand at its start. */
+/* Boot parameters, at the start of the engine image. */
 extern struct adept_boot boot;
 
-/* What does not change, where no other process can change it. */
+/* Constants of the session, in a copy that no other process can change. */
 static inline const struct adept_session *layout(void)
 {
 	return &boot.layout;
@@ -33,10 +33,10 @@ static inline struct adept_thread *thread_slots(void)
 	return (struct adept_thread *)(boot.session + layout()->thread_off);
 }
 
-/* boot.proc of a process that found no free slot: it runs unrecorded (os/thread.c). */
+/* boot.proc of a process that got no slot: it runs unrecorded (os/thread.c). */
 #define NO_SLOT		(~0u)
 
-/* What proc_slot() is then: memory of the process's own that nobody reads. */
+/* Substitute for the slot of such a process: private memory that is never read by others. */
 extern struct adept_proc unslotted;
 
 static inline int has_slot(void)
@@ -51,7 +51,7 @@ static inline struct adept_proc *proc_slot(void)
 	return proc_slots() + boot.proc;
 }
 
-/* What changes of the session's first page while it is used; see record/isolate.c for domains. */
+/* Variables of the session: its first page, or a domain's replacement (record/isolate.c). */
 static inline struct adept_session *session(void)
 {
 	u32 domain = boot.domain;
@@ -70,9 +70,9 @@ static inline struct tls *tls_self(void)
 }
 
 /*
- * A kernel that does not use FSGSBASE itself restores only those bases that were set by a
- * system call: what wrgsbase writes is lost at the next context switch, where the instruction can
- * be executed at all.  thread_clone() in gate.S does the same for new threads.
+ * Without HWCAP2_FSGSBASE wrgsbase cannot be used: the instruction may fault, and the kernel loses
+ * the value at the next context switch.  A base set by system call is preserved.  thread_clone()
+ * in gate.S does the same for new threads.
  */
 static inline void set_gs_base(void *p)
 {
@@ -90,7 +90,7 @@ static inline u64 get_fs_base(void)
 	return v;
 }
 
-/* A timestamp, see abi/stream.h: not before what was done before has been seen by all. */
+/* Take a timestamp (abi/stream.h) after all earlier stores are visible to other processors. */
 static inline u64 rt_timestamp(void)
 {
 	u32 low, high;
@@ -108,18 +108,18 @@ size_t strlen(const char *s);
 /**
  * rt_copy_in() - copy from memory that may be unmapped
  *
- * Return: how many of @n bytes could be read.
+ * Return: the number of bytes copied, less than @n if a fault ended the copy.
  */
 size_t rt_copy_in(void *dst, const void *src, size_t n);
 
-/* heap.c: memory for the engine's own data; never fails, never returns to the kernel. */
-/** heap_init() - with memory for what the engine needs to begin; 0: there is none */
+/* heap.c: memory for the engine's own data; it is never returned to the kernel. */
+/** heap_init() - use [@base, @base + @size); 0: not enough memory for the engine to start */
 int heap_init(u64 base, u64 size);
-/** heap_alloc() - @n zeroed bytes, 16-aligned; dies with a message if the reserve is used up */
+/** heap_alloc() - @n zeroed bytes, 16-aligned; calls fatal() if there is no memory */
 void *heap_alloc(size_t n);
-/** heap_free() - give back @n bytes for later heap_alloc() of the same size class */
+/** heap_free() - free @n bytes at @p for later heap_alloc() of the same size class */
 void heap_free(void *p, size_t n);
-/* Heap addresses in 32 bits; the least is 2. */
+/* 32-bit references to heap addresses; the smallest is 2, so 0 means none. */
 static inline u32 heap_ref(const void *p)
 {
 	return (u32)(((u64)p - boot.heap) >> 3);
@@ -135,9 +135,9 @@ void heap_lock_for_fork(int hold);
 
 /* log.c */
 /**
- * fatal() - the engine cannot go on: message to standard error, then SIGABRT
+ * fatal() - the engine cannot continue: print a message to standard error, then raise SIGABRT
  *
- * Formats: %s, %d, %u, %x (64-bit all).
+ * Formats: %s, %d, %u, %x; with l: 64 bits.
  */
 __attribute__((noreturn, format(printf, 1, 2))) void fatal(const char *fmt, ...);
 /** rt_format() - write at most @size bytes, NUL terminated; returns the length */

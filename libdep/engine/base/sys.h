@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The engine's own system calls; results are -errno on failure, errno does not exist. */
+/* System calls of the engine itself.  They return -errno on failure. */
 #ifndef ADEPT_ENGINE_BASE_SYS_H
 #define ADEPT_ENGINE_BASE_SYS_H
 
@@ -39,7 +39,7 @@ static inline s64 futex_wake(u32 *word, u32 n)
 	return sys3(__NR_futex, (u64)word, SYS_FUTEX_WAKE, n);
 }
 
-/* The kernel's values that this freestanding code needs (asm-generic/mman.h). */
+/* Constants of the kernel (asm-generic/mman.h). */
 #define K_PROT_NONE	0
 #define K_PROT_READ	1
 #define K_PROT_WRITE	2

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Per-thread state of the engine image.  The gs base of every recorded thread points to
- * its struct tls while it runs in the code cache or in the engine image; emitted code and
- * gate.S address the first fields by the TLS_* offsets.
+ * Per-thread state of the engine.  While a thread runs in the code cache or in the engine, its gs
+ * base points to its struct tls.  Emitted code and gate.S access the first fields by the TLS_*
+ * offsets.
  */
 #ifndef ADEPT_ENGINE_BASE_TLS_H
 #define ADEPT_ENGINE_BASE_TLS_H
 
 #define TLS_SELF	0x00
-#define TLS_R15		0x08	/* the application's r15; r15 itself is the profile pointer */
+#define TLS_R15		0x08	/* the application's r15; r15 itself is the record pointer */
 #define TLS_IND0	0x10	/* rcx across an indirect branch */
 #define TLS_IND1	0x18	/* rdx across an indirect branch */
 #define TLS_SPILL0	0x20	/* scratch registers of mangled instructions */
@@ -18,10 +18,10 @@
 #define TLS_TARGET	0x40	/* cache address to enter */
 #define TLS_STACK	0x48	/* top of the runtime stack */
 #define TLS_EXIT	0x50	/* index of the exit that left the cache */
-#define TLS_PENDING	0x58	/* PENDING_*: not into the cache, and no system call */
-#define TLS_REGS	0x60	/* application registers, hardware order; [15] is TLS_R15's copy */
+#define TLS_PENDING	0x58	/* PENDING_*: if set, enter no cache code and make no system call */
+#define TLS_REGS	0x60	/* application registers, hardware order; [15] copies TLS_R15 */
 #define TLS_FLAGS	0xe0
-#define TLS_PP		0xe8	/* profile pointer while in the engine image */
+#define TLS_PP		0xe8	/* record pointer while the thread is in the engine */
 #define TLS_IBTARGET	0xf0
 
 #define CHUNK_END_AT	3800	/* ADEPT_CHUNK_END_AT */
@@ -36,12 +36,12 @@
 
 /* struct tls.pending */
 #define PENDING_SIGNAL	1	/* a signal waits to be delivered */
-#define PENDING_STOP	2	/* somebody may want this thread at rest */
+#define PENDING_STOP	2	/* another thread may be stopping the process */
 
-/* SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV: from the processor, if nobody sends them */
+/* SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV: raised by the processor unless a process sends them */
 #define ADEPT_SYNC_SIGNALS 5
 
-/* What app_syscall() returns when a signal kept the call from taking place. */
+/* Result of app_syscall() if a signal arrived first and the call did not take place. */
 #define SYS_ABORTED	-4095
 
 #ifndef __ASSEMBLER__
@@ -53,14 +53,14 @@ struct frag;
 struct group;
 struct handlers;
 
-/* What the kernel's signal frame holds of an interrupted moment; see os/signal.c. */
+/* A signal that waits for delivery, with the contents of the kernel's frame; see os/signal.c. */
 struct sig_pending {
 	u32 signo;
 	u32 forced;		/* a fault: cannot be blocked or ignored */
 	u64 mask;		/* the application's mask at that time */
 	u64 err, trapno, cr2;
-	u64 xfeatures;		/* what the kernel saves, and its size */
-	u32 xsize;
+	u64 xfeatures;		/* extended state components that the kernel saves.. */
+	u32 xsize;		/* ..and their size */
 	u8 info[128];		/* siginfo_t */
 };
 
@@ -79,46 +79,46 @@ struct tls {
 	u64 pp;
 	u64 ib_target;
 
-	u64 before;		/* timestamp in front of the system call at hand */
-	u64 resume_pc;		/* application pc that is about to run */
-	u16 resume_known;	/* registers that the recovery knows there */
+	u64 before;		/* timestamp before the current system call */
+	u64 resume_pc;		/* application pc at which execution continues */
+	u16 resume_known;	/* registers that recovery knows at resume_pc */
 	u64 fs_base;
 	u32 tid;
 	u32 slot;		/* in the session's thread table, ~0 = unrecorded */
 	struct adept_thread *ring;
 	u64 chunk_base;		/* bounds of the chunk being filled */
 	u64 chunk_end;
-	u64 scratch_chunk;	/* private ring of an unrecorded thread */
-	int discard;		/* count bytes, keep nothing */
-	int absent;		/* its collector is: the scratch chunk is written over, and.. */
-	u64 absent_chunks;	/* ..so often has been since */
+	u64 scratch_chunk;	/* private chunk for records that are not stored, or 0 */
+	int discard;		/* unrecorded: overwrite the chunk */
+	int absent;		/* the collector is gone, but may return: scratch chunk in use.. */
+	u64 absent_chunks;	/* ..and filled this many times since then */
 
 	/* signals (os/signal.c) */
 	struct handlers *handlers;
 	struct sig_pending sig;
-	u64 sync_blocked;	/* synchronous signals that the application thinks it blocks */
-	u64 held;		/* those that were sent and wait; see os/sigmask.h */
+	u64 sync_blocked;	/* synchronous signals that are blocked in the application's view */
+	u64 held;		/* of these, signals that were sent and wait; see os/sigmask.h */
 	u8 held_info[ADEPT_SYNC_SIGNALS][128];	/* struct k_siginfo of each */
 	u64 app_altstack[3];	/* stack_t of the application */
-	u64 sig_stack, sig_stack_size;	/* our own alternate stack */
+	u64 sig_stack, sig_stack_size;	/* the engine's alternate stack */
 
 	/* threads (os/thread.c) */
 	struct tls *next;	/* all threads of the process; under threads_lock */
 	struct tls **pprev;
-	u32 gone;		/* set with its last breath: the block may be reused */
-	u32 parent_serial;	/* of a new thread or process: of the thread that makes it.. */
-	u32 parent_process;	/* ..and of a new process: of that thread's */
-	u64 created_at;
-	u64 blocked_mask;	/* of a new thread: mask to set when it runs */
-	u32 own_process;	/* not a thread of its parent's process, though in its memory */
+	u32 gone;		/* set just before the thread exits: the block can be reused */
+	u32 parent_serial;	/* of a new thread or process: serial of the creating thread */
+	u32 parent_process;	/* of a new process: serial of the creating process */
+	u64 created_at;		/* application pc of the clone */
+	u64 blocked_mask;	/* of a new thread: signal mask to set when it runs */
+	u32 own_process;	/* vfork child: another process in its parent's memory */
 	u32 clear_handlers;	/* of a new process: CLONE_CLEAR_SIGHAND */
 	struct group *group;	/* its process (os/stop_world.h) */
 	u32 stop_state;		/* enum stop_state */
-	u32 marked;		/* its stream's end stands at pp, which has not moved */
+	u32 marked;		/* ring_put_thread_end() has put an end event at pp */
 	u32 strict;		/* in seccomp's strict mode (os/seccomp.c) */
 };
 
-/* What the kernel module tells of a thread in the code cache. */
+/* The kernel module and recovery access these fields by ADEPT_GS_*. */
 _Static_assert(TLS_R15 == 8 * ADEPT_GS_R15 && TLS_IND0 == 8 * ADEPT_GS_RCX &&
 	       TLS_IND1 == 8 * ADEPT_GS_RDX && TLS_SPILL0 == 8 * ADEPT_GS_SPILL &&
 	       TLS_SPILL1 == 8 * ADEPT_GS_RSP &&
