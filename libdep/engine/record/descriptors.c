@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Descriptors: the process's side stream to the collector.  One ring per process,
- * written under frag_lock; a full ring waits for the collector.
+ * Descriptors of fragments and mappings, and messages.  They go to the process's descriptor ring,
+ * which is written under frag_lock.  If it is full, the writer waits for the collector.
  */
 #include "isolate.h"
 #include "record.h"
 #include "libdep/engine/base/prefault.h"
 
 static u32 next_exit, exits_left;
-static u64 desc_head;	/* that of our slot, which others could write */
-static u64 desc_ready;	/* the ring's pages up to here were asked for */
+static u64 desc_head;	/* private copy of the slot's, which other processes could change */
+static u64 desc_ready;	/* pages of the ring below are populated, see prefault_ahead() */
 
 void record_forget_descriptors(void)
 {
@@ -25,7 +25,7 @@ u32 record_alloc_exit_ids(unsigned int n)
 {
 	u32 first;
 
-	/* The session's ids are not spent on what is not described. */
+	/* Nothing will be described, so use none of the session's ids. */
 	if (!has_slot())
 		return ADEPT_FIRST_EXIT;
 	if (exits_left < n) {
@@ -42,7 +42,7 @@ u32 record_alloc_exit_ids(unsigned int n)
 	return first;
 }
 
-/* Return: 0 if there is no space, and nobody to make any. */
+/* Wait for @size bytes.  Return: 0 if the collector is gone, or desc_tail is inconsistent. */
 static int wait_for_space(struct adept_proc *p, u64 head, u32 size)
 {
 	static const s64 second[2] = { 1, 0 };
@@ -54,7 +54,7 @@ static int wait_for_space(struct adept_proc *p, u64 head, u32 size)
 
 		if (head + size - tail <= layout()->desc_size)
 			return 1;
-		/* The collector has not written this. */
+		/* Not a value that the collector writes: desc_tail was corrupted. */
 		if (head - tail > layout()->desc_size)
 			return 0;
 		if (collector_gone())
@@ -68,8 +68,8 @@ static int wait_for_space(struct adept_proc *p, u64 head, u32 size)
 }
 
 /*
- * Append @size bytes (multiple of 8) at @data; contiguous in the ring.  What is executed of
- * a fragment that nobody could describe is lost: its records' ids mean nothing.
+ * Append @size bytes (a multiple of 8) at @data, contiguously.  If that fails, the descriptor is
+ * counted as lost: recovery cannot use the records of a fragment without descriptor.
  */
 static void append(const void *data, u32 size)
 {

@@ -1,25 +1,28 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * All recorded processes map one file.  A process that gives up rights could read there what
- * those that keep them do, and steer them.  So it isolates itself: it replaces all of the file by
- * empty memory, but for its own slot, those of its threads, and some more for threads and
- * processes to come.  These are a domain: the processes in it have the same rights.
+ * Isolation of processes that give up rights.
+ *
+ * All recorded processes map the session file.  A process with few rights could read there what
+ * processes with more rights do, and manipulate them.  So a process that gives up rights isolates
+ * itself: it replaces the mapping of the file by empty memory, except for its own process slot, the
+ * slots of its threads, and some slots for future threads and processes.  These slots form a
+ * domain.  The processes in a domain have the same rights.
  *
  *	  shared ---- isolate() ----> isolated: founder of a domain ---- fork, execve ---.
  *	                                     isolated: the same domain <------------------'
  *
- * What the domain shares with the other processes otherwise, the first page, is a page of the
- * founder's slot from then on: session() says which.
+ * The domain uses a page in the founder's slot instead of the session's first page; see session().
  *
- * The slots of a domain are never given to others: who could have their memory, nobody knows.
- * The table of kept slots says so, which no process of the domain can write any more.
+ * No process outside the domain ever gets its slots, because any process of the domain may still
+ * have them mapped.  The table of reserved slots (struct adept_retired) records this; processes of
+ * the domain cannot write it any more.
  */
 #include "isolate.h"
 #include "record.h"
 #include "thread_slots.h"
 #include "libdep/engine/os/thread.h"
 
-/* Of the domain, in ascending order. */
+/* Slots of the domain, in ascending order. */
 static u32 threads[ADEPT_MAX_THREADS], procs[ADEPT_MAX_PROCS];
 static u32 nthreads, nprocs;
 
@@ -57,7 +60,7 @@ int isolate_may_use_serial(u32 serial)
 	return !boot.domain || serial - first_serial < ADEPT_ISOLATED_SERIALS;
 }
 
-/* ---- the table of kept slots; by the founder ---- */
+/* ---- the table of reserved slots; written by the founder ---- */
 
 static void retire_thread_slot(u32 slot, u32 serial)
 {
@@ -78,7 +81,7 @@ static void keep_thread(struct tls *t)
 		retire_thread_slot(t->slot, t->ring->serial);
 }
 
-/* No more than half of all slots go this way. */
+/* Slots to reserve: none if domains would have more than half of all slots. */
 static u32 how_many_threads(void)
 {
 	u32 i, n = ADEPT_ISOLATED_THREADS;
@@ -97,7 +100,7 @@ static u32 how_many_procs(u32 wanted)
 	return n <= layout()->nprocs / 2 ? wanted : 0;
 }
 
-/* Claimed first, so that they are nobody else's by then. */
+/* Claim free slots, reserve them for the domain, and free them again. */
 static void retire_free_slots(u32 wanted)
 {
 	u32 n = how_many_procs(wanted), m = how_many_threads(), proc;
@@ -113,13 +116,13 @@ static void retire_free_slots(u32 wanted)
 	}
 }
 
-/* What the founder's page says instead of the session's first. */
+/* Initialise the domain's replacement of the session's first page. */
 static void take_own_page(struct adept_session *own)
 {
 	memcpy(own, session(), sizeof(*own));
 	own->lost_threads = own->lost_procs = 0;
 	own->native_images = own->native_privileged = 0;
-	/* Their owners are not seen from here any more: the beat is. */
+	/* The kernel marks only the session's own page when they die; heartbeat_ns must do. */
 	own->collector = own->holder = 0;
 	own->collector_waits = 0;
 }
@@ -140,7 +143,7 @@ static void found_domain(u32 wanted)
 	retire_free_slots(wanted);
 }
 
-/* What the table says of a domain. */
+/* Read the slots and numbers of @domain from the table. */
 static void read_table(u32 domain)
 {
 	u32 i;
@@ -159,8 +162,9 @@ static void read_table(u32 domain)
 /* ---- the memory ---- */
 
 /*
- * Empty memory in its place, which nothing else will get.
- * Return: 0; 1 if it is still there, since the kernel has no more mappings for this process.
+ * Replace [@start, @end) by empty memory, so that the addresses stay reserved.
+ *
+ * Return: 0; 1 if it is still mapped, because the process has too many mappings.
  */
 static int drop(u64 start, u64 end, u32 prot)
 {
@@ -170,7 +174,7 @@ static int drop(u64 start, u64 end, u32 prot)
 		       (s64)start;
 }
 
-/* Give up what lies between *at and @start, and go on after what is kept. */
+/* Drop *@at to @start, and move *@at past the kept @size bytes at @start. */
 static int drop_up_to(u64 *at, u64 start, u64 size)
 {
 	int failed = drop(*at, start, K_PROT_NONE);
@@ -179,13 +183,13 @@ static int drop_up_to(u64 *at, u64 start, u64 size)
 	return failed;
 }
 
-/* A thread may be about to write there: what it does has no effect. */
+/* The page stays writable, because another thread may be about to write to it. */
 static int drop_first_page(void)
 {
 	return drop(boot.session, boot.session + ADEPT_PAGE, K_PROT_READ | K_PROT_WRITE);
 }
 
-/* The rings of the module are those of one address space anyway. */
+/* Rings of the kernel module stay: they belong to this address space only. */
 static int drop_others(void)
 {
 	const struct adept_session *l = layout();

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What processes keep of the session file that have fewer rights than others that have it.
+ * Isolation: removes the other processes' part of the session file from a process that gives up
+ * rights.
  */
 #ifndef ADEPT_ENGINE_RECORD_ISOLATE_H
 #define ADEPT_ENGINE_RECORD_ISOLATE_H
@@ -8,24 +9,25 @@
 #include "libdep/engine/base/runtime.h"
 
 /**
- * isolate() - let go of the session file, but for what is this process's own
- * @nprocs: how many process slots to keep for processes that it will create
+ * isolate() - unmap the parts of the session file that belong to other processes
+ * @nprocs: number of process slots to reserve for processes that this one will create
  *
- * Takes frag_lock and the lock of slots.  A process that has no slot lets go of all.
+ * Takes frag_lock and the thread slot lock.  A process without a slot unmaps all of the file.
+ * Does nothing in a process that is isolated already.
  */
 void isolate(u32 nprocs);
 
-/** isolate_image() - the same, of a new image of an isolated process, before it runs */
+/** isolate_image() - isolate a new image of an isolated process, before it runs */
 void isolate_image(void);
 
-/** isolate_threads() - how many thread slots are the process's to choose from; *@slots which */
+/** isolate_threads() - *@slots: thread slots of the domain.  Return: their number */
 u32 isolate_threads(const u32 **slots);
-/** isolate_procs() - the same of process slots, its own among them */
+/** isolate_procs() - *@slots: process slots of the domain.  Return: their number */
 u32 isolate_procs(const u32 **slots);
 
-/** isolate_may_use_exit() - is @id, taken from the session's counter, the process's to use? */
+/** isolate_may_use_exit() - whether the batch of exit ids from @id on belongs to the domain */
 int isolate_may_use_exit(u32 id);
-/** isolate_may_use_serial() - the same of a thread's serial */
+/** isolate_may_use_serial() - whether @serial belongs to the domain */
 int isolate_may_use_serial(u32 serial);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Rings of adept.ko (ADEPT_S_MODULE): the module ends a chunk at the fault that a store
- * after it causes, and moves the profile pointer.  So nothing here knows how far a ring
- * is but by where the profile pointer lies.
+ * Rings of adept.ko (ADEPT_S_MODULE).  When a store meets the guard behind a chunk, the module ends
+ * the chunk and moves the record pointer to the next one.  The engine is not notified, so it finds
+ * the current chunk by the record pointer.
  */
 #include "record.h"
 
@@ -42,7 +42,7 @@ void module_next_chunk(struct tls *t, const struct adept_position *tail, u32 hav
 	t->spill[1] = t->regs[X86_RSP];
 	t->pp = ring_chunk_end(t);
 	module_find(t);
-	/* What is after the last record has been told by the tail. */
+	/* Remove the copy of the unfinished record: the tail position describes it. */
 	memset((void *)t->pp, 0, carried);
 }
 
@@ -52,6 +52,6 @@ int module_begin(struct tls *t)
 
 	t->chunk_base = t->pp = at;
 	t->chunk_end = at + layout()->chunk_size;
-	/* There may be no memory for it, or a limit. */
+	/* The access fails if the module has no memory or a limit is reached. */
 	return rt_copy_in((void *)at, &(u8){ 0 }, 1) == 1;
 }

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Placement: which values a fragment version stores.
+ * Placement: selects the values that a fragment version stores.
  *
- * Walk the instructions with the set of registers that recovery knows; store what
- * an address needs and is not in it.  rsp is always known after an exit, so that
- * every fragment has a version for {rsp} that any exit may enter.
+ * It walks the instructions with the set of known registers, those that recovery can compute.  A
+ * register that an address needs and that is not in the set is stored.  rsp is known after each
+ * exit, so that any exit can enter the {rsp} version of its target.
  */
 #include "record.h"
 #include "libdep/engine/hooks/hooks.h"
 #include "libdep/x86/derive.h"
 
-/* Room that the stores of one instruction and its exit can take at most. */
+/* Upper bound of the size of all values of one instruction and its exit. */
 #define INSN_ROOM	(3 * 64 + 4 * 8 + 4 * 8 + 2 * 8)
 
 u16 record_length(const struct build *b, unsigned int nst)
@@ -34,7 +34,7 @@ static void add(struct build *b, unsigned int insn, u8 kind, u8 arg)
 	};
 }
 
-/* Registers that tell a function's arguments, and what one has returned. */
+/* Registers with a hooked function's arguments, or with the result at a return site. */
 static u16 entry_needs(const struct build *b)
 {
 	const struct adept_run *r = &b->runs[0];
@@ -43,7 +43,7 @@ static u16 entry_needs(const struct build *b)
 	       (r->returns ? X86_BIT(X86_RAX) | X86_BIT(X86_RSP) : 0);
 }
 
-/* Registers that must be known before an instruction beyond its addresses. */
+/* Registers that must be known before an instruction in addition to those of its addresses. */
 static u16 extra_needs(const struct x86_insn *in)
 {
 	/* enter with levels: x86_enter_refs() starts from rbp */
@@ -86,13 +86,13 @@ static void plan_vectors(struct build *b, unsigned int n, const struct x86_insn 
 	}
 }
 
-/* The pointer register that tells how far a string instruction went. */
+/* The pointer register from which the number of iterations follows. */
 static u8 string_pointer(const struct x86_insn *in)
 {
 	return in->gpr_addr & X86_BIT(X86_RDI) ? X86_RDI : X86_RSI;
 }
 
-/* Its effect on memory is one, and all threads see those of all in one order. */
+/* Whether @in accesses memory atomically and is a full barrier; xchg needs no lock prefix. */
 static int is_locked(const struct x86_insn *in)
 {
 	int xchg = in->enc == X86_LEGACY && !in->map && (in->opcode & 0xfe) == 0x86;
@@ -100,6 +100,7 @@ static int is_locked(const struct x86_insn *in)
 	return in->nmem && (in->attr & X86_A_LOCK || xchg);
 }
 
+/* End the fragment before instruction @n. */
 static void cut(struct build *b, unsigned int n)
 {
 	u64 pc = b->ins[n].pc;
@@ -173,7 +174,7 @@ void record_plan(struct build *b)
 			e->reclen = record_length(b, b->nstores);
 		}
 	}
-	/* Exits before the first instruction, or the one that cut() made. */
+	/* Exits of an empty fragment, and the one that cut() made. */
 	for (; x < b->nexits; x++) {
 		struct build_exit *e = &b->exits[x];
 
@@ -200,7 +201,7 @@ u16 record_useful_regs(const struct build *b)
 		relevant |= in->gpr_read & (u16)~seen;
 		if (in->kind == X86_JCC || in->kind == X86_LOOP)
 			relevant |= (u16)~seen;
-		/* A part written keeps the rest: it matters whether that is known. */
+		/* A partial write leaves the rest of the register, so its old value matters. */
 		seen |= in->gpr_full;
 	}
 	return relevant | (u16)~seen | X86_BIT(X86_RSP);

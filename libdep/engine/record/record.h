@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Recording: which values are stored (placement.c), the code that stores them
- * (value_stores.c), the ring that they go to (ring.c), descriptors (descriptors.c), events.
- * The translator calls the record_* hooks and does not know what they emit.
+ * Recording: selects the values to store (placement.c), emits the stores (value_stores.c), and
+ * manages the ring with records and events (ring.c) and the descriptors (descriptors.c).  The
+ * translator calls the record_*() functions and does not depend on the code that they emit.
  */
 #ifndef ADEPT_ENGINE_RECORD_RECORD_H
 #define ADEPT_ENGINE_RECORD_RECORD_H
@@ -14,33 +14,34 @@ static inline int recording(void)
 	return !(layout()->flags & ADEPT_S_NO_RECORD);
 }
 
-/* placement.c: choose the stores and each exit's mask; may shorten the fragment. */
+/* placement.c */
+/** record_plan() - select the stores of @b and each exit's mask; can shorten the fragment */
 void record_plan(struct build *b);
-/** record_length() - bytes of a record with the first @nst stores, its id included */
+/** record_length() - size of a record with the first @nst stores, including the id */
 u16 record_length(const struct build *b, unsigned int nst);
-/** record_useful_regs() - registers whose being known on entry could save a store */
+/** record_useful_regs() - registers that save a store if they are known at the entry */
 u16 record_useful_regs(const struct build *b);
 
 /* value_stores.c */
 void record_emit_before(struct build *b, unsigned int n);	/* stores before instruction n */
 void record_emit_after(struct build *b, unsigned int n);
-/** record_emit_tag() - exit @x's id and the step to the next record */
+/** record_emit_tag() - emit the store of exit @x's id and the step to the next record */
 void record_emit_tag(struct build *b, unsigned int x, enum state_kind before);
 
 /* descriptors.c */
 u32 record_alloc_exit_ids(unsigned int n);
-/** record_forget_exits() - after fork: do not go on with the parent's ids */
+/** record_forget_exits() - drop the allocated exit ids, which belong to the parent after fork */
 void record_forget_exits(void);
-/** record_forget_descriptors() - after fork: begin a ring of our own */
+/** record_forget_descriptors() - start with an empty descriptor ring, after fork */
 void record_forget_descriptors(void);
 void record_describe(const struct build *b);
 void record_message(const char *text);
 void record_map(u64 start, u64 end, u64 offset, u64 dev, u64 inode, u32 prot, const char *path);
 void record_unmap(u64 start, u64 end);
 
-/** ring_init() - what threads need that are not recorded; 0: there is no memory */
+/* ring.c; t->pp is the record pointer while a thread runs in the engine */
+/** ring_init() - make the chunk for threads that cannot get one; 0: there is no memory */
 int ring_init(void);
-/* ring.c: everything below runs in the engine image, with t->pp as the profile pointer. */
 void ring_thread_start(struct tls *t, u32 tid, u32 parent_serial, u64 created_at);
 void ring_thread_end(struct tls *t, u32 status);
 /**
@@ -49,53 +50,61 @@ void ring_thread_end(struct tls *t, u32 status);
  * @head: where the next one begins
  * @have: bytes of the unfinished record at t->pp stored so far
  *
- * t->regs holds the application's registers there.  Sets t->pp; the unfinished
- * record goes along.
+ * t->regs must have the application's registers at that position.  Sets t->pp.  If @head.frag is
+ * set, the unfinished record is copied to the new chunk.
  */
 void ring_next_chunk(struct tls *t, const struct adept_position *tail,
 		     const struct adept_position *head, u32 have);
 /** ring_event() - append an event at a record boundary */
 void ring_event(struct tls *t, u32 id, const void *payload, u32 size);
-/** ring_record_context() - ADEPT_EV_CONTEXT: go on at @pc with t->regs */
+/** ring_record_context() - append ADEPT_EV_CONTEXT: execution continues at @pc with t->regs */
 void ring_record_context(struct tls *t, u64 pc);
 /**
- * ring_end_partial_record() - leave fragment @f before instruction @n, @nst stores done at t->pp
+ * ring_end_partial_record() - replace the record at t->pp by ADEPT_EV_PARTIAL
+ * @f: fragment that is left
+ * @n: number of instructions executed
+ * @nst: number of values stored
  * @post: value of one more store after instruction @n - 1, or NULL
- * @extra: pointer register of the string instruction @n after some iterations, or NULL
+ * @extra: pointer register of the interrupted string instruction @n, or NULL
  */
 void ring_end_partial_record(struct tls *t, struct frag *f, unsigned int n, unsigned int nst,
 			     const u64 *post, const u64 *extra);
-/** ring_end_record() - finish the record at t->pp with exit @x (stores done already) */
+/** ring_end_record() - finish the record at t->pp with exit @x; its values are stored already */
 void ring_end_record(struct tls *t, const struct exit *x);
+/** ring_guard_hit() - whether @addr is in the guard behind @t's chunk */
 int ring_guard_hit(const struct tls *t, u64 addr);
-/** record_value_bytes() - bytes of a record's first @nst values */
+/** record_value_bytes() - size of the first @nst values of a record */
 u32 record_value_bytes(const struct frag *f, unsigned int nst);
 /**
- * ring_call_begin() - tell which system call the thread makes now, and that nothing more
- * is written to its ring before ring_call_end()
+ * ring_call_begin() - publish the system call that the thread will make (struct adept_call)
+ *
+ * The thread must not write to its ring before ring_call_end().
  */
 void ring_call_begin(struct tls *t, u64 nr);
 void ring_call_end(struct tls *t);
-/** ring_reserve_end() - so that a context and the thread's end can be told without a new chunk */
+/** ring_reserve_end() - ensure room in this chunk for a context and the thread's end event */
 void ring_reserve_end(struct tls *t);
 /**
- * ring_put_thread_end() - put the end of @t's stream at its profile pointer, which stays
+ * ring_put_thread_end() - put an end event at @t's record pointer, without moving the pointer
  *
- * @t is at rest and may be another thread.  It stays so if nothing follows.
+ * @t is at a safe point; it can be another thread.  If @t writes nothing more, the event ends its
+ * stream.  Does nothing if the chunk has no room.
  */
 void ring_put_thread_end(struct tls *t, u32 status);
-/** ring_remove_thread_end() - take it away again */
+/** ring_remove_thread_end() - undo ring_put_thread_end() */
 void ring_remove_thread_end(struct tls *t);
+/** collector_gone() - whether there is no collector and none is expected to return */
 int collector_gone(void);
-/* module_ring.c: with ADEPT_S_MODULE.  module_ring() - is @t's ring the module's? */
+/* module_ring.c: rings with ADEPT_S_MODULE */
+/** module_ring() - whether @t's ring belongs to the kernel module */
 int module_ring(const struct tls *t);
-/** module_find() - t->chunk_base and chunk_end for where t->pp is now */
+/** module_find() - set t->chunk_base and t->chunk_end to the chunk of t->pp */
 void module_find(struct tls *t);
 /** module_next_chunk() - as ring_next_chunk(); the next chunk begins at a record boundary */
 void module_next_chunk(struct tls *t, const struct adept_position *tail, u32 have);
-/** module_begin() - make the ring of t->slot; 0 if that is refused */
+/** module_begin() - begin to use the ring of t->slot; 0: its memory cannot be accessed */
 int module_begin(struct tls *t);
-/** ring_thread_vanished() - the thread of @t, another one, is gone without having said so */
+/** ring_thread_vanished() - end the slot of another thread, which exited without an end event */
 void ring_thread_vanished(struct tls *t);
 
 #endif

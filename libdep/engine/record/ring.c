@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * A thread's ring: chunks, each followed by a guard that is never accessible.  The
- * store that meets the guard faults.  In the session file os/signal.c finds out where
- * that was and calls ring_next_chunk(); see module_ring.c for rings of the kernel module.
+ * Ring of a thread: chunks, each followed by a guard that is never accessible.  A store that meets
+ * the guard faults.  The signal handler (os/signal.c) then determines the position in the code and
+ * calls ring_next_chunk().  For rings of the kernel module see module_ring.c.
  */
 #include "record.h"
 #include "thread_slots.h"
@@ -10,18 +10,18 @@
 #include "libdep/engine/os/stop_world.h"
 #include "libdep/engine/os/thread.h"
 
-/* A THREAD_END, and the zero after it */
+/* Size of a THREAD_END event, rounded up. */
 #define END_ROOM	16u
-/* Bytes of a chunk for what is not kept */
+/* Size of a scratch chunk, for records that are not stored. */
 #define SCRATCH_SIZE	65536u
-/* Bytes of a chunk after the first whose pages are asked for when it is begun */
+/* Bytes to populate when a thread begins a chunk after its first.. */
 #define DEFERRED_CHUNKS	(256ull << 10)
-/* ..and of the first chunk of a thread that another one created */
+/* ..and when a thread that another one created begins its first. */
 #define OTHER_THREADS	(16ull << 10)
 
 static const struct adept_position boundary;
 
-/* For threads that cannot have one of their own. */
+/* Scratch chunk shared by threads that cannot get one of their own. */
 static u64 spare_scratch;
 
 static u64 chunk_addr(const struct tls *t, u32 index)
@@ -38,7 +38,10 @@ static void ring_wakeup(void)
 		sys3(__NR_futex, (u64)&s->wakeup, SYS_FUTEX_WAKE, 1);
 }
 
-/* A chunk was published.  The collector looks by itself now and then: it is not woken for each. */
+/*
+ * Wake the collector if half of the ring is published.  It finds fewer chunks by itself, so that
+ * not every chunk costs a system call.
+ */
 static void ring_when_half_full(const struct adept_thread *r)
 {
 	u32 have = r->head - __atomic_load_n(&r->tail, __ATOMIC_RELAXED);
@@ -48,9 +51,8 @@ static void ring_when_half_full(const struct adept_thread *r)
 }
 
 /*
- * Once the collector is gone nobody must wait for it.  One that others can take the place
- * of may come back; it is waited for as long as the session says, unless nobody has the session
- * file any more.
+ * With give_up_ns, a successor of a killed collector may continue.  Threads wait for it until the
+ * heartbeat is that old, or until the collector and the fd store holder have both died.
  */
 int collector_gone(void)
 {
@@ -64,7 +66,7 @@ int collector_gone(void)
 		       (s64)(rt_now() - __atomic_load_n(&s->heartbeat_ns, __ATOMIC_RELAXED)) >
 		       (s64)layout()->give_up_ns;
 	word = __atomic_load_n(&s->collector, __ATOMIC_RELAXED);
-	/* Its number means something only where its pid namespace is ours. */
+	/* The pid is meaningful only if the collector has the same pid namespace. */
 	if (word ? !(word & ADEPT_OWNER_DIED) :
 		   boot.ns & ADEPT_NS_TIDS || sys2(__NR_kill, s->collector_pid, 0) != -E_SRCH)
 		return 0;
@@ -76,7 +78,7 @@ static int must_discard(const struct tls *t)
 {
 	struct adept_session *s = session();
 
-	/* The module does as the collector tells it. */
+	/* The module discards by itself, as the collector requests. */
 	if (module_ring(t))
 		return 0;
 	return t->discard || layout()->flags & ADEPT_S_NULL ||
@@ -86,8 +88,8 @@ static int must_discard(const struct tls *t)
 
 /*
  * The first thread of /bin/true writes 100 KiB.  Other threads may write little, and there may be
- * thousands of them.  A thread that has filled one chunk is likely to fill the next.  After the
- * first lap all pages are present.
+ * thousands of them.  A thread that has filled one chunk is likely to fill the next.  When a chunk
+ * is reused its pages are present.
  */
 static void prefault_chunk(const struct tls *t, u32 head)
 {
@@ -127,7 +129,7 @@ static int chunk_free(const struct adept_thread *r)
 	return r->head - __atomic_load_n(&r->tail, __ATOMIC_ACQUIRE) < layout()->nchunks;
 }
 
-/* Wait until chunk r->head is free.  Return: 0 if it never will be. */
+/* Wait until chunk r->head is free.  Return: 0 if the collector is gone. */
 static int chunk_wait(struct adept_thread *r)
 {
 	static const s64 second[2] = { 1, 0 };
@@ -149,7 +151,10 @@ static int chunk_wait(struct adept_thread *r)
 	}
 }
 
-/* All that the thread has is published, and its chunk is no longer its own. */
+/*
+ * Wait for a free chunk.  The thread is at a safe point meanwhile, since all its records are
+ * published.  It has no chunk: chunk_end is 0, so has_room() fails.
+ */
 static int wait_at_safepoint(struct tls *t)
 {
 	u64 end = t->chunk_end;
@@ -165,7 +170,7 @@ static int wait_at_safepoint(struct tls *t)
 	return ret;
 }
 
-/* Count what the chunk holds and begin it anew. */
+/* Start the same chunk again; its contents are lost.  @zero: with ADEPT_S_DROP. */
 static void reuse_chunk(struct tls *t, u32 have, int zero)
 {
 	u64 fill = t->pp - t->chunk_base;
@@ -181,7 +186,7 @@ static void reuse_chunk(struct tls *t, u32 have, int zero)
 	t->pp = t->chunk_base;
 }
 
-/* Begin chunk r->head, which is free, after the one published last. */
+/* Begin chunk r->head, which is free. */
 static void chunk_next(struct tls *t, const struct adept_position *at)
 {
 	struct adept_thread *r = t->ring;
@@ -196,7 +201,7 @@ static void chunk_next(struct tls *t, const struct adept_position *at)
 	t->absent_chunks = 0;
 }
 
-/* A private chunk with a guard, or 0: the kernel has no more mappings for this process. */
+/* Make a scratch chunk with a guard.  Return: 0 if the process has too many mappings. */
 static u64 make_scratch(void)
 {
 	u64 p = (u64)heap_alloc(SCRATCH_SIZE + ADEPT_GUARD_SIZE + ADEPT_PAGE);
@@ -218,17 +223,21 @@ static void use_scratch(struct tls *t, u64 p)
 }
 
 /*
- * A private chunk that is written over and over.  It lies in the engine's heap, so that the
- * program's mappings get the addresses of a native run, and stays with @t's block.
+ * Use a scratch chunk, which is overwritten again and again.  It is in the engine's heap, so that
+ * the program's mappings get the addresses of a native run.  It is kept for reuse with @t.
  */
 static void take_scratch(struct tls *t)
 {
 	if (!t->scratch_chunk)
 		t->scratch_chunk = make_scratch();
-	/* Several threads may write there: nothing is read. */
+	/* Several threads can write to the shared one, since it is never read. */
 	use_scratch(t, t->scratch_chunk ? t->scratch_chunk : spare_scratch);
 }
-/* The collector is gone, and all chunks are full: nothing is kept until one is free. */
+
+/*
+ * The collector is gone: count the scratch chunk as lost, and start it again, or continue in the
+ * ring if a chunk is free by now.
+ */
 static void next_chunk_absent(struct tls *t, const struct adept_position *at, u32 have)
 {
 	u64 from = t->pp, fill = t->pp - t->chunk_base;
@@ -253,7 +262,7 @@ static void drop_chunk(struct tls *t, const struct adept_position *at, u32 have)
 	chunk_begin(t, at, c->seq + 1);
 }
 
-/* wrfsbase, which only a kernel with FSGSBASE lets programs use, is not seen otherwise. */
+/* wrfsbase changes the base without a system call; it needs a kernel with FSGSBASE. */
 static void note_fs_base(struct tls *t)
 {
 	if (boot.fsgsbase && t == tls_self())
@@ -293,7 +302,7 @@ void ring_next_chunk(struct tls *t, const struct adept_position *tail,
 	c->tail_at = (u32)(t->pp - t->chunk_base);
 	c->fill = c->tail_at + (tail->frag ? have : 0);
 	c->tail = *tail;
-	/* Once published it may be zeroed at any time. */
+	/* The collector can zero a published chunk at any time. */
 	memcpy(partial, (void *)t->pp, keep);
 	r->flushes++;
 	__atomic_store_n(&r->head, r->head + 1, __ATOMIC_RELEASE);
@@ -301,7 +310,7 @@ void ring_next_chunk(struct tls *t, const struct adept_position *tail,
 	if (wait_at_safepoint(t)) {
 		chunk_next(t, head);
 	} else {
-		/* Nobody takes more; but what was taken may not have been read yet. */
+		/* Do not overwrite a chunk of the ring: a collector may still read it. */
 		t->absent = layout()->give_up_ns != 0;
 		take_scratch(t);
 	}
@@ -329,7 +338,7 @@ void ring_reserve_end(struct tls *t)
 }
 
 /*
- * The arguments are those that the program gave: the ones that the kernel gets may be the
+ * Publishes the program's arguments, as events do.  The kernel may get others: addresses of the
  * engine's copies.
  */
 void ring_call_begin(struct tls *t, u64 nr)
@@ -363,10 +372,13 @@ void ring_put_thread_end(struct tls *t, u32 status)
 
 	if (!t->ring || t->absent || must_discard(t) || !has_room(t, END_ROOM))
 		return;
-	/* Who sees it in its call goes on before the timestamp that it ends at. */
+	/*
+	 * Before the timestamp is taken: live analysis that finds the thread in its call assumes
+	 * that its next event has a later timestamp.
+	 */
 	ring_call_end(t);
 	ev.timestamp = rt_timestamp();
-	/* What a record that was given up left behind is not to be read as one. */
+	/* Values of an abandoned record must not be read as records. */
 	memset((void *)t->pp, 0, END_ROOM);
 	memcpy((void *)(t->pp + 4), &ev, sizeof(ev));
 	memcpy((void *)t->pp, &id, 4);
@@ -386,7 +398,10 @@ void ring_event(struct tls *t, u32 id, const void *payload, u32 size)
 
 	if (!recording())
 		return;
-	/* A context follows, with other registers: in the same chunk, or headers disagree. */
+	/*
+	 * The context that follows has other registers.  It must be in the same chunk: the header
+	 * of a new chunk would have registers that do not agree with the end of this one.
+	 */
 	if (id == ADEPT_EV_SIGNAL || id == ADEPT_EV_SIGRETURN)
 		room += 4 + sizeof(struct adept_ev_context);
 	need(t, room);
@@ -415,8 +430,9 @@ u32 record_value_bytes(const struct frag *f, unsigned int nst)
 }
 
 /*
- * Room for @bytes, or else the chunk's tail position says what they would have:
- * instructions before @insn of @f are done; @extra is as in struct adept_position.
+ * Return 1 if the chunk has room for @bytes.  Otherwise end the chunk with a tail position that
+ * describes the same state: instructions of @f before @insn are done and @nst values are stored;
+ * @extra is as in struct adept_position.
  */
 static int room_or_tail(struct tls *t, u32 bytes, const struct frag *f, unsigned int insn,
 			unsigned int nst, const u64 *extra)
@@ -433,8 +449,8 @@ static int room_or_tail(struct tls *t, u32 bytes, const struct frag *f, unsigned
 }
 
 /*
- * Has the kernel module moved the record begun to a new chunk, which has nothing else yet?
- * What comes there then has to say which fragment's record that was (collect/chunk_end.h).
+ * Whether the kernel module has just moved the unfinished record to a new chunk.  The next event
+ * in that chunk must then name the fragment of this record (collect/chunk_end.h).
  */
 static int just_moved(struct tls *t)
 {
@@ -477,7 +493,7 @@ void ring_end_record(struct tls *t, const struct exit *x)
 {
 	if (!recording())
 		return;
-	/* The id's place may be where the guard begins. */
+	/* The id may not fit: the guard may begin at t->pp. */
 	if (!room_or_tail(t, x->reclen, exit_frag(x), x->ninsns, x->nstores, NULL))
 		return;
 	__atomic_store_n((u32 *)t->pp, exit_frag(x)->first_exit + exit_index(x), __ATOMIC_RELEASE);
@@ -489,10 +505,10 @@ int ring_guard_hit(const struct tls *t, u64 addr)
 	return t->chunk_end && !module_ring(t) && addr - t->chunk_end < ADEPT_GUARD_SIZE;
 }
 
-/* Nowhere to record to; @tight: and the kernel has no more mappings for this process. */
+/* Run @t without a ring.  @tight: the process has too many mappings for a scratch chunk. */
 static void start_unrecorded(struct tls *t, int tight)
 {
-	/* A process that is not to be recorded is counted as one. */
+	/* Not if the process runs unrecorded by design: it is counted as one. */
 	if (has_slot() || thread_without_slot() == ADEPT_NATIVE_LOST)
 		__atomic_add_fetch(&session()->lost_threads, 1, __ATOMIC_RELAXED);
 	t->ring = NULL;
@@ -503,7 +519,7 @@ static void start_unrecorded(struct tls *t, int tight)
 		take_scratch(t);
 }
 
-/* Return: 0 if the kernel module refuses, or the kernel: there may be too many mappings. */
+/* Make the ring accessible.  Return: 0 on failure: no memory, or too many mappings. */
 static int open_chunks(struct tls *t)
 {
 	const struct adept_session *l = layout();
@@ -514,7 +530,7 @@ static int open_chunks(struct tls *t)
 		if (sys3(__NR_mprotect, chunk_addr(t, i), l->chunk_size,
 			 K_PROT_READ | K_PROT_WRITE) >= 0)
 			continue;
-		/* The program may need the mappings that are left. */
+		/* Leave the remaining mappings to the program. */
 		while (i--)
 			sys3(__NR_mprotect, chunk_addr(t, i), l->chunk_size, K_PROT_NONE);
 		return 0;
@@ -564,7 +580,7 @@ void ring_thread_start(struct tls *t, u32 tid, u32 parent_serial, u64 created_at
 	ring_event(t, ADEPT_EV_THREAD_START, &ev, sizeof(ev));
 }
 
-/* Publish what there is; the slot belongs to the collector afterwards. */
+/* Publish the last chunk.  The slot belongs to the collector afterwards. */
 void ring_thread_end(struct tls *t, u32 status)
 {
 	struct adept_ev_end ev = { status, rt_timestamp() };

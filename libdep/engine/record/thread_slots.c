@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Thread slots of the session file: which of them a thread of this process gets.
+ * Thread slots of the session file: allocation to the threads of this process.
  */
 #include "isolate.h"
 #include "record.h"
 #include "thread_slots.h"
 
-/* Against isolate(), which takes away the slots that are looked at here. */
+/* Serialises changes of t->ring with isolate(), which unmaps the slots of other processes. */
 static struct lock slots_lock;
 
 void slots_hold(int hold)
@@ -17,7 +17,7 @@ void slots_hold(int hold)
 		unlock(&slots_lock);
 }
 
-/* Those that this process may choose from. */
+/* Number of slots that this process may use. */
 static u32 how_many(void)
 {
 	const u32 *own;
@@ -32,7 +32,10 @@ static u32 nth_slot(u32 i)
 	return boot.domain && isolate_threads(&own) > i ? own[i] : i;
 }
 
-/* Does a domain keep it that is not ours?  It may write what state the slot is in. */
+/*
+ * Whether slot @k is reserved for another domain.  Its state does not tell: processes of that
+ * domain can write any state to it.
+ */
 static int is_others(u32 k)
 {
 	return !boot.domain &&
@@ -49,7 +52,7 @@ static int claim(u32 k)
 	    !__atomic_compare_exchange_n(&v[k].state, &free, ADEPT_SLOT_CLAIMED, 0,
 					 __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
 		return 0;
-	/* A founder has claimed it in between, and left it free for its domain. */
+	/* In between, a founder claimed the slot and freed it for its domain. */
 	if (is_others(k)) {
 		__atomic_store_n(&v[k].state, ADEPT_SLOT_FREE, __ATOMIC_SEQ_CST);
 		return 0;
@@ -72,7 +75,7 @@ int slots_claim(void)
 	return -1;
 }
 
-/* Under slots_lock: the slot is the thread's, for isolate() as well, once t->ring says so. */
+/* Called with slots_lock held, so that isolate() finds the slot in t->ring or free. */
 static int take_free(struct tls *t)
 {
 	int slot = slots_claim();
@@ -102,8 +105,8 @@ static int any_ended(void)
 }
 
 /*
- * The slot of a thread that has ended comes back when the collector has read its ring.
- * Only who finds no slot looks at all of them: they are many pages.
+ * The slot of an ended thread becomes free when the collector has read its ring.  All slots are
+ * examined for such threads only if none is free, because they are many pages.
  */
 int slots_take(struct tls *t)
 {
@@ -127,8 +130,8 @@ int slots_take(struct tls *t)
 }
 
 /*
- * Both under the lock: isolate() must neither keep a slot that may be another process's by then,
- * nor take away one whose state is about to be written.
+ * Both fields change under the lock.  Otherwise isolate() might keep a slot that another process
+ * has claimed already, or unmap a slot before its state is written.
  */
 void slots_leave(struct tls *t, u32 state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Thread slots of the session file.  t->ring says which one a thread has, and changes under the
- * lock of slots only.
+ * Thread slots of the session file.  t->ring is a thread's slot, or NULL.  It changes only under
+ * the thread slot lock.
  */
 #ifndef ADEPT_ENGINE_RECORD_THREAD_SLOTS_H
 #define ADEPT_ENGINE_RECORD_THREAD_SLOTS_H
@@ -10,17 +10,19 @@
 
 struct tls;
 
-/** slots_hold() - hold (1) or release (0) the lock of slots */
+/** slots_hold() - hold (1) or release (0) the thread slot lock */
 void slots_hold(int hold);
-/** slots_claim() - a free slot of those that this process may use, claimed, or -1; lock held */
+/** slots_claim() - claim a slot that is free and that this process may use; -1: none; lock held */
 int slots_claim(void);
 /**
- * slots_take() - a slot and a serial for a new thread
+ * slots_take() - get a slot and a serial for new thread @t
  *
- * Waits for slots of threads that have ended.  Return: 0 if there is none.
+ * If no slot is free, waits while there are slots of ended threads.
+ *
+ * Return: 0 if there is no slot.
  */
 int slots_take(struct tls *t);
-/** slots_leave() - the thread has no slot any more, whose state is @state from here on */
+/** slots_leave() - detach @t from its slot, and set the slot's state to @state */
 void slots_leave(struct tls *t, u32 state);
 
 #endif

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * The code that records: plain stores relative to r15, no flag changed, no branch
- * (law 5).
+ * Emits the value stores: plain stores relative to r15.  They change no flag and contain no branch.
  */
 #include "record.h"
 
-/* A register that instruction @in does not use; its value goes to TLS_SPILL0. */
+/* A register that instruction @in does not use; the caller spills it to TLS_SPILL0. */
 static u8 scratch_for(const struct x86_insn *in)
 {
 	static const u8 choice[] = { X86_RAX, X86_RCX, X86_RDX, X86_RSI, X86_RDI, X86_RBX };
@@ -28,7 +27,7 @@ static void store_reg(struct build *b, unsigned int n, u8 reg, s32 off, enum sta
 		emit_rm64(&b->e, 0x89, reg, X86_R15, off);
 		return;
 	}
-	/* The application's r15 lives in the TLS block, and at times in a register too. */
+	/* The application's r15 is in the TLS block, and in register b->held if that is set. */
 	if (b->held != X86_NONE) {
 		emit_state(b, kind, n, b->held, X86_NONE, X86_NONE);
 		emit_rm64(&b->e, 0x89, b->held, X86_R15, off);
@@ -90,7 +89,7 @@ static void store_fsbase(struct build *b, unsigned int n, s32 off)
 {
 	store_reg(b, n, b->ins[n].in.f_rm, off, STATE_STORE);
 	if (b->ins[n].in.opsize == 4) {
-		/* mov dword [r15 + off + 4], 0: the upper half is not written */
+		/* mov dword [r15 + off + 4], 0: a 32-bit operand is zero-extended */
 		emit8(&b->e, 0x41);
 		emit8(&b->e, 0xc7);
 		emit_r15_operand(&b->e, 0, off + 4);
@@ -98,7 +97,7 @@ static void store_fsbase(struct build *b, unsigned int n, s32 off)
 	}
 }
 
-/* lock cmpxchg, cmpxchg8b, cmpxchg16b: whether it exchanged is in the zero flag. */
+/* cmpxchg, cmpxchg8b, cmpxchg16b: the zero flag is set if it exchanged. */
 static int is_cmpxchg(const struct x86_insn *in)
 {
 	return in->enc == X86_LEGACY && in->map == 1 &&
@@ -114,8 +113,9 @@ static void emit_half(struct emit *e, u8 reg, s32 off)
 }
 
 /*
- * The upper half first: it alone can meet the guard, and is stored again then.  Meanwhile
- * rax and rdx are spilled, which @kind tells in its own way; no flag is changed.
+ * Store a timestamp, with rax and rdx spilled.  The upper half is stored first.  If the value meets
+ * the guard, this store faults and is repeated in the new chunk, before the other one.  The state
+ * entries of kind STATE_FOLLOWING mark in arg3 that they belong to a timestamp.
  */
 static void store_timestamp(struct build *b, unsigned int n, s32 off, enum state_kind kind)
 {
@@ -202,7 +202,7 @@ void record_emit_after(struct build *b, unsigned int n)
 	}
 }
 
-/* ADEPT_XT_* of the states in which an id is stored. */
+/* ADEPT_XT_* of an exit whose id is stored in state @before. */
 static u8 state_at_id(enum state_kind before)
 {
 	switch (before) {
