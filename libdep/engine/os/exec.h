@@ -6,13 +6,9 @@
 
 /** exec_syscall() - execve and execveat; returns only if they fail */
 s64 exec_syscall(struct tls *t, u64 nr, u64 args[6]);
-/** exec_vfork_done() - the vfork child @tid is gone: what it held of exec's state is free */
+/** exec_vfork_done() - release the execve request of vfork child @tid, which left our memory */
 void exec_vfork_done(u32 tid);
-/**
- * exec_process_init() - a process has its slot
- *
- * In a forked child: what its parent's other threads were doing is not its own.
- */
+/** exec_process_init() - initialise the state of execve, when the process has its slot */
 void exec_process_init(void);
 
 #endif

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The process's executable mappings, as its system calls make them.
+ * Table of the process's executable mappings, updated by the system calls that change them.
  *
- * The engine must not need a file for this: there may be no /proc (a chroot), no descriptor left,
- * or a seccomp filter.  Each call is reported after it has succeeded.  What it has mapped is the
- * caller's: nobody else can know of it yet.  What it has unmapped may have been mapped again by
- * another thread, and been reported first.  So the caller takes the time before:
+ * The engine cannot rely on /proc/self/maps: there may be no /proc (chroot), no free descriptor, or
+ * a seccomp filter.  Each call is entered in the table after it has succeeded.  Another thread can
+ * map unmapped addresses again, and enter that first.  So changes are numbered, and a caller takes
+ * the number before the call:
  *
  *	stamp = track_begin();
  *	ret = munmap(...);
- *	track_unmapped(stamp, ...);	leaves alone what was mapped since
+ *	track_unmapped(stamp, ...);	ignores mappings that were made since
  */
 #ifndef ADEPT_ENGINE_OS_MAPPING_TABLE_H
 #define ADEPT_ENGINE_OS_MAPPING_TABLE_H
@@ -20,52 +20,52 @@
 struct tracked {
 	u64 start, end;
 	u64 offset, dev, inode;
-	u64 stamp;		/* when it was made */
+	u64 stamp;		/* number of the change that made it */
 	u32 path;		/* heap_ref(), 0: none */
 	u8 prot, shared;
 	u8 grows;		/* downwards, as a stack does */
 	u8 sysv;
 };
 
-/** struct tracked_range - those of one range */
+/** struct tracked_range - mappings within one range */
 struct tracked_range {
 	u32 n;
 	struct tracked entry[32];
 };
 
 /**
- * track_init() - begin with what the injector has left in the low memory
+ * track_init() - enter the mappings that execve made, from the injector's text in low memory
  *
- * Lines of /proc/PID/maps, of the image as execve made it.  The memory is zero afterwards.
+ * The text consists of lines of /proc/PID/maps (struct adept_boot.low).  Zeroes that memory.
  */
 void track_init(void);
-/* As a stamp: whatever there is, whenever it was made. */
+/* A stamp that is later than all mappings. */
 #define TRACK_ANY	(~0ull)
 
-/** track_begin() - the time before a system call */
+/** track_begin() - the stamp of a system call that will be made */
 u64 track_begin(void);
-/** track_tick() - the time of something that a call which began before is not about */
+/** track_tick() - a new stamp, later than those of all calls begun before */
 u64 track_tick(void);
 /** track_mapped() - mmap() with @a has returned @start */
 void track_mapped(u64 start, const u64 a[6]);
 void track_unmapped(u64 stamp, u64 start, u64 end);
 /** track_protected() - mprotect(), with PROT_GROWSDOWN in @prot if it was given */
 void track_protected(u64 start, u64 end, u64 prot);
-/** track_save() - what is known of a range that mremap() is about to move, before others get it */
+/** track_save() - save the mappings of a range before mremap() moves it */
 void track_save(u64 start, u64 len, struct tracked_range *r);
 /** track_moved() - mremap() with @a has returned @start; @r: of the old range */
 void track_moved(u64 stamp, u64 start, const u64 a[6], const struct tracked_range *r);
 /** track_attached() - shmat() of @size bytes has returned @start */
 void track_attached(u64 start, u64 size, int exec);
 void track_detached(u64 stamp, u64 start);
-/** track_personality() - it has changed: what can be read may be executable */
+/** track_personality() - the personality changed: readable mappings may be executable */
 void track_personality(void);
 /**
- * track_find() - the executable mapping around @addr; frag_lock held
- * @l: its path stays until the next system call of this file
- * @base: receives where the file's first byte is, or 0
+ * track_find() - find the executable mapping that contains @addr; frag_lock held
+ * @l: the path is valid until the next change of the table
+ * @base: receives the address of the file's first byte, or 0
  *
- * Return: 0 if none is known.
+ * Return: 0 if the table has none.
  */
 int track_find(u64 addr, struct map_line *l, u64 *base);
 

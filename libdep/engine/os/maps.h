@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The process's own mappings, as /proc/self/maps shows them. */
+/* Reader of /proc/self/maps. */
 #ifndef ADEPT_ENGINE_OS_MAPS_H
 #define ADEPT_ENGINE_OS_MAPS_H
 
@@ -19,14 +19,16 @@ struct map_line {
 	const char *path;
 };
 
-/** maps_parse() - take a line apart; @l->path points into it */
+/** maps_parse() - parse @line; @l->path points into it */
 void maps_parse(const char *line, struct map_line *l);
-/** maps_open() - begin; return: 0 or a negative errno */
+/** maps_open() - start reading.  Return: 0 or a negative errno */
 s64 maps_open(struct maps *m);
 /**
- * maps_next() - the next mapping, in ascending order; 0 at the end
+ * maps_next() - read the next mapping, in ascending order
  *
- * The mappings may change meanwhile: the kernel goes on after the last address that it showed.
+ * Mappings can change between calls; the kernel continues after the last address it returned.
+ *
+ * Return: 0 at the end.
  */
 int maps_next(struct maps *m, struct map_line *l);
 void maps_close(struct maps *m);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Calls by which a process may give up rights: ids, capabilities, its user namespace.
+ * Isolation of processes that give up rights: user and group ids, capabilities, user namespace.
  */
 #ifndef ADEPT_ENGINE_OS_RIGHTS_H
 #define ADEPT_ENGINE_OS_RIGHTS_H
@@ -8,22 +8,21 @@
 #include "libdep/engine/base/runtime.h"
 
 struct rights {
-	u32 uid[4], gid[4];	/* real, effective, saved, of files */
+	u32 uid[4], gid[4];	/* real, effective, saved, file system */
 	u64 permitted;		/* capabilities */
 };
 
-/** rights_begin() - the thread's rights before a call that changes some */
+/** rights_begin() - get the thread's rights, before a call that can change them */
 void rights_begin(struct rights *r);
 
 /**
- * rights_end() - isolate the process if it cannot take back all that it had at rights_begin()
+ * rights_end() - isolate the process if it cannot get back all rights of @before
  *
- * One that shares its memory with a parent, which keeps its rights, is not isolated: nothing
- * that it could read or steer is out of its reach anyway.
+ * A vfork child is not isolated: it shares the memory of its parent, which keeps its rights.
  */
 void rights_end(const struct tls *t, const struct rights *before);
 
-/** rights_new_namespace() - it is in another user namespace, with no rights outside of it */
+/** rights_new_namespace() - isolate the process, which has entered another user namespace */
 void rights_new_namespace(const struct tls *t);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * The kernel's signal frame on x86-64 (arch/x86/include/uapi/asm/sigcontext.h,
- * asm-generic/ucontext.h): what a handler is given and rt_sigreturn takes back.
+ * asm-generic/ucontext.h), which a handler gets and rt_sigreturn reads.
  */
 #ifndef ADEPT_ENGINE_OS_SIGFRAME_H
 #define ADEPT_ENGINE_OS_SIGFRAME_H
@@ -76,27 +76,31 @@ _Static_assert(sizeof(struct k_siginfo) == 128, "siginfo");
 
 struct tls;
 
-/* Between the frame's register order and the hardware's. */
+/* Convert between the frame's register order and the hardware's. */
 void regs_from_uc(u64 regs[16], const struct k_ucontext *uc);
 void regs_to_uc(struct k_ucontext *uc, const u64 regs[16]);
 
 /**
- * sigframe_push() - build the frame of t->sig for handler @sa and go to it
+ * sigframe_push() - build the frame of t->sig for handler @sa
  *
- * Sets t->regs and t->resume_pc.  Return: 0 if the stack cannot take it.
+ * Sets t->regs and t->resume_pc to the beginning of the handler.
+ *
+ * Return: 0 if the stack has no room.
  */
 int sigframe_push(struct tls *t, const struct k_sigaction *sa);
 
 /* bailout.c */
 struct state_pos;
-/** bail_out_regs() - the application's registers at @pos, from those in @uc, to t->regs */
+/** bail_out_regs() - set t->regs to the application's registers at @pos; @uc: the frame */
 void bail_out_regs(struct tls *t, const struct state_pos *pos, const struct k_ucontext *uc);
 /**
- * bail_out() - the thread stops at @pos: complete its stream, set t->regs, resume_pc
+ * bail_out() - leave the cache at @pos: end the record, set t->regs and t->resume_pc
  */
 void bail_out(struct tls *t, const struct state_pos *pos, const struct k_ucontext *uc);
 /**
- * bail_out_at_chunk_end() - the store at @pos met the guard: next chunk; the new profile pointer
+ * bail_out_at_chunk_end() - go to the next chunk, after the store at @pos met the guard
+ *
+ * Return: the new record pointer.
  */
 u64 bail_out_at_chunk_end(struct tls *t, const struct state_pos *pos, const struct k_ucontext *uc);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The application's signals.  Our handlers stand in for its own; signal.c decides
- * what a signal means at the point where it arrived, sigframe.c builds and takes
- * apart the frames that the application sees.
+ * Signals of the application.  The engine's handler is installed instead of the application's
+ * handlers.  signal.c handles a signal where it arrives; sigframe.c builds and reads the frames
+ * that the application's handlers get.
  */
 #ifndef ADEPT_ENGINE_OS_SIGNAL_H
 #define ADEPT_ENGINE_OS_SIGNAL_H
@@ -10,20 +10,20 @@
 #include "libdep/engine/base/runtime.h"
 
 void signal_init(struct tls *t);
-/** signal_thread_init() - what each thread needs by itself; @old: its mask before, or NULL */
+/** signal_thread_init() - set up signals in a new thread; @old: receives its old mask, or NULL */
 void signal_thread_init(struct tls *t, u64 *old);
 /**
- * signal_inherit() - the handlers of a thread in the making
- * @share: it has those of @t, else a copy that goes its own way
+ * signal_inherit() - set the handlers of a new thread
+ * @share: use the handlers of @t; otherwise copy them
  */
 void signal_inherit(struct tls *child, const struct tls *t, int share);
-/** signal_disinherit() - @t needs its handlers no more */
+/** signal_disinherit() - release the handlers of @t */
 void signal_disinherit(struct tls *t);
-/** signal_clear() - no handlers: what CLONE_CLEAR_SIGHAND wants, in the child */
+/** signal_clear() - reset all handlers, in a child made with CLONE_CLEAR_SIGHAND */
 void signal_clear(struct tls *t);
-/** signal_lock_for_fork() - hold (1) or release (0) the lock of all actions around fork */
+/** signal_lock_for_fork() - hold (1) or release (0) the lock of signal actions around fork */
 void signal_lock_for_fork(int hold);
-/** signal_deliver() - hand the pending signal to the application: sets t->regs and resume_pc */
+/** signal_deliver() - deliver the pending signal to the application: sets t->regs, resume_pc */
 void signal_deliver(struct tls *t);
 /* The system calls that concern signals; -errno or the result. */
 s64 signal_sigaction(struct tls *t, const u64 a[6]);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Threads at rest: nothing of a thread's stream is unfinished, and nothing is added to
- * it.  So is a thread in the application's system calls, in the making, and one that
- * waits for room in its ring.  Who ends the process, or its image, brings the others
- * there first.
+ * Stop-the-world: brings all other threads of a process to safe points.
+ *
+ * At a safe point a thread's stream ends at a record boundary and nothing is added to it.  A thread
+ * is at a safe point while it is in a system call of the application, while it is being created,
+ * and while it waits for room in its ring.  A thread that ends the process or its image stops the
+ * others first, so that their streams are complete.
  */
 #ifndef ADEPT_ENGINE_OS_STOP_WORLD_H
 #define ADEPT_ENGINE_OS_STOP_WORLD_H
@@ -12,39 +14,44 @@
 
 struct k_siginfo;
 
-/* struct tls.stop_state; only the thread itself leaves RUNS and RESTS, only who stops it HELD */
+/*
+ * struct tls.stop_state.  The thread itself changes between RUNNING and SAFEPOINT; the thread that
+ * stops it changes between SAFEPOINT and STOPPED.
+ */
 enum stop_state {
 	STOP_RUNNING,
 	STOP_SAFEPOINT,
-	STOP_STOPPED,	/* at rest, and it must wait before it goes on */
+	STOP_STOPPED,	/* at a safe point, which it must not leave */
 };
 
-/** struct group - threads that end together: those of one process, as the kernel has it */
+/** struct group - the threads of one process of the kernel, which end together */
 struct group {
-	u32 stop;	/* futex: tid of the thread that wants the others at rest, or 0 */
+	u32 stop;	/* futex: tid of the thread that stops the others, or 0 */
 	u32 nthreads;	/* under the lock of thread.c */
 };
 
-/** safepoint_enter() - at rest from here on, between records or with its chunk published */
+/** safepoint_enter() - enter a safe point, at a record boundary or with the chunk published */
 void safepoint_enter(struct tls *t);
-/** safepoint_leave() - it goes on; waits while it is held */
+/** safepoint_leave() - leave the safe point; waits while the thread is stopped */
 void safepoint_leave(struct tls *t);
-/** safepoint_poll() - between records, with the application's state in @t */
+/** safepoint_poll() - if a stop is requested, wait at a safe point; called at a record boundary */
 void safepoint_poll(struct tls *t);
-/** stop_requested() - does somebody want this thread at rest */
+/** stop_requested() - whether another thread is stopping this one */
 int stop_requested(const struct tls *t);
-/** is_stop_signal() - is the signal the one that asks for it */
+/** is_stop_signal() - whether the signal is the one that stop_world() sends */
 int is_stop_signal(const struct tls *t, u32 signo, const struct k_siginfo *info);
 
 /**
- * stop_world() - bring all other threads of @t's process to rest and hold them
- * @status: of their streams' ends
+ * stop_world() - stop all other threads of @t's process at safe points
+ * @t: calling thread
+ * @status: status in the end events that are put at the end of their streams
  *
- * Waits for another thread that does the same.  After a second in which not one more
- * has come to rest the others are left as they are; they are counted then.
+ * If another thread is already stopping the process, waits for it.  Gives up when no further thread
+ * has stopped for one second; the remaining threads continue to run.  Does nothing if nothing is
+ * recorded (--no-record, dry run).
  */
 void stop_world(struct tls *t, u32 status);
-/** resume_world() - the end did not come */
+/** resume_world() - undo stop_world(), because the process did not end */
 void resume_world(struct tls *t);
 
 #endif

@@ -4,11 +4,11 @@
 
 #include "libdep/engine/base/runtime.h"
 
-/** app_syscall() - a system call of the application's; SYS_ABORTED if a signal came first */
+/** app_syscall() - make a system call of the application; SYS_ABORTED if a signal came first */
 s64 app_syscall(struct tls *t, u64 nr, const u64 args[6]);
 /**
- * app_last_syscall() - one that ends all threads if it succeeds
- * @status: of their streams' ends
+ * app_last_syscall() - the same for a call that ends all threads if it succeeds
+ * @status: status in their end events
  */
 s64 app_last_syscall(struct tls *t, u64 nr, const u64 args[6], u32 status);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What system calls were told, or tell, that is not in their arguments. */
+/* System call effects: inputs and results of a system call that are not in its arguments. */
 #ifndef ADEPT_ENGINE_OS_SYSCALL_EFFECTS_H
 #define ADEPT_ENGINE_OS_SYSCALL_EFFECTS_H
 
@@ -7,10 +7,10 @@
 #include "libdep/engine/base/runtime.h"
 
 /**
- * syscall_effects_record() - events for what @c, which returned, had in memory or in a descriptor
+ * syscall_effects_record() - append events for buffers and shared mappings of @c, which returned
  *
- * Buffers that it found in vectors or messages, and what it mapped for several processes.
- * It is looked at after the call: by then its caller may not have changed it, or it is a race.
+ * Buffers are those of I/O vectors and messages.  They are read after the call.  A program that
+ * changes them during the call has a race.
  */
 void syscall_effects_record(struct tls *t, const struct adept_ev_syscall *c);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Branch tables: from an address to the first landing of its bucket.
+ * Branch tables: map the target of an indirect branch to the first landing of its bucket.
  *
- * The index is the upper k bits of the low table_bits() of nine times the address, where k is
- * what *table_scale() has the power of two of.
+ * A table has *table_scale() = 2^k entries.  Its index is computed from the low table_bits() bits
+ * of nine times the address; the upper k of these bits are the index.
  */
 #ifndef ADEPT_ENGINE_TRANSLATE_BRANCH_TABLE_H
 #define ADEPT_ENGINE_TRANSLATE_BRANCH_TABLE_H
@@ -11,40 +11,40 @@
 #include "libdep/engine/base/runtime.h"
 #include "libdep/x86/emit.h"
 
-/* Of jumps, which share their landings with calls, and of returns. */
+/* Tables of jumps, which share their landings with calls, and of returns. */
 enum table { T_JUMP, T_RETURN, NTABLES };
 
 struct landing_place {
 	u8 *addr;
-	u64 *lit;		/* where a mismatch goes */
+	u64 *lit;		/* literal: address at which a mismatch continues */
 };
 
 /**
- * table_init() - tables that lead nowhere
- * @plain: they have as many entries as 16 bits choose from the start, and never more
+ * table_init() - make empty tables
+ * @plain: tables have 2^16 entries from the start and do not grow
  */
 void table_init(int plain);
 u32 table_bits(enum table t);
 /**
- * table_scale() - how many entries there are: a power of two that grows
+ * table_scale() - the variable with the number of entries, a power of two that grows
  *
- * Tables and scales are below 2 GiB.  It is right to look up by any value that the scale has
- * had: who does so with an old one may find nothing, and comes to the dispatcher.
+ * Tables and scales are below 2 GiB.  A thread that looks an address up with an older value of the
+ * scale reaches the landing or the dispatcher.
  */
 u64 *table_scale(enum table t);
 u64 *table_jump(void);
-/** table_call() - what calls go through: 5 bytes in front of the landing of jumps */
+/** table_call() - table of calls: call entries, 5 bytes before the landings of jumps */
 u64 *table_call(void);
 u64 *table_return(void);
-/** table_has() - is there a landing for @pc? */
+/** table_has() - whether @pc has a landing */
 int table_has(enum table t, u64 pc);
-/** table_set() - who looks for @pc finds the landing @at from now on, and no other */
+/** table_set() - add the landing @at of @pc, or replace the present one by it */
 void table_set(enum table t, u64 pc, const struct landing_place *at);
 
 /* branch_lookup.c */
 /** lookup_init() - make the tables; without BMI2 they do not grow */
 void lookup_init(int with_bmi2);
-/* Through the tables, with the target in rcx: jump, call, or mov rdx, the landing. */
+/* Emit a table lookup of the target in rcx, and: a jump, a call, or mov to rdx. */
 void lookup_jump(struct emit *e);
 void lookup_call(struct emit *e);
 void lookup_return(struct emit *e);

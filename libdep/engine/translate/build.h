@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A fragment while it is being built.  There is one, under frag_lock.
+ * Builder of a fragment.  At most one fragment is under construction, with frag_lock held.
  */
 #ifndef ADEPT_ENGINE_TRANSLATE_BUILD_H
 #define ADEPT_ENGINE_TRANSLATE_BUILD_H
@@ -14,7 +14,7 @@
 #define MAX_STATES		250
 #define MAX_LITS	4
 
-/* Each part of a fragment is smaller; see COLD_OFFSET. */
+/* Maximal size of each part of a fragment; see COLD_OFFSET. */
 #define FRAG_MAX	(COLD_OFFSET - 1)
 
 struct build_insn {
@@ -25,7 +25,7 @@ struct build_insn {
 
 struct build_exit {
 	u64 target;
-	u16 insn;		/* the branch; ninsns - 1 for falling out of the end */
+	u16 insn;		/* the branch; ninsns - 1 if the fragment just ends */
 	u16 ninsns;
 	u16 nstores;
 	u16 mask;
@@ -33,9 +33,9 @@ struct build_exit {
 	u8 kind;
 	u8 call;		/* enum exit_call */
 	u8 at_id;		/* ADEPT_XT_* */
-	u8 *jcc;		/* rel32 field that must lead to the stub */
+	u8 *jcc;		/* side exit: rel32 field of the branch to the code of the exit */
 	u8 *patch;		/* linkable rel32 field */
-	u8 *thunk;
+	u8 *thunk;		/* exit stub */
 };
 
 struct build {
@@ -47,127 +47,126 @@ struct build {
 	u8 *hot_end;		/* NULL until the cold part is emitted */
 	struct emit e;
 	u32 first_exit;
-	u32 limit;		/* instructions at most */
-	u32 nrecorded;		/* exits with a record: the first ones */
+	u32 limit;		/* maximal number of instructions */
+	u32 nrecorded;		/* the first exits, which have records */
 	u32 n, nexits, nruns, nstores, nxl8, nlits;
 	struct build_insn ins[MAX_INSNS];
 	struct build_exit exits[MAX_EXITS];
 	struct adept_run runs[MAX_RUNS];
 	struct adept_store stores[MAX_STORES];
-	u16 store_off[MAX_STORES];	/* of the value in the record */
+	u16 store_off[MAX_STORES];	/* offset of the value in the record */
 	struct state_entry state_entry[MAX_STATES];
 	struct { u8 *field; u64 value; } lits[MAX_LITS];	/* rip-relative disp32 fields */
 	u32 next_store;		/* first store not yet emitted */
 	u8 hold[MAX_INSNS + 1];	/* register that holds r15 during each instruction, or X86_NONE */
-	u8 held;		/* the one that does now; its own value is in TLS_SPILL0 */
+	u8 held;		/* register that holds r15 now; its own value is in TLS_SPILL0 */
 	u8 check;		/* bytes of return_sites_emit_check() at the entry */
 	u8 *land;		/* the landing in this fragment */
-	u8 *land_miss;		/* its rel32 field that leads to where a mismatch goes */
-	u8 *land_lit;		/* its chain literal's disp32 field */
+	u8 *land_miss;		/* rel32 field of the landing's jump to its mismatch exit */
+	u8 *land_lit;		/* disp32 field that addresses the literal with the next landing */
 	u8 land_is_return;
 	u16 entry;		/* see struct frag */
-	u8 unwatchable;		/* its source may change after our back */
-	u8 run_open;		/* the last state_entry entry is an STATE_RUN that may go on */
+	u8 unwatchable;		/* untracked: its source can change without notice */
+	u8 run_open;		/* the last state entry is an STATE_RUN that can be extended */
 };
 
-/* scan.c: fill ins, runs and exits from b->pc on */
+/* scan.c */
+/** build_scan() - fill in ins, runs and exits from b->pc on */
 void build_scan(struct build *b);
 
-/* What of gs, r15 and rip an instruction needs rewritten; mangle.c. */
+/* mangle.c */
+/** mangle_needed() - whether an instruction must be rewritten, because of gs, r15 or rip */
 int mangle_needed(const struct build_insn *bi);
 void mangle_insn(struct build *b, unsigned int n);
-/** mangle_supported() - 0: this instruction cannot be run from the cache */
+/** mangle_supported() - whether this instruction can be run from the cache */
 int mangle_supported(const struct x86_insn *in);
-/** mangle_load_target() - rcx = target of indirect branch @n; rcx and rdx are saved already */
+/** mangle_load_target() - emit rcx = target of indirect branch @n; rcx and rdx are saved already */
 void mangle_load_target(struct build *b, unsigned int n);
-
-/** mangle_gs() - has it a ModRM operand after gs? */
+/** mangle_gs() - whether it has a gs-relative ModRM operand */
 int mangle_gs(const struct build_insn *bi);
-/** mangle_implicit_gs() - a gs-relative operand that is none */
+/** mangle_implicit_gs() - whether it has a gs-relative operand without ModRM */
 int mangle_implicit_gs(const struct x86_insn *in);
 
 /* reserved_reg.c */
-/** r15_named() - does a field of it name r15? */
+/** r15_named() - whether a field of the instruction names r15 */
 int r15_named(const struct x86_insn *in);
-/** reserved_reg_plan() - decide which registers hold r15, and where */
+/** reserved_reg_plan() - choose the registers that hold r15, for each instruction */
 void reserved_reg_plan(struct build *b);
-/* Around instruction @n and its stores: let a register hold r15, or no longer. */
+/* Before and after instruction @n with its stores: load r15 into a register; restore that. */
 void reserved_reg_load(struct build *b, unsigned int n);
 void reserved_reg_spill(struct build *b, unsigned int n);
-/** r15_emit_slot_form() - @n with r15's slot in memory for r15 */
+/** r15_emit_slot_form() - emit @n with r15 replaced by its slot in the TLS block */
 void r15_emit_slot_form(struct build *b, unsigned int n);
 
 /* commit.c */
-/** build_begin() - start to emit @b->pc's code; @a: in that arena, right after what is there */
+/** build_begin() - start to emit code for @b->pc; @a: in this arena, right behind its last code */
 void build_begin(struct build *b, struct arena *a);
-/** emit_state() - what the code from here on is; see state_table.h */
+/** emit_state() - add a state table entry for the code from here on; see state_table.h */
 void emit_state(struct build *b, enum state_kind kind, unsigned int insn, u8 arg, u8 arg2, u8 arg3);
-/** build_literal() - the disp32 just emitted shall address a literal with this value */
+/** build_literal() - let the disp32 just emitted address a literal with this value */
 void build_literal(struct build *b, u64 value);
-/** build_commit() - add the cold part and keep it all; NULL if a table overflowed */
+/** build_commit() - emit the cold part and make the fragment; NULL if a table overflowed */
 struct frag *build_commit(struct build *b);
 
 /* build.c */
-/** build_stub() - begin code that is no translation of instructions; known there: {rsp} */
+/** build_stub() - begin code that translates no instruction; its entry mask is {rsp} */
 struct build *build_stub(u64 pc, struct arena *a);
 
 /* exits.c */
-/** exits_emit_linkable() - jmp or call; returns its rel32 field, which can be linked */
+/** exits_emit_linkable() - emit a jmp or call; returns its rel32 field, which can be linked */
 u8 *exits_emit_linkable(struct build *b, u8 opcode);
 void exits_emit_branch(struct build *b, unsigned int n, struct build_exit *x);
-/** exits_emit_final() - what follows the last instruction */
+/** exits_emit_final() - emit the exit after the last instruction */
 void exits_emit_final(struct build *b);
-/** exits_emit_stubs() - the records of side exits */
+/** exits_emit_stubs() - emit the code of side exits, which ends their records */
 void exits_emit_stubs(struct build *b);
-/** exits_emit_thunk() - way to the dispatcher for exit @i, which will be @x */
+/** exits_emit_thunk() - emit the exit stub of exit @i, which enters the dispatcher with @x */
 void exits_emit_thunk(struct build *b, u32 i, const struct exit *x);
 
 /* returns.c */
 /**
- * returns_prepare() - make sure that @pc's arena has its shared return path
+ * returns_prepare() - make the shared return path of @pc's arena if it has none
  *
- * Before anything else is built there, for what is built after a landing must not be
- * parted from it.
+ * Called before other code is built there, since code that follows a landing must be adjacent to
+ * it.
  */
 void returns_prepare(u64 pc);
-/** returns_emit() - leave by return @i, by native return */
+/** returns_emit() - emit exit @i, a return, by a native return */
 void returns_emit(struct build *b, u32 i);
-/** returns_emit_by_jump() - the same for ret n and strict mode: rcx = target already */
+/** returns_emit_by_jump() - the same for ret n and strict mode; rcx has the target already */
 void returns_emit_by_jump(struct build *b, u32 i);
 
 /* call_stub.c */
-/** callsite_init() - before the first call is translated */
+/** callsite_init() - initialise; called before the first call is translated */
 void callsite_init(void);
-/** call_stub_direct() - the call stub for exit @x, a direct call */
+/** call_stub_direct() - find or build the call stub for exit @x, a direct call */
 struct frag *call_stub_direct(const struct exit *x);
 /**
- * call_stub_indirect() - the stub for an indirect call that returns to @ret
- * @inlined: the code there may be translated along with it
+ * call_stub_indirect() - find or build the call stub for indirect calls that return to @ret
+ * @inlined: the landing may fall through into a translation of @ret
  */
 struct frag *call_stub_indirect(u64 ret, int inlined);
-/** call_stub_rebuild() - the fragment into which the landing of @ret fell is dead */
+/** call_stub_rebuild() - replace the stubs of @ret, after the fragment behind the landing died */
 void call_stub_rebuild(u64 ret);
 
 /* landing.c */
 void landing_init(void);
-/**
- * landing_emit_mismatch_exit() - a landing's first code, before what leads to it: for a mismatch
- */
+/** landing_emit_mismatch_exit() - emit the jump that must precede a landing comparing by loop */
 void landing_emit_mismatch_exit(struct build *b);
 /**
- * landing_emit() - verify that rcx is @b->pc, restore rcx and rdx; falls through if so
- * @is_return: reached by native returns
+ * landing_emit() - emit a landing: if rcx is @b->pc, restore rcx and rdx and fall through
+ * @is_return: native returns lead to it
  */
 void landing_emit(struct build *b, int is_return);
-/** landing_emit_mismatch() - its part for the cold part */
+/** landing_emit_mismatch() - emit the landing's mismatch exit, in the cold part */
 void landing_emit_mismatch(struct build *b);
-/** landing_place() - of the landing in @b, which has just been committed */
+/** landing_place() - address and literal of the landing in @b, which was just committed */
 struct landing_place landing_place(const struct build *b);
-/** landing_build_tail() - what a landing for @pc, the last code in @a, falls into */
+/** landing_build_tail() - build the code behind a landing for @pc, which is the last code in @a */
 void landing_build_tail(u64 pc, struct arena *a, enum after after);
-/** landing_renew() - the fragment into which the landing of jumps to @pc fell is dead */
+/** landing_renew() - replace the landing of jumps to @pc, after the fragment behind it died */
 void landing_renew(u64 pc);
-/** landing_get() - make sure that an indirect branch to @pc finds its way */
+/** landing_get() - make the landing of indirect branches to @pc if there is none */
 void landing_get(u64 pc, int is_return);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The application's memory map as far as code is concerned: which mappings are
- * executable, which pages have been translated, and what makes them stale.
+ * Code map: executable mappings of the application, pages that code was translated from, and
+ * invalidation of fragments when these change.
  */
 #ifndef ADEPT_ENGINE_TRANSLATE_CODE_MAP_H
 #define ADEPT_ENGINE_TRANSLATE_CODE_MAP_H
@@ -11,36 +11,42 @@
 /**
  * code_fetch() - read code at @pc for translation; frag_lock held
  *
- * The pages read are watched from then on: a write to them, or a change of their
- * mapping, kills the fragments made from them.
+ * @unwatchable: set to 1 if a page read is untracked: it is in a shared mapping, which can be
+ *	written through another address, or it cannot be protected
  *
- * @unwatchable: set to 1 if that is impossible: a shared mapping, which can be
- *	written through another one
+ * From now on a change of the mapping kills the fragments made from it.  Writable pages are
+ * write-protected, so that a write to one kills its fragments.
  *
- * Return: how many of @n bytes are there and executable.
+ * Return: the number of bytes that could be read and are executable, at most @n.
  */
 size_t code_fetch(u64 pc, u8 *buf, size_t n, u8 *unwatchable);
 
 /**
- * code_write_fault() - a write met a page that is there and cannot be written; 1 if that
- * is because it is watched, or was until a moment ago: the write shall be repeated
+ * code_write_fault() - handle a write to a mapped page that is not writable
+ *
+ * If the page is write-protected, kills its fragments and makes it writable.
+ *
+ * Return: 1 if the write must be repeated, because the page is or was just write-protected; 0 if
+ * the fault is the application's.
  */
 int code_write_fault(u64 addr);
 /**
- * code_unprotect_range() - let the kernel write there (a system call met EFAULT);
- * 1 if any was watched
+ * code_unprotect_range() - make write-protected pages writable, after EFAULT of a system call
+ *
+ * Return: 1 if any page was write-protected.
  */
 int code_unprotect_range(u64 start, u64 end);
-/** code_unprotect_count() - a number that grows when a page is no longer watched */
+/** code_unprotect_count() - number of pages whose write protection was removed; only grows */
 u32 code_unprotect_count(void);
 /**
- * code_changed() - [@start, @end) was unmapped, mapped or re-protected
- * @stamp: see mapping_table.h; pages that have been watched since are another mapping's
+ * code_changed() - [@start, @end) was unmapped, mapped, or its protection was changed
+ * @stamp: number of this change, see mapping_table.h; pages that were write-protected later
+ *	belong to a newer mapping
  */
 void code_changed(u64 stamp, u64 start, u64 end);
-/** mem_ours_from() - first address of [@start, @end) that is the engine's own memory, or @end */
+/** mem_ours_from() - first address in [@start, @end) of the engine's own memory, or @end */
 u64 mem_ours_from(u64 start, u64 end);
-/** mem_is_ours() - does the range touch the engine's own memory? */
+/** mem_is_ours() - whether the range overlaps the engine's own memory */
 int mem_is_ours(u64 start, u64 len);
 
 #endif

@@ -2,12 +2,12 @@
 #include "state_table.h"
 
 /*
- * Packed, an entry is its kind with the flags below, the distance from the entry before
- * (255: the offset itself follows), and what differs from that one.
+ * A packed entry: the kind with the flags below, the distance of off from the previous entry (255:
+ * off itself follows), and the fields that the flags name.
  */
-#define WITH_POS	0x20	/* insn, nst */
-#define WITH_ARG	0x40	/* arg, which is X86_NONE else */
-#define WITH_ARGS	0x80	/* arg2, arg3 */
+#define WITH_POS	0x20	/* insn, nst; otherwise as in the previous entry */
+#define WITH_ARG	0x40	/* arg; otherwise X86_NONE */
+#define WITH_ARGS	0x80	/* arg2, arg3; otherwise X86_NONE */
 
 _Static_assert(STATE_DATA < WITH_POS, "a kind does not fit");
 
@@ -45,7 +45,7 @@ u32 state_pack(u8 *out, const struct state_entry *v, u32 n)
 	return (u32)(at - out);
 }
 
-/* The entry at @at, where *x is the one before; returns where the next one is. */
+/* Unpack the entry at @at to @x, which has the previous entry.  Return: the next entry. */
 static const u8 *unpack(struct state_entry *x, const u8 *at)
 {
 	u8 kind = *at++, step = *at++;
@@ -69,7 +69,7 @@ static const u8 *unpack(struct state_entry *x, const u8 *at)
 	return at;
 }
 
-/* The last entry at or before @off; 0 if there is none. */
+/* Find the last entry at or before @off.  Return: 0 if there is none. */
 static int find(struct frag *f, u32 off, struct state_entry *found)
 {
 	const u8 *at = frag_states(f), *end = at + f->states_len;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * From a cache address to the application's state: every address in the cache at
- * which a thread may be interrupted or may fault maps to an exact application pc
- * and register state, by rolling the current sequence back or forward.
+ * State translation table: maps an address in the cache to the application's pc and registers.
+ *
+ * It covers every address at which a thread can be interrupted or can fault.  os/bailout.c derives
+ * the exact state by rolling the current sequence of emitted code back or forward.
  */
 #ifndef ADEPT_ENGINE_TRANSLATE_STATE_TABLE_H
 #define ADEPT_ENGINE_TRANSLATE_STATE_TABLE_H
@@ -10,45 +11,46 @@
 #include "fragment.h"
 
 /*
- * Kinds.  "P" is the profile pointer, "before n" means the application state before
- * instruction n of the fragment.
+ * Kind of the code at an address.  P is the record pointer, the tag is the exit id.
+ * "Before n": the application's state is that before instruction n of the fragment.
  */
 enum state_kind {
-	STATE_RUN,	/* instructions from n on copied as they are: walk their lengths */
+	STATE_RUN,	/* copied instructions from n on: walk their lengths */
 	STATE_STORE,	/* value store, before n */
 	/*
-	 * Store after instruction n, which is done but for it; arg.. as of STATE_DONE, and
-	 * STATE_TIMESTAMP in arg3 if it is a timestamp's
+	 * n done; the value store after it is not.  arg, arg2, arg3: as in STATE_DONE;
+	 * STATE_TIMESTAMP in arg3 if the store is of a timestamp
 	 */
 	STATE_FOLLOWING,
-	STATE_MANGLE,	/* before n; arg.. spilled registers to restore */
+	STATE_MANGLE,	/* before n; arg, arg2, arg3: spilled registers to restore */
 	/*
-	 * n done; arg.. spilled registers to restore; arg3 says, too, what has yet to be stored
-	 * after n
+	 * n done; arg, arg2, arg3: spilled registers to restore.  arg3 also has the kind of the
+	 * store after n that is not done
 	 */
 	STATE_DONE,
 	STATE_DONE_R15,	/* the same; the application's r15 is in register arg */
-	STATE_GS,		/* before n; register arg2 carries the gs base, arg in TLS_SPILL0 */
+	STATE_GS,	/* before n; gs base added to register arg2; arg is in TLS_SPILL0 */
 	STATE_GS_DONE,	/* the same, n done */
-	STATE_EXIT,	/* exit arg: tag not yet stored; application at its target */
-	STATE_EXIT_TAG,	/* tag stored, P not advanced */
-	STATE_EXIT_DONE,	/* P advanced; at its target, between records */
+	STATE_EXIT,	/* exit arg: tag not stored; application at the exit's target */
+	STATE_EXIT_TAG,	/* the same; tag stored, P not advanced */
+	STATE_EXIT_DONE,	/* the same; P advanced, at a record boundary */
 	STATE_CALL,	/* direct call exit arg: before n, address pushed, tag not stored */
 	STATE_CALL_TAG,	/* the same, tag stored, P not advanced */
 	STATE_IND,	/* indirect exit arg: before n, rcx and rdx in TLS_IND*, tag not stored */
 	STATE_IND_TAG,
-	STATE_IND_CALL,	/* the same, and the return address is pushed */
+	STATE_IND_CALL,	/* as STATE_IND, and the return address is pushed */
 	STATE_IND_CALL_TAG,
 	STATE_RET_IND,	/* return by the shared path: before n, rcx in TLS_IND0, tag not stored */
 	STATE_RET_IND_TAG,
-	STATE_RET_RCX,	/* between records, at rcx; rcx in TLS_IND0, 8 bytes still to be popped */
-	STATE_AT_RCX,	/* between records, at rcx; rcx and rdx in TLS_IND* */
+	/* From here on: at a record boundary.  "At rcx": the application's pc is in rcx. */
+	STATE_RET_RCX,	/* at rcx; rcx in TLS_IND0, 8 bytes still to be popped */
+	STATE_AT_RCX,	/* at rcx; rcx and rdx in TLS_IND* */
 	/* at rcx; rcx and rdx in TLS_IND*; 8 + arg2 + 256 * arg3 bytes still to be popped */
 	STATE_RET,
-	STATE_RET_SWAPPED, /* the same, and [rsp] holds a cache address */
-	STATE_CALLED,	/* thunk after a native call: rsp 8 too low; at exit arg's target */
-	STATE_ENTRY_CALL,	/* callee entered by native call: rsp 8 too low; between records */
-	STATE_ENTRY,	/* at the fragment's pc, between records */
+	STATE_RET_SWAPPED, /* the same, and [rsp] has a cache address */
+	STATE_CALLED,	/* exit stub after a native call: rsp 8 too low; at exit arg's target */
+	STATE_ENTRY_CALL,	/* callee entered by native call: rsp 8 too low */
+	STATE_ENTRY,	/* at the fragment's pc */
 	STATE_LAND_CALL,	/* landing: rsp 8 too low, rcx = target, rcx/rdx in TLS_IND* */
 	STATE_LAND,	/* landing: rcx = target */
 	STATE_LAND_LOOP,	/* landing: rcx = target - pc of the landing + 1 */
@@ -57,19 +59,21 @@ enum state_kind {
 	STATE_DATA,	/* literals: never executed */
 };
 
-/* In arg3, beside a register: what is stored after the instruction. */
-#define STATE_NO_REG	0x10	/* there is none */
+/* In arg3, in addition to a register: the value that is stored after the instruction. */
+#define STATE_NO_REG	0x10	/* instead of a register: none */
 #define STATE_TIMESTAMP	0x20
-#define STATE_RSI		0x40	/* where a string instruction has come to */
+#define STATE_RSI		0x40	/* pointer after a string instruction */
 #define STATE_RDI		0x60
-#define STATE_AFTER	0x60	/* mask */
+#define STATE_AFTER	0x60	/* mask of these values */
 
 /**
- * struct state_pos - what state_lookup() found
- * @kind: one of enum state_kind; STATE_RUN has been resolved to its instruction
+ * struct state_pos - result of state_lookup()
+ * @kind: enum state_kind; of STATE_RUN, @insn is the instruction at the address
  * @insn: n
- * @nst: how many stores of the current record have been done
- * @regs: application registers spilled to TLS_SPILL0.., X86_NONE = none
+ * @nst: number of stores of the current record that are done
+ * @arg: exit, or application register spilled to TLS_SPILL0; X86_NONE: none
+ * @arg2: application register spilled to TLS_SPILL1; X86_NONE: none
+ * @arg3: application register spilled to TLS_SPILL2; X86_NONE: none
  */
 struct state_pos {
 	struct frag *frag;
@@ -79,12 +83,12 @@ struct state_pos {
 	u8 arg, arg2, arg3;
 };
 
-/* Bytes that a packed entry takes at most. */
+/* Maximal size of a packed entry. */
 #define STATE_PACKED	9
 
-/** state_pack() - make @n entries small; returns the number of bytes */
+/** state_pack() - pack @n entries to @out; returns the number of bytes */
 u32 state_pack(u8 *out, const struct state_entry *v, u32 n);
-/** state_lookup() - find out what @addr is; 0 if it is in no fragment.  Lock-free. */
+/** state_lookup() - look up cache address @addr; 0 if it is in no fragment.  Lock-free. */
 int state_lookup(u64 addr, struct state_pos *pos);
 
 /** frag_insn_pc() - application address of instruction @n of @f (n == ninsns: the end) */
