@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * What is known of code addresses: which watched functions begin there, and whether calls
- * of them return there.
+ * Table of code addresses: hooked functions that begin there, and return sites.
  */
 #include "hooks.h"
 #include "libdep/engine/record/record.h"
@@ -12,10 +11,10 @@ struct mark {
 	u8 returns;
 };
 
-/* What a program makes up may not take all memory. */
+/* A limit, since a program controls the contents of its symbol tables. */
 #define MAX_MARKS	(1u << 20)
 
-/* Open addressing; what is forgotten goes when this grows. */
+/* Open addressing.  Forgotten entries are removed when the table grows. */
 static struct mark *marks;
 static u32 nmarks, used;
 
@@ -84,7 +83,7 @@ struct range {
 	u64 start, end;
 };
 
-/* Of several names for one function the first one counts. */
+/* If a function has several names, the first one counts. */
 static void found(void *arg, u64 pc, u8 function)
 {
 	const struct range *r = arg;

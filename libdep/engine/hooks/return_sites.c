@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Where watched functions return to.
+ * Return sites: addresses to which calls of hooked functions return.
  *
- * What is translated of such a place stores rax.  Most are known before they are translated:
- * they are after a call of such a function, or of an entry of a procedure linkage table
- * whose slot has one.  For all others (a function pointer, a tail call, a symbol that has
- * yet to be bound) the function's entry compares its return address with a table of those
- * that are known, and if it is not there has the code at that place translated anew, before
- * the call can return.
+ * A fragment that begins at a return site stores rax.  Most return sites are known when the call is
+ * translated: those of direct calls, and of calls through an entry of the procedure linkage table
+ * that is bound already.  Others (function pointers, tail calls, symbols that are not bound yet)
+ * are found at the function's entry.  Its fragment compares the return address with a table of
+ * known ones.  If it is not there, the dispatcher adds it and kills the translations of the code
+ * there, before the call can return.
  *
- * The table is indexed by the address's low 16 bits and has the negative of the 32 bits above
- * them.  A second one of the same index takes the place of the first, which then is learned
- * again each time.
+ * The table is indexed by the low 16 bits of the address and contains the negative of the 32 bits
+ * above these.  Of two return sites with the same index the table has the last one; the dispatcher
+ * is entered whenever a call with the other one comes.
  */
 #include "hooks.h"
 #include "libdep/engine/record/record.h"
@@ -67,7 +67,7 @@ void return_sites_emit_miss(struct build *b)
 	emit_load_gs(&b->e, X86_RDX, TLS_IND1);
 }
 
-/* The table last: who finds it there may count on the rest. */
+/* Enter @ret in the table last: a thread that finds it there skips the rest. */
 static void add(u64 ret)
 {
 	if (!hook_is_return_site(ret)) {
@@ -87,7 +87,7 @@ void return_sites_add(u64 sp)
 		add(ret);
 }
 
-/* What @target calls by [endbr64] [bnd] jmp [rip+slot], or is itself. */
+/* The hooked function at @target, or that it jumps to by [endbr64] [bnd] jmp [rip+slot]; or 0. */
 static u8 called(u64 target)
 {
 	static const u8 endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };

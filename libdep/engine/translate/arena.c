@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Code cache arenas.  One near the libraries and one near the program come from
- * the injector; further ones are made near code that neither reaches.
+ * Arenas of the code cache.  The injector makes one near the libraries and one near the program.
+ * Others are made near code that is out of reach of both.
  *
- * An arena has two parts, both filled from below: the hot one for what runs, so
- * that it lies close together, and the cold one for what seldom or never does
- * (ways to the dispatcher, literals), which begins with jumps to the engine image's gates.
+ * An arena has two parts, both filled from below.  The hot part has the code that runs, so that it
+ * lies close together.  The cold part has code that rarely runs (exit stubs, mismatch exits) and
+ * literals; it begins with jumps to the engine's gates.
  */
 #include "fragment.h"
 #include "libdep/engine/base/prefault.h"
@@ -20,8 +20,8 @@
 
 struct arena {
 	u64 base, size;
-	u64 hot, cold;		/* where the two parts are free */
-	u64 hot_ready, cold_ready;	/* up to where their pages were asked for */
+	u64 hot, cold;		/* first free address of each part */
+	u64 hot_ready, cold_ready;	/* pages below are populated, see prefault_ahead() */
 	u8 *ret_path;		/* returns.c */
 	u32 nfrags;
 	u8 huge;
@@ -42,7 +42,7 @@ static u64 cold_base(const struct arena *a)
 	return a->base + a->size / 8 * 5;
 }
 
-/* For the fragment that comes next. */
+/* Populate pages for the next fragment. */
 static void prefault_parts(struct arena *a)
 {
 	prefault_ahead(&a->hot_ready, a->hot, a->hot + ADEPT_PAGE, cold_base(a));
@@ -93,8 +93,8 @@ static int reaches(const struct arena *a, u64 pc)
 }
 
 /*
- * A new arena's memory, at @at if that is free.  Mapped without access first: if the program has
- * called mlockall(MCL_FUTURE) the mapping is locked, and would be populated at once.
+ * Map memory for a new arena at @at, if that is free.  It is mapped without access first: after
+ * mlockall(MCL_FUTURE) an accessible mapping would be populated at once.
  */
 static int arena_map(u64 at, u64 size)
 {
@@ -131,7 +131,7 @@ static struct arena *arena_map_of(u64 pc, u64 size)
 	return NULL;
 }
 
-/* A smaller one where memory is limited. */
+/* Make an arena near @pc; a smaller one if there is not enough memory. */
 static struct arena *arena_map_near(u64 pc)
 {
 	struct arena *a = NULL;
@@ -141,7 +141,7 @@ static struct arena *arena_map_near(u64 pc)
 	rlimit_grow(ARENA_SIZE, ARENA_SIZE);
 	for (u64 size = ARENA_SIZE; !a && size >= ARENA_MIN; size /= 4)
 		a = arena_map_of(pc, size);
-	/* What it is smaller by. */
+	/* Undo rlimit_grow() for the part that was not mapped. */
 	if (!a || a->size < ARENA_SIZE)
 		rlimit_shrink(ARENA_SIZE - (a ? a->size : 0));
 	return a;
@@ -169,9 +169,8 @@ struct arena *arena_for(u64 pc)
 	if (!a)
 		a = any;
 	/*
-	 * 32 arenas are full, or the kernel has no 4 MiB more although the limits allow it: there
-	 * is no memory for the program either.  Code cannot go on where it is not translated, since
-	 * other threads, handlers and r15 are the engine's; so the process ends.
+	 * 32 arenas are full, or the machine has no 4 MiB of memory left.  The program cannot
+	 * continue natively, since threads, signal handlers and r15 depend on the engine.
 	 */
 	if (!a)
 		fatal("no room for translated code near %lx", pc);
@@ -199,14 +198,14 @@ u8 *arena_take_cold(struct arena *a, u32 n, int must)
 }
 
 /*
- * Translated code is less dense than the original, so large programs are spared entries of the
- * instruction TLB; a small one would only have the rest of a huge page for nothing.
+ * Translated code is less dense than the original, so huge pages save instruction TLB entries of
+ * large programs.  In a small program most of a huge page would be unused.
  */
 static void want_huge_pages(struct arena *a)
 {
 	a->huge = 1;
 	sys3(__NR_madvise, a->base, cold_base(a) - a->base, K_MADV_HUGEPAGE);
-	/* What is there is copied at once where the kernel can; else it gets round to it. */
+	/* Collapse the present pages now; a kernel that cannot may do so later by itself. */
 	if (!(a->base & (HUGE_PAGE - 1)))
 		sys3(__NR_madvise, a->base, HUGE_PAGE, K_MADV_COLLAPSE);
 }
@@ -215,7 +214,7 @@ void arena_commit(struct arena *a, struct frag *f)
 {
 	u32 **block = &a->frags[a->nfrags / BLOCK];
 
-	/* Nothing moves: there are readers in signal handlers. */
+	/* Blocks are never moved, because signal handlers read them without a lock. */
 	if (!*block)
 		*block = heap_alloc(BLOCK * sizeof(**block));
 	(*block)[a->nfrags % BLOCK] = heap_ref(f);
@@ -266,7 +265,7 @@ static struct frag *nth(const struct arena *a, u32 i)
 	return heap_at(a->frags[i / BLOCK][i % BLOCK]);
 }
 
-/* Both parts are in the order of the commits. */
+/* Binary search: in both parts fragments are in the order in which they were committed. */
 struct frag *arena_frag(struct arena *a, u64 addr)
 {
 	u32 lo = 0, hi = __atomic_load_n(&a->nfrags, __ATOMIC_ACQUIRE);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Code that looks an address up in a branch table, without touching a flag.
+ * Emits lookups in the branch tables.  The emitted code changes no flag.
  */
 #include "branch_table.h"
 
@@ -21,7 +21,7 @@ static void emit_index(struct emit *e, enum table t)
 	static const u8 low16[] = { 0x0f, 0xb7, 0xd2 };
 	/* rorx rdx, rdx, bits: the low bits become the highest ones */
 	const u8 rorx[] = { 0xc4, 0xe3, 0xfb, 0xf0, 0xd2, (u8)table_bits(t) };
-	/* mulx rdx, rdx, [scale]: the upper half of the product, as many of these as it takes */
+	/* mulx rdx, rdx, [scale]: the upper half of the product is the index */
 	static const u8 mulx[] = { 0xc4, 0xe2, 0xeb, 0xf6, 0x14, 0x25 };
 
 	emit_bytes(e, nine_times, sizeof(nine_times));

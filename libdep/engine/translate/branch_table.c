@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Branch tables, and the chains of landings after their entries.
+ * Branch tables, and the chains of landings of their buckets.
  *
- * An entry leads to the first landing of its bucket, each landing's literal to the next one of
- * it, the last one's to the dispatcher.  Both change by single stores under running threads,
- * which need no more than that wherever they are, they come to their landing or to the
- * dispatcher: that finds the landing, too, only more slowly.  So the laws are: an entry that a
- * thread can look up is never empty, and a literal leads on in the order of the bucket's list,
- * which only gets longer, at its front.  Hence no thread goes in circles.
+ * A table entry leads to the first landing of its bucket.  The literal of a landing leads to the
+ * next landing of the bucket, that of the last one to the dispatcher.  Entries and literals change
+ * by single stores while other threads use them.  Each lookup must end at the right landing or in
+ * the dispatcher, which finds the landing as well.  Two rules ensure this:
+ *
+ *  - an entry that a thread can look up is never empty;
+ *  - literals follow the order of the bucket's list, which only grows at its front, so that no
+ *    thread goes in circles.
  *
  * A table has few entries at first, so that small programs need little memory.  When it becomes
- * dense the number doubles: buckets become two each, in the old order, at other places.  Who
- * comes meanwhile, or has taken the old number, comes to the dispatcher, and waits there for the
- * lock under which all this is done.
+ * dense the number doubles: each bucket is split in two, at other indices, in the old order.  A
+ * thread that looks an address up meanwhile, or with the old number, can reach the dispatcher,
+ * which waits for frag_lock.
  */
 #include "branch_table.h"
 #include "libdep/engine/base/prefault.h"
@@ -21,26 +23,26 @@
 #define RETURN_BITS	18
 #define PLAIN_BITS	16
 
-/* At first, and as many lists: landings of one bucket are always of one list. */
+/* Bits of the first index, and of the number of lists: a bucket's landings are in one list. */
 #define FIRST_BITS	12
 #define LISTS		(1u << FIRST_BITS)
 
 /*
- * Neighbours are nine times as far from each other: where landings stand close together they
- * do not share the few buckets that there are, and with all bits each has its own.
+ * The index is taken from nine times the address, so that the landings of one function, a few bytes
+ * apart, do not share the few buckets of a small table.
  */
 #define SPREAD		9
 
 /*
- * Entries for each landing at least, until there are all.  One that is not the first of its
- * bucket costs what a wrong prediction does, since returns are predicted by the call they belong
- * to.  With so many one landing in 64 does.
+ * Minimal number of entries for each landing, until the table has its full size.  A landing that is
+ * not the first of its bucket costs a wrong prediction of the return.  With this number one landing
+ * in 64 does.
  */
 #define SPARSE		32
 
 #define HUGE_PAGE	(2ull << 20)
 
-/* The low memory: jumps, calls | returns, a huge page each | scales */
+/* Layout of the low memory: jumps and calls, one huge page; returns, one huge page; scales */
 #define TABLES_SIZE	(2 * HUGE_PAGE)
 
 struct landing {
@@ -87,7 +89,7 @@ static u32 entries(enum table t)
 	return 1u << index_bits[t];
 }
 
-/* As the code that branch_lookup.c emits computes it. */
+/* Must agree with the code that branch_lookup.c emits. */
 static u32 index_of(enum table t, u64 pc, u32 bits)
 {
 	return ((u32)(pc * SPREAD) & ((1u << all_bits[t]) - 1)) >> (all_bits[t] - bits);
@@ -130,7 +132,7 @@ static void set_next(enum table t, const struct landing *l, const struct landing
 	__atomic_store_n(l->at.lit, next ? (u64)next->at.addr : miss, __ATOMIC_RELEASE);
 }
 
-/* Let entries have @bits of the index, and all of them lead nowhere. */
+/* Set the index to @bits bits, and let all entries lead to the dispatcher. */
 static void clear(enum table t, u32 bits)
 {
 	u64 size;
@@ -148,8 +150,8 @@ static void clear(enum table t, u32 bits)
 }
 
 /*
- * Every return loads from a place of its own: spare the data TLB, if there is memory.  What is
- * there is copied at once where the kernel can; else it gets round to it.
+ * Ask for a huge page for a table of full size, since lookups are spread over all of it.  Collapse
+ * the present pages now; a kernel that cannot may do so later by itself.
  */
 static void want_huge_page(enum table t)
 {
@@ -161,7 +163,7 @@ static void want_huge_page(enum table t)
 	sys3(__NR_madvise, at, HUGE_PAGE, K_MADV_COLLAPSE);
 }
 
-/* No thread looks at entries that there have not been before. */
+/* Called when all entries are set: from now on threads use the new number. */
 static void publish_scale(enum table t)
 {
 	__atomic_store_n(table_scale(t), entries(t), __ATOMIC_RELEASE);
@@ -169,10 +171,10 @@ static void publish_scale(enum table t)
 
 void table_init(int plain)
 {
-	/* The injector makes it so. */
+	/* Guaranteed by the injector. */
 	if (boot.low_size < TABLES_SIZE + ADEPT_PAGE || boot.low + boot.low_size > 0x80000000u)
 		fatal("no memory below 2 GiB");
-	/* Where the kernel gives huge pages unasked, too. */
+	/* Small tables get no huge pages, even if the kernel uses them by default. */
 	sys3(__NR_madvise, boot.low, boot.low_size, K_MADV_NOHUGEPAGE);
 	all_bits[T_JUMP] = plain ? PLAIN_BITS : JUMP_BITS;
 	all_bits[T_RETURN] = plain ? PLAIN_BITS : RETURN_BITS;
@@ -184,7 +186,7 @@ void table_init(int plain)
 	}
 }
 
-/* The landing from @l on that is of the same bucket as @pc. */
+/* The first landing from @l on that is in the same bucket as @pc. */
 static struct landing *of_bucket(enum table t, struct landing *l, u64 pc)
 {
 	while (l && bucket(t, l->pc) != bucket(t, pc))
@@ -220,7 +222,7 @@ int table_has(enum table t, u64 pc)
 	return find(t, pc) != NULL;
 }
 
-/* Put a landing before the others of its bucket. */
+/* Add a landing in front of the others of its bucket. */
 static void add(enum table t, u64 pc, const struct landing_place *at)
 {
 	struct landing *new = heap_alloc(sizeof(*new));
@@ -235,7 +237,7 @@ static void add(enum table t, u64 pc, const struct landing_place *at)
 		grow(t);
 }
 
-/* A landing takes the place of that of the same address. */
+/* Replace landing @old by one for the same address. */
 static void replace(enum table t, struct landing *old, const struct landing_place *at)
 {
 	struct landing *l = of_bucket(t, *list(t, old->pc), old->pc), *before = NULL;

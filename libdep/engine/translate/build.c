@@ -3,12 +3,12 @@
  * Building a fragment version: scan, plan what is recorded, emit.
  *
  *	call entry:	lea rsp, [rsp+8]	drops a native call's return address
- *	entry:		of a watched function: is it known where it returns to?
+ *	entry:		of a hooked function: check of the return address
  *			instructions, value stores
- *			last exit inline
- *			stubs of side exits
+ *			last exit
+ *			side exits
  *
- *	cold part:	thunks to the dispatcher, literals
+ *	cold part:	exit stubs to the dispatcher, literals
  */
 #include "build.h"
 #include "libdep/engine/record/record.h"
@@ -53,7 +53,7 @@ static void emit_body(struct build *b)
 	}
 }
 
-/* Emit what scan and plan left in @b; NULL if a table overflowed. */
+/* Emit the fragment planned in @b; NULL if a table overflowed. */
 static struct frag *emit_fragment(struct build *b, struct arena *a)
 {
 	struct frag *f;
@@ -77,7 +77,7 @@ static struct frag *emit_fragment(struct build *b, struct arena *a)
 	return f;
 }
 
-/* Indirect calls have no way to the dispatcher: their stub must be there. */
+/* An indirect call's exit has no exit stub, so its call stub must exist. */
 static void link_indirect_call(struct frag *f)
 {
 	struct exit *x = frag_exits(f);
@@ -102,7 +102,7 @@ static struct frag *build(u64 pc, u16 mask, struct arena *a, enum after after)
 		b->mask = mask;
 		b->limit = limit;
 		build_scan(b);
-		/* The dispatcher would have to look at its source at each entry. */
+		/* The dispatcher must compare its source at each entry. */
 		if (a && b->unwatchable)
 			return NULL;
 		record_plan(b);
@@ -114,7 +114,7 @@ static struct frag *build(u64 pc, u16 mask, struct arena *a, enum after after)
 		f = emit_fragment(b, a);
 		if (f)
 			break;
-		/* The tables have room for any one instruction; an error of the engine's. */
+		/* Cannot happen: the tables have room for any one instruction. */
 		if (limit == 1)
 			fatal("cannot translate the instruction at %lx", pc);
 		limit /= 2;

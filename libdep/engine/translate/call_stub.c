@@ -2,17 +2,16 @@
 /*
  * Call stubs.
  *
- * The processor predicts a return to the instruction after the call.  So that the
- * return table can lead there, all translations of one call must share one native
- * call: a stub with the call and the landing of its return, to which they jump with
- * the application's return address already pushed.
+ * The processor predicts that a return goes to the instruction after its call.  For the return
+ * table to lead there as well, all translations of a call must share one native call.  It is in a
+ * call stub, followed by the landing of the return.  Translated code pushes the application's
+ * return address and jumps to the stub.
  *
- * A stub for a direct call enters the callee with a mask that all its users have;
- * when one comes that knows less, a new stub takes over the old one's users.
+ * The stub of a direct call enters the callee with a mask that is known in all translations of the
+ * call.  If one is added that knows fewer registers, a new stub replaces the old one.
  *
- * The landing falls into the fragment after the call, translated along with the
- * stub.  If that dies, threads must not land there any more: a new stub, whose
- * landing jumps, takes over.
+ * The landing falls through into the fragment after the call, which is translated together with
+ * the stub.  If that fragment dies, a new stub replaces the old one, with a landing that jumps.
  */
 #include "build.h"
 #include "libdep/engine/base/prefault.h"
@@ -75,7 +74,7 @@ static struct frag *build_call(const struct callsite *c, u16 mask, struct landin
 	}
 	landing_emit(b, 1);
 	f = build_commit(b);
-	/* Its tables have room for so little; an error of the engine's. */
+	/* Cannot happen: the tables have room for this. */
 	if (!f)
 		fatal("cannot build a call stub for %lx", c->ret);
 	*at = landing_place(b);
@@ -83,8 +82,8 @@ static struct frag *build_call(const struct callsite *c, u16 mask, struct landin
 }
 
 /*
- * A new stub for @c takes over from the old one.
- * @inlined: its landing may fall into a fragment
+ * Build a new stub for @c, and link the exits of the old one to it.
+ * @inlined: its landing may fall through into a fragment
  */
 static void renew(struct callsite *c, u16 mask, int inlined)
 {
@@ -93,11 +92,11 @@ static void renew(struct callsite *c, u16 mask, int inlined)
 	struct frag *old = c->stub;
 	struct landing_place at;
 
-	/* The fragment after it may contain this call: c->stub must be there. */
+	/* Set first: the fragment after the call may contain the same call. */
 	c->stub = build_call(c, mask, &at);
 	landing_build_tail(c->ret, arena_of((u64)c->stub->start),
 			   inlined && same_page ? AFTER_RETURN : AFTER_NOTHING);
-	/* Only now can a thread get there. */
+	/* Last: from now on threads reach the landing. */
 	table_set(T_RETURN, c->ret, &at);
 	while (old && old->in)
 		exit_link(heap_at(old->in), c->stub);
