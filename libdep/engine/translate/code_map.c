@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Code regions are looked up when code in an unknown place runs for the first time, and
- * forgotten when a system call changes them.  Pages of writable regions are write-protected while
- * fragments made from them exist.
+ * Code map: regions of executable memory, and write-protected pages.
  *
- * Where they are is known by the system calls that made them (mapping_table.h).  /proc/self/maps is
- * read only for what is not known by these, and if it cannot be read, that is not executable.
+ * A region is looked up when code in it runs for the first time, and forgotten when a system call
+ * changes it.  Pages of writable regions are write-protected while fragments made from them exist.
+ *
+ * Regions come from the table of mappings (mapping_table.h).  /proc/self/maps is read only for
+ * addresses that the table does not know; if it cannot be read they count as not executable.
  */
 #include "code_map.h"
 #include "libdep/engine/os/mapping_table.h"
@@ -30,10 +31,10 @@ struct watched {
 /* All under frag_lock. */
 static struct region regions[MAX_REGIONS];
 static u32 nregions;
-static int forgotten;	/* there were more regions than that */
+static int forgotten;	/* a region was dropped because the table was full */
 static struct watched watched[MAX_PROTECTED];
 static u32 nwatched;
-static u32 unwatched;	/* how many there have been */
+static u32 unwatched;	/* number of pages that are no longer write-protected; only grows */
 
 #define VSYSCALL	0xffffffffff600000ull
 
@@ -57,8 +58,11 @@ int mem_is_ours(u64 start, u64 len)
 }
 
 /*
- * Find the mapping around @addr; 0 if there is none, -errno if that cannot be known.
- * @l->path stays until the next call; @base receives where the file's first byte is, or 0.
+ * Find the mapping that contains @addr in /proc/self/maps.
+ * @l: the path is valid until the next call
+ * @base: receives the address of the file's first byte, or 0
+ *
+ * Return: 1; 0 if there is none; -errno if the file cannot be read.
  */
 static s64 find_mapping(u64 addr, struct map_line *l, u64 *base)
 {
@@ -79,14 +83,14 @@ static s64 find_mapping(u64 addr, struct map_line *l, u64 *base)
 	return found;
 }
 
-/* Find the executable mapping around @pc; 0 if there is none. */
+/* Find the executable mapping that contains @pc, describe and hook it; 0 if there is none. */
 static int lookup_region(u64 pc, struct region *r)
 {
 	struct map_line l, line;
 	u64 base, line_base;
 	int found = track_find(pc, &l, &base);
 
-	/* Not known, or made executable by mprotect(), so that its name is not. */
+	/* Not in the table, or without name because mprotect() made it executable. */
 	if ((!found || (l.inode && !*l.path)) && find_mapping(pc, &line, &line_base) > 0 &&
 	    line.prot & K_PROT_EXEC) {
 		l = line;
@@ -112,7 +116,7 @@ static struct region *region_of(u64 pc)
 		if (pc - r->start < r->end - r->start) {
 			struct region first = regions[0];
 
-			/* Most lookups follow one another in one module. */
+			/* Move to front: most lookups are in the same region as the last. */
 			regions[0] = *r;
 			*r = first;
 			return &regions[0];
@@ -129,7 +133,7 @@ static struct region *region_of(u64 pc)
 	return r;
 }
 
-/* ---- watched pages ---- */
+/* ---- write-protected pages ---- */
 
 static struct watched *find_protected(u64 page)
 {
@@ -146,14 +150,14 @@ static void unprotect(struct watched *w)
 	__atomic_store_n(&unwatched, unwatched + 1, __ATOMIC_RELEASE);
 }
 
-/* Return: 0 if no more pages can be watched. */
+/* Write-protect @page.  Return: 0 if that is not possible. */
 static int watch(u64 page, u32 prot)
 {
 	if (find_protected(page))
 		return 1;
 	if (nwatched == MAX_PROTECTED)
 		return 0;
-	/* The kernel may have no more mappings for this process. */
+	/* Fails if the process has too many mappings. */
 	if (sys3(__NR_mprotect, page, ADEPT_PAGE, prot & ~K_PROT_WRITE) < 0)
 		return 0;
 	watched[nwatched++] = (struct watched){ page, track_tick(), prot };
@@ -193,7 +197,7 @@ int code_unprotect_range(u64 start, u64 end)
 	return any;
 }
 
-/* Another thread has come first: the page is no longer watched, and writable. */
+/* Whether @page is writable, because another thread has just handled a fault on it. */
 static int came_late(u64 page)
 {
 	struct map_line l;
@@ -218,7 +222,7 @@ int code_write_fault(u64 addr)
 	return ours;
 }
 
-/* The three calls of the vsyscall page, whose bytes may not be readable. */
+/* Code of the vsyscall page's three calls, which may not be readable. */
 static size_t fetch_vsyscall(u64 pc, u8 *buf, size_t n)
 {
 	static const u8 nr[4] = { 96, 201, 0x35, 0 };	/* gettimeofday, time, getcpu = 0x135 */
@@ -267,8 +271,8 @@ size_t code_fetch(u64 pc, u8 *buf, size_t n, u8 *unwatchable)
 }
 
 /*
- * Take [@start, @end) out of region number @i.  The rest stays: there may be fragments from it, and
- * they are only looked for in what is a region.
+ * Remove [@start, @end) from region number @i.  The rest must stay, because fragments are killed
+ * only if their code is in a region.
  */
 static void cut_region(u32 i, u64 start, u64 end)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * From a finished emission to a fragment: its cold part, and what stays of the
- * build for linking, for killing it and for finding out where a thread is.
+ * End of a build: emits the cold part, and makes the fragment with the data for linking it, for
+ * killing it and for its state translation table.
  */
 #include "build.h"
 #include "libdep/engine/record/record.h"
@@ -23,7 +23,7 @@ void build_begin(struct build *b, struct arena *a)
 	b->check = 0;
 }
 
-/* What has yet to be stored after @insn, for arg3. */
+/* Kind of the value that will be stored after @insn, for arg3 of a state entry. */
 static u8 stored_after(const struct build *b, unsigned int insn)
 {
 	const struct adept_store *s = &b->stores[b->next_store];
@@ -43,7 +43,7 @@ void emit_state(struct build *b, enum state_kind kind, unsigned int insn, u8 arg
 	u32 nst = b->next_store;
 	u16 off = (u16)(b->hot_end ? COLD_OFFSET + (b->e.p - b->cold) : b->e.p - b->start);
 
-	/* A register that holds r15 has to be restored anywhere. */
+	/* While a register holds r15, its own value must be restored at any address. */
 	if (b->held != X86_NONE && (kind == STATE_RUN || kind == STATE_STORE)) {
 		kind = STATE_MANGLE;
 		arg = b->held;
@@ -117,7 +117,7 @@ static void emit_cold(struct build *b, const struct exit *exits)
 	emit_literals(b);
 }
 
-/* Offset of cache address @p as frag_code() takes it; 0 for none. */
+/* Convert cache address @p to an offset for frag_code(); 0 if it is NULL. */
 static u16 code_offset(const struct build *b, const u8 *p)
 {
 	if (!p)
@@ -171,7 +171,7 @@ static struct frag *make_frag(struct build *b)
 	return f;
 }
 
-/* Only vector stores make the offsets irregular. */
+/* Keep the offsets of values in the record, unless all values have 8 bytes. */
 static void keep_store_offsets(struct frag *f, const struct build *b)
 {
 	u16 *offs;

@@ -10,10 +10,10 @@
 
 extern u8 gate_undefined[];
 
-/* Ticks, about a millisecond: who needs more was not running, but waited or was preempted. */
+/* TSC ticks, about a millisecond.  A longer time includes waiting or preemption. */
 #define TOO_LONG	(1u << 21)
 
-/* The tables' lock, and the time that is spent with it. */
+/* Take frag_lock, and measure the time until end(). */
 static u64 begin(void)
 {
 	lock(&frag_lock);
@@ -69,7 +69,7 @@ u8 *dispatch_exit(struct tls *t)
 	return frag_entry(f) + (x->kind == X_SITE ? f->check : 0);
 }
 
-/* The next indirect branch to the same place finds a landing. */
+/* Make the landing for the next indirect branch to the same target, and enter the target. */
 static u8 *miss(struct tls *t, int is_return)
 {
 	u64 pc = t->ib_target;
@@ -103,7 +103,7 @@ static u8 *write_gs_base(struct tls *t, const struct x86_insn *in, u64 next)
 
 	if (in->opsize == 4)
 		v = (u32)v;
-	/* A chunk that begins with the event begins with the old base. */
+	/* Before the change: if the event begins a chunk, its header must have the old base. */
 	ring_event(t, ADEPT_EV_GSBASE, &v, 8);
 	t->app_gs_base = v;
 	ring_record_context(t, next);
@@ -111,8 +111,8 @@ static u8 *write_gs_base(struct tls *t, const struct x86_insn *in, u64 next)
 }
 
 /*
- * Has code come to @pc since that was found to be none?  Only what was executable is noticed when
- * its mapping changes.  If so it is to be translated now.
+ * Whether @pc can be translated by now, after it could not when the trap was built.  A change of a
+ * mapping that was not executable before is not noticed otherwise.  If so, the trap is killed.
  */
 static int has_come(u64 pc)
 {
@@ -132,9 +132,9 @@ static int has_come(u64 pc)
 }
 
 /*
- * What is at x->target cannot be translated.  Memory that is not there or not
- * executable faults natively, with the right signal; bytes that are no instruction
- * give SIGILL; anything else is a limit.
+ * The code at x->target cannot be translated.  If it is not mapped or not executable, a native jump
+ * to it raises the right signal.  If it is not a valid instruction, raise SIGILL.  Other cases are
+ * limits of the engine.
  */
 u8 *dispatch_trap(struct tls *t)
 {
@@ -158,10 +158,7 @@ u8 *dispatch_trap(struct tls *t)
 	default:
 		if (in.attr & X86_A_WRGSBASE)
 			return write_gs_base(t, &in, x->target + in.len);
-		/*
-		 * It cannot be made here, since it would name the engine's gs, r15 or place
-		 * (mangle.c): a known limit, and nothing outside of the program causes it.
-		 */
+		/* A known limit: it cannot be rewritten to not use gs, r15 or rip (mangle.c). */
 		if (!mangle_supported(&in))
 			fatal("instruction at %lx (opcode %x, map %u) is not supported",
 			      x->target, in.opcode, in.map);
@@ -178,7 +175,7 @@ u8 *dispatch_resume(struct tls *t)
 		t->pending &= ~(u64)PENDING_STOP;
 		if (t->pending)
 			signal_deliver(t);
-		/* Its registers must be known before another event begins a new chunk. */
+		/* Recovery needs the registers before another event can begin a new chunk. */
 		if (t->pending)
 			ring_record_context(t, t->resume_pc);
 	}

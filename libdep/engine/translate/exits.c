@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * How a fragment ends: its branches, what stores their records, and the ways to
- * the dispatcher for as long as an exit is not linked.
+ * Exits of a fragment: emits branches, the code that ends the record, and the exit stubs, which
+ * enter the dispatcher while an exit is not linked.
  */
 #include "build.h"
 #include "libdep/engine/record/record.h"
@@ -22,7 +22,7 @@ static void push_return_address(struct build *b, u64 ret)
 		emit32(&b->e, (u32)ret);
 		return;
 	}
-	/* One 8-byte store: two halves would stall the load of the return. */
+	/* One 8-byte store: with two halves the load by the return would stall. */
 	emit8(&b->e, 0xff);
 	emit8(&b->e, 0x35);
 	emit32(&b->e, 0);

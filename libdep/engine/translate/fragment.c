@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Fragments by application pc, their versions, and which of them come from a page.
+ * Index of fragments by application pc, with the versions of each, and removal by address range.
  */
 #include "build.h"
 
 struct lock frag_lock;
 
-/* Versions per pc, the {rsp} one not counted. */
+/* Maximal number of versions for one pc, in addition to the {rsp} version. */
 #define MAX_VERSIONS	6
 
 /*
- * Open addressing: most lookups are for what is not there, and should not have to
- * touch a fragment to find that out.
+ * Open addressing.  Most lookups find nothing; the tag lets them end without reading a fragment.
  */
 struct slot {
-	u32 tag;		/* of the pc */
-	u32 frag;		/* heap_ref(), 0: free, GONE: was killed */
+	u32 tag;		/* from the hash of the pc */
+	u32 frag;		/* heap_ref(); 0: free; GONE: the fragment was killed */
 };
 
 #define GONE	1u
@@ -73,8 +72,8 @@ void frag_insert(struct frag *f)
 }
 
 /*
- * The versions of @pc, one after the other: *@at is where to go on, and to begin with
- * first_slot(pc).
+ * Return the next version of @pc, or NULL.  *@at is the position: first_slot(pc) at first, updated
+ * by each call.
  */
 static struct frag *next_version(u64 pc, u32 *at)
 {
@@ -105,7 +104,7 @@ static unsigned int count_bits(u32 mask)
 	return n;
 }
 
-/* Is the code still what @f was made from?  Only for sources that cannot be watched. */
+/* Whether the code is still the one that @f was made from; only for untracked code. */
 static int source_matches(struct frag *f)
 {
 	const u8 *len = frag_lens(f), *want = heap_at(f->source);
@@ -125,8 +124,8 @@ static int source_matches(struct frag *f)
 }
 
 /*
- * Lazy versions: build one for the state at hand unless an existing one knows all
- * that matters of it, or there are enough.
+ * Versions are built on demand: one for @known, unless an existing version uses all relevant
+ * registers of it, or the maximal number of versions is reached.
  */
 struct frag *frag_get(u64 pc, u16 known, int call)
 {

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Indirect branches.
+ * Landings: targets of indirect branches in the cache.
  *
- * A site loads its target into rcx and goes through a table (branch_lookup.c) to a landing.
- * That knows its own application address and verifies it against rcx, without touching
- * a flag (lea, then jrcxz or loop); if it is not the right one it goes on to the next
- * landing of the same bucket (branch_table.c), the last one to the dispatcher.  It only names an
- * address, not a translation, so it is never stale and never freed.
+ * An indirect branch loads its target into rcx and jumps through a branch table (branch_lookup.c)
+ * to a landing.  The landing compares rcx with its own application address, without changing a flag
+ * (lea, then jrcxz or loop).  If they differ, it continues with the next landing of the same bucket
+ * (branch_table.c); the last one enters the dispatcher.  A landing is valid for an address, not for
+ * a translation, so it is never freed.
  *
- * Returns have a table of their own: a call's return landing stands right after
- * the native call, where the processor's return predictor expects it (call_stub.c).
+ * Returns have a table of their own.  The landing of a call's return is directly after the native
+ * call, where the processor's return predictor expects it (call_stub.c).
  */
 #include "build.h"
 
 static u8 by_loop;
 
-/* Can @pc and its negative be displacements? */
+/* Whether both @pc and -@pc fit a 32-bit displacement. */
 static int small(u64 pc)
 {
 	return fits32((s64)pc) && fits32(-(s64)pc);
@@ -47,7 +47,7 @@ static int has_fast_loop(void)
 
 void landing_init(void)
 {
-	/* Where nothing is tuned, the other way: so both are tested. */
+	/* Strict mode uses the general code, so that tests cover both. */
 	int tuned = !(layout()->flags & ADEPT_S_STRICT);
 
 	by_loop = has_fast_loop() && tuned;
@@ -67,8 +67,9 @@ void landing_emit_mismatch_exit(struct build *b)
 }
 
 /*
- * rcx -= pc, and one less for loop; by a displacement, by rdx or by a literal.  A return
- * comes with its landing's cache address in rdx, and that is near the application's.
+ * Emit rcx -= pc; for loop, rcx -= pc - 1.  It uses a displacement if @pc is small.  A return comes
+ * with the landing's cache address in rdx, from which pc is computed if it is near; otherwise rdx
+ * is loaded with a constant.
  */
 static void emit_subtract(struct build *b, int is_return)
 {
@@ -99,8 +100,8 @@ void landing_emit(struct build *b, int is_return)
 	emit_state(b, STATE_LAND, b->n, X86_NONE, X86_NONE, X86_NONE);
 	if (is_return) {
 		/*
-		 * mov [rsp-8], rcx: the return address again, where the native return
-		 * found a cache address.  Dead by the ABI, but not to every program.
+		 * mov [rsp-8], rcx: restore the return address, which was replaced by a
+		 * cache address.  By the ABI this memory is dead, but some programs read it.
 		 */
 		struct emit_operand slot = { .base = X86_RSP, .index = X86_NONE, .disp = -8 };
 
@@ -108,7 +109,7 @@ void landing_emit(struct build *b, int is_return)
 	}
 	emit_subtract(b, is_return);
 	if (by_loop) {
-		/* loop back to the way out */
+		/* loop back to the mismatch exit, emitted by landing_emit_mismatch_exit() */
 		emit_state(b, STATE_LAND_LOOP, b->n, X86_NONE, X86_NONE, X86_NONE);
 		emit8(e, 0xe2);
 		emit8(e, (u8)(b->start - (e->p + 1)));
@@ -177,16 +178,16 @@ static void build_landing(u64 pc, int is_return, int inlined)
 	emit_state(b, STATE_LAND_CALL, 0, X86_NONE, X86_NONE, X86_NONE);
 	emit_lea_rsp(&b->e, 8);
 	landing_emit(b, is_return);
-	/* Its tables have room for so little; an error of the engine's. */
+	/* Cannot happen: the tables have room for this. */
 	if (!build_commit(b))
 		fatal("cannot build a landing for %lx", pc);
 	at = landing_place(b);
 	landing_build_tail(pc, b->arena, inlined ? AFTER_JUMP : AFTER_NOTHING);
-	/* Only now can a thread get there. */
+	/* Last: from now on threads reach the landing. */
 	table_set(is_return ? T_RETURN : T_JUMP, pc, &at);
 }
 
-/* After a landing for @pc: jump to wherever its fragment is. */
+/* Build the code behind a landing for @pc as a linkable jump to the fragment. */
 static void build_link(u64 pc, struct arena *a)
 {
 	struct build *b = build_stub(pc, a);
@@ -196,7 +197,7 @@ static void build_link(u64 pc, struct arena *a)
 	};
 	emit_state(b, STATE_EXIT_DONE, 0, 0, X86_NONE, X86_NONE);
 	b->exits[0].patch = exits_emit_linkable(b, 0xe9);
-	/* The same. */
+	/* Cannot happen, as above. */
 	if (!build_commit(b))
 		fatal("cannot build a link to %lx", pc);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Links: a direct exit's jump or call is patched to its target fragment by one
- * aligned store, while other threads may be running over it.
+ * Links: the jump or call of an exit is patched to its target fragment by one aligned store, while
+ * other threads can execute it.
  */
 #include "fragment.h"
 #include "libdep/x86/emit.h"
@@ -16,7 +16,7 @@ static int near(const u8 *field, const u8 *target)
 	return fits32(target - (field + 4));
 }
 
-/* jmp [rip+0]; .quad target: for targets in an arena too far for rel32 */
+/* Emit jmp [rip+2], nop, nop, .quad target: for a target in an arena out of reach of rel32. */
 static u8 *veneer(const u8 *from, const u8 *target, int must)
 {
 	static const u8 jmp[8] = { 0xff, 0x25, 0x02, 0, 0, 0, 0x90, 0x90 };
@@ -41,7 +41,7 @@ static void take_out(struct exit *x)
 	x->to = 0;
 }
 
-/* A native call arrives 5 bytes earlier, where its return address is dropped. */
+/* A native call is linked to the call entry, 5 bytes earlier, which drops its return address. */
 void exit_link(struct exit *x, struct frag *to)
 {
 	u8 *target = frag_entry(to) - (x->call == CALL_NATIVE ? EMIT_LEA_RSP_LEN : 0);
@@ -55,7 +55,7 @@ void exit_link(struct exit *x, struct frag *to)
 	if (!near(field, target)) {
 		target = veneer(field, target, !x->thunk);
 		if (!target) {
-			/* 4,096 of them are kept for an arena that is full otherwise. */
+			/* A full arena has a reserve for 4,096 of these. */
 			if (!x->thunk)
 				fatal("no room for a jump to another arena");
 			exit_unlink(x);
@@ -70,7 +70,7 @@ void exit_link(struct exit *x, struct frag *to)
 	store_rel32(field, target);
 }
 
-/* Back to the thunk; an exit without one stays where it is. */
+/* Let the exit lead to its exit stub again; an exit without one stays linked. */
 void exit_unlink(struct exit *x)
 {
 	if (!x->to || !x->thunk)

@@ -2,16 +2,15 @@
 /*
  * Returns.
  *
- * A return leaves the fragment by the processor's own ret, so that its return
- * predictor serves: the address on the stack is replaced by that of the landing
- * after the native call (call_stub.c), looked up by the application's.  All returns
- * of an arena share the instructions that do it; the predictor does not care where
- * the ret stands, and the caches do.
+ * A return is executed by a native ret, so that the processor's return predictor works.  Before
+ * that, the application's return address on the stack is looked up and replaced by the address of
+ * the landing after the native call (call_stub.c).  All returns of an arena share the code that
+ * does this: it takes less cache, and the predictor works independently of the ret's address.
  */
 #include "build.h"
 #include "libdep/engine/record/record.h"
 
-/* rcx = return address, its former value in TLS_IND0 */
+/* On entry rcx has the return address, and TLS_IND0 the application's rcx. */
 static void emit_path(struct build *b)
 {
 	static const u8 swap[] = { 0x48, 0x89, 0x14, 0x24 };	/* mov [rsp], rdx */

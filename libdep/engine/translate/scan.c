@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Choosing a fragment's instructions: straight on from its pc, past conditional
- * branches and through direct jumps, up to the first call, return, indirect jump
- * or system call.
+ * Selects a fragment's instructions: from its pc on, past conditional branches and through direct
+ * jumps, to the first call, return, indirect jump or system call.
  */
 #include "build.h"
 #include "dispatch.h"
@@ -25,8 +24,8 @@ static void add_exit(struct build *b, u8 kind, unsigned int ninsns, u64 target, 
 }
 
 /*
- * A look ahead in the code, so that not every instruction is fetched by itself.  It
- * ends with a page: what is fetched is watched, and the next page may hold data.
+ * Code read ahead, so that instructions are not fetched one by one.  It ends at the end of a page:
+ * pages that are fetched may be write-protected, and the next page may contain data.
  */
 static struct {
 	u64 pc;
@@ -57,8 +56,8 @@ static size_t fetch(struct build *b, u64 pc, u8 *raw)
 }
 
 /*
- * The more a record covers the better, whoever else has translated what comes next;
- * without records it would only be there twice.
+ * When recording, a fragment continues even where another one begins, because a record should cover
+ * many instructions.  Without records a second copy of the code would have no use.
  */
 static int worth_going_on(u64 pc)
 {
@@ -116,7 +115,7 @@ static int scan_insn(struct build *b, struct build_insn *bi, u64 *pc)
 		add_exit(b, ADEPT_X_SYSCALL, b->n, next, 0);
 		return 0;
 	case X86_INT:
-		/* int3 leaves rip after it: there must be a place with just that pc. */
+		/* int3 traps with rip after it, so a fragment must begin at that pc. */
 		add_exit(b, ADEPT_X_DIRECT, b->n, next, 0);
 		return 0;
 	default:
@@ -138,12 +137,12 @@ void build_scan(struct build *b)
 		struct build_insn *bi = &b->ins[b->n];
 		size_t got = fetch(b, pc, bi->raw);
 
-		/* Functions begin fragments.  What is in a module is known when it was fetched. */
+		/* Hooked functions begin fragments.  fetch() has looked up those of the file. */
 		if (b->n && hook_at(pc))
 			break;
 		bi->pc = pc;
 		if (x86_decode(&bi->in, bi->raw, (unsigned int)got) <= 0) {
-			/* Whatever is wrong shows when it is reached. */
+			/* A trap handles this if the program reaches it. */
 			add_exit(b, b->n ? ADEPT_X_DIRECT : ADEPT_X_TRAP, b->n, pc, 0);
 			more = 0;
 			break;
