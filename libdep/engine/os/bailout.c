@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Out of the code cache at any instruction: the application's exact state, and a
- * stream that ends there.
+ * Bail out: leaves the code cache at any instruction.  Reconstructs the application's exact state,
+ * and ends the stream at this position.
  */
 #include "sigframe.h"
 #include "libdep/engine/record/record.h"
@@ -22,7 +22,7 @@ static void restore_spills(struct tls *t, const struct state_pos *pos)
 		t->regs[pos->arg3 & 15] = t->spill[2];
 }
 
-/* A string instruction's base register without the gs base that it carries. */
+/* Subtract the gs base, which was added to the base register of a string instruction. */
 static void restore_gs(struct tls *t, const struct state_pos *pos)
 {
 	t->regs[pos->arg2] -= t->app_gs_base;
@@ -61,7 +61,7 @@ void bail_out_regs(struct tls *t, const struct state_pos *pos, const struct k_uc
 		t->regs[X86_RSP] += 8;
 }
 
-/* The pointer register of a rep string instruction that may be under way at @rip. */
+/* If @rip is a rep string instruction, set @value to its pointer register.  Return: whether. */
 static int string_progress(const struct tls *t, u64 rip, u64 *value)
 {
 	struct x86_insn in;
@@ -89,15 +89,15 @@ static void after(struct tls *t, const struct state_pos *pos, const u64 *post)
 	t->resume_pc = frag_insn_pc(pos->frag, pos->insn + 1u);
 }
 
-/* Of the instruction after which it is taken; the flags are still its own. */
+/* The timestamp after a locked instruction; the flags are still those of the instruction. */
 static u64 late_timestamp(const struct tls *t)
 {
 	return rt_timestamp() | (t->flags & X86_ZF ? ADEPT_TIMESTAMP_DONE : 0);
 }
 
 /*
- * What the store at @pos is about to write.  Of a timestamp, what the processor has of it: it
- * is that of the upper half at the guard, and any later one is as good elsewhere.
+ * The value of the store at @pos, which is not done.  If it is a timestamp that was read already,
+ * it is in rdx and rax.  Otherwise a new reading is taken; it may be later.
  */
 static u64 stored_value(const struct tls *t, const struct state_pos *pos,
 			const struct k_ucontext *uc)
@@ -117,7 +117,7 @@ static u64 stored_value(const struct tls *t, const struct state_pos *pos,
 	return t->regs[in.f_reg];
 }
 
-/* Of an instruction that is done, while registers are restored: what comes after that. */
+/* The value that is stored after an instruction that is done; NULL if there is none. */
 static const u64 *yet_to_store(const struct tls *t, const struct state_pos *pos, u64 *value)
 {
 	switch (pos->arg3 == X86_NONE ? 0 : pos->arg3 & STATE_AFTER) {
@@ -139,7 +139,7 @@ static void at(struct tls *t, u64 pc)
 	t->resume_pc = pc;
 }
 
-/* A system call has been recorded at its exit, and has yet to be made. */
+/* Continue at the exit's target.  A system call is recorded at its exit but not made yet. */
 static void at_target(struct tls *t, const struct exit *x)
 {
 	at(t, x->target - (x->kind == ADEPT_X_SYSCALL ? SYSCALL_LEN : 0));
@@ -252,7 +252,7 @@ u64 bail_out_at_chunk_end(struct tls *t, const struct state_pos *pos, const stru
 		tail.extra = stored_value(t, pos, uc);
 		head.nvals++;
 	}
-	/* Nothing of this record yet: between records. */
+	/* The record is empty, so this is a record boundary. */
 	if (!tail.insn && !tail.nvals)
 		tail.frag = head.frag = 0;
 	ring_next_chunk(t, &tail, &head, 4 + record_value_bytes(pos->frag, pos->nst));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * execve: the collector is told first, so that it can trace this thread through the
- * call and put the engine into the new image.
+ * execve.  The thread asks the collector first, which then traces it through the call and puts the
+ * engine into the new image.
  */
 #include "exec.h"
 #include "stop_world.h"
@@ -19,10 +19,10 @@
 
 static struct lock exec_lock, slot_lock;
 static u32 exec_owner;
-static struct adept_proc *slot;	/* ours; NULL: none yet */
-static u32 serial;		/* of our slot */
+static struct adept_proc *slot;	/* the process's slot; NULL: none yet */
+static u32 serial;		/* of the process in @slot */
 
-/* A child that shares memory and has outlived its parent: the slot went with that. */
+/* Whether the slot was freed, in a child that shares memory and has outlived its parent. */
 static int slot_lost(const struct adept_proc *p)
 {
 	return __atomic_load_n(&p->serial, __ATOMIC_RELAXED) != serial;
@@ -46,7 +46,7 @@ static void tell(struct adept_proc *p, u32 state)
 	futex_wake(&s->wakeup, 1);
 }
 
-/* What execve is about to get: the collector looks whether it could be followed. */
+/* Publish the arguments and request an answer: the collector decides whether to follow. */
 static void announce(struct adept_proc *p, u64 nr, const u64 args[6])
 {
 	int at = nr == __NR_execveat;
@@ -69,21 +69,21 @@ static void release(struct adept_proc *p)
 	unlock(&exec_lock);
 }
 
-/* Thread @tid will not come back to release() what it holds, if it holds it. */
+/* Thread @tid has ended or has another image: if it holds exec_lock, release that. */
 static void owner_gone(struct adept_proc *p, u32 tid)
 {
 	if (!__atomic_compare_exchange_n(&exec_owner, &tid, 0, 0, __ATOMIC_ACQUIRE,
 					 __ATOMIC_RELAXED))
 		return;
-	/* Killed before it was answered: that answer must not meet the next request. */
+	/* It may have been killed before the answer, which must not be taken for the next one. */
 	answer_wait(p, ADEPT_EXEC_REQUEST);
 	answer_wait(p, ADEPT_EXEC_FAILED);
 	release(p);
 }
 
 /*
- * One at a time: the slot has room for one request.  A child that shares memory and
- * is not a vfork child leaves nobody after who knows that its execve succeeded.
+ * Take exec_lock: the slot has room for one request.  Polls whether the owner still exists, because
+ * after the execve of a child that shares memory and is not a vfork child, no thread releases it.
  */
 static void take_turn(struct adept_proc *p)
 {
@@ -105,12 +105,12 @@ static void take_turn(struct adept_proc *p)
 	}
 }
 
-/* Our slot, or one that is taken only for this: where the collector is asked to follow. */
+/* The slot for the request: the process's, or one claimed only for this; NULL: none. */
 static struct adept_proc *slot_for_exec(void)
 {
 	struct adept_proc *p = __atomic_load_n(&slot, __ATOMIC_ACQUIRE);
 
-	/* One taken before the process gave up rights is not in its memory any more. */
+	/* The process has unmapped all slots. */
 	if (boot.domain == ADEPT_NO_DOMAIN)
 		return NULL;
 	if (p)
@@ -125,7 +125,7 @@ static struct adept_proc *slot_for_exec(void)
 	return slot;
 }
 
-/* Would execve find a file that may be executed?  If the kernel cannot say, it would. */
+/* Whether execve finds an executable file; 1 also if the kernel cannot tell. */
 static int may_succeed(u64 nr, const u64 args[6])
 {
 	int at = nr == __NR_execveat;
@@ -176,7 +176,7 @@ s64 exec_syscall(struct tls *t, u64 nr, u64 args[6])
 	safepoint_leave(t);
 	ret = execute(t, nr, args);
 	state = __atomic_load_n(&p->exec_state, __ATOMIC_ACQUIRE);
-	/* Who was told to go natively says so as well: the image is watched for, and counted. */
+	/* Also after NATIVE: the collector has counted the image and undoes that. */
 	if (!slot_lost(p) && (state == ADEPT_EXEC_READY || state == ADEPT_EXEC_NATIVE)) {
 		tell(p, ADEPT_EXEC_FAILED);
 		answer_wait(p, ADEPT_EXEC_FAILED);

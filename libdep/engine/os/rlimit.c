@@ -16,7 +16,7 @@ struct limit {
 	u64 soft, hard;
 };
 
-/* What the kernel's limits have more than the program's.  Changed under the lock. */
+/* The engine's share: kernel's limit minus program's limit.  Changed under share_lock. */
 struct share {
 	u32 resource;
 	u32 finite;		/* there is a limit, or was: else the kernel is not asked */

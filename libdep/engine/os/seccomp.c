@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * A filter gets a beginning that lets calls pass which the engine makes for itself.  They are
- * known by their address: that of a syscall instruction in the engine, but none of those by which
- * it makes the program's calls.  (rr does the same to the filters of what it records.)
+ * Instructions are put in front of each filter, which let the engine's own calls pass.  They
+ * recognise these by the address: a syscall instruction in the engine, except those that make the
+ * program's calls.  (rr does the same.)
  *
  * The filter outlives execve, and holds in the new image, whose engine has the same address as a
  * rule.

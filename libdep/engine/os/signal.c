@@ -24,7 +24,7 @@
 #define PF_WRITE	2	/* in a page fault's error code */
 #define SEGV_ACCERR	2	/* the mapping's protection */
 
-/* Whose default action is not to end the process: KILL CHLD CONT STOP TSTP TTIN TTOU URG WINCH. */
+/* Default action does not end the process, or no handler: KILL CHLD CONT STOP TSTP TTIN TTOU .. */
 #define SPARING	(SIGBIT(9) | SIGBIT(17) | SIGBIT(18) | SIGBIT(19) | SIGBIT(20) | SIGBIT(21) | \
 		 SIGBIT(22) | SIGBIT(23) | SIGBIT(28))
 
@@ -35,7 +35,7 @@ extern char rt_copy_in_end[], rt_copy_in_fault[];
 void signal_restorer(void);
 __attribute__((noreturn)) void sigreturn_with(void *frame);
 
-/* Shared by the threads of a process; a child that only shares memory has its own. */
+/* Signal actions of a process.  A child that only shares memory has its own. */
 struct handlers {
 	u32 users;
 	struct k_sigaction action[NSIG + 1];
@@ -100,7 +100,7 @@ static int cache_position(struct k_ucontext *uc, struct state_pos *pos)
 	return 0;
 }
 
-/* Out of the cache, or not into it.  Return: 0 if the thread is elsewhere. */
+/* Take the thread out of the cache, or keep it from entering.  Return: 0 if it is elsewhere. */
 static int stop(struct tls *t, struct k_ucontext *uc)
 {
 	struct state_pos pos;
@@ -134,7 +134,7 @@ static void asynchronous(struct tls *t, u32 signo, const struct k_siginfo *info,
 		uc->regs[SC_RIP] = (u64)app_syscall_abort;
 }
 
-/* Somebody wants this thread at rest.  In the engine image it finds out by itself, soon. */
+/* Handle the signal of stop_world().  A thread that runs in the engine stops before the cache. */
 static void kicked(struct tls *t, struct k_ucontext *uc)
 {
 	if (stop_requested(t) && !stop(t, uc))
@@ -148,15 +148,14 @@ static int has_address(u32 signo)
 	return signo == K_SIGSEGV || signo == K_SIGBUS;
 }
 
-/* A write to memory that is mapped for other uses. */
+/* Whether the fault is a write to a mapped page without write permission. */
 static int forbidden_write(u32 signo, const struct k_siginfo *info, const struct k_ucontext *uc)
 {
 	return signo == K_SIGSEGV && info->code == SEGV_ACCERR && uc->err & PF_WRITE;
 }
 
 /*
- * The code that just wrote to its own page has become stale: let this store be
- * done and leave the fragment after it.
+ * A store has changed its own fragment's page: complete the store, and leave the fragment after it.
  */
 static void stop_after_store(const struct state_pos *pos, u64 rip)
 {
@@ -167,7 +166,7 @@ static void stop_after_store(const struct state_pos *pos, u64 rip)
 	*(volatile u8 *)(rip + in.len) = 0xcc;
 }
 
-/* A native call's own push met the end of the stack: go to the callee without it. */
+/* A native call's push met the end of the stack: enter the callee without it. */
 static int finish_call(struct tls *t, const struct state_pos *pos, struct k_ucontext *uc)
 {
 	if (pos->kind != STATE_EXIT_DONE && pos->kind != STATE_AT_RCX)
@@ -178,8 +177,8 @@ static int finish_call(struct tls *t, const struct state_pos *pos, struct k_ucon
 }
 
 /*
- * Values stand at multiples of 4: under the AC flag their stores fault where the
- * application's own accesses would not.  Do the store here.
+ * Values are aligned to 4 bytes only, so under the AC flag a value store can fault.  Perform the
+ * store here.
  */
 static int misaligned_store(struct tls *t, const struct state_pos *pos, struct k_ucontext *uc)
 {
@@ -207,7 +206,7 @@ static int misaligned_store(struct tls *t, const struct state_pos *pos, struct k
 	return 1;
 }
 
-/* Faults that are the engine's business.  Return: 1 if that was all. */
+/* Handle faults of the engine.  Return: 1 if the fault was one. */
 static int own_fault(struct tls *t, u32 signo, const struct k_siginfo *info,
 		     struct k_ucontext *uc, const struct state_pos *pos)
 {
@@ -310,9 +309,9 @@ static int ends_process(u32 signo, const struct k_sigaction *sa)
 }
 
 /*
- * What the kernel is told.  Default actions that end the process are ours to carry out,
- * so that its streams come to an end first; a call that such a signal interrupts is made
- * again if it is ignored by then.
+ * Install the kernel's action for @sa.  The engine carries out default actions that end the
+ * process, so that the streams are ended first.  A system call that such a signal interrupts is
+ * repeated if the signal is ignored by then.
  */
 static s64 install(u32 signo, const struct k_sigaction *sa)
 {
@@ -329,7 +328,7 @@ static s64 install(u32 signo, const struct k_sigaction *sa)
 	return sys4(__NR_rt_sigaction, signo, (u64)&k, 0, 8);
 }
 
-/* The default action of a signal that ends the process. */
+/* End the process by the default action of @signo. */
 static void die_of(struct tls *t, u32 signo)
 {
 	struct k_sigaction dfl = { 0 };

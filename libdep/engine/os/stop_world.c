@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Bringing the other threads to rest.
+ * Stop-the-world.
  *
- * Threads that are at rest are held where they are: who is in a system call stays in
- * it, and finds out when it returns.  The others get a SIGTRAP of our own, which the
- * kernel never gets to block; they leave the cache as for any signal (or notice before
- * they enter it), and wait.
+ * A thread that is at a safe point is stopped there: a thread in a system call stays in it, and
+ * waits when it returns.  The others get a SIGTRAP of the engine, which the kernel never blocks.
+ * They leave the cache as for any signal, or find the request before they enter it, and wait.
  *
- * Who sets the stop and then sees a thread run will be seen by that thread before it
- * makes a system call.  So no call is ever interrupted for this, and a thread that is
- * let go again has noticed nothing.
+ * The request is made before the states of threads are read, and a thread checks for a request
+ * after it has declared itself at a safe point, before it makes a system call.  So no system call
+ * is interrupted for this, and a thread that is released again has noticed nothing.
  */
 #include "stop_world.h"
 #include "sigframe.h"
@@ -80,7 +79,7 @@ static s64 kick(const struct tls *t)
 	return sys4(__NR_rt_tgsigqueueinfo, (u64)sys0(__NR_getpid), t->tid, K_SIGTRAP, (u64)&info);
 }
 
-/* Return: 1 if @t is not at rest yet. */
+/* Stop @t if it is at a safe point, otherwise send it the signal.  Return: 1 if it still runs. */
 static u32 hold(struct tls *t, u32 status)
 {
 	u32 rests = STOP_SAFEPOINT;
@@ -92,7 +91,7 @@ static u32 hold(struct tls *t, u32 status)
 		ring_put_thread_end(t, status);
 		return 0;
 	}
-	/* Unrecorded, or at its end: there is no stream. */
+	/* Unrecorded, or its stream has ended: nothing to wait for. */
 	if (!t->ring && t->discard)
 		return 0;
 	return kick(t) != -E_SRCH;

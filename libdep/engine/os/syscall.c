@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * The system call gate: almost every call goes through as it is; those that concern
- * the engine (memory map, signals, threads, images, gs) are looked at.
+ * System calls of the application.  Most pass unchanged; those that concern the engine (memory map,
+ * signals, threads, images, gs base) are handled here.
  */
 #include "exec.h"
 #include "libdep/engine/translate/code_map.h"
@@ -54,8 +54,7 @@ s64 app_syscall(struct tls *t, u64 nr, const u64 args[6])
 }
 
 /*
- * Such a call kills the others without a word, so they must be stopped while it can
- * still fail; and they can be let go again.
+ * The call kills the other threads, so they are stopped before it, and resumed if it fails.
  */
 s64 app_last_syscall(struct tls *t, u64 nr, const u64 args[6], u32 status)
 {
@@ -233,8 +232,8 @@ static s64 sys_with_mask(struct tls *t, u64 nr, u64 a[6])
 }
 
 /*
- * A kernel write into a watched code page fails: let it through and try again.  What it
- * met may be gone by then, or be there again, if others run that code meanwhile.
+ * A write by the kernel to a write-protected page of code fails with EFAULT: make the page writable
+ * and repeat the call.  Other threads can change the protection of pages meanwhile.
  */
 static s64 sys_plain(struct tls *t, u64 nr, const u64 a[6])
 {

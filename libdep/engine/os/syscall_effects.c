@@ -22,7 +22,7 @@ struct counted {
 	u64 len;		/* only the lower half */
 };
 
-/* How many more may be told of. */
+/* Append a buffer event.  @room: number of further events that are permitted. */
 static void note(struct tls *t, u64 addr, u64 size, u32 *room)
 {
 	struct adept_ev_buffer ev = { addr, size };
@@ -33,7 +33,7 @@ static void note(struct tls *t, u64 addr, u64 size, u32 *room)
 	ring_event(t, ADEPT_EV_BUFFER, &ev, sizeof(ev));
 }
 
-/* The first @left bytes of what @n vectors have. */
+/* Append events for the first @left bytes of @n vectors. */
 static void vectors(struct tls *t, u64 at, u64 n, u64 left, u32 *room)
 {
 	struct vector v;
@@ -49,8 +49,8 @@ static void vectors(struct tls *t, u64 at, u64 n, u64 left, u32 *room)
 }
 
 /*
- * What has been received says how long a name was, and not how much of it there is: that is left
- * out.
+ * The name of a received message is left out: name_len is its full length then, not the number of
+ * bytes stored.
  */
 static void message(struct tls *t, const struct message *m, u64 left, int sent, u32 *room)
 {

@@ -2,9 +2,8 @@
 /*
  * Threads and processes that the application creates.
  *
- * A child that shares memory starts in thread_main() on a runtime stack and TLS
- * block that its parent made for it; a forked child goes on in its copy of the
- * parent's.
+ * A child that shares memory starts in thread_main(), with a runtime stack and TLS block that its
+ * parent made.  A forked child continues with its copy of the parent's.
  */
 #include "exec.h"
 #include "libdep/engine/translate/code_map.h"
@@ -53,7 +52,7 @@ s64 thread_clone(u64 nr, const u64 args[6], struct tls *child);
 __attribute__((noreturn)) void thread_vanish(u32 *gone, u64 nr, u64 status);
 u8 *thread_main(struct tls *t);
 
-/* A block whose thread has drawn its last breath, if there is one; threads_lock held. */
+/* Return the block of a thread that has exited, or NULL; threads_lock held. */
 static struct tls *reuse(void)
 {
 	for (struct tls **pp = &retired; *pp; pp = &(*pp)->next) {
@@ -398,7 +397,7 @@ static void forked_child(struct tls *t)
 	ring_record_context(t, t->resume_pc);
 }
 
-/* The child gets a copy of everything: nobody else may be in the middle of it. */
+/* Fork with all locks held, so that the child's copies of data are consistent. */
 static s64 fork_process(struct tls *t, u64 nr, u64 a[6], u64 flags, u64 stack, u64 tls)
 {
 	u64 old;
@@ -458,7 +457,7 @@ u8 *thread_main(struct tls *t)
 	return dispatch_to(t, t->resume_pc, KNOWN_ALL);
 }
 
-/* The child has gone on to another image or has ended. */
+/* The vfork child has executed another image or has ended. */
 static void vfork_done(struct tls *child)
 {
 	struct adept_thread *r = child->ring;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Instructions that cannot be copied as they are: those that name r15 (which holds
- * the profile pointer; see also reserved_reg.c), go through gs (which holds the TLS block), or
- * reach data by rip from too far away.
+ * Mangling: rewrites instructions that cannot be copied unchanged.  These name r15, which is the
+ * record pointer (see also reserved_reg.c), are gs-relative, although gs addresses the TLS block,
+ * or are rip-relative.
  */
 #include "build.h"
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * The application's r15, which lives in the TLS block since the register itself is
- * the profile pointer.
+ * The application's r15.  It is kept in a slot of the TLS block, since the register itself is the
+ * record pointer.
  *
- * Where r15 is a plain operand, the instruction can name its slot in memory instead.
- * Else a scratch register holds it: spilled before the first such instruction, and
- * kept as long as those that follow leave it alone, for r15 is seldom used once only.
- * The slot is always up to date.
+ * If r15 is a plain operand, the instruction can use the slot in memory instead.  Otherwise a
+ * scratch register holds r15.  It is spilled before the first such instruction and kept for as many
+ * instructions as do not use it, because r15 is rarely used only once.  The slot is always up to
+ * date.
  */
 #include "build.h"
 #include "libdep/engine/record/record.h"
