@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * A table of mappings in ascending order that do not overlap: all that are executable, and those
- * that say what is executed once mprotect() has made them so: shared ones, and the first bytes of
- * files.  What is not in it is private and not executable, unless the table has been full.
+ * The table has mappings in ascending order that do not overlap: all executable ones; and shared
+ * ones and those of the first bytes of files, which are needed if mprotect() makes a mapping
+ * executable.  A mapping that is not in it is private and not executable, unless the table has
+ * been full.
  */
 #include "mapping_table.h"
 #include "libdep/engine/translate/fragment.h"
@@ -20,7 +21,7 @@
 static struct tracked table[MAX_TRACKED];
 static u32 n;
 static u64 now;
-static int lossy;		/* there were more than that: what is unknown may be shared */
+static int lossy;		/* the table has been full: unknown mappings may be shared */
 static int implies_exec;
 static u32 path_cache[256];	/* heap_ref() by the hash of the name, 0: none */
 
@@ -48,7 +49,7 @@ static void take_out(u32 i)
 	memmove(&table[i], &table[i + 1], (n - i) * sizeof(table[0]));
 }
 
-/* What can be spared: without it only a name may be missing later. */
+/* Remove an entry without which only the name of a mapping may be missing later. */
 static int evict(void)
 {
 	for (u32 i = 0; i < n; i++) {
@@ -68,7 +69,7 @@ static int continues(const struct tracked *a, const struct tracked *b)
 	       (!a->inode || a->offset + (a->end - a->start) == b->offset);
 }
 
-/* Put @t where nothing is. */
+/* Insert @t, which overlaps no entry. */
 static void put(const struct tracked *t)
 {
 	u32 i;
@@ -100,7 +101,7 @@ static struct tracked part(const struct tracked *t, u64 start, u64 end)
 	return p;
 }
 
-/* Let entries end at @addr, if one is there that was made by @stamp. */
+/* Split the entry that contains @addr there, if it was made at or before @stamp. */
 static void split(u64 stamp, u64 addr)
 {
 	u32 i = first_behind(addr);
@@ -152,7 +153,7 @@ static u8 effective(u64 prot)
 
 /* ---- files ---- */
 
-/* As /proc/PID/maps has it, from what stat gives. */
+/* Convert a device number from stat's format to that of struct map_line. */
 static u64 maps_dev(u64 dev)
 {
 	return (dev >> 8 & 0xfff) << 32 | (dev & 0xff) | (dev >> 12 & 0xfff00);
@@ -181,7 +182,7 @@ static u32 keep_path(const char *path, u64 len)
 	return *cached;
 }
 
-/* Without a /proc it has no name. */
+/* The name of file @fd; none without /proc. */
 static u32 path_of(u64 fd)
 {
 	static char path[4096];
@@ -423,7 +424,7 @@ void track_init(void)
 
 /* ---- finding ---- */
 
-/* The kernel lets it grow when it is used: is there memory from @addr up to it? */
+/* Whether a mapping that grows downwards has grown to @addr: memory up to @t is mapped. */
 static int has_grown(const struct tracked *t, u64 addr)
 {
 	u64 at = addr & ~(u64)(ADEPT_PAGE - 1);

@@ -89,7 +89,7 @@ static s64 check_limit(void)
 	return total <= limit[0] || may_exceed(limit[0]) ? 0 : -E_NOMEM;
 }
 
-/* As the kernel does: what cannot be locked, or not be populated, is passed over. */
+/* Like the kernel, skip mappings that cannot be locked or populated. */
 static void lock_program(u64 flags)
 {
 	struct map_line l;

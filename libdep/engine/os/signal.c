@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Signals.  One handler of ours stands in for all of the application's and is
- * always there for faults.  It never runs application code: it brings the thread
- * out of the cache (bailout.c), notes the signal in t->sig, blocks all others, and
- * lets the thread go on at gate_resume, where signal_deliver() enters the
- * application's handler through the cache like any other code.
+ * Signals.  One handler of the engine is installed for all of the application's handlers, and
+ * always for faults.  It never runs application code: it takes the thread out of the cache
+ * (bailout.c), notes the signal in t->sig, blocks all others, and lets the thread continue at
+ * gate_resume.  There signal_deliver() enters the application's handler through the cache.
  *
- * While the thread is in the engine image, the signal only waits (t->pending); the engine image
- * looks before it enters the cache or makes a system call.
+ * If the thread is in the engine, the handler only sets t->pending.  The engine checks it before it
+ * enters the cache or makes a system call.
  */
 #include "libdep/engine/translate/code_map.h"
 #include "stop_world.h"
@@ -24,7 +23,7 @@
 #define PF_WRITE	2	/* in a page fault's error code */
 #define SEGV_ACCERR	2	/* the mapping's protection */
 
-/* Default action does not end the process, or no handler: KILL CHLD CONT STOP TSTP TTIN TTOU .. */
+/* Signals for which no default action is emulated: KILL CHLD CONT STOP TSTP TTIN TTOU URG WINCH. */
 #define SPARING	(SIGBIT(9) | SIGBIT(17) | SIGBIT(18) | SIGBIT(19) | SIGBIT(20) | SIGBIT(21) | \
 		 SIGBIT(22) | SIGBIT(23) | SIGBIT(28))
 

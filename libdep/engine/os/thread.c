@@ -45,7 +45,7 @@ struct adept_proc unslotted;
 static struct lock threads_lock;
 static struct tls *threads, *retired;
 
-/* Of a forked process: its number, which a vfork child has not, and its parent's serial. */
+/* pid of a forked process, which differs from a vfork child's, and its parent's serial. */
 static u32 own_pid, own_parent;
 
 s64 thread_clone(u64 nr, const u64 args[6], struct tls *child);
@@ -198,7 +198,7 @@ void thread_exit_group(struct tls *t, u64 status)
 
 /* ---- fork ---- */
 
-/* Those that this process may choose from; a domain may have none but its founder's. */
+/* Number of slots that this process may use; a domain may have only its founder's. */
 static u32 how_many(void)
 {
 	const u32 *own;
@@ -220,7 +220,7 @@ static int may_create(void)
 	return how_many() > 1;
 }
 
-/* Whose slots they are, the processes of a domain know already. */
+/* Claim process slot @k.  In a domain the slots are known to be reserved for it. */
 static int claim(u32 k)
 {
 	struct adept_proc *p = proc_slots() + k;
@@ -324,10 +324,10 @@ static void fill_process_slot(struct adept_proc *p, u32 cause, u32 parent)
 }
 
 /*
- * Without a slot a process stays in the engine but writes nothing that others read: its threads
- * have no rings, its fragments no descriptors.  So do the children that it forks: the code cache
- * that they inherit cannot be described any more.  What it executes is recorded if there is a slot
- * by then.
+ * A process without a slot stays in the engine but runs unrecorded: its threads have no rings, its
+ * fragments no descriptors.  The same holds for children that it forks, because the code cache
+ * that they inherit cannot be described any more.  An image that it executes is recorded if a slot
+ * is free then.
  */
 static void take_process_slot(u32 cause, u32 parent)
 {
@@ -366,8 +366,8 @@ struct adept_proc *thread_exec_slot(void)
 }
 
 /*
- * Yama lets a process be traced by its ancestors only, and by whom it names itself.  A new
- * process has named nobody, so nothing of the program's is replaced.
+ * Yama permits tracing by ancestors, and by one process that the traced one names.  A new process
+ * has not named one, so this replaces no choice of the program.
  */
 static void allow_tracing(void)
 {
