@@ -142,7 +142,7 @@ static void wakeups_came(struct loop_watch *w, short revents)
 {
 	(void)w;
 	(void)revents;
-	wakeups_take(depd->bells, rang);
+	wakeups_take(depd->wakeups, rang);
 }
 
 int core_fail(int err, const char *what)
@@ -181,16 +181,16 @@ int core_prepare(struct depd *d, struct fdstore_entry **kept, size_t *n)
 	ret = tracer_open(d);
 	if (ret)
 		return core_fail(ret, "the tracer");
-	ret = wakeups_open(&d->bells);
+	ret = wakeups_open(&d->wakeups);
 	if (ret)
-		return core_fail(ret, "doorbells");
+		return core_fail(ret, "wakeups");
 	ret = session_files_watch(d);
 	if (ret)
 		return core_fail(ret, "the holder");
 	d->wakeups_ready.ready = wakeups_came;
-	ret = loop_watch_add(d->loop, &d->wakeups_ready, wakeups_fd(d->bells), POLLIN);
+	ret = loop_watch_add(d->loop, &d->wakeups_ready, wakeups_fd(d->wakeups), POLLIN);
 	if (ret)
-		return core_fail(ret, "doorbells");
+		return core_fail(ret, "wakeups");
 	d->pool = dep_pool_create(d->config.workers);
 	return d->pool ? 0 : core_fail(-errno, "storing threads");
 }

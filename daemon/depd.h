@@ -35,7 +35,7 @@ struct depd {
 	struct metrics *metrics;
 	struct fdstore *fdstore;
 	struct tracer *tracer;
-	struct bells *bells;
+	struct wakeups *wakeups;
 	struct dep_pool *pool;
 	struct user self;
 	char rundir[4096];

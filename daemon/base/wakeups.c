@@ -29,7 +29,7 @@ struct wakeup {
 };
 
 struct group {
-	struct bells *all;
+	struct wakeups *all;
 	pthread_mutex_t lock;
 	pthread_t waiter;
 	uint32_t changed;	/* futex: the list has changed, the waiter must read it again */
@@ -37,7 +37,7 @@ struct group {
 	struct wakeup wakeup[GROUP];
 };
 
-struct bells {
+struct wakeups {
 	int event;
 	struct group *group[GROUPS];	/* only the loop's thread uses the array */
 };
@@ -81,7 +81,7 @@ static bool listen_all(struct group *g)
 		if (now == b->seen)
 			continue;
 		b->seen = now;
-		b->rang = any = true;
+		b->woken = any = true;
 	}
 	return any;
 }
@@ -113,7 +113,7 @@ static void *waiter(void *arg)
 	return NULL;
 }
 
-static struct group *group_new(struct bells *b)
+static struct group *group_new(struct wakeups *b)
 {
 	struct group *g = calloc(1, sizeof(*g));
 	sigset_t all, old;
@@ -134,9 +134,9 @@ static struct group *group_new(struct bells *b)
 	return NULL;
 }
 
-int wakeups_open(struct bells **out)
+int wakeups_open(struct wakeups **out)
 {
-	struct bells *b = calloc(1, sizeof(*b));
+	struct wakeups *b = calloc(1, sizeof(*b));
 
 	if (!b)
 		return -ENOMEM;
@@ -149,7 +149,7 @@ int wakeups_open(struct bells **out)
 	return 0;
 }
 
-void wakeups_close(struct bells *b)
+void wakeups_close(struct wakeups *b)
 {
 	unsigned int i;
 
@@ -168,7 +168,7 @@ void wakeups_close(struct bells *b)
 	free(b);
 }
 
-int wakeups_fd(const struct bells *b)
+int wakeups_fd(const struct wakeups *b)
 {
 	return b->event;
 }
@@ -193,7 +193,7 @@ static int add_to(struct group *g, uint32_t *futex, void *owner)
 	return n;
 }
 
-int wakeups_add(struct bells *b, uint32_t *futex, void *owner)
+int wakeups_add(struct wakeups *b, uint32_t *futex, void *owner)
 {
 	unsigned int i;
 	int n;
@@ -210,7 +210,7 @@ int wakeups_add(struct bells *b, uint32_t *futex, void *owner)
 	return -ENOSPC;
 }
 
-void wakeups_remove(struct bells *b, int n)
+void wakeups_remove(struct wakeups *b, int n)
 {
 	struct group *g = b->group[n / GROUP];
 
@@ -225,21 +225,21 @@ static int next_woken(struct bells *b, int n, void **owner)
 {
 	for (; n < (int)(GROUPS * GROUP) && b->group[n / GROUP]; n++) {
 		struct group *g = b->group[n / GROUP];
-		struct wakeup *bell = &g->wakeup[n % GROUP];
-		bool rang;
+		struct wakeup *w = &g->wakeup[n % GROUP];
+		bool woken;
 
 		pthread_mutex_lock(&g->lock);
-		rang = bell->rang;
-		bell->rang = false;
-		*owner = bell->owner;
+		woken = w->woken;
+		w->woken = false;
+		*owner = w->owner;
 		pthread_mutex_unlock(&g->lock);
-		if (rang)
+		if (woken)
 			return n;
 	}
 	return -1;
 }
 
-void wakeups_take(struct bells *b, void (*rang)(void *owner))
+void wakeups_take(struct wakeups *b, void (*woken)(void *owner))
 {
 	uint64_t count;
 	void *owner;
@@ -248,5 +248,5 @@ void wakeups_take(struct bells *b, void (*rang)(void *owner))
 	if (read(b->event, &count, sizeof(count)) < 0)
 		return;
 	for (n = next_woken(b, 0, &owner); n >= 0; n = next_woken(b, n + 1, &owner))
-		rang(owner);
+		woken(owner);
 }

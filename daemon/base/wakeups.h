@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-struct bells;
+struct wakeups;
 
 int wakeups_open(struct bells **b);
 void wakeups_close(struct bells *b);

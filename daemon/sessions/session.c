@@ -60,7 +60,7 @@ struct session *session_new(struct depd *d, uint32_t id)
 	s->d = d;
 	s->id = id;
 	s->ring.fd = -1;
-	s->bell = -1;
+	s->wakeup = -1;
 	s->status = -1;
 	s->step.due = due;
 	s->next = d->sessions;
@@ -75,8 +75,8 @@ void session_free(struct session *s)
 
 	loop_timer_cancel(s->d->loop, &s->step);
 	tracer_remove(s);
-	if (s->bell >= 0)
-		wakeups_remove(s->d->bells, s->bell);
+	if (s->wakeup >= 0)
+		wakeups_remove(s->d->wakeups, s->wakeup);
 	loop_remove(s->d->loop, &s->module_ready);
 	if (s->collector)
 		dep_collector_free(s->collector);
@@ -217,10 +217,10 @@ int session_start(struct session *s)
 	dep_session_guard(&s->ring);
 	/* A waiter thread always waits on the futex: writers must wake it. */
 	__atomic_store_n(&map->collector_waits, 1, __ATOMIC_SEQ_CST);
-	ret = wakeups_add(s->d->bells, &map->wakeup, s);
+	ret = wakeups_add(s->d->wakeups, &map->wakeup, s);
 	if (ret < 0)
 		return ret;
-	s->bell = ret;
+	s->wakeup = ret;
 	if (s->ring.module) {
 		s->module_ready.ready = module_ready;
 		ret = loop_watch_add(s->d->loop, &s->module_ready, dep_module_fd(s->ring.module),

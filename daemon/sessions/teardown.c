@@ -108,8 +108,8 @@ static void be_ended(struct session *s, int ret)
 	s->before = t;
 	s->last.live_processes = 0;
 
-	wakeups_remove(d->bells, s->bell);
-	s->bell = -1;
+	wakeups_remove(d->wakeups, s->wakeup);
+	s->wakeup = -1;
 	loop_remove(d->loop, &s->module_ready);
 	dep_collector_free(s->collector);
 	s->collector = NULL;

@@ -411,10 +411,10 @@ static inline struct adept_retired_thread *adept_retired_thread(void *file,
 static inline int adept_claim_proc(struct adept_session *file, const struct adept_session *layout,
 				   struct adept_proc *p, u32 i, u32 domain)
 {
-	u32 *keeper = &adept_retired_proc(file, layout, i)->domain, free = ADEPT_SLOT_FREE;
+	u32 *holder = &adept_retired_proc(file, layout, i)->domain, free = ADEPT_SLOT_FREE;
 	u32 used = __atomic_load_n(&file->procs_used, __ATOMIC_RELAXED);
 
-	if (__atomic_load_n(keeper, __ATOMIC_SEQ_CST) != domain)
+	if (__atomic_load_n(holder, __ATOMIC_SEQ_CST) != domain)
 		return 0;
 	/* First, so that the collector's scan includes the slot. */
 	while (used <= i && !__atomic_compare_exchange_n(&file->procs_used, &used, i + 1, 0,

@@ -2,9 +2,9 @@
 /*
  * Recovery of many segments by several workers, delivered in order.
  *
- * Workers take segments in order.  Segment i has output queue i % nlanes (struct lane), to which
- * its worker appends batches.  The caller empties one queue after the other.  At most nlanes
- * segments are in progress and a queue holds at most LANE_BATCHES batches, so memory is bounded.
+ * Workers take segments in order.  Segment i has output queue i % noutputs (struct output), to which
+ * its worker appends batches.  The caller empties one queue after the other.  At most noutputs
+ * segments are in progress and a queue holds at most OUTPUT_BATCHES batches, so memory is bounded.
  * Segments are taken in order, so the one that is delivered has a worker: there is no deadlock.
  *
  * crew.lock protects all fields that change after the workers have been started.
@@ -18,7 +18,7 @@
 #include "libdep/format/file/error.h"
 #include "libdep/recover/interp/run.h"
 
-#define LANE_BATCHES	32
+#define OUTPUT_BATCHES	32
 #define MAX_JOBS	256
 #define MAX_PAYLOAD	160	/* maximum size of an event's payload, rounded up */
 
@@ -30,7 +30,7 @@ struct batch {
 	struct dep_item item[];	/* followed by copies of their payloads; or formatted bytes */
 };
 
-struct lane {
+struct output {
 	struct batch *first, **last;
 	unsigned int queued;
 	int done, err;
@@ -40,22 +40,33 @@ struct lane {
 
 struct crew {
 	pthread_mutex_t lock;
+<<<<<<< HEAD
 	pthread_cond_t work;	/* a queue has room, or a queue is free */
 	pthread_cond_t news;	/* a batch was queued, or a segment has ended */
+=======
+	pthread_cond_t work;	/* an output queue has room, or one is free */
+	pthread_cond_t news;	/* a batch, or the end of a segment */
+>>>>>>> 6bf73f9 (names: wakeups and output queues instead of bells and lanes)
 	struct dep_store *store;
 	const struct dep_segment *segs;
 	size_t n, next, delivered;
 	int stop;
 	const struct dep_sink *sink;
+<<<<<<< HEAD
 	struct lane *lane;
 	size_t nlanes;
 	struct batch *spare;	/* delivered batches, for reuse */
+=======
+	struct output *output;
+	size_t noutputs;
+	struct batch *spare;	/* delivered, to be used again */
+>>>>>>> 6bf73f9 (names: wakeups and output queues instead of bells and lanes)
 };
 
 /* The segment that a worker recovers. */
 struct task {
 	struct crew *crew;
-	struct lane *lane;
+	struct output *output;
 };
 
 /* Get a batch with room for @bytes; reuse is cheaper, because fresh pages must be faulted in. */
@@ -146,14 +157,14 @@ static int queue_batch(void *arg, const struct dep_segment *seg, const struct de
 	if (!b)
 		return dep_fail(-ENOMEM, "batch of items");
 	pthread_mutex_lock(&c->lock);
-	while (t->lane->queued >= LANE_BATCHES && !c->stop)
+	while (t->output->queued >= OUTPUT_BATCHES && !c->stop)
 		pthread_cond_wait(&c->work, &c->lock);
 	stop = c->stop;
 	if (!stop) {
-		*t->lane->last = b;
-		t->lane->last = &b->next;
-		t->lane->queued++;
-		if (t->lane == &c->lane[c->delivered % c->nlanes])
+		*t->output->last = b;
+		t->output->last = &b->next;
+		t->output->queued++;
+		if (t->output == &c->output[c->delivered % c->noutputs])
 			pthread_cond_signal(&c->news);
 	}
 	pthread_mutex_unlock(&c->lock);
@@ -176,23 +187,23 @@ static void *worker(void *arg)
 	dep_interp_init(&r, &columns, &sink, NULL);
 	pthread_mutex_lock(&c->lock);
 	for (;;) {
-		while (!c->stop && c->next < c->n && c->next >= c->delivered + c->nlanes)
+		while (!c->stop && c->next < c->n && c->next >= c->delivered + c->noutputs)
 			pthread_cond_wait(&c->work, &c->lock);
 		if (c->stop || c->next >= c->n)
 			break;
 		i = c->next++;
-		t.lane = &c->lane[i % c->nlanes];
+		t.output = &c->output[i % c->noutputs];
 		pthread_mutex_unlock(&c->lock);
 		memset(&counts, 0, sizeof(counts));
 		err = dep_recover_traced(c->store, &c->segs[i], &r, &counts);
 		pthread_mutex_lock(&c->lock);
-		t.lane->err = err;
-		t.lane->counts = counts;
+		t.output->err = err;
+		t.output->counts = counts;
 		if (err) {
-			strncpy(t.lane->why, dep_error(), sizeof(t.lane->why) - 1);
-			t.lane->why[sizeof(t.lane->why) - 1] = 0;
+			strncpy(t.output->why, dep_error(), sizeof(t.output->why) - 1);
+			t.output->why[sizeof(t.output->why) - 1] = 0;
 		}
-		t.lane->done = 1;
+		t.output->done = 1;
 		pthread_cond_signal(&c->news);
 	}
 	pthread_mutex_unlock(&c->lock);
@@ -201,7 +212,7 @@ static void *worker(void *arg)
 	return NULL;
 }
 
-static void lane_reset(struct lane *l)
+static void output_reset(struct output *l)
 {
 	memset(l, 0, sizeof(*l));
 	l->last = &l->first;
@@ -243,7 +254,7 @@ static int deliver_batch(const struct dep_sink *sink, const struct dep_segment *
 /* Deliver the batches of segment @i until it has ended.  Return: what the sink returned. */
 static int deliver(struct crew *c, size_t i, const struct dep_sink *sink)
 {
-	struct lane *l = &c->lane[i % c->nlanes];
+	struct output *l = &c->output[i % c->noutputs];
 	struct batch *b, *first;
 	int stop = 0, done;
 
@@ -255,7 +266,7 @@ static int deliver(struct crew *c, size_t i, const struct dep_sink *sink)
 		done = l->done;
 		l->first = NULL;
 		l->last = &l->first;
-		if (l->queued >= LANE_BATCHES)
+		if (l->queued >= OUTPUT_BATCHES)
 			pthread_cond_broadcast(&c->work);
 		l->queued = 0;
 		pthread_mutex_unlock(&c->lock);
@@ -271,12 +282,12 @@ static int deliver_all(struct crew *c, const struct dep_sink *sink, struct dep_c
 		       void (*failed)(void *arg, const struct dep_segment *seg, const char *why),
 		       void *arg)
 {
-	struct lane *l;
+	struct output *l;
 	int stop = 0;
 	size_t i;
 
 	for (i = 0; i < c->n && !stop; i++) {
-		l = &c->lane[i % c->nlanes];
+		l = &c->output[i % c->noutputs];
 		stop = deliver(c, i, sink);
 		if (stop)
 			break;
@@ -285,7 +296,7 @@ static int deliver_all(struct crew *c, const struct dep_sink *sink, struct dep_c
 		if (l->err && failed)
 			failed(arg, &c->segs[i], l->why);
 		pthread_mutex_lock(&c->lock);
-		lane_reset(l);
+		output_reset(l);
 		c->delivered++;
 		pthread_cond_broadcast(&c->work);
 		pthread_mutex_unlock(&c->lock);
@@ -342,15 +353,15 @@ int dep_recover(struct dep_store *s, const struct dep_segment *segs, size_t n, u
 	if (jobs <= 1)
 		return recover_serially(s, segs, n, sink, counts, failed, arg);
 	c.sink = sink;
-	c.nlanes = 2 * jobs;
-	c.lane = calloc(c.nlanes, sizeof(*c.lane));
+	c.noutputs = 2 * jobs;
+	c.output = calloc(c.noutputs, sizeof(*c.output));
 	thread = calloc(jobs, sizeof(*thread));
-	if (!c.lane || !thread) {
+	if (!c.output || !thread) {
 		dep_fail(err, "recovery");
 		goto out_free;
 	}
-	for (i = 0; i < c.nlanes; i++)
-		lane_reset(&c.lane[i]);
+	for (i = 0; i < c.noutputs; i++)
+		output_reset(&c.output[i]);
 	pthread_mutex_init(&c.lock, NULL);
 	pthread_cond_init(&c.work, NULL);
 	pthread_cond_init(&c.news, NULL);
@@ -367,14 +378,14 @@ int dep_recover(struct dep_store *s, const struct dep_segment *segs, size_t n, u
 	pthread_mutex_unlock(&c.lock);
 	for (i = 0; i < started; i++)
 		pthread_join(thread[i], NULL);
-	for (i = 0; i < c.nlanes; i++)
-		free_batches(c.lane[i].first);
+	for (i = 0; i < c.noutputs; i++)
+		free_batches(c.output[i].first);
 	free_batches(c.spare);
 	pthread_cond_destroy(&c.news);
 	pthread_cond_destroy(&c.work);
 	pthread_mutex_destroy(&c.lock);
 out_free:
 	free(thread);
-	free(c.lane);
+	free(c.output);
 	return err;
 }

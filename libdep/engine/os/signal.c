@@ -220,7 +220,7 @@ static int own_fault(struct tls *t, u32 signo, const struct k_siginfo *info,
 	if (!pos) {
 		/* An error of the engine's; or adept.ko has no memory for what an event needs. */
 		if (in_engine(rip) && rip != (u64)gate_undefined)
-			fatal("signal %u at blob + %lx, address %lx", signo, rip - boot.image,
+			fatal("signal %u at engine + %lx, address %lx", signo, rip - boot.image,
 			      addr);
 		return 0;
 	}
