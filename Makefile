@@ -84,6 +84,19 @@ $(B)/x86tab.h: $(B)/gen_tab
 	$(call msg,GEN,$@)
 	$(Q)$(B)/gen_tab > $@.tmp && mv $@.tmp $@
 
+# ---- names of system calls, for depctl dump ----
+
+$(B)/syscall_names.h: Makefile
+	@mkdir -p $(@D)
+	$(call msg,GEN,$@)
+	$(Q)echo '#include <asm/unistd_64.h>' | $(CC) -E -dM - | awk ' \
+		BEGIN { printf "#define SYSCALL_NAMES" } \
+		$$2 ~ /^__NR_/ && $$3 ~ /^[0-9]+$$/ { \
+			printf " [%d] = \"%s\",", $$3, substr($$2, 6) \
+		}' > $@.tmp && mv $@.tmp $@
+
+$(B)/host/tools/depctl/store/events.o: $(B)/syscall_names.h
+
 # ---- the engine: what runs inside the profiled process ----
 
 $(B)/freestanding/%.o: libdep/% $(B)/x86tab.h Makefile

@@ -298,7 +298,7 @@ expect 0 "BB_pc \+ Mem_addr" "" "$depctl" info --formats s.dep
 expect 0 "" "" "$depctl" dump --refs s.dep
 expect 0 "" "" "$depctl" dump --blocks s.dep
 expect 0 "^100 401000 context fs_base=7000 rax=0 " "" "$depctl" dump --events s.dep
-call="syscall nr=39 result=1234 before=0 after=0( arg[0-5]=0){6} out=0"
+call="syscall name=getpid nr=39 result=1234 before=0 after=0( arg[0-5]=0){6} out=0"
 expect 0 "^100 [0-9a-f]+ $call$" "" "$depctl" dump --events s.dep
 call="fork child_pid=101 flags=11 before=0 child_tid=0"
 expect 0 "^100 [0-9a-f]+ $call$" "" "$depctl" dump --events s.dep

@@ -340,6 +340,7 @@ static void put_event(struct out *o, uint32_t tid, const struct dep_event *e, bo
 	put_dec(o, tid);
 	put_char(o, ' ');
 	put_hex(o, e->pc);
+	put_char(o, ' ');
 	event_text(o, e);
 	out_reserve(o);
 	put_char(o, '\n');

@@ -8,12 +8,14 @@
 
 #include "libdep/abi/stream.h"
 #include "events.h"
+#include "syscall_names.h"
 
 struct field {
 	const char *name;
 	unsigned short at;
 	unsigned char size;
-	char format;		/* x hexadecimal, u unsigned, d signed, b may exceed a double */
+	char format;		/* x hexadecimal, u unsigned, d signed, b may exceed a double,
+				   n name of a system call */
 };
 
 #define FIELD(type, member, format) \
@@ -54,6 +56,7 @@ static const struct field signal_fields[] = {
 };
 
 static const struct field syscall_fields[] = {
+	{ "name", offsetof(struct adept_ev_syscall, nr), 4, 'n' },
 	FIELD(adept_ev_syscall, nr, 'u'),
 	FIELD(adept_ev_syscall, result, 'd'),
 	FIELD(adept_ev_syscall, before, 'b'),
@@ -175,14 +178,22 @@ uint64_t event_tsc(const struct dep_event *e)
 	return tsc;
 }
 
+/* NULL: this system call is newer than the headers that depctl was built with. */
+static const char *syscall_name(uint64_t nr)
+{
+	static const char *const names[] = { SYSCALL_NAMES };
+
+	return nr < sizeof(names) / sizeof(names[0]) ? names[nr] : NULL;
+}
+
 void event_text(struct out *o, const struct dep_event *e)
 {
 	const struct field *f = NULL;
+	const char *name;
 	char room[24];
 	uint64_t v;
 
 	out_reserve(o);
-	put_char(o, ' ');
 	put_text(o, name_of(e, room, sizeof(room)));
 	while ((f = next_field(e, f))) {
 		out_reserve(o);
@@ -190,6 +201,11 @@ void event_text(struct out *o, const struct dep_event *e)
 		put_text(o, f->name);
 		put_char(o, '=');
 		v = value_of(e, f);
+		if (f->format == 'n') {
+			name = syscall_name(v);
+			put_text(o, name ? name : "?");
+			continue;
+		}
 		if (f->format == 'x') {
 			put_hex(o, v);
 			continue;
@@ -209,7 +225,9 @@ void event_json(struct json *j, const struct dep_event *e)
 
 	json_str(j, "event", name_of(e, room, sizeof(room)));
 	while ((f = next_field(e, f))) {
-		if (f->format == 'x')
+		if (f->format == 'n')
+			json_str(j, f->name, syscall_name(value_of(e, f)));
+		else if (f->format == 'x')
 			json_hex(j, f->name, value_of(e, f));
 		else if (f->format == 'd')
 			json_i64(j, f->name, (int64_t)value_of(e, f));

@@ -7,7 +7,7 @@
 
 #include "tools/depctl/common/output.h"
 
-/** event_text() - " NAME key=value..." */
+/** event_text() - print "NAME key=value..." */
 void event_text(struct out *o, const struct dep_event *e);
 /** event_json() - the same as members of the object that is open */
 void event_json(struct json *j, const struct dep_event *e);

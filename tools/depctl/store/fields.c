@@ -274,8 +274,7 @@ void fields_put(struct out *o, const struct fields *f, const struct fields_line 
 	}
 	for (i = 0; i < f->n; i++) {
 		out_reserve(o);
-		/* An event begins with a space of its own. */
-		if (i && f->field[i] != EVENT)
+		if (i)
 			put_char(o, ' ');
 		text_field(o, f->field[i], l);
 	}
