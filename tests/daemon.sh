@@ -132,7 +132,7 @@ check $? "exit status"
 [ $? = 143 ]
 check $? "ended by a signal"
 "$DEPCTL" record -q -o z.dep -- /no/such/command 2>err
-[ $? = 1 ] && [ ! -e z.dep ]
+[ $? = 127 ] && [ ! -e z.dep ]
 check $? "no such command, no store" "$(cat err)"
 "$DEPCTL" record -q -o x.dep -- true 2>err
 [ $? = 1 ] && grep -q "exists" err

@@ -83,7 +83,7 @@ struct dep_function_call {
 	const struct dep_call_values *passed;
 };
 
-#define DEP_ACCESS_PAGE_SIZE		4096u
+#define DEP_ACCESS_PAGE_SIZE	4096u
 #define DEP_JOINED_WORDS	(DEP_ACCESS_PAGE_SIZE / 64)
 
 /** struct dep_page_word - 64 bytes of memory: one bit per byte only read, and per byte written */

@@ -123,7 +123,7 @@ static void engines_tail(struct dep_collector *c, const struct dep_module_chunks
 enum outlook {
 	CLEAR,
 	LATER,		/* the missing information will come */
-	UNREADABLE,		/* the registers at its begin will never be known */
+	UNREADABLE,	/* the registers at its begin will never be known */
 };
 
 /*

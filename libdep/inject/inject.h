@@ -232,7 +232,7 @@ int dep_inject_release(pid_t pid);
 /**
  * struct dep_pending - a process stopped at its first instruction
  * @pid:	SIGSTOP was sent to it during execve; it has stopped or is about to; need not be a
- *	child
+ *		child
  * @start_ns:	when it began, by the kernel's CLOCK_BOOTTIME; 0: not known
  * @has_uid:	@uid is valid: its real user at that time
  *

@@ -2,8 +2,8 @@
 /*
  * Recovery of many segments by several workers, delivered in order.
  *
- * Workers take segments in order.  Segment i has output queue i % noutputs (struct output), to which
- * its worker appends batches.  The caller empties one queue after the other.  At most noutputs
+ * Workers take segments in order. Segment i has output queue i % noutputs (struct output), to which
+ * its worker appends batches. The caller empties one queue after the other. At most noutputs
  * segments are in progress and a queue holds at most OUTPUT_BATCHES batches, so memory is bounded.
  * Segments are taken in order, so the one that is delivered has a worker: there is no deadlock.
  *
@@ -40,27 +40,16 @@ struct output {
 
 struct crew {
 	pthread_mutex_t lock;
-<<<<<<< HEAD
 	pthread_cond_t work;	/* a queue has room, or a queue is free */
 	pthread_cond_t news;	/* a batch was queued, or a segment has ended */
-=======
-	pthread_cond_t work;	/* an output queue has room, or one is free */
-	pthread_cond_t news;	/* a batch, or the end of a segment */
->>>>>>> 6bf73f9 (names: wakeups and output queues instead of bells and lanes)
 	struct dep_store *store;
 	const struct dep_segment *segs;
 	size_t n, next, delivered;
 	int stop;
 	const struct dep_sink *sink;
-<<<<<<< HEAD
-	struct lane *lane;
-	size_t nlanes;
-	struct batch *spare;	/* delivered batches, for reuse */
-=======
 	struct output *output;
 	size_t noutputs;
-	struct batch *spare;	/* delivered, to be used again */
->>>>>>> 6bf73f9 (names: wakeups and output queues instead of bells and lanes)
+	struct batch *spare;	/* delivered batches, for reuse */
 };
 
 /* The segment that a worker recovers. */

@@ -50,7 +50,7 @@ struct merge {
 	size_t nlanes;
 	struct stream **heap;
 	size_t nheap;
-	struct tail *follower;	/* NULL: the store is complete */
+	struct tail *follower;		/* NULL: the store is complete */
 	struct stream **grown;		/* streams of a growing store, sorted by serial */
 	size_t ngrown;
 };

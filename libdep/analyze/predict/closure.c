@@ -184,7 +184,7 @@ static int add_thread(struct sp_closure *i, u32 thread)
 		if (e)
 			need(i, k, e->need, e->place);
 	}
-	for (k = 0; k < t->nretro; k++) {
+	for (k = 0; k < t->nlate_events; k++) {
 		if (t->late_events[k].at >= cut)
 			continue;
 		need(i, t->late_events[k].other, t->late_events[k].need, 0);
@@ -194,7 +194,7 @@ static int add_thread(struct sp_closure *i, u32 thread)
 		 */
 		i->impossible |= i->reversal;
 	}
-	i->work += 4 * t->hard.n + t->nretro;
+	i->work += 4 * t->hard.n + t->nlate_events;
 	while (i->taken[thread] < t->ntaken && t->taken[i->taken[thread]].at < cut && !err) {
 		const struct predict_taken *s = &t->taken[i->taken[thread]++];
 

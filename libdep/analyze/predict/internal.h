@@ -53,7 +53,7 @@ struct predict_thread {
 	/* order of the recording between events that are both in a closure */
 	struct predict_order soft;
 	struct predict_late_event *late_events;
-	u32 nretro, late_events_room;
+	u32 nlate_events, late_events_room;
 	struct predict_taken *taken;
 	u32 ntaken, taken_room;
 	struct { u64 at, epoch; } *interval;
@@ -163,8 +163,8 @@ void *predict_room(struct predict *p, void *v, u32 n, u32 *room, size_t size, in
 	((v) = predict_room(p, v, n, room, sizeof(*(v)), err))
 /** predict_alloc() - zeroed memory; NULL with errno ENOMEM or ENOSPC */
 void *predict_alloc(struct predict *p, size_t size);
-/** predict_events_sent() - count an event; false: ignore it */
-bool predict_events_sent(struct predict *p);
+/** predict_ignores_event() - count an event; false: ignore it */
+bool predict_ignores_event(struct predict *p);
 /** predict_result() - turn -ENOSPC into 0 and stop */
 int predict_result(struct predict *p, int err);
 

@@ -43,7 +43,7 @@ void *predict_room(struct predict *p, void *v, u32 n, u32 *room, size_t size, in
 	return new;
 }
 
-bool predict_events_sent(struct predict *p)
+bool predict_ignores_event(struct predict *p)
 {
 	if (p->stopped)
 		return false;

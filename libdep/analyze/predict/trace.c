@@ -199,7 +199,7 @@ int predict_release(struct predict *p, u32 thread, struct predict_sync *s, u32 p
 {
 	int err;
 
-	if (!predict_events_sent(p))
+	if (!predict_ignores_event(p))
 		return 0;
 	err = reach(p, thread);
 	return predict_result(p, err ? err : do_release(p, thread, s, place));
@@ -209,7 +209,7 @@ int predict_acquire(struct predict *p, u32 thread, struct predict_sync *s, u32 p
 {
 	int err;
 
-	if (!predict_events_sent(p))
+	if (!predict_ignores_event(p))
 		return 0;
 	err = reach(p, thread);
 	return predict_result(p, err ? err : do_acquire(p, thread, s, place));
@@ -226,7 +226,7 @@ int predict_after(struct predict *p, u32 thread, u32 other, u32 place)
 	struct predict_sync s = { 0 };
 	int err;
 
-	if (!predict_events_sent(p))
+	if (!predict_ignores_event(p))
 		return 0;
 	err = reach(p, thread > other ? thread : other);
 	if (!err)
@@ -242,7 +242,7 @@ int predict_thread(struct predict *p, u32 thread, u32 parent, u32 place)
 {
 	if (parent != RACE_NO_THREAD)
 		return predict_after(p, thread, parent, place);
-	return predict_events_sent(p) ? predict_result(p, reach(p, thread)) : 0;
+	return predict_ignores_event(p) ? predict_result(p, reach(p, thread)) : 0;
 }
 
 int predict_needs(struct predict *p, u32 thread, u64 since, u32 other)
@@ -251,18 +251,18 @@ int predict_needs(struct predict *p, u32 thread, u64 since, u32 other)
 	struct predict_late_event *r;
 	int err;
 
-	if (!predict_events_sent(p))
+	if (!predict_ignores_event(p))
 		return 0;
 	err = reach(p, thread > other ? thread : other);
 	if (err || !p->again || thread == other)
 		return predict_result(p, err);
 	t = &p->thread[thread];
-	r = t->nretro ? &t->late_events[t->nretro - 1] : NULL;
+	r = t->nlate_events ? &t->late_events[t->nlate_events - 1] : NULL;
 	if (!r || r->at != since || r->other != other) {
-		predict_more(p, t->late_events, t->nretro, &t->late_events_room, &err);
+		predict_more(p, t->late_events, t->nlate_events, &t->late_events_room, &err);
 		if (err)
 			return predict_result(p, err);
-		r = &t->late_events[t->nretro++];
+		r = &t->late_events[t->nlate_events++];
 		*r = (struct predict_late_event){ .at = since, .other = other };
 	}
 	r->need = p->thread[other].now;
@@ -279,7 +279,7 @@ int predict_interval(struct predict *p, u32 thread, u64 epoch)
 	struct predict_thread *t;
 	int err;
 
-	if (!predict_events_sent(p))
+	if (!predict_ignores_event(p))
 		return 0;
 	err = reach(p, thread);
 	if (err || !p->again)
@@ -378,7 +378,7 @@ int predict_lock(struct predict *p, u32 thread, u64 lock, bool reading, u32 plac
 {
 	int err;
 
-	if (!predict_events_sent(p))
+	if (!predict_ignores_event(p))
 		return 0;
 	err = reach(p, thread);
 	return predict_result(p, err ? err : do_lock(p, thread, lock, reading, place));
@@ -388,7 +388,7 @@ int predict_unlock(struct predict *p, u32 thread, u64 lock, u32 place)
 {
 	int err;
 
-	if (!predict_events_sent(p))
+	if (!predict_ignores_event(p))
 		return 0;
 	err = reach(p, thread);
 	return predict_result(p, err ? err : do_unlock(p, thread, lock, place));
@@ -399,7 +399,7 @@ int predict_tried(struct predict *p, u64 lock)
 	u32 l;
 	int err;
 
-	if (!predict_events_sent(p))
+	if (!predict_ignores_event(p))
 		return 0;
 	err = predict_lock_of(p, lock, &l);
 	if (!err)
@@ -537,7 +537,7 @@ int predict_access(struct predict *p, u32 thread, u64 pc, u64 address, u64 size,
 	bool shared = false;
 	int err;
 
-	if (!size || last < address || !predict_events_sent(p))
+	if (!size || last < address || !predict_ignores_event(p))
 		return 0;
 	err = reach(p, thread);
 	for (g = address / PREDICT_GRANULE; !err && g <= last / PREDICT_GRANULE; g++) {
@@ -601,7 +601,7 @@ void predict_forget(struct predict *p, u64 address, u64 size)
 	u64 last = address + size - 1, g;
 	struct predict_page *page = NULL;
 
-	if (!size || last < address || !predict_events_sent(p))
+	if (!size || last < address || !predict_ignores_event(p))
 		return;
 	for (g = address / PREDICT_GRANULE; g <= last / PREDICT_GRANULE; g++) {
 		u32 cell = g % PREDICT_CELLS;

@@ -33,7 +33,7 @@ struct race_sub_epoch {
 	u32 site, version, stamp;
 };
 
-enum race_life { RACE_LIVES, RACE_ENDED, RACE_ITEM_PAGE };
+enum race_life { RACE_LIVES, RACE_ENDED, RACE_JOINED };
 
 struct race_thread {
 	struct race_clock clock;

@@ -155,13 +155,13 @@ int race_thread_join(struct race_detector *d, u32 joiner, u32 joined)
 		return d->error;
 	t = &d->thread[joined];
 	c = published(t);
-	if (t->life == RACE_ITEM_PAGE)
+	if (t->life == RACE_JOINED)
 		c.whole = false;
 	ret = learn(d, &d->thread[joiner], &c);
 	if (!ret && t->life == RACE_LIVES)
 		ret = race_begin_interval(d, t, true);
 	if (!ret && t->life == RACE_ENDED) {
-		t->life = RACE_ITEM_PAGE;
+		t->life = RACE_JOINED;
 		race_vec_put(&d->mem, t->clock.vec);
 		t->clock.vec = NULL;
 		set_around(d, -1);

@@ -185,7 +185,7 @@ struct sync_image {
 	struct sync_heap heap;
 	bool functions;		/* hooked functions have been called */
 	struct sync_maps maps;
-	struct sync_fork *fork;	/* the fork that made it, until its first thread begins */
+	struct sync_fork *fork;		/* the fork that made it, until its first thread begins */
 };
 
 /** struct sync_thread - a recorded thread */
@@ -243,7 +243,7 @@ struct sync_process {
 	struct sync_objects objects;
 	struct sync_regions regions;
 	u32 nimages;
-	struct sync_image **of;	/* images of the threads, by detector index */
+	struct sync_image **of;		/* images of the threads, by detector index */
 	u32 nof;
 	struct sync_thread **waiter;	/* threads that wait for conditions */
 	u32 nwaiters, waiters_room;
@@ -276,7 +276,7 @@ struct sync_stack {
 	u32 nbirth;
 	u64 block, block_size;		/* heap block that contains @address at the access */
 	struct sync_origin *origin;
-	struct sync_lock *held;	/* locks held at the access */
+	struct sync_lock *held;		/* locks held at the access */
 	u32 nheld;
 	bool held_lost, held_unseen;	/* other locks may be held; no hooked function was called */
 	u64 own_pc, own_address;	/* as in struct sync_held_locks */
@@ -315,7 +315,7 @@ struct sync_events {
 	struct sync_facts *scopes;	/* facts of all processes, kept from pass to pass */
 	pthread_mutex_t asking;		/* held while options->code() or leaves() runs */
 	struct sync_insns insns;	/* kept until sync_insns_free() */
-	u32 ntoo_many_threads;			/* number of processes, in this pass */
+	u32 ntoo_many_threads;		/* number of processes, in this pass */
 	struct sync_stack *want;
 	size_t nwant;
 	bool predict;

@@ -14,7 +14,7 @@ struct sync_process;
 /** struct sync_facts - @raced: found by the first pass; @wanted: words that later passes get */
 struct sync_facts {
 	struct sync_facts *next;
-	struct dep_process_filter seen;		/* what the filter uses */
+	struct dep_process_filter seen;	/* what the filter uses */
 	struct dep_word_set locked, spin_words, raced, wanted;
 	struct dep_atomic_counters counters;
 };

@@ -11,7 +11,7 @@
 #include "libdep/x86/emit.h"
 
 #define MAX_STORES	250
-#define MAX_STATES		250
+#define MAX_STATES	250
 #define MAX_LITS	4
 
 /* Maximal size of each part of a fragment; see COLD_OFFSET. */

@@ -15,7 +15,7 @@ void build_begin(struct build *b, struct arena *a)
 	b->cold = arena_cold(b->arena);
 	b->hot_end = NULL;
 	b->e = (struct emit){ .p = b->start, .end = b->start + FRAG_MAX };
-	b->nxl8 = b->nlits = b->next_store = 0;
+	b->nstates = b->nlits = b->next_store = 0;
 	b->land = b->land_lit = NULL;
 	b->run_open = 0;
 	b->held = X86_NONE;
@@ -64,13 +64,13 @@ void emit_state(struct build *b, enum state_kind kind, unsigned int insn, u8 arg
 	if (kind >= STATE_EXIT && kind <= STATE_EXIT_DONE)
 		nst = b->exits[arg].nstores;
 	/* Two entries at one address: the later one counts. */
-	if (b->nxl8 && b->state_entry[b->nxl8 - 1].off == off)
-		b->nxl8--;
-	if (b->nxl8 == MAX_STATES) {
+	if (b->nstates && b->state_entry[b->nstates - 1].off == off)
+		b->nstates--;
+	if (b->nstates == MAX_STATES) {
 		b->e.overflow = 1;
 		return;
 	}
-	x = &b->state_entry[b->nxl8++];
+	x = &b->state_entry[b->nstates++];
 	x->off = off;
 	x->kind = kind;
 	x->insn = (u8)insn;
@@ -147,7 +147,7 @@ static void link_exits(struct frag *f, const struct build *b)
 static struct frag *make_frag(struct build *b)
 {
 	u8 state_entry[MAX_STATES * STATE_PACKED];
-	u32 states_len = state_pack(state_entry, b->state_entry, b->nxl8);
+	u32 states_len = state_pack(state_entry, b->state_entry, b->nstates);
 	struct frag *f = heap_alloc(sizeof(*f) + b->nruns * sizeof(f->runs[0]) + b->n + states_len);
 
 	f->pc = b->pc;

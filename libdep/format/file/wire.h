@@ -73,7 +73,7 @@ enum dep_frame_type {
 	DEP_F_PROCESS_END = 3,	/* struct dep_wire_process_end */
 	DEP_F_THREAD = 4,	/* struct dep_wire_thread */
 	DEP_F_THREAD_END = 5,	/* struct dep_wire_thread with its final counts */
-	DEP_F_MESSAGE = 6,		/* text */
+	DEP_F_MESSAGE = 6,	/* text */
 	DEP_F_BUILD_ID = 7,	/* struct dep_wire_build_id, build-id, path */
 	DEP_F_END = 8,		/* struct dep_wire_end and its tables; the last frame */
 	DEP_F_MARK = 9,		/* struct dep_wire_mark: what is durable */

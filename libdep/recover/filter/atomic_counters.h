@@ -14,7 +14,7 @@
 
 #include "libdep/abi/types.h"
 
-#define DEP_ATOMIC_COUNTERS		256u
+#define DEP_ATOMIC_COUNTERS	256u
 #define DEP_ATOMIC_COUNTERS_OFTEN	256u	/* counts until a word is taken for a counter */
 
 /** struct dep_atomic_counters - the table, empty if zeroed; one slot for 8 aligned bytes */

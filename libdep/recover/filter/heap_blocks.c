@@ -58,7 +58,7 @@ void dep_heap_sizes_remove(struct dep_heap_sizes *b, u64 address)
 		*slot_of(b, address) = 0;
 }
 
-void dep_heap_sizes_flush(struct dep_heap_sizes *b, u64 address, u64 size, u64 turn)
+void dep_heap_sizes_report(struct dep_heap_sizes *b, u64 address, u64 size, u64 turn)
 {
 	dep_heap_sizes_set(b, address, size);
 	if (!b->told)
@@ -67,7 +67,7 @@ void dep_heap_sizes_flush(struct dep_heap_sizes *b, u64 address, u64 size, u64 t
 		b->told[number_of(address)] = turn;
 }
 
-bool dep_heap_sizes_flushed(const struct dep_heap_sizes *b, u64 address, u64 size, u64 turn)
+bool dep_heap_sizes_reported(const struct dep_heap_sizes *b, u64 address, u64 size, u64 turn)
 {
 	return b->told && b->told[number_of(address)] == turn &&
 	       dep_heap_sizes_get(b, address) == size;

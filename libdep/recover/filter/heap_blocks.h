@@ -26,9 +26,9 @@ void dep_heap_sizes_set(struct dep_heap_sizes *b, u64 address, u64 size);
 /** dep_heap_sizes_get() - the size of a block, or 0: unknown */
 u64 dep_heap_sizes_get(const struct dep_heap_sizes *b, u64 address);
 void dep_heap_sizes_remove(struct dep_heap_sizes *b, u64 address);
-/** dep_heap_sizes_flush() - note a size that the program asked for in interval @turn, not 0 */
-void dep_heap_sizes_flush(struct dep_heap_sizes *b, u64 address, u64 size, u64 turn);
-/** dep_heap_sizes_flushed() - did the program already ask in @turn and get the same @size? */
-bool dep_heap_sizes_flushed(const struct dep_heap_sizes *b, u64 address, u64 size, u64 turn);
+/** dep_heap_sizes_report() - note a size that the program asked for in interval @turn, not 0 */
+void dep_heap_sizes_report(struct dep_heap_sizes *b, u64 address, u64 size, u64 turn);
+/** dep_heap_sizes_reported() - did the program already ask in @turn and get the same @size? */
+bool dep_heap_sizes_reported(const struct dep_heap_sizes *b, u64 address, u64 size, u64 turn);
 
 #endif

@@ -72,7 +72,7 @@ static struct news frees(const struct dep_filter *s, const struct dep_function_c
  */
 static struct news tells_size(const struct dep_filter *s, u64 block, u64 size)
 {
-	if (dep_heap_sizes_flushed(&s->blocks, block, size, s->seen.turn))
+	if (dep_heap_sizes_reported(&s->blocks, block, size, s->seen.turn))
 		size = 0;
 	return (struct news){ .turn = !block, .address = block, .size = size };
 }
@@ -101,8 +101,9 @@ static void note_block(struct dep_filter *s, const struct dep_filter_call *c, u6
 	if (dep_function_frees(c->function))
 		return;
 	if (dep_function_tells_size(c->function)) {
-		if (c->block && !dep_heap_sizes_flushed(&s->blocks, c->block, result, s->seen.turn))
-			dep_heap_sizes_flush(&s->blocks, c->block, result, s->seen.turn);
+		if (c->block &&
+		    !dep_heap_sizes_reported(&s->blocks, c->block, result, s->seen.turn))
+			dep_heap_sizes_report(&s->blocks, c->block, result, s->seen.turn);
 		return;
 	}
 	/* A reallocation that did not fail has freed its argument. */

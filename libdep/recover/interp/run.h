@@ -90,7 +90,7 @@ struct dep_interp {
 	size_t reserve;		/* items that the current piece can make; dep_interp_reserve() */
 	int failed;		/* error of the sink where it cannot be returned at once */
 	bool filtered;			/* run whole records by their filtered programs */
-	struct dep_jit *jit;	/* NULL: no machine code; else @filtered is set, too */
+	struct dep_jit *jit;		/* NULL: no machine code; else @filtered is set, too */
 	struct dep_jit_state state;	/* of the machine code */
 	u64 slot[DEP_SLOTS];
 	const u64 *value;	/* next one */

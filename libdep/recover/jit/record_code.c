@@ -405,7 +405,7 @@ static void begin(struct code *c, const u8 *counts)
 	jit_mem(e, 1, 0x3b, X86_RAX, X86_RBX, IN_RUN(state.value_end));
 	jit_branch_if(e, CC_A, c->exits->record);
 	if (c->p->entry_mask) {
-		jit_mem(e, 0, 0xf7, 0, X86_RBX, IN_RUN(state.unknown));	/* test */
+		jit_mem(e, 0, 0xf7, 0, X86_RBX, IN_RUN(state.unknown));		/* test */
 		emit32(e, c->p->entry_mask);
 		jit_branch_if(e, CC_NE, c->exits->record);
 	}
@@ -438,7 +438,7 @@ static void end(struct code *c)
 
 	if (x->words)
 		jit_imm(e, 1, OP_ADD, X86_R12, x->words * 8);
-	jit_mem(e, 0, 0xc7, 0, X86_RBX, IN_RUN(state.unknown));	/* mov */
+	jit_mem(e, 0, 0xc7, 0, X86_RBX, IN_RUN(state.unknown));		/* mov */
 	emit32(e, (u16)~x->known);
 	jit_mem(e, 1, 0x3b, X86_R13, X86_RBX, IN_RUN(state.control_end));
 	jit_branch_if(e, CC_AE, c->exits->end);

@@ -37,11 +37,11 @@ struct visit {
 	struct dep_walk w;
 };
 
-static void walk(struct visit *v, Dwarf_Die *of, const struct dep_process_filter *sc, u32 parent,
+static void walk(struct visit *v, Dwarf_Die *of, const struct dep_scope *sc, u32 parent,
 		 int depth);
 
 /* Add a function with code, or an inlined one; @parent: the enclosing function. */
-static void take(struct visit *v, Dwarf_Die *die, const struct dep_process_filter *sc, u32 parent,
+static void take(struct visit *v, Dwarf_Die *die, const struct dep_scope *sc, u32 parent,
 		 int depth, bool inlined)
 {
 	u32 f = add_func(v->u, die, inlined ? parent : DEP_NO_INDEX, inlined);
@@ -58,10 +58,10 @@ static void take(struct visit *v, Dwarf_Die *die, const struct dep_process_filte
 	walk(v, die, sc, f, depth + 1);
 }
 
-static void walk(struct visit *v, Dwarf_Die *of, const struct dep_process_filter *sc, u32 parent,
+static void walk(struct visit *v, Dwarf_Die *of, const struct dep_scope *sc, u32 parent,
 		 int depth)
 {
-	struct dep_process_filter in;
+	struct dep_scope in;
 	Dwarf_Die die;
 	bool more;
 
@@ -71,7 +71,7 @@ static void walk(struct visit *v, Dwarf_Die *of, const struct dep_process_filter
 		switch (dwarf_tag(&die)) {
 		case DW_TAG_subprogram:
 			if (!dep_die_linkage(&die))
-				dep_scopes_message(&v->u->scopes, &v->im->s->strings, &die, sc);
+				dep_scopes_note(&v->u->scopes, &v->im->s->strings, &die, sc);
 			dep_scope_enter(&in, sc, &die);
 			take(v, &die, &in, parent, depth, false);
 			break;
@@ -99,7 +99,7 @@ static void walk(struct visit *v, Dwarf_Die *of, const struct dep_process_filter
 
 void dep_unit_build(struct dep_image *im, struct dep_unit *u)
 {
-	static const struct dep_process_filter top;
+	static const struct dep_scope top;
 	struct visit v = { .im = im, .u = u };
 
 	u->built = true;

@@ -5,17 +5,17 @@
 #include "libdep/symbols/internal.h"
 #include "types.h"
 
-void dep_scope_enter(struct dep_process_filter *in, const struct dep_process_filter *sc,
+void dep_scope_enter(struct dep_scope *in, const struct dep_scope *sc,
 		     Dwarf_Die *die)
 {
 	const char *name = dep_die_string(die, DW_AT_name);
 
-	*in = (struct dep_process_filter){ .up = sc, .die = die };
+	*in = (struct dep_scope){ .up = sc, .die = die };
 	if (dwarf_tag(die) == DW_TAG_namespace)
 		in->is_std = sc->is_std || (!sc->die && name && !strcmp(name, "std"));
 }
 
-static void put_scope(struct dep_text *t, const struct dep_process_filter *sc)
+static void put_scope(struct dep_text *t, const struct dep_scope *sc)
 {
 	const char *name;
 
@@ -29,8 +29,8 @@ static void put_scope(struct dep_text *t, const struct dep_process_filter *sc)
 		dep_text_add(t, "(anonymous namespace)::");
 }
 
-void dep_scopes_message(struct dep_scopes *t, struct dep_strings *strings, Dwarf_Die *die,
-			const struct dep_process_filter *sc)
+void dep_scopes_note(struct dep_scopes *t, struct dep_strings *strings, Dwarf_Die *die,
+			const struct dep_scope *sc)
 {
 	const char *name = sc->die ? dep_die_string(die, DW_AT_name) : NULL;
 	struct dep_scoped *p;

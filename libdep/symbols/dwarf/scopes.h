@@ -9,8 +9,8 @@
 #include "die.h"
 #include "libdep/symbols/string_pool.h"
 
-struct dep_process_filter {
-	const struct dep_process_filter *up;
+struct dep_scope {
+	const struct dep_scope *up;
 	Dwarf_Die *die;		/* namespace, class or function; NULL: the unit */
 	bool is_std;		/* namespace std, or an inline namespace in it */
 };
@@ -26,11 +26,11 @@ struct dep_scopes {
 };
 
 /** dep_scope_enter() - set @in to the scope @die within @sc */
-void dep_scope_enter(struct dep_process_filter *in, const struct dep_process_filter *sc,
+void dep_scope_enter(struct dep_scope *in, const struct dep_scope *sc,
 		     Dwarf_Die *die);
-/** dep_scopes_message() - note that @die is in @sc */
-void dep_scopes_message(struct dep_scopes *t, struct dep_strings *strings, Dwarf_Die *die,
-			const struct dep_process_filter *sc);
+/** dep_scopes_note() - note that @die is in @sc */
+void dep_scopes_note(struct dep_scopes *t, struct dep_strings *strings, Dwarf_Die *die,
+			const struct dep_scope *sc);
 /** dep_scopes_seal() - sort for lookups, after all were noted */
 void dep_scopes_seal(struct dep_scopes *t);
 /** dep_scopes_name() - name of @die, with its scope if noted; or NULL */

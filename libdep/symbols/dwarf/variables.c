@@ -57,7 +57,7 @@ static const char *name_of(struct dep_image *im, Dwarf_Die *die)
 	return plain ? plain : dep_string(&im->s->strings, linkage);
 }
 
-static void take_variable(struct dep_image *im, Dwarf_Die *die, const struct dep_process_filter *sc)
+static void take_variable(struct dep_image *im, Dwarf_Die *die, const struct dep_scope *sc)
 {
 	struct dep_vars *v = &im->vars;
 	struct dep_var *p, var = { .die = *die };
@@ -67,7 +67,7 @@ static void take_variable(struct dep_image *im, Dwarf_Die *die, const struct dep
 	bool has_address = address_of(die, &var.addr);
 
 	if ((has_address || dwarf_hasattr(die, DW_AT_declaration)) && !dep_die_linkage(die))
-		dep_scopes_message(&v->scopes, &im->s->strings, die, sc);
+		dep_scopes_note(&v->scopes, &im->s->strings, die, sc);
 	if (!has_address)
 		return;
 	if (dep_die_ref(die, DW_AT_type, &type))
@@ -83,7 +83,7 @@ static void take_variable(struct dep_image *im, Dwarf_Die *die, const struct dep
 	p[v->n++] = var;
 }
 
-static void take_type(struct dep_image *im, Dwarf_Die *die, const struct dep_process_filter *sc)
+static void take_type(struct dep_image *im, Dwarf_Die *die, const struct dep_scope *sc)
 {
 	const char *name = sc->is_std ? dep_die_string(die, DW_AT_name) : NULL;
 	struct dep_vars *v = &im->vars;
@@ -99,9 +99,9 @@ static void take_type(struct dep_image *im, Dwarf_Die *die, const struct dep_pro
 	p[v->natomic++] = die->addr;
 }
 
-static void walk(struct visit *v, Dwarf_Die *of, const struct dep_process_filter *sc, int depth)
+static void walk(struct visit *v, Dwarf_Die *of, const struct dep_scope *sc, int depth)
 {
-	struct dep_process_filter in;
+	struct dep_scope in;
 	Dwarf_Die die;
 	bool more;
 
@@ -140,7 +140,7 @@ static int by_pointer(const void *pa, const void *pb)
 /* Units shared by several files (dwz): they have types only. */
 static void visit_shared(struct visit *v)
 {
-	static const struct dep_process_filter top;
+	static const struct dep_scope top;
 	Dwarf *dw = dwarf_getalt(v->im->dw);
 	Dwarf_CU *cu = NULL;
 	Dwarf_Die die;
@@ -163,7 +163,7 @@ static int by_size(const void *pa, const void *pb)
 
 struct dep_vars *dep_image_vars(struct dep_image *im)
 {
-	static const struct dep_process_filter top;
+	static const struct dep_scope top;
 	struct dep_vars *v = &im->vars;
 	struct visit visit = { .im = im };
 	u32 i;

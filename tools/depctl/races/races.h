@@ -66,7 +66,7 @@ enum race_confidence {
 	RACE_UNLESS_ATOMIC,	/* a race unless the word is an atomic one.. */
 	RACE_UNLESS_OVERREAD,	/* ..unless it is past the end that a string function looks for */
 	RACE_UNLESS_SPECULATIVE,	/* ..unless a compiler moved the load above its condition */
-	RACE_IN_LIBRARY,		/* both within the C library or the loader */
+	RACE_IN_LIBRARY,	/* both within the C library or the loader */
 };
 
 /** race_confidence() - how sure it is that somebody wants to know of @r */
@@ -256,7 +256,7 @@ struct races_summary {
 	char defect[256];		/* ..and the first of them */
 	bool recording;			/* the store was being recorded */
 	bool complete;
-	bool tsc_synchronized;			/* the kernel took what orders threads for one */
+	bool tsc_synchronized;		/* the kernel took what orders threads for one */
 };
 
 #define RACES_CLOCKS \
