@@ -46,7 +46,7 @@ struct depd {
 	uint32_t nsessions;
 	struct live_analysis *analyses;	/* race detection while recording; live_analysis.c */
 	uint32_t nanalyses;
-	struct cleanup *cleanup;		/* of temporary stores; temporary.c */
+	struct cleanup *cleanup;	/* of temporary stores; temporary.c */
 	uint32_t last_id;		/* highest session id in use; not used with a front */
 	struct instance_link *link;	/* to the front; NULL: a user's own depd */
 	uint64_t start_ns, start_realtime_ns;

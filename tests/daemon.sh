@@ -469,7 +469,7 @@ holder() {
 	done
 }
 
-kill_keeper() {
+kill_holder() {
 	holder | xargs -r kill -9
 }
 end
@@ -477,7 +477,7 @@ start
 "$DEPCTL" record -q -o keep.dep -- sh -c 'sleep 2; exec gzip -c small' >keep.out 2>keep.err &
 job=$!
 recording
-kill_keeper
+kill_holder
 "$DEPCTL" record -q -o new.dep -- true 2>err
 check $? "a recording begins after the holder's death" "$(cat err)"
 kill_depd

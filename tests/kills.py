@@ -29,7 +29,7 @@ LANES = 8                                       # cases at a time..
 BUSY = 2                                        # ..of which so many do more than wait
 POINTS = 30
 ALONE = ("depctl", "collector")
-DEPD = ("depctl", "depd", "keeper", "tracer")
+DEPD = ("depctl", "depd", "holder", "tracer")
 GIVE_UP_S = 2                                   # where a program has to wait for it
 NEVER_S = 600                                   # where it must not
 
@@ -85,7 +85,7 @@ class Learned:
     """How long a recording takes and how many system calls, for the points of later cases."""
     lock = threading.Lock()
     seconds = {"alone": 0.2, "depd": 0.25}
-    calls = {"depctl": 400, "collector": 1000, "depd": 2500, "tracer": 240, "keeper": 16}
+    calls = {"depctl": 400, "collector": 1000, "depd": 2500, "tracer": 240, "holder": 16}
     # Until depctl has been loaded and begins.
     before = {"depctl": 200}
 
@@ -141,7 +141,7 @@ class Case:
         return found
 
     def start_depd(self):
-        waits = not self.again and "depd" in self.subset and "keeper" not in self.subset
+        waits = not self.again and "depd" in self.subset and "holder" not in self.subset
         give_up = GIVE_UP_S if waits else NEVER_S
         with open(self.log, "a") as log:
             self.depd = subprocess.Popen(
@@ -185,7 +185,7 @@ class Case:
                 self.killed.append(name)
         # depd may have been just quick enough to begin with another one.
         if "depd" in self.killed:
-            self.kill_new([n for n in ("keeper", "tracer") if n in self.subset])
+            self.kill_new([n for n in ("holder", "tracer") if n in self.subset])
 
     @staticmethod
     def send_kill(pid):
@@ -251,8 +251,8 @@ class Case:
 
     def at_call(self):
         """A process is stopped at a system call while those of the subset are killed."""
-        names = ALONE if self.way == "alone" else ("depctl", "depd", "tracer", "keeper")
-        # The tracer and the keeper are not dumpable, so only root can stop them.
+        names = ALONE if self.way == "alone" else ("depctl", "depd", "tracer", "holder")
+        # The tracer and the holder are not dumpable, so only root can stop them.
         if self.way != "alone" and os.geteuid():
             names = names[:2]
         name = names[self.point % len(names)]
@@ -321,7 +321,7 @@ class Case:
     def busy(self):
         """Processes that still have to do with the recording, beside depd and its helpers."""
         return [p for p, line in self.mine().items() if not line[0].endswith("depd") and
-                line[0] not in ("depd-user", "depd-keeper", "depd-tracer")]
+                line[0] not in ("depd-user", "depd-holder", "depd-tracer")]
 
     def wait_for_end(self):
         if not until(lambda: not self.programs() and (self.gone() or size(self.file) >= 0 or
@@ -541,7 +541,7 @@ class Shared:
 
 def main():
     build, top, seed, how = sys.argv[1:]
-    only = os.environ.get("ONLY")               # a word of the names: "depd+keeper"
+    only = os.environ.get("ONLY")               # a word of the names: "depd+holder"
     cases = all_cases()
     if only:
         cases = [c for c in cases if "+".join(c[1]) == only.split(":")[-1] and

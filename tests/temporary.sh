@@ -107,20 +107,20 @@ gone c
 [ -e c.ended ] || fail "a recorded command ended with depctl"
 untouched "depctl and depd are killed" c
 
-# With the keeper gone nobody can go on with the session.
+# With the holder gone nobody can go on with the session.
 folder d
 begin d sleep 30
-# At once, else another keeper is made.
+# At once, else another holder is made.
 kill -9 "$depd_pid" $(instance) $(grep -lazE "^$run(/user/[-0-9a-f]+)?\$" /proc/[0-9]*/cmdline \
 	2>/dev/null | cut -d/ -f3 | while read -r p; do
-		[ "$(cat "/proc/$p/comm")" != depd-keeper ] || echo "$p"
+		[ "$(cat "/proc/$p/comm")" != depd-holder ] || echo "$p"
 	done)
 wait "$depd_pid" 2>/dev/null
 kill_depctl
 start
 gone d
 grep -q "nobody kept its session file" "$tmp/log" || fail "the session was kept"
-untouched "depctl, depd and its keeper are killed" d
+untouched "depctl, depd and its holder are killed" d
 
 # A recorder that lives removes its own.
 mkdir e

@@ -24,7 +24,7 @@
 struct wakeup {
 	uint32_t *futex;	/* NULL: entry is free */
 	uint32_t seen;		/* last value read */
-	bool rang;		/* has changed since wakeups_take() */
+	bool woken;		/* has changed since wakeups_take() */
 	void *owner;
 };
 
@@ -221,7 +221,7 @@ void wakeups_remove(struct wakeups *b, int n)
 }
 
 /* Find the next changed entry from @n on and clear its mark.  Return: its number, or -1. */
-static int next_woken(struct bells *b, int n, void **owner)
+static int next_woken(struct wakeups *b, int n, void **owner)
 {
 	for (; n < (int)(GROUPS * GROUP) && b->group[n / GROUP]; n++) {
 		struct group *g = b->group[n / GROUP];

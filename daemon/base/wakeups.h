@@ -13,20 +13,20 @@
 
 struct wakeups;
 
-int wakeups_open(struct bells **b);
-void wakeups_close(struct bells *b);
+int wakeups_open(struct wakeups **b);
+void wakeups_close(struct wakeups *b);
 /** wakeups_fd() - descriptor that is readable if a futex has changed since wakeups_take() */
-int wakeups_fd(const struct bells *b);
+int wakeups_fd(const struct wakeups *b);
 /**
  * wakeups_add() - wait for changes of @futex
  * @owner: argument of wakeups_take()'s callback
  *
  * Return: a number for wakeups_remove(), or a negative errno.
  */
-int wakeups_add(struct bells *b, uint32_t *futex, void *owner);
+int wakeups_add(struct wakeups *b, uint32_t *futex, void *owner);
 /** wakeups_remove() - stop waiting; the caller may unmap the futex afterwards */
-void wakeups_remove(struct bells *b, int n);
-/** wakeups_take() - call @rang for the owner of each futex that has changed */
-void wakeups_take(struct bells *b, void (*rang)(void *owner));
+void wakeups_remove(struct wakeups *b, int n);
+/** wakeups_take() - call @woken for the owner of each futex that has changed */
+void wakeups_take(struct wakeups *b, void (*woken)(void *owner));
 
 #endif

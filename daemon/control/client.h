@@ -61,7 +61,7 @@ struct control {
 	struct loop_timer idle_check, reap;
 	struct client *clients;
 	unsigned int nclients;
-	bool accept_paused;		/* out of descriptors; resumed at the next idle check */
+	bool accept_paused;	/* out of descriptors; resumed at the next idle check */
 	uint64_t idle_ns;
 	uint64_t requests, refused;
 };

@@ -15,7 +15,7 @@ struct retention_result {
 	uint64_t kept, kept_bytes;	/* the rest, including in_use and failed */
 	uint64_t in_use;
 	uint64_t failed;		/* could not be removed */
-	char why[RETENTION_WHY];		/* error of the first one; "": none */
+	char why[RETENTION_WHY];	/* error of the first one; "": none */
 };
 
 /**

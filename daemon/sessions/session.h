@@ -68,7 +68,7 @@ struct session {
 	struct session_exec *exec;	/* by process slot; NULL when the session has ended */
 	struct dep_collector *collector;
 	struct session_file *file;	/* the state file */
-	int bell;			/* from wakeups_add(); -1: none */
+	int wakeup;			/* from wakeups_add(); -1: none */
 	struct loop_watch module_ready;
 	struct loop_timer step;
 	int no_module;			/* error for which kernel module rings are not used, or 0 */
@@ -76,8 +76,8 @@ struct session {
 	enum session_state state;
 	enum dep_close_cause cause;
 	pid_t pid;			/* first process; 0: none yet */
-	uint32_t take_seq;		/* number of the front's request to record @attaching */
-	pid_t attaching;		/* pending process being attached for a rule; 0: none */
+	uint32_t take_seq;	/* number of the front's request to record @attaching */
+	pid_t attaching;	/* pending process being attached for a rule; 0: none */
 	int status;			/* exit status of the first process; -1: unknown */
 	bool has_client;	/* a client will report the exit status of the first process */
 	bool told;		/* the exit status has been reported */

@@ -112,7 +112,7 @@ enum dep_item_kind {
 	DEP_ITEM_TIMESTAMP,
 	DEP_ITEM_CALL,
 	DEP_ITEM_FUNCTION,
-	DEP_ITEM_PAGE,	/* only from the redundant-access filter */
+	DEP_ITEM_PAGE,		/* only from the redundant-access filter */
 };
 
 /**

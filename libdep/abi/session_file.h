@@ -63,7 +63,7 @@
 #define ADEPT_NO_EXITS		0xf0000000u
 
 /* Offset from the record pointer (r15) at which the engine stores to end a module's chunk. */
-#define ADEPT_CHUNK_END_AT		3800u
+#define ADEPT_CHUNK_END_AT	3800u
 
 /* Exit ids below this are events (stream.h). */
 #define ADEPT_FIRST_EXIT	4096u
@@ -424,7 +424,7 @@ static inline int adept_claim_proc(struct adept_session *file, const struct adep
 					 __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
 		return 0;
 	/* In between, a founder claimed the slot and freed it for its domain. */
-	if (__atomic_load_n(keeper, __ATOMIC_SEQ_CST) != domain) {
+	if (__atomic_load_n(holder, __ATOMIC_SEQ_CST) != domain) {
 		__atomic_store_n(&p->state, ADEPT_SLOT_FREE, __ATOMIC_SEQ_CST);
 		return 0;
 	}

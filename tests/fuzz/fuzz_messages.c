@@ -24,10 +24,10 @@
 #define REQUIRE(what) do { if (!(what)) abort(); } while (0)
 #define FDS_MAX 8
 
-enum { LINK, KEEPER, TRACER, RECORDER, RECEIVERS };
+enum { LINK, HOLDER, TRACER, RECORDER, RECEIVERS };
 
 static const size_t message_size[RECEIVERS] = {
-	[LINK] = sizeof(struct link_msg), [KEEPER] = sizeof(struct holder_msg),
+	[LINK] = sizeof(struct link_msg), [HOLDER] = sizeof(struct holder_msg),
 	[TRACER] = sizeof(struct tracer_msg), [RECORDER] = sizeof(struct recorder_message),
 };
 
@@ -117,7 +117,7 @@ static void take_link(int sock)
 	REQUIRE(instance.report.gauges.open <= FRONT_SESSIONS_MAX);
 }
 
-static void take_keeper(int sock)
+static void take_holder(int sock)
 {
 	struct holder_msg m;
 	int fd, ret;
@@ -158,8 +158,8 @@ static void take(unsigned int who, int n)
 	case LINK:
 		take_link(sock);
 		break;
-	case KEEPER:
-		take_keeper(sock);
+	case HOLDER:
+		take_holder(sock);
 		break;
 	case TRACER:
 		take_tracer(sock);
@@ -235,7 +235,7 @@ static void make(const char *dir)
 		put(dir, name, LINK, (int)link.op % 3, &link, offsetof(struct link_msg, start) +
 		    (link.op == LINK_IDS ? sizeof(link.ids) : 0));
 	}
-	put(dir, "holder", KEEPER, 1, &holder, sizeof(holder));
+	put(dir, "holder", HOLDER, 1, &holder, sizeof(holder));
 	put(dir, "tracer", TRACER, TRACER_FDS, &tracer, sizeof(tracer));
 	put(dir, "tracer_short", TRACER, TRACER_FDS, &tracer, sizeof(tracer) - 1);
 	put(dir, "recorder", RECORDER, 2, &recorder, sizeof(recorder));

@@ -49,7 +49,7 @@ struct build {
 	u32 first_exit;
 	u32 limit;		/* maximal number of instructions */
 	u32 nrecorded;		/* the first exits, which have records */
-	u32 n, nexits, nruns, nstores, nxl8, nlits;
+	u32 n, nexits, nruns, nstores, nstates, nlits;
 	struct build_insn ins[MAX_INSNS];
 	struct build_exit exits[MAX_EXITS];
 	struct adept_run runs[MAX_RUNS];

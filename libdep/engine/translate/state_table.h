@@ -63,7 +63,7 @@ enum state_kind {
 #define STATE_NO_REG	0x10	/* instead of a register: none */
 #define STATE_TIMESTAMP	0x20
 #define STATE_RSI		0x40	/* pointer after a string instruction */
-#define STATE_RDI		0x60
+#define STATE_RDI	0x60
 #define STATE_AFTER	0x60	/* mask of these values */
 
 /**

@@ -17,7 +17,7 @@
 #include "libdep/collect/owner.h"
 
 #define COLLECTOR	offsetof(struct adept_session, collector)
-#define KEEPER		offsetof(struct adept_session, holder)
+#define HOLDER		offsetof(struct adept_session, holder)
 #define MANY		1000
 
 static struct adept_session *page[MANY];
@@ -94,15 +94,15 @@ static void kill_owner(pid_t pid)
 
 static void test_killed(void **state)
 {
-	pid_t collector, keeper;
+	pid_t collector, holder;
 
 	(void)state;
 	make_sessions(1);
 	assert_false(adept_session_lost(page[0]));
 	collector = start_owner(1, COLLECTOR, -1);
-	keeper = start_owner(1, KEEPER, -1);
+	holder = start_owner(1, HOLDER, -1);
 	assert_int_equal(page[0]->collector, collector);
-	assert_int_equal(page[0]->holder, keeper);
+	assert_int_equal(page[0]->holder, holder);
 	assert_false(adept_session_lost(page[0]));
 	kill_owner(collector);
 	assert_true(adept_owner_died(&page[0]->collector));
@@ -110,7 +110,7 @@ static void test_killed(void **state)
 	/* The next one. */
 	collector = start_owner(1, COLLECTOR, -1);
 	assert_false(adept_owner_died(&page[0]->collector));
-	kill_owner(keeper);
+	kill_owner(holder);
 	assert_false(adept_session_lost(page[0]));
 	kill_owner(collector);
 	assert_true(adept_session_lost(page[0]));

@@ -286,7 +286,7 @@ static void limit(void **state)
 	fdstore_close(k);
 }
 
-static void limit_of_the_keeper(void **state)
+static void limit_of_the_holder(void **state)
 {
 	struct fdstore *k;
 
@@ -673,7 +673,7 @@ int main(int argc, char **argv)
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		T(outlives_kill), T(a_process_of_its_own), T(names), T(limit),
-		T(limit_of_the_keeper), T(one_at_a_time), T(foreign_user), T(clients_that_die),
+		T(limit_of_the_holder), T(one_at_a_time), T(foreign_user), T(clients_that_die),
 		T(ends), T(holder_dies), T(holder_hangs), T(systemd_store), T(systemd_passes),
 	};
 

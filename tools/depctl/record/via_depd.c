@@ -312,7 +312,7 @@ static bool is_lost(const struct remote *r)
 }
 
 /*
- * A depd that begins just now may have got the session file before its keeper died.  It goes on
+ * A depd that begins just now may have got the session file before its holder died.  It goes on
  * with the session then, and without depctl.
  */
 static void lose(struct remote *r)
@@ -322,7 +322,7 @@ static void lose(struct remote *r)
 	if (r->child_ended && !r->out->failed)
 		return;
 	r->out->failed = true;
-	warn("depd and its keeper were killed: recording has ended%s",
+	warn("depd and its holder were killed: recording has ended%s",
 	     r->child_ended ? "" : ", the command goes on");
 }
 
