@@ -125,10 +125,11 @@ for who in $owner $subordinate; do
 done
 as $owner unshare -Ur "$DEPCTL" record -q -o person.ns -- sleep 30 >/dev/null 2>&1 &
 for _ in $(seq 100); do
-	[ "$(of_person $owner sessions)" = 3 ] && break
+	[ "$(of_person $owner session_count)" = 3 ] && break
 	sleep 0.1
 done
-if [ "$(of_person $owner sessions)" = 3 ] && [ -z "$(of_person $subordinate sessions)" ]; then
+if [ "$(of_person $owner session_count)" = 3 ] &&
+	[ -z "$(of_person $subordinate session_count)" ]; then
 	pass "sessions of a subordinate uid and of a user namespace are those of their owner"
 else
 	fail "sessions of one person: $("$DEPCTL" status --users --json)"

@@ -228,7 +228,7 @@ printf '[rule taken]\ncomm = %s\nring-size = 1M\n' "$wanted" >"$tmp/conf"
 kill -HUP "$depd_pid"
 for _ in $(seq 100); do
 	"$DEPCTL" status --json >status 2>&1
-	grep -q '"rules":1[,}]' status && break
+	grep -q '"rule_count":1[,}]' status && break
 	sleep 0.1
 done
 if grep -q '"active":true' status; then

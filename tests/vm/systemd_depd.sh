@@ -137,7 +137,7 @@ check "others are not recorded" equal 50 stores
 printf '[rule readers]\ncomm = cat\n[rule wrong]\ncolour = red\n' >/etc/adept/depd.conf
 systemctl reload $u
 check "a wrong file: where" soon status 'depd.conf:4:1'
-check "a wrong file: the old rules stay" status '"rules":1'
+check "a wrong file: the old rules stay" status '"rule_count":1'
 rm -r /etc/adept/depd.conf /var/lib/adept/0/*.dep
 check "depd stops" systemctl stop $u
 check "depd stopped well" equal success prop Result
