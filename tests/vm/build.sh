@@ -11,11 +11,14 @@ common="tests/vm/report.c tests/vm/writer.c tests/vm/consumer.c"
 for c in tests/vm/t_*.c tests/vm/bench.c; do
 	[ -e "$c" ] || continue
 	o=$out/$(basename "$c" .c)
+	own=$c
+	[ "$c" != tests/vm/t_fuzz.c ] || own="$c tests/vm/fuzz_calls.c"
 	newer=
-	for f in "$c" tests/vm/vm.h include/uapi/linux/adept.h tests/vm/build.sh $common; do
+	for f in $own $common tests/vm/vm.h tests/vm/fuzz.h include/uapi/linux/adept.h \
+		tests/vm/build.sh; do
 		[ "$o" -nt "$f" ] || newer=1
 	done
 	[ -n "$newer" ] || continue
 	# shellcheck disable=SC2086
-	${CC:-gcc} $flags -o "$o" "$c" $common -luring
+	${CC:-gcc} $flags -o "$o" $own $common -luring
 done
