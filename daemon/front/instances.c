@@ -178,8 +178,7 @@ static void has_ended(struct instance *i, int status)
 			i->pid, WTERMSIG(status));
 	else if (!expected)
 		log_msg(LOG_WARNING, 0,
-			"the instance of user %u, process %d, has ended with status "
-			"%d",
+			"the instance of user %u, process %d, has ended with status %d",
 			i->user.uid, i->pid, WEXITSTATUS(status));
 	front_attaches_lost(i);
 	report_end(i);
@@ -288,8 +287,7 @@ void instance_message(struct instance *i, const struct link_msg *m)
 		i->heard_ns = loop_now();
 		if (report_attach(i, &m->report))
 			log_msg(LOG_WARNING, 0,
-				"the instance of user %u reports numbers that make no "
-				"sense",
+				"the instance of user %u reports numbers that make no sense",
 				i->user.uid);
 		break;
 	case LINK_GOT:

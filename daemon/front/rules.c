@@ -53,8 +53,7 @@ void front_policy_second(struct front *f)
 {
 	if (f->unsaid)
 		log_msg(LOG_WARNING, 0,
-			"%llu more processes run unrecorded, of users who had many of "
-			"them",
+			"%llu more processes run unrecorded, of users who had many of them",
 			(unsigned long long)f->unsaid);
 	f->unsaid = 0;
 }

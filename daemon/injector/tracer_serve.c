@@ -78,7 +78,7 @@ static void free_session(struct served *s)
 	free(s);
 }
 
-/* Register a session.  On failure later requests for it fail, which depd is told. */
+/* Register a session.  On failure later requests for it fail, and depd gets the error. */
 static void add(const struct tracer_msg *m, int fd, int ring_fd)
 {
 	struct served *s = calloc(1, sizeof(*s));

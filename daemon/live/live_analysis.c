@@ -35,7 +35,7 @@ struct live_analysis {
 	pid_t pid;
 	int over;		/* socket to it; -1: the end of the session has been sent */
 	int pidfd, lines;
-	struct loop_watch gone, told;
+	struct loop_watch gone, reports;
 	char text[1024];
 	size_t n;		/* bytes of an incomplete line */
 	unsigned int nlines;
@@ -84,10 +84,10 @@ static bool take_lines(struct live_analysis *q)
 	return true;
 }
 
-static void told(struct loop_watch *w, short revents)
+static void reports(struct loop_watch *w, short revents)
 {
 	struct live_analysis *q =
-		(struct live_analysis *)((char *)w - offsetof(struct live_analysis, told));
+		(struct live_analysis *)((char *)w - offsetof(struct live_analysis, reports));
 
 	(void)revents;
 	/* After the end of the pipe only the end of the process is waited for. */
@@ -105,7 +105,7 @@ static void free_live_analysis(struct live_analysis *q)
 		at = &(*at)->next;
 	*at = q->next;
 	q->d->nanalyses--;
-	loop_remove(q->d->loop, &q->told);
+	loop_remove(q->d->loop, &q->reports);
 	loop_remove(q->d->loop, &q->gone);
 	if (q->over >= 0)
 		close(q->over);
@@ -220,9 +220,9 @@ static int watch(struct live_analysis *q)
 	q->pidfd = (int)syscall(SYS_pidfd_open, q->pid, 0);
 	if (q->pidfd < 0)
 		return -errno;
-	q->told.ready = told;
+	q->reports.ready = reports;
 	q->gone.ready = gone;
-	ret = loop_watch_add(q->d->loop, &q->told, q->lines, POLLIN);
+	ret = loop_watch_add(q->d->loop, &q->reports, q->lines, POLLIN);
 	return ret ? ret : loop_watch_add(q->d->loop, &q->gone, q->pidfd, POLLIN);
 }
 

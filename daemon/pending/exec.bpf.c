@@ -176,8 +176,8 @@ struct {
 	__type(value, u64);
 } counts SEC(".maps");
 
-/** struct strbuf - @s from @start to @end; @pad is what a right-aligned word may begin in */
-struct strbuf {
+/** struct text - @s from @start to @end; @pad is what a right-aligned word may begin in */
+struct text {
 	char pad[8 * EXEC_WORDS];
 	char s[EXEC_TEXT + 256];
 	u32 start, end;
@@ -186,7 +186,7 @@ struct strbuf {
 
 /** struct subject - the process that is tested */
 struct subject {
-	struct strbuf exe, name, cgroup;
+	struct text exe, name, cgroup;
 	u64 comm[2];
 	u32 uid, nrules;
 	s32 known;		/* bytes of a relative name that are the end of the absolute one */
@@ -241,7 +241,7 @@ static __always_inline bool is_foreground(struct task_struct *task)
 }
 
 /* Prepend a slash and a name of at most 255 bytes to @t. */
-static __always_inline bool prepend(struct strbuf *t, const void *name, u32 len)
+static __always_inline bool prepend(struct text *t, const void *name, u32 len)
 {
 	u32 at;
 
@@ -257,7 +257,7 @@ static __always_inline bool prepend(struct strbuf *t, const void *name, u32 len)
 }
 
 /* Get the path of a file, up to the root of its mount namespace. */
-static __always_inline void read_path(struct strbuf *t, struct file *file)
+static __always_inline void read_path(struct text *t, struct file *file)
 {
 	struct dentry *d = BPF_CORE_READ(file, f_path.dentry), *up;
 	struct vfsmount *v = BPF_CORE_READ(file, f_path.mnt);
@@ -292,7 +292,7 @@ static __always_inline struct kernfs_node *parent_of(struct kernfs_node *kn)
 	return BPF_CORE_READ((struct kernfs_node___rcu *)kn, __parent);
 }
 
-static __always_inline void read_cgroup(struct strbuf *t, struct task_struct *task)
+static __always_inline void read_cgroup(struct text *t, struct task_struct *task)
 {
 	struct kernfs_node *kn = BPF_CORE_READ(task, cgroups, dfl_cgrp, kn), *up;
 	const char *name;
@@ -318,7 +318,7 @@ static __always_inline void read_cgroup(struct strbuf *t, struct task_struct *ta
 	}
 }
 
-static __always_inline void read_name(struct strbuf *t, const char *name)
+static __always_inline void read_name(struct text *t, const char *name)
 {
 	long n = bpf_probe_read_kernel_str(t->s, EXEC_TEXT, name);
 
@@ -328,7 +328,7 @@ static __always_inline void read_name(struct strbuf *t, const char *name)
 }
 
 /* Count the bytes at the end of a relative name that are the same in the absolute one. */
-static __always_inline u32 known_tail(const struct strbuf *t)
+static __always_inline u32 known_tail(const struct text *t)
 {
 	u32 end = t->end & (EXEC_TEXT - 1), i;
 
@@ -339,7 +339,7 @@ static __always_inline u32 known_tail(const struct strbuf *t)
 }
 
 /* True if the end of @t can match, judging by its last @known bytes. */
-static __always_inline bool tail_fits(const struct strbuf *t, const struct exec_pattern *p,
+static __always_inline bool tail_fits(const struct text *t, const struct exec_pattern *p,
 				      s32 known)
 {
 	const char *base = (const char *)t;
@@ -357,7 +357,7 @@ static __always_inline bool tail_fits(const struct strbuf *t, const struct exec_
 	return !diff;
 }
 
-static __always_inline bool may_fit(const struct strbuf *t, const struct exec_pattern *p)
+static __always_inline bool may_fit(const struct text *t, const struct exec_pattern *p)
 {
 	u32 start = t->start & (EXEC_TEXT - 1), len = t->end - start, i;
 	u64 diff = 0;
@@ -438,7 +438,7 @@ static __always_inline bool leave_alone(struct task_struct *task, struct linux_b
 	return false;
 }
 
-static __always_inline u32 copy_text(char *to, const struct strbuf *t)
+static __always_inline u32 copy_text(char *to, const struct text *t)
 {
 	u32 start = t->start & (EXEC_TEXT - 1), len = (t->end - t->start) & (EXEC_TEXT - 1);
 

@@ -119,7 +119,7 @@ static void client_is_late(struct loop_timer *t)
 	struct late *late = (struct late *)t;
 	struct session *s = session_find(late->d, late->id);
 
-	if (s && !s->told) {
+	if (s && !s->exit_reported) {
 		s->has_client = false;
 		if (s->state == SESSION_OPEN)
 			session_end(s, DEP_CLOSE_ABANDONED, NULL);
@@ -136,7 +136,7 @@ static void expect_client(struct session *s)
 {
 	struct late *late;
 
-	if (s->told || (!s->has_client && s->launched))
+	if (s->exit_reported || (!s->has_client && s->launched))
 		return;
 	late = calloc(1, sizeof(*late));
 	if (!late) {

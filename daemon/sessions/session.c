@@ -365,9 +365,9 @@ void session_launched(struct session *s, pid_t pid, bool native, bool privileged
 
 void session_set_exit(struct session *s, int status)
 {
-	if (s->told || s->state == SESSION_ENDED)
+	if (s->exit_reported || s->state == SESSION_ENDED)
 		return;
-	s->told = true;
+	s->exit_reported = true;
 	s->status = status;
 	file_update(s->file, s);
 	session_step(s);
@@ -409,7 +409,7 @@ static bool is_over(struct session *s, const struct dep_collect_status *st)
 {
 	if (!st->processes && !s->launched)
 		return false;
-	return dep_collector_idle(s->collector) && (!s->has_client || s->told);
+	return dep_collector_idle(s->collector) && (!s->has_client || s->exit_reported);
 }
 
 static void look(struct session *s)

@@ -80,7 +80,7 @@ struct session {
 	pid_t attaching;	/* pending process being attached for a rule; 0: none */
 	int status;			/* exit status of the first process; -1: unknown */
 	bool has_client;	/* a client will report the exit status of the first process */
-	bool told;		/* the exit status has been reported */
+	bool exit_reported;		/* the exit status has been reported */
 	bool launched;
 	bool begun;		/* complete; a client or the front can know of it */
 	bool adopted;

@@ -34,7 +34,7 @@ struct session_file {
 	char store[TEXT_MAX], command[TEXT_MAX], rule[TEXT_MAX];
 	/* Variable fields; a reader must not expect them to agree with each other. */
 	int32_t pid;
-	uint32_t launched, told;
+	uint32_t launched, exit_reported;
 	int32_t status;
 	uint32_t state, cause;
 	uint32_t begun, unused;
@@ -146,7 +146,7 @@ int file_open(struct session_file **out, struct session *s, struct dep_session_s
 	s->owner = f->owner;
 	s->pid = f->pid;
 	s->launched = f->launched;
-	s->told = f->told;
+	s->exit_reported = f->exit_reported;
 	s->status = f->status;
 	s->cause = f->cause;
 	s->begun = f->begun;
@@ -167,7 +167,7 @@ void file_update(struct session_file *f, struct session *s)
 {
 	f->pid = s->pid;
 	f->launched = s->launched;
-	f->told = s->told;
+	f->exit_reported = s->exit_reported;
 	f->status = s->status;
 	f->state = s->state;
 	f->cause = s->cause;

@@ -39,7 +39,7 @@ static int run(struct dep_store *store, const struct dep_races_options *o, struc
 	if (f->nwant || f->predict)
 		a.want |= DEP_WANT_CALLS | DEP_WANT_JUMPS;
 	f->nknown = f->words->n;
-	f->ntoo_many_threads = 0;
+	f->nover_limit = 0;
 	return dep_analyze(store, &a, f, o->jobs, o->progress, how);
 }
 
@@ -103,8 +103,8 @@ static ssize_t tell_items(void *self, const struct dep_thread *thread,
 	struct sync_process *p;
 
 	for (p = f->processes; p; p = p->next)
-		while (p->told < race_rows_count(p->rows))
-			tell(f, p, &race_rows_get(p->rows, p->told++)->first);
+		while (p->live_reported < race_rows_count(p->rows))
+			tell(f, p, &race_rows_get(p->rows, p->live_reported++)->first);
 	return ret;
 }
 
@@ -468,7 +468,7 @@ int dep_races_find(struct dep_store *store, const struct dep_races_options *opti
 			err = give_stacks(&f, out, want);
 	}
 	sync_free(&f);
-	out->too_many_threads = f.ntoo_many_threads;
+	out->too_many_threads = f.nover_limit;
 	sync_facts_free(&f);
 	sync_shared_maps_free(&shares);
 	sync_insns_free(&f.insns);

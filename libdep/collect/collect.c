@@ -227,7 +227,7 @@ void dep_collector_give_up(struct dep_collector *c)
 
 /*
  * The last pass over programs that continue. It takes what they have written until now, including
- * their current chunk, for up to 10 seconds if memory is short. They are told to stop only
+ * their current chunk, for up to 10 seconds if memory is short. They get the request to stop only
  * afterwards: before, they would begin to overwrite that chunk.
  */
 static void take_leave(struct dep_collector *c)

@@ -28,7 +28,7 @@ struct proc_slot {
 	bool gone;
 	bool following;		/* exec_ops.begin() succeeded; the outcome is not known yet */
 	u32 exec_tid;
-	bool native;		/* told to execve natively: wait until its mapping is gone */
+	bool native;		/* executes natively: wait until its mapping is gone */
 	bool counted;		/* ..and counted in the session's native_images */
 	u32 serial;
 	u32 pid;

@@ -98,7 +98,7 @@ static bool answer(struct adept_proc *sh, u32 from, u32 to)
 	return true;
 }
 
-/* It was told to execve natively and is not followed. */
+/* The answer to its execve was to run natively, and it is not followed. */
 static void refused(struct proc_slot *p, bool counted)
 {
 	p->native = true;

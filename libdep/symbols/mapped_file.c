@@ -70,14 +70,14 @@ static bool is_another(struct dep_image *im)
 	if (im->build_id[0] && strcmp(im->build_id, im->main.build_id)) {
 		dep_symbols_message(im->s,
 				    "%s is not the file that was recorded: its build-id is %s "
-				    "and was %s; only offsets in it can be told",
+				    "and was %s; only offsets in it are shown",
 				    im->path, im->main.build_id[0] ? im->main.build_id : "gone",
 				    im->build_id);
 		return true;
 	}
 	if (!im->build_id[0] && im->mapped_ns && im->main.mtime_ns > im->mapped_ns) {
 		dep_symbols_message(im->s, "%s was modified after it was recorded and has no "
-				    "build-id to know it by; only offsets in it can be told",
+				    "build-id to know it by; only offsets in it are shown",
 				    im->path);
 		return true;
 	}
@@ -107,7 +107,7 @@ void dep_image_open(struct dep_image *im)
 		free(path);
 	}
 	if (err) {
-		dep_symbols_message(im->s, "%s cannot be used: %s; only offsets in it can be told",
+		dep_symbols_message(im->s, "%s cannot be used: %s; only offsets in it are shown",
 				    im->path, err == -EINVAL ? "it is no ELF file for x86-64" :
 				    strerror(-err));
 		return;

@@ -249,7 +249,7 @@ static void recover(struct dep_segment_items *l, struct dep_store *s, const stru
 		l->mark[0].timestamp = r->columns->h.timestamp;
 		l->lost_bytes = r->columns->h.lost_bytes;
 	}
-	/* The analyzer is told of a gap here. */
+	/* The analyzer gets a gap here. */
 	if (filter && (l->err || l->lost_bytes))
 		dep_filter_reset(filter);
 }

@@ -174,7 +174,7 @@ static struct race_access side_of(const struct finder *f, const struct predict_e
 	};
 }
 
-static int tell(struct finder *f, u64 granule, const struct predict_event *a,
+static int tell(struct finder *f, u64 word, const struct predict_event *a,
 		const struct predict_event *b)
 {
 	struct predict_step step[PREDICT_STEPS];
@@ -185,7 +185,7 @@ static int tell(struct finder *f, u64 granule, const struct predict_event *a,
 
 	r.found.prior = side_of(f, a);
 	r.found.current = side_of(f, b);
-	r.found.address = granule * PREDICT_GRANULE + first;
+	r.found.address = word * PREDICT_WORD + first;
 	for (both >>= first; both & 1; both >>= 1)
 		r.found.size++;
 	r.number[0] = a->at;
@@ -233,7 +233,7 @@ static bool keep(struct finder *f, const struct predict_event *e)
 }
 
 /* Check one pair by sync-reversal. Return: 1: race, 0: none, or an error. */
-static int reversed(struct finder *f, u64 granule, const struct predict_event *a,
+static int reversed(struct finder *f, u64 word, const struct predict_event *a,
 		    const struct predict_event *b)
 {
 	int err;
@@ -247,11 +247,11 @@ static int reversed(struct finder *f, u64 granule, const struct predict_event *a
 		err = add(f, b);
 	if (err || f->closure.impossible || has(&f->closure, a) || has(&f->closure, b))
 		return err;
-	err = a < b ? tell(f, granule, a, b) : tell(f, granule, b, a);
+	err = a < b ? tell(f, word, a, b) : tell(f, word, b, a);
 	return err < 0 ? err : !err;
 }
 
-static int reversed_groups(struct finder *f, const struct predict_cell *c, u64 granule,
+static int reversed_groups(struct finder *f, const struct predict_cell *c, u64 word,
 			   const struct group *x, const struct group *y, const struct pair *places)
 {
 	const struct predict_event *a, *b;
@@ -267,13 +267,13 @@ static int reversed_groups(struct finder *f, const struct predict_cell *c, u64 g
 		b = &c->event[f->event[y->first + (i & 2 ? y->n - 1 : 0)]];
 		if ((i & 1 && x->n == 1) || (i & 2 && y->n == 1))
 			continue;
-		ret = reversed(f, granule, a, b);
+		ret = reversed(f, word, a, b);
 	}
 	return ret <= 0 ? ret : learn(f, places);
 }
 
 /* Check two groups. Return: 0 or an error. */
-static int two_groups(struct finder *f, const struct predict_cell *c, u64 granule,
+static int two_groups(struct finder *f, const struct predict_cell *c, u64 word,
 		      const struct group *x, const struct group *y)
 {
 	const struct predict_event *a, *b;
@@ -298,7 +298,7 @@ static int two_groups(struct finder *f, const struct predict_cell *c, u64 granul
 		i += has(&f->closure, a);
 		j += has(&f->closure, b);
 		if (!has(&f->closure, a) && !has(&f->closure, b)) {
-			err = a < b ? tell(f, granule, a, b) : tell(f, granule, b, a);
+			err = a < b ? tell(f, word, a, b) : tell(f, word, b, a);
 			if (err)
 				return err < 0 ? err : 0;
 			return learn(f, &places);
@@ -306,7 +306,7 @@ static int two_groups(struct finder *f, const struct predict_cell *c, u64 granul
 		if (is_too_much(f))
 			return 0;
 	}
-	return reversed_groups(f, c, granule, x, y, &places);
+	return reversed_groups(f, c, word, x, y, &places);
 }
 
 static bool worth(const struct finder *f, const struct predict_event *a,
@@ -317,7 +317,7 @@ static bool worth(const struct finder *f, const struct predict_event *a,
 	       !predict_exclude(f->p, a->set, b->set);
 }
 
-static int one_cell(struct finder *f, const struct predict_cell *c, u64 granule)
+static int one_cell(struct finder *f, const struct predict_cell *c, u64 word)
 {
 	int err = make_groups(f, c);
 	u32 i, j;
@@ -327,7 +327,7 @@ static int one_cell(struct finder *f, const struct predict_cell *c, u64 granule)
 			f->closure.work++;
 			if (worth(f, &c->event[f->event[f->group[i].first]],
 				  &c->event[f->event[f->group[j].first]]))
-				err = two_groups(f, c, granule, &f->group[i], &f->group[j]);
+				err = two_groups(f, c, word, &f->group[i], &f->group[j]);
 		}
 	}
 	return err;

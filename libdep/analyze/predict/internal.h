@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Internals of prediction. The code calls a shadow word a granule. */
+/* Internals of prediction. The code calls a shadow word a word. */
 #ifndef ADEPT_ANALYZE_PREDICT_INTERNAL_H
 #define ADEPT_ANALYZE_PREDICT_INTERNAL_H
 
 #include "predict.h"
 
 #define PREDICT_PAGE	4096u
-#define PREDICT_GRANULE	8u
-#define PREDICT_CELLS	(PREDICT_PAGE / PREDICT_GRANULE)
+#define PREDICT_WORD	8u
+#define PREDICT_CELLS	(PREDICT_PAGE / PREDICT_WORD)
 #define PREDICT_OPEN	(~0ull)		/* end of a section that never ended */
 
 /* Marks of a shadow word. */
@@ -137,7 +137,7 @@ struct predict_page {
 
 struct predict {
 	u64 limit, bytes;
-	u64 told, stop_at;	/* events passed in; events that fit in memory in the first pass */
+	u64 received, stop_at;	/* events passed in; events that fit in memory in the first pass */
 	bool again, stopped;
 	struct predict_thread *thread;
 	u32 nthreads, threads_room;
@@ -163,8 +163,8 @@ void *predict_room(struct predict *p, void *v, u32 n, u32 *room, size_t size, in
 	((v) = predict_room(p, v, n, room, sizeof(*(v)), err))
 /** predict_alloc() - zeroed memory; NULL with errno ENOMEM or ENOSPC */
 void *predict_alloc(struct predict *p, size_t size);
-/** predict_ignores_event() - count an event; false: ignore it */
-bool predict_ignores_event(struct predict *p);
+/** predict_take_event() - count an event; false: it is to be ignored */
+bool predict_take_event(struct predict *p);
 /** predict_result() - turn -ENOSPC into 0 and stop */
 int predict_result(struct predict *p, int err);
 

@@ -43,15 +43,15 @@ void *predict_room(struct predict *p, void *v, u32 n, u32 *room, size_t size, in
 	return new;
 }
 
-bool predict_ignores_event(struct predict *p)
+bool predict_take_event(struct predict *p)
 {
 	if (p->stopped)
 		return false;
-	if (p->told == p->stop_at) {
+	if (p->received == p->stop_at) {
 		p->stopped = true;
 		return false;
 	}
-	p->told++;
+	p->received++;
 	return true;
 }
 
@@ -60,7 +60,7 @@ int predict_result(struct predict *p, int err)
 {
 	if (err != -ENOSPC)
 		return err;
-	p->told--;
+	p->received--;
 	predict_stop(p);
 	return 0;
 }
@@ -70,8 +70,8 @@ void predict_stop(struct predict *p)
 	if (p->stopped)
 		return;
 	p->stopped = true;
-	if (p->told < p->stop_at)
-		p->stop_at = p->told;
+	if (p->received < p->stop_at)
+		p->stop_at = p->received;
 }
 
 bool predict_stopped(const struct predict *p)
@@ -177,7 +177,7 @@ void predict_again(struct predict *p)
 		p->page[i]->entry = NULL;
 		p->bytes += sizeof(*p->page[i]);
 	}
-	p->told = 0;
+	p->received = 0;
 	p->again = true;
 	p->stopped = false;
 }

@@ -199,7 +199,7 @@ int predict_release(struct predict *p, u32 thread, struct predict_sync *s, u32 p
 {
 	int err;
 
-	if (!predict_ignores_event(p))
+	if (!predict_take_event(p))
 		return 0;
 	err = reach(p, thread);
 	return predict_result(p, err ? err : do_release(p, thread, s, place));
@@ -209,7 +209,7 @@ int predict_acquire(struct predict *p, u32 thread, struct predict_sync *s, u32 p
 {
 	int err;
 
-	if (!predict_ignores_event(p))
+	if (!predict_take_event(p))
 		return 0;
 	err = reach(p, thread);
 	return predict_result(p, err ? err : do_acquire(p, thread, s, place));
@@ -226,7 +226,7 @@ int predict_after(struct predict *p, u32 thread, u32 other, u32 place)
 	struct predict_sync s = { 0 };
 	int err;
 
-	if (!predict_ignores_event(p))
+	if (!predict_take_event(p))
 		return 0;
 	err = reach(p, thread > other ? thread : other);
 	if (!err)
@@ -242,7 +242,7 @@ int predict_thread(struct predict *p, u32 thread, u32 parent, u32 place)
 {
 	if (parent != RACE_NO_THREAD)
 		return predict_after(p, thread, parent, place);
-	return predict_ignores_event(p) ? predict_result(p, reach(p, thread)) : 0;
+	return predict_take_event(p) ? predict_result(p, reach(p, thread)) : 0;
 }
 
 int predict_needs(struct predict *p, u32 thread, u64 since, u32 other)
@@ -251,7 +251,7 @@ int predict_needs(struct predict *p, u32 thread, u64 since, u32 other)
 	struct predict_late_event *r;
 	int err;
 
-	if (!predict_ignores_event(p))
+	if (!predict_take_event(p))
 		return 0;
 	err = reach(p, thread > other ? thread : other);
 	if (err || !p->again || thread == other)
@@ -279,7 +279,7 @@ int predict_interval(struct predict *p, u32 thread, u64 epoch)
 	struct predict_thread *t;
 	int err;
 
-	if (!predict_ignores_event(p))
+	if (!predict_take_event(p))
 		return 0;
 	err = reach(p, thread);
 	if (err || !p->again)
@@ -378,7 +378,7 @@ int predict_lock(struct predict *p, u32 thread, u64 lock, bool reading, u32 plac
 {
 	int err;
 
-	if (!predict_ignores_event(p))
+	if (!predict_take_event(p))
 		return 0;
 	err = reach(p, thread);
 	return predict_result(p, err ? err : do_lock(p, thread, lock, reading, place));
@@ -388,7 +388,7 @@ int predict_unlock(struct predict *p, u32 thread, u64 lock, u32 place)
 {
 	int err;
 
-	if (!predict_ignores_event(p))
+	if (!predict_take_event(p))
 		return 0;
 	err = reach(p, thread);
 	return predict_result(p, err ? err : do_unlock(p, thread, lock, place));
@@ -399,7 +399,7 @@ int predict_tried(struct predict *p, u64 lock)
 	u32 l;
 	int err;
 
-	if (!predict_ignores_event(p))
+	if (!predict_take_event(p))
 		return 0;
 	err = predict_lock_of(p, lock, &l);
 	if (!err)
@@ -517,9 +517,9 @@ static int access_cell(struct predict *p, u32 thread, u64 pc, struct predict_pag
 	return err;
 }
 
-static u8 mask_of(u64 granule, u64 address, u64 last)
+static u8 mask_of(u64 word, u64 address, u64 last)
 {
-	u64 begin = granule * PREDICT_GRANULE, end = begin + PREDICT_GRANULE - 1;
+	u64 begin = word * PREDICT_WORD, end = begin + PREDICT_WORD - 1;
 	u8 mask = 0xff;
 
 	if (address > begin)
@@ -537,10 +537,10 @@ int predict_access(struct predict *p, u32 thread, u64 pc, u64 address, u64 size,
 	bool shared = false;
 	int err;
 
-	if (!size || last < address || !predict_ignores_event(p))
+	if (!size || last < address || !predict_take_event(p))
 		return 0;
 	err = reach(p, thread);
-	for (g = address / PREDICT_GRANULE; !err && g <= last / PREDICT_GRANULE; g++) {
+	for (g = address / PREDICT_WORD; !err && g <= last / PREDICT_WORD; g++) {
 		u32 cell = g % PREDICT_CELLS;
 		u8 mask = mask_of(g, address, last);
 
@@ -601,9 +601,9 @@ void predict_forget(struct predict *p, u64 address, u64 size)
 	u64 last = address + size - 1, g;
 	struct predict_page *page = NULL;
 
-	if (!size || last < address || !predict_ignores_event(p))
+	if (!size || last < address || !predict_take_event(p))
 		return;
-	for (g = address / PREDICT_GRANULE; g <= last / PREDICT_GRANULE; g++) {
+	for (g = address / PREDICT_WORD; g <= last / PREDICT_WORD; g++) {
 		u32 cell = g % PREDICT_CELLS;
 		u8 mask = mask_of(g, address, last);
 

@@ -260,7 +260,7 @@ static int next_state(struct race_detector *d, const struct race_access_ctx *now
 		memmove(d->site, d->site + 1, n * 4ul);
 		d->dropped++;
 	}
-	return race_states_find(&d->mem, &d->states, flags, n, d->when, d->site, out);
+	return access_histories_find(&d->mem, &d->states, flags, n, d->when, d->site, out);
 }
 
 int race_step(struct race_detector *d, const struct race_access_ctx *now, u32 id, u64 wrote,
@@ -269,14 +269,14 @@ int race_step(struct race_detector *d, const struct race_access_ctx *now, u32 id
 	static const u64 no_when;
 	static const u32 no_site;
 	struct old o = { 0, 0, &no_when, &no_site };
-	struct race_state *s;
+	struct access_history *s;
 	bool raced = false;
 	u32 i;
 
 	if (id) {
-		s = race_states_get(&d->states, id);
-		o = (struct old){ race_state_n(s), s->info & RACE_STATE_FULL, race_state_when(s),
-				  race_state_site(s) };
+		s = access_histories_get(&d->states, id);
+		o = (struct old){access_history_n(s), s->info & RACE_STATE_FULL,
+				 access_history_when(s), access_history_site(s)};
 	} else if (d->options.mode & RACE_ONLY_WATCHED) {
 		*out = 0;
 		return 0;

@@ -11,8 +11,9 @@ static u32 units_of(u32 info)
 	if (info & RACE_STATE_FREE)
 		return info & RACE_STATE_N;
 	if (info & RACE_STATE_SPLIT)
-		return (sizeof(struct race_state) + 8 * 4 + RACE_UNIT - 1) / RACE_UNIT;
-	return (sizeof(struct race_state) + (info & RACE_STATE_N) * 12 + RACE_UNIT - 1) / RACE_UNIT;
+		return (sizeof(struct access_history) + 8 * 4 + RACE_UNIT - 1) / RACE_UNIT;
+	return (sizeof(struct access_history) + (info & RACE_STATE_N) * 12 + RACE_UNIT - 1) /
+	       RACE_UNIT;
 }
 
 static u64 mix(u64 h, u64 x)
@@ -41,14 +42,16 @@ static u32 hash_split(const u32 *part)
 	return h >> 20;
 }
 
-static u32 hash_of(struct race_state *s)
+static u32 hash_of(struct access_history *s)
 {
-	return s->info & RACE_STATE_SPLIT ? hash_split(race_state_part(s)) :
-	       hash_accesses(s->info, race_state_n(s), race_state_when(s), race_state_site(s));
+	return s->info & RACE_STATE_SPLIT
+		       ? hash_split(access_history_part(s))
+		       : hash_accesses(s->info, access_history_n(s), access_history_when(s),
+				       access_history_site(s));
 }
 
 /* Index for a new chunk: one that was freed, or a new one. */
-static int add_slot(struct race_mem *m, struct race_states *s, u32 *slot)
+static int add_slot(struct race_mem *m, struct access_histories *s, u32 *slot)
 {
 	u32 room = s->room ? s->room * 2 : 16;
 	u8 **p;
@@ -73,7 +76,7 @@ static int add_slot(struct race_mem *m, struct race_states *s, u32 *slot)
 	return 0;
 }
 
-static int add_chunk(struct race_mem *m, struct race_states *s)
+static int add_chunk(struct race_mem *m, struct access_histories *s)
 {
 	u32 slot;
 
@@ -89,28 +92,28 @@ static int add_chunk(struct race_mem *m, struct race_states *s)
 }
 
 /* Mark @units from @id on as free. */
-static void set_free(struct race_states *s, u32 id, u32 units)
+static void set_free(struct access_histories *s, u32 id, u32 units)
 {
 	if (units)
-		race_states_get(s, id)->info = RACE_STATE_FREE | units;
+		access_histories_get(s, id)->info = RACE_STATE_FREE | units;
 }
 
-static void next_hole(struct race_states *s)
+static void next_hole(struct access_histories *s)
 {
-	struct race_state *h;
+	struct access_history *h;
 
 	set_free(s, s->hole, s->hole_end - s->hole);
 	s->hole = s->hole_end = 0;
 	if (!s->holes)
 		return;
-	h = race_states_get(s, s->holes);
+	h = access_histories_get(s, s->holes);
 	s->hole = s->holes;
 	s->hole_end = s->hole + (h->info & RACE_STATE_N);
 	s->holes = h->next;
 }
 
 /* Allocate @units. Return: an id, or 0. */
-static u32 take(struct race_mem *m, struct race_states *s, u32 units)
+static u32 take(struct race_mem *m, struct access_histories *s, u32 units)
 {
 	u32 id;
 
@@ -135,18 +138,19 @@ static u32 take(struct race_mem *m, struct race_states *s, u32 units)
 	return id;
 }
 
-static void link_state(struct race_states *s, u32 id, u32 h)
+static void link_state(struct access_histories *s, u32 id, u32 h)
 {
 	u32 *at = &s->head[h & (s->heads - 1)];
 
-	race_states_get(s, id)->next = *at;
+	access_histories_get(s, id)->next = *at;
 	*at = id;
 }
 
-static void each(struct race_states *s, void (*f)(void *, u32, struct race_state *), void *arg)
+static void each(struct access_histories *s, void (*f)(void *, u32, struct access_history *),
+		 void *arg)
 {
 	u32 c, u, end, units;
-	struct race_state *state;
+	struct access_history *state;
 
 	/* Mark the rest of the current gap as free for the walk. */
 	set_free(s, s->hole, s->hole_end - s->hole);
@@ -155,7 +159,7 @@ static void each(struct race_states *s, void (*f)(void *, u32, struct race_state
 			continue;
 		end = c == s->last ? s->used : RACE_ARENA;
 		for (u = c ? 0 : 1; u < end; u += units) {
-			state = race_states_get(s, c * RACE_ARENA + u);
+			state = access_histories_get(s, c * RACE_ARENA + u);
 			units = units_of(state->info);
 			if (f)
 				f(arg, c * RACE_ARENA + u, state);
@@ -163,13 +167,13 @@ static void each(struct race_states *s, void (*f)(void *, u32, struct race_state
 	}
 }
 
-static void relink(void *arg, u32 id, struct race_state *state)
+static void relink(void *arg, u32 id, struct access_history *state)
 {
 	if (!(state->info & RACE_STATE_FREE))
 		link_state(arg, id, hash_of(state));
 }
 
-static int add_heads(struct race_mem *m, struct race_states *s)
+static int add_heads(struct race_mem *m, struct access_histories *s)
 {
 	u32 heads = s->heads ? s->heads * 2 : 4096;
 	u32 *head = race_alloc(m, RACE_MEM_STATES, heads * sizeof(*head));
@@ -183,7 +187,7 @@ static int add_heads(struct race_mem *m, struct race_states *s)
 	return 0;
 }
 
-int race_states_init(struct race_mem *m, struct race_states *s)
+int access_histories_init(struct race_mem *m, struct access_histories *s)
 {
 	int ret = add_chunk(m, s);
 
@@ -191,7 +195,7 @@ int race_states_init(struct race_mem *m, struct race_states *s)
 	return ret ? ret : add_heads(m, s);
 }
 
-void race_states_free(struct race_mem *m, struct race_states *s)
+void access_histories_free(struct race_mem *m, struct access_histories *s)
 {
 	u32 i;
 
@@ -201,35 +205,36 @@ void race_states_free(struct race_mem *m, struct race_states *s)
 	race_free(m, RACE_MEM_STATES, s->head, s->heads * sizeof(*s->head));
 }
 
-static struct race_state *make(struct race_mem *m, struct race_states *s, u32 info, u32 h, u32 *id)
+static struct access_history *make(struct race_mem *m, struct access_histories *s, u32 info, u32 h,
+				   u32 *id)
 {
-	struct race_state *state;
+	struct access_history *state;
 
 	if (s->n >= s->heads && s->heads < 1u << 31 && add_heads(m, s))
 		return NULL;
 	*id = take(m, s, units_of(info));
 	if (!*id)
 		return NULL;
-	state = race_states_get(s, *id);
+	state = access_histories_get(s, *id);
 	state->info = info;
 	link_state(s, *id, h);
 	s->n++;
 	return state;
 }
 
-int race_states_find(struct race_mem *m, struct race_states *s, u32 flags, u32 n, const u64 *when,
-		     const u32 *site, u32 *id)
+int access_histories_find(struct race_mem *m, struct access_histories *s, u32 flags, u32 n,
+			  const u64 *when, const u32 *site, u32 *id)
 {
 	u32 info = n | flags, h = hash_accesses(info, n, when, site), i;
-	struct race_state *state;
+	struct access_history *state;
 
 	*id = 0;
 	if (!info)
 		return 0;
 	for (i = s->head[h & (s->heads - 1)]; i; i = state->next) {
-		state = race_states_get(s, i);
-		if (state->info == info && !memcmp(race_state_when(state), when, n * 8ul) &&
-		    !memcmp(race_state_site(state), site, n * 4ul)) {
+		state = access_histories_get(s, i);
+		if (state->info == info && !memcmp(access_history_when(state), when, n * 8ul) &&
+		    !memcmp(access_history_site(state), site, n * 4ul)) {
 			*id = i;
 			return 0;
 		}
@@ -237,14 +242,15 @@ int race_states_find(struct race_mem *m, struct race_states *s, u32 flags, u32 n
 	state = make(m, s, info, h, id);
 	if (!state)
 		return -ENOMEM;
-	memcpy(race_state_when(state), when, n * 8ul);
-	memcpy(race_state_site(state), site, n * 4ul);
+	memcpy(access_history_when(state), when, n * 8ul);
+	memcpy(access_history_site(state), site, n * 4ul);
 	return 0;
 }
 
-int race_states_find_split(struct race_mem *m, struct race_states *s, const u32 *part, u32 *id)
+int access_histories_find_split(struct race_mem *m, struct access_histories *s, const u32 *part,
+				u32 *id)
 {
-	struct race_state *state;
+	struct access_history *state;
 	u32 h, i;
 
 	for (i = 1; i < 8 && part[i] == part[0]; i++)
@@ -254,8 +260,9 @@ int race_states_find_split(struct race_mem *m, struct race_states *s, const u32 
 		return 0;
 	h = hash_split(part);
 	for (i = s->head[h & (s->heads - 1)]; i; i = state->next) {
-		state = race_states_get(s, i);
-		if (state->info == RACE_STATE_SPLIT && !memcmp(race_state_part(state), part, 32)) {
+		state = access_histories_get(s, i);
+		if (state->info == RACE_STATE_SPLIT &&
+		    !memcmp(access_history_part(state), part, 32)) {
 			*id = i;
 			return 0;
 		}
@@ -263,29 +270,29 @@ int race_states_find_split(struct race_mem *m, struct race_states *s, const u32 
 	state = make(m, s, RACE_STATE_SPLIT, h, id);
 	if (!state)
 		return -ENOMEM;
-	memcpy(race_state_part(state), part, 32);
+	memcpy(access_history_part(state), part, 32);
 	return 0;
 }
 
-void race_states_mark(struct race_states *s, u32 id)
+void access_histories_mark(struct access_histories *s, u32 id)
 {
-	struct race_state *state;
+	struct access_history *state;
 	u32 i;
 
 	if (!id)
 		return;
-	state = race_states_get(s, id);
-	if (state->info & RACE_STATE_MARK)
+	state = access_histories_get(s, id);
+	if (state->info & ACCESS_HISTORY_MARK)
 		return;
-	state->info |= RACE_STATE_MARK;
+	state->info |= ACCESS_HISTORY_MARK;
 	if (state->info & RACE_STATE_SPLIT)
 		for (i = 0; i < 8; i++)
-			race_states_mark(s, race_state_part(state)[i]);
+			access_histories_mark(s, access_history_part(state)[i]);
 }
 
 struct collection {
 	struct race_mem *m;
-	struct race_states *s;
+	struct access_histories *s;
 	u32 begin, end;		/* of a gap that may still grow */
 	u32 *last;		/* end of the list of gaps */
 };
@@ -293,7 +300,7 @@ struct collection {
 static void end_hole(struct collection *w)
 {
 	u32 begin = w->begin, chunk = begin / RACE_ARENA, units = w->end - begin;
-	struct race_state *h;
+	struct access_history *h;
 
 	w->begin = w->end = 0;
 	if (!units)
@@ -305,19 +312,19 @@ static void end_hole(struct collection *w)
 		return;
 	}
 	set_free(w->s, begin, units);
-	h = race_states_get(w->s, begin);
+	h = access_histories_get(w->s, begin);
 	h->next = 0;
 	*w->last = begin;
 	w->last = &h->next;
 }
 
-static void sweep_one(void *arg, u32 id, struct race_state *state)
+static void sweep_one(void *arg, u32 id, struct access_history *state)
 {
 	u32 units = units_of(state->info);
 	struct collection *w = arg;
 
-	if (state->info & RACE_STATE_MARK) {
-		state->info &= ~RACE_STATE_MARK;
+	if (state->info & ACCESS_HISTORY_MARK) {
+		state->info &= ~ACCESS_HISTORY_MARK;
 		w->s->live += units * RACE_UNIT;
 		w->s->n++;
 		link_state(w->s, id, hash_of(state));
@@ -330,7 +337,7 @@ static void sweep_one(void *arg, u32 id, struct race_state *state)
 	w->end = id + units;
 }
 
-void race_states_free_unmarked(struct race_mem *m, struct race_states *s)
+void access_histories_free_unmarked(struct race_mem *m, struct access_histories *s)
 {
 	struct collection w = { .m = m, .s = s, .last = &s->holes };
 
@@ -344,11 +351,11 @@ void race_states_free_unmarked(struct race_mem *m, struct race_states *s)
 }
 
 struct each_arg {
-	void (*f)(void *arg, struct race_state *state);
+	void (*f)(void *arg, struct access_history *state);
 	void *arg;
 };
 
-static void call_each(void *arg, u32 id, struct race_state *state)
+static void call_each(void *arg, u32 id, struct access_history *state)
 {
 	struct each_arg *e = arg;
 
@@ -357,8 +364,8 @@ static void call_each(void *arg, u32 id, struct race_state *state)
 		e->f(e->arg, state);
 }
 
-void race_states_each(struct race_states *s, void (*f)(void *arg, struct race_state *state),
-		      void *arg)
+void access_histories_each(struct access_histories *s,
+			   void (*f)(void *arg, struct access_history *state), void *arg)
 {
 	struct each_arg e = { f, arg };
 

@@ -2,10 +2,11 @@
 /*
  * Access histories: what is known of the accesses to a byte.
  *
- * An access history (struct race_state) is immutable and interned: equal ones have the same 32-bit
- * id (hash consing, as in Ershov, "On Programming of Arithmetic Operations", 1958). Shadow memory
- * holds ids. So a loop over an array makes one history however long the array is, and the result of
- * an access to a history can be cached by its id (detector.c). Id 0 is the empty history. Ids have
+ * An access history (struct access_history) is immutable and interned: equal ones have the same
+ * 32-bit id (hash consing, as in Ershov, "On Programming of Arithmetic Operations", 1958). Shadow
+ * memory holds ids. So a loop over an array makes one history however long the array is, and the
+ * result of an access to a history can be cached by its id (detector.c). Id 0 is the empty history.
+ * Ids have
  * 31 bits; bit 31 marks a thread-local shadow entry (local_shadow.h).
  *
  * Ids are not reference counted. After enough new histories, detector_gc.c marks those in use and
@@ -20,26 +21,26 @@
 
 #include "memory_budget.h"
 
-#define RACE_GRANULE		8u	/* bytes of a shadow word */
+#define RACE_WORD		8u	/* bytes of a shadow word */
 /* limit of accesses in a history, so that it fits into an arena chunk */
 #define RACE_STATE_MAX		40000u
 
-/* struct race_state.info: number of accesses, and flags */
+/* struct access_history.info: number of accesses, and flags */
 #define RACE_STATE_N		0xfffffu
 #define RACE_STATE_FULL		(1u << 20)	/* the byte has raced: keep all places */
 /* of a shadow word: ids of its eight bytes instead of accesses */
 #define RACE_STATE_SPLIT	(1u << 21)
-#define RACE_STATE_MARK		(1u << 22)
+#define ACCESS_HISTORY_MARK		(1u << 22)
 #define RACE_STATE_FREE		(1u << 23)	/* free memory; RACE_STATE_N is its size in units */
 
 /**
- * struct race_state - an access history; when[n] and site[n] follow, or part[8]
+ * struct access_history - an access history; when[n] and site[n] follow, or part[8]
  * @next: next one in the hash list
  *
  * Sorted by time and site: first the reads, then the writes except the last one. The write that
  * came last is at the end.
  */
-struct race_state {
+struct access_history {
 	u32 next;
 	u32 info;
 };
@@ -47,7 +48,7 @@ struct race_state {
 #define RACE_UNIT	16u		/* bytes; ids are in these units */
 #define RACE_ARENA	65536u		/* units in a chunk */
 
-struct race_states {
+struct access_histories {
 	u8 **chunk;
 	u32 nchunks, room;	/* NULL: freed */
 	u32 gaps;
@@ -61,52 +62,53 @@ struct race_states {
 	u64 fresh;		/* bytes allocated since */
 };
 
-int race_states_init(struct race_mem *m, struct race_states *s);
-void race_states_free(struct race_mem *m, struct race_states *s);
+int access_histories_init(struct race_mem *m, struct access_histories *s);
+void access_histories_free(struct race_mem *m, struct access_histories *s);
 
-static inline struct race_state *race_states_get(const struct race_states *s, u32 id)
+static inline struct access_history *access_histories_get(const struct access_histories *s, u32 id)
 {
-	return (struct race_state *)(s->chunk[id / RACE_ARENA] +
-				     (size_t)(id % RACE_ARENA) * RACE_UNIT);
+	return (struct access_history *)(s->chunk[id / RACE_ARENA] +
+					 (size_t)(id % RACE_ARENA) * RACE_UNIT);
 }
 
-static inline u32 race_state_n(const struct race_state *s)
+static inline u32 access_history_n(const struct access_history *s)
 {
 	return s->info & RACE_STATE_N;
 }
 
-static inline u64 *race_state_when(struct race_state *s)
+static inline u64 *access_history_when(struct access_history *s)
 {
 	return (u64 *)(s + 1);
 }
 
-static inline u32 *race_state_site(struct race_state *s)
+static inline u32 *access_history_site(struct access_history *s)
 {
-	return (u32 *)(race_state_when(s) + race_state_n(s));
+	return (u32 *)(access_history_when(s) + access_history_n(s));
 }
 
-static inline u32 *race_state_part(struct race_state *s)
+static inline u32 *access_history_part(struct access_history *s)
 {
 	return (u32 *)(s + 1);
 }
 
 /**
- * race_states_find() - get the id of the history with these accesses, made if it is new
+ * access_histories_find() - get the id of the history with these accesses, made if it is new
  * @flags: 0 or RACE_STATE_FULL
  *
  * Return: 0 or -ENOMEM.
  */
-int race_states_find(struct race_mem *m, struct race_states *s, u32 flags, u32 n, const u64 *when,
-		     const u32 *site, u32 *id);
-/** race_states_find_split() - the same for a shadow word whose bytes have histories @part */
-int race_states_find_split(struct race_mem *m, struct race_states *s, const u32 *part, u32 *id);
+int access_histories_find(struct race_mem *m, struct access_histories *s, u32 flags, u32 n,
+			  const u64 *when, const u32 *site, u32 *id);
+/** access_histories_find_split() - the same for a shadow word whose bytes have histories @part */
+int access_histories_find_split(struct race_mem *m, struct access_histories *s, const u32 *part,
+				u32 *id);
 
-/** race_states_mark() - mark @id, and its parts, as used */
-void race_states_mark(struct race_states *s, u32 id);
-/** race_states_free_unmarked() - free unmarked histories; their ids are reused */
-void race_states_free_unmarked(struct race_mem *m, struct race_states *s);
-/** race_states_each() - call @f for each history */
-void race_states_each(struct race_states *s, void (*f)(void *arg, struct race_state *state),
-		      void *arg);
+/** access_histories_mark() - mark @id, and its parts, as used */
+void access_histories_mark(struct access_histories *s, u32 id);
+/** access_histories_free_unmarked() - free unmarked histories; their ids are reused */
+void access_histories_free_unmarked(struct race_mem *m, struct access_histories *s);
+/** access_histories_each() - call @f for each history */
+void access_histories_each(struct access_histories *s,
+			   void (*f)(void *arg, struct access_history *state), void *arg);
 
 #endif

@@ -78,7 +78,7 @@ static int access_slowly(struct race_detector *d, struct race_access_ctx *now,
 {
 	u32 part[8], b, e, first = __builtin_ctz(mask), id, out, own = 0;
 	u64 before = d->shadow.untimed ? 0 : race_page_wrote(page, i);
-	struct race_state *s;
+	struct access_history *s;
 	bool keep = true, split;
 	int ret = 0;
 
@@ -88,13 +88,13 @@ static int access_slowly(struct race_detector *d, struct race_access_ctx *now,
 	if (page->cell[i] & RACE_LOCAL && race_local_flush(d, page, i))
 		return -ENOMEM;
 	id = page->cell[i];
-	s = id ? race_states_get(&d->states, id) : NULL;
+	s = id ? access_histories_get(&d->states, id) : NULL;
 	split = s && s->info & RACE_STATE_SPLIT;
 	if (mask == 0xff && !split) {
 		ret = race_step(d, now, id, before, address, 8, &out, &keep);
 	} else {
 		for (b = 0; b < 8; b++)
-			part[b] = split ? race_state_part(s)[b] : id;
+			part[b] = split ? access_history_part(s)[b] : id;
 		for (b = first; !ret && b < 8; b = e) {
 			e = b + 1;
 			if (!(mask >> b & 1))
@@ -109,7 +109,7 @@ static int access_slowly(struct race_detector *d, struct race_access_ctx *now,
 		    page->settled < RACE_SETTLED_MAX)
 			ret = race_local_create(d, now, part, &own);
 		if (!ret && !own)
-			ret = race_states_find_split(&d->mem, &d->states, part, &out);
+			ret = access_histories_find_split(&d->mem, &d->states, part, &out);
 	}
 	if (ret)
 		return ret;
@@ -155,7 +155,7 @@ static inline bool access_own(struct race_detector *d, const struct race_access_
 }
 
 /* Access bytes @mask of word @i of @page, at @address. */
-static inline int access_granule(struct race_detector *d, struct race_access_ctx *now,
+static inline int access_in_word(struct race_detector *d, struct race_access_ctx *now,
 				 struct race_page *page, u32 i, u32 mask, u64 address)
 {
 	u32 id = page->cell[i];
@@ -173,7 +173,7 @@ static inline int access_granule(struct race_detector *d, struct race_access_ctx
 }
 
 /* Access words @i to @end - 1 of a page wholly. Words with equal histories need one lookup. */
-static int access_granules(struct race_detector *d, struct race_access_ctx *now,
+static int access_in_words(struct race_detector *d, struct race_access_ctx *now,
 			   struct race_page *page, u32 i, u32 end, u64 address)
 {
 	u32 id, out, from = i;
@@ -182,7 +182,7 @@ static int access_granules(struct race_detector *d, struct race_access_ctx *now,
 
 	while (i < end) {
 		id = page->cell[i];
-		ret = access_granule(d, now, page, i, 0xff, address + (i - from) * 8ul);
+		ret = access_in_word(d, now, page, i, 0xff, address + (i - from) * 8ul);
 		if (ret)
 			return ret;
 		if (++i == end || page->cell[i] != id)
@@ -209,15 +209,15 @@ static int access_page(struct race_detector *d, struct race_access_ctx *now, str
 	int ret = 0;
 
 	if (i == end)
-		return access_granule(d, now, page, i, head & tail, address & ~7ull);
+		return access_in_word(d, now, page, i, head & tail, address & ~7ull);
 	if (head != 0xff) {
-		ret = access_granule(d, now, page, i++, head, address & ~7ull);
+		ret = access_in_word(d, now, page, i++, head, address & ~7ull);
 		address = (address & ~7ull) + 8;
 	}
 	if (!ret)
-		ret = access_granules(d, now, page, i, end + (tail == 0xff), address);
+		ret = access_in_words(d, now, page, i, end + (tail == 0xff), address);
 	if (!ret && tail != 0xff)
-		ret = access_granule(d, now, page, end, tail, last & ~7ull);
+		ret = access_in_word(d, now, page, end, tail, last & ~7ull);
 	return ret;
 }
 
@@ -358,7 +358,7 @@ static int access_memory(struct race_detector *d, u32 thread, u64 pc, u64 addres
 		ret = find_page(d, address, &page);
 		mask = (0xffu >> (8 - size)) << offset;
 		if (!ret && page)
-			ret = access_granule(d, &now, page, address % RACE_PAGE / 8, mask,
+			ret = access_in_word(d, &now, page, address % RACE_PAGE / 8, mask,
 					     address & ~7ull);
 	} else if (size) {
 		ret = access_range(d, &now, address,
@@ -453,7 +453,7 @@ static inline int access_word(struct race_detector *d, struct race_access_ctx *n
 
 	while (bits && !ret) {
 		g = (u32)__builtin_ctzll(bits) / 8;
-		ret = access_granule(d, now, page, i + g, bits >> 8 * g & 0xff, address + 8ul * g);
+		ret = access_in_word(d, now, page, i + g, bits >> 8 * g & 0xff, address + 8ul * g);
 		bits &= ~(0xffull << 8 * g);
 	}
 	return ret;

@@ -24,13 +24,13 @@ bool race_collect_due(const struct race_detector *d)
 
 static int mark_page(void *arg, u64 number, struct race_page *page)
 {
-	struct race_states *s = arg;
+	struct access_histories *s = arg;
 	u32 i, last = 0;
 
 	(void)number;
 	for (i = 0; i < RACE_CELLS; i++) {
 		if (page->cell[i] != last && !(page->cell[i] & RACE_LOCAL))
-			race_states_mark(s, page->cell[i]);
+			access_histories_mark(s, page->cell[i]);
 		last = page->cell[i];
 	}
 	return 0;
@@ -38,7 +38,7 @@ static int mark_page(void *arg, u64 number, struct race_page *page)
 
 static void mark_under(void *arg, u32 under)
 {
-	race_states_mark(arg, under);
+	access_histories_mark(arg, under);
 }
 
 /* Intervals of writes in access histories, and the current intervals of threads. */
@@ -47,16 +47,16 @@ struct named {
 	size_t n, room;
 };
 
-static void count_writes(void *arg, struct race_state *s)
+static void count_writes(void *arg, struct access_history *s)
 {
 	struct named *w = arg;
 	u32 i;
 
 	if (s->info & RACE_STATE_SPLIT)
 		return;
-	for (i = race_state_n(s); i-- && race_state_site(s)[i] & RACE_CLASS_WRITE; ) {
+	for (i = access_history_n(s); i-- && access_history_site(s)[i] & RACE_CLASS_WRITE; ) {
 		if (w->n < w->room)
-			w->when[w->n] = race_state_when(s)[i] >> 16;
+			w->when[w->n] = access_history_when(s)[i] >> 16;
 		w->n++;
 	}
 }
@@ -74,13 +74,13 @@ static int find_named(struct race_detector *d, struct named *w)
 	size_t i, n = 0;
 	u32 t;
 
-	race_states_each(&d->states, count_writes, w);
+	access_histories_each(&d->states, count_writes, w);
 	w->room = w->n + d->nthreads;
 	w->when = race_alloc(&d->mem, RACE_MEM_OTHER, w->room * sizeof(*w->when));
 	if (!w->when)
 		return -ENOMEM;
 	w->n = 0;
-	race_states_each(&d->states, count_writes, w);
+	access_histories_each(&d->states, count_writes, w);
 	for (t = 0; t < d->nthreads; t++)
 		if (d->thread[t].life == RACE_LIVES)
 			w->when[w->n++] = race_when(t, d->thread[t].clock.epoch) >> 16;
@@ -126,8 +126,8 @@ int race_gc(struct race_detector *d, bool all)
 	d->collections++;
 	race_shadow_each(&d->shadow, 0, ~0ull, mark_page, &d->states);
 	race_owns_each(&d->shadow.owns, mark_under, &d->states);
-	race_states_mark(&d->states, d->watched);
-	race_states_free_unmarked(&d->mem, &d->states);
+	access_histories_mark(&d->states, d->watched);
+	access_histories_free_unmarked(&d->mem, &d->states);
 	memset(d->memo, 0, sizeof(d->memo));
 	if (all || clocks_due(d))
 		return prune_histories(d);
@@ -153,7 +153,7 @@ int race_detector_create(struct race_detector **out, const struct race_ops *ops,
 	d->mem.limit = d->options.limit;
 	ret = race_mem_take(&d->mem, RACE_MEM_OTHER, sizeof(*d)) ? 0 : -ENOMEM;
 	if (!ret)
-		ret = race_states_init(&d->mem, &d->states);
+		ret = access_histories_init(&d->mem, &d->states);
 	if (ret)
 		race_detector_free(d);
 	else
@@ -175,7 +175,7 @@ void race_detector_free(struct race_detector *d)
 		race_free(&d->mem, RACE_MEM_OTHER, t->stamp, t->stamps * sizeof(*t->stamp));
 	}
 	race_shadow_free(&d->mem, &d->shadow);
-	race_states_free(&d->mem, &d->states);
+	access_histories_free(&d->mem, &d->states);
 	race_sites_free(&d->mem, &d->sites);
 	free(d->thread);
 	free(d->when);

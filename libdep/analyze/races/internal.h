@@ -9,8 +9,6 @@
  * The time of the last write to a shadow word is kept exactly, beside its id. The two together tell
  * what a thread did before and after a write within an interval, which only SHB needs. A release
  * publishes the end of its interval.
- *
- * The code calls an access history a state (struct race_state), and a shadow word a granule.
  */
 #ifndef ADEPT_ANALYZE_RACES_INTERNAL_H
 #define ADEPT_ANALYZE_RACES_INTERNAL_H
@@ -85,7 +83,7 @@ struct race_detector {
 	struct race_ops ops;
 	struct race_options options;
 	struct race_shadow shadow;
-	struct race_states states;
+	struct access_histories states;
 	struct race_sites sites;
 	/* buffers for a new access history */
 	u64 *when;

@@ -91,16 +91,16 @@ static bool is_own(const struct race_detector *d, const struct race_access_ctx *
 static bool take_apart(const struct race_detector *d, const struct race_access_ctx *now, u32 id,
 		       struct part *p)
 {
-	struct race_state *s = id ? race_states_get(&d->states, id) : NULL;
-	u32 i, n = s ? race_state_n(s) : 0, site, at;
+	struct access_history *s = id ? access_histories_get(&d->states, id) : NULL;
+	u32 i, n = s ? access_history_n(s) : 0, site, at;
 	u64 when;
 
 	p->read = p->wrote = p->n = 0;
 	if (s && s->info & RACE_STATE_FULL)
 		return false;
 	for (i = 0; i < n; i++) {
-		when = race_state_when(s)[i];
-		site = race_state_site(s)[i];
+		when = access_history_when(s)[i];
+		site = access_history_site(s)[i];
 		at = race_when_version(when) + 1;
 		if (!is_own(d, now, when, site)) {
 			if (p->n == UNDER_MAX)
@@ -183,8 +183,8 @@ int race_local_create(struct race_detector *d, const struct race_access_ctx *now
 		return -ENOMEM;
 	o = race_local_get(&d->shadow.owns, *cell);
 	if (under)
-		ret = race_states_find(&d->mem, &d->states, 0, under->n, under->when, under->site,
-				       &o->under);
+		ret = access_histories_find(&d->mem, &d->states, 0, under->n, under->when,
+					    under->site, &o->under);
 	o->base = low;
 	o->thread = (u16)now->thread;
 	o->bare = bare;
@@ -208,32 +208,32 @@ static u64 when_of(const struct race_local *o, u16 at)
 static int state_of(struct race_detector *d, const struct race_local *o, u32 b, const u32 *site,
 		    u32 *out)
 {
-	struct race_state *s = NULL;
+	struct access_history *s = NULL;
 	u64 when[UNDER_MAX + 2], read = o->read[b] ? when_of(o, o->read[b]) : 0;
 	u32 sites[UNDER_MAX + 2], i, n = 0, old = 0;
 	bool due = o->read[b];
 
 	if (!(o->bare >> b & 1)) {
-		s = race_states_get(&d->states, o->under);
-		old = race_state_n(s);
+		s = access_histories_get(&d->states, o->under);
+		old = access_history_n(s);
 	}
 	for (i = 0; i <= old; i++) {
-		if (due && (i == old || race_state_site(s)[i] & RACE_CLASS_WRITE ||
-			    race_state_when(s)[i] > read)) {
+		if (due && (i == old || access_history_site(s)[i] & RACE_CLASS_WRITE ||
+			    access_history_when(s)[i] > read)) {
 			when[n] = read;
 			sites[n++] = site[0];
 			due = false;
 		}
 		if (i < old) {
-			when[n] = race_state_when(s)[i];
-			sites[n++] = race_state_site(s)[i];
+			when[n] = access_history_when(s)[i];
+			sites[n++] = access_history_site(s)[i];
 		}
 	}
 	if (o->wrote[b]) {
 		when[n] = when_of(o, o->wrote[b]);
 		sites[n++] = site[1];
 	}
-	return race_states_find(&d->mem, &d->states, 0, n, when, sites, out);
+	return access_histories_find(&d->mem, &d->states, 0, n, when, sites, out);
 }
 
 int race_local_flush(struct race_detector *d, struct race_page *page, u32 i)
@@ -248,7 +248,7 @@ int race_local_flush(struct race_detector *d, struct race_page *page, u32 i)
 	for (b = 0; b < 8 && !ret; b++)
 		ret = state_of(d, o, b, site, &part[b]);
 	if (!ret)
-		ret = race_states_find_split(&d->mem, &d->states, part, &out);
+		ret = access_histories_find_split(&d->mem, &d->states, part, &out);
 	if (ret)
 		return ret;
 	race_local_give(&d->shadow.owns, page->cell[i]);

@@ -12,17 +12,17 @@ static u32 renewed(const struct race_detector *d, u32 id)
 
 static int watched(struct race_detector *d, u32 id, u32 *out)
 {
-	struct race_state *s;
+	struct access_history *s;
 
 	*out = d->watched;
 	if (!id)
 		return 0;
-	s = race_states_get(&d->states, id);
+	s = access_histories_get(&d->states, id);
 	*out = id;
 	if (s->info & RACE_STATE_FULL)
 		return 0;
-	return race_states_find(&d->mem, &d->states, RACE_STATE_FULL, race_state_n(s),
-				race_state_when(s), race_state_site(s), out);
+	return access_histories_find(&d->mem, &d->states, RACE_STATE_FULL, access_history_n(s),
+				     access_history_when(s), access_history_site(s), out);
 }
 
 static int change_one(struct race_detector *d, u32 id, bool watch, u32 *out)
@@ -35,7 +35,7 @@ static int change_one(struct race_detector *d, u32 id, bool watch, u32 *out)
 
 static int change_cell(struct race_detector *d, u32 *cell, u32 mask, bool watch)
 {
-	struct race_state *s = *cell ? race_states_get(&d->states, *cell) : NULL;
+	struct access_history *s = *cell ? access_histories_get(&d->states, *cell) : NULL;
 	bool split = s && s->info & RACE_STATE_SPLIT;
 	u32 part[8], b;
 	int ret;
@@ -45,29 +45,29 @@ static int change_cell(struct race_detector *d, u32 *cell, u32 mask, bool watch)
 	if (mask == 0xff && !split)
 		return change_one(d, *cell, watch, cell);
 	for (b = 0; b < 8; b++) {
-		part[b] = split ? race_state_part(s)[b] : *cell;
+		part[b] = split ? access_history_part(s)[b] : *cell;
 		ret = mask >> b & 1 ? change_one(d, part[b], watch, &part[b]) : 0;
 		if (ret)
 			return ret;
 	}
-	return race_states_find_split(&d->mem, &d->states, part, cell);
+	return access_histories_find_split(&d->mem, &d->states, part, cell);
 }
 
 /* Has another living thread accessed the bytes since its last release, other than to free them? */
 static bool is_at_work(const struct race_detector *d, u32 id)
 {
-	struct race_state *s = id ? race_states_get(&d->states, id) : NULL;
+	struct access_history *s = id ? access_histories_get(&d->states, id) : NULL;
 	const struct race_thread *t;
-	u32 i, n = s ? race_state_n(s) : 0;
+	u32 i, n = s ? access_history_n(s) : 0;
 	u64 when;
 
 	for (i = 0; i < n; i++) {
-		when = race_state_when(s)[i];
+		when = access_history_when(s)[i];
 		if (race_when_thread(when) == d->forgets)
 			continue;
 		t = &d->thread[race_when_thread(when)];
 		if (t->life == RACE_LIVES && (when & RACE_EPOCH) >= t->since &&
-		    !(race_sites_get(&d->sites, race_state_site(s)[i])->flags & RACE_FREE))
+		    !(race_sites_get(&d->sites, access_history_site(s)[i])->flags & RACE_FREE))
 			return true;
 	}
 	return false;
@@ -76,14 +76,14 @@ static bool is_at_work(const struct race_detector *d, u32 id)
 /* Call race_ops.forgotten for bytes @mask of the shadow word at @address. */
 static void tell_forgotten(const struct race_detector *d, u32 id, u32 mask, u64 address)
 {
-	struct race_state *s = id ? race_states_get(&d->states, id) : NULL;
+	struct access_history *s = id ? access_histories_get(&d->states, id) : NULL;
 	bool split = s && s->info & RACE_STATE_SPLIT;
 	u32 b;
 
 	if (!split && is_at_work(d, id))
-		d->ops.forgotten(d->ops.arg, address, RACE_GRANULE);
-	for (b = 0; split && b < RACE_GRANULE; b++)
-		if (mask >> b & 1 && is_at_work(d, race_state_part(s)[b]))
+		d->ops.forgotten(d->ops.arg, address, RACE_WORD);
+	for (b = 0; split && b < RACE_WORD; b++)
+		if (mask >> b & 1 && is_at_work(d, access_history_part(s)[b]))
 			d->ops.forgotten(d->ops.arg, address + b, 1);
 }
 
@@ -126,14 +126,14 @@ static int change_page(struct race_detector *d, struct race_page *page, u64 base
 		if (i == to / 8)
 			mask &= 0xff >> (7 - (to & 7));
 		if (page->cell[i] & RACE_LOCAL && !watch && !d->watched) {
-			forget_own(d, page, i, mask, base + i * RACE_GRANULE);
+			forget_own(d, page, i, mask, base + i * RACE_WORD);
 			continue;
 		}
 		ret = page->cell[i] & RACE_LOCAL ? race_local_flush(d, page, i) : 0;
 		if (ret)
 			return ret;
 		if (!watch && d->ops.forgotten)
-			tell_forgotten(d, page->cell[i], mask, base + i * RACE_GRANULE);
+			tell_forgotten(d, page->cell[i], mask, base + i * RACE_WORD);
 		ret = change_cell(d, &page->cell[i], mask, watch);
 	}
 	return ret;
@@ -219,8 +219,8 @@ int race_watch(struct race_detector *d, u64 address, u64 size)
 	if (d->error || !size)
 		return d->error;
 	if (!d->watched)
-		ret = race_states_find(&d->mem, &d->states, RACE_STATE_FULL, 0, (u64[1]){ 0 },
-				       (u32[1]){ 0 }, &d->watched);
+		ret = access_histories_find(&d->mem, &d->states, RACE_STATE_FULL, 0, (u64[1]){ 0 },
+					    (u32[1]){ 0 }, &d->watched);
 	while (!ret) {
 		to = address | (RACE_PAGE - 1);
 		if (to > last)

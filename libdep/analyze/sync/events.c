@@ -81,7 +81,7 @@ int sync_acquire_all(struct sync_thread *t, enum sync_object_kind kind)
 	for (i = 0; i < o->nbuckets; i++)
 		for (at = o->bucket[i]; at && !err; at = at->next) {
 			if (at->kind != kind || (kind == SYNC_SIGNAL &&
-						 at->id >> 32 != t->image->told))
+						 at->id >> 32 != t->image->first_number))
 				continue;
 			err = race_acquire(t->process->detector, t->index, &at->sync);
 			if (!err)

@@ -166,7 +166,7 @@ struct sync_image {
 	u32 creator;
 	u32 number;		/* in its group, from 1 on */
 	/* @number of the process's first image: signals to the process use it */
-	u32 told;
+	u32 first_number;
 	bool grouped;		/* see shared_mappings.h */
 	bool multi;		/* has had more than one thread */
 	bool locks;		/* has locked files */
@@ -250,7 +250,7 @@ struct sync_process {
 	u32 last_file;
 	u32 signal_file;	/* the file for all signalfds; 0: none */
 	struct race_rows *rows;
-	u32 told;		/* rows already reported by live analysis */
+	u32 live_reported;	/* rows already reported by live analysis */
 	struct {
 		struct sync_image *image;	/* of the child; NULL: the child has begun */
 		u32 tid, index, flags;
@@ -315,7 +315,7 @@ struct sync_events {
 	struct sync_facts *scopes;	/* facts of all processes, kept from pass to pass */
 	pthread_mutex_t asking;		/* held while options->code() or leaves() runs */
 	struct sync_insns insns;	/* kept until sync_insns_free() */
-	u32 ntoo_many_threads;		/* number of processes, in this pass */
+	u32 nover_limit;		/* number of processes, in this pass */
 	struct sync_stack *want;
 	size_t nwant;
 	bool predict;

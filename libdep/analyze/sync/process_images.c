@@ -154,7 +154,7 @@ static int settle(struct sync_events *f, struct sync_image *m)
 	m->files.last = &m->process->last_file;
 	if (!m->grouped || m->process->too_many_threads)
 		return 0;
-	m->number = m->told = ++m->process->nimages;
+	m->number = m->first_number = ++m->process->nimages;
 	return dep_word_set_each(&m->scope->raced, watch, m);
 }
 
@@ -171,7 +171,7 @@ static void give_parents(struct sync_image *m, const struct sync_image *parent)
 	m->first = parent->first;
 	m->creator = parent->creator;
 	if (parent->process == m->process)
-		m->told = parent->told;
+		m->first_number = parent->first_number;
 }
 
 struct sync_image *sync_image_of(struct sync_events *f, const struct dep_thread *t)
@@ -315,7 +315,7 @@ int sync_waited(struct sync_thread *t, u32 pid)
 
 u64 sync_signal(const struct sync_image *m, u64 signo)
 {
-	return (u64)m->told << 32 | (u32)signo;
+	return (u64)m->first_number << 32 | (u32)signo;
 }
 
 int sync_send(struct sync_thread *t, s64 pid, u64 signo)

@@ -15,7 +15,7 @@ int sync_no_memory(void)
 
 void sync_too_many_threads(struct sync_events *f, struct sync_process *p)
 {
-	f->ntoo_many_threads += !p->too_many_threads;
+	f->nover_limit += !p->too_many_threads;
 	p->too_many_threads = true;
 }
 

@@ -67,7 +67,7 @@ int mangle_supported(const struct x86_insn *in)
 {
 	int gs = 0;
 
-	/* wrgsbase: dispatch_trap() does it, since recovery must be told */
+	/* wrgsbase: dispatch_trap() does it, since the stream needs an event */
 	if (in->attr & X86_A_WRGSBASE)
 		return 0;
 	if (in->kind == X86_FAR || in->kind == X86_XBEGIN || in->attr & X86_A_BRANCH16)

@@ -122,7 +122,7 @@ static void clear(struct dep_access_page *p)
 
 	for (; p->used; p->used &= p->used - 1) {
 		i = (u32)__builtin_ctzll(p->used);
-		p->read[i] = p->wrote[i] = p->told[i].read = p->told[i].wrote = 0;
+		p->read[i] = p->wrote[i] = p->emitted[i].read = p->emitted[i].wrote = 0;
 	}
 }
 
@@ -174,8 +174,8 @@ static u64 set_bits(struct dep_access_page *p, u32 from, u32 to, bool write, boo
 			words |= 1ull << i;
 		/* An access that is emitted now covers the new bytes only. */
 		if (!later) {
-			p->told[i].read |= bits & ~p->read[i];
-			p->told[i].wrote |= write ? bits & ~p->wrote[i] : 0;
+			p->emitted[i].read |= bits & ~p->read[i];
+			p->emitted[i].wrote |= write ? bits & ~p->wrote[i] : 0;
 		}
 		p->read[i] |= bits;
 		p->wrote[i] |= write ? bits : 0;
@@ -193,8 +193,8 @@ static void clear_bits(struct dep_access_page *p, u32 from, u32 to)
 		bits = ~part_of(i, from, to);
 		p->read[i] &= bits;
 		p->wrote[i] &= bits;
-		p->told[i].read &= bits;
-		p->told[i].wrote &= bits;
+		p->emitted[i].read &= bits;
+		p->emitted[i].wrote &= bits;
 	}
 }
 
@@ -203,8 +203,8 @@ static u64 bits_of(const struct dep_access_page *p, u32 i, bool reads)
 {
 	if (!(p->later >> i & 1))
 		return 0;
-	return reads ? p->read[i] & ~p->wrote[i] & ~p->told[i].read :
-		       p->wrote[i] & ~p->told[i].wrote;
+	return reads ? p->read[i] & ~p->wrote[i] & ~p->emitted[i].read :
+		       p->wrote[i] & ~p->emitted[i].wrote;
 }
 
 /* The page of this interval, or NULL. */
@@ -299,15 +299,15 @@ static void emit_deferred(struct dep_access_set *s, struct dep_access_page *p, u
 
 /* Fast path of note(): all bytes are in one word of @p.  Return: was any byte new? */
 static int note_word(struct dep_access_set *s, struct dep_access_page *p,
-		     const struct dep_access_set_access *a, bool later)
+		     const struct dep_filter_access *a, bool later)
 {
 	u32 at = a->addr % DEP_ACCESS_SET_PAGE, i = at / 64;
 	u64 bits = ~0ull >> (64 - a->size) << at % 64, read = p->read[i], wrote = p->wrote[i];
 	bool new = bits & ~(a->write ? wrote : read);
 
 	if (!later) {
-		p->told[i].read |= bits & ~read;
-		p->told[i].wrote |= a->write ? bits & ~wrote : 0;
+		p->emitted[i].read |= bits & ~read;
+		p->emitted[i].wrote |= a->write ? bits & ~wrote : 0;
 	}
 	p->read[i] = read | bits;
 	p->wrote[i] = wrote | (a->write ? bits : 0);
@@ -335,7 +335,7 @@ static struct dep_access_page *entry_of(struct dep_access_set *s, u64 addr, u8 w
 }
 
 /* Return: 1 if any byte was new, else 0; or -ENOMEM. */
-static int note(struct dep_access_set *s, const struct dep_access_set_access *a, bool later)
+static int note(struct dep_access_set *s, const struct dep_filter_access *a, bool later)
 {
 	u64 addr = a->addr, size = a->size, words;
 	struct dep_access_page *p;
@@ -362,12 +362,12 @@ static int note(struct dep_access_set *s, const struct dep_access_set_access *a,
 	return new;
 }
 
-bool dep_access_set_add(struct dep_access_set *s, const struct dep_access_set_access *a)
+bool dep_access_set_add(struct dep_access_set *s, const struct dep_filter_access *a)
 {
 	return note(s, a, false) != 0;
 }
 
-bool dep_access_set_defer(struct dep_access_set *s, const struct dep_access_set_access *a)
+bool dep_access_set_defer(struct dep_access_set *s, const struct dep_filter_access *a)
 {
 	return note(s, a, true) >= 0;
 }
@@ -413,10 +413,10 @@ bool dep_access_set_flush(struct dep_access_set *s, struct dep_access_set_flushe
 	out->words = 0;
 	for (; p->later; p->later &= p->later - 1) {
 		i = (u32)__builtin_ctzll(p->later);
-		w->wrote = p->wrote[i] & ~p->told[i].wrote;
-		w->read = p->read[i] & ~p->wrote[i] & ~p->told[i].read;
-		p->told[i].read = p->read[i];
-		p->told[i].wrote = p->wrote[i];
+		w->wrote = p->wrote[i] & ~p->emitted[i].wrote;
+		w->read = p->read[i] & ~p->wrote[i] & ~p->emitted[i].read;
+		p->emitted[i].read = p->read[i];
+		p->emitted[i].wrote = p->wrote[i];
 		if (!(w->wrote | w->read))
 			continue;
 		out->words |= 1ull << i;

@@ -27,8 +27,8 @@
 #define DEP_ACCESS_SET_ORIGINS	4u
 #define DEP_ORIGIN_IGNORED	3u	/* an origin */
 #define DEP_ACCESS_SET_INTERVAL	54
-#define DEP_ACCESS_SET_INTERVALS \
-	1022u /* the number of DEP_ORIGIN_IGNORED; an empty entry has the next one */
+/* The number of DEP_ORIGIN_IGNORED; an empty entry has the next one. */
+#define DEP_ACCESS_SET_INTERVALS 1022u
 
 /* Each array has a word after the last byte's, which stays 0: lookups can read past the end. */
 struct dep_access_page {
@@ -38,13 +38,13 @@ struct dep_access_page {
 	u64 later;		/* a bit for each word that dep_access_set_flush() must look at */
 	u64 pc;			/* of the first deferred access */
 	u64 read[DEP_ACCESS_SET_PAGE / 64 + 1], wrote[DEP_ACCESS_SET_PAGE / 64 + 1];
-	struct { u64 read, wrote; } told[DEP_ACCESS_SET_PAGE / 64];
+	struct { u64 read, wrote; } emitted[DEP_ACCESS_SET_PAGE / 64];
 	struct dep_access_page *next;	/* in the same bucket */
 	struct dep_access_page *next_deferred;
 };
 
-/** struct dep_access_set_access - one access; @pc: of any access of the same origin */
-struct dep_access_set_access {
+/** struct dep_filter_access - one access; @pc: of any access of the same origin */
+struct dep_filter_access {
 	u64 pc, addr;
 	u32 size;
 	u8 who;
@@ -90,14 +90,14 @@ void dep_access_set_new_interval(struct dep_access_set *s);
  *
  * Return: was any byte new?  Also true if the access could not be added.
  */
-bool dep_access_set_add(struct dep_access_set *s, const struct dep_access_set_access *a);
+bool dep_access_set_add(struct dep_access_set *s, const struct dep_filter_access *a);
 
 /**
  * dep_access_set_defer() - add an access whose new bytes dep_access_set_flush() reports
  *
  * Return: false if it could not be added.
  */
-bool dep_access_set_defer(struct dep_access_set *s, const struct dep_access_set_access *a);
+bool dep_access_set_defer(struct dep_access_set *s, const struct dep_filter_access *a);
 /**
  * dep_access_set_near() - add several accesses at once, if they are in one page
  * @tag: dep_access_set_tag() of their origin

@@ -220,10 +220,10 @@ static bool in_control_block(const struct dep_filter *s, u64 addr)
 	return addr - s->fs < CONTROL_BLOCK;
 }
 
-static struct dep_access_set_access access_of(const struct dep_filter *s, u8 code,
+static struct dep_filter_access access_of(const struct dep_filter *s, u8 code,
 				   const struct dep_ref *r)
 {
-	return (struct dep_access_set_access){ .pc = r->pc, .addr = r->addr, .size = r->size,
+	return (struct dep_filter_access){ .pc = r->pc, .addr = r->addr, .size = r->size,
 					 .who = s->who[code], .write = r->type & DEP_WRITE };
 }
 
@@ -237,7 +237,7 @@ static bool may_wait(const struct dep_filter *s, u8 code)
 /* Is the access made inside a hooked function that mutes?  Then it is never emitted. */
 static bool is_muted(struct dep_filter *s, u8 code, const struct dep_ref *r)
 {
-	struct dep_access_set_access a = access_of(s, code, r);
+	struct dep_filter_access a = access_of(s, code, r);
 	u32 unheard = s->unheard;
 
 	if (!s->muted)
@@ -262,7 +262,7 @@ static bool are_deferred(const struct dep_filter *s, u8 code)
 
 bool dep_filter_defer(struct dep_filter *s, u8 code, const struct dep_ref *r)
 {
-	struct dep_access_set_access a;
+	struct dep_filter_access a;
 
 	if (is_muted(s, code, r))
 		return true;
@@ -392,7 +392,7 @@ static enum dep_filtered locked(struct dep_filter *s, u8 code, struct dep_ref *r
 enum dep_filtered dep_filter_slowly(struct dep_filter *s, u8 code, struct dep_ref *r)
 {
 	bool look = s->who[code] & DEP_FILTER_LOOK, write = r->type & DEP_WRITE, new;
-	struct dep_access_set_access a;
+	struct dep_filter_access a;
 
 	if (is_muted(s, code, r))
 		return DEP_FILTER_DROP;

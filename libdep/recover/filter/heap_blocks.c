@@ -25,8 +25,8 @@ static bool is_it(u64 slot, u64 address)
 void dep_heap_sizes_free(struct dep_heap_sizes *b)
 {
 	free(b->slot);
-	free(b->told);
-	b->slot = b->told = NULL;
+	free(b->reported);
+	b->slot = b->reported = NULL;
 }
 
 void dep_heap_sizes_set(struct dep_heap_sizes *b, u64 address, u64 size)
@@ -41,8 +41,8 @@ void dep_heap_sizes_set(struct dep_heap_sizes *b, u64 address, u64 size)
 		b->slot = calloc(DEP_BLOCKS, sizeof(*b->slot));
 	if (b->slot)
 		*slot_of(b, address) = size << ADDRESS_BITS | key;
-	if (b->told)
-		b->told[number_of(address)] = 0;
+	if (b->reported)
+		b->reported[number_of(address)] = 0;
 }
 
 u64 dep_heap_sizes_get(const struct dep_heap_sizes *b, u64 address)
@@ -61,14 +61,14 @@ void dep_heap_sizes_remove(struct dep_heap_sizes *b, u64 address)
 void dep_heap_sizes_report(struct dep_heap_sizes *b, u64 address, u64 size, u64 turn)
 {
 	dep_heap_sizes_set(b, address, size);
-	if (!b->told)
-		b->told = calloc(DEP_BLOCKS, sizeof(*b->told));
-	if (b->told && dep_heap_sizes_get(b, address) == size)
-		b->told[number_of(address)] = turn;
+	if (!b->reported)
+		b->reported = calloc(DEP_BLOCKS, sizeof(*b->reported));
+	if (b->reported && dep_heap_sizes_get(b, address) == size)
+		b->reported[number_of(address)] = turn;
 }
 
 bool dep_heap_sizes_reported(const struct dep_heap_sizes *b, u64 address, u64 size, u64 turn)
 {
-	return b->told && b->told[number_of(address)] == turn &&
+	return b->reported && b->reported[number_of(address)] == turn &&
 	       dep_heap_sizes_get(b, address) == size;
 }

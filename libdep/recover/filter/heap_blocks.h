@@ -17,7 +17,7 @@
 /** struct dep_heap_sizes - the table, empty if zeroed; free with dep_heap_sizes_free() */
 struct dep_heap_sizes {
 	u64 *slot;
-	u64 *told;		/* intervals in which the program asked for the size; or NULL */
+	u64 *reported;		/* intervals in which the program asked for the size; or NULL */
 };
 
 void dep_heap_sizes_free(struct dep_heap_sizes *b);

@@ -82,8 +82,8 @@ void dep_interp_put_stopped(struct dep_interp *r)
 		return;
 	it = &r->out.item[r->out.n];
 	it->kind = DEP_ITEM_TIMESTAMP;
-	it->timestamp =
-		(struct dep_lock_timestamp){.pc = s->held.pc, .timestamp = s->held.timestamp};
+	it->timestamp = (struct dep_lock_timestamp){
+		.pc = s->held.pc, .timestamp = s->held.timestamp };
 	r->out.n += r->out.want_timestamp;
 	s->held.pc = 0;
 }

@@ -590,7 +590,7 @@ static void close_blocks(struct dep_builder *b)
  * read before they are overwritten?  The @size bytes at @code follow it.  Calls and returns do not
  * pass flags on.
  */
-static enum result_use is_result_unused(const struct x86_insn *in, const u8 *code, u32 size)
+static enum result_use use_of_result(const struct x86_insn *in, const u8 *code, u32 size)
 {
 	u16 left = in->flags_write;
 	struct x86_insn next;
@@ -644,7 +644,7 @@ int dep_compile(struct dep_builder *b)
 		rebase(b, pc);
 		if (in.attr & X86_A_LOCK)
 			at.result_unused =
-				is_result_unused(&in, code + done.code, b->d->code_len - done.code);
+				use_of_result(&in, code + done.code, b->d->code_len - done.code);
 		for (; st < end && st->insn == i && !dep_store_is_post(st); st++)
 			add_store(b, &at, st);
 		err = add_insn(b, &at, st);

@@ -329,7 +329,8 @@ static void many_segments(unsigned int jobs, struct seen *seen)
 {
 	struct dep_word_set locked, spin_words;
 	const struct dep_process_filter once = {
-		.code = code, .locked = &locked, .spin_words = &spin_words};
+		.code = code, .locked = &locked, .spin_words = &spin_words,
+	};
 	struct dep_analysis how;
 	struct stream s[3];
 	u32 i, k, n;
@@ -395,7 +396,8 @@ static void load_pages(u64 missing, unsigned int jobs, struct seen *seen)
 {
 	struct dep_word_set locked, spin_words;
 	const struct dep_process_filter once = {
-		.code = code, .locked = &locked, .spin_words = &spin_words};
+		.code = code, .locked = &locked, .spin_words = &spin_words,
+	};
 	struct stream s[1];
 	u32 i;
 

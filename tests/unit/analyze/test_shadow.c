@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * When granules of shadow memory were written, against an array: with few different times in a
+ * When words of shadow memory were written, against an array: with few different times in a
  * page and with many.  ADEPT_TEST_SEED sets the seed.
  */
 #include <setjmp.h>

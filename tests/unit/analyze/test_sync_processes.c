@@ -384,16 +384,16 @@ static void crowds(void **state)
 		fork.pid = 100 + i;
 		item(t.first, &it);
 	}
-	assert_int_equal(t.feed.ntoo_many_threads, 0);
+	assert_int_equal(t.feed.nover_limit, 0);
 	fork.pid = 100 + i;
 	item(t.first, &it);
-	assert_int_equal(t.feed.ntoo_many_threads, 1);
+	assert_int_equal(t.feed.nover_limit, 1);
 	/* the one without a number may have ordered these */
 	access_it(t.first, BLOCK + 8, DEP_WRITE);
 	access_it(t.second, BLOCK + 8, DEP_WRITE);
 	assert_int_equal(sync_end(&t.feed, &(struct dep_thread){ .serial = 1, .process = 1 }), 0);
 	assert_int_equal(sync_gap(&t.feed, &(struct dep_thread){ .serial = 2, .process = 1 }), 0);
-	assert_int_equal(t.feed.ntoo_many_threads, 1);
+	assert_int_equal(t.feed.nover_limit, 1);
 	end(&t, 1);
 }
 
@@ -413,7 +413,7 @@ static void crowds_of_processes(void **state)
 	lone = sync_thread_of(&t.feed, &(struct dep_thread){ .serial = 3, .tid = 30,
 							     .process = 3 });
 	assert_ptr_not_equal(lone->process, t.first->process);
-	assert_int_equal(t.feed.ntoo_many_threads, 1);
+	assert_int_equal(t.feed.nover_limit, 1);
 	access_it(t.first, SHARED + 8, DEP_WRITE);
 	access_it(t.second, SHARED + 8, DEP_WRITE);
 	other = sync_thread_of(&t.feed, &(struct dep_thread){ .serial = 4, .tid = 31,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What is kept outlives who put it; the holder's limits and end; what systemd is told. */
+/* Descriptors outlive the process that stored them; the holder's limits and end; messages to systemd. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

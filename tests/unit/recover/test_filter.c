@@ -40,7 +40,7 @@ static void first_ones(void **unused)
 	assert_false(shows(&o, me, BASE, 4, DEP_MODIFY));
 	assert_true(shows(&o, me, BASE + 16, 1, DEP_MODIFY));
 	assert_false(shows(&o, me, BASE + 16, 1, DEP_READ));
-	/* over the ends of granules, and many of them */
+	/* over the ends of words, and many of them */
 	assert_true(shows(&o, me, BASE + 6, 4, DEP_READ));
 	assert_false(shows(&o, me, BASE + 6, 4, DEP_READ));
 	assert_true(shows(&o, me, BASE + 64, 32, DEP_WRITE));

@@ -403,7 +403,7 @@ static u32 compare_whole(struct dep_store *store, struct one *o)
 	return ret;
 }
 
-/* Where what a segment puts off is told by one after it, too. */
+/* Also where accesses that one segment defers are emitted by a later one. */
 static void from_segment_to_segment(void **unused)
 {
 	struct dep_store *store;

@@ -284,7 +284,7 @@ static void one_ref(struct made *m, u32 i, s32 imm, u32 size, u32 type)
 
 static void note(struct bench *b, u64 addr, u32 size, bool write)
 {
-	const struct dep_access_set_access a = { .addr = addr, .size = size, .write = write };
+	const struct dep_filter_access a = { .addr = addr, .size = size, .write = write };
 
 	dep_access_set_add(&b->filter.seen, &a);
 }

@@ -60,7 +60,7 @@ static int look_afterwards(struct races_report *r, struct live *l, const char *p
 	struct dep_store *store;
 	int status;
 
-	warn("rings of the kernel module cannot be followed: races are told when it has ended");
+	warn("rings of the kernel module cannot be followed: races are reported when it has ended");
 	while (!wait_over(l, 1000))
 		;
 	races_report_tail(r, NULL, false);

@@ -17,7 +17,7 @@ struct races_report {
 	struct suppressions suppressions;
 	struct races_baseline known;	/* no news */
 	struct races_baseline printed;	/* suppressions */
-	struct races_baseline told;	/* while it was recorded */
+	struct races_baseline reported;	/* while it was recorded */
 	int fd;				/* of --report, or -1 */
 	const struct dep_live_options *beside;	/* NULL: the store is complete */
 	bool live;
@@ -57,8 +57,8 @@ static void tell_suspect(void *arg, const struct dep_race *race)
 	struct out o;
 
 	if (race_view_make(&a->view, a->store, a->symbols, race) || !is_wanted(r, &a->view) ||
-	    races_baseline_has(&r->told, a->view.fingerprint) ||
-	    races_baseline_add(&r->told, a->view.fingerprint))
+	    races_baseline_has(&r->reported, a->view.fingerprint) ||
+	    races_baseline_add(&r->reported, a->view.fingerprint))
 		return;
 	out_begin(&o);
 	o.fd = STDERR_FILENO;
@@ -222,7 +222,7 @@ void races_report_end(struct races_report *r)
 	suppressions_free(&r->suppressions);
 	races_baseline_free(&r->known);
 	races_baseline_free(&r->printed);
-	races_baseline_free(&r->told);
+	races_baseline_free(&r->reported);
 	free(r);
 }
 

@@ -278,7 +278,7 @@ void races_begin_sarif(struct json *j)
 	json_close(j, ']');
 	json_close(j, '}');
 	json_close(j, '}');
-	/* Where it is not told, those who read it take the other one. */
+	/* Readers take the other one where it is missing. */
 	json_str(j, "columnKind", "unicodeCodePoints");
 	json_array(j, "results");
 }

@@ -168,7 +168,7 @@ int cmd_record(int argc, char **argv)
 		record_races_end(&races);
 	}
 	signals_end();
-	/* Killed by a signal as it was, unless something else is to be told. */
+	/* Killed by a signal as it was, unless another status is to be reported. */
 	if (ret <= 0 && status == own && WIFSIGNALED(r.status))
 		signals_die(WTERMSIG(r.status));
 	return status;

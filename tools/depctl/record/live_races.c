@@ -54,7 +54,7 @@ int record_races_begin(struct record_races *r, struct record_options *o)
 	/* The search is after most of the time: what is in the rings only takes memory. */
 	if (!o->ring_size)
 		o->ring_size = RING_SIZE;
-	/* Nobody will look for it; losses are told even so. */
+	/* Nobody will look for it; losses are reported even so. */
 	o->quiet = true;
 	return 0;
 }
@@ -139,7 +139,7 @@ static int look_at_tail(struct record_races *r, int session, int over)
 	dep_store_close(store);
 	if (failed == -EOPNOTSUPP) {
 		if (r->live)
-			warn("rings of the kernel module cannot be followed: races are told at "
+			warn("rings of the kernel module cannot be followed: races are reported at "
 			     "the end");
 		while (!races_recorder_wait(&recorder, 1000))
 			;

@@ -30,7 +30,7 @@ struct record_options {
 	bool races;		/* look for them.. */
 	bool live;		/* ..and tell each at once.. */
 	struct races_options how;	/* ..like that */
-	struct record_races *beside;	/* to be told when there is a store and a session */
+	struct record_races *beside;	/* gets the store and the session when they exist */
 	char **argv;		/* the command */
 	int argc;
 };

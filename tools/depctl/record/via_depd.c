@@ -231,7 +231,7 @@ static int tell_ended(struct remote *r)
 	return client_ask(r->c, q);
 }
 
-/* What becomes of the session is told from now on. */
+/* From here on depd reports what becomes of the session. */
 static int watch(struct remote *r)
 {
 	int ret = r->warned_launched ? 0 : tell_launched(r);
