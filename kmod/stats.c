@@ -35,11 +35,11 @@ COUNTER(orphans, ADEPT_N_ORPHANS);
 COUNTER(rings, ADEPT_N_RINGS);
 COUNTER(pages, ADEPT_N_PAGES);
 COUNTER(published, ADEPT_N_PUBLISHED);
-COUNTER(taken, ADEPT_N_CONSUMED);
-COUNTER(given, ADEPT_N_RETURNED);
+COUNTER(consumed, ADEPT_N_CONSUMED);
+COUNTER(returned, ADEPT_N_RETURNED);
 COUNTER(lost_chunks, ADEPT_N_LOST_CHUNKS);
 COUNTER(lost_bytes, ADEPT_N_LOST_BYTES);
-COUNTER(waits, ADEPT_N_WAITS);
+COUNTER(writer_waits, ADEPT_N_WRITER_WAITS);
 COUNTER(refused, ADEPT_N_REFUSED);
 
 static struct attribute *attrs[] = {
@@ -48,11 +48,11 @@ static struct attribute *attrs[] = {
 	&attr_rings.attr.attr,
 	&attr_pages.attr.attr,
 	&attr_published.attr.attr,
-	&attr_taken.attr.attr,
-	&attr_given.attr.attr,
+	&attr_consumed.attr.attr,
+	&attr_returned.attr.attr,
 	&attr_lost_chunks.attr.attr,
 	&attr_lost_bytes.attr.attr,
-	&attr_waits.attr.attr,
+	&attr_writer_waits.attr.attr,
 	&attr_refused.attr.attr,
 	NULL,
 };

@@ -308,7 +308,7 @@ static vm_fault_t wait_for_chunk(struct turn *t)
 	if (must_wait(t))
 		schedule_timeout(wait_timeout(s));
 	finish_wait(&slot->wq, &wait);
-	adept_count(ADEPT_N_WAITS, 1);
+	adept_count(ADEPT_N_WRITER_WAITS, 1);
 	spin_lock(&s->lock);
 	s->stats.waits++;
 	s->stats.wait_ns += ktime_get_ns() - began;
