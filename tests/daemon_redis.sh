@@ -7,7 +7,7 @@
 # more waits than all rings hold: nchunks for each thread.
 #
 # Memory: rings are mapped, not copied, and count as RssShmem; they are the programs' in the
-# first place.  What is depd's own is RssAnon, which does not depend on how far after it is:
+# first place.  What is depd's own is RssAnon, which does not depend on how far behind it is:
 #	for each storing thread	a copy of a chunk, the columns made of it and what zstd needs
 #	for each session	8 packed chunks, 16 MiB of descriptors that wait, tables of
 #				1,024 processes and 4,096 threads, the index of descriptors

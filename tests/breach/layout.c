@@ -90,7 +90,7 @@ static unsigned int places_of(struct adept_session *s, u32 pid, void *place[5])
 	return n;
 }
 
-/* An odd number of bytes far after what there is, in the descriptors of every process. */
+/* An odd number of bytes far past what there is, in the descriptors of every process. */
 static void scribble_slots(struct adept_proc *p, u32 desc_size)
 {
 	for (u32 i = 0; i < 8; i++)

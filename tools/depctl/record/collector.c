@@ -335,7 +335,7 @@ static void clean_up(struct record *r, int ret)
 		dep_collector_finish(r->collector, &r->ending, NULL);
 	if (r->writer)
 		dep_writer_discard(r->writer);
-	/* A command that never ran leaves no store after, nor does one that nobody keeps. */
+	/* A command that never ran leaves no store behind, nor does one that nobody keeps. */
 	if (r->made && (ret > 0 || (r->alone && r->o.temporary)))
 		dep_store_remove(r->dir);
 	dep_session_destroy(&r->session);
