@@ -266,7 +266,7 @@ refused() {
 	(ulimit -d "$1" && timeout 60 "$DEPCTL" record -q --alone -o "$tmp/limits" -- true) \
 		2>"$tmp/err"
 	s=$?
-	[ $s = 1 ] && [ ! -e "$tmp/limits" ] &&
+	[ $s = 126 ] && [ ! -e "$tmp/limits" ] &&
 		grep -q "cannot be recorded: .*ulimit -d" "$tmp/err" &&
 		pass "an inherited limit of $1 KiB: $(tail -n 1 "$tmp/err")" ||
 		fail "an inherited limit of $1 KiB: status $s: $(tail -n 1 "$tmp/err")"
