@@ -44,8 +44,8 @@ static int write_records(void *arg)
 
 int main(void)
 {
-	static const char *const names[] = { "published", "taken", "given", "lost_chunks",
-					     "lost_bytes", "waits" };
+	static const char *const names[] = { "published", "consumed", "returned", "lost_chunks",
+					     "lost_bytes", "writer_waits" };
 	struct adept_set_policy p = { ADEPT_POLICY_DROP, 0 };
 	struct adept_stats st;
 	struct consumer c;
