@@ -60,7 +60,7 @@ endif
 in = $(foreach d,$(1),$(wildcard $(d)/*.c $(d)/*/*.c))
 
 X86_SRC := $(patsubst %,libdep/x86/%.c,decode operands derive)
-ENGINE_SRC := $(call in,libdep/engine) $(wildcard libdep/engine/*/*.S) $(X86_SRC)
+ENGINE_SRC := $(call in,libdep/engine) $(wildcard libdep/engine/*.S libdep/engine/*/*.S) $(X86_SRC)
 ENGINE_OBJ := $(patsubst libdep/%,$(B)/freestanding/%.o,$(ENGINE_SRC))
 
 X86_HOST := $(X86_SRC) libdep/x86/derive_run.c

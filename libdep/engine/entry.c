@@ -2,14 +2,15 @@
 /* Start of the engine: initialise it and enter the program's first fragment. */
 #include "libdep/engine/base/runtime.h"
 #include "libdep/engine/translate/code_map.h"
-#include "libdep/engine/os/rlimit.h"
+#include "libdep/engine/base/rlimit.h"
 #include "libdep/engine/os/sigframe.h"
 #include "libdep/engine/os/signal.h"
+#include "libdep/engine/os/syscall.h"
 #include "libdep/engine/os/thread.h"
-#include "libdep/engine/os/mapping_table.h"
+#include "libdep/engine/translate/mapping_table.h"
 #include "libdep/engine/record/isolate.h"
 #include "libdep/engine/record/record.h"
-#include "libdep/engine/translate/build.h"
+#include "libdep/engine/translate/translate.h"
 #include "libdep/engine/translate/dispatch.h"
 
 /*
@@ -44,18 +45,20 @@ static u8 *run_natively(void)
  */
 u8 *boot_main(struct adept_boot *b)
 {
+	const struct dispatch_handlers handlers = { syscall_handle, signal_deliver_all };
 	struct tls *t;
 	u64 mask = 0;
 
 	if (b->layout.magic != ADEPT_SESSION_MAGIC || b->layout.version != ADEPT_SESSION_VERSION)
 		return NULL;
-	if (!rlimit_init() || !heap_init(b->heap, b->heap_size) || !ring_init())
+	if (!rlimit_init(ARENAS_MAX) || !heap_init(b->heap, b->heap_size) || !ring_init())
 		return run_natively();
 	if (boot.domain)
 		isolate_image();
 	track_init();
 	arena_init();
 	landing_init();
+	dispatch_init(&handlers);
 	t = thread_first();
 	set_gs_base(t);
 	signal_init(t);

@@ -145,7 +145,7 @@ struct dep_plan {
 
 /**
  * dep_plan_fits() - does the process's memory limit have room for the engine?
- * @base: its privileges; with CAP_SYS_RESOURCE the engine raises the limits (os/rlimit.c)
+ * @base: its privileges; with CAP_SYS_RESOURCE the engine raises the limits (engine/base/rlimit.c)
  */
 int dep_plan_fits(const struct dep_address_space *s, const struct dep_target *t,
 		  const struct dep_base *base, struct dep_why *why);

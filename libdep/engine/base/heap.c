@@ -8,7 +8,7 @@
  */
 #include "prefault.h"
 #include "runtime.h"
-#include "libdep/engine/os/rlimit.h"
+#include "rlimit.h"
 
 #define MIN_SHIFT	4
 #define NCLASSES	24
@@ -72,7 +72,7 @@ void *heap_alloc(size_t n)
 		return p;
 	}
 	/*
-	 * The process's limits have room for the heap (os/rlimit.h), so either its 4 GiB are used
+	 * The process's limits have room for the heap (rlimit.h), so either its 4 GiB are used
 	 * or the machine is out of memory.  The caller may be the translator with half-changed
 	 * tables, so the process cannot continue, neither in the engine nor natively.
 	 */

@@ -72,11 +72,3 @@ size_t strlen(const char *s)
 		n++;
 	return n;
 }
-
-u64 rt_now(void)
-{
-	s64 ts[2];
-
-	sys2(__NR_clock_gettime, 1, (u64)ts);
-	return (u64)ts[0] * 1000000000ull + (u64)ts[1];
-}

@@ -23,6 +23,11 @@ static inline const struct adept_session *layout(void)
 	return &boot.layout;
 }
 
+static inline int recording(void)
+{
+	return !(layout()->flags & ADEPT_S_NO_RECORD);
+}
+
 static inline struct adept_proc *proc_slots(void)
 {
 	return (struct adept_proc *)(boot.session + layout()->proc_off);
@@ -33,7 +38,7 @@ static inline struct adept_thread *thread_slots(void)
 	return (struct adept_thread *)(boot.session + layout()->thread_off);
 }
 
-/* boot.proc of a process that got no slot: it runs unrecorded (os/thread.c). */
+/* boot.proc of a process that got no slot: it runs unrecorded (record/process_slots.c). */
 #define NO_SLOT		(~0u)
 
 /* Substitute for the slot of such a process: private memory that is never read by others. */
@@ -72,7 +77,7 @@ static inline struct tls *tls_self(void)
 /*
  * Without HWCAP2_FSGSBASE wrgsbase cannot be used: the instruction may fault, and the kernel loses
  * the value at the next context switch.  A base set by system call is preserved.  thread_clone()
- * in gate.S does the same for new threads.
+ * in os/calls.S does the same for new threads.
  */
 static inline void set_gs_base(void *p)
 {
@@ -111,6 +116,9 @@ size_t strlen(const char *s);
  * Return: the number of bytes copied, less than @n if a fault ended the copy.
  */
 size_t rt_copy_in(void *dst, const void *src, size_t n);
+
+/** filtered_syscall() - make a call that the program's seccomp filter judges (os/seccomp.c) */
+s64 filtered_syscall(u64 nr, const u64 args[6]);
 
 /* heap.c: memory for the engine's own data; it is never returned to the kernel. */
 /** heap_init() - use [@base, @base + @size); 0: not enough memory for the engine to start */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Per-thread state of the engine.  While a thread runs in the code cache or in the engine, its gs
- * base points to its struct tls.  Emitted code and gate.S access the first fields by the TLS_*
- * offsets.
+ * base points to its struct tls.  Emitted code and assembler code access the first fields by the
+ * TLS_* offsets.
  */
 #ifndef ADEPT_ENGINE_BASE_TLS_H
 #define ADEPT_ENGINE_BASE_TLS_H

@@ -3,7 +3,8 @@
  * Table of code addresses: hooked functions that begin there, and return sites.
  */
 #include "hooks.h"
-#include "libdep/engine/record/record.h"
+#include "libdep/engine/base/runtime.h"
+#include "libdep/x86/decode.h"
 
 struct mark {
 	u64 pc;			/* 0: free */

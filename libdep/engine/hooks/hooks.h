@@ -48,10 +48,14 @@ u16 hook_argument_regs(u8 function);
 void return_sites_emit_check(struct build *b);
 /** return_sites_emit_miss() - emit the beginning of the exit stub of X_SITE */
 void return_sites_emit_miss(struct build *b);
-/** return_sites_add() - add the return address at stack pointer @sp, at a function's entry */
-void return_sites_add(u64 sp);
-/** return_sites_call() - if @target is a hooked function, make @ret a return site */
-void return_sites_call(u64 ret, u64 target);
+/** hook_called() - enum dep_function of the hooked function that a call of @target reaches, or 0 */
+u8 hook_called(u64 target);
+/**
+ * return_sites_enter() - let functions' entries find return site @ret
+ *
+ * A thread that finds it there returns to @ret, where no older translation may be left.
+ */
+void return_sites_enter(u64 ret);
 /** return_sites_forget() - remove return site @ret */
 void return_sites_forget(u64 ret);
 

@@ -14,7 +14,7 @@
  * is entered whenever a call with the other one comes.
  */
 #include "hooks.h"
-#include "libdep/engine/record/record.h"
+#include "libdep/engine/emit/build.h"
 
 #define KNOWN_SITES	65536u
 
@@ -67,28 +67,14 @@ void return_sites_emit_miss(struct build *b)
 	emit_load_gs(&b->e, X86_RDX, TLS_IND1);
 }
 
-/* Enter @ret in the table last: a thread that finds it there skips the rest. */
-static void add(u64 ret)
+void return_sites_enter(u64 ret)
 {
-	if (!hook_is_return_site(ret)) {
-		if (!hook_add_return(ret))
-			return;
-		frag_kill_at(ret);
-	}
 	if (ret >> 48 == 0)
 		__atomic_store_n(&table()[ret % KNOWN_SITES], tag(ret), __ATOMIC_RELEASE);
 }
 
-void return_sites_add(u64 sp)
-{
-	u64 ret;
-
-	if (rt_copy_in(&ret, (void *)sp, 8) == 8)
-		add(ret);
-}
-
-/* The hooked function at @target, or that it jumps to by [endbr64] [bnd] jmp [rip+slot]; or 0. */
-static u8 called(u64 target)
+/* The function may be reached by an entry of the linkage table: [endbr64] [bnd] jmp [rip+slot]. */
+u8 hook_called(u64 target)
 {
 	static const u8 endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
 	u8 function = hook_at(target), code[11];
@@ -108,12 +94,6 @@ static u8 called(u64 target)
 	if (rt_copy_in(&to, (void *)(target + at + 6 + (u64)(s64)rel), 8) != 8)
 		return 0;
 	return hook_at(to);
-}
-
-void return_sites_call(u64 ret, u64 target)
-{
-	if (called(target))
-		add(ret);
 }
 
 void return_sites_forget(u64 ret)

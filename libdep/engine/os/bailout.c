@@ -6,6 +6,7 @@
 #include "sigframe.h"
 #include "libdep/engine/record/record.h"
 #include "libdep/engine/translate/dispatch.h"
+#include "libdep/engine/translate/state_table.h"
 #include "libdep/x86/decode.h"
 
 #define SYSCALL_LEN	2

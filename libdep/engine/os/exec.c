@@ -5,10 +5,12 @@
  */
 #include "exec.h"
 #include "stop_world.h"
-#include "rlimit.h"
+#include "libdep/engine/base/rlimit.h"
 #include "syscall.h"
 #include "thread.h"
+#include "libdep/engine/record/process_slots.h"
 #include "libdep/engine/record/record.h"
+#include "libdep/engine/record/safepoint.h"
 
 #define AT_FDCWD	(-100)
 #define AT_EMPTY_PATH	0x1000
@@ -117,7 +119,7 @@ static struct adept_proc *slot_for_exec(void)
 		return p;
 	lock(&slot_lock);
 	if (!slot) {
-		p = thread_exec_slot();
+		p = process_exec_slot();
 		serial = p ? p->serial : 0;
 		__atomic_store_n(&slot, p, __ATOMIC_RELEASE);
 	}
@@ -150,9 +152,9 @@ static s64 exec_natively(struct tls *t, u64 nr, const u64 args[6])
 {
 	s64 ret;
 
-	adept_native_add(session(), thread_without_slot());
+	adept_native_add(session(), process_without_slot());
 	ret = execute(t, nr, args);
-	adept_native_sub(session(), thread_without_slot());
+	adept_native_sub(session(), process_without_slot());
 	return ret;
 }
 
@@ -169,7 +171,7 @@ s64 exec_syscall(struct tls *t, u64 nr, u64 args[6])
 		safepoint_leave(t);
 		return exec_natively(t, nr, args);
 	}
-	thread_wait_for_slot();
+	process_slot_wait();
 	take_turn(p);
 	announce(p, nr, args);
 	answer_wait(p, ADEPT_EXEC_REQUEST);

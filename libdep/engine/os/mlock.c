@@ -7,12 +7,13 @@
  * maps nothing but further arenas, which it unlocks (translate/arena.c).  MCL_CURRENT would lock
  * the engine's gigabytes, so the engine locks the program's mappings one by one.
  */
-#include "maps.h"
+#include "libdep/engine/base/maps.h"
 #include "libdep/engine/translate/code_map.h"
 #include "mlock.h"
 #include "stop_world.h"
 #include "syscall.h"
 #include "libdep/engine/record/record.h"
+#include "libdep/engine/record/safepoint.h"
 
 #define MCL_CURRENT	1
 #define MCL_FUTURE	2

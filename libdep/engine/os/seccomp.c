@@ -17,7 +17,9 @@
 #include "stop_world.h"
 #include "syscall.h"
 #include "thread.h"
+#include "libdep/engine/base/thread_list.h"
 #include "libdep/engine/record/record.h"
+#include "libdep/engine/record/safepoint.h"
 
 #define IP_LOW		offsetof(struct seccomp_data, instruction_pointer)
 #define IP_HIGH		(IP_LOW + 4)

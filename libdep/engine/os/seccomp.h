@@ -20,7 +20,5 @@ void seccomp_strict(struct tls *t, u64 nr);
  * Return: 0 if the filter permits the call, or the filter's result.
  */
 s64 seccomp_check(u64 nr, u64 a, u64 b, u64 c, u64 d);
-/** filtered_syscall() - make a call that the program's filter judges; gate.S */
-s64 filtered_syscall(u64 nr, const u64 args[6]);
 
 #endif

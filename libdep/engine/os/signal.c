@@ -3,7 +3,7 @@
  * Signals.  One handler of the engine is installed for all of the application's handlers, and
  * always for faults.  It never runs application code: it takes the thread out of the cache
  * (bailout.c), notes the signal in t->sig, blocks all others, and lets the thread continue at
- * gate_resume.  There signal_deliver() enters the application's handler through the cache.
+ * gate_resume.  There signal_deliver_all() enters the application's handler through the cache.
  *
  * If the thread is in the engine, the handler only sets t->pending.  The engine checks it before it
  * enters the cache or makes a system call.
@@ -15,7 +15,9 @@
 #include "sigmask.h"
 #include "signal.h"
 #include "libdep/engine/record/record.h"
+#include "libdep/engine/record/safepoint.h"
 #include "libdep/engine/translate/dispatch.h"
+#include "libdep/engine/translate/state_table.h"
 
 #define NSIG 64
 #define FLAG_AC 0x40000
@@ -342,7 +344,7 @@ static void die_of(struct tls *t, u32 signo)
 		sys1(__NR_exit_group, 128 + signo);
 }
 
-void signal_deliver(struct tls *t)
+static void signal_deliver(struct tls *t)
 {
 	struct sig_pending *p = &t->sig;
 	struct adept_ev_signal ev;
@@ -551,4 +553,19 @@ void signal_thread_init(struct tls *t, u64 *old)
 
 	sys2(__NR_sigaltstack, (u64)&ss, 0);
 	sys4(__NR_rt_sigprocmask, 1 /* SIG_UNBLOCK */, (u64)&sync, (u64)old, 8);
+}
+
+void signal_deliver_all(struct tls *t)
+{
+	for (;;) {
+		sigmask_release(t);
+		if (!t->pending)
+			break;
+		t->pending &= ~(u64)PENDING_STOP;
+		if (t->pending)
+			signal_deliver(t);
+		/* Recovery needs the registers before another event can begin a new chunk. */
+		if (t->pending)
+			ring_record_context(t, t->resume_pc);
+	}
 }

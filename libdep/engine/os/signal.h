@@ -23,8 +23,12 @@ void signal_disinherit(struct tls *t);
 void signal_clear(struct tls *t);
 /** signal_lock_for_fork() - hold (1) or release (0) the lock of signal actions around fork */
 void signal_lock_for_fork(int hold);
-/** signal_deliver() - deliver the pending signal to the application: sets t->regs, resume_pc */
-void signal_deliver(struct tls *t);
+/**
+ * signal_deliver_all() - deliver the signals that wait: sets t->regs, resume_pc and pending = 0
+ *
+ * The context of @t is recorded for each; see struct dispatch_handlers.
+ */
+void signal_deliver_all(struct tls *t);
 /* The system calls that concern signals; -errno or the result. */
 s64 signal_sigaction(struct tls *t, const u64 a[6]);
 s64 signal_sigaltstack(struct tls *t, const u64 a[6]);

@@ -12,59 +12,15 @@
  */
 #include "stop_world.h"
 #include "sigframe.h"
-#include "thread.h"
+#include "libdep/engine/base/thread_list.h"
 #include "libdep/engine/record/record.h"
+#include "libdep/engine/record/safepoint.h"
 
 #define STOP_TIMEOUT_NS	1000000000ull
 #define PAUSE_MIN_NS	50000
 #define PAUSE_MAX_NS	2000000
 
 #define KICK_CODE	(-1)	/* SI_QUEUE */
-
-int stop_requested(const struct tls *t)
-{
-	u32 stop = __atomic_load_n(&t->group->stop, __ATOMIC_SEQ_CST);
-
-	return stop && stop != t->tid;
-}
-
-static void wait_for_release(struct tls *t)
-{
-	u32 stop;
-
-	while ((stop = __atomic_load_n(&t->group->stop, __ATOMIC_SEQ_CST)) && stop != t->tid)
-		futex_wait(&t->group->stop, stop, NULL);
-}
-
-void safepoint_enter(struct tls *t)
-{
-	if (t->ring)
-		__atomic_store_n(&t->ring->at_safepoint, 1, __ATOMIC_RELEASE);
-	__atomic_store_n(&t->stop_state, STOP_SAFEPOINT, __ATOMIC_SEQ_CST);
-	wait_for_release(t);
-}
-
-void safepoint_leave(struct tls *t)
-{
-	u32 rests;
-
-	do {
-		wait_for_release(t);
-		rests = STOP_SAFEPOINT;
-	} while (!__atomic_compare_exchange_n(&t->stop_state, &rests, STOP_RUNNING, 0,
-					      __ATOMIC_SEQ_CST, __ATOMIC_RELAXED));
-	if (t->ring)
-		__atomic_store_n(&t->ring->at_safepoint, 0, __ATOMIC_RELEASE);
-}
-
-void safepoint_poll(struct tls *t)
-{
-	if (likely(!stop_requested(t)))
-		return;
-	ring_reserve_end(t);
-	safepoint_enter(t);
-	safepoint_leave(t);
-}
 
 int is_stop_signal(const struct tls *t, u32 signo, const struct k_siginfo *info)
 {

@@ -14,30 +14,6 @@
 
 struct k_siginfo;
 
-/*
- * struct tls.stop_state.  The thread itself changes between RUNNING and SAFEPOINT; the thread that
- * stops it changes between SAFEPOINT and STOPPED.
- */
-enum stop_state {
-	STOP_RUNNING,
-	STOP_SAFEPOINT,
-	STOP_STOPPED,	/* at a safe point, which it must not leave */
-};
-
-/** struct group - the threads of one process of the kernel, which end together */
-struct group {
-	u32 stop;	/* futex: tid of the thread that stops the others, or 0 */
-	u32 nthreads;	/* under the lock of thread.c */
-};
-
-/** safepoint_enter() - enter a safe point, at a record boundary or with the chunk published */
-void safepoint_enter(struct tls *t);
-/** safepoint_leave() - leave the safe point; waits while the thread is stopped */
-void safepoint_leave(struct tls *t);
-/** safepoint_poll() - if a stop is requested, wait at a safe point; called at a record boundary */
-void safepoint_poll(struct tls *t);
-/** stop_requested() - whether another thread is stopping this one */
-int stop_requested(const struct tls *t);
 /** is_stop_signal() - whether the signal is the one that stop_world() sends */
 int is_stop_signal(const struct tls *t, u32 signo, const struct k_siginfo *info);
 

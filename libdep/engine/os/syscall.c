@@ -8,7 +8,7 @@
 #include "mlock.h"
 #include "stop_world.h"
 #include "rights.h"
-#include "rlimit.h"
+#include "rlimit_syscall.h"
 #include "seccomp.h"
 #include "sigframe.h"
 #include "sigmask.h"
@@ -16,8 +16,9 @@
 #include "syscall.h"
 #include "thread.h"
 #include "syscall_effects.h"
-#include "mapping_table.h"
+#include "libdep/engine/translate/mapping_table.h"
 #include "libdep/engine/record/record.h"
+#include "libdep/engine/record/safepoint.h"
 #include "libdep/engine/translate/dispatch.h"
 
 #define ARCH_SET_FS	0x1002
@@ -38,7 +39,7 @@
 #define SHM_EXEC	0100000
 #define K_IPC_STAT	2
 
-s64 app_syscall_raw(struct tls *t, u64 nr, const u64 args[6]);	/* gate.S */
+s64 app_syscall_raw(struct tls *t, u64 nr, const u64 args[6]);	/* calls.S */
 
 s64 app_syscall(struct tls *t, u64 nr, const u64 args[6])
 {
@@ -414,7 +415,7 @@ static u64 descriptors_made(u64 nr, const u64 a[6])
 	return rt_copy_in(&fds, (void *)at, 8) == 8 ? fds : 0;
 }
 
-u8 *dispatch_syscall(struct tls *t)
+u8 *syscall_handle(struct tls *t)
 {
 	struct exit *x = dispatch_exit_taken(t);
 	u64 *r = t->regs;

@@ -12,4 +12,11 @@ s64 app_syscall(struct tls *t, u64 nr, const u64 args[6]);
  */
 s64 app_last_syscall(struct tls *t, u64 nr, const u64 args[6], u32 status);
 
+/**
+ * syscall_handle() - make the system call of @t, which left the code cache by its exit
+ *
+ * Return: the cache address to continue at; see struct dispatch_handlers.
+ */
+u8 *syscall_handle(struct tls *t);
+
 #endif

@@ -10,13 +10,15 @@
 #include "mlock.h"
 #include "stop_world.h"
 #include "rights.h"
-#include "rlimit.h"
+#include "libdep/engine/base/rlimit.h"
+#include "libdep/engine/base/thread_list.h"
 #include "seccomp.h"
 #include "signal.h"
 #include "syscall.h"
 #include "thread.h"
-#include "libdep/engine/record/isolate.h"
+#include "libdep/engine/record/process_slots.h"
 #include "libdep/engine/record/record.h"
+#include "libdep/engine/record/safepoint.h"
 #include "libdep/engine/record/thread_slots.h"
 #include "libdep/engine/translate/dispatch.h"
 
@@ -36,63 +38,16 @@
 #define SIGSTACK_SIZE		(64u << 10)
 #define TLS_SIZE		ALIGN_UP(sizeof(struct tls), 64)
 
-/* Waiting for a process slot: pauses of 1, 2, 4 .. 64 ms. */
-#define SLOT_PAUSE_MIN_NS	1000000
-#define SLOT_PAUSE_MAX_NS	128000000
-
-struct adept_proc unslotted;
-
-static struct lock threads_lock;
-static struct tls *threads, *retired;
-
-/* pid of a forked process, which differs from a vfork child's, and its parent's serial. */
-static u32 own_pid, own_parent;
-
 s64 thread_clone(u64 nr, const u64 args[6], struct tls *child);
 __attribute__((noreturn)) void thread_vanish(u32 *gone, u64 nr, u64 status);
 u8 *thread_main(struct tls *t);
-
-/* Return the block of a thread that has exited, or NULL; threads_lock held. */
-static struct tls *reuse(void)
-{
-	for (struct tls **pp = &retired; *pp; pp = &(*pp)->next) {
-		struct tls *t = *pp;
-
-		if (__atomic_load_n(&t->gone, __ATOMIC_ACQUIRE)) {
-			*pp = t->next;
-			return t;
-		}
-	}
-	return NULL;
-}
-
-static void enlist(struct tls *t)
-{
-	t->group->nthreads++;
-	t->next = threads;
-	t->pprev = &threads;
-	if (threads)
-		threads->pprev = &t->next;
-	threads = t;
-}
-
-static void delist(struct tls *t)
-{
-	if (!--t->group->nthreads)
-		heap_free(t->group, sizeof(*t->group));
-	*t->pprev = t->next;
-	if (t->next)
-		t->next->pprev = t->pprev;
-}
 
 struct tls *thread_alloc(struct group *g)
 {
 	struct tls *t;
 	u64 scratch = 0;
 
-	lock(&threads_lock);
-	t = reuse();
-	unlock(&threads_lock);
+	t = thread_list_reuse();
 	if (t) {
 		scratch = t->scratch_chunk;
 		memset(t, 0, sizeof(*t));
@@ -108,41 +63,14 @@ struct tls *thread_alloc(struct group *g)
 	t->flags = 0x202;
 	t->group = g ? g : heap_alloc(sizeof(*g));
 	t->stop_state = STOP_SAFEPOINT;
-	lock(&threads_lock);
-	enlist(t);
-	unlock(&threads_lock);
+	thread_list_add(t);
 	return t;
 }
 
-/* The block may be reused once t->gone is set. */
 void thread_free(struct tls *t)
 {
 	signal_disinherit(t);
-	lock(&threads_lock);
-	delist(t);
-	t->next = retired;
-	retired = t;
-	unlock(&threads_lock);
-}
-
-u32 thread_each_other(const struct tls *t, u32 (*f)(struct tls *o, u32 arg), u32 arg)
-{
-	u32 sum = 0;
-
-	lock(&threads_lock);
-	for (struct tls *o = threads; o; o = o->next)
-		if (o != t && o->group == t->group)
-			sum += f(o, arg);
-	unlock(&threads_lock);
-	return sum;
-}
-
-void thread_each(void (*f)(struct tls *t))
-{
-	lock(&threads_lock);
-	for (struct tls *t = threads; t; t = t->next)
-		f(t);
-	unlock(&threads_lock);
+	thread_list_retire(t);
 }
 
 struct tls *thread_first(void)
@@ -198,173 +126,6 @@ void thread_exit_group(struct tls *t, u64 status)
 
 /* ---- fork ---- */
 
-/* Number of slots that this process may use; a domain may have only its founder's. */
-static u32 how_many(void)
-{
-	const u32 *own;
-
-	return boot.domain ? isolate_procs(&own) : layout()->nprocs;
-}
-
-static u32 nth_slot(u32 i)
-{
-	const u32 *own;
-
-	if (boot.domain)
-		return isolate_procs(&own) > i ? own[i] : 0;
-	return (boot.proc + i) % layout()->nprocs;
-}
-
-static int may_create(void)
-{
-	return how_many() > 1;
-}
-
-/* Claim process slot @k.  In a domain the slots are known to be reserved for it. */
-static int claim(u32 k)
-{
-	struct adept_proc *p = proc_slots() + k;
-	u32 free = ADEPT_SLOT_FREE;
-
-	if (!boot.domain)
-		return adept_claim_proc(session(), layout(), p, k, 0);
-	return __atomic_compare_exchange_n(&p->state, &free, ADEPT_SLOT_CLAIMED, 0,
-					   __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
-}
-
-u32 thread_claim_process_slot(void)
-{
-	struct adept_proc *v = proc_slots();
-
-	for (u32 i = 0, n = how_many(); i < n; i++) {
-		u32 k = nth_slot(i);
-
-		/* A look first: a full table is read, not written, by all that wait for a slot. */
-		if (__atomic_load_n(&v[k].state, __ATOMIC_RELAXED) == ADEPT_SLOT_FREE && claim(k))
-			return k;
-	}
-	return NO_SLOT;
-}
-
-static void ring_wake(void)
-{
-	struct adept_session *s = session();
-
-	__atomic_add_fetch(&s->wakeup, 1, __ATOMIC_SEQ_CST);
-	futex_wake(&s->wakeup, 1);
-}
-
-static int any_in_state(u32 state)
-{
-	const struct adept_proc *v = proc_slots();
-
-	for (u32 i = 0, n = how_many(); i < n; i++)
-		if (__atomic_load_n(&v[nth_slot(i)].state, __ATOMIC_RELAXED) == state)
-			return 1;
-	return 0;
-}
-
-/*
- * A full table: wait for the collector to see that a process has ended, about 0.1 s in all; and for
- * the slot of one that has ended as long as it takes, as threads do for theirs (record/ring.c).
- * Return: 0 when there is no more to wait for.
- */
-static int pause_for_slot(s64 pause[2])
-{
-	if (collector_gone() || !may_create())
-		return 0;
-	if (pause[1] >= SLOT_PAUSE_MAX_NS) {
-		if (layout()->flags & ADEPT_S_DROP || !any_in_state(ADEPT_SLOT_ENDED))
-			return 0;
-		pause[1] /= 2;
-	}
-	ring_wake();
-	sys2(__NR_nanosleep, (u64)pause, 0);
-	pause[1] *= 2;
-	return 1;
-}
-
-static u32 wait_for_process_slot(void)
-{
-	s64 pause[2] = { 0, SLOT_PAUSE_MIN_NS };
-	u32 k = thread_claim_process_slot();
-
-	while (k == NO_SLOT && pause_for_slot(pause))
-		k = thread_claim_process_slot();
-	return k;
-}
-
-void thread_wait_for_slot(void)
-{
-	s64 pause[2] = { 0, SLOT_PAUSE_MIN_NS };
-
-	while (!any_in_state(ADEPT_SLOT_FREE) && pause_for_slot(pause))
-		;
-}
-
-enum adept_native thread_without_slot(void)
-{
-	return may_create() ? ADEPT_NATIVE_LOST : ADEPT_NATIVE_PRIVILEGED;
-}
-
-static void fill_process_slot(struct adept_proc *p, u32 cause, u32 parent)
-{
-	struct adept_session *s = session();
-
-	p->serial = __atomic_fetch_add(&s->next_serial, 1, __ATOMIC_RELAXED);
-	p->pid = own_pid;
-	p->parent_serial = parent;
-	p->exec_state = ADEPT_EXEC_NONE;
-	p->cause = cause;
-	p->ns = boot.ns & (ADEPT_NS_TIDS | ADEPT_NS_PID);
-	p->self = (u64)&boot;
-	p->start_ns = rt_now();
-	p->desc_head = p->desc_tail = 0;
-	record_forget_descriptors();
-}
-
-/*
- * A process without a slot stays in the engine but runs unrecorded: its threads have no rings, its
- * fragments no descriptors.  The same holds for children that it forks, because the code cache
- * that they inherit cannot be described any more.  An image that it executes is recorded if a slot
- * is free then.
- */
-static void take_process_slot(u32 cause, u32 parent)
-{
-	u32 k = has_slot() ? wait_for_process_slot() : NO_SLOT;
-	const struct adept_session *l = layout();
-	struct adept_proc *p;
-
-	own_pid = (u32)sys0(__NR_getpid);
-	own_parent = parent;
-	if (k == NO_SLOT) {
-		boot.proc = NO_SLOT;
-		adept_native_add(session(), thread_without_slot());
-		return;
-	}
-	p = proc_slots() + k;
-	fill_process_slot(p, cause, parent);
-	boot.proc = k;
-	sys3(__NR_mprotect, boot.session + l->desc_off + (u64)k * l->desc_size, l->desc_size,
-	     K_PROT_READ | K_PROT_WRITE);
-	__atomic_store_n(&p->state, ADEPT_SLOT_LIVE, __ATOMIC_RELEASE);
-	ring_wake();
-}
-
-struct adept_proc *thread_exec_slot(void)
-{
-	u32 k = wait_for_process_slot();
-	struct adept_proc *p = proc_slots() + k;
-
-	if (k == NO_SLOT)
-		return NULL;
-	fill_process_slot(p, ADEPT_BY_FORK, own_parent);
-	adept_native_sub(session(), thread_without_slot());
-	__atomic_store_n(&p->state, ADEPT_SLOT_LIVE, __ATOMIC_RELEASE);
-	ring_wake();
-	return p;
-}
-
 /*
  * Yama permits tracing by ancestors, and by one process that the traced one names.  A new process
  * has not named one, so this replaces no choice of the program.
@@ -377,11 +138,9 @@ static void allow_tracing(void)
 
 static void forked_child(struct tls *t)
 {
-	threads = retired = NULL;
+	thread_list_forked(t);
 	t->held = 0;
 	t->own_process = 0;
-	t->group = heap_alloc(sizeof(*t->group));
-	enlist(t);
 	t->tid = (u32)sys0(__NR_gettid);
 	allow_tracing();
 	/* In another pid namespace our number means nothing to the collector. */
@@ -390,7 +149,7 @@ static void forked_child(struct tls *t)
 	/* Without recording, too: execve needs a slot of its own. */
 	if (recording())
 		record_forget_exits();
-	take_process_slot(ADEPT_BY_FORK, t->parent_process);
+	process_slot_take(ADEPT_BY_FORK, t->parent_process);
 	exec_process_init();
 	mlock_forked();
 	ring_thread_start(t, t->tid, t->parent_serial, t->resume_pc - 2);
@@ -409,7 +168,7 @@ static s64 fork_process(struct tls *t, u64 nr, u64 a[6], u64 flags, u64 stack, u
 	block_signals(&old);
 	lock(&frag_lock);
 	slots_hold(1);
-	lock(&threads_lock);
+	thread_list_lock_for_fork(1);
 	heap_lock_for_fork(1);
 	rlimit_lock_for_fork(1);
 	signal_lock_for_fork(1);
@@ -417,7 +176,7 @@ static s64 fork_process(struct tls *t, u64 nr, u64 a[6], u64 flags, u64 stack, u
 	signal_lock_for_fork(0);
 	rlimit_lock_for_fork(0);
 	heap_lock_for_fork(0);
-	unlock(&threads_lock);
+	thread_list_lock_for_fork(0);
 	slots_hold(0);
 	unlock(&frag_lock);
 	if (!ret) {

@@ -18,9 +18,10 @@
  * the domain cannot write it any more.
  */
 #include "isolate.h"
+#include "process_slots.h"
 #include "record.h"
 #include "thread_slots.h"
-#include "libdep/engine/os/thread.h"
+#include "libdep/engine/base/thread_list.h"
 
 /* Slots of the domain, in ascending order. */
 static u32 threads[ADEPT_MAX_THREADS], procs[ADEPT_MAX_PROCS];
@@ -106,7 +107,7 @@ static void retire_free_slots(u32 wanted)
 	u32 n = how_many_procs(wanted), m = how_many_threads(), proc;
 	int thread;
 
-	while (n-- && (proc = thread_claim_process_slot()) != NO_SLOT) {
+	while (n-- && (proc = process_slot_claim()) != NO_SLOT) {
 		retire_proc_slot(proc, 0, 0);
 		__atomic_store_n(&proc_slots()[proc].state, ADEPT_SLOT_FREE, __ATOMIC_SEQ_CST);
 	}

@@ -7,7 +7,7 @@
 #include "record.h"
 
 /* Store a zero at ADEPT_CHUNK_END_AT from t->pp, with the application's registers. */
-u64 ring_chunk_end(struct tls *t);	/* gate.S */
+u64 ring_chunk_end(struct tls *t);	/* chunk_end.S */
 
 static u64 chunk_addr(const struct tls *t, u32 index)
 {

@@ -7,12 +7,7 @@
 #ifndef ADEPT_ENGINE_RECORD_RECORD_H
 #define ADEPT_ENGINE_RECORD_RECORD_H
 
-#include "libdep/engine/translate/build.h"
-
-static inline int recording(void)
-{
-	return !(layout()->flags & ADEPT_S_NO_RECORD);
-}
+#include "libdep/engine/emit/build.h"
 
 /* placement.c */
 /** record_plan() - select the stores of @b and each exit's mask; can shorten the fragment */

@@ -4,11 +4,11 @@
  * the guard faults.  The signal handler (os/signal.c) then determines the position in the code and
  * calls ring_next_chunk().  For rings of the kernel module see module_ring.c.
  */
+#include "process_slots.h"
 #include "record.h"
+#include "safepoint.h"
 #include "thread_slots.h"
 #include "libdep/engine/base/prefault.h"
-#include "libdep/engine/os/stop_world.h"
-#include "libdep/engine/os/thread.h"
 
 /* Size of a THREAD_END event, rounded up. */
 #define END_ROOM	16u
@@ -509,7 +509,7 @@ int ring_guard_hit(const struct tls *t, u64 addr)
 static void start_unrecorded(struct tls *t, int tight)
 {
 	/* Not if the process runs unrecorded by design: it is counted as one. */
-	if (has_slot() || thread_without_slot() == ADEPT_NATIVE_LOST)
+	if (has_slot() || process_without_slot() == ADEPT_NATIVE_LOST)
 		__atomic_add_fetch(&session()->lost_threads, 1, __ATOMIC_RELAXED);
 	t->ring = NULL;
 	t->discard = 1;

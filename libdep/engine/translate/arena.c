@@ -7,9 +7,9 @@
  * lies close together.  The cold part has code that rarely runs (exit stubs, mismatch exits) and
  * literals; it begins with jumps to the engine's gates.
  */
-#include "fragment.h"
+#include "code_cache.h"
 #include "libdep/engine/base/prefault.h"
-#include "libdep/engine/os/rlimit.h"
+#include "libdep/engine/base/rlimit.h"
 
 #define ARENA_MIN	(4u << 20)
 #define REACH		0x7f000000ll

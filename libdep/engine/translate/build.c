@@ -10,7 +10,7 @@
  *
  *	cold part:	exit stubs to the dispatcher, literals
  */
-#include "build.h"
+#include "translate.h"
 #include "libdep/engine/record/record.h"
 #include "libdep/engine/hooks/hooks.h"
 

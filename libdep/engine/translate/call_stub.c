@@ -13,7 +13,7 @@
  * The landing falls through into the fragment after the call, which is translated together with
  * the stub.  If that fragment dies, a new stub replaces the old one, with a landing that jumps.
  */
-#include "build.h"
+#include "translate.h"
 #include "libdep/engine/base/prefault.h"
 #include "libdep/engine/hooks/hooks.h"
 
@@ -108,7 +108,8 @@ struct frag *call_stub_direct(const struct exit *x)
 	struct callsite *c = find_site(ret, x->target);
 
 	if (!c) {
-		return_sites_call(ret, x->target);
+		if (hook_called(x->target))
+			frag_make_return_site(ret);
 		c = add_site(ret, x->target);
 	}
 	if (!c->stub)

@@ -8,8 +8,9 @@
  * Regions come from the table of mappings (mapping_table.h).  /proc/self/maps is read only for
  * addresses that the table does not know; if it cannot be read they count as not executable.
  */
+#include "code_cache.h"
 #include "code_map.h"
-#include "libdep/engine/os/mapping_table.h"
+#include "mapping_table.h"
 #include "libdep/engine/record/record.h"
 #include "libdep/engine/hooks/hooks.h"
 

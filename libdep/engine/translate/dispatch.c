@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "build.h"
+#include "translate.h"
 #include "dispatch.h"
 #include "code_map.h"
-#include "libdep/engine/os/stop_world.h"
-#include "libdep/engine/os/sigmask.h"
-#include "libdep/engine/os/signal.h"
 #include "libdep/engine/record/record.h"
+#include "libdep/engine/record/safepoint.h"
 #include "libdep/engine/hooks/hooks.h"
 
 extern u8 gate_undefined[];
 
+static struct dispatch_handlers handlers;
+
 /* TSC ticks, about a millisecond.  A longer time includes waiting or preemption. */
 #define TOO_LONG	(1u << 21)
+
+void dispatch_init(const struct dispatch_handlers *h)
+{
+	handlers = *h;
+}
 
 /* Take frag_lock, and measure the time until end(). */
 static u64 begin(void)
@@ -49,6 +54,15 @@ u8 *dispatch_to(struct tls *t, u64 pc, u16 known)
 	return frag_entry(f);
 }
 
+/* At the entry of a hooked function: the return address is at @sp. */
+static void add_return_site(u64 sp)
+{
+	u64 ret;
+
+	if (rt_copy_in(&ret, (void *)sp, 8) == 8)
+		frag_make_return_site(ret);
+}
+
 u8 *dispatch_exit(struct tls *t)
 {
 	struct exit *x = dispatch_exit_taken(t);
@@ -61,7 +75,7 @@ u8 *dispatch_exit(struct tls *t)
 		return dispatch_resume(t);
 	since = begin();
 	if (x->kind == X_SITE)
-		return_sites_add(t->regs[X86_RSP]);
+		add_return_site(t->regs[X86_RSP]);
 	f = frag_get(x->target, x->mask, x->call != CALL_NONE);
 	if (x->kind != X_SITE)
 		exit_link(x, x->call == CALL_BY_STUB ? call_stub_direct(x) : f);
@@ -95,6 +109,11 @@ u8 *dispatch_miss(struct tls *t)
 u8 *dispatch_miss_return(struct tls *t)
 {
 	return miss(t, 1);
+}
+
+u8 *dispatch_syscall(struct tls *t)
+{
+	return handlers.syscall(t);
 }
 
 static u8 *write_gs_base(struct tls *t, const struct x86_insn *in, u64 next)
@@ -168,17 +187,7 @@ u8 *dispatch_trap(struct tls *t)
 
 u8 *dispatch_resume(struct tls *t)
 {
-	for (;;) {
-		sigmask_release(t);
-		if (!t->pending)
-			break;
-		t->pending &= ~(u64)PENDING_STOP;
-		if (t->pending)
-			signal_deliver(t);
-		/* Recovery needs the registers before another event can begin a new chunk. */
-		if (t->pending)
-			ring_record_context(t, t->resume_pc);
-	}
+	handlers.deliver(t);
 	safepoint_poll(t);
 	t->resume_known = KNOWN_ALL;
 	ring_record_context(t, t->resume_pc);

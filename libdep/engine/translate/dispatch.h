@@ -8,12 +8,24 @@
 #ifndef ADEPT_ENGINE_TRANSLATE_DISPATCH_H
 #define ADEPT_ENGINE_TRANSLATE_DISPATCH_H
 
-#include "fragment.h"
+#include "code_cache.h"
 
+/**
+ * struct dispatch_handlers - what the dispatcher leaves to the layer above
+ * @syscall: execute a system call of the application; returns the cache address to enter
+ * @deliver: deliver the signals that wait, so that t->pending is 0
+ */
+struct dispatch_handlers {
+	u8 *(*syscall)(struct tls *t);
+	void (*deliver)(struct tls *t);
+};
+
+/** dispatch_init() - set the handlers; called before the first thread runs */
+void dispatch_init(const struct dispatch_handlers *h);
 u8 *dispatch_exit(struct tls *t);
 u8 *dispatch_miss(struct tls *t);
 u8 *dispatch_trap(struct tls *t);
-u8 *dispatch_syscall(struct tls *t);	/* os/syscall.c */
+u8 *dispatch_syscall(struct tls *t);
 u8 *dispatch_resume(struct tls *t);
 /** dispatch_to() - continue at @pc; @known: registers that recovery knows there */
 u8 *dispatch_to(struct tls *t, u64 pc, u16 known);

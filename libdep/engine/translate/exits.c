@@ -3,7 +3,7 @@
  * Exits of a fragment: emits branches, the code that ends the record, and the exit stubs, which
  * enter the dispatcher while an exit is not linked.
  */
-#include "build.h"
+#include "translate.h"
 #include "libdep/engine/record/record.h"
 #include "libdep/engine/hooks/hooks.h"
 

@@ -2,9 +2,8 @@
 /*
  * Index of fragments by application pc, with the versions of each, and removal by address range.
  */
-#include "build.h"
-
-struct lock frag_lock;
+#include "translate.h"
+#include "libdep/engine/hooks/hooks.h"
 
 /* Maximal number of versions for one pc, in addition to the {rsp} version. */
 #define MAX_VERSIONS	6
@@ -181,7 +180,8 @@ void frag_kill(struct frag *f)
 		landing_renew(f->pc);
 }
 
-void frag_kill_at(u64 pc)
+/* Kill all versions of @pc that do not record results of hooked functions. */
+static void kill_at(u64 pc)
 {
 	u32 at = first_slot(pc);
 	struct frag *f;
@@ -189,6 +189,16 @@ void frag_kill_at(u64 pc)
 	while ((f = next_version(pc, &at)))
 		if (!f->runs[0].returns)
 			frag_kill(f);
+}
+
+void frag_make_return_site(u64 pc)
+{
+	if (!hook_is_return_site(pc)) {
+		if (!hook_add_return(pc))
+			return;
+		kill_at(pc);
+	}
+	return_sites_enter(pc);
 }
 
 static int overlaps(struct frag *f, u64 start, u64 end)

@@ -11,7 +11,7 @@
  * Returns have a table of their own.  The landing of a call's return is directly after the native
  * call, where the processor's return predictor expects it (call_stub.c).
  */
-#include "build.h"
+#include "translate.h"
 
 static u8 by_loop;
 

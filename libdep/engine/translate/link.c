@@ -3,7 +3,7 @@
  * Links: the jump or call of an exit is patched to its target fragment by one aligned store, while
  * other threads can execute it.
  */
-#include "fragment.h"
+#include "code_cache.h"
 #include "libdep/x86/emit.h"
 
 static void store_rel32(u8 *field, const u8 *target)

@@ -4,7 +4,7 @@
  * record pointer (see also reserved_reg.c), are gs-relative, although gs addresses the TLS block,
  * or are rip-relative.
  */
-#include "build.h"
+#include "translate.h"
 
 #define SEG_FS	0x64
 #define SEG_GS	0x65

@@ -8,7 +8,7 @@
  * instructions as do not use it, because r15 is rarely used only once.  The slot is always up to
  * date.
  */
-#include "build.h"
+#include "translate.h"
 #include "libdep/engine/record/record.h"
 
 int r15_named(const struct x86_insn *in)

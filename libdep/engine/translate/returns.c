@@ -7,7 +7,7 @@
  * the landing after the native call (call_stub.c).  All returns of an arena share the code that
  * does this: it takes less cache, and the predictor works independently of the ret's address.
  */
-#include "build.h"
+#include "translate.h"
 #include "libdep/engine/record/record.h"
 
 /* On entry rcx has the return address, and TLS_IND0 the application's rcx. */

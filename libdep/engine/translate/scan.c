@@ -3,7 +3,7 @@
  * Selects a fragment's instructions: from its pc on, past conditional branches and through direct
  * jumps, to the first call, return, indirect jump or system call.
  */
-#include "build.h"
+#include "translate.h"
 #include "dispatch.h"
 #include "code_map.h"
 #include "libdep/engine/record/record.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include "code_cache.h"
 #include "state_table.h"
 
 /*

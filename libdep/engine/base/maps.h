@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Reader of /proc/self/maps. */
-#ifndef ADEPT_ENGINE_OS_MAPS_H
-#define ADEPT_ENGINE_OS_MAPS_H
+#ifndef ADEPT_ENGINE_BASE_MAPS_H
+#define ADEPT_ENGINE_BASE_MAPS_H
 
-#include "libdep/engine/base/runtime.h"
+#include "runtime.h"
 
 /** struct maps - /proc/self/maps being read */
 struct maps {

@@ -6,7 +6,7 @@
  * been full.
  */
 #include "mapping_table.h"
-#include "libdep/engine/translate/fragment.h"
+#include "code_cache.h"
 
 #define MAX_TRACKED	1024u
 

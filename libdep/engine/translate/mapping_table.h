@@ -11,10 +11,10 @@
  *	ret = munmap(...);
  *	track_unmapped(stamp, ...);	ignores mappings that were made since
  */
-#ifndef ADEPT_ENGINE_OS_MAPPING_TABLE_H
-#define ADEPT_ENGINE_OS_MAPPING_TABLE_H
+#ifndef ADEPT_ENGINE_TRANSLATE_MAPPING_TABLE_H
+#define ADEPT_ENGINE_TRANSLATE_MAPPING_TABLE_H
 
-#include "maps.h"
+#include "libdep/engine/base/maps.h"
 
 /** struct tracked - a mapping, or a part of one */
 struct tracked {

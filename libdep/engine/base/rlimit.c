@@ -4,17 +4,10 @@
  * of its own and shares this memory, sees its own.
  */
 #include "rlimit.h"
-#include "seccomp.h"
-#include "syscall.h"
-#include "libdep/engine/translate/fragment.h"
 
 #define RLIMIT_DATA	2
 #define RLIMIT_AS	9
 #define INFINITE	(~0ull)
-
-struct limit {
-	u64 soft, hard;
-};
 
 /* The engine's share: kernel's limit minus program's limit.  Changed under share_lock. */
 struct share {
@@ -49,12 +42,12 @@ static u64 less(u64 limit, u64 by)
 	return limit == INFINITE ? INFINITE : limit > by ? limit - by : 0;
 }
 
-static s64 get(u32 resource, struct limit *l)
+static s64 get(u32 resource, struct rlimit_pair *l)
 {
 	return sys4(__NR_prlimit64, 0, resource, 0, (u64)l);
 }
 
-static s64 set(u32 resource, const struct limit *l)
+static s64 set(u32 resource, const struct rlimit_pair *l)
 {
 	return sys4(__NR_prlimit64, 0, resource, (u64)l, 0);
 }
@@ -66,14 +59,14 @@ static s64 set(u32 resource, const struct limit *l)
  */
 static int add_share(struct share *s, u64 soft, u64 later)
 {
-	struct limit l, wide;
+	struct rlimit_pair l, wide;
 
 	s->soft = soft;
 	s->hard = soft + later;
 	if (get(s->resource, &l) < 0)
 		return 1;
 	s->finite = l.soft != INFINITE;
-	wide = (struct limit){ more(l.soft, s->soft), more(l.hard, s->hard) };
+	wide = (struct rlimit_pair){ more(l.soft, s->soft), more(l.hard, s->hard) };
 	if (!set(s->resource, &wide))
 		return 1;
 	s->hard = 0;
@@ -85,19 +78,19 @@ static int add_share(struct share *s, u64 soft, u64 later)
 	return l.soft > more(soft, SPARE);
 }
 
-int rlimit_init(void)
+int rlimit_init(u64 later)
 {
 	u64 arenas = boot.arena_size[0] + boot.arena_size[1];
 	u64 data = boot.image_size + boot.low_size + arenas;
 	u64 mapped = data + boot.heap_size + layout()->file_size;
 
-	return add_share(&shares[0], data, boot.heap_size + ARENAS_MAX) &&
-	       add_share(&shares[1], mapped, ARENAS_MAX);
+	return add_share(&shares[0], data, boot.heap_size + later) &&
+	       add_share(&shares[1], mapped, later);
 }
 
 static void grow(struct share *s, u64 bytes)
 {
-	struct limit l;
+	struct rlimit_pair l;
 
 	if (!bytes || !s->soft)
 		return;
@@ -118,7 +111,7 @@ void rlimit_grow(u64 data, u64 mapped)
 
 static void shrink(struct share *s, u64 bytes)
 {
-	struct limit l;
+	struct rlimit_pair l;
 
 	if (!s->soft)
 		return;
@@ -147,9 +140,26 @@ int rlimit_is_finite(void)
 	return shares[0].finite || shares[1].finite;
 }
 
-static s64 change(struct share *s, u64 nr, const struct limit *l)
+int rlimit_is_ours(u64 resource)
 {
-	const struct limit wide = { more(l->soft, s->soft), more(l->hard, s->hard) };
+	return share_of(resource) != NULL;
+}
+
+/* The program's view of the kernel's limit; share_lock held. */
+static s64 get_program(const struct share *s, struct rlimit_pair *l)
+{
+	s64 ret = get(s->resource, l);
+
+	if (!ret) {
+		l->soft = less(l->soft, s->soft);
+		l->hard = less(l->hard, s->hard);
+	}
+	return ret;
+}
+
+static s64 set_program(struct share *s, u64 nr, const struct rlimit_pair *l)
+{
+	const struct rlimit_pair wide = { more(l->soft, s->soft), more(l->hard, s->hard) };
 	const u64 by_pid[6] = { 0, s->resource, (u64)&wide, 0 };
 	const u64 of_self[6] = { s->resource, (u64)&wide };
 
@@ -159,42 +169,23 @@ static s64 change(struct share *s, u64 nr, const struct limit *l)
 	return filtered_syscall(nr, nr == __NR_prlimit64 ? by_pid : of_self);
 }
 
-s64 rlimit_syscall(struct tls *t, u64 nr, const u64 a[6])
+s64 rlimit_change(u64 resource, u64 nr, const struct rlimit_pair *to, struct rlimit_pair *old)
 {
-	int by_pid = nr == __NR_prlimit64;
-	struct share *s = share_of(a[by_pid]);
-	u64 to = nr == __NR_getrlimit ? a[1] : by_pid ? a[3] : 0;
-	u64 from = nr == __NR_setrlimit ? a[1] : by_pid ? a[2] : 0;
-	struct limit new, old;
-	s64 ret = 0;
+	struct share *s = share_of(resource);
+	s64 ret;
 
-	if (!s || (by_pid && a[0] && a[0] != (u64)sys0(__NR_getpid)))
-		return app_syscall(t, nr, a);
-	if ((from || nr == __NR_setrlimit) &&
-	    rt_copy_in(&new, (void *)from, sizeof(new)) != sizeof(new))
-		return -E_FAULT;
-	/* The call itself, for its errors; then what it tells is put right. */
-	if (!from)
-		ret = app_syscall(t, nr, a);
-	if (ret)
-		return ret;
 	lock(&share_lock);
-	ret = get(s->resource, &old);
-	if (!ret) {
-		old.soft = less(old.soft, s->soft);
-		old.hard = less(old.hard, s->hard);
-		ret = from ? change(s, nr, &new) : 0;
-	}
+	ret = get_program(s, old);
+	if (!ret && to)
+		ret = set_program(s, nr, to);
 	unlock(&share_lock);
-	if (!ret && to && rt_copy_in((void *)to, &old, sizeof(old)) != sizeof(old))
-		return -E_FAULT;
 	return ret;
 }
 
 /* It is of no use to ask for capabilities: they may be those of another user namespace. */
-static int may_raise(u32 resource, const struct limit *l)
+static int may_raise(u32 resource, const struct rlimit_pair *l)
 {
-	const struct limit wide = { l->soft, more(l->hard, ADEPT_PAGE) };
+	const struct rlimit_pair wide = { l->soft, more(l->hard, ADEPT_PAGE) };
 
 	return l->hard != INFINITE && !set(resource, &wide);
 }
@@ -203,7 +194,7 @@ static int may_raise(u32 resource, const struct limit *l)
 u32 rlimit_exec_begin(int finally)
 {
 	u32 lowered = 0;
-	struct limit l;
+	struct rlimit_pair l;
 
 	lock(&share_lock);
 	for (u32 i = 0; i < ARRAY_SIZE(shares); i++) {
@@ -224,7 +215,7 @@ u32 rlimit_exec_begin(int finally)
 
 void rlimit_exec_failed(u32 lowered)
 {
-	struct limit l;
+	struct rlimit_pair l;
 
 	lock(&share_lock);
 	for (u32 i = 0; i < ARRAY_SIZE(shares); i++) {

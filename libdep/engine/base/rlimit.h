@@ -6,17 +6,23 @@
  * limits plus the engine's share, which grows with the engine's memory.  getrlimit and prlimit
  * return the program's limits.
  */
-#ifndef ADEPT_ENGINE_OS_RLIMIT_H
-#define ADEPT_ENGINE_OS_RLIMIT_H
+#ifndef ADEPT_ENGINE_BASE_RLIMIT_H
+#define ADEPT_ENGINE_BASE_RLIMIT_H
 
-#include "libdep/engine/base/runtime.h"
+#include "runtime.h"
+
+/** struct rlimit_pair - as struct rlimit64 */
+struct rlimit_pair {
+	u64 soft, hard;
+};
 
 /**
  * rlimit_init() - raise the limits of the image by the engine's share
+ * @later: bytes that the engine may map later, besides its heap
  *
  * Return: 0 if that is not permitted; the program must then run natively.
  */
-int rlimit_init(void);
+int rlimit_init(u64 later);
 /** rlimit_is_tight() - whether the engine must allocate early, before the program uses the limit */
 int rlimit_is_tight(void);
 /** rlimit_is_finite() - whether there is or was a limit */
@@ -29,8 +35,17 @@ int rlimit_is_finite(void);
 void rlimit_grow(u64 data, u64 mapped);
 /** rlimit_shrink() - undo rlimit_grow() for @bytes that were not mapped */
 void rlimit_shrink(u64 bytes);
-/* The program's system calls; -errno or the result. */
-s64 rlimit_syscall(struct tls *t, u64 nr, const u64 a[6]);
+/** rlimit_is_ours() - whether the engine has a share of the limit of @resource */
+int rlimit_is_ours(u64 resource);
+/**
+ * rlimit_change() - the program reads or changes a limit for which rlimit_is_ours()
+ * @nr: the program's system call, which its seccomp filter judges
+ * @to: new limits of the program, or NULL
+ * @old: receives the program's limits before
+ *
+ * Return: 0 or a negative errno.
+ */
+s64 rlimit_change(u64 resource, u64 nr, const struct rlimit_pair *to, struct rlimit_pair *old);
 /**
  * rlimit_exec_begin() - set the kernel's limits to the program's, which the new image inherits
  * @finally: execve will probably succeed, so the hard limits can be lowered as well

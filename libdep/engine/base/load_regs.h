@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* For assembler code. */
+#include "tls.h"
+
+	/* Load the application's registers except rsp; r15 gets the record pointer. */
+	.macro LOAD_REGS
+	mov	%gs:TLS_REGS+0, %rax
+	mov	%gs:TLS_REGS+8, %rcx
+	mov	%gs:TLS_REGS+16, %rdx
+	mov	%gs:TLS_REGS+24, %rbx
+	mov	%gs:TLS_REGS+40, %rbp
+	mov	%gs:TLS_REGS+48, %rsi
+	mov	%gs:TLS_REGS+56, %rdi
+	mov	%gs:TLS_REGS+64, %r8
+	mov	%gs:TLS_REGS+72, %r9
+	mov	%gs:TLS_REGS+80, %r10
+	mov	%gs:TLS_REGS+88, %r11
+	mov	%gs:TLS_REGS+96, %r12
+	mov	%gs:TLS_REGS+104, %r13
+	mov	%gs:TLS_REGS+112, %r14
+	mov	%gs:TLS_PP, %r15
+	.endm

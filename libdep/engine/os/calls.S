@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* System calls in which a signal's handler must know how far the thread is. */
+#include "libdep/engine/base/tls.h"
+
+	.text
+
+/*
+ * s64 app_syscall_raw(struct tls *, u64 nr, const u64 args[6])
+ *
+ * Make a system call of the application.  If a signal arrives before the syscall instruction, or
+ * makes the kernel restart the call, the handler continues at app_syscall_abort, which reports
+ * that the call did not take place.  The child of a clone returns here on the stack given to clone.
+ */
+	.globl	app_syscall_raw
+	.globl	app_syscall_insn
+	.globl	app_syscall_done
+	.globl	app_syscall_abort
+app_syscall_raw:
+	push	%rbx
+	mov	%rsi, %rax
+	mov	%rdx, %rbx
+	cmpq	$0, %gs:TLS_PENDING
+	jne	app_syscall_abort
+	.globl	app_syscall_checked
+app_syscall_checked:
+	mov	0(%rbx), %rdi
+	mov	8(%rbx), %rsi
+	mov	16(%rbx), %rdx
+	mov	24(%rbx), %r10
+	mov	32(%rbx), %r8
+	mov	40(%rbx), %r9
+app_syscall_insn:
+	syscall
+app_syscall_done:
+	pop	%rbx
+	ret
+app_syscall_abort:
+	mov	$SYS_ABORTED, %rax
+	pop	%rbx
+	ret
+
+/*
+ * s64 thread_clone(u64 nr, const u64 args[6], struct tls *child)
+ *
+ * clone or clone3 of a child that shares memory.  The child starts in thread_main(child) on its own
+ * runtime stack.
+ */
+	.globl	thread_clone
+thread_clone:
+	push	%rbx
+	push	%r12
+	mov	%rdi, %rax
+	mov	%rsi, %rbx
+	mov	%rdx, %r12
+	mov	0(%rbx), %rdi
+	mov	8(%rbx), %rsi
+	mov	16(%rbx), %rdx
+	mov	24(%rbx), %r10
+	mov	32(%rbx), %r8
+	mov	40(%rbx), %r9
+	syscall
+	.globl	thread_clone_done
+thread_clone_done:
+	test	%rax, %rax
+	jz	1f
+	pop	%r12
+	pop	%rbx
+	ret
+1:	cmpl	$0, boot+BOOT_FSGSBASE(%rip)
+	je	2f
+	wrgsbase %r12
+	jmp	3f
+	/* See set_gs_base().  There is no stack yet. */
+2:	mov	$NR_ARCH_PRCTL, %eax
+	mov	$ARCH_SET_GS, %edi
+	mov	%r12, %rsi
+	syscall
+3:	mov	%gs:TLS_STACK, %rsp
+	mov	%r12, %rdi
+	call	thread_main
+	jmp	gate_enter
+
+/* void thread_vanish(u32 *gone, u64 nr, u64 status): exit without touching the stack */
+	.globl	thread_vanish
+thread_vanish:
+	mov	%rsi, %rax
+	mov	%rdi, %rcx
+	mov	%rdx, %rdi
+	movl	$1, (%rcx)
+	syscall
+	.globl	thread_vanish_done
+thread_vanish_done:
+	hlt
+
+/* void sigreturn_with(void *frame): rt_sigreturn with the kernel frame at frame */
+	.globl	sigreturn_with
+sigreturn_with:
+	mov	%rdi, %rsp
+	mov	$15, %eax
+	syscall
+	hlt
+
+	.globl	signal_restorer
+signal_restorer:
+	mov	$15, %eax
+	syscall
+	hlt
+
+	.section .note.GNU-stack, "", @progbits

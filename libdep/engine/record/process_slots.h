@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef ADEPT_ENGINE_RECORD_PROCESS_SLOTS_H
+#define ADEPT_ENGINE_RECORD_PROCESS_SLOTS_H
+
+#include "libdep/engine/base/runtime.h"
+
+/** process_slot_claim() - claim a process slot.  Return: its index or NO_SLOT */
+u32 process_slot_claim(void);
+/** process_slot_take() - give this new process a slot; waits while one may become free soon */
+void process_slot_take(u32 cause, u32 parent);
+/** process_slot_wait() - wait for a free process slot while one may become free soon */
+void process_slot_wait(void);
+/** process_without_slot() - how to count a process or image that gets no slot */
+enum adept_native process_without_slot(void);
+/**
+ * process_exec_slot() - claim a slot for a process without one, to request an execve
+ *
+ * The process is then no longer counted as lost; its threads are.
+ *
+ * Return: NULL if none is free.
+ */
+struct adept_proc *process_exec_slot(void);
+
+#endif

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The code cache: the fragments by application pc, the links between them, and the arenas that
+ * contain their code.
+ */
+#ifndef ADEPT_ENGINE_TRANSLATE_CODE_CACHE_H
+#define ADEPT_ENGINE_TRANSLATE_CODE_CACHE_H
+
+#include "libdep/engine/emit/fragment.h"
+
+struct arena;
+
+/**
+ * frag_get() - find or build a version of @pc to enter with @known registers; frag_lock held
+ * @call: the version must have a call entry
+ */
+struct frag *frag_get(u64 pc, u16 known, int call);
+/** frag_exists() - whether a version of @pc can be entered with @known registers */
+int frag_exists(u64 pc, u16 known);
+void frag_insert(struct frag *f);
+/** frag_kill() - make @f unreachable: no lookup, link or landing leads to it; frag_lock held */
+void frag_kill(struct frag *f);
+/** frag_make_return_site() - calls of hooked functions return to @pc: translate it accordingly */
+void frag_make_return_site(u64 pc);
+/** frag_kill_range() - kill all fragments with code in [@start, @end); returns their number */
+unsigned int frag_kill_range(u64 start, u64 end);
+/** frag_of_cache() - the fragment that contains cache address @addr, or NULL; lock-free */
+struct frag *frag_of_cache(u64 addr);
+
+/* build.c */
+/**
+ * build_fragment() - translate one version of @pc with entry mask @mask or less
+ *
+ * Never fails: if the code cannot be read, the fragment raises the fault.
+ */
+struct frag *build_fragment(u64 pc, u16 mask);
+/**
+ * build_after() - translate the {rsp} version of @pc, directly behind the last code in @a
+ *
+ * Return: NULL if the code at @pc is untracked.
+ */
+struct frag *build_after(u64 pc, struct arena *a, enum after after);
+
+/* link.c */
+void exit_link(struct exit *x, struct frag *to);
+void exit_unlink(struct exit *x);
+
+/* arena.c */
+#define ARENA_SIZE	(64u << 20)
+#define MAX_ARENAS	32
+#define ARENAS_MAX	((u64)MAX_ARENAS * ARENA_SIZE)
+
+enum gate { GATE_EXIT, GATE_SYSCALL, GATE_TRAP, NGATES };
+
+#define ARENA_ROOM	(128u << 10)	/* room for several fragments */
+
+void arena_init(void);
+/**
+ * arena_for() - an arena within 2 GiB of @pc, or any other if none can be made
+ *
+ * Both parts of it have ARENA_ROOM.
+ */
+struct arena *arena_for(u64 pc);
+/* Addresses at which the parts of the next fragment begin. */
+u8 *arena_hot(const struct arena *a);
+u8 *arena_cold(const struct arena *a);
+/**
+ * arena_take_cold() - allocate @n bytes of the cold part outside of fragments
+ * @must: also use the reserve
+ *
+ * Return: NULL if there is no room.
+ */
+u8 *arena_take_cold(struct arena *a, u32 n, int must);
+/** arena_commit() - add the finished fragment @f, which was built at the end of both parts */
+void arena_commit(struct arena *a, struct frag *f);
+/** arena_of() - the arena that contains cache address @addr, or NULL; lock-free */
+struct arena *arena_of(u64 addr);
+/** arena_first() - first address of [@start, @end) that belongs to an arena, or @end */
+u64 arena_first(u64 start, u64 end);
+u8 *arena_gate(const struct arena *a, enum gate g);
+/** arena_ret_path() - the variable with the address of @a's shared return path (returns.c) */
+u8 **arena_ret_path(struct arena *a);
+struct frag *arena_frag(struct arena *a, u64 addr);
+
+#endif
