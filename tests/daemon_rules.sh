@@ -32,7 +32,8 @@ rule() {
 	kill -HUP "$depd_pid"
 	for _ in $(seq 100); do
 		"$DEPCTL" status --json >status 2>&1
-		grep -q "\"rule_count\":$rules[,}]" status && grep -q '"active":true' status && return
+		grep -q "\"rule_count\":$rules[,}]" status && grep -q '"active":true' status &&
+			return
 		sleep 0.1
 	done
 	why=$(sed 's/.*"policy_error":\("[^"]*"\).*/\1/' status)

@@ -77,8 +77,9 @@ static void find_descriptors(struct dep_collector *c, u32 i, u64 logged)
 }
 
 /*
- * An execve that was answered has ended without this collector, and is counted already. READY or
- * FAILED: the process that followed it has ended as well, or the answer was that its image runs natively.
+ * An execve that was answered has ended without this collector, and is counted already.  READY or
+ * FAILED: the process that followed it has ended as well, or the answer was that its image runs
+ * natively.
  */
 static void settle_exec(struct dep_collector *c, u32 i)
 {

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Descriptors outlive the process that stored them; the holder's limits and end; messages to systemd. */
+/*
+ * Descriptors outlive the process that stored them; the holder's limits and end; messages to
+ * systemd.
+ */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
