@@ -68,7 +68,7 @@ LIB_SRC := $(call in,$(addprefix libdep/,inject format recover symbols collect a
 	   $(X86_HOST)
 LIB_OBJ := $(patsubst %.c,$(B)/host/%.o,$(LIB_SRC))
 # depd's rules, without BPF.
-POLICY_OBJ := $(patsubst %,$(B)/host/daemon/policy/%.o,config config_keys match describe)
+POLICY_OBJ := $(patsubst %,$(B)/host/daemon/policy/%.o,conf config config_keys match describe)
 DEPCTL_OBJ := $(patsubst %.c,$(B)/host/%.o,$(call in,tools/depctl)) $(POLICY_OBJ)
 
 all: $(B)/libdep.so $(B)/depctl

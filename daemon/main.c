@@ -9,6 +9,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "daemon/core/auto_record.h"
+#include "daemon/core/control_ops.h"
+#include "daemon/core/core.h"
 #include "daemon/front/front.h"
 #include "daemon/instance/instance.h"
 #include "daemon/fdstore/holder.h"
@@ -30,32 +33,6 @@ static const char *store_of(uint32_t id)
 
 	return s ? s->store : NULL;
 }
-
-/* ---- the configuration ---- */
-
-int depd_reload(struct depd *d, char *why)
-{
-	struct depd_config c = { 0 };
-	int ret;
-
-	notify_reloading();
-	ret = options_load(&c, &given, why, CONTROL_WHY);
-	if (ret) {
-		log_msg(LOG_ERR, 0, "the configuration stays as it was: %s", why);
-		snprintf(d->policy_error, sizeof(d->policy_error), "%s", why);
-	} else {
-		policy_stop(d);
-		policy_free(&d->config);
-		d->config = c;
-		rules_folders(d);
-		policy_start(d);
-		log_msg(LOG_INFO, 0, "the configuration is read: %u rules", c.nrules);
-	}
-	notify_ready();
-	return ret;
-}
-
-/* ---- the start ---- */
 
 static int serve(struct depd *d)
 {
@@ -80,6 +57,7 @@ static int own_run(struct depd *d)
 	size_t nkept;
 	int ret;
 
+	d->options = &given;
 	user_self(&d->self);
 	log_open(store_of);
 	clock_gettime(CLOCK_REALTIME, &t);

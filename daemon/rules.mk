@@ -47,11 +47,11 @@ $(B)/host/daemon/pending/exec_watch.o: $(B)/bpf/exec.skel.h
 
 # What needs no BPF: depctl has it, too.
 $(B)/tests/test_policy: $(call unit_obj,test_policy) $(POLICY_OBJ) \
-			$(B)/host/daemon/policy/kernel_rules.o
+			$(B)/host/daemon/pending/kernel_rules.o
 
 # The guest's: tests/vm/t_policy.
 WATCH_OBJ := $(patsubst %,$(B)/host/daemon/%.o,pending/exec_watch pending/pending pending/watchdog \
-	      policy/kernel_rules)
+	      pending/kernel_rules)
 $(B)/tests/policy_vm: $(B)/host/tests/vm/policy.o $(B)/host/tests/vm/policy_record.o \
 		      $(POLICY_OBJ) $(WATCH_OBJ) $(B)/libdep.a
 	@mkdir -p $(@D)

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "client.h"
+#include "response.h"
 
 /* Limits for one call, so that other events of the loop are not delayed. */
 #define READ_ONCE	(64u << 10)
@@ -215,6 +216,15 @@ int client_send_fds(struct client *cl, struct strbuf *line, const int *fds, int 
 	return 0;
 }
 
+void client_refuse(struct client *cl, int err, const char *why)
+{
+	struct strbuf t = { 0 };
+
+	cl->control->refused++;
+	response_refusal(&t, err, why);
+	client_send(cl, &t);
+}
+
 /* ---- input ---- */
 
 /* Handle the next line.  Return: false: none is complete, or output must be sent first. */
@@ -229,7 +239,7 @@ static bool handle_next(struct client *cl)
 		cl->in_seen = cl->in_len;
 		return false;
 	}
-	client_handle_line(cl, line, end - line);
+	cl->control->handle_line(cl, line, end - line);
 	cl->in_at = end + 1 - cl->in;
 	cl->in_seen = cl->in_at;
 	return true;
@@ -253,7 +263,7 @@ static void handle_part(struct client *cl)
 		client_refuse(cl, -EMSGSIZE, "this line is too long for a request");
 	} else if (cl->eof && cl->in_len) {
 		/* A request without newline; if it was cut off it is not valid JSON. */
-		client_handle_line(cl, cl->in, cl->in_len);
+		cl->control->handle_line(cl, cl->in, cl->in_len);
 		cl->in_at = cl->in_len;
 		cl->in_seen = cl->in_len;
 		in_compact(cl);

@@ -57,6 +57,8 @@ struct client {
 struct control {
 	struct loop *loop;
 	struct control_ops ops;
+	/* dispatch.c: handle one request line and send the response */
+	void (*handle_line)(struct client *cl, const char *line, size_t size);
 	struct loop_watch listen;
 	struct loop_timer idle_check, reap;
 	struct client *clients;
@@ -78,6 +80,8 @@ void client_drop(struct client *cl);
 void client_send(struct client *cl, struct strbuf *line);
 /** client_send_fds() - client_send() with duplicates of descriptors on the line's first byte */
 int client_send_fds(struct client *cl, struct strbuf *line, const int *fds, int n);
+/** client_refuse() - send an error response */
+void client_refuse(struct client *cl, int err, const char *why);
 /** client_idle() - drop a client that does not read or does not complete a line in time */
 void client_idle(struct client *cl, uint64_t now);
 
@@ -85,8 +89,6 @@ void client_idle(struct client *cl, uint64_t now);
 
 /** client_handle_line() - handle one request line and send the response */
 void client_handle_line(struct client *cl, const char *line, size_t size);
-/** client_refuse() - send an error response */
-void client_refuse(struct client *cl, int err, const char *why);
 /** handle_event() - send an event about session @id if @cl watches it */
 void handle_event(struct client *cl, uint32_t id);
 

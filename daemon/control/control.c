@@ -162,6 +162,7 @@ int control_open(struct control **out, struct loop *l, int fd, const struct cont
 		return -ENOMEM;
 	c->loop = l;
 	c->ops = *ops;
+	c->handle_line = client_handle_line;
 	c->idle_ns = CONTROL_IDLE_NS;
 	c->listen.ready = control_ready;
 	c->idle_check.due = close_idle_clients;

@@ -10,15 +10,6 @@
 #include "response.h"
 #include "client.h"
 
-void client_refuse(struct client *cl, int err, const char *why)
-{
-	struct strbuf t = { 0 };
-
-	cl->control->refused++;
-	response_refusal(&t, err, why);
-	client_send(cl, &t);
-}
-
 /* Send a response without data. */
 static void client_request_done(struct client *cl)
 {

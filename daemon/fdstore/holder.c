@@ -19,12 +19,6 @@
 #include "holder.h"
 #include "daemon/base/rundir.h"
 
-struct holder_limits holder_limits = {
-	.start_ms = 10000,
-	.idle_ms = 600000,
-	.fds = HOLDER_FDS_MAX,
-};
-
 static void reset_signals(void)
 {
 	struct sigaction sa = { .sa_handler = SIG_DFL };

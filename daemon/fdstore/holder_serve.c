@@ -14,6 +14,12 @@
 #include "internal.h"
 #include "holder.h"
 
+struct holder_limits holder_limits = {
+	.start_ms = 10000,
+	.idle_ms = 600000,
+	.fds = HOLDER_FDS_MAX,
+};
+
 static struct fdstore_entry held[HOLDER_FDS_MAX];
 /* Robust futexes in the session files: they show recorded programs that this process has ended. */
 static struct dep_owner *owner[HOLDER_FDS_MAX];

@@ -9,27 +9,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "daemon/control/response.h"
-#include "daemon/base/strbuf.h"
 #include "front.h"
 
 #define ACCEPT_ONCE	16
 #define WAITING_MAX	1024u	/* limit of queued clients of all users.. */
 #define WAITING_ROOT	16u	/* ..of which so many are reserved for root */
-
-void accept_refuse(struct front *f, int fd, int err, const char *why)
-{
-	struct strbuf t = { 0 };
-
-	f->refused++;
-	response_refusal(&t, err, why);
-	strbuf_put(&t, "\n", 1);
-	/* The response fits into an empty socket buffer; an error is ignored. */
-	if (!t.failed)
-		send(fd, t.s, t.len, MSG_NOSIGNAL | MSG_DONTWAIT);
-	free(strbuf_take(&t));
-	close(fd);
-}
 
 static int by_number(const void *a, const void *b)
 {
@@ -71,20 +55,20 @@ static void admit(struct front *f, int fd)
 	f->accepted++;
 	a = account_of(f->accounts, u.uid);
 	if (f->shutting_down) {
-		accept_refuse(f, fd, -EAGAIN, "depd is about to end");
+		front_refuse(f, fd, -EAGAIN, "depd is about to end");
 	} else if (!a) {
-		accept_refuse(f, fd, -ENOMEM, NULL);
+		front_refuse(f, fd, -ENOMEM, NULL);
 	} else if (!account_rate(a, RATE_CONNECTS, 1, loop_now())) {
 		account_refused(a);
-		accept_refuse(f, fd, -EUSERS, "this user connects too often");
+		front_refuse(f, fd, -EUSERS, "this user connects too often");
 	} else if (f->nwaiting >= WAITING_MAX - (u.uid ? WAITING_ROOT : 0)) {
-		accept_refuse(f, fd, -EUSERS, "depd has too many clients");
+		front_refuse(f, fd, -EUSERS, "depd has too many clients");
 	} else {
 		ret = instance_get(f, &u, &i);
 		if (!ret)
 			ret = instance_client(i, fd);
 		if (ret)
-			accept_refuse(f, fd, ret, ret == -EUSERS ?
+			front_refuse(f, fd, ret, ret == -EUSERS ?
 				      "depd has too many clients of this user, or under too many "
 				      "groups" : NULL);
 	}

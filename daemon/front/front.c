@@ -71,33 +71,6 @@ int front_reload(struct front *f, char *why)
 	return ret;
 }
 
-void front_config(const struct front *f, const struct user *u, struct link_config *out)
-{
-	const struct depd_config *c = &f->config;
-
-	*out = (struct link_config){
-		.give_up_ms = c->give_up_ms, .max_store = c->max_store,
-		.max_age_s = c->max_age_s, .workers = c->workers, .races = c->races,
-	};
-	if (c->store)
-		snprintf(out->store, sizeof(out->store), "%s/%u", c->store, u->uid);
-}
-
-int front_rules_fd(const struct front *f)
-{
-	size_t n = strlen(f->rules_text);
-	int ret, fd = memfd_create("adept-rules", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-
-	if (fd < 0)
-		return -errno;
-	if (write(fd, f->rules_text, n) == (ssize_t)n &&
-	    !fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL))
-		return fd;
-	ret = -errno;
-	close(fd);
-	return ret;
-}
-
 /* ---- periodic work ---- */
 
 /* Count the instances to wait for.  One that has sent no report is left to the next front. */
@@ -282,6 +255,10 @@ static void close_all(struct front *f)
 	fdstore_close(f->fdstore);
 }
 
+static const struct instance_events events = {
+	.attached = front_attached, .lost = front_attaches_lost, .reload = front_reload,
+};
+
 int front_run(const struct options *given)
 {
 	struct front *f = &front;
@@ -289,6 +266,7 @@ int front_run(const struct options *given)
 	struct timespec t;
 
 	f->given = given;
+	f->events = &events;
 	log_open(NULL);
 	clock_gettime(CLOCK_REALTIME, &t);
 	f->start_realtime_ns = t.tv_sec * 1000000000ull + t.tv_nsec;

@@ -13,7 +13,8 @@
 #define DEPD_FRONT_FRONT_H
 
 #include "daemon/base/loop.h"
-#include "daemon/options.h"
+#include "daemon/pending/exec_watch.h"
+#include "daemon/policy/options.h"
 #include "daemon/link/link.h"
 
 #define FRONT_INSTANCES_MAX	1024u
@@ -69,8 +70,21 @@ struct instance {
 	bool cut;		/* skip the rest of an overlong log line */
 };
 
+/**
+ * struct instance_events - what instances report to the rest of the front
+ * @attached: the answer about a pending process
+ * @lost: the instance's process has ended: release the processes it was asked to record
+ * @reload: as front_reload(), for root's instance
+ */
+struct instance_events {
+	void (*attached)(struct instance *i, const struct link_result *r);
+	void (*lost)(struct instance *i);
+	int (*reload)(struct front *f, char *why);
+};
+
 struct front {
 	struct loop *loop;
+	const struct instance_events *events;
 	const struct options *given;
 	char rundir[PATH_MAX];
 	int lock, users, ids;	/* descriptors: the lock, RUNDIR/user, RUNDIR/next-id */
@@ -107,6 +121,9 @@ struct front {
 int front_run(const struct options *given);
 /** front_reload() - read the configuration again; on an error the old one stays in effect */
 int front_reload(struct front *f, char *why);
+
+/* ---- instance_config.c ---- */
+
 /** front_config() - make the part of the configuration that an instance of @u gets */
 void front_config(const struct front *f, const struct user *u, struct link_config *out);
 /** front_rules_fd() - make a file with the rules' text for an instance; or a negative errno */
@@ -195,8 +212,11 @@ struct control_ops report_ops(struct front *f);
 
 int accept_open(struct front *f, int fd);
 void accept_second(struct front *f);
-/** accept_refuse() - send an error response and close the connection */
-void accept_refuse(struct front *f, int fd, int err, const char *why);
+
+/* ---- refuse.c ---- */
+
+/** front_refuse() - send an error response and close the connection */
+void front_refuse(struct front *f, int fd, int err, const char *why);
 
 /* ---- rules.c ---- */
 
@@ -204,9 +224,8 @@ void front_policy_start(struct front *f);
 void front_policy_stop(struct front *f);
 /** front_policy_second() - log, once a second, missed processes that were not logged */
 void front_policy_second(struct front *f);
-/** front_attached() - handle an instance's answer about a pending process */
+/* See struct instance_events. */
 void front_attached(struct instance *i, const struct link_result *r);
-/** front_attaches_lost() - the instance has ended: release the processes it was asked to record */
 void front_attaches_lost(struct instance *i);
 
 #endif

@@ -46,7 +46,7 @@ static void refuse_first(struct instance *i, int err, const char *why)
 	int fd = i->first->fd;
 
 	drop_first(i);
-	accept_refuse(i->front, fd, err, why);
+	front_refuse(i->front, fd, err, why);
 }
 
 static void pass_on(struct instance *i)
@@ -180,7 +180,7 @@ static void has_ended(struct instance *i, int status)
 		log_msg(LOG_WARNING, 0,
 			"the instance of user %u, process %d, has ended with status %d",
 			i->user.uid, i->pid, WEXITSTATUS(status));
-	front_attaches_lost(i);
+	i->front->events->lost(i);
 	report_end(i);
 	if (loop_now() - i->start_ns > LIVED_NS)
 		i->failures = 0;
@@ -273,7 +273,7 @@ static void reload(struct instance *i)
 
 	if (i->user.uid)
 		return;
-	m.result.result = front_reload(i->front, m.result.why);
+	m.result.result = i->front->events->reload(i->front, m.result.why);
 	link_send(i->sock, &m, NULL, 0);
 }
 
@@ -299,7 +299,7 @@ void instance_message(struct instance *i, const struct link_msg *m)
 		send_ids(i);
 		break;
 	case LINK_ATTACHED:
-		front_attached(i, &m->result);
+		i->front->events->attached(i, &m->result);
 		break;
 	case LINK_RELOAD:
 		reload(i);

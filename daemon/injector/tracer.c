@@ -22,6 +22,7 @@
 
 struct tracer {
 	struct depd *d;
+	void (*attached)(struct session *s, int ret, const char *why);
 	struct tracer_line line;
 	struct loop_watch ready;
 	struct loop_timer again, heartbeat;
@@ -164,7 +165,7 @@ static void handle(struct tracer *t, struct tracer_msg *m)
 	} else if (m->op == TRACER_ATTACHED && s->attaching == m->pid) {
 		if (!m->result)
 			session_joined(s, &m->base);
-		rules_attached(s, m->result, m->why.text);
+		t->attached(s, m->result, m->why.text);
 	}
 }
 
@@ -218,7 +219,7 @@ static void resolve_session(struct session *s)
 
 	s->traced = false;
 	if (s->attaching)
-		rules_attached(s, -EPIPE, lost);
+		s->d->tracer->attached(s, -EPIPE, lost);
 	if (s->collector)
 		adept_following_lost(s->ring.map);
 	for (i = 0; s->collector && i < s->ring.layout.nprocs; i++)
@@ -354,7 +355,7 @@ static int wait_for_hello(struct tracer *t)
 	return n;
 }
 
-int tracer_open(struct depd *d)
+int tracer_open(struct depd *d, void (*attached)(struct session *s, int ret, const char *why))
 {
 	struct tracer *t = calloc(1, sizeof(*t));
 	int ret;
@@ -362,6 +363,7 @@ int tracer_open(struct depd *d)
 	if (!t)
 		return -ENOMEM;
 	t->d = d;
+	t->attached = attached;
 	t->line.sock = -1;
 	t->ready.ready = ready;
 	t->again.due = again_due;

@@ -28,10 +28,13 @@ struct tracer;
 
 /**
  * tracer_open() - start the tracer and wait until an earlier one has ended
+ * @attached: gets the result of each tracer_attach(): 0, a negative errno, or -EPIPE: the tracer
+ *	      ended before it answered
  *
  * Return: 0 or a negative errno.
  */
-int tracer_open(struct depd *d);
+int tracer_open(struct depd *d,
+		void (*attached)(struct session *s, int ret, const char *why));
 void tracer_close(struct depd *d);
 /** tracer_pid() - pid of the tracer; 0: none at present */
 pid_t tracer_pid(const struct depd *d);
@@ -39,7 +42,7 @@ pid_t tracer_pid(const struct depd *d);
 int tracer_add(struct session *s);
 /** tracer_remove() - unregister @s; does nothing if it is not registered */
 void tracer_remove(struct session *s);
-/** tracer_attach() - request dep_attach(); on success rules_attached() gets the result later */
+/** tracer_attach() - request dep_attach(); on success the result comes later */
 int tracer_attach(struct session *s, const struct dep_pending *who);
 /** tracer_ops() - exec operations for the collector of @s */
 struct dep_exec_ops tracer_ops(struct session *s);

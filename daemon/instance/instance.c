@@ -16,8 +16,12 @@
 #include <unistd.h>
 
 #include "confine.h"
-#include "daemon/link/link.h"
 #include "instance.h"
+#include "daemon/core/auto_record.h"
+#include "daemon/core/control_ops.h"
+#include "daemon/core/core.h"
+#include "daemon/link/link.h"
+#include "daemon/policy/options.h"
 #include "daemon/fdstore/holder.h"
 #include "daemon/fdstore/listen.h"
 #include "report.h"
@@ -61,11 +65,11 @@ static void tell_number(struct instance_link *l, enum link_op op, uint64_t n)
 {
 	struct link_msg m = { .op = op, .number = n };
 
-	/* If the socket is full, link_second() sends it again. */
+	/* If the socket is full, front_second() sends it again. */
 	link_send(l->sock, &m, NULL, 0);
 }
 
-void link_changed(struct depd *d)
+static void front_changed(struct depd *d)
 {
 	static struct link_msg m;
 
@@ -99,12 +103,12 @@ static void result(struct instance_link *l, uint32_t seq, int ret, const char *w
 	flush_results(l);
 }
 
-void link_attached(struct session *s, int ret, const char *why)
+static void front_attached(struct session *s, int ret, const char *why)
 {
 	if (!s->take_seq)
 		return;
 	/* Report the session first: the front counts the sessions of a rule. */
-	link_changed(s->d);
+	front_changed(s->d);
 	result(s->d->link, s->take_seq, ret, why);
 	s->take_seq = 0;
 }
@@ -128,12 +132,12 @@ static void look_idle(struct instance_link *l, uint32_t open)
 		tell_number(l, LINK_BYE, l->got);
 }
 
-void link_second(struct depd *d, uint32_t open)
+static void front_second(struct depd *d, uint32_t open)
 {
 	struct instance_link *l = d->link;
 
 	flush_results(l);
-	link_changed(d);
+	front_changed(d);
 	tell_number(l, LINK_GOT, l->got);
 	/* Request ids again: the front can have had none to give. */
 	l->asked = false;
@@ -143,7 +147,7 @@ void link_second(struct depd *d, uint32_t open)
 
 /* ---- services of the front ---- */
 
-uint32_t link_next_id(struct depd *d, bool take)
+static uint32_t front_next_id(struct depd *d, bool take)
 {
 	struct instance_link *l = d->link;
 	uint32_t id;
@@ -161,7 +165,7 @@ uint32_t link_next_id(struct depd *d, bool take)
 	return id;
 }
 
-uint32_t link_sessions_most(const struct depd *d)
+static uint32_t front_sessions_most(const struct depd *d)
 {
 	struct link_info i;
 
@@ -169,7 +173,7 @@ uint32_t link_sessions_most(const struct depd *d)
 	return i.sessions_most;
 }
 
-void link_info(const struct depd *d, struct depd_info *out)
+static void front_info(const struct depd *d, struct depd_info *out)
 {
 	static char trouble[CONTROL_WHY];
 	struct link_info i;
@@ -188,12 +192,12 @@ void link_info(const struct depd *d, struct depd_info *out)
 	out->policy_missed = i.missed;
 }
 
-char *link_rules_text(const struct depd *d)
+static char *front_rules_text(const struct depd *d)
 {
 	return strdup(d->link->rules);
 }
 
-bool link_account(const struct depd *d, size_t n, struct account_info *out)
+static bool front_account(const struct depd *d, size_t n, struct account_info *out)
 {
 	return page_account(d->link->page, n, out);
 }
@@ -322,7 +326,7 @@ static void ready(struct loop_watch *w, short revents)
 		core_hand_over(l->d);
 }
 
-int link_reload(struct depd *d, char *why)
+static int front_reload(struct depd *d, char *why)
 {
 	struct instance_link *l = d->link;
 	struct pollfd p = { .fd = l->sock, .events = POLLIN };
@@ -378,6 +382,12 @@ static bool has_sessions(const struct depd *d)
 	return false;
 }
 
+static const struct front_ops front_ops = {
+	.second = front_second, .changed = front_changed, .info = front_info,
+	.sessions_most = front_sessions_most, .next_id = front_next_id, .attached = front_attached,
+	.rules_text = front_rules_text, .account = front_account, .reload = front_reload,
+};
+
 static void begin(struct depd *d, struct link_start *s, const int *fds)
 {
 	struct timespec t;
@@ -388,6 +398,7 @@ static void begin(struct depd *d, struct link_start *s, const int *fds)
 		.d = d, .sock = SOCKET, .ids = s->ids, .busy_ns = loop_now(),
 	};
 	d->link = &front;
+	d->front = &front_ops;
 	d->self = s->user;
 	d->start_ns = loop_now();
 	clock_gettime(CLOCK_REALTIME, &t);

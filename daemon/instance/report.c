@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "report.h"
+#include "daemon/core/control_ops.h"
 #include "daemon/sessions/session.h"
 
 static void count_rule(struct link_report *r, const char *rule)

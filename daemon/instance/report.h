@@ -3,7 +3,7 @@
 #ifndef DEPD_INSTANCE_REPORT_H
 #define DEPD_INSTANCE_REPORT_H
 
-#include "daemon/depd.h"
+#include "daemon/sessions/depd.h"
 #include "daemon/link/link.h"
 
 void report_make(struct depd *d, struct link_report *r);

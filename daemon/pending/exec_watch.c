@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "exec_watch.h"
 #include "pending.h"
 
 #include "bpf/exec.skel.h"	/* made from exec.bpf.c; needs u32 */

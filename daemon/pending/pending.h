@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "daemon/policy/kernel_rules.h"
+#include "kernel_rules.h"
 
 /**
  * pending_resume() - resume processes that have been pending for at least @min_ms

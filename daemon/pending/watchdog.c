@@ -21,6 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "exec_watch.h"
 #include "pending.h"
 
 #define ROUND_MS 1000

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Interface between config.c, which reads the lines of depd.conf, and config_keys.c, which has the
- * keys.
+ * Between config.c, which reads the lines of depd.conf, and config_keys.c, which has the keys: the
+ * state while it is read (conf.c).
  */
 #ifndef DEPD_POLICY_CONF_H
 #define DEPD_POLICY_CONF_H

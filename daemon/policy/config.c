@@ -13,18 +13,6 @@
 
 #include "conf.h"
 
-int conf_error(struct conf *p, size_t column, const char *fmt, ...)
-{
-	va_list ap;
-
-	p->e->line = p->line;
-	p->e->column = (unsigned int)column;
-	va_start(ap, fmt);
-	vsnprintf(p->e->text, sizeof(p->e->text), fmt, ap);
-	va_end(ap);
-	return -EINVAL;
-}
-
 /* Length of the well-formed UTF-8 character at @s; 0: there is none. */
 static size_t utf8_length(const unsigned char *s, size_t room)
 {

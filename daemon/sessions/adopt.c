@@ -16,8 +16,7 @@
 #include "state_file.h"
 #include "store_dir.h"
 #include "daemon/base/log.h"
-#include "daemon/live/live_analysis.h"
-#include "daemon/retention/temporary.h"
+#include "session.h"
 
 #define DYING_NS	10000000l	/* pause before a busy object is tried again.. */
 #define DYING_TRIES	1000		/* ..up to so many times */
@@ -165,7 +164,6 @@ static int adopt(struct session *s, int fd)
 		close(fd);
 		return -ECANCELED;
 	}
-	temporary_session(s);
 	ret = adopt_ring(s, fd, &saved);
 	if (!ret)
 		ret = adopt_collector(s);
@@ -179,7 +177,7 @@ static int adopt(struct session *s, int fd)
 		session_end(s, s->cause, NULL);
 	else
 		expect_client(s);
-	live_analysis_begin(s);
+	s->d->session_ops->begun(s);
 	return 0;
 }
 
@@ -240,7 +238,7 @@ static void adopt_one(struct depd *d, uint32_t id, int fd)
 	if (s->ring.map)
 		__atomic_store_n(&s->ring.map->abandoned, 1, __ATOMIC_SEQ_CST);
 	close_store(s);
-	temporary_session_ended(s);
+	s->d->session_ops->ended(s);
 	forget(s);
 }
 
@@ -279,7 +277,7 @@ static void close_lost_one(struct depd *d, uint32_t id)
 			return;
 		}
 		log_msg(LOG_ERR, s->id, "cannot be adopted: nobody kept its session file");
-		temporary_session_ended(s);
+		d->session_ops->ended(s);
 	}
 	forget(s);
 }

@@ -7,7 +7,7 @@
 #ifndef DEPD_SESSIONS_KEPT_FILES_H
 #define DEPD_SESSIONS_KEPT_FILES_H
 
-#include "session.h"
+#include "session_info.h"
 
 /** session_files_watch() - detect the end of the holder and replace it */
 int session_files_watch(struct depd *d);

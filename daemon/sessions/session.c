@@ -9,14 +9,11 @@
 #include <time.h>
 
 #include "libdep/collect/module_session.h"
+#include "session.h"
 #include "teardown.h"
 #include "state_file.h"
-#include "daemon/instance/instance.h"
 #include "kept_files.h"
 #include "daemon/base/log.h"
-#include "daemon/live/live_analysis.h"
-#include "daemon/retention/temporary.h"
-#include "daemon/injector/tracer.h"
 
 #define STEP_NS		20000000ull
 #define STEPS		16		/* collector steps before other sessions are handled */
@@ -74,7 +71,7 @@ void session_free(struct session *s)
 	struct session **at = &s->d->sessions;
 
 	loop_timer_cancel(s->d->loop, &s->step);
-	tracer_remove(s);
+	s->d->session_ops->untrace(s);
 	if (s->wakeup >= 0)
 		wakeups_remove(s->d->wakeups, s->wakeup);
 	loop_remove(s->d->loop, &s->module_ready);
@@ -92,18 +89,9 @@ void session_free(struct session *s)
 	free(s);
 }
 
-struct session *session_find(struct depd *d, uint32_t id)
-{
-	struct session *s;
-
-	for (s = d->sessions; s && s->id != id; s = s->next)
-		;
-	return s;
-}
-
 uint32_t session_next_id(struct depd *d)
 {
-	return d->link ? link_next_id(d, false) : d->last_id + 1;
+	return d->front ? d->front->next_id(d, false) : d->last_id + 1;
 }
 
 static int check_limits(struct depd *d, char *why)
@@ -114,8 +102,8 @@ static int check_limits(struct depd *d, char *why)
 
 	for (s = d->sessions; s; s = s->next)
 		open += s->state != SESSION_ENDED;
-	if (d->link)
-		most = link_sessions_most(d);
+	if (d->front)
+		most = d->front->sessions_most(d);
 	if (d->shutting_down)
 		snprintf(why, CONTROL_WHY, "depd is about to end");
 	else if (open >= most)
@@ -178,7 +166,7 @@ static int make_store(struct session *s, const struct session_config *w, struct 
 
 struct dep_collect_setup session_setup(struct session *s, struct dep_exec_ops *ops)
 {
-	*ops = tracer_ops(s);
+	*ops = s->d->session_ops->exec_ops(s);
 	return (struct dep_collect_setup){
 		.max_size = s->max_size, .ops = ops, .pool = s->d->pool,
 		.base = &s->target.base,
@@ -210,7 +198,7 @@ static void module_ready(struct loop_watch *w, short revents)
 int session_start(struct session *s)
 {
 	struct adept_session *map = s->ring.map;
-	int ret = tracer_add(s);
+	int ret = s->d->session_ops->trace(s);
 
 	if (ret)
 		return ret;
@@ -274,7 +262,7 @@ int session_begin(struct depd *d, const struct session_config *w, struct session
 	ret = check_limits(d, why);
 	if (ret)
 		return ret;
-	s = session_new(d, d->link ? link_next_id(d, true) : ++d->last_id);
+	s = session_new(d, d->front ? d->front->next_id(d, true) : ++d->last_id);
 	if (!s)
 		return refuse(-ENOMEM, why, "a session");
 	s->owner = w->owner;
@@ -318,10 +306,7 @@ int session_begin(struct depd *d, const struct session_config *w, struct session
 	d->begun++;
 	log_msg(LOG_INFO, s->id, "begun by user %u: %s%s%s", s->owner.uid, s->command,
 		*s->rule ? ", rule " : "", s->rule);
-	if (d->link)
-		link_changed(d);
-	live_analysis_begin(s);
-	temporary_session(s);
+	d->session_ops->begun(s);
 	*out = s;
 	return 0;
 
@@ -450,56 +435,4 @@ void session_step(struct session *s)
 		return;
 	file_update(s->file, s);
 	loop_timer_set(s->d->loop, &s->step, more ? 0 : STEP_NS, 0);
-}
-
-/* ---- status ---- */
-
-void session_totals(struct session *s, struct session_totals *out)
-{
-	struct dep_loss loss = { 0 };
-
-	*out = s->before;
-	if (!s->collector)
-		return;
-	/* The collector's own losses.  session_loss() adds those counted in the session file. */
-	dep_collector_own_loss(s->collector, &loss);
-	dep_loss_add(&out->loss, &loss);
-	out->raw_bytes += s->last.raw_bytes;
-	out->chunks += s->last.chunks;
-	out->null_bytes += s->last.null_bytes;
-}
-
-void session_loss(struct session *s, struct dep_loss *out)
-{
-	struct session_totals t;
-
-	session_totals(s, &t);
-	*out = t.loss;
-	dep_session_loss(&s->ring, out);
-}
-
-void session_info(struct session *s, struct session_info *out)
-{
-	struct session_totals t;
-
-	session_totals(s, &t);
-	*out = (struct session_info){
-		.id = s->id, .uid = s->owner.uid, .pid = s->pid,
-		.state = s->state, .cause = s->cause,
-		.store = s->store, .command = s->command, .rule = s->rule,
-		.transport = s->flags & ADEPT_S_MODULE ? "kmod" : "shm",
-		.error = s->error, .adopted = s->adopted,
-		.start_realtime_ns = s->start_realtime_ns,
-		.age_ns = loop_now() - s->start_ns,
-		.processes = s->last.processes, .threads = s->last.threads,
-		.live_processes = s->last.live_processes,
-		.chunks = t.chunks, .raw_bytes = t.raw_bytes,
-		.stored_bytes = s->last.stored_bytes, .null_bytes = t.null_bytes,
-		.exit_status = s->status,
-		.loss = s->loss,
-	};
-	if (s->state == SESSION_ENDED)
-		return;
-	session_loss(s, &out->loss);
-	dep_collector_lag(s->collector, &out->lag_chunks, &out->lag_bytes, &out->waiting_threads);
 }

@@ -8,7 +8,7 @@
 #ifndef DEPD_SESSIONS_STATE_FILE_H
 #define DEPD_SESSIONS_STATE_FILE_H
 
-#include "session.h"
+#include "session_info.h"
 
 struct session_file;
 

@@ -5,7 +5,7 @@
 #ifndef DEPD_SESSIONS_STORE_DIR_H
 #define DEPD_SESSIONS_STORE_DIR_H
 
-#include "session.h"
+#include "session_info.h"
 
 /**
  * made_is_store() - true if s->store is the directory that session_begin() created

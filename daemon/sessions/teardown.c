@@ -5,12 +5,8 @@
 
 #include "teardown.h"
 #include "state_file.h"
-#include "daemon/instance/instance.h"
 #include "store_dir.h"
 #include "daemon/base/log.h"
-#include "daemon/live/live_analysis.h"
-#include "daemon/retention/temporary.h"
-#include "daemon/injector/tracer.h"
 
 #define LEAVE_NS	10000000000ull	/* limit for taking the data of running programs */
 #define REMEMBER_NS		60000000000ull	/* how long clients can ask for the result */
@@ -58,10 +54,7 @@ static void show_end(struct session *s)
 	s->state = SESSION_ENDED;
 	log_msg(LOG_INFO, s->id, "has ended: %s%s%s", session_cause_name(s->cause),
 		*s->error ? ": " : "", s->error);
-	live_analysis_session_ended(s);
-	temporary_session_ended(s);
-	if (s->d->link)
-		link_changed(s->d);
+	s->d->session_ops->ended(s);
 	if (s->d->control)
 		control_session_changed(s->d->control, s->id);
 	loop_timer_set(s->d->loop, &s->step, REMEMBER_NS, 0);
@@ -113,7 +106,7 @@ static void be_ended(struct session *s, int ret)
 	loop_remove(d->loop, &s->module_ready);
 	dep_collector_free(s->collector);
 	s->collector = NULL;
-	tracer_remove(s);
+	d->session_ops->untrace(s);
 	/* Free 20 KB that the ended session does not need while it is remembered. */
 	free(s->exec);
 	s->exec = NULL;

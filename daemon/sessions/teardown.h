@@ -3,7 +3,7 @@
 #ifndef DEPD_SESSIONS_TEARDOWN_H
 #define DEPD_SESSIONS_TEARDOWN_H
 
-#include "session.h"
+#include "session_info.h"
 
 /** session_teardown_step() - do one step of ENDING.  Return: true: call again at once */
 bool session_teardown_step(struct session *s);
@@ -11,10 +11,5 @@ bool session_teardown_step(struct session *s);
 void session_teardown_adopted(struct session *s);
 /** session_forget_fd() - remove state file and stored descriptor: no depd adopts @s any more */
 void session_forget_fd(struct session *s);
-
-/* ---- session.c ---- */
-
-/** session_loss() - total loss of the session: data known to be missing from its store */
-void session_loss(struct session *s, struct dep_loss *out);
 
 #endif

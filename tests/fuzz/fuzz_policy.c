@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/policy/kernel_rules.h"
+#include "daemon/pending/kernel_rules.h"
 
 static void check(const struct depd_config *c)
 {

@@ -5,8 +5,8 @@
 . "$tests/fuzz/fuzz.sh"
 max_len=8192
 files=
-for f in config config_keys match describe kernel_rules; do
-	files="$files daemon/policy/$f.c"
+for f in policy/conf policy/config policy/config_keys policy/match policy/describe pending/kernel_rules; do
+	files="$files daemon/$f.c"
 done
 # shellcheck disable=SC2086
 fuzz_build fuzz_policy -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION $files -lcjson

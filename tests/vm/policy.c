@@ -24,7 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "daemon/policy/policy.h"
+#include "daemon/pending/exec_watch.h"
 #include "daemon/pending/pending.h"
 #include "policy.h"
 

@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 #include "daemon/policy/policy.h"
-#include "daemon/policy/kernel_rules.h"
+#include "daemon/pending/kernel_rules.h"
 #include "libdep/abi/session_file.h"
 
 #define TEST_SIZE ((1u << 20) + 1)

@@ -12,7 +12,10 @@
 
 #include "libdep/collect/module_session.h"
 #include "libdep/collect/write_queue.h"
-#include "daemon/instance/instance.h"
+#include "control_ops.h"
+#include "reload.h"
+#include "daemon/pending/exec_watch.h"
+#include "daemon/sessions/session.h"
 
 static void add_open_sessions(struct depd *d, struct depd_info *out)
 {
@@ -87,8 +90,8 @@ static void info(void *arg, struct depd_info *out)
 	struct depd *d = arg;
 
 	depd_own_info(d, out);
-	if (d->link)
-		link_info(d, out);
+	if (d->front)
+		d->front->info(d, out);
 }
 
 static bool nth_session(void *arg, size_t n, struct session_info *out)
@@ -260,21 +263,21 @@ static int reload(void *arg, const struct peer *peer, char *why)
 	struct depd *d = arg;
 
 	(void)peer;
-	return d->link ? link_reload(d, why) : depd_reload(d, why);
+	return d->front ? d->front->reload(d, why) : depd_reload(d, why);
 }
 
 static char *policy_text(void *arg)
 {
 	struct depd *d = arg;
 
-	return d->link ? link_rules_text(d) : policy_describe(&d->config);
+	return d->front ? d->front->rules_text(d) : policy_describe(&d->config);
 }
 
 static bool account(void *arg, size_t n, struct account_info *out)
 {
 	struct depd *d = arg;
 
-	return d->link && link_account(d, n, out);
+	return d->front && d->front->account(d, n, out);
 }
 
 /*

@@ -14,7 +14,11 @@
 #include <unistd.h>
 
 #include "libdep/collect/write_queue.h"
-#include "daemon/instance/instance.h"
+#include "auto_record.h"
+#include "core.h"
+#include "reload.h"
+#include "daemon/live/live_analysis.h"
+#include "daemon/policy/options.h"
 #include "daemon/sessions/kept_files.h"
 #include "daemon/base/sd_notify.h"
 #include "daemon/base/log.h"
@@ -22,6 +26,7 @@
 #include "daemon/base/signals.h"
 #include "daemon/injector/tracer.h"
 #include "daemon/retention/retention.h"
+#include "daemon/retention/temporary.h"
 
 #define RETENTION_NS	60000000000ull
 #define SHUTDOWN_NS	30000000000ull	/* extended while sessions are being stored */
@@ -42,7 +47,7 @@ static void retention_due(struct loop_timer *t)
 		return;
 	ret = retention_run(d->config.store, d->config.max_store, d->config.max_age_s, &r);
 	/* The store directory of an instance is missing until a rule records its user. */
-	if (ret && !(ret == -ENOENT && d->link))
+	if (ret && !(ret == -ENOENT && d->front))
 		log_msg(LOG_ERR, 0, "stores in %s cannot be looked after: %s", d->config.store,
 			r.why);
 	d->removed += r.removed;
@@ -74,8 +79,8 @@ static void alive_due(struct loop_timer *t)
 	for (s = d->sessions; s; s = s->next)
 		open += s->state != SESSION_ENDED;
 	give_back_memory(d, open);
-	if (d->link)
-		link_second(d, open);
+	if (d->front)
+		d->front->second(d, open);
 	notify_alive();
 	if (!d->shutting_down) {
 		notify_status("%u sessions", open);
@@ -119,7 +124,7 @@ static void signal_arrived(struct loop_watch *w, short revents)
 		break;
 	case SIGHUP:
 		/* An instance has its configuration from the front. */
-		if (!depd->link)
+		if (!depd->front)
 			depd_reload(depd, why);
 		break;
 	case SIGUSR2:
@@ -151,6 +156,27 @@ int core_fail(int err, const char *what)
 	return err;
 }
 
+static void session_begun(struct session *s)
+{
+	if (s->d->front)
+		s->d->front->changed(s->d);
+	live_analysis_begin(s);
+	temporary_session(s);
+}
+
+static void session_ended(struct session *s)
+{
+	live_analysis_session_ended(s);
+	temporary_session_ended(s);
+	if (s->d->front)
+		s->d->front->changed(s->d);
+}
+
+static const struct session_ops session_ops = {
+	.trace = tracer_add, .untrace = tracer_remove, .exec_ops = tracer_ops,
+	.begun = session_begun, .ended = session_ended,
+};
+
 int core_prepare(struct depd *d, struct fdstore_entry **kept, size_t *n)
 {
 	char why[CONTROL_WHY] = "";
@@ -158,6 +184,7 @@ int core_prepare(struct depd *d, struct fdstore_entry **kept, size_t *n)
 	int ret;
 
 	depd = d;
+	d->session_ops = &session_ops;
 	/* A pidfd per process, and a few descriptors per session. */
 	if (!getrlimit(RLIMIT_NOFILE, &files)) {
 		files.rlim_cur = files.rlim_max;
@@ -178,7 +205,7 @@ int core_prepare(struct depd *d, struct fdstore_entry **kept, size_t *n)
 	if (ret)
 		return core_fail(ret, "signals");
 	/* Waits until an earlier depd's tracer has ended, before any session is adopted. */
-	ret = tracer_open(d);
+	ret = tracer_open(d, rules_attached);
 	if (ret)
 		return core_fail(ret, "the tracer");
 	ret = wakeups_open(&d->wakeups);
@@ -200,7 +227,7 @@ int core_run(struct depd *d)
 	uint64_t watchdog = notify_watchdog_ns();
 
 	d->retention.due = retention_due;
-	loop_timer_set(d->loop, &d->retention, d->link ? 0 : RETENTION_NS, RETENTION_NS);
+	loop_timer_set(d->loop, &d->retention, d->front ? 0 : RETENTION_NS, RETENTION_NS);
 	d->alive.due = alive_due;
 	if (!watchdog || watchdog > 1000000000)
 		watchdog = 1000000000;

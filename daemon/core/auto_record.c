@@ -10,7 +10,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "daemon/instance/instance.h"
+#include "auto_record.h"
+#include "daemon/pending/exec_watch.h"
 #include "daemon/base/sd_notify.h"
 #include "daemon/base/log.h"
 #include "daemon/injector/tracer.h"
@@ -63,7 +64,7 @@ int rules_attach(struct depd *d, const struct rules_config *r, char *why)
 	int ret;
 
 	/* The front made this directory with mode 0700. */
-	if (d->link && r->shared && chmod(r->dir, 0711)) {
+	if (d->front && r->shared && chmod(r->dir, 0711)) {
 		ret = -errno;
 		snprintf(why, CONTROL_WHY, "%s cannot be entered by a group: %s", r->dir,
 			 strerror(-ret));
@@ -100,17 +101,17 @@ void rules_attached(struct session *s, int ret, const char *why)
 		session_step(s);
 		ret = s->state == SESSION_RECORDING ? 0 : ret;
 	}
-	if (d->link)
-		link_attached(s, ret, why);
+	if (d->front)
+		d->front->attached(s, ret, why);
 	if (ret) {
 		session_end(s, DEP_CLOSE_ABANDONED, why);
-		if (ret != -ESRCH && !d->link)
+		if (ret != -ESRCH && !d->front)
 			missed(d, pid, s->command, why);
 		if (d->watch)
 			policy_let_go(d->watch, pid);
 		return;
 	}
-	d->matches += !d->link;
+	d->matches += !d->front;
 	if (d->watch)
 		policy_attached(d->watch, pid);
 	if (s->state == SESSION_OPEN || s->state == SESSION_RECORDING)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#ifndef DEPD_POLICY_KERNEL_RULES_H
-#define DEPD_POLICY_KERNEL_RULES_H
+#ifndef DEPD_PENDING_KERNEL_RULES_H
+#define DEPD_PENDING_KERNEL_RULES_H
 
 #include "libdep/abi/types.h"
-#include "policy.h"
-#include "daemon/pending/exec_bpf.h"
+#include "exec_bpf.h"
+#include "daemon/policy/policy.h"
 
 /** policy_compile() - compile a rule for the kernel; it matches at least what the rule matches */
 void policy_compile(struct exec_rule *to, const struct policy_rule *r);

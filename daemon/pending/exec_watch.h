@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The BPF programs that stop new processes which a rule may match (exec.bpf.c). */
+#ifndef DEPD_PENDING_EXEC_WATCH_H
+#define DEPD_PENDING_EXEC_WATCH_H
+
+#include "daemon/policy/policy.h"
+
+struct policy_watch;
+
+/**
+ * struct policy_exec - a pending process, which a rule may match
+ *
+ * It is stopped by SIGSTOP before its first instruction, or is about to be.  It stays pending until
+ * dep_attach() and policy_attached(), or policy_let_go().  Strings are valid during the call.
+ */
+struct policy_exec {
+	pid_t pid;
+	uint64_t exec_ns;	/* CLOCK_MONOTONIC */
+	uint64_t start_ns;	/* start time of the process; CLOCK_BOOTTIME */
+	struct policy_process p;
+};
+
+/** struct policy_counts - numbers of execs by outcome */
+struct policy_counts {
+	uint64_t execs;
+	uint64_t held;		/* stopped; of these: */
+	uint64_t let_go;	/* released by policy_let_go() */
+	uint64_t taken;		/* recorded: policy_attached() */
+	uint64_t ended;		/* killed while pending */
+	uint64_t given_up;	/* released after POLICY_HOLD_MS */
+	/* Not stopped, though a rule may match: */
+	uint64_t missed;	/* no room for an event or an entry */
+	uint64_t failed;	/* the kernel did not stop them */
+	uint64_t other_namespace;	/* in another pid namespace */
+	uint64_t image32;	/* no x86-64 image */
+	uint64_t privileged;	/* set-uid and the like */
+	uint64_t traced;	/* traced by another process */
+	uint64_t terminal;	/* in the foreground of a terminal */
+};
+
+/* No process stays pending for longer, even if depd hangs or dies. */
+#define POLICY_HOLD_MS	10000
+
+/**
+ * policy_watch_open() - load and attach the BPF programs
+ * @why: receives the error message, up to @why_size bytes
+ *
+ * First resumes processes that a dead depd left pending.  Starts the watchdog (pending/watchdog.c),
+ * which resumes pending processes if depd dies and is no child of the caller.  The descriptors are
+ * close-on-exec.  No other child of the caller may keep them: the programs stay attached as long as
+ * one is open.
+ *
+ * Return: 0; -ENOSYS, -EPERM, -ENOENT..: not possible on this system.
+ */
+int policy_watch_open(struct policy_watch **w, char *why, size_t why_size);
+/** policy_watch_rules() - stop processes that one of these rules may match; NULL: none */
+int policy_watch_rules(struct policy_watch *w, const struct depd_config *c);
+/** policy_watch_fd() - readable when there are events */
+int policy_watch_fd(const struct policy_watch *w);
+/**
+ * policy_watch_read() - call @exec for each new pending process
+ *
+ * @exec decides by policy_match() and the rule's every and at_once.  Then or later policy_let_go()
+ * or policy_attached() must be called for the process.  Processes that have ended are skipped.
+ *
+ * Return: number of calls, or a negative errno.
+ */
+int policy_watch_read(struct policy_watch *w, void (*exec)(void *arg, const struct policy_exec *e),
+		      void *arg);
+/**
+ * policy_let_go() - let a pending process run natively, also after dep_attach() has failed
+ *
+ * Return: 0; -ESRCH: it is no longer pending.
+ */
+int policy_let_go(struct policy_watch *w, pid_t pid);
+/** policy_attached() - remove the entry of a process that dep_attach() has resumed */
+void policy_attached(struct policy_watch *w, pid_t pid);
+/** policy_watch_missed() - number of processes that were not stopped for lack of room */
+uint64_t policy_watch_missed(const struct policy_watch *w);
+void policy_watch_counts(const struct policy_watch *w, struct policy_counts *n);
+/** policy_watch_close() - detach the BPF programs and resume all pending processes */
+void policy_watch_close(struct policy_watch *w);
+
+#endif
