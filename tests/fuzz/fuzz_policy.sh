@@ -5,7 +5,7 @@
 . "$tests/fuzz/fuzz.sh"
 max_len=8192
 files=
-for f in policy/conf policy/config policy/config_keys policy/match policy/describe pending/kernel_rules; do
+for f in policy/{conf,config,config_keys,match,describe} pending/kernel_rules; do
 	files="$files daemon/$f.c"
 done
 # shellcheck disable=SC2086
