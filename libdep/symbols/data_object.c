@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* The variable and member at a data address. */
-#include "libdep/symbols/dwarf/member_path.h"
+#include "member_path.h"
 
 static void name_part(struct dep_image *im, struct dep_var *v, u64 vaddr, u32 size,
 		      struct dep_object *out)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "demangle.h"
+#include "libdep/symbols/base/demangle.h"
 #include "internal.h"
 
 /* Length without the version: puts@GLIBC_2.2.5, or puts@@GLIBC_2.2.5 in the defining file. */

@@ -11,10 +11,11 @@
 #include <elfutils/libdw.h>
 
 #include "dep/symbols.h"
-#include "elf_file.h"
+#include "libdep/symbols/base/elf_file.h"
+#include "libdep/symbols/base/grow.h"
+#include "libdep/symbols/base/ranges.h"
+#include "libdep/symbols/base/string_pool.h"
 #include "libdep/symbols/dwarf/scopes.h"
-#include "ranges.h"
-#include "string_pool.h"
 
 #define DEP_NO_INDEX DEP_SPAN_NONE
 #define DEP_INSTANCES 4096u	/* limit for a process; only a forged store has more */
@@ -231,8 +232,5 @@ size_t dep_instances(struct dep_symbols *s, u32 process, struct dep_instance **o
 /** dep_symbols_message() - add a message for the user, each text once */
 void dep_symbols_message(struct dep_symbols *s, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-
-/** dep_grow() - make room for one more element; NULL: no memory, @p is unchanged */
-void *dep_grow(void *p, size_t n, size_t *room, size_t size);
 
 #endif

@@ -12,18 +12,6 @@
 #include "libdep/format/file/error.h"
 #include "internal.h"
 
-void *dep_grow(void *p, size_t n, size_t *room, size_t size)
-{
-	size_t want = *room ? 2 * *room : 16;
-
-	if (n < *room)
-		return p;
-	p = reallocarray(p, want, size);
-	if (p)
-		*room = want;
-	return p;
-}
-
 int dep_symbols_open(struct dep_symbols **out, struct dep_store *store)
 {
 	struct dep_symbols *s = calloc(1, sizeof(*s));

@@ -10,7 +10,7 @@
 #include <elfutils/libdw.h>
 #include <stdbool.h>
 
-#include "libdep/symbols/string_pool.h"
+#include "libdep/symbols/base/string_pool.h"
 
 /** dep_die_attr() - attribute @name of @die, or of the entry that it is an instance of */
 bool dep_die_attr(Dwarf_Die *die, unsigned int name, Dwarf_Attribute *out);

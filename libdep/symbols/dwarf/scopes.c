@@ -2,8 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libdep/symbols/internal.h"
+#include "scopes.h"
 #include "types.h"
+#include "libdep/symbols/base/grow.h"
 
 void dep_scope_enter(struct dep_scope *in, const struct dep_scope *sc,
 		     Dwarf_Die *die)

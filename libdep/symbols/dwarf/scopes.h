@@ -7,7 +7,7 @@
 #define ADEPT_SYMBOLS_DWARF_SCOPES_H
 
 #include "die.h"
-#include "libdep/symbols/string_pool.h"
+#include "libdep/symbols/base/string_pool.h"
 
 struct dep_scope {
 	const struct dep_scope *up;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Interned strings, freed together. */
-#ifndef ADEPT_SYMBOLS_STRING_POOL_H
-#define ADEPT_SYMBOLS_STRING_POOL_H
+#ifndef ADEPT_SYMBOLS_BASE_STRING_POOL_H
+#define ADEPT_SYMBOLS_BASE_STRING_POOL_H
 
 #include "libdep/abi/types.h"
 

@@ -5,8 +5,8 @@
  */
 #include <stdlib.h>
 
-#include "die.h"
-#include "libdep/symbols/internal.h"
+#include "libdep/symbols/dwarf/die.h"
+#include "internal.h"
 
 #define MAX_RANGES	(1 << 20)	/* limit for one entry */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef ADEPT_SYMBOLS_DEMANGLE_H
-#define ADEPT_SYMBOLS_DEMANGLE_H
+#ifndef ADEPT_SYMBOLS_BASE_DEMANGLE_H
+#define ADEPT_SYMBOLS_BASE_DEMANGLE_H
 
 /**
  * dep_demangle() - demangle a C++ symbol

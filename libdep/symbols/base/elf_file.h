@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* ELF files, and separate debug files. */
-#ifndef ADEPT_SYMBOLS_ELF_FILE_H
-#define ADEPT_SYMBOLS_ELF_FILE_H
+#ifndef ADEPT_SYMBOLS_BASE_ELF_FILE_H
+#define ADEPT_SYMBOLS_BASE_ELF_FILE_H
 
 #include <libelf.h>
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Lookup in nested address ranges: functions and inlined calls, units, symbols, variables. */
-#ifndef ADEPT_SYMBOLS_RANGES_H
-#define ADEPT_SYMBOLS_RANGES_H
+#ifndef ADEPT_SYMBOLS_BASE_RANGES_H
+#define ADEPT_SYMBOLS_BASE_RANGES_H
 
 #include "libdep/abi/types.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Find the member or array element at an offset within a variable. */
-#ifndef ADEPT_SYMBOLS_DWARF_MEMBER_PATH_H
-#define ADEPT_SYMBOLS_DWARF_MEMBER_PATH_H
+#ifndef ADEPT_SYMBOLS_MEMBER_PATH_H
+#define ADEPT_SYMBOLS_MEMBER_PATH_H
 
-#include "libdep/symbols/internal.h"
-#include "types.h"
+#include "internal.h"
+#include "libdep/symbols/dwarf/types.h"
 
 struct dep_part {
 	Dwarf_Die type;		/* as declared, with qualifiers */

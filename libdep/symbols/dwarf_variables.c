@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libdep/symbols/demangle.h"
-#include "libdep/symbols/internal.h"
-#include "types.h"
+#include "libdep/symbols/base/demangle.h"
+#include "internal.h"
+#include "libdep/symbols/dwarf/types.h"
 
 struct visit {
 	struct dep_image *im;

@@ -2,8 +2,8 @@
 /* The functions of a compilation unit, and the calls inlined into them. */
 #include <stdlib.h>
 
-#include "libdep/symbols/demangle.h"
-#include "libdep/symbols/internal.h"
+#include "libdep/symbols/base/demangle.h"
+#include "internal.h"
 
 static u32 add_func(struct dep_unit *u, Dwarf_Die *die, u32 parent, bool inlined)
 {
