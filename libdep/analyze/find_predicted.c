@@ -7,7 +7,8 @@
 #include "libdep/format/file/error.h"
 #include "libdep/analyze/sync/predict_events.h"
 #include "libdep/analyze/predict/predict.h"
-#include "find_races.h"
+#include "find_predicted.h"
+#include "race_result.h"
 
 #define WORK	2000000000ull	/* for each process: about half a minute */
 
@@ -106,7 +107,7 @@ static int report(void *arg, const struct predict_race *found)
 	f.prior.epoch <<= 16;
 	f.current.epoch <<= 16;
 	r = &t->out->race[t->out->n];
-	races_add_predicted(t->feed, t->process, &f, r, *t->want + 2 * t->out->n);
+	races_fill(t->feed, t->process, &f, r, *t->want + 2 * t->out->n);
 	r->count = 1;
 	r->predicted = true;
 	r->step = step;

@@ -6,25 +6,11 @@
 #define POINT_EVERY	1024u	/* changes between two points */
 #define MANY		64u	/* changes at once that a point replaces */
 
-static int grow(struct race_mem *m, void **p, size_t *room, size_t n, size_t size)
-{
-	size_t more = *room ? *room * 2 : 4;
-	void *q;
-
-	if (n < *room)
-		return 0;
-	q = race_grow(m, RACE_MEM_CLOCKS, *p, *room * size, more * size);
-	if (!q)
-		return -ENOMEM;
-	*p = q;
-	*room = more;
-	return 0;
-}
-
 static int add_point(struct race_mem *m, struct race_history *h, u32 version,
 		     struct race_vec *vec)
 {
-	int ret = grow(m, (void **)&h->point, &h->point_room, h->npoints, sizeof(*h->point));
+	int ret = race_history_grow(m, (void **)&h->point, &h->point_room, h->npoints,
+				    sizeof(*h->point));
 
 	if (ret)
 		return ret;
@@ -35,17 +21,6 @@ static int add_point(struct race_mem *m, struct race_history *h, u32 version,
 int race_history_begin(struct race_mem *m, struct race_history *h, struct race_vec *vec)
 {
 	return add_point(m, h, 0, vec);
-}
-
-int race_history_add(struct race_mem *m, struct race_history *h, u32 version, u32 thread,
-		     u64 value)
-{
-	int ret = grow(m, (void **)&h->change, &h->room, h->n, sizeof(*h->change));
-
-	if (ret)
-		return ret;
-	h->change[h->n++] = (struct race_change){ version, thread, value };
-	return 0;
 }
 
 bool race_history_rewind(struct race_mem *m, struct race_history *h)

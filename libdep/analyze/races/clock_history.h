@@ -15,34 +15,11 @@
 #ifndef ADEPT_ANALYZE_RACES_CLOCK_HISTORY_H
 #define ADEPT_ANALYZE_RACES_CLOCK_HISTORY_H
 
+#include "clock_log.h"
 #include "vector_clock.h"
-
-struct race_change {
-	u32 version;		/* first version with the change */
-	u32 thread;
-	u64 value;
-};
-
-struct race_point {
-	size_t at;		/* index of the first change not in @vec */
-	struct race_vec *vec;
-	u32 version;
-};
-
-/** struct race_history - of one thread; @written: the last version in which it wrote */
-struct race_history {
-	u32 written;
-	struct race_change *change;
-	size_t n, room;
-	struct race_point *point;
-	size_t npoints, point_room;
-};
 
 /** race_history_begin() - begin with @vec, which may be NULL */
 int race_history_begin(struct race_mem *m, struct race_history *h, struct race_vec *vec);
-/** race_history_add() - log that a component is @value from @version on; versions never decrease */
-int race_history_add(struct race_mem *m, struct race_history *h, u32 version, u32 thread,
-		     u64 value);
 /** race_history_rewind() - remove changes after the last write; were there any? */
 bool race_history_rewind(struct race_mem *m, struct race_history *h);
 /**

@@ -2,7 +2,7 @@
 #include <errno.h>
 
 #include "vector_clock.h"
-#include "clock_history.h"
+#include "clock_log.h"
 
 static size_t vec_size(u32 n)
 {
