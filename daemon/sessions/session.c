@@ -9,6 +9,8 @@
 #include <time.h>
 
 #include "libdep/collect/module_session.h"
+#include "libdep/format/file/remove.h"
+#include "libdep/format/write/store_writer.h"
 #include "session.h"
 #include "teardown.h"
 #include "state_file.h"

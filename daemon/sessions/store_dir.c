@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "libdep/format/file/remove.h"
+#include "libdep/format/write/store_writer.h"
 #include "store_dir.h"
 #include "daemon/base/log.h"
 

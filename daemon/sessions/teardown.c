@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libdep/format/file/ending.h"
 #include "teardown.h"
 #include "state_file.h"
 #include "store_dir.h"

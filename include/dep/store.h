@@ -18,8 +18,6 @@ extern "C" {
 
 #pragma GCC visibility push(default)
 
-struct adept_chunk;
-
 #define DEP_FORMAT_VERSION 4
 
 /** dep_error() - message of this thread's last failed call */
@@ -117,7 +115,7 @@ struct dep_meta {
 	uint64_t start_ns, start_realtime_ns;
 	/* Reading only: the recording kernel treated the processors' TSCs as synchronised. */
 	int tsc_trusted;
-	/* Writing only */
+	/* For libdep's own writer; not set when reading. */
 	bool shared;		/* @group gets permission to read the store */
 	uint32_t group;
 	bool temporary;		/* deleted after use: do not wait for the disk, make no catalog */
@@ -130,7 +128,7 @@ enum dep_close_cause {
 	DEP_CLOSE_STOPPED,	/* by request */
 	DEP_CLOSE_SHUTDOWN,	/* the collector was asked to end */
 	DEP_CLOSE_MAX_SIZE,	/* the store reached its maximum size */
-	DEP_CLOSE_FAILED,	/* writing the store failed: dep_ending.error */
+	DEP_CLOSE_FAILED,	/* writing the store failed: dep_verdict.error */
 	DEP_CLOSE_CORRUPT,	/* the programs wrote inconsistent data to the session file */
 	DEP_CLOSE_LOST,		/* the collector was killed and no successor could continue */
 	DEP_CLOSE_ABANDONED,	/* nothing was recorded */
@@ -139,91 +137,6 @@ enum dep_close_cause {
 
 /** dep_close_cause_name() - name of @cause in manifest.json; "unknown" if it has none */
 const char *dep_close_cause_name(enum dep_close_cause cause);
-
-/** struct dep_ending - end of a recording, for the last frame of its log */
-struct dep_ending {
-	enum dep_close_cause cause;
-	int exit_status;	/* wait status of the command, -1 if unknown */
-	int error;		/* errno of DEP_CLOSE_FAILED, else 0 */
-	uint32_t live;		/* processes that still ran */
-	struct dep_loss loss;
-};
-
-#define DEP_LEVEL_QUICK	(-1)	/* fast compression, for a short-lived store */
-
-/* ---- writing; one writer per store, calls from one thread ---- */
-
-struct dep_writer;
-
-/**
- * dep_writer_create() - make the directory @dir and begin a store in it
- * @compress_level: level of zstd, or 0 for the default.  DEP_LEVEL_QUICK compresses the control
- *	column with LZ4 and leaves value columns uncompressed.
- *
- * The store is in use until it is closed: no other writer can continue it.
- *
- * Return: 0 or a negative errno; -EEXIST if @dir exists.
- */
-int dep_writer_create(struct dep_writer **w, const char *dir, const struct dep_meta *meta,
-		      int compress_level);
-int dep_writer_process(struct dep_writer *w, const struct dep_process *p);
-/** dep_writer_process_end() - store @p's end_ns, built and translate_ns; @p->serial names it */
-int dep_writer_process_end(struct dep_writer *w, const struct dep_process *p);
-int dep_writer_thread(struct dep_writer *w, const struct dep_thread *t);
-int dep_writer_thread_end(struct dep_writer *w, const struct dep_thread *t);
-
-/**
- * dep_writer_descriptors() - append whole descriptors of process @process
- *
- * Must be called before the segments that contain ids of these descriptors.
- *
- * Return: 0 or a negative errno; -EBADMSG if a descriptor is invalid (abi/stream.h): it and all
- * that follow are not stored.
- */
-int dep_writer_descriptors(struct dep_writer *w, uint32_t process, const void *data, size_t size);
-
-/**
- * dep_writer_segment() - store one chunk of thread @thread
- * @chunk: its published state.  For the unpublished chunk of a killed thread, the caller makes
- *	one up, with @fill from dep_writer_scan().
- * @body: chunk->fill bytes
- *
- * If the body does not parse, it is stored up to the first bad record, and this is counted.
- */
-int dep_writer_segment(struct dep_writer *w, uint32_t thread, const struct adept_chunk *chunk,
-		       const void *body);
-
-/**
- * dep_writer_scan() - find the end of the whole records in an unpublished chunk
- *
- * Return: the offset of the first zero id, unknown id, or cut record; at most @size.
- */
-uint32_t dep_writer_scan(struct dep_writer *w, const void *body, uint32_t size);
-uint64_t dep_writer_bytes(const struct dep_writer *w);	/* on disk so far */
-int dep_writer_message(struct dep_writer *w, const char *text);
-/** dep_store_remove() - delete @dir and all files in it; the caller checks that it is not in use */
-int dep_store_remove(const char *dir);
-/**
- * dep_writer_mark() - flush the store to the disk, and log a mark that says so
- *
- * Does nothing for a temporary store, or if nothing was stored since the last mark.  After an
- * error the caller should close the store, since the disk's state is unknown.
- */
-int dep_writer_mark(struct dep_writer *w);
-/** dep_writer_unmarked() - bytes of segments stored since the last dep_writer_mark() */
-uint64_t dep_writer_unmarked(const struct dep_writer *w);
-/**
- * dep_writer_close() - write the last frame, the final manifest and the catalog
- *
- * Always frees @w.  Space for the last frame was reserved, in case the disk is full.  If storing
- * failed earlier, the stored cause is DEP_CLOSE_FAILED instead of that in @ending.
- *
- * Return: 0; 1 if the store is closed but lacks the final manifest or the catalog, which
- * dep_store_rebuild() can make later; a negative errno if the last frame could not be written.
- */
-int dep_writer_close(struct dep_writer *w, const struct dep_ending *ending);
-/** dep_writer_discard() - free @w without closing the store; the files stay as they are */
-void dep_writer_discard(struct dep_writer *w);
 
 /* ---- reading; a store may be opened while it is being written ---- */
 

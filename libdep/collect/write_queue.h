@@ -11,10 +11,9 @@
 
 #include <stdbool.h>
 
-#include <dep/store.h>
-
 #include "libdep/abi/stream.h"
 #include "libdep/abi/session_file.h"
+#include "libdep/format/write/store_writer.h"
 
 struct dep_packed;
 struct dep_queue;

@@ -5,9 +5,9 @@
 #include <string.h>
 #include <time.h>
 
-#include <dep/store.h>
 
 #include "libdep/collect/exec_ops.h"
+#include "libdep/format/write/store_writer.h"
 #include "policy.h"
 
 static uint64_t clock_ns(clockid_t clock)

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "dep/store.h"
+#include "remove.h"
 #include "tmpdir.h"
 
 #define OPEN_DIR	(O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)

@@ -9,7 +9,7 @@
 #ifndef ADEPT_FORMAT_READ_MANIFEST_H
 #define ADEPT_FORMAT_READ_MANIFEST_H
 
-#include "dep/store.h"
+#include "libdep/format/file/ending.h"
 #include "libdep/format/file/append_file.h"
 
 #define DEP_MANIFEST_NAME "manifest.json"

@@ -15,7 +15,7 @@
 #ifndef ADEPT_FORMAT_WRITE_PACK_H
 #define ADEPT_FORMAT_WRITE_PACK_H
 
-#include "dep/store.h"
+#include "store_writer.h"
 #include "libdep/format/file/wire.h"
 
 /** struct dep_compressor - buffers and contexts for packing; each thread has its own */

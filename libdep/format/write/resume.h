@@ -8,7 +8,7 @@
 #ifndef ADEPT_FORMAT_WRITE_RESUME_H
 #define ADEPT_FORMAT_WRITE_RESUME_H
 
-#include "dep/store.h"
+#include "store_writer.h"
 #include "libdep/format/file/wire.h"
 
 /** struct dep_resume_process - a process that is in the store */

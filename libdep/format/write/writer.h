@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "dep/store.h"
+#include "store_writer.h"
 #include "libdep/format/codec/chain.h"
 #include "libdep/format/file/append_file.h"
 #include "libdep/format/codec/exit_index.h"

@@ -17,6 +17,7 @@
 
 #include <cmocka.h>
 
+#include "libdep/format/file/remove.h"
 #include "tests/unit/lib/close_writer.h"
 #include "durable.h"
 #include "tests/unit/lib/fixed_random.h"

@@ -2,7 +2,7 @@
 #ifndef TESTS_UNIT_LIB_CLOSE_WRITER_H
 #define TESTS_UNIT_LIB_CLOSE_WRITER_H
 
-#include "dep/store.h"
+#include "libdep/format/write/store_writer.h"
 
 /* Close a store as if all programs had ended; @loss may be NULL. */
 static inline int close_writer(struct dep_writer *w, const struct dep_loss *loss, int exit_status)

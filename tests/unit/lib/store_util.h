@@ -5,6 +5,7 @@
 
 #include <sys/stat.h>
 
+#include "libdep/format/write/store_writer.h"
 #include "scratch.h"
 #include "stream.h"
 

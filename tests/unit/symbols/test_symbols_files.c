@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "libdep/format/write/store_writer.h"
 #include "tests/unit/lib/scratch.h"
 #include "sym_run.h"
 #include "test_symbols_files.h"

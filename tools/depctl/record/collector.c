@@ -19,6 +19,8 @@
 
 #include "libdep/collect/exec_ops.h"
 #include "libdep/collect/module_session.h"
+#include "libdep/format/file/remove.h"
+#include "libdep/format/write/store_writer.h"
 #include "tools/depctl/depctl.h"
 #include "recorder.h"
 

@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "libdep/format/file/remove.h"
 #include "libdep/format/file/tmpdir.h"
 #include "tools/depctl/depctl.h"
 #include "record.h"

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "libdep/format/file/error.h"
+#include "remove.h"
 
 int dep_store_remove(const char *dir)
 {

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef ADEPT_FORMAT_ENDING_H
+#define ADEPT_FORMAT_ENDING_H
+
+#include "dep/store.h"
+
+/** struct dep_ending - end of a recording, for the last frame of its log */
+struct dep_ending {
+	enum dep_close_cause cause;
+	int exit_status;	/* wait status of the command, -1 if unknown */
+	int error;		/* errno of DEP_CLOSE_FAILED, else 0 */
+	uint32_t live;		/* processes that still ran */
+	struct dep_loss loss;
+};
+
+#endif
