@@ -3,7 +3,7 @@
  * Analyzers: callbacks that receive the recovered items of all threads, merged into one order.
  *
  * The items of a thread come in program order, in runs.  A run begins at an item that has a
- * timestamp (abi/stream.h), or at the beginning of a segment, and ends before the next such item.
+ * timestamp (events.h), or at the beginning of a segment, and ends before the next such item.
  * The runs of all threads are merged by these timestamps.  A release therefore comes before the
  * acquire that it allowed.
  *
@@ -38,8 +38,8 @@ struct dep_analyzer {
 	/* Requested items, DEP_WANT_*.  Items with timestamps are always delivered. */
 	unsigned int want;
 	/*
-	 * Returns the filter that decides which references of @t are emitted
-	 * (libdep/recover/filter/filter.h).  If it is NULL, or returns NULL, all are emitted.
+	 * For libdep's race detector, whose filter drops references: must be NULL in programs
+	 * outside of libdep, which get all references.
 	 */
 	const struct dep_process_filter *(*scope)(void *self, const struct dep_thread *t);
 	/*

@@ -5,6 +5,7 @@
 #ifndef DEP_RECOVER_H
 #define DEP_RECOVER_H
 
+#include "events.h"
 #include "functions.h"
 #include "store.h"
 
@@ -21,10 +22,10 @@ struct dep_ref {
 	uint64_t pc, addr;
 	uint32_t size;
 	uint16_t type;		/* enum dep_ref_type */
-	uint16_t origin;	/* 1 + enum dep_code; 0 if no filter was given */
+	uint16_t origin;	/* 0; libdep's race detector: 1 + enum dep_code (races.h) */
 };
 
-/** struct dep_event - one event, with its payload (abi/stream.h, after the id) */
+/** struct dep_event - one event, with its payload (events.h) */
 struct dep_event {
 	uint32_t id;		/* enum adept_event */
 	uint32_t size;
@@ -33,7 +34,7 @@ struct dep_event {
 };
 
 /**
- * struct dep_lock_timestamp - timestamp of a locked instruction (see abi/stream.h)
+ * struct dep_lock_timestamp - timestamp of a locked instruction (see events.h)
  * @after: false: taken before the instruction; true: taken after it.  The instruction's references
  *	come between the two.  A signal or fault may come after the first, which is then repeated.
  * @wrote: only with @after: the instruction may have changed memory.  False for a lock cmpxchg
@@ -62,7 +63,7 @@ struct dep_call {
 struct dep_call_values {
 	uint64_t sp;		/* address of the return address; of a return: that + 8 */
 	uint64_t value[DEP_FUNCTION_ARGS];	/* arguments; of a return: [0] is the result */
-	uint64_t again;		/* result of dep_filter_function(); 0 without a filter */
+	uint64_t again;		/* 0; used by libdep's race detector */
 };
 
 /**
@@ -83,27 +84,7 @@ struct dep_function_call {
 	const struct dep_call_values *passed;
 };
 
-#define DEP_ACCESS_PAGE_SIZE	4096u
-#define DEP_JOINED_WORDS	(DEP_ACCESS_PAGE_SIZE / 64)
-
-/** struct dep_page_word - 64 bytes of memory: one bit per byte only read, and per byte written */
-struct dep_page_word {
-	uint64_t read, wrote;
-};
-
-/**
- * struct dep_page_accesses - deferred accesses to one page, merged; each byte is reported once
- * @pc:     of one of the accesses
- * @addr:   of the page
- * @words:  bit i: bytes 64 * i to 64 * i + 63 of the page have an entry in @word
- * @origin: as in dep_ref
- * @nwords: number of entries in @word, which are in ascending order of address
- */
-struct dep_page_accesses {
-	uint64_t pc, addr, words;
-	uint16_t origin, nwords;
-	struct dep_page_word word[];
-};
+struct dep_page_accesses;
 
 enum dep_item_kind {
 	DEP_ITEM_BLOCK,
@@ -112,20 +93,26 @@ enum dep_item_kind {
 	DEP_ITEM_TIMESTAMP,
 	DEP_ITEM_CALL,
 	DEP_ITEM_FUNCTION,
-	DEP_ITEM_PAGE,		/* only from the redundant-access filter */
+	DEP_ITEM_PAGE,		/* only for libdep's race detector (dep_analyzer.scope) */
 };
 
 /**
- * struct dep_item - an element of a thread's stream, in program order
+ * struct dep_block - an executed basic block
  *
  * A basic block begins at each branch target that was reached, after each branch, call, return and
  * system call, and at the beginning of each fragment.  ninsns counts the instructions up to the
  * block's end within its fragment, or up to the event that interrupted the block.
  */
+struct dep_block {
+	uint64_t pc;
+	uint32_t ninsns;
+};
+
+/** struct dep_item - an element of a thread's stream, in program order */
 struct dep_item {
 	enum dep_item_kind kind;
 	union {
-		struct { uint64_t pc; uint32_t ninsns; } block;
+		struct dep_block block;
 		struct dep_ref ref;
 		struct dep_event event;
 		struct dep_lock_timestamp timestamp;

@@ -33,6 +33,7 @@
 #ifndef ADEPT_ABI_SESSION_FILE_H
 #define ADEPT_ABI_SESSION_FILE_H
 
+#include "dep/session.h"
 #include "types.h"
 
 #define ADEPT_SESSION_MAGIC	0x4e53545045444100ull	/* "\0ADEPTSN" */
@@ -70,16 +71,6 @@
 /* A process takes exit ids from the session in batches of this many. */
 #define ADEPT_EXIT_BATCH	1024u
 
-/* struct adept_session.flags, set by the collector before anything runs */
-#define ADEPT_S_NO_RECORD	0x01u	/* engine alone: no stores, no descriptors */
-#define ADEPT_S_NULL		0x02u	/* dry run: record and count bytes, store nothing */
-#define ADEPT_S_DROP		0x04u	/* full ring: drop a chunk and count it */
-#define ADEPT_S_SELF_CHECK	0x08u	/* also store address registers that are known */
-#define ADEPT_S_STRICT		0x10u	/* no native call/ret pairing */
-#define ADEPT_S_NO_FOLLOW	0x20u	/* images started by execve run natively */
-#define ADEPT_S_MODULE		0x40u	/* the rings belong to adept.ko, see above */
-#define ADEPT_S_NO_FUNCTIONS	0x80u	/* no function hooks (dep/functions.h) */
-
 /**
  * struct adept_session - first page of the session file
  *
@@ -90,7 +81,7 @@
 struct adept_session {
 	u64 magic;
 	u32 version;
-	u32 flags;		/* ADEPT_S_* */
+	u32 flags;		/* ADEPT_S_*, set by the collector before anything runs */
 	u32 chunk_size;		/* bytes, multiple of a page */
 	u32 nchunks;		/* per thread, 2..ADEPT_MAX_CHUNKS */
 	u32 nprocs;
@@ -190,7 +181,7 @@ struct adept_proc {
 	u32 pid;
 	u32 parent_serial;	/* of the image that forked or executed this one, 0 = the first */
 	u32 exec_state;		/* futex; enum adept_exec_state */
-	u32 exec_tid;
+	u32 exec_tid;		/* of a child that shares memory: no thread of process pid */
 	u32 cause;		/* enum adept_cause */
 	u32 undescribed;	/* descriptors lost because no collector was there */
 	u64 start_ns;		/* CLOCK_MONOTONIC */
@@ -221,14 +212,6 @@ struct adept_proc {
 	 */
 	struct adept_session own;
 } __attribute__((aligned(ADEPT_PAGE)));
-
-/*
- * A child that shares memory with its parent (vfork, posix_spawn) has no process slot: it counts as
- * a thread of the parent.  If it calls execve, exec_tid is not a thread of process pid.  The image
- * that it executes gets a slot of its own with cause ADEPT_BY_EXEC and the child's pid; the
- * parent's slot stays.
- */
-enum adept_cause { ADEPT_BY_LAUNCH, ADEPT_BY_FORK, ADEPT_BY_EXEC, ADEPT_BY_ATTACH };
 
 /*
  * Position in the code where a chunk begins or ends.  frag 0: at a record boundary.  Otherwise

@@ -314,7 +314,7 @@ cd "$tmp" || exit 1
 chmod 755 "$tmp"
 bin=$tmp/bin
 mkdir "$bin" v e
-flags="-O2 -g -std=gnu11 -Wall -Wextra -Werror -D_GNU_SOURCE -pthread"
+flags="-O2 -g -std=gnu11 -Wall -Wextra -Werror -D_GNU_SOURCE -pthread -I$top/include"
 for p in attack_scribble attack_random attack_flood attack_load judged; do
 	gcc $flags -o "$bin/$p" "$tests/breach/$p.c" || {
 		fail "$p cannot be built"

@@ -17,7 +17,7 @@ have setpriv && have setcap || finish
 trap 'touch "$tmp/over"; kill -9 $depd_pid 2>/dev/null; sleep 0.2; rm -rf "$tmp"' EXIT
 rounds=200
 [ "$LONG" = 1 ] && rounds=3000
-flags="-O2 -g -std=gnu11 -Wall -Wextra -Werror -D_GNU_SOURCE -pthread"
+flags="-O2 -g -std=gnu11 -Wall -Wextra -Werror -D_GNU_SOURCE -pthread -I$top/include"
 user=1 group=1 other=2
 chmod 755 "$tmp"
 bin=$tmp/bin

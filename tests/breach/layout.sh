@@ -8,8 +8,8 @@ if [ "$(id -u)" != 0 ]; then
 	skip "breach-layout: takes root, who gives up privileges"
 	finish
 fi
-gcc -O2 -g -std=gnu11 -Wall -Wextra -Werror -D_GNU_SOURCE -pthread -o "$tmp/layout" \
-	"$tests/breach/layout.c" || exit 1
+gcc -O2 -g -std=gnu11 -Wall -Wextra -Werror -D_GNU_SOURCE -pthread -I"$top/include" \
+	-o "$tmp/layout" "$tests/breach/layout.c" || exit 1
 cd "$tmp" || exit 1
 for field in flags chunk_size nchunks nprocs nthreads desc_size proc_off thread_off desc_off \
 	ring_off file_size slots nothing namespace; do

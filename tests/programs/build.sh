@@ -7,7 +7,7 @@ set -u
 here=$(dirname "$0")
 out=$1
 mkdir -p "$out"
-common="-O2 -g -std=gnu11 -Wall -Wextra -Werror -D_GNU_SOURCE -pthread"
+common="-O2 -g -std=gnu11 -Wall -Wextra -Werror -D_GNU_SOURCE -pthread -I$here/../../include"
 
 newer() {
 	for dep in "$here"/*.h "$here"/snip_main.c "$here"/snip_run.S "$0"; do

@@ -45,6 +45,7 @@
 #define ADEPT_ANALYZE_RACES_DETECTOR_H
 
 #include "dep/recover.h"
+#include "libdep/recover/filter/page_accesses.h"
 #include "vector_clock.h"
 
 #define RACE_READ	0x01u

@@ -16,6 +16,7 @@
 
 #include "dep/recover.h"
 #include "libdep/abi/types.h"
+#include "page_accesses.h"
 
 #define DEP_ACCESS_SET_PAGE	DEP_ACCESS_PAGE_SIZE
 #define DEP_ACCESS_SET_CACHE	1024u
