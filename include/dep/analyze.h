@@ -94,8 +94,20 @@ struct dep_live_options {
 	/* Called when the store is complete and all its files are open.  NULL: not called. */
 	void (*complete)(void *arg);
 	void *arg;
-	int session;		/* descriptor of the recording's session file */
+	int session;		/* descriptor of the recording's session file: dep_session_open() */
 };
+
+/**
+ * dep_session_open() - open the session file of the process that writes the store @dir
+ *
+ * Works for a recording of the same user without depd.  depd may record several sessions; it sends
+ * their files itself (request "follow" of depd(8)).
+ *
+ * Return: a descriptor that the caller closes.  -ESRCH: no process of this pid namespace writes
+ * @dir; -EACCES: it belongs to another user; -EOPNOTSUPP: it records several sessions; or
+ * another negative errno.
+ */
+int dep_session_open(const char *dir);
 
 /**
  * dep_analyze_live() - dep_analyze() while @store is being written

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "dep/analyze.h"
+#include "libdep/format/file/error.h"
+#include "libdep/format/read/manifest.h"
+
+#define SESSION_NAME	"/memfd:adept-session "	/* see libdep/collect/session_file.c */
+#define SESSION_LEN	(sizeof(SESSION_NAME) - 1)
+
+/* Return: the pid of the process that writes @dir, or a negative errno. */
+static int find_recorder(const char *dir)
+{
+	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC), err;
+	struct dep_manifest m;
+
+	if (fd < 0)
+		return dep_fail(-errno, "cannot open %s", dir);
+	err = dep_manifest_read(fd, &m);
+	close(fd);
+	if (err)
+		return err;
+	err = !m.closed && dep_recorder_lives(&m.recorder) ? m.recorder.pid : -ESRCH;
+	dep_manifest_free(&m);
+	return err > 0 ? err : dep_fail(-ESRCH, "no process records %s", dir);
+}
+
+static bool is_session(int fds, const char *name)
+{
+	char target[SESSION_LEN];
+
+	return readlinkat(fds, name, target, sizeof(target)) == (ssize_t)SESSION_LEN &&
+	       !memcmp(target, SESSION_NAME, SESSION_LEN);
+}
+
+/* Open the only session file in @d, which is /proc/PID/fd.  The process may have it twice. */
+static int open_only(DIR *d)
+{
+	struct stat st, other;
+	struct dirent *e;
+	int fd = -ENOENT;
+
+	while ((e = readdir(d))) {
+		if (!is_session(dirfd(d), e->d_name))
+			continue;
+		if (fd < 0) {
+			fd = openat(dirfd(d), e->d_name, O_RDONLY | O_CLOEXEC);
+			if (fd < 0 || fstat(fd, &st))
+				return -errno;
+		} else if (fstatat(dirfd(d), e->d_name, &other, 0) || other.st_ino != st.st_ino) {
+			close(fd);
+			return -EOPNOTSUPP;
+		}
+	}
+	return fd;
+}
+
+int dep_session_open(const char *dir)
+{
+	int pid = find_recorder(dir), fd;
+	char path[32];
+	DIR *d;
+
+	if (pid < 0)
+		return pid;
+	snprintf(path, sizeof(path), "/proc/%d/fd", pid);
+	d = opendir(path);
+	if (!d)
+		return dep_fail(-errno, "cannot open %s", path);
+	fd = open_only(d);
+	closedir(d);
+	if (fd == -EOPNOTSUPP)
+		return dep_fail(fd, "process %d records several sessions", pid);
+	return fd < 0 ? dep_fail(fd, "cannot open the session file of process %d", pid) : fd;
+}
