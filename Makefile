@@ -11,7 +11,7 @@
 # make docs		Documentation as HTML, in build/docs; warnings are errors (Sphinx)
 # make modules, check-vm, check-vm-debug, check-vm-coverage, bench-vm: the kernel module, see
 #			kmod/rules.mk
-# make install		DESTDIR= PREFIX=; make uninstall takes the same
+# make install		DESTDIR= PREFIX= LIBDIR=; make uninstall takes the same
 # V=1 shows the commands; SAN=1 builds the host side with ASan and UBSan, in
 # build-san/, SAN=thread with ThreadSanitizer, in build-tsan/.
 
@@ -30,6 +30,8 @@ endif
 PREFIX ?= /usr/local
 DESTDIR ?=
 VERSION := 0.1.0
+# Number in the soname and in the symbol versions, see "Change the library" in contributing.rst.
+SOVERSION := 0
 
 CC ?= gcc
 HOSTLIBS := -lZydis
@@ -138,7 +140,8 @@ $(B)/libdep.a: $(LIB_OBJ) $(B)/engine_image.o
 
 $(B)/libdep.so: $(LIB_OBJ) $(B)/engine_image.o libdep/libdep.map
 	$(call msg,LD,$@)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(SANFLAGS) -shared -Wl,-soname,libdep.so.0 \
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(SANFLAGS) -shared \
+		-Wl,-soname,libdep.so.$(SOVERSION) \
 		-Wl,--version-script=libdep/libdep.map -o $@ $(LIB_OBJ) $(B)/engine_image.o $(LIBS)
 
 $(B)/depctl: $(DEPCTL_OBJ) $(B)/libdep.a
@@ -336,13 +339,19 @@ include daemon/rules.mk
 # ---- installation ----
 
 BINDIR := $(PREFIX)/bin
-LIBDIR := $(PREFIX)/lib
+# In /usr, where the distribution has its libraries; Debian's folders have the architecture's name.
+ifeq ($(PREFIX),/usr)
+LIBDIR ?= $(PREFIX)/$(patsubst %/,%,lib/$(shell $(CC) -print-multiarch 2>/dev/null))
+else
+LIBDIR ?= $(PREFIX)/lib
+endif
 INCDIR := $(PREFIX)/include/dep
 MANDIR := $(PREFIX)/share/man
 COMPDIR := $(PREFIX)/share/bash-completion/completions
 SCHEMADIR := $(PREFIX)/share/adept/schema
 PCDIR := $(LIBDIR)/pkgconfig
 MAN1 := $(notdir $(wildcard Documentation/man/*.1))
+MAN3 := $(notdir $(wildcard Documentation/man/*.3))
 MAN4 := $(notdir $(wildcard Documentation/man/*.4))
 SCHEMAS := $(notdir $(wildcard Documentation/schema/*.json))
 MAN5 := $(notdir $(wildcard Documentation/man/*.5))
@@ -351,20 +360,22 @@ HEADERS := $(notdir $(wildcard include/dep/*.h))
 
 $(B)/libdep.pc: libdep/libdep.pc.in Makefile
 	$(call msg,GEN,$@)
-	$(Q)sed -e 's,@PREFIX@,$(PREFIX),' -e 's,@VERSION@,$(VERSION),' $< > $@
+	$(Q)sed -e 's,@PREFIX@,$(PREFIX),' -e 's,@VERSION@,$(VERSION),' \
+		-e 's,@LIBDIR@,$(patsubst $(PREFIX)/%,$${prefix}/%,$(LIBDIR)),' $< > $@
 
 install: all
 	$(Q)rm -f $(B)/libdep.pc && $(MAKE) --no-print-directory -s $(B)/libdep.pc
 	$(call msg,INSTALL,$(DESTDIR)$(PREFIX))
 	$(Q)install -d $(addprefix $(DESTDIR),$(BINDIR) $(LIBDIR) $(INCDIR) $(MANDIR)/man1 \
-		$(MANDIR)/man4 $(MANDIR)/man5 $(MANDIR)/man8 $(COMPDIR) $(PCDIR) \
+		$(MANDIR)/man3 $(MANDIR)/man4 $(MANDIR)/man5 $(MANDIR)/man8 $(COMPDIR) $(PCDIR) \
 		$(SCHEMADIR))
 	$(Q)install -m 755 $(B)/depctl $(DESTDIR)$(BINDIR)/depctl
 	$(Q)install -m 755 $(B)/libdep.so $(DESTDIR)$(LIBDIR)/libdep.so.$(VERSION)
-	$(Q)ln -sf libdep.so.$(VERSION) $(DESTDIR)$(LIBDIR)/libdep.so.0
-	$(Q)ln -sf libdep.so.0 $(DESTDIR)$(LIBDIR)/libdep.so
+	$(Q)ln -sf libdep.so.$(VERSION) $(DESTDIR)$(LIBDIR)/libdep.so.$(SOVERSION)
+	$(Q)ln -sf libdep.so.$(SOVERSION) $(DESTDIR)$(LIBDIR)/libdep.so
 	$(Q)install -m 644 $(addprefix include/dep/,$(HEADERS)) $(DESTDIR)$(INCDIR)
 	$(Q)install -m 644 $(addprefix Documentation/man/,$(MAN1)) $(DESTDIR)$(MANDIR)/man1
+	$(Q)install -m 644 $(addprefix Documentation/man/,$(MAN3)) $(DESTDIR)$(MANDIR)/man3
 	$(Q)install -m 644 $(addprefix Documentation/man/,$(MAN4)) $(DESTDIR)$(MANDIR)/man4
 	$(Q)install -m 644 $(addprefix Documentation/man/,$(MAN5)) $(DESTDIR)$(MANDIR)/man5
 	$(Q)install -m 644 $(addprefix Documentation/man/,$(MAN8)) $(DESTDIR)$(MANDIR)/man8
@@ -375,9 +386,10 @@ install: all
 uninstall:
 	$(call msg,REMOVE,$(DESTDIR)$(PREFIX))
 	$(Q)rm -f $(addprefix $(DESTDIR),$(BINDIR)/depctl $(LIBDIR)/libdep.so \
-		$(LIBDIR)/libdep.so.0 $(LIBDIR)/libdep.so.$(VERSION) $(COMPDIR)/depctl \
+		$(LIBDIR)/libdep.so.$(SOVERSION) $(LIBDIR)/libdep.so.$(VERSION) $(COMPDIR)/depctl \
 		$(PCDIR)/libdep.pc $(addprefix $(INCDIR)/,$(HEADERS)) \
-		$(addprefix $(MANDIR)/man1/,$(MAN1)) $(addprefix $(MANDIR)/man4/,$(MAN4)) \
+		$(addprefix $(MANDIR)/man1/,$(MAN1)) $(addprefix $(MANDIR)/man3/,$(MAN3)) \
+		$(addprefix $(MANDIR)/man4/,$(MAN4)) \
 		$(addprefix $(MANDIR)/man5/,$(MAN5)) $(addprefix $(MANDIR)/man8/,$(MAN8)) \
 		$(addprefix $(SCHEMADIR)/,$(SCHEMAS)))
 	$(Q)! test -d $(DESTDIR)$(INCDIR) || rmdir --ignore-fail-on-non-empty $(DESTDIR)$(INCDIR)

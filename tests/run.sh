@@ -207,7 +207,7 @@ if [ "$LONG" = 1 ]; then
 	suite docs 60 sh tests/docs.sh
 fi
 suite badinput 180 sh tests/badinput.sh
-suite install 60 sh tests/install.sh
+suite install 180 sh tests/install.sh
 suite kbuild 400 bash tests/kbuild.sh
 suite readme 180 bash tests/readme.sh
 suite include-rules 60 sh tests/include_rules.sh
