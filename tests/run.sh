@@ -208,6 +208,7 @@ if [ "$LONG" = 1 ]; then
 fi
 suite badinput 180 sh tests/badinput.sh
 suite install 180 sh tests/install.sh
+suite examples 180 sh tests/examples.sh
 suite kbuild 400 bash tests/kbuild.sh
 suite readme 180 bash tests/readme.sh
 suite include-rules 60 sh tests/include_rules.sh
