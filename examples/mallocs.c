@@ -95,7 +95,9 @@ static int by_bytes(const void *a, const void *b)
 
 int main(int argc, char **argv)
 {
-	const struct dep_sink sink = { .want = DEP_WANT_CALLS | DEP_WANT_FUNCTIONS, .batch = batch };
+	const struct dep_sink sink = {
+		.want = DEP_WANT_CALLS | DEP_WANT_FUNCTIONS, .batch = batch,
+	};
 	struct dep_counts counts = { 0 };
 	const struct dep_segment *segs;
 	struct dep_symbols *symbols;

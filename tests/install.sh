@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# `make install` into a folder: what is there works, `make uninstall` leaves nothing.  A program that
-# has nothing but what is installed can use the library.
+# `make install` into a folder: what is there works, `make uninstall` leaves nothing.  A program
+# that has nothing but what is installed can use the library.
 . "$(dirname "$0")/lib.sh"
 need_depctl
 dest=$tmp/dest

@@ -43,8 +43,9 @@ struct adept_ev_context {
 
 /*
  * A fragment, named by its first exit id, was left after its first ninsns instructions.  In the
- * stream, the values stored until then follow; struct dep_event leaves them out.  With has_extra the next instruction was a string instruction that was
- * interrupted after some iterations; extra is its pointer register (rdi, or rsi for lods) then.
+ * stream, the values stored until then follow; struct dep_event leaves them out.  With has_extra
+ * the next instruction was a string instruction that was interrupted after some iterations; extra
+ * is its pointer register (rdi, or rsi for lods) then.
  */
 struct adept_ev_partial {
 	uint32_t frag;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * For tests/install.sh, as C and as C++: everything that the public headers name can be used.  Prints
- * "SYSCALLS OPENS SIGNALS THREADS REFS WRITES LAUNCHED" and how the recording ended.
+ * For tests/install.sh, as C and as C++: everything that the public headers name can be used.
+ * Prints "SYSCALLS OPENS SIGNALS THREADS REFS WRITES LAUNCHED" and how the recording ended.
  */
 #include <dep/analyze.h>
 #include <dep/events.h>
