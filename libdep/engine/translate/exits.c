@@ -34,6 +34,7 @@ static void emit_direct(struct build *b, u32 i)
 	struct build_exit *x = &b->exits[i];
 
 	if (x->call == CALL_BY_STUB) {
+		emit_state(b, STATE_STORE, x->insn, X86_NONE, X86_NONE, X86_NONE);
 		push_return_address(b, b->ins[x->insn].pc + b->ins[x->insn].in.len);
 		record_emit_tag(b, i, STATE_CALL);
 		if (layout()->flags & ADEPT_S_STRICT)
