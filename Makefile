@@ -146,7 +146,7 @@ $(B)/libdep.so: $(LIB_OBJ) $(B)/engine_image.o libdep/libdep.map
 
 $(B)/depctl: $(DEPCTL_OBJ) $(B)/libdep.a
 	$(call msg,LD,$@)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(SANFLAGS) -o $@ $^ $(LIBS)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(SANFLAGS) -o $@ $^ $(HOSTLIBS) $(LIBS)
 
 # ---- tests ----
 
@@ -155,7 +155,7 @@ UNIT := decode derive elf_symbols inject store writer resume retention write_que
 	sync_functions sync_processes detector races shadow vector_clock predict ring_core loop \
 	request control metrics client fdstore rundir sd_notify policy tracer word_set filter \
 	filter_executions filtered_program jit branch_table delta verdict durable access account \
-	link budget
+	link budget descriptor
 TESTS := $(patsubst %,$(B)/tests/test_%,$(UNIT))
 SHOW := $(patsubst %,$(B)/tests/inject_%,show_pie show_nopie show_static show_staticpie exec)
 TESTFLAGS := $(CFLAGS) $(HOSTFLAGS)
@@ -200,6 +200,7 @@ $(B)/tests/test_filter_executions: $(call unit_obj,test_filter_executions) $(B)/
 $(B)/tests/test_filtered_program: $(call unit_obj,test_filtered_program stream stream_frag) \
 				$(B)/libdep.a
 $(B)/tests/test_jit: $(call unit_obj,test_jit) $(B)/libdep.a
+$(B)/tests/test_descriptor: $(call unit_obj,test_descriptor) $(B)/libdep.a
 $(B)/tests/test_delta: $(call unit_obj,test_delta) $(B)/libdep.a
 $(B)/tests/test_symbols: $(call unit_obj,test_symbols test_symbols_files \
 				test_symbols_odd sym_run) $(B)/libdep.a

@@ -111,6 +111,13 @@ expect 2 "" "wait or drop, not 'block'" "$depctl" record --on-full=block true
 expect 2 "" "number from 1 to 19" "$depctl" record --level 20 true
 expect 2 "" "auto, kmod or shm" "$depctl" record --transport=pigeon true
 expect 2 "" "makes no store" "$depctl" record --no-record -o x true
+expect 2 "" "makes no store" "$depctl" record --no-record --keep-translations true
+expect 2 "" "makes no store" env DEP_LOG=signal "$depctl" record --no-record true
+expect 2 "" "need -o with --races" env DEP_LOG=signal "$depctl" record --races true
+expect 2 "" "no area 'sigs', but translate, signal, thread, exec, memory and all" \
+	env DEP_LOG=translate,sigs "$depctl" record -o s1 true
+expect 2 "" "no area ''" env DEP_LOG=,signal "$depctl" record -o s1 true
+check "a store was left by DEP_LOG" test ! -e s1
 expect 2 "" "share needs -o" "$depctl" record --races --share true
 for c in info dump verify; do
 	expect 2 "" "which store" "$depctl" $c
@@ -312,6 +319,10 @@ expect 2 "" "no field 'address', but process,.*,event$" "$depctl" dump --events 
 	--fields=pc,address s.dep
 expect 2 "" "no field '', but process" "$depctl" dump --refs --fields= s.dep
 expect 2 "" "does not go with --segments" "$depctl" dump --segments --fields=tid s.dep
+expect 2 "" "does not go with --segments, --fragments" "$depctl" dump --log --fields=tid s.dep
+expect 2 "" "do not go with --fragments" "$depctl" dump --fragments --thread=100 s.dep
+expect 0 "" "" "$depctl" dump --fragments s.dep
+expect 0 "" "" "$depctl" dump --log s.dep
 expect 1 "" "has no thread 7" "$depctl" dump --events --thread 7 s.dep
 expect 1 "" "has no segment 9" "$depctl" dump --events --segment 9 s.dep
 expect 0 "2 segments, .*: good" "" "$depctl" verify s.dep

@@ -114,11 +114,18 @@ for store in racy.dep shell.dep; do
 	valid info info --json --formats $store
 	valid info info --json --quick $store
 	valid verify verify --json $store
-	for what in refs blocks events timestamps functions segments; do
+	for what in refs blocks events timestamps functions segments fragments; do
 		valid dump dump --$what --json $store
 	done
 done
+has "an instruction's bytes" '"machine_code":"[0-9a-f]+"'
+valid dump dump --segments --json racy.dep
 has "a file's number" '"file_index":0'
+DEP_LOG=all "$DEPCTL" record -q --alone --keep-translations -o kept.dep ./racy >/dev/null 2>&1
+valid dump dump --fragments --json kept.dep
+has "a translated instruction" '"translated":\[\{"address":"0x[0-9a-f]+","kind":"'
+valid dump dump --log --json kept.dep
+has "a line of the log" '"tid":[0-9]+,"area":"signal","text":"signal 10'
 for what in refs blocks events timestamps functions; do
 	valid dump dump --$what --json --fields=process,pid,thread,tid,program,segment,tsc,pc \
 		racy.dep

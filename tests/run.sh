@@ -174,6 +174,7 @@ suite where 120 sh tests/where.sh
 suite metrics 60 bash tests/metrics.sh
 suite transparency 480 sh tests/transparency.sh
 suite selfcheck 600 sh tests/selfcheck.sh
+suite fragments 120 bash tests/fragments.sh
 suite order 120 bash tests/order.sh
 suite functions 180 bash tests/functions.sh
 suite memory 180 sh tests/memory.sh

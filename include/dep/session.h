@@ -12,6 +12,7 @@
 #define ADEPT_S_NO_FOLLOW	0x20u	/* images started by execve run natively */
 #define ADEPT_S_MODULE		0x40u	/* the rings belong to adept.ko */
 #define ADEPT_S_NO_FUNCTIONS	0x80u	/* no function hooks (functions.h) */
+#define ADEPT_S_KEEP_TRANSLATIONS 0x100u /* also describe the translated code of fragments */
 
 /*
  * How a process image began: struct dep_process.cause.

@@ -72,6 +72,14 @@ struct dep_module {
 	const char *build_id;	/* hexadecimal, "" if none */
 };
 
+/** struct dep_log_line - a line of the engine's log (DEP_LOG of depctl record) */
+struct dep_log_line {
+	uint32_t process;	/* serial */
+	uint32_t tid;
+	uint64_t time_ns;	/* CLOCK_MONOTONIC */
+	const char *area, *text;
+};
+
 /** struct dep_segment - one stored chunk of one thread */
 struct dep_segment {
 	uint32_t thread;	/* serial */
@@ -167,6 +175,8 @@ size_t dep_store_modules(struct dep_store *s, const struct dep_module **out);
 /* Sorted by (thread, seq). */
 size_t dep_store_segments(struct dep_store *s, const struct dep_segment **out);
 size_t dep_store_messages(struct dep_store *s, const char *const **out);
+/** dep_store_log() - the engine's log; lines of one process are in the order of writing */
+size_t dep_store_log(struct dep_store *s, const struct dep_log_line **out);
 const struct dep_loss *dep_store_loss(struct dep_store *s);
 const struct dep_meta *dep_store_meta(struct dep_store *s);
 /** dep_store_exit_status() - wait status of the command, -1 if unknown */

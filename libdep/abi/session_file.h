@@ -71,6 +71,36 @@
 /* A process takes exit ids from the session in batches of this many. */
 #define ADEPT_EXIT_BATCH	1024u
 
+/* Areas of the engine's log.  ADEPT_S_LOG(area) in adept_session.flags: log it. */
+enum adept_log_area {
+	ADEPT_LOG_TRANSLATE,
+	ADEPT_LOG_SIGNAL,
+	ADEPT_LOG_THREAD,
+	ADEPT_LOG_EXEC,
+	ADEPT_LOG_MEMORY,
+	ADEPT_LOG_AREAS
+};
+
+#define ADEPT_S_LOG(area)	(0x10000u << (area))
+
+/* Name of @area, as in DEP_LOG; NULL: there is no such area. */
+static inline const char *adept_log_area_name(u32 area)
+{
+	switch (area) {
+	case ADEPT_LOG_TRANSLATE:
+		return "translate";
+	case ADEPT_LOG_SIGNAL:
+		return "signal";
+	case ADEPT_LOG_THREAD:
+		return "thread";
+	case ADEPT_LOG_EXEC:
+		return "exec";
+	case ADEPT_LOG_MEMORY:
+		return "memory";
+	}
+	return (const char *)0;
+}
+
 /**
  * struct adept_session - first page of the session file
  *

@@ -60,6 +60,8 @@ enum adept_desc_type {
 	ADEPT_DESC_MAP = 2,	/* new executable mapping */
 	ADEPT_DESC_UNMAP = 3,
 	ADEPT_DESC_MESSAGE = 4,	/* message for users: text */
+	ADEPT_DESC_TRANSLATION = 5, /* with ADEPT_S_KEEP_TRANSLATIONS: after its fragment */
+	ADEPT_DESC_LOG = 6,	/* with ADEPT_S_LOG(): line of the engine's log */
 };
 
 /* Header of every descriptor; size is a multiple of 8 and includes the header. */
@@ -172,6 +174,38 @@ struct adept_desc_frag {
 	u16 code_len;
 };
 
+/* What the cache code from adept_code_place.off on is. */
+enum adept_code_kind {
+	/* the instructions from insn on, one for each; r15 is replaced by its memory */
+	ADEPT_CODE_COPY,
+	ADEPT_CODE_ADDED,	/* value stores of insn, what replaces it, or its branch */
+	ADEPT_CODE_ENTRY,	/* before the first instruction */
+	ADEPT_CODE_EXIT,	/* end of a record, and jump to what follows; exit stub */
+	ADEPT_CODE_DATA,	/* literals */
+	ADEPT_CODE_KINDS
+};
+
+struct adept_code_place {
+	u16 off;		/* in the bytes of both parts */
+	u8 insn;		/* ADEPT_CODE_COPY and _ADDED: index in the fragment */
+	u8 kind;		/* enum adept_code_kind */
+};
+
+/**
+ * struct adept_desc_translation - code of a fragment in the cache, as built; links change later
+ *
+ * Followed by adept_code_place[nplaces], sorted by offset, the first at 0; the bytes of the hot part
+ * and those of the cold part without gaps; zero padding to a multiple of 8.
+ */
+struct adept_desc_translation {
+	struct adept_desc h;
+	u32 first_exit;		/* of the fragment */
+	u16 hot_len, cold_len;
+	u64 hot, cold;		/* addresses in the cache */
+	u32 nplaces;
+	u32 pad;
+};
+
 /* Followed by the path, NUL-terminated and padded to a multiple of 8. */
 struct adept_desc_map {
 	struct adept_desc h;
@@ -181,6 +215,14 @@ struct adept_desc_map {
 	u32 prot;		/* PROT_* */
 	u32 pad;
 	u64 time_ns;
+};
+
+/* Followed by the text, NUL-terminated and padded to a multiple of 8. */
+struct adept_desc_log {
+	struct adept_desc h;
+	u64 time_ns;
+	u32 tid;
+	u32 area;		/* enum adept_log_area */
 };
 
 struct adept_desc_unmap {

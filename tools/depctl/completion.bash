@@ -102,7 +102,7 @@ _depctl_record()
 		[[ " ${COMP_WORDS[*]} " != *" --races "* ]] || races=$_depctl_races_options
 		mapfile -t COMPREPLY < <(compgen -W "--output= --share --ring-size= --max-size= --on-full=
 			--level= --transport= --alone --socket= --null --no-record --self-check
-			--strict --no-follow --no-functions --no-aslr --quiet --races
+			--keep-translations --strict --no-follow --no-functions --no-aslr --quiet --races
 			--help $races" -- "$cur")
 		[[ ${COMPREPLY[0]} == *= ]] && compopt -o nospace
 	else
@@ -139,7 +139,8 @@ _depctl()
 		;;
 	ls) options="--modules --json --help" ;;
 	info) options="--formats --quick --json --jobs --help" ;;
-	dump) options="--refs --blocks --events --timestamps --functions --segments --thread --segment
+	dump) options="--refs --blocks --events --timestamps --functions --segments --fragments --log
+		--thread --segment
 		--fields= --json --jobs --help" ;;
 	query)
 		if [[ " ${COMP_WORDS[*]:2:COMP_CWORD-2} " != *" races "* ]]; then

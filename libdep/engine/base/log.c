@@ -16,7 +16,7 @@ static size_t put_number(char *buf, size_t at, size_t size, u64 v, unsigned int 
 	return at;
 }
 
-static size_t vformat(char *buf, size_t size, const char *fmt, va_list ap)
+size_t rt_vformat(char *buf, size_t size, const char *fmt, va_list ap)
 {
 	size_t at = 0;
 
@@ -59,7 +59,7 @@ size_t rt_format(char *buf, size_t size, const char *fmt, ...)
 	size_t n;
 
 	va_start(ap, fmt);
-	n = vformat(buf, size, fmt, ap);
+	n = rt_vformat(buf, size, fmt, ap);
 	va_end(ap);
 	return n;
 }
@@ -73,7 +73,7 @@ void fatal(const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	n += vformat(buf + n, sizeof(buf) - n - 1, fmt, ap);
+	n += rt_vformat(buf + n, sizeof(buf) - n - 1, fmt, ap);
 	va_end(ap);
 	buf[n++] = '\n';
 	sys3(__NR_write, 2, (u64)buf, n);

@@ -150,6 +150,7 @@ void heap_lock_for_fork(int hold);
 __attribute__((noreturn, format(printf, 1, 2))) void fatal(const char *fmt, ...);
 /** rt_format() - write at most @size bytes, NUL terminated; returns the length */
 size_t rt_format(char *buf, size_t size, const char *fmt, ...);
+size_t rt_vformat(char *buf, size_t size, const char *fmt, __builtin_va_list ap);
 
 /* Time for ordering and display only; CLOCK_MONOTONIC, nanoseconds. */
 u64 rt_now(void);

@@ -335,6 +335,7 @@ static void die_of(struct tls *t, u32 signo)
 	struct k_sigaction dfl = { 0 };
 	u64 mask = ~SIGBIT(signo);
 
+	LOG(ADEPT_LOG_SIGNAL, "signal %u ends the process", signo);
 	stop_world(t, signo);
 	ring_thread_end(t, signo);
 	sys4(__NR_rt_sigaction, signo, (u64)&dfl, 0, 8);
@@ -361,6 +362,8 @@ static void signal_deliver(struct tls *t)
 		p->signo, info_of(t)->code, t->resume_pc, info_of(t)->addr, rt_timestamp(),
 	};
 	ring_event(t, ADEPT_EV_SIGNAL, &ev, sizeof(ev));
+	LOG(ADEPT_LOG_SIGNAL, "signal %u, code %d, at %lx: handler %lx", p->signo,
+	    info_of(t)->code, t->resume_pc, sa.handler);
 	if (p->forced && (sa.handler < 2 || t->sync_blocked & SIGBIT(p->signo)))
 		die_of(t, p->signo);
 	/* The first process of a pid namespace is spared default actions. */
@@ -399,6 +402,7 @@ void signal_sigreturn(struct tls *t)
 	ring_event(t, ADEPT_EV_SIGRETURN, &(u32){ 0 }, 4);
 	regs_from_uc(t->regs, &f.uc);
 	t->resume_pc = f.uc.regs[SC_RIP];
+	LOG(ADEPT_LOG_SIGNAL, "return from a handler to %lx", t->resume_pc);
 	t->flags = f.uc.regs[SC_EFLAGS];
 	t->sync_blocked = f.uc.sigmask & SYNC_SIGNALS;
 	t->app_altstack[0] = f.uc.stack.sp;

@@ -106,6 +106,7 @@ void thread_exit(struct tls *t, u64 status)
 {
 	u64 old;
 
+	LOG(ADEPT_LOG_THREAD, "thread ends");
 	block_signals(&old);
 	ring_thread_end(t, (u32)status);
 	thread_free(t);
@@ -117,6 +118,7 @@ void thread_exit_group(struct tls *t, u64 status)
 	const u64 args[6] = { status };
 	u64 old;
 
+	LOG(ADEPT_LOG_THREAD, "process ends with status %u", (u32)status);
 	block_signals(&old);
 	stop_world(t, (u32)status);
 	ring_thread_end(t, (u32)status);
@@ -152,6 +154,7 @@ static void forked_child(struct tls *t)
 	process_slot_take(ADEPT_BY_FORK, t->parent_process);
 	exec_process_init();
 	mlock_forked();
+	LOG(ADEPT_LOG_THREAD, "process begins by fork");
 	ring_thread_start(t, t->tid, t->parent_serial, t->resume_pc - 2);
 	ring_record_context(t, t->resume_pc);
 }
@@ -210,6 +213,8 @@ u8 *thread_main(struct tls *t)
 	if (t->clear_handlers)
 		signal_clear(t);
 	signal_thread_init(t, NULL);
+	LOG(ADEPT_LOG_THREAD, "%s begins at %lx", t->own_process ? "vfork child" : "thread",
+	    t->resume_pc);
 	ring_thread_start(t, t->tid, t->parent_serial, t->created_at);
 	ring_record_context(t, t->resume_pc);
 	restore_signals(&mask);
@@ -317,6 +322,8 @@ s64 thread_sys_clone(struct tls *t, u64 nr, u64 a[6])
 		boot.ns |= ADEPT_NS_CHILDREN;
 	ret = flags & CLONE_VM ? clone_thread(t, nr, a, flags, stack, tls) :
 				 fork_process(t, nr, a, flags, stack, tls);
+	if (ret)
+		LOG(ADEPT_LOG_THREAD, "clone with flags %lx: %ld", flags, ret);
 	if (ret > 0) {
 		ev = (struct adept_ev_fork){
 			(u32)ret, (u32)flags, t->before,

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Descriptors of fragments and mappings, and messages.  They go to the process's descriptor ring,
+ * Descriptors of fragments and mappings, messages, and the engine's log.  They go to the process's descriptor ring,
  * which is written under frag_lock.  If it is full, the writer waits for the collector.
  */
+#include <stdarg.h>
 #include "isolate.h"
 #include "record.h"
 #include "libdep/engine/base/prefault.h"
@@ -105,9 +106,12 @@ lost:
 	__atomic_add_fetch(&p->undescribed, 1, __ATOMIC_RELAXED);
 }
 
-#define DESC_MAX	(sizeof(struct adept_desc_frag) + MAX_RUNS * sizeof(struct adept_run) + \
+#define FRAG_DESC_MAX	(sizeof(struct adept_desc_frag) + MAX_RUNS * sizeof(struct adept_run) + \
 			 MAX_EXITS * sizeof(struct adept_exit) + \
 			 MAX_STORES * sizeof(struct adept_store) + MAX_INSNS * 16 + 4200)
+#define CODE_DESC_MAX	(sizeof(struct adept_desc_translation) + \
+			 MAX_STATES * sizeof(struct adept_code_place) + 2 * FRAG_MAX + 8)
+#define DESC_MAX	(FRAG_DESC_MAX > CODE_DESC_MAX ? FRAG_DESC_MAX : CODE_DESC_MAX)
 
 static u8 buf[DESC_MAX] __attribute__((aligned(8)));
 
@@ -169,12 +173,85 @@ void record_describe(const struct build *b)
 	append(buf, finish(at));
 }
 
+static u8 code_kind(u8 state)
+{
+	switch (state) {
+	case STATE_RUN:
+		return ADEPT_CODE_COPY;
+	case STATE_STORE:
+	case STATE_FOLLOWING:
+	case STATE_MANGLE:
+	case STATE_DONE:
+	case STATE_DONE_R15:
+	case STATE_GS:
+	case STATE_GS_DONE:
+		return ADEPT_CODE_ADDED;
+	case STATE_DATA:
+		return ADEPT_CODE_DATA;
+	}
+	return state >= STATE_ENTRY_CALL ? ADEPT_CODE_ENTRY : ADEPT_CODE_EXIT;
+}
+
+/*
+ * Convert the state table to @p.  An entry without code is left out: the last of the hot part may be
+ * one.  Return: the number of places.
+ */
+static u32 code_places(struct adept_code_place *p, const struct build *b, const struct frag *f)
+{
+	u32 n = 0;
+
+	for (u32 i = 0; i < b->nstates; i++) {
+		const struct state_entry *x = &b->state_entry[i];
+		u32 off = x->off < COLD_OFFSET ? x->off : x->off - COLD_OFFSET + f->hot_len;
+
+		if (n && p[n - 1].off == off)
+			n--;
+		if (off < (u32)f->hot_len + f->cold_len)
+			p[n++] = (struct adept_code_place){ (u16)off, x->insn, code_kind(x->kind) };
+	}
+	return n;
+}
+
+void record_translation(const struct build *b, const struct frag *f)
+{
+	struct adept_desc_translation d = {
+		.h.type = ADEPT_DESC_TRANSLATION,
+		.first_exit = b->first_exit,
+		.hot_len = f->hot_len, .cold_len = f->cold_len,
+		.hot = (u64)f->start, .cold = (u64)f->cold,
+	};
+	u8 *at = buf + sizeof(d);
+
+	if (b->first_exit >= ADEPT_NO_EXITS)
+		return;
+	d.nplaces = code_places((struct adept_code_place *)at, b, f);
+	memcpy(buf, &d, sizeof(d));
+	at += d.nplaces * sizeof(struct adept_code_place);
+	at = put(at, f->start, f->hot_len);
+	append(buf, finish(put(at, f->cold, f->cold_len)));
+}
+
 void record_message(const char *text)
 {
 	struct adept_desc h = { .type = ADEPT_DESC_MESSAGE };
 
 	memcpy(buf, &h, sizeof(h));
 	append(buf, finish(put(buf + sizeof(h), text, strlen(text) + 1)));
+}
+
+void record_log(enum adept_log_area area, const char *fmt, ...)
+{
+	struct adept_desc_log d = {
+		.h.type = ADEPT_DESC_LOG, .time_ns = rt_now(), .tid = tls_self()->tid, .area = area,
+	};
+	char text[256];
+	va_list ap;
+
+	va_start(ap, fmt);
+	rt_vformat(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	memcpy(buf, &d, sizeof(d));
+	append(buf, finish(put(buf + sizeof(d), text, strlen(text) + 1)));
 }
 
 void record_map(u64 start, u64 end, u64 offset, u64 dev, u64 inode, u32 prot, const char *path)

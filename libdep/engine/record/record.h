@@ -30,7 +30,30 @@ void record_forget_exits(void);
 /** record_forget_descriptors() - start with an empty descriptor ring, after fork */
 void record_forget_descriptors(void);
 void record_describe(const struct build *b);
+/** record_translation() - describe the cache code of @f, which @b built and record_describe() knows */
+void record_translation(const struct build *b, const struct frag *f);
 void record_message(const char *text);
+/** record_log() - add a line to the engine's log; use LOG() or LOG_LOCKED() */
+__attribute__((format(printf, 2, 3)))
+void record_log(enum adept_log_area area, const char *fmt, ...);
+
+/* Log a line if that was asked for (DEP_LOG); formats as in fatal().  frag_lock is held. */
+#define LOG_LOCKED(area, ...)							\
+	do {									\
+		if (unlikely(layout()->flags & ADEPT_S_LOG(area)))		\
+			record_log(area, __VA_ARGS__);				\
+	} while (0)
+
+/* The same; takes frag_lock.  Not in the signal handler, which may have interrupted the holder. */
+#define LOG(area, ...)								\
+	do {									\
+		if (unlikely(layout()->flags & ADEPT_S_LOG(area))) {		\
+			lock(&frag_lock);					\
+			record_log(area, __VA_ARGS__);				\
+			unlock(&frag_lock);					\
+		}								\
+	} while (0)
+
 void record_map(u64 start, u64 end, u64 offset, u64 dev, u64 inode, u32 prot, const char *path);
 void record_unmap(u64 start, u64 end);
 

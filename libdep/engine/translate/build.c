@@ -72,8 +72,11 @@ static struct frag *emit_fragment(struct build *b, struct arena *a)
 	exits_emit_final(b);
 	exits_emit_stubs(b);
 	f = build_commit(b);
-	if (f && recording())
+	if (f && recording()) {
 		record_describe(b);
+		if (unlikely(layout()->flags & ADEPT_S_KEEP_TRANSLATIONS))
+			record_translation(b, f);
+	}
 	return f;
 }
 
@@ -120,6 +123,9 @@ static struct frag *build(u64 pc, u16 mask, struct arena *a, enum after after)
 		limit /= 2;
 	}
 	f->after = after;
+	LOG_LOCKED(ADEPT_LOG_TRANSLATE, "fragment %u at %lx, known %x: %u instructions, %u exits, "
+		   "hot %lx + %u, cold %lx + %u", f->first_exit, pc, f->mask, f->ninsns, f->nexits,
+		   (u64)f->start, f->hot_len, (u64)f->cold, f->cold_len);
 	proc_slot()->built++;
 	frag_insert(f);
 	link_indirect_call(f);

@@ -101,6 +101,7 @@ static int lookup_region(u64 pc, struct region *r)
 	if (!found)
 		return 0;
 	*r = (struct region){ l.start, l.end, l.prot, l.shared };
+	LOG_LOCKED(ADEPT_LOG_MEMORY, "code from mapping %lx-%lx of %s", l.start, l.end, l.path);
 	if (recording())
 		record_map(l.start, l.end, l.offset, l.dev, l.inode, l.prot, l.path);
 	if (base)
@@ -147,6 +148,7 @@ static struct watched *find_protected(u64 page)
 static void unprotect(struct watched *w)
 {
 	sys3(__NR_mprotect, w->page, ADEPT_PAGE, w->prot);
+	LOG_LOCKED(ADEPT_LOG_MEMORY, "page %lx of code is writable", w->page);
 	*w = watched[--nwatched];
 	__atomic_store_n(&unwatched, unwatched + 1, __ATOMIC_RELEASE);
 }
@@ -162,6 +164,7 @@ static int watch(u64 page, u32 prot)
 	if (sys3(__NR_mprotect, page, ADEPT_PAGE, prot & ~K_PROT_WRITE) < 0)
 		return 0;
 	watched[nwatched++] = (struct watched){ page, track_tick(), prot };
+	LOG_LOCKED(ADEPT_LOG_MEMORY, "page %lx of code is write-protected", page);
 	return 1;
 }
 
@@ -315,6 +318,7 @@ void code_changed(u64 stamp, u64 start, u64 end)
 		}
 	}
 	if (hit || forgotten) {
+		LOG_LOCKED(ADEPT_LOG_MEMORY, "mapping %lx-%lx of code has changed", start, end);
 		frag_kill_range(start, end);
 		hooks_forget_range(start, end);
 		if (recording())

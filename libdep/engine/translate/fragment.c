@@ -4,6 +4,7 @@
  */
 #include "translate.h"
 #include "libdep/engine/hooks/hooks.h"
+#include "libdep/engine/record/record.h"
 
 /* Maximal number of versions for one pc, in addition to the {rsp} version. */
 #define MAX_VERSIONS	6
@@ -167,6 +168,7 @@ void frag_kill(struct frag *f)
 	if (f->dead)
 		return;
 	f->dead = 1;
+	LOG_LOCKED(ADEPT_LOG_TRANSLATE, "fragment %u at %lx is removed", f->first_exit, f->pc);
 	while (slots[at].frag != heap_ref(f))
 		at = (at + 1) & (nslots - 1);
 	slots[at].frag = GONE;

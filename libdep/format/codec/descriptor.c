@@ -126,6 +126,26 @@ static int check_fragment(const struct adept_desc_frag *d)
 	return 0;
 }
 
+static int check_translation(const struct adept_desc_translation *d)
+{
+	const struct adept_code_place *p = dep_desc_places(d);
+	u32 i, bytes;
+
+	if (d->h.size < sizeof(*d))
+		return dep_fail(-EBADMSG, "translation descriptor of %u bytes", d->h.size);
+	bytes = d->hot_len + d->cold_len;
+	if (!d->nplaces || d->nplaces > bytes ||
+	    d->h.size != dep_align8(sizeof(*d) + d->nplaces * sizeof(*p) + bytes))
+		return dep_fail(-EBADMSG, "translation of fragment %u: %u bytes, %u places",
+				d->first_exit, d->h.size, d->nplaces);
+	for (i = 0; i < d->nplaces; i++)
+		if (p[i].kind >= ADEPT_CODE_KINDS || p[i].off >= bytes ||
+		    (i ? p[i].off <= p[i - 1].off : p[i].off))
+			return dep_fail(-EBADMSG, "translation of fragment %u: place %u is "
+					"malformed", d->first_exit, i);
+	return 0;
+}
+
 static int has_nul(const struct adept_desc *h, size_t from)
 {
 	return h->size > from && memchr((const char *)h + from, 0, h->size - from);
@@ -136,8 +156,15 @@ int dep_desc_check(const struct adept_desc *h)
 	switch (h->type) {
 	case ADEPT_DESC_FRAGMENT:
 		return check_fragment((const struct adept_desc_frag *)h);
+	case ADEPT_DESC_TRANSLATION:
+		return check_translation((const struct adept_desc_translation *)h);
 	case ADEPT_DESC_MAP:
 		if (has_nul(h, sizeof(struct adept_desc_map)))
+			return 0;
+		break;
+	case ADEPT_DESC_LOG:
+		if (has_nul(h, sizeof(struct adept_desc_log)) &&
+		    ((const struct adept_desc_log *)h)->area < ADEPT_LOG_AREAS)
 			return 0;
 		break;
 	case ADEPT_DESC_UNMAP:

@@ -25,6 +25,12 @@ static inline const u8 *dep_desc_code(const struct adept_desc_frag *d)
 	return (const u8 *)(dep_desc_stores(d) + d->nstores);
 }
 
+static inline const struct adept_code_place *
+dep_desc_places(const struct adept_desc_translation *d)
+{
+	return (const struct adept_code_place *)(d + 1);
+}
+
 /* Is the value stored after the instruction? */
 static inline int dep_store_is_post(const struct adept_store *st)
 {

@@ -37,6 +37,35 @@ static int add_fragment(struct dep_model *m, u32 process, const struct adept_des
 	return 0;
 }
 
+/* The translation of a fragment that the same process described before. */
+static void add_translation(struct dep_model *m, u32 process,
+			    const struct adept_desc_translation *d)
+{
+	const struct dep_exit_entry *e = dep_index_find(&m->index, d->first_exit);
+	struct dep_fragment *f = NULL;
+
+	if (e && e->first)
+		f = (struct dep_fragment *)m->fragments.row + e->frag;
+	if (!f || f->process != process || f->code) {
+		m->bad_descriptors++;
+		return;
+	}
+	f->code = d;
+}
+
+static int add_log_line(struct dep_model *m, u32 process, const struct adept_desc_log *d)
+{
+	struct dep_log_line *l = dep_table_add(&m->log_lines, sizeof(*l));
+
+	if (!l)
+		return -ENOMEM;
+	*l = (struct dep_log_line){
+		.process = process, .tid = d->tid, .time_ns = d->time_ns,
+		.area = adept_log_area_name(d->area), .text = (const char *)(d + 1),
+	};
+	return 0;
+}
+
 static int add_map_event(struct dep_model *m, u32 process, const struct adept_desc *h)
 {
 	const struct adept_desc_unmap *un = (const void *)h;
@@ -81,6 +110,12 @@ static int add_descriptors(struct dep_model *m, const struct dep_log_entry *fr)
 		switch (h->type) {
 		case ADEPT_DESC_FRAGMENT:
 			err = add_fragment(m, fr->process, (const void *)h);
+			break;
+		case ADEPT_DESC_TRANSLATION:
+			add_translation(m, fr->process, (const void *)h);
+			break;
+		case ADEPT_DESC_LOG:
+			err = add_log_line(m, fr->process, (const void *)h);
 			break;
 		case ADEPT_DESC_MAP:
 		case ADEPT_DESC_UNMAP:
@@ -399,6 +434,7 @@ void dep_model_free(struct dep_model *m)
 	free(m->modules.row);
 	free(m->notes.row);
 	free(m->fragments.row);
+	free(m->log_lines.row);
 	free(m->map_events.row);
 	free(m->build_ids.row);
 	free(m->proofs.row);

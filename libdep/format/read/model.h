@@ -13,6 +13,7 @@
 
 struct dep_fragment {
 	const struct adept_desc_frag *d;
+	const struct adept_desc_translation *code;	/* NULL: not kept */
 	u32 process;
 	void *_Atomic prog;	/* recovery program, made on demand; freed by dep_store.prog_free */
 };
@@ -54,6 +55,7 @@ struct dep_serial {
 
 struct dep_model {
 	struct dep_table processes, threads, modules, notes, fragments, map_events, build_ids;
+	struct dep_table log_lines;	/* of the engine's log: struct dep_log_line */
 	struct dep_table proofs;
 	struct dep_table serials;	/* of processes: struct dep_serial, sorted by serial */
 	struct dep_index index;

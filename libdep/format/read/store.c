@@ -331,6 +331,12 @@ size_t dep_store_messages(struct dep_store *s, const char *const **out)
 	return s->model.notes.n;
 }
 
+size_t dep_store_log(struct dep_store *s, const struct dep_log_line **out)
+{
+	*out = s->model.log_lines.row;
+	return s->model.log_lines.n;
+}
+
 const struct dep_loss *dep_store_loss(struct dep_store *s)
 {
 	return &s->loss;

@@ -98,11 +98,14 @@ static void test_record(void **state)
 
 	good("{\"v\":1,\"op\":\"record\",\"argv\":[\"a\"],\"cwd\":\"/\",\"options\":{"
 	     "\"null\":true,\"drop\":true,\"self_check\":true,\"strict\":true,\"no_follow\":true,"
-	     "\"no_functions\":true,"
+	     "\"no_functions\":true,\"keep_translations\":true,\"log_translate\":true,"
+	     "\"log_signal\":true,\"log_thread\":true,\"log_exec\":true,\"log_memory\":true,"
 	     "\"no_record\":false,\"ring_size\":65536,\"max_size\":9007199254740991,"
 	     "\"level\":19,\"aslr\":false,\"transport\":\"shm\"}}");
 	assert_int_equal(r.flags, ADEPT_S_NULL | ADEPT_S_DROP | ADEPT_S_SELF_CHECK |
-			 ADEPT_S_STRICT | ADEPT_S_NO_FOLLOW | ADEPT_S_NO_FUNCTIONS);
+			 ADEPT_S_STRICT | ADEPT_S_NO_FOLLOW | ADEPT_S_NO_FUNCTIONS |
+			 ADEPT_S_KEEP_TRANSLATIONS |
+			 (ADEPT_S_LOG(ADEPT_LOG_AREAS) - ADEPT_S_LOG(0)));
 	assert_int_equal(r.ring_size, 65536);
 	assert_int_equal(r.max_size, 9007199254740991);
 	assert_int_equal(r.level, 19);

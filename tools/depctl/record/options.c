@@ -11,7 +11,7 @@
 enum {
 	OPT_RING_SIZE = 256, OPT_MAX_SIZE, OPT_NULL, OPT_NO_RECORD, OPT_ON_FULL, OPT_SELF_CHECK,
 	OPT_STRICT, OPT_NO_FOLLOW, OPT_NO_ASLR, OPT_LEVEL, OPT_TRANSPORT, OPT_ALONE, OPT_DEPD,
-	OPT_NO_FUNCTIONS, OPT_RACES, OPT_LIVE, OPT_SHARE,
+	OPT_NO_FUNCTIONS, OPT_KEEP_TRANSLATIONS, OPT_RACES, OPT_LIVE, OPT_SHARE,
 };
 
 static const struct argp_option options[] = {
@@ -35,6 +35,8 @@ static const struct argp_option options[] = {
 	  "pthread_mutex_lock and the like", 3 },
 	{ "self-check", OPT_SELF_CHECK, NULL, 0, "Also store every address register, for depctl "
 	  "verify to compare", 4 },
+	{ "keep-translations", OPT_KEEP_TRANSLATIONS, NULL, 0, "Also store the translated code, "
+	  "which depctl dump shows next to the recorded code", 4 },
 	{ "strict", OPT_STRICT, NULL, 0, "Leave no trace below the stack pointer (slower calls)",
 	  4 },
 	{ "null", OPT_NULL, NULL, 0, "Count what would be recorded and keep nothing", 4 },
@@ -61,6 +63,31 @@ static uint64_t size_arg(struct argp_state *state, const char *what, const char 
 		argp_error(state, "%s must be from %s to %s", what, human_size(min, lo),
 			   human_size(max, hi));
 	return n;
+}
+
+static void check_options(struct record_options *o, struct argp_state *state)
+{
+	const uint32_t engine = ADEPT_S_KEEP_TRANSLATIONS | engine_log_flags(state);
+
+	o->flags |= engine & ~ADEPT_S_KEEP_TRANSLATIONS;
+	if (!o->argc || !*o->argv[0])
+		argp_error(state, "which command shall be recorded?");
+	if (o->flags & ADEPT_S_NO_RECORD && (o->dir || o->max_size || o->shared ||
+					     o->flags & (ADEPT_S_NULL | engine)))
+		argp_error(state, "--no-record makes no store, so -o, --max-size, --share, --null, "
+			   "--keep-translations and DEP_LOG do not go with it");
+	if (o->races && o->shared && !o->dir)
+		argp_error(state, "--share needs -o with --races, whose temporary store is not "
+			   "shared");
+	if (o->races && o->flags & engine && !o->dir)
+		argp_error(state, "--keep-translations and DEP_LOG need -o with --races, whose "
+			   "temporary store is removed");
+	if (o->races && o->flags & (ADEPT_S_NO_RECORD | ADEPT_S_NULL))
+		argp_error(state, "--races needs what --null and --no-record do not keep");
+	if (o->live && !o->races)
+		argp_error(state, "--live is for --races");
+	if (!o->races && o->how.first)
+		argp_error(state, "--%s is for --races", o->how.first);
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -109,6 +136,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_SELF_CHECK:
 		o->flags |= ADEPT_S_SELF_CHECK;
 		break;
+	case OPT_KEEP_TRANSLATIONS:
+		o->flags |= ADEPT_S_KEEP_TRANSLATIONS;
+		break;
 	case OPT_STRICT:
 		o->flags |= ADEPT_S_STRICT;
 		break;
@@ -148,21 +178,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->argc = state->argc - state->next;
 		break;
 	case ARGP_KEY_END:
-		if (!o->argc || !*o->argv[0])
-			argp_error(state, "which command shall be recorded?");
-		if (o->flags & ADEPT_S_NO_RECORD && (o->dir || o->max_size || o->shared ||
-						     o->flags & ADEPT_S_NULL))
-			argp_error(state, "--no-record makes no store, so -o, --max-size, --share "
-				   "and --null do not go with it");
-		if (o->races && o->shared && !o->dir)
-			argp_error(state, "--share needs -o with --races, whose temporary store is "
-				   "not shared");
-		if (o->races && o->flags & (ADEPT_S_NO_RECORD | ADEPT_S_NULL))
-			argp_error(state, "--races needs what --null and --no-record do not keep");
-		if (o->live && !o->races)
-			argp_error(state, "--live is for --races");
-		if (!o->races && o->how.first)
-			argp_error(state, "--%s is for --races", o->how.first);
+		check_options(o, state);
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;

@@ -45,6 +45,13 @@ void record_options_parse(struct record_options *o, int argc, char **argv);
  */
 gid_t share_group(const char *arg, struct argp_state *state);
 
+/**
+ * engine_log_flags() - flags of the session for DEP_LOG in the environment
+ *
+ * Does not return if that names an area that does not exist.
+ */
+uint32_t engine_log_flags(struct argp_state *state);
+
 struct client;
 
 /** struct recorded - what a recording amounts to */

@@ -53,10 +53,16 @@ static cJSON *options_json(const struct record_options *o)
 		uint32_t flag;
 		const char *name;
 	} flags[] = {
+		{ ADEPT_S_LOG(ADEPT_LOG_TRANSLATE), "log_translate" },
+		{ ADEPT_S_LOG(ADEPT_LOG_SIGNAL), "log_signal" },
+		{ ADEPT_S_LOG(ADEPT_LOG_THREAD), "log_thread" },
+		{ ADEPT_S_LOG(ADEPT_LOG_EXEC), "log_exec" },
+		{ ADEPT_S_LOG(ADEPT_LOG_MEMORY), "log_memory" },
 		{ ADEPT_S_NO_RECORD, "no_record" }, { ADEPT_S_NULL, "null" },
 		{ ADEPT_S_DROP, "drop" }, { ADEPT_S_SELF_CHECK, "self_check" },
 		{ ADEPT_S_STRICT, "strict" }, { ADEPT_S_NO_FOLLOW, "no_follow" },
 		{ ADEPT_S_NO_FUNCTIONS, "no_functions" },
+		{ ADEPT_S_KEEP_TRANSLATIONS, "keep_translations" },
 	};
 	cJSON *j = cJSON_CreateObject();
 	size_t i;

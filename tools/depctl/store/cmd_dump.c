@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * depctl dump: a thread's references, blocks, events or segments, a line each.
+ * depctl dump: a thread's references, blocks, events or segments, a line each; or fragments.
  *
  * Thousands of millions of lines are possible, so they are formatted by hand.
  */
@@ -11,11 +11,12 @@
 #include "tools/depctl/depctl.h"
 #include "events.h"
 #include "fields.h"
+#include "fragments.h"
 #include "tools/depctl/common/output.h"
 #include "verdict.h"
 
 enum what { NOTHING, REFS = 'r', BLOCKS = 'b', EVENTS = 'e', TIMESTAMPS = 't', FUNCTIONS = 'f',
-	    SEGMENTS = 's' };
+	    SEGMENTS = 's', FRAGMENTS = 'c', LOG = 'l' };
 
 struct dump {
 	const char *path;
@@ -37,7 +38,7 @@ struct dump {
 };
 
 enum { OPT_SEGMENT = OPT_JSON + 1, OPT_REFS, OPT_BLOCKS, OPT_EVENTS, OPT_TIMESTAMPS,
-       OPT_FUNCTIONS, OPT_SEGMENTS, OPT_FIELDS };
+       OPT_FUNCTIONS, OPT_SEGMENTS, OPT_FRAGMENTS, OPT_LOG, OPT_FIELDS };
 
 static const struct argp_option options[] = {
 	{ "refs", OPT_REFS, NULL, 0, "Memory references: TID PC ADDR SIZE TYPE", 1 },
@@ -50,6 +51,10 @@ static const struct argp_option options[] = {
 	  "return RESULT", 1 },
 	{ "segments", OPT_SEGMENTS, NULL, 0, "Stored pieces: TID SEQ FILE OFFSET RAW STORED "
 	  "CONTROL VALUES", 1 },
+	{ "fragments", OPT_FRAGMENTS, NULL, 0, "Recorded code, and its translation if depctl record "
+	  "kept that", 1 },
+	{ "log", OPT_LOG, NULL, 0, "Log of the engine (DEP_LOG of record): TIME PROCESS TID AREA "
+	  "TEXT", 1 },
 	{ "thread", 't', "TID", 0, "Only threads with this id", 2 },
 	{ "segment", OPT_SEGMENT, "N", 0, "Only the segment with this number (of each thread)", 2 },
 	{ "fields", OPT_FIELDS, "LIST", 0, "Print these columns instead, separated by commas: "
@@ -64,8 +69,15 @@ static void choose(struct argp_state *state, struct dump *d, enum what what)
 {
 	if (d->what && d->what != what)
 		argp_error(state, "only one of --refs, --blocks, --events, --timestamps, "
-			   "--functions and --segments can be printed at a time");
+			   "--functions, --segments, --fragments and --log can be printed at a "
+			   "time");
 	d->what = what;
+}
+
+/* Lines of these belong to processes, not to threads and segments. */
+static bool of_processes(const struct dump *d)
+{
+	return d->what == FRAGMENTS || d->what == LOG;
 }
 
 static unsigned int wanted(enum what what)
@@ -79,8 +91,8 @@ static void choose_fields(struct argp_state *state, struct dump *d)
 {
 	char bad[FIELDS_NAME], names[256];
 
-	if (d->what == SEGMENTS)
-		argp_error(state, "--fields does not go with --segments");
+	if (d->what == SEGMENTS || of_processes(d))
+		argp_error(state, "--fields does not go with --segments, --fragments and --log");
 	if (!fields_parse(&d->fields, d->field_list, wanted(d->what), bad))
 		return;
 	fields_list(wanted(d->what), names, sizeof(names));
@@ -108,6 +120,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_FUNCTIONS:
 		choose(state, d, FUNCTIONS);
 		break;
+	case OPT_FRAGMENTS:
+		choose(state, d, FRAGMENTS);
+		break;
+	case OPT_LOG:
+		choose(state, d, LOG);
+		break;
 	case OPT_SEGMENTS:
 		choose(state, d, SEGMENTS);
 		break;
@@ -125,7 +143,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (!d->what)
 			argp_error(state, "say what to print: --refs, --blocks, --events, "
-				   "--timestamps, --functions or --segments");
+				   "--timestamps, --functions, --segments, --fragments or --log");
+		if (of_processes(d) && (d->by_thread || d->by_segment))
+			argp_error(state, "--thread and --segment do not go with --fragments and "
+				   "--log");
 		if (d->field_list)
 			choose_fields(state, d);
 		break;
@@ -539,6 +560,10 @@ int cmd_dump(int argc, char **argv)
 	status = 0;
 	if (d->what == SEGMENTS)
 		dump_segment_list(d);
+	else if (d->what == FRAGMENTS)
+		status = fragments_dump(d->store, d->path, &d->out, d->json) ? EXIT_FAILURE : 0;
+	else if (d->what == LOG)
+		status = engine_log_dump(d->store, &d->out, d->json) ? EXIT_FAILURE : 0;
 	else if (recover(d))
 		status = EXIT_FAILURE;
 	status |= out_end(&d->out);

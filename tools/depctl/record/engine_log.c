@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* DEP_LOG: areas of the engine's log. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/depctl/depctl.h"
+#include "record.h"
+
+static uint32_t area_flag(const char *name, size_t n)
+{
+	const char *known;
+	uint32_t area, all = 0;
+
+	for (area = 0; area < ADEPT_LOG_AREAS; area++) {
+		known = adept_log_area_name(area);
+		if (strlen(known) == n && !memcmp(known, name, n))
+			return ADEPT_S_LOG(area);
+		all |= ADEPT_S_LOG(area);
+	}
+	return n == 3 && !memcmp(name, "all", n) ? all : 0;
+}
+
+uint32_t engine_log_flags(struct argp_state *state)
+{
+	const char *at = getenv("DEP_LOG");
+	uint32_t flag, flags = 0;
+	size_t n;
+
+	for (; at && *at; at += n + (at[n] == ',')) {
+		n = strcspn(at, ",");
+		flag = area_flag(at, n);
+		if (!flag)
+			argp_error(state, "DEP_LOG has no area '%.*s', but translate, signal, "
+				   "thread, exec, memory and all, separated by commas", (int)n, at);
+		flags |= flag;
+	}
+	return flags;
+}

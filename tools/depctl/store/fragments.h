@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* depctl dump --fragments and --log. */
+#ifndef DEPCTL_STORE_FRAGMENTS_H
+#define DEPCTL_STORE_FRAGMENTS_H
+
+#include <dep/store.h>
+
+#include "tools/depctl/common/output.h"
+
+/**
+ * fragments_dump() - print all fragments of @store, with their translations if it has them
+ * @path: of the store, for messages
+ *
+ * Return: 0, or -1 and it has been said why.
+ */
+int fragments_dump(struct dep_store *store, const char *path, struct out *out, bool json);
+
+/** engine_log_dump() - print the engine's log in the order of time; 0, or -1 and it has been said */
+int engine_log_dump(struct dep_store *store, struct out *out, bool json);
+
+#endif
