@@ -175,6 +175,7 @@ suite metrics 60 bash tests/metrics.sh
 suite transparency 480 sh tests/transparency.sh
 suite selfcheck 600 sh tests/selfcheck.sh
 suite fragments 120 bash tests/fragments.sh
+suite gdb 240 bash tests/gdb.sh
 suite order 120 bash tests/order.sh
 suite functions 180 bash tests/functions.sh
 suite memory 180 sh tests/memory.sh
