@@ -53,8 +53,8 @@ line=$(grep -n 'return x \* x' square.c | cut -d: -f1)
 record() {
 	local store=$1 status
 	shift
-	clean ${DEP_LOG:+DEP_LOG="$DEP_LOG"} "$DEPCTL" record -q --alone --no-aslr "$@" -o "$store" \
-		./square >out 2>err
+	clean ${DEP_LOG:+DEP_LOG="$DEP_LOG"} "$DEPCTL" record -q --alone --no-aslr "$@" \
+		-o "$store" ./square >out 2>err
 	status=$?
 	[ $status = 7 ] && [ ! -s err ] && [ "$(cat out)" = 338350 ] &&
 		"$DEPCTL" verify -q "$store" >out 2>&1

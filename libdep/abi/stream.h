@@ -194,8 +194,8 @@ struct adept_code_place {
 /**
  * struct adept_desc_translation - code of a fragment in the cache, as built; links change later
  *
- * Followed by adept_code_place[nplaces], sorted by offset, the first at 0; the bytes of the hot part
- * and those of the cold part without gaps; zero padding to a multiple of 8.
+ * Followed by adept_code_place[nplaces], sorted by offset, the first at 0; the bytes of the hot
+ * part and those of the cold part without gaps; zero padding to a multiple of 8.
  */
 struct adept_desc_translation {
 	struct adept_desc h;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Suite: output.  Calls at the beginning of a function, and where an indirect jump leads, whose push
- * of the return address faults; the handler sees the call's address and the stack pointer before it.
+ * Suite: output.  Calls at the beginning of a function, and where an indirect jump leads, whose
+ * push of the return address faults; the handler sees the call's address and the stack pointer
+ * before it.
  */
 #include <signal.h>
 #include <string.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Descriptors of fragments and mappings, messages, and the engine's log.  They go to the process's descriptor ring,
- * which is written under frag_lock.  If it is full, the writer waits for the collector.
+ * Descriptors of fragments and mappings, messages, and the engine's log.  They go to the process's
+ * descriptor ring, which is written under frag_lock.  If it is full, the writer waits for the
+ * collector.
  */
 #include <stdarg.h>
 #include "isolate.h"
@@ -193,8 +194,8 @@ static u8 code_kind(u8 state)
 }
 
 /*
- * Convert the state table to @p.  An entry without code is left out: the last of the hot part may be
- * one.  Return: the number of places.
+ * Convert the state table to @p.  An entry without code is left out: the last of the hot part may
+ * be one.  Return: the number of places.
  */
 static u32 code_places(struct adept_code_place *p, const struct build *b, const struct frag *f)
 {

@@ -30,7 +30,7 @@ void record_forget_exits(void);
 /** record_forget_descriptors() - start with an empty descriptor ring, after fork */
 void record_forget_descriptors(void);
 void record_describe(const struct build *b);
-/** record_translation() - describe the cache code of @f, which @b built and record_describe() knows */
+/** record_translation() - describe the cache code of @f, after record_describe() of @b */
 void record_translation(const struct build *b, const struct frag *f);
 void record_message(const char *text);
 /** record_log() - add a line to the engine's log; use LOG() or LOG_LOCKED() */

@@ -51,10 +51,10 @@ static const struct argp_option options[] = {
 	  "return RESULT", 1 },
 	{ "segments", OPT_SEGMENTS, NULL, 0, "Stored pieces: TID SEQ FILE OFFSET RAW STORED "
 	  "CONTROL VALUES", 1 },
-	{ "fragments", OPT_FRAGMENTS, NULL, 0, "Recorded code, and its translation if depctl record "
-	  "kept that", 1 },
-	{ "log", OPT_LOG, NULL, 0, "Log of the engine (DEP_LOG of record): TIME PROCESS TID AREA "
-	  "TEXT", 1 },
+	{ "fragments", OPT_FRAGMENTS, NULL, 0, "Recorded code, and its translation if depctl "
+	  "record kept that", 1 },
+	{ "log", OPT_LOG, NULL, 0, "Log of the engine (DEP_LOG of record): TIME PROCESS TID "
+	  "AREA TEXT", 1 },
 	{ "thread", 't', "TID", 0, "Only threads with this id", 2 },
 	{ "segment", OPT_SEGMENT, "N", 0, "Only the segment with this number (of each thread)", 2 },
 	{ "fields", OPT_FIELDS, "LIST", 0, "Print these columns instead, separated by commas: "

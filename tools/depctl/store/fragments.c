@@ -196,14 +196,12 @@ static void put_name(struct dump *d, uint64_t pc)
 
 static void put_line(struct dump *d, const struct insn *source, const struct row *row)
 {
-	if (source)
+	if (source) {
 		put_name(d, source->pc);
-	if (!row)
-		out_printf(d->out, "%14" PRIx64 "  %s", source->pc, source->text);
-	else if (source)
-		out_printf(d->out, "%14" PRIx64 "  %-40s", source->pc, source->text);
-	else
+		out_printf(d->out, "%14" PRIx64 "  %-*s", source->pc, row ? 40 : 0, source->text);
+	} else {
 		out_printf(d->out, "%56s", "");
+	}
 	if (row)
 		out_printf(d->out, " | %-5s %12" PRIx64 "  %s", kind_names[row->kind],
 			   row->in.pc, row->in.text);

@@ -15,7 +15,7 @@
  */
 int fragments_dump(struct dep_store *store, const char *path, struct out *out, bool json);
 
-/** engine_log_dump() - print the engine's log in the order of time; 0, or -1 and it has been said */
+/** engine_log_dump() - print the engine's log in the order of time; -1: it has been said why not */
 int engine_log_dump(struct dep_store *store, struct out *out, bool json);
 
 #endif
