@@ -8,6 +8,7 @@
 # make bench-races	what looking for data races costs, beside other detectors; takes the same
 # make bench-depd	how fast depd is, beside `depctl record --alone`; takes the same
 # make lint		licence lines, line lengths, cppcheck where it is installed
+# make compile_commands	compile_commands.json, for clangd and other tools
 # make docs		Documentation as HTML, in build/docs; warnings are errors (Sphinx)
 # make modules, check-vm, check-vm-debug, check-vm-coverage, bench-vm: the kernel module, see
 #			kmod/rules.mk
@@ -329,6 +330,10 @@ lint:
 docs:
 	$(Q)sh scripts/docs.sh $(B)/docs
 
+compile_commands:
+	$(Q)$(MAKE) -nB V=1 tests | python3 scripts/compile_commands.py > compile_commands.json.tmp
+	$(Q)mv compile_commands.json.tmp compile_commands.json
+
 # ---- the kernel module ----
 
 include kmod/rules.mk
@@ -400,5 +405,5 @@ uninstall:
 clean:
 	rm -rf build build-san build-tsan
 
-.PHONY: all tests check check-long bench bench-races bench-depd lint docs install uninstall clean
+.PHONY: all tests check check-long bench bench-races bench-depd lint docs compile_commands install uninstall clean
 -include $(ENGINE_OBJ:.o=.d) $(LIB_OBJ:.o=.d) $(DEPCTL_OBJ:.o=.d) $(wildcard $(B)/tests/*.d)
