@@ -17,7 +17,7 @@
 need_depctl
 have redis-server && have redis-benchmark && have redis-cli || finish
 . "$tests/depd.sh"
-trap 'touch "$tmp/over"; kill -9 $depd_pid $server $load 2>/dev/null; sleep 0.3; rm -rf "$tmp"' EXIT
+trap 'touch "$tmp/over"; kill -9 $depd_pid $server $load 2>/dev/null; sleep 0.3; drop_tmp' EXIT
 server='' load=''
 seconds=15
 [ "$LONG" = 1 ] && seconds=60

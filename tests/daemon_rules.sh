@@ -10,7 +10,7 @@
 need_depctl
 have gcc && have make && have perl || finish
 . "$tests/depd.sh"
-trap 'touch "$tmp/over"; kill -9 $depd_pid 2>/dev/null; sleep 0.3; rm -rf "$tmp"' EXIT
+trap 'touch "$tmp/over"; kill -9 $depd_pid 2>/dev/null; sleep 0.3; drop_tmp' EXIT
 files=${FILES:-$([ "$LONG" = 1 ] && echo 50 || echo 11)}
 short=50
 # Root's depd makes a directory for each user's.

@@ -8,7 +8,7 @@
 . "$(dirname "$0")/lib.sh"
 need_depctl
 . "$tests/depd.sh"
-trap 'touch "$tmp/over"; kill -9 $depd_pid 2>/dev/null; sleep 1; rm -rf "$tmp"' EXIT
+trap 'touch "$tmp/over"; kill -9 $depd_pid 2>/dev/null; sleep 1; drop_tmp' EXIT
 seconds=${SOAK_SECONDS:-20}
 [ "$LONG" = 1 ] && seconds=${SOAK_SECONDS:-7200}
 forget=62

@@ -20,7 +20,7 @@ if ! mount -t tmpfs -o size=3m tmpfs "$tmp/disk" 2>"$tmp/err"; then
 	finish
 fi
 # It exits before $tmp is removed, which cannot be done with something mounted there.
-trap 'umount "$tmp/disk"; rm -rf "$tmp"' EXIT
+trap 'umount "$tmp/disk"; drop_tmp' EXIT
 
 awk 'BEGIN { for (i = 0; i < 300000; i++) print (i * 7919) % 10007 }' >"$tmp/in"
 sort "$tmp/in" >"$tmp/native"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Helpers of the test scripts; source it.  Sets $tests (this folder), $top, $build,
-# $tmp (a scratch folder, removed at the end).  $DEPCTL names depctl, $BUILD the
-# build folder, LONG=1 asks for what takes long.
+# $tmp (a scratch folder, removed at the end; KEEP=1 keeps it and prints its name).  $DEPCTL
+# names depctl, $BUILD the build folder, LONG=1 asks for what takes long.
 tests=$(cd "$(dirname "$0")" && pwd)
 while [ ! -e "$tests/lib.sh" ]; do
 	tests=$(dirname "$tests")
@@ -15,7 +15,12 @@ passed=0
 failed=0
 skipped=0
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/adept-test.XXXXXX") || exit 1
-trap 'rm -rf "$tmp"' EXIT
+# For the traps of suites that have their own.
+drop_tmp() {
+	[ -n "${KEEP:-}" ] || rm -rf "$tmp"
+}
+[ -z "${KEEP:-}" ] || echo "kept: $tmp"
+trap drop_tmp EXIT
 trap 'exit 1' INT TERM
 export LC_ALL=C
 # No suite talks to a depd that it did not start.

@@ -81,7 +81,7 @@ run() {
 				echo "    FAIL $name: $why"
 				tail -n 3 "$file" | sed 's/^/    | /' | cut -c 1-200
 			fi
-			echo "    all of it: $file"
+			echo "    all of it: $file; random cases: ADEPT_TEST_SEED=$ADEPT_TEST_SEED"
 		fi
 	} >"$log/$name.report"
 }

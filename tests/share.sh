@@ -5,7 +5,7 @@
 . "$(dirname "$0")/lib.sh"
 need_depctl
 . "$tests/depd.sh"
-trap 'kill -9 $depd_pid 2>/dev/null; sleep 0.3; rm -rf "$tmp"' EXIT
+trap 'kill -9 $depd_pid 2>/dev/null; sleep 0.3; drop_tmp' EXIT
 cd "$tmp" || exit 1
 umask 0
 

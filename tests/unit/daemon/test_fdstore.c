@@ -420,10 +420,11 @@ static void noise(void)
 {
 	struct holder_msg m[2];
 	unsigned char *b = (unsigned char *)m;
+	const char *seed = getenv("ADEPT_TEST_SEED");
 	int i, round, fd;
 	size_t n;
 
-	srandom(4711);
+	srandom(seed ? (unsigned int)strtoul(seed, NULL, 0) : 4711);
 	for (round = 0; round < 300; round++) {
 		fd = raw_connect();
 		for (i = 0; i < 20; i++) {

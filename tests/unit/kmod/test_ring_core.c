@@ -418,10 +418,11 @@ static void walk(__u32 nchunks, __u32 policy, enum adept_consumer consumer)
 
 static void walks(void **state)
 {
+	const char *seed = getenv("ADEPT_TEST_SEED");
 	__u32 nchunks, i;
 
 	(void)state;
-	srand(20261121);
+	srand(seed ? (unsigned int)strtoul(seed, NULL, 0) : 20261121);
 	for (nchunks = 2; nchunks <= ADEPT_CHUNKS_MAX; nchunks++) {
 		for (i = 0; i < 10; i++) {
 			walk(nchunks, ADEPT_POLICY_WAIT, ADEPT_CONSUMER_THERE);
