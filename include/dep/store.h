@@ -35,6 +35,12 @@ struct dep_process {
 	uint32_t cause;		/* enum adept_cause */
 	uint64_t start_ns, end_ns;	/* CLOCK_MONOTONIC; end 0 = unknown */
 	const char *exe;	/* may be NULL */
+	/*
+	 * The command line that the image was started with: each argument ends with a NUL byte.
+	 * NULL if it is not known.  An argument that was too long ends with "...".
+	 */
+	const char *cmdline;
+	size_t cmdline_size;
 	uint64_t built;		/* fragments translated; 0 until the process has ended */
 	uint64_t translate_ns;	/* time in the dispatcher; 0 until the process has ended */
 };
@@ -61,6 +67,7 @@ struct dep_thread {
 	uint64_t flushes;
 	uint64_t null_bytes;	/* counted but not stored (--null, or after --max-size) */
 	uint32_t end;		/* enum dep_thread_end */
+	const char *name;	/* the last one that is known; may be NULL */
 };
 
 /** struct dep_module - an executable mapping */

@@ -47,6 +47,7 @@
  */
 #define ADEPT_MAX_RECORD	3584u
 #define ADEPT_MAX_CHUNKS	16u
+#define ADEPT_THREAD_NAME	16u	/* bytes, as TASK_COMM_LEN of the kernel */
 #define ADEPT_MAX_PROCS		1024u
 #define ADEPT_MAX_THREADS	4096u
 #define ADEPT_DESC_SIZE		(1u << 20)
@@ -326,7 +327,8 @@ struct adept_thread {
 	u64 absent_chunks;	/* overwritten because the collector was gone for give_up_ns */
 	u64 absent_bytes;
 	struct adept_call call;
-	u64 reserved[4];
+	char name[ADEPT_THREAD_NAME];	/* as PR_GET_NAME has it; by the thread */
+	u64 reserved[2];
 	struct adept_chunk chunk[ADEPT_MAX_CHUNKS];
 } __attribute__((aligned(ADEPT_PAGE)));
 

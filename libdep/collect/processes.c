@@ -7,6 +7,7 @@
  * heads were read and before any chunk is taken.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -25,6 +26,7 @@
 /* minimum interval: it takes a system call for each process */
 #define POLL_NS		1000000ull
 #define IMAGE_CHECK_NS	250000000ull	/* minimum interval: it reads /proc/PID/maps */
+#define CMDLINE_MAX	8192u	/* bytes of a command line that are stored */
 
 static struct adept_proc *shared(const struct dep_collector *c, u32 i)
 {
@@ -152,19 +154,54 @@ void dep_procs_poll(struct dep_collector *c)
 }
 
 /*
- * The slot's pid is not verified. Look up the name only if the process has no privileges that the
- * session lacks: then the user who records could read the name as well.
+ * Open the /proc directory of a slot's pid, which is not verified: only if the process has no
+ * privileges that the session lacks. Then the user who records could read it as well.
  */
-static void read_exe(const struct dep_collector *c, u32 pid, char *exe, size_t size)
+static int open_member(const struct dep_collector *c, u32 pid)
 {
 	int proc = dep_proc_open((pid_t)pid);
+
+	if (proc < 0 || !c->base || !c->base->known || !dep_judge_member(proc, c->base, NULL))
+		return proc;
+	close(proc);
+	return -EACCES;
+}
+
+static void read_exe(const struct dep_collector *c, u32 pid, char *exe, size_t size)
+{
+	int proc = open_member(c, pid);
 	ssize_t n = -1;
 
-	if (proc >= 0 && (!c->base || !c->base->known || !dep_judge_member(proc, c->base, NULL)))
+	if (proc >= 0) {
 		n = readlinkat(proc, "exe", exe, size - 1);
-	exe[n > 0 ? n : 0] = '\0';
-	if (proc >= 0)
 		close(proc);
+	}
+	exe[n > 0 ? n : 0] = '\0';
+}
+
+/*
+ * Arguments, each with a NUL byte after; a longer command line is cut and ends with "...". Return:
+ * their size; 0: not known.
+ */
+static size_t read_cmdline(const struct dep_collector *c, u32 pid, u8 *text)
+{
+	int proc = open_member(c, pid), fd = -1;
+	ssize_t n = 0;
+
+	if (proc >= 0) {
+		fd = openat(proc, "cmdline", O_RDONLY | O_CLOEXEC);
+		close(proc);
+	}
+	if (fd >= 0) {
+		n = read(fd, text, CMDLINE_MAX);
+		close(fd);
+	}
+	if (n <= 0)
+		return 0;
+	if (n == CMDLINE_MAX)
+		memcpy(text + n - 4, "...", 4);
+	text[n - 1] = '\0';
+	return (size_t)n;
 }
 
 char *dep_find_exe(struct dep_collector *c, u32 pid, u32 cause, u32 parent)
@@ -228,7 +265,7 @@ static void open_process(struct dep_collector *c, u32 i)
 	u32 parent = load(&sh->parent_serial), cause = load(&sh->cause);
 	struct dep_job *job;
 	char *exe;
-	size_t n;
+	size_t n, cmdline;
 
 	/* Look again at a rejected slot only when its serial has changed. */
 	if (p->serial == serial && p->broken)
@@ -239,7 +276,7 @@ static void open_process(struct dep_collector *c, u32 i)
 	if (!exe)
 		return;
 	n = strlen(exe);
-	job = dep_queue_job(c->queue, DEP_JOB_PROCESS, n + 1);
+	job = dep_queue_job(c->queue, DEP_JOB_PROCESS, n + 1 + CMDLINE_MAX);
 	if (!job)
 		goto out_free;
 	if (!dep_domain_process(c, i, serial) || !dep_serial_take(c, serial) ||
@@ -254,6 +291,8 @@ static void open_process(struct dep_collector *c, u32 i)
 		goto out_free;
 	}
 	memcpy(job->data, exe, n + 1);
+	/* A forked process has its parent's. */
+	cmdline = cause == ADEPT_BY_FORK ? 0 : read_cmdline(c, pid, job->data + n + 1);
 
 	memset(p, 0, sizeof(*p));
 	p->open = true;
@@ -274,6 +313,8 @@ static void open_process(struct dep_collector *c, u32 i)
 		.cause = cause,
 		.start_ns = load(&sh->start_ns),
 		.exe = n ? (char *)job->data : NULL,
+		.cmdline = cmdline ? (char *)job->data + n + 1 : NULL,
+		.cmdline_size = cmdline,
 	};
 	if (job->process.cause > ADEPT_BY_ATTACH)
 		job->process.cause = ADEPT_BY_LAUNCH;

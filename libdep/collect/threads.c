@@ -116,8 +116,12 @@ static void put_thread(struct dep_collector *c, u32 slot, struct dep_job *job)
 		.null_bytes = t->null_bytes,
 		.end = t->end,
 	};
-	if (job->kind == DEP_JOB_THREAD_END)
+	if (job->kind == DEP_JOB_THREAD_END) {
 		job->thread.end_ns = now_ns();
+		memcpy(job->data, sh->name, ADEPT_THREAD_NAME);
+		job->data[ADEPT_THREAD_NAME - 1] = '\0';
+		job->thread.name = *job->data ? (char *)job->data : NULL;
+	}
 	dep_queue_put(c->queue, job);
 }
 
@@ -402,7 +406,8 @@ static void thread_stored(struct dep_job *job)
 static bool close_thread(struct dep_collector *c, u32 slot, enum thread_close close)
 {
 	struct thread_slot *t = &c->threads[slot];
-	struct dep_job *job = dep_queue_job(c->queue, DEP_JOB_THREAD_END, 0);
+	struct dep_job *job = dep_queue_job(c->queue, DEP_JOB_THREAD_END,
+					    ADEPT_THREAD_NAME);
 
 	if (!job)
 		return false;

@@ -56,8 +56,8 @@ struct dep_job {
 	struct dep_packed *packed;
 	char why[160];
 	union {
-		struct dep_process process;	/* exe is in @data, or NULL */
-		struct dep_thread thread;
+		struct dep_process process;	/* its texts are in @data, or NULL */
+		struct dep_thread thread;	/* its name is in @data, or NULL */
 		struct adept_chunk chunk;
 		struct dep_ending close;
 	};

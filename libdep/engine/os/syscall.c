@@ -19,11 +19,13 @@
 #include "libdep/engine/translate/mapping_table.h"
 #include "libdep/engine/record/record.h"
 #include "libdep/engine/record/safepoint.h"
+#include "libdep/engine/record/thread_slots.h"
 #include "libdep/engine/translate/dispatch.h"
 
 #define ARCH_SET_FS	0x1002
 #define ARCH_GET_GS	0x1004
 
+#define PR_SET_NAME			15
 #define PR_SET_SECCOMP			22
 #define PR_SET_TSC			26
 #define CLONE_NEWPID			0x20000000
@@ -249,6 +251,14 @@ static s64 sys_plain(struct tls *t, u64 nr, const u64 a[6])
 	return ret;
 }
 
+static s64 sys_set_name(struct tls *t, const u64 a[6])
+{
+	s64 ret = sys_plain(t, __NR_prctl, a);
+
+	slots_name(t);
+	return ret;
+}
+
 /* Ids and capabilities. */
 static s64 sys_rights(struct tls *t, u64 nr, const u64 a[6])
 {
@@ -387,6 +397,8 @@ static s64 do_syscall(struct tls *t, u64 nr, u64 a[6])
 	case __NR_prctl:
 		if (a[0] == PR_SET_SECCOMP)
 			return seccomp_install(t, nr, a);
+		if (a[0] == PR_SET_NAME)
+			return sys_set_name(t, a);
 		/* Timestamps are taken from the time stamp counter. */
 		if (a[0] == PR_SET_SYSCALL_USER_DISPATCH ||
 		    (a[0] == PR_SET_TSC && a[1] == PR_TSC_SIGSEGV))

@@ -570,6 +570,7 @@ void ring_thread_start(struct tls *t, u32 tid, u32 parent_serial, u64 created_at
 	r->absent_chunks = r->absent_bytes = 0;
 	r->call.before = 0;
 	r->start_ns = rt_now();
+	slots_name(t);
 	memset(r->chunk, 0, layout()->nchunks * sizeof(r->chunk[0]));
 	if (!module_ring(t)) {
 		chunk_begin(t, &boundary, 0);
@@ -591,6 +592,7 @@ void ring_thread_end(struct tls *t, u32 status)
 	ring_event(t, ADEPT_EV_THREAD_END, &ev, sizeof(ev));
 	if (!r)
 		return;
+	slots_name(t);
 	if (module_ring(t)) {
 		module_find(t);
 		if (layout()->flags & ADEPT_S_NULL)

@@ -2,6 +2,8 @@
 /*
  * Thread slots of the session file: allocation to the threads of this process.
  */
+#include <linux/prctl.h>
+
 #include "isolate.h"
 #include "record.h"
 #include "thread_slots.h"
@@ -127,6 +129,13 @@ int slots_take(struct tls *t)
 		futex_wake(&session()->wakeup, 1);
 		futex_wait(&(u32){ 0 }, 0, millisecond);
 	}
+}
+
+/* The kernel has it, whoever set it: the thread, another one, fork or execve. */
+void slots_name(struct tls *t)
+{
+	if (t->ring)
+		sys6(__NR_prctl, PR_GET_NAME, (u64)t->ring->name, 0, 0, 0, 0);
 }
 
 /*

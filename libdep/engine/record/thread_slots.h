@@ -22,6 +22,8 @@ int slots_claim(void);
  * Return: 0 if there is no slot.
  */
 int slots_take(struct tls *t);
+/** slots_name() - put the current thread's name into its slot, if it has one */
+void slots_name(struct tls *t);
 /** slots_leave() - detach @t from its slot, and set the slot's state to @state */
 void slots_leave(struct tls *t, u32 state);
 

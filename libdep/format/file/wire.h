@@ -69,10 +69,10 @@ struct dep_format {
 
 enum dep_frame_type {
 	DEP_F_DESCRIPTORS = 1,	/* abi/stream.h, as the process wrote them */
-	DEP_F_PROCESS = 2,	/* struct dep_wire_process, exe */
+	DEP_F_PROCESS = 2,	/* struct dep_wire_process, exe, arguments */
 	DEP_F_PROCESS_END = 3,	/* struct dep_wire_process_end */
 	DEP_F_THREAD = 4,	/* struct dep_wire_thread */
-	DEP_F_THREAD_END = 5,	/* struct dep_wire_thread with its final counts */
+	DEP_F_THREAD_END = 5,	/* struct dep_wire_thread with its final counts, name */
 	DEP_F_MESSAGE = 6,	/* text */
 	DEP_F_BUILD_ID = 7,	/* struct dep_wire_build_id, build-id, path */
 	DEP_F_END = 8,		/* struct dep_wire_end and its tables; the last frame */

@@ -139,6 +139,28 @@ struct dep_process *dep_model_process(const struct dep_model *m, u32 serial)
 	return at ? (struct dep_process *)m->processes.row + at->row : NULL;
 }
 
+/* The arguments, from @off to the end of the payload; damaged ones are left out. */
+static void find_cmdline(struct dep_process *p, const struct dep_log_entry *fr, size_t off)
+{
+	const char *s = (const char *)fr->payload + off;
+
+	if (off >= fr->size || s[fr->size - off - 1])
+		return;
+	p->cmdline = s;
+	p->cmdline_size = fr->size - off;
+}
+
+/* A forked process runs its parent's program, and may have ended before its name was read. */
+static void inherit(struct dep_process *p, const struct dep_process *parent)
+{
+	if (!p->exe)
+		p->exe = parent->exe;
+	if (!p->cmdline) {
+		p->cmdline = parent->cmdline;
+		p->cmdline_size = parent->cmdline_size;
+	}
+}
+
 static int add_process(struct dep_model *m, const struct dep_log_entry *fr)
 {
 	const struct dep_wire_process *w = fr->payload;
@@ -160,10 +182,13 @@ static int add_process(struct dep_model *m, const struct dep_log_entry *fr)
 	p->start_ns = w->start_ns;
 	p->end_ns = w->end_ns;
 	p->exe = text_at(fr, sizeof(*w));
-	/* A forked process that ended before its name was read has its parent's program. */
-	parent = !p->exe && p->cause == ADEPT_BY_FORK ? dep_model_process(m, p->parent) : NULL;
+	if (p->exe)
+		find_cmdline(p, fr, sizeof(*w) + strlen(p->exe) + 1);
+	if (p->exe && !*p->exe)
+		p->exe = NULL;
+	parent = p->cause == ADEPT_BY_FORK ? dep_model_process(m, p->parent) : NULL;
 	if (parent)
-		p->exe = parent->exe;
+		inherit(p, parent);
 	return 0;
 }
 
@@ -259,6 +284,8 @@ static int add_thread(struct dep_model *m, const struct dep_log_entry *fr)
 	t->flushes = w.flushes;
 	t->null_bytes = w.null_bytes;
 	t->end = w.end;
+	if (fr->type == DEP_F_THREAD_END)
+		t->name = text_at(fr, sizeof(w));
 	return 0;
 }
 

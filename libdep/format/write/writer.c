@@ -274,9 +274,22 @@ int dep_writer_process(struct dep_writer *w, const struct dep_process *p)
 		.start_ns = p->start_ns, .end_ns = p->end_ns,
 	};
 
+	const char *exe = p->exe || !p->cmdline ? p->exe : "";
+	size_t n = exe ? strlen(exe) + 1 : 0;
+	char *texts = malloc(n + p->cmdline_size + 1);
+	int err;
+
+	if (!texts)
+		return -ENOMEM;
+	if (exe)
+		memcpy(texts, exe, n);
+	if (p->cmdline)
+		memcpy(texts + n, p->cmdline, p->cmdline_size);
 	w->nprocesses++;
-	return dep_writer_frame(w, DEP_F_PROCESS, p->serial, &r, sizeof(r), p->exe,
-				p->exe ? strlen(p->exe) + 1 : 0);
+	err = dep_writer_frame(w, DEP_F_PROCESS, p->serial, &r, sizeof(r), texts,
+			       n + (p->cmdline ? p->cmdline_size : 0));
+	free(texts);
+	return err;
 }
 
 int dep_writer_process_end(struct dep_writer *w, const struct dep_process *p)
@@ -316,7 +329,8 @@ int dep_writer_thread_end(struct dep_writer *w, const struct dep_thread *t)
 		r.raw_bytes = c->raw_bytes;
 		r.chain = c->chain;
 	}
-	return dep_writer_frame(w, DEP_F_THREAD_END, t->process, &r, sizeof(r), NULL, 0);
+	return dep_writer_frame(w, DEP_F_THREAD_END, t->process, &r, sizeof(r), t->name,
+				t->name ? strlen(t->name) + 1 : 0);
 }
 
 int dep_writer_message(struct dep_writer *w, const char *text)
