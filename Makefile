@@ -246,7 +246,7 @@ $(B)/tests/test_control: $(call unit_obj,test_control test_control_sessions fake
 $(B)/tests/test_metrics: $(call unit_obj,test_metrics fake_core fake_client) $(control_obj)
 $(B)/tests/test_client: $(call unit_obj,test_client fake_core fake_client) $(control_obj) \
 			$(patsubst %,$(B)/host/tools/depctl/%.o,daemon/client \
-			daemon/client_socket common/util) $(B)/libdep.a
+			daemon/client_socket common/util common/terminal) $(B)/libdep.a
 
 $(TESTS):
 	$(call msg,LD,$@)

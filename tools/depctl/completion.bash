@@ -110,14 +110,33 @@ _depctl_record()
 	fi
 }
 
+# _depctl_color CURRENT: complete the argument of --color in front of the command; else remove both
+# from the words, and fail
+_depctl_color()
+{
+	local n=2
+
+	[ "${COMP_WORDS[1]}" = --color ] && [ "$COMP_CWORD" -gt 1 ] || return 1
+	[ "${COMP_WORDS[2]}" != = ] || n=3
+	if [ "$COMP_CWORD" -le $n ]; then
+		mapfile -t COMPREPLY < <(compgen -W "auto always never" -- "${1#=}")
+		return 0
+	fi
+	COMP_WORDS=("${COMP_WORDS[0]}" "${COMP_WORDS[@]:n+1}")
+	COMP_CWORD=$((COMP_CWORD - n))
+	return 1
+}
+
 _depctl()
 {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} options
 
 	COMPREPLY=()
+	_depctl_color "$cur" && return
 	if [ "$COMP_CWORD" = 1 ]; then
-		mapfile -t COMPREPLY < <(compgen -W "$_depctl_commands help --help --version" \
+		mapfile -t COMPREPLY < <(compgen -W "$_depctl_commands help --color= --help --version" \
 			-- "$cur")
+		[[ ${COMPREPLY[0]} == *= ]] && compopt -o nospace
 		return
 	fi
 	# --option=value comes as three words.

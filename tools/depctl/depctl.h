@@ -90,6 +90,9 @@ const char *human_size(uint64_t n, char *buf);
 /** open_store() - open, or say why not and return NULL */
 struct dep_store *open_store(const char *dir);
 
+/** process_of() - the row of a process's serial, or NULL */
+const struct dep_process *process_of(struct dep_store *s, uint32_t serial);
+
 /** thread_of() - the row of a thread's serial, or NULL */
 const struct dep_thread *thread_of(struct dep_store *s, uint32_t serial);
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "depctl.h"
+#include "common/terminal.h"
 
 static const struct command commands[] = {
 	{ "record", cmd_record, "run a command and record its whole execution" },
@@ -30,11 +31,13 @@ static void usage(FILE *f)
 {
 	size_t i;
 
-	fprintf(f, "Usage: depctl COMMAND [OPTION...] [ARGUMENT...]\n\n"
+	fprintf(f, "Usage: depctl [--color=WHEN] COMMAND [OPTION...] [ARGUMENT...]\n\n"
 		   "Record the whole execution of a program, exactly, and read it back.\n\n");
 	for (i = 0; i < NCOMMANDS; i++)
 		fprintf(f, "  %-8s %s\n", commands[i].name, commands[i].summary);
-	fprintf(f, "\n`depctl help COMMAND' lists the options of one; see also depctl(1).\n");
+	fprintf(f, "\n  --color=WHEN  use color in text: auto (on terminals; default), always or never\n"
+		   "  --version     print the versions of depctl and of the store format\n"
+		   "\n`depctl help COMMAND' lists the options of one; see also depctl(1).\n");
 }
 
 /* help [COMMAND...]: as COMMAND... --help */
@@ -55,10 +58,35 @@ static int help(int argc, char **argv)
 	return run_command(commands, NCOMMANDS, "depctl", n + 2, words);
 }
 
+/*
+ * Handle --color in front of the command, in either form. Return: how many arguments it took; -1:
+ * it is wrong, and this was reported.
+ */
+static int parse_color(int argc, char **argv)
+{
+	static const char option[] = "--color";
+	const size_t n = sizeof(option) - 1;
+	const char *when;
+
+	if (argc < 2 || strncmp(argv[1], option, n) || (argv[1][n] && argv[1][n] != '='))
+		return 0;
+	when = argv[1][n] ? argv[1] + n + 1 : argv[2];
+	if (when && color_when(when))
+		return argv[1][n] ? 1 : 2;
+	warn("--color must be auto, always or never%s%s%s", when ? ", not '" : "", when ? when : "",
+	     when ? "'" : "");
+	return -1;
+}
+
 int main(int argc, char **argv)
 {
-	int status;
+	int status, taken = parse_color(argc, argv);
 
+	if (taken < 0)
+		return EXIT_USAGE;
+	argv[taken] = argv[0];
+	argv += taken;
+	argc -= taken;
 	argp_err_exit_status = EXIT_USAGE;
 	if (argc < 2) {
 		usage(stderr);

@@ -12,7 +12,13 @@
 #include "daemon/base/signal_name.h"
 #include "daemon/base/utf8.h"
 #include "tools/depctl/depctl.h"
+#include "fold.h"
 #include "output.h"
+
+/* There is one output at a time. */
+static struct fold fold;
+static char folded[64u << 10];
+static size_t folded_size;
 
 void out_begin(struct out *o)
 {
@@ -22,6 +28,8 @@ void out_begin(struct out *o)
 	o->buf = room;
 	o->at = o->buf;
 	o->error = 0;
+	o->width = 0;
+	o->color = false;
 }
 
 static void write_out(struct out *o, const char *p, const char *end)
@@ -37,21 +45,55 @@ static void write_out(struct out *o, const char *p, const char *end)
 	}
 }
 
+static void flush_folded(struct out *o)
+{
+	write_out(o, folded, folded + folded_size);
+	folded_size = 0;
+}
+
+/* @size is that of a word at most. */
+static void put_folded(void *arg, const char *data, size_t size)
+{
+	if (folded_size + size > sizeof(folded))
+		flush_folded(arg);
+	memcpy(folded + folded_size, data, size);
+	folded_size += size;
+}
+
+void out_layout(struct out *o)
+{
+	o->color = color_on(o->fd);
+	o->width = terminal_width(o->fd);
+	fold = (struct fold){ .width = o->width, .write = put_folded, .arg = o };
+}
+
 void out_flush(struct out *o)
 {
-	write_out(o, o->buf, o->at);
+	if (o->width) {
+		fold_put(&fold, o->buf, o->at - o->buf);
+		flush_folded(o);
+	} else {
+		write_out(o, o->buf, o->at);
+	}
 	o->at = o->buf;
 }
 
 void out_block(struct out *o, const char *data, size_t size)
 {
 	out_flush(o);
-	write_out(o, data, data + size);
+	if (o->width)
+		fold_put(&fold, data, size);
+	else
+		write_out(o, data, data + size);
 }
 
 int out_end(struct out *o)
 {
 	out_flush(o);
+	if (o->width) {
+		fold_end(&fold);
+		flush_folded(o);
+	}
 	if (!o->error)
 		return 0;
 	warn("the output could not be written: %s", strerror(o->error));
@@ -83,36 +125,18 @@ void out_printf(struct out *o, const char *fmt, ...)
 	out_text(o, text);
 }
 
-/* Letters that mean themselves to a shell, wherever they are. */
-static bool is_plain(const char *s)
+void out_plain(struct out *o, const char *s)
 {
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				    "0123456789%+,-./:=@_";
-
-	return *s && s[strspn(s, plain)] == '\0';
+	for (; *s; s++) {
+		out_reserve(o);
+		put_char(o, (unsigned char)*s < 0x20 || *s == 0x7f ? '?' : *s);
+	}
 }
 
-void out_command(struct out *o, int argc, char *const *argv)
+void out_color(struct out *o, const char *sequence)
 {
-	const char *s;
-	int i;
-
-	for (i = 0; i < argc; i++) {
-		out_text(o, i ? " " : "");
-		if (is_plain(argv[i])) {
-			out_text(o, argv[i]);
-			continue;
-		}
-		out_text(o, "'");
-		for (s = argv[i]; *s; s++) {
-			out_reserve(o);
-			if (*s == '\'')
-				put_text(o, "'\\''");
-			else
-				put_char(o, *s);
-		}
-		out_text(o, "'");
-	}
+	if (o->color)
+		out_text(o, sequence);
 }
 
 void json_begin(struct json *j, struct out *o)

@@ -10,6 +10,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "terminal.h"
+
 #define OUT_ROOM	(1u << 20)
 #define OUT_SLACK	256u	/* that much may be put after one out_reserve() */
 
@@ -19,9 +21,14 @@ struct out {
 	char *at;
 	char *buf;		/* OUT_ROOM + OUT_SLACK bytes */
 	int error;
+	/* For people, set by out_layout(): */
+	unsigned int width;	/* columns of the terminal, 0: lines have any length */
+	bool color;
 };
 
 void out_begin(struct out *o);
+/** out_layout() - what follows is for people: if o->fd is a terminal, fold lines and use color */
+void out_layout(struct out *o);
 void out_flush(struct out *o);
 /** out_block() - put many bytes, in one write of their own */
 void out_block(struct out *o, const char *data, size_t size);
@@ -77,10 +84,21 @@ static inline void put_text(struct out *o, const char *s)
 
 /* These reserve for themselves. */
 void out_text(struct out *o, const char *s);
+/** out_plain() - put @s with "?" for control characters, which a terminal may act on */
+void out_plain(struct out *o, const char *s);
 void out_printf(struct out *o, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/** out_command() - print a command as a shell reads it, with quotes where they are needed */
-void out_command(struct out *o, int argc, char *const *argv);
+/** out_color() - put @sequence (COLOR_*), if the output is colored */
+void out_color(struct out *o, const char *sequence);
+
+/* ---- quote.c ---- */
+
+/**
+ * quote_command() - a command as a shell reads it, with quotes where they are needed
+ *
+ * Return: text that the caller frees, without control characters; NULL: out of memory.
+ */
+char *quote_command(int argc, char *const *argv);
 
 /** struct json - where in a JSON text we are */
 struct json {

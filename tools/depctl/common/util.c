@@ -15,13 +15,14 @@
 #include "libdep/abi/session_file.h"
 #include "tools/depctl/depctl.h"
 #include "tools/depctl/store/verdict.h"
+#include "terminal.h"
 
 void warn(const char *fmt, ...)
 {
 	va_list ap;
 
 	fflush(stdout);
-	fputs("depctl: ", stderr);
+	fputs(color_on(STDERR_FILENO) ? COLOR_ERROR "depctl:" COLOR_END " " : "depctl: ", stderr);
 	va_start(ap, fmt);
 	vfprintf(stderr, fmt, ap);
 	va_end(ap);
@@ -150,6 +151,17 @@ struct dep_store *open_store(const char *dir)
 		return NULL;
 	}
 	return s;
+}
+
+const struct dep_process *process_of(struct dep_store *s, uint32_t serial)
+{
+	const struct dep_process *p;
+	size_t i, n = dep_store_processes(s, &p);
+
+	for (i = 0; i < n; i++)
+		if (p[i].serial == serial)
+			return &p[i];
+	return NULL;
 }
 
 const struct dep_thread *thread_of(struct dep_store *s, uint32_t serial)

@@ -132,13 +132,11 @@ int client_command_of(int argc, char **argv, const struct argp *argp, const char
 
 /* ---- session_list.c ---- */
 
-/** put_plain() - a text from outside: what would move a terminal's cursor is a ? */
-void put_plain(struct out *o, const char *s);
-/** put_sessions() - a table of sessions, an array of depd's */
-void put_sessions(struct out *o, const cJSON *sessions);
-/** put_loss() - what is lost, or "none" */
-void put_loss(struct out *o, const cJSON *loss);
-/** is_loss() - is there any? */
-bool is_loss(const cJSON *loss);
+#define LOSS_TEXT	400
+
+/** put_sessions() - print a table of sessions, an array of depd's; 0 or EXIT_FAILURE */
+int put_sessions(struct out *o, const cJSON *sessions);
+/** loss_text() - what is lost, or "none"; @text has LOSS_TEXT bytes */
+void loss_text(const cJSON *loss, char *text, size_t size);
 
 #endif

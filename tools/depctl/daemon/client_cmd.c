@@ -44,6 +44,7 @@ static int run(const struct client_args *a, const char *op, client_show_fn *show
 		out_text(&out, c.line);
 		out_text(&out, "\n");
 	} else {
+		out_layout(&out);
 		status = show(&c, a, &out);
 	}
 	client_close(&c);

@@ -199,6 +199,8 @@ int cmd_module(int argc, char **argv)
 		return EXIT_FAILURE;
 	}
 	out_begin(&m.out);
+	if (!m.json)
+		out_layout(&m.out);
 	json_begin(&m.j, &m.out);
 	if (m.json) {
 		json_object(&m.j, NULL);

@@ -196,6 +196,8 @@ int cmd_policy(int argc, char **argv)
 	}
 	fclose(f);
 	out_begin(&p.out);
+	if (!p.json)
+		out_layout(&p.out);
 	if (p.json)
 		status = put_json(&p);
 	else

@@ -15,8 +15,7 @@ static const struct argp argp = {
 static int show(struct client *c, const struct client_args *a, struct out *o)
 {
 	(void)a;
-	put_sessions(o, cJSON_GetObjectItemCaseSensitive(c->answer, "sessions"));
-	return 0;
+	return put_sessions(o, cJSON_GetObjectItemCaseSensitive(c->answer, "sessions"));
 }
 
 int cmd_sessions(int argc, char **argv)

@@ -6,6 +6,7 @@
 
 #include "client_all.h"
 #include "tools/depctl/depctl.h"
+#include "tools/depctl/common/table.h"
 
 enum { OPT_USERS = 258 };
 
@@ -56,12 +57,12 @@ static void put_head(struct out *o, const cJSON *d, const char *path)
 	char size[16];
 
 	out_text(o, "depd ");
-	put_plain(o, client_string(d, "version"));
+	out_plain(o, client_string(d, "version"));
 	out_printf(o, ", pid %.0f, up ", client_number(d, "pid"));
 	if (s >= 86400)
 		out_printf(o, "%llu d ", s / 86400);
 	out_printf(o, "%02llu:%02llu:%02llu, at ", s / 3600 % 24, s / 60 % 60, s % 60);
-	put_plain(o, path);
+	out_plain(o, path);
 	out_printf(o, "\n  itself    %.2f s of processor time, %s of memory\n",
 		   client_number(d, "cpu_ns") / 1e9, size_of(d, "memory_bytes", size));
 	out_printf(o, "  clients   %.0f; %.0f requests, %.0f refused\n",
@@ -80,7 +81,7 @@ static void put_counts(struct out *o, const cJSON *d)
 		if (cause->valuedouble <= 0)
 			continue;
 		out_printf(o, "%s%.0f ", sep, cause->valuedouble);
-		put_plain(o, cause->string);
+		out_plain(o, cause->string);
 		sep = ", ";
 	}
 	out_text(o, "\n");
@@ -90,7 +91,7 @@ static void put_flow(struct out *o, const cJSON *d)
 {
 	const cJSON *lag = member(d, "lag"), *stage;
 	const char *sep = "";
-	char a[16], b[16];
+	char a[16], b[16], lost[LOSS_TEXT];
 
 	out_printf(o, "  recorded  %s in %.0f chunks, %s stored\n", size_of(d, "raw_bytes", a),
 		   client_number(d, "chunks"), size_of(d, "stored_bytes", b));
@@ -101,13 +102,12 @@ static void put_flow(struct out *o, const cJSON *d)
 	out_text(o, "  time      ");
 	cJSON_ArrayForEach(stage, member(d, "stages")) {
 		out_text(o, sep);
-		put_plain(o, stage->string);
+		out_plain(o, stage->string);
 		out_printf(o, " %.3f s", client_number(stage, "ns") / 1e9);
 		sep = ", ";
 	}
-	out_text(o, "\n  lost      ");
-	put_loss(o, member(d, "loss"));
-	out_text(o, "\n");
+	loss_text(member(d, "loss"), lost, sizeof(lost));
+	out_printf(o, "\n  lost      %s\n", lost);
 }
 
 static void put_policy(struct out *o, const cJSON *d)
@@ -119,7 +119,7 @@ static void put_policy(struct out *o, const cJSON *d)
 		   "not active", client_number(p, "matches"), client_number(p, "unrecorded"));
 	if (*client_string(p, "policy_error")) {
 		out_text(o, "            ");
-		put_plain(o, client_string(p, "policy_error"));
+		out_plain(o, client_string(p, "policy_error"));
 		out_text(o, "\n");
 	}
 	if (client_number(d, "stores_removed") > 0)
@@ -141,29 +141,51 @@ static int show_status(struct client *c, const struct client_args *a, struct out
 	sessions = member(c->answer, "sessions");
 	if (cJSON_GetArraySize(sessions)) {
 		out_text(o, "\n");
-		put_sessions(o, sessions);
+		return put_sessions(o, sessions);
 	}
 	return 0;
+}
+
+static const struct table_column user_columns[] = {
+	{ "uid", TABLE_RIGHT },
+	{ "instances", TABLE_RIGHT },
+	{ "sessions", TABLE_RIGHT },
+	{ "clients", TABLE_RIGHT },
+	{ "memory", TABLE_RIGHT },
+	{ "fds", TABLE_RIGHT },
+	{ "queued", TABLE_RIGHT },
+	{ "stored", TABLE_RIGHT },
+	{ "cpu", TABLE_RIGHT },
+	{ "refused", TABLE_RIGHT },
+};
+
+static void put_user(struct table *t, const cJSON *u)
+{
+	char size[16];
+
+	table_cell(t, "%.0f", client_number(u, "uid"));
+	table_cell(t, "%.0f", client_number(u, "instances"));
+	table_cell(t, "%.0f", client_number(u, "session_count"));
+	table_cell(t, "%.0f", client_number(u, "clients"));
+	table_cell(t, "%s", size_of(u, "memory_bytes", size));
+	table_cell(t, "%.0f", client_number(u, "descriptors"));
+	table_cell(t, "%s", size_of(u, "queued_bytes", size));
+	table_cell(t, "%s", size_of(u, "stored_bytes", size));
+	table_cell(t, "%.1f s", client_number(u, "cpu_ns") / 1e9);
+	table_cell(t, "%.0f", client_number(u, "refused"));
 }
 
 static int show_users(struct client *c, const struct client_args *a, struct out *o)
 {
 	const cJSON *u;
-	char size[16], queued[16], stored[16];
+	struct table t;
 
 	(void)a;
-	out_printf(o, "%10s %9s %8s %7s %10s %11s %10s %10s %9s %8s\n", "uid", "instances",
-		   "sessions", "clients", "memory", "descriptors", "queued", "stored", "processor",
-		   "refused");
+	if (table_begin(&t, user_columns, sizeof(user_columns) / sizeof(user_columns[0])))
+		return EXIT_FAILURE;
 	cJSON_ArrayForEach(u, member(c->answer, "users"))
-		out_printf(o, "%10.0f %9.0f %8.0f %7.0f %10s %11.0f %10s %10s %7.1f s %8.0f\n",
-			   client_number(u, "uid"), client_number(u, "instances"),
-			   client_number(u, "session_count"), client_number(u, "clients"),
-			   size_of(u, "memory_bytes", size), client_number(u, "descriptors"),
-			   size_of(u, "queued_bytes", queued), size_of(u, "stored_bytes", stored),
-			   client_number(u, "cpu_ns") / 1e9,
-			   client_number(u, "refused"));
-	return 0;
+		put_user(&t, u);
+	return table_end(&t, o);
 }
 
 static int show(struct client *c, const struct client_args *a, struct out *o)

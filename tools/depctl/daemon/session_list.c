@@ -9,18 +9,10 @@
 
 #include "client.h"
 #include "tools/depctl/depctl.h"
-
-void put_plain(struct out *o, const char *s)
-{
-	for (; *s; s++) {
-		out_reserve(o);
-		put_char(o, (unsigned char)*s < 0x20 || *s == 0x7f ? '?' : *s);
-	}
-}
-
+#include "tools/depctl/common/table.h"
 /* ---- losses ---- */
 
-static const struct loss_text {
+static const struct {
 	const char *name;	/* member of loss */
 	bool bytes;
 	const char *text;
@@ -39,7 +31,7 @@ static const struct loss_text {
 
 #define NLOSSES (sizeof(losses) / sizeof(losses[0]))
 
-bool is_loss(const cJSON *loss)
+static bool is_loss(const cJSON *loss)
 {
 	size_t i;
 
@@ -49,25 +41,24 @@ bool is_loss(const cJSON *loss)
 	return false;
 }
 
-void put_loss(struct out *o, const cJSON *loss)
+void loss_text(const cJSON *loss, char *text, size_t size)
 {
-	const char *sep = "";
-	char size[16];
+	char bytes[16];
+	size_t i, at = 0;
 	double n;
-	size_t i;
 
-	for (i = 0; i < NLOSSES; i++) {
+	snprintf(text, size, "none");
+	for (i = 0; i < NLOSSES && at < size; i++) {
 		n = client_number(loss, losses[i].name);
 		if (n <= 0)
 			continue;
 		if (losses[i].bytes)
-			out_printf(o, "%s%s %s", sep, human_size(n, size), losses[i].text);
+			at += snprintf(text + at, size - at, "%s%s %s", at ? ", " : "",
+				       human_size(n, bytes), losses[i].text);
 		else
-			out_printf(o, "%s%.0f %s", sep, n, losses[i].text);
-		sep = ", ";
+			at += snprintf(text + at, size - at, "%s%.0f %s", at ? ", " : "", n,
+				       losses[i].text);
 	}
-	if (!*sep)
-		out_text(o, "none");
 }
 
 /* ---- sessions ---- */
@@ -97,44 +88,51 @@ static const char *age(double ns, char buf[16])
 	return buf;
 }
 
-static void put_session(struct out *o, const cJSON *s)
+static const struct table_column columns[] = {
+	{ "id", TABLE_RIGHT },
+	{ "state", TABLE_LEFT },
+	{ "user", TABLE_LEFT },
+	{ "pid", TABLE_RIGHT },
+	{ "age", TABLE_RIGHT },
+	{ "procs", TABLE_RIGHT },
+	{ "recorded", TABLE_RIGHT },
+	{ "stored", TABLE_RIGHT },
+	{ "lag", TABLE_RIGHT },
+	{ "command", TABLE_TEXT },
+	{ "", TABLE_NOTE },	/* losses */
+	{ "", TABLE_NOTE },	/* error */
+};
+
+static void put_session(struct table *t, const cJSON *s)
 {
 	const cJSON *lag = cJSON_GetObjectItemCaseSensitive(s, "lag");
 	const cJSON *loss = cJSON_GetObjectItemCaseSensitive(s, "loss");
 	const char *store = client_string(s, "store"), *error = client_string(s, "error");
-	char user[16], a[16], raw[16], stored[16], after[16];
+	char buf[16], lost[LOSS_TEXT];
 
-	out_printf(o, "%6.0f %-9.9s %-8s %8.0f %8s %5.0f %10s %10s %10s  ", client_number(s, "id"),
-		   client_string(s, "state"), user_name(client_number(s, "uid"), user),
-		   client_number(s, "pid"), age(client_number(s, "age_ns"), a),
-		   client_number(s, "live_processes"),
-		   human_size(client_number(s, "raw_bytes"), raw),
-		   human_size(client_number(s, "stored_bytes"), stored),
-		   human_size(client_number(lag, "bytes"), after));
-	put_plain(o, client_string(s, "command"));
-	if (*store) {
-		out_text(o, " -> ");
-		put_plain(o, store);
-	}
-	out_text(o, "\n");
-	if (is_loss(loss)) {
-		out_text(o, "       lost: ");
-		put_loss(o, loss);
-		out_text(o, "\n");
-	}
-	if (*error) {
-		out_text(o, "       error: ");
-		put_plain(o, error);
-		out_text(o, "\n");
-	}
+	loss_text(loss, lost, sizeof(lost));
+	table_cell(t, "%.0f", client_number(s, "id"));
+	table_cell(t, "%s", client_string(s, "state"));
+	table_cell(t, "%s", user_name(client_number(s, "uid"), buf));
+	table_cell(t, "%.0f", client_number(s, "pid"));
+	table_cell(t, "%s", age(client_number(s, "age_ns"), buf));
+	table_cell(t, "%.0f", client_number(s, "live_processes"));
+	table_cell(t, "%s", human_size(client_number(s, "raw_bytes"), buf));
+	table_cell(t, "%s", human_size(client_number(s, "stored_bytes"), buf));
+	table_cell(t, "%s", human_size(client_number(lag, "bytes"), buf));
+	table_cell(t, "%s%s%s", client_string(s, "command"), *store ? " -> " : "", store);
+	table_cell(t, "%s%s", is_loss(loss) ? "lost: " : "", is_loss(loss) ? lost : "");
+	table_cell(t, "%s%s", *error ? "error: " : "", error);
 }
 
-void put_sessions(struct out *o, const cJSON *sessions)
+int put_sessions(struct out *o, const cJSON *sessions)
 {
 	const cJSON *s;
+	struct table t;
 
-	out_printf(o, "%6s %-9s %-8s %8s %8s %5s %10s %10s %10s  %s\n", "id", "state", "user",
-		   "pid", "age", "procs", "recorded", "stored", "lag", "command");
+	if (table_begin(&t, columns, sizeof(columns) / sizeof(columns[0])))
+		return EXIT_FAILURE;
 	cJSON_ArrayForEach(s, sessions)
-		put_session(o, s);
+		put_session(&t, s);
+	return table_end(&t, o);
 }

@@ -62,6 +62,7 @@ static void tell_suspect(void *arg, const struct dep_race *race)
 		return;
 	out_begin(&o);
 	o.fd = STDERR_FILENO;
+	out_layout(&o);
 	race_print_suspect(&o, &a->view);
 	out_end(&o);
 }
@@ -330,6 +331,8 @@ int races_report(struct races_report *r, struct dep_store *store, const char *pa
 	races_summary_init(&sums, store, &a.races);
 	out_begin(&out);
 	out.fd = r->fd >= 0 ? r->fd : fd;
+	if (r->how->form == RACES_TEXT)
+		out_layout(&out);
 	begin(r, &j, &out);
 	for (i = 0; i < a.races.n && !err; i++) {
 		if (!a.races.race[i].count)

@@ -58,8 +58,8 @@ static const struct argp_option options[] = {
 	{ "thread", 't', "TID", 0, "Only threads with this id", 2 },
 	{ "segment", OPT_SEGMENT, "N", 0, "Only the segment with this number (of each thread)", 2 },
 	{ "fields", OPT_FIELDS, "LIST", 0, "Print these columns instead, separated by commas: "
-	  "process, pid, thread, tid, program, segment, tsc, pc, and what lines of this kind have",
-	  3 },
+	  "process, pid, thread, tid, program, thread_name, segment, tsc, pc, and what lines of "
+	  "this kind have", 3 },
 	{ "json", OPT_JSON, NULL, 0, "One JSON object per line", 3 },
 	{ "jobs", 'j', "N", 0, "Recover with N threads (default: one per processor)", 3 },
 	{ 0 }
@@ -367,24 +367,13 @@ static void put_event(struct out *o, uint32_t tid, const struct dep_event *e, bo
 	put_char(o, '\n');
 }
 
-static const struct dep_process *process_of(struct dump *d, uint32_t serial)
-{
-	const struct dep_process *p;
-	size_t i, n = dep_store_processes(d->store, &p);
-
-	for (i = 0; i < n; i++)
-		if (p[i].serial == serial)
-			return &p[i];
-	return NULL;
-}
-
 static void next_segment(struct dump *d, const struct dep_segment *seg)
 {
 	const struct dep_thread *t = thread_of(d->store, seg->thread);
 
 	if (t != d->line.thread) {
 		d->line = (struct fields_line){ .thread = t };
-		d->line.process = t ? process_of(d, t->process) : NULL;
+		d->line.process = t ? process_of(d->store, t->process) : NULL;
 	}
 	d->line.segment = seg->seq;
 }
@@ -550,6 +539,8 @@ int cmd_dump(int argc, char **argv)
 	}
 	parse_args(&argp, argc, argv, 0, d);
 	out_begin(&d->out);
+	if (!d->json)
+		out_layout(&d->out);
 	d->store = open_store(d->path);
 	if (!d->store)
 		goto out_free;

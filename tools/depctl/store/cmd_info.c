@@ -145,6 +145,8 @@ int cmd_info(int argc, char **argv)
 	}
 	parse_args(&argp, argc, argv, 0, f);
 	out_begin(&f->out);
+	if (!f->json)
+		out_layout(&f->out);
 	f->store = open_store(f->path);
 	if (!f->store)
 		goto out_free;
@@ -160,8 +162,8 @@ int cmd_info(int argc, char **argv)
 			goto out_close;
 		}
 	}
-	info_print(f);
-	status = out_end(&f->out);
+	status = info_print(f);
+	status |= out_end(&f->out);
 	if (f->unreadable) {
 		warn("%llu of %zu segments could not be recovered: %s; `depctl verify %s' says "
 		     "more", (unsigned long long)f->unreadable, f->nsegs,

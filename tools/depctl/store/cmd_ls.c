@@ -17,6 +17,8 @@
 #include "libdep/abi/session_file.h"
 #include "tools/depctl/depctl.h"
 #include "tools/depctl/common/output.h"
+#include "tools/depctl/common/table.h"
+#include "cmdline.h"
 #include "verdict.h"
 
 struct ls {
@@ -24,6 +26,7 @@ struct ls {
 	bool json, modules;
 	struct out out;
 	struct json j;
+	struct table table;	/* of a directory */
 };
 
 static const struct argp_option options[] = {
@@ -102,6 +105,7 @@ static void ls_thread(struct ls *l, struct dep_store *s, const struct dep_thread
 		json_u64(&l->j, "tid", t->tid);
 		json_u64(&l->j, "process", t->process);
 		json_u64(&l->j, "parent", t->parent);
+		json_str(&l->j, "thread_name", t->name);
 		json_big(&l->j, "start_ns", t->start_ns);
 		json_big(&l->j, "end_ns", t->end_ns);
 		json_u64(&l->j, "segments", n);
@@ -112,12 +116,20 @@ static void ls_thread(struct ls *l, struct dep_store *s, const struct dep_thread
 		json_close(&l->j, '}');
 		return;
 	}
-	out_printf(&l->out, "    thread %-8u %6zu segments  %10s recorded  %10s stored\n",
-		   t->tid, n, human_size(raw, a), human_size(stored, b));
+	out_printf(&l->out, "    thread %-7u%4zu segments %8s recorded %8s stored", t->tid, n,
+		   human_size(raw, a), human_size(stored, b));
+	if (t->name) {
+		out_text(&l->out, "  ");
+		out_plain(&l->out, t->name);
+	}
+	out_text(&l->out, "\n");
 }
 
-static void ls_process(struct ls *l, const struct dep_process *p)
+static void ls_process(struct ls *l, struct dep_store *s, const struct dep_process *p)
 {
+	const struct dep_process *parent = process_of(s, p->parent);
+	char by[16] = "";
+
 	if (l->json) {
 		json_object(&l->j, NULL);
 		json_u64(&l->j, "process", p->serial);
@@ -125,6 +137,7 @@ static void ls_process(struct ls *l, const struct dep_process *p)
 		json_u64(&l->j, "parent", p->parent);
 		json_str(&l->j, "cause", cause_of(p));
 		json_str(&l->j, "exe", p->exe);
+		cmdline_json(&l->j, p);
 		json_big(&l->j, "start_ns", p->start_ns);
 		json_big(&l->j, "end_ns", p->end_ns);
 		json_u64(&l->j, "fragments_built", p->built);
@@ -132,12 +145,17 @@ static void ls_process(struct ls *l, const struct dep_process *p)
 		json_close(&l->j, '}');
 		return;
 	}
-	out_printf(&l->out, "process %-8u %-6s", p->pid, cause_of(p));
+	if (parent)
+		snprintf(by, sizeof(by), "by %u", parent->pid);
+	out_color(&l->out, COLOR_HEADING);
+	out_printf(&l->out, "process %-7u %-6s", p->pid, cause_of(p));
+	out_color(&l->out, COLOR_END);
+	out_printf(&l->out, " %-10s", by);
 	if (p->end_ns > p->start_ns)
 		out_printf(&l->out, " %8.3f s  ", (p->end_ns - p->start_ns) / 1e9);
 	else
 		out_printf(&l->out, " %8s s  ", "?");
-	out_text(&l->out, p->exe ? p->exe : "?");
+	cmdline_text(&l->out, p);
 	out_text(&l->out, "\n");
 }
 
@@ -158,7 +176,7 @@ static void ls_module(struct ls *l, const struct dep_module *m)
 	}
 	out_printf(&l->out, "    module %llx-%llx %llx ", (unsigned long long)m->start,
 		   (unsigned long long)m->end, (unsigned long long)m->offset);
-	out_text(&l->out, m->path && *m->path ? m->path : "-");
+	out_plain(&l->out, m->path && *m->path ? m->path : "-");
 	if (m->build_id && *m->build_id) {
 		out_text(&l->out, " ");
 		out_text(&l->out, m->build_id);
@@ -176,7 +194,7 @@ static void ls_json(struct ls *l, struct dep_store *s, const struct dep_process 
 	verdict_json(&l->j, s);
 	json_array(&l->j, "processes");
 	for (i = 0; i < np; i++)
-		ls_process(l, &p[i]);
+		ls_process(l, s, &p[i]);
 	json_close(&l->j, ']');
 	json_array(&l->j, "threads");
 	for (i = 0; i < nt; i++)
@@ -210,7 +228,7 @@ static int ls_store(struct ls *l)
 		ls_json(l, s, p, np, t, nt, m, nm);
 	} else {
 		for (i = 0; i < np; i++) {
-			ls_process(l, &p[i]);
+			ls_process(l, s, &p[i]);
 			for (k = 0; k < nt; k++)
 				if (t[k].process == p[i].serial)
 					ls_thread(l, s, &t[k]);
@@ -239,20 +257,16 @@ static uint64_t disk_size(const char *path)
 	return sum;
 }
 
-static void put_status(struct ls *l, struct dep_store *s)
+static const char *status_text(struct dep_store *s, char text[SIGNAL_NAME])
 {
 	int st = dep_store_exit_status(s);
-	char text[SIGNAL_NAME] = "unfinished";
 
-	if (l->json) {
-		json_exit(&l->j, st);
-		return;
-	}
+	strcpy(text, "unfinished");
 	if (st >= 0 && WIFSIGNALED(st))
 		signal_name(WTERMSIG(st), text);
 	else if (st >= 0)
-		snprintf(text, sizeof(text), "exit %d", WEXITSTATUS(st));
-	out_printf(&l->out, " %-10s", text);
+		snprintf(text, SIGNAL_NAME, "exit %d", WEXITSTATUS(st));
+	return text;
 }
 
 /* What a column has room for: "" for a complete store that nothing was left out of. */
@@ -265,47 +279,75 @@ static const char *short_verdict(struct dep_store *s)
 	return dep_verdict_name(v->state);
 }
 
+static const struct table_column store_columns[] = {
+	{ "store", TABLE_SHORTEN },
+	{ "recorded", TABLE_LEFT },
+	{ "size", TABLE_RIGHT },
+	{ "procs", TABLE_RIGHT },
+	{ "threads", TABLE_RIGHT },
+	{ "end", TABLE_LEFT },
+	{ "verdict", TABLE_LEFT },
+	{ "command", TABLE_TEXT },
+};
+
+#define NCOLUMNS (sizeof(store_columns) / sizeof(store_columns[0]))
+
+static void row_text(struct ls *l, struct dep_store *s, const char *path, const char *name)
+{
+	const struct dep_meta *m = dep_store_meta(s);
+	time_t when = m->start_realtime_ns / 1000000000ull;
+	char *command = quote_command(m->argc, m->argv);
+	const struct dep_process *p;
+	const struct dep_thread *t;
+	char date[32], size[16], status[SIGNAL_NAME];
+
+	strftime(date, sizeof(date), "%F %T", localtime(&when));
+	table_cell(&l->table, "%s", name);
+	table_cell(&l->table, "%s", date);
+	table_cell(&l->table, "%s", human_size(disk_size(path), size));
+	table_cell(&l->table, "%zu", dep_store_processes(s, &p));
+	table_cell(&l->table, "%zu", dep_store_threads(s, &t));
+	table_cell(&l->table, "%s", status_text(s, status));
+	table_cell(&l->table, "%s", short_verdict(s));
+	table_cell(&l->table, "%s", command ? command : "?");
+	free(command);
+}
+
+static void row_json(struct ls *l, struct dep_store *s, const char *path, const char *name)
+{
+	const struct dep_meta *m = dep_store_meta(s);
+	const struct dep_process *p;
+	const struct dep_thread *t;
+	int i;
+
+	json_object(&l->j, NULL);
+	json_str(&l->j, "store", name);
+	json_big(&l->j, "start_realtime_ns", m->start_realtime_ns);
+	json_u64(&l->j, "bytes", disk_size(path));
+	json_u64(&l->j, "process_count", dep_store_processes(s, &p));
+	json_u64(&l->j, "thread_count", dep_store_threads(s, &t));
+	json_bool(&l->j, "lossy", is_lossy(s));
+	verdict_json(&l->j, s);
+	json_exit(&l->j, dep_store_exit_status(s));
+	json_array(&l->j, "argv");
+	for (i = 0; i < m->argc; i++)
+		json_str(&l->j, NULL, m->argv[i]);
+	json_close(&l->j, ']');
+	json_close(&l->j, '}');
+}
+
 static int ls_one(struct ls *l, const char *path, const char *name)
 {
 	struct dep_store *s;
-	const struct dep_meta *m;
-	const struct dep_process *p;
-	const struct dep_thread *t;
-	time_t when;
-	char date[32], size[16];
-	int i;
 
 	if (dep_store_open(&s, path)) {
 		warn("%s cannot be read: %s", path, dep_error());
 		return EXIT_FAILURE;
 	}
-	m = dep_store_meta(s);
-	when = m->start_realtime_ns / 1000000000ull;
-	strftime(date, sizeof(date), "%F %T", localtime(&when));
-	if (l->json) {
-		json_object(&l->j, NULL);
-		json_str(&l->j, "store", name);
-		json_big(&l->j, "start_realtime_ns", m->start_realtime_ns);
-		json_u64(&l->j, "bytes", disk_size(path));
-		json_u64(&l->j, "process_count", dep_store_processes(s, &p));
-		json_u64(&l->j, "thread_count", dep_store_threads(s, &t));
-		json_bool(&l->j, "lossy", is_lossy(s));
-		verdict_json(&l->j, s);
-		put_status(l, s);
-		json_array(&l->j, "argv");
-		for (i = 0; i < m->argc; i++)
-			json_str(&l->j, NULL, m->argv[i]);
-		json_close(&l->j, ']');
-		json_close(&l->j, '}');
-	} else {
-		out_printf(&l->out, "%-24s %s %10s %3zup %3zut", name, date,
-			   human_size(disk_size(path), size), dep_store_processes(s, &p),
-			   dep_store_threads(s, &t));
-		put_status(l, s);
-		out_printf(&l->out, " %-10s ", short_verdict(s));
-		out_command(&l->out, m->argc, m->argv);
-		out_text(&l->out, "\n");
-	}
+	if (l->json)
+		row_json(l, s, path, name);
+	else
+		row_text(l, s, path, name);
 	dep_store_close(s);
 	return 0;
 }
@@ -330,6 +372,8 @@ static int ls_directory(struct ls *l)
 	}
 	if (l->json)
 		json_array(&l->j, NULL);
+	else if (table_begin(&l->table, store_columns, NCOLUMNS))
+		return EXIT_FAILURE;
 	for (i = 0; i < n; i++) {
 		snprintf(path, sizeof(path), "%s/%s", l->path, list[i]->d_name);
 		status |= ls_one(l, path, list[i]->d_name);
@@ -339,6 +383,8 @@ static int ls_directory(struct ls *l)
 	if (l->json) {
 		json_close(&l->j, ']');
 		json_line(&l->j);
+	} else {
+		status |= table_end(&l->table, &l->out);
 	}
 	return status;
 }
@@ -355,6 +401,8 @@ int cmd_ls(int argc, char **argv)
 	}
 	parse_args(&argp, argc, argv, 0, l);
 	out_begin(&l->out);
+	if (!l->json)
+		out_layout(&l->out);
 	json_begin(&l->j, &l->out);
 	if (!l->path)
 		l->path = ".";

@@ -298,6 +298,8 @@ int cmd_verify(int argc, char **argv)
 	}
 	parse_args(&argp, argc, argv, 0, v);
 	out_begin(&v->out);
+	if (!v->json)
+		out_layout(&v->out);
 	json_begin(&v->j, &v->out);
 	v->store = open_store(v->path);
 	if (!v->store)

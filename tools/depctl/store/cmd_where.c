@@ -353,6 +353,8 @@ static int look_up_all(struct where *w)
 		return EXIT_FAILURE;
 	}
 	out_begin(&w->out);
+	if (!w->json)
+		out_layout(&w->out);
 	json_begin(&w->j, &w->out);
 	for (i = 0; i < w->naddrs; i++) {
 		parse_address(w->text[i], &addr);

@@ -32,6 +32,6 @@ struct info {
 	struct out out;
 };
 
-void info_print(struct info *f);
+int info_print(struct info *f);
 
 #endif

@@ -4,11 +4,13 @@
  */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/wait.h>
 #include <time.h>
 
 #include "daemon/base/signal_name.h"
 #include "libdep/abi/session_file.h"
+#include "tools/depctl/common/table.h"
 #include "info.h"
 #include "verdict.h"
 
@@ -178,11 +180,12 @@ static void print_head(struct info *f)
 	const struct dep_meta *m = dep_store_meta(f->store);
 	time_t when = m->start_realtime_ns / 1000000000ull;
 	int st = dep_store_exit_status(f->store);
-	char date[32], size[16], name[SIGNAL_NAME];
+	char date[32], size[16], name[SIGNAL_NAME], *command = quote_command(m->argc, m->argv);
 	size_t k;
 
 	out_text(&f->out, "command:   ");
-	out_command(&f->out, m->argc, m->argv);
+	out_text(&f->out, command ? command : "?");
+	free(command);
 	strftime(date, sizeof(date), "%F %T", localtime(&when));
 	out_printf(&f->out, "\nrecorded:  %s, ", date);
 	if (st < 0)
@@ -203,29 +206,78 @@ static void print_head(struct info *f)
 	out_text(&f->out, "\n\n");
 }
 
-static void print_row(struct info *f, const struct info_row *r)
-{
-	char name[16] = "total";
+static const struct table_column columns[] = {
+	{ "thread", TABLE_RIGHT },
+	{ "instructions", TABLE_RIGHT },
+	{ "blocks", TABLE_RIGHT },
+	{ "references", TABLE_RIGHT },
+	{ "control", TABLE_RIGHT },
+	{ "values", TABLE_RIGHT },
+	{ "stored", TABLE_RIGHT },
+	{ "bit/ins", TABLE_RIGHT },
+	{ "stored bit/ins", TABLE_RIGHT },
+	{ "flushes", TABLE_RIGHT },
+	{ "gaps", TABLE_RIGHT },
+};
 
+static const struct table_column quick_columns[] = {
+	{ "thread", TABLE_RIGHT },
+	{ "control", TABLE_RIGHT },
+	{ "values", TABLE_RIGHT },
+	{ "stored", TABLE_RIGHT },
+	{ "flushes", TABLE_RIGHT },
+	{ "gaps", TABLE_RIGHT },
+};
+
+#define NCOLUMNS	(sizeof(columns) / sizeof(columns[0]))
+#define NQUICK		(sizeof(quick_columns) / sizeof(quick_columns[0]))
+
+static void table_number(struct table *t, uint64_t n)
+{
+	table_cell(t, "%llu", (unsigned long long)n);
+}
+
+static void add_ratio(struct table *t, double ratio)
+{
+	if (isnan(ratio))
+		table_cell(t, "-");
+	else
+		table_cell(t, "%.3f", ratio);
+}
+
+static void add_row(struct table *t, const struct info *f, const struct info_row *r)
+{
 	if (r->thread)
-		snprintf(name, sizeof(name), "%u", r->thread->tid);
-	out_printf(&f->out, "%8s", name);
-	if (!f->quick)
-		out_printf(&f->out, " %14llu %12llu %13llu",
-			   (unsigned long long)r->counts.instructions,
-			   (unsigned long long)r->counts.blocks,
-			   (unsigned long long)r->counts.refs);
-	out_printf(&f->out, " %13llu %13llu %13llu", (unsigned long long)r->control,
-		   (unsigned long long)r->value, (unsigned long long)r->stored);
+		table_number(t, r->thread->tid);
+	else
+		table_cell(t, "total");
 	if (!f->quick) {
-		if (r->counts.instructions)
-			out_printf(&f->out, " %8.3f %8.3f", bits(r->control + r->value, r),
-				   bits(r->stored, r));
-		else
-			out_printf(&f->out, " %8s %8s", "-", "-");
+		table_number(t, r->counts.instructions);
+		table_number(t, r->counts.blocks);
+		table_number(t, r->counts.refs);
 	}
-	out_printf(&f->out, " %9llu %6llu\n", (unsigned long long)flushes_of(r),
-		   (unsigned long long)r->gaps);
+	table_number(t, r->control);
+	table_number(t, r->value);
+	table_number(t, r->stored);
+	if (!f->quick) {
+		add_ratio(t, bits(r->control + r->value, r));
+		add_ratio(t, bits(r->stored, r));
+	}
+	table_number(t, flushes_of(r));
+	table_number(t, r->gaps);
+}
+
+static int print_threads(struct info *f)
+{
+	struct table t;
+	size_t i;
+
+	if (f->quick ? table_begin(&t, quick_columns, NQUICK) : table_begin(&t, columns, NCOLUMNS))
+		return EXIT_FAILURE;
+	for (i = 0; i < f->nrows; i++)
+		add_row(&t, f, &f->rows[i]);
+	add_row(&t, f, &f->total);
+	return table_end(&t, &f->out);
 }
 
 static void print_loss(struct info *f)
@@ -297,28 +349,18 @@ static void print_formats(struct info *f)
 	print_format(f, "both, as stored", f->total.stored);
 }
 
-void info_print(struct info *f)
+int info_print(struct info *f)
 {
 	uint64_t frags, code, desc, built, ns;
 	char a[16], b[16];
-	size_t i;
 
 	if (f->json) {
 		print_json(f);
-		return;
+		return 0;
 	}
 	print_head(f);
-	out_printf(&f->out, "%8s", "thread");
-	if (!f->quick)
-		out_printf(&f->out, " %14s %12s %13s", "instructions", "blocks", "references");
-	out_printf(&f->out, " %13s %13s %13s", "control", "values", "stored");
-	if (!f->quick)
-		out_printf(&f->out, " %8s %8s", "bit/ins", "stored");
-	out_printf(&f->out, " %9s %6s\n", "flushes", "gaps");
-	for (i = 0; i < f->nrows; i++)
-		print_row(f, &f->rows[i]);
-	print_row(f, &f->total);
-
+	if (print_threads(f))
+		return EXIT_FAILURE;
 	dep_store_fragments(f->store, &frags, &code, &desc);
 	out_printf(&f->out, "\nfragments: %llu, %s of code, %s of descriptors\n",
 		   (unsigned long long)frags, human_size(code, a), human_size(desc, b));
@@ -332,4 +374,5 @@ void info_print(struct info *f)
 	print_loss(f);
 	if (f->formats)
 		print_formats(f);
+	return 0;
 }

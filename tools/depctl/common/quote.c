@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Commands as a shell reads them. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "output.h"
+
+/* Characters that have no special meaning to a shell, wherever they are. */
+static bool is_plain(const char *s)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789%+,-./:=@_";
+
+	return *s && s[strspn(s, plain)] == '\0';
+}
+
+static bool is_control(char c)
+{
+	return (unsigned char)c < 0x20 || c == 0x7f;
+}
+
+static bool has_control(const char *s)
+{
+	for (; *s; s++)
+		if (is_control(*s))
+			return true;
+	return false;
+}
+
+/* The form $'...', so that a name cannot contain line ends or send sequences to the terminal. */
+static void quote_escaped(FILE *f, const char *s)
+{
+	fputs("$'", f);
+	for (; *s; s++) {
+		if (*s == '\n')
+			fputs("\\n", f);
+		else if (*s == '\t')
+			fputs("\\t", f);
+		else if (is_control(*s))
+			fprintf(f, "\\%03o", (unsigned char)*s);
+		else if (*s == '\'' || *s == '\\')
+			fprintf(f, "\\%c", *s);
+		else
+			fputc(*s, f);
+	}
+	fputc('\'', f);
+}
+
+static void quote(FILE *f, const char *s)
+{
+	if (is_plain(s)) {
+		fputs(s, f);
+		return;
+	}
+	if (has_control(s)) {
+		quote_escaped(f, s);
+		return;
+	}
+	fputc('\'', f);
+	for (; *s; s++) {
+		if (*s == '\'')
+			fputs("'\\''", f);
+		else
+			fputc(*s, f);
+	}
+	fputc('\'', f);
+}
+
+char *quote_command(int argc, char *const *argv)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+	int i;
+
+	if (!f)
+		return NULL;
+	for (i = 0; i < argc; i++) {
+		if (i)
+			fputc(' ', f);
+		quote(f, argv[i]);
+	}
+	if (!fclose(f))
+		return text;
+	free(text);
+	return NULL;
+}

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Tables that fit the terminal; see table.h. */
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "table.h"
+#include "tools/depctl/depctl.h"
+
+#define SHORTENED_MIN	16u	/* columns that a shortened cell keeps */
+#define TEXT_MIN	24u	/* less room for free text: it takes a line of its own */
+#define TEXT_INDENT	7u
+
+/* A table that is being printed. */
+struct layout {
+	const struct table *t;
+	struct out *o;
+	const char **cell;	/* by row, then column */
+	size_t nrows;
+	size_t width[TABLE_COLUMNS];
+	size_t gap;		/* spaces between columns: 2, or 1 if that saves a second table */
+};
+
+int table_begin(struct table *t, const struct table_column *column, size_t ncolumns)
+{
+	*t = (struct table){ .column = column, .ncolumns = ncolumns };
+	t->f = open_memstream(&t->text, &t->size);
+	if (t->f)
+		return 0;
+	warn("out of memory");
+	return EXIT_FAILURE;
+}
+
+void table_cell(struct table *t, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vfprintf(t->f, fmt, ap);
+	va_end(ap);
+	fputc('\0', t->f);
+	t->ncells++;
+}
+
+/* ---- text in columns ---- */
+
+static bool is_first_byte(char c)
+{
+	return ((unsigned char)c & 0xc0) != 0x80;
+}
+
+/* Characters of UTF-8 */
+static size_t columns_of(const char *s)
+{
+	size_t n = 0;
+
+	for (; *s; s++)
+		n += is_first_byte(*s);
+	return n;
+}
+
+/* The byte at which character @n of @s begins. */
+static const char *character(const char *s, size_t n)
+{
+	for (; *s; s++)
+		if (is_first_byte(*s) && !n--)
+			break;
+	return s;
+}
+
+static void put_part(struct out *o, const char *s, const char *end)
+{
+	for (; s < end; s++) {
+		out_reserve(o);
+		put_char(o, (unsigned char)*s < 0x20 || *s == 0x7f ? '?' : *s);
+	}
+}
+
+/* At most @width columns of @s, "..." in the middle if it has more. */
+static void put_shortened(struct out *o, const char *s, size_t width)
+{
+	size_t n = columns_of(s), tail;
+
+	if (n <= width) {
+		put_part(o, s, s + strlen(s));
+		return;
+	}
+	/* Paths differ at their end rather than at their beginning. */
+	tail = (width - 3) / 2 + (width - 3) % 2;
+	put_part(o, s, character(s, width - 3 - tail));
+	out_text(o, "...");
+	put_part(o, character(s, n - tail), s + strlen(s));
+}
+
+static void put_spaces(struct out *o, size_t n)
+{
+	while (n--)
+		out_text(o, " ");
+}
+
+/* ---- layout ---- */
+
+static bool in_grid(const struct layout *l, size_t column)
+{
+	return l->t->column[column].kind < TABLE_TEXT;
+}
+
+static bool has_headings(const struct layout *l)
+{
+	return l->t->column[0].heading;
+}
+
+static void measure(struct layout *l)
+{
+	size_t i, k, n;
+
+	for (k = 0; k < l->t->ncolumns; k++) {
+		l->width[k] = has_headings(l) ? columns_of(l->t->column[k].heading) : 0;
+		for (i = 0; i < l->nrows; i++) {
+			n = columns_of(l->cell[i * l->t->ncolumns + k]);
+			if (n > l->width[k])
+				l->width[k] = n;
+		}
+	}
+}
+
+/* Columns of the terminal that columns @from to @end - 1 of the grid take, and the first one. */
+static size_t grid_width(const struct layout *l, size_t from, size_t end)
+{
+	size_t k, n = from ? l->width[0] : 0;
+
+	for (k = from; k < end; k++)
+		if (in_grid(l, k))
+			n += l->width[k] + (k ? l->gap : 0);
+	return n;
+}
+
+static void shorten_columns(struct layout *l)
+{
+	size_t k, n, excess;
+
+	for (k = 0; k < l->t->ncolumns; k++) {
+		n = grid_width(l, 0, l->t->ncolumns);
+		if (n <= l->o->width)
+			return;
+		excess = n - l->o->width;
+		if (l->t->column[k].kind != TABLE_SHORTEN || l->width[k] <= SHORTENED_MIN)
+			continue;
+		l->width[k] = l->width[k] > SHORTENED_MIN + excess ? l->width[k] - excess :
+			      SHORTENED_MIN;
+	}
+}
+
+/* The end of the columns from @from on that fit together; at least one more. */
+static size_t group_end(const struct layout *l, size_t from)
+{
+	size_t end = from + 1;
+
+	if (!l->o->width)
+		return l->t->ncolumns;
+	while (end < l->t->ncolumns && grid_width(l, from, end + 1) <= l->o->width)
+		end++;
+	return end;
+}
+
+static void put_grid_cell(struct layout *l, size_t k, const char *text, bool is_last)
+{
+	size_t n = columns_of(text), pad = n < l->width[k] ? l->width[k] - n : 0;
+
+	if (l->t->column[k].kind == TABLE_RIGHT)
+		put_spaces(l->o, pad);
+	put_shortened(l->o, text, l->width[k]);
+	if (l->t->column[k].kind != TABLE_RIGHT && !is_last)
+		put_spaces(l->o, pad);
+}
+
+static void put_text_cell(struct layout *l, const char *text, size_t used)
+{
+	size_t width = l->o->width;
+
+	if (!*text)
+		return;
+	if (!width || width >= used + 2 + TEXT_MIN || columns_of(text) + used + 2 <= width) {
+		out_text(l->o, "  ");
+		used += 2;
+	} else {
+		out_text(l->o, "\n");
+		put_spaces(l->o, TEXT_INDENT);
+		used = TEXT_INDENT;
+	}
+	put_shortened(l->o, text, width ? width - used : columns_of(text));
+}
+
+static void put_row(struct layout *l, const char *const *cell, size_t from, size_t end,
+		    const char *color)
+{
+	size_t k, used = grid_width(l, from, end);
+	bool is_last = end == l->t->ncolumns;
+
+	if (color)
+		out_color(l->o, color);
+	if (from)
+		put_grid_cell(l, 0, cell[0], false);
+	for (k = from; k < end; k++) {
+		if (!in_grid(l, k))
+			continue;
+		put_spaces(l->o, k ? l->gap : 0);
+		put_grid_cell(l, k, cell[k], k + 1 == l->t->ncolumns);
+	}
+	for (k = from; k < end && is_last; k++)
+		if (l->t->column[k].kind == TABLE_TEXT)
+			put_text_cell(l, cell[k], used);
+	if (color)
+		out_color(l->o, COLOR_END);
+	out_text(l->o, "\n");
+	for (k = from; k < end && is_last; k++) {
+		if (l->t->column[k].kind == TABLE_NOTE && *cell[k]) {
+			put_spaces(l->o, TEXT_INDENT);
+			put_part(l->o, cell[k], cell[k] + strlen(cell[k]));
+			out_text(l->o, "\n");
+		}
+	}
+}
+
+static void put_headings(struct layout *l, size_t from, size_t end)
+{
+	const char *heading[TABLE_COLUMNS];
+	size_t k;
+
+	for (k = 0; k < l->t->ncolumns; k++)
+		heading[k] = l->t->column[k].kind == TABLE_NOTE ? "" : l->t->column[k].heading;
+	put_row(l, heading, from, end, COLOR_HEADING);
+}
+
+static void put_table(struct layout *l)
+{
+	size_t i, from = 0, end;
+
+	measure(l);
+	l->gap = 2;
+	if (l->o->width && grid_width(l, 0, l->t->ncolumns) > l->o->width) {
+		l->gap = 1;
+		shorten_columns(l);
+	}
+	do {
+		end = group_end(l, from);
+		out_text(l->o, from ? "\n" : "");
+		if (has_headings(l))
+			put_headings(l, from, end);
+		for (i = 0; i < l->nrows; i++)
+			put_row(l, l->cell + i * l->t->ncolumns, from, end, NULL);
+		from = end;
+	} while (from < l->t->ncolumns);
+}
+
+int table_end(struct table *t, struct out *o)
+{
+	struct layout l = { .t = t, .o = o };
+	int err = fclose(t->f);
+	const char *s = t->text;
+	size_t i;
+
+	l.cell = calloc(t->ncells + 1, sizeof(*l.cell));
+	if (err || !l.cell) {
+		warn("out of memory");
+		free(l.cell);
+		free(t->text);
+		return EXIT_FAILURE;
+	}
+	for (i = 0; i < t->ncells; i++) {
+		l.cell[i] = s;
+		s += strlen(s) + 1;
+	}
+	l.nrows = t->ncells / t->ncolumns;
+	put_table(&l);
+	free(l.cell);
+	free(t->text);
+	return 0;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Tables for people.
+ *
+ * Columns are as wide as their widest cell.  On a terminal a table never exceeds its width: cells
+ * of TABLE_SHORTEN columns lose their middle; columns that still do not fit form a second table,
+ * which repeats the first column; the free text at the end of a row loses its middle, or takes a
+ * line of its own if there is little room for it.
+ */
+#ifndef DEPCTL_COMMON_TABLE_H
+#define DEPCTL_COMMON_TABLE_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+#include "output.h"
+
+#define TABLE_COLUMNS	16u	/* at most */
+
+enum table_kind {
+	TABLE_RIGHT,		/* aligned to the right */
+	TABLE_LEFT,
+	TABLE_SHORTEN,		/* to the left, and may be shortened */
+	TABLE_TEXT,		/* free text at the end of the row; at most one column */
+	TABLE_NOTE,		/* a line below the row, unless empty; after all others */
+};
+
+struct table_column {
+	const char *heading;	/* NULL in all columns: no line of headings */
+	enum table_kind kind;
+};
+
+/** struct table - initialise with table_begin() */
+struct table {
+	const struct table_column *column;
+	size_t ncolumns;
+	FILE *f;		/* of @text: all cells, each with a 0 after */
+	char *text;
+	size_t size, ncells;
+};
+
+/** table_begin() - the columns must exist until table_end(); return: 0 or 1, and it is reported */
+int table_begin(struct table *t, const struct table_column *column, size_t ncolumns);
+/** table_cell() - append a cell; rows are filled from the left */
+void table_cell(struct table *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/** table_end() - print the table and free it; return: 0 or 1 (out of memory), and it is reported */
+int table_end(struct table *t, struct out *o);
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The terminal that depctl writes to: its width, and whether to use color. */
+#ifndef DEPCTL_COMMON_TERMINAL_H
+#define DEPCTL_COMMON_TERMINAL_H
+
+#include <stdbool.h>
+
+/* Escape sequences (ECMA-48, "select graphic rendition"). */
+#define COLOR_HEADING	"\033[1m"	/* bold */
+#define COLOR_ERROR	"\033[1;31m"	/* bold red */
+#define COLOR_LOCATION	"\033[36m"	/* cyan */
+#define COLOR_END	"\033[m"
+
+/** color_when() - handle --color=@when; false: @when is not "auto", "always" or "never" */
+bool color_when(const char *when);
+
+/**
+ * color_on() - is text for @fd colored?
+ *
+ * By default it is if @fd is a terminal, TERM is not "dumb", and NO_COLOR is unset or empty
+ * (https://no-color.org).
+ */
+bool color_on(int fd);
+
+/** terminal_width() - columns of the terminal @fd, COLUMNS if set; 0: @fd is no terminal */
+unsigned int terminal_width(int fd);
+
+#endif
