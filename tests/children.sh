@@ -27,8 +27,8 @@ native() {
 
 # rows: "CAUSE BASENAME" of every process of the store, sorted.
 rows() {
-	"$DEPCTL" ls "$tmp/dep" |
-		sed -n 's,^process  *[0-9]*  *\([a-z]*\)  *[0-9.]* s  *\(.*/\)*,\1 ,p' |
+	"$DEPCTL" ls --json "$tmp/dep" | grep -o '"cause":"[a-z]*","exe":"[^"]*"' |
+		sed 's,"cause":"\([a-z]*\)","exe":"\(.*/\)*\([^"]*\)",\1 \3,' |
 		sort | uniq -c | sed 's/^ *//'
 }
 

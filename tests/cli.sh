@@ -89,8 +89,8 @@ expect 2 "" "has no command 'lss'; did you mean 'ls'.$" "$depctl" lss
 expect 2 "" "has no command 'xy'; .depctl --help" "$depctl" xy
 expect 2 "" "has no command 'race'; did you mean 'races'" "$depctl" query race
 expect 2 "" "has no option '--frobnicate'" "$depctl" --frobnicate
-expect 0 "Usage: depctl COMMAND" "" "$depctl" -h
-expect 0 "Usage: depctl COMMAND" "" "$depctl" help
+expect 0 "Usage: depctl .*COMMAND" "" "$depctl" -h
+expect 0 "Usage: depctl .*COMMAND" "" "$depctl" help
 expect 0 "Usage: depctl query races" "" "$depctl" help query races
 expect 0 "Usage: depctl query races" "" "$depctl" query races -h
 expect 0 "Usage: depctl query " "" "$depctl" query -h
@@ -194,7 +194,7 @@ if [ -x "$fake_depd" ]; then
 	expect 0 "^  sessions  4 open" "" "$depctl" status
 	expect 0 "^  lag       4.00 MiB in 4 chunks" "" "$depctl" status
 	expect 0 "^  lost      4.00 KiB dropped" "" "$depctl" status
-	expect 0 "^ +2 recording .* 3.00 MiB +293 KiB .* -> /tmp/fake.dep" "" "$depctl" sessions
+	expect 0 "^ *2 +recording .* 3.00 MiB +293 KiB .* -> /tmp/fake.dep" "" "$depctl" sessions
 	ADEPT_SOCKET= expect 0 "4 open" "" "$depctl" status --socket="$dir/depd.sock"
 	ADEPT_SOCKET= ADEPT_RUNDIR=$dir expect 0 "4 open" "" "$depctl" status
 	ADEPT_SOCKET= ADEPT_RUNDIR=$dir expect 0 "^# EOF" "" "$depctl" metrics
@@ -204,7 +204,7 @@ if [ -x "$fake_depd" ]; then
 	expect 0 "" "" "$depctl" stop 1
 	expect 1 "" "session 1: session 1 has ended already" "$depctl" stop 1
 	expect 1 "" "session 99: there is no session 99" "$depctl" stop 99 2
-	expect 0 "^ +2 ended " "" "$depctl" sessions
+	expect 0 "^ *2 +ended " "" "$depctl" sessions
 	expect 0 "" "" "$depctl" stop --all
 	expect 0 "0 open.*ended: 4 stopped" "" "$depctl" status
 	expect 0 "^# EOF" "" "$depctl" metrics
@@ -268,9 +268,9 @@ if command -v python3 >/dev/null; then
 	answer '{"v":1,"ok":false,"error":"EUSERS","message":"too \\u001b[1mmany"}\n'
 	expect 1 "" "too \?\[1mmany" "$depctl" status --socket=other.sock
 	answer '{"v":1,"event":"state"}\n{"v":1,"ok":true,"sessions":[]}\n'
-	expect 0 "id state" "" "$depctl" sessions --socket=other.sock
+	expect 0 "^id +state" "" "$depctl" sessions --socket=other.sock
 	answer '{"v":1,"ok":true}\n'
-	expect 0 "id state" "" "$depctl" sessions --socket=other.sock
+	expect 0 "^id +state" "" "$depctl" sessions --socket=other.sock
 	answer ''
 	expect 1 "" "depd does not answer" "$depctl" status --socket=other.sock
 	wait
@@ -449,6 +449,12 @@ for command in ls info dump "query races" where verify module status sessions st
 done
 completed help rec >out
 check "completion of a command to explain" grep -qx record out
+completed --color = al >out
+check "completion of --color" grep -qx always out
+completed --color = always rec >out
+check "completion of a command after --color" grep -qx record out
+completed --color always ls --mo >out
+check "completion of an option after --color" grep -qx -- --modules out
 completed record --on-full = w >out
 check "completion of --on-full" grep -qx wait out
 completed query r >out

@@ -172,6 +172,7 @@ suite cli 120 bash tests/cli.sh "$DEPCTL" "$BUILD/tests/make_store"
 suite json 120 bash tests/json.sh
 suite where 120 sh tests/where.sh
 suite metrics 60 bash tests/metrics.sh
+suite display 180 bash tests/display.sh
 suite transparency 480 sh tests/transparency.sh
 suite selfcheck 600 sh tests/selfcheck.sh
 suite fragments 120 bash tests/fragments.sh

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Races for people, and as JSON. */
-#include "tools/depctl/daemon/client.h"
+#include <string.h>
+
 #include "tools/depctl/depctl.h"
 #include "races.h"
 
@@ -16,11 +17,13 @@ static void text_stack(struct out *o, const struct race_stack *s)
 		out_printf(o, "    #%zu ", i);
 		out_text(o, p->function ? p->function : "??");
 		if (p->file) {
+			out_color(o, COLOR_LOCATION);
 			out_text(o, " ");
 			out_text(o, p->file);
 			out_printf(o, ":%u", p->line);
 			if (p->column)
 				out_printf(o, ":%u", p->column);
+			out_color(o, COLOR_END);
 		}
 		if (p->inlined) {
 			out_text(o, " (inlined)\n");
@@ -38,11 +41,38 @@ static void text_stack(struct out *o, const struct race_stack *s)
 	}
 }
 
-static void text_thread(struct out *o, const struct race_view *v, uint32_t tid)
+/* NULL if the thread has the name of the one that created it: then it was not given one. */
+static const char *given_name(const struct race_view *v, uint32_t thread)
+{
+	const struct dep_thread *t = thread_of(v->store, thread);
+	const char *creator = t && t->parent ? race_thread_name(v, t->parent) : NULL;
+
+	return creator && t->name && strcmp(t->name, creator) ? t->name : NULL;
+}
+
+static void text_thread(struct out *o, const struct race_view *v, uint32_t thread, uint32_t tid)
 {
 	bool main = tid == v->main_tid[0] || tid == v->main_tid[1];
+	const char *name = given_name(v, thread);
 
 	out_printf(o, "thread %u%s", tid, main ? " (main)" : "");
+	if (name) {
+		out_text(o, " '");
+		out_plain(o, name);
+		out_text(o, "'");
+	}
+}
+
+static void text_process(struct out *o, const struct race_view *v, int side)
+{
+	const char *program = race_program(v, v->race->access[side].process);
+
+	out_printf(o, " of process %u", v->main_tid[side]);
+	if (program) {
+		out_text(o, " (");
+		out_plain(o, program);
+		out_text(o, ")");
+	}
 }
 
 static void text_creation(struct out *o, const struct race_view *v, int side)
@@ -52,9 +82,9 @@ static void text_creation(struct out *o, const struct race_view *v, int side)
 	if (!a->creator)
 		return;
 	out_text(o, "  ");
-	text_thread(o, v, a->tid);
+	text_thread(o, v, a->thread, a->tid);
 	out_text(o, " was created by ");
-	text_thread(o, v, a->creator_tid);
+	text_thread(o, v, a->creator, a->creator_tid);
 	out_text(o, ":\n");
 	text_stack(o, &v->birth[side]);
 }
@@ -67,7 +97,7 @@ static void text_block(struct out *o, const struct race_view *v)
 		return;
 	out_printf(o, "  byte %llu of a block of %llu, allocated by ",
 		   (unsigned long long)(r->address - r->block), (unsigned long long)r->block_size);
-	text_thread(o, v, r->owner_tid);
+	text_thread(o, v, r->owner, r->owner_tid);
 	out_text(o, ":\n");
 	text_stack(o, &v->block);
 }
@@ -77,7 +107,10 @@ void race_print_text(struct out *o, const struct race_view *v)
 	const struct dep_race *r = v->race;
 	int i;
 
-	out_printf(o, "%s%s: ", r->predicted ? "predicted " : "", race_confidence_name(v->rank));
+	out_color(o, COLOR_HEADING);
+	out_printf(o, "%s%s:", r->predicted ? "predicted " : "", race_confidence_name(v->rank));
+	out_color(o, COLOR_END);
+	out_text(o, " ");
 	if (r->access[0].flags & DEP_ACCESS_DESCRIPTOR)
 		out_printf(o, "descriptor %llu", (unsigned long long)r->address);
 	else if (r->access[0].flags & DEP_ACCESS_OBJECT)
@@ -101,9 +134,9 @@ void race_print_text(struct out *o, const struct race_view *v)
 	for (i = 1; i >= 0; i--) {
 		out_printf(o, "  %s%s by ", i || r->predicted ? "" : "earlier ",
 			   race_access_name(&r->access[i]));
-		text_thread(o, v, r->access[i].tid);
+		text_thread(o, v, r->access[i].thread, r->access[i].tid);
 		if (r->access[0].process != r->access[1].process)
-			out_printf(o, " of process %u", v->main_tid[i]);
+			text_process(o, v, i);
 		out_text(o, ":\n");
 		text_stack(o, &v->stack[i]);
 		race_text_held(o, v, i);
@@ -161,7 +194,7 @@ static void text_suppressions(struct out *o, const struct suppressions *s, bool 
 		if (e->kind == SUPPRESS_USELESS || (!e->races && !unused))
 			continue;
 		out_printf(o, "  %llu by ", (unsigned long long)e->races);
-		put_plain(o, e->text);
+		out_plain(o, e->text);
 		out_text(o, " (");
 		out_text(o, e->file);
 		out_printf(o, ":%u)\n", e->line);
@@ -261,6 +294,8 @@ static void json_access(struct json *j, const struct race_view *v, int side)
 	json_u64(j, "process", a->process);
 	json_u64(j, "thread", a->thread);
 	json_u64(j, "tid", a->tid);
+	json_str(j, "thread_name", race_thread_name(v, a->thread));
+	json_str(j, "program", race_program(v, a->process));
 	json_bool(j, "main", a->tid == v->main_tid[side]);
 	json_hex(j, "pc", a->pc);
 	race_json_stack(j, &v->stack[side]);
@@ -269,6 +304,7 @@ static void json_access(struct json *j, const struct race_view *v, int side)
 		json_object(j, "created_by");
 		json_u64(j, "thread", a->creator);
 		json_u64(j, "tid", a->creator_tid);
+		json_str(j, "thread_name", race_thread_name(v, a->creator));
 		race_json_stack(j, &v->birth[side]);
 		json_close(j, '}');
 	}
@@ -300,6 +336,7 @@ void race_print_json(struct json *j, const struct race_view *v)
 		json_u64(j, "size", r->block_size);
 		json_u64(j, "thread", r->owner);
 		json_u64(j, "tid", r->owner_tid);
+		json_str(j, "thread_name", race_thread_name(v, r->owner));
 		race_json_stack(j, &v->block);
 		json_close(j, '}');
 	}

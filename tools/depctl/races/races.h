@@ -119,6 +119,7 @@ struct race_view {
 	struct race_held held[2];
 	struct race_step *step;		/* of how it can happen, if it is predicted */
 	size_t steps_room;
+	struct dep_store *store;
 	uint32_t main_tid[2];		/* of the thread that each access's process began with */
 	char fingerprint[RACE_FINGERPRINT];
 };
@@ -133,6 +134,10 @@ int race_view_make(struct race_view *v, struct dep_store *store, struct dep_symb
 		   const struct dep_race *r);
 void race_view_free(struct race_view *v);
 const char *race_access_name(const struct dep_race_access *a);
+/** race_thread_name() - name of the thread with serial @thread; NULL: not known */
+const char *race_thread_name(const struct race_view *v, uint32_t thread);
+/** race_program() - file name of the executable of process @process; NULL: not known */
+const char *race_program(const struct race_view *v, uint32_t process);
 /** race_add_places() - one more address of a stack; 0 or -ENOMEM */
 int race_add_places(struct race_stack *s, struct dep_symbols *symbols, uint32_t process,
 		    uint64_t pc);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "tools/depctl/depctl.h"
 #include "races.h"
 
 /* ---- names ---- */
@@ -83,15 +84,26 @@ const char *race_access_name(const struct dep_race_access *a)
 	return names[how][a->flags & DEP_ACCESS_READ ? 2 : 1];
 }
 
+const char *race_thread_name(const struct race_view *v, uint32_t thread)
+{
+	const struct dep_thread *t = thread_of(v->store, thread);
+
+	return t ? t->name : NULL;
+}
+
+const char *race_program(const struct race_view *v, uint32_t process)
+{
+	const struct dep_process *p = process_of(v->store, process);
+	const char *slash = p && p->exe ? strrchr(p->exe, '/') : NULL;
+
+	return slash ? slash + 1 : p ? p->exe : NULL;
+}
+
 static uint32_t pid_of(struct dep_store *store, uint32_t process)
 {
-	const struct dep_process *p;
-	size_t i, n = dep_store_processes(store, &p);
+	const struct dep_process *p = process_of(store, process);
 
-	for (i = 0; i < n; i++)
-		if (p[i].serial == process)
-			return p[i].pid;
-	return 0;
+	return p ? p->pid : 0;
 }
 
 /* ---- fingerprints ---- */
@@ -194,6 +206,7 @@ int race_view_make(struct race_view *v, struct dep_store *store, struct dep_symb
 	size_t i;
 
 	v->race = r;
+	v->store = store;
 	v->rank = race_confidence(symbols, r);
 	v->named = !(r->access[0].flags & DEP_ACCESS_DESCRIPTOR) &&
 		   dep_symbols_object(symbols, r->process, r->address, (uint32_t)r->size, 0,

@@ -13,8 +13,8 @@
 		 DEP_WANT_FUNCTIONS)
 
 enum field {
-	PROCESS, PID, THREAD, TID, PROGRAM, SEGMENT, TSC, PC, ADDRESS, SIZE, TYPE, INSTRUCTIONS,
-	EVENT, TIMESTAMP, PLACE, SP, FUNCTION, NFIELDS,
+	PROCESS, PID, THREAD, TID, PROGRAM, THREAD_NAME, SEGMENT, TSC, PC, ADDRESS, SIZE, TYPE,
+	INSTRUCTIONS, EVENT, TIMESTAMP, PLACE, SP, FUNCTION, NFIELDS,
 };
 
 static const struct {
@@ -26,6 +26,7 @@ static const struct {
 	[THREAD] = { "thread", ALL },
 	[TID] = { "tid", ALL },
 	[PROGRAM] = { "program", ALL },
+	[THREAD_NAME] = { "thread_name", ALL },
 	[SEGMENT] = { "segment", ALL },
 	[TSC] = { "tsc", ALL },
 	[PC] = { "pc", ALL },
@@ -97,6 +98,11 @@ static const char *program(const struct fields_line *l)
 	const char *slash = strrchr(exe, '/');
 
 	return slash && slash[1] ? slash + 1 : exe;
+}
+
+static const char *thread_name(const struct fields_line *l)
+{
+	return l->thread && l->thread->name ? l->thread->name : "?";
 }
 
 static uint64_t pc_of(const struct dep_item *it)
@@ -210,7 +216,10 @@ static void text_field(struct out *o, enum field f, const struct fields_line *l)
 		put_text(o, place_of(&l->item->timestamp));
 		break;
 	case PROGRAM:
-		out_text(o, program(l));
+		out_plain(o, program(l));
+		break;
+	case THREAD_NAME:
+		out_plain(o, thread_name(l));
 		break;
 	case EVENT:
 		event_text(o, &l->item->event);
@@ -242,6 +251,9 @@ static void json_field(struct json *j, enum field f, const struct fields_line *l
 		break;
 	case PROGRAM:
 		json_str(j, key, program(l));
+		break;
+	case THREAD_NAME:
+		json_str(j, key, thread_name(l));
 		break;
 	case EVENT:
 		event_json(j, &l->item->event);
