@@ -11,7 +11,8 @@
 
 enum { OPT_CONFIG = 'c', OPT_KEYS = 256, OPT_RUNDIR = 300, OPT_SOCKET, OPT_METRICS };
 
-const char *argp_program_version = "depd " ADEPT_VERSION;
+/* libc looks it up by its name, so that it must be a dynamic symbol. */
+__attribute__((visibility("default"))) const char *argp_program_version = "depd " ADEPT_VERSION;
 
 /* Names of the keys, in the order of enum option_key. */
 static const char *const key_name[OPTION_KEYS] = {
