@@ -94,6 +94,12 @@ expect 0 "Usage: depctl .*COMMAND" "" "$depctl" help
 expect 0 "Usage: depctl query races" "" "$depctl" help query races
 expect 0 "Usage: depctl query races" "" "$depctl" query races -h
 expect 0 "Usage: depctl query " "" "$depctl" query -h
+expect 0 "^  races  +accesses" "" "$depctl" query --help
+expect 2 "" "which analyzer" "$depctl" query
+expect 2 "" "^  races " "$depctl" query
+expect 2 "" "has no option '--json'" "$depctl" query --json
+[ ! -x "$(dirname "$depctl")/depd" ] ||
+	expect 0 "^depd [0-9]+\.[0-9]+" "" "$(dirname "$depctl")/depd" --version
 expect 2 "" "has no command 'frobnicate'" "$depctl" help frobnicate
 for c in record ls info dump where verify module status sessions stop metrics policy; do
 	expect 0 "Usage: depctl $c" "" "$depctl" $c --help
@@ -425,6 +431,7 @@ wait $writer 2>/dev/null
 completed() (
 	compopt() { :; }
 	complete() { :; }
+	depctl() { "$depctl" "$@"; }
 	_command_offset() { echo "the command at $1"; }
 	. "$completion"
 	COMP_WORDS=(depctl "$@")

@@ -25,6 +25,12 @@ _depctl_threads()
 _depctl_races_options="--all --predict --error-exitcode= --suppressions= --new-since= --baseline=
 	--json --sarif --print-suppressions= --report= --verbose --jobs= --live"
 
+# What `depctl query' can run, as its help lists them.
+_depctl_analyzers()
+{
+	depctl query --help 2>/dev/null | sed -n 's/^  \([a-z-]*\) .*/\1/p'
+}
+
 # Numbers of depd's sessions that have not ended.
 _depctl_sessions()
 {
@@ -162,10 +168,11 @@ _depctl()
 		--thread --segment
 		--fields= --json --jobs --help" ;;
 	query)
-		if [[ " ${COMP_WORDS[*]:2:COMP_CWORD-2} " != *" races "* ]]; then
-			mapfile -t COMPREPLY < <(compgen -W "races" -- "$cur")
+		if [ "$COMP_CWORD" = 2 ]; then
+			mapfile -t COMPREPLY < <(compgen -W "$(_depctl_analyzers) --help" -- "$cur")
 			return
 		fi
+		[ "${COMP_WORDS[2]}" = races ] || return
 		_depctl_races "$cur" "$prev" && return
 		options="$_depctl_races_options --socket= --help"
 		;;

@@ -6,6 +6,7 @@
 #include <argp.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <dep/recover.h>
 #include <dep/store.h>
@@ -39,8 +40,10 @@ struct command {
  */
 int run_command(const struct command *commands, size_t n, const char *of, int argc, char **argv);
 
-/* ---- the commands ---- */
+/** print_commands() - list names and summaries */
+void print_commands(FILE *f, const struct command *commands, size_t n);
 
+/* ---- the commands ---- */
 
 int cmd_record(int argc, char **argv);
 int cmd_ls(int argc, char **argv);

@@ -14,7 +14,7 @@ static const struct command commands[] = {
 	{ "ls", cmd_ls, "list stores, or the processes and threads of one" },
 	{ "info", cmd_info, "what a store amounts to, per thread and in total" },
 	{ "dump", cmd_dump, "print references, blocks, events or segments" },
-	{ "query", cmd_query, "find data races in a store" },
+	{ "query", cmd_query, "run an analyzer on a store: find data races" },
 	{ "where", cmd_where, "what is at an address: function and line, or variable" },
 	{ "verify", cmd_verify, "check a store and say what is lost" },
 	{ "module", cmd_module, "show the kernel module and its sessions" },
@@ -29,13 +29,11 @@ static const struct command commands[] = {
 
 static void usage(FILE *f)
 {
-	size_t i;
-
 	fprintf(f, "Usage: depctl [--color=WHEN] COMMAND [OPTION...] [ARGUMENT...]\n\n"
 		   "Record the whole execution of a program, exactly, and read it back.\n\n");
-	for (i = 0; i < NCOMMANDS; i++)
-		fprintf(f, "  %-8s %s\n", commands[i].name, commands[i].summary);
-	fprintf(f, "\n  --color=WHEN  use color in text: auto (on terminals; default), always or never\n"
+	print_commands(f, commands, NCOMMANDS);
+	fprintf(f, "\n"
+		   "  --color=WHEN  use color in text: auto (on terminals; default), always or never\n"
 		   "  --version     print the versions of depctl and of the store format\n"
 		   "\n`depctl help COMMAND' lists the options of one; see also depctl(1).\n");
 }

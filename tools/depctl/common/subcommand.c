@@ -67,6 +67,14 @@ static void unknown(const struct command *commands, size_t n, const char *of, co
 		warn("%s has no command '%s'; `%s --help' lists them", of, name, of);
 }
 
+void print_commands(FILE *f, const struct command *commands, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		fprintf(f, "  %-8s %s\n", commands[i].name, commands[i].summary);
+}
+
 int run_command(const struct command *commands, size_t n, const char *of, int argc, char **argv)
 {
 	char name[64];

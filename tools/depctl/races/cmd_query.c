@@ -1,31 +1,44 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * depctl query: what analyzers find in a store.
+ * depctl query: run an analyzer on a store.
  */
+#include <string.h>
+
 #include "tools/depctl/depctl.h"
 #include "races.h"
 
-static const struct command queries[] = {
-	{ "races", query_races, "data races" },
+/* A new analyzer is one row here; help, messages and completion follow. */
+static const struct command analyzers[] = {
+	{ "races", query_races, "accesses to the same memory that nothing orders" },
 };
 
-#define NQUERIES (sizeof(queries) / sizeof(queries[0]))
+#define NANALYZERS (sizeof(analyzers) / sizeof(analyzers[0]))
 
-static const struct argp argp = {
-	NULL, NULL, "races STORE",
-	"Ask what is in a store.\v"
-	"races  pairs of accesses to the same memory that nothing orders\n\n"
-	"`depctl query races --help' tells its options.",
-	NULL, NULL, NULL
-};
+static void usage(FILE *f)
+{
+	fprintf(f, "Usage: depctl query ANALYZER [OPTION...] STORE\n\n"
+		   "Run an analyzer on a store.\n\n");
+	print_commands(f, analyzers, NANALYZERS);
+	fprintf(f, "\n`depctl query ANALYZER --help' lists the options of one; see also "
+		   "depctl-query(1).\n");
+}
 
 int cmd_query(int argc, char **argv)
 {
-	int status = run_command(queries, NQUERIES, "depctl query", argc, argv);
+	int status = run_command(analyzers, NANALYZERS, "depctl query", argc, argv);
 
 	if (status >= 0)
 		return status;
-	parse_args(&argp, argc, argv, 0, NULL);
-	warn("say what to query: races");
-	return EXIT_USAGE;
+	if (argc < 2) {
+		warn("which analyzer?");
+		usage(stderr);
+		return EXIT_USAGE;
+	}
+	if (strcmp(argv[1], "--help")) {
+		warn("depctl query has no option '%s'; `depctl query --help' lists the analyzers",
+		     argv[1]);
+		return EXIT_USAGE;
+	}
+	usage(stdout);
+	return 0;
 }
