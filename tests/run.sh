@@ -215,6 +215,7 @@ suite examples 180 sh tests/examples.sh
 suite kbuild 400 bash tests/kbuild.sh
 suite readme 180 bash tests/readme.sh
 suite compile-commands 60 bash tests/compile_commands.sh
+suite manuals 300 /usr/bin/python3 tests/manuals.py "$DEPCTL"
 suite include-rules 60 sh tests/include_rules.sh
 end_lane
 for s in $wanted; do
