@@ -369,7 +369,7 @@ int info_print(struct info *f)
 		out_printf(&f->out, "translate: %llu fragments built, %.3f s in the dispatcher\n",
 			   (unsigned long long)built, ns / 1e9);
 	if (f->total.null_bytes)
-		out_printf(&f->out, "counted:   %llu bytes that were not kept\n",
+		out_printf(&f->out, "counted:   %llu bytes, recorded and discarded\n",
 			   (unsigned long long)f->total.null_bytes);
 	print_loss(f);
 	if (f->formats)
