@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The commands in the EXAMPLES of the manual pages and in the literal blocks of Documentation run.
 
-    examples.py DEPCTL
+    manuals.py DEPCTL
 
 Each must end with status 0, or with the one that STATUS has. What cannot run here is in EXCLUDED,
 with the reason, and counts as skipped.
