@@ -3,10 +3,10 @@
 # make			everything, into build/
 # make check		the tests (SUITES="cli crash" for some); make check-long: all of
 #			them with larger inputs
-# make bench		what recording costs, beside native runs (BENCH="gzip xz",
+# make bench		what recording costs, compared with native runs (BENCH="gzip xz",
 #			ROUNDS=, QUICK=1)
-# make bench-races	what looking for data races costs, beside other detectors; takes the same
-# make bench-depd	how fast depd is, beside `depctl record --alone`; takes the same
+# make bench-races	the cost of race detection, compared with other detectors; takes the same
+# make bench-depd	how fast depd is, compared with `depctl record --alone`; takes the same
 # make lint		licence lines, line lengths, cppcheck where it is installed
 # make compile_commands	compile_commands.json, for clangd and other tools
 # make docs		Documentation as HTML, in build/docs; warnings are errors (Sphinx)

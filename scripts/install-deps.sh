@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Install what Adept needs on Debian 12: install-deps.sh [--test] [--long] [--vm] [--debug-kernel]
 #
-# Without --test what it takes to build it; with it also the programs that the tests and
-# benchmarks run, with --long those that only make check-long does; with --vm what it takes to
-# build the kernel module and to run it in QEMU, with a kernel image of the headers' version in
-# build/vm; with --debug-kernel, beside --vm, the kernel's source for make check-vm-debug.  To be
-# run as root.
+# Without options: the packages for the build.  --test adds the programs that tests and benchmarks
+# run, --long those that only make check-long runs.  --vm adds the packages for building the kernel
+# module and running it in QEMU, with a kernel image of the headers' version in build/vm.
+# --debug-kernel, in addition to --vm, adds the kernel's source for make check-vm-debug.  Run as
+# root.
 set -eu
 
 packages="gcc make binutils libc6-dev libzydis-dev libzstd-dev liblz4-dev libxxhash-dev

@@ -25,6 +25,7 @@ for f in $(sources); do
 	grep -n '[ 	]$' "$f" | sed "s,^,$f: white space at the end of line ," | grep . && bad=1
 done
 python3 scripts/check-includes.py || bad=1
+python3 scripts/check-words.py || bad=1
 for licence in $(sources | xargs head -q -n 3 | sed -n 's/.*SPDX-License-Identifier: //p' |
 	sed 's, \*/.*,,' | sort -u | tr ' ' '_'); do
 	case $licence in
@@ -46,7 +47,7 @@ described() {
 		say "Documentation/testing.rst says nothing of the suite $1"
 }
 
-for suite in $(sed -nE 's/^[	]*(begin|suite|beside) ([a-z][a-z-]*) .*/\2/p' tests/run.sh); do
+for suite in $(sed -nE 's/^[	]*(begin|suite|background) ([a-z][a-z-]*) .*/\2/p' tests/run.sh); do
 	described "$suite"
 done
 for test in $(sed -n '/^UNIT :=/,/[^\\]$/p' Makefile | sed 's/.*:=//' | tr -d '\\'); do

@@ -157,7 +157,7 @@ static int start(struct cleanup *w, struct place *p)
 	return ret;
 }
 
-/* Start the process for the next directory that is due; if none is, all are due in a minute. */
+/* Start the process for the next directory to be searched; if none is left, wait a minute. */
 static void next(struct cleanup *w)
 {
 	struct place *p;

@@ -6,9 +6,9 @@
  * interval begins with each change of the thread's clock and each release. When a place is first
  * executed in an interval, it gets the next sub-epoch, and all its accesses in that interval have
  * it. So a sub-epoch is a lower bound of an access's time, and the accesses of a loop are equal.
- * The time of the last write to a shadow word is kept exactly, beside its id. The two together tell
- * what a thread did before and after a write within an interval, which only SHB needs. A release
- * publishes the end of its interval.
+ * The time of the last write to a shadow word is kept exactly, in addition to its id. Together they
+ * show what a thread did before and after a write within an interval, which only SHB needs. A
+ * release publishes the end of its interval.
  */
 #ifndef ADEPT_ANALYZE_RACES_INTERNAL_H
 #define ADEPT_ANALYZE_RACES_INTERNAL_H

@@ -14,9 +14,9 @@
 #define MAX_REFS	256u
 #define MAX_LOOKS	2u
 
-_Static_assert(DEP_ACCESS_SET_CACHE == 1 << 10, "a way is found by these bits");
-_Static_assert(DEP_ACCESS_SET_PAGE == 4096 && DEP_ACCESS_SET_AT_ONCE <= 57, "a look is one load");
-_Static_assert(DEP_FILTER_CODES <= 64, "a look has it beside its bits");
+_Static_assert(DEP_ACCESS_SET_CACHE == 1 << 10, "these bits index the page cache");
+_Static_assert(DEP_ACCESS_SET_PAGE == 4096 && DEP_ACCESS_SET_AT_ONCE <= 57, "a lookup is one load");
+_Static_assert(DEP_FILTER_CODES <= 64, "a lookup has room for the origin");
 
 struct ref {
 	u32 filtered;		/* index in the filtered program */
@@ -394,7 +394,7 @@ static void call_out(struct code *c, u32 op)
 
 /* ---- begin and end of a record ---- */
 
-/* Leave if values or registers are missing, or a check for a wait loop is due.  Add the counts. */
+/* Leave if values or registers are missing, or for the check for a wait loop.  Add the counts. */
 static void begin(struct code *c, const u8 *counts)
 {
 	const struct dep_exit_info *x = c->x;
