@@ -6,7 +6,7 @@
 need_depctl
 limit=${LIMIT:-60}
 
-# refuses NAME STATUS[,STATUS] WORDS COMMAND...: its message matches WORDS
+# refuses NAME STATUS[,STATUS] WORDS COMMAND...: the command fails with a message that matches WORDS
 refuses() {
 	name=$1
 	want=$2
@@ -94,7 +94,7 @@ refuses 'no store' 1 'there is no store' "$DEPCTL" info nothing.dep
 refuses 'a folder that is none' 1 'store|manifest' "$DEPCTL" info readonly
 refuses 'a file that is none' 1 'store|directory' "$DEPCTL" info data
 
-# A store with a byte changed, or a file cut or gone: any answer but a crash or a hang.
+# A store with a changed byte, or with a truncated or missing file: neither a crash nor a hang.
 corrupt() {
 	if ! (cd "$tmp" && timeout "$limit" "$DEPCTL" record -q -o good.dep -- /bin/true) \
 		2>"$tmp/err"; then
@@ -112,7 +112,7 @@ corrupt() {
 		while [ $i -lt $count ] && [ "$size" -gt 0 ]; do
 			seed=$(((seed * 1103515245 + 12345) % 2147483648))
 			at=$((seed / 8 % size))
-			# headers are short: look at each of their bytes in turn as well
+			# headers are short: change each of their bytes as well
 			[ $((i % 2)) -eq 0 ] && at=$((i / 2 % size))
 			rm -rf "$tmp/bad.dep"
 			cp -r "$tmp/good.dep" "$tmp/bad.dep"

@@ -1,17 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Children and execve: output and exit status as natively, every image in the store,
-# right parents, causes and ends.  Arguments name the cases to run (default: all).
+# Child processes and execve: output and exit status equal the native run's, and the store has every
+# image with the right parents, causes and ends.  Arguments name the cases to run (default: all).
 . "$(dirname "$0")/lib.sh"
 need_depctl
-# What these cases need of them is asked for case by case.
+# Each case checks for the programs that it needs.
 "$tests/programs/build.sh" "$build/programs" >/dev/null 2>&1
 wanted=" $* "
 work=$tmp/work
 mkdir "$work"
 cd "$work" || exit 1
 
-# recorded OPTIONS.. -- COMMAND: into $tmp/dep; out, err and $status.
+# recorded OPTIONS.. -- COMMAND: record into $tmp/dep; sets out, err and $status
 recorded() {
 	rm -rf "$tmp/dep"
 	clean timeout 120 "$DEPCTL" record -q -o "$tmp/dep" "$@" \
@@ -19,7 +19,7 @@ recorded() {
 	status=$?
 }
 
-# native COMMAND: the same natively; out, err and $native.
+# native COMMAND: the same natively; sets out, err and $native
 native() {
 	clean timeout 120 "$@" >"$tmp/out1" 2>"$tmp/err1" </dev/null
 	native=$?
@@ -37,12 +37,12 @@ wants() {
 	case $wanted in *" $1 "*) return 0 ;; *) return 1 ;; esac
 }
 
-# tolerable: but for its last line verify complained of nothing but $tolerate.
+# tolerable: verify printed no problem, except its last line and lines that match $tolerate
 tolerable() {
 	[ "${tolerate:-}" ] && [ "$(grep -vc "$tolerate" "$tmp/verify")" -eq 1 ]
 }
 
-# good NAME: what was recorded compares, and verifies with $policy.
+# good NAME: the recording equals the native run, and verifies with $policy
 good() {
 	if [ "$status" -ne "$native" ]; then
 		fail "$1: exit status $status instead of $native: $(tail -n 1 "$tmp/err2")"
@@ -58,11 +58,10 @@ good() {
 	return 1
 }
 
-# $tolerate is what verify may complain of, before its last line.
-#
-# child NAME ROWS COMMAND..: ROWS are lines "COUNT CAUSE PROGRAM", all that there must
-# be; "" = any.  None may have run natively, unless natives=N says how many.
-# $prepare is run before each of both; these three hold for one case.
+# child NAME ROWS COMMAND..: ROWS are lines "COUNT CAUSE PROGRAM" for all images of the store; ""
+# matches any.  $tolerate matches problems that verify may print before its last line.  None may
+# have run natively, unless natives=N says how many.  $prepare is run before both runs.  These three
+# variables apply to one case.
 child() {
 	child_case "$@"
 	natives=0
@@ -127,8 +126,8 @@ child processes '' "$build/programs/processes"
 child execs "1 launch execs
 3 exec execs" "$build/programs/execs"
 child children '' "$build/programs/children"
-# A child whose parent is killed in the instant before it has a ring is counted as lost,
-# and who is killed in the middle of a record as unfinished.
+# A child whose parent is killed just before the child has a ring is counted as lost; a process that
+# is killed in the middle of a record is counted as unfinished.
 tolerate='programs\? ran unrecorded: no slot\|killed: up to one' \
 	child killed '' "$build/programs/children" killed
 child many '' sh -c 'i=0; while [ $i -lt 40 ]; do (:) & (:) & (:) & (:) & /bin/true & wait
@@ -166,7 +165,7 @@ if [ "$(id -u)" = 0 ] && chown 65534 id && setuid 2>/dev/null; then
 	chmod +x idscript
 	natives=1 child setuid-script "1 launch $sh" sh -c './idscript'
 	natives=1 child setuid-at "" "$build/programs/children" at ./id -u
-	# Nothing is raised: not for its owner, nor for who gave up privileges.
+	# No privileges are gained: neither by the owner of the file nor with no_new_privs.
 	natives=0 child setuid-nnp "" setpriv --no-new-privs sh -c './id -u; exit 0'
 	chown 0 id
 	chmod u+s id
@@ -215,7 +214,7 @@ for r in p.values():
 	fi
 fi
 
-# The parent is another image before its child has begun: that is not its parent.
+# The parent has executed another image before its child starts; that image is not the parent.
 if wants parent-gone; then
 	native "$build/programs/fork_behind" 8
 	recorded -- "$build/programs/fork_behind" 8

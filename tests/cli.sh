@@ -17,11 +17,11 @@ passed=0 failed=0 skipped=0
 dir=$(mktemp -d) || exit 1
 trap 'chmod -R u+w "$dir"; rm -rf "$dir"' EXIT
 cd "$dir" || exit 1
-# There is no depd for these tests, whatever this machine has.
+# These tests must not find a depd of this machine.
 export ADEPT_RUNDIR=$dir/no-depd
 
 ok() { passed=$((passed + 1)); }
-# check NAME COMMAND...: it must succeed
+# check NAME COMMAND...: the command must succeed
 check() {
 	local name=$1
 	shift
@@ -38,8 +38,8 @@ bad() {
 	sed 's/^/    /' out err
 }
 
-# expect STATUS STDOUT-PATTERN STDERR-PATTERN COMMAND...: patterns are extended regular
-# expressions, found somewhere; "" means that nothing may be printed, "-" anything.
+# expect STATUS STDOUT-PATTERN STDERR-PATTERN COMMAND...: patterns are extended regular expressions
+# that match anywhere; "" means no output, "-" any output.
 expect() {
 	local want=$1 out=$2 err=$3 st
 	shift 3
@@ -192,7 +192,7 @@ for c in status sessions "stop 1" "stop --all" metrics; do
 done
 expect 1 "" "File name too long" "$depctl" status --socket="$(printf '%0200d' 0)"
 
-# ---- depd's answers, without a depd ----
+# ---- depd's responses, by a fake depd ----
 if [ -x "$fake_depd" ]; then
 	coproc FAKE { "$fake_depd" "$dir/depd.sock" "$dir/metrics.sock" 4; }
 	read -r _ <&"${FAKE[0]}"
@@ -240,7 +240,7 @@ else
 fi
 
 # ---- something else at depd's socket ----
-# answer TEXT: a server that says this, once, to whoever sends something
+# answer TEXT: a server that sends TEXT once, to the first client that sends something
 answer() {
 	rm -f other.sock
 	timeout 30 python3 - "$1" <<-'END' &
@@ -284,7 +284,7 @@ else
 	skipped=$((skipped + 1))
 fi
 
-# ---- stores that are none ----
+# ---- directories that are not stores ----
 for c in info verify "dump --refs"; do
 	# shellcheck disable=SC2086
 	expect 1 "" "there is no store" "$depctl" $c nowhere
@@ -427,7 +427,7 @@ kill $writer
 wait $writer 2>/dev/null
 
 # ---- completion ----
-# completed WORD...: what the last one is completed to, one a line
+# completed WORD...: completions of the last word, one per line
 completed() (
 	compopt() { :; }
 	complete() { :; }
@@ -441,7 +441,7 @@ completed() (
 	printf '%s\n' "${COMPREPLY[@]}"
 )
 
-# options COMMAND...: as --help has them
+# options COMMAND...: the options in --help
 options() {
 	"$depctl" "$@" --help | grep -oE '^ *(-., )?--[a-z-]+' | grep -o -- '--.*' |
 		grep -vx -e --usage | sort -u

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Whatever dies, the store opens, `verify` says what is lost, and all before it is
-# exact: the program killed at random moments, the collector killed, the disk full,
-# the last segment torn.  LONG=1: 100 kills instead of 10.
+# After any crash the store opens, `verify` reports the loss, and everything before it is exact: the
+# program killed at random times, the collector killed, a full disk, a torn last segment.  LONG=1:
+# 100 kills instead of 10.
 . "$(dirname "$0")/lib.sh"
 need_depctl
 limit=${LIMIT:-120}
@@ -13,13 +13,13 @@ echo "seed $seed"
 
 text 300000 >"$tmp/text"
 
-# random LIMIT: $drawn is the next of a sequence of pseudo-random numbers below LIMIT
+# random LIMIT: sets $drawn to the next pseudo-random number below LIMIT
 random() {
 	seed=$(((seed * 1103515245 + 12345) % 2147483648))
 	drawn=$((seed / 65536 % $1))
 }
 
-# opens NAME: the store can be read, without a crash; verify may report losses (1)
+# opens NAME: the store can be read; verify may report losses (1)
 opens() {
 	timeout "$limit" "$DEPCTL" info "$tmp/dep" >"$tmp/info" 2>&1
 	s=$?
@@ -41,7 +41,7 @@ opens() {
 	fi
 }
 
-# prefix NAME: the references are the beginning of the whole run's
+# prefix NAME: the references are a prefix of those of the complete run
 prefix() {
 	n=$(wc -l <"$tmp/refs")
 	cut -d' ' -f2- "$tmp/refs" >"$tmp/part"
@@ -57,7 +57,7 @@ record() {
 		>/dev/null 2>"$tmp/err"
 }
 
-# The program is killed: by its own hand, after a random number of lines.
+# The program kills itself after a random number of lines.
 killed() {
 	i=0
 	while [ $i -lt "$kills" ]; do
@@ -76,7 +76,7 @@ killed() {
 	done
 }
 
-# The processes called $1 of the recording in $tmp; without a fork for each process there is.
+# Pids of processes with the name $1 that belong to the recording in $tmp, without forks.
 recording() {
 	for p in /proc/[0-9]*; do
 		read -r name <"$p/comm" && [ "$name" = "$1" ] &&
@@ -84,7 +84,7 @@ recording() {
 	done 2>/dev/null
 }
 
-# In the background, where signals are ignored that gzip asks for.
+# In the background the shell ignores signals that gzip expects.
 record_gzip() {
 	(cd "$tmp" && clean "$DEPCTL" record --no-aslr -q --ring-size=256K -o "$1" -- \
 		/bin/gzip -9 -c short) \
@@ -103,8 +103,8 @@ kill_recording() {
 	done
 }
 
-# Killed from outside while it computes; deterministic otherwise, so that the whole
-# run's references are known.
+# Killed from outside while it computes; otherwise deterministic, so that the references of the
+# complete run are known.
 killed_outside() {
 	text 8000 >"$tmp/short"
 	record_gzip whole.dep
@@ -119,15 +119,14 @@ killed_outside() {
 		i=$((i + 1))
 		random 110
 		kill_recording $((20 + drawn))
-		# nothing at all was begun: nothing to check
+		# nothing was recorded, so there is nothing to check
 		[ -e "$tmp/dep/manifest.json" ] || continue
 		opens "collector killed $i" && prefix "collector killed $i" &&
 			pass "collector killed: the first $n of $whole references kept"
 	done
 }
 
-# A child killed in the middle: what it had done and what is recorded of it differ by one
-# record at most, and that is said.
+# A child that is killed: its recording may lack at most one record, which is reported.
 killed_child() {
 	if ! gcc -O1 -o "$tmp/killed" "$tests/programs/killed.c" 2>"$tmp/err"; then
 		fail "killed.c: $(tail -n 1 "$tmp/err")"
@@ -161,7 +160,7 @@ killed_child() {
 	done
 }
 
-# So that at least some of several threads are in the middle of a record.
+# With several threads, some are in the middle of a record.
 killed_threads() {
 	"$tests/programs/build.sh" "$build/programs" || return
 	i=0
@@ -208,7 +207,7 @@ disk_full() {
 	umount "$tmp/small"
 }
 
-# Cut the last segment file at many lengths: never more than its end is lost.
+# Truncate the last segment file to many lengths: only its end may be lost.
 torn() {
 	head -c 50000 "$tmp/text" >"$tmp/little"
 	record --no-aslr -- gzip -9 -c little || {
@@ -231,7 +230,7 @@ torn() {
 		truncate -s "-$cut" "$tmp/dep/$(basename "$last")"
 		opens "torn by $cut" || continue
 		if "$DEPCTL" verify "$tmp/dep" >/dev/null 2>&1; then
-			# Right only if nothing but padding went.
+			# Correct only if nothing but padding was cut off.
 			if prefix "torn by $cut" && [ "$n" -eq "$(wc -l <"$tmp/whole")" ]; then
 				pass "torn by $cut: all $n references are there"
 			else

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# depd for real: recordings through it are those without it; it is killed and goes on;
-# programs that corrupt their session, disks that are full, users that may not.
+# A real depd: recordings through it equal those without it; depd is killed and continues; programs
+# that corrupt their session, full disks, users without permission.
 . "$(dirname "$0")/lib.sh"
 need_depctl
 DEPD=${DEPD:-$build/depd}
@@ -13,7 +13,7 @@ run=$tmp/run
 export ADEPT_SOCKET=$run/depd.sock
 depd_pid=
 
-# start ARGUMENT...: a depd of our own
+# start ARGUMENT...: start a depd for this suite
 start() {
 	"$DEPD" --config="$tmp/conf" --rundir="$run" --store="$tmp/stores" "$@" 2>>"$tmp/log" &
 	depd_pid=$!
@@ -45,12 +45,12 @@ clean_up() {
 }
 trap clean_up EXIT
 
-# helpers: what depd starts has the run directory, or one in it, as its last argument
+# helpers: pids of depd's helper processes, whose last argument is in the run directory
 helpers() {
 	grep -lazE "^$run(/user/[-0-9a-f]+)?\$" /proc/[0-9]*/cmdline 2>/dev/null | cut -d/ -f3
 }
 
-# children_of PID: of depctl, but the process that watches its signals
+# children_of PID: children of depctl, except the signal witness
 children_of() {
 	local pid
 	for pid in $(cat "/proc/$1/task/$1/children"); do
@@ -62,13 +62,13 @@ refs() {
 	"$DEPCTL" dump --refs "$1" 2>&1 | cut -d' ' -f2- | md5sum
 }
 
-# by_depd OPTION... -- COMMAND...: depctl record in an environment that is always the same
+# by_depd OPTION... -- COMMAND...: depctl record with a fixed environment
 by_depd() {
 	clean ADEPT_SOCKET="$ADEPT_SOCKET" "$DEPCTL" record -q --no-aslr "$@"
 }
 
-# images STORE: what each of the programs did that a shell executed, in no order; when a shell
-# hears of their ends, and in which order they begin, is not the same each time
+# images STORE: a checksum of each program that a shell executed, sorted; the order of their starts
+# and ends varies
 images() {
 	rm -rf threads
 	mkdir threads
@@ -86,7 +86,7 @@ good() {
 	return 1
 }
 
-# check STATUS NAME [WHY]: $? in front of a command substitution, which changes it
+# check STATUS NAME [WHY]: pass $? as STATUS, before a command substitution in WHY changes it
 check() {
 	if [ "$1" = 0 ]; then
 		pass "$2"
@@ -95,7 +95,7 @@ check() {
 	fi
 }
 
-# field NAME FILE: a number of depctl's JSON
+# field NAME FILE: print a number of depctl's JSON
 field() {
 	sed -n "s/.*\"$1\":\([-0-9]*\).*/\1/p" "$2" | head -n 1
 }
@@ -108,7 +108,7 @@ head -c 20000 "$tmp/text" >"$tmp/tiny"
 cd "$tmp" || exit 1
 start
 
-# What depd records is what depctl records.
+# A recording by depd equals one by depctl.
 for size in 64K 4M; do
 	by_depd --alone -o a.dep -- gzip -c small >a.out 2>a.err
 	by_depd --ring-size=$size \
@@ -124,7 +124,7 @@ for size in 64K 4M; do
 	rm -rf a.dep b.dep
 done
 
-# Status and output are the command's.
+# Status and output are those of the command.
 "$DEPCTL" record -q -o x.dep -- sh -c 'exit 7'
 [ $? = 7 ]
 check $? "exit status"
@@ -140,7 +140,7 @@ check $? "a store that exists" "$(cat err)"
 good "exit" x.dep && good "signal" y.dep && pass "both stores"
 rm -rf x.dep y.dep
 
-# Many at a time.
+# Many recordings at the same time.
 for i in $(seq 20); do
 	"$DEPCTL" record -q -o "m$i.dep" -- gzip -c small >/dev/null 2>"m$i.err" &
 	jobs[i]=$!
@@ -154,8 +154,8 @@ done
 check $? "20 at a time" "$bad went wrong"
 rm -rf m*.dep
 
-# A request that depd has not answered when it is killed is the next one's.
-# asked_again NAME COMMAND...: which kills depd, and depctl's recording goes on
+# If depd is killed before it responds, the request is repeated to the next depd.
+# asked_again NAME COMMAND...: COMMAND kills depd, and depctl's recording continues
 asked_again() {
 	name=$1
 	shift
@@ -180,14 +180,14 @@ for i in $(seq $([ "$LONG" = 1 ] && echo 50 || echo 3)); do
 		sleep "0.0$((RANDOM % 10))$((RANDOM % 10))"
 done
 
-# instance: the process of root's depd that has root's sessions
+# instance: pid of the process of root's depd that has root's sessions
 instance() {
 	for p in $(helpers); do
 		[ "$(cat "/proc/$p/comm" 2>/dev/null)" != depd-user ] || echo "$p"
 	done
 }
 
-# after NAME KILLER: the instance alone is killed, and root's depd makes another one
+# after NAME KILLER: KILLER kills only the instance, and root's depd starts another one
 after() {
 	rm -rf q.dep
 	"$DEPCTL" record -q -o q.dep -- echo text >q.out 2>q.err &
@@ -202,13 +202,13 @@ after() {
 	fi
 }
 
-# The same at system calls all over a request, and after it, until one is killed too late.
+# The same at system calls during and after a request, until the kill is too late.
 step=$([ "$LONG" = 1 ] && echo 1 || echo 29)
 for whom in depd instance; do
 	for ((n = 1 + RANDOM % step; n < 1000; n += step)); do
 		before=$failed
 		victim=$depd_pid
-		# Without a front there is none, and depd has done all of it.
+		# Without a front there is no instance, and depd does all of it.
 		[ $whom = depd ] || victim=$(instance)
 		[ -n "$victim" ] || break
 		"$build/programs/kill_at" "$victim" "$n" >killed_at 2>&1 &
@@ -222,7 +222,7 @@ for whom in depd instance; do
 			QUIET=1 asked_again "killed at system call $n of a request" wait $killer
 		else
 			after "its instance killed at system call $n of a request" $killer
-			# Else it is started again later each time.
+			# Otherwise it is restarted with a longer delay each time.
 			[ $((n / step % 3)) != 2 ] || {
 				kill_depd
 				start
@@ -239,7 +239,7 @@ for whom in depd instance; do
 done
 rm -rf q.dep
 
-# recording: wait until k.dep is
+# recording: wait until k.dep is being recorded
 recording() {
 	for _ in $(seq 400); do
 		"$DEPCTL" sessions --json 2>&1 | grep -q '"state":"recording"' && return
@@ -247,7 +247,8 @@ recording() {
 	done
 }
 
-# killed NAME KILLS HOW COMMAND..: depd is killed while that runs, and goes on; HOW: refs, images
+# killed NAME KILLS HOW COMMAND..: depd is killed and restarted while COMMAND runs; HOW: refs,
+# images
 killed() {
 	name=$1 kills=$2 how=$3
 	shift 3
@@ -278,7 +279,7 @@ killed() {
 }
 killed "gzip" 3 refs gzip -c text
 killed "perl" 4 refs perl -e 'my %h; for (1..400000) { $h{$_ % 1000} += $_ } print $h{7}, "\n"'
-# The sizes of what is read from a pipe depend on time: there is none.
+# No pipes: the sizes of reads from a pipe depend on timing.
 children='for i in 1 2 3 4 5 6 7 8; do gzip -c tiny; wc -c tiny; done'
 killed "children" 4 images sh -c "$children"
 [ "$LONG" = 1 ] && for i in $(seq 20); do
@@ -286,7 +287,7 @@ killed "children" 4 images sh -c "$children"
 	killed "children $i" 4 images sh -c "$children"
 done
 
-# A depd that is dying still has the store's lock when the next one starts.
+# A dying depd still holds the store's lock when the next one starts.
 rm -rf k.dep
 by_depd -o k.dep -- gzip -c text >k.out 2>k.err &
 job=$!
@@ -294,7 +295,7 @@ recording
 ! "$build/tests/store_lock" k.dep/fragments 0
 check $? "a store in use is locked"
 kill_depd
-# The lock of the dead depd is gone when its last descriptor is closed.
+# The lock of the dead depd ends with its last descriptor.
 until "$build/tests/store_lock" k.dep/fragments 0; do
 	sleep 0.02
 done
@@ -309,7 +310,7 @@ check $? "a lock that outlasts depd" "status $s, $(cmp k.out w.out 2>&1) $(tail 
 	"$(grep 'cannot be adopted' "$tmp/log")"
 good "a lock that outlasts depd" k.dep
 
-# Killed while it removes what is kept of a session that has ended: only the state file is left.
+# Killed while it cleans up an ended session: only the state file is left.
 rm -rf k.dep
 by_depd -o k.dep -- gzip -c text >k.out 2>k.err &
 job=$!
@@ -338,7 +339,7 @@ tracer() {
 	done
 }
 
-# Who is killed in a storm of execs; a new depd finds the old tracer's work done.
+# Kill the tracer during many execs; a new depd uses the results of the old tracer.
 kill_tracer() {
 	for p in $(tracer); do
 		kill -9 "$p"
@@ -386,7 +387,7 @@ for i in $(seq $rounds); do
 	fi
 done
 
-# good_but_lost NAME: what the tracer had in hand may be lost, and nothing else
+# good_but_lost NAME: only images that the tracer was handling may be lost
 good_but_lost() {
 	timeout 120 "$DEPCTL" verify k.dep >"$tmp/verify" 2>&1 && return
 	[ "$(field lost_processes k.json)" -gt 0 ] && grep -q "ran unrecorded" "$tmp/verify" &&
@@ -395,7 +396,7 @@ good_but_lost() {
 	return 1
 }
 
-# The tracer itself is killed: whom it has in hand may die with it, nobody else suffers.
+# Kill only the tracer: programs that it is handling may die, others are not affected.
 for how in kill_tracer kill_both; do
 	storm 100 3 $how
 	died=$(grep -c "^true" k.out)
@@ -410,9 +411,9 @@ for how in kill_tracer kill_both; do
 			pass "$how: $images images recorded, $native native, $died died"
 	fi
 done
-grep -q "has ended: what it followed" "$tmp/log" || fail "the tracer's end is not told of"
+grep -q "has ended: what it followed" "$tmp/log" || fail "the tracer's end is not logged"
 
-# One that hangs is noticed, and killed.
+# A hanging tracer is detected and killed.
 stop_tracer() {
 	kill -STOP "$(tracer)"
 }
@@ -429,10 +430,10 @@ else
 	good_but_lost "a tracer that hangs" &&
 		pass "a tracer that hangs: $images images recorded, $native native, $died died"
 fi
-grep -q "has not answered for" "$tmp/log" || fail "a tracer that hangs is not told of"
+grep -q "has not answered for" "$tmp/log" || fail "a tracer that hangs is not logged"
 rm -rf k.dep
 
-# Programs go on without depd, and what was not recorded is said.
+# Programs continue without depd, and the loss is reported.
 end
 start --give-up=1s
 "$DEPCTL" record -q --ring-size=64K -o gap.dep -- perl -e \
@@ -462,7 +463,7 @@ else
 fi
 rm -rf gap.dep
 
-# The holder dies alone: another one has the sessions, and the next depd adopts them.
+# Only the holder dies: a new one gets the sessions, and the next depd adopts them.
 holder() {
 	for p in $(helpers); do
 		[ "$(cat "/proc/$p/comm" 2>/dev/null)" != depd-holder ] || echo "$p"
@@ -489,14 +490,14 @@ check $? "the holder was killed, then depd" "status $s, $(cat keep.err)"
 good "the holder was killed, then depd" keep.dep
 rm -rf keep.dep new.dep
 
-# Nobody kept the session: its program does not wait until it gives up.
+# No process holds the session: its program does not wait until it gives up.
 end
 start --give-up=90s
 "$DEPCTL" record -q --ring-size=64K -o lost.dep -- perl -e \
 	'my $n; for (1 .. 3000000) { $n += $_ } print "done\n"' >lost.out 2>lost.err &
 job=$!
 recording
-# At once, else another holder is made.
+# All at once, since otherwise another holder is started.
 kill -9 "$depd_pid" $(instance) $(holder)
 wait "$depd_pid" 2>/dev/null
 begun=$SECONDS
@@ -512,7 +513,7 @@ rm -rf lost.dep
 end
 start
 
-# Programs that corrupt what they share with depd: they lose their session, nobody else's.
+# Programs that corrupt the memory that they share with depd lose their own session only.
 for how in head tail page table desc; do
 	"$DEPCTL" record -q -o other.dep -- gzip -c small >/dev/null 2>other.err &
 	job=$!
@@ -526,7 +527,7 @@ for how in head tail page table desc; do
 	elif ! kill -0 "$depd_pid" 2>/dev/null; then
 		fail "corrupted $how: depd died: $(tail -n 1 "$tmp/log")"
 		start
-	elif [ $t != 0 ] || ! good "beside $how" other.dep; then
+	elif [ $t != 0 ] || ! good "in parallel with $how" other.dep; then
 		fail "corrupted $how: another session suffered: $(cat other.err)"
 	elif "$DEPCTL" info bad.dep >/dev/null 2>&1; then
 		pass "corrupted $how: $(head -n 1 bad.err | cut -c 1-60)"
@@ -538,8 +539,8 @@ done
 "$DEPCTL" record -q -o stop.dep -- "$build/programs/corrupt_ring" stop >/dev/null 2>&1 &
 job=$!
 sleep 0.7
-"$DEPCTL" record -q -o other.dep -- true && good "beside a stopped one" other.dep &&
-	pass "beside a program that has stopped"
+"$DEPCTL" record -q -o other.dep -- true && good "with a stopped one" other.dep &&
+	pass "in parallel with a stopped program"
 children_of $job | xargs -r kill -CONT
 wait $job
 good "stopped" stop.dep && pass "a program that was stopped"
@@ -555,7 +556,7 @@ if mount -t tmpfs -o size=600k none full 2>/dev/null; then
 	t=$?
 	if [ $s != 1 ] || [ ! -s f.out ] || ! grep -q "stopped" f.err; then
 		fail "disk full: status $s, $(cat f.err)"
-	elif [ $t != 0 ] || ! good "beside a full disk" free.dep; then
+	elif [ $t != 0 ] || ! good "with a full disk" free.dep; then
 		fail "disk full: another session suffered"
 	else
 		"$DEPCTL" info full/f.dep >/dev/null 2>f.info
@@ -567,7 +568,7 @@ else
 fi
 rm -rf free.dep
 
-# What there is to see and to stop.
+# Listing and stopping sessions.
 "$DEPCTL" record -q -o s.dep -- sleep 30 2>s.err &
 job=$!
 for _ in $(seq 100); do
@@ -604,7 +605,7 @@ wait $job
 good "stopped session" s.dep && pass "the store of a stopped session"
 rm -rf s.dep
 
-# depd is told to end: stores are closed, programs go on.
+# depd is ended: it closes stores, and programs continue.
 "$DEPCTL" record -q -o e.dep -- sh -c 'sleep 2; echo went on' >e.out 2>e.err &
 job=$!
 sleep 0.7

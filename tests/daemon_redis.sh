@@ -25,11 +25,11 @@ seconds=${LOAD_SECONDS:-$seconds}
 nchunks=4
 anon_max=$((68 << 10))
 slowest_max=$((5000 * ${SLOW:-1}))
-# ASan's shadow and quarantine are not depd's doing.
+# ASan's shadow memory and quarantine do not count.
 [ -n "${SAN:-}" ] && anon_max=$((1 << 20))
 cli="redis-cli -s $tmp/redis.sock"
 
-# sample: every half a second "lag-in-chunks RssAnon RssShmem threads-of-redis"
+# sample: twice a second "lag-in-chunks RssAnon RssShmem threads-of-redis"
 sample() {
 	while [ ! -e "$tmp/over" ]; do
 		pid=$(instance)
@@ -44,7 +44,7 @@ sample() {
 	done >"$tmp/samples"
 }
 
-# ask: ten times a second, milliseconds until the answer, or what came instead
+# ask: ten times a second, print the milliseconds until the response, or a wrong response
 ask() {
 	while [ ! -e "$tmp/over" ]; do
 		since=${EPOCHREALTIME/./}
@@ -73,7 +73,7 @@ begin() {
 	return 1
 }
 
-# loaded: the load's seconds, with three kills of depd in them
+# loaded: seconds of the load, during which depd is killed three times
 loaded() {
 	timeout "$seconds" redis-benchmark -s "$tmp/redis.sock" -q -l -c 20 -d 64 -r 10000 \
 		-t set,get,incr,lpush,lpop,sadd,hset,zadd >"$tmp/load" 2>&1 &
@@ -109,7 +109,7 @@ check_bounds() {
 	n=$(wc -l <"$tmp/samples")
 	over=$(awk -v c=$nchunks '$1 > c * $4' "$tmp/samples" | wc -l)
 	lag=$(most 1 "$tmp/samples") anon=$(most 2 "$tmp/samples") shmem=$(most 3 "$tmp/samples")
-	# Of two a second: the machine may be busy.
+	# Two samples a second are expected; the machine may be busy.
 	if [ "$n" -lt $((seconds / 3 / ${SLOW:-1})) ]; then
 		fail "$1: only $n samples of depd"
 	elif [ "$over" != 0 ]; then

@@ -13,7 +13,7 @@ have gcc && have make && have perl || finish
 trap 'touch "$tmp/over"; kill -9 $depd_pid 2>/dev/null; sleep 0.3; drop_tmp' EXIT
 files=${FILES:-$([ "$LONG" = 1 ] && echo 50 || echo 11)}
 short=50
-# Root's depd makes a directory for each user's.
+# Root's depd creates a directory for each user.
 stores=stores
 [ "$(id -u)" != 0 ] || stores=stores/0
 forks=200
@@ -24,7 +24,7 @@ field() {
 	"$DEPCTL" status --json 2>/dev/null | sed -n "s/.*\"$1\":\([0-9]*\).*/\1/p"
 }
 
-# rule NAME CONDITION: one more from now on
+# rule NAME CONDITION: add a rule
 rules=0
 rule() {
 	printf '[rule %s]\n%s\nring-size = 1M\n' "$1" "$2" >>"$tmp/conf"
@@ -42,7 +42,8 @@ rule() {
 	finish
 }
 
-# project: a C project of $files and a main file in the folder `plain', built there; and its like
+# project: create a C project of $files and a main file in the directory `plain', and build it; and
+# a copy
 project() {
 	mkdir plain
 	echo 'int use(int x); int table(int i);' >plain/common.h
@@ -80,7 +81,7 @@ project() {
 	}
 }
 
-# most_open: how many sessions there are at a time at most, into the file `open'
+# most_open: write the maximum number of open sessions to the file `open'
 most_open() {
 	most=0
 	while [ ! -e over ]; do
@@ -99,7 +100,7 @@ all_ended() {
 	fail "$1: $(field open) sessions do not end"
 }
 
-# check_stores NAME COUNT PROCESSES: so many, each of so many processes, each whole
+# check_stores NAME COUNT PROCESSES: expect COUNT complete stores with PROCESSES processes each
 check_stores() {
 	bad=0 first=
 	for s in $stores/*.dep; do
@@ -132,7 +133,7 @@ start || finish
 
 # ---- a parallel build ----
 
-# By a name of their own: others may compile on this machine.
+# Use an unusual name, since others may compile on this machine.
 mkdir bin
 ln -s "$(gcc -print-prog-name=cc1)" bin/cc1
 project
@@ -164,7 +165,7 @@ else
 fi
 check_stores "build" $((files + 1)) 1
 
-# ---- a storm of short programs ----
+# ---- many short programs ----
 
 cp /bin/true short$$
 rule short "comm = short$$"
@@ -181,7 +182,7 @@ done
 all_ended short
 check_stores "short" "$short" 1
 
-# ---- a storm of forks ----
+# ---- many forks ----
 
 cp "$(readlink -f "$(command -v perl)")" forks$$
 rule forks "comm = forks$$"
@@ -206,7 +207,7 @@ fi
 all_ended forks
 check_stores "forks" 1 $((forks + 1))
 
-# ---- a group that may read ----
+# ---- a group with read access ----
 
 cp /bin/true shared$$
 rule shared "comm = shared$$
@@ -229,7 +230,7 @@ check_stores "shared" 1 1
 
 # ---- programs of another user ----
 
-# theirs: run as that user; milliseconds
+# theirs: run the program as that user; prints milliseconds
 theirs() {
 	since=${EPOCHREALTIME/./}
 	setpriv --reuid=64341 --regid=64341 --clear-groups ./theirs$$ ||
@@ -250,7 +251,7 @@ if [ "$(id -u)" = 0 ] && have setpriv && [ "$(cat /proc/sys/kernel/yama/ptrace_s
 		pass "the store is the user's whom the program belongs to" ||
 		fail "whose the store is: $(stat -c '%n %a %u' $stores $stores/* | tr '\n' ' ')"
 	check_stores "theirs" 1 1
-	# An instance that does not take it holds up its own user's program, for two seconds.
+	# An instance that does not respond delays only its own user's program, for two seconds.
 	pid=$(instance 64341)
 	kill -STOP "$pid"
 	took=$(theirs)
@@ -264,7 +265,7 @@ if [ "$(id -u)" = 0 ] && have setpriv && [ "$(cat /proc/sys/kernel/yama/ptrace_s
 	all_ended theirs
 	[ $(($(field unrecorded) - before)) = 1 ] && pass "then it takes programs again" ||
 		fail "then it takes none: $(tail -n 1 log)"
-	# A directory for stores that somebody else can write to is not used.
+	# A directory that others can write to is not used for stores.
 	chmod 777 stores
 	theirs >/dev/null
 	[ $(($(field unrecorded) - before)) = 2 ] && pass "no stores where everybody may write" ||

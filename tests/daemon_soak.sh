@@ -13,21 +13,21 @@ seconds=${SOAK_SECONDS:-20}
 [ "$LONG" = 1 ] && seconds=${SOAK_SECONDS:-7200}
 forget=62
 [ "$seconds" -ge 300 ] || forget=0
-lanes=${SOAK_LANES:-3}
+loops=${SOAK_LOOPS:-3}
 if [ $forget = 0 ]; then
 	warm=$((seconds / 3)) each_bytes=4096
 else
 	warm=$((seconds / 5)) each_bytes=1024
 fi
 [ "$warm" -le 600 ] || warm=600
-# When nothing is open depd gives back what malloc() has free, but for its pages' odds and ends.
+# When nothing is open depd returns free memory to the system, except fragments of pages.
 slack_kib=2048 slack_maps=32
-# ASan keeps what was freed; there LSan looks for leaks, when depd ends.
+# ASan keeps freed memory; LSan looks for leaks when depd ends.
 [ -z "${SAN:-}" ] || slack_kib=$((256 << 10)) slack_maps=1000
 
-# ---- what is recorded ----
+# ---- recordings ----
 
-# record NAME OPTION... -- COMMAND...: to a store of that name, which is removed
+# record NAME OPTION... -- COMMAND...: record into the store NAME, and remove it
 record() {
 	store=$1
 	shift
@@ -37,7 +37,7 @@ record() {
 	return $status
 }
 
-# session_of STORE: "ID PID" of its session, once it records
+# session_of STORE: wait until its session records, and print "ID PID"
 session_of() {
 	for _ in $(seq 100); do
 		found=$("$DEPCTL" sessions --json 2>/dev/null | tr '{' '\n' | grep "/$1\"" |
@@ -81,7 +81,7 @@ stopped() {
 	rm -rf "$1"
 }
 
-# Those that come and go, whatever they say.
+# Clients that connect, send anything, and disconnect.
 clients() {
 	"$DEPCTL" status >/dev/null 2>&1
 	"$DEPCTL" metrics --socket="$run/metrics.sock" >/dev/null 2>&1 || bad "metrics"
@@ -123,12 +123,13 @@ one() {
 	esac
 }
 
-# Names are used once: depd may still be closing the store of a client that was killed.
-lane() {
+# record_loop N: record repeatedly.  Names are used once, since depd may still be closing the store
+# of a killed client.
+record_loop() {
 	n=$(($1 * 5))
 	while [ ! -e "$tmp/pause" ]; do
-		one $n "lane$1-$BASHPID-$n"
-		rm -f "lane$1-$BASHPID-$n.err"
+		one $n "loop$1-$BASHPID-$n"
+		rm -f "loop$1-$BASHPID-$n.err"
 		n=$((n + 1))
 	done
 }
@@ -136,9 +137,9 @@ lane() {
 # busy SECONDS
 busy() {
 	rm -f "$tmp/pause"
-	for i in $(seq "$lanes"); do
-		lane "$i" 2>>lanes.err &
-		lane_pid[i]=$!
+	for i in $(seq "$loops"); do
+		record_loop "$i" 2>>loops.err &
+		loop_pid[i]=$!
 	done
 	end=$((SECONDS + $1))
 	while [ $SECONDS -lt $end ] && kill -0 "$depd_pid" 2>/dev/null; do
@@ -146,22 +147,22 @@ busy() {
 		[ $((SECONDS / 5 % 12)) = 0 ] && state
 	done
 	touch "$tmp/pause"
-	wait "${lane_pid[@]}"
-	rm -rf lane*-*
+	wait "${loop_pid[@]}"
+	rm -rf loop*-*
 }
 
-# ---- what depd has ----
+# ---- depd's resources ----
 
 count() {
 	"$DEPCTL" status --json | sed -n "s/.*\"$1\":\([0-9]*\).*/\1/p"
 }
 
-# both: root's depd, and the instance that has the sessions
+# both: pids of root's depd and of the instance that has the sessions
 both() {
 	printf '%s\n' "$depd_pid" "$(instance)" | sort -u
 }
 
-# sum COMMAND...: of the numbers that this prints for each of both
+# sum COMMAND...: run the command for each of both, and add the numbers
 sum() {
 	for p in $(both); do
 		"$@" "$p"
@@ -174,7 +175,7 @@ descriptors() { ls "/proc/$1/fd" | wc -l; }
 threads() { ls "/proc/$1/task" | wc -l; }
 mappings() { wc -l <"/proc/$1/maps"; }
 
-# state: "RssAnon RssShmem descriptors threads mappings sessions-begun"
+# state: print "RssAnon RssShmem descriptors threads mappings sessions-started"
 state() {
 	echo "$(sum anon) $(sum shmem) $(sum descriptors) $(sum threads) $(sum mappings)" \
 		"$(count started)"
@@ -195,7 +196,7 @@ quiet() {
 	echo "RssAnon, RssShmem, descriptors, threads, mappings, sessions: $(cat "$1")"
 }
 
-# at_most WHAT BEFORE AFTER MORE
+# at_most WHAT BEFORE AFTER MORE: fail if AFTER exceeds BEFORE by more than MORE
 at_most() {
 	if [ $(($3 - $2)) -gt "$4" ]; then
 		fail "$1: $2 after warming up, $3 at the end"

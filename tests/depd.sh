@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A depd of the suite's own; source it after lib.sh.  $depd_pid is the one that runs, also in
-# $tmp/depd.pid for what runs beside; $tmp/conf and $tmp/log are its configuration and messages.
+# A depd for one suite; source this file after lib.sh.  $depd_pid, also in $tmp/depd.pid for
+# background processes, is its pid; $tmp/conf and $tmp/log are its configuration and log.
 DEPD=${DEPD:-$build/depd}
 [ -x "$DEPD" ] || {
 	skip "no depd at $DEPD"
@@ -24,7 +24,8 @@ start() {
 	return 1
 }
 
-# instance [UID]: the process that root's depd has for that user, else for us; a user's own depd
+# instance [UID]: pid of the process of root's depd for that user (default: us); of a user's own
+# depd, depd itself
 instance() {
 	for p in $(grep -lzE "^$run/user/${1:-$(id -u)}-" /proc/[0-9]*/cmdline 2>/dev/null); do
 		[ "$(cat "${p%/cmdline}/comm" 2>/dev/null)" = depd-user ] || continue
@@ -40,18 +41,18 @@ kill_depd() {
 	wait "$depd_pid" 2>/dev/null
 }
 
-# term_depd: as systemd ends it; its exit status
+# term_depd: end depd as systemd does; returns its exit status
 term_depd() {
 	kill "$depd_pid"
 	wait "$depd_pid"
 }
 
-# resident PID NAME: KiB, of VmRSS, RssAnon, RssShmem..
+# resident PID NAME: print VmRSS, RssAnon, RssShmem.. in KiB
 resident() {
 	sed -n "s/^$2:[ 	]*\([0-9]*\) kB/\1/p" "/proc/$1/status" 2>/dev/null
 }
 
-# no_loss STORE: nothing is missing, as `info --json` has it
+# no_loss STORE: check with `info --json` that nothing is missing
 no_loss() {
 	loss=$("$DEPCTL" info --json "$1" | sed -n 's/.*"loss":{\([^}]*\)}.*/\1/p')
 	[ -n "$loss" ] && ! echo "$loss" | grep -q ':[1-9]'

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# depctl record whose depd is stopped, is killed late or has forgotten the session does not wait for
-# ever after the end of its command; nor does it end before depd has had its time.
+# If depd is stopped, is killed late or has forgotten the session, depctl record does not wait
+# forever after the end of its command, and does not end before depd's time limit either.
 . "$(dirname "$0")/lib.sh"
 need_depctl
 . "$tests/depd.sh"
@@ -11,8 +11,8 @@ cd "$tmp" || exit 1
 start
 jobs=
 
-# begin STORE COMMAND: record it in a shell; $job is depctl's number.  What the command leaves
-# running ends with the file `over', or after a minute.
+# begin STORE COMMAND: record COMMAND in a shell; $job is the pid of depctl.  Background processes
+# of the command end when the file `over' exists, or after a minute.
 begin() {
 	"$DEPCTL" record -q -o "$1" -- sh -c "$2" >out 2>err &
 	job=$!
@@ -27,7 +27,7 @@ until_there() {
 	done
 }
 
-# ends SECONDS: depctl does, within these; its status in $s
+# ends SECONDS: wait up to SECONDS for the end of depctl; sets $s to its status
 ends() {
 	local begun=$SECONDS
 	while kill -0 "$job" 2>/dev/null && [ $((SECONDS - begun)) -lt "$1" ]; do
@@ -56,9 +56,9 @@ touch over
 	fail "depd is stopped after the end of the command: $s after $took s: $(cat err)"
 kill -CONT "$depd_pid" $(instance)
 
-# Signals get through while depd is stopped, and it goes on when depd does.
+# Signals are forwarded while depd is stopped; the command ends when depd continues.
 rm -f over begun
-# The command executes nothing: that would wait for depd for some seconds.
+# The command must not call execve, which would wait for depd for some seconds.
 cat >wait.pl <<'END'
 sub touch { open(my $f, ">", shift); }
 $SIG{USR1} = sub { touch("caught") };
@@ -69,7 +69,7 @@ begin signals.dep 'exec perl wait.pl'
 until_there begun
 sleep 0.5
 kill -STOP "$depd_pid" $(instance)
-# The question of each 5 s has been asked.
+# By now the request that depctl sends every 5 s was sent.
 sleep 7
 begun=$(date +%s%N)
 kill -USR1 "$job"
@@ -87,7 +87,7 @@ ends 20
 rm -f over begun
 begin late.dep "$stay touch begun"
 until_there begun
-# Longer than depctl waits for one that is gone.
+# Longer than depctl waits for a depd that has ended.
 sleep 17
 kill_depd
 sleep 1
@@ -100,8 +100,8 @@ ends 20
 	fail "killed long after the end of the command: status $s, $(cat err)"
 
 # ---- forgotten ----
-# A depd between depctl and depd that at some time loses what depd tells of the end, or knows of
-# no session any more: between HOW ENDED-FILE.
+# between HOW ENDED-FILE: a proxy between depctl and depd that, after some time, drops the event of
+# the session's end, or reports that there is no session
 between() {
 	python3 - "$run/depd.sock" "$tmp/$1.sock" "$1" "$2" <<-'END' &
 	import array, os, select, socket, sys

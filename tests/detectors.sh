@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# `make bench-races` fails where it could not measure, and leaves nothing behind.
+# `make bench-races` fails if it could not measure, and leaves no process running.
 . "$(dirname "$0")/lib.sh"
 have python3 && have gcc || finish
 mkdir "$tmp/bench"

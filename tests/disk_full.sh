@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A store on a disk that becomes full: the program goes on and ends as natively, depctl says so,
-# and what was stored before can be read.
+# A store on a disk that fills up: the program continues and ends as natively, depctl reports the
+# error, and everything stored before can be read.
 . "$(dirname "$0")/lib.sh"
 need_depctl
 
@@ -19,12 +19,12 @@ if ! mount -t tmpfs -o size=3m tmpfs "$tmp/disk" 2>"$tmp/err"; then
 	skip "no tmpfs in a user namespace: $(tail -n 1 "$tmp/err")"
 	finish
 fi
-# It exits before $tmp is removed, which cannot be done with something mounted there.
+# The script exits before $tmp is removed, which fails while something is mounted there.
 trap 'umount "$tmp/disk"; drop_tmp' EXIT
 
 awk 'BEGIN { for (i = 0; i < 300000; i++) print (i * 7919) % 10007 }' >"$tmp/in"
 sort "$tmp/in" >"$tmp/native"
-# Of a command that succeeds the status would be 1: depctl-record(1).
+# For a successful command the status would be 1, see depctl-record(1).
 timeout 60 "$DEPCTL" record --alone -o "$tmp/disk/dep" -- sh -c 'sort "$0"; exit 3' "$tmp/in" \
 	>"$tmp/out" 2>"$tmp/err"
 status=$?

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# However a process ends while its threads run: each thread's stream has its end, and
-# nothing is counted as lost.  LONG=1: 50 times instead of 3.
+# A process ends in any way while its threads run: each thread's stream has its end, and nothing is
+# counted as lost.  LONG=1: 50 times instead of 3.
 . "$(dirname "$0")/lib.sh"
 need_depctl
 "$tests/programs/build.sh" "$build/programs" || exit 1
@@ -9,7 +9,7 @@ limit=${LIMIT:-120}
 rounds=3
 [ "$LONG" = 1 ] && rounds=50
 
-# whole NAME: all threads' streams end where the threads did
+# whole NAME: the streams of all threads end where the threads ended
 whole() {
 	"$DEPCTL" info --quick --json "$tmp/dep" >"$tmp/json" 2>"$tmp/err" || {
 		fail "$1: info: $(tail -n 1 "$tmp/err")"
@@ -24,7 +24,7 @@ whole() {
 	fi
 }
 
-# Those that do not wait for room in their ring when it comes have an event as well.
+# marks: threads that did not wait for room in their ring have an end event as well
 marks() {
 	"$DEPCTL" dump --events "$tmp/dep" >"$tmp/events" 2>"$tmp/err" || {
 		fail "$1: dump: $(tail -n 1 "$tmp/err")"

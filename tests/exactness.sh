@@ -10,7 +10,7 @@
 need_depctl
 "$tests/oracle/build.sh" "$build" && "$tests/programs/build.sh" "$build/programs" || exit 1
 wanted=" $* "
-# The oracle makes 15 to 45 thousand steps a second.
+# The oracle executes 15 to 45 thousand instructions per second.
 limit=${LIMIT:-$([ "$LONG" = 1 ] && echo 1800 || echo 600)}
 
 # exact NAME COMMAND...
@@ -35,8 +35,8 @@ exact() {
 		fail "$name: exit status $status2 instead of $status1: $(tail -n 1 "$tmp/err2")"
 		return
 	fi
-	# The output must be the native one: what a system call leaves in r11 and the
-	# like is not the same under the stepping oracle.
+	# The output must be the native one; values such as r11 after a system call differ under the
+	# oracle.
 	(cd "$tmp" && clean setarch -R timeout "$limit" "$@") <"$in" >"$tmp/out1" 2>/dev/null
 	if ! cmp -s "$tmp/out1" "$tmp/out2"; then
 		fail "$name: the output differs"
@@ -79,7 +79,7 @@ exact sqlite3 /usr/bin/sqlite3 :memory: 'create table t(a integer primary key, b
 	insert into t values (3, "x"), (1, "y"), (2, "z");
 	select group_concat(b) from (select b from t order by a);
 	select count(*), sum(a) from t'
-# No program that reads /proc/self/maps (gawk by libsigsegv) or waits for children (bash).
+# No program that reads /proc/self/maps (gawk, through libsigsegv) or waits for children (bash).
 if [ "$LONG" = 1 ]; then
 	exact python3 /usr/bin/python3 -S -c 'import sys; print(sorted(
 		{str(i): i * i for i in range(20)}.items())[3])'

@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The recorded program comes first, as far as the engine is concerned: more processes than there are
-# slots, core dumps, and locked memory are as without it.
+# The engine does not change the recorded program's behaviour: with more processes than slots, core
+# dumps, and locked memory it behaves as natively.
 . "$(dirname "$0")/lib.sh"
 need_depctl
 "$tests/programs/build.sh" "$build/programs" || exit 1
 limit=${LIMIT:-420}
 programs=$build/programs
 
-# record DIR COMMAND...: depctl's messages go to $tmp/err
+# record DIR COMMAND...: messages of depctl go to $tmp/err
 record() {
 	local dir=$1
 	shift
@@ -16,12 +16,12 @@ record() {
 	timeout "$limit" "$DEPCTL" record -q --alone -o "$dir" -- "$@" 2>"$tmp/err"
 }
 
-# number NAME: a number of the store's totals, from $tmp/json
+# number NAME: print one of the store's totals from $tmp/json
 number() {
 	grep -o "\"$1\":[0-9]*" "$tmp/json" | head -n 1 | cut -d: -f2
 }
 
-# ---- more processes at once than a session has slots for ----
+# ---- more processes than slots ----
 
 # crowd CHILDREN: each process and each executed image is recorded or counted as lost
 crowd() {
@@ -35,7 +35,7 @@ crowd() {
 	fi
 	pass "$n processes: output and statuses are as natively"
 	"$DEPCTL" info --quick --json "$tmp/crowd" >"$tmp/json" 2>"$tmp/err"
-	# 0 and 1 modulo 3 make one image more, 2 makes two: it forks and executes.
+	# 0 and 1 modulo 3 create one more image; 2 creates two, by fork and execve.
 	all=$((1 + n + (n + 2) / 3 + (n + 1) / 3 + n / 3 * 2))
 	recorded=$("$DEPCTL" ls "$tmp/crowd" | grep -c '^process')
 	lost=$(number lost_processes)
@@ -47,7 +47,7 @@ crowd() {
 	rm -rf "$tmp/crowd"
 }
 
-# row CHILDREN: one after another, while the collector is stopped again and again
+# row CHILDREN: one after another, while the collector is stopped repeatedly
 row() {
 	local n=$1 depctl collector= recorded lost i
 	rm -rf "$tmp/row"
@@ -91,13 +91,13 @@ row() {
 
 # ---- core dumps ----
 
-# core_of HOW [STORE]: makes $tmp/cores/core...; prints its apparent and its allocated bytes
+# core_of HOW [STORE]: make $tmp/cores/core...; print its apparent and its allocated bytes
 core_of() {
 	rm -rf "$tmp/cores"
 	mkdir "$tmp/cores"
 	(
 		cd "$tmp/cores" || exit
-		# What the engine reserves must not fill the disk if this test is right to fail.
+		# If the engine's reserved memory is dumped, it must not fill the disk.
 		ulimit -c 1048576
 		if [ $# -gt 1 ]; then
 			record "$2" "$programs/dumps_core" "$1"
@@ -108,7 +108,7 @@ core_of() {
 	stat -c '%s %b' "$tmp"/cores/core* 2>/dev/null | awk '{ print $1, $2 * 512; exit }'
 }
 
-# core HOW: within twice the native one and 16 MiB
+# core HOW: at most twice the size of the native one and 16 MiB
 core() {
 	local native recorded
 	native=$(core_of "$1")
@@ -153,8 +153,8 @@ cores() {
 
 # ---- locked memory ----
 
-# locks NAME PREFIX...: natively and recorded the same results; locked is the same but for 1 MiB,
-# resident are no more than 32 MiB more
+# locks NAME PREFIX...: the same results natively and recorded; locked memory may differ by 1 MiB,
+# resident memory by 32 MiB
 locks() {
 	local name=$1
 	shift
@@ -199,7 +199,8 @@ locked_memory() {
 
 # ---- no /proc, no descriptors ----
 
-# hindered HOW [PREFIX...]: as natively, and of its 6 images each is recorded or counted as lost
+# hindered HOW [PREFIX...]: runs as natively, and each of its 6 images is recorded or counted as
+# lost
 hindered() {
 	local how=$1 n lost
 	shift
@@ -235,7 +236,7 @@ hindered() {
 
 # ---- limits of memory ----
 
-# whole STORE NUMBER: nothing is missing but so many images that could not be followed, or fewer
+# whole STORE NUMBER: at most NUMBER images could not be followed, and nothing else is missing
 whole() {
 	local lost
 	timeout 60 "$DEPCTL" verify "$1" >"$tmp/verify" 2>&1 && return
@@ -245,8 +246,8 @@ whole() {
 		[ "$lost" -gt 0 ] && [ "$lost" -le "$2" ]
 }
 
-# limited WHAT MIB: the program gets as much memory as natively, and the limits that it has set;
-# there may be no room in them for the engine of what it executes
+# limited WHAT MIB: the program gets as much memory as natively, and its limits; they may leave no
+# room for the engine in an image that it executes
 limited() {
 	"$programs/limits" "$@" >"$tmp/native" 2>&1
 	record "$tmp/limits" "$programs/limits" "$@" >"$tmp/out"
@@ -273,7 +274,7 @@ refused() {
 	rm -rf "$tmp/limits"
 }
 
-# inherited KIB: a limit that leaves enough
+# inherited KIB: a limit that leaves enough room
 inherited() {
 	local want="$1 end" got
 	rm -rf "$tmp/limits"
@@ -297,7 +298,7 @@ handed_on() {
 	rm -rf "$tmp/limits"
 }
 
-# mappings: near the kernel's limit of their number
+# mappings: close to the kernel's limit of mappings
 mappings() {
 	timeout 60 "$programs/mappings" all >"$tmp/native" 2>&1
 	if [ "$(head -n 1 "$tmp/native")" != "all made" ]; then

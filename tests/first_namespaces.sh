@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Programs in other pid and mount namespaces than their collector: output and exit status are
-# the native ones, nothing hangs, and the store has all of it.
+# Programs in other pid and mount namespaces than their collector: output and exit status equal the
+# native ones, nothing hangs, and the store is complete.
 . "$(dirname "$0")/lib.sh"
 need_depctl
 have unshare || finish
@@ -13,7 +13,7 @@ unset ADEPT_SOCKET
 gcc -O1 -o "$tmp/new_pidns" "$tests/programs/new_pidns.c" || exit 1
 cd "$tmp" || exit 1
 
-# same NAME PROCESSES COMMAND...: as natively, and as many processes are recorded completely
+# same NAME PROCESSES COMMAND...: runs as natively, and PROCESSES processes are recorded completely
 same() {
 	local name=$1 processes=$2 s native n
 	shift 2
@@ -22,7 +22,7 @@ same() {
 	rm -rf s.dep
 	timeout -k 5 60 "$DEPCTL" record $alone -q -o s.dep -- "$@" >out 2>err </dev/null
 	s=$?
-	# 0 is one that had ended before its number in the collector's namespace was found.
+	# The number is 0 if the process ended before the collector found its pid.
 	n=$("$DEPCTL" ls s.dep 2>/dev/null |
 		awk '/^process/ && ($2 == 0 || !seen[$2]++) { n++ } END { print n + 0 }')
 	if [ $s != $native ] || ! cmp -s out native.out; then
@@ -39,7 +39,7 @@ same() {
 }
 
 children='echo one; (echo two); /bin/echo three; sleep 0.2 & wait; exec sh -c "echo four; exit 6"'
-# all WHO: with $alone
+# all WHO: run all cases with $alone
 all() {
 	same "unshare -pf, $1" 5 unshare -pf sh -c "$children"
 	if timeout 10 unshare -Upf true 2>/dev/null; then
@@ -53,7 +53,7 @@ all() {
 	same "clone(CLONE_NEWPID), $1" 9 ./new_pidns
 	same "hidepid=2, $1" 3 unshare -m sh -c \
 		'mount -t proc -o hidepid=2 proc /proc; /bin/echo one; exit 3'
-	# The first process of a namespace takes all others with it.
+	# The end of a namespace's first process kills all others in it.
 	timeout -k 5 60 "$DEPCTL" record $alone -q -o killed.dep -- unshare -pf --kill-child sh -c \
 		'sleep 100 & sleep 100 & sleep 0.3; echo end' >out 2>err
 	s=$?

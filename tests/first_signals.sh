@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Signals to the process group, and the death of depctl or of its collector: the command's
-# output and exit status are the native ones, and the store is closed in order.
+# Signals to the process group, and the death of depctl or of its collector: the command's output
+# and exit status equal the native ones, and the store is closed.
 . "$(dirname "$0")/lib.sh"
 need_depctl
 have setsid || finish
@@ -10,10 +10,10 @@ program=$tmp/kill_group
 gcc -O1 -o "$program" "$tests/programs/kill_group.c" || exit 1
 cd "$tmp" || exit 1
 ulimit -c 0
-# Messages of the shell about signals would be in the output.
+# Messages of the shell about signals must not be in the output.
 exec 3>&2 2>/dev/null
 
-# alone NAME COMMAND...: record in a process group of its own; status in $s
+# alone NAME COMMAND...: record in a separate process group; sets $s to the status
 alone() {
 	local name=$1
 	shift
@@ -31,7 +31,7 @@ natively() {
 	native=$?
 }
 
-# closed STORE: wait until its collector is done with it
+# closed STORE: wait until its collector has ended
 closed() {
 	local i
 	for ((i = 0; i < 200; i++)); do
@@ -42,7 +42,7 @@ closed() {
 	return 1
 }
 
-# good NAME WHAT: the store has all of it
+# good NAME WHAT: the store is complete
 good() {
 	timeout 60 "$DEPCTL" verify "$1.dep" >"$1.verify" 2>&1 && return
 	fail "$2: verify: $(tail -n 1 "$1.verify")"
@@ -63,7 +63,7 @@ for how in handle ignore; do
 	fi
 done
 
-# SIGKILL and SIGSTOP have tests of their own below.
+# SIGKILL and SIGSTOP have separate tests below.
 for ((n = 1; n <= 64; n++)); do
 	[ $n = 9 ] || [ $n = 19 ] && continue
 	[ "$LONG" = 1 ] || [ $n -lt 36 ] || [ $n -gt 62 ] || continue
@@ -89,8 +89,8 @@ else
 		fail "kill(0, SIGKILL): info: $(tail -n 1 group.info)"
 fi
 
-# ---- one of them is killed ----
-# begin NAME SECONDS STATUS: record a shell in the background; $depctl and $collector
+# ---- one process is killed ----
+# begin NAME SECONDS STATUS: record a shell in the background; sets $depctl and $collector
 begin() {
 	rm -rf "$1.dep"
 	"$DEPCTL" record --alone -q -o "$1.dep" -- sh -c \
@@ -142,7 +142,7 @@ for status in 0 3; do
 	wait $depctl
 	s=$?
 	want=$status
-	# A recording that failed is no success.
+	# A failed recording changes a successful status.
 	[ $status = 0 ] && want=1
 	if [ $s != $want ] || ! grep -q end collector.out; then
 		fail "the collector is killed: status $s instead of $want"
@@ -162,7 +162,7 @@ s=$?
 [ $s = 4 ] && good others "signals to the collector" &&
 	pass "signals to the collector change nothing"
 
-# ---- to depctl alone, and to its group from outside ----
+# ---- to depctl only, and to its process group from outside ----
 count='trap "echo usr1" USR1; echo begin; for i in 1 2 3 4 5 6 7 8; do sleep 0.1; done; exit 5'
 for whom in "" -; do
 	rm -rf sent.dep
@@ -183,7 +183,7 @@ for whom in "" -; do
 	fi
 done
 
-# ---- want of resources ----
+# ---- lack of resources ----
 for closed in '<&-' '>&-' '2>&-' '<&- >&- 2>&-'; do
 	rm -rf fds.dep
 	show='for i in 0 1 2; do [ -e /proc/$$/fd/$i ] && echo $i; done >fds.out; exit 0'
@@ -198,7 +198,7 @@ for closed in '<&-' '>&-' '2>&-' '<&- >&- 2>&-'; do
 	fi
 done
 
-# With 3 the loader could not open its libraries.
+# With 3 the dynamic loader could not open its libraries.
 timeout 20 prlimit --nofile=4 "$DEPCTL" record --alone -q -o limit.dep -- true >limit.out 2>&1 3>&-
 s=$?
 [ $s = 1 ] && grep -q "^depctl: .*Too many open files" limit.out &&

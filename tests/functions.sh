@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Calls of watched functions are told: those that tests/programs/functions.c says it made, no
-# more and no less, in their order, with their arguments and results.
+# Recorded calls of hooked functions are exactly those that tests/programs/functions.c prints: in
+# their order, with their arguments and results.
 . "$(dirname "$0")/lib.sh"
 need_depctl
 "$tests/programs/build.sh" "$build/programs" || exit 1
 
-# What functions.c would print, from dump --functions.  Returns are found by the stack
-# pointer; what a watched function calls itself is left out.
+# Print what functions.c would print, from dump --functions.  Returns are matched by the stack
+# pointer; calls by hooked functions themselves are removed.
 paired() {
 	awk '
 	# a number of 64 bits as text that sorts by value
@@ -21,14 +21,14 @@ paired() {
 		s = wide($3)
 		while (n[$1] && open[$1, n[$1]] < s) {
 			k = line[$1, n[$1]]
-			# what free leaves in rax is no result, but that it returned is told
+			# rax after free is no result, but the return is recorded
 			if (ret[$1, n[$1]] == s) result[k] = name[k] == "free" ? "-" : $5
 			n[$1]--
 		}
 		next
 	}
 	$4 == "pthread_spin_destroy" {
-		# It returns to the place that it was called from, which says nothing.
+		# It returns to its own return address, so the return shows nothing.
 		inside[$1] = !inside[$1]
 		n[$1] = 0
 		next
@@ -70,15 +70,15 @@ paired() {
 	}'
 }
 
-# by_thread: each thread's calls, and what its signal handlers called by itself.  Two names
-# of one function are the same; which it is depends on the C library.
+# by_thread: the calls of each thread, separated from those of its signal handlers.  Two names of
+# one function are unified; which one appears depends on the C library.
 by_thread() {
 	sed 's/ aligned_alloc / memalign /' | awk '{ print ($2 == "sem_post") " " $0 }' |
 		sort -s -k 1,1 -k 2,2n
 }
 
-# told NAME PROGRAM ROUNDS OPTION...
-told() {
+# calls_of NAME PROGRAM ROUNDS OPTION...
+calls_of() {
 	name=$1 program=$2 rounds=$3
 	shift 3
 	rm -rf "$tmp/dep"
@@ -103,7 +103,7 @@ told() {
 	fi
 }
 
-# compile NAME FLAG...: functions.c, bound or linked in other ways
+# compile NAME FLAG...: functions.c, with other kinds of binding and linking
 compile() {
 	name=$1
 	shift
@@ -112,20 +112,20 @@ compile() {
 }
 
 functions=$build/programs/functions
-told "one megabyte" "$functions" 100 --transport=shm
-# Many chunks end where arguments and results are stored.
-told "small chunks" "$functions" 200 --transport=shm --ring-size=64K
-told "default transport" "$functions" 100
-told "self-check" "$functions" 100 --self-check --ring-size=64K
-told "strict" "$functions" 100 --strict --ring-size=64K
-compile lazy -Wl,-z,lazy && told "bound when called" "$tmp/lazy" 50
-compile now -Wl,-z,now && told "bound at once" "$tmp/now" 50
-compile no_plt -fno-plt && told "without a procedure linkage table" "$tmp/no_plt" 50
-compile no_pie -no-pie && told "not position independent" "$tmp/no_pie" 50
-compile ibt -fcf-protection=full -Wl,-z,ibtplt && told "with endbr64" "$tmp/ibt" 50
+calls_of "one megabyte" "$functions" 100 --transport=shm
+# Many chunks end while arguments and results are stored.
+calls_of "small chunks" "$functions" 200 --transport=shm --ring-size=64K
+calls_of "default transport" "$functions" 100
+calls_of "self-check" "$functions" 100 --self-check --ring-size=64K
+calls_of "strict" "$functions" 100 --strict --ring-size=64K
+compile lazy -Wl,-z,lazy && calls_of "bound when called" "$tmp/lazy" 50
+compile now -Wl,-z,now && calls_of "bound at once" "$tmp/now" 50
+compile no_plt -fno-plt && calls_of "without a procedure linkage table" "$tmp/no_plt" 50
+compile no_pie -no-pie && calls_of "not position independent" "$tmp/no_pie" 50
+compile ibt -fcf-protection=full -Wl,-z,ibtplt && calls_of "with endbr64" "$tmp/ibt" 50
 
-# Modules that come to the same place one after the other; only in the first and the last there
-# is a function that is watched.
+# Modules that are mapped at the same address in succession; only the first and the last one have a
+# hooked function.
 cat >"$tmp/module.c" <<-'END'
 	void NAME(void *p) { __asm__ volatile("" : : "r"(p)); }
 END

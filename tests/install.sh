@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# `make install` into a folder: what is there works, `make uninstall` leaves nothing.  A program
-# that has nothing but what is installed can use the library.
+# `make install` to a directory: the installed files work, and `make uninstall` removes them all.
+# A program that has nothing but the installed files can use the library.
 . "$(dirname "$0")/lib.sh"
 need_depctl
 dest=$tmp/dest
@@ -174,7 +174,7 @@ if have pkg-config; then
 	placed /usr/lib64 PREFIX=/usr LIBDIR=/usr/lib64
 fi
 
-# says PATTERN NAME TARGET...: it fails, and says what to do
+# says PATTERN NAME TARGET...: make fails, and its message says what to do
 says() {
 	want=$1 name=$2
 	shift 2

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What every command prints with --json is what the schemas in Documentation/schema say, and
-# depctl-json(5) names each key.
+# The JSON output of every command matches the schemas in Documentation/schema, and depctl-json(5)
+# documents each key.
 . "$(dirname "$0")/lib.sh"
 need_depctl
 python=/usr/bin/python3
@@ -11,7 +11,7 @@ $python -c 'import jsonschema' 2>/dev/null || {
 }
 cd "$tmp" || exit 1
 
-# schema NAME FILE SCHEMA: does FILE hold JSON of that schema?
+# schema NAME FILE SCHEMA: FILE is JSON that matches the schema
 schema() {
 	if $python "$tests/json_schema.py" "$2" "$3.json" >why 2>&1; then
 		pass "$1"
@@ -20,7 +20,7 @@ schema() {
 	fi
 }
 
-# valid SCHEMA COMMAND...: does it print JSON of that schema?
+# valid SCHEMA COMMAND...: the command prints JSON that matches the schema
 valid() {
 	local name=$1
 	shift
@@ -28,7 +28,7 @@ valid() {
 	schema "depctl $*" out "$name"
 }
 
-# has WHAT PATTERN: does the last command's JSON have it?
+# has WHAT PATTERN: the last command's JSON matches PATTERN
 has() {
 	if grep -Eq -- "$2" out; then pass "$1"; else fail "$1: $(cut -c 1-300 out)"; fi
 }
@@ -39,7 +39,7 @@ else
 	fail "keys: $(tail -n 1 why)"
 fi
 
-# ---- hand-made stores: what real recordings rarely show ----
+# ---- synthetic stores, for contents that are rare in real recordings ----
 for how in good gap unclean drop signal unseen old; do
 	"$build/tests/make_store" $how.dep $how || fail "a store with $how"
 	valid ls-store ls --json $how.dep

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The module is built in a folder whose path has any characters (kmod/kbuild.sh).
+# The module can be built in a directory whose path has any characters (kmod/kbuild.sh).
 . "$(dirname "$0")/lib.sh"
 kbuild=$top/kmod/kbuild.sh
 
@@ -11,9 +11,9 @@ sources() {
 		cp "$top/include/uapi/linux/adept.h" "$1/include/uapi/linux"
 }
 
-# What kbuild takes in a path, all at once; the two builds below show that it does.
+# The characters that kbuild accepts in a path; the two builds below verify this.
 plain=A-Za-z0-9_./-
-# In the place of make: it gets a path of such characters only, and its module is the folder's.
+# Replaces make: its path has only these characters, and it must build the module of the directory.
 cat >"$tmp/make" <<END
 #!/bin/bash
 for a in "\$@"; do

@@ -33,7 +33,7 @@ DEPD = ("depctl", "depd", "holder", "tracer")
 GIVE_UP_S = 2                                   # where a program has to wait for it
 NEVER_S = 600                                   # where it must not
 
-# In steps of ten points each: lines of the program's file; shares of a recording; system calls.
+# Ten points of each kind: lines of the program's file; fractions of a recording; system calls.
 PROGRESS = [0, 1, 2, 4, LINES // 8, LINES // 3, LINES // 2, LINES * 3 // 4, LINES - 2, LINES]
 
 
@@ -86,7 +86,7 @@ class Learned:
     lock = threading.Lock()
     seconds = {"alone": 0.2, "depd": 0.25}
     calls = {"depctl": 400, "collector": 1000, "depd": 2500, "tracer": 240, "holder": 16}
-    # Until depctl has been loaded and begins.
+    # depctl's system calls before its main function.
     before = {"depctl": 200}
 
     @classmethod
@@ -183,7 +183,7 @@ class Case:
         for name, pid in pids:
             if pid and self.send_kill(pid):
                 self.killed.append(name)
-        # depd may have been just quick enough to begin with another one.
+        # depd may have started another one in time.
         if "depd" in self.killed:
             self.kill_new([n for n in ("holder", "tracer") if n in self.subset])
 
@@ -208,7 +208,7 @@ class Case:
         return [p for p, line in self.mine().items() if line[0].endswith("/depd") and
                 p != self.depd.pid]
 
-    # ---- the point ----
+    # ---- the time of the kill ----
 
     def start_front(self):
         """depctl, which begins with a line on its standard input."""
@@ -257,7 +257,7 @@ class Case:
             names = names[:2]
         name = names[self.point % len(names)]
         first = Learned.before.get(name, 0)
-        # Most of what happens only once happens early.
+        # Most unique events happen early.
         n = first + 1 + int(self.random.random() ** 2 * max(10, Learned.calls[name] - first))
         self.where = "at system call %d of %s" % (n, name)
         if name == "collector":
@@ -275,7 +275,7 @@ class Case:
             if name == "collector":
                 return                          # it had ended
             raise Wrong("kill_at: " + said.strip())
-        # What does not come to its point is killed when the recording is over.
+        # A process that does not reach its point is killed when the recording has ended.
         watch = threading.Thread(target=self.stop_waiting)
         watch.start()
         said = self.at.stdout.readline()
@@ -294,7 +294,7 @@ class Case:
         """kill_at waits for the end of its standard input."""
         return read("/proc/%d/wchan" % self.at.pid).startswith(("pipe_read", "anon_pipe_read"))
 
-    # ---- what has become of it ----
+    # ---- result ----
 
     def did(self):
         """Steps by row, the addresses of marks[] by row, how the child ended, is it over."""
@@ -319,7 +319,7 @@ class Case:
                 (line[0] == "/proc/self/exe")]
 
     def busy(self):
-        """Processes that still have to do with the recording, beside depd and its helpers."""
+        """Processes that still have to do with the recording, besides depd and its helpers."""
         return [p for p, line in self.mine().items() if not line[0].endswith("depd") and
                 line[0] not in ("depd-user", "depd-holder", "depd-tracer")]
 
@@ -327,7 +327,7 @@ class Case:
         if not until(lambda: not self.programs() and (self.gone() or size(self.file) >= 0 or
                                                       not self.busy())):
             raise Wrong("the program still runs after %d s: %s" % (LIMIT_S, self.stuck()))
-        # Who asks for another depd does so for a while.
+        # Clients that wait for another depd do so for a limited time.
         working.release()
         try:
             ended = until(lambda: not self.busy(), pause=0.01 if self.again else 0.1)
@@ -339,7 +339,8 @@ class Case:
         if self.way == "depd" and self.depd.poll() is None:
             if not until(lambda: not self.sessions(), pause=0.03):
                 raise Wrong("a session does not end: %s" % self.depctl("sessions").stdout)
-            # It answers after what it was about: removing the store of an abandoned session.
+            # The response comes after depd's current work: removing the store of an abandoned
+            # session.
             self.depctl("status")
 
     def stuck(self):
@@ -356,7 +357,7 @@ class Case:
         status, out = self.front.returncode, read(self.dir + "/out")
         self.started = bool(steps or marks)
         if not self.started:
-            # Killed before its first instruction, or never begun.
+            # Killed before its first instruction, or not started.
             if "depctl" not in self.killed and (status != 1 or not read(self.err)):
                 raise Wrong("the program was not started, depctl ends with %s and says '%s'" %
                             (status, read(self.err).strip()))
@@ -366,7 +367,7 @@ class Case:
                         (sum(steps.values()), out.strip(), read(self.err).strip()[:200]))
         if "depctl" not in self.killed and status != 42 and not (status == 1 and self.killed):
             raise Wrong("exit status %d, %s" % (status, read(self.err).strip()[:200]))
-        # An execve that is half done ends with the process that traces it: dep_launch(3).
+        # A program is killed with its tracer if the injection is half done.
         traced = {"alone": "collector", "depd": "tracer"}[self.way]
         if child and not (child == signal.SIGKILL and traced in self.killed and
                           not steps.get(ROWS - 1)):
@@ -415,7 +416,7 @@ class Case:
         missing = {r: done[r] - n for r, (n, how) in rows.items() if n != done[r]}
         state = verdict["state"]
         if state == "complete" and not self.started and not p.returncode:
-            # Closed, and killed before it was removed: nothing ran.
+            # Closed, and killed before it was removed: no process ran.
             return "an empty store"
         if state == "complete" and (p.returncode or missing):
             raise Wrong("complete, verify ends with %d, but rows lack steps: %s" %
@@ -440,14 +441,14 @@ class Case:
             elif "its end was not seen" in text:
                 true = recorder in self.killed or child == signal.SIGKILL
             elif "could not be followed" in text:
-                # Of a child that died with its tracer there are no steps to be missing.
+                # A child that died with its tracer has no steps that could be missing.
                 true = missing.get(ROWS - 1) or child == signal.SIGKILL
             else:
                 true = bool(missing)
             if not true:
                 raise Wrong("a reason that is not true: %s" % text)
 
-    # ---- all of it ----
+    # ---- a complete case ----
 
     def go_through(self):
         os.makedirs(self.dir)
@@ -517,7 +518,7 @@ def choose(cases, how, seed):
     return [c for turn in turns for c in turn if c][:int(how)]
 
 
-def lane(build, top, seed, cases, results):
+def worker(build, top, seed, cases, results):
     while True:
         try:
             number, case = next(cases)
@@ -549,11 +550,11 @@ def main():
     cases = choose(cases, how, seed)
     results = []
     shared = Shared(enumerate(cases))
-    lanes = [threading.Thread(target=lane, args=(build, top, seed, shared, results))
+    workers = [threading.Thread(target=worker, args=(build, top, seed, shared, results))
              for _ in range(LANES)]
-    for t in lanes:
+    for t in workers:
         t.start()
-    for t in lanes:
+    for t in workers:
         t.join()
     print("summary %d cases, %d as they must be" % (len(results), sum(results)))
     return 0 if len(results) == len(cases) and all(results) else 1

@@ -15,7 +15,7 @@ cases=${CASES:-64}
 [ "$LONG" = 1 ] && cases=all
 echo "seed $seed"
 
-# tell: what kills.py has found
+# tell: print the results of kills.py
 tell() {
 	while read -r word rest; do
 		case $word in

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Helpers of the test scripts; source it.  Sets $tests (this folder), $top, $build,
-# $tmp (a scratch folder, removed at the end; KEEP=1 keeps it and prints its name).  $DEPCTL
-# names depctl, $BUILD the build folder, LONG=1 asks for what takes long.
+# Helpers of the test scripts; source this file.  Sets $tests (this directory), $top, $build, and
+# $tmp (a scratch directory, removed at the end; KEEP=1 keeps it and prints its name).  $DEPCTL names depctl, $BUILD the build directory;
+# LONG=1 selects longer tests.
 tests=$(cd "$(dirname "$0")" && pwd)
 while [ ! -e "$tests/lib.sh" ]; do
 	tests=$(dirname "$tests")
@@ -23,7 +23,7 @@ drop_tmp() {
 trap drop_tmp EXIT
 trap 'exit 1' INT TERM
 export LC_ALL=C
-# No suite talks to a depd that it did not start.
+# No suite uses a depd that it did not start.
 export ADEPT_RUNDIR=$tmp/run
 unset ADEPT_SOCKET XDG_RUNTIME_DIR
 
@@ -48,7 +48,7 @@ finish() {
 	exit
 }
 
-# need_depctl: end here, with a reason, where there is no depctl yet.
+# need_depctl: skip the suite if there is no depctl
 need_depctl() {
 	if [ ! -x "$DEPCTL" ]; then
 		skip "$(basename "$0"): no depctl at $DEPCTL (set DEPCTL)"
@@ -56,27 +56,27 @@ need_depctl() {
 	fi
 }
 
-# have COMMAND: is it there?  If not, a skip is counted.
+# have COMMAND: is it installed?  If not, count a skip.
 have() {
 	command -v "$1" >/dev/null 2>&1 && return 0
 	skip "$1 is not installed"
 	return 1
 }
 
-# clean COMMAND...: run with a small, fixed environment, so that stacks are equal.
+# clean COMMAND...: run with a small, fixed environment, so that stacks are equal
 clean() {
 	env -i PATH=/usr/local/bin:/usr/bin:/bin LC_ALL=C HOME=/nonexistent \
 		ADEPT_RUNDIR="$ADEPT_RUNDIR" \
 		PYTHONHASHSEED=0 PERL_HASH_SEED=0 PERL_PERTURB_KEYS=0 "$@"
 }
 
-# programs SUITE: names of the test programs whose "Suite:" matches.
+# programs SUITE: names of the test programs whose "Suite:" matches
 programs() {
 	grep -l "Suite: *$1" "$tests"/programs/*.c "$tests"/programs/*.S \
 		"$tests"/programs/*.cpp 2>/dev/null | sed 's,.*/,,; s,\.[^./]*$,,'
 }
 
-# text BYTES: a deterministic text of words of unequal frequency.
+# text BYTES: a deterministic text whose words have different frequencies
 text() {
 	awk -v n="$1" 'BEGIN {
 		s = 12345
@@ -93,7 +93,7 @@ text() {
 	}' | head -c "$1"
 }
 
-# numbers COUNT: as many pseudo-random numbers, one per line.
+# numbers COUNT: pseudo-random numbers, one per line
 numbers() {
 	awk -v n="$1" 'BEGIN {
 		s = 4711

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# depd's metrics are what OpenMetrics and Prometheus say that they must be.
+# depd's metrics conform to OpenMetrics and to Prometheus.
 . "$(dirname "$0")/lib.sh"
 
 coproc DEPD { "$build/tests/fake_depd" "$tmp/depd.sock" "$tmp/metrics.sock" 4; }
@@ -10,7 +10,7 @@ if [ "$line" != ready ]; then
 	finish
 fi
 
-# get ACCEPT: the body of an HTTP answer
+# get ACCEPT: print the body of an HTTP response
 get() {
 	/usr/bin/python3 - "$tmp/metrics.sock" "$1" <<-'END'
 	import socket, sys
@@ -49,7 +49,7 @@ if have /usr/bin/python3; then
 	else
 		fail "OpenMetrics: $(tail -n 1 "$tmp/out")"
 	fi
-	# promtool knows the older format only.
+	# promtool supports only the older format.
 	promtool=$(command -v promtool || echo "$top/build/promtool/promtool")
 	if [ ! -x "$promtool" ]; then
 		skip "promtool is not installed"
@@ -59,7 +59,7 @@ if have /usr/bin/python3; then
 	else
 		fail "promtool: $(head -n 3 "$tmp/out")"
 	fi
-	# But for names of families and what it lacks it is the same.
+	# Except for names of families and missing parts it is the same.
 	sed -E -e '/^# (UNIT|EOF)/d' -e 's/^(# (TYPE|HELP) .*)/x/' "$tmp/open" >"$tmp/a"
 	sed -E -e 's/^(# (TYPE|HELP) .*)/x/' "$tmp/classic" >"$tmp/b"
 	if cmp -s "$tmp/a" "$tmp/b"; then

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Timestamps tell the order of locked instructions.  Each fetch-and-add of tests/programs/locked.c
-# got a number; of two, the one with the smaller number must have begun before the other was
-# over: its first timestamp is below the other's second one.
+# Timestamps give the order of locked instructions.  Each fetch-and-add of tests/programs/locked.c
+# got a number.  The one with the smaller number must have begun before the other one ended: its
+# first timestamp is below the other's second one.
 . "$(dirname "$0")/lib.sh"
 need_depctl
 "$tests/programs/build.sh" "$build/programs" || exit 1
@@ -23,14 +23,14 @@ ordered() {
 		fail "$name: verify: $(tail -n 2 "$tmp/verify")"
 		return
 	fi
-	# A position independent program: its pcs end as the symbol does.
+	# In a position-independent program, pcs end with the symbol's low digits.
 	"$DEPCTL" dump --timestamps "$tmp/dep" |
 		grep -E "^[0-9]+ [0-9a-f]+${at: -3} " >"$tmp/timestamps"
 	awk '
 	FNR == NR { number[$1, n[$1]++] = $2; total++; next }
 	$4 == "before" { before = $3; next }
 	{
-		# One that a signal came after was taken again.
+		# If a signal came after the first reading, it was repeated.
 		k = number[$1, i[$1]++]
 		from[k] = before
 		to[k] = $3
@@ -53,7 +53,7 @@ ordered() {
 }
 
 ordered "one megabyte" 20000
-# Many chunks end in the middle of what stores a timestamp.
+# Many chunks end while a timestamp is stored.
 ordered "small chunks" 20000 --ring-size=64K
 ordered "self-check" 20000 --self-check --ring-size=64K
 ordered "strict" 20000 --strict

@@ -15,7 +15,7 @@ out=$build/predict
 mkdir -p "$out"
 cd "$tmp" || exit 1
 
-# witness FILE: what is wrong with the orders that the answer in FILE has
+# witness FILE: print errors in the witnesses of the report in FILE
 witness() {
 	python3 - "$1" <<-'END'
 		import json, sys
@@ -31,9 +31,9 @@ witness() {
 	END
 }
 
-# recorded STORE PROGRAM VARIANT: what is found without prediction to plain.json.  On a busy machine
-# a racy one's threads may have run in another order than they mostly do, so a few times; the right
-# one's race in none.
+# recorded STORE PROGRAM VARIANT: record; the report without prediction goes to plain.json.  On a
+# busy machine the threads of a racy variant may run in an unusual order, so try several times; the
+# correct variant races in no order.
 recorded() {
 	local try
 	for try in $([ "$3" = right ] && echo 1 || echo 1 2 3 4); do
@@ -78,13 +78,13 @@ for source in "$programs"/*.c "$programs"/*.cpp; do
 	done
 done
 
-# said_complete NAME: processes that share memory are predicted one by one only, which is told
+# said_complete NAME: processes that share memory are predicted separately, which the report says
 said_complete() {
 	[[ $1 != process_* ]] || printf 'no, 1 process was predicted in part only$\|^complete: '
 	echo yes
 }
 
-# silent SOURCE: nothing is predicted of its right variant
+# silent SOURCE: nothing is predicted for its correct variant
 silent() {
 	local name=${1##*/}
 	if ! "$tests/races/build.sh" "$1" right O2 "$out/$name.right" 2>err; then

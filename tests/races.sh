@@ -19,7 +19,7 @@ limit=${LIMIT:-120}
 out=$build/races
 mkdir -p "$out"
 
-# options SOURCE: of the query
+# options SOURCE: options of the query
 options() {
 	sed -n 's/^ \* asked with: *//p' "$1"
 }

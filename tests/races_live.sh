@@ -1,8 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Races that are looked for while the program runs: the answer is that of a query afterwards, it
-# comes at once, and the recording goes on whatever becomes of the search:
-# races_live.sh [KIND...]
+# Live analysis: its report equals that of a later query, suspected races are printed at once, and
+# the recording continues whatever happens to the analysis: races_live.sh [KIND...]
 . "$(dirname "$0")/lib.sh"
 . "$tests/races/cases.sh"
 need_depctl
@@ -12,8 +11,9 @@ out=$build/races
 again="looked at it again"
 mkdir -p "$out"
 
-# beside PROGRAM DIR OPTION...: recorded into DIR, the answer in DIR.live, of a query DIR.later
-beside() {
+# live PROGRAM DIR OPTION...: record into DIR; the live report is DIR.live, that of a query
+# DIR.later
+live() {
 	local program=$1 dir=$2
 	shift 2
 	timeout -k 5 60 "$DEPCTL" record -q --alone --transport=shm -o "$dir" --races --live \
@@ -31,7 +31,7 @@ same() {
 		echo "SKIP $what: the processor has no $need"
 	elif ! "$races/build.sh" "$1" "$2" O2 "$program" 2>"$dir.err"; then
 		echo "FAIL $what: does not compile: $(worst "$dir.err")"
-	elif ! beside "$program" "$dir" --ring-size="$3" -j "$4"; then
+	elif ! live "$program" "$dir" --ring-size="$3" -j "$4"; then
 		echo "FAIL $what: the recording ended badly: $(worst "$dir.err")"
 	elif ! timeout -k 5 60 "$DEPCTL" query races --json -j "$4" "$dir" \
 		>"$dir.later" 2>"$dir.err2"; then
@@ -40,10 +40,10 @@ same() {
 		echo "FAIL $what: the answers differ"
 	elif grep -q "$again" "$dir.err"; then
 		echo "FAIL $what: it was not followed to the end"
-	# between processes they are only looked for after the end
+	# races between processes are only found at the end
 	elif [ "${name#process_}" = "$name" ] && grep -q '"kind":"race"' "$dir.later" &&
 		! grep -q "seems to be a race" "$dir.err"; then
-		echo "FAIL $what: nothing was told at once"
+		echo "FAIL $what: nothing was reported at once"
 	else
 		echo "ok $what"
 	fi
@@ -71,19 +71,19 @@ spread same < <(cases "$@")
 cd "$tmp" || exit 1
 gcc -O1 -g -pthread -o prog "$tests/programs/race_live.c" || exit 1
 
-# ---- at once, though everybody sleeps ----
+# ---- while all threads sleep ----
 "$DEPCTL" record --alone --transport=shm -o early.dep --races --live -- ./prog 4 \
 	>early.out 2>early.err &
 recorder=$!
-told=
-for ((i = 0; i < 60 && ${told:-0} == 0; i++)); do
+reported=
+for ((i = 0; i < 60 && ${reported:-0} == 0; i++)); do
 	sleep 0.1
-	grep -q "seems to be a race.*counter" early.err && told=1
+	grep -q "seems to be a race.*counter" early.err && reported=1
 done
-if [ -n "$told" ] && ! grep -q over early.out; then
-	pass "a race is told while all threads wait"
+if [ -n "$reported" ] && ! grep -q over early.out; then
+	pass "a race is reported while all threads wait"
 else
-	fail "a race is told while all threads wait: $(worst early.err)"
+	fail "a race is reported while all threads wait: $(worst early.err)"
 fi
 wait $recorder
 if grep -q "^race: .*counter" early.err && ! grep -q "$again" early.err; then
@@ -99,12 +99,12 @@ else
 	pass "text is that of a query"
 fi
 
-# ---- who sleeps is followed to its end ----
+# ---- sleeping threads are followed to their end ----
 gcc -O1 -g -pthread -o asleep "$tests/programs/race_asleep.c" || exit 1
-# asleep HOW: the program ends like that
+# asleep HOW: the program ends in this way
 asleep() {
 	local dir=asleep.$1
-	beside "./asleep $1" "$dir" --ring-size=64K
+	live "./asleep $1" "$dir" --ring-size=64K
 	"$DEPCTL" query races --json "$dir" >"$dir.later" 2>"$dir.err2"
 	if ! cmp -s "$dir.live" "$dir.later"; then
 		fail "asleep, $1: the answers differ"
@@ -120,8 +120,8 @@ for how in return _exit abort killed exec message; do
 	asleep $how
 done 2>/dev/null
 
-# ---- what can go wrong ----
-# child: of the recorder, the one that looks for races: it is depctl, too
+# ---- failures ----
+# child: pid of the analysis of the recorder, which is a depctl, too
 child() {
 	local pid
 	for pid in $(cat "/proc/$1/task/$1/children"); do
@@ -185,12 +185,12 @@ for ((i = 0; i < 100; i++)); do
 done
 if grep -q "the recorder was killed" orphan.err &&
 	grep -q '"complete":false' orphan.live && [ -z "$(ls -A orphan)" ]; then
-	pass "the recorder is killed: what there is is told, and the store goes"
+	pass "the recorder is killed: its data is analysed, and the store is removed"
 else
 	fail "the recorder is killed: $(worst orphan.err)"
 fi
 
-{ beside "./prog 1 killed" dead.dep; } 2>/dev/null
+{ live "./prog 1 killed" dead.dep; } 2>/dev/null
 "$DEPCTL" query races --json dead.dep >dead.later
 if cmp -s dead.dep.live dead.later && grep -q counter dead.later; then
 	pass "a program that is killed"
@@ -198,7 +198,7 @@ else
 	fail "a program that is killed: $(worst dead.dep.err)"
 fi
 
-beside "./prog 1" small.dep --max-size=20K
+live "./prog 1" small.dep --max-size=20K
 "$DEPCTL" query races --json small.dep >small.later
 if cmp -s small.dep.live small.later && grep -q '"complete":false' small.later; then
 	pass "a store of bounded size: the same, and not complete"
@@ -206,13 +206,13 @@ else
 	fail "a store of bounded size: $(worst small.dep.err)"
 fi
 
-# on_small_disk DIR COMMAND...: where there is a file system of 100 KB
+# on_small_disk DIR COMMAND...: run it with a file system of 100 KB
 on_small_disk() {
 	# shellcheck disable=SC2016
 	unshare -Urm bash -c 'mount -t tmpfs -o size=100k small "$0" && exec "$@"' "$@"
 }
 
-# fill: record onto it, and ask there
+# fill: record onto it, and query there
 fill() {
 	timeout -k 5 60 "$DEPCTL" record -q --alone --transport=shm -o full/s.dep --races --json \
 		--report full.live -- ./prog 1 >full.out 2>full.err
@@ -268,26 +268,26 @@ fi
 recorder=$!
 sleep 0.7
 id=$("$DEPCTL" sessions --json | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
-timeout 60 "$DEPCTL" query races --json --live "$id" >session.live 2>session.told &
+timeout 60 "$DEPCTL" query races --json --live "$id" >session.live 2>session.suspects &
 query=$!
-told=
-for ((i = 0; i < 20 && ${told:-0} == 0; i++)); do
+reported=
+for ((i = 0; i < 20 && ${reported:-0} == 0; i++)); do
 	sleep 0.1
-	grep -q "seems to be a race.*counter" session.told && told=1
+	grep -q "seems to be a race.*counter" session.suspects && reported=1
 done
-if [ -n "$told" ] && ! grep -q over session.out; then
+if [ -n "$reported" ] && ! grep -q over session.out; then
 	pass "a session that is under way"
 else
-	fail "a session that is under way: $(worst session.told)"
+	fail "a session that is under way: $(worst session.suspects)"
 fi
 wait $query
 status=$?
 wait $recorder
 "$DEPCTL" query races --json session.dep >session.later
-if [ $status = 0 ] && cmp -s session.live session.later && ! grep -q "$again" session.told; then
+if [ $status = 0 ] && cmp -s session.live session.later && ! grep -q "$again" session.suspects; then
 	pass "its report when it has ended"
 else
-	fail "its report when it has ended: $(worst session.told)"
+	fail "its report when it has ended: $(worst session.suspects)"
 fi
 timeout 60 "$DEPCTL" query races --live "${id:-1}" >none.out 2>none.err
 if [ $? = 1 ] && grep -q "session" none.err; then
@@ -300,16 +300,16 @@ fi
 recorder=$!
 sleep 0.7
 id=$("$DEPCTL" sessions --json | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
-timeout 60 "$DEPCTL" query races --json --live "$id" >gone.live 2>gone.told &
+timeout 60 "$DEPCTL" query races --json --live "$id" >gone.live 2>gone.suspects &
 query=$!
 sleep 0.5
 kill -9 $depd
 wait $query
-if [ $? = 0 ] && grep -q "what is stored up to now" gone.told &&
+if [ $? = 0 ] && grep -q "what is stored up to now" gone.suspects &&
 	grep -q '"complete":false' gone.live; then
 	pass "depd is killed: what is there is looked at, and not said to be all"
 else
-	fail "depd is killed: $(worst gone.told)"
+	fail "depd is killed: $(worst gone.suspects)"
 fi
 "$DEPD" --config=conf --rundir="$tmp/run" --store="$tmp/stores" 2>depd.log &
 depd=$!
@@ -322,8 +322,8 @@ fi
 kill $depd
 wait $depd 2>/dev/null
 
-# ---- searched by depd itself ----
-# searching: a depd that does
+# ---- live analysis by depd ----
+# searching: start a depd that does it
 searching() {
 	"$DEPD" --config=conf --rundir="$tmp/run" --store="$tmp/stores" --races=2 2>>searching.log &
 	depd=$!
@@ -333,7 +333,7 @@ searching() {
 	done
 }
 
-# searched STORE: wait for the report; is it that of a query?
+# searched STORE: wait for the report; it must equal that of a query
 searched() {
 	for ((i = 0; i < 100; i++)); do
 		tail -n 1 "$1/races.txt" 2>/dev/null | grep -q "^complete" && break

@@ -7,7 +7,7 @@ have python3 || finish
 cd "$tmp" || exit 1
 source=$tests/programs/race_locks.c
 
-# asked PROGRAM EXPRESSION: recorded if it is not yet; python's value of that
+# asked PROGRAM EXPRESSION: record PROGRAM once, and print the value of a Python expression
 asked() {
 	[ -d "$1.dep" ] || timeout 60 "$DEPCTL" record -q -o "$1.dep" -- "./$1" || return
 	timeout 60 "$DEPCTL" query races --json "$1.dep" >"$1.json" || return
@@ -26,7 +26,7 @@ asked() {
 	END
 }
 
-# is NAME THIS THAT: are they the same?
+# is NAME THIS THAT: the test NAME passes if both are equal
 is() {
 	if [ "$2" = "$3" ]; then
 		pass "$1"
@@ -62,14 +62,14 @@ python3 "$tests/races/check_sarif.py" sarif 16 >why && pass "SARIF" ||
 grep -q 'holding mutex outer, mutex plain' sarif && grep -q 'takes read-write lock table' sarif &&
 	pass "SARIF has locks" || fail "SARIF has no locks"
 
-# Each lock is one of the process that held it.
+# Each lock belongs to the process that held it.
 gcc -O0 -g -D_GNU_SOURCE -pthread -o processes "$tests/programs/race_locks_processes.c" || exit 1
 is "two processes" "$(asked processes 'sorted({held(a) for r in races for a in r["accesses"]}),
 	sorted({len({a["process"] for a in r["accesses"]}) for r in races})')" \
 	"(['maybe childs_own', 'maybe parents_own', 'mutex childs', 'mutex in a block of 48', \
 'mutex parents'], [2])"
 
-# Functions of a static program are not seen.
+# Calls of functions in a static program are not recorded.
 if ! echo 'int main(void) { return 0; }' | gcc -static -x c -o nothing - 2>/dev/null; then
 	skip "a static program: the compiler makes none"
 elif ! gcc -static -O1 -g -pthread -o static "$source" 2>err; then

@@ -23,7 +23,7 @@ limit=${LIMIT:-150}
 [ "$LONG" != 1 ] || limit=$((limit * 4))
 mkdir -p "$src"
 
-# size SHORT LONG: what of it is for this run
+# size SHORT LONG: print the value for this run
 size() {
 	[ "$LONG" = 1 ] && echo "$2" || echo "$1"
 }
@@ -35,7 +35,7 @@ record() {
 	timeout -k 5 "$limit" "$DEPCTL" record -q -o "$tmp/$name.dep" -- "$@" 2>"$tmp/$name.err"
 }
 
-# judged NAME silent|found...: ask the store for races and judge them, see judge.py
+# judged NAME silent|found...: query the races and evaluate them, see judge.py
 tries=1
 judged() {
 	local name=$1 word good=1
@@ -55,18 +55,18 @@ judged() {
 	return $good
 }
 
-# threads NAME: did several threads of a process run?  Otherwise nothing is tested.
+# threads NAME: check that one process had several threads; otherwise nothing is tested.
 threads() {
 	"$DEPCTL" ls "$tmp/$1.dep" | awk '$1 == "process" { n = 0 }
 		$1 == "thread" && ++n > 1 { m = 1 } END { exit !m }' || fail "$1: has no threads"
 }
 
-# same NAME A B: are these outputs equal?
+# same NAME A B: the outputs must be equal
 same() {
 	cmp -s "$2" "$3" || fail "$1: recorded, it does something else than natively"
 }
 
-# source PACKAGE [COPY]: its source in $src/COPY, made anew for a copy with a planted bug
+# source PACKAGE [COPY]: unpack the source to $src/COPY; again for a copy with a planted bug
 source_of() {
 	local dir=$src/${2:-$1}
 	[ -z "${2:-}" ] || rm -rf "$dir"
@@ -85,7 +85,7 @@ header() {
 	return 1
 }
 
-# built NAME PROGRAM COMMAND: build in its source folder what is not there yet; it must be possible
+# built NAME PROGRAM COMMAND: build PROGRAM in its source directory if it is missing
 built() {
 	local dir=$src/$1 program=$2
 	[ ! -x "$dir/$program" ] || return 0
@@ -104,7 +104,7 @@ until_there() {
 	return 1
 }
 
-# ---- compressors: their output is what they natively make ----
+# ---- compressors: their output equals that of a native run ----
 
 compressor() {
 	local name=$1 input=$2
@@ -182,13 +182,13 @@ test_futures() {
 
 # ---- servers ----
 
-# served NAME SOCKET STOP CLIENT -- SERVER...: the function CLIENT must succeed, then STOP ends it.
-# What must be found is in $verdict.
+# served NAME SOCKET STOP CLIENT -- SERVER...: record a server; the function CLIENT must succeed,
+# then STOP ends the server. $verdict has the races that must be found.
 verdict=(silent)
 served() {
 	local name=$1 socket=$2 stop=$3 client=$4 recorder
 	shift 5
-	# of the one before, which does not remove them
+	# left by the last server, which does not remove them
 	rm -f "$socket" "$tmp"/*.pid
 	record "$name" "$@" >"$tmp/$name.out" &
 	recorder=$!
@@ -248,7 +248,7 @@ memcached_stop() {
 	kill "$(cat "$tmp/memcached.pid")"
 }
 
-# memcached_of NAME: serve by the one that was built in NAME's folder
+# memcached_of NAME: use the memcached that was built in NAME's directory
 memcached_of() {
 	served "$1" "$tmp/memcached.socket" memcached_stop memcached_client -- \
 		"$src/$1/memcached" -u "$(id -un)" -t 4 -m 8 -s "$tmp/memcached.socket" \
@@ -274,7 +274,7 @@ nginx_stop() {
 	kill -QUIT "$(cat "$tmp/nginx.pid")"
 }
 
-# nginx_of NAME: serve by the one that was built in NAME's folder
+# nginx_of NAME: use the nginx that was built in NAME's directory
 nginx_of() {
 	mkdir -p "$tmp/nginx/html"
 	text 200000 >"$tmp/nginx/html/large"
@@ -327,7 +327,7 @@ postgres_stop() {
 	kill -INT "$(head -n 1 "$tmp/pg/postmaster.pid")"
 }
 
-# It does not run as root, and its socket needs a folder that is its own.
+# postgres does not run as root, and its socket needs a directory that belongs to it.
 test_postgres() {
 	local as=
 	pg=$(echo /usr/lib/postgresql/*/bin)
@@ -358,7 +358,7 @@ test_postgres() {
 		$as "$pg/postgres" -D "$tmp/pg"
 }
 
-# ---- one more that compresses, from its source ----
+# ---- another compressor, built from its source ----
 
 make_pbzip2="make pbzip2 CXXFLAGS='-O2 -g -w -pthread -D_LARGEFILE64_SOURCE=1 \
 	-D_FILE_OFFSET_BITS=64 -D_LARGEFILE_SOURCE=1'"
@@ -381,7 +381,7 @@ test_pbzip2() {
 
 # ---- planted bugs: both lines must be found ----
 
-# plant NAME PACKAGE FILE SED-EXPRESSION: Debian's source in NAME's folder, with FILE changed
+# plant NAME PACKAGE FILE SED-EXPRESSION: unpack Debian's source to NAME's directory and change FILE
 plant() {
 	case $2 in
 	memcached) header "$1" event.h libevent-dev ;;
@@ -395,7 +395,7 @@ plant() {
 	return 1
 }
 
-# hunted FUNCTION NAME: until it is found: by chance threads are ordered by something else
+# hunted FUNCTION NAME: repeat until the bug is found, since threads may be ordered by chance
 hunted() {
 	for ((tries = 5; tries > 0; tries--)); do
 		! "$1" "$2" || break
@@ -403,14 +403,15 @@ hunted() {
 	tries=1
 }
 
-# at NAME FILE FUNCTION TEXT: FILE:LINE of the first line with TEXT from that with FUNCTION on
+# at NAME FILE FUNCTION TEXT: print FILE:LINE of the first line with TEXT after the start of
+# FUNCTION
 at() {
 	awk -v function_="$3" -v text="$4" -v file="${2##*/}" 'index($0, function_) == 1 { on = 1 }
 		on && index($0, text) { print file ":" NR; exit }' "$src/$1/$2"
 }
 
-# The bug of pbzip2 0.9.4: the queue and its mutex are gone before the consumers are.  The
-# version that Debian has waits for them and, since later, takes the mutex once more.
+# The bug of pbzip2 0.9.4: the queue and its mutex are destroyed before the consumers end.  Debian's
+# version waits for them, and locks the mutex once more.
 test_pbzip2_join() {
 	local name=pbzip2_join
 	plant $name pbzip2 pbzip2.cpp '

@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# How races are reported: as text, JSON and SARIF, without those that are suppressed or known, and
-# by depctl record --races.
+# Race reports as text, JSON and SARIF, without suppressed and known races, and by depctl record
+# --races.
 . "$(dirname "$0")/lib.sh"
 need_depctl
 have g++ && have python3 || finish
 cd "$tmp" || exit 1
 unset ADEPT_SOCKET TMPDIR
 
-# asked NAME STATUS STDOUT STDERR COMMAND...: extended regular expressions, found somewhere; "":
-# nothing may be printed, "-": anything.  The command races is depctl's query.
+# asked NAME STATUS STDOUT STDERR COMMAND...: patterns are extended regular expressions that match
+# anywhere; "": no output, "-": any output.  The command `races' is depctl query races.
 asked() {
 	local name=$1 want=$2 out=$3 err=$4 status
 	shift 4
@@ -35,7 +35,7 @@ prints() {
 	esac
 }
 
-# is NAME THIS THAT: are they the same?
+# is NAME THIS THAT: the test NAME passes if both are equal
 is() {
 	if [ "$2" = "$3" ]; then
 		pass "$1"
@@ -44,7 +44,7 @@ is() {
 	fi
 }
 
-# json EXPRESSION: of the answer in out, as `a'
+# json EXPRESSION: evaluate a Python expression for the output in out, as `a'
 json() {
 	python3 -c 'import json, sys
 a = json.load(open("out", encoding="utf-8"))
@@ -62,7 +62,7 @@ for name in prog:one.dep prog:two.dep stripped:bare.dep stripped:bare2.dep; do
 done
 timeout 60 "$DEPCTL" record -q -o part.dep -- ./prog x heap || fail "recording a part"
 
-# line MARK: its number in the source
+# line MARK: print the number of its line in the source
 line() {
 	grep -n "$1" "$source" | head -n 1 | cut -d : -f 1
 }
@@ -122,8 +122,8 @@ python3 - out one.json "$tests/../Documentation/man/depctl-json.5" >why <<-'END'
 	        return set(a) | {k for x in a.values() for k in keys(x)}
 	    return set()
 	text = set(re.findall(r"\w+", open(sys.argv[3]).read()))
-	told = set().union(*(keys(json.load(open(f))) for f in sys.argv[1:3]))
-	print(*sorted(told - text), len(told) > 30)
+	reported = set().union(*(keys(json.load(open(f))) for f in sys.argv[1:3]))
+	print(*sorted(reported - text), len(reported) > 30)
 END
 is "JSON: the manual knows each key" "$(cat why)" "True"
 is "JSON: each access has its process" \
@@ -209,7 +209,7 @@ suppressed "an empty file" 0 ""
 } >supp
 asked "of no use here" 0 "^  1 by race:\^table\\\$ \(supp:3\)$" \
 	"^depctl: supp: of no use .*2 of 4" races --suppressions=supp one.dep
-prints out nowhere && fail "unused ones are told" || pass "unused ones are not told"
+prints out nowhere && fail "unused ones are listed" || pass "unused ones are not listed"
 asked "-v" 0 "^  0 by race:nowhere \(supp:2\)$" - races -v --suppressions=supp one.dep
 echo "race:^counter" >supp2
 asked "two files" 0 "^suppressed: 2$" - races --suppressions=supp --suppressions=supp2 one.dep
@@ -267,7 +267,7 @@ if have clang++ && clang++ -O1 -g -fsanitize=thread -o prog.tsan "$source" 2>err
 	TSAN_OPTIONS=suppressions=supp.tsan asked "ThreadSanitizer takes them" 0 "" "" ./prog.tsan
 fi
 
-# ---- a base line ----
+# ---- a baseline ----
 asked "--new-since" 0 "^1 race in" "" races --new-since=part.dep one.dep
 prints out "^not new: 2, in part.dep$" && pass "it says how many are not new" ||
 	fail "it does not say how many are not new"
@@ -300,7 +300,7 @@ asked "a socket for a store" 2 "" "--socket is for --live" races --socket=nowher
 asked "live without a session" 2 "" "which session" races --live
 asked "live of a store" 2 "" "SESSION must be a number" races --live one.dep
 
-# ---- what the source says, if it is that which was compiled ----
+# ---- atomic operations in the source, if the source is what was compiled ----
 cp "$tests/races/atomic_one_shot.c" once.c
 gcc -O2 -g -pthread -I"$tests/races" -o once once.c || exit 1
 "$DEPCTL" record -q -o once.dep ./once || exit 1
@@ -312,7 +312,7 @@ asked "a source that is newer" 0 "^race: .* flag" - races once.dep
 rm once.c
 asked "a source that is gone" 0 "^race: .* flag" - races once.dep
 
-# ---- what is not known is said ----
+# ---- missing data is reported ----
 for how in gap:"1 window lost" drop:"3 chunks were dropped" unseen:"1 window lost" \
 	unclean:"the recorder was killed"; do
 	"$build/tests/make_store" "${how%%:*}.dep" "${how%%:*}"
@@ -354,7 +354,7 @@ asked "--report" 0 "" "" "$DEPCTL" record --races --sarif --report=sarif ./prog
 python3 "$tests/races/check_sarif.py" sarif 3 >why && pass "SARIF of it" ||
 	fail "SARIF of it: $(cat why)"
 asked "no such command" 127 "" "command not found" "$DEPCTL" record --races no-such-command
-asked "wrong suppressions are told before" 1 "" "nowhere: No such file" "$DEPCTL" record --races \
+asked "wrong suppressions are refused" 1 "" "nowhere: No such file" "$DEPCTL" record --races \
 	--suppressions=nowhere ./prog
 asked "no --null" 2 "" "--races needs what" "$DEPCTL" record --races --null ./prog
 asked "no --no-record" 2 "" "--races needs what" "$DEPCTL" record --races --no-record ./prog
@@ -376,7 +376,7 @@ is "Ctrl-C ends the program" "$status" 130
 prints err "^3 races in" && pass "and races are reported" ||
 	fail "and nothing is reported: $(cat err)"
 is "nothing is left behind" "$(ls tmp)" ""
-# ---- what is no variable ----
+# ---- memory that is not a variable ----
 for kind in heap_free_early object_mutex_destroy fd_close_write; do
 	gcc -O2 -g -pthread -DRACY -o $kind "$tests/races/$kind.c" || exit 1
 	timeout 60 "$DEPCTL" record -q -o $kind.dep -- ./$kind || fail "recording $kind"

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# How Adept does on the tests of other detectors, beside these: races_suites.sh [tsan]
-# [valgrind] [archer]
+# Adept on the tests of other detectors, compared with these: races_suites.sh [tsan] [valgrind]
+# [archer]
 #
 # The tests are fetched from Debian's source packages (SOURCES keeps these) and built plainly,
 # "gcc -O1 -g -pthread"; TOOLS says which of adept, helgrind, drd and tsan are asked.  For tsan
@@ -19,7 +19,7 @@ limit=${LIMIT:-20}
 processes=800
 archer=$(clang -print-resource-dir 2>/dev/null)/../../libarcher.so
 
-# there TOOL: can it be asked?
+# there TOOL: is it installed?
 there() {
 	case $1 in
 	adept) "$DEPCTL" query races --help >/dev/null 2>&1 ;;
@@ -28,7 +28,8 @@ there() {
 	esac
 }
 
-# limited COMMAND...: in its own folder, as somebody else if this is root, whom no limit binds
+# limited COMMAND...: run it in its own directory; if this is root, as another user, since limits do
+# not apply to root
 limited() {
 	local as=()
 	[ "$(id -u)" != 0 ] || as=(setpriv --reuid=65534 --regid=65534 --clear-groups)
@@ -48,7 +49,7 @@ compile() {
 		-o "$program" "$source" -lm -ldl -lrt >"$program.err" 2>&1
 }
 
-# ask TOOL ARGS OMP: run it; what it says is in $dir/TOOL.out.  Its status is the program's.
+# ask TOOL ARGS OMP: run the tool; its report is in $dir/TOOL.out.  Returns the program's status.
 ask() {
 	local tool=$1 args=$2 status options=--history-level=full
 	case $tool in
@@ -77,7 +78,7 @@ ask() {
 	return $status
 }
 
-# tried NUMBER: ask all tools about a case, a line for each
+# tried NUMBER: run all tools for a case, with a line for each
 tried() {
 	local suite name source args tool ended status omp=0
 	IFS=$'\t' read -r suite name _ _ source args < <(sed -n "${1}p" "$tmp/list")
@@ -106,7 +107,7 @@ tried() {
 	rm -rf "$dir"
 }
 
-# gate WHAT LEAST GOOD BAD: is GOOD of both together LEAST thousandths?
+# gate WHAT LEAST GOOD BAD: is GOOD at least LEAST thousandths of both together?
 gate() {
 	local what=$1 least=$2 good=$3 bad=$4
 	if [ $((good + bad)) = 0 ]; then
@@ -118,7 +119,7 @@ gate() {
 	fi
 }
 
-# sum KEY SUITE...: what the table counts of Adept
+# sum KEY SUITE...: print Adept's sum in the table
 sum() {
 	local key=$1
 	shift
@@ -141,7 +142,7 @@ done >"$tmp/list"
 [[ $wanted != *" valgrind "* ]] || python3 "$suites/list_valgrind.py" "$src" >>"$tmp/list"
 workers tried < <(awk -F '\t' '$3 != "out" { print NR }' "$tmp/list")
 cat "$tmp"/lines.* >"$tmp/results"
-# what does not compile as a plain program has no verdict
+# cases that do not compile as plain programs have no verdict
 awk -F '\t' -v OFS='\t' 'NR == FNR { if ($3 == "out") out[$1, $2] = 1; next }
 	($1, $2) in out { $3 = "out"; $4 = "does not compile here" } { print }' \
 	"$tmp/results" "$tmp/list" >"$tmp/races-suites.cases"

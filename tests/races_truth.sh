@@ -15,7 +15,7 @@ out=$build/races-tsan
 mkdir -p "$out"
 archer=$(clang -print-resource-dir 2>/dev/null)/../../libarcher.so
 
-# says SOURCE PATTERN: of ThreadSanitizer
+# says SOURCE PATTERN: print what the comment after "tsan:" says
 says() {
 	grep -q "^ \* tsan: $2" "$1"
 }
@@ -58,7 +58,7 @@ judged() {
 	fi
 }
 
-# The cases in which ThreadSanitizer has something to say.
+# The cases that have several threads for ThreadSanitizer.
 cases() {
 	local src level
 	for src in $(chosen "$@"); do

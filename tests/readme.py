@@ -36,7 +36,7 @@ def commands(path, begin, end):
 
 def shape(line):
     line = re.sub(r"/\S*/(?=prog|[^/\s]*\.dep)", "DIR/", line)
-    # Which of the two accesses of a race is the earlier one is up to the run.
+    # Which of the two accesses of a race is earlier depends on the run.
     line = line.replace("earlier ", "")
     line = re.sub(r"\b[0-9.]+ (B|KiB|MiB|GiB)\b", "SIZE", line)
     line = re.sub(r"\b[0-9]+-[0-9]+-[0-9]+ [0-9:]+\b", "TIME", line)

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# README.md's tour runs as it stands: each command ends as shown, and prints what is shown but
-# for numbers, sizes and times.  The part with depd is run by root only, with a /run, a /proc and
-# process numbers of its own, so that `pidof depd' finds no other one.
+# README.md's tour runs as printed: each command ends as shown, and prints what is shown except for
+# numbers, sizes and times.  The part with depd needs root and runs with its own /run, /proc and pid
+# namespace, so that `pidof depd' finds no other depd.
 . "$(dirname "$0")/lib.sh"
 need_depctl
 readme=$top/README.md
@@ -12,7 +12,7 @@ cd "$tmp/tour" || exit 1
 export PATH=$build:$PATH
 unset ADEPT_RUNDIR
 
-# tell FILE: what readme.py has found
+# tell FILE: print the results of readme.py
 tell() {
 	while read -r word rest; do
 		case $word in
@@ -22,7 +22,7 @@ tell() {
 	done <"$1"
 }
 
-# alone: run the commands where no depd of this machine is seen
+# alone: run the commands in namespaces without this machine's depd
 alone() {
 	if [ "$(id -u)" = 0 ]; then
 		unshare -m -p -f --mount-proc bash -c 'mount -t tmpfs none /run && exec bash script'
@@ -42,12 +42,12 @@ if [ "$(id -u)" != 0 ] || ! unshare -m -p -f --mount-proc true 2>/dev/null; then
 	skip "the part with depd: not root, or no name spaces"
 	finish
 fi
-# What is in the background needs time, and the next command comes when a reader has typed it.
+# Background commands need time, and a reader types the next command later.
 {
 	echo 'sudo() { "$@"; }; PS4='
 	python3 "$tests/readme.py" commands "$readme" "### Many programs at once" "### The rest" |
 		sed 's/^status=$?$/status=$?; sleep 2/'
-	# All that still runs goes with the name space.
+	# The end of the namespace kills the remaining processes.
 	echo 'wait %2'
 } >script
 timeout 120 unshare -m -p -f --mount-proc bash -c \

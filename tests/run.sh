@@ -17,7 +17,7 @@ export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
 unset MAKEFLAGS MFLAGS MAKELEVEL
 # Tests hold thousands of files open; the usual limit of a plain user is 1024.
 ulimit -Sn "$(ulimit -Hn)"
-# A depd of this machine takes no part in the tests; those that need one start their own.
+# The tests must not use a depd of this machine; those that need one start it.
 own=$(mktemp -d "${TMPDIR:-/tmp}/adept-run.XXXXXX") || exit 1
 trap 'rm -rf "$own"' EXIT
 trap 'exit 1' INT TERM
@@ -43,7 +43,7 @@ cmocka_totals() {
 		END { if (seen) print p + 0, f + 0, s + 0 }' "$1"
 }
 
-# the same from the lines of a suite that did not come to its end
+# the same from the lines of a suite that did not end properly
 counted() {
 	awk '/^ok / { p++ } /^FAIL/ { f++ } /^SKIP/ { s++ } END { print p + 0, f + 0, s + 0 }' "$1"
 }
@@ -86,7 +86,7 @@ run() {
 	} >"$log/$name.report"
 }
 
-# admit NAME SECONDS: known, and asked for? Then $limit is how long it may take.
+# admit NAME SECONDS: is it known and selected? Then sets $limit to its time limit.
 admit() {
 	limit=$2
 	known="$known$1 "
@@ -97,7 +97,7 @@ admit() {
 	rm -f "$log/$1".*
 }
 
-# report NAME: of a suite that has ended
+# report NAME: print the report of a suite that has ended
 report() {
 	local p=0 f=1 s=0
 	[ "${V:-}" != 1 ] || cat "$log/$1.log"
@@ -115,25 +115,26 @@ suite() {
 	report "$1"
 }
 
-# The lane beside: suites that run one after the other while those of suite() do.
-# beside NAME SECONDS COMMAND...: put it there; begin_lane, end_lane: run all, and report
-lane='' beside=''
-beside() {
+# Background suites run one after the other, in parallel with those of suite().
+# background NAME SECONDS COMMAND...: add a suite; start_background, wait_background: run all, and
+# report
+queued='' background=''
+background() {
 	local limit
 	admit "$1" "$2" || return
-	lane="$lane$(printf '%q ' run "$1" "$limit" "${@:3}")"$'\n'
-	beside="$beside $1"
+	queued="$queued$(printf '%q ' run "$1" "$limit" "${@:3}")"$'\n'
+	background="$background $1"
 }
 
-begin_lane() {
-	eval "$lane" &
-	lane=$!
+start_background() {
+	eval "$queued" &
+	queued=$!
 }
 
-end_lane() {
+wait_background() {
 	local s
-	wait "$lane"
-	for s in $beside; do
+	wait "$queued"
+	for s in $background; do
 		report "$s"
 	done
 }
@@ -157,17 +158,17 @@ suite unit-durable 240 "$BUILD/tests/test_durable"
 suite oracle 60 sh tests/oracle/check.sh "$BUILD"
 suite programs 180 sh tests/programs/run_native.sh "$BUILD/programs"
 # Slow suites that keep one processor busy each.
-beside exactness 1200 sh tests/exactness.sh
-# races_truth tests the programs that races uses, races_suites takes those of other detectors
-beside races "$(cases 1200 3000)" env LEVELS="$(cases O2 "O0 O2")" bash tests/races.sh
-beside fuzz-insn 240 bash tests/fuzz/insn_fuzz.sh
-beside fuzz-store 300 bash tests/fuzz/fuzz_store.sh
-beside fuzz-request 120 bash tests/fuzz/fuzz_request.sh
-beside fuzz-resume 120 bash tests/fuzz/fuzz_resume.sh
-beside fuzz-messages 120 bash tests/fuzz/fuzz_messages.sh
-beside fuzz-policy 120 bash tests/fuzz/fuzz_policy.sh
-beside fuzz-suppressions 120 bash tests/fuzz/fuzz_suppressions.sh
-begin_lane
+background exactness 1200 sh tests/exactness.sh
+# races_truth tests the programs of races, races_suites uses those of other detectors
+background races "$(cases 1200 3000)" env LEVELS="$(cases O2 "O0 O2")" bash tests/races.sh
+background fuzz-insn 240 bash tests/fuzz/insn_fuzz.sh
+background fuzz-store 300 bash tests/fuzz/fuzz_store.sh
+background fuzz-request 120 bash tests/fuzz/fuzz_request.sh
+background fuzz-resume 120 bash tests/fuzz/fuzz_resume.sh
+background fuzz-messages 120 bash tests/fuzz/fuzz_messages.sh
+background fuzz-policy 120 bash tests/fuzz/fuzz_policy.sh
+background fuzz-suppressions 120 bash tests/fuzz/fuzz_suppressions.sh
+start_background
 suite cli 120 bash tests/cli.sh "$DEPCTL" "$BUILD/tests/make_store"
 suite json 120 bash tests/json.sh
 suite where 120 sh tests/where.sh
@@ -196,7 +197,7 @@ suite first-signals 240 bash tests/first_signals.sh
 suite daemon-rules 240 bash tests/daemon_rules.sh
 suite breach 1200 bash tests/breach/run.sh
 suite daemon-redis 240 bash tests/daemon_redis.sh
-# SOAK_SECONDS and what it takes to begin and to end; LONG=1 makes it ten times as much
+# SOAK_SECONDS, plus the time for starting and ending; LONG=1 multiplies it by ten
 suite daemon-soak "$(cases 240 1080)" bash tests/daemon_soak.sh
 suite races-report 180 bash tests/races_report.sh
 suite races-live 600 bash tests/races_live.sh
@@ -217,7 +218,8 @@ suite readme 180 bash tests/readme.sh
 suite compile-commands 60 bash tests/compile_commands.sh
 suite manuals 300 /usr/bin/python3 tests/manuals.py "$DEPCTL"
 suite include-rules 60 sh tests/include_rules.sh
-end_lane
+suite prose 60 sh tests/prose.sh
+wait_background
 for s in $wanted; do
 	if [[ $known != *" $s "* ]]; then
 		echo "there is no suite $s, but:$known" >&2
@@ -225,7 +227,7 @@ for s in $wanted; do
 	fi
 done
 
-# Once more, so that it is not far from the end.
+# Repeat the failures near the end of the output.
 for s in $bad; do
 	echo
 	cat "$log/$s.report"

@@ -1,20 +1,20 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Law 3 at full scale: `record --self-check` stores every address register, and
-# recovery compares each with what it derives.  Then `verify` (laws 2 and 6).
-# LONG=1 adds the large programs.  Arguments name the cases to run (default: all).
+# `record --self-check` stores every address register, and recovery compares each with the value
+# that it derives; then `verify`. LONG=1 adds the large programs.  Arguments name the cases to run
+# (default: all).
 . "$(dirname "$0")/lib.sh"
 need_depctl
 "$tests/programs/build.sh" "$build/programs" || exit 1
 wanted=" $* "
 limit=${LIMIT:-1200}
 
-# killed_only: verify, whose last line sums up, complained of nothing but killed threads.
+# killed_only: except for its last line, verify reported only killed threads
 killed_only() {
 	[ "$(grep -vc '^loss: [0-9]* threads* w[a-z]* killed: up to one' "$tmp/verify")" -eq 1 ]
 }
 
-# checked NAME COMMAND..., with $options of record; $kills: the command kills what it starts
+# checked NAME COMMAND...: record with $options; $kills: the command kills its child processes
 checked() {
 	name=$1
 	shift
@@ -45,14 +45,14 @@ options=
 for name in $(programs .); do
 	checked "$name" "$build/programs/$name"
 done
-# Chunks that are turned often meet everything that a signal can be in the middle of.
+# With small chunks, signals arrive in every state.
 options=--ring-size=64K
 for name in signals_timer signals_race signals_threads signals_locked gs_base; do
 	checked "$name-small" "$build/programs/$name"
 done
 checked signals_rep-small "$build/programs/signals_rep" \
 	"$([ "$LONG" = 1 ] && echo 200000 || echo 10000)"
-# Threads wait for the slots of those that have ended.
+# Threads wait for the slots of ended threads.
 options=--ring-size=1G
 checked churn-few-slots "$build/programs/thread_churn" 2000
 options=
@@ -88,14 +88,14 @@ c_file() {
 	}'
 }
 
-# verdicts OUTPUT: what a run of python3 -m test found, but for times and addresses
+# verdicts OUTPUT: results of a run of python3 -m test, without times and addresses
 verdicts() {
 	grep -E '^((FAIL|ERROR|UNEXPECTED SUCCESS): |Ran [0-9]+ test|Tests result: )' "$1" |
 		sed 's/ in [0-9.]*s$//' | sort
 }
 
-# python_test NAME: one of its own tests, with the verdicts of a native run, good or bad.
-# They want the signals that a shell ignores for what it runs in the background.
+# python_test NAME: run one of Python's own tests; its verdicts equal those of a native run. The
+# tests need signals that a shell ignores in background commands.
 python_test() {
 	[ "$wanted" = "  " ] || case $wanted in *" python3-$1 "*) ;; *) return ;; esac
 	if ! /usr/bin/python3 -c "import test.$1" 2>/dev/null; then
@@ -117,7 +117,7 @@ python_test() {
 	fi
 }
 
-# redis: a server, a client, and the server asked to leave
+# redis: start a server, run a client, and ask the server to exit
 redis() {
 	# shellcheck disable=SC2016
 	checked redis sh -c 'redis-server --port 0 --unixsocket s --save "" --daemonize no >log &

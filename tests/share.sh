@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# depctl record --share: who may read a store, recorded with depd and without, while it is written,
-# by a depd that adopts it, and when something is made in it later; groups that cannot be.
+# depctl record --share: who can read a store that is recorded with depd or without, while it is
+# written, after another depd has adopted it, and when files are added later; groups with which a
+# store cannot be shared.
 . "$(dirname "$0")/lib.sh"
 need_depctl
 . "$tests/depd.sh"
@@ -9,7 +10,7 @@ trap 'kill -9 $depd_pid 2>/dev/null; sleep 0.3; drop_tmp' EXIT
 cd "$tmp" || exit 1
 umask 0
 
-# check STATUS NAME [WHY]: $? in front of a command substitution, which changes it
+# check STATUS NAME [WHY]: pass $? as STATUS, before a command substitution in WHY changes it
 check() {
 	if [ "$1" = 0 ]; then
 		pass "$2"
@@ -18,7 +19,7 @@ check() {
 	fi
 }
 
-# access STORE DIR-MODE FILE-MODE [UID [GID]]: have the folder and each of its files these?
+# access STORE DIR-MODE FILE-MODE [UID [GID]]: check the directory and each of its files
 access() {
 	local want="$3${4:+ $4}${5:+ $5}" what="%a${4:+ %u}${5:+ %g}" bad
 	[ "$(stat -c "$what" "$1")" = "$2${4:+ $4}${5:+ $5}" ] || {
@@ -36,7 +37,7 @@ access() {
 	}
 }
 
-# closed STORE: wait until it is, with its catalog
+# closed STORE: wait until it is closed and has its catalog
 closed() {
 	for _ in $(seq 200); do
 		[ ! -e "$1/catalog.db" ] || return 0
@@ -45,7 +46,8 @@ closed() {
 	return 1
 }
 
-# both NAME DIR-MODE FILE-MODE UID GID COMMAND...: depctl, by depd and without, up to the store
+# both NAME DIR-MODE FILE-MODE UID GID COMMAND...: depctl record with depd and without; COMMAND ends
+# before the store
 both() {
 	local name=$1 dir=$2 file=$3 uid=$4 gid=$5 how
 	shift 5
@@ -57,7 +59,7 @@ both() {
 	done
 }
 
-# refused NAME STATUS MESSAGE OPTION...: no store, nothing runs
+# refused NAME STATUS MESSAGE OPTION...: there is no store, and nothing runs
 refused() {
 	local name=$1 status=$2 message=$3 s
 	shift 3
@@ -73,7 +75,7 @@ both "not shared" 700 600 "$(id -u)" "" "$DEPCTL" record -q
 both "--share" 750 640 "$(id -u)" "$(id -g)" "$DEPCTL" record -q --share
 both "a number" 750 640 "$(id -u)" "$(id -g)" "$DEPCTL" record -q --share="$(id -g)"
 both "a name" 750 640 "$(id -u)" "$(id -g)" "$DEPCTL" record -q --share="$(id -gn)"
-# What umask leaves counts as little.
+# The umask has no effect.
 umask 0377
 both "umask 377" 750 640 "$(id -u)" "$(id -g)" "$DEPCTL" record -q --share
 umask 0
@@ -96,7 +98,7 @@ check $? "temporary stores are not shared" "$(cat err)"
 "$DEPCTL" record -q --races --share -o r.dep -- true 2>err && why=$(access r.dep 750 640)
 check $? "a store of --races that is kept is" "$why $(cat err)"
 
-# While it is recorded, and by the depd that adopts it; what was there for the writer to find.
+# During the recording, and after the next depd has adopted it; with existing files of the writer.
 rm -rf k.dep
 "$DEPCTL" record -q --share -o k.dep -- sh -c 'sleep 1.5; true' 2>err &
 job=$!
@@ -148,8 +150,8 @@ for how in "" --alone; do
 		owner "$DEPCTL" record -q ${how:+"$how"} --share=root
 done
 
-# depd believes no client: its word is what the kernel says of the peer.
-# ask GROUP: a request for a session, as it stands in depd(8)
+# depd does not trust clients: it checks groups with the kernel.
+# ask GROUP: send a request for a session, as specified in depd(8)
 ask() {
 	python3 - "$ADEPT_SOCKET" "$PWD/ask.dep" "$1" <<-'END'
 	import json, socket, sys
@@ -171,7 +173,7 @@ if have python3; then
 	check $? "depd takes a group of the user's" "$(cat answer)"
 fi
 
-# What the group sees is what the owner sees; nobody else sees anything.
+# The group can read everything that the owner can; others can read nothing.
 rm -rf s.dep
 owner "$DEPCTL" record -q --share=$team -o s.dep -- sh -c 'true | cat' 2>err
 address=$(owner "$DEPCTL" dump --refs s.dep | awk 'NR == 1 { print $2 }')
@@ -193,9 +195,9 @@ rm s.dep/catalog.db
 "$DEPCTL" verify -q --rebuild s.dep && why=$(access s.dep 750 640 64321 $team)
 check $? "rebuilt by root: still the owner's, and the group's" "$why"
 
-# The memory that programs and collector share is as private: not even who has got a descriptor of
-# it to read opens it again.
-# session_file PID: the descriptor of one in this process or what it started, as /proc/PID/fd/N
+# The memory that programs and collector share is private, too: a read-only descriptor cannot be
+# used to open it again.
+# session_file PID: find its descriptor in this process or a descendant, as /proc/PID/fd/N
 session_file() {
 	local fd child
 	for fd in /proc/"$1"/fd/*; do
@@ -231,7 +233,7 @@ for how in "" --alone; do
 	wait $job 2>/dev/null
 done
 
-# The report of a search that depd makes is in the store, too.
+# The report of a live analysis by depd is in the store, too.
 term_depd
 start --races=1
 rm -rf t.dep u.dep

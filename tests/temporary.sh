@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Temporary stores of `depctl record --races' that depd wrote and whose depctl was killed: depd
-# removes them when their recording is over, and nothing else.
+# removes them when the recording has ended, and removes nothing else.
 . "$(dirname "$0")/lib.sh"
 need_depctl
 . "$tests/depd.sh"
@@ -12,7 +12,7 @@ mkdir -m 755 "$run"
 killed=
 as=()
 
-# begin FOLDER COMMAND...: record it into a temporary store there; sets $killed, the process group
+# begin FOLDER COMMAND...: record into a temporary store there; sets $killed to the process group
 begin() {
 	TMPDIR=$PWD/$1 setsid "${as[@]}" "$depctl" record --transport=shm --races -- "${@:2}" \
 		>out 2>err &
@@ -36,14 +36,14 @@ until_there() {
 	done
 }
 
-# left FOLDER: names of what is there
+# left FOLDER: print the names of its entries
 left() {
 	ls "$1" | tr '\n' ' '
 }
 
-# What depd must not touch, and root's.
+# Directories that depd must not remove, and those of root.
 others="adept-races-1alive adept-races-2other adept-races-3linked adept-races-4foreign "
-# gone FOLDER: wait until there is no temporary store but these
+# gone FOLDER: wait until only these are left
 gone() {
 	for _ in $(seq 100); do
 		[ -n "$(ls "$1" | grep -vxF "$(printf '%s\n' $others adept-races-2root)")" ] ||
@@ -53,7 +53,7 @@ gone() {
 	return 1
 }
 
-# folder NAME: one with all that must not be touched
+# folder NAME: make a directory with everything that must not be removed
 folder() {
 	mkdir -m 777 "$1"
 	mkdir -m 700 "$1/adept-races-1alive" "$1/adept-races-4foreign" "$1.kept" "$1.kept/races.dep"
@@ -96,7 +96,7 @@ gone b
 	fail "it stays as long as something is recorded into it: $stays"
 untouched "depctl is killed, and its command goes on" b
 
-# The next depd knows the place by the session that it adopts.
+# The next depd learns the directory from the session that it adopts.
 folder c
 begin c setsid -w sh -c 'touch c.begun; sleep 2; echo went on >c.ended'
 until_there c.begun
@@ -107,10 +107,10 @@ gone c
 [ -e c.ended ] || fail "a recorded command ended with depctl"
 untouched "depctl and depd are killed" c
 
-# With the holder gone nobody can go on with the session.
+# Without the holder no process can resume the session.
 folder d
 begin d sleep 30
-# At once, else another holder is made.
+# All at once, since otherwise another holder is started.
 kill -9 "$depd_pid" $(instance) $(grep -lazE "^$run(/user/[-0-9a-f]+)?\$" /proc/[0-9]*/cmdline \
 	2>/dev/null | cut -d/ -f3 | while read -r p; do
 		[ "$(cat "/proc/$p/comm")" != depd-holder ] || echo "$p"
@@ -122,7 +122,7 @@ gone d
 grep -q "nobody kept its session file" "$tmp/log" || fail "the session was kept"
 untouched "depctl, depd and its holder are killed" d
 
-# A recorder that lives removes its own.
+# A living recorder removes its own store.
 mkdir e
 TMPDIR=$PWD/e "$DEPCTL" record --transport=shm --races -- true >/dev/null 2>err &&
 	[ -z "$(left e)" ]
@@ -134,10 +134,11 @@ else
 	cp "$DEPCTL" "$tmp/depctl" || exit 1
 	depctl=$tmp/depctl
 	folder u
-	# What looks for them has that user's rights only: it cannot enter the folder any more.
+	# The process that searches has only that user's rights: it cannot enter the directory any
+	# more.
 	as=(setpriv --reuid=64321 --regid=64321 --clear-groups)
 	chown 64321 u/adept-races-1alive u/adept-races-4foreign
-	# The same as the user's own, but root's.
+	# The same as the user's own, but owned by root.
 	mkdir -m 700 u/adept-races-2root && mkdir u/adept-races-2root/races.dep
 	begin u sleep 30
 	kill_depctl

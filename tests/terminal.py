@@ -33,7 +33,7 @@ class Job:
         self.seen = b""
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
-            # The leader of the session is the shell; the job gets a group of its own.
+            # The session leader acts as the shell; the job gets a process group of its own.
             job = os.fork()
             if job == 0:
                 os.setpgid(0, 0)
@@ -141,8 +141,8 @@ def signal_tests():
         check(f"killed by {name}", p.wait() == -sig)
         p.stdout.close()
 
-    # What was ignored (nohup) stays so for both; depctl's handlers are not inherited.
-    # SigCgt has the engine's handlers for faults in addition, so it is not compared.
+    # Ignored signals (nohup) stay ignored in both; depctl's handlers are not inherited. SigCgt also
+    # has the engine's handlers for faults, so it is not compared.
     show = "grep -E 'Sig(Ign|Blk)' /proc/self/status"
     native = subprocess.run(["nohup", "sh", "-c", show], capture_output=True, check=False)
     ours = subprocess.run(["nohup", depctl, "record", "-q", "--", "sh", "-c", show],

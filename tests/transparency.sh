@@ -31,8 +31,8 @@ same() {
 	fi
 }
 
-# norm: a program's calls as strace shows them, made comparable.  Reads of
-# the pipe are left out, whose number depends on the writer, and random data.
+# norm: make a program's calls in strace's output comparable.  Reads of the pipe are removed, since
+# their number depends on the writer, and so are random data.
 norm() {
 	sed -e 's/^[0-9]* *//' \
 		-e '/^rseq(/d' -e '/ resumed>/d' -e 's/ <unfinished \.\.\.>//' \
@@ -49,7 +49,7 @@ norm() {
 		-e 's/^\(read([0-9]*, \)".*"[.]*,/\1DATA,/' "$1"
 }
 
-# wait_for SECONDS COMMAND...: until it succeeds
+# wait_for SECONDS COMMAND...: repeat the command until it succeeds
 wait_for() {
 	tries=$(($1 * 20))
 	shift
@@ -67,8 +67,8 @@ reads_stdin() {
 		! readlink "/proc/$pid/exe" | grep -q '/dash$'
 }
 
-# calls TRACE COMMAND...: trace from its first read on.  A process has one tracer, and
-# the launcher is it until the program runs, so strace comes once it waits for input.
+# calls TRACE COMMAND...: trace from its first read on.  A process can have only one tracer, which
+# is the launcher until the program runs, so strace attaches when the program waits for input.
 calls() {
 	trace=$1
 	shift
@@ -92,7 +92,7 @@ calls() {
 	[ -s "$trace" ]
 }
 
-# traced NAME COMMAND...: single-threaded programs that begin by reading their input
+# traced NAME COMMAND...: for single-threaded programs that start by reading their input
 traced() {
 	name=$1
 	shift
@@ -121,7 +121,7 @@ traced() {
 
 text 300000 >"$tmp/text"
 numbers 20000 >"$tmp/numbers"
-# patterns of the engine's own calls, one a line; OWN_CALLS names a file with more
+# patterns of the engine's own calls, one per line; OWN_CALLS names a file with more
 cat >"$tmp/own" <<'END'
 adept
 ^--- SIGSEGV {si_signo=SIGSEGV, si_code=SEGV_ACCERR

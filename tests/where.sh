@@ -4,18 +4,18 @@
 . "$(dirname "$0")/lib.sh"
 need_depctl
 
-# addr NAME: what the recorded program printed for it
+# addr NAME: print the address that the recorded program printed for NAME
 addr() {
 	awk -v n="$1" '($1 == "pc" || $1 == "data") && $2 == n { print $3; exit }' "$tmp/out"
 }
 
-# line MARK: the source line that has it
+# line MARK: print the number of the source line that has it
 line() {
 	grep -n "MARK $1 " "$tests/programs/$source" | cut -d : -f 1
 }
 
-# says NAME ADDRESS-NAME PATTERN..: where prints lines that match, each an extended
-# regular expression
+# says NAME ADDRESS-NAME PATTERN..: where prints lines that match, each an extended regular
+# expression
 says() {
 	name=$1
 	timeout 60 "$DEPCTL" where $options "$tmp/dep" "$(addr "$2")" >"$tmp/where" 2>"$tmp/err"
@@ -69,7 +69,7 @@ if recorded sym_cpp.cpp "$build/tests/sym_cpp"; then
 	says "JSON" touch '"function":"app::Box<long>::touch\(long\)","symbol":"_ZN3app3BoxIlE5'
 	options=
 fi
-# A shell and what it starts; every address once for all processes that say the same.
+# A shell and its child; each result is printed once for all processes that have it.
 if recorded sym_c.c sh -c '"$0"; :' "$build/tests/sym_nopie"; then
 	says "several processes" plain "^[0-9a-f]+, process [0-9]+ \([0-9]+\):$" \
 		"^    plain at .*sym_c.c:$(line plain):"

@@ -48,14 +48,14 @@ def main():
             why = None
         except detectors.Failed as e:
             why = str(e)
-        check("a load that fails is told", why == "the load")
+        check("a load that fails is reported", why == "the load")
         for thread in threading.enumerate():
             if thread is not threading.current_thread():
                 thread.join(20)
         check("no thread is left", threading.active_count() == 1)
         with open(pids) as f:
             left = "/proc/" + f.read().strip()
-        # it is killed, but who reaps it may be late
+        # it is killed, but may not be reaped yet
         until = time.monotonic() + 20
         while os.path.exists(left) and time.monotonic() < until:
             time.sleep(0.01)
@@ -81,7 +81,7 @@ def main():
     check("but may be wanted", missed == 0 and "neither ran" in text)
     check("no run of Adept", judged({("p", "native"): native}, detectors.TOOLS)[0] == 1)
     print("%d passed, %d failed, 0 skipped" % (counts[True], counts[False]))
-    # a thread that is left would wait here
+    # a thread that still runs would wait here
     sys.stdout.flush()
     os._exit(1 if counts[False] else 0)
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How fast depd is: real programs recorded through it and beside it, interleaved.
+"""How fast depd is: real programs recorded with it and without it, interleaved.
 
     daemon.py BUILD-DIR [PROGRAM...]
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What looking for data races costs: `depctl record --races` beside other detectors.
+"""The cost of race detection: `depctl record --races` compared with other detectors.
 
     detectors.py BUILD-DIR [PROGRAM...]
 
@@ -8,14 +8,14 @@ Each round runs every program natively and under each tool, one after the other:
 and DRD with their defaults on the same binaries, ThreadSanitizer on those that are compiled for
 it, which are only ours.  Wall time and user + system seconds are those of the tool with all its
 processes, of a server until it has ended; medians over the rounds.  The peak of memory is that
-of all these processes' proportional sets, of one more run in which it is looked at all the time,
-or of the largest process, if that was more.
+of the sum of their proportional set sizes, sampled in one more run, or of the largest process, if
+that was more.
 
-Where a machine is a guest among others its processors are not always all there, which slows most
-who uses most of them.  So before and after each run it is looked how long all of them at once
-take for what one can do alone.  If that is more than a tenth longer, it waits a while before, and
-after it does the run again, up to TRIES times.  What was never done undisturbed is measured all
-the same, and told.
+A virtual machine may not always get all its processors, which slows programs with many threads
+most.  So before and after each run the time of the same work on all processors at once and on one
+processor is compared.  If it is more than a tenth longer, the script waits before the run, and
+repeats it afterwards, up to TRIES times.  Runs that were disturbed every time count, and are
+reported.
 
 ROUNDS=3  rounds; QUICK=1 inputs of a fifth.  TOOLS="adept drd" takes some.  TRIES=4; 1: once.
 
@@ -121,7 +121,7 @@ def run(build, argv, tmp, drive, watch):
             p.wait()
             wall = time.monotonic() - begun
         finally:
-            # a server whose load failed waits for ever
+            # a server whose load failed would wait forever
             if p.returncode is None:
                 os.killpg(p.pid, signal.SIGKILL)
                 p.wait()
@@ -146,7 +146,7 @@ def reported(tool, tmp):
     else:
         found = re.search(r"ERROR SUMMARY: \d+ errors from (\d+) contexts", text)
     if tool != "native" and not found:
-        raise Failed("%s told nothing: %s" % (tool, text.strip()[-200:]))
+        raise Failed("%s reported nothing: %s" % (tool, text.strip()[-200:]))
     return int(found.group(1)) if found else None
 
 
@@ -249,7 +249,7 @@ def measure(build, tmp, commands, tools, rounds, processors):
                       file=sys.stderr, flush=True)
                 one = got.setdefault((name, tool), {"wall": [], "cpu": []})
                 try:
-                    # the first one warms up the caches of files
+                    # the first run warms up the file caches
                     if r == 0:
                         wall, cpu, peak = run(build, argv, tmp, drive, True)
                     else:

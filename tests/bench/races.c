@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What an access costs the race detector, by hand: make build/tests/bench_races, run it;
- * an argument chooses patterns that have it in their names.
- *
- * Nanoseconds and bytes of shadow memory and states for patterns that are common; each is
- * measured five times and the best is taken, for other things run on the machine as well.
+ * Cost of an access in the race detector, measured by hand: make build/tests/bench_races and run
+ * it; an argument selects patterns by a part of their names.  Prints nanoseconds, and bytes of
+ * shadow memory and states, for common patterns; the best of five measurements counts, since other
+ * programs run on the machine as well.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,7 +61,7 @@ static void teardown(void)
 	race_rows_free(rows);
 }
 
-/* Patterns return how many accesses they made. */
+/* A pattern returns the number of its accesses. */
 
 static u64 same_epoch(void)
 {
@@ -117,7 +116,7 @@ static u64 random_words(void)
 	return n;
 }
 
-/* A lock, and one word that it guards. */
+/* A lock, and one word that it protects. */
 static u64 ping_pong(void)
 {
 	u64 i, n = 2000000;
@@ -133,7 +132,7 @@ static u64 ping_pong(void)
 	return 2 * n;
 }
 
-/* 20 words that it guards, each read and written. */
+/* 20 words that it protects, each read and written. */
 static u64 ping_pong_20(void)
 {
 	u64 i, j, n = 200000;
@@ -178,7 +177,7 @@ static u64 read_shared(void)
 	return n;
 }
 
-/* The same while each of them takes a lock of its own every 1000 reads. */
+/* The same, and each thread takes a private lock every 1000 reads. */
 static u64 read_shared_sync(void)
 {
 	u64 i, n = 10000000;
@@ -205,7 +204,7 @@ static u64 mixed(void)
 	return n;
 }
 
-/* Lock and unlock among 1000 threads, each after all before it. */
+/* Lock and unlock in 1000 threads, each after all previous ones. */
 static u64 thousand_threads(void)
 {
 	u64 i, n = 200000;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the three attackers have in common: random numbers of a seed that is printed, time, killing
- * all that they have started, and a session of depd's own as a client gets it.
+ * Shared by the three attackers: random numbers from a printed seed, time, killing all descendants,
+ * and requesting a session of depd as a client.
  */
 #ifndef TESTS_BREACH_ATTACK_H
 #define TESTS_BREACH_ATTACK_H
@@ -24,7 +24,7 @@
 #include "../../libdep/abi/session_file.h"
 #include "../programs/session_map.h"
 
-/* Each thread and child goes on from numbers of its own. */
+/* Each thread and child has its own sequence. */
 static __thread uint64_t attack_state;
 
 /* splitmix64 */
@@ -58,7 +58,7 @@ static inline void nap_ms(uint64_t ms)
 	nanosleep(&t, NULL);
 }
 
-/* Number @nr of /proc/PID/stat after the name, from 3; -1: it is gone. */
+/* Field @nr of /proc/PID/stat, counted from 3 after the name; -1: the process has ended. */
 static inline long stat_field(int pid, int nr)
 {
 	char path[32], text[1024], *p;
@@ -78,7 +78,7 @@ static inline long stat_field(int pid, int nr)
 	return p ? atol(p + 1) : -1;
 }
 
-/* SIGKILL to all whose parent this process is: how many there are. */
+/* Send SIGKILL to all children of this process; return their number. */
 static inline int kill_children(void)
 {
 	DIR *d = opendir("/proc");
@@ -99,8 +99,8 @@ static inline int kill_children(void)
 }
 
 /*
- * Kill all that this process has started, however far away: it is the reaper of them.  Set-uid
- * programs cannot be killed, but end by themselves.
+ * Kill all descendants of this process, which is their reaper.  Set-uid programs cannot be killed,
+ * but end by themselves.
  */
 static inline void kill_descendants(void)
 {
@@ -113,7 +113,7 @@ static inline void kill_descendants(void)
 	}
 }
 
-/* Start @argv, give it @ms, and kill what is left of it. */
+/* Run @argv for @ms, then kill it with its descendants. */
 static inline void one_run(char **argv, uint64_t ms)
 {
 	uint64_t until = now_ms() + ms;
@@ -128,7 +128,7 @@ static inline void one_run(char **argv, uint64_t ms)
 	kill_descendants();
 }
 
-/* The mappings of the session of this process: [0] the first byte, [1] the last one's end. */
+/* Range of this process's session mappings: [0] the first byte, [1] the end of the last one. */
 static inline int session_range(unsigned long range[2])
 {
 	unsigned long from, to;
@@ -165,8 +165,8 @@ static inline int attack_connect(const char *path)
 }
 
 /*
- * Ask depd for a session as depctl does: its file, and its number in *@id; -1: refused.  The
- * session ends with @sock.
+ * Request a session of depd as depctl does; returns its file, and its number in *@id; -1: refused.
+ * The session ends with @sock.
  */
 static inline int attack_session(int sock, const char *store, unsigned int *id)
 {
@@ -195,7 +195,7 @@ static inline int attack_session(int sock, const char *store, unsigned int *id)
 	return fd;
 }
 
-/* The whole file of a session; NULL: it cannot be mapped.  *@size: its bytes. */
+/* Map the whole file of a session; NULL: it cannot be mapped.  *@size: its bytes. */
 static inline struct adept_session *attack_map(int fd, size_t *size)
 {
 	off_t end = lseek(fd, 0, SEEK_END);
@@ -206,7 +206,10 @@ static inline struct adept_session *attack_map(int fd, size_t *size)
 	return p == MAP_FAILED ? NULL : p;
 }
 
-/* A number that breaks things: a limit, a place far away, somebody's, or any. */
+/*
+ * A number that is likely to cause errors: a limit, a distant position, a valid one of another
+ * process, or any.
+ */
 static inline uint64_t hostile(uint64_t was)
 {
 	switch (below(12)) {

@@ -1,18 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Attackers at random, and what they may not do to others: one writes nonsense over all memory that
-# a recorded program shares, one forks, executes, freezes, changes ids and dies, one takes all that
-# depd gives to a user.  As root only, since depd must be root's.
+# Random attackers must not affect other users: one writes random data over all memory that a
+# recorded program shares, one forks, executes, freezes, changes ids and dies, one uses everything
+# that depd allows a user.  As root only, since depd must be root's.
 #
-# Beside each of them another user, the victim, records a small program again and again.  What is
-# printed and recorded, what depd and the victim's instance have in memory and descriptors, the
-# answers of depd and the kernel's log must be what they are without the attacker.
+# In parallel with each of them another user, the victim, records a small program repeatedly.  Its
+# output and recordings, the memory and descriptors of depd and of the victim's instance, the
+# responses of depd and the kernel's log must be the same as without the attacker.
 #
 # With LONG=1 the attacks take minutes, and the 95th percentile of the victim's times is compared.
-# An attacker burns processor time, which anybody may: so it is compared with as many busy loops as
-# there were running threads at each moment of the attack (attack_load.c), and both are looked at by
-# turns; likewise `depctl status', which shall take two seconds at most, or twice as long as beside
-# the loops.
+# An attacker may use processor time.  So the comparison is with as many busy loops as there were
+# running threads at each moment of the attack (attack_load.c), measured alternately.  The same
+# applies to `depctl status', which may take at most two seconds, or twice its time with the loops.
 #
 # SECONDS_EACH: of an attack; ATTACKS: some of scribble, random and flood; ADEPT_TEST_SEED.
 . "$(dirname "$0")/../lib.sh"
@@ -26,19 +25,19 @@ evil=64341 victim=64342
 seed=${ADEPT_TEST_SEED:-$(date +%s)}
 each=${SECONDS_EACH:-$([ "$LONG" = 1 ] && echo 20 || echo 6)}
 turns=$([ "$LONG" = 1 ] && echo 6 || echo 1)
-# Processes that execute all the time: more would leave no processor time to anybody.
+# Number of processes that execute all the time; more would use all processor time.
 looping=8
-# How long an answer may take, in milliseconds; with LONG=1 the 95th percentile is looked at, too.
-patience=8000 usual=2000
+# Limit of a response time in milliseconds; with LONG=1 the 95th percentile is checked, too.
+status_limit=8000 usual=2000
 slow=${SLOW:-1}
-# Names of programs have 15 bytes.
+# A process name has at most 15 bytes.
 wanted=wanted$$
 
 of_user() {
 	grep -l "^Uid:	$1	" /proc/[0-9]*/status 2>/dev/null | cut -d/ -f3
 }
 
-# named PATTERN: processes of the attacker's that are called so
+# named PATTERN: pids of the attacker's processes with that name
 named() {
 	for p in $(of_user $evil); do
 		read -r comm <"/proc/$p/comm" && [[ $comm =~ ^($1)$ ]] && echo "$p"
@@ -53,7 +52,7 @@ clean_up() {
 	done
 	kill -9 "$depd_pid" 2>/dev/null
 	sleep 0.3
-	# The instances of root's have the run directory in their command line.
+	# Root's instances have the run directory in their command line.
 	grep -lazE "^$run(/user/[-0-9a-f]+)?\$" /proc/[0-9]*/cmdline 2>/dev/null | cut -d/ -f3 |
 		xargs -r kill -9 2>/dev/null
 	rm -rf "$tmp"
@@ -71,7 +70,7 @@ bad() {
 
 # ---- the victim ----
 
-# record: the victim's recording, into v/s.dep; milliseconds
+# record: the victim records into v/s.dep; prints milliseconds
 record() {
 	rm -rf v/s.dep
 	since=${EPOCHREALTIME/./}
@@ -83,12 +82,12 @@ record() {
 	return $status
 }
 
-# All that was recorded, but for the number of the process.
+# Everything that was recorded, except the pid.
 references() {
 	"$DEPCTL" dump --refs v/s.dep 2>&1 | cut -d ' ' -f 2- | md5sum
 }
 
-# one: record and compare with what it is in quiet; milliseconds
+# one: record and compare with the result without an attack; prints milliseconds
 one() {
 	record || bad "status $?: $(tail -n 1 v/err)"
 	cmp -s v/out out || bad "the output differs"
@@ -102,7 +101,7 @@ stores_of() {
 	ls "$tmp/stores/$1" 2>/dev/null | grep -c .
 }
 
-# by_rule: a program of the victim's that a rule wants is recorded
+# by_rule: a program of the victim's that matches a rule is recorded
 by_rule() {
 	[ $rules = yes ] || return
 	before=$(stores_of $victim)
@@ -130,18 +129,18 @@ within() {
 	[ "$fds" -le "$4" ] || bad "$1 has $fds descriptors, at most $4 are allowed"
 }
 
-# look FILE: how long `depctl status' takes goes there
+# look FILE: append the time of `depctl status' to FILE
 look() {
 	since=${EPOCHREALTIME/./}
 	timeout 60 "$DEPCTL" status >/dev/null 2>status.err ||
 		bad "depctl status: $(tail -n 1 status.err)"
 	took=$(((${EPOCHREALTIME/./} - since) / 1000))
 	echo $took >>"$1"
-	[ $took -le $((patience * slow)) ] || bad "depctl status took $took ms"
+	[ $took -le $((status_limit * slow)) ] || bad "depctl status took $took ms"
 	within depd "$depd_pid" "$anon_most" "$fds_most"
 	his=$(instance $victim)
 	[ -z "$his" ] || within "the victim's instance" "$his" "$his_anon" "$his_fds"
-	# One that has just ended is not waited for yet.
+	# A process that has just ended may not be reaped yet.
 	for p in $(zombies "$depd_pid"); do
 		for _ in $(seq 50); do
 			[ -e "/proc/$p" ] || break
@@ -149,20 +148,20 @@ look() {
 		done
 		[ ! -e "/proc/$p" ] || bad "a zombie of depd's: $(cat "/proc/$p/comm")"
 	done
-	# The attacker's sessions are not the victim's to see.
+	# The victim must not see the attacker's sessions.
 	as $victim timeout 60 "$DEPCTL" sessions --json >sessions 2>sessions.err ||
 		bad "depctl sessions: $(tail -n 1 sessions.err)"
 	! grep -q "$tmp/e/\|/stores/$evil/" sessions || bad "the victim sees: $(cat sessions)"
 }
 
-# Children of that process that have ended.
+# zombies PID: children of that process that have ended
 zombies() {
 	for p in $(cat /proc/"$1"/task/*/children 2>/dev/null); do
 		sed -n 's/^State:.*Z.*/'"$p"'/p' "/proc/$p/status" 2>/dev/null
 	done
 }
 
-# kernel: what it says of its own mistakes since $kernel_mark
+# kernel: the kernel's error messages since $kernel_mark
 kernel_now() {
 	dmesg 2>/dev/null | tail -n 1 | sed 's/^\[ *\([0-9.]*\)\].*/\1/'
 }
@@ -189,23 +188,23 @@ attack() {
 	esac >>attack.out 2>attack.err </dev/null
 }
 
-# beside FILE PID: victims until that process ends, times to FILE
-beside() {
+# in_parallel FILE PID: record victims until that process ends; times go to FILE
+in_parallel() {
 	local n=0
 	while kill -0 "$2" 2>/dev/null; do
 		one >>"$1"
-		# What takes long is not done each time.
+		# Slow checks are done every second time.
 		if [ $((n++ % 2)) = 0 ]; then
 			look status.attack
 		else
 			by_rule
 		fi
-		# A user may begin eight sessions a second.
+		# A user may start eight sessions per second.
 		sleep 0.2
 	done
 }
 
-# loaded FILE N: the same beside the busy loops of that attack, N fewer
+# loaded FILE N: the same in parallel with the busy loops of that attack, N fewer
 loaded() {
 	as $evil "$bin/attack_load" replay running "$2" &
 	loops=$!
@@ -223,7 +222,7 @@ p95() {
 	sort -n "$1" | awk '{ t[NR] = $1 } END { print t[int((NR * 95 + 99) / 100)] }'
 }
 
-# leftovers: processes of the attacker's but for what depd has for her
+# leftovers: the attacker's processes, except those of depd
 leftovers() {
 	named '[^d].*|d[^e].*'
 }
@@ -231,7 +230,7 @@ leftovers() {
 attacked() {
 	rm -f bad times.attack times.load status.attack status.load running attack.out
 	mark=$(kernel_now)
-	# Another turn where a machine that is busy made few recordings.
+	# Repeat on a busy machine that made few recordings.
 	for turn in $(seq $((turns + 4))); do
 		[ "$turn" -le "$turns" ] || [ "$(wc -l <times.attack)" -lt 5 ] || break
 		attack "$1" $((seed + turn)) &
@@ -239,7 +238,7 @@ attacked() {
 		rm -f running
 		"$bin/attack_load" sample running &
 		sampler=$!
-		beside times.attack $attacker
+		in_parallel times.attack $attacker
 		wait $attacker || bad "the attacker ended with status $?: $(tail -n 1 attack.err)"
 		kill $sampler
 		wait $sampler 2>/dev/null
@@ -250,7 +249,8 @@ attacked() {
 		sleep 0.1
 	done
 	[ -z "$(leftovers)" ] || bad "processes are left: $(leftovers | head -n 5 | tr '\n' ' ')"
-	# What got privileges has no engine (judge.sh).  In a user namespace, too, the real id is 0.
+	# A process with additional privileges has no engine (judge.sh).  In a user namespace the
+	# real id is 0, too.
 	raised='uid [1-9][0-9]* 0 .* engine yes$|secure 1 engine yes$'
 	! grep -qE "$raised" attack.out || bad "an engine in $(grep -m 1 -E "$raised" attack.out)"
 	kernel_since "$mark" >kernel && bad "the kernel: $(head -n 1 kernel)"
@@ -263,18 +263,18 @@ attacked() {
 	fi
 	[ "$LONG" = 1 ] || return
 	now=$(p95 times.attack) load=$(p95 times.load)
-	# A tick of the clock and the scheduler's mood are not depd's doing.
+	# Clock granularity and scheduling are not depd's fault.
 	[ "$now" -le $((2 * load + 30 * slow)) ] &&
-		pass "$1: 95th percentile $now ms, beside as many busy loops $load ms" ||
-		fail "$1: 95th percentile $now ms, beside as many busy loops $load ms"
+		pass "$1: 95th percentile $now ms, with as many busy loops $load ms" ||
+		fail "$1: 95th percentile $now ms, with as many busy loops $load ms"
 	now=$(p95 status.attack) load=$(p95 status.load)
 	[ "$now" -le $((usual * slow)) ] || [ "$now" -le $((2 * load)) ] &&
-		pass "$1: status takes $now ms, beside as many busy loops $load ms" ||
-		fail "$1: status takes $now ms, beside as many busy loops $load ms"
+		pass "$1: status takes $now ms, with as many busy loops $load ms" ||
+		fail "$1: status takes $now ms, with as many busy loops $load ms"
 }
 
-# hoard: her instance is stopped, and 400 of her processes are held before depd comes to look at
-# them.  They are one user's, who may not have all that depd can hold.
+# hoard: stop the attacker's instance while 400 of her processes are pending.  One user must not use
+# all of depd's capacity.
 hoard() {
 	local missed most=0 n
 	[ $rules = yes ] || return
@@ -289,7 +289,7 @@ hoard() {
 		[ -s hold.out ] && break
 		sleep 0.05
 	done
-	# Each of them has executed what it executes.
+	# Wait until each of them has called execve.
 	sleep 1
 	kill -CONT "$depd_pid"
 	for _ in $(seq 30); do
@@ -303,7 +303,7 @@ hoard() {
 	as $evil kill -CONT "$pid"
 	kill -9 $(named "attack_flood|$wanted") 2>/dev/null
 	wait $job 2>/dev/null
-	# Some of each user's are logged, and the others are counted.
+	# Some processes of each user are logged, the others are counted.
 	missed=$(grep -c "($wanted) runs unrecorded" "$tmp/log")
 	[ "$missed" -le 250 ] || bad "$missed lines in the log"
 	[ -s bad ] && fail "400 held processes: $(head -n 2 bad | tr '\n' ';')" ||
@@ -339,7 +339,7 @@ fi
 cat v/text >out
 echo "seed $seed"
 
-# In quiet: what is to be expected.
+# Without an attack: the expected results.
 record >/dev/null || fail "the victim, in quiet: $(tail -n 1 v/err)"
 refs=$(references)
 "$bin/attack_load" sample quiet &
@@ -351,9 +351,9 @@ done
 kill $sampler
 by_rule
 [ ! -e bad ] || fail "the victim, in quiet: $(head -n 1 bad)"
-# What a user may have at the front, by daemon/base/account.h: 64 clients that wait, 128 held
-# processes, 4 instances of 4 descriptors; and 16 for clients that are just being refused and the
-# like.
+# Maximum that a user can have at the front, by daemon/base/account.h: 64 waiting clients, 128
+# pending processes, 4 instances with 4 descriptors; plus 16 for clients that are just being
+# refused.
 anon_most=$(($(resident "$depd_pid" RssAnon) + 8192))
 fds_most=$(($(fds_of "$depd_pid") + 64 + 128 + 16 + 16))
 his=$(instance $victim)
@@ -366,7 +366,7 @@ done
 hoard
 
 if [ "$LONG" = 1 ]; then
-	# Who has nothing to do for a minute has no instance.
+	# An idle instance exits after a minute.
 	for _ in $(seq 120); do
 		[ -z "$(of_user $evil)" ] && break
 		sleep 1
@@ -377,11 +377,11 @@ if [ "$LONG" = 1 ]; then
 fi
 since=$SECONDS
 term_depd && pass "depd ends" || fail "depd ends with $?: $(tail -n 1 "$tmp/log")"
-# On a machine that has no time for an instance depd waits for 10 seconds; then its holder stays,
-# for the next depd.
+# If the machine is too busy for an instance depd waits for 10 seconds; then its holder stays, for
+# the next depd.
 kept=
 [ $((SECONDS - since)) -lt 10 ] || kept=depd-holder
-# Tracers and holder see that their instance has ended.
+# Tracers and holder notice that their instance has ended.
 left() {
 	for p in $(of_user $evil) $(of_user $victim); do
 		read -r comm <"/proc/$p/comm" && [ "$comm" != "$kept" ] && echo "$comm"

@@ -17,7 +17,7 @@
 
 #include "attack.h"
 
-#define HELD	24	/* connections of a process */
+#define HELD	24	/* connections of each process */
 
 static const char *path, *wanted, *dir;
 static uint64_t end_ms;
@@ -49,9 +49,9 @@ static void say_request(int sock)
 			 op[below(10)], (unsigned long long)below(300) + 1,
 			 (unsigned long long)below(3) * 256, (unsigned long long)below(40000) + 1);
 
-	/* Half of it now and then. */
+	/* Sometimes only half of it. */
 	say(sock, text, below(3) ? (size_t)n : below((uint64_t)n));
-	/* As it must be for most of these. */
+	/* Most of these numbers are invalid or belong to others. */
 	n = snprintf(text, sizeof(text), "{\"v\":1,\"op\":\"%s\",\"session\":%llu}\n",
 		     below(2) ? "stop" : "watch", (unsigned long long)below(300) + 1);
 	say(sock, text, (size_t)n);
@@ -80,7 +80,7 @@ static void flood(void)
 
 /* ---- sessions and their slots ---- */
 
-/* Numbers of processes that there are, of any user. */
+/* Pids of existing processes, of any user. */
 static size_t list_processes(uint32_t *pid, size_t most)
 {
 	DIR *d = opendir("/proc");
@@ -95,7 +95,7 @@ static size_t list_processes(uint32_t *pid, size_t most)
 	return n;
 }
 
-/* Each slot has a process of somebody's, who is about to execute something. */
+/* Fill each slot with a process of any user that claims to call execve. */
 static void fill(int fd)
 {
 	static uint32_t pid[1024];
@@ -151,7 +151,7 @@ static void sessions(void)
 			sock[i] = attack_connect(path);
 			snprintf(store, sizeof(store), "%s/flood-%d-%u.dep", dir, getpid(), n++);
 			fd[i] = sock[i] < 0 ? -1 : attack_session(sock[i], store, &id);
-			/* Who was launched is somebody else. */
+			/* The launched process is another one than reported. */
 			if (fd[i] >= 0 && below(2))
 				say(sock[i], text, (size_t)snprintf(text, sizeof(text),
 				    "{\"v\":1,\"op\":\"launched\",\"session\":%u,\"pid\":%llu}\n",
@@ -163,9 +163,9 @@ static void sessions(void)
 	}
 }
 
-/* ---- what a rule wants ---- */
+/* ---- processes that match a rule ---- */
 
-/* Each executes itself again and again: it is held, taken or let go, and so on. */
+/* Each executes itself repeatedly: it is stopped, attached to or continued, and so on. */
 static void execute(void)
 {
 	char number[32];

@@ -29,7 +29,7 @@ static void write_file(const char *name, const char *text)
 {
 	int fd = open(name, O_WRONLY | O_CLOEXEC);
 
-	/* One that is refused is refused. */
+	/* A refused request is no error. */
 	if (fd >= 0) {
 		if (write(fd, text, strlen(text)) < 0)
 			errno = 0;
@@ -54,7 +54,7 @@ static void namespaces(void)
 		snprintf(map, sizeof(map), "0 %u 1", gid);
 		write_file("/proc/self/gid_map", map);
 	}
-	/* In an empty root nothing can be executed any more. */
+	/* In an empty root directory execve always fails. */
 	if (!below(3) && chroot("/proc/self/fdinfo"))
 		return;
 	if (!below(2) && chdir("/"))
@@ -134,7 +134,7 @@ static void freeze(void)
 
 	switch (below(4)) {
 	case 0:
-		/* Somebody else lets it go on, or nobody. */
+		/* Another process continues it, or none. */
 		if (!below(4))
 			raise(SIGSTOP);
 		break;

@@ -14,20 +14,20 @@
 #include "attack.h"
 
 #define RUN_MS		1500
-#define SEARCH_MOST	(64ul << 20)	/* bytes that are searched for the engine's layout */
+#define SEARCH_MOST	(64ul << 20)	/* bytes searched for the engine's layout */
 
 static struct adept_session *session;
-static struct adept_session layout;	/* as it was when it was found */
+static struct adept_session layout;	/* copy of the layout when it was found */
 static char *base;			/* of the session */
 static size_t size;
-static struct adept_boot *boot;		/* of the engine in here */
+static struct adept_boot *boot;		/* the engine's copy in this process */
 static struct adept_boot boot_was;
 static char *module_rings;		/* NULL: none */
 static size_t module_size;
 
-/* ---- what is written to ---- */
+/* ---- targets ---- */
 
-/* What can be written as it was when looked at: a write elsewhere would be the last one. */
+/* Ranges that were writable when they were read: a write elsewhere would end the process. */
 static struct { unsigned long from, to; } range[1024];
 static size_t nranges;
 
@@ -63,7 +63,7 @@ static int is_writable(const char *p)
 	return 0;
 }
 
-/* @n bytes at most at @p */
+/* Write at most @n bytes at @p. */
 static void scribble(void *p, size_t n)
 {
 	uint64_t was = 0, v;
@@ -82,7 +82,7 @@ static void scribble_in(uint64_t off, uint64_t n)
 		scribble(base + off + (below(n - 8) & (below(4) ? ~7ull : ~0ull)), 8);
 }
 
-/* Most often among the first ones, which are in use. */
+/* Usually one of the first slots, which are in use. */
 static uint64_t slot(uint64_t n)
 {
 	return below(3) ? below(n < 8 ? n : 8) : below(n);
@@ -97,7 +97,7 @@ static void scribble_chunk(void)
 	scribble_in(at, below(2) ? 4096 : layout.chunk_size);
 }
 
-/* The engine's own: only where there is one. */
+/* The engine's memory, if there is an engine. */
 static void scribble_engine(void)
 {
 	static const uint64_t far = 0x1000000;
@@ -118,7 +118,7 @@ static void scribble_engine(void)
 	}
 }
 
-/* The first chunk most often: a store to one that is not mapped ends the program. */
+/* Usually the first chunk: a store to a chunk that is not mapped ends the program. */
 static void scribble_module(void)
 {
 	uint64_t room = below(1024) ? 65536 : module_size;
@@ -171,9 +171,9 @@ static void scribble_once(unsigned int targets)
 		__atomic_fetch_add(&session->wakeup, 1, __ATOMIC_SEQ_CST);
 }
 
-/* ---- inside: recorded ---- */
+/* ---- in the recorded program ---- */
 
-/* Where the engine keeps its copy of the layout: it begins with the session's magic. */
+/* Find the engine's copy of the layout, which begins with the session's magic number. */
 static void find_boot(void)
 {
 	unsigned long from, to, at, searched = 0;
@@ -227,7 +227,7 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* A child or thread now and then, so that slots are taken and given back meanwhile. */
+/* Sometimes a child or thread, so that slots are taken and returned in the meantime. */
 static void live(uint64_t until)
 {
 	pthread_t t;
@@ -261,14 +261,14 @@ static int inside(uint64_t seed)
 	size = range[1] - range[0];
 	layout = *session;
 	find_boot();
-	/* All of it, guards and what is in use by nobody, if that may be done. */
+	/* All of it, including guards and unused parts, if they can be written. */
 	if (below(2))
 		mprotect(base, layout.ring_off + 8 * layout.nchunks * adept_chunk_stride(&layout),
 			 PROT_READ | PROT_WRITE);
 	find_ranges();
 	for (int i = 0; i < 2; i++) {
 		w[i] = (struct writer){ rnd(), (unsigned int)rnd(), (unsigned int)below(4) };
-		/* An engine that breaks at once shows nothing more. */
+		/* If the engine breaks at once, nothing more is tested. */
 		if (below(4))
 			w[i].targets &= ~(1u << ENGINE);
 		if (pthread_create(&t, NULL, write_nonsense, &w[i]))
@@ -280,7 +280,7 @@ static int inside(uint64_t seed)
 
 /* ---- as a client ---- */
 
-/* A slot that says somebody lives there: this process, or the one that has that number. */
+/* Claim a slot for a living process: this one, or one with that pid. */
 static void claim(void)
 {
 	struct adept_proc *p = (struct adept_proc *)(base + layout.proc_off) + slot(layout.nprocs);

@@ -10,7 +10,7 @@ if [ "$(id -u)" != 0 ] || ! have setpriv; then
 	skip "breach-confined: takes root, who has a depd for all"
 	finish
 fi
-# With an /etc/subuid, and later a /proc, that only this suite sees.
+# In a mount namespace with its own /etc/subuid, and later its own /proc.
 if [ "${CONFINED:-}" != 1 ]; then
 	if ! unshare -m true 2>/dev/null; then
 		skip "a mount namespace cannot be made here"
@@ -32,7 +32,7 @@ mount --bind "$tmp/subuid" /etc/subuid || exit 1
 cp "$build/programs/no_proc" "$build/programs/hello_static" "$bin"
 gcc -O2 -D_GNU_SOURCE -pthread -o "$bin/judged" "$tests/breach/judged.c" || exit 1
 cp "$bin/judged" "$bin/suid" && chmod 4755 "$bin/suid"
-# It says "32", without any library: there may be none.
+# It prints "32" without any library, since there may be no 32-bit one.
 gcc -m32 -nostdlib -static -no-pie -o "$bin/narrow" -x assembler - 2>"$tmp/narrow.err" <<'END'
 	.globl	_start
 _start:	movl	$4, %eax
@@ -52,12 +52,12 @@ as() {
 		env HOME=/nonexistent ADEPT_SOCKET="$ADEPT_SOCKET" "${@:2}"
 }
 
-# number NAME: of the store's
+# number NAME: print a number of the store
 number() {
 	"$DEPCTL" info --json s.dep | sed -n "s/.*\"$1\":\([0-9]*\).*/\1/p" | head -n 1
 }
 
-# check NAME UID PROCESSES PRIVILEGED COMMAND...: images that are recorded, and those that run
+# check NAME UID PROCESSES PRIVILEGED COMMAND...: numbers of recorded images, and of images that run
 # natively since they gain privileges
 check() {
 	local name=$1 who=$2 images=$3 privileged=$4 native status n
@@ -85,7 +85,7 @@ check() {
 	fi
 }
 
-# of_person UID NAME: a number of the row of `status --users'
+# of_person UID NAME: print a number of the user's row of `status --users'
 of_person() {
 	"$DEPCTL" status --users --json |
 		sed -n "s/.*{\"uid\":$1,\([^}]*\)}.*/\1/p" | sed -n "s/.*\"$2\":\([0-9]*\).*/\1/p"
@@ -96,7 +96,7 @@ check "a subordinate uid" $subordinate 2 0 sh -c '/bin/true; exit 3'
 check "a user namespace" $owner 3 0 unshare -Ur sh -c '/bin/echo one; exit 3'
 check "no_new_privs" $owner 2 0 setpriv --no-new-privs "$bin/suid"
 check "a set-uid program" $owner 1 1 sh -c "$bin/suid; exit 3"
-check "seccomp that kills whoever opens a file" $owner 6 0 "$bin/no_proc" kill
+check "seccomp that kills a thread that opens a file" $owner 6 0 "$bin/no_proc" kill
 mkdir -p "$tmp/root/bin" && cp "$bin/hello_static" "$tmp/root/bin"
 check "chroot" 0 2 0 chroot "$tmp/root" /bin/hello_static
 
@@ -118,7 +118,7 @@ else
 	fi
 fi
 
-# Each of them a session of one person's.
+# Each of these sessions counts for the same account.
 for who in $owner $subordinate; do
 	rm -rf "person.$who"
 	as $who "$DEPCTL" record -q -o "person.$who" -- sleep 30 >/dev/null 2>&1 &
@@ -137,7 +137,7 @@ fi
 pkill -u $owner,$subordinate -x sleep
 wait $(jobs -p | grep -vx "$depd_pid")
 
-# hidepid=2, for everybody in here: also for depd, and for the users' part of it.
+# hidepid=2 applies to all users in this namespace, and to depd.
 kill_depd
 if mount -t proc -o hidepid=2 proc /proc; then
 	start || finish

@@ -19,13 +19,13 @@ slow=${SLOW:-1}
 
 clean_up() {
 	touch "$tmp/over"
-	# What the attackers left: all processes of their number.
+	# Processes that attackers left: all with their uid.
 	for p in $(of_user $evil) $(of_user $victim); do
 		kill -9 "$p" 2>/dev/null
 	done
 	kill -9 "$depd_pid" 2>/dev/null
 	sleep 0.3
-	# The instances of root's have the run directory in their command line.
+	# Root's instances have the run directory in their command line.
 	grep -lazE "^$run(/user/[-0-9a-f]+)?\$" /proc/[0-9]*/cmdline 2>/dev/null | cut -d/ -f3 |
 		xargs -r kill -9 2>/dev/null
 	rm -rf "$tmp"
@@ -40,7 +40,7 @@ as() {
 	setpriv --reuid="$1" --regid="$1" --clear-groups "${@:2}"
 }
 
-# one: the victim records a program; milliseconds
+# one: the victim records a program; prints milliseconds
 one() {
 	rm -rf v/s.dep
 	since=${EPOCHREALTIME/./}
@@ -49,20 +49,20 @@ one() {
 	echo $(((${EPOCHREALTIME/./} - since) / 1000))
 }
 
-# p95: of the victim's recordings
+# p95: 95th percentile of the times of the victim's recordings
 p95() {
 	for _ in $(seq "$rounds"); do
 		one
-		# A user may begin eight sessions a second.
+		# A user may start eight sessions per second.
 		sleep 0.2
 	done | sort -n | awk '{ t[NR] = $1 } END { print t[int((NR * 95 + 99) / 100)] }'
 }
 
-# unharmed NAME: with what is going on the victim is as quick, and depd is as it was
+# unharmed NAME: during the attack the victim is as fast as before, and depd is unchanged
 unharmed() {
 	rm -f bad
 	now=$(p95)
-	# A tick of the clock and the scheduler's mood are not depd's doing.
+	# Clock granularity and scheduling are not depd's fault.
 	most=$((2 * quiet + 30 * slow))
 	anon=$(resident "$depd_pid" RssAnon)
 	fds=$(ls "/proc/$depd_pid/fd" | wc -l)
@@ -80,7 +80,7 @@ unharmed() {
 	fi
 }
 
-# evil's instance, once it has one
+# hers: wait for the attacker's instance, and print its pid
 hers() {
 	for _ in $(seq 100); do
 		found=$(instance $evil)
@@ -102,7 +102,7 @@ quiet=$(p95)
 anon_max=$(($(resident "$depd_pid" RssAnon) + 8192))
 fds_max=$(($(ls "/proc/$depd_pid/fd" | wc -l) + 200))
 
-# ---- what the front and an instance may do ----
+# ---- rights of the front and of an instance ----
 
 as $evil "$DEPCTL" record -q -o e/a.dep -- /bin/true
 pid=$(hers)
@@ -123,9 +123,9 @@ dir=${dir%.who*}
 	pass "directories of instances" ||
 	fail "directories of instances: $(stat -c '%n %a %u' "$run/user" $dir | tr '\n' ' ')"
 
-# ---- files under names that depd makes ----
+# ---- other files under names that depd uses ----
 
-# A FIFO in the place of what is written at the end of a recording: an open() of it waits.
+# A FIFO in place of a file that is written at the end of a recording: opening it blocks.
 as $evil sh -c '
 	"$1" record -q -o e/fifo.dep -- sh -c "sleep 1; rm -f e/fifo.dep/catalog.db;
 		for i in 1 2 3 4; do mkfifo e/fifo.dep/catalog.db 2>/dev/null; done; true" &
@@ -139,13 +139,13 @@ job=$!
 unharmed "FIFOs in a store"
 kill $job 2>/dev/null
 
-# ---- her own instance ----
+# ---- the attacker's own instance ----
 
 as $evil "$DEPCTL" record -q -o e/stopped.dep -- sleep 60 >/dev/null 2>&1 &
 sleep 1
 pid=$(hers)
 as $evil kill -STOP "$pid"
-# Clients that it does not take: refused in the end, and nobody else's matter.
+# Clients that the instance does not accept are refused in the end, without effect on others.
 for i in $(seq 100); do
 	as $evil timeout 30 "$DEPCTL" sessions >/dev/null 2>&1 &
 done
@@ -168,14 +168,14 @@ job=$!
 unharmed "an instance that is killed all the time"
 rm -f killing
 wait $job
-# It is not started as often as it is killed.
+# It is not restarted as often as it is killed.
 starts=$(grep -c "instance of user $evil, process" "$tmp/log")
 [ "$starts" -gt 2 ] && [ "$starts" -lt 60 ] && pass "it was started $starts times" ||
 	fail "it was started $starts times"
 
-# ---- her directory ----
+# ---- the attacker's directory ----
 
-# She cannot come there but by an instance that she has taken over.
+# Only an instance that she has taken over can write there.
 (cd "$(ls -d "$run"/user/$evil-*[0-9a-f] | head -n 1)" && as $evil sh -c '
 	rm -f depd.sock lock holder.sock tracer
 	mkfifo depd.sock lock tracer; ln -s /etc/shadow session-7; ln -s / holder.sock
@@ -188,7 +188,7 @@ start
 unharmed "the same when depd begins"
 rm -rf "$run"/user/$evil-*[0-9a-f]/*
 
-# A socket of somebody else's that her directory names is not connected to.
+# depctl does not connect to another user's socket that her directory names.
 (cd "$(ls -d "$run"/user/$evil-*[0-9a-f] | head -n 1)" &&
 	as $evil sh -c 'rm -rf depd.sock && ln -s "$1" depd.sock' sh "$run/metrics.sock")
 timeout 20 "$DEPCTL" sessions >sessions 2>sessions.err &&
@@ -237,7 +237,7 @@ awk -v u=$evil '$1 == u && $NF > 0 { found = 1 } END { exit !found }' users &&
 
 # ---- limits ----
 
-# As if she had never spoilt her directory.
+# Restore her directory.
 rm -rf "$run"/user/$evil-*[0-9a-f]/*
 kill_depd
 start

@@ -32,7 +32,7 @@ done
 chown $user:$group "$work"
 cd "$work" || exit 1
 
-# copy NAME OWNER MODE [CAPABILITIES]: of the program that tells what it got
+# copy NAME OWNER MODE [CAPABILITIES]: copy the program that prints its privileges
 copy() {
 	cp "$bin/judged" "$bin/$1" && chown "$2" "$bin/$1" && chmod "$3" "$bin/$1" &&
 		{ [ -z "${4:-}" ] || setcap "$4" "$bin/$1"; }
@@ -79,12 +79,12 @@ recorded() {
 	status=$?
 }
 
-# counted NAME: a number of the store's
+# counted NAME: print a number of the store
 counted() {
 	"$DEPCTL" info --json "$work/dep" | sed -n "s/.*\"$1\":\([0-9]*\).*/\1/p" | head -n 1
 }
 
-# same: the recorded run was the native one, but for the engine
+# same: the recorded run equals the native one, except for the engine
 same() {
 	sed 's/engine no$/engine/' native.out >native.cmp
 	sed 's/engine [a-z]*$/engine/' recorded.out >recorded.cmp
@@ -98,7 +98,7 @@ same() {
 	return 1
 }
 
-# check WHO HOW EXPECT COMMAND...: EXPECT is whether an engine is to be in what is executed
+# check WHO HOW EXPECT COMMAND...: EXPECT says whether the executed program must have an engine
 check() {
 	local who=$1 by=$2 expect=$3 name want=0
 	shift 3
@@ -117,7 +117,7 @@ check() {
 	fi
 }
 
-# never NAME RECORDED...: no engine where something was gained
+# never NAME RECORDED...: no program that gained privileges has an engine
 never() {
 	local name=$1
 	shift
@@ -139,7 +139,7 @@ never() {
 start || finish
 e=$bin/judge_exec
 for by in depd alone; do
-	# Directly: the first process itself.
+	# Directly: as the first process.
 	check user $by no "$bin/suid"
 	check user $by yes "$bin/plain"
 	for file in suid sgid cap-ep cap-p script suid-other unreadable; do
@@ -153,10 +153,10 @@ for by in depd alone; do
 	check user $by yes "$e" memfd 1 "$bin/suid"
 	check user $by yes "$e" nnp 1 "$bin/suid"
 	check user $by yes "$e" userns 1 "$bin/plain"
-	# Capabilities of a file count for nothing there, which a hint before execve cannot know.
-	# Its tracer has the user's rights, and none in that name space.
+	# Capabilities of a file have no effect there, which the check before execve cannot know.
+	# The tracer has the user's rights, and none in that namespace.
 	check user $by no "$e" userns 1 "$bin/cap-ep"
-	# The process that made it has kept all of the session.
+	# The process that created the namespace has kept the whole session.
 	check user $by no "$e" vfork 1 "$bin/plain"
 	check root $by no setpriv --bounding-set=-all "$bin/plain"
 	check user $by yes unshare -Ur "$bin/plain"
@@ -182,7 +182,8 @@ for by in depd alone; do
 	rm "$tmp/over"
 done
 
-# Memory of a session does not make a member of it.  Once it is answered, the slot is soon free (0).
+# Mapping the memory of a session does not make a process a member of it.  When the request was
+# handled, the slot is soon free (0).
 "$bin/judge_member" "$ADEPT_SOCKET" $user "$work/member" "$bin/judged" >member.out 2>&1
 if ! grep -q 'client: answer [03], traced no' member.out; then
 	fail "a server of root's that maps a session: $(head -n 1 member.out)"
@@ -192,7 +193,7 @@ else
 	pass "a server of root's that maps a session is not recorded in it"
 fi
 
-# Nor do privileges that a client gets after it has connected count as its own.
+# Privileges that a client gets after it has connected do not count as its own.
 cp "$(readlink -f "$(command -v sleep)")" "$bin/suid-sleep" && chmod 4755 "$bin/suid-sleep"
 as user "$bin/judge_client" "$ADEPT_SOCKET" "$work/client" "$bin/suid-sleep" 2 \
 	>client.out 2>&1
@@ -202,7 +203,7 @@ else
 	fail "a client that has become privileged: $(head -n 1 client.out)"
 fi
 
-# Programs of the system: output and status as natively.
+# System programs: output and status equal those of a native run.
 name=$(getent passwd $user | cut -d: -f1)
 for by in depd alone; do
 	for command in 'passwd -S' "su $name -c id" 'sudo -n true' \
@@ -221,7 +222,7 @@ for by in depd alone; do
 		fi
 	done
 done
-# A rule wants a program that executes another one, set-uid, before it is taken.
+# A program that matches a rule executes a set-uid program before depd attaches to it.
 wanted=wanted$$
 cp "$bin/judge_take" "$bin/$wanted"
 printf '[rule taken]\ncomm = %s\nring-size = 1M\n' "$wanted" >"$tmp/conf"

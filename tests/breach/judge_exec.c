@@ -110,7 +110,7 @@ static void become_root_of_a_namespace(void)
 	write_file("/proc/self/gid_map", map);
 }
 
-/* The child shares the memory of this process, which stays where it is. */
+/* The child shares the memory of this process, which does not enter the namespace. */
 static void vfork_into_namespace(char **argv)
 {
 	int status;
@@ -150,7 +150,7 @@ static void child(void)
 	die(file);
 }
 
-/* The link @file, which leads to what it was given as and to @other by turns. */
+/* Alternate the link @file between its original target and @other. */
 static void *swap(void *arg)
 {
 	const char *to[2] = { arg, other };

@@ -35,7 +35,7 @@ static void nap(void)
 	nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
 }
 
-/* One descriptor at least comes with what is received; @text of @size bytes receives that. */
+/* Receive @text of @size bytes, with at least one descriptor. */
 static int receive(int sock, char *text, size_t size)
 {
 	char control[CMSG_SPACE(4 * sizeof(int))];
@@ -86,7 +86,7 @@ static void server(int sock, char *judged)
 
 	if (mmap(NULL, ADEPT_PAGE, PROT_READ, MAP_SHARED, fd, 0) == MAP_FAILED)
 		die("mmap");
-	/* Mapped; and then, go. */
+	/* Report that it is mapped; then wait for permission to exit. */
 	if (write(sock, "m", 1) != 1 || read(sock, text, 1) != 1)
 		die("the client");
 	execv(judged, argv);
@@ -111,7 +111,7 @@ static int ask_for_session(const char *path, const char *store)
 	return receive(sock, text, sizeof(text));
 }
 
-/* Ask for the execve of @pid, and wait for the answer. */
+/* Request that the execve of @pid is followed, and wait for the result. */
 static u32 request(struct adept_session *s, pid_t pid)
 {
 	struct adept_proc *p = (struct adept_proc *)((char *)s + s->proc_off);

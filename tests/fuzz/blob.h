@@ -2,10 +2,10 @@
 /*
  * A store in one blob, for fuzzers, and a mutator that knows its structure.
  *
- *	[length : 32] bytes	for each file of blob_names; length ~0: there is no such file
+ *   [length : 32] bytes	for each file of blob_names; length ~0: there is no such file
  *
- * The mutator changes frames and segments as wholes, or fields and contents of one, and makes
- * the checksums right again, so that what is after them is reached.
+ * The mutator changes whole frames and segments, or fields and contents of one, and corrects the
+ * checksums, so that code after their check is reached.
  */
 #ifndef FUZZ_BLOB_H
 #define FUZZ_BLOB_H
@@ -22,11 +22,11 @@ extern const char *const blob_names[BLOB_FILES];
 const char *blob_dir(void);
 /** blob_put() - the only files of blob_dir() are those of the blob @data */
 void blob_put(const uint8_t *data, size_t size);
-/** blob_pack() - write the store @dir as a blob to standard output; @unclosed: as if it was not */
+/** blob_pack() - write the store @dir as a blob to standard output; @unclosed: without its end */
 void blob_pack(const char *dir, bool unclosed);
-/** blob_seal_manifest() - make the checksum of a manifest right, if it has one */
+/** blob_seal_manifest() - correct the checksum of a manifest, if it has one */
 void blob_seal_manifest(uint8_t *text, size_t size);
-/** blob_hash() - to do what is slow for some blobs only */
+/** blob_hash() - for selecting some blobs for slow operations */
 uint64_t blob_hash(const uint8_t *data, size_t size);
 
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned int seed);

@@ -8,7 +8,7 @@
 #include "libdep/format/file/wire.h"
 #include "blob.h"
 
-#define UNITS	4096	/* frames or segments of a file that are looked at */
+#define UNITS	4096	/* maximum number of frames or segments considered in a file */
 
 /** struct part - one file in memory, with room for more */
 struct part {
@@ -92,7 +92,7 @@ static bool is_log(const struct part *part)
 	return part == &parts[BLOB_LOG];
 }
 
-/* Bytes of the unit at @at, 0 if there is none. */
+/* Size of the unit at @at, 0 if there is none. */
 static size_t unit_size(const struct part *part, size_t at)
 {
 	const void *p = part->p + at;
@@ -129,7 +129,7 @@ static u32 find_units(const struct part *part, struct unit *u)
 	return n;
 }
 
-/* Put @size bytes of @from, or zeros, in the place of @old bytes at @at. */
+/* Replace @old bytes at @at by @size bytes of @from, or zeros. */
 static bool replace(struct part *part, size_t at, size_t old, const u8 *from, size_t size)
 {
 	if (part->size - old + size > part->room)
@@ -143,7 +143,7 @@ static bool replace(struct part *part, size_t at, size_t old, const u8 *from, si
 	return true;
 }
 
-/* Once more, or in another place. */
+/* Duplicate the unit, or move it. */
 static void copy_unit(struct part *part, const struct unit *u, u32 n)
 {
 	const struct unit *from = &u[below(n)], *to = &u[below(n)];
@@ -156,7 +156,7 @@ static void copy_unit(struct part *part, const struct unit *u, u32 n)
 	free(copy);
 }
 
-/* A field of 4 or 8 bytes becomes a number that is likely to hurt. */
+/* Set a field of 4 or 8 bytes to a number that is likely to cause errors. */
 static void set_field(struct part *part, size_t at, size_t size)
 {
 	static const u64 odd[] = {
@@ -183,7 +183,7 @@ static void set_field(struct part *part, size_t at, size_t size)
 	memcpy(part->p + at, &v, wide);
 }
 
-/* The payload becomes another one, whose length the header says. */
+/* Replace the payload by another one, with the length in the header. */
 static void change_contents(struct part *part, const struct unit *u)
 {
 	size_t head = is_log(part) ? sizeof(struct dep_frame) : sizeof(struct dep_seg_header);
@@ -296,7 +296,7 @@ static void seal_segments(struct part *part, const struct dep_format *fmt)
 	}
 }
 
-/* Of format 4; what is older has few. */
+/* Mostly format 4; a few of older formats. */
 static void seal(void)
 {
 	struct part *log = &parts[BLOB_LOG];
@@ -322,7 +322,7 @@ static void seal(void)
 
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned int seed)
 {
-	/* Most of what can be done to a text is that it does not parse any more. */
+	/* Most changes of a text only make it invalid. */
 	static const u8 order[16] = {
 		BLOB_MANIFEST, BLOB_CATALOG, BLOB_LOG, BLOB_LOG, BLOB_LOG, BLOB_LOG, BLOB_LOG,
 		BLOB_LOG, BLOB_LOG, BLOB_SEG0, BLOB_SEG0, BLOB_SEG0, BLOB_SEG0, BLOB_SEG1,
@@ -346,7 +346,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned 
 		else
 			change_unit(part);
 	}
-	/* Some damage is found by the checksums. */
+	/* Leave some damage for the checksums to detect. */
 	if (below(8))
 		seal();
 	return pack(data, max);

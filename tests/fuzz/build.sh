@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Build insn_fuzz: build.sh OUTPUT-DIR.  At a fixed address, for the transit area is
-# addressed absolutely; without a stack protector, for the handler runs with the
-# case's fs base.
+# Build insn_fuzz: build.sh OUTPUT-DIR.  Linked at a fixed address, because the transit area is
+# addressed absolutely; without a stack protector, because the handler runs with the fs base of the
+# case.
 set -eu
 here=$(dirname "$0")
 out=$1

@@ -15,14 +15,14 @@ out=$build/fuzz
 mkdir -p "$out" "$tmp/corpus"
 cd "$top" || exit 1
 
-# is_built COMMAND: was $out/$fuzzer made by it, and from the sources as they are?
+# is_built COMMAND: was $out/$fuzzer built by COMMAND from the current sources?
 is_built() {
 	[ -x "$out/$fuzzer" ] && [ "$(cat "$out/$fuzzer.how" 2>/dev/null)" = "$1" ] &&
 		[ -z "$(find libdep include daemon tools tests "$build"/*.[ah] -name '*.[cha]' \
 			-newer "$out/$fuzzer" -print -quit)" ]
 }
 
-# fuzz_build NAME SOURCE-OR-FLAG...: $out/NAME from tests/fuzz/NAME.c; ends where it cannot
+# fuzz_build NAME SOURCE-OR-FLAG...: build $out/NAME from tests/fuzz/NAME.c; exits if it cannot
 fuzz_build() {
 	fuzzer=$1
 	shift
@@ -41,7 +41,7 @@ fuzz_build() {
 	finish
 }
 
-# fuzz_run FLAG...: each of the corpus, then new ones
+# fuzz_run FLAG...: run the corpus, then new inputs
 fuzz_run() {
 	for seed in "$tmp"/corpus/*; do
 		if "$out/$fuzzer" "$seed" >"$tmp/err" 2>&1; then

@@ -34,11 +34,11 @@ static const size_t message_size[RECEIVERS] = {
 static int ends[RECEIVERS][2];
 static int null = -1;
 
-/* The front keeps what an instance reports, and charges its user's account. */
+/* The front keeps the reports of an instance, and charges its user's account. */
 static struct front front;
 static struct instance instance = { .front = &front };
 
-/* The front has no BPF program here. */
+/* The front has no BPF program in this test. */
 uint64_t policy_watch_missed(const struct policy_watch *w)
 {
 	(void)w;
@@ -58,7 +58,7 @@ static void begin(void)
 	REQUIRE(instance.account);
 }
 
-/* The lowest free descriptor: it is another one if some are open that were not before. */
+/* The lowest free descriptor, which differs if a descriptor was leaked. */
 static int lowest(void)
 {
 	int fd = dup(null);
@@ -89,7 +89,7 @@ static void send_packet(int sock, const void *data, size_t size, int n)
 	REQUIRE(sendmsg(sock, &h, MSG_DONTWAIT) == (ssize_t)size);
 }
 
-/* @taken: the message was; else none of its descriptors may be. */
+/* @taken: the message was accepted; otherwise none of its descriptors may be taken. */
 static void close_fds(const int *fds, int n, bool taken)
 {
 	int i;
@@ -192,7 +192,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			len = message_size[who];
 		else
 			len = most;
-		/* An empty packet is like the other end's close. */
+		/* An empty packet is like a close by the other end. */
 		if (len) {
 			send_packet(ends[who][0], packet, len, data[1] % (FDS_MAX + 1));
 			take(who, data[1] % (FDS_MAX + 1));
@@ -203,7 +203,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	return 0;
 }
 
-/* ---- what to begin with: "fuzz_messages -make DIR" ---- */
+/* ---- initial inputs: "fuzz_messages -make DIR" ---- */
 
 static void put(const char *dir, const char *name, unsigned int who, int n, const void *data,
 		size_t size)

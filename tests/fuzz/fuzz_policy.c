@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * libFuzzer target: depd.conf.  What is accepted must be within its limits, describe itself
- * and compile.
+ * libFuzzer target: depd.conf.  An accepted file must be within the limits, be printable and
+ * compile.
  */
 #include <stdint.h>
 #include <stdio.h>

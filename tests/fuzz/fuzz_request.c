@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * libFuzzer target: a line of the control socket.
- *
- * What is taken must be within the limits that the rest of depd relies on.
+ * libFuzzer target: a line of the control socket.  An accepted request must be within the limits
+ * that the rest of depd relies on.
  */
 #include <errno.h>
 #include <stdint.h>
@@ -27,7 +26,7 @@ static void check_record(const struct request *r)
 	REQUIRE(!r->ring_size || (r->ring_size >= 65536 && r->ring_size <= 1ull << 30));
 	REQUIRE(r->max_size < 1ull << 53);
 	REQUIRE(r->transport <= REQUEST_SHM);
-	/* all but the module's */
+	/* all flags except the module's */
 	REQUIRE(!(r->flags & ~0xbfu));
 }
 

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A bounded run of the fuzzer on requests of the control socket, from one of each made here.
+# A bounded run of the fuzzer on requests of the control socket, starting with one request of each
+# kind.
 . "$(dirname "$0")/../lib.sh"
 . "$tests/fuzz/fuzz.sh"
 max_len=4096

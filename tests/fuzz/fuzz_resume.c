@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * libFuzzer target: a store in one blob (blob.h) that a writer goes on with.
- *
- * depd does that for stores that their user could write to.  Here all checksums are compared, and
- * the mutator makes them right.  A store that was gone on with and closed can be opened, and its
- * last frame is there.
+ * libFuzzer target: a store in one blob (blob.h) that a writer resumes.  depd does this with stores
+ * to which their user can write.  Here all checksums are compared, and the mutator corrects them.
+ * A store that was resumed and closed must open, and must have its last frame.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +19,7 @@ static int look(void *arg, const void *data, size_t size)
 	size_t at;
 
 	(void)arg;
-	/* Whole and good ones only. */
+	/* Complete and valid stores only. */
 	for (at = 0; at < size; at += h->size) {
 		h = (const void *)((const char *)data + at);
 		if (size - at < sizeof(*h) || h->size < sizeof(*h) || h->size > size - at)
@@ -30,7 +28,7 @@ static int look(void *arg, const void *data, size_t size)
 	return 0;
 }
 
-/* What depd adds: a process with a thread that stores a chunk, which has an event. */
+/* Data that depd adds: a process with a thread that stores a chunk with an event. */
 static void add(struct dep_writer *w, const struct dep_resume *r)
 {
 	const uint32_t body[3] = { ADEPT_EV_FSBASE };

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A bounded run of the fuzzer on stores that a writer goes on with, from stores made here.
+# A bounded run of the fuzzer on resumed stores, starting with small stores.
 . "$(dirname "$0")/../lib.sh"
 need_depctl
 . "$tests/fuzz/fuzz.sh"

@@ -49,7 +49,7 @@ static void recover_each(struct dep_store *s, const struct dep_sink *sink)
 	}
 }
 
-/* What takes threads or much memory, by far the most of the time: for some stores. */
+/* Operations with threads or much memory take most of the time: only for some stores. */
 static void search(struct dep_store *s, const struct dep_sink *sink)
 {
 	const struct dep_races_options options = { .jobs = 1 };

@@ -5,7 +5,7 @@
 need_depctl
 . "$tests/fuzz/fuzz.sh"
 max_len=524288
-# Only what reads stores: no engine, no collector.
+# Only the sources that read stores: no engine, no collector.
 fuzz_build fuzz_store -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION -fvisibility=hidden -I"$build" \
 	-DADEPT_VERSION='"fuzz"' tests/fuzz/blob.c tests/fuzz/blob_mutate.c libdep/format/*/*.c \
 	libdep/recover/*.c libdep/recover/*/*.c libdep/x86/decode.c libdep/x86/operands.c \

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * libFuzzer target: files of suppressions.  What is accepted must be within its limits, and is
+ * libFuzzer target: files of suppressions.  An accepted file must be within the limits, and is
  * matched with stacks.
  */
 #include <stdint.h>

@@ -6,7 +6,7 @@
 
 #include "insn_gen.h"
 
-/* Results that differ from run to run, or state outside of the case. */
+/* Instructions with varying results, or with state outside of the case. */
 static int excluded_mnemonic(const ZydisDecodedInstruction *in)
 {
 	switch (in->mnemonic) {
@@ -40,7 +40,7 @@ static int excluded_mnemonic(const ZydisDecodedInstruction *in)
 	case ZYDIS_MNEMONIC_IRET:
 	case ZYDIS_MNEMONIC_IRETD:
 	case ZYDIS_MNEMONIC_IRETQ:
-	/* They store where the last x87 instruction was. */
+	/* These store the address of the last x87 instruction. */
 	case ZYDIS_MNEMONIC_FNSTENV:
 	case ZYDIS_MNEMONIC_FNSAVE:
 	case ZYDIS_MNEMONIC_FXSAVE:
@@ -126,8 +126,9 @@ int allowed(const ZydisDecodedInstruction *in, const ZydisDecodedOperand *op, co
 		if (o->type != ZYDIS_OPERAND_TYPE_REGISTER)
 			continue;
 		/*
-		 * "push; vpbroadcastd zmm, esp" with EVEX.X clear gives rsp before or after
-		 * the push, by what stands around: a fault of the processor (Zen 5).
+		 * "push; vpbroadcastd zmm, esp" with EVEX.X clear gives rsp before or after the
+		 * push, depending on the neighbouring instructions: an erratum of the processor
+		 * (Zen 5).
 		 */
 		if (in->encoding == ZYDIS_INSTRUCTION_ENCODING_EVEX && !in->raw.evex.X &&
 		    ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, o->reg.value) ==

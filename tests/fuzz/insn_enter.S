@@ -50,7 +50,7 @@ fuzz_enter:
 	jmp	*transit + 152
 	.size	fuzz_enter, . - fuzz_enter
 
-/* What stands at the start of each code buffer. */
+/* Code at the start of each code buffer. */
 	.globl	fuzz_leave, fuzz_leave_end
 fuzz_leave:
 	movabs	%rax, transit

@@ -48,7 +48,7 @@ static void displacement(struct gen *g, struct form *f, int mod)
 
 	if (percent(g, 25))
 		d = (int32_t)below(g, 256) - 128;
-	/* Not further: there the engine has tables below 2 GiB. */
+	/* No further: above it the engine has tables below 2 GiB. */
 	if (mod == 2 && percent(g, 3))
 		d = (int32_t)below(g, 0x1e000000) - 0xf000000;
 	memcpy(f->tail + f->ntail, &d, 4);
@@ -124,7 +124,7 @@ static void form_legacy_opcode(struct gen *g, struct form *f)
 
 static void form_prefixes(struct gen *g, struct form *f)
 {
-	/* [0] stays the address size's, for form_memory() */
+	/* [0] keeps the address size for form_memory() */
 	static const uint8_t segs[] = { 0x65, 0x65, 0x65, 0x65, 0x64, 0x64, 0x2e, 0x3e };
 	int string = f->enc == LEGACY && f->map == 0 && (f->opcode & 0xf4) == 0xa4;
 
@@ -140,7 +140,7 @@ static void form_prefixes(struct gen *g, struct form *f)
 		f->prefix[f->nprefix++] = (uint8_t)(0xf2 + below(g, 2));
 	if (percent(g, 3))
 		f->prefix[f->nprefix++] = 0xf0;
-	/* Another order, or one twice. */
+	/* In another order, or with a duplicate. */
 	if (f->nprefix > 1 && f->prefix[0] != 0x67 && percent(g, 30)) {
 		uint8_t t = f->prefix[0];
 

@@ -13,7 +13,7 @@
 #define MAX_INSNS	8
 #define MAX_CODE	128
 
-/* Pages of data, each with unmapped ones at its sides. */
+/* Pages of data, each between unmapped ones. */
 enum window {
 	WIN_LOW,	/* 32-bit addresses */
 	WIN_MID,
@@ -25,7 +25,7 @@ enum window {
 
 #define WINDOW_SIZE	4096u
 
-/* Where a case's code is. */
+/* Place of a case's code. */
 enum place { AT_LOW, AT_FAR, AT_LIBS, NPLACES };
 
 /* Addresses that fault. */
@@ -35,7 +35,7 @@ enum place { AT_LOW, AT_FAR, AT_LIBS, NPLACES };
 
 #define SLOTS		8192u
 #define SLOT_SIZE	176u
-#define CODE_HEAD	4096u	/* before the first slot: the way out */
+#define CODE_HEAD	4096u	/* before the first slot: the exit code */
 #define CODE_SIZE	(CODE_HEAD + SLOTS * SLOT_SIZE + 4096u)
 
 extern const uint64_t window_at[NWINDOWS];
@@ -83,7 +83,7 @@ struct fuzz_result {
 
 #define TRAP_PAGE	14u
 
-/** case_pc() - where case number @i has its code */
+/** case_pc() - address of the code of case number @i */
 static inline uint64_t case_pc(const struct fuzz_case *c, uint64_t i)
 {
 	return place_at[c->place] + CODE_HEAD + (i % SLOTS) * SLOT_SIZE + c->pad;

@@ -122,7 +122,10 @@ static int decode(const uint8_t *b, ZydisDecodedInstruction *in, ZydisDecodedOpe
 	return ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, b, 15, in, op)) && allowed(in, op, b);
 }
 
-/* The same by the encoder: its own choice of prefixes, and perhaps r15 for another. */
+/*
+ * The same with Zydis's encoder: its own choice of prefixes, and sometimes r15 instead of another
+ * register.
+ */
 static int reencode(struct gen *g, uint8_t *b, ZydisDecodedInstruction *in,
 		    ZydisDecodedOperand *op)
 {
@@ -145,7 +148,7 @@ static int reencode(struct gen *g, uint8_t *b, ZydisDecodedInstruction *in,
 	return decode(b, in, op);
 }
 
-/* Give rip-relative and absolute operands a target. */
+/* Give rip-relative and absolute operands a valid target. */
 static void aim(struct gen *g, uint8_t *b, const ZydisDecodedInstruction *in,
 		const ZydisDecodedOperand *op)
 {
@@ -183,7 +186,7 @@ static unsigned int random_insn(struct gen *g, uint8_t *b)
 		if (!decode(b, &in, op))
 			return 0;
 	}
-	/* A wild 32-bit address could be one of the engine's tables below 2 GiB. */
+	/* A random 32-bit address could be in one of the engine's tables below 2 GiB. */
 	if (!promising(g, &in, op) && (in.address_width == 32 || !percent(g, 5)))
 		return 0;
 	aim(g, b, &in, op);
@@ -217,7 +220,7 @@ static unsigned int set_flags(struct gen *g, uint8_t *b)
 	return 6;
 }
 
-/* A jump forward; its target is put in at the end. */
+/* A forward jump; its target is filled in at the end. */
 static unsigned int branch(struct gen *g, uint8_t *b)
 {
 	unsigned int n = 0;
@@ -244,7 +247,7 @@ static unsigned int base_register(struct gen *g, uint8_t *b)
 {
 	unsigned int r = percent(g, 40) ? 15 : below(g, 16), op = below(g, 4), n = 0;
 
-	/* Of an address: the engine does not fault for another in gs. */
+	/* For an address: a different r15 does not fault in gs under the engine. */
 	if (op >= 2) {
 		uint64_t at = percent(g, 80) ? below(g, 8) * 64 : in_window(g, WIN_MID);
 
@@ -309,7 +312,7 @@ void generate_case(struct fuzz_case *c, uint64_t seed, uint64_t number)
 		end[i] = c->len;
 		jump[i] = (uint8_t)is_branch;
 	}
-	/* To the end, or to an instruction between: conditions hold for any. */
+	/* To the end, or to an instruction in between: the code is valid for any condition. */
 	for (int i = 0; i < c->ninsns; i++) {
 		int to = i + 1 + (int)below(&g, (uint32_t)(c->ninsns - i)), long_form;
 

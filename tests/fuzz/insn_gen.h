@@ -9,12 +9,12 @@
 #define BIT(n)	(1u << (n))
 
 /**
- * struct gen - what is known while a sequence is made
- * @s:		random state
- * @pointer:	bit set of registers that still point into a window
- * @low:	those of them that do so with 32 bits
- * @small:	registers that still hold a small number
- * @pc:		where the next instruction will be
+ * struct gen - state while a sequence is made
+ * @s:             random state
+ * @pointer:       bit set of registers that still point into a window
+ * @low:   those of them whose low 32 bits do
+ * @small: registers that still contain a small number
+ * @pc:            address of the next instruction
  */
 struct gen {
 	uint64_t s;
@@ -34,16 +34,18 @@ static inline int percent(struct gen *g, uint32_t n)
 	return below(g, 100) < n;
 }
 
-/** a_window() - one that rip-relative operands of the case's code reach if @rip */
+/**
+ * a_window() - choose a window; if @rip, one that rip-relative operands of the case's code reach
+ */
 enum window a_window(struct gen *g, int rip);
-/** in_window() - an address in it, aligned more often than not */
+/** in_window() - choose an address in it, usually aligned */
 uint64_t in_window(struct gen *g, enum window w);
 /** form_bytes() - random but plausible bytes of an instruction; not yet decoded */
 void form_bytes(struct gen *g, uint8_t *b);
 /** allowed() - may the decoded instruction be part of a sequence? */
 int allowed(const ZydisDecodedInstruction *in, const ZydisDecodedOperand *op,
 	    const uint8_t *b);
-/** promising() - will it probably not fault? */
+/** promising() - does it probably not fault? */
 int promising(const struct gen *g, const ZydisDecodedInstruction *in,
 	      const ZydisDecodedOperand *op);
 

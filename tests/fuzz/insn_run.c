@@ -58,7 +58,7 @@ static uint32_t at_ymm, at_k, at_zmm_high, at_zmm16;
 static struct fuzz_result now;
 static uint8_t handler_stack[65536] __attribute__((aligned(64)));
 
-/* No string call, no loop of bytes: this runs under the engine for each case. */
+/* Without string functions and byte loops: this runs under the engine for each case. */
 static inline void copy(void *to, const void *from, size_t n)
 {
 	__asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(n) : : "memory");
@@ -87,7 +87,7 @@ static uint64_t hash(const void *p, size_t n, uint64_t h)
 	return b ^ a << 32;
 }
 
-/* The thread's fs base is the case's here: nothing of libc. */
+/* The thread's fs base is that of the case: libc cannot be used. */
 static void on_signal(int signo, siginfo_t *info, void *context)
 {
 	ucontext_t *uc = context;
@@ -351,10 +351,9 @@ static void write_all(const char *path, const void *p, size_t n)
 }
 
 /*
- * A random address may lie where the engine has memory of its own.  The native run
- * tells: an access to a page that is not mapped there and is mapped here would not fault,
- * and a store would change the engine.  To be single-stepped, all such cases are left
- * out, for both runs to do the same.
+ * A random address may be in the engine's memory.  The native run shows this: an access to a page
+ * that is unmapped there and mapped under the engine would not fault, and a store would change the
+ * engine.  For single-stepping, all such cases are avoided, so that both runs do the same.
  */
 static int avoid(const struct fuzz_result *native)
 {

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Decoded instructions by pc.
- *
- * Bytes in private read-only executable mappings stay as they are between two
- * system calls, so they are decoded once per system call at most; bytes anywhere
- * else are compared before each use.
+ * Decoded instructions by pc.  Bytes in private read-only executable mappings do not change between
+ * two system calls, so they are decoded at most once per system call; bytes in other mappings are
+ * compared before each use.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -101,7 +99,7 @@ static bool same_bytes(struct tracee *t, const struct insn *in)
 	return mem_read(t, in->pc, now, in->len) == in->len && !memcmp(now, in->bytes, in->len);
 }
 
-/** code_get() - the instruction at @pc as it stands now */
+/** code_get() - the current instruction at @pc */
 struct insn *code_get(struct tracee *t, uint64_t pc)
 {
 	struct insn *in = &slots[(pc ^ pc >> 16) & (SLOTS - 1)];

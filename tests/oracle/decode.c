@@ -41,7 +41,7 @@ static uint16_t reg_offset(ZydisRegister reg)
 #undef R
 }
 
-/* Instructions whose memory operand names a place and does not use it. */
+/* Instructions whose memory operand is not accessed. */
 static bool touches_memory(const ZydisDecodedInstruction *zi)
 {
 	switch (zi->meta.category) {
@@ -52,7 +52,7 @@ static bool touches_memory(const ZydisDecodedInstruction *zi)
 	case ZYDIS_CATEGORY_CLFLUSHOPT:
 	case ZYDIS_CATEGORY_CLWB:
 	case ZYDIS_CATEGORY_CLDEMOTE:
-	case ZYDIS_CATEGORY_MPX:	/* long nops where MPX is off, and it is off */
+	case ZYDIS_CATEGORY_MPX:	/* long nops if MPX is off, as it is here */
 	case ZYDIS_CATEGORY_AMX_TILE:
 		return false;
 	default:
@@ -118,7 +118,10 @@ static void decode_vsib(struct insn *in, const ZydisDecodedInstruction *zi,
 	in->op[0].index = ZydisRegisterGetId(mem->mem.index);
 }
 
-/* Bytes of an element that a vector move or comparison with a mask accesses or not; 0: none. */
+/*
+ * Size of an element of a vector move or comparison with a mask, which decides about the access; 0:
+ * none.
+ */
 static unsigned int masked_element(const ZydisDecodedInstruction *zi)
 {
 	switch (zi->mnemonic) {
@@ -168,7 +171,7 @@ static void decode_masked(struct insn *in, const ZydisDecodedInstruction *zi,
 	in->evex = zi->encoding == ZYDIS_INSTRUCTION_ENCODING_EVEX;
 	if (!elem || in->nops != 1 || !(in->evex || is_maskmov(zi->mnemonic)))
 		return;
-	/* Without a mask it is k0. */
+	/* Without a mask the field is k0. */
 	for (i = 0; i < zi->operand_count; i++)
 		if (zo[i].type == ZYDIS_OPERAND_TYPE_REGISTER &&
 		    zo[i].encoding == (in->evex ? ZYDIS_OPERAND_ENCODING_MASK :
@@ -181,7 +184,7 @@ static void decode_masked(struct insn *in, const ZydisDecodedInstruction *zi,
 	in->nelem = in->op[0].size / elem;
 }
 
-/* bt, bts, btr, btc with the offset in a register reach beyond their operand. */
+/* bt, bts, btr and btc with the offset in a register can access memory outside of their operand. */
 static bool is_bit_string(const ZydisDecodedInstruction *zi, const ZydisDecodedOperand *zo)
 {
 	switch (zi->mnemonic) {

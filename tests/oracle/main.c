@@ -79,8 +79,8 @@ static void __attribute__((noreturn)) become(char **argv, int wait_fd)
 }
 
 /*
- * On one processor a step needs no wake-up across processors and takes a third of
- * the time.  The program is not told (step.c).
+ * On one processor a step needs no wakeup across processors and takes a third of the time.  The
+ * program cannot see this (step.c).
  */
 static void pin(struct tracee *t)
 {
@@ -94,7 +94,10 @@ static void pin(struct tracee *t)
 	t->pinned = !sched_setaffinity(0, sizeof(one), &one);
 }
 
-/* Start the program; on return it stands in its exec, or has ended for lack of one. */
+/*
+ * Start the program; on return it is stopped in its exec, or has ended because it could not
+ * execute.
+ */
 static int launch(struct tracee *t, char **argv)
 {
 	const long opts = PTRACE_O_EXITKILL | PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC;

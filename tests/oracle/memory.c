@@ -12,8 +12,8 @@
 #include "oracle.h"
 
 /*
- * Read up to @len bytes; a page that cannot be read ends it.  Execute-only pages
- * are refused by process_vm_readv and given by PTRACE_PEEKTEXT.
+ * Read up to @len bytes, up to the first page that cannot be read.  process_vm_readv refuses
+ * execute-only pages, PTRACE_PEEKTEXT does not.
  */
 size_t mem_read(struct tracee *t, uint64_t addr, void *buf, size_t len)
 {
@@ -47,7 +47,7 @@ size_t mem_read(struct tracee *t, uint64_t addr, void *buf, size_t len)
 	return done;
 }
 
-/* Write @len <= 8 bytes, through page protection if need be. */
+/* Write @len <= 8 bytes, even to protected pages. */
 int mem_poke(struct tracee *t, uint64_t addr, const void *buf, size_t len)
 {
 	uint64_t word;
@@ -78,7 +78,7 @@ static unsigned int xstate_offset(unsigned int component)
 	return cache[component];
 }
 
-/* What the image does not reach, or the processor does not have, is zero. */
+/* Parts beyond the image, or that the processor lacks, are zero. */
 static void fetch(void *to, const uint8_t *image, size_t have, unsigned int from,
 		  unsigned int len)
 {

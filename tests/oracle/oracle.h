@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The single-step oracle: what memory references does a program make?
+ * The single-step oracle: prints the memory references of a program.
  *
- * It steps one thread with ptrace, decodes each instruction with Zydis and prints
- * the references of those that complete.  Nothing here is shared with libdep: two
- * programs that agree by chance are unlikely to be wrong in the same place.
+ * It steps one thread with ptrace, decodes each instruction with Zydis and prints the references of
+ * completed instructions.  It shares no code with libdep, so both are unlikely to have the same
+ * error.
  */
 #ifndef STEP_ORACLE_H
 #define STEP_ORACLE_H
@@ -89,7 +89,7 @@ struct tracee {
 	int sig;		/* of the last signal stop */
 	int status;		/* of its end, as from waitpid */
 	bool want_blocks, new_block;
-	bool pinned;		/* to one processor; affinity is what the program is told */
+	bool pinned;		/* to one processor; the program sees @affinity */
 	cpu_set_t affinity;
 	bool restart;		/* a system call will be restarted or interrupted */
 };

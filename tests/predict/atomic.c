@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A flag that is looked at orders, one that is not looked at does not. */
+/* A flag that a thread reads orders it; a flag that it does not read does not. */
 #include "../races/races.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

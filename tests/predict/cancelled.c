@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Who is cancelled in a wait for a condition has the lock again in its cleanup handlers. */
+/*
+ * A thread that is cancelled while it waits for a condition holds the lock again in its cleanup
+ * handlers.
+ */
 #include "../races/races.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

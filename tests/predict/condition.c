@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Who waits until it is told that something is there, and who only waits for a while. */
+/* One thread waits until it is signalled, another one only for a limited time. */
 #include "../races/races.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

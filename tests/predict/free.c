@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Who frees a block has to know that nobody uses it any more. */
+/* A thread that frees a block must know that no other thread uses it any more. */
 #include "../races/races.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

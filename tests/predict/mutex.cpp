@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* std::mutex and std::shared_mutex are those of pthreads. */
+/* std::mutex and std::shared_mutex are pthread locks. */
 #include <mutex>
 #include <shared_mutex>
 #include <thread>

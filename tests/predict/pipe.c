@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What comes out of a pipe has gone into it. */
+/* A read from a pipe comes after the write of its bytes. */
 #include "../races/races.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What goes into a pipe that is full goes after what is taken out. */
+/* A write to a full pipe comes after the read that makes room. */
 #include <fcntl.h>
 
 #include "../races/races.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A queue under a lock hands blocks over; who took one out looks at it, and the racy one goes on
- * changing what it has put in.
+ * A queue under a lock passes blocks; the receiver reads its block, and the racy sender still
+ * writes to a block that it has queued.
  */
 #include "../races/races.h"
 

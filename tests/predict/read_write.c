@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A reader that changes something, ordered by a writer's lock in between. */
+/* A reader that writes to shared data, ordered by a writer's lock in between. */
 #include "../races/races.h"
 
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A recursive lock is held until the last of its unlockings. */
+/* A recursive lock is held until its last unlock. */
 #include "../races/races.h"
 
 static pthread_mutex_t lock;

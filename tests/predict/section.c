@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* One writes in front of its section, the other after its own; what is passed in it orders. */
+/*
+ * One thread writes before its critical section, the other one after its own; data passed in the
+ * section orders them.
+ */
 #include "../races/races.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Who finds room in a socket that was full comes after who made some. */
+/* A write to a socket that was full comes after the read that made room. */
 #include <sys/socket.h>
 
 #include "../races/races.h"

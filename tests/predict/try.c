@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A try that succeeds tells nothing, one that fails tells that the other thread has the lock. */
+/*
+ * A trylock that succeeds implies nothing; one that fails implies that the other thread holds the
+ * lock.
+ */
 #include "../races/races.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Two that hold different locks, and a third lock that by chance orders them. */
+/* Two threads with different locks, and a third lock that orders them by chance. */
 #include "../races/races.h"
 
 static pthread_mutex_t a = PTHREAD_MUTEX_INITIALIZER, b = PTHREAD_MUTEX_INITIALIZER;

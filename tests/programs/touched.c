@@ -4,7 +4,7 @@
  * many KiB of pages these lie on.
  *
  * A byte counts once, in however many blocks and threads it was executed. Images are
- * not told apart, so only one should matter.
+ * not distinguished, so the result is meaningful only for one image.
  */
 #include <stdio.h>
 #include <stdlib.h>

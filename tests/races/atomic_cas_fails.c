@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A compare-and-exchange that fails has read, not written: it hands nothing over. */
+/* A failed compare-and-exchange reads and does not write, so it releases nothing. */
 #include "races.h"
 
 static _Atomic int flag;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A std::atomic<bool> in an object, written and asked for by operators. */
+/* A std::atomic<bool> in an object, written and read by operators. */
 #include <atomic>
 #include <thread>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Two flags and a full fence between the store of one's own and the load of the other's:
- * who sees that the other is not there goes in.
+ * Dekker's algorithm: each thread sets its flag, executes a full fence, and reads the other's flag;
+ * it enters if that is not set.
  * tsan: no, because it does not know fences
  */
 #include <stdatomic.h>

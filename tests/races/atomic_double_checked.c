@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Double-checked locking, right with an atomic pointer, wrong with a plain one.  What it hands over
- * is raced for only by who has lost the race for the pointer, so that is what is told.
- * tsan: right only, because it tells of what is handed over, too
+ * Double-checked locking, correct with an atomic pointer, wrong with a plain one.  The data behind
+ * the pointer races only in a thread that has already raced on the pointer, so the report has the
+ * pointer.
+ * tsan: right only, because it also reports the data
  */
 #include <stdatomic.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Exchanges hand over what was written before, not what is written after. */
+/* An exchange releases earlier writes, not later ones. */
 #include "races.h"
 
 static int flag, value;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Relaxed accesses with fences about them, which are no instructions at all.
+ * Relaxed accesses with fences around them, which need no instruction.
  * tsan: no, because it does not know fences
  */
 #include <stdatomic.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A fence that is written as an instruction which changes nothing on top of the stack makes no
- * atomic variable of what is there.
+ * A fence that is implemented as an instruction which leaves the top of the stack unchanged does
+ * not make that word atomic.
  * tsan: no, because it does not see the word on top of the stack
  */
 #include <alloca.h>

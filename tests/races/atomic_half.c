@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A flag that is stored atomically and loaded plainly, both of them moves: the one does not make
- * the other right. The same line has an atomic load of something else.
+ * A flag with an atomic store and a plain load, both of them moves: the atomic store does not make
+ * the load correct. The same line has an atomic load of something else.
  */
 #include "races.h"
 

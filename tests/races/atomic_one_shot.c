@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * One store and one load of a plain type: moves, atomic or not, and nothing in the program to go
- * by. In the right one the source says that they are, so it is left alone or said to hold unless
- * that is true.
+ * One store and one load of a plain type: moves, atomic or not, and nothing in the program shows
+ * which. In the correct variant the source says that they are atomic, so the race is dropped or
+ * reported as conditional.
  */
 #include "races.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A flag that nothing but loads and stores access, and a thread that looks at it again and
- * again, and sleeps in between.
+ * A flag that only loads and stores access, and a thread that reads it repeatedly and sleeps in
+ * between.
  */
 #include "races.h"
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Who drops the last reference frees; the racy one reads after it has dropped its own. */
+/*
+ * The thread that drops the last reference frees the object; the racy one reads it after dropping
+ * its own.
+ */
 #include "races.h"
 
 struct thing {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Relaxed loads and stores of an atomic do not race with each other, those of an int do. */
+/* Relaxed loads and stores of an atomic do not race with each other; those of an int do. */
 #include <stdatomic.h>
 
 #include "races.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A release store and an acquire load: two plain moves, and a type that says what they are. */
+/* A release store and an acquire load: two plain moves, whose type says that they are atomic. */
 #include <stdatomic.h>
 
 #include "races.h"

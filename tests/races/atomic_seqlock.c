@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A sequence lock: what it guards must be atomic itself, for readers may see it change. */
+/* A sequence lock: the protected data must be atomic itself, since readers may see it change. */
 #include <stdatomic.h>
 
 #include "races.h"

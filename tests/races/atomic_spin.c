@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A flag of a plain type that is stored and awaited by moves: only the loop tells. */
+/* A flag of a plain type, stored and awaited by moves: only the loop shows the synchronisation. */
 #include "races.h"
 
 static int flag, value;
@@ -7,7 +7,7 @@ static int flag, value;
 static void *giver(void *arg)
 {
 	await(1);
-	/* that it loops, on a busy machine too */
+	/* makes sure that it loops, even on a busy machine */
 	usleep(50000);
 	RIGHT_ONLY(value = 1);
 	__atomic_store_n(&flag, 1, __ATOMIC_RELEASE);

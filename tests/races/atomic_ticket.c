@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A ticket lock: what serves is stored and awaited by moves only. */
+/* A ticket lock: the number being served is stored and awaited by moves only. */
 #include "races.h"
 
 static unsigned int next, serving;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A barrier that is used again and again; the racy one forgets it once in each round.
- * tsan: right only, because who leaves a barrier late takes over the next round, too
+ * A barrier that is used repeatedly; the racy thread skips it once in each round.
+ * tsan: right only, because a thread that leaves a barrier late also acquires the next round
  */
 #include "races.h"
 

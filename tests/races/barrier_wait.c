@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What comes before a barrier is ordered before what comes after it in all threads. */
+/* Everything before a barrier is ordered before everything after it, in all threads. */
 #include "races.h"
 
 static pthread_barrier_t barrier;

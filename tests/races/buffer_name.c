@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * recvmsg() where the sender's name has no room: it writes no more of it than there is.
- * tsan: no, because it takes all of the name for written
+ * recvmsg() with too little room for the sender's name: it writes only as much as there is room
+ * for.
+ * tsan: no, because it takes the whole name for written
  */
 #include <string.h>
 #include <sys/socket.h>
@@ -42,7 +43,7 @@ static int named(char what)
 	struct sockaddr_un name = { .sun_family = AF_UNIX };
 	int fd = socket(AF_UNIX, SOCK_DGRAM, 0);
 
-	/* of no file system */
+	/* a name that is not in a file system */
 	snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, "races %d %c", getpid(), what);
 	CHECK(fd >= 0 && !bind(fd, (struct sockaddr *)&name, sizeof(name)));
 	return fd;

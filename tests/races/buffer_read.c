@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The kernel writes what was read into a buffer that another thread uses. */
+/* The kernel writes data that it reads to a buffer that another thread uses. */
 #include "races.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

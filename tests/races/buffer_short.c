@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A read fills only as much of the buffer as there was to read. */
+/* A read writes only as many bytes to the buffer as there are. */
 #include "races.h"
 
 #define LENGTH	(RACY_ONLY(10) RIGHT_ONLY(9))

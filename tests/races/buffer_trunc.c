@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* recvfrom() of the beginning of a message returns how long that was: it writes no more. */
+/*
+ * recvfrom() of the beginning of a message returns the message's length, but writes only the
+ * beginning.
+ */
 #include <sys/socket.h>
 
 #include "races.h"

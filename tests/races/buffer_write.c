@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The kernel reads a buffer that is written, while another thread changes it. */
+/* The kernel reads a buffer for a write, while another thread changes it. */
 #include "races.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

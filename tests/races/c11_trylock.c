@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * mtx_trylock and mtx_timedlock order where they succeed only.
+ * mtx_trylock and mtx_timedlock order only if they succeed.
  * tsan: no, because it does not know these functions
  */
 #include <threads.h>

@@ -16,7 +16,7 @@ RACES = ("data race", "heap-use-after-free")
 
 
 def reports_of(text, source):
-    """Inlined frames cannot be told from others here, so all frames of the source count."""
+    """Inlined frames cannot be distinguished here, so all frames of the source count."""
     reports = []
     lines = None
     for line in text:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A broadcast wakes two threads, which are ordered after the one that sent it. */
+/* A broadcast wakes two threads, which are ordered after the sender. */
 #include "races.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

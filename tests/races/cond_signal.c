@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What a thread does before it signals is seen by who waited, what it does afterwards not. */
+/*
+ * The waiting thread is ordered after everything before the signal, but not after later accesses.
+ */
 #include "races.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A wait that timed out was ended by nobody, so it comes after nobody. */
+/* A wait that timed out is not ordered after any thread. */
 #include "races.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

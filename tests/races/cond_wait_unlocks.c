@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Waiting lets go of the mutex: what was done before under it is ordered, without it not. */
+/* Waiting releases the mutex: earlier accesses under the mutex are ordered, others are not. */
 #include "races.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* std::async: who waits for the future comes after the whole function. */
+/* std::async: a thread that waits for the future is ordered after the whole function. */
 #include <chrono>
 #include <future>
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What comes before a promise is kept is seen by who gets the future, not what follows. */
+/*
+ * A thread that gets a future's value is ordered after everything before the promise was fulfilled,
+ * but not after later accesses.
+ */
 #include <future>
 #include <thread>
 

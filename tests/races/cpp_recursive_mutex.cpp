@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* std::recursive_mutex is held until the last of its guards goes. */
+/* std::recursive_mutex is held until its last guard is destroyed. */
 #include <mutex>
 #include <thread>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Two mutexes that are taken at once; the racy one takes the wrong two. */
+/* Two mutexes that are locked together; the racy thread locks the wrong two. */
 #include <mutex>
 #include <thread>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Writing while a std::shared_mutex is only shared. */
+/* A write while a std::shared_mutex is locked in shared mode only. */
 #include <mutex>
 #include <shared_mutex>
 #include <thread>

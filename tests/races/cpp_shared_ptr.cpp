@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The counts of std::shared_ptr are atomic, so that the last of its owners may destroy what
- * others used; the racy one goes on with it after it has let go.
+ * The counts of std::shared_ptr are atomic, so the last owner may destroy an object that others
+ * used; the racy thread uses it after dropping its reference.
  */
 #include <memory>
 #include <thread>

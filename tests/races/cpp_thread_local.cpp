@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The destructor of a thread_local object belongs to the thread: a join orders it, too. */
+/* The destructor of a thread_local object runs in its thread: a join orders it, too. */
 #include <thread>
 
 #include "races.h"

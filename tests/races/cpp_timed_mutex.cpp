@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * try_lock_for that gives up orders nothing.
+ * A try_lock_for that times out orders nothing.
  * tsan: racy only, because it does not know pthread_mutex_clocklock
  */
 #include <chrono>

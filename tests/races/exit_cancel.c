@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What a cancelled thread does to clean up is ordered by its join. */
+/* The cleanup handlers of a cancelled thread are ordered before its join. */
 #include "races.h"
 
 static int value;
@@ -9,7 +9,7 @@ static void cleanup(void *arg)
 	USE(arg);
 	value = 1; /* RACE: value variable=value */
 	tell(1);
-	/* pthread_cancel() and the end of its target lock the same */
+	/* pthread_cancel() and the end of its target take the same lock */
 	RACY_ONLY(await(3));
 }
 

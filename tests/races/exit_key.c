@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The destructor of thread-specific data belongs to the thread: a join orders it, too. */
+/* The destructor of thread-specific data runs in its thread: a join orders it, too. */
 #include "races.h"
 
 static pthread_key_t key;

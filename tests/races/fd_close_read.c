@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A descriptor is closed that another thread has just read from. */
+/* A thread closes a descriptor from which another thread has just read. */
 #include <semaphore.h>
 
 #include "races.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A descriptor is closed that another thread has just written to. */
+/* A thread closes a descriptor to which another thread has just written. */
 #include <semaphore.h>
 
 #include "races.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A descriptor is replaced that another thread has just written to, which dup2() does at once;
- * the racy one closes it before.
+ * dup2() replaces a descriptor, atomically, to which another thread has just written; the racy
+ * variant closes it before.
  */
 #include "races.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The number of a descriptor is given again, which is no race; the racy one closes it for
- * a second time while it is another thread's.
+ * A descriptor number is reused, which is no race; the racy thread closes the number again while it
+ * is another thread's.
  */
 #include <fcntl.h>
 

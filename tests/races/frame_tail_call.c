@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A function that ends with a jump to another one leaves no return address, but is known. */
+/*
+ * A function that ends with a jump to another one (a tail call) leaves no return address, but is in
+ * the stack.
+ */
 #include <string.h>
 
 #include "races.h"

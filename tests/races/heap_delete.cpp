@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* An object is deleted that another thread has just used. */
+/* A thread deletes an object that another thread has just used. */
 #include <mutex>
 #include <thread>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A block goes to another thread through a queue; the racy one writes to it afterwards. */
+/* A block is passed to another thread through a queue; the racy sender writes to it afterwards. */
 #include "races.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

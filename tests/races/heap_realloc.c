@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* realloc moves a block that another thread writes to. */
+/* realloc moves a block to which another thread writes. */
 #include "races.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -28,7 +28,7 @@ int main(void)
 	void *after;
 
 	block = calloc(4, sizeof(*block));
-	/* so that it cannot grow where it is */
+	/* so that it cannot grow in place */
 	after = malloc(16);
 	USE(after);
 	return both(user, owner);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A block that one thread freed and another one was given is two blocks one after the
- * other; the racy one's first thread still uses its own.
- * tsan: right only, because its malloc does not give the block again so soon
+ * A block that one thread freed and another one allocated counts as two blocks; in the racy variant
+ * the first thread still uses its own.
+ * tsan: right only, because its malloc does not reuse the block so soon
  */
 #include <malloc.h>
 
 #include "races.h"
 
-#define SIZE	4000	/* more than what a thread keeps for itself */
+#define SIZE	4000	/* more blocks than a thread's cache holds */
 
 static NOINLINE char *take(size_t size)
 {

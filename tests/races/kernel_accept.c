@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Who accepts a connection comes after who asked for it. */
+/* A thread that accepts a connection is ordered after the one that requested it. */
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -31,7 +31,7 @@ static void *taker(void *arg)
 
 int main(void)
 {
-	/* a name that the kernel chooses, of no file */
+	/* a name that the kernel chooses, not in a file system */
 	listener = socket(AF_UNIX, SOCK_STREAM, 0);
 	CHECK(!bind(listener, (struct sockaddr *)&address, sizeof(sa_family_t)));
 	length = sizeof(address);

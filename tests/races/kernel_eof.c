@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The end of a pipe, which a reader sees because another thread closed it.
- * tsan: no, because for it a close hands nothing over
+ * The end of a pipe, which a reader sees because another thread closed the pipe.
+ * tsan: no, because for it a close releases nothing
  */
 #include "races.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * epoll tells that an eventfd was written, without reading it.
- * tsan: racy only, because for it a wait takes nothing over
+ * epoll reports that an eventfd was written, without reading it.
+ * tsan: racy only, because for it a wait acquires nothing
  */
 #include <sys/epoll.h>
 #include <sys/eventfd.h>

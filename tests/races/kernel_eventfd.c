@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* An eventfd counts what was written until somebody reads it. */
+/* An eventfd adds up writes until a thread reads it. */
 #include <sys/eventfd.h>
 
 #include "races.h"

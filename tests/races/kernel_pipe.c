@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Who reads from a pipe comes after what was done before it was written. */
+/* A thread that reads from a pipe is ordered after everything before the write. */
 #include "races.h"
 
 static int ends[2], value;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Who has written to a pipe lets others go on: what it does again is not what it did before.
+ * A write to a pipe lets other threads continue: the same accesses after it are not ordered.
  * tsan: no, because it does not know of system calls that are made without their functions
  */
 #include "races.h"
@@ -11,7 +11,7 @@ static void *giver(void *arg)
 {
 	char byte;
 
-	/* To look for a function locks something, and so does write(). */
+	/* Looking up a function takes a lock, and so does write(). */
 	CHECK(syscall(SYS_gettid) > 0);
 	nap();
 	value = 1;

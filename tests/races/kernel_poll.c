@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * poll tells that a pipe can be read, without reading it.
- * tsan: no, because for it a poll takes nothing over
+ * poll reports that a pipe can be read, without reading it.
+ * tsan: no, because for it a poll acquires nothing
  */
 #include <poll.h>
 

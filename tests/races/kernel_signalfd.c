@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A signal to the process that is read from a signalfd.
- * tsan: racy only, because for it a signal hands nothing over
+ * tsan: racy only, because for it a signal releases nothing
  */
 #include <signal.h>
 #include <sys/signalfd.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A timer of POSIX that one thread sets and whose signal another one waits for.
- * tsan: no, because it does not know that setting a timer hands anything over
+ * A POSIX timer that one thread sets and whose signal another thread waits for.
+ * tsan: no, because for it setting a timer releases nothing
  */
 #include <signal.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A timer that was set by one thread expires for another one.
- * tsan: no, because it does not know that setting a timer hands anything over
+ * A timer that one thread sets and another thread waits for.
+ * tsan: no, because for it setting a timer releases nothing
  */
 #include <sys/timerfd.h>
 

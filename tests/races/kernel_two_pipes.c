@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Pipes order by what goes through them: another pipe's bytes come from somebody else. */
+/*
+ * A pipe orders by the bytes that pass through it: those of another pipe come from another thread.
+ */
 #include "races.h"
 
 static int ours[2], another[2], value;

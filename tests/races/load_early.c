@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A load that is made though the program wants it under a condition only, which does not hold, as
- * compilers make of "condition ? value : 0".
+ * A load that the source makes only under a condition, which is false, and that is executed anyway,
+ * as compilers do for "condition ? value : 0".
  * tsan: racy only, because it does not look into assembly
  */
 #include "races.h"

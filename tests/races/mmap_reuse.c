@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Memory that one thread unmapped and another one mapped again; the racy one goes on. */
+/* Memory that one thread unmapped and another one mapped again; the racy thread still uses it. */
 #include <sys/mman.h>
 
 #include "races.h"

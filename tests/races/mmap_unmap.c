@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A page is unmapped that another thread has just written to.
+ * A thread unmaps a page to which another thread has just written.
  * tsan: right only, because an unmapping is no access to it
  */
 #include <sys/mman.h>

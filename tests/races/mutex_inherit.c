@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A mutex with priority inheritance, which the kernel locks where threads compete. */
+/* A mutex with priority inheritance, which the kernel locks under contention. */
 #include "races.h"
 
 static pthread_mutex_t lock;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A robust mutex whose owner died orders its heir after it; who does not lock is no heir.
- * tsan: racy only, because for it a thread that dies hands nothing over
+ * A robust mutex whose owner died orders the next owner after it; a thread that does not lock is
+ * not ordered.
+ * tsan: racy only, because for it a thread that dies releases nothing
  */
 #include "races.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Somebody is cancelled while it waits for a condition, and says so when it leaves the lock; then
- * the condition is destroyed. Or that is not waited for.
- * tsan: right only, because it knows that somebody waited, and not that somebody still does
+ * A thread is cancelled while it waits for a condition, and reports when it leaves the lock; then
+ * another thread destroys the condition, in the racy variant without waiting for the report.
+ * tsan: right only, because it knows that a thread waited, but not that it still does
  */
 #include "races.h"
 
@@ -14,7 +14,7 @@ static void leave(void *arg)
 {
 	left = 1;
 	pthread_mutex_unlock(&lock);
-	/* it takes a while to its end */
+	/* it takes a while to end */
 	usleep(100000);
 	(void)arg;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The block is freed that a mutex in use is in. */
+/* A thread frees the block that contains a mutex in use. */
 #include "races.h"
 
 static pthread_mutex_t *lock;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A mutex is initialised again that a thread may be using. */
+/* A thread initialises again a mutex that another thread may be using. */
 #include "races.h"
 
 static pthread_mutex_t lock;

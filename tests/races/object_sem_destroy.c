@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A semaphore is destroyed that a thread may post.
+ * A thread destroys a semaphore that another thread may post.
  * tsan: right only, because for it destroying a semaphore is no access
  */
 #include <semaphore.h>

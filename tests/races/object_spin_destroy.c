@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A spin lock is destroyed that a thread may be using. */
+/* A thread destroys a spin lock that another thread may be using. */
 #include "races.h"
 
 static pthread_spinlock_t lock;

@@ -18,7 +18,7 @@ int main(void)
 			value = 1; /* RACE: value variable=value */
 			tell(1);
 		}
-		/* the other thread takes it meanwhile */
+		/* meanwhile the other thread takes the task */
 		RACY_ONLY(await(1));
 		RACY_ONLY(USE(value)); /* RACE: value */
 #pragma omp taskwait

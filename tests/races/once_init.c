@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Who calls pthread_once comes after the routine, also where another thread ran it. */
+/* A thread that calls pthread_once is ordered after the routine, even if another thread ran it. */
 #include "races.h"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * pthread_once() by a thread that comes when all is done, and does nothing that would tell
- * when that was: what it does before takes long, but is a single instruction.
+ * pthread_once() by a thread that comes after the routine has ended, and does nothing before that
+ * would show the order: its work before takes long, but is a single instruction.
  */
 #include "races.h"
 

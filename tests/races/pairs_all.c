@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * One write races with all that went before: reads by two threads, two in one of them, and
- * as much else in between as would fill any history that has a limit.
+ * One write races with all earlier accesses: reads by two threads, two reads in one of them, and
+ * enough other accesses in between to fill any limited history.
  * tsan: right only, because of several accesses it names one
  */
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * One file mapped twice in one process: two addresses of the same word.
- * tsan: no, because to it they are two words
+ * tsan: no, because for it they are two words
  */
 #include <sys/mman.h>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A program that another one turns into comes after it, and so does who waits for that.
+ * A program is ordered before the program that it executes, and before a process that waits for
+ * that.
  * tsan: no, because it does not see that two processes have memory in common
  */
 #include <fcntl.h>
@@ -32,7 +33,7 @@ int main(int argc, char **argv)
 	fd = memfd_create("shared", 0);
 	CHECK(fd >= 0 && !ftruncate(fd, 4096));
 	snprintf(number, sizeof(number), "%d", fd);
-	/* It stays: memory that nobody has is new to the next one who maps it. */
+	/* Keep it mapped: memory that no process maps is new to the next one that does. */
 	map(fd);
 	if (!fork()) {
 		map(fd)[4] = 1;

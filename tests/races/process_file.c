@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A file that two processes map by themselves, at addresses that are not the same.
+ * A file that two processes map separately, at different addresses.
  * tsan: no, because it does not see that two processes have memory in common
  */
 #include <sys/mman.h>
@@ -10,7 +10,7 @@
 
 static int *map(int fd, unsigned int pages)
 {
-	/* what is mapped before it moves it */
+	/* an earlier mapping makes its address different */
 	void *before = mmap(NULL, 4096 * pages, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	int *p = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 4096);
 
@@ -25,7 +25,7 @@ int main(void)
 	int *p;
 
 	CHECK(fd >= 0 && !ftruncate(fd, 8192));
-	/* It stays: memory that nobody has is new to the next one who maps it. */
+	/* Keep it mapped: memory that no process maps is new to the next one that does. */
 	map(fd, 1);
 	child = fork();
 	if (!child) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A child comes after its fork, and its parent after the child when it has waited for it.
+ * A child is ordered after its fork, and a parent that has waited for it after the child.
  * tsan: no, because it does not see that two processes have memory in common
  */
 #include <sys/mman.h>

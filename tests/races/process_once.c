@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Threads of a process that shares memory with another one: pthread_once() by one that comes
- * when all is done, and does nothing that would tell when that was: what it does before takes
- * long, but is a single instruction.
+ * Threads of a process that shares memory with another one: pthread_once() by a thread that comes
+ * after the routine has ended, and does nothing before that would show the order: its work before
+ * takes long, but is a single instruction.
  */
 #include <sys/mman.h>
 #include <sys/wait.h>

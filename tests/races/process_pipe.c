@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A pipe between processes orders what they do with memory that they share.
+ * A pipe between processes orders their accesses to shared memory.
  * tsan: no, because it does not see that two processes have memory in common
  */
 #include <sys/mman.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Two threads are ordered by way of another process; what they access is their process's own.
+ * Another process orders two threads, which access memory that is private to their process.
  * tsan: no, because it does not see that two processes have memory in common
  */
 #include <semaphore.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Two children, of a parent that waits for the first one before it makes the second, map a file
- * that it has mapped and never touches.
+ * Two children map a file that their parent has mapped and never accesses; the parent waits for the
+ * first child before it creates the second one.
  * tsan: no, because it does not see that two processes have memory in common
  */
 #include <sys/mman.h>
@@ -22,7 +22,7 @@ int main(void)
 	int fd = memfd_create("shared", 0);
 
 	CHECK(fd >= 0 && !ftruncate(fd, 4096));
-	/* It stays: memory that nobody has is new to the next one who maps it. */
+	/* Keep it mapped: memory that no process maps is new to the next one that does. */
 	map(fd);
 	if (!fork()) {
 		map(fd)[5] = 1; /* RACE: word */

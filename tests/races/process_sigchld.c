@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * SIGCHLD tells a program that a child has ended that the program had that it replaced, also if
- * that one has become another program.
+ * SIGCHLD reports the end of a child to a program that did not create it: the program that created
+ * the child has executed this one.
  * tsan: no, because it does not see that two processes have memory in common
  */
 #include <signal.h>
@@ -55,7 +55,7 @@ int main(int argc, char **argv)
 	if (argc > 2)
 		return replaced(map(fd));
 	CHECK(fd >= 0 && !ftruncate(fd, 4096));
-	/* this one has it all the time: it is not new to any other */
+	/* this process keeps it mapped, so it is not new to another one */
 	map(fd);
 	if (!fork()) {
 		sigemptyset(&set);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The child of vfork writes into its parent's memory, and the parent goes on after it; in the
- * racy one another thread does not.
- * tsan: no, because it takes the child for a process of its own
+ * The child of vfork writes to its parent's memory, and the parent continues after it; in the racy
+ * variant another thread does not wait.
+ * tsan: no, because it takes the child for a separate process
  */
 #include "races.h"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A program waits for a child that the program had that it replaced, by waitid() for any.
+ * A program waits by waitid() for any child; the child was created by the program that executed
+ * this one.
  * tsan: no, because it does not see that two processes have memory in common
  */
 #include <sys/mman.h>
@@ -46,7 +47,7 @@ int main(int argc, char **argv)
 	if (argc > 1)
 		return replaced(map(fd));
 	CHECK(fd >= 0 && !ftruncate(fd, 4096));
-	/* this one has it all the time: it is not new to any other */
+	/* this process keeps it mapped, so it is not new to another one */
 	map(fd);
 	if (!fork())
 		replace(fd, argv[0]);

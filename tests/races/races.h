@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the programs of this folder share.  With RACY defined a program has the races that
- * its comments name, without it has none.  Whether two accesses are ordered must not depend
- * on the schedule, so threads that have to wait for each other do it by what orders nothing.
+ * Shared by the programs in this directory.  With RACY defined a program has the races that its
+ * comments name, without it has none.  Whether two accesses are ordered must not depend on the
+ * schedule, so threads that must wait for each other use functions that order nothing.
  */
 #ifndef RACES_H
 #define RACES_H
@@ -27,7 +27,7 @@
 
 #define NOINLINE	__attribute__((noinline))
 
-/* A value that is read, whatever the compiler thinks. */
+/* Read a value, so that the compiler cannot remove the read. */
 #define USE(value)	__asm__ volatile("" : : "r"(value) : "memory")
 
 #define CHECK(cond)							\
@@ -39,15 +39,15 @@
 		}							\
 	} while (0)
 
-/* Accesses at the very same moment are what other detectors miss. */
+/* Other detectors miss accesses at exactly the same time. */
 static inline void nap(void)
 {
 	usleep(5000);
 }
 
 /*
- * tell() and await() hand a number over through a limit of the process that nobody needs:
- * one thread waits for another, in time, but no model of order knows of it.
+ * tell() and await() pass a number through a resource limit of the process that is not used
+ * otherwise: one thread waits for another one in time, but no model of synchronisation knows of it.
  */
 static inline void tell(uint64_t number)
 {
@@ -66,7 +66,7 @@ static inline uint64_t told(void)
 	return limit.rlim_cur;
 }
 
-/* the first number that is told after another one, NOTHING at first */
+/* wait for a number other than @after, which is NOTHING at first */
 #define NOTHING	((uint64_t)RLIM_INFINITY)
 
 static inline uint64_t hear(uint64_t after)
@@ -83,7 +83,7 @@ static inline void await(uint64_t number)
 	nap();
 }
 
-/* until a thread that told its number is no more */
+/* wait until a thread, whose number was passed, has ended */
 static inline void await_end(pid_t thread)
 {
 	while (!syscall(SYS_tgkill, getpid(), thread, 0))

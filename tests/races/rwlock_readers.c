@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A writer comes after all readers, not only after the last one, as far as they held it. */
+/* A writer is ordered after all readers, not only the last one, up to their unlocks. */
 #include "races.h"
 
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A wait for a semaphore that timed out orders nothing. */
+/* A semaphore wait that timed out orders nothing. */
 #include <semaphore.h>
 
 #include "races.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A semaphore that had nothing to take orders nothing. */
+/* A failed sem_trywait orders nothing. */
 #include <semaphore.h>
 
 #include "races.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Who waited for a semaphore comes after what was done before it was posted. */
+/* A thread that waited for a semaphore is ordered after everything before the post. */
 #include <semaphore.h>
 
 #include "races.h"

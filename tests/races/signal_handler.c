@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A handler that another thread's pthread_kill brought about comes after it.
- * tsan: racy only, because for it a signal hands nothing over
+ * A handler that runs because of another thread's pthread_kill is ordered after it.
+ * tsan: racy only, because for it a signal releases nothing
  */
 #include <signal.h>
 
@@ -24,7 +24,7 @@ static void *taker(void *arg)
 	tell(1);
 	while (!handled)
 		nap();
-	/* pthread_kill() and the end of its target lock the same */
+	/* pthread_kill() and the end of its target take the same lock */
 	await(2);
 	return arg;
 }

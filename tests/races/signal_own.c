@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A handler does not race with the thread that it interrupts, but with any other one.
+ * A handler does not race with the thread that it interrupts, but with other threads.
  * tsan: right only, because of two accesses by one thread it keeps the last
  */
 #include <signal.h>

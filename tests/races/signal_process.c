@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A signal to the process, which the only thread that does not block it handles.
- * tsan: racy only, because for it a signal hands nothing over
+ * A signal to the process, handled by the only thread that does not block it.
+ * tsan: racy only, because for it a signal releases nothing
  */
 #include <signal.h>
 

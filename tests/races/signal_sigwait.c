@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * sigwait takes a signal that another thread sent, and comes after it.
- * tsan: racy only, because for it a signal that is waited for hands nothing over
+ * sigwait takes a signal that another thread sent, and is ordered after it.
+ * tsan: racy only, because for it a signal that is waited for releases nothing
  */
 #include <signal.h>
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Each thread has its own elements of an array, next to each other; the racy one one more. */
+/*
+ * Each thread has its own elements of an array, next to each other; the racy one accesses one more.
+ */
 #include "races.h"
 
 unsigned short elements[9];
@@ -8,7 +10,7 @@ static void *even(void *arg)
 {
 	int i;
 
-	/* one by one: what is between them may be read where vectors are */
+	/* one by one, since vectors would also read the elements in between */
 	for (i = 0; i < 8; i += 2) {
 		elements[i]++; /* RACE: element variable=elements */
 		USE(elements);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Two fields of bits in the same byte, or in a byte each. */
+/* Two bit fields in the same byte, or in separate bytes. */
 #include "races.h"
 
 struct {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * memset of few bytes, which the C library does by one masked store where the processor has
- * AVX-512, and bytes within it or after it: only what the mask lets through is accessed.
+ * memset of few bytes, which the C library does by one masked store if the processor has AVX-512,
+ * and bytes within or after it: only the bytes that the mask selects are accessed.
  */
 #include <string.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * memcmp of few bytes, which the C library does by one masked comparison where the processor has
- * AVX-512: what is after them is not read.
+ * memcmp of few bytes, which the C library does by one masked comparison if the processor has
+ * AVX-512: bytes after them are not accessed.
  */
 #include <string.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* memset of as many bytes as the program finds out, and a byte within or after it. */
+/* memset of a size that is known at run time, and a byte within or after it. */
 #include <string.h>
 
 #include "races.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * strlen reads whole vectors, but what is after the string's end is not its business.  Where that
- * is cannot be told.
+ * strlen reads whole vectors but ignores bytes after the end of the string.  The recording does not
+ * show where that end is.
  * asked with: --all
  */
 #include <string.h>

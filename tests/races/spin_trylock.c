@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A spin lock that could not be taken orders nothing. */
+/* A failed trylock of a spin lock orders nothing. */
 #include "races.h"
 
 static pthread_spinlock_t lock;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A local variable whose address was given to a thread. */
+/* A local variable whose address was passed to a thread. */
 #include "races.h"
 
 static void *thread(void *arg)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Two threads, one after the other, have the same stack, which nobody ordered; the racy one
- * writes to it through an address of the first one's.
+ * Two threads use the same stack in succession, without order; the racy one writes to it through an
+ * address of the first one's.
  * tsan: right only, because for it the beginning of a thread writes to its whole stack
  */
 #include "races.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A function's static object is initialised by one thread, and the guard orders the others
- * after it; the racy one has a guard of its own that is a plain variable.  What it guards is raced
- * for only by who has lost the race for that, so that is what is told.
- * tsan: right only, because it tells of what is guarded, too
+ * One thread initialises a function's static object, and the guard orders the others after it; the
+ * racy variant has a guard of its own that is a plain variable.  The object races only in a thread
+ * that has already raced on the guard, so the report has the guard.
+ * tsan: right only, because it also reports the object
  */
 #include <thread>
 
@@ -15,7 +15,7 @@ static NOINLINE int compute()
 }
 
 #ifdef RACY
-#define KEEP_ORDER()	__asm__ volatile("" ::: "memory")	/* of what is compiled */
+#define KEEP_ORDER()	__asm__ volatile("" ::: "memory")	/* of the compiled code */
 
 static bool done;
 static int number;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A thread that comes while another one initialises a static object waits for it. */
+/* A thread that arrives while another one initialises a static object waits for it. */
 #include <thread>
 
 #include "races.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A name that is too long for its field overwrites what stands after it and what another
- * thread guards by a mutex: strcpy does not know of it.
+ * A name that is too long for its field overwrites the next field, which another thread protects by
+ * a mutex; strcpy does not lock it.
  */
 #include <string.h>
 

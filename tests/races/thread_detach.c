@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A detached thread is ordered by a semaphore, up to where it posts it. */
+/* A detached thread is ordered by a semaphore, up to its post. */
 #include <semaphore.h>
 
 #include "races.h"

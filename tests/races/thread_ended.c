@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A thread that has ended and that nobody joined is ordered with nobody, whatever the C
- * library did between itself with its stack and its locks.
+ * A thread that has ended and was not joined is ordered with no other thread, whatever the C
+ * library did with its stack and its locks.
  */
 #include "races.h"
 
@@ -25,7 +25,7 @@ int main(void)
 {
 	pthread_t t = start(first);
 
-	/* while it lives: pthread_detach() looks at what the end of a thread changes */
+	/* while it runs: pthread_detach() reads data that the end of a thread changes */
 	RACY_ONLY(pthread_detach(t));
 	tell(1);
 	RIGHT_ONLY(pthread_join(t, NULL));

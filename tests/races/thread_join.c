@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Between its creation and its join a thread is ordered with nobody. */
+/* Between its creation and its join a thread is not ordered with others. */
 #include "races.h"
 
 static int value;

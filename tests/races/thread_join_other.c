@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A thread that joins another one hands on what that one did to who joins it. */
+/* A thread that joins another one passes the order on to the thread that joins it. */
 #include "races.h"
 
 static int value;
@@ -16,7 +16,7 @@ static void *outer(void *arg)
 {
 	pthread_t t = start(inner);
 
-	/* while it lives: pthread_detach() looks at what the end of a thread changes */
+	/* while it runs: pthread_detach() reads data that the end of a thread changes */
 	RACY_ONLY(pthread_detach(t));
 	RACY_ONLY(tell(2));
 	RIGHT_ONLY(pthread_join(t, NULL));

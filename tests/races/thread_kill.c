@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Who asks for a thread that has ended is not ordered after it. */
+/* pthread_kill() to a thread that has ended does not order the caller after it. */
 #include <signal.h>
 
 #include "races.h"

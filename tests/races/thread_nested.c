@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Threads make threads at the same time: what the C library allocates for these passes from one
- * to the other, and is none of the program's business.
+ * Threads create threads at the same time: memory that the C library allocates for them passes from
+ * one to the other, which does not concern the program.
  */
 #include "races.h"
 

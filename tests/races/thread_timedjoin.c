@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* pthread_timedjoin_np orders where it succeeds, and not where it times out. */
+/* pthread_timedjoin_np orders only if it succeeds. */
 #include "races.h"
 
 static int value;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* pthread_tryjoin_np orders where it succeeds, and not where the thread still runs. */
+/* pthread_tryjoin_np orders only if it succeeds. */
 #include "races.h"
 
 static int value;

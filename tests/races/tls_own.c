@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Each thread has its own thread-local variable, until another one gets its address.
- * tsan: right only, because for it the beginning of a thread writes to what is its own
+ * Each thread has its own thread-local variable, until another thread gets its address.
+ * tsan: right only, because for it the beginning of a thread writes to its thread-local variables
  */
 #include "races.h"
 

@@ -100,7 +100,7 @@ static int can(const char *what, const char *arg)
 	int fd, ret;
 
 	if (!strcmp(what, "seize")) {
-		/* Whoever is left like this goes on when its tracer is gone. */
+		/* A process left in this state continues when its tracer has ended. */
 		ret = ptrace(PTRACE_SEIZE, pid, NULL, NULL) ? -errno : 0;
 		if (!ret && !ptrace(PTRACE_INTERRUPT, pid, NULL, NULL) &&
 		    waitpid(pid, NULL, __WALL) == pid)

@@ -332,7 +332,7 @@ static int fuzz(void *arg)
 	return 0;
 }
 
-/* ---- a session beside it ---- */
+/* ---- a session in parallel ---- */
 
 static struct progress *progress;
 
@@ -350,7 +350,7 @@ static const struct { const char *name; long value; } limits[] = {
 	{ "user_mb", 16 },
 	{ "user_sessions", 12 },
 	{ "user_orphans", 3 },
-	/* A random keep time may be weeks, which is right while chunks are unread. */
+	/* A random keep time may be weeks, which is allowed while chunks are unread. */
 	{ "orphan_max_s", 1 },
 };
 
@@ -379,7 +379,10 @@ int main(void)
 	session_make(&s, 64 * KIB, 4, 1, ADEPT_POLICY_WAIT);
 	consumer_init(&c, &s);
 	writer = spawn(honest_writer, &s);
-	/* Its memory is charged to root's limit with its first store, so before there is less. */
+	/*
+	 * Its memory counts against root's limit from its first store, so wait for that before
+	 * lowering it.
+	 */
 	while (!progress[0].done)
 		sleep_ms(1);
 	nobody = spawn(fuzz, (void *)1);
@@ -404,10 +407,10 @@ int main(void)
 	check(!status, "fuzzing as nobody (%d)", status);
 	status = wait_for(root);
 	check(!status, "fuzzing as root (%d)", status);
-	check(ok && !c.st[0].lost_chunks, "beside it %lu chunks of another session are exact %s",
+	check(ok && !c.st[0].lost_chunks, "in parallel %lu chunks of another session are exact %s",
 	      c.chunks, c.error);
 	session_close(&s);
-	/* Orphans that the fuzzers left behind live up to a second. */
+	/* Orphans of the fuzzers live up to a second longer. */
 	check(counter_becomes("sessions", 0) && !counter("rings") && !counter("pages") &&
 	      !counter("orphans"), "nothing is left");
 	for (i = 0; i < sizeof(limits) / sizeof(limits[0]); i++)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Every byte of every record arrives, whatever the ring's size; nothing is lost. */
+/* Every byte of every record arrives with any size of the ring; nothing is lost. */
 #include "vm.h"
 
 struct process {
@@ -101,7 +101,7 @@ static void run(const struct shape *h)
 			 st.lost_chunks, st.refused, st.waits);
 		ok = false;
 	}
-	/* Given back, chunks are zero. */
+	/* Returned chunks are zero. */
 	for (i = 0; ok && i < h->chunk_size; i += 8)
 		if (*(u64 *)(s.data + i))
 			ok = false;

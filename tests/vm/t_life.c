@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* fork, exec, exit, threads, the mapping itself, signals, and what is refused. */
+/* fork, exec, exit, threads, the mapping itself, signals, and refused accesses. */
 #include <sys/resource.h>
 #include <sys/stat.h>
 
@@ -25,7 +25,7 @@ static void begin(u32 nslots)
 	session_make(&s, 64 * KIB, 4, nslots, ADEPT_POLICY_WAIT);
 }
 
-/* The rings of slots 0 to n-1 end, with what progress says. */
+/* The rings of slots 0 to n-1 end as @progress says. */
 static void expect(u32 n, const char *what)
 {
 	struct consumer c;
@@ -144,7 +144,7 @@ static void *one_slot(void *arg)
 	return NULL;
 }
 
-/* One slot, one thread after the other in it. */
+/* Threads that use one slot in succession. */
 static int churn(void *arg)
 {
 	u8 *area = session_enrol(&s);
@@ -200,7 +200,7 @@ static int flushed_alive(void *arg)
 	return 0;
 }
 
-/* A consumer's mistake: it is counted, and the writer lives. */
+/* A consumer's error: it is counted, and the writer continues. */
 static void flush_of_living(void)
 {
 	pid_t pid;
@@ -282,14 +282,14 @@ static bool maps_again(void *at, int flags)
 	return p != MAP_FAILED;
 }
 
-/* A child has the mapping that it inherited, and gets no other one beside it. */
+/* A child has the mapping that it inherited, and cannot make another one. */
 static int child_maps(void *arg)
 {
 	return maps_again(NULL, 0) || errno != EBUSY || munmap(arg, s.info.area_size) ||
 	       !maps_again(NULL, 0);
 }
 
-/* However many mappings a process asks for: freeing a ring visits them all. */
+/* A process can have only one mapping, since freeing a ring visits them all. */
 static void one_mapping(void)
 {
 	u8 *area;
@@ -307,7 +307,7 @@ static void one_mapping(void)
 	session_close(&s);
 }
 
-/* ---- what is refused ---- */
+/* ---- refused accesses ---- */
 
 enum { OWN_START, BODY_EARLY, GAP_EARLY, WRONG_BASE, FAR, READ_GAP, PLAIN, PARENT, OTHER_MAP };
 
@@ -350,7 +350,7 @@ static int misbehave(void *arg)
 	case READ_GAP:
 		return *(volatile u8 *)gap;
 	case PLAIN:
-		/* r15 would be right, but is not what the store goes through */
+		/* r15 has the right value, but the store does not use it */
 		asm volatile("mov %%r15, %%rbx\n\tmov %0, %%r15\n\t"
 			     "movq $1, (%1)\n\tmov %%rbx, %%r15"
 			     : : "r"(gap - 8), "r"(gap) : "rbx", "memory");

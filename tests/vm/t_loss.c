@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What is dropped is counted exactly, and what follows can be decoded. */
+/* Losses are counted exactly, and later chunks can be decoded. */
 #include "vm.h"
 
 static u64 stream_bytes(u64 stream, u64 records)
@@ -11,7 +11,9 @@ static u64 stream_bytes(u64 stream, u64 records)
 	return sum;
 }
 
-/* Everything written is either there or counted; @c has taken all of it. */
+/*
+ * Data that arrived and data that was counted add up to what was written; @c has taken all of it.
+ */
 static bool adds_up(struct consumer *c, u32 slot, u64 records, struct adept_stats *st)
 {
 	struct stream_state *x = &c->st[slot];
@@ -65,8 +67,8 @@ static void drop(u32 chunk_size, u32 nchunks, unsigned int delay_us)
 }
 
 /*
- * With @held chunks in the consumer's hands, the newest ones of the others arrive: what is
- * given up is the oldest, and counted at the first one after it.
+ * While the consumer has @held chunks, the newest ones of the others arrive: the oldest is dropped,
+ * and counted in the next one.
  */
 static void newest_stay(u32 held)
 {
@@ -107,7 +109,7 @@ static void newest_stay(u32 held)
 	session_close(&s);
 }
 
-/* A waiting writer goes on when the policy changes, and comes back. */
+/* A waiting writer continues when the policy changes, and waits again when it is restored. */
 static void policy(void)
 {
 	struct progress *progress = progress_make();
@@ -158,7 +160,7 @@ static void policy(void)
 	session_close(&s);
 }
 
-/* Forced resets count what nobody read. */
+/* Forced resets count unread chunks. */
 static void forced_reset(void)
 {
 	struct progress *progress = progress_make();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Rings are charged to the memory cgroup of who writes, which can be killed for it. */
+/* Rings are charged to the writer's memory cgroup, and the writer can be killed for it. */
 #include <sys/stat.h>
 
 #include "vm.h"
@@ -69,7 +69,7 @@ int main(void)
 	must(counter_becomes("sessions", 0));
 	check(current_kib() < before + 1024, "and is given back: %ld KiB", current_kib() - before);
 
-	/* Too little for the ring: the writer is killed, what it wrote is there. */
+	/* Not enough for the ring: the writer is killed, and what it wrote is delivered. */
 	put(GROUP "/memory.max", "6M");
 	progress[0].done = progress[0].ended = 0;
 	session_make(&s, MIB, 16, 1, ADEPT_POLICY_WAIT);

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A ring whose process is gone belongs to nobody, also not to a process whose address space the
- * kernel put where the dead one's was.
- *
- * The kernel hands the memory of a dead process's mm_struct to the next fork, and the area is
- * mapped at the same address each time.
+ * A ring of a dead process cannot be used by another process, even if the kernel gives that one the
+ * same mm_struct: the kernel uses the memory of a dead process's mm_struct for the next fork, and
+ * the area is mapped at the same address each time.
  */
 #include <sched.h>
 
@@ -46,7 +44,7 @@ static int read_it(void *arg)
 	const volatile u32 *word = (void *)enrol_fixed();
 
 	(void)arg;
-	/* Not reached, or there is another one's record. */
+	/* Not reached, or reached with a foreign record. */
 	return *word == rec_id(0, rec_values(0, 0)) ? 1 : 2;
 }
 

@@ -13,7 +13,7 @@
 
 #define GROUP	"/sys/fs/cgroup/adept-stall"
 #define BIG	(16 * MIB)
-#define PATIENCE_S	20	/* then the hostile writer is killed, and all waits end */
+#define PATIENCE_S	20	/* after that the hostile writer is killed, and all waits end */
 #define LIMIT_NS	1000000000ull
 #define ROUNDS	40
 #define NOISE_MS	100	/* an emulator's */
@@ -29,7 +29,7 @@ static void put(const char *path, const char *text)
 	close(fd);
 }
 
-/* A lock of its address space that somebody waits for is not given to who only reads. */
+/* While a thread waits for the lock of the address space, readers do not get it. */
 static void *remap(void *arg)
 {
 	for (;;) {
@@ -62,7 +62,7 @@ static int kill_later(void *arg)
 	return 0;
 }
 
-/* The longest of what each thing took, and all recordings of the victim's; in ns. */
+/* The longest time of each operation, and the times of all recordings of the victim; in ns. */
 struct latency {
 	u64 view, victim_view, command, create, adopt, list, maps, map, status;
 	u64 record[ROUNDS];
@@ -107,7 +107,7 @@ static bool touch(const volatile u8 *p)
 
 static volatile bool go, stop;
 
-/* The thread of a consumer that looks at the hostile slot. */
+/* The thread of a consumer that queries the hostile slot. */
 static void *look(void *arg)
 {
 	struct latency *l = arg;
@@ -153,7 +153,7 @@ static int one_ring(void *arg)
 	return 0;
 }
 
-/* Create a session, leave it, adopt it; list all. */
+/* Create a session, leave it, adopt it; list all sessions. */
 static void sessions(struct latency *l)
 {
 	struct adept_session_info info[8];
@@ -181,7 +181,7 @@ static void sessions(struct latency *l)
 	close(fd);
 }
 
-/* A small program of the victim's: recorded, read, its ring given back. */
+/* A small program of the victim: recorded, read, its ring returned. */
 static void record(struct latency *l, u32 round)
 {
 	struct job j = { &victim, progress, 1, 2000 };
@@ -221,7 +221,7 @@ static void others(struct latency *l, pid_t pid)
 		touch(victim.data);
 		touch(victim.chunk_info);
 		took(t, &l->victim_view);
-		/* Any allocation of the consumer's that has to map memory. */
+		/* Any allocation of the consumer that has to map memory. */
 		t = now_ns();
 		p = mmap(NULL, MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		must(p != MAP_FAILED && !munmap(p, MIB));
@@ -248,7 +248,7 @@ static void *others_thread(void *arg)
 	return NULL;
 }
 
-/* Sessions made and left by who has no memory either. */
+/* Sessions created and left by a process in the full memory cgroup. */
 static int hostile_sessions(void *arg)
 {
 	(void)arg;
@@ -293,7 +293,7 @@ int main(void)
 	session_make(&hostile, BIG, 2, 1, ADEPT_POLICY_WAIT);
 	session_make(&victim, 64 * KIB, 4, 2, ADEPT_POLICY_WAIT);
 	others(&before, getpid());
-	/* Now, since a thread's stack is a mapping. */
+	/* Create the threads now, since a thread's stack is a mapping. */
 	must(!pthread_create(&t[0], NULL, look, &with));
 	must(!pthread_create(&t[1], NULL, command, &with));
 	must(!pthread_create(&t[2], NULL, others_thread, &with));

@@ -90,14 +90,14 @@ static void kill_writers(u32 kills, u32 policy)
 		u64 until = now_ns() + 5000000000ull;
 		pid_t pid = start_writers(&s, first);
 
-		/* On a slow machine all would die before their first record, as some shall. */
+		/* On a slow machine all would die before their first record; some should. */
 		while (i % 4 && !progress[first].done && now_ns() < until)
 			sleep_ms(1);
 		until = now_ns() + chance(15) * 1000000ull;
 		while (!bad && now_ns() < until) {
-			/* No draining: that does not end while writers are as fast as this. */
+			/* Do not drain: that would not end with writers as fast as these. */
 			bad += consumer_step(&c) < 0;
-			/* Who is slow finds chunks given up. */
+			/* A slow consumer finds dropped chunks. */
 			if (policy == ADEPT_POLICY_DROP)
 				usleep(1000);
 		}
@@ -126,17 +126,17 @@ static void kill_writers(u32 kills, u32 policy)
 	session_close(&s);
 }
 
-/* ---- consumers killed; each next one adopts ---- */
+/* ---- killed consumers; the next one adopts ---- */
 
 struct taking {
 	u64 id;
-	u64 *next;		/* per slot: record and seq up to which it is known */
+	u64 *next;		/* per slot: record and seq up to which everything is checked */
 	u64 *seq;
 	u32 *ring;
 	u32 *bad;
 };
 
-/* A consumer that stores how far it is, as one that writes to disk would. */
+/* A consumer that stores its position, like one that writes to disk. */
 static int run_consumer(void *arg)
 {
 	struct taking *t = arg;
@@ -146,7 +146,7 @@ static int run_consumer(void *arg)
 	u32 i, k;
 	int fd;
 
-	/* The one before it may not be quite gone. */
+	/* The previous one may still be exiting. */
 	while ((fd = device_call(ADEPT_IOC_SESSION_ADOPT, &a)) == -EBUSY)
 		sched_yield();
 	if (fd < 0)
@@ -168,7 +168,7 @@ static int run_consumer(void *arg)
 
 			k = d[i].slot;
 			g[i] = (struct adept_give){ k, d[i].ring, d[i].seq };
-			/* delivered once more, but stored by the one before */
+			/* delivered again, but already stored by the previous consumer */
 			if (d[i].seq < t->seq[k])
 				continue;
 			if (d[i].seq != t->seq[k] || d[i].ring != t->ring[k])
@@ -201,7 +201,7 @@ static void *shared(size_t size)
 	return p;
 }
 
-/* The last consumer may have been killed with chunks in its hands. */
+/* The last consumer may have been killed while it had chunks. */
 static void end_session(u64 id)
 {
 	struct adept_session_adopt a = { .id = id };
@@ -237,7 +237,7 @@ static void kill_consumers(u32 kills, bool writers_too)
 		t.id = s.info.id;
 		for (i = 0; i < 2; i++)
 			writers[i] = start_writers(&s, i * THREADS);
-		/* Rings are numbered by who stores first. */
+		/* Rings are numbered in the order of the first stores. */
 		for (k = 0; k < SLOTS; k++) {
 			while (ring_info(&s, k).state == ADEPT_RING_NONE)
 				sched_yield();
@@ -277,7 +277,7 @@ static void kill_consumers(u32 kills, bool writers_too)
 	      writers_too ? "consumers and writers" : "consumers", sum, *t.bad, short_of);
 }
 
-/* ---- and the rest ---- */
+/* ---- others ---- */
 
 static int try_rmmod(void *arg)
 {
@@ -292,7 +292,7 @@ static int try_rmmod(void *arg)
 	}
 }
 
-/* Free pages that processors keep for themselves count as used: let them keep few. */
+/* Free pages in the caches of processors count as used: keep these caches small. */
 static void keep_few_pages(void)
 {
 	int fd = open("/proc/sys/vm/percpu_pagelist_high_fraction", O_WRONLY | O_CLOEXEC);
@@ -301,7 +301,7 @@ static void keep_few_pages(void)
 	close(fd);
 }
 
-/* Memory that is in use and in none of the kernel's accounts, as a lost ring would be. */
+/* Memory that is in use and in none of the kernel's accounts, such as a lost ring. */
 static u64 unaccounted_kib(void)
 {
 	static const char *const accounts[] = {
@@ -338,7 +338,7 @@ int main(void)
 	printf("seed %u\n", seed);
 	progress = progress_make();
 	keep_few_pages();
-	/* Once, so that what is allocated for good is there before measuring. */
+	/* Run once before measuring, for memory that is allocated permanently. */
 	kill_writers(4, ADEPT_POLICY_WAIT);
 	must(counter_becomes("sessions", 0));
 	before = unaccounted_kib();
@@ -354,7 +354,7 @@ int main(void)
 	kill_consumers(kills, true);
 	check(counter_becomes("sessions", 0) && !counter("rings") && !counter("pages") &&
 	      !counter("orphans"), "no session, ring or page is left");
-	/* A ring is 192 KiB, and hundreds have been made.  What is only late comes back. */
+	/* A ring has 192 KiB, and hundreds were created.  Memory that is freed late comes back. */
 	until = now_ns() + 10 * 1000000000ull;
 	do {
 		sleep_ms(200);

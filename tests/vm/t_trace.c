@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Tracepoints, counters and statistics agree with what happened. */
+/* Tracepoints, counters and statistics agree with the events. */
 #include "vm.h"
 
 #define TRACING "/sys/kernel/tracing/"
@@ -89,7 +89,7 @@ int main(void)
 	check(events("adept_drop") == st.lost_chunks && st.lost_chunks, "adept_drop: %llu",
 	      st.lost_chunks);
 	check(events("adept_wait") == st.waits && st.waits, "adept_wait: %llu", st.waits);
-	/* live, dead, none; each end of a chunk is a fault, and so is each try that waits */
+	/* live, dead, none; each end of a chunk is a fault, and so is each attempt that waits */
 	check(events("adept_ring") == 3 && events("adept_fault") >=
 	      st.published - 1 + st.lost_chunks - st.lost_published + st.waits,
 	      "adept_ring, adept_fault");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The consumer through io_uring, and without it where it is denied. */
+/* A consumer that uses io_uring, and one that uses ioctl because io_uring is denied. */
 #include <stddef.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -23,12 +23,12 @@ static bool by_uring(struct consumer *c, struct adept_exchange *x)
 	int res;
 
 	prep_exchange(io_uring_get_sqe(ring), c->s->fd, x);
-	/* With a submission thread it may count the one before once more. */
+	/* With a submission thread it may count the previous one again. */
 	must(io_uring_submit(ring) >= 1);
 	for (;;) {
 		must(!io_uring_wait_cqe(ring, &cqe));
 		res = cqe->res;
-		/* completions of a poll on the same ring are told apart by user_data */
+		/* user_data distinguishes completions of a poll on the same ring */
 		if (!cqe->user_data)
 			break;
 		io_uring_cqe_seen(ring, cqe);
@@ -75,7 +75,7 @@ static void run(const char *what, unsigned int flags, bool fixed)
 	session_close(&s);
 }
 
-/* Sleep on the ring only; a completion says that there is something. */
+/* Sleep on the ring only; a completion says that there are chunks. */
 static void multishot(void)
 {
 	struct io_uring ring;
@@ -125,7 +125,7 @@ static void multishot(void)
 	session_close(&s);
 }
 
-/* Rings that go with polls armed and commands in flight. */
+/* Rings that are torn down with armed polls and commands in flight. */
 static int tear_down(void *arg)
 {
 	static struct adept_exchange x[16];
@@ -185,7 +185,7 @@ static void teardown(void)
 	check(!bad, "rings torn down in 32 ways with commands in flight");
 	kill(pid, SIGKILL);
 	wait_for(pid);
-	/* What they took they did not give back; it stays readable and can be thrown away. */
+	/* They did not return the chunks that they took; these stay readable and can be dropped. */
 	consumer_init(&c, &s);
 	check(!slot_cmd(&s, ADEPT_IOC_RESET, 0, ring_info(&s, 0).ring, ADEPT_RESET_FORCE),
 	      "and the session is in order");

@@ -11,10 +11,10 @@
 #define LOW	((u8 *)0x10000)		/* vm.mmap_min_addr */
 #define PAGE	4096ul
 #define CHUNK	(128 * KIB)
-#define VIEWS	1024u			/* that a session may have */
+#define VIEWS	1024u			/* maximum number for a session */
 
 static struct session s;
-static u64 pages, shown;		/* of the area; with something in them */
+static u64 pages, shown;		/* of the area; with data in them */
 static u8 *copy;			/* of the area, through the view of all */
 
 static bool is_gap(u64 page)
@@ -31,7 +31,9 @@ static u8 *map_low(u64 first, u64 n)
 	return p;
 }
 
-/* Are pages @from to @to of a view at @p, whose first page is @first, what they should be? */
+/*
+ * Compare pages @from to @to of a view at @p, whose first page is @first, with the expected data.
+ */
 static u32 compare(const u8 *p, u64 first, u64 from, u64 to)
 {
 	u32 bad = 0;
@@ -59,7 +61,7 @@ static void every_offset(void)
 	check(!bad, "%u views at %p of every page offset: %u pages are wrong", views, LOW, bad);
 }
 
-/* The last page first: what is mapped along with it lies before it. */
+/* The last page first: pages that are mapped with it come before it. */
 static void backwards(void)
 {
 	u64 first, i;
@@ -90,12 +92,12 @@ static void partial_munmap(void)
 		must(!munmap(p + (pages - cut) * PAGE, cut * PAGE));
 		bad += compare(p, 0, 0, pages - cut);
 		must(!munmap(p, pages * PAGE));
-		/* A hole makes two mappings, each with an offset of its own. */
+		/* A hole makes two mappings with separate offsets. */
 		p = map_low(0, pages);
 		must(!munmap(p + cut * PAGE, PAGE));
 		bad += compare(p, 0, 0, cut) + compare(p, 0, cut + 1, pages);
 		must(!munmap(p, pages * PAGE));
-		/* And what was mapped before comes back. */
+		/* Pages that were mapped before are mapped again. */
 		p = map_low(0, pages);
 		bad += compare(p, 0, 0, pages);
 		must(!munmap(p, cut * PAGE));
@@ -119,7 +121,10 @@ static int child_gets_none(void *arg)
 	return map_page(0) || errno != ENOMEM;
 }
 
-/* All views of the session count, also those made by cutting one, and in other processes. */
+/*
+ * All views of the session count, including those created by splitting, and those in other
+ * processes.
+ */
 static void limited(void)
 {
 	static u8 *view[2 * VIEWS];
@@ -128,14 +133,14 @@ static void limited(void)
 
 	while (n < 2 * VIEWS && (view[n] = map_page(0)))
 		n++;
-	check(n == VIEWS - 2 && errno == ENOMEM, "%u views beside two: %s", n, strerror(errno));
+	check(n == VIEWS - 2 && errno == ENOMEM, "%u views plus two: %s", n, strerror(errno));
 	check(!wait_for(spawn(child_gets_none, NULL)), "another process with the file gets none");
 	check(munmap(s.data + PAGE, PAGE) && errno == ENOMEM, "nor can one be cut in two");
 	bad += compare(s.data, 0, 0, pages);
 	for (i = 0; i < n; i++)
 		bad += compare(view[i], 0, 0, 1);
 	check(!bad, "all show what they should: %u pages are wrong", bad);
-	/* The kernel cuts off both ends first, so a hole needs room for two. */
+	/* The kernel cuts off both ends first, so a hole needs room for two mappings. */
 	must(!munmap(view[--n], PAGE) && !munmap(view[--n], PAGE));
 	check(!munmap(s.data + PAGE, PAGE), "with room for two it can be");
 	view[n] = map_page(0);

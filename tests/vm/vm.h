@@ -46,7 +46,7 @@ extern int passed, failed, skipped;
 void pass(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void skip(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* A check that ends the program: what follows would make no sense. */
+/* A check that ends the program, since later checks would be meaningless. */
 #define must(cond) do { if (!(cond)) die(__FILE__, __LINE__, #cond); } while (0)
 void die(const char *file, int line, const char *what) __attribute__((noreturn));
 /* check(cond, ...): one test */
@@ -54,11 +54,11 @@ void die(const char *file, int line, const char *what) __attribute__((noreturn))
 int finish(void);
 u64 now_ns(void);
 void sleep_ms(unsigned int ms);
-/* a number of /sys/class/misc/adept, or of a parameter of the module */
+/* counter() - a number of /sys/class/misc/adept, or of a parameter of the module */
 long counter(const char *name);
 void set_param(const char *name, long value);
 long param(const char *name);
-/* for some seconds, until counter @name is @value */
+/* wait some seconds until counter @name is @value */
 bool counter_becomes(const char *name, long value);
 
 /* ---- streams ---- */
@@ -83,7 +83,7 @@ struct session {
 	u8 *chunk_info;
 };
 
-/* an ioctl of /dev/adept: what it returns, or -errno */
+/* an ioctl of /dev/adept: returns its result, or -errno */
 int device_call(unsigned long cmd, void *arg);
 /* @c may be NULL */
 void session_make(struct session *s, u32 chunk_size, u32 nchunks, u32 nslots, u32 policy);
@@ -98,7 +98,7 @@ u8 *session_enrol(const struct session *s);	/* as a writer: map the area */
 
 /* ---- writers ---- */
 
-/* One word per slot that writer and tests share; in memory that fork shares. */
+/* One word per slot, shared by writer and tests across fork. */
 struct progress {
 	volatile u64 done;		/* whole records */
 	volatile u32 ended;
@@ -111,14 +111,14 @@ struct progress *progress_make(void);	/* MAX_SLOTS of them */
 struct writer {
 	u8 *window;			/* start of the slot */
 	u64 stream;
-	u64 records;			/* how many; 0: until told to end */
+	u64 records;			/* number of records; 0: until go is set */
 	struct progress *progress;
-	u64 gs[8];			/* what gs points to */
+	u64 gs[8];			/* values at gs */
 };
 
-/* In the calling thread; returns r15 at the end. */
+/* Run in the calling thread; returns r15 at the end. */
 u64 writer_run(struct writer *w);
-/* A writer for a process of its own. */
+/* A writer in a separate process. */
 struct job {
 	struct session *s;
 	struct progress *progress;	/* of all slots */
@@ -128,13 +128,13 @@ struct job {
 int job_run(void *arg);			/* a struct job; for spawn() */
 /* Single stores through r15, for tests of single faults; returns r15 afterwards. */
 u64 store_r15(u64 r15, u64 off, u64 value);
-/* A store that has another base register. */
+/* A store that uses another base register. */
 void store_plain(u64 addr, u64 value);
 
 /* ---- the checking consumer ---- */
 
 struct stream_state {
-	u64 stream;			/* number that slot k's records have */
+	u64 stream;			/* number of the stream in slot k */
 	u32 ring;
 	bool open;
 	u64 next;			/* record expected */
@@ -150,27 +150,29 @@ struct consumer {
 	struct session *s;
 	struct stream_state st[MAX_SLOTS];
 	u64 chunks, again;
-	unsigned int delay_us;		/* per chunk: a slow one */
+	unsigned int delay_us;		/* delay per chunk, for a slow consumer */
 	bool (*exchange)(struct consumer *c, struct adept_exchange *x);
 	void *arg;
 	char error[256];
 };
 
 void consumer_init(struct consumer *c, struct session *s);
-/* One exchange: give back what is pending, take, check.  Number of chunks or -1: error. */
+/*
+ * One exchange: return pending chunks, take, check.  Returns the number of chunks, or -1 on error.
+ */
 int consumer_step(struct consumer *c);
-/* Take all there is now. */
+/* Take all available chunks. */
 bool consumer_drain(struct consumer *c);
-/* Until @slots have delivered their last chunks, or @ms are over. */
+/* Run until @slots have delivered their last chunks, or for @ms. */
 bool consumer_until_last(struct consumer *c, u32 first, u32 n, unsigned int ms);
 int do_exchange(const struct session *s, struct adept_exchange *x);
 
 /* ---- processes ---- */
 
-/* Fork; the child runs @fn and exits with what it returns. */
+/* fork(); the child runs @fn and exits with its result. */
 pid_t spawn(int (*fn)(void *), void *arg);
 int wait_for(pid_t pid);		/* exit status, or 128 + signal */
-/* Run @fn in a child and say by which signal it dies, 0 if it does not. */
+/* Run @fn in a child and return the signal that killed it, or 0. */
 int dies_by(int (*fn)(void *), void *arg);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Streams of records, and who writes them. */
+/* Streams of records, and their writers. */
 #include <asm/prctl.h>
 
 #include "vm.h"
@@ -13,7 +13,7 @@ static u64 mix(u64 a, u64 b)
 	return x ^ x >> 29;
 }
 
-/* Mostly short, now and then the longest. */
+/* Mostly short; sometimes the longest possible record. */
 u32 rec_values(u64 stream, u64 k)
 {
 	u64 r = mix(stream, k);
@@ -51,7 +51,7 @@ static inline void set_r15(u64 v)
 	asm volatile("mov %0, %%r15" : : "r"(v));
 }
 
-/* r12 has the record's number at each store: contexts are checked by it. */
+/* r12 has the record's number at each store, so that contexts can be checked. */
 static inline void put_value(u64 k, u64 i, u64 v)
 {
 	register u64 number asm("r12") = k;

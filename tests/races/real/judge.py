@@ -32,7 +32,7 @@ def places(access):
     return names
 
 
-def told(race):
+def text_of(race):
     ends = ["%s %s" % (a["type"], "/".join(sorted(places(a)))) for a in race["accesses"]]
     return "%s [%s] %s" % (race["kind"], race.get("variable") or "", " - ".join(ends))
 
@@ -44,7 +44,7 @@ def main():
     if not report["complete"]:
         print("not complete: %s" % report["missing"])
     elif how == "silent" and report["races"]:
-        print("%d races: %s" % (len(report["races"]), "; ".join(map(told, report["races"]))))
+        print("%d races: %s" % (len(report["races"]), "; ".join(map(text_of, report["races"]))))
     elif how == "silent":
         used = ["%s (%d)" % (s["text"], s["races_suppressed"]) for s in report["suppressions"]
                 if s["races_suppressed"]]
@@ -55,10 +55,10 @@ def main():
         for race in report["races"]:
             a, b = map(places, race["accesses"])
             if (one & a and other & b) or (one & b and other & a):
-                print("good: %s, one of %d" % (told(race), len(report["races"])))
+                print("good: %s, one of %d" % (text_of(race), len(report["races"])))
                 return
         print("none between %s and %s, but: %s" % (*pair,
-                                                   "; ".join(map(told, report["races"]))))
+                                                   "; ".join(map(text_of, report["races"]))))
 
 
 main()

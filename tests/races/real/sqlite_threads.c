@@ -20,7 +20,7 @@ static void failed(const char *what, sqlite3 *db)
 	exit(1);
 }
 
-/** run() - execute SQL, again as long as another connection holds a lock. */
+/** run() - execute SQL, and repeat it while another connection holds a lock */
 static void run(sqlite3 *db, const char *sql)
 {
 	int err;

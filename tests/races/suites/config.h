@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* In the place of what valgrind's configure would find out for its tests on x86-64. */
+/* Replaces the results of valgrind's configure for its tests on x86-64. */
 #define HAVE_ASM_UNISTD_H 1
 #define HAVE_BUILTIN_ATOMIC 1
 #define HAVE_PTHREAD_CONDATTR_SETCLOCK 1

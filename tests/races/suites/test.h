@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * In the place of the header of the same name that ThreadSanitizer's tests include, whose
- * barrier is a function of its runtime: what they need in a program that nobody instrumented.
+ * Replaces the header of the same name that ThreadSanitizer's tests include, whose barrier is a
+ * function of its runtime: the declarations that they need without instrumentation.
  */
 #ifndef RACES_SUITES_TEST_H
 #define RACES_SUITES_TEST_H
@@ -25,8 +25,8 @@
 #include <unistd.h>
 
 /*
- * A barrier that orders nothing for any detector: each comer makes a file that nobody reads longer
- * by a byte, which the kernel does for one after the other.  (It does not do so for lseek().)
+ * A barrier that orders nothing for any detector: each thread appends a byte to a file that no
+ * thread reads, and the kernel serialises these writes.  (It does not do so for lseek().)
  */
 typedef struct {
 	int fd;
@@ -43,7 +43,7 @@ static inline void barrier_init(invisible_barrier_t *b, unsigned int count)
 
 static inline void barrier_wait(invisible_barrier_t *b)
 {
-	/* Nobody comes once more before all have come. */
+	/* No thread arrives again before all have arrived. */
 	off_t all = (lseek(b->fd, 0, SEEK_END) / b->count + 1) * b->count;
 
 	if (write(b->fd, "", 1) != 1)

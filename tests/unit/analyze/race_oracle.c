@@ -12,7 +12,7 @@ struct access {
 };
 
 struct byte {
-	u32 *access;		/* indices, in their order */
+	u32 *access;		/* indices of the thread's events, in program order */
 	u32 n, room;
 };
 
@@ -117,7 +117,7 @@ static void add_pair(struct oracle *o, u32 byte, const struct access *p)
 	o->pair[o->npairs++] = (struct oracle_pair){ byte, p->thread, p->flags, p->pc };
 }
 
-/* What the access @a to byte @i races with, and the clock it gets by SHB. */
+/* Find the accesses that race with access @a to byte @i, and the access's clock under SHB. */
 static void check(struct oracle *o, u32 i, const struct access *a, u64 *after)
 {
 	struct byte *b = &o->byte[i];

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A race detector that cannot be wrong: it keeps every access, and a vector clock that
- * ticks with each event.
+ * A reference race detector: it keeps every access, and a vector clock that ticks with each event.
  */
 #ifndef TESTS_UNIT_ANALYZE_RACE_ORACLE_H
 #define TESTS_UNIT_ANALYZE_RACE_ORACLE_H
@@ -14,7 +13,7 @@
 
 struct oracle;
 
-/** struct oracle_pair - a race of the access before: with what, at which byte */
+/** struct oracle_pair - a race of the last access: with which access, at which byte */
 struct oracle_pair {
 	u32 byte, thread, flags;
 	u64 pc;
@@ -29,7 +28,7 @@ void oracle_release(struct oracle *o, u32 thread, u32 sync, bool store);
 /** oracle_access() - Return: the number of pairs, which oracle_pairs() gives */
 size_t oracle_access(struct oracle *o, u32 thread, u64 pc, u64 address, u32 size, u32 flags);
 const struct oracle_pair *oracle_pairs(const struct oracle *o);
-/** oracle_edges() - how often SHB has ordered something */
+/** oracle_edges() - number of edges that SHB added */
 u64 oracle_edges(const struct oracle *o);
 void oracle_forget(struct oracle *o, u64 address, u64 size);
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * The race detector by hand-written cases.  test_races.c has random ones.
- */
+/* The race detector with handwritten cases.  test_races.c has random ones. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -46,7 +44,7 @@ static u32 thread(u32 parent)
 	return t;
 }
 
-/* A main thread and @n children: 0 and 1 to @n. */
+/* Create a main thread, number 0, and its children 1 to @n. */
 static void threads(u32 n)
 {
 	assert_int_equal(thread(RACE_NO_THREAD), 0);
@@ -69,7 +67,7 @@ static void at(u32 t, u64 pc, u64 address, u32 size, u32 flags)
 	assert_int_equal(race_access(d, t, pc, address, size, flags | RACE_ATOMIC), 0);
 }
 
-/* Is there a row of these pcs?  Then how often, and where first. */
+/* Return the count of the row with these pcs, and check its first address; 0: there is none. */
 static u64 row(u64 prior, u64 current, u64 address, u32 size)
 {
 	const struct race_row *r;
@@ -149,7 +147,7 @@ static void locked(void **state)
 		assert_int_equal(race_release_store(d, t, &s), 0);
 	}
 	none();
-	/* One does not take the lock. */
+	/* One thread does not lock. */
 	wr(0, 1, X, 8);
 	assert_int_equal(row(41, 1, X, 8), 1);
 	race_sync_free(d, &s);
@@ -194,7 +192,7 @@ static void atomics(void **state)
 	assert_int_equal(row(12, 23, X + 64, 8), 1);
 }
 
-/* A write races with readers at different places: all pairs. */
+/* A write that races with readers at several pcs: all pairs are found. */
 static void all_readers(void **state)
 {
 	u32 t;
@@ -207,7 +205,7 @@ static void all_readers(void **state)
 	wr(5, 50, X, 8);
 	for (t = 1; t < 5; t++)
 		assert_int_equal(row(t * 10, 50, X, 8), 1);
-	/* From now on all places are kept: those of one interval, too. */
+	/* From here on all pcs are kept, even several of one interval. */
 	wr(5, 51, X, 8);
 	wr(5, 52, X, 8);
 	rd(1, 11, X, 8);
@@ -245,7 +243,7 @@ static void places(void **state)
 	assert_int_equal(row(12, 20, X, 8), 1);
 }
 
-/* What is found by a read that saw a race is ordered after it; what comes later is not. */
+/* A read that saw a racy write is ordered after it, but not after later writes. */
 static void shb(void **state)
 {
 	(void)state;
@@ -260,12 +258,12 @@ static void shb(void **state)
 	assert_int_equal(race_rows_count(rows), 1);
 	rd(2, 22, X + 128, 8);
 	assert_int_equal(row(12, 22, X + 128, 8), 1);
-	/* Others have learned nothing. */
+	/* The edge orders no other thread. */
 	rd(3, 30, X + 64, 8);
 	assert_int_equal(row(10, 30, X + 64, 8), 1);
 }
 
-/* The writer's clock as it was then: what it learned later does not count. */
+/* The edge has the writer's clock at the time of the write, without later acquires. */
 static void shb_as_of_then(void **state)
 {
 	struct race_sync a = { 0 }, b = { 0 };
@@ -322,7 +320,7 @@ static u64 told(void)
 	return n;
 }
 
-/* What a thread may do again, and who looks at first accesses only is not shown. */
+/* race_ops.forgotten reports the bytes that a thread may access again unseen by its filter. */
 static void forgotten_at_work(void **state)
 {
 	const struct race_ops ops = { .forgotten = tell };
@@ -339,17 +337,19 @@ static void forgotten_at_work(void **state)
 	race_forget(f, X - 64, 128);
 	assert_int_equal(told(), 8);
 	assert_int_equal(effect_first, X);
-	/* it is forgotten, then */
+	/* forgetting twice reports nothing */
 	race_forget(f, X - 64, 128);
 	assert_int_equal(told(), 0);
-	/* parts, and whole pages */
+	/* parts of words, and whole pages */
 	race_access(f, two, 1, X + 2, 3, RACE_WRITE);
 	race_forget(f, X, 4);
 	assert_int_equal(told(), 2);
 	race_access(f, two, 1, X, 3 * 4096, RACE_WRITE);
 	race_forget(f, X - 65536, 1 << 20);
 	assert_int_equal(told(), 3 * 4096);
-	/* freed, released since, or ended: it comes no more, or is shown again */
+	/*
+	 * nothing after a free, a release or the end of the thread: the filter emits accesses again
+	 */
 	race_access(f, one, 1, X, 8, RACE_WRITE);
 	race_access(f, one, 2, X, 8, RACE_WRITE | RACE_FREE);
 	race_forget(f, X, 8);
@@ -360,18 +360,18 @@ static void forgotten_at_work(void **state)
 	race_thread_end(f, two);
 	race_forget(f, X, 8);
 	assert_int_equal(told(), 0);
-	/* whoever goes on with what it has freed may do so again */
+	/* a thread that uses memory after it has freed it may do so again */
 	race_access(f, one, 2, X, 8, RACE_WRITE | RACE_FREE);
 	race_access(f, one, 1, X, 8, RACE_READ);
 	race_forget(f, X, 8);
 	assert_int_equal(told(), 8);
-	/* what it learned is no release */
+	/* an acquire or a join is no release */
 	race_access(f, one, 1, X, 8, RACE_READ);
 	race_acquire(f, one, &a);
 	race_thread_join(f, one, two);
 	race_forget(f, X, 8);
 	assert_int_equal(told(), 8);
-	/* whose memory it is does it again, and others may too */
+	/* nothing if the thread itself makes the memory new, unless others accessed it */
 	race_access(f, one, 1, X, 4, RACE_READ);
 	race_forget_by(f, one, X, 8);
 	assert_int_equal(told(), 0);
@@ -446,7 +446,7 @@ static void many_threads(void **state)
 	assert_true(s.clock_bytes < 64 << 20);
 }
 
-/* One who waits all the while, many readers, a write that is after all of them. */
+/* One thread waits, many threads read, and a write follows all of them. */
 static void read_shared(void **state)
 {
 	u32 i, t, n = 2000;
@@ -495,7 +495,7 @@ static void nonsense(void **state)
 		assert_int_equal(race_forget(d, odd[i], odd[9 - i]), 0);
 		assert_int_equal(race_forget(d, odd[i], ~0ull), 0);
 	}
-	/* Joined alive, twice, by several; it goes on after its end. */
+	/* Threads joined while alive, twice, or by several; events after a thread's end. */
 	assert_int_equal(race_thread_join(d, 1, 2), 0);
 	assert_int_equal(race_thread_join(d, 2, 1), 0);
 	race_thread_end(d, 3);
@@ -512,7 +512,7 @@ static void nonsense(void **state)
 	race_sync_free(d, &s);
 }
 
-/* Whatever can be had: it fails once, for good, and nothing is lost or used twice. */
+/* With too little memory the detector fails, stays failed, and neither leaks nor reuses memory. */
 static void no_memory(void **state)
 {
 	u64 limit, i;
@@ -552,7 +552,7 @@ static void no_memory(void **state)
 	assert_int_equal(ret, 0);
 }
 
-/* Old states and histories go; what is still needed stays. */
+/* Unused states and histories are freed; those in use stay. */
 static void collected(void **state)
 {
 	struct race_sync s = { 0 };

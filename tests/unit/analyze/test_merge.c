@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The merge of threads by timestamps: made-up streams of system calls and one load in between. */
+/* Merging threads by timestamps: synthetic streams of system calls with one load in between. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,18 +15,18 @@
 #include "tests/unit/lib/stream.h"
 
 #define MAX_SEEN	1024u
-#define LOAD		1000u	/* what is seen of it */
-#define PUT_OFF		1001u	/* of a page of them */
-#define ENTER		2000u	/* and of a call besides its number when it comes first */
+#define LOAD		1000u	/* the analyzer's note of a load */
+#define DEFERRED		1001u	/* of a page of deferred loads */
+#define ENTER		2000u	/* of an early call, plus its number */
 #define GAP		5000u
 #define END		5001u
 
-/* What an analyzer was shown: thread * 10000 + the above. */
+/* What an analyzer received: thread * 10000 + one of the above. */
 struct seen {
 	u32 what[MAX_SEEN];
 	bool late[MAX_SEEN];
 	u32 n;
-	u32 putting_off;	/* the thread whose load is put off; 0: none */
+	u32 deferring;	/* thread whose load is deferred; 0: none */
 	const struct dep_process_filter *scope;
 };
 
@@ -52,11 +52,11 @@ static ssize_t items(void *self, const struct dep_thread *t, const struct dep_it
 
 	for (i = 0; i < n; i++, it++) {
 		if (it->kind == DEP_ITEM_REF) {
-			if (t->serial == s->putting_off && !late)
+			if (t->serial == s->deferring && !late)
 				return (ssize_t)i;
 			see(s, t, LOAD, late);
 		} else if (it->kind == DEP_ITEM_PAGE) {
-			see(s, t, PUT_OFF, late);
+			see(s, t, DEFERRED, late);
 		} else if (it->kind == DEP_ITEM_EVENT &&
 			   (it->event.id & ~DEP_EV_ENTER) == ADEPT_EV_SYSCALL) {
 			call = it->event.payload;
@@ -82,7 +82,10 @@ static int end(void *self, const struct dep_thread *t)
 
 static const u8 load[] = { 0x48, 0x8b, 0x07, 0xeb, 0x00 };	/* mov (%rdi),%rax; jmp */
 
-/* A thread whose first segment begins at @timestamp, and whose load needs the registers @mask. */
+/*
+ * Begin a thread whose first segment begins at @timestamp, and whose load needs the registers
+ * @mask.
+ */
 static void begin_with(struct stream *s, u64 timestamp, u16 mask)
 {
 	const struct stream_code code = {
@@ -108,14 +111,14 @@ static void call(struct stream *s, u32 nr, u64 before, u64 after)
 	stream_context(s, 0x401000);
 }
 
-/* The next segment begins at @timestamp; 0: it does not know when. */
+/* The next segment begins at @timestamp; 0: unknown. */
 static void next_segment(struct stream *s, u64 timestamp)
 {
 	stream_close(s);
 	s->cur.timestamp = timestamp;
 }
 
-/* Write the @n threads without segment @missing of the first one, look at them, and free them. */
+/* Write the @n threads without segment @missing of the first one, analyse them, and free them. */
 static struct dep_analysis show(struct stream *s, u32 n, u64 missing, unsigned int jobs,
 				struct seen *seen)
 {
@@ -209,13 +212,13 @@ static void by_timestamps(void **state)
 	assert_memory_equal(&one, &two, sizeof(one));
 }
 
-/* The load of thread 1 is put off to where its next segment begins, or its first timestamp. */
+/* The load of thread 1 is deferred to the beginning of its next segment, or its first timestamp. */
 static void late(u64 timestamp, struct seen *seen)
 {
 	struct dep_analysis how;
 	struct stream s[2];
 
-	seen->putting_off = 1;
+	seen->deferring = 1;
 	begin(&s[0], 1);
 	call(&s[0], 1, 10, 11);
 	stream_run(&s[0], 0, 0);
@@ -246,10 +249,10 @@ static void to_the_next_segment(void **state)
 	}
 }
 
-/* Within a segment it comes at the next timestamp, at the end of the last one at once. */
+/* Within a segment the load comes at the next timestamp, at the end of the last segment at once. */
 static void to_the_next_timestamp(void **state)
 {
-	struct seen seen = { .putting_off = 1 };
+	struct seen seen = { .deferring = 1 };
 	struct stream s[2];
 
 	(void)state;
@@ -282,7 +285,7 @@ static void missing_segment(void **state)
 	CHECK(&seen, 12001, 10001, 10000 + GAP, 12003, 10003, 10000 + END);
 }
 
-/* Timestamps that run backwards are taken as equal, and counted. */
+/* Timestamps that run backwards count as equal, and are reported. */
 static void disorder(void **state)
 {
 	struct seen seen = { 0 };
@@ -298,7 +301,7 @@ static void disorder(void **state)
 	CHECK(&seen, 12001, 10001, 12002, 10002, 10000 + END);
 }
 
-/* A new process has the call that made it in its stream: that has a timestamp of the parent's. */
+/* A new process's stream begins with the call that created it, at a timestamp of the parent's. */
 static void forked(void **state)
 {
 	struct adept_ev_start start = { .tid = 100, .timestamp = 30 };
@@ -324,7 +327,7 @@ static u8 code(void *arg, u32 process, u64 pc)
 	return DEP_CODE_PROGRAM;
 }
 
-/* Threads of many segments, which go through a filter one after the other. */
+/* Threads with many segments, which are filtered one after the other. */
 static void many_segments(unsigned int jobs, struct seen *seen)
 {
 	struct dep_word_set locked, spin_words;
@@ -339,12 +342,12 @@ static void many_segments(unsigned int jobs, struct seen *seen)
 	dep_word_set_init(&spin_words);
 	seen->scope = &once;
 	for (i = 0; i < 3; i++) {
-		/* it loads again and again without a context in between */
+		/* load repeatedly without a context in between */
 		begin_with(&s[i], 1 + i, X86_BIT(X86_RDI));
 		for (k = 1; k < 40; k++) {
 			for (n = 0; n < 5; n++)
 				stream_run(&s[i], 0, 0);
-			/* the first one synchronises seldom */
+			/* the first thread synchronises seldom */
 			if (i || k % 20 == 0)
 				call(&s[i], 1, k * 10 + i, k * 10 + i + 4);
 			next_segment(&s[i], 0);
@@ -367,7 +370,7 @@ static void through_a_filter(void **state)
 	many_segments(1, &one);
 	for (i = 0; i < one.n; i++)
 		loads += one.what[i] % 10000 == LOAD;
-	/* of each turn the first one: the registers are the same after each call */
+	/* the first load of each interval: the registers are the same after each call */
 	assert_int_equal(loads, 2 * 39 + 2);
 	for (jobs = 2; jobs <= 4; jobs++) {
 		memset(&other, 0, sizeof(other));
@@ -376,7 +379,7 @@ static void through_a_filter(void **state)
 	}
 }
 
-/* How many of @what there are, and where the last one is. */
+/* Return how many of @what there are, and the position of the last one. */
 static u32 count(const struct seen *s, u32 what, u32 *last)
 {
 	u32 i, n = 0;
@@ -411,7 +414,7 @@ static void load_pages(u64 missing, unsigned int jobs, struct seen *seen)
 		stream_run(&s[0], 0, 0);
 	}
 	next_segment(&s[0], 0);
-	/* in one of these pages, too */
+	/* once more in one of these pages */
 	s[0].reg[X86_RDI] -= 4096 - 256;
 	stream_run(&s[0], 0, 0);
 	next_segment(&s[0], 0);
@@ -421,7 +424,7 @@ static void load_pages(u64 missing, unsigned int jobs, struct seen *seen)
 	dep_word_set_free(&spin_words);
 }
 
-/* What was put off is told once, at the end of the turn; but in front of what is missing. */
+/* Deferred loads are emitted once: at the end of the interval, but before a missing segment. */
 static void between_segments(void **state)
 {
 	u32 jobs, joined = 0, gap = 0, enter = 0, n;
@@ -430,13 +433,13 @@ static void between_segments(void **state)
 	(void)state;
 	for (jobs = 1; jobs <= 3; jobs++) {
 		load_pages(~0ull, jobs, &s);
-		n = count(&s, PUT_OFF, &joined);
+		n = count(&s, DEFERRED, &joined);
 		assert_in_range(n, PAGES / 2, PAGES - 1);
 		assert_int_equal(count(&s, GAP, &gap), 0);
 		assert_int_equal(count(&s, ENTER + 1, &enter), 1);
 		assert_true(joined < enter);
 		load_pages(1, jobs, &s);
-		assert_int_equal(count(&s, PUT_OFF, &joined), n);
+		assert_int_equal(count(&s, DEFERRED, &joined), n);
 		assert_int_equal(count(&s, GAP, &gap), 1);
 		assert_int_equal(count(&s, ENTER + 1, &enter), 1);
 		assert_true(joined < gap && gap < enter);

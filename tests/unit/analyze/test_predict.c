@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Predicted races of small random traces, against all orders of their events that there are.
- */
+/* Predicted races of small random traces, against all orders of their events. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -28,11 +26,13 @@ struct event {
 	unsigned int thread, object, address, size, flags;
 	bool reading;
 	u64 pc;
-	/* Of the trace: who wrote what it reads; which section; what was released before. */
+	/*
+	 * Derived: writer of each byte that it reads; number of its section; events it must follow.
+	 */
 	unsigned int writer[BYTES];
 	unsigned int section;
 	unsigned int need[THREADS];
-	/* What predict_now() said before and after it. */
+	/* predict_now() before and after the event */
 	u64 before, after;
 };
 
@@ -47,13 +47,13 @@ static unsigned int below(unsigned int n)
 	return (unsigned int)random() % n;
 }
 
-/* ---- making one ---- */
+/* ---- random traces ---- */
 
 static const unsigned int kinds[] = {
 	RACE_READ, RACE_WRITE, RACE_READ | RACE_WRITE, RACE_WRITE | RACE_ATOMIC,
 };
 
-/* @locks: mostly sections, and accesses that need nothing. */
+/* @locks: mostly critical sections, and accesses that require no other event. */
 static void make(struct trace *t, bool own_places, bool locks)
 {
 	unsigned int held[THREADS] = { 0 }, reading[THREADS] = { 0 }, sections[LOCKS] = { 0 };
@@ -115,7 +115,7 @@ static void make(struct trace *t, bool own_places, bool locks)
 	}
 }
 
-/* ---- telling it ---- */
+/* ---- input of the prediction ---- */
 
 static void tell(struct predict *p, struct trace *t)
 {
@@ -180,7 +180,7 @@ static bool holds(const struct trace *t, const struct state *s, unsigned int thr
 	return held;
 }
 
-/* @any: of two sections any may come first. */
+/* @any: sections may exchange their order. */
 static bool may_lock(const struct trace *t, const struct state *s, const struct event *lock,
 		     bool any)
 {
@@ -200,7 +200,7 @@ static bool may_lock(const struct trace *t, const struct state *s, const struct 
 	return true;
 }
 
-/* Can its next event come now?  It does. */
+/* Execute the next event of @thread if its requirements are met. */
 static bool go_on(const struct trace *t, struct state *s, unsigned int thread, bool any)
 {
 	unsigned int i, n = t->of[thread][s->cut[thread]];
@@ -323,7 +323,7 @@ static const struct event *pending(const struct trace *t, const struct state *s,
 	return e && e->after <= to ? e : NULL;
 }
 
-/* Events without a number are between others, and come as soon as they can. */
+/* Events that predict_now() does not number happen as soon as they can. */
 static void settle(const struct trace *t, struct state *s, const u64 *to)
 {
 	const struct event *e;
@@ -346,7 +346,7 @@ static void run_to(const struct trace *t, struct state *s, unsigned int thread, 
 	settle(t, s, to);
 	while ((e = pending(t, s, thread, to[thread]))) {
 		if (!go_on(t, s, thread, true)) {
-			/* What comes last may wait for another one's that has no number. */
+			/* The last event may wait for an unnumbered event of another thread. */
 			assert_true(e->before == e->after);
 			break;
 		}
@@ -444,7 +444,7 @@ static void many(bool own_places, bool locks, unsigned int rounds)
 	free(a.seen);
 	free(a.used);
 	assert_true(n > rounds / 2);
-	/* Those that are not sync-preserving are not all found. */
+	/* Races that are not sync-preserving may be missed. */
 	if (own_places && locks)
 		assert_true(reversed);
 	print_message("%u races, %u of them with sections exchanged; %u missed\n", n, reversed,
@@ -463,7 +463,7 @@ static void test_sections(void **state)
 	many(true, true, 1500);
 }
 
-/* Of several accesses at a place those that are found are true, whichever they are. */
+/* If several accesses have the same pc, every reported race is still possible. */
 static void test_places(void **state)
 {
 	(void)state;
@@ -478,7 +478,7 @@ static int count(void *arg, const struct predict_race *r)
 	return 0;
 }
 
-/* Two that write, the second one after a section of each; optionally they share it. */
+/* Two writes, each after or (@inside) within a critical section of the same lock. */
 static unsigned int simple(bool inside, u64 limit, bool *stopped)
 {
 	struct predict *p;
@@ -512,7 +512,7 @@ static void test_limit(void **state)
 	(void)state;
 	assert_int_equal(simple(false, 0, &stopped), 1);
 	assert_false(stopped);
-	/* However far it comes, nothing is wrong; in the end it is enough. */
+	/* With too little work allowed the search stops; it never reports a wrong number. */
 	for (limit = 1; limit < 100000; limit += 501) {
 		n = simple(true, limit, &stopped);
 		assert_true(n == 1 || stopped);
@@ -520,7 +520,10 @@ static void test_limit(void **state)
 	assert_int_equal(n, 1);
 }
 
-/* What is known to come both ways is in none of them. */
+/*
+ * A pair of accesses that may be ordered either way, by predict_after() or predict_needs(), is not
+ * reported.
+ */
 static void test_unsure(void **state)
 {
 	unsigned int n = 0, i, sure;
@@ -548,7 +551,7 @@ static void test_unsure(void **state)
 	}
 }
 
-/* What a witness costs is work, too: many sections for reading that may all be open at once. */
+/* Searching for a witness counts as work: many read sections that may all be open at once. */
 static void test_work(void **state)
 {
 	unsigned int n = 0, i, k, sections = 3000;
@@ -573,7 +576,7 @@ static void test_work(void **state)
 	predict_free(p);
 }
 
-/* Those that one thread takes one after the other do not cost that. */
+/* Sections of one thread, one after the other, need less work. */
 static void test_work_alone(void **state)
 {
 	unsigned int n = 0, i, k, sections = 3000;
@@ -596,7 +599,7 @@ static void test_work_alone(void **state)
 	predict_free(p);
 }
 
-/* @places of each thread, each pair of them more than once, up to a limit. */
+/* @places pcs in each thread; each pair races more than once and is reported up to a limit. */
 static void report_pairs(unsigned int places, unsigned int want, int ret)
 {
 	unsigned int n = 0, i, k, m;

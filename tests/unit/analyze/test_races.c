@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The race detector against one that keeps everything, on random executions: threads that
- * fork and join, locks that are held or not, accesses of all sizes, memory that is new.
- * ADEPT_TEST_SEED and ADEPT_TEST_COUNT set seed and number.
+ * The race detector against the reference detector, for random executions: threads that fork and
+ * join, locks that are held or not, accesses of all sizes, memory that becomes new. ADEPT_TEST_SEED
+ * and ADEPT_TEST_COUNT set seed and number.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,7 +20,7 @@
 
 static u64 seed_of_run;
 
-/* One execution, seen by both. */
+/* One execution, given to both detectors. */
 struct pair {
 	struct race_detector *d;
 	struct oracle *o;
@@ -28,7 +28,7 @@ struct pair {
 	u64 base;
 	u32 bytes;		/* of memory that is accessed */
 	u32 mode, places, threads, events, sites, rate;
-	bool disciplined;	/* every byte has its lock */
+	bool disciplined;	/* every byte has its own lock */
 	u32 nthreads, nalive;
 	u32 alive[ORACLE_THREADS], gone[ORACLE_THREADS], ngone;
 	/* of the access */
@@ -89,7 +89,7 @@ static bool is_found(const struct pair *p, u32 byte, const struct oracle_pair *o
 	return false;
 }
 
-/* Compare what both say of an access of @t. */
+/* Compare the results of both for an access of @t. */
 static void compare(struct pair *p, u32 t, u64 pc, u32 flags, size_t n, bool after_edge)
 {
 	const struct oracle_pair *o = oracle_pairs(p->o);
@@ -160,7 +160,7 @@ static void do_access(struct pair *p, u32 t)
 	if (rnd() % 2)
 		at = at / size * size;
 	if (p->disciplined) {
-		/* Parts of the memory belong to locks. */
+		/* Each lock protects a part of the memory. */
 		sync = rnd() % ORACLE_SYNCS;
 		at = p->bytes / ORACLE_SYNCS * sync;
 		size = rnd() % (p->bytes / ORACLE_SYNCS) + 1;
@@ -265,7 +265,7 @@ static void run(struct pair *p)
 	p->nthreads = p->nalive = p->ngone = 0;
 	memset(p->sync, 0, sizeof(p->sync));
 	do_begin(p, RACE_NO_THREAD);
-	/* All at once, as when a running program is taken up. */
+	/* All threads begin at once, as after attaching to a running program. */
 	while (rnd() % 8 == 0 && !p->disciplined)
 		do_begin(p, RACE_NO_THREAD);
 	for (i = 0; i < p->events; i++)
@@ -286,7 +286,7 @@ static void run_many(u32 mode, bool disciplined, const char *what)
 
 	memset(&p, 0, sizeof(p));
 	for (i = 0; i < n; i++) {
-		/* So that one execution can be repeated alone. */
+		/* Seed each execution, so that it can be repeated alone. */
 		seed_of_run = from_env("ADEPT_TEST_SEED", 0) + i;
 		rnd_state = seed_of_run * 0x2545f4914f6cdd1du;
 		p.mode = mode;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * When words of shadow memory were written, against an array: with few different times in a
- * page and with many.  ADEPT_TEST_SEED sets the seed.
+ * Times of last writes in shadow memory, against an array: with few and with many different times
+ * in a page.  ADEPT_TEST_SEED sets the seed.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -53,7 +53,7 @@ static void compare(const struct written *w)
 		assert_true(race_page_wrote(w->page, i) == w->when[i]);
 }
 
-/* There are @many different times at most, and now and then another one instead of the oldest. */
+/* Use at most @many different times; now and then replace the oldest one. */
 static void random_times(struct written *w, u32 many)
 {
 	u64 since = 0x1000000000000, i;
@@ -87,7 +87,10 @@ static void times(void **state)
 	(void)state;
 	for (i = 0; i < sizeof(manys) / sizeof(manys[0]); i++) {
 		random_times(&w, manys[i]);
-		/* Half of the room and less is enough forever; more than there is never. */
+		/*
+		 * Up to half of the room always suffices; more times than there is room for never
+		 * fit.
+		 */
 		if (manys[i] < RACE_TIMES / 2)
 			assert_null(w.page->each);
 		if (manys[i] > RACE_TIMES)
@@ -96,7 +99,7 @@ static void times(void **state)
 	}
 }
 
-/* One time after the other for the whole page, as rows of a matrix are written. */
+/* One time after the other for the whole page, as when rows of a matrix are written. */
 static void one_after_the_other(void **state)
 {
 	struct written w;
@@ -113,7 +116,7 @@ static void one_after_the_other(void **state)
 	end(&w);
 }
 
-/* Without memory for more times nothing has changed, and nothing else is lost. */
+/* Without memory for more times the call changes nothing, and other pages stay intact. */
 static void no_memory(void **state)
 {
 	struct written w;

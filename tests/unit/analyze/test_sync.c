@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What orders threads: files, objects, and what the kernel says that it accessed. */
+/* Synchronisation by files and objects, and accesses of system calls. */
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
@@ -15,18 +15,18 @@ static void files(void **state)
 	assert_true(three != 0);
 	assert_int_equal(sync_file(&f, 3), three);
 	assert_int_not_equal(sync_file(&f, 4), three);
-	/* a pipe is one file, and so is a duplicate */
+	/* both ends of a pipe are one file, and so are duplicates */
 	sync_file_new(&f, 5, 6);
 	assert_int_equal(sync_file(&f, 5), sync_file(&f, 6));
 	sync_file_same(&f, 100, 5);
 	assert_int_equal(sync_file(&f, 100), sync_file(&f, 6));
-	/* a number that is given again */
+	/* a reused descriptor number */
 	sync_file_new(&f, 3, -1);
 	assert_int_not_equal(sync_file(&f, 3), three);
 	sync_file_socket(&f, 7);
 	sync_file_socket(&f, 8);
 	assert_int_equal(sync_file(&f, 7), sync_file(&f, 8));
-	/* a copy is one only when somebody changes something */
+	/* the copy shares its table until one of both changes */
 	sync_file_new(&f, SYNC_FILES_MAX - 2, -1);
 	sync_files_copy(&copy, &f);
 	assert_int_equal(sync_file(&copy, 100), sync_file(&f, 5));
@@ -54,7 +54,7 @@ static void files_of_any_number(void **state)
 	(void)state;
 	for (i = 0; i < sizeof(odd) / sizeof(odd[0]); i++)
 		assert_int_equal(sync_file(&f, odd[i]), sync_file(&f, SYNC_FILES_MAX - 1));
-	/* who asks for one that nobody knows of needs no room for it */
+	/* a query of an unknown descriptor allocates nothing */
 	assert_null(f.table);
 	assert_int_equal(sync_file_new(&f, -1, -1), 0);
 	assert_null(f.table);
@@ -92,7 +92,7 @@ static void objects(void **state)
 	race_detector_free(d);
 }
 
-/* Also where hashes are the same. */
+/* Even if hashes are equal. */
 static void serials(void **state)
 {
 	static char all[5000];
@@ -113,7 +113,7 @@ static void serials(void **state)
 
 /* ---- system calls ---- */
 
-/* Whatever a damaged store says of sizes, it does not cost as much shadow memory. */
+/* Sizes in a damaged store do not allocate as much shadow memory. */
 static void huge_calls(void **state)
 {
 	static const u64 huge[] = { 1ull << 31, 1ull << 40, 1ull << 62, ~0ull - 4096 };
@@ -157,7 +157,7 @@ static void unmapped(void **state)
 	assert_int_equal(races(&t), 0);
 	call(t.second, &(struct adept_ev_syscall){ .nr = SYS_munmap, .args = { 0x50000, 4096 } });
 	assert_int_equal(races(&t), 1);
-	/* it is another one's now */
+	/* the memory is new after munmap */
 	assert_int_equal(sync_access(t.first, 0x2001, 0x50008, 4, RACE_WRITE), 0);
 	assert_int_equal(sync_flush(t.first), 0);
 	assert_int_equal(races(&t), 1);
@@ -174,8 +174,8 @@ static void access_by(struct sync_thread *t, enum dep_code code)
 }
 
 /*
- * Where the C library unmaps stacks an order of its own holds, also if the program handles a
- * signal in there; but not after the return of a handler whose signal is missing.
+ * The C library orders its unmapping of stacks itself, even if the program handles a signal in the
+ * meantime.  After a gap a handler's return does not restore this state.
  */
 static void unmapped_in_library(void **state)
 {
@@ -191,7 +191,7 @@ static void unmapped_in_library(void **state)
 		access_by(t.second, DEP_CODE_THREADS);
 		event(t.second, ADEPT_EV_SIGNAL);
 		access_by(t.second, DEP_CODE_PROGRAM);
-		/* a handler in the handler */
+		/* a nested handler */
 		event(t.second, ADEPT_EV_SIGNAL);
 		event(t.second, ADEPT_EV_SIGRETURN);
 		assert_false(t.second->in_library);
@@ -205,7 +205,7 @@ static void unmapped_in_library(void **state)
 		call(t.second, &unmap);
 		end(&t, 0);
 	}
-	/* what was done before the gap may be ordered before it */
+	/* after a gap the thread may be ordered after earlier accesses */
 	assert_int_equal(sync_access(t.first, 0x2000, 0x50008, 4, RACE_WRITE), 0);
 	assert_int_equal(sync_flush(t.first), 0);
 	call(t.second, &unmap);
@@ -227,7 +227,7 @@ static void closed(void **state)
 	call(t.second, &close);
 	assert_int_equal(races(&t), 1);
 	finish(&t);
-	/* The child of vfork closes its own. */
+	/* The child of vfork closes its own descriptors. */
 	begin(&t);
 	t.second->vforked = true;
 	call(t.first, &use);
@@ -251,12 +251,12 @@ static void piped(void **state)
 						  .args = { 7, 0x4000, 1 } });
 	assert_int_equal(sync_access(t.second, 0x2001, 0x50008, 4, RACE_READ), 0);
 	assert_int_equal(sync_flush(t.second), 0);
-	/* only that it reads the descriptor, of which nobody told it */
+	/* only the read of the descriptor: no event passed its number to this thread */
 	assert_int_equal(races(&t), 1);
 	finish(&t);
 }
 
-/* What a call found in memory is accessed by that call, and by no other. */
+/* A buffer event belongs to the next system call only. */
 static void buffers(void **state)
 {
 	const struct adept_ev_syscall writev = { .nr = SYS_writev, .result = 8,
@@ -321,7 +321,7 @@ static void expect_stack(const struct sync_thread *t, const u64 *pc, u32 n)
 		assert_int_equal(t->stack[i].pc, pc[i]);
 }
 
-/* A function that ends with a jump is called from where it was itself. */
+/* The caller of a function that ends with a jump is the caller of the jumping function. */
 static void jumps(void **state)
 {
 	struct two t;
@@ -331,13 +331,13 @@ static void jumps(void **state)
 	(void)state;
 	begin(&t);
 	first = t.first;
-	/* Nobody has called it. */
+	/* A jump without a known caller. */
 	t.options.leaves = by_hundreds;
 	goes(first, 0x110, 0x7000, false, true);
 	at(first, 0x200);
 	expect_stack(first, NULL, 0);
 	goes(first, 0x120, 0x6ff8, false, false);
-	/* within the function; with something on the stack; where that is not known */
+	/* within the function; with something on the stack; at an unknown stack pointer */
 	goes(first, 0x310, 0x6ff8, false, true);
 	at(first, 0x320);
 	goes(first, 0x330, 0x6ff0, false, true);
@@ -351,10 +351,10 @@ static void jumps(void **state)
 	expect_stack(first, (u64[]){ 0x120, 0x340, 0x510 }, 3);
 	goes(first, 0x610, 0x6fe8, true, false);
 	goes(first, 0x520, 0x6ff8, false, true);
-	/* both are left by one return */
+	/* one return leaves both functions */
 	goes(first, 0x710, 0x7000, true, false);
 	expect_stack(first, NULL, 0);
-	/* round and round, and on and on */
+	/* jumps in a cycle, and an endless chain of jumps */
 	goes(first, 0x120, 0x6ff8, false, false);
 	for (pc = 0; pc < 100; pc++)
 		goes(first, pc % 2 ? 0x310 : 0x410, 0x6ff8, false, true);

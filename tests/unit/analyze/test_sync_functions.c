@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What orders threads: watched functions, locked instructions, windows that are missing. */
+/* Synchronisation by hooked functions and locked instructions, and missing windows. */
 #include <sys/syscall.h>
 
 #include "libdep/format/read/store.h"
@@ -11,7 +11,7 @@ static void heap(void **state)
 	struct two t;
 
 	(void)state;
-	/* freed while it is used, and not used at all before */
+	/* used after free, without an earlier use */
 	begin(&t);
 	run(t.first, DEP_F_MALLOC, 16, 0, BLOCK);
 	run(t.first, DEP_F_FREE, BLOCK, 0, 0);
@@ -31,11 +31,11 @@ static void heap(void **state)
 	run(t.second, DEP_F_NEW, 16, 0, BLOCK);
 	access_it(t.second, BLOCK, DEP_WRITE);
 	run(t.second, DEP_F_DELETE, BLOCK, 0, 0);
-	/* by one whose address is not known */
+	/* allocated by a function whose result is not known */
 	run(t.first, DEP_F_POSIX_MEMALIGN, 0x9000, 16, 0);
 	access_it(t.first, BLOCK, DEP_WRITE);
 	end(&t, 0);
-	/* more than it was asked for */
+	/* more bytes than requested */
 	begin(&t);
 	run(t.first, DEP_F_MALLOC, 16, 0, BLOCK);
 	run(t.first, DEP_F_MALLOC_USABLE_SIZE, BLOCK, 0, 32);
@@ -45,13 +45,13 @@ static void heap(void **state)
 	run(t.second, DEP_F_MALLOC_USABLE_SIZE, BLOCK, 0, 32);
 	access_it(t.second, BLOCK + 16, DEP_WRITE);
 	end(&t, 0);
-	/* an allocation that failed gives nothing back */
+	/* a failed allocation frees nothing */
 	begin(&t);
 	run(t.first, DEP_F_MALLOC, 16, 0, BLOCK);
 	run(t.first, DEP_F_REALLOC, BLOCK, 1u << 30, 0);
 	access_it(t.second, BLOCK, DEP_WRITE);
 	end(&t, 0);
-	/* one that moved does, one that stayed does not */
+	/* realloc() frees a block that it moves, not one that stays */
 	begin(&t);
 	run(t.first, DEP_F_MALLOC, 16, 0, BLOCK);
 	run(t.first, DEP_F_REALLOC, BLOCK, 32, BLOCK);
@@ -61,7 +61,7 @@ static void heap(void **state)
 	end(&t, 1);
 }
 
-/* Functions are the library's. */
+/* All code of hooked functions is library code. */
 static enum dep_code origin(void *arg, uint32_t process, uint64_t pc)
 {
 	(void)arg;
@@ -69,7 +69,9 @@ static enum dep_code origin(void *arg, uint32_t process, uint64_t pc)
 	return pc < 0x1000 ? DEP_CODE_LIBRARY : DEP_CODE_PROGRAM;
 }
 
-/* What is done inside is nobody's business; what interrupts it is. */
+/*
+ * Accesses inside an allocator are ignored; those of a signal handler that interrupts it are not.
+ */
 static void inside(void **state)
 {
 	struct two t;
@@ -103,18 +105,18 @@ static void inside(void **state)
 	run(t.first, DEP_F_FREE, BLOCK, 0, 0);
 	access_it(t.second, BLOCK, DEP_WRITE);
 	assert_int_equal(races(&t), 1);
-	/* what comes there without having been called */
+	/* a return without a call */
 	leave(t.first, 0x8200, BLOCK);
 	leave(t.first, 0x8100, 0);
 	end(&t, 1);
-	/* the program's code shows that, too */
+	/* code of the program means that the function was left */
 	begin(&t);
 	t.options.code = origin;
 	enter(t.first, DEP_F_MALLOC, 0x8000, 16, 0);
 	access_it(t.first, LOCK, DEP_WRITE);
 	access_it(t.second, LOCK, DEP_WRITE);
 	end(&t, 1);
-	/* nobody knows what a thread did in a gap */
+	/* the state after a gap is unknown */
 	begin(&t);
 	enter(t.first, DEP_F_MALLOC, 0x8000, 16, 0);
 	assert_int_equal(sync_gap(&t.feed, &(struct dep_thread){ .serial = 1, .process = 1 }), 0);
@@ -122,21 +124,21 @@ static void inside(void **state)
 	end(&t, 0);
 }
 
-/* Where a window of a thread is missing others may have been created and joined in it. */
+/* In a missing window of a thread, other threads may have been created and joined. */
 static void behind_gaps(void **state)
 {
 	struct sync_thread *third;
 	struct two t;
 
 	(void)state;
-	/* it goes on after all that there was.. */
+	/* it continues after all ended threads.. */
 	begin(&t);
 	access_it(t.second, LOCK, DEP_WRITE);
 	assert_int_equal(sync_thread_ended(t.second), 0);
 	assert_int_equal(sync_gap(&t.feed, &(struct dep_thread){ .serial = 1, .process = 1 }), 0);
 	access_it(t.first, LOCK, DEP_WRITE);
 	end(&t, 0);
-	/* ..as does a thread that nobody is known to have created.. */
+	/* ..as does a thread without a known creator.. */
 	begin(&t);
 	access_it(t.second, LOCK, DEP_WRITE);
 	assert_int_equal(sync_thread_ended(t.second), 0);
@@ -150,7 +152,10 @@ static void behind_gaps(void **state)
 	end(&t, 1);
 }
 
-/* Of a process that is over nothing is kept that nobody asks for; it can come to life again. */
+/*
+ * The detector of an ended process is freed unless its results are needed; a late thread creates it
+ * again.
+ */
 static void lives(void **state)
 {
 	struct dep_thread all[] = {
@@ -163,7 +168,7 @@ static void lives(void **state)
 	u32 i;
 
 	(void)state;
-	/* one that was recorded may not have done anything yet */
+	/* a recorded thread may not have done anything yet */
 	for (i = 0; i < 2; i++) {
 		begin(&t);
 		t.feed.pass = SYNC_FIRST;
@@ -188,7 +193,7 @@ static void lives(void **state)
 		assert_true(dep_word_set_has(&t.first->process->scope->locked, LOCK, 4));
 		finish(&t);
 	}
-	/* races are asked for */
+	/* results are needed */
 	begin(&t);
 	t.feed.pass = SYNC_EXACT;
 	t.feed.store = NULL;
@@ -200,7 +205,7 @@ static void lives(void **state)
 	end(&t, 1);
 }
 
-/* A locked instruction that a function returns to: its timestamp comes first. */
+/* A function returns to a locked instruction, whose timestamp comes first. */
 static void returned_to(void **state)
 {
 	struct two t;
@@ -219,7 +224,7 @@ static void returned_to(void **state)
 		locked(thread, pc, true);
 	}
 	end(&t, 0);
-	/* one inside orders nobody */
+	/* one inside an allocator orders no thread */
 	begin(&t);
 	for (i = 0; i < 2; i++) {
 		struct sync_thread *thread = i ? t.second : t.first;
@@ -257,7 +262,7 @@ static void locks(void **state)
 		run(t.second, DEP_F_RWLOCK_UNLOCK, LOCK, 0, 0);
 		end(&t, how[i].races);
 	}
-	/* one that could not be had orders nothing */
+	/* a lock that was not acquired orders nothing */
 	begin(&t);
 	run(t.first, DEP_F_RWLOCK_WRLOCK, LOCK, 0, 0);
 	access_it(t.first, BLOCK, DEP_WRITE);
@@ -265,7 +270,7 @@ static void locks(void **state)
 	run(t.second, DEP_F_RWLOCK_TRYRDLOCK, LOCK, 0, 16);
 	access_it(t.second, BLOCK, DEP_WRITE);
 	end(&t, 1);
-	/* an object whose memory is a new one's */
+	/* an object in memory that was freed and allocated again */
 	begin(&t);
 	run(t.first, DEP_F_MALLOC, 64, 0, BLOCK);
 	run(t.first, DEP_F_MUTEX_LOCK, BLOCK, 0, 0);
@@ -278,7 +283,7 @@ static void locks(void **state)
 
 #define COND	0x30000u
 
-/* What the first thread does after its pthread_cond_wait(). */
+/* How the first thread leaves pthread_cond_wait(). */
 enum leaving {
 	LEFT_NOT, LEFT_BY_RETURN, LEFT_BY_JUMP, LEFT_FROM_OUTSIDE, LEFT_BY_SIGRETURN,
 	LEFT_CANCELLED, LEFT_ANOTHER_MUTEX,
@@ -314,7 +319,7 @@ static void wait_and_leave(struct sync_thread *t, enum leaving how)
 	}
 }
 
-/* Who has left a wait, however, does not wait. */
+/* A thread that has left a wait, in any way, does not use the condition any more. */
 static void waits(void **state)
 {
 	enum leaving how;
@@ -324,7 +329,7 @@ static void waits(void **state)
 	for (how = LEFT_NOT; how <= LEFT_ANOTHER_MUTEX; how++) {
 		begin(&t);
 		wait_and_leave(t.first, how);
-		/* all that it did comes before */
+		/* order all its accesses before the destruction */
 		assert_int_equal(sync_release(t.first, SYNC_FILE, 1), 0);
 		assert_int_equal(sync_acquire(t.second, SYNC_FILE, 1), 0);
 		run(t.second, DEP_F_COND_DESTROY, COND, 0, 0);
@@ -333,29 +338,29 @@ static void waits(void **state)
 }
 
 /*
- * Who does the same between two sleeps again and again waits for what it reads; not so who does
- * something else each time, also where that is shown joined.
+ * A word is waited for if a thread does the same between two sleeps repeatedly, and not if it does
+ * something else each time, even if its accesses are merged.
  */
 static void rounds(void **state)
 {
 	const struct adept_ev_syscall sleep = { .nr = SYS_nanosleep };
-	union joined_room put_off = { .j = { .pc = 0x1000, .origin = 1 + DEP_CODE_PROGRAM,
+	union joined_room deferred = { .j = { .pc = 0x1000, .origin = 1 + DEP_CODE_PROGRAM,
 					     .nwords = 1 } };
 	struct two t;
 	u32 i, other;
 
 	(void)state;
-	put_off.j.word[0].read = ~0ull;
+	deferred.j.word[0].read = ~0ull;
 	for (other = 0; other < 2; other++) {
 		begin(&t);
 		t.feed.pass = SYNC_FIRST;
 		for (i = 0; i < 12; i++) {
 			access_it(t.first, LOCK, DEP_WRITE);
 			access_it(t.first, BLOCK, DEP_READ);
-			put_off.j.addr = BLOCK & -DEP_ACCESS_PAGE_SIZE;
-			put_off.j.words = 1ull << i * other;
+			deferred.j.addr = BLOCK & -DEP_ACCESS_PAGE_SIZE;
+			deferred.j.words = 1ull << i * other;
 			item(t.first, &(struct dep_item){
-				.kind = DEP_ITEM_PAGE, .joined = &put_off.j,
+				.kind = DEP_ITEM_PAGE, .joined = &deferred.j,
 			});
 			call(t.first, &sleep);
 		}
@@ -377,7 +382,7 @@ static void frees_partly(struct sync_thread *t, u64 address, u64 again)
 	leave(t, 0x8000, 0);
 }
 
-/* In the first pass; what may be in a race by it. */
+/* Begin a first pass; the result is the set of words that may race. */
 static const struct dep_word_set *begin_first(struct two *t)
 {
 	begin(t);
@@ -403,7 +408,7 @@ static void reported(struct sync_thread *t, u64 address, u64 size, u64 again)
 	});
 }
 
-/* What a thread's filter does not show again after free() may be in a race. */
+/* Bytes that the filter does not emit again after free() may race. */
 static void freed_partly(void **state)
 {
 	const struct dep_word_set *raced;
@@ -420,7 +425,7 @@ static void freed_partly(void **state)
 	run(t.first, DEP_F_MALLOC, 64, 0, BLOCK);
 	frees_partly(t.first, BLOCK, 24);
 	expect_behind_24(raced);
-	/* from a damaged store: what was accessed of it, and a page around that */
+	/* a damaged store: the accessed part of the range, and a page around it */
 	assert_int_equal(sync_access(t.first, 0x2000, BLOCK + (1ull << 40), 8, RACE_READ), 0);
 	assert_int_equal(sync_flush(t.first), 0);
 	run(t.second, DEP_F_MALLOC, 24, 0, BLOCK);
@@ -428,7 +433,7 @@ static void freed_partly(void **state)
 	assert_in_range(raced->words, 1024, 4096);
 	assert_true(dep_word_set_has(raced, BLOCK + (1ull << 40), 8));
 	finish(&t);
-	/* other passes are shown all that matters */
+	/* in other passes the filter does not hide accesses */
 	begin(&t);
 	run(t.first, DEP_F_MALLOC, 64, 0, BLOCK);
 	frees_partly(t.first, BLOCK, 0);
@@ -436,7 +441,7 @@ static void freed_partly(void **state)
 	finish(&t);
 }
 
-/* Nor what it does to a block whose same size was reported before. */
+/* The same for a block whose size was reported again without a change. */
 static void reported_again(void **state)
 {
 	const struct dep_word_set *raced;
@@ -448,7 +453,7 @@ static void reported_again(void **state)
 	reported(t.first, BLOCK, 64, DEP_FILTER_ALL_OF_IT);
 	reported(t.first, BLOCK, 64, 0);
 	assert_int_equal(raced->words, 0);
-	/* Somebody has got it meanwhile. */
+	/* Another thread has allocated it in the meantime. */
 	run(t.second, DEP_F_MALLOC, 24, 0, BLOCK);
 	reported(t.first, BLOCK, 64, 0);
 	expect_behind_24(raced);
@@ -465,7 +470,7 @@ static void locks_it(struct sync_thread *t, u32 type)
 	locked(t, 0x100, true);
 }
 
-/* What was no turn of its filter does not order, but it is no plain access either. */
+/* An atomic counter that did not end an interval orders nothing, but is no plain access either. */
 static void counts(void **state)
 {
 	struct two t;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What orders threads of processes: shared memory, forks, ends, signals, too many of them. */
+/* Synchronisation between processes: shared memory, forks, ends, signals, the limit of threads. */
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -14,7 +14,7 @@ static void shares(void **state)
 		{ { 1, 7, 0 }, 1, true, 0x1000 },
 		{ { 1, 7, 0 }, 2, false, 0x9000 },
 		{ { 1, 8, 0 }, 3, true, 0x1000 },
-		/* the same twice in one place, and in two places */
+		/* the same mapping twice at one address, and at two */
 		{ { 1, 8, 0 }, 3, true, 0x1000 },
 		{ { 2, 8, 0 }, 4, true, 0x1000 },
 		{ { 2, 8, 0 }, 4, true, 0x2000 },
@@ -41,7 +41,7 @@ static void shares(void **state)
 	sync_shared_maps_free(&s);
 }
 
-/* Each is noted once, however often and in whatever order. */
+/* Each is recorded once, however often and in whatever order. */
 static void many_shares(void **state)
 {
 	struct sync_shared_maps s = { 0 };
@@ -106,7 +106,7 @@ static void begin_processes(struct two *t, struct sync_shared_maps *s, u64 flags
 {
 	begin_first(t, s, flags);
 	assert_int_equal(sync_thread_created(t->first, &(struct adept_ev_fork){ .pid = 20 }), 0);
-	/* what it maps later its child does not have */
+	/* a later mapping is not the child's */
 	call(t->first, &(struct adept_ev_syscall){
 		.nr = SYS_mmap, .result = OWN,
 		.args = { 0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS },
@@ -137,7 +137,7 @@ static void processes(void **state)
 	u32 i;
 
 	(void)state;
-	/* private memory, and what only one has */
+	/* private memory, and memory of only one process */
 	begin_processes(&t, &s, MAP_PRIVATE);
 	access_it(t.first, SHARED, DEP_WRITE);
 	access_it(t.second, SHARED, DEP_WRITE);
@@ -152,7 +152,7 @@ static void processes(void **state)
 	access_it(t.second, SHARED + 8, DEP_READ);
 	end_processes(&t, 1);
 
-	/* before the fork; after the end */
+	/* accesses before the fork, and after the end of the child */
 	begin_first(&t, &s, MAP_SHARED);
 	access_it(t.first, SHARED, DEP_WRITE);
 	assert_int_equal(sync_thread_created(t.first, &fork), 0);
@@ -163,7 +163,7 @@ static void processes(void **state)
 	access_it(t.first, SHARED, DEP_WRITE);
 	end_processes(&t, 0);
 
-	/* it is told which one it waits for, or any */
+	/* wait() for a given pid, or for any child */
 	for (i = 0; i < 3; i++) {
 		begin_processes(&t, &s, MAP_SHARED);
 		access_it(t.second, SHARED, DEP_WRITE);
@@ -174,7 +174,7 @@ static void processes(void **state)
 		end_processes(&t, i > 1);
 	}
 
-	/* what a child that has not been seen yet has is not gone */
+	/* memory stays known while a child may have it whose stream has not begun */
 	begin_first(&t, &s, MAP_SHARED);
 	assert_int_equal(sync_thread_created(t.first, &fork), 0);
 	access_it(t.first, SHARED, DEP_WRITE);
@@ -184,7 +184,7 @@ static void processes(void **state)
 	assert_int_equal(t.first->process->regions.v[0]->maps, 1);
 	end_processes(&t, 1);
 
-	/* a signal comes after what was done before it was sent, however */
+	/* a signal follows all accesses before it was sent, in any way of sending */
 	for (i = 0; i < sizeof(send) / sizeof(send[0]); i++) {
 		begin_processes(&t, &s, MAP_SHARED);
 		access_it(t.second, SHARED, DEP_WRITE);
@@ -194,7 +194,7 @@ static void processes(void **state)
 		end_processes(&t, !i);
 	}
 
-	/* a process is there while a thread is that has not been seen yet */
+	/* a process exists while a thread of it may appear */
 	begin_processes(&t, &s, MAP_SHARED);
 	assert_int_equal(sync_thread_created(t.first, &(struct adept_ev_fork){
 		.pid = 11, .flags = CLONE_VM | CLONE_THREAD }), 0);
@@ -207,7 +207,7 @@ static void processes(void **state)
 	assert_int_equal(t.first->image->maps.n, 0);
 	end_processes(&t, 1);
 
-	/* the half that went elsewhere, and what then is where it was */
+	/* the half that was moved, and a new mapping in its place */
 	begin_processes(&t, &s, MAP_SHARED);
 	call(t.second, &(struct adept_ev_syscall){
 		.nr = SYS_mremap, .result = MOVED, .args = { SHARED + 4096, 4096, 4096, 1 },
@@ -231,7 +231,7 @@ static void map_file(struct sync_thread *t, u64 at)
 	});
 }
 
-/* What is done to memory stays while there is somebody who has it mapped, and no longer. */
+/* Accesses to memory are kept as long as a process maps it, and no longer. */
 static void regions(void **state)
 {
 	const struct adept_ev_syscall move = { .nr = SYS_mremap, .result = MOVED,
@@ -248,7 +248,7 @@ static void regions(void **state)
 	map_file(t.second, FILE_MAP);
 	access_it(t.second, FILE_MAP, DEP_WRITE);
 	end_processes(&t, 1);
-	/* the same once more in its place */
+	/* the same file mapped again at the same address */
 	begin_processes(&t, &s, MAP_PRIVATE);
 	map_file(t.first, FILE_MAP);
 	access_it(t.first, FILE_MAP, DEP_WRITE);
@@ -256,7 +256,7 @@ static void regions(void **state)
 	map_file(t.second, FILE_MAP);
 	access_it(t.second, FILE_MAP, DEP_WRITE);
 	end_processes(&t, 1);
-	/* what the detector has not yet been told */
+	/* accesses that the detector has not received yet */
 	begin_processes(&t, &s, MAP_PRIVATE);
 	map_file(t.first, FILE_MAP);
 	assert_int_equal(sync_access(t.first, 0x2000, sync_at(t.first, FILE_MAP), 4, RACE_WRITE),
@@ -270,7 +270,7 @@ static void regions(void **state)
 #define PAGES	48u
 #define BASE	0x100000u
 
-/* A file and its page at each page of memory, 0: none. */
+/* File and page at each page of memory; 0: none. */
 static void check_places(const struct two *t, const u32 *file, const u32 *nth)
 {
 	const struct sync_regions *all = &t->first->process->regions;
@@ -286,7 +286,7 @@ static void check_places(const struct two *t, const u32 *file, const u32 *nth)
 			;
 		assert_int_equal(!!(place & SYNC_SHARED), !!file[i]);
 		if (!file[i]) {
-			/* nothing is lost between here and the next that is shared */
+			/* nothing is missing between this mapping and the next shared one */
 			assert_int_equal(place & ((1ull << SYNC_NUMBER) - 1), BASE + i * 4096 + 8);
 			assert_true(run == PAGES || left == (run - i) * 4096 - 8);
 			continue;
@@ -294,7 +294,7 @@ static void check_places(const struct two *t, const u32 *file, const u32 *nth)
 		r = all->v[(place & ~SYNC_SHARED) >> SYNC_REGION];
 		assert_int_equal(r->key.inode, file[i]);
 		assert_int_equal(place - r->base, nth[i] * 4096 + 8);
-		/* what was mapped by two calls may be told as two */
+		/* one range that two calls mapped may be reported as two */
 		assert_true(left <= (run - i) * 4096 - 8 && (left + 8) % 4096 == 0);
 	}
 }
@@ -339,7 +339,10 @@ static void random_maps(void **state)
 			}
 			break;
 		case 2:
-			/* within one mapping, as the kernel wants it, and to elsewhere */
+			/*
+			 * within one mapping, as the kernel requires, and to an address outside of
+			 * it
+			 */
 			for (i = 1; i < n && file[from] && file[from + i] == file[from] &&
 			     nth[from + i] == nth[from] + i; i++)
 				;
@@ -363,10 +366,10 @@ static void random_maps(void **state)
 }
 
 /*
- * There are no numbers for more threads than that, also if they have ended: it is not gone on
- * with, and it is said.
+ * Beyond the limit of threads, including ended ones, the process is not analysed further, and this
+ * is reported.
  */
-static void crowds(void **state)
+static void too_many_threads(void **state)
 {
 	struct adept_ev_fork fork = { .flags = CLONE_VM | CLONE_THREAD };
 	const struct dep_item it = {
@@ -388,7 +391,7 @@ static void crowds(void **state)
 	fork.pid = 100 + i;
 	item(t.first, &it);
 	assert_int_equal(t.feed.nover_limit, 1);
-	/* the one without a number may have ordered these */
+	/* the thread beyond the limit may have ordered these */
 	access_it(t.first, BLOCK + 8, DEP_WRITE);
 	access_it(t.second, BLOCK + 8, DEP_WRITE);
 	assert_int_equal(sync_end(&t.feed, &(struct dep_thread){ .serial = 1, .process = 1 }), 0);
@@ -397,8 +400,8 @@ static void crowds(void **state)
 	end(&t, 1);
 }
 
-/* Of which there are as many as there are numbers, and those that are alone are followed. */
-static void crowds_of_processes(void **state)
+/* The limit of images in a group; images outside of the group are still analysed. */
+static void too_many_processes(void **state)
 {
 	struct sync_thread *lone, *other;
 	struct sync_shared_maps s;
@@ -427,7 +430,7 @@ static void crowds_of_processes(void **state)
 	finish(&t);
 }
 
-/* A child of which nothing is in the store needs nothing. */
+/* A child that is not in the store takes no memory. */
 static void forks(void **state)
 {
 	struct dep_process all[] = {
@@ -454,7 +457,7 @@ static void forks(void **state)
 	access_it(t.first, SHARED + 8, DEP_WRITE);
 	access_it(t.second, SHARED + 8, DEP_WRITE);
 	end_processes(&t, 1);
-	/* in the first pass neither, but beside the recording nobody knows */
+	/* the same in the first pass; but live analysis does not know which children will appear */
 	for (i = 0; i < 2; i++) {
 		struct dep_live_options beside = { 0 };
 
@@ -469,7 +472,7 @@ static void forks(void **state)
 	}
 }
 
-/* What a damaged store maps. */
+/* Mappings of a damaged store. */
 static void odd_maps(void **state)
 {
 	static const u64 odd[] = { 0, 1, 4095, 1ull << 46, 1ull << 47, 1ull << 62, ~0ull - 4096 };
@@ -505,7 +508,7 @@ static void odd_maps(void **state)
 				.nr = SYS_munmap, .args = { odd[i], odd[k] } });
 		}
 	}
-	/* a range that wraps is none, and makes no two of one */
+	/* a range that wraps around is ignored and splits no other one */
 	begin_processes(&other, &s, MAP_SHARED);
 	k = other.first->image->maps.n;
 	for (i = 0; i < 16; i++)
@@ -524,8 +527,8 @@ int main(void)
 		cmocka_unit_test(processes),
 		cmocka_unit_test(regions),
 		cmocka_unit_test(random_maps),
-		cmocka_unit_test(crowds),
-		cmocka_unit_test(crowds_of_processes),
+		cmocka_unit_test(too_many_threads),
+		cmocka_unit_test(too_many_processes),
 		cmocka_unit_test(forks),
 		cmocka_unit_test(odd_maps),
 	};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * An analysis beside the recording: a store that grows byte by byte, and made-up threads, some
- * of which sleep with what they did last in their rings.
+ * Live analysis: a store that grows byte by byte, and synthetic threads, some of which sleep while
+ * their last records are in their rings.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -24,9 +24,9 @@
 #define MAX_SEEN	64u
 #define ENTER		2000u
 #define END		5001u
-#define FOUND		6000u		/* memory that a call has found to be accessed */
+#define FOUND		6000u		/* memory that the end of a call reports */
 
-/* ---- a store that grows ---- */
+/* ---- a growing store ---- */
 
 static void copy_part(const char *from, const char *to, const char *name, size_t part)
 {
@@ -67,7 +67,7 @@ static void same_store(struct dep_store *a, struct dep_store *b)
 	assert_int_equal(dep_store_exit_status(a), dep_store_exit_status(b));
 }
 
-/* The log and the segments of a store, so many bytes at a time; @end: how many are there. */
+/* The log and the segments of a store, some bytes at a time; @end: their sizes. */
 static void grow_by(size_t log_step, size_t seg_step, size_t log_end, size_t seg_end)
 {
 	char dir[128], copy[128];
@@ -135,7 +135,7 @@ static void grows(void **state)
 	grow_by(log / 61, seg / 59, log, seg);
 }
 
-/* What its writer did not finish is what it is to who opens it then. */
+/* Unfinished data at the end reads as in a store that is opened at this time. */
 static void is_cut(void **state)
 {
 	size_t log = size_of("fragments"), seg = size_of("segments.000"), i;
@@ -143,7 +143,7 @@ static void is_cut(void **state)
 	(void)state;
 	for (i = 1; i < 40; i += 3)
 		grow_by(log / 5, seg / 7, log - i * 7, seg - i * 61);
-	/* Not even the header of the file. */
+	/* Not even the file header is complete. */
 	for (i = 1; i < 16; i += 5)
 		grow_by(log / 5, 1, log, i);
 }
@@ -153,7 +153,7 @@ static void is_cut(void **state)
 struct seen {
 	u32 what[MAX_SEEN];
 	u32 n;
-	u32 foreseen;		/* the call that is; 0: none */
+	u32 foreseen;		/* number of the call; 0: none */
 };
 
 static void see(struct seen *s, const struct dep_thread *t, u32 what)
@@ -197,17 +197,17 @@ static const struct dep_analyzer analyzer = {
 	.name = "test", .want = DEP_WANT_REFS, .items = items, .end = end, .foreseen = foreseen,
 };
 
-/* Thread 1 sleeps in call 9 that it made at 30; thread 2 is in the store up to 70. */
+/* Thread 1 sleeps in call 9, which it entered at 30; thread 2 is in the store up to 70. */
 struct scene {
 	struct dep_session s;
 	struct dep_writer *w;
 	struct stream t[2];
 	char dir[128];
 	struct seen seen;
-	u32 looked;		/* how often wait() was called.. */
-	u32 patience;		/* ..before the sleeper comes back; 0: 20 times */
-	u32 seen_before;	/* when the sleeper came back */
-	u32 wakes_as;		/* the call that it was in, as the store has it then */
+	u32 looked;		/* number of calls of wait().. */
+	u32 waits;		/* ..before the sleeper wakes up; 0: 20 */
+	u32 seen_before;	/* when the sleeper woke up */
+	u32 wakes_as;		/* the call that the store has in the end */
 	enum { WAKES, FINDS, ENDS, IS_KILLED, IS_LOST, GOES_ON } how;
 };
 
@@ -282,7 +282,7 @@ static void strike(struct scene *c)
 	scratch_remove(c->dir);
 }
 
-/* What the sleeper does then. */
+/* What the sleeper does when it wakes up. */
 static void wakes(struct scene *c)
 {
 	const struct adept_ev_buffer found = { 0x1000, 8 };
@@ -310,14 +310,14 @@ static void wakes(struct scene *c)
 	}
 }
 
-/* After a while the sleeper wakes up. */
+/* After some calls the sleeper wakes up. */
 static int wait_more(void *arg, unsigned int ms)
 {
 	struct scene *c = arg;
 
 	(void)ms;
 	usleep(1000);
-	if (++c->looked < (c->patience ? c->patience : 20))
+	if (++c->looked < (c->waits ? c->waits : 20))
 		return 0;
 	if (c->w) {
 		c->seen_before = c->seen.n;
@@ -377,7 +377,7 @@ static void sleeper(void **state)
 	}
 }
 
-/* A call whose beginning depends on its end holds up what comes after it. */
+/* A call whose beginning depends on its result delays everything after it. */
 static void not_foreseen(void **state)
 {
 	struct scene c;
@@ -390,7 +390,10 @@ static void not_foreseen(void **state)
 	strike(&c);
 }
 
-/* A signal may come first, and then something else happens: who has seen it begins anew. */
+/*
+ * A signal may interrupt the call and another call follow: an analysis that assumed the call is
+ * stale.
+ */
 static void woken_otherwise(void **state)
 {
 	struct scene c;
@@ -403,7 +406,7 @@ static void woken_otherwise(void **state)
 	strike(&c);
 }
 
-/* What a call is known to have accessed when it returns is not lost. */
+/* Memory that the end of a call reports as accessed is not lost. */
 static void finds_memory(void **state)
 {
 	static const u32 seen[] = {
@@ -430,14 +433,14 @@ static int end_asleep(struct scene *c, u32 foreseen_call, u32 how, unsigned int 
 	c->seen.foreseen = foreseen_call;
 	c->how = how;
 	err = analyze(c, jobs);
-	/* Without a beginning that was shown it is as if it had never been there. */
+	/* If the beginning of the call was not emitted, the result is that of a later analysis. */
 	if (!foreseen_call && !err)
 		same_afterwards(c);
 	strike(c);
 	return err;
 }
 
-/* Its process ends in the call: it is followed to its end if that is all there is. */
+/* The process ends in the call: if nothing else is missing, the analysis completes. */
 static void ends_asleep(void **state)
 {
 	static const u32 seen[] = {
@@ -459,7 +462,7 @@ static void ends_asleep(void **state)
 	assert_int_equal(end_asleep(&c, 0, IS_KILLED, 1), 0);
 }
 
-/* Nobody knows when somebody who is being entered begins. */
+/* The start time of a thread with a claimed slot is unknown. */
 static void being_made(void **state)
 {
 	struct scene c;
@@ -472,10 +475,10 @@ static void being_made(void **state)
 	assert_int_equal(c.seen_before, 0);
 	same_afterwards(&c);
 	strike(&c);
-	/* Who is killed meanwhile never is. */
+	/* A thread that is killed in this state never starts. */
 	set_scene(&c);
 	c.seen.foreseen = 9;
-	c.patience = 1500;
+	c.waits = 1500;
 	dep_session_thread(&c.s, 2)->state = ADEPT_SLOT_CLAIMED;
 	assert_int_equal(analyze(&c, 1), 0);
 	assert_int_equal(c.seen_before, 8);
@@ -483,7 +486,7 @@ static void being_made(void **state)
 	strike(&c);
 }
 
-/* What no sane process writes into its slot and ring. */
+/* Values that no correct process writes to its slot and ring. */
 static void hostile(void **state)
 {
 	struct adept_thread *sh;
@@ -503,7 +506,7 @@ static void hostile(void **state)
 			else
 				((u32 *)sh)[seed >> 33 & 127] = (u32)(seed >> 20);
 		}
-		/* The collector sees to it that the store has what was right. */
+		/* The collector stores only valid data. */
 		c.looked = 14;
 		k = (u32)analyze(&c, 1);
 		assert_true(!k || (int)k == -ESTALE);
@@ -517,7 +520,7 @@ static int wait_renamed(void *arg, unsigned int ms)
 	int i;
 
 	(void)ms;
-	/* As if it had been done between any two looks. */
+	/* As if it was written between any two reads. */
 	for (i = 1; i < 4; i++) {
 		dep_session_thread(&c->s, (u32)i)->serial = 1000 + 4 * c->looked + (u32)i;
 		dep_session_thread(&c->s, (u32)i)->state = ADEPT_SLOT_LIVE;
@@ -527,7 +530,9 @@ static int wait_renamed(void *arg, unsigned int ms)
 	return wait_more(arg, ms);
 }
 
-/* Or into the session's own page: then it waits, and the store is there in the end. */
+/*
+ * The same in the session's first page: the analysis waits, and the store is complete in the end.
+ */
 static void nonsense(void **state)
 {
 	struct scene c;
@@ -541,7 +546,7 @@ static void nonsense(void **state)
 	strike(&c);
 }
 
-/* New threads at each look: memory is bounded, and the answer is asked for anew. */
+/* New threads appear at each read: memory is bounded, and the analysis ends as stale. */
 static void without_end(void **state)
 {
 	struct dep_analysis how;
@@ -568,7 +573,7 @@ static off_t memory_of(int fd)
 	return st.st_blocks;
 }
 
-/* Looking at slots gives no memory to those that nobody used. */
+/* Reading slots allocates no memory for unused ones. */
 static void looks_without_a_trace(void **state)
 {
 	const struct dep_peeked *seen;
@@ -596,7 +601,7 @@ static void looks_without_a_trace(void **state)
 	dep_session_destroy(&s);
 }
 
-/* What could be cut off while it is looked at is not. */
+/* A file that another process could truncate is not accepted. */
 static void not_sealed(void **state)
 {
 	struct dep_session s;

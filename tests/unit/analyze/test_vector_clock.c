@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Clocks of many threads and their histories against plain arrays.  ADEPT_TEST_SEED and
+ * Clocks of many threads and their histories, against plain arrays.  ADEPT_TEST_SEED and
  * ADEPT_TEST_COUNT set seed and number.
  */
 #include <setjmp.h>
@@ -18,7 +18,7 @@
 #define THREADS		300u
 #define VERSIONS	400u
 
-/* A thread's clock, what it was at each version, and which of them may be asked for. */
+/* A thread's clock, its value at each version, and which versions may still be requested. */
 static struct race_mem mem;
 static struct race_clock mine;
 static struct race_history history;
@@ -27,7 +27,7 @@ static u64 named[VERSIONS];
 static size_t nnamed;
 static u32 version, owner, nthreads;
 
-/* A clock of somebody else's that has @n components of @now or later. */
+/* Another thread's clock that has @n components of @now or later. */
 static void random_clock(struct race_clock *c, const u64 *now, u64 *model, u32 n)
 {
 	u32 i, t;
@@ -72,7 +72,7 @@ static void acquire(u64 *now)
 	race_clock_free(&mem, &other);
 }
 
-/* Some are no longer asked for. */
+/* Some versions are no longer requested. */
 static void prune(size_t *scratch)
 {
 	size_t i, n = 0;
@@ -145,7 +145,7 @@ static void as_it_was(void **s)
 		run();
 }
 
-/* Copies share; to change one leaves the others alone. */
+/* Copies share chunks; a change does not affect other copies. */
 static void shared(void **s)
 {
 	struct race_clock a = { .epoch = 7, .owner = 3 }, b = { 0 }, c = { 0 };
@@ -161,11 +161,11 @@ static void shared(void **s)
 	assert_int_equal(race_clock_get(&b, 40000), 5);
 	assert_int_equal(race_clock_get(&b, 3), 7);
 	assert_int_equal(race_clock_get(&b, 65534), 0);
-	/* Who knows less takes over the chunk. */
+	/* A clock with fewer entries takes over the chunk. */
 	assert_int_equal(race_clock_join(&mem, &c, &b, NULL, 0), 1);
 	assert_ptr_equal(c.vec->chunk[40000 / RACE_CHUNK], b.vec->chunk[40000 / RACE_CHUNK]);
 	assert_int_equal(race_clock_join(&mem, &c, &b, NULL, 0), 0);
-	/* The other's vector knows more of an owner than its own clock says. */
+	/* The other vector has a higher component for a thread than that thread's own clock. */
 	a = (struct race_clock){ a.vec, 2, 40001, false };
 	assert_int_equal(race_clock_join(&mem, &a, &b, NULL, 0), 1);
 	assert_int_equal(race_clock_get(&a, 40001), 6);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Two threads of a made-up process, which do what tests of libdep/analyze/order say. */
+/* Two synthetic threads of one process, for tests of libdep/analyze/sync. */
 #ifndef TESTS_UNIT_ANALYZE_TWO_THREADS_H
 #define TESTS_UNIT_ANALYZE_TWO_THREADS_H
 

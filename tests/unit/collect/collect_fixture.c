@@ -74,7 +74,7 @@ pid_t collect_start(struct collect_fixture *f, struct fake_process *p, struct fa
 	return pid;
 }
 
-/* One that does no more than write_records(). */
+/* A process that only calls write_records(). */
 pid_t collect_start_writer(struct collect_fixture *f, u64 *progress, u32 n, u32 describe_every,
 			   int status)
 {

@@ -116,7 +116,7 @@ void fake_describe(struct fake_process *p, u32 size)
 	__atomic_store_n(&p->lock, 0, __ATOMIC_RELEASE);
 }
 
-/* What was published may still be read. */
+/* A published chunk may still be read. */
 static void begin_scratch(struct fake_thread *t)
 {
 	t->base = t->at = calloc(1, t->p->s->layout.chunk_size);
@@ -152,7 +152,7 @@ static void begin_chunk(struct fake_thread *t)
 	k->start_ns = now();
 	t->base = t->at = dep_session_chunk(s, t->slot, i);
 	t->end = t->at + s->layout.chunk_size;
-	/* The collector gives chunks back zeroed. */
+	/* The collector returns zeroed chunks. */
 	if (*(u64 *)t->at || *(u64 *)(t->end - 8)) {
 		if (!s->map->abandoned && !s->map->stop)
 			abort();
@@ -191,7 +191,7 @@ int fake_thread_begin(struct fake_thread *t, struct fake_process *p)
 	return 0;
 }
 
-/* Only here, under ADEPT_S_DROP: nobody has room, so the chunk begins again. */
+/* Only under ADEPT_S_DROP: there is no free chunk, so begin this one again. */
 static bool drop(struct fake_thread *t, u32 fill)
 {
 	struct dep_session *s = t->p->s;
@@ -278,7 +278,7 @@ void fake_scribble(struct dep_session *s, unsigned int *r)
 	int i;
 
 	for (i = 0; i < 200; i++) {
-		/* The low slots, as a rule: that is where the collector looks closely. */
+		/* Usually a low slot, since the collector checks these closely. */
 		switch (rand_r(r) % 4) {
 		case 0:
 			at = rand_r(r) % tables;

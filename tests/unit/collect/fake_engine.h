@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The recorded side of the session file, as simple as can be: what the collector's
- * tests run instead of the engine.
- *
- * Thread n's records are 12 bytes: an exit id that was described before, and a value
- * that counts 0, 1, 2.. so that a lost, doubled or displaced record shows.
+ * A minimal recorded side of the session file, which replaces the engine in tests of the collector.
+ * The records of thread n have 12 bytes: an exit id that was described before, and a value that
+ * counts 0, 1, 2.., so that lost, duplicated and reordered records are detected.
  */
 #ifndef TESTS_UNIT_COLLECT_FAKE_ENGINE_H
 #define TESTS_UNIT_COLLECT_FAKE_ENGINE_H
@@ -17,17 +15,17 @@
 struct fake_process {
 	struct dep_session *s;
 	u32 slot;
-	u32 id;			/* newest exit id that is described */
-	int lock;		/* around the descriptor ring and id */
+	u32 id;			/* newest described exit id */
+	int lock;		/* protects the descriptor ring and id */
 };
 
 struct fake_thread {
 	struct fake_process *p;
 	u32 slot;
-	u8 *base, *at, *end;	/* of the chunk, or of memory of its own when nobody takes more */
+	u8 *base, *at, *end;	/* of the chunk, or of private memory when there is no collector */
 	u64 seq, count;
 	u64 dropped_chunks, dropped_bytes;
-	u64 *progress;		/* shared with the test: records surely written */
+	u64 *progress;		/* shared with the test: number of complete records */
 };
 
 int fake_process_begin(struct fake_process *p, struct dep_session *s, u32 parent);

@@ -82,7 +82,7 @@ int dep_writer_descriptors(struct dep_writer *w, uint32_t process, const void *d
 		memcpy(&d, p, sizeof(struct adept_desc));
 		if (d.h.size < sizeof(struct adept_desc) || d.h.size > (size_t)(end - p) ||
 		    d.h.type == ADEPT_DESC_PAD) {
-			/* Even garbage must arrive well framed. */
+			/* Even invalid data must arrive with correct framing. */
 			w->hostile = false;
 			wrong(w, "descriptors are cut");
 			return -EBADMSG;
@@ -140,7 +140,7 @@ static int put_segment(struct dep_writer *w, u32 thread, u32 fill, const void *b
 	return 0;
 }
 
-/* Called by several threads, and touches nothing that they share. */
+/* Called by several threads; uses no shared data. */
 int dep_writer_pack(const struct dep_writer *w, struct dep_compressor *p, uint32_t known,
 		    uint32_t thread, const struct adept_chunk *chunk, const void *body,
 		    struct dep_packed **out)
@@ -253,7 +253,7 @@ int dep_writer_close(struct dep_writer *w, const struct dep_ending *ending)
 	return 0;
 }
 
-/* It has no store to go on with. */
+/* There is no store to resume. */
 int dep_writer_resume(struct dep_writer **w, const char *dir, int compress_level,
 		      int (*descriptors)(void *arg, const void *data, size_t size), void *arg,
 		      struct dep_resume *r)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A dep_writer that keeps nothing and checks everything: records of a thread must
- * arrive once, in order, and after the descriptor of their id.
+ * A dep_writer that stores nothing and checks everything: each record of a thread must arrive once,
+ * in order, and after the descriptor of its id.
  */
 #ifndef TESTS_UNIT_COLLECT_FAKE_WRITER_H
 #define TESTS_UNIT_COLLECT_FAKE_WRITER_H
@@ -21,11 +21,11 @@ struct dep_writer {
 	u32 threads, processes, threads_ended, processes_ended, closed;
 	u64 errors;
 	const char *error;	/* the first one */
-	/* what it shall do */
+	/* behaviour */
 	int fail_with;		/* errno for segments.. */
 	u64 fail_after;		/* ..after so many */
 	unsigned int delay_us;	/* per segment */
-	const u64 *hold;	/* store nothing until this is not 0; 20 s at most */
+	const u64 *hold;	/* wait until this is not 0 before storing; at most 20 s */
 	bool strict;		/* no gaps allowed */
 	bool hostile;		/* anything may come */
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What the end of a kernel module's chunk means: for every byte of every record. */
+/* The end of a chunk of the kernel module, at every byte of every record. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -34,7 +34,7 @@ static int unmake(void **state)
 	return 0;
 }
 
-/* A crossing at byte @off of a record, with numbers by which registers are known again. */
+/* A chunk end at byte @off of a record; each register has a recognisable value. */
 static struct dep_crossing crossing(u32 off)
 {
 	struct dep_crossing x = { .record_at = 1000, .fault_at = 1000 + off, .valid = true };
@@ -47,7 +47,7 @@ static struct dep_crossing crossing(u32 off)
 	return x;
 }
 
-/* Byte @off of a record that is left by @exit: which store it is; NONE after them. */
+/* Which store writes byte @off of a record that ends with @exit; NONE beyond them. */
 static u32 store_at(const struct stream_frag *f, const struct adept_exit *exit, u32 off, u32 *begin)
 {
 	u32 n, at = 4;
@@ -93,7 +93,7 @@ static void check_at(const struct stream_frag *f, u32 e, u32 off)
 	assert_int_equal(out.tail.insn, st->insn + post);
 	assert_int_equal(out.tail.nvals, n);
 	assert_int_equal(out.head.insn, out.tail.insn);
-	/* What the store is about to store is known from the registers. */
+	/* The value of that store must be known from the registers. */
 	assert_int_equal(out.head.nvals, n + post);
 	assert_int_equal(out.tail.has_extra, post);
 	if (post)
@@ -116,7 +116,7 @@ static void test_everywhere(void **state)
 	assert_true(places > 1000);
 }
 
-/* The descriptor of fragment @i, in memory of its own. */
+/* Copy the descriptor of fragment @i to separate memory. */
 static struct adept_desc_frag *copy(u32 i)
 {
 	const u8 *at = s.desc;
@@ -130,7 +130,7 @@ static struct adept_desc_frag *copy(u32 i)
 	return d;
 }
 
-/* Registers that are elsewhere at the moment of a store. */
+/* Registers that are saved elsewhere at the moment of a store. */
 static void test_saved(void **state)
 {
 	struct dep_crossing x = crossing(4);
@@ -176,7 +176,7 @@ static void check_same(const struct dep_chunk_end *a, const struct dep_chunk_end
 	assert_int_equal(a->have, b->have);
 }
 
-/* The thread has left the fragment since, and says which one that was. */
+/* The thread has left the fragment in the meantime, and the next id says by which exit. */
 static void test_left(void **state)
 {
 	struct dep_begun left = { .id = ADEPT_EV_PARTIAL };
@@ -200,7 +200,7 @@ static void test_left(void **state)
 		}
 	}
 	assert_true(places > 100);
-	/* Before the id only where that is stored before the last instruction. */
+	/* The id's own store ends a chunk only if it comes before the last instruction. */
 	x = crossing(0);
 	left.frag = s.frag[0].id;
 	left.ninsns = (u16)(s.frag[0].exit[0].ninsns - 1);
@@ -227,7 +227,7 @@ static void test_engine(void **state)
 
 	(void)state;
 	assert_true(dep_chunk_end_by_engine(&x));
-	/* Whatever the next record is. */
+	/* For any next record. */
 	assert_true(by_id(&x, 0, &out));
 	assert_int_equal(out.tail.frag, 0);
 	assert_int_equal(out.regs[X86_RSP], 200 + ADEPT_GS_RSP);
@@ -252,7 +252,7 @@ static void test_impossible(void **state)
 	assert_false(by_id(&x, s.frag[0].id, &out));
 }
 
-/* Descriptors come from the recorded process: anything may stand there. */
+/* Descriptors come from the recorded process and may have any content. */
 static void test_hostile(void **state)
 {
 	struct dep_crossing x;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The collector against a fake engine and a fake writer: nothing lost, nothing
- * doubled, descriptors first; kills and full disks.  Garbage: test_collect_hostile.c.
+ * The collector against a fake engine and a fake writer: nothing is lost or duplicated, descriptors
+ * come first; kills and full disks.  test_collect_hostile.c has invalid data.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -70,7 +70,7 @@ static void test_threads(void **state)
 	collect_end(&f);
 }
 
-/* Children go on with the ids of their parent, and outlive the first process. */
+/* Children continue with the exit ids of their parent, and outlive the first process. */
 static void test_forks(void **state)
 {
 	struct fake_process p, q;
@@ -125,11 +125,11 @@ static void test_kill(void **state)
 		waitpid(killer, NULL, 0);
 		collect_check(&f);
 		assert_true(WIFSIGNALED(f.status) && WTERMSIG(f.status) == SIGKILL);
-		/* The record that was complete and not counted yet may be there too. */
+		/* A record that is complete but not counted yet may have arrived, too. */
 		if (f.w->records != *f.shared)
 			assert_int_equal(f.w->records, *f.shared + 1);
 		assert_int_equal(f.w->threads_ended, f.w->threads);
-		/* The fake engine's threads are never at rest before their end. */
+		/* The threads of the fake engine have no safe points before their end. */
 		assert_int_equal(f.ending.loss.unfinished_threads, f.w->threads);
 		collect_end(&f);
 	}
@@ -170,7 +170,9 @@ static bool any_ended(struct dep_session *s)
 	return false;
 }
 
-/* As the engine waits for a slot: 0.1 s, but as long as it takes for that of an ended process. */
+/*
+ * Wait for a slot as the engine does: 0.1 s, and longer while slots of ended processes are in use.
+ */
 static void begin_when_free(struct fake_process *p, struct dep_session *s, u64 *waits)
 {
 	int left = 100;
@@ -185,7 +187,10 @@ static void begin_when_free(struct fake_process *p, struct dep_session *s, u64 *
 	}
 }
 
-/* More processes than slots, one after another, whose slots the store holds: all are stored. */
+/*
+ * More processes than slots, one after another, with slots in use until they are stored: all are
+ * stored.
+ */
 static void test_short_processes(void **state)
 {
 	const int n = 400;
@@ -213,14 +218,17 @@ static void test_short_processes(void **state)
 	collect_run(&f, pid);
 	collect_check(&f);
 	assert_int_equal(f.status, 0);
-	/* The table was full, or this has shown nothing. */
+	/* Otherwise the table was never full, and the test shows nothing. */
 	assert_true(*f.shared > 0);
 	assert_int_equal(f.w->processes_ended, n + 1);
 	assert_int_equal(f.w->records, n * 20);
 	collect_end(&f);
 }
 
-/* The disk is full, or the store large enough: the program goes on, all is counted. */
+/*
+ * The disk is full, or the store has its maximum size: the program continues, and losses are
+ * counted.
+ */
 static void test_stop(void **state)
 {
 	struct collect_fixture f;
@@ -267,10 +275,10 @@ static void test_null(void **state)
 	collect_end(&f);
 }
 
-/* What shall happen when a pidfd is asked for, once. */
+/* Called once, before the next pidfd is opened. */
 static void (*before_pidfd)(pid_t pid);
 
-/* In the place of libc's, which the collector would call. */
+/* Replaces libc's syscall(), which the collector calls. */
 long syscall(long nr, ...)
 {
 	static long (*real)(long nr, ...);
@@ -300,8 +308,8 @@ static void let_it_end(pid_t pid)
 }
 
 /*
- * A process that writes on and ends between the look at the threads and the opening of
- * its slot.
+ * A process that writes and ends after the collector has read its threads and before it opens its
+ * slot.
  */
 static void test_gone_at_once(void **state)
 {
@@ -337,7 +345,7 @@ static void test_gone_at_once(void **state)
 	collect_end(&f);
 }
 
-/* Slots come back, and their memory with them. */
+/* Slots and their memory are reused. */
 static void test_short_threads(void **state)
 {
 	struct fake_process p;
@@ -363,12 +371,12 @@ static void test_short_threads(void **state)
 	assert_int_equal(f.w->threads_ended, 4000);
 	assert_int_equal(f.w->records, 4000 * 12);
 	assert_int_equal(fstat(f.s.fd, &st), 0);
-	/* Tables only: no ring has kept a page. */
+	/* Only the tables: no ring has kept a page. */
 	assert_true((u64)st.st_blocks * 512 < 4u << 20);
 	collect_end(&f);
 }
 
-/* A descriptor ring that goes round many times, with pads of all sizes. */
+/* A descriptor ring that wraps around many times, with padding of all sizes. */
 static void test_descriptors(void **state)
 {
 	struct fake_process p;
@@ -402,7 +410,7 @@ static int give_up(void *arg)
 	return *f->shared > 100000 ? 5 : 0;
 }
 
-/* Abandoned programs go on by themselves. */
+/* Abandoned programs continue. */
 static void test_abandon(void **state)
 {
 	struct collect_fixture f;

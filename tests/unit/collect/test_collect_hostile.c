@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The collector against processes that write what they like to the session file. */
+/* The collector against processes that write any data to the session file. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,10 @@
 
 static unsigned int seed;
 
-/* A slot that calls itself free before the store has heard of its thread's end, or one of ours. */
+/*
+ * A slot that claims to be free before the end of its thread is stored, or claims to be another
+ * process's.
+ */
 static void test_slot_lies(void **state)
 {
 	struct fake_process p;
@@ -59,7 +62,7 @@ static void test_slot_lies(void **state)
 	}
 }
 
-/* What the process would do before it isolates itself, with thread slot 0 for threads to come. */
+/* What the process would do before it isolates itself; thread slot 0 is for later threads. */
 static void keep(struct collect_fixture *f, const struct fake_process *p, u32 serials, u32 exits)
 {
 	struct adept_retired *k = adept_retired_proc(f->s.map, &f->s.layout, p->slot);
@@ -72,8 +75,8 @@ static void keep(struct collect_fixture *f, const struct fake_process *p, u32 se
 }
 
 /*
- * An isolated process has serials and exit ids of its own: those of others are refused, whose they
- * may become.  Its slots stay its own when it has ended.
+ * An isolated process has its own range of serials and exit ids; those of other processes are
+ * refused.  Its slots are not reused after its end.
  */
 static void test_isolated(void **state)
 {
@@ -148,7 +151,7 @@ static void test_garbage(void **state)
 	}
 }
 
-/* A ring whose head makes no sense must not hold up its program. */
+/* A ring with an invalid head must not block its program. */
 static void test_broken_ring(void **state)
 {
 	struct fake_process p;
@@ -180,7 +183,7 @@ static void test_broken_ring(void **state)
 	collect_end(&f);
 }
 
-/* As if module_chunks.c had left chunks out whose first registers are not known. */
+/* Does what module_chunks.c does if it drops chunks whose first registers are not known. */
 static int leave_out(void *arg)
 {
 	struct collect_fixture *f = arg;
@@ -196,7 +199,7 @@ static int leave_out(void *arg)
 	return 0;
 }
 
-/* What is left out without being asked for is lost, and counted when the thread has ended. */
+/* Bytes that are dropped without a request are lost, and counted when the thread has ended. */
 static void test_blind_bytes(void **state)
 {
 	struct fake_process p;

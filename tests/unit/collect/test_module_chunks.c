@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What becomes of chunks of the kernel module's rings: taken, awaited, left out and
- * counted.  The module and the queue are faked, what crossings mean is not.
+ * Chunks of the kernel module's rings: taken, awaited, or dropped and counted.  The module and the
+ * queue are fake; the evaluation of chunk ends is real.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -158,9 +158,9 @@ void dep_copy_upwards(u8 *to, const u8 *from, size_t size)
 	memcpy(to, from, size);
 }
 
-/* ---- what happens ---- */
+/* ---- actions of a test ---- */
 
-/* A crossing between two records, whose id is not there yet. */
+/* A chunk end between two records, the second of which has no id yet. */
 static struct dep_crossing crossing(bool valid)
 {
 	struct dep_crossing x = { .record_at = 1000, .fault_at = 1000, .valid = valid };
@@ -171,7 +171,7 @@ static struct dep_crossing crossing(bool valid)
 	return x;
 }
 
-/* Fill chunk @seq, whose first record has @id; its head is known or not. */
+/* Fill chunk @seq, whose first record has @id; @valid: its head is known. */
 static void fill(u64 seq, u32 id, bool valid)
 {
 	struct dep_module_chunks *f = &ready[nready++];
@@ -184,7 +184,7 @@ static void fill(u64 seq, u32 id, bool valid)
 	ring.filled++;
 }
 
-/* The writer is in chunk @seq now, and has begun with @id. */
+/* The writer is in chunk @seq now, whose first record has @id. */
 static void writes(u64 seq, u32 id)
 {
 	ring.seq = seq;
@@ -198,7 +198,7 @@ static bool take(void)
 
 	dep_module_chunks_collect(&c);
 	dep_module_chunks_take(&c, 0, &did);
-	/* What was stored is given back with the next round. */
+	/* Stored chunks are returned in the next pass. */
 	dep_module_chunks_take(&c, 0, &gave);
 	return did;
 }
@@ -243,7 +243,7 @@ static void test_known(void **state)
 	fill(0, known_id, true);
 	fill(1, known_id, true);
 	writes(2, 0);
-	/* The last one waits for the id of what was begun after it. */
+	/* The last chunk waits for the id of the next record. */
 	assert_true(take());
 	assert_int_equal(nput, 1);
 	assert_false(take());
@@ -257,7 +257,7 @@ static void test_known(void **state)
 	assert_int_equal(nnotes, 0);
 }
 
-/* Nobody will ever know where these begin: they are no segments, but counted. */
+/* Chunks whose beginning will never be known: they do not become segments, but are counted. */
 static void test_blind(void **state)
 {
 	(void)state;
@@ -266,7 +266,7 @@ static void test_blind(void **state)
 	fill(2, known_id, false);
 	fill(3, known_id, true);
 	writes(4, known_id);
-	/* lost by the module itself, between the two */
+	/* lost by the module, between the two */
 	ready[2].lost_chunks = 5;
 	ready[2].lost_bytes = 500;
 	ready[3].lost_chunks = 1;
@@ -276,7 +276,7 @@ static void test_blind(void **state)
 	assert_int_equal(put[0].seq, 0);
 	assert_int_equal(put[1].seq, 3);
 	assert_int_equal(put[1].regs[1], 101);
-	/* All are given back, one note is enough. */
+	/* All are returned; there is only one message. */
 	assert_int_equal(ngiven, 4);
 	assert_int_equal(nnotes, 1);
 	assert_int_equal(thread.unreadable_chunks, 2);
@@ -284,7 +284,7 @@ static void test_blind(void **state)
 	assert_int_equal(put[0].dropped_chunks, 0);
 	assert_int_equal(put[1].dropped_chunks, 5 + 1 + 2);
 	assert_int_equal(put[1].dropped_bytes, 500 + 10 + 2000);
-	/* What was left out was not dropped on request: it is counted apart, as discarded. */
+	/* These chunks were not dropped on request: they are counted separately, as discarded. */
 	ring.lost_chunks = 6;
 	ring.lost_bytes = 510;
 	dep_module_chunks_tally(&c, 0);
@@ -293,7 +293,7 @@ static void test_blind(void **state)
 	assert_int_equal(thread.unreadable_bytes, 2000);
 }
 
-/* What is not described yet may be; but not when nothing more can come. */
+/* A missing descriptor may arrive later, unless nothing more can arrive. */
 static void test_later(void **state)
 {
 	(void)state;
@@ -305,7 +305,7 @@ static void test_later(void **state)
 	assert_false(take());
 	assert_int_equal(ngiven, 0);
 	assert_int_equal(dep_cuts_add(c.cuts, s.desc, s.desc_size), 0);
-	/* the second one's id is unknown still, which is the first one's end */
+	/* the id that decides the end of the first chunk is still unknown */
 	assert_false(take());
 	proc.broken = true;
 	assert_true(take());
@@ -315,7 +315,7 @@ static void test_later(void **state)
 	assert_int_equal(ngiven, 2);
 }
 
-/* A signal came between the first store of a record and its id. */
+/* A signal arrived between the first store of a record and its id. */
 static void test_left(void **state)
 {
 	const struct adept_ev_partial p = { .frag = known_id };
@@ -335,7 +335,7 @@ static void test_left(void **state)
 	assert_int_equal(nnotes, 0);
 }
 
-/* What tells nothing of the record does so for ever: nobody waits for that. */
+/* If the registers say nothing about the record, they never will: do not wait. */
 static void test_not_told(void **state)
 {
 	(void)state;
@@ -349,13 +349,13 @@ static void test_not_told(void **state)
 	assert_int_equal(ngiven, 2);
 }
 
-/* Its successor was given up: the chunk ends with its last whole record, at once. */
+/* Its successor was dropped: the chunk ends with its last whole record, immediately. */
 static void test_gap(void **state)
 {
 	(void)state;
 	fill(1, known_id, true);
 	writes(5, known_id);
-	/* more is filled: it may be the successor */
+	/* another chunk is filled, which may be the successor */
 	ring.filled = 2;
 	assert_false(take());
 	ring.filled = 0;
@@ -363,7 +363,7 @@ static void test_gap(void **state)
 	assert_int_equal(nput, 1);
 	assert_int_equal(put[0].fill, 1000);
 	assert_int_equal(put[0].tail.frag, 0);
-	/* seen to be missing in what has come */
+	/* the gap is visible in the sequence numbers */
 	fill(6, known_id, true);
 	fill(8, known_id, true);
 	ready[1].lost_chunks = 1;
@@ -373,7 +373,7 @@ static void test_gap(void **state)
 	assert_int_equal(put[2].dropped_chunks, 1);
 }
 
-/* The last one of a thread, unfinished, and blind; what is in it is not known. */
+/* The last chunk of a thread, unfinished and without known registers: its content is unknown. */
 static void test_blind_end(void **state)
 {
 	(void)state;
@@ -390,7 +390,7 @@ static void test_blind_end(void **state)
 	assert_int_equal(nnotes, 1);
 }
 
-/* The one that a living thread is writing: seen, but not given back. */
+/* The chunk that a living thread is writing: read, but not returned. */
 static void test_blind_living(void **state)
 {
 	(void)state;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Programs see when the process dies that a word of the session file names. */
+/* Programs notice the death of the process that a word of the session file names. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -54,7 +54,7 @@ static void end_sessions(int n)
 	}
 }
 
-/* A process that owns @word of @n sessions but the one with number @not; it waits then. */
+/* Start a process that owns @word of @n sessions except number @not, and waits. */
 static pid_t start_owner(int n, size_t word, int not)
 {
 	struct dep_owner *o[MANY];
@@ -128,7 +128,7 @@ static void test_many(void **state)
 	for (k = 0; k < sizeof(not) / sizeof(not[0]); k++) {
 		make_sessions(MANY);
 		pid = start_owner(MANY, COLLECTOR, not[k]);
-		/* Its programs have written there: that is theirs to see, and no other's. */
+		/* Its programs have written there: only they are affected. */
 		page[7]->collector = 0xffffffff;
 		kill_owner(pid);
 		for (i = 0; i < MANY; i++) {
@@ -141,7 +141,7 @@ static void test_many(void **state)
 	}
 }
 
-/* Of another owner by then. */
+/* The word has another owner by that time. */
 static void test_late_free(void **state)
 {
 	struct dep_owner *o;
@@ -167,7 +167,7 @@ static void test_no_session(void **state)
 	assert_null(dep_owner_new(null, COLLECTOR));
 	assert_null(dep_owner_new(-1, COLLECTOR));
 	close(null);
-	/* One that could be cut off. */
+	/* A file that could be truncated. */
 	f = make_session(&map, F_SEAL_GROW);
 	assert_null(dep_owner_new(f, COLLECTOR));
 	close(f);
@@ -183,7 +183,7 @@ static void test_no_session(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		/* First: what follows forks then with a list of its own. */
+		/* This test is first, so that forked processes have separate lists. */
 		cmocka_unit_test(test_late_free),
 		cmocka_unit_test(test_killed),
 		cmocka_unit_test(test_many),

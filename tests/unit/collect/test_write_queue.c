@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The queue with the real writer: order, errors in the middle, a full disk. */
+/* The queue with the real writer: order, errors, a full disk. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -48,7 +48,7 @@ static int free_streams(void **state)
 	return 0;
 }
 
-/* What the loop does when the queue is full. */
+/* As the loop does if the queue is full. */
 static struct dep_job *get_job(struct dep_queue *q, enum dep_job_kind kind, size_t room)
 {
 	struct dep_job *job;
@@ -85,7 +85,7 @@ static void put_chunk(struct dep_queue *q, u32 serial, const struct stream_chunk
 	job->serial = serial;
 	job->chunk = k->c;
 	job->size = k->c.fill;
-	/* Whoever looks at it after done() would find zeros. */
+	/* A read of the body after done() would find zeros. */
 	job->body = malloc(k->c.fill + 8);
 	assert_non_null(job->body);
 	memcpy((u8 *)job->body, k->body, k->c.fill);
@@ -100,7 +100,7 @@ struct outcome {
 	bool failed;
 };
 
-/* @hurt: spoil every fifth chunk and every fourth process's descriptors. */
+/* @hurt: damage every fifth chunk and the descriptors of every fourth process. */
 static void run(struct outcome *o, u32 workers, bool hurt, u64 max_size, u64 disk)
 {
 	struct dep_thread t = { .process = 1 };
@@ -142,7 +142,7 @@ static void run(struct outcome *o, u32 workers, bool hurt, u64 max_size, u64 dis
 			struct stream_chunk k = streams[i].chunk[j];
 
 			if (hurt && n % 5 == 2) {
-				/* An exit that is described, but later. */
+				/* An exit that is described later. */
 				id = streams[STREAMS - 1].frag[0].id;
 				memcpy(k.body, &id, 4);
 			}
@@ -223,7 +223,7 @@ static void same_bytes_up_to_max_size(void **state)
 	compare(4, true, 17000);
 }
 
-/* Whatever the disk takes is a good store, and the rest is counted. */
+/* The part that fits on the disk is a valid store, and the rest is counted. */
 static void disk_full(void **state)
 {
 	struct outcome o;
@@ -271,8 +271,11 @@ static void put_nothing(struct dep_queue *q, void (*done)(struct dep_job *job))
 	dep_queue_put(q, job);
 }
 
-/* A storing thread that hangs holds up its own queue; another one does the only job of another. */
-static void beside_one_that_hangs(void **state)
+/*
+ * A writer thread that hangs blocks its own queue only; another thread does the job of the other
+ * queue.
+ */
+static void with_one_that_hangs(void **state)
 {
 	struct adept_session s = { 0 };
 	struct dep_queue_setup setup = { .s = &s, .chunk_size = 1 << 20 };
@@ -309,7 +312,7 @@ int main(void)
 		cmocka_unit_test(same_bytes_of_bad_input),
 		cmocka_unit_test(same_bytes_up_to_max_size),
 		cmocka_unit_test(disk_full),
-		cmocka_unit_test(beside_one_that_hangs),
+		cmocka_unit_test(with_one_that_hangs),
 	};
 
 	return cmocka_run_group_tests(tests, make_streams, free_streams);

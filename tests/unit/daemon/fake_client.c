@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A server in a thread, and clients that wait. */
+/* A server in a thread, and blocking clients. */
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -73,7 +73,7 @@ static void end(struct fake_server *s, void *arg)
 	loop_end(s->loop);
 }
 
-/* What clients left to be freed is freed by control_close(), or leaks visibly. */
+/* control_close() frees what clients left, or a leak is reported. */
 void server_stop(struct fake_server *s)
 {
 	server_call(s, end, NULL);

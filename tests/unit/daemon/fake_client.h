@@ -18,14 +18,14 @@ struct fake_server {
 };
 
 void server_start(struct fake_server *s);
-/** server_stop() - the thread is gone after it; core stays to be looked at */
+/** server_stop() - end the thread; the core remains for checks */
 void server_stop(struct fake_server *s);
-/** server_call() - have it done in the loop's thread */
+/** server_call() - call @call in the loop's thread */
 void server_call(struct fake_server *s, void (*call)(struct fake_server *s, void *arg), void *arg);
 
-/** client_connect() - a socket; an answer takes 10 s at most */
+/** client_connect() - connect a socket whose reads time out after 10 s */
 int client_connect(const char *path);
-/** connect_to() - the socket @fd */
+/** connect_to() - connect the socket @fd */
 void connect_to(int fd, const char *path);
 void send_bytes(int fd, const char *data, size_t size);
 void send_line(int fd, const char *line);
@@ -36,7 +36,7 @@ void send_line(int fd, const char *line);
  * Return: NULL at the end of the stream, or after 10 s.
  */
 const char *read_line(int fd, int fds[2]);
-/** read_rest() - all that comes until the end; how many bytes */
+/** read_rest() - read up to the end of the stream; returns the number of bytes */
 size_t read_rest(int fd, char *buf, size_t room);
 /** ask() - send_line() and read_line() */
 const char *ask(int fd, const char *line);

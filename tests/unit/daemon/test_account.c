@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Accounts: persons, amounts, rates. */
+/* Accounts: users, amounts, rates. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -46,10 +46,10 @@ static void test_owner(void **state)
 	assert_int_equal(subuid_owner(s, 165536), 165536);
 	assert_int_equal(subuid_owner(s, 200009), 1001);
 	assert_int_equal(subuid_owner(s, 300005), 300005);
-	/* Root's limits are nobody's, so root's ranges are not given them. */
+	/* Root has no limits, so ranges that belong to root do not count for root. */
 	assert_int_equal(subuid_owner(s, 500001), 500001);
 	assert_int_equal(subuid_owner(s, 4294967295u), 4294967295u);
-	/* Another file is read without a request. */
+	/* A changed file is read again. */
 	put_file(subuid, "subuid", "1002:100000:5\n");
 	assert_int_equal(subuid_owner(s, 100001), 1002);
 	unlink(subuid);
@@ -75,12 +75,12 @@ static void test_amounts(void **state)
 	account_put(u, ACCOUNT_INSTANCES, 1);
 	assert_int_equal(account_get(u, ACCOUNT_INSTANCES, 1), 0);
 	assert_int_equal(account_left(u, ACCOUNT_SESSIONS), ACCOUNT_SESSIONS_MAX);
-	/* One user never has all that the front can hold. */
+	/* One user never gets all of the front's capacity. */
 	assert_int_equal(account_get(u, ACCOUNT_USED, ACCOUNT_USED_MAX), 0);
 	assert_int_equal(account_get(u, ACCOUNT_USED, 1), -EUSERS);
 	account_put(u, ACCOUNT_USED, ACCOUNT_USED_MAX);
 	assert_int_equal(account_left(u, ACCOUNT_USED), ACCOUNT_USED_MAX);
-	/* What a hostile instance reports leaves nothing, and does not wrap. */
+	/* Values from a hostile instance are limited and do not wrap around. */
 	account_report(u, ACCOUNT_SESSIONS, 0, 1000);
 	assert_int_equal(account_left(u, ACCOUNT_SESSIONS), 0);
 	account_report(u, ACCOUNT_SESSIONS, 1000, 2);
@@ -91,7 +91,7 @@ static void test_amounts(void **state)
 		assert_int_equal(account_get(account_of(a, 0), ACCOUNT_INSTANCES, 1), 0);
 	assert_int_equal(accounts_list(a, info, 4), 2);
 	assert_int_equal(accounts_list(a, info, 1), 1);
-	/* Who has nothing is forgotten, who has something is not. */
+	/* An empty account is removed, one in use is not. */
 	assert_ptr_not_equal(account_of(a, 4000000002u), NULL);
 	accounts_free_unused(a, 1000 * SECOND);
 	assert_int_equal(accounts_list(a, info, 4), 2);
@@ -115,7 +115,7 @@ static void test_rates(void **state)
 	assert_int_equal(account_rate(u, RATE_IDS, 16, now + SECOND / 16), 0);
 	assert_int_equal(account_rate(u, RATE_IDS, 16, now + SECOND / 8), 1);
 	assert_int_equal(account_rate(u, RATE_IDS, 16, now + SECOND + SECOND / 8), 8);
-	/* Nobody is asked often enough to lose what time brings. */
+	/* Frequent checks do not lose fractions of the rate. */
 	for (i = 1, all = 0; i <= 1000; i++)
 		all += account_rate(u, RATE_IDS, 16, now + 10 * SECOND + i * SECOND / 1000);
 	assert_in_range(all, 8 + 70, 8 + 72);

@@ -69,7 +69,7 @@ static void test_descriptors(void **state)
 	assert_string_equal(text, "ring");
 	assert_true(fcntl(c.fds[0], F_GETFD) & FD_CLOEXEC);
 	assert_string_equal(server.core.last_store, "/tmp/\xff.dep");
-	/* They are closed with the next question unless they were taken. */
+	/* The next request closes descriptors that were not taken. */
 	assert_int_equal(client_ask(&c, record_request("fail")), -ENOSPC);
 	assert_int_equal(c.nfds, 0);
 	assert_int_equal(client_ask(&c, record_request("ls")), 0);
@@ -88,19 +88,19 @@ static void test_events(void **state)
 	send_line(fd, "{\"v\":1,\"op\":\"launched\",\"session\":1,\"pid\":5}");
 	assert_int_equal(client_event(&c, 5000), 1);
 	assert_string_equal(client_string(c.event, "event"), "state");
-	/* One that comes before an answer waits. */
+	/* An event before the response is kept. */
 	assert_int_equal(client_ask(&c, client_request("stop", 1)), 0);
 	assert_int_equal(client_ask(&c, client_request("status", 0)), 0);
 	assert_int_equal(client_event(&c, 0), 1);
 	assert_string_equal(client_string(c.event, "event"), "ended");
 	assert_int_equal(client_event(&c, 0), 0);
-	/* And one that nobody fetches is no leak. */
+	/* An event that is never fetched is no leak. */
 	assert_int_equal(client_ask(&c, client_request("watch", 1)), 0);
 	assert_int_equal(client_ask(&c, client_request("status", 0)), 0);
 	close(fd);
 }
 
-/* Answers that nobody waits for, between events and other answers. */
+/* Responses that are not awaited, between events and other responses. */
 static void test_post(void **state)
 {
 	(void)state;
@@ -114,13 +114,13 @@ static void test_post(void **state)
 	assert_int_equal(client_post(&c, client_request("watch", 9)), 0);
 	assert_int_equal(client_event(&c, 5000), -ENOENT);
 	assert_int_equal(client_event(&c, 50), CLIENT_NOTHING);
-	/* That of a question that is asked meanwhile is that question's. */
+	/* The response to a later request is not mistaken for that of an earlier one. */
 	assert_int_equal(client_post(&c, client_request("watch", 9)), 0);
 	assert_int_equal(client_post(&c, client_request("watch", 1)), 0);
 	assert_int_equal(client_ask(&c, client_request("status", 0)), 0);
 	assert_non_null(cJSON_GetObjectItem(c.answer, "depd"));
 	assert_int_equal(c.posted, 0);
-	/* An event in front of the answer. */
+	/* An event before the response. */
 	assert_int_equal(client_ask(&c, client_request("stop", 1)), 0);
 	assert_int_equal(client_post(&c, client_request("status", 0)), 0);
 	assert_int_equal(client_event(&c, 5000), CLIENT_EVENT);
@@ -144,7 +144,7 @@ static void test_turned_away(void **state)
 		fd[i] = client_connect(server.path);
 	assert_non_null(ask(fd[i - 1], "{\"v\":1,\"op\":\"status\"}"));
 	assert_int_equal(client_open(&more, server.path), 0);
-	/* It may have been closed before it asks. */
+	/* The server may have closed the connection before the request. */
 	usleep(20000);
 	assert_int_equal(client_ask(&more, client_request("status", 0)), -EUSERS);
 	assert_non_null(strstr(more.why, "too many clients"));

@@ -157,7 +157,7 @@ static void test_many_in_one(void **state)
 	expect(read_line(fd, NULL), "ENOENT");
 	expect(read_line(fd, NULL), "\"sessions\":[]");
 	expect(ask(fd, &STATUS[4]), "\"depd\":");
-	/* More than are served in a turn. */
+	/* More requests than are handled in one pass. */
 	for (i = 0; i < 500; i++)
 		send_line(fd, i & 1 ? STOP(9) : "{\"v\":1}");
 	for (i = 0; i < 500; i++)

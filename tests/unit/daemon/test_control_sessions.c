@@ -102,7 +102,7 @@ void test_gone(void **state)
 	expect(read_line(watcher, NULL), "\"event\":\"ended\"");
 	assert_int_equal(server.core.gone, 1);
 	assert_int_equal(server.core.last_gone, 1);
-	/* Descriptors that never went are closed, and told of as well. */
+	/* Descriptors that were not sent are closed, and the core is notified. */
 	fd = client_connect(server.path);
 	send_line(fd, RECORD);
 	send_line(fd, RECORD);
@@ -129,15 +129,15 @@ void test_events(void **state)
 	expect(line, "\"error\":\"disk full\"");
 	change(1, SESSION_RECORDING, DEP_CLOSE_FAILED, "disk full");
 	expect(read_line(fd, NULL), "\"event\":\"state\"");
-	/* By another one's request. */
+	/* By a request of another client. */
 	assert_string_equal(ask(other, STOP(1)), OK);
 	expect(read_line(fd, NULL), "\"event\":\"ended\"");
 	change(1, SESSION_ENDED, DEP_CLOSE_STOPPED, "");
-	/* By its own: the event comes before the answer. */
+	/* By its own request: the event comes before the response. */
 	expect(ask(fd, WATCH(2)), "\"ok\":true");
 	expect(ask(fd, STOP(2)), "\"event\":\"ended\"");
 	assert_string_equal(read_line(fd, NULL), OK);
-	/* Who comes late is told at once. */
+	/* A client that watches an ended session gets the event at once. */
 	expect(ask(fd, WATCH(2)), "\"ok\":true");
 	expect(read_line(fd, NULL), "\"event\":\"ended\"");
 	expect(ask(fd, STATUS), "\"depd\"");
@@ -147,7 +147,7 @@ void test_events(void **state)
 
 /* ---- users ---- */
 
-/* In a process of another user: 0 or the number of the step that failed. */
+/* In a process of another user: return 0 or the number of the failed step. */
 static int as_nobody(void)
 {
 	int fd;
@@ -217,7 +217,7 @@ static int too_many(void)
 	fd[i] = client_connect(server.path);
 	if (!strstr(read_line(fd[i], NULL), "EUSERS") || read_line(fd[i], NULL))
 		return 3;
-	/* One goes, one may come. */
+	/* When one client disconnects, another one may connect. */
 	close(fd[0]);
 	for (i = 0; i < 200; i++) {
 		usleep(5000);
@@ -249,7 +249,7 @@ void test_limits(void **state)
 	}
 }
 
-/* Without descriptors the server waits for some, and serves who is there. */
+/* Without free descriptors the server waits for some, and handles connected clients. */
 void test_no_descriptors(void **state)
 {
 	int fd = client_connect(server.path), later;

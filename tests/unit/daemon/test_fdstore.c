@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Descriptors outlive the process that stored them; the holder's limits and end; messages to
+ * Descriptors outlive the process that stored them; limits and end of the holder; messages to
  * systemd.
  */
 #include <dirent.h>
@@ -91,7 +91,7 @@ static void free_kept(struct fdstore_entry *kept, size_t n)
 	free(kept);
 }
 
-/* This process adopts holder: the only child's pid; 0: there is none. */
+/* This process adopts the holder: pid of the only child; 0: there is none. */
 static pid_t holder(void)
 {
 	char path[64], line[256] = "";
@@ -118,7 +118,7 @@ static bool holder_ends(unsigned int ms)
 	return false;
 }
 
-/* Run @what in a process that kills itself then, or before. */
+/* Run @what in a process that then kills itself, unless it is killed before. */
 static void killed(void (*what)(void))
 {
 	pid_t pid = fork();
@@ -147,7 +147,7 @@ static int teardown(void **state)
 	pid_t pid;
 
 	(void)state;
-	/* What still holds something. */
+	/* Some processes still hold descriptors. */
 	while ((pid = holder())) {
 		kill(pid, SIGKILL);
 		waitpid(pid, NULL, 0);
@@ -186,7 +186,7 @@ static void outlives_kill(void **state)
 		free_kept(kept, n);
 		if (i)
 			break;
-		/* it goes on to hold what it has given */
+		/* it continues to hold what it has passed on */
 		fdstore_close(k);
 	}
 	assert_int_equal(fdstore_put(k, "session-1", 0), -EEXIST);
@@ -226,7 +226,7 @@ static void a_process_of_its_own(void **state)
 	while ((e = readdir(d)))
 		fds += e->d_name[0] != '.';
 	closedir(d);
-	/* three times /dev/null, the socket, us */
+	/* three times /dev/null, the socket, and ours */
 	assert_int_equal(fds, 5);
 	assert_int_equal(kill(pid, SIGHUP), 0);
 	put(k, "a", "");
@@ -247,7 +247,7 @@ static void names(void **state)
 	(void)state;
 	for (i = 0; i < sizeof(bad) / sizeof(*bad); i++)
 		assert_int_equal(fdstore_put(k, bad[i], 0), -EINVAL);
-	/* The holder does not believe that depd has looked. */
+	/* The holder checks what depd should have checked. */
 	assert_int_equal(holder_send(keep_fd(k), &m, 0), 0);
 	assert_int_equal(holder_receive(keep_fd(k), &m, &fd), 0);
 	assert_int_equal(m.result, -EINVAL);
@@ -314,7 +314,7 @@ static void one_at_a_time(void **state)
 	put(k, "a", "text");
 	assert_int_equal(fdstore_open(&second, dir, &kept, &n, why, sizeof(why)), -EBUSY);
 	assert_non_null(strstr(why, "Another depd"));
-	/* the first is not disturbed */
+	/* the first client is not affected */
 	put(k, "b", "");
 	fdstore_close(k);
 	second = open_keep(&kept, &n);
@@ -358,7 +358,7 @@ static void foreign_user(void **state)
 		_exit(setuid(65534) || raw_connect() != -EACCES);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
-	/* Even if the socket's mode let it in. */
+	/* Even if the mode of the socket allows the connection. */
 	snprintf(path, sizeof(path), "%s/%s", dir, HOLDER_SOCKET);
 	chmod(path, 0666);
 	pid = fork();
@@ -368,7 +368,7 @@ static void foreign_user(void **state)
 	assert_int_equal(status, 0);
 }
 
-/* Everything that a client may do wrong, by ones that die of it. */
+/* Every error that a client can make, by clients that exit after it. */
 static void half_message(void)
 {
 	int fd = raw_connect();
@@ -415,7 +415,7 @@ static void unknown_requests(void)
 	assert_int_equal(m.result, -ENOENT);
 }
 
-/* Requests of all sizes, some nearly right; until it is thrown out, and again. */
+/* Requests of all sizes, some nearly correct, until the holder disconnects; repeatedly. */
 static void noise(void)
 {
 	struct holder_msg m[2];
@@ -502,14 +502,14 @@ static void ends(void **state)
 	assert_int_equal(holder_start(fd, dir), 0);
 	close(fd);
 	assert_true(holder_ends(2000));
-	/* holding something, without depd; a stale socket is there */
+	/* a holder with a descriptor but without depd, and a stale socket */
 	k = open_empty();
 	put(k, "a", "");
 	assert_false(holder_ends(600));
 	fdstore_close(k);
 	assert_false(holder_ends(150));
 	assert_true(holder_ends(2000));
-	/* what it held is gone with it */
+	/* the descriptor is lost with the holder */
 	k = open_empty();
 	fdstore_close(k);
 	assert_true(holder_ends(2000));
@@ -532,7 +532,7 @@ static void holder_dies(void **state)
 	assert_int_equal(fdstore_remove(k, "a"), -EPIPE);
 	assert_int_equal(keep_fd(k), -1);
 	assert_true(fdstore_lost(k));
-	/* The next one has nothing. */
+	/* The next holder has none. */
 	assert_int_equal(fdstore_retry(k, dir, why, sizeof(why)), 0);
 	assert_false(fdstore_lost(k));
 	assert_int_equal(fdstore_remove(k, "a"), -ENOENT);
@@ -553,14 +553,14 @@ static void holder_hangs(void **state)
 	assert_string_not_equal(why, "");
 	assert_true(fdstore_lost(k));
 	kill(holder(), SIGCONT);
-	/* It had the first of these, and has done it now. */
+	/* It had received the first request, and has processed it in the meantime. */
 	assert_int_equal(fdstore_retry(k, dir, why, sizeof(why)), 0);
 	assert_int_equal(fdstore_put(k, "a", 0), -EEXIST);
 	assert_int_equal(fdstore_remove(k, "a"), 0);
 	fdstore_close(k);
 }
 
-/* ---- systemd, played by the test ---- */
+/* ---- systemd, simulated by the test ---- */
 
 static int play_systemd(void)
 {
@@ -618,7 +618,7 @@ static void systemd_store(void **state)
 	close(sock);
 	assert_true(fdstore_put(k, "session-2", 0) < 0);
 	fdstore_close(k);
-	/* started by a service, and not one: a holder */
+	/* started by a service, but not the service itself: use a holder */
 	setenv("SYSTEMD_EXEC_PID", "1", 1);
 	k = open_empty();
 	assert_true(keep_fd(k) >= 0);
@@ -628,7 +628,7 @@ static void systemd_store(void **state)
 	unsetenv("FDSTORE");
 }
 
-/* In a child, since it puts descriptors at 3 and on. */
+/* In a child, since it uses descriptors from 3 on. */
 static void take_passed(void)
 {
 	char pid[16];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Between the front and its instances: messages of hostile ends, and the page. */
+/* Messages between the front and its instances, with hostile peers, and the shared page. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -34,7 +34,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* How many descriptors are open: none may be left behind. */
+/* Number of open descriptors, to detect leaks. */
 static int open_fds(void)
 {
 	int i, n = 0;
@@ -62,7 +62,7 @@ static void test_messages(void **state)
 	assert_int_equal(m.ids.first, 7);
 	assert_int_equal(m.ids.count, 9);
 	close(null);
-	/* An end that does not read is not waited for. */
+	/* A peer that does not read does not block the sender. */
 	while (!link_send(ends[0], &to, NULL, 0))
 		;
 	assert_int_equal(link_send(ends[0], &to, NULL, 0), -EAGAIN);
@@ -71,7 +71,7 @@ static void test_messages(void **state)
 	assert_int_equal(link_send(-1, &to, NULL, 0), -EPIPE);
 }
 
-/* Sizes that are of no kind, of another one, and too long ones. */
+/* Sizes of no message, of another message, and too long ones. */
 static void test_nonsense(void **state)
 {
 	static char buf[sizeof(struct link_msg) + 100];
@@ -85,7 +85,7 @@ static void test_nonsense(void **state)
 			assert_int_equal(send(ends[0], buf, n, 0), n);
 			if (link_receive(ends[1], &m, fds, false))
 				continue;
-			/* Only what has exactly its size. */
+			/* Only messages of exactly their size are accepted. */
 			assert_true(op < LINK_OPS);
 			assert_true(n == 8 || n == 16);
 		}
@@ -98,7 +98,7 @@ static void test_nonsense(void **state)
 	assert_int_equal(link_receive(ends[1], &m, fds, false), -EPROTO);
 }
 
-/* Descriptors that nobody asked for, and too many of them, are closed. */
+/* Unexpected descriptors, and too many of them, are closed. */
 static void test_descriptors(void **state)
 {
 	union {
@@ -148,7 +148,7 @@ static void test_page(void **state)
 	assert_true(page_account(view, 0, &got));
 	assert_int_equal(got.uid, 1000);
 	assert_false(page_account(view, 1, &got));
-	/* The descriptor allows neither to write to the page nor to shrink it. */
+	/* The descriptor permits neither writing to the page nor truncating it. */
 	assert_ptr_equal(mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0), MAP_FAILED);
 	assert_int_equal(pwrite(fd, "x", 1, 0), -1);
 	assert_int_equal(ftruncate(fd, 0), -1);
@@ -157,7 +157,7 @@ static void test_page(void **state)
 	assert_int_equal(mprotect((void *)view, 4096, PROT_READ | PROT_WRITE), -1);
 	close(fd);
 	page_free(p);
-	/* Who is not root is not shown what others have. */
+	/* Only root sees the numbers of other users. */
 	assert_int_equal(page_make(&p, false, &plain), 0);
 	page_write(p, &in);
 	page_write_accounts(p, &a, 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* depd's event loop: watches, timers, operations, waking. */
+/* depd's event loop: watches, timers, operations, wakeups. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,15 +30,15 @@ static struct loop *loop;
 static void *last_called;
 static size_t all_taken, all_end_at;	/* bytes of all pairs, and when to end */
 
-/** struct pair - a watched end of a socket, and what came */
+/** struct pair - a watched end of a socket, and what it received */
 struct pair {
 	struct loop_watch w;
 	int mine, other;
-	unsigned int calls, end_at;	/* loop_end() at that many calls */
+	unsigned int calls, end_at;	/* call loop_end() after that many calls */
 	short revents;
 	size_t take;		/* bytes to read in a call */
 	size_t taken;
-	struct pair *remove;	/* to be unwatched and freed */
+	struct pair *remove;	/* stop watching this pair and free it */
 	short change;		/* to these events */
 };
 
@@ -87,7 +87,7 @@ static struct pair *pair_new(short events)
 	return p;
 }
 
-/** struct tick - a timer, and what it does */
+/** struct tick - a timer, and its action */
 struct tick {
 	struct loop_timer t;
 	unsigned int calls, end_at;
@@ -140,7 +140,7 @@ static void test_level(void **state)
 	struct pair *p = pair_new(POLLIN);
 
 	(void)state;
-	/* A byte is read at a time: it is called for each. */
+	/* Reading one byte per call leads to a call for each byte. */
 	p->take = 1;
 	assert_int_equal(write(p->other, "0123456789", 10), 10);
 	p->end_at = 10;
@@ -148,7 +148,7 @@ static void test_level(void **state)
 	assert_int_equal(p->taken, 10);
 	run_ms(20);
 	assert_int_equal(p->calls, 10);
-	/* Nothing is read at all: it is called again and again. */
+	/* Reading nothing leads to repeated calls. */
 	p->take = 0;
 	assert_int_equal(write(p->other, "x", 1), 1);
 	p->end_at = 500;
@@ -163,7 +163,7 @@ static void test_later(void **state)
 	struct tick k = { .t.due = tick_due, .write_to = p->other };
 
 	(void)state;
-	/* What comes while the loop waits. */
+	/* Data that arrives while the loop waits. */
 	p->take = 8;
 	p->end_at = 5;
 	loop_timer_set(loop, &k.t, 2 * MS, 2 * MS);
@@ -194,7 +194,10 @@ static uint64_t cpu_ns(void)
 	return t.tv_sec * 1000000000ull + t.tv_nsec;
 }
 
-/* io_uring tells of POLLRDHUP unasked: it is not passed on, and does not keep us busy. */
+/*
+ * io_uring reports POLLRDHUP without a request: it is not passed on, and does not cause a busy
+ * loop.
+ */
 static void test_half_closed(void **state)
 {
 	struct pair *p = pair_new(0);
@@ -206,7 +209,7 @@ static void test_half_closed(void **state)
 	run_ms(300);
 	assert_true(cpu_ns() - begin < 100 * MS);
 	assert_int_equal(p->calls, 0);
-	/* Other events are seen as ever, again and again, */
+	/* Other events are still reported, repeatedly, */
 	assert_int_equal(loop_watch_change(loop, &p->w, POLLOUT), 0);
 	p->end_at = 10;
 	assert_int_equal(loop_run(loop), 0);
@@ -215,7 +218,7 @@ static void test_half_closed(void **state)
 	p->end_at = 20;
 	assert_int_equal(loop_run(loop), 0);
 	assert_int_equal(p->revents, POLLIN | POLLRDHUP);
-	/* and the end as well. */
+	/* and so is the end. */
 	assert_int_equal(loop_watch_change(loop, &p->w, 0), 0);
 	run_ms(10);
 	assert_int_equal(p->calls, 20);
@@ -227,7 +230,7 @@ static void test_half_closed(void **state)
 	pair_free(p);
 }
 
-/* What becomes ready while only POLLRDHUP is there. */
+/* An event that arrives while only POLLRDHUP is pending. */
 static void test_half_closed_full(void **state)
 {
 	struct pair *p = pair_new(POLLOUT);
@@ -266,7 +269,7 @@ static void test_error(void **state)
 	int fd[2];
 
 	(void)state;
-	/* The writing end of a pipe that nobody reads. */
+	/* The write end of a pipe without a reader. */
 	assert_int_equal(pipe(fd), 0);
 	close(fd[0]);
 	assert_int_equal(loop_watch_add(loop, &p.w, fd[1], 0), 0);
@@ -307,20 +310,20 @@ static void test_remove_other(void **state)
 
 	(void)state;
 	run_ms(2);
-	/* Both completions are there when a's call frees b, or b's a. */
+	/* Both completions are queued when the callback of one pair frees the other one. */
 	a->remove = b;
 	b->remove = a;
 	assert_int_equal(write(a->other, "x", 1), 1);
 	assert_int_equal(write(b->other, "x", 1), 1);
 	a->take = 1;
 	b->take = 1;
-	/* One of them is left; which one is the kernel's choice. */
+	/* One of them is left; the kernel's order decides which. */
 	last_called = NULL;
 	run_ms(10);
 	assert_true(last_called == a || last_called == b);
 	a = last_called;
 	assert_int_equal(a->calls, 1);
-	/* The slot is used again, and nothing that came is the new one's. */
+	/* The slot is reused, and old completions do not reach its new user. */
 	c = pair_new(POLLIN);
 	run_ms(10);
 	assert_int_equal(c->calls, 0);
@@ -344,7 +347,10 @@ static void test_descriptor_again(void **state)
 	int i, fd;
 
 	(void)state;
-	/* A descriptor's number that means another file: nothing of the old one counts. */
+	/*
+	 * A descriptor number that is reused for another file: completions of the old file are
+	 * ignored.
+	 */
 	for (i = 0; i < 200; i++) {
 		p = pair_new(POLLIN);
 		if (i & 1)
@@ -371,7 +377,7 @@ static void test_closed_is_seen(void **state)
 	char c;
 
 	(void)state;
-	/* Polling holds the file: its peer sees the end as soon as the loop runs. */
+	/* Polling keeps a reference to the file: its peer sees the end as soon as the loop runs. */
 	run_ms(2);
 	loop_remove(loop, &p->w);
 	close(p->mine);
@@ -427,7 +433,7 @@ static void test_timers(void **state)
 	assert_true(end.last - begin >= 55 * MS && end.last - begin < 2000 * MS);
 	loop_timer_cancel(loop, &b.t);
 	loop_timer_cancel(loop, &b.t);
-	/* Set again it counts from now; at once is soon. */
+	/* A timer that is set again starts from now; 0 means as soon as possible. */
 	loop_timer_set(loop, &end.t, 3600000 * MS, 0);
 	loop_timer_set(loop, &end.t, 0, 0);
 	end.calls = 0;
@@ -489,7 +495,7 @@ static void test_operations(void **state)
 	assert_int_equal(loop_run(loop), 0);
 	assert_int_equal(r.res, 3);
 	assert_memory_equal(r.buf, "abc", 3);
-	/* Cancelled, and then once more, which does nothing. */
+	/* Cancelling twice does nothing the second time. */
 	assert_int_equal(loop_submit(loop, read_prep, &r.op), 0);
 	run_ms(5);
 	loop_cancel(loop, &r.op);

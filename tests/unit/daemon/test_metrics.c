@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The metrics socket; tests/metrics.sh looks at the text's form. */
+/* The metrics socket; tests/metrics.sh checks the format. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@
 
 #include "fake_client.h"
 
-#define READERS	32	/* that are served at once */
+#define READERS	32	/* maximum number of connections */
 
 static struct fake_server server;
 static char buf[1 << 20];
@@ -73,7 +73,7 @@ static void test_text(void **state)
 	expect("\nadept_sessions_ended_total{cause=\"stopped\"} 1\n");
 	expect("\nadept_loss_bytes_total{cause=\"dropped\"} 4096\n");
 	expect("\nadept_lag_bytes 2097152\n");
-	/* Only what is open, with its text escaped. */
+	/* Only open sessions, with escaped text. */
 	expect("\nadept_session_info{session=\"1\",uid=\"1000\",state=\"recording\","
 	       "transport=\"shm\",rule=\"\",command=\"prog \\\"a\\\\b\\\"\\n\xef\xbf\xbd\"} 1\n");
 	expect("\nadept_session_stored_bytes_total{session=\"1\"} 300000\n");
@@ -102,7 +102,7 @@ static void test_bare(void **state)
 	expect_bare(fd);
 }
 
-/* The body after the head, whose length must be the one that the head says. */
+/* The body, whose length must be that in the header. */
 static const char *body_of(size_t n)
 {
 	const char *body = strstr(buf, "\r\n\r\n"), *length = strstr(buf, "Content-Length: ");
@@ -136,7 +136,7 @@ static void test_http(void **state)
 	}
 	body_of(read_rest(fd, buf, sizeof(buf)));
 	close(fd);
-	/* Without end: as much as is looked at. */
+	/* A request without end: only the beginning is read. */
 	fd = client_connect(server.metrics_path);
 	memset(buf, 'x', 9000);
 	memcpy(buf, "GET /", 5);
@@ -174,7 +174,7 @@ static void test_many(void **state)
 	int fd[4 * READERS], i, served = 0;
 
 	(void)state;
-	/* All are silent; those that find no place are told nothing. */
+	/* All are silent; those beyond the limit get no response. */
 	for (i = 0; i < 4 * READERS; i++)
 		fd[i] = client_connect(server.metrics_path);
 	for (i = 0; i < 4 * READERS; i++) {
@@ -182,7 +182,7 @@ static void test_many(void **state)
 		close(fd[i]);
 	}
 	assert_in_range(served, READERS, 4 * READERS);
-	/* Who goes without a word. */
+	/* Clients that disconnect without a request. */
 	for (i = 0; i < 100; i++)
 		close(client_connect(server.metrics_path));
 	expect_bare(client_connect(server.metrics_path));

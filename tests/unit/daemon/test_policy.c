@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * depd.conf: what is read, what is refused and where; rules and processes; what the kernel
- * gets of a rule.
+ * depd.conf: accepted and refused values, with positions; matching of processes; the conditions
+ * that the kernel checks.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -377,7 +377,7 @@ static void test_compile(void **state)
 	assert_false(path_may_fit(pattern, longer));
 }
 
-/* The kernel must never rule out what fits. */
+/* The conditions of the kernel must accept every process that matches. */
 static void test_compile_random(void **state)
 {
 	static const char letters[] = "ab*?[]\\/";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Requests of the control socket: what is taken, what is refused, and what is said then. */
+/* Requests of the control socket: which are accepted or refused, and the messages. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@
 static struct request r;
 static char why[512];
 
-/* From a buffer of just that size, so that a byte too far is found. */
+/* From a buffer of exactly this size, so that a read beyond it is detected. */
 static int parse(const char *line, size_t size)
 {
 	char *copy = malloc(size ? size : 1);
@@ -152,7 +152,7 @@ static void test_no_json(void **state)
 	refused(-EPROTO, "version 1", "{\"V\":1,\"op\":\"status\"}");
 	assert_int_equal(parse("{\"v\":1,\"op\":\"sta\0tus\"}", 23), -EPROTO);
 	assert_non_null(strstr(why, "control character"));
-	/* A backslash that is not one of \u0000. */
+	/* A backslash that does not begin \u0000. */
 	refused(-EINVAL, "must be one of", "{\"v\":1,\"op\":\"\\\\u0000\"}");
 }
 
@@ -301,7 +301,7 @@ static void test_short_why(void **state)
 	assert_true(strlen(small) < sizeof(small));
 }
 
-/* Lines that are good but for one byte: nothing falls over, nothing leaks. */
+/* Valid lines with one wrong byte: no crash and no leak. */
 static void test_random(void **state)
 {
 	static const char base[] = OPTIONS("{\"drop\":true,\"level\":3,\"transport\":\"kmod\"}");

@@ -47,7 +47,7 @@ static void set_age(const char *name, const char *file, time_t age)
 	assert_int_equal(utimensat(AT_FDCWD, path_of(name, file), t, AT_SYMLINK_NOFOLLOW), 0);
 }
 
-/* A store of 1 MiB and a bit that was written to @age seconds ago. */
+/* A store of slightly more than 1 MiB that was last written @age seconds ago. */
 static void put_store(const char *name, time_t age)
 {
 	static const char *const files[] = { "manifest.json", "fragments", "segments.000",
@@ -59,7 +59,7 @@ static void put_store(const char *name, time_t age)
 		put_file(name, files[i], i ? 256 << 10 : 4096);
 		set_age(name, files[i], age);
 	}
-	/* These do not make it younger. */
+	/* These files do not count for its age. */
 	put_file(name, "catalog.db", 4096);
 	put_file(name, "catalog.db-journal", 4096);
 	put_file(name, "catalog.db-wal", 4096);
@@ -103,7 +103,7 @@ static void limits(void **state)
 	assert_true(!is_there("e.dep") && !is_there("b.dep") && is_there("d.dep"));
 	upkeep(0, 2 * DAY + DAY / 2, 1, 2);
 	assert_true(!is_there("d.dep") && is_there("a.dep") && is_there("c.dep"));
-	/* Each of its files counts for its age. */
+	/* Each of its segment files counts for its age. */
 	set_age("a.dep", "segments.1000", DAY / 4);
 	upkeep(0, 3 * DAY / 2, 0, 2);
 	upkeep(3 << 19, 0, 1, 1);
@@ -124,14 +124,14 @@ static void in_use(void **state)
 
 	(void)state;
 	assert_int_equal(dep_writer_create(&w, path_of("used.dep", ""), &meta, 0), 0);
-	/* Its log has disk space in reserve. */
+	/* Its log has reserved disk space. */
 	put_file("used.dep", "segments.001", 3 << 18);
 	set_age("used.dep", "manifest.json", 9 * DAY);
 	set_age("used.dep", "fragments", 9 * DAY);
 	set_age("used.dep", "segments.000", 9 * DAY);
 	set_age("used.dep", "segments.001", 9 * DAY);
 	put_store("new.dep", 0);
-	/* What it takes counts, so the other one has to go. */
+	/* Its size counts, so the other store must be removed. */
 	upkeep(3 << 19, DAY, 1, 1);
 	assert_int_equal(out.in_use, 1);
 	assert_true(is_there("used.dep") && !is_there("new.dep") && !out.failed);
@@ -177,7 +177,7 @@ static void foreign(void **state)
 	assert_true(is_there("manifest.dep/manifest.json") && is_there("folders.dep"));
 	assert_true(is_there("named-otherwise/segments.1000") && is_there(".dep/fragments"));
 	assert_true(is_there("file.dep"));
-	/* A store with something else in it stays, and all that it consists of. */
+	/* A store with a foreign file in it stays complete. */
 	put_store("s.dep", 9 * DAY);
 	put_store("t.dep", 8 * DAY);
 	for (i = 0; i < sizeof(strange) / sizeof(strange[0]); i++) {
@@ -191,7 +191,7 @@ static void foreign(void **state)
 		unlink(path_of("s.dep", strange[i]));
 	}
 	mkdir(path_of("s.dep", "segments.002"), 0777);
-	/* Others go in its place. */
+	/* Other stores are removed instead. */
 	upkeep(3 << 19, 0, 1, 1);
 	assert_true(out.failed == 1 && !is_there("t.dep") && is_there("s.dep/fragments"));
 	rmdir(path_of("s.dep", "segments.002"));
@@ -213,7 +213,7 @@ static void links(void **state)
 	assert_int_equal(out.failed, 1);
 	assert_non_null(strstr(out.why, "segments.007"));
 	unlink(path_of("s.dep", "segments.007"));
-	/* A link in the place of a file that makes it a store. */
+	/* A link in place of a file that a store must have. */
 	put_store("l.dep", 9 * DAY);
 	unlink(path_of("l.dep", "fragments"));
 	assert_int_equal(symlink("../outside/fragments", path_of("l.dep", "fragments")), 0);
@@ -225,7 +225,7 @@ static void links(void **state)
 	assert_true(!out.removed && !out.kept);
 }
 
-/* Two at once, and somebody who removes and makes stores and links beside. */
+/* Two removals at once, in parallel with a thread that removes and creates stores and links. */
 static int stop;
 
 static void *meddle(void *arg)
@@ -258,7 +258,7 @@ static void *other_upkeep(void *arg)
 	return NULL;
 }
 
-/* The meddler may remove a directory under us while it is filled. */
+/* The other thread may remove a directory while it is being filled. */
 static void try_store(int i)
 {
 	static const char *const files[] = { "manifest.json", "fragments", "segments.000" };

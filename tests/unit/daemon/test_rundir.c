@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* depd's directory, its lock, sockets there. */
+/* depd's directory, its lock, and its sockets. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -72,7 +72,7 @@ static void made_and_locked(void **state)
 	snprintf(text, sizeof(text), "process %d.", getpid());
 	assert_non_null(strstr(why, text));
 	close(fd);
-	/* there already, with another mode */
+	/* exists already, with another mode */
 	chmod(dir, 0777);
 	fd = open_it(dir);
 	assert_true(fd >= 0);
@@ -97,7 +97,7 @@ static void lock_ends_with_the_process(void **state)
 	close(fd);
 }
 
-/* A child that it had just forked, which would have executed something else. */
+/* A child that was just forked by the process and has not executed another program yet. */
 static void lock_outlasts_the_process(void **state)
 {
 	int fd, status;
@@ -134,7 +134,7 @@ static void not_to_be_trusted(void **state)
 	assert_int_equal(open_it(dir), -ENOTDIR);
 	unlink(dir);
 	assert_int_equal(open_it("/proc/nothing"), -ENOENT);
-	/* a lock that leads elsewhere */
+	/* a lock file that is a link */
 	snprintf(file, sizeof(file), "%s/lock", other);
 	assert_int_equal(symlink("/tmp/somewhere", file), 0);
 	assert_int_equal(open_it(other), -ELOOP);
@@ -196,7 +196,7 @@ static void sockets(void **state)
 	to = rundir_connect(dir, "a", SOCK_STREAM, 100);
 	assert_true(to >= 0);
 	close(to);
-	/* in use, by whatever type */
+	/* in use, by a socket of any type */
 	assert_int_equal(rundir_listen(dir, "a", 0600), -EADDRINUSE);
 	assert_int_equal(rundir_socket(dir, "a", SOCK_SEQPACKET, 0600), -EADDRINUSE);
 	close(fd);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What systemd is told, and what is logged where there is no journal. */
+/* Messages to systemd, and the log without a journal. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -29,7 +29,7 @@ static const char *hear(int sock)
 	return text;
 }
 
-static void told(void **state)
+static void notified(void **state)
 {
 	struct sockaddr_un a = { .sun_family = AF_UNIX };
 	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -77,7 +77,7 @@ static void watchdog(void **state)
 	unsetenv("WATCHDOG_USEC");
 }
 
-/* What log_msg() writes to stderr. */
+/* Return what log_msg() writes to stderr. */
 static const char *said(int priority, uint32_t session, const char *what)
 {
 	int fd = memfd_create("stderr", MFD_CLOEXEC), old = dup(2);
@@ -103,7 +103,7 @@ static void plain(void **state)
 	unsetenv("JOURNAL_STREAM");
 	assert_string_equal(said(LOG_ERR, 0, "words"), "depd: words\n");
 	assert_string_equal(said(LOG_ERR, 7, "words"), "depd: session 7: words\n");
-	/* it was the journal's once, but is not any more */
+	/* a stale variable: stderr is no longer the journal */
 	setenv("JOURNAL_STREAM", "1:2", 1);
 	assert_string_equal(said(LOG_ERR, 0, "words"), "depd: words\n");
 	/* systemd reads it */
@@ -123,7 +123,7 @@ static void plain(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(told), cmocka_unit_test(watchdog), cmocka_unit_test(plain),
+		cmocka_unit_test(notified), cmocka_unit_test(watchdog), cmocka_unit_test(plain),
 	};
 
 	return cmocka_run_group_tests_name("notify", tests, NULL, NULL);

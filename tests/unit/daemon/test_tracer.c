@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What depd and its tracer tell each other, and what the tracer refuses. */
+/* Messages between depd and its tracer, and requests that the tracer refuses. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -51,7 +51,7 @@ static void send_slot(uint32_t slot, int fd)
 	assert_int_equal(tracer_line_send(&ours, &m, &fd, fd >= 0), 0);
 }
 
-/* What does not fit waits, with its descriptors, and comes in order. */
+/* Messages that do not fit wait with their descriptors, and arrive in order. */
 static void waits_in_line(void **state)
 {
 	int fd = memfd_create("test", MFD_CLOEXEC), fds[TRACER_FDS];
@@ -83,7 +83,7 @@ static void waits_in_line(void **state)
 	assert_int_equal(tracer_line_receive(&theirs, &m, fds), -EAGAIN);
 }
 
-/* What is no message ends the line, and its descriptors are closed. */
+/* An invalid message ends the connection, and its descriptors are closed. */
 static void nonsense_leaves_nothing(void **state)
 {
 	const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -109,14 +109,14 @@ static void nonsense_leaves_nothing(void **state)
 		assert_int_equal(fds[0], -1);
 		assert_int_equal(fds[1], -1);
 	}
-	/* The next number is free. */
+	/* The next descriptor number is free. */
 	fd = dup(null);
 	assert_int_equal(fd, null + 1);
 	close(fd);
 	close(null);
 }
 
-/* What was sent before an end arrives, also if there was something left to read. */
+/* Messages sent before the end arrive, even if there was unread input. */
 static void ends_behind_all(void **state)
 {
 	struct tracer_msg m = { .op = TRACER_OUTCOME };
@@ -206,7 +206,7 @@ static void answers_a_beat(void **state)
 	ends(pid);
 }
 
-/* Its own depd has the session mapped, too, and a slot may say anything. */
+/* depd has the session mapped as well, and a slot can contain any number. */
 static void never_traces_depd(void **state)
 {
 	struct tracer_msg m = { .op = TRACER_ADD, .session = 1 };

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Branch tables: who looks an address up finds its landing, whatever the tables have grown to,
- * and while they grow finds that or nothing.  The code that looks up does so where they have it.
+ * Branch tables: a lookup of an address finds its landing at any size of the tables, and its
+ * landing or nothing while they grow.  The lookup reads the tables at the addresses that generated
+ * code uses.
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -24,10 +25,10 @@
 #define LOW_SIZE	((4ul << 20) + 4096)
 #define COUNT		40000u	/* tables have all entries after 4096 */
 #define FIRST		4096u	/* entries */
-#define SPARSE		32u	/* of them for each landing */
+#define SPARSE		32u	/* entries per landing */
 #define WALKERS		2
 
-/* Of each table; landings have numbers, and addresses that nobody runs. */
+/* The landings of each table are represented by numbers, at addresses that are not executed. */
 #define ADDR		0x7000000000ul
 #define ADDR_STEP	64u
 
@@ -68,7 +69,7 @@ void fatal(const char *fmt, ...)
 	abort();
 }
 
-/* Tests are made in processes of their own, where cmocka's checks would not do. */
+/* Tests run in separate processes, in which cmocka's checks do not work. */
 #define check(cond) check_at(!!(cond), #cond, __LINE__)
 
 static void check_at(int good, const char *what, int line)
@@ -87,7 +88,7 @@ static void in_child(void (*f)(void))
 
 	if (!pid) {
 		check(mmap(low, LOW_SIZE, PROT_READ | PROT_WRITE, flags, -1, 0) == low);
-		/* As where all memory is of huge pages. */
+		/* As on a system that uses huge pages for all memory. */
 		madvise(low, LOW_SIZE, MADV_HUGEPAGE);
 		f();
 		_exit(0);
@@ -96,7 +97,7 @@ static void in_child(void (*f)(void))
 	assert_int_equal(status, 0);
 }
 
-/* As the processor does it that runs what branch_lookup.c emits. */
+/* As the code that branch_lookup.c emits computes it. */
 static u32 index_of(enum table t, u64 pc, u64 scale)
 {
 	u32 n = bits[plain][t];
@@ -142,14 +143,14 @@ static void set(enum table t, u32 i, u32 which)
 	table_set(t, pcs[t][i], &at);
 }
 
-/* Close together, as in one function, or anywhere; each once. */
+/* Close together, as in one function, or anywhere; all different. */
 static void choose(enum table t)
 {
 	u64 pc = 0x555555554000;
 
 	for (u32 i = 0; i < COUNT; i++) {
 		pc += 2 + rnd() % 20;
-		/* Others at the same place of another page, or of one that nothing tells apart. */
+		/* Others at the same offset of another page, or of one with the same low bits. */
 		pcs[t][i] = pc + (rnd() % 4 ? 0 : rnd() % 64 << 32 | (rnd() & 3) << 40);
 	}
 }
@@ -165,7 +166,7 @@ static void begin(void)
 	}
 }
 
-/* All that has been added, by the scale that is and by all that there have been. */
+/* Look up everything that was added, with the current scale and with all earlier ones. */
 static void look_for_all(enum table t)
 {
 	u64 now = *table_scale(t), sum = 0;
@@ -177,13 +178,13 @@ static void look_for_all(enum table t)
 		for (u64 scale = FIRST; scale < now; scale *= 2)
 			check(walk(t, pcs[t][i], scale, &steps) >= -1);
 	}
-	/* Chains are as short as in tables where nothing is near to anything. */
+	/* Chains are as short as with uniformly distributed addresses. */
 	check(sum <= added[t] * (u64)added[t] / now + 64);
 	for (u32 i = added[t]; i < added[t] + 200 && i < COUNT; i++)
 		check(walk(t, pcs[t][i], now, &steps) == -1);
 }
 
-/* Calls go to 5 bytes in front of the landings of jumps. */
+/* Calls enter 5 bytes before the landings of jumps. */
 static void compare_calls(void)
 {
 	for (u32 i = 0; i < *table_scale(T_JUMP); i++) {
@@ -207,7 +208,9 @@ static void add_all(void)
 			set(t, i, i);
 			added[t]++;
 			check(table_has(t, pcs[t][i]));
-			/* With one landing too many it grows, and not before. */
+			/*
+			 * The table grows with the first landing beyond the limit, and not before.
+			 */
 			check((*table_scale(t) != before) ==
 			      (added[t] * SPARSE > before && before < 1u << bits[plain][t]));
 			if (*table_scale(t) != before || i % 8192 == 8191)
@@ -231,7 +234,7 @@ static void test_all_are_found(void **state)
 	plain = 0;
 }
 
-/* A new landing for the same address: no way leads to the old one, after which code is dead. */
+/* A new landing for the same address: after the replacement nothing leads to the old one. */
 static void replace_some(void)
 {
 	u32 steps;
@@ -302,7 +305,7 @@ static void test_small(void **state)
 	in_child(few_in_little);
 }
 
-/* A thread in translated code: the scale, what the table has there, and on. */
+/* A thread in translated code: it reads the scale, then the table's entry, and follows it. */
 static void *walker(void *arg)
 {
 	u32 seed = *(u32 *)arg, steps, n;
@@ -355,7 +358,7 @@ static void test_threads(void **state)
 	}
 }
 
-/* A page of entries is written to before anybody can be led there. */
+/* A page of entries is filled before a thread can read it. */
 static void fresh_page(int sig, siginfo_t *info, void *context)
 {
 	u64 at = (u64)info->si_addr & ~4095ul, from;
@@ -389,7 +392,7 @@ static void test_filled_first(void **state)
 	in_child(fill_first);
 }
 
-/* Landings that run: lea rsp, [rsp+8]; mov eax, number; ret */
+/* Landings that can be executed: lea rsp, [rsp+8]; mov eax, number; ret */
 #define RUN		3000u
 #define RUN_STEP	16u
 
@@ -411,7 +414,7 @@ static u8 *run_code(void)
 	return code;
 }
 
-/* What branch_lookup.c emits: a function that finds the landing of its fourth argument. */
+/* The lookup code of branch_lookup.c as a function: it finds the landing of its fourth argument. */
 static looks_up emitted(u8 *at, void (*emit)(struct emit *e))
 {
 	struct emit e = { .p = at, .end = at + 64 };
@@ -424,7 +427,7 @@ static looks_up emitted(u8 *at, void (*emit)(struct emit *e))
 	return f;
 }
 
-/* The first landing of @pc's bucket is the last one that came. */
+/* The first landing in the bucket of @pc is the one that was added last. */
 static u32 last_of_bucket(enum table t, u64 pc, u32 n)
 {
 	while (n--)
@@ -448,7 +451,7 @@ static void run_emitted(void)
 		for (enum table t = 0; t < NTABLES; t++) {
 			struct landing_place at = { code + i * RUN_STEP + 5, &literals[t][i] };
 
-			/* Not as many jumps, so that the tables are not of one size. */
+			/* Fewer jumps, so that the tables have different sizes. */
 			if (t == T_RETURN || i < RUN / 3)
 				table_set(t, pcs[t][i], &at);
 		}

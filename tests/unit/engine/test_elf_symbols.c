@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Watched functions in images in memory: well-formed ones, and any others. */
+/* Hooked functions in images in memory: valid images and arbitrary ones. */
 #include <elf.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,7 +18,7 @@
 
 static const char names[] = "malloc\0free\0calloc\0";
 
-/* The memory that the reader sees; what lies outside is not mapped. */
+/* The memory that the reader can access; everything else is unmapped. */
 static struct {
 	u64 base, size;
 	u8 *byte;
@@ -80,7 +80,7 @@ struct symbol {
 	u64 value;
 };
 
-/* Two versions of malloc, and what is no function of that name. */
+/* Two versions of malloc, and symbols of that name that are not functions. */
 static const struct symbol symbols[] = {
 	{ "", 0, 0, 0 },
 	{ "calloc", STT_FUNC, SHN_UNDEF, 0 },
@@ -118,7 +118,7 @@ static u32 hash_sysv(const char *p)
 	return h;
 }
 
-/* One bucket, all but the undefined ones of the table in it. */
+/* One bucket with all defined symbols. */
 static void put_gnu_hash(void)
 {
 	u32 *h = (u32 *)(mem.byte + HASH), i;
@@ -153,7 +153,10 @@ static void put_sysv_hash(void)
 	}
 }
 
-/* An image of program headers at @vaddr, mapped at @base; @bias is added to what DT_* say. */
+/*
+ * Make an image with program headers at @vaddr, mapped at @base; @bias is added to the values of
+ * DT_*.
+ */
 static void make(u64 base, u64 vaddr, u64 bias, int sysv)
 {
 	Elf64_Ehdr eh = { .e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, 1 },
@@ -198,7 +201,7 @@ static void make(u64 base, u64 vaddr, u64 bias, int sysv)
 		put_gnu_hash();
 }
 
-/* All versions of malloc, and free; not what is undefined, an object or chosen at run time. */
+/* All versions of malloc, and free; no undefined symbols, objects or indirect functions. */
 static void finds_all(u64 base)
 {
 	look();
@@ -214,12 +217,12 @@ static void well_formed(void **state)
 	for (int sysv = 0; sysv < 2; sysv++) {
 		make(BASE, 0, 0, sysv);
 		finds_all(BASE);
-		/* The dynamic linker has been there. */
+		/* The dynamic linker has relocated it. */
 		make(BASE, 0, BASE, sysv);
 		finds_all(BASE);
 		make(FIXED, FIXED, 0, sysv);
 		finds_all(FIXED);
-		/* Linked to an address, mapped elsewhere. */
+		/* Linked at an address and mapped at another one. */
 		make(BASE, 0x10000, BASE - 0x10000, sysv);
 		finds_all(BASE);
 	}
@@ -243,7 +246,7 @@ static void no_image(void **state)
 	assert_int_equal(mem.reads, 1);
 }
 
-/* Each part of it may be gone. */
+/* Each part of it may be missing. */
 static void cut_off(void **state)
 {
 	(void)state;
@@ -293,7 +296,7 @@ static void string_bounds(void **state)
 	assert_int_equal(seen.n, 0);
 }
 
-/* Whatever there is: it ends, soon, and reads what the image covers only. */
+/* With any content it ends soon, and reads only the memory of the image. */
 static void random_bytes(void **state)
 {
 	const char *count = getenv("ADEPT_TEST_COUNT"), *seed = getenv("ADEPT_TEST_SEED");

@@ -11,7 +11,7 @@
 #include "tests/unit/lib/fixed_random.h"
 #include "tests/unit/lib/store_util.h"
 
-/* Nothing is left out on request, so that everything that is absent is a defect. */
+/* Nothing is dropped on request, so everything that is missing is a defect. */
 const struct dep_meta durable_meta = {
 	.argc = 2, .argv = argv_of_test, .cwd = "/tmp", .chunk_size = 65536, .nchunks = 4,
 	.start_ns = 1, .start_realtime_ns = 1700000000123456789ull,
@@ -39,7 +39,7 @@ static size_t number_of(const struct dep_segment *g)
 struct recording {
 	const struct durable *d;
 	struct dep_writer *w;
-	const struct dep_resume *r;	/* what is there already, or NULL */
+	const struct dep_resume *r;	/* existing data, or NULL */
 	struct outcome *out;
 	bool stops;
 };
@@ -101,7 +101,7 @@ static void put_mark(struct recording *rec)
 		rec->out->ops_named = disk_ops();
 }
 
-/* Descriptors come in two parts; how much of them there must be before chunk number @i. */
+/* Descriptors are written in two parts: bytes that must be written before chunk number @i. */
 static size_t descriptors_before(const struct durable *d, size_t i)
 {
 	size_t half = 0;
@@ -167,7 +167,7 @@ void durable_record(const struct durable *d, const char *dir, bool stops, struct
 	rec.w->roll = DURABLE_ROLL;
 	rec.w->flush = DURABLE_FLUSH;
 	put_all(&rec);
-	/* The collector counts what it does not give to the writer. */
+	/* The collector counts what it does not pass to the writer. */
 	if (stops)
 		loss.discarded_bytes = out->lost;
 	out->closed = close_writer(rec.w, &loss, 0);
@@ -184,7 +184,7 @@ int durable_go_on(const struct durable *d, struct dep_writer *w, const struct de
 	return out.error ? out.error : out.closed;
 }
 
-/* ---- what is there ---- */
+/* ---- contents of a store ---- */
 
 /* Segments of each thread that MARK frames name. */
 static void read_marks(struct dep_store *s, struct held *h)
@@ -210,7 +210,7 @@ static void read_marks(struct dep_store *s, struct held *h)
 	}
 }
 
-/* One segment: is it what was recorded? */
+/* Compare one segment with the recording. */
 static void look_at(const struct durable *d, struct dep_store *s, const struct dep_segment *g,
 		    struct held *h, bool *have, u64 marked)
 {
@@ -229,7 +229,7 @@ static void look_at(const struct durable *d, struct dep_store *s, const struct d
 		/* Without a MARK the descriptors of its code may be missing. */
 		have[i] = !err;
 	}
-	/* Part of a chunk is there only if the rest is counted. */
+	/* A part of a chunk may be stored only if the rest is counted. */
 	if (!err && !have[i]) {
 		assert_true(header.lost_bytes);
 		h->absent += header.lost_bytes;

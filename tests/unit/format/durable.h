@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A small recording of several threads and files of segments, and what its store must hold. */
+/*
+ * A small recording of several threads and files of segments, and the required contents of its
+ * store.
+ */
 #ifndef TESTS_UNIT_FORMAT_DURABLE_H
 #define TESTS_UNIT_FORMAT_DURABLE_H
 
@@ -15,7 +18,7 @@
 #define DURABLE_ROLL	2048	/* gives several files of several segments each */
 #define DURABLE_FLUSH	700	/* and some calls of sync_file_range() */
 
-/** struct durable - the recording, and a store that was made of it without faults */
+/** struct durable - the recording, and a store of it that was made without faults */
 struct durable {
 	struct stream stream;
 	char reference[128];
@@ -27,10 +30,10 @@ struct durable {
 /** struct outcome - what the writer's functions returned */
 struct outcome {
 	int created, closed;
-	int error;		/* the first one in between, negative */
-	u64 lost;		/* raw bytes of chunks that were not stored, by what was returned */
+	int error;		/* the first error before closing, negative */
+	u64 lost;		/* steps in the log at the first MARK, at the end */
 	unsigned int marks;	/* that returned 0 */
-	size_t ops_named, ops_closed;	/* steps of the disk's record at the first MARK, the end */
+	size_t ops_named, ops_closed;	/* steps in the disk's log at the first MARK, at the end */
 };
 
 extern const struct dep_meta durable_meta;
@@ -49,22 +52,22 @@ static inline u32 durable_thread(size_t i)
  */
 void durable_record(const struct durable *d, const char *dir, bool stops, struct outcome *out);
 
-/** durable_go_on() - give @w everything that @r says its store does not have, and close it */
+/** durable_go_on() - pass @w everything that @r says its store does not have, and close it */
 int durable_go_on(const struct durable *d, struct dep_writer *w, const struct dep_resume *r);
 
-/** struct held - what a store has */
+/** struct held - contents of a store */
 struct held {
 	enum dep_verdict_state state;
 	enum dep_close_cause cause;
 	int error;
-	bool ended;		/* it has an END */
+	bool ended;		/* there is an END */
 	unsigned int marks;	/* MARK frames.. */
 	u64 marked[DURABLE_THREADS + 1];	/* ..and the segments of each thread they name */
 	u64 absent;		/* raw bytes that are missing */
-	u64 lost;		/* that it says are missing */
+	u64 lost;		/* bytes that the store reports as missing */
 	size_t bad;		/* segments whose columns are damaged */
 	bool named;		/* a defect names missing segments or chunks, or damage */
-	bool whole;		/* all that was recorded is there */
+	bool whole;		/* everything that was recorded is there */
 };
 
 /**

@@ -21,7 +21,7 @@
 
 enum op_kind { OP_WRITE, OP_TRUNCATE, OP_SYNC, OP_SYNC_FAILED, OP_NAME, OP_SYNC_DIR };
 
-/* One step of the record. */
+/* One step of the log. */
 struct op {
 	enum op_kind kind;
 	u32 file;		/* number of the inode.. */
@@ -41,7 +41,7 @@ static struct {
 	struct op *op;
 	size_t nops;
 	ino_t ino[MAX_FILES];		/* of each file */
-	u64 allocated[MAX_FILES];	/* up to there its disk space is its own */
+	u64 allocated[MAX_FILES];	/* size up to which its disk space is allocated */
 	u32 nfiles;
 	char name[MAX_FILES][64];
 	u32 nnames;
@@ -122,7 +122,7 @@ void disk_end(void)
 	disk.on = false;
 }
 
-/* ---- the record ---- */
+/* ---- the log ---- */
 
 static struct op *record(enum op_kind kind, u32 file)
 {
@@ -168,7 +168,7 @@ static void record_name(const char *name, u32 file)
 
 /* ---- faults ---- */
 
-/* Count a call; true if it is to fail, with errno set. */
+/* Count a call; return true if it must fail, with errno set. */
 static bool fails(enum disk_call call)
 {
 	const struct disk_fault *f = &disk.fault;
@@ -235,7 +235,7 @@ ssize_t pwritev(int fd, const struct iovec *iov, int n, off_t off)
 		return -1;
 	if (disk.on && !disk.fault.full && disk.fault.part && disk.fault.call == DISK_WRITE &&
 	    disk.calls[DISK_WRITE] == disk.fault.n) {
-		/* The caller goes on with the rest; that is what fails. */
+		/* The caller writes the rest with another call, which fails. */
 		if (disk.fault.error)
 			disk.fault.n++;
 		disk.fault.part = disk.fault.part < size ? disk.fault.part : size;
@@ -258,7 +258,7 @@ int ftruncate(int fd, off_t size)
 	if (!ret && disk.on) {
 		o = record(OP_TRUNCATE, file_of(fd));
 		o->size = (u64)size;
-		/* Also frees what was allocated after the end, as file systems do. */
+		/* Also frees disk space that is allocated after the end, as file systems do. */
 		if (disk.allocated[o->file] > o->size)
 			disk.allocated[o->file] = o->size;
 	}
@@ -296,7 +296,7 @@ int fsync(int fd)
 {
 	struct stat st;
 
-	/* The writer syncs directories only by this. */
+	/* The writer syncs only directories with this call. */
 	if (disk.on) {
 		assert_int_equal(fstat(fd, &st), 0);
 		assert_true(S_ISDIR(st.st_mode));
@@ -367,7 +367,7 @@ int mkdir(const char *path, mode_t mode)
 		disk.made = true;
 		assert_int_equal(stat(path, &st), 0);
 		disk.dir_ino = st.st_ino;
-		/* Not even for a moment may others read it. */
+		/* Others must not be able to read it at any time. */
 		assert_int_equal(mode & 0077, 0);
 		if (after_mkdir)
 			after_mkdir(path);
@@ -412,7 +412,7 @@ int fchmod(int fd, mode_t mode)
 	return fails(DISK_MODE) ? -1 : (int)syscall(SYS_fchmod, fd, mode);
 }
 
-/* ---- power cuts ---- */
+/* ---- power failures ---- */
 
 static u64 chance_state;
 
@@ -422,7 +422,7 @@ static u32 chance(u32 below)
 	return (u32)(chance_state >> 33) % below;
 }
 
-/* What is on the disk of one file. */
+/* The contents of one file on disk. */
 struct image {
 	u8 *data;
 	u64 size, room;
@@ -452,7 +452,7 @@ static void apply(struct image *im, const struct op *o)
 		memcpy(im->data + o->at, o->data, o->size);
 }
 
-/* Some sectors of a write, or only the size that it leads to. */
+/* Some sectors of a write, or only its change of the size. */
 static void apply_torn(struct image *im, const struct op *o)
 {
 	u64 at = o->at, end = o->at + o->size, next;
@@ -500,7 +500,7 @@ static void make_image(struct image *im, u32 file, size_t upto, enum disk_lost l
 	}
 }
 
-/* The file that @name is of after a power cut; ~0: none. */
+/* The file that has @name after a power failure; ~0: none. */
 static u32 file_named(u32 name, size_t upto, enum disk_lost lost)
 {
 	u32 may[MAX_FILES] = { ~0u }, n = 1;

@@ -26,57 +26,57 @@ enum disk_call {
 	DISK_MKDIR, DISK_RENAME, DISK_TRUNCATE, DISK_UNLINK, DISK_MODE, DISK_CALLS
 };
 
-/** struct disk_fault - what goes wrong; all zero: nothing */
+/** struct disk_fault - a fault; all zero: none */
 struct disk_fault {
 	enum disk_call call;
-	unsigned int n;		/* the n-th call of it, from 1 */
+	unsigned int n;		/* the n-th call of this kind fails, from 1 */
 	int error;		/* errno; 0: only a short write */
-	size_t part;		/* of DISK_WRITE: so many bytes are written before.. */
-	bool full;		/* from then on no call gets disk space that is not allocated */
+	size_t part;		/* for DISK_WRITE: bytes that are written before.. */
+	bool full;		/* afterwards no call gets disk space that is not allocated */
 };
 
-/** disk_begin() - count and record from here on what is done in @dir, and fail as @fault says */
+/** disk_begin() - from now on count and log operations in @dir, and inject @fault */
 void disk_begin(const char *dir, const struct disk_fault *fault);
 
 /** disk_also() - another fault, independent of the first */
 void disk_also(const struct disk_fault *fault);
 
-/** disk_end() - from here on everything is done and nothing recorded; the record stays */
+/** disk_end() - from now on all calls succeed and are not logged; the log stays */
 void disk_end(void);
 
-/** disk_free() - forget the record */
+/** disk_free() - free the log */
 void disk_free(void);
 
-/** disk_calls() - how many calls of a kind there were */
+/** disk_calls() - number of calls of a kind */
 unsigned int disk_calls(enum disk_call call);
 
-/** disk_name() - a word for it */
+/** disk_name() - name of a kind of call */
 const char *disk_name(enum disk_call call);
 
-/** disk_ops() - how many steps the record has */
+/** disk_ops() - number of steps in the log */
 size_t disk_ops(void);
 
-/** disk_names() - how many names were made, and one of them by its number */
+/** disk_names() - number of names created, and one of them by its number */
 u32 disk_names(void);
 const char *disk_name_at(u32 number);
 
-/** disk_after_mkdir() - from the next disk_begin() on call @fn when its directory was made */
+/** disk_after_mkdir() - call @fn when the directory of the next disk_begin() was created */
 void disk_after_mkdir(void (*fn)(const char *dir));
 
 /** disk_parent_synced() - was the directory that holds the store synced after the store's mkdir? */
 bool disk_parent_synced(void);
 
-/** enum disk_lost - what becomes of that which was not synced */
+/** enum disk_lost - what happens to unsynced data */
 enum disk_lost {
 	DISK_LOSES_ALL,
 	DISK_LOSES_NOTHING,
 	DISK_KEEPS_LOG,		/* and nothing else */
 	DISK_KEEPS_SEGMENTS,
-	DISK_LOSES_SOME,	/* by chance: writes are absent, whole, torn, or zeros */
+	DISK_LOSES_SOME,	/* random: writes are absent, complete, torn, or zeros */
 	DISK_LOSTS
 };
 
-/** disk_cut() - make directory @dir with the files of a power cut after @upto steps */
+/** disk_cut() - fill directory @dir with the files that a power failure after @upto steps leaves */
 void disk_cut(const char *dir, size_t upto, enum disk_lost lost, u64 seed);
 
 #endif

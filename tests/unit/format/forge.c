@@ -82,7 +82,7 @@ void forge_process(struct forge *f, u32 serial, u32 parent, u32 cause, u64 start
 	forge_frame(f, DEP_F_PROCESS, serial, &w, sizeof(w));
 }
 
-/* @size zeros compressed, without having them in memory. */
+/* @size zeros, compressed in pieces. */
 static void *squeeze(u32 size, size_t *stored)
 {
 	static const char zeros[1 << 20];
@@ -93,7 +93,7 @@ static void *squeeze(u32 size, size_t *stored)
 
 	out.dst = malloc(out.size);
 	assert_non_null(out.dst);
-	/* As a whole frame says its size it has that in its header. */
+	/* A single frame has its size in its header. */
 	ZSTD_CCtx_setPledgedSrcSize(ctx, size);
 	for (; left; left -= part) {
 		part = left < sizeof(zeros) ? left : sizeof(zeros);
@@ -145,12 +145,12 @@ u64 forge_input(const struct forge *f)
 /* ---- the child ---- */
 
 #if defined(__SANITIZE_ADDRESS__)
-#define MEASURED 0	/* the sanitizer's own memory is far more */
+#define MEASURED 0	/* the sanitizer needs far more memory itself */
 #else
 #define MEASURED 1
 #endif
 
-/* Pages of address space, or resident ones. */
+/* Pages of address space, or resident pages. */
 static u64 pages_of(bool resident)
 {
 	unsigned long space = 0, in = 0;
@@ -181,7 +181,7 @@ struct forge_ran forge_run(const struct forge *f, int (*read)(const char *dir), 
 
 	assert_ptr_not_equal(ran, MAP_FAILED);
 	fflush(NULL);
-	/* What the child finds free it would not ask for. */
+	/* Otherwise the child would use free memory that it inherited. */
 	malloc_trim(0);
 	resident = pages_of(true) * 4096;
 	pid = fork();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Stores whose checksums are right and whose contents are hostile, and a child that reads one with
- * little memory and time.
+ * Hostile stores with correct checksums, and a child process that reads one with limited memory and
+ * time.
  */
 #ifndef TESTS_UNIT_FORMAT_FORGE_H
 #define TESTS_UNIT_FORMAT_FORGE_H
@@ -10,7 +10,7 @@
 #include "libdep/format/read/model.h"
 #include "libdep/format/read/store.h"
 
-/** struct forge - a store that was not closed; its log and one file of segments are written to */
+/** struct forge - an unclosed store, whose log and first file of segments are open */
 struct forge {
 	char dir[128];
 	struct dep_format fmt;
@@ -24,7 +24,7 @@ void forge_end(struct forge *f);
 void forge_remove(struct forge *f);
 
 void forge_frame(struct forge *f, u32 type, u32 process, const void *payload, size_t size);
-/** forge_map() - a descriptor at @to for a mapping of one page; its size */
+/** forge_map() - write a descriptor for a mapping of one page to @to; returns its size */
 size_t forge_map(void *to, u64 page, u64 inode, u64 time_ns, const char *path);
 /** forge_process() - a PROCESS frame without a name */
 void forge_process(struct forge *f, u32 serial, u32 parent, u32 cause, u64 start_ns);
@@ -34,13 +34,13 @@ void forge_bomb(struct forge *f, u32 thread, u64 index, u32 size);
 /** forge_input() - bytes of the store's files that are not in holes */
 u64 forge_input(const struct forge *f);
 
-#define FORGE_SECONDS	30	/* of processor time: a loaded machine does not fail */
+#define FORGE_SECONDS	30	/* limit of processor time, sufficient on a loaded machine */
 
-/** struct forge_ran - what a child returned, and what its error said */
+/** struct forge_ran - result of a child, and the message of its error */
 struct forge_ran {
 	int ret;
 	char why[512];
-	u64 memory;	/* that was resident at most, without what it began with */
+	u64 memory;	/* peak of resident memory, minus that at the start */
 };
 
 /**

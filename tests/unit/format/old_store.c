@@ -12,7 +12,7 @@
 #define OLD_FILE_HEADER	offsetof(struct dep_file_header, id)
 #define OLD_FRAME	(offsetof(struct dep_frame, prev) + sizeof(u64))
 
-/* The whole file in memory with a NUL byte after it, NULL on failure. */
+/* Read the whole file and add a NUL byte; NULL on failure. */
 static u8 *load(const char *dir, const char *name, size_t *size)
 {
 	char path[512];
@@ -56,7 +56,7 @@ static void put_file_header(u8 *out, const u8 *in)
 
 /* ---- the log ---- */
 
-/* Payload bytes of a frame in format 3; the structures of format 4 begin with those. */
+/* Size of a frame's payload in format 3, which is a prefix of that in format 4. */
 static u32 payload_size(const struct dep_frame *fr, bool oldest)
 {
 	switch (fr->type) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Stores of format 3, which nothing writes any more. */
+/* Stores of format 3, which current code cannot write. */
 #ifndef TESTS_UNIT_FORMAT_OLD_STORE_H
 #define TESTS_UNIT_FORMAT_OLD_STORE_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A small store of several threads and files, and the parts that its files consist of, for tests
- * that take parts away, double them, or put others in their place.
+ * A small store of several threads and files, and its parts, for tests that remove, duplicate or
+ * exchange parts.
  */
 #ifndef TESTS_UNIT_FORMAT_PARTS_H
 #define TESTS_UNIT_FORMAT_PARTS_H
@@ -34,7 +34,7 @@ struct parts {
 	size_t nsegments, nframes;
 };
 
-/* Nothing is left out on request, so that everything that is absent is a defect. */
+/* Nothing is dropped on request, so everything that is missing is a defect. */
 extern const struct dep_meta parts_meta;
 
 /** parts_stream() - what the threads do: PARTS_SEGMENTS chunks, dealt out in turn */
@@ -64,7 +64,9 @@ void parts_free(struct parts *p);
 /** parts_put() - write all files of @p into @dir, which is there */
 void parts_put(const struct parts *p, const char *dir);
 
-/** parts_put_segments(), parts_put_frames() - write the files anew, of these @n parts in order */
+/**
+ * parts_put_segments(), parts_put_frames() - write the files again, with these @n parts in order
+ */
 void parts_put_segments(const struct parts *p, const char *dir, const struct part *part, size_t n);
 void parts_put_frames(const struct parts *p, const char *dir, const struct part *part, size_t n);
 

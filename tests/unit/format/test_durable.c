@@ -286,7 +286,7 @@ static int record_many(const struct durable *d, const char *dir, const struct di
 		assert_int_equal(dep_writer_segment(w, t.serial, &c, d->stream.chunk[0].body), 0);
 	}
 	*writes = disk_calls(DISK_WRITE);
-	/* What there is beside the reserve is used up first. */
+	/* Free space other than the reserve is used up first. */
 	memset(text, 'x', sizeof(text) - 1);
 	for (i = 0; f && i < 64 && !dep_writer_message(w, text); i++)
 		;

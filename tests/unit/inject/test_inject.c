@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Launching under a dummy engine: programs must not see any difference.
- */
+/* Launching with a dummy engine: programs must not notice any difference. */
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -164,7 +162,7 @@ static void compare(const char *first, const char *second)
 	assert_true(near(done.boot.arena[0], done.boot.vdso));
 	assert_int_equal(sscanf(strstr(got, "auxv 9 "), "auxv 9 %lx", &entry), 1);
 	assert_true(near(done.boot.arena[done.boot.arena_size[1] ? 1 : 0], entry));
-	/* With random addresses it must work as well. */
+	/* It must work with random addresses as well. */
 	assert_int_equal(run_engine(argv, 0, got, &done), status);
 }
 
@@ -217,7 +215,7 @@ static void test_same_stack_limits(void **state)
 	setrlimit(RLIMIT_STACK, &old);
 }
 
-/* The program gets the saved state, not what the collector made of it. */
+/* The program gets the saved state, not that of the collector. */
 static void test_state(void **state)
 {
 	static char expect[OUTPUT_MAX], got[OUTPUT_MAX];

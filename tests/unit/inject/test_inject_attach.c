@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Taking processes that are held at their first instruction: programs must not see that
- * they were.
+ * Attaching to processes that are stopped at their first instruction: programs must not notice it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -91,7 +90,7 @@ static int try(pid_t pid, struct dep_injected *done)
 	return dep_attach(&target, &who, ADEPT_BY_LAUNCH, done, &why);
 }
 
-/* Take @pid; the status it ends with. */
+/* Attach to @pid; return its exit status. */
 static int take(pid_t pid, struct dep_injected *done)
 {
 	int err = try(pid, done);
@@ -145,7 +144,7 @@ static void test_same_otherwise(void **state)
 	target.flags = 0;
 }
 
-/* Nobody's right to trace it is needed but that of the same user. */
+/* The same user is sufficient; no other right is needed. */
 static void test_same_user(void **state)
 {
 	int status;
@@ -160,7 +159,7 @@ static void test_same_user(void **state)
 		char *argv[] = { (char *)"/bin/false", NULL };
 		struct dep_injected done;
 
-		/* A failure must not go on with the other tests here. */
+		/* A child must not continue with the other tests after a failure. */
 		signal(SIGALRM, SIG_DFL);
 		alarm(20);
 		if (setgid(65534) || setuid(65534) || prctl(PR_SET_DUMPABLE, 1) ||
@@ -233,7 +232,7 @@ static void test_signals(void **state)
 	pid_t pid;
 
 	(void)state;
-	/* What was pending acts as ever. */
+	/* A pending signal has its usual effect. */
 	pid = held_command("/bin/false");
 	becomes(pid, 'T');
 	kill(pid, SIGTERM);
@@ -242,7 +241,7 @@ static void test_signals(void **state)
 	becomes(pid, 'T');
 	kill(pid, SIGUSR1);
 	assert_int_equal(take(pid, &done), SIGUSR1);
-	/* Several stops are one. */
+	/* Several stops count as one. */
 	pid = held_command("/bin/false");
 	kill(pid, SIGSTOP);
 	kill(pid, SIGTSTP);
@@ -274,7 +273,7 @@ static void test_wrong(void **state)
 	}
 	becomes(pid, 'S');
 	refused(pid, EINVAL, "not stopped");
-	/* Stopped, but not at its beginning: it stays so. */
+	/* Stopped after its beginning: it stays stopped. */
 	kill(pid, SIGSTOP);
 	refused(pid, EINVAL, "begun to run");
 	nap();
@@ -289,7 +288,7 @@ static void test_wrong(void **state)
 	refused(0, EINVAL, "no process");
 	refused(-1, EINVAL, "no process");
 	refused(getpid(), EINVAL, "no process");
-	/* Let go by somebody else in time. */
+	/* Continued by another process before the attach. */
 	pid = held_command("/bin/cat");
 	kill(pid, SIGCONT);
 	for (int n = 0; n < 100; n++)
@@ -328,7 +327,7 @@ static void test_traced(void **state)
 	close(fd[1]);
 }
 
-/* A number is not enough: its process may have ended, or be somebody else's by now. */
+/* A pid is not enough: its process may have ended, or the number may belong to another process. */
 static void test_identity(void **state)
 {
 	struct dep_injected done;
@@ -343,7 +342,7 @@ static void test_identity(void **state)
 		.pid = pid, .has_uid = true, .uid = getuid(),
 		.start_ns = (u64)(now.tv_sec + 10) * 1000000000ull,
 	};
-	/* Not this one: it stays stopped. */
+	/* Another process: it stays stopped. */
 	assert_int_equal(dep_attach(&target, &who, ADEPT_BY_LAUNCH, &done, &why), -ESRCH);
 	assert_false(done.privileged);
 	becomes(pid, 'T');
@@ -351,7 +350,7 @@ static void test_identity(void **state)
 	assert_int_equal(dep_attach(&target, &who, ADEPT_BY_LAUNCH, &done, &why), 0);
 	assert_int_equal(end_of(pid), 1 << 8);
 	free_slots();
-	/* Another user's than it was held with: it runs natively. */
+	/* Its user has changed since it was stopped: it runs natively. */
 	pid = held_command("/bin/false");
 	who = (struct dep_pending){ .pid = pid, .has_uid = true, .uid = getuid() + 1 };
 	assert_int_equal(dep_attach(&target, &who, ADEPT_BY_LAUNCH, &done, &why), -EACCES);
@@ -360,7 +359,7 @@ static void test_identity(void **state)
 	free_slots();
 }
 
-/* What cannot be recorded runs natively, and is not stopped. */
+/* A process that cannot be recorded runs natively and is not left stopped. */
 static void test_no_slot(void **state)
 {
 	struct dep_injected done;

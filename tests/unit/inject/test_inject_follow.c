@@ -20,7 +20,7 @@
 
 static pid_t doomed;
 
-/* In libc's place: @doomed is killed after it was seen to stop, before its stop is taken. */
+/* Replaces libc's waitid(): @doomed is killed between its stop and the wait for it. */
 int waitid(idtype_t type, id_t id, siginfo_t *si, int options)
 {
 	siginfo_t dead;
@@ -109,7 +109,7 @@ static void test_thread(void **state)
 	follow("thread", "/bin/false", NULL, 1 << 8);
 }
 
-/* It uses its parent's slot, which lives on. */
+/* It uses the slot of its parent, which continues. */
 static void test_vfork(void **state)
 {
 	struct dep_injected first, second;
@@ -155,7 +155,7 @@ static void refused(const char *how, const char *file, int status)
 	free_slots();
 }
 
-/* Images that get privileges run natively, with them. */
+/* Images that gain privileges run natively, with these privileges. */
 static void test_privileged(void **state)
 {
 	char dir[] = "/tmp/test_follow.XXXXXX", file[64], text[64], command[512];
@@ -171,7 +171,7 @@ static void test_privileged(void **state)
 		refused("leader", file, 1 << 8);
 		refused("vfork", file, 1 << 8);
 		refused("thread", text, 1 << 8);
-		/* Set-uid to who it is already. */
+		/* Set-uid to the current user. */
 		assert_int_equal(chown(file, 0, (gid_t)-1), 0);
 		assert_int_equal(chmod(file, 04755), 0);
 		follow("leader", file, NULL, 1 << 8);
@@ -213,7 +213,7 @@ static void test_stopped(void **state)
 	for (int n = 0; n < 50; n++, nap())
 		assert_int_equal(dep_follow_exec_poll(&f, &target, &second, &why),
 				 DEP_FOLLOW_PENDING);
-	/* Its parent sees the stop as without us. */
+	/* Its parent sees the stop as in a native run. */
 	assert_int_equal(waitpid(first.pid, &status, WUNTRACED | WNOHANG), 0);
 	kill(first.pid, SIGCONT);
 	assert_int_equal(poll_end(&f, &second), DEP_FOLLOW_EXECED);
@@ -238,7 +238,7 @@ static void test_killed(void **state)
 	}
 }
 
-/* Its parent does not hear of the end of a tracee that was not buried. */
+/* The parent is not notified of the end of a tracee until the tracer has reaped it. */
 static void test_killed_at_stop(void **state)
 {
 	struct dep_injected first, second;
@@ -276,7 +276,7 @@ static void test_pending(void **state)
 	free_slots();
 }
 
-/* Many at once, answered in another order than they asked. */
+/* Many requests at once, answered in another order. */
 static void test_many(void **state)
 {
 	enum { MANY = 6 };
@@ -312,8 +312,8 @@ static void test_no_slot(void **state)
 	free_slots();
 }
 
-/* Slots say what they like; nobody else's process may be traced for it. */
-/* What dep_follow_exec_begin() of slot 0 says in another process. */
+/* Slots can contain any pid; no other user's process may be traced because of it. */
+/* The result of dep_follow_exec_begin() for slot 0 in another process. */
 static int begin_in_child(const struct dep_target *t)
 {
 	struct dep_follow f;
@@ -351,7 +351,7 @@ static void test_hostile(void **state)
 	assert_int_equal(slot(0)->exec_state, ADEPT_EXEC_NATIVE);
 	slot(0)->exec_tid = 1;
 	assert_int_equal(dep_follow_exec_begin(&f, &target, 0, &why), -EPERM);
-	/* To map the session proves nothing: this process maps it. */
+	/* Mapping the session is no proof of membership: this process maps it. */
 	slot(0)->pid = slot(0)->exec_tid = (u32)getpid();
 	other = target;
 	other.base.caps = 0;
@@ -373,7 +373,7 @@ static void test_hostile(void **state)
 	free_slots();
 }
 
-/* A signal that arrives at the exec stop acts after the engine was put in. */
+/* A signal that arrives at the exec stop takes effect after the injection. */
 static int signal_at_stop(int sig)
 {
 	struct dep_injected done;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The kernel module's rings: arithmetic, states, and random walks through them. */
+/* The kernel module's rings: arithmetic, states, and random walks. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -223,7 +223,7 @@ static void advance(struct adept_core *c, __u32 n)
 		adept_core_advance(c);
 }
 
-/* Who drops loses what is oldest of what nobody took, wherever that lies. */
+/* A writer that drops loses the oldest chunk that is not taken, wherever it is. */
 static void oldest_goes(void **state)
 {
 	struct adept_core c;
@@ -242,7 +242,7 @@ static void oldest_goes(void **state)
 	assert_int_equal(c.filled, 1);
 	assert_int_equal(c.lost_chunks, 1);
 	assert_int_equal(c.lost_bytes, 500);
-	/* it is the writer's, and nobody can give or take it */
+	/* it is the writer's chunk and cannot be returned or taken */
 	assert_int_equal(adept_core_give(&c, 1), -EINVAL);
 	assert_int_equal(adept_core_oldest(&c), 2);
 	adept_core_cleaned(&c, 1);
@@ -252,7 +252,7 @@ static void oldest_goes(void **state)
 	assert_int_equal(adept_core_advance(&c), 3);
 	assert_int_equal(c.cur, 1);
 	assert_int_equal(c.seq[1], 4);
-	/* Given back after what is in the ring's order next: order is that of numbers. */
+	/* Returned after its successor in the ring: the sequence numbers give the order. */
 	assert_int_equal(adept_core_give(&c, 0), 0);
 	adept_core_cleaned(&c, 0);
 	assert_int_equal(adept_core_advance(&c), 1);
@@ -264,13 +264,13 @@ static void oldest_goes(void **state)
 	assert_int_equal(adept_core_oldest(&c), 1);
 }
 
-/* What the walk below believes. */
+/* The expected state in the random walk below. */
 struct model {
 	struct adept_core c;
-	__u64 written;		/* chunks that the writer has filled or given up */
-	__u64 next;		/* seq that the consumer gets next, but for losses */
-	__u64 gaps;		/* seqs that were skipped */
-	__u64 again_lost;	/* seqs that were not, but lost before they came again */
+	__u64 written;		/* chunks that the writer has filled or dropped */
+	__u64 next;		/* seq that the consumer gets next, unless it is lost */
+	__u64 gaps;		/* skipped sequence numbers */
+	__u64 again_lost;	/* sequence numbers that were lost before a repeated delivery */
 	__u64 held[ADEPT_CHUNKS_MAX];
 	__u32 nheld;
 };
@@ -305,7 +305,7 @@ static void write_chunk(struct model *m, __u32 policy, enum adept_consumer consu
 		assert_true(policy != ADEPT_POLICY_WAIT || consumer == ADEPT_CONSUMER_GONE);
 		i = adept_core_oldest(&m->c);
 		assert_in_range(i, 0, m->c.nchunks - 1);
-		/* A new consumer does not get it once more. */
+		/* A new consumer does not get it again. */
 		m->again_lost += !!(m->c.flags[i] & ADEPT_CHUNK_AGAIN);
 		adept_core_oust(&m->c, i, 1000);
 		adept_core_cleaned(&m->c, i);
@@ -353,7 +353,7 @@ static void take_chunk(struct model *m)
 	}
 }
 
-/* In any order, now and then one that is not there. */
+/* Return chunks in any order, sometimes one that does not exist. */
 static void give_chunk(struct model *m)
 {
 	__u32 k;
@@ -401,7 +401,7 @@ static void walk(__u32 nchunks, __u32 policy, enum adept_consumer consumer)
 		check(&m);
 	}
 	assert_true(adept_core_end(&m.c, rand() % 2 ? ADEPT_RING_ENDED : ADEPT_RING_DEAD));
-	/* The last one counts as written in next_seq, not in the model. */
+	/* The last chunk counts as written in next_seq, but not in the model. */
 	while (m.c.filled || m.nheld) {
 		take_chunk(&m);
 		give_chunk(&m);
@@ -433,7 +433,7 @@ static void walks(void **state)
 	}
 }
 
-/* A writer that drops, with two chunks, keeps what is newest. */
+/* A writer that drops, with two chunks, keeps the newest one. */
 static void two_chunks_recover(void **state)
 {
 	struct adept_core c;

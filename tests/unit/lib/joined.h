@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What was put off, as references: in each page what was written first, then what was read. */
+/*
+ * Emits deferred accesses as references: for each page the bytes written first, then the bytes
+ * read.
+ */
 #ifndef TESTS_UNIT_LIB_JOINED_H
 #define TESTS_UNIT_LIB_JOINED_H
 
@@ -50,7 +53,7 @@ struct taken {
 	bool any;
 };
 
-/* What @s put off one by one; with @last also the last reads, which *@joined is not said of. */
+/* Next deferred reference of @s; with @last also the last reads, for which *@joined is false. */
 static inline bool take_run(struct taken *t, struct dep_filter *s, struct dep_ref *r, bool last,
 			    bool *joined)
 {

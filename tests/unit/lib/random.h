@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Random numbers that a seed decides, the same everywhere: splitmix64 (Steele, Lea and Flood,
- * OOPSLA 2014).  Seeds and numbers of cases can be set in the environment.
+ * Reproducible random numbers: splitmix64 (Steele, Lea and Flood, OOPSLA 2014).  Seeds and numbers
+ * of cases can be set in the environment.
  */
 #ifndef TESTS_UNIT_LIB_RANDOM_H
 #define TESTS_UNIT_LIB_RANDOM_H

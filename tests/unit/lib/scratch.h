@@ -18,7 +18,7 @@ static inline void scratch_name(char *dir, size_t size)
 
 	if (!base)
 		base = access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm";
-	/* Each source file counts for itself. */
+	/* Each source file has its own counter. */
 	do
 		snprintf(dir, size, "%s/adept-test-%d-%u.dep", base, (int)getpid(), n++);
 	while (!access(dir, F_OK));

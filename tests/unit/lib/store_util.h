@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A small store to be hurt, for the tests of libdep/format. */
+/* A small store for tests that damage it. */
 #ifndef TESTS_UNIT_LIB_STORE_UTIL_H
 #define TESTS_UNIT_LIB_STORE_UTIL_H
 
@@ -31,7 +31,7 @@ static inline void make_stream(struct stream *s)
 	}
 }
 
-/* Records of every kind; @close: end it properly. */
+/* Records of every kind; @close: close the store. */
 static inline void write_store(const char *dir, struct dep_writer **out, const struct stream *s)
 {
 	struct dep_process p = { .serial = 1, .pid = 100, .start_ns = 1, .exe = "/bin/prog" };
@@ -89,7 +89,7 @@ static inline void spew(const char *dir, const char *name, const u8 *p, size_t s
 	fclose(f);
 }
 
-/* Open whatever is there and recover all of it; how many segments were good. */
+/* Open the store and recover all of it; return the number of valid segments. */
 static inline int recover_what_is_there(const char *dir, struct dep_loss *loss)
 {
 	const struct dep_segment *seg;

@@ -47,7 +47,7 @@ void stream_close(struct stream *s)
 	begin_chunk(s, s->cur.seq + 1);
 }
 
-/* The store meets the guard: what the fault handler does. */
+/* The store meets the guard: do what the fault handler does. */
 static void split(struct stream *s, const struct stream_frag *f, u32 insn, int has_extra,
 		  u64 extra)
 {
@@ -71,7 +71,7 @@ static void split(struct stream *s, const struct stream_frag *f, u32 insn, int h
 	s->cur.head = pos;
 }
 
-/* One value into the record under way; @insn: where execution stands. */
+/* Add one value to the current record; @insn: current instruction. */
 static void put(struct stream *s, const struct stream_frag *f, u32 insn, const void *v, u32 size,
 		int post)
 {
@@ -102,7 +102,7 @@ static void finish_record(struct stream *s, u32 id)
 	s->pending_bytes = s->pending_n = 0;
 }
 
-/* ---- what must come out ---- */
+/* ---- expected items ---- */
 
 static struct dep_item *expect(struct stream *s, enum dep_item_kind kind)
 {
@@ -280,7 +280,10 @@ static void do_masked(struct stream *s, const struct stream_frag *f, u32 i, cons
 	}
 }
 
-/* @max: iterations at most, for one that is interrupted; how far the pointers moved. */
+/*
+ * @max: at most so many iterations, for an interrupted instruction; returns the distance of the
+ * pointers.
+ */
 static void do_string(struct stream *s, const struct stream_frag *f, u32 i, u32 max)
 {
 	const struct x86_insn *in = &f->insn[i];
@@ -402,7 +405,7 @@ void stream_run(struct stream *s, u32 n, u32 x)
 	const struct adept_exit *e = &s->frag[n].exit[x];
 
 	execute(s, n, e->ninsns, e->nstores);
-	/* The id's store may be the one that meets the guard. */
+	/* The id's store may meet the guard as well. */
 	if (!s->pending_n && s->stores++ == s->split_at)
 		split(s, &s->frag[n], e->ninsns, 0, 0);
 	finish_record(s, s->frag[n].id + x);
@@ -421,7 +424,10 @@ void stream_partial(struct stream *s, u32 number, u32 ninsns)
 	for (n = 0; n < f->nstores && f->store[n].insn < ninsns; n++)
 		;
 	execute(s, number, ninsns, n);
-	/* The next one's stores may be there already; for a string instruction they are. */
+	/*
+	 * The stores of the next instruction may already be done; those of a string instruction
+	 * are.
+	 */
 	if (in->kind == X86_STRING || stream_random(s) % 2)
 		for (; n < f->nstores && f->store[n].insn == ninsns && !is_post(&f->store[n]); n++)
 			do_store(s, f, n, ninsns, &v, ninsns);

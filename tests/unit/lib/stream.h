@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A model of the recorder: runs fragments on made-up register values, writes the
- * records that the engine would write, and lists what recovery must find.  The
- * addresses are computed here from the real values, not from the records.
+ * A model of the recorder: executes fragments with synthetic register values, writes the records
+ * that the engine would write, and lists the items that recovery must find.  Addresses are computed
+ * from the real values, not from the records.
  */
 #ifndef TESTS_UNIT_LIB_STREAM_H
 #define TESTS_UNIT_LIB_STREAM_H
@@ -24,7 +24,7 @@ struct stream_code {
 	u32 len;
 	u16 entry_mask;
 	u16 function, returns;
-	s64 far;		/* after its first jump it goes on so much further than there */
+	s64 far;		/* distance by which it continues after its first jump */
 };
 
 struct stream_frag {
@@ -32,7 +32,7 @@ struct stream_frag {
 	u16 entry_mask;
 	u16 function, returns;
 	u32 ninsns, nexits, nstores;
-	u32 jump;		/* instructions up to the first jump, all if nothing is far */
+	u32 jump;		/* instructions up to the first jump; all if nothing is far */
 	struct x86_insn insn[STREAM_INSNS];
 	u64 pc[STREAM_INSNS];
 	struct adept_store store[STREAM_STORES];
@@ -58,20 +58,20 @@ struct stream {
 
 	/* the machine */
 	u64 reg[16], fs, gs;
-	u16 known;		/* by the exit that was taken last */
+	u16 known;		/* known registers at the last exit */
 
 	/* the ring */
-	long split_at;		/* end the chunk when so many stores were done, -1 never */
+	long split_at;		/* end the chunk after this many stores; -1: never */
 	long stores;
 	struct stream_chunk *chunk;
 	size_t nchunks;
 	struct adept_chunk cur;
 	u8 *body;
 	u32 fill;		/* whole records */
-	u8 pending[ADEPT_MAX_RECORD];	/* values of the record under way */
+	u8 pending[ADEPT_MAX_RECORD];	/* values of the current record */
 	u32 pending_bytes, pending_n;
 
-	/* what must come out */
+	/* expected items */
 	struct dep_item *item;
 	size_t nitems;
 	u64 insns;
@@ -81,7 +81,7 @@ void stream_init(struct stream *s, u64 seed);
 void stream_free(struct stream *s);
 u64 stream_random(struct stream *s);
 
-/** stream_fragment() - a fragment: stores by the recorder's rules, an exit per jcc */
+/** stream_fragment() - make a fragment: stores by the recorder's rules, an exit per jcc */
 u32 stream_fragment(struct stream *s, const struct stream_code *code);
 
 /** stream_run() - execute fragment @n up to its exit number @x */
@@ -100,13 +100,13 @@ void stream_event(struct stream *s, u32 id, const void *payload);
 /** stream_close() - end the chunk at a record boundary */
 void stream_close(struct stream *s);
 
-/** stream_random_run() - @steps random things with what fragments there are */
+/** stream_random_run() - @steps random operations with the existing fragments */
 void stream_random_run(struct stream *s, u32 steps);
 
-/** stream_standard() - a set of fragments with every kind of store */
+/** stream_standard() - make fragments with every kind of store */
 void stream_standard(struct stream *s);
 
-/** stream_far() - those of them only that are in two places, and no functions begin there */
+/** stream_far() - only those that have code at two places and do not begin a function */
 void stream_far(struct stream *s);
 
 #endif

@@ -160,7 +160,7 @@ u32 stream_fragment(struct stream *s, const struct stream_code *code)
 }
 
 
-/* Code, the part after the first jump @distance away. */
+/* Code of which the part after the first jump is @distance away. */
 #define CODE_FAR(distance, at, ...) { .far = (s64)(distance), .pc = at, \
 			.bytes = (const u8[]){ __VA_ARGS__ }, \
 			.len = sizeof((const u8[]){ __VA_ARGS__ }) }
@@ -212,9 +212,10 @@ static const struct stream_code standard[] = {
 	CODE(0x40b000, 0x62, 0xe1, 0x7f, 0x49, 0x7f, 0x00, 0x62, 0xf1, 0x7c, 0x0a, 0x10, 0x4b, 0x01,
 	     0x62, 0xf1, 0x7e, 0xa9, 0x6f, 0x13, 0xc4, 0xe2, 0xe5, 0x8e, 0x17, 0xc4, 0xe2, 0x51,
 	     0x2c, 0x61, 0x08, 0xeb, 0x00),
-	/* mov rcx, [rip+32]; je; jmp to a library: lea rdx, [rip+16]; add [rdx], ecx;
-	 * mov rax, fs:[rip+8]; bt [rip+8], ecx; mov [rip+64], rcx; rep movsb; call.  A write may
-	 * order, and then it goes on by the whole program, so it comes late.
+	/*
+	 * mov rcx, [rip+32]; je; jmp to a library: lea rdx, [rip+16]; add [rdx], ecx; mov rax,
+	 * fs:[rip+8]; bt [rip+8], ecx; mov [rip+64], rcx; rep movsb; call.  The write comes late,
+	 * because a write that orders continues with the full program.
 	 */
 	CODE_FAR(0x7f1234500000, 0x555555400000, 0x48, 0x8b, 0x0d, 32, 0, 0, 0, 0x74, 0x02, 0xeb,
 		 0x00, 0x48, 0x8d, 0x15, 16, 0, 0, 0, 0x01, 0x0a, 0x64, 0x48, 0x8b, 0x05, 8, 0, 0,

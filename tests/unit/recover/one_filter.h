@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A filter with all that it needs around it. */
+/* A filter and everything that it needs. */
 #ifndef TESTS_UNIT_RECOVER_ONE_FILTER_H
 #define TESTS_UNIT_RECOVER_ONE_FILTER_H
 
@@ -48,7 +48,9 @@ static inline void end_one(struct one *o)
 	dep_word_set_free(&o->wanted);
 }
 
-/* What recovery does with a reference; what was put off comes at the end of a turn. */
+/*
+ * Process a reference as recovery does; deferred references are emitted at the end of an interval.
+ */
 static inline bool show(struct dep_filter *s, u8 code, struct dep_ref *r)
 {
 	enum dep_filtered what = dep_filter_first(s, code, r);

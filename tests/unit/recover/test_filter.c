@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What the filter of one thread leaves out, what it puts off, and what is a turn. */
+/* Which references the filter of one thread drops and defers, and what begins an interval. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -34,29 +34,29 @@ static void first_ones(void **unused)
 	assert_false(shows(&o, me, BASE, 4, DEP_READ));
 	assert_false(shows(&o, me, BASE + 1, 2, DEP_READ));
 	assert_true(shows(&o, me, BASE, 8, DEP_READ));
-	/* a read says nothing of a write, and a write all of a read */
+	/* a read does not cover a write; a write covers both */
 	assert_true(shows(&o, me, BASE, 4, DEP_WRITE));
 	assert_false(shows(&o, me, BASE, 4, DEP_WRITE));
 	assert_false(shows(&o, me, BASE, 4, DEP_MODIFY));
 	assert_true(shows(&o, me, BASE + 16, 1, DEP_MODIFY));
 	assert_false(shows(&o, me, BASE + 16, 1, DEP_READ));
-	/* over the ends of words, and many of them */
+	/* across word boundaries, and many words */
 	assert_true(shows(&o, me, BASE + 6, 4, DEP_READ));
 	assert_false(shows(&o, me, BASE + 6, 4, DEP_READ));
 	assert_true(shows(&o, me, BASE + 64, 32, DEP_WRITE));
 	assert_false(shows(&o, me, BASE + 65, 30, DEP_READ));
 	assert_true(shows(&o, me, BASE + 65, 32, DEP_READ));
-	/* others do the same for themselves */
+	/* each origin has its own set, with some in common */
 	assert_true(shows(&o, DEP_CODE_LIBRARY, BASE, 4, DEP_READ));
 	assert_false(shows(&o, DEP_CODE_LOADER, BASE, 4, DEP_READ));
 	assert_true(shows(&o, me, BASE + 24, 4, DEP_READ));
 	assert_false(shows(&o, DEP_CODE_CALLER, BASE + 24, 4, DEP_READ));
-	/* more than there is room for to begin with */
+	/* more than the initial capacity */
 	for (i = 0; i < 20000; i++)
 		assert_true(shows(&o, me, BASE + 0x100000 + i * 8, 8, DEP_WRITE));
 	for (i = 19000; i < 20000; i++)
 		assert_false(shows(&o, me, BASE + 0x100000 + i * 8, 8, DEP_WRITE));
-	/* the highest ones, and one that does not end */
+	/* the highest addresses, and a range that wraps around */
 	assert_true(shows(&o, me, 1ull << 47, 8, DEP_READ));
 	assert_false(shows(&o, me, 1ull << 47, 8, DEP_READ));
 	assert_true(shows(&o, me, ~0ull - 3, 4, DEP_READ));
@@ -79,18 +79,18 @@ static void who_it_was(void **unused)
 	(void)unused;
 	begin_one(&o, false);
 	assert_true(shows(&o, me, BASE, 4, DEP_READ));
-	/* the first one after a change is shown, whatever it is */
+	/* the first reference after a change of origin is always emitted */
 	assert_true(shows(&o, it, BASE + 8, 4, DEP_READ));
 	assert_true(shows(&o, me, BASE, 4, DEP_READ));
 	assert_false(shows(&o, me, BASE, 4, DEP_READ));
 	assert_true(shows(&o, it, BASE + 8, 4, DEP_READ));
 	assert_false(shows(&o, it, BASE + 8, 4, DEP_READ));
-	/* what is done for one says nothing of what is done for the other */
+	/* the calls of one origin do not cover those of the other */
 	assert_true(shows(&o, DEP_CODE_CALLER, BASE, 4, DEP_READ));
 	assert_false(shows(&o, DEP_CODE_LIBRARY, BASE, 4, DEP_READ));
 	assert_true(shows(&o, me, BASE + 80, 4, DEP_READ));
 	assert_true(shows(&o, DEP_CODE_LIBRARY, BASE, 4, DEP_READ));
-	/* a list of mutexes that a library writes */
+	/* the robust mutex list, written by a library */
 	o.s.fs = BASE + 0x10000;
 	assert_true(shows(&o, DEP_CODE_LIBRARY, BASE + 0x10020, 8, DEP_WRITE));
 	assert_true(shows(&o, DEP_CODE_LIBRARY, BASE + 0x10020, 8, DEP_WRITE));
@@ -116,21 +116,21 @@ static void what_orders(void **unused)
 	assert_true(shows(&o, me, WORD, 4, DEP_READ));
 	assert_true(shows(&o, me, BASE, 4, DEP_READ));
 	assert_false(shows(&o, me, BASE, 4, DEP_READ));
-	/* what comes after a write of it is new */
+	/* a write to it makes later references new */
 	assert_true(show(&o.s, me, &plain));
 	assert_int_equal(plain.type, DEP_WRITE | DEP_REF_RELEASES);
 	assert_true(shows(&o, me, BASE, 4, DEP_READ));
-	/* its neighbour is any word */
+	/* the word next to it is an ordinary word */
 	assert_true(shows(&o, me, WORD + 4, 4, DEP_WRITE));
 	assert_false(shows(&o, me, WORD + 4, 4, DEP_WRITE));
 	end_one(&o);
 }
 
-#define JOINED	0x200u		/* in a type that is expected */
+#define JOINED	0x200u		/* flag of an expected type: merged references */
 
 static struct taken taken;
 
-static void expect_put_off(struct one *o, u64 addr, u32 size, u32 type)
+static void expect_deferred(struct one *o, u64 addr, u32 size, u32 type)
 {
 	struct dep_ref r;
 	bool joined;
@@ -141,7 +141,7 @@ static void expect_put_off(struct one *o, u64 addr, u32 size, u32 type)
 	assert_int_equal(r.size, size);
 }
 
-static bool is_put_off(struct one *o, bool last)
+static bool is_deferred(struct one *o, bool last)
 {
 	struct dep_ref r;
 	bool joined;
@@ -165,7 +165,7 @@ static void returns(struct one *o, u64 sp, u64 result, bool known)
 	dep_filter_function(&o->s, &f, DEP_CODE_PROGRAM);
 }
 
-static void put_off(void **unused)
+static void deferred(void **unused)
 {
 	const u8 me = DEP_CODE_PROGRAM, it = DEP_CODE_LIBRARY, threads = DEP_CODE_THREADS;
 	const u32 reads = DEP_READ | JOINED, writes = DEP_WRITE | JOINED;
@@ -176,18 +176,20 @@ static void put_off(void **unused)
 	(void)unused;
 	begin_one(&o, false);
 	o.scope.singly = false;
-	/* the first one tells who it is, and does not count */
+	/* the first one shows the origin, and does not count */
 	for (i = 0; i <= DEP_FILTER_SINGLY; i++)
 		assert_true(shows(&o, me, BASE + i * 8, 4, DEP_READ));
-	assert_false(is_put_off(&o, true));
-	/* joined where they touch, over words, up to the end of a page; with what is around them */
+	assert_false(is_deferred(&o, true));
+	/*
+	 * merged if adjacent, across words, up to the end of a page; together with their neighbours
+	 */
 	for (i = 0; i < 100; i++)
 		assert_false(shows(&o, me, BASE + 0xfa0 + i, 1, DEP_READ));
 	assert_false(shows(&o, me, BASE + 0xfb0, 8, DEP_WRITE));
 	assert_false(shows(&o, me, BASE + 0xfb4, 8, DEP_MODIFY));
 	assert_false(shows(&o, me, BASE, 4, DEP_READ));
 	assert_false(shows(&o, it, BASE + 0x3000, 4, DEP_WRITE));
-	/* These cannot wait: who makes threads, and what orders. */
+	/* These are not deferred: code of the thread library, and references that order. */
 	assert_true(shows(&o, threads, BASE + 0x4000, 4, DEP_READ));
 	assert_true(shows(&o, me, BASE + 0x4100, 4, DEP_READ));
 	assert_int_equal(dep_word_set_add(&o.locked, WORD, 4), 0);
@@ -195,31 +197,31 @@ static void put_off(void **unused)
 	assert_int_equal(dep_filter_first(&o.s, me, &r), DEP_FILTER_FLUSH_THEN_EMIT);
 	r = (struct dep_ref){ 1, WORD, 4, DEP_WRITE, 0 };
 	assert_int_equal(dep_filter_first(&o.s, me, &r), DEP_FILTER_FLUSH_THEN_EMIT);
-	/* the last page first */
-	expect_put_off(&o, BASE + 0x3000, 4, writes);
-	expect_put_off(&o, BASE + 0x1000, 4, reads);
-	expect_put_off(&o, BASE + 0xfb0, 12, writes);
-	expect_put_off(&o, BASE + 0xfa0, 16, reads);
-	expect_put_off(&o, BASE + 0xfbc, 0x44, reads);
+	/* the last page comes first */
+	expect_deferred(&o, BASE + 0x3000, 4, writes);
+	expect_deferred(&o, BASE + 0x1000, 4, reads);
+	expect_deferred(&o, BASE + 0xfb0, 12, writes);
+	expect_deferred(&o, BASE + 0xfa0, 16, reads);
+	expect_deferred(&o, BASE + 0xfbc, 0x44, reads);
 	for (i = 0; i < DEP_FILTER_LAST; i++)
-		expect_put_off(&o, BASE + 0xfa0 + 100 - DEP_FILTER_LAST + i, 1, DEP_READ);
-	assert_false(is_put_off(&o, true));
-	/* not in an allocator, which may make system calls */
+		expect_deferred(&o, BASE + 0xfa0 + 100 - DEP_FILTER_LAST + i, 1, DEP_READ);
+	assert_false(is_deferred(&o, true));
+	/* not flushed in an allocator, which may make system calls */
 	assert_false(shows(&o, me, BASE + 0x5000, 4, DEP_READ));
-	expect_put_off(&o, BASE + 0x5000, 4, reads);
+	expect_deferred(&o, BASE + 0x5000, 4, reads);
 	calls(&o, 0x1000, DEP_F_MALLOC, 16, 0, it);
-	assert_false(is_put_off(&o, true));
+	assert_false(is_deferred(&o, true));
 	returns(&o, 0x1000, BASE + 0x6000, true);
-	expect_put_off(&o, BASE + 0x5000, 4, DEP_READ);
-	/* once is enough; and in a new turn it begins anew */
+	expect_deferred(&o, BASE + 0x5000, 4, DEP_READ);
+	/* emitted once only; in a new interval it is emitted again */
 	assert_false(shows(&o, me, BASE + 0xfa0, 16, DEP_READ));
-	assert_false(is_put_off(&o, true));
+	assert_false(is_deferred(&o, true));
 	dep_filter_new_interval(&o.s);
 	assert_true(shows(&o, me, BASE + 0xfa0, 16, DEP_READ));
 	end_one(&o);
 }
 
-/* More pages than are remembered: nothing of what was put off is lost. */
+/* More pages than the cache has: no deferred reference is lost. */
 static void many_pages(void **unused)
 {
 	const u8 me = DEP_CODE_PROGRAM;
@@ -232,13 +234,13 @@ static void many_pages(void **unused)
 	for (i = 0; i < 20000; i++)
 		n += shows(&o, me, BASE + i * 4096ul, 4, DEP_WRITE);
 	assert_in_range(n, DEP_FILTER_SINGLY, 19000);
-	while (is_put_off(&o, true))
+	while (is_deferred(&o, true))
 		n++;
 	assert_int_equal(n, 20000);
-	/* and again, since it is all forgotten by now */
+	/* and once more, since the cache holds none of these pages */
 	for (i = 0; i < 20000; i++)
 		n += shows(&o, me, BASE + 0x10000000 + i * 4096ul, 4, DEP_WRITE);
-	while (is_put_off(&o, true))
+	while (is_deferred(&o, true))
 		n++;
 	assert_int_equal(n, 40000);
 	end_one(&o);
@@ -253,7 +255,7 @@ static void in_functions(void **unused)
 	begin_one(&o, false);
 	assert_true(shows(&o, me, BASE, 64, DEP_READ));
 	assert_true(shows(&o, me, BASE + 0x1000 - 8, 16, DEP_WRITE));
-	/* What an allocator does is its own business; what it gives is new, and no more. */
+	/* References inside an allocator are dropped; exactly the block that it returns is new. */
 	calls(&o, 0x1000, DEP_F_CALLOC, 2, 8, it);
 	calls(&o, 0xf00, DEP_F_MALLOC, 16, 0, it);
 	assert_false(shows(&o, it, BASE + 0x2000, 8, DEP_WRITE));
@@ -269,7 +271,7 @@ static void in_functions(void **unused)
 	assert_true(shows(&o, me, BASE + 0x1000 - 8, 4, DEP_READ));
 	assert_true(shows(&o, me, BASE + 0x1000 + 4, 4, DEP_READ));
 	assert_false(shows(&o, me, BASE + 0x1000 - 8, 4, DEP_READ));
-	/* Who goes on with what it has freed is seen to; also where it is not known what is new. */
+	/* References after free() are emitted, even if the size of the block is not known. */
 	assert_true(calls(&o, 0x1000, DEP_F_FREE, BASE, 0, it) == DEP_FILTER_ALL_OF_IT);
 	returns(&o, 0x1000, 0, false);
 	assert_true(shows(&o, me, BASE, 64, DEP_READ));
@@ -278,7 +280,10 @@ static void in_functions(void **unused)
 	returns(&o, 0x1000, BASE + 0x100, true);
 	assert_true(shows(&o, me, BASE, 64, DEP_READ));
 	assert_false(shows(&o, me, BASE, 64, DEP_READ));
-	/* Of a block it is known, but only once; and what realloc() gave back is another's. */
+	/*
+	 * The size is known for one free() only; a block that realloc() has moved is no longer
+	 * known.
+	 */
 	calls(&o, 0x1000, DEP_F_MALLOC, 24, 0, it);
 	returns(&o, 0x1000, BASE + 0x200, true);
 	assert_true(shows(&o, me, BASE + 0x200, 40, DEP_WRITE));
@@ -297,11 +302,11 @@ static void in_functions(void **unused)
 	assert_int_equal(calls(&o, 0x1000, DEP_F_FREE, BASE + 0x300, 0, it), 128);
 	returns(&o, 0x1000, 0, false);
 	assert_false(shows(&o, me, BASE, 64, DEP_READ));
-	/* NULL is no block. */
+	/* NULL is not a block. */
 	calls(&o, 0x1000, DEP_F_FREE, 0, 0, it);
 	returns(&o, 0x1000, 0, false);
 	assert_false(shows(&o, me, BASE, 64, DEP_READ));
-	/* The rest of a block is new to who asks how much it has. */
+	/* malloc_usable_size() makes the rest of the block new. */
 	calls(&o, 0x1000, DEP_F_MALLOC, 24, 0, it);
 	returns(&o, 0x1000, BASE + 0x400, true);
 	assert_true(shows(&o, me, BASE + 0x400, 40, DEP_WRITE));
@@ -325,7 +330,10 @@ static void in_functions(void **unused)
 	calls(&o, 0x1000, DEP_F_MALLOC, 1ul << 40, 0, it);
 	returns(&o, 0x1000, BASE + 0x100000, true);
 	assert_true(shows(&o, me, BASE, 64, DEP_READ));
-	/* Others order; and who comes from nowhere may have done so, if that is not known. */
+	/*
+	 * Other functions end the interval; so does a return without an entry, unless it is known
+	 * that none was hooked.
+	 */
 	calls(&o, 0x1000, DEP_F_MUTEX_LOCK, BASE, 0, it);
 	assert_true(shows(&o, me, BASE, 64, DEP_READ));
 	returns(&o, 0x1000, 0, true);
@@ -339,12 +347,14 @@ static void in_functions(void **unused)
 	dep_filter_left(&o.s);
 	returns(&o, 0x1000, 0, true);
 	assert_true(shows(&o, me, BASE, 64, DEP_READ));
-	/* The program's code in a library's function: it was left by longjmp(). */
+	/*
+	 * Code of the program inside a library's function means that longjmp() left the function.
+	 */
 	calls(&o, 0x1000, DEP_F_MALLOC, 16, 0, it);
 	assert_false(shows(&o, it, BASE + 0x4000, 8, DEP_WRITE));
 	assert_true(shows(&o, me, BASE + 0x4000, 8, DEP_WRITE));
 	assert_true(shows(&o, it, BASE + 0x4010, 8, DEP_WRITE));
-	/* An allocator that is the program's own; too many calls to know */
+	/* An allocator of the program's own; more calls than the filter keeps. */
 	calls(&o, 0x1000, DEP_F_MALLOC, 16, 0, me);
 	assert_false(shows(&o, me, BASE + 0x5000, 8, DEP_WRITE));
 	for (u32 i = 1; i < DEP_FILTER_CALLS; i++)
@@ -361,7 +371,7 @@ static void tell_size(struct one *o, u64 block, u64 size)
 	returns(o, 0x1000, size, true);
 }
 
-/* Who asks again is told nothing new, in the same turn and of the same block. */
+/* A second query of the same block's size in the same interval makes nothing new. */
 static void asking_again(void **unused)
 {
 	const u8 me = DEP_CODE_PROGRAM, it = DEP_CODE_LIBRARY;
@@ -380,7 +390,7 @@ static void asking_again(void **unused)
 	assert_true(shows(&o, me, BASE, 32, DEP_WRITE));
 	tell_size(&o, BASE, 32);
 	assert_true(shows(&o, me, BASE, 32, DEP_WRITE));
-	/* It is another block by then. */
+	/* It is another block now. */
 	calls(&o, 0x1000, DEP_F_FREE, BASE, 0, it);
 	returns(&o, 0x1000, 0, false);
 	calls(&o, 0x1000, DEP_F_MALLOC, 16, 0, it);
@@ -391,7 +401,7 @@ static void asking_again(void **unused)
 	end_one(&o);
 }
 
-static bool is_due(struct one *o, u32 function, u64 block)
+static bool must_flush(struct one *o, u32 function, u64 block)
 {
 	const struct dep_call_values passed = { .sp = 0x1000, .value = { block } };
 	const struct dep_function_call f = { .function = function, .known = 1, .passed = &passed };
@@ -399,7 +409,7 @@ static bool is_due(struct one *o, u32 function, u64 block)
 	return dep_filter_passes(&o->s, &f);
 }
 
-static bool is_due_behind(struct one *o, u64 result)
+static bool must_flush_after(struct one *o, u64 result)
 {
 	const struct dep_call_values passed = { .sp = 0x1008, .value = { result } };
 	const struct dep_function_call f = { .is_return = true, .known = 1, .passed = &passed };
@@ -407,8 +417,11 @@ static bool is_due_behind(struct one *o, u64 result)
 	return dep_filter_passes(&o->s, &f);
 }
 
-/* What was put off waits until the memory may be another's, or somebody is let go on. */
-static void when_due(void **unused)
+/*
+ * Deferred references are flushed before their memory may be reused, and before another thread may
+ * continue.
+ */
+static void when_flushed(void **unused)
 {
 	const u8 me = DEP_CODE_PROGRAM, it = DEP_CODE_LIBRARY;
 	const u32 counts = DEP_TK_COUNTS | DEP_TK_UNUSED;
@@ -422,27 +435,27 @@ static void when_due(void **unused)
 	returns(&o, 0x1000, BASE + 0x100, true);
 	for (i = 0; i <= DEP_FILTER_SINGLY; i++)
 		assert_true(shows(&o, me, BASE + 0x1000 + i * 8, 4, DEP_READ));
-	assert_false(is_due(&o, DEP_F_FREE, BASE + 0x100));
+	assert_false(must_flush(&o, DEP_F_FREE, BASE + 0x100));
 	assert_false(shows(&o, me, BASE + 0x13c, 4, DEP_WRITE));
-	assert_true(is_due(&o, DEP_F_FREE, BASE + 0x100));
-	assert_true(is_due(&o, DEP_F_FREE, BASE + 0x200));
-	assert_false(is_due(&o, DEP_F_FREE, 0));
-	assert_false(is_due(&o, DEP_F_MALLOC, 16));
-	assert_true(is_due(&o, DEP_F_MUTEX_LOCK, BASE));
+	assert_true(must_flush(&o, DEP_F_FREE, BASE + 0x100));
+	assert_true(must_flush(&o, DEP_F_FREE, BASE + 0x200));
+	assert_false(must_flush(&o, DEP_F_FREE, 0));
+	assert_false(must_flush(&o, DEP_F_MALLOC, 16));
+	assert_true(must_flush(&o, DEP_F_MUTEX_LOCK, BASE));
 	calls(&o, 0x1000, DEP_F_MALLOC, 16, 0, it);
 	assert_false(dep_filter_locks(&o.s, 0, it));
 	assert_true(dep_filter_locks(&o.s, 0, me));
-	assert_false(is_due_behind(&o, BASE + 0x140));
-	assert_true(is_due_behind(&o, BASE + 0x138));
-	/* A locked instruction that is told before the return. */
+	assert_false(must_flush_after(&o, BASE + 0x140));
+	assert_true(must_flush_after(&o, BASE + 0x138));
+	/* A locked instruction whose timestamp comes before the return. */
 	dep_filter_timestamp(&o.s, counts);
-	assert_false(is_due_behind(&o, BASE + 0x140));
+	assert_false(must_flush_after(&o, BASE + 0x140));
 	dep_filter_timestamp(&o.s, 0);
-	assert_true(is_due_behind(&o, BASE + 0x140));
+	assert_true(must_flush_after(&o, BASE + 0x140));
 	dep_filter_timestamp(&o.s, DEP_TK_AFTER);
 	returns(&o, 0x1000, BASE + 0x140, true);
-	assert_true(is_put_off(&o, false));
-	assert_false(is_put_off(&o, false));
+	assert_true(is_deferred(&o, false));
+	assert_false(is_deferred(&o, false));
 	assert_true(dep_filter_locks(&o.s, 0, me));
 	assert_false(dep_filter_locks(&o.s, counts, me));
 	assert_true(dep_filter_locks(&o.s, DEP_TK_AFTER, me));
@@ -450,7 +463,7 @@ static void when_due(void **unused)
 	end_one(&o);
 }
 
-/* Of what is counted again and again in a turn nothing is shown. */
+/* Repeated counts in one interval are dropped. */
 static void counting_again(void **unused)
 {
 	const u32 counts = DEP_TK_COUNTS | DEP_TK_UNUSED;
@@ -480,7 +493,9 @@ static void counting_again(void **unused)
 	assert_false(dep_filter_holds(&o.s, counts | DEP_TK_FENCE, me));
 	o.s.timestamps_stay = true;
 	assert_false(dep_filter_holds(&o.s, counts, me));
-	/* One that goes on with another count of turns has counted nothing, but holds on. */
+	/*
+	 * A copy with another interval number has not counted, but continues to hold the timestamp.
+	 */
 	dep_filter_timestamp(&o.s, counts);
 	o.s.held.pc = 1;
 	while (o.s.seen.turn < 3)
@@ -495,7 +510,10 @@ static void counting_again(void **unused)
 	copy.who[me] = DEP_FILTER_PROGRAM;
 	assert_int_equal(dep_filter_first(&copy, me, &r), DEP_FILTER_EMIT);
 	dep_filter_free(&copy);
-	/* What interrupts it lets go of that, but not the return that is told before it. */
+	/*
+	 * An event releases the held timestamp, but the return whose timestamp came before does
+	 * not.
+	 */
 	calls(&o, 0x1000, DEP_F_MUTEX_UNLOCK, BASE, 0, DEP_CODE_LIBRARY);
 	o.s.held.pc = 1;
 	returns(&o, 0x1000, 0, true);
@@ -517,7 +535,7 @@ static void fences(void **unused)
 	assert_true(shows(&o, me, WORD, 8, DEP_MODIFY));
 	dep_filter_timestamp(&o.s, DEP_TK_AFTER | DEP_TK_FENCE);
 	assert_false(dep_word_set_has(&o.locked, WORD, 8));
-	/* It is a turn all the same. */
+	/* It still begins an interval. */
 	assert_true(shows(&o, me, BASE, 4, DEP_READ));
 	dep_filter_timestamp(&o.s, 0);
 	assert_true(shows(&o, me, WORD, 8, DEP_MODIFY));
@@ -525,7 +543,7 @@ static void fences(void **unused)
 	end_one(&o);
 }
 
-/* What the loader does is no access, unless it orders. */
+/* References of the loader are dropped unless they order. */
 static void by_loader(void **unused)
 {
 	const u8 it = DEP_CODE_LOADER;
@@ -559,7 +577,7 @@ static void locked_behind_call(void **unused)
 		assert_false(shows(&o, me, BASE, 64, DEP_READ));
 		calls(&o, 0x1000, DEP_F_MALLOC, 16, 0, it);
 		dep_filter_timestamp(&o.s, 0);
-		/* Or it comes from there by longjmp(). */
+		/* Without it the instruction is reached by longjmp(). */
 		if (!i)
 			returns(&o, 0x1000, BASE + 0x100, true);
 		assert_true(shows(&o, me, WORD, 4, DEP_MODIFY));
@@ -567,7 +585,7 @@ static void locked_behind_call(void **unused)
 		assert_true(dep_word_set_has(&o.locked, WORD, 4));
 		assert_true(shows(&o, me, BASE, 64, DEP_READ));
 		assert_false(shows(&o, me, BASE, 64, DEP_READ));
-		/* Where what returns orders, too, it is still a locked one. */
+		/* Even if the function that returns orders as well, the word becomes atomic. */
 		calls(&o, 0x1000, DEP_F_MUTEX_UNLOCK, BASE, 0, it);
 		dep_filter_timestamp(&o.s, 0);
 		returns(&o, 0x1000, 0, true);
@@ -575,7 +593,7 @@ static void locked_behind_call(void **unused)
 		dep_filter_timestamp(&o.s, DEP_TK_AFTER);
 		assert_true(dep_word_set_has(&o.locked, WORD + 64, 4));
 		shows(&o, me, BASE, 64, DEP_READ);
-		/* The allocator's own is over by then. */
+		/* A locked instruction of the allocator itself is complete before the return. */
 		calls(&o, 0x1000, DEP_F_MALLOC, 16, 0, it);
 		dep_filter_timestamp(&o.s, 0);
 		dep_filter_timestamp(&o.s, DEP_TK_AFTER);
@@ -612,18 +630,18 @@ static void counting(void **unused)
 	}
 	assert_int_equal(count_in(&o, me, WORD, counts), is_one);
 	assert_false(shows(&o, me, BASE, 4, DEP_READ));
-	/* only such an instruction, when it is known who is at work */
+	/* only for such an instruction, and only if the origin is known */
 	assert_int_equal(count_in(&o, me, WORD, DEP_TK_UNUSED), DEP_MODIFY);
 	assert_int_equal(count_in(&o, me, WORD, counts), DEP_MODIFY);
 	assert_true(shows(&o, me, BASE, 4, DEP_READ));
 	assert_int_equal(count_in(&o, DEP_CODE_THREADS, WORD, counts), DEP_MODIFY);
 	assert_true(shows(&o, me, BASE, 4, DEP_READ));
 	assert_int_equal(count_in(&o, me, WORD, counts), is_one);
-	/* whatever comes in between */
+	/* any timestamps in between */
 	dep_filter_timestamp(&o.s, counts);
 	dep_filter_timestamp(&o.s, DEP_TK_AFTER);
 	assert_true(shows(&o, me, BASE, 4, DEP_READ));
-	/* it may read it, but not others */
+	/* the thread itself may read the word, another one may not */
 	assert_true(shows(&o, me, WORD, 4, DEP_READ));
 	assert_int_equal(count_in(&o, me, WORD, counts), is_one);
 	dep_atomic_counters_read(&o.counters, WORD, 4, 2);
@@ -682,11 +700,11 @@ int main(void)
 		cmocka_unit_test(first_ones),
 		cmocka_unit_test(who_it_was),
 		cmocka_unit_test(what_orders),
-		cmocka_unit_test(put_off),
+		cmocka_unit_test(deferred),
 		cmocka_unit_test(many_pages),
 		cmocka_unit_test(in_functions),
 		cmocka_unit_test(asking_again),
-		cmocka_unit_test(when_due),
+		cmocka_unit_test(when_flushed),
 		cmocka_unit_test(counting_again),
 		cmocka_unit_test(fences),
 		cmocka_unit_test(by_loader),

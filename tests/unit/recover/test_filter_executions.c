@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Random executions: a detector that is shown only what filters leave of one finds the same bytes
- * in races as one that is shown everything.  ADEPT_TEST_SEED and ADEPT_TEST_COUNT set seed and
- * number.
+ * Random executions: a detector that sees only filtered references finds the same racy bytes as one
+ * that sees all.  ADEPT_TEST_SEED and ADEPT_TEST_COUNT set seed and number.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,7 +27,7 @@
 #define BLOCK		24u
 #define BYTES		96u
 #define BASE		0x7f0000001000ull
-#define WORD		0x7f0000005000ull	/* of plain accesses that order threads */
+#define WORD		0x7f0000005000ull	/* of atomic words */
 #define COUNTER		0x7f0000006000ull
 
 struct bytes {
@@ -44,14 +43,14 @@ static void note(void *arg, const struct race_found *f)
 		b->raced[f->address + i - BASE] = 1;
 }
 
-/** struct execution - one detector sees all of it, the other what is left */
+/** struct execution - one detector sees all of it, the other one only filtered references */
 struct execution {
 	struct bytes all, left;
 	struct race_detector *d[2];
 	struct race_sync lock[2][LOCKS], counter[2][COUNTERS];
-	u32 size[BLOCKS];		/* of what is allocated */
+	u32 size[BLOCKS];		/* sizes of allocated blocks */
 	u32 index[2][THREADS];
-	struct one place;		/* its filter is not used */
+	struct one place;		/* thread whose filter is not used */
 	struct dep_filter filter[THREADS];
 	u64 shown, seen, counted, held;
 };
@@ -86,7 +85,7 @@ static void begin_execution(struct execution *x)
 	}
 	for (i = 0; i < THREADS; i++)
 		assert_int_equal(dep_filter_init(&x->filter[i], &x->place.scope, i + 1), 0);
-	/* One that was counted in before. */
+	/* One word is already known as a counter. */
 	for (i = 0; i < DEP_ATOMIC_COUNTERS_OFTEN; i++)
 		dep_atomic_counters_count(&x->place.counters, COUNTER, 8, 1);
 }
@@ -121,7 +120,7 @@ static void access_byte(struct execution *x, u32 t)
 	race_access(x->d[0], x->index[0][t], pc, address, size, flags);
 	x->seen++;
 	r = (struct dep_ref){ pc, address, size, (u16)type, 0 };
-	/* Most of what can be put off is. */
+	/* Defer most references that can be deferred. */
 	if (rnd() % 4)
 		x->filter[t].singly = DEP_FILTER_SINGLY;
 	/* as machine code does */
@@ -151,12 +150,12 @@ static void show_joined(struct execution *x, u32 t, bool last)
 	}
 }
 
-static void show_put_off(struct execution *x, u32 t)
+static void show_deferred(struct execution *x, u32 t)
 {
 	show_joined(x, t, true);
 }
 
-/* By a locked instruction, or by plain ones of a word that is known. */
+/* By a locked instruction, or by a plain write to a word that is known as atomic. */
 static void synchronise(struct execution *x, u32 t)
 {
 	u32 l = rnd() % LOCKS, k;
@@ -164,17 +163,17 @@ static void synchronise(struct execution *x, u32 t)
 	bool plain = rnd() % 2;
 
 	if (!plain) {
-		show_put_off(x, t);
+		show_deferred(x, t);
 		dep_filter_timestamp(&x->filter[t], 0);
 		r.type = DEP_MODIFY;
 		assert_int_equal(dep_filter_first(&x->filter[t], DEP_CODE_PROGRAM, &r),
 				 DEP_FILTER_EMIT);
 	} else if (dep_filter_first(&x->filter[t], DEP_CODE_PROGRAM, &r) ==
 		   DEP_FILTER_FLUSH_THEN_EMIT) {
-		show_put_off(x, t);
+		show_deferred(x, t);
 		dep_filter_new_interval(&x->filter[t]);
 	}
-	/* What it was not known to do is not done. */
+	/* The filtered detector does not see an unknown release. */
 	for (k = 0; k < 2; k++) {
 		if (k && plain && !(r.type & DEP_REF_RELEASES))
 			continue;
@@ -187,7 +186,7 @@ static void synchronise(struct execution *x, u32 t)
 }
 
 /* As recovery does. */
-static void pass_ticket(struct execution *x, u32 t, u32 how)
+static void pass_timestamp(struct execution *x, u32 t, u32 how)
 {
 	struct dep_filter *s = &x->filter[t];
 	u64 held = s->held.pc;
@@ -202,7 +201,7 @@ static void pass_ticket(struct execution *x, u32 t, u32 how)
 		s->held.pc = 1;
 }
 
-/* By a locked instruction that counts, or another one of the same word, or a plain read. */
+/* By a locked instruction that counts, by another one on the same word, or by a plain read. */
 static void count(struct execution *x, u32 t)
 {
 	static const u32 hows[] = { 0, DEP_TK_COUNTS, DEP_TK_COUNTS | DEP_TK_UNUSED };
@@ -212,12 +211,12 @@ static void count(struct execution *x, u32 t)
 	enum dep_filtered what;
 
 	if (!plain) {
-		pass_ticket(x, t, how);
+		pass_timestamp(x, t, how);
 		r.type = DEP_MODIFY;
 	}
 	what = dep_filter_first(&x->filter[t], DEP_CODE_PROGRAM, &r);
 	if (what == DEP_FILTER_FLUSH_THEN_EMIT)
-		show_put_off(x, t);
+		show_deferred(x, t);
 	if (what != DEP_FILTER_DROP)
 		x->filter[t].held.pc = 0;
 	for (k = 0; k < 2; k++)
@@ -225,24 +224,24 @@ static void count(struct execution *x, u32 t)
 			race_release(x->d[k], x->index[k][t], &x->counter[k][l]);
 	x->counted += (r.type & DEP_REF_COUNTS) != 0;
 	if (!plain)
-		pass_ticket(x, t, how | DEP_TK_AFTER);
-	/* It has seen what is there by a flag, or by what it has read. */
+		pass_timestamp(x, t, how | DEP_TK_AFTER);
+	/* The thread has seen the old value, by a flag or by reading it. */
 	for (k = 0; k < 2; k++)
 		if (!(how & DEP_TK_UNUSED) && (!k || what != DEP_FILTER_DROP))
 			race_acquire(x->d[k], x->index[k][t], &x->counter[k][l]);
 }
 
-/* By a system call that only takes what others gave. */
+/* By a system call that only acquires. */
 static void receive(struct execution *x, u32 t)
 {
 	u32 l = rnd() % LOCKS, k;
 
-	show_put_off(x, t);
+	show_deferred(x, t);
 	for (k = 0; k < 2; k++)
 		race_acquire(x->d[k], x->index[k][t], &x->lock[k][l]);
 }
 
-/* What is new to the filter, of a call that tells a size after it. */
+/* Call a function with an argument and a result; return the size that is new to the filter. */
 static u64 call_it(struct execution *x, u32 t, u32 function, u64 a, u64 result)
 {
 	struct dep_call_values passed = { .sp = 0x1000, .value = { a } };
@@ -264,7 +263,7 @@ static void forget(struct execution *x, u32 t, u64 address, u64 size)
 {
 	u32 k;
 
-	/* Nobody else comes between what a thread does and when that is shown. */
+	/* No other thread's reference may come between a deferred reference and its emission. */
 	for (k = 0; k < THREADS; k++)
 		if (k != t)
 			show_joined(x, k, false);
@@ -272,7 +271,7 @@ static void forget(struct execution *x, u32 t, u64 address, u64 size)
 		assert_int_equal(race_forget_by(x->d[k], x->index[k][t], address, size), 0);
 }
 
-/* Whoever comes frees what there is, goes on with it, or gets it although it is there. */
+/* Any thread frees a block, uses it after that, or allocates it again without a free. */
 static void use_heap(struct execution *x, u32 t)
 {
 	u32 b = rnd() % BLOCKS, size = 1 + rnd() % BLOCK, k;
@@ -335,10 +334,10 @@ static void executions(void **unused)
 				access_byte(&x, rnd() % THREADS);
 		}
 		for (i = 0; i < THREADS; i++)
-			show_put_off(&x, i);
+			show_deferred(&x, i);
 		for (i = 0; i < BYTES; i++) {
 			raced += x.all.raced[i];
-			/* never less; more where a word was not known in time */
+			/* never fewer; more if a word became atomic too late */
 			assert_true(!x.all.raced[i] || x.left.raced[i]);
 		}
 		shown += x.shown;

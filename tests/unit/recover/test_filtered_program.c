@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Random streams recovered by whole programs, by filtered ones, and by their machine code: in each
- * turn there are the same bytes.  ADEPT_TEST_SEED decides which words are locked.
+ * Random streams recovered by full programs, by filtered programs, and by their machine code: each
+ * interval accesses the same bytes.  ADEPT_TEST_SEED decides which words are locked.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@
 #include "tests/unit/lib/scratch.h"
 #include "tests/unit/lib/stream.h"
 
-/* Accesses of the threads' turn, a bit for each byte and kind. */
+/* Accesses of one interval of a thread, a bit for each byte and kind. */
 struct turn {
 	u64 key[8192];
 	u8 bits[8192];
@@ -35,11 +35,11 @@ static void add_byte(struct turn *t, u64 address, u32 type)
 		i = (i + 1) % 8192;
 	assert_true(t->bits[i] || ++t->n < 8000);
 	t->key[i] = address;
-	/* A write says all that a read does. */
+	/* A write covers a read. */
 	t->bits[i] |= type & DEP_WRITE ? 3 : 1;
 }
 
-/* Does @b have all that @a has? */
+/* Does @b contain everything in @a? */
 static bool covers(const struct turn *b, const struct turn *a)
 {
 	u32 i, k;
@@ -54,7 +54,7 @@ static bool covers(const struct turn *b, const struct turn *a)
 	return true;
 }
 
-/* Does it order threads?  @p: not told by the reference, but these words are known to. */
+/* Does it order threads?  @p: words that are known to, even if the reference has no flag. */
 static bool releases(const struct dep_ref *r, const struct dep_word_set *p)
 {
 	if (!p)
@@ -62,7 +62,7 @@ static bool releases(const struct dep_ref *r, const struct dep_word_set *p)
 	return r->type == DEP_WRITE && r->size <= 16 && dep_word_set_has(p, r->addr, r->size);
 }
 
-/* Functions that a thread is in; what it does in some of them is left out. */
+/* The hooked functions that the thread is in; accesses inside some of them are dropped. */
 struct inside {
 	u64 sp[64];
 	u32 function[64], n;
@@ -141,7 +141,7 @@ static void add_page_accesses(struct turn *t, const struct dep_page_accesses *j,
 	}
 }
 
-/* The turn that begins with item *@i of @l; returns whether there is another one. */
+/* Collect the interval that begins with item *@i of @l.  Return: whether there is another one. */
 static bool next_turn(const struct dep_segment_items *l, const struct dep_word_set *p,
 		      struct inside *in, size_t *i, struct turn *t, u64 *refs)
 {
@@ -150,7 +150,7 @@ static bool next_turn(const struct dep_segment_items *l, const struct dep_word_s
 
 	memset(t, 0, sizeof(*t));
 	for (; *i < l->nitems && !ends_interval(in, &l->item[*i]); (*i)++) {
-		/* What was put off was not done in there. */
+		/* Deferred references are not of that function. */
 		if (l->item[*i].kind == DEP_ITEM_PAGE)
 			add_page_accesses(t, l->item[*i].joined, refs);
 		if (l->item[*i].kind != DEP_ITEM_REF || is_muted(in))
@@ -165,7 +165,7 @@ static bool next_turn(const struct dep_segment_items *l, const struct dep_word_s
 	return (*i)++ < l->nitems;
 }
 
-/* Machine code may also show what follows a write that orders, in its record, before that. */
+/* Machine code may emit references after an ordering write of the same record before it. */
 static void compare_loaded(const struct dep_segment_items *all,
 			   const struct dep_segment_items *left, const struct dep_word_set *locked,
 			   bool native, u64 *refs)
@@ -194,7 +194,7 @@ static u8 any_code(void *arg, u32 process, u64 pc)
 	return DEP_CODE_PROGRAM;
 }
 
-/* Some of the words that are accessed are locked by others, by one of @in accesses. */
+/* Make some of the accessed words atomic, each with the probability 1/@in for an access. */
 static void lock_some(struct one *o, const struct dep_segment_items *l, u32 in)
 {
 	size_t i;
@@ -206,7 +206,7 @@ static void lock_some(struct one *o, const struct dep_segment_items *l, u32 in)
 
 #define TIMES	(2 * DEP_JIT_RUNS + 8)
 
-/* Often, so that there is machine code; every other time it is not used. */
+/* Repeat each stream, so that there is machine code; every second time it is not used. */
 static void compare_often(struct dep_store *store, const struct dep_segment *seg, struct one *o,
 			  u64 *refs)
 {
@@ -269,7 +269,7 @@ static struct dep_store *make_store(const struct stream *s, char *dir, size_t si
 	return store;
 }
 
-/* How many exits got machine code. */
+/* Return the number of exits that got machine code. */
 static u32 compare_stream(const struct stream *s, u64 *refs)
 {
 	const struct dep_segment *seg;
@@ -292,7 +292,7 @@ static u32 compare_stream(const struct stream *s, u64 *refs)
 	return ret;
 }
 
-/* In the same turns the same bytes: whole programs, filtered ones, and their machine code. */
+/* Full programs, filtered programs and machine code access the same bytes in the same intervals. */
 static void recovered(void **unused)
 {
 	u64 refs[2] = { 0 }, seed;
@@ -309,7 +309,7 @@ static void recovered(void **unused)
 
 #define SEGMENTS	16u
 
-/* Each but the last one ends in the middle of a turn, in a fragment that pushes and pops. */
+/* All but the last one end in the middle of an interval, in a fragment that pushes and pops. */
 static void make_segments(struct stream *s, u64 seed)
 {
 	u32 i, k;
@@ -318,7 +318,7 @@ static void make_segments(struct stream *s, u64 seed)
 	stream_standard(s);
 	for (i = 0; i < SEGMENTS - 1; i++) {
 		stream_random_run(s, 100);
-		/* A signal: it is in no function that leaves things out. */
+		/* A signal handler is in no function whose accesses are dropped. */
 		stream_context(s, s->frag[0].pc[0]);
 		stream_partial(s, 0, 2);
 		s->split_at = s->stores + 30 + (long)(rnd() % 30);
@@ -329,7 +329,7 @@ static void make_segments(struct stream *s, u64 seed)
 	stream_close(s);
 }
 
-/* All items of @part, whose they stay, one after the other. */
+/* Append the items of all @part; the parts stay valid. */
 static struct dep_segment_items joined(struct dep_segment_items **part, size_t n)
 {
 	struct dep_segment_items all = { .nitems = 0 };
@@ -348,9 +348,8 @@ static struct dep_segment_items joined(struct dep_segment_items **part, size_t n
 }
 
 /*
- * The segments of a thread, where @more: what is put off in one is told in the next, mostly.
- *
- * Return: how many of them had such accesses at their end.
+ * Load the segments of a thread.  References that one segment (@more) defers are mostly emitted by
+ * the next one.  Return: number of segments with deferred references at their end.
  */
 static u32 load_segments(struct dep_store *store, struct dep_filter *filter, bool more,
 			  struct dep_segment_items **part)
@@ -403,7 +402,7 @@ static u32 compare_whole(struct dep_store *store, struct one *o)
 	return ret;
 }
 
-/* Also where accesses that one segment defers are emitted by a later one. */
+/* Also if a later segment emits references that an earlier one deferred. */
 static void from_segment_to_segment(void **unused)
 {
 	struct dep_store *store;
@@ -429,7 +428,7 @@ static void from_segment_to_segment(void **unused)
 	assert_true(n);
 }
 
-/* A segment that cannot be read tells what the one before it put off, in front of the gap. */
+/* If a segment cannot be read, references deferred by the one before are emitted before the gap. */
 static void before_unreadable(void **unused)
 {
 	const u32 want = DEP_WANT_REFS | DEP_WANT_FUNCTIONS;
@@ -464,7 +463,7 @@ static void before_unreadable(void **unused)
 	stream_free(&s);
 }
 
-/* The same where fragments go on far away. */
+/* The same with fragments that continue at distant addresses. */
 static void far_away(void **unused)
 {
 	u64 refs[2] = { 0 };
@@ -479,7 +478,7 @@ static void far_away(void **unused)
 	stream_free(&s);
 }
 
-/* What was loaded in the same space before, and what was wanted then, makes no difference. */
+/* Segments loaded earlier into the same memory, and other requests, make no difference. */
 static void space_again(void **unused)
 {
 	static const u32 wants[] = {
@@ -517,7 +516,7 @@ static void space_again(void **unused)
 	stream_free(&s);
 }
 
-/* How many turns the last segment has, and what of it is lost. */
+/* Return the number of intervals of the last segment, and the bytes lost in it. */
 static u64 turns(const struct stream *s, u64 *lost)
 {
 	const struct dep_segment *seg;
@@ -545,7 +544,7 @@ static u64 turns(const struct stream *s, u64 *lost)
 	return ret;
 }
 
-/* Where a segment goes on with nonsense it is not known what the thread did. */
+/* After invalid data in a segment the thread's state is unknown. */
 static void damaged(void **unused)
 {
 	const u32 nonsense[] = { 0xfffffff0, 0 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Machine code of recovery programs against their interpreter: random operations on random
- * values leave the same in all registers; references that have not been seen stop it where they
- * are.  ADEPT_TEST_SEED and ADEPT_TEST_COUNT set seed and number.
+ * Machine code of recovery programs against the interpreter: random operations on random values
+ * give the same registers, and the code stops at a reference that is not in the access set.
+ * ADEPT_TEST_SEED and ADEPT_TEST_COUNT set seed and number.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,9 +22,9 @@
 
 #define OPS	12u
 #define VALUES	8u
-#define MOST	4u	/* values of an operation, and one */
+#define MOST	4u	/* values of an operation, plus one */
 
-/* Of few bits now and then, where carries and signs are. */
+/* Sometimes a value of few bits, for carries and signs. */
 static u64 value(void)
 {
 	u64 v = rnd();
@@ -39,7 +39,7 @@ static u64 value(void)
 	}
 }
 
-/* A program of one exit, made by hand. */
+/* A handwritten program with one exit. */
 struct made {
 	struct adept_desc_frag d;
 	struct dep_program p;
@@ -188,7 +188,7 @@ static bool compile(struct bench *b, struct made *m)
 	return dep_jit_has(b->r.jit, m->d.first_exit);
 }
 
-/* @n records of it; returns what is left of the last one. */
+/* Run @n records; return the remaining items of the last one. */
 static u32 run(struct bench *b, const struct made *m, u32 n)
 {
 	u32 control[8], i;
@@ -201,7 +201,7 @@ static u32 run(struct bench *b, const struct made *m, u32 n)
 	return dep_jit_run(&b->r, &at, control + n, b->values + OPS * VALUES);
 }
 
-/* Machine code puts the values of vectors where their differences were. */
+/* Machine code replaces the differences by values of vectors. */
 static void same_vectors(const struct bench *b, const struct made *m, u32 done, const u64 *sums)
 {
 	u32 i, k, word = 0;
@@ -255,7 +255,7 @@ static void same_as_interpreted(void **plain)
 		done = left ? dep_jit_op(left) : nops;
 		words = left ? dep_jit_words(left) : m.x.words;
 		whole += !left;
-		/* The same by the interpreter, as far as it went. */
+		/* Run the same in the interpreter, as far as the code went. */
 		memcpy(b.r.slot, from, sizeof(from));
 		for (i = 0; i < OPS * MOST; i++) {
 			sums[i] = values[i] + last[i];
@@ -309,7 +309,7 @@ static void references(void **plain)
 	one_ref(&m, 2, 0x1000, 8, DEP_READ);
 	end(&m, 3);
 	assert_true(compile(&b, &m));
-	/* Nothing has been seen: the first two are one. */
+	/* The access set is empty: the first two references are merged. */
 	left = run(&b, &m, 3);
 	assert_int_equal(b.r.state.ran, 1);
 	assert_int_equal(dep_jit_op(left), 0);
@@ -320,7 +320,7 @@ static void references(void **plain)
 	assert_int_equal(run(&b, &m, 3), 0);
 	assert_int_equal(b.r.state.ran, 3);
 	assert_int_equal(b.r.counts.refs, 9);
-	/* a read is none of a write, and nothing is known over the end of a page */
+	/* a read does not cover a write, and nothing is known beyond the page */
 	b.r.slot[X86_RDI] = at + 0x100;
 	note(&b, at + 0x100, 12, false);
 	note(&b, at + 0x1100, 8, false);
@@ -328,7 +328,7 @@ static void references(void **plain)
 	b.r.slot[X86_RDI] = at + 12;
 	note(&b, at, 0x2000, true);
 	assert_int_equal(dep_jit_op(run(&b, &m, 3)), 0);
-	/* What may be told later does not stop it. */
+	/* References that can be deferred do not stop it. */
 	b.filter.singly = DEP_FILTER_SINGLY;
 	b.r.slot[X86_RDI] = at + 0x10000;
 	assert_int_equal(run(&b, &m, 2), 0);
@@ -336,18 +336,18 @@ static void references(void **plain)
 	assert_true(joined && r.addr == at + 0x11000 && r.size == 8 && r.type == DEP_READ);
 	assert_true(take_run(&taken, &b.filter, &r, true, &joined));
 	assert_true(r.addr == at + 0x10000 && r.size == 8);
-	/* nor is that which orders */
+	/* nor does one that orders */
 	dep_word_set_add(&b.locked, at + 0x20000, 4);
 	b.r.slot[X86_RDI] = at + 0x20000;
 	assert_int_equal(dep_jit_op(run(&b, &m, 2)), 0);
-	/* In a new turn nothing has been seen. */
+	/* In a new interval the access set is empty. */
 	dep_filter_new_interval(&b.filter);
 	b.r.slot[X86_RDI] = at;
 	assert_int_equal(dep_jit_op(run(&b, &m, 3)), 0);
 	tear_down(&b);
 }
 
-/* Where it cannot go on it stands in front of the record. */
+/* If it cannot continue, it stops before the record. */
 static void ends(void **plain)
 {
 	static struct bench b;
@@ -369,7 +369,7 @@ static void ends(void **plain)
 	other.p.entry_mask = X86_BIT(X86_RCX);
 	other.x.runs = 0;
 	assert_true(compile(&b, &other));
-	/* There is none of the third one. */
+	/* There is no code for the third one. */
 	b.r.value = b.values;
 	assert_int_equal(dep_jit_run(&b.r, &at, control + 4, b.values + 4), 0);
 	assert_int_equal(b.r.state.ran, 2);
@@ -391,7 +391,7 @@ static void ends(void **plain)
 	tear_down(&b);
 }
 
-/* Records without a write are counted, and the last one that may be is left. */
+/* Records without a write are counted, and the loop is left after the maximum. */
 static void quiet(void **plain)
 {
 	static struct bench b;
@@ -419,7 +419,7 @@ static void quiet(void **plain)
 
 int main(void)
 {
-	/* With the instructions that this processor has, and with those that all have. */
+	/* With the instructions of this processor, and with the baseline. */
 	static bool plain[2] = { false, true };
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_prestate(same_as_interpreted, &plain[0]),

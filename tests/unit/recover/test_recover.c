@@ -13,7 +13,7 @@
 #include "tests/unit/lib/close_writer.h"
 #include "tests/unit/lib/store_util.h"
 
-/* Items in the order in which they came. */
+/* Items in order of arrival. */
 struct got {
 	struct dep_item *item;
 	size_t n;
@@ -66,7 +66,7 @@ static void failed(void *arg, const struct dep_segment *seg, const char *why)
 	++*(int *)arg;
 }
 
-/* @longer: a block cut by the end of a chunk may say more instructions. */
+/* @longer: a block that the end of a chunk splits may report more instructions. */
 static int same(const struct dep_item *a, const struct dep_item *b, int longer)
 {
 	if (a->kind != b->kind)
@@ -137,7 +137,7 @@ static void write_stream(const char *dir, const struct stream *s)
 	assert_int_equal(close_writer(w, NULL, 0), 0);
 }
 
-/* What is known at the end of each segment is what the next one begins with. */
+/* The state at the end of each segment equals that at the beginning of the next one. */
 static void check_seams(struct dep_store *store, const struct dep_segment *seg, size_t n)
 {
 	size_t i;
@@ -149,7 +149,7 @@ static void check_seams(struct dep_store *store, const struct dep_segment *seg, 
 		}
 }
 
-/* The values of a chunk, as they were recorded; returns how many. */
+/* The values of a chunk as recorded; returns their number. */
 static u32 values_of(const struct dep_index *x, const struct stream_chunk *c, u64 *value)
 {
 	u32 whole = c->c.tail_at < c->c.fill ? c->c.tail_at : c->c.fill;
@@ -177,7 +177,7 @@ static u32 values_of(const struct dep_index *x, const struct stream_chunk *c, u6
 	return n;
 }
 
-/* Values as such and not as differences: nobody writes them so any more. */
+/* Plain values instead of differences, which current writers no longer store. */
 static void store_plainly(const char *dir, const struct stream *s, const struct dep_store *store)
 {
 	size_t size, at = sizeof(struct dep_file_header), to = at, i;
@@ -212,7 +212,7 @@ static void store_plainly(const char *dir, const struct stream *s, const struct 
 	free(data);
 }
 
-/* Write, open, recover, compare; the counts come back. */
+/* Write, open, recover, compare; return the counts. */
 static struct dep_counts check_stored(const struct stream *s, unsigned int jobs, bool plainly)
 {
 	struct got g = { 0 };
@@ -293,7 +293,7 @@ static void each_partial(void **state)
 	stream_free(&s);
 }
 
-/* The same where each of them is the last of its chunk. */
+/* The same with each of them at the end of its chunk. */
 static void each_partial_in_a_tail(void **state)
 {
 	struct stream s;
@@ -373,7 +373,7 @@ static void every_split(void **state)
 		}
 }
 
-/* A store of a record that began in a chunk of its own: head and tail in one record. */
+/* A store of a record that began in an earlier chunk: head and tail in one record. */
 static void split_everywhere(void **state)
 {
 	struct stream s;
@@ -485,11 +485,11 @@ static void formats(void **state)
 	assert_int_equal(dep_store_open(&store, dir), 0);
 	assert_int_equal(dep_formats(store, &f), 0);
 	assert_int_equal(f.bb_pc, 9 * 8);
-	/* The first: marker, word, two parts that differ from 0. */
+	/* The first record: marker, word, two parts that are not 0. */
 	assert_int_equal(f.depc, 9 * 2 + 8);
 	assert_int_equal(f.cf_bit, 2);
 	assert_int_equal(f.mem_addr, 9 * 4 * 8);
-	/* rsp twice each time, rax once only. */
+	/* rsp twice each time, rax only once. */
 	assert_int_equal(f.depm, 9 * 2 * 8 + 8);
 	dep_store_close(store);
 	scratch_remove(dir);

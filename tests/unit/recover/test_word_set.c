@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What filters keep by address: places, sizes of blocks, words that are counted in. */
+/* State of filters by address: word sets, sizes of blocks, atomic counters. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -28,7 +28,7 @@ static void places(void **unused)
 	(void)unused;
 	dep_word_set_init(&p);
 	assert_false(dep_word_set_has(&p, 0, 8));
-	/* many pages, so that the table grows */
+	/* enough pages to make the table grow */
 	for (i = 0; i < 5000; i++)
 		assert_int_equal(dep_word_set_add(&p, i * 40000, 4), 0);
 	for (i = 0; i < 5000; i++) {
@@ -45,7 +45,7 @@ static void places(void **unused)
 	assert_int_equal(dep_word_set_each(&p, count_words, &n), 0);
 	assert_int_equal(n, 5000);
 	assert_int_equal(p.words, 5000);
-	/* over pages, and parts of words */
+	/* across pages, and parts of words */
 	assert_int_equal(dep_word_set_add(&p, 0xfffffffffffff002, 4), 0);
 	assert_true(dep_word_set_has(&p, 0xfffffffffffff000, 1));
 	assert_true(dep_word_set_has(&p, 0xfffffffffffff004, 1));
@@ -68,7 +68,7 @@ static void blocks(void **unused)
 	assert_int_equal(dep_heap_sizes_get(&b, BASE + 8), 0);
 	assert_int_equal(dep_heap_sizes_get(&b, BASE + 1), 0);
 	assert_int_equal(dep_heap_sizes_get(&b, BASE | 1ull << 47), 0);
-	/* what does not fit is not known any more */
+	/* a block that does not fit is forgotten */
 	dep_heap_sizes_set(&b, BASE, 1 << 20);
 	assert_int_equal(dep_heap_sizes_get(&b, BASE), 0);
 	dep_heap_sizes_set(&b, BASE, (1 << 20) - 1);
@@ -109,7 +109,7 @@ static void counters(void **unused)
 	assert_true(dep_atomic_counters_count(&c, WORD, 4, 2));
 	assert_false(dep_atomic_counters_count(&c, WORD + 4, 8, 1));
 	assert_false(dep_atomic_counters_count(&c, 0, 8, 1));
-	/* nobody reads it but one of them, at last many do */
+	/* only the counting thread reads it, then many do */
 	dep_atomic_counters_read(&c, WORD - 8, 8, 2);
 	assert_true(dep_atomic_counters_count(&c, WORD, 8, 1));
 	dep_atomic_counters_read(&c, WORD + 4, 4, 1);
@@ -118,7 +118,7 @@ static void counters(void **unused)
 	dep_atomic_counters_read(&c, WORD - 8, 16, 2);
 	assert_false(dep_atomic_counters_count(&c, WORD, 8, 1));
 	assert_false(dep_atomic_counters_count(&c, WORD, 8, 2));
-	/* no more than there is room for */
+	/* not more than the capacity */
 	for (i = 1; i <= 2 * DEP_ATOMIC_COUNTERS; i++) {
 		count_often(&c, WORD + 64 * i, 1);
 		n += dep_atomic_counters_count(&c, WORD + 64 * i, 8, 1);

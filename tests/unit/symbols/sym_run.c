@@ -19,7 +19,7 @@
 #include "tests/unit/lib/scratch.h"
 #include "sym_run.h"
 
-/* When the maps of a store begin, if a test does not say. */
+/* Default time at which the mappings of a store begin. */
 #define BEGIN 1000u
 
 const char *sym_program(const char *name)
@@ -214,7 +214,7 @@ u32 sym_line(const char *source, const char *mark)
 	assert_non_null(f);
 	while (!found && fgets(line, sizeof(line), f)) {
 		n++;
-		/* Comments end after a mark, in C with a star. */
+		/* Comments end after a mark; those of C end with a star. */
 		if (strstr(line, want))
 			found = n;
 	}

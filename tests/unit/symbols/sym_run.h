@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Runs the programs of tests/programs/sym_*, makes stores of what they say they have
- * mapped, and finds marked lines in their sources.
+ * Runs the programs of tests/programs/sym_*, makes stores of the mappings that they print, and
+ * finds marked lines in their sources.
  */
 #ifndef TESTS_UNIT_SYMBOLS_SYM_RUN_H
 #define TESTS_UNIT_SYMBOLS_SYM_RUN_H
@@ -24,13 +24,15 @@ struct sym_run {
 /** sym_program() - path of a program in build/tests; static memory, two at a time */
 const char *sym_program(const char *name);
 
-/** sym_run() - what @program with up to two arguments prints; false if it cannot be run */
+/**
+ * sym_run() - run @program with up to two arguments and parse its output; false if it cannot be run
+ */
 bool sym_run(struct sym_run *r, const char *program, const char *a, const char *b);
 
-/** sym_at() - the address it printed for @name; the test fails if there is none */
+/** sym_at() - the address that was printed for @name; the test fails if there is none */
 u64 sym_at(const struct sym_run *r, const char *name);
 
-/** struct sym_store - a store with one process after the other, being made or read */
+/** struct sym_store - a store of successive processes, being written or read */
 struct sym_store {
 	char dir[128];
 	struct dep_writer *w;
@@ -42,11 +44,11 @@ void sym_store_begin(struct sym_store *t);
 void sym_store_process(struct sym_store *t, u32 serial);
 void sym_store_map(struct sym_store *t, u32 process, const struct sym_map *m, u64 time);
 void sym_store_unmap(struct sym_store *t, u32 process, const struct sym_map *m, u64 time);
-/** sym_store_read() - end writing, open it for names */
+/** sym_store_read() - close the writer and open the store for names */
 void sym_store_read(struct sym_store *t);
 void sym_store_end(struct sym_store *t);
 
-/** sym_store_of() - all of these for one program, process 1 */
+/** sym_store_of() - the three calls for one program, process 1 */
 void sym_store_of(struct sym_store *t, const struct sym_run *r);
 
 /** struct sym_bytes - a file in memory; data is malloc()ed */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Names at addresses that programs print of themselves, for each form that a program and
- * its debug information can have.
+ * Names of addresses that programs print of themselves, for each kind of program and debug
+ * information.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -65,7 +65,7 @@ static int object(struct fixture *f, const char *name, u64 after, u32 size, stru
 	return dep_symbols_object(f->t.s, 1, sym_at(&f->r, name) + after, size, 0, o);
 }
 
-/* What one compiler calls long is long int to another. */
+/* Compilers have different names for a type: long and long int. */
 static void expect_type(const char *type, const char *want)
 {
 	const char *t = type;
@@ -104,7 +104,7 @@ static void check_c_code(struct fixture *f, const char *program)
 	expect_place(f, &p[1], "middle", "middle", true);
 	expect_place(f, &p[2], "outer", "outer", false);
 	assert_string_equal(p[2].module, sym_program(program));
-	/* With less room the outer ones are left out, and asking again says the same. */
+	/* With less room the outer frames are omitted, and a second query gives the same result. */
 	assert_int_equal(dep_symbols_frames(f->t.s, 1, sym_at(&f->r, "innermost"), 0, q, 2), 3);
 	assert_int_equal(dep_symbols_frames(f->t.s, 1, sym_at(&f->r, "innermost"), 0, NULL, 0), 3);
 	assert_memory_equal(p, q, 2 * sizeof(*p));
@@ -122,7 +122,7 @@ static bool has_dwarf(const struct fixture *f)
 	return false;
 }
 
-/* Compilers put a point and what they did to the function after its name. */
+/* Compilers append a dot and a suffix to the names of modified functions. */
 static void expect_linker_name(const char *got, const char *function)
 {
 	size_t n = strlen(function);
@@ -151,7 +151,7 @@ static void expect_function(struct fixture *f, const char *name, const char *fun
 	assert_true(!p.function && p.linked == frame->linked);
 }
 
-/* Of what has ELF symbols nothing else is read, wherever they are. */
+/* ELF symbols alone suffice, wherever they are. */
 static void check_c_functions(struct fixture *f)
 {
 	struct dep_place p;
@@ -166,7 +166,7 @@ static void check_c_functions(struct fixture *f)
 	expect_function(f, "innermost", "outer");
 }
 
-/* No names but the compiler's. */
+/* No symbols, only the compiler's debug information. */
 static void no_symbols(void **state)
 {
 	struct fixture f;
@@ -192,18 +192,18 @@ static void check_c_data(struct fixture *f, bool old)
 	assert_int_equal(object(f, "next", 5, 1, &o), 1);
 	assert_string_equal(o.name, "queue.head[3].next");
 	assert_int_equal(o.offset, 5);
-	/* More than a member: what has it all, in arrays the first element. */
+	/* More than one member: the smallest part that has all; in arrays the first element. */
 	expect_object(f, "key", 16, "queue.head[2]", "struct node", false);
 	expect_object(f, "key", 32, "queue.head[2]", "struct node", false);
 	expect_object(f, "queue", 64, "queue", "struct queue", false);
-	/* Of a union's members that which is as large as the access. */
+	/* In a union the member with the size of the access. */
 	expect_object(f, "union", 8, "queue.u.as_long", "long", false);
 	expect_object(f, "union", 4, "queue.u.as_float", "float", false);
-	/* Before its version 5 DWARF could not say it. */
+	/* DWARF before version 5 cannot express _Atomic. */
 	if (!old)
 		expect_object(f, "count", 4, "queue.count", "_Atomic int", true);
 	expect_object(f, "second", 2, "queue.second", "short", false);
-	/* Which of its bit fields was meant the access does not tell. */
+	/* The access does not say which bit field was meant. */
 	assert_int_equal(object(f, "bits", 0, 1, &o), 1);
 	assert_string_equal(o.name, "queue");
 	expect_object(f, "text", 8, "queue.inner.text", "const char *", false);
@@ -218,7 +218,7 @@ static void check_c_data(struct fixture *f, bool old)
 	assert_int_equal(dep_symbols_object(f->t.s, 2, sym_at(&f->r, "ticks"), 4, 0, &o), 0);
 }
 
-/* The stubs after _init, which has no size, are none of it. */
+/* The stubs after _init, which has no size, do not belong to it. */
 static void stubs(void **state)
 {
 	struct dep_place p;
@@ -246,7 +246,7 @@ static void c_forms(void **state)
 
 	(void)state;
 	for (i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
-		/* Clang need not be there. */
+		/* Clang may be missing. */
 		if (!begin(&f, forms[i], "sym_c.c")) {
 			assert_non_null(strstr(forms[i], "clang"));
 			continue;
@@ -262,7 +262,7 @@ static void c_forms(void **state)
 	assert_true(n >= 8);
 }
 
-/* Nothing but what the dynamic linker needs. */
+/* Only what the dynamic linker needs. */
 static void stripped(void **state)
 {
 	struct dep_place p[DEP_PLACES];
@@ -299,7 +299,7 @@ static void cpp_code(struct fixture *f)
 	assert_non_null(strstr(p[1].function, "apply<"));
 	assert_int_equal(p[1].line, sym_line("sym_cpp.cpp", "apply"));
 	assert_true(p[0].inlined && p[1].inlined);
-	/* Not every compiler tells what such a function takes. */
+	/* Not every compiler describes the parameters of such a function. */
 	expect_place(f, &p[2], strchr(p[2].function, '(') == strrchr(p[2].function, '(') ?
 		     "app::(anonymous namespace)::secret" :
 		     "app::(anonymous namespace)::secret(int)", "secret", false);
@@ -352,7 +352,7 @@ static void find(void **state)
 	assert_true(pc[0] <= sym_at(&f.r, "innermost") && sym_at(&f.r, "innermost") - pc[0] < 256);
 	assert_int_equal(dep_symbols_frames(f.t.s, 1, pc[0], 0, p, DEP_PLACES), 1);
 	assert_string_equal(p->function, "outer");
-	/* libc's has a version, and several names. */
+	/* The function of libc has a version and several names. */
 	assert_int_equal(dep_symbols_find(f.t.s, 1, "pthread_mutex_lock", pc, 4), 1);
 	assert_true(dep_symbols_frames(f.t.s, 1, pc[0], 0, p, DEP_PLACES) >= 1);
 	assert_non_null(strstr(p->module, "libc.so"));

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Names where files are gone, replaced, damaged, or were mapped one after the other.
- */
+/* Names if files are missing, replaced or damaged, or were mapped in succession. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +18,7 @@
 #include "sym_run.h"
 #include "test_symbols_files.h"
 
-/* Nothing but where it is; one note with @why. */
+/* Expect only the location, and one message with @why. */
 static void expect_nameless(struct sym_store *t, const struct sym_run *r, const char *path,
 			    const char *why)
 {
@@ -78,7 +76,7 @@ void files_missing(void **state)
 	expect_nameless(&t, &r, path, "is no ELF file");
 	dep_symbols_close(t.s);
 	unlink(path);
-	/* To open it would wait for a writer. */
+	/* Opening it would wait for a writer. */
 	assert_int_equal(mkfifo(path, 0600), 0);
 	assert_int_equal(dep_symbols_open(&t.s, t.store), 0);
 	expect_nameless(&t, &r, path, "is no ELF file");
@@ -86,7 +84,7 @@ void files_missing(void **state)
 	unlink(path);
 }
 
-/* Without a build-id only the time of its last change tells. */
+/* Without a build-id only the time of the last change is known. */
 void files_modified(void **state)
 {
 	struct timespec times[2] = { { .tv_sec = 1 }, { .tv_sec = 1 } };
@@ -121,7 +119,7 @@ void files_modified(void **state)
 	}
 }
 
-/* Unlinked while it was running; what has the name now is the same, or is not. */
+/* Unlinked while it was running; another file now has its name, equal or not. */
 void files_deleted(void **state)
 {
 	struct sym_store t;
@@ -136,7 +134,7 @@ void files_deleted(void **state)
 	scratch_name(path, sizeof(path));
 	sym_copy("sym_pie", path);
 	assert_true(sym_run(&r, path, NULL, NULL));
-	/* The writer must find its build-id, so make a file with this very name first. */
+	/* The writer reads the build-id, so make a file with exactly this name first. */
 	snprintf(gone, sizeof(gone), "%s (deleted)", path);
 	sym_copy("sym_pie", gone);
 	m = r.map[0];
@@ -153,7 +151,7 @@ void files_deleted(void **state)
 	sym_copy("sym_gz", path);
 	assert_int_equal(dep_symbols_open(&t.s, t.store), 0);
 	expect_nameless(&t, &r, gone, "No such file");
-	/* Files that were tried are not kept open. */
+	/* Files without use are not kept open. */
 	dir = open(path, O_RDONLY);
 	snprintf(name, sizeof(name), "/proc/self/fd/%d", dir + 1);
 	assert_true(dir >= 0 && lstat(name, &st) && errno == ENOENT);
@@ -217,7 +215,7 @@ static bool run_with_libraries(struct sym_run *r, char a[512], char b[512])
 	return sym_run(r, program, a, b);
 }
 
-/* Two libraries at one address, one after the other. */
+/* Two libraries at one address, in succession. */
 void over_time(void **state)
 {
 	struct sym_map a, b;
@@ -232,7 +230,7 @@ void over_time(void **state)
 	assert_true(run_with_libraries(&r, patha, pathb));
 	a = *map_of(&r, patha);
 	b = *map_of(&r, pathb);
-	/* As if both had been mapped where the first one was. */
+	/* As if both had been mapped at the address of the first one. */
 	pca = sym_at(&r, "a_work");
 	pcb = sym_at(&r, "b_work") - b.start + a.start;
 	da = sym_at(&r, "a_data");
@@ -253,7 +251,7 @@ void over_time(void **state)
 	dep_symbols_frames(t.s, 1, pcb, 4000, p, 4);
 	assert_string_equal(p->function, "b_work");
 	assert_false(p->ambiguous);
-	/* Without a time the last one; between them the nearest one. */
+	/* Without a time the last mapping is used; between two, the nearest one. */
 	dep_symbols_frames(t.s, 1, pcb, 0, p, 4);
 	assert_string_equal(p->module, pathb);
 	assert_true(p->ambiguous);
@@ -275,7 +273,7 @@ void over_time(void **state)
 	sym_store_end(&t);
 }
 
-/* As they really were mapped. */
+/* With their real mappings. */
 void loaded_libraries(void **state)
 {
 	char patha[512], pathb[512];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Tests of test_symbols that are about files, not about names. */
+/* Tests of test_symbols about files. */
 #ifndef TESTS_UNIT_SYMBOLS_TEST_SYMBOLS_FILES_H
 #define TESTS_UNIT_SYMBOLS_TEST_SYMBOLS_FILES_H
 

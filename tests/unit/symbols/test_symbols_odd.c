@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Names out of files that are damaged, or made to lead whoever reads them astray.
- */
+/* Names from damaged files, and from files with hostile DWARF. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -88,7 +86,7 @@ static u64 random_number(void)
 	return random_state;
 }
 
-/* Some bytes wrong: of all, or of one short stretch. */
+/* Some wrong bytes: anywhere, or within a short range. */
 static void damage(struct sym_bytes *b)
 {
 	u64 n = 1 + random_number() % 40, from = 0, size = b->size;
@@ -116,7 +114,7 @@ static void ask_everything(struct sym_store *t, const struct sym_run *r)
 	dep_symbols_find(t->s, 1, "outer", NULL, 0);
 }
 
-/* Whatever is in a file: an answer, and in a short time. */
+/* With any content there is a result within a short time. */
 void damaged_files(void **state)
 {
 	static const char *const programs[] = { "sym_pie", "sym_cpp", "sym_types", "sym_gz",

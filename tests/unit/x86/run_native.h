@@ -20,7 +20,7 @@ int native_init(void);
 /** native_scratch() - middle of the scratch memory */
 u64 native_scratch(void);
 
-/** native_pc() - where the instruction will stand */
+/** native_pc() - address at which the instruction will be executed */
 u64 native_pc(void);
 
 /**

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What the decoder and x86_derive() say of random integer instructions, against
- * the processor.  ADEPT_TEST_SEED and ADEPT_TEST_COUNT set seed and number.
+ * The decoder and x86_derive() against the processor, for random integer instructions.
+ * ADEPT_TEST_SEED and ADEPT_TEST_COUNT set seed and number.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -87,7 +87,7 @@ static int is_stack_op(const struct x86_insn *in)
 	return 1;
 }
 
-/* May it be run with harmless results?  Fixes what would lead control away. */
+/* Can it be executed without harm?  Changes operands that would lead control away. */
 static int usable(struct x86_insn *in, u8 *code)
 {
 	switch (in->kind) {

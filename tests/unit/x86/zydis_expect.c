@@ -298,7 +298,7 @@ int expect_insn(struct x86_insn *want, const unsigned char *code, unsigned int a
 		ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
 	if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, code, avail, &zi, zo)))
 		return 0;
-	/* Knights Corner: no processor has its instructions beside EVEX */
+	/* Knights Corner: other processors have only its EVEX instructions */
 	if (zi.encoding == ZYDIS_INSTRUCTION_ENCODING_MVEX ||
 	    !strncmp(ZydisISAExtGetString(zi.meta.isa_ext), "KNC", 3))
 		return 0;

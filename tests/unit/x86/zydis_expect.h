@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * What Zydis says of an instruction, in the decoder's terms: the independent
- * side of test_decode.c.
- */
+/* Zydis's view of an instruction, in the decoder's terms: the independent side of test_decode.c. */
 #ifndef TESTS_UNIT_X86_ZYDIS_EXPECT_H
 #define TESTS_UNIT_X86_ZYDIS_EXPECT_H
 
