@@ -328,7 +328,7 @@ void client_idle(struct client *cl, uint64_t now)
 			client_drop(cl);
 	} else if (cl->in_len && !cl->closing && now > cl->in_ns && now - cl->in_ns > limit) {
 		cl->closing = true;
-		client_refuse(cl, -ETIMEDOUT, "the rest of this line did not come");
+		client_refuse(cl, -ETIMEDOUT, "timeout waiting for the rest of the line");
 		want(cl);
 	}
 }

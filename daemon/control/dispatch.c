@@ -253,7 +253,7 @@ static void handle_record(struct client *cl, const struct request *r)
 
 	ret = reserve_made(cl);
 	if (ret) {
-		client_refuse(cl, ret, ret == -EMFILE ? "one client cannot have more sessions" :
+		client_refuse(cl, ret, ret == -EMFILE ? "this client has too many sessions" :
 			      NULL);
 		return;
 	}
@@ -283,7 +283,7 @@ static int handle_reload(struct client *cl, char *why)
 	const struct control_ops *ops = &cl->control->ops;
 
 	if (cl->peer.uid && cl->peer.uid != geteuid()) {
-		snprintf(why, CONTROL_WHY, "only root and the user whose depd this is may do it");
+		snprintf(why, CONTROL_WHY, "only root and the user who runs this depd may do this");
 		return -EPERM;
 	}
 	return ops->reload(ops->arg, &cl->peer, why);

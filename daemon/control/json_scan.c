@@ -98,7 +98,7 @@ static int scan_number(struct scan *s)
 	if (s->at < s->end && strchr(".eE+-", *s->at) && *s->at)
 		return refuse_number(s, "a number must be whole, and has only digits");
 	if (s->at == begin || (*begin == '0' && s->at - begin > 1))
-		return refuse_number(s, "this is no number of JSON's");
+		return refuse_number(s, "this is not a JSON number");
 	if (s->at - begin > DIGITS_MAX)
 		return refuse_number(s, "this number has too many digits");
 	return 0;
@@ -145,7 +145,7 @@ static int scan_token(struct scan *s)
 		s->at++;
 		return 0;
 	}
-	return refuse(s, -EPROTO, "this is no JSON");
+	return refuse(s, -EPROTO, "this is not JSON");
 }
 
 int json_scan(const char *line, size_t size, char *why, size_t why_size)

@@ -66,7 +66,7 @@ int rules_attach(struct depd *d, const struct rules_config *r, char *why)
 	/* The front made this directory with mode 0700. */
 	if (d->front && r->shared && chmod(r->dir, 0711)) {
 		ret = -errno;
-		snprintf(why, CONTROL_WHY, "%s cannot be entered by a group: %s", r->dir,
+		snprintf(why, CONTROL_WHY, "cannot let the group enter %s: %s", r->dir,
 			 strerror(-ret));
 		return ret;
 	}

@@ -48,12 +48,12 @@ static void retention_due(struct loop_timer *t)
 	ret = retention_run(d->config.store, d->config.max_store, d->config.max_age_s, &r);
 	/* The store directory of an instance is missing until a rule records its user. */
 	if (ret && !(ret == -ENOENT && d->front))
-		log_msg(LOG_ERR, 0, "stores in %s cannot be looked after: %s", d->config.store,
+		log_msg(LOG_ERR, 0, "cannot apply retention to stores in %s: %s", d->config.store,
 			r.why);
 	d->removed += r.removed;
 	d->removed_bytes += r.removed_bytes;
 	if (r.removed)
-		log_msg(LOG_NOTICE, 0, "%llu old stores of %llu bytes are removed",
+		log_msg(LOG_NOTICE, 0, "removed %llu old stores, %llu bytes",
 			(unsigned long long)r.removed, (unsigned long long)r.removed_bytes);
 }
 
@@ -128,7 +128,7 @@ static void signal_arrived(struct loop_watch *w, short revents)
 			depd_reload(depd, why);
 		break;
 	case SIGUSR2:
-		log_msg(LOG_NOTICE, 0, "another depd shall go on with the sessions");
+		log_msg(LOG_NOTICE, 0, "exiting; the next depd resumes the sessions");
 		core_hand_over(depd);
 		break;
 	default:
@@ -194,7 +194,7 @@ int core_prepare(struct depd *d, struct fdstore_entry **kept, size_t *n)
 	umask(077);
 	ret = fdstore_open(&d->fdstore, d->rundir, kept, n, why, sizeof(why));
 	if (ret) {
-		log_msg(LOG_ERR, 0, "descriptors cannot be kept: %s", why);
+		log_msg(LOG_ERR, 0, "cannot keep descriptors across a restart: %s", why);
 		return ret;
 	}
 	ret = loop_create(&d->loop);
@@ -219,7 +219,7 @@ int core_prepare(struct depd *d, struct fdstore_entry **kept, size_t *n)
 	if (ret)
 		return core_fail(ret, "wakeups");
 	d->pool = dep_pool_create(d->config.workers);
-	return d->pool ? 0 : core_fail(-errno, "storing threads");
+	return d->pool ? 0 : core_fail(-errno, "writer threads");
 }
 
 int core_run(struct depd *d)

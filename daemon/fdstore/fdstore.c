@@ -32,7 +32,7 @@ int fdstore_open(struct fdstore **out, const char *rundir, struct fdstore_entry 
 		return -ENOMEM;
 	}
 	k->sock = -1;
-	snprintf(why, why_size, "What systemd passes cannot be taken.");
+	snprintf(why, why_size, "Cannot use the descriptors that systemd passes.");
 	ret = fdstore_passed(k, &l);
 	if (!ret && !fdstore_systemd(k))
 		ret = fdstore_by_holder(k, rundir, &l, why, why_size);

@@ -142,7 +142,7 @@ static void signal_arrived(struct loop_watch *w, short revents)
 		front_reload(f, why);
 		break;
 	case SIGUSR2:
-		log_msg(LOG_NOTICE, 0, "another depd shall go on with the sessions");
+		log_msg(LOG_NOTICE, 0, "exiting; the next depd resumes the sessions");
 		exit_status = EXIT_HAND_OVER;
 		loop_end(f->loop);
 		break;
@@ -205,7 +205,7 @@ static int prepare(struct front *f)
 		return fail(-ENOMEM, "the rules");
 	ret = fdstore_listen_only(&f->fdstore);
 	if (ret)
-		return fail(ret, "what systemd passes");
+		return fail(ret, "descriptors from systemd");
 	f->users = dir_open(f->rundir);
 	if (f->users < 0)
 		return fail(f->users, "the directory for instances");

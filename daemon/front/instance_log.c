@@ -109,7 +109,7 @@ void log_second(struct instance *i)
 {
 	if (i->lines_lost)
 		log_msg(LOG_WARNING, 0,
-			"user %u: %llu messages of this user's instance are not shown", i->user.uid,
+			"user %u: left out %llu messages of this user's instance", i->user.uid,
 			(unsigned long long)i->lines_lost);
 	i->lines_lost = 0;
 	i->nlines = 0;

@@ -23,8 +23,8 @@
 #define AGAIN_MOST_NS	30000000000ull	/* ..which doubles up to this.. */
 #define LIVED_NS	10000000000ull	/* ..and is reset by a process that ran so long */
 
-static const char slow[] = "your instance of depd does not take your request: it is stopped, or "
-			   "has too many";
+static const char slow[] = "your instance of depd does not accept the request: it is stopped, "
+			   "or overloaded";
 
 /* ---- queued clients ---- */
 
@@ -287,7 +287,7 @@ void instance_message(struct instance *i, const struct link_msg *m)
 		i->heard_ns = loop_now();
 		if (report_attach(i, &m->report))
 			log_msg(LOG_WARNING, 0,
-				"the instance of user %u reports numbers that make no sense",
+				"the instance of user %u reports invalid numbers",
 				i->user.uid);
 		break;
 	case LINK_GOT:
@@ -434,7 +434,7 @@ static void adopt(void *arg, const struct user *u)
 	int ret = instance_get(arg, u, &i);
 
 	if (ret)
-		log_msg(LOG_ERR, 0, "the sessions of user %u cannot be gone on with: %s", u->uid,
+		log_msg(LOG_ERR, 0, "cannot resume the sessions of user %u: %s", u->uid,
 			strerror(-ret));
 }
 

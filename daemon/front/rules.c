@@ -114,7 +114,7 @@ static void late_due(struct loop_timer *timer)
 	for (t = f->takes; t; t = next) {
 		next = t->next;
 		if (now - t->since_ns > FRONT_PENDING_NS || now - t->heard_ns > FRONT_ATTACH_NS)
-			let_go(f, t, "its user's instance of depd did not take it in time");
+			let_go(f, t, "its user's instance of depd did not attach in time");
 		else
 			send_some(t->i);
 	}
@@ -271,7 +271,7 @@ static int ask(struct front *f, const struct policy_exec *e, const struct policy
 		n++;
 	t = n < TAKES_MAX ? calloc(1, sizeof(*t)) : NULL;
 	if (!t) {
-		snprintf(why, CONTROL_WHY, "too many are held");
+		snprintf(why, CONTROL_WHY, "too many processes are pending");
 		return -EAGAIN;
 	}
 	ret = dir_store(store, u, t->wish.store, sizeof(t->wish.store));
@@ -289,7 +289,7 @@ static int ask(struct front *f, const struct policy_exec *e, const struct policy
 	/* The limit per user leaves room for other users. */
 	ret = account_get(i->account, ACCOUNT_USED, 1);
 	if (ret) {
-		snprintf(why, CONTROL_WHY, "too many of its user's are held");
+		snprintf(why, CONTROL_WHY, "too many processes of its user are pending");
 		goto fail;
 	}
 	t->wish.seq = ++f->last_attach;
@@ -335,7 +335,7 @@ static int take(struct front *f, const struct policy_exec *e, const struct polic
 	if (!ret && syscall(SYS_pidfd_send_signal, pidfd, 0, NULL, 0))
 		ret = -ESRCH;
 	if (ret == -EPERM)
-		snprintf(why, CONTROL_WHY, "it has the ids of several users");
+		snprintf(why, CONTROL_WHY, "its user ids differ");
 	if (!ret)
 		ret = ask(f, e, r, &u, pidfd, why);
 	if (ret)

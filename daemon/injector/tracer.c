@@ -33,7 +33,7 @@ struct tracer {
 	bool broken;		/* the last tracer ended without it: refuse requests meanwhile */
 };
 
-static const char lost[] = "the process that was about to take it has ended";
+static const char lost[] = "the tracer ended before it could attach";
 
 static void resolve_line(struct tracer *t)
 {

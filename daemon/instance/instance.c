@@ -409,7 +409,7 @@ static void begin(struct depd *d, struct link_start *s, const int *fds)
 	set_config(d, &s->config);
 	ret = page_open(&front.page, fds[0]);
 	if (ret)
-		fail("what the front shows", ret);
+		fail("the front's page", ret);
 	front.rules = read_rules(fds[1]);
 	if (!front.rules)
 		fail("the rules", -EINVAL);

@@ -107,7 +107,7 @@ static void put_self(struct metrics_out *o, const struct depd_info *d)
 	strbuf_str(&o->t, "{version=\"");
 	put_label(&o->t, d->version);
 	strbuf_str(&o->t, "\"} 1\n");
-	family(o, "adept_start_time_seconds", GAUGE, "seconds", "When depd started, since 1970.");
+	family(o, "adept_start_time_seconds", GAUGE, "seconds", "Start time of depd, since 1970.");
 	seconds(o, d->start_realtime_ns);
 	family(o, "adept_cpu_seconds", COUNTER, "seconds", "Processor time of depd.");
 	seconds(o, d->cpu_ns);
@@ -125,9 +125,9 @@ static void put_sessions(struct metrics_out *o, const struct depd_info *d)
 
 	one(o, "adept_sessions_open", GAUGE, NULL, d->sessions_open,
 	    "Sessions that have not ended.");
-	one(o, "adept_sessions_begun", COUNTER, NULL, d->sessions_begun, "Sessions made.");
+	one(o, "adept_sessions_begun", COUNTER, NULL, d->sessions_begun, "Sessions started.");
 	one(o, "adept_sessions_adopted", COUNTER, NULL, d->sessions_adopted,
-	    "Sessions that an earlier depd made.");
+	    "Sessions adopted from an earlier depd.");
 	family(o, "adept_sessions_ended", COUNTER, NULL, "Sessions that have ended, and why.");
 	for (i = DEP_CLOSE_UNKNOWN + 1; i < DEP_CLOSE_CAUSES; i++)
 		whole_of(o, "cause", session_cause_name(i), d->sessions_ended[i]);
@@ -139,12 +139,12 @@ static void put_flow(struct metrics_out *o, const struct depd_info *d)
 
 	one(o, "adept_chunks", COUNTER, NULL, d->chunks, "Chunks taken from programs.");
 	one(o, "adept_recorded_bytes", COUNTER, "bytes", d->raw_bytes,
-	    "What programs recorded, before compression.");
-	one(o, "adept_stored_bytes", COUNTER, "bytes", d->stored_bytes, "What was written.");
+	    "Bytes recorded by programs, before compression.");
+	one(o, "adept_stored_bytes", COUNTER, "bytes", d->stored_bytes, "Bytes written to stores.");
 	one(o, "adept_queue_jobs", GAUGE, NULL, d->queue_jobs,
-	    "Jobs that wait for a worker, or have one.");
-	one(o, "adept_workers", GAUGE, NULL, d->workers, "Threads that pack chunks.");
-	one(o, "adept_workers_busy", GAUGE, NULL, d->workers_busy, "Those that have one.");
+	    "Jobs waiting or being processed by writer threads.");
+	one(o, "adept_workers", GAUGE, NULL, d->workers, "Writer threads.");
+	one(o, "adept_workers_busy", GAUGE, NULL, d->workers_busy, "Busy writer threads.");
 	family(o, "adept_stage_seconds", COUNTER, "seconds",
 	       "Time that chunks took in each stage.");
 	for (i = 0; i < STAGES; i++) {
@@ -159,11 +159,11 @@ static void put_flow(struct metrics_out *o, const struct depd_info *d)
 
 static void put_loss(struct metrics_out *o, const struct dep_loss *l)
 {
-	family(o, "adept_loss_bytes", COUNTER, "bytes", "Recorded and not kept.");
+	family(o, "adept_loss_bytes", COUNTER, "bytes", "Bytes recorded and not stored.");
 	whole_of(o, "cause", "dropped", l->dropped_bytes);
 	whole_of(o, "cause", "discarded", l->discarded_bytes);
 	whole_of(o, "cause", "absent", l->absent_bytes);
-	family(o, "adept_loss_chunks", COUNTER, NULL, "Chunks not kept.");
+	family(o, "adept_loss_chunks", COUNTER, NULL, "Chunks recorded and not stored.");
 	whole_of(o, "cause", "dropped", l->dropped_chunks);
 	whole_of(o, "cause", "absent", l->absent_chunks);
 	whole_of(o, "cause", "torn", l->torn_segments);
@@ -180,7 +180,7 @@ static void put_loss(struct metrics_out *o, const struct dep_loss *l)
 		 l->native_images - l->native_privileged : 0);
 	whole_of(o, "cause", "privileged", l->native_privileged);
 	one(o, "adept_loss_corrupt", COUNTER, NULL, l->corrupt,
-	    "Rings, slots and descriptors that made no sense.");
+	    "Invalid rings, slots and descriptors.");
 	one(o, "adept_loss_sessions", COUNTER, NULL, l->unclean,
 	    "Sessions that did not end properly.");
 }
@@ -188,16 +188,16 @@ static void put_loss(struct metrics_out *o, const struct dep_loss *l)
 static void put_retention(struct metrics_out *o, const struct depd_info *d)
 {
 	one(o, "adept_policy_active", GAUGE, NULL, d->policy_active,
-	    "1 if rules choose processes.");
+	    "1 if rules are in effect.");
 	one(o, "adept_policy_rules", GAUGE, NULL, d->rules, "Rules of the configuration.");
 	one(o, "adept_policy_matches", COUNTER, NULL, d->policy_matches,
 	    "Processes recorded because of a rule.");
 	one(o, "adept_policy_missed", COUNTER, NULL, d->policy_missed,
-	    "Processes that a rule wanted too late.");
+	    "Processes that matched a rule and ran unrecorded.");
 	one(o, "adept_stores_removed", COUNTER, NULL, d->stores_removed,
-	    "Stores removed for their age, or for room.");
+	    "Stores removed because of their age or for space.");
 	one(o, "adept_stores_removed_bytes", COUNTER, "bytes", d->stores_removed_bytes,
-	    "Bytes that this freed.");
+	    "Bytes freed by removing stores.");
 }
 
 /* ---- sessions ---- */
@@ -220,23 +220,23 @@ static const struct series {
 	const char *unit, *help;
 	uint64_t (*value)(const struct session_info *s);
 } series[] = {
-	{ "adept_session_lag_chunks", GAUGE, NULL, "Published by programs and not stored yet.",
+	{ "adept_session_lag_chunks", GAUGE, NULL, "Published by programs and not yet stored.",
 	  value_lag_chunks },
-	{ "adept_session_lag_bytes", GAUGE, "bytes", "Published by programs and not stored yet.",
+	{ "adept_session_lag_bytes", GAUGE, "bytes", "Published by programs and not yet stored.",
 	  value_lag_bytes },
 	{ "adept_session_waiting_threads", GAUGE, NULL, "Threads that wait for a free chunk.",
 	  value_waiting },
-	{ "adept_session_processes", GAUGE, NULL, "Processes that live.", value_live },
+	{ "adept_session_processes", GAUGE, NULL, "Running processes.", value_live },
 	{ "adept_session_chunks", COUNTER, NULL, "Chunks taken.", value_chunks },
 	{ "adept_session_recorded_bytes", COUNTER, "bytes",
-	  "What its programs recorded, before compression.", value_recorded },
-	{ "adept_session_stored_bytes", COUNTER, "bytes", "What was written.", value_stored },
-	{ "adept_session_null_bytes", COUNTER, "bytes", "Counted and not kept, as was asked for.",
+	  "Bytes recorded by its programs, before compression.", value_recorded },
+	{ "adept_session_stored_bytes", COUNTER, "bytes", "Bytes written.", value_stored },
+	{ "adept_session_null_bytes", COUNTER, "bytes", "Bytes counted and not stored (null).",
 	  value_null },
-	{ "adept_session_dropped_bytes", COUNTER, "bytes", "Dropped since a ring was full.",
+	{ "adept_session_dropped_bytes", COUNTER, "bytes", "Bytes dropped because a ring was full.",
 	  value_dropped },
 	{ "adept_session_discarded_bytes", COUNTER, "bytes",
-	  "Not kept since the store was full, or had failed.", value_discarded },
+	  "Bytes not stored because the store was full or had failed.", value_discarded },
 };
 
 /* Get the @n-th session.  Return: 1: it is open; 0: it is not; -1: there are no more. */
@@ -300,9 +300,9 @@ static void put_lag(struct metrics_out *o, const struct control_ops *ops,
 		waiting += s.waiting_threads;
 	}
 	one(o, "adept_lag_chunks", GAUGE, NULL, chunks,
-	    "Published by programs and not stored yet.");
+	    "Published by programs and not yet stored.");
 	one(o, "adept_lag_bytes", GAUGE, "bytes", bytes,
-	    "Published by programs and not stored yet.");
+	    "Published by programs and not yet stored.");
 	one(o, "adept_waiting_threads", GAUGE, NULL, waiting,
 	    "Threads that wait for a free chunk.");
 }
@@ -317,20 +317,20 @@ static const struct {
 } of_user[] = {
 	{ "adept_user_sessions", GAUGE, NULL, "Sessions of a user that have not ended.",
 	  ACCOUNT_SESSIONS },
-	{ "adept_user_instances", GAUGE, NULL, "Processes of depd's for a user.",
+	{ "adept_user_instances", GAUGE, NULL, "Instances of depd for a user.",
 	  ACCOUNT_INSTANCES },
-	{ "adept_user_clients", GAUGE, NULL, "Clients of the control socket that are a user's.",
+	{ "adept_user_clients", GAUGE, NULL, "A user's clients of the control socket.",
 	  ACCOUNT_CLIENTS },
 	{ "adept_user_resident_memory_bytes", GAUGE, "bytes", "Memory of a user's instances.",
 	  ACCOUNT_MEMORY },
 	{ "adept_user_open_fds", GAUGE, NULL, "Descriptors of a user's instances.", ACCOUNT_FDS },
 	{ "adept_user_lag_bytes", GAUGE, "bytes",
-	  "Published by a user's programs and not stored yet.", ACCOUNT_QUEUED },
-	{ "adept_user_stored_bytes", COUNTER, "bytes", "Written to stores by a user's instances.",
+	  "Published by a user's programs and not yet stored.", ACCOUNT_QUEUED },
+	{ "adept_user_stored_bytes", COUNTER, "bytes", "Bytes written by a user's instances.",
 	  ACCOUNT_STORED },
 	{ "adept_user_cpu_seconds", COUNTER, "seconds", "Processor time of a user's instances.",
 	  ACCOUNT_CPU },
-	{ "adept_user_refused", COUNTER, NULL, "What a user was refused for having it all.",
+	{ "adept_user_refused", COUNTER, NULL, "Refusals because a user's limit was reached.",
 	  ACCOUNT_KINDS },
 };
 

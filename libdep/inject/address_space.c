@@ -272,7 +272,7 @@ int dep_address_space_read(struct dep_address_space *s, pid_t pid, int proc, u64
 	if (!stack || !s->prog_hi) {
 		dep_address_space_free(s);
 		return dep_inject_error(why, ENOEXEC,
-					"The memory map of process %d makes no sense.", pid);
+					"The memory map of process %d is invalid.", pid);
 	}
 	s->stack_lo = stack->start;
 	return 0;

@@ -64,7 +64,7 @@ static int wait_stopped(pid_t pid, int proc, u64 start_ns, struct dep_why *why)
 	for (int i = 0; i < STOP_TRIES; i++) {
 		state = state_of(proc, &ticks);
 		if (state && start_ns && !began(ticks, start_ns))
-			return dep_inject_error(why, ESRCH, "process %d is another one by now",
+			return dep_inject_error(why, ESRCH, "process %d is a different one now",
 						pid);
 		if (state == 'T')
 			return 0;
@@ -73,7 +73,7 @@ static int wait_stopped(pid_t pid, int proc, u64 start_ns, struct dep_why *why)
 						pid);
 		if (state == 't')
 			return dep_inject_error(why, EPERM,
-						"Process %d is traced by somebody else.", pid);
+						"Process %d is traced by another process.", pid);
 		nanosleep(&ms, NULL);
 	}
 	return dep_inject_error(why, EINVAL, "Process %d is not stopped but in state %c.", pid,
@@ -127,7 +127,7 @@ static int check_fresh(pid_t pid, int proc, struct dep_why *why)
 	if (err)
 		return err;
 	if (regs.rip != entry || !untouched(&regs))
-		return dep_inject_error(why, EINVAL, "Process %d has begun to run already.", pid);
+		return dep_inject_error(why, EINVAL, "Process %d has already started to run.", pid);
 	return 0;
 }
 
@@ -160,7 +160,7 @@ static int check_user(const struct dep_pending *who, int proc, struct dep_inject
 
 	if (!err && who->has_uid && found.uid[0] != who->uid)
 		err = dep_inject_error(why, EACCES,
-				       "privileged: another user than it was held with");
+				       "privileged: its user has changed since it was stopped");
 	out->privileged = err == -EACCES;
 	return err;
 }
@@ -194,7 +194,7 @@ static int take(const struct dep_target *t, const struct dep_pending *who, int p
 		return err;
 	/* If the directory still has a process, it is the one that was seized. */
 	if (!state_of(proc, &ticks))
-		err = dep_inject_error(why, EINVAL, "process %d is another one by now", pid);
+		err = dep_inject_error(why, EINVAL, "process %d is a different one now", pid);
 	if (!err)
 		err = check_fresh(pid, proc, why);
 	if (err == -EINVAL) {
@@ -218,7 +218,7 @@ int dep_attach(const struct dep_target *t, const struct dep_pending *who, u32 ca
 	memset(out, 0, sizeof(*out));
 	out->pid = who->pid;
 	if (who->pid <= 0 || who->pid == getpid())
-		return dep_inject_error(why, EINVAL, "There can be no process %d to take.",
+		return dep_inject_error(why, EINVAL, "Invalid process number %d.",
 					who->pid);
 	proc = dep_proc_open(who->pid);
 	if (proc < 0)

@@ -31,7 +31,7 @@ static int not_executable(const char *path, const struct stat *st, int err, stru
 	if (err == -EACCES && S_ISDIR(st->st_mode))
 		return dep_inject_error(why, EACCES, "%s is a directory.", path);
 	if (err == -EACCES && st->st_mode && !S_ISREG(st->st_mode))
-		return dep_inject_error(why, EACCES, "%s is no ordinary file.", path);
+		return dep_inject_error(why, EACCES, "%s is not a regular file.", path);
 	if (err == -EACCES && st->st_mode)
 		return dep_inject_error(why, EACCES, "%s may not be executed: permission denied.",
 					path);
@@ -206,5 +206,5 @@ int dep_image_examine(const char *path, struct dep_image *img, struct dep_why *w
 			return dep_inject_error(why, -err, "%s needs the interpreter %s: %s.", path,
 					img->file, strerror(-err));
 	}
-	return dep_inject_error(why, ELOOP, "%s leads through too many #! lines.", path);
+	return dep_inject_error(why, ELOOP, "%s has too many nested #! interpreters.", path);
 }

@@ -101,7 +101,7 @@ static int start_engine(struct dep_remote *r, const struct dep_target *t,
 	err = dep_remote_end(r, &regs);
 	if (!err && ptrace(PTRACE_DETACH, r->pid, NULL, NULL))
 		err = -errno;
-	return err ? dep_inject_error(why, -err, "Process %d cannot be let go: %s.", r->pid,
+	return err ? dep_inject_error(why, -err, "Process %d cannot be detached: %s.", r->pid,
 			      strerror(-err)) : 0;
 }
 
@@ -167,7 +167,7 @@ int dep_inject_stopped(const struct dep_target *t, pid_t pid, bool held,
 	/* Its pid is not reused while it is traced and stopped. */
 	proc = dep_proc_open(pid);
 	if (proc < 0)
-		return dep_inject_error(why, -proc, "process %d cannot be looked at: %s", pid,
+		return dep_inject_error(why, -proc, "process %d cannot be examined: %s", pid,
 				strerror(-proc));
 	err = dep_judge(proc, &t->base, from->domain, &out->base, why);
 	out->privileged = err == -EACCES;

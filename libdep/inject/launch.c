@@ -126,7 +126,7 @@ static int start_child(struct child *c, struct dep_why *why)
 	int err = 0;
 
 	if (pipe2(c->go, O_CLOEXEC) || pipe2(c->result, O_CLOEXEC))
-		return dep_inject_error(why, errno, "No pipe can be made: %m.");
+		return dep_inject_error(why, errno, "Cannot create a pipe: %m.");
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &c->mask);
 	c->pid = fork();
@@ -136,7 +136,7 @@ static int start_child(struct child *c, struct dep_why *why)
 		err = errno;
 	pthread_sigmask(SIG_SETMASK, &c->mask, NULL);
 	if (err)
-		return dep_inject_error(why, err, "No process can be made: %s.", strerror(err));
+		return dep_inject_error(why, err, "Cannot create a process: %s.", strerror(err));
 	close(c->result[1]);
 	c->result[1] = -1;
 	return 0;
@@ -256,7 +256,7 @@ static int wait_exec(struct child *c, struct dep_why *why)
 			break;
 		default:
 			if (stop < 0)
-				return dep_inject_error(why, -stop, "Process %d got lost: %s.",
+				return dep_inject_error(why, -stop, "Process %d was lost: %s.",
 							c->pid, strerror(-stop));
 			ptrace(PTRACE_CONT, c->pid, NULL, NULL);
 		}

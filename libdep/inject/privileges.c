@@ -286,7 +286,7 @@ static int check_against(int proc, const struct facts *f, const struct dep_base 
 	if (!below && (h->caps | f->effective | f->ambient) & ~base->caps)
 		return privileged(why, "capabilities");
 	if (strcmp(h->label, base->label))
-		return privileged(why, "a security module confines it in another way");
+		return privileged(why, "a security module confines it differently");
 	*fewer = below || base->caps & ~h->caps;
 	return 0;
 }
@@ -296,7 +296,7 @@ static int unreadable(int err, struct dep_why *why)
 {
 	if (is_gone(err))
 		return dep_inject_error(why, ESRCH, "the process has ended");
-	return dep_inject_error(why, EACCES, "privileged: what it has cannot be read: %s",
+	return dep_inject_error(why, EACCES, "privileged: its privileges cannot be read: %s",
 				strerror(-err));
 }
 

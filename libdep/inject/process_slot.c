@@ -77,7 +77,7 @@ int dep_target_adopt(struct dep_target *t, struct adept_session *session,
 	/* Copy before checking: @layout may be the shared page. */
 	t->layout = *layout;
 	if (!layout_is_sane(&t->layout))
-		return dep_inject_error(why, EINVAL, "The session file's header makes no sense.");
+		return dep_inject_error(why, EINVAL, "The session file's header is invalid.");
 	if (fstat(fd, &st))
 		return dep_inject_error(why, errno, "The session file cannot be used: %m.");
 	if ((u64)st.st_size < t->layout.file_size)

@@ -77,7 +77,7 @@ static bool is_another(struct dep_image *im)
 	}
 	if (!im->build_id[0] && im->mapped_ns && im->main.mtime_ns > im->mapped_ns) {
 		dep_symbols_message(im->s, "%s was modified after it was recorded and has no "
-				    "build-id to know it by; only offsets in it are shown",
+				    "build-id to identify it; only offsets in it are shown",
 				    im->path);
 		return true;
 	}

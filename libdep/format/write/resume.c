@@ -126,7 +126,7 @@ static int open_store(struct dep_writer **out, const char *dir, int level)
 	if (!err && m.closed)
 		err = dep_fail(-EALREADY, "%s was closed, nothing can be added to it", dir);
 	if (!err && m.fmt.version != DEP_FORMAT_VERSION)
-		err = dep_fail(-EBADMSG, "%s has format %u; only format %u can be gone on with",
+		err = dep_fail(-EBADMSG, "%s has format %u; only format %u can be resumed",
 			       dir, m.fmt.version, DEP_FORMAT_VERSION);
 	if (!err) {
 		*out = writer_of(&m, dir, level);
@@ -152,7 +152,7 @@ static int note_cut(struct dep_writer *w, u64 bytes, const char *what)
 	if (!bytes)
 		return 0;
 	snprintf(text, sizeof(text),
-		 "%llu bytes of an unfinished %s were cut off when recording went on",
+		 "%llu bytes of an unfinished %s were cut off when the recording was resumed",
 		 (unsigned long long)bytes, what);
 	return dep_writer_message(w, text);
 }
@@ -170,7 +170,7 @@ static int take_headers_away(struct dep_resume_scan *s)
 	for (i = 0; i < s->damaged.n; i++, g++) {
 		fd = g->file == w->seg_number ? w->seg.fd : w->rolled[g->file - w->first_file];
 		if (pwritev(fd, &iov, 1, (off_t)g->offset) != sizeof(zero))
-			return dep_fail(-errno, "cannot take segment %llu of thread %u away",
+			return dep_fail(-errno, "cannot invalidate segment %llu of thread %u",
 					(unsigned long long)g->seq, g->thread);
 		w->discarded_bytes += g->raw_bytes;
 		s->r->torn++;
@@ -185,7 +185,7 @@ static int note_damage(struct dep_writer *w, size_t segments)
 	if (!segments)
 		return 0;
 	snprintf(text, sizeof(text),
-		 "%zu damaged segments were taken away when recording went on", segments);
+		 "%zu damaged segments were invalidated when the recording was resumed", segments);
 	return dep_writer_message(w, text);
 }
 
@@ -233,7 +233,7 @@ static int go_on(struct dep_resume_scan *s)
 		err = note_damage(w, s->damaged.n);
 	/* END is valid only as the last frame. */
 	if (!err && s->r->ending)
-		err = dep_writer_message(w, "recording went on after its end");
+		err = dep_writer_message(w, "the recording was resumed after its end");
 	return err;
 }
 

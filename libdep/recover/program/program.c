@@ -106,7 +106,7 @@ static int find_cut(const struct adept_desc_frag *d, const struct dep_details *i
 	const struct adept_store *st = dep_desc_stores(d), *last = NULL, *next = NULL;
 
 	if (ninsns > d->ninsns || nstores > d->nstores)
-		return dep_fail(-EBADMSG, "fragment %u: no place %u,%u", d->first_exit, ninsns,
+		return dep_fail(-EBADMSG, "fragment %u: no position %u,%u", d->first_exit, ninsns,
 				nstores);
 	if (nstores)
 		last = st + nstores - 1;
@@ -116,7 +116,7 @@ static int find_cut(const struct adept_desc_frag *d, const struct dep_details *i
 	if ((last && (last->insn > ninsns || (last->insn == ninsns && dep_store_is_post(last)))) ||
 	    (next && next->insn < ninsns &&
 	     (next->insn + 1u < ninsns || !dep_store_is_post(next))))
-		return dep_fail(-EBADMSG, "fragment %u: no place %u,%u", d->first_exit, ninsns,
+		return dep_fail(-EBADMSG, "fragment %u: no position %u,%u", d->first_exit, ninsns,
 				nstores);
 	cut->insn = ninsns;
 	cut->op = 0;

@@ -275,7 +275,7 @@ static void test_wrong(void **state)
 	refused(pid, EINVAL, "not stopped");
 	/* Stopped after its beginning: it stays stopped. */
 	kill(pid, SIGSTOP);
-	refused(pid, EINVAL, "begun to run");
+	refused(pid, EINVAL, "started to run");
 	nap();
 	assert_int_equal(state_of(pid), 'T');
 	kill(pid, SIGCONT);
