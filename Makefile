@@ -21,7 +21,7 @@ B := build-san
 SANFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 else ifeq ($(SAN),thread)
 B := build-tsan
-# It does not know fences; what is done behind one here is looked at again.
+# ThreadSanitizer does not support fences; -Wno-tsan silences the warning about that.
 SANFLAGS := -fsanitize=thread -fno-omit-frame-pointer -Wno-tsan
 else
 B := build

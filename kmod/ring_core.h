@@ -195,7 +195,7 @@ void adept_core_anew(struct adept_core *c, __u64 bytes);
  */
 bool adept_core_end(struct adept_core *c, __u32 state);
 
-/** adept_core_oldest() - find the FILLED chunk to be taken next.  Return: or -ENOENT */
+/** adept_core_oldest() - index of the FILLED chunk to be taken next, or -ENOENT */
 int adept_core_oldest(const struct adept_core *c);
 
 /** adept_core_take() - FILLED -> TAKEN */

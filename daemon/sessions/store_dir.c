@@ -10,7 +10,7 @@
 #include "store_dir.h"
 #include "daemon/base/log.h"
 
-/* Larger than the headers in files of an empty store, smaller than a store with recorded data. */
+/* More than the file headers of an empty store, less than any store with recorded data. */
 #define EMPTY_MAX	65536
 
 static bool is_younger(int fd, const struct session *s)

@@ -164,7 +164,10 @@ static enum outlook describe(struct dep_collector *c, u32 slot, const struct dep
 		return LATER;
 	if (!b.id)
 		return CLEAR;
-	/* If its end is not known, nor is the begin of the next chunk, which is left out. */
+	/*
+	 * If the end of this chunk is unknown, so is the beginning of the next one, which is
+	 * dropped.
+	 */
 	if (!dep_chunk_end(c->cuts, &f->tail, &b, &x))
 		return f->tail.valid && may_come(&b, settled) ? LATER : CLEAR;
 	k->tail = x.tail;

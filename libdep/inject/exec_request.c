@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Finds out what a thread that waits for an answer will execute, with the thread's own root,
- * directory, descriptors and user.
+ * Determines which file a thread that has requested an execve will execute, with the thread's own
+ * root, directory, descriptors and user.
  *
- * This is only a hint, needed by tracers under which programs do not get the privileges of their
- * files. A program that changes the file or its name afterwards runs without them. Whether the
- * engine may be in the process is decided after execve (privileges.c).
+ * The result is only a hint, needed by tracers under which programs do not get the privileges of
+ * their files. A program that changes the file or its name afterwards runs without them. After
+ * execve, privileges.c decides whether the engine may be in the process.
  */
 #include <errno.h>
 #include <fcntl.h>

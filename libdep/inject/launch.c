@@ -144,7 +144,7 @@ static int start_child(struct child *c, struct dep_why *why)
 
 static int send_go(struct child *c)
 {
-	/* The read end is open in this process, too: no SIGPIPE. */
+	/* This process has the read end open as well, so there is no SIGPIPE. */
 	return write(c->go[1], "", 1) == 1 ? 0 : -EIO;
 }
 
