@@ -437,7 +437,7 @@ class Adept(gdb.Command):
 
 
 class Load(gdb.Command):
-    """adept load [ENGINE.ELF]: load the engine's symbols; default: build/engine.elf of this tree."""
+    """adept load [ENGINE.ELF]: load the engine's symbols; default: this tree's build/engine.elf"""
 
     def __init__(self):
         super().__init__("adept load", gdb.COMMAND_FILES, gdb.COMPLETE_FILENAME)
