@@ -405,5 +405,6 @@ uninstall:
 clean:
 	rm -rf build build-san build-tsan
 
-.PHONY: all tests check check-long bench bench-races bench-depd lint docs compile_commands install uninstall clean
+.PHONY: all tests check check-long bench bench-races bench-depd lint docs compile_commands install \
+	uninstall clean
 -include $(ENGINE_OBJ:.o=.d) $(LIB_OBJ:.o=.d) $(DEPCTL_OBJ:.o=.d) $(wildcard $(B)/tests/*.d)

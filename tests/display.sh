@@ -29,7 +29,8 @@ for line in sys.stdin.buffer.read().decode(errors="replace").splitlines():
 			fail "$*: no output"
 			return
 		elif [ -n "$wide" ]; then
-			fail "$*: a terminal of $columns columns has a line of $(echo "$wide" | head -n 1)"
+			wide=$(echo "$wide" | head -n 1)
+			fail "$*: a terminal of $columns columns has a line of $wide"
 			return
 		fi
 	done
@@ -39,8 +40,8 @@ for line in sys.stdin.buffer.read().decode(errors="replace").splitlines():
 # same_text COMMAND...: does no word of what is piped get lost on a wide terminal?
 same_text() {
 	on 1000 --color=never "$@"
-	if "$DEPCTL" "$@" 2>&1 </dev/null | tr -s ' \n' '\n\n' | cmp -s - <(tr -s ' \n' '\n\n' <"$tmp/out")
-	then
+	if "$DEPCTL" "$@" 2>&1 </dev/null | tr -s ' \n' '\n\n' |
+		cmp -s - <(tr -s ' \n' '\n\n' <"$tmp/out"); then
 		pass "depctl $*: a wide terminal shows what a pipe gets"
 	else
 		fail "depctl $*: a wide terminal shows something else than a pipe gets"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Helpers of the test scripts; source this file.  Sets $tests (this directory), $top, $build, and
-# $tmp (a scratch directory, removed at the end; KEEP=1 keeps it and prints its name).  $DEPCTL names
-# depctl, $BUILD the build directory; LONG=1 selects longer tests.
+# $tmp (a scratch directory, removed at the end; KEEP=1 keeps it and prints its name).  $DEPCTL
+# names depctl, $BUILD the build directory; LONG=1 selects longer tests.
 tests=$(cd "$(dirname "$0")" && pwd)
 while [ ! -e "$tests/lib.sh" ]; do
 	tests=$(dirname "$tests")

@@ -137,7 +137,8 @@ static bool said(const struct sync_events *feed, const struct sync_process *p,
 static bool is_atomic(const struct sync_events *feed, const struct sync_process *p,
 		      const struct race_found *f)
 {
-	return races_asks_atomic(feed, p, f, &f->prior) || races_asks_atomic(feed, p, f, &f->current) ||
+	return races_asks_atomic(feed, p, f, &f->prior) ||
+	       races_asks_atomic(feed, p, f, &f->current) ||
 	       (said(feed, p, &f->prior) && said(feed, p, &f->current));
 }
 

@@ -136,7 +136,7 @@ class Engine:
         if not self.base <= address < self.base + self.size:
             return False
         symtab = gdb.find_pc_line(address).symtab
-        return symtab is not None and symtab.filename.endswith("gate.S")
+        return symtab is not None and symtab.filename.endswith(".S")
 
     def frags_of(self, arena):
         n, found = int(arena["nfrags"]), []

@@ -33,7 +33,8 @@ static void usage(FILE *f)
 		   "Record the whole execution of a program, exactly, and read it back.\n\n");
 	print_commands(f, commands, NCOMMANDS);
 	fprintf(f, "\n"
-		   "  --color=WHEN  use color in text: auto (on terminals; default), always or never\n"
+		   "  --color=WHEN  use color in text: auto (on terminals; default), always or "
+		   "never\n"
 		   "  --version     print the versions of depctl and of the store format\n"
 		   "\n`depctl help COMMAND' lists the options of one; see also depctl(1).\n");
 }

@@ -131,7 +131,7 @@ int slots_take(struct tls *t)
 	}
 }
 
-/* The kernel has it, whoever set it: the thread, another one, fork or execve. */
+/* The kernel has the name, also one that another thread, fork or execve has set. */
 void slots_name(struct tls *t)
 {
 	if (t->ring)
