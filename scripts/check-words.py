@@ -14,7 +14,7 @@ import ctext
 
 WORDS = "scripts/retired-words"
 FOLDERS = ("README.md", "Makefile", "Documentation", "daemon", "include", "kmod", "libdep",
-           "scripts", "tests")
+           "examples", "scripts", "tests", "tools")
 ENDINGS = ctext.C_ENDINGS + (".sh", ".py", ".md", ".rst", ".1", ".4", ".5", ".8", ".in",
                              "Makefile")
 # What may stand between two words of a phrase: blanks, and the comment leader of the next line.

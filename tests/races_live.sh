@@ -393,7 +393,7 @@ else
 		-o "$tmp/other/s.dep" -- other/prog 2 >other.out 2>other.err &
 	recorder=$!
 	sleep 1
-	rights=$(for pid in $(grep -lz -e --beside= /proc/[0-9]*/cmdline 2>/dev/null |
+	rights=$(for pid in $(grep -lz -e --tail-fds= /proc/[0-9]*/cmdline 2>/dev/null |
 		cut -d/ -f3); do
 		tr '\0' ' ' <"/proc/$pid/cmdline" | grep -q "$tmp/other/s.dep" || continue
 		sed -n 's/^[UG]id:\t//p; s/^Groups:\t//p; s/^CapEff:\t//p' "/proc/$pid/status"

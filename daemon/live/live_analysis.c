@@ -229,7 +229,7 @@ static int watch(struct live_analysis *q)
 static int start(struct live_analysis *q, const struct session *s, int ring)
 {
 	char depctl[PATH_MAX + 16], report[PATH_MAX + 32];
-	char *argv[] = { depctl, "query", "races", "--jobs=1", "--beside=3,4", report, s->store,
+	char *argv[] = { depctl, "query", "races", "--jobs=1", "--tail-fds=3,4", report, s->store,
 			 NULL };
 	int over[2], lines[2], ret;
 

@@ -112,7 +112,7 @@ int dep_session_open(const char *dir);
 /**
  * dep_analyze_live() - dep_analyze() while @store is being written
  * @store: opened by dep_store_open_growing(); complete when this returns 0 or -ESTALE
- * @beside: callbacks and session
+ * @live: callbacks and session
  *
  * Delivers the same items in the same order as dep_analyze() on the complete store, except for
  * system calls that foreseen() accepts.  An item is delivered as soon as no thread can have a
@@ -126,7 +126,7 @@ int dep_session_open(const char *dir);
  */
 int dep_analyze_live(struct dep_store *store, const struct dep_analyzer *a, void *self,
 		     unsigned int jobs, void (*progress)(size_t done, size_t all),
-		     const struct dep_live_options *beside, struct dep_analysis *out);
+		     const struct dep_live_options *live, struct dep_analysis *out);
 
 #pragma GCC visibility pop
 

@@ -192,13 +192,13 @@ struct dep_races_options {
 	void (*found)(void *arg, const struct dep_race *race);
 	void *arg;
 	/* Live analysis of a store that is being written (dep_analyze_live()); NULL: complete. */
-	const struct dep_live_options *beside;
+	const struct dep_live_options *live;
 };
 
 /**
  * dep_races_find() - find the races in @store
  *
- * The first pass finds candidates; with @options->beside it runs during the recording.  If it
+ * The first pass finds candidates; with @options->live it runs during the recording.  If it
  * finds any, further passes over the store follow, and are repeated when a word turns out to be
  * atomic after accesses to it were taken for plain.
  *

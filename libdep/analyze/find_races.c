@@ -82,9 +82,9 @@ static int run_first(struct dep_store *store, const struct dep_races_options *o,
 	};
 	int err;
 
-	if (!o->beside)
+	if (!o->live)
 		return run(store, o, f, how);
-	err = dep_analyze_live(store, &a, f, o->jobs, o->progress, o->beside, how);
+	err = dep_analyze_live(store, &a, f, o->jobs, o->progress, o->live, how);
 	if (err != -ESTALE)
 		return err;
 	*again = true;

@@ -349,11 +349,11 @@ static void free_all(struct merge *m)
 	free(m->heap);
 }
 
-static int begin(struct merge *m, const struct dep_live_options *beside)
+static int begin(struct merge *m, const struct dep_live_options *live)
 {
 	if (!m->loader)
 		return dep_fail(-ENOMEM, "threads");
-	return beside ? tail_open(m, beside) : make_streams(m);
+	return live ? tail_open(m, live) : make_streams(m);
 }
 
 int dep_analyze(struct dep_store *store, const struct dep_analyzer *a, void *self,
@@ -365,7 +365,7 @@ int dep_analyze(struct dep_store *store, const struct dep_analyzer *a, void *sel
 
 int dep_analyze_live(struct dep_store *store, const struct dep_analyzer *a, void *self,
 		     unsigned int jobs, void (*progress)(size_t done, size_t all),
-		     const struct dep_live_options *beside, struct dep_analysis *out)
+		     const struct dep_live_options *live, struct dep_analysis *out)
 {
 	struct merge m = { .store = store, .a = a, .self = self, .out = out };
 	const struct dep_segment *segs;
@@ -381,7 +381,7 @@ int dep_analyze_live(struct dep_store *store, const struct dep_analyzer *a, void
 	jobs = dep_store_jobs(store, segs, all, jobs);
 	/* The calling thread is one of the jobs. */
 	m.loader = dep_loader_start(store, a->want, jobs - 1);
-	ret = begin(&m, beside);
+	ret = begin(&m, live);
 	while (!ret && (m.nheap || m.follower)) {
 		const struct dep_segment *at;
 		struct stream *l;

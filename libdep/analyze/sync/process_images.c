@@ -31,7 +31,7 @@ static void free_fork(struct sync_fork *k)
 /* A complete store has all processes; that of a running recording has not. */
 static bool is_complete(const struct sync_events *f)
 {
-	return f->store && (f->pass != SYNC_FIRST || !f->options->beside);
+	return f->store && (f->pass != SYNC_FIRST || !f->options->live);
 }
 
 /* Can items of the process come? */

@@ -459,12 +459,12 @@ static void forks(void **state)
 	end_processes(&t, 1);
 	/* the same in the first pass; but live analysis does not know which children will appear */
 	for (i = 0; i < 2; i++) {
-		struct dep_live_options beside = { 0 };
+		struct dep_live_options live = { 0 };
 
 		begin(&t);
 		t.feed.store = &store;
 		t.feed.pass = SYNC_FIRST;
-		t.options.beside = i ? &beside : NULL;
+		t.options.live = i ? &live : NULL;
 		assert_int_equal(sync_thread_created(t.first,
 						     &(struct adept_ev_fork){ .pid = 30 }), 0);
 		assert_int_equal(!!t.feed.forks, i);

@@ -346,13 +346,13 @@ static void same_afterwards(struct scene *c)
 
 static int analyze(struct scene *c, unsigned int jobs)
 {
-	struct dep_live_options beside = { .wait = wait_more, .arg = c, .session = c->s.fd };
+	struct dep_live_options live = { .wait = wait_more, .arg = c, .session = c->s.fd };
 	struct dep_analysis how;
 	struct dep_store *store;
 	int err;
 
 	assert_int_equal(dep_store_open_growing(&store, c->dir), 0);
-	err = dep_analyze_live(store, &analyzer, &c->seen, jobs, NULL, &beside, &how);
+	err = dep_analyze_live(store, &analyzer, &c->seen, jobs, NULL, &live, &how);
 	dep_store_close(store);
 	return err;
 }
@@ -552,14 +552,14 @@ static void without_end(void **state)
 	struct dep_analysis how;
 	struct dep_store *store;
 	struct scene c;
-	struct dep_live_options beside = { .wait = wait_renamed, .arg = &c };
+	struct dep_live_options live = { .wait = wait_renamed, .arg = &c };
 
 	(void)state;
 	set_scene(&c);
 	c.seen.foreseen = 9;
-	beside.session = c.s.fd;
+	live.session = c.s.fd;
 	assert_int_equal(dep_store_open_growing(&store, c.dir), 0);
-	assert_int_equal(dep_analyze_live(store, &analyzer, &c.seen, 1, NULL, &beside, &how),
+	assert_int_equal(dep_analyze_live(store, &analyzer, &c.seen, 1, NULL, &live, &how),
 			 -ESTALE);
 	dep_store_close(store);
 	strike(&c);

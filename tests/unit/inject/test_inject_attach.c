@@ -285,9 +285,9 @@ static void test_wrong(void **state)
 	refused(pid, ESRCH, "no process");
 	end_of(pid);
 	refused(pid, ESRCH, "no process");
-	refused(0, EINVAL, "no process");
-	refused(-1, EINVAL, "no process");
-	refused(getpid(), EINVAL, "no process");
+	refused(0, EINVAL, "process number");
+	refused(-1, EINVAL, "process number");
+	refused(getpid(), EINVAL, "process number");
 	/* Continued by another process before the attach. */
 	pid = held_command("/bin/cat");
 	kill(pid, SIGCONT);

@@ -89,7 +89,7 @@ uint64_t client_now_ms(void);
 /**
  * client_find() - connect to the socket @name in depd's directory, or say why not
  * @socket: NULL, or the one that it must be
- * @is_control: $ADEPT_SOCKET names this one, else one beside it
+ * @is_control: $ADEPT_SOCKET names this one, else one in the same directory
  */
 int client_find(struct client *c, const char *socket, const char *name, bool is_control);
 /** client_wait() - until @until for @events: 0, -ETIMEDOUT or another error */

@@ -130,7 +130,7 @@ static void ask_all(struct each *e)
 	if (!d && fd >= 0)
 		close(fd);
 	while (!done && d && (f = readdir(d))) {
-		/* The records beside directories have a dot. */
+		/* The names of the records of directories have a dot. */
 		if (strchr(f->d_name, '.') || connect_to(&o[n], fd, f->d_name))
 			continue;
 		if (++n == ONCE) {

@@ -20,7 +20,7 @@ static uint64_t count_empty(struct dep_store *store)
 	return threads > present ? threads - present : 0;
 }
 
-/* What the verdict says beside the counts of losses, which are reasons of their own. */
+/* What the verdict says besides the counts of losses, which are reasons of their own. */
 static void take_verdict(struct races_summary *s, struct dep_store *store)
 {
 	const struct dep_verdict *v = dep_store_verdict(store);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Looking for races beside a recorder, which gave the session file and tells when all is
- * recorded: that of `depctl record --races', and depd.
+ * Search for races while a recorder is running.  The recorder (that of `depctl record --races', or
+ * depd) passes the session file, and sends a byte when everything is recorded.
  */
 #include <errno.h>
 #include <poll.h>
@@ -36,7 +36,7 @@ int races_recorder_wait(void *arg, unsigned int ms)
 int races_tail(struct races_report *r, const char *path, int session, int over, size_t *found)
 {
 	struct races_recorder recorder = { .fd = over, .goes_on = true };
-	struct dep_live_options beside = {
+	struct dep_live_options options = {
 		.wait = races_recorder_wait, .arg = &recorder, .session = session,
 	};
 	struct dep_store *store;
@@ -52,7 +52,7 @@ int races_tail(struct races_report *r, const char *path, int session, int over, 
 		dep_store_close(store);
 		return EXIT_FAILURE;
 	}
-	races_report_tail(r, &beside, true);
+	races_report_tail(r, &options, true);
 	status = races_report(r, store, path, STDOUT_FILENO, found);
 	dep_store_close(store);
 	if (status != -EOPNOTSUPP)

@@ -73,25 +73,25 @@ static int look_afterwards(struct races_report *r, struct live *l, const char *p
 int races_live(struct races_report *r, uint32_t id, const char *socket, size_t *found)
 {
 	struct live l = { .c = { .fd = -1 }, .id = id };
-	struct dep_live_options beside = { .wait = wait_over, .arg = &l, .session = -1 };
+	struct dep_live_options options = { .wait = wait_over, .arg = &l, .session = -1 };
 	struct dep_store *store = NULL;
 	int status = EXIT_FAILURE;
 	char path[PATH_MAX];
 
-	if (open_session(&l, socket, &beside.session, path, sizeof(path)))
+	if (open_session(&l, socket, &options.session, path, sizeof(path)))
 		goto out;
 	setpriority(PRIO_PROCESS, 0, POLITE);
 	if (dep_store_open_growing(&store, path)) {
 		warn("%s", dep_error());
 		goto out;
 	}
-	races_report_tail(r, &beside, true);
+	races_report_tail(r, &options, true);
 	status = races_report(r, store, path, STDOUT_FILENO, found);
 	if (status == -EOPNOTSUPP)
 		status = look_afterwards(r, &l, path, found);
 out:
-	if (beside.session >= 0)
-		close(beside.session);
+	if (options.session >= 0)
+		close(options.session);
 	dep_store_close(store);
 	client_close(&l.c);
 	return status;

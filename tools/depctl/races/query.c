@@ -16,7 +16,7 @@ struct query {
 	bool live;
 	uint32_t session;		/* with live, instead of a path */
 	const char *socket;
-	bool beside;
+	bool tail;
 	int ring, over;			/* then, descriptors of depd's */
 	struct races_options how;
 };
@@ -42,8 +42,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		q->socket = arg;
 		return 0;
 	case OPT_TAIL_FDS:
-		q->beside = sscanf(arg, "%d,%d%c", &q->ring, &q->over, &more) == 2;
-		if (!q->beside)
+		q->tail = sscanf(arg, "%d,%d%c", &q->ring, &q->over, &more) == 2;
+		if (!q->tail)
 			argp_error(state, "two descriptors, not '%s'", arg);
 		return 0;
 	case ARGP_KEY_INIT:
@@ -66,10 +66,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_option options[] = {
-	{ "live", OPT_LIVE, NULL, 0, "Of SESSION, which depd records: tell at once of each race "
-	  "that is suspected, and report when it has ended; in front of SESSION", 1 },
+	{ "live", OPT_LIVE, NULL, 0, "Of SESSION, which depd records: report each suspected race "
+	  "at once, and all when it has ended; in front of SESSION", 1 },
 	{ "socket", OPT_DEPD, "PATH", 0, "Where depd listens", 9 },
-	{ "beside", OPT_TAIL_FDS, "FD,FD", OPTION_HIDDEN, NULL, 9 },	/* how depd calls this */
+	{ "tail-fds", OPT_TAIL_FDS, "FD,FD", OPTION_HIDDEN, NULL, 9 },	/* how depd calls this */
 	{ 0 }
 };
 
@@ -90,12 +90,12 @@ int query_races(int argc, char **argv)
 	size_t found = 0;
 
 	parse_args(&argp, argc, argv, 0, &q);
-	if (!q.live && !q.beside)
+	if (!q.live && !q.tail)
 		store = open_store(q.path);
-	report = store || q.live || q.beside ? races_report_begin(&q.how) : NULL;
+	report = store || q.live || q.tail ? races_report_begin(&q.how) : NULL;
 	if (report && q.live)
 		status = races_live(report, q.session, q.socket, &found);
-	else if (report && q.beside)
+	else if (report && q.tail)
 		status = races_tail(report, q.path, q.ring, q.over, &found);
 	else if (report)
 		status = races_report(report, store, q.path, STDOUT_FILENO, &found);

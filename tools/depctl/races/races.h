@@ -227,14 +227,14 @@ int share_report(int fd, const char *store);
 /**
  * races_report_begin() - read what the options name
  *
- * Return: NULL if that fails; it has been said why.
+ * Return: NULL if that fails; the reason has been printed.
  */
 struct races_report *races_report_begin(const struct races_options *o);
 /**
- * races_report_tail() - races_report() is about a store that is being written
- * @live: say at once what seems to be one
+ * races_report_tail() - let races_report() read a store that is being written
+ * @live: report each suspected race at once
  */
-void races_report_tail(struct races_report *r, const struct dep_live_options *beside, bool live);
+void races_report_tail(struct races_report *r, const struct dep_live_options *tail, bool live);
 /** races_report_fd() - where it is written to if not to the caller's, or -1 */
 int races_report_fd(const struct races_report *r);
 /**
@@ -250,7 +250,7 @@ void races_report_end(struct races_report *r);
 
 /* ---- what it prints ---- */
 
-/** struct races_summary - beside the races themselves */
+/** struct races_summary - what a report says in addition to the races */
 struct races_summary {
 	size_t count[RACE_RANKS];	/* neither suppressed nor known */
 	size_t suppressed, known;	/* of those that would have been shown */

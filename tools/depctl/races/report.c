@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A report of races: what it leaves out is read beforehand, so that wrong names are told
- * before anything runs.
+ * A report of races.  The files with what it leaves out are read first, so that a wrong name is
+ * reported before anything runs.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@ struct races_report {
 	struct races_baseline printed;	/* suppressions */
 	struct races_baseline reported;	/* while it was recorded */
 	int fd;				/* of --report, or -1 */
-	const struct dep_live_options *beside;	/* NULL: the store is complete */
+	const struct dep_live_options *tail;	/* NULL: the store is complete */
 	bool live;
 };
 
@@ -106,7 +106,7 @@ static int ask(struct asked *a, struct dep_store *store, const char *path,
 		return err;
 	}
 	if (a->report) {
-		o.beside = a->report->beside;
+		o.live = a->report->tail;
 		if (a->report->live)
 			o.found = tell_suspect;
 	}
@@ -227,9 +227,9 @@ void races_report_end(struct races_report *r)
 	free(r);
 }
 
-void races_report_tail(struct races_report *r, const struct dep_live_options *beside, bool live)
+void races_report_tail(struct races_report *r, const struct dep_live_options *tail, bool live)
 {
-	r->beside = beside;
+	r->tail = tail;
 	r->live = live;
 }
 

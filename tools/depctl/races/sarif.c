@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Races as SARIF 2.1.0: a result for each, at the place of the earlier access, with the later
- * one and the creation of the threads beside it, and a flow for each of the two threads.
+ * Races as SARIF 2.1.0.  Each is a result at the place of the earlier access; the later access and
+ * the creation of the threads are related places.  Each of the two threads has a flow.
  */
 #include <stdio.h>
 #include <string.h>

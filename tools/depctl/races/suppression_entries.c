@@ -28,7 +28,7 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* Others know its parameters, which DWARF does not tell of what is static and inlined. */
+/* Other tools print its parameters; DWARF has none of a static function that is inlined. */
 static bool is_cut(const struct dep_place *p)
 {
 	const char *dot = p->file ? strrchr(p->file, '.') : NULL;

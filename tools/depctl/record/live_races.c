@@ -35,7 +35,7 @@ int record_races_begin(struct record_races *r, struct record_options *o)
 	r->report = races_report_begin(r->how);
 	if (!r->report)
 		return -1;
-	o->beside = r;
+	o->live_races = r;
 	if (o->dir) {
 		snprintf(r->store, sizeof(r->store), "%s", o->dir);
 		return 0;
@@ -78,7 +78,7 @@ static int report(struct record_races *r, struct dep_store *store, size_t *found
 		       EXIT_FAILURE;
 }
 
-/* ---- the process beside ---- */
+/* ---- the process that searches ---- */
 
 /* Signals to the process group are the command's as long as it is recorded. */
 static void ignore_signals(bool ignored)
@@ -123,7 +123,7 @@ static void close_others(const struct record_races *r, int a, int b)
 static int look_at_tail(struct record_races *r, int session, int over)
 {
 	struct races_recorder recorder = { .fd = over };
-	struct dep_live_options beside = {
+	struct dep_live_options options = {
 		.wait = races_recorder_wait, .complete = is_complete, .arg = &recorder,
 		.session = session,
 	};
@@ -134,7 +134,7 @@ static int look_at_tail(struct record_races *r, int session, int over)
 	if (failed) {
 		warn("%s", dep_error());
 	} else {
-		races_report_tail(r->report, &beside, r->live);
+		races_report_tail(r->report, &options, r->live);
 		failed = report(r, store, &found);
 	}
 	dep_store_close(store);

@@ -114,7 +114,7 @@ static int begin(struct front *f, const struct dep_caller_state *native)
 		collector_failed(f);
 		return -1;
 	}
-	record_races_tail(f->o->beside, fds[0]);
+	record_races_tail(f->o->live_races, fds[0]);
 	if (signals_catch() ||
 	    record_launch(&f->launch, f->o, native, fds[0], fds[1], m.ready.ptracer)) {
 		give_up(f);

@@ -27,10 +27,10 @@ struct record_options {
 	bool no_aslr, quiet;
 	bool alone;		/* without depd */
 	const char *socket;	/* of depd, NULL: where it usually is */
-	bool races;		/* look for them.. */
-	bool live;		/* ..and tell each at once.. */
-	struct races_options how;	/* ..like that */
-	struct record_races *beside;	/* gets the store and the session when they exist */
+	bool races;		/* search for races.. */
+	bool live;		/* ..report each at once.. */
+	struct races_options how;	/* ..with these options */
+	struct record_races *live_races; /* gets the store and the session when they exist */
 	char **argv;		/* the command */
 	int argc;
 };
@@ -118,7 +118,7 @@ struct record_races {
 	struct races_options *how;
 	struct races_report *report;
 	bool live;
-	pid_t child;		/* looks for races beside the recording, or 0.. */
+	pid_t child;		/* looks for races during the recording, or 0.. */
 	int over;		/* ..until this is closed */
 	int lock;		/* of the folder of a temporary store, -1: there is none */
 	char tmp[PATH_MAX], store[PATH_MAX + 16];	/* "": the store is to be kept */

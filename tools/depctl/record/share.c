@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Who may read a store beside its owner: the group of depctl record --share.
+ * Who may read a store besides its owner: the group of depctl record --share.
  */
 #include <ctype.h>
 #include <errno.h>

@@ -516,7 +516,7 @@ int record_by_depd(const struct record_options *o, const struct dep_caller_state
 		ret = ret == -EXDEV && !o->socket ? RECORD_ELSEWHERE : 1;
 		goto out;
 	}
-	record_races_tail(o->beside, r->fd);
+	record_races_tail(o->live_races, r->fd);
 	if (signals_catch() || launch(r, native)) {
 		drop_session(r);
 		out->not_run = r->launch.not_run;
