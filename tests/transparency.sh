@@ -133,6 +133,7 @@ adept
 ^kill$
 ^read(0,
 /proc/self/maps
+^prctl(PR_GET_NAME,
 ^madvise(ADDR, 41943040, MADV_HUGEPAGE)
 ^mprotect(ADDR, 2097152, PROT_READ|PROT_WRITE)
 ^madvise(ADDR, 2097152, \(MADV_HUGEPAGE\|MADV_COLLAPSE\|0x19\))
