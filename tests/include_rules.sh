@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# scripts/check-includes.py finds includes that scripts/include-rules forbids, and no others.
+# scripts/check-includes.py finds includes that scripts/include-rules forbids, and no others;
+# scripts/check-cycles.py finds files that call each other.
 . "$(dirname "$0")/lib.sh"
 top=$(realpath "$(dirname "$0")/..")
 tree=$tmp/tree
@@ -43,4 +44,34 @@ if python3 "$top/scripts/check-includes.py" "$top" >"$tmp/out"; then
 else
 	fail "the includes of this tree: $(head -n 3 "$tmp/out")"
 fi
+
+# cycle: compiles a.c, b.c and c.c, and looks for a cycle
+cycle() {
+	for file in a b c; do
+		${CC:-gcc} -c -o "$tmp/$file.o" "$tmp/$file.c" || exit 1
+	done
+	python3 "$top/scripts/check-cycles.py" "$tmp/a.o" "$tmp/b.o" "$tmp/c.o" >"$tmp/out"
+}
+echo 'void b(void); void a(void) { b(); }' >"$tmp/a.c"
+echo 'void c(void); void b(void) { c(); }' >"$tmp/b.c"
+echo 'int global; void c(void) { global++; }' >"$tmp/c.c"
+cycle && [ ! -s "$tmp/out" ] && pass "files that do not call each other" ||
+	fail "files that do not call each other: $(cat "$tmp/out")"
+echo 'extern void (*a)(void); void *c(void) { return (void *)&a; }' >"$tmp/c.c"
+cycle
+if [ $? -eq 1 ] && grep -q "c uses a of a" "$tmp/out" && grep -q "b uses c of c" "$tmp/out"; then
+	pass "three files in a cycle"
+else
+	fail "three files in a cycle: $(cat "$tmp/out")"
+fi
+for part in daemon libdep/analyze; do
+	objects=$(cd "$top" && find $part -name '*.c' ! -name '*.bpf.c' |
+		sed "s,^,$build/host/,; s,c\$,o,")
+	# shellcheck disable=SC2086
+	if python3 "$top/scripts/check-cycles.py" $objects >"$tmp/out"; then
+		pass "no file in $part calls one that calls it"
+	else
+		fail "$part: $(head -n 4 "$tmp/out" | tr '\n' ' ')"
+	fi
+done
 finish

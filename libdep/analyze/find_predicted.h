@@ -2,7 +2,7 @@
 #ifndef ADEPT_ANALYZE_FIND_PREDICTED_H
 #define ADEPT_ANALYZE_FIND_PREDICTED_H
 
-#include "libdep/analyze/sync/events.h"
+#include "libdep/analyze/sync/sync.h"
 
 /**
  * races_predict() - add predicted races of places that are not in @out

@@ -17,6 +17,7 @@
 
 #include "dep/races.h"
 #include "libdep/format/file/error.h"
+#include "libdep/analyze/sync/events.h"
 #include "libdep/analyze/sync/predict_events.h"
 #include "find_predicted.h"
 #include "race_result.h"

@@ -3,7 +3,7 @@
 #ifndef ADEPT_ANALYZE_RACE_RESULT_H
 #define ADEPT_ANALYZE_RACE_RESULT_H
 
-#include "libdep/analyze/sync/events.h"
+#include "libdep/analyze/sync/sync.h"
 
 /** races_describe() - fill in places and flags of *@r */
 void races_describe(struct sync_events *f, struct sync_process *p, const struct race_found *found,

@@ -3,9 +3,9 @@
  * Merge the items of all threads into one order: always take the thread with the lowest timestamp,
  * and emit its items up to its next timestamp (a run).
  *
- * A heap orders the streams by the timestamp at which they continue. Of a thread that has not been
- * reached only the header of its first segment is read. A thread under way has one segment in
- * memory while the next one is being loaded. tail.c does the same while the store grows.
+ * A heap orders the streams by the timestamp at which they continue (streams.c). Of a thread that has
+ * not been reached only the header of its first segment is read. A thread under way has one segment
+ * in memory while the next one is being loaded. tail.c does the same while the store grows.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,70 +19,12 @@
 
 #define MAX_JOBS	64u
 
-/* ---- the heap ---- */
-
-static bool before(const struct stream *a, const struct stream *b)
-{
-	if (stream_time(a) != stream_time(b))
-		return stream_time(a) < stream_time(b);
-	return a->thread->serial < b->thread->serial;
-}
-
-static void sift_down(struct merge *m, size_t i)
-{
-	struct stream *l = m->heap[i];
-	size_t k;
-
-	for (; (k = 2 * i + 1) < m->nheap; i = k) {
-		if (k + 1 < m->nheap && before(m->heap[k + 1], m->heap[k]))
-			k++;
-		if (!before(m->heap[k], l))
-			break;
-		m->heap[i] = m->heap[k];
-	}
-	m->heap[i] = l;
-}
-
-void merge_heap(struct merge *m)
-{
-	size_t i = m->nheap / 2;
-
-	while (i--)
-		sift_down(m, i);
-}
-
-void merge_remove_first(struct merge *m)
-{
-	m->heap[0] = m->heap[--m->nheap];
-	if (m->nheap)
-		sift_down(m, 0);
-}
-
 /* ---- a thread's segments ---- */
 
 static int gap(struct merge *m, const struct stream *l)
 {
 	m->out->gaps++;
 	return m->a->gap ? m->a->gap(m->self, l->thread) : 0;
-}
-
-/* A stream never goes back in time, so damage affects no other thread's order. */
-void stream_set_time(struct merge *m, struct stream *l, uint64_t timestamp)
-{
-	if (!timestamp)
-		return;
-	if (timestamp < l->key)
-		m->out->disorder++;
-	else
-		l->key = timestamp;
-}
-
-/* In a growing store the segment after @seg may not be known yet: @more is false then. */
-void *stream_prefetch(struct merge *m, struct stream *l, const struct dep_segment *seg)
-{
-	bool more = seg + 1 < l->end && seg[1].seq == seg->seq + 1;
-
-	return dep_loader_ask(m->loader, seg, l->filter, more);
 }
 
 /* Wait for the request for the next segment, @seg; make the request if there is none. */
@@ -99,37 +41,6 @@ static struct dep_segment_items *take_next(struct merge *m, struct stream *l,
 	if (!l->next)
 		dep_fail(-ENOMEM, "segments");
 	return l->next;
-}
-
-/* Ask the analyzer for the thread's filter. */
-int merge_begin_stream(struct merge *m, struct stream *l)
-{
-	const struct dep_process_filter *scope =
-		m->a->scope ? m->a->scope(m->self, l->thread) : NULL;
-
-	l->begun = true;
-	if (!scope)
-		return 0;
-	l->filter = malloc(sizeof(*l->filter));
-	return l->filter ? dep_filter_init(l->filter, scope, l->thread->serial + 1) :
-			  dep_fail(-ENOMEM, "threads");
-}
-
-static void end_stream(struct merge *m, struct stream *l)
-{
-	if (l->filter) {
-		dep_loader_forget(m->loader, l->filter);
-		dep_filter_free(l->filter);
-	}
-	free(l->filter);
-	l->filter = NULL;
-}
-
-const struct dep_segment *stream_next_segment(const struct stream *l)
-{
-	const struct dep_segment *seg = l->seg + (l->now && !l->now->prefix);
-
-	return l->seg < l->end && seg < l->end ? seg : NULL;
 }
 
 static int begin_segment(struct merge *m, struct stream *l)
@@ -188,7 +99,7 @@ static int end_segment(struct merge *m, struct stream *l)
 		return err;
 	if (l->seg < l->end || l->next)
 		return go_on_with(m, l, l->seg);
-	end_stream(m, l);
+	stream_end(m, l);
 	if (l->thread->end != DEP_END_WHOLE || l->thread->null_bytes)
 		err = gap(m, l);
 	if (!err && m->a->end)
@@ -319,17 +230,6 @@ static int make_streams(struct merge *m)
 	return 0;
 }
 
-void merge_stream_free(struct merge *m, struct stream *l)
-{
-	if (l->asked)
-		dep_loaded_free(dep_loader_take(m->loader, l->asked));
-	dep_loaded_free(l->now);
-	dep_loaded_free(l->next);
-	l->asked = NULL;
-	l->now = l->next = NULL;
-	end_stream(m, l);
-}
-
 static void free_all(struct merge *m)
 {
 	size_t i;
@@ -397,7 +297,7 @@ int dep_analyze_live(struct dep_store *store, const struct dep_analyzer *a, void
 		at = l->seg;
 		if (tail_is_partial(l)) {
 			ret = tail_complete_segment(&m, l);
-			sift_down(&m, 0);
+			merge_first_moved(&m);
 			continue;
 		}
 		ret = m.follower ? merge_step_is_next(&m, l) : 0;
@@ -408,7 +308,7 @@ int dep_analyze_live(struct dep_store *store, const struct dep_analyzer *a, void
 			l->done = true;
 			merge_remove_first(&m);
 		} else {
-			sift_down(&m, 0);
+			merge_first_moved(&m);
 		}
 		if (l->seg != at && progress)
 			progress(++done, all);

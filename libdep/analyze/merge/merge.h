@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Streams and the merge's state: shared by merge.c and tail.c. */
+/* Streams and the merge's state: shared by merge.c, tail.c and streams.c. */
 #ifndef ADEPT_ANALYZE_MERGE_MERGE_H
 #define ADEPT_ANALYZE_MERGE_MERGE_H
 
@@ -60,9 +60,14 @@ static inline uint64_t stream_time(const struct stream *l)
 	return l->key > l->bound ? l->key : l->bound;
 }
 
+/* ---- streams.c ---- */
+
 /** merge_begin_stream() - make the filter of @l; before its first segment is loaded */
 int merge_begin_stream(struct merge *m, struct stream *l);
+/** merge_heap() - order all streams of the heap */
 void merge_heap(struct merge *m);
+/** merge_first_moved() - the first stream continues at another time: order the heap again */
+void merge_first_moved(struct merge *m);
 void merge_remove_first(struct merge *m);
 /** stream_next_segment() - the segment after the current items, or NULL if none is stored */
 const struct dep_segment *stream_next_segment(const struct stream *l);
@@ -70,6 +75,8 @@ const struct dep_segment *stream_next_segment(const struct stream *l);
 void *stream_prefetch(struct merge *m, struct stream *l, const struct dep_segment *seg);
 /** stream_set_time() - continue at @timestamp; a lower one counts as disorder, 0 is ignored */
 void stream_set_time(struct merge *m, struct stream *l, uint64_t timestamp);
+/** stream_end() - free the filter of @l */
+void stream_end(struct merge *m, struct stream *l);
 /** merge_stream_free() - free the items, requests and filter of @l */
 void merge_stream_free(struct merge *m, struct stream *l);
 

@@ -17,84 +17,6 @@
 /* ..and beyond this, only those can be candidates when a filter does not repeat accesses. */
 #define EXACTLY		(16u << 20)
 
-#define GONE	1u	/* address of a deleted entry; 0: never used */
-
-static struct sync_block *slot_of(const struct sync_heap *h, u64 address, bool free_too)
-{
-	struct sync_block *free_one = NULL;
-	u32 i = (u32)(address * 0x9e3779b97f4a7c15ull >> 32) & (h->room - 1);
-
-	for (; h->block[i].address && h->block[i].address != address; i = (i + 1) & (h->room - 1))
-		if (free_too && !free_one && h->block[i].address == GONE)
-			free_one = &h->block[i];
-	return h->block[i].address != address && free_one ? free_one : &h->block[i];
-}
-
-static int grow(struct sync_heap *h)
-{
-	struct sync_heap old = *h;
-	u32 i;
-
-	h->room = !old.room ? 1024 : old.n > old.room / 4 ? 2 * old.room : old.room;
-	h->block = calloc(h->room, sizeof(*h->block));
-	if (!h->block) {
-		*h = old;
-		return sync_no_memory();
-	}
-	h->used = h->n;
-	for (i = 0; i < old.room; i++)
-		if (old.block[i].address > GONE)
-			*slot_of(h, old.block[i].address, false) = old.block[i];
-	free(old.block);
-	return 0;
-}
-
-/* Copy the stack of the call @f, which has been popped last, so t->stack still has it. */
-static struct sync_origin *origin_of(const struct sync_thread *t, const struct sync_frame *f)
-{
-	struct sync_origin *o = malloc(sizeof(*o) + f->depth * sizeof(o->frame[0]));
-	u32 i = f->depth;
-
-	if (!o)
-		return NULL;
-	*o = (struct sync_origin){ .serial = t->serial, .tid = t->tid };
-	while (i--)
-		o->frame[o->n++] = t->stack[i].pc;
-	return o;
-}
-
-static int add(struct sync_thread *t, const struct sync_frame *f, u64 address, u64 size)
-{
-	struct sync_heap *h = &t->image->heap;
-	struct sync_block *b;
-
-	if (h->used >= h->room / 2 && grow(h))
-		return -ENOMEM;
-	b = slot_of(h, address, true);
-	h->used += !b->address;
-	h->n += b->address != address;
-	free(b->origin);
-	*b = (struct sync_block){ .address = address, .size = size };
-	if (!t->feed->nwant)
-		return 0;
-	b->origin = origin_of(t, f);
-	return b->origin ? 0 : sync_no_memory();
-}
-
-static struct sync_block *find(const struct sync_heap *h, u64 address)
-{
-	struct sync_block *b = h->room && address > GONE ? slot_of(h, address, false) : NULL;
-
-	return b && b->address == address ? b : NULL;
-}
-
-static void take(struct sync_heap *h, struct sync_block *b)
-{
-	free(b->origin);
-	*b = (struct sync_block){ .address = GONE };
-	h->n--;
-}
-
 /*
  * Release to allocations whose address is not known. Not in the first pass, in which the thread's
  * interval goes on: this gives more candidates and no order that did not exist.
@@ -131,7 +53,7 @@ static int not_shown_again(struct sync_thread *t, u64 block, u64 size, u64 again
 static int freed(struct sync_thread *t, u64 pc, u64 address, u64 again)
 {
 	struct sync_heap *h = &t->image->heap;
-	struct sync_block *b = find(h, address);
+	struct sync_block *b = sync_heap_find(h, address);
 	u64 size;
 	int err;
 
@@ -141,7 +63,7 @@ static int freed(struct sync_thread *t, u64 pc, u64 address, u64 again)
 	err = not_shown_again(t, address, size, again);
 	if (!err && t->feed->nwant)
 		err = sync_want_stack(t->feed, t, pc, address, size);
-	take(h, b);
+	sync_heap_remove(h, b);
 	if (!err)
 		err = sync_flush(t);
 	if (!err && size <= ALL_OF_IT)
@@ -175,7 +97,7 @@ static int allocated(struct sync_thread *t, const struct sync_frame *f, u64 addr
 
 	if (!err)
 		err = sync_forget(t, address, size);
-	return err || !size ? err : add(t, f, address, size);
+	return err || !size ? err : sync_heap_add(t, f, address, size);
 }
 
 int sync_heap_enter(struct sync_thread *t, const struct sync_frame *f)
@@ -184,7 +106,7 @@ int sync_heap_enter(struct sync_thread *t, const struct sync_frame *f)
 
 	/* The caller's stack is needed, which is gone when the function returns. */
 	if (t->feed->nwant && dep_function_reallocates(f->function) && f->known & 1) {
-		b = find(&t->image->heap, sync_at(t, f->arg[0]));
+		b = sync_heap_find(&t->image->heap, sync_at(t, f->arg[0]));
 		return b ? sync_want_stack(t->feed, t, f->pc, b->address, b->size) : 0;
 	}
 	if (!dep_function_frees(f->function) || !(f->known & 1))
@@ -198,7 +120,7 @@ int sync_heap_enter(struct sync_thread *t, const struct sync_frame *f)
  */
 static int grown(struct sync_thread *t, u64 address, u64 size, u64 again)
 {
-	struct sync_block *b = find(&t->image->heap, address);
+	struct sync_block *b = sync_heap_find(&t->image->heap, address);
 	u64 old = b ? b->size : size;
 	int err;
 
@@ -236,45 +158,12 @@ int sync_heap_leave(struct sync_thread *t, const struct sync_frame *f,
 		err = freed(t, f->pc, before, DEP_FILTER_ALL_OF_IT);
 		return err || !result ? err : allocated(t, f, result, size);
 	}
-	b = find(&t->image->heap, result);
+	b = sync_heap_find(&t->image->heap, result);
 	if (b) {
 		old = b->size;
-		take(&t->image->heap, b);
+		sync_heap_remove(&t->image->heap, b);
 	}
 	if (size > old)
 		err = sync_forget(t, result + old, size - old);
-	return err || !size ? err : add(t, f, result, size);
-}
-
-int sync_heap_note(const struct sync_image *m, struct sync_stack *w)
-{
-	const struct sync_heap *h = &m->heap;
-	const struct sync_block *b;
-	size_t bytes;
-	u32 i;
-
-	for (i = 0; i < h->room; i++) {
-		b = &h->block[i];
-		if (b->address <= GONE || w->address - b->address >= b->size)
-			continue;
-		bytes = sizeof(*b->origin) + b->origin->n * sizeof(b->origin->frame[0]);
-		w->origin = malloc(bytes);
-		if (!w->origin)
-			return sync_no_memory();
-		memcpy(w->origin, b->origin, bytes);
-		w->block = sync_address_of(m, b->address);
-		w->block_size = b->size;
-		break;
-	}
-	return 0;
-}
-
-void sync_heap_free(struct sync_heap *h)
-{
-	u32 i;
-
-	for (i = 0; i < h->room; i++)
-		free(h->block[i].origin);
-	free(h->block);
-	memset(h, 0, sizeof(*h));
+	return err || !size ? err : sync_heap_add(t, f, result, size);
 }

@@ -3,7 +3,7 @@
 #ifndef ADEPT_ANALYZE_SYNC_HOOKED_FUNCTIONS_H
 #define ADEPT_ANALYZE_SYNC_HOOKED_FUNCTIONS_H
 
-#include "events.h"
+#include "sync.h"
 
 /* ---- hooked_functions.c ---- */
 
@@ -38,6 +38,14 @@ int sync_heap_enter(struct sync_thread *t, const struct sync_frame *f);
 /** sync_heap_leave() - @left: the return */
 int sync_heap_leave(struct sync_thread *t, const struct sync_frame *f,
 		    const struct dep_function_call *left);
+
+/* ---- heap_blocks.c ---- */
+
+/** sync_heap_add() - the call @f has allocated a block; 0 or -ENOMEM */
+int sync_heap_add(struct sync_thread *t, const struct sync_frame *f, u64 address, u64 size);
+/** sync_heap_find() - the block that begins at @address, or NULL */
+struct sync_block *sync_heap_find(const struct sync_heap *h, u64 address);
+void sync_heap_remove(struct sync_heap *h, struct sync_block *b);
 /** sync_heap_note() - find the block of @m that contains w->address */
 int sync_heap_note(const struct sync_image *m, struct sync_stack *w);
 void sync_heap_free(struct sync_heap *h);
@@ -49,7 +57,7 @@ int sync_lock_enter(struct sync_thread *t, const struct sync_frame *f);
 void sync_wait_over(struct sync_thread *t);
 int sync_lock_leave(struct sync_thread *t, const struct sync_frame *f, bool known, u64 result);
 
-/* ---- locks_held.c ---- */
+/* ---- lock_functions.c ---- */
 
 /** sync_acquires() - the kind of lock that the function takes if it succeeds */
 enum sync_acquire_kind sync_acquires(u32 function);
@@ -57,6 +65,9 @@ enum sync_acquire_kind sync_acquires(u32 function);
 bool sync_leaves(u32 function);
 /** sync_may_block() - does the function wait for a condition? */
 bool sync_may_block(u32 function);
+
+/* ---- locks_held.c ---- */
+
 int sync_held_locks_enter(struct sync_thread *t, const struct sync_frame *f);
 int sync_held_locks_leave(struct sync_thread *t, const struct sync_frame *f, bool known,
 			  u64 result);

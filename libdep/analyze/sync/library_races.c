@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "events.h"
+#include "sync.h"
 
 /* OpenMP runtimes synchronise by plain accesses, which must order but are no races. */
 static bool is_runtime(const char *path)

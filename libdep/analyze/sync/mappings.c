@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-#include "events.h"
+#include "sync.h"
 
 #define PAGE	4096u
 
@@ -444,4 +444,10 @@ u64 sync_address(const struct sync_image *m, u64 place)
 		return place & ((1ull << SYNC_NUMBER) - 1);
 	return find(m->maps.v, m->maps.n, place, &address) ||
 	       find(m->maps.was, m->maps.nwas, place, &address) ? address : 0;
+}
+
+u64 sync_address_of(const struct sync_image *m, u64 place)
+{
+	place &= ~(SYNC_DESCRIPTORS | SYNC_OBJECTS);
+	return m->grouped ? sync_address(m, place) : place;
 }

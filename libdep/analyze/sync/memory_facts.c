@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <stdlib.h>
 
-#include "events.h"
+#include "sync.h"
 
 /* dep_process_filter.code(), called by any loader thread. */
 static u8 code(void *arg, u32 process, u64 pc)

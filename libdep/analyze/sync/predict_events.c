@@ -3,7 +3,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 
 #include "libdep/analyze/predict/predict.h"
 #include "predict_events.h"
@@ -85,7 +84,7 @@ static u32 place_of_pc(struct sync_thread_log *u, u64 pc)
 }
 
 /* The place of the innermost call by the program's own code, with its callers. */
-static u32 place_of_stack(struct sync_thread *t, u32 depth)
+u32 sync_predict_place(struct sync_thread *t, u32 depth)
 {
 	u64 pc[SYNC_PLACE] = { 0 };
 	u32 i, n = 0;
@@ -101,7 +100,7 @@ static u32 place_of_stack(struct sync_thread *t, u32 depth)
 }
 
 /* 0 for locks taken to load libraries or to create threads, which are not reported. */
-static u32 place_of_lock(struct sync_thread *t, const struct sync_frame *f)
+u32 sync_predict_lock_place(struct sync_thread *t, const struct sync_frame *f)
 {
 	enum dep_code code = DEP_CODE_LIBRARY;
 	u32 i;
@@ -111,31 +110,26 @@ static u32 place_of_lock(struct sync_thread *t, const struct sync_frame *f)
 		if (code == DEP_CODE_LOADER || code == DEP_CODE_THREADS)
 			return 0;
 	}
-	return place_of_stack(t, f->depth);
+	return sync_predict_place(t, f->depth);
 }
 
 /* ---- accesses ---- */
 
-static const struct sync_frame *at_hand(const struct sync_thread *t)
+const struct sync_frame *sync_function_at_hand(const struct sync_thread *t)
 {
 	const struct sync_calls *c = &t->calls;
 
 	return c->n && c->frame[c->n - 1].level == c->level ? &c->frame[c->n - 1] : NULL;
 }
 
-static bool waits(u32 f)
-{
-	return f >= DEP_F_COND_WAIT && f <= DEP_F_COND_CLOCKWAIT;
-}
-
 bool sync_in_lock(const struct sync_thread *t, u64 address)
 {
-	const struct sync_frame *f = at_hand(t);
+	const struct sync_frame *f = sync_function_at_hand(t);
 	u32 which, size = sizeof(pthread_mutex_t);
 
 	if (!f)
 		return false;
-	which = waits(f->function);
+	which = sync_may_block(f->function);
 	if (f->function == DEP_F_SPIN_LOCK || f->function == DEP_F_SPIN_TRYLOCK ||
 	    f->function == DEP_F_SPIN_UNLOCK)
 		size = sizeof(pthread_spinlock_t);
@@ -274,15 +268,17 @@ int sync_predict_acquire(struct sync_thread *t, struct sync_object *o)
 
 	if (!u || is_lock(t, o))
 		return 0;
-	return predict_acquire(u->predict, t->index, &o->predict, place_of_stack(t, t->depth));
+	return predict_acquire(u->predict, t->index, &o->predict, sync_predict_place(t, t->depth));
 }
 
 /* A condition wait unlocks its mutex here. */
 static int leave_for_wait(struct sync_thread *t)
 {
-	const struct sync_frame *f = at_hand(t);
+	const struct sync_frame *f = sync_function_at_hand(t);
 
-	return waits(f->function) ? sync_predict_unlock(t, f->arg[1], f) : 0;
+	return !sync_may_block(f->function) ? 0 :
+	       predict_unlock(t->process->future->predict, t->index, f->arg[1],
+			      sync_predict_place(t, f->depth));
 }
 
 int sync_predict_release(struct sync_thread *t, struct sync_object *o)
@@ -293,7 +289,7 @@ int sync_predict_release(struct sync_thread *t, struct sync_object *o)
 		return 0;
 	if (is_lock(t, o))
 		return o->kind == SYNC_WORD ? leave_for_wait(t) : 0;
-	return predict_release(u->predict, t->index, &o->predict, place_of_stack(t, t->depth));
+	return predict_release(u->predict, t->index, &o->predict, sync_predict_place(t, t->depth));
 }
 
 int sync_predict_barrier_all(struct sync_thread *t)
@@ -325,157 +321,11 @@ int sync_predict_thread(struct sync_process *p, u32 index, const struct sync_thr
 	if (!p->future)
 		return 0;
 	return predict_thread(p->future->predict, index, t ? t->index : RACE_NO_THREAD,
-			      t ? place_of_stack(t, t->depth) : 0);
+			      t ? sync_predict_place(t, t->depth) : 0);
 }
 
 void sync_predict_gap(struct sync_thread *t)
 {
 	if (t->process->future)
 		predict_stop(t->process->future->predict);
-}
-
-/* ---- locks ---- */
-
-/* Is another thread about to take the lock? It may have it already. */
-static bool others_try(const struct sync_thread *t, u64 lock)
-{
-	const struct sync_events *f = t->feed;
-	const struct sync_frame *g;
-	size_t i;
-
-	for (i = 0; i < f->nthreads; i++) {
-		if (!f->thread[i] || f->thread[i] == t || f->thread[i]->process != t->process)
-			continue;
-		g = at_hand(f->thread[i]);
-		if (g && ((sync_acquires(g->function) && g->known & 1 && g->arg[0] == lock) ||
-			  (waits(g->function) && g->known & 2 && g->arg[1] == lock)))
-			return true;
-	}
-	return false;
-}
-
-static int took_it(struct sync_thread *t, u64 lock)
-{
-	struct sync_thread_log *u = t->process->future;
-	bool more = u->ntried && others_try(t, lock);
-	u32 i, n = 0;
-	int err = 0;
-
-	for (i = 0; i < u->ntried; i++) {
-		if (u->tried[i].lock == lock && !err)
-			err = predict_needs(u->predict, u->tried[i].thread, u->tried[i].since,
-					    t->index);
-		if (u->tried[i].lock != lock || more)
-			u->tried[n++] = u->tried[i];
-	}
-	u->ntried = n;
-	return err;
-}
-
-int sync_predict_lock(struct sync_thread *t, u64 lock, bool reading, const struct sync_frame *f)
-{
-	struct sync_thread_log *u = t->process->future;
-	struct sync_object *o;
-	int err;
-
-	if (!u)
-		return 0;
-	o = sync_object_get(&t->process->objects, SYNC_TRIED, lock);
-	if (!o)
-		return sync_no_memory();
-	err = sync_flush(t);
-	if (!err)
-		err = predict_lock(u->predict, t->index, lock, reading, place_of_lock(t, f));
-	if (!err)
-		err = predict_release(u->predict, t->index, &o->predict, 0);
-	return err ? err : took_it(t, lock);
-}
-
-int sync_predict_unlock(struct sync_thread *t, u64 lock, const struct sync_frame *f)
-{
-	struct sync_thread_log *u = t->process->future;
-	int err = u ? sync_flush(t) : 0;
-
-	if (!u || err)
-		return err;
-	return predict_unlock(u->predict, t->index, lock, place_of_stack(t, f->depth));
-}
-
-int sync_predict_tried(struct sync_thread *t, u64 lock, bool dead)
-{
-	struct sync_thread_log *u = t->process->future;
-	struct sync_object *o;
-	int err;
-
-	if (!u)
-		return 0;
-	err = sync_flush(t);
-	if (!err)
-		err = predict_tried(u->predict, lock);
-	o = sync_object_find(&t->process->objects, SYNC_TRIED, lock);
-	if (o && !err)
-		err = predict_acquire(u->predict, t->index, &o->predict, 0);
-	o = sync_object_find(&t->process->objects, SYNC_WORD, lock / 4);
-	if (dead && o && !err)
-		err = predict_acquire(u->predict, t->index, &o->predict, 0);
-	if (err || dead || !others_try(t, lock))
-		return err;
-	if (u->ntried == sizeof(u->tried) / sizeof(u->tried[0])) {
-		predict_stop(u->predict);
-		return 0;
-	}
-	u->tried[u->ntried].lock = lock;
-	u->tried[u->ntried].since = predict_now(u->predict, t->index);
-	u->tried[u->ntried++].thread = t->index;
-	return 0;
-}
-
-/* ---- system calls ---- */
-
-/* Calls whose result does not depend on other threads, or whose order is known otherwise. */
-static bool is_alone(u64 nr)
-{
-	static const u16 calls[] = {
-		SYS_futex, SYS_nanosleep, SYS_clock_nanosleep, SYS_clock_gettime,
-		SYS_clock_getres, SYS_gettimeofday, SYS_time, SYS_getpid, SYS_gettid, SYS_getppid,
-		SYS_getuid, SYS_geteuid, SYS_getgid, SYS_getegid, SYS_sched_yield, SYS_getcpu,
-		SYS_mmap, SYS_munmap, SYS_mprotect, SYS_madvise, SYS_brk, SYS_mremap,
-		SYS_rt_sigprocmask, SYS_sigaltstack, SYS_rt_sigreturn, SYS_set_robust_list,
-		SYS_rseq, SYS_clone, SYS_clone3, SYS_fork, SYS_vfork, SYS_exit, SYS_exit_group,
-		SYS_arch_prctl, SYS_set_tid_address, SYS_getrandom, SYS_uname,
-	};
-	size_t i;
-
-	for (i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
-		if (calls[i] == nr)
-			return true;
-	return false;
-}
-
-/*
- * A successful pwrite() tells the thread nothing about others. Other writes may have waited for a
- * reader (pipes, sockets), and the kind of file is not known.
- */
-static bool tells_nothing(const struct adept_ev_syscall *c)
-{
-	return (c->nr == SYS_pwrite64 || c->nr == SYS_pwritev) && (s64)c->result > 0;
-}
-
-int sync_predict_call(struct sync_thread *t, const struct adept_ev_syscall *c)
-{
-	struct sync_thread_log *u = t->process->future;
-	struct sync_object *o;
-	u32 place;
-	int err;
-
-	if (!u || is_alone(c->nr))
-		return 0;
-	o = sync_object_get(&t->process->objects, SYNC_KERNEL, 0);
-	err = sync_flush(t);
-	if (err || !o)
-		return err ? err : sync_no_memory();
-	place = place_of_stack(t, t->depth);
-	if (!tells_nothing(c))
-		err = predict_acquire(u->predict, t->index, &o->predict, place);
-	return err ? err : predict_release(u->predict, t->index, &o->predict, place);
 }

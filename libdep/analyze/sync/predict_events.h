@@ -50,18 +50,30 @@ int sync_predict_release(struct sync_thread *t, struct sync_object *o);
 int sync_predict_barrier_all(struct sync_thread *t);
 int sync_predict_thread(struct sync_process *p, u32 index, const struct sync_thread *parent);
 void sync_predict_gap(struct sync_thread *t);
-/** sync_predict_call() - a system call begins or has ended */
-int sync_predict_call(struct sync_thread *t, const struct adept_ev_syscall *c);
 /** sync_predict_report() - race_ops.report(); @arg is a struct sync_process */
 void sync_predict_report(void *arg, const struct race_found *found);
 
+/** sync_in_lock() - is @address in the lock of the hooked function that @t is in? */
+bool sync_in_lock(const struct sync_thread *t, u64 address);
+
+/* ---- places: call stacks of the program's code, as numbers; 0: none ---- */
+
+/** sync_predict_place() - of the innermost @depth entries of @t's stack */
+u32 sync_predict_place(struct sync_thread *t, u32 depth);
+/** sync_predict_lock_place() - of the call @f that locks */
+u32 sync_predict_lock_place(struct sync_thread *t, const struct sync_frame *f);
+/** sync_function_at_hand() - the hooked function that @t is in, or NULL */
+const struct sync_frame *sync_function_at_hand(const struct sync_thread *t);
+
+/* ---- predict_locks.c ---- */
+
+/** sync_predict_call() - a system call begins or has ended */
+int sync_predict_call(struct sync_thread *t, const struct adept_ev_syscall *c);
 /** sync_predict_lock() - @t has locked @lock by the call @f */
 int sync_predict_lock(struct sync_thread *t, u64 lock, bool reading,
 		      const struct sync_frame *f);
 int sync_predict_unlock(struct sync_thread *t, u64 lock, const struct sync_frame *f);
 /** sync_predict_tried() - an attempt to lock failed, or @dead: the owner had ended */
 int sync_predict_tried(struct sync_thread *t, u64 lock, bool dead);
-/** sync_in_lock() - is @address in the lock of the hooked function that @t is in? */
-bool sync_in_lock(const struct sync_thread *t, u64 address);
 
 #endif

@@ -369,12 +369,6 @@ struct sync_image *sync_image_at(const struct sync_events *f, const struct sync_
 	return m;
 }
 
-u64 sync_address_of(const struct sync_image *m, u64 place)
-{
-	place &= ~(SYNC_DESCRIPTORS | SYNC_OBJECTS);
-	return m->grouped ? sync_address(m, place) : place;
-}
-
 bool sync_is_spin_word(const struct sync_events *f, const struct sync_process *p, u64 word)
 {
 	const struct sync_image *m;

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <linux/futex.h>
 
-#include "events.h"
+#include "sync.h"
 
 #define LIST		offsetof(struct robust_list_head, list)
 #define PENDING		offsetof(struct robust_list_head, list_op_pending)

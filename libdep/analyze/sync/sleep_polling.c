@@ -8,7 +8,7 @@
  */
 #include <string.h>
 
-#include "events.h"
+#include "sync.h"
 
 void sync_poll_access(struct sync_thread *t, const struct dep_ref *r)
 {

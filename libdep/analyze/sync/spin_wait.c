@@ -8,7 +8,7 @@
  */
 #include <sys/syscall.h>
 
-#include "events.h"
+#include "sync.h"
 
 #define SPINS	8	/* equal rounds that make a wait */
 

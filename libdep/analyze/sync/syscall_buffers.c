@@ -5,7 +5,7 @@
  */
 #include <sys/syscall.h>
 
-#include "events.h"
+#include "sync.h"
 
 /* limit for one call, also for damaged stores */
 #define MOST	(16u << 20)

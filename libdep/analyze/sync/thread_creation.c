@@ -2,7 +2,7 @@
 /* Stacks of the creation of requested threads. */
 #include <stdlib.h>
 
-#include "events.h"
+#include "sync.h"
 
 int sync_note_creation(struct sync_thread *t, u32 index)
 {
