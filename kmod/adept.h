@@ -131,6 +131,7 @@ struct adept_user;
  * @stats: counters of the session
  * @wq: consumers that poll
  * @slots: array of geo.nslots entries
+ * @idle: called when a writer's mapping of an orphan was removed; does not sleep
  */
 struct adept_session {
 	struct list_head node;
@@ -160,6 +161,7 @@ struct adept_session {
 
 	wait_queue_head_t wq;
 	struct adept_slot *slots;
+	void (*idle)(void);
 };
 
 static inline struct adept_session *adept_session_of(const struct file *file)
@@ -171,26 +173,22 @@ static inline struct adept_session *adept_session_of(const struct file *file)
 
 /** adept_fs_file() - open a new inode for @s; on success the inode owns @s */
 struct file *adept_fs_file(struct adept_session *s);
-int adept_fs_init(void);
+/**
+ * adept_fs_init() - register the file system
+ * @fops: operations of the files of sessions
+ * @destroy: frees a session, after the last reference to its inode
+ */
+int adept_fs_init(const struct file_operations *fops, void (*destroy)(struct adept_session *s));
 void adept_fs_exit(void);
 
 /* ---- session.c ---- */
-
-extern const struct file_operations adept_session_fops;
 
 /** adept_session_create() - create a session.  Return: a descriptor or a negative errno */
 int adept_session_create(const struct adept_session_create *c);
 int adept_session_adopt(const struct adept_session_adopt *a);
 int adept_session_list(struct adept_session_list *l);
 void adept_session_info(struct adept_session *s, struct adept_session_info *i);
-/** adept_session_destroy() - free a session, after the last reference to its inode */
-void adept_session_destroy(struct adept_session *s);
-/** adept_session_reap() - schedule the work that ends orphans */
-void adept_session_reap(void);
-/** adept_session_free_dead() - free the rings without a writer of a given-up session */
-void adept_session_free_dead(struct adept_session *s);
-/** adept_session_consumer_state() - does the session have a consumer?  Caller holds s->lock */
-enum adept_consumer adept_session_consumer_state(const struct adept_session *s);
+int adept_session_init(void);
 void adept_session_exit(void);
 
 /* ---- ring.c: rings and their memory ---- */
@@ -211,6 +209,12 @@ bool adept_ring_chunk(struct adept_session *s, struct adept_ring *r, u32 chunk);
 void adept_ring_move(struct adept_ring *r, u32 from, u32 off, u32 len, u32 to);
 /** adept_ring_zero() - zero a chunk from @off on */
 void adept_ring_zero(const struct adept_session *s, struct adept_ring *r, u32 chunk, u32 off);
+/** adept_ring_consumer() - does the session have a consumer?  Caller holds s->lock */
+enum adept_consumer adept_ring_consumer(const struct adept_session *s);
+/** adept_ring_wake_writers() - wake all waiting writers, which then check their state again */
+void adept_ring_wake_writers(struct adept_session *s);
+/** adept_ring_free_dead() - free the rings without a writer of a given-up session */
+void adept_ring_free_dead(struct adept_session *s);
 /** adept_ring_end() - set state DEAD or ENDED; caller holds s->lock.  true: wake the consumer */
 bool adept_ring_end(struct adept_session *s, struct adept_ring *r, u32 state);
 /** adept_ring_chunk_filled() - count a FILLED chunk, under s->lock.  true: wake the consumer */
@@ -239,8 +243,6 @@ void adept_context_fault_in(void);
 /* ---- writer.c: the writers' mappings ---- */
 
 int adept_writer_mmap(struct adept_session *s, struct vm_area_struct *vma);
-/** adept_ring_wake_writers() - wake all waiting writers, which then check their state again */
-void adept_ring_wake_writers(struct adept_session *s);
 
 /* ---- consumer_view.c: the consumer's mappings ---- */
 

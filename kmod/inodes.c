@@ -14,13 +14,15 @@
 
 static struct vfsmount *mount;
 static int mount_count;
+static const struct file_operations *session_fops;
+static void (*destroy_session)(struct adept_session *s);
 
 static void evict_inode(struct inode *inode)
 {
 	truncate_inode_pages_final(&inode->i_data);
 	clear_inode(inode);
 	if (inode->i_private)
-		adept_session_destroy(inode->i_private);
+		destroy_session(inode->i_private);
 }
 
 static const struct super_operations super_ops = {
@@ -72,10 +74,10 @@ struct file *adept_fs_file(struct adept_session *s)
 	inode->i_uid = current_euid();
 	inode->i_gid = current_egid();
 	inode->i_op = &inode_ops;
-	inode->i_fop = &adept_session_fops;
+	inode->i_fop = session_fops;
 	/* Such a file takes no reference to the module, but drops one when it is closed. */
 	__module_get(THIS_MODULE);
-	file = alloc_file_pseudo(inode, mount, "adept", O_RDWR | O_CLOEXEC, &adept_session_fops);
+	file = alloc_file_pseudo(inode, mount, "adept", O_RDWR | O_CLOEXEC, session_fops);
 	if (IS_ERR(file)) {
 		module_put(THIS_MODULE);
 		iput(inode);
@@ -89,8 +91,10 @@ out:
 	return file;
 }
 
-int adept_fs_init(void)
+int adept_fs_init(const struct file_operations *fops, void (*destroy)(struct adept_session *s))
 {
+	session_fops = fops;
+	destroy_session = destroy;
 	return register_filesystem(&fs_type);
 }
 

@@ -6,9 +6,6 @@
 
 #include "adept.h"
 
-#define CREATE_TRACE_POINTS
-#include "trace.h"
-
 static long version(void __user *arg)
 {
 	static const struct adept_version v = {
@@ -85,12 +82,12 @@ static int __init adept_init(void)
 	BUILD_BUG_ON(AREA_MAX > ADEPT_DATA_OFF || ADEPT_DATA_OFF + AREA_MAX > ADEPT_INFO_OFF);
 	BUILD_BUG_ON(ADEPT_INFO_OFF + INFO_MAX > BIT_ULL(32 + 12));
 	adept_limit_init();
-	err = adept_fs_init();
+	err = adept_session_init();
 	if (err)
 		return err;
 	err = misc_register(&control);
 	if (err)
-		adept_fs_exit();
+		adept_session_exit();
 	return err;
 }
 
@@ -99,7 +96,6 @@ static void __exit adept_exit(void)
 	misc_deregister(&control);
 	/* No session is left: otherwise the module would be in use. */
 	adept_session_exit();
-	adept_fs_exit();
 }
 
 module_init(adept_init);

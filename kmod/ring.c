@@ -288,3 +288,45 @@ void adept_ring_map(struct adept_session *s, struct adept_ring *r, u32 chunk,
 	vm_insert_pages(vma, vma->vm_start + ((first - vma->vm_pgoff) << PAGE_SHIFT),
 			r->pages[chunk] + (first - begin), &n);
 }
+
+enum adept_consumer adept_ring_consumer(const struct adept_session *s)
+{
+	if (s->consumer)
+		return ADEPT_CONSUMER_THERE;
+	return adept_consumer_state(false, s->given_up, ktime_get_ns(), s->orphan_ns,
+				    s->create.orphan_wait_ms);
+}
+
+void adept_ring_wake_writers(struct adept_session *s)
+{
+	struct adept_ring *r;
+
+	spin_lock(&s->lock);
+	list_for_each_entry(r, &s->rings, all)
+		if (r->waiting)
+			wake_up(&s->slots[r->slot].wq);
+	spin_unlock(&s->lock);
+}
+
+void adept_ring_free_dead(struct adept_session *s)
+{
+	struct adept_ring *r;
+	u32 slot = 0, id = 0;
+	bool found;
+
+	do {
+		found = false;
+		spin_lock(&s->lock);
+		list_for_each_entry(r, &s->rings, all) {
+			found = r->core.state == ADEPT_RING_DEAD;
+			slot = r->slot;
+			id = r->id;
+			if (found)
+				break;
+		}
+		spin_unlock(&s->lock);
+		if (found)
+			adept_ring_free(s, slot, id);
+		cond_resched();
+	} while (found);
+}

@@ -26,12 +26,10 @@ static DEFINE_SPINLOCK(adept_sessions_lock);
 static void reap(struct work_struct *work);
 static DECLARE_DELAYED_WORK(reaper, reap);
 
-enum adept_consumer adept_session_consumer_state(const struct adept_session *s)
+/* Let the reaper look at all orphans. */
+static void reap_soon(void)
 {
-	if (s->consumer)
-		return ADEPT_CONSUMER_THERE;
-	return adept_consumer_state(false, s->given_up, ktime_get_ns(), s->orphan_ns,
-				    s->create.orphan_wait_ms);
+	mod_delayed_work(system_unbound_wq, &reaper, 0);
 }
 
 static u64 slots_bytes(const struct adept_session_create *c)
@@ -91,6 +89,7 @@ static struct adept_session *new_session(const struct adept_session_create *c, k
 	s->create.orphan_wait_ms = adept_limit_orphan_ms(c->orphan_wait_ms);
 	s->create.orphan_keep_ms = adept_limit_orphan_ms(c->orphan_keep_ms);
 	s->policy = c->policy;
+	s->idle = reap_soon;
 	mutex_init(&s->consumer_lock);
 	init_rwsem(&s->view_lock);
 	spin_lock_init(&s->lock);
@@ -148,7 +147,7 @@ int adept_session_create(const struct adept_session_create *c)
 	return fd;
 }
 
-void adept_session_destroy(struct adept_session *s)
+static void session_destroy(struct adept_session *s)
 {
 	u32 i;
 
@@ -199,33 +198,10 @@ static int session_release(struct inode *inode, struct file *file)
 	spin_unlock(&adept_sessions_lock);
 	adept_ring_wake_writers(s);
 	if (keep)
-		adept_session_reap();
+		reap_soon();
 	else
-		adept_session_free_dead(s);
+		adept_ring_free_dead(s);
 	return 0;
-}
-
-void adept_session_free_dead(struct adept_session *s)
-{
-	struct adept_ring *r;
-	u32 slot = 0, id = 0;
-	bool found;
-
-	do {
-		found = false;
-		spin_lock(&s->lock);
-		list_for_each_entry(r, &s->rings, all) {
-			found = r->core.state == ADEPT_RING_DEAD;
-			slot = r->slot;
-			id = r->id;
-			if (found)
-				break;
-		}
-		spin_unlock(&s->lock);
-		if (found)
-			adept_ring_free(s, slot, id);
-		cond_resched();
-	} while (found);
 }
 
 /* True if an orphan must end now; otherwise *left is the time until then, in ns. */
@@ -261,7 +237,7 @@ static void reap(struct work_struct *work)
 			list_move(&s->node, &over);
 		}
 	}
-	/* Move each back into the list, where adept_session_destroy() expects it; then drop it. */
+	/* Move each back into the list, where session_destroy() expects it; then drop it. */
 	while (!list_empty(&over)) {
 		struct path path;
 
@@ -270,18 +246,13 @@ static void reap(struct work_struct *work)
 		path = s->path;
 		spin_unlock(&adept_sessions_lock);
 		adept_ring_wake_writers(s);
-		adept_session_free_dead(s);
+		adept_ring_free_dead(s);
 		path_put(&path);
 		spin_lock(&adept_sessions_lock);
 	}
 	spin_unlock(&adept_sessions_lock);
 	if (left != U64_MAX)
 		queue_delayed_work(system_unbound_wq, &reaper, nsecs_to_jiffies(left) + 1);
-}
-
-void adept_session_reap(void)
-{
-	mod_delayed_work(system_unbound_wq, &reaper, 0);
 }
 
 static bool may_adopt(const struct adept_session *s)
@@ -521,7 +492,7 @@ static int session_mmap(struct file *file, struct vm_area_struct *vma)
 	return view ? adept_view_mmap(s, vma) : adept_writer_mmap(s, vma);
 }
 
-const struct file_operations adept_session_fops = {
+static const struct file_operations session_fops = {
 	.owner = THIS_MODULE,
 	.release = session_release,
 	.unlocked_ioctl = session_ioctl,
@@ -531,7 +502,13 @@ const struct file_operations adept_session_fops = {
 	.uring_cmd = adept_consumer_uring,
 };
 
+int adept_session_init(void)
+{
+	return adept_fs_init(&session_fops, session_destroy);
+}
+
 void adept_session_exit(void)
 {
 	cancel_delayed_work_sync(&reaper);
+	adept_fs_exit();
 }

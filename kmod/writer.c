@@ -262,7 +262,7 @@ static bool must_wait(struct turn *t)
 
 	spin_lock(&s->lock);
 	if (t->slot->ring == t->r)
-		wait = adept_core_step(&t->r->core, s->policy, adept_session_consumer_state(s),
+		wait = adept_core_step(&t->r->core, s->policy, adept_ring_consumer(s),
 				       &cause) == ADEPT_STEP_WAIT;
 	spin_unlock(&s->lock);
 	return wait;
@@ -373,7 +373,7 @@ static void decide(struct turn *t, const struct pt_regs *regs, struct move *m, u
 					 t->vmf->real_address - start, regs->r15 - start, &m->hit);
 		if (m->wild)
 			return;
-		m->step = adept_core_step(c, s->policy, adept_session_consumer_state(s), cause);
+		m->step = adept_core_step(c, s->policy, adept_ring_consumer(s), cause);
 		if (m->step != ADEPT_STEP_OUST)
 			return;
 		make_room(t, *cause);
@@ -525,9 +525,9 @@ static void writer_close(struct vm_area_struct *vma)
 	if (wake)
 		wake_up_interruptible_poll(&s->wq, EPOLLIN | EPOLLRDNORM);
 	if (given_up)
-		adept_session_free_dead(s);
+		adept_ring_free_dead(s);
 	else if (orphan)
-		adept_session_reap();
+		s->idle();
 }
 
 static int refuse_split(struct vm_area_struct *vma, unsigned long addr)
@@ -583,15 +583,4 @@ int adept_writer_mmap(struct adept_session *s, struct vm_area_struct *vma)
 	vma->vm_ops = &writer_ops;
 	writer_open(vma);
 	return 0;
-}
-
-void adept_ring_wake_writers(struct adept_session *s)
-{
-	struct adept_ring *r;
-
-	spin_lock(&s->lock);
-	list_for_each_entry(r, &s->rings, all)
-		if (r->waiting)
-			wake_up(&s->slots[r->slot].wq);
-	spin_unlock(&s->lock);
 }

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The module can be built in a directory whose path has any characters (kmod/kbuild.sh).
+# The module can be built in a directory whose path has any characters (kmod/kbuild.sh), and its
+# files have no cycles (scripts/check-cycles.py).
 . "$(dirname "$0")/lib.sh"
 kbuild=$top/kmod/kbuild.sh
 
@@ -57,4 +58,11 @@ for folder in "a-b_c.d" "odd % = : ; , + @ ~ # \$x 'q\" (p) *"; do
 	[ -s "$tmp/$folder/adept.ko" ] && pass "built in $folder" ||
 		fail "built in $folder: $(tail -n 1 "$tmp/out")"
 done
+objects=$(find "$tmp/a-b_c.d/kmod" -name '*.o' ! -name '*.mod.o')
+# shellcheck disable=SC2086
+if [ -n "$objects" ] && python3 "$top/scripts/check-cycles.py" $objects >"$tmp/out"; then
+	pass "no file of the module calls one that calls it"
+else
+	fail "the module's files: $(head -n 4 "$tmp/out" | tr '\n' ' ')"
+fi
 finish
