@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "libdep/analyze/sync/events.h"
 #include "libdep/analyze/sync/hooked_functions.h"
 
 #define BLOCK	0x10000u

@@ -12,9 +12,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <dep/verdict.h>
+
 #include "libdep/abi/session_file.h"
 #include "tools/depctl/depctl.h"
-#include "tools/depctl/store/verdict.h"
 #include "terminal.h"
 
 void warn(const char *fmt, ...)

@@ -88,21 +88,6 @@ void race_text_lock(struct out *o, const struct race_lock *l, uint64_t address)
 	out_printf(o, " at 0x%llx", (unsigned long long)address);
 }
 
-void race_text_place(struct out *o, const struct dep_place *p)
-{
-	out_text(o, p->function ? p->function : "??");
-	out_text(o, " ");
-	if (p->file) {
-		out_text(o, p->file);
-		out_printf(o, ":%u", p->line);
-		if (p->column)
-			out_printf(o, ":%u", p->column);
-	} else {
-		out_text(o, p->module);
-		out_printf(o, "+0x%llx", (unsigned long long)p->offset);
-	}
-}
-
 static void text_lock(struct out *o, const struct dep_held_lock *l, const struct race_lock *name)
 {
 	out_printf(o, "    holding %s ", kind_name(l));

@@ -251,28 +251,6 @@ void races_end_text(struct out *o, const struct races_summary *s, const struct r
 
 /* ---- JSON ---- */
 
-void race_json_stack(struct json *j, const struct race_stack *s)
-{
-	const struct dep_place *p;
-	size_t i;
-
-	json_array(j, "stack");
-	for (i = 0; i < s->n; i++) {
-		p = &s->place[i];
-		json_object(j, NULL);
-		json_str(j, "function", p->function);
-		json_str(j, "file", p->file);
-		json_u64(j, "line", p->line);
-		json_u64(j, "column", p->column);
-		json_bool(j, "inlined", p->inlined);
-		json_str(j, "module", p->module);
-		json_hex(j, "module_offset", p->offset);
-		json_str(j, "build_id", p->build_id);
-		json_close(j, '}');
-	}
-	json_close(j, ']');
-}
-
 static const char *access_type(const struct dep_race_access *a)
 {
 	bool reads = a->flags & DEP_ACCESS_READ, writes = a->flags & DEP_ACCESS_WRITE;

@@ -133,18 +133,24 @@ struct race_view {
 int race_view_make(struct race_view *v, struct dep_store *store, struct dep_symbols *symbols,
 		   const struct dep_race *r);
 void race_view_free(struct race_view *v);
-const char *race_access_name(const struct dep_race_access *a);
 /** race_thread_name() - name of the thread with serial @thread; NULL: not known */
 const char *race_thread_name(const struct race_view *v, uint32_t thread);
 /** race_program() - file name of the executable of process @process; NULL: not known */
 const char *race_program(const struct race_view *v, uint32_t process);
-/** race_add_places() - one more address of a stack; 0 or -ENOMEM */
+
+/* ---- places.c ---- */
+
+/** race_add_places() - add the places of address @pc to a stack; 0 or -ENOMEM */
 int race_add_places(struct race_stack *s, struct dep_symbols *symbols, uint32_t process,
 		    uint64_t pc);
-/** race_find_main() - all of them are there */
+/** race_find_main() - set main and own of a stack with all its places */
 void race_find_main(struct race_stack *s);
-/** race_name_whole() - of an object of pthreads, and not of its member */
+/** race_access_name() - for example "atomic write" */
+const char *race_access_name(const struct dep_race_access *a);
+/** race_name_whole() - name a pthreads object instead of its first member */
 void race_name_whole(struct dep_object *o);
+void race_text_place(struct out *o, const struct dep_place *p);
+void race_json_stack(struct json *j, const struct race_stack *s);
 
 /* ---- locks_held.c ---- */
 
@@ -152,7 +158,6 @@ void race_name_whole(struct dep_object *o);
 int race_held_name(struct race_view *v, struct dep_symbols *symbols, int side);
 void race_held_free(struct race_held *h);
 void race_text_held(struct out *o, const struct race_view *v, int side);
-void race_text_place(struct out *o, const struct dep_place *p);
 void race_json_held(struct json *j, const struct race_view *v, int side);
 /** race_name_lock() - the lock at @address, and the @n calls that took it; 0 or -ENOMEM */
 int race_name_lock(struct race_lock *l, struct dep_symbols *symbols, uint32_t process,
@@ -273,7 +278,6 @@ void races_summary_init(struct races_summary *s, struct dep_store *store,
 
 /* print.c */
 void race_print_text(struct out *o, const struct race_view *v);
-void race_json_stack(struct json *j, const struct race_stack *s);
 void races_end_text(struct out *o, const struct races_summary *s, const struct races_options *how,
 		    const struct suppressions *suppressions);
 void races_begin_json(struct json *j);

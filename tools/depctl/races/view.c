@@ -8,44 +8,6 @@
 #include "tools/depctl/depctl.h"
 #include "races.h"
 
-/* ---- names ---- */
-
-int race_add_places(struct race_stack *s, struct dep_symbols *symbols, uint32_t process,
-		    uint64_t pc)
-{
-	size_t n, room = s->room ? s->room * 2 : 2 * DEP_PLACES;
-	void *more;
-
-	if (s->n + DEP_PLACES > s->room) {
-		more = realloc(s->place, room * sizeof(*s->place));
-		if (!more)
-			return -ENOMEM;
-		s->place = more;
-		s->room = room;
-	}
-	n = dep_symbols_frames(symbols, process, pc, 0, s->place + s->n, DEP_PLACES);
-	s->n += n < DEP_PLACES ? n : DEP_PLACES;
-	return 0;
-}
-
-static bool is_own(const struct dep_place *p)
-{
-	return p->file && strncmp(p->file, "/usr/", 5) && !race_in_system(p->module);
-}
-
-void race_find_main(struct race_stack *s)
-{
-	for (s->main = 0; s->main < s->n; s->main++)
-		if (!race_in_system(s->place[s->main].module))
-			break;
-	if (s->main == s->n)
-		s->main = 0;
-	for (s->own = s->main; s->own < s->n; s->own++)
-		if (is_own(&s->place[s->own]))
-			return;
-	s->own = s->main;
-}
-
 static int name_access(struct race_view *v, struct dep_symbols *symbols, int side)
 {
 	const struct dep_race_access *a = &v->race->access[side];
@@ -62,26 +24,6 @@ static int name_access(struct race_view *v, struct dep_symbols *symbols, int sid
 	race_find_main(s);
 	race_find_main(b);
 	return err ? err : race_held_name(v, symbols, side);
-}
-
-const char *race_access_name(const struct dep_race_access *a)
-{
-	static const char *const names[3][3] = {
-		{ "read", "write", "read-modify-write" },
-		{ "atomic read", "atomic write", "atomic read-modify-write" },
-		{ "system call's read", "system call's write", "system call's read-modify-write" },
-	};
-	unsigned int how = a->flags & DEP_ACCESS_ATOMIC ? 1 : a->flags & DEP_ACCESS_SYSCALL ? 2 : 0;
-
-	if (a->flags & DEP_ACCESS_FREE)
-		return a->flags & DEP_ACCESS_SYSCALL ? "unmapping" : "free";
-	if (a->flags & DEP_ACCESS_OBJECT)
-		return a->flags & DEP_ACCESS_WRITE ? "making or destruction" : "use";
-	if (a->flags & DEP_ACCESS_DESCRIPTOR)
-		return a->flags & DEP_ACCESS_WRITE ? "close" : "use";
-	if (!(a->flags & DEP_ACCESS_WRITE))
-		return names[how][0];
-	return names[how][a->flags & DEP_ACCESS_READ ? 2 : 1];
 }
 
 const char *race_thread_name(const struct race_view *v, uint32_t thread)
@@ -188,15 +130,6 @@ static int make_fingerprint(struct race_view *v)
 		 (unsigned long long)all.high64, (unsigned long long)all.low64);
 	XXH3_freeState(h);
 	return 0;
-}
-
-/* Of an object all is meant, and what its first byte is called tells nothing. */
-void race_name_whole(struct dep_object *o)
-{
-	char *member = strstr(o->name, ".__");
-
-	if (member)
-		*member = '\0';
 }
 
 int race_view_make(struct race_view *v, struct dep_store *store, struct dep_symbols *symbols,

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The store's name, and what is said of it at the end. */
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "tools/depctl/depctl.h"
+#include "record.h"
+
+/* COMMAND.dep here, or the first of COMMAND.1.dep, COMMAND.2.dep.. that is free. */
+void record_dir(const struct record_options *o, char *dir, size_t size)
+{
+	const char *slash = strrchr(o->argv[0], '/');
+	const char *base = slash && slash[1] ? slash + 1 : o->argv[0];
+	struct stat st;
+	int i;
+
+	if (o->dir) {
+		snprintf(dir, size, "%s", o->dir);
+		return;
+	}
+	snprintf(dir, size, "%s.dep", base);
+	for (i = 1; !lstat(dir, &st) && i < 1000000; i++)
+		snprintf(dir, size, "%s.%d.dep", base, i);
+}
+
+static void say_losses(const struct recorded *r)
+{
+	const struct dep_loss *l = &r->loss;
+	char size[16];
+
+	if (l->dropped_chunks)
+		warn("dropped: %s in %llu pieces, the ring was full (--on-full=drop)",
+		     human_size(l->dropped_bytes, size), (unsigned long long)l->dropped_chunks);
+	if (l->discarded_bytes)
+		warn("not kept: %s, %s", human_size(l->discarded_bytes, size),
+		     r->failed ? "the store failed" :
+		     r->stopped ? "--max-size was reached" : "it made no sense");
+	if (l->lost_threads || l->lost_processes)
+		warn("unrecorded, as no slot was free or nobody could follow: %llu threads, %llu "
+		     "programs",
+		     (unsigned long long)l->lost_threads, (unsigned long long)l->lost_processes);
+	if (l->absent_chunks)
+		warn("lost: %s in %llu pieces, while there was no depd",
+		     human_size(l->absent_bytes, size), (unsigned long long)l->absent_chunks);
+	if (l->unfinished_threads)
+		warn("%llu thread%s killed: up to one unfinished record %sis missing",
+		     (unsigned long long)l->unfinished_threads,
+		     l->unfinished_threads == 1 ? " was" : "s were",
+		     l->unfinished_threads == 1 ? "" : "of each ");
+}
+
+static void say_summary(const struct record_options *o, const char *dir, const struct recorded *st)
+{
+	char a[16], b[16];
+
+	if (o->flags & ADEPT_S_NO_RECORD) {
+		warn("ran %u process%s unrecorded (--no-record)", st->processes,
+		     st->processes == 1 ? "" : "es");
+		return;
+	}
+	if (o->flags & ADEPT_S_NULL) {
+		warn("%s: counted %s of %u thread%s, kept nothing (--null)", dir,
+		     human_size(st->null_bytes, a), st->threads, st->threads == 1 ? "" : "s");
+		return;
+	}
+	warn("%s: %u process%s, %u thread%s, %s recorded, %s stored%s", dir, st->processes,
+	     st->processes == 1 ? "" : "es", st->threads, st->threads == 1 ? "" : "s",
+	     human_size(st->raw_bytes, a), human_size(st->stored_bytes, b),
+	     st->loss.native_images ? ", some programs ran unrecorded" : "");
+}
+
+void record_summary(const struct record_options *o, const char *dir, const struct recorded *r)
+{
+	say_losses(r);
+	if (!o->quiet)
+		say_summary(o, dir, r);
+}
