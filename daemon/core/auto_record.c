@@ -80,7 +80,7 @@ int rules_attach(struct depd *d, const struct rules_config *r, char *why)
 		session_end(s, DEP_CLOSE_ABANDONED, why);
 		return ret;
 	}
-	s->take_seq = r->seq;
+	s->attach_seq = r->seq;
 	return 0;
 }
 

@@ -19,7 +19,7 @@
 #include "reload.h"
 #include "daemon/live/live_analysis.h"
 #include "daemon/policy/options.h"
-#include "daemon/sessions/kept_files.h"
+#include "daemon/sessions/session_files.h"
 #include "daemon/base/sd_notify.h"
 #include "daemon/base/log.h"
 #include "daemon/sessions/session.h"

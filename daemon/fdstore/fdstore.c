@@ -128,7 +128,7 @@ int fdstore_listen(struct fdstore *k, const char *name)
 	return fd;
 }
 
-int keep_fd(const struct fdstore *k)
+int fdstore_fd(const struct fdstore *k)
 {
 	return k->sock;
 }

@@ -55,8 +55,8 @@ bool fdstore_lost(const struct fdstore *k);
 int fdstore_retry(struct fdstore *k, const char *rundir, char *why, size_t why_size);
 /** fdstore_listen_only() - for a process without stored descriptors: only fdstore_listen() works */
 int fdstore_listen_only(struct fdstore **k);
-/** keep_fd() - descriptor that is readable when the holder has ended; -1: no holder */
-int keep_fd(const struct fdstore *k);
+/** fdstore_fd() - descriptor that is readable when the holder has ended; -1: no holder */
+int fdstore_fd(const struct fdstore *k);
 /** fdstore_listen() - take the listening socket that systemd passed as @name, or -ENOENT */
 int fdstore_listen(struct fdstore *k, const char *name);
 /** fdstore_close() - disconnect; stored descriptors stay stored */

@@ -57,7 +57,7 @@ struct instance {
 	struct waiting *first, **last;
 	uint32_t nwaiting;
 	uint64_t sent, got;	/* clients sent to this process; clients that it acknowledged */
-	uint32_t ntakes;	/* unanswered requests to record a pending process.. */
+	uint32_t nattaches;	/* unanswered requests to record a pending process.. */
 	uint64_t taken;		/* ..and successful ones */
 
 	struct link_report report;

@@ -259,7 +259,7 @@ static void bye(struct instance *i, uint64_t received)
 {
 	struct link_msg m = { .op = LINK_GO };
 
-	if (i->state != INSTANCE_RUNNING || received != i->sent || i->first || i->ntakes)
+	if (i->state != INSTANCE_RUNNING || received != i->sent || i->first || i->nattaches)
 		return;
 	/* If the socket is full the instance stays and sends LINK_BYE again. */
 	if (!link_send(i->sock, &m, NULL, 0))

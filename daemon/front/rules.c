@@ -67,7 +67,7 @@ static void drop(struct front *f, struct attach *t)
 	while (*at != t)
 		at = &(*at)->next;
 	*at = t->next;
-	t->i->ntakes--;
+	t->i->nattaches--;
 	account_put(t->i->account, ACCOUNT_USED, 1);
 	close(t->pidfd);
 	free(t);
@@ -312,7 +312,7 @@ static int ask(struct front *f, const struct policy_exec *e, const struct policy
 	t->since_ns = loop_now();
 	t->heard_ns = t->since_ns;
 	*last = t;
-	i->ntakes++;
+	i->nattaches++;
 	if (!f->late.armed)
 		loop_timer_set(f->loop, &f->late, LOOK_NS, LOOK_NS);
 	send_some(i);

@@ -181,7 +181,7 @@ static void info_of(const struct front *f, struct link_info *out)
 		.rules = f->config.nrules, .matches = f->matches,
 		.missed = f->missed + (f->watch ? policy_watch_missed(f->watch) : 0),
 	};
-	memcpy(out->trouble, f->policy_error, sizeof(out->trouble));
+	memcpy(out->policy_error, f->policy_error, sizeof(out->policy_error));
 }
 
 void report_pages(struct front *f)

@@ -105,12 +105,12 @@ static void result(struct instance_link *l, uint32_t seq, int ret, const char *w
 
 static void front_attached(struct session *s, int ret, const char *why)
 {
-	if (!s->take_seq)
+	if (!s->attach_seq)
 		return;
 	/* Report the session first: the front counts the sessions of a rule. */
 	front_changed(s->d);
-	result(s->d->link, s->take_seq, ret, why);
-	s->take_seq = 0;
+	result(s->d->link, s->attach_seq, ret, why);
+	s->attach_seq = 0;
 }
 
 static void want_ids(struct instance_link *l)
@@ -175,18 +175,18 @@ static uint32_t front_sessions_most(const struct depd *d)
 
 static void front_info(const struct depd *d, struct depd_info *out)
 {
-	static char trouble[CONTROL_WHY];
+	static char text[CONTROL_WHY];
 	struct link_info i;
 
 	page_read(d->link->page, &i);
 	link_add_info(out, &i.counters, &i.gauges);
-	i.trouble[sizeof(i.trouble) - 1] = '\0';
-	memcpy(trouble, i.trouble, sizeof(trouble));
+	i.policy_error[sizeof(i.policy_error) - 1] = '\0';
+	memcpy(text, i.policy_error, sizeof(text));
 	out->pid = i.pid;
 	out->start_realtime_ns = i.start_realtime_ns;
 	out->uptime_ns = loop_now() - i.start_ns;
 	out->policy_active = i.policy_active;
-	out->policy_error = trouble;
+	out->policy_error = text;
 	out->rules = i.rules;
 	out->policy_matches = i.matches;
 	out->policy_missed = i.missed;

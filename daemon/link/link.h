@@ -154,7 +154,7 @@ struct link_info {
 	uint32_t rules;
 	uint32_t sessions_most;	/* limit of open sessions of this instance */
 	uint64_t matches, missed;
-	char trouble[CONTROL_WHY];
+	char policy_error[CONTROL_WHY];
 	struct link_counters counters;	/* of the others, including instances that have ended */
 	struct link_gauges gauges;	/* of the others */
 };

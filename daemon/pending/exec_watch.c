@@ -20,7 +20,7 @@
 struct policy_watch {
 	struct exec_bpf *bpf;
 	struct ring_buffer *ring;
-	int guard;
+	int watchdog;
 	char pin[128];
 	uint64_t let_go, taken;
 
@@ -100,9 +100,9 @@ static int start(struct policy_watch *w, char *why, size_t size)
 		return refused(-errno, why, size);
 	pending_recover();
 	pending_pin(pending_fd(w), w->pin, sizeof(w->pin));
-	w->guard = watchdog_start(pending_fd(w), w->pin);
-	if (w->guard < 0) {
-		err = w->guard;
+	w->watchdog = watchdog_start(pending_fd(w), w->pin);
+	if (w->watchdog < 0) {
+		err = w->watchdog;
 		snprintf(why, size, "Rules need a second process, which cannot be started: %s.",
 			 strerror(-err));
 		return err;
@@ -122,7 +122,7 @@ int policy_watch_open(struct policy_watch **out, char *why, size_t why_size)
 		snprintf(why, why_size, "There is no memory.");
 		return -ENOMEM;
 	}
-	w->guard = -1;
+	w->watchdog = -1;
 	*complaint = '\0';
 	print = libbpf_set_print(listen_to_libbpf);
 	err = load(w, why, why_size);
@@ -318,7 +318,7 @@ void policy_watch_counts(const struct policy_watch *w, struct policy_counts *n)
 		.image32 = counted(w, EXEC_IMAGE32), .privileged = counted(w, EXEC_PRIVILEGED),
 		.traced = counted(w, EXEC_TRACED), .terminal = counted(w, EXEC_TERMINAL),
 	};
-	gone = n->let_go + n->taken + n->ended + pending_pidfd(pending_fd(w));
+	gone = n->let_go + n->taken + n->ended + pending_count(pending_fd(w));
 	n->given_up = n->held > gone ? n->held - gone : 0;
 }
 
@@ -326,11 +326,11 @@ void policy_watch_close(struct policy_watch *w)
 {
 	if (!w)
 		return;
-	if (w->bpf && w->guard >= 0) {
+	if (w->bpf && w->watchdog >= 0) {
 		w->bpf->bss->nrules = 0;
 		exec_bpf__detach(w->bpf);
 		pending_resume_all(pending_fd(w));
-		watchdog_end(w->guard);
+		watchdog_end(w->watchdog);
 	}
 	if (*w->pin)
 		unlink(w->pin);

@@ -120,7 +120,7 @@ void pending_resume_all(int table)
 	}
 }
 
-size_t pending_pidfd(int table)
+size_t pending_count(int table)
 {
 	u32 key, *from = NULL;
 	size_t n = 0;

@@ -27,8 +27,8 @@
 size_t pending_resume(int table, u64 min_ms);
 /** pending_resume_all() - resume pending processes until none is left, for 2 seconds at most */
 void pending_resume_all(int table);
-/** pending_pidfd() - count the entries of the map */
-size_t pending_pidfd(int table);
+/** pending_count() - count the entries of the map */
+size_t pending_count(int table);
 
 /**
  * pending_pin() - pin the map in bpffs for the next depd

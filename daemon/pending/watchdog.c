@@ -47,7 +47,7 @@ static void keep_only(int fd[FDS])
 }
 
 __attribute__((noreturn))
-static void guard(const char *pin)
+static void watch(const char *pin)
 {
 	struct pollfd p[] = {
 		{ .fd = SOCKET, .events = POLLIN },
@@ -87,7 +87,7 @@ void watchdog_main(int argc, char **argv)
 	prctl(PR_SET_NAME, WATCHDOG_NAME);
 	if (argc < 2 || chdir("/"))
 		_exit(1);
-	guard(argv[1]);
+	watch(argv[1]);
 }
 
 int watchdog_start(int table, const char *pin)

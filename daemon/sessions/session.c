@@ -14,7 +14,7 @@
 #include "session.h"
 #include "teardown.h"
 #include "state_file.h"
-#include "kept_files.h"
+#include "session_files.h"
 #include "daemon/base/log.h"
 
 #define STEP_NS		20000000ull

@@ -13,7 +13,7 @@
 #define WORK	2000000000ull	/* for each process: about half a minute */
 
 struct takes {
-	struct sync_events *feed;
+	struct sync_events *sync;
 	struct sync_process *process;
 	struct dep_races *out;
 	struct sync_stack **want;
@@ -55,10 +55,10 @@ static const struct sync_thread *thread_of(const struct takes *t, u32 index)
 {
 	size_t i;
 
-	for (i = 0; i < t->feed->nthreads; i++)
-		if (t->feed->thread[i] && t->feed->thread[i]->process == t->process &&
-		    t->feed->thread[i]->index == index)
-			return t->feed->thread[i];
+	for (i = 0; i < t->sync->nthreads; i++)
+		if (t->sync->thread[i] && t->sync->thread[i]->process == t->process &&
+		    t->sync->thread[i]->index == index)
+			return t->sync->thread[i];
 	return NULL;
 }
 
@@ -96,7 +96,7 @@ static int report(void *arg, const struct predict_race *found)
 	struct dep_step *step;
 	u32 i;
 
-	if (sync_is_runtimes(t->feed, t->process, &f) ||
+	if (sync_is_runtimes(t->sync, t->process, &f) ||
 	    is_there(t->out, t->process->serial, &f))
 		return 0;
 	if (make_room(t))
@@ -107,7 +107,7 @@ static int report(void *arg, const struct predict_race *found)
 	f.prior.epoch <<= 16;
 	f.current.epoch <<= 16;
 	r = &t->out->race[t->out->n];
-	races_fill(t->feed, t->process, &f, r, *t->want + 2 * t->out->n);
+	races_fill(t->sync, t->process, &f, r, *t->want + 2 * t->out->n);
 	r->count = 1;
 	r->predicted = true;
 	r->step = step;
@@ -121,7 +121,7 @@ static int report(void *arg, const struct predict_race *found)
 
 int races_predict(struct sync_events *f, struct dep_races *out, struct sync_stack **want)
 {
-	struct takes t = { .feed = f, .out = out, .want = want };
+	struct takes t = { .sync = f, .out = out, .want = want };
 	int ret;
 
 	for (t.process = f->processes; t.process; t.process = t.process->next) {

@@ -125,28 +125,28 @@ static int learn(struct sync_words *w, u32 process, u64 word)
 	return 0;
 }
 
-static bool said(const struct sync_events *feed, const struct sync_process *p,
+static bool said(const struct sync_events *sync, const struct sync_process *p,
 		 const struct race_access *a)
 {
-	const struct dep_races_options *o = feed->options;
+	const struct dep_races_options *o = sync->options;
 
 	return o->says_atomic && !(a->flags & RACE_ATOMIC) &&
-	       o->says_atomic(o->arg, sync_image_at(feed, p, a->thread)->serial, a->pc);
+	       o->says_atomic(o->arg, sync_image_at(sync, p, a->thread)->serial, a->pc);
 }
 
 /* Is the word atomic by its type, or do both places access it by atomic operations? */
-static bool is_atomic(const struct sync_events *feed, const struct sync_process *p,
+static bool is_atomic(const struct sync_events *sync, const struct sync_process *p,
 		      const struct race_found *f)
 {
-	return races_asks_atomic(feed, p, f, &f->prior) ||
-	       races_asks_atomic(feed, p, f, &f->current) ||
-	       (said(feed, p, &f->prior) && said(feed, p, &f->current));
+	return races_asks_atomic(sync, p, f, &f->prior) ||
+	       races_asks_atomic(sync, p, f, &f->current) ||
+	       (said(sync, p, &f->prior) && said(sync, p, &f->current));
 }
 
 /* Learn atomic words from races that have a plain access. */
-static int learn_from(const struct sync_events *feed, const struct sync_process *p)
+static int learn_from(const struct sync_events *sync, const struct sync_process *p)
 {
-	struct sync_words *w = feed->words;
+	struct sync_words *w = sync->words;
 	const struct race_row *row;
 	const struct race_found *f;
 	u32 i, flags;
@@ -161,9 +161,9 @@ static int learn_from(const struct sync_events *feed, const struct sync_process 
 			continue;
 		for (word = row->low / 4; word <= row->high / 4 && !err; word++)
 			if (sync_object_find(&p->objects, SYNC_WORD, word) ||
-			    sync_is_spin_word(feed, p, word))
+			    sync_is_spin_word(sync, p, word))
 				err = learn(w, p->serial, word);
-		if (err || !is_atomic(feed, p, f))
+		if (err || !is_atomic(sync, p, f))
 			continue;
 		for (word = f->address / 4; word <= (f->address + f->size - 1) / 4 && !err; word++)
 			err = learn(w, p->serial, word);

@@ -40,15 +40,15 @@ void races_describe(struct sync_events *f, struct sync_process *p, const struct 
 			     sync_condition(f, p, &found->current);
 }
 
-bool races_asks_atomic(const struct sync_events *feed, const struct sync_process *p,
+bool races_asks_atomic(const struct sync_events *sync, const struct sync_process *p,
 		       const struct race_found *f, const struct race_access *a)
 {
-	const struct dep_races_options *o = feed->options;
+	const struct dep_races_options *o = sync->options;
 	const struct sync_image *m;
 
 	if (a->flags & RACE_ATOMIC || !o->is_atomic)
 		return false;
-	m = sync_image_at(feed, p, a->thread);
+	m = sync_image_at(sync, p, a->thread);
 	return o->is_atomic(o->arg, m->serial, a->pc, sync_address_of(m, f->address), f->size);
 }
 
@@ -62,13 +62,13 @@ static void want_stack(struct sync_stack *w, const struct sync_process *p,
 }
 
 /* Some compilers combine an atomic load and an atomic store into an "add" to memory. */
-static bool is_fused(const struct sync_events *feed, const struct sync_process *p,
+static bool is_fused(const struct sync_events *sync, const struct sync_process *p,
 		     const struct race_found *f)
 {
 	u32 both = RACE_READ | RACE_WRITE;
 
-	return ((f->prior.flags & both) == both && races_asks_atomic(feed, p, f, &f->prior)) ||
-	       ((f->current.flags & both) == both && races_asks_atomic(feed, p, f, &f->current));
+	return ((f->prior.flags & both) == both && races_asks_atomic(sync, p, f, &f->prior)) ||
+	       ((f->current.flags & both) == both && races_asks_atomic(sync, p, f, &f->current));
 }
 
 void races_fill(struct sync_events *f, struct sync_process *p, const struct race_found *found,

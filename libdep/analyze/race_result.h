@@ -9,7 +9,7 @@
 void races_describe(struct sync_events *f, struct sync_process *p, const struct race_found *found,
 		    struct dep_race *r);
 /** races_asks_atomic() - is plain access @a to a word that is atomic by its type? */
-bool races_asks_atomic(const struct sync_events *feed, const struct sync_process *p,
+bool races_asks_atomic(const struct sync_events *sync, const struct sync_process *p,
 		       const struct race_found *f, const struct race_access *a);
 /** races_fill() - fill *@r from @found, and @w[0] and @w[1] with requests for its stacks */
 void races_fill(struct sync_events *f, struct sync_process *p, const struct race_found *found,

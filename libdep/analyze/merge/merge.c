@@ -214,7 +214,7 @@ static int make_streams(struct merge *m)
 	if (!m->stream || !m->heap)
 		return dep_fail(-ENOMEM, "threads");
 	for (i = 0; i < n; i++) {
-		struct stream *l = &m->stream[m->nlanes];
+		struct stream *l = &m->stream[m->nstreams];
 
 		l->thread = &threads[i];
 		l->seg = first_of(segs, end, threads[i].serial);
@@ -224,7 +224,7 @@ static int make_streams(struct merge *m)
 			continue;
 		l->key = dep_segment_timestamp(m->store, l->seg);
 		m->heap[m->nheap++] = l;
-		m->nlanes++;
+		m->nstreams++;
 	}
 	merge_heap(m);
 	return 0;
@@ -234,7 +234,7 @@ static void free_all(struct merge *m)
 {
 	size_t i;
 
-	for (i = 0; i < m->nlanes; i++)
+	for (i = 0; i < m->nstreams; i++)
 		merge_stream_free(m, &m->stream[i]);
 	for (i = 0; i < m->ngrown; i++) {
 		merge_stream_free(m, m->grown[i]);

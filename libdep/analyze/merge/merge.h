@@ -47,7 +47,7 @@ struct merge {
 	struct dep_loader *loader;
 	struct dep_analysis *out;
 	struct stream *stream;
-	size_t nlanes;
+	size_t nstreams;
 	struct stream **heap;
 	size_t nheap;
 	struct tail *follower;		/* NULL: the store is complete */

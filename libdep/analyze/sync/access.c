@@ -17,8 +17,8 @@ int sync_access(struct sync_thread *t, u64 pc, u64 address, u64 size, u32 flags)
 
 	if (!size)
 		return 0;
-	if (t->feed->nwant)
-		err = sync_want_stack(t->feed, t, pc, address, size);
+	if (t->sync->nwant)
+		err = sync_want_stack(t->sync, t, pc, address, size);
 	if (err)
 		return err;
 	if (t->process->future)

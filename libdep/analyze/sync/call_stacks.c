@@ -28,11 +28,11 @@ static int push(struct sync_thread *t, u64 pc, u64 sp)
 /* A tail call has the stack pointer of the function's entry. */
 static void note_jump(struct sync_thread *t, const struct dep_call *c)
 {
-	const struct dep_races_options *o = t->feed->options;
+	const struct dep_races_options *o = t->sync->options;
 
 	t->jump = 0;
 	if (!t->depth || (c->sp && t->stack[t->depth - 1].sp != c->sp) || !o->leaves ||
-	    sync_code(t->feed, t->image, c->pc) != DEP_CODE_PROGRAM)
+	    sync_code(t->sync, t->image, c->pc) != DEP_CODE_PROGRAM)
 		return;
 	t->jump = c->pc;
 }
@@ -52,7 +52,7 @@ int sync_note_call(struct sync_thread *t, const struct dep_call *c)
 
 static bool leaves(struct sync_thread *t, u64 from, u64 to)
 {
-	const struct dep_races_options *o = t->feed->options;
+	const struct dep_races_options *o = t->sync->options;
 	struct sync_image *m = t->image;
 	struct sync_leap *l;
 
@@ -62,9 +62,9 @@ static bool leaves(struct sync_thread *t, u64 from, u64 to)
 		return false;
 	l = &m->leap[(from ^ to << 20) * 0x9e3779b97f4a7c15ull >> 54];
 	if (l->from != from || l->to != to) {
-		pthread_mutex_lock(&t->feed->asking);
+		pthread_mutex_lock(&t->sync->asking);
 		*l = (struct sync_leap){ from, to, o->leaves(o->arg, m->serial, from, to) };
-		pthread_mutex_unlock(&t->feed->asking);
+		pthread_mutex_unlock(&t->sync->asking);
 	}
 	return l->leaves;
 }

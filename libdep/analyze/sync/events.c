@@ -60,7 +60,7 @@ static int locked_access(struct sync_thread *t, const struct dep_ref *r, u32 ins
 
 	t->locked_at = r->addr;
 	t->locked_size = r->size <= 16 ? r->size : 16;
-	if (t->feed->nwant && t->wrote && !inside)
+	if (t->sync->nwant && t->wrote && !inside)
 		sync_held_locks_own(t, r->pc, r->addr);
 	/* A thread that acquires the word is ordered after this access as well. */
 	err = sync_access(t, r->pc, r->addr, r->size, flags);
@@ -294,7 +294,7 @@ static int result(struct sync_thread *t, int err)
 {
 	if (err != -ENOSPC)
 		return err;
-	sync_too_many_threads(t->feed, t->process);
+	sync_too_many_threads(t->sync, t->process);
 	return 0;
 }
 

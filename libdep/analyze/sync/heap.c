@@ -23,7 +23,7 @@
  */
 static int given_back(struct sync_thread *t)
 {
-	if (!t->image->heap.result_unused || t->feed->pass == SYNC_FIRST)
+	if (!t->image->heap.result_unused || t->sync->pass == SYNC_FIRST)
 		return 0;
 	return sync_release(t, SYNC_HEAP, t->image->number);
 }
@@ -42,7 +42,7 @@ static int not_shown_again(struct sync_thread *t, u64 block, u64 size, u64 again
 {
 	struct dep_word_set *raced = &t->process->scope->raced;
 
-	if (t->feed->pass != SYNC_FIRST || again >= size)
+	if (t->sync->pass != SYNC_FIRST || again >= size)
 		return 0;
 	if (size - again <= EXACTLY)
 		return dep_word_set_add(raced, block + again, size - again);
@@ -61,8 +61,8 @@ static int freed(struct sync_thread *t, u64 pc, u64 address, u64 again)
 		return given_back(t);
 	size = b->size;
 	err = not_shown_again(t, address, size, again);
-	if (!err && t->feed->nwant)
-		err = sync_want_stack(t->feed, t, pc, address, size);
+	if (!err && t->sync->nwant)
+		err = sync_want_stack(t->sync, t, pc, address, size);
 	sync_heap_remove(h, b);
 	if (!err)
 		err = sync_flush(t);
@@ -83,7 +83,7 @@ static int allocated_blindly(struct sync_thread *t)
 {
 	struct sync_heap *h = &t->image->heap;
 
-	if (t->feed->pass == SYNC_FIRST)
+	if (t->sync->pass == SYNC_FIRST)
 		return 0;
 	if (h->result_unused)
 		return sync_acquire(t, SYNC_HEAP, t->image->number);
@@ -105,9 +105,9 @@ int sync_heap_enter(struct sync_thread *t, const struct sync_frame *f)
 	const struct sync_block *b;
 
 	/* The caller's stack is needed, which is gone when the function returns. */
-	if (t->feed->nwant && dep_function_reallocates(f->function) && f->known & 1) {
+	if (t->sync->nwant && dep_function_reallocates(f->function) && f->known & 1) {
 		b = sync_heap_find(&t->image->heap, sync_at(t, f->arg[0]));
-		return b ? sync_want_stack(t->feed, t, f->pc, b->address, b->size) : 0;
+		return b ? sync_want_stack(t->sync, t, f->pc, b->address, b->size) : 0;
 	}
 	if (!dep_function_frees(f->function) || !(f->known & 1))
 		return 0;

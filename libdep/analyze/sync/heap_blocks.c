@@ -64,7 +64,7 @@ int sync_heap_add(struct sync_thread *t, const struct sync_frame *f, u64 address
 	h->n += b->address != address;
 	free(b->origin);
 	*b = (struct sync_block){ .address = address, .size = size };
-	if (!t->feed->nwant)
+	if (!t->sync->nwant)
 		return 0;
 	b->origin = origin_of(t, f);
 	return b->origin ? 0 : sync_no_memory();

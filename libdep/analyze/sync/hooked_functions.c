@@ -113,8 +113,8 @@ void sync_functions_left(struct sync_thread *t, u64 pc)
 	u64 inner = c->frame[c->n - 1].pc;
 
 	/* Program code runs. An allocator of the program's own is not left by that. */
-	if (sync_code(t->feed, t->image, inner) == DEP_CODE_PROGRAM ||
-	    sync_code(t->feed, t->image, pc) != DEP_CODE_PROGRAM)
+	if (sync_code(t->sync, t->image, inner) == DEP_CODE_PROGRAM ||
+	    sync_code(t->sync, t->image, pc) != DEP_CODE_PROGRAM)
 		return;
 	while (at_hand(t))
 		drop(t);

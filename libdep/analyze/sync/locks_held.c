@@ -30,7 +30,7 @@ static int set_place(struct sync_thread *t, struct sync_lock *l, const struct sy
 	u32 depth = f->depth, n = depth < FRAMES ? depth : FRAMES;
 	u64 *frame;
 
-	if (!t->feed->nwant)
+	if (!t->sync->nwant)
 		return 0;
 	frame = malloc((n + 1) * sizeof(*frame));
 	if (!frame)
@@ -86,7 +86,7 @@ int sync_held_locks_enter(struct sync_thread *t, const struct sync_frame *f)
 {
 	struct sync_lock *l;
 
-	if (!t->feed->nwant && !t->process->future)
+	if (!t->sync->nwant && !t->process->future)
 		return 0;
 	if (sync_leaves(f->function) && f->known & 1)
 		return leave(t, f);
@@ -113,7 +113,7 @@ int sync_held_locks_leave(struct sync_thread *t, const struct sync_frame *f, boo
 	struct sync_lock *l;
 	int err = 0;
 
-	if (!t->feed->nwant && !t->process->future)
+	if (!t->sync->nwant && !t->process->future)
 		return 0;
 	l = sync_may_block(f->function) && f->known & 2 ? find(&t->held, f->arg[1]) : NULL;
 	if (l)

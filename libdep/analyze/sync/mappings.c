@@ -152,8 +152,8 @@ static int note(const struct sync_image *m, const struct sync_map *map)
 		.key = map->key, .image = m->serial, .writes = map->writes, .at = map->start,
 	};
 
-	return m->feed->shares && m->feed->pass == SYNC_FIRST ?
-	       sync_shared_maps_add(m->feed->shares, &share) : 0;
+	return m->sync->shares && m->sync->pass == SYNC_FIRST ?
+	       sync_shared_maps_add(m->sync->shares, &share) : 0;
 }
 
 static int map(struct sync_image *m, struct sync_map *map)

@@ -64,7 +64,7 @@ static bool is_among(const struct sync_thread *t, const struct sync_thread *o, b
 /* Join all threads that have ended: @t may have waited for any of them. */
 static int join_ended(struct sync_thread *t, bool image)
 {
-	struct sync_events *f = t->feed;
+	struct sync_events *f = t->sync;
 	struct sync_thread *o;
 	int err = 0;
 	size_t i;
@@ -81,7 +81,7 @@ static int join_ended(struct sync_thread *t, bool image)
 
 int sync_barrier_all(struct sync_thread *t, bool image)
 {
-	struct sync_events *f = t->feed;
+	struct sync_events *f = t->sync;
 	struct race_sync all = { 0 };
 	int err = sync_flush(t);
 	struct sync_thread *o;

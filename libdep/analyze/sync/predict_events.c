@@ -92,7 +92,7 @@ u32 sync_predict_place(struct sync_thread *t, u32 depth)
 	if (depth > t->stack_room)
 		return 0;
 	for (i = depth; i; i--)
-		if (sync_code(t->feed, t->image, t->stack[i - 1].pc) == DEP_CODE_PROGRAM)
+		if (sync_code(t->sync, t->image, t->stack[i - 1].pc) == DEP_CODE_PROGRAM)
 			break;
 	for (i = i ? i : depth; i && n < SYNC_PLACE; i--)
 		pc[n++] = t->stack[i - 1].pc;
@@ -106,7 +106,7 @@ u32 sync_predict_lock_place(struct sync_thread *t, const struct sync_frame *f)
 	u32 i;
 
 	for (i = f->depth <= t->stack_room ? f->depth : 0; i && code != DEP_CODE_PROGRAM; i--) {
-		code = sync_code(t->feed, t->image, t->stack[i - 1].pc);
+		code = sync_code(t->sync, t->image, t->stack[i - 1].pc);
 		if (code == DEP_CODE_LOADER || code == DEP_CODE_THREADS)
 			return 0;
 	}
@@ -195,7 +195,7 @@ static int need_behind(struct sync_thread *t)
 void sync_predict_note(struct sync_thread *t, u64 pc, u32 flags)
 {
 	if (t->held.waiting == t->calls.level + 1 && !(flags & (RACE_SYSCALL | SYNC_OBJECT)) &&
-	    sync_code(t->feed, t->image, pc) == DEP_CODE_PROGRAM)
+	    sync_code(t->sync, t->image, pc) == DEP_CODE_PROGRAM)
 		predict_stop(t->process->future->predict);
 }
 
@@ -294,7 +294,7 @@ int sync_predict_release(struct sync_thread *t, struct sync_object *o)
 
 int sync_predict_barrier_all(struct sync_thread *t)
 {
-	struct sync_events *f = t->feed;
+	struct sync_events *f = t->sync;
 	struct sync_thread_log *u = t->process->future;
 	struct predict_sync all = { 0 };
 	struct sync_thread *o;

@@ -8,7 +8,7 @@
 /* Is another thread about to take the lock? It may have it already. */
 static bool others_try(const struct sync_thread *t, u64 lock)
 {
-	const struct sync_events *f = t->feed;
+	const struct sync_events *f = t->sync;
 	const struct sync_frame *g;
 	size_t i;
 

@@ -58,7 +58,7 @@ int sync_forked(struct sync_thread *t, u32 pid)
 	struct sync_fork *k;
 	int err;
 
-	if (!will_be_seen(t->feed, pid, t->image->serial))
+	if (!will_be_seen(t->sync, pid, t->image->serial))
 		return 0;
 	k = calloc(1, sizeof(*k));
 	if (!k)
@@ -82,8 +82,8 @@ int sync_forked(struct sync_thread *t, u32 pid)
 	k->pid = pid;
 	k->parent = t->image;
 	sync_files_copy(&k->files, &t->image->files);
-	k->next = t->feed->forks;
-	t->feed->forks = k;
+	k->next = t->sync->forks;
+	t->sync->forks = k;
 	return 0;
 }
 
@@ -186,7 +186,7 @@ struct sync_image *sync_image_of(struct sync_events *f, const struct dep_thread 
 	if (!m)
 		return NULL;
 	p = recorded(f, t->process);
-	m->feed = f;
+	m->sync = f;
 	m->serial = t->process;
 	m->pid = p ? p->pid : t->tid;
 	m->parent = p ? p->parent : 0;
@@ -216,8 +216,8 @@ static int replaces(struct sync_thread *t)
 	size_t i;
 	int err = 0;
 
-	for (i = 0; i < t->feed->nthreads && !err; i++) {
-		o = t->feed->thread[i];
+	for (i = 0; i < t->sync->nthreads && !err; i++) {
+		o = t->sync->thread[i];
 		if (o && o->ended && o->process == t->process && o->image->serial == m->parent &&
 		    (o->image->pid == m->pid || o->tid == m->pid))
 			err = race_thread_join(t->process->detector, t->index, o->index);
@@ -251,7 +251,7 @@ int sync_image_begin(struct sync_thread *t)
 /* The end of a process closes its descriptors and sends SIGCHLD. */
 static int tell_end(struct sync_thread *t)
 {
-	const struct sync_image *m = t->image, *parent = find_image(t->feed, m->creator);
+	const struct sync_image *m = t->image, *parent = find_image(t->sync, m->creator);
 	const struct sync_file_table *files = m->files.table;
 	u32 i;
 	int err = sync_release(t, SYNC_END, m->serial);
@@ -269,7 +269,7 @@ static int tell_end(struct sync_thread *t)
 /* Has the last thread ended? The store may have threads whose items have not come. */
 static bool is_last(struct sync_image *m)
 {
-	struct sync_events *f = m->feed;
+	struct sync_events *f = m->sync;
 	const struct dep_thread *all;
 	u32 i = 0, at, known = 0;
 	size_t n;
@@ -306,7 +306,7 @@ int sync_waited(struct sync_thread *t, u32 pid)
 
 	if (!t->image->grouped)
 		return 0;
-	for (m = t->feed->images; m && !err; m = m->next)
+	for (m = t->sync->images; m && !err; m = m->next)
 		if (m->process == t->process && (pid ? m->pid == pid :
 						 m->creator == t->image->first))
 			err = sync_acquire(t, SYNC_END, m->serial);
@@ -324,7 +324,7 @@ int sync_send(struct sync_thread *t, s64 pid, u64 signo)
 	bool any = false;
 	int err = 0;
 
-	for (m = t->feed->images; m && t->image->grouped && !err; m = m->next) {
+	for (m = t->sync->images; m && t->image->grouped && !err; m = m->next) {
 		if (m->process != t->process || (pid > 0 && m->pid != (u32)pid))
 			continue;
 		any = true;

@@ -104,7 +104,7 @@ struct sync_process *sync_process_of(struct sync_events *f, u32 serial)
 int sync_process_over(struct sync_image *m)
 {
 	struct sync_process *p = m->process;
-	struct sync_events *f = m->feed;
+	struct sync_events *f = m->sync;
 	int err;
 
 	free(m->code);

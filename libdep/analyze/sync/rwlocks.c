@@ -126,7 +126,7 @@ static void destroy(struct sync_thread *t, u64 object, u64 pc)
 
 		if (o->wait.object != object)
 			continue;
-		if (t->feed->pass == SYNC_FIRST)
+		if (t->sync->pass == SYNC_FIRST)
 			dep_word_set_add(&p->scope->raced, found.address, found.size);
 		found.prior = (struct race_access){
 			.thread = o->index, .flags = RACE_READ | SYNC_OBJECT,

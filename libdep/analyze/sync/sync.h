@@ -157,7 +157,7 @@ struct sync_process;
 /** struct sync_image - a process image: one address space, from fork or execve on */
 struct sync_image {
 	struct sync_image *next;
-	struct sync_events *feed;
+	struct sync_events *sync;
 	struct sync_process *process;
 	u32 serial, pid, parent;
 	/* Serials. execve makes a new image of the same process: @first is its first image.. */
@@ -199,7 +199,7 @@ struct sync_thread {
 	struct sync_process *process;
 	struct sync_image *image;
 	u32 serial, tid, index;		/* serial and tid of the recording; index in the detector */
-	struct sync_events *feed;
+	struct sync_events *sync;
 	bool begun, ended, joined;
 	u32 life;		/* value of process->lives when it began */
 	bool in_library;	/* in code that creates or ends threads; see DEP_CODE_THREADS */

@@ -46,7 +46,7 @@ static int futex(struct sync_thread *t, const struct adept_ev_syscall *c, bool e
 	 * In the first pass the beginning of a wait may be emitted though the call never returns.
 	 * So the word becomes an object only after the call.
 	 */
-	bool known = enter != (waits && t->feed->pass == SYNC_FIRST);
+	bool known = enter != (waits && t->sync->pass == SYNC_FIRST);
 
 	if (t->muted)
 		return 0;
@@ -188,7 +188,7 @@ static int file_made(struct sync_thread *t, const struct adept_ev_syscall *c)
 
 static int unmap_own(struct sync_thread *t, u64 pc, u64 place, u64 size)
 {
-	int err = t->feed->nwant ? sync_want_stack(t->feed, t, pc, place, size) : 0;
+	int err = t->sync->nwant ? sync_want_stack(t->sync, t, pc, place, size) : 0;
 
 	if (!err)
 		err = sync_flush(t);
@@ -197,11 +197,11 @@ static int unmap_own(struct sync_thread *t, u64 pc, u64 place, u64 size)
 	 * count.
 	 */
 	if (!err && !t->muted && !t->in_library &&
-	    sync_code(t->feed, t->image, pc) != DEP_CODE_LOADER)
+	    sync_code(t->sync, t->image, pc) != DEP_CODE_LOADER)
 		err = race_access_known(t->process->detector, t->index, pc, place, size,
 					RACE_WRITE | RACE_FREE | RACE_SYSCALL);
 	if (!err && !t->muted && !t->in_library &&
-	    sync_code(t->feed, t->image, pc) != DEP_CODE_LOADER)
+	    sync_code(t->sync, t->image, pc) != DEP_CODE_LOADER)
 		err = sync_predict_access(t, pc, place, size,
 					  RACE_WRITE | RACE_FREE | RACE_SYSCALL, true);
 	return err ? err : sync_forget(t, place, size);

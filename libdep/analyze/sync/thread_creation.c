@@ -10,8 +10,8 @@ int sync_note_creation(struct sync_thread *t, u32 index)
 	size_t n;
 	u32 i;
 
-	for (n = 0; n < t->feed->nwant; n++) {
-		w = &t->feed->want[n];
+	for (n = 0; n < t->sync->nwant; n++) {
+		w = &t->sync->want[n];
 		if (w->index != index || w->process_serial != t->process->serial || w->creator)
 			continue;
 		w->birth = malloc((t->depth + 1) * sizeof(*w->birth));

@@ -32,7 +32,7 @@ struct sync_thread *sync_thread_of(struct sync_events *f, const struct dep_threa
 	r->serial = t->serial;
 	r->tid = t->tid;
 	r->index = RACE_NO_THREAD;
-	r->feed = f;
+	r->sync = f;
 	r->image = sync_image_of(f, t);
 	if (!r->image) {
 		free(r);
@@ -125,7 +125,7 @@ int sync_thread_begin(struct sync_thread *t)
 {
 	struct sync_process *p = t->process;
 	u32 i = p->nchildren;
-	int err = p->detector ? 0 : sync_process_again(t->feed, p);
+	int err = p->detector ? 0 : sync_process_again(t->sync, p);
 
 	if (err)
 		return err;

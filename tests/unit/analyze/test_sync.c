@@ -140,7 +140,7 @@ static void huge_calls(void **state)
 							  .args = { 0x7000, huge[i], 0,
 								    MAP_FIXED | MAP_STACK } });
 	}
-	race_get_stats(t.feed.processes->detector, &stats);
+	race_get_stats(t.sync.processes->detector, &stats);
 	assert_true(stats.bytes < 64u << 20);
 	finish(&t);
 }
@@ -196,7 +196,7 @@ static void unmapped_in_library(void **state)
 		event(t.second, ADEPT_EV_SIGRETURN);
 		assert_false(t.second->in_library);
 		if (missing)
-			assert_int_equal(sync_gap(&t.feed, &(struct dep_thread){
+			assert_int_equal(sync_gap(&t.sync, &(struct dep_thread){
 				.serial = 2, .tid = 11, .process = 1 }), 0);
 		event(t.second, ADEPT_EV_SIGRETURN);
 		assert_int_equal(t.second->in_library, !missing);

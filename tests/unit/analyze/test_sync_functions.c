@@ -119,7 +119,7 @@ static void inside(void **state)
 	/* the state after a gap is unknown */
 	begin(&t);
 	enter(t.first, DEP_F_MALLOC, 0x8000, 16, 0);
-	assert_int_equal(sync_gap(&t.feed, &(struct dep_thread){ .serial = 1, .process = 1 }), 0);
+	assert_int_equal(sync_gap(&t.sync, &(struct dep_thread){ .serial = 1, .process = 1 }), 0);
 	assert_false(t.first->muted);
 	end(&t, 0);
 }
@@ -135,14 +135,14 @@ static void behind_gaps(void **state)
 	begin(&t);
 	access_it(t.second, LOCK, DEP_WRITE);
 	assert_int_equal(sync_thread_ended(t.second), 0);
-	assert_int_equal(sync_gap(&t.feed, &(struct dep_thread){ .serial = 1, .process = 1 }), 0);
+	assert_int_equal(sync_gap(&t.sync, &(struct dep_thread){ .serial = 1, .process = 1 }), 0);
 	access_it(t.first, LOCK, DEP_WRITE);
 	end(&t, 0);
 	/* ..as does a thread without a known creator.. */
 	begin(&t);
 	access_it(t.second, LOCK, DEP_WRITE);
 	assert_int_equal(sync_thread_ended(t.second), 0);
-	third = sync_thread_of(&t.feed, &(struct dep_thread){ .serial = 3, .tid = 12,
+	third = sync_thread_of(&t.sync, &(struct dep_thread){ .serial = 3, .tid = 12,
 							      .process = 1 });
 	assert_int_equal(sync_thread_begin(third), 0);
 	access_it(third, LOCK, DEP_WRITE);
@@ -171,8 +171,8 @@ static void lives(void **state)
 	/* a recorded thread may not have done anything yet */
 	for (i = 0; i < 2; i++) {
 		begin(&t);
-		t.feed.pass = SYNC_FIRST;
-		t.feed.store = i ? NULL : &store;
+		t.sync.pass = SYNC_FIRST;
+		t.sync.store = i ? NULL : &store;
 		locked(t.first, 0x1001, false);
 		access_it(t.first, LOCK, DEP_MODIFY);
 		locked(t.first, 0x1001, true);
@@ -181,22 +181,22 @@ static void lives(void **state)
 		assert_non_null(t.first->process->detector);
 		assert_int_equal(sync_thread_ended(t.second), 0);
 		assert_int_equal(!t.first->process->detector, i);
-		assert_int_equal(sync_gap(&t.feed, &all[1]), 0);
-		assert_int_equal(sync_end(&t.feed, &all[1]), 0);
-		third = sync_thread_of(&t.feed, &all[2]);
+		assert_int_equal(sync_gap(&t.sync, &all[1]), 0);
+		assert_int_equal(sync_end(&t.sync, &all[1]), 0);
+		third = sync_thread_of(&t.sync, &all[2]);
 		access_it(third, BLOCK, DEP_WRITE);
 		assert_non_null(t.first->process->detector);
-		assert_int_equal(sync_gap(&t.feed, &all[2]), 0);
+		assert_int_equal(sync_gap(&t.sync, &all[2]), 0);
 		assert_int_equal(sync_thread_ended(third), 0);
 		assert_null(t.first->process->detector);
-		assert_int_equal(sync_facts_learn(&t.feed), 0);
+		assert_int_equal(sync_facts_learn(&t.sync), 0);
 		assert_true(dep_word_set_has(&t.first->process->scope->locked, LOCK, 4));
 		finish(&t);
 	}
 	/* results are needed */
 	begin(&t);
-	t.feed.pass = SYNC_EXACT;
-	t.feed.store = NULL;
+	t.sync.pass = SYNC_EXACT;
+	t.sync.store = NULL;
 	access_it(t.first, BLOCK, DEP_WRITE);
 	access_it(t.second, BLOCK, DEP_WRITE);
 	assert_int_equal(sync_thread_ended(t.first), 0);
@@ -353,7 +353,7 @@ static void rounds(void **state)
 	deferred.j.word[0].read = ~0ull;
 	for (other = 0; other < 2; other++) {
 		begin(&t);
-		t.feed.pass = SYNC_FIRST;
+		t.sync.pass = SYNC_FIRST;
 		for (i = 0; i < 12; i++) {
 			access_it(t.first, LOCK, DEP_WRITE);
 			access_it(t.first, BLOCK, DEP_READ);
@@ -386,7 +386,7 @@ static void frees_partly(struct sync_thread *t, u64 address, u64 again)
 static const struct dep_word_set *begin_first(struct two *t)
 {
 	begin(t);
-	t->feed.pass = SYNC_FIRST;
+	t->sync.pass = SYNC_FIRST;
 	return &t->first->process->scope->raced;
 }
 
@@ -479,7 +479,7 @@ static void counts(void **state)
 	(void)state;
 	for (i = 0; i < 2; i++) {
 		begin(&t);
-		t.feed.pass = SYNC_FIRST;
+		t.sync.pass = SYNC_FIRST;
 		access_it(t.first, BLOCK, DEP_WRITE);
 		locks_it(t.first, DEP_MODIFY | (i ? DEP_REF_COUNTS : 0));
 		locks_it(t.second, DEP_MODIFY);

@@ -80,11 +80,11 @@ static void begin_first(struct two *t, struct sync_shared_maps *s, u64 flags)
 
 	memset(t, 0, sizeof(*t));
 	*s = (struct sync_shared_maps){ .image = both, .nimages = 2 };
-	t->feed.options = &t->options;
-	t->feed.words = &t->words;
-	t->feed.pass = SYNC_EXACT;
-	t->feed.shares = s;
-	t->first = sync_thread_of(&t->feed, &(struct dep_thread){ .serial = 1, .tid = 10,
+	t->sync.options = &t->options;
+	t->sync.words = &t->words;
+	t->sync.pass = SYNC_EXACT;
+	t->sync.shares = s;
+	t->first = sync_thread_of(&t->sync, &(struct dep_thread){ .serial = 1, .tid = 10,
 								  .process = 1 });
 	assert_int_equal(sync_thread_begin(t->first), 0);
 	call(t->first, &(struct adept_ev_syscall){
@@ -96,7 +96,7 @@ static void begin_first(struct two *t, struct sync_shared_maps *s, u64 flags)
 /* ..and one that it forked. */
 static void begin_second(struct two *t)
 {
-	t->second = sync_thread_of(&t->feed, &(struct dep_thread){ .serial = 2, .tid = 20,
+	t->second = sync_thread_of(&t->sync, &(struct dep_thread){ .serial = 2, .tid = 20,
 								   .process = 2 });
 	assert_int_equal(sync_thread_begin(t->second), 0);
 	assert_ptr_equal(t->first->process, t->second->process);
@@ -199,7 +199,7 @@ static void processes(void **state)
 	assert_int_equal(sync_thread_created(t.first, &(struct adept_ev_fork){
 		.pid = 11, .flags = CLONE_VM | CLONE_THREAD }), 0);
 	assert_int_equal(sync_thread_ended(t.first), 0);
-	t.first = sync_thread_of(&t.feed, &(struct dep_thread){ .serial = 3, .tid = 11,
+	t.first = sync_thread_of(&t.sync, &(struct dep_thread){ .serial = 3, .tid = 11,
 								.process = 1 });
 	access_it(t.first, SHARED, DEP_WRITE);
 	access_it(t.second, SHARED, DEP_WRITE);
@@ -387,16 +387,16 @@ static void too_many_threads(void **state)
 		fork.pid = 100 + i;
 		item(t.first, &it);
 	}
-	assert_int_equal(t.feed.nover_limit, 0);
+	assert_int_equal(t.sync.nover_limit, 0);
 	fork.pid = 100 + i;
 	item(t.first, &it);
-	assert_int_equal(t.feed.nover_limit, 1);
+	assert_int_equal(t.sync.nover_limit, 1);
 	/* the thread beyond the limit may have ordered these */
 	access_it(t.first, BLOCK + 8, DEP_WRITE);
 	access_it(t.second, BLOCK + 8, DEP_WRITE);
-	assert_int_equal(sync_end(&t.feed, &(struct dep_thread){ .serial = 1, .process = 1 }), 0);
-	assert_int_equal(sync_gap(&t.feed, &(struct dep_thread){ .serial = 2, .process = 1 }), 0);
-	assert_int_equal(t.feed.nover_limit, 1);
+	assert_int_equal(sync_end(&t.sync, &(struct dep_thread){ .serial = 1, .process = 1 }), 0);
+	assert_int_equal(sync_gap(&t.sync, &(struct dep_thread){ .serial = 2, .process = 1 }), 0);
+	assert_int_equal(t.sync.nover_limit, 1);
 	end(&t, 1);
 }
 
@@ -412,14 +412,14 @@ static void too_many_processes(void **state)
 	t.first->process->nimages = SYNC_IMAGES - 1;
 	access_it(t.first, SHARED, DEP_WRITE);
 	access_it(t.second, SHARED, DEP_WRITE);
-	assert_int_equal(dep_word_set_add(&sync_facts_of(&t.feed, 3)->raced, SHARED, 16), 0);
-	lone = sync_thread_of(&t.feed, &(struct dep_thread){ .serial = 3, .tid = 30,
+	assert_int_equal(dep_word_set_add(&sync_facts_of(&t.sync, 3)->raced, SHARED, 16), 0);
+	lone = sync_thread_of(&t.sync, &(struct dep_thread){ .serial = 3, .tid = 30,
 							     .process = 3 });
 	assert_ptr_not_equal(lone->process, t.first->process);
-	assert_int_equal(t.feed.nover_limit, 1);
+	assert_int_equal(t.sync.nover_limit, 1);
 	access_it(t.first, SHARED + 8, DEP_WRITE);
 	access_it(t.second, SHARED + 8, DEP_WRITE);
-	other = sync_thread_of(&t.feed, &(struct dep_thread){ .serial = 4, .tid = 31,
+	other = sync_thread_of(&t.sync, &(struct dep_thread){ .serial = 4, .tid = 31,
 							      .process = 3 });
 	assert_int_equal(sync_thread_begin(lone), 0);
 	assert_int_equal(sync_thread_begin(other), 0);
@@ -443,16 +443,16 @@ static void forks(void **state)
 
 	(void)state;
 	begin_first(&t, &s, MAP_SHARED);
-	t.feed.store = &store;
+	t.sync.store = &store;
 	for (i = 0; i < 1000; i++)
 		assert_int_equal(sync_thread_created(t.first,
 						     &(struct adept_ev_fork){ .pid = 30 + i }),
 				 0);
-	assert_null(t.feed.forks);
+	assert_null(t.sync.forks);
 	assert_int_equal(sync_thread_created(t.first, &(struct adept_ev_fork){ .pid = 20 }), 0);
-	assert_non_null(t.feed.forks);
+	assert_non_null(t.sync.forks);
 	begin_second(&t);
-	assert_null(t.feed.forks);
+	assert_null(t.sync.forks);
 	assert_int_equal(t.second->index, 1);
 	access_it(t.first, SHARED + 8, DEP_WRITE);
 	access_it(t.second, SHARED + 8, DEP_WRITE);
@@ -462,12 +462,12 @@ static void forks(void **state)
 		struct dep_live_options live = { 0 };
 
 		begin(&t);
-		t.feed.store = &store;
-		t.feed.pass = SYNC_FIRST;
+		t.sync.store = &store;
+		t.sync.pass = SYNC_FIRST;
 		t.options.live = i ? &live : NULL;
 		assert_int_equal(sync_thread_created(t.first,
 						     &(struct adept_ev_fork){ .pid = 30 }), 0);
-		assert_int_equal(!!t.feed.forks, i);
+		assert_int_equal(!!t.sync.forks, i);
 		end(&t, 0);
 	}
 }

@@ -19,18 +19,18 @@
 struct two {
 	struct dep_races_options options;
 	struct sync_words words;
-	struct sync_events feed;
+	struct sync_events sync;
 	struct sync_thread *first, *second;
 };
 
 static inline void begin(struct two *t)
 {
 	memset(t, 0, sizeof(*t));
-	t->feed.options = &t->options;
-	t->feed.words = &t->words;
-	t->first = sync_thread_of(&t->feed, &(struct dep_thread){ .serial = 1, .tid = 10,
+	t->sync.options = &t->options;
+	t->sync.words = &t->words;
+	t->first = sync_thread_of(&t->sync, &(struct dep_thread){ .serial = 1, .tid = 10,
 								  .process = 1 });
-	t->second = sync_thread_of(&t->feed, &(struct dep_thread){ .serial = 2, .tid = 11,
+	t->second = sync_thread_of(&t->sync, &(struct dep_thread){ .serial = 2, .tid = 11,
 								   .process = 1 });
 	assert_int_equal(sync_thread_begin(t->first), 0);
 	assert_int_equal(sync_thread_begin(t->second), 0);
@@ -38,8 +38,8 @@ static inline void begin(struct two *t)
 
 static inline void finish(struct two *t)
 {
-	sync_free(&t->feed);
-	sync_facts_free(&t->feed);
+	sync_free(&t->sync);
+	sync_facts_free(&t->sync);
 }
 
 static inline void call(struct sync_thread *t, const struct adept_ev_syscall *c)
@@ -51,7 +51,7 @@ static inline void call(struct sync_thread *t, const struct adept_ev_syscall *c)
 
 static inline u32 races(const struct two *t)
 {
-	return race_rows_count(t->feed.processes->rows);
+	return race_rows_count(t->sync.processes->rows);
 }
 
 static inline void item(struct sync_thread *t, const struct dep_item *it)
@@ -60,7 +60,7 @@ static inline void item(struct sync_thread *t, const struct dep_item *it)
 		.serial = t->serial, .tid = t->tid, .process = 1,
 	};
 
-	assert_int_equal(sync_items(t->feed, of, it, 1, false), 1);
+	assert_int_equal(sync_items(t->sync, of, it, 1, false), 1);
 }
 
 static inline void enter(struct sync_thread *t, enum dep_function function, u64 sp, u64 a, u64 b)

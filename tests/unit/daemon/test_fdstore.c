@@ -248,8 +248,8 @@ static void names(void **state)
 	for (i = 0; i < sizeof(bad) / sizeof(*bad); i++)
 		assert_int_equal(fdstore_put(k, bad[i], 0), -EINVAL);
 	/* The holder checks what depd should have checked. */
-	assert_int_equal(holder_send(keep_fd(k), &m, 0), 0);
-	assert_int_equal(holder_receive(keep_fd(k), &m, &fd), 0);
+	assert_int_equal(holder_send(fdstore_fd(k), &m, 0), 0);
+	assert_int_equal(holder_receive(fdstore_fd(k), &m, &fd), 0);
 	assert_int_equal(m.result, -EINVAL);
 	put(k, "012345678901234567890123456789012345678901234567890123456789.-_", "");
 	assert_int_equal(fdstore_remove(k, "a"), -ENOENT);
@@ -518,7 +518,7 @@ static void ends(void **state)
 static void holder_dies(void **state)
 {
 	struct fdstore *k = open_empty();
-	struct pollfd p = { .fd = keep_fd(k), .events = POLLIN };
+	struct pollfd p = { .fd = fdstore_fd(k), .events = POLLIN };
 
 	(void)state;
 	put(k, "a", "");
@@ -530,7 +530,7 @@ static void holder_dies(void **state)
 	assert_true(fdstore_lost(k));
 	assert_int_equal(fdstore_put(k, "b", 0), -EPIPE);
 	assert_int_equal(fdstore_remove(k, "a"), -EPIPE);
-	assert_int_equal(keep_fd(k), -1);
+	assert_int_equal(fdstore_fd(k), -1);
 	assert_true(fdstore_lost(k));
 	/* The next holder has none. */
 	assert_int_equal(fdstore_retry(k, dir, why, sizeof(why)), 0);
@@ -603,7 +603,7 @@ static void systemd_store(void **state)
 	char text[256];
 
 	(void)state;
-	assert_int_equal(keep_fd(k), -1);
+	assert_int_equal(fdstore_fd(k), -1);
 	put(k, "session-1", "one");
 	hear(sock, text, sizeof(text), &fd);
 	assert_string_equal(text, "FDSTORE=1\nFDPOLL=0\nFDNAME=session-1");
@@ -621,7 +621,7 @@ static void systemd_store(void **state)
 	/* started by a service, but not the service itself: use a holder */
 	setenv("SYSTEMD_EXEC_PID", "1", 1);
 	k = open_empty();
-	assert_true(keep_fd(k) >= 0);
+	assert_true(fdstore_fd(k) >= 0);
 	fdstore_close(k);
 	unsetenv("SYSTEMD_EXEC_PID");
 	unsetenv("NOTIFY_SOCKET");

@@ -4,8 +4,8 @@
  *
  * If the fd store's holder ends, a new one is started and gets all session files.
  */
-#ifndef DEPD_SESSIONS_KEPT_FILES_H
-#define DEPD_SESSIONS_KEPT_FILES_H
+#ifndef DEPD_SESSIONS_SESSION_FILES_H
+#define DEPD_SESSIONS_SESSION_FILES_H
 
 #include "session_info.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "daemon/fdstore/fdstore.h"
-#include "kept_files.h"
+#include "session_files.h"
 #include "daemon/base/log.h"
 
 #define AGAIN_NS	10000000000ull	/* pause after a failed start of a holder */
@@ -76,7 +76,7 @@ static void fdstore_ready(struct loop_watch *w, short revents)
 
 int session_files_watch(struct depd *d)
 {
-	int fd = keep_fd(d->fdstore);
+	int fd = fdstore_fd(d->fdstore);
 
 	d->fdstore_retry.due = again;
 	d->fdstore_ready.ready = fdstore_ready;
