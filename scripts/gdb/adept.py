@@ -66,6 +66,8 @@ class Engine:
         self.arenas = self.objfile.lookup_static_symbol("arenas")
         self.narenas = self.objfile.lookup_static_symbol("narenas")
         self.kinds = [f.name[len("STATE_"):] for f in self.type("enum state_kind").fields()]
+        self.threads = [v for v in gdb.lookup_static_symbols("threads")
+                        if v.type.code == gdb.TYPE_CODE_PTR][0]
         restorer = gdb.parse_and_eval("(long)&signal_restorer")
         self.restorer = range(int(restorer), int(restorer) + 16)
         syscall = [f.enumval for f in self.type("enum adept_exit_kind").fields()
@@ -120,6 +122,16 @@ class Engine:
 
     def at(self, ref):
         return self.heap + 8 * ref
+
+    def owner_of_stack(self, sp):
+        """Address of the struct tls that has this signal stack, or None."""
+        at = int(self.threads.value())
+        while at:
+            tls = self.read("tls", at)
+            if tls["sig_stack"] <= sp < tls["sig_stack"] + tls["sig_stack_size"]:
+                return at
+            at = tls["next"]
+        return None
 
     def all_arenas(self):
         arenas = self.arenas.value()
@@ -348,10 +360,15 @@ class Unwinder(gdb.unwinder.Unwinder):
         arena = ENGINE.arena_of(pc)
         if arena is None and not ENGINE.in_gate(pc):
             return None
-        tls = ENGINE.read("tls", int(pending.read_register("gs_base")) & MASK)
+        gs_base = None
+        if pc not in ENGINE.restorer:
+            tls = ENGINE.read("tls", int(pending.read_register("gs_base")) & MASK)
         if pc in ENGINE.restorer:
-            to, regs = interrupted(int(pending.read_register("rsp")) & MASK)
+            sp = int(pending.read_register("rsp")) & MASK
+            to, regs = interrupted(sp)
             to -= 1
+            # The engine's frames do not pass gs_base on to those below.
+            gs_base = ENGINE.owner_of_stack(sp)
         elif arena is None:
             regs = dict(zip(REGS, tls["regs"]))
             to = tls["resume_pc"]
@@ -367,6 +384,9 @@ class Unwinder(gdb.unwinder.Unwinder):
             like = pending.read_register(name)
             info.add_saved_register(name, gdb.Value(regs[name]).cast(like.type))
         info.add_saved_register("rip", gdb.Value(to + 1).cast(pending.read_register("rip").type))
+        if gs_base is not None:
+            long_type = gdb.lookup_type("unsigned long")
+            info.add_saved_register("gs_base", gdb.Value(gs_base).cast(long_type))
         return info
 
 
