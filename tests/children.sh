@@ -28,7 +28,7 @@ native() {
 # rows: "CAUSE BASENAME" of every process of the store, sorted.
 rows() {
 	"$DEPCTL" ls --json "$tmp/dep" | grep -o '"cause":"[a-z]*","exe":"[^"]*"' |
-		sed 's,"cause":"\([a-z]*\)","exe":"\(.*/\)*\([^"]*\)",\1 \3,' |
+		sed 's|"cause":"\([a-z]*\)","exe":"\(.*/\)*\([^"]*\)"|\1 \3|' |
 		sort | uniq -c | sed 's/^ *//'
 }
 
