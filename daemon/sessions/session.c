@@ -118,6 +118,20 @@ static int check_limits(struct depd *d, char *why)
 	return -EAGAIN;
 }
 
+static int fill_in(struct session *s, const struct session_config *w)
+{
+	s->owner = w->owner;
+	s->store = strdup(w->store ? w->store : "");
+	s->command = strdup(w->argc ? w->argv[0] : "?");
+	s->rule = strdup(w->rule ? w->rule : "");
+	s->max_size = w->max_size;
+	s->level = w->level;
+	s->has_client = !w->rule;
+	s->start_ns = loop_now();
+	s->start_realtime_ns = realtime_ns();
+	return s->store && s->command && s->rule ? 0 : -ENOMEM;
+}
+
 static int make_ring(struct session *s, const struct session_config *w, char *why)
 {
 	uint64_t give_up = s->d->config.give_up_ms * 1000000;
@@ -136,6 +150,21 @@ static int make_ring(struct session *s, const struct session_config *w, char *wh
 	if (ret)
 		return refuse(ret, why, "no memory can be shared with the programs");
 	s->flags = s->ring.layout.flags;
+	return 0;
+}
+
+static int make_target(struct session *s, const struct session_config *w, char *why)
+{
+	struct dep_why reason = { "" };
+	int ret = dep_target_init(&s->target, s->ring.map, s->ring.fd, &reason);
+
+	if (ret) {
+		snprintf(why, CONTROL_WHY, "%s", reason.text);
+		return ret;
+	}
+	s->target.base = w->base;
+	if (s->ring.module)
+		s->target.ring_fd = dep_module_writer(s->ring.module);
 	return 0;
 }
 
@@ -257,7 +286,6 @@ static void drop_store(struct session *s, struct dep_writer *writer)
 int session_begin(struct depd *d, const struct session_config *w, struct session **out, char *why)
 {
 	struct dep_writer *writer = NULL;
-	struct dep_why reason = { "" };
 	struct session *s;
 	int ret;
 
@@ -267,29 +295,13 @@ int session_begin(struct depd *d, const struct session_config *w, struct session
 	s = session_new(d, d->front ? d->front->next_id(d, true) : ++d->last_id);
 	if (!s)
 		return refuse(-ENOMEM, why, "a session");
-	s->owner = w->owner;
-	s->store = strdup(w->store ? w->store : "");
-	s->command = strdup(w->argc ? w->argv[0] : "?");
-	s->rule = strdup(w->rule ? w->rule : "");
-	s->max_size = w->max_size;
-	s->level = w->level;
-	s->has_client = !w->rule;
-	s->start_ns = loop_now();
-	s->start_realtime_ns = realtime_ns();
-	ret = -ENOMEM;
-	if (!s->store || !s->command || !s->rule)
-		goto fail;
-	ret = make_ring(s, w, why);
+	ret = fill_in(s, w);
+	if (!ret)
+		ret = make_ring(s, w, why);
+	if (!ret)
+		ret = make_target(s, w, why);
 	if (ret)
 		goto fail;
-	ret = dep_target_init(&s->target, s->ring.map, s->ring.fd, &reason);
-	if (ret) {
-		snprintf(why, CONTROL_WHY, "%s", reason.text);
-		goto fail;
-	}
-	s->target.base = w->base;
-	if (s->ring.module)
-		s->target.ring_fd = dep_module_writer(s->ring.module);
 	/* The state file names the store and comes first, so that depd knows of every store. */
 	ret = make_adoptable(s, why);
 	if (ret)

@@ -257,6 +257,19 @@ static bool find_pid(struct dep_collector *c, u32 i, u32 *pid)
 	return now_ns() - p->unresolved_ns > RESOLVE_NS;
 }
 
+/* The path of the executable, and the command line; a forked process has its parent's. */
+static void put_texts(const struct dep_collector *c, struct dep_job *job, const char *exe)
+{
+	struct dep_process *p = &job->process;
+	char *text = (char *)job->data;
+	size_t n = strlen(exe) + 1;
+
+	memcpy(text, exe, n);
+	p->exe = n > 1 ? text : NULL;
+	p->cmdline_size = p->cause == ADEPT_BY_FORK ? 0 : read_cmdline(c, p->pid, job->data + n);
+	p->cmdline = p->cmdline_size ? text + n : NULL;
+}
+
 static void open_process(struct dep_collector *c, u32 i)
 {
 	struct proc_slot *p = &c->procs[i];
@@ -265,7 +278,6 @@ static void open_process(struct dep_collector *c, u32 i)
 	u32 parent = load(&sh->parent_serial), cause = load(&sh->cause);
 	struct dep_job *job;
 	char *exe;
-	size_t n, cmdline;
 
 	/* Look again at a rejected slot only when its serial has changed. */
 	if (p->serial == serial && p->broken)
@@ -275,8 +287,7 @@ static void open_process(struct dep_collector *c, u32 i)
 	exe = dep_find_exe(c, pid, cause, parent);
 	if (!exe)
 		return;
-	n = strlen(exe);
-	job = dep_queue_job(c->queue, DEP_JOB_PROCESS, n + 1 + CMDLINE_MAX);
+	job = dep_queue_job(c->queue, DEP_JOB_PROCESS, strlen(exe) + 1 + CMDLINE_MAX);
 	if (!job)
 		goto out_free;
 	if (!dep_domain_process(c, i, serial) || !dep_serial_take(c, serial) ||
@@ -290,10 +301,6 @@ static void open_process(struct dep_collector *c, u32 i)
 		c->loss.corrupt++;
 		goto out_free;
 	}
-	memcpy(job->data, exe, n + 1);
-	/* A forked process has its parent's. */
-	cmdline = cause == ADEPT_BY_FORK ? 0 : read_cmdline(c, pid, job->data + n + 1);
-
 	memset(p, 0, sizeof(*p));
 	p->open = true;
 	p->exe = exe;
@@ -310,14 +317,10 @@ static void open_process(struct dep_collector *c, u32 i)
 		.serial = serial,
 		.pid = pid,
 		.parent = parent,
-		.cause = cause,
+		.cause = cause <= ADEPT_BY_ATTACH ? cause : ADEPT_BY_LAUNCH,
 		.start_ns = load(&sh->start_ns),
-		.exe = n ? (char *)job->data : NULL,
-		.cmdline = cmdline ? (char *)job->data + n + 1 : NULL,
-		.cmdline_size = cmdline,
 	};
-	if (job->process.cause > ADEPT_BY_ATTACH)
-		job->process.cause = ADEPT_BY_LAUNCH;
+	put_texts(c, job, exe);
 	dep_queue_put(c->queue, job);
 	return;
 

@@ -122,6 +122,19 @@ static void cut(struct build *b, unsigned int n)
 	};
 }
 
+/* The exit @e after instruction @i, where the registers @known are known.  rsp always is. */
+static u16 plan_exit(struct build *b, struct build_exit *e, u32 i, u16 known)
+{
+	if (!(known & X86_BIT(X86_RSP)) && b->n) {
+		add(b, i, ADEPT_ST_EXIT_REG, X86_RSP);
+		known |= X86_BIT(X86_RSP);
+	}
+	e->nstores = (u16)b->nstores;
+	e->mask = known;
+	e->reclen = record_length(b, b->nstores);
+	return known;
+}
+
 void record_plan(struct build *b)
 {
 	u16 known = b->mask;
@@ -162,30 +175,12 @@ void record_plan(struct build *b)
 			add(b, i, ADEPT_ST_POST, string_pointer(in));
 		if (is_locked(in))
 			add(b, i, ADEPT_ST_AFTER, 0);
-		for (; x < b->nexits && b->exits[x].insn == i; x++) {
-			struct build_exit *e = &b->exits[x];
-
-			if (!(known & X86_BIT(X86_RSP))) {
-				add(b, i, ADEPT_ST_EXIT_REG, X86_RSP);
-				known |= X86_BIT(X86_RSP);
-			}
-			e->nstores = (u16)b->nstores;
-			e->mask = known;
-			e->reclen = record_length(b, b->nstores);
-		}
+		for (; x < b->nexits && b->exits[x].insn == i; x++)
+			known = plan_exit(b, &b->exits[x], i, known);
 	}
 	/* Exits of an empty fragment, and the one that cut() made. */
-	for (; x < b->nexits; x++) {
-		struct build_exit *e = &b->exits[x];
-
-		if (!(known & X86_BIT(X86_RSP)) && b->n) {
-			add(b, b->n - 1, ADEPT_ST_EXIT_REG, X86_RSP);
-			known |= X86_BIT(X86_RSP);
-		}
-		e->nstores = (u16)b->nstores;
-		e->mask = known;
-		e->reclen = record_length(b, b->nstores);
-	}
+	for (; x < b->nexits; x++)
+		known = plan_exit(b, &b->exits[x], b->n - 1, known);
 }
 
 u16 record_useful_regs(const struct build *b)
