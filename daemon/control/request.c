@@ -359,7 +359,7 @@ int request_parse(struct request *r, const char *line, size_t size, char *why, s
 		return ret;
 	o = cJSON_ParseWithLength(line, size);
 	if (!cJSON_IsObject(o))
-		ret = refuse(&p, -EPROTO, "this is no JSON object");
+		ret = refuse(&p, -EPROTO, "this is not a JSON object");
 	else
 		ret = take_request(&p, o);
 	cJSON_Delete(o);
