@@ -15,14 +15,14 @@ def uses_of(objects):
     """Returns {file: {used file: [symbols]}}."""
     defined, undefined = {}, {}
     folder = os.path.dirname(os.path.commonprefix(objects))
-    for path in objects:
-        file = os.path.relpath(path, folder)[:-2]
-        output = subprocess.run(["nm", path], capture_output=True, text=True, check=True).stdout
-        for fields in map(str.split, output.splitlines()):
-            if fields[-2] == "U":
-                undefined.setdefault(file, []).append(fields[-1])
-            elif fields[-2] in "ABCDRTVW":
-                defined[fields[-1]] = file
+    output = subprocess.run(["nm", "-A", *objects], capture_output=True, text=True, check=True)
+    for line in output.stdout.splitlines():
+        path, _, rest = line.partition(":")
+        file, fields = os.path.relpath(path, folder)[:-2], rest.split()
+        if fields[-2] == "U":
+            undefined.setdefault(file, []).append(fields[-1])
+        elif fields[-2] in "ABCDRTVW":
+            defined[fields[-1]] = file
     uses = {}
     for file, symbols in undefined.items():
         for symbol in symbols:

@@ -217,7 +217,7 @@ suite kbuild 400 bash tests/kbuild.sh
 suite readme 180 bash tests/readme.sh
 suite compile-commands 60 bash tests/compile_commands.sh
 suite manuals 300 /usr/bin/python3 tests/manuals.py "$DEPCTL"
-suite include-rules 60 sh tests/include_rules.sh
+suite include-rules 120 sh tests/include_rules.sh
 suite prose 60 sh tests/prose.sh
 wait_background
 for s in $wanted; do
