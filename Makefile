@@ -155,8 +155,8 @@ UNIT := decode derive elf_symbols inject store writer resume retention write_que
 	collect collect_hostile owner chunk_end module_chunks symbols merge tail sync \
 	sync_functions sync_processes detector races shadow vector_clock predict ring_core loop \
 	request control metrics client fdstore rundir sd_notify policy tracer word_set filter \
-	filter_executions filtered_program jit branch_table delta verdict durable access account \
-	link budget descriptor
+	filter_functions filter_executions filtered_program jit branch_table delta verdict durable \
+	access account link budget descriptor
 TESTS := $(patsubst %,$(B)/tests/test_%,$(UNIT))
 SHOW := $(patsubst %,$(B)/tests/inject_%,show_pie show_nopie show_static show_staticpie exec)
 TESTFLAGS := $(CFLAGS) $(HOSTFLAGS)
@@ -197,6 +197,7 @@ $(B)/tests/test_retention: $(call unit_obj,test_retention) \
 $(B)/tests/test_recover: $(call unit_obj,test_recover stream stream_frag) $(B)/libdep.a
 $(B)/tests/test_word_set: $(call unit_obj,test_word_set) $(B)/libdep.a
 $(B)/tests/test_filter: $(call unit_obj,test_filter) $(B)/libdep.a
+$(B)/tests/test_filter_functions: $(call unit_obj,test_filter_functions) $(B)/libdep.a
 $(B)/tests/test_filter_executions: $(call unit_obj,test_filter_executions) $(B)/libdep.a
 $(B)/tests/test_filtered_program: $(call unit_obj,test_filtered_program stream stream_frag) \
 				$(B)/libdep.a
