@@ -510,6 +510,15 @@ start --give-up=90s
 check $? "the holder was killed as well: the program goes on" \
 	"status $s after $took s, $(cat lost.err)"
 rm -rf lost.dep
+# The same without a store: a session of which nothing is left.
+"$DEPCTL" record -q --null -- sh -c 'sleep 3; echo done' >lost.out 2>lost.err &
+job=$!
+recording
+kill -9 "$depd_pid" $(instance) $(holder)
+wait "$depd_pid" 2>/dev/null
+start --give-up=2s && ! grep -q "signal 11" "$tmp/log"
+check $? "lost sessions do not stop the next depd" "$(grep "signal 11" "$tmp/log" | tail -n 1)"
+wait $job
 end
 start
 

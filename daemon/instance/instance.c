@@ -73,6 +73,9 @@ static void front_changed(struct depd *d)
 {
 	static struct link_msg m;
 
+	/* Sessions are being adopted: serve() reports them all. */
+	if (!d->control)
+		return;
 	m.op = LINK_REPORT;
 	report_make(d, &m.report);
 	link_send(d->link->sock, &m, NULL, 0);
@@ -434,6 +437,7 @@ static void serve(struct depd *d)
 	if (ret)
 		fail("the front", ret);
 	tell_number(&front, LINK_HELLO, 0);
+	front_changed(d);
 	want_ids(&front);
 }
 

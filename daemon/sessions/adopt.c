@@ -92,7 +92,8 @@ static int close_store(struct session *s)
 	struct dep_resume r;
 	int ret, tries = 0;
 
-	if (!*s->store)
+	/* Without a state file the store is not known. */
+	if (!s->store || !*s->store)
 		return 0;
 	do
 		ret = dep_writer_resume(&w, s->store, s->level, NULL, NULL, &r);
@@ -191,6 +192,15 @@ static void forget(struct session *s)
 	session_free(s);
 }
 
+/* Nothing is left of a session that cannot be adopted but its store. */
+static void give_up(struct session *s)
+{
+	s->state = SESSION_ENDED;
+	if (s->store)
+		s->d->session_ops->ended(s);
+	forget(s);
+}
+
 /*
  * Drop a session that an earlier depd had not finished creating.  No client got a response for it.
  * The client repeats its request for the same store, so the store must be removed.
@@ -238,8 +248,7 @@ static void adopt_one(struct depd *d, uint32_t id, int fd)
 	if (s->ring.map)
 		__atomic_store_n(&s->ring.map->abandoned, 1, __ATOMIC_SEQ_CST);
 	close_store(s);
-	s->d->session_ops->ended(s);
-	forget(s);
+	give_up(s);
 }
 
 static bool is_kept(const struct fdstore_entry *kept, size_t n, uint32_t id)
@@ -277,7 +286,8 @@ static void close_lost_one(struct depd *d, uint32_t id)
 			return;
 		}
 		log_msg(LOG_ERR, s->id, "cannot be adopted: nobody kept its session file");
-		d->session_ops->ended(s);
+		give_up(s);
+		return;
 	}
 	forget(s);
 }

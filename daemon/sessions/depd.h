@@ -61,7 +61,7 @@ struct front_ops {
  * @untrace: unregister @s; does nothing if it is not registered
  * @exec_ops: exec operations for the collector of @s
  * @begun: @s has begun, with its store
- * @ended: the store of @s is complete
+ * @ended: the store of @s is complete, or will stay as it is since @s cannot be adopted
  */
 struct session_ops {
 	int (*trace)(struct session *s);
