@@ -23,6 +23,21 @@ static inline unsigned int utf8_length(const char *str)
 	return n;
 }
 
+/**
+ * utf8_printable() - length of the character at @s; 0 if a terminal may act on it
+ *
+ * These are the control characters, those of U+0080 to U+009F included, and bytes that are not
+ * valid UTF-8.
+ */
+static inline unsigned int utf8_printable(const char *s)
+{
+	const unsigned char *c = (const unsigned char *)s;
+
+	if (*c < 0x80)
+		return *c >= 0x20 && *c != 0x7f;
+	return c[0] == 0xc2 && c[1] < 0xa0 ? 0 : utf8_length(s);
+}
+
 #define JSON_CHAR_MAX 8
 
 /**

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Folding of long lines; see fold.h. */
+#include <ctype.h>
+
 #include "fold.h"
 
 static const char blanks[] = "                                                                ";
@@ -74,10 +76,9 @@ static size_t escape_size(const char *data, size_t size)
 
 	if (size < 3 || data[0] != '\033' || data[1] != '[')
 		return 0;
-	for (i = 2; i < size; i++)
-		if (data[i] == 'm')
-			return i + 1;
-	return 0;
+	for (i = 2; i < size && (isdigit((unsigned char)data[i]) || data[i] == ';'); i++)
+		;
+	return i < size && data[i] == 'm' ? i + 1 : 0;
 }
 
 void fold_put(struct fold *f, const char *data, size_t size)

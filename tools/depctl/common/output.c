@@ -125,12 +125,24 @@ void out_printf(struct out *o, const char *fmt, ...)
 	out_text(o, text);
 }
 
+void out_plain_part(struct out *o, const char *s, const char *end)
+{
+	unsigned int n;
+
+	while (s < end) {
+		out_reserve(o);
+		n = utf8_printable(s);
+		if (!n)
+			put_char(o, '?');
+		memcpy(o->at, s, n);
+		o->at += n;
+		s += n ? n : 1;
+	}
+}
+
 void out_plain(struct out *o, const char *s)
 {
-	for (; *s; s++) {
-		out_reserve(o);
-		put_char(o, (unsigned char)*s < 0x20 || *s == 0x7f ? '?' : *s);
-	}
+	out_plain_part(o, s, s + strlen(s));
 }
 
 void out_color(struct out *o, const char *sequence)

@@ -84,8 +84,10 @@ static inline void put_text(struct out *o, const char *s)
 
 /* These reserve for themselves. */
 void out_text(struct out *o, const char *s);
-/** out_plain() - put @s with "?" for control characters, which a terminal may act on */
+/** out_plain() - put @s with "?" for each byte of what a terminal may act on */
 void out_plain(struct out *o, const char *s);
+/** out_plain_part() - the same, up to @end, where a character begins */
+void out_plain_part(struct out *o, const char *s, const char *end);
 void out_printf(struct out *o, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /** out_color() - put @sequence (COLOR_*), if the output is colored */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/base/utf8.h"
 #include "output.h"
 
 /* Characters that have no special meaning to a shell, wherever they are. */
@@ -15,34 +16,33 @@ static bool is_plain(const char *s)
 	return *s && s[strspn(s, plain)] == '\0';
 }
 
-static bool is_control(char c)
+static bool is_printable(const char *s)
 {
-	return (unsigned char)c < 0x20 || c == 0x7f;
-}
+	unsigned int n = 1;
 
-static bool has_control(const char *s)
-{
-	for (; *s; s++)
-		if (is_control(*s))
-			return true;
-	return false;
+	for (; *s && n; s += n)
+		n = utf8_printable(s);
+	return n;
 }
 
 /* The form $'...', so that a name cannot contain line ends or send sequences to the terminal. */
 static void quote_escaped(FILE *f, const char *s)
 {
+	unsigned int n;
+
 	fputs("$'", f);
-	for (; *s; s++) {
+	for (; *s; s += n ? n : 1) {
+		n = utf8_printable(s);
 		if (*s == '\n')
 			fputs("\\n", f);
 		else if (*s == '\t')
 			fputs("\\t", f);
-		else if (is_control(*s))
+		else if (!n)
 			fprintf(f, "\\%03o", (unsigned char)*s);
 		else if (*s == '\'' || *s == '\\')
 			fprintf(f, "\\%c", *s);
 		else
-			fputc(*s, f);
+			fwrite(s, 1, n, f);
 	}
 	fputc('\'', f);
 }
@@ -53,7 +53,7 @@ static void quote(FILE *f, const char *s)
 		fputs(s, f);
 		return;
 	}
-	if (has_control(s)) {
+	if (!is_printable(s)) {
 		quote_escaped(f, s);
 		return;
 	}

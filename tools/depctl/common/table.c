@@ -68,28 +68,20 @@ static const char *character(const char *s, size_t n)
 	return s;
 }
 
-static void put_part(struct out *o, const char *s, const char *end)
-{
-	for (; s < end; s++) {
-		out_reserve(o);
-		put_char(o, (unsigned char)*s < 0x20 || *s == 0x7f ? '?' : *s);
-	}
-}
-
 /* At most @width columns of @s, "..." in the middle if it has more. */
 static void put_shortened(struct out *o, const char *s, size_t width)
 {
 	size_t n = columns_of(s), tail;
 
 	if (n <= width) {
-		put_part(o, s, s + strlen(s));
+		out_plain(o, s);
 		return;
 	}
 	/* Paths differ at their end rather than at their beginning. */
 	tail = (width - 3) / 2 + (width - 3) % 2;
-	put_part(o, s, character(s, width - 3 - tail));
+	out_plain_part(o, s, character(s, width - 3 - tail));
 	out_text(o, "...");
-	put_part(o, character(s, n - tail), s + strlen(s));
+	out_plain_part(o, character(s, n - tail), s + strlen(s));
 }
 
 static void put_spaces(struct out *o, size_t n)
@@ -216,7 +208,7 @@ static void put_row(struct layout *l, const char *const *cell, size_t from, size
 	for (k = from; k < end && is_last; k++) {
 		if (l->t->column[k].kind == TABLE_NOTE && *cell[k]) {
 			put_spaces(l->o, TEXT_INDENT);
-			put_part(l->o, cell[k], cell[k] + strlen(cell[k]));
+			out_plain_part(l->o, cell[k], cell[k] + strlen(cell[k]));
 			out_text(l->o, "\n");
 		}
 	}

@@ -79,10 +79,10 @@ void race_text_lock(struct out *o, const struct race_lock *l, uint64_t address)
 		out_printf(o, "0x%llx", (unsigned long long)address);
 		return;
 	}
-	out_text(o, l->object.name);
+	out_plain(o, l->object.name);
 	if (l->object.file) {
 		out_text(o, " (");
-		out_text(o, l->object.file);
+		out_plain(o, l->object.file);
 		out_printf(o, ":%u)", l->object.line);
 	}
 	out_printf(o, " at 0x%llx", (unsigned long long)address);

@@ -73,15 +73,15 @@ void race_name_whole(struct dep_object *o)
 
 void race_text_place(struct out *o, const struct dep_place *p)
 {
-	out_text(o, p->function ? p->function : "??");
+	out_plain(o, p->function ? p->function : "??");
 	out_text(o, " ");
 	if (p->file) {
-		out_text(o, p->file);
+		out_plain(o, p->file);
 		out_printf(o, ":%u", p->line);
 		if (p->column)
 			out_printf(o, ":%u", p->column);
 	} else {
-		out_text(o, p->module);
+		out_plain(o, p->module);
 		out_printf(o, "+0x%llx", (unsigned long long)p->offset);
 	}
 }

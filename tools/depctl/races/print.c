@@ -15,11 +15,11 @@ static void text_stack(struct out *o, const struct race_stack *s)
 	for (i = 0; i < s->n; i++) {
 		p = &s->place[i];
 		out_printf(o, "    #%zu ", i);
-		out_text(o, p->function ? p->function : "??");
+		out_plain(o, p->function ? p->function : "??");
 		if (p->file) {
 			out_color(o, COLOR_LOCATION);
 			out_text(o, " ");
-			out_text(o, p->file);
+			out_plain(o, p->file);
 			out_printf(o, ":%u", p->line);
 			if (p->column)
 				out_printf(o, ":%u", p->column);
@@ -30,12 +30,12 @@ static void text_stack(struct out *o, const struct race_stack *s)
 			continue;
 		}
 		out_text(o, " (");
-		out_text(o, p->module);
+		out_plain(o, p->module);
 		out_printf(o, "+0x%llx", (unsigned long long)p->offset);
 		/* Without a name it takes this to find out later. */
 		if (!p->function && *p->build_id) {
 			out_text(o, ", build-id ");
-			out_text(o, p->build_id);
+			out_plain(o, p->build_id);
 		}
 		out_text(o, ")\n");
 	}
@@ -120,10 +120,10 @@ void race_print_text(struct out *o, const struct race_view *v)
 			   (unsigned long long)r->address);
 	if (v->named) {
 		out_text(o, ", ");
-		out_text(o, v->object.name);
+		out_plain(o, v->object.name);
 		if (v->object.file) {
 			out_text(o, " (");
-			out_text(o, v->object.file);
+			out_plain(o, v->object.file);
 			out_printf(o, ":%u)", v->object.line);
 		}
 	}
@@ -154,15 +154,15 @@ static void text_where(struct out *o, const struct race_stack *s)
 
 	if (p->function) {
 		out_text(o, " in ");
-		out_text(o, p->function);
+		out_plain(o, p->function);
 	}
 	if (p->file) {
 		out_text(o, " ");
-		out_text(o, p->file);
+		out_plain(o, p->file);
 		out_printf(o, ":%u", p->line);
 	} else {
 		out_text(o, " (");
-		out_text(o, p->module);
+		out_plain(o, p->module);
 		out_printf(o, "+0x%llx)", (unsigned long long)p->offset);
 	}
 }
@@ -179,7 +179,7 @@ void race_print_suspect(struct out *o, const struct race_view *v)
 	text_where(o, &v->stack[0]);
 	if (v->named) {
 		out_text(o, ", of ");
-		out_text(o, v->object.name);
+		out_plain(o, v->object.name);
 	}
 	out_text(o, "\n");
 }
@@ -196,7 +196,7 @@ static void text_suppressions(struct out *o, const struct suppressions *s, bool 
 		out_printf(o, "  %llu by ", (unsigned long long)e->races);
 		out_plain(o, e->text);
 		out_text(o, " (");
-		out_text(o, e->file);
+		out_plain(o, e->file);
 		out_printf(o, ":%u)\n", e->line);
 	}
 }
@@ -210,7 +210,7 @@ static void text_complete(struct out *o, const struct races_summary *s)
 	out_text(o, why.n ? "complete: no" : "complete: yes");
 	for (i = 0; i < why.n; i++) {
 		out_text(o, ", ");
-		out_text(o, why.text[i]);
+		out_plain(o, why.text[i]);
 	}
 	out_text(o, "\n");
 }

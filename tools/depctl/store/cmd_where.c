@@ -156,7 +156,7 @@ static void text_line(struct where *w, const char *file, uint32_t line, uint32_t
 	if (!file)
 		return;
 	out_printf(&w->out, " at ");
-	out_text(&w->out, file);
+	out_plain(&w->out, file);
 	if (line)
 		out_printf(&w->out, ":%u", line);
 	if (line && column)
@@ -167,7 +167,7 @@ static void text_module(struct where *w, const char *module, uint64_t offset,
 			const char *build_id, bool ambiguous)
 {
 	out_text(&w->out, "    in ");
-	out_text(&w->out, module);
+	out_plain(&w->out, module);
 	out_printf(&w->out, "+0x%" PRIx64, offset);
 	if (*build_id)
 		out_printf(&w->out, ", build-id %s", build_id);
@@ -186,7 +186,7 @@ static void text_code(struct where *w, const struct answer *a)
 		if (!p->function && !p->file)
 			continue;
 		out_text(&w->out, "    ");
-		out_text(&w->out, p->function ? p->function : "?");
+		out_plain(&w->out, p->function ? p->function : "?");
 		text_line(w, p->file, p->line, p->column);
 		out_text(&w->out, p->inlined ? ", inlined into\n" : "\n");
 	}
@@ -198,11 +198,14 @@ static void text_data(struct where *w, const struct answer *a)
 {
 	const struct dep_object *o = &a->object;
 
-	out_printf(&w->out, "    %s", o->name);
+	out_text(&w->out, "    ");
+	out_plain(&w->out, o->name);
 	if (o->offset)
 		out_printf(&w->out, "+%" PRIu64, o->offset);
-	if (o->type[0])
-		out_printf(&w->out, ", %s", o->type);
+	if (o->type[0]) {
+		out_text(&w->out, ", ");
+		out_plain(&w->out, o->type);
+	}
 	if (o->atomic)
 		out_text(&w->out, ", atomic");
 	out_text(&w->out, "\n");
@@ -212,7 +215,7 @@ static void text_data(struct where *w, const struct answer *a)
 		out_text(&w->out, "\n");
 	}
 	out_text(&w->out, "    in ");
-	out_text(&w->out, o->module);
+	out_plain(&w->out, o->module);
 	out_printf(&w->out, ", linked at 0x%" PRIx64, o->linked);
 	if (*o->build_id)
 		out_printf(&w->out, ", build-id %s", o->build_id);

@@ -52,7 +52,7 @@ int engine_log_dump(struct dep_store *store, struct out *out, bool json)
 		}
 		out_printf(out, "%" PRIu64 " %u %u %s ", line[i]->time_ns, line[i]->process,
 			   line[i]->tid, line[i]->area);
-		out_text(out, line[i]->text);
+		out_plain(out, line[i]->text);
 		out_text(out, "\n");
 	}
 	free(line);

@@ -184,10 +184,10 @@ static void put_name(struct dump *d, uint64_t pc)
 	if (!p.function && !p.file)
 		return;
 	out_text(d->out, "    ");
-	out_text(d->out, p.function ? p.function : "?");
+	out_plain(d->out, p.function ? p.function : "?");
 	if (p.file) {
 		out_text(d->out, " at ");
-		out_text(d->out, p.file);
+		out_plain(d->out, p.file);
 		if (p.line)
 			out_printf(d->out, ":%u", p.line);
 	}

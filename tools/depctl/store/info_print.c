@@ -319,7 +319,7 @@ static void print_loss(struct info *f)
 	out_printf(&f->out, "verdict:   %s\n", line);
 	for (i = 0; i < n; i++) {
 		out_text(&f->out, "note:      ");
-		out_text(&f->out, notes[i]);
+		out_plain(&f->out, notes[i]);
 		out_text(&f->out, "\n");
 	}
 }
