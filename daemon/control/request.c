@@ -321,9 +321,11 @@ static int check_whole(struct parse *p)
 		return refuse(p, -EINVAL, "privileged must be true only if native is true");
 	if (r->op != REQUEST_RECORD)
 		return 0;
-	if (r->flags & ADEPT_S_NO_RECORD && (r->store || r->max_size || r->flags & ADEPT_S_NULL))
-		return refuse(p, -EINVAL, "no_record keeps nothing: store, max_size and null must "
-			      "not be there with it");
+	if (r->flags & ADEPT_S_NO_RECORD &&
+	    (r->store || r->max_size ||
+	     r->flags & (ADEPT_S_NULL | ADEPT_S_KEEP_TRANSLATIONS | ADEPT_S_LOG_ALL)))
+		return refuse(p, -EINVAL, "no_record keeps nothing: store, max_size, null, "
+			      "keep_translations and log_* must not be there with it");
 	if (!r->store && !(r->flags & (ADEPT_S_NO_RECORD | ADEPT_S_NULL)))
 		return refuse(p, -EINVAL, "the field store must be there, unless no_record or null "
 			      "is true");

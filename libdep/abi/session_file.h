@@ -83,6 +83,7 @@ enum adept_log_area {
 };
 
 #define ADEPT_S_LOG(area)	(0x10000u << (area))
+#define ADEPT_S_LOG_ALL		(ADEPT_S_LOG(ADEPT_LOG_AREAS) - ADEPT_S_LOG(0))
 
 /* Name of @area, as in DEP_LOG; NULL: there is no such area. */
 static inline const char *adept_log_area_name(u32 area)

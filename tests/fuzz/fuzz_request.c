@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "daemon/control/request.h"
+#include "libdep/abi/session_file.h"
 
 #define REQUIRE(what) do { if (!(what)) abort(); } while (0)
 
@@ -26,8 +27,9 @@ static void check_record(const struct request *r)
 	REQUIRE(!r->ring_size || (r->ring_size >= 65536 && r->ring_size <= 1ull << 30));
 	REQUIRE(r->max_size < 1ull << 53);
 	REQUIRE(r->transport <= REQUEST_SHM);
-	/* all flags except the module's; the log of five areas */
-	REQUIRE(!(r->flags & ~0x1f01bfu));
+	/* all flags except the module's */
+	REQUIRE(!(r->flags & ~(0x1bfu | ADEPT_S_LOG_ALL)));
+	REQUIRE(!(r->flags & ADEPT_S_NO_RECORD && r->flags & ADEPT_S_LOG_ALL));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

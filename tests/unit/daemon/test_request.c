@@ -104,8 +104,7 @@ static void test_record(void **state)
 	     "\"level\":19,\"aslr\":false,\"transport\":\"shm\"}}");
 	assert_int_equal(r.flags, ADEPT_S_NULL | ADEPT_S_DROP | ADEPT_S_SELF_CHECK |
 			 ADEPT_S_STRICT | ADEPT_S_NO_FOLLOW | ADEPT_S_NO_FUNCTIONS |
-			 ADEPT_S_KEEP_TRANSLATIONS |
-			 (ADEPT_S_LOG(ADEPT_LOG_AREAS) - ADEPT_S_LOG(0)));
+			 ADEPT_S_KEEP_TRANSLATIONS | ADEPT_S_LOG_ALL);
 	assert_int_equal(r.ring_size, 65536);
 	assert_int_equal(r.max_size, 9007199254740991);
 	assert_int_equal(r.level, 19);
@@ -239,6 +238,9 @@ static void test_record_refused(void **state)
 	refused(-EINVAL, "transport must be \"auto\"", OPTIONS("{\"transport\":\"tcp\"}"));
 	refused(-EINVAL, "transport must be \"auto\"", OPTIONS("{\"transport\":0}"));
 	refused(-EINVAL, "no_record keeps nothing", OPTIONS("{\"no_record\":true}"));
+	refused(-EINVAL, "no_record keeps nothing",
+		RECORD("\"argv\":[\"a\"],\"cwd\":\"/\",\"options\":{\"no_record\":true,"
+		       "\"log_exec\":true}"));
 	refused(-EINVAL, "share must be there only with a store",
 		RECORD("\"argv\":[\"a\"],\"cwd\":\"/\",\"options\":{\"null\":true,\"share\":0}"));
 	refused(-EINVAL, "why must be there only if",

@@ -167,16 +167,17 @@ const struct dep_process *process_of(struct dep_store *s, uint32_t serial)
 
 const struct dep_thread *thread_of(struct dep_store *s, uint32_t serial)
 {
-	static const struct dep_thread *last;
+	static size_t last;
 	const struct dep_thread *t;
 	size_t i, n = dep_store_threads(s, &t);
 
-	if (last >= t && last < t + n && last->serial == serial)
-		return last;
-	for (i = 0; i < n; i++)
-		if (t[i].serial == serial)
-			return last = &t[i];
-	return NULL;
+	/* The table of a growing store moves. */
+	if (last < n && t[last].serial == serial)
+		return &t[last];
+	for (i = 0; i < n && t[i].serial != serial; i++)
+		;
+	last = i;
+	return i < n ? &t[i] : NULL;
 }
 
 bool is_lossy(struct dep_store *s)

@@ -9,15 +9,14 @@
 static uint32_t area_flag(const char *name, size_t n)
 {
 	const char *known;
-	uint32_t area, all = 0;
+	uint32_t area;
 
 	for (area = 0; area < ADEPT_LOG_AREAS; area++) {
 		known = adept_log_area_name(area);
 		if (strlen(known) == n && !memcmp(known, name, n))
 			return ADEPT_S_LOG(area);
-		all |= ADEPT_S_LOG(area);
 	}
-	return n == 3 && !memcmp(name, "all", n) ? all : 0;
+	return n == 3 && !memcmp(name, "all", n) ? ADEPT_S_LOG_ALL : 0;
 }
 
 uint32_t engine_log_flags(struct argp_state *state)

@@ -67,9 +67,9 @@ static uint64_t size_arg(struct argp_state *state, const char *what, const char 
 
 static void check_options(struct record_options *o, struct argp_state *state)
 {
-	const uint32_t engine = ADEPT_S_KEEP_TRANSLATIONS | engine_log_flags(state);
+	const uint32_t engine = ADEPT_S_KEEP_TRANSLATIONS | ADEPT_S_LOG_ALL;
 
-	o->flags |= engine & ~ADEPT_S_KEEP_TRANSLATIONS;
+	o->flags |= engine_log_flags(state);
 	if (!o->argc || !*o->argv[0])
 		argp_error(state, "which command shall be recorded?");
 	if (o->flags & ADEPT_S_NO_RECORD && (o->dir || o->max_size || o->shared ||

@@ -25,6 +25,8 @@ static const struct {
 	{ "no-follow", ADEPT_S_NO_FOLLOW },
 	{ "no-functions", ADEPT_S_NO_FUNCTIONS },
 	{ "transport=kmod", ADEPT_S_MODULE },
+	{ "keep-translations", ADEPT_S_KEEP_TRANSLATIONS },
+	{ "engine's log", ADEPT_S_LOG_ALL },
 };
 
 #define NFLAGS (sizeof(flag_names) / sizeof(flag_names[0]))
