@@ -174,9 +174,12 @@ void record_describe(const struct build *b)
 	append(buf, finish(at));
 }
 
-static u8 code_kind(u8 state)
+static u8 code_kind(const struct build *b, const struct state_entry *x)
 {
-	switch (state) {
+	/* After the last instruction, as of loop and jrcxz. */
+	if (x->insn >= b->n && x->kind <= STATE_GS_DONE)
+		return ADEPT_CODE_EXIT;
+	switch (x->kind) {
 	case STATE_RUN:
 		return ADEPT_CODE_COPY;
 	case STATE_STORE:
@@ -190,7 +193,7 @@ static u8 code_kind(u8 state)
 	case STATE_DATA:
 		return ADEPT_CODE_DATA;
 	}
-	return state >= STATE_ENTRY_CALL ? ADEPT_CODE_ENTRY : ADEPT_CODE_EXIT;
+	return x->kind >= STATE_ENTRY_CALL ? ADEPT_CODE_ENTRY : ADEPT_CODE_EXIT;
 }
 
 /*
@@ -208,7 +211,7 @@ static u32 code_places(struct adept_code_place *p, const struct build *b, const 
 		if (n && p[n - 1].off == off)
 			n--;
 		if (off < (u32)f->hot_len + f->cold_len)
-			p[n++] = (struct adept_code_place){ (u16)off, x->insn, code_kind(x->kind) };
+			p[n++] = (struct adept_code_place){ (u16)off, x->insn, code_kind(b, x) };
 	}
 	return n;
 }

@@ -37,7 +37,22 @@ static int add_fragment(struct dep_model *m, u32 process, const struct adept_des
 	return 0;
 }
 
-/* The translation of a fragment that the same process described before. */
+static bool fits(const struct dep_fragment *f, const struct adept_desc_translation *d)
+{
+	const struct adept_code_place *p = dep_desc_places(d);
+	u32 i;
+
+	for (i = 0; i < d->nplaces; i++)
+		if ((p[i].kind == ADEPT_CODE_COPY || p[i].kind == ADEPT_CODE_ADDED) &&
+		    p[i].insn >= f->d->ninsns)
+			return false;
+	return true;
+}
+
+/*
+ * The translation of a fragment that the same process described before.  It is a claim of the
+ * process that no analysis depends on: one that matches no fragment is left out and is no damage.
+ */
 static void add_translation(struct dep_model *m, u32 process,
 			    const struct adept_desc_translation *d)
 {
@@ -46,11 +61,8 @@ static void add_translation(struct dep_model *m, u32 process,
 
 	if (e && e->first)
 		f = (struct dep_fragment *)m->fragments.row + e->frag;
-	if (!f || f->process != process || f->code) {
-		m->bad_descriptors++;
-		return;
-	}
-	f->code = d;
+	if (f && f->process == process && !f->code && fits(f, d))
+		f->code = d;
 }
 
 static int add_log_line(struct dep_model *m, u32 process, const struct adept_desc_log *d)
