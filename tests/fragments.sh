@@ -159,7 +159,7 @@ logged thread "thread begins at "
 logged thread "thread ends"
 logged thread "process begins by fork"
 logged thread "process ends with status 7"
-logged exec "execve: the collector answers 2"
+logged exec "execve: the collector will follow"
 logged memory "code from mapping [0-9a-f]+-[0-9a-f]+ of $tmp/square"
 if sort -n -c log; then pass "log: in the order of time"; else fail "log: not in order"; fi
 if DEP_LOG=signal,exec record some.dep && "$DEPCTL" dump --log some.dep >log 2>err &&

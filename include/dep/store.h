@@ -36,7 +36,8 @@ struct dep_process {
 	uint64_t start_ns, end_ns;	/* CLOCK_MONOTONIC; end 0 = unknown */
 	const char *exe;	/* may be NULL */
 	/*
-	 * The command line that the image was started with: each argument ends with a NUL byte.
+	 * The command line, as /proc had it when the collector first saw the image; a program can
+	 * have changed it by then.  Each argument ends with a NUL byte.
 	 * NULL if it is not known.  An argument that was too long ends with "...".
 	 */
 	const char *cmdline;

@@ -167,31 +167,15 @@ static int open_member(const struct dep_collector *c, u32 pid)
 	return -EACCES;
 }
 
-static void read_exe(const struct dep_collector *c, u32 pid, char *exe, size_t size)
-{
-	int proc = open_member(c, pid);
-	ssize_t n = -1;
-
-	if (proc >= 0) {
-		n = readlinkat(proc, "exe", exe, size - 1);
-		close(proc);
-	}
-	exe[n > 0 ? n : 0] = '\0';
-}
-
 /*
  * Arguments, each with a NUL byte after; a longer command line is cut and ends with "...". Return:
  * their size; 0: not known.
  */
-static size_t read_cmdline(const struct dep_collector *c, u32 pid, u8 *text)
+static size_t read_cmdline(int proc, u8 *text)
 {
-	int proc = open_member(c, pid), fd = -1;
+	int fd = proc < 0 ? -1 : openat(proc, "cmdline", O_RDONLY | O_CLOEXEC);
 	ssize_t n = 0;
 
-	if (proc >= 0) {
-		fd = openat(proc, "cmdline", O_RDONLY | O_CLOEXEC);
-		close(proc);
-	}
 	if (fd >= 0) {
 		n = read(fd, text, CMDLINE_MAX);
 		close(fd);
@@ -200,21 +184,36 @@ static size_t read_cmdline(const struct dep_collector *c, u32 pid, u8 *text)
 		return 0;
 	if (n == CMDLINE_MAX)
 		memcpy(text + n - 4, "...", 4);
-	text[n - 1] = '\0';
+	else if (text[n - 1])
+		text[n++] = '\0';
 	return (size_t)n;
 }
 
-char *dep_find_exe(struct dep_collector *c, u32 pid, u32 cause, u32 parent)
+/* @proc: from open_member() */
+static char *find_exe(const struct dep_collector *c, int proc, u32 cause, u32 parent)
 {
+	ssize_t n = -1;
 	char exe[4096];
 	u32 i;
 
-	read_exe(c, pid, exe, sizeof(exe));
+	if (proc >= 0)
+		n = readlinkat(proc, "exe", exe, sizeof(exe) - 1);
+	exe[n > 0 ? n : 0] = '\0';
 	/* It has ended. A forked child runs its parent's image until its own execve. */
 	for (i = 0; !*exe && cause == ADEPT_BY_FORK && i < c->s->layout.nprocs; i++)
 		if (c->procs[i].open && c->procs[i].serial == parent)
 			return strdup(c->procs[i].exe);
 	return strdup(exe);
+}
+
+char *dep_find_exe(struct dep_collector *c, u32 pid, u32 cause, u32 parent)
+{
+	int proc = open_member(c, pid);
+	char *exe = find_exe(c, proc, cause, parent);
+
+	if (proc >= 0)
+		close(proc);
+	return exe;
 }
 
 bool dep_proc_replaced(struct dep_collector *c, u32 i)
@@ -258,7 +257,7 @@ static bool find_pid(struct dep_collector *c, u32 i, u32 *pid)
 }
 
 /* The path of the executable, and the command line; a forked process has its parent's. */
-static void put_texts(const struct dep_collector *c, struct dep_job *job, const char *exe)
+static void put_texts(int proc, struct dep_job *job, const char *exe)
 {
 	struct dep_process *p = &job->process;
 	char *text = (char *)job->data;
@@ -266,7 +265,7 @@ static void put_texts(const struct dep_collector *c, struct dep_job *job, const 
 
 	memcpy(text, exe, n);
 	p->exe = n > 1 ? text : NULL;
-	p->cmdline_size = p->cause == ADEPT_BY_FORK ? 0 : read_cmdline(c, p->pid, job->data + n);
+	p->cmdline_size = p->cause == ADEPT_BY_FORK ? 0 : read_cmdline(proc, job->data + n);
 	p->cmdline = p->cmdline_size ? text + n : NULL;
 }
 
@@ -278,15 +277,17 @@ static void open_process(struct dep_collector *c, u32 i)
 	u32 parent = load(&sh->parent_serial), cause = load(&sh->cause);
 	struct dep_job *job;
 	char *exe;
+	int proc;
 
 	/* Look again at a rejected slot only when its serial has changed. */
 	if (p->serial == serial && p->broken)
 		return;
 	if (!find_pid(c, i, &pid))
 		return;
-	exe = dep_find_exe(c, pid, cause, parent);
+	proc = open_member(c, pid);
+	exe = find_exe(c, proc, cause, parent);
 	if (!exe)
-		return;
+		goto out_close;
 	job = dep_queue_job(c->queue, DEP_JOB_PROCESS, strlen(exe) + 1 + CMDLINE_MAX);
 	if (!job)
 		goto out_free;
@@ -320,12 +321,15 @@ static void open_process(struct dep_collector *c, u32 i)
 		.cause = cause <= ADEPT_BY_ATTACH ? cause : ADEPT_BY_LAUNCH,
 		.start_ns = load(&sh->start_ns),
 	};
-	put_texts(c, job, exe);
+	put_texts(proc, job, exe);
 	dep_queue_put(c->queue, job);
-	return;
+	goto out_close;
 
 out_free:
 	free(exe);
+out_close:
+	if (proc >= 0)
+		close(proc);
 }
 
 /*

@@ -176,9 +176,11 @@ s64 exec_syscall(struct tls *t, u64 nr, u64 args[6])
 	announce(p, nr, args);
 	answer_wait(p, ADEPT_EXEC_REQUEST);
 	safepoint_leave(t);
-	LOG(ADEPT_LOG_EXEC, "execve: the collector answers %u", p->exec_state);
+	LOG(ADEPT_LOG_EXEC, "execve: the collector %s follow",
+	    p->exec_state == ADEPT_EXEC_READY ? "will" : "will not");
 	ret = execute(t, nr, args);
-	LOG(ADEPT_LOG_EXEC, "execve failed: %ld", ret);
+	if (ret != SYS_ABORTED)
+		LOG(ADEPT_LOG_EXEC, "execve failed: %ld", ret);
 	state = __atomic_load_n(&p->exec_state, __ATOMIC_ACQUIRE);
 	/* Also after NATIVE: the collector has counted the image and undoes that. */
 	if (!slot_lost(p) && (state == ADEPT_EXEC_READY || state == ADEPT_EXEC_NATIVE)) {

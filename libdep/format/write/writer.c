@@ -273,14 +273,13 @@ int dep_writer_process(struct dep_writer *w, const struct dep_process *p)
 		.serial = p->serial, .pid = p->pid, .parent = p->parent, .cause = p->cause,
 		.start_ns = p->start_ns, .end_ns = p->end_ns,
 	};
-
 	const char *exe = p->exe || !p->cmdline ? p->exe : "";
 	size_t n = exe ? strlen(exe) + 1 : 0;
 	char *texts = malloc(n + p->cmdline_size + 1);
 	int err;
 
 	if (!texts)
-		return -ENOMEM;
+		return dep_fail(-ENOMEM, "process");
 	if (exe)
 		memcpy(texts, exe, n);
 	if (p->cmdline)
