@@ -62,7 +62,7 @@ struct dep_fragment_code {
 	const uint8_t *translation;
 };
 
-/** dep_fragment_code() - get fragment @n of dep_store_fragments(), in the order of the log */
+/** dep_fragment_code() - get fragment @n in the order of the log; @n < dep_store_fragments() */
 void dep_fragment_code(struct dep_store *s, uint64_t n, struct dep_fragment_code *out);
 
 #pragma GCC visibility pop

@@ -3,7 +3,10 @@
 #ifndef DEP_SESSION_H
 #define DEP_SESSION_H
 
-/* Options of a recording: struct dep_meta.session_flags. */
+/*
+ * Options of a recording: struct dep_meta.session_flags.  Its bits from 0x10000 on are the areas of
+ * the engine's log, see dep(5).
+ */
 #define ADEPT_S_NO_RECORD	0x01u	/* engine alone: no stores, no descriptors */
 #define ADEPT_S_NULL		0x02u	/* dry run: record and count bytes, store nothing */
 #define ADEPT_S_DROP		0x04u	/* full ring: drop a chunk and count it */

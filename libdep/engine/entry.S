@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The first instruction of the engine. */
 #include "libdep/engine/base/tls.h"
 
 	.text

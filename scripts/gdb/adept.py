@@ -24,7 +24,7 @@ ELF = os.path.join(os.path.dirname(os.path.realpath(__file__)), "../../build/eng
 REGS = ("rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi",
         "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15")
 ENGINE_BASE = 0x550000000000	# inject/memory_layout.c
-COLD_OFFSET = 0x8000		# translate/fragment.h
+COLD_OFFSET = 0x8000		# emit/fragment.h
 NONE = 0xff			# X86_NONE
 WITH_POS, WITH_ARG, WITH_ARGS = 0x20, 0x40, 0x80	# translate/state_table.c
 STATE_NO_REG = 0x10

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <errno.h>
 #include <linux/futex.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "libdep/format/file/error.h"

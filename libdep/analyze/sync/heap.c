@@ -7,8 +7,6 @@
  * these allocations acquire what all frees released.
  */
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "predict_events.h"
 

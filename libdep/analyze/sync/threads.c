@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* Threads of a session. */
-#include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>

@@ -112,7 +112,7 @@ struct tls {
 	u64 blocked_mask;	/* of a new thread: signal mask to set when it runs */
 	u32 own_process;	/* vfork child: another process in its parent's memory */
 	u32 clear_handlers;	/* of a new process: CLONE_CLEAR_SIGHAND */
-	struct group *group;	/* its process (os/stop_world.h) */
+	struct group *group;	/* its process (thread_list.h) */
 	u32 stop_state;		/* enum stop_state */
 	u32 marked;		/* ring_put_thread_end() has put an end event at pp */
 	u32 strict;		/* in seccomp's strict mode (os/seccomp.c) */

@@ -4,10 +4,8 @@
  * engine into the new image.
  */
 #include "exec.h"
-#include "stop_world.h"
 #include "libdep/engine/base/rlimit.h"
 #include "syscall.h"
-#include "thread.h"
 #include "libdep/engine/record/process_slots.h"
 #include "libdep/engine/record/record.h"
 #include "libdep/engine/record/safepoint.h"

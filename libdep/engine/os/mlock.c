@@ -10,7 +10,6 @@
 #include "libdep/engine/base/maps.h"
 #include "libdep/engine/translate/code_map.h"
 #include "mlock.h"
-#include "stop_world.h"
 #include "syscall.h"
 #include "libdep/engine/record/record.h"
 #include "libdep/engine/record/safepoint.h"

@@ -14,7 +14,6 @@
 
 #include "seccomp.h"
 #include "sigframe.h"
-#include "stop_world.h"
 #include "syscall.h"
 #include "thread.h"
 #include "libdep/engine/base/thread_list.h"

@@ -2,10 +2,8 @@
 /*
  * Stop-the-world: brings all other threads of a process to safe points.
  *
- * At a safe point a thread's stream ends at a record boundary and nothing is added to it.  A thread
- * is at a safe point while it is in a system call of the application, while it is being created,
- * and while it waits for room in its ring.  A thread that ends the process or its image stops the
- * others first, so that their streams are complete.
+ * A thread that ends the process or its image stops the others first, so that their streams are
+ * complete.  Safe points: record/safepoint.h.
  */
 #ifndef ADEPT_ENGINE_OS_STOP_WORLD_H
 #define ADEPT_ENGINE_OS_STOP_WORLD_H
