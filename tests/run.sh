@@ -161,13 +161,13 @@ suite programs 180 sh tests/programs/run_native.sh "$BUILD/programs"
 background exactness 1200 sh tests/exactness.sh
 # races_truth tests the programs of races, races_suites uses those of other detectors
 background races "$(cases 1200 3000)" env LEVELS="$(cases O2 "O0 O2")" bash tests/races.sh
-background fuzz-insn 240 bash tests/fuzz/insn_fuzz.sh
+background fuzz-insn 300 bash tests/fuzz/insn_fuzz.sh
 background fuzz-store 300 bash tests/fuzz/fuzz_store.sh
-background fuzz-request 120 bash tests/fuzz/fuzz_request.sh
-background fuzz-resume 120 bash tests/fuzz/fuzz_resume.sh
-background fuzz-messages 120 bash tests/fuzz/fuzz_messages.sh
-background fuzz-policy 120 bash tests/fuzz/fuzz_policy.sh
-background fuzz-suppressions 120 bash tests/fuzz/fuzz_suppressions.sh
+background fuzz-request 300 bash tests/fuzz/fuzz_request.sh
+background fuzz-resume 300 bash tests/fuzz/fuzz_resume.sh
+background fuzz-messages 300 bash tests/fuzz/fuzz_messages.sh
+background fuzz-policy 300 bash tests/fuzz/fuzz_policy.sh
+background fuzz-suppressions 300 bash tests/fuzz/fuzz_suppressions.sh
 start_background
 suite cli 120 bash tests/cli.sh "$DEPCTL" "$BUILD/tests/make_store"
 suite json 120 bash tests/json.sh
