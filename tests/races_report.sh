@@ -79,6 +79,17 @@ for text in "^  (earlier )?write by thread [0-9]+:$" "^    #0 __memset" \
 	"^3 races in [0-9]+ references$" "^complete: yes$"; do
 	prints out "$text" && pass "text has $text" || fail "text has no $text"
 done
+# Of a call of the C library one frame is shown, and none of those that called the program's code.
+asked "text with all frames" 0 "^race: " "" races --all-frames one.dep
+cp out frames
+asked "text without the C library's frames" 0 "^race: " "" races one.dep
+is "stacks end in the program" "$(awk '/^    #/ { last = $0; next }
+	last { print last; last = "" }' out | grep -vc "($tmp/prog+0x[0-9a-f]*)$")" 0
+is "with all frames they end in _start or the C library" "$(awk '/^    #/ { last = $0; next }
+	last { print last; last = "" }' frames | grep -Evc '_start |libc\.so')" 0
+is "the call that created a thread is shown" \
+	"$(grep -A 1 'was created by' out | grep -c '^    #.*libc\.so')" \
+	"$(grep -c 'was created by' out)"
 is "one row for all of a line" "$(grep -c '^race: ' out)" 3
 asked "no symbols" 0 "#0 \?\? \($tmp/stripped\+0x[0-9a-f]+, build-id [0-9a-f]{40}\)" "" \
 	races bare.dep

@@ -22,8 +22,8 @@ _depctl_threads()
 	done
 }
 
-_depctl_races_options="--all --predict --error-exitcode= --suppressions= --new-since= --baseline=
-	--json --sarif --print-suppressions= --report= --verbose --jobs= --live"
+_depctl_races_options="--all --all-frames --predict --error-exitcode= --suppressions= --new-since=
+	--baseline= --json --sarif --print-suppressions= --report= --verbose --jobs= --live"
 
 # What `depctl query' can run, as its help lists them.
 _depctl_analyzers()

@@ -7,7 +7,7 @@
 
 enum {
 	OPT_ALL = OPT_JSON + 1, OPT_ERROR, OPT_SARIF, OPT_SUPPRESSIONS, OPT_PRINT, OPT_NEW_SINCE,
-	OPT_BASELINE, OPT_REPORT, OPT_PREDICT,
+	OPT_BASELINE, OPT_REPORT, OPT_PREDICT, OPT_ALL_FRAMES,
 };
 
 static const struct argp_option options[] = {
@@ -28,6 +28,8 @@ static const struct argp_option options[] = {
 	{ "print-suppressions", OPT_PRINT, "FORMAT", 0,
 	  "Print suppressions of the races instead, for tsan or valgrind", 3 },
 	{ "report", OPT_REPORT, "FILE", 0, "Write to FILE", 3 },
+	{ "all-frames", OPT_ALL_FRAMES, NULL, 0,
+	  "Print stacks with the frames that are internal to the C library", 3 },
 	{ "verbose", 'v', NULL, 0, "Also tell which suppressions fitted nothing", 3 },
 	{ 0 }
 };
@@ -102,6 +104,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case OPT_REPORT:
 		o->report = arg;
+		break;
+	case OPT_ALL_FRAMES:
+		o->all_frames = true;
 		break;
 	case 'v':
 		o->verbose = true;

@@ -43,6 +43,27 @@ void race_find_main(struct race_stack *s)
 	s->own = s->main;
 }
 
+/* Program code that only the C library calls. */
+static bool is_start_code(const struct race_stack *s, size_t i)
+{
+	const struct dep_place *p = &s->place[i];
+
+	return i && race_in_system(p[-1].module) && p->function && !strcmp(p->function, "_start");
+}
+
+bool race_is_internal(const struct race_stack *s, size_t i)
+{
+	size_t last = s->n;
+
+	while (last && (race_in_system(s->place[last - 1].module) || is_start_code(s, last - 1)))
+		last--;
+	/* Without program code nothing says which of them matter. */
+	if (!last)
+		return false;
+	return i >= last || (race_in_system(s->place[i].module) &&
+			     race_in_system(s->place[i + 1].module));
+}
+
 const char *race_access_name(const struct dep_race_access *a)
 {
 	static const char *const names[3][3] = {

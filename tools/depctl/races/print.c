@@ -7,37 +7,43 @@
 
 /* ---- text ---- */
 
-static void text_stack(struct out *o, const struct race_stack *s)
+static void text_frame(struct out *o, const struct dep_place *p, bool location)
 {
-	const struct dep_place *p;
+	out_plain(o, p->function ? p->function : "??");
+	if (p->file && location) {
+		out_color(o, COLOR_LOCATION);
+		out_text(o, " ");
+		out_plain(o, p->file);
+		out_printf(o, ":%u", p->line);
+		if (p->column)
+			out_printf(o, ":%u", p->column);
+		out_color(o, COLOR_END);
+	}
+	if (p->inlined) {
+		out_text(o, " (inlined)\n");
+		return;
+	}
+	out_text(o, " (");
+	out_plain(o, p->module);
+	out_printf(o, "+0x%llx", (unsigned long long)p->offset);
+	/* Without a name it takes this to find out later. */
+	if (!p->function && *p->build_id) {
+		out_text(o, ", build-id ");
+		out_plain(o, p->build_id);
+	}
+	out_text(o, ")\n");
+}
+
+/* The numbers count the frames that are left out, too. */
+static void text_stack(struct out *o, const struct race_stack *s, bool all)
+{
 	size_t i;
 
 	for (i = 0; i < s->n; i++) {
-		p = &s->place[i];
-		out_printf(o, "    #%zu ", i);
-		out_plain(o, p->function ? p->function : "??");
-		if (p->file) {
-			out_color(o, COLOR_LOCATION);
-			out_text(o, " ");
-			out_plain(o, p->file);
-			out_printf(o, ":%u", p->line);
-			if (p->column)
-				out_printf(o, ":%u", p->column);
-			out_color(o, COLOR_END);
-		}
-		if (p->inlined) {
-			out_text(o, " (inlined)\n");
+		if (!all && race_is_internal(s, i))
 			continue;
-		}
-		out_text(o, " (");
-		out_plain(o, p->module);
-		out_printf(o, "+0x%llx", (unsigned long long)p->offset);
-		/* Without a name it takes this to find out later. */
-		if (!p->function && *p->build_id) {
-			out_text(o, ", build-id ");
-			out_plain(o, p->build_id);
-		}
-		out_text(o, ")\n");
+		out_printf(o, "    #%zu ", i);
+		text_frame(o, &s->place[i], all || !race_in_system(s->place[i].module));
 	}
 }
 
@@ -75,7 +81,7 @@ static void text_process(struct out *o, const struct race_view *v, int side)
 	}
 }
 
-static void text_creation(struct out *o, const struct race_view *v, int side)
+static void text_creation(struct out *o, const struct race_view *v, int side, bool all_frames)
 {
 	const struct dep_race_access *a = &v->race->access[side];
 
@@ -86,10 +92,10 @@ static void text_creation(struct out *o, const struct race_view *v, int side)
 	out_text(o, " was created by ");
 	text_thread(o, v, a->creator, a->creator_tid);
 	out_text(o, ":\n");
-	text_stack(o, &v->birth[side]);
+	text_stack(o, &v->birth[side], all_frames);
 }
 
-static void text_block(struct out *o, const struct race_view *v)
+static void text_block(struct out *o, const struct race_view *v, bool all_frames)
 {
 	const struct dep_race *r = v->race;
 
@@ -99,14 +105,16 @@ static void text_block(struct out *o, const struct race_view *v)
 		   (unsigned long long)(r->address - r->block), (unsigned long long)r->block_size);
 	text_thread(o, v, r->owner, r->owner_tid);
 	out_text(o, ":\n");
-	text_stack(o, &v->block);
+	text_stack(o, &v->block, all_frames);
 }
 
-void race_print_text(struct out *o, const struct race_view *v)
+void race_print_text(struct out *o, const struct race_view *v, bool all_frames)
 {
 	const struct dep_race *r = v->race;
 	int i;
 
+	if (v->rank == RACE_IN_LIBRARY)
+		all_frames = true;
 	out_color(o, COLOR_HEADING);
 	out_printf(o, "%s%s:", r->predicted ? "predicted " : "", race_confidence_name(v->rank));
 	out_color(o, COLOR_END);
@@ -138,13 +146,13 @@ void race_print_text(struct out *o, const struct race_view *v)
 		if (r->access[0].process != r->access[1].process)
 			text_process(o, v, i);
 		out_text(o, ":\n");
-		text_stack(o, &v->stack[i]);
+		text_stack(o, &v->stack[i], all_frames);
 		race_text_held(o, v, i);
 	}
 	race_text_witness(o, v);
-	text_block(o, v);
+	text_block(o, v, all_frames);
 	for (i = 1; i >= 0; i--)
-		text_creation(o, v, i);
+		text_creation(o, v, i, all_frames);
 	out_text(o, "\n");
 }
 

@@ -145,6 +145,13 @@ int race_add_places(struct race_stack *s, struct dep_symbols *symbols, uint32_t 
 		    uint64_t pc);
 /** race_find_main() - set main and own of a stack with all its places */
 void race_find_main(struct race_stack *s);
+/**
+ * race_is_internal() - is place @i of @s the C library's own business?
+ *
+ * These are the functions that a function of the library called itself, and those that called the
+ * first function of a thread or of the program.  A library function that the program called is not.
+ */
+bool race_is_internal(const struct race_stack *s, size_t i);
 /** race_access_name() - for example "atomic write" */
 const char *race_access_name(const struct dep_race_access *a);
 /** race_name_whole() - name a pthreads object instead of its first member */
@@ -208,7 +215,7 @@ enum races_form { RACES_TEXT, RACES_JSON, RACES_SARIF, RACES_FOR_TSAN, RACES_FOR
 
 /** struct races_options - what depctl query races and depctl record --races have in common */
 struct races_options {
-	bool all, predict, verbose;
+	bool all, predict, all_frames, verbose;
 	enum races_form form;
 	int exit_code;
 	unsigned int jobs;
@@ -277,7 +284,11 @@ void races_summary_init(struct races_summary *s, struct dep_store *store,
 			const struct dep_races *found);
 
 /* print.c */
-void race_print_text(struct out *o, const struct race_view *v);
+/**
+ * race_print_text() - print a race for people
+ * @all_frames: also frames that are internal to the C library
+ */
+void race_print_text(struct out *o, const struct race_view *v, bool all_frames);
 void races_end_text(struct out *o, const struct races_summary *s, const struct races_options *how,
 		    const struct suppressions *suppressions);
 void races_begin_json(struct json *j);

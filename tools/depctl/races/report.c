@@ -253,7 +253,7 @@ static void print(struct races_report *r, struct json *j, const struct race_view
 {
 	switch (r->how->form) {
 	case RACES_TEXT:
-		race_print_text(j->o, v);
+		race_print_text(j->o, v, r->how->all_frames);
 		break;
 	case RACES_JSON:
 		race_print_json(j, v);
