@@ -125,7 +125,7 @@ static void put_sessions(struct metrics_out *o, const struct depd_info *d)
 
 	one(o, "adept_sessions_open", GAUGE, NULL, d->sessions_open,
 	    "Sessions that have not ended.");
-	one(o, "adept_sessions_begun", COUNTER, NULL, d->sessions_begun, "Sessions started.");
+	one(o, "adept_sessions_started", COUNTER, NULL, d->sessions_begun, "Sessions started.");
 	one(o, "adept_sessions_adopted", COUNTER, NULL, d->sessions_adopted,
 	    "Sessions adopted from an earlier depd.");
 	family(o, "adept_sessions_ended", COUNTER, NULL, "Sessions that have ended, and why.");
@@ -143,8 +143,8 @@ static void put_flow(struct metrics_out *o, const struct depd_info *d)
 	one(o, "adept_stored_bytes", COUNTER, "bytes", d->stored_bytes, "Bytes written to stores.");
 	one(o, "adept_queue_jobs", GAUGE, NULL, d->queue_jobs,
 	    "Jobs waiting or being processed by writer threads.");
-	one(o, "adept_workers", GAUGE, NULL, d->workers, "Writer threads.");
-	one(o, "adept_workers_busy", GAUGE, NULL, d->workers_busy, "Busy writer threads.");
+	one(o, "adept_writer_threads", GAUGE, NULL, d->workers, "Writer threads.");
+	one(o, "adept_writer_threads_busy", GAUGE, NULL, d->workers_busy, "Busy writer threads.");
 	family(o, "adept_stage_seconds", COUNTER, "seconds",
 	       "Time that chunks took in each stage.");
 	for (i = 0; i < STAGES; i++) {
@@ -192,7 +192,7 @@ static void put_retention(struct metrics_out *o, const struct depd_info *d)
 	one(o, "adept_policy_rules", GAUGE, NULL, d->rules, "Rules of the configuration.");
 	one(o, "adept_policy_matches", COUNTER, NULL, d->policy_matches,
 	    "Processes recorded because of a rule.");
-	one(o, "adept_policy_missed", COUNTER, NULL, d->policy_missed,
+	one(o, "adept_policy_unrecorded", COUNTER, NULL, d->policy_missed,
 	    "Processes that matched a rule and ran unrecorded.");
 	one(o, "adept_stores_removed", COUNTER, NULL, d->stores_removed,
 	    "Stores removed because of their age or for space.");

@@ -70,6 +70,11 @@ static void test_text(void **state)
 	expect("# UNIT adept_cpu_seconds seconds\n");
 	expect("\nadept_cpu_seconds_total 1.500000001\n");
 	expect("\nadept_stage_seconds_total{stage=\"pack\"} 2.000000000\n");
+	/* The names are those of `depctl status --json`. */
+	expect("\nadept_sessions_started_total 2\n");
+	expect("\nadept_writer_threads 2\n");
+	expect("\nadept_writer_threads_busy 1\n");
+	expect("\nadept_policy_unrecorded_total 0\n");
 	expect("\nadept_sessions_ended_total{cause=\"stopped\"} 1\n");
 	expect("\nadept_loss_bytes_total{cause=\"dropped\"} 4096\n");
 	expect("\nadept_lag_bytes 2097152\n");
