@@ -47,7 +47,6 @@ u8 *boot_main(struct adept_boot *b)
 {
 	const struct dispatch_handlers handlers = { syscall_handle, signal_deliver_all };
 	struct tls *t;
-	u64 mask = 0;
 
 	if (b->layout.magic != ADEPT_SESSION_MAGIC || b->layout.version != ADEPT_SESSION_VERSION)
 		return NULL;
@@ -62,8 +61,8 @@ u8 *boot_main(struct adept_boot *b)
 	t = thread_first();
 	set_gs_base(t);
 	signal_init(t);
-	signal_thread_init(t, &mask);
-	t->sync_blocked = mask & SYNC_SIGNALS;
+	t->sync_blocked = signal_mask() & SYNC_SIGNALS;
+	signal_thread_init(t);
 	ring_thread_start(t, t->tid, 0, 0);
 	ring_record_context(t, b->rip);
 	return dispatch_to(t, b->rip, KNOWN_ALL);

@@ -5,6 +5,7 @@
  */
 #include "exec.h"
 #include "libdep/engine/base/rlimit.h"
+#include "sigmask.h"
 #include "syscall.h"
 #include "libdep/engine/record/process_slots.h"
 #include "libdep/engine/record/record.h"
@@ -139,8 +140,11 @@ static int may_succeed(u64 nr, const u64 args[6])
 static s64 execute(struct tls *t, u64 nr, const u64 args[6])
 {
 	u32 lowered = rlimit_exec_begin(rlimit_is_finite() && may_succeed(nr, args));
-	s64 ret = app_last_syscall(t, nr, args, 0);
+	s64 ret;
 
+	sigmask_exec_begin(t);
+	ret = app_last_syscall(t, nr, args, 0);
+	sigmask_exec_failed(t);
 	rlimit_exec_failed(lowered);
 	return ret;
 }

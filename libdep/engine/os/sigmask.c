@@ -73,15 +73,34 @@ void sigmask_hold(struct tls *t, u32 signo, const struct k_siginfo *info)
 	t->held |= SIGBIT(signo);
 }
 
+/* Send a signal that was held back to this thread. */
+static void send_again(struct tls *t, unsigned int i)
+{
+	t->held &= ~SIGBIT(sync_signal[i]);
+	sys4(__NR_rt_tgsigqueueinfo, (u64)sys0(__NR_getpid), t->tid, sync_signal[i],
+	     (u64)t->held_info[i]);
+}
+
 void sigmask_release(struct tls *t)
 {
-	for (unsigned int i = 0; i < ARRAY_SIZE(sync_signal); i++) {
-		u32 signo = sync_signal[i];
+	for (unsigned int i = 0; i < ARRAY_SIZE(sync_signal); i++)
+		if (t->held & SIGBIT(sync_signal[i]) && !sigmask_must_hold(t, sync_signal[i]))
+			send_again(t, i);
+}
 
-		if (!(t->held & SIGBIT(signo)) || sigmask_must_hold(t, signo))
-			continue;
-		t->held &= ~SIGBIT(signo);
-		sys4(__NR_rt_tgsigqueueinfo, (u64)sys0(__NR_getpid), t->tid, signo,
-		     (u64)t->held_info[i]);
-	}
+void sigmask_exec_begin(struct tls *t)
+{
+	if (!t->sync_blocked)
+		return;
+	sys4(__NR_rt_sigprocmask, HOW_BLOCK, (u64)&t->sync_blocked, 0, 8);
+	for (unsigned int i = 0; i < ARRAY_SIZE(sync_signal); i++)
+		if (t->held & t->sync_blocked & SIGBIT(sync_signal[i]))
+			send_again(t, i);
+}
+
+void sigmask_exec_failed(struct tls *t)
+{
+	/* Pending ones arrive here, and are held back again. */
+	if (t->sync_blocked)
+		sys4(__NR_rt_sigprocmask, HOW_UNBLOCK, (u64)&t->sync_blocked, 0, 8);
 }

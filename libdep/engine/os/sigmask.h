@@ -22,5 +22,13 @@ int sigmask_must_hold(const struct tls *t, u32 signo);
 void sigmask_hold(struct tls *t, u32 signo, const struct k_siginfo *info);
 /** sigmask_release() - send signals again that were held back and are no longer blocked */
 void sigmask_release(struct tls *t);
+/**
+ * sigmask_exec_begin() - block in the kernel what the application blocks, for execve
+ *
+ * A new image inherits the mask and the pending signals.  Until sigmask_exec_failed() a fault of the
+ * engine ends the process.
+ */
+void sigmask_exec_begin(struct tls *t);
+void sigmask_exec_failed(struct tls *t);
 
 #endif

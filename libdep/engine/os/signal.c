@@ -550,13 +550,21 @@ void signal_clear(struct tls *t)
 	}
 }
 
-void signal_thread_init(struct tls *t, u64 *old)
+u64 signal_mask(void)
+{
+	u64 mask = 0;
+
+	sys4(__NR_rt_sigprocmask, 0, 0, (u64)&mask, 8);
+	return mask;
+}
+
+void signal_thread_init(struct tls *t)
 {
 	struct k_stack ss = { t->sig_stack, 0, 0, t->sig_stack_size };
 	u64 sync = SYNC_SIGNALS;
 
 	sys2(__NR_sigaltstack, (u64)&ss, 0);
-	sys4(__NR_rt_sigprocmask, 1 /* SIG_UNBLOCK */, (u64)&sync, (u64)old, 8);
+	sys4(__NR_rt_sigprocmask, 1 /* SIG_UNBLOCK */, (u64)&sync, 0, 8);
 }
 
 void signal_deliver_all(struct tls *t)

@@ -10,8 +10,14 @@
 #include "libdep/engine/base/runtime.h"
 
 void signal_init(struct tls *t);
-/** signal_thread_init() - set up signals in a new thread; @old: receives its old mask, or NULL */
-void signal_thread_init(struct tls *t, u64 *old);
+/** signal_mask() - the calling thread's mask, as the kernel has it */
+u64 signal_mask(void);
+/**
+ * signal_thread_init() - set up signals in a new thread
+ *
+ * Synchronous signals that are pending arrive here: @t->sync_blocked must be set.
+ */
+void signal_thread_init(struct tls *t);
 /**
  * signal_inherit() - set the handlers of a new thread
  * @share: use the handlers of @t; otherwise copy them

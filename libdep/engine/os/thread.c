@@ -212,7 +212,7 @@ u8 *thread_main(struct tls *t)
 		allow_tracing();
 	if (t->clear_handlers)
 		signal_clear(t);
-	signal_thread_init(t, NULL);
+	signal_thread_init(t);
 	LOG(ADEPT_LOG_THREAD, "%s begins at %lx", t->own_process ? "vfork child" : "thread",
 	    t->resume_pc);
 	ring_thread_start(t, t->tid, t->parent_serial, t->created_at);
