@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Internals of prediction. The code calls a shadow word a word. */
+/*
+ * Race prediction: data and functions that the files of this folder share.
+ *
+ * In this folder "word" means a shadow word: PREDICT_WORD bytes of the program's memory.
+ */
 #ifndef ADEPT_ANALYZE_PREDICT_INTERNAL_H
 #define ADEPT_ANALYZE_PREDICT_INTERNAL_H
 
