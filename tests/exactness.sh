@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # `depctl dump --refs` equals the single-step oracle, reference for reference.
-# Arguments name the cases to run (default: all); LONG=1 adds larger inputs.
+# Arguments name the cases to run (default: all); LONG=1 adds larger inputs.  KEEP_IN names a
+# folder for the lists of references of a case that fails.
 #
 # Both run without address randomisation, in the same small environment, from the
 # same folder and with the same descriptors, so that the stacks are equal.  What the
@@ -51,7 +52,7 @@ exact() {
 		pass "$name: $result"
 	else
 		fail "$name: $result"
-		[ -z "${KEEP:-}" ] || cp "$tmp/want" "$tmp/got" "$KEEP"
+		[ -z "${KEEP_IN:-}" ] || cp "$tmp/want" "$tmp/got" "$KEEP_IN"
 	fi
 }
 

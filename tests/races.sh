@@ -5,8 +5,8 @@
 # else: races.sh [KIND...], as in "races.sh mutex rwlock"
 #
 # Each program is built plainly, racy and right, with -O0 and -O2 (LEVELS), recorded, and asked;
-# the comments in its source say what must be found (tests/races/expect.py).  KEEP names a folder
-# for the recordings and answers of those that fail.
+# the comments in its source say what must be found (tests/races/expect.py).  KEEP_IN names a
+# folder for the recordings and reports of those that fail.
 . "$(dirname "$0")/lib.sh"
 . "$tests/races/cases.sh"
 need_depctl
@@ -49,7 +49,7 @@ asked() {
 		said="ok $what"
 	fi
 	echo "$said"
-	[[ -z "${KEEP:-}" || "$said" == ok* ]] || cp -r "$dir" "$dir".* "$KEEP"
+	[[ -z "${KEEP_IN:-}" || "$said" == ok* ]] || cp -r "$dir" "$dir".* "$KEEP_IN"
 	rm -rf "$dir" "$dir".*
 }
 

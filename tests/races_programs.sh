@@ -6,8 +6,8 @@
 # Programs that are held to be correct must stay silent, but for what is argued in
 # tests/races/real/suppressions; then bugs are planted in some and must be found, with both lines.
 # What is not in Debian's binaries with names is built from Debian's source packages, which
-# SOURCES keeps.  KEEP names a folder for recordings and reports.  LONG=1 takes all programs, else
-# those that need no source, and of them little.
+# SOURCES keeps.  KEEP_IN names a folder for recordings and reports.  LONG=1 takes all programs,
+# else those that need no source, and of them little.
 . "$(dirname "$0")/lib.sh"
 need_depctl
 have python3 || finish
@@ -50,7 +50,10 @@ judged() {
 		*) [ $tries -gt 1 ] || fail "$name: $word" ;;
 		esac
 	fi
-	[ -z "${KEEP:-}" ] || { rm -rf "$KEEP/$name".* && cp -r "$tmp/$name".{dep,json} "$KEEP"; }
+	if [ -n "${KEEP_IN:-}" ]; then
+		rm -rf "$KEEP_IN/$name".*
+		cp -r "$tmp/$name".{dep,json} "$KEEP_IN"
+	fi
 	rm -rf "$tmp/$name.dep"
 	return $good
 }

@@ -7,7 +7,8 @@
 #
 # SEED is the first seed (default 1); COUNT cases per seed, SEEDS of them, in each mode.
 # LONG=1: more than a million.  A difference is shown with its seed and case number:
-# "insn_fuzz --gen SEED COUNT FILE" makes it again.
+# "insn_fuzz --gen SEED COUNT FILE" makes it again.  KEEP_IN names a folder for the cases and the
+# lists of references if these differ.
 . "$(dirname "$0")/../lib.sh"
 need_depctl
 "$tests/fuzz/build.sh" "$build" && "$tests/oracle/build.sh" "$build" || exit 1
@@ -65,7 +66,7 @@ exact() {
 		pass "exactness of $1 cases, seed $seed: $result"
 	else
 		fail "exactness of $1 cases, seed $seed: $result"
-		[ -z "${KEEP:-}" ] || cp "$tmp/want.refs" "$tmp/got.refs" "$tmp/cases" "$KEEP"
+		[ -z "${KEEP_IN:-}" ] || cp "$tmp/want.refs" "$tmp/got.refs" "$tmp/cases" "$KEEP_IN"
 	fi
 }
 
