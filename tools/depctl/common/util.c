@@ -14,7 +14,6 @@
 
 #include <dep/verdict.h>
 
-#include "libdep/abi/session_file.h"
 #include "tools/depctl/depctl.h"
 #include "terminal.h"
 
