@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Policy: configuration and rules of depd.conf(5), and the BPF programs that stop new processes.
- */
+/* Policy: configuration and rules of depd.conf(5). */
 #ifndef DEPD_POLICY_POLICY_H
 #define DEPD_POLICY_POLICY_H
 
