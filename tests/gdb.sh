@@ -129,7 +129,8 @@ for mode in "" --no-record --strict; do
 		/^ .*mov .*\|.*mov / { both++ }
 		END { exit !(n >= 2 && both) }' gdb.out
 	if [ "$mode" != --no-record ]; then
-		debug 'handle SIGSEGV nostop noprint pass' 'break ring_next_chunk' continue backtrace
+		debug 'handle SIGSEGV nostop noprint pass' 'break ring_next_chunk' continue \
+			backtrace
 		result "$name: at the end of a chunk it has them, too" chain ring_next_chunk \
 			signal_restorer inner middle main
 	fi

@@ -122,7 +122,8 @@ asked "--error-exitcode" 7 "^3 races" "" races --error-exitcode=7 one.dep
 "$tests/races/build.sh" "$tests/races/process_pipe.c" racy O2 "$tmp/pipes" &&
 	timeout 60 "$DEPCTL" record -q -o pipes.dep -- ./pipes || fail "recording two processes"
 asked "two processes" 0 \
-	"^  (earlier )?write by thread ([0-9]+) \(main\) of process [0-9]+ \(pipes\):$" "" races pipes.dep
+	"^  (earlier )?write by thread ([0-9]+) \(main\) of process [0-9]+ \(pipes\):$" "" \
+	races pipes.dep
 asked "JSON of two processes" 0 - "" races --json pipes.dep
 python3 - out one.json "$tests/../Documentation/man/depctl-json.5" >why <<-'END'
 	import json, re, sys

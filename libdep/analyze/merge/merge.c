@@ -3,9 +3,9 @@
  * Merge the items of all threads into one order: always take the thread with the lowest timestamp,
  * and emit its items up to its next timestamp (a run).
  *
- * A heap orders the streams by the timestamp at which they continue (streams.c). Of a thread that has
- * not been reached only the header of its first segment is read. A thread under way has one segment
- * in memory while the next one is being loaded. tail.c does the same while the store grows.
+ * A heap orders the streams by the timestamp at which they continue (streams.c). Of a thread that
+ * has not been reached only the header of its first segment is read. A thread under way has one
+ * segment in memory while the next one is being loaded. tail.c does the same while the store grows.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -54,7 +54,8 @@ int sync_predict_lock(struct sync_thread *t, u64 lock, bool reading, const struc
 		return sync_no_memory();
 	err = sync_flush(t);
 	if (!err)
-		err = predict_lock(u->predict, t->index, lock, reading, sync_predict_lock_place(t, f));
+		err = predict_lock(u->predict, t->index, lock, reading,
+				   sync_predict_lock_place(t, f));
 	if (!err)
 		err = predict_release(u->predict, t->index, &o->predict, 0);
 	return err ? err : took_it(t, lock);

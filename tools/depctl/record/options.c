@@ -46,8 +46,8 @@ static const struct argp_option options[] = {
 	{ "quiet", 'q', NULL, 0, "No summary at the end", 5 },
 	{ "races", OPT_RACES, NULL, 0, "Report data races on standard error when COMMAND has "
 	  "ended; without -o the store is temporary", 6 },
-	{ "live", OPT_LIVE, NULL, 0, "With --races, also report each suspected race as soon as it is "
-	  "found", 6 },
+	{ "live", OPT_LIVE, NULL, 0, "With --races, also report each suspected race as soon as it "
+	  "is found", 6 },
 	{ 0 }
 };
 
