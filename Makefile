@@ -67,7 +67,7 @@ ENGINE_SRC := $(call in,libdep/engine) $(wildcard libdep/engine/*.S libdep/engin
 ENGINE_OBJ := $(patsubst libdep/%,$(B)/freestanding/%.o,$(ENGINE_SRC))
 
 X86_HOST := $(X86_SRC) libdep/x86/derive_run.c
-LIB_SRC := $(call in,$(addprefix libdep/,inject format recover symbols collect analyze)) \
+LIB_SRC := $(call in,$(addprefix libdep/,inject attach format recover symbols collect analyze)) \
 	   $(X86_HOST)
 LIB_OBJ := $(patsubst %.c,$(B)/host/%.o,$(LIB_SRC))
 # depd's rules, without BPF.
@@ -98,7 +98,7 @@ $(B)/syscall_names.h: Makefile
 			printf " [%d] = \"%s\",", $$3, substr($$2, 6) \
 		}' > $@.tmp && mv $@.tmp $@
 
-$(B)/host/tools/depctl/store/events.o: $(B)/syscall_names.h
+$(B)/host/tools/depctl/common/syscall_name.o: $(B)/syscall_names.h
 
 # ---- the engine: what runs inside the profiled process ----
 

@@ -101,7 +101,7 @@ expect 2 "" "has no option '--json'" "$depctl" query --json
 [ ! -x "$(dirname "$depctl")/depd" ] ||
 	expect 0 "^depd [0-9]+\.[0-9]+" "" "$(dirname "$depctl")/depd" --version
 expect 2 "" "has no command 'frobnicate'" "$depctl" help frobnicate
-for c in record ls info dump where verify module status sessions stop metrics policy; do
+for c in record attach ls info dump where verify module status sessions stop metrics policy; do
 	expect 0 "Usage: depctl $c" "" "$depctl" $c --help
 	expect 0 "Usage: depctl $c" "" "$depctl" $c -h
 	expect 0 "Usage: depctl $c" "" "$depctl" help $c
@@ -133,6 +133,9 @@ for c in module status sessions metrics; do
 	expect 2 "" "Too many arguments" "$depctl" $c a
 done
 expect 2 "" "which session" "$depctl" stop
+expect 2 "" "which process" "$depctl" attach --dry
+expect 2 "" "cannot be recorded yet; --dry" "$depctl" attach 1
+expect 2 "" "PID must be a number" "$depctl" attach --dry x
 expect 2 "" "must be a number from 1" "$depctl" stop 0
 expect 2 "" "must be a number" "$depctl" stop 1 all
 expect 2 "" "does not go with" "$depctl" stop --all 1
@@ -447,7 +450,7 @@ options() {
 		grep -vx -e --usage | sort -u
 }
 
-for command in ls info dump "query races" where verify module status sessions stop metrics \
+for command in attach ls info dump "query races" where verify module status sessions stop metrics \
 	"policy check" "record --races"; do
 	# shellcheck disable=SC2086
 	completed $command -- | tr -d = | sort >out

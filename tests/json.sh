@@ -58,6 +58,11 @@ has "info: unfinished" '"exit":null.*"unfinished_processes":1'
 valid verify verify --json unclean.dep
 has "verify: unfinished" '"unfinished_processes":1'
 
+# ---- a running process ----
+sleep 100 &
+valid attach attach --dry --json $!
+kill $!
+
 # ---- real recordings ----
 cat >racy.c <<'END'
 #include <pthread.h>

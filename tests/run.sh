@@ -178,6 +178,7 @@ suite metrics 300 bash tests/metrics.sh
 suite display 300 bash tests/display.sh
 suite transparency 480 sh tests/transparency.sh
 suite selfcheck 600 sh tests/selfcheck.sh
+suite attach 300 bash tests/attach.sh
 suite fragments 300 bash tests/fragments.sh
 suite gdb 300 bash tests/gdb.sh
 suite order 300 bash tests/order.sh

@@ -38,6 +38,8 @@
 
 #define ADEPT_SESSION_MAGIC	0x4e53545045444100ull	/* "\0ADEPTSN" */
 #define ADEPT_SESSION_VERSION	5
+/* Name of the memfd, as "/memfd:NAME (deleted)" in /proc/PID/maps. */
+#define ADEPT_SESSION_NAME	"adept-session"
 
 #define ADEPT_PAGE		4096u
 #define ADEPT_GUARD_SIZE	65536u

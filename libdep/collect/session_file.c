@@ -133,7 +133,7 @@ int dep_session_create_for(struct dep_session *s, uid_t charge, u32 flags, u64 r
 		l->nthreads = MAX_RINGS / (l->nchunks * adept_chunk_stride(l));
 	lay_out(l);
 
-	s->fd = memfd_create("adept-session", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	s->fd = memfd_create(ADEPT_SESSION_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (s->fd < 0)
 		return -errno;
 	/*

@@ -19,6 +19,7 @@
 
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <sys/resource.h>
 #include <sys/types.h>
 
@@ -30,6 +31,10 @@
 struct dep_why {
 	char text[DEP_WHY_SIZE];
 };
+
+/** dep_inject_error() - write the message to @why, unless NULL; return: -@err */
+__attribute__((format(printf, 3, 4)))
+int dep_inject_error(struct dep_why *why, int err, const char *fmt, ...);
 
 /* struct dep_target.flags */
 #define DEP_T_NO_VDSO	0x01u	/* ignore the vdso (for tests) */
@@ -76,6 +81,8 @@ int dep_base_peer(struct dep_base *base, const struct dep_peer *peer, struct dep
 
 /** dep_proc_open() - open the /proc directory of a process or thread; or a negative errno */
 int dep_proc_open(pid_t pid);
+/** dep_proc_file() - open a file in such a directory for reading; NULL and errno on failure */
+FILE *dep_proc_file(int proc, const char *name);
 /**
  * dep_judge_member() - may the process belong to a session with this base?
  * @proc: dep_proc_open() of it. For a running process the result holds only at that time.

@@ -10,11 +10,6 @@
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
-/* error.c: set the message, return -err. (format/ has another dep_fail().) */
-#define dep_fail dep_inject_fail
-__attribute__((format(printf, 3, 4)))
-int dep_inject_error(struct dep_why *why, int err, const char *fmt, ...);
-
 /* ---- address_space.c: an address space as /proc shows it ---- */
 
 struct dep_map {
@@ -56,8 +51,6 @@ int dep_address_space_has_file(pid_t pid, u64 dev, u64 ino);
 
 /* ---- privileges.c: privileges ---- */
 
-/* Open a file in a process's /proc directory for reading; NULL and errno on failure. */
-FILE *dep_proc_file(int proc, const char *name);
 /*
  * May the engine be put into this stopped process? If @base is not known, only privileges from its
  * file are tested. @isolated: it will map only its domain's part of the session, so it may have

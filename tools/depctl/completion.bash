@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # bash completion for depctl(1)
 
-_depctl_commands="record ls info dump query where verify module status sessions stop metrics
+_depctl_commands="record attach ls info dump query where verify module status sessions stop metrics
 	policy"
 
 # Stores and directories that may hold some.
@@ -35,6 +35,15 @@ _depctl_analyzers()
 _depctl_sessions()
 {
 	depctl sessions 2>/dev/null | awk '$2 != "ended" && $1 ~ /^[0-9]+$/ { print $1 }'
+}
+
+# Processes that the user may attach to, if the system lets users do so.
+_depctl_pids()
+{
+	local p
+	for p in /proc/[0-9]*; do
+		[ -O "$p" ] && echo "${p##*/}"
+	done
 }
 
 # _depctl_races CURRENT PREVIOUS: arguments of the query's options, which record --races has, too
@@ -162,6 +171,7 @@ _depctl()
 		fi
 		return
 		;;
+	attach) options="--dry --json --help" ;;
 	ls) options="--modules --json --help" ;;
 	info) options="--formats --quick --json --jobs --help" ;;
 	dump) options="--refs --blocks --events --timestamps --functions --segments --fragments --log
@@ -213,6 +223,7 @@ _depctl()
 		return
 	fi
 	case ${COMP_WORDS[1]} in
+	attach) mapfile -t COMPREPLY < <(compgen -W "$(_depctl_pids)" -- "$cur") ;;
 	stop) mapfile -t COMPREPLY < <(compgen -W "$(_depctl_sessions)" -- "$cur") ;;
 	query)
 		if [[ " ${COMP_WORDS[*]} " == *" --live "* ]]; then

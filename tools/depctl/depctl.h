@@ -46,6 +46,7 @@ void print_commands(FILE *f, const struct command *commands, size_t n);
 /* ---- the commands ---- */
 
 int cmd_record(int argc, char **argv);
+int cmd_attach(int argc, char **argv);
 int cmd_ls(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_dump(int argc, char **argv);
@@ -101,6 +102,11 @@ const struct dep_thread *thread_of(struct dep_store *s, uint32_t serial);
 
 /** is_lossy() - was anything that ran not recorded, on request or not? */
 bool is_lossy(struct dep_store *s);
+
+/* ---- syscall_name.c ---- */
+
+/** syscall_name() - name of a system call; NULL: it is newer than the headers depctl was built with */
+const char *syscall_name(uint64_t nr);
 
 /* ---- read_file.c ---- */
 

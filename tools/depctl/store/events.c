@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "libdep/abi/stream.h"
+#include "tools/depctl/depctl.h"
 #include "events.h"
-#include "syscall_names.h"
 
 struct field {
 	const char *name;
@@ -176,14 +176,6 @@ uint64_t event_tsc(const struct dep_event *e)
 		    !strcmp(f->name, "after"))
 			tsc = value_of(e, f);
 	return tsc;
-}
-
-/* NULL: this system call is newer than the headers that depctl was built with. */
-static const char *syscall_name(uint64_t nr)
-{
-	static const char *const names[] = { SYSCALL_NAMES };
-
-	return nr < sizeof(names) / sizeof(names[0]) ? names[nr] : NULL;
 }
 
 void event_text(struct out *o, const struct dep_event *e)

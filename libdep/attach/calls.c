@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Which blocked system calls survive a stop by ptrace.
+ *
+ * A stop interrupts the call.  Where the kernel answers with one of its restart codes, the call goes
+ * on with what is left of its time-out and the program sees nothing.  Where it answers EINTR or with
+ * what was transferred so far, the program would see that.  Only calls that were measured to
+ * restart are listed; of all others it is assumed that they do not.
+ */
+#include <linux/futex.h>
+#include <linux/sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+#ifndef SYS_futex_waitv
+#define SYS_futex_waitv 449
+#endif
+#ifndef FUTEX_LOCK_PI2
+#define FUTEX_LOCK_PI2 13
+#endif
+
+static bool begins(const char *s, const char *with)
+{
+	return !strncmp(s, with, strlen(with));
+}
+
+/*
+ * A read that waits has read nothing yet, except from what is not listed here: sockets, which can
+ * have a time-out or MSG_WAITALL, and devices.  The link is only read: to open or stat the file may
+ * block.
+ */
+static bool read_restarts(int proc, u64 fd)
+{
+	static const char *const files[] = {
+		"pipe:[", "anon_inode:[eventfd]", "anon_inode:[timerfd]", "anon_inode:inotify",
+		"anon_inode:[signalfd]", "/dev/pts/", "/dev/tty",
+	};
+	char name[64], link[64];
+	ssize_t n;
+	size_t i;
+
+	snprintf(name, sizeof(name), "fd/%llu", (unsigned long long)fd);
+	n = readlinkat(proc, name, link, sizeof(link) - 1);
+	if (n < 0)
+		return false;
+	link[n] = '\0';
+	for (i = 0; i < ARRAY_SIZE(files); i++)
+		if (begins(link, files[i]))
+			return true;
+	return false;
+}
+
+static bool futex_restarts(u64 op)
+{
+	op &= FUTEX_CMD_MASK;
+	return op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET || op == FUTEX_LOCK_PI ||
+	       op == FUTEX_LOCK_PI2;
+}
+
+bool call_restarts(int proc, s64 nr, const u64 args[6])
+{
+	switch (nr) {
+	case SYS_nanosleep:
+	case SYS_clock_nanosleep:
+	case SYS_restart_syscall:
+	case SYS_poll:
+	case SYS_ppoll:
+	case SYS_select:
+	case SYS_pselect6:
+	case SYS_futex_waitv:
+	case SYS_wait4:
+	case SYS_waitid:
+	case SYS_pause:
+	case SYS_rt_sigsuspend:
+	case SYS_flock:
+	case SYS_msgrcv:
+		return true;
+	case SYS_futex:
+		return futex_restarts(args[1]);
+	case SYS_read:
+	case SYS_readv:
+		return read_restarts(proc, args[0]);
+	default:
+		return false;
+	}
+}
+
+bool call_is_vfork(s64 nr, const u64 args[6])
+{
+	/* The flags of clone3 are in memory; nothing else makes it wait without an end. */
+	return nr == SYS_vfork || (nr == SYS_clone && args[0] & CLONE_VFORK) || nr == SYS_clone3;
+}

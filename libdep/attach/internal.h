@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Shared by the files of attach/. */
+#ifndef ADEPT_ATTACH_INTERNAL_H
+#define ADEPT_ATTACH_INTERNAL_H
+
+#include <time.h>
+
+#include "attach.h"
+
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+
+/* struct dep_attach_thread.was_stopped, in the tracer */
+enum { UNTRACED, SEIZED, STOPPED };
+
+/* ---- calls.c ---- */
+
+/**
+ * call_restarts() - does a stop leave this blocked call as it is?
+ * @proc: dep_proc_open() of the process
+ *
+ * Return: true if the kernel is known to restart it with its time-out unchanged.
+ */
+bool call_restarts(int proc, s64 nr, const u64 args[6]);
+/** call_is_vfork() - does this call, in an uninterruptible wait, wait for a vfork child? */
+bool call_is_vfork(s64 nr, const u64 args[6]);
+
+/* ---- scan.c ---- */
+
+/**
+ * struct scan - the threads of a process
+ * @thread:	an array of DEP_ATTACH_THREADS, of which @n are used
+ * @proc:	dep_proc_open() of the process
+ */
+struct scan {
+	pid_t pid;
+	int proc;
+	struct dep_attach_thread *thread;
+	u32 n;
+};
+
+/**
+ * scan_threads() - add the threads that are not in @s yet
+ *
+ * Return: how many there were, or a negative errno.
+ */
+int scan_threads(struct scan *s, struct dep_why *why);
+/**
+ * scan_find() - find a thread
+ * @at: where to begin; receives the place behind it.  The kernel lists threads, and reports their
+ *	stops, mostly in the same order.
+ */
+struct dep_attach_thread *scan_find(const struct scan *s, pid_t tid, u32 *at);
+/**
+ * scan_look() - look at a thread once more
+ * @now: receives what it does; its name and was_stopped are not set
+ *
+ * Return: 0; -ESRCH: it has ended.
+ */
+int scan_look(const struct scan *s, pid_t tid, struct dep_attach_thread *now);
+
+/* ---- refuse.c ---- */
+
+/** refuse_process() - 0, or the reason why this process cannot be attached to */
+int refuse_process(pid_t pid, int proc, struct dep_why *why);
+/** refuse_seize() - why PTRACE_SEIZE failed with @err, and what to do about it */
+int refuse_seize(pid_t pid, int proc, int err, struct dep_why *why);
+
+/* ---- stop.c ---- */
+
+/**
+ * stop_all() - stop all threads that may be stopped
+ * @passes: receives how often the list of threads was read
+ * @begun: receives when the first one was asked to stop
+ *
+ * The process must not have other tracers, and the caller no other children.
+ */
+int stop_all(struct scan *s, u32 *passes, struct timespec *begun, struct dep_why *why);
+
+/* ---- release.c ---- */
+
+/**
+ * release_all() - let stopped threads go on as if they had not been stopped
+ *
+ * Return: how many calls have to be finished by release_finish().
+ */
+unsigned int release_all(struct scan *s);
+/** release_finish() - finish calls that the stop has cut short; this takes as long as they do */
+void release_finish(void);
+
+#endif

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* Processes that cannot be attached to, and why. */
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+#define PF_KTHREAD 0x00200000u
+
+/** struct facts - lines of /proc/PID/status and stat that matter */
+struct facts {
+	char state;
+	long tracer, threads;
+	unsigned long flags;
+	unsigned int seccomp, uid[2];
+};
+
+static bool read_stat(int proc, struct facts *f)
+{
+	FILE *file = dep_proc_file(proc, "stat");
+	char buf[512], *p;
+	size_t n;
+
+	if (!file)
+		return false;
+	n = fread(buf, 1, sizeof(buf) - 1, file);
+	fclose(file);
+	buf[n] = '\0';
+	p = strrchr(buf, ')');
+	return p && sscanf(p, ") %c %*d %*d %*d %*d %*d %lu %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d"
+			   " %ld", &f->state, &f->flags, &f->threads) == 3;
+}
+
+static bool read_status(int proc, struct facts *f)
+{
+	FILE *file = dep_proc_file(proc, "status");
+	char line[256];
+
+	if (!file)
+		return false;
+	while (fgets(line, sizeof(line), file)) {
+		sscanf(line, "TracerPid: %ld", &f->tracer);
+		sscanf(line, "Seccomp: %u", &f->seccomp);
+		sscanf(line, "Uid: %u %u", &f->uid[0], &f->uid[1]);
+	}
+	fclose(file);
+	return true;
+}
+
+/* The type of its auxiliary vector's entries: 32-bit ones are half as large. */
+static bool is_32bit(int proc)
+{
+	FILE *file = dep_proc_file(proc, "auxv");
+	Elf64_auxv_t a;
+	bool found = false, any = false;
+
+	if (!file)
+		return false;
+	while (fread(&a, sizeof(a), 1, file) == 1 && a.a_type != AT_NULL) {
+		any = true;
+		found |= a.a_type == AT_PAGESZ && a.a_un.a_val == 4096;
+	}
+	fclose(file);
+	return any && !found;
+}
+
+/* Is a session of Adept mapped? */
+static bool is_recorded(int proc)
+{
+	FILE *file = dep_proc_file(proc, "maps");
+	bool found = false;
+	char *line = NULL;
+	size_t room = 0;
+
+	if (!file)
+		return false;
+	while (!found && getline(&line, &room, file) > 0)
+		found = strstr(line, " /memfd:" ADEPT_SESSION_NAME " (deleted)") != NULL;
+	free(line);
+	fclose(file);
+	return found;
+}
+
+/* Is its control group frozen, by version 2 of the interface? */
+static bool is_frozen(int proc)
+{
+	FILE *file = dep_proc_file(proc, "cgroup");
+	char line[4096 + 64], path[4096 + 64];
+	bool frozen = false;
+
+	while (file && fgets(line, sizeof(line), file)) {
+		if (strncmp(line, "0::/", 4))
+			continue;
+		line[strcspn(line, "\n")] = '\0';
+		snprintf(path, sizeof(path), "/sys/fs/cgroup%.4000s/cgroup.events", line + 3);
+		fclose(file);
+		file = fopen(path, "re");
+		while (file && fgets(line, sizeof(line), file))
+			frozen |= !strcmp(line, "frozen 1\n");
+		break;
+	}
+	if (file)
+		fclose(file);
+	return frozen;
+}
+
+int refuse_process(pid_t pid, int proc, struct dep_why *why)
+{
+	struct facts f = { 0 };
+
+	if (!read_stat(proc, &f) || !read_status(proc, &f))
+		return dep_inject_error(why, ESRCH, "There is no process %d.", pid);
+	if (f.flags & PF_KTHREAD)
+		return dep_inject_error(why, EINVAL, "Process %d is a thread of the kernel.", pid);
+	/* If only its first thread has ended, it is a zombie until the others have. */
+	if (f.state == 'X' || (f.state == 'Z' && f.threads <= 1))
+		return dep_inject_error(why, ESRCH, "Process %d has ended.", pid);
+	if (f.tracer)
+		return dep_inject_error(why, EBUSY, "Process %d is traced by process %ld; a process "
+					"has one tracer at a time.", pid, f.tracer);
+	if (f.seccomp == 1)
+		return dep_inject_error(why, EACCES, "Process %d is in seccomp's strict mode, in "
+					"which the engine's system calls would end it.", pid);
+	if (f.seccomp && geteuid())
+		return dep_inject_error(why, EACCES, "Process %d has a seccomp filter, which may end "
+					"it if it is attached to; only root can do so.", pid);
+	if (is_32bit(proc))
+		return dep_inject_error(why, ENOTSUP, "Process %d runs a 32-bit program; only 64-bit "
+					"ones can be recorded.", pid);
+	if (is_recorded(proc))
+		return dep_inject_error(why, EALREADY, "Process %d is being recorded.", pid);
+	if (is_frozen(proc))
+		return dep_inject_error(why, EAGAIN, "Process %d is in a frozen control group; thaw "
+					"it first.", pid);
+	return 0;
+}
+
+static long yama_scope(void)
+{
+	FILE *f = fopen("/proc/sys/kernel/yama/ptrace_scope", "re");
+	long scope = 0;
+
+	if (!f)
+		return 0;
+	if (fscanf(f, "%ld", &scope) != 1)
+		scope = 0;
+	fclose(f);
+	return scope;
+}
+
+int refuse_seize(pid_t pid, int proc, int err, struct dep_why *why)
+{
+	struct facts f = { 0 };
+	struct stat st;
+
+	if (err == ESRCH)
+		return dep_inject_error(why, ESRCH, "Process %d has ended.", pid);
+	if (err != EPERM || !read_status(proc, &f))
+		return dep_inject_error(why, err, "Process %d cannot be traced: %s.", pid,
+					strerror(err));
+	if (f.uid[0] != getuid())
+		return dep_inject_error(why, EPERM, "Process %d belongs to another user; root may "
+					"attach to it.", pid);
+	/* The files of a process that is not dumpable belong to root. */
+	if (!fstat(proc, &st) && st.st_uid != f.uid[1])
+		return dep_inject_error(why, EPERM, "Process %d is protected from being traced, as "
+					"it has or had privileges or called prctl(PR_SET_DUMPABLE); "
+					"root may attach to it.", pid);
+	if (yama_scope() > 0)
+		return dep_inject_error(why, EPERM, "The system lets only root attach to running "
+					"processes (kernel.yama.ptrace_scope is %ld).",
+					yama_scope());
+	return dep_inject_error(why, EPERM, "Process %d cannot be traced: it has more privileges, is "
+				"in another user namespace, or a security module forbids it.", pid);
+}

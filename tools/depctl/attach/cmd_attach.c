@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * depctl attach --dry: what an attach to a running process would do to each of its threads, and how
+ * long it would stop them.
+ */
+#include <limits.h>
+#include <stdlib.h>
+
+#include "libdep/attach/attach.h"
+#include "tools/depctl/depctl.h"
+#include "tools/depctl/common/output.h"
+#include "tools/depctl/common/table.h"
+
+enum { OPT_DRY = OPT_JSON + 1 };
+
+struct attach {
+	pid_t pid;
+	bool dry, json;
+};
+
+static const struct argp_option options[] = {
+	{ "dry", OPT_DRY, NULL, 0,
+	  "Stop the threads as an attach would, let them go at once, and say what was found", 1 },
+	{ "json", OPT_JSON, NULL, 0, "Print JSON", 1 },
+	{ 0 }
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct attach *a = state->input;
+
+	switch (key) {
+	case OPT_DRY:
+		a->dry = true;
+		break;
+	case OPT_JSON:
+		a->json = true;
+		break;
+	case ARGP_KEY_ARG:
+		if (a->pid)
+			argp_error(state, "only one PID");
+		a->pid = (pid_t)parse_number(state, "PID", arg, 1, INT_MAX);
+		break;
+	case ARGP_KEY_END:
+		if (!a->pid)
+			argp_error(state, "which process?");
+		if (!a->dry)
+			argp_error(state, "a running process cannot be recorded yet; --dry checks "
+				   "whether it could be attached to");
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+static const struct argp argp = {
+	options, parse, "PID",
+	"Check whether a running process could be attached to.\v"
+	"The process runs on as before.",
+	NULL, NULL, NULL,
+};
+
+/* What would be done to a thread, in JSON and for people. */
+static const struct { const char *key, *text; } actions[DEP_ATTACH_KINDS] = {
+	[DEP_ATTACH_RUNNING] = { "stop", "is stopped" },
+	[DEP_ATTACH_RESTARTS] = { "stop-call", "is stopped; the call goes on" },
+	[DEP_ATTACH_RETURNS] = { "catch", "is caught when the call returns" },
+	[DEP_ATTACH_STOPPED] = { "keep", "stays stopped" },
+	[DEP_ATTACH_VFORKS] = { "wait", "waits for its vfork child" },
+	[DEP_ATTACH_BLOCKED] = { "wait", "cannot be interrupted" },
+};
+
+static const char *call_of(const struct dep_attach_thread *t)
+{
+	const char *name = t->call < 0 ? NULL : syscall_name((uint64_t)t->call);
+
+	return name ? name : t->call < 0 ? NULL : "?";
+}
+
+static int print_json(struct out *o, const struct attach *a, const struct dep_attach_probe *p)
+{
+	const struct dep_attach_thread *t;
+	struct json j;
+
+	json_begin(&j, o);
+	json_object(&j, NULL);
+	json_u64(&j, "pid", (uint64_t)a->pid);
+	json_u64(&j, "stop_ns", p->stop_ns);
+	json_u64(&j, "stopped_threads", p->nstopped);
+	json_array(&j, "threads");
+	for (t = p->thread; t < p->thread + p->n; t++) {
+		json_object(&j, NULL);
+		json_u64(&j, "tid", (uint64_t)t->tid);
+		json_str(&j, "thread_name", t->name);
+		json_str(&j, "call", call_of(t));
+		json_str(&j, "action", actions[t->kind].key);
+		json_close(&j, '}');
+	}
+	json_close(&j, ']');
+	json_close(&j, '}');
+	json_line(&j);
+	return 0;
+}
+
+static int print_text(struct out *o, const struct attach *a, const struct dep_attach_probe *p)
+{
+	static const struct table_column columns[] = {
+		{ "thread", TABLE_RIGHT }, { "name", TABLE_LEFT }, { "in", TABLE_LEFT },
+		{ "", TABLE_TEXT },
+	};
+	const struct dep_attach_thread *t;
+	struct table table;
+	const char *call;
+
+	out_layout(o);
+	if (table_begin(&table, columns, sizeof(columns) / sizeof(columns[0])))
+		return EXIT_FAILURE;
+	for (t = p->thread; t < p->thread + p->n; t++) {
+		call = call_of(t);
+		table_cell(&table, "%d", t->tid);
+		table_cell(&table, "%s", t->name);
+		table_cell(&table, "%s", call ? call : "");
+		table_cell(&table, "%s", actions[t->kind].text);
+	}
+	if (table_end(&table, o))
+		return EXIT_FAILURE;
+	out_printf(o, "process %d can be attached to: %u of %u threads stood still, for %.3f ms in "
+		   "all\n", a->pid, p->nstopped, p->n, (double)p->stop_ns / 1e6);
+	return 0;
+}
+
+int cmd_attach(int argc, char **argv)
+{
+	struct attach a = { 0 };
+	struct dep_attach_probe p;
+	struct dep_why why;
+	struct out out;
+	int status;
+
+	parse_args(&argp, argc, argv, 0, &a);
+	if (dep_attach_probe(&p, a.pid, &why)) {
+		warn("%s", why.text);
+		return EXIT_FAILURE;
+	}
+	out_begin(&out);
+	status = a.json ? print_json(&out, &a, &p) : print_text(&out, &a, &p);
+	dep_attach_probe_free(&p);
+	return out_end(&out) || status ? EXIT_FAILURE : 0;
+}
