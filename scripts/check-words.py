@@ -1,24 +1,26 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Find retired words in comments, messages and documents: check-words.py [ROOT [FOLDER...]]
+"""Find retired words in comments, messages and documents: check-words.py [ROOT]
 
 scripts/retired-words lists the words.  Of C files the comments and strings are searched, of other
-files the whole text.  A phrase is found across line ends, too.
+text files the whole text.  A phrase is found across line ends, too.
 """
 import os
 import re
+import subprocess
 import sys
 
 sys.dont_write_bytecode = True
 import ctext
 
 WORDS = "scripts/retired-words"
-FOLDERS = ("README.md", "Makefile", "Documentation", "daemon", "include", "kmod", "libdep",
-           "examples", "scripts", "tests", "tools")
-ENDINGS = ctext.C_ENDINGS + (".sh", ".py", ".md", ".rst", ".1", ".4", ".5", ".8", ".in",
-                             "Makefile")
-# What may stand between two words of a phrase: blanks, and the comment leader of the next line.
-GAP = r"(?:[ \t]+|[ \t]*\n[ \t]*[*#]?[ \t]*)"
+# What may stand between two words of a phrase: blanks; the end of a line and the comment leader of
+# the next one; the end of a string and the beginning of the next one.
+GAP = r"""(?:[ \t]*(?:(?:\\n)?["'])?[ \t]*\n[ \t]*(?:[*#"']|//)?[ \t]*|[ \t]+)"""
+
+# The end of a text before a word that is only a part of one, or a parameter of C (@NAME).  After \n
+# or \t in a string a word begins.
+INSIDE = re.compile(r"[@\w](?<!\\[nt])\Z")
 
 
 def read_words(path):
@@ -29,35 +31,41 @@ def read_words(path):
             line = line.rstrip("\n")
             if line and not line.startswith("#"):
                 pattern, _, instead = line.partition("\t")
-                # @NAME is a parameter of C
-                pattern = r"(?<![@\w])(?:" + pattern.replace(" ", GAP) + r")\b"
+                pattern = "(?:" + pattern.replace(" ", GAP) + r")\b"
                 words.append((re.compile(pattern), instead.strip()))
     return words
 
 
-def files(root, folders):
-    for folder in folders:
-        top = os.path.join(root, folder)
-        if os.path.isfile(top):
-            yield folder
-        for path, below, names in os.walk(top):
-            below.sort()
-            for name in sorted(names):
-                path_in_root = os.path.relpath(os.path.join(path, name), root)
-                if name.endswith(ENDINGS) and path_in_root != WORDS:
-                    yield path_in_root
+def files(root):
+    """Yields the files of a git repository, or all files if there is none."""
+    listed = subprocess.run("git ls-files -z --cached --others --exclude-standard", shell=True,
+                            cwd=root, capture_output=True, text=True, check=False)
+    if listed.stdout:
+        yield from listed.stdout.rstrip("\0").split("\0")
+        return
+    for path, below, names in os.walk(root):
+        below[:] = sorted(n for n in below if not n.startswith("build"))
+        for name in sorted(names):
+            yield os.path.relpath(os.path.join(path, name), root)
 
 
 def check(root, path, words):
-    with open(os.path.join(root, path), encoding="utf-8", errors="replace") as file:
+    full = os.path.join(root, path)
+    if not os.path.isfile(full) or path == WORDS or path.startswith("LICENSES/"):
+        return 0
+    with open(full, encoding="utf-8", errors="replace") as file:
         text = file.read()
+    if "\0" in text:  # a binary file
+        return 0
     if path.endswith(ctext.C_ENDINGS):
         text = ctext.only_prose(text)
     found = []
     for pattern, instead in words:
         for match in pattern.finditer(text):
-            word = " ".join(w for w in match.group().split() if w not in ("*", "#"))
-            found.append((ctext.line_of(text, match.start()), word, instead))
+            if INSIDE.search(text[max(0, match.start() - 2):match.start()]):
+                continue
+            found.append((ctext.line_of(text, match.start()), re.sub(GAP, " ", match.group()),
+                          instead))
     for line, word, instead in sorted(found):
         print(f"{path}:{line}: '{word}' is retired: {instead}")
     return len(found)
@@ -66,7 +74,7 @@ def check(root, path, words):
 def main():
     root = sys.argv[1] if len(sys.argv) > 1 else "."
     words = read_words(os.path.join(root, WORDS))
-    found = sum(check(root, path, words) for path in files(root, sys.argv[2:] or FOLDERS))
+    found = sum(check(root, path, words) for path in files(root))
     return 1 if found else 0
 
 

@@ -11,7 +11,7 @@ printf '%s\n' '# a comment' '[Gg]adget	device' 'old way	new way' \
 	>"$tree/scripts/retired-words"
 
 check() {
-	python3 "$top/scripts/check-words.py" "$tree" part >"$tmp/out"
+	python3 "$top/scripts/check-words.py" "$tree" >"$tmp/out"
 }
 
 # found NAME FILE LINE WORD INSTEAD: the check fails for FILE with the text on stdin, and prints
@@ -41,11 +41,34 @@ found "a phrase across the lines of a comment" c.h 2 "old way" "new way" <<-'END
 	 * way.
 	 */
 END
+found "a phrase across lines of // comments" c.cpp 1 "old way" "new way" <<-'END'
+	// This is the old
+	// way.
+END
+found "a phrase across two strings" strings.c 2 "old way" "new way" <<-'END'
+	void f(void)
+	{	warn("this is the old "
+		     "way");
+	}
+END
+found "a phrase across two lines of a message" lines.c 1 "old way" "new way" <<-'END'
+	const char *const help = "This is the old\n"
+		"way";
+END
+found "a word behind an escape sequence" escape.c 1 gadget device <<-'END'
+	const char *const help = "This is the\ngadget";
+END
 found "a word in a shell script" d.sh 1 gadget device <<-'END'
+	echo gadget
+END
+found "a word in a script whose name has no ending" d 1 gadget device <<-'END'
 	echo gadget
 END
 found "a word in a manual page" e.1 2 gadget device <<-'END'
 	.B b
+	gadget
+END
+found "a word in a manual page of functions" e.3 1 gadget device <<-'END'
 	gadget
 END
 found "a word in a document" f.rst 1 "old way" "new way" <<-'END'
@@ -61,6 +84,14 @@ if check; then
 	pass "identifiers, names of files and parts of words"
 else
 	fail "identifiers, names of files and parts of words: $(cat "$tmp/out")"
+fi
+if have git; then
+	git init -q "$tree"
+	echo /made >"$tree/.gitignore"
+	echo gadget >"$tree/made"
+	found "a git repository: only files that are not ignored" h.sh 1 gadget device <<-'END'
+		echo gadget
+	END
 fi
 
 cd "$top" || exit 1
