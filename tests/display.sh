@@ -15,11 +15,15 @@ on() {
 	$python "$tests/pty_run.py" "$1" timeout 60 "$DEPCTL" "${@:2}" >"$tmp/out" </dev/null
 }
 
-# fits COMMAND...: has it output, and is no line wider than the terminal, whatever its width?
+# fits COMMAND...: does it succeed with output, and is no line wider than the terminal, whatever
+# its width?
 fits() {
 	local columns wide
 	for columns in ${widths:-80 40 132}; do
-		on $columns "$@"
+		on $columns "$@" || {
+			fail "$*: status $?"
+			return
+		}
 		wide=$(sed 's/\x1b\[[0-9;]*m//g' "$tmp/out" |
 			$python -c 'import sys
 for line in sys.stdin.buffer.read().decode(errors="replace").splitlines():
@@ -39,9 +43,8 @@ for line in sys.stdin.buffer.read().decode(errors="replace").splitlines():
 
 # same_text COMMAND...: does no word of what is piped get lost on a wide terminal?
 same_text() {
-	on 1000 --color=never "$@"
-	if "$DEPCTL" "$@" 2>&1 </dev/null | tr -s ' \n' '\n\n' |
-		cmp -s - <(tr -s ' \n' '\n\n' <"$tmp/out"); then
+	if on 1000 --color=never "$@" && "$DEPCTL" "$@" >"$tmp/piped" 2>&1 </dev/null &&
+		cmp -s <(tr -s ' \n' '\n\n' <"$tmp/piped") <(tr -s ' \n' '\n\n' <"$tmp/out"); then
 		pass "depctl $*: a wide terminal shows what a pipe gets"
 	else
 		fail "depctl $*: a wide terminal shows something else than a pipe gets"
