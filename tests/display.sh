@@ -51,6 +51,19 @@ same_text() {
 	fi
 }
 
+# harmless COMMAND...: does it print $hostile without any control character, on a terminal and not?
+harmless() {
+	if on 80 --color=never "$@" && "$DEPCTL" "$@" >>"$tmp/out" 2>&1 </dev/null &&
+		grep -q '\[31mT' "$tmp/out" && $python -c 'import sys
+text = sys.stdin.buffer.read().decode("utf-8")
+sys.exit(0 if text.replace("\n", "").isprintable() else "a control character")' \
+			<"$tmp/out" 2>>"$tmp/out"; then
+		pass "depctl $*: control characters of programs are not printed"
+	else
+		fail "depctl $*: control characters of programs: $(cat -v "$tmp/out" | tail -n 3)"
+	fi
+}
+
 # ---- recordings with long commands, names and paths ----
 cat >a-program-with-a-rather-long-name.c <<'END'
 #define _GNU_SOURCE
@@ -119,6 +132,44 @@ lines "threads have names" '^    thread .*  named by itself$' 1
 lines "reports name threads" "by thread [0-9]+ 'named by itself':$" 1
 "$DEPCTL" dump --blocks --fields=thread_name "$store" | sort -u >"$tmp/out"
 lines "dumps name threads" '^(named by itself|a-program-with-)$' 2
+
+# ---- names that would change the terminal ----
+hostile=$'\e[31mT\e]0;t\a\r\x9b\xc2\x9b'
+cat >hostile.c <<'END'
+#include <pthread.h>
+#include <sys/prctl.h>
+
+static int value;
+
+static void *thread(void *name)
+{
+	prctl(PR_SET_NAME, name);
+	value++;
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t t;
+
+	(void)argc;
+	prctl(PR_SET_NAME, argv[1]);
+	pthread_create(&t, NULL, thread, argv[1]);
+	value++;
+	pthread_join(t, NULL);
+	return 0;
+}
+END
+gcc -O1 -g -pthread -o "$hostile" hostile.c || exit 1
+"$DEPCTL" record -q --alone -o hostile.dep "./$hostile" "$hostile" || exit 1
+for command in "ls" "ls hostile.dep" "ls --modules hostile.dep" "ls --json hostile.dep" \
+	"info hostile.dep" "query races hostile.dep" "query races --json hostile.dep" \
+	"query races --sarif hostile.dep" "dump --blocks --fields=thread_name hostile.dep" \
+	"dump --blocks --fields=program hostile.dep" \
+	"dump --blocks --fields=thread_name --json hostile.dep"; do
+	# shellcheck disable=SC2086
+	harmless $command
+done
 
 # ---- sessions and depd ----
 if [ -x "$build/depd" ]; then

@@ -44,24 +44,25 @@ static inline unsigned int utf8_printable(const char *s)
  * json_char() - convert the character at @s to its form in a JSON string
  * @out: receives *@size bytes
  *
- * A byte that is not valid UTF-8 becomes U+FFFD.  Return: the bytes of @s that were converted.
+ * Control characters are escaped, those of U+0080 to U+009F included.  A byte that is not valid
+ * UTF-8 becomes U+FFFD.  Return: the bytes of @s that were converted.
  */
 static inline unsigned int json_char(const char *s, char out[JSON_CHAR_MAX], unsigned int *size)
 {
-	unsigned char c = (unsigned char)*s;
-	unsigned int n = 1;
+	const unsigned char *c = (const unsigned char *)s;
+	unsigned int n = utf8_printable(s);
 
-	*size = 6;
-	if (c < 0x20 || c == 0x7f) {
-		snprintf(out, JSON_CHAR_MAX, "\\u%04x", c);
-	} else if (c == '"' || c == '\\') {
+	if (*s == '"' || *s == '\\') {
 		*size = 2;
 		out[0] = '\\';
 		out[1] = *s;
+	} else if (n) {
+		*size = n;
+		memcpy(out, s, n);
 	} else {
-		n = c < 0x80 ? 1 : utf8_length(s);
-		memcpy(out, n ? s : "\\ufffd", n ? n : 6);
-		*size = n ? n : 6;
+		n = *c < 0x80 ? 1 : utf8_length(s);
+		*size = 6;
+		snprintf(out, JSON_CHAR_MAX, "\\u%04x", n == 2 ? c[1] : n ? *c : 0xfffd);
 	}
 	return n ? n : 1;
 }

@@ -14,19 +14,28 @@
 
 #include <dep/verdict.h>
 
+#include "daemon/base/utf8.h"
 #include "tools/depctl/depctl.h"
 #include "terminal.h"
 
+/* A name in a message can come from a hostile program: nothing in it may act on the terminal. */
 void warn(const char *fmt, ...)
 {
+	const char *begin = color_on(STDERR_FILENO) ? COLOR_ERROR "depctl:" COLOR_END : "depctl:";
+	char text[4 * PATH_MAX], *s;
+	unsigned int n;
 	va_list ap;
 
 	fflush(stdout);
-	fputs(color_on(STDERR_FILENO) ? COLOR_ERROR "depctl:" COLOR_END " " : "depctl: ", stderr);
 	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
+	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	fputc('\n', stderr);
+	for (s = text; *s; s += n ? n : 1) {
+		n = utf8_printable(s);
+		if (!n && *s != '\n')
+			*s = '?';
+	}
+	fprintf(stderr, "%s %s\n", begin, text);
 }
 
 void parse_args(const struct argp *argp, int argc, char **argv, unsigned int flags, void *input)
