@@ -12,6 +12,7 @@ depctl=$(realpath "${1:?path of depctl}")
 make_store=$(realpath "${2:?path of make_store}")
 completion=$(realpath "$(dirname "$0")/../tools/depctl/completion.bash")
 fake_depd=$(dirname "$make_store")/fake_depd
+. "$(dirname "$0")/environment.sh"
 passed=0 failed=0 skipped=0
 
 dir=$(mktemp -d) || exit 1
@@ -179,7 +180,6 @@ else
 fi
 
 # ---- no depd ----
-unset ADEPT_SOCKET XDG_RUNTIME_DIR
 for c in status sessions "stop 1" "stop --all" metrics; do
 	# shellcheck disable=SC2086
 	expect 1 "" "^depctl: no depd listens at /nowhere/x$" "$depctl" $c --socket=/nowhere/x

@@ -4,7 +4,6 @@
 . "$(dirname "$0")/lib.sh"
 need_depctl
 python=/usr/bin/python3
-unset COLUMNS NO_COLOR
 export TERM=xterm
 long=a-directory-whose-name-is-longer-than-what-a-column-for-names-has-room-for/and-one-in-it
 mkdir -p "$tmp/$long"

@@ -22,10 +22,9 @@ drop_tmp() {
 [ -z "${KEEP:-}" ] || echo "kept: $tmp"
 trap drop_tmp EXIT
 trap 'exit 1' INT TERM
-export LC_ALL=C
+. "$tests/environment.sh"
 # No suite uses a depd that it did not start.
 export ADEPT_RUNDIR=$tmp/run
-unset ADEPT_SOCKET XDG_RUNTIME_DIR
 
 pass() {
 	passed=$((passed + 1))

@@ -10,7 +10,8 @@
 
 top=$(cd "$(dirname "$0")/.." && pwd)
 cd "$top" || exit 1
-export BUILD=${BUILD:-$top/build} LONG=${LONG:-0} LC_ALL=C
+. tests/environment.sh
+export BUILD=${BUILD:-$top/build} LONG=${LONG:-0}
 export DEPCTL=$BUILD/depctl
 export ADEPT_TEST_SEED=${ADEPT_TEST_SEED:-$(date +%s)}
 export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
@@ -22,7 +23,6 @@ own=$(mktemp -d "${TMPDIR:-/tmp}/adept-run.XXXXXX") || exit 1
 trap 'rm -rf "$own"' EXIT
 trap 'exit 1' INT TERM
 export ADEPT_RUNDIR=$own/run
-unset ADEPT_SOCKET XDG_RUNTIME_DIR
 log=$BUILD/log
 mkdir -p "$log"
 passed=0 failed=0 skipped=0 bad=
