@@ -332,7 +332,9 @@ docs:
 	$(Q)sh scripts/docs.sh $(B)/docs
 
 compile_commands:
-	$(Q)$(MAKE) -nB V=1 tests | python3 scripts/compile_commands.py > compile_commands.json.tmp
+	$(Q)mkdir -p $(B)
+	$(Q)$(MAKE) -nB V=1 tests > $(B)/commands
+	$(Q)python3 scripts/compile_commands.py < $(B)/commands > compile_commands.json.tmp
 	$(Q)mv compile_commands.json.tmp compile_commands.json
 
 # ---- the kernel module ----

@@ -4,7 +4,8 @@
 . "$(dirname "$0")/lib.sh"
 cd "$top" || exit 1
 unset BUILD MAKEFLAGS
-make -nB V=1 tests 2>"$tmp/err" | python3 scripts/compile_commands.py >"$tmp/commands" ||
+make -nB V=1 tests >"$tmp/make" 2>"$tmp/err" &&
+	python3 scripts/compile_commands.py <"$tmp/make" >"$tmp/commands" 2>>"$tmp/err" ||
 	fail "compile_commands.py: $(tail -n 1 "$tmp/err")"
 cat >"$tmp/check.py" <<'END'
 import json
