@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # make			everything, into build/
-# make check		the tests (SUITES="cli crash" for some); make check-long: all of
-#			them with larger inputs
+# make check		the tests (SUITES="cli crash" for some, TEST=NAME for a part of a suite, see
+#			Documentation/testing.rst); make check-long: all of them with larger inputs
 # make bench		what recording costs, compared with native runs (BENCH="gzip xz",
 #			ROUNDS=, QUICK=1)
 # make bench-races	the cost of race detection, compared with other detectors; takes the same
@@ -249,7 +249,7 @@ $(B)/tests/test_client: $(call unit_obj,test_client fake_core fake_client) $(con
 			$(patsubst %,$(B)/host/tools/depctl/%.o,daemon/client \
 			daemon/client_socket common/util common/terminal) $(B)/libdep.a
 
-$(TESTS):
+$(TESTS): $(call unit_obj,select_tests)
 	$(call msg,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) -o $@ $^ -lcmocka $(HOSTLIBS) $(LIBS)
 

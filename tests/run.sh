@@ -6,7 +6,8 @@
 # One line for each suite, with the failures below it; the last line is
 # "N passed, M failed, K skipped".  $BUILD is the build folder (`make tests` fills it),
 # whole outputs go to $BUILD/log.  A suite that dies, hangs or prints no totals counts
-# as one failure.  LONG=1 asks for larger inputs; V=1 shows all output.
+# as one failure.  LONG=1 asks for larger inputs; V=1 shows all output.  TEST selects tests of
+# suites: a pattern for unit tests, arguments for the scripts that take names.
 
 top=$(cd "$(dirname "$0")/.." && pwd)
 cd "$top" || exit 1
@@ -27,6 +28,8 @@ log=$BUILD/log
 mkdir -p "$log"
 passed=0 failed=0 skipped=0 bad=
 wanted=" $* "
+# Their scripts take names of tests as arguments.
+with_names=" breach exactness predict races races-suites races-truth selfcheck "
 known=" "
 
 # totals FILE: passed, failed and skipped, from a suite's last line
@@ -67,6 +70,8 @@ run() {
 	read -r p f s <<<"${sum:-$(counted "$file")}"
 	if [ -z "$why" ] && [ "$status" != 0 ] && [ "$f" = 0 ]; then
 		why="exit status $status"
+	elif [ -z "$why" ] && [ "$p $f $s" = "0 0 0" ]; then
+		why="ran no test"
 	fi
 	[ -z "$why" ] || f=$((f + 1))
 	echo "$p $f $s" >"$log/$name.sum"
@@ -86,11 +91,19 @@ run() {
 	} >"$log/$name.report"
 }
 
-# admit NAME SECONDS: is it known and selected? Then sets $limit to its time limit.
+# admit NAME SECONDS: is it known and selected? Then sets $limit to its time limit, and $names to the
+# arguments that select tests.
 admit() {
-	limit=$2
+	limit=$2 names=()
 	known="$known$1 "
 	[ "$wanted" = "  " ] || [[ $wanted = *" $1 "* ]] || return
+	if [[ $with_names = *" $1 "* ]]; then
+		read -ra names <<<"${TEST:-}"
+	elif [[ -n ${TEST:-} && $1 != unit-* ]]; then
+		echo "the suite $1 cannot run a part of its tests" >&2
+		failed=$((failed + 1))
+		return 1
+	fi
 	[ "$LONG" = 1 ] && limit=$((limit * 10))
 	# make SAN=1
 	[ -z "${SAN:-}" ] || limit=$((limit * 4))
@@ -109,9 +122,9 @@ report() {
 
 # suite NAME SECONDS COMMAND...: run it and report
 suite() {
-	local limit
+	local limit names
 	admit "$1" "$2" || return
-	run "$1" "$limit" "${@:3}"
+	run "$1" "$limit" "${@:3}" "${names[@]}"
 	report "$1"
 }
 
@@ -120,9 +133,9 @@ suite() {
 # report
 queued='' background=''
 background() {
-	local limit
+	local limit names
 	admit "$1" "$2" || return
-	queued="$queued$(printf '%q ' run "$1" "$limit" "${@:3}")"$'\n'
+	queued="$queued$(printf '%q ' run "$1" "$limit" "${@:3}" "${names[@]}")"$'\n'
 	background="$background $1"
 }
 
