@@ -3,11 +3,11 @@
 #
 # Run the test suites and add up: run.sh [SUITE...]
 #
-# One line for each suite, with the failures below it; the last line is
-# "N passed, M failed, K skipped".  $BUILD is the build folder (`make tests` fills it),
-# whole outputs go to $BUILD/log.  A suite that dies, hangs or prints no totals counts
-# as one failure.  LONG=1 asks for larger inputs; V=1 shows all output.  TEST selects tests of
-# suites: a pattern for unit tests, arguments for the scripts that take names.
+# One line for each suite, with the failures below it; the last line is "N passed, M failed, K
+# skipped".  $BUILD is the build folder (`make tests` fills it).  $BUILD/log has whole outputs, and
+# in the file times the seconds of each suite.  A suite that dies, hangs, prints no totals or runs
+# no test counts as one failure.  LONG=1 asks for larger inputs; V=1 shows all output.  TEST selects
+# tests of suites: a pattern for unit tests, arguments for the scripts that take names.
 
 top=$(cd "$(dirname "$0")/.." && pwd)
 cd "$top" || exit 1
@@ -26,6 +26,7 @@ trap 'exit 1' INT TERM
 export ADEPT_RUNDIR=$own/run
 log=$BUILD/log
 mkdir -p "$log"
+: >"$log/times"
 passed=0 failed=0 skipped=0 bad=
 wanted=" $* "
 # Their scripts take names of tests as arguments.
@@ -75,6 +76,7 @@ run() {
 	fi
 	[ -z "$why" ] || f=$((f + 1))
 	echo "$p $f $s" >"$log/$name.sum"
+	echo "$((SECONDS - begun)) $name" >>"$log/times"
 	{
 		printf '%-16s %s passed, %s failed, %s skipped (%s s)\n' "$name" "$p" "$f" "$s" \
 			$((SECONDS - begun))
@@ -91,8 +93,8 @@ run() {
 	} >"$log/$name.report"
 }
 
-# admit NAME SECONDS: is it known and selected? Then sets $limit to its time limit, and $names to the
-# arguments that select tests.
+# admit NAME SECONDS: is it known and selected? Then sets $limit to its time limit, and $names to
+# the arguments that select tests.
 admit() {
 	limit=$2 names=()
 	known="$known$1 "
@@ -236,6 +238,7 @@ suite manuals 600 /usr/bin/python3 tests/manuals.py "$DEPCTL"
 suite include-rules 300 sh tests/include_rules.sh
 suite prose 300 sh tests/prose.sh
 wait_background
+sort -rn -o "$log/times" "$log/times"
 for s in $wanted; do
 	if [[ $known != *" $s "* ]]; then
 		echo "there is no suite $s, but:$known" >&2
