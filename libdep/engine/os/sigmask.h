@@ -25,8 +25,8 @@ void sigmask_release(struct tls *t);
 /**
  * sigmask_exec_begin() - block in the kernel what the application blocks, for execve
  *
- * A new image inherits the mask and the pending signals.  Until sigmask_exec_failed() a fault of the
- * engine ends the process.
+ * A new image inherits the mask and the pending signals.  Until sigmask_exec_failed() a fault of
+ * the engine ends the process.
  */
 void sigmask_exec_begin(struct tls *t);
 void sigmask_exec_failed(struct tls *t);
