@@ -17,7 +17,7 @@
 /** enum dep_attach_kind - how a thread can be taken */
 enum dep_attach_kind {
 	DEP_ATTACH_RUNNING,	/* executes code: is stopped */
-	DEP_ATTACH_RESTARTS,	/* in a call that goes on after a stop as if nothing had been: stopped */
+	DEP_ATTACH_RESTARTS,	/* in a call that a stop does not change: stopped */
 	DEP_ATTACH_RETURNS,	/* in a call that a stop would end: caught when it returns */
 	DEP_ATTACH_STOPPED,	/* stopped by job control already, and stays so */
 	DEP_ATTACH_VFORKS,	/* waits for a child that runs in its memory */

@@ -122,22 +122,27 @@ int refuse_process(pid_t pid, int proc, struct dep_why *why)
 	if (f.state == 'X' || (f.state == 'Z' && f.threads <= 1))
 		return dep_inject_error(why, ESRCH, "Process %d has ended.", pid);
 	if (f.tracer)
-		return dep_inject_error(why, EBUSY, "Process %d is traced by process %ld; a process "
-					"has one tracer at a time.", pid, f.tracer);
+		return dep_inject_error(why, EBUSY,
+					"Process %d is traced by process %ld; a process has one "
+					"tracer at a time.", pid, f.tracer);
 	if (f.seccomp == 1)
-		return dep_inject_error(why, EACCES, "Process %d is in seccomp's strict mode, in "
-					"which the engine's system calls would end it.", pid);
+		return dep_inject_error(why, EACCES,
+					"Process %d is in seccomp's strict mode, in which the "
+					"engine's system calls would end it.", pid);
 	if (f.seccomp && geteuid())
-		return dep_inject_error(why, EACCES, "Process %d has a seccomp filter, which may end "
-					"it if it is attached to; only root can do so.", pid);
+		return dep_inject_error(why, EACCES,
+					"Process %d has a seccomp filter, which may end it if it "
+					"is attached to; only root can do so.", pid);
 	if (is_32bit(proc))
-		return dep_inject_error(why, ENOTSUP, "Process %d runs a 32-bit program; only 64-bit "
-					"ones can be recorded.", pid);
+		return dep_inject_error(why, ENOTSUP,
+					"Process %d runs a 32-bit program; only 64-bit ones can "
+					"be recorded.", pid);
 	if (is_recorded(proc))
 		return dep_inject_error(why, EALREADY, "Process %d is being recorded.", pid);
 	if (is_frozen(proc))
-		return dep_inject_error(why, EAGAIN, "Process %d is in a frozen control group; thaw "
-					"it first.", pid);
+		return dep_inject_error(why, EAGAIN,
+					"Process %d is in a frozen control group; thaw it first.",
+					pid);
 	return 0;
 }
 
@@ -165,17 +170,20 @@ int refuse_seize(pid_t pid, int proc, int err, struct dep_why *why)
 		return dep_inject_error(why, err, "Process %d cannot be traced: %s.", pid,
 					strerror(err));
 	if (f.uid[0] != getuid())
-		return dep_inject_error(why, EPERM, "Process %d belongs to another user; root may "
-					"attach to it.", pid);
+		return dep_inject_error(why, EPERM,
+					"Process %d belongs to another user; root may attach to "
+					"it.", pid);
 	/* The files of a process that is not dumpable belong to root. */
 	if (!fstat(proc, &st) && st.st_uid != f.uid[1])
-		return dep_inject_error(why, EPERM, "Process %d is protected from being traced, as "
-					"it has or had privileges or called prctl(PR_SET_DUMPABLE); "
-					"root may attach to it.", pid);
+		return dep_inject_error(why, EPERM,
+					"Process %d is protected from being traced, as it has or "
+					"had privileges or called prctl(PR_SET_DUMPABLE); root "
+					"may attach to it.", pid);
 	if (yama_scope() > 0)
-		return dep_inject_error(why, EPERM, "The system lets only root attach to running "
-					"processes (kernel.yama.ptrace_scope is %ld).",
-					yama_scope());
-	return dep_inject_error(why, EPERM, "Process %d cannot be traced: it has more privileges, is "
-				"in another user namespace, or a security module forbids it.", pid);
+		return dep_inject_error(why, EPERM,
+					"The system lets only root attach to running processes "
+					"(kernel.yama.ptrace_scope is %ld).", yama_scope());
+	return dep_inject_error(why, EPERM,
+				"Process %d cannot be traced: it has more privileges, is in "
+				"another user namespace, or a security module forbids it.", pid);
 }

@@ -62,20 +62,22 @@ static void forget(struct dep_attach_thread *t)
 /* Wait for the end of uninterruptible waits, for a vfork child among others. */
 static int wait_unblocked(struct scan *s, struct dep_why *why)
 {
+	static const char vforks[] = "waits for a child that runs in its memory (vfork)";
+	static const char blocked[] = "is in a wait that nothing interrupts";
 	const struct timespec ms = { .tv_nsec = 1000000 };
 	struct dep_attach_thread *t, now;
 	unsigned int tries = BLOCKED_MS;
+	const char *what;
 	u32 i;
 
 	for (i = 0; i < s->n; i++) {
 		t = &s->thread[i];
 		while (t->tid && (t->kind == DEP_ATTACH_VFORKS || t->kind == DEP_ATTACH_BLOCKED)) {
+			what = t->kind == DEP_ATTACH_VFORKS ? vforks : blocked;
 			if (!tries--)
-				return dep_inject_error(why, EAGAIN, t->kind == DEP_ATTACH_VFORKS ?
-					"Thread %d of process %d waits for a child that runs in its "
-					"memory (vfork); try again." :
-					"Thread %d of process %d is in a wait that nothing "
-					"interrupts; try again.", t->tid, s->pid);
+				return dep_inject_error(why, EAGAIN,
+							"Thread %d of process %d %s; try again.",
+							t->tid, s->pid, what);
 			nanosleep(&ms, NULL);
 			if (scan_look(s, t->tid, &now)) {
 				forget(t);
@@ -140,9 +142,10 @@ static int wait_stopped(struct scan *s, u32 n, struct dep_why *why)
 		if (tid < 0 && errno == EINTR && !expired)
 			continue;
 		if (tid < 0)
-			return dep_inject_error(why, EAGAIN, "%u thread%s of process %d did not stop "
-						"within %d ms; try again.", n, n == 1 ? "" : "s",
-						s->pid, STOP_MS);
+			return dep_inject_error(why, EAGAIN,
+						"%u thread%s of process %d did not stop within "
+						"%d ms; try again.", n, n == 1 ? "" : "s", s->pid,
+						STOP_MS);
 		t = scan_find(s, tid, &at);
 		if (!t || t->was_stopped != SEIZED)
 			continue;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Suite: attach.  attach_calls SECONDS: threads in calls whose results a stop by ptrace would change, in calls that
- * the kernel restarts, and in none.  Each checks every result and, roughly, the time it took.
+ * Suite: attach.  attach_calls SECONDS: threads in calls whose results a stop by ptrace would
+ * change, in calls that the kernel restarts, and in none.  Each checks every result and, roughly,
+ * the time it took.
  * Prints how many calls each thread made; exits with 1 at the first wrong result.
  */
 #include <errno.h>

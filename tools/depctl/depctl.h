@@ -105,7 +105,7 @@ bool is_lossy(struct dep_store *s);
 
 /* ---- syscall_name.c ---- */
 
-/** syscall_name() - name of a system call; NULL: it is newer than the headers depctl was built with */
+/** syscall_name() - name of a system call; NULL: the headers that depctl was built with lack it */
 const char *syscall_name(uint64_t nr);
 
 /* ---- read_file.c ---- */
