@@ -4,8 +4,8 @@
  *
  * A stop interrupts the call.  Where the kernel answers with one of its restart codes, the call
  * goes on with what is left of its time-out and the program sees nothing.  Where it answers EINTR
- * or with what was transferred so far, the program would see that.  Only calls that were measured to
- * restart are listed; of all others it is assumed that they do not.
+ * or with what was transferred so far, the program would see that.  Only calls that were measured
+ * to restart are listed; of all others it is assumed that they do not.
  */
 #include <linux/futex.h>
 #include <linux/sched.h>
