@@ -39,6 +39,26 @@ static bool is_session(int fds, const char *name)
 	       !memcmp(target, SESSION_NAME, SESSION_LEN);
 }
 
+/*
+ * Any file can have such a name, and the descriptor can be replaced between readlinkat() and here:
+ * do not wait for the other end of a FIFO.
+ */
+static int open_regular(int fds, const char *name, struct stat *st)
+{
+	int fd = openat(fds, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC), err = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, st))
+		err = -errno;
+	else if (!S_ISREG(st->st_mode))
+		err = -EBADF;
+	if (!err)
+		return fd;
+	close(fd);
+	return err;
+}
+
 /* Open the only session file in @d, which is /proc/PID/fd.  The process may have it twice. */
 static int open_only(DIR *d)
 {
@@ -50,9 +70,9 @@ static int open_only(DIR *d)
 		if (!is_session(dirfd(d), e->d_name))
 			continue;
 		if (fd < 0) {
-			fd = openat(dirfd(d), e->d_name, O_RDONLY | O_CLOEXEC);
-			if (fd < 0 || fstat(fd, &st))
-				return -errno;
+			fd = open_regular(dirfd(d), e->d_name, &st);
+			if (fd < 0)
+				return fd;
 		} else if (fstatat(dirfd(d), e->d_name, &other, 0) || other.st_ino != st.st_ino) {
 			close(fd);
 			return -EOPNOTSUPP;
@@ -63,7 +83,7 @@ static int open_only(DIR *d)
 
 int dep_session_open(const char *dir)
 {
-	int pid = find_recorder(dir), fd;
+	int pid = find_recorder(dir), fd, again;
 	char path[32];
 	DIR *d;
 
@@ -77,5 +97,12 @@ int dep_session_open(const char *dir)
 	closedir(d);
 	if (fd == -EOPNOTSUPP)
 		return dep_fail(fd, "process %d records several sessions", pid);
-	return fd < 0 ? dep_fail(fd, "cannot open the session file of process %d", pid) : fd;
+	if (fd < 0)
+		return dep_fail(fd, "cannot open the session file of process %d", pid);
+	/* If the recorder has ended meanwhile, another process may have got its pid. */
+	again = find_recorder(dir);
+	if (again == pid)
+		return fd;
+	close(fd);
+	return again < 0 ? again : dep_fail(-ESRCH, "no process records %s", dir);
 }

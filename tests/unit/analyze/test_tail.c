@@ -619,6 +619,44 @@ static void not_sealed(void **state)
 	dep_session_destroy(&s);
 }
 
+/* The session file of the process that writes a store, found by its name. */
+static void finds_the_session(void **state)
+{
+	struct dep_session s, other;
+	struct stat made, found;
+	struct stream stream;
+	struct dep_writer *w;
+	char dir[128];
+	int fd, copy;
+
+	(void)state;
+	scratch_name(dir, sizeof(dir));
+	make_stream(&stream);
+	write_store(dir, &w, &stream);
+	assert_int_equal(dep_session_open(dir), -ENOENT);
+	assert_int_equal(dep_session_create(&s, 0, 0, 4, 4, 0), 0);
+	fd = dep_session_open(dir);
+	assert_true(fd >= 0);
+	assert_int_equal(fstat(fd, &found), 0);
+	assert_int_equal(fstat(s.fd, &made), 0);
+	assert_int_equal(found.st_ino, made.st_ino);
+	close(fd);
+	/* The process may have it twice. */
+	copy = dup(s.fd);
+	fd = dep_session_open(dir);
+	assert_true(fd >= 0);
+	close(fd);
+	close(copy);
+	assert_int_equal(dep_session_create(&other, 0, 0, 4, 4, 0), 0);
+	assert_int_equal(dep_session_open(dir), -EOPNOTSUPP);
+	dep_session_destroy(&other);
+	assert_int_equal(close_writer(w, NULL, 3), 0);
+	assert_int_equal(dep_session_open(dir), -ESRCH);
+	dep_session_destroy(&s);
+	stream_free(&stream);
+	scratch_remove(dir);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -635,6 +673,7 @@ int main(void)
 		cmocka_unit_test(without_end),
 		cmocka_unit_test(looks_without_a_trace),
 		cmocka_unit_test(not_sealed),
+		cmocka_unit_test(finds_the_session),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -53,11 +53,6 @@ static cJSON *options_json(const struct record_options *o)
 		uint32_t flag;
 		const char *name;
 	} flags[] = {
-		{ ADEPT_S_LOG(ADEPT_LOG_TRANSLATE), "log_translate" },
-		{ ADEPT_S_LOG(ADEPT_LOG_SIGNAL), "log_signal" },
-		{ ADEPT_S_LOG(ADEPT_LOG_THREAD), "log_thread" },
-		{ ADEPT_S_LOG(ADEPT_LOG_EXEC), "log_exec" },
-		{ ADEPT_S_LOG(ADEPT_LOG_MEMORY), "log_memory" },
 		{ ADEPT_S_NO_RECORD, "no_record" }, { ADEPT_S_NULL, "null" },
 		{ ADEPT_S_DROP, "drop" }, { ADEPT_S_SELF_CHECK, "self_check" },
 		{ ADEPT_S_STRICT, "strict" }, { ADEPT_S_NO_FOLLOW, "no_follow" },
@@ -65,11 +60,18 @@ static cJSON *options_json(const struct record_options *o)
 		{ ADEPT_S_KEEP_TRANSLATIONS, "keep_translations" },
 	};
 	cJSON *j = cJSON_CreateObject();
+	char name[32];
+	uint32_t area;
 	size_t i;
 
 	for (i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
 		if (o->flags & flags[i].flag)
 			cJSON_AddTrueToObject(j, flags[i].name);
+	for (area = 0; area < ADEPT_LOG_AREAS; area++) {
+		snprintf(name, sizeof(name), "log_%s", adept_log_area_name(area));
+		if (o->flags & ADEPT_S_LOG(area))
+			cJSON_AddTrueToObject(j, name);
+	}
 	if (o->ring_size)
 		cJSON_AddNumberToObject(j, "ring_size", (double)o->ring_size);
 	if (o->max_size)
