@@ -139,6 +139,13 @@ check $? "no such command, no store" "$(cat err)"
 check $? "a store that exists" "$(cat err)"
 good "exit" x.dep && good "signal" y.dep && pass "both stores"
 rm -rf x.dep y.dep
+# depctl and depd have the same names for the areas of the engine's log.
+DEP_LOG=all "$DEPCTL" record -q -o x.dep -- \
+	sh -c 'trap : USR1; kill -USR1 $$; /bin/true; :' 2>err &&
+	"$DEPCTL" dump --log x.dep | cut -d ' ' -f 4 | sort -u >areas &&
+	[ "$(xargs <areas)" = "exec memory signal thread translate" ]
+check $? "DEP_LOG" "$(cat err) $(xargs <areas)"
+rm -rf x.dep
 
 # Many recordings at the same time.
 for i in $(seq 20); do
