@@ -131,7 +131,6 @@ struct adept_user;
  * @stats: counters of the session
  * @wq: consumers that poll
  * @slots: array of geo.nslots entries
- * @idle: called when a writer's mapping of an orphan was removed; does not sleep
  */
 struct adept_session {
 	struct list_head node;
@@ -161,7 +160,6 @@ struct adept_session {
 
 	wait_queue_head_t wq;
 	struct adept_slot *slots;
-	void (*idle)(void);
 };
 
 static inline struct adept_session *adept_session_of(const struct file *file)
@@ -243,6 +241,11 @@ void adept_context_fault_in(void);
 /* ---- writer.c: the writers' mappings ---- */
 
 int adept_writer_mmap(struct adept_session *s, struct vm_area_struct *vma);
+/**
+ * adept_writer_init() - prepare the writers' mappings
+ * @unmapped: called when a writer's mapping of an orphan was removed; does not sleep
+ */
+void adept_writer_init(void (*unmapped)(void));
 
 /* ---- consumer_view.c: the consumer's mappings ---- */
 

@@ -14,8 +14,8 @@
 
 static struct vfsmount *mount;
 static int mount_count;
-static const struct file_operations *session_fops;
-static void (*destroy_session)(struct adept_session *s);
+static const struct file_operations *session_fops __ro_after_init;
+static void (*destroy_session)(struct adept_session *s) __ro_after_init;
 
 static void evict_inode(struct inode *inode)
 {
@@ -91,7 +91,7 @@ out:
 	return file;
 }
 
-int adept_fs_init(const struct file_operations *fops, void (*destroy)(struct adept_session *s))
+int __init adept_fs_init(const struct file_operations *fops, void (*destroy)(struct adept_session *s))
 {
 	session_fops = fops;
 	destroy_session = destroy;

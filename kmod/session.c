@@ -89,7 +89,6 @@ static struct adept_session *new_session(const struct adept_session_create *c, k
 	s->create.orphan_wait_ms = adept_limit_orphan_ms(c->orphan_wait_ms);
 	s->create.orphan_keep_ms = adept_limit_orphan_ms(c->orphan_keep_ms);
 	s->policy = c->policy;
-	s->idle = reap_soon;
 	mutex_init(&s->consumer_lock);
 	init_rwsem(&s->view_lock);
 	spin_lock_init(&s->lock);
@@ -502,8 +501,9 @@ static const struct file_operations session_fops = {
 	.uring_cmd = adept_consumer_uring,
 };
 
-int adept_session_init(void)
+int __init adept_session_init(void)
 {
+	adept_writer_init(reap_soon);
 	return adept_fs_init(&session_fops, session_destroy);
 }
 

@@ -37,6 +37,9 @@ struct turn {
 	bool fetch;
 };
 
+/* Called when a writer's mapping of an orphan was removed; does not sleep. */
+static void (*orphan_unmapped)(void) __ro_after_init;
+
 /* Count and refuse an invalid access; it gets the same signal as without a mapping. */
 static vm_fault_t refuse(struct adept_session *s, vm_fault_t how)
 {
@@ -527,7 +530,7 @@ static void writer_close(struct vm_area_struct *vma)
 	if (given_up)
 		adept_ring_free_dead(s);
 	else if (orphan)
-		s->idle();
+		orphan_unmapped();
 }
 
 static int refuse_split(struct vm_area_struct *vma, unsigned long addr)
@@ -583,4 +586,9 @@ int adept_writer_mmap(struct adept_session *s, struct vm_area_struct *vma)
 	vma->vm_ops = &writer_ops;
 	writer_open(vma);
 	return 0;
+}
+
+void __init adept_writer_init(void (*unmapped)(void))
+{
+	orphan_unmapped = unmapped;
 }
