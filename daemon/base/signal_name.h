@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#ifndef DAEMON_BASE_SIGNAL_NAME_H
-#define DAEMON_BASE_SIGNAL_NAME_H
+#ifndef DEPD_BASE_SIGNAL_NAME_H
+#define DEPD_BASE_SIGNAL_NAME_H
 
 #include <signal.h>
 #include <stdio.h>

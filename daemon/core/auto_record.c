@@ -108,17 +108,18 @@ void rules_attached(struct session *s, int ret, const char *why)
 		if (ret != -ESRCH && !d->front)
 			missed(d, pid, s->command, why);
 		if (d->watch)
-			policy_let_go(d->watch, pid);
+			exec_watch_release(d->watch, pid);
 		return;
 	}
 	d->matches += !d->front;
 	if (d->watch)
-		policy_attached(d->watch, pid);
+		exec_watch_attached(d->watch, pid);
 	if (s->state == SESSION_OPEN || s->state == SESSION_RECORDING)
 		session_launched(s, pid, false, false, NULL);
 }
 
-static int take(struct depd *d, const struct policy_exec *e, const struct policy_rule *r, char *why)
+static int attach(struct depd *d, const struct pending_exec *e, const struct policy_rule *r,
+		  char *why)
 {
 	struct rules_config w = {
 		.pid = e->pid, .uid = e->p.uid, .start_ns = e->start_ns,
@@ -131,7 +132,7 @@ static int take(struct depd *d, const struct policy_exec *e, const struct policy
 	return rules_attach(d, &w, why);
 }
 
-static void exec(void *arg, const struct policy_exec *e)
+static void exec(void *arg, const struct pending_exec *e)
 {
 	struct depd *d = arg;
 	char why[CONTROL_WHY] = "";
@@ -142,12 +143,12 @@ static void exec(void *arg, const struct policy_exec *e)
 	notify_alive();
 	/* The tracer cannot attach to itself. */
 	if (i >= 0 && e->pid != tracer_pid(d) && may_attach_next(d, i)) {
-		ret = take(d, e, &d->config.rule[i], why);
+		ret = attach(d, e, &d->config.rule[i], why);
 		if (ret)
 			missed(d, e->pid, e->p.comm, why);
 	}
 	if (ret)
-		policy_let_go(d->watch, e->pid);
+		exec_watch_release(d->watch, e->pid);
 }
 
 static void events(struct loop_watch *w, short revents)
@@ -155,7 +156,7 @@ static void events(struct loop_watch *w, short revents)
 	struct depd *d = (struct depd *)((char *)w - offsetof(struct depd, policy_ready));
 
 	(void)revents;
-	policy_watch_read(d->watch, exec, d);
+	exec_watch_read(d->watch, exec, d);
 }
 
 /* Warn if the rule's group has no execute permission on the directory of its stores. */
@@ -208,17 +209,17 @@ void policy_start(struct depd *d)
 	*d->policy_error = '\0';
 	if (!d->config.nrules)
 		return;
-	ret = policy_watch_open(&d->watch, d->policy_error, sizeof(d->policy_error));
+	ret = exec_watch_open(&d->watch, d->policy_error, sizeof(d->policy_error));
 	if (ret) {
 		d->watch = NULL;
 		log_msg(LOG_ERR, 0, "rules have no effect: %s", d->policy_error);
 		return;
 	}
 	d->rule_seen = calloc(d->config.nrules, sizeof(*d->rule_seen));
-	ret = d->rule_seen ? policy_watch_rules(d->watch, &d->config) : -ENOMEM;
+	ret = d->rule_seen ? exec_watch_rules(d->watch, &d->config) : -ENOMEM;
 	d->policy_ready.ready = events;
 	if (!ret)
-		ret = loop_watch_add(d->loop, &d->policy_ready, policy_watch_fd(d->watch), POLLIN);
+		ret = loop_watch_add(d->loop, &d->policy_ready, exec_watch_fd(d->watch), POLLIN);
 	if (!ret)
 		return;
 	snprintf(d->policy_error, sizeof(d->policy_error), "the rules cannot be set: %s",
@@ -231,7 +232,7 @@ void policy_stop(struct depd *d)
 {
 	if (d->watch) {
 		loop_remove(d->loop, &d->policy_ready);
-		policy_watch_close(d->watch);
+		exec_watch_close(d->watch);
 	}
 	d->watch = NULL;
 	free(d->rule_seen);

@@ -9,7 +9,7 @@
 struct rules_config {
 	pid_t pid;
 	uid_t uid;		/* real uid */
-	uint64_t start_ns;	/* start time as in struct policy_exec; detects a reused pid */
+	uint64_t start_ns;	/* start time as in struct pending_exec; detects a reused pid */
 	const char *rule, *comm, *path, *dir;	/* @dir: the store is created in it */
 	uint32_t seq;		/* number of the front's request; 0: no front */
 	uint32_t flags;

@@ -74,7 +74,7 @@ void depd_own_info(struct depd *d, struct depd_info *out)
 		.policy_active = d->watch, .policy_error = d->policy_error,
 		.rules = d->config.nrules,
 		.policy_matches = d->matches,
-		.policy_missed = d->missed + (d->watch ? policy_watch_missed(d->watch) : 0),
+		.policy_missed = d->missed + (d->watch ? exec_watch_missed(d->watch) : 0),
 		.stores_removed = d->removed, .stores_removed_bytes = d->removed_bytes,
 	};
 	memcpy(out->sessions_ended, d->ended, sizeof(out->sessions_ended));

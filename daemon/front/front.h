@@ -52,13 +52,13 @@ struct instance {
 	uint64_t start_ns, heard_ns;	/* start of the process; time of its last report */
 	unsigned int failures;	/* in a row; each one doubles the delay before a restart */
 	struct link_page *page;
-	bool serves, config_due, end_due;
+	bool config_due, end_due;
 
 	struct waiting *first, **last;
 	uint32_t nwaiting;
 	uint64_t sent, got;	/* clients sent to this process; clients that it acknowledged */
 	uint32_t nattaches;	/* unanswered requests to record a pending process.. */
-	uint64_t taken;		/* ..and successful ones */
+	uint64_t attached;	/* ..and successful ones */
 
 	struct link_report report;
 	uint64_t memory;	/* resident bytes, from the kernel */
@@ -106,13 +106,13 @@ struct front {
 	struct link_counters past;	/* of instance processes that have ended */
 	char exe[PATH_MAX];		/* depd's own file, which rules never record */
 
-	struct policy_watch *watch;
+	struct exec_watch *watch;
 	struct loop_watch policy_ready;
 	char policy_error[CONTROL_WHY];
 	uint64_t matches, missed;
 	uint64_t unsaid;		/* missed processes not logged since the last summary */
 	uint64_t *rule_seen;
-	struct attach *takes;
+	struct attach *attaches;
 	struct loop_timer late;
 	uint32_t last_attach;
 };

@@ -103,7 +103,6 @@ static void drop_process(struct instance *i)
 	page_free(i->page);
 	i->page = NULL;
 	i->pid = 0;
-	i->serves = false;
 }
 
 static void instance_free(struct instance *i)
@@ -281,7 +280,6 @@ void instance_message(struct instance *i, const struct link_msg *m)
 {
 	switch (m->op) {
 	case LINK_HELLO:
-		i->serves = true;
 		break;
 	case LINK_REPORT:
 		i->heard_ns = loop_now();

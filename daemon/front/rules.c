@@ -22,13 +22,13 @@
 #define FRONT_PENDING_NS	8000000000ull	/* before the watchdog, which resumes at 10 s */
 #define LOOK_NS		100000000ull
 #define SENT_MAX	8u		/* unanswered requests to one instance */
-#define TAKES_MAX	1024u		/* pending processes of all instances */
+#define ATTACHES_MAX	1024u		/* pending processes of all instances */
 
 /** struct attach - a pending process that an instance records, queued or requested */
 struct attach {
 	struct attach *next;
 	struct instance *i;
-	struct link_attach wish;
+	struct link_attach request;
 	uint64_t rule;
 	int pidfd;
 	bool sent;
@@ -62,7 +62,7 @@ void front_policy_second(struct front *f)
 
 static void drop(struct front *f, struct attach *t)
 {
-	struct attach **at = &f->takes;
+	struct attach **at = &f->attaches;
 
 	while (*at != t)
 		at = &(*at)->next;
@@ -73,12 +73,12 @@ static void drop(struct front *f, struct attach *t)
 	free(t);
 }
 
-static void let_go(struct front *f, struct attach *t, const char *why)
+static void release(struct front *f, struct attach *t, const char *why)
 {
 	if (why)
-		missed(f, t->wish.uid, t->wish.pid, t->wish.comm, why);
+		missed(f, t->request.uid, t->request.pid, t->request.comm, why);
 	if (f->watch)
-		policy_let_go(f->watch, t->wish.pid);
+		exec_watch_release(f->watch, t->request.pid);
 	drop(f, t);
 }
 
@@ -89,15 +89,15 @@ static void send_some(struct instance *i)
 	struct attach *t;
 	uint32_t sent = 0;
 
-	for (t = i->front->takes; t; t = t->next)
+	for (t = i->front->attaches; t; t = t->next)
 		sent += t->i == i && t->sent;
 	if (i->state != INSTANCE_RUNNING)
 		return;
 	m.op = LINK_ATTACH;
-	for (t = i->front->takes; t && sent < SENT_MAX; t = t->next) {
+	for (t = i->front->attaches; t && sent < SENT_MAX; t = t->next) {
 		if (t->i != i || t->sent)
 			continue;
-		m.take = t->wish;
+		m.attach = t->request;
 		if (link_send(i->sock, &m, &t->pidfd, 1))
 			return;
 		t->sent = true;
@@ -111,14 +111,14 @@ static void late_due(struct loop_timer *timer)
 	uint64_t now = loop_now();
 	struct attach *t, *next;
 
-	for (t = f->takes; t; t = next) {
+	for (t = f->attaches; t; t = next) {
 		next = t->next;
 		if (now - t->since_ns > FRONT_PENDING_NS || now - t->heard_ns > FRONT_ATTACH_NS)
-			let_go(f, t, "its user's instance of depd did not attach in time");
+			release(f, t, "its user's instance of depd did not attach in time");
 		else
 			send_some(t->i);
 	}
-	if (!f->takes)
+	if (!f->attaches)
 		loop_timer_cancel(f->loop, timer);
 }
 
@@ -129,27 +129,27 @@ void front_attached(struct instance *i, const struct link_result *r)
 	struct attach *t, *found = NULL;
 	char why[CONTROL_WHY];
 
-	for (t = f->takes; t; t = t->next) {
+	for (t = f->attaches; t; t = t->next) {
 		if (t->i != i)
 			continue;
 		t->heard_ns = now;
-		if (t->sent && t->wish.seq == r->seq)
+		if (t->sent && t->request.seq == r->seq)
 			found = t;
 	}
 	if (!found)
 		return;
 	if (!r->result) {
 		f->matches++;
-		i->taken++;
+		i->attached++;
 		if (f->watch)
-			policy_attached(f->watch, found->wish.pid);
+			exec_watch_attached(f->watch, found->request.pid);
 		drop(f, found);
 	} else {
 		snprintf(why, sizeof(why), "%.*s", (int)sizeof(r->why) - 1, r->why);
 		for (char *c = why; *c; c++)
 			if ((unsigned char)*c < 0x20 || *c == 0x7f)
 				*c = '?';
-		let_go(f, found, r->result == -ESRCH ? NULL : why);
+		release(f, found, r->result == -ESRCH ? NULL : why);
 	}
 	send_some(i);
 	report_pages(f);
@@ -159,10 +159,10 @@ void front_attaches_lost(struct instance *i)
 {
 	struct attach *t, *next;
 
-	for (t = i->front->takes; t; t = next) {
+	for (t = i->front->attaches; t; t = next) {
 		next = t->next;
 		if (t->i == i)
-			let_go(i->front, t, "its user's instance of depd has ended");
+			release(i->front, t, "its user's instance of depd has ended");
 	}
 }
 
@@ -229,7 +229,7 @@ static uint64_t open_at(const struct instance *i, uint32_t k)
 {
 	uint64_t n = i->report.rule[k].open;
 
-	return i->user.uid && n > i->taken ? i->taken : n;
+	return i->user.uid && n > i->attached ? i->attached : n;
 }
 
 static uint64_t of_rule(const struct front *f, uint64_t name)
@@ -243,7 +243,7 @@ static uint64_t of_rule(const struct front *f, uint64_t name)
 		for (k = 0; k < i->report.nrules; k++)
 			if (i->report.rule[k].name == name)
 				n += open_at(i, k);
-	for (t = f->takes; t; t = t->next)
+	for (t = f->attaches; t; t = t->next)
 		n += t->rule == name;
 	return n;
 }
@@ -258,23 +258,23 @@ static bool may_attach_next(struct front *f, int i)
 	return !r->at_once || of_rule(f, link_rule_name(r->name)) < r->at_once;
 }
 
-static int ask(struct front *f, const struct policy_exec *e, const struct policy_rule *r,
+static int ask(struct front *f, const struct pending_exec *e, const struct policy_rule *r,
 	       const struct user *u, int pidfd, char *why)
 {
 	const char *store = r->store ? r->store : f->config.store;
-	struct attach *t, **last = &f->takes;
+	struct attach *t, **last = &f->attaches;
 	struct instance *i;
 	uint32_t n = 0;
 	int ret;
 
 	for (; *last; last = &(*last)->next)
 		n++;
-	t = n < TAKES_MAX ? calloc(1, sizeof(*t)) : NULL;
+	t = n < ATTACHES_MAX ? calloc(1, sizeof(*t)) : NULL;
 	if (!t) {
 		snprintf(why, CONTROL_WHY, "too many processes are pending");
 		return -EAGAIN;
 	}
-	ret = dir_store(store, u, t->wish.store, sizeof(t->wish.store));
+	ret = dir_store(store, u, t->request.store, sizeof(t->request.store));
 	if (ret) {
 		snprintf(why, CONTROL_WHY, "%s/%u cannot be its user's directory for stores: %s",
 			 store, u->uid, strerror(-ret));
@@ -292,20 +292,20 @@ static int ask(struct front *f, const struct policy_exec *e, const struct policy
 		snprintf(why, CONTROL_WHY, "too many processes of its user are pending");
 		goto fail;
 	}
-	t->wish.seq = ++f->last_attach;
-	t->wish.pid = e->pid;
-	t->wish.uid = e->p.uid;
-	t->wish.start_ns = e->start_ns;
-	t->wish.flags = r->flags;
-	t->wish.level = r->level;
-	t->wish.ring_size = r->ring_size;
-	t->wish.max_size = r->max_size;
-	t->wish.transport = r->transport;
-	t->wish.shared = r->shared;
-	t->wish.group = r->group;
-	snprintf(t->wish.rule, sizeof(t->wish.rule), "%s", r->name);
-	snprintf(t->wish.comm, sizeof(t->wish.comm), "%s", e->p.comm);
-	snprintf(t->wish.path, sizeof(t->wish.path), "%s", e->p.path);
+	t->request.seq = ++f->last_attach;
+	t->request.pid = e->pid;
+	t->request.uid = e->p.uid;
+	t->request.start_ns = e->start_ns;
+	t->request.flags = r->flags;
+	t->request.level = r->level;
+	t->request.ring_size = r->ring_size;
+	t->request.max_size = r->max_size;
+	t->request.transport = r->transport;
+	t->request.shared = r->shared;
+	t->request.group = r->group;
+	snprintf(t->request.rule, sizeof(t->request.rule), "%s", r->name);
+	snprintf(t->request.comm, sizeof(t->request.comm), "%s", e->p.comm);
+	snprintf(t->request.path, sizeof(t->request.path), "%s", e->p.path);
 	t->rule = link_rule_name(r->name);
 	t->pidfd = pidfd;
 	t->i = i;
@@ -322,8 +322,8 @@ fail:
 	return ret;
 }
 
-static int take(struct front *f, const struct policy_exec *e, const struct policy_rule *r,
-		char *why)
+static int attach(struct front *f, const struct pending_exec *e, const struct policy_rule *r,
+		  char *why)
 {
 	int pidfd = (int)syscall(SYS_pidfd_open, e->pid, 0), ret;
 	struct user u;
@@ -345,7 +345,7 @@ static int take(struct front *f, const struct policy_exec *e, const struct polic
 
 /* ---- events of the kernel ---- */
 
-static void exec(void *arg, const struct policy_exec *e)
+static void exec(void *arg, const struct pending_exec *e)
 {
 	struct front *f = arg;
 	char why[CONTROL_WHY] = "";
@@ -356,12 +356,12 @@ static void exec(void *arg, const struct policy_exec *e)
 	notify_alive();
 	/* Processes of depd itself, such as instances and tracers, are never recorded. */
 	if (i >= 0 && strcmp(e->p.exe, f->exe) && may_attach_next(f, i)) {
-		ret = take(f, e, &f->config.rule[i], why);
+		ret = attach(f, e, &f->config.rule[i], why);
 		if (ret && ret != -ESRCH)
 			missed(f, e->p.uid, e->pid, e->p.comm, why);
 	}
 	if (ret)
-		policy_let_go(f->watch, e->pid);
+		exec_watch_release(f->watch, e->pid);
 }
 
 static void events(struct loop_watch *w, short revents)
@@ -369,7 +369,7 @@ static void events(struct loop_watch *w, short revents)
 	struct front *f = (struct front *)((char *)w - offsetof(struct front, policy_ready));
 
 	(void)revents;
-	policy_watch_read(f->watch, exec, f);
+	exec_watch_read(f->watch, exec, f);
 }
 
 void front_policy_start(struct front *f)
@@ -380,17 +380,17 @@ void front_policy_start(struct front *f)
 	f->late.due = late_due;
 	if (!f->config.nrules)
 		return;
-	ret = policy_watch_open(&f->watch, f->policy_error, sizeof(f->policy_error));
+	ret = exec_watch_open(&f->watch, f->policy_error, sizeof(f->policy_error));
 	if (ret) {
 		f->watch = NULL;
 		log_msg(LOG_ERR, 0, "rules have no effect: %s", f->policy_error);
 		return;
 	}
 	f->rule_seen = calloc(f->config.nrules, sizeof(*f->rule_seen));
-	ret = f->rule_seen ? policy_watch_rules(f->watch, &f->config) : -ENOMEM;
+	ret = f->rule_seen ? exec_watch_rules(f->watch, &f->config) : -ENOMEM;
 	f->policy_ready.ready = events;
 	if (!ret)
-		ret = loop_watch_add(f->loop, &f->policy_ready, policy_watch_fd(f->watch), POLLIN);
+		ret = loop_watch_add(f->loop, &f->policy_ready, exec_watch_fd(f->watch), POLLIN);
 	if (!ret)
 		return;
 	snprintf(f->policy_error, sizeof(f->policy_error), "the rules cannot be set: %s",
@@ -401,12 +401,12 @@ void front_policy_start(struct front *f)
 
 void front_policy_stop(struct front *f)
 {
-	while (f->takes)
-		let_go(f, f->takes, "the rules are read again");
+	while (f->attaches)
+		release(f, f->attaches, "the rules are read again");
 	loop_timer_cancel(f->loop, &f->late);
 	if (f->watch) {
 		loop_remove(f->loop, &f->policy_ready);
-		policy_watch_close(f->watch);
+		exec_watch_close(f->watch);
 	}
 	f->watch = NULL;
 	free(f->rule_seen);

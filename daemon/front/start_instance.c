@@ -114,7 +114,6 @@ int instance_start(struct instance *i)
 	i->sent = 0;
 	i->got = 0;
 	i->nline = 0;
-	i->serves = false;
 	i->start_ns = loop_now();
 	i->heard_ns = i->start_ns;
 	if (!ret)

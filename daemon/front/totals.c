@@ -179,7 +179,7 @@ static void info_of(const struct front *f, struct link_info *out)
 		.pid = getpid(), .policy_active = !!f->watch,
 		.start_ns = f->start_ns, .start_realtime_ns = f->start_realtime_ns,
 		.rules = f->config.nrules, .matches = f->matches,
-		.missed = f->missed + (f->watch ? policy_watch_missed(f->watch) : 0),
+		.missed = f->missed + (f->watch ? exec_watch_missed(f->watch) : 0),
 	};
 	memcpy(out->policy_error, f->policy_error, sizeof(out->policy_error));
 }

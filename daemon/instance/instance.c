@@ -65,11 +65,11 @@ static void tell_number(struct instance_link *l, enum link_op op, uint64_t n)
 {
 	struct link_msg m = { .op = op, .number = n };
 
-	/* If the socket is full, front_second() sends it again. */
+	/* If the socket is full, each_second() sends it again. */
 	link_send(l->sock, &m, NULL, 0);
 }
 
-static void front_changed(struct depd *d)
+static void send_report(struct depd *d)
 {
 	static struct link_msg m;
 
@@ -106,12 +106,12 @@ static void result(struct instance_link *l, uint32_t seq, int ret, const char *w
 	flush_results(l);
 }
 
-static void front_attached(struct session *s, int ret, const char *why)
+static void send_attached(struct session *s, int ret, const char *why)
 {
 	if (!s->attach_seq)
 		return;
 	/* Report the session first: the front counts the sessions of a rule. */
-	front_changed(s->d);
+	send_report(s->d);
 	result(s->d->link, s->attach_seq, ret, why);
 	s->attach_seq = 0;
 }
@@ -135,12 +135,12 @@ static void look_idle(struct instance_link *l, uint32_t open)
 		tell_number(l, LINK_BYE, l->got);
 }
 
-static void front_second(struct depd *d, uint32_t open)
+static void each_second(struct depd *d, uint32_t open)
 {
 	struct instance_link *l = d->link;
 
 	flush_results(l);
-	front_changed(d);
+	send_report(d);
 	tell_number(l, LINK_GOT, l->got);
 	/* Request ids again: the front can have had none to give. */
 	l->asked = false;
@@ -150,7 +150,7 @@ static void front_second(struct depd *d, uint32_t open)
 
 /* ---- services of the front ---- */
 
-static uint32_t front_next_id(struct depd *d, bool take)
+static uint32_t next_id(struct depd *d, bool take)
 {
 	struct instance_link *l = d->link;
 	uint32_t id;
@@ -168,7 +168,7 @@ static uint32_t front_next_id(struct depd *d, bool take)
 	return id;
 }
 
-static uint32_t front_sessions_most(const struct depd *d)
+static uint32_t sessions_most(const struct depd *d)
 {
 	struct link_info i;
 
@@ -176,7 +176,7 @@ static uint32_t front_sessions_most(const struct depd *d)
 	return i.sessions_most;
 }
 
-static void front_info(const struct depd *d, struct depd_info *out)
+static void info(const struct depd *d, struct depd_info *out)
 {
 	static char text[CONTROL_WHY];
 	struct link_info i;
@@ -195,12 +195,12 @@ static void front_info(const struct depd *d, struct depd_info *out)
 	out->policy_missed = i.missed;
 }
 
-static char *front_rules_text(const struct depd *d)
+static char *rules_text(const struct depd *d)
 {
 	return strdup(d->link->rules);
 }
 
-static bool front_account(const struct depd *d, size_t n, struct account_info *out)
+static bool account(const struct depd *d, size_t n, struct account_info *out)
 {
 	return page_account(d->link->page, n, out);
 }
@@ -235,7 +235,7 @@ static void set_config(struct depd *d, const struct link_config *c)
 	to->store = *c->store ? strndup(c->store, sizeof(c->store) - 1) : NULL;
 }
 
-static void take(struct instance_link *l, struct link_attach *t, int pidfd)
+static void attach(struct instance_link *l, struct link_attach *t, int pidfd)
 {
 	char why[CONTROL_WHY] = "";
 	struct rules_config w = {
@@ -278,7 +278,7 @@ static void handle(struct instance_link *l, struct link_msg *m, int *fds)
 		l->asked = false;
 		break;
 	case LINK_ATTACH:
-		take(l, &m->take, fds[0]);
+		attach(l, &m->attach, fds[0]);
 		break;
 	case LINK_RELOADED:
 		l->reload = m->result;
@@ -329,7 +329,7 @@ static void ready(struct loop_watch *w, short revents)
 		core_hand_over(l->d);
 }
 
-static int front_reload(struct depd *d, char *why)
+static int ask_to_reload(struct depd *d, char *why)
 {
 	struct instance_link *l = d->link;
 	struct pollfd p = { .fd = l->sock, .events = POLLIN };
@@ -386,9 +386,9 @@ static bool has_sessions(const struct depd *d)
 }
 
 static const struct front_ops front_ops = {
-	.second = front_second, .changed = front_changed, .info = front_info,
-	.sessions_most = front_sessions_most, .next_id = front_next_id, .attached = front_attached,
-	.rules_text = front_rules_text, .account = front_account, .reload = front_reload,
+	.second = each_second, .changed = send_report, .info = info,
+	.sessions_most = sessions_most, .next_id = next_id, .attached = send_attached,
+	.rules_text = rules_text, .account = account, .reload = ask_to_reload,
 };
 
 static void begin(struct depd *d, struct link_start *s, const int *fds)
@@ -437,7 +437,7 @@ static void serve(struct depd *d)
 	if (ret)
 		fail("the front", ret);
 	tell_number(&front, LINK_HELLO, 0);
-	front_changed(d);
+	send_report(d);
 	want_ids(&front);
 }
 

@@ -13,7 +13,7 @@
 
 static const uint16_t body[LINK_OPS] = {
 	[LINK_START] = BODY(start), [LINK_CONFIG] = BODY(config), [LINK_IDS] = BODY(ids),
-	[LINK_ATTACH] = BODY(take), [LINK_RELOADED] = BODY(result), [LINK_REPORT] = BODY(report),
+	[LINK_ATTACH] = BODY(attach), [LINK_RELOADED] = BODY(result), [LINK_REPORT] = BODY(report),
 	[LINK_GOT] = BODY(number), [LINK_ATTACHED] = BODY(result), [LINK_BYE] = BODY(number),
 };
 

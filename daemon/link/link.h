@@ -27,7 +27,7 @@ enum link_op {
 	LINK_CONFIG,		/* @config; descriptor: rules' text */
 	LINK_CLIENT,		/* descriptor: a client's socket */
 	LINK_IDS,		/* @ids */
-	LINK_ATTACH,		/* @take; descriptor: a pidfd */
+	LINK_ATTACH,		/* @attach; descriptor: a pidfd */
 	LINK_END,		/* end all sessions, then exit */
 	LINK_GO,		/* answer to LINK_BYE: exit, no message follows */
 	LINK_RELOADED,		/* @result: answer to LINK_RELOAD */
@@ -118,7 +118,7 @@ struct link_msg {
 		struct link_start start;
 		struct link_config config;
 		struct link_ids ids;
-		struct link_attach take;
+		struct link_attach attach;
 		struct link_result result;
 		struct link_report report;
 		uint64_t number;

@@ -17,15 +17,15 @@
 
 #include "bpf/exec.skel.h"	/* made from exec.bpf.c; needs u32 */
 
-struct policy_watch {
+struct exec_watch {
 	struct exec_bpf *bpf;
 	struct ring_buffer *ring;
 	int watchdog;
 	char pin[128];
-	uint64_t let_go, taken;
+	uint64_t released, attached;
 
-	/* During policy_watch_read(): */
-	void (*exec)(void *arg, const struct policy_exec *e);
+	/* During exec_watch_read(): */
+	void (*exec)(void *arg, const struct pending_exec *e);
 	void *arg;
 	int read;
 	char comm[EXEC_COMM + 1], exe[PATH_MAX], path[2 * PATH_MAX], cgroup[PATH_MAX];
@@ -44,7 +44,7 @@ static int listen_to_libbpf(enum libbpf_print_level level, const char *fmt, va_l
 	return 0;
 }
 
-static int pending_fd(const struct policy_watch *w)
+static int pending_fd(const struct exec_watch *w)
 {
 	return bpf_map__fd(w->bpf->maps.held);
 }
@@ -62,7 +62,7 @@ static int refused(int err, char *why, size_t size)
 	return err;
 }
 
-static int load(struct policy_watch *w, char *why, size_t size)
+static int load(struct exec_watch *w, char *why, size_t size)
 {
 	struct stat ns;
 	int err;
@@ -91,7 +91,7 @@ static int load(struct policy_watch *w, char *why, size_t size)
 static int on_event(void *ctx, void *data, size_t size);
 
 /* No process is stopped before rules are set, so the order here does not matter. */
-static int start(struct policy_watch *w, char *why, size_t size)
+static int start(struct exec_watch *w, char *why, size_t size)
 {
 	int err;
 
@@ -111,9 +111,9 @@ static int start(struct policy_watch *w, char *why, size_t size)
 	return err ? refused(err, why, size) : 0;
 }
 
-int policy_watch_open(struct policy_watch **out, char *why, size_t why_size)
+int exec_watch_open(struct exec_watch **out, char *why, size_t why_size)
 {
-	struct policy_watch *w = calloc(1, sizeof(*w));
+	struct exec_watch *w = calloc(1, sizeof(*w));
 	libbpf_print_fn_t print;
 	int err;
 
@@ -130,14 +130,14 @@ int policy_watch_open(struct policy_watch **out, char *why, size_t why_size)
 		err = start(w, why, why_size);
 	libbpf_set_print(print);
 	if (err) {
-		policy_watch_close(w);
+		exec_watch_close(w);
 		return err;
 	}
 	*out = w;
 	return 0;
 }
 
-int policy_watch_rules(struct policy_watch *w, const struct depd_config *c)
+int exec_watch_rules(struct exec_watch *w, const struct depd_config *c)
 {
 	int fd = bpf_map__fd(w->bpf->maps.rules);
 	u32 n = c ? c->nrules : 0;
@@ -146,7 +146,7 @@ int policy_watch_rules(struct policy_watch *w, const struct depd_config *c)
 	/* No rule is active while they are written, so that none is applied half-written. */
 	w->bpf->bss->nrules = 0;
 	for (u32 i = 0; i < n; i++) {
-		policy_compile(&r, &c->rule[i]);
+		exec_rule_compile(&r, &c->rule[i]);
 		if (bpf_map_update_elem(fd, &i, &r, BPF_ANY))
 			return -errno;
 	}
@@ -154,7 +154,7 @@ int policy_watch_rules(struct policy_watch *w, const struct depd_config *c)
 	return 0;
 }
 
-int policy_watch_fd(const struct policy_watch *w)
+int exec_watch_fd(const struct exec_watch *w)
 {
 	return ring_buffer__epoll_fd(w->ring);
 }
@@ -179,7 +179,7 @@ static bool read_link(pid_t pid, const char *what, char *to, size_t size)
 }
 
 /* Make the name given to execve absolute; a relative one is in the working directory. */
-static void absolute_name(struct policy_watch *w, pid_t pid, const char *name)
+static void absolute_name(struct exec_watch *w, pid_t pid, const char *name)
 {
 	char cwd[PATH_MAX];
 
@@ -209,7 +209,7 @@ static void read_cgroup(pid_t pid, char *to, size_t size)
 		fclose(f);
 }
 
-static void read_texts(struct policy_watch *w, const struct exec_event *e)
+static void read_texts(struct exec_watch *w, const struct exec_event *e)
 {
 	char name[EXEC_TEXT + 1];
 	size_t n;
@@ -234,15 +234,15 @@ static void read_texts(struct policy_watch *w, const struct exec_event *e)
 static int on_event(void *ctx, void *data, size_t size)
 {
 	const struct exec_event *e = data;
-	struct policy_watch *w = ctx;
-	struct policy_exec x;
+	struct exec_watch *w = ctx;
+	struct pending_exec x;
 	struct exec_pending h;
 
 	/* The process has ended, or the watchdog has resumed it. */
 	if (size < sizeof(*e) || bpf_map_lookup_elem(pending_fd(w), &e->pid, &h))
 		return 0;
 	read_texts(w, e);
-	x = (struct policy_exec){
+	x = (struct pending_exec){
 		.pid = (pid_t)e->pid,
 		.exec_ns = e->ns,
 		.start_ns = e->start,
@@ -257,8 +257,8 @@ static int on_event(void *ctx, void *data, size_t size)
 	return 0;
 }
 
-int policy_watch_read(struct policy_watch *w, void (*exec)(void *arg, const struct policy_exec *e),
-		      void *arg)
+int exec_watch_read(struct exec_watch *w, void (*exec)(void *arg, const struct pending_exec *e),
+		    void *arg)
 {
 	int ret;
 
@@ -269,26 +269,26 @@ int policy_watch_read(struct policy_watch *w, void (*exec)(void *arg, const stru
 	return ret < 0 ? ret : w->read;
 }
 
-int policy_let_go(struct policy_watch *w, pid_t pid)
+int exec_watch_release(struct exec_watch *w, pid_t pid)
 {
 	u32 key = (u32)pid;
 
 	if (bpf_map_delete_elem(pending_fd(w), &key))
 		return -errno == -ENOENT ? -ESRCH : -errno;
-	w->let_go++;
+	w->released++;
 	/* If it has not stopped yet, SIGCONT removes the pending SIGSTOP. */
 	return kill(pid, SIGCONT) ? -errno : 0;
 }
 
-void policy_attached(struct policy_watch *w, pid_t pid)
+void exec_watch_attached(struct exec_watch *w, pid_t pid)
 {
 	u32 key = (u32)pid;
 
 	if (!bpf_map_delete_elem(pending_fd(w), &key))
-		w->taken++;
+		w->attached++;
 }
 
-static uint64_t counted(const struct policy_watch *w, u32 what)
+static uint64_t counted(const struct exec_watch *w, u32 what)
 {
 	uint64_t n[1024] = { 0 }, sum = 0;
 	int cpus = libbpf_num_possible_cpus();
@@ -301,28 +301,28 @@ static uint64_t counted(const struct policy_watch *w, u32 what)
 	return sum;
 }
 
-uint64_t policy_watch_missed(const struct policy_watch *w)
+uint64_t exec_watch_missed(const struct exec_watch *w)
 {
 	return counted(w, EXEC_FULL);
 }
 
-void policy_watch_counts(const struct policy_watch *w, struct policy_counts *n)
+void exec_watch_counts(const struct exec_watch *w, struct exec_watch_counts *n)
 {
 	uint64_t gone;
 
-	*n = (struct policy_counts){
-		.execs = counted(w, EXEC_SEEN), .held = counted(w, EXEC_STOPPED),
-		.let_go = w->let_go, .taken = w->taken, .ended = counted(w, EXEC_ENDED),
+	*n = (struct exec_watch_counts){
+		.execs = counted(w, EXEC_SEEN), .stopped = counted(w, EXEC_STOPPED),
+		.released = w->released, .attached = w->attached, .ended = counted(w, EXEC_ENDED),
 		.missed = counted(w, EXEC_FULL), .failed = counted(w, EXEC_FAILED),
 		.other_namespace = counted(w, EXEC_OTHER_NS),
 		.image32 = counted(w, EXEC_IMAGE32), .privileged = counted(w, EXEC_PRIVILEGED),
 		.traced = counted(w, EXEC_TRACED), .terminal = counted(w, EXEC_TERMINAL),
 	};
-	gone = n->let_go + n->taken + n->ended + pending_count(pending_fd(w));
-	n->given_up = n->held > gone ? n->held - gone : 0;
+	gone = n->released + n->attached + n->ended + pending_count(pending_fd(w));
+	n->given_up = n->stopped > gone ? n->stopped - gone : 0;
 }
 
-void policy_watch_close(struct policy_watch *w)
+void exec_watch_close(struct exec_watch *w)
 {
 	if (!w)
 		return;

@@ -5,29 +5,30 @@
 
 #include "daemon/policy/policy.h"
 
-struct policy_watch;
+struct exec_watch;
 
 /**
- * struct policy_exec - a pending process, which a rule may match
+ * struct pending_exec - a pending process, which a rule may match
  *
  * It is stopped by SIGSTOP before its first instruction, or is about to be.  It stays pending until
- * dep_attach() and policy_attached(), or policy_let_go().  Strings are valid during the call.
+ * dep_attach() and exec_watch_attached(), or exec_watch_release().  Strings are valid during the
+ * call.
  */
-struct policy_exec {
+struct pending_exec {
 	pid_t pid;
 	uint64_t exec_ns;	/* CLOCK_MONOTONIC */
 	uint64_t start_ns;	/* start time of the process; CLOCK_BOOTTIME */
 	struct policy_process p;
 };
 
-/** struct policy_counts - numbers of execs by outcome */
-struct policy_counts {
+/** struct exec_watch_counts - numbers of execs by outcome */
+struct exec_watch_counts {
 	uint64_t execs;
-	uint64_t held;		/* stopped; of these: */
-	uint64_t let_go;	/* released by policy_let_go() */
-	uint64_t taken;		/* recorded: policy_attached() */
+	uint64_t stopped;	/* by the BPF program; of these: */
+	uint64_t released;	/* by exec_watch_release() */
+	uint64_t attached;	/* recorded: exec_watch_attached() */
 	uint64_t ended;		/* killed while pending */
-	uint64_t given_up;	/* released after POLICY_HOLD_MS */
+	uint64_t given_up;	/* released after PENDING_MS */
 	/* Not stopped, though a rule may match: */
 	uint64_t missed;	/* no room for an event or an entry */
 	uint64_t failed;	/* the kernel did not stop them */
@@ -39,10 +40,10 @@ struct policy_counts {
 };
 
 /* No process stays pending for longer, even if depd hangs or dies. */
-#define POLICY_HOLD_MS	10000
+#define PENDING_MS	10000
 
 /**
- * policy_watch_open() - load and attach the BPF programs
+ * exec_watch_open() - load and attach the BPF programs
  * @why: receives the error message, up to @why_size bytes
  *
  * First resumes processes that a dead depd left pending.  Starts the watchdog (pending/watchdog.c),
@@ -52,33 +53,34 @@ struct policy_counts {
  *
  * Return: 0; -ENOSYS, -EPERM, -ENOENT..: not possible on this system.
  */
-int policy_watch_open(struct policy_watch **w, char *why, size_t why_size);
-/** policy_watch_rules() - stop processes that one of these rules may match; NULL: none */
-int policy_watch_rules(struct policy_watch *w, const struct depd_config *c);
-/** policy_watch_fd() - readable when there are events */
-int policy_watch_fd(const struct policy_watch *w);
+int exec_watch_open(struct exec_watch **w, char *why, size_t why_size);
+/** exec_watch_rules() - stop processes that one of these rules may match; NULL: none */
+int exec_watch_rules(struct exec_watch *w, const struct depd_config *c);
+/** exec_watch_fd() - readable when there are events */
+int exec_watch_fd(const struct exec_watch *w);
 /**
- * policy_watch_read() - call @exec for each new pending process
+ * exec_watch_read() - call @exec for each new pending process
  *
- * @exec decides by policy_match() and the rule's every and at_once.  Then or later policy_let_go()
- * or policy_attached() must be called for the process.  Processes that have ended are skipped.
+ * @exec decides by policy_match() and the rule's every and at_once.  Then or later
+ * exec_watch_release() or exec_watch_attached() must be called for the process.  Processes that
+ * have ended are skipped.
  *
  * Return: number of calls, or a negative errno.
  */
-int policy_watch_read(struct policy_watch *w, void (*exec)(void *arg, const struct policy_exec *e),
-		      void *arg);
+int exec_watch_read(struct exec_watch *w, void (*exec)(void *arg, const struct pending_exec *e),
+		    void *arg);
 /**
- * policy_let_go() - let a pending process run natively, also after dep_attach() has failed
+ * exec_watch_release() - let a pending process run natively, also after dep_attach() has failed
  *
  * Return: 0; -ESRCH: it is no longer pending.
  */
-int policy_let_go(struct policy_watch *w, pid_t pid);
-/** policy_attached() - remove the entry of a process that dep_attach() has resumed */
-void policy_attached(struct policy_watch *w, pid_t pid);
-/** policy_watch_missed() - number of processes that were not stopped for lack of room */
-uint64_t policy_watch_missed(const struct policy_watch *w);
-void policy_watch_counts(const struct policy_watch *w, struct policy_counts *n);
-/** policy_watch_close() - detach the BPF programs and resume all pending processes */
-void policy_watch_close(struct policy_watch *w);
+int exec_watch_release(struct exec_watch *w, pid_t pid);
+/** exec_watch_attached() - remove the entry of a process that dep_attach() has resumed */
+void exec_watch_attached(struct exec_watch *w, pid_t pid);
+/** exec_watch_missed() - number of processes that were not stopped for lack of room */
+uint64_t exec_watch_missed(const struct exec_watch *w);
+void exec_watch_counts(const struct exec_watch *w, struct exec_watch_counts *n);
+/** exec_watch_close() - detach the BPF programs and resume all pending processes */
+void exec_watch_close(struct exec_watch *w);
 
 #endif

@@ -54,7 +54,7 @@ static void compile_comm(struct exec_rule *to, const char *comm)
 	words(to->comm, to->comm_mask, comm, head < sizeof(to->comm) ? head : sizeof(to->comm));
 }
 
-void policy_compile(struct exec_rule *to, const struct policy_rule *r)
+void exec_rule_compile(struct exec_rule *to, const struct policy_rule *r)
 {
 	memset(to, 0, sizeof(*to));
 	if (r->comm) {

@@ -6,7 +6,7 @@
 #include "exec_bpf.h"
 #include "daemon/policy/policy.h"
 
-/** policy_compile() - compile a rule for the kernel; it matches at least what the rule matches */
-void policy_compile(struct exec_rule *to, const struct policy_rule *r);
+/** exec_rule_compile() - compile a rule for the kernel; the result matches at least as much */
+void exec_rule_compile(struct exec_rule *to, const struct policy_rule *r);
 
 #endif

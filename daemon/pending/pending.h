@@ -49,7 +49,7 @@ unsigned int pending_recover(void);
  * @table: descriptor of the map
  * @pin: path of the pinned map, which the watchdog removes when this process has died; or ""
  *
- * The watchdog resumes each process that has been pending for POLICY_HOLD_MS, and all of them when
+ * The watchdog resumes each process that has been pending for PENDING_MS, and all of them when
  * this process dies.  It executes /proc/self/exe with argv[0] = WATCHDOG_NAME.  main() must call
  * watchdog_main() then, before anything else.
  *

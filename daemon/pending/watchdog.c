@@ -2,7 +2,7 @@
 /*
  * Watchdog: a small process that resumes pending processes when depd has died.
  *
- * It also resumes each process that has been pending for POLICY_HOLD_MS, so a depd that hangs only
+ * It also resumes each process that has been pending for PENDING_MS, so a depd that hangs only
  * delays programs.  It has the map of pending processes, a socket on which depd ends it, and a
  * pidfd of depd.  It has no other descriptor of depd: those of the BPF programs would keep the
  * programs attached.
@@ -64,7 +64,7 @@ static void watch(const char *pin)
 			if (p[1].revents)
 				break;
 		}
-		pending_resume(TABLE, POLICY_HOLD_MS);
+		pending_resume(TABLE, PENDING_MS);
 	}
 	pending_resume_all(TABLE);
 	if (*pin)

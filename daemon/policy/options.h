@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* depd's command line. */
-#ifndef DEPD_OPTIONS_H
-#define DEPD_OPTIONS_H
+#ifndef DEPD_POLICY_OPTIONS_H
+#define DEPD_POLICY_OPTIONS_H
 
 #include "daemon/policy/policy.h"
 

@@ -102,7 +102,7 @@ struct depd {
 	uint64_t chunks, raw_bytes, stored_bytes;
 	struct dep_loss loss;
 
-	struct policy_watch *watch;
+	struct exec_watch *watch;
 	struct loop_watch policy_ready;
 	char policy_error[CONTROL_WHY];
 	uint64_t matches, missed;

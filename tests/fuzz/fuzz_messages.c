@@ -39,7 +39,7 @@ static struct front front;
 static struct instance instance = { .front = &front };
 
 /* The front has no BPF program in this test. */
-uint64_t policy_watch_missed(const struct policy_watch *w)
+uint64_t exec_watch_missed(const struct exec_watch *w)
 {
 	(void)w;
 	return 0;

@@ -29,7 +29,7 @@ static void check(const struct depd_config *c)
 		if (!r->every || r->level > 19 || r->transport > REQUEST_SHM || !*r->name ||
 		    !(r->comm || r->path || r->cgroup || r->argv || r->has_uid))
 			abort();
-		policy_compile(&k, r);
+		exec_rule_compile(&k, r);
 	}
 }
 

@@ -75,7 +75,7 @@ static void sleep_ms(unsigned int ms)
 
 /* ---- the watch, and what it tells ---- */
 
-static struct policy_watch *watch;
+static struct exec_watch *watch;
 static struct depd_config conf;
 static struct {
 	int events, matches, nth, records;
@@ -88,10 +88,10 @@ static struct {
 
 static void taken(pid_t pid)
 {
-	policy_attached(watch, pid);
+	exec_watch_attached(watch, pid);
 }
 
-static void on_exec(void *arg, const struct policy_exec *e)
+static void on_exec(void *arg, const struct pending_exec *e)
 {
 	char why[512];
 	bool wanted;
@@ -119,7 +119,7 @@ static void on_exec(void *arg, const struct policy_exec *e)
 			return;
 		fail("recording %s: %s", seen.path, why);
 	}
-	policy_let_go(watch, e->pid);
+	exec_watch_release(watch, e->pid);
 }
 
 static void set_rules(const char *text)
@@ -131,7 +131,7 @@ static void set_rules(const char *text)
 	if (policy_read(&conf, f, &e))
 		fail("%u:%u: %s", e.line, e.column, e.text);
 	fclose(f);
-	if (policy_watch_rules(watch, &conf))
+	if (exec_watch_rules(watch, &conf))
 		fail("rules: %s", strerror(errno));
 	memset(&seen, 0, sizeof(seen));
 }
@@ -142,16 +142,16 @@ static void hear(int ms)
 
 	if (!watch)
 		return;
-	p.fd = policy_watch_fd(watch);
+	p.fd = exec_watch_fd(watch);
 	if (poll(&p, 1, ms) > 0)
-		policy_watch_read(watch, on_exec, NULL);
+		exec_watch_read(watch, on_exec, NULL);
 }
 
-static struct policy_counts counts(void)
+static struct exec_watch_counts counts(void)
 {
-	struct policy_counts n;
+	struct exec_watch_counts n;
 
-	policy_watch_counts(watch, &n);
+	exec_watch_counts(watch, &n);
 	return n;
 }
 
@@ -359,7 +359,7 @@ static void test_never(void)
 		other = { .file = "/bin/true", .namespaces = CLONE_NEWPID },
 		suid = { .file = "/tmp/suid", .arg = { "true" }, .uid = 65534 },
 		thirtytwo = { .file = "/tmp/elf32" };
-	struct policy_counts a, b;
+	struct exec_watch_counts a, b;
 	int status;
 	pid_t pid;
 
@@ -405,7 +405,7 @@ static void test_terminal(void)
 /* Held, and then killed before anybody looked. */
 static void test_ended(void)
 {
-	struct policy_counts a = counts(), b;
+	struct exec_watch_counts a = counts(), b;
 	pid_t pid;
 	int status;
 
@@ -417,7 +417,8 @@ static void test_ended(void)
 	kill(seen.pid, SIGKILL);
 	status = until_ended(pid, 5000);
 	b = counts();
-	check(status == 99 && b.ended == a.ended + 1 && policy_let_go(watch, seen.pid) == -ESRCH,
+	check(status == 99 && b.ended == a.ended + 1 &&
+	      exec_watch_release(watch, seen.pid) == -ESRCH,
 	      "killed while it was held: status %d, %d counted", status, (int)(b.ended - a.ended));
 }
 
@@ -440,7 +441,7 @@ static void test_storm(void)
 {
 	enum { STARTERS = 4 };
 	int each = getenv("LONG") && atoi(getenv("LONG")) ? 5000 : 500, bad = 0;
-	struct policy_counts a = counts(), b;
+	struct exec_watch_counts a = counts(), b;
 	pid_t pid[STARTERS];
 	uint64_t held;
 
@@ -455,18 +456,18 @@ static void test_storm(void)
 		bad += until_ended(pid[i], 1000000) != 0;
 	hear(0);
 	b = counts();
-	held = b.held - a.held;
+	held = b.stopped - a.stopped;
 	check(!bad && held + b.missed - a.missed == (uint64_t)(STARTERS * each) &&
-	      held == b.let_go - a.let_go && (int)held == seen.events && !b.given_up,
+	      held == b.released - a.released && (int)held == seen.events && !b.given_up,
 	      "storm: %d held, %d let go, %d missed, %d read, %d given up, %d failed", (int)held,
-	      (int)(b.let_go - a.let_go), (int)(b.missed - a.missed), seen.events,
+	      (int)(b.released - a.released), (int)(b.missed - a.missed), seen.events,
 	      (int)b.given_up, bad);
 }
 
 static void test_overflow(void)
 {
 	enum { MANY = 900 };
-	struct policy_counts a = counts(), b;
+	struct exec_watch_counts a = counts(), b;
 	static pid_t pid[MANY];
 	int bad = 0;
 
@@ -475,16 +476,16 @@ static void test_overflow(void)
 		pid[i] = begin(&job_true);
 	for (int i = 0; i < 300; i++) {
 		b = counts();
-		if (b.held + b.missed - a.held - a.missed == MANY)
+		if (b.stopped + b.missed - a.stopped - a.missed == MANY)
 			break;
 		sleep_ms(100);
 	}
-	check(b.held + b.missed - a.held - a.missed == MANY && b.missed > a.missed,
-	      "nobody reads: %d held, %d missed", (int)(b.held - a.held),
+	check(b.stopped + b.missed - a.stopped - a.missed == MANY && b.missed > a.missed,
+	      "nobody reads: %d held, %d missed", (int)(b.stopped - a.stopped),
 	      (int)(b.missed - a.missed));
 	for (int i = 0; i < MANY; i++)
 		bad += until_ended(pid[i], 20000) != 0;
-	check(!bad && policy_watch_missed(watch) == b.missed, "all %d came to their end", MANY);
+	check(!bad && exec_watch_missed(watch) == b.missed, "all %d came to their end", MANY);
 }
 
 /* ---- depd's death ---- */
@@ -492,10 +493,10 @@ static void test_overflow(void)
 static bool open_watch(void)
 {
 	char why[512];
-	int err = policy_watch_open(&watch, why, sizeof(why));
+	int err = exec_watch_open(&watch, why, sizeof(why));
 
 	if (err)
-		fail("policy_watch_open: %s (%s)", why, strerror(-err));
+		fail("exec_watch_open: %s (%s)", why, strerror(-err));
 	return !err;
 }
 
@@ -567,7 +568,7 @@ static void test_killed(bool with_guard)
 		bad += until_ended(pid[i], 5000) != 0;
 	check(!bad, with_guard ? "the next depd lets them go" : "the guard lets them go");
 	if (with_guard) {
-		policy_watch_close(watch);
+		exec_watch_close(watch);
 		watch = NULL;
 	}
 	sleep_ms(2500);
@@ -584,7 +585,7 @@ static void test_slow(void)
 	set_rules("[rule a]\ncomm = true\n");
 	seen.keep = true;
 	pid = begin(&job_true);
-	check(until_ended(pid, POLICY_HOLD_MS - 2000) == -1, "a slow depd holds it");
+	check(until_ended(pid, PENDING_MS - 2000) == -1, "a slow depd holds it");
 	check(!until_ended(pid, 6000) && counts().given_up == n + 1, "and not for ever");
 }
 
@@ -597,7 +598,7 @@ static void test_close(void)
 	pid = begin(&job_true);
 	for (int i = 0; i < 500 && !seen.events; i++)
 		hear(10);
-	policy_watch_close(watch);
+	exec_watch_close(watch);
 	watch = NULL;
 	check(!until_ended(pid, 2000), "closing lets go");
 	check(!run(&job_true), "nothing is held when it is closed");
@@ -640,7 +641,7 @@ static void test_not_allowed(void)
 	if (!pid) {
 		if (setuid(65534))
 			_exit(9);
-		status = policy_watch_open(&watch, why, sizeof(why));
+		status = exec_watch_open(&watch, why, sizeof(why));
 		printf("     %s\n", why);
 		fflush(stdout);
 		_exit(status == -EPERM && strstr(why, "CAP_BPF") ? 0 : 1);

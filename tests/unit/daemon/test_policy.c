@@ -337,7 +337,7 @@ static bool path_may_fit(const char *pattern, const char *text)
 	const struct policy_rule r = { .path = (char *)(uintptr_t)pattern };
 	struct exec_rule k;
 
-	policy_compile(&k, &r);
+	exec_rule_compile(&k, &r);
 	assert_int_equal(k.flags, EXEC_RULE_PATH);
 	return may_fit(&k.path, text);
 }
@@ -350,14 +350,14 @@ static void test_compile(void **state)
 	struct exec_rule k;
 
 	(void)state;
-	policy_compile(&k, &r);
+	exec_rule_compile(&k, &r);
 	assert_int_equal(k.flags, EXEC_RULE_COMM | EXEC_RULE_UID | EXEC_RULE_TERMINAL);
 	assert_int_equal(k.uid, 3);
 	assert_int_equal(k.comm_mask[0], 0xffffffffffull);
 	assert_int_equal(k.comm_mask[1], 0);
 	assert_memory_equal(k.comm, "gzip", 5);
 	r.comm = (char *)"gz\\*";
-	policy_compile(&k, &r);
+	exec_rule_compile(&k, &r);
 	assert_int_equal(k.comm_mask[0], 0xffff);
 	assert_true(path_may_fit("/bin/x", "/bin/x"));
 	assert_false(path_may_fit("/bin/x", "/bin/xx"));
