@@ -241,8 +241,8 @@ static u32 make_next(struct race_detector *d, const struct race_access_ctx *now,
 static int next_state(struct race_detector *d, const struct race_access_ctx *now,
 		      const struct old *o, u32 id, bool raced, u32 *out)
 {
-	bool full = raced || (o->flags & RACE_STATE_FULL) || d->options.mode & RACE_KEEP_ALL;
-	u32 flags = raced ? RACE_STATE_FULL : o->flags, like, n;
+	bool full = raced || (o->flags & ACCESS_HISTORY_FULL) || d->options.mode & RACE_KEEP_ALL;
+	u32 flags = raced ? ACCESS_HISTORY_FULL : o->flags, like, n;
 
 	like = find_like(d, now, o, full);
 	*out = id;
@@ -255,7 +255,7 @@ static int next_state(struct race_detector *d, const struct race_access_ctx *now
 	n = make_next(d, now, o, like, full);
 	if (full && n > FULL_MAX)
 		n = make_next(d, now, o, find_like(d, now, o, false), false);
-	if (n > RACE_STATE_MAX) {
+	if (n > ACCESS_HISTORY_MAX) {
 		memmove(d->when, d->when + 1, --n * 8ul);
 		memmove(d->site, d->site + 1, n * 4ul);
 		d->dropped++;
@@ -275,7 +275,7 @@ int race_step(struct race_detector *d, const struct race_access_ctx *now, u32 id
 
 	if (id) {
 		s = access_histories_get(&d->states, id);
-		o = (struct old){access_history_n(s), s->info & RACE_STATE_FULL,
+		o = (struct old){access_history_n(s), s->info & ACCESS_HISTORY_FULL,
 				 access_history_when(s), access_history_site(s)};
 	} else if (d->options.mode & RACE_ONLY_WATCHED) {
 		*out = 0;

@@ -8,11 +8,11 @@
 
 static u32 units_of(u32 info)
 {
-	if (info & RACE_STATE_FREE)
-		return info & RACE_STATE_N;
-	if (info & RACE_STATE_SPLIT)
+	if (info & ACCESS_HISTORY_FREE)
+		return info & ACCESS_HISTORY_N;
+	if (info & ACCESS_HISTORY_SPLIT)
 		return (sizeof(struct access_history) + 8 * 4 + RACE_UNIT - 1) / RACE_UNIT;
-	return (sizeof(struct access_history) + (info & RACE_STATE_N) * 12 + RACE_UNIT - 1) /
+	return (sizeof(struct access_history) + (info & ACCESS_HISTORY_N) * 12 + RACE_UNIT - 1) /
 	       RACE_UNIT;
 }
 
@@ -24,7 +24,7 @@ static u64 mix(u64 h, u64 x)
 
 static u32 hash_accesses(u32 info, u32 n, const u64 *when, const u32 *site)
 {
-	u64 h = info & (RACE_STATE_N | RACE_STATE_FULL);
+	u64 h = info & (ACCESS_HISTORY_N | ACCESS_HISTORY_FULL);
 	u32 i;
 
 	for (i = 0; i < n; i++)
@@ -44,7 +44,7 @@ static u32 hash_split(const u32 *part)
 
 static u32 hash_of(struct access_history *s)
 {
-	return s->info & RACE_STATE_SPLIT
+	return s->info & ACCESS_HISTORY_SPLIT
 		       ? hash_split(access_history_part(s))
 		       : hash_accesses(s->info, access_history_n(s), access_history_when(s),
 				       access_history_site(s));
@@ -95,7 +95,7 @@ static int add_chunk(struct race_mem *m, struct access_histories *s)
 static void set_free(struct access_histories *s, u32 id, u32 units)
 {
 	if (units)
-		access_histories_get(s, id)->info = RACE_STATE_FREE | units;
+		access_histories_get(s, id)->info = ACCESS_HISTORY_FREE | units;
 }
 
 static void next_hole(struct access_histories *s)
@@ -108,7 +108,7 @@ static void next_hole(struct access_histories *s)
 		return;
 	h = access_histories_get(s, s->holes);
 	s->hole = s->holes;
-	s->hole_end = s->hole + (h->info & RACE_STATE_N);
+	s->hole_end = s->hole + (h->info & ACCESS_HISTORY_N);
 	s->holes = h->next;
 }
 
@@ -169,7 +169,7 @@ static void each(struct access_histories *s, void (*f)(void *, u32, struct acces
 
 static void relink(void *arg, u32 id, struct access_history *state)
 {
-	if (!(state->info & RACE_STATE_FREE))
+	if (!(state->info & ACCESS_HISTORY_FREE))
 		link_state(arg, id, hash_of(state));
 }
 
@@ -261,13 +261,13 @@ int access_histories_find_split(struct race_mem *m, struct access_histories *s, 
 	h = hash_split(part);
 	for (i = s->head[h & (s->heads - 1)]; i; i = state->next) {
 		state = access_histories_get(s, i);
-		if (state->info == RACE_STATE_SPLIT &&
+		if (state->info == ACCESS_HISTORY_SPLIT &&
 		    !memcmp(access_history_part(state), part, 32)) {
 			*id = i;
 			return 0;
 		}
 	}
-	state = make(m, s, RACE_STATE_SPLIT, h, id);
+	state = make(m, s, ACCESS_HISTORY_SPLIT, h, id);
 	if (!state)
 		return -ENOMEM;
 	memcpy(access_history_part(state), part, 32);
@@ -285,7 +285,7 @@ void access_histories_mark(struct access_histories *s, u32 id)
 	if (state->info & ACCESS_HISTORY_MARK)
 		return;
 	state->info |= ACCESS_HISTORY_MARK;
-	if (state->info & RACE_STATE_SPLIT)
+	if (state->info & ACCESS_HISTORY_SPLIT)
 		for (i = 0; i < 8; i++)
 			access_histories_mark(s, access_history_part(state)[i]);
 }
@@ -360,7 +360,7 @@ static void call_each(void *arg, u32 id, struct access_history *state)
 	struct each_arg *e = arg;
 
 	(void)id;
-	if (!(state->info & RACE_STATE_FREE))
+	if (!(state->info & ACCESS_HISTORY_FREE))
 		e->f(e->arg, state);
 }
 

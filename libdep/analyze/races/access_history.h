@@ -23,15 +23,16 @@
 
 #define RACE_WORD		8u	/* bytes of a shadow word */
 /* limit of accesses in a history, so that it fits into an arena chunk */
-#define RACE_STATE_MAX		40000u
+#define ACCESS_HISTORY_MAX	40000u
 
 /* struct access_history.info: number of accesses, and flags */
-#define RACE_STATE_N		0xfffffu
-#define RACE_STATE_FULL		(1u << 20)	/* the byte has raced: keep all places */
+#define ACCESS_HISTORY_N	0xfffffu
+#define ACCESS_HISTORY_FULL	(1u << 20)	/* the byte has raced: keep all places */
 /* of a shadow word: ids of its eight bytes instead of accesses */
-#define RACE_STATE_SPLIT	(1u << 21)
-#define ACCESS_HISTORY_MARK		(1u << 22)
-#define RACE_STATE_FREE		(1u << 23)	/* free memory; RACE_STATE_N is its size in units */
+#define ACCESS_HISTORY_SPLIT	(1u << 21)
+#define ACCESS_HISTORY_MARK	(1u << 22)
+/* free memory; ACCESS_HISTORY_N is its size in units */
+#define ACCESS_HISTORY_FREE	(1u << 23)
 
 /**
  * struct access_history - an access history; when[n] and site[n] follow, or part[8]
@@ -73,7 +74,7 @@ static inline struct access_history *access_histories_get(const struct access_hi
 
 static inline u32 access_history_n(const struct access_history *s)
 {
-	return s->info & RACE_STATE_N;
+	return s->info & ACCESS_HISTORY_N;
 }
 
 static inline u64 *access_history_when(struct access_history *s)
@@ -93,7 +94,7 @@ static inline u32 *access_history_part(struct access_history *s)
 
 /**
  * access_histories_find() - get the id of the history with these accesses, made if it is new
- * @flags: 0 or RACE_STATE_FULL
+ * @flags: 0 or ACCESS_HISTORY_FULL
  *
  * Return: 0 or -ENOMEM.
  */

@@ -80,7 +80,7 @@ static int access_slowly(struct race_detector *d, struct race_access_ctx *now,
 		return -ENOMEM;
 	id = page->cell[i];
 	s = id ? access_histories_get(&d->states, id) : NULL;
-	split = s && s->info & RACE_STATE_SPLIT;
+	split = s && s->info & ACCESS_HISTORY_SPLIT;
 	if (mask == 0xff && !split) {
 		ret = race_step(d, now, id, before, address, 8, &out, &keep);
 	} else {

@@ -52,7 +52,7 @@ static void count_writes(void *arg, struct access_history *s)
 	struct named *w = arg;
 	u32 i;
 
-	if (s->info & RACE_STATE_SPLIT)
+	if (s->info & ACCESS_HISTORY_SPLIT)
 		return;
 	for (i = access_history_n(s); i-- && access_history_site(s)[i] & RACE_CLASS_WRITE; ) {
 		if (w->n < w->room)

@@ -96,7 +96,7 @@ static bool take_apart(const struct race_detector *d, const struct race_access_c
 	u64 when;
 
 	p->read = p->wrote = p->n = 0;
-	if (s && s->info & RACE_STATE_FULL)
+	if (s && s->info & ACCESS_HISTORY_FULL)
 		return false;
 	for (i = 0; i < n; i++) {
 		when = access_history_when(s)[i];

@@ -19,9 +19,9 @@ static int watched(struct race_detector *d, u32 id, u32 *out)
 		return 0;
 	s = access_histories_get(&d->states, id);
 	*out = id;
-	if (s->info & RACE_STATE_FULL)
+	if (s->info & ACCESS_HISTORY_FULL)
 		return 0;
-	return access_histories_find(&d->mem, &d->states, RACE_STATE_FULL, access_history_n(s),
+	return access_histories_find(&d->mem, &d->states, ACCESS_HISTORY_FULL, access_history_n(s),
 				     access_history_when(s), access_history_site(s), out);
 }
 
@@ -36,7 +36,7 @@ static int change_one(struct race_detector *d, u32 id, bool watch, u32 *out)
 static int change_cell(struct race_detector *d, u32 *cell, u32 mask, bool watch)
 {
 	struct access_history *s = *cell ? access_histories_get(&d->states, *cell) : NULL;
-	bool split = s && s->info & RACE_STATE_SPLIT;
+	bool split = s && s->info & ACCESS_HISTORY_SPLIT;
 	u32 part[8], b;
 	int ret;
 
@@ -77,7 +77,7 @@ static bool is_at_work(const struct race_detector *d, u32 id)
 static void tell_forgotten(const struct race_detector *d, u32 id, u32 mask, u64 address)
 {
 	struct access_history *s = id ? access_histories_get(&d->states, id) : NULL;
-	bool split = s && s->info & RACE_STATE_SPLIT;
+	bool split = s && s->info & ACCESS_HISTORY_SPLIT;
 	u32 b;
 
 	if (!split && is_at_work(d, id))
@@ -219,8 +219,8 @@ int race_watch(struct race_detector *d, u64 address, u64 size)
 	if (d->error || !size)
 		return d->error;
 	if (!d->watched)
-		ret = access_histories_find(&d->mem, &d->states, RACE_STATE_FULL, 0, (u64[1]){ 0 },
-					    (u32[1]){ 0 }, &d->watched);
+		ret = access_histories_find(&d->mem, &d->states, ACCESS_HISTORY_FULL, 0,
+					    (u64[1]){ 0 }, (u32[1]){ 0 }, &d->watched);
 	while (!ret) {
 		to = address | (RACE_PAGE - 1);
 		if (to > last)
