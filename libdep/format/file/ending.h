@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef ADEPT_FORMAT_ENDING_H
-#define ADEPT_FORMAT_ENDING_H
+#ifndef ADEPT_FORMAT_FILE_ENDING_H
+#define ADEPT_FORMAT_FILE_ENDING_H
 
 #include "dep/store.h"
 

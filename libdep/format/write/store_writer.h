@@ -5,8 +5,8 @@
  * Not public: it takes chunks and descriptors in the layout of libdep/abi, which changes with the
  * engine.
  */
-#ifndef ADEPT_FORMAT_STORE_WRITER_H
-#define ADEPT_FORMAT_STORE_WRITER_H
+#ifndef ADEPT_FORMAT_WRITE_STORE_WRITER_H
+#define ADEPT_FORMAT_WRITE_STORE_WRITER_H
 
 #include "libdep/format/file/ending.h"
 

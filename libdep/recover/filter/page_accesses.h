@@ -2,8 +2,8 @@
 /*
  * Merged accesses to one page: what the redundant-access filter passes to the race detector.
  */
-#ifndef ADEPT_RECOVER_PAGE_ACCESSES_H
-#define ADEPT_RECOVER_PAGE_ACCESSES_H
+#ifndef ADEPT_RECOVER_FILTER_PAGE_ACCESSES_H
+#define ADEPT_RECOVER_FILTER_PAGE_ACCESSES_H
 
 #include <stdint.h>
 
