@@ -353,32 +353,45 @@ class Unwinder(gdb.unwinder.Unwinder):
     def __init__(self):
         super().__init__("adept")
 
+    @staticmethod
+    def thread_block(pending):
+        return ENGINE.read("tls", int(pending.read_register("gs_base")) & MASK)
+
+    @classmethod
+    def from_cache(cls, pending, pc):
+        """The program's pc and registers, or None outside of a fragment."""
+        f = ENGINE.frag_at(pc)
+        x = state_at(f, pc) if f else None
+        if x is None:
+            return None
+        regs = {name: int(pending.read_register(name)) & MASK for name in REGS}
+        return program_state(ENGINE, f, x, regs, cls.thread_block(pending))
+
+    @classmethod
+    def from_gate(cls, pending):
+        tls = cls.thread_block(pending)
+        return tls["resume_pc"], dict(zip(REGS, tls["regs"]))
+
     def __call__(self, pending):
         if not loaded():
             return None
         pc = int(pending.read_register("rip")) & MASK
-        arena = ENGINE.arena_of(pc)
-        if arena is None and not ENGINE.in_gate(pc):
-            return None
         gs_base = None
-        if pc not in ENGINE.restorer:
-            tls = ENGINE.read("tls", int(pending.read_register("gs_base")) & MASK)
         if pc in ENGINE.restorer:
             sp = int(pending.read_register("rsp")) & MASK
             to, regs = interrupted(sp)
-            to -= 1
+            found = to - 1, regs
             # The engine's frames do not pass gs_base on to those below.
             gs_base = ENGINE.owner_of_stack(sp)
-        elif arena is None:
-            regs = dict(zip(REGS, tls["regs"]))
-            to = tls["resume_pc"]
+        elif ENGINE.arena_of(pc) is not None:
+            found = self.from_cache(pending, pc)
+        elif ENGINE.in_gate(pc):
+            found = self.from_gate(pending)
         else:
-            f = ENGINE.frag_at(pc)
-            x = state_at(f, pc) if f else None
-            if x is None:
-                return None
-            regs = {name: int(pending.read_register(name)) & MASK for name in REGS}
-            to, regs = program_state(ENGINE, f, x, regs, tls)
+            found = None
+        if found is None:
+            return None
+        to, regs = found
         info = pending.create_unwind_info(FrameId(gdb.Value(regs["rsp"]), gdb.Value(pc)))
         for name in REGS:
             like = pending.read_register(name)
