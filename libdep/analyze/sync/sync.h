@@ -329,7 +329,7 @@ struct sync_events {
 	int err;
 };
 
-/* ---- context.c ---- */
+/* ---- limits.c ---- */
 
 int sync_no_memory(void);	/* -ENOMEM, with a message */
 /**

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+/* Where the analysis gives up: without memory, and of a process with too many threads. */
 #include <errno.h>
 
 #include "libdep/format/file/error.h"
