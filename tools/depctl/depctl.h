@@ -68,6 +68,9 @@ const char *module_error(int err);
 /** warn() - "depctl: " and a message, on stderr */
 void warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
+/** base_name() - what is after the last slash of @path, or all of it */
+const char *base_name(const char *path);
+
 /** parse_args() - argp_parse() with depctl's exit status and without reordering @argv */
 void parse_args(const struct argp *argp, int argc, char **argv, unsigned int flags, void *input);
 

@@ -38,6 +38,13 @@ void warn(const char *fmt, ...)
 	fprintf(stderr, "%s %s\n", begin, text);
 }
 
+const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
 void parse_args(const struct argp *argp, int argc, char **argv, unsigned int flags, void *input)
 {
 	error_t err = argp_parse(argp, argc, argv, flags, NULL, input);

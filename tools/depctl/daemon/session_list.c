@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Sessions of depd, and their losses, for people.
- */
+/* Sessions of depd, and their losses, for people. */
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +8,7 @@
 #include "client.h"
 #include "tools/depctl/depctl.h"
 #include "tools/depctl/common/table.h"
+
 /* ---- losses ---- */
 
 static const struct {

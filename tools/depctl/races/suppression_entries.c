@@ -21,13 +21,6 @@ static bool is_new(struct races_baseline *printed, const char *text)
 	return true;
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* Other tools print its parameters; DWARF has none of a static function that is inlined. */
 static bool is_cut(const struct dep_place *p)
 {

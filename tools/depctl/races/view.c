@@ -36,9 +36,8 @@ const char *race_thread_name(const struct race_view *v, uint32_t thread)
 const char *race_program(const struct race_view *v, uint32_t process)
 {
 	const struct dep_process *p = process_of(v->store, process);
-	const char *slash = p && p->exe ? strrchr(p->exe, '/') : NULL;
 
-	return slash ? slash + 1 : p ? p->exe : NULL;
+	return p && p->exe ? base_name(p->exe) : NULL;
 }
 
 static uint32_t pid_of(struct dep_store *store, uint32_t process)

@@ -3,14 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/depctl/depctl.h"
 #include "cmdline.h"
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
 
 static char *quote_arguments(const struct dep_process *p)
 {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "events.h"
+#include "tools/depctl/depctl.h"
 #include "fields.h"
 
 #define ALL	(DEP_WANT_REFS | DEP_WANT_BLOCKS | DEP_WANT_EVENTS | DEP_WANT_TIMESTAMPS | \
@@ -95,9 +96,9 @@ bool fields_have_tsc(const struct fields *f)
 static const char *program(const struct fields_line *l)
 {
 	const char *exe = l->process && l->process->exe ? l->process->exe : "?";
-	const char *slash = strrchr(exe, '/');
+	const char *name = base_name(exe);
 
-	return slash && slash[1] ? slash + 1 : exe;
+	return *name ? name : exe;
 }
 
 static const char *thread_name(const struct fields_line *l)
