@@ -101,7 +101,6 @@ struct css_set {
 	struct cgroup *dfl_cgrp;
 };
 
-
 struct tty_struct {
 	struct {
 		struct pid *pgrp;

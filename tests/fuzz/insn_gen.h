@@ -10,11 +10,12 @@
 
 /**
  * struct gen - state while a sequence is made
- * @s:             random state
- * @pointer:       bit set of registers that still point into a window
- * @low:   those of them whose low 32 bits do
+ * @s: random state
+ * @pointer: bit set of registers that still point into a window
+ * @low: those of them whose low 32 bits do
  * @small: registers that still contain a small number
- * @pc:            address of the next instruction
+ * @pc: address of the next instruction
+ * @c: the case that gets the sequence
  */
 struct gen {
 	uint64_t s;

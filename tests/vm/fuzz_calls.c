@@ -2,7 +2,6 @@
 /*
  * Random calls on the module: see fuzz.h.
  */
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 

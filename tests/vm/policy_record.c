@@ -5,7 +5,6 @@
 #include <string.h>
 #include <time.h>
 
-
 #include "libdep/collect/exec_ops.h"
 #include "libdep/format/write/store_writer.h"
 #include "policy.h"

@@ -173,4 +173,3 @@ void exits_emit_stubs(struct build *b)
 		x->patch = exits_emit_linkable(b, 0xe9);
 	}
 }
-

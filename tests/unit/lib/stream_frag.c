@@ -159,7 +159,6 @@ u32 stream_fragment(struct stream *s, const struct stream_code *code)
 	return s->nfrags++;
 }
 
-
 /* Code of which the part after the first jump is @distance away. */
 #define CODE_FAR(distance, at, ...) { .far = (s64)(distance), .pc = at, \
 			.bytes = (const u8[]){ __VA_ARGS__ }, \
