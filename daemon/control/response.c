@@ -85,6 +85,7 @@ static void put_loss(struct strbuf *t, const struct dep_loss *l)
 	strbuf_u64(t, "absent_bytes", l->absent_bytes);
 	strbuf_u64(t, "unfinished_threads", l->unfinished_threads);
 	strbuf_u64(t, "untaken_threads", l->untaken_threads);
+	strbuf_u64(t, "lost_descriptors", l->lost_descriptors);
 	strbuf_u64(t, "corrupt", l->corrupt);
 	strbuf_u64(t, "torn_segments", l->torn_segments);
 	strbuf_u64(t, "unfinished_processes", l->unclean);

@@ -179,6 +179,8 @@ static void put_loss(struct metrics_out *o, const struct dep_loss *l)
 	whole_of(o, "cause", "native", l->native_images > l->native_privileged ?
 		 l->native_images - l->native_privileged : 0);
 	whole_of(o, "cause", "privileged", l->native_privileged);
+	one(o, "adept_loss_descriptors", COUNTER, NULL, l->lost_descriptors,
+	    "Descriptors of code, mappings and log lines that were not recorded.");
 	one(o, "adept_loss_corrupt", COUNTER, NULL, l->corrupt,
 	    "Invalid rings, slots and descriptors.");
 	one(o, "adept_loss_sessions", COUNTER, NULL, l->unclean,

@@ -113,6 +113,7 @@ struct dep_loss {
 	uint64_t absent_chunks, absent_bytes;	/* overwritten while no collector ran */
 	uint64_t unfinished_threads;	/* killed; each may lack one record */
 	uint64_t untaken_threads;	/* DEP_END_UNTAKEN */
+	uint64_t lost_descriptors;	/* of fragments, mappings and log lines: not recorded */
 	uint64_t corrupt;	/* inconsistent rings, slots and descriptors */
 	uint64_t torn_segments;	/* found when reading */
 	uint64_t unclean;	/* 1: the store was not closed */

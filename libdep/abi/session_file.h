@@ -156,6 +156,7 @@ struct adept_session {
 	u32 holder;
 	u32 native_privileged;	/* of native_images: with privileges that the session lacks */
 	u32 procs_used;		/* slots from this index on were never claimed; only grows */
+	u32 lost_descriptors;	/* there was no collector, or the domain had no more exit ids */
 };
 
 #define ADEPT_OWNER_DIED	0x40000000u	/* FUTEX_OWNER_DIED */
@@ -217,7 +218,7 @@ struct adept_proc {
 	u32 exec_state;		/* futex; enum adept_exec_state */
 	u32 exec_tid;		/* of a child that shares memory: no thread of process pid */
 	u32 cause;		/* enum adept_cause */
-	u32 undescribed;	/* descriptors lost because no collector was there */
+	u32 reserved;
 	u64 start_ns;		/* CLOCK_MONOTONIC */
 	u64 desc_head;		/* bytes ever written to its descriptor ring; by the process */
 	u64 desc_tail;		/* bytes ever consumed; by the collector */

@@ -42,6 +42,7 @@ static void tell(struct dep_collector *c, u32 founder)
 	count(&own->lost_procs, &s->lost_procs);
 	count(&own->native_images, &s->native_images);
 	count(&own->native_privileged, &s->native_privileged);
+	count(&own->lost_descriptors, &s->lost_descriptors);
 }
 
 void dep_domains_tell(struct dep_collector *c)

@@ -231,6 +231,7 @@ void dep_session_loss(const struct dep_session *s, struct dep_loss *loss)
 	loss->lost_processes += load(&s->map->lost_procs);
 	loss->native_images += load(&s->map->native_images);
 	loss->native_privileged += load(&s->map->native_privileged);
+	loss->lost_descriptors += load(&s->map->lost_descriptors);
 }
 
 void dep_session_destroy(struct dep_session *s)

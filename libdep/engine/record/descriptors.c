@@ -70,9 +70,15 @@ static int wait_for_space(struct adept_proc *p, u64 head, u32 size)
 }
 
 /*
- * Append @size bytes (a multiple of 8) at @data, contiguously.  If that fails, the descriptor is
- * counted as lost: recovery cannot use the records of a fragment without descriptor.
+ * Count a descriptor that is not in the ring.  Recovery cannot use the records of a fragment without
+ * one.
  */
+static void count_lost(void)
+{
+	__atomic_add_fetch(&session()->lost_descriptors, 1, __ATOMIC_RELAXED);
+}
+
+/* Append @size bytes (a multiple of 8) at @data, contiguously; if that fails, count it as lost. */
 static void append(const void *data, u32 size)
 {
 	u32 room = layout()->desc_size;
@@ -104,7 +110,7 @@ static void append(const void *data, u32 size)
 	return;
 
 lost:
-	__atomic_add_fetch(&p->undescribed, 1, __ATOMIC_RELAXED);
+	count_lost();
 }
 
 #define FRAG_DESC_MAX	(sizeof(struct adept_desc_frag) + MAX_RUNS * sizeof(struct adept_run) + \
@@ -147,7 +153,7 @@ void record_describe(const struct build *b)
 	u8 *at = buf + sizeof(d);
 
 	if (b->first_exit >= ADEPT_NO_EXITS) {
-		__atomic_add_fetch(&proc_slot()->undescribed, 1, __ATOMIC_RELAXED);
+		count_lost();
 		return;
 	}
 	for (u32 i = 0; i < d.nruns; i++)

@@ -123,6 +123,7 @@ static void take_own_page(struct adept_session *own)
 	memcpy(own, session(), sizeof(*own));
 	own->lost_threads = own->lost_procs = 0;
 	own->native_images = own->native_privileged = 0;
+	own->lost_descriptors = 0;
 	/* The kernel marks only the session's own page when they die; heartbeat_ns must do. */
 	own->collector = own->holder = 0;
 	own->collector_waits = 0;

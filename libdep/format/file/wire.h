@@ -138,7 +138,11 @@ struct dep_wire_end {
 	u32 native_privileged;	/* 0 in older stores */
 	u64 frames;		/* of the log, this one included */
 	u64 segments;		/* stored, removed ones included */
+	u64 lost_descriptors;	/* not in older stores */
 };
+
+/* The least of dep_wire_end.fixed, from format 4 on. */
+#define DEP_END_FIXED	offsetof(struct dep_wire_end, lost_descriptors)
 
 /* The segments of one thread, up to some moment. */
 struct dep_wire_thread_sum {
@@ -238,6 +242,7 @@ _Static_assert(sizeof(struct adept_position) == 24, "wire layout");
 _Static_assert(sizeof(struct dep_seg_header) == 336 && DEP_SEG_HEADER_OLD == 304, "wire layout");
 _Static_assert(sizeof(struct dep_wire_thread) == 80, "wire layout");
 _Static_assert(sizeof(struct dep_wire_thread_sum) == 24, "wire layout");
-_Static_assert(sizeof(struct dep_wire_end) == 144, "wire layout");
+_Static_assert(sizeof(struct dep_wire_end) == 152, "wire layout");
+_Static_assert(DEP_END_FIXED == 144, "wire layout");
 
 #endif

@@ -36,6 +36,7 @@ static const struct {
 	{ "absent_chunks", offsetof(struct dep_loss, absent_chunks) },
 	{ "absent_bytes", offsetof(struct dep_loss, absent_bytes) },
 	{ "untaken_threads", offsetof(struct dep_loss, untaken_threads) },
+	{ "lost_descriptors", offsetof(struct dep_loss, lost_descriptors) },
 	{ "corrupt", offsetof(struct dep_loss, corrupt) },
 };
 

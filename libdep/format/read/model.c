@@ -384,10 +384,13 @@ static int add_end(struct dep_model *m, const struct dep_log_entry *fr)
 		return 0;
 	tables = m->end.threads * (u64)sizeof(struct dep_wire_thread_sum) +
 		 m->end.files * (u64)sizeof(u64);
-	if (m->end.fixed < sizeof(m->end) || !rows_fit(fr, m->end.fixed, tables, 1)) {
+	if (m->end.fixed < DEP_END_FIXED || !rows_fit(fr, m->end.fixed, tables, 1)) {
 		m->ended = 0;
 		return 0;
 	}
+	/* In an older store the tables begin where newer members are. */
+	if (m->end.fixed < sizeof(m->end))
+		memset((u8 *)&m->end + m->end.fixed, 0, sizeof(m->end) - m->end.fixed);
 	rows = (const u8 *)fr->payload + m->end.fixed;
 	m->file_size = (const u64 *)(rows + m->end.threads * sizeof(struct dep_wire_thread_sum));
 	m->first_file = m->end.first_file;

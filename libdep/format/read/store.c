@@ -84,6 +84,7 @@ void dep_loss_add(struct dep_loss *to, const struct dep_loss *from)
 	to->absent_bytes += from->absent_bytes;
 	to->unfinished_threads += from->unfinished_threads;
 	to->untaken_threads += from->untaken_threads;
+	to->lost_descriptors += from->lost_descriptors;
 	to->corrupt += from->corrupt;
 	to->torn_segments += from->torn_segments;
 	to->unclean += from->unclean;
@@ -109,6 +110,7 @@ static void read_ending(struct dep_store *s)
 			.unfinished_threads = end->unfinished_threads,
 			.absent_chunks = end->absent_chunks, .absent_bytes = end->absent_bytes,
 			.untaken_threads = end->untaken_threads, .corrupt = end->corrupt,
+			.lost_descriptors = end->lost_descriptors,
 		},
 	};
 }

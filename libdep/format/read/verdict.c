@@ -447,6 +447,9 @@ static void check_loss(struct dep_store *s)
 		defect(s, DEP_DEFECT_LOSS, "%" PRIu64 " bytes in %" PRIu64
 		       " pieces are missing: they were written while nobody collected",
 		       l->absent_bytes, l->absent_chunks);
+	say_loss(s, l->lost_descriptors,
+		 "descriptor of code, a mapping or a log line was not recorded",
+		 "descriptors of code, mappings or log lines were not recorded");
 	say_loss(s, l->corrupt, "ring, slot or descriptor made no sense",
 		 "rings, slots or descriptors made no sense");
 	/*

@@ -43,7 +43,8 @@ static const char schema[] =
 	" discarded_bytes INTEGER, lost_threads INTEGER, lost_processes INTEGER,"
 	" native_images INTEGER, torn_segments INTEGER, unclean INTEGER,"
 	" unfinished_threads INTEGER, absent_chunks INTEGER, absent_bytes INTEGER,"
-	" untaken_threads INTEGER, corrupt INTEGER, native_privileged INTEGER);"
+	" untaken_threads INTEGER, corrupt INTEGER, native_privileged INTEGER,"
+	" lost_descriptors INTEGER);"
 	"CREATE TABLE verdict(state TEXT, proof INTEGER, cause TEXT);"
 	"CREATE TABLE defects(kind TEXT, thread INTEGER, first INTEGER, count INTEGER,"
 	" since_ns INTEGER, text TEXT);";
@@ -177,6 +178,7 @@ static void put_loss(struct insert *in, struct dep_store *s)
 	number(in, l->untaken_threads);
 	number(in, l->corrupt);
 	number(in, l->native_privileged);
+	number(in, l->lost_descriptors);
 	row_done(in);
 }
 
@@ -215,7 +217,7 @@ static const struct {
 	{ "INSERT INTO modules VALUES(?,?,?,?,?,?,?,?)", put_modules },
 	{ "INSERT INTO segments VALUES(?,?,?,?,?,?,?,?)", put_segments },
 	{ "INSERT INTO notes VALUES(?)", put_messages },
-	{ "INSERT INTO loss VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)", put_loss },
+	{ "INSERT INTO loss VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", put_loss },
 	{ "INSERT INTO verdict VALUES(?,?,?)", put_verdict },
 	{ "INSERT INTO defects VALUES(?,?,?,?,?,?)", put_defects },
 };

@@ -74,6 +74,7 @@ static int put_end(struct dep_writer *w, const struct dep_ending *e, u64 *at, u6
 		.unfinished_threads = l->unfinished_threads,
 		.absent_chunks = l->absent_chunks, .absent_bytes = l->absent_bytes,
 		.untaken_threads = l->untaken_threads, .corrupt = l->corrupt,
+		.lost_descriptors = l->lost_descriptors,
 		.cause = e->cause, .error = (u32)e->error, .live = e->live,
 		.processes = w->nprocesses, .first_file = w->first_file, .files = nfiles(w),
 		.frames = w->log.frames + 1, .segments = count_segments(w),

@@ -95,6 +95,7 @@ static void test_isolated(void **state)
 		if (!pid) {
 			keep(&f, &p, serials, exits);
 			dep_session_proc(&f.s, p.slot)->own.lost_threads = 3;
+			dep_session_proc(&f.s, p.slot)->own.lost_descriptors = 5;
 			f.s.map->next_serial = serials + (own_serial ? 0 : ADEPT_ISOLATED_SERIALS);
 			f.s.map->next_exit = exits + (own_exits ? 0 : ADEPT_ISOLATED_EXITS);
 			collect_write(&p, NULL, 20, 20);
@@ -109,6 +110,7 @@ static void test_isolated(void **state)
 			assert_int_equal(f.w->records, 20);
 		}
 		assert_int_equal(f.ending.loss.lost_threads, 3);
+		assert_int_equal(f.ending.loss.lost_descriptors, 5);
 		assert_int_equal(dep_session_proc(&f.s, 0)->state, ADEPT_SLOT_FREE);
 		assert_int_equal(fake_process_begin(&q, &f.s, 0), 0);
 		assert_int_not_equal(q.slot, 0);

@@ -13,9 +13,11 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <time.h>
+#include <xxhash.h>
 
 #include <cmocka.h>
 
+#include "libdep/format/read/store.h"
 #include "tests/unit/lib/close_writer.h"
 #include "tests/unit/lib/store_util.h"
 #include "test_verdict.h"
@@ -219,6 +221,7 @@ static void losses(void **state)
 		{ offsetof(struct dep_loss, absent_chunks), true, true },
 		{ offsetof(struct dep_loss, unfinished_threads), true, true },
 		{ offsetof(struct dep_loss, untaken_threads), true, true },
+		{ offsetof(struct dep_loss, lost_descriptors), true, true },
 		{ offsetof(struct dep_loss, corrupt), true, true },
 	};
 	char dir[128];
@@ -239,6 +242,70 @@ static void losses(void **state)
 			scratch_remove(dir);
 		}
 	}
+}
+
+/* Write the log of @p into @dir with an END of @fixed bytes, as older recorders did. */
+static void put_short_end(const struct parts *p, const char *dir, u32 fixed)
+{
+	const struct part *last = &p->frame[p->nframes - 1];
+	const size_t head = sizeof(struct dep_frame), cut = sizeof(struct dep_wire_end) - fixed;
+	struct dep_frame *fr;
+	u8 *log = malloc(p->log_size);
+	u64 seed;
+
+	memcpy(log, p->log, p->log_size);
+	fr = (void *)(log + last->at);
+	assert_int_equal(fr->type, DEP_F_END);
+	memmove(log + last->at + head + fixed, log + last->at + head + fixed + cut,
+		fr->size - fixed - cut);
+	fr->size -= cut;
+	memcpy(log + last->at + head + offsetof(struct dep_wire_end, fixed), &fixed,
+	       sizeof(fixed));
+	seed = XXH3_64bits_withSeed(fr, offsetof(struct dep_frame, check), p->fmt.seed);
+	fr->check = XXH3_64bits_withSeed(fr + 1, fr->size, seed);
+	spew(dir, DEP_LOG_NAME, log, last->at + head + fr->size);
+	free(log);
+}
+
+/* The tables of an END that has fewer numbers begin where the newer ones are. */
+static void short_end(void **state)
+{
+	struct dep_ending e = { .cause = DEP_CLOSE_ENDED, .loss.corrupt = 3 };
+	struct victim *vi = *state;
+	struct dep_store *s;
+	struct dep_writer *w;
+	size_t size;
+	struct parts p;
+	u8 *manifest;
+	char dir[128];
+
+	e.loss.lost_descriptors = 7;
+	scratch_name(dir, sizeof(dir));
+	w = parts_write(dir, &parts_meta, &vi->stream, DEP_END_WHOLE);
+	manifest = slurp(dir, "manifest.json", &size);
+	assert_int_equal(dep_writer_close(w, &e), 0);
+	parts_load(&p, dir);
+	/* A recorder that was killed before it wrote the final manifest. */
+	spew(dir, "manifest.json", manifest, size);
+	put_short_end(&p, dir, sizeof(struct dep_wire_end));
+	assert_int_equal(dep_store_open(&s, dir), 0);
+	assert_int_equal(dep_store_loss(s)->lost_descriptors, 7);
+	dep_store_close(s);
+	put_short_end(&p, dir, DEP_END_FIXED);
+	assert_int_equal(dep_store_open(&s, dir), 0);
+	assert_int_equal(dep_store_loss(s)->corrupt, 3);
+	assert_int_equal(dep_store_loss(s)->lost_descriptors, 0);
+	assert_int_equal(s->model.end.files, p.nfiles);
+	assert_int_equal(s->model.file_size[0], p.file_size[0]);
+	dep_store_close(s);
+	/* Less than there was ever. */
+	put_short_end(&p, dir, DEP_END_FIXED - 8);
+	assert_int_equal(dep_store_open(&s, dir), 0);
+	assert_int_equal(dep_store_loss(s)->corrupt, 0);
+	dep_store_close(s);
+	parts_free(&p);
+	free(manifest);
+	scratch_remove(dir);
 }
 
 static u64 now_ns(void)
@@ -379,6 +446,7 @@ int main(void)
 		cmocka_unit_test(causes),
 		cmocka_unit_test(thread_ends),
 		cmocka_unit_test(losses),
+		cmocka_unit_test(short_end),
 		cmocka_unit_test(not_closed),
 		cmocka_unit_test(trimmed),
 		cmocka_unit_test(files_removed),

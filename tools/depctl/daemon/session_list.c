@@ -24,6 +24,7 @@ static const struct {
 	{ "native_images", false, "programs run natively" },
 	{ "native_privileged", false, "of them privileged" },
 	{ "unfinished_threads", false, "threads killed amid a record" },
+	{ "lost_descriptors", false, "descriptors lost" },
 	{ "torn_segments", false, "segments torn" },
 	{ "unfinished_processes", false, "not ended properly" },
 };

@@ -83,6 +83,8 @@ void races_reasons(struct races_reasons *r, const struct races_summary *s)
 	add(r, l->discarded_bytes, "byte was not kept", "bytes were not kept");
 	add(r, l->untaken_threads, "thread's last records could not be read",
 	    "threads' last records could not be read");
+	add(r, l->lost_descriptors, "descriptor was not recorded",
+	    "descriptors were not recorded");
 	add(r, l->corrupt, "ring or descriptor made no sense",
 	    "rings or descriptors made no sense");
 	if (s->recording)

@@ -43,6 +43,9 @@ static void say_losses(const struct recorded *r)
 	if (l->absent_chunks)
 		warn("lost: %s in %llu pieces, while there was no depd",
 		     human_size(l->absent_bytes, size), (unsigned long long)l->absent_chunks);
+	if (l->lost_descriptors)
+		warn("lost: %llu descriptors of code, mappings or log lines, as nobody collected",
+		     (unsigned long long)l->lost_descriptors);
 	if (l->unfinished_threads)
 		warn("%llu thread%s killed: up to one unfinished record %sis missing",
 		     (unsigned long long)l->unfinished_threads,

@@ -203,6 +203,7 @@ static void take_session(struct remote *r, const cJSON *s)
 			.absent_bytes = count(l, "absent_bytes"),
 			.unfinished_threads = count(l, "unfinished_threads"),
 			.untaken_threads = count(l, "untaken_threads"),
+			.lost_descriptors = count(l, "lost_descriptors"),
 			.corrupt = count(l, "corrupt"),
 		},
 	};

@@ -301,6 +301,7 @@ static void print_loss(struct info *f)
 		{ "bytes lost while nobody collected", l->absent_bytes },
 		{ "segments torn", l->torn_segments },
 		{ "threads whose last records could not be taken", l->untaken_threads },
+		{ "descriptors of code, mappings or log lines not recorded", l->lost_descriptors },
 		{ "rings, slots or descriptors that made no sense", l->corrupt },
 	};
 	const char *const *notes;

@@ -113,6 +113,7 @@ void loss_json(struct json *j, const struct dep_loss *l)
 	json_u64(j, "unfinished_threads", l->unfinished_threads);
 	json_u64(j, "unfinished_processes", l->unclean);
 	json_u64(j, "untaken_threads", l->untaken_threads);
+	json_u64(j, "lost_descriptors", l->lost_descriptors);
 	json_u64(j, "corrupt", l->corrupt);
 	json_u64(j, "absent_chunks", l->absent_chunks);
 	json_u64(j, "absent_bytes", l->absent_bytes);
