@@ -182,7 +182,7 @@ $(B)/tests/test_branch_table: $(call unit_obj,test_branch_table) \
 			    $(B)/host/libdep/engine/translate/branch_lookup.o
 $(B)/tests/test_inject: $(call unit_obj,test_inject test_inject_follow test_inject_attach) \
 			$(B)/tests/dummy_embed.o $(call part_obj,inject)
-$(B)/tests/test_store: $(call unit_obj,test_store old_store stream stream_frag) $(B)/libdep.a
+$(B)/tests/test_store: $(call unit_obj,test_store old_store forge stream stream_frag) $(B)/libdep.a
 $(B)/tests/test_writer: $(call unit_obj,test_writer stream stream_frag) $(B)/libdep.a
 $(B)/tests/test_durable: $(call unit_obj,test_durable test_durable_cut test_durable_names durable \
 				fake_disk stream stream_frag fixed_random) $(B)/libdep.a

@@ -106,12 +106,16 @@ struct dep_wire_process_end {
 struct dep_wire_thread {
 	u32 serial, tid, process, parent;
 	u64 start_ns, end_ns, flushes, null_bytes;
-	u32 end, pad;		/* enum dep_thread_end; not in older stores */
+	u32 end;		/* enum dep_thread_end; not in older stores */
+	u32 fixed;		/* of THREAD_END: bytes of this structure, the name follows */
 	/* Of THREAD_END, from format 4 on: what the store must have of the thread. */
 	u64 segments;		/* stored since the beginning */
 	u64 raw_bytes;		/* size of them before packing */
 	u64 chain;		/* of the last one; 0 if there is none */
 };
+
+/* Where the name follows if dep_wire_thread.fixed is 0, as in older stores. */
+#define DEP_THREAD_FIXED	80u
 
 struct dep_wire_build_id {
 	u64 dev, inode;

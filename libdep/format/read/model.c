@@ -297,7 +297,7 @@ static int add_thread(struct dep_model *m, const struct dep_log_entry *fr)
 	t->null_bytes = w.null_bytes;
 	t->end = w.end;
 	if (fr->type == DEP_F_THREAD_END)
-		t->name = text_at(fr, sizeof(w));
+		t->name = text_at(fr, w.fixed > DEP_THREAD_FIXED ? w.fixed : DEP_THREAD_FIXED);
 	return 0;
 }
 

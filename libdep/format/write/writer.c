@@ -328,6 +328,7 @@ int dep_writer_thread_end(struct dep_writer *w, const struct dep_thread *t)
 		r.raw_bytes = c->raw_bytes;
 		r.chain = c->chain;
 	}
+	r.fixed = sizeof(r);
 	return dep_writer_frame(w, DEP_F_THREAD_END, t->process, &r, sizeof(r), t->name,
 				t->name ? strlen(t->name) + 1 : 0);
 }

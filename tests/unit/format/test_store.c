@@ -17,6 +17,7 @@
 #include "libdep/format/file/wire.h"
 #include "libdep/format/read/store.h"
 #include "tests/unit/lib/close_writer.h"
+#include "forge.h"
 #include "old_store.h"
 #include "tests/unit/lib/store_util.h"
 
@@ -593,6 +594,42 @@ static void modules(void **state)
 	scratch_remove(dir);
 }
 
+/* The name of a thread is where its frame says, so that newer recorders can write more before it. */
+static void longer_thread_end(void **state)
+{
+	struct {
+		struct dep_wire_thread w;
+		u64 more[2];
+		char name[8];
+	} end = { .w = { .serial = 1, .process = 1 }, .more = { 1, 2 }, .name = "name" };
+	const struct dep_thread *t;
+	struct dep_store *s;
+	struct forge f;
+
+	(void)state;
+	forge_begin(&f);
+	forge_process(&f, 1, 0, 0, 1);
+	end.w.fixed = offsetof(typeof(end), name);
+	forge_frame(&f, DEP_F_THREAD_END, 1, &end, sizeof(end));
+	/* Older ones write no size. */
+	end.w.serial = 2;
+	end.w.fixed = 0;
+	memcpy(end.more, "older", 6);
+	forge_frame(&f, DEP_F_THREAD_END, 1, &end, sizeof(end));
+	/* No room for a name. */
+	end.w.serial = 3;
+	end.w.fixed = ~0u;
+	forge_frame(&f, DEP_F_THREAD_END, 1, &end, sizeof(end));
+	forge_end(&f);
+	assert_int_equal(dep_store_open(&s, f.dir), 0);
+	assert_int_equal(dep_store_threads(s, &t), 3);
+	assert_string_equal(t[0].name, "name");
+	assert_string_equal(t[1].name, "older");
+	assert_null(t[2].name);
+	dep_store_close(s);
+	forge_remove(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -609,6 +646,7 @@ int main(void)
 		cmocka_unit_test(without_manifest),
 		cmocka_unit_test(file_that_cannot_be_opened),
 		cmocka_unit_test(modules),
+		cmocka_unit_test(longer_thread_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
