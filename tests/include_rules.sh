@@ -64,7 +64,7 @@ if [ $? -eq 1 ] && grep -q "c uses a of a" "$tmp/out" && grep -q "b uses c of c"
 else
 	fail "three files in a cycle: $(cat "$tmp/out")"
 fi
-for part in daemon libdep/analyze tools/depctl; do
+for part in daemon libdep/analyze libdep/attach libdep/inject tools/depctl; do
 	objects=$(cd "$top" && find $part -name '*.c' ! -name '*.bpf.c' |
 		sed "s,^,$build/host/,; s,c\$,o,")
 	# shellcheck disable=SC2086
