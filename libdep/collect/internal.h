@@ -188,12 +188,6 @@ void dep_threads_give_up(struct dep_collector *c);
 /** dep_threads_release() - wake all threads that wait for a chunk */
 void dep_threads_release(struct dep_collector *c);
 
-/*
- * Copy records in order of address. An id is stored after its values and at a lower address, so a
- * copied id has its values.
- */
-void dep_copy_upwards(u8 *to, const u8 *from, size_t size);
-
 /* ---- module_chunks.c: rings of the kernel module ---- */
 
 /** dep_module_chunks_collect() - fetch filled chunks; call it before dep_procs_drain() */

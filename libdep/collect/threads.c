@@ -306,22 +306,6 @@ static bool take_chunks(struct dep_collector *c, u32 slot, bool *did)
 }
 
 /*
- * Reading whole words upwards ensures that a copied id has its values, even while the thread
- * writes. memcpy() guarantees no direction.
- */
-void dep_copy_upwards(u8 *to, const u8 *from, size_t size)
-{
-	const u64 *src = (const u64 *)from;
-	size_t i;
-	u64 word;
-
-	for (i = 0; i < size / 8; i++) {
-		word = __atomic_load_n(&src[i], __ATOMIC_ACQUIRE);
-		memcpy(to + i * 8, &word, 8);
-	}
-}
-
-/*
  * Take the chunk that a thread was filling when it was killed or called execve, or is still filling
  * (@living): whole records up to the first zero id.
  */

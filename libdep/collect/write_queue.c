@@ -302,6 +302,22 @@ static void count_stage(struct dep_pool *p, enum dep_stage stage, u64 since)
 }
 
 /*
+ * Reading whole words upwards ensures that a copied id has its values, even while the thread
+ * writes. memcpy() guarantees no direction.
+ */
+void dep_copy_upwards(u8 *to, const u8 *from, size_t size)
+{
+	const u64 *src = (const u64 *)from;
+	size_t i;
+	u64 word;
+
+	for (i = 0; i < size / 8; i++) {
+		word = __atomic_load_n(&src[i], __ATOMIC_ACQUIRE);
+		memcpy(to + i * 8, &word, 8);
+	}
+}
+
+/*
  * A chunk is copied before it is checked. A chunk that a thread may still write to, or that belongs
  * to a killed thread, is copied upwards: see dep_copy_upwards().
  */

@@ -140,4 +140,11 @@ void dep_queue_loss(struct dep_queue *q, struct dep_loss *loss);
 /** dep_queue_free() - call it after dep_queue_drain() */
 void dep_queue_free(struct dep_queue *q);
 
+/**
+ * dep_copy_upwards() - copy records in order of address
+ *
+ * An id is stored after its values and at a lower address, so a copied id has its values.
+ */
+void dep_copy_upwards(u8 *to, const u8 *from, size_t size);
+
 #endif
