@@ -174,6 +174,16 @@ if DEP_LOG=signal,exec record some.dep && "$DEPCTL" dump --log some.dep >log 2>e
 else
 	fail "log of signal,exec: $(cut -d ' ' -f 4 log | sort | uniq -c)"
 fi
+# The log is a part of the store: no more than a batch of lines comes after --max-size.
+clean DEP_LOG=all "$DEPCTL" record -q --alone --max-size=200K -o max.dep -- \
+	sh -c 'trap : USR1; for i in $(seq 20000); do kill -USR1 $$; done' >/dev/null 2>err
+lines=$("$DEPCTL" dump --log max.dep 2>&1 | wc -l)
+size=$(stat -c %s max.dep/fragments)
+if [ "$lines" -gt 10 ] && [ "$lines" -lt 20000 ] && [ "$size" -lt 2000000 ]; then
+	pass "log: it counts towards --max-size"
+else
+	fail "log: $lines lines, $size bytes with --max-size=200K: $(cat err)"
+fi
 if record none.dep && "$DEPCTL" dump --log none.dep >log 2>err && [ ! -s log ]; then
 	pass "log: nothing without DEP_LOG"
 else
