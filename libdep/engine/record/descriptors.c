@@ -70,8 +70,8 @@ static int wait_for_space(struct adept_proc *p, u64 head, u32 size)
 }
 
 /*
- * Count a descriptor that is not in the ring.  Recovery cannot use the records of a fragment without
- * one.
+ * Count a descriptor that is not in the ring.  Recovery cannot use the records of a fragment
+ * without one.
  */
 static void count_lost(void)
 {
