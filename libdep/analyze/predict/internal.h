@@ -188,6 +188,8 @@ int predict_candidate(struct predict *p, u32 thread, struct predict_page *page, 
 
 /* ---- trace.c ---- */
 
+/** predict_reach() - make the threads up to @thread; 0 or a negative errno */
+int predict_reach(struct predict *p, u32 thread);
 /** predict_hard() - add an edge to t->hard; 1: added, 0: implied by others, or an error */
 int predict_hard(struct predict *p, u32 thread, u64 at, u32 other, u64 need, u32 place);
 /** predict_soft() - add an edge to t->soft; 0 or an error; @place: of the event */

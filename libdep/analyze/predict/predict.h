@@ -22,8 +22,8 @@
  *
  * The caller passes in all events twice, in one order that agrees with that of each thread, lock
  * and synchronisation object. The first pass finds the memory that can be in such a race
- * (candidates.c). The second pass keeps what happens to it (trace.c). Then predict_find() checks
- * pairs of accesses (candidate_pairs.c).
+ * (candidates.c). The second pass keeps what happens to it (trace.c, accesses.c). Then
+ * predict_find() checks pairs of accesses (candidate_pairs.c).
  *
  * Events of a thread are numbered. Its first n events are those before number n. Accesses between
  * two events get the number of the next one.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Events of threads, locks and other synchronisation, and accesses.
+ * Events of threads, locks and other synchronisation.
  *
  * In the first pass event numbers increase with each release. Vector clocks contain all order
  * except that of locks and that between a write and the read that saw it. That is less order than
@@ -13,7 +13,7 @@
 
 #include "internal.h"
 
-static int reach(struct predict *p, u32 thread)
+int predict_reach(struct predict *p, u32 thread)
 {
 	struct predict_thread *t;
 	int err = 0;
@@ -201,7 +201,7 @@ int predict_release(struct predict *p, u32 thread, struct predict_sync *s, u32 p
 
 	if (!predict_take_event(p))
 		return 0;
-	err = reach(p, thread);
+	err = predict_reach(p, thread);
 	return predict_result(p, err ? err : do_release(p, thread, s, place));
 }
 
@@ -211,7 +211,7 @@ int predict_acquire(struct predict *p, u32 thread, struct predict_sync *s, u32 p
 
 	if (!predict_take_event(p))
 		return 0;
-	err = reach(p, thread);
+	err = predict_reach(p, thread);
 	return predict_result(p, err ? err : do_acquire(p, thread, s, place));
 }
 
@@ -228,7 +228,7 @@ int predict_after(struct predict *p, u32 thread, u32 other, u32 place)
 
 	if (!predict_take_event(p))
 		return 0;
-	err = reach(p, thread > other ? thread : other);
+	err = predict_reach(p, thread > other ? thread : other);
 	if (!err)
 		err = do_release(p, other, &s, place);
 	if (!err)
@@ -242,7 +242,7 @@ int predict_thread(struct predict *p, u32 thread, u32 parent, u32 place)
 {
 	if (parent != RACE_NO_THREAD)
 		return predict_after(p, thread, parent, place);
-	return predict_take_event(p) ? predict_result(p, reach(p, thread)) : 0;
+	return predict_take_event(p) ? predict_result(p, predict_reach(p, thread)) : 0;
 }
 
 int predict_needs(struct predict *p, u32 thread, u64 since, u32 other)
@@ -253,7 +253,7 @@ int predict_needs(struct predict *p, u32 thread, u64 since, u32 other)
 
 	if (!predict_take_event(p))
 		return 0;
-	err = reach(p, thread > other ? thread : other);
+	err = predict_reach(p, thread > other ? thread : other);
 	if (err || !p->again || thread == other)
 		return predict_result(p, err);
 	t = &p->thread[thread];
@@ -281,7 +281,7 @@ int predict_interval(struct predict *p, u32 thread, u64 epoch)
 
 	if (!predict_take_event(p))
 		return 0;
-	err = reach(p, thread);
+	err = predict_reach(p, thread);
 	if (err || !p->again)
 		return predict_result(p, err);
 	t = &p->thread[thread];
@@ -380,7 +380,7 @@ int predict_lock(struct predict *p, u32 thread, u64 lock, bool reading, u32 plac
 
 	if (!predict_take_event(p))
 		return 0;
-	err = reach(p, thread);
+	err = predict_reach(p, thread);
 	return predict_result(p, err ? err : do_lock(p, thread, lock, reading, place));
 }
 
@@ -390,7 +390,7 @@ int predict_unlock(struct predict *p, u32 thread, u64 lock, u32 place)
 
 	if (!predict_take_event(p))
 		return 0;
-	err = reach(p, thread);
+	err = predict_reach(p, thread);
 	return predict_result(p, err ? err : do_unlock(p, thread, lock, place));
 }
 
@@ -405,217 +405,4 @@ int predict_tried(struct predict *p, u64 lock)
 	if (!err)
 		p->lock[l].tried = true;
 	return predict_result(p, err);
-}
-
-/* ---- accesses, second pass ---- */
-
-static bool same_event(const struct predict_event *a, const struct predict_event *b)
-{
-	return a->thread == b->thread && a->slot == b->slot && a->pc == b->pc &&
-	       a->flags == b->flags && a->mask == b->mask && a->age == b->age;
-}
-
-static int add_event(struct predict *p, struct predict_cell *c, const struct predict_event *e)
-{
-	u32 i = c->nevents, tries = 16;
-	int err;
-
-	while (i-- && tries--)
-		if (same_event(&c->event[i], e))
-			return 0;
-	predict_more(p, c->event, c->nevents, &c->events_room, &err);
-	if (!err)
-		c->event[c->nevents++] = *e;
-	p->accesses++;
-	return err;
-}
-
-/* Add what the access needs (the writes that it saw) and the order of conflicting accesses. */
-static int add_edges(struct predict *p, const struct predict_cell *c, u32 thread, u8 mask,
-		     u32 flags, u32 place)
-{
-	u64 at = p->thread[thread].now;
-	int err = 0;
-	u32 i;
-
-	for (i = 0; flags & RACE_READ && i < c->nwrites && err >= 0; i++)
-		if (c->write[i].mask & mask && c->write[i].thread != thread)
-			err = predict_hard(p, thread, at, c->write[i].thread, c->write[i].at + 1,
-					   c->write[i].place);
-	for (i = 0; i < c->nlast && err >= 0; i++)
-		if (c->last[i].mask & mask && c->last[i].thread != thread &&
-		    (flags & RACE_WRITE || c->last[i].write))
-			err = predict_soft(p, thread, at, c->last[i].thread, c->last[i].at + 1,
-					   place);
-	return err < 0 ? err : 0;
-}
-
-static int set_last(struct predict *p, struct predict_cell *c, u32 thread, u64 at, u8 mask,
-		    bool write)
-{
-	u32 i = 0;
-	int err;
-
-	while (i < c->nlast && (c->last[i].thread != thread || c->last[i].write != write))
-		i++;
-	if (i == c->nlast) {
-		predict_more(p, c->last, c->nlast, &c->last_room, &err);
-		if (err)
-			return err;
-		c->last[c->nlast++] = (struct predict_last){ .thread = thread, .write = write };
-	}
-	c->last[i].at = at;
-	c->last[i].mask |= mask;
-	return 0;
-}
-
-static int set_writer(struct predict *p, struct predict_cell *c, u32 thread, u64 at, u8 mask,
-		      u32 place)
-{
-	u32 i, n = 0;
-	int err;
-
-	for (i = 0; i < c->nwrites; i++) {
-		c->write[i].mask &= ~mask;
-		if (c->write[i].mask)
-			c->write[n++] = c->write[i];
-	}
-	c->nwrites = n;
-	predict_more(p, c->write, n, &c->writes_room, &err);
-	if (!err)
-		c->write[c->nwrites++] = (struct predict_write){ at, thread, place, mask };
-	return err;
-}
-
-static int access_cell(struct predict *p, u32 thread, u64 pc, struct predict_page *page, u32 i,
-		       u8 mask, u32 flags, u32 place)
-{
-	struct predict_thread *t = &p->thread[thread];
-	struct predict_cell *c;
-	u64 at = t->now;
-	int err;
-
-	if (!page->cell)
-		page->cell = predict_alloc(p, PREDICT_CELLS * sizeof(*page->cell));
-	if (page->cell && !page->cell[i])
-		page->cell[i] = predict_alloc(p, sizeof(**page->cell));
-	if (!page->cell || !page->cell[i])
-		return -errno;
-	c = page->cell[i];
-	err = add_edges(p, c, thread, mask, flags, place);
-	if (!err && page->mark[i] & PREDICT_CANDIDATE)
-		err = add_event(p, c, &(struct predict_event){
-			.at = at, .slot = t->slot, .pc = pc, .thread = thread, .flags = flags,
-			.set = t->set, .age = c->age, .mask = mask,
-		});
-	if (!err && flags & RACE_READ)
-		err = set_last(p, c, thread, at, mask, false);
-	if (!err && flags & RACE_WRITE)
-		err = set_last(p, c, thread, at, mask, true);
-	if (!err && flags & RACE_WRITE)
-		err = set_writer(p, c, thread, at, mask, place);
-	return err;
-}
-
-static u8 mask_of(u64 word, u64 address, u64 last)
-{
-	u64 begin = word * PREDICT_WORD, end = begin + PREDICT_WORD - 1;
-	u8 mask = 0xff;
-
-	if (address > begin)
-		mask &= (u8)(0xff << (address - begin));
-	if (last < end)
-		mask &= 0xff >> (end - last);
-	return mask;
-}
-
-int predict_access(struct predict *p, u32 thread, u64 pc, u64 address, u64 size, u32 flags,
-		   u32 place, bool known)
-{
-	u64 last = address + size - 1, g;
-	struct predict_page *page = NULL;
-	bool shared = false;
-	int err;
-
-	if (!size || last < address || !predict_take_event(p))
-		return 0;
-	err = reach(p, thread);
-	for (g = address / PREDICT_WORD; !err && g <= last / PREDICT_WORD; g++) {
-		u32 cell = g % PREDICT_CELLS;
-		u8 mask = mask_of(g, address, last);
-
-		if (!page || !cell)
-			page = predict_page(p, g / PREDICT_CELLS, !p->again && !known);
-		if (!page && errno) {
-			err = -errno;
-		} else if (!page || (p->again && !page->marked) || (known && !p->again &&
-								    !page->entry)) {
-			g |= PREDICT_CELLS - 1;
-			page = NULL;
-		} else if (!p->again) {
-			err = predict_candidate(p, thread, page, cell, mask, flags);
-		} else if (page->mark[cell] & PREDICT_SHARED) {
-			err = access_cell(p, thread, pc, page, cell, mask, flags, place);
-			shared = true;
-		}
-	}
-	if (shared)
-		p->thread[thread].now++;
-	return predict_result(p, err);
-}
-
-static void forget_cell(struct predict_cell *c, u8 mask)
-{
-	u32 i, n = 0;
-
-	c->age++;
-	for (i = 0; i < c->nwrites; i++) {
-		c->write[i].mask &= ~mask;
-		if (c->write[i].mask)
-			c->write[n++] = c->write[i];
-	}
-	c->nwrites = n;
-	for (i = 0; i < c->nlast; i++)
-		c->last[i].mask &= ~mask;
-}
-
-static void forget_entry(struct predict *p, struct predict_entry *e, u8 mask)
-{
-	struct predict_entries *l = e->more ? &p->entries[e->set] : NULL;
-	u32 i, n = 0;
-
-	if (!l) {
-		e->mask &= ~mask;
-		return;
-	}
-	for (i = 0; i < l->n; i++) {
-		l->v[i].mask &= ~mask;
-		if (l->v[i].mask)
-			l->v[n++] = l->v[i];
-	}
-	l->n = n;
-}
-
-void predict_forget(struct predict *p, u64 address, u64 size)
-{
-	u64 last = address + size - 1, g;
-	struct predict_page *page = NULL;
-
-	if (!size || last < address || !predict_take_event(p))
-		return;
-	for (g = address / PREDICT_WORD; g <= last / PREDICT_WORD; g++) {
-		u32 cell = g % PREDICT_CELLS;
-		u8 mask = mask_of(g, address, last);
-
-		if (!page || !cell)
-			page = predict_page(p, g / PREDICT_CELLS, false);
-		if (!page) {
-			g |= PREDICT_CELLS - 1;
-			continue;
-		}
-		if (page->entry)
-			forget_entry(p, &page->entry[cell], mask);
-		if (page->cell && page->cell[cell])
-			forget_cell(page->cell[cell], mask);
-	}
 }
