@@ -32,21 +32,21 @@ static int add_event(struct predict *p, struct predict_cell *c, const struct pre
 
 /* Add what the access needs (the writes that it saw) and the order of conflicting accesses. */
 static int add_edges(struct predict *p, const struct predict_cell *c, u32 thread, u8 mask,
-		     u32 flags, u32 place)
+		     const struct predict_access *a)
 {
 	u64 at = p->thread[thread].now;
 	int err = 0;
 	u32 i;
 
-	for (i = 0; flags & RACE_READ && i < c->nwrites && err >= 0; i++)
+	for (i = 0; a->flags & RACE_READ && i < c->nwrites && err >= 0; i++)
 		if (c->write[i].mask & mask && c->write[i].thread != thread)
 			err = predict_hard(p, thread, at, c->write[i].thread, c->write[i].at + 1,
 					   c->write[i].place);
 	for (i = 0; i < c->nlast && err >= 0; i++)
 		if (c->last[i].mask & mask && c->last[i].thread != thread &&
-		    (flags & RACE_WRITE || c->last[i].write))
+		    (a->flags & RACE_WRITE || c->last[i].write))
 			err = predict_soft(p, thread, at, c->last[i].thread, c->last[i].at + 1,
-					   place);
+					   a->place);
 	return err < 0 ? err : 0;
 }
 
@@ -87,8 +87,8 @@ static int set_writer(struct predict *p, struct predict_cell *c, u32 thread, u64
 	return err;
 }
 
-static int access_cell(struct predict *p, u32 thread, u64 pc, struct predict_page *page, u32 i,
-		       u8 mask, u32 flags, u32 place)
+static int access_cell(struct predict *p, u32 thread, struct predict_page *page, u32 i, u8 mask,
+		       const struct predict_access *a)
 {
 	struct predict_thread *t = &p->thread[thread];
 	struct predict_cell *c;
@@ -102,18 +102,18 @@ static int access_cell(struct predict *p, u32 thread, u64 pc, struct predict_pag
 	if (!page->cell || !page->cell[i])
 		return -errno;
 	c = page->cell[i];
-	err = add_edges(p, c, thread, mask, flags, place);
+	err = add_edges(p, c, thread, mask, a);
 	if (!err && page->mark[i] & PREDICT_CANDIDATE)
 		err = add_event(p, c, &(struct predict_event){
-			.at = at, .slot = t->slot, .pc = pc, .thread = thread, .flags = flags,
+			.at = at, .slot = t->slot, .pc = a->pc, .thread = thread, .flags = a->flags,
 			.set = t->set, .age = c->age, .mask = mask,
 		});
-	if (!err && flags & RACE_READ)
+	if (!err && a->flags & RACE_READ)
 		err = set_last(p, c, thread, at, mask, false);
-	if (!err && flags & RACE_WRITE)
+	if (!err && a->flags & RACE_WRITE)
 		err = set_last(p, c, thread, at, mask, true);
-	if (!err && flags & RACE_WRITE)
-		err = set_writer(p, c, thread, at, mask, place);
+	if (!err && a->flags & RACE_WRITE)
+		err = set_writer(p, c, thread, at, mask, a->place);
 	return err;
 }
 
@@ -129,15 +129,14 @@ static u8 mask_of(u64 word, u64 address, u64 last)
 	return mask;
 }
 
-int predict_access(struct predict *p, u32 thread, u64 pc, u64 address, u64 size, u32 flags,
-		   u32 place, bool known)
+int predict_access(struct predict *p, u32 thread, const struct predict_access *a, bool known)
 {
-	u64 last = address + size - 1, g;
+	u64 address = a->address, last = address + a->size - 1, g;
 	struct predict_page *page = NULL;
 	bool shared = false;
 	int err;
 
-	if (!size || last < address || !predict_take_event(p))
+	if (!a->size || last < address || !predict_take_event(p))
 		return 0;
 	err = predict_reach(p, thread);
 	for (g = address / PREDICT_WORD; !err && g <= last / PREDICT_WORD; g++) {
@@ -153,9 +152,9 @@ int predict_access(struct predict *p, u32 thread, u64 pc, u64 address, u64 size,
 			g |= PREDICT_CELLS - 1;
 			page = NULL;
 		} else if (!p->again) {
-			err = predict_candidate(p, thread, page, cell, mask, flags);
+			err = predict_candidate(p, thread, page, cell, mask, a->flags);
 		} else if (page->mark[cell] & PREDICT_SHARED) {
-			err = access_cell(p, thread, pc, page, cell, mask, flags, place);
+			err = access_cell(p, thread, page, cell, mask, a);
 			shared = true;
 		}
 	}

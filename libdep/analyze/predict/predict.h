@@ -86,12 +86,14 @@ int predict_unlock(struct predict *p, u32 thread, u64 lock, u32 place);
 /** predict_tried() - an attempt to lock failed: the lock's sections must keep their order */
 int predict_tried(struct predict *p, u64 lock);
 
-/**
- * predict_access() - access memory; @flags as in race_access()
- * @known: only pages that were accessed before
- */
-int predict_access(struct predict *p, u32 thread, u64 pc, u64 address, u64 size, u32 flags,
-		   u32 place, bool known);
+/** struct predict_access - an access to memory; @flags as in race_access() */
+struct predict_access {
+	u64 pc, address, size;
+	u32 flags, place;
+};
+
+/** predict_access() - access memory; @known: only pages that were accessed before */
+int predict_access(struct predict *p, u32 thread, const struct predict_access *a, bool known);
 /** predict_forget() - the memory is new */
 void predict_forget(struct predict *p, u64 address, u64 size);
 

@@ -211,8 +211,10 @@ static int one(struct sync_thread *t, const struct race_ref *r)
 	if (!err)
 		err = need_before(t, place);
 	if (!err)
-		err = predict_access(u->predict, t->index, r->pc, r->address, r->size, r->flags,
-				     place, false);
+		err = predict_access(u->predict, t->index, &(struct predict_access){
+			.pc = r->pc, .address = r->address, .size = r->size, .flags = r->flags,
+			.place = place,
+		}, false);
 	return err ? err : need_behind(t);
 }
 
@@ -241,7 +243,9 @@ int sync_predict_access(struct sync_thread *t, u64 pc, u64 address, u64 size, u3
 	if (!err)
 		err = need_before(t, place);
 	if (!err)
-		err = predict_access(u->predict, t->index, pc, address, size, flags, place, known);
+		err = predict_access(u->predict, t->index, &(struct predict_access){
+			.pc = pc, .address = address, .size = size, .flags = flags, .place = place,
+		}, known);
 	return err ? err : need_behind(t);
 }
 

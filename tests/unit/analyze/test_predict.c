@@ -130,8 +130,10 @@ static void tell(struct predict *p, struct trace *t)
 		e->before = predict_now(p, e->thread);
 		switch (e->what) {
 		case ACCESS:
-			assert_int_equal(predict_access(p, e->thread, e->pc, BASE + e->address,
-							e->size, e->flags, i + 1, false), 0);
+			assert_int_equal(predict_access(p, e->thread, &(struct predict_access){
+				.pc = e->pc, .address = BASE + e->address, .size = e->size,
+				.flags = e->flags, .place = i + 1,
+			}, false), 0);
 			break;
 		case LOCK:
 			assert_int_equal(predict_lock(p, e->thread, e->object, e->reading, i + 1),
@@ -478,6 +480,13 @@ static int count(void *arg, const struct predict_race *r)
 	return 0;
 }
 
+static void access_word(struct predict *p, u32 thread, u64 pc, u64 address, u32 flags)
+{
+	predict_access(p, thread, &(struct predict_access){
+		.pc = pc, .address = address, .size = 4, .flags = flags,
+	}, false);
+}
+
 /* Two writes, each after or (@inside) within a critical section of the same lock. */
 static unsigned int simple(bool inside, u64 limit, bool *stopped)
 {
@@ -486,14 +495,14 @@ static unsigned int simple(bool inside, u64 limit, bool *stopped)
 
 	assert_int_equal(predict_create(&p, limit), 0);
 	for (i = 0; i < 2; i++) {
-		predict_access(p, 0, 1, BASE, 4, RACE_WRITE, 0, false);
+		access_word(p, 0, 1, BASE, RACE_WRITE);
 		predict_lock(p, 0, 7, false, 0);
 		predict_unlock(p, 0, 7, 0);
 		predict_lock(p, 1, 7, false, 0);
 		if (inside)
-			predict_access(p, 0, 3, BASE + 8, 4, RACE_READ, 0, false);
+			access_word(p, 0, 3, BASE + 8, RACE_READ);
 		predict_unlock(p, 1, 7, 0);
-		predict_access(p, 1, 2, BASE, 4, RACE_WRITE, 0, false);
+		access_word(p, 1, 2, BASE, RACE_WRITE);
 		if (!i)
 			predict_again(p);
 	}
@@ -533,14 +542,14 @@ static void test_unsure(void **state)
 	for (sure = 0; sure < 2; sure++) {
 		assert_int_equal(predict_create(&p, 0), 0);
 		for (i = 0; i < 2; i++) {
-			predict_access(p, 0, 1, BASE, 4, RACE_WRITE, 0, false);
-			predict_access(p, 0, 3, BASE + 8, 4, RACE_WRITE, 0, false);
+			access_word(p, 0, 1, BASE, RACE_WRITE);
+			access_word(p, 0, 3, BASE + 8, RACE_WRITE);
 			if (!sure)
 				predict_after(p, 1, 0, 0);
-			predict_access(p, 1, 4, BASE + 8, 4, RACE_WRITE, 0, false);
+			access_word(p, 1, 4, BASE + 8, RACE_WRITE);
 			if (!sure)
 				predict_needs(p, 0, 1, 1);
-			predict_access(p, 1, 2, BASE, 4, RACE_WRITE, 0, false);
+			access_word(p, 1, 2, BASE, RACE_WRITE);
 			if (!i)
 				predict_again(p);
 		}
@@ -564,8 +573,8 @@ static void test_work(void **state)
 			predict_lock(p, k < sections, 7, true, 1);
 			predict_unlock(p, k < sections, 7, 1);
 		}
-		predict_access(p, 0, 1, BASE, 4, RACE_WRITE, 0, false);
-		predict_access(p, 1, 2, BASE, 4, RACE_WRITE, 0, false);
+		access_word(p, 0, 1, BASE, RACE_WRITE);
+		access_word(p, 1, 2, BASE, RACE_WRITE);
 		if (!i)
 			predict_again(p);
 	}
@@ -589,8 +598,8 @@ static void test_work_alone(void **state)
 			predict_lock(p, 0, 7, false, 1);
 			predict_unlock(p, 0, 7, 1);
 		}
-		predict_access(p, 0, 1, BASE, 4, RACE_WRITE, 0, false);
-		predict_access(p, 1, 2, BASE, 4, RACE_WRITE, 0, false);
+		access_word(p, 0, 1, BASE, RACE_WRITE);
+		access_word(p, 1, 2, BASE, RACE_WRITE);
 		if (!i)
 			predict_again(p);
 	}
@@ -611,9 +620,8 @@ static void report_pairs(unsigned int places, unsigned int want, int ret)
 			for (k = 0; k < places * places; k++) {
 				u64 at = BASE + 8 * (k + m * places * places);
 
-				predict_access(p, 0, 1 + k / places, at, 4, RACE_WRITE, 0, false);
-				predict_access(p, 1, 1 + places + k % places, at, 4, RACE_WRITE,
-					       0, false);
+				access_word(p, 0, 1 + k / places, at, RACE_WRITE);
+				access_word(p, 1, 1 + places + k % places, at, RACE_WRITE);
 			}
 		if (!i)
 			predict_again(p);
