@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Streams and the merge's state: shared by merge.c, tail.c and streams.c. */
+/* Streams and the merge's state: shared by merge.c, streams.c and the files of tail.h. */
 #ifndef ADEPT_ANALYZE_MERGE_MERGE_H
 #define ADEPT_ANALYZE_MERGE_MERGE_H
 
@@ -24,7 +24,7 @@ struct stream {
 	bool late;				/* the rest of the run is deferred to @key */
 	uint64_t key;
 	uint64_t next_seq;
-	/* Used by tail.c while the store grows. */
+	/* Used by the files of tail.h while the store grows. */
 	struct dep_thread row;
 	/* copy of the segment table, which @seg and @end point into */
 	struct dep_segment *own;
@@ -101,12 +101,15 @@ int merge_wait(struct merge *m);
 int tail_poll(struct merge *m);
 /** tail_wait_complete() - wait until the store is complete; returns -ESTALE then */
 int tail_wait_complete(struct merge *m);
+/** merge_step_is_next() - note the step of @l; -ESTALE if it should have come earlier */
+int merge_step_is_next(struct merge *m, const struct stream *l);
+void tail_close(struct merge *m);
+
+/* ---- prefix.c ---- */
+
 /** tail_is_partial() - is @l at the end of a prefix whose segment is stored now? */
 bool tail_is_partial(const struct stream *l);
 /** tail_complete_segment() - replace the prefix by the stored segment */
 int tail_complete_segment(struct merge *m, struct stream *l);
-/** merge_step_is_next() - note the step of @l; -ESTALE if it should have come earlier */
-int merge_step_is_next(struct merge *m, const struct stream *l);
-void tail_close(struct merge *m);
 
 #endif
