@@ -6,24 +6,7 @@
 
 #include "libdep/format/codec/descriptor.h"
 #include "libdep/format/file/error.h"
-#include "program.h"
-
-void *dep_builder_add(struct dep_builder *b, struct dep_vector *v, size_t size)
-{
-	size_t room = v->room ? v->room * 2 : 16;
-	void *p;
-
-	if (v->n == v->room) {
-		p = realloc(v->item, room * size);
-		if (!p) {
-			b->err = dep_fail(-ENOMEM, "recovery program");
-			return NULL;
-		}
-		v->item = p;
-		v->room = room;
-	}
-	return memset((char *)v->item + v->n++ * size, 0, size);
-}
+#include "compile.h"
 
 static size_t round8(size_t n)
 {

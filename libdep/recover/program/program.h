@@ -252,26 +252,4 @@ int dep_function_asks(u32 function, u32 known, const u64 *arg, u64 *size);
 /** dep_function_args() - number of arguments that are recorded; 0 for an unknown function */
 u32 dep_function_args(u32 function);
 
-/* ---- shared by compile.c and program.c ---- */
-
-struct dep_vector {
-	void *item;
-	size_t n, room;
-};
-
-struct dep_builder {
-	const struct adept_desc_frag *d;
-	struct dep_vector op, insn, store, dop, wide, unusual;
-	u64 first_base, base;	/* dep_op.pc and .imm are relative to them */
-	u16 known;
-	u16 words;
-	int next_is_block;
-	int err;
-};
-
-void *dep_builder_add(struct dep_builder *b, struct dep_vector *v, size_t size);
-
-/** dep_compile() - fill @b with all operations of its fragment */
-int dep_compile(struct dep_builder *b);
-
 #endif
