@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Recovery of one segment: shared by segment.c and what it calls in this folder. */
+#ifndef ADEPT_RECOVER_SEGMENT_H
+#define ADEPT_RECOVER_SEGMENT_H
+
+#include "libdep/format/file/error.h"
+#include "libdep/recover/interp/run.h"
+
+/** struct dep_cursor - position in the columns; the next value is at dep_interp.value */
+struct dep_cursor {
+	const u32 *control, *control_end;
+	const u64 *value_end;		/* of whole records; those of the tail follow */
+};
+
+/**
+ * dep_take_values() - decode @words values at r->value in place
+ *
+ * They are words @from and following of a record, an event or the tail.
+ */
+static inline void dep_take_values(struct dep_interp *r, u32 id, u32 from, u32 words)
+{
+	struct dep_columns *c = r->columns;
+
+	if (c->differences)
+		dep_delta_sum(r->last, id, from, c->value + (r->value - c->value), words);
+}
+
+/** dep_check_entry() - are the registers known that @p begins with? 0 or -EBADMSG */
+static inline int dep_check_entry(struct dep_interp *r, const struct dep_program *p)
+{
+	u16 missing = p->entry_mask & ~r->known;
+
+	if (!missing)
+		return 0;
+	return dep_fail(-EBADMSG, "fragment %u entered with registers %#x unknown",
+			p->d->first_exit, missing);
+}
+
+static inline void dep_take_exit(struct dep_interp *r, const struct dep_exit_info *x)
+{
+	r->known = x->known;
+	r->exit = x;
+}
+
+/* ---- exits.c ---- */
+
+/** dep_fragment_program() - the program of the fragment whose first exit is @id */
+int dep_fragment_program(struct dep_interp *r, u32 id, const struct dep_program **out);
+/** dep_exit_find() - find an exit by its id; 0 or an error */
+int dep_exit_find(struct dep_interp *r, u32 id, const struct dep_exit_info **out);
+/** dep_settle_exit() - update pc, last_pc and after_syscall from the last exit */
+void dep_settle_exit(struct dep_interp *r);
+
+/* ---- partial_record.c ---- */
+
+/** dep_run_head_record() - run the rest of the record that began in the previous segment */
+int dep_run_head_record(struct dep_interp *r, const struct dep_cursor *at,
+			const struct dep_exit_info *x, u32 id);
+/** dep_run_partial() - run a record that ends with the event @ev; @head: as in dep_run_tail() */
+int dep_run_partial(struct dep_interp *r, const struct dep_cursor *at,
+		    const struct adept_ev_partial *ev, int head);
+/**
+ * dep_run_tail() - run the unfinished record at the end of the segment
+ * @head: its beginning is in the previous segment
+ */
+int dep_run_tail(struct dep_interp *r, struct dep_cursor *at, int head);
+
+#endif
