@@ -77,22 +77,10 @@ void ring_next_chunk(struct tls *t, const struct adept_position *tail,
 void ring_event(struct tls *t, u32 id, const void *payload, u32 size);
 /** ring_record_context() - append ADEPT_EV_CONTEXT: execution continues at @pc with t->regs */
 void ring_record_context(struct tls *t, u64 pc);
-/**
- * ring_end_partial_record() - replace the record at t->pp by ADEPT_EV_PARTIAL
- * @f: fragment that is left
- * @n: number of instructions executed
- * @nst: number of values stored
- * @post: value of one more store after instruction @n - 1, or NULL
- * @extra: pointer register of the interrupted string instruction @n, or NULL
- */
-void ring_end_partial_record(struct tls *t, struct frag *f, unsigned int n, unsigned int nst,
-			     const u64 *post, const u64 *extra);
-/** ring_end_record() - finish the record at t->pp with exit @x; its values are stored already */
-void ring_end_record(struct tls *t, const struct exit *x);
+/** ring_has_room() - whether the chunk has room for @bytes more */
+int ring_has_room(struct tls *t, u32 bytes);
 /** ring_guard_hit() - whether @addr is in the guard behind @t's chunk */
 int ring_guard_hit(const struct tls *t, u64 addr);
-/** record_value_bytes() - size of the first @nst values of a record */
-u32 record_value_bytes(const struct frag *f, unsigned int nst);
 /**
  * ring_call_begin() - publish the system call that the thread will make (struct adept_call)
  *
@@ -111,8 +99,27 @@ void ring_reserve_end(struct tls *t);
 void ring_put_thread_end(struct tls *t, u32 status);
 /** ring_remove_thread_end() - undo ring_put_thread_end() */
 void ring_remove_thread_end(struct tls *t);
+/** ring_thread_vanished() - end the slot of another thread, which exited without an end event */
+void ring_thread_vanished(struct tls *t);
 /** collector_gone() - whether there is no collector and none is expected to return */
 int collector_gone(void);
+
+/* record_end.c */
+/**
+ * ring_end_partial_record() - replace the record at t->pp by ADEPT_EV_PARTIAL
+ * @f: fragment that is left
+ * @n: number of instructions executed
+ * @nst: number of values stored
+ * @post: value of one more store after instruction @n - 1, or NULL
+ * @extra: pointer register of the interrupted string instruction @n, or NULL
+ */
+void ring_end_partial_record(struct tls *t, struct frag *f, unsigned int n, unsigned int nst,
+			     const u64 *post, const u64 *extra);
+/** ring_end_record() - finish the record at t->pp with exit @x; its values are stored already */
+void ring_end_record(struct tls *t, const struct exit *x);
+/** record_value_bytes() - size of the first @nst values of a record */
+u32 record_value_bytes(const struct frag *f, unsigned int nst);
+
 /* module_ring.c: rings with ADEPT_S_MODULE */
 /** module_ring() - whether @t's ring belongs to the kernel module */
 int module_ring(const struct tls *t);
@@ -122,7 +129,5 @@ void module_find(struct tls *t);
 void module_next_chunk(struct tls *t, const struct adept_position *tail, u32 have);
 /** module_begin() - begin to use the ring of t->slot; 0: its memory cannot be accessed */
 int module_begin(struct tls *t);
-/** ring_thread_vanished() - end the slot of another thread, which exited without an end event */
-void ring_thread_vanished(struct tls *t);
 
 #endif
