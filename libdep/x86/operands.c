@@ -48,42 +48,47 @@ static void registers(struct x86_insn *in, const struct x86_cursor *c, const str
 	}
 }
 
+/* Set the operand that the ModRM byte names.  Return: the registers of its address. */
+static u16 modrm_mem(struct x86_insn *in, struct x86_mem *m, const struct x86_row *row, int vsib)
+{
+	u16 addr = 0;
+
+	m->base = in->base;
+	m->index = in->index;
+	if (in->index != X86_NONE)
+		m->scale = 1 << (in->sib >> 6);
+	m->disp = in->disp;
+	if (row->fields & X86_RF_BITOFF) {
+		m->flags |= X86_M_BITOFF;
+		addr |= X86_BIT(in->f_reg);
+	}
+	if (row->fields & X86_RF_POPMEM && in->base == X86_RSP)
+		m->disp += in->opsize;
+	if (vsib) {
+		m->flags |= X86_M_VSIB;
+		in->vsib_elem = in->opcode & 1 ? 8 : 4;
+	} else if (m->index != X86_NONE) {
+		addr |= X86_BIT(m->index);
+	}
+	if (m->base < 16)
+		addr |= X86_BIT(m->base);
+	return addr;
+}
+
 static void one_mem(struct x86_insn *in, const struct x86_cursor *c, const struct x86_row *row,
 		    const struct x86_mt_entry *t)
 {
 	struct x86_mem *m = &in->mem[in->nmem++];
 	u16 addr = 0;
 
-	m->rw = t->rw;
-	m->size = t->size;
-	m->base = X86_NONE;
-	m->index = X86_NONE;
-	m->scale = 1;
-	m->disp = 0;
-	m->flags = in->attr & X86_A_ADDR32 ? X86_M_ADDR32 : 0;
-	m->seg = c->seg;
+	*m = (struct x86_mem){
+		.rw = t->rw, .size = t->size, .base = X86_NONE, .index = X86_NONE, .scale = 1,
+		.flags = in->attr & X86_A_ADDR32 ? X86_M_ADDR32 : 0, .seg = c->seg,
+	};
 	switch (t->what) {
 	case X86_MT_VSIB:
-		m->flags |= X86_M_VSIB;
-		/* fall through */
 	case X86_MT_MODRM:
-		m->base = in->base;
-		m->index = in->index;
-		if (in->index != X86_NONE)
-			m->scale = 1 << (in->sib >> 6);
-		m->disp = in->disp;
-		if (row->fields & X86_RF_BITOFF) {
-			m->flags |= X86_M_BITOFF;
-			addr |= X86_BIT(in->f_reg);
-		}
-		if (row->fields & X86_RF_POPMEM && in->base == X86_RSP)
-			m->disp += in->opsize;
-		if (t->what == X86_MT_VSIB)
-			in->vsib_elem = in->opcode & 1 ? 8 : 4;
-		else if (m->index != X86_NONE)
-			addr |= X86_BIT(m->index);
-		if (m->base < 16)
-			addr |= X86_BIT(m->base);
+		addr = modrm_mem(in, m, row, t->what == X86_MT_VSIB);
 		break;
 	case X86_MT_PUSH:
 	case X86_MT_POP:

@@ -146,10 +146,58 @@ static void at_target(struct tls *t, const struct exit *x)
 	at(t, x->target - (x->kind == ADEPT_X_SYSCALL ? SYSCALL_LEN : 0));
 }
 
+/* At exit pos->arg: the fragment's instructions are done. */
+static void at_exit(struct tls *t, const struct state_pos *pos)
+{
+	const struct exit *x = &frag_exits(pos->frag)[pos->arg];
+
+	switch (pos->kind) {
+	case STATE_EXIT:
+		ring_end_record(t, x);
+		break;
+	case STATE_EXIT_TAG:
+		t->pp += x->reclen;
+		break;
+	case STATE_CALLED:
+		t->regs[X86_RSP] += 8;
+		at(t, x->target);
+		return;
+	default:	/* STATE_EXIT_DONE */
+		break;
+	}
+	at_target(t, x);
+}
+
+/* Before the first instruction of a fragment: in its landing stub, or in a lookup of it. */
+static void at_entry(struct tls *t, const struct state_pos *pos)
+{
+	u64 rcx = t->regs[X86_RCX], pc = pos->frag->pc;
+
+	if (pos->kind == STATE_ENTRY_CALL || pos->kind == STATE_LAND_CALL)
+		t->regs[X86_RSP] += 8;
+	switch (pos->kind) {
+	case STATE_ENTRY_CALL:
+	case STATE_ENTRY:
+		at(t, pc);
+		return;
+	case STATE_LAND_LOOP:
+		at(t, rcx - 1 + pc);
+		break;
+	case STATE_LAND_CMP:
+		at(t, rcx + pc);
+		break;
+	case STATE_LAND_OK:
+		at(t, pc);
+		break;
+	default:	/* STATE_LAND_CALL, STATE_LAND, STATE_AT_RCX */
+		at(t, rcx);
+		break;
+	}
+	restore_indirect(t);
+}
+
 void bail_out(struct tls *t, const struct state_pos *pos, const struct k_ucontext *uc)
 {
-	struct frag *f = pos->frag;
-	const struct exit *x = pos->arg < f->nexits ? &frag_exits(f)[pos->arg] : NULL;
 	u64 rip = uc->regs[SC_RIP], value;
 
 	bail_out_regs(t, pos, uc);
@@ -179,19 +227,10 @@ void bail_out(struct tls *t, const struct state_pos *pos, const struct k_ucontex
 		after(t, pos, yet_to_store(t, pos, &value));
 		break;
 	case STATE_EXIT:
-		ring_end_record(t, x);
-		at_target(t, x);
-		break;
 	case STATE_EXIT_TAG:
-		t->pp += x->reclen;
-		at_target(t, x);
-		break;
-	case STATE_CALLED:
-		t->regs[X86_RSP] += 8;
-		at(t, x->target);
-		break;
 	case STATE_EXIT_DONE:
-		at_target(t, x);
+	case STATE_CALLED:
+		at_exit(t, pos);
 		break;
 	case STATE_RET_RCX:
 		t->regs[X86_RSP] += 8;
@@ -206,33 +245,14 @@ void bail_out(struct tls *t, const struct state_pos *pos, const struct k_ucontex
 		restore_indirect(t);
 		break;
 	case STATE_ENTRY_CALL:
-		t->regs[X86_RSP] += 8;
-		at(t, f->pc);
-		break;
 	case STATE_ENTRY:
-		at(t, f->pc);
-		break;
 	case STATE_LAND_CALL:
-		t->regs[X86_RSP] += 8;
-		at(t, t->regs[X86_RCX]);
-		restore_indirect(t);
-		break;
 	case STATE_LAND:
-	case STATE_AT_RCX:
-		at(t, t->regs[X86_RCX]);
-		restore_indirect(t);
-		break;
 	case STATE_LAND_LOOP:
-		at(t, t->regs[X86_RCX] - 1 + f->pc);
-		restore_indirect(t);
-		break;
 	case STATE_LAND_CMP:
-		at(t, t->regs[X86_RCX] + f->pc);
-		restore_indirect(t);
-		break;
 	case STATE_LAND_OK:
-		at(t, f->pc);
-		restore_indirect(t);
+	case STATE_AT_RCX:
+		at_entry(t, pos);
 		break;
 	case STATE_DATA:
 		fatal("execution in a fragment's data at %lx", rip);

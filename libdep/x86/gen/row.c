@@ -154,6 +154,66 @@ static int may_keep(ZydisMnemonic m)
 	}
 }
 
+/* How an operand's general register is accessed: X86_FB_*. */
+static unsigned int access_bits(const struct insn *in, const ZydisDecodedOperand *op)
+{
+	unsigned int bits = X86_FB_GPR;
+
+	if (op->actions & ZYDIS_OPERAND_ACTION_MASK_READ)
+		bits |= X86_FB_R;
+	if (op->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE)
+		bits |= X86_FB_W;
+	if (op->actions & ZYDIS_OPERAND_ACTION_WRITE && op->size >= 32)
+		bits |= X86_FB_FULL;
+	if (bits & X86_FB_W && may_keep(in->i.mnemonic))
+		bits = (bits | X86_FB_R) & ~X86_FB_FULL;
+	if (op->size == 8)
+		bits |= X86_FB_8;
+	return bits;
+}
+
+/* Correct what Zydis says about registers that are not operands. */
+static void correct_implicit(const struct insn *in, struct x86_implicit *impl)
+{
+	switch (in->i.mnemonic) {
+	case ZYDIS_MNEMONIC_LEAVE:	/* overwrites rsp without reading it */
+		impl->read = X86_BIT(X86_RBP);
+		break;
+	case ZYDIS_MNEMONIC_XLAT:
+		impl->read |= X86_BIT(X86_RAX);
+		break;
+	case ZYDIS_MNEMONIC_SYSCALL:	/* as in Linux: result, number and arguments */
+		impl->write |= X86_BIT(X86_RAX);
+		impl->read |= X86_BIT(X86_RAX) | X86_BIT(X86_RDI) | X86_BIT(X86_RSI) |
+			      X86_BIT(X86_RDX) | X86_BIT(X86_R10) | X86_BIT(X86_R8) |
+			      X86_BIT(X86_R9);
+		break;
+	default:
+		break;
+	}
+}
+
+/* The registers of a string instruction: Zydis omits the pointers of repeated cmps. */
+static void string_registers(const struct insn *in, const struct x86_row *row,
+			     struct x86_implicit *impl)
+{
+	unsigned int k;
+
+	for (k = 0; k < 3; k++) {
+		if (gen_lists.mem[row->mem].t[k].what == X86_MT_RSI)
+			impl->write |= X86_BIT(X86_RSI);
+		if (gen_lists.mem[row->mem].t[k].what == X86_MT_RDI)
+			impl->write |= X86_BIT(X86_RDI);
+	}
+	impl->read |= impl->write & (X86_BIT(X86_RSI) | X86_BIT(X86_RDI));
+	impl->full = 0;
+	if (in->i.attributes & (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPZ |
+				ZYDIS_ATTRIB_HAS_REPNZ)) {
+		impl->read |= X86_BIT(X86_RCX);
+		impl->write |= X86_BIT(X86_RCX);
+	}
+}
+
 static void registers(const struct insn *in, struct x86_row *row)
 {
 	static const u8 fields[] = {
@@ -172,17 +232,7 @@ static void registers(const struct insn *in, struct x86_row *row)
 
 		if (!is_gpr(op))
 			continue;
-		bits = X86_FB_GPR;
-		if (op->actions & ZYDIS_OPERAND_ACTION_MASK_READ)
-			bits |= X86_FB_R;
-		if (op->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE)
-			bits |= X86_FB_W;
-		if (op->actions & ZYDIS_OPERAND_ACTION_WRITE && op->size >= 32)
-			bits |= X86_FB_FULL;
-		if (bits & X86_FB_W && may_keep(in->i.mnemonic))
-			bits = (bits | X86_FB_R) & ~X86_FB_FULL;
-		if (op->size == 8)
-			bits |= X86_FB_8;
+		bits = access_bits(in, op);
 		if (enc < sizeof(fields) && fields[enc]) {
 			row->fields |= bits << X86_FB_SHIFT(fields[enc] - 1);
 			if (!opsize)
@@ -197,38 +247,9 @@ static void registers(const struct insn *in, struct x86_row *row)
 		if (bits & X86_FB_FULL)
 			impl.full |= bit;
 	}
-	switch (in->i.mnemonic) {
-	case ZYDIS_MNEMONIC_LEAVE:	/* overwrites rsp without reading it */
-		impl.read = X86_BIT(X86_RBP);
-		break;
-	case ZYDIS_MNEMONIC_XLAT:
-		impl.read |= X86_BIT(X86_RAX);
-		break;
-	case ZYDIS_MNEMONIC_SYSCALL:	/* as in Linux: result, number and arguments */
-		impl.write |= X86_BIT(X86_RAX);
-		impl.read |= X86_BIT(X86_RAX) | X86_BIT(X86_RDI) | X86_BIT(X86_RSI) |
-			     X86_BIT(X86_RDX) | X86_BIT(X86_R10) | X86_BIT(X86_R8) |
-			     X86_BIT(X86_R9);
-		break;
-	default:
-		break;
-	}
-	/* Zydis omits the pointers of repeated cmps. */
-	if (row->kind == X86_STRING) {
-		for (k = 0; k < 3; k++) {
-			if (gen_lists.mem[row->mem].t[k].what == X86_MT_RSI)
-				impl.write |= X86_BIT(X86_RSI);
-			if (gen_lists.mem[row->mem].t[k].what == X86_MT_RDI)
-				impl.write |= X86_BIT(X86_RDI);
-		}
-		impl.read |= impl.write & (X86_BIT(X86_RSI) | X86_BIT(X86_RDI));
-		impl.full = 0;
-		if (in->i.attributes & (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPZ |
-					ZYDIS_ATTRIB_HAS_REPNZ)) {
-			impl.read |= X86_BIT(X86_RCX);
-			impl.write |= X86_BIT(X86_RCX);
-		}
-	}
+	correct_implicit(in, &impl);
+	if (row->kind == X86_STRING)
+		string_registers(in, row, &impl);
 	row->implicit = add_to(gen_lists.impl, &gen_lists.nimpl, &impl, sizeof(impl));
 	row->opsize = opsize ? opsize : in->i.operand_width / 8;
 }
