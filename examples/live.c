@@ -61,7 +61,7 @@ int main(int argc, char **argv)
 	options.session = dep_session_open(argv[1]);
 	err = options.session < 0 ? options.session : dep_store_open_growing(&s, argv[1]);
 	if (!err)
-		err = dep_analyze_live(s, &a, &l, 0, NULL, &options, &stats);
+		err = dep_analyze_live(s, &a, &l, NULL, &options, &stats);
 	if (err == -ESTALE || err == -EOPNOTSUPP) {
 		/* It could not be followed to the end: wait, and begin again. */
 		while (!wait_for_more(&l, 100))
@@ -70,7 +70,7 @@ int main(int argc, char **argv)
 		l.refs = l.calls = 0;
 		err = dep_store_open(&s, argv[1]);
 		if (!err)
-			err = dep_analyze(s, &a, &l, 0, NULL, &stats);
+			err = dep_analyze(s, &a, &l, NULL, &stats);
 	}
 	if (err) {
 		fprintf(stderr, "live: %s\n", dep_error());

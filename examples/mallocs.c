@@ -99,6 +99,7 @@ int main(int argc, char **argv)
 		.want = DEP_WANT_CALLS | DEP_WANT_FUNCTIONS, .batch = batch,
 	};
 	struct dep_counts counts = { 0 };
+	const struct dep_recover_options options = { .counts = &counts, .failed = failed };
 	const struct dep_segment *segs;
 	struct dep_symbols *symbols;
 	struct dep_place p;
@@ -111,8 +112,7 @@ int main(int argc, char **argv)
 	if (dep_store_meta(store)->session_flags & ADEPT_S_NO_FUNCTIONS)
 		fprintf(stderr, "mallocs: recorded without function hooks\n");
 	n = dep_store_segments(store, &segs);
-	if (dep_recover(store, segs, n, 0, &sink, &counts, failed, NULL) ||
-	    dep_symbols_open(&symbols, store)) {
+	if (dep_recover(store, segs, n, &sink, &options) || dep_symbols_open(&symbols, store)) {
 		fprintf(stderr, "mallocs: %s\n", depth == DEPTH || nsites == SITES ?
 			"too many calls or call sites" : dep_error());
 		return 1;

@@ -105,6 +105,7 @@ int main(int argc, char **argv)
 {
 	const struct dep_sink sink = { .want = DEP_WANT_REFS, .batch = count_refs };
 	struct dep_counts counts = { 0 };
+	const struct dep_recover_options options = { .counts = &counts, .failed = failed };
 	const struct dep_segment *segs;
 	struct dep_symbols *symbols;
 	size_t n;
@@ -115,8 +116,7 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	n = dep_store_segments(store, &segs);
-	if (dep_recover(store, segs, n, 0, &sink, &counts, failed, NULL) ||
-	    dep_symbols_open(&symbols, store)) {
+	if (dep_recover(store, segs, n, &sink, &options) || dep_symbols_open(&symbols, store)) {
 		fprintf(stderr, "refs: %s\n", used < SLOTS - 1 ? dep_error() :
 			"too many different instructions");
 		return 1;

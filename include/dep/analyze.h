@@ -68,19 +68,24 @@ struct dep_analysis {
 	uint64_t disorder;	/* timestamps below the one before them, treated as equal to it */
 };
 
+/** struct dep_analyze_options - owned by the caller; zeroed: the defaults */
+struct dep_analyze_options {
+	unsigned int jobs;	/* recovery workers, 0 = one per processor */
+	/* Called now and then with the number of segments done and the total.  NULL: not called. */
+	void (*progress)(size_t done, size_t all);
+};
+
 /**
  * dep_analyze() - deliver all items of @store to @a in merged order
  * @self: passed to all callbacks of @a
- * @jobs: recovery workers, 0 = one per processor
- * @progress: called now and then with the number of segments done and the total; NULL: not called
+ * @options: NULL: the defaults
  *
  * A segment that does not decode is a gap.  Memory: two segments' items per living thread.
  *
  * Return: 0, or a negative errno with dep_error().
  */
 int dep_analyze(struct dep_store *store, const struct dep_analyzer *a, void *self,
-		unsigned int jobs, void (*progress)(size_t done, size_t all),
-		struct dep_analysis *out);
+		const struct dep_analyze_options *options, struct dep_analysis *out);
 
 /** struct dep_live_options - callbacks and session of dep_analyze_live() */
 struct dep_live_options {
@@ -112,6 +117,7 @@ int dep_session_open(const char *dir);
 /**
  * dep_analyze_live() - dep_analyze() while @store is being written
  * @store: opened by dep_store_open_growing(); complete when this returns 0 or -ESTALE
+ * @options: as in dep_analyze()
  * @live: callbacks and session
  *
  * Delivers the same items in the same order as dep_analyze() on the complete store, except for
@@ -125,7 +131,7 @@ int dep_session_open(const char *dir);
  * with dep_analyze().
  */
 int dep_analyze_live(struct dep_store *store, const struct dep_analyzer *a, void *self,
-		     unsigned int jobs, void (*progress)(size_t done, size_t all),
+		     const struct dep_analyze_options *options,
 		     const struct dep_live_options *live, struct dep_analysis *out);
 
 #pragma GCC visibility pop

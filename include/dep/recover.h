@@ -191,19 +191,26 @@ int dep_recover_check_boundary(struct dep_store *s, const struct dep_segment *se
 unsigned int dep_store_jobs(struct dep_store *s, const struct dep_segment *segs, size_t n,
 			    unsigned int jobs);
 
+/** struct dep_recover_options - owned by the caller; zeroed: the defaults */
+struct dep_recover_options {
+	unsigned int jobs;		/* workers, 0 = one per processor */
+	struct dep_counts *counts;	/* dep_recover() adds the totals; NULL: it does not */
+	/* Called for each segment that fails, others continue.  NULL: not called. */
+	void (*failed)(void *arg, const struct dep_segment *seg, const char *why);
+	void *arg;			/* of failed() */
+};
+
 /**
- * dep_recover() - recover @n segments with @jobs workers (0 = one per processor)
+ * dep_recover() - recover @n segments by several workers
+ * @sink: NULL: no items are delivered
+ * @options: NULL: the defaults
  *
- * @failed: called for each segment that fails, others continue; NULL: not called
- *
- * Batches reach @sink from one thread, in the order of @segs, for any number of @jobs.  If batch()
- * returns non-zero, recovery stops and returns this value.  Pointers in items are valid only during
- * batch().
+ * Batches reach @sink from one thread, in the order of @segs, for any number of workers.  If
+ * batch() returns non-zero, recovery stops and returns this value.  Pointers in items are valid
+ * only during batch().  failed() is called by the same thread.
  */
-int dep_recover(struct dep_store *s, const struct dep_segment *segs, size_t n, unsigned int jobs,
-		const struct dep_sink *sink, struct dep_counts *counts,
-		void (*failed)(void *arg, const struct dep_segment *seg, const char *why),
-		void *arg);
+int dep_recover(struct dep_store *s, const struct dep_segment *segs, size_t n,
+		const struct dep_sink *sink, const struct dep_recover_options *options);
 
 /** struct dep_formats - size in bytes that the trace would have in each format of the DEP paper */
 struct dep_formats {

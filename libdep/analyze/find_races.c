@@ -42,7 +42,9 @@ static int run(struct dep_store *store, const struct dep_races_options *o, struc
 		a.want |= DEP_WANT_CALLS | DEP_WANT_JUMPS;
 	f->nknown = f->words->n;
 	f->nover_limit = 0;
-	return dep_analyze(store, &a, f, o->jobs, o->progress, how);
+	return dep_analyze(store, &a, f, &(struct dep_analyze_options){
+		.jobs = o->jobs, .progress = o->progress,
+	}, how);
 }
 
 /* ---- the first pass, during the recording ---- */
@@ -85,7 +87,9 @@ static int run_first(struct dep_store *store, const struct dep_races_options *o,
 
 	if (!o->live)
 		return run(store, o, f, how);
-	err = dep_analyze_live(store, &a, f, o->jobs, o->progress, o->live, how);
+	err = dep_analyze_live(store, &a, f, &(struct dep_analyze_options){
+		.jobs = o->jobs, .progress = o->progress,
+	}, o->live, how);
 	if (err != -ESTALE)
 		return err;
 	*again = true;

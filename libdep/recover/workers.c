@@ -267,9 +267,8 @@ static int deliver(struct crew *c, size_t i, const struct dep_sink *sink)
 }
 
 /* Deliver all segments in order. */
-static int deliver_all(struct crew *c, const struct dep_sink *sink, struct dep_counts *counts,
-		       void (*failed)(void *arg, const struct dep_segment *seg, const char *why),
-		       void *arg)
+static int deliver_all(struct crew *c, const struct dep_sink *sink,
+		       const struct dep_recover_options *o)
 {
 	struct output *l;
 	int stop = 0;
@@ -280,10 +279,10 @@ static int deliver_all(struct crew *c, const struct dep_sink *sink, struct dep_c
 		stop = deliver(c, i, sink);
 		if (stop)
 			break;
-		if (counts)
-			dep_counts_add(counts, &l->counts);
-		if (l->err && failed)
-			failed(arg, &c->segs[i], l->why);
+		if (o->counts)
+			dep_counts_add(o->counts, &l->counts);
+		if (l->err && o->failed)
+			o->failed(o->arg, &c->segs[i], l->why);
 		pthread_mutex_lock(&c->lock);
 		output_reset(l);
 		c->delivered++;
@@ -294,10 +293,7 @@ static int deliver_all(struct crew *c, const struct dep_sink *sink, struct dep_c
 }
 
 static int recover_serially(struct dep_store *s, const struct dep_segment *segs, size_t n,
-			    const struct dep_sink *sink, struct dep_counts *counts,
-			    void (*failed)(void *arg, const struct dep_segment *seg,
-					   const char *why),
-			    void *arg)
+			    const struct dep_sink *sink, const struct dep_recover_options *o)
 {
 	struct dep_columns c = { 0 };
 	struct dep_interp r;
@@ -306,9 +302,9 @@ static int recover_serially(struct dep_store *s, const struct dep_segment *segs,
 
 	dep_interp_init(&r, &c, sink, NULL);
 	for (i = 0; i < n && !r.out.stopped; i++) {
-		err = dep_recover_traced(s, &segs[i], &r, counts);
-		if (err && !r.out.stopped && failed)
-			failed(arg, &segs[i], dep_error());
+		err = dep_recover_traced(s, &segs[i], &r, o->counts);
+		if (err && !r.out.stopped && o->failed)
+			o->failed(o->arg, &segs[i], dep_error());
 	}
 	err = r.out.stopped;
 	dep_interp_free(&r);
@@ -316,20 +312,12 @@ static int recover_serially(struct dep_store *s, const struct dep_segment *segs,
 	return err;
 }
 
-int dep_recover(struct dep_store *s, const struct dep_segment *segs, size_t n, unsigned int jobs,
-		const struct dep_sink *sink, struct dep_counts *counts,
-		void (*failed)(void *arg, const struct dep_segment *seg, const char *why),
-		void *arg)
+/* Return: the number of workers for the @n segments. */
+static unsigned int jobs_of(struct dep_store *s, const struct dep_segment *segs, size_t n,
+			    unsigned int jobs)
 {
-	static const struct dep_sink nowhere;
-	struct crew c = { .store = s, .segs = segs, .n = n };
-	pthread_t *thread;
-	unsigned int i, started;
-	int err = -ENOMEM;
 	long cpus;
 
-	if (!sink)
-		sink = &nowhere;
 	if (!jobs) {
 		cpus = sysconf(_SC_NPROCESSORS_ONLN);
 		jobs = cpus > 0 ? cpus : 1;
@@ -338,9 +326,25 @@ int dep_recover(struct dep_store *s, const struct dep_segment *segs, size_t n, u
 		jobs = MAX_JOBS;
 	if (jobs > n)
 		jobs = n;
-	jobs = dep_store_jobs(s, segs, n, jobs);
+	return dep_store_jobs(s, segs, n, jobs);
+}
+
+int dep_recover(struct dep_store *s, const struct dep_segment *segs, size_t n,
+		const struct dep_sink *sink, const struct dep_recover_options *options)
+{
+	static const struct dep_recover_options defaults;
+	static const struct dep_sink nowhere;
+	const struct dep_recover_options *o = options ? options : &defaults;
+	struct crew c = { .store = s, .segs = segs, .n = n };
+	unsigned int jobs = jobs_of(s, segs, n, o->jobs);
+	pthread_t *thread;
+	unsigned int i, started;
+	int err = -ENOMEM;
+
+	if (!sink)
+		sink = &nowhere;
 	if (jobs <= 1)
-		return recover_serially(s, segs, n, sink, counts, failed, arg);
+		return recover_serially(s, segs, n, sink, o);
 	c.sink = sink;
 	c.noutputs = 2 * jobs;
 	c.output = calloc(c.noutputs, sizeof(*c.output));
@@ -358,9 +362,9 @@ int dep_recover(struct dep_store *s, const struct dep_segment *segs, size_t n, u
 		if (pthread_create(&thread[started], NULL, worker, &c))
 			break;
 	if (started)
-		err = deliver_all(&c, sink, counts, failed, arg);
+		err = deliver_all(&c, sink, o);
 	else
-		err = recover_serially(s, segs, n, sink, counts, failed, arg);
+		err = recover_serially(s, segs, n, sink, o);
 	pthread_mutex_lock(&c.lock);
 	c.stop = 1;
 	pthread_cond_broadcast(&c.work);

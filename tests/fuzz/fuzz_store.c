@@ -61,7 +61,7 @@ static void search(struct dep_store *s, const struct dep_sink *sink)
 	dep_formats(s, &f);
 	items = 0;
 	if (n > 1)
-		dep_recover(s, seg, n, 2, sink, NULL, NULL, NULL);
+		dep_recover(s, seg, n, sink, &(struct dep_recover_options){ .jobs = 2 });
 	if (!dep_races_find(s, &options, &races))
 		dep_races_free(&races);
 }

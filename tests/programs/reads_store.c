@@ -90,7 +90,7 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	n = dep_store_segments(s, &seg);
-	if (dep_recover(s, seg, n, 0, &sink, NULL, NULL, NULL))
+	if (dep_recover(s, seg, n, &sink, NULL))
 		return 1;
 	for (n = dep_store_processes(s, &p); n > 0; n--, p++)
 		launched += p->cause == ADEPT_BY_LAUNCH;

@@ -78,7 +78,10 @@ int main(int argc, char **argv)
 	const struct dep_sink sink = { .want = DEP_WANT_REFS, .batch = batch, .arg = &s };
 	const struct dep_segment *seg;
 	const struct dep_process *p;
-	struct dep_counts counts;
+	struct dep_counts counts = { 0 };
+	const struct dep_recover_options options = {
+		.jobs = 1, .counts = &counts, .failed = failed,
+	};
 	unsigned int rows, steps, row;
 	struct dep_store *store;
 	int i, ret;
@@ -99,7 +102,7 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	n = dep_store_segments(store, &seg);
-	ret = dep_recover(store, seg, n, 1, &sink, &counts, failed, NULL);
+	ret = dep_recover(store, seg, n, &sink, &options);
 	for (row = 0; row < rows && row < ROWS; row++)
 		printf("%u: %u %s\n", row, s.count[row], s.twice[row] ? "double" :
 		       s.hole[row] || s.count[row] > steps ? "hole" : "prefix");

@@ -256,31 +256,36 @@ static int begin(struct merge *m, const struct dep_live_options *live)
 	return live ? tail_open(m, live) : make_streams(m);
 }
 
-int dep_analyze(struct dep_store *store, const struct dep_analyzer *a, void *self,
-		unsigned int jobs, void (*progress)(size_t done, size_t all),
-		struct dep_analysis *out)
+/* Return: the number of threads that recover the @n segments, the calling one included. */
+static unsigned int jobs_of(struct dep_store *store, const struct dep_segment *segs, size_t n,
+			    unsigned int jobs)
 {
-	return dep_analyze_live(store, a, self, jobs, progress, NULL, out);
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+	if (!jobs)
+		jobs = cpus > 1 ? (unsigned int)cpus : 1;
+	return dep_store_jobs(store, segs, n, jobs > MAX_JOBS ? MAX_JOBS : jobs);
+}
+
+int dep_analyze(struct dep_store *store, const struct dep_analyzer *a, void *self,
+		const struct dep_analyze_options *options, struct dep_analysis *out)
+{
+	return dep_analyze_live(store, a, self, options, NULL, out);
 }
 
 int dep_analyze_live(struct dep_store *store, const struct dep_analyzer *a, void *self,
-		     unsigned int jobs, void (*progress)(size_t done, size_t all),
+		     const struct dep_analyze_options *options,
 		     const struct dep_live_options *live, struct dep_analysis *out)
 {
+	static const struct dep_analyze_options defaults;
+	const struct dep_analyze_options *o = options ? options : &defaults;
 	struct merge m = { .store = store, .a = a, .self = self, .out = out };
 	const struct dep_segment *segs;
 	size_t done = 0, all = dep_store_segments(store, &segs);
-	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	int ret;
 
 	memset(out, 0, sizeof(*out));
-	if (!jobs)
-		jobs = cpus > 1 ? (unsigned int)cpus : 1;
-	if (jobs > MAX_JOBS)
-		jobs = MAX_JOBS;
-	jobs = dep_store_jobs(store, segs, all, jobs);
-	/* The calling thread is one of the jobs. */
-	m.loader = dep_loader_start(store, a->want, jobs - 1);
+	m.loader = dep_loader_start(store, a->want, jobs_of(store, segs, all, o->jobs) - 1);
 	ret = begin(&m, live);
 	while (!ret && (m.nheap || m.follower)) {
 		const struct dep_segment *at;
@@ -310,8 +315,8 @@ int dep_analyze_live(struct dep_store *store, const struct dep_analyzer *a, void
 		} else {
 			merge_first_moved(&m);
 		}
-		if (l->seg != at && progress)
-			progress(++done, all);
+		if (l->seg != at && o->progress)
+			o->progress(++done, all);
 	}
 	if (ret == -ESTALE && m.follower)
 		ret = tail_wait_complete(&m);

@@ -122,6 +122,7 @@ static void next_segment(struct stream *s, u64 timestamp)
 static struct dep_analysis show(struct stream *s, u32 n, u64 missing, unsigned int jobs,
 				struct seen *seen)
 {
+	const struct dep_analyze_options options = { .jobs = jobs };
 	struct dep_process p = { .serial = 1, .pid = 100, .start_ns = 1 };
 	const struct dep_analyzer a = {
 		.name = "test", .want = DEP_WANT_REFS, .scope = scope, .items = items, .gap = gap,
@@ -154,7 +155,7 @@ static struct dep_analysis show(struct stream *s, u32 n, u64 missing, unsigned i
 	}
 	assert_int_equal(close_writer(w, NULL, 0), 0);
 	assert_int_equal(dep_store_open(&store, dir), 0);
-	assert_int_equal(dep_analyze(store, &a, seen, jobs, NULL, &how), 0);
+	assert_int_equal(dep_analyze(store, &a, seen, &options, &how), 0);
 	dep_store_close(store);
 	scratch_remove(dir);
 	for (i = 0; i < n; i++)

@@ -331,6 +331,8 @@ static int wait_more(void *arg, unsigned int ms)
 	return 1;
 }
 
+static const struct dep_analyze_options one_job = { .jobs = 1 };
+
 static void same_afterwards(struct scene *c)
 {
 	struct seen after = { .foreseen = c->seen.foreseen };
@@ -338,7 +340,7 @@ static void same_afterwards(struct scene *c)
 	struct dep_store *store;
 
 	assert_int_equal(dep_store_open(&store, c->dir), 0);
-	assert_int_equal(dep_analyze(store, &analyzer, &after, 1, NULL, &how), 0);
+	assert_int_equal(dep_analyze(store, &analyzer, &after, &one_job, &how), 0);
 	assert_int_equal(how.gaps + how.disorder, 0);
 	dep_store_close(store);
 	assert_memory_equal(&after, &c->seen, sizeof(after));
@@ -346,13 +348,14 @@ static void same_afterwards(struct scene *c)
 
 static int analyze(struct scene *c, unsigned int jobs)
 {
+	const struct dep_analyze_options options = { .jobs = jobs };
 	struct dep_live_options live = { .wait = wait_more, .arg = c, .session = c->s.fd };
 	struct dep_analysis how;
 	struct dep_store *store;
 	int err;
 
 	assert_int_equal(dep_store_open_growing(&store, c->dir), 0);
-	err = dep_analyze_live(store, &analyzer, &c->seen, jobs, NULL, &live, &how);
+	err = dep_analyze_live(store, &analyzer, &c->seen, &options, &live, &how);
 	dep_store_close(store);
 	return err;
 }
@@ -559,7 +562,7 @@ static void without_end(void **state)
 	c.seen.foreseen = 9;
 	live.session = c.s.fd;
 	assert_int_equal(dep_store_open_growing(&store, c.dir), 0);
-	assert_int_equal(dep_analyze_live(store, &analyzer, &c.seen, 1, NULL, &live, &how),
+	assert_int_equal(dep_analyze_live(store, &analyzer, &c.seen, &one_job, &live, &how),
 			 -ESTALE);
 	dep_store_close(store);
 	strike(&c);

@@ -146,7 +146,7 @@ static int read_with_threads(const char *dir)
 	if (dep_store_jobs(s, seg, n, 64) != 2 || dep_store_jobs(s, seg, 0, 64) != 64)
 		err = -ERANGE;
 	else
-		err = dep_recover(s, seg, n, 64, NULL, NULL, NULL, NULL);
+		err = dep_recover(s, seg, n, NULL, &(struct dep_recover_options){ .jobs = 64 });
 	dep_store_close(s);
 	return err;
 }

@@ -225,6 +225,9 @@ static struct dep_counts check_stored(const struct stream *s, unsigned int jobs,
 	struct dep_store *store;
 	char dir[128];
 	int nfailed = 0;
+	const struct dep_recover_options options = {
+		.jobs = jobs, .counts = &counts, .failed = failed, .arg = &nfailed,
+	};
 	size_t n;
 
 	scratch_name(dir, sizeof(dir));
@@ -237,7 +240,7 @@ static struct dep_counts check_stored(const struct stream *s, unsigned int jobs,
 	}
 	n = dep_store_segments(store, &seg);
 	assert_int_equal(n, s->nchunks);
-	assert_int_equal(dep_recover(store, seg, n, jobs, &sink, &counts, failed, &nfailed), 0);
+	assert_int_equal(dep_recover(store, seg, n, &sink, &options), 0);
 	assert_int_equal(nfailed, 0);
 	assert_false(g.out_of_order);
 	check_seams(store, seg, n);
@@ -432,7 +435,8 @@ static void sink_stops(void **state)
 	struct dep_store *store;
 	struct stream s;
 	char dir[128];
-	int calls, jobs;
+	struct dep_recover_options options = { .jobs = 1 };
+	int calls;
 	struct dep_sink sink = { .want = DEP_WANT_REFS, .batch = stop_at_once, .arg = &calls };
 	size_t n;
 	u32 i;
@@ -448,9 +452,9 @@ static void sink_stops(void **state)
 	write_stream(dir, &s);
 	assert_int_equal(dep_store_open(&store, dir), 0);
 	n = dep_store_segments(store, &seg);
-	for (jobs = 1; jobs < 4; jobs++) {
+	for (; options.jobs < 4; options.jobs++) {
 		calls = 0;
-		assert_int_equal(dep_recover(store, seg, n, jobs, &sink, NULL, NULL, NULL), 42);
+		assert_int_equal(dep_recover(store, seg, n, &sink, &options), 42);
 		assert_int_equal(calls, 1);
 	}
 	calls = 0;

@@ -506,6 +506,9 @@ static int recover(struct dump *d)
 {
 	struct dep_sink sink = { .batch = batch, .arg = d };
 	struct dep_counts counts = { 0 };
+	const struct dep_recover_options options = {
+		.jobs = d->jobs, .counts = &counts, .failed = failed, .arg = d,
+	};
 	int ret;
 
 	sink.want = wanted(d->what);
@@ -519,7 +522,7 @@ static int recover(struct dump *d)
 		sink.item_bytes = LINE_MAX_BYTES;
 	}
 	progress_begin("recovering", d->nsegs);
-	ret = dep_recover(d->store, d->segs, d->nsegs, d->jobs, &sink, &counts, failed, d);
+	ret = dep_recover(d->store, d->segs, d->nsegs, &sink, &options);
 	progress_end();
 	if (ret && !d->failures && !d->out.error) {
 		warn("%s: %s", d->path, *dep_error() ? dep_error() : strerror(-ret));
