@@ -184,25 +184,30 @@ static void ls_module(struct ls *l, const struct dep_module *m)
 	out_text(&l->out, "\n");
 }
 
-static void ls_json(struct ls *l, struct dep_store *s, const struct dep_process *p, size_t np,
-		    const struct dep_thread *t, size_t nt, const struct dep_module *m, size_t nm)
+static void ls_json(struct ls *l, struct dep_store *s)
 {
-	size_t i;
+	const struct dep_process *p;
+	const struct dep_thread *t;
+	const struct dep_module *m;
+	size_t i, n;
 
 	json_object(&l->j, NULL);
 	json_str(&l->j, "store", l->path);
 	verdict_json(&l->j, s);
 	json_array(&l->j, "processes");
-	for (i = 0; i < np; i++)
+	n = dep_store_processes(s, &p);
+	for (i = 0; i < n; i++)
 		ls_process(l, s, &p[i]);
 	json_close(&l->j, ']');
 	json_array(&l->j, "threads");
-	for (i = 0; i < nt; i++)
+	n = dep_store_threads(s, &t);
+	for (i = 0; i < n; i++)
 		ls_thread(l, s, &t[i]);
 	json_close(&l->j, ']');
 	if (l->modules) {
 		json_array(&l->j, "modules");
-		for (i = 0; i < nm; i++)
+		n = dep_store_modules(s, &m);
+		for (i = 0; i < n; i++)
 			ls_module(l, &m[i]);
 		json_close(&l->j, ']');
 	}
@@ -210,33 +215,36 @@ static void ls_json(struct ls *l, struct dep_store *s, const struct dep_process 
 	json_line(&l->j);
 }
 
-static int ls_store(struct ls *l)
+static void ls_plain(struct ls *l, struct dep_store *s)
 {
-	struct dep_store *s = open_store(l->path);
 	const struct dep_process *p;
 	const struct dep_thread *t;
 	const struct dep_module *m;
-	size_t np, nt, nm, i, k;
+	size_t np = dep_store_processes(s, &p), nt = dep_store_threads(s, &t);
+	size_t nm = dep_store_modules(s, &m), i, k;
+
+	for (i = 0; i < np; i++) {
+		ls_process(l, s, &p[i]);
+		for (k = 0; k < nt; k++)
+			if (t[k].process == p[i].serial)
+				ls_thread(l, s, &t[k]);
+		for (k = 0; l->modules && k < nm; k++)
+			if (m[k].process == p[i].serial)
+				ls_module(l, &m[k]);
+	}
+}
+
+static int ls_store(struct ls *l)
+{
+	struct dep_store *s = open_store(l->path);
 
 	if (!s)
 		return EXIT_FAILURE;
 	verdict_warn(s, l->path);
-	np = dep_store_processes(s, &p);
-	nt = dep_store_threads(s, &t);
-	nm = dep_store_modules(s, &m);
-	if (l->json) {
-		ls_json(l, s, p, np, t, nt, m, nm);
-	} else {
-		for (i = 0; i < np; i++) {
-			ls_process(l, s, &p[i]);
-			for (k = 0; k < nt; k++)
-				if (t[k].process == p[i].serial)
-					ls_thread(l, s, &t[k]);
-			for (k = 0; l->modules && k < nm; k++)
-				if (m[k].process == p[i].serial)
-					ls_module(l, &m[k]);
-		}
-	}
+	if (l->json)
+		ls_json(l, s);
+	else
+		ls_plain(l, s);
 	dep_store_close(s);
 	return 0;
 }
