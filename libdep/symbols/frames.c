@@ -37,13 +37,10 @@ static struct line call_of(struct dep_image *im, struct dep_unit *u, const struc
 			      f->call_line, f->call_column };
 }
 
-static void put(struct dep_place *out, size_t n, size_t max, const struct line *l,
-		const char *name, const char *symbol, bool inlined)
+static struct dep_place place_at(const struct line *l, const char *name, const char *symbol)
 {
-	if (n < max)
-		out[n] = (struct dep_place){ .function = name, .symbol = symbol, .file = l->file,
-					     .line = l->line, .column = l->column,
-					     .inlined = inlined };
+	return (struct dep_place){ .function = name, .symbol = symbol, .file = l->file,
+				   .line = l->line, .column = l->column };
 }
 
 /* Without a unit or function at the address, use the ELF symbol. */
@@ -52,7 +49,8 @@ static size_t put_symbol(struct dep_image *im, u64 vaddr, const struct line *l,
 {
 	const char *mangled, *name = dep_symbol_name(im, dep_image_function(im, vaddr), &mangled);
 
-	put(out, 0, max, l, name, mangled, false);
+	if (max)
+		out[0] = place_at(l, name, mangled);
 	return 1;
 }
 
@@ -88,7 +86,11 @@ size_t dep_image_frames(struct dep_image *im, u64 vaddr, struct dep_place *out, 
 		dep_func_name(im, u, f);
 		if (!f->inlined && !f->symbol)
 			name_static(im, vaddr, f);
-		put(out, n++, max, &at, f->name, f->symbol, f->inlined);
+		if (n < max) {
+			out[n] = place_at(&at, f->name, f->symbol);
+			out[n].inlined = f->inlined;
+		}
+		n++;
 		if (!f->inlined)
 			break;
 		at = call_of(im, u, f);
