@@ -264,15 +264,15 @@ void record_log(enum adept_log_area area, const char *fmt, ...)
 	append(buf, finish(put(buf + sizeof(d), text, strlen(text) + 1)));
 }
 
-void record_map(u64 start, u64 end, u64 offset, u64 dev, u64 inode, u32 prot, const char *path)
+void record_map(const struct map_line *l)
 {
 	struct adept_desc_map d = {
-		.h.type = ADEPT_DESC_MAP, .start = start, .end = end, .offset = offset,
-		.dev = dev, .inode = inode, .prot = prot, .time_ns = rt_now(),
+		.h.type = ADEPT_DESC_MAP, .start = l->start, .end = l->end, .offset = l->offset,
+		.dev = l->dev, .inode = l->inode, .prot = l->prot, .time_ns = rt_now(),
 	};
 
 	memcpy(buf, &d, sizeof(d));
-	append(buf, finish(put(buf + sizeof(d), path, strlen(path) + 1)));
+	append(buf, finish(put(buf + sizeof(d), l->path, strlen(l->path) + 1)));
 }
 
 void record_unmap(u64 start, u64 end)

@@ -7,6 +7,7 @@
 #ifndef ADEPT_ENGINE_RECORD_RECORD_H
 #define ADEPT_ENGINE_RECORD_RECORD_H
 
+#include "libdep/engine/base/maps.h"
 #include "libdep/engine/emit/build.h"
 
 /* placement.c */
@@ -54,7 +55,7 @@ void record_log(enum adept_log_area area, const char *fmt, ...);
 		}								\
 	} while (0)
 
-void record_map(u64 start, u64 end, u64 offset, u64 dev, u64 inode, u32 prot, const char *path);
+void record_map(const struct map_line *l);
 void record_unmap(u64 start, u64 end);
 
 /* ring.c; t->pp is the record pointer while a thread runs in the engine */

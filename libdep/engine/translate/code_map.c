@@ -103,7 +103,7 @@ static int lookup_region(u64 pc, struct region *r)
 	*r = (struct region){ l.start, l.end, l.prot, l.shared };
 	LOG_LOCKED(ADEPT_LOG_MEMORY, "code from mapping %lx-%lx of %s", l.start, l.end, l.path);
 	if (recording())
-		record_map(l.start, l.end, l.offset, l.dev, l.inode, l.prot, l.path);
+		record_map(&l);
 	if (base)
 		hooks_scan_module(base, l.start, l.end);
 	return 1;
