@@ -178,12 +178,17 @@ static struct dep_segment_items *load_prefix(struct merge *m, const struct strea
 	struct dep_segment seg = { .thread = l->serial, .seq = seq };
 	struct dep_filter filter;
 	struct dep_snapshot_chunk k;
+	struct dep_ring_chunk ring;
 	struct dep_segment_items *p;
 	bool whole;
 
-	if (l->slot == UINT32_MAX || !dep_snapshot_chunk(f->peek, l->slot, l->serial, seq, &k) ||
-	    dep_prefix_columns(m->store, l->serial, &k.chunk, k.body, k.size,
-			       k.call.before ? &k.call : NULL, &f->columns, &whole))
+	if (l->slot == UINT32_MAX || !dep_snapshot_chunk(f->peek, l->slot, l->serial, seq, &k))
+		return NULL;
+	ring = (struct dep_ring_chunk){
+		.thread = l->serial, .chunk = &k.chunk, .body = k.body, .size = k.size,
+		.call = k.call.before ? &k.call : NULL,
+	};
+	if (dep_prefix_columns(m->store, &ring, &f->columns, &whole))
 		return NULL;
 	/*
 	 * The whole segment goes through the thread's filter later and must produce the same marks.

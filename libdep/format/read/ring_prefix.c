@@ -40,22 +40,21 @@ static bool ends_there(const u8 *body, u32 size, u32 at)
 	return !id;
 }
 
-int dep_prefix_columns(struct dep_store *s, u32 thread, const struct adept_chunk *chunk,
-		       const u8 *body, u32 size, const struct adept_call *call,
-		       struct dep_columns *c, bool *whole)
+int dep_prefix_columns(struct dep_store *s, const struct dep_ring_chunk *k, struct dep_columns *c,
+		       bool *whole)
 {
 	struct dep_split split = { .x = &s->model.index, .limit = (u32)s->model.fragments.n };
 	struct dep_delta_in raw;
 	int err = -ENOMEM;
 
 	*whole = false;
-	split.control = malloc(DEP_SPLIT_ROOM(size) + 4 + sizeof(struct adept_ev_syscall));
-	split.lens = malloc(DEP_SPLIT_ROOM(size / 8));
-	split.bytes = malloc(DEP_SPLIT_ROOM(size));
+	split.control = malloc(DEP_SPLIT_ROOM(k->size) + 4 + sizeof(struct adept_ev_syscall));
+	split.lens = malloc(DEP_SPLIT_ROOM(k->size / 8));
+	split.bytes = malloc(DEP_SPLIT_ROOM(k->size));
 	split.slot = malloc(DEP_DELTA_SLOTS * sizeof(*split.slot));
 	if (!split.control || !split.lens || !split.bytes || !split.slot)
 		goto out;
-	dep_split(&split, body, size);
+	dep_split(&split, k->body, k->size);
 	dep_columns_free(c);
 	c->value = malloc(split.values * 8ul + 8);
 	if (!c->value)
@@ -63,16 +62,16 @@ int dep_prefix_columns(struct dep_store *s, u32 thread, const struct adept_chunk
 	dep_delta_lens(split.lens, split.values);
 	memset(split.bytes + split.bytes_size, 0, 8);
 	raw = (struct dep_delta_in){ split.lens, split.bytes, split.bytes_size };
-	set_header(&c->h, thread, chunk);
+	set_header(&c->h, k->thread, k->chunk);
 	c->h.value_raw = split.values * 8;
 	c->h.control_raw = split.control_size;
 	c->control = (u32 *)split.control;
 	split.control = NULL;
 	c->differences = true;
 	err = dep_delta_differences(&raw, c->value, split.values);
-	*whole = !err && ends_there(body, size, split.parsed);
-	if (*whole && call)
-		put_call(c, call);
+	*whole = !err && ends_there(k->body, k->size, split.parsed);
+	if (*whole && k->call)
+		put_call(c, k->call);
 out:
 	free(split.control);
 	free(split.lens);

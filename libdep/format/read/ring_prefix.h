@@ -7,16 +7,26 @@
 #include "store.h"
 
 /**
- * dep_prefix_columns() - make columns of the whole records of a chunk that is being filled
+ * struct dep_ring_chunk - a chunk that @thread is filling; the caller owns what it points to
  * @chunk: its fields fill and tail are ignored
  * @body: @size bytes, zero after the records
  * @call: NULL, or a system call in progress, to be added after the records
- * @whole: receives whether the records are all that the chunk has; else @call is not added
+ */
+struct dep_ring_chunk {
+	u32 thread;
+	const struct adept_chunk *chunk;
+	const u8 *body;
+	u32 size;
+	const struct adept_call *call;
+};
+
+/**
+ * dep_prefix_columns() - make columns of the whole records of a chunk
+ * @whole: receives whether the records are all that the chunk has; else its call is not added
  *
  * Return: 0, or -ENOMEM.
  */
-int dep_prefix_columns(struct dep_store *s, u32 thread, const struct adept_chunk *chunk,
-		       const u8 *body, u32 size, const struct adept_call *call,
-		       struct dep_columns *c, bool *whole);
+int dep_prefix_columns(struct dep_store *s, const struct dep_ring_chunk *k, struct dep_columns *c,
+		       bool *whole);
 
 #endif
