@@ -219,21 +219,29 @@ void dep_load_buffers_free(struct dep_load_buffers *p)
 	free(p);
 }
 
-/* Recover @seg through @filter into @l. @c has its columns; NULL: read them from the store. */
+/* How a segment is loaded; see dep_load(). */
+struct how {
+	struct dep_columns *columns;	/* NULL: read them from the store */
+	unsigned int want;
+	struct dep_filter *filter;
+	bool more;
+};
+
+/* Recover @seg into @l. */
 static void recover(struct dep_segment_items *l, struct dep_store *s, const struct dep_segment *seg,
-		    struct dep_columns *c, unsigned int want, struct dep_filter *filter, bool more,
-		    struct dep_load_buffers *p)
+		    const struct how *how, struct dep_load_buffers *p)
 {
+	struct dep_filter *filter = how->filter;
 	const struct dep_sink sink = {
-		.want = want | DEP_WANT_EVENTS | DEP_WANT_TIMESTAMPS, .batch = batch, .arg = l,
+		.want = how->want | DEP_WANT_EVENTS | DEP_WANT_TIMESTAMPS, .batch = batch, .arg = l,
 	};
 	struct dep_interp *r = &p->run;
 
-	dep_interp_again(r, c ? c : &p->columns, &sink);
+	dep_interp_again(r, how->columns ? how->columns : &p->columns, &sink);
 	r->filter = filter;
-	r->more = more;
+	r->more = how->more;
 	r->filtered = filter && !filter->scope->wanted &&
-		  !(want & (DEP_WANT_BLOCKS | DEP_WANT_CALLS | DEP_WANT_JUMPS));
+		  !(how->want & (DEP_WANT_BLOCKS | DEP_WANT_CALLS | DEP_WANT_JUMPS));
 	r->jit = r->filtered && !filter->scope->interpret ? dep_jit_of(s) : NULL;
 	if (filter && seg->seq != filter->next_seq)
 		dep_filter_reset(filter);
@@ -241,8 +249,8 @@ static void recover(struct dep_segment_items *l, struct dep_store *s, const stru
 		filter->next_seq = seg->seq + 1;
 		filter->timestamps_stay = seg->seq == filter->peeked;
 	}
-	l->err = c ? dep_recover_columns(s, seg, r, &l->counts) :
-		     dep_recover_traced(s, seg, r, &l->counts);
+	l->err = how->columns ? dep_recover_columns(s, seg, r, &l->counts) :
+				dep_recover_traced(s, seg, r, &l->counts);
 	if (l->err) {
 		strncpy(l->why, dep_error(), sizeof(l->why) - 1);
 	} else {
@@ -255,9 +263,7 @@ static void recover(struct dep_segment_items *l, struct dep_store *s, const stru
 }
 
 static struct dep_segment_items *load(struct dep_store *s, const struct dep_segment *seg,
-				      struct dep_columns *c, unsigned int want,
-				      struct dep_filter *filter, bool more,
-				      struct dep_load_buffers *space)
+				      const struct how *how, struct dep_load_buffers *space)
 {
 	struct dep_load_buffers *p = space ? space : dep_load_buffers_new();
 	struct dep_segment_items *l = calloc(1, sizeof(*l));
@@ -268,7 +274,7 @@ static struct dep_segment_items *load(struct dep_store *s, const struct dep_segm
 		l = NULL;
 		goto out;
 	}
-	recover(l, s, seg, c, want, filter, more, p);
+	recover(l, s, seg, how, p);
 	p->nitems = l->nitems;
 	tell_before(l);
 	give_back(l);
@@ -282,14 +288,14 @@ struct dep_segment_items *dep_load(struct dep_store *s, const struct dep_segment
 				   unsigned int want, struct dep_filter *filter, bool more,
 				   struct dep_load_buffers *space)
 {
-	return load(s, seg, NULL, want, filter, more, space);
+	return load(s, seg, &(struct how){ NULL, want, filter, more }, space);
 }
 
 struct dep_segment_items *dep_load_columns(struct dep_store *s, const struct dep_segment *seg,
 					   struct dep_columns *c, unsigned int want,
 					   struct dep_filter *filter)
 {
-	return load(s, seg, c, want, filter, false, NULL);
+	return load(s, seg, &(struct how){ c, want, filter, false }, NULL);
 }
 
 void dep_loaded_free(struct dep_segment_items *l)
