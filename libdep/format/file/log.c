@@ -22,27 +22,27 @@ static u64 frame_check(const void *header, u32 bytes, const void *payload, u32 s
 							bytes - sizeof(u64), seed));
 }
 
-int dep_log_append(struct dep_log *l, u32 type, u32 process, const void *a, size_t a_size,
-		   const void *b, size_t b_size)
+int dep_log_append(struct dep_log *l, const struct dep_new_frame *f)
 {
+	size_t size = f->size + f->more_size;
 	struct dep_frame fr = {
-		.magic = DEP_FRAME_MAGIC, .type = type, .process = process,
-		.size = a_size + b_size, .prev = l->prev,
+		.magic = DEP_FRAME_MAGIC, .type = f->type, .process = f->process,
+		.size = size, .prev = l->prev,
 	};
-	struct iovec iov[2] = { { &fr, sizeof(fr) }, { (void *)a, a_size } };
+	struct iovec iov[2] = { { &fr, sizeof(fr) }, { (void *)f->data, f->size } };
 	u8 *joined = NULL;
 	int err;
 
-	if (a_size + b_size > DEP_FRAME_MAX)
-		return dep_fail(-EMSGSIZE, "frame of %zu bytes", a_size + b_size);
-	if (b_size) {
-		joined = malloc(a_size + b_size);
+	if (size > DEP_FRAME_MAX)
+		return dep_fail(-EMSGSIZE, "frame of %zu bytes", size);
+	if (f->more_size) {
+		joined = malloc(size);
 		if (!joined)
 			return dep_fail(-ENOMEM, "frame");
-		memcpy(joined, a, a_size);
-		memcpy(joined + a_size, b, b_size);
+		memcpy(joined, f->data, f->size);
+		memcpy(joined + f->size, f->more, f->more_size);
 		iov[1].iov_base = joined;
-		iov[1].iov_len = a_size + b_size;
+		iov[1].iov_len = size;
 	}
 	fr.check = frame_check(&fr, sizeof(fr), iov[1].iov_base, fr.size, l->seed);
 	err = dep_file_append(&l->file, iov, 2);

@@ -20,9 +20,20 @@ struct dep_log {
 	u64 frames;
 };
 
-/** dep_log_append() - append a frame; the payload has two pieces, the second may be empty */
-int dep_log_append(struct dep_log *l, u32 type, u32 process, const void *a, size_t a_size,
-		   const void *b, size_t b_size);
+/**
+ * struct dep_new_frame - a frame to be appended; the caller owns its payload
+ * @type: enum dep_frame_type
+ * @more: second part of the payload, which may be empty
+ */
+struct dep_new_frame {
+	u32 type, process;
+	const void *data;
+	size_t size;
+	const void *more;
+	size_t more_size;
+};
+
+int dep_log_append(struct dep_log *l, const struct dep_new_frame *f);
 
 /* ---- reading ---- */
 

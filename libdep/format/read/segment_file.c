@@ -380,60 +380,69 @@ static bool is_same(const struct dep_segment *seg, const struct dep_seg_header *
 	       h->value_raw == seg->value_bytes;
 }
 
-/* Check one column of @size bytes at @at; @buf has WINDOW bytes. */
-static int check_stored(int fd, const struct dep_format *fmt, const struct dep_segment *seg,
-			u64 at, u32 size, u64 check, u8 *buf, XXH3_state_t *hash)
+/* What checks the columns of a segment without unpacking them; @buf has WINDOW bytes. */
+struct checker {
+	int fd;
+	u64 seed;
+	const struct dep_segment *seg;
+	u8 *buf;
+	XXH3_state_t *hash;
+};
+
+/* Does the file have @size bytes at @at whose checksum is @check? */
+static int check_stored(const struct checker *c, u64 at, u32 size, u64 check)
 {
 	u32 done, part;
 	ssize_t n;
 
-	XXH3_64bits_reset_withSeed(hash, fmt->seed);
+	XXH3_64bits_reset_withSeed(c->hash, c->seed);
 	for (done = 0; done < size; done += part) {
 		part = size - done < WINDOW ? size - done : WINDOW;
-		n = dep_read_at(fd, buf, part, at + done);
+		n = dep_read_at(c->fd, c->buf, part, at + done);
 		if (n != (ssize_t)part)
-			return read_failed(seg, n);
-		XXH3_64bits_update(hash, buf, part);
+			return read_failed(c->seg, n);
+		XXH3_64bits_update(c->hash, c->buf, part);
 	}
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
 	return 0;
 #endif
-	return XXH3_64bits_digest(hash) == check ? 0 : wrong_column();
+	return XXH3_64bits_digest(c->hash) == check ? 0 : wrong_column();
 }
 
 int dep_seg_check(int fd, const struct dep_format *fmt, const struct dep_segment *seg,
 		  struct dep_seg_header *h)
 {
 	const u32 size = dep_seg_header_bytes(fmt);
-	XXH3_state_t *hash = XXH3_createState();
-	u8 *buf = malloc(WINDOW);
+	const struct checker c = {
+		.fd = fd, .seed = fmt->seed, .seg = seg, .buf = malloc(WINDOW),
+		.hash = XXH3_createState(),
+	};
 	ssize_t n;
 	int err;
 
 	memset(h, 0, sizeof(*h));
-	if (!hash || !buf) {
+	if (!c.hash || !c.buf) {
 		err = dep_fail(-ENOMEM, "check of a segment");
 		goto out;
 	}
-	n = dep_read_at(fd, buf, size, seg->offset);
+	n = dep_read_at(fd, c.buf, size, seg->offset);
 	if (n != (ssize_t)size) {
 		err = read_failed(seg, n);
 		goto out;
 	}
-	err = dep_seg_header_read(fmt, buf, h);
+	err = dep_seg_header_read(fmt, c.buf, h);
 	if (err || !is_same(seg, h)) {
 		memset(h, 0, sizeof(*h));
 		err = changed(seg);
 		goto out;
 	}
-	err = check_stored(fd, fmt, seg, seg->offset + size, h->control_stored, h->control_check,
-			   buf, hash);
+	err = check_stored(&c, seg->offset + size, h->control_stored, h->control_check);
 	if (!err)
-		err = check_stored(fd, fmt, seg, seg->offset + size + h->control_stored,
-				   h->value_stored, h->value_check, buf, hash);
+		err = check_stored(&c, seg->offset + size + h->control_stored, h->value_stored,
+				   h->value_check);
 out:
-	XXH3_freeState(hash);
-	free(buf);
+	XXH3_freeState(c.hash);
+	free(c.buf);
 	return err;
 }
 

@@ -87,7 +87,10 @@ static int put_end(struct dep_writer *w, const struct dep_ending *e, u64 *at, u6
 		return -ENOMEM;
 	dep_file_use_reserve(&w->log.file);
 	*at = w->log.file.size;
-	err = dep_log_append(&w->log, DEP_F_END, 0, &end, sizeof(end), tables, size);
+	err = dep_log_append(&w->log, &(struct dep_new_frame){
+		.type = DEP_F_END, .data = &end, .size = sizeof(end),
+		.more = tables, .more_size = size,
+	});
 	*check = w->log.prev;
 	free(tables);
 	return err;

@@ -64,8 +64,10 @@ int dep_writer_build_id(struct dep_writer *w, u32 process, const struct adept_de
 		return dep_fail(-ENOMEM, "build-id");
 	memcpy(text, hex, n);
 	strcpy(text + n, path);
-	err = dep_writer_frame(w, DEP_F_BUILD_ID, process, &r, sizeof(r), text,
-			       n + strlen(path) + 1);
+	err = dep_writer_frame(w, &(struct dep_new_frame){
+		.type = DEP_F_BUILD_ID, .process = process, .data = &r, .size = sizeof(r),
+		.more = text, .more_size = n + strlen(path) + 1,
+	});
 	free(text);
 	return err;
 }
@@ -114,7 +116,9 @@ int dep_writer_log(struct dep_writer *w, uint32_t process, const void *data, siz
 
 	if (!size)
 		return 0;
-	err = dep_writer_frame(w, DEP_F_DESCRIPTORS, process, data, size, NULL, 0);
+	err = dep_writer_frame(w, &(struct dep_new_frame){
+		.type = DEP_F_DESCRIPTORS, .process = process, .data = data, .size = size,
+	});
 	return err ? err : put_build_ids(w, process, data, size);
 }
 

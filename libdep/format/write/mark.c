@@ -128,8 +128,10 @@ int dep_writer_mark(struct dep_writer *w)
 	if (n < 0)
 		return (int)n;
 	mark.rows = (u32)n;
-	err = dep_writer_frame(w, DEP_F_MARK, 0, &mark, sizeof(mark), sums,
-			       (size_t)n * sizeof(*sums));
+	err = dep_writer_frame(w, &(struct dep_new_frame){
+		.type = DEP_F_MARK, .data = &mark, .size = sizeof(mark),
+		.more = sums, .more_size = (size_t)n * sizeof(*sums),
+	});
 	free(sums);
 	if (err)
 		return err;

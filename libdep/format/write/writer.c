@@ -255,13 +255,12 @@ void dep_writer_reserve(struct dep_writer *w)
 		dep_file_reserve(&w->log.file, DEP_LOG_RESERVE + tables);
 }
 
-int dep_writer_frame(struct dep_writer *w, u32 type, u32 process, const void *a, size_t a_size,
-		     const void *b, size_t b_size)
+int dep_writer_frame(struct dep_writer *w, const struct dep_new_frame *f)
 {
 	int err;
 
 	dep_writer_reserve(w);
-	err = dep_log_append(&w->log, type, process, a, a_size, b, b_size);
+	err = dep_log_append(&w->log, f);
 	if (err && !w->error)
 		w->error = -err;
 	return err;
@@ -285,8 +284,10 @@ int dep_writer_process(struct dep_writer *w, const struct dep_process *p)
 	if (p->cmdline)
 		memcpy(texts + n, p->cmdline, p->cmdline_size);
 	w->nprocesses++;
-	err = dep_writer_frame(w, DEP_F_PROCESS, p->serial, &r, sizeof(r), texts,
-			       n + (p->cmdline ? p->cmdline_size : 0));
+	err = dep_writer_frame(w, &(struct dep_new_frame){
+		.type = DEP_F_PROCESS, .process = p->serial, .data = &r, .size = sizeof(r),
+		.more = texts, .more_size = n + (p->cmdline ? p->cmdline_size : 0),
+	});
 	free(texts);
 	return err;
 }
@@ -298,7 +299,9 @@ int dep_writer_process_end(struct dep_writer *w, const struct dep_process *p)
 		.translate_ns = p->translate_ns,
 	};
 
-	return dep_writer_frame(w, DEP_F_PROCESS_END, p->serial, &r, sizeof(r), NULL, 0);
+	return dep_writer_frame(w, &(struct dep_new_frame){
+		.type = DEP_F_PROCESS_END, .process = p->serial, .data = &r, .size = sizeof(r),
+	});
 }
 
 static struct dep_wire_thread wire_thread(const struct dep_thread *t)
@@ -315,7 +318,9 @@ int dep_writer_thread(struct dep_writer *w, const struct dep_thread *t)
 	struct dep_wire_thread r = wire_thread(t);
 
 	w->nthreads++;
-	return dep_writer_frame(w, DEP_F_THREAD, t->process, &r, sizeof(r), NULL, 0);
+	return dep_writer_frame(w, &(struct dep_new_frame){
+		.type = DEP_F_THREAD, .process = t->process, .data = &r, .size = sizeof(r),
+	});
 }
 
 int dep_writer_thread_end(struct dep_writer *w, const struct dep_thread *t)
@@ -329,13 +334,17 @@ int dep_writer_thread_end(struct dep_writer *w, const struct dep_thread *t)
 		r.chain = c->chain;
 	}
 	r.fixed = sizeof(r);
-	return dep_writer_frame(w, DEP_F_THREAD_END, t->process, &r, sizeof(r), t->name,
-				t->name ? strlen(t->name) + 1 : 0);
+	return dep_writer_frame(w, &(struct dep_new_frame){
+		.type = DEP_F_THREAD_END, .process = t->process, .data = &r, .size = sizeof(r),
+		.more = t->name, .more_size = t->name ? strlen(t->name) + 1 : 0,
+	});
 }
 
 int dep_writer_message(struct dep_writer *w, const char *text)
 {
-	return dep_writer_frame(w, DEP_F_MESSAGE, 0, text, strlen(text) + 1, NULL, 0);
+	return dep_writer_frame(w, &(struct dep_new_frame){
+		.type = DEP_F_MESSAGE, .data = text, .size = strlen(text) + 1,
+	});
 }
 
 /* Begin a new file if the current one has reached its size. */

@@ -61,8 +61,7 @@ int dep_writer_leave_file(struct dep_writer *w);
 /** dep_writer_roll() - begin a new file if @more bytes would make the current one too large */
 int dep_writer_roll(struct dep_writer *w, u64 more);
 /** dep_writer_frame() - dep_log_append(); an error is kept in @w->error */
-int dep_writer_frame(struct dep_writer *w, u32 type, u32 process, const void *a, size_t a_size,
-		     const void *b, size_t b_size);
+int dep_writer_frame(struct dep_writer *w, const struct dep_new_frame *f);
 /** dep_writer_reserve() - update the disk space that is reserved for the last frames */
 void dep_writer_reserve(struct dep_writer *w);
 /** dep_writer_flush() - let the kernel start writing segments to the disk; does not wait */

@@ -55,7 +55,9 @@ void forge_remove(struct forge *f)
 
 void forge_frame(struct forge *f, u32 type, u32 process, const void *payload, size_t size)
 {
-	assert_int_equal(dep_log_append(&f->log, type, process, payload, size, NULL, 0), 0);
+	assert_int_equal(dep_log_append(&f->log, &(struct dep_new_frame){
+		.type = type, .process = process, .data = payload, .size = size,
+	}), 0);
 }
 
 size_t forge_map(void *to, u64 page, u64 inode, u64 time_ns, const char *path)

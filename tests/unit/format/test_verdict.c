@@ -368,8 +368,10 @@ static void trim(struct dep_writer *w, const struct parts *p, u32 first)
 			.serial = h->thread, .segments = h->index + 1, .chain = h->chain,
 		};
 	}
-	assert_int_equal(dep_log_append(&w->log, DEP_F_TRIM, 0, &f,
-					sizeof(f.t) + f.t.rows * sizeof(f.sum[0]), NULL, 0), 0);
+	assert_int_equal(dep_log_append(&w->log, &(struct dep_new_frame){
+		.type = DEP_F_TRIM, .data = &f,
+		.size = sizeof(f.t) + f.t.rows * sizeof(f.sum[0]),
+	}), 0);
 	w->first_file = first;
 }
 
