@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Recording: selects the values to store (placement.c), emits the stores (value_stores.c), and
- * manages the ring with records and events (ring.c) and the descriptors (descriptors.c).  The
- * translator calls the record_*() functions and does not depend on the code that they emit.
+ * manages the ring with records and events (ring.c, record_end.c) and the descriptors
+ * (descriptors.c).  The translator calls the record_*() functions and does not depend on the code
+ * that they emit.
  */
 #ifndef ADEPT_ENGINE_RECORD_RECORD_H
 #define ADEPT_ENGINE_RECORD_RECORD_H
