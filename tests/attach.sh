@@ -63,7 +63,7 @@ while [ "$(state $pid)" != Z ] && kill -0 $pid 2>/dev/null; do
 done
 wait $pid
 status=$?
-if [ $status = 0 ] && grep -q '^computed' calls.out; then
+if [ $status = 0 ] && grep -q '^all calls' calls.out; then
 	pass "a program that checks its calls"
 else
 	fail "a program that checks its calls: status $status: $(tail -n 1 calls.out)"
@@ -127,7 +127,7 @@ wait $pid
 is "$images images after execve in threads, $n probes" $? 3
 
 # ---- states ----
-sleep 100 &
+sleep 30 &
 pid=$!
 kill -STOP $pid
 wait_for eval '[ "$(state $pid)" = T ]'
@@ -175,16 +175,22 @@ is "and goes on" $? 4
 # ---- what cannot be attached to ----
 refused "no process" "no process" 99999999
 refused "a thread of the kernel" "thread of the kernel" 2
+# child PID: its child that runs sleep, in $pid
+child() {
+	pid=$(pgrep -P "$1" -x sleep)
+}
+
 if have strace; then
-	strace -o /dev/null sleep 100 &
-	wait_for eval 'pid=$(pgrep -P $! -x sleep)'
-	refused "a traced process" "is traced by process $!" "$pid"
+	strace -o /dev/null sleep 30 &
+	tracer=$!
+	wait_for child $tracer
+	refused "a traced process" "is traced by process $tracer" "$pid"
 	kill "$pid"
-	wait 2>/dev/null
+	wait $tracer 2>/dev/null
 fi
-"$DEPCTL" record -q --alone --null -- sleep 100 &
+"$DEPCTL" record -q --alone --null -- sleep 30 &
 recorder=$!
-wait_for eval 'pid=$(pgrep -f "^sleep 100$")'
+wait_for child $recorder
 refused "a recorded process" "is being recorded" "$pid"
 kill "$pid"
 wait $recorder 2>/dev/null
@@ -197,7 +203,7 @@ refused "strict seccomp" "strict mode" $pid
 kill -9 $pid
 wait $pid 2>/dev/null
 if [ "$(id -u)" = 0 ] && have setpriv; then
-	sleep 100 &
+	sleep 30 &
 	pid=$!
 	setpriv --reuid=65534 --clear-groups "$DEPCTL" attach --dry $pid >out 2>err
 	grep -q "belongs to another user" err && pass "a process of another user" ||
@@ -205,7 +211,7 @@ if [ "$(id -u)" = 0 ] && have setpriv; then
 	kill $pid
 	cgroup=/sys/fs/cgroup/adept-test-$$
 	if [ -f /sys/fs/cgroup/cgroup.controllers ] && mkdir "$cgroup" 2>/dev/null; then
-		sleep 100 &
+		sleep 30 &
 		pid=$!
 		echo $pid >"$cgroup/cgroup.procs"
 		echo 1 >"$cgroup/cgroup.freeze"

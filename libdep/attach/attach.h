@@ -31,6 +31,7 @@ enum dep_attach_kind {
  * @args:	the call's arguments
  * @sp, @pc:	of a thread in a system call
  * @was_stopped: the probe has stopped it
+ * @status:	of that stop, as waitpid(2) has it
  */
 struct dep_attach_thread {
 	pid_t tid;
@@ -39,6 +40,7 @@ struct dep_attach_thread {
 	u64 args[6], sp, pc;
 	char name[16];
 	u32 was_stopped;
+	int status;
 };
 
 /**

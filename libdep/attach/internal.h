@@ -9,8 +9,14 @@
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
-/* struct dep_attach_thread.was_stopped, in the tracer */
-enum { UNTRACED, SEIZED, STOPPED };
+/**
+ * struct dep_attach_thread.was_stopped, in the tracer:
+ *
+ *	UNTRACED -> WATCHED -> ASKED -> STOPPED
+ *	               |                   ^
+ *	               +--- by a signal ---+
+ */
+enum { UNTRACED, WATCHED, ASKED, STOPPED };
 
 /* ---- calls.c ---- */
 
@@ -62,8 +68,8 @@ int scan_look(const struct scan *s, pid_t tid, struct dep_attach_thread *now);
 
 /** refuse_process() - 0, or the reason why this process cannot be attached to */
 int refuse_process(pid_t pid, int proc, struct dep_why *why);
-/** refuse_seize() - why PTRACE_SEIZE failed with @err, and what to do about it */
-int refuse_seize(pid_t pid, int proc, int err, struct dep_why *why);
+/** refuse_seize() - why PTRACE_SEIZE of a thread failed with @err, and what to do about it */
+int refuse_seize(const struct scan *s, pid_t tid, int err, struct dep_why *why);
 
 /* ---- stop.c ---- */
 
@@ -81,10 +87,16 @@ int stop_all(struct scan *s, u32 *passes, struct timespec *begun, struct dep_why
 /**
  * release_all() - let stopped threads go on as if they had not been stopped
  *
- * Return: how many calls have to be finished by release_finish().
+ * The other traced threads are released by the tracer's end, after release_finish().
  */
-unsigned int release_all(struct scan *s);
-/** release_finish() - finish calls that the stop has cut short; this takes as long as they do */
-void release_finish(void);
+void release_all(struct scan *s);
+/** release_is_long() - are there calls that the stop has cut short? */
+bool release_is_long(void);
+/**
+ * release_finish() - finish calls that the stop has cut short, and others that a signal has ended
+ *
+ * This takes as long as the former do.
+ */
+void release_finish(struct scan *s);
 
 #endif

@@ -41,54 +41,60 @@ static u64 ns_since(const struct timespec *begun)
 	       (u64)begun->tv_nsec;
 }
 
-/* *unfinished receives how many calls the tracer must finish. */
-static int probe(struct shared *r, pid_t pid, unsigned int *unfinished)
+static int probe(struct shared *r, struct scan *s)
 {
-	struct scan s = { .pid = pid, .thread = r->thread };
 	struct timespec begun;
 	int err;
 
-	s.proc = dep_proc_open(pid);
-	if (s.proc < 0)
-		return dep_inject_error(&r->why, ESRCH, "There is no process %d.", pid);
-	err = refuse_process(pid, s.proc, &r->why);
+	s->proc = dep_proc_open(s->pid);
+	if (s->proc < 0)
+		return dep_inject_error(&r->why, ESRCH, "There is no process %d.", s->pid);
+	err = refuse_process(s->pid, s->proc, &r->why);
 	if (err)
 		return err;
-	err = stop_all(&s, &r->passes, &begun, &r->why);
-	/* Those that did not stop are let go by the tracer's end. */
-	*unfinished = release_all(&s);
+	err = stop_all(s, &r->passes, &begun, &r->why);
+	release_all(s);
 	if (begun.tv_sec)
 		r->stop_ns = ns_since(&begun);
-	r->n = s.n;
+	r->n = s->n;
 	return err;
 }
 
 static void run_tracer(struct shared *r, pid_t pid, pid_t caller, int ready)
 {
-	unsigned int unfinished = 0;
+	struct scan s = { .pid = pid, .thread = r->thread };
 	sigset_t none;
 
+	/* It may outlive the caller, whose output somebody may read to its end. */
+	for (int fd = 0, null = open("/dev/null", O_RDWR); fd < 3 && null >= 0; fd++)
+		dup2(null, fd);
 	/* The caller's signals are not ours. */
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != caller)
 		_exit(1);
-	r->err = probe(r, pid, &unfinished);
-	/* The caller does not wait for this. */
-	prctl(PR_SET_PDEATHSIG, 0);
-	close(ready);
-	if (unfinished) {
+	r->err = probe(r, &s);
+	if (release_is_long()) {
+		/* The caller does not wait for this. */
+		prctl(PR_SET_PDEATHSIG, 0);
 		setsid();
-		release_finish();
+		if (write(ready, "", 1) != 1)
+			_exit(1);
 	}
+	release_finish(&s);
 	_exit(0);
 }
 
-/* Wait for the tracer's results; kill it if they do not come in time. */
+/*
+ * Wait for the tracer's end, or for a byte which says that its results are there; kill it if
+ * neither comes in time.
+ */
 static void await(pid_t tracer, int ready)
 {
 	struct pollfd p = { .fd = ready, .events = POLLIN };
+	bool goes_on;
+	char byte;
 	int n;
 
 	do
@@ -97,7 +103,8 @@ static void await(pid_t tracer, int ready)
 	if (n <= 0)
 		kill(tracer, SIGKILL);
 	/* One that still has calls to finish becomes a zombie until the caller ends. */
-	while (waitpid(tracer, NULL, n <= 0 ? 0 : WNOHANG) < 0 && errno == EINTR)
+	goes_on = n > 0 && read(ready, &byte, 1) == 1;
+	while (!goes_on && waitpid(tracer, NULL, 0) < 0 && errno == EINTR)
 		;
 }
 
@@ -112,7 +119,8 @@ static int take_results(struct dep_attach_probe *p, const struct shared *r)
 	for (i = 0; i < r->n; i++) {
 		if (!r->thread[i].tid)
 			continue;
-		p->nstopped += r->thread[i].was_stopped != 0;
+		p->nstopped += r->thread[i].was_stopped == STOPPED &&
+			       r->thread[i].kind != DEP_ATTACH_RETURNS;
 		p->thread[p->n++] = r->thread[i];
 	}
 	p->stop_ns = r->stop_ns;

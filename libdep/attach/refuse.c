@@ -37,9 +37,9 @@ static bool read_stat(int proc, struct facts *f)
 			   " %ld", &f->state, &f->flags, &f->threads) == 3;
 }
 
-static bool read_status(int proc, struct facts *f)
+static bool read_status(int proc, const char *name, struct facts *f)
 {
-	FILE *file = dep_proc_file(proc, "status");
+	FILE *file = dep_proc_file(proc, name);
 	char line[256];
 
 	if (!file)
@@ -110,11 +110,18 @@ static bool is_frozen(int proc)
 	return frozen;
 }
 
+static int traced(pid_t pid, long tracer, struct dep_why *why)
+{
+	return dep_inject_error(why, EBUSY,
+				"Process %d is traced by process %ld; a process has one tracer at "
+				"a time.", pid, tracer);
+}
+
 int refuse_process(pid_t pid, int proc, struct dep_why *why)
 {
 	struct facts f = { 0 };
 
-	if (!read_stat(proc, &f) || !read_status(proc, &f))
+	if (!read_stat(proc, &f) || !read_status(proc, "status", &f))
 		return dep_inject_error(why, ESRCH, "There is no process %d.", pid);
 	if (f.flags & PF_KTHREAD)
 		return dep_inject_error(why, EINVAL, "Process %d is a thread of the kernel.", pid);
@@ -122,9 +129,7 @@ int refuse_process(pid_t pid, int proc, struct dep_why *why)
 	if (f.state == 'X' || (f.state == 'Z' && f.threads <= 1))
 		return dep_inject_error(why, ESRCH, "Process %d has ended.", pid);
 	if (f.tracer)
-		return dep_inject_error(why, EBUSY,
-					"Process %d is traced by process %ld; a process has one "
-					"tracer at a time.", pid, f.tracer);
+		return traced(pid, f.tracer, why);
 	if (f.seccomp == 1)
 		return dep_inject_error(why, EACCES,
 					"Process %d is in seccomp's strict mode, in which the "
@@ -159,22 +164,27 @@ static long yama_scope(void)
 	return scope;
 }
 
-int refuse_seize(pid_t pid, int proc, int err, struct dep_why *why)
+int refuse_seize(const struct scan *s, pid_t tid, int err, struct dep_why *why)
 {
 	struct facts f = { 0 };
+	pid_t pid = s->pid;
+	char name[48];
 	struct stat st;
 
+	snprintf(name, sizeof(name), "task/%d/status", tid);
 	if (err == ESRCH)
 		return dep_inject_error(why, ESRCH, "Process %d has ended.", pid);
-	if (err != EPERM || !read_status(proc, &f))
+	if (err != EPERM || !read_status(s->proc, name, &f))
 		return dep_inject_error(why, err, "Process %d cannot be traced: %s.", pid,
 					strerror(err));
+	if (f.tracer)
+		return traced(pid, f.tracer, why);
 	if (f.uid[0] != getuid())
 		return dep_inject_error(why, EPERM,
 					"Process %d belongs to another user; root may attach to "
 					"it.", pid);
 	/* The files of a process that is not dumpable belong to root. */
-	if (!fstat(proc, &st) && st.st_uid != f.uid[1])
+	if (!fstat(s->proc, &st) && st.st_uid != f.uid[1])
 		return dep_inject_error(why, EPERM,
 					"Process %d is protected from being traced, as it has or "
 					"had privileges or called prctl(PR_SET_DUMPABLE); root "

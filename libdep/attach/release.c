@@ -32,6 +32,8 @@
 
 #define SYSCALL_SIZE	2	/* bytes of the instruction */
 #define UNFINISHED	64
+#define SETTLE_NS	200000	/* 20 ms in all, for woken threads to stop or to go on */
+#define SETTLE_PAUSES	100
 
 /**
  * struct unfinished - a call that goes on with the rest of its data
@@ -46,10 +48,15 @@ struct unfinished {
 static struct unfinished unfinished[UNFINISHED];
 static unsigned int nunfinished;
 
-/* Will the thread run a handler of a signal now? */
-static bool has_signal(const struct scan *s, pid_t tid)
+/*
+ * Does the thread run a handler next, so that its call would have ended without a stop, too?
+ * @sig: the signal that it is about to receive; 0: none
+ *
+ * The kernel delivers even ignored signals to a traced thread; these end no call natively.
+ */
+static bool runs_handler(const struct scan *s, pid_t tid, int sig)
 {
-	unsigned long long own = 0, shared = 0, blocked = 0;
+	unsigned long long own = 0, shared = 0, blocked = 0, caught = 0;
 	char path[48], line[128];
 	FILE *f;
 
@@ -61,9 +68,12 @@ static bool has_signal(const struct scan *s, pid_t tid)
 		sscanf(line, "SigPnd: %llx", &own);
 		sscanf(line, "ShdPnd: %llx", &shared);
 		sscanf(line, "SigBlk: %llx", &blocked);
+		sscanf(line, "SigCgt: %llx", &caught);
 	}
 	fclose(f);
-	return (own | shared) & ~blocked;
+	if (sig && caught & 1ull << (sig - 1))
+		return true;
+	return (own | shared) & ~blocked & caught;
 }
 
 /* How much the call was to transfer, if it waits until all is; 0: it does not. */
@@ -110,48 +120,48 @@ static bool go_on(pid_t tid, struct user_regs_struct *regs)
 	return true;
 }
 
+/* The signal that a thread with this status was about to receive; 0: none. */
+static int signal_of(int status)
+{
+	return status >> 16 ? 0 : WSTOPSIG(status);
+}
+
 /* Undo what the stop did to a call; true: the thread goes on, and is still traced. */
-static bool mend_call(const struct scan *s, pid_t tid)
+static bool mend_call(const struct scan *s, pid_t tid, int sig)
 {
 	struct user_regs_struct regs;
 
 	/* Outside of calls orig_rax is negative. */
 	if (ptrace(PTRACE_GETREGS, tid, NULL, &regs) || (s64)regs.orig_rax < 0)
 		return false;
-	if ((s64)regs.rax == -EINTR && !has_signal(s, tid))
+	if ((s64)regs.rax == -EINTR && !runs_handler(s, tid, sig))
 		make_call(tid, &regs);
-	else if ((s64)regs.rax > 0 && regs.rax < whole_of(&regs) && !has_signal(s, tid))
+	else if (!sig && (s64)regs.rax > 0 && regs.rax < whole_of(&regs) &&
+		 !runs_handler(s, tid, 0))
 		return go_on(tid, &regs);
 	return false;
 }
 
-/* The signal that a stopped thread was about to receive; 0: none. */
-static int signal_of(pid_t tid)
+bool release_is_long(void)
 {
-	siginfo_t si;
-
-	/* Fails in a stop of job control; in one that ptrace caused si_code tells. */
-	if (ptrace(PTRACE_GETSIGINFO, tid, NULL, &si) || si.si_code >> 8 == PTRACE_EVENT_STOP ||
-	    si.si_code == (SIGTRAP | PTRACE_EVENT_EXEC << 8))
-		return 0;
-	return si.si_signo;
+	return nunfinished;
 }
 
-unsigned int release_all(struct scan *s)
+static void release(const struct scan *s, const struct dep_attach_thread *t)
 {
-	struct dep_attach_thread *t;
-	int sig;
+	int sig = signal_of(t->status);
+
+	if (!mend_call(s, t->tid, sig))
+		ptrace(PTRACE_DETACH, t->tid, NULL, (long)sig);
+}
+
+void release_all(struct scan *s)
+{
 	u32 i;
 
-	for (i = 0; i < s->n; i++) {
-		t = &s->thread[i];
-		if (t->was_stopped != STOPPED)
-			continue;
-		sig = signal_of(t->tid);
-		if (sig || !mend_call(s, t->tid))
-			ptrace(PTRACE_DETACH, t->tid, NULL, (long)sig);
-	}
-	return nunfinished;
+	for (i = 0; i < s->n; i++)
+		if (s->thread[i].was_stopped == STOPPED)
+			release(s, &s->thread[i]);
 }
 
 /* Return from the call with what was transferred before and, by the rest of it, @more. */
@@ -195,21 +205,58 @@ static bool step(struct unfinished *u, int status)
 	return true;
 }
 
-void release_finish(void)
+/*
+ * Does no watched thread run?  One that runs may be about to stop for a signal, which only the
+ * tracer can keep from ending its call.
+ */
+static bool is_settled(const struct scan *s)
 {
-	unsigned int i;
+	struct dep_attach_thread now;
+	u32 i;
+
+	for (i = 0; i < s->n; i++)
+		if (s->thread[i].was_stopped == WATCHED && !scan_look(s, s->thread[i].tid, &now) &&
+		    (now.kind == DEP_ATTACH_RUNNING || now.kind == DEP_ATTACH_STOPPED))
+			return false;
+	return true;
+}
+
+/* A thread was only watched, or did not stop in time. */
+static void stopped_late(struct scan *s, pid_t tid, int status)
+{
+	u32 at = 0;
+	struct dep_attach_thread *t = scan_find(s, tid, &at);
+
+	if (t && WIFSTOPPED(status)) {
+		t->status = status;
+		release(s, t);
+	}
+	if (t)
+		t->was_stopped = STOPPED;
+}
+
+void release_finish(struct scan *s)
+{
+	const struct timespec pause = { .tv_nsec = SETTLE_NS };
+	unsigned int i, pauses = 0;
 	int status;
 	pid_t tid;
 
-	while (nunfinished) {
-		tid = waitpid(-1, &status, __WALL);
+	for (;;) {
+		tid = waitpid(-1, &status, __WALL | (nunfinished ? 0 : WNOHANG));
 		if (tid < 0 && errno == EINTR)
 			continue;
-		if (tid < 0)
+		if (tid < 0 || (!tid && (is_settled(s) || pauses++ == SETTLE_PAUSES)))
 			return;
+		if (!tid) {
+			nanosleep(&pause, NULL);
+			continue;
+		}
 		for (i = 0; i < nunfinished && unfinished[i].tid != tid; i++)
 			;
-		if (i < nunfinished && step(&unfinished[i], status))
+		if (i == nunfinished)
+			stopped_late(s, tid, status);
+		else if (step(&unfinished[i], status))
 			unfinished[i] = unfinished[--nunfinished];
 	}
 }

@@ -81,6 +81,7 @@ static enum dep_attach_kind kind_of(int proc, char state, const struct dep_attac
 	case 'R':
 		return DEP_ATTACH_RUNNING;
 	case 'T':
+	case 't':	/* by us: others do not trace it */
 		return DEP_ATTACH_STOPPED;
 	case 'S':
 		if (t->call < 0)
@@ -104,6 +105,8 @@ int scan_look(const struct scan *s, pid_t tid, struct dep_attach_thread *now)
 	state = read_stat(s->proc, tid, now->name);
 	if (!state || state == 'Z' || state == 'X')
 		return -ESRCH;
+	if (state == 'R')
+		now->call = -1;
 	now->kind = kind_of(s->proc, state, now);
 	return 0;
 }

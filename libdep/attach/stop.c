@@ -2,7 +2,7 @@
 /*
  * Stop all threads of a process.
  *
- *	list of threads -> SEIZE those that may be stopped -> INTERRUPT them -> wait for all
+ *	list of threads -> SEIZE all -> INTERRUPT those that may be stopped -> wait for these
  *	      ^                                                                     |
  *	      +------- until there is no new thread, and none that was left alone has woken
  *
@@ -91,42 +91,49 @@ static int wait_unblocked(struct scan *s, struct dep_why *why)
 }
 
 /*
- * Trace all threads that may be stopped; *n receives how many.
+ * Trace all threads.  The kernel queues even ignored signals for a traced thread, and any thread
+ * of the process may then be woken to receive them.  If that one is traced, too, it stops, and the
+ * call that has ended can be made again.
  *
  * PTRACE_SEIZE waits while another thread of the process is in execve, which in turn waits until
  * the threads that it has killed are reaped, by their tracer if they are traced.  Nothing but its
  * end takes the tracer out of that.
  */
-static int seize(struct scan *s, u32 *n, struct dep_why *why)
+static int seize(struct scan *s, struct dep_why *why)
 {
 	struct dep_attach_thread *t;
 	u32 i;
 
-	*n = 0;
 	for (i = 0; i < s->n; i++) {
 		t = &s->thread[i];
-		if (!t->tid || t->was_stopped || !may_stop(t))
+		if (!t->tid || t->was_stopped != UNTRACED)
 			continue;
 		if (!ptrace(PTRACE_SEIZE, t->tid, NULL,
-			    PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD)) {
-			t->was_stopped = SEIZED;
-			(*n)++;
-		} else if (errno == ESRCH) {
+			    PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD))
+			t->was_stopped = WATCHED;
+		else if (errno == ESRCH)
 			forget(t);
-		} else {
-			return refuse_seize(s->pid, s->proc, errno, why);
-		}
+		else
+			return refuse_seize(s, t->tid, errno, why);
 	}
 	return 0;
 }
 
-static void interrupt(struct scan *s)
+/* Ask all threads that may be stopped to stop; return how many these are. */
+static u32 interrupt(struct scan *s)
 {
-	u32 i;
+	struct dep_attach_thread *t;
+	u32 i, n = 0;
 
-	for (i = 0; i < s->n; i++)
-		if (s->thread[i].was_stopped == SEIZED)
-			ptrace(PTRACE_INTERRUPT, s->thread[i].tid, NULL, NULL);
+	for (i = 0; i < s->n; i++) {
+		t = &s->thread[i];
+		if (t->was_stopped != WATCHED || !may_stop(t))
+			continue;
+		ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL);
+		t->was_stopped = ASKED;
+		n++;
+	}
+	return n;
 }
 
 /* Wait until @n threads that were asked to stop have, or have ended. */
@@ -147,14 +154,16 @@ static int wait_stopped(struct scan *s, u32 n, struct dep_why *why)
 						"%d ms; try again.", n, n == 1 ? "" : "s", s->pid,
 						STOP_MS);
 		t = scan_find(s, tid, &at);
-		if (!t || t->was_stopped != SEIZED)
+		if (!t)
 			continue;
-		n--;
+		/* Others stop to receive a signal. */
+		n -= t->was_stopped == ASKED;
 		if (!WIFSTOPPED(status)) {
 			forget(t);
 			continue;
 		}
 		t->was_stopped = STOPPED;
+		t->status = status;
 		if (status >> 8 == (SIGTRAP | PTRACE_EVENT_EXEC << 8))
 			return dep_inject_error(why, EAGAIN, "Process %d executes another program; "
 						"try again.", s->pid);
@@ -170,11 +179,12 @@ static u32 wake_left(struct scan *s)
 
 	for (i = 0; i < s->n; i++) {
 		t = &s->thread[i];
-		if (!t->tid || t->was_stopped || t->kind != DEP_ATTACH_RETURNS)
+		if (t->was_stopped != WATCHED || t->kind != DEP_ATTACH_RETURNS)
 			continue;
 		if (scan_look(s, t->tid, &now)) {
 			forget(t);
 		} else if (now.kind != DEP_ATTACH_RETURNS || now.sp != t->sp || now.pc != t->pc) {
+			now.was_stopped = WATCHED;
 			*t = now;
 			woken++;
 		}
@@ -182,22 +192,23 @@ static u32 wake_left(struct scan *s)
 	return woken;
 }
 
-static int pass(struct scan *s, u32 *n, struct timespec *begun, struct dep_why *why)
+static int pass(struct scan *s, struct timespec *begun, struct dep_why *why)
 {
 	int err = wait_unblocked(s, why);
+	u32 n;
 
 	if (err)
 		return err;
 	deadline(STOP_MS, SIG_DFL);
-	err = seize(s, n, why);
+	err = seize(s, why);
 	deadline(0, SIG_DFL);
-	if (err || !*n)
+	if (err)
 		return err;
 	if (!begun->tv_sec)
 		clock_gettime(CLOCK_MONOTONIC, begun);
-	interrupt(s);
+	n = interrupt(s);
 	deadline(STOP_MS, on_alarm);
-	err = wait_stopped(s, *n, why);
+	err = wait_stopped(s, n, why);
 	deadline(0, SIG_DFL);
 	return err;
 }
@@ -205,12 +216,11 @@ static int pass(struct scan *s, u32 *n, struct timespec *begun, struct dep_why *
 int stop_all(struct scan *s, u32 *passes, struct timespec *begun, struct dep_why *why)
 {
 	int found = scan_threads(s, why), err = found < 0 ? found : 0;
-	u32 n;
 
 	*passes = 0;
 	begun->tv_sec = 0;
 	while (!err) {
-		err = pass(s, &n, begun, why);
+		err = pass(s, begun, why);
 		if (err)
 			break;
 		++*passes;

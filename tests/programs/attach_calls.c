@@ -3,7 +3,7 @@
  * Suite: attach.  attach_calls SECONDS: threads in calls whose results a stop by ptrace would
  * change, in calls that the kernel restarts, and in none.  Each checks every result and, roughly,
  * the time it took.
- * Prints how many calls each thread made; exits with 1 at the first wrong result.
+ * Exits with 1 at the first wrong result.
  */
 #include <errno.h>
 #include <poll.h>
@@ -19,6 +19,7 @@
 #include <sys/sem.h>
 #include <sys/socket.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -53,6 +54,14 @@ static void check_time(const char *what, double begun)
 	if (ms >= PAUSE_MS - 1)
 		return;
 	printf("%s: after %.1f ms\n", what, ms);
+	exit(1);
+}
+
+static void check_count(const char *what, unsigned long count)
+{
+	if (count)
+		return;
+	printf("%s: never\n", what);
 	exit(1);
 }
 
@@ -226,17 +235,26 @@ static void *nothing(void *arg)
 	return arg;
 }
 
-/* Threads begin and end all the time. */
+/*
+ * Threads begin and end all the time, and so do children: their SIGCHLD, which is ignored, stops a
+ * thread that is traced.
+ */
 static void *creator(void *arg)
 {
 	const struct timespec pause = { .tv_nsec = 200000 };
 	unsigned long *count = arg;
 	pthread_t t;
+	pid_t pid;
 
 	while (!over) {
 		check("pthread_create", pthread_create(&t, NULL, nothing, NULL), 0, 0);
 		pthread_join(t, NULL);
-		++*count;
+		if (++*count % 16)
+			continue;
+		pid = fork();
+		if (!pid)
+			_exit(0);
+		check("waitpid", waitpid(pid, NULL, 0), pid, 0);
 		nanosleep(&pause, NULL);
 	}
 	return NULL;
@@ -276,9 +294,11 @@ int main(int argc, char **argv)
 	while (n)
 		pthread_join(t[--n], NULL);
 	for (i = 0; i < NTIMED; i++)
-		printf("%s %lu\n", timed[i].name, timed[i].count);
+		check_count(timed[i].name, timed[i].count);
 	for (i = 0; i < NWHOLE; i++)
-		printf("%s %lu\n", whole[i].name, whole[i].count);
-	printf("computed %lu created %lu\n", computed, created);
+		check_count(whole[i].name, whole[i].count);
+	check_count("computing", computed);
+	check_count("pthread_create", created);
+	puts("all calls returned what they must");
 	return 0;
 }
