@@ -14,17 +14,18 @@ extern "C" {
 
 #pragma GCC visibility push(default)
 
-/* What the translated code from dep_code_place.off on is. */
+/* Kind of the translated code from dep_code_place.off on. */
 enum dep_code_kind {
-	/* the instructions from @insn on, one for each; r15 is replaced by its memory */
+	/* copies of the instructions from @insn on; a TLS slot replaces r15 */
 	DEP_CODE_COPY,
-	DEP_CODE_ADDED,		/* value stores of @insn, what replaces it, or its branch */
+	/* code for instruction @insn: value stores, its replacement, or its branch */
+	DEP_CODE_ADDED,
 	DEP_CODE_ENTRY,		/* before the first instruction */
 	DEP_CODE_EXIT,		/* end of a record, and jump to what follows; exit stub */
 	DEP_CODE_DATA,		/* literals */
 };
 
-/** struct dep_code_place - the translated code up to the next place */
+/** struct dep_code_place - a range of the translated code, up to the next place */
 struct dep_code_place {
 	uint16_t off;		/* in dep_fragment_code.translation */
 	uint8_t insn;		/* with COPY and ADDED: index of the instruction */

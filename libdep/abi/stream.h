@@ -84,7 +84,7 @@ enum adept_store_kind {
 	ADEPT_ST_EXIT_REG = 7,
 	ADEPT_ST_FSBASE = 8,	/* new fs base, before wrfsbase */
 	ADEPT_ST_BEFORE = 9,	/* timestamp before a locked instruction */
-	/* timestamp after it; of lock cmpxchg with the highest byte 1 if it exchanged */
+	/* timestamp after it; a lock cmpxchg that succeeded sets ADEPT_TIMESTAMP_DONE */
 	ADEPT_ST_AFTER = 10,
 };
 
@@ -174,11 +174,12 @@ struct adept_desc_frag {
 	u16 code_len;
 };
 
-/* What the cache code from adept_code_place.off on is. */
+/* Kind of the code in the code cache from adept_code_place.off on. */
 enum adept_code_kind {
-	/* the instructions from insn on, one for each; r15 is replaced by its memory */
+	/* copies of the instructions from insn on; a TLS slot replaces r15 */
 	ADEPT_CODE_COPY,
-	ADEPT_CODE_ADDED,	/* value stores of insn, what replaces it, or its branch */
+	/* code for instruction insn: value stores, its replacement, or its branch */
+	ADEPT_CODE_ADDED,
 	ADEPT_CODE_ENTRY,	/* before the first instruction */
 	ADEPT_CODE_EXIT,	/* end of a record, and jump to what follows; exit stub */
 	ADEPT_CODE_DATA,	/* literals */

@@ -89,7 +89,7 @@ struct tls {
 	u64 chunk_base;		/* bounds of the chunk being filled */
 	u64 chunk_end;
 	u64 scratch_chunk;	/* private chunk for records that are not stored, or 0 */
-	int discard;		/* unrecorded: overwrite the chunk */
+	int discard;		/* the thread is not recorded: it overwrites its chunk */
 	int absent;		/* the collector is gone, but may return: scratch chunk in use.. */
 	u64 absent_chunks;	/* ..and filled this many times since then */
 

@@ -2,10 +2,14 @@
 /*
  * Locked memory: the engine's mappings are neither locked nor counted.
  *
- * A range that reaches into the engine's memory ends there, as it would natively, where
- * nothing is mapped.  MCL_FUTURE is the kernel's: after it has its address space the engine
- * maps nothing but further arenas, which it unlocks (translate/arena.c).  MCL_CURRENT would lock
- * the engine's gigabytes, so the engine locks the program's mappings one by one.
+ * A range that reaches into the engine's memory is locked up to there, and the call fails with
+ * ENOMEM: natively nothing would be mapped there.
+ *
+ * MCL_FUTURE is passed to the kernel.  The engine reserves its address space when it starts.
+ * Later it maps only further arenas, which it unlocks (translate/arena.c).
+ *
+ * MCL_CURRENT would lock the engine's gigabytes, so the engine locks the program's mappings one by
+ * one.
  */
 #include "libdep/engine/base/maps.h"
 #include "libdep/engine/translate/code_map.h"
@@ -40,7 +44,7 @@ static s64 lock_range(struct tls *t, u64 nr, const u64 args[6])
 	return ret < 0 ? ret : -E_NOMEM;
 }
 
-/* The next of the program's own mappings. */
+/* Find the next mapping that is the program's. */
 static int next_of_program(struct maps *m, struct map_line *l)
 {
 	while (maps_next(m, l))
@@ -50,8 +54,8 @@ static int next_of_program(struct maps *m, struct map_line *l)
 }
 
 /*
- * May the process lock more than @limit bytes?  What its capabilities are worth depends on its
- * user namespace, so this asks the kernel, by locking memory that nothing can populate.
+ * True if the process may lock more than @limit bytes.  Whether its capabilities permit that
+ * depends on its user namespace.  So try it: lock memory that nothing can populate.
  */
 static int may_exceed(u64 limit)
 {
@@ -67,7 +71,7 @@ static int may_exceed(u64 limit)
 	return !ret;
 }
 
-/* The kernel's checks for MCL_CURRENT, of the program's mappings alone. */
+/* Make the kernel's checks for MCL_CURRENT, but count only the program's mappings. */
 static s64 check_limit(void)
 {
 	u64 limit[2], total = 0;

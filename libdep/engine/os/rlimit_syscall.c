@@ -17,7 +17,7 @@ s64 rlimit_syscall(struct tls *t, u64 nr, const u64 a[6])
 	if ((from || nr == __NR_setrlimit) &&
 	    rt_copy_in(&new, (void *)from, sizeof(new)) != sizeof(new))
 		return -E_FAULT;
-	/* The call itself, for its errors; its result is corrected below. */
+	/* A query: make the call, which may fail.  The limits that it stores are replaced below. */
 	if (!from)
 		ret = app_syscall(t, nr, a);
 	if (ret)

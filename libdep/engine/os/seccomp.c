@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Instructions are put in front of each filter, which let the engine's own calls pass.  They
- * recognise these by the address: a syscall instruction in the engine, except those that make the
- * program's calls.  (rr does the same.)
+ * The engine puts a prologue in front of each filter of the program.  The prologue lets the
+ * engine's own system calls pass.  It recognises them by their address: a syscall instruction in
+ * the engine, except those that make the program's calls.  (rr does the same.)
  *
- * The filter outlives execve, and holds in the new image, whose engine has the same address as a
- * rule.
+ * The filter stays in effect after execve.  It works in the new image because the engine usually
+ * has the same address there.
  */
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -23,7 +23,7 @@
 #define IP_LOW		offsetof(struct seccomp_data, instruction_pointer)
 #define IP_HIGH		(IP_LOW + 4)
 
-/* Of prctl() and seccomp() */
+/* struct sock_fprog, the argument of prctl() and seccomp() */
 struct program {
 	u16 len;
 	u64 filter;
@@ -38,12 +38,12 @@ static u32 low(const u8 *addr)
 	return (u32)(u64)addr;
 }
 
-#define PASSES		11u	/* instructions of the beginning */
+#define PROLOGUE	11u	/* number of instructions */
 
 /* The engine does not lie across a multiple of 4 GiB (inject/memory_layout.c). */
-static void write_beginning(struct sock_filter *f)
+static void write_prologue(struct sock_filter *f)
 {
-	const struct sock_filter code[PASSES] = {
+	const struct sock_filter code[PROLOGUE] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, IP_HIGH),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (u32)(boot.image >> 32), 0, 8),
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, IP_LOW),
@@ -54,26 +54,26 @@ static void write_beginning(struct sock_filter *f)
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, low(thread_vanish_done), 2, 0),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, low(filtered_syscall_done), 1, 0),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-		/* As at the beginning of any filter. */
+		/* Clear the accumulator, as it is at the beginning of a filter. */
 		BPF_STMT(BPF_LD | BPF_IMM, 0),
 	};
 
 	memcpy(f, code, sizeof(code));
 }
 
-/* One that is too long to get a beginning sees the engine's calls, too. */
+/* Install filter @p with a prologue.  @at: index of the argument that points to the filter. */
 static s64 install(struct tls *t, u64 nr, const u64 a[6], const struct program *p, unsigned int at)
 {
-	u64 size = (PASSES + p->len) * sizeof(struct sock_filter), args[6];
+	u64 size = (PROLOGUE + p->len) * sizeof(struct sock_filter), args[6];
 	struct sock_filter *f = heap_alloc(size);
-	struct program longer = { (u16)(PASSES + p->len), (u64)f };
+	struct program longer = { (u16)(PROLOGUE + p->len), (u64)f };
 	u64 got = p->len * sizeof(*f);
 	s64 ret = -E_FAULT;
 
-	write_beginning(f);
+	write_prologue(f);
 	memcpy(args, a, sizeof(args));
 	args[at] = (u64)&longer;
-	if (rt_copy_in(f + PASSES, (void *)p->filter, got) == got)
+	if (rt_copy_in(f + PROLOGUE, (void *)p->filter, got) == got)
 		ret = app_syscall(t, nr, args);
 	heap_free(f, size);
 	return ret;
@@ -87,10 +87,10 @@ static int strict_allows(u64 nr)
 }
 
 /*
- * Strict mode would forbid the engine's calls, so a filter takes its place.  The engine checks the
- * program's calls itself, since the kernel ends a thread by SIGKILL in strict mode and by SIGSYS
- * with a filter; the filter is for code that does not go through the engine.  A filter takes
- * no_new_privs, which changes nothing where execve is forbidden.
+ * Strict mode would forbid the engine's calls, so a filter replaces it.  The engine checks the
+ * program's calls itself: in strict mode the kernel ends a thread by SIGKILL, but a filter ends it
+ * by SIGSYS.  The filter is for code that does not go through the engine.  A filter requires
+ * no_new_privs, which has no effect where execve is forbidden.
  */
 static s64 install_strict(struct tls *t, u64 nr, const u64 a[6])
 {
@@ -105,7 +105,7 @@ static s64 install_strict(struct tls *t, u64 nr, const u64 a[6])
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_THREAD),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
-	struct sock_filter f[PASSES + ARRAY_SIZE(code)];
+	struct sock_filter f[PROLOGUE + ARRAY_SIZE(code)];
 	struct program p = { ARRAY_SIZE(f), (u64)f };
 	s64 ret;
 
@@ -114,8 +114,8 @@ static s64 install_strict(struct tls *t, u64 nr, const u64 a[6])
 	/* Filters and strict mode exclude each other. */
 	if (sys6(__NR_prctl, PR_GET_SECCOMP, 0, 0, 0, 0, 0))
 		return -E_INVAL;
-	write_beginning(f);
-	memcpy(f + PASSES, code, sizeof(code));
+	write_prologue(f);
+	memcpy(f + PROLOGUE, code, sizeof(code));
 	ret = sys6(__NR_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0, 0);
 	if (!ret)
 		ret = sys6(__NR_prctl, PR_SET_SECCOMP, SECCOMP_MODE_FILTER, (u64)&p, 0, 0, 0);
@@ -134,7 +134,7 @@ void seccomp_strict(struct tls *t, u64 nr)
 {
 	if (strict_allows(nr))
 		return;
-	/* The other threads of the process go on. */
+	/* If there are other threads, end only this one. */
 	if (thread_each_other(t, count, 1))
 		thread_exit(t, K_SIGKILL);
 	ring_reserve_end(t);
@@ -146,7 +146,7 @@ void seccomp_strict(struct tls *t, u64 nr)
 
 s64 seccomp_install(struct tls *t, u64 nr, const u64 a[6])
 {
-	unsigned int at = 2;		/* of the arguments, that of the filter: of both calls */
+	unsigned int at = 2;		/* index of the filter argument, of prctl() and seccomp() */
 	u64 mode = nr == __NR_prctl ? a[1] : a[0];
 	u64 filter = nr == __NR_prctl ? SECCOMP_MODE_FILTER : SECCOMP_SET_MODE_FILTER;
 	struct program p;
@@ -154,8 +154,9 @@ s64 seccomp_install(struct tls *t, u64 nr, const u64 a[6])
 
 	if (mode == (nr == __NR_prctl ? SECCOMP_MODE_STRICT : SECCOMP_SET_MODE_STRICT))
 		return install_strict(t, nr, a);
+	/* If a filter is too long to get a prologue, it sees the engine's calls, too. */
 	if (mode != filter || rt_copy_in(&p, (void *)a[at], sizeof(p)) != sizeof(p) || !p.len ||
-	    p.len > BPF_MAXINSNS - PASSES)
+	    p.len > BPF_MAXINSNS - PROLOGUE)
 		ret = app_syscall(t, nr, a);
 	else
 		ret = install(t, nr, a, &p, at);

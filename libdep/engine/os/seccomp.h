@@ -8,14 +8,14 @@
 
 #include "libdep/engine/base/runtime.h"
 
-/** seccomp_install() - seccomp() or prctl(PR_SET_SECCOMP), with a filter that passes our calls */
+/** seccomp_install() - make seccomp() or prctl(PR_SET_SECCOMP); the engine's calls stay allowed */
 s64 seccomp_install(struct tls *t, u64 nr, const u64 a[6]);
 /** seccomp_strict() - strict mode: end the thread if it is not permitted to make call @nr */
 void seccomp_strict(struct tls *t, u64 nr);
 /**
- * seccomp_check() - ask the program's filter about a call that the engine emulates
+ * seccomp_check() - check a call that the engine emulates against the program's filter
  *
- * Makes the call, so its arguments must be such that it changes nothing.
+ * Makes the call, so the caller must choose arguments with which it has no effect.
  *
  * Return: 0 if the filter permits the call, or the filter's result.
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Process slots in the session file: a process that is forked claims one, and runs unrecorded
- * without it.
+ * Process slots in the session file.  A forked process claims one.  If it gets none it runs
+ * unrecorded.
  */
 #include "process_slots.h"
 #include "isolate.h"
@@ -55,7 +55,10 @@ u32 process_slot_claim(void)
 	for (u32 i = 0, n = how_many(); i < n; i++) {
 		u32 k = nth_slot(i);
 
-		/* A look first: a full table is read, not written, by all that wait for a slot. */
+		/*
+		 * Read first.  Many processes may poll a full table, and a compare-and-exchange
+		 * would take the cache line for writing each time.
+		 */
 		if (__atomic_load_n(&v[k].state, __ATOMIC_RELAXED) == ADEPT_SLOT_FREE && claim(k))
 			return k;
 	}
@@ -81,9 +84,9 @@ static int any_in_state(u32 state)
 }
 
 /*
- * A full table: wait for the collector to see that a process has ended, about 0.1 s in all; and for
- * the slot of one that has ended as long as it takes, as threads do for theirs (record/ring.c).
- * Return: 0 when there is no more to wait for.
+ * Pause while the table is full.  A process may have ended unnoticed: wait up to about 0.1 s in all
+ * for the collector to notice.  The slot of a process known to have ended becomes free: wait for it
+ * without a limit, as threads do for theirs (record/ring.c).  Return: 0: give up.
  */
 static int pause_for_slot(s64 pause[2])
 {

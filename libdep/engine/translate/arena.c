@@ -22,10 +22,11 @@ struct arena {
 	u64 base, size;
 	u64 hot, cold;		/* first free address of each part */
 	u64 hot_ready, cold_ready;	/* pages below are populated, see prefault_ahead() */
-	u8 *ret_path;		/* returns.c */
+	u8 *ret_path;		/* shared return path (returns.c); NULL until it is built */
 	u32 nfrags;
 	u8 huge;
-	u32 *frags[MAX_BLOCKS];	/* heap references in address order, BLOCK of them each */
+	/* fragments in address order: blocks of BLOCK heap references */
+	u32 *frags[MAX_BLOCKS];
 };
 
 static struct arena arenas[MAX_ARENAS];

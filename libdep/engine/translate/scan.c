@@ -142,7 +142,10 @@ void build_scan(struct build *b)
 			break;
 		bi->pc = pc;
 		if (x86_decode(&bi->in, bi->raw, (unsigned int)got) <= 0) {
-			/* A trap handles this if the program reaches it. */
+			/*
+			 * Not decodable.  The fragment ends before it.  If the program gets here, a
+			 * fragment that begins here ends in a trap exit.
+			 */
 			add_exit(b, b->n ? ADEPT_X_DIRECT : ADEPT_X_TRAP, b->n, pc, 0);
 			more = 0;
 			break;

@@ -6,9 +6,9 @@
  * A packed entry: the kind with the flags below, the distance of off from the previous entry (255:
  * off itself follows), and the fields that the flags name.
  */
-#define WITH_POS	0x20	/* insn, nst; otherwise as in the previous entry */
-#define WITH_ARG	0x40	/* arg; otherwise X86_NONE */
-#define WITH_ARGS	0x80	/* arg2, arg3; otherwise X86_NONE */
+#define WITH_POS	0x20	/* has insn and nst; otherwise the previous entry's */
+#define WITH_ARG	0x40	/* has arg; otherwise it is X86_NONE */
+#define WITH_ARGS	0x80	/* has arg2 and arg3; otherwise they are X86_NONE */
 
 _Static_assert(STATE_DATA < WITH_POS, "a kind does not fit");
 

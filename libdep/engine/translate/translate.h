@@ -22,9 +22,9 @@ void mangle_insn(struct build *b, unsigned int n);
 int mangle_supported(const struct x86_insn *in);
 /** mangle_load_target() - emit rcx = target of indirect branch @n; rcx and rdx are saved already */
 void mangle_load_target(struct build *b, unsigned int n);
-/** mangle_gs() - whether it has a gs-relative ModRM operand */
+/** mangle_gs() - whether the instruction has a gs-relative ModRM operand */
 int mangle_gs(const struct build_insn *bi);
-/** mangle_implicit_gs() - whether it has a gs-relative operand without ModRM */
+/** mangle_implicit_gs() - whether the instruction has a gs-relative operand without ModRM */
 int mangle_implicit_gs(const struct x86_insn *in);
 
 /* reserved_reg.c */
@@ -32,14 +32,17 @@ int mangle_implicit_gs(const struct x86_insn *in);
 int r15_named(const struct x86_insn *in);
 /** reserved_reg_plan() - choose the registers that hold r15, for each instruction */
 void reserved_reg_plan(struct build *b);
-/* Before and after instruction @n with its stores: load r15 into a register; restore that. */
+/* Around instruction @n and its stores: load r15 into a register; restore that register. */
 void reserved_reg_load(struct build *b, unsigned int n);
 void reserved_reg_spill(struct build *b, unsigned int n);
 /** r15_emit_slot_form() - emit @n with r15 replaced by its slot in the TLS block */
 void r15_emit_slot_form(struct build *b, unsigned int n);
 
 /* commit.c */
-/** build_begin() - start to emit code for @b->pc; @a: in this arena, right behind its last code */
+/**
+ * build_begin() - start to emit code for @b->pc
+ * @a: the code goes into this arena, directly after the code there; NULL: into one near @b->pc
+ */
 void build_begin(struct build *b, struct arena *a);
 /** build_commit() - emit the cold part and make the fragment; NULL if a table overflowed */
 struct frag *build_commit(struct build *b);
