@@ -12,7 +12,8 @@
 #include "libdep/format/file/error.h"
 #include "tail.h"
 
-#define MAX_UNKNOWN	(2 * ADEPT_MAX_THREADS)	/* threads that are not in the store */
+/* maximum number of threads that are in the session file and not in the store */
+#define MAX_UNKNOWN	(2 * ADEPT_MAX_THREADS)
 
 int tail_stale(const struct stream *l, const char *why)
 {
@@ -66,7 +67,7 @@ static int append(struct merge *m, struct stream *l, const struct dep_segment *s
 	struct dep_segment *more;
 
 	if (l->done || (l->nown && seg->seq <= l->own[l->nown - 1].seq))
-		return tail_stale(l, "a segment comes too late");
+		return tail_stale(l, "a segment is out of order");
 	if (l->nown == l->own_room) {
 		more = realloc(l->own, room * sizeof(*more));
 		if (!more)
@@ -196,6 +197,6 @@ int tail_look(struct merge *m)
 	merge_heap(m);
 	/* A damaged slot could name a new serial at each look: limit the number of streams. */
 	if (!err && m->ngrown > f->nrows + MAX_UNKNOWN)
-		err = dep_fail(-ESTALE, "there are threads without end");
+		err = dep_fail(-ESTALE, "the session file has too many threads");
 	return err;
 }

@@ -83,7 +83,7 @@ static int go_on_to_end(struct merge *m, struct stream *l)
 		l->item = now->nitems;
 	}
 	/* During the recording its end is not stored yet: merge_step_is_next() checks later. */
-	return m->follower || tail_has_ended(l) ? 0 : tail_stale(l, "it went on after its end");
+	return m->follower || tail_has_ended(l) ? 0 : tail_stale(l, "it has records after its end");
 }
 
 /* Emit the buffers of a call. They are known after the call, and precede it in the segment. */
@@ -123,7 +123,7 @@ static int replace(struct merge *m, struct stream *l, struct dep_segment_items *
 
 	if (!ends && !has_same(l, by)) {
 		dep_loaded_free(by);
-		return tail_stale(l, "it did something else than it was about to do");
+		return tail_stale(l, "its records differ from those read before");
 	}
 	if (!by->prefix)
 		dep_counts_add(&m->out->counts, &by->counts);

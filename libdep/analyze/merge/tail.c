@@ -20,7 +20,7 @@
 
 #define LONGEST_MS	16u
 #define ASK_MS		4u
-#define STEPS		16u	/* of so many steps one reads the clock */
+#define STEPS		16u	/* every 16th step reads the clock */
 
 static bool is_foreseen(const struct merge *m, const struct adept_call *call)
 {
@@ -28,7 +28,7 @@ static bool is_foreseen(const struct merge *m, const struct adept_call *call)
 	       m->a->foreseen(m->self, (uint32_t)call->nr, call->args);
 }
 
-/* Is the run at hand complete, and is the time of the next one known? */
+/* True if the current run is complete and the time of the next one is known. */
 static bool is_ready(const struct merge *m, const struct stream *l)
 {
 	if (l->row_at == SIZE_MAX || l->entered)
@@ -52,9 +52,9 @@ int merge_step_is_next(struct merge *m, const struct stream *l)
 	struct tail *f = m->follower;
 
 	if (stream_time(l) < f->last)
-		return tail_stale(l, "it comes before what others did already");
+		return tail_stale(l, "its next event precedes events already processed");
 	if (l->ends && !tail_has_ended(l))
-		return tail_stale(l, "it went on after its end");
+		return tail_stale(l, "it has records after its end");
 	f->last = stream_time(l);
 	f->ms = 0;
 	return 0;
@@ -68,7 +68,7 @@ static int finish_stream(struct merge *m, struct stream *l, const struct dep_seg
 	int err = 0;
 
 	if (n < l->nown || (l->nown && segs[l->nown - 1].seq != l->own[l->nown - 1].seq))
-		return tail_stale(l, "segments are not those that there were");
+		return tail_stale(l, "its segments changed");
 	if (!l->nown && n && !l->now && !l->next)
 		l->key = dep_segment_timestamp(m->store, segs);
 	l->seg = segs + at;
@@ -79,13 +79,13 @@ static int finish_stream(struct merge *m, struct stream *l, const struct dep_seg
 		l->next = NULL;
 	}
 	if (l->now && l->now->prefix && l->seg == l->end)
-		err = tail_stale(l, "it was not stored");
+		err = tail_stale(l, "its last records were not stored");
 	else if (!l->now && l->seg == l->end && n)
-		err = tail_stale(l, "it was not stored");
+		err = tail_stale(l, "its last records were not stored");
 	else if (l->entered)
 		err = tail_complete_segment(m, l);
 	if (!err && l->ends && !tail_has_ended(l))
-		err = tail_stale(l, "it went on after its end");
+		err = tail_stale(l, "it has records after its end");
 	if (!err)
 		tail_ask_ahead(m, l);
 	return err;
@@ -108,7 +108,7 @@ static int finish_streams(struct merge *m)
 		if (!l->done)
 			err = finish_stream(m, l, segs + at, j - at);
 		else if (j - at != l->nown)
-			err = tail_stale(l, "it went on after its end");
+			err = tail_stale(l, "it has records after its end");
 		if (l->row_at == SIZE_MAX)
 			l->seg = l->end;
 		at = j;
@@ -117,7 +117,8 @@ static int finish_streams(struct merge *m)
 	merge_heap(m);
 	for (i = 0; i < m->nheap && !err; i++)
 		if (stream_time(m->heap[i]) < m->follower->last)
-			err = tail_stale(m->heap[i], "it comes before what others did already");
+			err = tail_stale(m->heap[i],
+					 "its next event precedes events already processed");
 	return err;
 }
 
@@ -225,8 +226,8 @@ int tail_open(struct merge *m, const struct dep_live_options *how)
 	err = dep_snapshot_open(&f->peek, how->session);
 	/* A recorded process can damage the session file; the store is complete nevertheless. */
 	if (err == -EBADMSG)
-		return dep_fail(-ESTALE, "the session file makes no sense");
-	return err ? dep_fail(err, "the session file cannot be looked at: %s", strerror(-err)) : 0;
+		return dep_fail(-ESTALE, "the session file is invalid");
+	return err ? dep_fail(err, "cannot read the session file: %s", strerror(-err)) : 0;
 }
 
 void tail_close(struct merge *m)

@@ -17,11 +17,12 @@ struct tail {
 	struct dep_columns columns;
 	/* segments and threads of the store that have been added to streams */
 	size_t nsegs, nrows;
-	uint64_t now;			/* an unknown thread begins after this timestamp */
+	/* lower bound: threads that have no stream yet begin after this timestamp */
+	uint64_t now;
 	uint64_t last;			/* timestamp of the last step */
 	unsigned int ms;		/* timeout of the next wait */
 	uint64_t asked_ns;		/* last check whether the recording has ended */
-	unsigned int steps;		/* steps counted; one of several reads the clock */
+	unsigned int steps;		/* number of steps: every STEPS-th reads the clock */
 };
 
 static inline uint64_t tail_now_ns(void)
@@ -42,14 +43,14 @@ void tail_ask_ahead(struct merge *m, struct stream *l);
 int tail_take_threads(struct merge *m);
 /** tail_drop_empty() - remove threads that ended without a segment */
 void tail_drop_empty(struct merge *m);
-/** tail_look() - add what the store and the session file have got since, and order the heap */
+/** tail_look() - add new segments and threads of the store and session file; order the heap */
 int tail_look(struct merge *m);
 
 /* ---- prefix.c ---- */
 
 /** tail_peek() - read the ring of @l: replace its prefix by a longer one, or begin with one */
 int tail_peek(struct merge *m, struct stream *l);
-/** tail_has_ended() - does @l end with its current segment, without a gap before its end? */
+/** tail_has_ended() - true if @l ends with its current segment, without a gap before its end */
 bool tail_has_ended(const struct stream *l);
 
 #endif

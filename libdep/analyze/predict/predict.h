@@ -61,22 +61,29 @@ void predict_stop(struct predict *p);
 /** predict_stopped() - were events ignored? */
 bool predict_stopped(const struct predict *p);
 
-/* Events. @place is a number of the caller's, which is returned in a witness. */
+/*
+ * Events. @place is a number by which the caller identifies a place in the code; a witness returns
+ * it. Event A needs event B if each order of events that contains A has B before it.
+ */
 
-/** predict_thread() - begin @thread; it needs all that @parent (or RACE_NO_THREAD) did until now */
+/**
+ * predict_thread() - begin @thread
+ *
+ * Its events need all previous events of @parent, unless that is RACE_NO_THREAD.
+ */
 int predict_thread(struct predict *p, u32 thread, u32 parent, u32 place);
-/** predict_acquire() - later events need what was released to @s */
+/** predict_acquire() - later events of @thread need the events released to @s */
 int predict_acquire(struct predict *p, u32 thread, struct predict_sync *s, u32 place);
 int predict_release(struct predict *p, u32 thread, struct predict_sync *s, u32 place);
 void predict_sync_free(struct predict_sync *s);
-/** predict_after() - later events of @thread need all that @other did until now */
+/** predict_after() - later events of @thread need all previous events of @other */
 int predict_after(struct predict *p, u32 thread, u32 other, u32 place);
-/** predict_needs() - all events from @since (predict_now()) on need what @other did until now */
+/** predict_needs() - events of @thread from @since on need all previous events of @other */
 int predict_needs(struct predict *p, u32 thread, u64 since, u32 other);
 u64 predict_now(const struct predict *p, u32 thread);
-/** predict_interval() - an interval begins, which is reported as race_access.epoch */
+/** predict_interval() - begin an interval, which race_access.epoch identifies in reports */
 int predict_interval(struct predict *p, u32 thread, u64 epoch);
-/** predict_since() - first event of the interval @epoch; 0: not known */
+/** predict_since() - number of the first event of the interval @epoch; 0: not known */
 u64 predict_since(const struct predict *p, u32 thread, u64 epoch);
 
 /** predict_lock() - @thread locks @lock, unless it holds it already */
@@ -92,9 +99,9 @@ struct predict_access {
 	u32 flags, place;
 };
 
-/** predict_access() - access memory; @known: only pages that were accessed before */
+/** predict_access() - access memory; @known: skip pages that were not accessed before */
 int predict_access(struct predict *p, u32 thread, const struct predict_access *a, bool known);
-/** predict_forget() - the memory is new */
+/** predict_forget() - the memory is reused: later accesses do not race with earlier ones */
 void predict_forget(struct predict *p, u64 address, u64 size);
 
 /* Results. */

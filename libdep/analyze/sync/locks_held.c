@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Locks that threads hold: for race reports and for prediction. They are followed only in a pass
+ * Locks that threads hold, for race reports and for prediction. They are tracked only in a pass
  * that collects stacks, or with prediction.
  *
- * Locks are known by the functions that lock and unlock them. For locks that a program makes itself
- * the last locked instruction is kept, which may have locked one.
+ * Only locks taken by hooked functions are recognised. The program may also have locks of its own.
+ * A race report names a candidate for one: the word that the thread's last locked instruction
+ * outside of hooked functions accessed.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -193,8 +193,8 @@ static int unmap_own(struct sync_thread *t, u64 pc, u64 place, u64 size)
 	if (!err)
 		err = sync_flush(t);
 	/*
-	 * The C library unmaps stacks in code that creates threads, by an order that does not
-	 * count.
+	 * Not for stacks that the C library unmaps when it creates or ends threads: only its
+	 * internal locks order these, and they do not order the program's accesses.
 	 */
 	if (!err && !t->muted && !t->in_library &&
 	    sync_code(t->sync, t->image, pc) != DEP_CODE_LOADER)
