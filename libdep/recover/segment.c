@@ -7,13 +7,15 @@
 #include "libdep/recover/jit/jit.h"
 #include "segment.h"
 
-#define QUIET_ALL	256	/* of so many records without a write, QUIET_READ run whole */
+/* Of QUIET_ALL successive records without a write, QUIET_READ run their whole programs. */
+#define QUIET_ALL	256
 #define QUIET_READ	64
 
 /*
- * Can the record run by its filtered program?  In long runs without a write, whole programs run
- * now and then, because every read is needed to recognise a thread that waits.  Machine code counts
- * dep_filter.quiet in the same way, and leaves when it becomes 0.
+ * True if the record can run by its filtered program.  A thread that waits in a loop is recognised
+ * by its reads, which a filtered program drops.  So in long runs of records without a write, some
+ * records run their whole programs.  Machine code counts dep_filter.quiet in the same way, and
+ * returns to the interpreter when it becomes 0.
  */
 static bool is_filtered(struct dep_interp *r, const struct dep_exit_info *x)
 {
@@ -89,7 +91,7 @@ static int run_record(struct dep_interp *r, const struct dep_cursor *at,
 	return err;
 }
 
-/* Apply the effect of an event.  @pc: where it happened. */
+/* Apply the effect of an event.  @pc: receives the pc at which it happened. */
 static int apply_event(struct dep_interp *r, const struct dep_cursor *at, u32 id,
 		       const void *payload, int head, u64 *pc)
 {

@@ -131,7 +131,7 @@ static int add_symbol(struct dep_elf_symbols *t, u32 number)
 	return 0;
 }
 
-/* Does the symbol name code or data of the file? */
+/* True if the symbol names code or data of the file. */
 static bool is_named(struct dep_image *im, const struct dep_elf_table *t, const GElf_Sym *es)
 {
 	const char *name;
@@ -186,7 +186,7 @@ static int read_table(struct dep_image *im, Elf *elf, u32 type)
 
 #define RANKS	16u
 
-/* Of several names for one address prefer the global and plain one. */
+/* Rank of a name, to choose one of several for an address: higher for global and plain names. */
 static u8 plainness(const struct dep_elf_symbol *s)
 {
 	unsigned int n = 0, rank;
@@ -200,7 +200,7 @@ static u8 plainness(const struct dep_elf_symbol *s)
 	return (u8)rank;
 }
 
-/* Sort by rank, the least plain first; equal ones keep their order. */
+/* Fill @order with the symbols' indices by ascending rank.  Equal ranks keep their order. */
 static void put_in_order(const u8 *rank, u32 n, u32 *order)
 {
 	u32 from[RANKS + 1] = { 0 }, i;

@@ -123,7 +123,7 @@ struct dep_filter {
 	struct { u64 pc, at; u32 n; } spin;
 	struct { u64 addr, turn; } counted[DEP_FILTER_COUNTED];	/* last counts, by address */
 	struct { u64 pc, timestamp; } held;	/* withheld timestamp; pc 0: none */
-	u64 next_seq;		/* of the segment that must come next */
+	u64 next_seq;		/* sequence number of the segment that must come next */
 	u64 peeked;		/* segment that is emitted in parts: timestamps stay */
 	bool timestamps_stay;
 	struct dep_ahead *ahead;	/* owned by the segment loader */

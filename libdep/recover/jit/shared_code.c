@@ -3,8 +3,8 @@
 #include "internal.h"
 #include "regs.h"
 
-_Static_assert(DEP_SLOTS * 8 <= 2 * JIT_SLOT_BIAS, "slots are reached by one byte");
-_Static_assert(DEP_JIT_RECORDS == 6 && DEP_JIT_COUNTS == 8, "two registers of counts");
+_Static_assert(DEP_SLOTS * 8 <= 2 * JIT_SLOT_BIAS, "a slot's displacement does not fit a byte");
+_Static_assert(DEP_JIT_RECORDS == 6 && DEP_JIT_COUNTS == 8, "counts fill two xmm registers");
 
 static const u8 kept[] = { X86_RBX, X86_RBP, X86_R12, X86_R13, X86_R14, X86_R15 };
 
