@@ -96,7 +96,7 @@ void dep_session_save(const struct dep_session *s, struct dep_session_saved *to)
 int dep_session_adopt(struct dep_session *s, int fd, const struct dep_session_saved *saved);
 /** dep_session_loss() - add the losses counted in the session file, by all its collectors */
 void dep_session_loss(const struct dep_session *s, struct dep_loss *loss);
-/** dep_session_destroy() - end the session; programs that still run discard from now on */
+/** dep_session_destroy() - end the session; programs that still run are no longer recorded */
 void dep_session_destroy(struct dep_session *s);
 /** dep_session_tsc_ns() - convert TSC ticks to nanoseconds */
 u64 dep_session_tsc_ns(const struct dep_session *s, u64 ticks);
@@ -164,7 +164,7 @@ struct dep_collect_status {
 	u64 chunks, raw_bytes;	/* consumed from rings */
 	u64 null_bytes;		/* bytes that ended threads counted and discarded */
 	bool stopped;		/* no longer records */
-	bool failed;		/* because the store failed, with message @error */
+	bool failed;		/* the store could not be written: @error */
 	char error[512];
 };
 
@@ -243,7 +243,7 @@ void dep_collector_unfollow(struct dep_collector *c);
 bool dep_collector_leave(struct dep_collector *c);
 /** dep_collector_give_up() - leave without the rest, which is counted as lost */
 void dep_collector_give_up(struct dep_collector *c);
-/** dep_collector_abandon() - let living programs discard from now on and never wait */
+/** dep_collector_abandon() - stop recording living programs; they never wait for room again */
 void dep_collector_abandon(struct dep_collector *c);
 /** dep_collector_drained() - is everything that was taken stored? */
 bool dep_collector_drained(struct dep_collector *c);

@@ -24,7 +24,7 @@
 /* A private consumer that has ended does not come back. */
 #define ORPHAN_WAIT_MS	2000
 
-_Static_assert(ADEPT_GUARD_SIZE == ADEPT_RING_GAP, "the strides of both transports");
+_Static_assert(ADEPT_GUARD_SIZE == ADEPT_RING_GAP, "the gaps between chunks differ");
 _Static_assert(ADEPT_CHUNK_END_AT < ADEPT_RING_RECORD_MAX && ADEPT_CHUNK_END_AT > ADEPT_MAX_RECORD,
 	       "ADEPT_CHUNK_END_AT");
 

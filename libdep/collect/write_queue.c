@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Writer threads' work for a queue.
+ * The work of writer threads for a queue of jobs.
  *
- * All writer threads do the same. If the first job is prepared, one of them puts it into the store.
- * Otherwise a thread prepares the next job. Preparing a chunk is copying and packing it, which
- * several threads may do at once. Preparing descriptors is admitting them, one job at a time and
- * before later chunks are begun. The content and order of the store are decided when jobs are put,
- * so they do not depend on the number of threads.
+ * A job is first prepared and then put into the store. Any writer thread does either step:
+ *
+ * - If the first job of the queue is prepared, a thread puts it into the store.
+ * - Otherwise a thread prepares the next job. To prepare a chunk it copies and packs the chunk;
+ *   several threads may do so at once. To prepare descriptors it admits them (dep_writer_admit());
+ *   only one thread does so at a time, and before any later chunk is begun.
+ *
+ * Jobs are put in the order of the queue. So the content and order of the store do not depend on
+ * the number of threads.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -19,9 +23,9 @@
 #include "writer_pool.h"
 #include "internal.h"
 
-#define QUEUE_DESC	(16u << 20)	/* limit of waiting descriptors in bytes */
-#define PREFAULT_MIN	(64u << 10)	/* minimum size of a job in bytes */
-#define MAX_PREPARED	8u		/* limit of prepared jobs */
+#define QUEUE_DESC	(16u << 20)	/* maximum size of waiting descriptors in bytes */
+#define PREFAULT_MIN	(64u << 10)	/* smallest job in bytes that is populated at once */
+#define MAX_PREPARED	8u		/* maximum number of prepared jobs */
 #define MARK_BYTES	(64ull << 20)	/* bytes of segments between durable points */
 #define MARK_NS		1000000000ull	/* time between durable points */
 
@@ -30,7 +34,7 @@ static bool is_chunk(enum dep_job_kind kind)
 	return kind == DEP_JOB_SEGMENT || kind == DEP_JOB_SCAN;
 }
 
-/* Populate all whole pages of a job at once: one fault for each would cost more than the copy. */
+/* Populate all whole pages of a job at once: a fault per page would cost more than the copy. */
 static void prefault(void *p, size_t size)
 {
 	uintptr_t from = ((uintptr_t)p + 4095) & ~4095ul, to = ((uintptr_t)p + size) & ~4095ul;
@@ -84,8 +88,8 @@ void dep_queue_cancel(struct dep_queue *q, struct dep_job *job)
 }
 
 /*
- * Should another writer thread be woken? A thread that works for the queue comes back soon, but it
- * may be delayed by the disk of another queue. Called with the lock held; wake the thread after the
+ * True if another writer thread should be woken. A thread that works for the queue comes back soon,
+ * but the disk of another queue may delay it. Called with the lock held; wake the thread after the
  * unlock, since it needs the lock.
  */
 static bool wants_another(const struct dep_queue *q)
@@ -174,13 +178,13 @@ const char *dep_queue_error(struct dep_queue *q)
 	return dep_queue_failed(q) ? q->error : "";
 }
 
-/* Errors caused by recorded programs lose their data; other errors are the store's. */
+/* True if a recorded program caused the error: its data is rejected. Others fail the store. */
 static bool is_bad_input(int ret)
 {
 	return ret == -EBADMSG || ret == -EINVAL || ret == -EEXIST || ret == -ENOENT;
 }
 
-/* The error message of the preparing thread, or else of this thread. */
+/* The error message of the thread that prepared the job, otherwise that of this thread. */
 static const char *why_of(const struct dep_job *job)
 {
 	return job->why[0] ? job->why : dep_error();
@@ -343,7 +347,7 @@ static const u8 *copy_chunk(struct dep_worker *me, const struct dep_job *job)
 	return me->copy;
 }
 
-/* Pack a chunk, with the descriptors @known at its turn. */
+/* Pack a chunk with the first @known descriptors, those admitted before it. */
 static int pack_chunk(struct dep_queue *q, struct dep_job *job, struct dep_worker *me, u32 known)
 {
 	const u8 *body = copy_chunk(me, job);

@@ -39,9 +39,9 @@ struct dep_queue {
 	int error_number;	/* errno */
 
 	/* Durable points: dep_queue_mark(). */
-	u64 unmarked;		/* bytes stored since the last one */
-	u64 marked_ns;		/* time of the last request */
-	bool marking;		/* one is requested and not done */
+	u64 unmarked;		/* bytes stored since the last durable point */
+	u64 marked_ns;		/* time when the last durable point was requested */
+	bool marking;		/* a durable point is requested and not written yet */
 
 	/* Written only by the thread that is putting. */
 	u64 discarded;
