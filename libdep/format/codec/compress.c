@@ -88,7 +88,7 @@ static int inflate(u8 codec, const void *in, u32 in_size, void *out, u32 size)
 	else if (in_size <= INT_MAX && size <= INT_MAX)
 		n = LZ4_decompress_safe(in, out, in_size, size);
 	if (n != size)
-		return dep_fail(-EBADMSG, "a column does not decompress");
+		return dep_fail(-EBADMSG, "a column cannot be decompressed");
 	return 0;
 }
 

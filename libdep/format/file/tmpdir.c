@@ -18,7 +18,7 @@
 #define OPEN_DIR	(O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 #define TRIES		10
 
-/* dep_tmpdir_sweep() of another process can remove the directory before it is locked. */
+/* False if dep_tmpdir_sweep() of another process removed the directory before it was locked. */
 static bool is_there(int fd, const char *path)
 {
 	struct stat here, there;
@@ -52,7 +52,7 @@ int dep_tmpdir_make(const char *parent, char *path, size_t size)
 	return -EBUSY;
 }
 
-/* Does the directory have nothing but a store, which no depd writes? */
+/* True if the directory contains nothing but a store, and no depd writes to that store. */
 static bool may_go(int fd, const char *store)
 {
 	int copy = openat(fd, ".", OPEN_DIR);
@@ -70,7 +70,7 @@ static bool may_go(int fd, const char *store)
 	return may && !dep_store_in_use(store);
 }
 
-/* Return: does it still exist, and is it the user's? */
+/* Remove the directory @name if its recorder is gone.  True if it is the user's and stays. */
 static bool sweep_one(int parent, const char *name)
 {
 	int fd = openat(parent, name, OPEN_DIR);

@@ -4,7 +4,7 @@
  *
  * The recorder holds a lock (flock) on its directory until it ends for any reason.  A directory
  * without a lock was left by a recorder that was killed.  It is removed when the next one is made,
- * or by depd if that wrote its store.
+ * or by depd if depd wrote its store.
  */
 #ifndef ADEPT_FORMAT_FILE_TMPDIR_H
 #define ADEPT_FORMAT_FILE_TMPDIR_H
@@ -25,8 +25,8 @@ int dep_tmpdir_make(const char *parent, char *path, size_t size);
 /**
  * dep_tmpdir_sweep() - remove this user's directories in @parent whose recorders are gone
  *
- * Follows no links.  A directory stays if it has anything but a store, or if the store is being
- * written.  Return: how many directories of the user are left, or a negative errno.
+ * Follows no links.  A directory stays if it contains anything but a store, or if the store is
+ * being written.  Return: the number of the user's directories that stay, or a negative errno.
  */
 int dep_tmpdir_sweep(const char *parent);
 /**

@@ -181,7 +181,7 @@ int dep_seg_file_check(int fd, const struct dep_format *fmt, u32 number)
 #endif
 	dep_file_header(&expect, fmt, DEP_SEG_MAGIC, number);
 	if (n != (ssize_t)size || memcmp(&h, &expect, size))
-		return dep_fail(-EBADMSG, DEP_SEG_NAME " is no file of segments of this store",
+		return dep_fail(-EBADMSG, DEP_SEG_NAME " is not a segment file of this store",
 				number);
 	return 0;
 }
@@ -199,7 +199,7 @@ int dep_seg_scan_from(int fd, const struct dep_format *fmt, u32 number, bool who
 	int err = 0;
 
 	if (fstat(fd, &st))
-		return dep_fail(-errno, "cannot stat a file of segments");
+		return dep_fail(-errno, "cannot stat a segment file");
 	end = st.st_size;
 	while (*at < end) {
 		n = dep_read_at(fd, &raw, size, *at);

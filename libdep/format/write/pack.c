@@ -76,7 +76,7 @@ static int make_room(struct dep_compressor *p, size_t size)
 	return 0;
 }
 
-/* Can the bytes after the last whole record be the unfinished record that the tail names? */
+/* True if the bytes after the last whole record can be the unfinished record of c->tail. */
 static int tail_good(const struct dep_split *s, const struct adept_chunk *c)
 {
 	struct dep_exit_entry e = dep_index_get(s->x, c->tail.frag);
@@ -113,8 +113,8 @@ static void split_body(struct dep_split *s, const struct adept_chunk *c, const u
 }
 
 /*
- * Store the values after @out.  For temporary stores they are left uncompressed: compression saves
- * little of the differences and takes most of the time.
+ * Write the value column, as deltas, to @out.  @quick: do not compress the deltas, for temporary
+ * stores: compression makes them little smaller and takes most of the time.
  */
 static u32 pack_values(struct dep_compressor *p, const struct dep_split *s, u32 lens_raw,
 		       bool quick, u8 *out, u8 *codec)

@@ -17,8 +17,8 @@
 #include "resume_scan.h"
 
 /*
- * Is the header of a file that was being created valid as far as it is there?  The name can be on
- * the disk without any contents.
+ * Check the header of a file that was being created.  A part of the header, or zeros, is valid: the
+ * name can be on the disk without any contents.
  */
 static int check_new_file(const struct dep_format *fmt, const struct dep_file *f, u32 number)
 {
@@ -30,11 +30,11 @@ static int check_new_file(const struct dep_format *fmt, const struct dep_file *f
 		return dep_fail(n, "cannot read " DEP_SEG_NAME, number);
 	dep_file_header(&h, fmt, DEP_SEG_MAGIC, number);
 	if (memcmp(&h, &is, n) && memcmp(&zero, &is, n))
-		return dep_fail(-EBADMSG, DEP_SEG_NAME " is no file of segments", number);
+		return dep_fail(-EBADMSG, DEP_SEG_NAME " is not a segment file", number);
 	return 0;
 }
 
-/* Has the last file no header yet? */
+/* True if the last file has no header yet. */
 static bool is_new(const struct dep_format *fmt, const struct dep_file *f, u32 number)
 {
 	return f->size < sizeof(struct dep_file_header) ||

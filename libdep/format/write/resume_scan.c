@@ -377,7 +377,7 @@ int dep_resume_segments(struct dep_resume_scan *s, int fd, u32 number, u64 size,
 			s->r->cut_segments = size - s->seg_end;
 	}
 	if (!l->n && dep_seg_file_check(fd, &s->w->fmt, number))
-		return dep_fail(-EBADMSG, DEP_SEG_NAME " is no file of segments", number);
+		return dep_fail(-EBADMSG, DEP_SEG_NAME " is not a segment file", number);
 	s->r->torn += l->torn;
 	s->w->discarded_bytes += l->lost_bytes;
 	err = take_off_damaged(s, fd);
