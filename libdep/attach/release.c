@@ -2,20 +2,20 @@
 /*
  * Let stopped threads go on as if they had not been stopped.
  *
- * A thread that was running may have been in a call, or have begun one between the look at it and
- * its stop.  If the stop has ended that call,
+ * A thread that was running may have been in a system call, or have begun one just before it was
+ * stopped.  The stop may have ended that call
  *
- * - with EINTR: it begins again; its time-out is longer by the time that it had waited;
- * - with a part of its data transferred: the tracer lets the thread transfer the rest, and returns
- *   the sum.
+ * - with EINTR: the thread makes the call again, with the whole timeout;
+ * - with a part of its data transferred: the tracer lets the thread transfer the rest, and makes
+ *   the call return the sum.
  *
  *	thread				tracer
- *	write(fd, p, 100): 60 <-------- stop; makes it write(fd, p + 60, 40)
- *	entry of that call -----------> go on
+ *	write(fd, p, 100): 60 <-------- stop; change the call to write(fd, p + 60, 40)
+ *	entry of that call -----------> continue
  *	waits as long as it takes
- *	exit of it, with 40 ----------> returns 100; detach
+ *	exit of that call, with 40 ---> make it return 100; detach
  *
- * A program can tell neither from a call that nobody has stopped, but for a handler that ran
+ * For the program neither differs from a call that was not stopped, unless a signal handler ran
  * meanwhile.
  */
 #include <errno.h>
@@ -30,14 +30,14 @@
 
 #include "internal.h"
 
-#define SYSCALL_SIZE	2	/* bytes of the instruction */
+#define SYSCALL_SIZE	2	/* size of the syscall instruction in bytes */
 #define UNFINISHED	64
 #define SETTLE_NS	200000	/* 20 ms in all, for woken threads to stop or to go on */
 #define SETTLE_PAUSES	100
 
 /**
- * struct unfinished - a call that goes on with the rest of its data
- * @after: registers with which the call returns what was transferred before
+ * struct unfinished - a call that was cut short and is transferring the rest of its data
+ * @after: registers after the call; rax has the bytes transferred before the stop
  */
 struct unfinished {
 	pid_t tid;
@@ -76,7 +76,7 @@ static bool runs_handler(const struct scan *s, pid_t tid, int sig)
 	return (own | shared) & ~blocked & caught;
 }
 
-/* How much the call was to transfer, if it waits until all is; 0: it does not. */
+/* Bytes to transfer, for a call that waits until all are transferred; 0: another call. */
 static u64 whole_of(const struct user_regs_struct *r)
 {
 	switch (r->orig_rax) {
@@ -91,7 +91,7 @@ static u64 whole_of(const struct user_regs_struct *r)
 	}
 }
 
-/* Let the call be made again, by setting the registers that changed. */
+/* Make the thread execute the syscall instruction again, with the registers before the call. */
 static int make_call(pid_t tid, struct user_regs_struct *regs)
 {
 	regs->rip -= SYSCALL_SIZE;
@@ -100,7 +100,7 @@ static int make_call(pid_t tid, struct user_regs_struct *regs)
 	return ptrace(PTRACE_SETREGS, tid, NULL, regs) ? -errno : 0;
 }
 
-/* Begin the call for the rest of its data; false: it is left as it is. */
+/* Begin a call for the rest of the data.  False if that failed: the call stays cut short. */
 static bool go_on(pid_t tid, struct user_regs_struct *regs)
 {
 	struct unfinished *u = &unfinished[nunfinished];
@@ -126,7 +126,7 @@ static int signal_of(int status)
 	return status >> 16 ? 0 : WSTOPSIG(status);
 }
 
-/* Undo what the stop did to a call; true: the thread goes on, and is still traced. */
+/* Undo what the stop did to a call.  True if the thread runs and is still traced. */
 static bool mend_call(const struct scan *s, pid_t tid, int sig)
 {
 	struct user_regs_struct regs;
@@ -164,7 +164,7 @@ void release_all(struct scan *s)
 			release(s, &s->thread[i]);
 }
 
-/* Return from the call with what was transferred before and, by the rest of it, @more. */
+/* Make the call return the sum of the bytes transferred before the stop and of @more. */
 static void finish(struct unfinished *u, s64 more, int sig)
 {
 	struct user_regs_struct regs;
@@ -179,7 +179,7 @@ static void finish(struct unfinished *u, s64 more, int sig)
 	ptrace(PTRACE_DETACH, u->tid, NULL, (long)sig);
 }
 
-/* A thread whose call is unfinished has stopped; true: it is not traced any more. */
+/* Handle a stop of a thread with an unfinished call.  True if it is not traced any more. */
 static bool step(struct unfinished *u, int status)
 {
 	struct user_regs_struct regs;
@@ -195,12 +195,12 @@ static bool step(struct unfinished *u, int status)
 		finish(u, ptrace(PTRACE_GETREGS, u->tid, NULL, &regs) ? 0 : (s64)regs.rax, 0);
 		return true;
 	}
-	/* In a stop of job control it stays until that ends. */
+	/* A job control stop: the thread stays stopped until SIGCONT. */
 	if (status >> 16 == PTRACE_EVENT_STOP && sig != SIGTRAP)
 		return ptrace(PTRACE_LISTEN, u->tid, NULL, NULL) != 0;
 	if (status >> 16)
 		return ptrace(PTRACE_SYSCALL, u->tid, NULL, NULL) != 0;
-	/* A signal before the call: natively it would have come during the call. */
+	/* A signal before the entry of the call.  Natively it would have interrupted the call. */
 	finish(u, 0, sig);
 	return true;
 }
