@@ -40,7 +40,7 @@ enum account_rate {
 	ACCOUNT_RATES
 };
 
-/* Limits for one person */
+/* Limits of one account */
 #define ACCOUNT_SESSIONS_MAX	32u
 #define ACCOUNT_INSTANCES_MAX	4u
 #define ACCOUNT_DIRECTORIES_MAX	32u

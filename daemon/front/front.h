@@ -135,11 +135,11 @@ int front_rules_fd(const struct front *f);
 int dir_open(const char *rundir);
 /** dir_name() - make the name of the directory for these credentials */
 void dir_name(const struct user *u, char *name, size_t size);
-/** dir_make() - create the directory, owned by the user, and its record, owned by root */
+/** dir_make() - create the user's directory, and root's record of the user's credentials */
 int dir_make(int users, const char *name, const struct user *u);
-/** dir_drop() - remove both.  Return: -ENOTEMPTY: both stay, since the directory has files */
+/** dir_drop() - remove directory and record.  Return: -ENOTEMPTY: both stay, there are files */
 int dir_drop(int users, const char *name);
-/** dir_exists() - true if there is such a directory, of this or an earlier front */
+/** dir_exists() - true if this front or an earlier one has created the directory */
 bool dir_exists(int users, const char *name);
 /** dir_left() - call @one with the owner of each directory */
 void dir_left(int users, void (*one)(void *arg, uid_t uid), void *arg);

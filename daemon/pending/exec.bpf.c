@@ -31,7 +31,7 @@ char LICENSE[] SEC("license") = "GPL";
 #define PIDTYPE_PGID	2
 #define ELFCLASS64	2
 #define EM_X86_64	62
-#define DEPTH		40	/* limit of directories in a path */
+#define DEPTH		40	/* maximum number of directories in a path */
 
 /* Only the members used here; libbpf relocates their offsets when it loads the program. */
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
