@@ -8,7 +8,7 @@ need_depctl
 have gcc && have g++ || finish
 unset ADEPT_SOCKET TMPDIR
 out=$build/races
-again="looked at it again"
+again="live analysis failed"
 mkdir -p "$out"
 
 # live PROGRAM DIR OPTION...: record into DIR; the live report is DIR.live, that of a query

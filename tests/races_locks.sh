@@ -53,7 +53,7 @@ place="$source:[0-9]+"
 for what in "    holding mutex outer \($place\) at 0x[0-9a-f]+, locked in nested $place:[0-9]+" \
 	"    holding read-write lock table .*, for reading, locked in others" \
 	"    holding mutex 0x[0-9a-f]+, byte 8 of a block of 48, locked" \
-	"    holding no lock of pthreads" "    it may be a lock of its own .* by own \("; do
+	"    holding no lock of pthreads" "    its last locked instruction, .* accessed own \("; do
 	grep -Eq "^$what" text && pass "text: $what" || fail "text: no $what"
 done
 "$DEPCTL" query races --sarif locks.O2.dep >sarif

@@ -220,7 +220,7 @@ suppressed "an empty file" 0 ""
 	block Memcheck:Param "write(buf)" "obj:*"
 } >supp
 asked "of no use here" 0 "^  1 by race:\^table\\\$ \(supp:3\)$" \
-	"^depctl: supp: of no use .*2 of 4" races --suppressions=supp one.dep
+	"^depctl: supp: 2 of 4 suppressions are not for races" races --suppressions=supp one.dep
 prints out nowhere && fail "unused ones are listed" || pass "unused ones are not listed"
 asked "-v" 0 "^  0 by race:nowhere \(supp:2\)$" - races -v --suppressions=supp one.dep
 echo "race:^counter" >supp2
@@ -240,19 +240,19 @@ refused() {
 	asked "$1" 1 "" "^depctl: supp:$2" races --suppressions=supp one.dep
 }
 
-refused "no such type" "2: It must begin with race:" 'race:x\nrice:x\n'
-refused "no pattern" "1: There is no pattern" 'race:\n'
-refused "a byte of 0" "3: There is a byte of 0" 'race:x\n\nra\000ce:x\n'
-refused "no end" "2: There is no }" '#\n{\nname\nHelgrind:Race\nfun:x\n'
-refused "nothing after a brace" "1: There is no }" '{'
-refused "no kind" "3: The second line must be TOOL:KIND" '{\nname\nHelgrind\nfun:x\n}\n'
-refused "no such frame" "4: A frame is fun:" '{\nname\nHelgrind:Race\nfan:x\n}\n'
-refused "an empty frame" "4: A frame is fun:" '{\nname\nHelgrind:Race\nfun:\n}\n'
+refused "no such type" "2: a suppression begins with race:" 'race:x\nrice:x\n'
+refused "no pattern" "1: the pattern is missing" 'race:\n'
+refused "a byte of 0" "3: not a text file" 'race:x\n\nra\000ce:x\n'
+refused "no end" "2: the } of this { is missing" '#\n{\nname\nHelgrind:Race\nfun:x\n'
+refused "nothing after a brace" "1: the } of this { is missing" '{'
+refused "no kind" "3: the second line must be TOOL:KIND" '{\nname\nHelgrind\nfun:x\n}\n'
+refused "no such frame" "4: a frame is fun:" '{\nname\nHelgrind:Race\nfan:x\n}\n'
+refused "an empty frame" "4: a frame is fun:" '{\nname\nHelgrind:Race\nfun:\n}\n'
 refused "no line" "4: .*line number" '{\nname\nHelgrind:Race\nsrc:x:y\n}\n'
-refused "everything" "1: It has no frame other than" '{\nname\nHelgrind:Race\n...\n}\n'
-refused "no frame" "1: It has no frame other than" '{\nname\nHelgrind:Race\n}\n'
-refused "a brace too many" "1: There is another {" '{\nname\nHelgrind:Race\n{\n}\n'
-refused "too many frames" "28: It has more than 24" \
+refused "everything" "1: only \.\.\. as frames" '{\nname\nHelgrind:Race\n...\n}\n'
+refused "no frame" "1: only \.\.\. as frames" '{\nname\nHelgrind:Race\n}\n'
+refused "a brace too many" "1: another { comes before" '{\nname\nHelgrind:Race\n{\n}\n'
+refused "too many frames" "28: the suppression has more than 24" \
 	"{\nname\nHelgrind:Race\n$(printf 'fun:x\\n%.0s' {1..25})}\n"
 head -c 5000000 /dev/zero | tr '\0' x >supp
 asked "too large" 1 "" "supp: it is larger than 4 MiB" races --suppressions=supp one.dep
@@ -294,13 +294,13 @@ is "in JSON: how many" "$(json 'len(a["races"]), a["in_baseline"]')" "(1, 2)"
 asked "in SARIF" 0 '"notNew":2' "" races --sarif --new-since=part.dep one.dep
 asked "no such base line" 1 "" "there is no store nowhere" races --new-since=nowhere one.dep
 asked "no such file" 1 "" "nowhere: No such file" races --baseline=nowhere one.dep
-asked "no JSON" 1 "" "supp is no JSON" races --baseline=supp one.dep
+asked "no JSON" 1 "" "supp is not JSON" races --baseline=supp one.dep
 echo '{"races":7}' >bad
 asked "other JSON" 1 "" "is not what depctl query races --json prints" races --baseline=bad one.dep
 echo '{"races":[{"fingerprint":"1"}]}' >bad
 asked "no fingerprint" 1 "" "a race has no fingerprint" races --baseline=bad one.dep
 printf '%0100000d' 0 | tr 0 '[' >bad
-asked "deep JSON" 1 "" "bad is no JSON" races --baseline=bad one.dep
+asked "deep JSON" 1 "" "bad is not JSON" races --baseline=bad one.dep
 
 # ---- the command line ----
 asked "two forms" 2 "" "only one of" races --json --sarif one.dep
@@ -308,7 +308,7 @@ asked "no number" 2 "" "must be a number" races --error-exitcode=x one.dep
 asked "no store" 2 "" "which store" races --all
 asked "two stores" 2 "" "one store at a time" races one.dep two.dep
 asked "is no store" 1 "" "is no DEP store" races supp
-asked "a socket for a store" 2 "" "--socket is for --live" races --socket=nowhere one.dep
+asked "a socket for a store" 2 "" "--socket needs --live" races --socket=nowhere one.dep
 asked "live without a session" 2 "" "which session" races --live
 asked "live of a store" 2 "" "SESSION must be a number" races --live one.dep
 

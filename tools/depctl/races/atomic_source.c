@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What the source says of an access.
+ * Recognise atomic operations in the source code.
  *
- * An atomic load or store is a move like any other where no other thread's instruction is locked,
- * and debug information has no type of what is after a pointer; but it has the line and column of
- * each instruction.  If there stands atomic_load(), __atomic_store_n() or the like it is one.
+ * Compilers turn an atomic load or store into a plain move.  The type in the debug information
+ * often does not show that a word is atomic, for example if a pointer leads to it.  But the debug
+ * information has the line and column of each instruction.  An access is atomic if atomic_load(),
+ * __atomic_store_n() or a similar name is in the source there.
  */
 #include <ctype.h>
 #include <fcntl.h>
@@ -16,7 +17,7 @@
 
 #include "races.h"
 
-#define MOST	(16u << 20)	/* bytes; a larger file is no source */
+#define MOST	(16u << 20)	/* in bytes; a larger file is not taken for source code */
 
 void race_source_free(struct race_source *s)
 {
@@ -45,10 +46,10 @@ static char *read_all(int fd, size_t size)
 	return text;
 }
 
-/* As it was compiled: what was changed since then says nothing. */
+/* Read the source file of @p, unless it changed after the module was built. */
 static void take(struct race_source *s, const struct dep_place *p)
 {
-	/* Not to wait if it is a FIFO by now. */
+	/* O_NONBLOCK: the path may name a FIFO now. */
 	int fd = open(p->file, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct stat source, module;
 
@@ -69,7 +70,7 @@ static const char *line_of(const char *text, uint32_t line)
 	return text;
 }
 
-/* The compiler's functions, and the macros of stdatomic.h and of those who are like it. */
+/* True if the name of a compiler's atomic function or of a macro like stdatomic.h's is at @at. */
 static bool is_operation(const char *at)
 {
 	at += strspn(at, "_");

@@ -9,7 +9,7 @@
 
 #define BASELINE_BYTES	(256u << 20)
 
-/* Where it is, or would be. */
+/* The entry that has the fingerprint, or the free entry for it. */
 static char *slot_of(const struct races_baseline *k, const char *fingerprint)
 {
 	char digits[16] = "";
@@ -98,7 +98,7 @@ int races_baseline_read(struct races_baseline *k, const char *file)
 	if (answer)
 		ret = take(k, answer, file);
 	else
-		warn("%s is no JSON", file);
+		warn("%s is not JSON", file);
 	cJSON_Delete(answer);
 	free(text);
 	return ret;

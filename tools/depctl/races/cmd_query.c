@@ -7,9 +7,9 @@
 #include "tools/depctl/depctl.h"
 #include "races.h"
 
-/* A new analyzer is one row here; help, messages and completion follow. */
+/* To add an analyzer, add a row.  Help, messages and completion use this table. */
 static const struct command analyzers[] = {
-	{ "races", query_races, "accesses to the same memory that nothing orders" },
+	{ "races", query_races, "accesses to the same memory that no synchronisation orders" },
 };
 
 #define NANALYZERS (sizeof(analyzers) / sizeof(analyzers[0]))

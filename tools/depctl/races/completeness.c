@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What a report cannot know of: that nothing is reported must not look as if all were well. */
+/*
+ * Reasons why a report may be incomplete.  A report without races must not suggest that there are
+ * none if a part of the recording is missing.
+ */
 #include <stdio.h>
 
 #include <dep/verdict.h>
@@ -7,7 +10,7 @@
 #include "tools/depctl/depctl.h"
 #include "races.h"
 
-/* A thread whose every segment is gone leaves no gap between segments. */
+/* Count threads without segments: they leave no gap in the numbers of segments. */
 static uint64_t count_empty(struct dep_store *store)
 {
 	const struct dep_segment *seg;
@@ -20,7 +23,7 @@ static uint64_t count_empty(struct dep_store *store)
 	return threads > present ? threads - present : 0;
 }
 
-/* What the verdict says besides the counts of losses, which are reasons of their own. */
+/* Take the defects of the store's verdict, except losses: their counts are separate reasons. */
 static void take_verdict(struct races_summary *s, struct dep_store *store)
 {
 	const struct dep_verdict *v = dep_store_verdict(store);
@@ -71,8 +74,8 @@ void races_reasons(struct races_reasons *r, const struct races_summary *s)
 	    "words were known to be atomic too late");
 	add(r, s->too_many_threads, "process, or group of them, had too many threads",
 	    "processes, or groups of them, had too many threads");
-	add(r, s->unpredicted, "process was predicted in part only",
-	    "processes were predicted in part only");
+	add(r, s->unpredicted, "process was analysed for predicted races only in part",
+	    "processes were analysed for predicted races only in part");
 	add(r, s->empty, "thread without a segment", "threads without a segment");
 	add(r, l->lost_threads, "thread ran unrecorded", "threads ran unrecorded");
 	add(r, l->lost_processes, "process ran unrecorded", "processes ran unrecorded");
@@ -85,8 +88,8 @@ void races_reasons(struct races_reasons *r, const struct races_summary *s)
 	    "threads' last records could not be read");
 	add(r, l->lost_descriptors, "descriptor was not recorded",
 	    "descriptors were not recorded");
-	add(r, l->corrupt, "ring or descriptor made no sense",
-	    "rings or descriptors made no sense");
+	add(r, l->corrupt, "ring or descriptor was invalid",
+	    "rings or descriptors were invalid");
 	if (s->recording)
 		snprintf(r->text[r->n++], sizeof(*r->text), "the store is being recorded");
 	if (s->defects == 1)

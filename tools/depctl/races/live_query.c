@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Search for races while a recorder is running.  The recorder (that of `depctl record --races', or
- * depd) passes the session file, and sends a byte when everything is recorded.
+ * Search for races while a recorder is running.  The recorder is depctl record --races, or depd.
+ * It passes the session file, and sends a byte when everything is recorded.
  */
 #include <errno.h>
 #include <poll.h>
@@ -13,9 +13,9 @@
 #include "tools/depctl/depctl.h"
 #include "races.h"
 
-#define POLITE	10	/* the programs and depd come first */
+#define NICE	10	/* nice value: the programs and depd have priority */
 
-/* Who records may be killed. */
+/* Without the byte the recorder was killed. */
 int races_recorder_wait(void *arg, unsigned int ms)
 {
 	struct races_recorder *r = arg;
@@ -29,7 +29,7 @@ int races_recorder_wait(void *arg, unsigned int ms)
 		return 1;
 	if (r->goes_on)
 		return -ECANCELED;
-	warn("the recorder was killed; what is stored up to now is looked at");
+	warn("the recorder was killed; analysing what is stored");
 	return 1;
 }
 
@@ -42,12 +42,12 @@ int races_tail(struct races_report *r, const char *path, int session, int over, 
 	struct dep_store *store;
 	int ret, status;
 
-	setpriority(PRIO_PROCESS, 0, POLITE);
+	setpriority(PRIO_PROCESS, 0, NICE);
 	if (dep_store_open_growing(&store, path)) {
 		warn("%s", dep_error());
 		return EXIT_FAILURE;
 	}
-	/* depd has it written into the store. */
+	/* depd lets the report be written into the store. */
 	if (races_report_fd(r) >= 0 && share_report(races_report_fd(r), path)) {
 		dep_store_close(store);
 		return EXIT_FAILURE;

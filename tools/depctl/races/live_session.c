@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * depctl query races --live: a session that depd records.  depd gives its file, to be read, and
- * tells when it has ended; what is recorded is read from the store.
+ * depctl query races --live: analyse a session while depd records it.  depd passes a read-only
+ * descriptor of the session file and sends an event when the session has ended.  The records come
+ * from the store, and from the session file what is not stored yet.
  */
 #include <errno.h>
 #include <limits.h>
@@ -14,7 +15,7 @@
 #include "tools/depctl/depctl.h"
 #include "races.h"
 
-#define POLITE	10	/* the programs and depd come first */
+#define NICE	10	/* nice value: the programs and depd have priority */
 
 struct live {
 	struct client c;
@@ -28,7 +29,7 @@ static int wait_over(void *arg, unsigned int ms)
 	int ret = l->over ? 0 : client_event(&l->c, (int)ms);
 
 	if (ret < 0) {
-		warn("%s; what is stored up to now is looked at", l->c.why);
+		warn("%s; analysing what is stored", l->c.why);
 		l->over = true;
 	} else if (ret && !strcmp(client_string(l->c.event, "event"), "ended")) {
 		l->over = true;
@@ -46,7 +47,7 @@ static int open_session(struct live *l, const char *socket, int *fd, char *store
 	s = cJSON_GetObjectItemCaseSensitive(l->c.answer, "session");
 	snprintf(store, size, "%s", client_string(s, "store"));
 	if (!l->c.nfds || !*store) {
-		warn("session %u keeps nothing", l->id);
+		warn("session %u has no store", l->id);
 		return -1;
 	}
 	*fd = l->c.fds[0];
@@ -54,13 +55,13 @@ static int open_session(struct live *l, const char *socket, int *fd, char *store
 	return 0;
 }
 
-/* When it has ended, as any other store. */
+/* Wait for the end of the session, then analyse its complete store. */
 static int look_afterwards(struct races_report *r, struct live *l, const char *path, size_t *found)
 {
 	struct dep_store *store;
 	int status;
 
-	warn("rings of the kernel module cannot be followed: races are reported when it has ended");
+	warn("rings of the kernel module cannot be read live: races are reported at the end");
 	while (!wait_over(l, 1000))
 		;
 	races_report_tail(r, NULL, false);
@@ -80,7 +81,7 @@ int races_live(struct races_report *r, uint32_t id, const char *socket, size_t *
 
 	if (open_session(&l, socket, &options.session, path, sizeof(path)))
 		goto out;
-	setpriority(PRIO_PROCESS, 0, POLITE);
+	setpriority(PRIO_PROCESS, 0, NICE);
 	if (dep_store_open_growing(&store, path)) {
 		warn("%s", dep_error());
 		goto out;

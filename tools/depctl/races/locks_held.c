@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Locks that the two threads of a race held. */
+/* Names and output of the locks that the two threads of a race held. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@ int race_name_lock(struct race_lock *l, struct dep_symbols *symbols, uint32_t pr
 	int err = 0;
 
 	l->stack.n = 0;
-	/* All of it is meant, and what its first byte is called tells nothing. */
+	/* Name the whole lock: the name of its first member would say nothing. */
 	l->named = dep_symbols_object(symbols, process, address, 0, 0, &l->object);
 	if (l->named)
 		race_name_whole(&l->object);
@@ -43,7 +43,7 @@ int race_held_name(struct race_view *v, struct dep_symbols *symbols, int side)
 	for (i = 0; i < a->nheld && !err; i++, l++)
 		err = race_name_lock(&h->lock[i], symbols, a->process, l->address, l->call,
 				     l->ncalls);
-	/* The last one is none, but may be. */
+	/* Last, the candidate for a lock of the program itself. */
 	if (!err && a->own_pc)
 		err = race_name_lock(&h->lock[i], symbols, a->process, a->own_address,
 				     &a->own_pc, 1);
@@ -120,7 +120,7 @@ void race_text_held(struct out *o, const struct race_view *v, int side)
 		out_text(o, "    holding no lock of pthreads\n");
 	if (a->nheld || !a->own_pc)
 		return;
-	out_text(o, "    it may be a lock of its own that it last took or left by ");
+	out_text(o, "    its last locked instruction, possibly of a lock of its own, accessed ");
 	race_text_lock(o, &name[a->nheld], a->own_address);
 	out_text(o, " in ");
 	race_text_place(o, &name[a->nheld].stack.place[name[a->nheld].stack.own]);

@@ -17,7 +17,7 @@ static uint64_t hash(const char *s)
 	return s ? XXH3_64bits(s, strlen(s)) : 0;
 }
 
-/* The line, and those of the calls that were inlined; without lines the instruction. */
+/* Hash an access: its source line and those of inlined calls; without lines the instruction. */
 static XXH128_hash_t side_of(const struct race_view *v, int side)
 {
 	const struct race_stack *s = &v->stack[side];

@@ -12,25 +12,25 @@ enum {
 
 static const struct argp_option options[] = {
 	{ "all", OPT_ALL, NULL, 0,
-	  "Also what is a race only under a condition, and what is inside of the C library", 1 },
+	  "Also report races that depend on a condition, and races inside of the C library", 1 },
 	{ "predict", OPT_PREDICT, NULL, 0,
-	  "Also races that did not happen, but can if threads take their locks at other times", 1 },
+	  "Also report races that did not happen, but can with another timing of locks", 1 },
 	{ "error-exitcode", OPT_ERROR, "N", 0, "Exit with N if there are races", 1 },
 	{ "jobs", 'j', "N", 0, "Threads that recover (default: one per processor)", 1 },
 	{ "suppressions", OPT_SUPPRESSIONS, "FILE", 0,
-	  "Leave out what FILE says, in ThreadSanitizer's format or Valgrind's; may be repeated",
-	  2 },
+	  "Leave out races that match FILE, in the format of ThreadSanitizer or Valgrind; may be "
+	  "repeated", 2 },
 	{ "new-since", OPT_NEW_SINCE, "STORE", 0, "Leave out races that are in STORE, too", 2 },
 	{ "baseline", OPT_BASELINE, "FILE", 0,
 	  "Leave out races that are in FILE, a saved --json", 2 },
 	{ "json", OPT_JSON, NULL, 0, "Print JSON", 3 },
 	{ "sarif", OPT_SARIF, NULL, 0, "Print SARIF 2.1.0", 3 },
 	{ "print-suppressions", OPT_PRINT, "FORMAT", 0,
-	  "Print suppressions of the races instead, for tsan or valgrind", 3 },
-	{ "report", OPT_REPORT, "FILE", 0, "Write to FILE", 3 },
+	  "Print suppressions for the races instead, for tsan or valgrind", 3 },
+	{ "report", OPT_REPORT, "FILE", 0, "Write the report to FILE", 3 },
 	{ "all-frames", OPT_ALL_FRAMES, NULL, 0,
 	  "Print stacks with the frames that are internal to the C library", 3 },
-	{ "verbose", 'v', NULL, 0, "Also tell which suppressions fitted nothing", 3 },
+	{ "verbose", 'v', NULL, 0, "Also list suppressions that matched nothing", 3 },
 	{ 0 }
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Races for people, and as JSON. */
+/* Print races as text and as JSON. */
 #include <string.h>
 
 #include "tools/depctl/depctl.h"
@@ -26,7 +26,7 @@ static void text_frame(struct out *o, const struct dep_place *p, bool location)
 	out_text(o, " (");
 	out_plain(o, p->module);
 	out_printf(o, "+0x%llx", (unsigned long long)p->offset);
-	/* Without a name it takes this to find out later. */
+	/* Without a name: the function can be found later by build-id and offset. */
 	if (!p->function && *p->build_id) {
 		out_text(o, ", build-id ");
 		out_plain(o, p->build_id);
@@ -34,7 +34,7 @@ static void text_frame(struct out *o, const struct dep_place *p, bool location)
 	out_text(o, ")\n");
 }
 
-/* The numbers count the frames that are left out, too. */
+/* Print a stack.  Frames that are left out count in the numbers. */
 static void text_stack(struct out *o, const struct race_stack *s, bool all)
 {
 	size_t i;
@@ -47,7 +47,7 @@ static void text_stack(struct out *o, const struct race_stack *s, bool all)
 	}
 }
 
-/* NULL if the thread has the name of the one that created it: then it was not given one. */
+/* The thread's name, or NULL if it only inherited the name of its creator. */
 static const char *given_name(const struct race_view *v, uint32_t thread)
 {
 	const struct dep_thread *t = thread_of(v->store, thread);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * depctl query races: which accesses to memory does nothing order?
+ * depctl query races: report accesses to memory that no synchronisation orders.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,10 +14,10 @@ enum { OPT_LIVE = 600, OPT_DEPD, OPT_TAIL_FDS };
 struct query {
 	const char *path;
 	bool live;
-	uint32_t session;		/* with live, instead of a path */
+	uint32_t session;		/* with @live, instead of @path */
 	const char *socket;
 	bool tail;
-	int ring, over;			/* then, descriptors of depd's */
+	int ring, over;			/* with @tail: descriptors from depd */
 	struct races_options how;
 };
 
@@ -44,7 +44,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_TAIL_FDS:
 		q->tail = sscanf(arg, "%d,%d%c", &q->ring, &q->over, &more) == 2;
 		if (!q->tail)
-			argp_error(state, "two descriptors, not '%s'", arg);
+			argp_error(state, "--tail-fds needs two descriptors, not '%s'", arg);
 		return 0;
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &q->how;
@@ -59,17 +59,17 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (q->live)
 			return 0;
 		if (q->socket)
-			argp_error(state, "--socket is for --live");
+			argp_error(state, "--socket needs --live");
 		break;
 	}
 	return parse_store(key, arg, state, &q->path, NULL, NULL);
 }
 
 static const struct argp_option options[] = {
-	{ "live", OPT_LIVE, NULL, 0, "Of SESSION, which depd records: report each suspected race "
-	  "at once, and all when it has ended; in front of SESSION", 1 },
-	{ "socket", OPT_DEPD, "PATH", 0, "Where depd listens", 9 },
-	{ "tail-fds", OPT_TAIL_FDS, "FD,FD", OPTION_HIDDEN, NULL, 9 },	/* how depd calls this */
+	{ "live", OPT_LIVE, NULL, 0, "Analyse SESSION while depd records it: report each suspected "
+	  "race at once, and all races at the end; must precede SESSION", 1 },
+	{ "socket", OPT_DEPD, "PATH", 0, "Socket of depd", 9 },
+	{ "tail-fds", OPT_TAIL_FDS, "FD,FD", OPTION_HIDDEN, NULL, 9 },	/* used by depd */
 	{ 0 }
 };
 
@@ -77,8 +77,8 @@ static const struct argp_child children[] = { { &races_argp, 0, NULL, 0 }, { 0 }
 
 static const struct argp argp = {
 	options, parse, "STORE\n--live SESSION",
-	"Find pairs of accesses to the same memory by different threads, one of them a write, "
-	"that nothing orders.", children, NULL, NULL
+	"Find pairs of accesses to the same memory by different threads, at least one of them a "
+	"write, that no synchronisation orders.", children, NULL, NULL
 };
 
 int query_races(int argc, char **argv)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The queries, and what the one for races consists of. */
+/* depctl query races: the interfaces of its files. */
 #ifndef DEPCTL_RACES_RACES_H
 #define DEPCTL_RACES_RACES_H
 
@@ -19,9 +19,9 @@ int query_races(int argc, char **argv);
 
 struct races_report;
 /**
- * races_live() - the races of session @id of depd, while it is recorded
- * @socket: of depd, NULL: where it usually is
- * @found: as of races_report()
+ * races_live() - report the races of depd's session @id while depd records it
+ * @socket: socket of depd; NULL: the default
+ * @found: as for races_report()
  *
  * Return: 0 or EXIT_FAILURE.
  */
@@ -29,47 +29,48 @@ int races_live(struct races_report *r, uint32_t id, const char *socket, size_t *
 
 /* ---- atomic_source.c ---- */
 
-/** struct race_source - the file that was read last; zeroed, none was */
+/** struct race_source - the source file that was read last; zeroed: none */
 struct race_source {
 	char *path;
-	char *text;	/* NULL: it cannot be read, or is newer than what was made of it */
+	char *text;	/* NULL: the file cannot be read, or is newer than the module */
 };
 
-/** race_source_atomic() - is at that line and column an operation that is atomic by its name? */
+/** race_source_atomic() - true if an operation with the name of an atomic one begins at @p */
 bool race_source_atomic(struct race_source *s, const struct dep_place *p);
 void race_source_free(struct race_source *s);
 
 /* ---- live_query.c ---- */
 
-/** struct races_recorder - who records: @fd is a socket, a byte comes when that is over */
+/** struct races_recorder - the process that records */
 struct races_recorder {
-	int fd;
-	bool over;
-	bool goes_on;		/* if it is killed another one does, and searches as well */
+	int fd;			/* socket; the recorder sends a byte when everything is recorded */
+	bool over;		/* the byte has come, or the recorder was killed */
+	bool goes_on;		/* if it is killed, another one continues and starts a new search */
 };
 
-/** races_recorder_wait() - struct dep_live_options.wait; @arg is the struct races_recorder */
+/** races_recorder_wait() - dep_live_options.wait; @arg is the struct races_recorder */
 int races_recorder_wait(void *arg, unsigned int ms);
 /**
- * races_tail() - the races of the store @path while depd records it
+ * races_tail() - report the races of the store @path while depd records it
  * @session: descriptor of the session file
- * @over: of the socket, as above; without that byte nothing is reported
+ * @over: races_recorder.fd; if it closes without a byte, nothing is reported
  *
  * Return: 0 or EXIT_FAILURE.
  */
 int races_tail(struct races_report *r, const char *path, int session, int over, size_t *found);
 
-/* ---- rank.c: which of them matter ---- */
+/* ---- rank.c: which races matter ---- */
 
 enum race_confidence {
 	RACE_CERTAIN,
-	RACE_UNLESS_ATOMIC,	/* a race unless the word is an atomic one.. */
-	RACE_UNLESS_OVERREAD,	/* ..unless it is past the end that a string function looks for */
-	RACE_UNLESS_SPECULATIVE,	/* ..unless a compiler moved the load above its condition */
-	RACE_IN_LIBRARY,	/* both within the C library or the loader */
+	RACE_UNLESS_ATOMIC,	/* a race unless the word is atomic */
+	RACE_UNLESS_OVERREAD,	/* a race unless a string function read past the string's end */
+	/* a race unless the compiler moved the load above its condition */
+	RACE_UNLESS_SPECULATIVE,
+	RACE_IN_LIBRARY,	/* both accesses are the C library's or the loader's */
 };
 
-/** race_confidence() - how sure it is that somebody wants to know of @r */
+/** race_confidence() - how certain it is that @r is a race of the program */
 enum race_confidence race_confidence(struct dep_symbols *symbols, const struct dep_race *r);
 const char *race_confidence_name(enum race_confidence rank);
 /** race_code() - dep_races_options.code */
@@ -78,30 +79,30 @@ enum dep_code race_code(void *arg, uint32_t process, uint64_t pc);
 bool race_leaves(struct dep_symbols *symbols, uint32_t process, uint64_t from, uint64_t to);
 /** race_is_atomic() - dep_races_options.is_atomic; @arg is the struct dep_symbols */
 bool race_is_atomic(void *arg, uint32_t process, uint64_t pc, uint64_t address, uint64_t size);
-/** race_says_atomic() - dep_races_options.says_atomic, by @s */
+/** race_says_atomic() - dep_races_options.says_atomic; reads source files into @s */
 bool race_says_atomic(struct dep_symbols *symbols, struct race_source *s, uint32_t process,
 		      uint64_t pc);
-/** race_in_system() - is that file the C library or the loader? */
+/** race_in_system() - true if @module is the C library or the loader */
 bool race_in_system(const char *module);
 
-/* ---- view.c: all that is said of a race, and by what it is known again ---- */
+/* ---- view.c: a race with all names, and its fingerprint ---- */
 
-#define RACE_FINGERPRINT	33	/* hexadecimal, and a NUL */
+#define RACE_FINGERPRINT	33	/* 32 hexadecimal digits and a NUL */
 
-/** struct race_lock - names of a lock, and of where it was taken */
+/** struct race_lock - name of a lock, and the stack of the call that took it */
 struct race_lock {
 	bool named;			/* @object is known */
 	struct dep_object object;
 	struct race_stack stack;
 };
 
-/** struct race_held - names of the locks that an access was made with, and one more; see below */
+/** struct race_held - the locks held at an access, then a candidate; see race_held_name() */
 struct race_held {
 	struct race_lock *lock;
 	size_t room;
 };
 
-/** struct race_step - names of what a step of a witness ends at, and of its critical sections */
+/** struct race_step - names for a step of a witness: its end, and its critical sections */
 struct race_step {
 	struct race_stack end;
 	struct race_lock section[DEP_STEP_SECTIONS];
@@ -113,22 +114,22 @@ struct race_view {
 	enum race_confidence rank;
 	bool named;			/* @object is known */
 	struct dep_object object;
-	struct race_stack stack[2];	/* of the accesses.. */
-	struct race_stack block;	/* ..of the allocation of what was accessed, if known.. */
-	struct race_stack birth[2];	/* ..and of where their threads were created, if known */
+	struct race_stack stack[2];	/* of the accesses */
+	struct race_stack block;	/* of the allocation of the accessed block, if known */
+	struct race_stack birth[2];	/* of the creation of the threads, if known */
 	struct race_held held[2];
-	struct race_step *step;		/* of how it can happen, if it is predicted */
+	struct race_step *step;		/* steps of the witness of a predicted race */
 	size_t steps_room;
 	struct dep_store *store;
-	uint32_t main_tid[2];		/* of the thread that each access's process began with */
+	uint32_t main_tid[2];		/* first thread of each access's process */
 	char fingerprint[RACE_FINGERPRINT];
 };
 
 /**
- * race_view_make() - look at @r, with the memory of the last one
+ * race_view_make() - find the names for @r; reuses the memory of the view's previous race
  *
- * The fingerprint is the same in every run of a program, wherever its code is mapped; several
- * races can have the same.  Return: 0 or -ENOMEM.
+ * The fingerprint of a race is the same in every run of a program, wherever its code is mapped.
+ * Several races can have the same fingerprint.  Return: 0 or -ENOMEM.
  */
 int race_view_make(struct race_view *v, struct dep_store *store, struct dep_symbols *symbols,
 		   const struct dep_race *r);
@@ -143,16 +144,16 @@ const char *race_program(const struct race_view *v, uint32_t process);
 /** race_add_places() - add the places of address @pc to a stack; 0 or -ENOMEM */
 int race_add_places(struct race_stack *s, struct dep_symbols *symbols, uint32_t process,
 		    uint64_t pc);
-/** race_find_main() - set main and own of a stack with all its places */
+/** race_find_main() - set @main and @own of a stack that is otherwise complete */
 void race_find_main(struct race_stack *s);
 /**
- * race_is_internal() - is place @i of @s the C library's own business?
+ * race_is_internal() - true if place @i of @s is internal to the C library
  *
- * These are the functions that a function of the library called itself, and those that called the
- * first function of a thread or of the program.  A library function that the program called is not.
+ * Internal are functions that a library function called, and those that called the first function
+ * of a thread or of the program.  A library function that the program called is not internal.
  */
 bool race_is_internal(const struct race_stack *s, size_t i);
-/** race_access_name() - for example "atomic write" */
+/** race_access_name() - for example "atomic write"; fingerprints depend on these names */
 const char *race_access_name(const struct dep_race_access *a);
 /** race_name_whole() - name a pthreads object instead of its first member */
 void race_name_whole(struct dep_object *o);
@@ -161,50 +162,56 @@ void race_json_stack(struct json *j, const struct race_stack *s);
 
 /* ---- locks_held.c ---- */
 
-/** race_held_name() - the locks of one side, after them what may have been one; 0 or -ENOMEM */
+/**
+ * race_held_name() - find the names of the locks held at one of the two accesses
+ *
+ * Also of the candidate for a lock of the program itself (dep_race_access.own_address), which is
+ * last.  Return: 0 or -ENOMEM.
+ */
 int race_held_name(struct race_view *v, struct dep_symbols *symbols, int side);
 void race_held_free(struct race_held *h);
 void race_text_held(struct out *o, const struct race_view *v, int side);
 void race_json_held(struct json *j, const struct race_view *v, int side);
-/** race_name_lock() - the lock at @address, and the @n calls that took it; 0 or -ENOMEM */
+/** race_name_lock() - name the lock at @address and the @n calls that took it; 0 or -ENOMEM */
 int race_name_lock(struct race_lock *l, struct dep_symbols *symbols, uint32_t process,
 		   uint64_t address, const uint64_t *call, size_t n);
 void race_text_lock(struct out *o, const struct race_lock *l, uint64_t address);
-/** race_say_lock() - lock @i, in a few words */
+/** race_say_lock() - describe lock @i in a few words */
 void race_say_lock(char *text, size_t size, const struct race_view *v, int side, size_t i);
-/** race_say_held() - all of them, in a few words, as much of it as fits */
+/** race_say_held() - describe all held locks in a few words, truncated to @size */
 void race_say_held(char *text, size_t size, const struct race_view *v, int side);
 
-/* ---- witness.c: how a predicted race can happen; nothing of others ---- */
+/* ---- witness.c: how a predicted race can happen; no output for other races ---- */
 
 int race_witness_name(struct race_view *v, struct dep_symbols *symbols);
 void race_witness_free(struct race_view *v);
 void race_text_witness(struct out *o, const struct race_view *v);
 void race_json_witness(struct json *j, const struct race_view *v);
-/** race_say_witness() - in a sentence, as much of it as fits */
+/** race_say_witness() - describe the witness in a sentence, truncated to @size */
 void race_say_witness(char *text, size_t size, const struct race_view *v);
 
 /* ---- merge_reports.c ---- */
 
 /**
- * races_merge() - make one of those that are between the same two lines of the program
+ * races_merge() - merge races between the same two lines of the program
  *
- * Whichever came first; and a function of the C library is where it was called.  The first one
- * counts them all, and the others have a count of 0.  Return: 0 or -ENOMEM.
+ * The order of the two accesses does not matter.  For a function of the C library the line that
+ * called it counts.  The first race gets the sum of the counts, the others get a count of 0.
+ * Return: 0 or -ENOMEM.
  */
 int races_merge(struct dep_store *store, struct dep_symbols *symbols, struct dep_races *races);
 
-/* ---- baseline.c: those that are no news ---- */
+/* ---- baseline.c: races that are known already ---- */
 
 /** struct races_baseline - a set of fingerprints; zeroed: none */
 struct races_baseline {
-	char (*print)[RACE_FINGERPRINT];	/* a hash table, half of it "" at least */
+	char (*print)[RACE_FINGERPRINT];	/* hash table; free entries (at least half): "" */
 	size_t n, room;
 };
 
 /** races_baseline_add() - 0 or -ENOMEM */
 int races_baseline_add(struct races_baseline *k, const char *fingerprint);
-/** races_baseline_read() - those of a saved `--json'; says what is wrong with it and returns -1 */
+/** races_baseline_read() - add the races of saved `--json' output; 0, or -1 after a message */
 int races_baseline_read(struct races_baseline *k, const char *file);
 bool races_baseline_has(const struct races_baseline *k, const char *fingerprint);
 void races_baseline_free(struct races_baseline *k);
@@ -213,33 +220,33 @@ void races_baseline_free(struct races_baseline *k);
 
 enum races_form { RACES_TEXT, RACES_JSON, RACES_SARIF, RACES_FOR_TSAN, RACES_FOR_VALGRIND };
 
-/** struct races_options - what depctl query races and depctl record --races have in common */
+/** struct races_options - options of both depctl query races and depctl record --races */
 struct races_options {
 	bool all, predict, all_frames, verbose;
 	enum races_form form;
 	int exit_code;
 	unsigned int jobs;
-	const char *report;		/* file to write to */
-	const char *new_since;		/* a store.. */
-	const char *baseline;		/* ..or a file whose races are no news */
+	const char *report;		/* file to write the report to */
+	const char *new_since;		/* store whose races are left out */
+	const char *baseline;		/* saved `--json' output whose races are left out */
 	const char **suppressions;
 	size_t nsuppressions;
-	const char *first;		/* option that was given; NULL: none was */
+	const char *first;		/* the first of these options that was given, or NULL */
 };
 
 extern const struct argp races_argp;	/* its input is a struct races_options */
 
 /* ---- share.c ---- */
 
-/** share_report() - let those read the report @fd who may read @store; 0, or it is said why not */
+/** share_report() - give the report @fd the access rights of @store; 0, or -errno and a message */
 int share_report(int fd, const char *store);
 
 /* ---- report.c ---- */
 
 /**
- * races_report_begin() - read what the options name
+ * races_report_begin() - read the files and the store that the options name
  *
- * Return: NULL if that fails; the reason has been printed.
+ * Return: NULL after an error message.
  */
 struct races_report *races_report_begin(const struct races_options *o);
 /**
@@ -247,39 +254,39 @@ struct races_report *races_report_begin(const struct races_options *o);
  * @live: report each suspected race at once
  */
 void races_report_tail(struct races_report *r, const struct dep_live_options *tail, bool live);
-/** races_report_fd() - where it is written to if not to the caller's, or -1 */
+/** races_report_fd() - descriptor of the file of --report, or -1 */
 int races_report_fd(const struct races_report *r);
 /**
  * races_report() - find the races of @store and print them
- * @fd: where to, unless the options name a file
- * @found: receives how many there are that are surely races, and news
+ * @fd: descriptor to print to, unless the options name a file
+ * @found: receives the number of races that are certain, not suppressed and not known
  *
- * Return: 0, EXIT_FAILURE, or -EOPNOTSUPP: such a store cannot be followed.
+ * Return: 0, EXIT_FAILURE, or -EOPNOTSUPP: this store cannot be followed while it is written.
  */
 int races_report(struct races_report *r, struct dep_store *store, const char *path, int fd,
 		 size_t *found);
 void races_report_end(struct races_report *r);
 
-/* ---- what it prints ---- */
+/* ---- output ---- */
 
-/** struct races_summary - what a report says in addition to the races */
+/** struct races_summary - the counts at the end of a report */
 struct races_summary {
 	size_t count[RACE_RANKS];	/* neither suppressed nor known */
-	size_t suppressed, known;	/* of those that would have been shown */
+	size_t suppressed, known;	/* races left out that would have been printed */
 	uint64_t references, gaps, disorder, unsettled, too_many_threads, unpredicted;
-	uint64_t empty;			/* threads of which there is nothing */
+	uint64_t empty;			/* threads without segments */
 	struct dep_loss loss;
-	uint64_t defects;		/* of the store, other than what @loss counts.. */
-	char defect[256];		/* ..and the first of them */
+	uint64_t defects;		/* defects of the store that @loss does not count */
+	char defect[256];		/* the first of them */
 	bool recording;			/* the store was being recorded */
 	bool complete;
-	bool tsc_synchronized;		/* the kernel took what orders threads for one */
+	bool tsc_synchronized;		/* the kernel trusted the time stamp counters */
 };
 
 #define RACES_CLOCKS \
 	"the order is that of time stamp counters that the kernel is not known to trust"
 
-/** races_summary_init() - of @store and what was found in it, without the counts of races */
+/** races_summary_init() - set all fields except the counts of races */
 void races_summary_init(struct races_summary *s, struct dep_store *store,
 			const struct dep_races *found);
 
@@ -296,7 +303,7 @@ void race_print_json(struct json *j, const struct race_view *v);
 void races_end_json(struct json *j, const struct races_summary *s,
 		    const struct suppressions *suppressions);
 
-/** race_print_suspect() - one line on what has no stacks yet, and may turn out to be none */
+/** race_print_suspect() - print a line on a suspected race; it has no stacks and may be none */
 void race_print_suspect(struct out *o, const struct race_view *v);
 
 /* sarif.c */
@@ -304,7 +311,7 @@ void races_begin_sarif(struct json *j);
 void race_print_sarif(struct json *j, const struct race_view *v);
 void races_end_sarif(struct json *j, const struct races_summary *s);
 
-/* completeness.c: one sentence for each reason why there may be more races */
+/* completeness.c: the reasons why there may be more races, one text for each */
 #define RACES_REASONS	18
 struct races_reasons {
 	char text[RACES_REASONS][320];
@@ -312,7 +319,7 @@ struct races_reasons {
 };
 void races_reasons(struct races_reasons *r, const struct races_summary *s);
 
-/* suppression_entries.c: suppressions for them.  An entry that was printed is not printed again. */
+/* suppression_entries.c: print a suppression for a race, unless it was printed before */
 void race_print_entry(struct out *o, const struct race_view *v, enum races_form form,
 		      struct races_baseline *printed);
 

@@ -28,7 +28,7 @@ bool race_in_system(const char *module)
 	return is_libc(module) || is_loader(module);
 }
 
-/* The same function has names with underscores, and one more for the library's own calls. */
+/* Strip a function's name of underscores and of the prefix for the library's internal calls. */
 static const char *plain_name(const char *function)
 {
 	while (*function == '_')
@@ -49,7 +49,7 @@ static bool begins_with_any(const char *function, const char *const *names, size
 	return false;
 }
 
-/* What accesses its caller's data, and not the library's. */
+/* True for a library function that accesses its caller's data, not the library's. */
 static bool is_for_caller(const char *function)
 {
 	static const char *const names[] = {
@@ -60,7 +60,7 @@ static bool is_for_caller(const char *function)
 	       !begins_with_any(function, others, sizeof(others) / sizeof(others[0]));
 }
 
-/* Where the compiler changed or cut a function it says so after a point. */
+/* True if @function is @name, or a clone or part of it, whose names have a suffix after a dot. */
 static bool is_named(const char *function, const char *name)
 {
 	size_t n = strlen(name);
@@ -71,14 +71,14 @@ static bool is_named(const char *function, const char *name)
 static bool makes_threads(const char *function)
 {
 	function = plain_name(function);
-	/* The latter two look, under its lock, at whether the thread is there. */
+	/* pthread_detach() and pthread_kill() check under the thread's lock whether it exists. */
 	return begins(function, "pthread_create") || begins(function, "nptl_") ||
 	       begins(function, "pthread_detach") || begins(function, "pthread_kill") ||
 	       is_named(function, "start_thread") || is_named(function, "allocate_stack") ||
 	       is_named(function, "deallocate_stack");
 }
 
-/* It reads as much at a time as a vector has, up to what it looks for. */
+/* True for a string function, which reads whole vectors and so past the end of the string. */
 static bool reads_too_much(struct dep_symbols *symbols, const struct dep_race *r, int side)
 {
 	static const char *const names[] = { "str", "wcs", "rawmem", "memchr", "memrchr" };
@@ -95,7 +95,7 @@ static bool reads_too_much(struct dep_symbols *symbols, const struct dep_race *r
 	return begins_with_any(function, names, sizeof(names) / sizeof(names[0]));
 }
 
-/* It is asked of all code that ran, so it must not need what only reports do. */
+/* Called for all code that ran.  It must be cheap: it does not read debug information. */
 enum dep_code race_code(void *arg, uint32_t process, uint64_t pc)
 {
 	struct dep_place p;
@@ -111,7 +111,7 @@ enum dep_code race_code(void *arg, uint32_t process, uint64_t pc)
 	return p.function && is_for_caller(p.function) ? DEP_CODE_CALLER : DEP_CODE_LIBRARY;
 }
 
-/* Parts of a function that the compiler made are called like it, up to a point. */
+/* True if both names, up to a dot, are the same: compilers name parts of a function so. */
 static bool is_same(const char *a, const char *b)
 {
 	size_t n = strcspn(a, ".");
@@ -119,7 +119,7 @@ static bool is_same(const char *a, const char *b)
 	return n == strcspn(b, ".") && !strncmp(a, b, n);
 }
 
-/* What has no name, as an entry of the linkage table, is not known to end there. */
+/* False for code without a name, such as a PLT entry: it is not known where it ends. */
 bool race_leaves(struct dep_symbols *symbols, uint32_t process, uint64_t from, uint64_t to)
 {
 	struct dep_place a, b;
@@ -140,7 +140,7 @@ static bool is_internal(struct dep_symbols *symbols, const struct dep_race *r, i
 	       code != DEP_CODE_CALLER;
 }
 
-/* Inlined, or called: a member of the library's atomic types. */
+/* True for a member function of a C++ atomic type, or a function of libatomic. */
 static bool is_atomic_code(const struct dep_place *p)
 {
 	static const char *const names[] = { "std::atomic", "std::__atomic", "__atomic_" };
@@ -164,7 +164,7 @@ bool race_is_atomic(void *arg, uint32_t process, uint64_t pc, uint64_t address, 
 	return dep_symbols_object(arg, process, address, (uint32_t)size, 0, &o) && o.atomic;
 }
 
-/* The innermost place: what a function that is inlined does is not what its name says. */
+/* Checks only the innermost place: the operation itself, not the call of an inlined function. */
 bool race_says_atomic(struct dep_symbols *symbols, struct race_source *s, uint32_t process,
 		      uint64_t pc)
 {

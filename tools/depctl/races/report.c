@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A report of races.  The files with what it leaves out are read first, so that a wrong name is
- * reported before anything runs.
+ * A report of races.  Suppressions and baselines are read first, so that a wrong file name is
+ * reported before the analysis or the command starts.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,23 +17,23 @@ struct races_report {
 	struct suppressions suppressions;
 	struct races_baseline known;	/* no news */
 	struct races_baseline printed;	/* suppressions */
-	struct races_baseline reported;	/* while it was recorded */
-	int fd;				/* of --report, or -1 */
+	struct races_baseline reported;	/* suspected races printed during the recording */
+	int fd;				/* file of --report, or -1 */
 	const struct dep_live_options *tail;	/* NULL: the store is complete */
 	bool live;
 };
 
-/* What a store is asked, and what it answers. */
+/* An analysis of a store, and its results. */
 struct asked {
 	struct dep_store *store;
 	struct dep_symbols *symbols;
 	struct dep_races races;
 	struct race_view view;
 	struct race_source source;
-	struct races_report *report;	/* NULL: nobody wants to hear of them before the end */
+	struct races_report *report;	/* NULL: do not print suspected races */
 };
 
-/* ---- asking a store ---- */
+/* ---- analysis of a store ---- */
 
 static void show_progress(size_t done, size_t all)
 {
@@ -49,7 +49,10 @@ static bool is_wanted(struct races_report *r, const struct race_view *v)
 	       !races_baseline_has(&r->known, v->fingerprint);
 }
 
-/* The command writes to the terminal as well: a line at a time, and each once. */
+/*
+ * Print a suspected race, if it was not printed yet.  It is written as one line, since the recorded
+ * command can write to the same terminal.
+ */
 static void tell_suspect(void *arg, const struct dep_race *race)
 {
 	struct asked *a = arg;
@@ -126,7 +129,7 @@ static void ask_no_more(struct asked *a)
 	dep_symbols_close(a->symbols);
 }
 
-/* ---- before ---- */
+/* ---- beginning ---- */
 
 static int read_suppressions(struct races_report *r, const char *file)
 {
@@ -150,7 +153,7 @@ static int read_suppressions(struct races_report *r, const char *file)
 	for (i = n; i < s->n; i++)
 		useless += s->v[i].kind == SUPPRESS_USELESS;
 	if (useless)
-		warn("%s: of no use here, since not for races: %zu of %zu suppressions", file,
+		warn("%s: %zu of %zu suppressions are not for races and have no effect", file,
 		     useless, s->n - n);
 	return 0;
 }
@@ -167,7 +170,7 @@ static int read_known(struct races_report *r, const char *path)
 	if (ask(&a, store, path, r->how))
 		goto out;
 	if (a.races.gaps || a.races.disorder)
-		warn("%s is not complete: what is missing there is taken for new", path);
+		warn("%s is not complete: races that are missing there are reported as new", path);
 	err = 0;
 	for (i = 0; i < a.races.n && !err; i++) {
 		err = race_view_make(&a.view, store, a.symbols, &a.races.race[i]);
@@ -322,7 +325,7 @@ int races_report(struct races_report *r, struct dep_store *store, const char *pa
 	if (err)
 		goto out;
 	if (a.races.again && r->live)
-		warn("looked at it again from the beginning: it went on otherwise than was seen");
+		warn("live analysis failed: the complete recording was analysed again");
 	err = races_merge(store, a.symbols, &a.races);
 	if (err) {
 		warn("out of memory");

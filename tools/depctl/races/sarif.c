@@ -61,7 +61,7 @@ static void message(struct json *j, const char *key, const char *text)
 
 /* ---- places ---- */
 
-/* A path as a URI; what it is relative to nobody knows. */
+/* Write a path as a URI.  A relative path stays relative: its base directory is not known. */
 static void put_uri(struct json *j, const char *path)
 {
 	static const char plain[] =
@@ -108,7 +108,7 @@ static void physical(struct json *j, const struct dep_place *p)
 	json_close(j, '}');
 }
 
-/* The members of a location but for its id. */
+/* Write the members of a location except its id. */
 static void location(struct json *j, const struct dep_place *p, const char *text)
 {
 	physical(j, p);
@@ -151,7 +151,7 @@ static void held(struct json *j, const struct race_view *v, int side, unsigned i
 	}
 }
 
-/* From where the thread began to the access. */
+/* Write the stack of an access as a thread flow, outermost frame first. */
 static void flow(struct json *j, const struct race_view *v, int side, const char *text)
 {
 	const struct race_stack *s = &v->stack[side];
@@ -278,7 +278,7 @@ void races_begin_sarif(struct json *j)
 	json_close(j, ']');
 	json_close(j, '}');
 	json_close(j, '}');
-	/* Readers take the other one where it is missing. */
+	/* Without this member columns are in UTF-16 code units. */
 	json_str(j, "columnKind", "unicodeCodePoints");
 	json_array(j, "results");
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Races as entries for files of suppressions. */
+/* Print races as entries of suppression files. */
 #include <stdio.h>
 #include <string.h>
 #include <xxhash.h>
@@ -7,7 +7,7 @@
 #include "tools/depctl/depctl.h"
 #include "races.h"
 
-/* Has the same been printed already?  Without memory it is printed again. */
+/* True if @text was not printed yet.  If memory runs out it is printed again. */
 static bool is_new(struct races_baseline *printed, const char *text)
 {
 	XXH128_hash_t h = XXH3_128bits(text, strlen(text));
@@ -21,7 +21,10 @@ static bool is_new(struct races_baseline *printed, const char *text)
 	return true;
 }
 
-/* Other tools print its parameters; DWARF has none of a static function that is inlined. */
+/*
+ * True if the name lacks the parameters that other tools print.  DWARF has no linkage name, and so
+ * no parameters, of a static C++ function that is inlined.
+ */
 static bool is_cut(const struct dep_place *p)
 {
 	const char *dot = p->file ? strrchr(p->file, '.') : NULL;
@@ -30,8 +33,8 @@ static bool is_cut(const struct dep_place *p)
 }
 
 /*
- * It has no pairs of accesses: everything that the function does without a lock goes with it,
- * so it is the function of the program, and not one of the C library.
+ * An entry for ThreadSanitizer names one function and suppresses all races of that function.  So
+ * use the innermost function of the program, not one of the C library.
  */
 static void for_tsan(char *text, size_t size, const struct race_view *v)
 {
@@ -42,7 +45,7 @@ static void for_tsan(char *text, size_t size, const struct race_view *v)
 
 	n = (size_t)snprintf(text, size, "race%s:%s", s->own ? "" : "_top",
 			     p->function ? "^" : "");
-	/* There is no way to write its own signs. */
+	/* The format cannot escape its special characters. */
 	for (i = n; *name && i + 3 < size; name++)
 		text[i++] = *name == '$' ? '*' : *name;
 	if (p->function && !is_cut(p))
@@ -52,8 +55,9 @@ static void for_tsan(char *text, size_t size, const struct race_view *v)
 }
 
 /*
- * From the access to where the C library called the program.  Helgrind has its own functions in
- * the place of the C library's, and names what was inlined otherwise or not at all.
+ * An entry for Valgrind has the stack from the access to the program code that the C library
+ * called.  Frames that Helgrind shows differently become "...": those of the C library, which
+ * Helgrind replaces by functions of its own, and inlined functions.
  */
 static void for_valgrind(char *text, size_t size, const struct race_view *v, int side)
 {
@@ -92,7 +96,7 @@ void race_print_entry(struct out *o, const struct race_view *v, enum races_form 
 	char text[SUPPRESSION_FRAMES * 2048 + 1024];
 	int side, last = form == RACES_FOR_TSAN ? 1 : 0;
 
-	/* ThreadSanitizer looks at both accesses, Helgrind at the one that comes second there. */
+	/* ThreadSanitizer matches both accesses, Helgrind only the second one of its own run. */
 	for (side = 1; side >= last; side--) {
 		if (form == RACES_FOR_TSAN)
 			for_tsan(text, sizeof(text), v);

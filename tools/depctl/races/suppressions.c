@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Files of suppressions. */
+/* Parser for suppression files. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 struct parser {
 	struct suppressions *to;
 	const char *file;
-	char *at, *end;		/* what is left */
+	char *at, *end;		/* text that is not parsed yet */
 	uint32_t line;
 	struct suppressions_error *e;
 };
@@ -28,7 +28,7 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* The next line that is no comment, without the blanks around it; NULL: there is none. */
+/* The next line that is not empty or a comment, without blanks around it; NULL: there is none. */
 static char *next_line(struct parser *p)
 {
 	char *line, *end;
@@ -70,7 +70,7 @@ static struct suppression *add(struct parser *p, enum suppression_kind kind, con
 	return &s->v[s->n++];
 }
 
-/* ---- ThreadSanitizer's ---- */
+/* ---- ThreadSanitizer's format ---- */
 
 static int parse_pattern(struct parser *p, const char *line)
 {
@@ -91,20 +91,20 @@ static int parse_pattern(struct parser *p, const char *line)
 		if (strncmp(line, types[i].name, n))
 			continue;
 		if (!line[n])
-			return fail(p, p->line, "There is no pattern, which would fit everything");
+			return fail(p, p->line, "the pattern is missing");
 		s = add(p, types[i].kind, line);
 		if (!s)
 			return -ENOMEM;
 		s->pattern = line + n;
 		return 0;
 	}
-	return fail(p, p->line, "It must begin with race:, race_top:, called_from_lib:, mutex:, "
-		    "thread:, signal:, deadlock: or be a { of Valgrind's");
+	return fail(p, p->line, "a suppression begins with race:, race_top:, called_from_lib:, "
+		    "mutex:, thread:, signal: or deadlock:, or with { in Valgrind's format");
 }
 
-/* ---- Valgrind's ---- */
+/* ---- Valgrind's format ---- */
 
-/* Is "TOOL,TOOL..:KIND" about races?  -EINVAL: it is no such line. */
+/* Return: 1 if "TOOL,TOOL..:KIND" is about races, otherwise 0; -EINVAL: another line. */
 static int is_race(const char *line)
 {
 	const char *colon = strchr(line, ':'), *tool = line;
@@ -134,7 +134,7 @@ static int parse_frame(struct parser *p, struct suppression_frame *f, char *line
 	for (i = 0; i < 3 && strncmp(line, names[i], 4); i++)
 		;
 	if (i == 3 || !line[4])
-		return fail(p, p->line, "A frame is fun:NAME, obj:NAME, src:FILE[:LINE] or ...");
+		return fail(p, p->line, "a frame is fun:NAME, obj:NAME, src:FILE[:LINE] or ...");
 	f->what = FRAME_FUN + i;
 	f->pattern = line + 4;
 	colon = f->what == FRAME_SRC ? strrchr(line + 4, ':') : NULL;
@@ -142,13 +142,13 @@ static int parse_frame(struct parser *p, struct suppression_frame *f, char *line
 		errno = 0;
 		f->line = (uint32_t)strtoul(colon + 1, &end, 10);
 		if (colon[1] < '0' || colon[1] > '9' || *end || errno || !f->line)
-			return fail(p, p->line, "What is after a file's : must be a line number");
+			return fail(p, p->line, "the text after FILE: must be a line number");
 		*colon = '\0';
 	}
 	return 0;
 }
 
-/* All up to the brace; those of other tools may have lines that are none of frames. */
+/* Parse the frames up to "}".  Suppressions of other tools may have other lines, too. */
 static int parse_frames(struct parser *p, struct suppression *s, uint32_t begun)
 {
 	struct suppression_frame f[SUPPRESSION_FRAMES];
@@ -159,22 +159,22 @@ static int parse_frames(struct parser *p, struct suppression *s, uint32_t begun)
 
 	while ((line = next_line(p)) && strcmp(line, "}")) {
 		if (*line == '{')
-			return fail(p, begun, "There is another { before the } of this one");
+			return fail(p, begun, "another { comes before the } of this {");
 		if (s->kind == SUPPRESS_USELESS)
 			continue;
 		if (n == SUPPRESSION_FRAMES)
-			return fail(p, p->line, "It has more than 24 frames");
+			return fail(p, p->line, "the suppression has more than 24 frames");
 		err = parse_frame(p, &f[n], line);
 		if (err)
 			return err;
 		some |= f[n++].what != FRAME_ANY;
 	}
 	if (!line)
-		return fail(p, begun, "There is no } to this {");
+		return fail(p, begun, "the } of this { is missing");
 	if (s->kind == SUPPRESS_USELESS)
 		return 0;
 	if (!some)
-		return fail(p, begun, "It has no frame other than ..., so it would fit everything");
+		return fail(p, begun, "only ... as frames would match everything");
 	s->frame = malloc(n * sizeof(*f));
 	if (!s->frame)
 		return -ENOMEM;
@@ -191,10 +191,10 @@ static int parse_block(struct parser *p)
 	int race;
 
 	if (!tool)
-		return fail(p, begun, "There is no } to this {");
+		return fail(p, begun, "the } of this { is missing");
 	race = is_race(tool);
 	if (race < 0)
-		return fail(p, p->line, "The second line must be TOOL:KIND, as in Helgrind:Race");
+		return fail(p, p->line, "the second line must be TOOL:KIND, as in Helgrind:Race");
 	s = add(p, race ? SUPPRESS_FRAMES : SUPPRESS_USELESS, name);
 	if (!s)
 		return -ENOMEM;
@@ -202,9 +202,9 @@ static int parse_block(struct parser *p)
 	return parse_frames(p, s, begun);
 }
 
-/* ---- all ---- */
+/* ---- both formats ---- */
 
-/* Room for the end of the last line; it stays as long as the suppressions. */
+/* Copy the text, with room for a NUL after the last line.  suppressions_free() frees the copy. */
 static char *keep(struct suppressions *s, const char *text, size_t size)
 {
 	char **more = realloc(s->text, (s->ntexts + 1) * sizeof(*more));
@@ -230,10 +230,10 @@ int suppressions_parse(struct suppressions *s, const char *file, const char *tex
 	if (nul) {
 		for (p.line = 1, at = text; (at = memchr(at, '\n', nul - at)); at++)
 			p.line++;
-		return fail(&p, p.line, "There is a byte of 0, so this is no text");
+		return fail(&p, p.line, "not a text file: it has a NUL byte");
 	}
 	if (size > SUPPRESSIONS_BYTES)
-		return fail(&p, 0, "It is larger than 4 MiB");
+		return fail(&p, 0, "larger than 4 MiB");
 	p.at = keep(s, text, size);
 	if (!p.at)
 		return -ENOMEM;

@@ -2,11 +2,11 @@
 /*
  * Suppressions in the formats of ThreadSanitizer and Valgrind, which a file may mix:
  *
- *	race:PATTERN		a function, file, module of any frame, or the variable
- *	race_top:PATTERN	of the innermost frame
- *	called_from_lib:PATTERN	the module that did it, be it through the C library
+ *	race:PATTERN		function, file or module of any frame, or the variable
+ *	race_top:PATTERN	function, file or module of the innermost frame
+ *	called_from_lib:PATTERN	module that made the access, itself or through the C library
  *
- * where a pattern is found anywhere unless it begins with ^ or ends with $, and
+ * where a pattern matches any part of a name unless it begins with ^ or ends with $, and
  *
  *	{
  *		NAME
@@ -14,7 +14,7 @@
  *		fun:PATTERN, obj:PATTERN, src:FILE[:LINE] or ...
  *	}
  *
- * where the frames begin with the innermost one and patterns are of all of the name.
+ * where the first frame is the innermost one and a pattern must match the whole name.
  */
 #ifndef DEPCTL_RACES_SUPPRESSIONS_H
 #define DEPCTL_RACES_SUPPRESSIONS_H
@@ -25,21 +25,21 @@
 
 #include <dep/symbols.h>
 
-#define SUPPRESSIONS_BYTES	(4u << 20)	/* of a file */
-#define SUPPRESSION_FRAMES	24		/* as many as Valgrind takes */
+#define SUPPRESSIONS_BYTES	(4u << 20)	/* maximum size of a file */
+#define SUPPRESSION_FRAMES	24		/* maximum, the same as Valgrind's */
 
-/** struct race_stack - places, the innermost first */
+/** struct race_stack - places, innermost first */
 struct race_stack {
 	struct dep_place *place;
 	size_t n, room;
-	size_t main;	/* the first that is not in the C library; 0 if all are */
-	size_t own;	/* the first from there that is in no header of the system, or @main */
+	size_t main;	/* the first place outside the C library; 0 if all are in it */
+	size_t own;	/* the first one from @main on outside system headers, or @main */
 };
 
 enum suppression_kind {
-	SUPPRESS_USELESS,	/* for reports that there are none of here */
+	SUPPRESS_USELESS,	/* for other kinds of reports than races */
 	SUPPRESS_RACE, SUPPRESS_TOP, SUPPRESS_LIB,
-	SUPPRESS_FRAMES,	/* Valgrind's */
+	SUPPRESS_FRAMES,	/* in Valgrind's format */
 };
 
 enum suppression_what { FRAME_FUN, FRAME_OBJ, FRAME_SRC, FRAME_ANY };
@@ -47,24 +47,24 @@ enum suppression_what { FRAME_FUN, FRAME_OBJ, FRAME_SRC, FRAME_ANY };
 struct suppression_frame {
 	enum suppression_what what;
 	const char *pattern;
-	uint32_t line;		/* of FRAME_SRC; 0: any */
+	uint32_t line;		/* with FRAME_SRC; 0: any line */
 };
 
-/** struct suppression - @text: what it was written as, or Valgrind's name for it */
+/** struct suppression - @text: its line in the file, or its name in Valgrind's format */
 struct suppression {
 	enum suppression_kind kind;
 	const char *file, *text, *pattern;
 	uint32_t line;
 	struct suppression_frame *frame;
 	size_t nframes;
-	uint64_t races;		/* how many it was the first to match */
+	uint64_t races;		/* number of races that this suppression matched first */
 };
 
 /** struct suppressions - zeroed: none */
 struct suppressions {
 	struct suppression *v;
 	size_t n, room;
-	char **text;		/* of the files */
+	char **text;		/* contents of the files */
 	size_t ntexts;
 };
 
@@ -74,23 +74,25 @@ struct suppressions_error {
 };
 
 /**
- * suppressions_parse() - add those in @text, of @size bytes
- * @file: its name, which has to stay
+ * suppressions_parse() - add the suppressions in @text, which has @size bytes
+ * @file: name of the file; the caller keeps it as long as @s
  *
  * Return: 0, -EINVAL with *@e, or -ENOMEM.
  */
 int suppressions_parse(struct suppressions *s, const char *file, const char *text, size_t size,
 		       struct suppressions_error *e);
 /**
- * suppressions_match() - the first one for a race, which is counted; or NULL
- * @stack: of both accesses
- * @variable: may be NULL
+ * suppressions_match() - find the first suppression that matches a race, and count the race
+ * @stack: stacks of both accesses
+ * @variable: name of the variable, or NULL
+ *
+ * Return: NULL if none matches.
  */
 struct suppression *suppressions_match(struct suppressions *s, const struct race_stack stack[2],
 				       const char *variable);
 void suppressions_free(struct suppressions *s);
 
-/** suppression_fits() - ThreadSanitizer's patterns: found in @s; ^ and $ are its ends */
+/** suppression_fits() - true if a pattern of ThreadSanitizer's format matches @s */
 bool suppression_fits(const char *pattern, const char *s);
 
 #endif

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Does a suppression fit? */
+/* Match suppressions with races. */
 #include <string.h>
 
 #include "suppressions.h"
 
-/* ---- ThreadSanitizer's ---- */
+/* ---- ThreadSanitizer's format ---- */
 
-/* @n bytes of @part in @s; NULL: not there */
+/* Find the first @n bytes of @part in @s; NULL: not found. */
 static const char *find(const char *s, const char *part, size_t n)
 {
 	return memmem(s, strlen(s), part, n);
@@ -28,7 +28,7 @@ bool suppression_fits(const char *pattern, const char *s)
 			pattern++;
 			continue;
 		}
-		/* What is after it counts for nothing there. */
+		/* Like ThreadSanitizer, ignore what follows a $. */
 		if (*pattern == '$')
 			return !*s || star;
 		n = strcspn(pattern, "*$");
@@ -48,7 +48,7 @@ static bool fits_place(const char *pattern, const struct dep_place *p)
 	       suppression_fits(pattern, p->file) || suppression_fits(pattern, p->module);
 }
 
-/* The whole of a variable is meant as well as the part of it. */
+/* True if the pattern matches the name of the member or element, or that of its variable. */
 static bool fits_variable(const char *pattern, const char *name)
 {
 	char whole[256];
@@ -80,9 +80,9 @@ static bool fits_stack(const struct suppression *s, const struct race_stack *k)
 	return false;
 }
 
-/* ---- Valgrind's ---- */
+/* ---- Valgrind's format ---- */
 
-/* All of @s, with * for any characters and ? for one. */
+/* True if the pattern matches all of @s; * stands for any characters, ? for one. */
 static bool glob(const char *pattern, const char *s)
 {
 	const char *star = NULL, *from = NULL;
@@ -120,7 +120,7 @@ static bool fits_frame(const struct suppression_frame *f, const struct dep_place
 	       (glob(f->pattern, p->file) || (base && glob(f->pattern, base + 1)));
 }
 
-/* The innermost frames; what is after the last one of the suppression counts for nothing. */
+/* Match the suppression's frames with the innermost frames; further frames do not matter. */
 static bool fits_frames(const struct suppression *s, const struct race_stack *k)
 {
 	size_t i = 0, f = 0, any = s->nframes, from = 0;

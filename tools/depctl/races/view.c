@@ -54,7 +54,7 @@ static void add(XXH3_state_t *h, const char *s)
 	XXH3_128bits_update(h, s, strlen(s) + 1);
 }
 
-/* Without symbols there is the file, whose build-id says which one, and the offset in it. */
+/* Hash the function.  Without symbols hash the build-id of the file and the offset in it. */
 static void add_place(XXH3_state_t *h, const struct dep_place *p)
 {
 	const char *base = strrchr(p->module, '/');
@@ -66,12 +66,12 @@ static void add_place(XXH3_state_t *h, const struct dep_place *p)
 		return;
 	}
 	add(h, *p->build_id ? p->build_id : p->module);
-	/* Memory of no file is elsewhere each time. */
+	/* Memory that no file backs has another address in each run. */
 	snprintf(offset, sizeof(offset), "%llx", base ? (unsigned long long)p->offset : 0);
 	add(h, offset);
 }
 
-/* The functions that it was inlined into, up to the first one that is the program's. */
+/* Hash the kind of access and the functions up to the first one of the program, with inlining. */
 static XXH128_hash_t hash_side(XXH3_state_t *h, const struct race_view *v, int side)
 {
 	const struct race_stack *s = &v->stack[side];
@@ -87,7 +87,7 @@ static XXH128_hash_t hash_side(XXH3_state_t *h, const struct race_view *v, int s
 	return XXH3_128bits_digest(h);
 }
 
-/* Which element of an array it was first is a matter of chance. */
+/* Leave out array indices: which element races first differs from run to run. */
 static void add_variable(XXH3_state_t *h, const char *name)
 {
 	char plain[sizeof(((struct dep_object *)0)->name)];
@@ -116,7 +116,7 @@ static int make_fingerprint(struct race_view *v)
 	side[0] = hash_side(h, v, 0);
 	side[1] = hash_side(h, v, 1);
 	XXH3_128bits_reset(h);
-	/* Which access came first is a matter of chance, too. */
+	/* Which access comes first differs from run to run, too. */
 	if (XXH128_cmp(&side[0], &side[1]) > 0) {
 		all = side[0];
 		side[0] = side[1];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The order of events that a predicted race happens in. */
+/* Print the witness of a predicted race: an order of events in which the race happens. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,7 +68,7 @@ void race_witness_free(struct race_view *v)
 	free(v->step);
 }
 
-/* Which of the two accesses it ends in front of. */
+/* The access that the step ends before. */
 static const struct dep_race_access *access_of(const struct race_view *v, const struct dep_step *s)
 {
 	return &v->race->access[v->race->access[0].thread != s->thread];
@@ -119,7 +119,7 @@ void race_text_witness(struct out *o, const struct race_view *v)
 
 	if (!r->predicted)
 		return;
-	out_text(o, "  it did not happen in the order that was recorded, but can in this one:\n");
+	out_text(o, "  it did not happen in the recorded order, but can happen in this one:\n");
 	for (i = 0; i < r->nsteps; i++) {
 		out_printf(o, "    %zu. thread %u%s", i + 1, r->step[i].tid,
 			   r->step[i].tid == v->main_tid[1] ? " (main)" : "");
