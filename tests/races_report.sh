@@ -368,9 +368,9 @@ python3 "$tests/races/check_sarif.py" sarif 3 >why && pass "SARIF of it" ||
 asked "no such command" 127 "" "command not found" "$DEPCTL" record --races no-such-command
 asked "wrong suppressions are refused" 1 "" "nowhere: No such file" "$DEPCTL" record --races \
 	--suppressions=nowhere ./prog
-asked "no --null" 2 "" "--races needs what" "$DEPCTL" record --races --null ./prog
-asked "no --no-record" 2 "" "--races needs what" "$DEPCTL" record --races --no-record ./prog
-asked "only with --races" 2 "" "--sarif is for --races" "$DEPCTL" record --sarif ./prog
+asked "no --null" 2 "" "--races needs records" "$DEPCTL" record --races --null ./prog
+asked "no --no-record" 2 "" "--races needs records" "$DEPCTL" record --races --no-record ./prog
+asked "only with --races" 2 "" "--sarif needs --races" "$DEPCTL" record --sarif ./prog
 TMPDIR=/nonexistent asked "no room for a store" 1 "" "choose another place with -o or TMPDIR" \
 	"$DEPCTL" record --races ./prog
 set -m

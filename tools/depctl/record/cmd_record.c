@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * depctl record: run a command, record it and its children until all have ended.
+ * depctl record: run a command and record it and its children until all have ended.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 #include "tools/depctl/depctl.h"
 #include "record.h"
 
-/* Through depd if it runs, unless it was not wanted. */
+/* Record through depd if it runs, otherwise or with --alone by a collector. */
 static int record(const struct record_options *o, const struct dep_caller_state *native,
 		  struct recorded *out)
 {
@@ -38,7 +38,7 @@ static int record(const struct record_options *o, const struct dep_caller_state 
 	return record_here(o, native, out);
 }
 
-/* As the shell has it. */
+/* The exit status of depctl, in the shell's encoding. */
 static int exit_status(int ret, const struct recorded *r)
 {
 	if (ret > 0)
@@ -47,15 +47,15 @@ static int exit_status(int ret, const struct recorded *r)
 		return 128 + WTERMSIG(r->status);
 	if (!WIFEXITED(r->status))
 		return EXIT_FAILURE;
-	/* A recording that failed is no success, even if the command was one. */
+	/* If the recording failed, depctl must not exit with 0. */
 	if (!WEXITSTATUS(r->status) && (ret || r->failed))
 		return EXIT_FAILURE;
 	return WEXITSTATUS(r->status);
 }
 
 /*
- * Descriptors 0 to 2 that are closed shall not become files of ours, which messages would be
- * written to.  The command finds them closed.
+ * Open those of the descriptors 0 to 2 that are closed.  Otherwise depctl's own files would get
+ * these numbers, and messages would be written to them.  The command still finds them closed.
  */
 static int fill_standard_fds(void)
 {
@@ -98,7 +98,7 @@ int cmd_record(int argc, char **argv)
 		record_races_end(&races);
 	}
 	signals_end();
-	/* Killed by a signal as it was, unless another status is to be reported. */
+	/* End by the same signal as the command, unless another status is to be reported. */
 	if (ret <= 0 && status == own && WIFSIGNALED(r.status))
 		signals_die(WTERMSIG(r.status));
 	return status;

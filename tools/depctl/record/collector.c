@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The collector of `depctl record --alone'; recorder.h says where it stands.
+ * The collector of `depctl record --alone'.  recorder.h shows the processes.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,22 +27,22 @@
 struct record {
 	struct record_options o;
 	const char *dir;	/* "": no store */
-	int sock;		/* to depctl.. */
-	bool alone;		/* ..which has gone */
+	int sock;		/* to depctl */
+	bool alone;		/* depctl has ended */
 	struct dep_session session;
 	struct dep_target target;
 	struct dep_exec exec;
 	struct dep_writer *writer;
 	struct dep_collector *collector;
 	struct dep_collect_status result;
-	const char *no_module;	/* why --transport=auto does without it, NULL: there is none */
+	const char *no_module;	/* why --transport=auto does not use the module, or NULL */
 	struct dep_ending ending;
-	bool made;		/* the store */
-	bool native;		/* the command is not recorded.. */
-	bool privileged;	/* ..for privileges that it has */
+	bool made;		/* the store was created */
+	bool native;		/* the command runs unrecorded */
+	bool privileged;	/* it does so because it has privileges */
 	bool child_ended, warned_waiting, warned_failed;
 	uint64_t ended_ns;
-	int status;		/* of the command, as wait() gives it; -1: unknown */
+	int status;		/* wait() status of the command; -1: not known */
 };
 
 static uint64_t clock_ns(clockid_t clock)
@@ -101,16 +101,17 @@ static void command_ended(struct record *r, int status)
 	dep_collector_child_gone(r->collector);
 }
 
-/* Nobody waits for the recording any more, nor for a store that was to be removed anyway. */
+/* depctl has ended, so no wait status of the command will come.  Return: 1: end the recording. */
 static int depctl_gone(struct record *r)
 {
 	r->alone = true;
 	if (!r->child_ended)
 		command_ended(r, -1);
+	/* Nobody will read a temporary store now. */
 	return r->o.temporary;
 }
 
-/* What depctl has to say; non-zero ends the recording. */
+/* Handle messages from depctl.  Return: 1: end the recording. */
 static int listen_to_depctl(struct record *r)
 {
 	struct recorder_message m;
@@ -136,7 +137,7 @@ static bool is_waiting(const struct record *r, const struct dep_collect_status *
 	       clock_ns(CLOCK_MONOTONIC) - r->ended_ns > 1000000000ull && isatty(STDERR_FILENO);
 }
 
-/* In every round of the collector. */
+/* Called in each pass of the collector.  Return: 1: end the recording. */
 static int tick(void *arg)
 {
 	struct record *r = arg;
@@ -184,8 +185,9 @@ static int make_session(struct record *r)
 }
 
 /*
- * May we trace what depctl launches?  Yama forbids it, unless we are privileged, as it forbids to
- * read the memory of depctl itself, of which we are a child.
+ * True if this process may trace the processes that depctl launches.  Yama forbids that to an
+ * unprivileged process that is not an ancestor.  Yama then also forbids it to read the memory of
+ * depctl, its parent, which is tried here.
  */
 static bool may_trace(pid_t depctl)
 {
@@ -204,7 +206,7 @@ static int prepare(struct record *r)
 	struct rlimit files;
 	int ret;
 
-	/* A pidfd per process. */
+	/* Each recorded process needs a pidfd. */
 	if (!getrlimit(RLIMIT_NOFILE, &files)) {
 		files.rlim_cur = files.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &files);
@@ -240,7 +242,7 @@ static int prepare(struct record *r)
 	return ret;
 }
 
-/* Everything is done but to end; gives what depctl's own part of it amounts to. */
+/* End the recording and complete the store.  Return: 0 or a negative errno. */
 static int finish(struct record *r)
 {
 	int ret = 0;
@@ -278,13 +280,13 @@ static int ready(struct record *r)
 	return recorder_send(r->sock, &m, fds, fds[1] < 0 ? 1 : 2);
 }
 
-/* Until depctl has launched the command: false if there is none to be recorded. */
+/* Wait until depctl has launched the command.  False if there is no command to record. */
 static bool wait_for_launch(struct record *r)
 {
 	struct recorder_message m;
 
 	if (recorder_receive(r->sock, &m, NULL, 0)) {
-		/* It may have been killed after the launch: what runs is in a slot. */
+		/* depctl may have been killed after the launch.  Then the command has a slot. */
 		depctl_gone(r);
 		return true;
 	}
@@ -337,7 +339,7 @@ static void clean_up(struct record *r, int ret)
 		dep_collector_finish(r->collector, &r->ending, NULL);
 	if (r->writer)
 		dep_writer_discard(r->writer);
-	/* A command that never ran leaves no store behind, nor does one that nobody keeps. */
+	/* Remove the store if the command never ran, or if it is temporary and depctl is gone. */
 	if (r->made && (ret > 0 || (r->alone && r->o.temporary)))
 		dep_store_remove(r->dir);
 	dep_session_destroy(&r->session);
@@ -349,8 +351,8 @@ static void message_came(int sig)
 }
 
 /*
- * Whatever signal reaches it from outside, it goes on: the recorded programs decide when it
- * ends.  A message ends its sleep by SIGIO.
+ * Ignore all signals: the collector runs until the recorded programs have ended.  Only SIGIO has a
+ * handler: a message from depctl interrupts the collector's sleep.
  */
 static void set_up_signals(int sock)
 {
@@ -363,7 +365,10 @@ static void set_up_signals(int sock)
 	fcntl(sock, F_SETFL, O_ASYNC);
 }
 
-/* What others wait for the end of must not stay open in here: all but messages and the socket. */
+/*
+ * Close all descriptors but standard error and the socket.  Other processes may wait for the end of
+ * a pipe of which this process inherited an end.
+ */
 static void close_others(int sock)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);

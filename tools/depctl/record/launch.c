@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Launching the command into a session that another process collects.
+ * Launch the command into a session that another process collects.
  */
 #include <errno.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * depctl record --races: the query is asked at once, and without -o nothing else is left.
+ * depctl record --races: search for races during the recording.
  *
- * It is asked by another process, which follows the store while that is written: whatever
- * becomes of it, the recording goes on.  It prints what it finds, and the way in which it
- * ends says the rest.  Where there is none this one asks when all has been recorded.
+ * A child of depctl reads the store while it is written, and prints the report.  Its exit status
+ * says whether it found races.  If it is killed, the recording continues; then, or if there was no
+ * child, depctl itself analyses the complete store.  Without -o the store is temporary.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +24,7 @@
 
 #define RING_SIZE	(768u << 10)
 
-/* How the other process ends. */
+/* Exit status of the child. */
 enum { NONE_FOUND, FOUND, FAILED };
 
 int record_races_begin(struct record_races *r, struct record_options *o)
@@ -52,15 +52,18 @@ int record_races_begin(struct record_races *r, struct record_options *o)
 	snprintf(r->store, sizeof(r->store), "%s/" DEP_TMPDIR_STORE, r->tmp);
 	o->dir = r->store;
 	o->temporary = true;
-	/* The search is after most of the time: what is in the rings only takes memory. */
+	/*
+	 * The analysis is slower than the recording, so the rings are full most of the time.
+	 * Larger rings would only use more memory.
+	 */
 	if (!o->ring_size)
 		o->ring_size = RING_SIZE;
-	/* Nobody will look for it; losses are reported even so. */
+	/* No summary of a temporary store.  Losses are still reported. */
 	o->quiet = true;
 	return 0;
 }
 
-/* Both processes do. */
+/* Remove the temporary store, if there is one.  Called in both processes. */
 static void remove_temporary(struct record_races *r)
 {
 	if (!*r->tmp)
@@ -78,9 +81,9 @@ static int report(struct record_races *r, struct dep_store *store, size_t *found
 		       EXIT_FAILURE;
 }
 
-/* ---- the process that searches ---- */
+/* ---- the child, which searches for races ---- */
 
-/* Signals to the process group are the command's as long as it is recorded. */
+/* During the recording, signals to the process group are for the command: ignore them. */
 static void ignore_signals(bool ignored)
 {
 	static bool always[65];
@@ -95,17 +98,20 @@ static void ignore_signals(bool ignored)
 	}
 }
 
-static struct record_races *here;	/* of this process */
+static struct record_races *here;	/* for is_complete() */
 
 static void is_complete(void *arg)
 {
 	(void)arg;
-	/* It is open: its files go with this process, however that ends. */
+	/* The store is open: the kernel frees its files when this process ends. */
 	remove_temporary(here);
 	ignore_signals(false);
 }
 
-/* It needs nothing of the recording but the session file; a store's lock is in the way. */
+/*
+ * Close all descriptors but @a, @b, standard ones and that of the report.  An inherited descriptor
+ * of a locked file would keep the lock.
+ */
 static void close_others(const struct record_races *r, int a, int b)
 {
 	int report = races_report_fd(r->report), fd, max = (int)sysconf(_SC_OPEN_MAX);
@@ -140,8 +146,8 @@ static int look_at_tail(struct record_races *r, int session, int over)
 	dep_store_close(store);
 	if (failed == -EOPNOTSUPP) {
 		if (r->live)
-			warn("rings of the kernel module cannot be followed: races are reported at "
-			     "the end");
+			warn("rings of the kernel module cannot be read live: races are reported "
+			     "at the end");
 		while (!races_recorder_wait(&recorder, 1000))
 			;
 		races_report_tail(r->report, NULL, false);
@@ -150,7 +156,7 @@ static int look_at_tail(struct record_races *r, int session, int over)
 		failed = report(r, store, &found);
 		dep_store_close(store);
 	}
-	/* There is still somebody who needs it, unless that is over as well. */
+	/* If the recording has not ended, the recorder still needs the store. */
 	if (recorder.over)
 		remove_temporary(r);
 	return failed ? FAILED : found ? FOUND : NONE_FOUND;
@@ -169,7 +175,7 @@ void record_races_tail(struct record_races *r, int session)
 		here = r;
 		close(end[1]);
 		close_others(r, session, end[0]);
-		/* What the other one opened for its own end stays as it is. */
+		/* _exit(): do not run depctl's exit handlers. */
 		_exit(look_at_tail(r, session, end[0]));
 	}
 	close(end[0]);
@@ -181,12 +187,12 @@ void record_races_tail(struct record_races *r, int session)
 	close(end[1]);
 }
 
-/* Return: enum above; or -1: it was killed, or there is none. */
+/* Wait for the child.  Return: its exit status (enum above), or -1 if it was killed. */
 static int end_of_child(struct record_races *r)
 {
 	int status;
 
-	/* It may be dead. */
+	/* Everything is recorded.  This fails if the child has ended. */
 	send(r->over, "", 1, MSG_NOSIGNAL);
 	close(r->over);
 	r->over = -1;
@@ -229,7 +235,7 @@ int record_races_report(struct record_races *r, int status)
 
 void record_races_end(struct record_races *r)
 {
-	/* Nothing was recorded: nobody waits for what it would say. */
+	/* The child still runs only if nothing was recorded: its report is not needed. */
 	if (r->child) {
 		kill(r->child, SIGKILL);
 		waitpid(r->child, NULL, 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A recording without depd: depctl's part of it.  recorder.h has the picture.
+ * depctl's part of a recording without depd.  recorder.h shows the processes.
  */
 #include <errno.h>
 #include <limits.h>
@@ -14,7 +14,7 @@
 #include "tools/depctl/depctl.h"
 #include "recorder.h"
 
-#define ROUND_MS	1000	/* what happens wakes; this is in case that something does not */
+#define ROUND_MS	1000	/* timeout of poll(), in case that an event does not end it */
 
 struct front {
 	const struct record_options *o;
@@ -23,7 +23,7 @@ struct front {
 	int sock;
 	struct record_launch launch;
 	bool child_ended, done;
-	int status;		/* of the command, as wait() gives it */
+	int status;		/* wait() status of the command */
 	int ret;
 	struct recorded *out;
 };
@@ -50,7 +50,7 @@ static int start_collector(struct front *f)
 	return f->collector < 0 ? -1 : 0;
 }
 
-/* Return: its wait status; 0 if that is not known. */
+/* Return: the collector's wait() status; 0 if that is not known. */
 static int wait_for_collector(struct front *f)
 {
 	int status = 0;
@@ -65,7 +65,7 @@ static int wait_for_collector(struct front *f)
 	return status;
 }
 
-/* It has said why it ends, unless it was killed. */
+/* The collector has printed why it ended, unless it was killed. */
 static void collector_failed(struct front *f)
 {
 	int status = wait_for_collector(f);
@@ -94,7 +94,7 @@ static void tell_ended(struct front *f)
 	recorder_send(f->sock, &m, NULL, 0);
 }
 
-/* Nothing runs: the store that was made is removed again. */
+/* No command was launched: make the collector remove the store. */
 static void give_up(struct front *f)
 {
 	const struct recorder_message m = { .kind = RECORDER_NOT_LAUNCHED };

@@ -15,24 +15,24 @@ enum {
 };
 
 static const struct argp_option options[] = {
-	{ "output", 'o', "DIR", 0, "Make the store DIR (default: COMMAND.dep, or the next free "
-	  "COMMAND.1.dep, ..)", 1 },
+	{ "output", 'o', "DIR", 0, "Create the store in directory DIR (default: COMMAND.dep, or "
+	  "the next free COMMAND.1.dep, ..)", 1 },
 	{ "max-size", OPT_MAX_SIZE, "SIZE", 0, "Stop recording when the store has SIZE bytes; the "
-	  "command goes on", 1 },
+	  "command continues", 1 },
 	{ "level", OPT_LEVEL, "N", 0, "Compression level of zstd, 1 to 19", 1 },
 	{ "share", OPT_SHARE, "GROUP", OPTION_ARG_OPTIONAL, "Let GROUP read the store, too; "
 	  "without =GROUP your primary group", 1 },
-	{ "ring-size", OPT_RING_SIZE, "SIZE", 0, "Memory between each thread and the store "
-	  "(default 4M)", 2 },
+	{ "ring-size", OPT_RING_SIZE, "SIZE", 0, "Size of each thread's ring buffer (default 4M)",
+	  2 },
 	{ "on-full", OPT_ON_FULL, "POLICY", 0, "When the ring is full: wait (default; nothing is "
 	  "lost) or drop (losses are counted)", 2 },
-	{ "transport", OPT_TRANSPORT, "HOW", 0, "Rings of the kernel module: kmod; in shared "
-	  "memory: shm; or auto (default): kmod if /dev/adept can be used", 2 },
-	{ "no-follow", OPT_NO_FOLLOW, NULL, 0, "Programs started by execve run unrecorded", 3 },
+	{ "transport", OPT_TRANSPORT, "HOW", 0, "Rings of the kernel module (kmod), rings in "
+	  "shared memory (shm), or auto (default): kmod if /dev/adept can be used", 2 },
+	{ "no-follow", OPT_NO_FOLLOW, NULL, 0, "Run programs started by execve unrecorded", 3 },
 	{ "no-aslr", OPT_NO_ASLR, NULL, 0, "Run the command without address space randomisation",
 	  3 },
-	{ "no-functions", OPT_NO_FUNCTIONS, NULL, 0, "Tell no arguments and results of malloc, "
-	  "pthread_mutex_lock and the like", 3 },
+	{ "no-functions", OPT_NO_FUNCTIONS, NULL, 0, "Do not record arguments and results of "
+	  "malloc, pthread_mutex_lock and similar functions", 3 },
 	{ "self-check", OPT_SELF_CHECK, NULL, 0, "Also store every address register, for depctl "
 	  "verify to compare", 4 },
 	{ "keep-translations", OPT_KEEP_TRANSLATIONS, NULL, 0, "Also store the translated code, "
@@ -40,9 +40,10 @@ static const struct argp_option options[] = {
 	{ "strict", OPT_STRICT, NULL, 0, "Leave no trace below the stack pointer (slower calls)",
 	  4 },
 	{ "null", OPT_NULL, NULL, 0, "Count what would be recorded and keep nothing", 4 },
-	{ "no-record", OPT_NO_RECORD, NULL, 0, "Run under the engine alone; makes no store", 4 },
+	{ "no-record", OPT_NO_RECORD, NULL, 0, "Run under the engine without recording; makes no "
+	  "store", 4 },
 	{ "alone", OPT_ALONE, NULL, 0, "Do not use depd, even if it runs", 5 },
-	{ "socket", OPT_DEPD, "PATH", 0, "Where depd listens", 5 },
+	{ "socket", OPT_DEPD, "PATH", 0, "Socket of depd", 5 },
 	{ "quiet", 'q', NULL, 0, "No summary at the end", 5 },
 	{ "races", OPT_RACES, NULL, 0, "Report data races on standard error when COMMAND has "
 	  "ended; without -o the store is temporary", 6 },
@@ -71,11 +72,11 @@ static void check_options(struct record_options *o, struct argp_state *state)
 
 	o->flags |= engine_log_flags(state);
 	if (!o->argc || !*o->argv[0])
-		argp_error(state, "which command shall be recorded?");
+		argp_error(state, "which command should be recorded?");
 	if (o->flags & ADEPT_S_NO_RECORD && (o->dir || o->max_size || o->shared ||
 					     o->flags & (ADEPT_S_NULL | engine)))
-		argp_error(state, "--no-record makes no store, so -o, --max-size, --share, --null, "
-			   "--keep-translations and DEP_LOG do not go with it");
+		argp_error(state, "--no-record makes no store: it excludes -o, --max-size, "
+			   "--share, --null, --keep-translations and DEP_LOG");
 	if (o->races && o->shared && !o->dir)
 		argp_error(state, "--share needs -o with --races, whose temporary store is not "
 			   "shared");
@@ -83,11 +84,11 @@ static void check_options(struct record_options *o, struct argp_state *state)
 		argp_error(state, "--keep-translations and DEP_LOG need -o with --races, whose "
 			   "temporary store is removed");
 	if (o->races && o->flags & (ADEPT_S_NO_RECORD | ADEPT_S_NULL))
-		argp_error(state, "--races needs what --null and --no-record do not keep");
+		argp_error(state, "--races needs records: --null and --no-record keep none");
 	if (o->live && !o->races)
-		argp_error(state, "--live is for --races");
+		argp_error(state, "--live needs --races");
 	if (!o->races && o->how.first)
-		argp_error(state, "--%s is for --races", o->how.first);
+		argp_error(state, "--%s needs --races", o->how.first);
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -97,7 +98,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case 'o':
 		if (!*arg)
-			argp_error(state, "-o needs the name of a directory to make");
+			argp_error(state, "-o needs the name of a directory to create");
 		o->dir = arg;
 		break;
 	case OPT_RING_SIZE:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* depctl record: its options, and the signals that pass through it. */
+/* depctl record: the interfaces of its files. */
 #ifndef DEPCTL_RECORD_RECORD_H
 #define DEPCTL_RECORD_RECORD_H
 
@@ -16,21 +16,21 @@
 
 /** struct record_options - the command line of depctl record */
 struct record_options {
-	const char *dir;	/* NULL: named after the command */
+	const char *dir;	/* of the store; NULL: named after the command */
 	uint64_t ring_size, max_size;
 	uint32_t flags;		/* ADEPT_S_* */
 	int level;
-	bool temporary;		/* the store is, so it is compressed quickly */
-	bool shared;		/* @group may read it, too */
+	bool temporary;		/* temporary store, which is compressed quickly */
+	bool shared;		/* @group may read the store, too */
 	gid_t group;
 	enum transport { TRANSPORT_AUTO, TRANSPORT_KMOD, TRANSPORT_SHM } transport;
 	bool no_aslr, quiet;
-	bool alone;		/* without depd */
-	const char *socket;	/* of depd, NULL: where it usually is */
-	bool races;		/* search for races.. */
-	bool live;		/* ..report each at once.. */
-	struct races_options how;	/* ..with these options */
-	struct record_races *live_races; /* gets the store and the session when they exist */
+	bool alone;		/* do not use depd */
+	const char *socket;	/* socket of depd; NULL: the default */
+	bool races;		/* search for races, with @how */
+	bool live;		/* also report each suspected race at once */
+	struct races_options how;
+	struct record_races *live_races; /* with @races; for record_races_tail() */
 	char **argv;		/* the command */
 	int argc;
 };
@@ -38,135 +38,142 @@ struct record_options {
 void record_options_parse(struct record_options *o, int argc, char **argv);
 
 /**
- * share_group() - the group of --share
- * @arg: a name or a number; NULL: the first group of this process
+ * share_group() - find the group for --share
+ * @arg: a name or a number; NULL: the effective group of this process
  *
- * Does not return if there is no such group, or this user is not in it.
+ * Exits with a usage error if there is no such group, or this user is not in it.
  */
 gid_t share_group(const char *arg, struct argp_state *state);
 
 /**
- * engine_log_flags() - flags of the session for DEP_LOG in the environment
+ * engine_log_flags() - session flags for the environment variable DEP_LOG
  *
- * Does not return if that names an area that does not exist.
+ * Exits with a usage error if DEP_LOG names an unknown area.
  */
 uint32_t engine_log_flags(struct argp_state *state);
 
 struct client;
 
-/** struct recorded - what a recording amounts to */
+/** struct recorded - the results of a recording */
 struct recorded {
 	uint32_t processes, threads;
 	uint64_t raw_bytes, stored_bytes, null_bytes;
 	struct dep_loss loss;
-	bool failed, stopped;	/* the store; or at its --max-size */
-	int status;		/* of the command, as wait() gives it */
-	int not_run;		/* exit status, as of env(1): the command could not be run; or 0 */
+	bool failed;		/* the store could not be written */
+	bool stopped;		/* the store reached --max-size */
+	int status;		/* wait() status of the command */
+	int not_run;		/* EXIT_CANNOT_RUN or EXIT_NOT_FOUND; 0: the command was run */
 };
 
-#define EXIT_CANNOT_RUN	126	/* the command is there, and cannot be executed or recorded */
+/* Exit status, as of env(1): */
+#define EXIT_CANNOT_RUN	126	/* the command exists, but cannot be executed or recorded */
 #define EXIT_NOT_FOUND	127
 
 /**
- * record_here() - collect without depd, in a process of its own: see recorder.h
+ * record_here() - record without depd; a child process collects, see recorder.h
  *
- * Return: 0, 1: it could not be started, -1: the store is not complete.
+ * Return: 0; 1: the command could not be started; -1: the store is not complete.
  */
 int record_here(const struct record_options *o, const struct dep_caller_state *native,
 		struct recorded *out);
 #define RECORD_ELSEWHERE	2
 
 /**
- * record_by_depd() - let depd, to which @c is a connection, collect
+ * record_by_depd() - record through depd
+ * @c: connection to depd
  *
- * Return: as record_here(), or RECORD_ELSEWHERE: this depd cannot, and that has been said.
+ * Return: as record_here(), or RECORD_ELSEWHERE, after a message: this depd cannot record it.
  */
 int record_by_depd(const struct record_options *o, const struct dep_caller_state *native,
 		   struct client *c, struct recorded *out);
 
 /* ---- launch.c ---- */
 
-/** struct record_launch - the command, and the session that it is launched into */
+/** struct record_launch - a command, and the session that it is launched into */
 struct record_launch {
 	struct adept_session *map;
 	size_t size;
 	struct dep_target target;
 	struct dep_injected child;
-	struct dep_why native;	/* why the child is, if it is */
+	struct dep_why native;	/* if the child runs natively: why */
 	int not_run;		/* see struct recorded */
 };
 
 /**
  * record_launch() - launch the command
- * @fd: the session file; @ring_fd: of the kernel module's rings, or -1; both are closed
- * @ptracer: of struct dep_target
+ * @fd: descriptor of the session file; closed
+ * @ring_fd: descriptor of the kernel module's rings, or -1; closed
+ * @ptracer: dep_target.ptracer
  *
- * Nothing of the session is left in this process.  Return: 0, or it has been said what failed.
+ * Return: 0, or another value after a message.
  */
 int record_launch(struct record_launch *l, const struct record_options *o,
 		  const struct dep_caller_state *native, int fd, int ring_fd, pid_t ptracer);
 
-/** record_dir() - the store's name: -o, or one made of the command's */
+/** record_dir() - the store's name: that of -o, or one made from the command's name */
 void record_dir(const struct record_options *o, char *dir, size_t size);
-/** record_summary() - losses, and unless --quiet what there is */
+/** record_summary() - print losses and, unless --quiet, the results */
 void record_summary(const struct record_options *o, const char *dir, const struct recorded *r);
 
 /* ---- live_races.c ---- */
 
-/** struct record_races - depctl record --races */
+/** struct record_races - state of depctl record --races */
 struct record_races {
 	struct races_options *how;
 	struct races_report *report;
 	bool live;
-	pid_t child;		/* looks for races during the recording, or 0.. */
-	int over;		/* ..until this is closed */
-	int lock;		/* of the folder of a temporary store, -1: there is none */
-	char tmp[PATH_MAX], store[PATH_MAX + 16];	/* "": the store is to be kept */
+	pid_t child;		/* process that searches for races during the recording, or 0 */
+	int over;		/* socket to it; a byte reports that everything is recorded */
+	int lock;		/* locked directory of a temporary store; -1: none */
+	char tmp[PATH_MAX];	/* that directory; "": none */
+	char store[PATH_MAX + 16];
 };
 
 /**
- * record_races_begin() - before the command runs
+ * record_races_begin() - prepare; call it before the command runs
  *
- * Names a store in @o if that does not.  Return: 0, or -1 and it has been said why.
+ * Sets o->dir to a temporary store if there is no -o.  Return: 0, or -1 after a message.
  */
 int record_races_begin(struct record_races *r, struct record_options *o);
 /**
- * record_races_tail() - there is a store, and a session that is recorded into
+ * record_races_tail() - fork the process that searches for races and prints them
+ * @r: NULL: do nothing
+ * @session: descriptor of the session file
  *
- * Another process looks for races from here on, and prints them.  To be called before this
- * one has threads or a command; what it cannot do is done at the end.
+ * Call it when the store exists, and before this process has threads or a command.  If the fork
+ * fails, record_races_report() searches.
  */
 void record_races_tail(struct record_races *r, int session);
-/** record_races_report() - the exit status, which is @status unless races change it */
+/** record_races_report() - end the search.  Return: @status, or another status because of races */
 int record_races_report(struct record_races *r, int status);
 void record_races_end(struct record_races *r);
 
 /* ---- signals.c ---- */
 
 /**
- * signals_catch() - from here on signals to depctl are the recorded command's
+ * signals_catch() - block all signals to depctl; signals_pass() passes them to the command
  *
- * Return: 0, or a negative errno and it has been said what failed.
+ * Return: 0, or a negative errno after a message.
  */
 int signals_catch(void);
-/** signals_default() - and from here on they are depctl's own again */
+/** signals_default() - undo signals_catch(): signals have their default effect on depctl again */
 void signals_default(void);
-/** signals_end() - nothing is passed on any more; what comes stays blocked */
+/** signals_end() - pass on no more signals; they stay blocked */
 void signals_end(void);
-/** signals_fd() - to poll: readable when signals_pass() has something to do */
+/** signals_fd() - a descriptor to poll: readable when signals_pass() has something to do */
 int signals_fd(void);
-/** signals_ignore() - ignore all signals for good, blocking none */
+/** signals_ignore() - ignore all signals from now on, and block none */
 void signals_ignore(void);
 
 /**
- * signals_pass() - pass on what arrived; stop and continue together with the command
- * @child: 0 when it has ended
+ * signals_pass() - pass signals on to the command; stop and continue together with it
+ * @child: pid of the command; 0: it has ended
  *
- * Return: 1 if the user wants depctl itself to end, since the command already has.
+ * Return: 1 if the command has ended and a signal asks depctl to end.
  */
 int signals_pass(pid_t child);
 
-/** signals_die() - end by the signal that the command ended by; returns if it cannot */
+/** signals_die() - end by signal @sig, which ended the command; returns if that fails */
 void signals_die(int sig);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Between depctl and the collector of `depctl record --alone'.
+ * The processes of `depctl record --alone', and the messages between depctl and the collector.
  *
  *	shell
  *	  depctl ------- socket ------- collector
@@ -8,22 +8,22 @@
  *	      children  =================>  v
  *	    witness                       store
  *
- *	depctl, command, witness:	the process group that the shell has made
- *	collector:			a session of its own
+ *	depctl, command, witness:	in the process group that the shell has made
+ *	collector:			in a session of its own
  *
- * depctl is the process that the shell started.  It stays in the terminal's process group for
- * job control, launches the command, whose parent it is, passes signals on, and reports how the
- * command ended.  The collector is a child of depctl that no signal to the group or from the
- * terminal reaches.  It makes the session and the store, and records until all programs have
- * ended:
+ * The shell starts depctl.  depctl stays in the terminal's process group for job control.  It
+ * launches the command as its child, passes signals on, and reports how the command ended.
  *
- *	depctl is killed	the collector goes on and closes the store in order; how the
- *				command ended is not known then
- *	collector is killed	the programs go on natively; depctl says so and waits for the
- *				command
+ * The collector is another child of depctl.  Signals to the group or from the terminal do not reach
+ * it.  It makes the session and the store, and records until all programs have ended:
  *
- * The collector follows execve by ptrace.  It is no ancestor of the command, which matters to
- * Yama only: the programs then name the collector as the process that may trace them.
+ *	depctl is killed	the collector continues and closes the store; the exit status of
+ *				the command is not known
+ *	collector is killed	the programs continue unrecorded; depctl prints a message and
+ *				waits for the command
+ *
+ * The collector follows execve by ptrace.  It is not an ancestor of the command.  If Yama requires
+ * that, the programs name the collector as the process that may trace them (PR_SET_PTRACER).
  *
  * The socket is a SOCK_SEQPACKET pair; a message is one packet.
  */
@@ -35,13 +35,14 @@
 
 enum recorder_kind {
 	/* collector to depctl */
-	RECORDER_READY = 1,	/* there is a store and a session: its descriptor, the rings' */
-	RECORDER_DONE,		/* all is stored */
+	/* the session and the store exist; with descriptors of the session file and the rings */
+	RECORDER_READY = 1,
+	RECORDER_DONE,		/* everything is stored */
 	/* depctl to collector */
 	RECORDER_LAUNCHED,
-	RECORDER_NOT_LAUNCHED,	/* there is no command: remove the store */
-	RECORDER_ENDED,		/* the command has */
-	RECORDER_STOP,		/* record no more, whatever lives */
+	RECORDER_NOT_LAUNCHED,	/* the command was not launched: remove the store */
+	RECORDER_ENDED,		/* the command has ended */
+	RECORDER_STOP,		/* stop recording, even if programs still run */
 };
 
 /** struct recorder_message - all messages have this size */
@@ -49,7 +50,7 @@ struct recorder_message {
 	uint32_t kind;
 	union {
 		struct {
-			pid_t ptracer;	/* of struct dep_target */
+			pid_t ptracer;	/* dep_target.ptracer */
 		} ready;
 		struct {
 			pid_t pid;
@@ -57,29 +58,29 @@ struct recorder_message {
 			char why[DEP_WHY_SIZE];
 		} launched;
 		struct {
-			int status;	/* of the command, as wait() gives it */
+			int status;	/* wait() status of the command */
 		} ended;
 		struct {
 			struct recorded recorded;
-			int ret;	/* as of record_here() */
+			int ret;	/* result of record_here() */
 		} done;
 	};
 };
 
-/** recorder_send() - with @nfds descriptors; 0 or a negative errno */
+/** recorder_send() - send a message with @nfds descriptors; 0 or a negative errno */
 int recorder_send(int sock, const struct recorder_message *m, const int *fds, int nfds);
 /**
- * recorder_receive() - the next message
- * @fds: of two, or NULL; receives descriptors or -1
- * @flags: of recvmsg()
+ * recorder_receive() - receive the next message
+ * @fds: receives two descriptors, each -1 if it was not sent; NULL: none are expected
+ * @flags: flags of recvmsg()
  *
  * Return: 0, -EAGAIN (only with MSG_DONTWAIT), -EPIPE: the other side is gone.
  */
 int recorder_receive(int sock, struct recorder_message *m, int fds[2], int flags);
 
 /**
- * collector_main() - be the collector; ends the process
- * @dir: where the store is to be made; "" without one
+ * collector_main() - main function of the collector's process
+ * @dir: directory for the store; "": no store
  */
 __attribute__((noreturn))
 void collector_main(const struct record_options *o, const char *dir, int sock);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Who may read a store besides its owner: the group of depctl record --share.
+ * depctl record --share: the group that may read the store, and its report.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include "tools/depctl/races/races.h"
 #include "record.h"
 
-/* (gid_t)-1 is no group: system calls take it for "leave it as it is". */
+/* (gid_t)-1 is not a group: to system calls it means "leave the group unchanged". */
 #define GID_MAX	(UINT32_MAX - 1)
 
 static bool is_member(gid_t group)
@@ -31,7 +31,7 @@ static bool is_member(gid_t group)
 	return found;
 }
 
-/* A name; or a number, which needs no name. */
+/* Find the group with the name @arg.  A number is accepted, too, even if it has no name. */
 static gid_t find_group(const char *arg, struct argp_state *state)
 {
 	struct group *g = getgrnam(arg);
@@ -58,7 +58,7 @@ gid_t share_group(const char *arg, struct argp_state *state)
 	if (!arg)
 		return getegid();
 	if (!*arg)
-		argp_error(state, "--share= needs a group; --share is for your own");
+		argp_error(state, "--share= needs a group; for your own group use --share");
 	group = find_group(arg, state);
 	if (geteuid() && !is_member(group))
 		argp_error(state, "--share: you are not in the group %s", arg);
@@ -80,6 +80,6 @@ int share_report(int fd, const char *store)
 	if (dir >= 0)
 		close(dir);
 	if (err)
-		warn("the report cannot be made as readable as %s: %s", store, strerror(-err));
+		warn("cannot give the report the access rights of %s: %s", store, strerror(-err));
 	return err;
 }

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Was a signal sent to depctl, or to its process group?
+ * Find out whether a signal was sent to depctl alone or to its process group.
  *
- * The command is in depctl's process group, so it has had what was sent to the group, and must
- * be given what was sent to depctl alone.  A siginfo_t does not tell the two apart.  The witness
- * does: it is a member of the group that nobody else knows, and has all signals blocked.
+ * The command is in depctl's process group.  It has received a signal that was sent to the group,
+ * but depctl must pass on a signal that was sent to depctl alone.  A siginfo_t does not distinguish
+ * the two.  So depctl forks a witness: a process of the group that no other process sends signals
+ * to, and that has all signals blocked.  A signal is pending in the witness only if it was sent to
+ * the group.
  *
  *	kill(0, SIGUSR1):	pending in depctl, the witness, the command
  *	kill(depctl, SIGUSR1):	pending in depctl
  *
- * The kernel sends to a group under its tasklist lock, one member after the other.  setpgid()
- * takes that lock for writing, so after it the witness has what depctl has.
+ * The kernel sends a signal to a group under its tasklist lock, one process after the other.
+ * setpgid() takes that lock for writing.  So after a setpgid() the witness has received each signal
+ * to the group that depctl has received.
  */
 #include <errno.h>
 #include <poll.h>
@@ -25,9 +28,9 @@
 
 #include "signal_witness.h"
 
-#define ANSWER_MS	200	/* a witness that somebody stopped must not stop us */
+#define ANSWER_MS	200	/* limit of the wait for the witness, which may be stopped */
 
-/* Not through libc, which keeps signals 32 and 33 to itself. */
+/* By a system call, since libc reserves signals 32 and 33. */
 static bool take_pending(int sig)
 {
 	const struct timespec none = { 0, 0 };
@@ -49,7 +52,7 @@ static void serve(int sock)
 	_exit(0);
 }
 
-/* Pipes of others must not stay open in here. */
+/* Close inherited pipes: other processes may wait for their end. */
 static void close_others(int sock)
 {
 	if (sock > 0)
@@ -88,10 +91,10 @@ bool witness_saw(struct witness *w, int sig)
 
 	if (!w->pid)
 		return false;
-	/* Late answers to earlier questions. */
+	/* Drop late answers to earlier questions. */
 	while (recv(w->sock, &c, 1, MSG_DONTWAIT) == 1)
 		;
-	/* Changes nothing, and fails for the leader of a session; it is for the lock. */
+	/* Only to take the lock.  It changes nothing, and fails for a session leader. */
 	setpgid(0, getpgrp());
 	c = (unsigned char)sig;
 	if (send(w->sock, &c, 1, MSG_NOSIGNAL | MSG_DONTWAIT) != 1 || poll(&p, 1, ANSWER_MS) != 1)

@@ -6,10 +6,10 @@
 #include <sys/types.h>
 
 /**
- * struct witness - a process of this process's group that only collects signals
+ * struct witness - a process in the same process group that only collects signals
  *
- * A signal that was sent to the whole group is pending in the witness as well.  One that was
- * sent to this process alone is not.
+ * A signal that was sent to the group is pending in the witness, too.  A signal that was sent to
+ * this process alone is not.
  */
 struct witness {
 	pid_t pid;		/* 0: there is none */
@@ -19,12 +19,12 @@ struct witness {
 /**
  * witness_begin() - fork the witness
  *
- * To be called with all signals blocked that witness_saw() will be asked about.
+ * Call it with all signals blocked that will be passed to witness_saw().
  *
  * Return: 0 or a negative errno.
  */
 int witness_begin(struct witness *w);
-/** witness_saw() - did @sig, which has reached this process, reach the whole group? */
+/** witness_saw() - true if @sig, which this process received, was sent to the group */
 bool witness_saw(struct witness *w, int sig);
 void witness_end(struct witness *w);
 

@@ -2,15 +2,15 @@
 /*
  * Signals of depctl record.
  *
- * All signals that can be blocked are, and are read from a signalfd, so that none ends depctl
- * while a command is recorded.  The command runs in depctl's process group: what the terminal or
- * a process sends to the group has reached the command, and is dropped here.  What a process
- * sends to depctl alone was meant for the command and is passed on.  The witness tells which
- * is which.
+ * depctl blocks all signals and reads them from a signalfd, so that none ends depctl while it
+ * records a command.  The command runs in depctl's process group.  If the terminal or a process
+ * sends a signal to the group, the command has received it, so depctl drops it.  If a process sends
+ * a signal to depctl alone, depctl passes it on to the command.  The witness (signal_witness.c)
+ * distinguishes the two.
  *
- * Signals that were ignored when depctl started (nohup) stay ignored by both.
+ * Signals that were ignored when depctl started (nohup) stay ignored in depctl and the command.
  *
- * Masks and actions go past libc, which hides signals 32 and 33.
+ * Masks and actions are set by system calls, since libc hides signals 32 and 33.
  */
 #include <errno.h>
 #include <signal.h>
@@ -30,13 +30,13 @@
 #define BIT(sig)	(1ull << ((sig) - 1))
 #define LAST_SIGNAL	64
 #define UNBLOCKABLE	(BIT(SIGKILL) | BIT(SIGSTOP))
-/* Those of libc's threads: dep_launch() unblocks them for a moment. */
+/* Internal signals of libc's threads: dep_launch() unblocks them for a moment. */
 #define OF_LIBC		(BIT(32) | BIT(33))
 
 static int fd = -1;
-static uint64_t blocked;	/* by signals_catch() */
+static uint64_t blocked;	/* signals that signals_catch() has blocked */
 static struct witness witness;
-static bool interrupted;	/* INT, QUIT, TERM or HUP, from anywhere */
+static bool interrupted;	/* a SIGINT, SIGQUIT, SIGTERM or SIGHUP has arrived */
 
 static void set_mask(int how, uint64_t mask)
 {
@@ -48,7 +48,7 @@ int signals_catch(void)
 	uint64_t mask = ~UNBLOCKABLE;
 	int sig, ret;
 
-	/* Children of who ignores SIGCHLD cannot be waited for. */
+	/* A process that ignores SIGCHLD cannot wait for its children. */
 	dep_signal_set(SIGCHLD, false);
 	for (sig = 1; sig <= LAST_SIGNAL; sig++) {
 		if (dep_signal_ignored(sig))
@@ -90,11 +90,11 @@ void signals_end(void)
 	witness_end(&witness);
 }
 
-/* The command was stopped by the terminal: let the shell see depctl stop as well. */
+/* The terminal stopped the command: stop depctl, too, since the shell waits for depctl. */
 static void stop_with(int sig, pid_t child)
 {
 	raise(sig);
-	/* It stops in here. */
+	/* depctl stops here, until it gets SIGCONT. */
 	set_mask(SIG_UNBLOCK, BIT(sig));
 	set_mask(SIG_BLOCK, blocked);
 	kill(child, SIGCONT);
@@ -120,7 +120,7 @@ static void take_signals(pid_t child)
 		group = witness_saw(&witness, sig);
 		if (sig == SIGINT || sig == SIGQUIT || sig == SIGTERM || sig == SIGHUP)
 			interrupted = true;
-		/* From the kernel: the terminal's, or about depctl's own doings. */
+		/* si_code > 0: sent by the kernel, from the terminal or because of depctl itself */
 		if (child && !group && si.ssi_code <= 0)
 			pass_on(child, &si);
 	}
@@ -147,7 +147,7 @@ void signals_die(int sig)
 {
 	struct rlimit none = { 0, 0 };
 
-	/* The command may have left a core; one of depctl would only hide it. */
+	/* The command may have dumped core.  A core file of depctl could overwrite that. */
 	setrlimit(RLIMIT_CORE, &none);
 	dep_signal_set(sig, false);
 	kill(getpid(), sig);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The store's name, and what is said of it at the end. */
+/* The store's name, and the summary of a recording. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -7,7 +7,7 @@
 #include "tools/depctl/depctl.h"
 #include "record.h"
 
-/* COMMAND.dep here, or the first of COMMAND.1.dep, COMMAND.2.dep.. that is free. */
+/* Without -o: COMMAND.dep, or the first of COMMAND.1.dep, COMMAND.2.dep.. that is free. */
 void record_dir(const struct record_options *o, char *dir, size_t size)
 {
 	const char *slash = strrchr(o->argv[0], '/');
@@ -34,17 +34,17 @@ static void say_losses(const struct recorded *r)
 		     human_size(l->dropped_bytes, size), (unsigned long long)l->dropped_chunks);
 	if (l->discarded_bytes)
 		warn("not kept: %s, %s", human_size(l->discarded_bytes, size),
-		     r->failed ? "the store failed" :
-		     r->stopped ? "--max-size was reached" : "it made no sense");
+		     r->failed ? "the store could not be written" :
+		     r->stopped ? "--max-size was reached" : "the data was invalid");
 	if (l->lost_threads || l->lost_processes)
-		warn("unrecorded, as no slot was free or nobody could follow: %llu threads, %llu "
-		     "programs",
+		warn("unrecorded, as no slot was free or execve could not be followed: %llu "
+		     "threads, %llu programs",
 		     (unsigned long long)l->lost_threads, (unsigned long long)l->lost_processes);
 	if (l->absent_chunks)
-		warn("lost: %s in %llu pieces, while there was no depd",
+		warn("lost: %s in %llu pieces, while no depd was running",
 		     human_size(l->absent_bytes, size), (unsigned long long)l->absent_chunks);
 	if (l->lost_descriptors)
-		warn("lost: %llu descriptors of code, mappings or log lines, as nobody collected",
+		warn("lost: %llu descriptors of code, mappings or log lines, as no collector ran",
 		     (unsigned long long)l->lost_descriptors);
 	if (l->unfinished_threads)
 		warn("%llu thread%s killed: up to one unfinished record %sis missing",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A recording that depd collects: depctl launches the command, passes signals on, and
- * tells how it ended.
+ * reports to depd how the command ended.
  */
 #include <errno.h>
 #include <limits.h>
@@ -22,10 +22,10 @@
 #include "tools/depctl/depctl.h"
 #include "record.h"
 
-#define ROUND_MS	50	/* to look after the command and signals */
-#define COME_BACK_MS	15000	/* for a depd that was killed, when the command does not run */
+#define ROUND_MS	50	/* interval of checks of the command and of signals */
+#define COME_BACK_MS	15000	/* how long to wait for another depd if no command runs */
 #define AGAIN_MS	50
-#define ASK_MS		5000	/* is the session still there? */
+#define ASK_MS		5000	/* interval of requests for the session's state */
 
 struct remote {
 	const struct record_options *o;
@@ -33,14 +33,14 @@ struct remote {
 	char dir[PATH_MAX];
 	uint32_t session;
 	struct record_launch launch;
-	struct adept_session *page;	/* of the session file, its first one; NULL: not mapped */
+	struct adept_session *page;	/* first page of the session file; NULL: not mapped */
 	int fd, ring_fd;
 	bool connected, warned_launched, child_ended, ended, warned_error;
 	int status;
 	uint64_t child_ended_ms;
-	uint64_t asked_ms;	/* when depd was asked for the session's state.. */
-	unsigned int quiet_ms;	/* ..and how long this has waited for an answer */
-	uint64_t lost_ms;	/* when the connection was lost */
+	uint64_t asked_ms;	/* time of the last request for the session's state */
+	unsigned int quiet_ms;	/* how long depctl has waited for the response */
+	uint64_t lost_ms;	/* time when the connection was lost */
 	struct recorded *out;
 };
 
@@ -104,9 +104,9 @@ static cJSON *record_request(const struct remote *r, const char *cwd)
 }
 
 /*
- * If depd is killed before it answers the next one is asked: no program has been started yet.
- * The session that the first one may have begun is given up by the next, and its store is
- * removed, since no client comes back to it; until then that store is in the way.
+ * If depd is killed before it responds, ask the next depd: no program has been started yet.  The
+ * first depd may have begun a session.  The next one gives it up and removes its store, since no
+ * client comes back to it.  Until then a request fails with -EEXIST, and is repeated.
  */
 static int ask_for_session(struct remote *r, const char *cwd)
 {
@@ -136,7 +136,7 @@ static int ask_for_session(struct remote *r, const char *cwd)
 	return ret;
 }
 
-/* Nobody has named this depd. */
+/* True if neither --socket nor $ADEPT_SOCKET named this depd. */
 static bool was_found(const struct record_options *o)
 {
 	const char *env = getenv("ADEPT_SOCKET");
@@ -159,7 +159,7 @@ static int make_session(struct remote *r)
 	r->session = (uint32_t)client_number(cJSON_GetObjectItemCaseSensitive(r->c->answer,
 									     "session"), "id");
 	if (!r->session || !r->c->nfds) {
-		warn("depd has not given what it takes to record; --alone does without it");
+		warn("depd sent no session file; record without depd by --alone");
 		return -1;
 	}
 	r->fd = r->c->fds[0];
@@ -228,7 +228,7 @@ static int tell_launched(struct remote *r)
 	}
 	ret = client_ask(r->c, q);
 	r->warned_launched = ret != -EPIPE && ret != -ETIMEDOUT;
-	/* If there is no such session any more, watching it says so. */
+	/* If the session does not exist any more, the "watch" request will fail. */
 	return r->warned_launched ? 0 : ret;
 }
 
@@ -240,7 +240,7 @@ static int tell_ended(struct remote *r)
 	return client_ask(r->c, q);
 }
 
-/* From here on depd reports what becomes of the session. */
+/* Make depd send events about the session. */
 static int watch(struct remote *r)
 {
 	int ret = r->warned_launched ? 0 : tell_launched(r);
@@ -250,7 +250,7 @@ static int watch(struct remote *r)
 	return !ret && r->child_ended ? tell_ended(r) : ret;
 }
 
-/* What a session amounts to that ended while nobody could tell. */
+/* The session has ended, and depd has not reported its results: read them from the store. */
 static void read_store(struct remote *r)
 {
 	const struct dep_verdict *v;
@@ -276,16 +276,16 @@ static void read_store(struct remote *r)
 	}
 	o->loss = *dep_store_loss(s);
 	v = dep_store_verdict(s);
-	/* Being recorded: by a depd that is just dying. */
+	/* "Recording" means that depd was killed just now. */
 	o->failed = v->state == DEP_VERDICT_RECORDING ||
 		    (v->state == DEP_VERDICT_INCOMPLETE && v->cause != DEP_CLOSE_ENDED);
 	dep_store_close(s);
 }
 
 /*
- * depd has no such session any more: the page that is mapped here is the last that is left.
- * Programs that wait for room in their rings look at this once a second, and go on unrecorded;
- * else they would wait until they give up.
+ * depd does not have the session any more, so no collector reads the rings.  Set the flag in the
+ * session file: programs that wait for room in their rings check it once a second, and continue
+ * unrecorded.  Otherwise they would wait until their limit.
  */
 static void let_programs_go(struct remote *r)
 {
@@ -297,7 +297,7 @@ static void let_programs_go(struct remote *r)
 	     "unrecorded");
 }
 
-/* It ended under a depd that has gone since, or none could go on with it. */
+/* The session has ended under a depd that is gone, or no depd could continue it. */
 static void session_is_gone(struct remote *r)
 {
 	if (r->child_ended)
@@ -314,19 +314,19 @@ static void connection_lost(struct remote *r)
 	client_close(r->c);
 }
 
-/* The session file is with nobody who could record: its programs see that, too, and go on. */
+/* True if no process that could record has the session file.  Programs then continue unrecorded. */
 static bool is_lost(const struct remote *r)
 {
 	return r->page && adept_session_lost(r->page);
 }
 
 /*
- * A depd that begins just now may have got the session file before its holder died.  It goes on
- * with the session then, and without depctl.
+ * The session is lost for depctl.  A depd that is starting now may have got the session file before
+ * the holder died; then it continues the session without depctl.
  */
 static void lose(struct remote *r)
 {
-	/* It may have been killed after its last work on the session. */
+	/* depd may have been killed after it closed the store. */
 	read_store(r);
 	if (r->child_ended && !r->out->failed)
 		return;
@@ -367,8 +367,8 @@ static void take_event(struct remote *r)
 }
 
 /*
- * Events say what becomes of the session, but a depd that is stopped or hangs sends none, and one
- * that knows no such session has none to send.
+ * Ask for the session's state now and then.  A depd that is stopped or hangs sends no events, and
+ * neither does one that does not know the session.
  */
 static void ask_for_state(struct remote *r)
 {
@@ -435,7 +435,7 @@ static void look_after_child(struct remote *r)
 		connection_lost(r);
 }
 
-/* For too long to wait on: depd says nothing, or there is none, and the command has ended. */
+/* True if the command has ended and depd was gone, or did not respond, for COME_BACK_MS. */
 static bool is_silent(const struct remote *r)
 {
 	uint64_t since = r->lost_ms > r->child_ended_ms ? r->lost_ms : r->child_ended_ms;
@@ -445,7 +445,7 @@ static bool is_silent(const struct remote *r)
 	return r->connected ? r->quiet_ms > COME_BACK_MS : client_now_ms() - since > COME_BACK_MS;
 }
 
-/* It may have been killed after its last work on the session. */
+/* Return: 0 if the store is complete: depd may have been killed after it closed the store. */
 static int give_up(struct remote *r)
 {
 	bool hangs = r->connected;
@@ -465,7 +465,7 @@ static int run(struct remote *r)
 	r->asked_ms = client_now_ms();
 	if (watch(r))
 		connection_lost(r);
-	/* A session may end before the command does: it was stopped. */
+	/* A session that is stopped ends before its command. */
 	while (!r->ended || !r->child_ended) {
 		look_after_child(r);
 		if (signals_pass(r->child_ended ? 0 : r->launch.child.pid)) {
@@ -490,7 +490,7 @@ static int launch(struct remote *r, const struct dep_caller_state *native)
 	return record_launch(&r->launch, r->o, native, fd, ring_fd, 0);
 }
 
-/* Nothing ran in it: depd removes its store, too. */
+/* Stop a session in which nothing ran.  depd removes its store, too. */
 static void drop_session(struct remote *r)
 {
 	uint64_t until = client_now_ms() + CLIENT_TIMEOUT_MS;
