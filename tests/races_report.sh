@@ -255,7 +255,7 @@ refused "a brace too many" "1: another { comes before" '{\nname\nHelgrind:Race\n
 refused "too many frames" "28: the suppression has more than 24" \
 	"{\nname\nHelgrind:Race\n$(printf 'fun:x\\n%.0s' {1..25})}\n"
 head -c 5000000 /dev/zero | tr '\0' x >supp
-asked "too large" 1 "" "supp: it is larger than 4 MiB" races --suppressions=supp one.dep
+asked "too large" 1 "" "supp: larger than 4 MiB" races --suppressions=supp one.dep
 asked "no such file" 1 "" "nowhere: No such file" races --suppressions=nowhere one.dep
 asked "a directory" 1 "" "one.dep: Is a directory" races --suppressions=one.dep one.dep
 

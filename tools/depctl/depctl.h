@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What depctl's subcommands share. */
+/* Functions that depctl's subcommands share. */
 #ifndef DEPCTL_H
 #define DEPCTL_H
 
@@ -16,8 +16,8 @@
 #endif
 
 /*
- * Exit status: 0 done, EXIT_FAILURE (1) something failed or is lost, EXIT_USAGE; depctl record has
- * more, see record/record.h.
+ * Exit status: 0, EXIT_FAILURE (1) if something failed or is lost, or EXIT_USAGE.  depctl record
+ * has others, too: see record/record.h.
  */
 #define EXIT_USAGE 2
 
@@ -31,12 +31,12 @@ struct command {
 /* ---- subcommand.c ---- */
 
 /**
- * run_command() - run the one of @commands that argv[1] names
- * @of: what it is a command of, such as "depctl"
+ * run_command() - run the command of @commands that argv[1] names
+ * @of: name of the command that has these subcommands, such as "depctl"
  *
- * A name that is not among them is a usage error; the message suggests one that is near.
+ * An unknown name is a usage error; the message suggests a similar name.
  *
- * Return: its exit status; EXIT_USAGE; or -1: argv[1] is an option, or missing.
+ * Return: the command's exit status; EXIT_USAGE; or -1: argv[1] is an option, or missing.
  */
 int run_command(const struct command *commands, size_t n, const char *of, int argc, char **argv);
 
@@ -60,7 +60,7 @@ int cmd_stop(int argc, char **argv);
 int cmd_metrics(int argc, char **argv);
 int cmd_policy(int argc, char **argv);
 
-/** module_error() - what a negative errno of the kernel module means, and what to do */
+/** module_error() - explain a negative errno of the kernel module, and what to do */
 const char *module_error(int err);
 
 /* ---- util.c ---- */
@@ -68,52 +68,52 @@ const char *module_error(int err);
 /** warn() - "depctl: " and a message, on stderr */
 void warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/** base_name() - what is after the last slash of @path, or all of it */
+/** base_name() - the part of @path after its last slash; without a slash, all of it */
 const char *base_name(const char *path);
 
 /** parse_args() - argp_parse() with depctl's exit status and without reordering @argv */
 void parse_args(const struct argp *argp, int argc, char **argv, unsigned int flags, void *input);
 
-/** parse_number() - a decimal number in min..max; argp_error() naming @what if it is not */
+/** parse_number() - parse a decimal number in min..max; otherwise argp_error() naming @what */
 uint64_t parse_number(struct argp_state *state, const char *what, const char *s, uint64_t min,
 		      uint64_t max);
 
 enum { OPT_JSON = 256 };
 
 /**
- * parse_store() - for every key of a subcommand that reads one store: --json, --jobs, STORE
+ * parse_store() - argp parser for subcommands that read one store: --json, --jobs, STORE
  *
- * Return: ARGP_ERR_UNKNOWN if @key is none of them.
+ * Return: ARGP_ERR_UNKNOWN for any other @key.
  */
 error_t parse_store(int key, char *arg, struct argp_state *state, const char **path, bool *json,
 		    unsigned int *jobs);
 
-/** parse_size() - bytes, with K, M, G or T for powers of 1024 after; false if it is not one */
+/** parse_size() - parse a size in bytes, with an optional unit K, M, G or T; false: invalid */
 bool parse_size(const char *s, uint64_t *out);
 
-/** human_size() - "12.3 MiB"; a buffer of 16 bytes */
+/** human_size() - write a size like "12.3 MiB" into @buf, which has 16 bytes */
 const char *human_size(uint64_t n, char *buf);
 
-/** open_store() - open, or say why not and return NULL */
+/** open_store() - open a store; NULL after a message */
 struct dep_store *open_store(const char *dir);
 
-/** process_of() - the row of a process's serial, or NULL */
+/** process_of() - find a process by its serial; NULL: there is none */
 const struct dep_process *process_of(struct dep_store *s, uint32_t serial);
 
-/** thread_of() - the row of a thread's serial, or NULL */
+/** thread_of() - find a thread by its serial; NULL: there is none */
 const struct dep_thread *thread_of(struct dep_store *s, uint32_t serial);
 
-/** is_lossy() - was anything that ran not recorded, on request or not? */
+/** is_lossy() - true if anything that ran was not recorded, on request or not */
 bool is_lossy(struct dep_store *s);
 
 /* ---- syscall_name.c ---- */
 
-/** syscall_name() - name of a system call; NULL: the headers that depctl was built with lack it */
+/** syscall_name() - name of a system call; NULL: unknown to the headers at build time */
 const char *syscall_name(uint64_t nr);
 
 /* ---- read_file.c ---- */
 
-/** read_input() - a file of at most @max bytes, with a 0 after; or NULL, and it is said why */
+/** read_input() - read a file of at most @max bytes and append a NUL; NULL after a message */
 char *read_input(const char *path, size_t max, size_t *size);
 
 /* ---- progress.c: one line on a terminal, nothing elsewhere ---- */
@@ -124,7 +124,7 @@ void progress_end(void);
 
 /* ---- recover_pool.c ---- */
 
-/** struct pool_job - recover many segments, each for its counts */
+/** struct pool_job - segments to be recovered for their counts */
 struct pool_job {
 	struct dep_store *store;
 	const struct dep_segment *segs;
@@ -132,8 +132,8 @@ struct pool_job {
 	unsigned int jobs;	/* 0 = one per processor */
 	bool seams;		/* also compare each with the segment after it */
 	/**
-	 * @done: called for each segment, one call at a time, in no order; @ret is
-	 * what dep_recover_check_boundary() returned and @why its message
+	 * @done: called for each segment, one call at a time, in any order; @ret is the result of
+	 * dep_recover_check_boundary() and @why its error message
 	 */
 	void (*done)(void *arg, size_t i, int ret, const struct dep_counts *counts,
 		     const char *why);

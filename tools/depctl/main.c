@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * depctl: record programs and look at what was recorded.
+ * depctl: record programs and analyse recordings.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,7 +40,7 @@ static void usage(FILE *f)
 		   "\n`depctl help COMMAND' lists the options of one; see also depctl(1).\n");
 }
 
-/* help [COMMAND...]: as COMMAND... --help */
+/* `help [COMMAND...]' is the same as `COMMAND... --help'. */
 static int help(int argc, char **argv)
 {
 	char *words[8] = { argv[0] };
@@ -59,8 +59,8 @@ static int help(int argc, char **argv)
 }
 
 /*
- * Handle --color in front of the command, in either form. Return: how many arguments it took; -1:
- * it is wrong, and this was reported.
+ * Handle --color before the command, in either form. Return: number of arguments used; -1 after a
+ * message: invalid.
  */
 static int parse_color(int argc, char **argv)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * depctl attach --dry: what an attach to a running process would do to each of its threads, and how
- * long it would stop them.
+ * depctl attach --dry: report what an attach to a running process would do to each of its threads,
+ * and how long it would stop them.
  */
 #include <limits.h>
 #include <stdlib.h>
@@ -61,7 +61,7 @@ static const struct argp argp = {
 	NULL, NULL, NULL,
 };
 
-/* What would be done to a thread, in JSON and for people. */
+/* What an attach would do to a thread: names in JSON and in text. */
 static const struct { const char *key, *text; } actions[DEP_ATTACH_KINDS] = {
 	[DEP_ATTACH_RUNNING] = { "stop", "is stopped" },
 	[DEP_ATTACH_RESTARTS] = { "stop-call", "is stopped; the call goes on" },

@@ -47,7 +47,7 @@ static void put_word(struct fold *f)
 	f->word_size = 0;
 }
 
-/* A word that does not fit a line of its own: its parts are words without a space between. */
+/* True for a word that does not fit a line: it is written in parts, without spaces between. */
 static bool is_long(const struct fold *f)
 {
 	unsigned int start = f->started ? rest_indent(f) : f->spaces;

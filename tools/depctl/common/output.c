@@ -15,7 +15,7 @@
 #include "fold.h"
 #include "output.h"
 
-/* There is one output at a time. */
+/* There is only one output at a time. */
 static struct fold fold;
 static char folded[64u << 10];
 static size_t folded_size;
@@ -51,7 +51,7 @@ static void flush_folded(struct out *o)
 	folded_size = 0;
 }
 
-/* @size is that of a word at most. */
+/* Called by fold for at most a word. */
 static void put_folded(void *arg, const char *data, size_t size)
 {
 	if (folded_size + size > sizeof(folded))

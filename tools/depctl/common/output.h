@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Output by the megabyte: a buffer that is formatted into by hand, and JSON on top.
+ * Fast output: a large buffer with formatting functions of its own, and JSON on top of it.
  */
 #ifndef DEPCTL_COMMON_OUTPUT_H
 #define DEPCTL_COMMON_OUTPUT_H
@@ -13,7 +13,7 @@
 #include "terminal.h"
 
 #define OUT_ROOM	(1u << 20)
-#define OUT_SLACK	256u	/* that much may be put after one out_reserve() */
+#define OUT_SLACK	256u	/* bytes that may be put after one out_reserve() */
 
 /** struct out - buffered output; @error is the errno of the first failed write */
 struct out {
@@ -21,18 +21,18 @@ struct out {
 	char *at;
 	char *buf;		/* OUT_ROOM + OUT_SLACK bytes */
 	int error;
-	/* For people, set by out_layout(): */
-	unsigned int width;	/* columns of the terminal, 0: lines have any length */
+	/* set by out_layout(): */
+	unsigned int width;	/* columns of the terminal; 0: do not fold lines */
 	bool color;
 };
 
 void out_begin(struct out *o);
-/** out_layout() - what follows is for people: if o->fd is a terminal, fold lines and use color */
+/** out_layout() - if o->fd is a terminal, fold lines and use color from now on */
 void out_layout(struct out *o);
 void out_flush(struct out *o);
-/** out_block() - put many bytes, in one write of their own */
+/** out_block() - flush, then write @data directly */
 void out_block(struct out *o, const char *data, size_t size);
-/** out_end() - flush; complain if anything could not be written; 0 or 1 for exit() */
+/** out_end() - flush; warn if a write failed.  Return: exit status 0 or 1 */
 int out_end(struct out *o);
 
 /** out_reserve() - make room for OUT_SLACK bytes */
@@ -42,7 +42,7 @@ static inline void out_reserve(struct out *o)
 		out_flush(o);
 }
 
-/* These need an out_reserve() before. */
+/* The caller of the put functions must have called out_reserve(). */
 static inline void put_char(struct out *o, char c)
 {
 	*o->at++ = c;
@@ -73,7 +73,7 @@ static inline void put_dec(struct out *o, uint64_t v)
 	o->at += tmp + sizeof(tmp) - p;
 }
 
-/* At most OUT_SLACK bytes, checked by the compiler's eyes only: string constants. */
+/* @s has at most OUT_SLACK bytes.  Use it for string constants only. */
 static inline void put_text(struct out *o, const char *s)
 {
 	size_t n = strlen(s);
@@ -82,11 +82,11 @@ static inline void put_text(struct out *o, const char *s)
 	o->at += n;
 }
 
-/* These reserve for themselves. */
+/* These need no out_reserve(). */
 void out_text(struct out *o, const char *s);
-/** out_plain() - put @s with "?" for each byte of what a terminal may act on */
+/** out_plain() - put @s; "?" replaces each byte of control characters and of invalid UTF-8 */
 void out_plain(struct out *o, const char *s);
-/** out_plain_part() - the same, up to @end, where a character begins */
+/** out_plain_part() - out_plain() up to @end, which must be the beginning of a character */
 void out_plain_part(struct out *o, const char *s, const char *end);
 void out_printf(struct out *o, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
@@ -96,13 +96,13 @@ void out_color(struct out *o, const char *sequence);
 /* ---- quote.c ---- */
 
 /**
- * quote_command() - a command as a shell reads it, with quotes where they are needed
+ * quote_command() - write a command in the syntax of a shell, with quotes where they are needed
  *
- * Return: text that the caller frees, without control characters; NULL: out of memory.
+ * Return: text without control characters, which the caller frees; NULL: out of memory.
  */
 char *quote_command(int argc, char *const *argv);
 
-/** struct json - where in a JSON text we are */
+/** struct json - a JSON text that is being written, and the position in it */
 struct json {
 	struct out *o;
 	unsigned int depth;
@@ -118,14 +118,14 @@ void json_u64(struct json *j, const char *key, uint64_t v);
 void json_i64(struct json *j, const char *key, int64_t v);
 void json_double(struct json *j, const char *key, double v);
 void json_bool(struct json *j, const char *key, bool v);
-/** json_hex() - an address or bits: a string, "0x" and hexadecimal digits */
+/** json_hex() - write an address or bits as a string: "0x" and hexadecimal digits */
 void json_hex(struct json *j, const char *key, uint64_t v);
-/** json_big() - a number that a double may not hold, such as a time: a string of digits */
+/** json_big() - write a number that may exceed a double, such as a time, as a decimal string */
 void json_big(struct json *j, const char *key, uint64_t v);
 void json_str(struct json *j, const char *key, const char *s);	/* NULL: null */
-/** json_exit() - member "exit": how a process ended, as wait() has it; -1: null, not known */
+/** json_exit() - write member "exit" for a wait() status; -1 (not known): null */
 void json_exit(struct json *j, int status);
-/** json_line() - end of the outermost value */
+/** json_line() - end the outermost value with a newline */
 void json_line(struct json *j);
 
 #endif

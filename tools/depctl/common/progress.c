@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Progress of long work: one line that is rewritten, only if somebody watches.
+ * Show the progress of long work: one line that is rewritten, only on a terminal.
  */
 #include <stdio.h>
 #include <string.h>
@@ -27,7 +27,7 @@ static uint64_t now_ms(void)
 void progress_begin(const char *what, uint64_t total)
 {
 	memset(&line, 0, sizeof(line));
-	/* Lines that scroll by on the same terminal are progress enough. */
+	/* If the output goes to the terminal, too, it shows the progress by itself. */
 	line.on = isatty(STDERR_FILENO) && !isatty(STDOUT_FILENO) && total;
 	line.what = what;
 	line.total = total;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Commands as a shell reads them. */
+/* Write commands in the syntax of a shell. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "daemon/base/utf8.h"
 #include "output.h"
 
-/* Characters that have no special meaning to a shell, wherever they are. */
+/* True if no character of @s has a special meaning in a shell, anywhere in a command. */
 static bool is_plain(const char *s)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"

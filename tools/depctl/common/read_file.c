@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Files that options name, whole. */
+/* Read whole files that options name. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include "tools/depctl/depctl.h"
 
-/* Pipes have no size beforehand, and devices no end. */
+/* Does not use the size that fstat() reports: a pipe has none.  A device may have no end. */
 char *read_input(const char *path, size_t max, size_t *size)
 {
 	size_t room = 64u << 10, n = 0;
@@ -33,7 +33,7 @@ char *read_input(const char *path, size_t max, size_t *size)
 		goto bad;
 	}
 	if (n > max) {
-		warn("%s: it is larger than %zu MiB", path, max >> 20);
+		warn("%s: larger than %zu MiB", path, max >> 20);
 		goto bad;
 	}
 	fclose(f);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Recovering many segments at once when only their counts are wanted.
+ * Recover many segments in parallel when only their counts are needed.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -11,12 +11,12 @@
 
 struct pool {
 	const struct pool_job *job;
-	pthread_mutex_t lock;	/* around job->done() */
+	pthread_mutex_t lock;	/* held while job->done() is called */
 	size_t next;
 	size_t finished;
 };
 
-/* The one that follows without a gap, if it is there. */
+/* The thread's next segment, if it exists and follows without a gap. */
 static const struct dep_segment *next_of(const struct pool_job *job, size_t i)
 {
 	const struct dep_segment *s = &job->segs[i];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Commands with commands: finding one by its name, help, and suggestions for mistyped names.
+ * Commands that have subcommands: look up names, print help, suggest names for mistyped ones.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,15 +8,15 @@
 
 #include "tools/depctl/depctl.h"
 
-#define NAME_MAX_BYTES	16u	/* of names that are compared: longer than any command */
-#define NAME_SLIPS	2u	/* letters that may be wrong in a name */
+#define NAME_MAX_BYTES	16u	/* longest name that is compared; all commands are shorter */
+#define NAME_SLIPS	2u	/* maximum number of wrong letters in a mistyped name */
 
 static unsigned int least(unsigned int a, unsigned int b)
 {
 	return a < b ? a : b;
 }
 
-/* How many letters must be changed, added, left out, or swapped with the next one. */
+/* Edit distance: how many letters must be changed, added, removed or swapped with the next. */
 static unsigned int distance(const char *a, const char *b)
 {
 	unsigned int d[NAME_MAX_BYTES + 1][NAME_MAX_BYTES + 1];
@@ -39,7 +39,7 @@ static unsigned int distance(const char *a, const char *b)
 	return d[n][m];
 }
 
-/* The command that is meant by @name, or NULL: none is near. */
+/* The command with the smallest distance from @name, or NULL if all distances are too large. */
 static const char *nearest(const struct command *commands, size_t n, const char *name)
 {
 	unsigned int best = NAME_SLIPS + 1, d;
@@ -48,7 +48,7 @@ static const char *nearest(const struct command *commands, size_t n, const char 
 
 	for (i = 0; i < n; i++) {
 		d = distance(name, commands[i].name);
-		/* Of two letters not both may be wrong. */
+		/* At least one letter must be right. */
 		if (d < best && d < strlen(commands[i].name)) {
 			best = d;
 			found = commands[i].name;

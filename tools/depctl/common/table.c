@@ -7,15 +7,15 @@
 #include "table.h"
 #include "tools/depctl/depctl.h"
 
-#define SHORTENED_MIN	16u	/* columns that a shortened cell keeps */
-#define TEXT_MIN	24u	/* less room for free text: it takes a line of its own */
+#define SHORTENED_MIN	16u	/* minimum width of a shortened cell */
+#define TEXT_MIN	24u	/* if free text gets fewer columns, it takes a line of its own */
 #define TEXT_INDENT	7u
 
 /* A table that is being printed. */
 struct layout {
 	const struct table *t;
 	struct out *o;
-	const char **cell;	/* by row, then column */
+	const char **cell;	/* ordered by row, then column */
 	size_t nrows;
 	size_t width[TABLE_COLUMNS];
 	size_t gap;		/* spaces between columns: 2, or 1 if that saves a second table */
@@ -49,7 +49,7 @@ static bool is_first_byte(char c)
 	return ((unsigned char)c & 0xc0) != 0x80;
 }
 
-/* Characters of UTF-8 */
+/* Count the characters of UTF-8 text. */
 static size_t columns_of(const char *s)
 {
 	size_t n = 0;
@@ -59,7 +59,7 @@ static size_t columns_of(const char *s)
 	return n;
 }
 
-/* The byte at which character @n of @s begins. */
+/* Find the byte at which character @n of @s begins. */
 static const char *character(const char *s, size_t n)
 {
 	for (; *s; s++)
@@ -68,7 +68,7 @@ static const char *character(const char *s, size_t n)
 	return s;
 }
 
-/* At most @width columns of @s, "..." in the middle if it has more. */
+/* Put at most @width columns of @s; if it has more, "..." replaces its middle. */
 static void put_shortened(struct out *o, const char *s, size_t width)
 {
 	size_t n = columns_of(s), tail;
@@ -116,7 +116,7 @@ static void measure(struct layout *l)
 	}
 }
 
-/* Columns of the terminal that columns @from to @end - 1 of the grid take, and the first one. */
+/* Width of the grid's first column together with its columns @from to @end - 1. */
 static size_t grid_width(const struct layout *l, size_t from, size_t end)
 {
 	size_t k, n = from ? l->width[0] : 0;
@@ -143,7 +143,7 @@ static void shorten_columns(struct layout *l)
 	}
 }
 
-/* The end of the columns from @from on that fit together; at least one more. */
+/* End of the columns, from @from on, that fit the terminal together; at least @from + 1. */
 static size_t group_end(const struct layout *l, size_t from)
 {
 	size_t end = from + 1;

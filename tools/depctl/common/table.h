@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Tables for people.
+ * Text tables.
  *
- * Columns are as wide as their widest cell.  On a terminal a table never exceeds its width: cells
- * of TABLE_SHORTEN columns lose their middle; columns that still do not fit form a second table,
- * which repeats the first column; the free text at the end of a row loses its middle, or takes a
- * line of its own if there is little room for it.
+ * Columns are as wide as their widest cell.  A table on a terminal is never wider than it:
+ *  - "..." replaces the middle of cells in TABLE_SHORTEN columns.
+ *  - Columns that still do not fit form a second table, which repeats the first column.
+ *  - "..." replaces the middle of the free text at the end of a row.  If there is little room for
+ *    the free text, it gets a line of its own instead.
  */
 #ifndef DEPCTL_COMMON_TABLE_H
 #define DEPCTL_COMMON_TABLE_H
@@ -20,9 +21,9 @@
 enum table_kind {
 	TABLE_RIGHT,		/* aligned to the right */
 	TABLE_LEFT,
-	TABLE_SHORTEN,		/* to the left, and may be shortened */
+	TABLE_SHORTEN,		/* aligned to the left; may be shortened */
 	TABLE_TEXT,		/* free text at the end of the row; at most one column */
-	TABLE_NOTE,		/* a line below the row, unless empty; after all others */
+	TABLE_NOTE,		/* a line below the row, unless empty; after all other columns */
 };
 
 struct table_column {
@@ -39,11 +40,11 @@ struct table {
 	size_t size, ncells;
 };
 
-/** table_begin() - the columns must exist until table_end(); return: 0 or 1, and it is reported */
+/** table_begin() - begin a table; @column must exist until table_end(); 0, or 1 after a message */
 int table_begin(struct table *t, const struct table_column *column, size_t ncolumns);
 /** table_cell() - append a cell; rows are filled from the left */
 void table_cell(struct table *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/** table_end() - print the table and free it; return: 0 or 1 (out of memory), and it is reported */
+/** table_end() - print the table and free it; 0, or 1 after a message: out of memory */
 int table_end(struct table *t, struct out *o);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Messages, numbers, opening stores.
+ * Messages, numbers, and opening of stores.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -18,7 +18,7 @@
 #include "tools/depctl/depctl.h"
 #include "terminal.h"
 
-/* A name in a message can come from a hostile program: nothing in it may act on the terminal. */
+/* Names in a message can come from a hostile program, so control characters are replaced. */
 void warn(const char *fmt, ...)
 {
 	const char *begin = color_on(STDERR_FILENO) ? COLOR_ERROR "depctl:" COLOR_END : "depctl:";

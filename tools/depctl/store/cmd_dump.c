@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * depctl dump: a thread's references, blocks, events or segments, a line each; or fragments.
+ * depctl dump: print references, blocks, events or segments of threads, one per line; or fragments.
  *
- * Thousands of millions of lines are possible, so they are formatted by hand.
+ * There can be billions of lines, so they are not formatted by printf().
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,7 +74,7 @@ static void choose(struct argp_state *state, struct dump *d, enum what what)
 	d->what = what;
 }
 
-/* Lines of these belong to processes, not to threads and segments. */
+/* True for output whose lines belong to processes, not to threads and segments. */
 static bool of_processes(const struct dump *d)
 {
 	return d->what == FRAGMENTS || d->what == LOG;
@@ -161,7 +161,7 @@ static const struct argp argp = {
 	"Print what a store holds, in program order, thread by thread.", NULL, NULL, NULL
 };
 
-/* Only the segments asked for, still sorted by thread and number. */
+/* Select the requested segments.  They stay sorted by thread and number. */
 static int select_segments(struct dump *d)
 {
 	const struct dep_segment *all;
@@ -318,7 +318,7 @@ static void put_function(struct out *o, uint32_t tid, const struct dep_function_
 	put_text(o, json ? "]}\n" : "\n");
 }
 
-/* All but events, which have no longest line. */
+/* Print an item that is not an event.  The line has a maximum length. */
 static void put_item(struct out *o, uint32_t tid, const struct dep_item *it, bool json)
 {
 	switch (it->kind) {
@@ -429,13 +429,13 @@ static int batch(void *arg, const struct dep_segment *seg, const struct dep_item
 		else
 			put_item(o, d->tid, &items[i], d->json);
 	}
-	/* Nobody reads any more, or the disk is full: no use in going on. */
+	/* Stop on a write error, such as a closed pipe or a full disk. */
 	return o->error ? -o->error : 0;
 }
 
-#define LINE_MAX_BYTES	256u	/* of all but events, JSON too */
+#define LINE_MAX_BYTES	256u	/* longest line of an item that is not an event, in JSON, too */
 
-/* In the workers, at once: touches nothing that changes. */
+/* Called by several workers at once, so it must not change @arg. */
 static size_t format(void *arg, const struct dep_segment *seg, const struct dep_item *items,
 		     size_t n, char *to)
 {
@@ -512,10 +512,10 @@ static int recover(struct dump *d)
 	int ret;
 
 	sink.want = wanted(d->what);
-	/* What the counter was before is known in the order of the thread only. */
+	/* The last value of the time stamp counter is known only if items come in order. */
 	if (fields_have_tsc(&d->fields))
 		sink.want |= DEP_WANT_TIMESTAMPS | DEP_WANT_EVENTS;
-	/* Events have no longest line. */
+	/* Lines of events have no maximum length. */
 	if (d->what != EVENTS && !d->fields.n) {
 		sink.format = format;
 		sink.bytes = bytes;

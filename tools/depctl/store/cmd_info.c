@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * depctl info: what was executed and what it took to store it.
+ * depctl info: print how much was executed, and how many bytes it took to store it.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,7 +54,7 @@ static struct info_row *row_of(struct info *f, uint32_t serial)
 {
 	size_t i;
 
-	/* Segments come sorted by thread, so the row sought is nearly always the last. */
+	/* Segments are sorted by thread, so nearly always the last row is the right one. */
 	if (f->last && f->last->thread->serial == serial)
 		return f->last;
 	for (i = 0; i < f->nrows; i++)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * depctl ls: the stores of a directory, or what is in one store.
+ * depctl ls: list the stores of a directory, or the contents of one store.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -70,7 +70,7 @@ static const char *cause_of(const struct dep_process *p)
 	return p->cause <= ADEPT_BY_ATTACH ? causes[p->cause] : "?";
 }
 
-/* Per thread: how many segments and bytes; the segments are sorted by thread. */
+/* Add up the segments and bytes of one thread.  The segments are sorted by thread. */
 static size_t sum_segments(struct dep_store *s, uint32_t thread, uint64_t *raw, uint64_t *stored)
 {
 	const struct dep_segment *seg;
@@ -277,7 +277,7 @@ static const char *status_text(struct dep_store *s, char text[SIGNAL_NAME])
 	return text;
 }
 
-/* What a column has room for: "" for a complete store that nothing was left out of. */
+/* Short text for the column "verdict": "" for a complete store from which nothing was left out. */
 static const char *short_verdict(struct dep_store *s)
 {
 	const struct dep_verdict *v = dep_store_verdict(s);

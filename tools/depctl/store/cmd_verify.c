@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * depctl verify: is everything there, does it decode, does it agree with itself?
+ * depctl verify: check that a store is complete and consistent.
  *
- * What must be there is the library's verdict (dep/verdict.h).  Then each segment is read, all of
- * its checksums are compared, and it is recovered alone: all its values must be used up, and its
- * end must agree with the beginning of the next.  That is the same as recovering the whole
+ * The library's verdict (dep/verdict.h) reports what is missing.  Then each segment is read, all of
+ * its checksums are compared, and it is recovered alone: it must use up all its values, and its end
+ * must agree with the beginning of the next segment.  That is equivalent to recovering the whole
  * sequence.
  */
 #include <stdarg.h>
@@ -17,9 +17,9 @@
 #include "tools/depctl/common/output.h"
 #include "verdict.h"
 
-#define MAX_SHOWN 20u	/* problems of one kind */
+#define MAX_SHOWN 20u	/* maximum number of problems of one kind that are printed */
 
-/* Found by recovery; the verdict says what is absent. */
+/* Problems that recovery finds.  The verdict reports what is missing. */
 enum problem { CORRUPT, BOUNDARY, VALUES, CHECK, UNSEEN, NKINDS };
 
 static const char *const kinds[] = {
@@ -123,7 +123,7 @@ static void checked(void *arg, size_t i, int ret, const struct dep_counts *c, co
 			(unsigned long long)c->check_failures, (unsigned long long)c->checks);
 }
 
-/* The command came to an end of its own, but the stream of its last image did not. */
+/* True if the command exited by itself, but the stream of its last image has no end. */
 static bool ended_unseen(struct verify *v)
 {
 	int status = dep_store_exit_status(v->store);
@@ -143,7 +143,7 @@ static bool ended_unseen(struct verify *v)
 	return false;
 }
 
-/* Checksums of contents, which recovery does not need. */
+/* Check the checksums of the segments' contents, which recovery does not use. */
 static void check_contents(struct verify *v)
 {
 	size_t i;
@@ -172,7 +172,7 @@ static void print_defects(struct verify *v)
 			   (unsigned long long)(verdict->ndefects + verdict->more - MAX_SHOWN));
 }
 
-/* What was lost because somebody asked for it. */
+/* Print what was not recorded on request or by design. */
 static void say_policy(struct verify *v)
 {
 	const struct dep_verdict *verdict = dep_store_verdict(v->store);
@@ -187,7 +187,7 @@ static void say_policy(struct verify *v)
 		out_printf(&v->out, "not kept on request (--max-size): %s\n",
 			   human_size(l->discarded_bytes, size));
 	if (verdict->live)
-		out_printf(&v->out, "went on when the recording was ended: %u processes\n",
+		out_printf(&v->out, "still running when the recording ended: %u processes\n",
 			   verdict->live);
 	if (l->native_privileged)
 		out_printf(&v->out, "native: privileged: %llu programs (set-uid and the like)\n",
@@ -273,7 +273,7 @@ static void json_summary(struct verify *v)
 	json_line(&v->j);
 }
 
-/* A store that is being written gets its catalog when it is closed. */
+/* Rebuild the catalog, unless the store is being written: it gets its catalog when it is closed. */
 static int rebuild(const char *path)
 {
 	if (dep_store_in_use(path)) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * depctl where: what is at an address: functions and lines, or a variable.
+ * depctl where: find the functions and lines, or the variable, at an address.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include "tools/depctl/depctl.h"
 #include "tools/depctl/common/output.h"
 
-/* What is at one address in one process. */
+/* The code or variable at one address in one process. */
 struct answer {
 	const struct dep_process *process;
 	uint64_t addr;
@@ -24,7 +24,7 @@ struct answer {
 	struct dep_object object;
 };
 
-/* Processes that say the same of an address are one line; these have been said. */
+/* A result that was printed.  Processes with equal results share one. */
 struct said {
 	const char *module;
 	uint64_t linked, offset;
@@ -52,8 +52,8 @@ enum { OPT_TIME = OPT_JSON + 1 };
 static const struct argp_option options[] = {
 	{ "process", 'p', "SERIAL", 0, "Only in this process (its serial in `depctl ls --json')",
 	  1 },
-	{ "time", OPT_TIME, "NS", 0, "When it was that (CLOCK_MONOTONIC), where something else "
-	  "was mapped there at another time", 1 },
+	{ "time", OPT_TIME, "NS", 0, "Time (CLOCK_MONOTONIC) at which to look, if different files "
+	  "were mapped at the address", 1 },
 	{ "json", OPT_JSON, NULL, 0, "One JSON object per line", 1 },
 	{ 0 }
 };
@@ -125,7 +125,7 @@ static void ask(struct where *w, const struct dep_process *p, uint64_t addr, str
 		a->nplaces = DEP_PLACES;
 	a->is_code = strcmp(first->module, "[unknown]");
 	a->is_data = false;
-	/* Constants may lie between code. */
+	/* An address in a code segment without a function may be that of a constant. */
 	if (!a->is_code || !first->function)
 		a->is_data = dep_symbols_object(w->s, p->serial, addr, 0, w->time_ns, &a->object);
 }
@@ -303,7 +303,10 @@ static void say(struct where *w, const struct answer *a)
 		text_code(w, a);
 }
 
-/* In each process that has something there, but the same thing once; false if in none. */
+/*
+ * Print what is at @addr in each process.  Equal results are printed once.
+ * Return: false if nothing is known in any process.
+ */
 static bool look_up(struct where *w, uint64_t addr)
 {
 	struct answer a = { 0 };

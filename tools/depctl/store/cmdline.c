@@ -31,7 +31,7 @@ void cmdline_text(struct out *o, const struct dep_process *p)
 	}
 	out_text(o, text);
 	free(text);
-	/* Such as sh, which is /usr/bin/dash, or what the program calls itself. */
+	/* The names may differ, for example sh and /usr/bin/dash. */
 	if (p->exe && strcmp(base_name(p->exe), base_name(p->cmdline))) {
 		out_text(o, " (");
 		out_plain(o, p->exe);

@@ -7,9 +7,9 @@
 
 #include "tools/depctl/common/output.h"
 
-/** cmdline_text() - as a shell reads it; the path of the executable if that is all that is known */
+/** cmdline_text() - print it in a shell's syntax; if it is not known, the executable's path */
 void cmdline_text(struct out *o, const struct dep_process *p);
-/** cmdline_json() - member "argv" of the object that is open; null: not known */
+/** cmdline_json() - write member "argv"; null if the command line is not known */
 void cmdline_json(struct json *j, const struct dep_process *p);
 
 #endif

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* depctl dump --log: what the engine logged with DEP_LOG. */
+/* depctl dump --log: print the engine's log, which DEP_LOG enables. */
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "tools/depctl/depctl.h"
 #include "fragments.h"
 
-/* Lines of one process that have the same time stay in order: they are in one array. */
+/* Lines of a process with the same time keep their order, which is that of their addresses. */
 static int by_time(const void *pa, const void *pb)
 {
 	const struct dep_log_line *a = *(const struct dep_log_line *const *)pa;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Payloads of events, described once as tables of fields.
+ * Print the payloads of events by tables of their fields.
  */
 #include <stddef.h>
 #include <stdio.h>
@@ -144,7 +144,7 @@ static const char *name_of(const struct dep_event *e, char *room, size_t size)
 	return room;
 }
 
-/* The next field that the payload really has. */
+/* The next field that the payload contains. */
 static const struct field *next_field(const struct dep_event *e, const struct field *f)
 {
 	if (!f)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Events for people and for programs. */
+/* Print events as text and as JSON. */
 #ifndef DEPCTL_STORE_EVENTS_H
 #define DEPCTL_STORE_EVENTS_H
 
@@ -9,10 +9,10 @@
 
 /** event_text() - print "NAME key=value..." */
 void event_text(struct out *o, const struct dep_event *e);
-/** event_json() - the same as members of the object that is open */
+/** event_json() - write the event as members of the JSON object that was begun */
 void event_json(struct json *j, const struct dep_event *e);
 
-/** event_tsc() - the last time stamp counter that an event has; 0: none */
+/** event_tsc() - the last value of the time stamp counter in an event; 0: none */
 uint64_t event_tsc(const struct dep_event *e);
 
 #endif

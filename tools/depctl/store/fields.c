@@ -20,7 +20,7 @@ enum field {
 
 static const struct {
 	const char *name;
-	unsigned int kinds;	/* DEP_WANT_ flags of items that have it */
+	unsigned int kinds;	/* DEP_WANT_ flags of the items that have the field */
 } fields[NFIELDS] = {
 	[PROCESS] = { "process", ALL },
 	[PID] = { "pid", ALL },
@@ -124,7 +124,7 @@ static uint64_t pc_of(const struct dep_item *it)
 	}
 }
 
-/* A number of a line: decimal, and 0 where it is not known. */
+/* Value of a field that is a decimal number; 0 if it is not known. */
 static uint64_t number_of(enum field f, const struct fields_line *l)
 {
 	switch (f) {

@@ -16,27 +16,27 @@ struct fields {
 	unsigned int n;
 };
 
-/** struct fields_line - what a line is about */
+/** struct fields_line - the data of a line */
 struct fields_line {
 	const struct dep_process *process;	/* NULL: not known */
 	const struct dep_thread *thread;	/* NULL: not known */
 	uint64_t segment;
-	uint64_t tsc;		/* what the thread read last, at or before the item; 0: nothing */
+	uint64_t tsc;		/* the thread's last time stamp, at or before the item; 0: none */
 	const struct dep_item *item;
 };
 
 /**
  * fields_parse() - read a list of names with commas between
- * @want: the one DEP_WANT_ flag of the items that are printed
- * @bad: receives the name that items of this kind have not, FIELDS_NAME bytes
+ * @want: DEP_WANT_ flag of the items that are printed
+ * @bad: FIELDS_NAME bytes; receives the name of a field that these items do not have
  *
  * Return: 0 or -EINVAL.
  */
 int fields_parse(struct fields *f, const char *list, unsigned int want, char *bad);
 #define FIELDS_NAME	64u
-/** fields_list() - write the names that items of this kind have, with commas between */
+/** fields_list() - write the names of the fields of these items, with commas between */
 void fields_list(unsigned int want, char *text, size_t size);
-/** fields_have_tsc() - does a line need struct fields_line.tsc? */
+/** fields_have_tsc() - true if fields_line.tsc is needed */
 bool fields_have_tsc(const struct fields *f);
 /** fields_put() - print a line */
 void fields_put(struct out *o, const struct fields *f, const struct fields_line *l, bool json);

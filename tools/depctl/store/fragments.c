@@ -3,9 +3,9 @@
  * depctl dump --fragments: the recorded instructions, and next to them the code that ran in the
  * code cache.
  *
- * The translation is printed in the order of its addresses.  A recorded instruction stands next to
- * the first translated one that belongs to it, or has a line of its own if there is none, such as a
- * direct jump within the fragment.
+ * The translation is printed in the order of its addresses.  Each recorded instruction is printed
+ * next to its first translated instruction.  If it has none, such as a direct jump within the
+ * fragment, it gets a line of its own.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -34,7 +34,7 @@ struct insn {
 struct row {
 	struct insn in;
 	enum dep_code_kind kind;
-	uint32_t insn;		/* recorded instruction that it belongs to, or NO_INSN */
+	uint32_t insn;		/* index of its recorded instruction, or NO_INSN */
 };
 
 struct dump {
@@ -48,7 +48,7 @@ struct dump {
 	struct insn *source;	/* f.ninsns */
 	struct row *rows;
 	size_t nrows, room;
-	/* what the last line with a name said */
+	/* names in the last line that had them */
 	const char *function, *file;
 	uint32_t line;
 };
@@ -82,7 +82,7 @@ static void literal(struct insn *in, uint64_t pc, const uint8_t *bytes, size_t a
 	uint64_t value;
 
 	*in = (struct insn){ .pc = pc, .bytes = bytes, .len = 1 };
-	/* Literals are aligned; what is in front of them fills. */
+	/* Literals are aligned.  The bytes before an aligned address are padding. */
 	if (pc % 8 || avail < sizeof(value)) {
 		snprintf(in->text, sizeof(in->text), ".byte 0x%x", *bytes);
 		return;
@@ -92,7 +92,7 @@ static void literal(struct insn *in, uint64_t pc, const uint8_t *bytes, size_t a
 	snprintf(in->text, sizeof(in->text), ".quad 0x%" PRIx64, value);
 }
 
-/* The code of a store that was not written by the engine may not decode: it ends there. */
+/* Stops at code that cannot be decoded.  The engine does not write such code. */
 static void read_source(struct dump *d)
 {
 	const uint8_t *at = d->f.code, *end = at + d->f.code_len;
@@ -124,7 +124,7 @@ static struct row *add_row(struct dump *d)
 	return &d->rows[d->nrows++];
 }
 
-/* Where the byte at offset @off of the translation was. */
+/* Address in the code cache of the byte at offset @off of the translation. */
 static uint64_t cache_address(const struct dep_fragment_code *f, uint32_t off)
 {
 	return off < f->hot_len ? f->hot + off : f->cold + (off - f->hot_len);
@@ -136,7 +136,7 @@ static int read_place(struct dump *d, const struct dep_code_place *p, uint32_t e
 	const uint8_t *bytes;
 	struct row *row;
 
-	/* An instruction does not continue from one part in the other. */
+	/* No instruction extends from the hot part into the cold part. */
 	if (off < d->f.hot_len && end > d->f.hot_len)
 		end = d->f.hot_len;
 	for (; off < end; off += row->in.len, n++) {
@@ -351,7 +351,7 @@ static int dump_all(struct dump *d)
 	return 0;
 }
 
-/* Numbers as in other output: lower case, without leading zeros. */
+/* Format numbers as in other output: lower case, without leading zeros. */
 static bool begin_disassembler(struct dump *d)
 {
 	static const ZydisFormatterProperty paddings[] = {

@@ -9,13 +9,13 @@
 
 /**
  * fragments_dump() - print all fragments of @store, with their translations if it has them
- * @path: of the store, for messages
+ * @path: name of the store in messages
  *
- * Return: 0, or -1 and it has been said why.
+ * Return: 0, or -1 after a message.
  */
 int fragments_dump(struct dep_store *store, const char *path, struct out *out, bool json);
 
-/** engine_log_dump() - print the engine's log in the order of time; -1: it has been said why not */
+/** engine_log_dump() - print the engine's log in the order of time; 0, or -1 after a message */
 int engine_log_dump(struct dep_store *store, struct out *out, bool json);
 
 #endif

@@ -11,7 +11,7 @@ struct info_row {
 	const struct dep_thread *thread;
 	struct dep_counts counts;
 	uint64_t segments, raw, stored, control, value;
-	uint64_t flushes, null_bytes;	/* of the total */
+	uint64_t flushes, null_bytes;	/* only in the total */
 	uint64_t gaps;		/* segments that are missing between others */
 	uint64_t next_seq;
 	uint64_t unreadable;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * depctl info: tables for people, JSON for programs.
+ * depctl info: output as text and as JSON.
  */
 #include <math.h>
 #include <stdio.h>
@@ -291,18 +291,18 @@ static void print_loss(struct info *f)
 	} rows[] = {
 		{ "chunks dropped, the ring was full", l->dropped_chunks },
 		{ "bytes dropped, the ring was full", l->dropped_bytes },
-		{ "bytes not kept (--max-size, or the store failed)", l->discarded_bytes },
+		{ "bytes not kept (--max-size, or a write failed)", l->discarded_bytes },
 		{ "threads unrecorded for want of a slot", l->lost_threads },
 		{ "programs unrecorded: no slot, or execve not followed", l->lost_processes },
 		{ "programs that ran natively", l->native_images },
 		{ "of them: privileged (set-uid and the like)", l->native_privileged },
 		{ "threads killed: up to one unfinished record of each", l->unfinished_threads },
-		{ "chunks lost while nobody collected", l->absent_chunks },
-		{ "bytes lost while nobody collected", l->absent_bytes },
+		{ "chunks lost while no collector ran", l->absent_chunks },
+		{ "bytes lost while no collector ran", l->absent_bytes },
 		{ "segments torn", l->torn_segments },
 		{ "threads whose last records could not be taken", l->untaken_threads },
 		{ "descriptors of code, mappings or log lines not recorded", l->lost_descriptors },
-		{ "rings, slots or descriptors that made no sense", l->corrupt },
+		{ "invalid rings, slots or descriptors", l->corrupt },
 	};
 	const char *const *notes;
 	size_t i, n = dep_store_messages(f->store, &notes);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What depctl says of a store's verdict (dep/verdict.h): a line for people, an object for
- * programs, a warning of the commands that read a store which is not complete.
+ * Output of a store's verdict (dep/verdict.h): a line of text, a JSON object, and a warning of
+ * commands that read an incomplete store.
  */
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "tools/depctl/common/output.h"
 #include "verdict.h"
 
-/* Why a recording ended before its programs did; "" if it did not. */
+/* Write why a recording ended before its programs did; "" if it did not. */
 static void put_cause(const struct dep_verdict *v, char *text, size_t size)
 {
 	text[0] = '\0';
