@@ -266,12 +266,12 @@ answer() {
 
 if command -v python3 >/dev/null; then
 	answer 'HTTP/1.1 400 Bad Request\n'
-	expect 1 "" "what answers there is no depd" "$depctl" status --socket=other.sock
+	expect 1 "" "the process that answers is not depd" "$depctl" status --socket=other.sock
 	answer '{"v":2,"ok":true}\n'
 	expect 1 "" "speaks version 2 of the protocol.*one release" "$depctl" status \
 		--socket=other.sock
 	answer '{"v":1}\n'
-	expect 1 "" "what answers there is no depd" "$depctl" status --socket=other.sock
+	expect 1 "" "the process that answers is not depd" "$depctl" status --socket=other.sock
 	answer '{"v":1,"ok":false,"error":"EUSERS","message":"too \x1b[1mmany"}\n'
 	expect 1 "" "too .\[1mmany" "$depctl" status --socket=other.sock
 	answer '{"v":1,"ok":false,"error":"EUSERS","message":"too \\u001b[1mmany"}\n'

@@ -24,10 +24,10 @@ static inline unsigned int utf8_length(const char *str)
 }
 
 /**
- * utf8_printable() - length of the character at @s; 0 if a terminal may act on it
+ * utf8_printable() - length of the character at @s; 0 if it must not be sent to a terminal
  *
- * These are the control characters, those of U+0080 to U+009F included, and bytes that are not
- * valid UTF-8.
+ * That applies to control characters, including U+0080 to U+009F, and to bytes that are not valid
+ * UTF-8.
  */
 static inline unsigned int utf8_printable(const char *s)
 {

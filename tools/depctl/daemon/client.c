@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Asking depd: requests, answers and events.
+ * Requests to depd, its answers and events.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 
 #define PROTOCOL	1
 
-/** struct client_event - one that came while an answer was waited for */
+/** struct client_event - an event that arrived during the wait for an answer */
 struct client_event {
 	struct client_event *next;
 	cJSON *event;
@@ -28,7 +28,7 @@ static int no_memory(struct client *c)
 
 static int no_depd(struct client *c)
 {
-	return client_fail(c, -EPROTO, "%s: what answers there is no depd", c->path);
+	return client_fail(c, -EPROTO, "%s: the process that answers is not depd", c->path);
 }
 
 static int read_failed(struct client *c, int err)
@@ -47,7 +47,7 @@ static int read_failed(struct client *c, int err)
 	}
 }
 
-/* A message of this protocol into *@message. */
+/* Read a message and check its protocol version.  *@message: receives it. */
 static int read_message(struct client *c, uint64_t until, cJSON **message)
 {
 	int ret = client_read_line(c, until);
@@ -89,7 +89,7 @@ static int refused(struct client *c, const cJSON *answer)
 	const char *message = client_string(answer, "message");
 
 	return client_fail(c, error_of(client_string(answer, "error")), "%s",
-			   *message ? message : "depd refused, and does not say why");
+			   *message ? message : "depd refused and gave no reason");
 }
 
 static int keep_event(struct client *c, cJSON *event)
@@ -118,10 +118,10 @@ static int send_request(struct client *c, cJSON *request, uint64_t until)
 	if (!text)
 		return no_memory(c);
 	n = strlen(text);
-	text[n] = '\n';	/* in the place of the NUL */
+	text[n] = '\n';	/* replaces the NUL */
 	ret = client_send_all(c, text, n + 1, until);
 	cJSON_free(text);
-	/* Who was turned away finds the reason in the input. */
+	/* depd may have refused the connection.  Then its message with the reason can be read. */
 	return ret == -EPIPE || !ret ? 0 : read_failed(c, ret);
 }
 
@@ -161,7 +161,7 @@ int client_ask_end(struct client *c, uint64_t until)
 		if (cJSON_GetObjectItemCaseSensitive(m, "ok")) {
 			if (!c->posted)
 				break;
-			/* Answers come in the order of the requests. */
+			/* Drop the answer to a client_post(), which comes first. */
 			c->posted--;
 			cJSON_Delete(m);
 		} else if (cJSON_GetObjectItemCaseSensitive(m, "event")) {
@@ -184,7 +184,7 @@ int client_post(struct client *c, cJSON *request)
 	return ret;
 }
 
-/* Take the first event that is waiting. */
+/* Take the first of the events that were kept. */
 static int take_kept(struct client *c)
 {
 	struct client_event *e = c->events;

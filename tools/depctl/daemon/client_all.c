@@ -14,10 +14,10 @@
 #include "client_all.h"
 #include "tools/depctl/depctl.h"
 
-#define ONCE		64	/* that are asked at a time */
-#define WAIT_MS		2000	/* for all of these */
+#define ONCE		64	/* number of instances that are asked at once */
+#define WAIT_MS		2000	/* limit of the wait for their answers */
 
-/* As depd writes it, so that numbers stay as they are: a double has not all of them. */
+/* Beginning and end of an answer.  Its text is copied, since doubles cannot hold all numbers. */
 static const char head[] = "{\"v\":1,\"ok\":true,\"sessions\":[";
 static const char tail[] = "]}";
 
@@ -30,12 +30,12 @@ struct other {
 struct each {
 	struct client *own;
 	cJSON *(*request)(void *arg);
-	/** @one: it has answered; true: no others are to be asked */
+	/** @one: called when an instance has answered.  Return: true: ask no others */
 	bool (*one)(void *arg, struct other *o);
 	void *arg;
 };
 
-/* ---- finding them ---- */
+/* ---- finding instances ---- */
 
 static int open_dir(const struct client *c)
 {
@@ -48,7 +48,7 @@ static int open_dir(const struct client *c)
 	return open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-/* The socket itself, not what a link of the user's names; and it must be the user's. */
+/* Open an instance's socket.  It must be the user's, and not a symbolic link. */
 static int open_socket(int dir, const char *name, uid_t *uid)
 {
 	struct stat st, sock_st;
@@ -82,7 +82,7 @@ static int connect_to(struct other *o, int dir, const char *name)
 	snprintf(a.sun_path, sizeof(a.sun_path), "/proc/self/fd/%d", sock);
 	snprintf(o->c.path, sizeof(o->c.path), "user/%.80s", name);
 	o->c.fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	/* One that is full is as one that does not answer. */
+	/* Other errors, such as a full queue, are treated like a missing answer. */
 	if (o->c.fd >= 0 && connect(o->c.fd, (struct sockaddr *)&a, sizeof(a)) &&
 	    errno == ECONNREFUSED) {
 		close(o->c.fd);
@@ -97,7 +97,7 @@ static int connect_to(struct other *o, int dir, const char *name)
 	return o->c.fd < 0 ? -1 : 0;
 }
 
-/* ---- asking them ---- */
+/* ---- asking instances ---- */
 
 static bool ask(struct each *e, struct other *o, size_t n)
 {
@@ -107,7 +107,7 @@ static bool ask(struct each *e, struct other *o, size_t n)
 
 	for (i = 0; i < n; i++)
 		if (client_ask_begin(&o[i].c, e->request(e->arg), until))
-			client_fail(&o[i].c, -EIO, "%s: does not listen", o[i].c.path);
+			client_fail(&o[i].c, -EIO, "%s: cannot send a request", o[i].c.path);
 	for (i = 0; i < n; i++) {
 		if (!done && !client_ask_end(&o[i].c, until))
 			done = e->one(e->arg, &o[i]);
@@ -130,7 +130,7 @@ static void ask_all(struct each *e)
 	if (!d && fd >= 0)
 		close(fd);
 	while (!done && d && (f = readdir(d))) {
-		/* The names of the records of directories have a dot. */
+		/* A name with a dot is not a directory, but the record of one. */
 		if (strchr(f->d_name, '.') || connect_to(&o[n], fd, f->d_name))
 			continue;
 		if (++n == ONCE) {
@@ -148,8 +148,8 @@ static void ask_all(struct each *e)
 /* ---- sessions ---- */
 
 struct sessions {
-	const cJSON *known;	/* those of whom was asked first */
-	char *text;		/* of the others, with commas between */
+	const cJSON *known;	/* sessions of the depd that was asked first */
+	char *text;		/* JSON text of the others, with commas between */
 	size_t len;
 	bool failed;
 };
@@ -170,7 +170,10 @@ static bool is_known(const cJSON *known, double id)
 	return false;
 }
 
-/* Its text between the brackets, if it is what depd writes and of this user; else NULL. */
+/*
+ * The text between the brackets of the answer.  NULL if depd would not write that answer, or a
+ * session in it is not the instance's user's.
+ */
 static const char *inner(const struct other *o, size_t *len)
 {
 	const cJSON *list = cJSON_GetObjectItemCaseSensitive(o->c.answer, "sessions"), *s;
@@ -196,7 +199,7 @@ static bool add(void *arg, struct other *o)
 	char *more;
 
 	if (!text) {
-		warn("the instance of user %u answers what makes no sense", o->uid);
+		warn("the answer of the instance of user %u is invalid", o->uid);
 		return false;
 	}
 	/* Root's own instance has been asked already. */
@@ -262,7 +265,7 @@ static cJSON *request_stop(void *arg)
 	return client_request("stop", ((struct stop_others *)arg)->id);
 }
 
-/* One that says so may lie: whose session it is is asked in any case. */
+/* An instance may lie that it has stopped the session, so continue to ask the others. */
 static bool stopped(void *arg, struct other *o)
 {
 	struct stop_others *s = arg;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Other users' instances of root's depd, for root.
+ * Requests of root to other users' instances of root's depd.
  *
- * Each user's sessions are in a process of that user's (depd(8)), which listens in a directory of
- * that user's.  What comes from there is hostile: it is waited for only so long, must be of that
- * user, and is shown as text.
+ * Each user's sessions are in a process of that user (depd(8)), which listens in a directory of
+ * that user.  Its answers can be hostile.  So the wait for them is limited, they must concern that
+ * user, and control characters in them are not printed.
  */
 #ifndef DEPCTL_DAEMON_CLIENT_ALL_H
 #define DEPCTL_DAEMON_CLIENT_ALL_H
@@ -14,11 +14,11 @@
 /**
  * client_add_others() - add other users' sessions to the answer of "sessions"
  *
- * Harmless unless this is root, and depd has instances.  Warns of those that do not answer.
- * Return: 0 or -ENOMEM.
+ * Does nothing unless this is root, and depd has instances.  Warns about instances that do not
+ * answer.  Return: 0 or -ENOMEM.
  */
 int client_add_others(struct client *c);
-/** client_stop_others() - ask the instance that has session @id to stop it: 0 or -ENOENT */
+/** client_stop_others() - ask all instances to stop session @id; 0, or -ENOENT: none has it */
 int client_stop_others(struct client *c, uint32_t id);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Commands that ask depd one thing and print the answer.
+ * Commands that send one request to depd and print the answer.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Asking depd: finding its socket, bytes to and from it.
+ * Find depd's socket, connect, send and receive.
  */
 #include <errno.h>
 #include <limits.h>
@@ -15,7 +15,7 @@
 
 #include "client.h"
 
-/* Without what a terminal would take for more than text. */
+/* Replaces control characters: the message can have text from another process. */
 int client_fail(struct client *c, int err, const char *fmt, ...)
 {
 	va_list ap;
@@ -54,7 +54,7 @@ static int try_connect(struct client *c, const char *path)
 	if (c->fd < 0)
 		return -errno;
 	while (connect(c->fd, (struct sockaddr *)&a, sizeof(a))) {
-		/* EAGAIN: so many wait there already. */
+		/* EAGAIN: the socket's queue of connections is full. */
 		if ((errno == EAGAIN || errno == EINTR) && client_now_ms() < until) {
 			usleep(20000);
 			continue;
@@ -83,11 +83,11 @@ static int no_connection(struct client *c, int err, const char *path, bool asked
 		return client_fail(c, -EACCES, "%s: no permission to use this depd; `depd' starts "
 				   "one of your own", path);
 	if (err == -EAGAIN)
-		return client_fail(c, -ETIMEDOUT, "%s: depd takes no connections", path);
+		return client_fail(c, -ETIMEDOUT, "%s: depd accepts no connections", path);
 	return client_fail(c, err, "%s: %s", path, strerror(-err));
 }
 
-/* The only place where it may be. */
+/* Connect to a socket whose path the user has given. */
 static int connect_there(struct client *c, const char *path)
 {
 	int err = try_connect(c, path);
@@ -95,7 +95,7 @@ static int connect_there(struct client *c, const char *path)
 	return err ? no_connection(c, err, path, true) : 0;
 }
 
-/* In the directory of the socket @path. */
+/* Connect to socket @name in the directory of the socket @path. */
 static int connect_tail(struct client *c, const char *path, const char *name)
 {
 	const char *slash = strrchr(path, '/');

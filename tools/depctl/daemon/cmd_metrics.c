@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * depctl metrics: what depd tells a monitoring system.
+ * depctl metrics: print depd's metrics for a monitoring system.
  */
 #include <errno.h>
 #include <poll.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * depctl module: is the kernel module there, and what is in it?
+ * depctl module: show the state of the kernel module.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -59,23 +59,22 @@ const char *module_error(int err)
 		       "modules_install' builds it";
 	case -EACCES:
 	case -EPERM:
-		return "no permission: the members of the group adept have it, which root adds by "
-		       "`adduser USER adept'";
+		return "no permission: only members of the group adept may use the module; root "
+		       "adds them by `adduser USER adept'";
 	case -EPROTONOSUPPORT:
 	case -ENOTTY:
-		return "the module that is loaded is of another version than depctl: " REPLACE;
+		return "the loaded module has another version than depctl: " REPLACE;
 	case -EPROTO:
-		return "the module that is loaded lays rings out in another way than depctl: "
-		       REPLACE;
+		return "the loaded module has another layout of rings than depctl: " REPLACE;
 	case -EDQUOT:
-		return "you have as many sessions, or as much memory in them, as the module "
-		       "allows: see its parameters user_sessions and user_mb";
+		return "your sessions, or their memory, have reached the module's limit: see its "
+		       "parameters user_sessions and user_mb";
 	default:
 		return strerror(-err);
 	}
 }
 
-/* The number in a file of sysfs; false: it is none. */
+/* Read the number in a file of sysfs; false: there is no number. */
 static bool number_in(const char *dir, const char *name, unsigned long long *value)
 {
 	char path[512];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * depctl policy check: is a depd.conf right, and what does it say?
+ * depctl policy check: check a depd.conf and explain its rules.
  */
 #include <grp.h>
 #include <inttypes.h>
@@ -46,7 +46,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_END:
 		if (!p->what || strcmp(p->what, "check"))
-			argp_error(state, "what shall be done? there is: check");
+			argp_error(state, "the only command is: check");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -55,8 +55,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static const struct argp argp = {
 	options, parse, "check [FILE]",
-	"Check a configuration of depd and say what its rules mean.\v"
-	"FILE is " CONF " if none is given.",
+	"Check a configuration of depd and explain its rules.\v"
+	"The default of FILE is " CONF ".",
 	NULL, NULL, NULL,
 };
 
@@ -180,7 +180,7 @@ int cmd_policy(int argc, char **argv)
 
 	parse_args(&argp, argc, argv, 0, &p);
 	p.file = p.file ? p.file : CONF;
-	/* depd does without one; who asks for a file wants it to be there. */
+	/* depd does not need a file, but here a missing file is an error. */
 	f = fopen(p.file, "re");
 	if (!f) {
 		warn("%s cannot be opened: %m", p.file);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * depctl sessions: what depd records.
+ * depctl sessions: list depd's sessions.
  */
 #include "client.h"
 #include "tools/depctl/depctl.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * depctl status: depd on one screen.
+ * depctl status: show the state of depd on one screen.
  */
 #include <stdlib.h>
 
@@ -193,7 +193,7 @@ static int show(struct client *c, const struct client_args *a, struct out *o)
 	return users ? show_users(c, a, o) : show_status(c, a, o);
 }
 
-/* Which of both is known when the command line has been read. */
+/* The request to send, which depends on --users. */
 static const char *which(void)
 {
 	return users ? "users" : "status";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * depctl stop: end recording; the programs go on.
+ * depctl stop: end the recording; the programs continue.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -76,7 +76,7 @@ static int stop_one(struct client *c, uint32_t id)
 	return EXIT_FAILURE;
 }
 
-/* The numbers of those that have not ended. */
+/* List the numbers of the sessions that have not ended. */
 static int list_all(struct stop *s, struct client *c)
 {
 	const cJSON *list, *e;

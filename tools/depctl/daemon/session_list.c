@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Sessions of depd, and their losses, for people. */
+/* Print sessions of depd, and their losses, as text. */
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static const struct {
 	{ "lost_threads", false, "threads unrecorded" },
 	{ "native_images", false, "programs run natively" },
 	{ "native_privileged", false, "of them privileged" },
-	{ "unfinished_threads", false, "threads killed amid a record" },
+	{ "unfinished_threads", false, "threads killed within a record" },
 	{ "lost_descriptors", false, "descriptors lost" },
 	{ "torn_segments", false, "segments torn" },
 	{ "unfinished_processes", false, "not ended properly" },
