@@ -434,7 +434,7 @@ class Case:
         recorder = "collector" if self.way == "alone" else "depd"
         for d in verdict["defects"]:
             text = d["text"]
-            if "recorder was killed" in text or "nobody collected" in text:
+            if "recorder was killed" in text or "no collector ran" in text:
                 true = recorder in self.killed
             elif "was killed" in text or "were killed" in text:
                 true = child == signal.SIGKILL

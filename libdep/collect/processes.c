@@ -389,8 +389,8 @@ static void descriptors_stored(struct dep_job *job)
 
 static void break_process(struct dep_collector *c, struct proc_slot *p)
 {
-	dep_collector_message(c, "process %u (%u): its descriptors make no sense; code that is new "
-			      "from here cannot be recovered", p->serial, p->pid);
+	dep_collector_message(c, "process %u (%u): its descriptors are invalid; code that it "
+			      "translates from now on cannot be recovered", p->serial, p->pid);
 	p->broken = true;
 	c->broken++;
 	c->loss.corrupt++;

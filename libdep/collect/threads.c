@@ -258,7 +258,7 @@ static bool take_chunk(struct dep_collector *c, u32 slot)
 	job->dirty = size;
 	if (!sane) {
 		if (!t->complained) {
-			dep_collector_message(c, "thread %u (%u): a chunk's state makes no sense",
+			dep_collector_message(c, "thread %u (%u): a chunk's state is invalid",
 					      t->serial, t->tid);
 			c->loss.corrupt++;
 		}
@@ -296,7 +296,7 @@ static bool take_chunks(struct dep_collector *c, u32 slot, bool *did)
 	if (t->broken)
 		return t->head == t->taken || break_ring(c, slot, "");
 	if (t->head - load(&t->given) > nchunks(c) || t->head - t->taken > nchunks(c))
-		return break_ring(c, slot, "its ring makes no sense");
+		return break_ring(c, slot, "its ring is invalid");
 	while (t->taken != t->head) {
 		if (!take_chunk(c, slot))
 			return false;

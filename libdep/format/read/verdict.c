@@ -73,7 +73,7 @@ static struct dep_defect *defect(struct dep_store *s, enum dep_defect_kind kind,
 	return d;
 }
 
-/* A defect of one thread, from some time on. */
+/* Set the thread, the segments and the time of a defect. */
 static void set_place(struct dep_defect *d, u32 thread, u64 first, u64 count, u64 since_ns)
 {
 	if (!d)
@@ -107,7 +107,7 @@ static bool is_closed(const struct dep_store *s)
 	return s->model.ended || s->manifest.closed;
 }
 
-/* Is a process writing the store?  Without locks, its recorder must exist. */
+/* True if a process is writing the store.  If locks do not work, the recorder must exist. */
 static bool is_recording(const struct dep_store *s)
 {
 	int held = s->log_fd >= 0 ? dep_lock_held(s->log_fd) : 0;
@@ -125,7 +125,7 @@ static void check_log(struct dep_store *s)
 		defect(s, DEP_DEFECT_LOG, "%" PRIu64 " bytes of %s are damaged", m->bad_bytes,
 		       DEP_LOG_NAME);
 	if (m->bad_descriptors)
-		defect(s, DEP_DEFECT_LOG, "%" PRIu64 " descriptors of code in %s make no sense",
+		defect(s, DEP_DEFECT_LOG, "%" PRIu64 " descriptors of code in %s are invalid",
 		       m->bad_descriptors, DEP_LOG_NAME);
 	if (has_proof(s) && m->breaks)
 		defect(s, DEP_DEFECT_LOG,
@@ -165,8 +165,8 @@ static void check_ending(struct dep_store *s)
 		d = defect(s, DEP_DEFECT_UNCLOSED, "the recorder was killed, and no other one "
 			   "could go on with the recording: what came later is missing");
 	} else if (e->cause == DEP_CLOSE_CORRUPT) {
-		d = defect(s, DEP_DEFECT_UNCLOSED, "the recording was given up: what its programs "
-			   "wrote made no sense");
+		d = defect(s, DEP_DEFECT_UNCLOSED, "the recording was given up: its programs wrote "
+			   "invalid data");
 	} else if (has_proof(s) && e->cause == DEP_CLOSE_UNKNOWN) {
 		d = defect(s, DEP_DEFECT_UNCLOSED, "how the recording ended is not known");
 	}
@@ -195,29 +195,29 @@ static void check_files(struct dep_store *s)
 		for (n = 0; n < end->files; n++)
 			check_file(s, end->first_file + n, s->model.file_size[n]);
 		if (s->nfds > (u64)end->first_file + end->files)
-			defect(s, DEP_DEFECT_FILE, "there are files of segments after the last");
+			defect(s, DEP_DEFECT_FILE, "there are segment files after the last one");
 	} else {
 		for (n = s->model.first_file; n < s->nfds; n++)
 			check_file(s, n, 0);
 	}
 	if (s->segs.torn)
-		defect(s, DEP_DEFECT_FILE, "%" PRIu64 " places in files of segments are damaged",
+		defect(s, DEP_DEFECT_FILE, "%" PRIu64 " places in segment files are damaged",
 		       s->segs.torn);
 }
 
 /* ---- segments ---- */
 
-/* State of the check of one thread: its segments in order. */
+/* State of the check of one thread, whose segments are visited in order. */
 struct stretch {
 	u32 serial, tid;
 	u64 next;		/* expected index of the next segment */
-	u64 chain;		/* of the previous segment */
+	u64 chain;		/* chain value of the previous segment */
 	u64 since_ns;		/* start of the last segment that exists, else of the thread */
 	u32 file;		/* position of the last segment */
 	u64 offset;
 };
 
-/* Is @g before the thread's last segment?  A thread's segments are written in order. */
+/* True if @g is stored before the thread's previous segment.  They are written in order. */
 static bool is_displaced(const struct stretch *t, const struct dep_segment *g)
 {
 	return g->file < t->file || (g->file == t->file && g->offset < t->offset);
@@ -230,7 +230,7 @@ static void say_missing(struct dep_store *s, const struct stretch *t, u64 upto)
 
 	d = defect(s, DEP_DEFECT_SEGMENTS,
 		   "thread %u: %" PRIu64 " segment%s missing, number%s %" PRIu64 " to %" PRIu64
-		   "; it is there up to %s", t->tid, upto - t->next,
+		   "; nothing is missing up to %s", t->tid, upto - t->next,
 		   upto - t->next == 1 ? " is" : "s are", upto - t->next == 1 ? "" : "s",
 		   t->next, upto - 1, since(s, t->since_ns, at, sizeof(at)));
 	set_place(d, t->serial, t->next, upto - t->next, t->since_ns);
@@ -242,8 +242,7 @@ static void check_segment(struct dep_store *s, struct stretch *t, const struct d
 
 	if (g->index < t->next) {
 		d = defect(s, DEP_DEFECT_ORDER, "thread %u: segment %" PRIu64
-			   " is there more than once, or is one that was removed", t->tid,
-			   g->index);
+			   " is stored twice, or after it was removed", t->tid, g->index);
 		set_place(d, t->serial, g->index, 1, t->since_ns);
 		return;
 	}
@@ -251,11 +250,11 @@ static void check_segment(struct dep_store *s, struct stretch *t, const struct d
 		say_missing(s, t, g->index);
 	} else if (g->prev != t->chain) {
 		d = defect(s, DEP_DEFECT_ORDER, "thread %u: segment %" PRIu64
-			   " does not follow the one in front of it", t->tid, g->index);
+			   " does not continue the previous one", t->tid, g->index);
 		set_place(d, t->serial, g->index, 1, t->since_ns);
 	} else if (is_displaced(t, g)) {
 		d = defect(s, DEP_DEFECT_ORDER, "thread %u: segment %" PRIu64
-			   " stands in front of earlier ones", t->tid, g->index);
+			   " is stored before earlier ones", t->tid, g->index);
 		set_place(d, t->serial, g->index, 1, t->since_ns);
 	}
 	t->next = g->index + 1;
@@ -279,7 +278,7 @@ static struct stretch begin_stretch(const struct dep_store *s, u32 serial)
 	};
 }
 
-/* After all segments of one thread: does it have as many as the log says? */
+/* After all segments of one thread: check their number and the last one against the log. */
 static void end_stretch(struct dep_store *s, const struct stretch *t)
 {
 	const struct dep_proof *p = dep_table_find(&s->model.proofs, sizeof(*p), t->serial);
@@ -300,7 +299,7 @@ static void end_stretch(struct dep_store *s, const struct stretch *t)
 	set_place(d, t->serial, t->next, 0, t->since_ns);
 }
 
-/* Segments are sorted by thread; threads without any are found by their proofs. */
+/* Check all threads.  Segments are sorted by thread; a thread without any has a proof. */
 static void check_segments(struct dep_store *s)
 {
 	const struct dep_segment *seg = s->segs.seg;
@@ -348,7 +347,7 @@ static void check_chunks(struct dep_store *s)
 		expect = before ? before->seq + 1 : 0;
 		if (g->seq < expect) {
 			set_place(defect(s, DEP_DEFECT_ORDER, "thread %u: chunk %" PRIu64
-					 " is there more than once", t.tid, g->seq),
+					 " is stored twice", t.tid, g->seq),
 				  g->thread, 0, 0, before->start_ns);
 			continue;
 		}
@@ -371,9 +370,9 @@ static const char *end_text(enum dep_thread_end end)
 {
 	switch (end) {
 	case DEP_END_UNTAKEN:
-		return "went on, and what it had written last could not be read";
+		return "went on, and its last records could not be read";
 	case DEP_END_CORRUPT:
-		return "is not recorded from some moment on: its ring made no sense";
+		return "is not recorded from some moment on: its ring was invalid";
 	default:
 		return NULL;
 	}
@@ -441,20 +440,20 @@ static void check_loss(struct dep_store *s)
 	/* Each thread with this end is a defect of its own already. */
 	if (l->untaken_threads > count_ends(s, DEP_END_UNTAKEN))
 		say_loss(s, l->untaken_threads,
-			 "thread went on, and what it had written last could not be read",
-			 "threads went on, and what they had written last could not be read");
+			 "thread went on, and its last records could not be read",
+			 "threads went on, and their last records could not be read");
 	if (l->absent_chunks)
 		defect(s, DEP_DEFECT_LOSS, "%" PRIu64 " bytes in %" PRIu64
-		       " pieces are missing: they were written while nobody collected",
+		       " pieces are missing: they were written while no collector ran",
 		       l->absent_bytes, l->absent_chunks);
 	say_loss(s, l->lost_descriptors,
 		 "descriptor of code, a mapping or a log line was not recorded",
 		 "descriptors of code, mappings or log lines were not recorded");
-	say_loss(s, l->corrupt, "ring, slot or descriptor made no sense",
-		 "rings, slots or descriptors made no sense");
+	say_loss(s, l->corrupt, "ring, slot or descriptor was invalid",
+		 "rings, slots or descriptors were invalid");
 	/*
-	 * Data left out by --max-size or --on-full=drop is no defect.  Parts of chunks that did not
-	 * parse are one.
+	 * Data left out by --max-size or --on-full=drop is not a defect.  Parts of chunks that did
+	 * not parse are a defect.
 	 */
 	on_request = s->manifest.ending.cause == DEP_CLOSE_MAX_SIZE || meta->max_size;
 	say_loss(s, on_request ? s->segs.lost_bytes : l->discarded_bytes, "byte was not kept",
