@@ -151,7 +151,7 @@ else
 	chmod 700 v
 	kill_depctl
 	for _ in $(seq 60); do
-		grep -q "of user 64321 in .*/v cannot be looked for" "$tmp/log" && break
+		grep -q "cannot look for temporary stores of user 64321 in .*/v" "$tmp/log" && break
 		sleep 0.1
 	done
 	[ $? = 0 ] && [ "$(ls v | wc -l)" = 5 ] && pass "with that user's rights only" ||

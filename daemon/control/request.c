@@ -277,7 +277,7 @@ static int take_object(struct parse *p, const struct field *list, const cJSON *o
 				      printable(v->string, name), of);
 		bit = 1u << (f - list);
 		if (seen & bit)
-			return refuse(p, -EINVAL, "the field %s is there twice", f->name);
+			return refuse(p, -EINVAL, "the field %s is repeated", f->name);
 		seen |= bit;
 		ret = take(p, f, v);
 		if (ret)
@@ -299,7 +299,7 @@ static int take_op(struct parse *p, const cJSON *o)
 		return refuse(p, -EPROTO, "this depd speaks version %d of the protocol: the field "
 			      "v must be %d", DEPD_PROTOCOL, DEPD_PROTOCOL);
 	if (!cJSON_IsString(op))
-		return refuse(p, -EINVAL, "the field op must be there, and a string");
+		return refuse(p, -EINVAL, "the field op is missing, or is not a string");
 	for (i = 0; i < REQUEST_OPS; i++) {
 		if (!strcmp(op->valuestring, op_names[i])) {
 			p->r->op = i;
@@ -316,21 +316,21 @@ static int check_whole(struct parse *p)
 	const struct request *r = p->r;
 
 	if (r->op == REQUEST_LAUNCHED && r->why && !r->native)
-		return refuse(p, -EINVAL, "the field why must be there only if native is true");
+		return refuse(p, -EINVAL, "the field why is allowed only if native is true");
 	if (r->op == REQUEST_LAUNCHED && r->privileged && !r->native)
-		return refuse(p, -EINVAL, "privileged must be true only if native is true");
+		return refuse(p, -EINVAL, "privileged may be true only if native is true");
 	if (r->op != REQUEST_RECORD)
 		return 0;
 	if (r->flags & ADEPT_S_NO_RECORD &&
 	    (r->store || r->max_size ||
 	     r->flags & (ADEPT_S_NULL | ADEPT_S_KEEP_TRANSLATIONS | ADEPT_S_LOG_ALL)))
-		return refuse(p, -EINVAL, "no_record keeps nothing: store, max_size, null, "
-			      "keep_translations and log_* must not be there with it");
+		return refuse(p, -EINVAL, "no_record keeps nothing: it excludes store, max_size, "
+			      "null, keep_translations and log_*");
 	if (!r->store && !(r->flags & (ADEPT_S_NO_RECORD | ADEPT_S_NULL)))
-		return refuse(p, -EINVAL, "the field store must be there, unless no_record or null "
-			      "is true");
+		return refuse(p, -EINVAL, "the field store is missing: it is optional only with "
+			      "no_record or null");
 	if (r->shared && !r->store)
-		return refuse(p, -EINVAL, "the field share must be there only with a store");
+		return refuse(p, -EINVAL, "the field share needs a store");
 	return 0;
 }
 

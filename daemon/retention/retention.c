@@ -117,7 +117,7 @@ static void add_entry(struct content *c, int fd, const char *name)
 {
 	struct stat st;
 
-	/* It can have been removed meanwhile. */
+	/* The file may have been removed meanwhile. */
 	if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW))
 		return;
 	if (!S_ISREG(st.st_mode) || !is_ours(name)) {
@@ -286,7 +286,7 @@ static void remove_locked(struct retention *u, const struct found *f, int fd)
 	int err = look_into(fd, &c);
 
 	if (!err && c.other) {
-		failed(u, f->name, "%.200s is none of a store's files", c.name);
+		failed(u, f->name, "%.200s is not a file of a store", c.name);
 		return;
 	}
 	if (!err)
@@ -309,7 +309,7 @@ static void gone(struct retention *u, const struct found *f)
 	u->out->kept_bytes -= f->bytes;
 }
 
-/* Open the directory that was found.  Return: -ENOENT: removed, or another one has its name. */
+/* Open the directory that was found.  Return: -ENOENT: it was removed or replaced. */
 static int open_again(const struct retention *u, const struct found *f)
 {
 	int fd = openat(u->fd, f->name, OPEN_DIR);

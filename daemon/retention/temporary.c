@@ -16,11 +16,11 @@
 #include "daemon/base/log.h"
 #include "temporary.h"
 
-#define PLACES_MAX	256u	/* limit of remembered directories.. */
-#define USER_PLACES_MAX	8u	/* ..and of those of a user except root */
+#define PLACES_MAX	256u	/* maximum number of remembered directories */
+#define USER_PLACES_MAX	8u	/* the same for one user, except root */
 #define SOON_NS		500000000ull	/* time for a running depctl to remove its store */
 #define AGAIN_NS	60000000000ull
-#define LIMIT_S		30u	/* the file system can hang */
+#define LIMIT_S		30u	/* time limit of the process, since the file system can hang */
 
 /* Exit status of the process. */
 enum { NOTHING_LEFT, SOME_LEFT, FAILED };
@@ -127,7 +127,7 @@ static void gone(struct loop_watch *watch, short revents)
 	close(w->pidfd);
 	w->at = NULL;
 	if (!WIFEXITED(status) || WEXITSTATUS(status) == FAILED) {
-		log_msg(LOG_WARNING, 0, "temporary stores of user %u in %s cannot be looked for",
+		log_msg(LOG_WARNING, 0, "cannot look for temporary stores of user %u in %s",
 			p->owner.uid, p->dir);
 		forget(w, p);
 	} else if (WEXITSTATUS(status) == NOTHING_LEFT && !has_session(w, p)) {
@@ -175,7 +175,7 @@ static void next(struct cleanup *w)
 		w->at = p;
 		return;
 	}
-	log_msg(LOG_WARNING, 0, "temporary stores cannot be looked for: %s", strerror(-ret));
+	log_msg(LOG_WARNING, 0, "cannot look for temporary stores: %s", strerror(-ret));
 	loop_timer_set(w->d->loop, &w->timer, AGAIN_NS, 0);
 }
 
@@ -251,7 +251,8 @@ void temporary_session(struct session *s)
 	ret = remember(w, s, dir);
 	if (ret)
 		log_msg(LOG_NOTICE, s->id, "its temporary store stays if depctl is killed: %s",
-			ret == -ENOSPC ? "they are in too many places" : strerror(-ret));
+			ret == -ENOSPC ? "too many directories have temporary stores" :
+					 strerror(-ret));
 	else if (!w->at && !w->timer.armed)
 		loop_timer_set(s->d->loop, &w->timer, AGAIN_NS, 0);
 }

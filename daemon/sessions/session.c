@@ -399,7 +399,7 @@ static void look_at_store(struct session *s, const struct dep_collect_status *st
 		return;
 	s->warned_failed = true;
 	snprintf(s->error, sizeof(s->error), "%s", st->error);
-	log_msg(LOG_ERR, s->id, "keeps nothing any more, its programs go on: %s", s->error);
+	log_msg(LOG_ERR, s->id, "stores nothing any more, its programs continue: %s", s->error);
 	changed(s);
 }
 
@@ -422,8 +422,8 @@ static void look(struct session *s)
 		changed(s);
 	}
 	if (st->broken) {
-		log_msg(LOG_WARNING, s->id, "is dropped: what its programs wrote makes no sense");
-		session_end(s, DEP_CLOSE_CORRUPT, "what its programs wrote makes no sense");
+		log_msg(LOG_WARNING, s->id, "is given up: its programs wrote invalid data");
+		session_end(s, DEP_CLOSE_CORRUPT, "its programs wrote invalid data");
 	} else if (is_over(s, st)) {
 		session_end(s, st->failed ? DEP_CLOSE_FAILED :
 			       st->stopped ? DEP_CLOSE_MAX_SIZE : DEP_CLOSE_ENDED, NULL);

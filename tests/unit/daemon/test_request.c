@@ -158,18 +158,18 @@ static void test_no_json(void **state)
 static void test_fields(void **state)
 {
 	(void)state;
-	refused(-EINVAL, "the field op must be there", "{\"v\":1}");
-	refused(-EINVAL, "the field op must be there", "{\"v\":1,\"op\":7}");
+	refused(-EINVAL, "the field op is missing", "{\"v\":1}");
+	refused(-EINVAL, "the field op is missing", "{\"v\":1,\"op\":7}");
 	refused(-EINVAL, "must be one of status,", "{\"v\":1,\"op\":\"STATUS\"}");
 	refused(-EINVAL, "no field session in status", "{\"v\":1,\"op\":\"status\",\"session\":1}");
 	refused(-EINVAL, "no field x?y in status", "{\"v\":1,\"op\":\"status\",\"x\\ny\":1}");
 	refused(-EINVAL, "no field Session in stop",
 		"{\"v\":1,\"op\":\"stop\",\"Session\":1}");
 	refused(-EINVAL, "session is missing in stop", "{\"v\":1,\"op\":\"stop\"}");
-	refused(-EINVAL, "session is there twice",
+	refused(-EINVAL, "session is repeated",
 		"{\"v\":1,\"op\":\"stop\",\"session\":1,\"session\":1}");
-	refused(-EINVAL, "v is there twice", "{\"v\":1,\"op\":\"status\",\"v\":1}");
-	refused(-EINVAL, "op is there twice", "{\"v\":1,\"op\":\"status\",\"op\":\"stop\"}");
+	refused(-EINVAL, "v is repeated", "{\"v\":1,\"op\":\"status\",\"v\":1}");
+	refused(-EINVAL, "op is repeated", "{\"v\":1,\"op\":\"status\",\"op\":\"stop\"}");
 	refused(-EINVAL, "status is missing", "{\"v\":1,\"op\":\"ended\",\"session\":1}");
 	refused(-EINVAL, "pid is missing", "{\"v\":1,\"op\":\"launched\",\"session\":1}");
 	refused(-EINVAL, "argv is missing", "{\"v\":1,\"op\":\"record\",\"cwd\":\"/\"}");
@@ -219,10 +219,10 @@ static void test_record_refused(void **state)
 		RECORD("\"argv\":[\"a\"],\"cwd\":\"/\",\"store\":\"x.dep\""));
 	refused(-EINVAL, "store must be a string",
 		RECORD("\"argv\":[\"a\"],\"cwd\":\"/\",\"store\":null"));
-	refused(-EINVAL, "store must be there", RECORD("\"argv\":[\"a\"],\"cwd\":\"/\""));
+	refused(-EINVAL, "store is missing", RECORD("\"argv\":[\"a\"],\"cwd\":\"/\""));
 	refused(-EINVAL, "options must be an object", OPTIONS("[]"));
 	refused(-EINVAL, "no field fast in options", OPTIONS("{\"fast\":true}"));
-	refused(-EINVAL, "drop is there twice", OPTIONS("{\"drop\":true,\"drop\":false}"));
+	refused(-EINVAL, "drop is repeated", OPTIONS("{\"drop\":true,\"drop\":false}"));
 	refused(-EINVAL, "drop must be true or false", OPTIONS("{\"drop\":1}"));
 	refused(-EINVAL, "aslr must be true or false", OPTIONS("{\"aslr\":\"no\"}"));
 	refused(-EINVAL, "ring_size must be a whole number from 65536",
@@ -241,9 +241,9 @@ static void test_record_refused(void **state)
 	refused(-EINVAL, "no_record keeps nothing",
 		RECORD("\"argv\":[\"a\"],\"cwd\":\"/\",\"options\":{\"no_record\":true,"
 		       "\"log_exec\":true}"));
-	refused(-EINVAL, "share must be there only with a store",
+	refused(-EINVAL, "share needs a store",
 		RECORD("\"argv\":[\"a\"],\"cwd\":\"/\",\"options\":{\"null\":true,\"share\":0}"));
-	refused(-EINVAL, "why must be there only if",
+	refused(-EINVAL, "why is allowed only if",
 		"{\"v\":1,\"op\":\"launched\",\"session\":1,\"pid\":1,\"why\":\"x\"}");
 }
 
