@@ -80,7 +80,8 @@ done
 
 # said_complete NAME: processes that share memory are predicted separately, which the report says
 said_complete() {
-	[[ $1 != process_* ]] || printf 'no, 1 process was analysed for predicted races only in part$\|^complete: '
+	[[ $1 != process_* ]] ||
+		printf 'no, 1 process was analysed for predicted races only in part$\|^complete: '
 	echo yes
 }
 
