@@ -12,8 +12,8 @@
 #include "front.h"
 
 #define ACCEPT_ONCE	16
-#define WAITING_MAX	1024u	/* limit of queued clients of all users.. */
-#define WAITING_ROOT	16u	/* ..of which so many are reserved for root */
+#define WAITING_MAX	1024u	/* maximum number of queued clients of all users */
+#define WAITING_ROOT	16u	/* number of these places that are reserved for root */
 
 static int by_number(const void *a, const void *b)
 {
