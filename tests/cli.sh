@@ -217,7 +217,7 @@ if [ -x "$fake_depd" ]; then
 	expect 0 "" "" "$depctl" stop --all
 	expect 0 "0 open.*ended: 4 stopped" "" "$depctl" status
 	expect 0 "^# EOF" "" "$depctl" metrics
-	expect 1 "-" "no depd|closed" "$depctl" status --socket="$dir/metrics.sock"
+	expect 1 "-" "is not depd|closed" "$depctl" status --socket="$dir/metrics.sock"
 	expect 1 "-" "the metrics are cut" "$depctl" metrics --socket="$dir/depd.sock"
 	if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 		mkdir -p run/adept && chmod 755 . run run/adept && cp "$depctl" nobody-depctl
@@ -380,8 +380,8 @@ expect 1 "" "^bad.conf:2:3: .*did you mean .comm" "$depctl" policy check bad.con
 head -c 2000000 /dev/zero >bad.conf
 expect 1 "" "^bad.conf: It is larger" "$depctl" policy check bad.conf
 expect 1 "" "cannot be opened" "$depctl" policy check none.conf
-expect 2 "" "there is: check" "$depctl" policy
-expect 2 "" "there is: check" "$depctl" policy chock bad.conf
+expect 2 "" "only command is: check" "$depctl" policy
+expect 2 "" "only command is: check" "$depctl" policy chock bad.conf
 expect 2 "" "one file" "$depctl" policy check a b
 # ---- stores with losses ----
 "$make_store" gap.dep gap

@@ -305,7 +305,7 @@ query=$!
 sleep 0.5
 kill -9 $depd
 wait $query
-if [ $? = 0 ] && grep -q "what is stored up to now" gone.suspects &&
+if [ $? = 0 ] && grep -q "analysing what is stored" gone.suspects &&
 	grep -q '"complete":false' gone.live; then
 	pass "depd is killed: what is there is looked at, and not said to be all"
 else
