@@ -201,7 +201,7 @@ suite functions 300 bash tests/functions.sh
 suite memory 300 sh tests/memory.sh
 suite children 480 bash tests/children.sh
 suite terminal 300 /usr/bin/python3 tests/terminal.py "$DEPCTL"
-suite daemon 600 bash tests/daemon.sh
+suite daemon 1200 bash tests/daemon.sh
 suite share 300 bash tests/share.sh
 suite temporary 300 bash tests/temporary.sh
 suite depd-gone 300 bash tests/depd_gone.sh
@@ -209,7 +209,7 @@ suite crash 400 sh tests/crash.sh
 suite kills "$(cases 300 360)" bash tests/kills.sh
 suite ends 300 sh tests/ends.sh
 suite disk-full 300 sh tests/disk_full.sh
-suite first-engine 700 bash tests/first_engine.sh
+suite first-engine 1400 bash tests/first_engine.sh
 suite first-namespaces 300 bash tests/first_namespaces.sh
 suite first-signals 300 bash tests/first_signals.sh
 suite daemon-rules 300 bash tests/daemon_rules.sh
