@@ -48,11 +48,10 @@ struct dep_attach_thread {
  * @thread, @n:	its threads; free with dep_attach_probe_free()
  * @stop_ns:	from the first request to stop until the last thread was let go
  * @nstopped:	threads that were stopped
- * @passes:	how often the list of threads was read until all were stopped
  */
 struct dep_attach_probe {
 	struct dep_attach_thread *thread;
-	u32 n, nstopped, passes;
+	u32 n, nstopped;
 	u64 stop_ns;
 };
 

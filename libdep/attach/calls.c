@@ -16,6 +16,9 @@
 
 #include "internal.h"
 
+#ifndef SYS_epoll_pwait2
+#define SYS_epoll_pwait2 441
+#endif
 #ifndef SYS_futex_waitv
 #define SYS_futex_waitv 449
 #endif
@@ -84,6 +87,32 @@ bool call_restarts(int proc, s64 nr, const u64 args[6])
 	case SYS_read:
 	case SYS_readv:
 		return read_restarts(proc, args[0]);
+	default:
+		return false;
+	}
+}
+
+bool call_may_repeat(s64 nr)
+{
+	switch (nr) {
+	case SYS_epoll_wait:
+	case SYS_epoll_pwait:
+	case SYS_epoll_pwait2:
+	case SYS_semop:
+	case SYS_semtimedop:
+	case SYS_rt_sigtimedwait:
+	case SYS_io_getevents:
+	case SYS_read:
+	case SYS_readv:
+	case SYS_write:
+	case SYS_writev:
+	case SYS_recvfrom:
+	case SYS_recvmsg:
+	case SYS_sendto:
+	case SYS_sendmsg:
+	case SYS_accept:
+	case SYS_accept4:
+		return true;
 	default:
 		return false;
 	}

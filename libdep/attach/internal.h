@@ -27,6 +27,12 @@ enum { UNTRACED, WATCHED, ASKED, STOPPED };
  * Return: true if the kernel is known to restart it with its time-out unchanged.
  */
 bool call_restarts(int proc, s64 nr, const u64 args[6]);
+/**
+ * call_may_repeat() - may a call be made again that a stop has ended with EINTR?
+ *
+ * Not all may: close() has closed the descriptor by then, and connect() has begun to connect.
+ */
+bool call_may_repeat(s64 nr);
 /** call_is_vfork() - does this call, in an uninterruptible wait, wait for a vfork child? */
 bool call_is_vfork(s64 nr, const u64 args[6]);
 
@@ -75,12 +81,11 @@ int refuse_seize(const struct scan *s, pid_t tid, int err, struct dep_why *why);
 
 /**
  * stop_all() - stop all threads that may be stopped
- * @passes: receives how often the list of threads was read
  * @begun: receives when the first one was asked to stop
  *
  * The process must not have other tracers, and the caller no other children.
  */
-int stop_all(struct scan *s, u32 *passes, struct timespec *begun, struct dep_why *why);
+int stop_all(struct scan *s, struct timespec *begun, struct dep_why *why);
 
 /* ---- release.c ---- */
 

@@ -23,12 +23,12 @@
 
 #define PROBE_MS	2000
 
-/** struct shared - results; written by the tracer, read by the caller after its end */
+/** struct shared - results; written by the tracer, read by the caller when they are ready */
 struct shared {
 	int err;
 	struct dep_why why;
 	u64 stop_ns;
-	u32 n, passes;
+	u32 n;
 	struct dep_attach_thread thread[DEP_ATTACH_THREADS];
 };
 
@@ -52,7 +52,7 @@ static int probe(struct shared *r, struct scan *s)
 	err = refuse_process(s->pid, s->proc, &r->why);
 	if (err)
 		return err;
-	err = stop_all(s, &r->passes, &begun, &r->why);
+	err = stop_all(s, &begun, &r->why);
 	release_all(s);
 	if (begun.tv_sec)
 		r->stop_ns = ns_since(&begun);
@@ -124,7 +124,6 @@ static int take_results(struct dep_attach_probe *p, const struct shared *r)
 		p->thread[p->n++] = r->thread[i];
 	}
 	p->stop_ns = r->stop_ns;
-	p->passes = r->passes;
 	return 0;
 }
 

@@ -5,7 +5,7 @@
  * A thread that was running may have been in a system call, or have begun one just before it was
  * stopped.  The stop may have ended that call
  *
- * - with EINTR: the thread makes the call again, with the whole timeout;
+ * - with EINTR: the thread makes the call again, with the whole timeout, if it may be repeated;
  * - with a part of its data transferred: the tracer lets the thread transfer the rest, and makes
  *   the call return the sum.
  *
@@ -134,7 +134,8 @@ static bool mend_call(const struct scan *s, pid_t tid, int sig)
 	/* Outside of calls orig_rax is negative. */
 	if (ptrace(PTRACE_GETREGS, tid, NULL, &regs) || (s64)regs.orig_rax < 0)
 		return false;
-	if ((s64)regs.rax == -EINTR && !runs_handler(s, tid, sig))
+	if ((s64)regs.rax == -EINTR && call_may_repeat((s64)regs.orig_rax) &&
+	    !runs_handler(s, tid, sig))
 		make_call(tid, &regs);
 	else if (!sig && (s64)regs.rax > 0 && regs.rax < whole_of(&regs) &&
 		 !runs_handler(s, tid, 0))
@@ -216,7 +217,7 @@ static bool is_settled(const struct scan *s)
 
 	for (i = 0; i < s->n; i++)
 		if (s->thread[i].was_stopped == WATCHED && !scan_look(s, s->thread[i].tid, &now) &&
-		    (now.kind == DEP_ATTACH_RUNNING || now.kind == DEP_ATTACH_STOPPED))
+		    now.kind == DEP_ATTACH_RUNNING)
 			return false;
 	return true;
 }

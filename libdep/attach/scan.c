@@ -79,9 +79,9 @@ static enum dep_attach_kind kind_of(int proc, char state, const struct dep_attac
 {
 	switch (state) {
 	case 'R':
+	case 't':	/* in a stop that its tracer, which is us, has not seen yet */
 		return DEP_ATTACH_RUNNING;
 	case 'T':
-	case 't':	/* by us: others do not trace it */
 		return DEP_ATTACH_STOPPED;
 	case 'S':
 		if (t->call < 0)
@@ -105,9 +105,9 @@ int scan_look(const struct scan *s, pid_t tid, struct dep_attach_thread *now)
 	state = read_stat(s->proc, tid, now->name);
 	if (!state || state == 'Z' || state == 'X')
 		return -ESRCH;
-	if (state == 'R')
-		now->call = -1;
 	now->kind = kind_of(s->proc, state, now);
+	if (now->kind == DEP_ATTACH_RUNNING)
+		now->call = -1;
 	return 0;
 }
 

@@ -20,6 +20,7 @@
 
 #define STOP_MS		100	/* for all of a pass to stop */
 #define BLOCKED_MS	100	/* for uninterruptible waits to end */
+#define PASSES		20	/* threads that others create all the time are caught in 3 or 4 */
 
 static volatile sig_atomic_t expired;
 
@@ -213,22 +214,25 @@ static int pass(struct scan *s, struct timespec *begun, struct dep_why *why)
 	return err;
 }
 
-int stop_all(struct scan *s, u32 *passes, struct timespec *begun, struct dep_why *why)
+int stop_all(struct scan *s, struct timespec *begun, struct dep_why *why)
 {
 	int found = scan_threads(s, why), err = found < 0 ? found : 0;
+	unsigned int passes = 0;
 
-	*passes = 0;
 	begun->tv_sec = 0;
 	while (!err) {
 		err = pass(s, begun, why);
 		if (err)
 			break;
-		++*passes;
 		found = scan_threads(s, why);
 		if (found < 0)
 			return found;
 		if (!found && !wake_left(s))
-			break;
+			return 0;
+		if (++passes == PASSES)
+			err = dep_inject_error(why, EAGAIN,
+					       "Process %d creates threads faster than they can be "
+					       "stopped; try again.", s->pid);
 	}
 	return err;
 }
