@@ -279,7 +279,7 @@ static const struct key depd_keys[] = {
 	{ "max-age", set_seconds, DEPD(max_age_s), 0, 0, 0, 0 },
 	{ "give-up", set_milliseconds, DEPD(give_up_ms), 0, 0, 0, 0 },
 	{ "workers", set_u32, DEPD(workers), 0, 1024, 0, 0 },
-	{ "max-sessions", set_u32, DEPD(max_sessions), 0, 65536, 0, 0 },
+	{ "max-sessions", set_u32, DEPD(max_sessions), 0, POLICY_SESSIONS_MAX, 0, 0 },
 	{ "races", set_u32, DEPD(races), 0, 1024, 0, 0 },
 	{ 0 }
 };

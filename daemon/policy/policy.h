@@ -11,6 +11,7 @@
 #include "daemon/control/request.h"
 
 #define POLICY_RULES_MAX	64
+#define POLICY_SESSIONS_MAX	1024u	/* what the next depd can adopt */
 #define POLICY_STORE_DEFAULT	"/var/lib/adept"
 
 /** struct policy_rule - one section [rule NAME] of depd.conf(5) */
@@ -40,7 +41,7 @@ struct depd_config {
 	uint64_t max_age_s;	/* of a store; 0: no limit; default 30 days */
 	uint64_t give_up_ms;	/* how long programs wait for an absent depd; default 30 s */
 	uint32_t workers;	/* writer threads; 0: one per processor */
-	uint32_t max_sessions;	/* limit of open sessions; 0: 1024 */
+	uint32_t max_sessions;	/* limit of open sessions; 0: POLICY_SESSIONS_MAX */
 	uint32_t races;		/* limit of live analyses at the same time */
 	struct policy_rule *rule;
 	uint32_t nrules;

@@ -22,7 +22,7 @@
 #include "daemon/policy/policy.h"
 #include "daemon/base/credentials.h"
 
-#define DEPD_SESSIONS_MAX	1024u	/* open at the same time */
+#define DEPD_SESSIONS_MAX	POLICY_SESSIONS_MAX	/* open at the same time */
 struct dep_pool;
 struct depd;
 struct instance_link;

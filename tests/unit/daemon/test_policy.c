@@ -222,6 +222,7 @@ static void test_values(void **state)
 		{ "give-up = -3", "a time" },
 		{ "workers = 2000", "from 0 to 1024" },
 		{ "max-sessions = all", "a number" },
+		{ "max-sessions = 1025", "from 0 to 1024" },
 	};
 	char text[256];
 	unsigned int column;
