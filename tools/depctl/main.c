@@ -14,7 +14,7 @@ static const struct command commands[] = {
 	{ "attach", cmd_attach, "check whether a running process could be attached to" },
 	{ "ls", cmd_ls, "list stores, or the processes and threads of one" },
 	{ "info", cmd_info, "what a store amounts to, per thread and in total" },
-	{ "dump", cmd_dump, "print references, blocks, events or segments" },
+	{ "dump", cmd_dump, "print references, blocks, events, segments, code or the log" },
 	{ "query", cmd_query, "run an analyzer on a store: find data races" },
 	{ "where", cmd_where, "what is at an address: function and line, or variable" },
 	{ "verify", cmd_verify, "check a store and say what is lost" },
