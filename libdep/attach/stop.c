@@ -92,22 +92,20 @@ static int wait_unblocked(struct scan *s, struct dep_why *why)
 }
 
 /*
- * Trace all threads.  The kernel queues even ignored signals for a traced thread, and any thread
- * of the process may then be woken to receive them.  If that one is traced, too, it stops, and the
- * call that has ended can be made again.
+ * Trace the threads that may be stopped, or the others.
  *
  * PTRACE_SEIZE waits while another thread of the process is in execve, which in turn waits until
  * the threads that it has killed are reaped, by their tracer if they are traced.  Nothing but its
  * end takes the tracer out of that.
  */
-static int seize(struct scan *s, struct dep_why *why)
+static int seize(struct scan *s, bool which, struct dep_why *why)
 {
 	struct dep_attach_thread *t;
 	u32 i;
 
 	for (i = 0; i < s->n; i++) {
 		t = &s->thread[i];
-		if (!t->tid || t->was_stopped != UNTRACED)
+		if (!t->tid || t->was_stopped != UNTRACED || may_stop(t) != which)
 			continue;
 		if (!ptrace(PTRACE_SEIZE, t->tid, NULL,
 			    PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD))
@@ -118,6 +116,18 @@ static int seize(struct scan *s, struct dep_why *why)
 			return refuse_seize(s, t->tid, errno, why);
 	}
 	return 0;
+}
+
+/*
+ * Trace all threads.  The kernel queues even ignored signals for a traced thread, and any thread
+ * of the process may then be woken to receive them.  If that one is traced, too, it stops, and the
+ * call that has ended can be made again.  So those in such calls come first.
+ */
+static int seize_all(struct scan *s, struct dep_why *why)
+{
+	int err = seize(s, false, why);
+
+	return err ? err : seize(s, true, why);
 }
 
 /* Ask all threads that may be stopped to stop; return how many these are. */
@@ -201,7 +211,7 @@ static int pass(struct scan *s, struct timespec *begun, struct dep_why *why)
 	if (err)
 		return err;
 	deadline(STOP_MS, SIG_DFL);
-	err = seize(s, why);
+	err = seize_all(s, why);
 	deadline(0, SIG_DFL);
 	if (err)
 		return err;
