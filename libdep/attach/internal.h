@@ -90,17 +90,23 @@ int stop_all(struct scan *s, struct timespec *begun, struct dep_why *why);
 /* ---- release.c ---- */
 
 /**
+ * release_settle() - wait until a thread that an ignored signal has woken has stopped
+ *
+ * As long as all others are stopped it is the only one that can receive the signal.
+ */
+void release_settle(struct scan *s);
+/**
  * release_all() - let stopped threads go on as if they had not been stopped
  *
  * The other traced threads are released by the tracer's end, after release_finish().
  */
 void release_all(struct scan *s);
-/** release_is_long() - are there calls that the stop has cut short? */
-bool release_is_long(void);
+/** release_is_long() - must the tracer stay, for calls cut short or for threads yet to stop? */
+bool release_is_long(const struct scan *s);
 /**
  * release_finish() - finish calls that the stop has cut short, and others that a signal has ended
  *
- * This takes as long as the former do.
+ * This takes as long as the former do.  Threads that did not stop in time are awaited for 10 s.
  */
 void release_finish(struct scan *s);
 

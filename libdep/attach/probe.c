@@ -53,6 +53,7 @@ static int probe(struct shared *r, struct scan *s)
 	if (err)
 		return err;
 	err = stop_all(s, &begun, &r->why);
+	release_settle(s);
 	release_all(s);
 	if (begun.tv_sec)
 		r->stop_ns = ns_since(&begun);
@@ -75,7 +76,7 @@ static void run_tracer(struct shared *r, pid_t pid, pid_t caller, int ready)
 	if (getppid() != caller)
 		_exit(1);
 	r->err = probe(r, &s);
-	if (release_is_long()) {
+	if (release_is_long(&s)) {
 		/* The caller does not wait for this. */
 		prctl(PR_SET_PDEATHSIG, 0);
 		setsid();

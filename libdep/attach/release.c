@@ -32,8 +32,10 @@
 
 #define SYSCALL_SIZE	2	/* size of the syscall instruction in bytes */
 #define UNFINISHED	64
-#define SETTLE_NS	200000	/* 20 ms in all, for woken threads to stop or to go on */
+#define SETTLE_NS	100000	/* 10 ms in all, for a thread that a signal has woken to stop */
 #define SETTLE_PAUSES	100
+#define AWAIT_NS	1000000	/* 10 s in all, for threads that did not stop in time */
+#define AWAIT_PAUSES	10000
 
 /**
  * struct unfinished - a call that was cut short and is transferring the rest of its data
@@ -143,9 +145,56 @@ static bool mend_call(const struct scan *s, pid_t tid, int sig)
 	return false;
 }
 
-bool release_is_long(void)
+/* Is no signal pending for the process that may wake a thread? */
+static bool is_settled(const struct scan *s)
 {
-	return nunfinished;
+	unsigned long long shared = 0;
+	FILE *f = dep_proc_file(s->proc, "status");
+	char line[128];
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "ShdPnd: %llx", &shared) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return !shared;
+}
+
+void release_settle(struct scan *s)
+{
+	const struct timespec pause = { .tv_nsec = SETTLE_NS };
+	struct dep_attach_thread *t;
+	unsigned int pauses;
+	u32 at = 0;
+	int status;
+	pid_t tid;
+
+	for (pauses = 0; !is_settled(s) && pauses < SETTLE_PAUSES; pauses++)
+		nanosleep(&pause, NULL);
+	while ((tid = waitpid(-1, &status, __WALL | WNOHANG)) > 0) {
+		t = scan_find(s, tid, &at);
+		if (!t || !WIFSTOPPED(status))
+			continue;
+		t->was_stopped = STOPPED;
+		t->status = status;
+	}
+}
+
+/* Will a thread stop that was asked to, but did not in time?  One that has ended will not. */
+static bool is_awaited(const struct scan *s)
+{
+	struct dep_attach_thread now;
+	u32 i;
+
+	for (i = 0; i < s->n; i++)
+		if (s->thread[i].was_stopped == ASKED && !scan_look(s, s->thread[i].tid, &now))
+			return true;
+	return false;
+}
+
+bool release_is_long(const struct scan *s)
+{
+	return nunfinished || is_awaited(s);
 }
 
 static void release(const struct scan *s, const struct dep_attach_thread *t)
@@ -206,39 +255,23 @@ static bool step(struct unfinished *u, int status)
 	return true;
 }
 
-/*
- * Does no watched thread run?  One that runs may be about to stop for a signal, which only the
- * tracer can keep from ending its call.
- */
-static bool is_settled(const struct scan *s)
-{
-	struct dep_attach_thread now;
-	u32 i;
-
-	for (i = 0; i < s->n; i++)
-		if (s->thread[i].was_stopped == WATCHED && !scan_look(s, s->thread[i].tid, &now) &&
-		    now.kind == DEP_ATTACH_RUNNING)
-			return false;
-	return true;
-}
-
 /* A thread was only watched, or did not stop in time. */
 static void stopped_late(struct scan *s, pid_t tid, int status)
 {
 	u32 at = 0;
 	struct dep_attach_thread *t = scan_find(s, tid, &at);
 
-	if (t && WIFSTOPPED(status)) {
-		t->status = status;
+	if (!t)
+		return;
+	t->was_stopped = STOPPED;
+	t->status = status;
+	if (WIFSTOPPED(status))
 		release(s, t);
-	}
-	if (t)
-		t->was_stopped = STOPPED;
 }
 
 void release_finish(struct scan *s)
 {
-	const struct timespec pause = { .tv_nsec = SETTLE_NS };
+	const struct timespec pause = { .tv_nsec = AWAIT_NS };
 	unsigned int i, pauses = 0;
 	int status;
 	pid_t tid;
@@ -247,7 +280,7 @@ void release_finish(struct scan *s)
 		tid = waitpid(-1, &status, __WALL | (nunfinished ? 0 : WNOHANG));
 		if (tid < 0 && errno == EINTR)
 			continue;
-		if (tid < 0 || (!tid && (is_settled(s) || pauses++ == SETTLE_PAUSES)))
+		if (tid < 0 || (!tid && (!is_awaited(s) || pauses++ == AWAIT_PAUSES)))
 			return;
 		if (!tid) {
 			nanosleep(&pause, NULL);
