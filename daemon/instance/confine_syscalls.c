@@ -4,7 +4,7 @@
  * or namespaces, and those that are most often used to attack the kernel.
  *
  * The tracer, the fd store's holder and live analyses inherit the filter.  So it allows ptrace(2)
- * and process_vm_writev(2), which without capabilities reach only the user's own processes.
+ * and /proc/PID/mem, which without capabilities reach only the user's own processes.
  */
 #include <errno.h>
 #include <linux/audit.h>

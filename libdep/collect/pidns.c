@@ -15,10 +15,11 @@
  */
 #include <ctype.h>
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
+#include <unistd.h>
 
 #include "internal.h"
 
@@ -74,11 +75,18 @@ static bool uses_slot(struct dep_collector *c, u32 pid, u32 i)
 {
 	u64 self = load(&dep_session_proc(c->s, i)->self);
 	struct adept_boot boot;
-	struct iovec local = { &boot, sizeof(boot) };
-	struct iovec remote = { (void *)(uintptr_t)self, sizeof(boot) };
+	char path[32];
+	ssize_t n;
+	int mem;
 
-	return process_vm_readv((pid_t)pid, &local, 1, &remote, 1, 0) == sizeof(boot) &&
-	       boot.proc == i && boot.image == self && dep_image_alive(c, pid);
+	snprintf(path, sizeof(path), "/proc/%u/mem", pid);
+	mem = open(path, O_RDONLY | O_CLOEXEC);
+	if (mem < 0)
+		return false;
+	/* process_vm_readv(2) could wait for ever for a page of userfaultfd(2). */
+	n = pread(mem, &boot, sizeof(boot), (off_t)self);
+	close(mem);
+	return n == sizeof(boot) && boot.proc == i && boot.image == self && dep_image_alive(c, pid);
 }
 
 static bool is_it(struct dep_collector *c, u32 pid, u32 i, u32 number)

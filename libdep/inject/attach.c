@@ -84,15 +84,20 @@ static int wait_stopped(pid_t pid, int proc, u64 start_ns, struct dep_why *why)
 static int entry_of(pid_t pid, int proc, u64 rsp, u64 *entry, struct dep_why *why)
 {
 	struct dep_address_space space;
+	int err, mem;
 	Elf64_Ehdr eh;
-	int err = dep_address_space_read(&space, pid, proc, rsp, why);
+
+	err = dep_address_space_read(&space, pid, proc, rsp, why);
 
 	if (err)
 		return err;
 	*entry = space.entry;
 	if (space.base) {
-		err = dep_remote_read(pid, space.base, &eh, sizeof(eh));
+		mem = dep_memory_open(proc);
+		err = mem < 0 ? mem : dep_memory_read(mem, space.base, &eh, sizeof(eh));
 		*entry = space.base + eh.e_entry;
+		if (mem >= 0)
+			close(mem);
 	}
 	dep_address_space_free(&space);
 	return err ? dep_inject_error(why, -err, "The memory of process %d cannot be read: %s.",
@@ -165,13 +170,13 @@ static int check_user(const struct dep_pending *who, int proc, struct dep_inject
 	return err;
 }
 
-/* Detach; the process runs natively. */
-static int let_go(pid_t pid, int err)
+/* Detach; the process runs natively, and receives @sig, unless that is what has stopped it. */
+static int let_go(pid_t pid, int sig, int err)
 {
-	int sig;
-
 	kill(pid, SIGCONT);
-	if (!ptrace(PTRACE_DETACH, pid, NULL, NULL))
+	if (sig == SIGSTOP)
+		sig = 0;
+	if (!ptrace(PTRACE_DETACH, pid, NULL, (long)sig))
 		return err;
 	/* It was killed; its parent is notified after the tracer has reaped it. */
 	dep_trace_wait(pid, true, &sig);
@@ -183,13 +188,14 @@ static int let_go(pid_t pid, int err)
 static int take(const struct dep_target *t, const struct dep_pending *who, int proc, u32 cause,
 		struct dep_injected *out, struct dep_why *why)
 {
+	struct dep_stopped how = { .held = true };
 	pid_t pid = who->pid;
-	int err, sig;
 	u64 ticks;
+	int err;
 
 	err = wait_stopped(pid, proc, who->start_ns, why);
 	if (!err)
-		err = seize(pid, &sig, why);
+		err = seize(pid, &how.sig, why);
 	if (err)
 		return err;
 	/* If the directory still has a process, it is the one that was seized. */
@@ -199,15 +205,15 @@ static int take(const struct dep_target *t, const struct dep_pending *who, int p
 		err = check_fresh(pid, proc, why);
 	if (err == -EINVAL) {
 		/* Leave the process as it was. */
-		ptrace(PTRACE_DETACH, pid, NULL, (long)sig);
+		ptrace(PTRACE_DETACH, pid, NULL, (long)how.sig);
 		return err;
 	}
 	if (!err)
 		err = check_user(who, proc, out, why);
 	if (!err)
-		err = dep_inject_stopped(t, pid, true, &(struct dep_origin){ cause, 0, 0 }, out,
+		err = dep_inject_stopped(t, pid, &how, &(struct dep_origin){ cause, 0, 0 }, out,
 					 why);
-	return err ? let_go(pid, err) : 0;
+	return err ? let_go(pid, how.sig, err) : 0;
 }
 
 int dep_attach(const struct dep_target *t, const struct dep_pending *who, u32 cause,

@@ -17,7 +17,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "internal.h"
@@ -57,30 +56,43 @@ bool dep_task_shares(const struct dep_task *t, pid_t tid, pid_t pid)
 }
 
 /*
- * Read the string at @addr of a process, at most @size bytes with its NUL; 0 or a negative errno.
+ * Read the string at @addr of a process's memory, at most @size bytes with its NUL.
+ *
+ * Return: 0 or a negative errno.
  */
-static int read_string(pid_t tid, u64 addr, char *to, size_t size)
+static int read_string(int mem, u64 addr, char *to, size_t size)
 {
-	size_t have = 0, n;
-	ssize_t got;
+	size_t have, n;
+	int err;
 
-	while (have < size) {
-		struct iovec local, remote;
-
+	for (have = 0; have < size; have += n) {
 		/* Read up to the end of a page: the next page may not exist. */
 		n = ADEPT_PAGE - (addr + have) % ADEPT_PAGE;
 		if (n > size - have)
 			n = size - have;
-		local = (struct iovec){ to + have, n };
-		remote = (struct iovec){ (void *)(uintptr_t)(addr + have), n };
-		got = process_vm_readv(tid, &local, 1, &remote, 1, 0);
-		if (got <= 0)
-			return got < 0 ? -errno : -EFAULT;
-		if (memchr(to + have, 0, (size_t)got))
+		err = dep_memory_read(mem, addr + have, to + have, n);
+		if (err)
+			return err;
+		if (memchr(to + have, 0, n))
 			return 0;
-		have += (size_t)got;
 	}
 	return -ENAMETOOLONG;
+}
+
+/* Read the name of the file that the thread has passed to execve. */
+static int read_name(pid_t tid, u64 addr, char *name, size_t size)
+{
+	int proc = dep_proc_open(tid), mem, err;
+
+	if (proc < 0)
+		return proc;
+	mem = dep_memory_open(proc);
+	close(proc);
+	if (mem < 0)
+		return mem;
+	err = read_string(mem, addr, name, size);
+	close(mem);
+	return err;
 }
 
 /* "self" means the reader: replace it by the thread. */
@@ -168,7 +180,7 @@ bool dep_request_privileged(const struct dep_task *t, pid_t tid, const struct de
 	struct stat st;
 	int fd, ret;
 
-	if (read_string(tid, args->path, file, size))
+	if (read_name(tid, args->path, file, size))
 		return false;
 	for (int depth = 0; depth <= MAX_SCRIPTS; depth++) {
 		fd = open_as(tid, dirfd, file, flags);

@@ -36,21 +36,22 @@ static void fill_boot(struct adept_boot *b, const struct dep_target *t,
 	b->fsgsbase = !!(getauxval(AT_HWCAP2) & HWCAP2_FSGSBASE);
 }
 
-static int write_image(pid_t pid, const struct dep_target *t, const struct adept_boot *b,
-		       const struct dep_address_space *s, struct dep_why *why)
+static int write_image(const struct dep_remote *r, const struct dep_target *t,
+		       const struct adept_boot *b, const struct dep_address_space *s,
+		       struct dep_why *why)
 {
 	const unsigned char *image = t->image;
 	int err;
 
 	/* The engine image begins with the boot parameters. */
-	err = dep_remote_write(pid, b->image, b, sizeof(*b));
+	err = dep_memory_write(r->mem, b->image, b, sizeof(*b));
 	if (!err)
-		err = dep_remote_write(pid, b->image + sizeof(*b), image + sizeof(*b),
+		err = dep_memory_write(r->mem, b->image + sizeof(*b), image + sizeof(*b),
 				       t->image_len - sizeof(*b));
 	if (!err)
-		err = dep_remote_write(pid, b->low, s->text, s->text_len);
+		err = dep_memory_write(r->mem, b->low, s->text, s->text_len);
 	return err ? dep_inject_error(why, -err, "The engine cannot be written to process %d: %s.",
-				      pid, strerror(-err))
+				      r->pid, strerror(-err))
 		   : 0;
 }
 
@@ -81,7 +82,7 @@ static int make_engine(struct dep_remote *r, const struct dep_target *t,
 		dep_remote_call(r, SYS_close, (u64)rings, 0, 0, 0, 0, 0);
 	if (!err) {
 		fill_boot(b, t, &r->regs, space);
-		err = write_image(r->pid, t, b, space, why);
+		err = write_image(r, t, b, space, why);
 	}
 	if (err)
 		dep_plan_undo(&plan);
@@ -105,7 +106,7 @@ static int start_engine(struct dep_remote *r, const struct dep_target *t,
 			      strerror(-err)) : 0;
 }
 
-/* @proc is closed. */
+/* @proc and the process's memory are closed. */
 static int inject(struct dep_remote *r, int proc, const struct dep_target *t, bool held,
 		  const struct dep_origin *from, struct dep_injected *out, struct dep_why *why)
 {
@@ -139,10 +140,11 @@ static int inject(struct dep_remote *r, int proc, const struct dep_target *t, bo
 	/* No system call follows: see no_longer_following() in follow_exec.c. */
 	dep_address_space_free(&space);
 	close(proc);
+	close(r->mem);
 	err = start_engine(r, t, &out->boot, why);
 	if (!err)
 		return 0;
-	proc = -1;
+	proc = r->mem = -1;
 
 out_slot:
 	dep_slot_drop(t, out->proc);
@@ -150,17 +152,19 @@ out_space:
 	dep_address_space_free(&space);
 out_end:
 	dep_remote_end(r, NULL);
-	if (proc >= 0)
+	if (proc >= 0) {
 		close(proc);
+		close(r->mem);
+	}
 	return err;
 }
 
-int dep_inject_stopped(const struct dep_target *t, pid_t pid, bool held,
+int dep_inject_stopped(const struct dep_target *t, pid_t pid, struct dep_stopped *how,
 		       const struct dep_origin *from, struct dep_injected *out,
 		       struct dep_why *why)
 {
+	int proc, mem = -1, err;
 	struct dep_remote r;
-	int proc, err;
 
 	memset(out, 0, sizeof(*out));
 	out->pid = pid;
@@ -171,18 +175,33 @@ int dep_inject_stopped(const struct dep_target *t, pid_t pid, bool held,
 				strerror(-proc));
 	err = dep_judge(proc, &t->base, from->domain, &out->base, why);
 	out->privileged = err == -EACCES;
+	if (!err) {
+		mem = dep_memory_open(proc);
+		if (mem < 0)
+			err = dep_inject_error(why, -mem,
+					       "The memory of process %d cannot be opened: %s.",
+					       pid, strerror(-mem));
+	}
 	if (!err)
-		err = held ? dep_remote_begin_held(&r, pid, why) : dep_remote_begin(&r, pid, why);
-	if (!err)
-		return inject(&r, proc, t, held, from, out, why);
+		err = how->held ? dep_remote_begin_held(&r, pid, mem, how->sig, why)
+				: dep_remote_begin(&r, pid, mem, why);
+	if (!err) {
+		err = inject(&r, proc, t, how->held, from, out, why);
+		/* Otherwise it has been queued again. */
+		if (!r.sig)
+			how->sig = 0;
+		return err;
+	}
 	close(proc);
+	if (mem >= 0)
+		close(mem);
 	return err;
 }
 
 int dep_inject(const struct dep_target *t, pid_t pid, const struct dep_origin *from,
 	       struct dep_injected *out, struct dep_why *why)
 {
-	return dep_inject_stopped(t, pid, false, from, out, why);
+	return dep_inject_stopped(t, pid, &(struct dep_stopped){ .held = false }, from, out, why);
 }
 
 int dep_inject_release(pid_t pid)

@@ -65,34 +65,59 @@ bool dep_judge_raises(void);
 /* Will a security module confine the next program of this thread? */
 bool dep_judge_confined(void);
 
+/* ---- target_memory.c ---- */
+
+/**
+ * dep_memory_open() - open the memory of a process that the caller may trace
+ * @proc: dep_proc_open() of it
+ *
+ * Return: a descriptor, for the present image only, or a negative errno.
+ */
+int dep_memory_open(int proc);
+/* Return: 0; -EFAULT: not all of the range can be accessed; or another negative errno. */
+int dep_memory_read(int mem, u64 addr, void *buf, size_t len);
+int dep_memory_write(int mem, u64 addr, const void *buf, size_t len);
+
 /* ---- remote_syscall.c: system calls in a stopped process ---- */
 
 /**
+ * struct dep_stopped - how a process was stopped that the engine is put into
+ * @held:	after execve, by SIGSTOP; otherwise it is at PTRACE_EVENT_EXEC
+ * @sig:	signal that it was about to receive when it stopped; 0: none
+ */
+struct dep_stopped {
+	bool held;
+	int sig;
+};
+
+/**
  * struct dep_remote - a process stopped at the end of execve
+ * @mem:	dep_memory_open() of it; the caller's
  * @regs:	registers at its first instruction
  * @insn:	address of a syscall instruction in its memory
+ * @sig:	signal to queue again when the process continues; 0: none
  * @held:	stop signal received meanwhile, to be sent again
  */
 struct dep_remote {
 	pid_t pid;
+	int mem;
 	struct user_regs_struct regs;
 	u64 insn;
 	u64 sigmask;
 	bool masked;
 	bool poked;
 	long saved_text;
+	int sig;
 	int held;
 };
 
-int dep_remote_begin(struct dep_remote *r, pid_t pid, struct dep_why *why);
-int dep_remote_begin_held(struct dep_remote *r, pid_t pid, struct dep_why *why);
+int dep_remote_begin(struct dep_remote *r, pid_t pid, int mem, struct dep_why *why);
+int dep_remote_begin_held(struct dep_remote *r, pid_t pid, int mem, int sig, struct dep_why *why);
 int dep_remote_continue(struct dep_remote *r, struct dep_why *why);
 int dep_remote_find_syscall(struct dep_remote *r, const struct dep_address_space *s, bool use_vdso,
 			    struct dep_why *why);
 s64 dep_remote_call(struct dep_remote *r, long nr, u64 a, u64 b, u64 c, u64 d, u64 e, u64 f);
 int dep_remote_end(struct dep_remote *r, const struct user_regs_struct *regs);
-int dep_remote_read(pid_t pid, u64 addr, void *buf, size_t len);
-int dep_remote_write(pid_t pid, u64 addr, const void *buf, size_t len);
 
 /* Results of dep_trace_wait(). */
 enum dep_stop {
@@ -114,10 +139,11 @@ void dep_trace_reap(pid_t pid, pid_t tid);
 /* ---- inject.c ---- */
 
 /*
- * dep_inject() for a process at its exec stop, or stopped after it (@held). All injections use this
- * function. It checks privileges before it changes anything in the process.
+ * dep_inject() for a process at its exec stop, or stopped after it.  All injections use this
+ * function.  It checks privileges before it changes anything in the process.  @how->sig becomes 0
+ * when the signal is queued again.
  */
-int dep_inject_stopped(const struct dep_target *t, pid_t pid, bool held,
+int dep_inject_stopped(const struct dep_target *t, pid_t pid, struct dep_stopped *how,
 		       const struct dep_origin *from, struct dep_injected *out,
 		       struct dep_why *why);
 

@@ -77,14 +77,14 @@ static s64 receive(struct dep_remote *r, u64 page, int sock)
 	s.msg.msg_iovlen = 1;
 	s.msg.msg_control = (void *)(uintptr_t)(page + offsetof(struct scratch, control));
 	s.msg.msg_controllen = sizeof(s.control);
-	ret = dep_remote_write(r->pid, page, &s, sizeof(s));
+	ret = dep_memory_write(r->mem, page, &s, sizeof(s));
 	if (ret)
 		return ret;
 	ret = dep_remote_call(r, SYS_recvmsg, (u64)sock, page + offsetof(struct scratch, msg),
 			      MSG_CMSG_CLOEXEC | MSG_DONTWAIT, 0, 0, 0);
 	if (is_error(ret))
 		return ret;
-	ret = dep_remote_read(r->pid, page, &s, sizeof(s));
+	ret = dep_memory_read(r->mem, page, &s, sizeof(s));
 	if (ret)
 		return ret;
 	if (s.control.head.cmsg_type != SCM_RIGHTS ||
@@ -102,7 +102,7 @@ static s64 by_socket(struct dep_remote *r, int ours, u64 page)
 
 	if (is_error(ret))
 		return ret;
-	ret = dep_remote_read(r->pid, page + offsetof(struct scratch, pair), pair, sizeof(pair));
+	ret = dep_memory_read(r->mem, page + offsetof(struct scratch, pair), pair, sizeof(pair));
 	if (ret)
 		return ret;
 	local = fetch(r->pid, pair[0]);
@@ -126,7 +126,7 @@ static s64 by_name(struct dep_remote *r, const struct dep_target *t, int ours, u
 	if (t->flags & DEP_T_NO_PROC)
 		return -ENOENT;
 	snprintf(s.path, sizeof(s.path), "/proc/%d/fd/%d", getpid(), ours);
-	err = dep_remote_write(r->pid, page, s.path, sizeof(s.path));
+	err = dep_memory_write(r->mem, page, s.path, sizeof(s.path));
 	if (err)
 		return err;
 	return dep_remote_call(r, SYS_openat, (u64)AT_FDCWD, page, O_RDWR | O_CLOEXEC, 0, 0, 0);

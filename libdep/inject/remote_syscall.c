@@ -10,7 +10,8 @@
  *
  * All signals are blocked meanwhile and stay pending. SIGSTOP cannot be blocked: it is suppressed
  * and sent again at the end. In a held process SIGCONT is not blocked, since it must be consumed
- * before the process continues.
+ * before the process continues.  The kernel queues a blocked signal again, with all that came with
+ * it, if a tracer lets a process continue with that signal.
  */
 #include <elf.h>
 #include <errno.h>
@@ -33,36 +34,15 @@
 /* Size of the kernel's struct user_regs_struct of 32-bit processes. */
 #define REGS32_SIZE 68u
 
-int dep_remote_read(pid_t pid, u64 addr, void *buf, size_t len)
-{
-	struct iovec local = { buf, len };
-	struct iovec remote = { (void *)(uintptr_t)addr, len };
-	ssize_t n = process_vm_readv(pid, &local, 1, &remote, 1, 0);
-
-	if (n < 0)
-		return -errno;
-	return (size_t)n == len ? 0 : -EFAULT;
-}
-
-int dep_remote_write(pid_t pid, u64 addr, const void *buf, size_t len)
-{
-	struct iovec local = { (void *)(uintptr_t)buf, len };
-	struct iovec remote = { (void *)(uintptr_t)addr, len };
-	ssize_t n = process_vm_writev(pid, &local, 1, &remote, 1, 0);
-
-	if (n < 0)
-		return -errno;
-	return (size_t)n == len ? 0 : -EFAULT;
-}
-
 /* Continue to the next system call stop. */
 static int next_stop(struct dep_remote *r)
 {
 	int sig = 0, stop;
 
 	for (;;) {
-		if (ptrace(PTRACE_SYSCALL, r->pid, NULL, NULL))
+		if (ptrace(PTRACE_SYSCALL, r->pid, NULL, (long)r->sig))
 			return -errno;
+		r->sig = 0;
 		stop = dep_trace_wait(r->pid, true, &sig);
 		switch (stop) {
 		case DEP_STOP_SYSCALL:
@@ -170,12 +150,11 @@ static int take_control(struct dep_remote *r, u64 open, struct dep_why *why)
  *
  * On failure the process is at one of the two stops, with its original signal mask.
  */
-int dep_remote_begin(struct dep_remote *r, pid_t pid, struct dep_why *why)
+int dep_remote_begin(struct dep_remote *r, pid_t pid, int mem, struct dep_why *why)
 {
 	int err;
 
-	memset(r, 0, sizeof(*r));
-	r->pid = pid;
+	*r = (struct dep_remote){ .pid = pid, .mem = mem };
 	err = take_control(r, 0, why);
 	if (err)
 		return err;
@@ -190,13 +169,15 @@ int dep_remote_begin(struct dep_remote *r, pid_t pid, struct dep_why *why)
 
 /**
  * dep_remote_begin_held() - dep_remote_begin() for a process that is stopped after execve
+ * @sig: signal that it was about to receive; 0: none.  SIGSTOP is what has stopped it.
  *
  * For other processes it stays stopped; see dep_remote_continue().
  */
-int dep_remote_begin_held(struct dep_remote *r, pid_t pid, struct dep_why *why)
+int dep_remote_begin_held(struct dep_remote *r, pid_t pid, int mem, int sig, struct dep_why *why)
 {
-	memset(r, 0, sizeof(*r));
-	r->pid = pid;
+	*r = (struct dep_remote){ .pid = pid, .mem = mem };
+	if (sig != SIGSTOP && sig != SIGCONT)
+		r->sig = sig;
 	if (ptrace(PTRACE_GETREGS, pid, NULL, &r->regs))
 		return no_control(pid, -errno, why);
 	return take_control(r, 1ull << (SIGCONT - 1), why);
@@ -227,14 +208,14 @@ static u64 find_insn(const unsigned char *text, u64 from, u64 to)
 	return 0;
 }
 
-static u64 search_vdso(const struct dep_address_space *s, pid_t pid)
+static u64 search_vdso(const struct dep_remote *r, const struct dep_address_space *s)
 {
 	unsigned char buf[VDSO_MAX];
 	u64 size = s->vdso_size;
 	Elf64_Ehdr eh;
 	Elf64_Phdr ph;
 
-	if (size < sizeof(eh) || size > sizeof(buf) || dep_remote_read(pid, s->vdso, buf, size))
+	if (size < sizeof(eh) || size > sizeof(buf) || dep_memory_read(r->mem, s->vdso, buf, size))
 		return 0;
 	memcpy(&eh, buf, sizeof(eh));
 	if (memcmp(eh.e_ident, ELFMAG, SELFMAG) || eh.e_phentsize != sizeof(ph))
@@ -262,7 +243,7 @@ int dep_remote_find_syscall(struct dep_remote *r, const struct dep_address_space
 {
 	long text;
 
-	r->insn = use_vdso && s->vdso ? search_vdso(s, r->pid) : 0;
+	r->insn = use_vdso && s->vdso ? search_vdso(r, s) : 0;
 	if (r->insn)
 		return 0;
 	errno = 0;

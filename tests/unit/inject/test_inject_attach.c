@@ -4,18 +4,23 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/userfaultfd.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "libdep/inject/internal.h"
 #include "test_inject.h"
 
 static char *environment[] = { (char *)"PATH=/bin:/usr/bin", (char *)"A=b", NULL };
@@ -373,6 +378,84 @@ static void test_no_slot(void **state)
 	free_slots();
 }
 
+/* A signal that the process was about to receive when it was stopped is not lost. */
+static void test_signal_at_stop(void **state)
+{
+	const struct dep_origin from = { .cause = ADEPT_BY_LAUNCH };
+	struct dep_stopped how = { .held = true, .sig = SIGUSR1 };
+	pid_t pid = held_command("/bin/false");
+	struct dep_injected done;
+	int status;
+
+	(void)state;
+	becomes(pid, 'T');
+	assert_int_equal(ptrace(PTRACE_SEIZE, pid, NULL, NULL), 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(kill(pid, SIGUSR1), 0);
+	assert_int_equal(kill(pid, SIGCONT), 0);
+	/* Stops of job control come first. */
+	while (status >> 8 != SIGUSR1) {
+		assert_int_equal(ptrace(PTRACE_CONT, pid, NULL, NULL), 0);
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_true(WIFSTOPPED(status));
+	}
+	assert_int_equal(dep_inject_stopped(&target, pid, &how, &from, &done, &why), 0);
+	assert_int_equal(how.sig, 0);
+	assert_int_equal(end_of(pid), SIGUSR1);
+	free_slots();
+}
+
+/* A child that waits, with a page at @page for whose content nobody asks. */
+static pid_t with_absent_page(char *page)
+{
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register range = {
+		.range = { (u64)(uintptr_t)page, ADEPT_PAGE },
+		.mode = UFFDIO_REGISTER_MODE_MISSING,
+	};
+	pid_t pid = fork();
+	int fd;
+
+	if (pid)
+		return pid;
+	fd = (int)syscall(SYS_userfaultfd, 0);
+	if (fd < 0 || ioctl(fd, UFFDIO_API, &api) || ioctl(fd, UFFDIO_REGISTER, &range))
+		_exit(1);
+	raise(SIGSTOP);
+	pause();
+	_exit(2);
+}
+
+/* The process decides when a page of userfaultfd has content: nothing waits for that. */
+static void test_absent_page(void **state)
+{
+	char *page = mmap(NULL, 2 * ADEPT_PAGE, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char buf[16] = "content";
+	pid_t pid = with_absent_page(page);
+	int proc, mem, status;
+
+	(void)state;
+	assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
+	if (!WIFSTOPPED(status)) {
+		munmap(page, 2 * ADEPT_PAGE);
+		skip();
+	}
+	proc = dep_proc_open(pid);
+	mem = dep_memory_open(proc);
+	assert_true(mem >= 0);
+	assert_int_equal(dep_memory_read(mem, (u64)(uintptr_t)page, buf, sizeof(buf)), -EFAULT);
+	assert_int_equal(dep_memory_write(mem, (u64)(uintptr_t)page, buf, sizeof(buf)), -EFAULT);
+	assert_int_equal(dep_memory_write(mem, (u64)(uintptr_t)page + ADEPT_PAGE, "content", 8), 0);
+	assert_int_equal(dep_memory_read(mem, (u64)(uintptr_t)page + ADEPT_PAGE, buf, 8), 0);
+	assert_string_equal(buf, "content");
+	close(mem);
+	close(proc);
+	kill(pid, SIGKILL);
+	assert_int_equal(end_of(pid), SIGKILL);
+	munmap(page, 2 * ADEPT_PAGE);
+}
+
 static void test_killed(void **state)
 {
 	char *argv[] = { (char *)"/bin/sleep", (char *)"100", NULL };
@@ -409,6 +492,8 @@ int test_inject_take(void)
 		cmocka_unit_test(test_traced),
 		cmocka_unit_test(test_identity),
 		cmocka_unit_test(test_no_slot),
+		cmocka_unit_test(test_signal_at_stop),
+		cmocka_unit_test(test_absent_page),
 		cmocka_unit_test(test_killed),
 	};
 
