@@ -56,7 +56,7 @@ uint64_t notify_watchdog_ns(void)
 {
 	uint64_t us;
 
-	/* Half of the watchdog's period, so that one notification can be late. */
+	/* Half of the watchdog's timeout, so that one notification can be late. */
 	return sd_watchdog_enabled(0, &us) > 0 ? us * 1000 / 2 : 0;
 }
 
