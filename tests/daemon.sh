@@ -418,7 +418,7 @@ for how in kill_tracer kill_both; do
 			pass "$how: $images images recorded, $native native, $died died"
 	fi
 done
-grep -q "has ended: what it followed" "$tmp/log" || fail "the tracer's end is not logged"
+grep -q "has ended: programs whose execve" "$tmp/log" || fail "the tracer's end is not logged"
 
 # A hanging tracer is detected and killed.
 stop_tracer() {
