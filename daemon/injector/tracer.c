@@ -18,7 +18,7 @@
 #define WAIT_MS		(TRACER_FINISH_MS + 1000)	/* timeout for an earlier tracer to end */
 #define ROUND		64				/* messages handled in one call */
 #define AGAIN_NS	10000000ull			/* delay before a new tracer is started */
-#define OFTEN_NS	1000000000ull			/* the same after a tracer that ended sooner */
+#define OFTEN_NS	1000000000ull			/* delay if the last tracer ended sooner */
 
 struct tracer {
 	struct depd *d;
