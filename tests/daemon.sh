@@ -492,7 +492,7 @@ kill_depd
 start
 wait $job
 s=$?
-[ $s = 0 ] && [ ! -s keep.err ] && grep -q "another one has the session files" "$tmp/log"
+[ $s = 0 ] && [ ! -s keep.err ] && grep -q "a new one has the session files" "$tmp/log"
 check $? "the holder was killed, then depd" "status $s, $(cat keep.err)"
 good "the holder was killed, then depd" keep.dep
 rm -rf keep.dep new.dep
