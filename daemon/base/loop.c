@@ -62,7 +62,7 @@ uint64_t loop_now(void)
 	return t.tv_sec * 1000000000ull + t.tv_nsec;
 }
 
-/* ---- slots ---- */
+/* ---- slots of watches and operations ---- */
 
 static uint64_t id_of(const struct loop *l, uint32_t i)
 {
@@ -182,7 +182,7 @@ static void arm_all(struct loop *l)
 	}
 }
 
-/* ---- watches ---- */
+/* ---- watches: polled descriptors ---- */
 
 /* Cancel the slot's poll request, if any, and arm a single-shot poll for the slot's events. */
 static void poll_anew(struct loop *l, struct slot *s)
@@ -237,7 +237,7 @@ void loop_remove(struct loop *l, struct loop_watch *w)
 	w->id = NO_ID;
 }
 
-/* ---- operations ---- */
+/* ---- io_uring operations ---- */
 
 int loop_submit(struct loop *l, void (*prep)(struct io_uring_sqe *sqe, void *op),
 		struct loop_op *op)
@@ -312,7 +312,7 @@ static void run_timers(struct loop *l)
 		t = l->timers;
 		loop_timer_cancel(l, t);
 		if (t->every_ns) {
-			/* After a delay of more than a period, missed calls are not made up for. */
+			/* If the loop was late by more than a period, skip the missed calls. */
 			t->at_ns += t->every_ns;
 			if (t->at_ns < now)
 				t->at_ns = now + t->every_ns;
@@ -430,7 +430,7 @@ void loop_end(struct loop *l)
 	l->end = true;
 }
 
-/* ---- other threads ---- */
+/* ---- wakeups by other threads ---- */
 
 static void woken(struct loop_watch *w, short revents)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The run directory and its lock. */
+/* Choose, create and lock the run directory. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -41,7 +41,8 @@ static int choose(char *path, size_t size, const char *wish, char *why, size_t w
 	if (!wish && geteuid()) {
 		base = getenv("XDG_RUNTIME_DIR");
 		if (!base || base[0] != '/') {
-			snprintf(why, why_size, "no run directory: XDG_RUNTIME_DIR is not set");
+			snprintf(why, why_size, "no run directory: set XDG_RUNTIME_DIR to an "
+				 "absolute path, or use --rundir");
 			return -ENOENT;
 		}
 	}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* sd_notify(3). */
+/* Notify systemd of state changes, by sd_notify(3). */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>

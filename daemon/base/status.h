@@ -72,20 +72,20 @@ struct depd_info {
 	uint64_t chunks, raw_bytes, stored_bytes;	/* of all sessions, including ended ones */
 	uint64_t stage_ns[STAGES];
 	uint64_t stage_chunks[STAGES];
-	uint32_t queue_jobs;		/* of writer threads, waiting or running */
+	uint32_t queue_jobs;		/* jobs of writer threads, waiting or running */
 	uint32_t workers, workers_busy;
 	struct dep_loss loss;		/* data lost by all sessions */
 	uint64_t requests, requests_refused;
 	uint32_t clients;
-	/* Policy */
+	/* Rules */
 	bool policy_active;
 	const char *policy_error;	/* why rules or depd.conf are not in effect; "": none */
 	uint32_t rules;
-	/* Processes that match a rule */
-	uint64_t policy_matches, policy_missed;	/* recorded; unrecorded by an error */
+	/* Processes that match a rule: recorded; unrecorded because of an error */
+	uint64_t policy_matches, policy_missed;
 	/* Sums over the other instances of root's depd, whose sessions are not listed here */
 	uint64_t lag_chunks, lag_bytes, waiting_threads;
-	/* Retention */
+	/* Stores that retention has removed, and their bytes */
 	uint64_t stores_removed, stores_removed_bytes;
 };
 

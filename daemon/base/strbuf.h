@@ -32,6 +32,6 @@ void strbuf_u64(struct strbuf *t, const char *key, uint64_t v);
 void strbuf_i64(struct strbuf *t, const char *key, int64_t v);
 void strbuf_bool(struct strbuf *t, const char *key, bool v);
 void strbuf_string(struct strbuf *t, const char *key, const char *s);	/* @s NULL: JSON null */
-void strbuf_raw(struct strbuf *t, const char *key, const char *json);	/* @json: any value */
+void strbuf_raw(struct strbuf *t, const char *key, const char *json);	/* @json: any JSON value */
 
 #endif

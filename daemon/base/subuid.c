@@ -2,8 +2,9 @@
 /*
  * Find the owner of a subordinate uid.
  *
- * Both files belong to root and are trusted.  User names are looked up in /etc/passwd only: other
- * services of nsswitch.conf(5) could wait for the network and delay the loop.
+ * /etc/subuid and /etc/passwd belong to root and are trusted.  User names are looked up in
+ * /etc/passwd only: other services of nsswitch.conf(5) could wait for the network and delay the
+ * loop.
  */
 #include <errno.h>
 #include <pwd.h>
