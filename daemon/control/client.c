@@ -262,7 +262,7 @@ static void handle_part(struct client *cl)
 		cl->closing = true;
 		client_refuse(cl, -EMSGSIZE, "the request line is too long");
 	} else if (cl->eof && cl->in_len) {
-		/* Take it as a request.  If it was cut off, it is not valid JSON and is refused. */
+		/* Take the last line as a request; a line that was cut off is not valid JSON. */
 		cl->control->handle_line(cl, cl->in, cl->in_len);
 		cl->in_at = cl->in_len;
 		cl->in_seen = cl->in_len;

@@ -10,7 +10,8 @@
 #include "daemon/base/strbuf.h"
 
 #define CLIENT_FDS_MAX	2	/* descriptors in one response */
-#define CLIENT_OUT_HIGH	(64u << 10)	/* bytes of unsent output: no request is handled */
+/* While a client has this many bytes of unsent output, its requests are not handled. */
+#define CLIENT_OUT_HIGH	(64u << 10)
 
 /** struct client_fds - descriptors that are sent with one byte of the output */
 struct client_fds {
@@ -68,7 +69,7 @@ struct control {
 	uint64_t requests, refused;
 };
 
-/* ---- client.c ---- */
+/* ---- one client: client.c ---- */
 
 /** client_new() - create a client, which owns the connected socket @fd; NULL: error */
 struct client *client_new(struct control *c, int fd, const struct peer *peer);
@@ -85,7 +86,7 @@ void client_refuse(struct client *cl, int err, const char *why);
 /** client_idle() - drop a client that does not read or does not complete a line in time */
 void client_idle(struct client *cl, uint64_t now);
 
-/* ---- dispatch.c ---- */
+/* ---- requests of a client: dispatch.c ---- */
 
 /** client_handle_line() - handle one request line and send the response */
 void client_handle_line(struct client *cl, const char *line, size_t size);

@@ -151,7 +151,7 @@ static void control_reap(struct loop_timer *t)
 		client_free(cl);
 }
 
-/* ---- interface ---- */
+/* ---- public functions ---- */
 
 int control_open(struct control **out, struct loop *l, int fd, const struct control_ops *ops)
 {

@@ -17,7 +17,7 @@
 #include "request.h"
 
 #define CONTROL_CLIENTS_MAX	256
-#define CONTROL_ROOT_CLIENTS	16	/* number of these clients that is reserved for root */
+#define CONTROL_ROOT_CLIENTS	16	/* of CONTROL_CLIENTS_MAX, reserved for root */
 #define CONTROL_USER_CLIENTS_MAX ACCOUNT_CLIENTS_MAX /* clients of one user other than root */
 #define CONTROL_SESSIONS_MAX	1024	/* sessions that one client can watch, or create */
 #define CONTROL_OUT_MAX		(4u << 20)	/* bytes of unread responses of a client */

@@ -25,7 +25,7 @@ static bool may_see(const struct client *cl, const struct session_info *s)
 	return !cl->peer.uid || cl->peer.uid == s->uid;
 }
 
-/* ---- status ---- */
+/* ---- requests for status ---- */
 
 static void handle_status(struct client *cl)
 {
@@ -227,7 +227,7 @@ out:
 		client_refuse(cl, ret, *why ? why : NULL);
 }
 
-/* ---- recording ---- */
+/* ---- requests that start recording or change depd ---- */
 
 /* Reserve room for one more entry in cl->made. */
 static int reserve_made(struct client *cl)
@@ -291,7 +291,7 @@ static int handle_reload(struct client *cl, char *why)
 	return ops->reload(ops->arg, &cl->peer, why);
 }
 
-/* ---- dispatch ---- */
+/* ---- dispatch of requests ---- */
 
 /* Handle the requests whose response has no data. */
 static int handle_plain(struct client *cl, const struct request *r, char *why)

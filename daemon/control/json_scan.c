@@ -96,7 +96,7 @@ static int scan_number(struct scan *s)
 	while (is_digit(s))
 		s->at++;
 	if (s->at < s->end && strchr(".eE+-", *s->at) && *s->at)
-		return refuse_number(s, "a number must be whole, and has only digits");
+		return refuse_number(s, "a number must be whole and have only digits");
 	if (s->at == begin || (*begin == '0' && s->at - begin > 1))
 		return refuse_number(s, "this is not a JSON number");
 	if (s->at - begin > DIGITS_MAX)

@@ -116,7 +116,7 @@ static int expected(struct parse *p, const struct field *f, const char *what)
 	return refuse(p, -EINVAL, "the field %s must be %s", f->name, what);
 }
 
-/* ---- values ---- */
+/* ---- values of fields ---- */
 
 static int take_number(struct parse *p, const struct field *f, const cJSON *v, uint64_t *out)
 {
@@ -238,7 +238,7 @@ static int take(struct parse *p, const struct field *f, const cJSON *v)
 	return ret;
 }
 
-/* ---- objects ---- */
+/* ---- JSON objects ---- */
 
 /* Copy up to 32 bytes of an untrusted name to @buf; unprintable bytes become '?'. */
 static const char *printable(const char *name, char buf[33])

@@ -19,7 +19,7 @@ struct fdstore;
 /** struct fdstore_entry - a stored descriptor */
 struct fdstore_entry {
 	char name[FDSTORE_NAME_MAX];
-	int fd;			/* the caller closes it */
+	int fd;			/* descriptor, which the caller closes */
 };
 
 /**
@@ -54,7 +54,7 @@ bool fdstore_lost(const struct fdstore *k);
  * Return: 0 or a negative errno with an error message in @why.
  */
 int fdstore_retry(struct fdstore *k, const char *rundir, char *why, size_t why_size);
-/** fdstore_listen_only() - open it for fdstore_listen() only; nothing can be stored */
+/** fdstore_listen_only() - open the fd store for fdstore_listen() only, without a holder */
 int fdstore_listen_only(struct fdstore **k);
 /** fdstore_fd() - descriptor that is readable when the holder has ended; -1: no holder */
 int fdstore_fd(const struct fdstore *k);

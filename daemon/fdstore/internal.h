@@ -27,7 +27,7 @@ struct fdstore {
 	struct fdstore_list names;	/* names of the stored descriptors; fd is -1 */
 };
 
-/** fdstore_name_good() - true if @name has only letters, digits, '.', '_', '-' and fits the buffer */
+/** fdstore_name_good() - true if @name is short and has only letters, digits, '.', '_', '-' */
 bool fdstore_name_good(const char *name);
 /** fdstore_list_add() - add an entry, which owns @fd.  Return: 0 or a negative errno */
 int fdstore_list_add(struct fdstore_list *l, const char *name, int fd);
