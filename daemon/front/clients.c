@@ -13,7 +13,7 @@
 
 #define ACCEPT_ONCE	16
 #define WAITING_MAX	1024u	/* maximum number of queued clients of all users */
-#define WAITING_ROOT	16u	/* number of these places that are reserved for root */
+#define WAITING_ROOT	16u	/* places of WAITING_MAX that are reserved for root */
 
 static int by_number(const void *a, const void *b)
 {

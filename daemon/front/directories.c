@@ -22,7 +22,8 @@
 #define RECORD_MAGIC	0x0157454e4f504544ull
 #define RECORD_SUFFIX	".who"
 #define OPEN_DIR	(O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-#define NAME_DIR	(O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)	/* user's directory */
+/* Flags for a directory that a user owns: it is opened without reading it. */
+#define NAME_DIR	(O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
 struct record {
 	uint64_t magic;

@@ -25,7 +25,7 @@
 #include "front.h"
 
 #define SECOND_NS	1000000000ull
-#define SHUTDOWN_NS	30000000000ull	/* for shutdown; extended while sessions are being stored */
+#define SHUTDOWN_NS	30000000000ull	/* time for shutdown; extended while data is stored */
 #define SHUTDOWN_MOST_NS 100000000000ull /* limit of the whole shutdown, with extensions */
 #define SILENT_NS	10000000000ull
 

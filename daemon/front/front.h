@@ -50,7 +50,7 @@ struct instance {
 	struct loop_watch ready, gone, says;
 	struct loop_timer again;
 	uint64_t start_ns, heard_ns;	/* start of the process; time of its last report */
-	unsigned int failures;	/* failed starts in a row; each doubles the delay of the next */
+	unsigned int failures;	/* failures in a row; each doubles the delay before a restart */
 	struct link_page *page;
 	bool config_due, end_due;
 
@@ -72,7 +72,7 @@ struct instance {
 
 /**
  * struct instance_events - what instances report to the rest of the front
- * @attached: the answer about a pending process
+ * @attached: called with the instance's answer about a pending process
  * @lost: the instance's process has ended: release the processes it was asked to record
  * @reload: as front_reload(), for root's instance
  */

@@ -14,7 +14,7 @@
 #include "daemon/base/log.h"
 #include "front.h"
 
-#define LINES_SECOND	100u	/* limit of log lines of one instance */
+#define LINES_SECOND	100u	/* limit of log lines of one instance in a second */
 #define BYTES_SECOND	(256u << 10)
 #define READS		4
 

@@ -18,7 +18,7 @@
 #include "front.h"
 
 #define ROUND		32		/* messages handled in one call of ready() */
-#define MESSAGES_SECOND	1000u		/* limit of messages of a user's instance */
+#define MESSAGES_SECOND	1000u		/* limit of a user's instance */
 #define AGAIN_NS	10000000ull	/* delay before the first restart of a process */
 #define AGAIN_MOST_NS	30000000000ull	/* limit of the delay, which doubles each time */
 #define LIVED_NS	10000000000ull	/* a process that ran this long resets the delay */
@@ -84,7 +84,7 @@ int instance_client(struct instance *i, int fd)
 	return 0;
 }
 
-/* ---- the process ---- */
+/* ---- start and end of an instance's process ---- */
 
 static void drop_process(struct instance *i)
 {

@@ -21,8 +21,8 @@
 
 #define FRONT_PENDING_NS	8000000000ull	/* less than the watchdog's timeout, 10 s */
 #define LOOK_NS		100000000ull
-#define SENT_MAX	8u		/* unanswered requests to one instance */
-#define ATTACHES_MAX	1024u		/* pending processes of all instances */
+#define SENT_MAX	8u		/* limit of unanswered requests to one instance */
+#define ATTACHES_MAX	1024u		/* limit of pending processes of all instances */
 
 /** struct attach - request to an instance to record a pending process, queued or sent */
 struct attach {

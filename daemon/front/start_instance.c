@@ -13,8 +13,9 @@
 
 #include "front.h"
 
+/* Session ids reserved at once.  The rest of a user's rate is left to their other instances. */
 #define LEASE_ROOT	1024u
-#define LEASE_USER	16u	/* less than a person's limit, which all their instances share */
+#define LEASE_USER	16u
 
 enum { SOCKET = 3, FDS };	/* descriptor numbers in the instance */
 

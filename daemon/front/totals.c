@@ -209,7 +209,7 @@ void report_pages(struct front *f)
 	}
 }
 
-/* ---- metrics ---- */
+/* ---- operations for the metrics socket ---- */
 
 static void info(void *arg, struct depd_info *out)
 {

@@ -52,7 +52,7 @@ static int tell(struct tracer *t, const struct tracer_msg *m, const int *fds, in
 	return ret == -EPIPE ? 0 : ret;
 }
 
-/* ---- requests ---- */
+/* ---- requests to the tracer ---- */
 
 int tracer_add(struct session *s)
 {
@@ -123,7 +123,7 @@ struct dep_exec_ops tracer_ops(struct session *s)
 	return (struct dep_exec_ops){ .begin = begin, .poll = outcome, .arg = s };
 }
 
-/* ---- answers ---- */
+/* ---- answers of the tracer ---- */
 
 static void settle(struct session *s, uint32_t slot, enum dep_exec_outcome o)
 {

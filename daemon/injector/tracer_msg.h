@@ -21,7 +21,7 @@ enum tracer_op {
 	/* From the tracer */
 	TRACER_HELLO,	/* sent once, when all earlier tracers have ended */
 	TRACER_OUTCOME,	/* @session, @slot, @outcome, @pid, @why: result of TRACER_BEGIN */
-	TRACER_ATTACHED,	/* @session, @result, @pid, @slot, @serial, @base, @why */
+	TRACER_ATTACHED,	/* @session, @result, @pid, @slot, @serial, @base, @why: result */
 };
 
 #define TRACER_FDS 2

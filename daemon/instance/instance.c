@@ -65,7 +65,7 @@ static void tell_number(struct instance_link *l, enum link_op op, uint64_t n)
 {
 	struct link_msg m = { .op = op, .number = n };
 
-	/* If the socket is full, each_second() sends it again. */
+	/* If the socket is full, each_second() sends the number again. */
 	link_send(l->sock, &m, NULL, 0);
 }
 
@@ -406,7 +406,7 @@ static void begin(struct depd *d, struct link_start *s, const int *fds)
 	d->start_ns = loop_now();
 	clock_gettime(CLOCK_REALTIME, &t);
 	d->start_realtime_ns = t.tv_sec * 1000000000ull + t.tv_nsec;
-	/* The instance entered it as root; the user has no permission for its full path. */
+	/* The process entered the directory as root; its user cannot reach the full path. */
 	strcpy(d->rundir, ".");
 	rundir_show(".", strndup(s->rundir, sizeof(s->rundir) - 1));
 	set_config(d, &s->config);

@@ -36,7 +36,7 @@ enum link_op {
 	LINK_REPORT,		/* @report: status of the instance */
 	LINK_GOT,		/* @number: clients received since the instance began */
 	LINK_WANT_IDS,
-	LINK_ATTACHED,		/* @result of the LINK_ATTACH with this @seq */
+	LINK_ATTACHED,		/* @result: answer to the LINK_ATTACH with the same @seq */
 	LINK_RELOAD,		/* read the configuration again; from root's instance only */
 	LINK_BYE,		/* request to exit, since it is idle; @number as in LINK_GOT */
 	LINK_OPS
@@ -136,7 +136,7 @@ int link_send(int sock, const struct link_msg *m, const int *fds, int n);
  * @fds: receives LINK_FDS descriptors; -1: none
  * @wait: wait until there is a message
  *
- * Return: 0; -EAGAIN: none; -EPIPE: the peer has closed its end; -EPROTO: not a valid message.
+ * Return: 0; -EAGAIN: no message; -EPIPE: the peer has closed its end; -EPROTO: invalid message.
  */
 int link_receive(int sock, struct link_msg *m, int *fds, bool wait);
 uint64_t link_rule_name(const char *name);
@@ -170,7 +170,7 @@ struct link_page;
  */
 int page_make(struct link_page **p, bool accounts, int *fd);
 void page_write(struct link_page *p, const struct link_info *info);
-/** page_write_accounts() - does nothing if the page has no room for accounts */
+/** page_write_accounts() - write accounts to the page; does nothing if it has no room for them */
 void page_write_accounts(struct link_page *p, const struct account_info *a, uint32_t n);
 void page_free(struct link_page *p);
 /** page_open() - map the page in an instance; closes @fd */
