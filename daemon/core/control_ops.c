@@ -196,7 +196,7 @@ static int record(void *arg, const struct peer *peer, const struct request *r, u
 	ret = dep_base_peer(&w.base, &(struct dep_peer){ peer->pid, peer->uid, peer->gid,
 							   peer->pidfd }, &reason);
 	if (ret) {
-		snprintf(why, CONTROL_WHY, "depctl may not record: %s", reason.text);
+		snprintf(why, CONTROL_WHY, "depctl is not permitted to record: %s", reason.text);
 		return ret;
 	}
 	ret = session_begin(d, &w, &s, why);
@@ -222,7 +222,7 @@ static int follow(void *arg, const struct peer *peer, const struct request *r, i
 		snprintf(why, CONTROL_WHY, "session %u has ended; its store is complete", s->id);
 		return -EALREADY;
 	}
-	/* Reopen it by /proc: the client must not be able to write to the file or map it so. */
+	/* Reopen the file read-only: the client must not be able to write it or map it writable. */
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", s->ring.fd);
 	*fd = open(path, O_RDONLY | O_CLOEXEC);
 	return *fd < 0 ? -errno : 0;

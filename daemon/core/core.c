@@ -29,7 +29,7 @@
 #include "daemon/retention/temporary.h"
 
 #define RETENTION_NS	60000000000ull
-#define SHUTDOWN_NS	30000000000ull	/* for shutdown; extended while sessions are being stored */
+#define SHUTDOWN_NS	30000000000ull	/* time for shutdown; extended while data is stored */
 
 static struct depd *depd;
 static struct loop_watch signal_ready;

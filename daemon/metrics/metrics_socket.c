@@ -14,9 +14,9 @@
 #include "daemon/base/strbuf.h"
 
 #define READERS_MAX	32
-#define REQUEST_MAX	8192		/* bytes of an HTTP request */
+#define REQUEST_MAX	8192		/* limit of an HTTP request in bytes */
 #define SILENT_NS	100000000ull	/* without a request, send the bare text after this time */
-#define READER_NS	5000000000ull	/* limit for a request, and for reading the response */
+#define READER_NS	5000000000ull	/* timeout for a request, and for reading the response */
 
 /** struct reader - one connection */
 struct reader {

@@ -98,7 +98,7 @@ static void one(struct metrics_out *o, const char *name, enum type type, const c
 	whole(o, v);
 }
 
-/* ---- depd as a whole ---- */
+/* ---- metrics of depd as a whole ---- */
 
 static void put_self(struct metrics_out *o, const struct depd_info *d)
 {
@@ -203,7 +203,7 @@ static void put_retention(struct metrics_out *o, const struct depd_info *d)
 	    "Bytes freed by removing stores.");
 }
 
-/* ---- sessions ---- */
+/* ---- metrics of open sessions ---- */
 
 static uint64_t value_lag_chunks(const struct session_info *s) { return s->lag_chunks; }
 static uint64_t value_lag_bytes(const struct session_info *s) { return s->lag_bytes; }
@@ -235,7 +235,7 @@ static const struct series {
 	  "Bytes recorded by its programs, before compression.", value_recorded },
 	{ "adept_session_stored_bytes", COUNTER, "bytes", "Bytes written to its store.",
 	  value_stored },
-	{ "adept_session_null_bytes", COUNTER, "bytes", "Bytes counted and not stored (null).",
+	{ "adept_session_null_bytes", COUNTER, "bytes", "Bytes counted, not stored (option null).",
 	  value_null },
 	{ "adept_session_dropped_bytes", COUNTER, "bytes", "Bytes dropped because a ring was full.",
 	  value_dropped },
@@ -311,7 +311,7 @@ static void put_lag(struct metrics_out *o, const struct control_ops *ops,
 	    "Threads that wait for a free chunk.");
 }
 
-/* ---- users, of root's depd ---- */
+/* ---- metrics of users, of root's depd only ---- */
 
 static const struct {
 	const char *name;

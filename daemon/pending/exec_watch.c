@@ -15,7 +15,7 @@
 #include "exec_watch.h"
 #include "pending.h"
 
-#include "bpf/exec.skel.h"	/* made from exec.bpf.c; needs u32 */
+#include "bpf/exec.skel.h"	/* generated from exec.bpf.c; needs the type u32 */
 
 struct exec_watch {
 	struct exec_bpf *bpf;

@@ -25,7 +25,7 @@ struct policy_rule {
 	uint32_t at_once;	/* limit of open sessions of this rule; 0: no limit */
 	bool terminal;		/* also processes in the foreground of a terminal */
 	/* Parameters of the rule's sessions */
-	uint32_t flags;		/* ADEPT_S_* as in struct request */
+	uint32_t flags;		/* ADEPT_S_*: flags of the session */
 	uint64_t ring_size, max_size;
 	int level;
 	enum request_transport transport;

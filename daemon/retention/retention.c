@@ -48,7 +48,7 @@ struct retention {
 struct content {
 	bool manifest, log;
 	bool other;			/* there is a file that does not belong to a store */
-	char name[NAME_MAX + 1];	/* name of the file for which @other was set */
+	char name[NAME_MAX + 1];	/* name of such a file, if @other is set */
 	struct timespec newest;
 	uint64_t bytes;
 };
@@ -251,7 +251,7 @@ static int oldest_first(const void *pa, const void *pb)
 	return is_newer(&b->newest, &a->newest) ? -1 : strcmp(a->name, b->name);
 }
 
-/* ---- removing ---- */
+/* ---- removing stores ---- */
 
 static int remove_file(int fd, const char *name)
 {

@@ -17,7 +17,7 @@
 #include "temporary.h"
 
 #define PLACES_MAX	256u	/* maximum number of remembered directories */
-#define USER_PLACES_MAX	8u	/* limit for one user other than root */
+#define USER_PLACES_MAX	8u	/* limit of directories of one user other than root */
 #define SOON_NS		500000000ull	/* time for a running depctl to remove its store */
 #define AGAIN_NS	60000000000ull
 #define LIMIT_S		30u	/* time limit of depd-sweep, since the file system can hang */
@@ -45,7 +45,7 @@ struct cleanup {
 	struct loop_timer timer;
 };
 
-/* ---- the process ---- */
+/* ---- the process depd-sweep ---- */
 
 /* Runs between fork and exec: depd has threads, so it must not allocate or take a lock. */
 static void become(const char *dir)
@@ -80,7 +80,7 @@ void temporary_main(int argc, char **argv)
 	_exit(!left || left == -ENOENT ? NOTHING_LEFT : left > 0 ? SOME_LEFT : FAILED);
 }
 
-/* ---- places ---- */
+/* ---- remembered directories ---- */
 
 static bool is_same(const struct place *p, const struct user *u, const char *dir)
 {
@@ -110,7 +110,7 @@ static bool has_session(const struct cleanup *w, const struct place *p)
 	return false;
 }
 
-/* ---- running the process ---- */
+/* ---- start and end of depd-sweep ---- */
 
 static void next(struct cleanup *w);
 

@@ -19,7 +19,7 @@
 #include "session.h"
 
 #define DYING_NS	10000000l	/* pause before a busy store or module session is retried */
-#define DYING_TRIES	1000		/* limit of the retries */
+#define DYING_TRIES	1000		/* retries of a busy store or module session */
 #define STATUS_NS	5000000000ull	/* time for a client to reconnect and report the status */
 
 /*
@@ -287,7 +287,7 @@ static void close_lost_one(struct depd *d, uint32_t id)
 			return;
 		}
 		log_msg(LOG_ERR, s->id, "the session cannot be adopted: its session file was not "
-			"kept");
+			"kept in the fd store");
 		give_up(s);
 		return;
 	}

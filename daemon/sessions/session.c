@@ -112,7 +112,8 @@ static int check_limits(struct depd *d, char *why)
 		snprintf(why, CONTROL_WHY, "too many sessions: user %u has %u, and no more are "
 			 "allowed now", d->self.uid, open);
 	else if (!session_next_id(d))
-		snprintf(why, CONTROL_WHY, "user %u starts sessions too often", d->self.uid);
+		snprintf(why, CONTROL_WHY, "user %u starts sessions too often: try again later",
+			 d->self.uid);
 	else
 		return 0;
 	return -EAGAIN;
@@ -399,7 +400,7 @@ static void look_at_store(struct session *s, const struct dep_collect_status *st
 		return;
 	s->warned_failed = true;
 	snprintf(s->error, sizeof(s->error), "%s", st->error);
-	log_msg(LOG_ERR, s->id, "nothing more is stored, its programs continue: %s", s->error);
+	log_msg(LOG_ERR, s->id, "nothing more is stored, the programs continue: %s", s->error);
 	changed(s);
 }
 

@@ -29,7 +29,7 @@ struct session {
 	struct depd *d;
 	uint32_t id;
 	struct user owner;
-	char *store, *command, *rule;	/* "": none */
+	char *store, *command, *rule;	/* "": no store, no command, no rule */
 	uint64_t store_dev, store_ino;	/* identity of the created directory; 0: not known */
 	uint32_t flags;
 	uint64_t max_size;

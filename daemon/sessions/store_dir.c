@@ -10,7 +10,7 @@
 #include "store_dir.h"
 #include "daemon/base/log.h"
 
-/* A file of an empty store has fewer bytes, a file with recorded data has more. */
+/* All files of an empty store are smaller (bytes); a store with recorded data has a larger file. */
 #define EMPTY_MAX	65536
 
 static bool is_younger(int fd, const struct session *s)
