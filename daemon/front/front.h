@@ -133,7 +133,7 @@ int front_rules_fd(const struct front *f);
 
 /** dir_open() - open RUNDIR/user, which root owns.  Return: a descriptor or a negative errno */
 int dir_open(const char *rundir);
-/** dir_name() - make the name of the directory for these credentials */
+/** dir_name() - make the name of the directory in RUNDIR/user for the credentials @u */
 void dir_name(const struct user *u, char *name, size_t size);
 /** dir_make() - create the user's directory, and root's record of the user's credentials */
 int dir_make(int users, const char *name, const struct user *u);

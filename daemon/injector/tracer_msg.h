@@ -16,7 +16,7 @@ enum tracer_op {
 	TRACER_ADD,	/* @session: @layout, @base; descriptors: session file, module rings */
 	TRACER_REMOVE,	/* @session; the tracer still finishes execs that it follows */
 	TRACER_BEGIN,	/* @session, @slot: follow the execve of the process in @slot */
-	TRACER_ATTACH,	/* @session, @pid, @has_uid, @uid, @start_ns, @cause: dep_attach() */
+	TRACER_ATTACH,	/* attach to @pid; also @session, @has_uid, @uid, @start_ns, @cause */
 	TRACER_HEARTBEAT,	/* the tracer sends the same message back */
 	/* From the tracer */
 	TRACER_HELLO,	/* sent once, when all earlier tracers have ended */

@@ -33,7 +33,7 @@ struct live_analysis {
 	struct depd *d;
 	uint32_t session;
 	pid_t pid;
-	int over;		/* socket to the process; -1: the end of the session was sent */
+	int over;		/* socket to the analysis process; -1: session's end was sent */
 	int pidfd, lines;
 	struct loop_watch gone, reports;
 	char text[1024];

@@ -30,7 +30,7 @@ struct session {
 	uint32_t id;
 	struct user owner;
 	char *store, *command, *rule;	/* "": no store, no command, no rule */
-	uint64_t store_dev, store_ino;	/* identity of the created directory; 0: not known */
+	uint64_t store_dev, store_ino;	/* device, inode of the store's directory; 0: unknown */
 	uint32_t flags;
 	uint64_t max_size;
 	int level;
